@@ -1,0 +1,349 @@
+package engine
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"time"
+)
+
+// An Event is a fact. Events are appended to a stream and never changed; their
+// wire names and fields are kept for ever.
+type Event interface {
+	// Type is the event's name on the wire.
+	Type() string
+}
+
+// A Record is an event with its place in the journal.
+type Record struct {
+	Stream string
+	Seq    uint64 // 1 for a stream's first record
+	At     time.Time
+	Actor  string // "harness", or the person who acted
+	Epoch  uint64 // ownership under which it was written
+	Event  Event
+}
+
+// WorkspaceStream holds what exists without a task.
+const WorkspaceStream = "workspace"
+
+// Harness is the actor of every record that no person caused.
+const Harness = "harness"
+
+// EpochBegan says that a new owner took over a stream. Work of an older epoch
+// that has not ended is lost.
+type EpochBegan struct {
+	Host      string `json:"host"`
+	Version   string `json:"version"`
+	Isolation string `json:"isolation"` // level in force, as probed
+}
+
+// IntentOpened records a request that plans and a task belong to.
+type IntentOpened struct {
+	ID     string `json:"id"`
+	Parent string `json:"parent,omitempty"`
+	Prompt string `json:"prompt"`
+	Path   string `json:"path,omitempty"` // of the plan document, relative to the workspace
+}
+
+// PlanDrafted records a revision of a plan with its pinned bytes.
+type PlanDrafted struct {
+	Plan     string `json:"plan"` // id of the revision
+	Version  int    `json:"version"`
+	Previous string `json:"previous,omitempty"`
+	Intent   string `json:"intent"`
+	Path     string `json:"path"`
+	Title    string `json:"title"`
+	Source   string `json:"source"` // object: the document's bytes
+	Hash     string `json:"hash"`   // what an approval covers: the bytes less the projected ones
+	Program  string `json:"program,omitempty"`
+	Changes  string `json:"changes,omitempty"`
+	Reason   string `json:"reasoning,omitempty"`
+	By       string `json:"by"`
+}
+
+// PlanVerified records what the verifier said of a revision.
+type PlanVerified struct {
+	Plan     string `json:"plan"`
+	OK       bool   `json:"ok"`
+	Errors   int    `json:"errors"`
+	Warnings int    `json:"warnings"`
+	Findings string `json:"findings,omitempty"` // object
+}
+
+// PlanAnswered records a person's, or a policy's, yes or no to a revision.
+type PlanAnswered struct {
+	Plan   string `json:"plan"`
+	Hash   string `json:"hash"`   // what was shown
+	Config string `json:"config"` // hash of the configuration that was in force
+	Yes    bool   `json:"yes"`
+	By     string `json:"by"`
+	Via    string `json:"via"`
+	Why    string `json:"why,omitempty"`
+}
+
+// TaskOpened begins a task's stream.
+type TaskOpened struct {
+	Task   string `json:"task"`
+	Intent string `json:"intent"`
+	Parent string `json:"parent,omitempty"`
+	Origin string `json:"origin,omitempty"`
+}
+
+// Policy is the part of the configuration that decides how a run goes on. It
+// is pinned when the run opens.
+type Policy struct {
+	MaxParallel int    `json:"max_parallel"` // caps the plan's Parallel; at least 1
+	Baseline    bool   `json:"baseline"`
+	Ratchet     bool   `json:"ratchet"` // prove everything again at the end
+	Unmetered   string `json:"unmetered,omitempty"`
+}
+
+// RunOpened begins one execution of one program.
+type RunOpened struct {
+	Run       string            `json:"run"`
+	Plan      string            `json:"plan"`
+	Version   int               `json:"version"`
+	Title     string            `json:"title"`
+	PlanHash  string            `json:"plan_hash"`
+	Program   string            `json:"program"` // object
+	Config    string            `json:"config"`  // hash of the pinned configuration
+	Agents    map[string]string `json:"agents,omitempty"`
+	Policy    Policy            `json:"policy"`
+	Workspace string            `json:"workspace"`
+	Isolation string            `json:"isolation"`
+	Unsealed  string            `json:"unsealed,omitempty"` // who allowed less than the asked minimum
+	Base      string            `json:"base,omitempty"`     // object: the protected files as they were
+
+	// Compiled is the decoded Program. Whoever reads a journal sets it from
+	// the object before Apply; it is never on the wire.
+	Compiled *Program `json:"-"`
+}
+
+// RunEnded closes a run. A later resume or retry takes a failed one up again.
+type RunEnded struct {
+	Status   Status `json:"status"`
+	Exit     int    `json:"exit"`
+	Reason   string `json:"reason,omitempty"`
+	Proven   int    `json:"proven"`
+	Unproven int    `json:"unproven"`
+	Left     int    `json:"left"` // steps that are not satisfied
+}
+
+// Command is what a person told a run to do.
+type Command struct {
+	Verb Verb   `json:"verb"`
+	Step string `json:"step,omitempty"`
+	From bool   `json:"from,omitempty"` // retry: the step and all that need it
+	Why  string `json:"why,omitempty"`
+	By   string `json:"by"`
+}
+
+// Verb is the kind of a command.
+type Verb string
+
+const (
+	DoPause  Verb = "pause"
+	DoResume Verb = "resume"
+	DoCancel Verb = "cancel"
+	DoSkip   Verb = "skip"
+	DoWaive  Verb = "waive"
+	DoRetry  Verb = "retry"
+)
+
+// Injected says what context a prompt held. A reference that could not be
+// found has no hash.
+type Injected struct {
+	Ref  string `json:"ref"`
+	Hash string `json:"hash,omitempty"`
+}
+
+// WorkDispatched says that work may start: it is durable before the work is.
+type WorkDispatched struct {
+	Step     string     `json:"step"`
+	Attempt  int        `json:"attempt"`
+	N        int        `json:"n"` // 1, and one more each time the work was lost
+	Kind     WorkKind   `json:"kind"`
+	Role     string     `json:"role,omitempty"`
+	Prompt   string     `json:"prompt,omitempty"` // object: what the agent or the shell was given
+	Injected []Injected `json:"injected,omitempty"`
+	Tree     string     `json:"tree,omitempty"` // object: the workspace as it was, where a scope is checked
+	Restored []string   `json:"restored,omitempty"`
+}
+
+// Usage is what an attempt cost, as its agent claims. A nil field is unknown,
+// which is not zero.
+type Usage struct {
+	In         *int64 `json:"tokens_in,omitempty"`
+	Out        *int64 `json:"tokens_out,omitempty"`
+	CostMicros *int64 `json:"cost_micros,omitempty"` // millionths of a dollar
+}
+
+// Change is a path that differs from what it must be.
+type Change struct {
+	Path string `json:"path"`
+	What string `json:"what"` // changed, removed, added, mode, type
+}
+
+// WorkEnded is the end of dispatched work as the harness saw it.
+type WorkEnded struct {
+	Step       string   `json:"step"`
+	Attempt    int      `json:"attempt"`
+	N          int      `json:"n"`
+	Kind       WorkKind `json:"kind"`
+	How        How      `json:"how"`
+	Exit       int      `json:"exit"`
+	Signal     string   `json:"signal,omitempty"`
+	Ms         int64    `json:"ms"`
+	Reason     string   `json:"reason,omitempty"` // why it could not start, or was stopped
+	Usage      Usage    `json:"usage"`
+	Output     string   `json:"output,omitempty"` // object: the step's output
+	Size       int64    `json:"size"`             // bytes the work printed
+	Log        string   `json:"log,omitempty"`    // file under the state directory
+	Blocked    string   `json:"blocked,omitempty"`
+	Changed    []string `json:"changed,omitempty"`
+	Tampered   []Change `json:"tampered,omitempty"`
+	OutOfScope []Change `json:"out_of_scope,omitempty"`
+	Quarantine string   `json:"quarantine,omitempty"` // where the differences were kept
+	Tree       string   `json:"tree,omitempty"`
+	Leftover   int      `json:"leftover,omitempty"` // processes that had to be killed
+	Isolation  string   `json:"isolation,omitempty"`
+}
+
+// CheckEnded is the answer of one check: evidence.
+type CheckEnded struct {
+	Step       string            `json:"step"`
+	Attempt    int               `json:"attempt"`
+	Phase      Phase             `json:"phase"` // baseline, verifying, flaky, ratchet
+	Round      int               `json:"round,omitempty"`
+	Check      string            `json:"check"`
+	Required   bool              `json:"required"`
+	Command    string            `json:"command_hash"`
+	Env        string            `json:"env_hash"`
+	Dir        string            `json:"dir,omitempty"`
+	Verdict    Verdict           `json:"verdict"`
+	Exit       int               `json:"exit"`
+	Want       int               `json:"want"`
+	Signal     string            `json:"signal,omitempty"`
+	Ms         int64             `json:"ms"`
+	Reason     string            `json:"reason,omitempty"`
+	Output     string            `json:"output_hash"` // SHA-256 over all it printed
+	Size       int64             `json:"size"`
+	Stdout     string            `json:"stdout_tail,omitempty"` // only where it did not pass
+	Stderr     string            `json:"stderr_tail,omitempty"`
+	Tree       string            `json:"tree,omitempty"` // hash of protected set and scope, where known
+	Tampered   []Change          `json:"tampered,omitempty"`
+	Quarantine string            `json:"quarantine,omitempty"`
+	Moved      map[string]string `json:"moved,omitempty"` // protected paths that the step's writes allowed to change
+	Isolation  string            `json:"isolation,omitempty"`
+	Shared     bool              `json:"shared,omitempty"` // ran beside other steps in one tree
+}
+
+// StepSettled is the only event that gives a step a status.
+type StepSettled struct {
+	Step    string     `json:"step"`
+	Attempt int        `json:"attempt"`
+	Status  Status     `json:"status"`
+	Verdict Verdict    `json:"verdict,omitempty"`
+	Reason  string     `json:"reason,omitempty"`
+	Proven  bool       `json:"proven,omitempty"`
+	By      string     `json:"by,omitempty"`
+	RetryAt *time.Time `json:"retry_at,omitempty"`
+}
+
+// ItemKind says what a person is asked.
+type ItemKind string
+
+const (
+	Approval   ItemKind = "approval"
+	Escalation ItemKind = "escalation"
+)
+
+// ItemOpened puts a question to people. It stays open until it is answered or
+// its step moves on without it.
+type ItemOpened struct {
+	Item     string   `json:"item"`
+	Step     string   `json:"step"`
+	Attempt  int      `json:"attempt"`
+	Kind     ItemKind `json:"kind"`
+	Cause    Verdict  `json:"cause,omitempty"`
+	Question string   `json:"question"`
+	Context  string   `json:"context,omitempty"`
+	Hash     string   `json:"hash"` // of what was shown
+	Choices  []string `json:"choices"`
+}
+
+// ItemAnswered is a person's answer to an item.
+type ItemAnswered struct {
+	Item   string `json:"item"`
+	Choice string `json:"choice"`
+	Text   string `json:"text,omitempty"`
+	By     string `json:"by"`
+	Via    string `json:"via"`
+}
+
+func (EpochBegan) Type() string     { return "epoch.began" }
+func (IntentOpened) Type() string   { return "intent.opened" }
+func (PlanDrafted) Type() string    { return "plan.drafted" }
+func (PlanVerified) Type() string   { return "plan.verified" }
+func (PlanAnswered) Type() string   { return "plan.answered" }
+func (TaskOpened) Type() string     { return "task.opened" }
+func (RunOpened) Type() string      { return "run.opened" }
+func (RunEnded) Type() string       { return "run.ended" }
+func (Command) Type() string        { return "command" }
+func (WorkDispatched) Type() string { return "work.dispatched" }
+func (WorkEnded) Type() string      { return "work.ended" }
+func (CheckEnded) Type() string     { return "check.ended" }
+func (StepSettled) Type() string    { return "step.settled" }
+func (ItemOpened) Type() string     { return "item.opened" }
+func (ItemAnswered) Type() string   { return "item.answered" }
+
+// Encode returns an event's body on the wire.
+func Encode(e Event) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(e); err != nil {
+		return nil, fmt.Errorf("encode %s: %w", e.Type(), err)
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
+
+// Decode reads an event from its wire name and body. Unknown names and broken
+// bodies are errors; unknown fields are left out, so that an older program can
+// still read what a newer one added.
+func Decode(typ string, body []byte) (Event, error) {
+	decode, known := decoders[typ]
+	if !known {
+		return nil, fmt.Errorf("unknown event type %q", typ)
+	}
+	e, err := decode(body)
+	if err != nil {
+		return nil, fmt.Errorf("decode %s: %w", typ, err)
+	}
+	return e, nil
+}
+
+var decoders = map[string]func([]byte) (Event, error){
+	"epoch.began":     decodeAs[EpochBegan],
+	"intent.opened":   decodeAs[IntentOpened],
+	"plan.drafted":    decodeAs[PlanDrafted],
+	"plan.verified":   decodeAs[PlanVerified],
+	"plan.answered":   decodeAs[PlanAnswered],
+	"task.opened":     decodeAs[TaskOpened],
+	"run.opened":      decodeAs[RunOpened],
+	"run.ended":       decodeAs[RunEnded],
+	"command":         decodeAs[Command],
+	"work.dispatched": decodeAs[WorkDispatched],
+	"work.ended":      decodeAs[WorkEnded],
+	"check.ended":     decodeAs[CheckEnded],
+	"step.settled":    decodeAs[StepSettled],
+	"item.opened":     decodeAs[ItemOpened],
+	"item.answered":   decodeAs[ItemAnswered],
+}
+
+func decodeAs[E Event](body []byte) (Event, error) {
+	var e E
+	err := json.Unmarshal(body, &e)
+	return e, err
+}

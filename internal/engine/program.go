@@ -1,0 +1,277 @@
+package engine
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Limits of a program. They keep outside data from asking for more than a
+// machine can hold; a plan document has tighter ones.
+const (
+	MaxSteps    = 20_000
+	MaxAttempts = 1_000
+)
+
+// Kind says who does the work of a step.
+type Kind string
+
+const (
+	Agent  Kind = "agent"  // a coding agent gets a prompt
+	Script Kind = "script" // the task itself is a shell script
+)
+
+// Expect says what a contract must answer before the work, so that its answer
+// after the work proves something.
+type Expect string
+
+const (
+	ExpectAny   Expect = "any"   // recorded; the step counts as unproven if it passed before too
+	ExpectRed   Expect = "red"   // must fail first
+	ExpectGreen Expect = "green" // an invariant: holds before and after
+)
+
+// Then is what happens when no retry is left.
+type Then string
+
+const (
+	Escalate Then = "escalate" // a person decides
+	Abort    Then = "abort"    // the run fails at once
+	Skip     Then = "skip"     // the step is skipped; what needs it is blocked
+	Replan   Then = "replan"   // a new revision is asked for; escalates where there is no planner
+)
+
+// OnFail is a step's policy after an attempt that did not pass.
+type OnFail struct {
+	Retries int  `json:"retries"` // more attempts after the first
+	Then    Then `json:"then"`
+}
+
+// Check is a command that the harness runs in a process of its own to decide
+// whether a step is done. The contract of a step is the check named "contract".
+type Check struct {
+	Name     string `json:"name"`
+	Command  string `json:"command"` // a script for bash --noprofile --norc -c
+	Exit     int    `json:"exit"`    // the wanted exit code, 0–255
+	Required bool   `json:"required"`
+}
+
+// Contract is the name of the check that a step's contract becomes.
+const Contract = "contract"
+
+// Subscription is context that an agent gets with its task.
+type Subscription struct {
+	Kind string `json:"kind"` // file, topic, step
+	Ref  string `json:"ref"`
+}
+
+// Step is one compiled step of a program. It is immutable once the program is made.
+type Step struct {
+	ID            string         `json:"id"`
+	Number        string         `json:"number"` // as the plan's author wrote it, for people
+	Title         string         `json:"title"`
+	Kind          Kind           `json:"kind"`
+	Role          string         `json:"role,omitempty"`   // name of the agent's configuration
+	Target        string         `json:"target,omitempty"` // what the plan asked for
+	Needs         []int          `json:"needs,omitempty"`  // indexes of earlier or later steps; the graph has no cycle
+	Subscriptions []Subscription `json:"subscriptions,omitempty"`
+	Task          string         `json:"task"`
+	Acceptance    []string       `json:"acceptance,omitempty"`
+	Checks        []Check        `json:"checks,omitempty"` // the contract first, where there is one
+	Expect        Expect         `json:"expect"`
+	OnFail        OnFail         `json:"on_fail"`
+	Backoff       time.Duration  `json:"backoff,omitempty"` // grows linearly: n-th retry waits n × Backoff
+	Critical      bool           `json:"critical"`
+	Approval      string         `json:"approval,omitempty"` // reason why a person must say yes; empty = none asked
+	Timeout       time.Duration  `json:"timeout"`            // of one attempt
+	CheckTimeout  time.Duration  `json:"check_timeout"`      // of one check
+	Holds         bool           `json:"holds"`              // proved again at the end of the run
+	Rerunnable    bool           `json:"rerunnable"`         // its checks may run more than once
+	Mode          string         `json:"mode"`               // read, edit, full
+	Network       string         `json:"network"`            // yes, no, contract
+	Isolation     string         `json:"isolation,omitempty"`
+	Env           []string       `json:"env,omitempty"`    // names the harness passes on
+	Writes        []string       `json:"writes,omitempty"` // explicit scope; empty = the whole workspace
+	Guards        []string       `json:"guards,omitempty"` // paths and globs whose content must not change; "#part" after a manifest's name counts only that part
+}
+
+// Exclusive reports whether the step takes the whole workspace: an agent with
+// no explicit scope, which never works beside another agent in a shared tree.
+func (s *Step) Exclusive() bool { return s.Kind == Agent && len(s.Writes) == 0 }
+
+// Checkable reports whether anything the harness runs decides the step.
+func (s *Step) Checkable() bool { return len(s.Checks) > 0 }
+
+// Definition is the content of a program: what [NewProgram] checks and pins.
+type Definition struct {
+	Plan     string `json:"plan"` // id of the revision
+	Title    string `json:"title"`
+	Parallel int    `json:"parallel"` // how many steps may run at once, at least 1
+	Steps    []Step `json:"steps"`
+}
+
+// Program is a plan that has been verified and compiled: the only form the
+// machine runs. Its fields cannot be changed; a Program is safe for concurrent use.
+type Program struct {
+	def  Definition
+	by   map[string]int
+	deps [][]int // dependents by index
+	hash string
+}
+
+// NewProgram checks the invariants every run rests on: at least one step,
+// unique ids, needs inside the program and free of cycles, known words, sane
+// numbers. Only the verifier calls it, and [DecodeProgram] for what it once made.
+func NewProgram(d Definition) (*Program, error) {
+	p := &Program{def: d, by: make(map[string]int, len(d.Steps)), deps: make([][]int, len(d.Steps))}
+	if err := p.index(); err != nil {
+		return nil, err
+	}
+	body, err := json.Marshal(d)
+	if err != nil {
+		return nil, fmt.Errorf("encode program: %w", err)
+	}
+	sum := sha256.Sum256(body)
+	p.hash = hex.EncodeToString(sum[:])
+	return p, nil
+}
+
+func (p *Program) index() error {
+	d := &p.def
+	switch {
+	case len(d.Steps) == 0:
+		return errors.New("program has no steps")
+	case len(d.Steps) > MaxSteps:
+		return fmt.Errorf("program has %d steps; at most %d are allowed", len(d.Steps), MaxSteps)
+	case d.Parallel < 1:
+		return fmt.Errorf("program allows %d steps at once; at least 1 is needed", d.Parallel)
+	}
+	for i := range d.Steps {
+		s := &d.Steps[i]
+		if err := s.valid(); err != nil {
+			return fmt.Errorf("step %q: %w", s.ID, err)
+		}
+		if _, twice := p.by[s.ID]; twice {
+			return fmt.Errorf("step %q occurs twice", s.ID)
+		}
+		p.by[s.ID] = i
+		for _, n := range s.Needs {
+			if n < 0 || n >= len(d.Steps) || n == i {
+				return fmt.Errorf("step %q needs step index %d, which is not another step", s.ID, n)
+			}
+			p.deps[n] = append(p.deps[n], i)
+		}
+	}
+	return p.acyclic()
+}
+
+func (p *Program) acyclic() error {
+	open := make([]int, len(p.def.Steps))
+	var free []int
+	for i := range p.def.Steps {
+		if open[i] = len(p.def.Steps[i].Needs); open[i] == 0 {
+			free = append(free, i)
+		}
+	}
+	seen := 0
+	for len(free) > 0 {
+		i := free[len(free)-1]
+		free = free[:len(free)-1]
+		seen++
+		for _, d := range p.deps[i] {
+			if open[d]--; open[d] == 0 {
+				free = append(free, d)
+			}
+		}
+	}
+	if seen != len(p.def.Steps) {
+		return errors.New("the steps' needs form a cycle")
+	}
+	return nil
+}
+
+func (s *Step) valid() error {
+	switch {
+	case s.ID == "":
+		return errors.New("has no id")
+	case s.Kind != Agent && s.Kind != Script:
+		return fmt.Errorf("unknown kind %q", s.Kind)
+	case s.Expect != ExpectAny && s.Expect != ExpectRed && s.Expect != ExpectGreen:
+		return fmt.Errorf("unknown expect %q", s.Expect)
+	case s.OnFail.Then != Escalate && s.OnFail.Then != Abort && s.OnFail.Then != Skip && s.OnFail.Then != Replan:
+		return fmt.Errorf("unknown on_fail %q", s.OnFail.Then)
+	case s.OnFail.Retries < 0 || s.OnFail.Retries >= MaxAttempts:
+		return fmt.Errorf("%d retries; 0 to %d are allowed", s.OnFail.Retries, MaxAttempts-1)
+	case s.Timeout <= 0 || s.CheckTimeout <= 0:
+		return errors.New("has no timeout")
+	case s.Backoff < 0:
+		return errors.New("has a negative backoff")
+	}
+	return s.validChecks()
+}
+
+func (s *Step) validChecks() error {
+	required := false
+	names := map[string]bool{}
+	for _, c := range s.Checks {
+		switch {
+		case c.Name == "" || c.Command == "":
+			return errors.New("has a check without name or command")
+		case names[c.Name]:
+			return fmt.Errorf("has two checks named %q", c.Name)
+		case c.Exit < 0 || c.Exit > 255:
+			return fmt.Errorf("check %q wants exit code %d; 0 to 255 exist", c.Name, c.Exit)
+		}
+		names[c.Name] = true
+		required = required || c.Required
+	}
+	if !required {
+		return errors.New("has no contract and no required check, so nothing could prove it")
+	}
+	return nil
+}
+
+// DecodeProgram reads what [Program.Encode] wrote and checks it again.
+func DecodeProgram(body []byte) (*Program, error) {
+	var d Definition
+	if err := json.Unmarshal(body, &d); err != nil {
+		return nil, fmt.Errorf("decode program: %w", err)
+	}
+	return NewProgram(d)
+}
+
+// Encode returns the program's canonical bytes, whose SHA-256 is [Program.Hash].
+func (p *Program) Encode() []byte {
+	body, _ := json.Marshal(p.def) // it marshalled once, in NewProgram
+	return body
+}
+
+// Hash identifies the program by its content.
+func (p *Program) Hash() string { return p.hash }
+
+// Plan is the id of the plan revision the program was compiled from.
+func (p *Program) Plan() string { return p.def.Plan }
+
+// Title is the plan's title.
+func (p *Program) Title() string { return p.def.Title }
+
+// Parallel is how many steps the plan allows at once.
+func (p *Program) Parallel() int { return p.def.Parallel }
+
+// Len is the number of steps.
+func (p *Program) Len() int { return len(p.def.Steps) }
+
+// Step returns the i-th step, which the caller must not change.
+func (p *Program) Step(i int) *Step { return &p.def.Steps[i] }
+
+// Index finds a step by id.
+func (p *Program) Index(id string) (int, bool) {
+	i, ok := p.by[id]
+	return i, ok
+}
+
+// Dependents returns the indexes of the steps that need step i.
+func (p *Program) Dependents(i int) []int { return p.deps[i] }

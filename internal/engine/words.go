@@ -1,0 +1,71 @@
+package engine
+
+// Status is a step's or a run's status. Blocked and ready are derived and
+// never stored in an event.
+type Status string
+
+const (
+	Pending    Status = "pending"
+	Blocked    Status = "blocked"
+	Ready      Status = "ready"
+	Running    Status = "running"
+	Waiting    Status = "waiting" // for a person
+	Done       Status = "done"
+	Failed     Status = "failed"
+	Skipped    Status = "skipped"
+	Waived     Status = "waived"
+	Regressed  Status = "regressed"
+	Paused     Status = "paused"     // run
+	Cancelled  Status = "cancelled"  // run
+	Superseded Status = "superseded" // run
+)
+
+// Phase says what a running or waiting step is about.
+type Phase string
+
+const (
+	NoPhase   Phase = ""
+	Baseline  Phase = "baseline"
+	Working   Phase = "working"
+	Verifying Phase = "verifying"
+	Flaky     Phase = "flaky"
+	Retrying  Phase = "retrying"
+	Asking    Phase = "asking"
+	Ratchet   Phase = "ratchet"
+)
+
+// Verdict is the harness's own judgement of an attempt or of one check. Only
+// Pass makes a step done.
+type Verdict string
+
+const (
+	NoVerdict    Verdict = ""
+	Pass         Verdict = "pass"
+	Fail         Verdict = "fail"
+	Timeout      Verdict = "timeout"
+	Infra        Verdict = "infra"        // could not be started, a signal from outside, disk full
+	Tampered     Verdict = "tampered"     // a protected file changed
+	OutOfScope   Verdict = "out_of_scope" // a change outside the step's writes
+	FlakyCheck   Verdict = "flaky"        // the same tree, different answers
+	Inconclusive Verdict = "inconclusive" // the check could not say: command not found, no test collected
+)
+
+// How says how work ended, as the harness saw it.
+type How string
+
+const (
+	Exited   How = "exit"
+	Lost     How = "lost" // its owner died; nothing is known of it
+	TimedOut How = "timeout"
+	NoStart  How = "infra"
+	Stopped  How = "cancelled"
+)
+
+// WorkKind says what was dispatched.
+type WorkKind string
+
+const (
+	AgentWork    WorkKind = "agent"
+	ScriptWork   WorkKind = "script"
+	ContractWork WorkKind = "contract" // checks that may run only once
+)
