@@ -1,0 +1,194 @@
+// Package store keeps the journal: what it means to append to it and to read
+// it, whatever lies below.
+//
+// The one idea: a [Batch] carries the facts, the objects they name and the rows
+// that lists show, and one [Store.Append] makes all of it durable or none of
+// it. Whatever is shown, started or acknowledged waits until Append has
+// returned nil.
+//
+// A store must never learn what an event means, change or drop a record, or
+// answer an append before it is durable.
+package store
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"iter"
+
+	"github.com/piton-dev/piton/internal/engine"
+)
+
+// Errors that callers branch on. Each arrives wrapped in a text that says what
+// failed, where, and what to do; test for them with errors.Is.
+var (
+	// ErrConflict: the stream's head is not Batch.After. Nothing of that
+	// Append was written; read what is new and decide again.
+	ErrConflict = errors.New("the stream has moved on")
+	// ErrFenced: the batch's epoch is not the one that owns the workspace
+	// now, or nobody owns it. Stop: somebody else goes on with the work.
+	ErrFenced = errors.New("no longer the owner")
+	// ErrOwned: another live process owns the workspace. Send it the command
+	// instead, or wait for it to end.
+	ErrOwned = errors.New("owned by another process")
+	// ErrNotFound: there is no such object.
+	ErrNotFound = errors.New("not found")
+	// ErrFull: the disk is full. Free space, then open the store again.
+	ErrFull = errors.New("disk full")
+	// ErrReadOnly: the store may be read and not written.
+	ErrReadOnly = errors.New("read-only")
+	// ErrCorrupt: what is stored is not what was written.
+	ErrCorrupt = errors.New("corrupt journal")
+	// ErrNewer: a later version of the program wrote the store.
+	ErrNewer = errors.New("written by a newer version")
+)
+
+// An Object is content that events name by its hash: plan documents, programs,
+// prompts, output.
+type Object struct {
+	Hash string // SHA-256 of Body in lower-case hexadecimal
+	Body []byte
+}
+
+// NewObject returns body with its hash. It costs one pass over body.
+func NewObject(body []byte) Object {
+	sum := sha256.Sum256(body)
+	return Object{Hash: hex.EncodeToString(sum[:]), Body: body}
+}
+
+// A Batch is what one turn of one stream adds. The store keeps nothing of the
+// batch's memory after Append has returned.
+type Batch struct {
+	Stream string
+	// After is the sequence of the stream's last record: 0 for a new stream.
+	// If the stream's head is another, Append fails with ErrConflict.
+	After uint64
+	// Epoch is the ownership, from Own, under which all Records were made.
+	Epoch uint64
+	// Records have Seq After+1, After+2 … and this batch's Stream and Epoch.
+	// At is kept to the microsecond: truncate it BEFORE the record is applied
+	// to a state that replay must reach again. There may be no records, where
+	// only objects, rows or a snapshot are to be kept.
+	Records []engine.Record
+	// Objects are durable no later than the records that name them. An object
+	// that is there already costs little.
+	Objects []Object
+	// Rows replace the rows of the same key: the head by stream, steps by
+	// index, items by id. When Head names another run than the stored head,
+	// the step rows of that other run are dropped first.
+	Rows engine.Rows
+	// Snapshot, unless nil, is the core's disposable state after the last
+	// record (after After, if there is none). Only the newest of each stream
+	// is kept.
+	Snapshot []byte
+}
+
+// Last is the sequence of the stream once the batch is written.
+func (b Batch) Last() uint64 { return b.After + uint64(len(b.Records)) }
+
+// Valid reports what a caller did wrong in making the batch. Append calls it.
+// It costs one hash over each object.
+func (b Batch) Valid() error {
+	if b.Stream == "" {
+		return errors.New("batch has no stream")
+	}
+	for i, r := range b.Records {
+		if err := b.validRecord(r, b.After+1+uint64(i)); err != nil {
+			return err
+		}
+	}
+	for _, o := range b.Objects {
+		if want := NewObject(o.Body).Hash; o.Hash != want {
+			return fmt.Errorf("batch for %s: object %q has the hash %s", b.Stream, o.Hash, want)
+		}
+	}
+	return nil
+}
+
+func (b Batch) validRecord(r engine.Record, seq uint64) error {
+	switch {
+	case r.Seq != seq:
+		return fmt.Errorf("batch for %s: record has seq %d in the place of %d", b.Stream, r.Seq, seq)
+	case r.Stream != b.Stream:
+		return fmt.Errorf("batch for %s: record %d is of stream %q", b.Stream, seq, r.Stream)
+	case r.Epoch != b.Epoch:
+		return fmt.Errorf("batch for %s: record %d has epoch %d, the batch %d", b.Stream, seq, r.Epoch, b.Epoch)
+	case r.Event == nil:
+		return fmt.Errorf("batch for %s: record %d has no event", b.Stream, seq)
+	}
+	return nil
+}
+
+// HeadFilter selects head rows. The zero value selects all.
+type HeadFilter struct {
+	Stream string          // only this stream's
+	Status []engine.Status // any of these; empty = any
+	Limit  int             // at most so many; 0 = no limit
+}
+
+// ItemFilter selects items. The zero value selects all.
+type ItemFilter struct {
+	Open   bool   // only those that wait for an answer
+	Stream string // only this stream's
+	Run    string // only this run's
+}
+
+// A Store is the journal of one workspace. All methods may be called from
+// several goroutines at once, and reading never waits for writing. Strings and
+// slices that are returned belong to the caller.
+type Store interface {
+	// Append writes all batches or none, and returns when they are durable.
+	// Batches may be of several streams; two of the same stream follow each
+	// other in order. It fails with ErrConflict, ErrFenced, ErrFull,
+	// ErrReadOnly or ErrCorrupt; after a refusal (the first two, or an
+	// invalid batch) the store goes on, after any other failure it refuses
+	// all further appends with that first error, and the process stops and
+	// opens it again. A cancelled ctx is heeded until writing begins; from
+	// then on Append returns what really happened.
+	Append(ctx context.Context, batches ...Batch) error
+
+	// Read yields the stream's records after the sequence after, in order.
+	// An error comes as the last pair, with a zero record. An unknown stream
+	// yields nothing. The caller may append, or read again, inside the loop;
+	// records appended meanwhile may or may not be yielded. Events come as
+	// engine.Decode makes them: RunOpened without its compiled program.
+	Read(ctx context.Context, stream string, after uint64) iter.Seq2[engine.Record, error]
+
+	// Snapshot returns the newest snapshot of the stream and the sequence
+	// that it stands for, or 0, nil, nil where none can be used; Read goes on
+	// after that sequence.
+	Snapshot(ctx context.Context, stream string) (seq uint64, body []byte, err error)
+
+	// Changed returns the streams that got records since token was given
+	// out, and the next token. The empty token stands for the beginning. It
+	// is a hint for whoever follows the journal: it may name too many
+	// streams, never too few. Tokens are opaque and outlive a reopening.
+	Changed(ctx context.Context, token string) (streams []string, next string, err error)
+
+	// Heads returns the streams' head rows, the newest start first. A stream
+	// that never got one has none.
+	Heads(ctx context.Context, filter HeadFilter) ([]engine.HeadRow, error)
+
+	// Items returns items, the oldest first.
+	Items(ctx context.Context, filter ItemFilter) ([]engine.ItemRow, error)
+
+	// Steps returns the step rows of the stream's newest run, by index.
+	Steps(ctx context.Context, stream string) ([]engine.StepRow, error)
+
+	// Object returns the body with this hash, having hashed it: ErrNotFound
+	// if there is none, ErrCorrupt if it is not what was stored.
+	Object(ctx context.Context, hash string) ([]byte, error)
+
+	// Own makes this store the workspace's only writer until release, and
+	// returns the new epoch: greater than each before, and durable. It fails
+	// with ErrOwned while another owner lives. The first Own names the
+	// store's workspace; another name is refused later. Call release once,
+	// when no Append is under way; Close releases too.
+	Own(ctx context.Context, workspace string) (epoch uint64, release func() error, err error)
+
+	// Close ends the store; nothing may be called after it. It is not
+	// allowed while calls are under way.
+	Close() error
+}
