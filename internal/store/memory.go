@@ -1,0 +1,366 @@
+package store
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/piton-dev/piton/internal/engine"
+)
+
+// Memory is a store that ends with the process: for tests, and for runs that
+// nobody wants to keep. It starts no goroutine and reads no clock, so it may be
+// used inside a synctest bubble.
+type Memory struct {
+	mu        sync.Mutex
+	streams   map[string]*memoryStream
+	objects   map[string][]byte
+	items     map[itemKey]engine.ItemRow
+	records   uint64 // of all streams together
+	workspace string
+	epoch     uint64
+	owned     bool
+}
+
+type memoryStream struct {
+	records  []memoryRecord
+	changed  uint64 // Memory.records after the newest of them
+	head     *engine.HeadRow
+	steps    map[int]engine.StepRow
+	snapshot []byte
+	at       uint64 // what the snapshot stands for
+}
+
+// A memoryRecord holds the event as it would be on disk, so that no caller
+// shares memory with the store.
+type memoryRecord struct {
+	record engine.Record
+	typ    string
+	body   []byte
+}
+
+type itemKey struct{ stream, item string }
+
+// NewMemory returns an empty store that nobody owns.
+func NewMemory() *Memory {
+	return &Memory{
+		streams: map[string]*memoryStream{},
+		objects: map[string][]byte{},
+		items:   map[itemKey]engine.ItemRow{},
+	}
+}
+
+// Micro returns t as a store gives it back: to the microsecond, in UTC. The
+// zero time stays zero.
+func Micro(t time.Time) time.Time {
+	if t.IsZero() {
+		return time.Time{}
+	}
+	return time.UnixMicro(t.UnixMicro()).UTC()
+}
+
+// Append implements [Store].
+func (m *Memory) Append(ctx context.Context, batches ...Batch) error {
+	encoded := make([][]memoryRecord, len(batches))
+	for i, b := range batches {
+		if err := b.Valid(); err != nil {
+			return fmt.Errorf("append: %w", err)
+		}
+		records, err := encode(b.Records)
+		if err != nil {
+			return fmt.Errorf("append to %s: %w", b.Stream, err)
+		}
+		encoded[i] = records
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("append: %w", err)
+	}
+	if err := m.admit(batches); err != nil {
+		return err
+	}
+	for i, b := range batches {
+		m.write(b, encoded[i])
+	}
+	return nil
+}
+
+func encode(records []engine.Record) ([]memoryRecord, error) {
+	encoded := make([]memoryRecord, len(records))
+	for i, r := range records {
+		body, err := engine.Encode(r.Event)
+		if err != nil {
+			return nil, err
+		}
+		encoded[i] = memoryRecord{record: r, typ: r.Event.Type(), body: body}
+		encoded[i].record.At = Micro(r.At)
+		encoded[i].record.Event = nil
+	}
+	return encoded, nil
+}
+
+// admit refuses batches that do not fit the owner or the heads.
+func (m *Memory) admit(batches []Batch) error {
+	heads := map[string]uint64{}
+	for _, b := range batches {
+		if !m.owned || b.Epoch != m.epoch {
+			return fmt.Errorf("append to %s under epoch %d: the newest epoch is %d: %w", b.Stream, b.Epoch, m.epoch, ErrFenced)
+		}
+		head, known := heads[b.Stream]
+		if s := m.streams[b.Stream]; !known && s != nil {
+			head = uint64(len(s.records))
+		}
+		if head != b.After {
+			return fmt.Errorf("append to %s after %d: its head is %d: %w", b.Stream, b.After, head, ErrConflict)
+		}
+		heads[b.Stream] = b.Last()
+	}
+	return nil
+}
+
+func (m *Memory) write(b Batch, records []memoryRecord) {
+	s := m.streams[b.Stream]
+	if s == nil {
+		s = &memoryStream{steps: map[int]engine.StepRow{}}
+		m.streams[b.Stream] = s
+	}
+	s.records = append(s.records, records...)
+	m.records += uint64(len(records))
+	if len(records) > 0 {
+		s.changed = m.records
+	}
+	for _, o := range b.Objects {
+		if _, known := m.objects[o.Hash]; !known {
+			m.objects[o.Hash] = bytes.Clone(o.Body)
+		}
+	}
+	if b.Snapshot != nil {
+		s.snapshot, s.at = bytes.Clone(b.Snapshot), b.Last()
+	}
+	s.setRows(b.Rows)
+	for _, item := range b.Rows.Items {
+		m.items[itemKey{item.Stream, item.Item}] = ownItem(item)
+	}
+}
+
+func (s *memoryStream) setRows(rows engine.Rows) {
+	if rows.Head != nil {
+		head := *rows.Head
+		head.Started, head.Finished = Micro(head.Started), Micro(head.Finished)
+		if s.head != nil && s.head.Run != head.Run {
+			clear(s.steps)
+		}
+		s.head = &head
+	}
+	for _, step := range rows.Steps {
+		s.steps[step.Index] = ownStep(step)
+	}
+}
+
+func ownStep(step engine.StepRow) engine.StepRow {
+	step.Started, step.Finished = Micro(step.Started), Micro(step.Finished)
+	step.Needs = ownList(step.Needs)
+	return step
+}
+
+func ownItem(item engine.ItemRow) engine.ItemRow {
+	item.Opened = Micro(item.Opened)
+	item.Choices = ownList(item.Choices)
+	return item
+}
+
+// ownList copies; an empty list comes back as nil, as from any other store.
+func ownList(list []string) []string {
+	return append([]string(nil), list...)
+}
+
+// Read implements [Store].
+func (m *Memory) Read(ctx context.Context, stream string, after uint64) iter.Seq2[engine.Record, error] {
+	return func(yield func(engine.Record, error) bool) {
+		for {
+			stored, more := m.record(stream, after)
+			if !more {
+				return
+			}
+			record, err := stored.decode()
+			if ctx.Err() != nil {
+				err = ctx.Err()
+			}
+			if err != nil {
+				yield(engine.Record{}, fmt.Errorf("read %s after %d: %w", stream, after, err))
+				return
+			}
+			if !yield(record, nil) {
+				return
+			}
+			after++
+		}
+	}
+}
+
+func (m *Memory) record(stream string, after uint64) (memoryRecord, bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s := m.streams[stream]
+	if s == nil || after >= uint64(len(s.records)) {
+		return memoryRecord{}, false
+	}
+	return s.records[after], true
+}
+
+func (r memoryRecord) decode() (engine.Record, error) {
+	record := r.record
+	event, err := engine.Decode(r.typ, r.body)
+	record.Event = event
+	return record, err
+}
+
+// Snapshot implements [Store].
+func (m *Memory) Snapshot(ctx context.Context, stream string) (uint64, []byte, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s := m.streams[stream]
+	if s == nil || s.snapshot == nil {
+		return 0, nil, ctx.Err()
+	}
+	return s.at, bytes.Clone(s.snapshot), ctx.Err()
+}
+
+// Changed implements [Store].
+func (m *Memory) Changed(ctx context.Context, token string) ([]string, string, error) {
+	var since uint64
+	if token != "" {
+		n, err := strconv.ParseUint(token, 10, 64)
+		if err != nil {
+			return nil, "", fmt.Errorf("read what changed: token %q is none of this store's", token)
+		}
+		since = n
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var streams []string
+	for _, name := range slices.Sorted(maps.Keys(m.streams)) {
+		if m.streams[name].changed > since {
+			streams = append(streams, name)
+		}
+	}
+	return streams, strconv.FormatUint(m.records, 10), ctx.Err()
+}
+
+// Heads implements [Store].
+func (m *Memory) Heads(ctx context.Context, filter HeadFilter) ([]engine.HeadRow, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var heads []engine.HeadRow
+	for name, s := range m.streams {
+		if s.head != nil && filter.matches(name, *s.head) {
+			heads = append(heads, *s.head)
+		}
+	}
+	slices.SortFunc(heads, func(a, b engine.HeadRow) int {
+		return cmp.Or(b.Started.Compare(a.Started), cmp.Compare(a.Stream, b.Stream))
+	})
+	if filter.Limit > 0 && len(heads) > filter.Limit {
+		heads = heads[:filter.Limit]
+	}
+	return heads, ctx.Err()
+}
+
+func (f HeadFilter) matches(stream string, head engine.HeadRow) bool {
+	return (f.Stream == "" || f.Stream == stream) &&
+		(len(f.Status) == 0 || slices.Contains(f.Status, head.Status))
+}
+
+// Items implements [Store].
+func (m *Memory) Items(ctx context.Context, filter ItemFilter) ([]engine.ItemRow, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var items []engine.ItemRow
+	for _, item := range m.items {
+		if filter.matches(item) {
+			items = append(items, ownItem(item))
+		}
+	}
+	slices.SortFunc(items, func(a, b engine.ItemRow) int {
+		return cmp.Or(a.Opened.Compare(b.Opened), cmp.Compare(a.Stream, b.Stream), cmp.Compare(a.Item, b.Item))
+	})
+	return items, ctx.Err()
+}
+
+func (f ItemFilter) matches(item engine.ItemRow) bool {
+	return (!f.Open || item.Open) &&
+		(f.Stream == "" || f.Stream == item.Stream) &&
+		(f.Run == "" || f.Run == item.Run)
+}
+
+// Steps implements [Store].
+func (m *Memory) Steps(ctx context.Context, stream string) ([]engine.StepRow, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s := m.streams[stream]
+	if s == nil {
+		return nil, ctx.Err()
+	}
+	var steps []engine.StepRow
+	for _, index := range slices.Sorted(maps.Keys(s.steps)) {
+		steps = append(steps, ownStep(s.steps[index]))
+	}
+	return steps, ctx.Err()
+}
+
+// Object implements [Store].
+func (m *Memory) Object(ctx context.Context, hash string) ([]byte, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	body, known := m.objects[hash]
+	if !known {
+		return nil, fmt.Errorf("read object %q: %w", hash, ErrNotFound)
+	}
+	return bytes.Clone(body), ctx.Err()
+}
+
+// Own implements [Store].
+func (m *Memory) Own(ctx context.Context, workspace string) (uint64, func() error, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	switch {
+	case ctx.Err() != nil:
+		return 0, nil, fmt.Errorf("own %s: %w", workspace, ctx.Err())
+	case m.owned:
+		return 0, nil, fmt.Errorf("own %s: release it first: %w", workspace, ErrOwned)
+	case m.workspace != "" && m.workspace != workspace:
+		return 0, nil, fmt.Errorf("own %s: the store is of the workspace %s", workspace, m.workspace)
+	}
+	m.workspace, m.owned = workspace, true
+	m.epoch++
+	return m.epoch, m.releaser(m.epoch), nil
+}
+
+func (m *Memory) releaser(epoch uint64) func() error {
+	return func() error {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		if !m.owned || m.epoch != epoch {
+			return errors.New("release: not the owner any more")
+		}
+		m.owned = false
+		return nil
+	}
+}
+
+// Close implements [Store].
+func (m *Memory) Close() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.owned = false
+	return nil
+}
