@@ -241,14 +241,17 @@ type CheckEnded struct {
 
 // StepSettled is the only event that gives a step a status.
 type StepSettled struct {
-	Step    string     `json:"step"`
-	Attempt int        `json:"attempt"`
-	Status  Status     `json:"status"`
-	Verdict Verdict    `json:"verdict,omitempty"`
-	Reason  string     `json:"reason,omitempty"`
-	Proven  bool       `json:"proven,omitempty"`
-	By      string     `json:"by,omitempty"`
-	RetryAt *time.Time `json:"retry_at,omitempty"`
+	Step    string  `json:"step"`
+	Attempt int     `json:"attempt"`
+	Status  Status  `json:"status"`
+	Verdict Verdict `json:"verdict,omitempty"`
+	Reason  string  `json:"reason,omitempty"`
+	Proven  bool    `json:"proven,omitempty"`
+	By      string  `json:"by,omitempty"`
+	// Satisfies says that a skipped step counts for what needs it: a person
+	// skipped it, while a denial or a policy did not.
+	Satisfies bool       `json:"satisfies,omitempty"`
+	RetryAt   *time.Time `json:"retry_at,omitempty"`
 }
 
 // ItemKind says what a person is asked.

@@ -1,6 +1,11 @@
 package engine
 
-import "time"
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+)
 
 // Rows are what the core computed for lists: projections that can be thrown
 // away and rebuilt from the journal. A store keeps them beside the records and
@@ -49,6 +54,7 @@ type StepRow struct {
 	Attempts int       `json:"attempts"`
 	Verdict  Verdict   `json:"verdict,omitempty"`
 	Baseline Verdict   `json:"baseline,omitempty"`
+	Proven   bool      `json:"proven,omitempty"`
 	Started  time.Time `json:"started"`
 	Finished time.Time `json:"finished"`
 	Needs    []string  `json:"needs,omitempty"`
@@ -68,4 +74,65 @@ type ItemRow struct {
 	Choices  []string  `json:"choices"`
 	Opened   time.Time `json:"opened"`
 	Open     bool      `json:"open"`
+}
+
+// Rows returns what changed in the projections since it was last called, and
+// forgets it. It is bookkeeping for the store and no part of the state.
+func (s *State) Rows() Rows {
+	var rows Rows
+	if !s.dirty.head || s.prog == nil {
+		return rows
+	}
+	head := s.Head()
+	rows.Head = &head
+	for _, i := range slices.Sorted(maps.Keys(s.dirty.steps)) {
+		rows.Steps = append(rows.Steps, s.StepRow(i))
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.dirty.items)) {
+		rows.Items = append(rows.Items, s.dirty.items[name])
+	}
+	s.dirty.head = false
+	clear(s.dirty.steps)
+	clear(s.dirty.items)
+	return rows
+}
+
+// Head sums up the newest run.
+func (s *State) Head() HeadRow {
+	r := &s.run
+	return HeadRow{
+		Stream: s.task, Run: r.Opened.Run, Plan: r.Opened.Plan, Version: r.Opened.Version, Title: r.Opened.Title,
+		PlanHash: r.Opened.PlanHash, Status: r.Status, Reason: r.Reason, Exit: r.Exit, Ended: !r.Live,
+		Started: r.Started, Finished: r.Finished, Total: len(s.steps), Settled: len(s.steps) - r.Unsat,
+		Active: len(s.active), Open: len(s.items), Proven: r.Proven, Unproven: r.Unproven,
+		TokensIn: r.TokensIn, TokensOut: r.TokensOut, CostMicros: r.CostMicros,
+	}
+}
+
+// StepRow is what lists show of the i-th step.
+func (s *State) StepRow(i int) StepRow {
+	st, p := &s.steps[i], s.prog.Step(i)
+	row := StepRow{
+		Index: i, ID: p.ID, Number: p.Number, Title: p.Title, Status: st.Status, Phase: st.Phase, Reason: st.Reason,
+		Agent: p.Role, Attempts: st.Attempt, Verdict: st.Verdict, Baseline: st.Baseline, Proven: st.Proven,
+		Started: st.Started, Finished: st.Finished,
+	}
+	for _, n := range p.Needs {
+		row.Needs = append(row.Needs, s.prog.Step(n).ID)
+	}
+	if st.Status == Pending && st.dead > 0 {
+		row.Status, row.Reason = Blocked, s.blocker(i)
+	} else if st.Status == Pending && st.queued {
+		row.Status = Ready
+	}
+	return row
+}
+
+func (s *State) blocker(i int) string {
+	for _, n := range s.prog.Step(i).Needs {
+		if s.steps[n].hopeless() {
+			return fmt.Sprintf("needs %q, which is %s", s.prog.Step(n).ID, s.StepRow(n).Status)
+		}
+	}
+	return ""
 }

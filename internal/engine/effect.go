@@ -1,0 +1,60 @@
+package engine
+
+import "fmt"
+
+// EffectKind says what an effect does. Prepare, Verify, Again and Prove are
+// inquiries, which may be repeated after a crash; Work may not, and starts
+// only after its dispatch is durable.
+type EffectKind string
+
+const (
+	Prepare EffectKind = "prepare" // restore, look at the tree, baseline, make the prompt
+	Work    EffectKind = "work"
+	Verify  EffectKind = "verify"
+	Again   EffectKind = "again" // a check gave another answer on the same tree
+	Prove   EffectKind = "prove" // ratchet: the proof again, on the final tree
+)
+
+// Key identifies an effect for ever.
+type Key struct {
+	Task    string
+	Run     string
+	Step    string
+	Attempt int
+	Kind    EffectKind
+	N       int
+}
+
+// String returns task/run/step/attempt/kind/n.
+func (k Key) String() string {
+	return fmt.Sprintf("%s/%s/%s/%d/%s/%d", k.Task, k.Run, k.Step, k.Attempt, k.Kind, k.N)
+}
+
+// An Effect is a wish: what should be running now. It is never in the journal,
+// and the same state always wishes for the same effects.
+type Effect struct {
+	Key      Key
+	Step     *Step
+	Title    string            // of the plan
+	Baseline bool              // Prepare: run the checks before the work
+	Feedback []Feedback        // Prepare: what the last attempt failed
+	Note     string            // Prepare: what a person, or the harness, has to say about the last attempt
+	Restore  []Change          // Prepare: paths to put back
+	Prompt   string            // Work: object with what the agent or shell is given
+	Work     WorkKind          // Work, and Verify for checks that may run only once
+	Tree     string            // Work: object with the workspace as it was
+	Base     string            // object with the protected files as they were
+	Moved    map[string]string // protected paths that finished steps were allowed to change
+	Shared   bool              // other steps are under way in the same tree
+}
+
+// Feedback is what an agent is told of a check that did not pass.
+type Feedback struct {
+	Check   string  `json:"check"`
+	Verdict Verdict `json:"verdict"`
+	Exit    int     `json:"exit"`
+	Want    int     `json:"want"`
+	Reason  string  `json:"reason,omitempty"`
+	Stdout  string  `json:"stdout,omitempty"`
+	Stderr  string  `json:"stderr,omitempty"`
+}

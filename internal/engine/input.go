@@ -1,0 +1,88 @@
+package engine
+
+// An Input is a command or an outside result that asks to become facts.
+type Input interface {
+	// Actor is who the resulting records are by.
+	Actor() string
+}
+
+// Begin tells a stream that a new owner took over.
+type Begin struct{ EpochBegan }
+
+// Open begins a task (first run) or the next run of a task.
+type Open struct {
+	Task *TaskOpened // nil for a later run
+	Run  RunOpened
+	By   string
+}
+
+// Prepared answers a Prepare effect.
+type Prepared struct {
+	Key      Key
+	Checks   []CheckEnded // of the baseline; empty if it was not asked for
+	Dispatch WorkDispatched
+	Err      string // what went wrong on this machine; nothing can be dispatched
+}
+
+// Ended answers a Work effect.
+type Ended struct {
+	Key Key
+	WorkEnded
+}
+
+// Checked answers Verify, Again and Prove. It holds one result for every check
+// of the step, in their order.
+type Checked struct {
+	Key    Key
+	Checks []CheckEnded
+}
+
+// Order is a person's command on a run.
+type Order struct{ Command }
+
+// Reply is a person's answer to an item.
+type Reply struct{ ItemAnswered }
+
+// Draft records a revision of a plan, with its intent where that is new, and
+// what the verifier said of it.
+type Draft struct {
+	Intent *IntentOpened
+	PlanDrafted
+	Verified PlanVerified
+}
+
+// Judgement is a person's, or a policy's, word on a plan revision.
+type Judgement struct{ PlanAnswered }
+
+func (Begin) Actor() string       { return Harness }
+func (i Open) Actor() string      { return i.By }
+func (Prepared) Actor() string    { return Harness }
+func (Ended) Actor() string       { return Harness }
+func (Checked) Actor() string     { return Harness }
+func (i Order) Actor() string     { return i.By }
+func (i Reply) Actor() string     { return i.By }
+func (i Draft) Actor() string     { return i.By }
+func (i Judgement) Actor() string { return i.By }
+
+// Refusal is why an input did not become a fact. The state is unchanged.
+type Refusal struct {
+	Code    Code
+	Message string
+	Hint    string
+}
+
+// Code is the machine's word for a refusal, as command line and pages show it.
+type Code string
+
+const (
+	Invalid  Code = "invalid"
+	Conflict Code = "conflict"
+	NotFound Code = "not_found"
+	Denied   Code = "denied"
+)
+
+func (r *Refusal) Error() string { return r.Message }
+
+func refuse(c Code, message, hint string) error {
+	return &Refusal{Code: c, Message: message, Hint: hint}
+}

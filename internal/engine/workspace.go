@@ -1,0 +1,142 @@
+package engine
+
+import (
+	"fmt"
+	"time"
+)
+
+// planApprovalLife is how long a plan's approval may wait for its run.
+const planApprovalLife = 24 * time.Hour
+
+// Workspace is the fold of a workspace's stream: what exists without a task.
+// The zero value is an empty stream. It is not safe for concurrent use.
+type Workspace struct {
+	seq     uint64
+	epoch   uint64
+	intents map[string]IntentOpened
+	plans   map[string]*Revision
+	paths   map[string]string // path of a document → its newest revision
+}
+
+// Revision is what is known of one revision of a plan.
+type Revision struct {
+	Drafted  PlanDrafted
+	At       time.Time
+	Verified PlanVerified
+	Answer   *PlanAnswered
+	Answered time.Time
+}
+
+// Seq is the sequence number of the last record applied.
+func (w *Workspace) Seq() uint64 { return w.seq }
+
+// Revision finds a revision by its id.
+func (w *Workspace) Revision(id string) (*Revision, bool) {
+	r, ok := w.plans[id]
+	return r, ok
+}
+
+// Newest finds the newest revision of the document at path.
+func (w *Workspace) Newest(path string) (*Revision, bool) {
+	return w.Revision(w.paths[path])
+}
+
+// Revisions calls yield for every revision until it returns false.
+func (w *Workspace) Revisions(yield func(*Revision) bool) {
+	for _, r := range w.plans {
+		if !yield(r) {
+			return
+		}
+	}
+}
+
+// Approved reports whether a person or policy said yes to exactly these bytes
+// under this configuration, less than 24 hours before now.
+func (r *Revision) Approved(config string, now time.Time) bool {
+	return r.Answer != nil && r.Answer.Yes && r.Answer.Hash == r.Drafted.Hash && r.Answer.Config == config &&
+		now.Sub(r.Answered) < planApprovalLife
+}
+
+// Apply folds one record. An error means that the journal is corrupt at r.Seq.
+func (w *Workspace) Apply(r Record) error {
+	if w.plans == nil {
+		w.intents, w.plans, w.paths = map[string]IntentOpened{}, map[string]*Revision{}, map[string]string{}
+	}
+	if err := w.apply(r); err != nil {
+		return fmt.Errorf("stream %s, record %d: %w", r.Stream, r.Seq, err)
+	}
+	w.seq = r.Seq
+	return nil
+}
+
+func (w *Workspace) apply(r Record) error {
+	switch e := r.Event.(type) {
+	case EpochBegan:
+		w.epoch = r.Epoch
+	case IntentOpened:
+		w.intents[e.ID] = e
+	case PlanDrafted:
+		if w.plans[e.Plan] != nil {
+			return fmt.Errorf("plan %s is drafted twice", e.Plan)
+		}
+		w.plans[e.Plan] = &Revision{Drafted: e, At: r.At}
+		w.paths[e.Path] = e.Plan
+	case PlanVerified:
+		p := w.plans[e.Plan]
+		if p == nil {
+			return fmt.Errorf("plan %s is verified before it is drafted", e.Plan)
+		}
+		p.Verified = e
+	case PlanAnswered:
+		p := w.plans[e.Plan]
+		if p == nil {
+			return fmt.Errorf("plan %s is answered before it is drafted", e.Plan)
+		}
+		p.Answer, p.Answered = &e, r.At
+	default:
+		return fmt.Errorf("%T does not belong in the workspace's stream", r.Event)
+	}
+	return nil
+}
+
+// Admit turns an input into facts, or refuses it with a [*Refusal].
+func (w *Workspace) Admit(in Input) ([]Event, error) {
+	switch in := in.(type) {
+	case Begin:
+		return []Event{in.EpochBegan}, nil
+	case Draft:
+		return w.admitDraft(in)
+	case Judgement:
+		return w.admitJudgement(in.PlanAnswered)
+	}
+	return nil, refuse(Invalid, fmt.Sprintf("%T is not for a workspace", in), "")
+}
+
+func (w *Workspace) admitDraft(in Draft) ([]Event, error) {
+	if _, twice := w.plans[in.Plan]; twice {
+		return nil, refuse(Conflict, "plan "+in.Plan+" exists already", "")
+	}
+	var es []Event
+	if in.Intent != nil {
+		es = append(es, *in.Intent)
+	} else if _, ok := w.intents[in.PlanDrafted.Intent]; !ok {
+		return nil, refuse(NotFound, "plan "+in.Plan+" belongs to no intent", "")
+	}
+	in.Verified.Plan = in.Plan
+	return append(es, in.PlanDrafted, in.Verified), nil
+}
+
+func (w *Workspace) admitJudgement(a PlanAnswered) ([]Event, error) {
+	r, ok := w.plans[a.Plan]
+	switch {
+	case !ok:
+		return nil, refuse(NotFound, "no plan "+a.Plan, "")
+	case a.By == "":
+		return nil, refuse(Invalid, "an answer needs the name of who gave it", "")
+	case a.Hash != r.Drafted.Hash:
+		return nil, refuse(Conflict, "plan "+a.Plan+" has other bytes than those that were shown", "look at it again")
+	case a.Yes && !r.Verified.OK:
+		return nil, refuse(Conflict, "plan "+a.Plan+" does not verify", "mend its errors first")
+	}
+	return []Event{a}, nil
+}
