@@ -1,0 +1,396 @@
+package config_test
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/rogpeppe/go-internal/txtar"
+
+	"github.com/piton-dev/piton/internal/config"
+)
+
+var update = flag.Bool("update", false, "rewrite the expectations in testdata")
+
+// TestLoad runs every archive of testdata: the sources are in user.yaml,
+// workspace.yaml, env and flags; problems and settings are what must come out.
+func TestLoad(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.txtar")
+	if err != nil || len(files) < 20 {
+		t.Fatalf("%d archives, %v", len(files), err)
+	}
+	for _, file := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
+			archive, err := txtar.ParseFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			parts := map[string]string{}
+			for _, f := range archive.Files {
+				parts[f.Name] = string(f.Data)
+			}
+			problems, settings := outcome(t, parts)
+			if *update {
+				rewrite(t, file, archive, problems, settings)
+				return
+			}
+			if diff := cmp.Diff(parts["problems"], problems); diff != "" {
+				t.Errorf("problems (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(parts["settings"], settings); problems == "" && diff != "" {
+				t.Errorf("settings (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func outcome(t *testing.T, parts map[string]string) (problems, settings string) {
+	t.Helper()
+	c, found, err := config.Load(sources(t, parts))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	for _, p := range found {
+		b.WriteString(filepath.ToSlash(p.String()) + "\n")
+	}
+	problems = anonymous(b.String())
+	if problems != "" {
+		return problems, ""
+	}
+	b.Reset()
+	for _, s := range c.Settings() {
+		if s.Origin.Source != "default" {
+			b.WriteString(s.Path + " = " + s.Value + " <- " + filepath.ToSlash(s.Origin.String()) + "\n")
+		}
+	}
+	return "", anonymous(b.String())
+}
+
+// anonymous cuts the temporary directory out of the user's file name.
+func anonymous(text string) string {
+	lines := strings.SplitAfter(text, "\n")
+	for i, line := range lines {
+		if at := strings.Index(line, "/user/config.yaml"); at >= 0 {
+			start := strings.LastIndex(line[:at], " ") + 1
+			lines[i] = line[:start] + line[at+1:]
+		}
+	}
+	return strings.Join(lines, "")
+}
+
+func sources(t *testing.T, parts map[string]string) config.Sources {
+	t.Helper()
+	dir := t.TempDir()
+	from := config.Sources{
+		WorkspaceDir: filepath.Join(dir, "work"),
+		UserDir:      filepath.Join(dir, "user"),
+		Flags:        map[string]string{},
+	}
+	write(t, filepath.Join(from.WorkspaceDir, ".piton", "config.yaml"), parts, "workspace.yaml")
+	write(t, filepath.Join(from.UserDir, "config.yaml"), parts, "user.yaml")
+	for line := range strings.Lines(parts["env"]) {
+		from.Env = append(from.Env, strings.TrimSuffix(line, "\n"))
+	}
+	for line := range strings.Lines(parts["flags"]) {
+		path, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "=")
+		from.Flags[path] = value
+	}
+	return from
+}
+
+func write(t *testing.T, name string, parts map[string]string, part string) {
+	t.Helper()
+	text, ok := parts[part]
+	if !ok {
+		return
+	}
+	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func rewrite(t *testing.T, file string, archive *txtar.Archive, problems, settings string) {
+	t.Helper()
+	var kept []txtar.File
+	for _, f := range archive.Files {
+		if f.Name != "problems" && f.Name != "settings" {
+			kept = append(kept, f)
+		}
+	}
+	if problems != "" {
+		kept = append(kept, txtar.File{Name: "problems", Data: []byte(problems)})
+	} else {
+		kept = append(kept, txtar.File{Name: "settings", Data: []byte(settings)})
+	}
+	archive.Files = kept
+	if err := os.WriteFile(file, txtar.Format(archive), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func load(t *testing.T, workspace string) config.Config {
+	t.Helper()
+	c, problems, err := config.Load(sources(t, map[string]string{"workspace.yaml": workspace}))
+	if err != nil || len(problems) > 0 {
+		t.Fatalf("problems %v, error %v", problems, err)
+	}
+	return c
+}
+
+func TestDefaults(t *testing.T) {
+	c, problems, err := config.Load(config.Sources{})
+	if err != nil || len(problems) > 0 {
+		t.Fatalf("problems %v, error %v", problems, err)
+	}
+	want := config.Policy{
+		Approve: "ask", MaxParallel: 4, Ratchet: "end", Baseline: "on", Expect: "any",
+		Isolation: "auto", Mark: "end", Unmetered: "warn",
+	}
+	if diff := cmp.Diff(want, c.Policy); diff != "" {
+		t.Errorf("policy (-want +got):\n%s", diff)
+	}
+	if c.Agents[config.Script].Kind != config.Shell || len(c.Agents) != 1 {
+		t.Errorf("agents are %v; only the built-in script exists without a source", c.Agents)
+	}
+	if c.Retention != 90*24*time.Hour || c.PermissionWait != 10*time.Minute {
+		t.Errorf("retention %v, permission_wait %v", c.Retention, c.PermissionWait)
+	}
+	if o := c.Origin("policy.baseline"); o.String() != "default" {
+		t.Errorf("origin of a default is %v", o)
+	}
+}
+
+func TestTypedValues(t *testing.T) {
+	c := load(t, `
+agents:
+  coder:
+    kind: exec
+    command: [codex, exec, --json, -s, workspace-write, -]
+    limits: {time: 20m, idle: 1h30m, cost_usd: 2.50}
+    env: {A: on, B: 010, C: 1_000}
+prices: {gpt-5.1: {input: 1.25, output: 10}}
+queues: {coder: {limit: 4, rate: 10/min}}
+`)
+	a := c.Agents["coder"]
+	if diff := cmp.Diff([]string{"codex", "exec", "--json", "-s", "workspace-write", "-"}, a.Command); diff != "" {
+		t.Errorf("command (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(config.Limits{Time: 20 * time.Minute, Idle: 90 * time.Minute, Cost: 2_500_000}, a.Limits); diff != "" {
+		t.Errorf("limits (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(map[string]string{"A": "on", "B": "010", "C": "1_000"}, a.Env); diff != "" {
+		t.Errorf("env (-want +got):\n%s", diff)
+	}
+	if a.Prompt != "stdin" || a.Stop.TermGrace != 5*time.Second {
+		t.Errorf("an agent from a file has no defaults: %+v", a)
+	}
+	if p := c.Prices["gpt-5.1"]; p.Input != 1_250_000 || p.Output != 10_000_000 {
+		t.Errorf("price %+v", p)
+	}
+	if q := c.Queues["coder"]; q.Limit != 4 || q.Rate != (config.Rate{Count: 10, Per: time.Minute}) {
+		t.Errorf("queue %+v", q)
+	}
+}
+
+func TestHash(t *testing.T) {
+	base := config.Hash(load(t, ""))
+	same := []string{
+		"policy: {expect: any}",
+		"# a comment\nagents:\n  script: {kind: shell}\n",
+		"commands: {free: []}",
+		"mcp_servers: {}\n",
+	}
+	for _, text := range same {
+		if got := config.Hash(load(t, text)); got != base {
+			t.Errorf("%q changes the hash, though it says what holds anyway", text)
+		}
+	}
+	seen := map[string]string{base: "nothing"}
+	for _, text := range []string{
+		"policy: {expect: red}",
+		"agents: {script: {kind: shell, when: x}}",
+		"agents: {b: {kind: exec, command: [a, b]}}",
+		"agents: {b: {kind: exec, command: ['a b']}}",
+		"agents: {b: {kind: exec, command: [a, b], env: {A: b}}}",
+		"commands: {free: [ls]}",
+		"commands: {review: [ls]}",
+		"retention: 91d",
+	} {
+		hash := config.Hash(load(t, text))
+		if other, twice := seen[hash]; twice {
+			t.Errorf("%q and %q have the same hash", text, other)
+		}
+		seen[hash] = text
+	}
+}
+
+func TestAgentHash(t *testing.T) {
+	one := load(t, "agents: {a: {kind: exec, command: [x]}, b: {kind: exec, command: [y]}}")
+	two := load(t, "agents: {a: {kind: exec, command: [x]}, b: {kind: exec, command: [z]}}\npolicy: {expect: red}")
+	hash := func(c config.Config, name string) string {
+		h, ok := config.AgentHash(c, name)
+		if !ok {
+			t.Fatalf("no agent %q", name)
+		}
+		return h
+	}
+	if hash(one, "a") != hash(two, "a") {
+		t.Error("an agent's hash depends on something else than the agent")
+	}
+	if hash(one, "b") == hash(two, "b") || hash(one, "a") == hash(one, "b") {
+		t.Error("an agent's hash does not cover its command")
+	}
+	if _, ok := config.AgentHash(one, "c"); ok {
+		t.Error("an agent that is not configured has a hash")
+	}
+}
+
+func TestSettingsHidePasswords(t *testing.T) {
+	for _, address := range []string{"postgres://me:hunter2@db/piton", "user=me password=hunter2"} {
+		c, problems, err := config.Load(config.Sources{Env: []string{"PITON_DATABASE_URL=" + address}})
+		if err != nil || len(problems) > 0 {
+			t.Fatalf("problems %v, error %v", problems, err)
+		}
+		if c.DatabaseURL != address {
+			t.Errorf("database_url is %q", c.DatabaseURL)
+		}
+		for _, s := range c.Settings() {
+			if strings.Contains(s.Value, "hunter2") {
+				t.Errorf("%s shows the password: %s", s.Path, s.Value)
+			}
+		}
+	}
+}
+
+func TestUnreadableFiles(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.MkdirAll(filepath.Join(dir, ".piton", "config.yaml"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := config.Load(config.Sources{WorkspaceDir: dir}); err == nil {
+		t.Error("a directory in the place of the file is no error")
+	}
+	if _, problems, err := config.Load(config.Sources{WorkspaceDir: filepath.Join(dir, "none"), UserDir: filepath.Join(dir, "none")}); err != nil || len(problems) > 0 {
+		t.Errorf("absent directories: problems %v, error %v", problems, err)
+	}
+}
+
+func TestLinkOutOfTheWorkspace(t *testing.T) {
+	outside := filepath.Join(t.TempDir(), "other.yaml")
+	if err := os.WriteFile(outside, []byte("policy: {approve: auto}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	linked := t.TempDir()
+	if err := os.Mkdir(filepath.Join(linked, ".piton"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(outside, filepath.Join(linked, ".piton", "config.yaml")); err != nil {
+		if runtime.GOOS == "windows" {
+			t.Skip("this account may not make symbolic links")
+		}
+		t.Fatal(err)
+	}
+	if _, _, err := config.Load(config.Sources{WorkspaceDir: linked}); err == nil {
+		t.Error("a link out of the workspace was followed")
+	}
+}
+
+// TestHostileSizes keeps what a file may cost within what it may say.
+func TestHostileSizes(t *testing.T) {
+	for name, text := range map[string]string{
+		"too large":       "# " + strings.Repeat("x", 1<<20),
+		"many keys":       manyKeys(60_000),
+		"many agents":     "agents:\n" + strings.ReplaceAll(manyKeys(20_000), "k", "  k"),
+		"flow depth":      "agents: " + strings.Repeat("[", 500_000),
+		"mapping depth":   strings.Repeat("{a: ", 200_000),
+		"lone dashes":     "agents: {a: {kind: exec, command: [" + strings.Repeat("-, ", 300_000) + "]}}",
+		"block sequences": strings.Repeat("- ", 500_000),
+		"anchors":         "agents: [" + strings.Repeat("&a b, ", 100_000) + "]",
+	} {
+		start := time.Now()
+		_, problems, err := config.Load(sources(t, map[string]string{"workspace.yaml": text}))
+		if err != nil || len(problems) == 0 {
+			t.Errorf("%s: problems %v, error %v", name, problems, err)
+		}
+		if took := time.Since(start); took > 5*time.Second {
+			t.Errorf("%s took %v", name, took)
+		}
+	}
+}
+
+func manyKeys(n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, "k%d: 1\n", i)
+	}
+	return b.String()
+}
+
+func TestUserDir(t *testing.T) {
+	x, h := t.TempDir(), t.TempDir()
+	for _, test := range []struct {
+		env  []string
+		want string
+	}{
+		{[]string{"XDG_CONFIG_HOME=" + x, "HOME=" + h}, filepath.Join(x, "piton")},
+		{[]string{"XDG_CONFIG_HOME=relative", "HOME=" + h}, filepath.Join(h, ".config", "piton")},
+		{[]string{"HOME=" + h}, filepath.Join(h, ".config", "piton")},
+		{[]string{"HOME="}, ""},
+		{nil, ""},
+	} {
+		if got := config.UserDir(test.env); got != test.want {
+			t.Errorf("UserDir(%q) = %q, want %q", test.env, got, test.want)
+		}
+	}
+}
+
+func FuzzLoad(f *testing.F) {
+	files, err := filepath.Glob("testdata/*.txtar")
+	if err != nil || len(files) == 0 {
+		f.Fatalf("no seeds: %v", err)
+	}
+	for _, file := range files {
+		archive, err := txtar.ParseFile(file)
+		if err != nil {
+			f.Fatal(err)
+		}
+		for _, part := range archive.Files {
+			if strings.HasSuffix(part.Name, ".yaml") {
+				f.Add(part.Data)
+			}
+		}
+	}
+	dir := f.TempDir()
+	name := filepath.Join(dir, ".piton", "config.yaml")
+	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		if err := os.WriteFile(name, text, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		c, problems, err := config.Load(config.Sources{WorkspaceDir: dir})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range problems {
+			if p.Message == "" || strings.Contains(p.String(), "\n\n") {
+				t.Errorf("problem %q", p)
+			}
+		}
+		again, _, _ := config.Load(config.Sources{WorkspaceDir: dir})
+		if config.Hash(c) != config.Hash(again) {
+			t.Error("the same bytes have two hashes")
+		}
+	})
+}

@@ -1,0 +1,42 @@
+package config
+
+import "fmt"
+
+// Problem is something in a source of the configuration that cannot be used.
+// Its text says what is allowed instead.
+type Problem struct {
+	Origin  Origin
+	Message string
+	Hint    string // what to do, where that is known
+}
+
+// String writes the problem like a compiler: origin, message and hint.
+func (p Problem) String() string {
+	text := fmt.Sprintf("%s: %s", p.Origin, p.Message)
+	if p.Hint != "" {
+		text += " (" + p.Hint + ")"
+	}
+	return text
+}
+
+// Origin says where a setting came from. For a file, Line and Column are those
+// of the value, counted from 1; else Source names the default, the variable or
+// the flag.
+type Origin struct {
+	Source string // "default", "env PITON_X", "flag policy.expect"; empty for a file
+	File   string
+	Line   int
+	Column int
+}
+
+// String is what people see: file:line:column, or the source's name.
+func (o Origin) String() string {
+	switch {
+	case o.File == "":
+		return o.Source
+	case o.Line == 0:
+		return o.File
+	default:
+		return fmt.Sprintf("%s:%d:%d", o.File, o.Line, o.Column)
+	}
+}

@@ -1,0 +1,222 @@
+package config
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"unicode/utf8"
+
+	"go.yaml.in/yaml/v4"
+)
+
+// Caps on one file.
+const (
+	maxFile  = 1 << 20
+	maxDepth = 8
+	tooDeep  = "nests deeper than 8 levels"
+)
+
+// parseYAML reads one YAML document of plain mappings, lists and scalars. The
+// result is nil where the text holds no value. Aliases, tags, a second document
+// and deep nesting are refused: each can make a reader see something else than
+// what is used.
+func parseYAML(file string, text []byte) (*yaml.Node, []Problem) {
+	if p, bad := unreadable(file, text); bad {
+		return nil, []Problem{p}
+	}
+	root, err := oneDocument(text)
+	for range maxDashes {
+		stood, ok := standIn(text, err)
+		if !ok {
+			break
+		}
+		text = stood
+		root, err = oneDocument(text)
+	}
+	if err != nil {
+		return nil, []Problem{yamlProblem(file, err)}
+	}
+	if root == nil || null(root) {
+		return nil, nil
+	}
+	if p, bad := unplain(file, root); bad {
+		return nil, []Problem{p}
+	}
+	return root, nil
+}
+
+// secondDocument is the error for a text of several documents.
+type secondDocument struct{ line, column int }
+
+func (secondDocument) Error() string {
+	return "a second document starts here; one file is one document"
+}
+
+func oneDocument(text []byte) (*yaml.Node, error) {
+	var doc, second yaml.Node
+	loader, err := yaml.NewLoader(bytes.NewReader(text), yaml.WithPlugin(depthLimit{}))
+	if err != nil {
+		return nil, err
+	}
+	if err := loader.Load(&doc); errors.Is(err, io.EOF) {
+		return nil, nil
+	} else if err != nil {
+		return nil, err
+	}
+	if err := loader.Load(&second); err == nil {
+		return nil, secondDocument{second.Line, second.Column}
+	} else if !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	if doc.Kind == yaml.DocumentNode && len(doc.Content) > 0 {
+		return doc.Content[0], nil
+	}
+	return &doc, nil
+}
+
+// A lone dash is the last word of many commands, and YAML does not take one
+// inside brackets: [codex, exec, -]. A noncharacter of the same width stands in
+// for it, so that every position stays as the author sees it.
+const (
+	dash      = "\ufdd0"
+	maxDashes = 32
+)
+
+// standIn replaces the lone dash that an error points at.
+func standIn(text []byte, err error) ([]byte, bool) {
+	e, ok := errors.AsType[*yaml.LoadError](err)
+	if !ok {
+		return nil, false
+	}
+	at, ok := offset(text, e.Mark.Line, e.Mark.Column)
+	if !ok || text[at] != '-' {
+		return nil, false
+	}
+	rest := bytes.TrimLeft(text[at+1:], " \t\r\n")
+	if len(rest) == 0 || !bytes.ContainsAny(rest[:1], ",]}") {
+		return nil, false
+	}
+	return slices.Concat(text[:at], []byte(dash), text[at+1:]), true
+}
+
+// offset finds the byte at a line and a column of characters, both from 1.
+func offset(text []byte, line, column int) (int, bool) {
+	at := 0
+	for ; line > 1; line-- {
+		end := bytes.IndexByte(text[at:], '\n')
+		if end < 0 {
+			return 0, false
+		}
+		at += end + 1
+	}
+	for ; column > 1 && at < len(text); column-- {
+		_, size := utf8.DecodeRune(text[at:])
+		at += size
+	}
+	return at, at < len(text)
+}
+
+// depthLimit stops the YAML library where a configuration cannot reach.
+type depthLimit struct{}
+
+func (depthLimit) CheckDepth(depth int, _ *yaml.DepthContext) error {
+	if depth > maxDepth {
+		return errors.New(tooDeep)
+	}
+	return nil
+}
+
+func (depthLimit) CheckAlias(aliases, _ int) error {
+	if aliases > 0 {
+		return errors.New("aliases are not allowed")
+	}
+	return nil
+}
+
+// unreadable finds what a person would not see in the text, or see differently.
+func unreadable(file string, text []byte) (Problem, bool) {
+	if len(text) > maxFile {
+		return Problem{Origin: Origin{File: file}, Message: fmt.Sprintf("is larger than %d bytes", maxFile)}, true
+	}
+	line, column := 1, 1
+	for i := 0; i < len(text); {
+		r, size := utf8.DecodeRune(text[i:])
+		message := ""
+		switch {
+		case r == utf8.RuneError && size == 1:
+			message = "is not UTF-8"
+		case r == '\ufeff' && i == 0:
+		case invisible(r):
+			message = fmt.Sprintf("character U+%04X is not allowed: it hides what is written", r)
+		}
+		if message != "" {
+			return Problem{Origin: Origin{File: file, Line: line, Column: column}, Message: message}, true
+		}
+		if column++; r == '\n' {
+			line, column = line+1, 1
+		}
+		i += size
+	}
+	return Problem{}, false
+}
+
+// invisible reports control characters, direction overrides, noncharacters and
+// characters without width.
+func invisible(r rune) bool {
+	switch {
+	case r == '\t', r == '\n', r == '\r':
+		return false
+	case r < ' ', r >= 0x7f && r < 0xa0:
+		return true
+	case r >= 0x200b && r <= 0x200f, r >= 0x202a && r <= 0x202e, r >= 0x2060 && r <= 0x2069:
+		return true
+	}
+	return r >= 0xfdd0 && r <= 0xfdef || r == 0x061c || r == 0x180e || r == 0xfeff || r == 0x2028 || r == 0x2029
+}
+
+// unplain finds the first alias or tag in the tree, whose depth is bounded, and
+// gives dashes their own face again.
+func unplain(file string, n *yaml.Node) (Problem, bool) {
+	switch {
+	case n.Value == dash:
+		n.Value = "-"
+	case n.Kind == yaml.AliasNode:
+		return at(file, n, "aliases are not allowed; write the value out"), true
+	case n.Style&yaml.TaggedStyle != 0:
+		return at(file, n, "tags such as %s are not allowed", n.Tag), true
+	}
+	for _, child := range n.Content {
+		if p, bad := unplain(file, child); bad {
+			return p, true
+		}
+	}
+	return Problem{}, false
+}
+
+func yamlProblem(file string, err error) Problem {
+	p := Problem{Origin: Origin{File: file}, Message: err.Error()}
+	if e, ok := errors.AsType[secondDocument](err); ok {
+		p.Origin.Line, p.Origin.Column = e.line, e.column
+	}
+	if e, ok := errors.AsType[*yaml.LoadError](err); ok {
+		if p.Message = "is not YAML: " + e.Message; e.Message == tooDeep {
+			p.Message = tooDeep
+		}
+		p.Origin.Line, p.Origin.Column = e.Mark.Line, max(e.Mark.Column, 1)
+	}
+	return p
+}
+
+func at(file string, n *yaml.Node, format string, args ...any) Problem {
+	return Problem{Origin: origin(file, n), Message: fmt.Sprintf(format, args...)}
+}
+
+func origin(file string, n *yaml.Node) Origin {
+	return Origin{File: file, Line: n.Line, Column: n.Column}
+}
+
+func null(n *yaml.Node) bool {
+	return n.Kind == yaml.ScalarNode && n.Tag == "!!null"
+}
