@@ -1,0 +1,20 @@
+// Package proc runs child processes: started, limited, watched, and ended
+// together with everything they started.
+//
+// The one idea: no child is started by the harness itself. A small second
+// process of the same program, the holder, starts one child at a time, collects
+// whatever the child leaves behind and kills it, and then runs the next child.
+// A holder is the first process of its own pid namespace where the system
+// allows it ([Namespace]) and the adopter of orphans where it does not
+// ([Subreaper]). It hangs on a socket of the harness: when the harness dies, by
+// whatever signal, the holder and all below it die too. [Result.Level] says
+// which of these was in force; nothing is assumed.
+//
+// A holder is this very program started again, so main must begin with
+// [HoldIfAsked], and so must TestMain of every test that uses a [Pool].
+//
+// What it must NEVER do: return from [Pool.Run] while a process of the child's
+// tree lives (unless [Result.Err] says so), report a child that was cut short as
+// one that ended well, let output block a child or grow in memory, or hand a
+// child a descriptor, a terminal or a variable that the caller did not name.
+package proc

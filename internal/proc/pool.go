@@ -1,0 +1,266 @@
+package proc
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"time"
+)
+
+// A Pool runs children, any number at a time. It is safe for concurrent use.
+// Close it.
+type Pool struct {
+	patience time.Duration
+	host     host
+	buffers  sync.Pool // of *[]byte, to read output into
+	closing  chan struct{}
+
+	mu     sync.Mutex
+	closed bool
+	busy   sync.WaitGroup // of children
+}
+
+// A host starts children at one level.
+type host interface {
+	level() Level
+	why() string
+	// begin starts a child with these standard streams; a nil input is the null
+	// device. The caller closes the files afterwards. A child that cannot be
+	// started may be told by the tree's end instead.
+	begin(o order, in, out, err *os.File) (tree, error)
+	close()
+}
+
+// An order is what a host needs to know of a Spec.
+type order struct {
+	path   string // absolute, or relative to dir
+	argv   []string
+	dir    string
+	env    []string
+	limits Limits
+}
+
+// A tree is a running child with all it started. Its methods are called by one
+// goroutine.
+type tree interface {
+	terminate()             // ask the child's group to end
+	kill()                  // end everything
+	started() chan struct{} // closed when the child runs
+	done() chan ending      // gets one ending, when nothing of it lives
+}
+
+type ending struct {
+	err      error
+	exit     int
+	signal   string
+	cpu      time.Duration
+	rss      int64
+	leftover int
+}
+
+// NewPool finds out what this machine can do, which starts one holder. Its error
+// says that a forced level cannot be had, or why no child could be started at
+// all.
+func NewPool(c Config) (*Pool, error) {
+	if c.Idle <= 0 {
+		c.Idle = 4
+	}
+	if c.Patience <= 0 {
+		c.Patience = 10 * time.Second
+	}
+	h, err := newHost(c)
+	if err != nil {
+		return nil, fmt.Errorf("start process pool: %w", err)
+	}
+	p := &Pool{patience: c.Patience, host: h, closing: make(chan struct{})}
+	p.buffers.New = func() any { b := make([]byte, 64<<10); return &b }
+	return p, nil
+}
+
+// Level is the level in force.
+func (p *Pool) Level() Level { return p.host.level() }
+
+// Why says for people why no better level is in force; "" at the best one.
+func (p *Pool) Why() string { return p.host.why() }
+
+// Close kills everything that runs and returns when nothing lives. Children
+// that are cut short are Cancelled.
+func (p *Pool) Close() {
+	p.mu.Lock()
+	if !p.closed {
+		p.closed = true
+		close(p.closing)
+	}
+	p.mu.Unlock()
+	p.busy.Wait()
+	p.host.close()
+}
+
+// Run runs a child and returns when neither it nor anything it started lives.
+// When ctx ends, or after s.Timeout, the whole tree is killed, after s.Grace.
+func (p *Pool) Run(ctx context.Context, s Spec) Result {
+	c, err := p.launch(ctx, s, false)
+	if err != nil {
+		return Result{Exit: -1, Err: err, Cancelled: ctx.Err() != nil, Level: p.Level()}
+	}
+	c.finish(ctx)
+	return c.result
+}
+
+// A Child is a running child that somebody talks to.
+type Child struct {
+	// Stdin is the child's input; close it to end it. A write fails once the
+	// tree is dead. It is closed when the tree is dead.
+	Stdin io.WriteCloser
+	// Stdout is the child's output. It must be read or closed, else it blocks
+	// the child; it ends when the tree is dead. The caller closes it.
+	Stdout io.ReadCloser
+
+	pool   *Pool
+	spec   Spec
+	tree   tree
+	begun  time.Time
+	out    *stream
+	err    *stream
+	tee    *tee
+	over   chan struct{}
+	result Result
+}
+
+// Start starts a child to talk to. What s says of Stdin is not used; Output and
+// Tee get Stderr only, and Result.Stdout stays empty. The tree is killed when ctx
+// ends, after s.Timeout, or by [Pool.Close]; call Wait in any case. The error
+// matches [ErrNotStarted] or [ErrLost].
+func (p *Pool) Start(ctx context.Context, s Spec) (*Child, error) {
+	c, err := p.launch(ctx, s, true)
+	if err != nil {
+		return nil, err
+	}
+	go c.finish(ctx)
+	select {
+	case <-c.tree.started():
+		return c, nil
+	case <-c.over:
+	}
+	if c.result.Err != nil {
+		c.Stdout.Close()
+		return nil, c.result.Err
+	}
+	return c, nil
+}
+
+// Wait returns when nothing of the tree lives. It may be called more than once.
+func (c *Child) Wait() Result {
+	<-c.over
+	return c.result
+}
+
+// launch starts the child and the goroutines that read its output.
+func (p *Pool) launch(ctx context.Context, s Spec, talk bool) (*Child, error) {
+	o, err := resolve(s)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrNotStarted, err)
+	}
+	if err := p.enter(ctx); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrNotStarted, err)
+	}
+	w, err := plumb(s.Stdin, talk)
+	if err != nil {
+		p.busy.Done()
+		return nil, fmt.Errorf("%w: make pipes: %w", ErrNotStarted, err)
+	}
+	c := &Child{pool: p, spec: s, begun: time.Now(), over: make(chan struct{})}
+	c.tree, err = p.host.begin(o, w.childIn, w.childOut, w.childErr)
+	w.closeChildEnds()
+	if err != nil {
+		w.closeOwnEnds()
+		p.busy.Done()
+		return nil, err
+	}
+	c.tee = newTee(s.Tee)
+	c.err = p.read(w.err, s.Output, c.tee)
+	if talk {
+		c.Stdin, c.Stdout = w.in, w.out
+		return c, nil
+	}
+	c.out = p.read(w.out, s.Output, c.tee)
+	feed(w.in, s.Stdin)
+	return c, nil
+}
+
+// enter counts a child in, unless none may start any more.
+func (p *Pool) enter(ctx context.Context) error {
+	if err := context.Cause(ctx); err != nil {
+		return err
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.closed {
+		return ErrClosed
+	}
+	p.busy.Add(1)
+	return nil
+}
+
+// finish sees the child to its end and collects the result.
+func (c *Child) finish(ctx context.Context) {
+	defer c.pool.busy.Done()
+	defer close(c.over)
+	r := &c.result
+	e := c.watch(ctx)
+	r.Duration = time.Since(c.begun)
+	r.Level = c.pool.Level()
+	r.Err, r.Exit, r.Signal = e.err, e.exit, e.signal
+	r.CPU, r.MaxRSS, r.Leftover = e.cpu, e.rss, e.leftover
+	if c.Stdin != nil {
+		c.Stdin.Close()
+	}
+	if c.out != nil {
+		r.Stdout = c.out.finish(r)
+	}
+	r.Stderr = c.err.finish(r)
+	r.TeeErr = c.tee.finish()
+}
+
+// watch waits for the end and brings it about where it is due.
+func (c *Child) watch(ctx context.Context) ending {
+	var timeout <-chan time.Time
+	if c.spec.Timeout > 0 {
+		t := time.NewTimer(c.spec.Timeout)
+		defer t.Stop()
+		timeout = t.C
+	}
+	grace := c.spec.Grace
+	select {
+	case e := <-c.tree.done():
+		return e
+	case <-timeout:
+		c.result.TimedOut = true
+	case <-ctx.Done():
+		c.result.Cancelled = true
+	case <-c.pool.closing:
+		c.result.Cancelled, grace = true, 0
+	}
+	if grace > 0 {
+		c.tree.terminate()
+		t := time.NewTimer(grace)
+		defer t.Stop()
+		select {
+		case e := <-c.tree.done():
+			return e
+		case <-t.C:
+		case <-c.pool.closing:
+		}
+	}
+	c.tree.kill()
+	return <-c.tree.done()
+}
+
+// errNoArgv and the like are refusals of a Spec.
+var (
+	errNoArgv = errors.New("no program is named")
+	errNUL    = errors.New("a NUL byte in an argument, the directory or the environment")
+)

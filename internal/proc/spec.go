@@ -1,0 +1,142 @@
+package proc
+
+import (
+	"errors"
+	"io"
+	"time"
+)
+
+// A Level says how surely a child's tree dies.
+type Level string
+
+const (
+	// Namespace: the tree lives in a pid namespace of its own and dies as one,
+	// whatever it does, also when the harness is killed. Linux, as root or
+	// where ordinary users may make user namespaces. An ordinary user's child
+	// then sees files of other users as owned by nobody and gains nothing from
+	// set-uid programs.
+	Namespace Level = "namespace"
+	// Subreaper: orphans fall to the holder, which hunts them until none is
+	// left, also when the harness is killed. A tree that kills both processes
+	// of its holder in one go gets away. Linux.
+	Subreaper Level = "subreaper"
+	// Group: the child's process group (on Windows its job object) is killed.
+	// On systems other than Windows a process that moved to another session
+	// survives, and everything survives when the harness is killed.
+	Group Level = "group"
+)
+
+// A Spec says what to run. Only Argv is required.
+type Spec struct {
+	// Argv is the program and its arguments. A program without a slash is
+	// looked up in the PATH of Env, never in that of the harness and never in a
+	// relative entry; one with a slash is relative to Dir.
+	Argv []string
+	// Dir is the working directory; "" is that of the harness.
+	Dir string
+	// Env is the whole environment; nil is an empty one. See [Environ].
+	Env []string
+	// Stdin is given to the child, which may leave it unread. Nil is the null
+	// device.
+	Stdin []byte
+	// Timeout bounds the child's life from its start, by the monotonic clock;
+	// 0 is no bound.
+	Timeout time.Duration
+	// Grace is the time between asking the child's process group to end
+	// (SIGTERM) and killing all, at a timeout or a cancelled context. 0 kills
+	// at once.
+	Grace time.Duration
+	// Output bounds what is kept of each stream.
+	Output Output
+	// Tee, if set, gets the bytes of both streams as they come, from one
+	// goroutine. If it fails, or takes nothing for two seconds while a
+	// megabyte waits, it gets no more and [Result.TeeErr] says why; the child
+	// does not notice.
+	Tee io.Writer
+	// Limits bound each process of the tree.
+	Limits Limits
+}
+
+// Output bounds the bytes kept of one stream; the rest is counted and hashed.
+type Output struct {
+	Head int // first bytes kept; 0 is 4 KiB, negative none
+	Tail int // last bytes kept; 0 is 64 KiB, negative none
+}
+
+// Limits are resource limits in force from the child's first instruction and
+// inherited by what it starts; 0 leaves the harness's own. They exist on Linux
+// only: elsewhere a child with limits is refused. Core dumps are always off.
+type Limits struct {
+	Memory    uint64 // bytes of address space of one process
+	FileSize  uint64 // bytes of one file
+	Processes uint64 // of the user; root is not bound by it
+	Files     uint64 // open descriptors of one process
+}
+
+// A Result says how a child ended. Use [Result.Exited] to judge it.
+type Result struct {
+	// Exit is the exit status, or -1 if the child did not exit by itself.
+	Exit int
+	// Signal names the signal that ended the child, such as "SIGKILL"; else "".
+	Signal string
+	// TimedOut and Cancelled say that the child was made to end, whatever Exit
+	// and Signal say: by Timeout, or by the context or the pool's Close.
+	TimedOut  bool
+	Cancelled bool
+	// Err is set if there is no answer of the child: it matches
+	// [ErrNotStarted] if the child never ran, and [ErrLost] if its holder
+	// failed. Neither says anything about the child's work.
+	Err error
+	// TeeErr says why Tee got less than all.
+	TeeErr error
+	// Duration is the wall time from start until nothing of the tree lived.
+	Duration time.Duration
+	// Stdout and Stderr hold what was written.
+	Stdout, Stderr Capture
+	// Level is what was in force.
+	Level Level
+	// Leftover counts the processes that were still there when the child ended,
+	// or was killed, and had to be killed too. Always 0 at level Group.
+	Leftover int
+	// Escaped says that an output pipe was still open after the end of the
+	// tree: a process outside of it holds it. At level Group that is a
+	// survivor.
+	Escaped bool
+	// CPU is the user and system time of the tree.
+	CPU time.Duration
+	// MaxRSS is the largest resident set of one process of the tree, in bytes.
+	// It never reads lower than that of the holder.
+	MaxRSS int64
+}
+
+// Exited returns the child's own exit status. ok is false if the child did not
+// start, was lost, timed out, was cancelled or died of a signal: then there is
+// no status that could count as a pass.
+func (r Result) Exited() (status int, ok bool) {
+	ok = r.Err == nil && !r.TimedOut && !r.Cancelled && r.Signal == "" && r.Exit >= 0
+	return r.Exit, ok
+}
+
+var (
+	// ErrNotStarted is matched by [Result.Err] if the child never ran. The
+	// cause is wrapped: fs.ErrNotExist, fs.ErrPermission, a context's error.
+	ErrNotStarted = errors.New("not started")
+	// ErrLost is matched by [Result.Err] if the holder died or answered
+	// nonsense. The child may have run; nothing of it lives, unless the error
+	// says so. The same Spec may be run again.
+	ErrLost = errors.New("holder lost")
+	// ErrClosed is matched by [Result.Err] after the pool's Close.
+	ErrClosed = errors.New("pool is closed")
+)
+
+// A Config says how a pool works. The zero value is good.
+type Config struct {
+	// Level forces a level: NewPool fails if it cannot be had. "" takes the
+	// best one this machine has.
+	Level Level
+	// Idle is the number of holders kept waiting for work; 0 is 4.
+	Idle int
+	// Patience is how long a holder may take to start, or to end a tree that it
+	// was told to kill, before it is killed itself; 0 is 10 s.
+	Patience time.Duration
+}

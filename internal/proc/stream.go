@@ -1,0 +1,107 @@
+package proc
+
+import (
+	"errors"
+	"os"
+	"time"
+)
+
+// drainWait is how long an output pipe may stay open after the tree is dead. It
+// outlasts a stalled Tee, so that only a holder of the pipe outside of the tree
+// makes anyone wait for it.
+const drainWait = teeStall + 500*time.Millisecond
+
+// plumbing are the pipes of one child, seen from both sides.
+type plumbing struct {
+	childIn, childOut, childErr *os.File
+	in, out, err                *os.File
+}
+
+// plumb makes the pipes. Without input and talk there is none for stdin.
+func plumb(input []byte, talk bool) (w plumbing, err error) {
+	defer func() {
+		if err != nil {
+			w.closeChildEnds()
+			w.closeOwnEnds()
+		}
+	}()
+	if input != nil || talk {
+		if w.childIn, w.in, err = os.Pipe(); err != nil {
+			return w, err
+		}
+	}
+	if w.out, w.childOut, err = os.Pipe(); err != nil {
+		return w, err
+	}
+	w.err, w.childErr, err = os.Pipe()
+	return w, err
+}
+
+func (w plumbing) closeChildEnds() { closeAll(w.childIn, w.childOut, w.childErr) }
+func (w plumbing) closeOwnEnds()   { closeAll(w.in, w.out, w.err) }
+
+func closeAll(files ...*os.File) {
+	for _, f := range files {
+		if f != nil {
+			f.Close()
+		}
+	}
+}
+
+// feed writes the child's input. The pipe fails when the tree is dead, at the
+// latest, so the goroutine ends with the child.
+func feed(w *os.File, input []byte) {
+	if w == nil {
+		return
+	}
+	go func() {
+		defer w.Close()
+		w.Write(input) // a child need not read it
+	}()
+}
+
+// A stream reads one output pipe to its end.
+type stream struct {
+	pipe *os.File
+	ring *ring
+	done chan struct{}
+	cut  bool
+	wait time.Duration
+}
+
+func (p *Pool) read(pipe *os.File, o Output, t *tee) *stream {
+	s := &stream{pipe: pipe, ring: newRing(o), done: make(chan struct{}), wait: drainWait}
+	go func() {
+		defer close(s.done)
+		buf := p.buffers.Get().(*[]byte)
+		defer p.buffers.Put(buf)
+		for {
+			n, err := pipe.Read(*buf)
+			s.ring.write((*buf)[:n])
+			t.write((*buf)[:n])
+			if err != nil {
+				s.cut = errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, os.ErrClosed)
+				return
+			}
+		}
+	}()
+	return s
+}
+
+// finish returns what was read when the pipe has ended, which it does with the
+// tree, or when something outside of the tree keeps it open.
+func (s *stream) finish(r *Result) Capture {
+	limit := time.NewTimer(s.wait)
+	defer limit.Stop()
+	select {
+	case <-s.done:
+	case <-limit.C:
+		if s.pipe.SetReadDeadline(time.Now()) != nil {
+			s.pipe.Close() // no deadlines here: Windows
+		}
+		<-s.done
+	}
+	s.pipe.Close()
+	r.Escaped = r.Escaped || s.cut
+	return s.ring.capture()
+}
