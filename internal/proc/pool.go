@@ -36,9 +36,9 @@ type host interface {
 
 // An order is what a host needs to know of a Spec.
 type order struct {
-	path   string // absolute, or relative to dir
+	path   string // absolute
 	argv   []string
-	dir    string
+	dir    string // absolute
 	env    []string
 	limits Limits
 }

@@ -3,6 +3,7 @@ package proc
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -17,21 +18,31 @@ func resolve(s Spec) (order, error) {
 	if strings.Contains(s.Dir, "\x00") || slices.ContainsFunc(slices.Concat(s.Argv, s.Env), hasNUL) {
 		return order{}, errNUL
 	}
+	dir, err := workingDir(s.Dir)
+	if err != nil {
+		return order{}, fmt.Errorf("enter working directory: %w", err)
+	}
 	path, err := findProgram(s.Argv[0], s.Env)
 	if err != nil {
 		return order{}, err
 	}
-	if s.Dir == "" {
-		return order{path: path, argv: s.Argv, env: s.Env, limits: s.Limits}, nil
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(dir, path)
 	}
-	info, err := os.Stat(s.Dir)
+	return order{path: path, argv: s.Argv, dir: dir, env: s.Env, limits: s.Limits}, nil
+}
+
+// workingDir makes a directory absolute and sure to be one.
+func workingDir(dir string) (string, error) {
+	dir, err := filepath.Abs(dir) // that of the harness if empty
 	if err != nil {
-		return order{}, fmt.Errorf("enter working directory: %w", err)
+		return "", err
 	}
-	if !info.IsDir() {
-		return order{}, fmt.Errorf("enter working directory: %w", &os.PathError{Op: "chdir", Path: s.Dir, Err: syscall.ENOTDIR})
+	info, err := os.Stat(dir)
+	if err == nil && !info.IsDir() {
+		err = &os.PathError{Op: "chdir", Path: dir, Err: syscall.ENOTDIR}
 	}
-	return order{path: path, argv: s.Argv, dir: s.Dir, env: s.Env, limits: s.Limits}, nil
+	return dir, err
 }
 
 func hasNUL(s string) bool { return strings.Contains(s, "\x00") }

@@ -1,0 +1,308 @@
+package proc
+
+import (
+	"errors"
+	"io"
+	"os"
+	"runtime"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// A holder is known by its name and by the variable that tells it its role.
+// Nobody else's process has both.
+const (
+	holderName = "piton-hold"
+	roleVar    = "PITON_HOLD"
+	holderSock = 3
+)
+
+const (
+	roleNamespace = "namespace"
+	roleSubreaper = "subreaper"
+	roleGuard     = "guard" // starts a subreaper holder and outlives it
+)
+
+// HoldIfAsked turns this process into a holder if a [Pool] started it as one,
+// and then does not return. main and TestMain must call it before anything else.
+func HoldIfAsked() {
+	role := os.Getenv(roleVar)
+	if role == "" || len(os.Args) != 1 || os.Args[0] != holderName {
+		return
+	}
+	runtime.LockOSThread() // children are tied to the life of this thread
+	os.Exit(hold(role))
+}
+
+func hold(role string) int {
+	shed()
+	if role == roleGuard {
+		return guard()
+	}
+	k := newKeeper(role)
+	ready, err := newFrame(kindReady), k.settle()
+	if err != nil {
+		ready = ready.str(err.Error())
+	} else {
+		ready = ready.str("")
+	}
+	if k.send(ready.frame()) != nil || err != nil {
+		return 1
+	}
+	go k.watchParent()
+	go k.report()
+	k.serve()
+	return 0
+}
+
+// A keeper is the holder at work. The main thread reads requests and starts
+// children; another goroutine waits for them and reports. Both use plain
+// blocking calls, so that nothing but the kernel stands between them and the
+// harness.
+type keeper struct {
+	role   string
+	brood  brood
+	work   chan struct{} // a child was started
+	doomed chan struct{} // closed when the harness is gone
+	traits traits
+}
+
+func newKeeper(role string) *keeper {
+	k := &keeper{role: role, work: make(chan struct{}, 1), doomed: make(chan struct{})}
+	k.brood.strike = killChildren
+	if role == roleNamespace {
+		k.brood.strike = killNamespace
+	}
+	return k
+}
+
+// serve obeys the harness until it is gone.
+func (k *keeper) serve() {
+	for {
+		kind, body, files, err := receive()
+		if err != nil {
+			break
+		}
+		switch kind {
+		case kindOrder:
+			err = k.start(body, files)
+		case kindTerminate:
+			k.brood.signal(unix.SIGTERM)
+		case kindKill:
+			k.brood.kill()
+		default:
+			err = errNonsense
+		}
+		if err != nil {
+			break
+		}
+	}
+	k.abandon()
+}
+
+// abandon ends everything because nobody listens any more.
+func (k *keeper) abandon() {
+	if k.role == roleNamespace {
+		os.Exit(0) // the kernel kills the namespace
+	}
+	close(k.doomed)
+	if !k.brood.kill() {
+		os.Exit(0)
+	}
+	select {} // report exits
+}
+
+// report waits for each child and tells its end.
+func (k *keeper) report() {
+	for range k.work {
+		r := k.brood.wait()
+		r.spent = k.traits.changed()
+		err := k.send(packReport(r))
+		select {
+		case <-k.doomed:
+			os.Exit(0)
+		default:
+		}
+		if err != nil {
+			os.Exit(0)
+		}
+	}
+}
+
+// start starts a child with the files as its input, output and error output; of
+// two files the input is the null device. An error means that the harness is
+// gone or talks nonsense, not that the child is refused.
+func (k *keeper) start(body []byte, files []int) error {
+	defer closeFDs(files)
+	o, err := unpackOrder(body)
+	if err != nil || len(o.argv) == 0 || len(files) < 2 || len(files) > 3 {
+		return errNonsense
+	}
+	if len(files) == 2 {
+		null, err := unix.Open(os.DevNull, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+		if err != nil {
+			return k.refuse(err)
+		}
+		defer unix.Close(null)
+		files = []int{null, files[0], files[1]}
+	}
+	pid, err := spawn(o, files)
+	if err != nil {
+		return k.refuse(err)
+	}
+	k.brood.begin(pid)
+	err = k.send(newFrame(kindRunning).frame())
+	k.work <- struct{}{}
+	return err
+}
+
+func (k *keeper) refuse(err error) error {
+	var errno syscall.Errno
+	if !errors.As(err, &errno) {
+		errno = syscall.EINVAL
+	}
+	return k.send(newFrame(kindRefused).num(uint64(errno)).frame())
+}
+
+// spawn starts a program in a session of its own. Its limits are set while the
+// kernel holds it at its first instruction.
+func spawn(o order, files []int) (pid int, err error) {
+	limited := o.limits != (Limits{})
+	pid, err = syscall.ForkExec(o.path, o.argv, &syscall.ProcAttr{
+		Dir:   o.dir,
+		Env:   o.env,
+		Files: []uintptr{uintptr(files[0]), uintptr(files[1]), uintptr(files[2])},
+		Sys:   &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL, Ptrace: limited},
+	})
+	if err == nil && limited {
+		err = limit(pid, o.limits)
+	}
+	return pid, err
+}
+
+// limit bounds a child that was started traced, and lets it go.
+func limit(pid int, l Limits) error {
+	var ws syscall.WaitStatus
+	if _, err := syscall.Wait4(pid, &ws, 0, nil); err != nil {
+		return err
+	}
+	if !ws.Stopped() {
+		return syscall.ECHILD
+	}
+	err := setLimits(pid, l)
+	if err == nil {
+		err = syscall.PtraceDetach(pid)
+	}
+	if err != nil {
+		unix.Kill(pid, unix.SIGKILL)
+		syscall.Wait4(pid, &ws, 0, nil)
+	}
+	return err
+}
+
+func setLimits(pid int, l Limits) error {
+	for resource, bound := range map[int]uint64{
+		unix.RLIMIT_AS:     l.Memory,
+		unix.RLIMIT_FSIZE:  l.FileSize,
+		unix.RLIMIT_NPROC:  l.Processes,
+		unix.RLIMIT_NOFILE: l.Files,
+	} {
+		var now unix.Rlimit
+		if bound == 0 {
+			continue
+		}
+		if err := unix.Prlimit(pid, resource, nil, &now); err != nil {
+			return err
+		}
+		bound = min(bound, now.Max) // more than the harness has is not to be had
+		if err := unix.Prlimit(pid, resource, &unix.Rlimit{Cur: bound, Max: bound}, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// send writes a frame; only one goroutine at a time has something to say.
+func (k *keeper) send(frame []byte) error {
+	for len(frame) > 0 {
+		n, err := unix.SendmsgN(holderSock, frame, nil, nil, unix.MSG_NOSIGNAL)
+		if err != nil && !errors.Is(err, unix.EINTR) {
+			return err
+		}
+		frame = frame[max(n, 0):]
+	}
+	return nil
+}
+
+// receive reads a frame and the descriptors that came with it.
+func receive() (kind, []byte, []int, error) {
+	var head [frameHeader]byte
+	files, err := receiveHead(&head)
+	if err != nil {
+		return 0, nil, nil, err
+	}
+	kind, size, err := parseHeader(head, maxOrder)
+	if err != nil {
+		return 0, nil, nil, err
+	}
+	body := make([]byte, size)
+	if err := readFull(body); err != nil {
+		return 0, nil, nil, err
+	}
+	return kind, body, files, nil
+}
+
+// receiveHead reads a header; descriptors come with its first byte.
+func receiveHead(head *[frameHeader]byte) ([]int, error) {
+	oob := make([]byte, unix.CmsgSpace(3*4))
+	for {
+		n, used, _, _, err := unix.Recvmsg(holderSock, head[:], oob, unix.MSG_CMSG_CLOEXEC)
+		switch {
+		case errors.Is(err, unix.EINTR):
+			continue
+		case err != nil:
+			return nil, err
+		case n == 0:
+			return nil, io.EOF
+		}
+		files, err := parseRights(oob[:used])
+		if err == nil && n < len(head) {
+			err = readFull(head[n:])
+		}
+		return files, err
+	}
+}
+
+func parseRights(oob []byte) ([]int, error) {
+	if len(oob) == 0 {
+		return nil, nil
+	}
+	messages, err := unix.ParseSocketControlMessage(oob)
+	if err != nil || len(messages) != 1 {
+		return nil, errNonsense
+	}
+	return unix.ParseUnixRights(&messages[0])
+}
+
+func readFull(b []byte) error {
+	for len(b) > 0 {
+		n, err := unix.Read(holderSock, b)
+		switch {
+		case errors.Is(err, unix.EINTR):
+			continue
+		case err != nil:
+			return err
+		case n == 0:
+			return io.ErrUnexpectedEOF
+		}
+		b = b[n:]
+	}
+	return nil
+}
+
+func closeFDs(fds []int) {
+	for _, fd := range fds {
+		unix.Close(fd)
+	}
+}

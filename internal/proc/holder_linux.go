@@ -1,0 +1,274 @@
+package proc
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// A holderKind is a way to start a holder.
+type holderKind struct {
+	level Level
+	name  string
+	role  string
+	attr  syscall.SysProcAttr
+}
+
+// holderKinds lists the ways there are for a user, the best first.
+func holderKinds(uid int) (kinds []holderKind) {
+	const spaces = syscall.CLONE_NEWPID | syscall.CLONE_NEWNS
+	if uid == 0 {
+		kinds = append(kinds, holderKind{Namespace, "pid namespace", roleNamespace, syscall.SysProcAttr{
+			Setsid: true, Pdeathsig: syscall.SIGKILL, Cloneflags: spaces,
+		}})
+	}
+	gid := os.Getegid()
+	return append(kinds,
+		holderKind{Namespace, "pid namespace in a user namespace", roleNamespace, syscall.SysProcAttr{
+			Setsid: true, Pdeathsig: syscall.SIGKILL, Cloneflags: spaces | syscall.CLONE_NEWUSER,
+			UidMappings: []syscall.SysProcIDMap{{ContainerID: uid, HostID: uid, Size: 1}},
+			GidMappings: []syscall.SysProcIDMap{{ContainerID: gid, HostID: gid, Size: 1}},
+			AmbientCaps: []uintptr{unix.CAP_SYS_ADMIN},
+		}},
+		holderKind{Subreaper, "subreaper", roleGuard, syscall.SysProcAttr{Setsid: true}},
+	)
+}
+
+// A holder is a holder process as the harness sees it.
+type holder struct {
+	kind    holderKind
+	process *os.Process
+	conn    *net.UnixConn
+	replies *bufio.Reader
+	gone    chan struct{} // closed when the process is dead and reaped
+}
+
+// start starts a holder and waits until it is ready.
+func (hs *holders) start() (*holder, error) {
+	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, fmt.Errorf("make holder's socket: %w", err)
+	}
+	ours, theirs := os.NewFile(uintptr(pair[0]), "holder"), os.NewFile(uintptr(pair[1]), "harness")
+	defer theirs.Close()
+	conn, err := net.FileConn(ours)
+	ours.Close()
+	if err != nil {
+		return nil, fmt.Errorf("make holder's socket: %w", err)
+	}
+	attr := hs.kind.attr
+	cmd := &exec.Cmd{
+		Path: "/proc/self/exe", Args: []string{holderName}, Dir: "/", Env: holderEnv(hs.kind.role),
+		ExtraFiles: []*os.File{theirs}, SysProcAttr: &attr,
+	}
+	started := make(chan error)
+	hs.thread <- func() { started <- cmd.Start() }
+	if err := <-started; err != nil {
+		conn.Close()
+		return nil, fmt.Errorf("start holder: %w", err)
+	}
+	theirs.Close()
+	h := &holder{kind: hs.kind, process: cmd.Process, conn: conn.(*net.UnixConn), gone: make(chan struct{})}
+	h.replies = bufio.NewReaderSize(h.conn, 1<<10)
+	go func() {
+		cmd.Wait()
+		close(h.gone)
+	}()
+	if err := h.ready(hs.patience); err != nil {
+		h.destroy(hs.patience)
+		return nil, err
+	}
+	return h, nil
+}
+
+func (h *holder) ready(patience time.Duration) error {
+	h.conn.SetReadDeadline(time.Now().Add(patience))
+	defer h.conn.SetReadDeadline(time.Time{})
+	kind, body, err := h.receive()
+	if err != nil {
+		return fmt.Errorf("holder does not answer: %w", err)
+	}
+	u := unpacker{rest: body}
+	if refusal := u.str(); kind == kindReady && u.end() == nil && refusal != "" {
+		return errors.New(refusal)
+	}
+	if kind != kindReady || u.end() != nil {
+		return errNonsense
+	}
+	return nil
+}
+
+func (h *holder) alive() bool {
+	select {
+	case <-h.gone:
+		return false
+	default:
+		return true
+	}
+}
+
+// send writes a frame with files attached.
+func (h *holder) send(frame []byte, files []*os.File) error {
+	var rights []byte
+	if len(files) > 0 {
+		fds := make([]int, len(files))
+		for i, f := range files {
+			fds[i] = int(f.Fd()) // in blocking mode, as a child expects its streams
+		}
+		rights = unix.UnixRights(fds...)
+	}
+	n, _, err := h.conn.WriteMsgUnix(frame, rights, nil)
+	if err == nil && n < len(frame) {
+		_, err = h.conn.Write(frame[n:])
+	}
+	return err
+}
+
+func (h *holder) receive() (kind, []byte, error) {
+	var head [frameHeader]byte
+	if _, err := io.ReadFull(h.replies, head[:]); err != nil {
+		return 0, nil, err
+	}
+	kind, size, err := parseHeader(head, maxReply)
+	if err != nil {
+		return 0, nil, err
+	}
+	body := make([]byte, size)
+	_, err = io.ReadFull(h.replies, body)
+	return kind, body, err
+}
+
+// destroy ends a holder and all below it, and reports whether that worked.
+func (h *holder) destroy(patience time.Duration) error {
+	h.conn.Close()
+	if h.kind.level == Namespace {
+		h.process.Kill()
+	} else {
+		h.process.Signal(unix.SIGTERM)
+	}
+	if h.goneWithin(patience) {
+		return nil
+	}
+	h.process.Kill()
+	if h.goneWithin(patience) && h.kind.level == Namespace {
+		return nil
+	}
+	return errors.New("processes of the tree may still live: they did not die when killed")
+}
+
+func (h *holder) goneWithin(d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-h.gone:
+		return true
+	case <-t.C:
+		return false
+	}
+}
+
+// A lease is a tree below a holder.
+type lease struct {
+	hs    *holders
+	h     *holder
+	order order
+	up    chan struct{}
+	end   chan ending
+
+	mu   sync.Mutex
+	over bool // the holder is not ours any more
+}
+
+func (hs *holders) lease(h *holder, o order) *lease {
+	l := &lease{hs: hs, h: h, order: o, up: make(chan struct{}), end: make(chan ending, 1)}
+	go l.follow()
+	return l
+}
+
+func (l *lease) started() chan struct{} { return l.up }
+func (l *lease) done() chan ending      { return l.end }
+func (l *lease) terminate()             { l.ask(kindTerminate) }
+func (l *lease) kill()                  { l.ask(kindKill) }
+
+// ask sends a request about this tree, while the holder has no other. From a
+// kill on the holder must answer in time; if sending fails, so does follow.
+func (l *lease) ask(k kind) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.over {
+		return
+	}
+	soon := time.Now().Add(l.hs.patience)
+	l.h.conn.SetWriteDeadline(soon)
+	if k == kindKill {
+		l.h.conn.SetReadDeadline(soon)
+	}
+	l.h.send(newFrame(k).frame(), nil)
+}
+
+func (l *lease) release() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.over = true
+	l.h.conn.SetDeadline(time.Time{})
+}
+
+// follow reads what the holder says of the child. A holder that dies or talks
+// nonsense is ended with all below it before anybody hears of it.
+func (l *lease) follow() {
+	e, spent, err := l.listen()
+	l.release()
+	if err != nil {
+		err = errors.Join(fmt.Errorf("%w: %w", ErrLost, err), l.h.destroy(l.hs.patience))
+		l.end <- ending{exit: -1, err: err}
+		return
+	}
+	if spent {
+		l.hs.end(l.h)
+	} else {
+		l.hs.put(l.h)
+	}
+	l.end <- e
+}
+
+func (l *lease) listen() (e ending, spent bool, err error) {
+	kind, body, err := l.h.receive()
+	if err != nil {
+		return e, false, err
+	}
+	if kind == kindRefused {
+		u := unpacker{rest: body}
+		cause := startError(l.order, syscall.Errno(u.num()))
+		return ending{exit: -1, err: cause}, false, u.end()
+	}
+	if kind != kindRunning {
+		return e, false, errNonsense
+	}
+	close(l.up)
+	kind, body, err = l.h.receive()
+	if err == nil && kind != kindEnded {
+		err = errNonsense
+	}
+	if err != nil {
+		return e, false, err
+	}
+	r, err := unpackReport(body)
+	return r.ending(), r.spent, err
+}
+
+func (r report) ending() ending {
+	e := ending{exit: r.status.ExitStatus(), cpu: r.cpu, rss: r.rss, leftover: r.leftover}
+	if r.status.Signaled() {
+		e.signal = unix.SignalName(r.status.Signal())
+	}
+	return e
+}
