@@ -93,6 +93,9 @@ func (s *State) admitPrepared(in Prepared, now time.Time) ([]Event, error) {
 	switch {
 	case in.Err != "":
 		return []Event{d, WorkEnded{Step: d.Step, Attempt: d.Attempt, N: d.N, Kind: d.Kind, How: NoStart, Reason: in.Err}}, nil
+	case len(in.Strays) > 0:
+		return append(es, StepSettled{Step: p.ID, Attempt: st.Attempt, Status: Waiting, Verdict: OutOfScope,
+			Reason: "while its work was cut off, files outside its writes changed: " + paths(in.Strays)}), nil
 	case p.Approval != "" && now.Sub(st.Granted) > approvalLife:
 		return []Event{StepSettled{Step: p.ID, Attempt: st.Attempt, Status: Pending, Reason: "the approval is older than 24 hours", By: Harness}}, nil
 	case w.Baseline && !asExpected(p.Expect, es):

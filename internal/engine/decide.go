@@ -81,7 +81,7 @@ func (s *State) wants(i int) (Effect, bool) {
 	case st.Phase == Baseline && !s.run.Paused && st.Ended == nil && (!st.HasBase || s.expected(i)):
 		e.Key.Kind, e.Key.N = Prepare, st.N+1
 		e.Baseline = !st.HasBase && s.run.Opened.Policy.Baseline && p.Rerunnable
-		e.Feedback, e.Note, e.Restore = st.Feedback, st.Note, st.Restore
+		e.Feedback, e.Note, e.Restore, e.Tree = st.Feedback, st.Note, st.Restore, st.Tree
 	case st.Phase == Working && st.Live && st.Epoch == s.epoch:
 		e.Key.Kind, e.Work, e.Prompt, e.Tree = Work, st.Kind, st.Prompt, st.Tree
 	case st.Phase == Verifying && s.checksWanted(i):

@@ -21,7 +21,8 @@ type Prepared struct {
 	Key      Key
 	Checks   []CheckEnded // of the baseline; empty if it was not asked for
 	Dispatch WorkDispatched
-	Err      string // what went wrong on this machine; nothing can be dispatched
+	Strays   []Change // outside the step's writes, changed since a start that was cut off: a person decides
+	Err      string   // what went wrong on this machine; nothing can be dispatched
 }
 
 // Ended answers a Work effect.

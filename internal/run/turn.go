@@ -3,6 +3,7 @@ package run
 import (
 	"context"
 	"fmt"
+	"iter"
 	"maps"
 	"slices"
 	"time"
@@ -282,10 +283,7 @@ func (h *Host) start(stream string, t *task, e engine.Effect) {
 // used, else from the beginning. An unknown stream gives an empty state.
 func Load(ctx context.Context, st store.Store, stream string) (*engine.State, error) {
 	state := fromSnapshot(ctx, st, stream)
-	for r, err := range st.Read(ctx, stream, state.Seq()) {
-		if err == nil {
-			r, err = compiled(ctx, st, r)
-		}
+	for r, err := range Read(ctx, st, stream, state.Seq()) {
 		if err == nil {
 			err = state.Apply(r)
 		}
@@ -295,6 +293,21 @@ func Load(ctx context.Context, st store.Store, stream string) (*engine.State, er
 	}
 	state.Rows() // they are in the store already
 	return state, nil
+}
+
+// Read yields a task's records after a sequence as the core applies them: with
+// the programs that opened runs name. An error comes as the last pair.
+func Read(ctx context.Context, st store.Store, stream string, after uint64) iter.Seq2[engine.Record, error] {
+	return func(yield func(engine.Record, error) bool) {
+		for r, err := range st.Read(ctx, stream, after) {
+			if err == nil {
+				r, err = compiled(ctx, st, r)
+			}
+			if !yield(r, err) || err != nil {
+				return
+			}
+		}
+	}
 }
 
 // fromSnapshot never fails: without a usable snapshot the journal is replayed.

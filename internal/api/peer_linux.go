@@ -1,0 +1,70 @@
+package api
+
+import (
+	"context"
+	"net"
+	"os"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+type peerKey struct{}
+
+// withPeer notes which process is at the other end, as the kernel says.
+func withPeer(ctx context.Context, c net.Conn) context.Context {
+	uc, ok := c.(*net.UnixConn)
+	if !ok {
+		return ctx
+	}
+	raw, err := uc.SyscallConn()
+	if err != nil {
+		return ctx
+	}
+	var cred *unix.Ucred
+	if err := raw.Control(func(fd uintptr) {
+		cred, _ = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED)
+	}); err != nil || cred == nil {
+		return ctx
+	}
+	return context.WithValue(ctx, peerKey{}, int(cred.Pid))
+}
+
+// Descends reports whether process pid has this process among its ancestors:
+// then it is an agent's or a contract's, for the owner starts nothing else. A
+// process that is gone, or lives in a namespace from where its number cannot be
+// seen (0), counts as such too.
+func Descends(pid int) bool {
+	me := os.Getpid()
+	if pid == me {
+		return false
+	}
+	for n := 0; n < 1000; n++ {
+		parent, ok := parentOf(pid)
+		switch {
+		case !ok:
+			return true
+		case parent == me:
+			return true
+		case parent <= 1:
+			return false
+		}
+		pid = parent
+	}
+	return true
+}
+
+func parentOf(pid int) (int, bool) {
+	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
+	if err != nil {
+		return 0, false
+	}
+	_, rest, ok := strings.Cut(string(b), ") ")
+	f := strings.Fields(rest)
+	if !ok || len(f) < 2 {
+		return 0, false
+	}
+	parent, err := strconv.Atoi(f[1])
+	return parent, err == nil
+}

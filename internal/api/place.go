@@ -1,0 +1,122 @@
+package api
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+)
+
+// Place is a workspace and where its state lives.
+type Place struct {
+	Dir   string // the workspace: absolute, symbolic links resolved
+	State string // the state directory, outside the workspace, mode 0700
+	ID    string // of the workspace: its device, inode and path
+}
+
+// Locate finds the workspace that holds dir: the nearest directory upwards
+// with a .piton directory or a .git, else dir itself. The environment's
+// PITON_STATE, or XDG_STATE_HOME, says below which directory states live.
+func Locate(dir string, env map[string]string) (Place, error) {
+	real, err := filepath.EvalSymlinks(dir)
+	if err == nil {
+		real, err = filepath.Abs(real)
+	}
+	if err != nil {
+		return Place{}, fmt.Errorf("find workspace: %w", err)
+	}
+	p := Place{Dir: root(real)}
+	if p.ID, err = identity(p.Dir); err != nil {
+		return Place{}, err
+	}
+	base, err := stateBase(env)
+	if err != nil {
+		return Place{}, err
+	}
+	p.State = filepath.Join(base, p.ID)
+	if rel, err := filepath.Rel(p.Dir, p.State); err == nil && filepath.IsLocal(rel) {
+		return Place{}, &Problem{Code: Invalid, Message: fmt.Sprintf("the state directory %s lies inside the workspace %s, where agents can reach it", base, p.Dir),
+			Hint: "set PITON_STATE to a directory outside"}
+	}
+	return p, nil
+}
+
+// root goes up to the nearest directory that marks a workspace.
+func root(dir string) string {
+	for at := dir; ; {
+		for _, mark := range []string{".piton", ".git"} {
+			if _, err := os.Stat(filepath.Join(at, mark)); err == nil {
+				return at
+			}
+		}
+		up := filepath.Dir(at)
+		if up == at {
+			return dir
+		}
+		at = up
+	}
+}
+
+func identity(dir string) (string, error) {
+	info, err := os.Stat(dir)
+	if err != nil {
+		return "", fmt.Errorf("find workspace: %w", err)
+	}
+	if !info.IsDir() {
+		return "", fmt.Errorf("find workspace: %s is not a directory", dir)
+	}
+	sum := sha256.Sum256([]byte(inode(info) + "\x00" + dir))
+	name := strings.Map(plain, filepath.Base(dir))
+	return strings.Trim(name, "-") + "-" + hex.EncodeToString(sum[:6]), nil
+}
+
+func plain(r rune) rune {
+	if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '.' || r == '_' {
+		return r
+	}
+	return '-'
+}
+
+func stateBase(env map[string]string) (string, error) {
+	if dir := env["PITON_STATE"]; dir != "" {
+		abs, err := filepath.Abs(dir)
+		if err != nil {
+			return "", fmt.Errorf("PITON_STATE: %w", err)
+		}
+		return resolved(abs), nil
+	}
+	if dir := env["XDG_STATE_HOME"]; filepath.IsAbs(dir) {
+		return filepath.Join(resolved(dir), "piton"), nil
+	}
+	home := env["HOME"]
+	if runtime.GOOS == "windows" {
+		home = env["LOCALAPPDATA"]
+	}
+	if home == "" {
+		return "", &Problem{Code: Invalid, Message: "there is no home directory to keep state in", Hint: "set PITON_STATE to a directory"}
+	}
+	if runtime.GOOS == "windows" {
+		return filepath.Join(home, "piton"), nil
+	}
+	return filepath.Join(resolved(home), ".local", "state", "piton"), nil
+}
+
+// resolved follows symbolic links in the part of the path that exists.
+func resolved(path string) string {
+	real, err := filepath.EvalSymlinks(path)
+	if errors.Is(err, fs.ErrNotExist) && filepath.Dir(path) != path {
+		return filepath.Join(resolved(filepath.Dir(path)), filepath.Base(path))
+	}
+	if err != nil {
+		return path
+	}
+	return real
+}
+
+// Socket is the path of the owner's socket.
+func (p Place) Socket() string { return filepath.Join(p.State, "sock") }

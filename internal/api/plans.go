@@ -1,0 +1,214 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/piton-dev/piton/internal/config"
+	"github.com/piton-dev/piton/internal/engine"
+	"github.com/piton-dev/piton/internal/plan"
+	"github.com/piton-dev/piton/internal/probe"
+	"github.com/piton-dev/piton/internal/store"
+	"github.com/piton-dev/piton/internal/verify"
+)
+
+// Document is a plan as it stands in a file now, with what the verifier says.
+type Document struct {
+	Path     string // as the author named it
+	Rel      string // relative to the workspace, with slashes: the document's name in the journal
+	Source   []byte
+	Plan     *plan.Plan // nil if the bytes are refused altogether
+	Facts    verify.Facts
+	Findings []verify.Finding
+}
+
+// OK reports whether nothing keeps the plan from running.
+func (d *Document) OK() bool { return d.Plan != nil && !verify.HasErrors(d.Findings) }
+
+// Verdict of the whole document: how many errors and warnings there are.
+func (d *Document) counts() (errs, warnings int) {
+	for _, f := range d.Findings {
+		switch f.Severity {
+		case plan.Error:
+			errs++
+		case plan.Warning:
+			warnings++
+		}
+	}
+	return errs, warnings
+}
+
+// Read reads and verifies the plan at path.
+func (p *Product) Read(ctx context.Context, path string) (*Document, error) {
+	source, err := readPlan(path)
+	if err != nil {
+		return nil, err
+	}
+	return p.Verify(ctx, path, source), nil
+}
+
+// Verify verifies the bytes of a plan whose name is path.
+func (p *Product) Verify(ctx context.Context, path string, source []byte) *Document {
+	d := &Document{Path: path, Rel: p.relative(path), Source: source}
+	tree, problems := plan.Parse(path, source)
+	d.Plan = tree
+	if tree != nil {
+		d.Facts = probe.Answer(ctx, verify.Needs(tree), p.probeEnv())
+	}
+	d.Findings = verify.Check(tree, problems, d.Facts)
+	return d
+}
+
+func (p *Product) probeEnv() probe.Env {
+	return probe.Env{Workspace: p.Place.Dir, Environ: p.Env, Config: p.Config}
+}
+
+func readPlan(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, &Problem{Code: NotFound, Message: path + ": there is no such file", Hint: "give the path of a plan document"}
+	case err != nil:
+		return nil, &Problem{Code: Invalid, Message: err.Error()}
+	case info.IsDir():
+		return nil, &Problem{Code: Invalid, Message: path + " is a directory", Hint: "give the path of a plan document in it"}
+	case !info.Mode().IsRegular():
+		return nil, &Problem{Code: Invalid, Message: path + " is not a regular file"}
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, &Problem{Code: Invalid, Message: err.Error()}
+	}
+	defer f.Close()
+	source, err := io.ReadAll(io.LimitReader(f, plan.MaxBytes+1))
+	if err != nil {
+		return nil, &Problem{Code: Invalid, Message: err.Error()}
+	}
+	return source, nil
+}
+
+// relative names the document within the workspace, or by its whole path.
+func (p *Product) relative(path string) string {
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return filepath.ToSlash(path)
+	}
+	if real, err := filepath.EvalSymlinks(abs); err == nil {
+		abs = real
+	}
+	if rel, err := filepath.Rel(p.Place.Dir, abs); err == nil && filepath.IsLocal(rel) {
+		return filepath.ToSlash(rel)
+	}
+	return filepath.ToSlash(abs)
+}
+
+// Revision finds the journal's revision with the document's bytes, or nil.
+func (p *Product) Revision(ctx context.Context, d *Document) (*engine.Revision, error) {
+	w, err := p.workspace(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if r, ok := w.Newest(d.Rel); ok && r.Drafted.Hash == d.Plan.Hash() {
+		return r, nil
+	}
+	return nil, nil
+}
+
+// Draft records the document as a revision, unless its newest one has these
+// bytes. Only documents without errors are recorded.
+func (p *Product) Draft(ctx context.Context, desk Desk, d *Document) (*engine.Revision, error) {
+	w, err := p.workspace(ctx)
+	if err != nil {
+		return nil, err
+	}
+	newest, ok := w.Newest(d.Rel)
+	if ok && newest.Drafted.Hash == d.Plan.Hash() && newest.Verified.OK {
+		return newest, nil
+	}
+	in, objects, err := p.draft(ctx, w, newest, d)
+	if err != nil {
+		return nil, err
+	}
+	if err := desk.Submit(ctx, engine.WorkspaceStream, in, objects...); err != nil {
+		return nil, err
+	}
+	return &engine.Revision{Drafted: in.PlanDrafted, Verified: in.Verified, At: p.Now()}, nil
+}
+
+func (p *Product) draft(ctx context.Context, w *engine.Workspace, newest *engine.Revision, d *Document) (engine.Draft, []store.Object, error) {
+	findings, err := json.Marshal(d.Findings)
+	if err != nil {
+		return engine.Draft{}, nil, fmt.Errorf("encode findings: %w", err)
+	}
+	source, found := store.NewObject(d.Source), store.NewObject(findings)
+	errs, warnings := d.counts()
+	in := engine.Draft{
+		PlanDrafted: engine.PlanDrafted{
+			Version: 1, Path: d.Rel, Title: d.Plan.Title.Value, Source: source.Hash, Hash: d.Plan.Hash(), By: p.By,
+		},
+		Verified: engine.PlanVerified{OK: d.OK(), Errors: errs, Warnings: warnings, Findings: found.Hash},
+	}
+	if newest != nil {
+		in.Version, in.Previous = newest.Drafted.Version+1, newest.Drafted.Plan
+		in.PlanDrafted.Intent = newest.Drafted.Intent
+		base := strings.TrimSuffix(newest.Drafted.Plan, fmt.Sprintf("-v%d", newest.Drafted.Version))
+		in.Plan = fmt.Sprintf("%s-v%d", base, in.Version)
+	} else {
+		id, err := p.newID(ctx)
+		if err != nil {
+			return engine.Draft{}, nil, err
+		}
+		in.Intent = &engine.IntentOpened{ID: "i-" + id, Prompt: d.Plan.Title.Value, Path: d.Rel}
+		in.PlanDrafted.Intent = in.Intent.ID
+		in.Plan = p.planID(w, d.Plan.Title.Value)
+	}
+	return in, []store.Object{source, found}, nil
+}
+
+// planID is plan-YYYYMMDD-slug, with a number where that is taken.
+func (p *Product) planID(w *engine.Workspace, title string) string {
+	base := "plan-" + p.Now().UTC().Format("20060102") + "-" + plan.Slug(title)
+	id := base
+	for n := 2; ; n++ {
+		if _, taken := w.Revision(id); !taken {
+			return id
+		}
+		id = fmt.Sprintf("%s-%d", base, n)
+	}
+}
+
+// Judge records a yes or no to a revision, bound to its bytes and to the
+// configuration in force.
+func (p *Product) Judge(ctx context.Context, desk Desk, r *engine.Revision, yes bool, by, why string) error {
+	return desk.Submit(ctx, engine.WorkspaceStream, engine.Judgement{PlanAnswered: engine.PlanAnswered{
+		Plan: r.Drafted.Plan, Hash: r.Drafted.Hash, Config: config.Hash(p.Config), Yes: yes, By: by, Via: p.Via, Why: why,
+	}})
+}
+
+// Approved reports whether the revision may run now.
+func (p *Product) Approved(r *engine.Revision) bool {
+	return r.Approved(config.Hash(p.Config), p.Now())
+}
+
+// Proposals lists the revisions that wait for a yes or no, by document: only
+// the newest of each counts.
+func (p *Product) Proposals(ctx context.Context) ([]*engine.Revision, error) {
+	w, err := p.workspace(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var open []*engine.Revision
+	for r := range w.Revisions {
+		if newest, _ := w.Newest(r.Drafted.Path); newest == r && r.Answer == nil && r.Verified.OK {
+			open = append(open, r)
+		}
+	}
+	return open, nil
+}

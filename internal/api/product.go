@@ -1,0 +1,138 @@
+package api
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/piton-dev/piton/internal/config"
+	"github.com/piton-dev/piton/internal/engine"
+	"github.com/piton-dev/piton/internal/store"
+)
+
+// Product is Piton at one workspace: what every face asks. Its methods read
+// the journal and hand changes to the desk they are given. It is safe for
+// concurrent use.
+type Product struct {
+	Place   Place
+	Config  config.Config
+	Store   store.Store // opened for reading at least
+	Env     []string    // name=value: where commands are looked for
+	Version string
+	Now     func() time.Time
+	By      string // who acts
+	Via     string // through which face: "cli", "page"
+}
+
+// workspace folds the workspace's stream.
+func (p *Product) workspace(ctx context.Context) (*engine.Workspace, error) {
+	var w engine.Workspace
+	for r, err := range p.Store.Read(ctx, engine.WorkspaceStream, 0) {
+		if err == nil {
+			err = w.Apply(r)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read the workspace's journal: %w", err)
+		}
+	}
+	return &w, nil
+}
+
+// newID returns a short random id that no run of this workspace has.
+func (p *Product) newID(ctx context.Context) (string, error) {
+	heads, err := p.Store.Heads(ctx, store.HeadFilter{})
+	if err != nil {
+		return "", err
+	}
+	for {
+		var b [3]byte
+		rand.Read(b[:]) //nolint:errcheck // it never fails
+		id := hex.EncodeToString(b[:])
+		if !slices.ContainsFunc(heads, func(h engine.HeadRow) bool { return h.Run == id }) {
+			return id, nil
+		}
+	}
+}
+
+// Find returns the run whose id begins with prefix; the newest run for "".
+func (p *Product) Find(ctx context.Context, prefix string) (engine.HeadRow, error) {
+	filter := store.HeadFilter{}
+	if prefix == "" {
+		filter.Limit = 1
+	}
+	heads, err := p.Store.Heads(ctx, filter)
+	if err != nil {
+		return engine.HeadRow{}, err
+	}
+	var found []engine.HeadRow
+	for _, h := range heads {
+		if h.Run == prefix {
+			return h, nil
+		}
+		if strings.HasPrefix(h.Run, prefix) {
+			found = append(found, h)
+		}
+	}
+	switch {
+	case len(found) == 1:
+		return found[0], nil
+	case len(found) > 1:
+		return engine.HeadRow{}, &Problem{Code: Invalid, Message: fmt.Sprintf("%d runs begin with %q", len(found), prefix), Hint: "give more of the id; piton list shows them"}
+	case prefix == "":
+		return engine.HeadRow{}, &Problem{Code: NotFound, Message: "no plan was run in this workspace yet", Hint: "piton run PLAN"}
+	}
+	return engine.HeadRow{}, &Problem{Code: NotFound, Message: fmt.Sprintf("no run %q in this workspace", prefix), Hint: "piton list shows them"}
+}
+
+// Step returns the id of the step that word names in the newest run of a
+// task: an id, a unique prefix of one, or the number in the plan.
+func (p *Product) Step(ctx context.Context, stream, word string) (string, error) {
+	steps, err := p.Store.Steps(ctx, stream)
+	if err != nil {
+		return "", err
+	}
+	var found []string
+	for _, s := range steps {
+		if s.ID == word || s.Number == word {
+			return s.ID, nil
+		}
+		if strings.HasPrefix(s.ID, word) {
+			found = append(found, s.ID)
+		}
+	}
+	switch len(found) {
+	case 1:
+		return found[0], nil
+	case 0:
+		return "", &Problem{Code: NotFound, Message: fmt.Sprintf("the run has no step %q", word), Hint: "piton status shows them"}
+	}
+	return "", &Problem{Code: Invalid, Message: fmt.Sprintf("%q may be any of these steps: %s", word, strings.Join(found, ", ")), Hint: "give more of the id"}
+}
+
+// Item returns the open item that word names: its id, or a unique prefix.
+func (p *Product) Item(ctx context.Context, word string) (engine.ItemRow, error) {
+	items, err := p.Store.Items(ctx, store.ItemFilter{Open: true})
+	if err != nil {
+		return engine.ItemRow{}, err
+	}
+	var found []engine.ItemRow
+	for _, it := range items {
+		if it.Item == word {
+			return it, nil
+		}
+		if strings.HasPrefix(it.Item, word) {
+			found = append(found, it)
+		}
+	}
+	switch len(found) {
+	case 1:
+		return found[0], nil
+	case 0:
+		return engine.ItemRow{}, &Problem{Code: NotFound, Message: fmt.Sprintf("no open item %q", word), Hint: "piton inbox shows what waits"}
+	}
+	return engine.ItemRow{}, &Problem{Code: Invalid, Message: fmt.Sprintf("%d items begin with %q", len(found), word), Hint: "give more of the id"}
+}

@@ -1,0 +1,140 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/piton-dev/piton/internal/config"
+	"github.com/piton-dev/piton/internal/engine"
+	"github.com/piton-dev/piton/internal/run"
+	"github.com/piton-dev/piton/internal/store"
+	"github.com/piton-dev/piton/internal/verify"
+)
+
+// Opening says how a run is to be opened.
+type Opening struct {
+	Isolation string // level in force
+	Unsealed  string // who allowed less than the minimum asked for, "" for nobody
+	// Protect looks at the files that steps guard and returns their state as
+	// an object to pin.
+	Protect func(ctx context.Context, guards []string) (store.Object, error)
+}
+
+// Opened is what came of it.
+type Opened struct {
+	Stream  string // the task
+	Run     string
+	Resumed bool // an unfinished run of the same bytes was taken up
+}
+
+// taskOf is the stream of an intent's task.
+func taskOf(intent string) string { return "t-" + strings.TrimPrefix(intent, "i-") }
+
+// Open opens a run of an approved revision, or finds the unfinished one of the
+// same bytes. The caller activates it.
+func (p *Product) Open(ctx context.Context, desk Desk, d *Document, r *engine.Revision, o Opening) (Opened, error) {
+	stream := taskOf(r.Drafted.Intent)
+	state, err := run.Load(ctx, p.Store, stream)
+	if err != nil {
+		return Opened{}, err
+	}
+	if state.Live() {
+		old := state.Run()
+		if old.PlanHash == r.Drafted.Hash {
+			return Opened{Stream: stream, Run: old.Run, Resumed: true}, nil
+		}
+		return Opened{}, &Problem{Code: Conflict, Message: fmt.Sprintf("run %s of an earlier text of %s is not finished", old.Run, d.Path),
+			Hint: fmt.Sprintf("piton resume %s goes on with that text, piton cancel %s gives it up", old.Run, old.Run)}
+	}
+	in, objects, err := p.opening(ctx, d, r, o)
+	if err != nil {
+		return Opened{}, err
+	}
+	if state.Task() == "" {
+		in.Task = &engine.TaskOpened{Task: stream, Intent: r.Drafted.Intent}
+	}
+	if err := desk.Submit(ctx, stream, in, objects...); err != nil {
+		return Opened{}, err
+	}
+	return Opened{Stream: stream, Run: in.Run.Run}, nil
+}
+
+func (p *Product) opening(ctx context.Context, d *Document, r *engine.Revision, o Opening) (engine.Open, []store.Object, error) {
+	program, err := p.Compile(d, r.Drafted.Plan)
+	if err != nil {
+		return engine.Open{}, nil, err
+	}
+	id, err := p.newID(ctx)
+	if err != nil {
+		return engine.Open{}, nil, err
+	}
+	base, err := o.Protect(ctx, guards(program))
+	if err != nil {
+		return engine.Open{}, nil, err
+	}
+	pol := p.Config.Policy
+	open := engine.RunOpened{
+		Run: id, Plan: r.Drafted.Plan, Version: r.Drafted.Version, Title: program.Title(), PlanHash: r.Drafted.Hash,
+		Program: program.Hash(), Compiled: program, Config: config.Hash(p.Config), Agents: p.pins(program),
+		Policy:    engine.Policy{MaxParallel: pol.MaxParallel, Baseline: pol.Baseline == "on", Ratchet: pol.Ratchet == "end", Unmetered: pol.Unmetered},
+		Workspace: p.Place.Dir, Isolation: o.Isolation, Unsealed: o.Unsealed, Base: base.Hash,
+	}
+	return engine.Open{Run: open, By: p.By}, []store.Object{store.NewObject(program.Encode()), base}, nil
+}
+
+// Compile turns the document into a program for the revision plan.
+func (p *Product) Compile(d *Document, plan string) (*engine.Program, error) {
+	program, err := verify.Compile(d.Plan, d.Facts, verify.Options{Plan: plan, Expect: engine.Expect(p.Config.Policy.Expect)})
+	if err != nil {
+		return nil, &Problem{Code: Invalid, Message: err.Error()}
+	}
+	return program, nil
+}
+
+// pins names the configuration of every agent the program uses.
+func (p *Product) pins(program *engine.Program) map[string]string {
+	pins := map[string]string{}
+	for i := range program.Len() {
+		role := program.Step(i).Role
+		if hash, ok := config.AgentHash(p.Config, role); ok {
+			pins[role] = hash
+		}
+	}
+	return pins
+}
+
+func guards(program *engine.Program) []string {
+	seen := map[string]bool{}
+	var all []string
+	for i := range program.Len() {
+		for _, g := range program.Step(i).Guards {
+			if !seen[g] {
+				seen[g] = true
+				all = append(all, g)
+			}
+		}
+	}
+	return all
+}
+
+// Pinned reports whether the configuration in force is still the one that the
+// run was opened with.
+func (p *Product) Pinned(r engine.RunOpened) error {
+	if r.Config == config.Hash(p.Config) {
+		return nil
+	}
+	return &Problem{Code: Conflict, Message: "the configuration is not the one that run " + r.Run + " was approved with",
+		Hint: "put it back, or cancel the run and approve the plan again"}
+}
+
+// Order gives a command to the run of a task.
+func (p *Product) Order(ctx context.Context, desk Desk, stream string, c engine.Command) error {
+	c.By = p.By
+	return desk.Submit(ctx, stream, engine.Order{Command: c})
+}
+
+// Reply answers an item.
+func (p *Product) Reply(ctx context.Context, desk Desk, it engine.ItemRow, choice, text string) error {
+	return desk.Submit(ctx, it.Stream, engine.Reply{ItemAnswered: engine.ItemAnswered{Item: it.Item, Choice: choice, Text: text, By: p.By, Via: p.Via}})
+}

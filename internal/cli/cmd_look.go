@@ -1,0 +1,443 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/piton-dev/piton/internal/api"
+	"github.com/piton-dev/piton/internal/engine"
+	"github.com/piton-dev/piton/internal/probe"
+	"github.com/piton-dev/piton/internal/run"
+	"github.com/piton-dev/piton/internal/store"
+	"github.com/piton-dev/piton/internal/store/sqlite"
+)
+
+func first(args []string) string {
+	if len(args) == 0 {
+		return ""
+	}
+	return args[0]
+}
+
+func join(words []string) string { return strings.Join(words, ", ") }
+
+func exactly(what string, n int) cobra.PositionalArgs {
+	return cobra.MatchAll(atLeast(what, n), atMost(what, n))
+}
+
+func atLeast(what string, n int) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		if len(args) < n {
+			return usage(c, fmt.Errorf("%s needs %s", c.CommandPath(), what))
+		}
+		return nil
+	}
+}
+
+func atMost(what string, n int) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		if len(args) > n {
+			return usage(c, fmt.Errorf("%s takes %s and no more; %q is too much", c.CommandPath(), what, args[n]))
+		}
+		return nil
+	}
+}
+
+func (a *app) verifyCmd() *cobra.Command {
+	return &cobra.Command{
+		Use:     "verify PLAN",
+		Short:   "Say everything that is wrong with a plan, like a compiler",
+		Long:    "Reads the plan and prints every finding with its line and column. Nothing is run or recorded.",
+		Example: "  piton verify plans/fix.md",
+		Args:    exactly("a plan", 1),
+		RunE:    func(c *cobra.Command, args []string) error { return a.verify(c.Context(), args[0]) },
+	}
+}
+
+// verify needs no journal: it works where no state can be written.
+func (a *app) verify(ctx context.Context, path string) error {
+	doc, err := a.read(ctx, path)
+	if err != nil {
+		return err
+	}
+	if a.json {
+		a.document("findings", findingsDoc(doc))
+	} else {
+		a.showFindings(a.out, doc.Findings)
+	}
+	if !doc.OK() {
+		return ended(exitPlan)
+	}
+	if !a.json {
+		a.notice("%s: no errors", path)
+	}
+	return nil
+}
+
+// read reads and verifies a plan without the journal.
+func (a *app) read(ctx context.Context, path string) (*api.Document, error) {
+	place, err := a.place()
+	if err != nil {
+		return nil, err
+	}
+	conf, err := a.configuration(place, nil)
+	if err != nil {
+		return nil, err
+	}
+	p := &api.Product{Place: place, Config: conf, Env: a.env, Version: Version, Now: a.now}
+	return p.Read(ctx, path)
+}
+
+func (a *app) showCmd() *cobra.Command {
+	return &cobra.Command{
+		Use:   "show PLAN",
+		Short: "Show a plan as it would run",
+		Args:  exactly("a plan", 1),
+		RunE: func(c *cobra.Command, args []string) error {
+			doc, err := a.read(c.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			if doc.Plan == nil {
+				a.showFindings(a.err, doc.Findings)
+				return ended(exitPlan)
+			}
+			return a.showPlan(doc)
+		},
+	}
+}
+
+func (a *app) statusCmd() *cobra.Command {
+	return &cobra.Command{
+		Use:   "status [RUN]",
+		Short: "What is: a run, its steps, and what waits for you",
+		Args:  atMost("a run", 1),
+		RunE: func(c *cobra.Command, args []string) error {
+			return a.with(c.Context(), func(s *session) error {
+				head, err := s.Find(c.Context(), first(args))
+				if err != nil {
+					return err
+				}
+				return a.showStatus(c.Context(), s, head)
+			})
+		},
+	}
+}
+
+func (a *app) listCmd() *cobra.Command {
+	return &cobra.Command{
+		Use:   "list",
+		Short: "The runs of this workspace, the newest first",
+		Args:  atMost("nothing", 0),
+		RunE: func(c *cobra.Command, _ []string) error {
+			return a.with(c.Context(), func(s *session) error {
+				heads, err := s.store.Heads(c.Context(), store.HeadFilter{})
+				if err != nil {
+					return err
+				}
+				return a.showList(heads)
+			})
+		},
+	}
+}
+
+func (a *app) inboxCmd() *cobra.Command {
+	return &cobra.Command{
+		Use:   "inbox",
+		Short: "What waits for a person",
+		Args:  atMost("nothing", 0),
+		RunE: func(c *cobra.Command, _ []string) error {
+			return a.with(c.Context(), func(s *session) error {
+				items, err := s.store.Items(c.Context(), store.ItemFilter{Open: true})
+				if err != nil {
+					return err
+				}
+				plans, err := s.Proposals(c.Context())
+				if err != nil {
+					return err
+				}
+				return a.showInbox(items, plans)
+			})
+		},
+	}
+}
+
+func (a *app) watchCmd() *cobra.Command {
+	var after uint64
+	c := &cobra.Command{
+		Use:   "watch [RUN]",
+		Short: "Follow a run that another process carries out",
+		Args:  atMost("a run", 1),
+		RunE:  func(c *cobra.Command, args []string) error { return a.watch(c.Context(), first(args), after) },
+	}
+	c.Flags().Uint64Var(&after, "after", 0, "only events after this sequence number")
+	return c
+}
+
+func (a *app) watch(ctx context.Context, prefix string, after uint64) error {
+	return a.with(ctx, func(s *session) error {
+		head, err := s.Find(ctx, prefix)
+		if err != nil {
+			return err
+		}
+		opened := api.Opened{Stream: head.Stream, Run: head.Run}
+		if a.json {
+			return s.stream(ctx, opened, after)
+		}
+		err = s.follow(ctx, api.Dial(s.Place, Version), opened, true)
+		if p, ok := errors.AsType[*api.Problem](err); ok && p.Code == api.Unavailable {
+			a.notice("nobody runs this workspace now")
+			return a.showStatus(ctx, s, head)
+		}
+		return err
+	})
+}
+
+// stream prints the events after a sequence number, and goes on with new ones
+// while somebody owns the workspace and the run has not ended.
+func (s *session) stream(ctx context.Context, opened api.Opened, after uint64) error {
+	var state engine.State
+	seq := uint64(0)
+	each := func() error {
+		for r, err := range run.Read(ctx, s.store, opened.Stream, seq) {
+			if err != nil {
+				return err
+			}
+			if err := state.Apply(r); err != nil {
+				return err
+			}
+			if seq = r.Seq; seq > after {
+				s.app.event(state.Run().Run, r)
+			}
+		}
+		if !state.Live() {
+			return errOver
+		}
+		return nil
+	}
+	if err := each(); err != nil {
+		return over(err)
+	}
+	err := over(api.Dial(s.Place, Version).Changes(ctx, each))
+	if p, ok := errors.AsType[*api.Problem](err); ok && p.Code == api.Unavailable {
+		return nil // nobody owns the workspace: there is nothing more to come
+	}
+	return err
+}
+
+func over(err error) error {
+	if errors.Is(err, errOver) {
+		return nil
+	}
+	return err
+}
+
+func (a *app) logCmd() *cobra.Command {
+	var transcript bool
+	c := &cobra.Command{
+		Use:   "log [RUN] [STEP]",
+		Short: "What happened, and the evidence",
+		Long:  "The history of a run, or of one step with the answers of its checks. --transcript prints\nwhat the attempts of the step printed.",
+		Args:  atMost("a run and a step", 2),
+		RunE: func(c *cobra.Command, args []string) error {
+			return a.log(c.Context(), args, transcript)
+		},
+	}
+	c.Flags().BoolVar(&transcript, "transcript", false, "print what the step's attempts printed")
+	return c
+}
+
+func (a *app) log(ctx context.Context, args []string, transcript bool) error {
+	return a.with(ctx, func(s *session) error {
+		head, step, err := s.runAndStep(ctx, args)
+		if err != nil {
+			return err
+		}
+		var records []engine.Record
+		for r, err := range run.Read(ctx, s.store, head.Stream, 0) {
+			if err != nil {
+				return err
+			}
+			records = append(records, r)
+		}
+		if transcript {
+			return s.transcript(records, step)
+		}
+		return a.showLog(head, step, records)
+	})
+}
+
+// runAndStep understands RUN, STEP, and RUN STEP.
+func (s *session) runAndStep(ctx context.Context, args []string) (engine.HeadRow, string, error) {
+	head, err := s.Find(ctx, first(args))
+	if err != nil && len(args) == 1 {
+		newest, other := s.Find(ctx, "")
+		if other != nil {
+			return head, "", err
+		}
+		if step, other := s.Step(ctx, newest.Stream, args[0]); other == nil {
+			return newest, step, nil
+		}
+	}
+	if err != nil || len(args) < 2 {
+		return head, "", err
+	}
+	step, err := s.Step(ctx, head.Stream, args[1])
+	return head, step, err
+}
+
+// transcript prints the output files of the attempts, the oldest first.
+func (s *session) transcript(records []engine.Record, step string) error {
+	for _, r := range records {
+		e, ok := r.Event.(engine.WorkEnded)
+		if !ok || e.Log == "" || step != "" && e.Step != step {
+			continue
+		}
+		fmt.Fprintf(s.app.out, "== %s, attempt %d.%d\n", e.Step, e.Attempt, e.N)
+		if err := s.copyLog(e.Log); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *session) copyLog(name string) error {
+	root, err := os.OpenRoot(s.Place.State)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	f, err := root.Open(name)
+	if err != nil {
+		s.app.notice("%v", err)
+		return nil
+	}
+	defer f.Close()
+	_, err = io.Copy(plainWriter{s.app.out}, f)
+	return err
+}
+
+func (a *app) fsckCmd() *cobra.Command {
+	return &cobra.Command{
+		Use:   "fsck",
+		Short: "Check the whole journal",
+		Long:  "Checks every record's place in its chain, every object's hash, and that nothing is missing\nat the end. Names the first bad record. Exit code 7 if there is one.",
+		Args:  atMost("nothing", 0),
+		RunE:  func(c *cobra.Command, _ []string) error { return a.fsck(c.Context()) },
+	}
+}
+
+func (a *app) fsck(ctx context.Context) error {
+	return a.with(ctx, func(s *session) error {
+		report, err := s.store.Verify(ctx)
+		if err != nil {
+			return err
+		}
+		if err := s.replay(ctx); err != nil {
+			return fmt.Errorf("%w: %w", store.ErrCorrupt, err)
+		}
+		if a.json {
+			a.document("fsck", report)
+			return nil
+		}
+		fmt.Fprintln(a.out, report.String())
+		return nil
+	})
+}
+
+// replay folds every stream anew: a chain can be whole and its story impossible.
+func (s *session) replay(ctx context.Context) error {
+	streams, _, err := s.store.Changed(ctx, "")
+	if err != nil {
+		return err
+	}
+	for _, stream := range streams {
+		if stream == engine.WorkspaceStream {
+			continue
+		}
+		var state engine.State
+		for r, err := range run.Read(ctx, s.store, stream, 0) {
+			if err == nil {
+				err = state.Apply(r)
+			}
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (a *app) backupCmd() *cobra.Command {
+	return &cobra.Command{
+		Use:   "backup FILE",
+		Short: "Copy the journal, whole and checked, while it is in use",
+		Args:  exactly("a file", 1),
+		RunE: func(c *cobra.Command, args []string) error {
+			return a.with(c.Context(), func(s *session) error {
+				if err := s.store.Backup(c.Context(), args[0]); err != nil {
+					return err
+				}
+				a.did("backup", args[0], "the journal is copied to "+args[0])
+				return nil
+			})
+		},
+	}
+}
+
+func (a *app) doctorCmd() *cobra.Command {
+	return &cobra.Command{
+		Use:   "doctor",
+		Short: "What this machine can do for Piton, and what is missing",
+		Args:  atMost("nothing", 0),
+		RunE: func(c *cobra.Command, _ []string) error {
+			place, err := a.place()
+			if err != nil {
+				return err
+			}
+			conf, err := a.configuration(place, nil)
+			if err != nil {
+				return err
+			}
+			lines := probe.Doctor(c.Context(), probe.Env{Workspace: place.Dir, State: place.State, Environ: a.env, Config: conf})
+			return a.showDoctor(lines)
+		},
+	}
+}
+
+func (a *app) versionCmd() *cobra.Command {
+	return &cobra.Command{
+		Use: "version", Short: "The version of this program", Args: atMost("nothing", 0),
+		RunE: func(*cobra.Command, []string) error {
+			if a.json {
+				a.document("version", map[string]any{"version": Version, "schema": 1, "journal": sqlite.SchemaVersion})
+				return nil
+			}
+			fmt.Fprintf(a.out, "piton %s\n", Version)
+			return nil
+		},
+	}
+}
+
+// document prints one JSON object for a verb that ends.
+func (a *app) document(kind string, data any) {
+	enc := json.NewEncoder(a.out)
+	enc.SetEscapeHTML(false)
+	enc.Encode(map[string]any{"schema": 1, "kind": kind, "data": data}) //nolint:errcheck // nobody reads: nothing to do
+}
+
+// did reports a small act: its id for programs, a sentence for people.
+func (a *app) did(verb, id, sentence string) {
+	if a.json {
+		a.document(verb, map[string]string{"id": id})
+		return
+	}
+	fmt.Fprintln(a.out, sentence)
+}

@@ -1,0 +1,164 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/piton-dev/piton/internal/api"
+	"github.com/piton-dev/piton/internal/engine"
+)
+
+func (a *app) approveCmd() *cobra.Command {
+	return &cobra.Command{
+		Use:     "approve PLAN",
+		Short:   "Say yes to a plan as it stands, so that it may run",
+		Long:    "Records your yes to exactly these bytes under the configuration in force. A changed plan\nor configuration needs a new one, and so does a run more than 24 hours later.",
+		Example: "  piton approve plans/fix.md && piton run plans/fix.md",
+		Args:    exactly("a plan", 1),
+		RunE:    func(c *cobra.Command, args []string) error { return a.approve(c.Context(), args[0]) },
+	}
+}
+
+func (a *app) approve(ctx context.Context, path string) error {
+	return a.with(ctx, func(s *session) error {
+		doc, err := s.Read(ctx, path)
+		if err != nil {
+			return err
+		}
+		a.showFindings(a.err, doc.Findings)
+		if !doc.OK() {
+			return ended(exitPlan)
+		}
+		return s.desk(ctx, func(d api.Desk) error {
+			r, err := s.Draft(ctx, d, doc)
+			if err != nil {
+				return err
+			}
+			if err := s.Judge(ctx, d, r, true, s.By, ""); err != nil {
+				return err
+			}
+			a.did("approve", r.Drafted.Plan, fmt.Sprintf("approved %s (%s), version %d", r.Drafted.Plan, doc.Path, r.Drafted.Version))
+			return nil
+		})
+	})
+}
+
+// order is a verb that commands a run.
+func (a *app) order(use, short, long string, verb engine.Verb) *cobra.Command {
+	return &cobra.Command{
+		Use: use + " [RUN]", Short: short, Long: long, Args: atMost("a run", 1),
+		RunE: func(c *cobra.Command, args []string) error {
+			return a.command(c.Context(), first(args), "", engine.Command{Verb: verb})
+		},
+	}
+}
+
+func (a *app) pauseCmd() *cobra.Command {
+	return a.order("pause", "Start nothing new in a run", "What is under way comes to its end; nothing new starts until piton resume.", engine.DoPause)
+}
+
+func (a *app) cancelCmd() *cobra.Command {
+	return a.order("cancel", "Stop a run for good", "Stops what is under way and ends the run. It cannot be resumed; piton run opens a new one.", engine.DoCancel)
+}
+
+// stepOrder is a verb that commands one step.
+func (a *app) stepOrder(use, short, long string, verb engine.Verb) *cobra.Command {
+	var runID string
+	cmd := engine.Command{Verb: verb}
+	c := &cobra.Command{
+		Use: use + " STEP", Short: short, Long: long, Args: exactly("a step", 1),
+		RunE: func(c *cobra.Command, args []string) error { return a.command(c.Context(), runID, args[0], cmd) },
+	}
+	c.Flags().StringVar(&runID, "run", "", "the run, if not the newest")
+	c.Flags().StringVar(&cmd.Why, "why", "", "the reason, which the journal keeps")
+	if verb == engine.DoRetry {
+		c.Flags().BoolVar(&cmd.From, "from", false, "the step and all that need it, done or not")
+	}
+	return c
+}
+
+func (a *app) retryCmd() *cobra.Command {
+	return a.stepOrder("retry", "Try a step once more", "Gives a failed, skipped or waiting step one more attempt. A failed run is taken up again;\npiton resume carries it on.", engine.DoRetry)
+}
+
+func (a *app) skipCmd() *cobra.Command {
+	return a.stepOrder("skip", "Leave a step out", "Skips a step with a reason; what needs it goes on without it.", engine.DoSkip)
+}
+
+func (a *app) waiveCmd() *cobra.Command {
+	return a.stepOrder("waive", "Accept a step without proof, in your name", "Waived is not done: the status stays visible, with your name and the reason.", engine.DoWaive)
+}
+
+func (a *app) command(ctx context.Context, prefix, step string, c engine.Command) error {
+	return a.with(ctx, func(s *session) error {
+		head, err := s.Find(ctx, prefix)
+		if err != nil {
+			return err
+		}
+		if step != "" {
+			if c.Step, err = s.Step(ctx, head.Stream, step); err != nil {
+				return err
+			}
+		}
+		return s.desk(ctx, func(d api.Desk) error {
+			if err := s.Order(ctx, d, head.Stream, c); err != nil {
+				return err
+			}
+			if step == "" {
+				a.did(string(c.Verb), head.Run, fmt.Sprintf("run %s: %s", head.Run, c.Verb))
+			} else {
+				a.did(string(c.Verb), head.Run, fmt.Sprintf("run %s, step %s: %s", head.Run, c.Step, c.Verb))
+			}
+			return s.goOn(ctx, d, head)
+		})
+	})
+}
+
+// goOn lets the owner carry the run on, or says how to.
+func (s *session) goOn(ctx context.Context, d api.Desk, head engine.HeadRow) error {
+	if client, ok := d.(*api.Client); ok {
+		return client.Activate(ctx, head.Stream)
+	}
+	now, err := s.Find(ctx, head.Run)
+	if err == nil && !now.Ended {
+		s.app.notice("nobody runs this workspace now; go on with: piton resume %s", head.Run)
+	}
+	return err
+}
+
+func (a *app) answerCmd() *cobra.Command {
+	var text string
+	c := &cobra.Command{
+		Use:     "answer ITEM [CHOICE]",
+		Short:   "Answer what waits for you",
+		Long:    "Answers an item of piton inbox with one of its choices. --text goes to the next attempt.",
+		Example: "  piton answer 7f3a21/1 retry --text \"the port is 8081\"",
+		Args:    cobra.MatchAll(atLeast("an item", 1), atMost("an item and a choice", 2)),
+		RunE: func(c *cobra.Command, args []string) error {
+			return a.answer(c.Context(), args[0], first(args[1:]), text)
+		},
+	}
+	c.Flags().StringVar(&text, "text", "", "what you want to say with it")
+	return c
+}
+
+func (a *app) answer(ctx context.Context, word, choice, text string) error {
+	return a.with(ctx, func(s *session) error {
+		it, err := s.Item(ctx, word)
+		if err != nil {
+			return err
+		}
+		if choice == "" {
+			return &misuse{text: fmt.Sprintf("item %s needs a choice", it.Item), hint: "one of: " + join(it.Choices)}
+		}
+		return s.desk(ctx, func(d api.Desk) error {
+			if err := s.Reply(ctx, d, it, choice, text); err != nil {
+				return err
+			}
+			a.did("answer", it.Item, fmt.Sprintf("item %s: %s", it.Item, choice))
+			return s.goOn(ctx, d, engine.HeadRow{Stream: it.Stream, Run: it.Run})
+		})
+	})
+}

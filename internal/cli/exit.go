@@ -1,0 +1,88 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/piton-dev/piton/internal/api"
+	"github.com/piton-dev/piton/internal/store"
+)
+
+// Exit codes, as the documentation promises them to scripts.
+const (
+	exitDone       = 0
+	exitFailed     = 1   // the run or a contract failed
+	exitUsage      = 2   // wrong usage
+	exitWaiting    = 3   // waiting for a person
+	exitPlan       = 4   // the plan does not verify
+	exitIntegrity  = 7   // journal or pinned plan damaged
+	exitOwner      = 8   // the owner does not answer, or is another version
+	exitMachine    = 9   // this machine's fault
+	exitInterrupt  = 130 // SIGINT
+	exitTerminated = 143 // SIGTERM
+)
+
+// ended is an exit code whose cause has been shown already.
+type ended int
+
+func (e ended) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
+
+// misuse is wrong usage of a verb.
+type misuse struct {
+	text string
+	hint string
+}
+
+func (m *misuse) Error() string { return m.text }
+
+func usage(c *cobra.Command, err error) error {
+	return &misuse{text: err.Error(), hint: "see " + c.CommandPath() + " --help"}
+}
+
+// exit shows an error, once, and gives its code.
+func (a *app) exit(err error) int {
+	if err == nil {
+		return exitDone
+	}
+	if code, ok := errors.AsType[ended](err); ok {
+		return int(code)
+	}
+	p, code := a.problem(err)
+	if a.json {
+		a.document("error", p)
+	} else {
+		fmt.Fprintf(a.err, "piton: error: %s\n", p.Message)
+		if p.Hint != "" {
+			fmt.Fprintf(a.err, "piton: hint: %s\n", p.Hint)
+		}
+	}
+	return code
+}
+
+func (a *app) problem(err error) (*api.Problem, int) {
+	if m, ok := errors.AsType[*misuse](err); ok {
+		return &api.Problem{Code: api.Invalid, Message: m.text, Hint: m.hint}, exitUsage
+	}
+	p := api.Explain(err)
+	if p.Code == api.Internal && strings.HasPrefix(p.Message, "unknown command") {
+		return &api.Problem{Code: api.Invalid, Message: strings.ReplaceAll(p.Message, "\n", " "), Hint: "piton --help lists the verbs"}, exitUsage
+	}
+	return p, codeOf(err, p)
+}
+
+func codeOf(err error, p *api.Problem) int {
+	switch {
+	case errors.Is(err, store.ErrCorrupt):
+		return exitIntegrity
+	case errors.Is(err, store.ErrFull), errors.Is(err, store.ErrReadOnly), errors.Is(err, store.ErrNewer):
+		return exitMachine
+	case p.Code == api.Unavailable:
+		return exitOwner
+	case p.Code == api.Internal:
+		return exitMachine
+	}
+	return exitUsage
+}

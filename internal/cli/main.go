@@ -1,0 +1,74 @@
+// Package cli is Piton at a terminal: its verbs, their flags and texts, and the
+// wiring of all other packages.
+//
+// The one idea: a verb is a few lines over package api. What a verb prints for
+// people goes through one theme, what it prints for machines through one
+// envelope, and how it ends through one table of exit codes.
+//
+// It must never decide anything about a run, prompt when nobody sits at a
+// terminal, or print on standard output what is not data.
+package cli
+
+import (
+	"context"
+	"io"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+// Version is the version of this program. Processes of different versions do
+// not share the ownership of a workspace.
+const Version = "0.1.0"
+
+// Main runs the command line and returns the exit code. args has no program name.
+func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	a := &app{in: stdin, out: stdout, err: stderr, env: os.Environ(), now: time.Now}
+	root := a.root()
+	root.SetArgs(args)
+	root.SetIn(stdin)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	return a.exit(root.ExecuteContext(context.Background()))
+}
+
+// app is one call of the command line.
+type app struct {
+	in       io.Reader
+	out, err io.Writer
+	env      []string
+	now      func() time.Time
+
+	json    bool
+	verbose bool
+}
+
+func (a *app) root() *cobra.Command {
+	root := &cobra.Command{
+		Use:           "piton",
+		Short:         "Runs reviewable plans with coding agents and counts no step as done until it has seen the proof",
+		Long:          rootText,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args:          cobra.NoArgs,
+		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	root.PersistentFlags().BoolVar(&a.json, "json", false, "print JSON for programs")
+	root.CompletionOptions.HiddenDefaultCmd = false
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return usage(c, err) })
+	root.AddCommand(
+		a.initCmd(), a.verifyCmd(), a.showCmd(), a.approveCmd(), a.runCmd(), a.resumeCmd(),
+		a.statusCmd(), a.listCmd(), a.watchCmd(), a.logCmd(), a.inboxCmd(), a.answerCmd(),
+		a.pauseCmd(), a.cancelCmd(), a.retryCmd(), a.skipCmd(), a.waiveCmd(),
+		a.fsckCmd(), a.backupCmd(), a.doctorCmd(), a.versionCmd(),
+	)
+	return root
+}
+
+const rootText = `Piton runs a plan step by step. Agents and scripts do the work; only Piton's own
+checks, run by Piton in processes of its own, make a step done.
+
+  piton run plan.md      run a plan: verify it, ask for your yes, run it to the end
+  piton status           what is, and what waits for you
+  piton resume           go on from the last proof, also after a crash`

@@ -1,0 +1,135 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/piton-dev/piton/internal/agent"
+	"github.com/piton-dev/piton/internal/api"
+	"github.com/piton-dev/piton/internal/effect"
+	"github.com/piton-dev/piton/internal/engine"
+	"github.com/piton-dev/piton/internal/proc"
+	"github.com/piton-dev/piton/internal/run"
+	"github.com/piton-dev/piton/internal/store"
+	"github.com/piton-dev/piton/internal/tree"
+)
+
+// unsealed is the isolation level of this version: agents and contracts see
+// what the user sees.
+const unsealed = "none"
+
+// owner is this process as the only writer of its workspace.
+type owner struct {
+	*run.Host
+	pool     *proc.Pool
+	tree     *tree.Tree
+	listener *api.Listener
+	ended    chan error // of the loop
+	stop     context.CancelFunc
+}
+
+// own takes the workspace and starts its loop. leave says when the loop may
+// end; show gets the records of every turn.
+func (s *session) own(ctx context.Context, leave func(run.Traffic) bool, show func([]engine.Record)) (*owner, error) {
+	pool, err := proc.NewPool(proc.Config{})
+	if err != nil {
+		return nil, fmt.Errorf("prepare to start processes: %w", err)
+	}
+	o := &owner{pool: pool, ended: make(chan error, 1)}
+	if err := s.begin(ctx, o, leave, show); err != nil {
+		return nil, errors.Join(err, o.release())
+	}
+	return o, nil
+}
+
+func (s *session) begin(ctx context.Context, o *owner, leave func(run.Traffic) bool, show func([]engine.Record)) error {
+	var err error
+	if o.tree, err = s.tree(); err != nil {
+		return err
+	}
+	machine, _ := os.Hostname()
+	tell := func(records []engine.Record) {
+		if o.listener != nil {
+			o.listener.Changed()
+		}
+		if show != nil {
+			show(records)
+		}
+	}
+	if o.Host, err = run.Open(ctx, run.Config{
+		Store: s.store, Do: s.doer(o), Now: s.Now, Workspace: s.Place.ID, Machine: machine, Version: Version,
+		Isolation: unsealed, Show: tell, Point: crashPoint,
+	}); err != nil {
+		return err
+	}
+	if o.listener, err = api.Listen(s.Place, o.Host, Version, api.Descends); err != nil {
+		return err
+	}
+	loop, stop := context.WithCancel(ctx)
+	o.stop = stop
+	go func() { o.ended <- o.Loop(loop, leave) }()
+	return nil
+}
+
+// release ends what own began, in the opposite order. The loop must have ended
+// or is stopped now.
+func (o *owner) release() error {
+	var errs []error
+	if o.stop != nil {
+		o.stop()
+		if err := <-o.ended; err != nil && !errors.Is(err, context.Canceled) {
+			errs = append(errs, err)
+		}
+	}
+	if o.listener != nil {
+		errs = append(errs, o.listener.Close())
+	}
+	if o.Host != nil {
+		errs = append(errs, o.Host.Close())
+	}
+	if o.tree != nil {
+		errs = append(errs, o.tree.Close())
+	}
+	o.pool.Close()
+	return errors.Join(errs...)
+}
+
+func (s *session) tree() (*tree.Tree, error) {
+	return tree.Open(s.Place.Dir, tree.Config{Keep: filepath.Join(s.Place.State, "kept")})
+}
+
+// doer wires effects to the packages that carry them out.
+func (s *session) doer(o *owner) run.Do {
+	w := &effect.World{
+		Dir: s.Place.Dir, State: s.Place.State, Environ: s.Env, Pool: o.pool, Tree: o.tree,
+		Agents: agent.New(agentConfigs(s.Config), o.pool),
+		Object: func(hash string) ([]byte, error) { return s.store.Object(context.Background(), hash) },
+	}
+	return func(ctx context.Context, e engine.Effect) run.Answer {
+		r := w.Do(ctx, e)
+		a := run.Answer{Input: r.Input}
+		for _, body := range r.Bodies {
+			a.Objects = append(a.Objects, store.NewObject(body))
+		}
+		return a
+	}
+}
+
+// desk runs do with a desk: the owner's, where another process owns the
+// workspace, else this process's own for as long as do takes.
+func (s *session) desk(ctx context.Context, do func(api.Desk) error) error {
+	if err := s.app.byPerson(); err != nil {
+		return err
+	}
+	o, err := s.own(ctx, func(run.Traffic) bool { return false }, nil)
+	if errors.Is(err, store.ErrOwned) {
+		return do(api.Dial(s.Place, Version))
+	}
+	if err != nil {
+		return err
+	}
+	return errors.Join(do(o), o.release())
+}

@@ -1,0 +1,124 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/user"
+	"strings"
+
+	"golang.org/x/term"
+
+	"github.com/piton-dev/piton/internal/api"
+	"github.com/piton-dev/piton/internal/config"
+	"github.com/piton-dev/piton/internal/store/sqlite"
+)
+
+// session is one workspace opened for one verb.
+type session struct {
+	*api.Product
+	app   *app
+	store *sqlite.Store
+}
+
+// configuration reads all sources, or fails with everything there is to mend.
+func (a *app) configuration(place api.Place, flags map[string]string) (config.Config, error) {
+	conf, problems, err := config.Load(config.Sources{WorkspaceDir: place.Dir, UserDir: config.UserDir(a.env), Env: a.env, Flags: flags})
+	if err != nil {
+		return conf, &api.Problem{Code: api.Invalid, Message: err.Error()}
+	}
+	if len(problems) == 0 {
+		return conf, nil
+	}
+	for _, p := range problems[1:] {
+		fmt.Fprintf(a.err, "%s\n", p)
+	}
+	return conf, &misuse{text: problems[0].String(), hint: problems[0].Hint}
+}
+
+func (a *app) place() (api.Place, error) {
+	dir, err := os.Getwd()
+	if err != nil {
+		return api.Place{}, fmt.Errorf("find the current directory: %w", err)
+	}
+	return api.Locate(dir, a.environ())
+}
+
+func (a *app) environ() map[string]string {
+	env := map[string]string{}
+	for _, kv := range a.env {
+		k, v, _ := strings.Cut(kv, "=")
+		env[k] = v
+	}
+	return env
+}
+
+// open opens the workspace's journal for reading; changes need a desk.
+func (a *app) open(ctx context.Context, flags map[string]string) (*session, error) {
+	place, err := a.place()
+	if err != nil {
+		return nil, err
+	}
+	conf, err := a.configuration(place, flags)
+	if err != nil {
+		return nil, err
+	}
+	st, err := sqlite.Open(ctx, sqlite.Config{Dir: place.State, Point: crashPoint})
+	if err != nil {
+		return nil, err
+	}
+	for _, w := range st.Warnings() {
+		a.notice("%s", w)
+	}
+	p := &api.Product{Place: place, Config: conf, Store: st, Env: a.env, Version: Version, Now: a.now, By: person(), Via: "cli"}
+	return &session{Product: p, app: a, store: st}, nil
+}
+
+// with opens the workspace, calls do and closes it again.
+func (a *app) with(ctx context.Context, do func(*session) error) error {
+	s, err := a.open(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer s.store.Close()
+	return do(s)
+}
+
+// person is who sits here, as the system knows them.
+func person() string {
+	if u, err := user.Current(); err == nil && u.Username != "" {
+		return u.Username
+	}
+	return "somebody"
+}
+
+// byPerson refuses to act for an agent or a contract: only people command runs.
+func (a *app) byPerson() error {
+	if run := a.environ()["PITON_RUN"]; run != "" {
+		return &api.Problem{Code: api.Denied, Message: "this process belongs to run " + run + ", and a run may not command itself",
+			Hint: "only a person can; run piton in your own shell"}
+	}
+	return nil
+}
+
+func (a *app) notice(format string, args ...any) {
+	fmt.Fprintf(a.err, "piton: "+format+"\n", args...)
+}
+
+func isTerminal(x any) bool {
+	f, ok := x.(*os.File)
+	return ok && term.IsTerminal(int(f.Fd()))
+}
+
+// asks reports whether a person can be asked here and now.
+func (a *app) asks() bool { return isTerminal(a.in) && isTerminal(a.err) }
+
+func width(w io.Writer) int {
+	if f, ok := w.(*os.File); ok {
+		if cols, _, err := term.GetSize(int(f.Fd())); err == nil && cols > 0 {
+			return cols
+		}
+	}
+	return 80
+}

@@ -1,0 +1,267 @@
+package effect
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/piton-dev/piton/internal/agent"
+	"github.com/piton-dev/piton/internal/engine"
+	"github.com/piton-dev/piton/internal/notes"
+	"github.com/piton-dev/piton/internal/prompt"
+	"github.com/piton-dev/piton/internal/tree"
+)
+
+// maxChanged bounds the list of changed files in a record.
+const maxChanged = 1000
+
+// prepare puts the protected files back, asks the checks before the work, looks
+// at the tree and writes the prompt.
+func (w *World) prepare(ctx context.Context, e engine.Effect) Result {
+	in := engine.Prepared{Key: e.Key}
+	bodies, err := w.ready(ctx, e, &in)
+	if stopped(ctx, err) {
+		return Result{}
+	}
+	if err != nil {
+		in.Err = err.Error()
+	}
+	return Result{Input: in, Bodies: bodies}
+}
+
+func (w *World) ready(ctx context.Context, e engine.Effect, in *engine.Prepared) (bodies [][]byte, err error) {
+	if in.Dispatch.Restored, err = w.restore(ctx, e); err != nil {
+		return nil, err
+	}
+	if e.Baseline {
+		if in.Checks, err = w.checks(ctx, e, engine.Baseline); err != nil {
+			return nil, err
+		}
+		if err := w.scopeOf(ctx, e, in.Checks); err != nil {
+			return nil, err
+		}
+	}
+	if len(e.Step.Writes) > 0 {
+		body, err := w.manifest(ctx)
+		if err != nil {
+			return nil, err
+		}
+		bodies, in.Dispatch.Tree = append(bodies, body), digest(body)
+	}
+	text := e.Step.Task
+	if e.Step.Kind == engine.Agent {
+		if text, in.Dispatch.Injected, err = w.prompt(e); err != nil {
+			return nil, err
+		}
+	}
+	in.Dispatch.Prompt = digest([]byte(text))
+	return append(bodies, []byte(text)), nil
+}
+
+func (w *World) scopeOf(ctx context.Context, e engine.Effect, results []engine.CheckEnded) error {
+	if len(e.Step.Writes) == 0 || len(results) == 0 {
+		return nil
+	}
+	hash, err := w.Tree.ScopeHash(ctx, e.Step.Guards, e.Step.Writes)
+	for i := range results {
+		results[i].Tree = hash
+	}
+	return err
+}
+
+// restore puts back what the last attempt changed against the rules, and any
+// protected file that differs for whatever other reason. What stood there goes
+// to quarantine.
+func (w *World) restore(ctx context.Context, e engine.Effect) ([]string, error) {
+	b, err := w.base(e.Base)
+	if err != nil {
+		return nil, err
+	}
+	changed, err := b.Compare(ctx, w.Tree, e.Step.Guards, e.Moved)
+	if err != nil {
+		return nil, err
+	}
+	seen := map[string]bool{}
+	for _, c := range changed {
+		seen[c.Path] = true
+	}
+	for _, c := range e.Restore {
+		if !seen[c.Path] {
+			changed = append(changed, c)
+		}
+	}
+	if len(changed) == 0 {
+		return nil, nil
+	}
+	var before *tree.Manifest
+	if e.Tree != "" {
+		if before, err = w.before(e.Tree); err != nil {
+			return nil, err
+		}
+	}
+	if err := w.Tree.Restore(ctx, changed, b, e.Moved, before, w.quarantine(e.Key)); err != nil {
+		return nil, fmt.Errorf("put protected files back: %w", err)
+	}
+	var names []string
+	for _, c := range changed {
+		names = append(names, c.Path)
+	}
+	return names, nil
+}
+
+func (w *World) before(hash string) (*tree.Manifest, error) {
+	body, err := w.Object(hash)
+	if err != nil {
+		return nil, fmt.Errorf("read the state of the workspace: %w", err)
+	}
+	return tree.DecodeManifest(body)
+}
+
+func (w *World) manifest(ctx context.Context) ([]byte, error) {
+	m, err := w.Tree.Scan(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("look at the workspace: %w", err)
+	}
+	return m.Encode()
+}
+
+func digest(body []byte) string {
+	sum := sha256.Sum256(body)
+	return hex.EncodeToString(sum[:])
+}
+
+// prompt writes the finished text for an agent.
+func (w *World) prompt(e engine.Effect) (string, []engine.Injected, error) {
+	contents, err := notes.Read(w.Dir, e.Step.Subscriptions)
+	if err != nil {
+		return "", nil, err
+	}
+	in := prompt.Input{Step: e.Step, Attempt: e.Key.Attempt, Feedback: e.Feedback, Note: e.Note}
+	var injected []engine.Injected
+	for _, c := range contents {
+		in.Context = append(in.Context, prompt.Content{Ref: c.Ref, Text: c.Text, Hash: c.Hash, Truncated: c.Truncated, Missing: c.Missing, Reason: c.Reason})
+		injected = append(injected, engine.Injected{Ref: c.Ref, Hash: c.Hash})
+	}
+	return prompt.Agent(in), injected, nil
+}
+
+// work runs the agent or script, and looks at what it did to the tree once
+// nothing of it lives.
+func (w *World) work(ctx context.Context, e engine.Effect) Result {
+	others := w.enter(e)
+	ended := engine.Ended{Key: e.Key}
+	output, err := w.attempt(ctx, e, &ended.WorkEnded)
+	if err == nil && ended.How != engine.Stopped {
+		err = w.compare(context.WithoutCancel(ctx), e, &ended.WorkEnded, others())
+	} else {
+		others()
+	}
+	if err != nil {
+		ended.How, ended.Reason = engine.NoStart, err.Error()
+	}
+	var bodies [][]byte
+	if len(output) > 0 {
+		bodies, ended.Output = [][]byte{output}, digest(output)
+	}
+	return Result{Input: ended, Bodies: bodies}
+}
+
+// attempt runs the work in directories of its own, out of sight of the journal.
+func (w *World) attempt(ctx context.Context, e engine.Effect, end *engine.WorkEnded) ([]byte, error) {
+	text, err := w.Object(e.Prompt)
+	if err != nil {
+		return nil, fmt.Errorf("read the prompt: %w", err)
+	}
+	scratch, err := os.MkdirTemp("", "piton-attempt-")
+	if err != nil {
+		return nil, fmt.Errorf("make a directory for the attempt: %w", err)
+	}
+	defer os.RemoveAll(scratch)
+	end.Log = filepath.Join("attempts", e.Key.Run, fmt.Sprintf("%s.%d.%d.log", e.Key.Step, e.Key.Attempt, e.Key.N))
+	log := filepath.Join(w.State, end.Log)
+	if err := os.MkdirAll(filepath.Dir(log), 0o700); err != nil {
+		return nil, fmt.Errorf("keep the attempt's output: %w", err)
+	}
+	r := w.Agents.Run(ctx, agent.Task{
+		Role: e.Step.Role, Step: e.Key.Step, Run: e.Key.Run, Attempt: e.Key.Attempt, Text: string(text),
+		Dir: w.Dir, Mode: e.Step.Mode, Environ: w.Environ, Pass: e.Step.Env, Timeout: e.Step.Timeout,
+		LogPath: log, Scratch: scratch,
+	})
+	end.How, end.Exit, end.Signal, end.Reason = r.How, r.Exit, r.Signal, r.Reason
+	end.Ms, end.Usage, end.Size, end.Blocked = r.Duration.Milliseconds(), r.Usage, r.Size, r.Blocked
+	end.Leftover, end.Isolation = r.Leftover, string(r.Level)
+	return r.Output, nil
+}
+
+// compare fills in what the attempt did against the rules.
+func (w *World) compare(ctx context.Context, e engine.Effect, end *engine.WorkEnded, others [][]string) error {
+	var err error
+	if end.Tampered, err = w.tampered(ctx, e); err != nil {
+		return err
+	}
+	if e.Tree == "" {
+		return nil
+	}
+	before, err := w.before(e.Tree)
+	if err != nil {
+		return err
+	}
+	after, err := w.Tree.Scan(ctx)
+	if err != nil {
+		return fmt.Errorf("look at the workspace: %w", err)
+	}
+	changes := tree.Diff(before, after)
+	for _, c := range changes[:min(len(changes), maxChanged)] {
+		end.Changed = append(end.Changed, c.Path)
+	}
+	end.OutOfScope = outside(changes, e.Step.Writes, others)
+	if len(end.Tampered)+len(end.OutOfScope) > 0 {
+		end.Quarantine = w.quarantine(e.Key)
+	}
+	return nil
+}
+
+// outside leaves out what a neighbour's scope covers: such a change is its own.
+// A neighbour without a scope may have changed anything.
+func outside(changes []engine.Change, writes []string, others [][]string) []engine.Change {
+	allowed := writes
+	for _, o := range others {
+		if len(o) == 0 {
+			return nil
+		}
+		allowed = append(allowed[:len(allowed):len(allowed)], o...)
+	}
+	return tree.OutOfScope(changes, allowed)
+}
+
+// enter notes that the work is under way. The function it returns ends that,
+// and says which other scopes were at work meanwhile.
+func (w *World) enter(e engine.Effect) (leave func() [][]string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.live == nil {
+		w.live = map[engine.Key]*presence{}
+	}
+	me := &presence{writes: e.Step.Writes}
+	for _, other := range w.live {
+		me.met = append(me.met, other.writes)
+		other.met = append(other.met, me.writes)
+	}
+	w.live[e.Key] = me
+	return func() [][]string {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		delete(w.live, e.Key)
+		return me.met
+	}
+}
+
+// presence is one step's work under way, and the scopes it met.
+type presence struct {
+	writes []string
+	met    [][]string
+}
+

@@ -1,0 +1,165 @@
+package effect
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"sync"
+
+	"github.com/piton-dev/piton/internal/agent"
+	"github.com/piton-dev/piton/internal/check"
+	"github.com/piton-dev/piton/internal/engine"
+	"github.com/piton-dev/piton/internal/proc"
+	"github.com/piton-dev/piton/internal/tree"
+)
+
+// World is everything effects act on. It is safe for concurrent use.
+type World struct {
+	Dir     string   // the workspace
+	State   string   // the state directory, which no effect tells a child of
+	Environ []string // of the harness; children get what the allow-list lets through
+	Pool    *proc.Pool
+	Tree    *tree.Tree
+	Agents  *agent.Roles
+	Object  func(hash string) ([]byte, error) // content the journal names
+
+	mu    sync.Mutex
+	bases map[string]*tree.Base
+	live  map[engine.Key]*presence // the work under way
+}
+
+// Result is an effect's answer with the contents it names by hash.
+type Result struct {
+	Input  engine.Input
+	Bodies [][]byte
+}
+
+// Do carries e out. When ctx ends everything it started is stopped, and it
+// returns: work with its end, an inquiry with nothing.
+func (w *World) Do(ctx context.Context, e engine.Effect) Result {
+	switch e.Key.Kind {
+	case engine.Prepare:
+		return w.prepare(ctx, e)
+	case engine.Work:
+		return w.work(ctx, e)
+	default:
+		return w.prove(ctx, e)
+	}
+}
+
+// base returns the protected files as they were when the run opened.
+func (w *World) base(hash string) (*tree.Base, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if b := w.bases[hash]; b != nil {
+		return b, nil
+	}
+	body, err := w.Object(hash)
+	if err != nil {
+		return nil, fmt.Errorf("read the state of the protected files: %w", err)
+	}
+	b, err := tree.DecodeBase(body)
+	if err != nil {
+		return nil, err
+	}
+	if w.bases == nil {
+		w.bases = map[string]*tree.Base{}
+	}
+	w.bases[hash] = b
+	return b, nil
+}
+
+// tampered lists the step's protected files that are not as they must be.
+func (w *World) tampered(ctx context.Context, e engine.Effect) ([]engine.Change, error) {
+	b, err := w.base(e.Base)
+	if err != nil {
+		return nil, err
+	}
+	return b.Compare(ctx, w.Tree, e.Step.Guards, e.Moved)
+}
+
+// quarantine is where what an attempt changed against the rules is kept.
+func (w *World) quarantine(k engine.Key) string {
+	return filepath.Join(w.State, "quarantine", k.Run, fmt.Sprintf("%s.%d", k.Step, k.Attempt))
+}
+
+// checks runs the step's checks and looks at the protected files afterwards.
+func (w *World) checks(ctx context.Context, e engine.Effect, phase engine.Phase) ([]engine.CheckEnded, error) {
+	results := check.Run(ctx, check.Job{
+		Step: e.Step, Phase: phase, Run: e.Key.Run, Attempt: e.Key.Attempt,
+		Workspace: w.Dir, Environ: w.Environ, Pool: w.Pool,
+	})
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	changed, err := w.tampered(ctx, e)
+	if err != nil {
+		return nil, err
+	}
+	for i := range results {
+		results[i].Shared = e.Shared
+	}
+	if len(changed) > 0 && len(results) > 0 {
+		last := &results[len(results)-1]
+		last.Tampered, last.Verdict = changed, engine.Tampered
+	}
+	return results, nil
+}
+
+// prove answers Verify, Again and Prove.
+func (w *World) prove(ctx context.Context, e engine.Effect) Result {
+	results, err := w.checks(ctx, e, phases[e.Key.Kind])
+	switch {
+	case err == nil:
+		err = w.scope(ctx, e, results)
+	case ctx.Err() != nil && e.Work == engine.ContractWork:
+		return Result{Input: engine.Ended{Key: e.Key, WorkEnded: engine.WorkEnded{How: engine.Stopped, Reason: "stopped by the harness"}}}
+	}
+	if ctx.Err() != nil {
+		return Result{}
+	}
+	if err != nil {
+		results = faulty(e.Step, err)
+	}
+	return Result{Input: engine.Checked{Key: e.Key, Checks: results}}
+}
+
+var phases = map[engine.EffectKind]engine.Phase{
+	engine.Verify: engine.Verifying, engine.Again: engine.Flaky, engine.Prove: engine.Ratchet,
+}
+
+// scope adds, for a step with a scope, the hash of the tree that was judged
+// and the protected files that the step was allowed to change.
+func (w *World) scope(ctx context.Context, e engine.Effect, results []engine.CheckEnded) error {
+	if len(e.Step.Writes) == 0 || len(results) == 0 {
+		return nil
+	}
+	hash, err := w.Tree.ScopeHash(ctx, e.Step.Guards, e.Step.Writes)
+	if err != nil {
+		return err
+	}
+	for i := range results {
+		results[i].Tree = hash
+	}
+	b, err := w.base(e.Base)
+	if err != nil {
+		return err
+	}
+	results[0].Moved, err = b.Moved(ctx, w.Tree, e.Step.Writes, e.Moved)
+	return err
+}
+
+// faulty answers every check with this machine's fault.
+func faulty(s *engine.Step, err error) []engine.CheckEnded {
+	results := make([]engine.CheckEnded, len(s.Checks))
+	for i, c := range s.Checks {
+		results[i] = engine.CheckEnded{Check: c.Name, Verdict: engine.Infra, Exit: -1, Reason: err.Error()}
+	}
+	return results
+}
+
+// stopped reports whether err is only that the effect is not wanted any more.
+func stopped(ctx context.Context, err error) bool {
+	return ctx.Err() != nil && (err == nil || errors.Is(err, context.Canceled))
+}
