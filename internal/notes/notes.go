@@ -1,0 +1,208 @@
+// Package notes reads the context that a step subscribes to.
+//
+// The one idea: a subscription never fails. What can be read is read, capped
+// and hashed; what cannot is reported as missing, with the reason in words, and
+// the agent is told so.
+//
+// It must never read outside of the workspace, whatever links lead out of it,
+// never wait for a file that has no end (a pipe, a device), never write, and
+// never run anything.
+package notes
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/piton-dev/piton/internal/engine"
+)
+
+// MaxSize is the size in bytes of the largest file that is read at all.
+const MaxSize = 16 << 20
+
+// Caps bound what is taken of what was read, in bytes of text. The zero value
+// means 64 KiB of a file and 256 KiB in all.
+type Caps struct {
+	File  int
+	Total int
+}
+
+// Content is what became of one subscription.
+type Content struct {
+	Ref       string // as asked for: "file:src/main.go"
+	Text      string // what is shown of it; empty where Reason stands in for it
+	Hash      string // SHA-256 of the whole content, in hex; empty if Missing
+	Size      int64  // bytes of the whole
+	Truncated bool   // Text is not the whole
+	Missing   bool   // nothing could be read
+	Reason    string // why Missing, or why there is no Text
+}
+
+// Read returns one Content for each subscription, in their order. dir is the
+// workspace; a `file:` is relative to it. Directories give the names in them,
+// files that are not text only a description; a text beyond the caps keeps its
+// head and tail. Topics and outputs of steps do not exist yet and are missing.
+//
+// The error says that the workspace itself could not be opened. Reading costs
+// no more than the sizes of the files, of which none over [MaxSize] is read.
+func Read(dir string, subs []engine.Subscription, caps Caps) ([]Content, error) {
+	if len(subs) == 0 {
+		return nil, nil
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, fmt.Errorf("open workspace: %w", err)
+	}
+	defer root.Close()
+	caps = caps.orDefault()
+	left := caps.Total
+	contents := make([]Content, len(subs))
+	for i, s := range subs {
+		c := &contents[i]
+		*c = read(root, s)
+		c.Ref = s.Kind + ":" + s.Ref
+		c.shorten(min(caps.File, left))
+		left -= len(c.Text)
+	}
+	return contents, nil
+}
+
+func (c Caps) orDefault() Caps {
+	if c.File <= 0 {
+		c.File = 64 << 10
+	}
+	if c.Total <= 0 {
+		c.Total = 256 << 10
+	}
+	return c
+}
+
+func read(root *os.Root, s engine.Subscription) Content {
+	switch s.Kind {
+	case "file":
+		return readFile(root, s.Ref)
+	case "topic":
+		return missing("there is no such topic")
+	case "step":
+		return missing("there is no output of it")
+	}
+	return missing(fmt.Sprintf("nothing of the kind %q can be read", s.Kind))
+}
+
+func missing(reason string) Content { return Content{Missing: true, Reason: reason} }
+
+// readFile looks before it opens, and again at what it opened: opening a pipe
+// or a device can block or do things.
+func readFile(root *os.Root, name string) Content {
+	name = filepath.FromSlash(path.Clean(name))
+	if !filepath.IsLocal(name) {
+		return missing("it is not a path inside the workspace")
+	}
+	info, err := root.Stat(name)
+	if err != nil {
+		return missing(why(err))
+	}
+	if !info.IsDir() && !info.Mode().IsRegular() {
+		return missing("it is neither a file nor a directory")
+	}
+	f, err := root.OpenFile(name, os.O_RDONLY|nonBlocking, 0)
+	if err != nil {
+		return missing(why(err))
+	}
+	defer f.Close()
+	if info, err = f.Stat(); err != nil {
+		return missing(why(err))
+	}
+	switch {
+	case info.IsDir():
+		return listing(f)
+	case !info.Mode().IsRegular():
+		return missing("it is neither a file nor a directory")
+	case info.Size() > MaxSize:
+		return tooLarge(info)
+	}
+	return text(f, info)
+}
+
+// text reads a file whose size is within bounds; it may have grown since.
+func text(f *os.File, info fs.FileInfo) Content {
+	body, err := io.ReadAll(io.LimitReader(f, MaxSize+1))
+	switch {
+	case err != nil:
+		return missing(why(err))
+	case len(body) > MaxSize:
+		return tooLarge(info)
+	}
+	c := Content{Size: int64(len(body)), Hash: hash(body)}
+	switch {
+	case len(body) == 0:
+		c.Reason = "an empty file"
+	case !isText(body):
+		c.Reason = "not UTF-8 text, so it is not shown"
+	default:
+		c.Text = string(body)
+	}
+	return c
+}
+
+func tooLarge(info fs.FileInfo) Content {
+	return missing(fmt.Sprintf("it has %d bytes, which is too large to be read here (at most %d)", info.Size(), MaxSize))
+}
+
+// maxNames bounds how many names of a directory are read.
+const maxNames = 10_000
+
+// listing is the names in a directory, sorted, those of directories with a
+// slash at the end.
+func listing(f *os.File) Content {
+	entries, err := f.ReadDir(maxNames + 1)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return missing(why(err))
+	}
+	if len(entries) > maxNames {
+		return missing(fmt.Sprintf("it is a directory with more than %d entries", maxNames))
+	}
+	names := make([]string, len(entries))
+	for i, e := range entries {
+		names[i] = fmt.Sprintf("%q", e.Name())
+		if plain := e.Name(); names[i] == `"`+plain+`"` {
+			names[i] = plain
+		}
+		if e.IsDir() {
+			names[i] += "/"
+		}
+	}
+	slices.Sort(names)
+	body := strings.Join(names, "\n")
+	return Content{
+		Text: body, Hash: hash([]byte(body)), Size: int64(len(body)),
+		Reason: fmt.Sprintf("a directory with %d entries", len(names)),
+	}
+}
+
+func hash(body []byte) string {
+	sum := sha256.Sum256(body)
+	return hex.EncodeToString(sum[:])
+}
+
+// why says an error of the file system in words that name no path of this machine.
+func why(err error) string {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return "no such file"
+	case errors.Is(err, fs.ErrPermission):
+		return "it may not be read"
+	}
+	if e, ok := errors.AsType[*fs.PathError](err); ok {
+		return e.Err.Error()
+	}
+	return err.Error()
+}
