@@ -124,10 +124,18 @@ func killNamespace() int {
 	return 1 // dead or dying: the kernel missed none
 }
 
-// killChildren kills the direct children. Theirs become ours, for the next call.
+// killChildren kills the direct children; theirs become ours, for the next call.
+// It kills their process groups too, which is what catches a process that forks
+// and exits without end: its group outlives it, and no fork slips through a kill
+// of a group. A child here was started in a session of its own, so no group of
+// its descendants reaches beyond them.
 func killChildren() int {
 	pids := children()
+	own := unix.Getpgrp()
 	for _, pid := range pids {
+		if group, err := unix.Getpgid(pid); err == nil && group > 1 && group != own {
+			unix.Kill(-group, unix.SIGKILL)
+		}
 		unix.Kill(pid, unix.SIGKILL)
 	}
 	return len(pids)

@@ -7,9 +7,13 @@ import (
 	"github.com/piton-dev/piton/internal/proc"
 )
 
-// TestMain lets this program be started again in other roles: as a holder, or as
-// what a test needs another process for.
+// roleVar makes this program, started again, play a harness instead of testing.
+const roleVar = "PROC_TEST_ROLE"
+
 func TestMain(m *testing.M) {
 	proc.HoldIfAsked()
+	if role := os.Getenv(roleVar); role != "" {
+		os.Exit(playHarness(role))
+	}
 	os.Exit(m.Run())
 }

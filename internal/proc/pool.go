@@ -218,10 +218,23 @@ func (c *Child) finish(ctx context.Context) {
 	if c.Stdin != nil {
 		c.Stdin.Close()
 	}
-	if c.out != nil {
-		r.Stdout = c.out.finish(r)
+	c.drain(r)
+}
+
+// drain takes what is still in the pipes.
+func (c *Child) drain(r *Result) {
+	wait := drainWait
+	if c.tee != nil {
+		wait += teeStall
 	}
-	r.Stderr = c.err.finish(r)
+	limit, cancel := context.WithTimeout(context.Background(), wait)
+	defer cancel()
+	if c.out != nil {
+		r.Stdout, r.Escaped = c.out.finish(limit)
+	}
+	var escaped bool
+	r.Stderr, escaped = c.err.finish(limit)
+	r.Escaped = r.Escaped || escaped
 	r.TeeErr = c.tee.finish()
 }
 

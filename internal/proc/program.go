@@ -1,6 +1,7 @@
 package proc
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -49,8 +50,11 @@ func hasNUL(s string) bool { return strings.Contains(s, "\x00") }
 
 // startError explains why a program that was found does not start.
 func startError(o order, cause error) error {
+	if path, ok := errors.AsType[*os.PathError](cause); ok {
+		cause = path.Err
+	}
 	hint := ""
-	if errno, ok := cause.(syscall.Errno); ok && errno == syscall.ENOENT {
+	if errors.Is(cause, syscall.ENOENT) {
 		if _, err := os.Stat(o.path); err == nil {
 			hint = " (the interpreter it names is missing)"
 		}

@@ -105,7 +105,7 @@ type Result struct {
 	// CPU is the user and system time of the tree.
 	CPU time.Duration
 	// MaxRSS is the largest resident set of one process of the tree, in bytes.
-	// It never reads lower than that of the holder.
+	// It never reads lower than that of the process that started the child.
 	MaxRSS int64
 }
 

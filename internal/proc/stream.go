@@ -1,15 +1,16 @@
 package proc
 
 import (
+	"context"
 	"errors"
 	"os"
 	"time"
 )
 
-// drainWait is how long an output pipe may stay open after the tree is dead. It
-// outlasts a stalled Tee, so that only a holder of the pipe outside of the tree
-// makes anyone wait for it.
-const drainWait = teeStall + 500*time.Millisecond
+// drainWait is how long an output pipe may stay open after the tree is dead. A
+// stalled Tee adds its own time, so that only a holder of the pipe outside of the
+// tree makes anyone wait for it.
+const drainWait = 500 * time.Millisecond
 
 // plumbing are the pipes of one child, seen from both sides.
 type plumbing struct {
@@ -65,12 +66,11 @@ type stream struct {
 	pipe *os.File
 	ring *ring
 	done chan struct{}
-	cut  bool
-	wait time.Duration
+	cut  bool // the pipe did not end by itself
 }
 
 func (p *Pool) read(pipe *os.File, o Output, t *tee) *stream {
-	s := &stream{pipe: pipe, ring: newRing(o), done: make(chan struct{}), wait: drainWait}
+	s := &stream{pipe: pipe, ring: newRing(o), done: make(chan struct{})}
 	go func() {
 		defer close(s.done)
 		buf := p.buffers.Get().(*[]byte)
@@ -89,19 +89,16 @@ func (p *Pool) read(pipe *os.File, o Output, t *tee) *stream {
 }
 
 // finish returns what was read when the pipe has ended, which it does with the
-// tree, or when something outside of the tree keeps it open.
-func (s *stream) finish(r *Result) Capture {
-	limit := time.NewTimer(s.wait)
-	defer limit.Stop()
+// tree, or at limit, when something outside of the tree keeps it open.
+func (s *stream) finish(limit context.Context) (c Capture, escaped bool) {
 	select {
 	case <-s.done:
-	case <-limit.C:
+	case <-limit.Done():
 		if s.pipe.SetReadDeadline(time.Now()) != nil {
 			s.pipe.Close() // no deadlines here: Windows
 		}
 		<-s.done
 	}
 	s.pipe.Close()
-	r.Escaped = r.Escaped || s.cut
-	return s.ring.capture()
+	return s.ring.capture(), s.cut
 }

@@ -1,0 +1,224 @@
+package proc_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
+
+	"github.com/piton-dev/piton/internal/proc"
+)
+
+func TestChildGetsNoDescriptor(t *testing.T) {
+	leak, err := unix.Open("/etc/passwd", unix.O_RDONLY, 0) // not close-on-exec, as if inherited
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(leak)
+	for _, level := range treeLevels {
+		p := newPool(t, proc.Config{Level: level})
+		r := p.Run(context.Background(), sh("ls /proc/self/fd | tr '\\n' ' '; ls -l /proc/$PPID/fd 2>/dev/null"))
+		// 3 is the directory that ls reads
+		if r.Stdout.String() != "0 1 2 3 " && (os.Getuid() != 0 || !strings.HasPrefix(r.Stdout.String(), "0 1 2 3 ")) {
+			t.Errorf("%s: %s", level, r.Stdout)
+		}
+		if strings.Contains(r.Stdout.String(), "passwd") {
+			t.Errorf("%s: the holder kept it: %s", level, r.Stdout)
+		}
+	}
+}
+
+func TestChildHoldsNoLockOfTheHarness(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "lock")
+	lock, err := os.Create(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Flock(int(lock.Fd()), unix.LOCK_EX); err != nil {
+		t.Fatal(err)
+	}
+	eachTreeLevel(t, func(t *testing.T, p *proc.Pool) {
+		begun := make(chan struct{})
+		spec := sh("echo; sleep 1000")
+		spec.Tee = writerFunc(func([]byte) { close(begun) })
+		ctx, cancel := context.WithCancel(context.Background())
+		defer cancel()
+		go p.Run(ctx, spec)
+		<-begun
+		lock.Close()
+		again, err := os.Open(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer again.Close()
+		if err := unix.Flock(int(again.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+			t.Errorf("still locked: %v", err)
+		}
+	})
+}
+
+func TestChildHasDefaultSignalsAndNoCapabilities(t *testing.T) {
+	for user, uid := range users() {
+		for _, level := range treeLevels {
+			t.Run(user+"/"+string(level), func(t *testing.T) {
+				self := harness("status:"+string(level), uid)
+				cmd := exec.Command("/bin/sh", "-c", `trap "" HUP INT QUIT TSTP USR1 PIPE CHLD; exec "$0"`, "/proc/self/exe")
+				// sh must find this program: as its own parent's
+				exe, err := os.Open("/proc/self/exe")
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer exe.Close()
+				cmd.ExtraFiles = []*os.File{exe}
+				cmd.Args[3] = "/proc/self/fd/3"
+				cmd.Env, cmd.SysProcAttr, cmd.Dir, cmd.Stderr = self.Env, self.SysProcAttr, self.Dir, self.Stderr
+				out, err := cmd.Output()
+				if err != nil {
+					t.Fatal(err)
+				}
+				const none = "0000000000000000"
+				want := map[string]string{"SigBlk:": none, "SigIgn:": none}
+				if uid != 0 {
+					want["CapInh:"], want["CapPrm:"], want["CapEff:"], want["CapAmb:"] = none, none, none, none
+				}
+				for line := range strings.Lines(string(out)) {
+					name, value, ok := strings.Cut(strings.TrimSpace(line), "\t")
+					if expected, checked := want[name]; ok && checked && value != expected {
+						t.Errorf("%s %s", name, value)
+					}
+					delete(want, name)
+				}
+				if len(want) > 0 || !strings.HasSuffix(string(out), "\n0\n") {
+					t.Errorf("missing %v in %s", want, out)
+				}
+			})
+		}
+	}
+}
+
+func TestPidsAreRightInTheChild(t *testing.T) {
+	p := newPool(t, proc.Config{Level: proc.Namespace})
+	r := p.Run(context.Background(), sh(`
+sleep 1000 & cat /proc/$!/comm; pkill -P $$ sleep; wait $!; echo $?
+sleep 1000 & kill $!; wait $!; echo $?
+echo $PPID; ls -d /proc/[0-9]* | wc -l`))
+	if diff := cmp.Diff("sleep\n143\n143\n1\n4\n", r.Stdout.String()); diff != "" {
+		t.Error(diff, r.Stderr)
+	}
+}
+
+// What a child does to its holder must not reach the next child.
+func TestHolderIsNotHandedOnSpoilt(t *testing.T) {
+	tests := []struct{ name, spoil, show, want string }{
+		{"limit", "prlimit --nofile=77:77 --pid $PPID", "ulimit -n", ""},
+		{"priority", "renice -n 5 -p $PPID; for t in /proc/$PPID/task/*; do renice -n 5 -p ${t##*/}; done", "nice", "0\n"},
+		{"processors", "taskset -a -p 1 $PPID", "taskset -p $$ | sed 's/.*: //'", ""},
+		{"mount", "mount -t tmpfs none /mnt && touch /mnt/spoilt", "ls /mnt", "\n"},
+	}
+	p := newPool(t, proc.Config{Level: proc.Namespace, Idle: 1})
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			before := p.Run(context.Background(), sh(tt.show)).Stdout.String()
+			spoil := p.Run(context.Background(), sh(tt.spoil))
+			after := p.Run(context.Background(), sh(tt.show)).Stdout.String()
+			if before != after {
+				t.Errorf("%q becomes %q", before, after)
+			}
+			if os.Getuid() == 0 && spoil.Exit != 0 {
+				t.Errorf("the spoiling failed: %s%s", spoil.Stdout, spoil.Stderr)
+			}
+		})
+	}
+}
+
+func TestMountsDoNotLeak(t *testing.T) {
+	before, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := newPool(t, proc.Config{Level: proc.Namespace})
+	p.Run(context.Background(), sh("mount -t tmpfs none /mnt"))
+	after, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(before), string(after)); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func TestLimits(t *testing.T) {
+	dir := t.TempDir()
+	eachTreeLevel(t, func(t *testing.T, p *proc.Pool) {
+		spec := sh("ulimit -n; ulimit -v; ulimit -u; ulimit -H -f; head -c 2097152 /dev/zero >f; echo $(wc -c <f)")
+		if shell, err := exec.LookPath("bash"); err == nil {
+			spec.Argv[0] = shell
+		}
+		spec.Dir = dir
+		spec.Limits = proc.Limits{Memory: 1 << 30, FileSize: 1 << 20, Processes: 1000, Files: 99}
+		r := p.Run(context.Background(), spec)
+		if diff := cmp.Diff("99\n1048576\n1000\n1024\n1048576\n", r.Stdout.String()); diff != "" {
+			t.Error(diff, r.Err, r.Stderr)
+		}
+		if r := p.Run(context.Background(), sh("ulimit -n")); r.Stdout.String() == "99\n" {
+			t.Error("limits stay for the next child")
+		}
+		spec.Argv = []string{"/etc/passwd"}
+		if r := p.Run(context.Background(), spec); !errors.Is(r.Err, syscall.EACCES) {
+			t.Errorf("limited child that cannot start: %+v", r)
+		}
+	})
+	p := newPool(t, proc.Config{Level: proc.Group})
+	if r := p.Run(context.Background(), proc.Spec{Argv: []string{"/bin/true"}, Limits: proc.Limits{Files: 9}}); !errors.Is(r.Err, proc.ErrNotStarted) {
+		t.Errorf("limits without a holder: %+v", r)
+	}
+}
+
+func TestFailingTee(t *testing.T) {
+	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer full.Close()
+	eachLevel(t, func(t *testing.T, p *proc.Pool) {
+		spec := sh("seq 1 300000")
+		spec.Tee = full
+		r := p.Run(context.Background(), spec)
+		if !errors.Is(r.TeeErr, syscall.ENOSPC) || r.Exit != 0 || r.Err != nil || r.Stdout.Total < 1<<20 {
+			t.Errorf("%+v", r)
+		}
+	})
+}
+
+// An ordinary user gets the same, by way of a user namespace.
+func TestAsOrdinaryUser(t *testing.T) {
+	if os.Getuid() != 0 {
+		return // all tests already run as one
+	}
+	dir := openDir(t)
+	cmd := harness("", nobody, "-test.run=^(TestRun|TestStdin|TestStart|TestNothing|TestChild|TestPids|TestHolder|TestLimits|TestForkStorm|TestStopped|TestConcurrent)")
+	cmd.Env = append(cmd.Env, "TMPDIR="+dir, "HOME="+dir)
+	cmd.Dir, cmd.Stderr = dir, nil
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+func TestChildCannotReadItsHolder(t *testing.T) {
+	if os.Getuid() == 0 {
+		return // root can; see TestAsOrdinaryUser
+	}
+	eachTreeLevel(t, func(t *testing.T, p *proc.Pool) {
+		r := p.Run(context.Background(), sh("cat /proc/$PPID/environ >/dev/null; echo $?; dd if=/proc/$PPID/mem of=/dev/null count=1; echo $?; ls /proc/$PPID/fd"))
+		if diff := cmp.Diff("1\n1\n", r.Stdout.String()); diff != "" {
+			t.Error(diff)
+		}
+	})
+}
