@@ -45,7 +45,7 @@ func (w *World) ready(ctx context.Context, e engine.Effect, in *engine.Prepared)
 		}
 	}
 	if len(e.Step.Writes) > 0 {
-		body, err := w.manifest(ctx)
+		body, err := w.look(ctx, e, in)
 		if err != nil {
 			return nil, err
 		}
@@ -120,10 +120,19 @@ func (w *World) before(hash string) (*tree.Manifest, error) {
 	return tree.DecodeManifest(body)
 }
 
-func (w *World) manifest(ctx context.Context) ([]byte, error) {
+// look takes the workspace as it is before the work. What a start that was cut
+// off, or anybody since, changed outside the step's scope is for a person.
+func (w *World) look(ctx context.Context, e engine.Effect, in *engine.Prepared) ([]byte, error) {
 	m, err := w.Tree.Scan(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("look at the workspace: %w", err)
+	}
+	if e.Key.N > 1 && e.Tree != "" {
+		before, err := w.before(e.Tree)
+		if err != nil {
+			return nil, err
+		}
+		in.Strays = tree.OutOfScope(tree.Diff(before, m), e.Step.Writes)
 	}
 	return m.Encode()
 }
@@ -135,14 +144,14 @@ func digest(body []byte) string {
 
 // prompt writes the finished text for an agent.
 func (w *World) prompt(e engine.Effect) (string, []engine.Injected, error) {
-	contents, err := notes.Read(w.Dir, e.Step.Subscriptions)
+	contents, err := notes.Read(w.Dir, e.Step.Subscriptions, notes.Caps{})
 	if err != nil {
 		return "", nil, err
 	}
-	in := prompt.Input{Step: e.Step, Attempt: e.Key.Attempt, Feedback: e.Feedback, Note: e.Note}
+	in := prompt.Input{Step: e.Step, Feedback: e.Feedback, Note: e.Note}
 	var injected []engine.Injected
 	for _, c := range contents {
-		in.Context = append(in.Context, prompt.Content{Ref: c.Ref, Text: c.Text, Hash: c.Hash, Truncated: c.Truncated, Missing: c.Missing, Reason: c.Reason})
+		in.Contents = append(in.Contents, prompt.Content(c))
 		injected = append(injected, engine.Injected{Ref: c.Ref, Hash: c.Hash})
 	}
 	return prompt.Agent(in), injected, nil
@@ -264,4 +273,3 @@ type presence struct {
 	writes []string
 	met    [][]string
 }
-

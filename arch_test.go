@@ -1,0 +1,184 @@
+package piton_test
+
+import (
+	"encoding/json"
+	"errors"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/piton-dev/piton"
+
+// layer is what one package may import: ours by short name, and modules of
+// others by prefix. The standard library is free to all but the pure packages.
+type layer struct {
+	ours    string
+	outside string
+}
+
+// layers is policy: arrows point downward only. Do not relax it to fix a build;
+// decide where the new thing stands first.
+var layers = map[string]layer{
+	"internal/plan":   {"", "go.yaml.in/yaml/v4"},
+	"internal/engine": {"", ""},
+	"internal/verify": {"plan engine", "mvdan.cc/sh/v3 github.com/bmatcuk/doublestar/v4"},
+	"internal/prompt": {"engine", ""},
+
+	"internal/config": {"", "go.yaml.in/yaml/v4"},
+	"internal/proc":   {"", "golang.org/x/sys"},
+	"internal/tree":   {"engine proc", "golang.org/x/sys github.com/bmatcuk/doublestar/v4 github.com/google/renameio/v2"},
+	"internal/check":  {"engine proc tree", "mvdan.cc/sh/v3"},
+	"internal/agent":  {"engine proc", "golang.org/x/sys"},
+	"internal/notes":  {"engine", "golang.org/x/sys"},
+	"internal/probe":  {"engine plan verify config proc agent", "golang.org/x/sys"},
+
+	"internal/store":           {"engine", ""},
+	"internal/store/sqlite":    {"engine store", "modernc.org/sqlite golang.org/x/sys github.com/google/renameio/v2"},
+	"internal/store/storetest": {"engine store", "github.com/google/go-cmp"},
+
+	"internal/run":     {"engine store", ""},
+	"internal/effect":  {"engine check agent prompt tree notes proc", ""},
+	"internal/project": {"plan engine", "github.com/google/renameio/v2"},
+	"internal/api":     {"plan verify engine store run probe project config", "golang.org/x/sys"},
+	"internal/cli": {
+		"agent api check config effect engine notes plan probe proc project prompt run store store/sqlite tree verify",
+		"github.com/spf13/cobra golang.org/x github.com/google/renameio/v2 charm.land github.com/charmbracelet",
+	},
+	"cmd/piton": {"cli proc", ""},
+}
+
+// pureStd is what the pure packages may use of the standard library: no clock
+// that ticks, no files, no network, no processes.
+var pureStd = strings.Fields(`bytes cmp container/heap crypto/sha256 encoding/hex encoding/json errors fmt iter maps
+	math path regexp slices strconv strings text/template time unicode unicode/utf8 unique hash/fnv`)
+
+var pure = []string{"internal/plan", "internal/engine", "internal/verify", "internal/prompt"}
+
+type pkg struct {
+	ImportPath, Dir, Doc, Name string
+	Imports, GoFiles           []string
+}
+
+func TestLayers(t *testing.T) {
+	seen := map[string]bool{}
+	for _, p := range packages(t) {
+		name := strings.TrimPrefix(p.ImportPath, module+"/")
+		if len(p.GoFiles) == 0 || strings.HasPrefix(name, "bench/") {
+			continue
+		}
+		seen[name] = true
+		l, known := layers[name]
+		if !known {
+			t.Errorf("%s: not in the table; decide where it stands first", name)
+			continue
+		}
+		if p.Doc == "" {
+			t.Errorf("%s: no package doc", name)
+		}
+		for _, imp := range p.Imports {
+			checkImport(t, name, l, imp)
+		}
+		if slices.Contains(pure, name) {
+			for _, f := range p.GoFiles {
+				checkPure(t, filepath.Join(p.Dir, f))
+			}
+		}
+	}
+	for name := range layers {
+		if !seen[name] {
+			t.Errorf("the table names %s, which does not exist", name)
+		}
+	}
+}
+
+func packages(t *testing.T) []pkg {
+	out, err := exec.Command("go", "list", "-json=ImportPath,Dir,Imports,GoFiles,Doc,Name", "./...").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []pkg
+	for dec := json.NewDecoder(strings.NewReader(string(out))); ; {
+		var p pkg
+		err := dec.Decode(&p)
+		if errors.Is(err, io.EOF) {
+			return all
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, p)
+	}
+}
+
+func checkImport(t *testing.T, name string, l layer, imp string) {
+	t.Helper()
+	within := func(list string) bool {
+		return slices.ContainsFunc(strings.Fields(list), func(m string) bool { return imp == m || strings.HasPrefix(imp, m+"/") })
+	}
+	if ours, ok := strings.CutPrefix(imp, module+"/internal/"); ok {
+		if !slices.Contains(strings.Fields(l.ours), ours) {
+			t.Errorf("%s imports %s, which its layer does not allow", name, ours)
+		}
+		return
+	}
+	if strings.Contains(strings.SplitN(imp, "/", 2)[0], ".") {
+		if !within(l.outside) {
+			t.Errorf("%s imports %s, which its layer does not allow", name, imp)
+		}
+		return
+	}
+	if slices.Contains(pure, name) && !slices.Contains(pureStd, imp) {
+		t.Errorf("%s is pure and imports %q", name, imp)
+	}
+}
+
+// checkPure rejects goroutines, channels and the clock.
+func checkPure(t *testing.T, path string) {
+	t.Helper()
+	fset := token.NewFileSet()
+	f, err := parser.ParseFile(fset, path, nil, parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	clock := strings.Fields("Now Since Until After AfterFunc NewTimer NewTicker Sleep Tick")
+	ast.Inspect(f, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.GoStmt, *ast.ChanType, *ast.SelectStmt, *ast.SendStmt:
+			t.Errorf("%s: %T in a pure package", fset.Position(n.Pos()), n)
+		case *ast.SelectorExpr:
+			if x, ok := n.X.(*ast.Ident); ok && x.Name == "time" && slices.Contains(clock, n.Sel.Name) {
+				t.Errorf("%s: time.%s in a pure package", fset.Position(n.Pos()), n.Sel.Name)
+			}
+		}
+		return true
+	})
+}
+
+// TestOneMaker keeps Program's only maker outside tests the verifier: no path
+// leads from an unverified plan to a run.
+func TestOneMaker(t *testing.T) {
+	for _, p := range packages(t) {
+		if strings.HasSuffix(p.ImportPath, "internal/verify") || strings.HasSuffix(p.ImportPath, "internal/engine") || strings.Contains(p.ImportPath, "/bench/") {
+			continue
+		}
+		for _, name := range p.GoFiles {
+			f, err := parser.ParseFile(token.NewFileSet(), filepath.Join(p.Dir, name), nil, parser.SkipObjectResolution)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ast.Inspect(f, func(n ast.Node) bool {
+				if s, ok := n.(*ast.SelectorExpr); ok && s.Sel.Name == "NewProgram" {
+					t.Errorf("%s/%s makes a Program; only the verifier may", p.ImportPath, name)
+				}
+				return true
+			})
+		}
+	}
+}

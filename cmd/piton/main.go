@@ -1,0 +1,15 @@
+// Command piton runs reviewable plans with coding agents and counts no step as
+// done until it has seen the proof itself.
+package main
+
+import (
+	"os"
+
+	"github.com/piton-dev/piton/internal/cli"
+	"github.com/piton-dev/piton/internal/proc"
+)
+
+func main() {
+	proc.HoldIfAsked()
+	os.Exit(cli.Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+}

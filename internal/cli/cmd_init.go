@@ -1,0 +1,110 @@
+package cli
+
+import (
+	_ "embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+
+	"github.com/google/renameio/v2"
+	"github.com/spf13/cobra"
+
+	"github.com/piton-dev/piton/internal/api"
+	"github.com/piton-dev/piton/internal/config"
+)
+
+//go:embed init_plan.md
+var examplePlan []byte
+
+// known is an agent program that init looks for, and how it is driven.
+type known struct {
+	program string
+	lines   string
+}
+
+// knownAgents are driven without a terminal, with the prompt on standard
+// input, and with the permission to edit the workspace.
+var knownAgents = []known{
+	{"claude", "kind: exec, command: [claude, -p, --output-format, stream-json, --verbose, --permission-mode, \"{mode}\"], modes: {read: plan, edit: acceptEdits, full: bypassPermissions}, parse: claude"},
+	{"codex", "kind: exec, command: [codex, exec, --json, --skip-git-repo-check, -s, \"{mode}\", -], modes: {read: read-only, edit: workspace-write, full: danger-full-access}, parse: codex"},
+	{"gemini", "kind: exec, command: [gemini, --skip-trust, --approval-mode, \"{mode}\", -o, stream-json], modes: {read: plan, edit: auto_edit, full: yolo}, parse: gemini"},
+	{"opencode", "kind: exec, command: [opencode, run, --format, json, --auto], parse: opencode"},
+}
+
+func (a *app) initCmd() *cobra.Command {
+	return &cobra.Command{
+		Use:   "init",
+		Short: "Make a configuration with the agents found here, and an example plan",
+		Long:  "Writes .piton/config.yaml and plans/example.md in the current directory. What exists is kept.",
+		Args:  atMost("nothing", 0),
+		RunE:  func(*cobra.Command, []string) error { return a.init() },
+	}
+}
+
+func (a *app) init() error {
+	dir, err := os.Getwd()
+	if err != nil {
+		return fmt.Errorf("find the current directory: %w", err)
+	}
+	for _, f := range []struct {
+		name string
+		body []byte
+	}{{config.File, a.firstConfig()}, {"plans/example.md", examplePlan}} {
+		if err := a.write(filepath.Join(dir, filepath.FromSlash(f.name)), f.name, f.body); err != nil {
+			return err
+		}
+	}
+	if !a.json {
+		a.notice("try it: piton run plans/example.md")
+	}
+	return nil
+}
+
+// write makes a file unless there is one.
+func (a *app) write(path, name string, body []byte) error {
+	_, err := os.Lstat(path)
+	switch {
+	case err == nil:
+		a.notice("%s is kept as it is", name)
+		return nil
+	case !errors.Is(err, fs.ErrNotExist):
+		return &api.Problem{Code: api.Invalid, Message: err.Error()}
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return fmt.Errorf("make directory: %w", err)
+	}
+	if err := renameio.WriteFile(path, body, 0o644); err != nil {
+		return fmt.Errorf("write %s: %w", name, err)
+	}
+	a.did("init", name, "wrote "+name)
+	return nil
+}
+
+// firstConfig names the agents that are on this machine.
+func (a *app) firstConfig() []byte {
+	var b strings.Builder
+	b.WriteString("# Who does the work. A step's target is one of these names; `script` is always there.\n")
+	first := ""
+	for _, k := range knownAgents {
+		if _, err := exec.LookPath(k.program); err != nil {
+			continue
+		}
+		if first == "" {
+			b.WriteString("agents:\n")
+			first = k.program
+		}
+		fmt.Fprintf(&b, "  %s: {%s}\n", k.program, k.lines)
+	}
+	if first == "" {
+		b.WriteString("# No coding agent was found on this machine. One looks like this:\n# agents:\n")
+		fmt.Fprintf(&b, "#   coder: {%s}\n# default_agent: coder\n", knownAgents[0].lines)
+	} else {
+		fmt.Fprintf(&b, "default_agent: %s\n", first)
+	}
+	b.WriteString("policy: {approve: ask, max_parallel: 4, ratchet: end}\n")
+	return []byte(b.String())
+}
