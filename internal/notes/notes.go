@@ -25,12 +25,15 @@ import (
 	"github.com/piton-dev/piton/internal/engine"
 )
 
-// Limits, in bytes.
-const (
-	MaxSize  = 16 << 20  // of the largest file that is read at all
-	MaxFile  = 64 << 10  // of text taken from one file
-	MaxTotal = 256 << 10 // of text in all
-)
+// MaxSize is the size in bytes of the largest file that is read at all.
+const MaxSize = 16 << 20
+
+// Caps bound what is taken of what was read, in bytes of text. The zero value
+// means 64 KiB of a file and 256 KiB in all.
+type Caps struct {
+	File  int
+	Total int
+}
 
 // Content is what became of one subscription.
 type Content struct {
@@ -45,12 +48,12 @@ type Content struct {
 
 // Read returns one Content for each subscription, in their order. dir is the
 // workspace; a `file:` is relative to it. Directories give the names in them,
-// files that are not text only a description; a text over [MaxFile] keeps its
-// head and tail, and what comes after [MaxTotal] is described only. Topics and outputs of steps do not exist yet and are missing.
+// files that are not text only a description; a text beyond the caps keeps its
+// head and tail. Topics and outputs of steps do not exist yet and are missing.
 //
 // The error says that the workspace itself could not be opened. Reading costs
 // no more than the sizes of the files, of which none over [MaxSize] is read.
-func Read(dir string, subs []engine.Subscription) ([]Content, error) {
+func Read(dir string, subs []engine.Subscription, caps Caps) ([]Content, error) {
 	if len(subs) == 0 {
 		return nil, nil
 	}
@@ -59,16 +62,27 @@ func Read(dir string, subs []engine.Subscription) ([]Content, error) {
 		return nil, fmt.Errorf("open workspace: %w", err)
 	}
 	defer root.Close()
-	left := MaxTotal
+	caps = caps.orDefault()
+	left := caps.Total
 	contents := make([]Content, len(subs))
 	for i, s := range subs {
 		c := &contents[i]
 		*c = read(root, s)
 		c.Ref = s.Kind + ":" + s.Ref
-		c.shorten(min(MaxFile, left))
+		c.shorten(min(caps.File, left))
 		left -= len(c.Text)
 	}
 	return contents, nil
+}
+
+func (c Caps) orDefault() Caps {
+	if c.File <= 0 {
+		c.File = 64 << 10
+	}
+	if c.Total <= 0 {
+		c.Total = 256 << 10
+	}
+	return c
 }
 
 func read(root *os.Root, s engine.Subscription) Content {

@@ -8,8 +8,10 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
 
 	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/notes"
@@ -68,7 +70,7 @@ func TestRead(t *testing.T) {
 	dir := workspace(t)
 	subs := append(file("src/main.go", "./src/../src/main.go", "inside", "src", "empty", "nothing", "logo.png", "latin1.txt", "gone.md", "dangling"),
 		engine.Subscription{Kind: "topic", Ref: "fix"}, engine.Subscription{Kind: "step", Ref: "analyze"}, engine.Subscription{Kind: "url", Ref: "x"})
-	got, err := notes.Read(dir, subs)
+	got, err := notes.Read(dir, subs, notes.Caps{})
 	must(t, err)
 	body := "package main\n"
 	want := []notes.Content{
@@ -94,7 +96,7 @@ func TestRead(t *testing.T) {
 func TestReadStaysInside(t *testing.T) {
 	dir := workspace(t)
 	for _, ref := range []string{"outside", "rooted", "../secret", "src/../../secret", filepath.Join(filepath.Dir(dir), "secret"), "/etc/passwd", "loop", "", "src/main.go/x"} {
-		got, err := notes.Read(dir, file(ref))
+		got, err := notes.Read(dir, file(ref), notes.Caps{})
 		must(t, err)
 		if c := got[0]; ref != "" && (!c.Missing || c.Text != "" || c.Hash != "" || c.Reason == "" || strings.Contains(c.Reason, dir)) {
 			t.Errorf("file:%s gave %+v", ref, c)
@@ -103,7 +105,7 @@ func TestReadStaysInside(t *testing.T) {
 }
 
 func TestReadNamesOddEntries(t *testing.T) {
-	got, err := notes.Read(workspace(t), file("."))
+	got, err := notes.Read(workspace(t), file("."), notes.Caps{})
 	must(t, err)
 	if want := `"odd\nname.txt"`; !strings.Contains(got[0].Text, want) {
 		t.Errorf("listing %q does not hold %s", got[0].Text, want)
@@ -112,10 +114,10 @@ func TestReadNamesOddEntries(t *testing.T) {
 
 func TestReadWithoutWorkspace(t *testing.T) {
 	gone := filepath.Join(t.TempDir(), "gone")
-	if _, err := notes.Read(gone, file("a")); err == nil {
+	if _, err := notes.Read(gone, file("a"), notes.Caps{}); err == nil {
 		t.Error("no error though the workspace does not exist")
 	}
-	if got, err := notes.Read(gone, nil); got != nil || err != nil {
+	if got, err := notes.Read(gone, nil, notes.Caps{}); got != nil || err != nil {
 		t.Errorf("nothing to read gave %v, %v", got, err)
 	}
 }
@@ -126,7 +128,7 @@ func TestReadHugeFiles(t *testing.T) {
 	must(t, err)
 	must(t, huge.Truncate(1<<40))
 	must(t, huge.Close())
-	got, err := notes.Read(dir, file("huge"))
+	got, err := notes.Read(dir, file("huge"), notes.Caps{})
 	must(t, err)
 	if c := got[0]; !c.Missing || c.Text != "" || !strings.Contains(c.Reason, "1099511627776 bytes") {
 		t.Errorf("a file of a terabyte gave %+v", c)
@@ -141,7 +143,7 @@ func TestReadKeepsHeadAndTail(t *testing.T) {
 	}
 	must(t, os.WriteFile(filepath.Join(dir, "log"), []byte(b.String()), 0o644))
 	subs := file("log", "log", "log", "log", "log", "log")
-	got, err := notes.Read(dir, subs)
+	got, err := notes.Read(dir, subs, notes.Caps{})
 	must(t, err)
 	total := 0
 	for i, c := range got {
@@ -161,6 +163,54 @@ func TestReadKeepsHeadAndTail(t *testing.T) {
 	}
 }
 
+// TestShortening: what is kept is a head and a tail of the text, within the
+// cap, and the line between them says how much is missing.
+func TestShortening(t *testing.T) {
+	dir := t.TempDir()
+	rapid.Check(t, func(t *rapid.T) {
+		text := strings.Repeat(rapid.StringMatching(`[a-zé\n…]{1,40}`).Draw(t, "piece"), rapid.IntRange(1, 400).Draw(t, "times"))
+		limit := rapid.IntRange(1, 5000).Draw(t, "cap")
+		if err := os.WriteFile(filepath.Join(dir, "f"), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		got, err := notes.Read(dir, file("f"), notes.Caps{File: limit, Total: 1 << 20})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := got[0]
+		switch {
+		case len(text) <= limit:
+			if c.Text != text || c.Truncated {
+				t.Fatalf("a text within the cap became %+v", c)
+			}
+		case c.Text == "":
+			if limit >= 512 {
+				t.Fatalf("nothing is shown within %d bytes", limit)
+			}
+		default:
+			checkCut(t, text, c.Text, limit)
+		}
+	})
+}
+
+func checkCut(t *rapid.T, text, got string, limit int) {
+	if len(got) > limit || !utf8.ValidString(got) {
+		t.Fatalf("%d bytes, cap %d, valid %t", len(got), limit, utf8.ValidString(got))
+	}
+	for at := range got {
+		var n int
+		rest := got[at:]
+		if _, err := fmt.Sscanf(rest, "\n… %d bytes left out …\n", &n); err != nil {
+			continue
+		}
+		head, tail := got[:at], strings.TrimPrefix(rest, fmt.Sprintf("\n… %d bytes left out …\n", n))
+		if strings.HasPrefix(text, head) && strings.HasSuffix(text, tail) && len(head)+len(tail)+n == len(text) {
+			return
+		}
+	}
+	t.Fatalf("%q is not head and tail of the text", got)
+}
+
 // FuzzRead: no reference panics, errs or brings anything from outside.
 func FuzzRead(f *testing.F) {
 	for _, seed := range []string{"", ".", "src", "../secret", "outside", "a\x00b", "//", `..\secret`, "src//main.go", "loop/x", "C:/x"} {
@@ -168,7 +218,7 @@ func FuzzRead(f *testing.F) {
 	}
 	dir := workspace(f)
 	f.Fuzz(func(t *testing.T, ref string) {
-		got, err := notes.Read(dir, file(ref))
+		got, err := notes.Read(dir, file(ref), notes.Caps{})
 		if err != nil || len(got) != 1 {
 			t.Fatalf("%v, %v", got, err)
 		}

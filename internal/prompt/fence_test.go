@@ -45,7 +45,7 @@ func blocks(text string) (inside []string, outside string) {
 func data(text string) prompt.Input {
 	return prompt.Input{
 		Step:     step(),
-		Context:  []prompt.Content{{Ref: "file:a", Text: "«" + text + "»", Hash: "00"}},
+		Contents: []prompt.Content{{Ref: "file:a", Text: "«" + text + "»", Hash: "00"}},
 		Feedback: []engine.Feedback{{Check: "contract", Verdict: engine.Fail, Exit: 1, Stdout: "«" + text + "»", Stderr: "«" + text + "»"}},
 		Note:     "mind the gap",
 	}
@@ -104,7 +104,7 @@ func inlined(text string) string {
 	s.Writes = []string{text}
 	return prompt.Agent(prompt.Input{
 		Step:     s,
-		Context:  []prompt.Content{{Ref: text, Hash: text, Reason: text}, {Ref: text, Missing: true, Reason: text}},
+		Contents: []prompt.Content{{Ref: text, Hash: text, Reason: text}, {Ref: text, Missing: true, Reason: text}},
 		Feedback: []engine.Feedback{{Check: text, Verdict: engine.Verdict(text), Reason: text + "!"}},
 	})
 }

@@ -47,9 +47,8 @@ type Content struct {
 // nil and is not changed.
 type Input struct {
 	Step        *engine.Step
-	Attempt     int               // 1 for the first
 	Constraints []string          // that hold for all the work, in words
-	Context     []Content         // of the step's subscriptions, in their order, capped by whoever read them
+	Contents    []Content         // of the step's subscriptions, in their order, capped by whoever read them
 	Feedback    []engine.Feedback // what the last attempt failed
 	Note        string            // what a person, or the harness, has to say about the last attempt
 }
@@ -61,7 +60,7 @@ func Agent(in Input) string {
 	var b strings.Builder
 	task(&b, in.Step)
 	rules(&b, in)
-	contents(&b, in.Context)
+	contents(&b, in.Contents)
 	feedback(&b, in)
 	note(&b, in.Note)
 	b.WriteString(ending)
