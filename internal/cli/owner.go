@@ -26,6 +26,7 @@ type owner struct {
 	*run.Host
 	pool     *proc.Pool
 	tree     *tree.Tree
+	do       run.Do
 	listener *api.Listener
 	ended    chan error // of the loop
 	stop     context.CancelFunc
@@ -34,22 +35,14 @@ type owner struct {
 // own takes the workspace and starts its loop. leave says when the loop may
 // end; show gets the records of every turn.
 func (s *session) own(ctx context.Context, leave func(run.Traffic) bool, show func([]engine.Record)) (*owner, error) {
-	pool, err := proc.NewPool(proc.Config{})
-	if err != nil {
-		return nil, fmt.Errorf("prepare to start processes: %w", err)
-	}
-	o := &owner{pool: pool, ended: make(chan error, 1)}
+	o := &owner{ended: make(chan error, 1)}
 	if err := s.begin(ctx, o, leave, show); err != nil {
 		return nil, errors.Join(err, o.release())
 	}
 	return o, nil
 }
 
-func (s *session) begin(ctx context.Context, o *owner, leave func(run.Traffic) bool, show func([]engine.Record)) error {
-	var err error
-	if o.tree, err = s.tree(); err != nil {
-		return err
-	}
+func (s *session) begin(ctx context.Context, o *owner, leave func(run.Traffic) bool, show func([]engine.Record)) (err error) {
 	machine, _ := os.Hostname()
 	tell := func(records []engine.Record) {
 		if o.listener != nil {
@@ -59,12 +52,20 @@ func (s *session) begin(ctx context.Context, o *owner, leave func(run.Traffic) b
 			show(records)
 		}
 	}
-	if o.Host, err = run.Open(ctx, run.Config{
-		Store: s.store, Do: s.doer(o), Now: s.Now, Workspace: s.Place.ID, Machine: machine, Version: Version,
-		Isolation: unsealed, Show: tell, Point: crashPoint,
-	}); err != nil {
+	host, pool := rigged(s.Place.State, run.Config{
+		Store: s.store, Do: func(ctx context.Context, e engine.Effect) run.Answer { return o.do(ctx, e) }, Now: s.Now, Workspace: s.Place.ID,
+		Machine: machine, Version: Version, Isolation: unsealed, Show: tell, Point: crashPoint,
+	}, proc.Config{})
+	if o.Host, err = run.Open(ctx, host); err != nil {
 		return err
 	}
+	if o.pool, err = proc.NewPool(pool); err != nil {
+		return fmt.Errorf("prepare to start processes: %w", err)
+	}
+	if o.tree, err = s.tree(); err != nil {
+		return err
+	}
+	o.do = s.doer(o)
 	if o.listener, err = api.Listen(s.Place, o.Host, Version, api.Descends); err != nil {
 		return err
 	}
@@ -93,7 +94,9 @@ func (o *owner) release() error {
 	if o.tree != nil {
 		errs = append(errs, o.tree.Close())
 	}
-	o.pool.Close()
+	if o.pool != nil {
+		o.pool.Close()
+	}
 	return errors.Join(errs...)
 }
 
