@@ -1,5 +1,11 @@
 package plan
 
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
 // span is a range of bytes.
 type span struct{ start, end int }
 
@@ -9,5 +15,450 @@ type span struct{ start, end int }
 // come in the order of their places. The cost is linear in len(src). Parse keeps
 // a copy of src, not src.
 func Parse(name string, src []byte) (*Plan, []Problem) {
-	return New(name), nil
+	if why, refused := refuse(src); refused {
+		return nil, []Problem{why}
+	}
+	p := &parser{plan: withDefaults(), src: string(src), section: inHeader}
+	p.plan.Name, p.plan.Source = name, append([]byte{}, src...)
+	p.sc = scanner{src: p.src, off: len(p.src) - len(strings.TrimPrefix(p.src, bom))}
+	p.prose.src = p.src
+	bad := checkCharacters(p.src, &p.probs)
+	p.front(bad)
+	p.body()
+	p.finish()
+	return p.plan, p.probs.sorted()
+}
+
+// parser is the state of one Parse: what section the scanner is in, and the
+// value or the prose that the next lines belong to.
+type parser struct {
+	plan    *Plan
+	src     string
+	sc      scanner
+	probs   problems
+	section section
+	step    *Step       // in a step
+	seen    []string    // labels of the section so far
+	value   value       // open if its name is not empty
+	prose   textBuilder // of the lines since the last label
+	pieces  []Text      // prose of the section so far
+	notes   []Text
+	closer  string // the fence that the end of the text lacks
+	full    bool   // MaxSteps reached
+}
+
+// value is a label and the lines that follow it.
+type value struct {
+	written
+	spec   spec
+	role   role
+	line   line // the label's
+	body   int  // the lines below, as a range of the source
+	end    int
+	holed  bool // a status line stands in it
+	closer string
+}
+
+func (p *parser) problem(at Pos, s Severity, code, message, hint string) {
+	p.probs.add(at, s, code, message, hint)
+}
+
+// at is the place of an offset in a line.
+func (p *parser) at(l *line, off int) Pos {
+	return Pos{l.num, 1 + runes(p.src[l.start:off])}
+}
+
+func (p *parser) body() {
+	var l line
+	for !p.full && p.sc.next(&l) {
+		if l.end-l.start > MaxLine {
+			p.problem(Pos{l.num, 1}, Error, LineTooLong,
+				fmt.Sprintf("the line has %d bytes; at most %d are allowed", l.end-l.start, MaxLine), "break it")
+		}
+		if l.broke {
+			p.unclosed()
+		}
+		switch l.kind {
+		case statusLine:
+			p.status(&l)
+		case headingLine:
+			p.heading(&l)
+		case labelLine:
+			p.label(&l)
+		case blankLine:
+			p.prose.add(l.start, l.end, Pos{l.num, 1})
+		default:
+			p.visible(&l)
+			p.content(&l)
+		}
+	}
+	if p.sc.fence.char != 0 {
+		p.unclosed()
+		if p.sc.fence.inside == 0 {
+			p.closer = strings.Repeat(string(p.sc.fence.char), p.sc.fence.length)
+		}
+	}
+	p.endSection(len(p.src))
+}
+
+func (p *parser) unclosed() {
+	p.problem(p.sc.fence.at, Error, UnclosedFence, "this fenced block has no end",
+		"close it with the same marks as it begins with, on a line of their own")
+}
+
+// content adds a line to the open value, or else to the prose.
+func (p *parser) content(l *line) {
+	if p.value.key != "" {
+		p.value.end = l.end
+		return
+	}
+	p.prose.add(l.start, l.end, Pos{l.num, 1})
+}
+
+// visible reports what a reader of the rendered plan would not see, or would
+// see as something else than it is.
+func (p *parser) visible(l *line) {
+	if l.kind == fenceBody || l.kind == fenceClose {
+		return
+	}
+	text := p.src[l.text:l.end]
+	if i := hidden(text); i >= 0 {
+		p.problem(p.at(l, l.text+i), Error, HiddenText, "this is not shown where the plan is rendered",
+			"take it out, or put it in `back-ticks` or a fenced block")
+	}
+	if l.kind == plainLine && definition(text) {
+		p.problem(p.at(l, l.text), Warning, HiddenText, "a link definition is not shown where the plan is rendered",
+			"write the link where it is used")
+	}
+	if l.kind == fenceOpen || text == "" {
+		return
+	}
+	switch text[0] {
+	case '*', '_':
+		if w, ok := splitLabel(text); ok {
+			if _, ok := lookup(w.key); ok {
+				p.problem(p.at(l, l.text), Warning, HiddenLabel, fmt.Sprintf("%q is only text in a list or in indented code", w.key),
+					"put the label at the start of the line")
+			}
+		}
+	case '#':
+		if _, _, ok := splitNumber(headingText(text, run(text))); ok {
+			p.problem(p.at(l, l.text), Warning, HiddenLabel, "this heading begins no step: it stands in a list or in indented code",
+				"put it at the start of the line")
+		}
+	}
+}
+
+// status notes a projection, and nothing else.
+func (p *parser) status(l *line) {
+	w, _ := splitLabel(p.src[l.start:l.end])
+	text := strings.Trim(p.src[l.start+w.value:l.start+w.end], " \t")
+	p.step.Status = Text{Value: text, Pos: p.at(l, l.start+w.value+strings.Index(p.src[l.start+w.value:l.end], text))}
+	p.plan.projected = append(p.plan.projected, span{l.start, l.next})
+	p.value.holed = true
+}
+
+func (p *parser) heading(l *line) {
+	text := headingText(p.src[l.text:l.end], l.level)
+	if i := hidden(p.src[l.text:l.end]); i >= 0 {
+		p.problem(p.at(l, l.text+i), Error, HiddenText, "this is not shown where the plan is rendered", "take it out")
+	}
+	number, _, numbered := splitNumber(text)
+	switch {
+	case l.level == 1 && p.section == inHeader && p.plan.Title.IsZero() && text != "":
+		p.endValue()
+		p.title(l, text)
+	case numbered && l.level >= 2 && l.level <= 4:
+		p.beginStep(l, number, text)
+	case p.section == inHeader && strings.EqualFold(strings.TrimRight(text, ": "), "steps"):
+		p.endValue()
+	case l.level <= 2 && p.section == inStep:
+		p.endSection(l.start)
+		p.section = inNotes
+		fallthrough
+	default:
+		p.endValue()
+		p.otherHeading(l, text, numbered)
+		p.content(l)
+	}
+}
+
+// otherHeading says what an author may not expect of a heading that begins nothing.
+func (p *parser) otherHeading(l *line, text string, numbered bool) {
+	at := p.at(l, l.text)
+	switch {
+	case l.level <= 4 && (numbered || almostNumbered(text)):
+		p.problem(at, Error, BadStepHeading, "this heading looks like a step's but begins none", "write `### 1. Title`")
+	case p.section == inStep:
+		p.problem(at, Warning, HeadingInStep, "what follows this heading belongs to no label: no agent gets it",
+			"in a task, write the heading in bold")
+	}
+}
+
+// headingText is the text of a heading without the marks around it.
+func headingText(s string, level int) string {
+	s = strings.Trim(s[level:], " \t")
+	if bare := strings.TrimRight(s, "#"); bare == "" || isSpace(bare[len(bare)-1]) {
+		s = strings.TrimRight(bare, " \t")
+	}
+	return s
+}
+
+// title reads "Title (#issue)".
+func (p *parser) title(l *line, text string) {
+	at := p.at(l, l.text+strings.Index(p.src[l.text:l.end], text))
+	if rest, ok := strings.CutSuffix(text, ")"); ok {
+		if i := strings.LastIndex(rest, "(#"); i > 0 && rest[i+2:] != "" && !strings.ContainsAny(rest[i+2:], " \t()") {
+			p.plan.Issue = rest[i+2:]
+			text = strings.TrimRight(rest[:i], " \t")
+		}
+	}
+	p.plan.Title = Text{Value: text, Pos: at}
+}
+
+func (p *parser) beginStep(l *line, number, text string) {
+	p.endSection(l.start)
+	if len(p.plan.Steps) == MaxSteps {
+		p.problem(p.at(l, l.text), Error, TooManySteps, fmt.Sprintf("a plan has at most %d steps", MaxSteps), "use `for each:` or sub-plans")
+		p.full = true
+		return
+	}
+	p.section, p.sc.inStep = inStep, true
+	p.step = NewStep(number, "")
+	p.step.Pos = p.at(l, l.text)
+	p.step.Start = l.start
+	p.plan.Steps = append(p.plan.Steps, p.step)
+	p.stepTitle(l, text)
+}
+
+// stepTitle reads what follows the point after the number: a mark, and the title.
+func (p *parser) stepTitle(l *line, text string) {
+	at := l.text + l.level
+	for isSpace(p.src[at]) {
+		at++
+	}
+	end := at + len(text)
+	_, rest, _ := splitNumber(text)
+	after := strings.TrimLeft(rest, " \t")
+	at = end - len(after)
+	where := span{-1, -1}
+	if at < l.end && isSpace(p.src[at-1]) {
+		where = span{at, at}
+	}
+	mark, n := markOf(p.src[at:l.end])
+	second, _ := markOf(p.src[at+n : l.end])
+	switch {
+	case mark != NoMark && second != NoMark:
+		p.problem(p.at(l, at), Error, TwoMarks, "the heading has two marks", "leave the marks to the harness")
+		where = span{-1, -1}
+	case mark != NoMark:
+		p.step.Mark = mark
+		where = span{at, at + n}
+		p.plan.projected = append(p.plan.projected, where)
+		at = min(at+n, end)
+	}
+	p.plan.marks = append(p.plan.marks, where)
+	for at < end && isSpace(p.src[at]) {
+		at++
+	}
+	p.step.Title = Text{Value: p.src[at:end], Pos: p.at(l, at)}
+	if at == end {
+		p.step.Title = Text{}
+		p.problem(p.at(l, l.text), Error, MissingStepTitle, "the step has no title", "write `### 1. Title`")
+	}
+}
+
+// markOf returns the mark that s begins with, and its length with the variation
+// selector and the one blank that may follow it.
+func markOf(s string) (Mark, int) {
+	for _, m := range [...]Mark{MarkDone, MarkFailed, MarkSkipped, MarkWaiting} {
+		rest, ok := strings.CutPrefix(s, string(m))
+		if !ok {
+			continue
+		}
+		rest = strings.TrimPrefix(rest, "\ufe0f")
+		switch {
+		case rest != "" && isSpace(rest[0]):
+			rest = rest[1:]
+		case rest != "" && rest[0] == '#':
+			return NoMark, 0 // without the mark, # would close the heading
+		}
+		return m, len(s) - len(rest)
+	}
+	return NoMark, 0
+}
+
+func (p *parser) label(l *line) {
+	w, _ := splitLabel(p.src[l.text:l.end])
+	if i := hidden(p.src[l.text:l.end]); i >= 0 {
+		p.problem(p.at(l, l.text+i), Error, HiddenText, "this is not shown where the plan is rendered", "take it out")
+	}
+	r, s := p.roleOf(w.key)
+	if !r.begins() || p.section == inNotes {
+		p.boldText(l, w, r, s)
+		return
+	}
+	p.endValue()
+	p.endProse()
+	at := p.at(l, l.text)
+	repeated := r == known && slices.Contains(p.seen, s.name)
+	switch {
+	case r == misspelt:
+		p.problem(at, Error, UnknownLabel, fmt.Sprintf("there is no label %q", w.key), fmt.Sprintf("is `%s` meant?", s.name))
+	case r == misplaced:
+		p.problem(at, Error, MisplacedLabel, fmt.Sprintf("%q does not belong here", s.name), placeHint(s))
+	case repeated && s.name == "contract":
+		p.problem(at, Error, TwoContracts, "the step has two contracts", "join them with &&, or make the second one a check")
+	case repeated:
+		p.problem(at, Error, DuplicateLabel, fmt.Sprintf("%q is here twice", s.name), "keep one of them")
+	}
+	if repeated {
+		r = misplaced
+	}
+	if r == known {
+		p.seen = append(p.seen, s.name)
+	}
+	p.value = value{written: w, spec: s, role: r, line: *l, body: l.next, end: l.next}
+	p.value.value += l.text
+	p.value.written.end += l.text
+}
+
+// roleOf stops to look for what an unknown label means once nobody will see it.
+func (p *parser) roleOf(key string) (role, spec) {
+	if p.probs.full() {
+		if s, ok := lookup(key); !ok {
+			return foreign, s
+		}
+	}
+	return roleOf(key, p.section)
+}
+
+// boldText is a line that looks like a label and is only text. In running text
+// it stays where it is; anywhere else it ends the value.
+func (p *parser) boldText(l *line, w written, r role, s spec) {
+	severity, message := Warning, fmt.Sprintf("%q is no label", w.key)
+	running := p.value.key != "" && p.value.role == known && p.value.spec.text
+	switch {
+	case r == misplaced:
+		severity = Error
+		message = fmt.Sprintf("%q does nothing outside of its place", s.name)
+	case r == elsewhere:
+		message = fmt.Sprintf("%q is no label here; it is read as text", s.name)
+	case running || p.section == inNotes:
+		severity = Note
+	}
+	if !running {
+		p.endValue()
+	}
+	code, hint := UnknownLabel, ""
+	if r == misplaced || r == elsewhere {
+		code, hint = MisplacedLabel, placeHint(s)
+	}
+	p.problem(p.at(l, l.text), severity, code, message, hint)
+	p.content(l)
+}
+
+func placeHint(s spec) string {
+	if s.where&inStep != 0 {
+		return "it belongs under a step's heading"
+	}
+	return "it belongs above the steps"
+}
+
+// endValue reads the open value.
+func (p *parser) endValue() {
+	if p.value.key == "" {
+		return
+	}
+	v := p.value
+	p.value = value{}
+	v.closer = p.closer
+	label := Label{Name: v.key, Pos: p.at(&v.line, v.line.text), Raw: p.raw(&v)}
+	if v.role == known {
+		label.Name = v.spec.name
+		kept := len(p.pieces)
+		if label.Read = p.read(&v); !label.Read {
+			p.pieces = p.pieces[:kept] // Raw has it
+		}
+	}
+	labels := &p.plan.Labels
+	if p.section == inStep {
+		labels = &p.step.Labels
+	}
+	*labels = append(*labels, label)
+}
+
+// raw is the value with its label as they are written.
+func (p *parser) raw(v *value) string {
+	end := max(v.end, v.line.end)
+	if v.end == v.line.next {
+		end = v.line.end
+	}
+	text := p.src[v.line.text:end]
+	if v.holed || strings.IndexByte(text, '\r') >= 0 {
+		b := textBuilder{src: p.src}
+		b.add(v.line.text, v.line.end, Pos{1, 1})
+		for l := range p.lines(v) {
+			b.add(l.start, l.end, Pos{1, 1})
+		}
+		text = b.text().Value
+	}
+	if v.closer != "" {
+		text += "\n" + v.closer
+	}
+	return text
+}
+
+// endProse keeps the prose since the last label.
+func (p *parser) endProse() {
+	if t := p.prose.text(); !t.IsZero() {
+		if p.closer != "" {
+			t = t.followed(p.closer)
+		}
+		p.pieces = append(p.pieces, t)
+	}
+	p.prose = textBuilder{src: p.src}
+}
+
+// endSection ends the header, a step or the notes at an offset.
+func (p *parser) endSection(end int) {
+	p.endValue()
+	p.endProse()
+	switch p.section {
+	case inHeader:
+		p.plan.Prose = join(p.pieces)
+	case inStep:
+		p.step.Prose = join(p.pieces)
+		p.step.End = end
+		p.sc.inStep = false
+	case inNotes:
+		p.notes = append(p.notes, p.pieces...)
+	}
+	p.pieces, p.seen = nil, nil
+}
+
+// finish does what needs the whole plan.
+func (p *parser) finish() {
+	p.plan.Notes = join(p.notes)
+	if p.plan.Title.IsZero() {
+		p.problem(Pos{1, 1}, Error, MissingTitle, "the plan has no title", "write `# Title` above the steps")
+	}
+	if len(p.plan.Steps) == 0 {
+		p.problem(Pos{1, 1}, Error, NoSteps, "the plan has no steps", "begin each with a heading `### 1. Title`")
+	}
+	ids, numbers := map[string]Pos{}, map[string]Pos{}
+	for _, s := range p.plan.Steps {
+		number := plainNumber(s.Number)
+		if first, twice := numbers[number]; twice {
+			p.problem(s.Pos, Warning, DuplicateNumber, fmt.Sprintf("line %d has a step %s too", first.Line, s.Number), "number the steps in order")
+		} else {
+			numbers[number] = s.Pos
+		}
+		if first, twice := ids[s.ID.Value]; s.ID.Set && twice {
+			p.problem(s.ID.Pos, Error, DuplicateID, fmt.Sprintf("the step in line %d has the id %q too", first.Line, s.ID.Value), "give each step its own")
+		} else if s.ID.Set {
+			ids[s.ID.Value] = s.Pos
+		}
+	}
+	p.plan.AssignIDs()
 }

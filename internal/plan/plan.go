@@ -93,7 +93,7 @@ const (
 type Problem struct {
 	Pos      Pos // always inside the text
 	Severity Severity
-	Code     string // short, stable, kebab-case: one of [Codes]
+	Code     string // short, stable, kebab-case: one of the constants below [TooLarge]
 	Message  string // what is wrong, in words for the author
 	Hint     string // what to write instead; may be empty
 }
@@ -147,10 +147,10 @@ type Key struct {
 
 // Label is a label as the author wrote it.
 type Label struct {
-	Name  string // canonical name ("on_fail"), or the normalised key of an unknown label
-	Known bool
-	Pos   Pos    // of the label
-	Raw   string // from the label to the end of its value, with \n line ends
+	Name string // canonical name ("on_fail"), or the normalised key of an unknown label
+	Read bool   // its value is in the tree; false if unknown, misplaced, repeated or unreadable
+	Pos  Pos    // of the label
+	Raw  string // from the label to the end of its value, with \n line ends
 }
 
 // Budget limits what a run or a step may use. Zero means no limit of that kind.
@@ -175,7 +175,9 @@ const (
 // Step is one step of the plan. Every label has its field; see [Field] and
 // [Text] for what absent looks like.
 type Step struct {
-	Pos    Pos    // of the heading
+	Pos    Pos // of the heading
+	Start  int // the step's bytes in Source are those from Start to End
+	End    int
 	Number string // as written: "1", "3–7", "3–N", "N+1"
 	Mark   Mark
 	Title  Text
@@ -279,8 +281,14 @@ const (
 
 // New returns a plan with the format's defaults and no steps.
 func New(title string) *Plan {
+	p := withDefaults()
+	p.Title = Text{Value: title}
+	p.Front = []Key{{Name: "type", Value: "plan"}, {Name: "status", Value: "draft"}, {Name: "owner", Value: "orchestrator"}}
+	return p
+}
+
+func withDefaults() *Plan {
 	return &Plan{
-		Title:     Text{Value: title},
 		Priority:  Field[string]{Value: "normal"},
 		Parallel:  Field[int]{Value: DefaultParallel},
 		Replans:   Field[int]{Value: DefaultReplans},

@@ -1,0 +1,296 @@
+package plan
+
+import (
+	"fmt"
+	"iter"
+	"strings"
+)
+
+// below returns a scanner over the lines below a label.
+func (p *parser) below(v *value) scanner {
+	return scanner{src: p.src[:v.end], off: v.body, num: v.line.num, inStep: p.section == inStep}
+}
+
+// lines yields the lines below a label, projections left out.
+func (p *parser) lines(v *value) iter.Seq[*line] {
+	return func(yield func(*line) bool) {
+		sc := p.below(v)
+		var l line
+		for sc.next(&l) {
+			if l.kind != statusLine && !yield(&l) {
+				return
+			}
+		}
+	}
+}
+
+// inline is the value on the label's own line.
+func (p *parser) inline(v *value) Text {
+	return p.trimmed(&v.line, v.value, v.written.end)
+}
+
+// trimmed is a part of a line, without white space around it.
+func (p *parser) trimmed(l *line, from, to int) Text {
+	from, to = trim(p.src, from, to)
+	if from >= to {
+		return Text{}
+	}
+	return Text{Value: p.src[from:to], Pos: p.at(l, from)}
+}
+
+// unquoted is a one-line text without the back-ticks around it.
+func unquoted(t Text) Text {
+	from, to := unquote(t.Value)
+	return t.slice(0, 0, from, to)
+}
+
+// fenced reads the content of the fenced block that opened begins, in any
+// scanner, and reports the line after the block if it was ended by that.
+func fenced(sc *scanner, opened *line, place func(*line, int) Pos) (t Text, after *line) {
+	b := textBuilder{src: sc.src}
+	for {
+		var l line
+		switch saved := *sc; {
+		case !sc.next(&l), l.kind == fenceClose:
+		case l.kind == statusLine:
+			continue
+		case l.kind != fenceBody:
+			*sc = saved
+			after = &l
+		default:
+			from := l.cut(sc.src, opened.offset)
+			if b.lines == 0 {
+				b.open(from, l.end, place(&l, from))
+			} else {
+				b.add(from, l.end, place(&l, from))
+			}
+			continue
+		}
+		break
+	}
+	t = b.verbatim()
+	t.Fenced = true
+	t.Lang = language(sc.src[opened.text:opened.end])
+	return t, after
+}
+
+// language is the first word after an opening fence.
+func language(fence string) string {
+	words := strings.Fields(fence[run(fence):])
+	if len(words) == 0 {
+		return ""
+	}
+	return words[0]
+}
+
+// text reads running text. If it is one fenced block and nothing else, it is
+// the content of that block.
+func (p *parser) text(v *value) Text {
+	if t, ok := p.sole(v); ok {
+		return t
+	}
+	b := textBuilder{src: p.src}
+	if from, to := trim(p.src, v.value, v.written.end); from < to {
+		b.add(from, to, p.at(&v.line, from))
+	}
+	for l := range p.lines(v) {
+		b.add(l.start, l.end, Pos{l.num, 1})
+	}
+	t := trimEnd(b.text())
+	if v.closer != "" && !t.IsZero() {
+		t = t.followed(v.closer)
+	}
+	return t
+}
+
+// trimEnd takes white space off the end of a text.
+func trimEnd(t Text) Text {
+	t.Value = strings.TrimRight(t.Value, " \t")
+	return t
+}
+
+// sole reads the fenced block that a value consists of.
+func (p *parser) sole(v *value) (Text, bool) {
+	if !p.inline(v).IsZero() {
+		return Text{}, false
+	}
+	sc := p.below(v)
+	var l line
+	for sc.next(&l) && (l.kind == blankLine || l.kind == statusLine) {
+	}
+	if l.kind != fenceOpen || l.item {
+		return Text{}, false
+	}
+	t, after := fenced(&sc, &l, p.at)
+	if after != nil {
+		return t, false
+	}
+	for sc.next(&l) {
+		if l.kind != blankLine && l.kind != statusLine {
+			return Text{}, false
+		}
+	}
+	return t, true
+}
+
+// blocks is what stands below a label that takes a fenced block.
+type blocks struct {
+	code   Text // the first block, or the inline code in its place
+	second Pos  // of the second one
+	bare   Text // everything else
+}
+
+// blocks reads a value that is a fenced block or inline code. Lines for which
+// take returns true are left out.
+func (p *parser) blocks(v *value, take func(Text) bool) blocks {
+	var out blocks
+	bare := textBuilder{src: p.src}
+	code := func(t Text) {
+		switch {
+		case !out.second.IsValid() && !out.code.Pos.IsValid():
+			out.code = t
+		case !out.second.IsValid():
+			out.second = t.Pos
+		}
+	}
+	other := func(l *line, t Text) {
+		if spans := codeSpans(t.Value); len(spans) > 0 && spans[0].start == 0 && !out.code.Pos.IsValid() {
+			code(unquoted(t.slice(0, 0, 0, spans[0].end)))
+			t = t.slice(0, 0, spans[0].end, len(t.Value))
+			t = t.slice(0, 0, len(t.Value)-len(strings.TrimLeft(t.Value, ",;")), len(t.Value))
+		}
+		if t.Value != "" && !take(t) {
+			off := l.start + strings.Index(p.src[l.start:l.end], t.Value)
+			bare.add(off, off+len(t.Value), t.Pos)
+		}
+	}
+	if t := p.inline(v); !t.IsZero() {
+		other(&v.line, t)
+	}
+	sc := p.below(v)
+	for l := (line{}); sc.next(&l); {
+		switch l.kind {
+		case statusLine:
+		case fenceOpen:
+			at := p.at(&l, l.text)
+			t, _ := fenced(&sc, &l, p.at)
+			if !t.Pos.IsValid() {
+				t.Pos = at
+			}
+			code(t)
+		default:
+			other(&l, p.trimmed(&l, l.text, l.end))
+		}
+	}
+	out.bare = bare.text()
+	return out
+}
+
+// block reads a value that must be one fenced block (or inline code), in one of
+// the languages.
+func (p *parser) block(v *value, to *Text, languages ...string) bool {
+	b := p.blocks(v, func(Text) bool { return false })
+	code := p.chosen(v, b)
+	if code.Value == "" {
+		return false
+	}
+	p.language(v, code, languages)
+	*to = code
+	return true
+}
+
+// chosen is the block that counts, after every problem with it was reported.
+func (p *parser) chosen(v *value, b blocks) Text {
+	at := p.at(&v.line, v.line.text)
+	if b.second.IsValid() {
+		code, message := TwoBlocks, fmt.Sprintf("%q has two blocks", v.spec.name)
+		if v.spec.name == "contract" {
+			code, message = TwoContracts, "the contract has two blocks"
+		}
+		p.problem(b.second, Error, code, message, "join them into one")
+	}
+	switch {
+	case !b.code.Pos.IsValid() && !b.bare.IsZero():
+		p.problem(b.bare.Pos, Error, NeedsFence, fmt.Sprintf("%q is not in a fenced block", v.spec.name),
+			"put it between lines of ```, so that every sign of it is shown")
+		b.bare.Fenced = strings.Contains(b.bare.Value, "\n") // the only form that could hold it
+		return b.bare
+	case strings.Trim(b.code.Value, " \t\n") == "":
+		p.problem(at, Error, EmptyLabel, fmt.Sprintf("%q is empty", v.spec.name), "fill it in or take it out")
+		p.leave(b.bare)
+		return Text{}
+	case !b.bare.IsZero():
+		p.problem(b.bare.Pos, Warning, TextBesideBlock, fmt.Sprintf("this text is no part of %q", v.spec.name), "")
+		p.leave(b.bare)
+	}
+	if len(b.code.Value) > MaxContract {
+		p.problem(b.code.Pos, Error, ScriptTooLong,
+			fmt.Sprintf("%q has %d bytes; at most %d are allowed", v.spec.name, len(b.code.Value), MaxContract), "put it into a script file")
+	}
+	return b.code
+}
+
+// language reports a block that is not in one of the languages.
+func (p *parser) language(v *value, code Text, languages []string) {
+	for _, l := range languages {
+		if strings.EqualFold(code.Lang, l) {
+			return
+		}
+	}
+	if !code.Fenced || code.Lang == "" {
+		return
+	}
+	if languages[0] == "shell" {
+		p.problem(code.Pos, Error, NotShell, fmt.Sprintf("%q is run by bash, but its block says %q", v.spec.name, code.Lang), "write ```shell")
+		return
+	}
+	p.problem(code.Pos, Error, BadLanguage, fmt.Sprintf("%q cannot be written in %q", v.spec.name, code.Lang), "write ```"+languages[0])
+}
+
+// leave makes prose of text that belongs to no label.
+func (p *parser) leave(t Text) {
+	if !t.IsZero() {
+		p.pieces = append(p.pieces, t)
+	}
+}
+
+// contract reads a contract: a script, and the exit code that it must have.
+func (p *parser) contract(v *value) bool {
+	c := &Contract{}
+	b := p.blocks(v, func(t Text) bool { return p.exitCode(t, c) })
+	c.Command = p.chosen(v, b)
+	if c.Command.Value == "" {
+		return false
+	}
+	p.language(v, c.Command, []string{"shell", "sh", "bash"})
+	p.step.Contract = c
+	return true
+}
+
+// exitCode reads `exit_code == N` and reports whether the text is about that.
+func (p *parser) exitCode(t Text, c *Contract) bool {
+	s := strings.Trim(t.Value, "`*-+ \t.")
+	rest, ok := cutFold(s, "exit")
+	rest = strings.TrimLeft(rest, "_ ")
+	rest, code := cutFold(rest, "code")
+	if !ok || !code {
+		return false
+	}
+	rest = strings.TrimLeft(rest, " \t")
+	sign := strings.TrimLeft(rest, "=:")
+	n, after := 0, strings.TrimLeft(sign, " \t")
+	number := after[:digits(after)]
+	after = strings.TrimLeft(after[len(number):], "`* \t.")
+	for i := range len(number) {
+		n = min(n*10+int(number[i]-'0'), 1000)
+	}
+	switch {
+	case len(sign) == len(rest) || number == "" || n > 255 || after != "" && after[0] != '#' && after[0] != '(':
+		p.problem(t.Pos, Error, BadExitCode, fmt.Sprintf("%q is no exit code", t.Value), "write exit_code == 0, with a number up to 255")
+	case c.ExitCode.Set && c.ExitCode.Value != n:
+		p.problem(t.Pos, Error, BadExitCode, "the contract has two exit codes", "keep one of them")
+	default:
+		c.ExitCode = Field[int]{n, true, t.Pos}
+	}
+	return true
+}

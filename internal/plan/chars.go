@@ -1,0 +1,249 @@
+package plan
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// bom is the byte order mark that a text may begin with.
+const bom = "\ufeff"
+
+// refuse says why bytes are no plan at all, or returns false.
+func refuse(src []byte) (Problem, bool) {
+	p := Problem{Pos: Pos{1, 1}, Severity: Error}
+	switch nul := bytes.IndexByte(src, 0); {
+	case len(src) > MaxBytes:
+		p.Code = TooLarge
+		p.Message = fmt.Sprintf("the plan has %d bytes; at most %d are allowed", len(src), MaxBytes)
+		p.Hint = "split it into sub-plans (`plan:`)"
+	case !utf8.Valid(src):
+		p.Code, p.Pos = NotUTF8, position(string(src), invalid(src))
+		p.Message, p.Hint = "the text is not UTF-8 here", "save the file as UTF-8"
+	case nul >= 0:
+		p.Code, p.Pos = NULByte, position(string(src), nul)
+		p.Message, p.Hint = "the text has a NUL byte", "take it out"
+	default:
+		return p, false
+	}
+	return p, true
+}
+
+// invalid is the offset of the first byte that is not UTF-8.
+func invalid(src []byte) int {
+	off := 0
+	for off < len(src) {
+		r, n := utf8.DecodeRune(src[off:])
+		if r == utf8.RuneError && n == 1 {
+			break
+		}
+		off += n
+	}
+	return off
+}
+
+// position is the place of a byte offset.
+func position(src string, off int) Pos {
+	before := src[:off]
+	line := before[strings.LastIndexByte(before, '\n')+1:]
+	if len(line) == len(before) {
+		line = strings.TrimPrefix(line, bom)
+	}
+	return Pos{1 + strings.Count(before, "\n"), 1 + runes(line)}
+}
+
+// checkCharacters reports every character that a reviewer cannot see or that
+// changes how the text around it looks. It returns the offset of the first one,
+// or len(src).
+func checkCharacters(src string, probs *problems) int {
+	first, line, lineStart := len(src), 1, 0
+	start := len(src) - len(strings.TrimPrefix(src, bom))
+	lineStart = start
+	for i := start; i < len(src) && !probs.full(); {
+		c := src[i]
+		if c == '\n' {
+			line, lineStart = line+1, i+1
+		}
+		if c >= ' ' && c < 0x7f || c == '\n' || c == '\t' || c == '\r' && lineEnd(src[i:]) {
+			i++
+			continue
+		}
+		r, n := utf8.DecodeRuneInString(src[i:])
+		if why := unseen(r); why != "" && !(joiner(r) && between(src, i, n)) {
+			first = min(first, i)
+			probs.add(Pos{line, 1 + runes(src[lineStart:i])}, Error, BadCharacter,
+				fmt.Sprintf("%s (U+%04X) is not allowed: a reviewer cannot see it", why, r), "take it out")
+			n = skipRun(src[i:], n)
+		}
+		i += n
+	}
+	return first
+}
+
+// skipRun is the length of the repetition of the character of n bytes at the
+// start of s, which is one problem and not many.
+func skipRun(s string, n int) int {
+	total := n
+	for strings.HasPrefix(s[total:], s[:n]) {
+		total += n
+	}
+	return total
+}
+
+// lineEnd reports whether a carriage return belongs to a line end.
+func lineEnd(s string) bool { return len(s) > 1 && s[1] == '\n' }
+
+// unseen names a character that must not be in a plan.
+func unseen(r rune) string {
+	switch {
+	case r < ' ' || r == 0x7f:
+		return "a control character"
+	case r < 0x80:
+		return ""
+	case r <= 0x9f:
+		return "a C1 control character"
+	case r >= 0x202a && r <= 0x202e, r >= 0x2066 && r <= 0x2069, r == 0x61c, r == 0x200e, r == 0x200f:
+		return "a direction override"
+	case r == 0x2028 || r == 0x2029:
+		return "a line separator"
+	case r >= 0x200b && r <= 0x200d, r >= 0x2060 && r <= 0x2064, r == 0xfeff, r == 0xad, r == 0x180e, r == 0x34f:
+		return "a zero-width character"
+	case r == 0x115f || r == 0x1160 || r == 0x3164 || r == 0xffa0 || r == 0x2800:
+		return "an invisible letter"
+	case r >= 0xfff9 && r <= 0xfffb, r >= 0xe0000 && r <= 0xe0fff, r >= 0x206a && r <= 0x206f:
+		return "an invisible format character"
+	}
+	return ""
+}
+
+// joiner reports whether a zero-width character is one that scripts and emoji need.
+func joiner(r rune) bool { return r == 0x200c || r == 0x200d }
+
+// between reports whether the character at i, n bytes long, stands between two
+// characters of a script that joiners are for.
+func between(s string, i, n int) bool {
+	before, _ := utf8.DecodeLastRuneInString(s[:i])
+	after, _ := utf8.DecodeRuneInString(s[i+n:])
+	return before >= 0x600 && after >= 0x600 && unseen(before) == "" && unseen(after) == ""
+}
+
+// hidden reports where a line outside of fenced blocks begins something that is
+// not shown where Markdown is rendered: a comment, or an element that browsers
+// do not show. Code spans hide nothing. It returns -1 if there is none.
+func hidden(s string) int {
+	at := strings.IndexByte(s, '<')
+	if at < 0 {
+		return -1
+	}
+	spans := codeSpans(s)
+	for ; at < len(s); at++ {
+		if s[at] != '<' || !unshown(s[at+1:]) {
+			continue
+		}
+		for len(spans) > 0 && spans[0].end <= at {
+			spans = spans[1:]
+		}
+		if len(spans) == 0 || spans[0].start > at {
+			return at
+		}
+	}
+	return -1
+}
+
+func unshown(s string) bool {
+	if s == "" {
+		return false
+	}
+	if s[0] == '?' || s[0] == '!' && len(s) > 1 && (s[1] == '-' || s[1] == '[' || s[1]|32 >= 'a' && s[1]|32 <= 'z') {
+		return true
+	}
+	n := 0
+	for n < len(s) && n < 12 && (s[n]|32 >= 'a' && s[n]|32 <= 'z') {
+		n++
+	}
+	switch strings.ToLower(s[:n]) {
+	case "script", "style", "template", "details":
+		return true
+	}
+	return false
+}
+
+// definition reports whether a line is a link definition, which is not shown.
+func definition(s string) bool {
+	if s == "" || s[0] != '[' {
+		return false
+	}
+	n := strings.Index(s, "]:")
+	return n > 1 && !strings.ContainsAny(s[1:n], "[]")
+}
+
+// codeSpans returns the places of the inline code of a line, back-ticks
+// included, in linear time.
+func codeSpans(s string) []span {
+	if strings.IndexByte(s, '`') < 0 {
+		return nil
+	}
+	var ticks []span
+	last := map[int]int{} // length of a run of back-ticks → index of the last such run
+	for i := strings.IndexByte(s, '`'); i < len(s); {
+		if s[i] != '`' {
+			i++
+			continue
+		}
+		n := run(s[i:])
+		last[n] = len(ticks)
+		ticks = append(ticks, span{i, i + n})
+		i += n
+	}
+	var out []span
+	for i := 0; i < len(ticks); i++ {
+		n := ticks[i].end - ticks[i].start
+		if last[n] <= i {
+			continue
+		}
+		j := i + 1
+		for ticks[j].end-ticks[j].start != n {
+			j++
+		}
+		out = append(out, span{ticks[i].start, ticks[j].end})
+		i = j
+	}
+	return out
+}
+
+// unquote returns the range of s without the back-ticks of the code span that
+// it consists of, or all of it.
+func unquote(s string) (from, to int) {
+	if s == "" || s[0] != '`' {
+		return 0, len(s)
+	}
+	spans := codeSpans(s)
+	if len(spans) != 1 || spans[0] != (span{0, len(s)}) {
+		return 0, len(s)
+	}
+	n := run(s)
+	from, to = n, len(s)-n
+	if to-from > 2 && s[from] == ' ' && s[to-1] == ' ' && strings.Trim(s[from:to], " ") != "" {
+		from, to = from+1, to-1
+	}
+	return from, to
+}
+
+// quote writes s as a code span.
+func quote(s string) string {
+	longest := 0
+	for i := 0; i < len(s); i++ {
+		if s[i] == '`' {
+			n := run(s[i:])
+			longest = max(longest, n)
+			i += n - 1
+		}
+	}
+	ticks := strings.Repeat("`", longest+1)
+	pad := ""
+	if s != "" && (s[0] == '`' || s[len(s)-1] == '`' || s[0] == ' ' && s[len(s)-1] == ' ') && strings.Trim(s, " ") != "" {
+		pad = " "
+	}
+	return ticks + pad + s + pad + ticks
+}

@@ -1,0 +1,95 @@
+package plan
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Codes of problems. They are stable: tools and texts refer to them.
+const (
+	TooLarge        = "too-large"
+	NotUTF8         = "not-utf8"
+	NULByte         = "nul-byte"
+	BadCharacter    = "bad-character"
+	LineTooLong     = "line-too-long"
+	TooManySteps    = "too-many-steps"
+	TooManyProblems = "too-many-problems"
+	ScriptTooLong   = "script-too-long"
+	HiddenText      = "hidden-text"
+
+	UnclosedFrontmatter = "unclosed-frontmatter"
+	FrontmatterTooLong  = "frontmatter-too-long"
+	BadFrontmatter      = "bad-frontmatter"
+	MissingFrontmatter  = "missing-frontmatter"
+	MissingKey          = "missing-key"
+	DuplicateKey        = "duplicate-key"
+	UnknownKey          = "unknown-key"
+	NotAPlan            = "not-a-plan"
+
+	MissingTitle     = "missing-title"
+	MissingStepTitle = "missing-step-title"
+	NoSteps          = "no-steps"
+	BadStepHeading   = "bad-step-heading"
+	HeadingInStep    = "heading-in-step"
+	TwoMarks         = "two-marks"
+	DuplicateNumber  = "duplicate-number"
+	DuplicateID      = "duplicate-id"
+	UnclosedFence    = "unclosed-fence"
+
+	UnknownLabel    = "unknown-label"
+	MisplacedLabel  = "misplaced-label"
+	DuplicateLabel  = "duplicate-label"
+	HiddenLabel     = "hidden-label"
+	EmptyLabel      = "empty-label"
+	UnexpectedFence = "unexpected-fence"
+	NeedsFence      = "needs-fence"
+	TextBesideBlock = "text-beside-block"
+	TextInList      = "text-in-list"
+	TwoContracts    = "two-contracts"
+	TwoBlocks       = "two-blocks"
+	NotShell        = "not-shell"
+	BadLanguage     = "bad-language"
+
+	BadID           = "bad-id"
+	BadWord         = "bad-word"
+	BadNumber       = "bad-number"
+	BadDuration     = "bad-duration"
+	BadBudget       = "bad-budget"
+	BadOnFail       = "bad-on-fail"
+	BadExitCode     = "bad-exit-code"
+	BadSubscription = "bad-subscription"
+	BadCheck        = "bad-check"
+	BadEnv          = "bad-env"
+	BadStatus       = "bad-status"
+)
+
+// problems gathers what was found, up to MaxProblems.
+type problems struct {
+	list []Problem
+	more bool
+}
+
+func (p *problems) add(at Pos, s Severity, code, message, hint string) {
+	if p.full() {
+		p.more = true
+		return
+	}
+	p.list = append(p.list, Problem{at, s, code, message, hint})
+}
+
+func (p *problems) full() bool { return len(p.list) >= MaxProblems }
+
+// sorted returns the problems in the order of their places.
+func (p *problems) sorted() []Problem {
+	if p.more {
+		p.list = append(p.list, Problem{
+			Pos: Pos{1, 1}, Severity: Error, Code: TooManyProblems,
+			Message: "the plan has more problems than are listed here",
+			Hint:    "mend these first",
+		})
+	}
+	slices.SortStableFunc(p.list, func(a, b Problem) int {
+		return cmp.Or(cmp.Compare(a.Pos.Line, b.Pos.Line), cmp.Compare(a.Pos.Column, b.Pos.Column))
+	})
+	return p.list
+}

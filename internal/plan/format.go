@@ -1,0 +1,569 @@
+package plan
+
+import (
+	"strconv"
+	"strings"
+)
+
+// Format writes the plan in its canonical layout; parsing the result gives an
+// equal tree, places and unreadable parts of values apart. Labels that were not
+// read are written as they were. A text that would be read as something else (a
+// heading in a task, say) is put into a fenced block.
+func Format(p *Plan) []byte {
+	w := &writer{section: inHeader, untitled: p.Title.IsZero()}
+	w.front(p.Front)
+	if title := oneLine(p.Title.Value); title != "" {
+		if p.Issue != "" {
+			title += " (#" + p.Issue + ")"
+		}
+		w.paragraph(closed("# " + title))
+	}
+	w.prose(p.Prose)
+	w.header(p)
+	w.unread(p.Labels)
+	if len(p.Steps) > 0 {
+		w.paragraph("## Steps")
+	}
+	w.section = inStep
+	for i, s := range p.Steps {
+		w.step(i, s)
+	}
+	w.section = inNotes
+	w.prose(p.Notes)
+	text := w.out.String()
+	if len(p.Front) == 0 && strings.HasPrefix(text, "---") || strings.HasPrefix(text, bom) {
+		text = "\n" + text
+	}
+	return []byte(text)
+}
+
+// FormatStep writes one step as [Format] does.
+func FormatStep(s *Step) []byte {
+	w := &writer{section: inStep}
+	w.step(0, s)
+	return []byte(w.out.String())
+}
+
+// ReplaceStep returns the plan's source with the i-th step written anew from s,
+// and every other byte as it was.
+func ReplaceStep(p *Plan, i int, s *Step) []byte {
+	old := p.Steps[i]
+	out := append([]byte{}, p.Source[:old.Start]...)
+	out = append(out, FormatStep(s)...)
+	if old.End < len(p.Source) {
+		out = append(out, '\n')
+	}
+	return append(out, p.Source[old.End:]...)
+}
+
+// writer gathers paragraphs. Short labels follow each other without a blank
+// line between them.
+type writer struct {
+	out      strings.Builder
+	section  section
+	untitled bool
+	tight    bool // a label may follow without a blank line
+}
+
+func (w *writer) front(keys []Key) {
+	if len(keys) == 0 {
+		return
+	}
+	w.out.WriteString("---\n")
+	for _, k := range keys {
+		entry := k.Raw
+		if entry == "" {
+			entry = k.Name + ": " + yamlText(k.Value)
+		}
+		w.out.WriteString(entry + "\n")
+	}
+	w.out.WriteString("---\n")
+}
+
+// yamlText writes a text as a YAML scalar.
+func yamlText(s string) string {
+	for i := range len(s) {
+		c := s[i]
+		if (c|32 < 'a' || c|32 > 'z') && (i == 0 || (c < '0' || c > '9') && c != '-' && c != '_' && c != '.' && c != '/') {
+			return strconv.Quote(s)
+		}
+	}
+	if s == "" {
+		return `""`
+	}
+	return s
+}
+
+func (w *writer) header(p *Plan) {
+	w.text("context", p.Context, false)
+	w.field("budget", p.Budget.Set, p.Budget.Value.String())
+	w.field("priority", p.Priority.Set, p.Priority.Value)
+	w.atoms("tags", p.Tags)
+	w.field("complexity", p.Complexity.Set, strconv.Itoa(p.Complexity.Value))
+	w.field("estimate", p.Estimate.Set, FormatDuration(p.Estimate.Value))
+	w.field("parallel", p.Parallel.Set, strconv.Itoa(p.Parallel.Value))
+	w.field("replans", p.Replans.Set, strconv.Itoa(p.Replans.Value))
+	w.atoms("protect", p.Protect)
+	w.field("isolation", p.Isolation.Set, p.Isolation.Value)
+	w.field("workspace", p.Workspace.Set, p.Workspace.Value)
+	w.sentences("constraints", p.Constraints)
+	w.sentences("memories", p.Memories)
+	w.code("setup", p.Setup)
+}
+
+func (w *writer) step(i int, s *Step) {
+	number := s.Number
+	if number == "" {
+		number = strconv.Itoa(i + 1)
+	}
+	head := "### " + number + "."
+	if s.Mark.valid() && s.Mark != NoMark {
+		head += " " + string(s.Mark)
+	}
+	if title := oneLine(s.Title.Value); title != "" {
+		head = closed(head + " " + title)
+	}
+	w.paragraph(head)
+	w.prose(s.Prose)
+	if isStatus("**status:** " + s.Status.Value) {
+		w.label("status", s.Status.Value)
+	}
+	w.what(s)
+	w.scope(s)
+	w.work(s)
+	w.proof(s)
+	w.unread(s.Labels)
+}
+
+func (w *writer) what(s *Step) {
+	w.field("id", s.ID.Set, s.ID.Value)
+	w.free("target", s.Target)
+	w.free("tool", s.Tool)
+	w.atoms("needs", s.Needs)
+	w.short("when", s.When)
+	w.atoms("for each", Field[[]Text]{Value: s.ForEach.Value.Items, Set: s.ForEach.Set})
+	w.field("batch", s.Batch.Set, strconv.Itoa(s.Batch.Value))
+}
+
+func (w *writer) scope(s *Step) {
+	w.field("mode", s.Mode.Set, s.Mode.Value)
+	w.field("network", s.Network.Set, s.Network.Value)
+	w.atoms("env", s.Env)
+	w.field("workspace", s.Workspace.Set, s.Workspace.Value)
+	w.field("isolation", s.Isolation.Set, s.Isolation.Value)
+	w.free("approval", s.Approval)
+	w.field("critical", s.Critical.Set, yesNo(s.Critical.Value))
+	w.field("timeout", s.Timeout.Set, FormatDuration(s.Timeout.Value))
+	w.field("budget", s.Budget.Set, s.Budget.Value.String())
+	w.field("iterations", s.Iterations.Set, strconv.Itoa(s.Iterations.Value))
+	w.atoms("writes", s.Writes)
+	w.atoms("protect", s.Protect)
+	w.subscriptions(s.Subscriptions)
+}
+
+func (w *writer) work(s *Step) {
+	w.text("task", s.Task, true)
+	w.ask(s)
+	w.short("plan", s.Plan)
+	w.code("args", s.Args)
+	w.code("schema", s.Schema)
+	w.code("setup", s.Setup)
+	w.sentences("acceptance", s.Acceptance)
+}
+
+func (w *writer) proof(s *Step) {
+	w.checks(s.Checks)
+	w.text("judge", s.Judge, false)
+	if s.Contract != nil {
+		w.code("contract", s.Contract.Command)
+		if s.Contract.ExitCode.Set {
+			w.out.WriteString("exit_code == " + strconv.Itoa(s.Contract.ExitCode.Value) + "\n")
+		}
+		w.tight = true
+	}
+	w.field("contract timeout", s.CheckTimeout.Set, FormatDuration(s.CheckTimeout.Value))
+	w.field("expect", s.Expect.Set, s.Expect.Value)
+	w.field("on_fail", s.OnFail.Set, s.OnFail.Value.String())
+	backoff := "none"
+	if s.Backoff.Value > 0 {
+		backoff = FormatDuration(s.Backoff.Value)
+	}
+	w.field("backoff", s.Backoff.Set, backoff)
+	w.field("holds", s.Holds.Set, s.Holds.Value)
+	w.field("rerunnable", s.Rerunnable.Set, yesNo(s.Rerunnable.Value))
+	w.field("strong", s.Strong.Set, yesNo(s.Strong.Value))
+}
+
+func yesNo(b bool) string {
+	if b {
+		return "yes"
+	}
+	return "no"
+}
+
+// unread writes the labels that are not in the tree.
+func (w *writer) unread(labels []Label) {
+	for _, l := range labels {
+		if !l.Read && l.Raw != "" {
+			w.paragraph(l.Raw)
+		}
+	}
+}
+
+// prose writes text that belongs to no label.
+func (w *writer) prose(t Text) {
+	if t.IsZero() {
+		return
+	}
+	text := normalEnds(t.Value)
+	if !w.proseFits(text) {
+		text = fencedBlock("text", text)
+	}
+	w.paragraph(text)
+}
+
+func (w *writer) gap() {
+	if w.out.Len() > 0 {
+		w.out.WriteByte('\n')
+	}
+	w.tight = false
+}
+
+func (w *writer) paragraph(text string) {
+	w.gap()
+	w.out.WriteString(text + "\n")
+}
+
+// label writes a label with its value on the same line.
+func (w *writer) label(name, value string) {
+	if !w.tight {
+		w.gap()
+	}
+	w.out.WriteString(w.name(name) + " " + value + "\n")
+	w.tight = true
+}
+
+// name is the label as it is written: with a capital in the header.
+func (w *writer) name(name string) string {
+	if w.section == inHeader {
+		name = strings.ToUpper(name[:1]) + name[1:]
+	}
+	return "**" + name + ":**"
+}
+
+func (w *writer) field(name string, set bool, value string) {
+	if set && value != "" {
+		w.label(name, value)
+	}
+}
+
+// free writes a line that may be anything.
+func (w *writer) free(name string, f Field[string]) {
+	w.field(name, f.Set, bare(oneLine(f.Value)))
+}
+
+// bare is a line that is read as s: s, or s as a code span.
+func bare(s string) string {
+	if from, _ := unquote(s); from > 0 {
+		return quote(s)
+	}
+	return s
+}
+
+// text writes running text: on the label's line if it is one line, else (and
+// for a task always) below, and in a fenced block if nothing else can hold it.
+func (w *writer) text(name string, t Text, below bool) {
+	if t.IsZero() {
+		return
+	}
+	value := normalEnds(t.Value)
+	single := !strings.Contains(value, "\n")
+	onLine, onBlock := !t.Fenced && w.fits(value, true, false), !t.Fenced && w.fits(value, false, false)
+	switch {
+	case onLine && (single && !below || !onBlock):
+		w.label(name, value)
+		w.tight = single
+	case onBlock:
+		w.paragraph(w.name(name) + "\n" + value)
+	default:
+		w.paragraph(w.name(name) + "\n" + fencedBlock(t.Lang, value))
+	}
+}
+
+// short writes text that is often one line of code.
+func (w *writer) short(name string, t Text) {
+	value := t.Value
+	if t.Fenced || strings.Contains(value, "\n") || value == "" || !w.fits(value, true, false) {
+		w.text(name, t, false)
+		return
+	}
+	if name == "when" || bare(value) != value {
+		value = quote(value)
+	}
+	w.label(name, value)
+}
+
+// code writes a value that is a fenced block or inline code.
+func (w *writer) code(name string, t Text) {
+	switch {
+	case t.IsZero():
+	case t.Fenced || strings.Contains(t.Value, "\n"):
+		w.paragraph(w.name(name) + "\n" + fencedBlock(t.Lang, normalEnds(t.Value)))
+	default:
+		w.gap()
+		w.label(name, quote(t.Value))
+	}
+}
+
+func (w *writer) ask(s *Step) {
+	if s.Ask.IsZero() {
+		return
+	}
+	value := normalEnds(s.Ask.Value)
+	switch {
+	case !s.Ask.Fenced && w.fits(value, true, true):
+		w.label("ask", value)
+	case !s.Ask.Fenced && w.fits(value, false, true):
+		w.paragraph(w.name("ask") + "\n" + value)
+	default:
+		w.paragraph(w.name("ask") + "\n" + fencedBlock(s.Ask.Lang, value))
+	}
+	w.tight = false
+	for _, c := range s.Choices {
+		w.item(c.Value)
+	}
+}
+
+// item writes a bullet. Its further lines are indented, so that nothing in it
+// can begin a label or a heading.
+func (w *writer) item(text string) {
+	text = strings.Trim(normalEnds(text), " \t\n")
+	for i, l := range strings.Split(text, "\n") {
+		switch {
+		case i == 0:
+			l = "- " + l
+		case l != "":
+			l = "  " + l
+		}
+		w.out.WriteString(l + "\n")
+	}
+}
+
+// list begins a label whose items follow.
+func (w *writer) list(name string) {
+	if !w.tight {
+		w.gap()
+	}
+	w.out.WriteString(w.name(name) + "\n")
+	w.tight = false
+}
+
+func (w *writer) sentences(name string, f Field[[]Text]) {
+	switch {
+	case !f.Set:
+		return
+	case len(f.Value) == 0:
+		w.label(name, "none")
+		return
+	}
+	w.gap()
+	w.list(name)
+	for _, t := range f.Value {
+		w.item(t.Value)
+	}
+}
+
+// longest line of atoms that is not broken into a list
+const atomLine = 100
+
+func (w *writer) atoms(name string, f Field[[]Text]) {
+	if !f.Set {
+		return
+	}
+	texts := make([]string, 0, len(f.Value))
+	for _, t := range f.Value {
+		texts = append(texts, atom(oneLine(t.Value)))
+	}
+	line := strings.Join(texts, ", ")
+	switch {
+	case len(texts) == 0:
+		w.label(name, "none")
+	case len(line) <= atomLine && !strings.EqualFold(strings.TrimSuffix(line, "."), "none"):
+		w.label(name, line)
+	default:
+		w.list(name)
+		for _, t := range texts {
+			w.item(t)
+		}
+	}
+}
+
+// atom writes a name, glob or reference: as a code span if Markdown or a list
+// could read it as something else.
+func atom(s string) string {
+	for i := range len(s) {
+		c := s[i]
+		plain := c|32 >= 'a' && c|32 <= 'z' || c >= '0' && c <= '9' || c == '.' || c == '/' || c == '$' || c >= 0x80 ||
+			i > 0 && (c == '-' || c == '_' || c == ' ' || c == '+' || c == ':' || c == '@')
+		if !plain {
+			return quote(s)
+		}
+	}
+	return s
+}
+
+func (w *writer) subscriptions(f Field[[]Subscription]) {
+	switch {
+	case !f.Set:
+		return
+	case len(f.Value) == 0:
+		w.label("subscriptions", "none")
+		return
+	}
+	w.list("subscriptions")
+	for _, s := range f.Value {
+		text := s.Kind + ":" + oneLine(s.Ref)
+		if strings.ContainsAny(text, "`") {
+			text = quote(text)
+		}
+		w.item(text)
+	}
+}
+
+func (w *writer) checks(f Field[[]Check]) {
+	if !f.Set || len(f.Value) == 0 {
+		return
+	}
+	w.gap()
+	w.list("checks")
+	for _, c := range f.Value {
+		name := oneLine(c.Name.Value)
+		if c.Optional {
+			name += " (optional)"
+		}
+		if c.Command.Fenced || strings.Contains(c.Command.Value, "\n") {
+			w.item(name + ":\n" + fencedBlock(c.Command.Lang, normalEnds(c.Command.Value)))
+			continue
+		}
+		w.item(name + ": " + quote(c.Command.Value))
+	}
+}
+
+// fencedBlock writes a fenced block that holds the text verbatim.
+func fencedBlock(lang, text string) string {
+	mark := byte('`')
+	if words := strings.Fields(lang); len(words) > 0 {
+		lang = words[0]
+	}
+	if strings.IndexByte(lang, '`') >= 0 {
+		mark = '~'
+	}
+	n := 3
+	for i := 0; i < len(text); i++ {
+		if text[i] == mark {
+			r := run(text[i:])
+			n = max(n, r+1)
+			i += r
+		}
+	}
+	marks := strings.Repeat(string(mark), n)
+	if text == "" {
+		return marks + lang + "\n" + marks
+	}
+	return marks + lang + "\n" + text + "\n" + marks
+}
+
+// oneLine is s without line ends and without white space around it.
+func oneLine(s string) string {
+	return strings.Trim(strings.ReplaceAll(normalEnds(s), "\n", " "), " \t")
+}
+
+// closed writes a heading so that # at its end is no mark of the heading.
+func closed(s string) string {
+	if strings.HasSuffix(s, "#") {
+		return s + " #"
+	}
+	return s
+}
+
+// fits reports whether running text is read as itself on the label's line and
+// below, or only below it.
+func (w *writer) fits(text string, onLine, noItems bool) bool {
+	if text == "" || strings.TrimRight(text, " \t\n") != text {
+		return false
+	}
+	first, rest, more := strings.Cut(text, "\n")
+	if strings.Trim(first, " \t") == "" || onLine && strings.Trim(first, " \t") != first {
+		return false
+	}
+	if onLine && !more {
+		return true
+	}
+	if !onLine {
+		rest = text
+	}
+	return w.plain(rest, noItems) && (onLine || !soleFence(text))
+}
+
+// plain reports whether lines below a label are nothing but text.
+func (w *writer) plain(text string, noItems bool) bool {
+	sc := scanner{src: text, inStep: w.section == inStep}
+	for l := (line{}); sc.next(&l); {
+		switch {
+		case l.kind == headingLine, l.kind == statusLine, noItems && l.item && l.indent <= 3:
+			return false
+		case l.kind == labelLine && w.begins(text[l.text:l.end]):
+			return false
+		}
+	}
+	return !sc.closed()
+}
+
+// begins reports whether a line begins a label.
+func (w *writer) begins(s string) bool {
+	l, _ := splitLabel(s)
+	r, _ := roleOf(l.key, w.section)
+	return r.begins()
+}
+
+// soleFence reports whether a text is one fenced block and nothing else.
+func soleFence(text string) bool {
+	sc := scanner{src: text}
+	var l line
+	if !sc.next(&l) || l.kind != fenceOpen || l.item {
+		return false
+	}
+	for sc.next(&l) && l.kind == fenceBody {
+	}
+	return l.next == len(text)
+}
+
+// proseFits reports whether text is read as prose of the section.
+func (w *writer) proseFits(text string) bool {
+	sc := scanner{src: text, inStep: w.section == inStep}
+	first := true
+	for l := (line{}); sc.next(&l); first = false {
+		switch {
+		case l.kind == statusLine, first && w.section == inNotes && (l.kind != headingLine || l.level > 2):
+			return false
+		case l.kind == headingLine && w.structural(&l, text):
+			return false
+		case l.kind == labelLine && w.section != inNotes && w.begins(text[l.text:l.end]):
+			return false
+		}
+	}
+	return !sc.closed()
+}
+
+// structural reports whether a heading in prose would begin something.
+func (w *writer) structural(l *line, text string) bool {
+	head := headingText(text[l.text:l.end], l.level)
+	_, _, numbered := splitNumber(head)
+	switch {
+	case numbered && l.level >= 2 && l.level <= 4:
+		return true
+	case w.section == inHeader:
+		return l.level == 1 && w.untitled && head != "" || strings.EqualFold(strings.TrimRight(head, ": "), "steps")
+	}
+	return w.section == inStep && l.level <= 2
+}

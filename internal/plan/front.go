@@ -1,0 +1,261 @@
+package plan
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"go.yaml.in/yaml/v4"
+)
+
+// front reads the frontmatter, if the text begins with one, and leaves the
+// scanner at the line after it. Bytes from bad on are not to be read as YAML.
+func (p *parser) front(bad int) {
+	var l line
+	first := p.sc
+	if !first.next(&l) || strings.TrimRight(p.src[l.start:l.end], " \t") != "---" {
+		p.problem(Pos{1, 1}, Error, MissingFrontmatter, "the plan has no frontmatter",
+			"begin with the lines ---, type: plan, status: draft, owner: orchestrator, ---")
+		return
+	}
+	body := first
+	for first.next(&l) {
+		if s := strings.TrimRight(p.src[l.start:l.end], " \t"); s != "---" && s != "..." {
+			continue
+		}
+		p.sc = scanner{src: p.src, off: l.next, num: l.num}
+		p.frontmatter(frontText{p.src[body.off:l.start], body.off, 2}, bad < l.start)
+		return
+	}
+	p.sc = scanner{src: p.src, off: body.off, num: 1}
+	p.problem(Pos{1, 1}, Error, UnclosedFrontmatter, "the frontmatter has no end", "close it with a line ---")
+}
+
+// frontText is the text between the two --- lines.
+type frontText struct {
+	text   string
+	offset int // in the source
+	line   int // number of its first line
+}
+
+func (p *parser) frontmatter(f frontText, unreadable bool) {
+	at := Pos{f.line, 1}
+	switch {
+	case len(f.text) > MaxFrontmatter:
+		p.problem(at, Error, FrontmatterTooLong,
+			fmt.Sprintf("the frontmatter has %d bytes; at most %d are allowed", len(f.text), MaxFrontmatter), "keep type, status and owner in it")
+		return
+	case unreadable:
+		return // the character is a problem already
+	}
+	keys, err := p.keys(f)
+	if wrong, ok := errors.AsType[*misread](err); ok {
+		p.problem(wrong.at, Error, BadFrontmatter, wrong.message, wrong.hint)
+		return
+	}
+	p.plan.Front = keys
+	p.checkKeys(at)
+}
+
+// checkKeys reports what the three keys of the format lack, and keys that mean nothing.
+func (p *parser) checkKeys(at Pos) {
+	seen := map[string]bool{}
+	for _, k := range p.plan.Front {
+		switch {
+		case seen[k.Name]:
+			p.problem(k.Pos, Error, DuplicateKey, fmt.Sprintf("the frontmatter has %q twice", k.Name), "keep one of them")
+		case k.Name == "type" && k.Value != "plan":
+			p.problem(k.Pos, Error, NotAPlan, fmt.Sprintf("the frontmatter says that this is a %q", k.Value), "write type: plan")
+		case k.Name != "type" && k.Name != "status" && k.Name != "owner":
+			p.problem(k.Pos, Note, UnknownKey, fmt.Sprintf("%q means nothing to the runtime; it is kept", k.Name), "")
+		}
+		seen[k.Name] = true
+	}
+	for _, name := range [...]string{"type", "status", "owner"} {
+		if k, _ := p.plan.Key(name); k.Value == "" {
+			p.problem(at, Error, MissingKey, fmt.Sprintf("the frontmatter has no %s", name), "it needs type, status and owner")
+		}
+	}
+}
+
+// misread is a place in the frontmatter that cannot be read, and why.
+type misread struct {
+	at            Pos
+	message, hint string
+}
+
+func (m *misread) Error() string { return m.message }
+
+// keys reads the frontmatter as a mapping from plain names to texts.
+func (p *parser) keys(f frontText) ([]Key, error) {
+	text := normalEnds(f.text)
+	lines := strings.SplitAfter(text, "\n")
+	if onlyComments(lines) {
+		return nil, nil
+	}
+	if n := reserved(lines); n >= 0 {
+		return nil, &misread{Pos{f.line + n, 1}, "the frontmatter holds a second document or a directive", "keep one mapping in it"}
+	}
+	var doc yaml.Node
+	if err := yaml.Load([]byte(text), &doc); err != nil {
+		return nil, f.yamlError(err, len(lines))
+	}
+	if doc.Kind != yaml.DocumentNode || len(doc.Content) != 1 || doc.Content[0].Kind != yaml.MappingNode ||
+		doc.Content[0].Style&yaml.FlowStyle != 0 {
+		return nil, &misread{Pos{f.line, 1}, "the frontmatter is no list of keys", "write one `key: value` a line"}
+	}
+	root := doc.Content[0]
+	if err := f.check(root, 1); err != nil {
+		return nil, err
+	}
+	return p.entries(f, root, lines)
+}
+
+// entries makes keys of the root's pairs. Each begins a line of its own, so
+// that its text is the lines from there to the next one.
+func (p *parser) entries(f frontText, root *yaml.Node, lines []string) ([]Key, error) {
+	var keys []Key
+	starts := []int{0}
+	for i := 0; i < len(root.Content); i += 2 {
+		k := root.Content[i]
+		n := k.Line - 1
+		if k.Kind != yaml.ScalarNode || k.Style != 0 || k.Column != 1 || n >= len(lines) || i > 0 && n <= root.Content[i-2].Line-1 ||
+			!strings.HasPrefix(lines[n], k.Value) || k.Tag == "!!merge" || k.Value == "" {
+			return nil, &misread{f.clamp(n, len(lines)), "this is not a plain key at the start of a line", "write `key: value`"}
+		}
+		if i > 0 {
+			starts = append(starts, n)
+		}
+		keys = append(keys, Key{Name: k.Value, Value: root.Content[i+1].Value, Pos: Pos{f.line + n, 1}})
+		if k.Value == "status" && p.plan.status == (span{}) {
+			p.projectStatus(f, n, root.Content[i+1])
+		}
+	}
+	starts = append(starts, len(lines))
+	for i := range keys {
+		keys[i].Raw = strings.TrimSuffix(strings.Join(lines[starts[i]:starts[i+1]], ""), "\n")
+		if root.Content[2*i+1].Kind != yaml.ScalarNode {
+			_, value, _ := strings.Cut(keys[i].Raw, ":")
+			keys[i].Value = strings.Trim(value, " \t\n")
+		}
+	}
+	return keys, nil
+}
+
+// check refuses what makes YAML mean something else than what it shows.
+func (f frontText) check(n *yaml.Node, depth int) error {
+	at := Pos{f.line + n.Line - 1, 1}
+	switch {
+	case depth > MaxDepth && n.Kind != yaml.ScalarNode:
+		return &misread{at, fmt.Sprintf("the frontmatter is nested more than %d deep", MaxDepth), "keep it flat"}
+	case n.Kind == yaml.AliasNode || n.Anchor != "":
+		return &misread{at, "the frontmatter uses an anchor or an alias", "write the value out"}
+	case n.Style&yaml.TaggedStyle != 0:
+		return &misread{at, "the frontmatter uses a tag", "values are texts only"}
+	}
+	for _, c := range n.Content {
+		if err := f.check(c, depth+1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (f frontText) yamlError(err error, lines int) error {
+	m := &misread{Pos{f.line, 1}, "the frontmatter is not YAML: " + err.Error(), "write one `key: value` a line"}
+	if e, ok := errors.AsType[*yaml.LoadError](err); ok {
+		m.at = f.clamp(e.Mark.Line-1, lines)
+		m.message = "the frontmatter is not YAML: " + e.Message
+	}
+	return m
+}
+
+// clamp is the place of the n-th line, or of the nearest that there is.
+func (f frontText) clamp(n, lines int) Pos { return Pos{f.line + max(0, min(n, lines-1)), 1} }
+
+func onlyComments(lines []string) bool {
+	for _, l := range lines {
+		if s := strings.Trim(l, " \t\n"); s != "" && s[0] != '#' {
+			return false
+		}
+	}
+	return true
+}
+
+// reserved is the first line that begins a document or a directive, or -1.
+func reserved(lines []string) int {
+	for i, l := range lines {
+		if strings.HasPrefix(l, "---") || strings.HasPrefix(l, "...") || strings.HasPrefix(l, "%") {
+			return i
+		}
+	}
+	return -1
+}
+
+// projectStatus notes where the value of status stands, if it is one word or
+// one quoted text on the key's own line.
+func (p *parser) projectStatus(f frontText, n int, value *yaml.Node) {
+	rest := f.text
+	at := f.offset
+	for range n {
+		i := strings.IndexByte(rest, '\n') + 1
+		rest, at = rest[i:], at+i
+	}
+	rest, _, _ = strings.Cut(rest, "\n")
+	colon := strings.IndexByte(rest, ':')
+	if strings.TrimRight(rest[:max(0, colon)], " ") != "status" || value.Value == "" {
+		return
+	}
+	from := colon + 1
+	for from < len(rest) && isSpace(rest[from]) {
+		from++
+	}
+	to := scalarEnd(rest, from)
+	if to < 0 || strings.Trim(rest[from:to], `"'`) != value.Value {
+		p.problem(Pos{f.line + n, 1}, Warning, BadStatus, "the harness cannot write a status here", "write one word: status: draft")
+		return
+	}
+	p.plan.status = span{at + from, at + to}
+	p.plan.projected = append(p.plan.projected, p.plan.status)
+}
+
+// scalarEnd is the end of the scalar that begins at from, or -1 if the line
+// does not end after it.
+func scalarEnd(s string, from int) int {
+	if from == len(s) {
+		return -1
+	}
+	to := strings.Index(s[from:], " #")
+	if c := s[from]; c == '"' || c == '\'' {
+		n := strings.IndexByte(s[from+1:], c)
+		if n < 0 {
+			return -1
+		}
+		to = n + 2
+		if after := strings.Trim(s[from+to:], " \t\r"); after != "" && after[0] != '#' {
+			return -1
+		}
+		return from + to
+	}
+	if to < 0 {
+		to = len(s) - from
+	}
+	return from + len(strings.TrimRight(s[from:from+to], " \t\r"))
+}
+
+// normalEnds ends every line with a line feed alone.
+func normalEnds(s string) string {
+	if strings.IndexByte(s, '\r') < 0 {
+		return s
+	}
+	var b strings.Builder
+	for {
+		line, rest, more := strings.Cut(s, "\n")
+		if !more {
+			return b.String() + line
+		}
+		b.WriteString(strings.TrimRight(line, "\r"))
+		b.WriteByte('\n')
+		s = rest
+	}
+}

@@ -1,0 +1,203 @@
+package plan
+
+import (
+	"strconv"
+	"strings"
+)
+
+// maxID is the longest id in bytes; a derived one may be longer by its number.
+const maxID = 60
+
+// AssignIDs gives each step without an `id:` a slug of its title that is unique
+// in the plan: lower-case letters and digits joined by hyphens, followed by -2,
+// -3 … where another step has it already. Parse has done so. The cost is linear.
+func (p *Plan) AssignIDs() {
+	taken := map[string]bool{}
+	for _, s := range p.Steps {
+		if s.ID.Set {
+			taken[s.ID.Value] = true
+		}
+	}
+	next := map[string]int{}
+	for _, s := range p.Steps {
+		if s.ID.Set {
+			continue
+		}
+		base := Slug(s.Title.Value)
+		id := base
+		for n := max(2, next[base]); taken[id]; n++ {
+			id = base + "-" + strconv.Itoa(n)
+			next[base] = n + 1
+		}
+		taken[id] = true
+		s.ID.Value = id
+	}
+}
+
+// Slug is the id that a title gives: its ASCII letters in lower case and its
+// digits, joined by hyphens, at most 60 bytes. A title without any gives
+// "step", one of digits alone gives "step-" and them.
+func Slug(title string) string {
+	var b strings.Builder
+	gap, letters := false, false
+	for i := range len(title) {
+		c := title[i]
+		if c >= 'A' && c <= 'Z' {
+			c |= 32
+		}
+		if (c < 'a' || c > 'z') && (c < '0' || c > '9') {
+			gap = b.Len() > 0
+			continue
+		}
+		if b.Len() >= maxID-1 {
+			break
+		}
+		if gap {
+			b.WriteByte('-')
+			gap = false
+		}
+		letters = letters || c > '9'
+		b.WriteByte(c)
+	}
+	switch {
+	case b.Len() == 0:
+		return "step"
+	case !letters:
+		return "step-" + b.String()
+	}
+	return b.String()
+}
+
+// validID reports whether s can be an `id:`. A number is none, since `needs:`
+// takes numbers too.
+func validID(s string) bool {
+	letters := false
+	for i := range len(s) {
+		c := s[i]
+		switch {
+		case c >= 'a' && c <= 'z':
+			letters = true
+		case c >= '0' && c <= '9', i > 0 && (c == '-' || c == '_'):
+		default:
+			return false
+		}
+	}
+	return letters && len(s) <= maxID && s != "none" && s != "n"
+}
+
+// Refs finds steps by what `needs:` and other references call them.
+type Refs struct {
+	ids     map[string]int
+	numbers map[string][]int
+}
+
+// Refs builds the index of the plan's steps as they are now, in linear time.
+func (p *Plan) Refs() Refs {
+	r := Refs{make(map[string]int, len(p.Steps)), make(map[string][]int, len(p.Steps))}
+	for i, s := range p.Steps {
+		if _, twice := r.ids[s.ID.Value]; !twice {
+			r.ids[s.ID.Value] = i
+		}
+		n := plainNumber(s.Number)
+		r.numbers[n] = append(r.numbers[n], i)
+	}
+	return r
+}
+
+// Find returns the indexes of the steps that a reference means: the one of that
+// id, else every step of that number. Several mean that the plan uses the
+// number twice, so that the reference is ambiguous.
+func (r Refs) Find(ref string) []int {
+	if i, ok := r.ids[ref]; ok {
+		return []int{i}
+	}
+	return r.numbers[plainNumber(ref)]
+}
+
+// plainNumber is a step's number with one spelling of the dash and no blanks.
+func plainNumber(s string) string {
+	return strings.NewReplacer("–", "-", "—", "-", " ", "", "n", "N").Replace(s)
+}
+
+// splitNumber splits "3–N. Title" after the point. The number is "1", "N",
+// "N+1", or two of these with a dash between them.
+func splitNumber(s string) (number, rest string, ok bool) {
+	n := term(s)
+	if n == 0 {
+		return "", s, false
+	}
+	if m := dash(s[n:]); m > 0 {
+		last := term(s[n+m:])
+		if last == 0 {
+			return "", s, false
+		}
+		n += m + last
+	}
+	point := n
+	for point < len(s) && s[point] == ' ' {
+		point++
+	}
+	if point == len(s) || s[point] != '.' || point+1 < len(s) && !isSpace(s[point+1]) {
+		return "", s, false
+	}
+	return s[:n], s[point+1:], true
+}
+
+// term is the length of the number that s begins with: digits, N, or N+digits.
+func term(s string) int {
+	if s == "" || s[0] != 'N' && s[0] != 'n' {
+		n := digits(s)
+		if n > 9 {
+			return 0
+		}
+		return n
+	}
+	if len(s) > 2 && s[1] == '+' {
+		if n := digits(s[2:]); n > 0 && n <= 9 {
+			return 2 + n
+		}
+	}
+	return 1
+}
+
+func digits(s string) int {
+	n := 0
+	for n < len(s) && s[n] >= '0' && s[n] <= '9' {
+		n++
+	}
+	return n
+}
+
+// dash is the length of the dash that s begins with, blanks around it included.
+func dash(s string) int {
+	rest := strings.TrimLeft(s, " ")
+	for _, d := range [...]string{"-", "–", "—"} {
+		if after, ok := strings.CutPrefix(rest, d); ok {
+			return len(s) - len(strings.TrimLeft(after, " "))
+		}
+	}
+	return 0
+}
+
+// almostNumbered reports whether a heading was probably meant to begin a step:
+// "1) Title", "1.2. Title", "Step 1: Title".
+func almostNumbered(s string) bool {
+	rest, isStep := cutFold(s, "step ")
+	n := digits(rest)
+	if n == 0 || n == len(rest) {
+		return isStep && n > 0
+	}
+	switch rest[n] {
+	case '.', ')', ':':
+		return true
+	}
+	return isStep && dash(rest[n:]) > 0
+}
+
+// cutFold cuts an ASCII prefix whatever its case.
+func cutFold(s, prefix string) (string, bool) {
+	if len(s) >= len(prefix) && strings.EqualFold(s[:len(prefix)], prefix) {
+		return s[len(prefix):], true
+	}
+	return s, false
+}

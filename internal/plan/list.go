@@ -1,0 +1,386 @@
+package plan
+
+import (
+	"fmt"
+	"strings"
+)
+
+// list reads the items of a value: bullets, or before them what stands on the
+// label's line and on the lines right below it. Everything else is prose.
+type list struct {
+	p      *parser
+	bullet []Text // one text for each bullet
+	first  []Text // lines before the bullets
+	cur    textBuilder
+	prose  textBuilder
+	state  listState
+	base   int // columns before the first bullet
+	offset int // columns before the current item's content
+	gap    bool
+	split  bool
+}
+
+type listState uint8
+
+const (
+	atStart listState = iota
+	inLines
+	inBullet
+	outOfList
+)
+
+func (p *parser) list(v *value) (items *list) {
+	l := &list{p: p, cur: textBuilder{src: p.src}, prose: textBuilder{src: p.src}}
+	if t := p.inline(v); !t.IsZero() {
+		l.first = append(l.first, t)
+		l.state = inLines
+	}
+	for ln := range p.lines(v) {
+		l.line(ln)
+	}
+	l.flush()
+	t := l.prose.text()
+	if v.closer != "" && !t.IsZero() {
+		t = t.followed(v.closer)
+	}
+	p.leave(t)
+	return l
+}
+
+func (l *list) line(ln *line) {
+	switch {
+	case ln.kind == blankLine:
+		l.gap = true
+		l.extend(ln)
+		return
+	case ln.item && (l.state != inBullet || ln.indent < l.base+2):
+		l.begin(ln)
+	case l.state == inBullet && (ln.kind >= fenceOpen && ln.kind <= fenceClose || !l.gap || ln.indent >= l.base+2):
+		l.extend(ln)
+	case l.state == atStart && ln.kind == plainLine, l.state == inLines && !l.gap && ln.kind == plainLine:
+		l.state = inLines
+		l.first = append(l.first, l.p.trimmed(ln, ln.text, ln.end))
+	default:
+		if ln.kind == fenceOpen && l.state == atStart {
+			l.p.problem(l.p.at(ln, ln.text), Error, UnexpectedFence, "a list cannot stand in a fenced block", "write one `- item` a line")
+		}
+		l.flush()
+		l.state = outOfList
+		l.prose.add(ln.start, ln.end, Pos{ln.num, 1})
+	}
+	l.gap = false
+}
+
+// begin starts the item of a bullet.
+func (l *list) begin(ln *line) {
+	if l.state == outOfList && len(l.bullet) > 0 && !l.split {
+		l.split = true
+		l.p.problem(l.p.at(ln, ln.text), Warning, TextInList, "the list goes on after other text", "keep its items together")
+	}
+	l.flush()
+	if l.state != inBullet {
+		l.base = ln.indent
+	}
+	l.state, l.offset = inBullet, ln.offset
+	l.cur = textBuilder{src: l.p.src}
+	l.cur.add(ln.text, ln.end, l.p.at(ln, ln.text))
+}
+
+// extend adds a line to the current item.
+func (l *list) extend(ln *line) {
+	switch l.state {
+	case inBullet:
+		from := ln.cut(l.p.src, l.offset)
+		l.cur.add(from, ln.end, l.p.at(ln, from))
+	case outOfList:
+		l.prose.add(ln.start, ln.end, Pos{ln.num, 1})
+	}
+}
+
+func (l *list) flush() {
+	if l.state != inBullet {
+		return
+	}
+	if t := trimEnd(l.cur.text()); !t.IsZero() {
+		l.bullet = append(l.bullet, t)
+	}
+	l.cur = textBuilder{src: l.p.src}
+}
+
+// sentences reads a list whose items are texts. Lines before the bullets are
+// one item; `none` on the label's line is an empty list.
+func (p *parser) sentences(v *value, to *Field[[]Text]) bool {
+	l := p.list(v)
+	items := l.bullet
+	if len(l.first) > 0 && !l.none() {
+		items = append([]Text{joinLines(l.first)}, items...)
+	}
+	return p.setList(v, to, items, l)
+}
+
+// joinLines makes one text of lines.
+func joinLines(ts []Text) Text {
+	out := ts[0]
+	if len(ts) == 1 {
+		return out
+	}
+	var b strings.Builder
+	for i, t := range ts {
+		if i > 0 {
+			b.WriteByte('\n')
+		}
+		b.WriteString(t.Value)
+		out.starts = append(out.starts, t.Pos)
+	}
+	out.Value = b.String()
+	return out
+}
+
+// none reports whether the list says that it is empty.
+func (l *list) none() bool {
+	return len(l.first) == 1 && strings.EqualFold(strings.TrimSuffix(l.first[0].Value, "."), "none")
+}
+
+// atoms reads a list of names, globs or references: each bullet is one, other
+// lines have commas between them.
+func (p *parser) atoms(v *value, to *Field[[]Text]) bool {
+	l := p.list(v)
+	return p.setList(v, to, p.atomsOf(v, l), l)
+}
+
+func (p *parser) atomsOf(v *value, l *list) []Text {
+	var items []Text
+	if !l.none() {
+		for _, t := range l.first {
+			items = append(items, atomsOfLine(t)...)
+		}
+	}
+	for _, t := range l.bullet {
+		if n := strings.IndexByte(t.Value, '\n'); n >= 0 {
+			p.problem(t.Pos, Warning, TextInList, fmt.Sprintf("an item of %q is one line", v.spec.name), "")
+			t = t.slice(0, 0, 0, n)
+		}
+		if t = unquoted(t); !t.IsZero() {
+			items = append(items, t)
+		}
+	}
+	return items
+}
+
+// atomsOfLine splits a line at the commas that are neither in a code span nor
+// between braces.
+func atomsOfLine(t Text) []Text {
+	var out []Text
+	s := t.Value
+	spans := codeSpans(s)
+	last := strings.LastIndexByte(s, '}')
+	start, depth := 0, 0
+	end := func(i int) {
+		if a := unquoted(t.slice(0, 0, start, i)); !a.IsZero() {
+			out = append(out, a)
+		}
+		start = i + 1
+	}
+	for i := 0; i < len(s); i++ {
+		if len(spans) > 0 && i == spans[0].start {
+			i = spans[0].end - 1
+			spans = spans[1:]
+			continue
+		}
+		switch {
+		case s[i] == '{' && i < last:
+			depth++
+		case s[i] == '}' && depth > 0:
+			depth--
+		case s[i] == ',' && depth == 0:
+			end(i)
+		}
+	}
+	end(len(s))
+	return out
+}
+
+// setList sets a field to a list that may be empty only by saying so.
+func (p *parser) setList(v *value, to *Field[[]Text], items []Text, l *list) bool {
+	at := p.at(&v.line, v.line.text)
+	if len(items) == 0 && !l.none() {
+		p.empty(v)
+		return false
+	}
+	if len(items) > 0 {
+		at = items[0].Pos
+	}
+	*to = Field[[]Text]{items, true, at}
+	return true
+}
+
+func (p *parser) empty(v *value) {
+	p.problem(p.at(&v.line, v.line.text), Error, EmptyLabel, fmt.Sprintf("%q is empty", v.spec.name), "fill it in or take it out")
+}
+
+// subscriptions reads `file:path`, `topic:name` and `step:id`.
+func (p *parser) subscriptions(v *value) bool {
+	l := p.list(v)
+	var items []Text
+	if !l.none() {
+		for _, t := range l.first {
+			items = append(items, atomsOfLine(t)...)
+		}
+	}
+	for _, t := range p.atomsOf(v, &list{bullet: l.bullet}) {
+		items = append(items, refs(t)...)
+	}
+	var subs []Subscription
+	for _, t := range items {
+		if s, ok := p.subscription(t); ok {
+			subs = append(subs, s)
+		}
+	}
+	if len(items) == 0 && !l.none() {
+		p.empty(v)
+		return false
+	}
+	if len(subs) == 0 && !l.none() {
+		return false
+	}
+	p.step.Subscriptions = Field[[]Subscription]{subs, true, p.at(&v.line, v.line.text)}
+	return true
+}
+
+// refs splits a bullet that holds several references.
+func refs(t Text) []Text {
+	for i := range len(t.Value) {
+		if t.Value[i] != ',' {
+			continue
+		}
+		after := strings.TrimLeft(t.Value[i+1:], " \t`")
+		kind, _, ok := strings.Cut(after, ":")
+		if ok && subscribable(kind) {
+			return append([]Text{unquoted(t.slice(0, 0, 0, i))}, refs(unquoted(t.slice(0, 0, i+1, len(t.Value))))...)
+		}
+	}
+	return []Text{t}
+}
+
+func subscribable(kind string) bool { return kind == "file" || kind == "topic" || kind == "step" }
+
+func (p *parser) subscription(t Text) (Subscription, bool) {
+	kind, ref, ok := strings.Cut(t.Value, ":")
+	kind = strings.ToLower(strings.Trim(kind, " \t"))
+	ref = strings.Trim(ref, " \t")
+	from, to := unquote(ref)
+	ref = strings.Trim(ref[from:to], " \t")
+	if !ok || !subscribable(kind) || ref == "" {
+		p.problem(t.Pos, Error, BadSubscription, fmt.Sprintf("%q is no subscription", t.Value), "write file:path, topic:name or step:id")
+		return Subscription{}, false
+	}
+	return Subscription{kind, ref, t.Pos}, true
+}
+
+// checks reads `name: command` and `name (optional): command`.
+func (p *parser) checks(v *value) bool {
+	l := p.list(v)
+	var checks []Check
+	items := append(l.first, l.bullet...)
+	for _, t := range items {
+		if c, ok := p.check(v, t); ok {
+			checks = append(checks, c)
+		}
+	}
+	if len(items) == 0 {
+		p.empty(v)
+	}
+	if len(checks) == 0 {
+		return false
+	}
+	p.step.Checks = Field[[]Check]{checks, true, checks[0].Name.Pos}
+	return true
+}
+
+func (p *parser) check(v *value, t Text) (Check, bool) {
+	first, _, more := strings.Cut(t.Value, "\n")
+	c := Check{}
+	colon := checkColon(first)
+	if colon > 0 {
+		c.Name = t.slice(0, 0, 0, colon)
+		if name, ok := cutSuffixFold(c.Name.Value, "(optional)"); ok {
+			c.Optional = true
+			c.Name = c.Name.slice(0, 0, 0, len(name))
+		}
+		c.Name = unbold(unquoted(c.Name))
+		if strings.HasPrefix(first, "**") {
+			colon = len(first) - len(strings.TrimLeft(first[colon+1:], "*")) - 1
+		}
+		c.Command = unquoted(t.slice(0, 0, colon+1, len(first)))
+	}
+	if more && colon > 0 && c.Command.IsZero() {
+		c.Command = p.checkBlock(t)
+	} else if more {
+		p.problem(t.Pos, Error, BadCheck, "a check of several lines needs a fenced block", "put the command between lines of ```")
+		return c, false
+	}
+	if c.Name.IsZero() || c.Command.IsZero() || !checkName(c.Name.Value) {
+		p.problem(t.Pos, Error, BadCheck, fmt.Sprintf("%q is no check", first), "write `name: command`")
+		return c, false
+	}
+	if len(c.Command.Value) > MaxContract {
+		p.problem(c.Command.Pos, Error, ScriptTooLong,
+			fmt.Sprintf("the check has %d bytes; at most %d are allowed", len(c.Command.Value), MaxContract), "put it into a script file")
+	}
+	p.language(v, c.Command, []string{"shell", "sh", "bash"})
+	return c, true
+}
+
+// checkColon is the colon that ends a check's name.
+func checkColon(s string) int {
+	for i := range len(s) {
+		if s[i] == ':' && (i+1 == len(s) || isSpace(s[i+1]) || s[i+1] == '*' || s[i+1] == '`') {
+			return i
+		}
+	}
+	return -1
+}
+
+func cutSuffixFold(s, suffix string) (string, bool) {
+	if n := len(s) - len(suffix); n >= 0 && strings.EqualFold(s[n:], suffix) {
+		return s[:n], true
+	}
+	return s, false
+}
+
+// unbold is a one-line text without the asterisks around it.
+func unbold(t Text) Text {
+	s := t.Value
+	from := len(s) - len(strings.TrimLeft(s, "*"))
+	to := len(strings.TrimRight(s, "*"))
+	return t.slice(0, 0, min(from, to), to)
+}
+
+// checkName reports whether s can name a check.
+func checkName(s string) bool {
+	return len(s) <= maxID && !strings.ContainsAny(s, "`*:()[]\n") && s != ""
+}
+
+// checkBlock reads the fenced block below a check's name.
+func (p *parser) checkBlock(t Text) Text {
+	sc := scanner{src: t.Value}
+	place := func(l *line, off int) Pos {
+		at := t.lineStart(l.num - 1)
+		at.Column += runes(t.Value[l.start:off])
+		return at
+	}
+	var l line
+	sc.next(&l)
+	for sc.next(&l) && l.kind == blankLine {
+	}
+	if l.kind != fenceOpen {
+		return Text{}
+	}
+	code, _ := fenced(&sc, &l, place)
+	for sc.next(&l) {
+		if l.kind != blankLine {
+			return Text{}
+		}
+	}
+	return code
+}

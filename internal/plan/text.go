@@ -1,0 +1,157 @@
+package plan
+
+import "strings"
+
+// textBuilder gathers the lines of a Text. As long as they are consecutive
+// whole lines of the source, nothing is copied.
+type textBuilder struct {
+	src        string
+	start, end int    // while nothing is copied: Value is src[start:end]
+	copied     []byte // else
+	pos        Pos    // of the first line
+	last       int    // number of the last line
+	lines      int
+	starts     []Pos
+	keep       int // bytes and lines up to the last line that is not blank
+	keepLines  int
+}
+
+// add appends src[from:to], which stands at pos. Blank lines before the first
+// other one are left out.
+func (b *textBuilder) add(from, to int, pos Pos) {
+	blank := strings.TrimLeft(b.src[from:to], " \t") == ""
+	if b.lines == 0 && blank {
+		return
+	}
+	switch {
+	case b.lines == 0:
+		b.start, b.end, b.pos = from, to, pos
+	case b.starts == nil && from == b.end+1 && pos == (Pos{b.last + 1, 1}):
+		b.end = to
+	default:
+		b.detach()
+		b.copied = append(append(b.copied, '\n'), b.src[from:to]...)
+		b.starts = append(b.starts, pos)
+	}
+	b.lines++
+	b.last = pos.Line
+	if !blank {
+		b.keep, b.keepLines = b.size(), b.lines
+	}
+}
+
+// detach copies what was gathered so far.
+func (b *textBuilder) detach() {
+	if b.starts != nil {
+		return
+	}
+	b.copied = append(b.copied, b.src[b.start:b.end]...)
+	b.starts = append(b.starts, b.pos)
+	for i := 1; i < b.lines; i++ {
+		b.starts = append(b.starts, Pos{b.pos.Line + i, 1})
+	}
+}
+
+func (b *textBuilder) size() int {
+	if b.starts != nil {
+		return len(b.copied)
+	}
+	return b.end - b.start
+}
+
+// text is the text without blank lines at its end.
+func (b *textBuilder) text() Text {
+	t := Text{Pos: b.pos, starts: b.starts}
+	if b.starts != nil {
+		t.Value, t.starts = string(b.copied[:b.keep]), b.starts[:b.keepLines]
+	} else {
+		t.Value = b.src[b.start : b.start+b.keep]
+	}
+	return t
+}
+
+// verbatim is the text with blank lines at its end.
+func (b *textBuilder) verbatim() Text {
+	b.keep, b.keepLines = b.size(), b.lines
+	return b.text()
+}
+
+// open makes the builder keep blank lines at the beginning too.
+func (b *textBuilder) open(from, to int, pos Pos) {
+	b.start, b.end, b.pos, b.last, b.lines = from, to, pos, pos.Line, 1
+}
+
+// lineStart is the place of the first character of the i-th line of t.
+func (t Text) lineStart(i int) Pos {
+	switch {
+	case t.starts != nil:
+		return t.starts[i]
+	case i == 0:
+		return t.Pos
+	}
+	return Pos{t.Pos.Line + i, 1}
+}
+
+// slice is the part [from, to) of a text's line i, white space at its ends left out.
+func (t Text) slice(i, lineStart, from, to int) Text {
+	from, to = trim(t.Value, from, to)
+	pos := t.lineStart(i)
+	if pos.IsValid() {
+		pos.Column += runes(t.Value[lineStart:from])
+	}
+	return Text{Value: t.Value[from:to], Pos: pos}
+}
+
+// join puts pieces of prose together as one text. What follows a piece must not
+// be read as a part of it, so an indented piece comes after a thematic break.
+func join(pieces []Text) Text {
+	if len(pieces) < 2 {
+		return append(pieces, Text{})[0]
+	}
+	out := Text{Pos: pieces[0].Pos}
+	var b strings.Builder
+	for i, t := range pieces {
+		if i > 0 {
+			sep := "\n\n"
+			if isSpace(t.Value[0]) {
+				sep = "\n\n---\n\n"
+			}
+			b.WriteString(sep)
+			for range strings.Count(sep, "\n") - 1 {
+				out.starts = append(out.starts, t.Pos)
+			}
+		}
+		b.WriteString(t.Value)
+		for n := range strings.Count(t.Value, "\n") + 1 {
+			out.starts = append(out.starts, t.lineStart(n))
+		}
+	}
+	out.Value = b.String()
+	return out
+}
+
+// followed is the text with one more line that does not stand in the source.
+func (t Text) followed(line string) Text {
+	starts := make([]Pos, 0, strings.Count(t.Value, "\n")+2)
+	for i := range cap(starts) - 1 {
+		starts = append(starts, t.lineStart(i))
+	}
+	t.starts = append(starts, starts[len(starts)-1])
+	t.Value += "\n" + line
+	return t
+}
+
+// trim is a range of s without the white space at its ends.
+func trim(s string, from, to int) (int, int) {
+	for from < to && isSpace(s[from]) {
+		from++
+	}
+	for from < to && isSpace(s[to-1]) {
+		to--
+	}
+	return from, to
+}
+
+func isSpace(c byte) bool { return c == ' ' || c == '\t' }
+
+func runes(s string) int { return strings.Count(s, "") - 1 }
