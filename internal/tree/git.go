@@ -1,0 +1,102 @@
+package tree
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/piton-dev/piton/internal/proc"
+)
+
+// Limits of one question to git.
+const (
+	gitTimeout  = 2 * time.Minute
+	maxGitBytes = 512 << 20
+	maxGitDirs  = 200
+)
+
+// gitFiles returns the files below dirs (all, if there are none) that git
+// follows, or would if they were added. ok is false where there is no repository
+// or git cannot read it.
+func (t *Tree) gitFiles(ctx context.Context, dirs ...string) (names []string, ok bool, err error) {
+	gitDir, workTree := t.repository()
+	if t.git == "" || t.pool == nil || gitDir == "" {
+		return nil, false, nil
+	}
+	if len(dirs) > maxGitDirs {
+		dirs = nil
+	}
+	r := t.pool.Run(ctx, proc.Spec{
+		Argv:    append(gitArgs(t.git), disks(dirs)...),
+		Dir:     t.dir,
+		Env:     gitEnv(gitDir, workTree),
+		Timeout: gitTimeout,
+		Output:  proc.Output{Head: -1, Tail: maxGitBytes},
+	})
+	if err := ctx.Err(); err != nil {
+		return nil, false, err
+	}
+	status, exited := r.Exited()
+	switch {
+	case r.Err != nil:
+		return nil, false, fmt.Errorf("ask git for the files: %w", r.Err)
+	case !exited:
+		return nil, false, fmt.Errorf("ask git for the files: it was ended (timeout %t, signal %q)", r.TimedOut, r.Signal)
+	case r.Stdout.Dropped() > 0:
+		return nil, false, errors.New("ask git for the files: more than can be held")
+	case status != 0:
+		return nil, false, nil
+	}
+	for name := range strings.SplitSeq(string(r.Stdout.Tail), "\x00") {
+		name, ok := clean(wire(name))
+		if ok && !skipped(name) {
+			names = append(names, name)
+		}
+	}
+	return names, true, nil
+}
+
+// gitArgs ask for names only. Nothing that the repository's own configuration
+// says may run a program or send git elsewhere.
+func gitArgs(git string) []string {
+	return []string{
+		git, "--no-pager", "--literal-pathspecs",
+		"-c", "core.fsmonitor=false", "-c", "core.hooksPath=" + os.DevNull,
+		"-c", "core.untrackedCache=false", "-c", "core.excludesFile=" + os.DevNull,
+		"ls-files", "-z", "--cached", "--others", "--exclude-standard", "--",
+	}
+}
+
+func gitEnv(gitDir, workTree string) []string {
+	return proc.Environ(os.Environ(), nil, map[string]string{
+		"GIT_DIR": gitDir, "GIT_WORK_TREE": workTree,
+		"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.DevNull, "GIT_ATTR_NOSYSTEM": "1",
+		"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C",
+	})
+}
+
+// repository returns the repository that the workspace belongs to, its own or
+// one of a directory above it, and the top of that one's files.
+func (t *Tree) repository() (gitDir, workTree string) {
+	for dir := t.dir; ; dir = filepath.Dir(dir) {
+		gitDir = filepath.Join(dir, ".git")
+		if _, err := os.Lstat(gitDir); err == nil {
+			return gitDir, dir
+		} else if !errors.Is(err, fs.ErrNotExist) || dir == filepath.Dir(dir) {
+			return "", ""
+		}
+	}
+}
+
+func disks(names []string) []string {
+	out := make([]string, len(names))
+	for i, n := range names {
+		out[i] = disk(n)
+	}
+	return out
+}

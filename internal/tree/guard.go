@@ -1,0 +1,158 @@
+package tree
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+
+	"github.com/bmatcuk/doublestar/v4"
+)
+
+// A guard is one entry of a step's guards.
+type guard struct {
+	text string
+	path string // of a literal; of a glob the directory that all it matches lies in
+	part string // of a literal: what of the file counts, "" for all of it
+	glob bool
+}
+
+// Caps on a pattern, so that matching stays cheap.
+const (
+	maxPattern = 1024
+	maxBraces  = 4
+)
+
+// parseGuard reads a literal path, a glob, or "file#part".
+func parseGuard(text string) (guard, error) {
+	file, part := splitPart(text)
+	name, ok := clean(file)
+	switch {
+	case !ok:
+		return guard{}, fmt.Errorf("guard %q: not a path inside the workspace", text)
+	case !isGlob(name) || part != "":
+		return guard{text: text, path: name, part: part}, nil
+	}
+	if err := checkPattern(name); err != nil {
+		return guard{}, fmt.Errorf("guard %q: %w", text, err)
+	}
+	return guard{text: name, path: fixedDir(name), glob: true}, nil
+}
+
+// parseGuards reads guards and drops doubles.
+func parseGuards(texts []string) ([]guard, error) {
+	seen := make(map[guard]bool, len(texts))
+	gs := make([]guard, 0, len(texts))
+	for _, text := range texts {
+		g, err := parseGuard(text)
+		if err != nil {
+			return nil, err
+		}
+		if !seen[g] {
+			seen[g] = true
+			gs = append(gs, g)
+		}
+	}
+	return gs, nil
+}
+
+func checkPattern(p string) error {
+	switch {
+	case len(p) > maxPattern:
+		return fmt.Errorf("a pattern of %d bytes; at most %d are allowed", len(p), maxPattern)
+	case strings.Count(p, "{") > maxBraces:
+		return fmt.Errorf("more than %d alternatives in braces", maxBraces)
+	case !doublestar.ValidatePattern(p):
+		return fmt.Errorf("not a well-formed pattern")
+	}
+	return nil
+}
+
+func isGlob(p string) bool { return strings.ContainsAny(p, `*?[{\`) }
+
+// fixedDir is the directory that everything a pattern matches lies in.
+func fixedDir(p string) string {
+	if i := strings.IndexAny(p, `*?[{\`); i >= 0 {
+		p = p[:i]
+	}
+	if i := strings.LastIndexByte(p, '/'); i >= 0 {
+		return p[:i]
+	}
+	return "."
+}
+
+// key names what a literal guards, in a base.
+func (g guard) key() string {
+	if g.part == "" {
+		return g.path
+	}
+	return g.path + "#" + g.part
+}
+
+// matches reports whether a glob guards name. A name that reads the same as the
+// pattern, brackets and all, is meant too.
+func (g guard) matches(name string) bool {
+	return below(name, g.path) && (name == g.text || doublestar.MatchUnvalidated(g.text, name))
+}
+
+// covers reports whether a guard covers an entry of a base with this key.
+func (g guard) covers(key string) bool {
+	if g.glob {
+		return g.matches(key)
+	}
+	return key == g.key() || g.part == "" && below(key, g.path)
+}
+
+// additive reports whether a new file counts as a difference. It does for git's
+// own: a new hook runs like a changed one.
+func (g guard) additive() bool { return g.part == "" && below(g.path, ".git") }
+
+// A Scope is a plan's `writes:`: files and directories, with all that is below
+// them, and globs.
+type scope []guard
+
+// scopeOf reads the entries of a `writes:`. One that leads out of the workspace,
+// or is no pattern, covers nothing.
+func scopeOf(writes []string) scope {
+	var s scope
+	for _, w := range writes {
+		name, ok := clean(w)
+		if ok && (!isGlob(name) || checkPattern(name) == nil) {
+			s = append(s, guard{text: name, path: name, glob: isGlob(name)})
+		}
+	}
+	for i := range s {
+		if s[i].glob {
+			s[i].path = fixedDir(s[i].text)
+		}
+	}
+	return s
+}
+
+func (s scope) covers(name string) bool {
+	for _, g := range s {
+		if g.glob && g.matches(name) || !g.glob && below(name, g.path) {
+			return true
+		}
+	}
+	return false
+}
+
+// dirs are the directories in which everything lies that the scope covers.
+func (s scope) dirs() []string {
+	dirs := make([]string, len(s))
+	for i, g := range s {
+		dirs[i] = g.path
+	}
+	return dirs
+}
+
+// fold maps names to one that some file systems cannot tell from them.
+func fold(name string) string {
+	return strings.Map(func(r rune) rune {
+		least := r
+		for f := unicode.SimpleFold(r); f != r; f = unicode.SimpleFold(f) {
+			least = min(least, f)
+		}
+		return least
+	}, name)
+}

@@ -1,0 +1,94 @@
+package tree
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"slices"
+)
+
+// A Manifest holds the digests of all files of a workspace at one moment. The
+// zero Manifest is one that was never taken.
+type Manifest struct {
+	// Files has the digest of every path that is no directory, and "d" for
+	// directories that could not be looked into. With Git it has .git and
+	// .git/info/exclude too, which say what is ignored.
+	Files map[string]Digest `json:"files"`
+	// Git says that what git ignores was left out.
+	Git bool `json:"git,omitempty"`
+}
+
+// Encode returns the manifest's canonical bytes: the same files give the same bytes.
+func (m Manifest) Encode() []byte { return encode(m) }
+
+// Hash is the SHA-256 of [Manifest.Encode], in hex.
+func (m Manifest) Hash() string {
+	sum := sha256.Sum256(m.Encode())
+	return hex.EncodeToString(sum[:])
+}
+
+// DecodeManifest reads what [Manifest.Encode] wrote.
+func DecodeManifest(body []byte) (Manifest, error) {
+	var m Manifest
+	if err := decode(body, &m); err != nil {
+		return Manifest{}, fmt.Errorf("decode manifest: %w", err)
+	}
+	if err := checkDigests(m.Files); err != nil {
+		return Manifest{}, fmt.Errorf("decode manifest: %w", err)
+	}
+	return m, nil
+}
+
+// Diff returns what changed from a to b, sorted by path.
+func Diff(a, b Manifest) []Change {
+	var out []Change
+	for name, was := range a.Files {
+		is, ok := b.Files[name]
+		if !ok {
+			is = Absent
+		}
+		if is != was {
+			out = append(out, Change{Path: name, What: what(was, is)})
+		}
+	}
+	for name, is := range b.Files {
+		if _, ok := a.Files[name]; !ok && is != Absent {
+			out = append(out, Change{Path: name, What: "added"})
+		}
+	}
+	return sortedByPath(out)
+}
+
+// OutOfScope returns the changes that a plan's `writes:` do not cover. An entry
+// that names a file or a directory covers it and all that is below; any other is
+// a glob, which covers the paths it matches and no more. Names are compared byte
+// for byte. No entries are no scope: then nothing is outside.
+func OutOfScope(changes []Change, writes []string) []Change {
+	if len(writes) == 0 {
+		return nil
+	}
+	s := scopeOf(writes)
+	var out []Change
+	for _, c := range changes {
+		if file, _ := splitPart(c.Path); !s.covers(file) && !s.covers(c.Path) {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// Paths returns the paths of some changes, in their order and each once.
+func Paths(changes []Change) []string {
+	seen := map[string]bool{}
+	var out []string
+	for _, c := range changes {
+		if !seen[c.Path] {
+			seen[c.Path] = true
+			out = append(out, c.Path)
+		}
+	}
+	return out
+}
+
+func (m Manifest) names() []string { return slices.Sorted(maps.Keys(m.Files)) }

@@ -1,0 +1,207 @@
+package tree
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/piton-dev/piton/internal/engine"
+)
+
+// Change is a path that differs, as the journal has it.
+type Change = engine.Change
+
+// Protect takes the base that a run's steps are compared with, and keeps the
+// contents of protected files of up to 8 MiB. guards are those of all steps of a
+// program. Each is
+//
+//   - a path; that nothing is there is protected too, and of a directory the
+//     files in it;
+//   - a glob with *, **, ?, [a-z] and {a,b}, which protects the files that it
+//     matches now. A file that appears later may, except below .git;
+//   - file#part, which protects what configures a runner: of any .json the key
+//     of that name (package.json#scripts), pyproject.toml#tool the tables
+//     [tool.*] save the lists of dependencies, setup.cfg#pytest (and other .cfg
+//     and .ini) the sections with that word in their name, .git/config#run the
+//     variables that make git run or redirect something. A file that is not
+//     well-formed is protected as a whole.
+//
+// It walks the directories of the globs once, without .git and .piton, and does
+// not look at what git ignores. It costs the reading of each protected file. An
+// error means that a guard is malformed or that the workspace cannot be read.
+func (t *Tree) Protect(ctx context.Context, guards []string) (*Base, error) {
+	gs, err := parseGuards(guards)
+	if err != nil {
+		return nil, err
+	}
+	globs, dirs := globsOf(gs)
+	names, err := t.walk(ctx, dirs, globs.match)
+	if err != nil {
+		return nil, fmt.Errorf("take protected base: %w", err)
+	}
+	f := &finder{ctx: ctx, t: t, c: t.cursor(-1), found: map[string]bool{}, along: map[string][]string{}}
+	defer f.c.close()
+	for _, g := range gs {
+		if !g.glob {
+			f.add(g.key())
+		}
+	}
+	for _, name := range names {
+		f.add(name)
+	}
+	if err := f.followAll(dirs); err != nil {
+		return nil, fmt.Errorf("take protected base: %w", err)
+	}
+	return t.base(ctx, f)
+}
+
+// base takes the digests of everything that a finder found.
+func (t *Tree) base(ctx context.Context, f *finder) (*Base, error) {
+	keys := slices.Sorted(maps.Keys(f.found))
+	ds, err := t.digests(ctx, keys, keepProtected)
+	if err != nil {
+		return nil, fmt.Errorf("take protected base: %w", err)
+	}
+	b := baseContent{Files: make(map[string]Digest, len(keys)), Along: f.along}
+	var whole []string
+	for i, key := range keys {
+		b.Files[key] = ds[i]
+		if file, ok := wholeOf(key); ok {
+			whole = append(whole, file)
+		}
+	}
+	whole = slices.Compact(whole)
+	if ds, err = t.digests(ctx, whole, keepProtected); err != nil {
+		return nil, fmt.Errorf("take protected base: %w", err)
+	}
+	for i, file := range whole {
+		if b.Whole == nil {
+			b.Whole = map[string]Digest{}
+		}
+		b.Whole[file] = ds[i]
+	}
+	return newBase(b), nil
+}
+
+// globset finds the globs that could match a name by the directory they are for.
+type globset map[string][]guard
+
+// globsOf takes the globs out of gs, with the directories to be walked for them.
+// The literals stay for their own paths.
+func globsOf(gs []guard) (globset, []string) {
+	globs := globset{}
+	for _, g := range gs {
+		if g.glob {
+			globs[g.path] = append(globs[g.path], g)
+		}
+	}
+	dirs := make([]string, 0, len(globs))
+	for dir := range globs {
+		dirs = append(dirs, walked(dir))
+	}
+	return globs, dirs
+}
+
+// walked is what is looked at of a directory: of .git only the hooks, for the
+// rest of it is git's own business.
+func walked(dir string) string {
+	if dir == ".git" {
+		return ".git/hooks"
+	}
+	return dir
+}
+
+func (s globset) match(name string) bool {
+	for _, dir := range append(parents(name), name) {
+		for _, g := range s[dir] {
+			if g.matches(name) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// A finder collects the keys of a base. Where a path is a link, or lies behind
+// one, it goes on with what that leads to; of a directory it takes the files.
+type finder struct {
+	ctx   context.Context
+	t     *Tree
+	c     *cursor
+	todo  []string
+	found map[string]bool
+	along map[string][]string
+}
+
+func (f *finder) add(key string) {
+	if !f.found[key] {
+		f.found[key] = true
+		f.todo = append(f.todo, key)
+	}
+}
+
+// lead notes that whoever protects from protects to.
+func (f *finder) lead(from, to string) {
+	if from != to && !slices.Contains(f.along[from], to) {
+		f.along[from] = append(f.along[from], to)
+	}
+	f.add(to)
+}
+
+// followAll goes on from what was added, and from those of dirs that are links
+// or lie behind one: a walk found nothing there.
+func (f *finder) followAll(dirs []string) error {
+	for _, dir := range dirs {
+		if s, err := f.c.trace(dir); err != nil {
+			return err
+		} else if s.link != "" {
+			f.add(dir)
+		}
+	}
+	for len(f.todo) > 0 {
+		key := f.todo[len(f.todo)-1]
+		f.todo = f.todo[:len(f.todo)-1]
+		if err := f.follow(key); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (f *finder) follow(key string) error {
+	file, part := splitPart(key)
+	s, err := f.c.trace(file)
+	switch {
+	case err != nil:
+		return err
+	case s.link != "":
+		f.lead(key, s.link)
+		if next, ok := f.t.resolve(s.link, s.target); ok && s.target != "" {
+			next = join(next, strings.TrimPrefix(strings.TrimPrefix(file, s.link), "/"))
+			f.lead(key, guard{path: strings.TrimSuffix(next, "/"), part: part}.key())
+		}
+	case s.dir && part == "":
+		names, err := f.t.walk(f.ctx, []string{walked(file)}, func(string) bool { return true })
+		for _, name := range names {
+			f.add(name)
+		}
+		return err
+	}
+	return nil
+}
+
+// resolve returns where a link leads, if that is inside the workspace.
+func (t *Tree) resolve(link, target string) (string, bool) {
+	if filepath.IsAbs(target) {
+		rel, err := filepath.Rel(t.dir, target)
+		if err != nil {
+			return "", false
+		}
+		return clean(filepath.ToSlash(rel))
+	}
+	return clean(path.Join(path.Dir(link), wire(filepath.ToSlash(target))))
+}

@@ -1,0 +1,155 @@
+package tree
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// An entry is a line of a quarantine's listing: written before the path is moved.
+type entry struct {
+	Path string `json:"path"`
+	What string `json:"what"`
+	Was  Digest `json:"was"`            // what it had to be
+	Is   Digest `json:"is"`             // what it was instead
+	Link string `json:"link,omitempty"` // where it led, if it was a link
+	Kept string `json:"kept"`           // its name in the quarantine
+}
+
+// quarantined is a quarantine directory that is being filled.
+type quarantined struct {
+	dir  string
+	list *os.File
+	n    int
+}
+
+// open makes the directory when the first path goes into it.
+func (q *quarantined) open() error {
+	if q.list != nil {
+		return nil
+	}
+	if err := os.MkdirAll(q.dir, 0o700); err != nil {
+		return err
+	}
+	var err error
+	q.list, err = os.OpenFile(filepath.Join(q.dir, "listing.jsonl"), os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+	return err
+}
+
+func (q *quarantined) close() {
+	if q.list != nil {
+		_ = q.list.Close() // each line was written and checked
+	}
+}
+
+// name returns one that is free.
+func (q *quarantined) name(base string) string {
+	for {
+		q.n++
+		name := fmt.Sprintf("%04d-%s", q.n, plainName(base))
+		if _, err := os.Lstat(filepath.Join(q.dir, name)); err != nil {
+			return name
+		}
+	}
+}
+
+// take moves base out of dir, whatever it is, or copies it if it stays.
+func (q *quarantined) take(dir *os.Root, info fs.FileInfo, stays bool, e entry) error {
+	if err := q.open(); err != nil {
+		return err
+	}
+	base := baseOf(e.Path)
+	e.Kept = q.name(base)
+	if info.Mode().Type() == fs.ModeSymlink {
+		e.Link, _ = dir.Readlink(disk(base)) // for people; the link itself is moved
+	}
+	line, err := json.Marshal(e)
+	if err != nil {
+		return err
+	}
+	if _, err := q.list.Write(append(line, '\n')); err != nil {
+		return err
+	}
+	if stays {
+		err := copyFile(dir, disk(base), info, filepath.Join(q.dir, e.Kept))
+		if !errors.Is(err, fs.ErrPermission) {
+			return err
+		}
+	}
+	if moved, err := move(dir, disk(base), q.dir, e.Kept); moved || err != nil {
+		return err
+	}
+	if err := copyTree(dir, disk(base), info, filepath.Join(q.dir, e.Kept)); err != nil {
+		return err
+	}
+	return dir.RemoveAll(disk(base))
+}
+
+// plainName keeps of a name what is harmless everywhere.
+func plainName(base string) string {
+	base = strings.Map(func(r rune) rune {
+		if r < 0x80 && (r == '.' || r == '-' || r == '_' || r >= '0' && r <= '9' || r|0x20 >= 'a' && r|0x20 <= 'z') {
+			return r
+		}
+		return '_'
+	}, base)
+	return base[max(0, len(base)-60):]
+}
+
+// copyTree copies what is at base to a path that does not exist. Of a link it
+// writes down where it leads; devices and their like leave nothing.
+func copyTree(dir *os.Root, base string, info fs.FileInfo, to string) error {
+	switch mode := info.Mode(); {
+	case mode.IsRegular():
+		return copyFile(dir, base, info, to)
+	case mode.IsDir():
+		return copyDir(dir, base, info, to)
+	case mode.Type() == fs.ModeSymlink:
+		target, err := dir.Readlink(base)
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(to, []byte(target), 0o600)
+	}
+	return nil
+}
+
+func copyFile(dir *os.Root, base string, info fs.FileInfo, to string) error {
+	from, err := openFile(dir, wire(base), info)
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	f, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(f, from)
+	return errors.Join(err, f.Close())
+}
+
+func copyDir(parent *os.Root, base string, info fs.FileInfo, to string) error {
+	dir, err := openDir(parent, wire(base), info)
+	if err != nil {
+		return err
+	}
+	defer dir.Close()
+	entries, err := readDir(dir)
+	if err == nil {
+		err = os.Mkdir(to, 0o700)
+	}
+	for _, e := range entries {
+		if err != nil {
+			return err
+		}
+		if info, err = dir.Lstat(e.Name()); err == nil {
+			err = copyTree(dir, e.Name(), info, filepath.Join(to, e.Name()))
+		}
+	}
+	return err
+}

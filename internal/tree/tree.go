@@ -1,0 +1,89 @@
+package tree
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+
+	"github.com/piton-dev/piton/internal/proc"
+)
+
+// Config says where a Tree keeps contents and how it asks git.
+type Config struct {
+	// Keep is a directory for contents, outside of the workspace and out of
+	// sight of agents; it is made if it is missing. "" keeps nothing, so that
+	// nothing can be restored. Contents are never removed by this package.
+	Keep string
+	// Git is the absolute path of git, and Pool runs it. Without either a
+	// workspace is walked file by file, ignored ones included.
+	Git  string
+	Pool *proc.Pool
+}
+
+// A Tree is one workspace. It is safe for concurrent use; two calls that run
+// while somebody writes may see different states.
+type Tree struct {
+	dir     string
+	root    *os.Root
+	keep    *keep
+	cache   *cache
+	git     string
+	pool    *proc.Pool
+	workers int
+}
+
+// Open opens the workspace in dir. The caller must Close it.
+func Open(dir string, c Config) (*Tree, error) {
+	dir, err := filepath.Abs(dir)
+	if err == nil {
+		dir, err = filepath.EvalSymlinks(dir)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open workspace: %w", err)
+	}
+	k, err := openKeep(c.Keep)
+	if err != nil {
+		return nil, err
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, fmt.Errorf("open workspace: %w", err)
+	}
+	return &Tree{
+		dir: dir, root: root, keep: k, cache: newCache(), git: c.Git, pool: c.Pool,
+		workers: min(runtime.GOMAXPROCS(0), 8),
+	}, nil
+}
+
+// Close ends the use of the workspace; nothing may be asked afterwards.
+func (t *Tree) Close() error { return t.root.Close() }
+
+// Dir is the workspace's absolute path, with no link in it.
+func (t *Tree) Dir() string { return t.dir }
+
+// Digest says what path is now. It must be relative to the workspace.
+func (t *Tree) Digest(path string) (Digest, error) {
+	name, ok := clean(path)
+	if !ok {
+		return "", fmt.Errorf("digest of %q: not a path inside the workspace", path)
+	}
+	c := t.cursor(-1)
+	defer c.close()
+	return c.digest(name)
+}
+
+// digests returns the digest of each key, which should be sorted. Contents of up
+// to keep bytes are kept.
+func (t *Tree) digests(ctx context.Context, keys []string, keep int64) ([]Digest, error) {
+	ds := make([]Digest, len(keys))
+	err := t.each(ctx, len(keys), keep, func(c *cursor, i int) (err error) {
+		ds[i], err = c.digestKey(keys[i])
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return ds, nil
+}
