@@ -59,19 +59,30 @@ func (s *session) begin(ctx context.Context, o *owner, leave func(run.Traffic) b
 	if o.Host, err = run.Open(ctx, host); err != nil {
 		return err
 	}
-	if o.pool, err = proc.NewPool(pool); err != nil {
-		return fmt.Errorf("prepare to start processes: %w", err)
+	if show != nil {
+		if err = s.equip(o, pool); err != nil {
+			return err
+		}
 	}
-	if o.tree, err = s.tree(); err != nil {
-		return err
-	}
-	o.do = s.doer(o)
 	if o.listener, err = api.Listen(s.Place, o.Host, Version, api.Descends); err != nil {
 		return err
 	}
 	loop, stop := context.WithCancel(ctx)
 	o.stop = stop
 	go func() { o.ended <- o.Loop(loop, leave) }()
+	return nil
+}
+
+// equip gives the owner what effects need. A desk that only takes commands
+// needs none of it.
+func (s *session) equip(o *owner, c proc.Config) (err error) {
+	if o.pool, err = proc.NewPool(c); err != nil {
+		return fmt.Errorf("prepare to start processes: %w", err)
+	}
+	if o.tree, err = s.tree(); err != nil {
+		return err
+	}
+	o.do = s.doer(o)
 	return nil
 }
 
