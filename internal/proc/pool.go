@@ -172,7 +172,7 @@ func (p *Pool) launch(ctx context.Context, s Spec, talk bool) (*Child, error) {
 		p.busy.Done()
 		return nil, fmt.Errorf("%w: make pipes: %w", ErrNotStarted, err)
 	}
-	c := &Child{pool: p, spec: s, begun: time.Now(), over: make(chan struct{})}
+	c := &Child{pool: p, spec: s, over: make(chan struct{})}
 	c.tree, err = p.host.begin(o, w.childIn, w.childOut, w.childErr)
 	w.closeChildEnds()
 	if err != nil {
@@ -180,6 +180,7 @@ func (p *Pool) launch(ctx context.Context, s Spec, talk bool) (*Child, error) {
 		p.busy.Done()
 		return nil, err
 	}
+	c.begun = time.Now()
 	c.tee = newTee(s.Tee)
 	c.err = p.read(w.err, s.Output, c.tee)
 	if talk {
