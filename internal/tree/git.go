@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -24,25 +25,37 @@ const (
 // follows, or would if they were added. ok is false where there is no repository
 // or git cannot read it.
 func (t *Tree) gitFiles(ctx context.Context, dirs ...string) (names []string, ok bool, err error) {
+	if len(dirs) > maxGitDirs {
+		dirs = nil
+	}
+	return t.ask(ctx, append([]string{"--cached", "--others", "--exclude-standard", "--"}, disks(dirs)...)...)
+}
+
+// gitIgnored returns what git ignores: files, and directories of which it
+// ignores all.
+func (t *Tree) gitIgnored(ctx context.Context) ([]string, error) {
+	names, _, err := t.ask(ctx, "--others", "--ignored", "--exclude-standard", "--directory")
+	slices.Sort(names)
+	return names, err
+}
+
+// ask returns what git ls-files answers.
+func (t *Tree) ask(ctx context.Context, args ...string) (names []string, ok bool, err error) {
 	gitDir, workTree := t.repository()
 	if t.git == "" || t.pool == nil || gitDir == "" {
 		return nil, false, nil
 	}
-	if len(dirs) > maxGitDirs {
-		dirs = nil
-	}
 	r := t.pool.Run(ctx, proc.Spec{
-		Argv:    append(gitArgs(t.git), disks(dirs)...),
+		Argv:    append(gitArgs(t.git), args...),
 		Dir:     t.dir,
 		Env:     gitEnv(gitDir, workTree),
 		Timeout: gitTimeout,
 		Output:  proc.Output{Head: -1, Tail: maxGitBytes},
 	})
-	if err := ctx.Err(); err != nil {
-		return nil, false, err
-	}
 	status, exited := r.Exited()
 	switch {
+	case ctx.Err() != nil:
+		return nil, false, ctx.Err()
 	case r.Err != nil:
 		return nil, false, fmt.Errorf("ask git for the files: %w", r.Err)
 	case !exited:
@@ -53,8 +66,7 @@ func (t *Tree) gitFiles(ctx context.Context, dirs ...string) (names []string, ok
 		return nil, false, nil
 	}
 	for name := range strings.SplitSeq(string(r.Stdout.Tail), "\x00") {
-		name, ok := clean(wire(name))
-		if ok && !skipped(name) {
+		if name, ok := clean(wire(name)); ok && !skipped(name) {
 			names = append(names, name)
 		}
 	}
@@ -68,7 +80,7 @@ func gitArgs(git string) []string {
 		git, "--no-pager", "--literal-pathspecs",
 		"-c", "core.fsmonitor=false", "-c", "core.hooksPath=" + os.DevNull,
 		"-c", "core.untrackedCache=false", "-c", "core.excludesFile=" + os.DevNull,
-		"ls-files", "-z", "--cached", "--others", "--exclude-standard", "--",
+		"ls-files", "-z",
 	}
 }
 

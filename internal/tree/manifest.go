@@ -17,14 +17,17 @@ type Manifest struct {
 	Files map[string]Digest `json:"files"`
 	// Git says that what git ignores was left out.
 	Git bool `json:"git,omitempty"`
+	// Ignored are the files and whole directories that git ignored. What is
+	// there is no addition once git stops ignoring it.
+	Ignored []string `json:"ignored,omitempty"`
 }
 
 // Encode returns the manifest's canonical bytes: the same files give the same bytes.
 func (m Manifest) Encode() []byte { return encode(m) }
 
-// Hash is the SHA-256 of [Manifest.Encode], in hex.
+// Hash is a SHA-256 over Files, in hex.
 func (m Manifest) Hash() string {
-	sum := sha256.Sum256(m.Encode())
+	sum := sha256.Sum256(encode(m.Files))
 	return hex.EncodeToString(sum[:])
 }
 
@@ -36,6 +39,11 @@ func DecodeManifest(body []byte) (Manifest, error) {
 	}
 	if err := checkDigests(m.Files); err != nil {
 		return Manifest{}, fmt.Errorf("decode manifest: %w", err)
+	}
+	for _, name := range m.Ignored {
+		if !isName(name) {
+			return Manifest{}, fmt.Errorf("decode manifest: %q is ignored", name)
+		}
 	}
 	return m, nil
 }

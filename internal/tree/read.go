@@ -114,6 +114,26 @@ func openFile(dir *os.Root, base string, info fs.FileInfo) (*os.File, error) {
 	return f, nil
 }
 
+// open opens a path that is a regular file.
+func (c *cursor) open(name string) (*os.File, fs.FileInfo, error) {
+	dir, err := c.enter(name)
+	if err != nil {
+		return nil, nil, err
+	}
+	if dir.root == nil {
+		return nil, nil, fs.ErrNotExist
+	}
+	info, err := lstat(dir.root, baseOf(name))
+	if err == nil && !info.Mode().IsRegular() {
+		err = fs.ErrNotExist
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	f, err := openFile(dir.root, baseOf(name), info)
+	return f, info, err
+}
+
 // hash returns the SHA-256 of f in hex, and keeps the content if it is small enough.
 func (c *cursor) hash(f *os.File, size int64) (string, error) {
 	if size > c.keep {

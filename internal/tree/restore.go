@@ -137,6 +137,11 @@ func (t *Tree) now(key string) (Digest, error) {
 
 // whole puts back a path of which all counts.
 func (r *restorer) whole(c Change, want Digest) error {
+	if want.isFile() {
+		if done, err := r.setMode(c.Path, want); done || err != nil {
+			return err
+		}
+	}
 	content, err := r.t.content(want)
 	if err != nil {
 		return err
@@ -146,11 +151,6 @@ func (r *restorer) whole(c Change, want Digest) error {
 		return err
 	}
 	defer dir.Close()
-	if want.isFile() {
-		if done, err := setMode(dir, c.Path, want, r.t); done || err != nil {
-			return err
-		}
-	}
 	if err := r.away(dir, c.Path, c.What, want, want.isFile()); err != nil {
 		return err
 	}
@@ -171,16 +171,14 @@ func (t *Tree) content(d Digest) ([]byte, error) {
 
 // setMode makes a file whose content is right executable or not. done is false
 // if more than that is wrong.
-func setMode(dir *os.Root, name string, want Digest, t *Tree) (done bool, err error) {
-	is, err := t.now(name)
+func (r *restorer) setMode(name string, want Digest) (done bool, err error) {
+	is, err := r.t.now(name)
 	if err != nil || !is.isFile() || is.sum() != want.sum() {
 		return false, err
 	}
-	info, err := lstat(dir, baseOf(name))
-	if err != nil {
-		return false, err
-	}
-	f, err := openFile(dir, baseOf(name), info)
+	c := r.t.cursor(-1)
+	defer c.close()
+	f, _, err := c.open(name)
 	if err != nil {
 		return false, err
 	}
@@ -327,19 +325,14 @@ func (r *restorer) part(c Change, want Digest) error {
 func (r *restorer) text(file string) ([]byte, error) {
 	c := r.t.cursor(-1)
 	defer c.close()
-	dir, err := c.enter(file)
-	if err != nil || dir.root == nil {
-		return nil, errors.Join(err, errMalformed)
-	}
-	info, err := lstat(dir.root, baseOf(file))
-	if err != nil || !info.Mode().IsRegular() || info.Size() > maxManifest {
-		return nil, errors.Join(err, errMalformed)
-	}
-	f, err := openFile(dir.root, baseOf(file), info)
+	f, info, err := c.open(file)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
+	if info.Size() > maxManifest {
+		return nil, errMalformed
+	}
 	return c.all(f, info.Size())
 }
 

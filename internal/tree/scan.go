@@ -84,27 +84,36 @@ func (t *Tree) list(ctx context.Context, o ScanOptions) (Manifest, []string, err
 	m := Manifest{Files: map[string]Digest{}}
 	if o.Since == nil || o.Since.Git {
 		names, ok, err := t.gitFiles(ctx)
-		if err != nil {
-			return m, nil, err
-		}
-		if ok {
+		if err == nil && ok {
 			m.Git = true
-			names = append(names, ".git", ".git/info/exclude")
-			return m, o.sift(names), nil
+			m.Ignored, err = t.gitIgnored(ctx)
+		}
+		if err != nil || ok {
+			return m, o.sift(append(names, ".git", ".git/info/exclude")), err
 		}
 	}
 	if o.Since != nil && o.Since.Git {
-		m.Git = true
-		m.Files[".git"] = broken
-		return m, slices.DeleteFunc(o.sift(nil), func(name string) bool { return name == ".git" }), nil
+		m = Manifest{Files: map[string]Digest{".git": broken}, Git: true, Ignored: o.Since.Ignored}
+		if d, ok := o.Since.Files[".git/info/exclude"]; ok {
+			m.Files[".git/info/exclude"] = d
+		}
+		return m, slices.DeleteFunc(o.sift(nil), func(name string) bool { return below(name, ".git") }), nil
 	}
 	names, err := t.walk(ctx, []string{"."}, func(string) bool { return true })
 	return m, o.sift(names), err
 }
 
-// sift adds the paths of Since to names, drops what is to be ignored, and sorts.
+// sift drops from names what was ignored when Since was taken, adds its paths,
+// drops what is to be ignored, and sorts.
 func (o ScanOptions) sift(names []string) []string {
 	if o.Since != nil {
+		was := make(map[string]bool, len(o.Since.Ignored))
+		for _, name := range o.Since.Ignored {
+			was[name] = true
+		}
+		names = slices.DeleteFunc(names, func(name string) bool {
+			return was[name] || slices.ContainsFunc(parents(name), func(dir string) bool { return was[dir] })
+		})
 		names = append(names, o.Since.names()...)
 	}
 	ignored := scopeOf(o.Ignore)

@@ -45,6 +45,15 @@ func openWorkspace(t *testing.T, script string, c tree.Config) *workspace {
 // newRepository is a workspace that git knows, with all files of the script added.
 func newRepository(t *testing.T, script string) *workspace {
 	t.Helper()
+	w := openWorkspace(t, script, gitConfig(t))
+	w.git("init", "-q")
+	w.git("add", "-A")
+	return w
+}
+
+// gitConfig has a keep, git, and something to run it.
+func gitConfig(t *testing.T) tree.Config {
+	t.Helper()
 	git, err := exec.LookPath("git")
 	if err != nil {
 		t.Fatalf("these tests need git: %v", err)
@@ -54,10 +63,7 @@ func newRepository(t *testing.T, script string) *workspace {
 		t.Fatal(err)
 	}
 	t.Cleanup(pool.Close)
-	w := openWorkspace(t, script, tree.Config{Keep: filepath.Join(t.TempDir(), "keep"), Git: git, Pool: pool})
-	w.git("init", "-q")
-	w.git("add", "-A")
-	return w
+	return tree.Config{Keep: filepath.Join(t.TempDir(), "keep"), Git: git, Pool: pool}
 }
 
 func (w *workspace) git(args ...string) {

@@ -1,0 +1,300 @@
+package tree_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/piton-dev/piton/internal/tree"
+)
+
+const project = `
+	.gitignore *.log\nbuild/\n
+	src/a.go 1
+	src/b.go 1
+	tests/a_test.go 1
+	noise.log 1
+	build/out 1`
+
+func TestScanFindsChanges(t *testing.T) {
+	tests := []struct{ name, work, want string }{
+		{"nothing", "", ""},
+		{"one of each", "src/a.go 2\nrm src/b.go\nsrc/c.go 1\nchmod +x tests/a_test.go",
+			"changed src/a.go\nremoved src/b.go\nadded src/c.go\nmode tests/a_test.go"},
+		{"a link for a file", "rm src/a.go\nsrc/a.go -> b.go", "type src/a.go"},
+		{"a link for a directory", "mv src elsewhere\nsrc -> elsewhere",
+			"added elsewhere/a.go\nadded elsewhere/b.go\nadded src\ntype src/a.go\ntype src/b.go"},
+		{"what git and piton have for themselves", ".git/hooks/x y\n.piton/config.yaml x", ""},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			w := newRepository(t, project)
+			before := w.scan(nil)
+			w.do(tt.work)
+			w.want(tree.Diff(before, w.scan(&before)), tt.want)
+		})
+		t.Run(tt.name+" without git", func(t *testing.T) {
+			w := newWorkspace(t, project)
+			before := w.scan(nil)
+			w.do(tt.work)
+			w.want(tree.Diff(before, w.scan(&before)), tt.want)
+		})
+	}
+}
+
+func TestScanHonoursIgnore(t *testing.T) {
+	w := newRepository(t, project)
+	before := w.scan(nil)
+	if _, ok := before.Files["noise.log"]; ok || !before.Git {
+		t.Errorf("an ignored file is in the manifest: %v", before.Files)
+	}
+	w.do("noise.log 2\nbuild/new 1\nmore.log 1")
+	w.want(tree.Diff(before, w.scan(&before)), "")
+
+	plain := newWorkspace(t, project)
+	m, err := plain.tree.Scan(t.Context(), tree.ScanOptions{Ignore: []string{"build", "**/*.log"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(5-1, len(m.Files)); d != "" {
+		t.Errorf("files without ignored ones (-want +got):\n%s%v", d, m.Files)
+	}
+}
+
+// Nobody can hide what they did by telling git to ignore it.
+func TestScanIsNotBlinded(t *testing.T) {
+	tests := []struct{ name, work, want string }{
+		{"by an ignore file", "src/a.go 2\n.gitignore *", "changed .gitignore\nchanged src/a.go"},
+		{"by the repository's own exclude file", "src/a.go 2\n.git/info/exclude *", "changed .git/info/exclude\nchanged src/a.go"},
+		{"by a variable", `.git/config [core]\n\texcludesFile = /tmp/x\n\tworktree = /tmp\n\tfsmonitor = false\n\tbare = true` + "\nsrc/a.go 2\nnew 1",
+			"added new\nchanged src/a.go"},
+		{"by breaking the index", ".git/index nonsense\nsrc/a.go 2\nbuild/x y", "type .git\nchanged src/a.go"},
+		{"by removing the repository", "rm .git\nsrc/a.go 2\nbuild/x y", "type .git\nchanged src/a.go"},
+		{"by a repository inside", "src/.git/HEAD ref: refs/heads/main\nsrc/.git/objects/\nsrc/.git/refs/\nsrc/a.go 2\nsrc/new.go 1",
+			"changed src/a.go\nadded src/new.go"},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			w := newRepository(t, project)
+			w.do(".git/info/exclude # none")
+			before := w.scan(nil)
+			w.do(tt.work)
+			w.want(tree.Diff(before, w.scan(&before)), tt.want)
+		})
+	}
+	t.Run("by taking a file out of the index", func(t *testing.T) {
+		w := newRepository(t, project)
+		before := w.scan(nil)
+		w.git("rm", "-q", "--cached", "src/a.go")
+		w.do("src/a.go 2\n" + `.gitignore *.log\nbuild/\nsrc/a.go`)
+		w.want(tree.Diff(before, w.scan(&before)), "changed .gitignore\nchanged src/a.go")
+	})
+	t.Run("by making a repository", func(t *testing.T) {
+		w := newRepository(t, project)
+		w.do("rm .git")
+		before := w.scan(nil)
+		w.git("init", "-q")
+		w.do(".gitignore *\nnew 1")
+		w.want(tree.Diff(before, w.scan(&before)), "changed .gitignore\nadded new")
+	})
+}
+
+// What was ignored and is not any more was there before: it is no addition, and
+// nobody removes it.
+func TestScanKnowsWhatWasIgnored(t *testing.T) {
+	w := newRepository(t, project)
+	before := w.scan(nil)
+	w.do("rm .gitignore\nbuild/more 1\nfresh.log 1")
+	cs := tree.Diff(before, w.scan(&before))
+	w.want(cs, "removed .gitignore\nadded fresh.log")
+	if _, left := w.restore(cs, tree.Wanted{Tree: before}); len(left) > 0 {
+		t.Errorf("not restored: %v", left)
+	}
+	if w.text("build/out") != "1" || w.text("noise.log") != "1" {
+		t.Error("ignored files are gone")
+	}
+}
+
+// A change that is out of scope is undone, whoever added what.
+func TestScanAndRestore(t *testing.T) {
+	w := newRepository(t, project)
+	before := w.scan(nil)
+	w.do("src/a.go 2\nrm tests\nnew/deep/file 1\nchmod +x src/b.go\nlink -> src")
+	cs := tree.OutOfScope(tree.Diff(before, w.scan(&before)), []string{"src/a.go"})
+	w.want(cs, "added link\nadded new/deep/file\nmode src/b.go\nremoved tests/a_test.go")
+	if _, left := w.restore(cs, tree.Wanted{Tree: before}); len(left) > 0 {
+		t.Errorf("not restored: %v", left)
+	}
+	w.want(tree.Diff(before, w.scan(&before)), "changed src/a.go")
+}
+
+// A workspace below the top of a repository has its ignored files too.
+func TestScanBelowTheTop(t *testing.T) {
+	w := newRepository(t, "sub/a 1\nsub/x.log 1\n.gitignore *.log\nother 1")
+	in := openWorkspace(t, "", treeConfig(t))
+	sub, err := tree.Open(w.path("sub"), gitConfig(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer sub.Close()
+	in.tree = sub
+	m := in.scan(nil)
+	if _, ok := m.Files["a"]; !ok || len(m.Files) != 1 || !m.Git {
+		t.Errorf("manifest %v, want a alone", m)
+	}
+}
+
+func TestScanSpecialFiles(t *testing.T) {
+	w := newWorkspace(t, "a 1")
+	if err := syscall.Mkfifo(w.path("pipe"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	deep := strings.Repeat("d/", 150)
+	w.do(deep + "x 1")
+	before := w.scan(nil)
+	if got := before.Files["pipe"]; got != "o:p" {
+		t.Errorf("a pipe is %q", got)
+	}
+	top := strings.Repeat("d/", 101)
+	if got := before.Files[strings.TrimSuffix(top, "/")]; got != "d" || len(before.Files) != 3 {
+		t.Errorf("what lies too deep is %q, of %d files", got, len(before.Files))
+	}
+	w.do("rm pipe\npipe 1\nrm d")
+	w.want(tree.Diff(before, w.scan(&before)), "removed "+strings.TrimSuffix(top, "/")+"\ntype pipe")
+}
+
+func TestManifestRoundTrip(t *testing.T) {
+	w := newRepository(t, project)
+	m := w.scan(nil)
+	got, err := tree.DecodeManifest(m.Encode())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(m, got); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+	if m.Hash() != w.scan(nil).Hash() {
+		t.Error("the same files have two hashes")
+	}
+	w.do("src/a.go 2")
+	if m.Hash() == w.scan(nil).Hash() {
+		t.Error("different files have one hash")
+	}
+	for _, body := range []string{"", "{", `{"files":{"..":"-"}}`, `{"files":{"a":""}}`} {
+		if _, err := tree.DecodeManifest([]byte(body)); err == nil {
+			t.Errorf("DecodeManifest(%q) succeeded", body)
+		}
+	}
+}
+
+func TestOutOfScope(t *testing.T) {
+	paths := []string{"src", "src/a.go", "src/deep/b.go", "srcs/c.go", "SRC/a.go", "README.md", "docs/[id].md", "package.json#scripts", "a/x.go", "a/b/x.go"}
+	tests := []struct {
+		writes []string
+		want   string // the paths outside
+	}{
+		{nil, ""},
+		{[]string{"**"}, ""},
+		{[]string{"."}, ""},
+		{[]string{"src"}, "srcs/c.go SRC/a.go README.md docs/[id].md package.json#scripts a/x.go a/b/x.go"},
+		{[]string{"./src/"}, "srcs/c.go SRC/a.go README.md docs/[id].md package.json#scripts a/x.go a/b/x.go"},
+		{[]string{"src/**"}, "srcs/c.go SRC/a.go README.md docs/[id].md package.json#scripts a/x.go a/b/x.go"},
+		{[]string{"src/*"}, "src src/deep/b.go srcs/c.go SRC/a.go README.md docs/[id].md package.json#scripts a/x.go a/b/x.go"},
+		{[]string{"a/*.go", "package.json", "docs/[id].md"}, "src src/a.go src/deep/b.go srcs/c.go SRC/a.go README.md a/b/x.go"},
+		{[]string{"**/*.{go,md}"}, "src package.json#scripts"},
+		{[]string{"../src", "/src", "[", ""}, strings.Join(paths, " ")},
+	}
+	for _, tt := range tests {
+		t.Run(strings.Join(tt.writes, " "), func(t *testing.T) {
+			var cs []tree.Change
+			for _, p := range paths {
+				cs = append(cs, tree.Change{Path: p, What: "changed"})
+			}
+			got := strings.Join(tree.Paths(tree.OutOfScope(cs, tt.writes)), " ")
+			if d := cmp.Diff(tt.want, got); d != "" {
+				t.Errorf("outside (-want +got):\n%s", d)
+			}
+		})
+	}
+}
+
+func TestScopeHash(t *testing.T) {
+	w := newRepository(t, project)
+	b := w.protect("tests/**", "GNUmakefile")
+	hash := func() string {
+		t.Helper()
+		h, err := w.tree.ScopeHash(t.Context(), b, []string{"tests/**", "GNUmakefile"}, []string{"src/**", "out.txt"}, nil)
+		if err != nil || h == "" {
+			t.Fatalf("ScopeHash = %q, %v", h, err)
+		}
+		return h
+	}
+	first := hash()
+	seen := map[string]string{first: "at first"}
+	for _, work := range []string{"README other", "build/out 2", "noise.log 2"} {
+		w.do(work)
+		if hash() != first {
+			t.Errorf("%q lies outside of scope and guards and changes the hash", work)
+		}
+	}
+	for _, work := range []string{"src/a.go 2", "src/new.go 1", "out.txt 1", "tests/a_test.go 2", "GNUmakefile x", "chmod +x src/a.go"} {
+		w.do(work)
+		if was, ok := seen[hash()]; ok {
+			t.Errorf("after %q the hash is as %s", work, was)
+		}
+		seen[hash()] = "after " + work
+	}
+	w.do("src/a.go 1\nrm src/new.go\nrm out.txt\ntests/a_test.go 1\nrm GNUmakefile\nchmod -x src/a.go")
+	if hash() != first {
+		t.Error("the hash of the same files differs")
+	}
+	if h, err := w.tree.ScopeHash(t.Context(), b, nil, nil, nil); h != "" || err != nil {
+		t.Errorf("without a scope: %q, %v; want nothing", h, err)
+	}
+}
+
+// treeConfig has a keep and no git.
+func treeConfig(t testing.TB) tree.Config {
+	t.Helper()
+	return tree.Config{Keep: filepath.Join(t.TempDir(), "keep")}
+}
+
+// files makes n small files in directories of a hundred.
+func files(t testing.TB, dir string, n int) {
+	t.Helper()
+	for i := range n {
+		name := filepath.Join(dir, fmt.Sprintf("pkg%03d/sub/file%05d_test.go", i/100, i))
+		if i%100 == 0 {
+			if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := os.WriteFile(name, fmt.Appendf(nil, "package x // %d\n%s", i, strings.Repeat("// text\n", 300)), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestTenThousandFiles(t *testing.T) {
+	w := newWorkspace(t, "")
+	files(t, w.dir, 10_000)
+	b := w.protect("**/*_test.go")
+	before := w.scan(nil)
+	if b.Len() != 10_000 || len(before.Files) != 10_000 {
+		t.Fatalf("base of %d, manifest of %d", b.Len(), len(before.Files))
+	}
+	w.do("pkg042/sub/file04217_test.go changed\nrm pkg077")
+	cs := w.compare(b, "**/*_test.go")
+	if d := cmp.Diff(words(tree.Diff(before, w.scan(&before))), words(cs)); d != "" || len(cs) != 101 {
+		t.Errorf("%d changes; scan and base (-scan +base):\n%s", len(cs), d)
+	}
+	if _, left := w.restore(cs, tree.Wanted{Base: b}); len(left) > 0 {
+		t.Errorf("not restored: %v", left)
+	}
+	w.want(w.compare(b, "**/*_test.go"), "")
+}
