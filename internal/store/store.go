@@ -99,6 +99,14 @@ func (b Batch) Valid() error {
 			return err
 		}
 	}
+	if b.Rows.Head != nil && b.Rows.Head.Stream != b.Stream {
+		return fmt.Errorf("batch for %s: head row is of stream %q", b.Stream, b.Rows.Head.Stream)
+	}
+	for _, item := range b.Rows.Items {
+		if item.Stream != b.Stream {
+			return fmt.Errorf("batch for %s: item %s is of stream %q", b.Stream, item.Item, item.Stream)
+		}
+	}
 	for _, o := range b.Objects {
 		if want := NewObject(o.Body).Hash; o.Hash != want {
 			return fmt.Errorf("batch for %s: object %q has the hash %s", b.Stream, o.Hash, want)

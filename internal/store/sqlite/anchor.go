@@ -1,0 +1,186 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/piton-dev/piton/internal/store"
+)
+
+// An anchor names the newest record of all streams. Kept beside the file, it
+// shows when records at the file's end are missing. It may be older than the
+// file, never newer. Ids have no gaps, so ID is also the number of records.
+type anchor struct {
+	ID     int64
+	Stream string
+	Seq    uint64
+	Epoch  uint64
+	Hash   sum
+}
+
+type anchorText struct {
+	ID     int64  `json:"id"`
+	Stream string `json:"stream"`
+	Seq    uint64 `json:"seq"`
+	Epoch  uint64 `json:"epoch"`
+	Hash   string `json:"hash"`
+}
+
+func (a anchor) encode() ([]byte, error) {
+	text, err := json.Marshal(anchorText{a.ID, a.Stream, a.Seq, a.Epoch, hex.EncodeToString(a.Hash[:])})
+	return append(text, '\n'), err
+}
+
+func decodeAnchor(text []byte) (anchor, error) {
+	var t anchorText
+	if err := json.Unmarshal(text, &t); err != nil {
+		return anchor{}, err
+	}
+	a := anchor{ID: t.ID, Stream: t.Stream, Seq: t.Seq, Epoch: t.Epoch}
+	if n, err := hex.Decode(a.Hash[:], []byte(t.Hash[:min(len(t.Hash), 2*len(a.Hash))])); err != nil || n != len(a.Hash) || t.ID <= 0 {
+		return anchor{}, errors.New("it names no record")
+	}
+	return a, nil
+}
+
+func (s *Store) anchorPath() string { return filepath.Join(s.dir, "anchor") }
+
+// readAnchor returns the zero anchor where there is none.
+func (s *Store) readAnchor() (anchor, error) {
+	text, err := os.ReadFile(s.anchorPath())
+	if errors.Is(err, os.ErrNotExist) {
+		return anchor{}, nil
+	}
+	if err != nil {
+		return anchor{}, explain("read", s.anchorPath(), err)
+	}
+	a, err := decodeAnchor(text)
+	if err != nil {
+		return anchor{}, fmt.Errorf("journal: read %s: %w: %w: check the journal with fsck, then remove this file", s.anchorPath(), store.ErrCorrupt, err)
+	}
+	return a, nil
+}
+
+// querier is what reads: a pool, a connection or a transaction.
+type querier interface {
+	QueryRowContext(ctx context.Context, query string, args ...any) *sql.Row
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+}
+
+// lastAnchor returns the anchor that the file itself would give, zero for an
+// empty one.
+func lastAnchor(ctx context.Context, q querier) (anchor, error) {
+	return anchorAt(ctx, q, "SELECT id, stream, seq, epoch, hash FROM event ORDER BY id DESC LIMIT 1")
+}
+
+func anchorAt(ctx context.Context, q querier, query string, args ...any) (anchor, error) {
+	var a anchor
+	var link []byte
+	err := q.QueryRowContext(ctx, query, args...).Scan(&a.ID, &a.Stream, &a.Seq, &a.Epoch, &link)
+	if errors.Is(err, sql.ErrNoRows) {
+		return anchor{}, nil
+	}
+	copy(a.Hash[:], link)
+	return a, err
+}
+
+// checkAnchor compares an anchor, read BEFORE the file, with the file.
+func checkAnchor(ctx context.Context, q querier, want anchor) error {
+	if want.ID == 0 {
+		return nil
+	}
+	got, err := anchorAt(ctx, q, "SELECT id, stream, seq, epoch, hash FROM event WHERE id = ?", want.ID)
+	switch {
+	case err != nil:
+		return err
+	case got.ID == 0:
+		last, err := lastAnchor(ctx, q)
+		if err != nil {
+			return err
+		}
+		return fmt.Errorf("%w: its end was cut: the anchor names record %d (%s %d), the last one here is %d (%s %d)",
+			store.ErrCorrupt, want.ID, want.Stream, want.Seq, last.ID, last.Stream, last.Seq)
+	case got != want:
+		return fmt.Errorf("%w: record %d is %s %d with another hash than the anchor's, which names %s %d",
+			store.ErrCorrupt, got.ID, got.Stream, got.Seq, want.Stream, want.Seq)
+	}
+	return nil
+}
+
+// anchorEvery is the least time between two writings of the anchor: what a cut
+// tail may lose without showing.
+const anchorEvery = time.Second
+
+// An anchorer writes the anchor some time after a commit, in a goroutine of its
+// own. Without commits it does nothing.
+type anchorer struct {
+	path  string
+	point func(string)
+
+	mu     sync.Mutex
+	newest anchor
+	timer  *time.Timer // nil: nothing to write
+	closed bool
+
+	writing sync.Mutex
+	written anchor
+	err     error
+}
+
+func newAnchorer(path string, point func(string)) *anchorer {
+	return &anchorer{path: path, point: point}
+}
+
+// note takes the newest record that is durable. It never waits for a writing.
+func (a *anchorer) note(newest anchor) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.newest = newest
+	if a.timer == nil && !a.closed {
+		a.timer = time.AfterFunc(anchorEvery, a.write)
+	}
+}
+
+func (a *anchorer) write() {
+	a.writing.Lock()
+	defer a.writing.Unlock()
+	a.mu.Lock()
+	newest := a.newest
+	a.timer = nil
+	a.mu.Unlock()
+	if newest == a.written {
+		return
+	}
+	text, err := newest.encode()
+	if err == nil {
+		err = replaceFile(a.path, text, a.point, PointAnchorWrite, PointAnchorRename, PointAnchorDone)
+	}
+	a.err = err
+	if err == nil {
+		a.written = newest
+	}
+}
+
+// close writes what is left. Nothing is written after it, because then the
+// file may be another owner's.
+func (a *anchorer) close() error {
+	a.mu.Lock()
+	a.closed = true
+	if a.timer != nil {
+		a.timer.Stop()
+	}
+	a.mu.Unlock()
+	a.write()
+	if a.err != nil {
+		return explain("write", a.path, a.err)
+	}
+	return nil
+}

@@ -1,0 +1,6 @@
+//go:build !linux
+
+package sqlite
+
+// networkWarning cannot tell here.
+func networkWarning(string) string { return "" }

@@ -1,0 +1,104 @@
+package sqlite
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/piton-dev/piton/internal/store"
+)
+
+// An owner is the time from Own to release.
+type owner struct {
+	lock   *lock
+	writer *writer
+	queue  queue
+	anchor *anchorer
+	epoch  uint64
+}
+
+// Own implements [store.Store]. The epoch is durable when it returns.
+func (s *Store) Own(ctx context.Context, workspace string) (uint64, func() error, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.fatal != nil:
+		return 0, nil, s.fatal
+	case s.owner != nil:
+		return 0, nil, fmt.Errorf("journal: own %s: this store owns it already: %w", s.path, store.ErrOwned)
+	case s.inspect:
+		return 0, nil, fmt.Errorf("journal: own %s: it was opened to be inspected: %w", s.path, store.ErrReadOnly)
+	}
+	held, err := acquire(ctx, s.lockPath(), s.retry)
+	if err != nil {
+		return 0, nil, err
+	}
+	o, err := s.takeOver(ctx, workspace, held)
+	if err != nil {
+		return 0, nil, errors.Join(err, held.release())
+	}
+	s.owner = o
+	return o.epoch, func() error { return s.release(o) }, nil
+}
+
+// takeOver runs under the lock. It checks the tail once more, because another
+// owner may have written since Open.
+func (s *Store) takeOver(ctx context.Context, workspace string, held *lock) (*owner, error) {
+	if err := s.checkTail(ctx); err != nil {
+		return nil, err
+	}
+	w, err := s.newWriter(ctx)
+	if err != nil {
+		return nil, s.explain("own", err)
+	}
+	s.point(PointEpochWrite)
+	epoch, err := w.nextEpoch(ctx, workspace)
+	if err != nil {
+		return nil, errors.Join(s.explain("own", err), w.close())
+	}
+	s.point(PointEpochDone)
+	o := &owner{lock: held, writer: w, epoch: epoch, anchor: newAnchorer(s.anchorPath(), s.point)}
+	w.epoch = epoch
+	return o, nil
+}
+
+func (s *Store) release(o *owner) error {
+	s.mu.Lock()
+	if s.owner != o {
+		s.mu.Unlock()
+		return errors.New("journal: release: not the owner any more")
+	}
+	s.owner = nil
+	s.mu.Unlock()
+	return o.close()
+}
+
+// close ends the ownership: first the writing, then the anchor, last the lock.
+func (o *owner) close() error {
+	o.queue.commit.Lock() // an append that is still under way ends first
+	defer o.queue.commit.Unlock()
+	return errors.Join(o.writer.close(), o.anchor.close(), o.lock.release())
+}
+
+// current returns the owner, or the error that an append has to answer with.
+func (s *Store) current() (*owner, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.fatal != nil:
+		return nil, s.fatal
+	case s.owner == nil:
+		return nil, fmt.Errorf("journal: append to %s: nobody owns it; call Own first: %w", s.path, store.ErrFenced)
+	}
+	return s.owner, nil
+}
+
+// fail makes err the answer to every further append, unless there was one.
+func (s *Store) fail(err error) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.fatal == nil {
+		s.fatal = fmt.Errorf("%w; nothing more is written: stop and start again", err)
+	}
+	return s.fatal
+}

@@ -1,0 +1,200 @@
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/piton-dev/piton/internal/store"
+)
+
+// migrations lead from each version of the schema to the next: the n-th makes
+// version n out of n-1. Released ones never change; testdata holds a journal of
+// each version.
+func migrations() []string {
+	return []string{version1}
+}
+
+// Ids of events are 1, 2, 3 … without a gap, so that the last id is also their
+// count. Texts of JSON are for the reader of one row; columns are what is
+// selected or sorted by, or read by the ten thousand.
+const version1 = `
+CREATE TABLE meta(
+	one INTEGER PRIMARY KEY CHECK(one = 1),
+	workspace TEXT NOT NULL,
+	epoch INTEGER NOT NULL
+) STRICT;
+INSERT INTO meta VALUES(1, '', 0);
+CREATE TABLE event(
+	id INTEGER PRIMARY KEY,
+	stream TEXT NOT NULL,
+	seq INTEGER NOT NULL,
+	at INTEGER NOT NULL,
+	actor TEXT NOT NULL,
+	epoch INTEGER NOT NULL,
+	type TEXT NOT NULL,
+	body BLOB NOT NULL,
+	hash BLOB NOT NULL,
+	UNIQUE(stream, seq)
+) STRICT;
+CREATE TRIGGER event_keeps BEFORE UPDATE ON event BEGIN SELECT RAISE(ABORT, 'events never change'); END;
+CREATE TRIGGER event_stays BEFORE DELETE ON event BEGIN SELECT RAISE(ABORT, 'events are never removed'); END;
+CREATE TABLE head(
+	stream TEXT PRIMARY KEY,
+	seq INTEGER NOT NULL,
+	hash BLOB NOT NULL,
+	run TEXT NOT NULL DEFAULT '',
+	status TEXT NOT NULL DEFAULT '',
+	started INTEGER NOT NULL DEFAULT 0,
+	row TEXT
+) STRICT, WITHOUT ROWID;
+CREATE TABLE step(
+	stream TEXT NOT NULL,
+	idx INTEGER NOT NULL,
+	id TEXT NOT NULL,
+	number TEXT NOT NULL,
+	title TEXT NOT NULL,
+	status TEXT NOT NULL,
+	phase TEXT NOT NULL,
+	reason TEXT NOT NULL,
+	agent TEXT NOT NULL,
+	attempts INTEGER NOT NULL,
+	verdict TEXT NOT NULL,
+	baseline TEXT NOT NULL,
+	started INTEGER NOT NULL,
+	finished INTEGER NOT NULL,
+	needs TEXT NOT NULL,
+	PRIMARY KEY(stream, idx)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE item(
+	stream TEXT NOT NULL,
+	item TEXT NOT NULL,
+	run TEXT NOT NULL,
+	open INTEGER NOT NULL,
+	opened INTEGER NOT NULL,
+	row TEXT NOT NULL,
+	PRIMARY KEY(stream, item)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX item_open ON item(opened) WHERE open = 1;
+CREATE TABLE object(
+	id INTEGER PRIMARY KEY,
+	hash BLOB NOT NULL UNIQUE,
+	size INTEGER NOT NULL,
+	body BLOB
+) STRICT;
+CREATE TABLE snapshot(
+	stream TEXT PRIMARY KEY,
+	seq INTEGER NOT NULL,
+	sum BLOB NOT NULL,
+	body BLOB NOT NULL
+) STRICT;
+`
+
+func version(ctx context.Context, db *sql.DB) (int, error) {
+	var v int
+	err := db.QueryRowContext(ctx, "PRAGMA user_version").Scan(&v)
+	return v, err
+}
+
+// upgrade brings the file to the newest version. Only who holds the lock may
+// change the schema, so it waits for a short while for a process that does the
+// same; an owner of an older version that stays is an error.
+func (s *Store) upgrade(ctx context.Context) error {
+	v, err := version(ctx, s.readers)
+	switch known := len(s.migrations); {
+	case err != nil:
+		return s.explain("open", err)
+	case v == known:
+		return nil
+	case v > known:
+		return fmt.Errorf("open %s: it has version %d, this program knows up to %d: use a newer program: %w", s.path, v, known, store.ErrNewer)
+	case s.inspect:
+		return fmt.Errorf("inspect %s: it has version %d instead of %d: open it once to bring it up to date", s.path, v, known)
+	}
+	held, err := s.lockForUpgrade(ctx)
+	if err != nil || held == nil {
+		return err
+	}
+	defer held.release()
+	if err := s.migrate(ctx); err != nil {
+		return s.explain("upgrade", err)
+	}
+	return nil
+}
+
+// lockForUpgrade returns no lock where another process did the work meanwhile.
+func (s *Store) lockForUpgrade(ctx context.Context) (*lock, error) {
+	deadline := time.Now().Add(s.retry)
+	for {
+		held, err := acquire(ctx, s.lockPath(), s.retry)
+		if !errors.Is(err, store.ErrOwned) || time.Now().After(deadline) {
+			return held, err
+		}
+		if v, err := version(ctx, s.readers); err == nil && v == len(s.migrations) {
+			return nil, nil
+		}
+		if err := pause(ctx, lockPause); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// migrate runs under the lock.
+func (s *Store) migrate(ctx context.Context) error {
+	db, err := openWriter(s.path)
+	if err != nil {
+		return err
+	}
+	defer db.Close()
+	v, err := version(ctx, db)
+	if err != nil {
+		return err
+	}
+	if v > 0 && v < len(s.migrations) {
+		if err := s.keepOld(ctx, db, v); err != nil {
+			return err
+		}
+	}
+	for ; v < len(s.migrations); v++ {
+		if err := step(ctx, db, s.migrations[v], v+1); err != nil {
+			return fmt.Errorf("from version %d to %d: %w", v, v+1, err)
+		}
+	}
+	return syncDir(s.dir)
+}
+
+func step(ctx context.Context, db *sql.DB, migration string, to int) error {
+	tx, err := db.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer tx.Rollback()
+	if _, err := tx.ExecContext(ctx, migration); err != nil {
+		return err
+	}
+	if _, err := tx.ExecContext(ctx, fmt.Sprintf("PRAGMA user_version = %d", to)); err != nil {
+		return err
+	}
+	return tx.Commit()
+}
+
+// keepOld leaves a copy of the file as it is, named after its version. A copy
+// that was interrupted is made again.
+func (s *Store) keepOld(ctx context.Context, db *sql.DB, v int) error {
+	kept := filepath.Join(s.dir, fmt.Sprintf("journal.v%d.db", v))
+	unfinished := kept + ".part"
+	if err := os.RemoveAll(unfinished); err != nil {
+		return err
+	}
+	if err := vacuumInto(ctx, db, unfinished); err != nil {
+		return err
+	}
+	if err := os.Rename(unfinished, kept); err != nil {
+		return err
+	}
+	return syncDir(s.dir)
+}
