@@ -159,8 +159,12 @@ func (p *parser) blocks(v *value, take func(Text) bool) blocks {
 			t = t.slice(0, 0, spans[0].end, len(t.Value))
 			t = t.slice(0, 0, len(t.Value)-len(strings.TrimLeft(t.Value, ",;")), len(t.Value))
 		}
-		if t.Value != "" && !take(t) {
-			off := l.start + strings.Index(p.src[l.start:l.end], t.Value)
+		switch whole := p.trimmed(l, l.text, l.end); {
+		case t.Value == "" || take(t):
+		case t.Pos == whole.Pos && l != &v.line:
+			bare.add(l.start, l.end, Pos{l.num, 1})
+		default:
+			off := l.start + strings.LastIndex(p.src[l.start:l.end], t.Value)
 			bare.add(off, off+len(t.Value), t.Pos)
 		}
 	}
@@ -171,6 +175,8 @@ func (p *parser) blocks(v *value, take func(Text) bool) blocks {
 	for l := (line{}); sc.next(&l); {
 		switch l.kind {
 		case statusLine:
+		case blankLine:
+			bare.add(l.start, l.end, Pos{l.num, 1})
 		case fenceOpen:
 			at := p.at(&l, l.text)
 			t, _ := fenced(&sc, &l, p.at)

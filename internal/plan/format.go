@@ -388,7 +388,9 @@ func (w *writer) atoms(name string, f Field[[]Text]) {
 	switch {
 	case len(texts) == 0:
 		w.label(name, "none")
-	case len(line) <= atomLine && !strings.EqualFold(strings.TrimSuffix(line, "."), "none"):
+	case isNone(line):
+		w.label(name, quote(line))
+	case len(line) <= atomLine:
 		w.label(name, line)
 	default:
 		w.list(name)

@@ -112,7 +112,10 @@ func (l *list) flush() {
 func (p *parser) sentences(v *value, to *Field[[]Text]) bool {
 	l := p.list(v)
 	items := l.bullet
-	if len(l.first) > 0 && !l.none() {
+	switch {
+	case l.none():
+		items = nil
+	case len(l.first) > 0:
 		items = append([]Text{joinLines(l.first)}, items...)
 	}
 	return p.setList(v, to, items, l)
@@ -138,8 +141,16 @@ func joinLines(ts []Text) Text {
 
 // none reports whether the list says that it is empty.
 func (l *list) none() bool {
-	return len(l.first) == 1 && strings.EqualFold(strings.TrimSuffix(l.first[0].Value, "."), "none")
+	switch {
+	case len(l.first) == 1 && len(l.bullet) == 0:
+		return isNone(l.first[0].Value)
+	case len(l.first) == 0 && len(l.bullet) == 1:
+		return isNone(l.bullet[0].Value)
+	}
+	return false
 }
+
+func isNone(s string) bool { return strings.EqualFold(strings.TrimSuffix(s, "."), "none") }
 
 // atoms reads a list of names, globs or references: each bullet is one, other
 // lines have commas between them.
@@ -150,14 +161,15 @@ func (p *parser) atoms(v *value, to *Field[[]Text]) bool {
 
 func (p *parser) atomsOf(v *value, l *list) []Text {
 	var items []Text
-	if !l.none() {
-		for _, t := range l.first {
-			items = append(items, atomsOfLine(t)...)
-		}
+	if l.none() {
+		return nil
+	}
+	for _, t := range l.first {
+		items = append(items, atomsOfLine(t)...)
 	}
 	for _, t := range l.bullet {
 		if n := strings.IndexByte(t.Value, '\n'); n >= 0 {
-			p.problem(t.Pos, Warning, TextInList, fmt.Sprintf("an item of %q is one line", v.spec.name), "")
+			p.problem(t.Pos, Warning, TextInList, fmt.Sprintf("an item of %q is one line", v.spec.name), "write one `- item` a line")
 			t = t.slice(0, 0, 0, n)
 		}
 		if t = unquoted(t); !t.IsZero() {
@@ -222,12 +234,7 @@ func (p *parser) empty(v *value) {
 func (p *parser) subscriptions(v *value) bool {
 	l := p.list(v)
 	var items []Text
-	if !l.none() {
-		for _, t := range l.first {
-			items = append(items, atomsOfLine(t)...)
-		}
-	}
-	for _, t := range p.atomsOf(v, &list{bullet: l.bullet}) {
+	for _, t := range p.atomsOf(v, l) {
 		items = append(items, refs(t)...)
 	}
 	var subs []Subscription

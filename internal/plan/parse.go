@@ -336,7 +336,7 @@ func (p *parser) roleOf(key string) (role, spec) {
 // boldText is a line that looks like a label and is only text. In running text
 // it stays where it is; anywhere else it ends the value.
 func (p *parser) boldText(l *line, w written, r role, s spec) {
-	severity, message := Warning, fmt.Sprintf("%q is no label", w.key)
+	severity, message := Warning, fmt.Sprintf("%q is no label; it is read as text", w.key)
 	running := p.value.key != "" && p.value.role == known && p.value.spec.text
 	switch {
 	case r == misplaced:

@@ -299,10 +299,10 @@ func (p *parser) needs(v *value, to *Step) bool {
 		}
 	}
 	for i, t := range items {
-		s := t.Value
-		s = strings.TrimPrefix(s, "#")
+		// [1, 2], #1 and step 1 are what people write too
+		s := strings.TrimLeft(t.Value, "[#")
 		s, _ = cutFold(s, "step ")
-		items[i] = t.slice(0, 0, len(t.Value)-len(s), len(t.Value))
+		items[i] = t.slice(0, 0, len(t.Value)-len(s), len(strings.TrimRight(t.Value, "]")))
 	}
 	return p.setList(v, &to.Needs, items, l)
 }

@@ -270,7 +270,7 @@ func dollars(micros int64) string {
 func ParseOnFail(s string) (OnFail, error) {
 	out := OnFail{Then: Escalate}
 	words := strings.NewReplacer(",", " ", ";", " ", "(", " ( ", ")", " ) ").Replace(strings.ToLower(s))
-	fields := strings.Fields(words)
+	fields := strings.Fields(strings.TrimRight(words, ". \t"))
 	if len(fields) == 0 {
 		return out, errors.New("no policy")
 	}
