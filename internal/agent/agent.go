@@ -1,0 +1,147 @@
+// Package agent runs the agents that do the work of a step: a command that is
+// given a prompt, or a shell that is given a script.
+//
+// The one idea: an agent is a process, and what it says about its work is a
+// claim. Its exit code, its last words and the lines of its report are recorded
+// as they are; nothing here follows from them. What can be said for sure is
+// whether the process ran, and how it ended, and that nothing of it lives any
+// more when Run returns.
+//
+// It must never decide whether a step is done, never wait for anything that an
+// agent can hold back (a pipe instead of its report, an endless line), and never
+// give an agent a variable of the harness's own.
+package agent
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"time"
+
+	"github.com/piton-dev/piton/internal/engine"
+	"github.com/piton-dev/piton/internal/proc"
+)
+
+// Kind says how an agent is driven.
+type Kind string
+
+const (
+	Exec  Kind = "exec"  // any command that takes a prompt and ends
+	Shell Kind = "shell" // no model: the text is the script, for bash --noprofile --norc -c
+	ACP   Kind = "acp"   // speaks the Agent Client Protocol; refused, there is no client for it here
+)
+
+// Delivery says how an exec agent gets its prompt.
+type Delivery string
+
+const (
+	Stdin Delivery = "stdin" // the default
+	Arg   Delivery = "arg"   // in place of {prompt}, or as the last argument
+	File  Delivery = "file"  // its path in place of {prompt_file}, or as the last argument
+)
+
+// Home says which HOME an agent has.
+type Home string
+
+const (
+	Inherit  Home = "inherit"  // the harness's, with the agent's login and settings; the default
+	Isolated Home = "isolated" // an empty one for each attempt, removed afterwards
+)
+
+// Config is how the agent of one role is driven.
+type Config struct {
+	Kind Kind
+	// Command is the argv of an exec agent. In its arguments {prompt},
+	// {prompt_file}, {workdir}, {mode} and {model} are replaced, once.
+	Command []string
+	Prompt  Delivery
+	Modes   map[string]string // the agent's own word for a step's mode: read, edit, full
+	Mode    string            // its word where Modes has none; empty = the step's word
+	Model   string
+	Env     map[string]string // set for the agent
+	EnvPass []string          // names passed on from the harness
+	Home    Home
+	// Time and Idle bound one attempt: its whole life, and the time in which
+	// it neither prints nor reports anything. 0 is no bound.
+	Time, Idle time.Duration
+	// Grace is the time between asking an agent to end and killing all of it.
+	Grace time.Duration
+}
+
+// Roles are the configured agents by role. They are safe for concurrent use.
+type Roles struct {
+	cfg  map[string]Config
+	pool *proc.Pool
+}
+
+// New returns the agents of a configuration. What is wrong with one of them is
+// said when it is asked to work.
+func New(cfg map[string]Config, pool *proc.Pool) *Roles {
+	return &Roles{cfg: maps.Clone(cfg), pool: pool}
+}
+
+// Task is one attempt's work.
+type Task struct {
+	Role    string
+	Run     string
+	Step    string
+	Attempt int
+	Text    string   // the finished prompt, or the script
+	Dir     string   // the workspace, absolute
+	Mode    string   // read, edit, full; empty = edit
+	Environ []string // of the harness, in the form of os.Environ; an allow-list is taken from it
+	Pass    []string // names that the step gets from it besides the role's
+	// Timeout bounds the attempt together with [Config.Time]; 0 is no bound.
+	Timeout time.Duration
+	// LogPath is the attempt's output file. It is appended to, and made with
+	// mode 0600 if need be.
+	LogPath string
+	// Scratch is an empty directory of this attempt alone, absolute, outside of
+	// the workspace. The caller removes it after Run. Some agents refuse a HOME
+	// below the directory for temporary files.
+	Scratch string
+	// OnReport, if set, gets the agent's reports while it works, one call at a
+	// time and none after Run has returned. It must return soon. An agent that
+	// writes its report anew is heard anew.
+	OnReport func(Report)
+}
+
+// Result says how an attempt ended, and what the agent claimed.
+type Result struct {
+	How      engine.How
+	Exit     int    // -1 if it did not exit by itself
+	Signal   string // that ended it: "SIGKILL"
+	Reason   string // why it did not start, or was stopped
+	Duration time.Duration
+	Level    proc.Level // how surely its processes died
+	Leftover int        // processes that were still there and had to be killed
+	Size     int64      // bytes it printed
+
+	// Output is what the agent wrote to its output file, else the end of what
+	// it printed on standard output; at most [MaxOutput] bytes.
+	Output []byte
+	// Claims are the agent's, from its report as it was at the end.
+	Claims
+	// Notes say for people what could not be kept or read.
+	Notes []string
+}
+
+// Run works on a task until its process has ended and nothing of it lives. When
+// ctx ends the agent is stopped. Run never fails: an agent that could not be
+// started gives a Result that says so, with [engine.NoStart].
+func (r *Roles) Run(ctx context.Context, t Task) Result {
+	cfg, ok := r.cfg[t.Role]
+	if !ok {
+		return notStarted(fmt.Errorf("no agent is configured for the role %q", t.Role))
+	}
+	a := attempt{task: t, cfg: cfg}
+	if err := a.prepare(); err != nil {
+		return notStarted(fmt.Errorf("agent %q: %w", t.Role, err))
+	}
+	defer a.clean()
+	return a.run(ctx, r.pool)
+}
+
+func notStarted(err error) Result {
+	return Result{How: engine.NoStart, Exit: -1, Reason: err.Error()}
+}

@@ -1,0 +1,133 @@
+package agent
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/piton-dev/piton/internal/engine"
+	"github.com/piton-dev/piton/internal/proc"
+)
+
+// errIdle is why an attempt's context ends when its agent shows no life.
+var errIdle = errors.New("idle")
+
+// attempt is one task under way.
+type attempt struct {
+	task Task
+	cfg  Config
+	spec proc.Spec
+	desk desk
+	log  *logFile
+}
+
+// prepare makes everything that the agent's process needs. Nothing of the agent
+// runs yet.
+func (a *attempt) prepare() (err error) {
+	if a.desk, err = newDesk(a.task.Scratch); err != nil {
+		return err
+	}
+	argv, stdin, err := a.command()
+	if err != nil {
+		return err
+	}
+	env, err := a.environ()
+	if err != nil {
+		return err
+	}
+	a.spec = proc.Spec{
+		Argv: argv, Stdin: stdin, Env: env, Dir: a.task.Dir,
+		Timeout: a.limit(), Grace: a.cfg.Grace,
+		Output: proc.Output{Head: -1, Tail: MaxOutput},
+	}
+	a.log, err = openLog(a.task.LogPath)
+	return err
+}
+
+// clean gives back what prepare took.
+func (a *attempt) clean() {
+	a.log.close()
+	a.desk.clean()
+}
+
+// limit is the smaller of the task's and the role's bound.
+func (a *attempt) limit() time.Duration {
+	t, c := a.task.Timeout, a.cfg.Time
+	if t > 0 && c > 0 {
+		return min(t, c)
+	}
+	return max(t, c)
+}
+
+func (a *attempt) run(ctx context.Context, pool *proc.Pool) Result {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	pulse := newPulse(a.cfg.Idle, func() { cancel(errIdle) })
+	defer pulse.stop()
+	a.spec.Tee = teeTo{a.log, pulse}
+	watch := startWatch(a.desk.report, a.task.OnReport, pulse)
+	p := pool.Run(ctx, a.spec)
+	watch.finish()
+	return a.result(p, context.Cause(ctx))
+}
+
+// result puts together what the harness saw and what the agent claimed.
+func (a *attempt) result(p proc.Result, cause error) Result {
+	r := Result{
+		Exit: p.Exit, Signal: p.Signal, Duration: p.Duration, Level: p.Level,
+		Leftover: p.Leftover, Size: p.Stdout.Total + p.Stderr.Total,
+	}
+	r.How, r.Reason = a.end(p, cause)
+	if r.How == engine.NoStart && p.Err != nil {
+		return r
+	}
+	r.Claims, r.Notes = readClaims(a.desk.report)
+	body, note := a.desk.readOutput()
+	if body == nil {
+		body = p.Stdout.Tail
+	}
+	r.Output = body
+	for _, n := range []string{note, a.log.note(p.TeeErr)} {
+		if n != "" {
+			r.Notes = append(r.Notes, n)
+		}
+	}
+	return r
+}
+
+// end says how the process ended. An exit code, whichever, is an end like any
+// other; what a signal from outside cut short says nothing about the work.
+func (a *attempt) end(p proc.Result, cause error) (how engine.How, reason string) {
+	switch {
+	case p.Cancelled && errors.Is(cause, errIdle):
+		return engine.TimedOut, fmt.Sprintf("it neither printed nor reported anything for %s", a.cfg.Idle)
+	case p.Cancelled, errors.Is(p.Err, proc.ErrClosed):
+		return engine.Stopped, "stopped by the harness"
+	case p.TimedOut:
+		return engine.TimedOut, fmt.Sprintf("it did not end within %s", a.limit())
+	case p.Err != nil:
+		return engine.NoStart, a.whyNot(p.Err)
+	case p.Signal != "":
+		return engine.NoStart, fmt.Sprintf("it was ended by %s, which the harness did not send", p.Signal)
+	}
+	return engine.Exited, ""
+}
+
+// maxArgument is what one argument may surely have, in bytes, on the systems
+// that allow the least: 128 KiB on Linux, 32 Ki characters in all on Windows.
+const maxArgument = 32 << 10
+
+func (a *attempt) whyNot(err error) string {
+	hint := ""
+	if n := len(a.task.Text); n >= maxArgument && (a.cfg.Prompt == Arg || a.cfg.Kind == Shell) {
+		hint = fmt.Sprintf("; its text has %d bytes, which may be too many for an argument: a prompt can be given on stdin or as a file", n)
+	}
+	return fmt.Sprintf("agent %q: %v%s", a.task.Role, err, hint)
+}
+
+func (a *attempt) mode() string {
+	mode := cmp.Or(a.task.Mode, "edit")
+	return cmp.Or(a.cfg.Modes[mode], a.cfg.Mode, mode)
+}

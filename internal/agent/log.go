@@ -1,0 +1,101 @@
+package agent
+
+import (
+	"fmt"
+	"os"
+	"sync"
+	"time"
+)
+
+// MaxLog is the number of bytes that one attempt may add to its output file.
+const MaxLog = 64 << 20
+
+// logFile is the attempt's output file. Only the harness opens it, so it is
+// what the agent printed and nothing else.
+type logFile struct {
+	mu   sync.Mutex
+	file *os.File
+	left int64
+	full bool
+	err  error
+}
+
+func openLog(path string) (*logFile, error) {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("open the attempt's output file: %w", err)
+	}
+	return &logFile{file: f, left: MaxLog}, nil
+}
+
+// write keeps what there is room for. It never fails: the agent is not to
+// suffer from a full disk before the harness does.
+func (l *logFile) write(p []byte) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.err != nil || l.full {
+		return
+	}
+	if l.full = int64(len(p)) > l.left; l.full {
+		p = fmt.Appendf(p[:l.left:l.left], "\n… output beyond %d bytes is not kept …\n", MaxLog)
+	}
+	l.left -= int64(len(p))
+	_, l.err = l.file.Write(p)
+}
+
+// note says why the file does not hold all output. A writer that is stuck in
+// the file keeps the lock, and tee says so.
+func (l *logFile) note(tee error) string {
+	if tee != nil {
+		return fmt.Sprintf("the output file is not complete: %v", tee)
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case l.err != nil:
+		return fmt.Sprintf("the output file is not complete: %v", l.err)
+	case l.full:
+		return fmt.Sprintf("the output file is not complete: at most %d bytes are kept", MaxLog)
+	}
+	return ""
+}
+
+func (l *logFile) close() { l.file.Close() }
+
+// pulse calls still when nothing has touched it for a while.
+type pulse struct {
+	timer *time.Timer
+	every time.Duration
+}
+
+// newPulse returns nil, which is always alive, if there is no bound.
+func newPulse(every time.Duration, still func()) *pulse {
+	if every <= 0 {
+		return nil
+	}
+	return &pulse{timer: time.AfterFunc(every, still), every: every}
+}
+
+func (p *pulse) touch() {
+	if p != nil {
+		p.timer.Reset(p.every)
+	}
+}
+
+func (p *pulse) stop() {
+	if p != nil {
+		p.timer.Stop()
+	}
+}
+
+// teeTo hands output to the log and counts it as life.
+type teeTo struct {
+	log   *logFile
+	pulse *pulse
+}
+
+func (t teeTo) Write(p []byte) (int, error) {
+	t.pulse.touch()
+	t.log.write(p)
+	return len(p), nil
+}

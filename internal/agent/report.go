@@ -1,0 +1,190 @@
+package agent
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/piton-dev/piton/internal/engine"
+	"github.com/piton-dev/piton/internal/proc"
+)
+
+// ReportType says what a line of an agent's report is about.
+type ReportType string
+
+const (
+	UsageReport ReportType = "usage"
+	Progress    ReportType = "progress"
+	Log         ReportType = "log"
+	Discovery   ReportType = "discovery"
+	Question    ReportType = "question"
+	Blocked     ReportType = "blocked"
+)
+
+// Report is one line of an agent's report: a claim.
+type Report struct {
+	Type    ReportType
+	Text    string       // plain text, at most [MaxText] bytes
+	Percent *float64     // of progress, 0 to 100
+	Usage   engine.Usage // of usage
+	// Cumulative says that Usage holds totals so far; else it is to be added.
+	Cumulative bool
+}
+
+// Claims are what an agent said of its attempt.
+type Claims struct {
+	Usage       engine.Usage // unknown where nothing was said
+	Blocked     string       // what stopped it, the last thing it said
+	Discoveries []string     // at most [MaxClaims]
+	Questions   []string     // at most [MaxClaims]
+}
+
+// Limits of a report. What is beyond them is counted, and otherwise ignored.
+const (
+	MaxReport  = 4 << 20  // bytes
+	MaxLine    = 64 << 10 // bytes of one line
+	MaxText    = 4 << 10  // bytes of one text
+	MaxReports = 10_000   // that are handed on while the agent works
+	MaxClaims  = 100      // discoveries, and as many questions
+)
+
+// A claim beyond these is nonsense.
+const (
+	maxTokens = 1_000_000_000_000
+	maxCost   = 1_000_000 // dollars
+)
+
+type reportLine struct {
+	Type       ReportType `json:"type"`
+	Text       string     `json:"text"`
+	Percent    *float64   `json:"percent"`
+	In         *int64     `json:"tokens_in"`
+	Out        *int64     `json:"tokens_out"`
+	Cost       *float64   `json:"cost_usd"`
+	Cumulative bool       `json:"cumulative"`
+}
+
+// parseReport reads one line; false if it is no report.
+func parseReport(line []byte) (Report, bool) {
+	var l reportLine
+	if json.Unmarshal(line, &l) != nil {
+		return Report{}, false
+	}
+	r := Report{Type: l.Type, Text: plainText(l.Text)}
+	switch l.Type {
+	case UsageReport:
+		r.Cumulative = l.Cumulative
+		r.Usage = engine.Usage{In: tokens(l.In), Out: tokens(l.Out), CostMicros: micros(l.Cost)}
+		return r, r.Usage != engine.Usage{}
+	case Progress:
+		if l.Percent != nil && *l.Percent >= 0 && *l.Percent <= 100 {
+			r.Percent = l.Percent
+		}
+		return r, r.Text != "" || r.Percent != nil
+	case Log, Discovery, Question, Blocked:
+		return r, r.Text != ""
+	}
+	return Report{}, false
+}
+
+func tokens(n *int64) *int64 {
+	if n == nil || *n < 0 || *n > maxTokens {
+		return nil
+	}
+	return n
+}
+
+func micros(usd *float64) *int64 {
+	if usd == nil || *usd < 0 || *usd > maxCost {
+		return nil
+	}
+	return new(int64(math.Round(*usd * 1e6)))
+}
+
+func plainText(s string) string {
+	s = strings.TrimSpace(proc.Plain([]byte(s)))
+	if len(s) <= MaxText {
+		return s
+	}
+	cut := MaxText - len("…")
+	for !utf8.RuneStart(s[cut]) {
+		cut--
+	}
+	return s[:cut] + "…"
+}
+
+// add takes a report into the claims; false if there are too many already.
+func (c *Claims) add(r Report) bool {
+	switch r.Type {
+	case UsageReport:
+		c.Usage.In = sum(c.Usage.In, r.Usage.In, r.Cumulative)
+		c.Usage.Out = sum(c.Usage.Out, r.Usage.Out, r.Cumulative)
+		c.Usage.CostMicros = sum(c.Usage.CostMicros, r.Usage.CostMicros, r.Cumulative)
+	case Blocked:
+		c.Blocked = r.Text
+	case Discovery:
+		return push(&c.Discoveries, r.Text)
+	case Question:
+		return push(&c.Questions, r.Text)
+	}
+	return true
+}
+
+// sum leaves a total alone when nothing is said of it: unknown is not zero.
+func sum(total, said *int64, cumulative bool) *int64 {
+	if said == nil || total == nil || cumulative {
+		if said == nil {
+			return total
+		}
+		return said
+	}
+	return new(*total + *said)
+}
+
+func push(list *[]string, text string) bool {
+	if len(*list) >= MaxClaims {
+		return false
+	}
+	*list = append(*list, text)
+	return true
+}
+
+// lines cuts a stream into lines of at most [MaxLine] bytes; longer ones are
+// counted. It keeps no more than one line, so nothing an agent writes can make
+// it large or slow.
+type lines struct {
+	line    []byte
+	long    bool // the line under way is too long already
+	tooLong int
+}
+
+// feed hands each line that p ends to take.
+func (l *lines) feed(p []byte, take func([]byte)) {
+	for len(p) > 0 {
+		end := bytes.IndexByte(p, '\n')
+		part := p
+		if end >= 0 {
+			part = p[:end]
+		}
+		if l.long = l.long || len(l.line)+len(part) > MaxLine; !l.long {
+			l.line = append(l.line, part...)
+		}
+		if end < 0 {
+			return
+		}
+		l.end(take)
+		p = p[end+1:]
+	}
+}
+
+// end ends the line under way. Empty lines are nothing.
+func (l *lines) end(take func([]byte)) {
+	if l.long {
+		l.tooLong++
+	} else if line := bytes.TrimSpace(l.line); len(line) > 0 {
+		take(line)
+	}
+	l.line, l.long = l.line[:0], false
+}
