@@ -1,0 +1,192 @@
+package verify
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"time"
+
+	"github.com/piton-dev/piton/internal/engine"
+	"github.com/piton-dev/piton/internal/plan"
+)
+
+// Options are what a program takes from elsewhere than the plan and the facts.
+type Options struct {
+	Plan        string         // id of the plan's revision
+	Problems    []plan.Problem // that parsing gave; an error among them stops the plan
+	Expect      engine.Expect  // where a step does not say; empty = any
+	MaxParallel int            // cap on the plan's Parallel; 0 = none
+}
+
+// Refusal is why a plan was not compiled: the findings that stop it.
+type Refusal struct {
+	Findings []Finding
+}
+
+// Error names the first finding and says how many follow.
+func (r *Refusal) Error() string {
+	text := r.Findings[0].String()
+	if more := len(r.Findings) - 1; more > 0 {
+		text += fmt.Sprintf(" (and %d more)", more)
+	}
+	return "plan cannot run: " + text
+}
+
+// Compile turns a plan into the program the machine accepts. It returns a
+// [*Refusal] where [Check] finds an error, or something that this version cannot
+// run. The cost is linear in the size of the plan.
+func Compile(p *plan.Plan, facts Facts, o Options) (*engine.Program, error) {
+	var stops []Finding
+	for _, f := range Check(p, o.Problems, facts) {
+		if f.Stops() {
+			stops = append(stops, f)
+		}
+	}
+	if len(stops) > 0 {
+		return nil, &Refusal{stops}
+	}
+	if p == nil {
+		return nil, errors.New("compile plan: there is none")
+	}
+	c := compiler{read(p), facts, o}
+	program, err := engine.NewProgram(c.definition())
+	if err != nil {
+		return nil, fmt.Errorf("compile plan: %w", err)
+	}
+	return program, nil
+}
+
+// compiler works on a plan that no rule stops.
+type compiler struct {
+	doc     *document
+	facts   Facts
+	options Options
+}
+
+func (c compiler) definition() engine.Definition {
+	p := c.doc.plan
+	def := engine.Definition{Plan: c.options.Plan, Title: p.Title.Value, Parallel: max(p.Parallel.Value, 1)}
+	if limit := c.options.MaxParallel; limit > 0 {
+		def.Parallel = min(def.Parallel, limit)
+	}
+	for _, u := range c.doc.units {
+		def.Steps = append(def.Steps, c.step(u))
+	}
+	return def
+}
+
+func (c compiler) step(u *unit) engine.Step {
+	role, agent, _ := c.facts.agent(u.Target.Value)
+	s := engine.Step{
+		ID: u.ID.Value, Number: u.Number, Title: u.Title.Value,
+		Kind: engine.Agent, Role: role, Target: u.Target.Value,
+		Needs: indexes(u.needs), Subscriptions: subscriptions(u),
+		Task: u.Task.Value, Acceptance: texts(u.Acceptance.Value), Checks: checks(u),
+		Expect: c.expect(u), OnFail: engine.OnFail{Retries: u.OnFail.Value.Retries, Then: engine.Then(u.OnFail.Value.Then)},
+		Backoff: u.Backoff.Value, Critical: u.Critical.Value, Approval: approval(u.Approval.Value),
+		Timeout: shorter(u.Timeout.Value, agent.Time), CheckTimeout: u.CheckTimeout.Value,
+		Holds: u.Holds.Value == "run", Rerunnable: u.Rerunnable.Value,
+		Mode: u.Mode.Value, Network: u.Network.Value, Isolation: c.isolation(u),
+		Env: texts(u.Env.Value), Writes: writes(u), Guards: c.guards(u),
+	}
+	if agent.Shell {
+		s.Kind = engine.Script
+	} else if s.Task == "" {
+		s.Task = s.Title
+	}
+	return s
+}
+
+func indexes(needs []need) []int {
+	var list []int
+	for _, n := range needs {
+		list = append(list, n.index)
+	}
+	slices.Sort(list)
+	return list
+}
+
+func subscriptions(u *unit) []engine.Subscription {
+	var list []engine.Subscription
+	for _, s := range u.Subscriptions.Value {
+		list = append(list, engine.Subscription{Kind: s.Kind, Ref: s.Ref})
+	}
+	return list
+}
+
+func texts(list []plan.Text) []string {
+	var values []string
+	for _, t := range list {
+		values = append(values, t.Value)
+	}
+	return values
+}
+
+func checks(u *unit) []engine.Check {
+	var list []engine.Check
+	if u.Contract != nil && !u.Contract.Command.IsZero() {
+		list = append(list, engine.Check{
+			Name: engine.Contract, Command: u.Contract.Command.Value, Exit: u.Contract.ExitCode.Value, Required: true,
+		})
+	}
+	for _, c := range u.Checks.Value {
+		list = append(list, engine.Check{Name: c.Name.Value, Command: c.Command.Value, Required: !c.Optional})
+	}
+	return list
+}
+
+func (c compiler) expect(u *unit) engine.Expect {
+	switch {
+	case u.Expect.Set:
+		return engine.Expect(u.Expect.Value)
+	case c.options.Expect != "":
+		return c.options.Expect
+	}
+	return engine.ExpectAny
+}
+
+// approval is the reason for which a person is asked, or "".
+func approval(label string) string {
+	switch label {
+	case "", "auto":
+		return ""
+	case "required":
+		return "the plan asks for it"
+	}
+	return label
+}
+
+// shorter is the timeout of an attempt: the plan's, or the agent's own limit
+// where that is shorter.
+func shorter(timeout, limit time.Duration) time.Duration {
+	if limit > 0 {
+		return min(timeout, limit)
+	}
+	return timeout
+}
+
+// isolation is the stronger of the step's and the plan's minimum.
+func (c compiler) isolation(u *unit) string {
+	whole := c.doc.plan.Isolation.Value
+	if u.Isolation.Value == "" || whole == "sealed" {
+		return whole
+	}
+	return u.Isolation.Value
+}
+
+// nowhere is a scope that holds no file of a workspace: that of a step which
+// may change nothing, since no scope at all would be the whole workspace.
+const nowhere = "/dev/null"
+
+// writes are the step's scopes.
+func writes(u *unit) []string {
+	if u.Writes.Set && len(u.Writes.Value) == 0 {
+		return []string{nowhere}
+	}
+	var list []string
+	for _, w := range u.Writes.Value {
+		list = append(list, path.Clean(w.Value))
+	}
+	return list
+}

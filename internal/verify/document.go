@@ -1,0 +1,148 @@
+package verify
+
+import (
+	"github.com/piton-dev/piton/internal/plan"
+)
+
+// document is a plan with what several rules want to know of it.
+type document struct {
+	plan   *plan.Plan
+	refs   plan.Refs
+	units  []*unit
+	shells map[string]*shell // by text
+	makers makers
+}
+
+// unit is a step.
+type unit struct {
+	*plan.Step
+	index  int
+	needs  []need    // that were found
+	lost   []lostRef // that were not
+	proofs []script  // contract, then checks
+	setup  script
+}
+
+// need is a step that another one waits for.
+type need struct {
+	index int
+	at    plan.Pos // zero where the plan does not say it
+}
+
+// lostRef is a reference to no step or to several.
+type lostRef struct {
+	text  plan.Text
+	found int
+}
+
+// script is a shell text of a step.
+type script struct {
+	label    string // "contract", "check \"lint\"", "setup", "task"
+	text     plan.Text
+	required bool
+	exit     int
+	*shell
+}
+
+// read resolves the references of a plan and parses its scripts, each text once.
+func read(p *plan.Plan) *document {
+	d := &document{plan: p, refs: p.Refs(), shells: map[string]*shell{}}
+	for i, s := range p.Steps {
+		u := &unit{Step: s, index: i}
+		d.needs(u)
+		if c := s.Contract; c != nil && !c.Command.IsZero() {
+			u.proofs = append(u.proofs, d.script("contract", c.Command, true, c.ExitCode.Value))
+		}
+		for _, c := range s.Checks.Value {
+			u.proofs = append(u.proofs, d.script("check "+quote(c.Name.Value), c.Command, !c.Optional, 0))
+		}
+		u.setup = d.script("setup", s.Setup, false, 0)
+		d.units = append(d.units, u)
+	}
+	d.makers = makersOf(p)
+	return d
+}
+
+func (d *document) needs(u *unit) {
+	if !u.Needs.Set {
+		if u.index > 0 {
+			u.needs = append(u.needs, need{index: u.index - 1})
+		}
+		return
+	}
+	seen := map[int]bool{}
+	for _, ref := range u.Needs.Value {
+		found := d.refs.Find(ref.Value)
+		if len(found) != 1 {
+			u.lost = append(u.lost, lostRef{ref, len(found)})
+			continue
+		}
+		if !seen[found[0]] {
+			seen[found[0]] = true
+			u.needs = append(u.needs, need{found[0], ref.Pos})
+		}
+	}
+}
+
+func (d *document) script(label string, text plan.Text, required bool, exit int) script {
+	s := script{label: label, text: text, required: required, exit: exit}
+	if text.IsZero() {
+		return s
+	}
+	parsed, known := d.shells[text.Value]
+	if !known {
+		parsed = parseShell(text.Value)
+		d.shells[text.Value] = parsed
+	}
+	s.shell = parsed
+	return s
+}
+
+// works reports whether an agent or a script does the step: no tool, no
+// sub-plan and no person.
+func (u *unit) works() bool {
+	return !u.Tool.Set && u.Plan.IsZero() && u.Ask.IsZero()
+}
+
+// anyAgent is the target that leaves the choice to the configuration.
+const anyAgent = "any"
+
+// agent resolves the target of a step: the named agent, else the default one,
+// else the only one that has a model.
+func (f Facts) agent(target string) (string, Agent, bool) {
+	name := target
+	if target == anyAgent || target == "" {
+		name = f.DefaultAgent
+		if name == "" {
+			name = f.onlyModel()
+		}
+	}
+	a, ok := f.Agents[name]
+	return name, a, ok
+}
+
+func (f Facts) onlyModel() string {
+	only := ""
+	for name, a := range f.Agents {
+		if a.Shell {
+			continue
+		}
+		if only != "" {
+			return ""
+		}
+		only = name
+	}
+	return only
+}
+
+// scripted reports whether the step's task is a script under these facts.
+func (u *unit) scripted(f Facts) bool {
+	_, a, ok := f.agent(u.Target.Value)
+	return u.works() && ok && a.Shell
+}
+
+// scriptTarget is the agent that needs no configuration and runs a task as a script.
+const scriptTarget = "script"
+
+// tasks returns the task of a step as a script.
+func (d *document) task(u *unit) script { return d.script("task", u.Task, true, 0) }

@@ -1,0 +1,36 @@
+package verify
+
+import "time"
+
+// Queries is what a plan needs to have looked up outside of it. Each list is
+// sorted and free of repetitions.
+type Queries struct {
+	Commands []string // names to be found on PATH, and absolute paths of commands
+	Files    []string // slash-separated paths below the workspace
+	Agents   []string // roles that the plan names
+}
+
+// Facts are the answers. What was not asked, or not answered, is missing from
+// the maps, and no rule says anything of it.
+type Facts struct {
+	Commands        map[string]string `json:"commands"` // absolute path of each; "" where there is none
+	Files           map[string]File   `json:"files"`
+	Agents          map[string]Agent  `json:"agents"` // every configured agent, by name
+	DefaultAgent    string            `json:"default_agent,omitempty"`
+	RefuseUnmetered bool              `json:"refuse_unmetered,omitempty"` // a budget that nothing measures is an error
+}
+
+// File is what stands at a path. The zero File means that nothing does.
+type File struct {
+	Exists     bool `json:"exists,omitempty"`
+	Dir        bool `json:"dir,omitempty"`
+	Executable bool `json:"executable,omitempty"`
+}
+
+// Agent is what rules need to know of a configured agent.
+type Agent struct {
+	Shell   bool          `json:"shell,omitempty"`   // no model: the task is the script
+	Metered bool          `json:"metered,omitempty"` // it reports what it uses
+	Time    time.Duration `json:"time,omitempty"`    // its own limit of one attempt; 0 for none
+	Missing string        `json:"missing,omitempty"` // its program, where this machine has none of that name
+}

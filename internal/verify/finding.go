@@ -1,0 +1,97 @@
+package verify
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/piton-dev/piton/internal/plan"
+)
+
+// Severity says what a finding does to the plan.
+type Severity string
+
+const (
+	Error   Severity = "error"   // the plan does not verify
+	Warning Severity = "warning" // it does, but probably not as its author thinks
+	Note    Severity = "note"    // worth knowing
+)
+
+// Finding is one thing that a rule has to say about a plan.
+type Finding struct {
+	Code     string   `json:"code"` // id of the rule
+	Severity Severity `json:"severity"`
+	Step     string   `json:"step"` // id, or "" for the plan as a whole
+	File     string   `json:"file"`
+	Line     int      `json:"line"`
+	Column   int      `json:"column"`
+	Message  string   `json:"message"`
+	Hint     string   `json:"hint"`
+
+	blocks bool // the plan verifies, and this version cannot run it
+}
+
+// String writes the finding like a compiler:
+//
+//	plan.md:12:3: error: PT012 step "deploy" waits for itself
+func (f Finding) String() string {
+	return fmt.Sprintf("%s:%d:%d: %s: %s %s", f.File, f.Line, f.Column, f.Severity, f.Code, f.Message)
+}
+
+// Stops reports whether [Compile] refuses the plan because of this finding.
+func (f Finding) Stops() bool { return f.Severity == Error || f.blocks }
+
+// HasErrors reports whether a plan with these findings does not verify.
+func HasErrors(findings []Finding) bool {
+	return slices.ContainsFunc(findings, func(f Finding) bool { return f.Severity == Error })
+}
+
+// Check returns what the rules find in a plan, in the order of their places.
+// The problems are those that parsing the plan gave; the plan is nil where its
+// bytes were refused altogether. The cost is linear in the size of the plan.
+func Check(p *plan.Plan, problems []plan.Problem, facts Facts) []Finding {
+	ps := &pass{facts: facts, problems: problems}
+	if p != nil {
+		ps.doc, ps.file = read(p), p.Name
+	}
+	return ps.run()
+}
+
+func (p *pass) run() []Finding {
+	for _, rule := range Rules() {
+		if rule.check != nil && p.doc != nil {
+			p.rule = rule
+			rule.check(p)
+		}
+	}
+	p.parsed()
+	slices.SortStableFunc(p.findings, func(a, b Finding) int {
+		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column), cmp.Compare(a.Code, b.Code))
+	})
+	return p.findings
+}
+
+// pass is one check of one plan.
+type pass struct {
+	file     string
+	doc      *document
+	facts    Facts
+	problems []plan.Problem
+	rule     Rule
+	findings []Finding
+}
+
+// report adds a finding of the rule at work. The unit may be nil; a place that
+// is not in the text becomes that of the step, or the plan's first character.
+func (p *pass) report(u *unit, at plan.Pos, message, hint string) *Finding {
+	f := Finding{Code: p.rule.ID, Severity: p.rule.Severity, File: p.file, Message: message, Hint: hint}
+	if u != nil {
+		f.Step = u.ID.Value
+		if !at.IsValid() {
+			at = u.Pos
+		}
+	}
+	f.Line, f.Column = max(at.Line, 1), max(at.Column, 1)
+	p.findings = append(p.findings, f)
+	return &p.findings[len(p.findings)-1]
+}

@@ -1,0 +1,159 @@
+package verify
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// said writes guards one a word: a literal whose absence counts has a +.
+func said(list []guard) []string {
+	var out []string
+	for _, g := range list {
+		name := g.path
+		if g.absent {
+			name += "+"
+		}
+		if !slices.Contains(out, name) {
+			out = append(out, name)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+func TestGuards(t *testing.T) {
+	const (
+		pytest = "conftest.py+ pytest.ini+ .pytest.ini+ tox.ini+ setup.cfg#pytest+ pyproject.toml#tool+"
+		tests  = "**/test_*.py **/*_test.py **/conftest.py"
+		makes  = "GNUmakefile+ makefile+ Makefile+"
+		cargo  = ".cargo/config.toml+ .cargo/config+"
+		rust   = cargo + " tests/** **/tests/**/*.rs .config/nextest.toml+"
+		justs  = "justfile+ Justfile+ .justfile+"
+	)
+	for _, test := range []struct{ contract, want string }{
+		// Files that are executed.
+		{`bash scripts/check.sh`, "scripts/check.sh"},
+		{`sh -eu ./check.sh --fast`, "check.sh"},
+		{`bash -o pipefail check.sh`, "check.sh"},
+		{`./check.sh`, "check.sh"},
+		{`tools/lint --all src`, "tools/lint"},
+		{`. ./env.sh && true`, "env.sh"},
+		{`source env.sh`, "env.sh"},
+		{`python x.py`, "x.py"},
+		{`python3.12 -u -W error tools/x.py in.txt`, "tools/x.py"},
+		{`uv run tools/x.py`, "tools/x.py"},
+		{`node x.js`, "x.js"},
+		{`node -r ./hook.js x.js`, "x.js"},
+		{`ruby -Ilib t.rb`, "t.rb"},
+		{`perl t.pl`, "t.pl"},
+		{`awk -f rules.awk data.txt`, "rules.awk"},
+		{`cd tools && ./check.sh`, "tools/check.sh"},
+		{`(cd tools; ./check.sh); ./other.sh`, "tools/check.sh other.sh"},
+		{`if ./a.sh; then ./b.sh; else ./c.sh; fi`, "a.sh b.sh c.sh"},
+		{`x=$(./a.sh) && test "$x" = "$(./b.sh)"`, "a.sh b.sh"},
+		{`timeout 5 ./a.sh`, "a.sh"},
+		{`env -i A=1 B=2 ./a.sh`, "a.sh"},
+		{`! ./a.sh | grep -q x`, "a.sh"},
+		{`sh -c "./a.sh && cat b.txt"`, "a.sh"},
+		{`eval './a.sh'`, "a.sh"},
+		{`find . -name x | xargs -n 1 ./a.sh`, "a.sh"},
+		{`time ./a.sh`, "a.sh"},
+
+		// Files that are only read, made by the contract or by a build.
+		{`test -f docs/a.md && [ -s docs/b.md ]`, ""},
+		{`grep -q x docs/a.md`, ""},
+		{`test "$(wc -l < docs/a.md)" -gt 10`, ""},
+		{`cat a.txt b.txt | sort | uniq`, ""},
+		{`ls -l src`, ""},
+		{`ruff check src && pyright src`, ""},
+		{`eslint src/a.js; shellcheck x.sh; golangci-lint run`, ""},
+		{`go vet ./... && go build ./...`, ""},
+		{`go build -o app . && ./app --version`, ""},
+		{`./build/app`, ""},
+		{`.venv/bin/python -c 'import x'`, ""},
+		{`python -c "import httpx"`, ""},
+		{`node -e "require('./x')"`, ""},
+		{`perl -ne 'print' x.txt`, ""},
+		{`"$TOOL" x.sh`, ""},
+		{`/usr/bin/env true`, ""},
+		{`../outside.sh`, ""},
+		{`bash 'a[b.sh' 'c\d.sh'`, ""},
+		{`bash 'a#b.sh'`, "a?b.sh"},
+		{`gh pr view --json state -q .state | grep -q OPEN`, ""},
+
+		// Runners of tests.
+		{`make`, makes},
+		{`make -C sub test`, "sub/GNUmakefile+ sub/makefile+ sub/Makefile+"},
+		{`make -f build/rules.mk test`, "build/rules.mk+"},
+		{`go test ./...`, "**/*_test.go go.work+"},
+		{`go test`, "**/*_test.go go.work+"},
+		{`go test -race -run TestX -count=1 ./internal/a ./b/...`, "go.work+ internal/a/*_test.go b/**/*_test.go"},
+		{`go test example.com/m/...`, "**/*_test.go go.work+"},
+		{`cd svc && go test ./...`, "svc/**/*_test.go svc/go.work+"},
+		{`gotestsum -- ./...`, "**/*_test.go go.work+"},
+		{`pytest`, pytest + " " + tests},
+		{`pytest -q -k "a or b" -x`, pytest + " " + tests},
+		{`python -m pytest`, pytest + " " + tests},
+		{`uv run pytest tests/auth/ -x --timeout=60`, pytest + " tests/conftest.py+ tests/auth/conftest.py+ tests/auth/**/test_*.py tests/auth/**/*_test.py tests/auth/**/conftest.py"},
+		{`uv run -m pytest tests/test_a.py::test_x`, pytest + " tests/conftest.py+ tests/test_a.py"},
+		{`poetry run pytest -c alt.ini`, pytest + " alt.ini+ " + tests},
+		{`coverage run -m pytest`, pytest + " " + tests},
+		{`.venv/bin/pytest`, pytest + " " + tests},
+		{`cd "$DIR" && pytest`, "**/conftest.py **/pytest.ini **/.pytest.ini **/tox.ini **/setup.cfg#pytest **/pyproject.toml#tool **/**/test_*.py **/**/*_test.py **/**/conftest.py"},
+		{`python -m unittest discover -s tests`, "tests/**/test*.py"},
+		{`tox -e py312`, "setup.cfg#tox+ " + pytest + " " + tests},
+		{`nox`, "noxfile.py+ " + pytest + " " + tests},
+		{`cargo test --workspace`, rust},
+		{`cargo build`, cargo},
+		{`cargo clippy`, ""},
+		{`just check`, justs},
+		{`task build`, "Taskfile.yml+ Taskfile.yaml+ taskfile.yml+ taskfile.yaml+ Taskfile.dist.yml+ Taskfile.dist.yaml+"},
+		{`npm run lint`, ".npmrc+ package.json#scripts+"},
+		{`npm ci`, ".npmrc+"},
+		{`bundle exec rspec spec/a_spec.rb`, ".rspec+ .rspec-local+ spec/spec_helper.rb+ spec/rails_helper.rb+ spec/a_spec.rb"},
+		{`rspec`, ".rspec+ .rspec-local+ spec/spec_helper.rb+ spec/rails_helper.rb+ spec/**"},
+		{`mix test`, "test/test_helper.exs+ **/*_test.exs"},
+		{`prove -l`, ".proverc+ t/**"},
+		{`bats test/a.bats`, "test/a.bats"},
+		{`ctest --test-dir build`, "CTestConfig.cmake+ CMakePresets.json+ CMakeUserPresets.json+ test/** tests/**"},
+		{`node --test`, "**/*.test.{js,cjs,mjs,ts,mts,cts} **/*-test.{js,cjs,mjs} **/test.{js,cjs,mjs} **/test/**/*.{js,cjs,mjs}"},
+		{`node --test test/a.test.js`, "test/a.test.js"},
+		{`deno test`, "deno.json#tasks+ deno.jsonc+ **/*_test.{ts,tsx,js,mjs,jsx} **/*.test.{ts,tsx,js,mjs,jsx}"},
+		{`pre-commit run --all-files`, ".pre-commit-config.yaml+"},
+		{`./gradlew test`, "gradlew gradle.properties+ gradle/wrapper/gradle-wrapper.properties+ init.gradle+ **/src/*[tT]est/**"},
+	} {
+		want := strings.Fields(test.want)
+		slices.Sort(want)
+		s := parseShell(test.contract)
+		if s.fault != "" {
+			t.Errorf("%s: %s", test.contract, s.fault)
+			continue
+		}
+		if diff := cmp.Diff(want, said(s.guards), cmp.Transformer("set", func(l []string) []string { return append([]string{}, l...) })); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", test.contract, diff)
+		}
+	}
+}
+
+// TestJavaScriptGuards looks at the runners whose lists are long.
+func TestJavaScriptGuards(t *testing.T) {
+	for _, contract := range []string{
+		`npm test`, `npm run test:unit -- --ci`, `yarn test`, `pnpm -C app test`, `npx jest src`, `yarn vitest run`,
+		`pnpm exec playwright test`, `bun test`, `node_modules/.bin/mocha`,
+	} {
+		got := strings.Join(said(parseShell(contract).guards), " ")
+		for _, want := range []string{"jest.config.js+", "vitest.config.ts+", ".mocharc.json+", "package.json#jest+", "**/*.spec.{"} {
+			if !strings.Contains(got, want) {
+				t.Errorf("%s does not guard %s: %s", contract, want, got)
+			}
+		}
+	}
+	for _, contract := range []string{`npm test`, `yarn test`, `pnpm test`} {
+		if got := strings.Join(said(parseShell(contract).guards), " "); !strings.Contains(got, "package.json#scripts+") || !strings.Contains(got, ".npmrc+") {
+			t.Errorf("%s guards %s", contract, got)
+		}
+	}
+}

@@ -1,0 +1,74 @@
+package verify
+
+import (
+	"path"
+	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
+
+	"github.com/piton-dev/piton/internal/plan"
+)
+
+// maxPatterns is how many patterns are tried for one path: with more of them
+// anything counts as possible, which keeps the cost linear.
+const maxPatterns = 100
+
+// makers tells which files the steps of a plan may make.
+type makers struct {
+	anything bool            // some step has the whole workspace
+	names    map[string]bool // that a `writes:` names
+	patterns []string
+}
+
+func makersOf(p *plan.Plan) makers {
+	m := makers{names: map[string]bool{}}
+	seen := map[string]bool{}
+	for _, s := range p.Steps {
+		m.anything = m.anything || !s.Writes.Set
+		for _, w := range s.Writes.Value {
+			if seen[w.Value] {
+				continue
+			}
+			seen[w.Value] = true
+			if isGlob(w.Value) {
+				m.patterns = append(m.patterns, w.Value)
+			} else {
+				m.names[cleanScope(w.Value)] = true
+			}
+		}
+	}
+	return m
+}
+
+// named reports whether the explicit `writes:` of some step covers the file.
+func (m makers) named(file string) bool {
+	if m.names[file] || m.names["."] || len(m.patterns) > maxPatterns {
+		return true
+	}
+	for dir := path.Dir(file); dir != "." && dir != "/"; dir = path.Dir(dir) {
+		if m.names[dir] {
+			return true
+		}
+	}
+	return covered(file, m.patterns)
+}
+
+// can reports whether some step may make the file.
+func (m makers) can(file string) bool { return m.anything || m.named(file) }
+
+// covered reports whether one of the scopes holds the file. A scope that is a
+// directory's name holds everything below it.
+func covered(file string, scopes []string) bool {
+	for _, s := range scopes {
+		s = cleanScope(s)
+		if s == "." || file == s || strings.HasPrefix(file, s+"/") {
+			return true
+		}
+		if ok, err := doublestar.Match(s, file); err == nil && ok {
+			return true
+		}
+	}
+	return false
+}
+
+func cleanScope(scope string) string { return path.Clean(scope) }

@@ -1,0 +1,58 @@
+package verify
+
+import (
+	"maps"
+	"path"
+	"slices"
+	"strings"
+)
+
+// always are the guards of every step: what git runs and what configures the
+// harness itself.
+func always() []string {
+	return []string{".git/config#run", ".git/hooks/**", ".piton/config.yaml"}
+}
+
+// guards lists what must not change while the step is worked on, sorted: what
+// its contract and checks execute or collect and what the plan protects, all
+// but what the step's explicit `writes:` cover, and the step's own `protect:`.
+//
+// A glob of which the writes cover only a part stays whole: whoever compares
+// drops the changes inside of the scope. A literal path counts when it is absent
+// too. A file that a contract executes may be made during the run, so until it
+// exists it is written as a glob that matches it alone.
+func (c compiler) guards(u *unit) []string {
+	list := map[string]bool{}
+	for _, name := range always() {
+		list[name] = true
+	}
+	for _, s := range u.proofs {
+		if s.readable() {
+			for _, g := range s.guards {
+				list[c.guard(g)] = true
+			}
+		}
+	}
+	for _, t := range c.doc.plan.Protect.Value {
+		list[path.Clean(t.Value)] = true
+	}
+	if scopes := writes(u); len(scopes) > 0 {
+		maps.DeleteFunc(list, func(name string, _ bool) bool {
+			file, _, _ := strings.Cut(name, "#")
+			return covered(file, scopes)
+		})
+	}
+	for _, t := range u.Protect.Value {
+		list[path.Clean(t.Value)] = true
+	}
+	return slices.Sorted(maps.Keys(list))
+}
+
+// guard writes a guard of a contract as the machine reads it.
+func (c compiler) guard(g guard) string {
+	if g.absent || isGlob(g.path) || c.facts.Files[g.path].Exists {
+		return g.path
+	}
+	alone := strings.NewReplacer(",", "?", "}", "?").Replace(path.Base(g.path))
+	return path.Join(path.Dir(g.path), "{"+alone+"}")
+}

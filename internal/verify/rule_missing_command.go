@@ -1,0 +1,90 @@
+package verify
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/piton-dev/piton/internal/plan"
+)
+
+func ruleMissingCommand() Rule {
+	return Rule{
+		ID: "PT040", Name: "missing-command", Severity: Error,
+		Title: "a contract, check or script runs a command that is not there",
+		Text: "A command that cannot be found ends with 127, which is neither a pass nor a proof that the work " +
+			"is undone. A name is looked up on PATH, which holds no directory of the workspace. A path such as " +
+			"./build/app or .venv/bin/x is a warning where a step may make it, and so is a name in a script " +
+			"that changes PATH or sources a file, or in an optional check.",
+		check: checkMissingCommand,
+	}
+}
+
+func checkMissingCommand(p *pass) {
+	for _, u := range p.doc.units {
+		for _, s := range u.proofs {
+			p.commands(u, s)
+		}
+		if u.scripted(p.facts) {
+			p.commands(u, p.doc.task(u))
+		}
+	}
+}
+
+func (p *pass) commands(u *unit, s script) {
+	if !s.readable() {
+		return
+	}
+	reported := map[string]bool{}
+	for _, c := range s.calls {
+		name := c.name()
+		if name == "" || s.asked[name] || isBuiltin(name) || reported[name] {
+			continue
+		}
+		if message, hint, severity := p.missing(c); message != "" {
+			reported[name] = true
+			if s.paths || !s.required {
+				severity = Warning
+			}
+			p.report(u, s.place(c.words[0].at), fmt.Sprintf("%s of step %q runs %q, %s", s.label, u.ID.Value, name, message), hint).Severity = severity
+		}
+	}
+	for _, g := range s.guards {
+		if g.absent || isGlob(g.path) || reported[g.path] || reported["./"+g.path] {
+			continue
+		}
+		if f, asked := p.facts.Files[g.path]; asked && !f.Exists && !p.doc.makers.can(g.path) {
+			reported[g.path] = true
+			p.report(u, s.text.Pos, fmt.Sprintf("%s of step %q runs %q, which does not exist and which no step may write", s.label, u.ID.Value, g.path), "")
+		}
+	}
+}
+
+// missing says what is wrong with a command's name; "" for nothing.
+func (p *pass) missing(c call) (message, hint string, severity Severity) {
+	name := c.name()
+	if !strings.Contains(name, "/") || strings.HasPrefix(name, "/") {
+		at, asked := p.facts.Commands[name]
+		if !asked || at != "" {
+			return "", "", ""
+		}
+		if file := within(c.dir, name); p.facts.Files[file].Exists {
+			return "which is not on PATH", fmt.Sprintf("write ./%s if the file here is meant", name), Error
+		}
+		if strings.HasPrefix(name, "/") {
+			return "which does not exist", "", Error
+		}
+		return "which is not on PATH", "install it, or correct the name", Error
+	}
+	file := within(c.dir, name)
+	f, asked := p.facts.Files[file]
+	switch {
+	case !asked || f.Exists:
+		return "", "", ""
+	case p.doc.makers.can(file):
+		return "which does not exist yet", "", Warning
+	}
+	return "which does not exist and which no step may write", "", Error
+}
+
+// place maps an offset in the script to the file.
+func (s script) place(offset int) plan.Pos { return s.text.At(offset) }

@@ -1,0 +1,32 @@
+package verify
+
+import "fmt"
+
+func ruleNoProof() Rule {
+	return Rule{
+		ID: "PT020", Name: "no-proof", Severity: Error,
+		Title: "nothing could prove the step",
+		Text: "A step of an agent or a script is done when its contract and its required checks say so, and " +
+			"never because the agent says so. Give it a `contract:`, or at least one check that is not " +
+			"optional. A model's judgement (`judge:`) is never the only proof.",
+		check: checkNoProof,
+	}
+}
+
+func checkNoProof(p *pass) {
+	for _, u := range p.doc.units {
+		if u.works() && !u.provable() {
+			p.report(u, u.Pos, fmt.Sprintf("step %q has no contract and no required check, so nothing could prove it", u.ID.Value),
+				"add a `contract:` with a shell command that fails until the step is done")
+		}
+	}
+}
+
+func (u *unit) provable() bool {
+	for _, s := range u.proofs {
+		if s.required {
+			return true
+		}
+	}
+	return false
+}

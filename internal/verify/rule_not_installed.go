@@ -1,0 +1,25 @@
+package verify
+
+import "fmt"
+
+func ruleNotInstalled() Rule {
+	return Rule{
+		ID: "PT037", Name: "not-installed", Severity: Warning,
+		Title: "the program of a step's agent is not on this machine",
+		Text: "The agent is configured, and its program is not on PATH. The plan is right; a run on this machine " +
+			"would stop at the step.",
+		check: checkNotInstalled,
+	}
+}
+
+func checkNotInstalled(p *pass) {
+	reported := map[string]bool{}
+	for _, u := range p.doc.units {
+		name, agent, ok := p.facts.agent(u.Target.Value)
+		if !ok || !u.works() || agent.Missing == "" || reported[name] {
+			continue
+		}
+		reported[name] = true
+		p.report(u, u.Target.Pos, fmt.Sprintf("agent %q starts %q, which is not on this machine's PATH", name, agent.Missing), "install it, or correct `command:` in the configuration")
+	}
+}

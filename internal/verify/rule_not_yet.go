@@ -1,0 +1,63 @@
+package verify
+
+import (
+	"fmt"
+
+	"github.com/piton-dev/piton/internal/plan"
+)
+
+func ruleNotYet() Rule {
+	return Rule{
+		ID: "PT014", Name: "not-yet", Severity: Note,
+		Title: "the plan uses something that this version cannot run",
+		Text: "The plan is right and can be kept, shown and converted. A run would not do what it says, so " +
+			"it is refused rather than run without the label. A `schema:` and a `topic:` subscription are " +
+			"left out instead, and the step runs.",
+		check: checkNotYet,
+	}
+}
+
+func checkNotYet(p *pass) {
+	if h := p.doc.plan; h.Workspace.Value == "worktree" {
+		p.report(nil, h.Workspace.Pos, "the plan uses `workspace: worktree`, which this version cannot run yet", "").blocks = true
+	}
+	for _, u := range p.doc.units {
+		for _, l := range u.unready() {
+			p.report(u, l.at, fmt.Sprintf("step %q uses `%s`, which this version cannot run yet", u.ID.Value, l.label), "").blocks = true
+		}
+		if !u.Schema.IsZero() {
+			p.report(u, u.Schema.Pos, fmt.Sprintf("step %q has a `schema`, which this version does not check yet", u.ID.Value), "")
+		}
+		for _, s := range u.Subscriptions.Value {
+			if s.Kind == "topic" {
+				p.report(u, s.Pos, fmt.Sprintf("step %q subscribes to a topic, which this version leaves out", u.ID.Value), "")
+			}
+		}
+	}
+}
+
+// use is a label that a step uses.
+type use struct {
+	label string
+	at    plan.Pos
+}
+
+// unready lists the labels of a step that no part of this version carries out.
+func (u *unit) unready() []use {
+	var list []use
+	add := func(used bool, label string, at plan.Pos) {
+		if used {
+			list = append(list, use{label, at})
+		}
+	}
+	add(u.Tool.Set, "tool", u.Tool.Pos)
+	add(!u.Plan.IsZero(), "plan", u.Plan.Pos)
+	add(!u.Ask.IsZero(), "ask", u.Ask.Pos)
+	add(!u.When.IsZero(), "when", u.When.Pos)
+	add(u.ForEach.Set, "for each", u.ForEach.Pos)
+	add(!u.Judge.IsZero(), "judge", u.Judge.Pos)
+	add(u.Iterations.Set, "iterations", u.Iterations.Pos)
+	add(u.Strong.Value, "strong", u.Strong.Pos)
+	add(u.Workspace.Value == "worktree", "workspace: worktree", u.Workspace.Pos)
+	return list
+}

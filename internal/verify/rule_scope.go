@@ -1,0 +1,65 @@
+package verify
+
+import (
+	"fmt"
+	"path"
+	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
+
+	"github.com/piton-dev/piton/internal/plan"
+)
+
+func ruleScope() Rule {
+	return Rule{
+		ID: "PT038", Name: "scope", Severity: Error,
+		Title: "a path of `writes:` or `protect:` cannot be used",
+		Text: "Scopes are paths and patterns below the workspace, with slashes: `*` within a name, `**` for any " +
+			"directories, `{a,b}` for alternatives. They cannot be absolute, lead out with `..`, or be longer " +
+			"or more tangled than a person can check.",
+		check: checkScope,
+	}
+}
+
+func checkScope(p *pass) {
+	p.scopes(nil, "Protect", p.doc.plan.Protect.Value)
+	for _, u := range p.doc.units {
+		p.scopes(u, "writes", u.Writes.Value)
+		p.scopes(u, "protect", u.Protect.Value)
+	}
+}
+
+func (p *pass) scopes(u *unit, label string, list []plan.Text) {
+	for _, t := range list {
+		if why := badScope(t.Value); why != "" {
+			p.report(u, t.Pos, fmt.Sprintf("`%s: %s` %s", label, t.Value, why), "")
+		}
+	}
+}
+
+// Caps on a pattern, so that matching it costs little whatever it says.
+const (
+	maxPattern      = 256
+	maxAlternatives = 3 // groups
+	maxStars        = 12
+)
+
+// badScope says why a scope cannot be used, or "".
+func badScope(scope string) string {
+	clean := path.Clean(cleanScope(scope))
+	switch {
+	case strings.HasPrefix(scope, "/") || strings.HasPrefix(scope, "~"):
+		return "is outside of the workspace"
+	case clean == ".." || strings.HasPrefix(clean, "../") || strings.Contains("/"+scope+"/", "/../"):
+		return "leads out of the workspace"
+	case strings.Contains(scope, "\\"):
+		return "has a backslash; paths are written with slashes"
+	case strings.HasPrefix(scope, "!"):
+		return "begins with `!`; a scope says what is in it, not what is not"
+	case !doublestar.ValidatePattern(scope):
+		return "is no pattern"
+	case len(scope) > maxPattern || strings.Count(scope, "{") > maxAlternatives || strings.Count(scope, "*") > maxStars:
+		return "is too long or too tangled"
+	}
+	return ""
+}

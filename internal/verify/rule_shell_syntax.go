@@ -1,0 +1,30 @@
+package verify
+
+import "fmt"
+
+func ruleShellSyntax() Rule {
+	return Rule{
+		ID: "PT021", Name: "shell-syntax", Severity: Error,
+		Title: "a shell script has a syntax error",
+		Text: "Contracts, checks, setups and scripts run as `bash --noprofile --norc -c`. This one bash could " +
+			"not read. The place is that of the error inside the block.",
+		check: checkShellSyntax,
+	}
+}
+
+func checkShellSyntax(p *pass) {
+	if setup := p.doc.script("setup", p.doc.plan.Setup, false, 0); setup.shell != nil && setup.fault != "" {
+		p.report(nil, setup.text.At(setup.at), "the plan's setup: "+setup.fault, "")
+	}
+	for _, u := range p.doc.units {
+		scripts := append(u.proofs[:len(u.proofs):len(u.proofs)], u.setup)
+		if u.scripted(p.facts) {
+			scripts = append(scripts, p.doc.task(u))
+		}
+		for _, s := range scripts {
+			if s.shell != nil && s.fault != "" {
+				p.report(u, s.text.At(s.at), fmt.Sprintf("%s of step %q: %s", s.label, u.ID.Value, s.fault), "")
+			}
+		}
+	}
+}

@@ -1,0 +1,48 @@
+package verify
+
+import (
+	"fmt"
+	"strings"
+)
+
+func ruleUnscoped() Rule {
+	return Rule{
+		ID: "PT033", Name: "unscoped", Severity: Warning,
+		Title: "steps that may run at once have no `writes:` and will queue",
+		Text: "A step of an agent without `writes:` may change the whole workspace, so it never works beside " +
+			"another one, whatever `Parallel:` allows. Say what each may change, and they run at once.",
+		check: checkUnscoped,
+	}
+}
+
+// maxNamed is how many steps one message names.
+const maxNamed = 5
+
+func checkUnscoped(p *pass) {
+	if p.doc.plan.Parallel.Value < 2 {
+		return
+	}
+	var ids []string
+	var first *unit
+	count := 0
+	for _, u := range p.doc.units {
+		if !u.works() || u.Writes.Set || u.scripted(p.facts) {
+			continue
+		}
+		if count++; count == 1 {
+			first = u
+		}
+		if count <= maxNamed {
+			ids = append(ids, quote(u.ID.Value))
+		}
+	}
+	if count == 0 || len(p.doc.units) == 1 {
+		return
+	}
+	names := strings.Join(ids, ", ")
+	if count > maxNamed {
+		names += fmt.Sprintf(" and %d more", count-maxNamed)
+	}
+	p.report(first, p.doc.plan.Parallel.Pos, fmt.Sprintf("without `writes:` these steps never run beside another one: %s", names),
+		"give them `writes:` with the paths they may change").Step = ""
+}
