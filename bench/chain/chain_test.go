@@ -153,7 +153,7 @@ func BenchmarkGrowth(b *testing.B) {
 // and resume from process start to the first dispatch.
 func BenchmarkTenThousand(b *testing.B) {
 	piton := binary(b)
-	w := newWorkspace(b, chainPlan(10_000)+stop, plainPolicy)
+	w := newWorkspace(b, chainPlan(9_999)+stop, plainPolicy)
 	c := exec.Command(piton, "run", "plan.md", "--yes", "--no-wait")
 	c.Dir, c.Env = w.work, w.env
 	if out, err := c.CombinedOutput(); c.ProcessState.ExitCode() != 3 {
@@ -172,7 +172,7 @@ func BenchmarkTenThousand(b *testing.B) {
 }
 
 // stop is a last step that never passes: the run waits there.
-const stop = "\n### 10001. Stop\n\n**target:** script\n**task:** touch started-$PITON_ATTEMPT\n**contract:** `test -e never`\n**on_fail:** escalate\n"
+const stop = "\n### 10000. Stop\n\n**target:** script\n**task:** touch started-$PITON_ATTEMPT\n**contract:** `test -e never`\n**on_fail:** escalate\n"
 
 func (w *workspace) item(b *testing.B, piton string) string {
 	c := exec.Command(piton, "inbox", "--json")

@@ -1,8 +1,6 @@
 package engine
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,7 +10,7 @@ import (
 // Limits of a program. They keep outside data from asking for more than a
 // machine can hold; a plan document has tighter ones.
 const (
-	MaxSteps    = 20_000
+	MaxSteps    = 200_000
 	MaxAttempts = 1_000
 )
 
@@ -116,10 +114,12 @@ type Definition struct {
 // Program is a plan that has been verified and compiled: the only form the
 // machine runs. Its fields cannot be changed; a Program is safe for concurrent use.
 type Program struct {
-	def  Definition
-	by   map[string]int
-	deps [][]int // dependents by index
-	hash string
+	def     Definition
+	by      map[string]int
+	deps    [][]int    // dependents by index
+	names   [][]string // ids of needs by index
+	classes classes
+	hash    string
 }
 
 // NewProgram checks the invariants every run rests on: at least one step,
@@ -134,8 +134,14 @@ func NewProgram(d Definition) (*Program, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encode program: %w", err)
 	}
-	sum := sha256.Sum256(body)
-	p.hash = hex.EncodeToString(sum[:])
+	p.hash = digest(body)
+	p.classes = classify(d.Steps)
+	p.names = make([][]string, len(d.Steps))
+	for i := range d.Steps {
+		for _, n := range d.Steps[i].Needs {
+			p.names[i] = append(p.names[i], d.Steps[n].ID)
+		}
+	}
 	return p, nil
 }
 
