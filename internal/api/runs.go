@@ -69,7 +69,7 @@ func (p *Product) opening(ctx context.Context, d *Document, r *engine.Revision, 
 	if err != nil {
 		return engine.Open{}, nil, err
 	}
-	base, err := o.Protect(ctx, guards(program))
+	base, err := o.Protect(ctx, program.Guards())
 	if err != nil {
 		return engine.Open{}, nil, err
 	}
@@ -102,20 +102,6 @@ func (p *Product) pins(program *engine.Program) map[string]string {
 		}
 	}
 	return pins
-}
-
-func guards(program *engine.Program) []string {
-	seen := map[string]bool{}
-	var all []string
-	for i := range program.Len() {
-		for _, g := range program.Step(i).Guards {
-			if !seen[g] {
-				seen[g] = true
-				all = append(all, g)
-			}
-		}
-	}
-	return all
 }
 
 // Pinned reports whether the configuration in force is still the one that the

@@ -414,15 +414,14 @@ func (d *drive) interrupt(sig syscall.Signal) {
 }
 
 func (s *session) protect(ctx context.Context, guards []string) (store.Object, error) {
-	t, err := s.tree()
+	t, err := s.tree(nil)
 	if err != nil {
 		return store.Object{}, err
 	}
 	defer t.Close()
 	base, err := t.Protect(ctx, guards)
 	if err != nil {
-		return store.Object{}, fmt.Errorf("look at the protected files: %w", err)
+		return store.Object{}, err
 	}
-	body, err := base.Encode()
-	return store.NewObject(body), err
+	return store.NewObject(base.Encode()), nil
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 
 	"github.com/piton-dev/piton/internal/agent"
@@ -79,7 +80,7 @@ func (s *session) equip(o *owner, c proc.Config) (err error) {
 	if o.pool, err = proc.NewPool(c); err != nil {
 		return fmt.Errorf("prepare to start processes: %w", err)
 	}
-	if o.tree, err = s.tree(); err != nil {
+	if o.tree, err = s.tree(o.pool); err != nil {
 		return err
 	}
 	o.do = s.doer(o)
@@ -111,8 +112,13 @@ func (o *owner) release() error {
 	return errors.Join(errs...)
 }
 
-func (s *session) tree() (*tree.Tree, error) {
-	return tree.Open(s.Place.Dir, tree.Config{Keep: filepath.Join(s.Place.State, "kept")})
+// tree opens the workspace's files. Without a pool it asks git nothing.
+func (s *session) tree(pool *proc.Pool) (*tree.Tree, error) {
+	git, err := exec.LookPath("git")
+	if err != nil || !filepath.IsAbs(git) {
+		git = "" // then every file counts, ignored ones too
+	}
+	return tree.Open(s.Place.Dir, tree.Config{Keep: filepath.Join(s.Place.State, "kept"), Git: git, Pool: pool})
 }
 
 // doer wires effects to the packages that carry them out.

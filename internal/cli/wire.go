@@ -64,12 +64,12 @@ func (a *app) open(ctx context.Context, flags map[string]string) (*session, erro
 	if err != nil {
 		return nil, err
 	}
-	st, err := sqlite.Open(ctx, sqlite.Config{Dir: place.State, Point: crashPoint})
+	st, warning, err := sqlite.Open(ctx, sqlite.Config{Dir: place.State, Point: crashPoint})
 	if err != nil {
 		return nil, err
 	}
-	for _, w := range st.Warnings() {
-		a.notice("%s", w)
+	if warning != "" {
+		a.notice("%s", warning)
 	}
 	p := &api.Product{Place: place, Config: conf, Store: st, Env: a.env, Version: Version, Now: a.now, By: person(), Via: "cli"}
 	return &session{Product: p, app: a, store: st}, nil

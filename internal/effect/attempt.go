@@ -40,7 +40,7 @@ func (w *World) ready(ctx context.Context, e engine.Effect, in *engine.Prepared)
 		if in.Checks, err = w.checks(ctx, e, engine.Baseline); err != nil {
 			return nil, err
 		}
-		if err := w.scopeOf(ctx, e, in.Checks); err != nil {
+		if err := w.scope(ctx, e, in.Checks); err != nil {
 			return nil, err
 		}
 	}
@@ -59,17 +59,6 @@ func (w *World) ready(ctx context.Context, e engine.Effect, in *engine.Prepared)
 	}
 	in.Dispatch.Prompt = digest([]byte(text))
 	return append(bodies, []byte(text)), nil
-}
-
-func (w *World) scopeOf(ctx context.Context, e engine.Effect, results []engine.CheckEnded) error {
-	if len(e.Step.Writes) == 0 || len(results) == 0 {
-		return nil
-	}
-	hash, err := w.Tree.ScopeHash(ctx, e.Step.Guards, e.Step.Writes)
-	for i := range results {
-		results[i].Tree = hash
-	}
-	return err
 }
 
 // restore puts back what the last attempt changed against the rules, and any
@@ -96,14 +85,18 @@ func (w *World) restore(ctx context.Context, e engine.Effect) ([]string, error) 
 	if len(changed) == 0 {
 		return nil, nil
 	}
-	var before *tree.Manifest
+	want := tree.Wanted{Base: b, Moved: e.Moved}
 	if e.Tree != "" {
-		if before, err = w.before(e.Tree); err != nil {
+		if want.Tree, err = w.before(e.Tree); err != nil {
 			return nil, err
 		}
 	}
-	if err := w.Tree.Restore(ctx, changed, b, e.Moved, before, w.quarantine(e.Key)); err != nil {
-		return nil, fmt.Errorf("put protected files back: %w", err)
+	left, err := w.Tree.Restore(ctx, changed, want, w.quarantine(e.Key))
+	if err != nil {
+		return nil, err
+	}
+	if len(left) > 0 {
+		return nil, fmt.Errorf("%s cannot be put back: %s", left[0].Path, left[0].Reason)
 	}
 	var names []string
 	for _, c := range changed {
@@ -112,10 +105,10 @@ func (w *World) restore(ctx context.Context, e engine.Effect) ([]string, error) 
 	return names, nil
 }
 
-func (w *World) before(hash string) (*tree.Manifest, error) {
+func (w *World) before(hash string) (tree.Manifest, error) {
 	body, err := w.Object(hash)
 	if err != nil {
-		return nil, fmt.Errorf("read the state of the workspace: %w", err)
+		return tree.Manifest{}, fmt.Errorf("read the state of the workspace: %w", err)
 	}
 	return tree.DecodeManifest(body)
 }
@@ -123,18 +116,17 @@ func (w *World) before(hash string) (*tree.Manifest, error) {
 // look takes the workspace as it is before the work. What a start that was cut
 // off, or anybody since, changed outside the step's scope is for a person.
 func (w *World) look(ctx context.Context, e engine.Effect, in *engine.Prepared) ([]byte, error) {
-	m, err := w.Tree.Scan(ctx)
+	if e.Key.N == 1 || e.Tree == "" {
+		m, err := w.Tree.Scan(ctx, tree.ScanOptions{})
+		return m.Encode(), err
+	}
+	before, err := w.before(e.Tree)
 	if err != nil {
-		return nil, fmt.Errorf("look at the workspace: %w", err)
+		return nil, err
 	}
-	if e.Key.N > 1 && e.Tree != "" {
-		before, err := w.before(e.Tree)
-		if err != nil {
-			return nil, err
-		}
-		in.Strays = tree.OutOfScope(tree.Diff(before, m), e.Step.Writes)
-	}
-	return m.Encode()
+	m, err := w.Tree.Scan(ctx, tree.ScanOptions{Since: &before})
+	in.Strays = tree.OutOfScope(tree.Diff(before, m), e.Step.Writes)
+	return m.Encode(), err
 }
 
 func digest(body []byte) string {
@@ -218,9 +210,9 @@ func (w *World) compare(ctx context.Context, e engine.Effect, end *engine.WorkEn
 	if err != nil {
 		return err
 	}
-	after, err := w.Tree.Scan(ctx)
+	after, err := w.Tree.Scan(ctx, tree.ScanOptions{Since: &before})
 	if err != nil {
-		return fmt.Errorf("look at the workspace: %w", err)
+		return err
 	}
 	changes := tree.Diff(before, after)
 	for _, c := range changes[:min(len(changes), maxChanged)] {

@@ -112,7 +112,9 @@ func (w *World) prove(ctx context.Context, e engine.Effect) Result {
 	results, err := w.checks(ctx, e, phases[e.Key.Kind])
 	switch {
 	case err == nil:
-		err = w.scope(ctx, e, results)
+		if err = w.scope(ctx, e, results); err == nil {
+			err = w.moved(ctx, e, results)
+		}
 	case ctx.Err() != nil && e.Work == engine.ContractWork:
 		return Result{Input: engine.Ended{Key: e.Key, WorkEnded: engine.WorkEnded{How: engine.Stopped, Reason: "stopped by the harness"}}}
 	}
@@ -129,24 +131,33 @@ var phases = map[engine.EffectKind]engine.Phase{
 	engine.Verify: engine.Verifying, engine.Again: engine.Flaky, engine.Prove: engine.Ratchet,
 }
 
-// scope adds, for a step with a scope, the hash of the tree that was judged
-// and the protected files that the step was allowed to change.
+// scope adds, for a step with a scope, the hash of the tree that was judged.
 func (w *World) scope(ctx context.Context, e engine.Effect, results []engine.CheckEnded) error {
 	if len(e.Step.Writes) == 0 || len(results) == 0 {
 		return nil
-	}
-	hash, err := w.Tree.ScopeHash(ctx, e.Step.Guards, e.Step.Writes)
-	if err != nil {
-		return err
-	}
-	for i := range results {
-		results[i].Tree = hash
 	}
 	b, err := w.base(e.Base)
 	if err != nil {
 		return err
 	}
-	results[0].Moved, err = b.Moved(ctx, w.Tree, e.Step.Writes, e.Moved)
+	hash, err := w.Tree.ScopeHash(ctx, b, e.Step.Guards, e.Step.Writes, e.Moved)
+	for i := range results {
+		results[i].Tree = hash
+	}
+	return err
+}
+
+// moved notes the protected files that the step was allowed to change: from now
+// on they are protected as they are.
+func (w *World) moved(ctx context.Context, e engine.Effect, results []engine.CheckEnded) error {
+	if len(e.Step.Writes) == 0 || len(results) == 0 || e.Key.Kind == engine.Prove {
+		return nil
+	}
+	b, err := w.base(e.Base)
+	if err != nil {
+		return err
+	}
+	results[0].Moved, err = b.Moved(ctx, w.Tree, e.Guards, e.Step.Writes, e.Moved)
 	return err
 }
 

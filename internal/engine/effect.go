@@ -43,6 +43,7 @@ type Effect struct {
 	Prompt   string            // Work: object with what the agent or shell is given
 	Work     WorkKind          // Work, and Verify for checks that may run only once
 	Tree     string            // object with the workspace as it was before the work; for Prepare that of the start before
+	Guards   []string          // of the whole program
 	Base     string            // object with the protected files as they were
 	Moved    map[string]string // protected paths that finished steps were allowed to change
 	Shared   bool              // other steps are under way in the same tree

@@ -120,6 +120,7 @@ type Program struct {
 	names   [][]string // ids of needs by index
 	classes classes
 	hash    string
+	guards  []string // of all steps, each once
 }
 
 // NewProgram checks the invariants every run rests on: at least one step,
@@ -171,7 +172,22 @@ func (p *Program) index() error {
 			p.deps[n] = append(p.deps[n], i)
 		}
 	}
+	p.guards = d.guards()
 	return p.acyclic()
+}
+
+func (d *Definition) guards() []string {
+	seen := map[string]bool{}
+	var all []string
+	for i := range d.Steps {
+		for _, g := range d.Steps[i].Guards {
+			if !seen[g] {
+				seen[g] = true
+				all = append(all, g)
+			}
+		}
+	}
+	return all
 }
 
 func (p *Program) acyclic() error {
@@ -278,6 +294,9 @@ func (p *Program) Index(id string) (int, bool) {
 	i, ok := p.by[id]
 	return i, ok
 }
+
+// Guards returns what any step protects, each once. The caller must not change it.
+func (p *Program) Guards() []string { return p.guards }
 
 // Dependents returns the indexes of the steps that need step i.
 func (p *Program) Dependents(i int) []int { return p.deps[i] }

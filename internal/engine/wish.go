@@ -1,0 +1,76 @@
+package engine
+
+// Pending returns what should be running now. Its cost is that of the steps
+// under way.
+func (s *State) Pending() []Effect {
+	if !s.run.Live {
+		return nil
+	}
+	var fx []Effect
+	for _, i := range s.active {
+		if e, ok := s.wants(i); ok {
+			fx = append(fx, e)
+		}
+	}
+	return fx
+}
+
+// wants is the effect a step under way needs, a function of this step and of
+// what holds for the whole run.
+func (s *State) wants(i int) (Effect, bool) {
+	st, p := &s.steps[i], s.prog.Step(i)
+	if !st.Active || st.Order != nil || s.stopping() || s.waits(i) || st.Live && st.Epoch != s.epoch {
+		return Effect{}, false
+	}
+	kind, n := s.wish(i)
+	if kind == "" {
+		return Effect{}, false
+	}
+	e := Effect{
+		Step: p, Title: s.prog.Title(), Guards: s.prog.Guards(), Base: s.run.Opened.Base, Moved: s.run.Moved, Tree: st.Tree,
+		Shared: len(s.active) > 1,
+		Key:    Key{Task: s.task, Run: s.run.Opened.Run, Step: p.ID, Attempt: st.Attempt, Kind: kind, N: n},
+	}
+	switch kind {
+	case Prepare:
+		e.Baseline = !st.HasBase && s.run.Opened.Policy.Baseline && p.Rerunnable
+		e.Feedback, e.Note, e.Restore = st.Feedback, st.note(), st.Restore
+	case Work:
+		e.Work, e.Prompt = st.Kind, st.Prompt
+	case Verify:
+		if st.Live {
+			e.Work = st.Kind
+		}
+	}
+	return e, true
+}
+
+// wish is the kind and number of the effect that the step's phase needs.
+func (s *State) wish(i int) (EffectKind, int) {
+	st := &s.steps[i]
+	_, asked := s.inquiry(i)
+	switch {
+	case st.Phase == Baseline && !s.run.Paused && s.verdict(i) == NoVerdict:
+		return Prepare, st.N + 1
+	case st.Phase == Working && st.Live:
+		return Work, st.N
+	case st.Phase == Verifying && asked:
+		return Verify, st.N
+	case st.Phase == Flaky && asked:
+		return Again, len(st.Answers)
+	case st.Phase == Ratchet && asked:
+		return Prove, s.run.Round
+	}
+	return "", 0
+}
+
+// note is what the agent is told of the last attempt beside the evidence.
+func (st *step) note() string {
+	switch {
+	case !st.Cut:
+		return st.Note
+	case st.Note == "":
+		return cutNote
+	}
+	return st.Note + "\n" + cutNote
+}
