@@ -25,6 +25,7 @@ type Document struct {
 	Rel      string // relative to the workspace, with slashes: the document's name in the journal
 	Source   []byte
 	Plan     *plan.Plan // nil if the bytes are refused altogether
+	Problems []plan.Problem // of the parser
 	Facts    verify.Facts
 	Findings []verify.Finding
 }
@@ -36,9 +37,9 @@ func (d *Document) OK() bool { return d.Plan != nil && !verify.HasErrors(d.Findi
 func (d *Document) counts() (errs, warnings int) {
 	for _, f := range d.Findings {
 		switch f.Severity {
-		case plan.Error:
+		case verify.Error:
 			errs++
-		case plan.Warning:
+		case verify.Warning:
 			warnings++
 		}
 	}
@@ -57,12 +58,11 @@ func (p *Product) Read(ctx context.Context, path string) (*Document, error) {
 // Verify verifies the bytes of a plan whose name is path.
 func (p *Product) Verify(ctx context.Context, path string, source []byte) *Document {
 	d := &Document{Path: path, Rel: p.relative(path), Source: source}
-	tree, problems := plan.Parse(path, source)
-	d.Plan = tree
-	if tree != nil {
-		d.Facts = probe.Answer(ctx, verify.Needs(tree), p.probeEnv())
+	d.Plan, d.Problems = plan.Parse(path, source)
+	if d.Plan != nil {
+		d.Facts = probe.Answer(ctx, verify.Needs(d.Plan), p.probeEnv())
 	}
-	d.Findings = verify.Check(tree, problems, d.Facts)
+	d.Findings = verify.Check(d.Plan, d.Problems, d.Facts)
 	return d
 }
 

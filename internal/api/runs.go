@@ -83,13 +83,10 @@ func (p *Product) opening(ctx context.Context, d *Document, r *engine.Revision, 
 	return engine.Open{Run: open, By: p.By}, []store.Object{store.NewObject(program.Encode()), base}, nil
 }
 
-// Compile turns the document into a program for the revision plan.
+// Compile turns the document into a program for the revision plan, or fails
+// with a *verify.Refusal.
 func (p *Product) Compile(d *Document, plan string) (*engine.Program, error) {
-	program, err := verify.Compile(d.Plan, d.Facts, verify.Options{Plan: plan, Expect: engine.Expect(p.Config.Policy.Expect)})
-	if err != nil {
-		return nil, &Problem{Code: Invalid, Message: err.Error()}
-	}
-	return program, nil
+	return verify.Compile(d.Plan, d.Facts, verify.Options{Plan: plan, Problems: d.Problems, Expect: engine.Expect(p.Config.Policy.Expect)})
 }
 
 // pins names the configuration of every agent the program uses.

@@ -17,6 +17,7 @@ import (
 	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/run"
 	"github.com/piton-dev/piton/internal/store"
+	"github.com/piton-dev/piton/internal/verify"
 )
 
 // runFlags are what run and resume share.
@@ -85,7 +86,7 @@ func (a *app) run(ctx context.Context, path string, f runFlags) error {
 		if !doc.OK() {
 			return ended(exitPlan)
 		}
-		if _, err := s.Compile(doc, "dry-run"); err != nil {
+		if err := a.runnable(s.Compile(doc, "dry-run")); err != nil {
 			return err
 		}
 		if f.dryRun {
@@ -99,6 +100,17 @@ func (a *app) run(ctx context.Context, path string, f runFlags) error {
 		}
 		return s.drive(ctx, f, func(d api.Desk) (api.Opened, error) { return s.openRun(ctx, d, doc, f) })
 	})
+}
+
+// runnable shows why a sound plan cannot be run by this version.
+func (a *app) runnable(_ *engine.Program, err error) error {
+	refusal, ok := errors.AsType[*verify.Refusal](err)
+	if !ok {
+		return err
+	}
+	a.notice("this version cannot run the plan:")
+	a.showFindings(a.err, refusal.Findings)
+	return ended(exitPlan)
 }
 
 // openRun brings a plan from its bytes to an open run.

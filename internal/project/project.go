@@ -1,0 +1,84 @@
+// Package project shows a run's outcome where people look for it: as marks in
+// the plan document.
+//
+// The one idea: a projection follows the journal and is never read back. The
+// marks lie outside the document's hash, so they break no approval.
+//
+// It must never change a byte that the hash covers, and never write over a
+// document that somebody changed meanwhile.
+package project
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	"github.com/google/renameio/v2"
+
+	"github.com/piton-dev/piton/internal/engine"
+	"github.com/piton-dev/piton/internal/plan"
+)
+
+// ErrChanged says that the document is not the one that was run.
+var ErrChanged = errors.New("the plan document was changed")
+
+// Mark writes the status of a run and of its steps into the plan document at
+// path, by renaming a new file over it. It does so only while the document has
+// the hash that the run pinned: else it fails with ErrChanged. Two calls at once
+// for one path are safe; a person's editor that saves in between is not seen.
+func Mark(path, hash string, status engine.Status, steps []engine.StepRow) error {
+	info, err := os.Lstat(path)
+	if err != nil {
+		return fmt.Errorf("mark plan: %w", err)
+	}
+	if !info.Mode().IsRegular() {
+		return fmt.Errorf("mark plan: %s is not a regular file", path)
+	}
+	src, err := os.ReadFile(path)
+	if err != nil {
+		return fmt.Errorf("mark plan: %w", err)
+	}
+	if p, _ := plan.Parse(path, src); p == nil || p.Hash() != hash {
+		return ErrChanged
+	}
+	marked := plan.SetStatus(src, string(status), marks(steps))
+	if bytes.Equal(marked, src) {
+		return nil
+	}
+	return replace(path, src, marked, info.Mode().Perm())
+}
+
+func replace(path string, seen, text []byte, mode fs.FileMode) error {
+	if now, err := os.ReadFile(path); err != nil || !bytes.Equal(now, seen) {
+		return ErrChanged
+	}
+	if err := renameio.WriteFile(path, text, mode, renameio.IgnoreUmask()); err != nil {
+		return fmt.Errorf("mark plan: %w", err)
+	}
+	return nil
+}
+
+func marks(steps []engine.StepRow) map[string]plan.Mark {
+	m := make(map[string]plan.Mark, len(steps))
+	for _, s := range steps {
+		m[s.ID] = markOf(s.Status)
+	}
+	return m
+}
+
+// markOf gives a waived step no mark: nobody proved it, and it was not skipped.
+func markOf(s engine.Status) plan.Mark {
+	switch s {
+	case engine.Done:
+		return plan.MarkDone
+	case engine.Failed:
+		return plan.MarkFailed
+	case engine.Skipped:
+		return plan.MarkSkipped
+	case engine.Waiting:
+		return plan.MarkWaiting
+	}
+	return plan.NoMark
+}
