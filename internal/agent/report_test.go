@@ -39,7 +39,11 @@ func TestParseReport(t *testing.T) {
 		{`{"type":"done","text":"all checks pass"}`, nil},
 		{`{"text":"no type"}`, nil},
 		{`{"type":"log","text":"two"} {"type":"log","text":"lines"}`, nil},
-		{`[]`, nil}, {`null`, nil}, {`"log"`, nil}, {`{`, nil}, {"\xff\x00", nil},
+		{`[]`, nil},
+		{`null`, nil},
+		{`"log"`, nil},
+		{`{`, nil},
+		{"\xff\x00", nil},
 	}
 	for _, c := range cases {
 		r, ok := parseReport([]byte(c.line))

@@ -302,8 +302,10 @@ func TestDoesNotStart(t *testing.T) {
 		"no kind":         {want: []string{`kind ""`}},
 		"acp":             {cfg: agent.Config{Kind: agent.ACP, Command: []string{"true"}}, want: []string{"acp", "kind exec"}},
 		"prompt nowhere":  {cfg: exec("true", "{prompt}"), want: []string{"prompt: arg"}},
-		"prompt by pigeon": {cfg: agent.Config{Kind: agent.Exec, Command: []string{"true"}, Prompt: "pigeon"},
-			want: []string{"pigeon"}},
+		"prompt by pigeon": {
+			cfg:  agent.Config{Kind: agent.Exec, Command: []string{"true"}, Prompt: "pigeon"},
+			want: []string{"pigeon"},
+		},
 		"no model":        {cfg: exec("true", "-m={model}"), want: []string{"{model}"}},
 		"odd home":        {cfg: agent.Config{Kind: agent.Shell, Home: "sweet"}, want: []string{"sweet"}},
 		"unknown role":    {change: func(k *agent.Task) { k.Role = "reviewer" }, want: []string{`"reviewer"`}},
@@ -437,11 +439,11 @@ func TestScratchIsPrivate(t *testing.T) {
 	k := task(t, "the prompt")
 	cfg := agent.Config{Kind: agent.Exec, Command: []string{"true"}, Prompt: agent.File, Home: agent.Isolated}
 	wantExit(t, run(t, cfg, k), 0)
-	must(t, filepath.WalkDir(k.Scratch, func(path string, e fs.DirEntry, err error) error {
-		info, err := e.Info()
-		if err == nil && info.Mode().Perm()&0o077 != 0 {
-			t.Errorf("%s has mode %v", path, info.Mode())
+	must(t, filepath.WalkDir(k.Scratch, func(path string, _ fs.DirEntry, err error) error {
+		must(t, err)
+		if info, err := os.Lstat(path); err != nil || info.Mode().Perm()&0o077 != 0 {
+			t.Errorf("%s has mode %v, %v", path, info.Mode(), err)
 		}
-		return err
+		return nil
 	}))
 }

@@ -127,22 +127,21 @@ func readClaims(path string) (c Claims, notes []string) {
 	}
 	n, err := eachLine(io.LimitReader(f, MaxReport), &l, take)
 	l.end(take)
-	for _, note := range []struct {
-		count int
-		what  string
-	}{
-		{malformed, "%d lines of the report were not understood"},
-		{l.tooLong, "%d lines of the report were too long"},
-		{many, "%d discoveries or questions were too many"},
-	} {
-		if note.count > 0 {
-			notes = append(notes, fmt.Sprintf(note.what, note.count))
-		}
-	}
+	notes = counted(notes, malformed, "%d lines of the report were not understood")
+	notes = counted(notes, l.tooLong, "%d lines of the report were too long")
+	notes = counted(notes, many, "%d discoveries or questions were too many")
 	if err != nil {
 		notes = append(notes, fmt.Sprintf("the report was not read to its end: %v", plainError(err)))
 	} else if info, err := f.Stat(); err == nil && info.Size() > n {
 		notes = append(notes, fmt.Sprintf("the report has %d bytes; the first %d were read", info.Size(), n))
 	}
 	return c, notes
+}
+
+// counted adds a note of what was counted, unless there was nothing of it.
+func counted(notes []string, n int, format string) []string {
+	if n > 0 {
+		notes = append(notes, fmt.Sprintf(format, n))
+	}
+	return notes
 }

@@ -110,13 +110,22 @@ func codes(paths []string) string {
 	shown := paths[:min(len(paths), MaxPaths)]
 	quoted := make([]string, len(shown))
 	for i, p := range shown {
-		quoted[i] = code(p)
+		quoted[i] = part(p)
 	}
 	list := strings.Join(quoted, ", ")
 	if n := len(paths) - len(shown); n > 0 {
 		list += fmt.Sprintf(" and %d more", n)
 	}
 	return list
+}
+
+// part shows a path of which only a part is meant: "package.json#scripts".
+func part(path string) string {
+	file, name, ok := strings.Cut(path, "#")
+	if !ok || name == "" {
+		return code(path)
+	}
+	return code(file) + " (the part " + code(name) + ")"
 }
 
 func contents(b *strings.Builder, cs []Content) {

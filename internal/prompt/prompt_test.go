@@ -53,7 +53,7 @@ var goldens = map[string]func() prompt.Input{
 	"scope": func() prompt.Input {
 		s := step()
 		s.Writes = []string{"src/auth/**", "tests/auth/test_timeout.py"}
-		s.Guards = []string{"tests/auth/test_login.py", "pyproject.toml#tool.pytest", "odd`name"}
+		s.Guards = []string{"tests/auth/test_login.py", "pyproject.toml#tool.pytest", "odd`name", "tests/**"}
 		s.Network = "no"
 		return prompt.Input{Step: s, Constraints: []string{"Python 3.11 and later"}}
 	},
