@@ -18,14 +18,16 @@ type guard struct {
 // guarding collects the guards of one contract.
 type guarding struct {
 	list []guard
+	seen map[guard]bool
 	made map[string]bool // what commands of the contract itself write, as in -o FILE
+	js   map[string]bool // directories whose JavaScript tests are guarded
 }
 
 // guards names the files that a contract executes, or that the programs it runs
 // collect or are configured by. An argument that a program only reads is none
 // of them: those of test, grep, wc, cat or a linter never count.
 func guards(calls []call) []guard {
-	g := &guarding{made: map[string]bool{}}
+	g := &guarding{seen: map[guard]bool{}, made: map[string]bool{}, js: map[string]bool{}}
 	for _, c := range calls {
 		g.notes(c)
 		g.command(c, 0)
@@ -55,7 +57,10 @@ func (g *guarding) put(name string, absent bool) {
 	if glob && (!doublestar.ValidatePattern(name) || len(name) > maxPattern || strings.Count(name, "{") > maxAlternatives) {
 		return
 	}
-	g.list = append(g.list, guard{name, absent && !glob})
+	if x := (guard{name, absent && !glob}); !g.seen[x] {
+		g.seen[x] = true
+		g.list = append(g.list, x)
+	}
 }
 
 // file guards a file that is executed, unless it is the product of a build.

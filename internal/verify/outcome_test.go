@@ -4,6 +4,7 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+	"time"
 )
 
 // outcomes is a table of scripts and of what is known of their exit codes.
@@ -181,5 +182,31 @@ func TestDeepNesting(t *testing.T) {
 	}
 	if s := parseShell(strings.Repeat("( ", 100) + "true" + strings.Repeat(" )", 100)); s.fault != "" || !s.ends.only(0) {
 		t.Errorf("100 subshells: %s, %+v", s.fault, s.ends)
+	}
+}
+
+// TestHostileScripts keeps what a contract may cost within what it may say.
+func TestHostileScripts(t *testing.T) {
+	for name, text := range map[string]string{
+		"npm":        strings.Repeat("npm test;", 7_000),
+		"cd":         strings.Repeat("cd abc;./x;", 5_900),
+		"and":        strings.Repeat("a&&", 21_000) + "a",
+		"pipe":       strings.Repeat("a|", 32_000) + "a",
+		"subst":      strings.Repeat("$(a ", 12_000) + strings.Repeat(")", 12_000),
+		"strings":    strings.Repeat(`sh -c 'sh -c "sh -c a"';`, 2_700),
+		"assign":     strings.Repeat("a=$(b);", 9_000),
+		"wrappers":   strings.Repeat("env ", 16_000) + "a",
+		"if":         strings.Repeat("if a;then ", 6_000) + "b" + strings.Repeat(";fi", 6_000),
+		"braces":     strings.Repeat("{ ", 21_000) + "a" + strings.Repeat(";}", 21_000),
+		"words":      "bash " + strings.Repeat("x ", 32_000),
+		"test paths": "pytest " + strings.Repeat("a/b/c/d/e/f.py ", 4_300),
+	} {
+		start := time.Now()
+		parseShell(text)
+		if took := time.Since(start); took > 2*time.Second {
+			t.Errorf("%s: %d bytes take %v", name, len(text), took)
+		} else {
+			t.Logf("%s: %v", name, took)
+		}
 	}
 }

@@ -14,7 +14,7 @@ func always() []string {
 }
 
 // guards lists what must not change while the step is worked on, sorted: what
-// its contract and checks execute or collect and what the plan protects, all
+// its contract and required checks execute or collect and what the plan protects, all
 // but what the step's explicit `writes:` cover, and the step's own `protect:`.
 //
 // A glob of which the writes cover only a part stays whole: whoever compares
@@ -27,7 +27,7 @@ func (c compiler) guards(u *unit) []string {
 		list[name] = true
 	}
 	for _, s := range u.proofs {
-		if s.readable() {
+		if s.required && s.readable() {
 			for _, g := range s.guards {
 				list[c.guard(g)] = true
 			}

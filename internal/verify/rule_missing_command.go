@@ -13,8 +13,8 @@ func ruleMissingCommand() Rule {
 		Title: "a contract, check or script runs a command that is not there",
 		Text: "A command that cannot be found ends with 127, which is neither a pass nor a proof that the work " +
 			"is undone. A name is looked up on PATH, which holds no directory of the workspace. A path such as " +
-			"./build/app or .venv/bin/x is a warning where a step may make it, and so is a name in a script " +
-			"that changes PATH or sources a file, or in an optional check.",
+			"./build/app or .venv/bin/x is a warning where a step, or a command before it, may make it; so is a " +
+			"name in a script that changes PATH or sources a file, or in an optional check.",
 		check: checkMissingCommand,
 	}
 }
@@ -30,29 +30,32 @@ func checkMissingCommand(p *pass) {
 	}
 }
 
+// maxPerScript is how many commands of one script are spoken of.
+const maxPerScript = 20
+
 func (p *pass) commands(u *unit, s script) {
 	if !s.readable() {
 		return
 	}
 	reported := map[string]bool{}
-	for _, c := range s.calls {
+	for i, c := range s.calls {
 		name := c.name()
-		if name == "" || s.asked[name] || isBuiltin(name) || reported[name] {
+		if name == "" || s.asked[name] || isBuiltin(name) || reported[name] || len(reported) == maxPerScript {
 			continue
 		}
 		if message, hint, severity := p.missing(c); message != "" {
 			reported[name] = true
-			if s.paths || !s.required {
+			if s.paths || !s.required || i > 0 && strings.Contains(name, "/") {
 				severity = Warning
 			}
 			p.report(u, s.place(c.words[0].at), fmt.Sprintf("%s of step %q runs %q, %s", s.label, u.ID.Value, name, message), hint).Severity = severity
 		}
 	}
 	for _, g := range s.guards {
-		if g.absent || isGlob(g.path) || reported[g.path] || reported["./"+g.path] {
+		if g.absent || isGlob(g.path) || reported[g.path] || reported["./"+g.path] || len(reported) == maxPerScript {
 			continue
 		}
-		if f, asked := p.facts.Files[g.path]; asked && !f.Exists && !p.doc.makers.can(g.path) {
+		if f, asked := p.facts.Files[g.path]; asked && !f.Exists && len(s.calls) == 1 && !p.doc.makers.can(g.path) {
 			reported[g.path] = true
 			p.report(u, s.text.Pos, fmt.Sprintf("%s of step %q runs %q, which does not exist and which no step may write", s.label, u.ID.Value, g.path), "")
 		}

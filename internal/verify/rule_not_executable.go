@@ -30,6 +30,7 @@ func (p *pass) executables(u *unit, s script) {
 	if !s.readable() {
 		return
 	}
+	reported := map[string]bool{}
 	for _, c := range s.calls {
 		name := c.name()
 		if isBuiltin(name) || !strings.Contains(name, "/") || strings.HasPrefix(name, "/") {
@@ -37,9 +38,10 @@ func (p *pass) executables(u *unit, s script) {
 		}
 		file := within(c.dir, name)
 		f := p.facts.Files[file]
-		if !f.Exists || f.Executable && !f.Dir {
+		if !f.Exists || f.Executable && !f.Dir || reported[file] || len(reported) == maxPerScript {
 			continue
 		}
+		reported[file] = true
 		message, hint := "which is a directory", ""
 		if !f.Dir {
 			message, hint = "which is not executable", fmt.Sprintf("chmod +x %s, or name the program that reads it, as in `bash %s`", file, file)

@@ -30,12 +30,19 @@ func checkScope(p *pass) {
 }
 
 func (p *pass) scopes(u *unit, label string, list []plan.Text) {
+	if len(list) > maxScopes {
+		p.report(u, list[maxScopes].Pos, fmt.Sprintf("`%s:` has more than %d entries", label, maxScopes), "write patterns")
+		return
+	}
 	for _, t := range list {
 		if why := badScope(t.Value); why != "" {
 			p.report(u, t.Pos, fmt.Sprintf("`%s: %s` %s", label, t.Value, why), "")
 		}
 	}
 }
+
+// maxScopes is how many entries one list may have.
+const maxScopes = 200
 
 // Caps on a pattern, so that matching it costs little whatever it says.
 const (

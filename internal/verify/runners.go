@@ -72,7 +72,7 @@ func (g *guarding) runner(c call, tool string) {
 	case "npm", "yarn", "pnpm", "bun", "npx", "bunx", "nx", "turbo", "lerna":
 		g.packages(c, tool)
 	case "jest", "vitest", "mocha", "ava", "tap", "playwright", "cypress", "karma", "jasmine", "wtr":
-		g.javascript(c)
+		g.javascriptTests(c.dir)
 	case "cargo":
 		g.cargo(c)
 	case "rspec", "rake", "rails", "cucumber", "minitest":
@@ -278,11 +278,13 @@ func (g *guarding) packages(c call, tool string) {
 	}
 }
 
-func (g *guarding) javascript(c call) { g.javascriptTests(c.dir) }
-
 // javascriptTests guards what the runners of JavaScript tests are configured by
 // and collect.
 func (g *guarding) javascriptTests(dir string) {
+	if g.js[dir] {
+		return
+	}
+	g.js[dir] = true
 	for _, name := range []string{"jest", "vitest", "vite", "playwright", "cypress", "karma"} {
 		for _, ext := range []string{"js", "cjs", "mjs", "ts", "mts", "cts"} {
 			g.config(dir, name+".config."+ext)

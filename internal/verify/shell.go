@@ -42,6 +42,9 @@ type word struct {
 
 const unknownDir = "?"
 
+// maxPath is the longest path that is followed.
+const maxPath = 1024
+
 // name is the command's name, or "" where it is not known from the text.
 func (c call) name() string {
 	if len(c.words) == 0 || !c.words[0].known || c.words[0].glob {
@@ -338,6 +341,8 @@ func within(dir, name string) string {
 		return unknownDir
 	}
 	switch p := path.Join(dir, name); {
+	case len(p) > maxPath:
+		return unknownDir
 	case p == ".":
 		return ""
 	case p == ".." || strings.HasPrefix(p, "../"):

@@ -1,0 +1,183 @@
+package verify_test
+
+import (
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/piton-dev/piton/internal/plan"
+	"github.com/piton-dev/piton/internal/verify"
+)
+
+var update = flag.Bool("update", false, "rewrite the expected findings in testdata")
+
+// facts answers the queries of a plan for a machine that has every command
+// whose name does not begin with missing, two agents, and no files; what is in
+// the file of facts beside the plan wins.
+func facts(t testing.TB, q verify.Queries, file string) verify.Facts {
+	t.Helper()
+	f := verify.Facts{
+		Commands: map[string]string{}, Files: map[string]verify.File{},
+		Agents: map[string]verify.Agent{
+			"coder": {Metered: true}, "reviewer": {}, "script": {Shell: true},
+		},
+		DefaultAgent: "coder",
+	}
+	for _, name := range q.Commands {
+		f.Commands[name] = "/bin/" + filepath.Base(name)
+		if strings.HasPrefix(filepath.Base(name), "missing") {
+			f.Commands[name] = ""
+		}
+	}
+	body, err := os.ReadFile(file)
+	if os.IsNotExist(err) {
+		return f
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	var own verify.Facts
+	if err := json.Unmarshal(body, &own); err != nil {
+		t.Fatalf("%s: %v", file, err)
+	}
+	if own.Agents != nil {
+		f.Agents, f.DefaultAgent = own.Agents, own.DefaultAgent
+		if _, ok := own.Agents["coder"]; ok {
+			f.DefaultAgent = "coder"
+		}
+	}
+	f.RefuseUnmetered = own.RefuseUnmetered
+	for _, name := range q.Files { // only what was asked for is answered
+		if answer, ok := own.Files[name]; ok {
+			f.Files[name] = answer
+		}
+	}
+	return f
+}
+
+func check(t testing.TB, name string, text []byte, factsFile string) []verify.Finding {
+	t.Helper()
+	p, problems := plan.Parse(name, text)
+	if p == nil {
+		return verify.Check(nil, problems, verify.Facts{})
+	}
+	return verify.Check(p, problems, facts(t, verify.Needs(p), factsFile))
+}
+
+// TestRules runs every rule over its own plans: testdata/PT…/good*.md must have
+// no finding of the rule, bad*.md exactly those of the file beside it.
+func TestRules(t *testing.T) {
+	for _, rule := range verify.Rules() {
+		if verify.OfText(rule) {
+			continue
+		}
+		t.Run(rule.ID, func(t *testing.T) {
+			dir := filepath.Join("testdata", rule.ID)
+			plans, err := filepath.Glob(filepath.Join(dir, "*.md"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			good, bad := 0, 0
+			for _, file := range plans {
+				isGood := strings.HasPrefix(filepath.Base(file), "good")
+				if isGood {
+					good++
+				} else {
+					bad++
+				}
+				runRule(t, rule, file, isGood)
+			}
+			if good == 0 || bad == 0 {
+				t.Errorf("%d good plans and %d bad ones in %s", good, bad, dir)
+			}
+		})
+	}
+}
+
+func runRule(t *testing.T, rule verify.Rule, file string, good bool) {
+	t.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	base := strings.TrimSuffix(file, ".md")
+	var own, all strings.Builder
+	for _, f := range check(t, "plan.md", text, base+".facts.json") {
+		if f.Code == rule.ID {
+			own.WriteString(f.String() + "\n")
+			if f.Hint != "" {
+				own.WriteString("  " + f.Hint + "\n")
+			}
+		} else if f.Severity == verify.Error {
+			all.WriteString(f.String() + "\n")
+		}
+	}
+	golden := base + ".findings"
+	switch {
+	case good && own.Len() > 0:
+		t.Errorf("%s has findings:\n%s", file, &own)
+	case !good && own.Len() == 0:
+		t.Errorf("%s has no finding", file)
+	case !good && *update:
+		if err := os.WriteFile(golden, []byte(own.String()), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	case !good:
+		want, err := os.ReadFile(golden)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(string(want), own.String()); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", file, diff)
+		}
+	}
+	if good && all.Len() > 0 {
+		t.Errorf("%s is meant to be good, and has:\n%s", file, &all)
+	}
+}
+
+// TestRulesAreWellFormed keeps ids, names and texts in order.
+func TestRulesAreWellFormed(t *testing.T) {
+	ids, names := map[string]bool{}, map[string]bool{}
+	for _, r := range verify.Rules() {
+		if !regexp.MustCompile(`^PT[0-9]{3}$`).MatchString(r.ID) || ids[r.ID] {
+			t.Errorf("id %q", r.ID)
+		}
+		if !regexp.MustCompile(`^[a-z0-9-]+$`).MatchString(r.Name) || names[r.Name] {
+			t.Errorf("%s: name %q", r.ID, r.Name)
+		}
+		ids[r.ID], names[r.Name] = true, true
+		if r.Title == "" || strings.HasSuffix(r.Title, ".") || strings.ToLower(r.Title[:1]) != r.Title[:1] {
+			t.Errorf("%s: title %q", r.ID, r.Title)
+		}
+		if !strings.HasSuffix(strings.TrimRight(r.Text, "`"), ".") && !strings.HasSuffix(r.Text, "list it.") {
+			t.Errorf("%s: text %q", r.ID, r.Text)
+		}
+		if r.Severity != verify.Error && r.Severity != verify.Warning && r.Severity != verify.Note {
+			t.Errorf("%s: severity %q", r.ID, r.Severity)
+		}
+		for _, word := range []string{r.ID, strings.ToLower(r.ID), r.Name} {
+			if found, ok := verify.RuleOf(word); !ok || found.ID != r.ID {
+				t.Errorf("%q does not find %s", word, r.ID)
+			}
+		}
+	}
+	if _, ok := verify.RuleOf("PT999"); ok {
+		t.Error("PT999 is found")
+	}
+	dirs, err := filepath.Glob("testdata/PT*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range dirs {
+		if !ids[filepath.Base(dir)] {
+			t.Errorf("%s belongs to no rule", dir)
+		}
+	}
+}
