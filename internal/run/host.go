@@ -15,11 +15,13 @@ import (
 // Do carries one effect out and returns its answer. It runs in a goroutine of
 // its own. When ctx ends the effect is not wanted any more: Do must stop
 // everything it started, prove it gone, and return. Work that was cut short
-// answers with engine.Ended and How Stopped; an inquiry may answer nothing.
+// answers with engine.Ended and How Stopped. An inquiry may then answer nothing,
+// and whatever it does answer is thrown away, for its child may have been killed
+// half way. An answer that the core finds malformed ends the loop.
 type Do func(ctx context.Context, e engine.Effect) Answer
 
-// Answer is the result of an effect with the objects it names. A nil Input
-// says nothing.
+// Answer is the result of an effect with the objects it names. Input is nil
+// only for an inquiry that was told to stop.
 type Answer struct {
 	Input   engine.Input
 	Objects []store.Object
@@ -51,9 +53,11 @@ type Host struct {
 	release func() error
 
 	// Of the loop alone.
-	work   workspace
-	tasks  map[string]*task
-	failed error
+	work     workspace
+	tasks    map[string]*task
+	seen     time.Time // when the last turn was
+	stopping bool      // nothing is started any more
+	failed   error
 
 	mu     sync.Mutex
 	inbox  []envelope
@@ -72,17 +76,19 @@ type workspace struct {
 
 // task is one task's state and what runs for it.
 type task struct {
-	state   *engine.State
-	active  bool // effects are started for it
-	begun   bool // this owner's epoch is in its stream
-	running map[engine.Key]*running
-	since   int // records since the last snapshot
-	batch   *batch
+	state     *engine.State
+	active    bool // effects are started for it
+	begun     bool // this owner's epoch is in its stream
+	running   map[engine.Key]*running
+	unstarted []engine.Key // work that was dispatched by this owner and not started
+	since     int          // records since the last snapshot
+	batch     *batch
 }
 
+// running is an effect under way.
 type running struct {
-	cancel    context.CancelFunc
-	cancelled bool
+	cancel  context.CancelFunc
+	stopped bool // it was told to stop
 }
 
 // batch gathers what a turn adds to one stream.
@@ -95,9 +101,10 @@ type batch struct {
 // envelope is one input on its way into a turn.
 type envelope struct {
 	stream  string
-	in      engine.Input // nil: activate only, or an effect that said nothing
+	in      engine.Input // nil: activate only, or an inquiry that was told to stop
 	objects []store.Object
 	key     *engine.Key // of the effect that ended
+	cut     bool        // it was told to stop before it answered
 	wake    bool        // run the task from now on
 	ack     chan error
 	err     error
@@ -154,15 +161,24 @@ func (h *Host) send(ctx context.Context, e envelope) error {
 	}
 }
 
+// put takes an envelope in, unless it is a command that comes too late.
 func (h *Host) put(e envelope) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.closed {
+	if h.closed && e.key == nil {
 		return false
 	}
 	h.inbox = append(h.inbox, e)
 	h.Nudge()
 	return true
+}
+
+// Nudge makes the loop ask again whether it may end.
+func (h *Host) Nudge() {
+	select {
+	case h.signal <- struct{}{}:
+	default:
+	}
 }
 
 // drain takes everything that waits: results first, then commands, each in the
@@ -183,137 +199,23 @@ func (h *Host) drain() []envelope {
 	return append(results, commands...)
 }
 
-// Traffic is what the loop has to do for its active tasks.
-type Traffic struct {
-	Moving  int // runs with something under way, ready or due
-	Waiting int // runs that can move only when a person acts
-}
-
-// Loop runs turns until leave says that it may end: leave is asked whenever
-// nothing waits, with what there is to do; [Host.Nudge] makes the loop ask
-// again. A cancelled ctx stops all effects, records how they ended and returns
-// ctx.Err(). Any other error is one after which the process must stop: what was
-// acknowledged is safe, and nothing else is known.
-func (h *Host) Loop(ctx context.Context, leave func(Traffic) bool) error {
-	defer h.refuse()
-	for {
-		if t, quiet := h.traffic(); quiet && leave(t) {
-			return nil
-		}
-		if stopped := h.await(ctx); stopped {
-			return errors.Join(h.quit(), ctx.Err())
-		}
-		if err := h.turn(); err != nil {
-			h.abandon()
-			return err
-		}
-	}
-}
-
-// await returns when there is something for a turn, or true when ctx ended.
-func (h *Host) await(ctx context.Context) (stopped bool) {
-	alarm, stop := h.alarm()
-	defer stop()
-	select {
-	case <-ctx.Done():
-		return true
-	case <-h.signal:
-	case <-alarm:
-	}
-	return false
-}
-
-// Nudge makes the loop ask again whether it may end.
-func (h *Host) Nudge() {
-	select {
-	case h.signal <- struct{}{}:
-	default:
-	}
-}
-
-// traffic counts what there is to do; quiet is false while inputs wait or
-// something that was stopped has not ended.
-func (h *Host) traffic() (t Traffic, quiet bool) {
+// inboxed reports whether anything waits for a turn.
+func (h *Host) inboxed() bool {
 	h.mu.Lock()
-	quiet = len(h.inbox) == 0
-	h.mu.Unlock()
-	for _, x := range h.tasks {
-		switch {
-		case len(x.running) > 0 && !x.state.Live():
-			quiet = false
-		case !x.active || !x.state.Live():
-		case len(x.running) == 0 && x.state.Idle():
-			t.Waiting++
-		default:
-			t.Moving++
-		}
-	}
-	return t, quiet
+	defer h.mu.Unlock()
+	return len(h.inbox) > 0
 }
 
-// alarm rings when the earliest due time of an active task has come.
-func (h *Host) alarm() (<-chan time.Time, func()) {
-	var first time.Time
-	for _, t := range h.tasks {
-		if at, ok := t.state.Wake(); ok && t.active && (first.IsZero() || at.Before(first)) {
-			first = at
-		}
-	}
-	if first.IsZero() {
-		return nil, func() {}
-	}
-	timer := time.NewTimer(max(0, first.Sub(h.cfg.Now())))
-	return timer.C, func() { timer.Stop() }
-}
-
-// quit stops what runs and records how it ended.
-func (h *Host) quit() error {
-	for _, t := range h.tasks {
-		t.active = false
-		for _, r := range t.running {
-			r.stop()
-		}
-	}
-	for h.anyRunning() {
-		<-h.signal
-		if err := h.turn(); err != nil {
-			h.abandon()
-			return err
-		}
-	}
-	return nil
-}
-
-func (h *Host) anyRunning() bool {
-	for _, t := range h.tasks {
-		if len(t.running) > 0 {
-			return true
-		}
-	}
-	return false
-}
-
-// abandon stops what runs without recording anything: the journal is not to be
-// written any more.
-func (h *Host) abandon() {
-	for _, t := range h.tasks {
-		for _, r := range t.running {
-			r.stop()
-		}
-	}
-	h.effects.Wait()
-}
-
-func (r *running) stop() {
-	r.cancelled = true
-	r.cancel()
+// shut lets no command in any more. Results still come in.
+func (h *Host) shut() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.closed = true
 }
 
 // refuse answers everybody who still waits, and takes nothing more.
 func (h *Host) refuse() {
-	h.mu.Lock()
-	h.closed = true
-	h.mu.Unlock()
+	h.shut()
 	for _, e := range h.drain() {
 		e.answer(cmp.Or(h.failed, ErrStopped))
 	}

@@ -1,0 +1,130 @@
+package run
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"time"
+)
+
+// Traffic is what the loop has to do for its active tasks.
+type Traffic struct {
+	Moving  int // runs with something under way, ready or due
+	Waiting int // runs that can move only when a person acts
+}
+
+// Loop runs turns until leave says that it may end: leave is asked whenever
+// nothing waits, with what there is to do; [Host.Nudge] makes the loop ask
+// again. Before it returns nil, what still runs is stopped and its end recorded.
+// A cancelled ctx does the same at once and returns ctx.Err(). Any other error
+// is one after which the process must stop: what was acknowledged is safe, and
+// nothing else is known.
+func (h *Host) Loop(ctx context.Context, leave func(Traffic) bool) error {
+	defer h.refuse()
+	for {
+		if t, quiet := h.traffic(); quiet && leave(t) {
+			return h.quit()
+		}
+		if stopped := h.await(ctx); stopped {
+			return errors.Join(h.quit(), ctx.Err())
+		}
+		if err := h.turn(); err != nil {
+			h.abandon()
+			return err
+		}
+	}
+}
+
+// await returns when there is something for a turn, or true when ctx ended.
+func (h *Host) await(ctx context.Context) (stopped bool) {
+	alarm, stop := h.alarm()
+	defer stop()
+	select {
+	case <-ctx.Done():
+		return true
+	case <-h.signal:
+	case <-alarm:
+	}
+	return false
+}
+
+// traffic counts what there is to do; quiet is false while inputs wait or
+// something that was stopped has not ended.
+func (h *Host) traffic() (t Traffic, quiet bool) {
+	quiet = !h.inboxed()
+	for _, x := range h.tasks {
+		switch {
+		case len(x.running) > 0 && !x.state.Live():
+			quiet = false
+		case !x.active || !x.state.Live():
+		case len(x.running) == 0 && x.state.Idle():
+			t.Waiting++
+		default:
+			t.Moving++
+		}
+	}
+	return t, quiet
+}
+
+// alarm rings when the earliest due time of an active task has come. A time
+// that the last turn has seen rings no more: what that turn made nothing of,
+// the clock alone will not change.
+func (h *Host) alarm() (<-chan time.Time, func()) {
+	var first time.Time
+	for _, t := range h.tasks {
+		at, ok := t.state.Wake()
+		if at = turnAt(at); ok && t.active && at.After(h.seen) && (first.IsZero() || at.Before(first)) {
+			first = at
+		}
+	}
+	if first.IsZero() {
+		return nil, func() {}
+	}
+	timer := time.NewTimer(max(0, first.Sub(h.cfg.Now())))
+	return timer.C, func() { timer.Stop() }
+}
+
+// turnAt is the first moment a turn can have that is not before at: a turn's
+// time is cut to the microsecond.
+func turnAt(at time.Time) time.Time {
+	return at.Add(time.Microsecond - 1).Truncate(time.Microsecond)
+}
+
+// quit takes no more commands, stops what runs and records how it ended.
+func (h *Host) quit() error {
+	h.shut()
+	h.stopping = true
+	for _, stream := range slices.Sorted(maps.Keys(h.tasks)) {
+		h.tasks[stream].active = false
+		h.reconcile(stream)
+	}
+	for h.anyRunning() || h.inboxed() {
+		<-h.signal
+		if err := h.turn(); err != nil {
+			h.abandon()
+			return err
+		}
+	}
+	return nil
+}
+
+func (h *Host) anyRunning() bool {
+	for _, t := range h.tasks {
+		if len(t.running) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// abandon stops what runs without recording anything: the journal is not to be
+// written any more.
+func (h *Host) abandon() {
+	for _, t := range h.tasks {
+		for _, r := range t.running {
+			r.stop()
+		}
+	}
+	h.effects.Wait()
+}
