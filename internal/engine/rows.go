@@ -76,6 +76,29 @@ type ItemRow struct {
 	Open     bool      `json:"open"`
 }
 
+// dirty is what changed in the projections since they were last taken.
+type dirty struct {
+	head  bool
+	all   bool // every step
+	steps map[int]bool
+	items map[string]ItemRow
+}
+
+// show notes that what lists show of the step changed.
+func (s *State) show(i int) {
+	if s.dirty.steps == nil {
+		s.dirty.steps = map[int]bool{}
+	}
+	s.dirty.steps[i] = true
+}
+
+func (d *dirty) item(row ItemRow) {
+	if d.items == nil {
+		d.items = map[string]ItemRow{}
+	}
+	d.items[row.Item] = row
+}
+
 // Rows returns what changed in the projections since it was last called, and
 // forgets it. It is bookkeeping for the store and no part of the state.
 func (s *State) Rows() Rows {
@@ -85,15 +108,19 @@ func (s *State) Rows() Rows {
 	}
 	head := s.Head()
 	rows.Head = &head
-	for _, i := range slices.Sorted(maps.Keys(s.dirty.steps)) {
-		rows.Steps = append(rows.Steps, s.StepRow(i))
+	if s.dirty.all {
+		for i := range s.steps {
+			rows.Steps = append(rows.Steps, s.StepRow(i))
+		}
+	} else {
+		for _, i := range slices.Sorted(maps.Keys(s.dirty.steps)) {
+			rows.Steps = append(rows.Steps, s.StepRow(i))
+		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.dirty.items)) {
 		rows.Items = append(rows.Items, s.dirty.items[name])
 	}
-	s.dirty.head = false
-	clear(s.dirty.steps)
-	clear(s.dirty.items)
+	s.dirty = dirty{}
 	return rows
 }
 
@@ -113,26 +140,24 @@ func (s *State) Head() HeadRow {
 func (s *State) StepRow(i int) StepRow {
 	st, p := &s.steps[i], s.prog.Step(i)
 	row := StepRow{
-		Index: i, ID: p.ID, Number: p.Number, Title: p.Title, Status: st.Status, Phase: st.Phase, Reason: st.Reason,
+		Index: i, ID: p.ID, Number: p.Number, Title: p.Title, Status: s.shown(i), Phase: st.Phase, Reason: st.Reason,
 		Agent: p.Role, Attempts: st.Attempt, Verdict: st.Verdict, Baseline: st.Baseline, Proven: st.Proven,
-		Started: st.Started, Finished: st.Finished,
+		Started: st.Started, Finished: st.Finished, Needs: s.prog.names[i],
 	}
-	for _, n := range p.Needs {
-		row.Needs = append(row.Needs, s.prog.Step(n).ID)
-	}
-	if st.Status == Pending && st.dead > 0 {
-		row.Status, row.Reason = Blocked, s.blocker(i)
-	} else if st.Status == Pending && st.queued {
-		row.Status = Ready
+	if row.Status == Blocked {
+		row.Reason = fmt.Sprintf("needs %q, which is %s", s.prog.Step(st.Blocker).ID, s.shown(st.Blocker))
 	}
 	return row
 }
 
-func (s *State) blocker(i int) string {
-	for _, n := range s.prog.Step(i).Needs {
-		if s.steps[n].hopeless() {
-			return fmt.Sprintf("needs %q, which is %s", s.prog.Step(n).ID, s.StepRow(n).Status)
-		}
+// shown is the step's status with what can be derived.
+func (s *State) shown(i int) Status {
+	st := &s.steps[i]
+	switch {
+	case st.Status == Pending && st.dead > 0:
+		return Blocked
+	case st.Status == Pending && s.eligible(i) && !s.stopping():
+		return Ready
 	}
-	return ""
+	return st.Status
 }

@@ -1,10 +1,12 @@
 package engine
 
-import (
-	"slices"
-	"strings"
-	"time"
-)
+import "slices"
+
+// queue holds the steps of one class that may start.
+type queue struct {
+	in      set  // by rank
+	blocked bool // a step under way conflicts, and will release it
+}
 
 // stopping: live work is to end, and nothing may start.
 func (s *State) stopping() bool { return s.run.Cancelled || s.run.Aborted }
@@ -22,43 +24,51 @@ func (s *State) room() int {
 // eligible reports whether the step could start if there were room.
 func (s *State) eligible(i int) bool {
 	st := &s.steps[i]
-	if st.Active || st.Item != "" || st.Order != nil || st.open > 0 || !s.granted(i) {
+	if !s.run.Live || st.Active || st.Item != "" || st.Order != nil || st.open > 0 || s.waits(i) || !s.granted(i) {
 		return false
 	}
-	switch st.Status {
-	case Pending, Regressed:
-		return true
-	case Running:
-		return st.Phase == Retrying && st.RetryAt.IsZero()
-	}
-	return false
+	return st.Status == Pending || st.Status == Regressed || st.Status == Running
 }
 
 func (s *State) granted(i int) bool {
 	return s.prog.Step(i).Approval == "" || !s.steps[i].Granted.IsZero()
 }
 
-// enqueue puts the step among the ready ones if it may start.
+// asks reports whether the step waits for nothing but a person's yes.
+func (s *State) asks(i int) bool {
+	st := &s.steps[i]
+	return s.run.Live && !s.granted(i) && st.Status == Pending && st.open == 0 && st.Item == "" && st.Order == nil
+}
+
+// enqueue puts the step among the ready ones if it may start, else takes it out.
 func (s *State) enqueue(i int) {
-	if st := &s.steps[i]; !st.queued && s.eligible(i) {
-		st.queued = true
-		s.ready.push(s.prog.Step(i), i)
+	c := s.prog.classes.of[i]
+	if c == free {
+		s.ready.put(i, s.eligible(i))
+		return
+	}
+	s.offer(c, false)
+	s.queues[c].in.put(s.prog.classes.rank[i], s.eligible(i))
+	s.offer(c, true)
+}
+
+// offer puts a class's first step among the ready ones, or takes it away.
+func (s *State) offer(c int, in bool) {
+	q := &s.queues[c]
+	if rank, ok := q.in.first(); ok {
+		s.ready.put(s.prog.classes.members[c][rank], in && !q.blocked)
 	}
 }
 
 // fill starts what is ready while there is room: first by the order in the
-// plan, never two agents without a scope in one tree, never two overlapping
-// scopes. It depends on the records alone, so a replay fills alike.
+// plan, and never two steps that conflict. It depends on the records alone, so
+// a replay fills alike.
 func (s *State) fill() {
-	if s.prog == nil || !s.run.Live {
+	if !s.run.Live {
 		return
 	}
 	if s.stopping() {
-		for _, i := range slices.Clone(s.active) {
-			if !s.steps[i].Live {
-				s.stop(i)
-			}
-		}
+		s.drop()
 		return
 	}
 	s.endRound()
@@ -79,31 +89,76 @@ func (s *State) fill() {
 	}
 }
 
-func (s *State) start(i int, phase Phase) {
-	st := &s.steps[i]
-	st.Active, st.Phase = true, phase
-	if phase == Baseline {
-		st.Status = Running
-		if st.Attempt == 0 {
-			st.Attempt = 1
+// drop takes back what is under way, less what is still being stopped and what
+// has passed already.
+func (s *State) drop() {
+	for _, i := range slices.Clone(s.active) {
+		if !s.steps[i].Live && s.rule(i) == nothing {
+			s.stop(i)
 		}
 	}
+}
+
+// next finds the first ready step that conflicts with nothing under way. A
+// class that conflicts is not looked at again before that step is released.
+func (s *State) next() (int, bool) {
+	for {
+		i, ok := s.ready.first()
+		if !ok {
+			return 0, false
+		}
+		holder, blocked := s.conflict(i)
+		if !blocked {
+			return i, true
+		}
+		c := s.prog.classes.of[i]
+		s.offer(c, false)
+		s.queues[c].blocked = true
+		s.steps[holder].waiters = append(s.steps[holder].waiters, c)
+	}
+}
+
+// conflict finds a step under way beside which step i must not run.
+func (s *State) conflict(i int) (int, bool) {
+	if s.prog.classes.of[i] == free {
+		return 0, false
+	}
+	for _, a := range s.active {
+		if s.prog.Step(i).conflicts(s.prog.Step(a)) {
+			return a, true
+		}
+	}
+	return 0, false
+}
+
+// start puts the step under way.
+func (s *State) start(i int, phase Phase) {
 	at, _ := slices.BinarySearch(s.active, i)
 	s.active = slices.Insert(s.active, at, i)
-	s.touch(i)
+	s.change(i, func(st *step) {
+		st.Active, st.Phase = true, phase
+		if phase == Baseline {
+			st.Status, st.Attempt = Running, max(1, st.Attempt)
+		}
+	})
 }
 
 // stop takes a step back that was under way and came to no end.
 func (s *State) stop(i int) {
-	st := &s.steps[i]
 	s.release(i)
-	if st.Phase != Ratchet && st.Status == Running {
-		st.Status = Pending
-	}
-	st.Phase, st.Live, st.Checks = NoPhase, false, nil
-	s.touch(i)
+	s.unwait(i)
+	s.change(i, func(st *step) {
+		if st.Ended != nil && endVerdict(st.Ended) != Inconclusive {
+			st.Restore, st.Ended = restore(st), nil
+		}
+		st.Phase, st.Checks, st.Answers = NoPhase, nil, nil
+		if st.Status == Running {
+			st.Status, st.Cut = Pending, st.Cut || st.N > 0
+		}
+	})
 }
 
+// release ends the step's hold of its scope and of its place.
 func (s *State) release(i int) {
 	st := &s.steps[i]
 	if !st.Active {
@@ -112,129 +167,9 @@ func (s *State) release(i int) {
 	st.Active = false
 	at, _ := slices.BinarySearch(s.active, i)
 	s.active = slices.Delete(s.active, at, at+1)
-	waiters := st.waiters
+	for _, c := range st.waiters {
+		s.queues[c].blocked = false
+		s.offer(c, true)
+	}
 	st.waiters = nil
-	for _, w := range waiters {
-		s.steps[w].queued = false
-		s.enqueue(w)
-	}
-}
-
-// next takes the first ready step that may run beside those under way.
-func (s *State) next() (int, bool) {
-	for {
-		i, ok := s.ready.pop(!s.agentActive())
-		if !ok {
-			return 0, false
-		}
-		s.steps[i].queued = false
-		if !s.eligible(i) {
-			continue
-		}
-		if holder, blocked := s.conflict(i); blocked {
-			s.steps[i].queued = true
-			s.steps[holder].waiters = append(s.steps[holder].waiters, i)
-			continue
-		}
-		return i, true
-	}
-}
-
-func (s *State) agentActive() bool {
-	return slices.ContainsFunc(s.active, func(i int) bool { return s.prog.Step(i).Kind == Agent })
-}
-
-// conflict finds a step under way whose scope step i may not share.
-func (s *State) conflict(i int) (int, bool) {
-	mine := s.prog.Step(i)
-	for _, a := range s.active {
-		other := s.prog.Step(a)
-		if mine.Kind == Agent && other.Exclusive() || overlap(mine.Writes, other.Writes) {
-			return a, true
-		}
-	}
-	return 0, false
-}
-
-// overlap reports whether two lists of globs may name one path. It errs on the
-// safe side: only the parts before the first wildcard are compared.
-func overlap(a, b []string) bool {
-	for _, x := range a {
-		for _, y := range b {
-			x, y := fixed(x), fixed(y)
-			if strings.HasPrefix(x, y) || strings.HasPrefix(y, x) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-func fixed(glob string) string {
-	glob = strings.TrimPrefix(glob, "./")
-	if i := strings.IndexAny(glob, "*?[{"); i >= 0 {
-		return glob[:i]
-	}
-	return glob
-}
-
-// beginRound begins proving everything again once all steps are satisfied and
-// nothing runs. It looks at all steps, once a round.
-func (s *State) beginRound() {
-	if s.run.Unsat > 0 || len(s.active) > 0 || s.run.Proving || s.run.Proved || !s.run.Opened.Policy.Ratchet {
-		return
-	}
-	s.run.Round++
-	s.run.Regressed, s.run.ProveLeft = 0, nil
-	for i := range s.steps {
-		if p := s.prog.Step(i); s.steps[i].Status == Done && p.Holds && p.Rerunnable {
-			s.run.ProveLeft = append(s.run.ProveLeft, i)
-		}
-	}
-	s.run.Proving, s.run.Proved = len(s.run.ProveLeft) > 0, len(s.run.ProveLeft) == 0
-}
-
-func (s *State) fillRound() {
-	for len(s.active) < s.room() && len(s.run.ProveLeft) > 0 {
-		i := s.run.ProveLeft[0]
-		s.run.ProveLeft = s.run.ProveLeft[1:]
-		s.steps[i].Checks, s.steps[i].Infra = nil, 0
-		s.start(i, Ratchet)
-	}
-}
-
-// proved takes the answer of a step in a round.
-func (s *State) proved(i int, v Verdict) {
-	st := &s.steps[i]
-	switch {
-	case v == Pass:
-		s.release(i)
-		st.Phase, st.Checks = NoPhase, nil
-	case v == Infra && st.Infra < len(infraWaits):
-		st.Infra++
-		st.Checks = nil
-	}
-}
-
-func (s *State) endRound() {
-	if !s.run.Proving || len(s.run.ProveLeft) > 0 || len(s.active) > 0 {
-		return
-	}
-	s.run.Proving = false
-	if s.run.Proved = s.run.Regressed == 0; !s.run.Proved {
-		s.run.Regression = append(s.run.Regression, s.run.Regressed)
-	}
-}
-
-// diverging: three rounds on end did not bring the regressions down.
-func (s *State) diverging() bool {
-	n := len(s.run.Regression)
-	return n >= 3 && s.run.Regression[n-1] >= s.run.Regression[n-2] && s.run.Regression[n-2] >= s.run.Regression[n-3]
-}
-
-// touch brings the step's places in the indexes up to date.
-func (s *State) touch(i int) {
-	s.dirty.steps[i] = true
-	s.must.put(i, s.follows(i, time.Time{}) != nil)
-	s.ask.put(i, s.asks(i))
 }

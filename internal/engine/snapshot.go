@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 )
 
 // snapshotVersion changes with the shape or the meaning of a snapshot, so that
@@ -27,10 +29,14 @@ var ErrSnapshot = errors.New("snapshot of another version")
 // past a long replay and never the truth; it costs a pass over all steps.
 func (s *State) Snapshot() ([]byte, error) {
 	snap := snapshot{Version: snapshotVersion, Task: s.task, Seq: s.seq, Epoch: s.epoch, Run: s.run, Steps: s.steps}
-	for _, row := range s.items {
-		snap.Items = append(snap.Items, row)
+	for _, name := range slices.Sorted(maps.Keys(s.items)) {
+		snap.Items = append(snap.Items, s.items[name])
 	}
-	return json.Marshal(snap)
+	body, err := json.Marshal(snap)
+	if err != nil {
+		return nil, fmt.Errorf("write snapshot: %w", err)
+	}
+	return body, nil
 }
 
 // SnapshotProgram returns the hash of the program a snapshot needs.
@@ -57,6 +63,9 @@ func Restore(body []byte, p *Program) (*State, error) {
 	if snap.Version != snapshotVersion || len(snap.Steps) != p.Len() || snap.Run.Opened.Program != p.Hash() {
 		return nil, ErrSnapshot
 	}
+	if err := snap.fits(p); err != nil {
+		return nil, err
+	}
 	s := &State{task: snap.Task, seq: snap.Seq, epoch: snap.Epoch, run: snap.Run, steps: snap.Steps, prog: p}
 	s.run.Opened.Compiled = p
 	s.items = map[string]ItemRow{}
@@ -68,28 +77,57 @@ func Restore(body []byte, p *Program) (*State, error) {
 	return s, nil
 }
 
+// fits refuses a snapshot whose parts do not belong together.
+func (snap *snapshot) fits(p *Program) error {
+	for _, row := range snap.Items {
+		if i, ok := p.Index(row.Step); !ok || snap.Steps[i].Item != row.Item {
+			return ErrSnapshot
+		}
+	}
+	for i := range snap.Steps {
+		if b := snap.Steps[i].Blocker; b < 0 || b >= len(snap.Steps) {
+			return ErrSnapshot
+		}
+	}
+	return nil
+}
+
 // reindex derives the indexes from the steps: the full scan that no event costs.
 func (s *State) reindex() {
 	for i := range s.steps {
-		for _, d := range s.prog.Dependents(i) {
-			if !s.steps[i].satisfied() {
-				s.steps[d].open++
+		for _, n := range s.prog.Step(i).Needs {
+			if !s.steps[n].satisfied() {
+				s.steps[i].open++
 			}
 		}
-		if st := &s.steps[i]; st.Active {
+		if s.steps[i].Active {
 			s.active = append(s.active, i)
-		} else if !st.RetryAt.IsZero() {
-			s.due.push(st.RetryAt, i)
+		}
+		if s.waits(i) {
+			s.wait(i, s.steps[i].RetryAt)
 		}
 	}
 	for i := range s.steps {
 		if st := &s.steps[i]; st.settled() && !st.satisfied() {
-			s.spread(i, true)
+			s.deaden(i)
 		}
 	}
 	for i := range s.steps {
-		s.enqueue(i)
 		s.touch(i)
 	}
-	clear(s.dirty.steps)
+}
+
+// deaden counts a dead need with all that it blocks, as [State.spread] does,
+// and leaves alone which of them is named to people.
+func (s *State) deaden(i int) {
+	for stack := []int{i}; len(stack) > 0; {
+		i, stack = stack[len(stack)-1], stack[:len(stack)-1]
+		for _, d := range s.prog.Dependents(i) {
+			st := &s.steps[d]
+			was := st.hopeless()
+			if st.dead++; !was && st.hopeless() {
+				stack = append(stack, d)
+			}
+		}
+	}
 }

@@ -1,0 +1,226 @@
+package engine
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"time"
+)
+
+// maxLost is how often work may be lost with its owner before a person is
+// asked: a step that kills the machine must not loop.
+const maxLost = 3
+
+// cutNote tells an agent what it may find.
+const cutNote = "An earlier start of this attempt was cut off when the machine or the harness stopped. What it left behind may be half done: look before you go on."
+
+func (s *State) applyDispatched(e WorkDispatched, r Record) error {
+	i, err := s.at(e.Step)
+	if err != nil {
+		return err
+	}
+	st, p := &s.steps[i], s.prog.Step(i)
+	once := e.Kind == ContractWork
+	switch {
+	case !st.Active || st.Live || once != (st.Phase == Verifying) || !once && st.Phase != Baseline || once && p.Rerunnable:
+		return fmt.Errorf("%s work of %q is dispatched while the step is %s (%s)", e.Kind, e.Step, st.Status, st.Phase)
+	case !once && e.Kind != p.work():
+		return fmt.Errorf("%s work of %q is dispatched, a step for %s", e.Kind, e.Step, p.Kind)
+	case e.Attempt != st.Attempt || e.N != st.N+1:
+		return fmt.Errorf("work of %q is dispatched as attempt %d.%d after %d.%d", e.Step, e.Attempt, e.N, st.Attempt, st.N)
+	}
+	s.change(i, func(st *step) {
+		st.Live, st.Kind, st.N, st.Epoch = true, e.Kind, e.N, r.Epoch
+		if once {
+			return
+		}
+		st.Phase, st.Prompt, st.Tree = Working, e.Prompt, e.Tree
+		st.Restore, st.Ended, st.Cut = nil, nil, false
+		st.begin(r.At)
+		s.run.Proved = false
+	})
+	return nil
+}
+
+// work is the kind of work that does the step's task.
+func (p *Step) work() WorkKind {
+	if p.Kind == Script {
+		return ScriptWork
+	}
+	return AgentWork
+}
+
+// begin notes when the step was first worked on.
+func (st *step) begin(at time.Time) {
+	if st.Started.IsZero() {
+		st.Started = at
+	}
+}
+
+func (s *State) applyWorkEnded(e WorkEnded) error {
+	i, err := s.at(e.Step)
+	if err != nil {
+		return err
+	}
+	st := &s.steps[i]
+	if !st.Live || e.Attempt != st.Attempt || e.N != st.N || e.Kind != st.Kind {
+		return fmt.Errorf("work %q %d.%d (%s) ended, which is not under way", e.Step, e.Attempt, e.N, e.Kind)
+	}
+	s.spend(e.Usage)
+	s.change(i, func(st *step) {
+		st.Live = false
+		switch {
+		case e.Kind == ContractWork:
+			st.endOnce(e, s.complete(i))
+		case e.How == Lost || e.How == Stopped:
+			st.cutOff(e)
+		default:
+			st.Ended, st.Phase, st.Lost = &e, Verifying, 0
+			if e.How != NoStart {
+				st.Infra = 0
+			}
+		}
+	})
+	return nil
+}
+
+// endOnce takes the end of checks that may run only once. Without all their
+// answers nobody can know what they did.
+func (st *step) endOnce(e WorkEnded, complete bool) {
+	if e.How != Exited || !complete {
+		st.Ended, st.Checks = &e, nil
+	}
+}
+
+// cutOff prepares the same attempt again: its work came to no end of its own.
+// Work that was stopped on purpose is not held against the step.
+func (st *step) cutOff(e WorkEnded) {
+	st.Phase, st.Cut = Baseline, true
+	st.Restore = slices.Concat(e.Tampered, e.OutOfScope)
+	if e.How != Lost {
+		return
+	}
+	if st.Lost++; st.Lost >= maxLost {
+		st.Ended = &e
+	}
+}
+
+// spend adds up what agents claim to have used.
+func (s *State) spend(u Usage) {
+	add := func(sum *int64, v *int64) {
+		if v != nil && *v > 0 {
+			*sum += min(*v, math.MaxInt64-*sum)
+		}
+	}
+	add(&s.run.TokensIn, u.In)
+	add(&s.run.TokensOut, u.Out)
+	add(&s.run.CostMicros, u.CostMicros)
+}
+
+func (s *State) applyCheck(e CheckEnded, at time.Time) error {
+	i, err := s.at(e.Step)
+	if err != nil {
+		return err
+	}
+	st := &s.steps[i]
+	if phase, asked := s.inquiry(i); !asked || e.Phase != phase || e.Attempt != st.Attempt {
+		return fmt.Errorf("check %q of %q ended (attempt %d, %s), which is not under way", e.Check, e.Step, e.Attempt, e.Phase)
+	}
+	if err := s.prog.Step(i).answers(len(st.Checks), e); err != nil {
+		return err
+	}
+	st.Checks = append(st.Checks, e)
+	if s.complete(i) {
+		s.change(i, func(st *step) { s.conclude(i, st, at) })
+	}
+	return nil
+}
+
+// inquiry is the phase whose checks the step waits for.
+func (s *State) inquiry(i int) (Phase, bool) {
+	st, p := &s.steps[i], s.prog.Step(i)
+	if !st.Active || s.waits(i) || s.complete(i) {
+		return NoPhase, false
+	}
+	switch st.Phase {
+	case Baseline:
+		return Baseline, !st.HasBase && p.Rerunnable
+	case Verifying:
+		return Verifying, st.Ended != nil && endVerdict(st.Ended) == NoVerdict && st.Live == !p.Rerunnable
+	case Flaky, Ratchet:
+		return st.Phase, true
+	}
+	return NoPhase, false
+}
+
+// answers reports why e cannot be the answer of the step's n-th check.
+func (p *Step) answers(n int, e CheckEnded) error {
+	want := p.Checks[n]
+	switch {
+	case e.Check != want.Name || e.Required != want.Required || e.Want != want.Exit:
+		return fmt.Errorf("answer %d of step %q is not one of check %q", n+1, p.ID, want.Name)
+	case e.Verdict == Pass && (e.Exit != want.Exit || e.Signal != ""):
+		return fmt.Errorf("check %q of step %q passed with exit code %d %s, wanted %d", e.Check, p.ID, e.Exit, e.Signal, want.Exit)
+	}
+	switch e.Verdict {
+	case Pass, Fail, Timeout, Infra, Tampered, Inconclusive:
+		return nil
+	}
+	return fmt.Errorf("check %q of step %q has the unknown verdict %q", e.Check, p.ID, e.Verdict)
+}
+
+// complete reports whether all checks of the phase under way have answered.
+func (s *State) complete(i int) bool {
+	return len(s.steps[i].Checks) == len(s.prog.Step(i).Checks)
+}
+
+// conclude takes the complete answers of one phase.
+func (s *State) conclude(i int, st *step, at time.Time) {
+	v, _ := verdictOf(st.Checks)
+	switch st.Phase {
+	case Baseline:
+		v = baselineOf(st.Checks)
+		st.begin(at)
+		st.HasBase, st.Baseline, st.Barred = true, v, bars(s.prog.Step(i).Expect, v)
+		st.remember(v)
+		if st.Barred == NoVerdict {
+			st.Checks = nil
+		}
+	case Verifying:
+		if st.contradicts(v) && s.prog.Step(i).Rerunnable {
+			st.Phase, st.Answers, st.Checks = Flaky, []Verdict{v}, nil
+			return
+		}
+		st.remember(v)
+	case Flaky:
+		if !v.tells() {
+			return
+		}
+		if st.Answers = append(st.Answers, v); len(st.Answers) <= reruns {
+			st.Checks = nil
+			return
+		}
+		st.remember(v)
+	case Ratchet:
+		s.proved(i, v)
+	}
+}
+
+// reruns is how often a check is asked again that contradicts itself.
+const reruns = 2
+
+// remember keeps what the checks said of a tree, to know a flaky one.
+func (st *step) remember(v Verdict) {
+	tree := st.Checks[0].Tree
+	if tree == "" || !v.tells() {
+		return
+	}
+	st.Seen = slices.DeleteFunc(st.Seen, func(a answered) bool { return a.Tree == tree })
+	st.Seen = append(st.Seen, answered{tree, v == Pass})
+}
+
+func (st *step) contradicts(v Verdict) bool {
+	tree := st.Checks[0].Tree
+	return tree != "" && v.tells() &&
+		slices.ContainsFunc(st.Seen, func(a answered) bool { return a.Tree == tree && a.Pass != (v == Pass) })
+}

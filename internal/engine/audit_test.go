@@ -1,0 +1,594 @@
+package engine_test
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/piton-dev/piton/internal/engine"
+)
+
+// audit reads a task's journal and nothing else, and reports the first record
+// that breaks a promise. It was written from the rules and shares no code with
+// the fold, so that both would have to be wrong in the same way.
+//
+// What it holds a journal to:
+//
+//   - Records follow each other without a gap, and no record of an older owner
+//     follows one of a newer.
+//   - A step becomes done only by a settling that follows complete answers of
+//     all its checks, for its newest attempt, whose work ended by itself and
+//     touched nothing it may not, and of which every required one passed. Where
+//     the checks had contradicted themselves on one tree, three answers agree.
+//   - It is proven only if its checks were seen to fail before.
+//   - It becomes skipped so that it counts, waived, or pending again only by a
+//     person whose command or answer is in the journal.
+//   - Work starts only when every need is satisfied, when a yes that is no
+//     older than a day is there if one is asked for, while the run is neither
+//     paused nor being stopped, and never for a step that is done and was
+//     neither regressed nor ordered. No step has two live dispatches; no more
+//     are live than there is room; no agent without a scope is live beside
+//     another agent, and no two overlapping scopes.
+//   - Attempts only grow, and dispatches of one have no gap. Retries without a
+//     person's word are no more than the plan allows, faults of this machine
+//     are tried three times, lost work three times; checks that may run only
+//     once are started once an attempt.
+//   - Only work of an owner that is gone is lost.
+//   - A run is done only when every step is satisfied and, with a ratchet,
+//     everything that was proved has been proved again since the last work.
+//   - An ended run is not worked on before a person takes it up again.
+func audit(journal []engine.Record) error {
+	a := &auditor{}
+	for _, r := range journal {
+		if err := a.read(r); err != nil {
+			return fmt.Errorf("audit: record %d, %s: %w", r.Seq, r.Event.Type(), err)
+		}
+	}
+	return nil
+}
+
+type auditor struct {
+	seq, epoch uint64
+	run        engine.RunOpened
+	steps      map[string]*file
+	items      map[string]engine.ItemOpened // open ones
+	open       bool
+	failed     bool
+	paused     bool
+	stopping   bool
+	work       int // dispatches and ends of work so far, to order proofs by
+}
+
+// file is what the auditor writes down of one step.
+type file struct {
+	def       *engine.Step
+	status    engine.Status
+	counts    bool
+	attempt   int
+	n         int
+	live      *engine.WorkDispatched
+	liveEpoch uint64
+	end       *engine.WorkEnded // of the newest attempt's own work
+	answers   []engine.CheckEnded
+	complete  []set          // complete answers since the newest dispatch
+	red       bool           // its checks were seen to fail
+	base      engine.Verdict // of a baseline that nobody has acted upon yet
+	granted   time.Time
+	retries   int // without a person's word
+	infra     int // in a row
+	lost      int // in this attempt
+	once      int // starts of checks that may run only once, in this attempt
+	regressed int
+	waits     *time.Time
+	proved    int // how much work there had been when the ratchet last held
+	order     *engine.Command
+	reply     *engine.ItemAnswered
+}
+
+// set is one complete round of answers.
+type set struct {
+	phase engine.Phase
+	pass  bool
+}
+
+func (a *auditor) read(r engine.Record) error {
+	if r.Seq != a.seq+1 {
+		return fmt.Errorf("it follows record %d", a.seq)
+	}
+	if r.Epoch < a.epoch {
+		return fmt.Errorf("an owner of epoch %d writes after epoch %d began", r.Epoch, a.epoch)
+	}
+	a.seq = r.Seq
+	switch e := r.Event.(type) {
+	case engine.EpochBegan:
+		a.epoch = r.Epoch
+	case engine.TaskOpened:
+	case engine.RunOpened:
+		return a.opened(e)
+	case engine.RunEnded:
+		return a.ended(e)
+	case engine.Command:
+		return a.commanded(e)
+	case engine.WorkDispatched:
+		return a.dispatched(e, r)
+	case engine.WorkEnded:
+		return a.workEnded(e, r)
+	case engine.CheckEnded:
+		return a.checked(e)
+	case engine.StepSettled:
+		return a.settled(e, r)
+	case engine.ItemOpened:
+		return a.asked(e)
+	case engine.ItemAnswered:
+		return a.answered(e, r)
+	default:
+		return fmt.Errorf("it does not belong here")
+	}
+	return nil
+}
+
+func (a *auditor) opened(e engine.RunOpened) error {
+	if a.open {
+		return fmt.Errorf("the run before has not ended")
+	}
+	*a = auditor{seq: a.seq, epoch: a.epoch, run: e, open: true, steps: map[string]*file{}, items: map[string]engine.ItemOpened{}}
+	for i := range e.Compiled.Len() {
+		p := e.Compiled.Step(i)
+		a.steps[p.ID] = &file{def: p, status: engine.Pending, proved: -1}
+	}
+	return nil
+}
+
+func (a *auditor) ended(e engine.RunEnded) error {
+	if !a.open {
+		return fmt.Errorf("it is not open")
+	}
+	for id, f := range a.steps {
+		if f.live != nil {
+			return fmt.Errorf("work of %q is under way", id)
+		}
+		if e.Status != engine.Done {
+			f.status, f.waits, f.order, f.reply, f.base = rested(f.status), nil, nil, nil, ""
+			continue
+		}
+		if !f.satisfied() {
+			return fmt.Errorf("it is done, and step %q is %s", id, f.status)
+		}
+		if again := f.def.Holds && f.def.Rerunnable && f.status == engine.Done; again && a.run.Policy.Ratchet && f.proved != a.work {
+			return fmt.Errorf("it is done, and %q was not proved again since the last work", id)
+		}
+	}
+	for _, it := range a.items {
+		if it.Kind == engine.Approval {
+			a.steps[it.Step].status = engine.Pending
+		}
+	}
+	a.open, a.failed = false, e.Status == engine.Failed
+	clear(a.items)
+	return nil
+}
+
+// rested is what becomes of a step's status when its run ends.
+func rested(s engine.Status) engine.Status {
+	if s == engine.Running {
+		return engine.Pending
+	}
+	return s
+}
+
+func (f *file) satisfied() bool {
+	return f.status == engine.Done || f.status == engine.Waived || f.status == engine.Skipped && f.counts
+}
+
+func (a *auditor) step(id string) (*file, error) {
+	if f := a.steps[id]; f != nil && a.open {
+		return f, nil
+	}
+	return nil, fmt.Errorf("there is no open run with a step %q", id)
+}
+
+func (a *auditor) commanded(e engine.Command) error {
+	if e.By == "" || e.By == engine.Harness {
+		return fmt.Errorf("no person gave it")
+	}
+	if !a.open {
+		if !a.failed || e.Verb == engine.DoPause || e.Verb == engine.DoCancel {
+			return fmt.Errorf("the run cannot be taken up")
+		}
+		a.open, a.failed, a.paused, a.stopping = true, false, false, false
+	}
+	switch e.Verb {
+	case engine.DoPause:
+		a.paused = true
+	case engine.DoResume:
+		a.paused = false
+		a.orderAll(e, func(f *file) bool { return f.status == engine.Failed })
+	case engine.DoCancel:
+		a.stopping = true
+	case engine.DoRetry:
+		if e.From {
+			below := a.below(e.Step)
+			a.orderAll(e, func(f *file) bool { return below[f.def.ID] && f.status != engine.Pending })
+			return nil
+		}
+		fallthrough
+	default:
+		f, err := a.step(e.Step)
+		if err != nil {
+			return err
+		}
+		f.order = &e
+	}
+	return nil
+}
+
+func (a *auditor) orderAll(e engine.Command, which func(*file) bool) {
+	for _, f := range a.steps {
+		if which(f) {
+			f.order = &e
+		}
+	}
+}
+
+// below is the step and all that need it, found by going round and round.
+func (a *auditor) below(id string) map[string]bool {
+	below := map[string]bool{id: true}
+	for grown := true; grown; {
+		grown = false
+		for other, f := range a.steps {
+			for _, n := range f.def.Needs {
+				if below[a.run.Compiled.Step(n).ID] && !below[other] {
+					below[other], grown = true, true
+				}
+			}
+		}
+	}
+	return below
+}
+
+func (a *auditor) dispatched(e engine.WorkDispatched, r engine.Record) error {
+	f, err := a.step(e.Step)
+	if err != nil {
+		return err
+	}
+	if err := a.mayStart(f, e, r); err != nil {
+		return err
+	}
+	if err := a.alone(f); err != nil {
+		return err
+	}
+	f.attempt, f.n = e.Attempt, e.N
+	f.live, f.liveEpoch = &e, r.Epoch
+	if e.Kind == engine.ContractWork {
+		f.once++
+		return nil
+	}
+	a.work++
+	f.status, f.end, f.complete, f.answers, f.base = engine.Running, nil, nil, nil, ""
+	return nil
+}
+
+// mayStart holds a dispatch against the step's own past.
+func (a *auditor) mayStart(f *file, e engine.WorkDispatched, r engine.Record) error {
+	switch next := e.Attempt > f.attempt; {
+	case f.live != nil:
+		return fmt.Errorf("its dispatch %d.%d is under way", f.attempt, f.n)
+	case next && e.N != 1 || !next && (e.Attempt != f.attempt || e.N != f.n+1):
+		return fmt.Errorf("dispatch %d.%d follows %d.%d", e.Attempt, e.N, f.attempt, f.n)
+	case next:
+		f.lost, f.once, f.end = 0, 0, nil
+	}
+	if e.Kind == engine.ContractWork {
+		if f.def.Rerunnable || f.once > 0 || f.end == nil || f.end.How != engine.Exited {
+			return fmt.Errorf("checks that may run only once start after %d starts, work %+v", f.once, f.end)
+		}
+		return nil
+	}
+	switch {
+	case a.paused || a.stopping:
+		return fmt.Errorf("the run is paused (%v) or being stopped (%v)", a.paused, a.stopping)
+	case f.status != engine.Pending && f.status != engine.Regressed && f.status != engine.Running:
+		return fmt.Errorf("the step is %s", f.status)
+	case f.waits != nil:
+		return fmt.Errorf("the step waits until %s", f.waits)
+	case f.lost >= 3:
+		return fmt.Errorf("it was lost %d times", f.lost)
+	case f.def.Approval != "" && (f.granted.IsZero() || r.At.Sub(f.granted) >= 24*time.Hour):
+		return fmt.Errorf("it needs a yes, and the newest is of %s", f.granted)
+	case f.base == "" || f.def.Expect == engine.ExpectAny:
+	case (f.base == engine.Pass) != (f.def.Expect == engine.ExpectGreen), (f.base == engine.Fail) != (f.def.Expect == engine.ExpectRed):
+		return fmt.Errorf("the checks said %s before the work, and the plan expects %s", f.base, f.def.Expect)
+	}
+	for _, n := range f.def.Needs {
+		if need := a.steps[a.run.Compiled.Step(n).ID]; !need.satisfied() {
+			return fmt.Errorf("it needs %q, which is %s", need.def.ID, need.status)
+		}
+	}
+	return nil
+}
+
+func (a *auditor) working() bool {
+	for _, f := range a.steps {
+		if f.live != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// alone holds a dispatch against the others under way.
+func (a *auditor) alone(f *file) error {
+	live := 0
+	for id, o := range a.steps {
+		if o.live == nil || o == f {
+			continue
+		}
+		live++
+		agents := f.def.Kind == engine.Agent && o.def.Kind == engine.Agent
+		if agents && (len(f.def.Writes) == 0 || len(o.def.Writes) == 0) || meet(f.def.Writes, o.def.Writes) {
+			return fmt.Errorf("%q works in the same place", id)
+		}
+	}
+	if room := max(1, min(a.run.Compiled.Parallel(), a.run.Policy.MaxParallel)); live+1 > room {
+		return fmt.Errorf("%d are under way already, and there is room for %d", live, room)
+	}
+	return nil
+}
+
+// meet reports whether two scopes have a path in common. The scopes of the
+// tests are folders, or globs below one.
+func meet(a, b []string) bool {
+	for _, x := range a {
+		for _, y := range b {
+			x, _, _ := strings.Cut(x, "*")
+			y, _, _ := strings.Cut(y, "*")
+			if strings.HasPrefix(x, y) || strings.HasPrefix(y, x) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (a *auditor) workEnded(e engine.WorkEnded, r engine.Record) error {
+	f, err := a.step(e.Step)
+	if err != nil {
+		return err
+	}
+	if f.live == nil || f.live.Attempt != e.Attempt || f.live.N != e.N || f.live.Kind != e.Kind {
+		return fmt.Errorf("work %d.%d of %q is not under way", e.Attempt, e.N, e.Step)
+	}
+	if gone := f.liveEpoch < r.Epoch; gone != (e.How == engine.Lost) {
+		return fmt.Errorf("it ended by %q, and its owner is gone: %v", e.How, gone)
+	}
+	f.live = nil
+	if e.Kind == engine.ContractWork {
+		if e.How != engine.Exited {
+			f.end, f.complete, f.answers = &e, nil, nil
+		}
+		return nil
+	}
+	a.work++
+	f.end, f.complete, f.answers = &e, nil, nil
+	if e.How == engine.Lost {
+		f.lost++
+	} else if e.How != engine.Stopped {
+		f.lost = 0
+	}
+	if e.How == engine.Exited || e.How == engine.TimedOut {
+		f.infra = 0
+	}
+	return nil
+}
+
+func (a *auditor) checked(e engine.CheckEnded) error {
+	f, err := a.step(e.Step)
+	if err != nil {
+		return err
+	}
+	want := f.def.Checks[len(f.answers)]
+	switch {
+	case e.Check != want.Name || e.Required != want.Required || e.Want != want.Exit:
+		return fmt.Errorf("%q answers where %q is asked", e.Check, want.Name)
+	case e.Attempt < f.attempt:
+		return fmt.Errorf("it is of attempt %d, and %d has begun", e.Attempt, f.attempt)
+	case e.Verdict == engine.Pass && (e.Exit != want.Exit || e.Signal != ""):
+		return fmt.Errorf("it passed by exit code %d, signal %q", e.Exit, e.Signal)
+	case f.live != nil && f.live.Kind != engine.ContractWork:
+		return fmt.Errorf("its work is under way")
+	case e.Phase == engine.Ratchet && a.working():
+		return fmt.Errorf("work is under way while everything is proved again")
+	}
+	if f.answers = append(f.answers, e); len(f.answers) < len(f.def.Checks) {
+		return nil
+	}
+	a.completed(f, e.Phase)
+	return nil
+}
+
+// completed takes the answers of all checks of a step.
+func (a *auditor) completed(f *file, phase engine.Phase) {
+	s := set{phase: phase, pass: true}
+	fault := false
+	f.base = engine.Pass
+	for _, c := range f.answers {
+		s.pass = s.pass && len(c.Tampered) == 0 && (!c.Required || c.Verdict == engine.Pass)
+		f.red = f.red || phase != engine.Verifying && c.Required && c.Verdict == engine.Fail
+		fault = fault || c.Required && c.Verdict == engine.Infra
+		if c.Required && f.base == engine.Pass {
+			f.base = c.Verdict
+		}
+	}
+	f.answers = nil
+	if phase != engine.Baseline {
+		f.base = ""
+	}
+	if !fault {
+		f.infra = 0
+		f.complete = append(f.complete, s)
+	}
+	if phase == engine.Ratchet && s.pass {
+		f.proved = a.work
+	}
+}
+
+func (a *auditor) settled(e engine.StepSettled, r engine.Record) error {
+	f, err := a.step(e.Step)
+	if err != nil {
+		return err
+	}
+	if f.live != nil {
+		return fmt.Errorf("its work is under way")
+	}
+	if e.Proven && (e.Status != engine.Done || !f.red) {
+		return fmt.Errorf("it counts as proven, and was never seen to fail")
+	}
+	if e.By != "" && e.By != engine.Harness {
+		return a.settledByPerson(f, e)
+	}
+	if e.Satisfies || e.Status == engine.Waived {
+		return fmt.Errorf("the harness settles it as %s", e.Status)
+	}
+	if f.waits != nil && e.RetryAt == nil {
+		if e.Status != f.status || r.At.Before(*f.waits) {
+			return fmt.Errorf("it waits until %s as %s", f.waits, f.status)
+		}
+		f.waits = nil
+		return nil
+	}
+	if err := a.judged(f, e); err != nil {
+		return err
+	}
+	f.status, f.counts, f.waits, f.base = e.Status, false, nil, ""
+	if e.RetryAt != nil && e.RetryAt.After(r.At) {
+		f.waits = e.RetryAt
+	}
+	if e.Verdict != engine.Infra {
+		f.complete = nil
+	}
+	return nil
+}
+
+// judged holds what the harness made of an attempt against the evidence.
+func (a *auditor) judged(f *file, e engine.StepSettled) error {
+	if e.Verdict == engine.Infra && e.RetryAt != nil {
+		if f.infra++; f.infra > 3 {
+			return fmt.Errorf("a fault of this machine is tried again for the %dth time", f.infra)
+		}
+		if e.Status != f.status && e.Status != engine.Running {
+			return fmt.Errorf("it goes from %s to %s", f.status, e.Status)
+		}
+		return nil
+	}
+	f.infra = 0
+	switch e.Status {
+	case engine.Done:
+		return f.proof(e)
+	case engine.Running:
+		if f.retries++; f.retries > f.def.OnFail.Retries {
+			return fmt.Errorf("retry %d without a person's word, %d are allowed", f.retries, f.def.OnFail.Retries)
+		}
+	case engine.Regressed:
+		if f.regressed++; f.regressed > 1 || f.status != engine.Done {
+			return fmt.Errorf("a step that is %s regresses for the %dth time", f.status, f.regressed)
+		}
+		f.retries = 0
+	case engine.Failed:
+		a.stopping = a.stopping || f.def.Critical
+	case engine.Pending:
+		if e.By != engine.Harness || f.granted.IsZero() {
+			return fmt.Errorf("nobody said so")
+		}
+		f.granted = time.Time{}
+	}
+	return nil
+}
+
+// proof is the promise: an agent can never make a step done.
+func (f *file) proof(e engine.StepSettled) error {
+	n := len(f.complete)
+	switch {
+	case f.end == nil || f.end.How != engine.Exited || f.end.Attempt != e.Attempt || f.attempt != e.Attempt:
+		return fmt.Errorf("it is done without the end of attempt %d: %+v", e.Attempt, f.end)
+	case len(f.end.Tampered)+len(f.end.OutOfScope) > 0:
+		return fmt.Errorf("it is done, and changed what it may not")
+	case n == 0 || !f.complete[n-1].pass:
+		return fmt.Errorf("it is done, and its checks say %+v", f.complete)
+	case f.complete[n-1].phase == engine.Verifying:
+		return nil
+	case f.complete[n-1].phase != engine.Flaky || n < 3 || !f.complete[n-2].pass || !f.complete[n-3].pass:
+		return fmt.Errorf("it is done, and its checks, which contradicted themselves, say %+v", f.complete)
+	}
+	return nil
+}
+
+func (a *auditor) settledByPerson(f *file, e engine.StepSettled) error {
+	switch order, reply := f.order, f.reply; {
+	case order != nil && order.By == e.By:
+		want := map[engine.Verb]engine.Status{engine.DoSkip: engine.Skipped, engine.DoWaive: engine.Waived}[order.Verb]
+		if want == "" {
+			want = engine.Pending
+		}
+		if e.Status != want || e.Satisfies != (want == engine.Skipped) {
+			return fmt.Errorf("%s makes it %s", order.Verb, e.Status)
+		}
+	case reply != nil && reply.By == e.By:
+		want := map[string]engine.Status{
+			"approve": engine.Pending, "retry": engine.Pending, "skip": engine.Skipped, "deny": engine.Skipped,
+			"waive": engine.Waived, "abort": engine.Failed,
+		}[reply.Choice]
+		if e.Status != want || e.Satisfies != (reply.Choice == "skip") {
+			return fmt.Errorf("the answer %s makes it %s", reply.Choice, e.Status)
+		}
+		a.stopping = a.stopping || reply.Choice == "abort"
+	default:
+		return fmt.Errorf("%s said nothing of the kind", e.By)
+	}
+	if f.satisfied() {
+		f.retries = 0
+	}
+	// A person's word grants one more try where none was left.
+	f.retries = min(f.retries, f.def.OnFail.Retries)
+	f.order, f.reply, f.waits, f.infra, f.base = nil, nil, nil, 0, ""
+	f.status, f.counts = e.Status, e.Satisfies
+	for name, it := range a.items {
+		if it.Step == e.Step {
+			delete(a.items, name)
+		}
+	}
+	return nil
+}
+
+func (a *auditor) asked(e engine.ItemOpened) error {
+	f, err := a.step(e.Step)
+	if err != nil {
+		return err
+	}
+	for name, it := range a.items {
+		if it.Step == e.Step || name == e.Item {
+			return fmt.Errorf("%s is open already", name)
+		}
+	}
+	if e.Kind == engine.Escalation && f.status != engine.Waiting {
+		return fmt.Errorf("step %q is %s", e.Step, f.status)
+	}
+	a.items[e.Item] = e
+	f.status = engine.Waiting
+	return nil
+}
+
+func (a *auditor) answered(e engine.ItemAnswered, r engine.Record) error {
+	it, ok := a.items[e.Item]
+	if !ok || e.By == "" || e.By == engine.Harness {
+		return fmt.Errorf("%q answers %q", e.By, e.Item)
+	}
+	f, err := a.step(it.Step)
+	if err != nil {
+		return err
+	}
+	f.reply = &e
+	if e.Choice == engine.ChooseApprove {
+		f.granted = r.At
+	}
+	return nil
+}

@@ -1,0 +1,278 @@
+package engine_test
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/piton-dev/piton/internal/engine"
+)
+
+// dawn is when every test begins.
+var dawn = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// desk is the smallest host: it admits, decides, applies, and keeps the
+// journal. After every record it holds the state against the laws that are
+// true at all times; what it finds is in broken.
+type desk struct {
+	state   *engine.State
+	journal []engine.Record
+	now     time.Time
+	epoch   uint64
+	rows    *shelf
+	broken  error
+	hold    bool // admit does not decide: the turn takes in more
+	mark    int // where the last wait began
+}
+
+func newDesk() *desk {
+	return &desk{state: &engine.State{}, now: dawn, epoch: 1, rows: newShelf()}
+}
+
+// admit takes an input in and decides until nothing follows. It returns the
+// records that came of it, or the refusal.
+func (d *desk) admit(in engine.Input) ([]engine.Record, error) {
+	from := len(d.journal)
+	before := d.image()
+	es, err := d.state.Admit(in, d.now)
+	if after := d.image(); !bytes.Equal(before, after) {
+		d.fail("Admit changed the state:\n%s", gocmp.Diff(string(before), string(after)))
+	}
+	if err != nil {
+		if _, ok := errors.AsType[*engine.Refusal](err); !ok || len(es) > 0 {
+			d.fail("Admit returned %d events and %v, which is no refusal", len(es), err)
+		}
+		return nil, err
+	}
+	for _, e := range es {
+		d.apply(in.Actor(), e)
+	}
+	if !d.hold {
+		d.decide()
+	}
+	return d.journal[from:], nil
+}
+
+// decide applies what follows until nothing does.
+func (d *desk) decide() {
+	for n := 0; d.broken == nil; n++ {
+		before := d.image()
+		es := d.state.Decide(d.now)
+		again := d.state.Decide(d.now)
+		if !reflect.DeepEqual(es, again) || !bytes.Equal(before, d.image()) {
+			d.fail("Decide changed the state")
+		}
+		if len(es) == 0 {
+			return
+		}
+		if n > 10*len(d.journal)+1000 {
+			d.fail("Decide reaches no end: %v", es)
+		}
+		for _, e := range es {
+			d.apply(engine.Harness, e)
+		}
+	}
+}
+
+func (d *desk) apply(actor string, e engine.Event) {
+	r := engine.Record{Stream: "task", Seq: d.state.Seq() + 1, At: d.now, Actor: actor, Epoch: d.epoch, Event: e}
+	if err := d.state.Apply(r); err != nil {
+		d.fail("Apply refused %s %+v: %w", e.Type(), e, err)
+		return
+	}
+	d.journal = append(d.journal, r)
+	if err := d.state.Scan(); err != nil {
+		d.fail("after record %d, %s %+v: %w", r.Seq, e.Type(), e, err)
+	}
+	if active, room := len(d.state.Active()), 0; d.state.Program() != nil {
+		if room = d.state.Room(); active > room {
+			d.fail("after record %d: %d steps are under way, %d may be", r.Seq, active, room)
+		}
+	}
+	if err := apart(d.state); err != nil {
+		d.fail("after record %d: %w", r.Seq, err)
+	}
+	d.rows.take(d.state.Rows())
+}
+
+func (d *desk) fail(format string, args ...any) {
+	if d.broken == nil {
+		d.broken = fmt.Errorf(format, args...)
+	}
+}
+
+// image is everything the state holds, as bytes.
+func (d *desk) image() []byte {
+	body, err := d.state.Snapshot()
+	if err != nil {
+		d.fail("%w", err)
+	}
+	return body
+}
+
+// apart reports two steps under way that must not be.
+func apart(s *engine.State) error {
+	active := s.Active()
+	for n, i := range active {
+		for _, j := range active[:n] {
+			a, b := s.Program().Step(i), s.Program().Step(j)
+			agents := a.Kind == engine.Agent && b.Kind == engine.Agent
+			if exclusive := agents && (len(a.Writes) == 0 || len(b.Writes) == 0); (exclusive || meet(a.Writes, b.Writes)) && !proving(s, i, j) {
+				return fmt.Errorf("%q and %q are under way together", a.ID, b.ID)
+			}
+		}
+	}
+	return nil
+}
+
+// proving: in a ratchet round no agent works, only checks run.
+func proving(s *engine.State, is ...int) bool {
+	for _, i := range is {
+		if s.StepRow(i).Phase != engine.Ratchet {
+			return false
+		}
+	}
+	return true
+}
+
+// agree reports how another state differs from this one in what can be seen.
+func agree(a, b *engine.State) error {
+	if diff := gocmp.Diff(keys(a.Pending()), keys(b.Pending())); diff != "" {
+		return fmt.Errorf("pending differs:\n%s", diff)
+	}
+	if !reflect.DeepEqual(a.Pending(), b.Pending()) {
+		return fmt.Errorf("effects differ in their contents")
+	}
+	if one, two := table(a), table(b); !one.Equal(two) {
+		return fmt.Errorf("rows differ:\n%s%s", gocmp.Diff(one.Head, two.Head), gocmp.Diff(one.Steps, two.Steps))
+	}
+	if a.Program() == nil {
+		return nil
+	}
+	one, err := a.Snapshot()
+	if err != nil {
+		return err
+	}
+	two, err := b.Snapshot()
+	if err != nil {
+		return err
+	}
+	if !bytes.Equal(one, two) {
+		return fmt.Errorf("snapshots differ:\n%s", gocmp.Diff(string(one), string(two)))
+	}
+	return nil
+}
+
+func keys(fx []engine.Effect) []string {
+	var ks []string
+	for _, e := range fx {
+		ks = append(ks, e.Key.String())
+	}
+	return ks
+}
+
+// table is what lists show, asked of the state itself.
+func table(s *engine.State) *shelf {
+	t := newShelf()
+	if s.Program() == nil {
+		return t
+	}
+	t.Head = s.Head()
+	for i := range s.Program().Len() {
+		t.Steps[i] = s.StepRow(i)
+	}
+	return t
+}
+
+// shelf keeps rows as a store does.
+type shelf struct {
+	Head  engine.HeadRow
+	Steps map[int]engine.StepRow
+	items map[string]engine.ItemRow
+}
+
+func newShelf() *shelf {
+	return &shelf{Steps: map[int]engine.StepRow{}, items: map[string]engine.ItemRow{}}
+}
+
+func (h *shelf) Equal(o *shelf) bool {
+	return h.Head == o.Head && reflect.DeepEqual(h.Steps, o.Steps)
+}
+
+func (h *shelf) take(rows engine.Rows) {
+	if rows.Head != nil {
+		if rows.Head.Run != h.Head.Run {
+			clear(h.Steps)
+		}
+		h.Head = *rows.Head
+	}
+	for _, row := range rows.Steps {
+		h.Steps[row.Index] = row
+	}
+	for _, row := range rows.Items {
+		h.items[row.Item] = row
+	}
+}
+
+// open lists the items that wait for an answer, the oldest first.
+func (h *shelf) open() []engine.ItemRow {
+	var rows []engine.ItemRow
+	for _, row := range h.items {
+		if row.Open {
+			rows = append(rows, row)
+		}
+	}
+	slices.SortFunc(rows, func(a, b engine.ItemRow) int {
+		return cmp.Or(len(a.Item)-len(b.Item), strings.Compare(a.Item, b.Item))
+	})
+	return rows
+}
+
+// replay folds a journal from the beginning.
+func replay(journal []engine.Record) (*engine.State, error) {
+	s := &engine.State{}
+	for _, r := range journal {
+		if err := s.Apply(r); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+// settled reports every way in which the state is not what its journal, its
+// snapshot and its rows make of it.
+func (d *desk) settled() error {
+	if d.broken != nil {
+		return d.broken
+	}
+	again, err := replay(d.journal)
+	if err != nil {
+		return fmt.Errorf("replay: %w", err)
+	}
+	if err := agree(d.state, again); err != nil {
+		return fmt.Errorf("replay: %w", err)
+	}
+	if now := table(d.state); !now.Equal(d.rows) {
+		return fmt.Errorf("rows that were handed out are stale:\n%s%s", gocmp.Diff(d.rows.Head, now.Head), gocmp.Diff(d.rows.Steps, now.Steps))
+	}
+	if d.state.Program() == nil {
+		return nil
+	}
+	restored, err := engine.Restore(d.image(), d.state.Program())
+	if err != nil {
+		return fmt.Errorf("restore: %w", err)
+	}
+	if err := restored.Scan(); err != nil {
+		return fmt.Errorf("restore: %w", err)
+	}
+	if err := agree(d.state, restored); err != nil {
+		return fmt.Errorf("restore: %w", err)
+	}
+	return audit(d.journal)
+}

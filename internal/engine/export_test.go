@@ -1,0 +1,129 @@
+package engine
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Scan compares every index and sum of the state with a look at all steps: the
+// slow and obvious way to know what the indexes claim.
+func (s *State) Scan() error {
+	if s.prog == nil {
+		return nil
+	}
+	for i := range s.steps {
+		if err := s.scanStep(i); err != nil {
+			return fmt.Errorf("step %q: %w", s.prog.Step(i).ID, err)
+		}
+	}
+	if err := s.scanQueues(); err != nil {
+		return err
+	}
+	return s.scanSums()
+}
+
+func (s *State) scanStep(i int) error {
+	st := &s.steps[i]
+	open, dead := 0, 0
+	for _, n := range s.prog.Step(i).Needs {
+		if !s.steps[n].satisfied() {
+			open++
+		}
+		if s.steps[n].hopeless() {
+			dead++
+		}
+	}
+	switch {
+	case st.open != open || st.dead != dead:
+		return fmt.Errorf("open %d and dead %d, a scan finds %d and %d", st.open, st.dead, open, dead)
+	case dead > 0 && !s.steps[st.Blocker].hopeless():
+		return fmt.Errorf("is blocked by step %d, which is not hopeless", st.Blocker)
+	case s.must.has(i) != (s.rule(i) != nothing):
+		return fmt.Errorf("must is %v, a scan finds rule %d", s.must.has(i), s.rule(i))
+	case s.rule(i) != nothing && s.follows(i, s.run.Started) == nil:
+		return fmt.Errorf("rule %d gives no event", s.rule(i))
+	case s.ask.has(i) != s.asks(i):
+		return fmt.Errorf("ask is %v, a scan finds %v", s.ask.has(i), s.asks(i))
+	case slices.Contains(s.active, i) != st.Active:
+		return fmt.Errorf("is active %v, which the list denies", st.Active)
+	case st.Live && !st.Active:
+		return fmt.Errorf("is live and not active")
+	case (st.Item != "") != (s.items[st.Item].Step == s.prog.Step(i).ID):
+		return fmt.Errorf("item %q is not its own", st.Item)
+	case s.waits(i) && !slices.Contains(s.due, due{st.RetryAt, i}):
+		return fmt.Errorf("waits until %s and is not due", st.RetryAt)
+	}
+	return s.scanReady(i)
+}
+
+// scanReady: the first eligible step of a class is ready, unless the class
+// waits for a step under way that it conflicts with.
+func (s *State) scanReady(i int) error {
+	c := s.prog.classes.of[i]
+	want := s.eligible(i)
+	if c != free {
+		q := &s.queues[c]
+		if got := q.in.has(s.prog.classes.rank[i]); got != want {
+			return fmt.Errorf("its class holds it: %v, a scan finds %v", got, want)
+		}
+		first := slices.IndexFunc(s.prog.classes.members[c], s.eligible)
+		want = want && !q.blocked && s.prog.classes.members[c][first] == i
+	}
+	if got := s.ready.has(i); got != want {
+		return fmt.Errorf("ready is %v, a scan finds %v", got, want)
+	}
+	return nil
+}
+
+func (s *State) scanQueues() error {
+	holders := make([]int, len(s.queues))
+	for i := range s.steps {
+		for _, c := range s.steps[i].waiters {
+			holders[c]++
+			if !s.steps[i].Active || !s.prog.Step(s.prog.classes.members[c][0]).conflicts(s.prog.Step(i)) {
+				return fmt.Errorf("class %d waits for step %d without cause", c, i)
+			}
+		}
+	}
+	for c := range s.queues {
+		if s.queues[c].blocked != (holders[c] == 1) || holders[c] > 1 {
+			return fmt.Errorf("class %d is blocked: %v, by %d steps", c, s.queues[c].blocked, holders[c])
+		}
+	}
+	if !slices.IsSorted(s.active) {
+		return fmt.Errorf("active is not in order: %v", s.active)
+	}
+	if len(s.due) > 0 && !s.steps[s.due[0].step].RetryAt.Equal(s.due[0].when) {
+		return fmt.Errorf("the first due entry is stale")
+	}
+	return nil
+}
+
+func (s *State) scanSums() error {
+	var unsat, critical, proven, unproven int
+	for i := range s.steps {
+		st := &s.steps[i]
+		switch {
+		case st.Status == Done && st.Proven:
+			proven++
+		case st.Status == Done:
+			unproven++
+		}
+		if !st.satisfied() {
+			unsat++
+		}
+		if st.Status == Failed && s.prog.Step(i).Critical {
+			critical++
+		}
+	}
+	if got, want := [4]int{s.run.Unsat, s.run.Critical, s.run.Proven, s.run.Unproven}, [4]int{unsat, critical, proven, unproven}; got != want {
+		return fmt.Errorf("unsatisfied, critical, proven and unproven are %v, a scan finds %v", got, want)
+	}
+	return nil
+}
+
+// Room is how many steps may be under way at once.
+func (s *State) Room() int { return s.room() }
+
+// Active lists the steps under way.
+func (s *State) Active() []int { return slices.Clone(s.active) }

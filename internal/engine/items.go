@@ -1,0 +1,120 @@
+package engine
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// What a person may choose where an item waits.
+const (
+	ChooseApprove = "approve"
+	ChooseDeny    = "deny"
+	ChooseRetry   = "retry"
+	ChooseSkip    = "skip"
+	ChooseWaive   = "waive"
+	ChooseAbort   = "abort"
+)
+
+func (s *State) applyItem(e ItemOpened, r Record) error {
+	i, err := s.at(e.Step)
+	if err != nil {
+		return err
+	}
+	st := &s.steps[i]
+	_, twice := s.items[e.Item]
+	switch {
+	case twice || st.Item != "":
+		return fmt.Errorf("item %s opens while %q waits for step %q", e.Item, st.Item, e.Step)
+	case st.Active || e.Kind == Approval && !s.asks(i) || e.Kind != Approval && st.Status != Waiting:
+		return fmt.Errorf("item %s asks for %s of step %q, which is %s", e.Item, e.Kind, e.Step, st.Status)
+	}
+	s.run.Items++
+	s.items[e.Item] = ItemRow{
+		Item: e.Item, Stream: r.Stream, Run: s.run.Opened.Run, Step: e.Step, Kind: e.Kind, Cause: e.Cause,
+		Question: e.Question, Context: e.Context, Hash: e.Hash, Choices: e.Choices, Opened: r.At, Open: true,
+	}
+	s.dirty.item(s.items[e.Item])
+	s.change(i, func(st *step) { st.Item, st.Status, st.Phase = e.Item, Waiting, Asking })
+	return nil
+}
+
+func (s *State) applyAnswer(e ItemAnswered, at time.Time) error {
+	it, open := s.items[e.Item]
+	if !open || !slices.Contains(it.Choices, e.Choice) {
+		return fmt.Errorf("item %q is answered with %q, which was not asked", e.Item, e.Choice)
+	}
+	i, err := s.at(it.Step)
+	if err != nil {
+		return err
+	}
+	s.change(i, func(st *step) {
+		st.Answer = &e
+		if e.Choice == ChooseApprove {
+			st.Granted = at
+		}
+	})
+	return nil
+}
+
+// closeItem takes a question back that nobody need answer any more.
+func (s *State) closeItem(i int) {
+	st := &s.steps[i]
+	row, open := s.items[st.Item]
+	if !open {
+		return
+	}
+	row.Open = false
+	s.dirty.item(row)
+	delete(s.items, st.Item)
+	st.Item = ""
+	if row.Kind == Approval {
+		st.Status, st.Phase = Pending, NoPhase
+	}
+}
+
+// approval asks whether a step may run.
+func (s *State) approval(i int) ItemOpened {
+	p := s.prog.Step(i)
+	return ItemOpened{
+		Item: s.itemName(), Step: p.ID, Attempt: s.steps[i].Attempt, Kind: Approval,
+		Question: fmt.Sprintf("May step %s %q run? %s", p.Number, p.Title, p.Approval),
+		Context:  p.Task, Hash: p.digest(), Choices: []string{ChooseApprove, ChooseDeny},
+	}
+}
+
+// escalation asks what to do with a step that did not pass.
+func (s *State) escalation(i int) ItemOpened {
+	st, p := &s.steps[i], s.prog.Step(i)
+	e := ItemOpened{
+		Item: s.itemName(), Step: p.ID, Attempt: st.Attempt, Kind: Escalation, Cause: st.Verdict,
+		Question: fmt.Sprintf("Step %s %q did not pass in attempt %d: %s. What now?", p.Number, p.Title, st.Attempt, st.Reason),
+		Choices:  []string{ChooseRetry, ChooseSkip, ChooseWaive, ChooseAbort},
+	}
+	var context strings.Builder
+	for _, f := range st.Feedback {
+		fmt.Fprintf(&context, "%s: %s, exit %d\n%s%s", f.Check, f.Verdict, f.Exit, f.Stdout, f.Stderr)
+	}
+	e.Context = context.String()
+	e.Hash = digest([]byte(e.Question + "\x00" + e.Context))
+	return e
+}
+
+func (s *State) itemName() string {
+	return fmt.Sprintf("%s/%d", s.run.Opened.Run, s.run.Items+1)
+}
+
+// digest identifies the step by its definition.
+func (p *Step) digest() string {
+	body, _ := json.Marshal(p) // plain data: it always marshals
+	return digest(body)
+}
+
+func digest(body []byte) string {
+	sum := sha256.Sum256(body)
+	return hex.EncodeToString(sum[:])
+}

@@ -1,0 +1,177 @@
+package engine
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+)
+
+func (s *State) applyEpoch(r Record) error {
+	s.epoch = r.Epoch
+	for _, i := range s.active {
+		s.touch(i)
+	}
+	return nil
+}
+
+func (s *State) applyTask(e TaskOpened) error {
+	if s.task != "" || e.Task == "" {
+		return fmt.Errorf("task %q opens after task %q", e.Task, s.task)
+	}
+	s.task = e.Task
+	return nil
+}
+
+func (s *State) applyRun(e RunOpened, at time.Time) error {
+	switch {
+	case s.task == "":
+		return fmt.Errorf("run %s has no task", e.Run)
+	case s.run.Live:
+		return fmt.Errorf("run %s opens while %s is not ended", e.Run, s.run.Opened.Run)
+	case e.Compiled == nil || e.Compiled.Hash() != e.Program:
+		return fmt.Errorf("run %s: program %s is not at hand", e.Run, e.Program)
+	}
+	s.prog = e.Compiled
+	s.run = run{Opened: e, Live: true, Status: Running, Started: at, Unsat: s.prog.Len()}
+	s.items = map[string]ItemRow{}
+	s.steps = make([]step, s.prog.Len())
+	s.index()
+	for i := range s.steps {
+		s.steps[i].Status = Pending
+		s.steps[i].open = len(s.prog.Step(i).Needs)
+		s.touch(i)
+	}
+	s.dirty.all = true
+	return nil
+}
+
+func (s *State) applyRunEnded(e RunEnded, at time.Time) error {
+	live := slices.ContainsFunc(s.active, func(i int) bool { return s.steps[i].Live })
+	switch {
+	case !s.run.Live:
+		return fmt.Errorf("run %q ends, which is not open", s.run.Opened.Run)
+	case live:
+		return fmt.Errorf("run %s ends while work is under way", s.run.Opened.Run)
+	case e.Status == Done && (s.run.Unsat > 0 || len(s.active) > 0):
+		return fmt.Errorf("run %s ends as done with %d steps left", s.run.Opened.Run, s.run.Unsat)
+	case e.Status != Done && e.Status != Failed && e.Status != Cancelled && e.Status != Superseded:
+		return fmt.Errorf("run %s cannot end as %q", s.run.Opened.Run, e.Status)
+	}
+	s.showReady()
+	r := &s.run
+	r.Live, r.Status, r.Reason, r.Exit, r.Finished = false, e.Status, e.Reason, e.Exit, at
+	r.Proving, r.ProveLeft = false, nil
+	for _, i := range slices.Clone(s.active) {
+		s.stop(i)
+	}
+	for i := range s.steps {
+		s.rest(i)
+	}
+	return nil
+}
+
+// rest takes back what a step waited for when its run ended.
+func (s *State) rest(i int) {
+	st := &s.steps[i]
+	if st.Item == "" && st.Status != Running && st.Order == nil {
+		s.touch(i)
+		return
+	}
+	s.change(i, func(st *step) {
+		s.closeItem(i)
+		s.unwait(i)
+		st.Order, st.Answer = nil, nil
+		if st.Status == Running {
+			st.Status, st.Phase = Pending, NoPhase
+		}
+	})
+}
+
+// reopen takes a failed run up again.
+func (s *State) reopen() {
+	r := &s.run
+	r.Live, r.Paused, r.Aborted, r.Cancelled, r.Proved = true, false, false, false, false
+	r.Status, r.Reason, r.Exit, r.Finished, r.Regression = Running, "", 0, time.Time{}, nil
+	for i := range s.steps {
+		s.touch(i)
+	}
+	s.dirty.all = true
+}
+
+// halt makes all live work end. What still follows for any step is looked at
+// again, because less does.
+func (s *State) halt(flag *bool) {
+	s.showReady()
+	*flag = true
+	for _, i := range append(s.must.all(), s.active...) {
+		s.touch(i)
+	}
+}
+
+// showReady notes that what was ready is so no longer.
+func (s *State) showReady() {
+	for i := range s.steps {
+		if s.eligible(i) {
+			s.show(i)
+		}
+	}
+}
+
+// ends is the end of the run, once nothing can move.
+func (s *State) ends() (RunEnded, bool) {
+	live := slices.ContainsFunc(s.active, func(i int) bool { return s.steps[i].Live })
+	switch {
+	case live:
+		return RunEnded{}, false
+	case s.run.Cancelled:
+		return s.ended(Cancelled, 1, s.run.Reason), true
+	case s.run.Aborted:
+		return s.ended(Failed, 1, s.firstFailure()), true
+	case s.run.Paused || s.run.Proving:
+		return RunEnded{}, false
+	case s.diverging():
+		return s.ended(Failed, 6, "not converging: what was proved keeps breaking, round after round"), true
+	case len(s.active) > 0:
+		return RunEnded{}, false
+	case s.run.Critical > 0:
+		return s.ended(Failed, 1, s.firstFailure()), true
+	case s.run.Unsat == 0 && (s.run.Proved || !s.run.Opened.Policy.Ratchet):
+		return s.ended(Done, 0, ""), true
+	case s.run.Unsat == 0 || len(s.due) > 0 || len(s.items) > 0:
+		return RunEnded{}, false
+	}
+	return s.ended(Failed, 1, s.firstFailure()), true
+}
+
+func (s *State) ended(status Status, exit int, reason string) RunEnded {
+	return RunEnded{Status: status, Exit: exit, Reason: reason, Left: s.run.Unsat, Proven: s.run.Proven, Unproven: s.run.Unproven}
+}
+
+// firstFailure says why the run cannot go on, for people. It looks at all
+// steps, once, at the run's end.
+func (s *State) firstFailure() string {
+	for _, want := range []Status{Failed, Skipped} {
+		for i := range s.steps {
+			if st := &s.steps[i]; st.Status == want && !st.satisfied() {
+				return fmt.Sprintf("step %s %q is %s: %s", s.prog.Step(i).Number, s.prog.Step(i).Title, st.Status, st.Reason)
+			}
+		}
+	}
+	return "no step can move"
+}
+
+// allow moves the protected base where a finished step's writes covered it.
+// The map is never changed in place, because effects hold it; the copy costs
+// what was moved so far, and only a step that moves something pays it.
+func (s *State) allow(checks []CheckEnded) {
+	for _, c := range checks {
+		if len(c.Moved) == 0 {
+			continue
+		}
+		moved := make(map[string]string, len(s.run.Moved)+len(c.Moved))
+		maps.Copy(moved, s.run.Moved)
+		maps.Copy(moved, c.Moved)
+		s.run.Moved = moved
+	}
+}

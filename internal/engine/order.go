@@ -1,0 +1,211 @@
+package engine
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+func (s *State) admitOrder(c Command) ([]Event, error) {
+	if s.prog == nil {
+		return nil, refuse(NotFound, "no run was opened yet", "")
+	}
+	if err := named(c.By); err != nil {
+		return nil, err
+	}
+	var err error
+	switch c.Verb {
+	case DoPause, DoResume, DoCancel:
+		err = s.refuseRunOrder(c)
+	case DoSkip, DoWaive:
+		err = s.refuseVerdict(c)
+	case DoRetry:
+		err = s.refuseRetry(c)
+	default:
+		err = refuse(Invalid, fmt.Sprintf("unknown command %q", c.Verb), "")
+	}
+	if err != nil {
+		return nil, err
+	}
+	return []Event{c}, nil
+}
+
+// named refuses words that no person stands behind.
+func named(by string) error {
+	if by == "" || by == Harness {
+		return refuse(Invalid, "a command or an answer needs the name of the person who gave it", "")
+	}
+	return nil
+}
+
+func (s *State) refuseRunOrder(c Command) error {
+	name := "run " + s.run.Opened.Run
+	switch {
+	case c.Verb == DoResume && !s.run.Live && s.run.Status == Failed:
+		return nil
+	case !s.run.Live:
+		return refuse(Conflict, fmt.Sprintf("%s is %s", name, s.run.Status), "")
+	case s.run.Cancelled:
+		return refuse(Conflict, name+" is being cancelled", "")
+	case c.Verb == DoPause && s.run.Paused:
+		return refuse(Conflict, name+" is paused already", "")
+	case c.Verb == DoResume && !s.run.Paused:
+		return refuse(Conflict, name+" is not paused", "")
+	}
+	return nil
+}
+
+// refuseStep refuses commands on a step that can take none.
+func (s *State) refuseStep(c Command) (int, error) {
+	i, ok := s.prog.Index(c.Step)
+	if !ok {
+		return 0, refuse(NotFound, fmt.Sprintf("run %s has no step %q", s.run.Opened.Run, c.Step), "piton status lists them")
+	}
+	st := &s.steps[i]
+	switch {
+	case s.run.Live && s.stopping():
+		return 0, refuse(Conflict, fmt.Sprintf("run %s is being stopped", s.run.Opened.Run), "")
+	case !s.run.Live && s.run.Status != Failed:
+		return 0, refuse(Conflict, fmt.Sprintf("run %s is %s", s.run.Opened.Run, s.run.Status), "")
+	case st.Order != nil:
+		return 0, refuse(Conflict, fmt.Sprintf("step %q was told to %s already", c.Step, st.Order.Verb), "")
+	case st.Answer != nil:
+		return 0, refuse(Conflict, fmt.Sprintf("step %q has its answer already: %s", c.Step, st.Answer.Choice), "")
+	}
+	return i, nil
+}
+
+// refuseVerdict refuses a skip or a waive.
+func (s *State) refuseVerdict(c Command) error {
+	i, err := s.refuseStep(c)
+	switch {
+	case err != nil:
+		return err
+	case c.Why == "":
+		return refuse(Invalid, fmt.Sprintf("a %s needs a reason", c.Verb), "give it with --why")
+	case s.steps[i].satisfied():
+		return refuse(Conflict, fmt.Sprintf("step %q is %s", c.Step, s.steps[i].Status), "")
+	}
+	return nil
+}
+
+func (s *State) refuseRetry(c Command) error {
+	i, err := s.refuseStep(c)
+	if err != nil {
+		return err
+	}
+	st := &s.steps[i]
+	switch {
+	case c.From && slices.ContainsFunc(s.downstream(i), func(d int) bool { return s.steps[d].Active }):
+		return refuse(Conflict, fmt.Sprintf("step %q, or one that needs it, is running", c.Step), "wait for it, or cancel the run")
+	case c.From && len(s.redone(i)) == 0, !c.From && st.Status == Pending:
+		return refuse(Conflict, fmt.Sprintf("step %q has not run yet", c.Step), "")
+	case c.From:
+		return nil
+	case st.Active:
+		return refuse(Conflict, fmt.Sprintf("step %q is running", c.Step), "")
+	case st.satisfied():
+		return refuse(Conflict, fmt.Sprintf("step %q is %s", c.Step, st.Status), "retry --from does it again, with all that needs it")
+	case s.items[st.Item].Kind == Approval:
+		return refuse(Conflict, fmt.Sprintf("step %q waits for an approval", c.Step), "answer item "+st.Item)
+	}
+	return nil
+}
+
+// redone lists what retry --from does again: what has run of the step and of
+// all that need it.
+func (s *State) redone(i int) []int {
+	return slices.DeleteFunc(s.downstream(i), func(d int) bool {
+		return s.steps[d].Status == Pending || s.steps[d].Active
+	})
+}
+
+// downstream returns step i and all that need it, directly or not.
+func (s *State) downstream(i int) []int {
+	seen := map[int]bool{i: true}
+	all := []int{i}
+	for n := 0; n < len(all); n++ {
+		for _, d := range s.prog.Dependents(all[n]) {
+			if !seen[d] {
+				seen[d] = true
+				all = append(all, d)
+			}
+		}
+	}
+	return all
+}
+
+func (s *State) admitReply(a ItemAnswered) ([]Event, error) {
+	if err := named(a.By); err != nil {
+		return nil, err
+	}
+	it, open := s.items[a.Item]
+	switch {
+	case !open:
+		return nil, refuse(NotFound, fmt.Sprintf("no item %q is open", a.Item), "piton inbox lists what is")
+	case !slices.Contains(it.Choices, a.Choice):
+		return nil, refuse(Invalid, fmt.Sprintf("item %s cannot be answered with %q", a.Item, a.Choice), "choose one of: "+strings.Join(it.Choices, ", "))
+	}
+	if i, _ := s.prog.Index(it.Step); s.steps[i].Answer != nil || s.steps[i].Order != nil {
+		return nil, refuse(Conflict, fmt.Sprintf("item %s is answered already", a.Item), "")
+	}
+	return []Event{a}, nil
+}
+
+// applyCommand folds a person's command.
+func (s *State) applyCommand(c Command) error {
+	if !s.run.Live && (s.run.Status != Failed || c.Verb == DoPause || c.Verb == DoCancel) {
+		return fmt.Errorf("%s of a run that is not open", c.Verb)
+	}
+	switch c.Verb {
+	case DoPause:
+		s.run.Paused, s.run.Status = true, Paused
+	case DoResume:
+		s.applyResume(c)
+	case DoCancel:
+		s.run.Reason = strings.TrimSuffix(fmt.Sprintf("cancelled by %s: %s", c.By, c.Why), ": ")
+		s.halt(&s.run.Cancelled)
+	case DoSkip, DoWaive, DoRetry:
+		return s.applyStepOrder(c)
+	default:
+		return fmt.Errorf("unknown command %q", c.Verb)
+	}
+	return nil
+}
+
+// applyResume goes on with a paused run, or does the failed steps of an ended
+// one again.
+func (s *State) applyResume(c Command) {
+	if s.run.Live {
+		s.run.Paused, s.run.Status = false, Running
+		return
+	}
+	s.reopen()
+	for i := range s.steps {
+		if s.steps[i].Status == Failed {
+			s.order(i, c)
+		}
+	}
+}
+
+func (s *State) applyStepOrder(c Command) error {
+	i, ok := s.prog.Index(c.Step)
+	if !ok {
+		return fmt.Errorf("%s of unknown step %q", c.Verb, c.Step)
+	}
+	if !s.run.Live {
+		s.reopen()
+	}
+	if c.Verb != DoRetry || !c.From {
+		s.order(i, c)
+		return nil
+	}
+	for _, d := range s.redone(i) {
+		s.order(d, c)
+	}
+	return nil
+}
+
+func (s *State) order(i int, c Command) {
+	s.change(i, func(st *step) { st.Order, st.Answer = &c, nil })
+}

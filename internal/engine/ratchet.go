@@ -1,0 +1,72 @@
+package engine
+
+import "time"
+
+// beginRound begins proving everything again once all steps are satisfied and
+// nothing runs. It looks at all steps, once a round.
+func (s *State) beginRound() {
+	if s.run.Unsat > 0 || len(s.active) > 0 || s.run.Proving || s.run.Proved || !s.run.Opened.Policy.Ratchet {
+		return
+	}
+	s.run.Round++
+	s.run.Regressed, s.run.ProveLeft = 0, nil
+	for i := range s.steps {
+		if p := s.prog.Step(i); s.steps[i].Status == Done && p.Holds && p.Rerunnable {
+			s.run.ProveLeft = append(s.run.ProveLeft, i)
+		}
+	}
+	s.run.Proving, s.run.Proved = len(s.run.ProveLeft) > 0, len(s.run.ProveLeft) == 0
+}
+
+func (s *State) fillRound() {
+	for len(s.active) < s.room() && len(s.run.ProveLeft) > 0 {
+		i := s.run.ProveLeft[0]
+		s.run.ProveLeft = s.run.ProveLeft[1:]
+		if s.steps[i].Status == Done && s.steps[i].Order == nil {
+			s.steps[i].Infra = 0
+			s.start(i, Ratchet)
+		}
+	}
+}
+
+// proved takes the answer of a step in a round. One that still holds was done
+// and stays done; for any other its settling follows.
+func (s *State) proved(i int, v Verdict) {
+	if v != Pass {
+		return
+	}
+	st := &s.steps[i]
+	s.release(i)
+	st.Phase, st.Checks, st.Verdict, st.Reason = NoPhase, nil, Pass, ""
+}
+
+func (s *State) endRound() {
+	if !s.run.Proving || len(s.run.ProveLeft) > 0 || len(s.active) > 0 {
+		return
+	}
+	s.run.Proving = false
+	if s.run.Proved = s.run.Regressed == 0; !s.run.Proved {
+		s.run.Regression = append(s.run.Regression, s.run.Regressed)
+	}
+}
+
+// diverging: three rounds on end did not bring the regressions down.
+func (s *State) diverging() bool {
+	n := len(s.run.Regression)
+	return n >= 3 && s.run.Regression[n-1] >= s.run.Regression[n-2] && s.run.Regression[n-2] >= s.run.Regression[n-3]
+}
+
+// regress lets a step that was done begin again. What the round saw stands for
+// the baseline of the new attempt.
+func (s *State) regress(st *step, e StepSettled) {
+	st.Feedback, st.Restore = feedback(st), restore(st)
+	st.fresh()
+	st.Attempt++
+	st.Tries, st.Again = 0, true
+	st.HasBase = true
+	if e.Verdict == Fail {
+		st.Baseline = Fail
+	}
+	st.Status, st.Phase, st.Proven, st.Finished = Regressed, NoPhase, false, time.Time{}
+	s.run.Regressed++
+}

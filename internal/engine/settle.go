@@ -1,0 +1,235 @@
+package engine
+
+import (
+	"fmt"
+	"time"
+)
+
+func (s *State) applySettled(e StepSettled, at time.Time) error {
+	i, err := s.at(e.Step)
+	if err != nil {
+		return err
+	}
+	if !s.lawful(i, e) {
+		st := &s.steps[i]
+		return fmt.Errorf("step %q attempt %d settles as %q (%s) by %q out of %s, %s, attempt %d", e.Step, e.Attempt, e.Status, e.Verdict, e.By, st.Status, st.Phase, st.Attempt)
+	}
+	keeps := s.keeps(i, e)
+	if !keeps {
+		s.release(i)
+	}
+	s.change(i, func(st *step) {
+		st.Verdict, st.Reason = e.Verdict, e.Reason
+		switch waited := s.waits(i); {
+		case e.RetryAt != nil && keeps:
+			s.askLater(i, *e.RetryAt)
+		case e.RetryAt != nil:
+			s.retry(i, st, e, at)
+		case e.By == "" && waited && e.Status == st.Status:
+			s.unwait(i)
+		default:
+			s.settleAs(i, st, e, at)
+		}
+	})
+	if e.Status == Failed && (e.By != "" || s.prog.Step(i).Critical) {
+		s.halt(&s.run.Aborted)
+	}
+	return nil
+}
+
+// lawful reports whether the step may settle so. It holds the laws that no
+// journal may break, whatever the policy was when it was written: a step
+// becomes done by checks that all passed, is proven if they failed before, and
+// a person's word needs a record of what the person said.
+func (s *State) lawful(i int, e StepSettled) bool {
+	st := &s.steps[i]
+	if st.Live || e.Attempt != st.Attempt || e.Proven && st.Baseline != Fail {
+		return false
+	}
+	if e.By != "" && e.By != Harness {
+		return said(st, e)
+	}
+	v := s.verdict(i)
+	failed := v != NoVerdict && v != Pass
+	switch e.Status {
+	case Done:
+		return v == Pass && st.Phase != Ratchet && e.RetryAt == nil || st.Phase == Ratchet && s.pauses(i, e)
+	case Running:
+		return st.Phase != Ratchet && (s.pauses(i, e) || failed && e.RetryAt != nil)
+	case Regressed:
+		return failed && st.Phase == Ratchet && e.RetryAt == nil
+	case Waiting, Failed, Skipped:
+		return (failed || st.strays(e)) && e.RetryAt == nil && !e.Satisfies
+	case Pending: // the approval grew too old
+		return e.By == Harness && st.Active && st.Phase == Baseline && !st.Granted.IsZero() && e.RetryAt == nil
+	}
+	return false
+}
+
+// strays reports whether e asks a person because work that was cut off left
+// changes outside its scope behind.
+func (st *step) strays(e StepSettled) bool {
+	return st.Active && st.Phase == Baseline && st.Cut && e.Status == Waiting && e.Verdict == OutOfScope
+}
+
+// pauses reports whether e only makes the step wait, or ends its wait: its
+// status stays.
+func (s *State) pauses(i int, e StepSettled) bool {
+	if s.waits(i) {
+		return e.RetryAt == nil && e.Status == s.steps[i].Status
+	}
+	return e.RetryAt != nil && s.verdict(i) == Infra
+}
+
+// said reports whether the settling is what a person commanded or answered.
+func said(st *step, e StepSettled) bool {
+	var want Status
+	var counts bool
+	switch {
+	case st.Order != nil:
+		want, counts = st.Order.Verb.gives()
+	case st.Answer != nil:
+		want, counts = gives(st.Answer.Choice)
+	}
+	return want != "" && e.Status == want && e.Satisfies == counts && e.RetryAt == nil && !e.Proven
+}
+
+// gives is the status that a command gives a step, and whether the step then
+// counts for what needs it though it was skipped.
+func (v Verb) gives() (Status, bool) {
+	switch v {
+	case DoSkip:
+		return Skipped, true
+	case DoWaive:
+		return Waived, false
+	}
+	return Pending, false
+}
+
+// gives is the same for an answer.
+func gives(choice string) (Status, bool) {
+	switch choice {
+	case ChooseApprove, ChooseRetry:
+		return Pending, false
+	case ChooseDeny:
+		return Skipped, false
+	case ChooseSkip:
+		return Skipped, true
+	case ChooseWaive:
+		return Waived, false
+	}
+	return Failed, false
+}
+
+// keeps reports whether the step keeps its place and its scope while it waits:
+// this machine could not ask the checks, so the work itself stands.
+func (s *State) keeps(i int, e StepSettled) bool {
+	st := &s.steps[i]
+	if s.waits(i) {
+		return e.By == "" && st.Active
+	}
+	return e.RetryAt != nil && e.Verdict == Infra && len(st.Checks) > 0
+}
+
+// askLater asks the same checks again when the time has come.
+func (s *State) askLater(i int, when time.Time) {
+	st := &s.steps[i]
+	st.Infra++
+	st.Checks = nil
+	if st.Phase == Baseline {
+		st.HasBase, st.Barred = false, NoVerdict
+	}
+	s.wait(i, when)
+}
+
+// retry begins the next attempt, at once or when its time has come.
+func (s *State) retry(i int, st *step, e StepSettled, at time.Time) {
+	infra, tries := 0, st.Tries+1
+	if e.Verdict == Infra {
+		infra, tries = st.Infra+1, st.Tries
+	}
+	st.collect()
+	st.fresh()
+	st.Attempt++
+	st.Tries, st.Infra, st.Note = tries, infra, ""
+	st.Status, st.Phase = Running, Retrying
+	if e.RetryAt.After(at) {
+		s.wait(i, *e.RetryAt)
+	}
+}
+
+// collect keeps of an attempt what the next one needs to know.
+func (st *step) collect() {
+	if st.Ended == nil && len(st.Checks) == 0 {
+		return
+	}
+	st.Feedback, st.Restore = nil, restore(st)
+	if st.Barred == NoVerdict {
+		st.Feedback = feedback(st)
+	}
+	st.Ended, st.Checks, st.Answers = nil, nil, nil
+}
+
+// fresh forgets the attempt under way, and a baseline that barred it.
+func (st *step) fresh() {
+	if st.Barred != NoVerdict {
+		st.HasBase, st.Barred = false, NoVerdict
+	}
+	st.N, st.Lost, st.Cut, st.Infra = 0, 0, false, 0
+	st.Ended, st.Checks, st.Answers = nil, nil, nil
+}
+
+// settleAs gives the step its new status.
+func (s *State) settleAs(i int, st *step, e StepSettled, at time.Time) {
+	order, answer := st.Order, st.Answer
+	s.unwait(i)
+	s.closeItem(i)
+	st.Order, st.Answer = nil, nil
+	switch e.Status {
+	case Pending:
+		st.collect()
+		st.reenter(e, order, answer)
+		return
+	case Regressed:
+		s.regress(st, e)
+		return
+	case Done:
+		s.allow(st.Checks)
+		st.Ended, st.Checks, st.Answers = nil, nil, nil
+		st.Feedback, st.Restore, st.Note = nil, nil, ""
+	default:
+		if st.Phase == Ratchet {
+			s.run.Regressed++
+		}
+		st.collect()
+	}
+	st.Status, st.Phase = e.Status, NoPhase
+	st.Proven, st.Counts = e.Proven, e.Satisfies
+	if st.settled() {
+		st.Finished = at
+	}
+}
+
+// reenter puts a step back to its start. A person's word gives a step whose
+// tries are used up one more.
+func (st *step) reenter(e StepSettled, order *Command, answer *ItemAnswered) {
+	if st.satisfied() {
+		st.Tries = 0
+	}
+	st.Status, st.Phase, st.Proven, st.Counts, st.Finished = Pending, NoPhase, false, false, time.Time{}
+	switch {
+	case e.By == Harness: // the approval grew too old
+		st.Granted = time.Time{}
+		return
+	case order != nil:
+		st.Note = order.Why
+	case answer.Choice == ChooseApprove:
+		return
+	default:
+		st.Note = answer.Text
+	}
+	if st.N > 0 {
+		st.Attempt++
+	}
+	st.fresh()
+}

@@ -1,0 +1,551 @@
+package engine_test
+
+import (
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/datadriven"
+	"github.com/piton-dev/piton/internal/engine"
+)
+
+// TestStories holds conversations with the core, one story a file.
+//
+// A story opens a run and then says what came in, a line each; below it stands
+// what followed: the records, and then where the steps stand and what should
+// be running. `go test -run Stories -rewrite` writes the answers; read the
+// difference. After every line the journal is replayed, the snapshot restored,
+// the rows compared and the journal audited.
+//
+//	open [parallel=N] [ratchet=on] [baseline=off]   a run of the plan below it; again: the task's next run
+//	  ID [script] [needs=a,b] [retries=N] [then=WORD] [expect=WORD] [approval=WHY] [noncritical]
+//	     [writes=a/,b/] [once] [step] [backoff=D] [checks=build,lint?]
+//	prepared STEP [base=VERDICT,…] [tree=T] [err=WHY] [strays=PATH]
+//	ended STEP [how=WORD] [exit=N] [tampered=PATH] [strays=PATH] [tokens=N]
+//	checked STEP [VERDICT,…] [tree=T]
+//	  with attempt=N, n=N, kind=WORD, run=R or task=T where the key is not the wanted one
+//	  with hold: what comes next is in the same turn
+//	order VERB [STEP] [from] [why=…] [by=NAME]
+//	reply N CHOICE [text=…] [by=NAME]
+//	epoch                                a new owner takes over
+//	wait for=D | wait                    until then, or until the core wants to be woken
+//	told STEP                            what its next attempt is told
+//	rest                                 everything that is wanted passes, until nothing is
+//	item N                               what a person is shown
+func TestStories(t *testing.T) {
+	files, err := filepath.Glob("testdata/stories/*.txt")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no stories: %v", err)
+	}
+	for _, path := range files {
+		t.Run(strings.TrimSuffix(filepath.Base(path), ".txt"), func(t *testing.T) {
+			d := newDesk()
+			datadriven.RunTest(t, path, func(t *testing.T, td *datadriven.TestData) string {
+				out := tell(t, d, td)
+				if err := d.settled(); err != nil {
+					t.Fatalf("%s: %v", td.Pos, err)
+				}
+				return out
+			})
+		})
+	}
+}
+
+// tell hands one line of a story to the core and writes down what followed.
+func tell(t *testing.T, d *desk, td *datadriven.TestData) string {
+	switch td.Cmd {
+	case "told":
+		return told(d, word(td, 0))
+	case "item":
+		return shown(d, word(td, 0))
+	case "wait":
+		d.wait(t, value(td, "for"))
+	case "rest":
+		return d.rest(td) + stand(d)
+	default:
+		if td.Cmd == "epoch" {
+			d.epoch++
+		} else if d.state.Seq() == 0 {
+			d.begin()
+		}
+		from := len(d.journal)
+		d.hold = td.HasArg("hold")
+		_, err := d.admit(input(t, d, td))
+		if refusal, ok := err.(*engine.Refusal); ok {
+			hint := ""
+			if refusal.Hint != "" {
+				hint = " (" + refusal.Hint + ")"
+			}
+			return fmt.Sprintf("%s: %s%s\n", refusal.Code, refusal.Message, hint) + stand(d)
+		}
+		return lines(d.journal[from:]) + stand(d)
+	}
+	from := d.mark
+	return lines(d.journal[from:]) + stand(d)
+}
+
+// begun is a new owner.
+var begun = engine.Begin{EpochBegan: engine.EpochBegan{Host: "h", Version: "1", Isolation: "none"}}
+
+// begin writes the first owner's epoch.
+func (d *desk) begin() {
+	if _, err := d.admit(begun); err != nil {
+		d.fail("%w", err)
+	}
+}
+
+// wait moves the clock, to when the core wants to be woken if no time is given.
+func (d *desk) wait(t *testing.T, span string) {
+	d.mark = len(d.journal)
+	if span == "" {
+		if at, ok := d.state.Wake(); ok {
+			d.now = at
+		}
+	} else {
+		by, err := time.ParseDuration(span)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d.now = d.now.Add(by)
+	}
+	d.decide()
+}
+
+// rest lets everything pass that is wanted, and tells the settlings only.
+func (d *desk) rest(td *datadriven.TestData) string {
+	from := len(d.journal)
+	for fx := d.state.Pending(); len(fx) > 0 && d.broken == nil; fx = d.state.Pending() {
+		if _, err := d.admit(success(fx[0])); err != nil {
+			d.fail("%s: %w", td.Pos, err)
+		}
+	}
+	var told []engine.Record
+	for _, r := range d.journal[from:] {
+		switch r.Event.(type) {
+		case engine.StepSettled, engine.RunEnded, engine.ItemOpened:
+			told = append(told, r)
+		}
+	}
+	return lines(told)
+}
+
+// success is the answer that an effect hopes for.
+func success(e engine.Effect) engine.Input {
+	switch e.Key.Kind {
+	case engine.Prepare:
+		in := engine.Prepared{Key: e.Key}
+		if e.Baseline {
+			want := engine.Fail
+			if e.Step.Expect == engine.ExpectGreen {
+				want = engine.Pass
+			}
+			in.Checks = answers(e.Step, "", want)
+		}
+		return in
+	case engine.Work:
+		return engine.Ended{Key: e.Key, WorkEnded: engine.WorkEnded{How: engine.Exited}}
+	}
+	return engine.Checked{Key: e.Key, Checks: answers(e.Step, "", engine.Pass)}
+}
+
+// answers is one answer for each check; the last verdict goes on for the rest.
+func answers(p *engine.Step, tree string, verdicts ...engine.Verdict) []engine.CheckEnded {
+	var cs []engine.CheckEnded
+	for n, c := range p.Checks {
+		v := verdicts[min(n, len(verdicts)-1)]
+		e := engine.CheckEnded{Check: c.Name, Verdict: v, Exit: c.Exit, Tree: tree, Ms: 1}
+		switch v {
+		case engine.Fail:
+			e.Exit, e.Stderr = c.Exit+1, c.Name+" says no"
+		case engine.Infra:
+			e.Exit, e.Reason = -1, "disk full"
+		case engine.Inconclusive:
+			e.Exit, e.Reason = 127, "command not found"
+		case engine.Tampered:
+			e.Tampered = []engine.Change{{Path: "go.mod", What: "changed"}}
+		case engine.Timeout:
+			e.Exit, e.Signal = -1, "killed"
+		case "killed": // a check of the plan that died of a signal
+			e.Verdict, e.Exit, e.Signal = engine.Fail, -1, "segmentation fault"
+		}
+		cs = append(cs, e)
+	}
+	return cs
+}
+
+// input reads a line of a story.
+func input(t *testing.T, d *desk, td *datadriven.TestData) engine.Input {
+	switch td.Cmd {
+	case "open":
+		return opening(t, d, td)
+	case "epoch":
+		return begun
+	case "order":
+		return engine.Order{Command: engine.Command{
+			Verb: engine.Verb(word(td, 0)), Step: word(td, 1), From: td.HasArg("from"), Why: value(td, "why"), By: person(td),
+		}}
+	case "reply":
+		return engine.Reply{ItemAnswered: engine.ItemAnswered{Item: itemOf(d, word(td, 0)), Choice: word(td, 1), Text: value(td, "text"), By: person(td), Via: "test"}}
+	case "prepared":
+		return prepared(t, d, td)
+	case "ended":
+		return ended(t, d, td)
+	case "checked":
+		k := key(t, d, td)
+		return engine.Checked{Key: k, Checks: answers(stepOf(t, d, k.Step), value(td, "tree"), verdicts(word(td, 1), engine.Pass)...)}
+	}
+	t.Fatalf("%s: unknown line %q", td.Pos, td.Cmd)
+	return nil
+}
+
+func prepared(t *testing.T, d *desk, td *datadriven.TestData) engine.Input {
+	k := key(t, d, td)
+	in := engine.Prepared{Key: k, Err: value(td, "err"), Strays: change(value(td, "strays"))}
+	in.Dispatch.Tree = value(td, "tree")
+	for _, e := range d.state.Pending() {
+		if e.Key == k && e.Baseline {
+			in.Checks = answers(e.Step, value(td, "tree"), verdicts(value(td, "base"), engine.Fail)...)
+		}
+	}
+	return in
+}
+
+func ended(t *testing.T, d *desk, td *datadriven.TestData) engine.Input {
+	e := engine.WorkEnded{How: engine.Exited, Tampered: change(value(td, "tampered")), OutOfScope: change(value(td, "strays")), Reason: value(td, "why")}
+	if how := value(td, "how"); how != "" {
+		e.How = engine.How(how)
+	}
+	if n := number(t, td, "tokens", 0); n != 0 {
+		tokens := int64(n)
+		e.Usage.In = &tokens
+	}
+	e.Exit = number(t, td, "exit", 0)
+	return engine.Ended{Key: key(t, d, td), WorkEnded: e}
+}
+
+func change(path string) []engine.Change {
+	if path == "" {
+		return nil
+	}
+	return []engine.Change{{Path: path, What: "changed"}}
+}
+
+func verdicts(list string, otherwise engine.Verdict) []engine.Verdict {
+	if list == "" {
+		return []engine.Verdict{otherwise}
+	}
+	var vs []engine.Verdict
+	for v := range strings.SplitSeq(list, ",") {
+		vs = append(vs, engine.Verdict(v))
+	}
+	return vs
+}
+
+// key is the one that is wanted of the step, changed where the line says so.
+func key(t *testing.T, d *desk, td *datadriven.TestData) engine.Key {
+	k := engine.Key{Task: "task", Run: d.state.Run().Run, Step: word(td, 0), Attempt: 1, N: 1, Kind: engine.Verify}
+	switch td.Cmd {
+	case "prepared":
+		k.Kind = engine.Prepare
+	case "ended":
+		k.Kind = engine.Work
+	}
+	for _, e := range d.state.Pending() {
+		if e.Key.Step == k.Step {
+			k = e.Key
+		}
+	}
+	k.Attempt, k.N = number(t, td, "attempt", k.Attempt), number(t, td, "n", k.N)
+	if kind := value(td, "kind"); kind != "" {
+		k.Kind = engine.EffectKind(kind)
+	}
+	if run := value(td, "run"); run != "" {
+		k.Run = run
+	}
+	if task := value(td, "task"); task != "" {
+		k.Task = task
+	}
+	return k
+}
+
+func stepOf(t *testing.T, d *desk, id string) *engine.Step {
+	if i, ok := d.state.Program().Index(id); ok {
+		return d.state.Program().Step(i)
+	}
+	return &engine.Step{ID: id}
+}
+
+// opening is a run of the plan in the line's input.
+func opening(t *testing.T, d *desk, td *datadriven.TestData) engine.Input {
+	def := engine.Definition{Plan: "plan-1", Title: "A plan", Parallel: number(t, td, "parallel", 1)}
+	index := map[string]int{}
+	for n, line := range strings.Split(strings.TrimSpace(td.Input), "\n") {
+		index[strings.Fields(line)[0]] = n
+	}
+	for n, line := range strings.Split(strings.TrimSpace(td.Input), "\n") {
+		def.Steps = append(def.Steps, stepLine(t, n, line, index))
+	}
+	p, err := engine.NewProgram(def)
+	if err != nil {
+		t.Fatalf("%s: %v", td.Pos, err)
+	}
+	in := engine.Open{By: "ann", Run: engine.RunOpened{
+		Run: "r1", Plan: def.Plan, Version: 1, Title: def.Title, Program: p.Hash(), Compiled: p, Base: "base",
+		Policy: engine.Policy{MaxParallel: number(t, td, "max", 9), Baseline: value(td, "baseline") != "off", Ratchet: value(td, "ratchet") == "on"},
+	}}
+	if d.state.Task() == "" {
+		in.Task = &engine.TaskOpened{Task: "task", Intent: "i"}
+	} else {
+		last, _ := strconv.Atoi(strings.TrimPrefix(d.state.Run().Run, "r"))
+		in.Run.Run = fmt.Sprintf("r%d", last+1)
+	}
+	return in
+}
+
+// plain is a step that an agent does, with the defaults of a plan.
+func plain(id string) engine.Step {
+	return engine.Step{
+		ID: id, Title: strings.ToUpper(id), Kind: engine.Agent, Task: "do " + id, Expect: engine.ExpectAny,
+		OnFail: engine.OnFail{Retries: 2, Then: engine.Escalate}, Critical: true, Holds: true, Rerunnable: true,
+		Timeout: 10 * time.Minute, CheckTimeout: time.Minute, Mode: "edit", Network: "yes",
+		Checks: []engine.Check{{Name: engine.Contract, Command: "true", Required: true}},
+	}
+}
+
+func stepLine(t *testing.T, n int, line string, index map[string]int) engine.Step {
+	words := strings.Fields(line)
+	p := plain(words[0])
+	p.Number = strconv.Itoa(n + 1)
+	for _, w := range words[1:] {
+		name, v, _ := strings.Cut(w, "=")
+		if err := label(&p, name, v, index); err != nil {
+			t.Fatalf("%q: %v", line, err)
+		}
+	}
+	return p
+}
+
+// label reads one word of a step's line.
+func label(p *engine.Step, name, v string, index map[string]int) (err error) {
+	switch name {
+	case "script":
+		p.Kind = engine.Script
+	case "needs":
+		for id := range strings.SplitSeq(v, ",") {
+			p.Needs = append(p.Needs, index[id])
+		}
+	case "retries":
+		p.OnFail.Retries, err = strconv.Atoi(v)
+	case "then":
+		p.OnFail.Then = engine.Then(v)
+	case "expect":
+		p.Expect = engine.Expect(v)
+	case "approval":
+		p.Approval = v
+	case "noncritical":
+		p.Critical = false
+	case "writes":
+		p.Writes = strings.Split(v, ",")
+	case "once":
+		p.Rerunnable = false
+	case "step":
+		p.Holds = false
+	case "backoff":
+		p.Backoff, err = time.ParseDuration(v)
+	case "checks":
+		for name := range strings.SplitSeq(v, ",") {
+			name, optional := strings.CutSuffix(name, "?")
+			p.Checks = append(p.Checks, engine.Check{Name: name, Command: "make " + name, Required: !optional})
+		}
+	default:
+		err = fmt.Errorf("unknown word %q", name)
+	}
+	return err
+}
+
+// word is the n-th argument without a value.
+func word(td *datadriven.TestData, n int) string {
+	for _, a := range td.CmdArgs {
+		if len(a.Vals) > 0 {
+			continue
+		}
+		if n--; n < 0 {
+			return a.Key
+		}
+	}
+	return ""
+}
+
+// value is the value of an argument, "" if it is not there.
+func value(td *datadriven.TestData, name string) string {
+	for _, a := range td.CmdArgs {
+		if a.Key == name {
+			return strings.Join(a.Vals, " ")
+		}
+	}
+	return ""
+}
+
+func number(t *testing.T, td *datadriven.TestData, name string, otherwise int) int {
+	v := value(td, name)
+	if v == "" {
+		return otherwise
+	}
+	n, err := strconv.Atoi(v)
+	if err != nil {
+		t.Fatalf("%s: %s: %v", td.Pos, name, err)
+	}
+	return n
+}
+
+func person(td *datadriven.TestData) string {
+	if td.HasArg("by") {
+		return value(td, "by")
+	}
+	return "ann"
+}
+
+func itemOf(d *desk, n string) string { return d.state.Run().Run + "/" + n }
+
+// told is what the step's next attempt is told.
+func told(d *desk, step string) string {
+	var b strings.Builder
+	for _, e := range d.state.Pending() {
+		if e.Key.Step != step {
+			continue
+		}
+		fmt.Fprintf(&b, "%s %d baseline=%v tree=%q shared=%v moved=%d\n", e.Key.Kind, e.Key.Attempt, e.Baseline, e.Tree, e.Shared, len(e.Moved))
+		for _, f := range e.Feedback {
+			fmt.Fprintf(&b, "feedback %s %s exit=%d want=%d %s%s\n", f.Check, f.Verdict, f.Exit, f.Want, f.Reason, f.Stderr)
+		}
+		for _, c := range e.Restore {
+			fmt.Fprintf(&b, "restore %s\n", c.Path)
+		}
+		if e.Note != "" {
+			fmt.Fprintf(&b, "note %s\n", strings.ReplaceAll(e.Note, "\n", "\nnote "))
+		}
+	}
+	return b.String()
+}
+
+// shown is what a person sees of an item.
+func shown(d *desk, n string) string {
+	row, ok := d.rows.items[itemOf(d, n)]
+	if !ok {
+		return "no such item\n"
+	}
+	return fmt.Sprintf("%s of %s, open=%v, cause=%q\n%s\n%s\nchoices: %s\n", row.Kind, row.Step, row.Open, row.Cause,
+		row.Question, strings.TrimSpace(row.Context), strings.Join(row.Choices, ", "))
+}
+
+// lines writes records down, one a line.
+func lines(records []engine.Record) string {
+	var b strings.Builder
+	for _, r := range records {
+		actor := ""
+		if r.Actor != engine.Harness {
+			actor = r.Actor + ": "
+		}
+		fmt.Fprintf(&b, "%s%s %s\n", actor, r.Event.Type(), strings.TrimSpace(strings.Join(strings.Fields(line(r)), " ")))
+	}
+	return b.String()
+}
+
+// line is what matters of a record.
+func line(r engine.Record) string {
+	switch e := r.Event.(type) {
+	case engine.EpochBegan:
+		return strconv.FormatUint(r.Epoch, 10)
+	case engine.TaskOpened:
+		return e.Task
+	case engine.RunOpened:
+		return fmt.Sprintf("%s %d steps", e.Run, e.Compiled.Len())
+	case engine.RunEnded:
+		return fmt.Sprintf("%s exit=%d proven=%d unproven=%d left=%d %s", e.Status, e.Exit, e.Proven, e.Unproven, e.Left, e.Reason)
+	case engine.Command:
+		from := ""
+		if e.From {
+			from = "from"
+		}
+		return fmt.Sprintf("%s %s %s %s", e.Verb, e.Step, from, e.Why)
+	case engine.WorkDispatched:
+		return fmt.Sprintf("%s %d.%d %s", e.Step, e.Attempt, e.N, e.Kind)
+	case engine.WorkEnded:
+		return fmt.Sprintf("%s %d.%d %s %s %s", e.Step, e.Attempt, e.N, e.Kind, e.How, e.Reason)
+	case engine.CheckEnded:
+		return fmt.Sprintf("%s %d %s %s %s", e.Step, e.Attempt, e.Phase, e.Check, e.Verdict)
+	case engine.StepSettled:
+		return settling(r, e)
+	case engine.ItemOpened:
+		return fmt.Sprintf("%s %s %s %s", e.Item, e.Step, e.Kind, e.Cause)
+	case engine.ItemAnswered:
+		return fmt.Sprintf("%s %s %s", e.Item, e.Choice, e.Text)
+	}
+	return ""
+}
+
+func settling(r engine.Record, e engine.StepSettled) string {
+	s := fmt.Sprintf("%s %d %s %s", e.Step, e.Attempt, e.Status, e.Verdict)
+	if e.Proven {
+		s += " proven"
+	}
+	if e.Satisfies {
+		s += " satisfies"
+	}
+	if e.By != "" {
+		s += " by=" + e.By
+	}
+	if e.RetryAt != nil {
+		s += fmt.Sprintf(" retry=+%s", e.RetryAt.Sub(r.At))
+	}
+	if e.Reason != "" {
+		s += ": " + e.Reason
+	}
+	return s
+}
+
+// stand is where the run and its steps stand, and what should be running.
+func stand(d *desk) string {
+	if d.state.Program() == nil {
+		return ""
+	}
+	var b strings.Builder
+	head := d.state.Head()
+	fmt.Fprintf(&b, "= %s:", head.Status)
+	for i := range d.state.Program().Len() {
+		row := d.state.StepRow(i)
+		fmt.Fprintf(&b, " %s %s", row.ID, row.Status)
+		if row.Phase != engine.NoPhase {
+			fmt.Fprintf(&b, "/%s", row.Phase)
+		}
+		if row.Status == engine.Blocked {
+			fmt.Fprintf(&b, " (%s)", row.Reason)
+		}
+		b.WriteString(",")
+	}
+	out := strings.TrimSuffix(b.String(), ",") + "\n"
+	var wants []string
+	for _, e := range d.state.Pending() {
+		want := fmt.Sprintf("%s %s %d.%d", e.Key.Kind, e.Key.Step, e.Key.Attempt, e.Key.N)
+		if e.Baseline {
+			want += " with baseline"
+		}
+		wants = append(wants, want)
+	}
+	if at, ok := d.state.Wake(); ok {
+		wants = append(wants, fmt.Sprintf("wake in %s", at.Sub(d.now)))
+	}
+	for _, row := range d.rows.open() {
+		wants = append(wants, "item "+row.Item[strings.LastIndex(row.Item, "/")+1:])
+	}
+	if d.state.Idle() {
+		wants = append(wants, "idle")
+	}
+	if len(wants) > 0 {
+		out += "> " + strings.Join(wants, "; ") + "\n"
+	}
+	return out
+}

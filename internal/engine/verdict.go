@@ -1,0 +1,204 @@
+package engine
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// tells reports whether a verdict says something of the tree.
+func (v Verdict) tells() bool { return v == Pass || v == Fail }
+
+// verdict is the judgement of the attempt, or of the proof, under way, once
+// there is one.
+func (s *State) verdict(i int) Verdict {
+	st := &s.steps[i]
+	if !st.Active || st.Live || s.waits(i) {
+		return NoVerdict
+	}
+	switch st.Phase {
+	case Baseline:
+		if st.Ended != nil {
+			return Inconclusive
+		}
+		return st.Barred
+	case Verifying:
+		if v := endVerdict(st.Ended); v != NoVerdict {
+			return v
+		}
+	case Flaky, Ratchet:
+	default:
+		return NoVerdict
+	}
+	if !s.complete(i) {
+		return NoVerdict
+	}
+	v, _ := verdictOf(st.Checks)
+	if st.Phase == Flaky && v.tells() && slices.ContainsFunc(st.Answers, func(a Verdict) bool { return a != v }) {
+		return FlakyCheck
+	}
+	return v
+}
+
+// reason says for people why the verdict is what it is.
+func (s *State) reason(i int, v Verdict) string {
+	st, p := &s.steps[i], s.prog.Step(i)
+	_, checks := verdictOf(st.Checks)
+	switch {
+	case st.Ended != nil && endVerdict(st.Ended) == v:
+		return endReason(st, p)
+	case v == FlakyCheck:
+		return "the checks answered differently on the same tree, again and again"
+	case st.Phase == Baseline && v == Inconclusive:
+		return fmt.Sprintf("the plan expects the checks to be %s before the work, and they were not: %s", p.Expect, cmpText(checks, "they passed"))
+	case st.Phase == Baseline:
+		return "before the work " + checks
+	case st.Phase == Ratchet && v != Infra:
+		return "does not hold on the final tree: " + checks
+	}
+	return checks
+}
+
+func cmpText(text, otherwise string) string {
+	if text == "" {
+		return otherwise
+	}
+	return text
+}
+
+// endVerdict judges the end of the work itself; none means the checks decide.
+func endVerdict(e *WorkEnded) Verdict {
+	switch {
+	case e.Kind == ContractWork || e.How == Lost:
+		return Inconclusive
+	case len(e.Tampered) > 0:
+		return Tampered
+	case len(e.OutOfScope) > 0:
+		return OutOfScope
+	case e.How == TimedOut:
+		return Timeout
+	case e.How == NoStart:
+		return Infra
+	}
+	return NoVerdict
+}
+
+func endReason(st *step, p *Step) string {
+	e := st.Ended
+	switch endVerdict(e) {
+	case Tampered:
+		return "changed protected files: " + paths(e.Tampered)
+	case OutOfScope:
+		return "changed files outside its writes: " + paths(e.OutOfScope)
+	case Timeout:
+		return fmt.Sprintf("took longer than %s", p.Timeout)
+	case Infra:
+		return "could not be run: " + e.Reason
+	}
+	if e.Kind == ContractWork {
+		return "the checks, which may run only once, were cut off: nobody knows what they did"
+	}
+	return fmt.Sprintf("the work was cut off %d times by the end of its owner", st.Lost)
+}
+
+// paths names the first few of the changes.
+func paths(cs []Change) string {
+	var names []string
+	for n, c := range cs {
+		if n == 5 {
+			names = append(names, fmt.Sprintf("and %d more", len(cs)-n))
+			break
+		}
+		names = append(names, c.Path+" ("+c.What+")")
+	}
+	return strings.Join(names, ", ")
+}
+
+// verdictOf judges all checks of one phase: a change of protected files first,
+// then this machine's faults, then the first required check that did not pass.
+func verdictOf(checks []CheckEnded) (Verdict, string) {
+	for _, c := range checks {
+		if len(c.Tampered) > 0 {
+			return Tampered, c.Check + " changed protected files: " + paths(c.Tampered)
+		}
+	}
+	for _, c := range checks {
+		if c.Required && c.Verdict == Infra {
+			return Infra, c.Check + " could not be run: " + c.Reason
+		}
+	}
+	for _, c := range checks {
+		if c.Required && c.Verdict != Pass {
+			return c.Verdict, checkReason(c)
+		}
+	}
+	return Pass, ""
+}
+
+func checkReason(c CheckEnded) string {
+	switch {
+	case c.Verdict == Timeout:
+		return c.Check + " did not end in time"
+	case c.Verdict == Tampered:
+		return c.Check + " ran on changed protected files"
+	case c.Signal != "":
+		return c.Check + " died of signal " + c.Signal
+	case c.Verdict == Inconclusive && c.Reason != "":
+		return c.Check + " says nothing: " + c.Reason
+	}
+	return fmt.Sprintf("%s exited %d, wanted %d", c.Check, c.Exit, c.Want)
+}
+
+// baselineOf judges the checks before the work. Red is only what exited by
+// itself: a signal, or a shell that found no command, says nothing.
+func baselineOf(checks []CheckEnded) Verdict {
+	v, _ := verdictOf(checks)
+	if v != Fail {
+		return v
+	}
+	for _, c := range checks {
+		if c.Required && c.Verdict == Fail && c.Signal == "" && c.Exit != 126 && c.Exit != 127 {
+			return Fail
+		}
+	}
+	return Inconclusive
+}
+
+// bars reports why work must not start after a baseline that said v.
+func bars(x Expect, v Verdict) Verdict {
+	switch {
+	case v == Tampered:
+		return Tampered
+	case x == ExpectRed && v == Fail, x == ExpectGreen && v == Pass, x == ExpectAny:
+		return NoVerdict
+	case v == Infra:
+		return Infra
+	}
+	return Inconclusive
+}
+
+// feedback is what the next attempt is told of this one.
+func feedback(st *step) []Feedback {
+	var fs []Feedback
+	if st.Ended != nil && endVerdict(st.Ended) != NoVerdict {
+		fs = append(fs, Feedback{Check: "work", Verdict: endVerdict(st.Ended), Exit: st.Ended.Exit, Reason: st.Reason})
+	}
+	for _, c := range st.Checks {
+		if c.Verdict != Pass || len(c.Tampered) > 0 {
+			fs = append(fs, Feedback{Check: c.Check, Verdict: c.Verdict, Exit: c.Exit, Want: c.Want, Reason: c.Reason, Stdout: c.Stdout, Stderr: c.Stderr})
+		}
+	}
+	return fs
+}
+
+// restore lists what has to be put back before the next attempt.
+func restore(st *step) []Change {
+	var cs []Change
+	if st.Ended != nil {
+		cs = slices.Concat(st.Ended.Tampered, st.Ended.OutOfScope)
+	}
+	for _, c := range st.Checks {
+		cs = append(cs, c.Tampered...)
+	}
+	return cs
+}
