@@ -95,12 +95,15 @@ func (s *Store) Steps(ctx context.Context, stream string) ([]engine.StepRow, err
 	return steps, nil
 }
 
+// scanStep scans into plain strings and int64 only: other types cost database/sql
+// a conversion of each column.
 func scanStep(rows *sql.Rows) (engine.StepRow, error) {
 	var r engine.StepRow
-	var started, finished int64
+	var index, attempts, started, finished int64
 	var needs string
-	err := rows.Scan(&r.Index, &r.ID, &r.Number, &r.Title, &r.Status, &r.Phase, &r.Reason, &r.Agent,
-		&r.Attempts, &r.Verdict, &r.Baseline, &started, &finished, &needs)
+	err := rows.Scan(&index, &r.ID, &r.Number, &r.Title, (*string)(&r.Status), (*string)(&r.Phase), &r.Reason, &r.Agent,
+		&attempts, (*string)(&r.Verdict), (*string)(&r.Baseline), &started, &finished, &needs)
+	r.Index, r.Attempts = int(index), int(attempts)
 	r.Started, r.Finished, r.Needs = fromMicros(started), fromMicros(finished), splitNeeds(needs)
 	return r, err
 }
