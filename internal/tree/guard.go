@@ -18,8 +18,8 @@ type guard struct {
 
 // Caps on a pattern, so that matching stays cheap.
 const (
-	maxPattern = 1024
-	maxBraces  = 4
+	maxPattern = 512
+	maxChoices = 128
 )
 
 // parseGuard reads a literal path, a glob, or "file#part".
@@ -59,12 +59,33 @@ func checkPattern(p string) error {
 	switch {
 	case len(p) > maxPattern:
 		return fmt.Errorf("a pattern of %d bytes; at most %d are allowed", len(p), maxPattern)
-	case strings.Count(p, "{") > maxBraces:
-		return fmt.Errorf("more than %d alternatives in braces", maxBraces)
+	case choices(p) > maxChoices:
+		return fmt.Errorf("more than %d combinations of what is in braces", maxChoices)
 	case !doublestar.ValidatePattern(p):
 		return fmt.Errorf("not a well-formed pattern")
 	}
 	return nil
+}
+
+// choices bounds how many patterns without braces a pattern stands for. It stops
+// counting when there are too many.
+func choices(p string) int {
+	all := 1
+	var open []int
+	for i := 0; i < len(p) && all <= maxChoices; i++ {
+		switch n := len(open) - 1; {
+		case p[i] == '\\':
+			i++
+		case p[i] == '{':
+			open = append(open, 1)
+		case p[i] == ',' && n >= 0:
+			open[n]++
+		case p[i] == '}' && n >= 0:
+			all *= open[n]
+			open = open[:n]
+		}
+	}
+	return all
 }
 
 func isGlob(p string) bool { return strings.ContainsAny(p, `*?[{\`) }

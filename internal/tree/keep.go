@@ -1,13 +1,19 @@
 package tree
 
 import (
+	"bufio"
+	"bytes"
 	"crypto/sha256"
+	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io/fs"
+	"io"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 )
 
@@ -18,14 +24,34 @@ const (
 	keepScanned   = 1 << 20
 )
 
-// keep holds contents under their SHA-256. A content that a crash cut short has
-// the wrong length and is written again, and nothing leaves it unverified. A nil
-// keep holds nothing. Safe for concurrent use.
+// keep holds contents by their SHA-256, one after the other in pack files: a
+// file each would take a hundred times as long to make as to hash. Each opening
+// writes a pack of its own, and reads all. What a crash cut short is not there,
+// and nothing leaves a pack unverified. A nil keep holds nothing. It is safe for
+// concurrent use.
 type keep struct {
-	dir  string
-	mu   sync.Mutex
-	have map[string]bool
+	dir string
+
+	mu    sync.Mutex
+	held  map[string]place // by hex SHA-256; nil until first needed
+	pack  *os.File         // that is written; nil until the first content
+	size  int64            // of pack, less what waits
+	waits []byte
 }
+
+// A place is where a content is in a pack.
+type place struct {
+	pack   string
+	offset int64
+	size   int64
+}
+
+// Each content has a header: a mark, its SHA-256, its length.
+const (
+	packMark   = "kept"
+	packHeader = len(packMark) + sha256.Size + 8
+	packWaits  = 1 << 20 // bytes that wait to be written together
+)
 
 func openKeep(dir string) (*keep, error) {
 	if dir == "" {
@@ -34,81 +60,178 @@ func openKeep(dir string) (*keep, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make directory for kept files: %w", err)
 	}
-	return &keep{dir: dir, have: map[string]bool{}}, nil
+	return &keep{dir: dir}, nil
 }
 
-func (k *keep) path(sum string) string { return filepath.Join(k.dir, sum[:2], sum[2:]) }
-
-// anySize stands for a size that is not known.
-const anySize = -1
-
-// has reports whether content of this sum and size is held.
-func (k *keep) has(sum string, size int64) bool {
-	k.mu.Lock()
-	known := k.have[sum]
-	k.mu.Unlock()
-	if known {
-		return true
-	}
-	info, err := os.Lstat(k.path(sum))
-	if err != nil || !info.Mode().IsRegular() || size != anySize && info.Size() != size {
-		return false
-	}
-	k.know(sum)
-	return true
-}
-
-func (k *keep) know(sum string) {
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	k.have[sum] = true
-}
-
-// put holds content from now on. sum is its SHA-256.
-func (k *keep) put(sum string, content []byte) error {
-	if k == nil || k.has(sum, int64(len(content))) {
+func (k *keep) close() error {
+	if k == nil {
 		return nil
 	}
-	if err := k.write(k.path(sum), content); err != nil {
-		return fmt.Errorf("keep a file's content: %w", err)
-	}
-	k.know(sum)
-	return nil
-}
-
-func (k *keep) write(name string, content []byte) error {
-	err := writeNew(name, content)
-	if errors.Is(err, fs.ErrNotExist) {
-		if err := os.Mkdir(filepath.Dir(name), 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
-			return err
-		}
-		err = writeNew(name, content)
-	}
-	if !errors.Is(err, fs.ErrExist) {
-		return err
-	}
-	// Cut short by a crash, or being written at this moment: both may be replaced.
-	tmp, err := os.CreateTemp(k.dir, "part-*")
-	if err != nil {
-		return err
-	}
-	_, err = tmp.Write(content)
-	if err = errors.Join(err, tmp.Close()); err == nil {
-		err = os.Rename(tmp.Name(), name)
-	}
-	if err != nil {
-		_ = os.Remove(tmp.Name()) // the first error says more
+	err := k.flush()
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.pack != nil {
+		err = errors.Join(err, k.pack.Close())
+		k.pack = nil
 	}
 	return err
 }
 
-func writeNew(name string, content []byte) error {
-	f, err := os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+// index reads what there is, once.
+func (k *keep) index() error {
+	if k.held != nil {
+		return nil
+	}
+	return k.reindex()
+}
+
+// reindex reads what others wrote.
+func (k *keep) reindex() error {
+	entries, err := os.ReadDir(k.dir)
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(content)
-	return errors.Join(err, f.Close())
+	held := map[string]place{}
+	for _, e := range entries {
+		name := filepath.Join(k.dir, e.Name())
+		if !strings.HasPrefix(e.Name(), "pack-") || k.pack != nil && name == k.pack.Name() {
+			continue
+		}
+		if err := indexPack(name, held); err != nil {
+			return err
+		}
+	}
+	maps.Copy(held, k.held)
+	k.held = held
+	return nil
+}
+
+// indexPack adds the contents of one pack, up to where it was cut short.
+func indexPack(name string, held map[string]place) error {
+	f, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	r := bufio.NewReaderSize(f, 64<<10)
+	header := make([]byte, packHeader)
+	for at := int64(0); ; {
+		if _, err := io.ReadFull(r, header); err == io.EOF || err == io.ErrUnexpectedEOF {
+			return nil
+		} else if err != nil {
+			return err
+		}
+		size := int64(binary.BigEndian.Uint64(header[packHeader-8:]))
+		at += int64(packHeader)
+		if !bytes.HasPrefix(header, []byte(packMark)) || size < 0 || size > info.Size()-at {
+			return nil
+		}
+		sum := hex.EncodeToString(header[len(packMark) : packHeader-8])
+		held[sum] = place{pack: name, offset: at, size: size}
+		at += size
+		if err := skip(f, r, at, size); err != nil {
+			return err
+		}
+	}
+}
+
+// skip moves a buffered reader of f over size bytes, to the offset at.
+func skip(f *os.File, r *bufio.Reader, at, size int64) error {
+	if size <= int64(r.Buffered()) {
+		_, err := r.Discard(int(size))
+		return err
+	}
+	_, err := f.Seek(at, io.SeekStart)
+	r.Reset(f)
+	return err
+}
+
+// has reports whether content of this SHA-256 is held.
+func (k *keep) has(sum string) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.index() != nil {
+		return false // put will say what is wrong
+	}
+	_, ok := k.held[sum]
+	return ok
+}
+
+// put holds content from now on. sum is its SHA-256. It is safe on disk after
+// flush.
+func (k *keep) put(sum string, content []byte) error {
+	if k == nil {
+		return nil
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if err := k.index(); err != nil {
+		return fmt.Errorf("keep a file's content: %w", err)
+	}
+	if _, ok := k.held[sum]; ok {
+		return nil
+	}
+	if err := k.add(sum, content); err != nil {
+		return fmt.Errorf("keep a file's content: %w", err)
+	}
+	return nil
+}
+
+func (k *keep) add(sum string, content []byte) error {
+	raw, err := hex.DecodeString(sum)
+	if err != nil {
+		return err
+	}
+	if k.pack == nil {
+		if k.pack, err = os.CreateTemp(k.dir, "pack-*"); err != nil {
+			return err
+		}
+	}
+	if len(k.waits) > 0 && len(k.waits)+len(content) > packWaits {
+		if err := k.write(); err != nil {
+			return err
+		}
+	}
+	k.waits = append(append(k.waits, packMark...), raw...)
+	k.waits = binary.BigEndian.AppendUint64(k.waits, uint64(len(content)))
+	k.held[sum] = place{pack: k.pack.Name(), offset: k.size + int64(len(k.waits)), size: int64(len(content))}
+	k.waits = append(k.waits, content...)
+	return nil
+}
+
+// write writes what waits. After a failure the pack ends where it was: the next
+// write begins there again.
+func (k *keep) write() error {
+	if _, err := k.pack.WriteAt(k.waits, k.size); err != nil {
+		return err
+	}
+	k.size += int64(len(k.waits))
+	k.waits = k.waits[:0]
+	return nil
+}
+
+// flush returns when everything that was put is safe on disk.
+func (k *keep) flush() error {
+	if k == nil {
+		return nil
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if len(k.waits) == 0 {
+		return nil
+	}
+	err := k.write()
+	if err == nil {
+		err = k.pack.Sync()
+	}
+	if err != nil {
+		return fmt.Errorf("keep files' contents: %w", err)
+	}
+	return nil
 }
 
 var errNotKept = errors.New("its content was not kept")
@@ -118,14 +241,42 @@ func (k *keep) get(sum string) ([]byte, error) {
 	if k == nil || sum == "" {
 		return nil, errNotKept
 	}
-	content, err := os.ReadFile(k.path(sum))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, errNotKept
-	} else if err != nil {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	p, ok := k.held[sum]
+	if !ok { // another Tree may have kept it
+		if err := k.reindex(); err != nil {
+			return nil, fmt.Errorf("read kept content: %w", err)
+		}
+		if p, ok = k.held[sum]; !ok {
+			return nil, errNotKept
+		}
+	}
+	if k.pack != nil && p.pack == k.pack.Name() && p.offset >= k.size {
+		at := p.offset - k.size
+		return slices.Clone(k.waits[at : at+p.size]), nil
+	}
+	content, err := p.read()
+	if err != nil {
 		return nil, fmt.Errorf("read kept content: %w", err)
 	}
 	if got := sha256.Sum256(content); hex.EncodeToString(got[:]) != sum {
-		return nil, fmt.Errorf("kept content %s is damaged: %w", k.path(sum), errNotKept)
+		return nil, fmt.Errorf("kept content in %s is damaged: %w", p.pack, errNotKept)
+	}
+	return content, nil
+}
+
+func (p place) read() ([]byte, error) {
+	f, err := os.Open(p.pack)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	content := make([]byte, p.size)
+	if n, err := f.ReadAt(content, p.offset); errors.Is(err, io.EOF) && n < len(content) {
+		return nil, fmt.Errorf("%s is cut short: %w", p.pack, errNotKept)
+	} else if n < len(content) {
+		return nil, err
 	}
 	return content, nil
 }

@@ -42,6 +42,9 @@ func extractINI(text []byte, part string) ([]byte, error) {
 }
 
 func spliceINI(text, part []byte, name string) ([]byte, error) {
+	if _, err := extractINI(text, name); err != nil {
+		return nil, err
+	}
 	_, others := splitINI(text, name)
 	var b bytes.Buffer
 	for _, l := range others {

@@ -91,13 +91,10 @@ func (c *cursor) once(dir *os.Root, base, name, key string, info fs.FileInfo, co
 
 // kept reports whether the content that belongs to d is kept, if it should be.
 func (c *cursor) kept(d Digest, size int64) bool {
-	if c.keep < 0 || d == Absent {
+	if c.keep < 0 || d == Absent || d.kind() != 'p' && size > c.keep {
 		return true
 	}
-	if d.kind() == 'p' {
-		return c.t.keep.has(d.sum(), anySize)
-	}
-	return size > c.keep || c.t.keep.has(d.sum(), size)
+	return c.t.keep.has(d.sum())
 }
 
 // openFile opens the regular file that info describes, and nothing that took

@@ -2,6 +2,7 @@ package tree_test
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"os"
 	"path/filepath"
@@ -163,10 +164,14 @@ func TestRestoreVerifiesContents(t *testing.T) {
 	w := openWorkspace(t, "check.sh exit 1", tree.Config{Keep: keep})
 	b := w.protect("check.sh")
 	err := filepath.WalkDir(keep, func(path string, d os.DirEntry, err error) error {
-		if err == nil && d.Type().IsRegular() {
-			err = os.WriteFile(path, []byte("exit 0"), 0o600)
+		if err != nil || !d.Type().IsRegular() {
+			return err
 		}
-		return err
+		body, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(path, bytes.Replace(body, []byte("exit 1"), []byte("exit 0"), 1), 0o600)
 	})
 	if err != nil {
 		t.Fatal(err)

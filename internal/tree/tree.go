@@ -2,6 +2,7 @@ package tree
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -58,7 +59,7 @@ func Open(dir string, c Config) (*Tree, error) {
 }
 
 // Close ends the use of the workspace; nothing may be asked afterwards.
-func (t *Tree) Close() error { return t.root.Close() }
+func (t *Tree) Close() error { return errors.Join(t.keep.close(), t.root.Close()) }
 
 // Dir is the workspace's absolute path, with no link in it.
 func (t *Tree) Dir() string { return t.dir }
@@ -82,6 +83,9 @@ func (t *Tree) digests(ctx context.Context, keys []string, keep int64) ([]Digest
 		ds[i], err = c.digestKey(keys[i])
 		return err
 	})
+	if err == nil && keep >= 0 {
+		err = t.keep.flush()
+	}
 	if err != nil {
 		return nil, err
 	}

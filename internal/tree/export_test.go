@@ -1,0 +1,41 @@
+package tree
+
+// Extract returns the part of a manifest that counts.
+func Extract(file, part string, text []byte) ([]byte, error) {
+	return formatOf(file, part).extract(text, part)
+}
+
+// Splice returns a manifest with another part in it.
+func Splice(file, name string, text, part []byte) ([]byte, error) {
+	return formatOf(file, name).splice(text, part, name)
+}
+
+// Matches reports whether a guard covers a name, and false for a malformed one.
+func Matches(text, name string) bool {
+	g, err := parseGuard(text)
+	return err == nil && g.covers(name)
+}
+
+// Covers reports whether a scope covers a name.
+func Covers(writes []string, name string) bool { return scopeOf(writes).covers(name) }
+
+// Wire and Disk turn file names into the form used here and back.
+func Wire(name string) string { return wire(name) }
+
+// Disk undoes Wire.
+func Disk(name string) string { return disk(name) }
+
+// A Keep holds contents.
+type Keep = keep
+
+// OpenKeep opens a directory of contents.
+func OpenKeep(dir string) (*Keep, error) { return openKeep(dir) }
+
+// Put, Get, Has and Flush are the keep's own.
+func (k *keep) Put(sum string, content []byte) error { return k.put(sum, content) }
+
+// Get is get.
+func (k *keep) Get(sum string) ([]byte, error) { return k.get(sum) }
+
+// Flush is flush.
+func (k *keep) Flush() error { return k.flush() }
