@@ -12,8 +12,8 @@ import (
 // base was taken for. moved overrides the base: it holds the digests of paths
 // that finished steps were allowed to change (see [Base.Moved]).
 //
-// What the step's own explicit `writes:` cover is among the changes; [OutOfScope]
-// drops it. It costs a look at each covered path, whatever the size of the base.
+// What the step's explicit `writes:` cover is among the changes; [Base.Tampered]
+// leaves it out. It costs a look at each covered path, whatever the size of the base.
 // An error means that the answer is not known: the workspace cannot be read.
 func (b *Base) Compare(ctx context.Context, t *Tree, guards []string, moved map[string]string) ([]Change, error) {
 	gs, err := parseGuards(guards)
@@ -41,6 +41,28 @@ func (b *Base) Compare(ctx context.Context, t *Tree, guards []string, moved map[
 		}
 	}
 	return out, nil
+}
+
+// Tampered is [Base.Compare] for a step with explicit `writes:`: what those cover
+// the step may change, protected or not. Guards that lie in the writes as a whole
+// still count: a plan has them only as the step's own `protect:`, which says more
+// than its `writes:`.
+func (b *Base) Tampered(ctx context.Context, t *Tree, guards, writes []string, moved map[string]string) ([]Change, error) {
+	cs, err := b.Compare(ctx, t, guards, moved)
+	if err != nil || len(writes) == 0 {
+		return cs, err
+	}
+	gs, err := parseGuards(guards)
+	if err != nil {
+		return nil, err
+	}
+	s := scopeOf(writes)
+	gs = slices.DeleteFunc(gs, func(g guard) bool { return !s.covers(g.pattern()) })
+	return slices.DeleteFunc(cs, func(c Change) bool {
+		file, _ := splitPart(c.Path)
+		own := slices.ContainsFunc(gs, func(g guard) bool { return g.covers(c.Path) })
+		return s.covers(file) && !own
+	}), nil
 }
 
 // was is what a key must be: what a finished step made of it, or what it was.

@@ -331,6 +331,27 @@ func TestMoved(t *testing.T) {
 	}
 }
 
+// What a step's explicit writes cover it may change, but for what it protects itself.
+func TestTampered(t *testing.T) {
+	w := newWorkspace(t, "tests/a_test.py 1\ntests/b_test.py 1\ntests/own/x 1\nother/c_test.py 1\n"+`package.json {"scripts":{"test":"a"}}`)
+	guards := []string{"**/*_test.py", "tests/own/**", "package.json#scripts", "tests/b_test.py"}
+	b := w.protect(guards...)
+	w.do("tests/a_test.py 2\ntests/b_test.py 2\ntests/own/x 2\nother/c_test.py 2\n" + `package.json {"scripts":{"test":"b"}}`)
+	for _, tt := range []struct{ writes, want string }{
+		{"", "changed other/c_test.py\nchanged package.json#scripts\nchanged tests/a_test.py\nchanged tests/b_test.py\nchanged tests/own/x"},
+		{"src", "changed other/c_test.py\nchanged package.json#scripts\nchanged tests/a_test.py\nchanged tests/b_test.py\nchanged tests/own/x"},
+		{"tests/**", "changed other/c_test.py\nchanged package.json#scripts\nchanged tests/b_test.py\nchanged tests/own/x"},
+		{"other", "changed package.json#scripts\nchanged tests/a_test.py\nchanged tests/b_test.py\nchanged tests/own/x"},
+	} {
+		cs, err := b.Tampered(t.Context(), w.tree, guards, strings.Fields(tt.writes), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Log("writes:", tt.writes)
+		w.want(cs, tt.want)
+	}
+}
+
 // Setting a file's times back does not hide that it changed.
 func TestTimesDoNotHideAChange(t *testing.T) {
 	w := newWorkspace(t, "check.sh exit 1")

@@ -109,6 +109,14 @@ func (g guard) key() string {
 	return g.path + "#" + g.part
 }
 
+// pattern is the path or glob, without the part.
+func (g guard) pattern() string {
+	if g.glob {
+		return g.text
+	}
+	return g.path
+}
+
 // matches reports whether a glob guards name. A name that reads the same as the
 // pattern, brackets and all, is meant too.
 func (g guard) matches(name string) bool {

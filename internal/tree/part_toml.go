@@ -182,14 +182,24 @@ func spliceTOML(text, part []byte, _ string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	want := strings.Split(strings.TrimSuffix(string(part), "\n"), "\n")
-	tables := slices.IndexFunc(want, func(l string) bool { return strings.HasPrefix(strings.TrimSpace(l), "[") })
-	if tables < 0 {
-		tables = len(want)
-	}
+	keys, tables := beforeTables(part)
 	var b bytes.Buffer
-	for _, l := range slices.Concat(want[:tables], others, want[tables:]) {
+	for _, l := range slices.Concat(keys, others, tables) {
 		b.WriteString(l + "\n")
 	}
-	return bytes.TrimLeft(b.Bytes(), "\n"), nil
+	return b.Bytes(), nil
+}
+
+// beforeTables splits a part at its first table header.
+func beforeTables(part []byte) (keys, tables []string) {
+	var s tomlScanner
+	lines(part, "\r", func(l string) {
+		if len(tables) > 0 || s.between() && strings.HasPrefix(strings.TrimSpace(l), "[") {
+			tables = append(tables, l)
+			return
+		}
+		keys = append(keys, l)
+		_ = s.line(l) // it was scanned before, when it was extracted
+	})
+	return keys, tables
 }
