@@ -28,7 +28,7 @@ type desk struct {
 	rows    *shelf
 	broken  error
 	hold    bool // admit does not decide: the turn takes in more
-	mark    int // where the last wait began
+	mark    int  // where the last wait began
 }
 
 func newDesk() *desk {

@@ -108,7 +108,7 @@ func (s *State) reindex() {
 		}
 	}
 	for i := range s.steps {
-		if st := &s.steps[i]; st.settled() && !st.satisfied() {
+		if s.steps[i].lapsed() {
 			s.deaden(i)
 		}
 	}

@@ -131,7 +131,9 @@ func (s *State) Idle() bool {
 		return false
 	}
 	for _, i := range s.active {
-		if _, wanted := s.wants(i); wanted || s.steps[i].Live || s.waits(i) {
+		st := &s.steps[i]
+		prepares := s.run.Paused && st.Phase == Baseline // and will not before the run goes on
+		if _, wanted := s.wants(i); wanted || st.Live || s.waits(i) && !prepares {
 			return false
 		}
 	}
@@ -141,8 +143,12 @@ func (s *State) Idle() bool {
 // waits reports whether the step may not go on before a certain time.
 func (s *State) waits(i int) bool { return !s.steps[i].RetryAt.IsZero() }
 
-// satisfied reports whether the step counts for what needs it.
+// satisfied reports whether the step counts for what needs it. One that a
+// person takes back counts no more.
 func (st *step) satisfied() bool {
+	if st.Order != nil {
+		return false
+	}
 	return st.Status == Done || st.Status == Waived || st.Status == Skipped && st.Counts
 }
 
@@ -155,10 +161,11 @@ func (st *step) settled() bool {
 	return false
 }
 
+// lapsed reports whether the step has come to an end that does not count.
+func (st *step) lapsed() bool { return st.Order == nil && st.settled() && !st.satisfied() }
+
 // hopeless reports whether what needs the step is blocked by it.
-func (st *step) hopeless() bool {
-	return st.settled() && !st.satisfied() || st.Status == Pending && st.dead > 0
-}
+func (st *step) hopeless() bool { return st.lapsed() || st.Status == Pending && st.dead > 0 }
 
 // Apply folds one record into the state: the only mutation. An error means
 // that the journal is corrupt at r.Seq; the state is then of no further use.

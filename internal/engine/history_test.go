@@ -1,0 +1,470 @@
+package engine_test
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"time"
+
+	"github.com/piton-dev/piton/internal/engine"
+	"pgregory.net/rapid"
+)
+
+// op is one thing that happens to a run. It is plain numbers, taken modulo what
+// there is to choose from, so that a history can be told again exactly.
+type op struct{ What, Which, How, More uint8 }
+
+// histories are drawn with few clicks per op, so that a failing one shrinks.
+func histories(most int) *rapid.Generator[[]op] {
+	b := rapid.Byte()
+	one := rapid.Custom(func(t *rapid.T) op {
+		return op{b.Draw(t, "what"), b.Draw(t, "which"), b.Draw(t, "how"), b.Draw(t, "more")}
+	})
+	return rapid.SliceOfN(one, 0, most)
+}
+
+// programs are random plans of up to most steps. Needs go to steps before and
+// after in the plan's order, and never in a circle.
+func programs(most int) *rapid.Generator[*engine.Program] {
+	return rapid.Custom(func(t *rapid.T) *engine.Program {
+		n := rapid.IntRange(1, most).Draw(t, "steps")
+		order := rapid.Permutation(numbers(n)).Draw(t, "order")
+		def := engine.Definition{Plan: "plan-1", Title: "Any plan", Parallel: rapid.IntRange(1, 5).Draw(t, "parallel")}
+		for i := range n {
+			def.Steps = append(def.Steps, anyStep(t, i))
+		}
+		for at, i := range order {
+			for range rapid.IntRange(0, min(at, 3)).Draw(t, "needs") {
+				need := order[rapid.IntRange(0, at-1).Draw(t, "need")]
+				def.Steps[i].Needs = append(def.Steps[i].Needs, need)
+			}
+		}
+		p, err := engine.NewProgram(def)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return p
+	})
+}
+
+func numbers(n int) []int {
+	is := make([]int, n)
+	for i := range is {
+		is[i] = i
+	}
+	return is
+}
+
+func anyStep(t *rapid.T, i int) engine.Step {
+	p := plain("s" + strconv.Itoa(i))
+	p.Number = strconv.Itoa(i + 1)
+	seldom := rapid.IntRange(0, 5)
+	p.Kind = rapid.SampledFrom([]engine.Kind{engine.Script, engine.Agent}).Draw(t, "kind")
+	p.OnFail.Retries = rapid.IntRange(0, 2).Draw(t, "retries")
+	p.OnFail.Then = rapid.SampledFrom([]engine.Then{engine.Escalate, engine.Skip, engine.Abort, engine.Replan}).Draw(t, "then")
+	p.Expect = rapid.SampledFrom([]engine.Expect{engine.ExpectAny, engine.ExpectRed, engine.ExpectGreen}).Draw(t, "expect")
+	p.Critical = rapid.Bool().Draw(t, "critical")
+	p.Holds = seldom.Draw(t, "holds") != 5
+	p.Rerunnable = seldom.Draw(t, "rerunnable") != 5
+	if seldom.Draw(t, "approval") == 5 {
+		p.Approval = "it deploys"
+	}
+	p.Backoff = rapid.SampledFrom([]time.Duration{0, 0, time.Second, time.Hour, math.MaxInt64}).Draw(t, "backoff")
+	p.Writes = rapid.SliceOfN(rapid.SampledFrom([]string{"src/", "src/a/", "src/b/*.go", "docs/", "test/"}), 0, 2).Draw(t, "writes")
+	for n := range rapid.IntRange(0, 2).Draw(t, "checks") {
+		p.Checks = append(p.Checks, engine.Check{Name: "check" + strconv.Itoa(n), Command: "make", Exit: n, Required: n == 0})
+	}
+	return p
+}
+
+// world is a desk to which things happen.
+type world struct {
+	*desk
+	program *engine.Program
+	policy  engine.Policy
+	runs    int
+	sent    []engine.Input      // to be sent again, too late
+	live    map[engine.Key]bool // work that was dispatched and has not ended
+	twin    *engine.State       // restored from a snapshot some time ago
+}
+
+func newWorld(p *engine.Program, policy engine.Policy) *world {
+	w := &world{desk: newDesk(), program: p, policy: policy, live: map[engine.Key]bool{}}
+	w.send(begun)
+	w.open()
+	return w
+}
+
+func policies() *rapid.Generator[engine.Policy] {
+	return rapid.Custom(func(t *rapid.T) engine.Policy {
+		return engine.Policy{
+			MaxParallel: rapid.IntRange(0, 5).Draw(t, "max"),
+			Baseline:    rapid.Bool().Draw(t, "baseline"), Ratchet: rapid.Bool().Draw(t, "ratchet"),
+		}
+	})
+}
+
+// open opens the task's first or next run.
+func (w *world) open() {
+	w.runs++
+	in := engine.Open{By: "ann", Run: engine.RunOpened{
+		Run: "r" + strconv.Itoa(w.runs), Plan: "plan-1", Program: w.program.Hash(), Compiled: w.program, Policy: w.policy,
+	}}
+	if w.runs == 1 {
+		in.Task = &engine.TaskOpened{Task: "task"}
+	}
+	w.send(in)
+}
+
+// send admits an input, and tells the twin what came of it.
+func (w *world) send(in engine.Input) error {
+	from := len(w.journal)
+	_, err := w.admit(in)
+	w.follow(from)
+	return err
+}
+
+func (w *world) follow(from int) {
+	for _, r := range w.journal[from:] {
+		w.note(r.Event)
+		if w.twin == nil {
+			continue
+		}
+		if err := w.twin.Apply(r); err != nil {
+			w.fail("the restored state refuses record %d: %w", r.Seq, err)
+		}
+	}
+}
+
+// note keeps what is under way, read off the records.
+func (w *world) note(e engine.Event) {
+	key := func(step string, attempt, n int, kind engine.WorkKind) engine.Key {
+		k := engine.Key{Task: "task", Run: w.state.Run().Run, Step: step, Attempt: attempt, N: n, Kind: engine.Work}
+		if kind == engine.ContractWork {
+			k.Kind = engine.Verify
+		}
+		return k
+	}
+	switch e := e.(type) {
+	case engine.WorkDispatched:
+		w.live[key(e.Step, e.Attempt, e.N, e.Kind)] = true
+	case engine.WorkEnded:
+		delete(w.live, key(e.Step, e.Attempt, e.N, e.Kind))
+	}
+}
+
+// happen lets one thing happen.
+func (w *world) happen(o op) {
+	w.hold = o.What >= 240
+	switch what := o.What % 16; what {
+	case 10:
+		w.tick(o)
+	case 11:
+		w.order(o)
+	case 12:
+		w.reply(o)
+	case 13:
+		w.crash(o)
+	case 14:
+		w.again(o)
+	case 15:
+		w.strange(o)
+	default:
+		w.result(o)
+	}
+	if !w.hold {
+		w.decideAndFollow()
+		w.check()
+	}
+}
+
+// result answers one of the effects that are wanted, or work that is not
+// wanted any more.
+func (w *world) result(o op) {
+	fx := w.state.Pending()
+	if len(fx) == 0 {
+		w.stopped()
+		return
+	}
+	e := fx[int(o.Which)%len(fx)]
+	in := answer(e, o)
+	w.sent = append(w.sent, in)
+	w.send(in)
+}
+
+// stopped ends work that is not wanted any more, as its host does.
+func (w *world) stopped() {
+	wanted := map[engine.Key]bool{}
+	for _, e := range w.state.Pending() {
+		wanted[e.Key] = true
+	}
+	for k := range w.live {
+		if !wanted[k] {
+			w.send(engine.Ended{Key: k, WorkEnded: engine.WorkEnded{How: engine.Stopped}})
+			return
+		}
+	}
+}
+
+// answer is a result of an effect, more often a good one.
+func answer(e engine.Effect, o op) engine.Input {
+	tree := []string{"", "", "t0", "t1"}[o.More%4]
+	switch e.Key.Kind {
+	case engine.Prepare:
+		return prepare(e, o, tree)
+	case engine.Work:
+		return work(e, o)
+	}
+	if o.How%32 == 31 && e.Work == engine.ContractWork {
+		return engine.Ended{Key: e.Key, WorkEnded: engine.WorkEnded{How: engine.Stopped}}
+	}
+	return engine.Checked{Key: e.Key, Checks: answers(e.Step, tree, verdictFor(o.How, engine.Pass), verdictFor(o.More, engine.Pass))}
+}
+
+// verdictFor is mostly the one that is hoped for.
+func verdictFor(how uint8, hoped engine.Verdict) engine.Verdict {
+	switch how % 16 {
+	case 8, 9, 10:
+		return engine.Fail
+	case 11:
+		return engine.Timeout
+	case 12:
+		return engine.Infra
+	case 13:
+		return engine.Inconclusive
+	case 14:
+		return engine.Tampered
+	case 15:
+		return "killed"
+	}
+	return hoped
+}
+
+func prepare(e engine.Effect, o op, tree string) engine.Input {
+	in := engine.Prepared{Key: e.Key, Dispatch: engine.WorkDispatched{Prompt: "p", Tree: tree}}
+	hoped := engine.Fail
+	if e.Step.Expect == engine.ExpectGreen {
+		hoped = engine.Pass
+	}
+	if e.Baseline {
+		in.Checks = answers(e.Step, tree, verdictFor(o.How, hoped))
+	}
+	switch o.More % 16 {
+	case 13:
+		in.Err = "no such agent"
+	case 14:
+		in.Strays = change("docs/x")
+	case 15:
+		in.Checks = in.Checks[:len(in.Checks)/2]
+	}
+	return in
+}
+
+func work(e engine.Effect, o op) engine.Input {
+	in := engine.Ended{Key: e.Key, WorkEnded: engine.WorkEnded{How: engine.Exited, Exit: int(o.More % 3)}}
+	tokens := int64(o.More)
+	in.Usage.In = &tokens
+	switch o.How % 16 {
+	case 9:
+		in.How = engine.TimedOut
+	case 10:
+		in.How = engine.NoStart
+	case 11:
+		in.How = engine.Stopped
+	case 12:
+		in.How = engine.Lost
+	case 13:
+		in.Tampered = change("Makefile")
+	case 14:
+		in.OutOfScope = change("docs/x")
+	case 15:
+		in.How = "vanished"
+	}
+	return in
+}
+
+// tick moves the clock: to when the core wants to be woken, or anywhere, a
+// little back too.
+func (w *world) tick(o op) {
+	from := len(w.journal)
+	at, ok := w.state.Wake()
+	switch {
+	case ok && o.How%2 == 0:
+		w.now = at
+	case o.How%8 == 1:
+		w.now = w.now.Add(-time.Duration(o.More) * time.Second)
+	default:
+		w.now = w.now.Add(time.Duration(o.More) * 13 * time.Minute)
+	}
+	w.decide()
+	w.follow(from)
+}
+
+func (w *world) order(o op) {
+	verbs := []engine.Verb{engine.DoPause, engine.DoResume, engine.DoSkip, engine.DoWaive, engine.DoRetry, engine.DoRetry, engine.DoResume, engine.DoCancel}
+	c := engine.Command{Verb: verbs[o.How%8], By: "ann", Why: "why"}
+	if c.Verb == engine.DoCancel && o.More%8 != 0 {
+		c.Verb = engine.DoResume
+	}
+	if p := w.state.Program(); p != nil {
+		c.Step = p.Step(int(o.Which) % p.Len()).ID
+	}
+	c.From = o.More%2 == 0
+	w.send(engine.Order{Command: c})
+}
+
+func (w *world) reply(o op) {
+	rows := w.rows.open()
+	if len(rows) == 0 {
+		return
+	}
+	row := rows[int(o.Which)%len(rows)]
+	choice := row.Choices[int(o.How)%len(row.Choices)]
+	if choice == engine.ChooseAbort && o.More%4 != 0 {
+		choice = engine.ChooseRetry
+	}
+	w.send(engine.Reply{ItemAnswered: engine.ItemAnswered{Item: row.Item, Choice: choice, Text: "so", By: "bob", Via: "test"}})
+}
+
+// crash begins a new life: what is in the journal is all there is.
+func (w *world) crash(o op) {
+	err := w.settled()
+	next := &engine.State{}
+	if o.How%2 == 0 {
+		next, err = replay(w.journal)
+	} else if w.state.Program() != nil {
+		next, err = engine.Restore(w.image(), w.state.Program())
+		w.rows.take(engine.Rows{})
+	}
+	if err != nil {
+		w.fail("a new life: %w", err)
+		return
+	}
+	next.Rows()
+	w.state = next
+	if o.More%2 == 0 {
+		w.epoch++
+		w.send(begun)
+	}
+}
+
+// again sends an old result once more.
+func (w *world) again(o op) {
+	if len(w.sent) > 0 {
+		w.send(w.sent[int(o.Which)%len(w.sent)])
+	}
+}
+
+// strange opens the next run where that is possible, takes a snapshot to
+// follow, or asks for what makes no sense.
+func (w *world) strange(o op) {
+	switch o.How % 4 {
+	case 0:
+		if !w.state.Live() {
+			w.open()
+		}
+	case 1:
+		twin, err := engine.Restore(w.image(), w.state.Program())
+		if err != nil {
+			w.fail("restore: %w", err)
+			return
+		}
+		w.twin = twin
+	case 2:
+		w.send(engine.Reply{ItemAnswered: engine.ItemAnswered{Item: "r1/" + strconv.Itoa(int(o.More)%4), Choice: "retry", By: "eve"}})
+	case 3:
+		k := engine.Key{Task: "task", Run: "r1", Step: "s" + strconv.Itoa(int(o.Which)%9), Attempt: 1 + int(o.More)%3, N: 1, Kind: engine.Verify}
+		w.send(engine.Checked{Key: k, Checks: []engine.CheckEnded{{Check: "contract", Verdict: engine.Pass}}})
+	}
+}
+
+// check holds the state against everything that must agree with it.
+func (w *world) check() {
+	if err := w.settled(); err != nil {
+		w.fail("%w", err)
+		return
+	}
+	if w.twin != nil {
+		if err := agree(w.state, w.twin); err != nil {
+			w.fail("restored long ago: %w", err)
+		}
+	}
+	if err := w.moves(); err != nil {
+		w.fail("%w", err)
+	}
+}
+
+// moves reports a live run that nothing and nobody could ever move.
+func (w *world) moves() error {
+	if !w.state.Live() || w.broken != nil {
+		return nil
+	}
+	_, wakes := w.state.Wake()
+	paused := w.state.Head().Status == engine.Paused
+	byItself := len(w.state.Pending()) > 0 || len(w.live) > 0 || wakes
+	byPerson := len(w.rows.open()) > 0 || paused
+	switch idle := w.state.Idle(); {
+	case !byItself && !byPerson:
+		return errors.New("the run is live and nothing can move it")
+	case idle != (byPerson && len(w.state.Pending()) == 0 && len(w.live) == 0 && (!wakes || paused && !w.holding())):
+		return fmt.Errorf("idle is %v: by itself %v, by a person %v", idle, byItself, byPerson)
+	}
+	return nil
+}
+
+// holding reports whether a step keeps its place while it waits.
+func (w *world) holding() bool {
+	for _, i := range w.state.Active() {
+		if w.state.StepRow(i).Phase != engine.Baseline {
+			return true
+		}
+	}
+	return false
+}
+
+// succeed makes everything pass from here on, and people say yes, until the
+// run has ended. It reports whether that took no more than so many turns.
+func (w *world) succeed(turns int) bool {
+	w.hold = false
+	w.decideAndFollow()
+	for ; turns > 0 && w.broken == nil && w.state.Live(); turns-- {
+		fx, rows := w.state.Pending(), w.rows.open()
+		at, wakes := w.state.Wake()
+		switch {
+		case len(w.live) > 0 && !w.wantsAny(fx):
+			w.stopped()
+		case len(fx) > 0:
+			w.send(success(fx[turns%len(fx)]))
+		case len(rows) > 0:
+			choice := engine.ChooseRetry
+			if rows[0].Kind == engine.Approval {
+				choice = engine.ChooseApprove
+			}
+			w.send(engine.Reply{ItemAnswered: engine.ItemAnswered{Item: rows[0].Item, Choice: choice, By: "ann"}})
+		case w.state.Head().Status == engine.Paused:
+			w.send(engine.Order{Command: engine.Command{Verb: engine.DoResume, By: "ann"}})
+		case wakes:
+			w.now = at
+			w.decideAndFollow()
+		}
+		w.check()
+	}
+	return !w.state.Live()
+}
+
+func (w *world) decideAndFollow() {
+	from := len(w.journal)
+	w.decide()
+	w.follow(from)
+}
+
+// wantsAny reports whether any of the live work is wanted.
+func (w *world) wantsAny(fx []engine.Effect) bool {
+	for _, e := range fx {
+		if w.live[e.Key] {
+			return true
+		}
+	}
+	return false
+}
