@@ -108,6 +108,8 @@ func (s *Store) upgrade(ctx context.Context) error {
 	switch known := len(s.migrations); {
 	case err != nil:
 		return s.explain("open", err)
+	case v < 0:
+		return s.explain("open", fmt.Errorf("%w: it has version %d", store.ErrCorrupt, v))
 	case v == known:
 		return nil
 	case v > known:
