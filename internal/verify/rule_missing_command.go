@@ -12,7 +12,7 @@ func ruleMissingCommand() Rule {
 		ID: "PT040", Name: "missing-command", Severity: Error,
 		Title: "a contract, check or script runs a command that is not there",
 		Text: "A command that cannot be found ends with 127, which is neither a pass nor a proof that the work " +
-			"is undone. A name is looked up on PATH, which holds no directory of the workspace. A path such as " +
+			"is undone. A name is looked up on PATH, whose relative entries do not count. A path such as " +
 			"./build/app or .venv/bin/x is a warning where a step, or a command before it, may make it; so is a " +
 			"name in a script that changes PATH or sources a file, or in an optional check.",
 		check: checkMissingCommand,

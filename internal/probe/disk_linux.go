@@ -1,0 +1,38 @@
+package probe
+
+import (
+	"fmt"
+
+	"golang.org/x/sys/unix"
+)
+
+func filesystem(dir string) (volume, bool) {
+	var s unix.Statfs_t
+	if err := unix.Statfs(dir, &s); err != nil {
+		return volume{}, false
+	}
+	kind, network := remote(int64(s.Type))
+	return volume{kind: kind, network: network, free: s.Bavail * uint64(s.Bsize)}, true
+}
+
+// remote names the file systems whose locks or syncing are not those of a
+// local disk.
+func remote(magic int64) (string, bool) {
+	switch uint32(magic) {
+	case unix.NFS_SUPER_MAGIC:
+		return "NFS", true
+	case unix.SMB_SUPER_MAGIC, unix.CIFS_SUPER_MAGIC, unix.SMB2_SUPER_MAGIC:
+		return "SMB", true
+	case unix.FUSE_SUPER_MAGIC:
+		return "FUSE", true
+	case unix.V9FS_MAGIC:
+		return "9P", true
+	case unix.CEPH_SUPER_MAGIC:
+		return "Ceph", true
+	case unix.AFS_SUPER_MAGIC, unix.AFS_FS_MAGIC:
+		return "AFS", true
+	case unix.CODA_SUPER_MAGIC:
+		return "Coda", true
+	}
+	return fmt.Sprintf("%#x", uint32(magic)), false
+}

@@ -1,0 +1,5 @@
+//go:build !linux && !darwin
+
+package probe
+
+func filesystem(string) (volume, bool) { return volume{}, false }

@@ -1,0 +1,232 @@
+package probe
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/piton-dev/piton/internal/config"
+)
+
+// Status says how good an answer of the doctor is.
+type Status string
+
+const (
+	OK      Status = "ok"
+	Warning Status = "warning" // runs work, with the loss that the text names
+	Failure Status = "error"   // nothing can run on this machine until it is mended
+	Absent  Status = "absent"  // not there, and nobody needs it
+)
+
+// Line is one thing that the doctor looked at.
+type Line struct {
+	Check  string `json:"check"` // "bash", "agent coder"
+	Status Status `json:"status"`
+	Text   string `json:"text"`
+	Hint   string `json:"hint,omitempty"` // what to do, where something is to be done
+}
+
+// Doctor examines the machine and the configuration. The lines come in a fixed
+// order, agents by name. It starts bash, git, bubblewrap and the agents'
+// programs to ask for their versions, each for a few seconds at most.
+func Doctor(ctx context.Context, env Env) []Line {
+	jobs := []func() Line{
+		func() Line { return bash(ctx, env) },
+		func() Line { return git(ctx, env) },
+		func() Line { return bubblewrap(ctx, env) },
+		func() Line { return namespaces(ctx, env) },
+		landlock,
+		func() Line { return state(env.State) },
+		func() Line { return disk("disk", existing(env.State)) },
+		func() Line { return disk("workspace", env.Workspace) },
+		func() Line { return path(env) },
+	}
+	machine := len(jobs)
+	for _, name := range slices.Sorted(maps.Keys(env.Config.Agents)) {
+		if a := env.Config.Agents[name]; a.Kind != config.Shell {
+			jobs = append(jobs, func() Line { return agent(ctx, env, name, a) })
+		}
+	}
+	lines := together(jobs)
+	if len(lines) == machine {
+		lines = append(lines, Line{"agents", Absent, "none is configured; plans can use `target: script`", "add one under `agents:` in .piton/config.yaml, or run `piton init`"})
+	}
+	return slices.Insert(lines, 2, isolation(lines[2], lines[3], lines[4]))
+}
+
+// together runs the jobs, a few at once, and returns their lines in order.
+func together(jobs []func() Line) []Line {
+	lines := make([]Line, len(jobs))
+	var group sync.WaitGroup
+	free := make(chan struct{}, 4)
+	for i, job := range jobs {
+		group.Go(func() {
+			free <- struct{}{}
+			defer func() { <-free }()
+			lines[i] = job()
+		})
+	}
+	group.Wait()
+	return lines
+}
+
+func bash(ctx context.Context, env Env) Line {
+	file := find("bash", searchPath(env.Environ))
+	if file == "" {
+		return Line{"bash", Failure, "is not on PATH; contracts and scripts run in it", "install bash"}
+	}
+	return Line{Check: "bash", Status: OK, Text: described(ctx, env, file)}
+}
+
+func git(ctx context.Context, env Env) Line {
+	file := find("git", searchPath(env.Environ))
+	if file == "" {
+		return Line{"git", Warning, "is not on PATH; ignored files cannot be told from others", "install git"}
+	}
+	if _, err := os.Stat(filepath.Join(env.Workspace, ".git")); err != nil {
+		return Line{"git", Warning, "the workspace is no git repository; ignored files cannot be told from others", "run `git init`"}
+	}
+	return Line{Check: "git", Status: OK, Text: described(ctx, env, file)}
+}
+
+// described is a program's version and place.
+func described(ctx context.Context, env Env, file string) string {
+	if v := version(ctx, env, file); v != "" {
+		return v + " (" + file + ")"
+	}
+	return file
+}
+
+// state looks whether the state directory can be written, without making it.
+func state(dir string) Line {
+	if dir == "" {
+		return Line{"state", Failure, "no directory for the journal is known", "set PITON_STATE"}
+	}
+	at := existing(dir)
+	f, err := os.CreateTemp(at, ".piton-doctor-*")
+	if err != nil {
+		return Line{"state", Failure, fmt.Sprintf("%s cannot be written", at), "correct its rights, or set PITON_STATE"}
+	}
+	name := f.Name()
+	f.Close()
+	os.Remove(name)
+	info, err := os.Stat(dir)
+	if err == nil && runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0 {
+		return Line{"state", Warning, fmt.Sprintf("%s is open to others (mode %04o)", dir, info.Mode().Perm()), "chmod 700 " + dir}
+	}
+	return Line{Check: "state", Status: OK, Text: dir}
+}
+
+// existing is the nearest directory upwards that exists.
+func existing(dir string) string {
+	for dir != "" {
+		if info, err := os.Stat(dir); err == nil && info.IsDir() {
+			return dir
+		}
+		up := filepath.Dir(dir)
+		if up == dir {
+			break
+		}
+		dir = up
+	}
+	return dir
+}
+
+// Free space below which a line warns, and below which nothing should start.
+const (
+	lowSpace = 1 << 30
+	noSpace  = 64 << 20
+)
+
+// disk looks at the file system of a directory.
+func disk(check, dir string) Line {
+	fs, ok := filesystem(dir)
+	switch {
+	case !ok:
+		return Line{check, Absent, "free space is not known here", ""}
+	case fs.network:
+		return Line{check, Warning, fmt.Sprintf("%s is on a network file system (%s): locks and syncing may not hold", dir, fs.kind), "keep it on a local disk"}
+	case fs.free < noSpace:
+		return Line{check, Failure, fmt.Sprintf("%s has %s left", dir, size(fs.free)), "free some space"}
+	case fs.free < lowSpace:
+		return Line{check, Warning, fmt.Sprintf("%s has %s left", dir, size(fs.free)), "free some space"}
+	}
+	return Line{Check: check, Status: OK, Text: fmt.Sprintf("%s: %s left", dir, size(fs.free))}
+}
+
+// volume is the file system a directory is on.
+type volume struct {
+	kind    string
+	network bool
+	free    uint64 // bytes this account may still write
+}
+
+func size(n uint64) string {
+	switch {
+	case n >= 1<<30:
+		return fmt.Sprintf("%.1f GiB", float64(n)/(1<<30))
+	default:
+		return fmt.Sprintf("%.0f MiB", float64(n)/(1<<20))
+	}
+}
+
+// path warns of places on PATH that agents can write to.
+func path(env Env) Line {
+	var inside []string
+	for _, dir := range searchPath(env.Environ) {
+		if within(env.Workspace, dir) {
+			inside = append(inside, dir)
+		}
+	}
+	if len(inside) > 0 {
+		return Line{"PATH", Warning, "leads into the workspace: " + strings.Join(inside, ", ") + "; an agent could replace what contracts run", "leave these out when you start piton"}
+	}
+	return Line{Check: "PATH", Status: OK, Text: fmt.Sprintf("%d directories, none of the workspace", len(searchPath(env.Environ)))}
+}
+
+// within reports whether a file lies in the directory, links followed.
+func within(dir, file string) bool {
+	rel, err := filepath.Rel(resolved(dir), resolved(file))
+	return err == nil && filepath.IsLocal(rel)
+}
+
+func resolved(file string) string {
+	if at, err := filepath.EvalSymlinks(file); err == nil {
+		return at
+	}
+	return filepath.Clean(file)
+}
+
+func agent(ctx context.Context, env Env, name string, a config.Agent) Line {
+	line := Line{Check: "agent " + name, Status: OK}
+	if len(a.Command) == 0 {
+		line.Status, line.Text, line.Hint = Warning, "has no command", "set `command:` in the configuration"
+		return line
+	}
+	file := program(a.Command[0], searchPath(env.Environ), env.Workspace)
+	if file == "" {
+		line.Status, line.Text, line.Hint = Warning, fmt.Sprintf("%s is not on PATH", a.Command[0]), "install it, or correct `command:` in the configuration"
+		return line
+	}
+	line.Text = file
+	if isBare(a.Command[0]) && !within(env.Workspace, file) {
+		line.Text = described(ctx, env, file)
+	}
+	var unset []string
+	for _, v := range a.EnvPass {
+		if variable(env.Environ, v) == "" {
+			unset = append(unset, v)
+		}
+	}
+	if len(unset) > 0 {
+		line.Status, line.Hint = Warning, "set it where you start piton"
+		line.Text += "; not set: " + strings.Join(unset, ", ")
+	}
+	return line
+}

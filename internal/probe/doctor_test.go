@@ -1,0 +1,131 @@
+package probe_test
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/piton-dev/piton/internal/config"
+	"github.com/piton-dev/piton/internal/probe"
+)
+
+// examine returns the doctor's lines by what they are about.
+func examine(t *testing.T, env probe.Env) map[string]probe.Line {
+	t.Helper()
+	lines := map[string]probe.Line{}
+	for _, l := range probe.Doctor(t.Context(), env) {
+		if _, twice := lines[l.Check]; twice || l.Text == "" {
+			t.Errorf("line %+v", l)
+		}
+		if (l.Status == probe.Failure || l.Status == probe.Warning) && l.Hint == "" {
+			t.Errorf("%s is bad, and the line does not say what to do: %s", l.Check, l.Text)
+		}
+		lines[l.Check] = l
+	}
+	return lines
+}
+
+func TestDoctorOnABareMachine(t *testing.T) {
+	state := filepath.Join(t.TempDir(), "not", "yet")
+	lines := examine(t, probe.Env{Workspace: t.TempDir(), State: state, Config: config.Default()})
+	for check, want := range map[string]probe.Status{
+		"bash": probe.Failure, "git": probe.Warning, "bubblewrap": probe.Absent, "agents": probe.Absent,
+		"state": probe.OK, "isolation": probe.Warning, "PATH": probe.OK,
+	} {
+		if lines[check].Status != want {
+			t.Errorf("%s: %+v, want %s", check, lines[check], want)
+		}
+	}
+	if _, err := os.Stat(filepath.Dir(state)); !os.IsNotExist(err) {
+		t.Errorf("the doctor made %s", filepath.Dir(state))
+	}
+}
+
+func TestDoctorVersions(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("the programs of this test are shell scripts")
+	}
+	work, bin := t.TempDir(), t.TempDir()
+	tool(t, bin, "bash", `echo "GNU bash, version 9.9"; echo more`)
+	tool(t, bin, "git", `printf '\033[31mgit version 8.8\033[0m\n'`)
+	tool(t, bin, "quiet", "exit 3")
+	tool(t, bin, "speaks", `test "$1" = --version && test -z "$SECRET" && test "$PWD" != "`+work+`" && echo speaks 7`)
+	tool(t, bin, "long", `printf 'x%.0s' $(seq 1 5000)`)
+	ran := filepath.Join(t.TempDir(), "ran")
+	tool(t, work, "evil", "touch "+ran)
+	tool(t, filepath.Join(work, "bin"), "worse", "touch "+ran)
+	if err := os.Mkdir(filepath.Join(work, ".git"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	c := load(t, work, `
+agents:
+  a: {kind: exec, command: [speaks]}
+  b: {kind: exec, command: [quiet], env_pass: [SECRET, TOKEN]}
+  c: {kind: exec, command: [long]}
+  d: {kind: exec, command: [./evil]}
+  e: {kind: exec, command: [worse]}
+  f: {kind: acp, command: [nowhere]}
+`)
+	lines := examine(t, probe.Env{
+		Workspace: work, State: t.TempDir(), Config: c,
+		Environ: []string{path(bin, "/usr/bin", "/bin", filepath.Join(work, "bin")), "SECRET=1"},
+	})
+	for check, want := range map[string]string{
+		"bash":    "ok GNU bash, version 9.9 (" + filepath.Join(bin, "bash") + ")",
+		"git":     "ok git version 8.8 (" + filepath.Join(bin, "git") + ")",
+		"agent a": "ok speaks 7 (" + filepath.Join(bin, "speaks") + ")",
+		"agent b": "warning " + filepath.Join(bin, "quiet") + "; not set: TOKEN",
+		"agent c": "ok " + strings.Repeat("x", 100) + "… (" + filepath.Join(bin, "long") + ")",
+		"agent d": "ok " + filepath.Join(work, "evil"),
+		"agent e": "ok " + filepath.Join(work, "bin", "worse"),
+		"agent f": "warning nowhere is not on PATH",
+	} {
+		if got := string(lines[check].Status) + " " + lines[check].Text; got != want {
+			t.Errorf("%s: %s, want %s", check, got, want)
+		}
+	}
+	if _, err := os.Stat(ran); err == nil {
+		t.Error("a program of the workspace was started")
+	}
+	if l := lines["PATH"]; l.Status != probe.Warning || !strings.Contains(l.Text, filepath.Join(work, "bin")) {
+		t.Errorf("a PATH into the workspace: %+v", l)
+	}
+	if _, there := lines["agents"]; there {
+		t.Error("agents are configured, and the doctor says that none is")
+	}
+}
+
+func TestDoctorDoesNotWaitForSilentPrograms(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("the programs of this test are shell scripts")
+	}
+	bin := t.TempDir()
+	tool(t, bin, "bash", "sleep 20 & echo version 1")
+	start := time.Now()
+	lines := examine(t, probe.Env{Workspace: t.TempDir(), State: t.TempDir(), Config: config.Default(), Environ: []string{path(bin, "/usr/bin", "/bin")}})
+	if took := time.Since(start); took > 15*time.Second || lines["bash"].Status != probe.OK {
+		t.Errorf("took %v: %+v", took, lines["bash"])
+	}
+}
+
+func TestDoctorState(t *testing.T) {
+	if l := examine(t, probe.Env{Workspace: t.TempDir(), Config: config.Default()})["state"]; l.Status != probe.Failure {
+		t.Errorf("no state directory: %+v", l)
+	}
+	if runtime.GOOS == "windows" {
+		return // rights of directories are of another kind there
+	}
+	open := t.TempDir()
+	if err := os.Chmod(open, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if l := examine(t, probe.Env{Workspace: t.TempDir(), State: open, Config: config.Default()})["state"]; l.Status != probe.Warning || !strings.Contains(l.Text, "0755") {
+		t.Errorf("a state directory that is open to others: %+v", l)
+	}
+	if left, err := os.ReadDir(open); err != nil || len(left) > 0 {
+		t.Errorf("the doctor left %v, %v", left, err)
+	}
+}

@@ -1,0 +1,141 @@
+// Package probe looks at the machine: it answers what a plan's verification
+// asks ([Answer]) and says what a run here would find ([Doctor]).
+//
+// The one idea: everything outside of a plan that a rule depends on is looked
+// up here, once, and handed over as plain values, so that the rules stay pure.
+//
+// It must never start anything that the workspace provides: programs are looked
+// up and not run, and doctor asks only programs outside of the workspace for
+// their version. It changes nothing that stays.
+package probe
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/piton-dev/piton/internal/config"
+	"github.com/piton-dev/piton/internal/verify"
+)
+
+// Env is where to look.
+type Env struct {
+	Workspace string   // root of the workspace, absolute
+	State     string   // the state directory, which need not exist; only doctor looks at it
+	Environ   []string // as os.Environ gives it; its PATH is searched
+	Config    config.Config
+}
+
+// Answer looks everything up that a plan's verification asks for. What cannot
+// be looked at stays unanswered, and so does the rest when the context ends.
+func Answer(ctx context.Context, q verify.Queries, env Env) verify.Facts {
+	f := verify.Facts{
+		Commands:        make(map[string]string, len(q.Commands)),
+		Files:           make(map[string]verify.File, len(q.Files)),
+		Agents:          agents(env),
+		DefaultAgent:    env.Config.DefaultAgent,
+		RefuseUnmetered: env.Config.Policy.Unmetered == "refuse",
+	}
+	path := searchPath(env.Environ)
+	for _, name := range q.Commands {
+		if ctx.Err() != nil {
+			return f
+		}
+		f.Commands[name] = find(name, path)
+	}
+	files(ctx, q.Files, env.Workspace, f.Files)
+	return f
+}
+
+// files answers for paths of the workspace, without following a link out of it.
+func files(ctx context.Context, names []string, workspace string, answers map[string]verify.File) {
+	root, err := os.OpenRoot(workspace)
+	if err != nil {
+		return
+	}
+	defer root.Close()
+	for _, name := range names {
+		if ctx.Err() != nil {
+			return
+		}
+		info, err := root.Stat(filepath.FromSlash(name))
+		switch {
+		case err == nil:
+			answers[name] = verify.File{Exists: true, Dir: info.IsDir(), Executable: !info.IsDir() && mayRun(info)}
+		case errors.Is(err, fs.ErrNotExist):
+			answers[name] = verify.File{}
+		}
+	}
+}
+
+func agents(env Env) map[string]verify.Agent {
+	path := searchPath(env.Environ)
+	list := make(map[string]verify.Agent, len(env.Config.Agents))
+	for name, a := range env.Config.Agents {
+		fact := verify.Agent{
+			Shell:   a.Kind == config.Shell,
+			Metered: a.Kind == config.ACP || a.Kind == config.Exec && a.Parse != "none",
+			Time:    a.Limits.Time,
+		}
+		if len(a.Command) > 0 && program(a.Command[0], path, env.Workspace) == "" {
+			fact.Missing = a.Command[0]
+		}
+		list[name] = fact
+	}
+	return list
+}
+
+// program finds an agent's program: a bare name on PATH, a relative path from
+// the workspace; "" where there is none.
+func program(name string, path []string, workspace string) string {
+	if !isBare(name) && !filepath.IsAbs(name) {
+		name = filepath.Join(workspace, name)
+	}
+	return find(name, path)
+}
+
+// find returns the absolute path of a program, or "".
+func find(name string, path []string) string {
+	if !isBare(name) {
+		if filepath.IsAbs(name) {
+			return runnable(name)
+		}
+		return ""
+	}
+	for _, dir := range path {
+		if file := runnable(filepath.Join(dir, name)); file != "" {
+			return file
+		}
+	}
+	return ""
+}
+
+func isBare(name string) bool {
+	return name != "" && name == filepath.Base(name) && !strings.Contains(name, "/")
+}
+
+// searchPath splits PATH. Relative and empty entries, which lead into the
+// current directory, are left out as they are for every process of a run.
+func searchPath(environ []string) []string {
+	var dirs []string
+	for _, dir := range filepath.SplitList(variable(environ, "PATH")) {
+		if filepath.IsAbs(dir) {
+			dirs = append(dirs, dir)
+		}
+	}
+	return dirs
+}
+
+// variable is the last value of a name in the environment.
+func variable(environ []string, name string) string {
+	value := ""
+	for _, entry := range environ {
+		if n, v, ok := strings.Cut(entry, "="); ok && sameName(n, name) {
+			value = v
+		}
+	}
+	return value
+}
