@@ -91,7 +91,7 @@ func (w wrapper) inner(cmd call, i int) (call, bool) {
 	if i >= len(cmd.words) || !cmd.words[i].known {
 		return call{}, false
 	}
-	return call{cmd.words[i:], cmd.dir}, true
+	return call{cmd.words[i:], cmd.dir, cmd.maybe}, true
 }
 
 // takesNext reports whether the value of an option is the next word.

@@ -210,7 +210,7 @@ func (g *guarding) python(c call, depth int) {
 		case !w.known || w.text == "-c":
 			return
 		case w.text == "-m" && i+1 < len(args):
-			g.command(call{args[i+1:], c.dir}, depth+1)
+			g.command(call{words: args[i+1:], dir: c.dir}, depth+1)
 			return
 		case w.text == "-W" || w.text == "-X":
 			continue
@@ -245,7 +245,7 @@ func (g *guarding) deno(c call) {
 	if len(args) == 0 {
 		return
 	}
-	rest := call{args, c.dir}
+	rest := call{words: args, dir: c.dir}
 	switch args[0].text {
 	case "test":
 		if !g.paths(rest, wrapper{}) {
@@ -315,7 +315,7 @@ func verb(c call, options wrapper) (string, call) {
 			if !args[i].known {
 				break
 			}
-			return args[i].text, call{args[i:], c.dir}
+			return args[i].text, call{words: args[i:], dir: c.dir}
 		}
 		if options.takesNext(args[i].text) {
 			i++

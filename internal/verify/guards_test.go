@@ -61,6 +61,8 @@ func TestGuards(t *testing.T) {
 		{`eval './a.sh'`, "a.sh"},
 		{`find . -name x | xargs -n 1 ./a.sh`, "a.sh"},
 		{`time ./a.sh`, "a.sh"},
+		{`go run tools/check.go ./...`, "tools/check.go"},
+		{`go run ./cmd/app`, ""},
 
 		// Files that are only read, made by the contract or by a build.
 		{`test -f docs/a.md && [ -s docs/b.md ]`, ""},

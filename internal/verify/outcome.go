@@ -226,7 +226,7 @@ func (e *evaluator) simple(cmd *syntax.CallExpr) outcome {
 	for i, arg := range cmd.Args {
 		words[i] = constant(arg)
 	}
-	return e.run(call{words, ""})
+	return e.run(call{words: words})
 }
 
 // assignment has the status of the last command substitution in it.

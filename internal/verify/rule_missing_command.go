@@ -14,7 +14,7 @@ func ruleMissingCommand() Rule {
 		Text: "A command that cannot be found ends with 127, which is neither a pass nor a proof that the work " +
 			"is undone. A name is looked up on PATH, whose relative entries do not count. A path such as " +
 			"./build/app or .venv/bin/x is a warning where a step, or a command before it, may make it; so is a " +
-			"name in a script that changes PATH or sources a file, or in an optional check.",
+			"name in a branch, in a script that changes PATH or sources a file, or in an optional check.",
 		check: checkMissingCommand,
 	}
 }
@@ -45,7 +45,7 @@ func (p *pass) commands(u *unit, s script) {
 		}
 		if message, hint, severity := p.missing(c); message != "" {
 			reported[name] = true
-			if s.paths || !s.required || i > 0 && strings.Contains(name, "/") {
+			if s.paths || c.maybe || !s.required || i > 0 && strings.Contains(name, "/") {
 				severity = Warning
 			}
 			p.report(u, s.place(c.words[0].at), fmt.Sprintf("%s of step %q runs %q, %s", s.label, u.ID.Value, name, message), hint).Severity = severity

@@ -18,7 +18,7 @@ func started(c call) (call, bool) {
 	switch c.tool() {
 	case "uv":
 		if v, rest := verb(c, wrapper{}); v == "run" && len(rest.words) > 2 && rest.words[1].text == "-m" {
-			return call{append([]word{{text: "python", known: true}}, rest.args()...), c.dir}, true
+			return call{words: append([]word{{text: "python", known: true}}, rest.args()...), dir: c.dir}, true
 		}
 		return run("run", wrapper{short: "pC", long: []string{
 			"--with", "--extra", "--group", "--python", "--project", "--directory", "--env-file", "--package",
@@ -113,6 +113,9 @@ func (g *guarding) make(c call) {
 
 func (g *guarding) golang(c call, tool string) {
 	v, rest := verb(c, wrapper{short: "C"})
+	if tool == "go" && v == "run" {
+		g.goRun(rest)
+	}
 	if tool == "go" && v != "test" {
 		return
 	}
@@ -120,6 +123,16 @@ func (g *guarding) golang(c call, tool string) {
 	g.config(dir, "go.work")
 	if tool != "go" || !g.goPackages(rest, dir) {
 		g.existing(dir, "**/*_test.go")
+	}
+}
+
+// goRun guards the files that go run is given; a package by path is the work
+// itself as often as a checker of it.
+func (g *guarding) goRun(run call) {
+	for _, w := range run.args() {
+		if strings.HasSuffix(w.text, ".go") {
+			g.file(run.dir, w)
+		}
 	}
 }
 

@@ -30,6 +30,7 @@ type shell struct {
 type call struct {
 	words []word
 	dir   string // where it runs, relative to the workspace; unknownDir if the text does not tell
+	maybe bool   // it stands in a branch that need not be taken
 }
 
 // word is one argument. One that depends on anything but the text is not known.
@@ -120,8 +121,9 @@ func functions(file *syntax.File) map[string]bool {
 type collector struct {
 	shell     *shell
 	functions map[string]bool
-	depth     int // of scripts inside constant strings
-	at        int // place of all words of such a script; 0 in the outermost
+	depth     int  // of scripts inside constant strings
+	at        int  // place of all words of such a script; 0 in the outermost
+	maybe     bool // in a branch
 }
 
 func (c *collector) stmts(list []*syntax.Stmt, dir string) string {
@@ -150,8 +152,13 @@ func (c *collector) command(cmd syntax.Command, dir string) string {
 	case *syntax.CallExpr:
 		return c.simple(cmd, dir)
 	case *syntax.BinaryCmd:
-		if cmd.Op == syntax.AndStmt || cmd.Op == syntax.OrStmt {
+		if cmd.Op == syntax.AndStmt {
 			return c.stmt(cmd.Y, c.stmt(cmd.X, dir))
+		}
+		if cmd.Op == syntax.OrStmt {
+			after := c.stmt(cmd.X, dir)
+			c.branch([]*syntax.Stmt{cmd.Y}, after)
+			return after
 		}
 		c.stmt(cmd.X, dir)
 		c.stmt(cmd.Y, dir)
@@ -169,10 +176,10 @@ func (c *collector) command(cmd syntax.Command, dir string) string {
 	case *syntax.CaseClause:
 		c.inside(cmd.Word, dir)
 		for _, item := range cmd.Items {
-			c.stmts(item.Stmts, dir)
+			c.branch(item.Stmts, dir)
 		}
 	case *syntax.FuncDecl:
-		c.stmt(cmd.Body, dir)
+		c.branch([]*syntax.Stmt{cmd.Body}, dir)
 	case *syntax.TimeClause:
 		return c.stmt(cmd.Stmt, dir)
 	case *syntax.CoprocClause:
@@ -191,8 +198,16 @@ func (c *collector) command(cmd syntax.Command, dir string) string {
 
 func (c *collector) branches(clause *syntax.IfClause, dir string) {
 	for ; clause != nil; clause = clause.Else {
-		c.stmts(clause.Then, c.stmts(clause.Cond, dir))
+		c.branch(clause.Then, c.stmts(clause.Cond, dir))
 	}
+}
+
+// branch collects commands that need not run.
+func (c *collector) branch(list []*syntax.Stmt, dir string) {
+	saved := c.maybe
+	c.maybe = true
+	c.stmts(list, dir)
+	c.maybe = saved
 }
 
 // inside collects what substitutions in a node run.
@@ -223,7 +238,7 @@ func (c *collector) simple(cmd *syntax.CallExpr, dir string) string {
 			words[i].at = c.at
 		}
 	}
-	return c.call(call{words, dir})
+	return c.call(call{words, dir, c.maybe})
 }
 
 // call notes a command; of a wrapper the command it starts as well.
@@ -268,7 +283,7 @@ func (c *collector) script(from call, text string) {
 	if inner == nil {
 		return
 	}
-	nested := collector{shell: c.shell, functions: c.functions, depth: c.depth + 1, at: from.words[0].at}
+	nested := collector{shell: c.shell, functions: c.functions, depth: c.depth + 1, at: from.words[0].at, maybe: from.maybe}
 	nested.stmts(inner.Stmts, from.dir)
 }
 
