@@ -105,7 +105,7 @@ func (p *parser) text(v *value) Text {
 
 // trimEnd takes white space off the end of a text.
 func trimEnd(t Text) Text {
-	t.Value = strings.TrimRight(t.Value, " \t")
+	t.Value = strings.TrimRight(t.Value, white)
 	return t
 }
 
@@ -135,61 +135,73 @@ func (p *parser) sole(v *value) (Text, bool) {
 
 // blocks is what stands below a label that takes a fenced block.
 type blocks struct {
-	code   Text // the first block, or the inline code in its place
-	second Pos  // of the second one
-	bare   Text // everything else
+	code   Text   // the first block, or the inline code in its place
+	second Pos    // of the second one
+	bare   []Text // everything else
 }
 
-// blocks reads a value that is a fenced block or inline code. Lines for which
+func (b *blocks) add(t Text) {
+	switch {
+	case !b.code.Pos.IsValid():
+		b.code = t
+	case !b.second.IsValid():
+		b.second = t.Pos
+	}
+}
+
+// blocks reads a value that is a fenced block or inline code. Texts for which
 // take returns true are left out.
 func (p *parser) blocks(v *value, take func(Text) bool) blocks {
 	var out blocks
+	if t := p.inline(v); !t.IsZero() && !out.inline(t, take) {
+		out.bare = append(out.bare, t)
+	}
 	bare := textBuilder{src: p.src}
-	code := func(t Text) {
-		switch {
-		case !out.second.IsValid() && !out.code.Pos.IsValid():
-			out.code = t
-		case !out.second.IsValid():
-			out.second = t.Pos
+	flush := func() {
+		if t := bare.text(); !t.IsZero() {
+			out.bare = append(out.bare, t)
 		}
-	}
-	other := func(l *line, t Text) {
-		if spans := codeSpans(t.Value); len(spans) > 0 && spans[0].start == 0 && !out.code.Pos.IsValid() {
-			code(unquoted(t.slice(0, 0, 0, spans[0].end)))
-			t = t.slice(0, 0, spans[0].end, len(t.Value))
-			t = t.slice(0, 0, len(t.Value)-len(strings.TrimLeft(t.Value, ",;")), len(t.Value))
-		}
-		switch whole := p.trimmed(l, l.text, l.end); {
-		case t.Value == "" || take(t):
-		case t.Pos == whole.Pos && l != &v.line:
-			bare.add(l.start, l.end, Pos{l.num, 1})
-		default:
-			off := l.start + strings.LastIndex(p.src[l.start:l.end], t.Value)
-			bare.add(off, off+len(t.Value), t.Pos)
-		}
-	}
-	if t := p.inline(v); !t.IsZero() {
-		other(&v.line, t)
+		bare = textBuilder{src: p.src}
 	}
 	sc := p.below(v)
 	for l := (line{}); sc.next(&l); {
-		switch l.kind {
-		case statusLine:
-		case blankLine:
-			bare.add(l.start, l.end, Pos{l.num, 1})
-		case fenceOpen:
+		switch {
+		case l.kind == statusLine:
+		case l.kind == fenceOpen:
+			flush()
 			at := p.at(&l, l.text)
 			t, _ := fenced(&sc, &l, p.at)
 			if !t.Pos.IsValid() {
 				t.Pos = at
 			}
-			code(t)
+			out.add(t)
+		case l.kind != blankLine && out.inline(p.trimmed(&l, l.text, l.end), take):
+			flush()
 		default:
-			other(&l, p.trimmed(&l, l.text, l.end))
+			bare.add(l.start, l.end, Pos{l.num, 1})
 		}
 	}
-	out.bare = bare.text()
+	flush()
 	return out
+}
+
+// inline takes a line that is inline code, or that take takes, or the one
+// behind the other.
+func (b *blocks) inline(t Text, take func(Text) bool) bool {
+	spans := codeSpans(t.Value)
+	if len(spans) == 0 || spans[0].start > 0 || b.code.Pos.IsValid() {
+		return take(t)
+	}
+	rest := t.slice(0, 0, spans[0].end, len(t.Value))
+	rest = rest.slice(0, 0, len(rest.Value)-len(strings.TrimLeft(rest.Value, ",;")), len(rest.Value))
+	switch {
+	case take(t):
+	case rest.Value == "" || take(rest):
+		b.add(unquoted(t.slice(0, 0, 0, spans[0].end)))
+	default:
+		return false
+	}
+	return true
 }
 
 // block reads a value that must be one fenced block (or inline code), in one of
@@ -207,7 +219,6 @@ func (p *parser) block(v *value, to *Text, languages ...string) bool {
 
 // chosen is the block that counts, after every problem with it was reported.
 func (p *parser) chosen(v *value, b blocks) Text {
-	at := p.at(&v.line, v.line.text)
 	if b.second.IsValid() {
 		code, message := TwoBlocks, fmt.Sprintf("%q has two blocks", v.spec.name)
 		if v.spec.name == "contract" {
@@ -215,19 +226,22 @@ func (p *parser) chosen(v *value, b blocks) Text {
 		}
 		p.problem(b.second, Error, code, message, "join them into one")
 	}
+	bare := join(b.bare)
 	switch {
-	case !b.code.Pos.IsValid() && !b.bare.IsZero():
-		p.problem(b.bare.Pos, Error, NeedsFence, fmt.Sprintf("%q is not in a fenced block", v.spec.name),
+	case !b.code.Pos.IsValid() && !bare.IsZero():
+		p.problem(bare.Pos, Error, NeedsFence, fmt.Sprintf("%q is not in a fenced block", v.spec.name),
 			"put it between lines of ```, so that every sign of it is shown")
-		b.bare.Fenced = strings.Contains(b.bare.Value, "\n") // the only form that could hold it
-		return b.bare
-	case strings.Trim(b.code.Value, " \t\n") == "":
-		p.problem(at, Error, EmptyLabel, fmt.Sprintf("%q is empty", v.spec.name), "fill it in or take it out")
-		p.leave(b.bare)
+		if strings.Contains(bare.Value, "\n") {
+			bare.Fenced = true // the only form that could hold it
+			return bare
+		}
+		return bare.slice(0, 0, 0, len(bare.Value))
+	case strings.Trim(b.code.Value, white+"\n") == "":
+		p.empty(v)
 		return Text{}
-	case !b.bare.IsZero():
-		p.problem(b.bare.Pos, Warning, TextBesideBlock, fmt.Sprintf("this text is no part of %q", v.spec.name), "")
-		p.leave(b.bare)
+	case !bare.IsZero():
+		p.problem(bare.Pos, Warning, TextBesideBlock, fmt.Sprintf("this text is no part of %q", v.spec.name), "")
+		p.leave(b.bare...)
 	}
 	if len(b.code.Value) > MaxContract {
 		p.problem(b.code.Pos, Error, ScriptTooLong,
@@ -253,9 +267,22 @@ func (p *parser) language(v *value, code Text, languages []string) {
 	p.problem(code.Pos, Error, BadLanguage, fmt.Sprintf("%q cannot be written in %q", v.spec.name, code.Lang), "write ```"+languages[0])
 }
 
-// leave makes prose of text that belongs to no label.
-func (p *parser) leave(t Text) {
-	if !t.IsZero() {
+// leave makes prose of texts that belong to no label. One that would be read as
+// something else without the lines around it goes into a fenced block.
+func (p *parser) leave(texts ...Text) {
+	w := writer{section: p.section, untitled: p.plan.Title.IsZero()}
+	for _, t := range texts {
+		switch {
+		case t.IsZero():
+			continue
+		case !w.proseFits(t.Value):
+			block := Text{Value: fencedBlock("text", t.Value), Pos: t.Pos, starts: []Pos{t.Pos}}
+			for i := range strings.Count(t.Value, "\n") + 1 {
+				block.starts = append(block.starts, t.lineStart(i))
+			}
+			t = block
+			t.starts = append(t.starts, t.starts[len(t.starts)-1])
+		}
 		p.pieces = append(p.pieces, t)
 	}
 }
@@ -282,9 +309,9 @@ func (p *parser) exitCode(t Text, c *Contract) bool {
 	if !ok || !code {
 		return false
 	}
-	rest = strings.TrimLeft(rest, " \t")
+	rest = strings.TrimLeft(rest, white)
 	sign := strings.TrimLeft(rest, "=:")
-	n, after := 0, strings.TrimLeft(sign, " \t")
+	n, after := 0, strings.TrimLeft(sign, white)
 	number := after[:digits(after)]
 	after = strings.TrimLeft(after[len(number):], "`* \t.")
 	for i := range len(number) {

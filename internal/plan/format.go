@@ -204,8 +204,12 @@ func yesNo(b bool) string {
 // unread writes the labels that are not in the tree.
 func (w *writer) unread(labels []Label) {
 	for _, l := range labels {
-		if !l.Read && l.Raw != "" {
-			w.paragraph(l.Raw)
+		raw := l.Raw
+		if first, _, _ := strings.Cut(raw, "\n"); isStatus(first) {
+			raw = " " + raw // or it would become a projection
+		}
+		if !l.Read && raw != "" {
+			w.paragraph(raw)
 		}
 	}
 }
@@ -310,7 +314,7 @@ func (w *writer) code(name string, t Text) {
 	case t.Fenced || strings.Contains(t.Value, "\n"):
 		w.paragraph(w.name(name) + "\n" + fencedBlock(t.Lang, normalEnds(t.Value)))
 	default:
-		w.gap()
+		w.tight = false
 		w.label(name, quote(t.Value))
 	}
 }
@@ -337,7 +341,7 @@ func (w *writer) ask(s *Step) {
 // item writes a bullet. Its further lines are indented, so that nothing in it
 // can begin a label or a heading.
 func (w *writer) item(text string) {
-	text = strings.Trim(normalEnds(text), " \t\n")
+	text = strings.Trim(normalEnds(text), white+"\n")
 	for i, l := range strings.Split(text, "\n") {
 		switch {
 		case i == 0:
@@ -366,8 +370,7 @@ func (w *writer) sentences(name string, f Field[[]Text]) {
 		w.label(name, "none")
 		return
 	}
-	w.gap()
-	w.list(name)
+	w.paragraph(w.name(name))
 	for _, t := range f.Value {
 		w.item(t.Value)
 	}
@@ -436,8 +439,7 @@ func (w *writer) checks(f Field[[]Check]) {
 	if !f.Set || len(f.Value) == 0 {
 		return
 	}
-	w.gap()
-	w.list("checks")
+	w.paragraph(w.name("checks"))
 	for _, c := range f.Value {
 		name := oneLine(c.Name.Value)
 		if c.Optional {
@@ -477,7 +479,7 @@ func fencedBlock(lang, text string) string {
 
 // oneLine is s without line ends and without white space around it.
 func oneLine(s string) string {
-	return strings.Trim(strings.ReplaceAll(normalEnds(s), "\n", " "), " \t")
+	return strings.Trim(strings.ReplaceAll(normalEnds(s), "\n", " "), white)
 }
 
 // closed writes a heading so that # at its end is no mark of the heading.
@@ -491,11 +493,11 @@ func closed(s string) string {
 // fits reports whether running text is read as itself on the label's line and
 // below, or only below it.
 func (w *writer) fits(text string, onLine, noItems bool) bool {
-	if text == "" || strings.TrimRight(text, " \t\n") != text {
+	if text == "" || strings.TrimRight(text, white+"\n") != text {
 		return false
 	}
 	first, rest, more := strings.Cut(text, "\n")
-	if strings.Trim(first, " \t") == "" || onLine && strings.Trim(first, " \t") != first {
+	if strings.Trim(first, white) == "" || onLine && strings.Trim(first, white) != first {
 		return false
 	}
 	if onLine && !more {

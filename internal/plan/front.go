@@ -13,14 +13,14 @@ import (
 func (p *parser) front(bad int) {
 	var l line
 	first := p.sc
-	if !first.next(&l) || strings.TrimRight(p.src[l.start:l.end], " \t") != "---" {
+	if !first.next(&l) || strings.TrimRight(p.src[l.start:l.end], white) != "---" {
 		p.problem(Pos{1, 1}, Error, MissingFrontmatter, "the plan has no frontmatter",
 			"begin with the lines ---, type: plan, status: draft, owner: orchestrator, ---")
 		return
 	}
 	body := first
 	for first.next(&l) {
-		if s := strings.TrimRight(p.src[l.start:l.end], " \t"); s != "---" && s != "..." {
+		if s := strings.TrimRight(p.src[l.start:l.end], white); s != "---" && s != "..." {
 			continue
 		}
 		p.sc = scanner{src: p.src, off: l.next, num: l.num}
@@ -136,7 +136,7 @@ func (p *parser) entries(f frontText, root *yaml.Node, lines []string) ([]Key, e
 		keys[i].Raw = strings.TrimSuffix(strings.Join(lines[starts[i]:starts[i+1]], ""), "\n")
 		if root.Content[2*i+1].Kind != yaml.ScalarNode {
 			_, value, _ := strings.Cut(keys[i].Raw, ":")
-			keys[i].Value = strings.Trim(value, " \t\n")
+			keys[i].Value = strings.Trim(value, white+"\n")
 		}
 	}
 	return keys, nil
@@ -175,7 +175,7 @@ func (f frontText) clamp(n, lines int) Pos { return Pos{f.line + max(0, min(n, l
 
 func onlyComments(lines []string) bool {
 	for _, l := range lines {
-		if s := strings.Trim(l, " \t\n"); s != "" && s[0] != '#' {
+		if s := strings.Trim(l, white+"\n"); s != "" && s[0] != '#' {
 			return false
 		}
 	}
@@ -232,7 +232,7 @@ func scalarEnd(s string, from int) int {
 			return -1
 		}
 		to = n + 2
-		if after := strings.Trim(s[from+to:], " \t\r"); after != "" && after[0] != '#' {
+		if after := strings.Trim(s[from+to:], white); after != "" && after[0] != '#' {
 			return -1
 		}
 		return from + to
@@ -240,7 +240,7 @@ func scalarEnd(s string, from int) int {
 	if to < 0 {
 		to = len(s) - from
 	}
-	return from + len(strings.TrimRight(s[from:from+to], " \t\r"))
+	return from + len(strings.TrimRight(s[from:from+to], white))
 }
 
 // normalEnds ends every line with a line feed alone.

@@ -68,8 +68,15 @@ func text(files []txtar.File) string {
 	return string(txtar.Format(&txtar.Archive{Files: files}))
 }
 
+// laws is what a test of a law needs: a [testing.T] or a [rapid.T].
+type laws interface {
+	Helper()
+	Errorf(format string, args ...any)
+	Fatalf(format string, args ...any)
+}
+
 // checkLaws checks what holds for every text whatsoever.
-func checkLaws(t *testing.T, src []byte) {
+func checkLaws(t laws, src []byte) {
 	t.Helper()
 	p, problems := plan.Parse("", src)
 	checkPlaces(t, src, problems)
@@ -94,7 +101,7 @@ func checkLaws(t *testing.T, src []byte) {
 }
 
 // checkPlaces checks that every problem points into the text.
-func checkPlaces(t *testing.T, src []byte, problems []plan.Problem) {
+func checkPlaces(t laws, src []byte, problems []plan.Problem) {
 	t.Helper()
 	lines := strings.Split(strings.TrimPrefix(string(src), "\ufeff"), "\n")
 	last := plan.Pos{}
@@ -115,7 +122,7 @@ func checkPlaces(t *testing.T, src []byte, problems []plan.Problem) {
 
 // checkProjection checks that the projected bytes mean nothing: with other
 // marks and another status, the plan has the same hash and the same tree.
-func checkProjection(t *testing.T, p *plan.Plan) {
+func checkProjection(t laws, p *plan.Plan) {
 	t.Helper()
 	for _, m := range []plan.Mark{plan.NoMark, plan.MarkDone, plan.MarkSkipped} {
 		marks := map[string]plan.Mark{}

@@ -124,7 +124,7 @@ func splitLabel(s string) (written, bool) {
 			return written{}, false
 		}
 		w.value = i + 1
-	case strings.TrimLeft(s[after:], " \t") == "":
+	case strings.TrimLeft(s[after:], white) == "":
 		w.value, w.end = 2+colon+1, 2+n
 		inner = inner[:colon]
 	default:
@@ -277,7 +277,7 @@ func isStatus(s string) bool {
 		return false
 	}
 	w, ok := splitLabel(s)
-	return ok && w.key == "status" && statusWord(strings.Trim(s[w.value:w.end], " \t"))
+	return ok && w.key == "status" && statusWord(strings.Trim(s[w.value:w.end], white))
 }
 
 func statusWord(s string) bool {

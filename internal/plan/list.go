@@ -40,11 +40,19 @@ func (p *parser) list(v *value) (items *list) {
 	}
 	l.flush()
 	t := l.prose.text()
-	if v.closer != "" && !t.IsZero() {
+	if v.closer != "" && p.unbalanced(t) {
 		t = t.followed(v.closer)
 	}
 	p.leave(t)
 	return l
+}
+
+// unbalanced reports whether a fenced block of a text has no end.
+func (p *parser) unbalanced(t Text) bool {
+	sc := scanner{src: t.Value, inStep: p.section == inStep}
+	for l := (line{}); sc.next(&l); {
+	}
+	return sc.closed()
 }
 
 func (l *list) line(ln *line) {
@@ -55,7 +63,7 @@ func (l *list) line(ln *line) {
 		return
 	case ln.item && (l.state != inBullet || ln.indent < l.base+2):
 		l.begin(ln)
-	case l.state == inBullet && (ln.kind >= fenceOpen && ln.kind <= fenceClose || !l.gap || ln.indent >= l.base+2):
+	case l.state == inBullet && (ln.kind >= fenceOpen && ln.kind <= fenceClose || !l.gap || ln.inList):
 		l.extend(ln)
 	case l.state == atStart && ln.kind == plainLine, l.state == inLines && !l.gap && ln.kind == plainLine:
 		l.state = inLines
@@ -91,6 +99,9 @@ func (l *list) extend(ln *line) {
 	switch l.state {
 	case inBullet:
 		from := ln.cut(l.p.src, l.offset)
+		if l.cur.lines == 0 {
+			from = ln.text
+		}
 		l.cur.add(from, ln.end, l.p.at(ln, from))
 	case outOfList:
 		l.prose.add(ln.start, ln.end, Pos{ln.num, 1})
@@ -260,7 +271,7 @@ func refs(t Text) []Text {
 		if t.Value[i] != ',' {
 			continue
 		}
-		after := strings.TrimLeft(t.Value[i+1:], " \t`")
+		after := strings.TrimLeft(t.Value[i+1:], white+"`")
 		kind, _, ok := strings.Cut(after, ":")
 		if ok && subscribable(kind) {
 			return append([]Text{unquoted(t.slice(0, 0, 0, i))}, refs(unquoted(t.slice(0, 0, i+1, len(t.Value))))...)
@@ -273,10 +284,10 @@ func subscribable(kind string) bool { return kind == "file" || kind == "topic" |
 
 func (p *parser) subscription(t Text) (Subscription, bool) {
 	kind, ref, ok := strings.Cut(t.Value, ":")
-	kind = strings.ToLower(strings.Trim(kind, " \t"))
-	ref = strings.Trim(ref, " \t")
+	kind = strings.ToLower(strings.Trim(kind, white))
+	ref = strings.Trim(ref, white)
 	from, to := unquote(ref)
-	ref = strings.Trim(ref[from:to], " \t")
+	ref = strings.Trim(ref[from:to], white)
 	if !ok || !subscribable(kind) || ref == "" {
 		p.problem(t.Pos, Error, BadSubscription, fmt.Sprintf("%q is no subscription", t.Value), "write file:path, topic:name or step:id")
 		return Subscription{}, false

@@ -152,7 +152,7 @@ func (p *parser) visible(l *line) {
 // status notes a projection, and nothing else.
 func (p *parser) status(l *line) {
 	w, _ := splitLabel(p.src[l.start:l.end])
-	text := strings.Trim(p.src[l.start+w.value:l.start+w.end], " \t")
+	text := strings.Trim(p.src[l.start+w.value:l.start+w.end], white)
 	p.step.Status = Text{Value: text, Pos: p.at(l, l.start+w.value+strings.Index(p.src[l.start+w.value:l.end], text))}
 	p.plan.projected = append(p.plan.projected, span{l.start, l.next})
 	p.value.holed = true
@@ -166,16 +166,17 @@ func (p *parser) heading(l *line) {
 	number, _, numbered := splitNumber(text)
 	switch {
 	case l.level == 1 && p.section == inHeader && p.plan.Title.IsZero() && text != "":
-		p.endValue()
+		p.endParagraphs()
 		p.title(l, text)
 	case numbered && l.level >= 2 && l.level <= 4:
 		p.beginStep(l, number, text)
 	case p.section == inHeader && strings.EqualFold(strings.TrimRight(text, ": "), "steps"):
-		p.endValue()
+		p.endParagraphs()
 	case l.level <= 2 && p.section == inStep:
 		p.endSection(l.start)
 		p.section = inNotes
-		fallthrough
+		p.otherHeading(l, text, numbered)
+		p.prose.add(l.text, l.end, p.at(l, l.text)) // not indented: it must end the list above
 	default:
 		p.endValue()
 		p.otherHeading(l, text, numbered)
@@ -197,9 +198,9 @@ func (p *parser) otherHeading(l *line, text string, numbered bool) {
 
 // headingText is the text of a heading without the marks around it.
 func headingText(s string, level int) string {
-	s = strings.Trim(s[level:], " \t")
+	s = strings.Trim(s[level:], white)
 	if bare := strings.TrimRight(s, "#"); bare == "" || isSpace(bare[len(bare)-1]) {
-		s = strings.TrimRight(bare, " \t")
+		s = strings.TrimRight(bare, white)
 	}
 	return s
 }
@@ -208,9 +209,9 @@ func headingText(s string, level int) string {
 func (p *parser) title(l *line, text string) {
 	at := p.at(l, l.text+strings.Index(p.src[l.text:l.end], text))
 	if rest, ok := strings.CutSuffix(text, ")"); ok {
-		if i := strings.LastIndex(rest, "(#"); i > 0 && rest[i+2:] != "" && !strings.ContainsAny(rest[i+2:], " \t()") {
+		if i := strings.LastIndex(rest, "(#"); i > 0 && rest[i+2:] != "" && !strings.ContainsAny(rest[i+2:], white+"()") {
 			p.plan.Issue = rest[i+2:]
-			text = strings.TrimRight(rest[:i], " \t")
+			text = strings.TrimRight(rest[:i], white)
 		}
 	}
 	p.plan.Title = Text{Value: text, Pos: at}
@@ -239,7 +240,7 @@ func (p *parser) stepTitle(l *line, text string) {
 	}
 	end := at + len(text)
 	_, rest, _ := splitNumber(text)
-	after := strings.TrimLeft(rest, " \t")
+	after := strings.TrimLeft(rest, white)
 	at = end - len(after)
 	where := span{-1, -1}
 	if at < l.end && isSpace(p.src[at-1]) {
@@ -298,8 +299,7 @@ func (p *parser) label(l *line) {
 		p.boldText(l, w, r, s)
 		return
 	}
-	p.endValue()
-	p.endProse()
+	p.endParagraphs()
 	at := p.at(l, l.text)
 	repeated := r == known && slices.Contains(p.seen, s.name)
 	switch {
@@ -365,6 +365,12 @@ func placeHint(s spec) string {
 	return "it belongs above the steps"
 }
 
+// endParagraphs ends the open value and the open prose.
+func (p *parser) endParagraphs() {
+	p.endValue()
+	p.endProse()
+}
+
 // endValue reads the open value.
 func (p *parser) endValue() {
 	if p.value.key == "" {
@@ -403,6 +409,7 @@ func (p *parser) raw(v *value) string {
 		}
 		text = b.text().Value
 	}
+	text = strings.TrimRight(text, white+"\n")
 	if v.closer != "" {
 		text += "\n" + v.closer
 	}
@@ -422,8 +429,7 @@ func (p *parser) endProse() {
 
 // endSection ends the header, a step or the notes at an offset.
 func (p *parser) endSection(end int) {
-	p.endValue()
-	p.endProse()
+	p.endParagraphs()
 	switch p.section {
 	case inHeader:
 		p.plan.Prose = join(p.pieces)

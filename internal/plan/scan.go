@@ -24,12 +24,13 @@ type line struct {
 	broke  bool // ended a fenced block that its list item left open
 	level  int  // of a heading
 	num    int
-	start  int // of the line
-	text   int // first byte that is not white space; in an item, of its content
-	end    int // without the line end
-	next   int // start of the next line
-	indent int // columns of white space before text
-	offset int // of an item: columns before its content; of a fence: columns its body is moved left
+	start  int  // of the line
+	text   int  // first byte that is not white space; in an item, of its content
+	end    int  // without the line end
+	next   int  // start of the next line
+	indent int  // columns of white space before text
+	inList bool // belongs to the list item above it
+	offset int  // of an item: columns before its content; of a fence: columns its body is moved left
 }
 
 // fence is the fenced block that is open.
@@ -117,7 +118,7 @@ func (s *scanner) inFence(l *line) {
 	l.kind, l.offset = fenceBody, s.fence.indent
 	if l.text < l.end && s.src[l.text] == s.fence.char && l.indent <= s.fence.inside+3 {
 		n := run(s.src[l.text:l.end])
-		if n >= s.fence.length && strings.TrimLeft(s.src[l.text+n:l.end], " \t") == "" {
+		if n >= s.fence.length && strings.TrimLeft(s.src[l.text+n:l.end], white) == "" {
 			l.kind = fenceClose
 			s.fence.char = 0
 		}
@@ -140,6 +141,7 @@ func (s *scanner) outside(l *line) {
 			s.list = l.indent
 		}
 	}
+	l.inList = s.list > 0
 	switch s.src[l.text] {
 	case '`', '~':
 		if l.indent <= s.list+3 {

@@ -19,7 +19,7 @@ type textBuilder struct {
 // add appends src[from:to], which stands at pos. Blank lines before the first
 // other one are left out.
 func (b *textBuilder) add(from, to int, pos Pos) {
-	blank := strings.TrimLeft(b.src[from:to], " \t") == ""
+	blank := strings.TrimLeft(b.src[from:to], white) == ""
 	if b.lines == 0 && blank {
 		return
 	}
@@ -152,6 +152,10 @@ func trim(s string, from, to int) (int, int) {
 	return from, to
 }
 
-func isSpace(c byte) bool { return c == ' ' || c == '\t' }
+// white is what is trimmed from the ends of values. A carriage return is among
+// it because one that ends no line (which is a problem) must not become one that does.
+const white = " \t\r"
+
+func isSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\r' }
 
 func runes(s string) int { return strings.Count(s, "") - 1 }

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -267,7 +268,7 @@ func (p *parser) id(v *value, to *Step) bool {
 // running reads text of any length.
 func (p *parser) running(v *value, to *Text) bool {
 	t := p.text(v)
-	if strings.Trim(t.Value, " \t\n") == "" {
+	if strings.Trim(t.Value, white+"\n") == "" {
 		p.empty(v)
 		return false
 	}
@@ -299,12 +300,24 @@ func (p *parser) needs(v *value, to *Step) bool {
 		}
 	}
 	for i, t := range items {
-		// [1, 2], #1 and step 1 are what people write too
-		s := strings.TrimLeft(t.Value, "[#")
-		s, _ = cutFold(s, "step ")
-		items[i] = t.slice(0, 0, len(t.Value)-len(s), len(strings.TrimRight(t.Value, "]")))
+		items[i] = reference(t)
 	}
+	items = slices.DeleteFunc(items, Text.IsZero)
 	return p.setList(v, &to.Needs, items, l)
+}
+
+// reference takes off what people write around a number: [1, 2], #1, step 1.
+func reference(t Text) Text {
+	from, to := 0, len(t.Value)
+	for more := true; more && from < to; {
+		var rest string
+		rest, more = cutFold(strings.TrimLeft(t.Value[from:], white+"[#"), "step ")
+		from = len(t.Value) - len(rest)
+	}
+	for from < to && strings.IndexByte(white+"]", t.Value[to-1]) >= 0 {
+		to--
+	}
+	return t.slice(0, 0, from, max(from, to))
 }
 
 func (p *parser) forEach(v *value, to *Step) bool {

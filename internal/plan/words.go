@@ -16,14 +16,14 @@ const maxDuration = 366 * 24 * time.Hour
 // minutes", "2 days" or "250ms". A number needs a unit; the result is more than
 // zero and at most 366 days. Parts below a millisecond are an error.
 func ParseDuration(s string) (time.Duration, error) {
-	rest := strings.ToLower(strings.Trim(s, " \t"))
+	rest := strings.ToLower(strings.Trim(s, white))
 	if rest == "" {
 		return 0, errors.New("no duration")
 	}
 	var total time.Duration
 	for rest != "" {
 		number, after := takeNumber(rest)
-		after = strings.TrimLeft(after, " \t")
+		after = strings.TrimLeft(after, white)
 		unit, after := takeLetters(after)
 		size := unitOf(unit)
 		switch {
@@ -41,7 +41,7 @@ func ParseDuration(s string) (time.Duration, error) {
 		if total += time.Duration(n); n > int64(maxDuration) || total > maxDuration {
 			return 0, fmt.Errorf("%q is more than 366 days", s)
 		}
-		rest = strings.TrimLeft(after, " \t")
+		rest = strings.TrimLeft(after, white)
 		rest = strings.TrimPrefix(rest, "and ")
 	}
 	if total == 0 {
@@ -153,7 +153,7 @@ func budgetParts(s string) []string {
 		if i < len(s) && (s[i] != ',' || digit(i+1) && digit(i+2) && digit(i+3) && !digit(i+4) && i > 0 && digit(i-1)) {
 			continue
 		}
-		if part := strings.Trim(s[start:i], " \t."); part != "" {
+		if part := strings.Trim(s[start:i], white+"."); part != "" {
 			parts = append(parts, part)
 		}
 		start = i + 1
@@ -166,7 +166,7 @@ func (b *Budget) take(part string) error {
 	for _, word := range [...]string{"maximum ", "max. ", "max ", "at most ", "up to ", "≤"} {
 		text = strings.TrimPrefix(text, word)
 	}
-	text = strings.Trim(text, " \t")
+	text = strings.Trim(text, white)
 	money := strings.TrimSuffix(strings.TrimSuffix(strings.TrimPrefix(text, "$"), " usd"), "usd")
 	switch words, isTokens := strings.CutSuffix(strings.TrimSuffix(text, "s"), "token"); {
 	case isTokens:
@@ -194,7 +194,7 @@ func (b *Budget) take(part string) error {
 
 // setOnce reads a number of tokens such as "200k", "1.5 m" or "200,000".
 func setOnce(to *int64, words, part string) error {
-	words = strings.Trim(words, " \t")
+	words = strings.Trim(words, white)
 	factor := int64(1)
 	if n := len(words); n > 0 {
 		switch words[n-1] {
@@ -212,7 +212,7 @@ func setOnce(to *int64, words, part string) error {
 }
 
 func amount(s string, factor int64) (int64, error) {
-	s = strings.ReplaceAll(strings.Trim(s, " \t"), ",", "")
+	s = strings.ReplaceAll(strings.Trim(s, white), ",", "")
 	number, rest := takeNumber(s)
 	if number == "" || rest != "" {
 		return 0, fmt.Errorf("%q is no number", s)
