@@ -156,7 +156,7 @@ func (s *memoryStream) setRows(rows engine.Rows) {
 	if rows.Head != nil {
 		head := *rows.Head
 		head.Started, head.Finished = Micro(head.Started), Micro(head.Finished)
-		if s.head != nil && s.head.Run != head.Run {
+		if s.run() != head.Run {
 			clear(s.steps)
 		}
 		s.head = &head
@@ -164,6 +164,14 @@ func (s *memoryStream) setRows(rows engine.Rows) {
 	for _, step := range rows.Steps {
 		s.steps[step.Index] = ownStep(step)
 	}
+}
+
+// run is what the step rows belong to; none has the empty name.
+func (s *memoryStream) run() string {
+	if s.head == nil {
+		return ""
+	}
+	return s.head.Run
 }
 
 func ownStep(step engine.StepRow) engine.StepRow {

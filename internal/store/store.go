@@ -77,7 +77,7 @@ type Batch struct {
 	Objects []Object
 	// Rows replace the rows of the same key: the head by stream, steps by
 	// index, items by id. When Head names another run than the stored head,
-	// the step rows of that other run are dropped first.
+	// or is the first, the step rows that were there are dropped first.
 	Rows engine.Rows
 	// Snapshot, unless nil, is the core's disposable state after the last
 	// record (after After, if there is none). Only the newest of each stream

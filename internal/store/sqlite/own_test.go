@@ -123,12 +123,17 @@ func TestOpenIsForThisUserAlone(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "state", "workspace")
 	s, _ := owned(t, dir)
 	defer s.Close()
-	info, err := os.Stat(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := info.Mode().Perm(); got != 0o700 && os.PathSeparator == '/' {
-		t.Errorf("the directory has mode %o, want 700", got)
+	for path, want := range map[string]os.FileMode{
+		dir: 0o700, filepath.Dir(dir): 0o700,
+		filepath.Join(dir, "journal.db"): 0o600, filepath.Join(dir, "journal.db-wal"): 0o600, filepath.Join(dir, "lock"): 0o600,
+	} {
+		info, err := os.Stat(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := info.Mode().Perm(); got != want && os.PathSeparator == '/' {
+			t.Errorf("%s has mode %o, want %o", path, got, want)
+		}
 	}
 }
 

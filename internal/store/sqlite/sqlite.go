@@ -156,10 +156,23 @@ func (s *Store) begin(ctx context.Context) error {
 		return err
 	}
 	defer held.release()
+	if err := s.touch(); err != nil {
+		return s.explain("begin", err)
+	}
 	if err := s.migrate(ctx); err != nil {
 		return s.explain("begin", err)
 	}
 	return nil
+}
+
+// touch makes the file, before SQLite opens it, for this user alone. SQLite
+// gives the files beside it the same mode.
+func (s *Store) touch() error {
+	f, err := os.OpenFile(s.path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return err
+	}
+	return f.Close()
 }
 
 // awaitFile waits for the file that another process is about to make.

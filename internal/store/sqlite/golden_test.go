@@ -1,0 +1,195 @@
+package sqlite_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/piton-dev/piton/internal/engine"
+	"github.com/piton-dev/piton/internal/store"
+	"github.com/piton-dev/piton/internal/store/sqlite"
+)
+
+var update = flag.Bool("update", false, "write the journal of the newest version in testdata anew")
+
+// newest is the version that -update writes. Those before it are for ever.
+const newest = "v1"
+
+// A line is a record of a journal in testdata, as text.
+type line struct {
+	Stream string          `json:"stream"`
+	Seq    uint64          `json:"seq"`
+	At     time.Time       `json:"at"`
+	Actor  string          `json:"actor"`
+	Epoch  uint64          `json:"epoch"`
+	Type   string          `json:"type"`
+	Body   json.RawMessage `json:"body"`
+}
+
+// TestReleasedVersions opens a journal of each version that there was, reads
+// from it what its text says, and goes on with it.
+func TestReleasedVersions(t *testing.T) {
+	if *update {
+		writeGolden(t, filepath.Join("testdata", newest))
+	}
+	versions, err := filepath.Glob("testdata/v*")
+	if err != nil || len(versions) == 0 {
+		t.Fatalf("no journals in testdata: %v", err)
+	}
+	for _, from := range versions {
+		t.Run(filepath.Base(from), func(t *testing.T) {
+			dir := t.TempDir()
+			if err := os.CopyFS(dir, os.DirFS(from)); err != nil {
+				t.Fatal(err)
+			}
+			s, epoch := owned(t, dir)
+			defer s.Close()
+			if _, err := s.Verify(t.Context()); err != nil {
+				t.Error(err)
+			}
+			want := goldenRecords(t, filepath.Join(from, "journal.jsonl"))
+			for stream, records := range want {
+				if diff := cmp.Diff(records, read(t, s, stream)); diff != "" {
+					t.Errorf("records of %s (- text, + journal):\n%s", stream, diff)
+				}
+			}
+			checkGoldenRows(t, s)
+			write(t, s, settled("task-1", uint64(len(want["task-1"])), epoch, 1))
+		})
+	}
+}
+
+func goldenRecords(t *testing.T, path string) map[string][]engine.Record {
+	t.Helper()
+	all := map[string][]engine.Record{}
+	for text := range bytes.Lines(readFile(t, path)) {
+		var l line
+		if err := json.Unmarshal(text, &l); err != nil {
+			t.Fatalf("%s: %v", path, err)
+		}
+		event, err := engine.Decode(l.Type, l.Body)
+		if err != nil {
+			t.Fatalf("%s: %v", path, err)
+		}
+		all[l.Stream] = append(all[l.Stream], engine.Record{Stream: l.Stream, Seq: l.Seq, At: l.At, Actor: l.Actor, Epoch: l.Epoch, Event: event})
+	}
+	return all
+}
+
+func checkGoldenRows(t *testing.T, s *sqlite.Store) {
+	t.Helper()
+	b := goldenTask(1)
+	heads, err := s.Heads(t.Context(), store.HeadFilter{})
+	if diff := cmp.Diff([]engine.HeadRow{*b.Rows.Head}, heads); diff != "" || err != nil {
+		t.Errorf("%v, heads:\n%s", err, diff)
+	}
+	steps, err := s.Steps(t.Context(), b.Stream)
+	if diff := cmp.Diff(b.Rows.Steps, steps); diff != "" || err != nil {
+		t.Errorf("%v, steps:\n%s", err, diff)
+	}
+	items, err := s.Items(t.Context(), store.ItemFilter{Open: true})
+	if diff := cmp.Diff(b.Rows.Items, items); diff != "" || err != nil {
+		t.Errorf("%v, items:\n%s", err, diff)
+	}
+	for _, o := range b.Objects {
+		if body, err := s.Object(t.Context(), o.Hash); !bytes.Equal(body, o.Body) || err != nil {
+			t.Errorf("object: %d bytes, %v", len(body), err)
+		}
+	}
+	if seq, body, err := s.Snapshot(t.Context(), b.Stream); seq != b.Last() || !bytes.Equal(body, b.Snapshot) || err != nil {
+		t.Errorf("snapshot: %d, %q, %v", seq, body, err)
+	}
+}
+
+// writeGolden writes a journal with one record of each type.
+func writeGolden(t *testing.T, dir string) {
+	t.Helper()
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	s, epoch := owned(t, dir)
+	batches := []store.Batch{goldenWorkspace(epoch), goldenTask(epoch)}
+	write(t, s, batches...)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	var text bytes.Buffer
+	lines := json.NewEncoder(&text)
+	lines.SetEscapeHTML(false)
+	for _, b := range batches {
+		for _, r := range b.Records {
+			body, err := engine.Encode(r.Event)
+			if err == nil {
+				err = lines.Encode(line{r.Stream, r.Seq, r.At, r.Actor, r.Epoch, r.Event.Type(), body})
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	writeFile(t, filepath.Join(dir, "journal.jsonl"), text.Bytes())
+	if err := os.Remove(filepath.Join(dir, "lock")); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func goldenBatch(stream string, epoch uint64, events ...engine.Event) store.Batch {
+	b := store.Batch{Stream: stream, Epoch: epoch}
+	for i, e := range events {
+		b.Records = append(b.Records, engine.Record{
+			Stream: stream, Seq: uint64(i + 1), Epoch: epoch, Actor: []string{engine.Harness, "ana@host"}[i%2],
+			At: goldenTime().Add(time.Duration(i) * time.Second), Event: e,
+		})
+	}
+	return b
+}
+
+func goldenTime() time.Time { return time.Date(2026, 5, 6, 7, 8, 9, 10_000, time.UTC) }
+
+func goldenWorkspace(epoch uint64) store.Batch {
+	return goldenBatch(engine.WorkspaceStream, epoch,
+		engine.EpochBegan{Host: "host", Version: "0.1", Isolation: "sealed"},
+		engine.IntentOpened{ID: "intent-1", Prompt: "Add a <flag> & test it", Path: "plans/flag.md"},
+		engine.PlanDrafted{Plan: "plan-1", Version: 1, Intent: "intent-1", Path: "plans/flag.md", Title: "A flag", Source: "s", Hash: "h", By: "ana"},
+		engine.PlanVerified{Plan: "plan-1", OK: true, Warnings: 2, Findings: "f"},
+		engine.PlanAnswered{Plan: "plan-1", Hash: "h", Config: "c", Yes: true, By: "ana", Via: "terminal"},
+	)
+}
+
+func goldenTask(epoch uint64) store.Batch {
+	tokens := int64(1 << 40)
+	later := goldenTime().Add(time.Hour)
+	b := goldenBatch("task-1", epoch,
+		engine.TaskOpened{Task: "task-1", Intent: "intent-1"},
+		engine.RunOpened{Run: "run-1", Plan: "plan-1", Version: 1, Title: "A flag", PlanHash: "h", Program: "p", Config: "c", Agents: map[string]string{"coder": "1.2"}, Policy: engine.Policy{MaxParallel: 4, Baseline: true}, Workspace: "/w", Isolation: "sealed"},
+		engine.WorkDispatched{Step: "one", Attempt: 1, N: 1, Kind: engine.AgentWork, Role: "coder", Prompt: "p", Injected: []engine.Injected{{Ref: "notes", Hash: "n"}, {Ref: "absent"}}},
+		engine.WorkEnded{Step: "one", Attempt: 1, N: 1, Kind: engine.AgentWork, How: engine.Exited, Ms: 12, Usage: engine.Usage{In: &tokens}, Changed: []string{"a.go"}},
+		engine.CheckEnded{Step: "one", Attempt: 1, Phase: engine.Verifying, Check: "test", Required: true, Command: "c", Env: "e", Verdict: engine.Fail, Exit: 1, Output: "o", Stdout: "--- FAIL\n"},
+		engine.StepSettled{Step: "one", Attempt: 1, Status: engine.Running, Verdict: engine.Fail, RetryAt: &later},
+		engine.ItemOpened{Item: "item-1", Step: "one", Attempt: 1, Kind: engine.Escalation, Cause: engine.Fail, Question: "Go on?", Hash: "q", Choices: []string{"retry", "skip"}},
+		engine.ItemAnswered{Item: "item-1", Choice: "retry", By: "ana", Via: "terminal"},
+		engine.Command{Verb: engine.DoRetry, Step: "one", By: "ana"},
+		engine.RunEnded{Status: engine.Failed, Exit: 1, Reason: "one failed", Left: 1},
+	)
+	b.Objects = []store.Object{store.NewObject([]byte("small")), store.NewObject(bytes.Repeat([]byte("large\n"), 11_000))}
+	b.Snapshot = fmt.Append(nil, "state after ", b.Last())
+	b.Rows = engine.Rows{
+		Head: &engine.HeadRow{
+			Stream: "task-1", Run: "run-1", Plan: "plan-1", Version: 1, Title: "A flag", PlanHash: "h", Status: engine.Failed,
+			Exit: 1, Ended: true, Started: goldenTime(), Finished: goldenTime().Add(time.Minute), Total: 2, TokensIn: tokens,
+		},
+		Steps: []engine.StepRow{
+			{Index: 0, ID: "one", Number: "1", Title: "One", Status: engine.Failed, Reason: "r", Agent: "coder", Attempts: 1, Verdict: engine.Fail, Baseline: engine.Fail, Started: goldenTime()},
+			{Index: 1, ID: "two", Number: "2", Title: "Two", Status: engine.Pending, Phase: engine.Baseline, Needs: []string{"one"}},
+		},
+		Items: []engine.ItemRow{{Item: "item-2", Stream: "task-1", Run: "run-1", Step: "two", Kind: engine.Approval, Question: "Start?", Hash: "q", Choices: []string{"yes", "no"}, Opened: goldenTime(), Open: true}},
+	}
+	return b
+}
