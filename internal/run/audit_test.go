@@ -136,6 +136,7 @@ func (s *streamAudit) source(r engine.Record) {
 	switch e := r.Event.(type) {
 	case engine.WorkDispatched:
 		s.object(e.Prompt)
+		s.notTold(r)
 	case engine.WorkEnded:
 		s.object(e.Output)
 		s.sourceOfEnd(r, e)
@@ -158,6 +159,15 @@ func (s *streamAudit) source(r engine.Record) {
 
 var phaseOf = map[engine.EffectKind]engine.Phase{
 	engine.Prepare: engine.Baseline, engine.Verify: engine.Verifying, engine.Again: engine.Flaky, engine.Prove: engine.Ratchet,
+}
+
+// notTold: an owner that was told to stop dispatches no work.
+func (s *streamAudit) notTold(r engine.Record) {
+	for _, l := range s.world.lives {
+		if l.epoch() == r.Epoch && !l.told.IsZero() && r.At.After(l.told.Add(slack)) {
+			s.find("stopping", "%s %d dispatches work at %v; its owner was interrupted at %v", s.stream, r.Seq, r.At, l.told)
+		}
+	}
 }
 
 // answer finds the effort whose token a record carries.
@@ -190,25 +200,32 @@ func (s *streamAudit) sourceOfEnd(r engine.Record, e engine.WorkEnded) {
 			}
 		}
 	case e.How == engine.Lost:
-	case e.Kind == engine.ContractWork && e.How == engine.Exited:
-		if c, ok := s.before.(engine.CheckEnded); !ok || c.Step != e.Step {
-			s.find("source", "%s %d: checks of %s ended without an answer", s.stream, r.Seq, e.Step)
-		}
-	case e.How == engine.Stopped && !s.started(e, r.Epoch):
+	case e.Kind == engine.ContractWork && e.How == engine.Exited && s.follows(e):
+	case s.unheard(e, r.Epoch):
 	default:
 		s.find("source", "%s %d: work ended as nobody saw it: %+v", s.stream, r.Seq, e)
 	}
 }
 
-// started reports whether dispatched work was really begun by its owner.
-func (s *streamAudit) started(e engine.WorkEnded, epoch uint64) bool {
+// follows reports whether checks that run only once ended with their answers.
+func (s *streamAudit) follows(e engine.WorkEnded) bool {
+	c, ok := s.before.(engine.CheckEnded)
+	return ok && c.Step == e.Step
+}
+
+// unheard reports whether dispatched work has an end that nobody told: its
+// owner never started it, or its checks answered when they were not wanted.
+func (s *streamAudit) unheard(e engine.WorkEnded, epoch uint64) bool {
+	if e.How != engine.Stopped {
+		return false
+	}
 	for _, x := range s.answers {
 		k := x.effect.Key
 		if x.effect.Work != "" && k.Run == s.ledger.opened.Run && k.Step == e.Step && k.Attempt == e.Attempt && k.N == e.N && x.life.epoch() == epoch {
-			return true
+			return e.Kind == engine.ContractWork && x.answered
 		}
 	}
-	return false
+	return true
 }
 
 // truth compares a check in the journal with what the world answered.
@@ -281,7 +298,7 @@ func (s *streamAudit) fits(x *effort, a *account) {
 			s.find("settled", "%s begins after no work: %+v", x.token, a.ended)
 		}
 	case engine.Prove:
-		if a.status != engine.Done || s.ledger.unsatisfied() > 0 {
+		if a.status != engine.Done || !s.ledger.complete {
 			s.find("settled", "%s begins while the step is %s and %d are left", x.token, a.status, s.ledger.unsatisfied())
 		}
 	}
@@ -446,8 +463,18 @@ func (w *world) job(stream string) job {
 	return job{}
 }
 
+// step is the step of a key as it was approved.
+func (w *world) step(k engine.Key) engine.Step {
+	for _, s := range w.job(k.Task).plan.Steps {
+		if s.ID == k.Step {
+			return s
+		}
+	}
+	return engine.Step{}
+}
+
 func (w *world) beside(x, y *effort) {
-	a, b := x.effect.Step, y.effect.Step
+	a, b := w.step(x.effect.Key), w.step(y.effect.Key)
 	switch {
 	case a.ID == b.ID:
 		w.find("twice", "%s begins while %s is under way", y.token, x.token)

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"runtime"
 	"sync"
+	"time"
 
 	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/store"
@@ -31,6 +32,7 @@ type disk struct {
 	mu      sync.Mutex
 	calls   int
 	broken  bool
+	since   time.Time // when it broke
 	owned   bool
 	heads   map[string]uint64 // what this life has written, by stream
 	release func() error
@@ -39,15 +41,18 @@ type disk struct {
 
 // call runs f as one call of the store.
 func (d *disk) call(f func() error) error {
-	d.hold()
-	if d.life.isGone() {
-		runtime.Goexit()
-	}
 	d.mu.Lock()
 	d.calls++
-	struck := d.calls == d.strike.call
+	call, struck := d.calls, d.calls == d.strike.call
 	d.mu.Unlock()
-	if struck && !d.strike.after {
+	if slow := d.life.fate.slow; slow > 0 {
+		time.Sleep(noisy(d.life.world.draw("disk", d.life.n, call), 0, slow))
+	}
+	d.hold()
+	switch {
+	case d.life.isGone():
+		runtime.Goexit()
+	case struck && !d.strike.after:
 		return d.suffer()
 	}
 	err := f()
@@ -62,10 +67,17 @@ func (d *disk) suffer() error {
 		d.life.kill()
 		runtime.Goexit()
 	}
+	d.breaks()
+	return errDisk
+}
+
+// breaks notes that this life cannot write any more.
+func (d *disk) breaks() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.broken = true
-	return errDisk
+	if !d.broken {
+		d.broken, d.since = true, time.Now()
+	}
 }
 
 func (d *disk) hold() {
@@ -146,6 +158,7 @@ func (d *disk) Append(ctx context.Context, batches ...store.Batch) error {
 // begins with one.
 func (d *disk) write(ctx context.Context, batches []store.Batch) error {
 	if err := d.Store.Append(ctx, batches...); err != nil {
+		d.breaks()
 		return err
 	}
 	for _, b := range batches {

@@ -42,7 +42,7 @@ func (l *life) do(ctx context.Context, e engine.Effect) run.Answer {
 	if l.isGone() {
 		return run.Answer{}
 	}
-	x := l.start(ctx, e)
+	x := l.launch(ctx, e)
 	defer l.finish(x)
 	select {
 	case <-time.After(x.takes):
@@ -74,7 +74,7 @@ func (x *effort) says(a run.Answer, cut bool) run.Answer {
 	return a
 }
 
-func (l *life) start(ctx context.Context, e engine.Effect) *effort {
+func (l *life) launch(ctx context.Context, e engine.Effect) *effort {
 	w := l.world
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -83,7 +83,7 @@ func (l *life) start(ctx context.Context, e engine.Effect) *effort {
 	x := &effort{life: l, effect: e, ctx: ctx, head: l.disk.head(e.Key.Task), token: fmt.Sprintf("%s#%d", place, w.times[place])}
 	x.script(w.draw("effort", x.token))
 	for _, other := range l.under {
-		if other.ctx.Err() != nil && other.effect.Key.Task == e.Key.Task {
+		if ctx.Err() == nil && other.ctx.Err() != nil && other.effect.Key.Task == e.Key.Task {
 			w.found = append(w.found, finding{"ending", fmt.Sprintf("%s starts while %s is being stopped", x.token, other.token)})
 		}
 	}
@@ -138,11 +138,13 @@ func (x *effort) script(r *rand.Rand) {
 	if x.life.fate.calm {
 		x.late = false
 	}
+	if e.Work != "" {
+		x.takes = noisy(r, time.Second, 40*time.Minute)
+	}
 	switch e.Key.Kind {
 	case engine.Prepare:
 		x.intent = x.prepared(r)
 	case engine.Work:
-		x.takes = noisy(r, time.Second, 40*time.Minute)
 		x.intent = x.ended(r)
 	default:
 		x.intent = run.Answer{Input: engine.Checked{Key: e.Key, Checks: x.checks(r)}}
@@ -156,8 +158,12 @@ func (x *effort) prepared(r *rand.Rand) run.Answer {
 	if e.Baseline {
 		in.Checks = x.checks(r)
 	}
-	if chance(r, 4) && !x.life.fate.calm {
+	switch {
+	case x.life.fate.calm:
+	case chance(r, 4):
 		in.Err = "no room for " + x.token
+	case e.Key.N > 1 && chance(r, 20):
+		in.Strays = []engine.Change{{Path: "stray.txt", What: "added"}}
 	}
 	return run.Answer{Input: in, Objects: []store.Object{prompt}}
 }

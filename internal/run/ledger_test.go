@@ -22,6 +22,8 @@ type ledger struct {
 	paused bool
 	cancel bool
 	failed bool // it ended so, and may be taken up again
+
+	complete bool // nothing was left to do at some time since work was last dispatched
 }
 
 // An account is what is known of one step.
@@ -34,12 +36,16 @@ type account struct {
 	attempt, n int
 	live       *engine.Record // the dispatch under way
 	ended      *engine.WorkEnded
-	round      []engine.CheckEnded // the newest answers of the checks after the work
-	flaky      []engine.Verdict
-	before     engine.Verdict // of the newest proof that counts as before the work
+	round      []engine.CheckEnded // the newest answers of the checks
+	said       []engine.Verdict    // of the checks after the work, on one tree
+	before     engine.Verdict      // of the newest proof that counts as before the work
+	regressed  bool                // since that proof
+	barred     []finding           // why the work under way must not really start
 
 	tries, infra, lost int
 	notBefore          time.Time
+	waits              bool   // until then
+	epoch              uint64 // that said so
 	granted            time.Time
 	item               string
 	told               map[string]bool // who gave an order or an answer that is not settled
@@ -99,6 +105,7 @@ func (g *ledger) enter(r engine.Record) {
 	default:
 		g.find("sequence", "%s inside a run", r.Event.Type())
 	}
+	g.complete = g.complete || g.unsatisfied() == 0
 }
 
 func (g *ledger) account(id string) *account {
@@ -151,7 +158,8 @@ func (g *ledger) dispatched(e engine.WorkDispatched, r engine.Record) {
 		return
 	}
 	g.mayStart(a, name, r.At)
-	a.ended, a.round, a.flaky = nil, nil, nil
+	a.ended, a.round, a.said = nil, nil, nil
+	g.complete = false
 }
 
 // mayStart judges the dispatch of an agent or a script.
@@ -172,13 +180,16 @@ func (g *ledger) mayStart(a *account, name string, at time.Time) {
 	if at.Before(a.notBefore) {
 		g.find("backoff", "%s is dispatched at %v, before %v", name, at, a.notBefore)
 	}
-	if a.step.Approval != "" && (a.granted.IsZero() || at.Sub(a.granted) > 24*time.Hour) {
-		g.find("approval", "%s is dispatched at %v, and was approved at %v", name, at, a.granted)
+	a.barred = nil
+	bar := func(rule, format string, args ...any) {
+		a.barred = append(a.barred, finding{rule, fmt.Sprintf(format, args...)})
 	}
-	if a.step.Rerunnable && g.opened.Policy.Baseline {
-		if a.step.Expect == engine.ExpectRed && a.before != engine.Fail || a.step.Expect == engine.ExpectGreen && a.before != engine.Pass {
-			g.find("baseline", "%s is dispatched though its contract was %q before, not %s", name, a.before, a.step.Expect)
-		}
+	if a.step.Approval != "" && (a.granted.IsZero() || at.Sub(a.granted) > 24*time.Hour) {
+		bar("approval", "%s is dispatched at %v, and was approved at %v", name, at, a.granted)
+	}
+	red, green := a.step.Expect == engine.ExpectRed, a.step.Expect == engine.ExpectGreen
+	if a.step.Rerunnable && g.opened.Policy.Baseline && !a.regressed && (red && a.before != engine.Fail || green && a.before != engine.Pass) {
+		bar("baseline", "%s is dispatched though its contract was %q before, not %s", name, a.before, a.step.Expect)
 	}
 }
 
@@ -202,8 +213,18 @@ func (g *ledger) workEnded(e engine.WorkEnded, r engine.Record) {
 	if e.How == engine.Lost {
 		a.lost++
 	}
-	if e.Kind != engine.ContractWork {
-		a.ended = &e
+	if e.Kind == engine.ContractWork {
+		return
+	}
+	a.ended = &e
+	switch e.How {
+	case engine.NoStart:
+		a.barred = nil // it was dispatched to say why it could not be
+	case engine.Exited, engine.TimedOut:
+		a.infra = 0
+	}
+	for _, f := range a.barred {
+		g.find(f.rule, "%s", f.text)
 	}
 }
 
@@ -218,9 +239,11 @@ func (g *ledger) checked(e engine.CheckEnded) {
 	}
 	switch v := verdict(a.round); e.Phase {
 	case engine.Baseline:
-		a.before, a.round = v, nil
-	case engine.Flaky:
-		a.flaky = append(a.flaky, v)
+		a.before, a.regressed = v, false
+	case engine.Verifying, engine.Flaky:
+		if v != engine.Infra {
+			a.said = append(a.said, v)
+		}
 	}
 }
 
@@ -247,72 +270,92 @@ func verdict(round []engine.CheckEnded) engine.Verdict {
 
 func (g *ledger) settled(e engine.StepSettled, r engine.Record) {
 	a := g.account(e.Step)
-	if a.live != nil {
+	switch {
+	case a.live != nil:
 		g.find("twice", "%s settles as %s while its work is under way", e.Step, e.Status)
-	}
-	if e.By == "" {
-		g.settledByHarness(a, e, r)
-	} else {
+	case e.By != "":
 		g.settledByPerson(a, e)
+	case a.waits:
+		g.awake(a, e, r)
+		return
+	case e.RetryAt != nil && e.Verdict == engine.Infra && len(a.round) > 0:
+		g.askLater(a, e, r)
+		return
+	default:
+		g.settledByHarness(a, e, r)
 	}
 	a.status, a.satisfies, a.proven = e.Status, e.Satisfies, e.Proven
 	if e.Status != engine.Waiting {
 		delete(g.items, a.item)
 		a.item = ""
 	}
-	a.ended, a.round, a.flaky = nil, nil, nil
+	a.ended, a.round, a.said = nil, nil, nil
+}
+
+// awake: the step's wait is over, and nothing else has changed.
+func (g *ledger) awake(a *account, e engine.StepSettled, r engine.Record) {
+	if r.At.Before(a.notBefore) || e.RetryAt != nil || (e.Status == engine.Done) != (a.status == engine.Done) {
+		g.find("backoff", "%s comes back at %v as %s, was %s and had to wait until %v", e.Step, r.At, e.Status, a.status, a.notBefore)
+	}
+	if r.Epoch == a.epoch && r.At.Sub(a.notBefore) > slack {
+		g.find("late", "%s comes back at %v, due at %v", e.Step, r.At, a.notBefore)
+	}
+	a.waits = false
+}
+
+// askLater: this machine could not ask the checks, and asks them again.
+func (g *ledger) askLater(a *account, e engine.StepSettled, r engine.Record) {
+	if verdict(a.round) != engine.Infra || e.Status == engine.Done && a.status != engine.Done {
+		g.find("proof", "%s is to be asked again as %s after %+v", e.Step, e.Status, a.round)
+	}
+	a.round = nil
+	g.waits(a, e, r)
+}
+
+// waits holds the pause before a step goes on against the rules.
+func (g *ledger) waits(a *account, e engine.StepSettled, r engine.Record) {
+	wait := time.Duration(a.tries) * a.step.Backoff
+	if e.Verdict == engine.Infra {
+		a.infra++
+		wait = []time.Duration{0, 1, 5, 25, 0}[min(a.infra, 4)] * time.Second
+	}
+	if a.tries > a.step.OnFail.Retries || a.infra > 3 {
+		g.find("retries", "%s is tried again: %d of %d retries, %d faults of this machine", e.Step, a.tries, a.step.OnFail.Retries, a.infra)
+	}
+	if got := e.RetryAt.Sub(r.At); got != wait {
+		g.find("backoff", "%s is tried again after %v, not %v", e.Step, got, wait)
+	}
+	a.notBefore, a.waits, a.epoch, a.lost = *e.RetryAt, wait > 0, r.Epoch, 0
 }
 
 func (g *ledger) settledByHarness(a *account, e engine.StepSettled, r engine.Record) {
 	switch e.Status {
 	case engine.Done:
 		g.proved(a, e)
-	case engine.Waived:
-		g.find("orders", "%s is waived by nobody", e.Step)
-	case engine.Pending:
-		if a.notBefore.IsZero() || r.At.Before(a.notBefore) {
-			g.find("backoff", "%s comes back at %v, before %v", e.Step, r.At, a.notBefore)
-		}
-		return
+	case engine.Waived, engine.Pending:
+		g.find("orders", "%s is %s by nobody", e.Step, e.Status)
 	case engine.Regressed:
 		if len(a.round) < len(a.step.Checks) || verdict(a.round) == engine.Pass || a.round[0].Phase != engine.Ratchet {
 			g.find("proof", "%s is regressed, and no proof failed", e.Step)
 		}
-		a.tries, a.infra, a.before = 0, 0, e.Verdict
+		a.tries, a.infra, a.regressed = 0, 0, true
+		if e.Verdict == engine.Fail {
+			a.before = engine.Fail
+		}
 		a.attempt, a.n = a.attempt+1, 0
 	case engine.Running:
-		g.retried(a, e, r)
-	case engine.Waiting:
-		if len(a.round) > 0 && a.round[0].Phase == engine.Ratchet {
-			a.before = e.Verdict
+		if e.RetryAt == nil {
+			g.find("backoff", "%s is tried again at no time", e.Step)
+			return
 		}
+		if e.Verdict != engine.Infra {
+			a.tries, a.infra = a.tries+1, 0
+		}
+		g.waits(a, e, r)
 	}
 	if a.passed() && e.Status != engine.Done && e.Verdict != engine.FlakyCheck {
 		g.find("proof", "%s is %s though all its checks passed", e.Step, e.Status)
 	}
-}
-
-func (g *ledger) retried(a *account, e engine.StepSettled, r engine.Record) {
-	if e.RetryAt == nil {
-		g.find("backoff", "%s is tried again at no time", e.Step)
-		return
-	}
-	if e.Verdict == engine.Infra {
-		a.infra++
-	} else {
-		a.tries, a.infra = a.tries+1, 0
-	}
-	if a.tries > a.step.OnFail.Retries || a.infra > 3 {
-		g.find("retries", "%s is tried again: %d of %d retries, %d faults of this machine", e.Step, a.tries, a.step.OnFail.Retries, a.infra)
-	}
-	wait := time.Duration(a.tries) * a.step.Backoff
-	if e.Verdict == engine.Infra {
-		wait = []time.Duration{0, 1, 5, 25, 25}[min(a.infra, 4)] * time.Second
-	}
-	if got := e.RetryAt.Sub(r.At); got != wait {
-		g.find("backoff", "%s is tried again after %v, not %v", e.Step, got, wait)
-	}
-	a.notBefore, a.lost = *e.RetryAt, 0
 }
 
 // passed reports whether the work ended well and every required check of the
@@ -335,8 +378,8 @@ func (g *ledger) proved(a *account, e engine.StepSettled) {
 			g.find("proof", "%s is done, and check %d says %+v", e.Step, i+1, c)
 		}
 	}
-	if len(a.flaky) > 0 && (len(a.flaky) != 2 || a.flaky[0] != a.flaky[1]) {
-		g.find("proof", "%s is done though its checks differ on one tree", e.Step)
+	if slices.ContainsFunc(a.said, func(v engine.Verdict) bool { return v != engine.Pass }) {
+		g.find("proof", "%s is done though its checks said %v of one tree", e.Step, a.said)
 	}
 	if e.Proven != (a.before == engine.Fail) {
 		g.find("proof", "%s is done with proven=%v, and was %q before", e.Step, e.Proven, a.before)
@@ -362,9 +405,12 @@ func (g *ledger) settledByPerson(a *account, e engine.StepSettled) {
 	}
 	approved := a.item != "" && g.items[a.item] != nil && g.items[a.item].Kind == engine.Approval
 	clear(a.told)
-	a.notBefore, a.lost = time.Time{}, 0
+	a.notBefore, a.waits, a.lost = time.Time{}, false, 0
 	if e.Status == engine.Pending && !approved {
-		a.tries, a.infra = a.step.OnFail.Retries, 0
+		a.infra = 0
+		if a.satisfied() {
+			a.tries = 0
+		}
 	}
 }
 
@@ -400,7 +446,10 @@ func (g *ledger) runEnded(e engine.RunEnded) {
 		case a.status == engine.Done:
 			unproven++
 		}
-		a.item, a.round = "", nil
+		if it := g.items[a.item]; a.status == engine.Running || it != nil && it.Kind == engine.Approval {
+			a.status = engine.Pending
+		}
+		a.item, a.ended, a.round, a.notBefore, a.waits = "", nil, nil, time.Time{}, false
 		clear(a.told)
 	}
 	left := g.unsatisfied()
@@ -409,7 +458,7 @@ func (g *ledger) runEnded(e engine.RunEnded) {
 	}
 	switch {
 	case e.Status == engine.Done && (left > 0 || e.Exit != 0),
-		e.Status == engine.Failed && (left == 0 || e.Exit == 0),
+		e.Status == engine.Failed && (left == 0 && e.Exit != 6 || e.Exit == 0),
 		e.Status == engine.Cancelled && !g.cancel:
 		g.find("ended", "the run ends as %+v with %d steps left", e, left)
 	}

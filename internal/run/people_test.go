@@ -99,7 +99,7 @@ func (l *life) person(p int) {
 	r := l.world.draw("person", l.n, p)
 	for n := 0; ; n++ {
 		select {
-		case <-time.After(noisy(r, time.Second, pick(r, time.Minute, time.Hour))):
+		case <-time.After(noisy(r, time.Second, pick(r, time.Minute, time.Hour, 4*time.Hour))):
 		case <-l.ended:
 			return
 		}
@@ -125,15 +125,15 @@ func (l *life) wish(r *rand.Rand, j job, by string) (engine.Input, []store.Objec
 		return order(engine.DoPause, false), nil
 	case n < 60:
 		return order(engine.DoResume, false), nil
-	case n < 63:
+	case n < 61:
 		return order(engine.DoCancel, false), nil
-	case n < 70:
+	case n < 66:
 		return order(engine.DoSkip, false), nil
-	case n < 75:
+	case n < 69:
 		return order(engine.DoWaive, false), nil
-	case n < 83:
+	case n < 78:
 		return order(engine.DoRetry, false), nil
-	case n < 90:
+	case n < 84:
 		return order(engine.DoRetry, true), nil
 	case n < 95:
 		in, program := l.world.opening(j, l.world.newestRun(j.stream)+1, by)

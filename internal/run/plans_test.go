@@ -23,7 +23,7 @@ func randomJob(r *rand.Rand, stream string) job {
 		policy: engine.Policy{MaxParallel: 1 + r.IntN(4), Baseline: chance(r, 70), Ratchet: chance(r, 60)},
 		tender: map[string]int{},
 	}
-	for i := range 1 + r.IntN(6) {
+	for i := range 1 + r.IntN(10) {
 		s := randomStep(r, i)
 		j.plan.Steps = append(j.plan.Steps, s)
 		j.tender[s.ID] = pick(r, 0, 10, 40)
@@ -58,7 +58,7 @@ func randomStep(r *rand.Rand, i int) engine.Step {
 
 func randomNeeds(r *rand.Rand, i int) (needs []int) {
 	for n := range i {
-		if chance(r, 35) {
+		if chance(r, 25) {
 			needs = append(needs, n)
 		}
 	}

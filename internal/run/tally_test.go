@@ -68,7 +68,14 @@ func kindOf(e engine.Event) string {
 	case engine.CheckEnded:
 		return e.Type() + " " + string(e.Phase)
 	case engine.StepSettled:
-		return fmt.Sprintf("%s %s by a person: %v", e.Type(), e.Status, e.By != "")
+		who := "a person"
+		switch e.By {
+		case "":
+			who = "proof"
+		case engine.Harness:
+			who = "time"
+		}
+		return fmt.Sprintf("%s %s by %s", e.Type(), e.Status, who)
 	case engine.ItemOpened:
 		return e.Type() + " " + string(e.Kind)
 	case engine.ItemAnswered:
@@ -97,8 +104,8 @@ func (c *tally) complete(t *testing.T) {
 		"work.dispatched contract", "work.ended agent lost", "work.ended script lost", "work.ended contract lost",
 		"work.ended agent cancelled", "work.ended script timeout", "work.ended agent infra", "work.ended contract cancelled",
 		"check.ended baseline", "check.ended flaky", "check.ended ratchet",
-		"step.settled regressed by a person: false", "step.settled skipped by a person: false", "step.settled running by a person: false",
-		"step.settled pending by a person: false", "step.settled failed by a person: false",
+		"step.settled done by proof", "step.settled regressed by proof", "step.settled skipped by proof", "step.settled running by proof",
+		"step.settled failed by proof", "step.settled waiting by proof", "step.settled pending by a person", "step.settled pending by time",
 		"item.opened approval", "item.opened escalation", "item.answered approve", "item.answered deny", "item.answered abort",
 	} {
 		if c.times[what] == 0 {

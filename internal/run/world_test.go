@@ -18,6 +18,10 @@ import (
 // costs nothing.
 const patience = 90 * 24 * time.Hour
 
+// slack is what a host may take for what it should do at once: a few calls of a
+// slow disk, and the end of what it stops.
+const slack = 10 * time.Minute
+
 // world is everything a host meets: one disk, processes, people and accidents,
 // all from one seed. Each random thing has a source of its own, named after
 // what it is for, so nothing hangs on which goroutine comes first.
@@ -103,6 +107,8 @@ type fate struct {
 	lasts  time.Duration // until the end below, if it has not ended by itself
 	end    ending
 	back   time.Duration // after which a suspended process goes on
+	slow   time.Duration // what one call of the disk may take
+	leaves time.Duration // it leaves then, whatever is under way; 0 = never
 	idle   bool          // a process that brings one command and starts nothing
 	waits  bool          // it leaves only when no run is open
 	calm   bool          // nothing fails any more
@@ -123,13 +129,19 @@ func (w *world) fate(n int) fate {
 	r := w.draw("fate", n)
 	f := fate{
 		lasts: noisy(r, time.Minute, 8*time.Hour), end: pick(r, interrupted, interrupted, killed, killed, suspended),
-		back: noisy(r, time.Second, 3*time.Hour), idle: chance(r, 10), waits: chance(r, 50), people: r.IntN(4),
-	}
-	if chance(r, 20) {
-		f.point = 1 + r.IntN(40)
+		back: noisy(r, time.Second, 3*time.Hour), idle: chance(r, 10), waits: chance(r, 50), people: r.IntN(5),
 	}
 	if chance(r, 50) {
-		f.strike = strike{call: 1 + r.IntN(60), after: chance(r, 50), dies: chance(r, 60)}
+		f.slow = pick(r, 10*time.Millisecond, time.Second, time.Minute)
+	}
+	if chance(r, 15) {
+		f.leaves = noisy(r, time.Second, 2*time.Hour)
+	}
+	if chance(r, 20) {
+		f.point = 1 + r.IntN(100)
+	}
+	if chance(r, 50) {
+		f.strike = strike{call: 1 + r.IntN(100), after: chance(r, 50), dies: chance(r, 60)}
 	}
 	return f
 }
@@ -138,7 +150,7 @@ func (w *world) fate(n int) fate {
 // one without people, and one with a person who answers whatever waits.
 func (w *world) unfold() {
 	r := w.draw("unfold")
-	n := 1 + r.IntN(5)
+	n := 1 + r.IntN(8)
 	for i := range n {
 		w.live(i, w.fate(i))
 		time.Sleep(pick(r, noisy(r, time.Second, time.Hour), noisy(r, time.Second, time.Minute), noisy(r, 20*time.Hour, 30*time.Hour)))
@@ -211,7 +223,8 @@ type life struct {
 	dead   atomic.Bool
 	ended  chan struct{} // closed when its loop is over
 	err    error
-	clean  bool // its loop came to a good end, or was interrupted
+	told   time.Time // when it was interrupted
+	clean  bool      // its loop came to a good end, or was interrupted
 
 	begun  atomic.Bool // its tasks are open and active
 	zombie atomic.Bool // it was suspended, and lost the workspace
@@ -221,8 +234,9 @@ type life struct {
 	points int
 
 	// Of the loop's goroutine.
-	last time.Time
-	same int
+	start time.Time
+	last  time.Time
+	same  int
 }
 
 func (l *life) isGone() bool { return l.dead.Load() }
@@ -237,6 +251,7 @@ func (l *life) kill() {
 
 // interrupt is Ctrl-C: the loop has to end soon.
 func (l *life) interrupt() {
+	l.told = time.Now()
 	l.stop()
 	select {
 	case <-l.ended:
@@ -258,8 +273,11 @@ func (l *life) run() {
 		l.judge(err)
 		return
 	}
-	l.host = host
+	l.host, l.start = host, time.Now()
 	go l.begin()
+	if l.fate.leaves > 0 {
+		defer time.AfterFunc(l.fate.leaves, host.Nudge).Stop()
+	}
 	for p := range l.fate.people {
 		go l.person(p)
 	}
@@ -273,6 +291,8 @@ func (l *life) run() {
 
 func (l *life) leave(t run.Traffic) bool {
 	switch {
+	case l.fate.leaves > 0 && time.Since(l.start) >= l.fate.leaves:
+		return true
 	case l.fate.idle || !l.begun.Load():
 		return false
 	case l.fate.waits:
@@ -293,6 +313,9 @@ func (l *life) judge(err error) {
 	l.clean = err == nil || isErr(err, context.Canceled) && !isErr(err, errDisk) && !isErr(err, store.ErrFenced)
 	if !allowed {
 		l.world.find("stop", "life %d ended with: %v", l.n, err)
+	}
+	if l.disk.broken && !l.isGone() && !l.zombie.Load() && time.Since(l.disk.since) > slack {
+		l.world.find("late", "life %d ended %v after it could not write any more", l.n, time.Since(l.disk.since))
 	}
 }
 
