@@ -1,0 +1,170 @@
+package check
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+
+	"github.com/piton-dev/piton/internal/engine"
+	"github.com/piton-dev/piton/internal/proc"
+)
+
+// A Job is one round of one step's checks.
+type Job struct {
+	Step      *engine.Step
+	Phase     engine.Phase // Baseline, Verifying, Flaky or Ratchet
+	Round     int          // of a ratchet; 0 otherwise
+	Run       string
+	Attempt   int
+	Workspace string   // absolute; the working directory of every check
+	Environ   []string // of the harness, of which an allow-list is passed on
+	Home      string   // HOME of the checks; "" is that of Environ
+	Bash      string   // absolute path; "" is the one in the PATH of Environ
+	Pool      *proc.Pool
+}
+
+// Bytes of output: what is kept in memory of each stream to be judged, and what
+// a record gets of a check that did not pass.
+const (
+	keptHead     = 32 << 10
+	keptTail     = 128 << 10
+	tailLines    = 100
+	tailBytes    = 8 << 10
+	baselineTail = 1 << 10
+)
+
+// Run runs every check of the step, in their order and one at a time, and
+// returns an answer for each. All run, whatever the ones before them said, so
+// that the next attempt hears of everything that is wrong. What is not known
+// here is left empty: trees, and what was tampered with.
+//
+// When ctx ends the rest is not run. The answers that are missing then are
+// Infra, and the caller should drop them all.
+func Run(ctx context.Context, j Job) []engine.CheckEnded {
+	env := j.env()
+	bash, err := j.bash()
+	answers := make([]engine.CheckEnded, 0, len(j.Step.Checks))
+	for _, c := range j.Step.Checks {
+		a := j.answer(c, bash, env)
+		switch {
+		case err != nil:
+			a.Verdict, a.Exit, a.Reason = engine.Infra, -1, err.Error()
+		case ctx.Err() != nil:
+			a.Verdict, a.Exit, a.Reason = engine.Infra, -1, "stopped by the harness"
+		default:
+			j.fill(&a, c, j.Pool.Run(ctx, proc.Spec{
+				Argv:    argv(bash, c.Command),
+				Dir:     j.Workspace,
+				Env:     env,
+				Timeout: j.Step.CheckTimeout,
+				Output:  proc.Output{Head: keptHead, Tail: keptTail},
+			}))
+		}
+		answers = append(answers, a)
+	}
+	return answers
+}
+
+func argv(bash, script string) []string {
+	return []string{bash, "--noprofile", "--norc", "-c", script}
+}
+
+// answer has what is known of a check before it runs.
+func (j Job) answer(c engine.Check, bash string, env []string) engine.CheckEnded {
+	return engine.CheckEnded{
+		Step: j.Step.ID, Attempt: j.Attempt, Phase: j.Phase, Round: j.Round,
+		Check: c.Name, Required: c.Required, Want: c.Exit,
+		Command: hashOf(argv(bash, c.Command)), Env: hashOf(env), Dir: j.Workspace,
+		Isolation: string(j.Pool.Level()),
+	}
+}
+
+// fill adds how it ended.
+func (j Job) fill(a *engine.CheckEnded, c engine.Check, r proc.Result) {
+	a.Verdict, a.Reason = Classify(c, r)
+	a.Exit, a.Signal, a.Ms = r.Exit, r.Signal, r.Duration.Milliseconds()
+	a.Output = hashOf([]string{r.Stdout.SHA256, r.Stderr.SHA256})
+	a.Size = r.Stdout.Total + r.Stderr.Total
+	if r.Level != "" {
+		a.Isolation = string(r.Level)
+	}
+	if a.Verdict == engine.Pass {
+		return
+	}
+	most := tailBytes
+	if j.Phase == engine.Baseline {
+		most = baselineTail
+	}
+	a.Stdout = r.Stdout.LastLines(tailLines, most)
+	a.Stderr = r.Stderr.LastLines(tailLines, most)
+}
+
+// hashOf is a SHA-256 over some texts, in hex.
+func hashOf(texts []string) string {
+	sum := sha256.New()
+	for _, s := range texts {
+		fmt.Fprintf(sum, "%d:%s\n", len(s), s)
+	}
+	return hex.EncodeToString(sum.Sum(nil))
+}
+
+// env is the whole environment of the checks.
+func (j Job) env() []string {
+	set := map[string]string{
+		"PITON_RUN":       j.Run,
+		"PITON_STEP":      j.Step.ID,
+		"PITON_ATTEMPT":   strconv.Itoa(j.Attempt),
+		"PITON_WORKSPACE": j.Workspace,
+	}
+	if j.Home != "" {
+		set["HOME"] = j.Home
+	}
+	return proc.Environ(j.Environ, j.Step.Env, set)
+}
+
+var errNoBash = errors.New("bash is not installed: it runs contracts and checks; install it, or put its directory in PATH")
+
+// bash is the shell's absolute path: never one that the workspace provides.
+func (j Job) bash() (string, error) {
+	if j.Bash != "" {
+		return j.Bash, nil
+	}
+	name := "bash"
+	if runtime.GOOS == "windows" {
+		name = "bash.exe"
+	}
+	for _, dir := range filepath.SplitList(pathOf(proc.Environ(j.Environ, nil, nil))) {
+		if rel, err := filepath.Rel(j.Workspace, dir); err == nil && filepath.IsLocal(rel) {
+			continue
+		}
+		if path := filepath.Join(dir, name); executable(path) {
+			return path, nil
+		}
+	}
+	if path := "/bin/bash"; executable(path) {
+		return path, nil
+	}
+	return "", errNoBash
+}
+
+func pathOf(env []string) string {
+	for _, v := range env {
+		if name, value, _ := strings.Cut(v, "="); strings.EqualFold(name, "PATH") {
+			return value
+		}
+	}
+	return ""
+}
+
+func executable(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular() && (runtime.GOOS == "windows" || info.Mode()&fs.FileMode(0o111) != 0)
+}
