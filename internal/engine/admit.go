@@ -89,10 +89,10 @@ func (s *State) admitPrepared(in Prepared, now time.Time) ([]Event, error) {
 	switch {
 	case wish.Key.Kind != Prepare:
 		return nil, refuse(Conflict, in.Key.String()+" prepares nothing", "")
-	case in.Err != "":
-		return []Event{d, WorkEnded{Step: d.Step, Attempt: d.Attempt, N: d.N, Kind: d.Kind, How: NoStart, Reason: in.Err}}, nil
 	case p.Approval != "" && now.Sub(st.Granted) >= approvalLife:
 		return []Event{StepSettled{Step: p.ID, Attempt: st.Attempt, Status: Pending, Reason: "the approval is older than 24 hours", By: Harness}}, nil
+	case in.Err != "":
+		return []Event{d, WorkEnded{Step: d.Step, Attempt: d.Attempt, N: d.N, Kind: d.Kind, How: NoStart, Reason: in.Err}}, nil
 	case len(in.Strays) > 0 && st.Cut:
 		return []Event{StepSettled{Step: p.ID, Attempt: st.Attempt, Status: Waiting, Verdict: OutOfScope,
 			Reason: "while its work was cut off, files outside its writes changed: " + paths(in.Strays)}}, nil

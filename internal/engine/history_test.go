@@ -15,20 +15,20 @@ import (
 // there is to choose from, so that a history can be told again exactly.
 type op struct{ What, Which, How, More uint8 }
 
-// histories are drawn with few clicks per op, so that a failing one shrinks.
+// histories are short ones, which shrink well, and as many long ones.
 func histories(most int) *rapid.Generator[[]op] {
 	b := rapid.Byte()
 	one := rapid.Custom(func(t *rapid.T) op {
 		return op{b.Draw(t, "what"), b.Draw(t, "which"), b.Draw(t, "how"), b.Draw(t, "more")}
 	})
-	return rapid.SliceOfN(one, 0, most)
+	return rapid.OneOf(rapid.SliceOfN(one, 0, most/2), rapid.SliceOfN(one, most/2, most))
 }
 
 // programs are random plans of up to most steps. Needs go to steps before and
 // after in the plan's order, and never in a circle.
 func programs(most int) *rapid.Generator[*engine.Program] {
 	return rapid.Custom(func(t *rapid.T) *engine.Program {
-		n := rapid.IntRange(1, most).Draw(t, "steps")
+		n := rapid.OneOf(rapid.IntRange(1, 5), rapid.IntRange(1, most), rapid.IntRange(most/2, most)).Draw(t, "steps")
 		order := rapid.Permutation(numbers(n)).Draw(t, "order")
 		def := engine.Definition{Plan: "plan-1", Title: "Any plan", Parallel: rapid.IntRange(1, 5).Draw(t, "parallel")}
 		for i := range n {
@@ -86,7 +86,8 @@ type world struct {
 	runs    int
 	sent    []engine.Input      // to be sent again, too late
 	live    map[engine.Key]bool // work that was dispatched and has not ended
-	twin    *engine.State       // restored from a snapshot some time ago
+	turns   int
+	twin    *engine.State // restored from a snapshot some time ago
 }
 
 func newWorld(p *engine.Program, policy engine.Policy) *world {
@@ -175,7 +176,7 @@ func (w *world) happen(o op) {
 	}
 	if !w.hold {
 		w.decideAndFollow()
-		w.check()
+		w.look()
 	}
 }
 
@@ -379,6 +380,15 @@ func (w *world) strange(o op) {
 	}
 }
 
+// look checks after a turn what is cheap, and all of it every few turns.
+func (w *world) look() {
+	if w.turns++; w.turns%5 == 0 {
+		w.check()
+	} else if err := w.moves(); err != nil {
+		w.fail("%w", err)
+	}
+}
+
 // check holds the state against everything that must agree with it.
 func (w *world) check() {
 	if err := w.settled(); err != nil {
@@ -448,8 +458,9 @@ func (w *world) succeed(turns int) bool {
 			w.now = at
 			w.decideAndFollow()
 		}
-		w.check()
+		w.look()
 	}
+	w.check()
 	return !w.state.Live()
 }
 

@@ -15,8 +15,14 @@ func lived(t *rapid.T, steps, ops int) *world {
 	for _, o := range histories(ops).Draw(t, "history") {
 		w.happen(o)
 		if w.broken != nil {
-			t.Fatalf("%v\n%s", w.broken, lines(w.journal))
+			break
 		}
+	}
+	w.hold = false
+	w.decideAndFollow()
+	w.check()
+	if w.broken != nil {
+		t.Fatalf("%v\n%s", w.broken, lines(w.journal))
 	}
 	return w
 }
@@ -28,14 +34,14 @@ func lived(t *rapid.T, steps, ops int) *world {
 // with the state, the journal must stand up to the auditor, and something or
 // somebody must be able to move the run.
 func TestAnyHistory(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) { lived(t, 30, 60) })
+	rapid.Check(t, func(t *rapid.T) { lived(t, 30, 200) })
 }
 
 // TestEveryRunEnds: whatever has happened, once everything passes and people
 // say yes the run ends; and a failed one that is taken up again is done.
 func TestEveryRunEnds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		w := lived(t, 12, 40)
+		w := lived(t, 12, 80)
 		for round := 0; ; round++ {
 			if ended := w.succeed(400); !ended || w.broken != nil {
 				t.Fatalf("the run does not end: %v\n%s\n%s", w.broken, lines(w.journal), stand(w.desk))
@@ -70,7 +76,7 @@ func (w *world) takeUp() {
 func TestSameHistorySameJournal(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p, policy := programs(12).Draw(t, "program"), policies().Draw(t, "policy")
-		ops := histories(30).Draw(t, "history")
+		ops := histories(60).Draw(t, "history")
 		var first []byte
 		for n := range 20 {
 			w := newWorld(p, policy)
