@@ -24,7 +24,7 @@ type Document struct {
 	Path     string // as the author named it
 	Rel      string // relative to the workspace, with slashes: the document's name in the journal
 	Source   []byte
-	Plan     *plan.Plan // nil if the bytes are refused altogether
+	Plan     *plan.Plan     // nil if the bytes are refused altogether
 	Problems []plan.Problem // of the parser
 	Facts    verify.Facts
 	Findings []verify.Finding
@@ -211,4 +211,21 @@ func (p *Product) Proposals(ctx context.Context) ([]*engine.Revision, error) {
 		}
 	}
 	return open, nil
+}
+
+// Document is the path of the file that a revision was read from.
+func (p *Product) Document(ctx context.Context, plan string) (string, error) {
+	w, err := p.workspace(ctx)
+	if err != nil {
+		return "", err
+	}
+	r, ok := w.Revision(plan)
+	if !ok {
+		return "", &Problem{Code: NotFound, Message: "no plan " + plan}
+	}
+	path := filepath.FromSlash(r.Drafted.Path)
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(p.Place.Dir, path)
+	}
+	return path, nil
 }

@@ -16,7 +16,6 @@ import (
 	"github.com/piton-dev/piton/internal/probe"
 	"github.com/piton-dev/piton/internal/run"
 	"github.com/piton-dev/piton/internal/store"
-	"github.com/piton-dev/piton/internal/store/sqlite"
 )
 
 func first(args []string) string {
@@ -344,10 +343,10 @@ func (a *app) fsck(ctx context.Context) error {
 			return fmt.Errorf("%w: %w", store.ErrCorrupt, err)
 		}
 		if a.json {
-			a.document("fsck", report)
+			a.document("fsck", map[string]any{"ok": true, "records": report.Events, "streams": report.Streams, "objects": report.Objects})
 			return nil
 		}
-		fmt.Fprintln(a.out, report.String())
+		fmt.Fprintf(a.out, "the journal is whole: %d records in %d streams, %d objects\n", report.Events, report.Streams, report.Objects)
 		return nil
 	})
 }
@@ -417,7 +416,7 @@ func (a *app) versionCmd() *cobra.Command {
 		Use: "version", Short: "The version of this program", Args: atMost("nothing", 0),
 		RunE: func(*cobra.Command, []string) error {
 			if a.json {
-				a.document("version", map[string]any{"version": Version, "schema": 1, "journal": sqlite.SchemaVersion})
+				a.document("version", map[string]any{"version": Version, "schema": 1})
 				return nil
 			}
 			fmt.Fprintf(a.out, "piton %s\n", Version)

@@ -15,6 +15,7 @@ import (
 
 	"github.com/piton-dev/piton/internal/api"
 	"github.com/piton-dev/piton/internal/engine"
+	"github.com/piton-dev/piton/internal/project"
 	"github.com/piton-dev/piton/internal/run"
 	"github.com/piton-dev/piton/internal/store"
 	"github.com/piton-dev/piton/internal/verify"
@@ -369,6 +370,9 @@ func (d *drive) outcome(ctx context.Context, opened api.Opened) error {
 	if err != nil {
 		return err
 	}
+	if d.owner != nil {
+		d.mark(ctx, head)
+	}
 	if err := d.app.showEnd(ctx, d.session, head); err != nil {
 		return err
 	}
@@ -377,6 +381,25 @@ func (d *drive) outcome(ctx context.Context, opened api.Opened) error {
 		return ended(128 + int(sig))
 	}
 	return d.code(ctx, head)
+}
+
+// mark shows the outcome in the plan document, if the policy says so and the
+// document is the one that was run.
+func (s *session) mark(ctx context.Context, head engine.HeadRow) {
+	if s.Config.Policy.Mark != "end" || !head.Ended {
+		return
+	}
+	path, err := s.Document(ctx, head.Plan)
+	if err != nil {
+		return
+	}
+	steps, err := s.store.Steps(ctx, head.Stream)
+	if err == nil {
+		err = project.Mark(path, head.PlanHash, head.Status, steps)
+	}
+	if err != nil {
+		s.app.notice("%s keeps its marks as they are: %v", path, err)
+	}
 }
 
 // code is the exit code of a run as it stands.

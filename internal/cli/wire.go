@@ -20,6 +20,8 @@ type session struct {
 	*api.Product
 	app   *app
 	store *sqlite.Store
+
+	unsealed string // who allowed less isolation than was asked for
 }
 
 // configuration reads all sources, or fails with everything there is to mend.
