@@ -14,7 +14,7 @@ import (
 )
 
 func TestBackup(t *testing.T) {
-	dir, to := t.TempDir(), filepath.Join(t.TempDir(), "copy of #1")
+	dir, to := scratch(t), filepath.Join(scratch(t), "copy of #1")
 	sample(t, dir)
 	want := contents(t, dir)
 	s, epoch := owned(t, dir)
@@ -42,7 +42,7 @@ func TestBackup(t *testing.T) {
 }
 
 func TestBackupOverwritesNothing(t *testing.T) {
-	dir, to := t.TempDir(), t.TempDir()
+	dir, to := scratch(t), scratch(t)
 	sample(t, dir)
 	s := openIn(t, dir)
 	defer s.Close()
@@ -52,12 +52,12 @@ func TestBackupOverwritesNothing(t *testing.T) {
 }
 
 func TestFailedBackupLeavesNothing(t *testing.T) {
-	dir := t.TempDir()
+	dir := scratch(t)
 	sample(t, dir)
 	tamper(t, dir, "UPDATE object SET body = x'78' WHERE id = 3")
 	s := openIn(t, dir)
 	defer s.Close()
-	to := filepath.Join(t.TempDir(), "copy")
+	to := filepath.Join(scratch(t), "copy")
 	if err := s.Backup(t.Context(), to); !errors.Is(err, store.ErrCorrupt) {
 		t.Errorf("back up what is damaged: %v, want ErrCorrupt", err)
 	}
@@ -72,7 +72,7 @@ func TestFailedBackupLeavesNothing(t *testing.T) {
 }
 
 func TestVersions(t *testing.T) {
-	dir := t.TempDir()
+	dir := scratch(t)
 	sample(t, dir)
 	want := contents(t, dir)
 	next := sqlite.Config{Dir: dir}.WithNext("ALTER TABLE head ADD COLUMN note TEXT")
@@ -98,7 +98,7 @@ func TestVersions(t *testing.T) {
 	if _, _, err := sqlite.Open(t.Context(), sqlite.Config{Dir: dir}); !errors.Is(err, store.ErrNewer) {
 		t.Errorf("open a newer version: %v, want ErrNewer", err)
 	}
-	kept := t.TempDir() // the file as it was before
+	kept := scratch(t) // the file as it was before
 	writeFile(t, filepath.Join(kept, "journal.db"), readFile(t, filepath.Join(dir, "journal.v1.db")))
 	if diff := cmp.Diff(want, contents(t, kept)); diff != "" {
 		t.Errorf("the kept file's records (- want, + got):\n%s", diff)
@@ -106,7 +106,7 @@ func TestVersions(t *testing.T) {
 }
 
 func TestFailedUpgradeChangesNothing(t *testing.T) {
-	dir := t.TempDir()
+	dir := scratch(t)
 	sample(t, dir)
 	broken := sqlite.Config{Dir: dir}.WithNext("ALTER TABLE head ADD COLUMN note TEXT; nonsense")
 	if _, _, err := sqlite.Open(t.Context(), broken); err == nil {

@@ -20,7 +20,7 @@ func TestCrashAtEachPoint(t *testing.T) {
 		for _, nth := range []int{1, 3} {
 			t.Run(fmt.Sprintf("%s %d", point, nth), func(t *testing.T) {
 				t.Parallel()
-				dir := t.TempDir()
+				dir := scratch(t)
 				c := start(t, "crash", dir, point, strconv.Itoa(nth))
 				acknowledged := 0
 				for c.out.Scan() {

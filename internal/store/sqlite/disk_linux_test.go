@@ -17,7 +17,7 @@ import (
 // smallDisk mounts a disk of 4 MiB.
 func smallDisk(t *testing.T) string {
 	t.Helper()
-	dir := t.TempDir()
+	dir := scratch(t)
 	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, "size=4m"); err != nil {
 		t.Skipf("a small disk needs the right to mount: %v", err)
 	}
@@ -127,7 +127,7 @@ func TestUnwritable(t *testing.T) {
 	if os.Geteuid() == 0 {
 		t.Skip("the superuser may write anywhere; TestReadOnlyDisk is for it")
 	}
-	dir := t.TempDir()
+	dir := scratch(t)
 	sample(t, dir)
 	for _, name := range []string{"journal.db", "lock", "."} {
 		if err := os.Chmod(filepath.Join(dir, name), 0o500); err != nil {

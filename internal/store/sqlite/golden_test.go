@@ -45,7 +45,7 @@ func TestReleasedVersions(t *testing.T) {
 	}
 	for _, from := range versions {
 		t.Run(filepath.Base(from), func(t *testing.T) {
-			dir := t.TempDir()
+			dir := scratch(t)
 			if err := os.CopyFS(dir, os.DirFS(from)); err != nil {
 				t.Fatal(err)
 			}

@@ -2,6 +2,7 @@ package sqlite_test
 
 import (
 	"fmt"
+	"os"
 	"testing"
 	"time"
 
@@ -9,6 +10,23 @@ import (
 	"github.com/piton-dev/piton/internal/store"
 	"github.com/piton-dev/piton/internal/store/sqlite"
 )
+
+// scratch is a directory in memory where there is such a thing, because none of
+// the tests cuts the power, and syncing to a busy disk takes long.
+func scratch(t testing.TB) string {
+	t.Helper()
+	const memory = "/dev/shm"
+	dir, err := os.MkdirTemp(memory, "journal")
+	if err != nil {
+		return t.TempDir()
+	}
+	t.Cleanup(func() {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Error(err)
+		}
+	})
+	return dir
+}
 
 func openIn(t testing.TB, dir string) *sqlite.Store {
 	t.Helper()

@@ -3,7 +3,8 @@ package sqlite_test
 import (
 	"errors"
 	"fmt"
-	"os"
+	"path/filepath"
+	"strconv"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -17,16 +18,13 @@ import (
 // TestLikeMemory does the same to both stores, at random, and wants the same
 // answers, over reopenings too.
 func TestLikeMemory(t *testing.T) {
+	top, runs := scratch(t), 0
 	rapid.Check(t, func(t *rapid.T) {
-		dir, err := os.MkdirTemp("", "model")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer os.RemoveAll(dir)
-		m := &pair{dir: dir, memory: store.NewMemory()}
+		runs++
+		m := &pair{dir: filepath.Join(top, strconv.Itoa(runs)), memory: store.NewMemory()}
 		m.open(t)
 		defer func() { m.disk.Close() }()
-		for range rapid.IntRange(1, 10).Draw(t, "actions") {
+		for range rapid.IntRange(1, 20).Draw(t, "actions") {
 			if rapid.IntRange(0, 4).Draw(t, "reopen if 0") == 0 {
 				m.reopen(t)
 			} else {

@@ -16,7 +16,7 @@ import (
 )
 
 func TestOwnTellsOfALiveOwnerAtOnce(t *testing.T) {
-	dir := t.TempDir()
+	dir := scratch(t)
 	first, _ := owned(t, dir)
 	defer first.Close()
 	second, _, err := sqlite.Open(t.Context(), sqlite.Config{Dir: dir, LockRetry: time.Hour})
@@ -48,7 +48,7 @@ func ownUntilKilled(args []string) error {
 }
 
 func TestOwnAfterAKilledProcess(t *testing.T) {
-	dir := t.TempDir()
+	dir := scratch(t)
 	s, _, err := sqlite.Open(t.Context(), sqlite.Config{Dir: dir, LockRetry: time.Hour})
 	if err != nil {
 		t.Fatal(err)
@@ -102,7 +102,7 @@ func followUntil(args []string) error {
 }
 
 func TestReadersInOtherProcesses(t *testing.T) {
-	dir := t.TempDir()
+	dir := scratch(t)
 	s, epoch := owned(t, dir)
 	defer s.Close()
 	var followers []*child
@@ -120,7 +120,7 @@ func TestReadersInOtherProcesses(t *testing.T) {
 }
 
 func TestOpenIsForThisUserAlone(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "state", "workspace")
+	dir := filepath.Join(scratch(t), "state", "workspace")
 	s, _ := owned(t, dir)
 	defer s.Close()
 	for path, want := range map[string]os.FileMode{
@@ -138,7 +138,7 @@ func TestOpenIsForThisUserAlone(t *testing.T) {
 }
 
 func TestOpenWithoutADirectoryIsNoInspection(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "absent")
+	dir := filepath.Join(scratch(t), "absent")
 	if _, _, err := sqlite.Open(t.Context(), sqlite.Config{Dir: dir, Inspect: true}); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("inspect nothing: %v, want os.ErrNotExist", err)
 	}
@@ -148,7 +148,7 @@ func TestOpenWithoutADirectoryIsNoInspection(t *testing.T) {
 }
 
 func TestManyProcessesBegin(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "state")
+	dir := filepath.Join(scratch(t), "state")
 	opened := make(chan error)
 	for range 8 {
 		go func() {

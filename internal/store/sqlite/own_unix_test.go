@@ -21,7 +21,7 @@ import (
 // TestFenced takes the workspace over as it could happen where locks do not
 // hold: the first owner must notice in its next transaction.
 func TestFenced(t *testing.T) {
-	dir := t.TempDir()
+	dir := scratch(t)
 	first, old := owned(t, dir)
 	defer first.Close()
 	write(t, first, settled("a", 0, old, 1))
@@ -70,7 +70,7 @@ func holdUntilEOF([]string) error {
 }
 
 func TestOwnWaitsForTheChildOfADeadOwner(t *testing.T) {
-	dir := t.TempDir()
+	dir := scratch(t)
 	openIn(t, dir).Close()
 	c := start(t, "leave", dir)
 	c.expect(t, "left")

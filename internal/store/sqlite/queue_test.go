@@ -38,7 +38,7 @@ func (g *gate) point(name string) {
 func gated(t *testing.T) (*sqlite.Store, uint64, *gate) {
 	t.Helper()
 	g := &gate{reached: make(chan struct{}), pass: make(chan struct{})}
-	s, _, err := sqlite.Open(t.Context(), sqlite.Config{Dir: t.TempDir(), Point: g.point})
+	s, _, err := sqlite.Open(t.Context(), sqlite.Config{Dir: scratch(t), Point: g.point})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -164,7 +164,7 @@ func TestCancelledWhileWriting(t *testing.T) {
 
 func TestReleaseWaitsForTheAppend(t *testing.T) {
 	g := &gate{reached: make(chan struct{}), pass: make(chan struct{})}
-	s, _, err := sqlite.Open(t.Context(), sqlite.Config{Dir: t.TempDir(), Point: g.point})
+	s, _, err := sqlite.Open(t.Context(), sqlite.Config{Dir: scratch(t), Point: g.point})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,7 +11,7 @@ import (
 func TestSQLite(t *testing.T) {
 	dirs := map[store.Store]string{}
 	open := func(t *testing.T) store.Store {
-		dir := filepath.Join(t.TempDir(), "a b#c%20d&e", "state")
+		dir := filepath.Join(scratch(t), "a b#c%20d&e", "state")
 		s := openIn(t, dir)
 		dirs[s] = dir
 		return s
