@@ -158,13 +158,8 @@ func (t *Tree) scopeKeys(ctx context.Context, b *Base, guards, writes []string, 
 		return nil, err
 	}
 	s := scopeOf(writes)
-	names, ok, err := t.gitFiles(ctx, s.dirs()...)
+	names, err := t.walk(ctx, s.dirs(), s.covers) // what git ignores too: a contract sees it
 	if err != nil {
-		return nil, err
-	}
-	if ok {
-		names = slices.DeleteFunc(names, func(name string) bool { return !s.covers(name) })
-	} else if names, err = t.walk(ctx, s.dirs(), s.covers); err != nil {
 		return nil, err
 	}
 	for _, g := range s {
