@@ -5,7 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -147,25 +146,6 @@ func TestScanBelowTheTop(t *testing.T) {
 	if _, ok := m.Files["a"]; !ok || len(m.Files) != 1 || !m.Git {
 		t.Errorf("manifest %v, want a alone", m)
 	}
-}
-
-func TestScanSpecialFiles(t *testing.T) {
-	w := newWorkspace(t, "a 1")
-	if err := syscall.Mkfifo(w.path("pipe"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	deep := strings.Repeat("d/", 150)
-	w.do(deep + "x 1")
-	before := w.scan(nil)
-	if got := before.Files["pipe"]; got != "o:p" {
-		t.Errorf("a pipe is %q", got)
-	}
-	top := strings.Repeat("d/", 101)
-	if got := before.Files[strings.TrimSuffix(top, "/")]; got != "d" || len(before.Files) != 3 {
-		t.Errorf("what lies too deep is %q, of %d files", got, len(before.Files))
-	}
-	w.do("rm pipe\npipe 1\nrm d")
-	w.want(tree.Diff(before, w.scan(&before)), "removed "+strings.TrimSuffix(top, "/")+"\ntype pipe")
 }
 
 func TestManifestRoundTrip(t *testing.T) {
