@@ -124,34 +124,45 @@ func killNamespace() int {
 	return 1 // dead or dying: the kernel missed none
 }
 
-// killChildren kills the direct children; theirs become ours, for the next call.
+// killChildren kills the descendants it finds, and says how many children that
+// were. What it misses loses its parent and is our child at the next call.
+//
 // It kills their process groups too, which is what catches a process that forks
 // and exits without end: its group outlives it, and no fork slips through a kill
 // of a group. A child here was started in a session of its own, so no group of
-// its descendants reaches beyond them.
+// its descendants reaches beyond them. Pids are given out in turn, so that one
+// read a moment ago names no other process.
 func killChildren() int {
-	pids := children()
+	found := children(os.Getpid())
 	own := unix.Getpgrp()
-	for _, pid := range pids {
-		if group, err := unix.Getpgid(pid); err == nil && group > 1 && group != own {
-			unix.Kill(-group, unix.SIGKILL)
+	for next := found; len(next) > 0; {
+		var below []int
+		for _, pid := range next {
+			below = append(below, children(pid)...)
+			if group, err := unix.Getpgid(pid); err == nil && group > 1 && group != own {
+				unix.Kill(-group, unix.SIGKILL)
+			}
+			unix.Kill(pid, unix.SIGKILL)
 		}
-		unix.Kill(pid, unix.SIGKILL)
+		next = below
 	}
-	return len(pids)
+	return len(found)
 }
 
-// children lists the direct children of this process. A child that appears or
-// goes meanwhile may be missed.
-func children() (pids []int) {
-	tasks, err := os.ReadDir("/proc/self/task")
+// children lists the children of a process. One that appears or goes meanwhile
+// may be missed.
+func children(parent int) (pids []int) {
+	threads := "/proc/" + strconv.Itoa(parent) + "/task/"
+	tasks, err := os.ReadDir(threads)
 	if err != nil {
-		return childrenByParent()
+		return nil // gone
 	}
 	for _, t := range tasks {
-		list, err := os.ReadFile("/proc/self/task/" + t.Name() + "/children")
-		if err != nil && !threadGone(t.Name()) {
-			return childrenByParent() // a kernel without these lists
+		list, err := os.ReadFile(threads + t.Name() + "/children")
+		if err != nil {
+			if _, gone := os.Stat(threads + t.Name()); gone == nil {
+				return childrenByParent(parent) // a kernel without these lists
+			}
 		}
 		for field := range strings.FieldsSeq(string(list)) {
 			if pid, err := strconv.Atoi(field); err == nil {
@@ -162,19 +173,14 @@ func children() (pids []int) {
 	return pids
 }
 
-func threadGone(tid string) bool {
-	_, err := os.Stat("/proc/self/task/" + tid)
-	return err != nil
-}
-
 // childrenByParent does the same by asking every process for its parent.
-func childrenByParent() (pids []int) {
+func childrenByParent(parent int) (pids []int) {
 	procs, err := os.ReadDir("/proc")
 	if err != nil {
 		return nil
 	}
 	for _, p := range procs {
-		if pid, err := strconv.Atoi(p.Name()); err == nil && parentOf(pid) == os.Getpid() {
+		if pid, err := strconv.Atoi(p.Name()); err == nil && parentOf(pid) == parent {
 			pids = append(pids, pid)
 		}
 	}

@@ -13,15 +13,15 @@ func TestChildrenAreFound(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	for name, find := range map[string]func() []int{"lists": children, "parents": childrenByParent} {
-		if pids := find(); !slices.Contains(pids, cmd.Process.Pid) {
+	for name, find := range map[string]func(int) []int{"lists": children, "parents": childrenByParent} {
+		if pids := find(os.Getpid()); !slices.Contains(pids, cmd.Process.Pid) {
 			t.Errorf("%s: %d is not among %v", name, cmd.Process.Pid, pids)
 		}
 	}
 	cmd.Process.Kill()
 	cmd.Wait()
-	for name, find := range map[string]func() []int{"lists": children, "parents": childrenByParent} {
-		if pids := find(); slices.Contains(pids, cmd.Process.Pid) {
+	for name, find := range map[string]func(int) []int{"lists": children, "parents": childrenByParent} {
+		if pids := find(os.Getpid()); slices.Contains(pids, cmd.Process.Pid) {
 			t.Errorf("%s: the dead %d is among %v", name, cmd.Process.Pid, pids)
 		}
 	}

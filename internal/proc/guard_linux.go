@@ -49,7 +49,9 @@ func (k *keeper) watchParent() {
 	signal.Notify(told, unix.SIGTERM)
 	for range told {
 		if os.Getppid() != guard {
-			unix.Shutdown(holderSock, unix.SHUT_RDWR) // serve takes it from here
+			// serve takes it from here. The harness must see nothing yet: it
+			// takes the socket's end as the end of all.
+			unix.Shutdown(holderSock, unix.SHUT_RD)
 			return
 		}
 	}

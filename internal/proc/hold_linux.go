@@ -64,7 +64,7 @@ type keeper struct {
 	role   string
 	brood  brood
 	work   chan struct{} // a child was started
-	doomed chan struct{} // closed when the harness is gone
+	doomed chan struct{} // closed when the harness or the guard is gone
 	traits traits
 }
 
@@ -118,13 +118,12 @@ func (k *keeper) report() {
 	for range k.work {
 		r := k.brood.wait()
 		r.spent = k.traits.changed()
-		err := k.send(packReport(r))
 		select {
 		case <-k.doomed:
-			os.Exit(0)
+			os.Exit(0) // the end of the socket says it
 		default:
 		}
-		if err != nil {
+		if k.send(packReport(r)) != nil {
 			os.Exit(0)
 		}
 	}

@@ -39,7 +39,9 @@ func holderKinds(uid int) (kinds []holderKind) {
 			GidMappings: []syscall.SysProcIDMap{{ContainerID: gid, HostID: gid, Size: 1}},
 			AmbientCaps: []uintptr{unix.CAP_SYS_ADMIN},
 		}},
-		holderKind{Subreaper, "subreaper", roleGuard, syscall.SysProcAttr{Setsid: true}},
+		holderKind{Subreaper, "subreaper", roleGuard, syscall.SysProcAttr{
+			Setsid: true, Pdeathsig: syscall.SIGTERM, // also if the holder below it cannot see the harness's end
+		}},
 	)
 }
 
@@ -148,14 +150,19 @@ func (h *holder) receive() (kind, []byte, error) {
 }
 
 // destroy ends a holder and all below it, and reports whether that worked.
+// Everything is dead when the process it started is, and when the socket has
+// ended, which a subreaper holder keeps until nothing is left below it.
 func (h *holder) destroy(patience time.Duration) error {
-	h.conn.Close()
+	defer h.conn.Close()
+	h.conn.CloseWrite()
 	if h.kind.level == Namespace {
 		h.process.Kill()
 	} else {
 		h.process.Signal(unix.SIGTERM)
 	}
-	if h.goneWithin(patience) {
+	h.conn.SetReadDeadline(time.Now().Add(patience))
+	_, err := io.Copy(io.Discard, h.conn)
+	if h.goneWithin(patience) && !errors.Is(err, os.ErrDeadlineExceeded) {
 		return nil
 	}
 	h.process.Kill()

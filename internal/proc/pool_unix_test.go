@@ -51,7 +51,7 @@ func eachLevel(t *testing.T, test func(t *testing.T, p *proc.Pool)) {
 }
 
 func sh(script string) proc.Spec {
-	return proc.Spec{Argv: []string{"sh", "-c", script}, Env: bareEnv}
+	return proc.Spec{Argv: []string{"sh", "-c", script}, Env: bareEnv, Timeout: time.Minute}
 }
 
 func TestRunTellsHowAChildEnded(t *testing.T) {

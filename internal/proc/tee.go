@@ -16,14 +16,15 @@ const (
 // A tee carries bytes to a writer that may be slow, broken or stuck, without
 // ever holding up the side that feeds it for longer than teeStall in all.
 type tee struct {
-	feed    sync.Mutex // held by the one stream that waits for room
-	mu      sync.Mutex // guards what follows
+	feed chan struct{} // full while a stream waits for room, the other behind it
+	more chan struct{} // there is something to carry, or closed
+	room chan struct{} // waiting was taken
+	done chan struct{} // the writer is finished with
+
+	mu      sync.Mutex
 	waiting []byte
 	closed  bool
-	err     error         // set once; nothing is carried afterwards
-	more    chan struct{} // there is something to carry, or closed
-	room    chan struct{} // waiting was taken
-	done    chan struct{} // the writer is finished with
+	err     error // set once; nothing is carried afterwards
 }
 
 // newTee returns nil for a nil writer; a nil tee takes everything.
@@ -31,7 +32,9 @@ func newTee(w io.Writer) *tee {
 	if w == nil {
 		return nil
 	}
-	t := &tee{more: make(chan struct{}, 1), room: make(chan struct{}, 1), done: make(chan struct{})}
+	t := &tee{
+		feed: make(chan struct{}, 1), more: make(chan struct{}, 1), room: make(chan struct{}, 1), done: make(chan struct{}),
+	}
 	go t.carry(w)
 	return t
 }
@@ -93,29 +96,16 @@ func (t *tee) write(p []byte) {
 	if t == nil {
 		return
 	}
-	t.feed.Lock()
-	defer t.feed.Unlock()
-	if !t.offer(p) {
-		return
-	}
-	stall := time.NewTimer(teeStall)
-	defer stall.Stop()
-	for t.offer(p) {
-		select {
-		case <-t.room:
-			stall.Reset(teeStall)
-		case <-t.done:
-			return
-		case <-stall.C:
-			t.fail(errStalled)
-		}
+	t.feed <- struct{}{}
+	defer func() { <-t.feed }()
+	for t.offer(p) && t.moves() {
 	}
 }
 
 var errStalled = errors.New("the writer takes nothing")
 
-// finish waits until all is written, but not longer than teeStall, and says
-// what went wrong.
+// finish waits until all is written, as long as the writer moves, and says what
+// went wrong.
 func (t *tee) finish() error {
 	if t == nil {
 		return nil
@@ -128,14 +118,24 @@ func (t *tee) finish() error {
 	if stuck {
 		return t.err
 	}
-	stall := time.NewTimer(teeStall)
-	defer stall.Stop()
-	select {
-	case <-t.done:
-	case <-stall.C:
-		t.fail(errStalled)
+	for t.moves() {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.err
+}
+
+// moves waits for the writer to take something, and reports whether it has more
+// to do. One that takes nothing for teeStall has failed.
+func (t *tee) moves() bool {
+	stall := time.NewTimer(teeStall)
+	defer stall.Stop()
+	select {
+	case <-t.room:
+		return true
+	case <-t.done:
+	case <-stall.C:
+		t.fail(errStalled)
+	}
+	return false
 }

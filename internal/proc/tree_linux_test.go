@@ -37,6 +37,10 @@ W='setsid sh -c "$W" & exit'; export W; sh -c "echo wanderer >&9; $W" &
 echo child >&9
 `
 
+// calm is a tree for tests that stop the holder: nobody buries its dead then, and
+// the processes of the hostile one that die all the time would fill the machine.
+const calm = `exec 9>"$1"; trap "" TERM; sleep 1000 & setsid sleep 1000 & echo >&9; wait`
+
 const hostileSize = 9 // lines on the witness
 
 // A witness is a FIFO that ends for its reader when the last process that has it
@@ -253,8 +257,8 @@ func TestForkStorm(t *testing.T) {
 	})
 }
 
-// playHarness runs the hostile tree at a level until it is killed, or runs a
-// child that shows what it has inherited.
+// playHarness runs a tree at a level until it is killed, or a child that shows
+// what it has inherited.
 func playHarness(role string) int {
 	what, level, _ := strings.Cut(role, ":")
 	p, err := proc.NewPool(proc.Config{Level: proc.Level(level)})
@@ -264,8 +268,11 @@ func playHarness(role string) int {
 	}
 	defer p.Close()
 	spec := sh("grep -E '^(SigIgn|SigBlk|Cap(Inh|Prm|Eff|Amb))' /proc/self/status; ulimit -c")
-	if what == "hostile" {
+	switch what {
+	case "hostile":
 		spec.Argv = []string{"sh", "-c", hostile + "wait", "hostile", os.Args[1]}
+	case "calm":
+		spec.Argv = []string{"sh", "-c", calm, "calm", os.Args[1]}
 	}
 	r := p.Run(context.Background(), spec)
 	fmt.Print(r.Stdout.String())
@@ -393,21 +400,47 @@ func TestHolderIsKilledFromOutside(t *testing.T) {
 	}
 }
 
+// innerHolder is the holder below a harness that starts children.
+func innerHolder(t *testing.T, harness int, level proc.Level) int {
+	t.Helper()
+	holders := holdersBelow(t, harness)
+	if level == proc.Subreaper && len(holders) == 1 {
+		holders = holdersBelow(t, holders[0])
+	}
+	if len(holders) != 1 {
+		t.Fatalf("holders: %v", holders)
+	}
+	return holders[0]
+}
+
+func TestNothingOutlivesTheHarnessOfAStoppedHolder(t *testing.T) {
+	for _, level := range treeLevels {
+		t.Run(string(level), func(t *testing.T) {
+			w := newWitness(t)
+			h := harness("calm:"+string(level), 0, w.path)
+			if err := h.Start(); err != nil {
+				t.Fatal(err)
+			}
+			w.await(1)
+			unix.Kill(innerHolder(t, h.Process.Pid, level), unix.SIGSTOP)
+			h.Process.Kill()
+			w.endsWithin(5 * time.Second)
+			h.Wait()
+		})
+	}
+}
+
 func TestStoppedHolderIsLost(t *testing.T) {
 	for _, level := range treeLevels {
 		t.Run(string(level), func(t *testing.T) {
-			p := newPool(t, proc.Config{Level: level, Patience: 300 * time.Millisecond})
+			p := newPool(t, proc.Config{Level: level, Patience: 2 * time.Second})
 			w := newWitness(t)
-			spec := hostileSpec(w, "wait")
+			spec := proc.Spec{Argv: []string{"sh", "-c", calm, "calm", w.path}, Env: bareEnv}
 			ctx, cancel := context.WithCancel(context.Background())
 			result := make(chan proc.Result)
 			go func() { result <- p.Run(ctx, spec) }()
-			w.await(hostileSize)
-			holder := holdersBelow(t, os.Getpid())[0]
-			if level == proc.Subreaper {
-				holder = holdersBelow(t, holder)[0]
-			}
-			unix.Kill(holder, unix.SIGSTOP)
+			w.await(1)
+			unix.Kill(innerHolder(t, os.Getpid(), level), unix.SIGSTOP)
 			cancel()
 			r := <-result
 			w.ended()
