@@ -167,7 +167,7 @@ func (t *Tree) scopeKeys(ctx context.Context, b *Base, guards, writes []string, 
 			names = append(names, g.path)
 		}
 	}
-	keys = append(keys, names...)
+	keys = append(append(keys, names...), s.dirs()...) // an empty directory is something too
 	slices.Sort(keys)
 	return slices.Compact(keys), nil
 }
