@@ -2,6 +2,7 @@ package check
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -60,7 +61,7 @@ var wrappers = setOf("timeout env nice time command exec nohup xvfb-run stdbuf u
 
 func setOf(words string) map[string]bool {
 	set := map[string]bool{}
-	for _, w := range strings.Fields(words) {
+	for w := range strings.FieldsSeq(words) {
 		set[w] = true
 	}
 	return set
@@ -106,10 +107,8 @@ func runnersAt(base string, rest, before []string) []string {
 			return []string{base + " test"}
 		}
 	case "node":
-		for _, w := range rest {
-			if w == "--test" {
-				return []string{"node --test"}
-			}
+		if slices.Contains(rest, "--test") {
+			return []string{"node --test"}
 		}
 	case "jest", "vitest", "mocha":
 		return []string{base}

@@ -86,9 +86,6 @@ func checkDigests(files map[string]Digest) error {
 	return nil
 }
 
-// Len is the number of protected paths.
-func (b *Base) Len() int { return len(b.names) }
-
 // Digest is what path (or path#part) was, and false if it is not in the base.
 func (b *Base) Digest(path string) (Digest, bool) {
 	d, ok := b.content.Files[path]

@@ -135,7 +135,7 @@ func (g guard) covers(key string) bool {
 // own: a new hook runs like a changed one.
 func (g guard) additive() bool { return g.part == "" && below(g.path, ".git") }
 
-// A Scope is a plan's `writes:`: files and directories, with all that is below
+// A scope is a plan's `writes:`: files and directories, with all that is below
 // them, and globs.
 type scope []guard
 

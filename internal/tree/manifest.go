@@ -86,17 +86,4 @@ func OutOfScope(changes []Change, writes []string) []Change {
 	return out
 }
 
-// Paths returns the paths of some changes, in their order and each once.
-func Paths(changes []Change) []string {
-	seen := map[string]bool{}
-	var out []string
-	for _, c := range changes {
-		if !seen[c.Path] {
-			seen[c.Path] = true
-			out = append(out, c.Path)
-		}
-	}
-	return out
-}
-
 func (m Manifest) names() []string { return slices.Sorted(maps.Keys(m.Files)) }

@@ -61,9 +61,6 @@ func Open(dir string, c Config) (*Tree, error) {
 // Close ends the use of the workspace; nothing may be asked afterwards.
 func (t *Tree) Close() error { return errors.Join(t.keep.close(), t.root.Close()) }
 
-// Dir is the workspace's absolute path, with no link in it.
-func (t *Tree) Dir() string { return t.dir }
-
 // Digest says what path is now. It must be relative to the workspace.
 func (t *Tree) Digest(path string) (Digest, error) {
 	name, ok := clean(path)
