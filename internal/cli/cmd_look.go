@@ -222,16 +222,16 @@ func (s *session) stream(ctx context.Context, opened api.Opened, after uint64) e
 		return nil
 	}
 	if err := each(); err != nil {
-		return over(err)
+		return unlessOver(err)
 	}
-	err := over(api.Dial(s.Place, Version).Changes(ctx, each))
+	err := unlessOver(api.Dial(s.Place, Version).Changes(ctx, each))
 	if p, ok := errors.AsType[*api.Problem](err); ok && p.Code == api.Unavailable {
 		return nil // nobody owns the workspace: there is nothing more to come
 	}
 	return err
 }
 
-func over(err error) error {
+func unlessOver(err error) error {
 	if errors.Is(err, errOver) {
 		return nil
 	}
