@@ -164,7 +164,7 @@ var phaseOf = map[engine.EffectKind]engine.Phase{
 // notTold: an owner that was told to stop dispatches no work.
 func (s *streamAudit) notTold(r engine.Record) {
 	for _, l := range s.world.lives {
-		if l.epoch() == r.Epoch && !l.told.IsZero() && r.At.After(l.told.Add(slack)) {
+		if l.epoch() == r.Epoch && !l.told.IsZero() && r.At.After(l.told) {
 			s.find("stopping", "%s %d dispatches work at %v; its owner was interrupted at %v", s.stream, r.Seq, r.At, l.told)
 		}
 	}

@@ -32,7 +32,7 @@ type disk struct {
 	mu      sync.Mutex
 	calls   int
 	broken  bool
-	since   time.Time // when it broke
+	since   time.Time // when an append failed
 	owned   bool
 	heads   map[string]uint64 // what this life has written, by stream
 	release func() error
@@ -67,17 +67,10 @@ func (d *disk) suffer() error {
 		d.life.kill()
 		runtime.Goexit()
 	}
-	d.breaks()
-	return errDisk
-}
-
-// breaks notes that this life cannot write any more.
-func (d *disk) breaks() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if !d.broken {
-		d.broken, d.since = true, time.Now()
-	}
+	d.broken = true
+	return errDisk
 }
 
 func (d *disk) hold() {
@@ -143,7 +136,7 @@ func (d *disk) Own(ctx context.Context, workspace string) (epoch uint64, release
 }
 
 func (d *disk) Append(ctx context.Context, batches ...store.Batch) error {
-	return d.call(func() error {
+	err := d.call(func() error {
 		d.mu.Lock()
 		broken := d.broken
 		d.mu.Unlock()
@@ -152,13 +145,18 @@ func (d *disk) Append(ctx context.Context, batches ...store.Batch) error {
 		}
 		return d.write(ctx, batches)
 	})
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if err != nil && d.since.IsZero() {
+		d.since = time.Now()
+	}
+	return err
 }
 
 // write appends, and now and then keeps a snapshot, so that the next life
 // begins with one.
 func (d *disk) write(ctx context.Context, batches []store.Batch) error {
 	if err := d.Store.Append(ctx, batches...); err != nil {
-		d.breaks()
 		return err
 	}
 	for _, b := range batches {

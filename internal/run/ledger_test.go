@@ -40,6 +40,7 @@ type account struct {
 	said       []engine.Verdict    // of the checks after the work, on one tree
 	before     engine.Verdict      // of the newest proof that counts as before the work
 	regressed  bool                // since that proof
+	proof      int                 // newest round in which it was proved again
 	barred     []finding           // why the work under way must not really start
 
 	tries, infra, lost int
@@ -236,6 +237,9 @@ func (g *ledger) checked(e engine.CheckEnded) {
 	a.round = append(a.round, e)
 	if len(a.round) < len(a.step.Checks) {
 		return
+	}
+	if e.Phase == engine.Ratchet && e.Round != a.proof {
+		a.proof, a.infra = e.Round, 0 // another round, another question
 	}
 	switch v := verdict(a.round); e.Phase {
 	case engine.Baseline:

@@ -36,17 +36,17 @@ func (h *Host) Loop(ctx context.Context, leave func(Traffic) bool) error {
 	}
 }
 
-// await returns when there is something for a turn, or true when ctx ended.
+// await returns when there is something for a turn. It reports whether ctx has
+// ended, whatever else there is: who was told to stop begins nothing more.
 func (h *Host) await(ctx context.Context) (stopped bool) {
 	alarm, stop := h.alarm()
 	defer stop()
 	select {
 	case <-ctx.Done():
-		return true
 	case <-h.signal:
 	case <-alarm:
 	}
-	return false
+	return ctx.Err() != nil
 }
 
 // traffic counts what there is to do; quiet is false while inputs wait or
@@ -100,7 +100,9 @@ func (h *Host) quit() error {
 		h.reconcile(stream)
 	}
 	for h.anyRunning() || h.inboxed() {
-		<-h.signal
+		if !h.inboxed() {
+			<-h.signal
+		}
 		if err := h.turn(); err != nil {
 			h.abandon()
 			return err

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -45,7 +46,7 @@ func (l *life) begin() {
 	defer l.begun.Store(true)
 	for _, j := range l.world.jobs {
 		if l.world.newestRun(j.stream) == 0 {
-			by := fmt.Sprintf("opener %d", l.n)
+			by := fmt.Sprintf("opener %d of %s", l.n, j.stream)
 			in, program := l.world.opening(j, 1, by)
 			if !l.say(by, j.stream, in, program) {
 				return
@@ -114,7 +115,7 @@ func (l *life) person(p int) {
 
 // wish is what a person who wants something now would say.
 func (l *life) wish(r *rand.Rand, j job, by string) (engine.Input, []store.Object) {
-	step := j.plan.Steps[r.IntN(len(j.plan.Steps))].ID
+	step := l.someStep(r, j)
 	order := func(v engine.Verb, from bool) engine.Input {
 		return engine.Order{Command: engine.Command{Verb: v, Step: step, From: from, Why: "because", By: by}}
 	}
@@ -144,6 +145,23 @@ func (l *life) wish(r *rand.Rand, j job, by string) (engine.Input, []store.Objec
 		return engine.Order{Command: engine.Command{Verb: engine.DoSkip, Step: step, By: by}}, nil // without a reason
 	}
 	return engine.Order{Command: engine.Command{Verb: engine.DoRetry, Step: "none", By: by}}, nil
+}
+
+// someStep is the one that people look at: most often one that is under way.
+func (l *life) someStep(r *rand.Rand, j job) string {
+	l.world.mu.Lock()
+	defer l.world.mu.Unlock()
+	var steps []string
+	for _, x := range l.under {
+		if x.effect.Key.Task == j.stream {
+			steps = append(steps, x.effect.Key.Step)
+		}
+	}
+	if len(steps) == 0 || chance(r, 30) {
+		return j.plan.Steps[r.IntN(len(j.plan.Steps))].ID
+	}
+	slices.Sort(steps)
+	return steps[r.IntN(len(steps))]
 }
 
 func (l *life) reply(r *rand.Rand, j job, by string) engine.Input {

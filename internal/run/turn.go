@@ -98,9 +98,16 @@ func (h *Host) admit(e *envelope, touched map[string]bool) error {
 
 func (h *Host) admitTask(e *envelope, t *task) error {
 	events, err := t.state.Admit(e.in, h.seen)
+	if _, checked := e.in.(engine.Checked); checked && e.key != nil && refused(err, engine.Conflict) {
+		// Checks that may run only once are work, and have ended even where
+		// nobody wants their answer any more.
+		if ended, other := t.state.Admit(end(*e.key, engine.Stopped, "its answer was not wanted any more"), h.seen); other == nil {
+			events, err = ended, nil
+		}
+	}
 	if err != nil {
 		e.err = err
-		if refusal, ok := errors.AsType[*engine.Refusal](err); e.key != nil && (!ok || refusal.Code == engine.Invalid) {
+		if e.key != nil && refused(err, engine.Invalid) {
 			return fmt.Errorf("take the answer of effect %v: %w", e.key, err)
 		}
 		if t.state.Task() == "" {
@@ -116,6 +123,11 @@ func (h *Host) admitTask(e *envelope, t *task) error {
 	}
 	t.batch.objects = append(t.batch.objects, e.objects...)
 	return nil
+}
+
+func refused(err error, code engine.Code) bool {
+	refusal, ok := errors.AsType[*engine.Refusal](err)
+	return ok && refusal.Code == code
 }
 
 func (h *Host) admitWorkspace(e *envelope, touched map[string]bool) error {

@@ -20,7 +20,7 @@ const patience = 90 * 24 * time.Hour
 
 // slack is what a host may take for what it should do at once: a few calls of a
 // slow disk, and the end of what it stops.
-const slack = 10 * time.Minute
+const slack = 30 * time.Minute
 
 // world is everything a host meets: one disk, processes, people and accidents,
 // all from one seed. Each random thing has a source of its own, named after
@@ -132,7 +132,7 @@ func (w *world) fate(n int) fate {
 		back: noisy(r, time.Second, 3*time.Hour), idle: chance(r, 10), waits: chance(r, 50), people: r.IntN(5),
 	}
 	if chance(r, 50) {
-		f.slow = pick(r, 10*time.Millisecond, time.Second, time.Minute)
+		f.slow = pick(r, 10*time.Millisecond, 10*time.Second, 2*time.Minute)
 	}
 	if chance(r, 15) {
 		f.leaves = noisy(r, time.Second, 2*time.Hour)
@@ -314,7 +314,7 @@ func (l *life) judge(err error) {
 	if !allowed {
 		l.world.find("stop", "life %d ended with: %v", l.n, err)
 	}
-	if l.disk.broken && !l.isGone() && !l.zombie.Load() && time.Since(l.disk.since) > slack {
+	if since := l.disk.since; !since.IsZero() && !l.isGone() && !l.zombie.Load() && time.Since(since) > slack {
 		l.world.find("late", "life %d ended %v after it could not write any more", l.n, time.Since(l.disk.since))
 	}
 }

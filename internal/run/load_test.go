@@ -1,0 +1,145 @@
+package run_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"iter"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/piton-dev/piton/internal/engine"
+	"github.com/piton-dev/piton/internal/run"
+	"github.com/piton-dev/piton/internal/store"
+)
+
+// chain is a plan of n scripts, each of which needs the one before.
+func chain(n int) []engine.Step {
+	steps := make([]engine.Step, n)
+	for i := range steps {
+		steps[i] = script(fmt.Sprintf("s%d", i+1))
+		if i > 0 {
+			steps[i].Needs = []int{i - 1}
+		}
+	}
+	return steps
+}
+
+// longRun runs a chain of 1,000 steps until the 900th, which no one ends.
+func longRun(t *testing.T) *store.Memory {
+	t.Helper()
+	st := store.NewMemory()
+	synctest.Test(t, func(t *testing.T) {
+		do := func(ctx context.Context, e engine.Effect) run.Answer {
+			if e.Key.Step == "s900" && e.Key.Kind == engine.Work {
+				<-ctx.Done()
+				return stopped(e.Key)
+			}
+			return good(e)
+		}
+		host, err := run.Open(t.Context(), run.Config{Store: st, Do: do, Now: time.Now, Workspace: "w"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- host.Loop(ctx, stay) }()
+		steps := chain(1000)
+		if err := host.Submit(t.Context(), "t", opening(t, "t", steps), program(t, "t", steps)); err != nil {
+			t.Fatal(err)
+		}
+		if err := host.Activate(t.Context(), "t"); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		stop()
+		<-ended
+		if err := host.Close(); err != nil {
+			t.Fatal(err)
+		}
+	})
+	return st
+}
+
+func TestSnapshotIsWrittenAndUsed(t *testing.T) {
+	st := longRun(t)
+	seq, body, err := st.Snapshot(t.Context(), "t")
+	if err != nil || body == nil || seq < 2000 {
+		t.Fatalf("after a long run the snapshot is %d bytes at %d, %v", len(body), seq, err)
+	}
+	full, err := run.Load(t.Context(), withoutSnapshots{st}, "t")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tail := &tailOnly{Store: st, from: seq}
+	short, err := run.Load(t.Context(), tail, "t")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(picture(full), picture(short)); diff != "" {
+		t.Errorf("from the journal, and from a snapshot:\n%s", diff)
+	}
+}
+
+// tailOnly has lost what a snapshot stands for.
+type tailOnly struct {
+	store.Store
+	from uint64
+}
+
+func (s *tailOnly) Read(ctx context.Context, stream string, after uint64) iter.Seq2[engine.Record, error] {
+	if after < s.from {
+		return func(yield func(engine.Record, error) bool) {
+			yield(engine.Record{}, fmt.Errorf("asked for what follows %d", after))
+		}
+	}
+	return s.Store.Read(ctx, stream, after)
+}
+
+func TestUnusableSnapshotsAreIgnored(t *testing.T) {
+	st := longRun(t)
+	full, err := run.Load(t.Context(), withoutSnapshots{st}, "t")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, body, err := st.Snapshot(t.Context(), "t")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, bad := range map[string][]byte{
+		"nothing":         {},
+		"garbage":         []byte("\x00garbage"),
+		"cut short":       body[:len(body)/2],
+		"another version": bytes.Replace(body, []byte(`"version":`), []byte(`"version":9`), 1),
+		"another program": bytes.Replace(body, []byte(full.Program().Hash()), bytes.Repeat([]byte("0"), 64), 1),
+	} {
+		t.Run(name, func(t *testing.T) {
+			state, err := run.Load(t.Context(), fixedSnapshot{st, bad}, "t")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(picture(full), picture(state)); diff != "" {
+				t.Errorf("from the journal, and with such a snapshot:\n%s", diff)
+			}
+		})
+	}
+}
+
+type fixedSnapshot struct {
+	store.Store
+	body []byte
+}
+
+func (s fixedSnapshot) Snapshot(context.Context, string) (uint64, []byte, error) {
+	return 1, s.body, nil
+}
+
+func TestLoadOfNothing(t *testing.T) {
+	state, err := run.Load(t.Context(), store.NewMemory(), "t")
+	if err != nil || state.Task() != "" || state.Seq() != 0 {
+		t.Errorf("an unknown stream is %q at %d, %v", state.Task(), state.Seq(), err)
+	}
+}
