@@ -150,14 +150,11 @@ func (s *State) admitEnded(in Ended) ([]Event, error) {
 	if !st.Live || k.Attempt != st.Attempt || k.N != st.N || k.Kind != kind || st.Epoch != s.epoch {
 		return nil, refuse(Conflict, k.String()+" is not under way", "")
 	}
-	switch in.How {
-	case Stopped, TimedOut, NoStart:
-	case Exited:
-		if kind == Verify {
-			return nil, refuse(Invalid, k.String()+" ends with the answers of its checks", "")
-		}
-	default: // only the core says that work is lost
+	switch {
+	case !in.How.known() || in.How == Lost: // only the core says that work is lost
 		return nil, refuse(Invalid, fmt.Sprintf("%s cannot end by %q", k, in.How), "")
+	case in.How == Exited && kind == Verify:
+		return nil, refuse(Invalid, k.String()+" ends with the answers of its checks", "")
 	}
 	e := in.WorkEnded
 	e.Step, e.Attempt, e.N, e.Kind = k.Step, k.Attempt, k.N, st.Kind

@@ -66,6 +66,9 @@ func (s *State) applyWorkEnded(e WorkEnded) error {
 	if !st.Live || e.Attempt != st.Attempt || e.N != st.N || e.Kind != st.Kind {
 		return fmt.Errorf("work %q %d.%d (%s) ended, which is not under way", e.Step, e.Attempt, e.N, e.Kind)
 	}
+	if !e.How.known() {
+		return fmt.Errorf("work %q %d.%d ended by %q", e.Step, e.Attempt, e.N, e.How)
+	}
 	s.spend(e.Usage)
 	s.change(i, func(st *step) {
 		st.Live = false
@@ -82,6 +85,14 @@ func (s *State) applyWorkEnded(e WorkEnded) error {
 		}
 	})
 	return nil
+}
+
+func (h How) known() bool {
+	switch h {
+	case Exited, Lost, TimedOut, NoStart, Stopped:
+		return true
+	}
+	return false
 }
 
 // endOnce takes the end of checks that may run only once. Without all their
@@ -126,7 +137,11 @@ func (s *State) applyCheck(e CheckEnded, at time.Time) error {
 	if phase, asked := s.inquiry(i); !asked || e.Phase != phase || e.Attempt != st.Attempt {
 		return fmt.Errorf("check %q of %q ended (attempt %d, %s), which is not under way", e.Check, e.Step, e.Attempt, e.Phase)
 	}
-	if err := s.prog.Step(i).answers(len(st.Checks), e); err != nil {
+	p := s.prog.Step(i)
+	if e.Check == p.Checks[0].Name {
+		st.Checks = nil // of answers that were cut off with the journal's tail
+	}
+	if err := p.answers(len(st.Checks), e); err != nil {
 		return err
 	}
 	st.Checks = append(st.Checks, e)

@@ -386,6 +386,9 @@ func (a *auditor) checked(e engine.CheckEnded) error {
 	if err != nil {
 		return err
 	}
+	if e.Check == f.def.Checks[0].Name {
+		f.answers = nil // the tail of the journal was cut off within an append
+	}
 	want := f.def.Checks[len(f.answers)]
 	switch {
 	case e.Check != want.Name || e.Required != want.Required || e.Want != want.Exit:

@@ -316,8 +316,8 @@ func Encode(e Event) ([]byte, error) {
 // bodies are errors; unknown fields are left out, so that an older program can
 // still read what a newer one added.
 func Decode(typ string, body []byte) (Event, error) {
-	decode, known := decoders[typ]
-	if !known {
+	decode := decoder(typ)
+	if decode == nil {
 		return nil, fmt.Errorf("unknown event type %q", typ)
 	}
 	e, err := decode(body)
@@ -327,22 +327,40 @@ func Decode(typ string, body []byte) (Event, error) {
 	return e, nil
 }
 
-var decoders = map[string]func([]byte) (Event, error){
-	"epoch.began":     decodeAs[EpochBegan],
-	"intent.opened":   decodeAs[IntentOpened],
-	"plan.drafted":    decodeAs[PlanDrafted],
-	"plan.verified":   decodeAs[PlanVerified],
-	"plan.answered":   decodeAs[PlanAnswered],
-	"task.opened":     decodeAs[TaskOpened],
-	"run.opened":      decodeAs[RunOpened],
-	"run.ended":       decodeAs[RunEnded],
-	"command":         decodeAs[Command],
-	"work.dispatched": decodeAs[WorkDispatched],
-	"work.ended":      decodeAs[WorkEnded],
-	"check.ended":     decodeAs[CheckEnded],
-	"step.settled":    decodeAs[StepSettled],
-	"item.opened":     decodeAs[ItemOpened],
-	"item.answered":   decodeAs[ItemAnswered],
+func decoder(typ string) func([]byte) (Event, error) {
+	switch typ {
+	case "epoch.began":
+		return decodeAs[EpochBegan]
+	case "intent.opened":
+		return decodeAs[IntentOpened]
+	case "plan.drafted":
+		return decodeAs[PlanDrafted]
+	case "plan.verified":
+		return decodeAs[PlanVerified]
+	case "plan.answered":
+		return decodeAs[PlanAnswered]
+	case "task.opened":
+		return decodeAs[TaskOpened]
+	case "run.opened":
+		return decodeAs[RunOpened]
+	case "run.ended":
+		return decodeAs[RunEnded]
+	case "command":
+		return decodeAs[Command]
+	case "work.dispatched":
+		return decodeAs[WorkDispatched]
+	case "work.ended":
+		return decodeAs[WorkEnded]
+	case "check.ended":
+		return decodeAs[CheckEnded]
+	case "step.settled":
+		return decodeAs[StepSettled]
+	case "item.opened":
+		return decodeAs[ItemOpened]
+	case "item.answered":
+		return decodeAs[ItemAnswered]
+	}
+	return nil
 }
 
 func decodeAs[E Event](body []byte) (Event, error) {

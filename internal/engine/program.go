@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -127,15 +128,14 @@ type Program struct {
 // unique ids, needs inside the program and free of cycles, known words, sane
 // numbers. Only the verifier calls it, and [DecodeProgram] for what it once made.
 func NewProgram(d Definition) (*Program, error) {
-	p := &Program{def: d, by: make(map[string]int, len(d.Steps)), deps: make([][]int, len(d.Steps))}
+	d, hash, err := canonical(d)
+	if err != nil {
+		return nil, err
+	}
+	p := &Program{def: d, hash: hash, by: make(map[string]int, len(d.Steps)), deps: make([][]int, len(d.Steps))}
 	if err := p.index(); err != nil {
 		return nil, err
 	}
-	body, err := json.Marshal(d)
-	if err != nil {
-		return nil, fmt.Errorf("encode program: %w", err)
-	}
-	p.hash = digest(body)
 	p.classes = classify(d.Steps)
 	p.names = make([][]string, len(d.Steps))
 	for i := range d.Steps {
@@ -144,6 +144,22 @@ func NewProgram(d Definition) (*Program, error) {
 		}
 	}
 	return p, nil
+}
+
+// canonical returns the definition as it reads back from its encoding, and the
+// hash of that. The two differ only where a text is no UTF-8.
+func canonical(d Definition) (Definition, string, error) {
+	body, err := json.Marshal(d)
+	if err == nil && bytes.Contains(body, []byte(`\ufffd`)) {
+		d = Definition{}
+		if err = json.Unmarshal(body, &d); err == nil {
+			body, err = json.Marshal(d)
+		}
+	}
+	if err != nil {
+		return d, "", fmt.Errorf("encode program: %w", err)
+	}
+	return d, digest(body), nil
 }
 
 func (p *Program) index() error {

@@ -174,7 +174,11 @@ func (st *step) hopeless() bool { return st.lapsed() || st.Status == Pending && 
 // opening, ending and taking up a run, aborting it and beginning a ratchet
 // round look at all steps.
 func (s *State) Apply(r Record) error {
-	if err := s.apply(r); err != nil {
+	err := inOrder(r, s.seq, s.epoch)
+	if err == nil {
+		err = s.apply(r)
+	}
+	if err != nil {
 		return fmt.Errorf("stream %s, record %d: %w", r.Stream, r.Seq, err)
 	}
 	s.seq = r.Seq
@@ -184,12 +188,6 @@ func (s *State) Apply(r Record) error {
 }
 
 func (s *State) apply(r Record) error {
-	if r.Seq != s.seq+1 {
-		return fmt.Errorf("it follows record %d", s.seq)
-	}
-	if _, begins := r.Event.(EpochBegan); r.Epoch < s.epoch || r.Epoch > s.epoch && !begins {
-		return fmt.Errorf("it was written under epoch %d, and epoch %d has begun", r.Epoch, s.epoch)
-	}
 	switch e := r.Event.(type) {
 	case EpochBegan:
 		return s.applyEpoch(r)

@@ -25,7 +25,7 @@ import (
 //	     [writes=a/,b/] [once] [step] [backoff=D] [checks=build,lint?]
 //	prepared STEP [base=VERDICT,…] [tree=T] [err=WHY] [strays=PATH]
 //	ended STEP [how=WORD] [exit=N] [tampered=PATH] [strays=PATH] [tokens=N]
-//	checked STEP [VERDICT,…] [tree=T]
+//	checked STEP [VERDICT,…] [tree=T] [moved=PATH]
 //	  with attempt=N, n=N, kind=WORD, run=R or task=T where the key is not the wanted one
 //	  with hold: what comes next is in the same turn
 //	order VERB [STEP] [from] [why=…] [by=NAME]
@@ -52,6 +52,13 @@ func TestStories(t *testing.T) {
 			})
 		})
 	}
+}
+
+// retell is the journal of a story.
+func retell(t *testing.T, path string) []engine.Record {
+	d := newDesk()
+	datadriven.RunTest(t, path, func(t *testing.T, td *datadriven.TestData) string { return tell(t, d, td) })
+	return d.journal
 }
 
 // tell hands one line of a story to the core and writes down what followed.
@@ -195,7 +202,11 @@ func input(t *testing.T, d *desk, td *datadriven.TestData) engine.Input {
 		return ended(t, d, td)
 	case "checked":
 		k := key(t, d, td)
-		return engine.Checked{Key: k, Checks: answers(stepOf(t, d, k.Step), value(td, "tree"), verdicts(word(td, 1), engine.Pass)...)}
+		checks := answers(stepOf(d, k.Step), value(td, "tree"), verdicts(word(td, 1), engine.Pass)...)
+		if path := value(td, "moved"); path != "" {
+			checks[0].Moved = map[string]string{path: "hash of " + k.Step}
+		}
+		return engine.Checked{Key: k, Checks: checks}
 	}
 	t.Fatalf("%s: unknown line %q", td.Pos, td.Cmd)
 	return nil
@@ -271,7 +282,7 @@ func key(t *testing.T, d *desk, td *datadriven.TestData) engine.Key {
 	return k
 }
 
-func stepOf(t *testing.T, d *desk, id string) *engine.Step {
+func stepOf(d *desk, id string) *engine.Step {
 	if i, ok := d.state.Program().Index(id); ok {
 		return d.state.Program().Step(i)
 	}
@@ -417,7 +428,7 @@ func told(d *desk, step string) string {
 		if e.Key.Step != step {
 			continue
 		}
-		fmt.Fprintf(&b, "%s %d baseline=%v tree=%q shared=%v moved=%d\n", e.Key.Kind, e.Key.Attempt, e.Baseline, e.Tree, e.Shared, len(e.Moved))
+		fmt.Fprintf(&b, "%s %d baseline=%v tree=%q shared=%v moved=%v\n", e.Key.Kind, e.Key.Attempt, e.Baseline, e.Tree, e.Shared, e.Moved)
 		for _, f := range e.Feedback {
 			fmt.Fprintf(&b, "feedback %s %s exit=%d want=%d %s%s\n", f.Check, f.Verdict, f.Exit, f.Want, f.Reason, f.Stderr)
 		}

@@ -15,6 +15,7 @@ type Workspace struct {
 	epoch   uint64
 	intents map[string]IntentOpened
 	plans   map[string]*Revision
+	order   []*Revision       // as they were drafted
 	paths   map[string]string // path of a document → its newest revision
 }
 
@@ -41,9 +42,10 @@ func (w *Workspace) Newest(path string) (*Revision, bool) {
 	return w.Revision(w.paths[path])
 }
 
-// Revisions calls yield for every revision until it returns false.
+// Revisions calls yield for every revision, in the order they were drafted,
+// until it returns false.
 func (w *Workspace) Revisions(yield func(*Revision) bool) {
-	for _, r := range w.plans {
+	for _, r := range w.order {
 		if !yield(r) {
 			return
 		}
@@ -62,10 +64,25 @@ func (w *Workspace) Apply(r Record) error {
 	if w.plans == nil {
 		w.intents, w.plans, w.paths = map[string]IntentOpened{}, map[string]*Revision{}, map[string]string{}
 	}
-	if err := w.apply(r); err != nil {
+	err := inOrder(r, w.seq, w.epoch)
+	if err == nil {
+		err = w.apply(r)
+	}
+	if err != nil {
 		return fmt.Errorf("stream %s, record %d: %w", r.Stream, r.Seq, err)
 	}
 	w.seq = r.Seq
+	return nil
+}
+
+// inOrder reports why a record cannot be the next one of a stream.
+func inOrder(r Record, seq, epoch uint64) error {
+	if r.Seq != seq+1 {
+		return fmt.Errorf("it follows record %d", seq)
+	}
+	if _, begins := r.Event.(EpochBegan); r.Epoch < epoch || r.Epoch > epoch && !begins {
+		return fmt.Errorf("it was written under epoch %d, and epoch %d has begun", r.Epoch, epoch)
+	}
 	return nil
 }
 
@@ -74,12 +91,16 @@ func (w *Workspace) apply(r Record) error {
 	case EpochBegan:
 		w.epoch = r.Epoch
 	case IntentOpened:
+		if _, twice := w.intents[e.ID]; twice {
+			return fmt.Errorf("intent %s is opened twice", e.ID)
+		}
 		w.intents[e.ID] = e
 	case PlanDrafted:
 		if w.plans[e.Plan] != nil {
 			return fmt.Errorf("plan %s is drafted twice", e.Plan)
 		}
 		w.plans[e.Plan] = &Revision{Drafted: e, At: r.At}
+		w.order = append(w.order, w.plans[e.Plan])
 		w.paths[e.Path] = e.Plan
 	case PlanVerified:
 		p := w.plans[e.Plan]
@@ -113,14 +134,21 @@ func (w *Workspace) Admit(in Input) ([]Event, error) {
 }
 
 func (w *Workspace) admitDraft(in Draft) ([]Event, error) {
-	if _, twice := w.plans[in.Plan]; twice {
+	_, known := w.intents[in.PlanDrafted.Intent]
+	_, twice := w.plans[in.Plan]
+	switch {
+	case in.Plan == "" || in.By == "":
+		return nil, refuse(Invalid, "a draft needs an id and the name of who made it", "")
+	case twice:
 		return nil, refuse(Conflict, "plan "+in.Plan+" exists already", "")
+	case in.Intent == nil && !known:
+		return nil, refuse(NotFound, "plan "+in.Plan+" belongs to no intent", "")
+	case in.Intent != nil && (known || in.Intent.ID == "" || in.Intent.ID != in.PlanDrafted.Intent):
+		return nil, refuse(Conflict, fmt.Sprintf("plan %s is of intent %q, which is not the new one %q", in.Plan, in.PlanDrafted.Intent, in.Intent.ID), "")
 	}
 	var es []Event
 	if in.Intent != nil {
 		es = append(es, *in.Intent)
-	} else if _, ok := w.intents[in.PlanDrafted.Intent]; !ok {
-		return nil, refuse(NotFound, "plan "+in.Plan+" belongs to no intent", "")
 	}
 	in.Verified.Plan = in.Plan
 	return append(es, in.PlanDrafted, in.Verified), nil

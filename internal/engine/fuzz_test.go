@@ -1,0 +1,386 @@
+package engine_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"maps"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/piton-dev/piton/internal/engine"
+)
+
+// FuzzDecode: no bytes make the decoder panic, and what it reads it writes so
+// that it reads the same again.
+func FuzzDecode(f *testing.F) {
+	for _, journal := range samples(f) {
+		for _, r := range journal {
+			body, err := engine.Encode(r.Event)
+			if err != nil {
+				f.Fatal(err)
+			}
+			f.Add(r.Event.Type(), body)
+		}
+	}
+	f.Fuzz(func(t *testing.T, typ string, body []byte) {
+		e, err := engine.Decode(typ, body)
+		if err != nil {
+			if e != nil {
+				t.Fatalf("an event beside the error %v", err)
+			}
+			return
+		}
+		once, err := engine.Encode(e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := engine.Decode(typ, once)
+		if err != nil {
+			t.Fatalf("%s: %v", once, err)
+		}
+		if twice, err := engine.Encode(again); err != nil || !bytes.Equal(once, twice) {
+			t.Fatalf("%v\n%s\n%s", err, once, twice)
+		}
+	})
+}
+
+// sorted lists the samples in an order that does not change.
+func sorted(t testing.TB) [][]engine.Record {
+	all := samples(t)
+	var journals [][]engine.Record
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		journals = append(journals, all[name])
+	}
+	return journals
+}
+
+// FuzzAdmit hands any input to any state that a sample passes through. Admit
+// never panics; it refuses, or returns events that Apply takes, that lead to a
+// state whose indexes are true, and to a journal that stands up to the auditor.
+func FuzzAdmit(f *testing.F) {
+	journals := sorted(f)
+	for j := range journals {
+		for at := 3; at < len(journals[j]); at += 7 {
+			for kind, body := range inputsAt(f, journals[j][:at]) {
+				f.Add(uint8(j), uint16(at), kind, body)
+			}
+		}
+	}
+	f.Fuzz(func(t *testing.T, j uint8, at uint16, kind uint8, body []byte) {
+		journal := journals[int(j)%len(journals)]
+		journal = journal[:int(at)%len(journal)]
+		in := inputFrom(kind, body, journals[0])
+		if in == nil {
+			return
+		}
+		s, err := replay(journal)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := &desk{state: s, journal: slices.Clone(journal), now: dawn.Add(time.Hour), rows: newShelf()}
+		if n := len(journal); n > 0 {
+			d.epoch, d.now = journal[n-1].Epoch, journal[n-1].At
+		}
+		d.rows.take(s.Rows())
+		d.decide()
+		if _, begins := in.(engine.Begin); begins {
+			d.epoch++
+		}
+		if _, err := d.admit(in); err != nil {
+			if _, ok := errors.AsType[*engine.Refusal](err); !ok {
+				t.Fatalf("%T: %v", in, err)
+			}
+		}
+		if d.broken != nil {
+			t.Fatalf("%#v: %v", in, d.broken)
+		}
+		if err := audit(d.journal); err != nil {
+			t.Fatalf("%#v: %v\n%s", in, err, lines(d.journal))
+		}
+	})
+}
+
+// inputsAt is an input of each kind that fits where the journal ends.
+func inputsAt(t testing.TB, journal []engine.Record) map[uint8][]byte {
+	s, err := replay(journal)
+	if err != nil {
+		t.Fatal(err)
+	}
+	inputs := []engine.Input{
+		engine.Order{Command: engine.Command{Verb: engine.DoRetry, Step: "a", From: true, By: "ann"}},
+		engine.Reply{ItemAnswered: engine.ItemAnswered{Item: s.Run().Run + "/1", Choice: "retry", By: "ann"}},
+		begun,
+		engine.Open{By: "ann", Task: &engine.TaskOpened{Task: "task"}, Run: engine.RunOpened{Run: "r9"}},
+	}
+	for _, e := range s.Pending() {
+		inputs = append(inputs, success(e))
+	}
+	bodies := map[uint8][]byte{}
+	for _, in := range inputs {
+		body, err := json.Marshal(in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		bodies[kindOf(in)] = body
+	}
+	return bodies
+}
+
+func kindOf(in engine.Input) uint8 {
+	switch in.(type) {
+	case engine.Begin:
+		return 0
+	case engine.Open:
+		return 1
+	case engine.Prepared:
+		return 2
+	case engine.Ended:
+		return 3
+	case engine.Checked:
+		return 4
+	case engine.Order:
+		return 5
+	case engine.Reply:
+		return 6
+	}
+	return 7
+}
+
+// inputFrom reads an input of the kind, nil if the bytes are none.
+func inputFrom(kind uint8, body []byte, journal []engine.Record) engine.Input {
+	switch kind % 9 {
+	case 0:
+		return read[engine.Begin](body)
+	case 1:
+		in, ok := read[engine.Open](body).(engine.Open)
+		if !ok {
+			return nil
+		}
+		for _, r := range journal {
+			if open, ok := r.Event.(engine.RunOpened); ok {
+				in.Run.Compiled, in.Run.Program = open.Compiled, open.Program
+			}
+		}
+		return in
+	case 2:
+		return read[engine.Prepared](body)
+	case 3:
+		return read[engine.Ended](body)
+	case 4:
+		return read[engine.Checked](body)
+	case 5:
+		return read[engine.Order](body)
+	case 6:
+		return read[engine.Reply](body)
+	case 7:
+		return read[engine.Draft](body)
+	}
+	return read[engine.Judgement](body)
+}
+
+func read[I engine.Input](body []byte) engine.Input {
+	var in I
+	if err := json.Unmarshal(body, &in); err != nil {
+		return nil
+	}
+	return in
+}
+
+// FuzzReplay changes a sound journal as a broken disk, or an enemy, might.
+// Apply takes a record or says what is wrong; it never panics, its indexes stay
+// true, and no step is done without the checks that say so.
+func FuzzReplay(f *testing.F) {
+	journals := sorted(f)
+	for j := range journals {
+		f.Add(uint8(j), []byte{})
+		f.Add(uint8(j), []byte{2, 9, 1, 10, 3, 0, 5, 6, 7})
+	}
+	f.Fuzz(func(t *testing.T, j uint8, how []byte) {
+		journal := mutate(slices.Clone(journals[int(j)%len(journals)]), journals, how)
+		s := &engine.State{}
+		for n, r := range journal {
+			if err := s.Apply(r); err != nil {
+				journal = journal[:n]
+				break
+			}
+			if err := s.Scan(); err != nil {
+				t.Fatalf("record %d, %s %+v: %v\n%s", r.Seq, r.Event.Type(), r.Event, err, lines(journal[:n+1]))
+			}
+		}
+		if err := proofs(journal); err != nil {
+			t.Fatalf("%v\n%s", err, lines(journal))
+		}
+		use(t, s, journal)
+	})
+}
+
+// use asks a state everything there is to ask; only the answer that it is
+// corrupt ends a journal, and this one was not.
+func use(t *testing.T, s *engine.State, journal []engine.Record) {
+	again, err := replay(journal)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := agree(s, again); err != nil {
+		t.Fatal(err)
+	}
+	s.Rows()
+	s.Idle()
+	s.Wake()
+	if s.Program() == nil {
+		return
+	}
+	body, err := s.Snapshot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	restored, err := engine.Restore(body, s.Program())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := agree(s, restored); err != nil {
+		t.Fatal(err)
+	}
+	for n := range 3 {
+		for _, e := range s.Decide(dawn.Add(time.Duration(n) * time.Hour)) {
+			if e == nil {
+				t.Fatal("Decide returns nothing as an event")
+			}
+		}
+	}
+}
+
+// mutate changes a journal, three bytes a change, and numbers it anew.
+func mutate(journal []engine.Record, others [][]engine.Record, how []byte) []engine.Record {
+	for ; len(how) >= 3; how = how[3:] {
+		if len(journal) == 0 {
+			return nil
+		}
+		i := int(how[1]) % len(journal)
+		j := int(how[2]) % len(journal)
+		switch how[0] % 8 {
+		case 0:
+			journal[i], journal[j] = journal[j], journal[i]
+		case 1:
+			journal = slices.Delete(journal, i, i+1)
+		case 2:
+			journal = slices.Insert(journal, i, journal[j])
+		case 3:
+			other := others[int(how[2])%len(others)]
+			journal = slices.Insert(journal, i, other[i%len(other)])
+		case 4:
+			journal[i].Epoch = uint64(how[2] % 4)
+		case 5:
+			journal[i].At = journal[i].At.Add(time.Duration(how[2]) * time.Minute)
+		default:
+			journal[i].Event = twist(journal[i].Event, how[2])
+		}
+	}
+	return renumber(journal)
+}
+
+// twist changes one field of an event to another word of its kind.
+func twist(e engine.Event, how uint8) engine.Event {
+	steps := []string{"a", "b", "c", "nowhere"}
+	verdicts := []engine.Verdict{engine.Pass, engine.Fail, engine.Infra, engine.Inconclusive, engine.Tampered, "odd", ""}
+	statuses := []engine.Status{engine.Done, engine.Failed, engine.Skipped, engine.Waived, engine.Running, engine.Waiting, engine.Pending, engine.Regressed, engine.Cancelled, "odd"}
+	phases := []engine.Phase{engine.Baseline, engine.Verifying, engine.Flaky, engine.Ratchet, "odd"}
+	n := int(how / 8)
+	switch x := e.(type) {
+	case engine.StepSettled:
+		switch how % 8 {
+		case 0:
+			x.Step = steps[n%4]
+		case 1, 2, 3:
+			x.Status = statuses[n%len(statuses)]
+		case 4:
+			x.By = []string{"", "ann", "harness"}[n%3]
+		case 5:
+			x.Attempt = n
+		case 6:
+			x.RetryAt = nil
+		default:
+			x.Proven, x.Satisfies = n%2 == 0, n%4 < 2
+		}
+		return x
+	case engine.CheckEnded:
+		switch how % 4 {
+		case 0:
+			x.Step = steps[n%4]
+		case 1:
+			x.Verdict, x.Exit = verdicts[n%len(verdicts)], n%3
+		case 2:
+			x.Phase = phases[n%len(phases)]
+		default:
+			x.Required, x.Attempt = n%2 == 0, n/2
+		}
+		return x
+	case engine.WorkEnded:
+		x.How = []engine.How{engine.Exited, engine.Lost, engine.Stopped, engine.TimedOut, engine.NoStart, "odd"}[n%6]
+		if how%2 == 0 {
+			x.Tampered = change("x")
+		}
+		return x
+	case engine.WorkDispatched:
+		x.Kind = []engine.WorkKind{engine.AgentWork, engine.ScriptWork, engine.ContractWork, "odd"}[n%4]
+		x.N += int(how % 3)
+		return x
+	case engine.Command:
+		x.Verb = []engine.Verb{engine.DoPause, engine.DoResume, engine.DoCancel, engine.DoSkip, engine.DoWaive, engine.DoRetry, "odd"}[n%7]
+		x.Step, x.From = steps[how%4], n%2 == 0
+		return x
+	case engine.ItemAnswered:
+		x.Choice = []string{"approve", "deny", "retry", "skip", "waive", "abort", "odd"}[n%7]
+		return x
+	case engine.ItemOpened:
+		x.Step, x.Kind = steps[how%4], []engine.ItemKind{engine.Approval, engine.Escalation, "odd"}[n%3]
+		return x
+	case engine.RunEnded:
+		x.Status = statuses[n%len(statuses)]
+		return x
+	}
+	return e
+}
+
+// proofs reads the records that decide about being done, and nothing else: the
+// law that even a journal of lies cannot make the fold break.
+func proofs(journal []engine.Record) error {
+	a := &auditor{}
+	for _, r := range journal {
+		switch e := r.Event.(type) {
+		case engine.RunOpened:
+			if err := a.opened(e); err != nil {
+				return err
+			}
+		case engine.WorkDispatched:
+			if f := a.steps[e.Step]; e.Kind != engine.ContractWork {
+				f.attempt, f.end, f.complete, f.answers = e.Attempt, nil, nil, nil
+			}
+		case engine.WorkEnded:
+			if f := a.steps[e.Step]; e.Kind != engine.ContractWork || e.How != engine.Exited {
+				f.end, f.complete, f.answers = &e, nil, nil
+			}
+		case engine.CheckEnded:
+			f := a.steps[e.Step]
+			if e.Check == f.def.Checks[0].Name {
+				f.answers = nil
+			}
+			if f.answers = append(f.answers, e); len(f.answers) == len(f.def.Checks) {
+				a.completed(f, e.Phase)
+			}
+		case engine.StepSettled:
+			f := a.steps[e.Step]
+			if e.Status == engine.Done && f.status != engine.Done {
+				if err := f.proof(e); err != nil {
+					return err
+				}
+			}
+			f.status = e.Status
+		case engine.RunEnded:
+			a.open = false
+		}
+	}
+	return nil
+}

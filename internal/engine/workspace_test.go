@@ -1,0 +1,180 @@
+package engine_test
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/piton-dev/piton/internal/engine"
+)
+
+// shop is a workspace's stream with its journal.
+type shop struct {
+	t       *testing.T
+	state   engine.Workspace
+	journal []engine.Record
+	now     time.Time
+	epoch   uint64
+}
+
+func newShop(t *testing.T) *shop {
+	s := &shop{t: t, now: dawn, epoch: 1}
+	s.take(begun)
+	return s
+}
+
+// take admits an input and returns the names of the records, or the refusal.
+func (s *shop) take(in engine.Input) string {
+	es, err := s.state.Admit(in)
+	if refusal, ok := errors.AsType[*engine.Refusal](err); ok {
+		return string(refusal.Code) + ": " + refusal.Message
+	} else if err != nil {
+		s.t.Fatal(err)
+	}
+	var names []string
+	for _, e := range es {
+		r := engine.Record{Stream: engine.WorkspaceStream, Seq: s.state.Seq() + 1, At: s.now, Actor: in.Actor(), Epoch: s.epoch, Event: e}
+		if err := s.state.Apply(r); err != nil {
+			s.t.Fatal(err)
+		}
+		s.journal = append(s.journal, r)
+		names = append(names, e.Type())
+	}
+	return strings.Join(names, " ")
+}
+
+func draft(plan, intent, path string, ok bool) engine.Draft {
+	return engine.Draft{
+		PlanDrafted: engine.PlanDrafted{Plan: plan, Version: 1, Intent: intent, Path: path, Hash: "h-" + plan, By: "ann"},
+		Verified:    engine.PlanVerified{OK: ok},
+	}
+}
+
+func TestWorkspaceAdmits(t *testing.T) {
+	s := newShop(t)
+	first := draft("p1", "i1", "plan.md", true)
+	first.Intent = &engine.IntentOpened{ID: "i1"}
+	yes := func(plan, hash, by string) engine.Judgement {
+		return engine.Judgement{PlanAnswered: engine.PlanAnswered{Plan: plan, Hash: hash, Config: "c", Yes: true, By: by}}
+	}
+	stranger := draft("p9", "i2", "x.md", true)
+	stranger.Intent = &engine.IntentOpened{ID: "i3"}
+	for _, step := range []struct {
+		in   engine.Input
+		want string
+	}{
+		{draft("p1", "i1", "plan.md", true), `not_found: plan p1 belongs to no intent`},
+		{first, "intent.opened plan.drafted plan.verified"},
+		{first, `conflict: plan p1 exists already`},
+		{stranger, `conflict: plan p9 is of intent "i2", which is not the new one "i3"`},
+		{draft("", "i1", "plan.md", true), `invalid: a draft needs an id and the name of who made it`},
+		{draft("p2", "i1", "plan.md", false), "plan.drafted plan.verified"},
+		{yes("p7", "h", "ann"), `not_found: no plan p7`},
+		{yes("p1", "h-p1", ""), `invalid: an answer needs the name of who gave it`},
+		{yes("p1", "h-other", "ann"), `conflict: plan p1 has other bytes than those that were shown`},
+		{yes("p2", "h-p2", "ann"), `conflict: plan p2 does not verify`},
+		{yes("p1", "h-p1", "ann"), "plan.answered"},
+		{engine.Order{}, `invalid: engine.Order is not for a workspace`},
+	} {
+		if got := s.take(step.in); got != step.want {
+			t.Errorf("%+v:\n got %s\nwant %s", step.in, got, step.want)
+		}
+	}
+	if s.state.Seq() != uint64(len(s.journal)) {
+		t.Errorf("seq is %d after %d records", s.state.Seq(), len(s.journal))
+	}
+}
+
+// An approval covers exactly what was shown, under one configuration, for a day.
+func TestWorkspaceApproval(t *testing.T) {
+	s := newShop(t)
+	first := draft("p1", "i1", "plan.md", true)
+	first.Intent = &engine.IntentOpened{ID: "i1"}
+	s.take(first)
+	r, _ := s.state.Revision("p1")
+	if r.Approved("c", s.now) {
+		t.Error("it is approved before anybody said so")
+	}
+	answer := engine.PlanAnswered{Plan: "p1", Hash: "h-p1", Config: "c", Yes: true, By: "ann"}
+	s.take(engine.Judgement{PlanAnswered: answer})
+	for _, x := range []struct {
+		config string
+		later  time.Duration
+		want   bool
+	}{{"c", 0, true}, {"c", 24*time.Hour - 1, true}, {"c", 24 * time.Hour, false}, {"other", 0, false}} {
+		if got := r.Approved(x.config, s.now.Add(x.later)); got != x.want {
+			t.Errorf("approved under %q after %s: %v", x.config, x.later, got)
+		}
+	}
+	answer.Yes = false
+	s.take(engine.Judgement{PlanAnswered: answer})
+	if r.Approved("c", s.now) {
+		t.Error("it is approved after a no")
+	}
+}
+
+func TestWorkspaceRevisions(t *testing.T) {
+	s := newShop(t)
+	first := draft("p1", "i1", "plan.md", true)
+	first.Intent = &engine.IntentOpened{ID: "i1"}
+	s.take(first)
+	for _, id := range []string{"p3", "p2", "p5", "p4"} {
+		s.take(draft(id, "i1", "plan.md", true))
+	}
+	s.take(draft("other", "i1", "other.md", true))
+	var ids []string
+	for r := range s.state.Revisions {
+		ids = append(ids, r.Drafted.Plan)
+	}
+	if diff := cmp.Diff([]string{"p1", "p3", "p2", "p5", "p4", "other"}, ids); diff != "" {
+		t.Error(diff)
+	}
+	for r := range s.state.Revisions {
+		if r.Drafted.Plan != "p1" {
+			t.Error("it goes on after a stop")
+		}
+		break
+	}
+	if r, ok := s.state.Newest("plan.md"); !ok || r.Drafted.Plan != "p4" {
+		t.Errorf("newest is %+v", r)
+	}
+	if _, ok := s.state.Newest("nowhere.md"); ok {
+		t.Error("a path without a plan has a newest one")
+	}
+}
+
+// A journal that says what cannot be is refused at the record that says it.
+func TestWorkspaceCorrupt(t *testing.T) {
+	s := newShop(t)
+	first := draft("p1", "i1", "plan.md", true)
+	first.Intent = &engine.IntentOpened{ID: "i1"}
+	s.take(first)
+	last := uint64(len(s.journal))
+	for name, r := range map[string]engine.Record{
+		"a gap":                     {Seq: last + 2, Epoch: 1, Event: engine.IntentOpened{ID: "i2"}},
+		"an older owner":            {Seq: last + 1, Epoch: 0, Event: engine.IntentOpened{ID: "i2"}},
+		"an owner that never began": {Seq: last + 1, Epoch: 2, Event: engine.IntentOpened{ID: "i2"}},
+		"intent twice":              {Seq: last + 1, Epoch: 1, Event: engine.IntentOpened{ID: "i1"}},
+		"plan twice":                {Seq: last + 1, Epoch: 1, Event: engine.PlanDrafted{Plan: "p1"}},
+		"verified before drafted":   {Seq: last + 1, Epoch: 1, Event: engine.PlanVerified{Plan: "p2"}},
+		"answered before drafted":   {Seq: last + 1, Epoch: 1, Event: engine.PlanAnswered{Plan: "p2"}},
+		"a task's event":            {Seq: last + 1, Epoch: 1, Event: engine.StepSettled{}},
+		"nothing":                   {Seq: last + 1, Epoch: 1},
+	} {
+		var w engine.Workspace
+		for _, r := range s.journal {
+			if err := w.Apply(r); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := w.Apply(r); err == nil || !strings.Contains(err.Error(), "record") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if len(slices.Collect(s.state.Revisions)) != 1 {
+		t.Error("the stream has another number of revisions")
+	}
+}
