@@ -132,7 +132,6 @@ type anchorer struct {
 
 	writing sync.Mutex
 	written anchor
-	err     error
 }
 
 func newAnchorer(path string, point func(string)) *anchorer {
@@ -145,32 +144,42 @@ func (a *anchorer) note(newest anchor) {
 	defer a.mu.Unlock()
 	a.newest = newest
 	if a.timer == nil && !a.closed {
-		a.timer = time.AfterFunc(anchorEvery, a.write)
+		a.timer = time.AfterFunc(anchorEvery, a.later)
 	}
 }
 
-func (a *anchorer) write() {
+// later runs when a second is over. What cannot be written now is tried again
+// after the next commit, or by close, which says so.
+func (a *anchorer) later() {
+	a.mu.Lock()
+	a.timer = nil
+	closed := a.closed
+	a.mu.Unlock()
+	if !closed {
+		a.write()
+	}
+}
+
+func (a *anchorer) write() error {
 	a.writing.Lock()
 	defer a.writing.Unlock()
 	a.mu.Lock()
 	newest := a.newest
-	a.timer = nil
 	a.mu.Unlock()
 	if newest == a.written {
-		return
+		return nil
 	}
 	text, err := newest.encode()
 	if err == nil {
 		err = replaceFile(a.path, text, a.point, PointAnchorWrite, PointAnchorRename, PointAnchorDone)
 	}
-	a.err = err
 	if err == nil {
 		a.written = newest
 	}
+	return err
 }
 
-// close writes what is left. Nothing is written after it, because then the
-// file may be another owner's.
+// close writes what is left.
 func (a *anchorer) close() error {
 	a.mu.Lock()
 	a.closed = true
@@ -178,9 +187,8 @@ func (a *anchorer) close() error {
 		a.timer.Stop()
 	}
 	a.mu.Unlock()
-	a.write()
-	if a.err != nil {
-		return explain("write", a.path, a.err)
+	if err := a.write(); err != nil {
+		return explain("write", a.path, err)
 	}
 	return nil
 }

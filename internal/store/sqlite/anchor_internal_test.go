@@ -3,6 +3,7 @@ package sqlite
 import (
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -12,17 +13,17 @@ import (
 func TestAnchorPace(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "anchor")
 	synctest.Test(t, func(t *testing.T) {
-		writes := 0
+		var writes atomic.Int64
 		a := newAnchorer(path, func(name string) {
 			if name == PointAnchorDone {
-				writes++
+				writes.Add(1)
 			}
 		})
-		expect := func(when string, want int, id int64) {
+		expect := func(when string, want, id int64) {
 			t.Helper()
 			synctest.Wait()
-			if writes != want {
-				t.Errorf("%s: %d writings, want %d", when, writes, want)
+			if got := writes.Load(); got != want {
+				t.Errorf("%s: %d writings, want %d", when, got, want)
 			}
 			if want > 0 && anchorIn(t, path).ID != id {
 				t.Errorf("%s: the anchor names %d, want %d", when, anchorIn(t, path).ID, id)

@@ -85,9 +85,14 @@ func TestVersions(t *testing.T) {
 	if err := owner.Close(); err != nil {
 		t.Fatal(err)
 	}
+	late := openIn(t, dir)
+	defer late.Close()
 	s, _, err := sqlite.Open(t.Context(), next)
 	if err != nil {
 		t.Fatal(err)
+	}
+	if _, _, err := late.Own(t.Context(), "workspace"); !errors.Is(err, store.ErrNewer) {
+		t.Errorf("own what was upgraded meanwhile: %v, want ErrNewer", err)
 	}
 	if _, err := s.Verify(t.Context()); err != nil {
 		t.Error(err)

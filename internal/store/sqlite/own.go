@@ -41,9 +41,12 @@ func (s *Store) Own(ctx context.Context, workspace string) (uint64, func() error
 	return o.epoch, func() error { return s.release(o) }, nil
 }
 
-// takeOver runs under the lock. It checks the tail once more, because another
-// owner may have written since Open.
+// takeOver runs under the lock. It checks the version and the tail once more,
+// because there may have been another owner since Open.
 func (s *Store) takeOver(ctx context.Context, workspace string, held *lock) (*owner, error) {
+	if err := s.upgraded(ctx); err != nil {
+		return nil, err
+	}
 	if err := s.checkTail(ctx); err != nil {
 		return nil, err
 	}
@@ -60,6 +63,18 @@ func (s *Store) takeOver(ctx context.Context, workspace string, held *lock) (*ow
 	o := &owner{lock: held, writer: w, epoch: epoch, anchor: newAnchorer(s.anchorPath(), s.point)}
 	w.epoch = epoch
 	return o, nil
+}
+
+// upgraded refuses a file that a newer program brought to its version.
+func (s *Store) upgraded(ctx context.Context) error {
+	v, err := version(ctx, s.readers)
+	if err != nil {
+		return s.explain("own", err)
+	}
+	if v != len(s.migrations) {
+		return fmt.Errorf("journal: own %s: it is of version %d now, this program writes %d: use the newer program: %w", s.path, v, len(s.migrations), store.ErrNewer)
+	}
+	return nil
 }
 
 func (s *Store) release(o *owner) error {

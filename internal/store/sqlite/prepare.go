@@ -108,12 +108,16 @@ func (p *prepared) setRows(b store.Batch) error {
 	return nil
 }
 
-// newBlob trusts that the object's hash has been checked.
+// newBlob trusts that the object's hash has been checked. A nil body would be
+// stored as one in a file.
 func newBlob(o store.Object) blob {
 	b := blob{size: len(o.Body)}
 	hex.Decode(b.hash[:], []byte(o.Hash))
 	if !isLarge(len(o.Body)) {
-		b.body = append([]byte{}, o.Body...) // not nil, even if empty
+		b.body = o.Body
+		if b.body == nil {
+			b.body = []byte{}
+		}
 	}
 	return b
 }

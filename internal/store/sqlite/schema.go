@@ -113,9 +113,9 @@ func (s *Store) upgrade(ctx context.Context) error {
 	case v == known:
 		return nil
 	case v > known:
-		return fmt.Errorf("open %s: it has version %d, this program knows up to %d: use a newer program: %w", s.path, v, known, store.ErrNewer)
+		return fmt.Errorf("journal: open %s: it has version %d, this program knows up to %d: use a newer program: %w", s.path, v, known, store.ErrNewer)
 	case s.inspect:
-		return fmt.Errorf("inspect %s: it has version %d instead of %d: open it once to bring it up to date", s.path, v, known)
+		return fmt.Errorf("journal: inspect %s: it has version %d instead of %d: open it once to bring it up to date", s.path, v, known)
 	}
 	held, err := s.lockForUpgrade(ctx)
 	if err != nil || held == nil {

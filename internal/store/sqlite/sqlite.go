@@ -166,9 +166,12 @@ func (s *Store) begin(ctx context.Context) error {
 }
 
 // touch makes the file, before SQLite opens it, for this user alone. SQLite
-// gives the files beside it the same mode.
+// gives the files beside it the same mode. A file that is there is not opened.
 func (s *Store) touch() error {
-	f, err := os.OpenFile(s.path, os.O_RDWR|os.O_CREATE, 0o600)
+	f, err := os.OpenFile(s.path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, os.ErrExist) {
+		return nil
+	}
 	if err != nil {
 		return err
 	}
