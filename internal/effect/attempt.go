@@ -69,7 +69,7 @@ func (w *World) restore(ctx context.Context, e engine.Effect) ([]string, error) 
 	if err != nil {
 		return nil, err
 	}
-	changed, err := b.Compare(ctx, w.Tree, e.Step.Guards, e.Moved)
+	changed, err := b.Tampered(ctx, w.Tree, e.Step.Guards, e.Step.Writes, e.Moved)
 	if err != nil {
 		return nil, err
 	}

@@ -76,7 +76,7 @@ func (w *World) tampered(ctx context.Context, e engine.Effect) ([]engine.Change,
 	if err != nil {
 		return nil, err
 	}
-	return b.Compare(ctx, w.Tree, e.Step.Guards, e.Moved)
+	return b.Tampered(ctx, w.Tree, e.Step.Guards, e.Step.Writes, e.Moved)
 }
 
 // quarantine is where what an attempt changed against the rules is kept.
