@@ -2,102 +2,180 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
+	"strings"
+	"time"
 
 	"github.com/piton-dev/piton/internal/api"
 	"github.com/piton-dev/piton/internal/engine"
+	"github.com/piton-dev/piton/internal/probe"
 	"github.com/piton-dev/piton/internal/proc"
+	"github.com/piton-dev/piton/internal/run"
 	"github.com/piton-dev/piton/internal/store"
 	"github.com/piton-dev/piton/internal/verify"
 )
 
-// A view shows one run as its records arrive.
+// A view shows one run as its records arrive. It is a fold: what it shows comes
+// from the records alone. Its methods return at once, and are called from one
+// goroutine; close waits until all is shown.
 type view interface {
-	past([]engine.Record)    // what the journal held when the view began
+	past([]engine.Record)    // what the journal held when the view began; called once, first
 	records([]engine.Record) // what became durable now
 	close()
 }
 
-func (a *app) newView(_ *session, _ api.Opened) view { return &stopgap{a: a} }
-
-type stopgap struct {
-	a     *app
-	state engine.State
-}
-
-func (v *stopgap) past(rs []engine.Record) {
-	for _, r := range rs {
-		v.state.Apply(r)
+// newView is the view that fits whoever reads.
+func (a *app) newView(*session, api.Opened) view {
+	if a.json {
+		return newJSONView(a.out)
 	}
+	return newPlainView(a.out, a.theme(a.out), a.now)
 }
-
-func (v *stopgap) records(rs []engine.Record) {
-	for _, r := range rs {
-		v.state.Apply(r)
-		v.a.event(v.state.Run().Run, r)
-	}
-}
-
-func (v *stopgap) close() {}
 
 // event prints one record for programs.
-func (a *app) event(run string, r engine.Record) {
-	body, _ := engine.Encode(r.Event)
-	fields := map[string]any{}
-	json.Unmarshal(body, &fields)
-	delete(fields, "compiled")
-	fields["run"], fields["seq"], fields["at"], fields["actor"], fields["type"] = run, r.Seq, r.At.Format("2006-01-02T15:04:05.000Z"), r.Actor, r.Event.Type()
-	a.document("event", fields)
-}
+func (a *app) event(run string, r engine.Record) { writeEvent(a.out, run, r) }
 
 func (a *app) showFindings(w io.Writer, fs []verify.Finding) {
+	t := a.theme(w)
 	for _, f := range fs {
-		fmt.Fprintln(w, f)
+		printLines(w, t.finding(f))
 	}
 }
 
-func findingsDoc(doc *api.Document) any {
-	return map[string]any{"ok": doc.OK(), "findings": doc.Findings}
+// finding is written as compilers do, whole: editors read it.
+func (t theme) finding(f verify.Finding) []string {
+	tones := map[verify.Severity]tone{verify.Error: badTone, verify.Warning: warnTone, verify.Note: idleTone}
+	text := fmt.Sprintf("%s:%d:%d: %s %s %s", t.line(f.File), f.Line, f.Column,
+		t.paint(tones[f.Severity], string(f.Severity)+":"), f.Code, t.line(f.Message))
+	lines := []string{text}
+	if f.Hint != "" {
+		lines = append(lines, t.paint(idleTone, "    "+t.line(f.Hint)))
+	}
+	return lines
 }
+
+func findingsDoc(doc *api.Document) any { return findingsDocument(doc) }
 
 func (a *app) showPlan(doc *api.Document) error {
-	for _, s := range doc.Plan.Steps {
-		fmt.Fprintf(a.out, "%s. %s (%s)\n", s.Number, s.Title.Value, s.ID.Value)
+	if a.json {
+		a.document("plan", planDocument(doc))
+		return nil
 	}
+	printLines(a.out, a.theme(a.out).plan(doc))
 	return nil
 }
 
-func (a *app) showEnd(_ context.Context, _ *session, head engine.HeadRow) error {
-	fmt.Fprintf(a.out, "%s %s exit %d: %s\n", head.Run, head.Status, head.Exit, head.Reason)
+// standing reads how a run stands from the journal.
+func (a *app) standing(ctx context.Context, s *session, head engine.HeadRow) (standing, error) {
+	state, err := run.Load(ctx, s.store, head.Stream)
+	if err != nil {
+		return standing{}, err
+	}
+	st := standing{head: state.Head(), run: state.Run(), now: a.now(), owned: true}
+	for i := range state.Program().Len() {
+		st.steps = append(st.steps, state.StepRow(i))
+	}
+	if st.items, err = s.store.Items(ctx, store.ItemFilter{Open: true, Run: head.Run}); err != nil {
+		return standing{}, err
+	}
+	return st, nil
+}
+
+func (a *app) showEnd(ctx context.Context, s *session, head engine.HeadRow) error {
+	st, err := a.standing(ctx, s, head)
+	if err != nil {
+		return err
+	}
+	if a.json {
+		a.document("run", runDocument(st.head, s.Place.Dir, st.steps))
+		return nil
+	}
+	st.owned = false
+	if !isTerminal(a.out) {
+		return a.plainEnd(st)
+	}
+	printLines(a.out, a.theme(a.out).end(st))
+	return nil
+}
+
+// plainEnd says what to do next; how the run stands, the plain lines have said.
+func (a *app) plainEnd(st standing) error {
+	if st.head.Ended && st.head.Status != engine.Failed {
+		return nil
+	}
+	fmt.Fprintf(a.out, "%s next  %s\n", st.now.Local().Format("15:04:05"), strings.TrimPrefix(a.theme(a.out).next(st), "next: "))
 	return nil
 }
 
 func (a *app) showStatus(ctx context.Context, s *session, head engine.HeadRow) error {
-	steps, err := s.store.Steps(ctx, head.Stream)
+	st, err := a.standing(ctx, s, head)
 	if err != nil {
 		return err
 	}
-	a.document("run", map[string]any{"id": head.Run, "status": head.Status, "steps": steps})
+	if a.json {
+		a.document("run", runDocument(st.head, s.Place.Dir, st.steps))
+		return nil
+	}
+	printLines(a.out, a.theme(a.out).status(st))
 	return nil
 }
 
-func (a *app) showList(heads []engine.HeadRow) error { a.document("list", heads); return nil }
+func (a *app) showList(heads []engine.HeadRow) error {
+	if a.json {
+		docs := []runDoc{}
+		for _, h := range heads {
+			docs = append(docs, runDocument(h, "", nil))
+		}
+		a.document("list", map[string]any{"runs": docs})
+		return nil
+	}
+	printLines(a.out, a.theme(a.out).list(heads, a.now()))
+	return nil
+}
 
 func (a *app) showInbox(items []engine.ItemRow, plans []*engine.Revision) error {
-	a.document("inbox", map[string]any{"items": items, "plans": plans})
+	if a.json {
+		a.document("inbox", inboxDocument(items, plans))
+		return nil
+	}
+	printLines(a.out, a.theme(a.out).inbox(items, plans, a.now()))
 	return nil
 }
 
 func (a *app) showLog(head engine.HeadRow, step string, records []engine.Record) error {
+	if a.json {
+		return a.logEvents(head.Run, step, records)
+	}
+	lines, err := a.theme(a.out).history(head.Run, step, records)
+	printLines(a.out, lines)
+	return err
+}
+
+// logEvents prints the events of one run, or of one step of it.
+func (a *app) logEvents(runID, step string, records []engine.Record) error {
+	var f fold
 	for _, r := range records {
-		a.event(head.Run, r)
+		if _, err := f.apply(r); err != nil {
+			return err
+		}
+		if f.state.Run().Run == runID && (step == "" || f.concerns(r.Event, step)) {
+			a.event(runID, r)
+		}
 	}
 	return nil
 }
 
-func (a *app) showDoctor(lines any) error { a.document("doctor", lines); return nil }
+func (a *app) showDoctor(lines []probe.Line) error {
+	if a.json {
+		a.document("doctor", map[string]any{"checks": lines})
+		return nil
+	}
+	printLines(a.out, a.theme(a.out).doctor(lines))
+	return nil
+}
+
+func ms(n int64) time.Duration { return time.Duration(n) * time.Millisecond }
 
 // plainWriter keeps escape sequences from the terminal.
 type plainWriter struct{ w io.Writer }
@@ -108,5 +186,3 @@ func (p plainWriter) Write(b []byte) (int, error) {
 	}
 	return len(b), nil
 }
-
-var _ = store.ErrFull

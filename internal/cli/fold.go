@@ -1,0 +1,323 @@
+package cli
+
+import (
+	"time"
+
+	"github.com/piton-dev/piton/internal/engine"
+)
+
+// fold follows one task's stream. It is all that a view knows: the state that
+// the records make, and a little memory of the attempts under way that the
+// state does not keep. It is not safe for concurrent use.
+type fold struct {
+	state   engine.State
+	tries   map[string]*try           // by step: the newest attempt
+	items   map[string]engine.ItemRow // open ones
+	asked   map[string]string         // by item, open or not: its step
+	busy    map[int]engine.StepRow    // steps that run
+	retries int                       // of the newest run
+	answers int
+}
+
+// try is an attempt as far as it has come.
+type try struct {
+	attempt, n int
+	began      time.Time
+	cost       *int64
+	checks     []engine.CheckEnded // of the newest phase
+	approved   bool                // the last answer was a yes to start
+}
+
+// deed is what a happening is about.
+type deed string
+
+const (
+	opened    deed = "run"
+	started   deed = "start"
+	passed    deed = "pass"
+	failed    deed = "fail"
+	retried   deed = "retry"
+	asked     deed = "ask"
+	answered  deed = "answer"
+	skipped   deed = "skip"
+	waived    deed = "waive"
+	redone    deed = "redo"
+	regressed deed = "regressed"
+	cutOff    deed = "stop"
+	commanded deed = "order"
+	over      deed = "done"
+)
+
+// happening is something that people want to know of, told once.
+type happening struct {
+	at      time.Time
+	what    deed
+	step    int // index, or -1 for the run as a whole
+	attempt int
+	n       int // starts of the attempt
+	of      int // attempts that are allowed; 0 = not of interest
+	agent   string
+	took    time.Duration
+	cost    *int64
+	checks  []engine.CheckEnded // a pass: all; a fail: those that did not pass
+	verdict engine.Verdict
+	proven  bool
+	text    string // reason or question
+	by      string
+	item    engine.ItemOpened
+	wait    time.Duration // until the retry
+	verb    engine.Verb
+	end     engine.RunEnded
+}
+
+// apply folds a record and returns what people want to know of it. Records
+// that were seen already are nothing. An error means that the records do not
+// follow each other.
+func (f *fold) apply(r engine.Record) ([]happening, error) {
+	if r.Seq <= f.state.Seq() {
+		return nil, nil
+	}
+	was := f.before(r.Event)
+	if err := f.state.Apply(r); err != nil {
+		return nil, err
+	}
+	if _, opens := r.Event.(engine.RunOpened); opens {
+		*f = fold{state: f.state, tries: map[string]*try{}, items: map[string]engine.ItemRow{}, asked: map[string]string{}, busy: map[int]engine.StepRow{}}
+	}
+	f.keep()
+	return f.tell(happening{at: r.At, step: -1}, r.Event, was), nil
+}
+
+// keep takes over what changed in the state's rows.
+func (f *fold) keep() {
+	rows := f.state.Rows()
+	for _, it := range rows.Items {
+		f.asked[it.Item] = it.Step
+		if it.Open {
+			f.items[it.Item] = it
+		} else {
+			delete(f.items, it.Item)
+		}
+	}
+	for _, s := range rows.Steps {
+		if s.Status == engine.Running || s.Status == engine.Done && s.Phase == engine.Ratchet {
+			f.busy[s.Index] = s
+		} else {
+			delete(f.busy, s.Index)
+		}
+	}
+}
+
+// tell says what the event, which is in the state already, means to people.
+func (f *fold) tell(h happening, event engine.Event, was engine.StepRow) []happening {
+	switch e := event.(type) {
+	case engine.RunOpened:
+		h.what = opened
+	case engine.Command:
+		if e.Step != "" {
+			return nil // what came of it is told
+		}
+		h.what, h.verb, h.by, h.text = commanded, e.Verb, e.By, e.Why
+	case engine.WorkDispatched:
+		return f.dispatched(h, e)
+	case engine.WorkEnded:
+		return f.workEnded(h, e)
+	case engine.CheckEnded:
+		f.try(e.Step).check(e)
+		return nil
+	case engine.StepSettled:
+		return f.settled(h, e, was)
+	case engine.ItemOpened:
+		h.what, h.step, h.attempt, h.text, h.item = asked, f.index(e.Step), e.Attempt, e.Question, e
+	case engine.ItemAnswered:
+		f.answers++
+		f.try(was.ID).approved = e.Choice == engine.ChooseApprove
+		h.what, h.step, h.text, h.by, h.item.Item = answered, f.index(was.ID), e.Choice, e.By, e.Item
+	case engine.RunEnded:
+		h.what, h.text, h.end = over, e.Reason, e
+	default:
+		return nil
+	}
+	return []happening{h}
+}
+
+// before is the step's row as it was before the event.
+func (f *fold) before(e engine.Event) engine.StepRow {
+	step := ""
+	switch e := e.(type) {
+	case engine.StepSettled:
+		step = e.Step
+	case engine.ItemAnswered:
+		step = f.asked[e.Item]
+	}
+	if i := f.index(step); i >= 0 {
+		return f.state.StepRow(i)
+	}
+	return engine.StepRow{}
+}
+
+func (f *fold) index(step string) int {
+	if p := f.state.Program(); p != nil && step != "" {
+		if i, ok := p.Index(step); ok {
+			return i
+		}
+	}
+	return -1
+}
+
+func (f *fold) try(step string) *try {
+	if f.tries[step] == nil {
+		f.tries[step] = &try{}
+	}
+	return f.tries[step]
+}
+
+// check keeps the newest phase's answers only.
+func (t *try) check(e engine.CheckEnded) {
+	if n := len(t.checks); n > 0 {
+		last := t.checks[n-1]
+		again := last.Phase != e.Phase || last.Round != e.Round || last.Attempt != e.Attempt
+		for _, c := range t.checks {
+			again = again || c.Check == e.Check
+		}
+		if again {
+			t.checks = nil
+		}
+	}
+	t.checks = append(t.checks, e)
+}
+
+func (f *fold) dispatched(h happening, e engine.WorkDispatched) []happening {
+	if e.Kind == engine.ContractWork {
+		return nil
+	}
+	t := f.try(e.Step)
+	if e.Attempt != t.attempt || e.N == 1 {
+		*t = try{attempt: e.Attempt, began: h.at}
+	}
+	t.n = e.N
+	h.what, h.step, h.attempt, h.n, h.agent = started, f.index(e.Step), e.Attempt, e.N, e.Role
+	return []happening{h}
+}
+
+func (f *fold) workEnded(h happening, e engine.WorkEnded) []happening {
+	t := f.try(e.Step)
+	if u := e.Usage.CostMicros; u != nil {
+		sum := *u
+		if t.cost != nil {
+			sum += *t.cost
+		}
+		t.cost = &sum
+	}
+	if e.How != engine.Lost && e.How != engine.Stopped {
+		return nil
+	}
+	h.what, h.step, h.attempt, h.n, h.text = cutOff, f.index(e.Step), e.Attempt, e.N, e.Reason
+	if e.How == engine.Lost {
+		h.text = "its owner ended before it did"
+	}
+	return []happening{h}
+}
+
+// settled tells what became of a step. was is its row before.
+func (f *fold) settled(h happening, e engine.StepSettled, was engine.StepRow) []happening {
+	t := f.try(e.Step)
+	h.step, h.attempt, h.verdict, h.text = f.index(e.Step), e.Attempt, e.Verdict, e.Reason
+	h.cost, h.proven = t.cost, e.Proven
+	if e.By != engine.Harness {
+		h.by = e.By
+	}
+	if !t.began.IsZero() && was.Status == engine.Running {
+		h.took = h.at.Sub(t.began)
+	}
+	bad := h
+	bad.what, bad.checks = failed, failing(t.checks)
+	switch e.Status {
+	case engine.Running:
+		if e.RetryAt == nil {
+			return nil // its wait has ended
+		}
+		return []happening{bad, f.retry(h, *e.RetryAt, was)}
+	case engine.Done:
+		switch {
+		case e.RetryAt != nil:
+			return []happening{bad, f.retry(h, *e.RetryAt, was)}
+		case was.Status == engine.Done:
+			return nil
+		}
+		h.what, h.checks = passed, t.checks
+		return []happening{h}
+	case engine.Waiting, engine.Failed:
+		return []happening{bad}
+	case engine.Skipped:
+		h.what = skipped
+		if h.by == "" {
+			return []happening{bad, h}
+		}
+	case engine.Waived:
+		h.what = waived
+	case engine.Regressed:
+		h.what, h.checks = regressed, bad.checks
+	case engine.Pending:
+		if h.what = redone; h.by == "" || t.approved {
+			t.approved = false
+			return nil
+		}
+	}
+	return []happening{h}
+}
+
+// retry tells that the step is tried again. Where only its checks are asked
+// again the attempt stays what it was.
+func (f *fold) retry(h happening, at time.Time, was engine.StepRow) happening {
+	f.retries++
+	row := f.state.StepRow(h.step)
+	h.what, h.attempt, h.text, h.took, h.cost = retried, row.Attempts, "", 0, nil
+	if row.Attempts == was.Attempts {
+		h.text = "the same work, checked again"
+	} else if allowed := f.state.Program().Step(h.step).OnFail.Retries + 1; row.Attempts <= allowed {
+		h.of = allowed
+	}
+	h.wait = max(0, at.Sub(h.at))
+	return h
+}
+
+// failing keeps the answers that people want to see when a step did not pass.
+func failing(checks []engine.CheckEnded) []engine.CheckEnded {
+	var bad []engine.CheckEnded
+	for _, c := range checks {
+		if c.Required && (c.Verdict != engine.Pass || len(c.Tampered) > 0) {
+			bad = append(bad, c)
+		}
+	}
+	return bad
+}
+
+// elapsed is how long the attempt of a step has been under way.
+func (f *fold) elapsed(step string, now time.Time) time.Duration {
+	if t := f.tries[step]; t != nil && !t.began.IsZero() {
+		return max(0, now.Sub(t.began))
+	}
+	return 0
+}
+
+// concerns reports whether an event is about the step.
+func (f *fold) concerns(e engine.Event, step string) bool {
+	switch e := e.(type) {
+	case engine.Command:
+		return e.Step == step
+	case engine.WorkDispatched:
+		return e.Step == step
+	case engine.WorkEnded:
+		return e.Step == step
+	case engine.CheckEnded:
+		return e.Step == step
+	case engine.StepSettled:
+		return e.Step == step
+	case engine.ItemOpened:
+		return e.Step == step
+	case engine.ItemAnswered:
+		return f.asked[e.Item] == step
+	}
+	return false
+}

@@ -1,0 +1,239 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/piton-dev/piton/internal/api"
+	"github.com/piton-dev/piton/internal/engine"
+	"github.com/piton-dev/piton/internal/verify"
+)
+
+// schema is the version of what programs read. New keys do not change it.
+const schema = 1
+
+// stampLayout is RFC 3339 with milliseconds, for UTC.
+const stampLayout = "2006-01-02T15:04:05.000Z"
+
+// envelope is the form of every JSON document: one object on one line.
+type envelope struct {
+	Schema int    `json:"schema"`
+	Kind   string `json:"kind"`
+	Data   any    `json:"data"`
+}
+
+// writeDocument writes one document. A reader that is gone is no error.
+func writeDocument(w io.Writer, kind string, data any) {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false)
+	enc.Encode(envelope{schema, kind, data}) //nolint:errcheck // nobody reads: nothing to do
+}
+
+// stamp is a time for programs, null where it is unknown.
+type stamp time.Time
+
+func (s stamp) MarshalJSON() ([]byte, error) {
+	if time.Time(s).IsZero() {
+		return []byte("null"), nil
+	}
+	return []byte(`"` + time.Time(s).UTC().Format(stampLayout) + `"`), nil
+}
+
+// orNull is null for a zero value, which stands for what is not known.
+func orNull[T comparable](v T) *T {
+	var zero T
+	if v == zero {
+		return nil
+	}
+	return &v
+}
+
+// list is never null.
+func list[T any](s []T) []T {
+	if s == nil {
+		return []T{}
+	}
+	return s
+}
+
+// jsonView writes each record as an event.
+type jsonView struct {
+	fold fold
+	out  *spool
+}
+
+func newJSONView(w io.Writer) *jsonView { return &jsonView{out: newSpool(w)} }
+
+func (v *jsonView) past(rs []engine.Record) {
+	for _, r := range rs {
+		v.fold.apply(r) //nolint:errcheck // events are shown all the same
+	}
+}
+
+func (v *jsonView) records(rs []engine.Record) {
+	for _, r := range rs {
+		v.fold.apply(r) //nolint:errcheck // events are shown all the same
+		writeEvent(v.out, v.fold.state.Run().Run, r)
+	}
+}
+
+func (v *jsonView) close() { v.out.close() }
+
+// writeEvent writes one record as an event: the event's own fields, and where
+// it stands in the journal.
+func writeEvent(w io.Writer, run string, r engine.Record) {
+	fields, err := eventFields(r.Event)
+	if err != nil {
+		fields = map[string]any{"error": err.Error()}
+	}
+	fields["run"], fields["seq"], fields["at"], fields["actor"], fields["type"] = run, r.Seq, stamp(r.At), r.Actor, r.Event.Type()
+	writeDocument(w, "event", fields)
+}
+
+func eventFields(e engine.Event) (map[string]any, error) {
+	body, err := engine.Encode(e)
+	if err != nil {
+		return nil, err
+	}
+	raw := map[string]json.RawMessage{}
+	if err := json.Unmarshal(body, &raw); err != nil {
+		return nil, fmt.Errorf("read %s: %w", e.Type(), err)
+	}
+	fields := make(map[string]any, len(raw)+5)
+	for k, v := range raw {
+		fields[k] = v
+	}
+	if s, ok := e.(engine.StepSettled); ok && s.RetryAt != nil {
+		fields["retry_at"] = stamp(*s.RetryAt)
+	}
+	return fields, nil
+}
+
+// runDoc is a run for programs.
+type runDoc struct {
+	ID         string        `json:"id"`
+	Status     engine.Status `json:"status"`
+	Reason     string        `json:"reason"`
+	Plan       planRef       `json:"plan"`
+	Workspace  string        `json:"workspace"`
+	Isolation  *string       `json:"isolation"`
+	StartedAt  stamp         `json:"started_at"`
+	FinishedAt stamp         `json:"finished_at"`
+	Exit       *int          `json:"exit"`
+	Proven     int           `json:"proven"`
+	Unproven   int           `json:"unproven"`
+	Usage      usageDoc      `json:"usage"`
+	Steps      []stepDoc     `json:"steps,omitzero"` // left out of lists
+	Total      int           `json:"total"`
+	Satisfied  int           `json:"satisfied"`
+	Waiting    int           `json:"waiting"` // items that are open
+}
+
+type planRef struct {
+	ID      string `json:"id"`
+	Version int    `json:"version"`
+	Title   string `json:"title"`
+	Hash    string `json:"hash"`
+}
+
+type usageDoc struct {
+	In   *int64   `json:"tokens_in"`
+	Out  *int64   `json:"tokens_out"`
+	Cost *float64 `json:"cost_usd"`
+}
+
+type stepDoc struct {
+	ID         string          `json:"id"`
+	Number     string          `json:"number"`
+	Title      string          `json:"title"`
+	Status     engine.Status   `json:"status"`
+	Phase      *engine.Phase   `json:"phase"`
+	Reason     string          `json:"reason"`
+	Agent      *string         `json:"agent"`
+	Attempts   int             `json:"attempts"`
+	Verdict    *engine.Verdict `json:"verdict"`
+	Baseline   *engine.Verdict `json:"baseline"`
+	Proven     bool            `json:"proven"`
+	StartedAt  stamp           `json:"started_at"`
+	FinishedAt stamp           `json:"finished_at"`
+	Needs      []string        `json:"needs"`
+}
+
+// runDocument makes the document of a run. steps may be nil in lists.
+func runDocument(h engine.HeadRow, workspace string, steps []engine.StepRow) runDoc {
+	d := runDoc{
+		ID: h.Run, Status: h.Status, Reason: h.Reason,
+		Plan:      planRef{h.Plan, h.Version, h.Title, h.PlanHash},
+		Workspace: workspace, StartedAt: stamp(h.Started), FinishedAt: stamp(h.Finished),
+		Proven: h.Proven, Unproven: h.Unproven, Usage: usageDoc{In: orNull(h.TokensIn), Out: orNull(h.TokensOut)},
+		Total: h.Total, Satisfied: h.Settled, Waiting: h.Open,
+	}
+	if h.Ended {
+		d.Exit = &h.Exit
+	}
+	if h.CostMicros > 0 {
+		d.Usage.Cost = orNull(float64(h.CostMicros) / 1e6)
+	}
+	for _, s := range steps {
+		d.Steps = append(d.Steps, stepDoc{
+			ID: s.ID, Number: s.Number, Title: s.Title, Status: s.Status, Phase: orNull(s.Phase), Reason: s.Reason,
+			Agent: orNull(s.Agent), Attempts: s.Attempts, Verdict: orNull(s.Verdict), Baseline: orNull(s.Baseline),
+			Proven: s.Proven, StartedAt: stamp(s.Started), FinishedAt: stamp(s.Finished), Needs: list(s.Needs),
+		})
+	}
+	return d
+}
+
+// inboxDoc is what waits for people. Plans that wait for a yes are not items:
+// they are approved, not answered.
+type inboxDoc struct {
+	Items []itemDoc     `json:"items"`
+	Plans []proposalDoc `json:"plans"`
+}
+
+type itemDoc struct {
+	ID      string          `json:"id"`
+	Run     string          `json:"run"`
+	Step    string          `json:"step"`
+	Kind    engine.ItemKind `json:"kind"`
+	Cause   *engine.Verdict `json:"cause"`
+	Text    string          `json:"question"`
+	Choices []string        `json:"choices"`
+	Args    any             `json:"args"`
+	Context string          `json:"context"`
+	AskedAt stamp           `json:"asked_at"`
+}
+
+type proposalDoc struct {
+	ID      string `json:"id"`
+	Path    string `json:"path"`
+	Title   string `json:"title"`
+	Version int    `json:"version"`
+	Hash    string `json:"hash"`
+	AskedAt stamp  `json:"asked_at"`
+}
+
+func inboxDocument(items []engine.ItemRow, plans []*engine.Revision) inboxDoc {
+	d := inboxDoc{Items: []itemDoc{}, Plans: []proposalDoc{}}
+	for _, it := range items {
+		d.Items = append(d.Items, itemDoc{
+			ID: it.Item, Run: it.Run, Step: it.Step, Kind: it.Kind, Cause: orNull(it.Cause), Text: it.Question,
+			Choices: list(it.Choices), Context: it.Context, AskedAt: stamp(it.Opened),
+		})
+	}
+	for _, r := range plans {
+		p := r.Drafted
+		d.Plans = append(d.Plans, proposalDoc{p.Plan, p.Path, p.Title, p.Version, p.Hash, stamp(r.At)})
+	}
+	return d
+}
+
+// findingsDocument is what verify says, for programs.
+func findingsDocument(doc *api.Document) any {
+	return struct {
+		OK       bool             `json:"ok"`
+		Findings []verify.Finding `json:"findings"`
+	}{doc.OK(), list(doc.Findings)}
+}

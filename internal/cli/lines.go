@@ -1,0 +1,284 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/piton-dev/piton/internal/engine"
+)
+
+// silence is how long a plain view says nothing before it says who is at work.
+const silence = time.Minute
+
+// plainView writes one line for each thing that happens. The word begins in
+// the tenth column.
+type plainView struct {
+	mu    sync.Mutex
+	fold  fold
+	theme theme
+	out   *spool
+	now   func() time.Time
+	quiet *time.Timer
+}
+
+// quoted is how much of a contract a line quotes, in columns.
+const quoted = 100
+
+// tailLines is how much of a failed check's output is shown under its line.
+const tailLines = 10
+
+func newPlainView(w io.Writer, t theme, now func() time.Time) *plainView {
+	v := &plainView{theme: t, out: newSpool(w), now: now}
+	v.quiet = time.AfterFunc(silence, v.still)
+	return v
+}
+
+func (v *plainView) past(rs []engine.Record) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for _, r := range rs {
+		if _, err := v.fold.apply(r); err != nil {
+			v.lost(err)
+			return
+		}
+	}
+	if v.fold.state.Program() == nil {
+		return
+	}
+	v.tell(happening{at: v.now(), what: opened, step: -1})
+	for _, it := range v.fold.waiting() {
+		v.tell(v.fold.ask(it, v.now()))
+	}
+}
+
+func (v *plainView) records(rs []engine.Record) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	for _, r := range rs {
+		hs, err := v.fold.apply(r)
+		if err != nil {
+			v.lost(err)
+			return
+		}
+		for _, h := range hs {
+			v.tell(h)
+		}
+	}
+}
+
+// lost says that the view can show no more.
+func (v *plainView) lost(err error) {
+	fmt.Fprintf(v.out, "%s lost  cannot follow the run: %s\n", v.clock(v.now()), v.theme.line(err.Error()))
+}
+
+func (v *plainView) close() {
+	v.quiet.Stop()
+	v.out.close()
+}
+
+func (v *plainView) clock(at time.Time) string { return at.In(v.theme.zone).Format("15:04:05") }
+
+func (v *plainView) tell(h happening) {
+	v.quiet.Reset(silence)
+	for _, l := range v.fold.lines(v.theme, h) {
+		fmt.Fprintf(v.out, "%s %s\n", v.clock(h.at), l)
+	}
+}
+
+// still is the line for a minute of silence.
+func (v *plainView) still() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	now := v.now()
+	var who []string
+	for _, i := range slices.Sorted(maps.Keys(v.fold.busy)) {
+		s := v.fold.busy[i]
+		who = append(who, fmt.Sprintf("%s %s %s", s.Number, s.ID, span(v.fold.elapsed(s.ID, now))))
+	}
+	if n := len(v.fold.items); n > 0 {
+		who = append(who, plural(n, "item waits", "items wait")+" for you")
+	}
+	if len(who) > 0 && v.fold.state.Live() {
+		fmt.Fprintf(v.out, "%s still %s\n", v.clock(now), strings.Join(who, ", "))
+	}
+	v.quiet.Reset(silence)
+}
+
+// waiting are the open items, the oldest first.
+func (f *fold) waiting() []engine.ItemRow {
+	return slices.SortedFunc(maps.Values(f.items), func(a, b engine.ItemRow) int { return a.Opened.Compare(b.Opened) })
+}
+
+// ask tells of an item that waits already.
+func (f *fold) ask(it engine.ItemRow, at time.Time) happening {
+	return happening{at: at, what: asked, step: f.index(it.Step), text: it.Question,
+		item: engine.ItemOpened{Item: it.Item, Kind: it.Kind, Choices: it.Choices}}
+}
+
+// lines writes a happening as plain lines, without their time.
+func (f *fold) lines(t theme, h happening) []string {
+	l := &words{theme: t}
+	l.add("%-5s", string(h.what))
+	if h.step >= 0 {
+		row := f.state.StepRow(h.step)
+		l.add("%s %s", t.line(row.Number), row.ID)
+	}
+	switch h.what {
+	case opened:
+		f.opening(l)
+	case started:
+		l.add("attempt=%d", h.attempt)
+		if h.n > 1 {
+			l.add("start=%d", h.n)
+		}
+		l.flag("agent", h.agent)
+	case passed, failed, regressed:
+		f.verdict(l, h)
+	case retried:
+		l.add("attempt=%d", h.attempt)
+		if h.of > 0 {
+			l.add("of %d", h.of)
+		}
+		if h.wait > 0 {
+			l.add("in %s", span(h.wait))
+		}
+		l.note(h.text)
+	case asked:
+		l.add("%s answer: piton answer %s %s", quote(t.line(h.text)), h.item.Item, strings.Join(h.item.Choices, "|"))
+	case answered:
+		l.add("%s by %s", h.text, t.line(h.by))
+	case commanded:
+		l.lines[0] = fmt.Sprintf("%-5s", string(h.verb)) + " " + f.state.Run().Run + " by " + t.line(h.by)
+		l.note(h.text)
+	case over:
+		f.ending(l, h)
+	default: // skip, waive, redo, stop
+		if h.by != "" {
+			l.add("by %s", t.line(h.by))
+		}
+		l.note(h.text)
+	}
+	return l.lines
+}
+
+// words gathers the words of a line, and the lines below it.
+type words struct {
+	theme theme
+	lines []string
+}
+
+func (l *words) add(format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	if len(l.lines) == 0 {
+		l.lines = []string{text}
+		return
+	}
+	l.lines[0] += " " + text
+}
+
+func (l *words) flag(name, value string) {
+	if value != "" {
+		l.add("%s=%s", name, l.theme.line(value))
+	}
+}
+
+func (l *words) note(text string) {
+	if text = l.theme.line(text); text != "" {
+		l.add("(%s)", text)
+	}
+}
+
+// quote makes a line that is safe already one word.
+func quote(s string) string { return `"` + strings.ReplaceAll(s, `"`, `\"`) + `"` }
+
+func (f *fold) opening(l *words) {
+	r, head := f.state.Run(), f.state.Head()
+	l.add("%s %s, v%d, %s", r.Run, l.theme.line(r.Title), r.Version, plural(head.Total, "step", "steps"))
+	if head.Settled > 0 {
+		l.add("(%d finished before)", head.Settled)
+	}
+	if r.Isolation == unsealed {
+		l.add("UNSEALED: agents and contracts see what you see")
+	}
+}
+
+func (f *fold) verdict(l *words, h happening) {
+	l.add("attempt=%d", h.attempt)
+	if h.took > 0 {
+		l.add("%s", span(h.took))
+	}
+	if h.cost != nil {
+		l.add("%s", money(*h.cost))
+	}
+	if h.what != passed && h.verdict != engine.Fail {
+		l.flag("verdict", string(h.verdict))
+	}
+	if len(h.checks) > 0 {
+		f.evidence(l, h.step, h.checks[0])
+	}
+	if h.what == passed {
+		if !h.proven {
+			l.add("unproven")
+		}
+		return
+	}
+	if len(h.checks) == 0 || h.verdict != engine.Fail {
+		l.note(h.text)
+	}
+	for _, c := range h.checks {
+		for _, line := range l.theme.tail(c.Stdout+lineEnd(c.Stdout)+c.Stderr, tailLines, 2*quoted) {
+			l.lines = append(l.lines, "  | "+line)
+		}
+	}
+}
+
+// evidence quotes a check and its answer.
+func (f *fold) evidence(l *words, step int, c engine.CheckEnded) {
+	for _, want := range f.state.Program().Step(step).Checks {
+		if want.Name == c.Check {
+			l.add("%s=%s", l.theme.line(c.Check), quote(l.theme.fit(l.theme.line(want.Command), quoted)))
+		}
+	}
+	l.add("exit=%d", c.Exit)
+	if c.Exit != c.Want {
+		l.add("want=%d", c.Want)
+	}
+	l.flag("signal", c.Signal)
+}
+
+// lineEnd is what a text lacks to end in a line of its own.
+func lineEnd(s string) string {
+	if s == "" || strings.HasSuffix(s, "\n") {
+		return ""
+	}
+	return "\n"
+}
+
+// ending is the last line of a run. Its word is fail for a failed one.
+func (f *fold) ending(l *words, h happening) {
+	switch h.end.Status {
+	case engine.Failed:
+		l.lines[0] = fmt.Sprintf("%-5s", string(failed))
+	case engine.Done:
+	default:
+		l.lines[0] = fmt.Sprintf("%-5s", string(h.end.Status))
+	}
+	head := f.state.Head()
+	l.add("%s %s %s", head.Run, wordOf(h.end.Status), span(head.Finished.Sub(head.Started)))
+	if head.CostMicros > 0 {
+		l.add("%s", money(head.CostMicros))
+	}
+	l.add("proven=%d unproven=%d retries=%d", h.end.Proven, h.end.Unproven, f.retries)
+	if h.end.Left > 0 {
+		l.add("left=%d", h.end.Left)
+	}
+	l.note(h.end.Reason)
+}
+
+// wordOf is a run's status for people.
+func wordOf(s engine.Status) string { return looks[s].word }

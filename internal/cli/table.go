@@ -1,0 +1,149 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/charmbracelet/x/ansi"
+)
+
+// column says how a table shows one of its columns. One column, the flexible
+// one, gets what the others leave.
+type column struct {
+	most  int  // columns it may take
+	right bool // for numbers
+	flex  bool
+	least int // narrower terminals do without it
+}
+
+// cell is a text that is one safe line, and its colour.
+type cell struct {
+	text string
+	tone tone
+}
+
+const gap = 2 // blanks between columns
+
+// table lays rows out within the theme's width. Its cost is linear in the cells.
+func (t theme) table(cols []column, rows [][]cell) []string {
+	widths := t.widths(cols, rows)
+	lines := make([]string, len(rows))
+	for n, row := range rows {
+		lines[n] = t.row(cols, widths, row)
+	}
+	return lines
+}
+
+// widths measures the columns; one that is not shown has the width 0.
+func (t theme) widths(cols []column, rows [][]cell) []int {
+	widths := make([]int, len(cols))
+	for i, c := range cols {
+		if t.width < c.least {
+			continue
+		}
+		for _, row := range rows {
+			widths[i] = max(widths[i], min(ansi.StringWidth(row[i].text), max(c.most, 0)))
+		}
+	}
+	left := t.width - 1
+	for i, c := range cols {
+		if !c.flex && widths[i] > 0 {
+			left -= widths[i] + gap
+		}
+	}
+	for i, c := range cols {
+		if c.flex && t.width >= c.least {
+			widths[i] = min(max(left, 0), widest(rows, i))
+		}
+	}
+	return widths
+}
+
+func widest(rows [][]cell, i int) int {
+	w := 0
+	for _, row := range rows {
+		w = max(w, ansi.StringWidth(row[i].text))
+	}
+	return w
+}
+
+// row is one line: never wider than the terminal, never blank at its end.
+func (t theme) row(cols []column, widths []int, row []cell) string {
+	last := 0
+	for i, c := range row {
+		if c.text != "" && widths[i] > 0 {
+			last = i
+		}
+	}
+	var b strings.Builder
+	b.WriteByte(' ')
+	left := t.width - 1
+	for i, c := range row[:last+1] {
+		w := min(widths[i], left)
+		if widths[i] == 0 || w <= 0 {
+			continue
+		}
+		text := t.pad(c.text, w)
+		if cols[i].right {
+			text = t.right(c.text, w)
+		} else if i == last {
+			text = t.fit(c.text, w)
+		}
+		b.WriteString(t.paint(c.tone, text))
+		if left -= w + gap; i < last && left > 0 {
+			b.WriteString(strings.Repeat(" ", gap))
+		}
+	}
+	return strings.TrimRight(b.String(), " ")
+}
+
+// sides is one line with a text at its left end and one at its right.
+func (t theme) sides(left, right cell) string {
+	w := t.width - ansi.StringWidth(right.text) - gap
+	if w < 16 {
+		return t.paint(left.tone, t.fit(left.text, t.width))
+	}
+	if right.text == "" {
+		return t.paint(left.tone, t.fit(left.text, t.width))
+	}
+	return t.paint(left.tone, t.pad(left.text, w)) + strings.Repeat(" ", gap) + t.paint(right.tone, right.text)
+}
+
+// under writes lines that belong to the row above them.
+func (t theme) under(indent int, c tone, text string) []string {
+	indent = min(indent, t.width/4)
+	var lines []string
+	for _, l := range t.wrap(text, t.width-indent) {
+		lines = append(lines, strings.Repeat(" ", indent)+t.paint(c, t.fit(l, t.width-indent)))
+	}
+	return lines
+}
+
+// quoteTail shows the end of captured output below a row.
+func (t theme) quoteTail(indent int, text string, n int) []string {
+	var lines []string
+	for _, l := range t.tail(text, n, t.width-indent-2) {
+		lines = append(lines, strings.Repeat(" ", indent)+t.paint(idleTone, t.bar())+l)
+	}
+	return lines
+}
+
+// script shows shell text whole, each of its lines on lines of its own.
+func (t theme) script(indent int, text string) []string {
+	var lines []string
+	sign := "$ "
+	for l := range strings.SplitSeq(text, "\n") {
+		if l = t.keepIndent(l); l != "" {
+			lines = append(lines, t.under(indent, plainTone, sign+l)...)
+			sign = "  "
+		}
+	}
+	return lines
+}
+
+func printLines(w io.Writer, lines []string) {
+	if len(lines) > 0 {
+		fmt.Fprintln(w, strings.Join(lines, "\n"))
+	}
+}

@@ -1,0 +1,166 @@
+package cli
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/piton-dev/piton/internal/engine"
+	"github.com/piton-dev/piton/internal/probe"
+)
+
+// history tells what happened to the run, or to one step of it with its
+// evidence, from all records of its task.
+func (t theme) history(run, step string, records []engine.Record) ([]string, error) {
+	var f fold
+	var lines []string
+	for _, r := range records {
+		hs, err := f.apply(r)
+		if err != nil {
+			return nil, err
+		}
+		if f.state.Run().Run != run {
+			continue
+		}
+		for _, h := range hs {
+			if step == "" || h.step >= 0 && h.step == f.index(step) {
+				lines = append(lines, t.told(&f, h)...)
+			}
+		}
+		if step != "" {
+			lines = append(lines, t.proof(&f, step, r.Event)...)
+		}
+	}
+	return lines, nil
+}
+
+// logIndent is where the text of a line of history begins, behind its time.
+const logIndent = len("01-02 15:04:05 ")
+
+// told is a plain line with its time and in colour.
+func (t theme) told(f *fold, h happening) []string {
+	plain := f.lines(t, h)
+	lines := t.under(logIndent, toneOf(h.what), plain[0])
+	if t.width >= 4*logIndent {
+		lines[0] = h.at.In(t.zone).Format("01-02 15:04:05 ") + strings.TrimLeft(lines[0], " ")
+	}
+	for _, l := range plain[1:] {
+		lines = append(lines, t.fit(strings.Repeat(" ", logIndent)+l, t.width))
+	}
+	return lines
+}
+
+func toneOf(d deed) tone {
+	switch d {
+	case passed, over:
+		return okTone
+	case failed, regressed:
+		return badTone
+	case asked:
+		return youTone
+	case retried, waived, cutOff:
+		return warnTone
+	}
+	return plainTone
+}
+
+// proof shows the evidence that an event of the step holds.
+func (t theme) proof(f *fold, step string, event engine.Event) []string {
+	switch e := event.(type) {
+	case engine.CheckEnded:
+		if e.Step == step {
+			return t.answer(f, e)
+		}
+	case engine.WorkEnded:
+		if e.Step == step {
+			return t.workLines(e)
+		}
+	}
+	return nil
+}
+
+// answer is one check's answer.
+func (t theme) answer(f *fold, e engine.CheckEnded) []string {
+	facts := []string{string(e.Phase), t.line(e.Check), string(e.Verdict), fmt.Sprintf("exit=%d want=%d %dms", e.Exit, e.Want, e.Ms)}
+	if e.Signal != "" {
+		facts = append(facts, "signal="+t.line(e.Signal))
+	}
+	if e.Isolation != "" {
+		facts = append(facts, "isolation="+t.line(e.Isolation))
+	}
+	if e.Shared {
+		facts = append(facts, "beside other steps")
+	}
+	if e.Reason != "" {
+		facts = append(facts, "("+t.line(e.Reason)+")")
+	}
+	lines := t.under(logIndent, idleTone, strings.Join(facts, " "))
+	for _, c := range f.state.Program().Step(f.index(e.Step)).Checks {
+		if c.Name == e.Check {
+			lines = append(lines, t.script(logIndent+2, c.Command)...)
+		}
+	}
+	return append(lines, t.changes("changed protected file: ", e.Tampered)...)
+	return lines
+}
+
+func (t theme) workLines(e engine.WorkEnded) []string {
+	facts := fmt.Sprintf("%s ended: %s, exit=%d %s, %d bytes of output", e.Kind, e.How, e.Exit, span(ms(e.Ms)), e.Size)
+	if n := len(e.Changed); n > 0 {
+		facts += ", " + plural(n, "file changed", "files changed")
+	}
+	if e.Leftover > 0 {
+		facts += ", " + plural(e.Leftover, "process left over and killed", "processes left over and killed")
+	}
+	if e.Reason != "" {
+		facts += " (" + t.line(e.Reason) + ")"
+	}
+	if e.Blocked != "" {
+		facts += "; it says it was stopped by: " + t.line(e.Blocked)
+	}
+	lines := t.under(logIndent, idleTone, facts)
+	lines = append(lines, t.changes("changed protected file: ", e.Tampered)...)
+	return append(lines, t.changes("outside its writes: ", e.OutOfScope)...)
+}
+
+func (t theme) changes(what string, cs []engine.Change) []string {
+	var lines []string
+	for _, c := range cs {
+		lines = append(lines, t.under(logIndent+2, badTone, what+t.line(c.Path)+" ("+t.line(c.What)+")")...)
+	}
+	return lines
+}
+
+// doctor shows what the machine can do.
+func (t theme) doctor(checks []probe.Line) []string {
+	var lines []string
+	for _, c := range checks {
+		l := doctorLook(c.Status)
+		text := t.under(doctorIndent, plainTone, t.line(c.Text))
+		head := " " + t.glyph(l) + " " + t.pad(t.line(c.Check), 14) + " " + t.pad(l.word, 7) + "  "
+		if t.width < 4*doctorIndent {
+			lines = append(lines, t.paint(l.tone, strings.TrimRight(t.fit(head, t.width), " ")))
+		} else {
+			text[0] = t.paint(l.tone, head) + strings.TrimLeft(text[0], " ")
+		}
+		lines = append(lines, text...)
+		if c.Hint != "" && c.Status != probe.OK {
+			lines = append(lines, t.under(4, idleTone, "hint: "+t.line(c.Hint))...)
+		}
+	}
+	return lines
+}
+
+// doctorIndent is where the text of a line begins.
+const doctorIndent = 3 + 14 + 1 + 7 + 2
+
+func doctorLook(s probe.Status) look {
+	switch s {
+	case probe.OK:
+		return look{"✓", "+", "ok", okTone}
+	case probe.Warning:
+		return look{"!", "!", "warning", warnTone}
+	case probe.Failure:
+		return look{"✕", "x", "error", badTone}
+	}
+	return look{"–", "-", "absent", idleTone}
+}

@@ -1,0 +1,291 @@
+package cli
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/piton-dev/piton/internal/engine"
+)
+
+// standing is a run as status shows it.
+type standing struct {
+	head  engine.HeadRow
+	run   engine.RunOpened
+	steps []engine.StepRow
+	items []engine.ItemRow // open ones of this run
+	owned bool             // somebody carries it on
+	now   time.Time
+}
+
+// status shows a run, its steps, and what people can do about it.
+func (t theme) status(s standing) []string {
+	lines := t.heading(s)
+	lines = append(lines, "")
+	lines = append(lines, t.steps(s)...)
+	if len(s.items) > 0 {
+		lines = append(lines, "")
+		lines = append(lines, t.items(s.items, s.now)...)
+	}
+	if next := t.next(s); next != "" {
+		lines = append(lines, "", t.fit(next, t.width))
+	}
+	return lines
+}
+
+func (t theme) heading(s standing) []string {
+	h := s.head
+	l := looks[h.Status]
+	about := fmt.Sprintf("v%d, run %s, %s", h.Version, h.Run, plural(h.Total, "step", "steps"))
+	state := t.glyph(l) + " " + l.word
+	if h.Ended && h.Status == engine.Failed {
+		state += fmt.Sprintf(" (exit %d)", h.Exit)
+	}
+	if h.Reason != "" {
+		state += ": " + t.line(h.Reason)
+	}
+	lines := []string{
+		t.sides(cell{t.line(h.Title), boldTone}, cell{about, idleTone}),
+		t.sides(cell{state, l.tone}, cell{t.times(s), idleTone}),
+	}
+	counts := []string{fmt.Sprintf("%d of %d finished", h.Settled, h.Total), fmt.Sprintf("%d proven", h.Proven)}
+	if h.Unproven > 0 {
+		counts = append(counts, fmt.Sprintf("%d unproven", h.Unproven))
+	}
+	if h.CostMicros > 0 {
+		counts = append(counts, money(h.CostMicros))
+	}
+	if n := h.TokensIn + h.TokensOut; n > 0 {
+		counts = append(counts, count(n)+" tokens")
+	}
+	isolation := cell{s.run.Isolation, idleTone}
+	if s.run.Isolation == unsealed {
+		isolation = cell{"UNSEALED", badTone}
+	}
+	return append(lines, t.sides(cell{strings.Join(counts, ", "), plainTone}, isolation))
+}
+
+// times says when the run began and how long it takes.
+func (t theme) times(s standing) string {
+	end := s.head.Finished
+	if !s.head.Ended {
+		end = s.now
+	}
+	return fmt.Sprintf("%s, %s", t.day(s.head.Started, s.now), span(end.Sub(s.head.Started)))
+}
+
+// day writes a time of today by its clock, another with its date.
+func (t theme) day(at, now time.Time) string {
+	at, now = at.In(t.zone), now.In(t.zone)
+	if at.YearDay() == now.YearDay() && at.Year() == now.Year() {
+		return at.Format("15:04:05")
+	}
+	return at.Format("2006-01-02 15:04")
+}
+
+var stepColumns = []column{
+	{most: 1},                         // glyph
+	{most: 6, right: true, least: 24}, // number
+	{most: 18},                        // id
+	{flex: true, least: 60},           // title
+	{most: 14, least: 100},            // agent
+	{most: 4, right: true, least: 60}, // attempts
+	{most: 7, right: true, least: 34}, // time
+	{most: 13},                        // word
+}
+
+func (t theme) steps(s standing) []string {
+	rows := make([][]cell, len(s.steps))
+	for i, st := range s.steps {
+		rows[i] = t.stepCells(st, s.now, s.head.Ended)
+	}
+	table := t.table(stepColumns, rows)
+	lines := make([]string, 0, 2*len(table))
+	for i, st := range s.steps {
+		lines = append(lines, table[i])
+		if reason := t.line(st.Reason); reason != "" && st.Status != engine.Done {
+			lines = append(lines, t.under(6, idleTone, reason)...)
+		}
+	}
+	return lines
+}
+
+func (t theme) stepCells(st engine.StepRow, now time.Time, ended bool) []cell {
+	l := lookOf(st.Status, st.Phase)
+	tries, took := "", ""
+	if st.Attempts > 1 {
+		tries = fmt.Sprintf("x%d", st.Attempts)
+	}
+	if !st.Started.IsZero() && (!st.Finished.IsZero() || !ended) {
+		took = span(cmpTime(st.Finished, now).Sub(st.Started))
+	}
+	word := l.word
+	if st.Status == engine.Done && !st.Proven && st.Phase == engine.NoPhase {
+		word = "unproven"
+	}
+	return []cell{
+		{t.glyph(l), l.tone}, {t.line(st.Number), idleTone}, {st.ID, plainTone}, {t.line(st.Title), plainTone},
+		{t.line(st.Agent), idleTone}, {tries, warnTone}, {took, idleTone}, {word, l.tone},
+	}
+}
+
+func cmpTime(at, otherwise time.Time) time.Time {
+	if at.IsZero() {
+		return otherwise
+	}
+	return at
+}
+
+// next is what a person can do now.
+func (t theme) next(s standing) string {
+	h := s.head
+	switch {
+	case h.Status == engine.Done || h.Status == engine.Cancelled:
+		return "next: piton log " + h.Run
+	case h.Ended:
+		if st, ok := firstFailed(s.steps); ok {
+			return fmt.Sprintf("next: piton log %s %s, then piton retry %s and piton resume %s", h.Run, st.ID, st.ID, h.Run)
+		}
+		return "next: piton log " + h.Run
+	case len(s.items) > 0:
+		return "next: piton answer " + s.items[0].Item + " " + strings.Join(s.items[0].Choices, "|")
+	case h.Status == engine.Paused:
+		return "next: piton resume " + h.Run
+	case !s.owned:
+		return "nobody carries this run on now; piton resume " + h.Run + " does"
+	}
+	return "next: piton watch " + h.Run
+}
+
+func firstFailed(steps []engine.StepRow) (engine.StepRow, bool) {
+	for _, st := range steps {
+		if st.Status == engine.Failed || st.Status == engine.Waiting {
+			return st, true
+		}
+	}
+	return engine.StepRow{}, false
+}
+
+// consequence says what a choice of an item does.
+func consequence(choice string) string {
+	switch choice {
+	case engine.ChooseApprove:
+		return "the step runs"
+	case engine.ChooseDeny:
+		return "the step is left out; what needs it is blocked"
+	case engine.ChooseRetry:
+		return "one more attempt; --text goes with it"
+	case engine.ChooseSkip:
+		return "left out; what needs it goes on without it"
+	case engine.ChooseWaive:
+		return "accepted without proof, in your name"
+	case engine.ChooseAbort:
+		return "the step fails, and the run with it"
+	}
+	return ""
+}
+
+// items shows open questions with the commands that answer them.
+func (t theme) items(items []engine.ItemRow, now time.Time) []string {
+	var lines []string
+	for n, it := range items {
+		if n > 0 {
+			lines = append(lines, "")
+		}
+		l := looks[engine.Waiting]
+		lines = append(lines, t.sides(cell{fmt.Sprintf("%s %s  step %s", t.glyph(l), it.Item, it.Step), l.tone}, cell{age(now.Sub(it.Opened)), idleTone}))
+		lines = append(lines, t.under(2, plainTone, t.line(it.Question))...)
+		lines = append(lines, t.quoteTail(4, it.Context, 8)...)
+		for _, c := range it.Choices {
+			command := "piton answer " + it.Item + " " + c
+			lines = append(lines, t.row(choiceColumns, []int{min(30, t.width-2), max(0, t.width-30-2*gap)}, []cell{{command, boldTone}, {consequence(c), idleTone}}))
+		}
+	}
+	return lines
+}
+
+var choiceColumns = []column{{most: 30}, {flex: true}}
+
+// inbox shows all that waits for people.
+func (t theme) inbox(items []engine.ItemRow, plans []*engine.Revision, now time.Time) []string {
+	lines := t.items(items, now)
+	for _, r := range plans {
+		if len(lines) > 0 {
+			lines = append(lines, "")
+		}
+		p := r.Drafted
+		l := looks[engine.Waiting]
+		lines = append(lines, t.sides(cell{fmt.Sprintf("%s %s", t.glyph(l), t.line(p.Plan)), l.tone}, cell{age(now.Sub(r.At)), idleTone}))
+		lines = append(lines, t.under(2, plainTone, fmt.Sprintf("May version %d of %s run? %s", p.Version, t.line(p.Path), t.line(p.Title)))...)
+		lines = append(lines, t.row(choiceColumns, []int{t.width, 0}, []cell{{"piton approve " + t.line(p.Path), boldTone}, {}}))
+	}
+	if len(lines) == 0 {
+		return []string{"Nothing waits for you."}
+	}
+	return lines
+}
+
+var runColumns = []column{
+	{most: 1},
+	{most: 12},                        // id
+	{most: 12},                        // word
+	{flex: true},                      // title
+	{most: 5, right: true, least: 60}, // version
+	{most: 9, right: true, least: 50}, // finished steps
+	{most: 7, right: true, least: 60}, // time
+	{most: 16, least: 80},             // when
+}
+
+// list shows runs.
+func (t theme) list(heads []engine.HeadRow, now time.Time) []string {
+	if len(heads) == 0 {
+		return []string{"No runs yet. Start one: piton run PLAN"}
+	}
+	rows := make([][]cell, len(heads))
+	for i, h := range heads {
+		l := looks[h.Status]
+		if h.Open > 0 && !h.Ended {
+			l = looks[engine.Waiting]
+		}
+		end := h.Finished
+		if !h.Ended {
+			end = now
+		}
+		rows[i] = []cell{
+			{t.glyph(l), l.tone}, {h.Run, plainTone}, {l.word, l.tone}, {t.line(h.Title), plainTone},
+			{fmt.Sprintf("v%d", h.Version), idleTone}, {fmt.Sprintf("%d/%d", h.Settled, h.Total), plainTone},
+			{span(end.Sub(h.Started)), idleTone}, {t.day(h.Started, now), idleTone},
+		}
+	}
+	return t.table(runColumns, rows)
+}
+
+// end is the last word on a run at a terminal.
+func (t theme) end(s standing) []string {
+	h := s.head
+	took := span(cmpTime(h.Finished, s.now).Sub(h.Started))
+	cost := ""
+	if h.CostMicros > 0 {
+		cost = " for " + money(h.CostMicros)
+	}
+	l := looks[h.Status]
+	switch {
+	case h.Ended && h.Status == engine.Done:
+		text := fmt.Sprintf("%s Passed in %s%s. %d proven", t.glyph(l), took, cost, h.Proven)
+		if h.Unproven > 0 {
+			text += fmt.Sprintf(", %d unproven", h.Unproven)
+		}
+		return t.under(0, l.tone, text+".")
+	case h.Ended:
+		lines := t.under(0, l.tone, fmt.Sprintf("%s %s after %s%s: %s", t.glyph(l), title(l.word), took, cost, cmp.Or(t.line(h.Reason), "no reason was given")))
+		lines = append(lines, t.fit(fmt.Sprintf("  %d of %d finished, %d proven.", h.Settled, h.Total, h.Proven), t.width))
+		return append(lines, t.fit("  "+t.next(s), t.width))
+	case len(s.items) > 0:
+		return t.items(s.items, s.now)
+	}
+	return []string{t.fit("  "+t.next(s), t.width)}
+}
+
+// title begins a word with a capital.
+func title(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
