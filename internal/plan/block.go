@@ -300,16 +300,19 @@ func (p *parser) contract(v *value) bool {
 	return true
 }
 
+// exitLine cuts "exit_code" off a line, with what Markdown may put before it.
+func exitLine(s string) (rest string, ok bool) {
+	rest, exit := cutFold(strings.Trim(s, white+"`*-+."), "exit")
+	rest, code := cutFold(strings.TrimLeft(rest, "_ "), "code")
+	return strings.TrimLeft(rest, white), exit && code
+}
+
 // exitCode reads `exit_code == N` and reports whether the text is about that.
 func (p *parser) exitCode(t Text, c *Contract) bool {
-	s := strings.Trim(t.Value, "`*-+ \t.")
-	rest, ok := cutFold(s, "exit")
-	rest = strings.TrimLeft(rest, "_ ")
-	rest, code := cutFold(rest, "code")
-	if !ok || !code {
+	rest, ok := exitLine(t.Value)
+	if !ok {
 		return false
 	}
-	rest = strings.TrimLeft(rest, white)
 	sign := strings.TrimLeft(rest, "=:")
 	n, after := 0, strings.TrimLeft(sign, white)
 	number := after[:digits(after)]

@@ -45,26 +45,18 @@ func invalid(src []byte) int {
 
 // position is the place of a byte offset.
 func position(src string, off int) Pos {
-	before := src[:off]
-	line := before[strings.LastIndexByte(before, '\n')+1:]
-	if len(line) == len(before) {
-		line = strings.TrimPrefix(line, bom)
-	}
-	return Pos{1 + strings.Count(before, "\n"), 1 + runes(line)}
+	return Pos{1, 1}.after(strings.TrimPrefix(src[:off], bom))
 }
 
 // checkCharacters reports every character that a reviewer cannot see or that
 // changes how the text around it looks. It returns the offset of the first one,
 // or len(src).
 func checkCharacters(src string, probs *problems) int {
-	first, line, lineStart := len(src), 1, 0
-	start := len(src) - len(strings.TrimPrefix(src, bom))
-	lineStart = start
-	for i := start; i < len(src) && !probs.full(); {
+	first := len(src)
+	known := len(src) - len(strings.TrimPrefix(src, bom)) // the offset whose place is at
+	at := Pos{1, 1}
+	for i := known; i < len(src) && !probs.full(); {
 		c := src[i]
-		if c == '\n' {
-			line, lineStart = line+1, i+1
-		}
 		if c >= ' ' && c < 0x7f || c == '\n' || c == '\t' || c == '\r' && lineEnd(src[i:]) {
 			i++
 			continue
@@ -72,13 +64,24 @@ func checkCharacters(src string, probs *problems) int {
 		r, n := utf8.DecodeRuneInString(src[i:])
 		if why := unseen(r); why != "" && !(joiner(r) && between(src, i, n)) {
 			first = min(first, i)
-			probs.add(Pos{line, 1 + runes(src[lineStart:i])}, Error, BadCharacter,
+			at, known = at.after(src[known:i]), i
+			probs.add(at, Error, BadCharacter,
 				fmt.Sprintf("%s (U+%04X) is not allowed: a reviewer cannot see it", why, r), "take it out")
 			n = skipRun(src[i:], n)
 		}
 		i += n
 	}
 	return first
+}
+
+// after is the place behind a text that begins at p.
+func (p Pos) after(text string) Pos {
+	if n := strings.Count(text, "\n"); n > 0 {
+		p = Pos{p.Line + n, 1}
+		text = text[strings.LastIndexByte(text, '\n')+1:]
+	}
+	p.Column += runes(text)
+	return p
 }
 
 // skipRun is the length of the repetition of the character of n bytes at the

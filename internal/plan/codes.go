@@ -3,6 +3,7 @@ package plan
 import (
 	"cmp"
 	"slices"
+	"strings"
 )
 
 // Codes of problems. They are stable: tools and texts refer to them.
@@ -13,6 +14,7 @@ const (
 	BadCharacter    = "bad-character"
 	LineTooLong     = "line-too-long"
 	TooManySteps    = "too-many-steps"
+	TooManyItems    = "too-many-items"
 	TooManyProblems = "too-many-problems"
 	ScriptTooLong   = "script-too-long"
 	HiddenText      = "hidden-text"
@@ -74,7 +76,16 @@ func (p *problems) add(at Pos, s Severity, code, message, hint string) {
 		p.more = true
 		return
 	}
-	p.list = append(p.list, Problem{at, s, code, message, hint})
+	p.list = append(p.list, Problem{at, s, code, clipped(message), hint})
+}
+
+// clipped is a message that holds no more of a long value than people read.
+func clipped(message string) string {
+	const most = 400
+	if len(message) <= most {
+		return message
+	}
+	return strings.ToValidUTF8(message[:most], "") + "…"
 }
 
 func (p *problems) full() bool { return len(p.list) >= MaxProblems }

@@ -309,9 +309,10 @@ func (w *writer) short(name string, t Text) {
 
 // code writes a value that is a fenced block or inline code.
 func (w *writer) code(name string, t Text) {
+	_, exit := exitLine(t.Value)
 	switch {
 	case t.IsZero():
-	case t.Fenced || strings.Contains(t.Value, "\n"):
+	case t.Fenced || exit || strings.Contains(t.Value, "\n"):
 		w.paragraph(w.name(name) + "\n" + fencedBlock(t.Lang, normalEnds(t.Value)))
 	default:
 		w.tight = false

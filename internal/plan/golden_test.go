@@ -167,7 +167,7 @@ func withoutStatusLines(p *plan.Plan) ([]byte, bool) {
 // and no problem without a code that is known.
 func TestEveryCodeIsShown(t *testing.T) {
 	refused := map[string]bool{ // shown by TestRefused and TestCaps
-		plan.TooLarge: true, plan.NotUTF8: true, plan.NULByte: true, plan.LineTooLong: true, plan.TooManySteps: true,
+		plan.TooLarge: true, plan.NotUTF8: true, plan.NULByte: true, plan.LineTooLong: true, plan.TooManySteps: true, plan.TooManyItems: true,
 		plan.TooManyProblems: true, plan.ScriptTooLong: true, plan.FrontmatterTooLong: true,
 	}
 	shown := map[string]bool{}

@@ -5,8 +5,11 @@ import (
 	"strings"
 )
 
-// maxID is the longest id in bytes; a derived one may be longer by its number.
-const maxID = 60
+// Longest ids in bytes: of a slug without the number behind it, and of any.
+const (
+	maxSlug = 60
+	maxID   = 80
+)
 
 // AssignIDs gives each step without an `id:` a slug of its title that is unique
 // in the plan: lower-case letters and digits joined by hyphens, followed by -2,
@@ -49,7 +52,7 @@ func Slug(title string) string {
 			gap = b.Len() > 0
 			continue
 		}
-		if b.Len() >= maxID-1 {
+		if b.Len() >= maxSlug-1 {
 			break
 		}
 		if gap {

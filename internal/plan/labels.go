@@ -1,9 +1,6 @@
 package plan
 
-import (
-	"math/bits"
-	"strings"
-)
+import "strings"
 
 // section is the part of the document a line stands in.
 type section uint8
@@ -22,10 +19,8 @@ type spec struct {
 	text  bool // takes running text, in which other bold words may stand
 }
 
-// table returns every label of the format, in canonical order. It is a constant.
-func table() []spec { return labelTable[:] }
-
-var labelTable = [...]spec{
+// table is every label of the format. Nothing changes it.
+var table = [...]spec{
 	{"context", inHeader, true, true},
 	{"priority", inHeader, true, false},
 	{"constraints", inHeader, true, false},
@@ -45,7 +40,7 @@ var labelTable = [...]spec{
 	{"args", inStep, false, false},
 	{"plan", inStep, false, true},
 	{"ask", inStep, false, true},
-	{"when", inStep, false, false},
+	{"when", inStep, false, true},
 	{"for each", inStep, false, false},
 	{"batch", inStep, false, false},
 	{"contract", inStep, false, false},
@@ -166,7 +161,7 @@ func lookup(key string) (spec, bool) {
 	if key == "foreach" {
 		key = "for each"
 	}
-	for _, s := range table() {
+	for _, s := range table {
 		if s.key() == key {
 			return s, true
 		}
@@ -203,9 +198,9 @@ func meant(key string) (spec, bool) {
 	}
 	best, found := spec{}, false
 	letters := letterSet(key)
-	for _, s := range table() {
+	for _, s := range table {
 		k := s.key()
-		if len(k)-len(key) > limit || len(key)-len(k) > limit || bits.OnesCount32(letters^letterSet(k)) > 2*limit {
+		if len(k)-len(key) > limit || len(key)-len(k) > limit || ones(letters^letterSet(k)) > 2*limit {
 			continue
 		}
 		if d := distance(key, k, limit); d <= limit {
@@ -246,9 +241,18 @@ func letterSet(s string) uint32 {
 	return set
 }
 
+func ones(set uint32) int {
+	n := 0
+	for ; set != 0; set &= set - 1 {
+		n++
+	}
+	return n
+}
+
 // distance is the Levenshtein distance of two short strings, or more than limit.
 func distance(a, b string, limit int) int {
-	row := make([]int, len(b)+1, 64)
+	var buf [len("contract timeout") + 1]int // b is a label of the table
+	row := buf[:len(b)+1]
 	for j := range row {
 		row[j] = j
 	}

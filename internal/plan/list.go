@@ -39,12 +39,22 @@ func (p *parser) list(v *value) (items *list) {
 		l.line(ln)
 	}
 	l.flush()
+	l.first, l.bullet = capped(p, v, l.first), capped(p, v, l.bullet)
 	t := l.prose.text()
 	if v.closer != "" && p.unbalanced(t) {
 		t = t.followed(v.closer)
 	}
 	p.leave(t)
 	return l
+}
+
+// capped is a list without the items that are too many.
+func capped(p *parser, v *value, items []Text) []Text {
+	if len(items) <= MaxItems {
+		return items
+	}
+	p.problem(items[MaxItems].Pos, Error, TooManyItems, fmt.Sprintf("%q has more than %d items", v.spec.name, MaxItems), "use a glob, or split the step")
+	return items[:MaxItems]
 }
 
 // unbalanced reports whether a fenced block of a text has no end.
@@ -67,7 +77,9 @@ func (l *list) line(ln *line) {
 		l.extend(ln)
 	case l.state == atStart && ln.kind == plainLine, l.state == inLines && !l.gap && ln.kind == plainLine:
 		l.state = inLines
-		l.first = append(l.first, l.p.trimmed(ln, ln.text, ln.end))
+		if len(l.first) <= MaxItems {
+			l.first = append(l.first, l.p.trimmed(ln, ln.text, ln.end))
+		}
 	default:
 		if ln.kind == fenceOpen && l.state == atStart {
 			l.p.problem(l.p.at(ln, ln.text), Error, UnexpectedFence, "a list cannot stand in a fenced block", "write one `- item` a line")
@@ -112,7 +124,7 @@ func (l *list) flush() {
 	if l.state != inBullet {
 		return
 	}
-	if t := trimEnd(l.cur.text()); !t.IsZero() {
+	if t := trimEnd(l.cur.text()); !t.IsZero() && len(l.bullet) <= MaxItems {
 		l.bullet = append(l.bullet, t)
 	}
 	l.cur = textBuilder{src: l.p.src}
@@ -167,41 +179,57 @@ func isNone(s string) bool { return strings.EqualFold(strings.TrimSuffix(s, ".")
 // lines have commas between them.
 func (p *parser) atoms(v *value, to *Field[[]Text]) bool {
 	l := p.list(v)
-	return p.setList(v, to, p.atomsOf(v, l), l)
+	return p.setList(v, to, p.atomsOf(v, l, whole), l)
 }
 
-func (p *parser) atomsOf(v *value, l *list) []Text {
-	var items []Text
+// whole is a bullet that is one item.
+func whole(t Text) []Text {
+	if t = unquoted(t); t.IsZero() {
+		return nil
+	}
+	return []Text{t}
+}
+
+// atomsOf returns the items of a list; split makes items of a bullet's line.
+func (p *parser) atomsOf(v *value, l *list, split func(Text) []Text) []Text {
 	if l.none() {
 		return nil
 	}
+	var items []Text
 	for _, t := range l.first {
-		items = append(items, atomsOfLine(t)...)
+		if len(items) <= MaxItems {
+			items = append(items, atomsOfLine(t)...)
+		}
 	}
 	for _, t := range l.bullet {
 		if n := strings.IndexByte(t.Value, '\n'); n >= 0 {
 			p.problem(t.Pos, Warning, TextInList, fmt.Sprintf("an item of %q is one line", v.spec.name), "write one `- item` a line")
 			t = t.slice(0, 0, 0, n)
 		}
-		if t = unquoted(t); !t.IsZero() {
-			items = append(items, t)
+		if len(items) <= MaxItems {
+			items = append(items, split(t)...)
 		}
 	}
-	return items
+	return capped(p, v, items)
 }
 
 // atomsOfLine splits a line at the commas that are neither in a code span nor
 // between braces.
 func atomsOfLine(t Text) []Text {
 	var out []Text
-	s := t.Value
+	s, at := t.Value, t.Pos
 	spans := codeSpans(s)
 	last := strings.LastIndexByte(s, '}')
 	start, depth := 0, 0
 	end := func(i int) {
-		if a := unquoted(t.slice(0, 0, start, i)); !a.IsZero() {
+		if len(out) > MaxItems {
+			return
+		}
+		part := Text{Value: s[start:i], Pos: at}
+		if a := unquoted(part.slice(0, 0, 0, len(part.Value))); !a.IsZero() {
 			out = append(out, a)
 		}
+		at.Column += runes(s[start:min(i+1, len(s))])
 		start = i + 1
 	}
 	for i := 0; i < len(s); i++ {
@@ -244,10 +272,7 @@ func (p *parser) empty(v *value) {
 // subscriptions reads `file:path`, `topic:name` and `step:id`.
 func (p *parser) subscriptions(v *value) bool {
 	l := p.list(v)
-	var items []Text
-	for _, t := range p.atomsOf(v, l) {
-		items = append(items, refs(t)...)
-	}
+	items := p.atomsOf(v, l, severalSubscriptions)
 	var subs []Subscription
 	for _, t := range items {
 		if s, ok := p.subscription(t); ok {
@@ -265,19 +290,15 @@ func (p *parser) subscriptions(v *value) bool {
 	return true
 }
 
-// refs splits a bullet that holds several references.
-func refs(t Text) []Text {
-	for i := range len(t.Value) {
-		if t.Value[i] != ',' {
-			continue
-		}
-		after := strings.TrimLeft(t.Value[i+1:], white+"`")
-		kind, _, ok := strings.Cut(after, ":")
-		if ok && subscribable(kind) {
-			return append([]Text{unquoted(t.slice(0, 0, 0, i))}, refs(unquoted(t.slice(0, 0, i+1, len(t.Value))))...)
+// severalSubscriptions splits a bullet in which each part is a reference.
+func severalSubscriptions(t Text) []Text {
+	parts := atomsOfLine(t)
+	for _, part := range parts {
+		if kind, _, ok := strings.Cut(part.Value, ":"); !ok || !subscribable(kind) {
+			return whole(t)
 		}
 	}
-	return []Text{t}
+	return parts
 }
 
 func subscribable(kind string) bool { return kind == "file" || kind == "topic" || kind == "step" }

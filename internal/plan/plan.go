@@ -13,6 +13,7 @@ const (
 	MaxFrontmatter   = 16 << 10 // bytes between the two --- lines
 	MaxDepth         = 8        // nesting in the frontmatter
 	MaxSteps         = 10_000   // further steps are not in the tree
+	MaxItems         = 10_000   // of one list
 	MaxContract      = 64 << 10 // bytes of one contract, check or setup script
 	MaxProblems      = 1_000    // further problems are counted, not listed
 	DefaultParallel  = 1

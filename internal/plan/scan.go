@@ -29,7 +29,7 @@ type line struct {
 	end    int  // without the line end
 	next   int  // start of the next line
 	indent int  // columns of white space before text
-	inList bool // belongs to the list item above it
+	inList bool // belongs to a list item
 	offset int  // of an item: columns before its content; of a fence: columns its body is moved left
 }
 
@@ -186,7 +186,7 @@ func (s *scanner) bullet(l *line) bool {
 	for ; i < len(rest) && isSpace(rest[i]); i++ {
 		at = column(at, rest[i])
 	}
-	l.kind, l.item = bulletLine, true
+	l.kind, l.item, l.inList = bulletLine, true, true
 	deep := at-l.indent-n > 4
 	if deep || i == len(rest) {
 		at = l.indent + n + 1

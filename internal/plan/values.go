@@ -292,18 +292,11 @@ func (p *parser) short(v *value, to *Text) bool {
 // needs reads numbers and ids; `none` is an empty list.
 func (p *parser) needs(v *value, to *Step) bool {
 	l := p.list(v)
-	var items []Text
-	if !l.none() {
-		for _, t := range append(l.first, l.bullet...) {
-			first, _, _ := strings.Cut(t.Value, "\n")
-			items = append(items, atomsOfLine(t.slice(0, 0, 0, len(first)))...)
-		}
-	}
+	items := p.atomsOf(v, l, atomsOfLine)
 	for i, t := range items {
 		items[i] = reference(t)
 	}
-	items = slices.DeleteFunc(items, Text.IsZero)
-	return p.setList(v, &to.Needs, items, l)
+	return p.setList(v, &to.Needs, slices.DeleteFunc(items, Text.IsZero), l)
 }
 
 // reference takes off what people write around a number: [1, 2], #1, step 1.
