@@ -6,7 +6,7 @@ func (s *State) Pending() []Effect {
 	if !s.run.Live {
 		return nil
 	}
-	var fx []Effect
+	fx := make([]Effect, 0, len(s.active))
 	for _, i := range s.active {
 		if e, ok := s.wants(i); ok {
 			fx = append(fx, e)
