@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/charmbracelet/x/ansi"
+
+	"github.com/piton-dev/piton/internal/proc"
 )
 
 // column says how a table shows one of its columns. One column, the flexible
@@ -133,8 +135,8 @@ func (t theme) quoteTail(indent int, text string, n int) []string {
 func (t theme) script(indent int, text string) []string {
 	var lines []string
 	sign := "$ "
-	for l := range strings.SplitSeq(text, "\n") {
-		if l = t.keepIndent(l); l != "" {
+	for l := range strings.SplitSeq(proc.Plain([]byte(text)), "\n") {
+		if l = t.captured(l); l != "" {
 			lines = append(lines, t.under(indent, plainTone, sign+l)...)
 			sign = "  "
 		}

@@ -100,7 +100,6 @@ func (t theme) answer(f *fold, e engine.CheckEnded) []string {
 		}
 	}
 	return append(lines, t.changes("changed protected file: ", e.Tampered)...)
-	return lines
 }
 
 func (t theme) workLines(e engine.WorkEnded) []string {

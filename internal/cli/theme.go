@@ -140,17 +140,25 @@ func (t theme) dots() string {
 const maxText = 8 << 10
 
 // line makes any text one line that is safe to print: no escape sequences,
-// controls, line ends or marks that reorder text.
+// controls, line ends or marks that reorder text. Runs of blanks become one.
 func (t theme) line(s string) string {
 	if len(s) > maxText {
 		s = s[:maxText]
 	}
-	s = strings.Join(strings.FieldsFunc(proc.Plain([]byte(s)), unicode.IsSpace), " ")
+	return t.safe(strings.Join(strings.FieldsFunc(proc.Plain([]byte(s)), unicode.IsSpace), " "))
+}
+
+// safe makes one line of plain text safe to print, with its blanks.
+func (t theme) safe(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {
-		case unicode.Is(unicode.Cf, r) && r != '\u200d', !unicode.IsGraphic(r) && r != '\u200d':
+		case r == '\u200d': // joins what is one sign
+		case unicode.IsSpace(r):
+			return ' '
+		case !unicode.IsGraphic(r):
 			return -1
-		case t.ascii && r > unicode.MaxASCII:
+		}
+		if t.ascii && r > unicode.MaxASCII {
 			return '?'
 		}
 		return r
@@ -198,21 +206,16 @@ func (t theme) tail(s string, n, w int) []string {
 	}
 	var lines []string
 	for l := range strings.SplitSeq(proc.Plain([]byte(s)), "\n") {
-		if l = t.keepIndent(l); l != "" {
+		if l = t.captured(l); l != "" {
 			lines = append(lines, t.fit(l, w))
 		}
 	}
 	return lines[max(0, len(lines)-n):]
 }
 
-// keepIndent is line for output, where the blanks at its start say something.
-func (t theme) keepIndent(s string) string {
-	s = strings.TrimRight(strings.ReplaceAll(s, "\t", "    "), " ")
-	body := strings.TrimLeft(s, " ")
-	if body = t.line(body); body == "" {
-		return ""
-	}
-	return strings.Repeat(" ", min(len(s)-len(strings.TrimLeft(s, " ")), 24)) + body
+// captured is a line of plain output or of a script, with the blanks in it.
+func (t theme) captured(s string) string {
+	return strings.TrimRight(t.safe(strings.ReplaceAll(s, "\t", "    ")), " ")
 }
 
 // span writes a duration for people: 0.4s, 30s, 1m48s, 2h05m.
