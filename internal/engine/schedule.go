@@ -78,6 +78,9 @@ func (s *State) fill() {
 	s.beginRound()
 	if s.run.Proving {
 		s.fillRound()
+		s.endRound() // none of the rest may be there to prove any more
+	}
+	if s.run.Proving {
 		return
 	}
 	for len(s.active) < s.room() {
