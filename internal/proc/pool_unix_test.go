@@ -366,18 +366,28 @@ func TestConcurrentChildren(t *testing.T) {
 // A request to kill one child must never reach the next one of the same holder.
 func TestKillMeetsTheEnd(t *testing.T) {
 	eachLevel(t, func(t *testing.T, p *proc.Pool) {
-		for range 100 {
-			ctx, cancel := context.WithCancel(context.Background())
-			spec := sh("echo now")
-			spec.Tee = writerFunc(func([]byte) { cancel() })
-			if r := p.Run(ctx, spec); r.Err != nil {
-				t.Fatalf("%+v", r)
-			}
-			cancel()
-			if r := p.Run(context.Background(), sh("exit 6")); r.Exit != 6 {
-				t.Fatalf("%+v", r)
-			}
+		var all sync.WaitGroup
+		for range 2 {
+			all.Go(func() {
+				for range 150 {
+					ctx, cancel := context.WithCancel(context.Background())
+					spec := sh("echo now")
+					spec.Tee = writerFunc(func([]byte) { cancel() })
+					if r := p.Run(ctx, spec); r.Err != nil {
+						t.Errorf("%+v", r)
+					}
+					cancel()
+				}
+			})
+			all.Go(func() {
+				for range 150 {
+					if r := p.Run(context.Background(), sh("exit 6")); r.Exit != 6 {
+						t.Errorf("%+v", r)
+					}
+				}
+			})
 		}
+		all.Wait()
 	})
 }
 

@@ -452,6 +452,29 @@ func TestStoppedHolderIsLost(t *testing.T) {
 	}
 }
 
+// With one process of a subreaper holder killed and the other stopped nobody is
+// left to hunt the tree. That is beyond this level, but it is not kept quiet.
+func TestSurvivorsAreAdmitted(t *testing.T) {
+	p := newPool(t, proc.Config{Level: proc.Subreaper, Patience: time.Second})
+	w := newWitness(t)
+	ctx, cancel := context.WithCancel(context.Background())
+	result := make(chan proc.Result)
+	go func() {
+		result <- p.Run(ctx, proc.Spec{Argv: []string{"sh", "-c", calm, "calm", w.path}, Env: bareEnv})
+	}()
+	w.await(1)
+	inner := innerHolder(t, os.Getpid(), proc.Subreaper)
+	unix.Kill(inner, unix.SIGSTOP)
+	unix.Kill(holdersBelow(t, os.Getpid())[0], unix.SIGKILL)
+	cancel()
+	r := <-result
+	if !errors.Is(r.Err, proc.ErrLost) || !strings.Contains(r.Err.Error(), "may still live") {
+		t.Errorf("%+v", r)
+	}
+	unix.Kill(inner, unix.SIGCONT) // it finds that it is alone
+	w.endsWithin(5 * time.Second)
+}
+
 func TestChildAttacksItsParent(t *testing.T) {
 	eachTreeLevel(t, func(t *testing.T, p *proc.Pool) {
 		r := p.Run(context.Background(), sh("for s in HUP INT QUIT ILL TRAP ABRT BUS FPE USR1 SEGV USR2 PIPE ALRM TERM TSTP TTIN XCPU; do kill -$s $PPID; done; exit 5"))
