@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"iter"
-	"maps"
 	"runtime"
 	"sync"
 	"time"
@@ -110,16 +109,16 @@ func (d *disk) giveBack() error {
 	return d.release()
 }
 
+func (d *disk) owns() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.owned
+}
+
 func (d *disk) head(stream string) uint64 {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.heads[stream]
-}
-
-func (d *disk) written() map[string]uint64 {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return maps.Clone(d.heads)
 }
 
 func (d *disk) Own(ctx context.Context, workspace string) (epoch uint64, release func() error, err error) {

@@ -100,7 +100,7 @@ func (l *life) person(p int) {
 	r := l.world.draw("person", l.n, p)
 	for n := 0; ; n++ {
 		select {
-		case <-time.After(noisy(r, time.Second, pick(r, time.Minute, time.Hour, 4*time.Hour))):
+		case <-time.After(noisy(r, time.Millisecond, pick(r, 5*time.Second, time.Minute, time.Minute, time.Hour, 6*time.Hour))):
 		case <-l.ended:
 			return
 		}
@@ -126,11 +126,11 @@ func (l *life) wish(r *rand.Rand, j job, by string) (engine.Input, []store.Objec
 		return order(engine.DoPause, false), nil
 	case n < 60:
 		return order(engine.DoResume, false), nil
-	case n < 61:
+	case n < 62:
 		return order(engine.DoCancel, false), nil
-	case n < 66:
-		return order(engine.DoSkip, false), nil
 	case n < 69:
+		return order(engine.DoSkip, false), nil
+	case n < 73:
 		return order(engine.DoWaive, false), nil
 	case n < 78:
 		return order(engine.DoRetry, false), nil
@@ -157,7 +157,7 @@ func (l *life) someStep(r *rand.Rand, j job) string {
 			steps = append(steps, x.effect.Key.Step)
 		}
 	}
-	if len(steps) == 0 || chance(r, 30) {
+	if len(steps) == 0 || chance(r, 15) {
 		return j.plan.Steps[r.IntN(len(j.plan.Steps))].ID
 	}
 	slices.Sort(steps)

@@ -48,7 +48,7 @@ func TestSimulation(t *testing.T) {
 		}
 	})
 	t.Log(all.String())
-	if *simN >= 500 && !t.Failed() {
+	if *simN >= 1000 && !t.Failed() {
 		all.complete(t)
 	}
 }

@@ -64,6 +64,9 @@ func kindOf(e engine.Event) string {
 	case engine.WorkDispatched:
 		return e.Type() + " " + string(e.Kind)
 	case engine.WorkEnded:
+		if e.How == engine.Stopped && e.Log == "" {
+			return e.Type() + " " + e.Reason
+		}
 		return fmt.Sprintf("%s %s %s", e.Type(), e.Kind, e.How)
 	case engine.CheckEnded:
 		return e.Type() + " " + string(e.Phase)
@@ -103,6 +106,7 @@ func (c *tally) complete(t *testing.T) {
 		"command pause false", "command resume false", "command cancel false", "command skip false", "command waive false", "command retry true",
 		"work.dispatched contract", "work.ended agent lost", "work.ended script lost", "work.ended contract lost",
 		"work.ended agent cancelled", "work.ended script timeout", "work.ended agent infra", "work.ended contract cancelled",
+		"work.ended was not started",
 		"check.ended baseline", "check.ended flaky", "check.ended ratchet",
 		"step.settled done by proof", "step.settled regressed by proof", "step.settled skipped by proof", "step.settled running by proof",
 		"step.settled failed by proof", "step.settled waiting by proof", "step.settled pending by a person", "step.settled pending by time",

@@ -276,7 +276,7 @@ func (h *Host) take(stream string) (store.Batch, bool) {
 func (t *task) snapshot(records int) []byte {
 	t.since += records
 	p := t.state.Program()
-	if p == nil || t.since < max(snapshotEvery, p.Len()) {
+	if p == nil || t.since < max(snapshotEvery, p.Len()/2) {
 		return nil
 	}
 	t.since = 0

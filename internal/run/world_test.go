@@ -128,11 +128,11 @@ const (
 func (w *world) fate(n int) fate {
 	r := w.draw("fate", n)
 	f := fate{
-		lasts: noisy(r, time.Minute, 8*time.Hour), end: pick(r, interrupted, interrupted, killed, killed, suspended),
+		lasts: pick(r, noisy(r, time.Second, time.Minute), noisy(r, time.Minute, 2*time.Hour), noisy(r, time.Minute, 8*time.Hour)), end: pick(r, interrupted, interrupted, killed, killed, suspended),
 		back: noisy(r, time.Second, 3*time.Hour), idle: chance(r, 10), waits: chance(r, 50), people: r.IntN(5),
 	}
-	if chance(r, 50) {
-		f.slow = pick(r, 10*time.Millisecond, 10*time.Second, 2*time.Minute)
+	if chance(r, 70) {
+		f.slow = pick(r, 10*time.Millisecond, 30*time.Second, 2*time.Minute, 2*time.Minute)
 	}
 	if chance(r, 15) {
 		f.leaves = noisy(r, time.Second, 2*time.Hour)
@@ -180,6 +180,9 @@ func (w *world) live(n int, f fate) {
 		l.how = left
 	case <-time.After(f.lasts):
 		l.how = f.end
+	}
+	if l.how == suspended && !l.disk.owns() {
+		l.how = killed // it has nothing yet that it could lose
 	}
 	switch l.how {
 	case interrupted:
