@@ -8,7 +8,8 @@ import (
 // Format writes the plan in its canonical layout; parsing the result gives an
 // equal tree, places and unreadable parts of values apart. Labels that were not
 // read are written as they were. A text that would be read as something else (a
-// heading in a task, say) is put into a fenced block.
+// heading in a task, say) is put into a fenced block. What no text can say is
+// not kept: a title that ends in (#…), or a list whose only item is "none".
 func Format(p *Plan) []byte {
 	w := &writer{section: inHeader, untitled: p.Title.IsZero()}
 	w.front(p.Front)
@@ -312,7 +313,7 @@ func (w *writer) code(name string, t Text) {
 	_, exit := exitLine(t.Value)
 	switch {
 	case t.IsZero():
-	case t.Fenced || exit || strings.Contains(t.Value, "\n"):
+	case t.Fenced || exit && name == "contract" || strings.Contains(t.Value, "\n"):
 		w.paragraph(w.name(name) + "\n" + fencedBlock(t.Lang, normalEnds(t.Value)))
 	default:
 		w.tight = false
@@ -517,17 +518,16 @@ func (w *writer) plain(text string, noItems bool) bool {
 		switch {
 		case l.kind == headingLine, l.kind == statusLine, noItems && l.item && l.indent <= 3:
 			return false
-		case l.kind == labelLine && w.begins(text[l.text:l.end]):
+		case l.kind == labelLine && w.begins(&l):
 			return false
 		}
 	}
 	return !sc.closed()
 }
 
-// begins reports whether a line begins a label.
-func (w *writer) begins(s string) bool {
-	l, _ := splitLabel(s)
-	r, _ := roleOf(l.key, w.section)
+// begins reports whether a line begins a value.
+func (w *writer) begins(l *line) bool {
+	r, _ := roleOf(l.label.key, w.section)
 	return r.begins()
 }
 
@@ -553,7 +553,7 @@ func (w *writer) proseFits(text string) bool {
 			return false
 		case l.kind == headingLine && w.structural(&l, text):
 			return false
-		case l.kind == labelLine && w.section != inNotes && w.begins(text[l.text:l.end]):
+		case l.kind == labelLine && w.section != inNotes && w.begins(&l):
 			return false
 		}
 	}

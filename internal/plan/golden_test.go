@@ -198,7 +198,7 @@ func codes(t *testing.T) []string {
 	var out []string
 	ast.Inspect(f, func(n ast.Node) bool {
 		if spec, ok := n.(*ast.ValueSpec); ok && len(spec.Values) == 1 {
-			if lit, ok := spec.Values[0].(*ast.BasicLit); ok {
+			if lit, ok := spec.Values[0].(*ast.BasicLit); ok && lit.Kind == token.STRING {
 				code, _ := strconv.Unquote(lit.Value)
 				out = append(out, code)
 			}

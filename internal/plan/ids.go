@@ -119,7 +119,17 @@ func (r Refs) Find(ref string) []int {
 
 // plainNumber is a step's number with one spelling of the dash and no blanks.
 func plainNumber(s string) string {
-	return strings.NewReplacer("–", "-", "—", "-", " ", "", "n", "N").Replace(s)
+	return strings.Map(func(r rune) rune {
+		switch r {
+		case '–', '—':
+			return '-'
+		case 'n':
+			return 'N'
+		case ' ':
+			return -1
+		}
+		return r
+	}, s)
 }
 
 // splitNumber splits "3–N. Title" after the point. The number is "1", "N",

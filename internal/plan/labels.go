@@ -1,6 +1,9 @@
 package plan
 
-import "strings"
+import (
+	"strings"
+	"unicode"
+)
 
 // section is the part of the document a line stands in.
 type section uint8
@@ -145,7 +148,15 @@ func normal(key string) string {
 	if plain {
 		return key
 	}
-	key = strings.NewReplacer("_", " ", "-", " ", `\`, "").Replace(strings.ToLower(key))
+	key = strings.Map(func(r rune) rune {
+		switch r {
+		case '_', '-':
+			return ' '
+		case '\\':
+			return -1
+		}
+		return unicode.ToLower(r)
+	}, key)
 	return strings.Join(strings.Fields(key), " ")
 }
 

@@ -86,7 +86,9 @@ func (p *parser) body() {
 		case labelLine:
 			p.label(&l)
 		case blankLine:
-			p.prose.add(l.start, l.end, Pos{l.num, 1})
+			if p.value.key == "" {
+				p.prose.add(l.start, l.end, Pos{l.num, 1})
+			}
 		default:
 			p.visible(&l)
 			p.content(&l)
@@ -290,7 +292,7 @@ func markOf(s string) (Mark, int) {
 }
 
 func (p *parser) label(l *line) {
-	w, _ := splitLabel(p.src[l.text:l.end])
+	w := l.label
 	if i := hidden(p.src[l.text:l.end]); i >= 0 {
 		p.problem(p.at(l, l.text+i), Error, HiddenText, "this is not shown where the plan is rendered", "take it out")
 	}
@@ -376,14 +378,13 @@ func (p *parser) endValue() {
 	if p.value.key == "" {
 		return
 	}
-	v := p.value
-	p.value = value{}
+	v := &p.value
 	v.closer = p.closer
-	label := Label{Name: v.key, Pos: p.at(&v.line, v.line.text), Raw: p.raw(&v)}
+	label := Label{Name: v.key, Pos: p.at(&v.line, v.line.text), Raw: p.raw(v)}
 	if v.role == known {
 		label.Name = v.spec.name
 		kept := len(p.pieces)
-		if label.Read = p.read(&v); !label.Read {
+		if label.Read = p.read(v); !label.Read {
 			p.pieces = p.pieces[:kept] // Raw has it
 		}
 	}
@@ -392,6 +393,7 @@ func (p *parser) endValue() {
 		labels = &p.step.Labels
 	}
 	*labels = append(*labels, label)
+	p.value = value{}
 }
 
 // raw is the value with its label as they are written.
@@ -423,8 +425,8 @@ func (p *parser) endProse() {
 			t = t.followed(p.closer)
 		}
 		p.pieces = append(p.pieces, t)
+		p.prose = textBuilder{src: p.src}
 	}
-	p.prose = textBuilder{src: p.src}
 }
 
 // endSection ends the header, a step or the notes at an offset.
@@ -440,7 +442,7 @@ func (p *parser) endSection(end int) {
 	case inNotes:
 		p.notes = append(p.notes, p.pieces...)
 	}
-	p.pieces, p.seen = nil, nil
+	p.pieces, p.seen = p.pieces[:0], p.seen[:0]
 }
 
 // finish does what needs the whole plan.

@@ -24,13 +24,14 @@ type line struct {
 	broke  bool // ended a fenced block that its list item left open
 	level  int  // of a heading
 	num    int
-	start  int  // of the line
-	text   int  // first byte that is not white space; in an item, of its content
-	end    int  // without the line end
-	next   int  // start of the next line
-	indent int  // columns of white space before text
-	inList bool // belongs to a list item
-	offset int  // of an item: columns before its content; of a fence: columns its body is moved left
+	start  int     // of the line
+	text   int     // first byte that is not white space; in an item, of its content
+	end    int     // without the line end
+	next   int     // start of the next line
+	indent int     // columns of white space before text
+	inList bool    // belongs to a list item
+	label  written // of a labelLine, as offsets from text
+	offset int     // of an item: columns before its content; of a fence: columns its body is moved left
 }
 
 // fence is the fenced block that is open.
@@ -153,8 +154,8 @@ func (s *scanner) outside(l *line) {
 		}
 	case '*', '_':
 		if s.flush(l) {
-			if _, ok := splitLabel(s.src[l.text:l.end]); ok {
-				l.kind, s.list = labelLine, 0
+			if w, ok := splitLabel(s.src[l.text:l.end]); ok {
+				l.kind, l.label, s.list = labelLine, w, 0
 			}
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 )
 
 // maxDuration is the longest duration that a plan may ask for.
@@ -145,7 +146,9 @@ func ParseBudget(s string) (Budget, error) {
 // budgetParts splits at commas that are not inside of a number, semicolons, "and" and "+".
 func budgetParts(s string) []string {
 	s = strings.ToLower(s)
-	s = strings.NewReplacer(";", ", ", " and ", ", ", " + ", ", ").Replace(s)
+	for _, sep := range [...]string{";", " and ", " + "} {
+		s = strings.ReplaceAll(s, sep, ", ")
+	}
 	var parts []string
 	start := 0
 	digit := func(i int) bool { return i < len(s) && s[i] >= '0' && s[i] <= '9' }
@@ -269,8 +272,11 @@ func dollars(micros int64) string {
 // escalates at its end.
 func ParseOnFail(s string) (OnFail, error) {
 	out := OnFail{Then: Escalate}
-	words := strings.NewReplacer(",", " ", ";", " ", "(", " ( ", ")", " ) ").Replace(strings.ToLower(s))
-	fields := strings.Fields(strings.TrimRight(words, ". \t"))
+	words := strings.TrimRight(strings.ToLower(s), white+".")
+	for _, sign := range [...]string{"(", ")"} {
+		words = strings.ReplaceAll(words, sign, " "+sign+" ")
+	}
+	fields := strings.FieldsFunc(words, func(r rune) bool { return r == ',' || r == ';' || unicode.IsSpace(r) })
 	if len(fields) == 0 {
 		return out, errors.New("no policy")
 	}
