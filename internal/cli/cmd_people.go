@@ -27,7 +27,7 @@ func (a *app) approve(ctx context.Context, path string) error {
 		if err != nil {
 			return err
 		}
-		a.showFindings(a.err, doc.Findings)
+		a.showFindings(a.err, serious(doc.Findings))
 		if !doc.OK() {
 			return ended(exitPlan)
 		}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -83,7 +84,7 @@ func (a *app) run(ctx context.Context, path string, f runFlags) error {
 		if err != nil {
 			return err
 		}
-		a.showFindings(a.err, doc.Findings)
+		a.showFindings(a.err, serious(doc.Findings))
 		if !doc.OK() {
 			return ended(exitPlan)
 		}
@@ -101,6 +102,11 @@ func (a *app) run(ctx context.Context, path string, f runFlags) error {
 		}
 		return s.drive(ctx, f, func(d api.Desk) (api.Opened, error) { return s.openRun(ctx, d, doc, f) })
 	})
+}
+
+// serious leaves out notes, which verify shows.
+func serious(all []verify.Finding) []verify.Finding {
+	return slices.DeleteFunc(slices.Clone(all), func(f verify.Finding) bool { return f.Severity == verify.Note })
 }
 
 // runnable shows why a sound plan cannot be run by this version.
@@ -181,8 +187,8 @@ func (s *session) isolated(doc *api.Document) error {
 	}
 	for _, w := range append(wants, least) {
 		if (w == "sealed" || w == "fenced") && s.unsealed == "" {
-			return &api.Problem{Code: api.Unavailable, Message: "isolation " + w + " is asked for, and this version of piton can only run unsealed",
-				Hint: "--allow-unsealed runs it all the same, and records that you said so"}
+			return &fault{text: "isolation " + w + " is asked for, and this version of piton can only run unsealed",
+				hint: "--allow-unsealed runs it all the same, and records that you said so"}
 		}
 	}
 	return nil

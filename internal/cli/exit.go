@@ -38,6 +38,14 @@ type misuse struct {
 
 func (m *misuse) Error() string { return m.text }
 
+// fault is something that this machine cannot do.
+type fault struct {
+	text string
+	hint string
+}
+
+func (f *fault) Error() string { return f.text }
+
 func usage(c *cobra.Command, err error) error {
 	return &misuse{text: err.Error(), hint: "see " + c.CommandPath() + " --help"}
 }
@@ -65,6 +73,9 @@ func (a *app) exit(err error) int {
 func (a *app) problem(err error) (*api.Problem, int) {
 	if m, ok := errors.AsType[*misuse](err); ok {
 		return &api.Problem{Code: api.Invalid, Message: m.text, Hint: m.hint}, exitUsage
+	}
+	if f, ok := errors.AsType[*fault](err); ok {
+		return &api.Problem{Code: api.Unavailable, Message: f.text, Hint: f.hint}, exitMachine
 	}
 	p := api.Explain(err)
 	if p.Code == api.Internal && strings.HasPrefix(p.Message, "unknown command") {
