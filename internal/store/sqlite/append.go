@@ -74,7 +74,7 @@ func (s *Store) transact(w *writer, group []*ticket) error {
 		}
 	}
 	if !wrote {
-		return s.ended(w, w.rollback())
+		return s.refused(w)
 	}
 	s.point(PointAppendWritten)
 	if err := w.commit(); err != nil {
@@ -90,18 +90,17 @@ func (s *Store) broken(w *writer, err error) error {
 	return s.fail(s.explain("append to", err))
 }
 
-func (s *Store) ended(w *writer, err error) error {
-	if err != nil {
+// refused ends a transaction in which nothing was written.
+func (s *Store) refused(w *writer) error {
+	if err := w.rollback(); err != nil {
 		return s.broken(w, err)
 	}
-	w.forget()
 	return nil
 }
 
 func (s *Store) fenced(w *writer, epoch uint64) error {
-	err := fmt.Errorf("journal: append to %s: epoch %d took over from %d: %w", s.path, epoch, w.epoch, store.ErrFenced)
-	if failed := s.ended(w, w.rollback()); failed != nil {
-		return failed
+	if err := s.refused(w); err != nil {
+		return err
 	}
-	return err
+	return fmt.Errorf("journal: append to %s: epoch %d took over from %d: %w", s.path, epoch, w.epoch, store.ErrFenced)
 }

@@ -220,23 +220,28 @@ func TestEventsAreAppendOnly(t *testing.T) {
 	}
 }
 
-// TestReadStopsAtDamage reads a stream with a changed record: all before it,
-// then the error.
+// TestReadStopsAtDamage reads a stream with a spoilt record: all before it, then
+// the error. It is far from the end, so that Open cannot see it.
 func TestReadStopsAtDamage(t *testing.T) {
-	dir := scratch(t)
-	sample(t, dir)
-	tamper(t, dir, "DROP TRIGGER event_keeps; UPDATE event SET actor = 'me' WHERE stream = 'b' AND seq = 5")
-	s := openIn(t, dir) // far from the end: only Verify, and who reads it, can see it
-	defer s.Close()
-	var seqs []uint64
-	var got error
-	for r, err := range s.Read(t.Context(), "b", 1) {
-		if got = err; err == nil {
-			seqs = append(seqs, r.Seq)
+	for want, query := range map[string]string{
+		"record 5 is not what was written": "DROP TRIGGER event_keeps; UPDATE event SET actor = 'me' WHERE stream = 'b' AND seq = 5",
+		"record 5 is missing":              "DROP TRIGGER event_stays; DELETE FROM event WHERE stream = 'b' AND seq = 5",
+	} {
+		dir := scratch(t)
+		sample(t, dir)
+		tamper(t, dir, query)
+		s := openIn(t, dir)
+		defer s.Close()
+		var seqs []uint64
+		var got error
+		for r, err := range s.Read(t.Context(), "b", 1) {
+			if got = err; err == nil {
+				seqs = append(seqs, r.Seq)
+			}
 		}
-	}
-	if !slices.Equal(seqs, []uint64{2, 3, 4}) || !errors.Is(got, store.ErrCorrupt) || !strings.Contains(got.Error(), "record 5") {
-		t.Errorf("read %v, then %v", seqs, got)
+		if !slices.Equal(seqs, []uint64{2, 3, 4}) || !errors.Is(got, store.ErrCorrupt) || !strings.Contains(got.Error(), want) {
+			t.Errorf("read %v, then %v, want %s", seqs, got, want)
+		}
 	}
 }
 

@@ -125,11 +125,6 @@ func (w *writer) keep() {
 	clear(w.pending)
 }
 
-func (w *writer) forget() {
-	w.next = w.newest
-	clear(w.pending)
-}
-
 func (w *writer) storedEpoch() (epoch uint64, err error) {
 	err = w.readEpoch.QueryRow().Scan(&epoch)
 	return epoch, err
