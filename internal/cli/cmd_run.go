@@ -247,6 +247,14 @@ type drive struct {
 	stream  atomic.Pointer[string]
 	view    atomic.Pointer[view]
 	stopped atomic.Int32 // the signal that stopped it
+
+	detached atomic.Bool // a person left the run to itself
+}
+
+// detachNow stops this process's part in the run; another goes on with it.
+func (d *drive) detachNow() {
+	d.detached.Store(true)
+	d.owner.stop()
 }
 
 func (d *drive) leave(t run.Traffic) bool {
@@ -292,12 +300,15 @@ func (d *drive) asOwner(ctx context.Context, f runFlags, open func(api.Desk) (ap
 	if loop != nil && !errors.Is(loop, context.Canceled) {
 		return errors.Join(loop, err)
 	}
+	if d.detached.Load() {
+		return errors.Join(err, d.session.detach(opened, f))
+	}
 	return errors.Join(d.outcome(ctx, opened), err)
 }
 
 // begin makes the view and shows it what the journal holds of the run.
 func (d *drive) begin(ctx context.Context, opened api.Opened) (view, error) {
-	v := d.app.newView(d.session, opened)
+	v := d.app.newView(d.session, opened, d.detachNow)
 	var past []engine.Record
 	for r, err := range run.Read(ctx, d.store, opened.Stream, 0) {
 		if err != nil {
@@ -337,7 +348,10 @@ var errOver = errors.New("the run is over")
 // follow shows a run from the journal until it ends, or can move only when a
 // person acts.
 func (s *session) follow(ctx context.Context, client *api.Client, opened api.Opened, stay bool) error {
-	v := s.app.newView(s, opened)
+	ctx, detach := context.WithCancel(ctx)
+	defer detach()
+	var left atomic.Bool
+	v := s.app.newView(s, opened, func() { left.Store(true); detach() })
 	defer v.close()
 	var seq uint64
 	var state engine.State
@@ -364,7 +378,7 @@ func (s *session) follow(ctx context.Context, client *api.Client, opened api.Ope
 		}
 		return nil
 	})
-	if errors.Is(err, errOver) {
+	if errors.Is(err, errOver) || left.Load() {
 		return nil
 	}
 	return err

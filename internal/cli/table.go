@@ -114,7 +114,7 @@ func (t theme) sides(left, right cell) string {
 
 // under writes lines that belong to the row above them.
 func (t theme) under(indent int, c tone, text string) []string {
-	indent = min(indent, t.width/4)
+	indent = min(indent, t.width/2)
 	var lines []string
 	for _, l := range t.wrap(text, t.width-indent) {
 		lines = append(lines, strings.Repeat(" ", indent)+t.paint(c, t.fit(l, t.width-indent)))

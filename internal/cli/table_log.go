@@ -40,7 +40,7 @@ const logIndent = len("01-02 15:04:05 ")
 func (t theme) told(f *fold, h happening) []string {
 	plain := f.lines(t, h)
 	lines := t.under(logIndent, toneOf(h.what), plain[0])
-	if t.width >= 4*logIndent {
+	if t.width >= 2*logIndent {
 		lines[0] = h.at.In(t.zone).Format("01-02 15:04:05 ") + strings.TrimLeft(lines[0], " ")
 	}
 	for _, l := range plain[1:] {
@@ -136,7 +136,7 @@ func (t theme) doctor(checks []probe.Line) []string {
 		l := doctorLook(c.Status)
 		text := t.under(doctorIndent, plainTone, t.line(c.Text))
 		head := " " + t.glyph(l) + " " + t.pad(t.line(c.Check), 14) + " " + t.pad(l.word, 7) + "  "
-		if t.width < 4*doctorIndent {
+		if t.width < 2*doctorIndent {
 			lines = append(lines, t.paint(l.tone, strings.TrimRight(t.fit(head, t.width), " ")))
 		} else {
 			text[0] = t.paint(l.tone, head) + strings.TrimLeft(text[0], " ")

@@ -195,7 +195,7 @@ func (t theme) right(s string, w int) string {
 
 // wrap breaks a text into lines of at most w columns.
 func (t theme) wrap(s string, w int) []string {
-	return strings.Split(ansi.Wrap(s, max(w, 8), " "), "\n")
+	return strings.Split(ansi.Wrap(s, max(w, 8), ""), "\n")
 }
 
 // tail returns the last n lines of captured output, each safe and at most w

@@ -25,12 +25,38 @@ type view interface {
 	close()
 }
 
-// newView is the view that fits whoever reads.
-func (a *app) newView(*session, api.Opened) view {
-	if a.json {
+// newView is the view that fits whoever reads. detach is called, once, when a
+// person at the view wants to leave the run to itself.
+func (a *app) newView(s *session, o api.Opened, detach func()) view {
+	switch {
+	case a.json:
 		return newJSONView(a.out)
+	case !a.live():
+		return newPlainView(a.out, a.theme(a.out), a.now)
 	}
-	return newPlainView(a.out, a.theme(a.out), a.now)
+	return newLiveView(a.in, a.out, a.env, &liveModel{
+		theme: a.theme(a.out), clock: a.now, now: a.now(), progress: lastLine(s.Place.State),
+		keys: keys{pause: s.press(o, engine.DoPause), resume: s.press(o, engine.DoResume), detach: detach},
+	})
+}
+
+// live reports whether lines can be drawn anew where a run is shown.
+func (a *app) live() bool {
+	env := a.environ()
+	return isTerminal(a.out) && env["TERM"] != "dumb" && env["CI"] == ""
+}
+
+// press is a key that commands the run, as any other process would.
+func (s *session) press(o api.Opened, verb engine.Verb) func() error {
+	return func() error {
+		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		defer cancel()
+		client := api.Dial(s.Place, Version)
+		if err := s.Order(ctx, client, o.Stream, engine.Command{Verb: verb}); err != nil {
+			return err
+		}
+		return client.Activate(ctx, o.Stream)
+	}
 }
 
 // event prints one record for programs.
@@ -92,7 +118,7 @@ func (a *app) showEnd(ctx context.Context, s *session, head engine.HeadRow) erro
 		return nil
 	}
 	st.owned = false
-	if !isTerminal(a.out) {
+	if !a.live() {
 		return a.plainEnd(st)
 	}
 	printLines(a.out, a.theme(a.out).end(st))

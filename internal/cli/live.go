@@ -1,0 +1,352 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/piton-dev/piton/internal/engine"
+)
+
+// keys is what a person can do to a run from its live view. What is nil is not
+// offered.
+type keys struct {
+	pause  func() error
+	resume func() error
+	detach func() // leave the run alone: it goes on without this terminal
+}
+
+// liveView draws a run at a terminal, inline: what is finished is printed once
+// and stays in the scrollback, and only a few lines below are drawn anew. When
+// its program ends early, it goes on with plain lines.
+type liveView struct {
+	mu      sync.Mutex
+	waiting []engine.Record // not known to be taken in; the first ones were sent
+	sent    int
+	ended   bool // close was called
+
+	program *tea.Program
+	done    chan struct{} // the program has ended
+	left    chan struct{} // and what it left undone is being shown by plain
+	poke    chan struct{} // capacity 1
+	plain   *plainView
+	out     io.Writer
+	now     func() time.Time
+}
+
+// Messages of the model.
+type (
+	recordsMsg  []engine.Record
+	tickMsg     struct{}
+	printedMsg  struct{}
+	finishMsg   struct{}
+	progressMsg map[string]string
+	failMsg     struct{ err error }
+)
+
+// frame is the time between two drawings.
+const frame = 100 * time.Millisecond
+
+func newLiveView(in io.Reader, out io.Writer, env []string, m *liveModel) *liveView {
+	options := []tea.ProgramOption{
+		tea.WithOutput(out), tea.WithEnvironment(env), tea.WithoutSignalHandler(), tea.WithFPS(int(time.Second / frame)),
+	}
+	if isTerminal(in) {
+		options = append(options, tea.WithInput(in))
+	} else {
+		options = append(options, tea.WithInput(nil))
+	}
+	v := &liveView{
+		program: tea.NewProgram(m, options...), done: make(chan struct{}), left: make(chan struct{}),
+		poke: make(chan struct{}, 1), out: out, now: m.clock,
+	}
+	go v.run(m)
+	go v.feed()
+	return v
+}
+
+// run shows the program, and what it did not come to.
+func (v *liveView) run(m *liveModel) {
+	defer close(v.left)
+	v.program.Run() //nolint:errcheck // whatever it was, the plain lines go on
+	close(v.done)
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if m.interrupted {
+		defer interruptSelf()
+	}
+	if v.ended || m.detached {
+		return
+	}
+	v.plain = newPlainView(v.out, m.theme, v.now)
+	v.plain.fold = m.fold
+	v.plain.records(v.waiting)
+	v.waiting = nil
+}
+
+// feed hands records over without making their sender wait.
+func (v *liveView) feed() {
+	for {
+		select {
+		case <-v.done:
+			return
+		case <-v.poke:
+		}
+		rs, end := v.unsent()
+		v.program.Send(recordsMsg(rs))
+		if end {
+			v.program.Send(finishMsg{})
+		}
+	}
+}
+
+// unsent returns what the model has not got. What it was sent before is taken
+// in when it takes the next message, and is kept until then.
+func (v *liveView) unsent() ([]engine.Record, bool) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.waiting = v.waiting[v.sent:]
+	v.sent = len(v.waiting)
+	return v.waiting[:v.sent:v.sent], v.ended
+}
+
+func (v *liveView) past(rs []engine.Record) { v.records(rs) }
+
+// records keeps all of them: the model leaves out what it has seen, and plain
+// lines can go on where it ended.
+func (v *liveView) records(rs []engine.Record) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.plain != nil {
+		v.plain.records(rs)
+		return
+	}
+	v.waiting = append(v.waiting, rs...)
+	v.nudge()
+}
+
+func (v *liveView) nudge() {
+	select {
+	case v.poke <- struct{}{}:
+	default:
+	}
+}
+
+func (v *liveView) close() {
+	v.mu.Lock()
+	v.ended = true
+	v.nudge()
+	v.mu.Unlock()
+	<-v.left
+	if v.plain != nil {
+		v.plain.close()
+	}
+}
+
+// interruptSelf is Ctrl-C at a terminal whose keys were read one by one.
+func interruptSelf() {
+	p, err := os.FindProcess(os.Getpid())
+	if err == nil {
+		err = p.Signal(os.Interrupt)
+	}
+	if err != nil {
+		os.Exit(exitInterrupt) // everything started hangs on this process's life
+	}
+}
+
+// liveModel is the state of a live view: the fold, and what the terminal shows.
+type liveModel struct {
+	fold     fold
+	theme    theme
+	clock    func() time.Time
+	keys     keys
+	progress func(run, step string, attempt, n int) string // last line of an attempt's output
+
+	now         time.Time
+	tick        int
+	last        map[string]string // progress by step
+	lines       []string          // to print above
+	printing    bool
+	finish      bool
+	quits       bool
+	interrupted bool
+	detached    bool
+	idle        []string // ids of some steps whose turn has not come
+}
+
+func (m *liveModel) Init() tea.Cmd { return m.next() }
+
+func (m *liveModel) next() tea.Cmd {
+	return tea.Tick(frame, func(time.Time) tea.Msg { return tickMsg{} })
+}
+
+// Update takes one message in. Prints are handed out one after the other, for
+// commands run side by side.
+func (m *liveModel) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	var then tea.Cmd
+	switch msg := msg.(type) {
+	case tea.WindowSizeMsg:
+		m.theme.width = max(msg.Width, 1)
+	case tea.KeyPressMsg:
+		then = m.key(msg.String())
+	case tickMsg:
+		m.tick++
+		m.now = m.clock()
+		then = m.next()
+		if m.tick%5 == 1 {
+			then = tea.Batch(then, m.look())
+		}
+	case progressMsg:
+		m.last = msg
+	case failMsg:
+		m.print(m.theme.paint(badTone, m.theme.fit(" "+m.theme.line(msg.err.Error()), m.theme.width)))
+	case recordsMsg:
+		m.take(msg)
+	case printedMsg:
+		m.printing = false
+	case finishMsg:
+		m.finish = true
+	}
+	return m, tea.Batch(then, m.flush())
+}
+
+// take folds records. A record that does not follow ends the drawing.
+func (m *liveModel) take(rs []engine.Record) {
+	m.now = m.clock()
+	for _, r := range rs {
+		hs, err := m.fold.apply(r)
+		if err != nil {
+			m.print(" cannot follow the run: " + m.theme.line(err.Error()))
+			m.finish = true
+			return
+		}
+		for _, h := range hs {
+			m.print(m.theme.scroll(&m.fold, h)...)
+		}
+	}
+	m.idle = m.idlers()
+}
+
+func (m *liveModel) print(lines ...string) { m.lines = append(m.lines, lines...) }
+
+// flush prints what waits, and quits when all is printed.
+func (m *liveModel) flush() tea.Cmd {
+	switch {
+	case m.printing:
+		return nil
+	case len(m.lines) > 0:
+		text := strings.Join(m.lines, "\n")
+		m.lines, m.printing = nil, true
+		return tea.Sequence(tea.Println(text), func() tea.Msg { return printedMsg{} })
+	case m.finish && !m.quits:
+		m.quits = true
+		return tea.Quit
+	}
+	return nil
+}
+
+// look reads the last line of what runs, a few steps at most.
+func (m *liveModel) look() tea.Cmd {
+	if m.progress == nil {
+		return nil
+	}
+	type attempt struct {
+		step string
+		a, n int
+	}
+	var live []attempt
+	for _, s := range m.shown() {
+		if t := m.fold.tries[s.ID]; t != nil && s.Phase == engine.Working && len(live) < liveRows {
+			live = append(live, attempt{s.ID, t.attempt, t.n})
+		}
+	}
+	run, read := m.fold.state.Run().Run, m.progress
+	return func() tea.Msg {
+		last := progressMsg{}
+		for _, a := range live {
+			last[a.step] = read(run, a.step, a.a, a.n)
+		}
+		return last
+	}
+}
+
+func (m *liveModel) key(k string) tea.Cmd {
+	switch k {
+	case "ctrl+c":
+		m.interrupted, m.finish = true, true
+	case "q":
+		if m.keys.detach != nil {
+			m.finish, m.detached = true, true
+			m.keys.detach()
+		}
+	case "p":
+		return m.togglePause()
+	case "a":
+		m.print(m.howToAnswer()...)
+	case "l":
+		m.print(m.whereLogs()...)
+	}
+	return nil
+}
+
+func (m *liveModel) paused() bool { return m.fold.state.Head().Status == engine.Paused }
+
+func (m *liveModel) togglePause() tea.Cmd {
+	do := m.keys.pause
+	if m.paused() {
+		do = m.keys.resume
+	}
+	if do == nil {
+		return nil
+	}
+	return func() tea.Msg {
+		if err := do(); err != nil {
+			return failMsg{err}
+		}
+		return nil
+	}
+}
+
+func (m *liveModel) howToAnswer() []string {
+	items := m.fold.waiting()
+	if len(items) == 0 {
+		return []string{m.theme.fit(" Nothing waits for you.", m.theme.width)}
+	}
+	return append(m.theme.items(items, m.now), m.theme.fit("  in another terminal", m.theme.width))
+}
+
+func (m *liveModel) whereLogs() []string {
+	run := m.fold.state.Run().Run
+	var lines []string
+	for _, s := range m.shown() {
+		lines = append(lines, m.theme.fit(fmt.Sprintf(" piton log %s %s --transcript", run, s.ID), m.theme.width))
+	}
+	if len(lines) == 0 {
+		lines = []string{m.theme.fit(" piton log "+run, m.theme.width)}
+	}
+	return lines
+}
+
+// lastLine reads the end of an attempt's output file below the state directory.
+func lastLine(state string) func(run, step string, attempt, n int) string {
+	return func(run, step string, attempt, n int) string {
+		f, err := os.Open(filepath.Join(state, "attempts", run, fmt.Sprintf("%s.%d.%d.log", step, attempt, n)))
+		if err != nil {
+			return ""
+		}
+		defer f.Close()
+		const most = 4 << 10
+		if info, err := f.Stat(); err == nil && info.Size() > most {
+			f.Seek(-most, io.SeekEnd) //nolint:errcheck // then the beginning is read
+		}
+		body, _ := io.ReadAll(io.LimitReader(f, most))
+		text := strings.TrimSpace(string(body))
+		return text[strings.LastIndexByte(text, '\n')+1:]
+	}
+}

@@ -1,0 +1,323 @@
+package cli
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+
+	"github.com/piton-dev/piton/internal/engine"
+)
+
+// liveRows is how many lines of the live region are about steps.
+const liveRows = 7
+
+// wide is the width from which there are more columns.
+const wide = 110
+
+// scrollColumns are those of finished lines and of the live region, so that
+// they stand below each other.
+var scrollColumns = []column{{}, {right: true}, {}, {flex: true}, {}, {}, {right: true}, {right: true}}
+
+func (t theme) scrollWidths() []int {
+	w := []int{1, 3, 12, 0, 0, 0, 7, 7}
+	switch {
+	case t.width >= wide:
+		w[2], w[4], w[5] = 14, 12, 30
+	case t.width < 50:
+		w[2], w[7] = 10, 0
+	}
+	left := t.width - 1
+	for i, n := range w {
+		if i != 3 && n > 0 {
+			left -= n + gap
+		}
+	}
+	w[3] = max(left, 0)
+	return w
+}
+
+// stepLine is a line about one step.
+func (t theme) stepLine(l look, row engine.StepRow, cells ...string) string {
+	cells = append(cells, "", "", "", "", "")
+	return t.row(scrollColumns, t.scrollWidths(), []cell{
+		{t.glyph(l), l.tone}, {t.line(row.Number), idleTone}, {row.ID, plainTone}, {cells[0], plainTone},
+		{cells[1], idleTone}, {cells[2], idleTone}, {cells[3], plainTone}, {cells[4], plainTone},
+	})
+}
+
+// scroll writes what stays of a happening in the scrollback.
+func (t theme) scroll(f *fold, h happening) []string {
+	if h.what == opened {
+		return t.opened(f)
+	}
+	var row engine.StepRow
+	if h.step >= 0 {
+		row = f.state.StepRow(h.step)
+	}
+	cost := ""
+	if h.cost != nil {
+		cost = money(*h.cost)
+	}
+	switch h.what {
+	case passed:
+		text := t.line(row.Title)
+		if !h.proven {
+			text += " (unproven)"
+		}
+		return []string{t.stepLine(looks[engine.Done], row, text, t.line(row.Agent), t.contract(f, h), took(h.took), cost)}
+	case failed:
+		text := fmt.Sprintf("attempt %d: %s", h.attempt, t.line(h.text))
+		lines := []string{t.stepLine(looks[engine.Failed], row, text, t.line(row.Agent), t.contract(f, h), took(h.took), cost)}
+		return append(lines, t.failure(f, h)...)
+	case retried:
+		return []string{t.retryLine(h)}
+	case regressed:
+		return append([]string{t.stepLine(looks[engine.Regressed], row, t.line(h.text))}, t.failure(f, h)...)
+	case skipped:
+		return []string{t.stepLine(looks[engine.Skipped], row, t.byWhom("skipped", h))}
+	case waived:
+		return []string{t.stepLine(looks[engine.Waived], row, t.byWhom("waived", h))}
+	case redone:
+		return []string{t.stepLine(looks[engine.Regressed], row, t.byWhom("once more", h))}
+	case cutOff:
+		return []string{t.stepLine(looks[engine.Cancelled], row, "cut off: "+t.line(h.text))}
+	case answered:
+		return []string{t.stepLine(looks[engine.Waiting], row, t.line(h.by)+" answered: "+h.text)}
+	case commanded:
+		return []string{t.paint(warnTone, t.fit(fmt.Sprintf(" %s by %s", h.verb, t.line(h.by)), t.width))}
+	}
+	return nil // what starts and waits stands below; the end has its own words
+}
+
+func took(d time.Duration) string {
+	if d <= 0 {
+		return ""
+	}
+	return span(d)
+}
+
+func (t theme) byWhom(what string, h happening) string {
+	if h.by != "" {
+		what += " by " + t.line(h.by)
+	}
+	if h.text != "" {
+		what += ": " + t.line(h.text)
+	}
+	return what
+}
+
+func (t theme) opened(f *fold) []string {
+	r, head := f.state.Run(), f.state.Head()
+	about := fmt.Sprintf("v%d, run %s, %s", r.Version, r.Run, plural(head.Total, "step", "steps"))
+	isolation := cell{t.line(r.Isolation), idleTone}
+	if r.Isolation == unsealed {
+		isolation = cell{"UNSEALED", badTone}
+	}
+	return []string{
+		t.sides(cell{t.line(r.Title), boldTone}, cell{about, idleTone}),
+		t.sides(cell{t.line(r.Workspace), idleTone}, isolation), "",
+	}
+}
+
+// contract is the command of the check that a happening quotes first.
+func (t theme) contract(f *fold, h happening) string {
+	if len(h.checks) == 0 {
+		return ""
+	}
+	for _, c := range f.state.Program().Step(h.step).Checks {
+		if c.Name == h.checks[0].Check {
+			return t.line(c.Command)
+		}
+	}
+	return ""
+}
+
+// failure shows the check that failed, where no column has it, and the end of
+// what it printed.
+func (t theme) failure(f *fold, h happening) []string {
+	var lines []string
+	if command := t.contract(f, h); command != "" && t.width < wide {
+		lines = append(lines, t.fit("      $ "+command, t.width))
+	}
+	for _, c := range h.checks {
+		lines = append(lines, t.quoteTail(6, c.Stdout+lineEnd(c.Stdout)+c.Stderr, 5)...)
+	}
+	return lines
+}
+
+func (t theme) retryLine(h happening) string {
+	corner := "└ "
+	if t.ascii {
+		corner = "` "
+	}
+	text := fmt.Sprintf("attempt %d", h.attempt)
+	if h.of > 0 {
+		text += fmt.Sprintf(" of %d", h.of)
+	}
+	if h.text != "" {
+		text = t.line(h.text)
+	}
+	if h.wait > 0 {
+		text += " in " + span(h.wait)
+	}
+	return "      " + t.paint(warnTone, t.fit(corner+text, t.width-6))
+}
+
+// shown are the steps that run, by index.
+func (m *liveModel) shown() []engine.StepRow {
+	rows := make([]engine.StepRow, 0, len(m.fold.busy))
+	for _, i := range slices.Sorted(maps.Keys(m.fold.busy)) {
+		rows = append(rows, m.fold.busy[i])
+	}
+	return rows
+}
+
+// View draws the live region: at most twelve lines, none wider than the terminal.
+func (m *liveModel) View() tea.View {
+	if m.fold.state.Program() == nil || m.quits || m.finish && len(m.lines) == 0 {
+		return tea.NewView("")
+	}
+	t := m.theme
+	lines := []string{t.paint(idleTone, t.rule())}
+	lines = append(lines, m.rows()...)
+	if w := m.waitingLine(); w != "" {
+		lines = append(lines, w)
+	}
+	lines = append(lines, "", m.counters(), m.keyLine())
+	return tea.NewView(strings.Join(lines, "\n"))
+}
+
+// rows are the steps at work, and the items that wait; the last lines of their
+// output where there is room.
+func (m *liveModel) rows() []string {
+	t := m.theme
+	var heads, below []string
+	for _, s := range m.shown() {
+		heads, below = append(heads, m.running(s)), append(below, t.line(m.last[s.ID]))
+	}
+	for _, it := range m.fold.waiting() {
+		heads, below = append(heads, m.asking(it)), append(below, "")
+	}
+	room := liveRows - len(heads)
+	if room < 0 {
+		more := len(heads) - liveRows + 1
+		return append(heads[:liveRows-1], t.paint(idleTone, t.fit(fmt.Sprintf("   %s and %d more", t.dots(), more), t.width)))
+	}
+	var lines []string
+	for i, head := range heads {
+		lines = append(lines, head)
+		if below[i] != "" && room > 0 && t.width < wide {
+			room--
+			lines = append(lines, t.paint(idleTone, t.fit("      "+below[i], t.width)))
+		}
+	}
+	return lines
+}
+
+var (
+	spinner      = []string{"⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"}
+	asciiSpinner = []string{"|", "/", "-", `\`}
+)
+
+func (m *liveModel) running(s engine.StepRow) string {
+	t := m.theme
+	l := lookOf(s.Status, s.Phase)
+	if l.tone == runTone {
+		l.glyph, l.ascii = spinner[m.tick%len(spinner)], asciiSpinner[m.tick%len(asciiSpinner)]
+	}
+	about := t.line(s.Title)
+	if s.Phase != engine.Working {
+		about = l.word + ": " + about
+	}
+	if s.Attempts > 1 {
+		about = fmt.Sprintf("attempt %d, %s", s.Attempts, about)
+	}
+	cost := ""
+	if try := m.fold.tries[s.ID]; try != nil && try.cost != nil {
+		cost = money(*try.cost)
+	}
+	return t.stepLine(l, s, about, t.line(s.Agent), t.line(m.last[s.ID]), took(m.fold.elapsed(s.ID, m.now)), cost)
+}
+
+func (m *liveModel) asking(it engine.ItemRow) string {
+	row := engine.StepRow{ID: it.Step}
+	if i := m.fold.index(it.Step); i >= 0 {
+		row = m.fold.state.StepRow(i)
+	}
+	text := "needs you: press a"
+	if m.theme.width >= wide {
+		text += ", or piton answer " + it.Item
+	}
+	return m.theme.stepLine(looks[engine.Waiting], row, text, "", "", span(m.now.Sub(it.Opened)))
+}
+
+// idlers are a few of the steps whose turn has not come.
+func (m *liveModel) idlers() []string {
+	var names []string
+	p := m.fold.state.Program()
+	for i := 0; p != nil && i < p.Len() && len(names) < 6; i++ {
+		switch s := m.fold.state.StepRow(i); s.Status {
+		case engine.Pending, engine.Ready, engine.Blocked:
+			names = append(names, s.ID)
+		}
+	}
+	return names
+}
+
+func (m *liveModel) waitingLine() string {
+	if len(m.idle) == 0 {
+		return ""
+	}
+	t, h := m.theme, m.fold.state.Head()
+	left := max(h.Total-h.Settled-len(m.fold.busy)-len(m.fold.items), len(m.idle))
+	text := fmt.Sprintf(" %s %d waiting: %s", t.glyph(looks[engine.Pending]), left, strings.Join(m.idle, ", "))
+	if left > len(m.idle) {
+		text += ", " + t.dots()
+	}
+	return t.paint(idleTone, t.fit(text, t.width))
+}
+
+func (m *liveModel) counters() string {
+	t, h := m.theme, m.fold.state.Head()
+	left := []string{fmt.Sprintf("%d/%d passed", h.Settled, h.Total)}
+	if n := len(m.fold.busy); n > 0 {
+		left = append(left, fmt.Sprintf("%d running", n))
+	}
+	if n := len(m.fold.items); n > 0 {
+		left = append(left, plural(n, "needs you", "need you"))
+	}
+	if m.paused() {
+		left = append(left, "paused")
+	}
+	right := []string{span(cmpTime(h.Finished, m.now).Sub(h.Started))}
+	if h.CostMicros > 0 {
+		right = append(right, money(h.CostMicros))
+	}
+	if n := h.TokensIn + h.TokensOut; n > 0 {
+		right = append(right, count(n)+" tokens")
+	}
+	return t.sides(cell{" " + strings.Join(left, "  "), plainTone}, cell{strings.Join(right, "  "), plainTone})
+}
+
+func (m *liveModel) keyLine() string {
+	var offers []string
+	if len(m.fold.items) > 0 {
+		offers = append(offers, "a answer")
+	}
+	offers = append(offers, "l log")
+	switch {
+	case m.paused() && m.keys.resume != nil:
+		offers = append(offers, "p resume")
+	case !m.paused() && m.keys.pause != nil:
+		offers = append(offers, "p pause")
+	}
+	if m.keys.detach != nil {
+		offers = append(offers, "q detach")
+	}
+	offers = append(offers, "ctrl-c stop")
+	return m.theme.paint(idleTone, m.theme.fit(" "+strings.Join(offers, "  "), m.theme.width))
+}
