@@ -33,23 +33,23 @@ var layers = map[string]layer{
 
 	"internal/config": {"", "go.yaml.in/yaml/v4"},
 	"internal/proc":   {"", "golang.org/x/sys"},
-	"internal/tree":   {"engine proc", "golang.org/x/sys github.com/bmatcuk/doublestar/v4 github.com/google/renameio/v2"},
+	"internal/tree":   {"engine proc", "golang.org/x/sys github.com/bmatcuk/doublestar/v4"},
 	"internal/check":  {"engine proc tree", "mvdan.cc/sh/v3"},
 	"internal/agent":  {"engine proc", "golang.org/x/sys"},
 	"internal/notes":  {"engine", "golang.org/x/sys"},
 	"internal/probe":  {"engine plan verify config proc agent", "golang.org/x/sys"},
 
 	"internal/store":           {"engine", ""},
-	"internal/store/sqlite":    {"engine store", "modernc.org/sqlite golang.org/x/sys github.com/google/renameio/v2"},
+	"internal/store/sqlite":    {"engine store", "modernc.org/sqlite golang.org/x/sys"},
 	"internal/store/storetest": {"engine store", "github.com/google/go-cmp"},
 
 	"internal/run":     {"engine store", ""},
 	"internal/effect":  {"engine check agent prompt tree notes proc", ""},
-	"internal/project": {"plan engine", "github.com/google/renameio/v2"},
+	"internal/project": {"plan engine", ""},
 	"internal/api":     {"plan verify engine store run probe project config", "golang.org/x/sys"},
 	"internal/cli": {
 		"agent api check config effect engine notes plan probe proc project prompt run store store/sqlite tree verify",
-		"github.com/spf13/cobra golang.org/x github.com/google/renameio/v2 charm.land github.com/charmbracelet",
+		"github.com/spf13/cobra golang.org/x charm.land github.com/charmbracelet",
 	},
 	"cmd/piton": {"cli proc", ""},
 }

@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/google/renameio/v2"
 	"github.com/spf13/cobra"
 
 	"github.com/piton-dev/piton/internal/api"
@@ -77,7 +76,7 @@ func (a *app) write(path, name string, body []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return fmt.Errorf("make directory: %w", err)
 	}
-	if err := renameio.WriteFile(path, body, 0o644); err != nil {
+	if err := os.WriteFile(path, body, 0o644); err != nil {
 		return fmt.Errorf("write %s: %w", name, err)
 	}
 	a.did("init", name, "wrote "+name)

@@ -334,21 +334,24 @@ func (a *app) fsckCmd() *cobra.Command {
 }
 
 func (a *app) fsck(ctx context.Context) error {
-	return a.with(ctx, func(s *session) error {
-		report, err := s.store.Verify(ctx)
-		if err != nil {
-			return err
-		}
-		if err := s.replay(ctx); err != nil {
-			return fmt.Errorf("%w: %w", store.ErrCorrupt, err)
-		}
-		if a.json {
-			a.document("fsck", map[string]any{"ok": true, "records": report.Events, "streams": report.Streams, "objects": report.Objects})
-			return nil
-		}
-		fmt.Fprintf(a.out, "the journal is whole: %d records in %d streams, %d objects\n", report.Events, report.Streams, report.Objects)
+	s, err := a.journal(ctx, nil, true)
+	if err != nil {
+		return err
+	}
+	defer s.store.Close()
+	report, err := s.store.Verify(ctx)
+	if err != nil {
+		return err
+	}
+	if err := s.replay(ctx); err != nil {
+		return fmt.Errorf("%w: %w", store.ErrCorrupt, err)
+	}
+	if a.json {
+		a.document("fsck", map[string]any{"ok": true, "records": report.Events, "streams": report.Streams, "objects": report.Objects})
 		return nil
-	})
+	}
+	fmt.Fprintf(a.out, "the journal is whole: %d records in %d streams, %d objects\n", report.Events, report.Streams, report.Objects)
+	return nil
 }
 
 // replay folds every stream anew: a chain can be whole and its story impossible.

@@ -58,6 +58,11 @@ func (a *app) environ() map[string]string {
 
 // open opens the workspace's journal for reading; changes need a desk.
 func (a *app) open(ctx context.Context, flags map[string]string) (*session, error) {
+	return a.journal(ctx, flags, false)
+}
+
+// journal opens the journal; with inspect as it is, sound or not.
+func (a *app) journal(ctx context.Context, flags map[string]string, inspect bool) (*session, error) {
 	place, err := a.place()
 	if err != nil {
 		return nil, err
@@ -66,7 +71,7 @@ func (a *app) open(ctx context.Context, flags map[string]string) (*session, erro
 	if err != nil {
 		return nil, err
 	}
-	st, warning, err := sqlite.Open(ctx, sqlite.Config{Dir: place.State, Point: crashPoint})
+	st, warning, err := sqlite.Open(ctx, sqlite.Config{Dir: place.State, Point: crashPoint, Inspect: inspect})
 	if err != nil {
 		return nil, err
 	}

@@ -14,8 +14,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-
-	"github.com/google/renameio/v2"
+	"path/filepath"
 
 	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/plan"
@@ -54,10 +53,27 @@ func replace(path string, seen, text []byte, mode fs.FileMode) error {
 	if now, err := os.ReadFile(path); err != nil || !bytes.Equal(now, seen) {
 		return ErrChanged
 	}
-	if err := renameio.WriteFile(path, text, mode, renameio.IgnoreUmask()); err != nil {
+	if err := rename(path, text, mode); err != nil {
 		return fmt.Errorf("mark plan: %w", err)
 	}
 	return nil
+}
+
+// rename puts a new file in the place of path, whole or not at all.
+func rename(path string, text []byte, mode fs.FileMode) error {
+	f, err := os.CreateTemp(filepath.Dir(path), ".piton-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name()) // gone already, once it was renamed
+	_, err = f.Write(text)
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return err
+	}
+	return errors.Join(os.Chmod(f.Name(), mode), os.Rename(f.Name(), path))
 }
 
 func marks(steps []engine.StepRow) map[string]plan.Mark {
