@@ -143,17 +143,12 @@ func (s *State) admitEnded(in Ended) ([]Event, error) {
 		return nil, err
 	}
 	st := &s.steps[i]
-	kind := Work
-	if st.Kind == ContractWork {
-		kind = Verify
-	}
-	if !st.Live || k.Attempt != st.Attempt || k.N != st.N || k.Kind != kind || st.Epoch != s.epoch {
-		return nil, refuse(Conflict, k.String()+" is not under way", "")
-	}
 	switch {
+	case !s.underWay(i, k):
+		return nil, refuse(Conflict, k.String()+" is not under way", "")
 	case !in.How.known() || in.How == Lost: // only the core says that work is lost
 		return nil, refuse(Invalid, fmt.Sprintf("%s cannot end by %q", k, in.How), "")
-	case in.How == Exited && kind == Verify:
+	case in.How == Exited && st.Kind == ContractWork:
 		return nil, refuse(Invalid, k.String()+" ends with the answers of its checks", "")
 	}
 	e := in.WorkEnded
@@ -161,8 +156,22 @@ func (s *State) admitEnded(in Ended) ([]Event, error) {
 	return []Event{e}, nil
 }
 
+// underWay reports whether k is the key of work that this owner dispatched and
+// that has not ended, wanted or not.
+func (s *State) underWay(i int, k Key) bool {
+	st := &s.steps[i]
+	kind := Work
+	if st.Kind == ContractWork {
+		kind = Verify
+	}
+	return st.Live && st.Epoch == s.epoch && k.Attempt == st.Attempt && k.N == st.N && k.Kind == kind
+}
+
 func (s *State) admitChecked(in Checked) ([]Event, error) {
-	i, _, err := s.wanted(in.Key)
+	i, err := s.known(in.Key)
+	if err == nil && !(s.steps[i].Kind == ContractWork && s.underWay(i, in.Key)) {
+		i, _, err = s.wanted(in.Key)
+	}
 	if err != nil {
 		return nil, err
 	}

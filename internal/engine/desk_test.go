@@ -27,13 +27,14 @@ type desk struct {
 	epoch   uint64
 	rows    *shelf
 	broken  error
+	live    map[engine.Key]bool // work that was dispatched and has not ended
 	looks   int
 	hold    bool // admit does not decide: the turn takes in more
 	mark    int  // where the last wait began
 }
 
 func newDesk() *desk {
-	return &desk{state: &engine.State{}, now: dawn, epoch: 1, rows: newShelf()}
+	return &desk{state: &engine.State{}, now: dawn, epoch: 1, rows: newShelf(), live: map[engine.Key]bool{}}
 }
 
 // admit takes an input in and decides until nothing follows. It returns the
@@ -102,6 +103,7 @@ func (d *desk) apply(actor string, e engine.Event) {
 		return
 	}
 	d.journal = append(d.journal, r)
+	d.note(e)
 	if err := d.state.Scan(); err != nil {
 		d.fail("after record %d, %s %+v: %w", r.Seq, e.Type(), e, err)
 	}
@@ -114,6 +116,52 @@ func (d *desk) apply(actor string, e engine.Event) {
 		d.fail("after record %d: %w", r.Seq, err)
 	}
 	d.rows.take(d.state.Rows())
+}
+
+// note keeps what is under way, read off the records.
+func (d *desk) note(e engine.Event) {
+	key := func(step string, attempt, n int, kind engine.WorkKind) engine.Key {
+		k := engine.Key{Task: "task", Run: d.state.Run().Run, Step: step, Attempt: attempt, N: n, Kind: engine.Work}
+		if kind == engine.ContractWork {
+			k.Kind = engine.Verify
+		}
+		return k
+	}
+	switch e := e.(type) {
+	case engine.WorkDispatched:
+		d.live[key(e.Step, e.Attempt, e.N, e.Kind)] = true
+	case engine.WorkEnded:
+		delete(d.live, key(e.Step, e.Attempt, e.N, e.Kind))
+	}
+}
+
+// moves reports a live run that nothing and nobody could ever move.
+func (d *desk) moves() error {
+	if !d.state.Live() || d.broken != nil || d.hold {
+		return nil
+	}
+	_, wakes := d.state.Wake()
+	wants := len(d.state.Pending()) > 0
+	paused := d.state.Head().Status == engine.Paused
+	byItself := wants || len(d.live) > 0 || wakes
+	byPerson := len(d.rows.open()) > 0 || paused
+	switch idle := d.state.Idle(); {
+	case !byItself && !byPerson:
+		return errors.New("the run is live and nothing can move it")
+	case idle != (byPerson && !wants && len(d.live) == 0 && (!wakes || paused && !d.holding())):
+		return fmt.Errorf("idle is %v: by itself %v, by a person %v", idle, byItself, byPerson)
+	}
+	return nil
+}
+
+// holding reports whether a step keeps its place while it waits.
+func (d *desk) holding() bool {
+	for _, i := range d.state.Active() {
+		if d.state.StepRow(i).Phase != engine.Baseline {
+			return true
+		}
+	}
+	return false
 }
 
 func (d *desk) fail(format string, args ...any) {
@@ -265,6 +313,9 @@ func replay(journal []engine.Record) (*engine.State, error) {
 func (d *desk) settled() error {
 	if d.broken != nil {
 		return d.broken
+	}
+	if err := d.moves(); err != nil {
+		return err
 	}
 	again, err := replay(d.journal)
 	if err != nil {

@@ -79,7 +79,8 @@ func FuzzAdmit(f *testing.F) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		d := &desk{state: s, journal: slices.Clone(journal), now: dawn.Add(time.Hour), rows: newShelf()}
+		d := newDesk()
+		d.state, d.journal, d.epoch = s, slices.Clone(journal), 0
 		if n := len(journal); n > 0 {
 			d.epoch, d.now = journal[n-1].Epoch, journal[n-1].At
 		}

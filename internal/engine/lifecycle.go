@@ -130,7 +130,7 @@ func (s *State) ends() (RunEnded, bool) {
 		return s.ended(Failed, 1, s.firstFailure()), true
 	case s.run.Paused || s.run.Proving:
 		return RunEnded{}, false
-	case s.diverging():
+	case s.run.Unsat > 0 && s.diverging():
 		return s.ended(Failed, 6, "not converging: what was proved keeps breaking, round after round"), true
 	case len(s.active) > 0:
 		return RunEnded{}, false

@@ -2,6 +2,17 @@ package engine
 
 import "time"
 
+// round ends the round that is over and begins the next one where it is due. It
+// reports whether there is one that goes on.
+func (s *State) round() bool {
+	s.endRound()
+	if !s.free() {
+		return false
+	}
+	s.beginRound()
+	return s.run.Proving
+}
+
 // beginRound begins proving everything again once all steps are satisfied and
 // nothing runs. It looks at all steps, once a round.
 func (s *State) beginRound() {

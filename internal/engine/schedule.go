@@ -71,19 +71,14 @@ func (s *State) fill() {
 		s.drop()
 		return
 	}
-	s.endRound()
-	if !s.free() {
-		return
-	}
-	s.beginRound()
-	if s.run.Proving {
+	for s.round() {
 		s.fillRound()
-		s.endRound() // none of the rest may be there to prove any more
+		if len(s.active) > 0 {
+			return
+		}
+		// Nothing of the round was left to prove: it is over.
 	}
-	if s.run.Proving {
-		return
-	}
-	for len(s.active) < s.room() {
+	for s.free() && !s.run.Proving && len(s.active) < s.room() {
 		i, ok := s.next()
 		if !ok {
 			return
