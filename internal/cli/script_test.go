@@ -1,0 +1,317 @@
+//go:build unix
+
+package cli_test
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/piton-dev/piton/internal/cli"
+	"github.com/piton-dev/piton/internal/proc"
+)
+
+func TestMain(m *testing.M) {
+	proc.HoldIfAsked()
+	testscript.Main(m, map[string]func(){
+		"piton": func() { os.Exit(cli.Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) },
+		"agent": func() { os.Exit(agentMain()) },
+	})
+}
+
+// agentMain is an agent that does what a file outside of the workspace says:
+// agents/STEP.ATTEMPT, else agents/STEP, a script for bash. It keeps its prompt
+// as prompts/STEP.ATTEMPT.
+func agentMain() int {
+	prompt, err := io.ReadAll(os.Stdin)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	work := filepath.Dir(os.Getenv("PITON_WORKSPACE"))
+	name := os.Getenv("PITON_STEP") + "." + os.Getenv("PITON_ATTEMPT")
+	os.MkdirAll(filepath.Join(work, "prompts"), 0o755)                     //nolint:errcheck // the next line says so
+	err = os.WriteFile(filepath.Join(work, "prompts", name), prompt, 0o644) //nolint:gosec // for the script to read
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	does := filepath.Join(work, "agents", name)
+	if _, err := os.Stat(does); err != nil {
+		does = filepath.Join(work, "agents", os.Getenv("PITON_STEP"))
+	}
+	c := exec.Command("bash", does)
+	c.Env = append(os.Environ(), "WORK="+work)
+	c.Stdout, c.Stderr = os.Stdout, os.Stderr
+	if err := c.Run(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return max(c.ProcessState.ExitCode(), 1)
+	}
+	return 0
+}
+
+const agentsOfScripts = `agents:
+  coder: {kind: exec, command: [agent], stop: {cancel_grace: 200ms, term_grace: 200ms}}
+  reviewer: {kind: exec, command: [agent]}
+default_agent: coder
+`
+
+func TestScript(t *testing.T) {
+	t.Parallel()
+	testscript.Run(t, testscript.Params{
+		Dir:                "testdata/script",
+		RequireUniqueNames: true,
+		Setup:              setup,
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"exits":  exits,
+			"state":  state,
+			"item":   item,
+			"until":  until,
+			"start":  start,
+			"signal": signal,
+			"ends":   ends,
+		},
+		Condition: func(cond string) (bool, error) {
+			if cond == "root" {
+				return os.Geteuid() == 0, nil
+			}
+			return false, fmt.Errorf("unknown condition %q", cond)
+		},
+	})
+}
+
+// setup makes a workspace, with agents unless the script has a configuration,
+// and a state directory beside it. Scripts begin in the workspace.
+func setup(env *testscript.Env) error {
+	ws := filepath.Join(env.WorkDir, "ws")
+	if err := os.MkdirAll(filepath.Join(ws, ".piton"), 0o755); err != nil {
+		return err
+	}
+	conf := filepath.Join(ws, ".piton", "config.yaml")
+	if _, err := os.Stat(conf); errors.Is(err, fs.ErrNotExist) {
+		if err := os.WriteFile(conf, []byte(agentsOfScripts), 0o644); err != nil {
+			return err
+		}
+	}
+	programs, _ := filepath.Glob(filepath.Join(env.WorkDir, "bin", "*"))
+	for _, p := range programs {
+		if err := os.Chmod(p, 0o755); err != nil {
+			return err
+		}
+	}
+	home := filepath.Join(env.WorkDir, "home")
+	if err := os.Mkdir(home, 0o755); err != nil {
+		return err
+	}
+	env.Cd = ws
+	env.Setenv("HOME", home)
+	env.Setenv("PITON_STATE", filepath.Join(env.WorkDir, "state"))
+	env.Setenv("PATH", filepath.Join(env.WorkDir, "bin")+":"+env.Getenv("PATH"))
+	started := processes{}
+	env.Values[processKey{}] = started
+	env.Values["env"] = env
+	env.Defer(started.kill)
+	return nil
+}
+
+// exits CODE PROGRAM ARGS... runs a program that must end with the code.
+func exits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits CODE PROGRAM ARGS...")
+	}
+	if code := exitCode(ts.Exec(args[1], args[2:]...)); strconv.Itoa(code) != args[0] {
+		ts.Fatalf("exit code %d, want %s", code, args[0])
+	}
+}
+
+func exitCode(err error) int {
+	if e, ok := errors.AsType[*exec.ExitError](err); ok {
+		return e.ExitCode()
+	}
+	if err != nil {
+		return -1
+	}
+	return 0
+}
+
+// answer runs piton and returns the data of the one document that it prints.
+func answer(ts *testscript.TestScript, data any, args ...string) {
+	ts.Check(ts.Exec("piton", append(args, "--json")...))
+	var doc struct {
+		Data json.RawMessage `json:"data"`
+	}
+	ts.Check(json.Unmarshal([]byte(ts.ReadFile("stdout")), &doc))
+	ts.Check(json.Unmarshal(doc.Data, data))
+}
+
+// state RUN STEP=STATUS... looks at the newest run. After a step's status may
+// stand the number of its attempts and its last verdict: fix=failed/3/fail.
+func state(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) == 0 {
+		ts.Fatalf("usage: state RUN STEP=STATUS[/ATTEMPTS[/VERDICT]]...")
+	}
+	var run struct {
+		Status string
+		Steps  []struct {
+			ID, Status, Verdict string
+			Attempts            int
+		}
+	}
+	answer(ts, &run, "status")
+	if run.Status != args[0] {
+		ts.Fatalf("the run is %s, want %s", run.Status, args[0])
+	}
+	have := map[string]string{}
+	for _, s := range run.Steps {
+		have[s.ID] = fmt.Sprintf("%s/%d/%s", s.Status, s.Attempts, s.Verdict)
+	}
+	for _, arg := range args[1:] {
+		id, want, _ := strings.Cut(arg, "=")
+		if got := have[id]; !strings.HasPrefix(got+"/", want+"/") {
+			ts.Fatalf("step %s is %s, want %s", id, got, want)
+		}
+	}
+}
+
+// item KIND [CAUSE] looks at the only item of the inbox, or with "none" that
+// there is no item, and puts its id into ITEM.
+func item(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) == 0 {
+		ts.Fatalf("usage: item KIND [CAUSE], or item none")
+	}
+	var inbox struct {
+		Items []struct{ ID, Item, Kind, Cause string }
+	}
+	answer(ts, &inbox, "inbox")
+	if args[0] == "none" {
+		if len(inbox.Items) != 0 {
+			ts.Fatalf("%d items are open, want none", len(inbox.Items))
+		}
+		return
+	}
+	if len(inbox.Items) != 1 {
+		ts.Fatalf("%d items are open, want one", len(inbox.Items))
+	}
+	it := inbox.Items[0]
+	if it.Kind != args[0] || len(args) > 1 && it.Cause != args[1] {
+		ts.Fatalf("the item is a %s because of %q", it.Kind, it.Cause)
+	}
+	ts.Setenv("ITEM", it.ID+it.Item)
+}
+
+// patience is how long a script waits for what must happen.
+const patience = 30 * time.Second
+
+// until PROGRAM ARGS... runs a program until it succeeds.
+func until(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) == 0 {
+		ts.Fatalf("usage: until PROGRAM ARGS...")
+	}
+	for deadline := time.Now().Add(patience); ; {
+		err := ts.Exec(args[0], args[1:]...)
+		if err == nil {
+			return
+		}
+		if time.Now().After(deadline) {
+			ts.Fatalf("still not: %v", err)
+		}
+	}
+}
+
+// processes are those that a script started, by the name it gave them.
+type processes map[string]*exec.Cmd
+
+type processKey struct{}
+
+func (ps processes) kill() {
+	for _, c := range ps {
+		if c.ProcessState == nil {
+			c.Process.Kill() //nolint:errcheck // it ended by itself
+			c.Wait()         //nolint:errcheck // it was killed
+		}
+	}
+}
+
+// start NAME PROGRAM ARGS... starts a program with a process group of its own.
+// What it prints goes to NAME.out and NAME.err beside the workspace.
+func start(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: start NAME PROGRAM ARGS...")
+	}
+	work := ts.Getenv("WORK")
+	path := args[1]
+	for _, dir := range filepath.SplitList(ts.Getenv("PATH")) {
+		if _, err := os.Stat(filepath.Join(dir, args[1])); err == nil {
+			path = filepath.Join(dir, args[1])
+			break
+		}
+	}
+	c := exec.Command(path, args[2:]...)
+	c.Args[0] = args[1]
+	c.Dir = ts.MkAbs(".")
+	for _, v := range ts.Value("env").(*testscript.Env).Vars {
+		name, _, _ := strings.Cut(v, "=")
+		c.Env = append(c.Env, name+"="+ts.Getenv(name))
+	}
+	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	var err error
+	var out, errs *os.File
+	out, err = os.Create(filepath.Join(work, args[0]+".out"))
+	ts.Check(err)
+	defer out.Close()
+	errs, err = os.Create(filepath.Join(work, args[0]+".err"))
+	ts.Check(err)
+	defer errs.Close()
+	c.Stdout, c.Stderr = out, errs
+	ts.Check(c.Start())
+	ts.Value(processKey{}).(processes)[args[0]] = c
+}
+
+func started(ts *testscript.TestScript, name string) *exec.Cmd {
+	c := ts.Value(processKey{}).(processes)[name]
+	if c == nil {
+		ts.Fatalf("nothing called %s was started", name)
+	}
+	return c
+}
+
+var signals = map[string]syscall.Signal{"INT": syscall.SIGINT, "TERM": syscall.SIGTERM, "KILL": syscall.SIGKILL}
+
+// signal NAME SIGNAL signals a program that was started.
+func signal(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 || signals[args[1]] == 0 {
+		ts.Fatalf("usage: signal NAME INT|TERM|KILL")
+	}
+	ts.Check(started(ts, args[0]).Process.Signal(signals[args[1]]))
+}
+
+// ends NAME CODE waits for the end of a program that was started. The code is
+// -1 for one that was killed.
+func ends(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: ends NAME CODE")
+	}
+	c := started(ts, args[0])
+	late := time.AfterFunc(patience, func() { c.Process.Signal(syscall.SIGQUIT) }) //nolint:errcheck // it ended just now
+	defer late.Stop()
+	code := exitCode(c.Wait())
+	for _, suffix := range []string{".out", ".err"} {
+		text, _ := os.ReadFile(filepath.Join(ts.Getenv("WORK"), args[0]+suffix))
+		ts.Logf("[%s%s]\n%s", args[0], suffix, text[max(0, len(text)-8000):])
+	}
+	if strconv.Itoa(code) != args[1] {
+		ts.Fatalf("%s: exit code %d, want %s", args[0], code, args[1])
+	}
+}
