@@ -55,6 +55,8 @@ type Config struct {
 	// {prompt_file}, {workdir}, {mode} and {model} are replaced, once.
 	Command []string
 	Prompt  Delivery
+	// Parse is the form of what the agent prints: a [Preset]; empty = none.
+	Parse   string
 	Modes   map[string]string // the agent's own word for a step's mode: read, edit, full
 	Mode    string            // its word where Modes has none; empty = the step's word
 	Model   string
@@ -117,10 +119,15 @@ type Result struct {
 	Leftover int        // processes that were still there and had to be killed
 	Size     int64      // bytes it printed
 
-	// Output is what the agent wrote to its output file, else the end of what
-	// it printed on standard output; at most [MaxOutput] bytes.
+	// Output is what the agent wrote to its output file, else its last words
+	// if [Config.Parse] names a form that has them, else the end of what it
+	// printed on standard output; at most [MaxOutput] bytes.
 	Output []byte
-	// Claims are the agent's, from its report as it was at the end.
+	// Session is the agent's own name for its conversation, "" if it printed
+	// none. It has letters, digits and ._:- only, and does not begin with -.
+	Session string
+	// Claims are the agent's, from its report as it was at the end. Usage that
+	// the report does not tell is from what it printed.
 	Claims
 	// Notes say for people what could not be kept or read.
 	Notes []string

@@ -21,6 +21,7 @@ type attempt struct {
 	spec proc.Spec
 	desk desk
 	log  *logFile
+	text *transcript // nil if it prints text
 }
 
 // prepare makes everything that the agent's process needs. Nothing of the agent
@@ -41,6 +42,9 @@ func (a *attempt) prepare() (err error) {
 		Argv: argv, Stdin: stdin, Env: env, Dir: a.task.Dir,
 		Timeout: a.limit(), Grace: a.cfg.Grace,
 		Output: proc.Output{Head: -1, Tail: MaxOutput},
+	}
+	if a.text, err = newTranscript(Preset(a.cfg.Parse)); err != nil {
+		return err
 	}
 	a.log, err = openLog(a.task.LogPath)
 	return err
@@ -66,7 +70,7 @@ func (a *attempt) run(ctx context.Context, pool *proc.Pool) Result {
 	defer cancel(nil)
 	pulse := newPulse(a.cfg.Idle, func() { cancel(errIdle) })
 	defer pulse.stop()
-	a.spec.Tee = teeTo{a.log, pulse}
+	a.spec.Tee = teeTo{a.log, pulse, a.text}
 	watch := startWatch(a.desk.report, a.task.OnReport, pulse)
 	p := pool.Run(ctx, a.spec)
 	watch.finish()
@@ -84,11 +88,18 @@ func (a *attempt) result(p proc.Result, cause error) Result {
 		return r
 	}
 	r.Claims, r.Notes = readClaims(a.desk.report)
+	s, notes := a.text.finish(p.Stdout)
+	r.Notes = append(r.Notes, notes...)
+	r.Session, r.Usage = s.session, over(r.Usage, s.usage)
 	body, note := a.desk.readOutput()
-	if body == nil {
-		body = p.Stdout.Tail
+	switch {
+	case body != nil:
+		r.Output = body
+	case len(s.text) > 0:
+		r.Output = s.text
+	default:
+		r.Output = p.Stdout.Tail
 	}
-	r.Output = body
 	for _, n := range []string{note, a.log.note(p.TeeErr)} {
 		if n != "" {
 			r.Notes = append(r.Notes, n)

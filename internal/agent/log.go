@@ -88,14 +88,16 @@ func (p *pulse) stop() {
 	}
 }
 
-// teeTo hands output to the log and counts it as life.
+// teeTo hands output to the log and the transcript and counts it as life.
 type teeTo struct {
 	log   *logFile
 	pulse *pulse
+	text  *transcript
 }
 
 func (t teeTo) Write(p []byte) (int, error) {
 	t.pulse.touch()
 	t.log.write(p)
+	t.text.write(p)
 	return len(p), nil
 }

@@ -306,6 +306,7 @@ func TestDoesNotStart(t *testing.T) {
 			cfg:  agent.Config{Kind: agent.Exec, Command: []string{"true"}, Prompt: "pigeon"},
 			want: []string{"pigeon"},
 		},
+		"odd form":        {cfg: agent.Config{Kind: agent.Exec, Command: []string{"true"}, Parse: "gpt"}, want: []string{`"gpt"`, "codex"}},
 		"no model":        {cfg: exec("true", "-m={model}"), want: []string{"{model}"}},
 		"odd home":        {cfg: agent.Config{Kind: agent.Shell, Home: "sweet"}, want: []string{"sweet"}},
 		"unknown role":    {change: func(k *agent.Task) { k.Role = "reviewer" }, want: []string{`"reviewer"`}},
@@ -446,4 +447,58 @@ func TestScratchIsPrivate(t *testing.T) {
 		}
 		return nil
 	}))
+}
+
+// TestParse: what the agent prints tells what its report and its files do not.
+func TestParse(t *testing.T) {
+	const events = `echo '{"type":"system","session_id":"s-1"}'; echo noise >&2
+		echo '{"type":"result","result":"last words","total_cost_usd":0.5,"usage":{"input_tokens":7,"output_tokens":3}}'`
+	cases := map[string]struct {
+		more, output string
+		usage        engine.Usage
+	}{
+		"alone":        {"", "last words", engine.Usage{In: new(int64(7)), Out: new(int64(3)), CostMicros: new(int64(500_000))}},
+		"and a report": {`echo '{"type":"usage","tokens_in":100}' >>"$PITON_REPORT"`, "last words", engine.Usage{In: new(int64(100)), Out: new(int64(3)), CostMicros: new(int64(500_000))}},
+		"and a file":   {`printf file >"$PITON_OUTPUT"`, "file", engine.Usage{In: new(int64(7)), Out: new(int64(3)), CostMicros: new(int64(500_000))}},
+		"and failure":  {"exit 3", "last words", engine.Usage{In: new(int64(7)), Out: new(int64(3)), CostMicros: new(int64(500_000))}},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			cfg := script(events + "\n" + c.more)
+			cfg.Parse = "claude"
+			r := run(t, cfg, task(t, ""))
+			if r.How != engine.Exited || r.Session != "s-1" || string(r.Output) != c.output || len(r.Notes) > 0 {
+				t.Errorf("%s, session %q, output %q, notes %q", r.How, r.Session, r.Output, r.Notes)
+			}
+			if diff := cmp.Diff(c.usage, r.Usage); diff != "" {
+				t.Errorf("usage: -want +got:\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestParseIsOptional: output of another form stays the output, and a note says
+// that its usage is not known.
+func TestParseIsOptional(t *testing.T) {
+	cfg := script("echo plain words")
+	cfg.Parse = "codex"
+	r := run(t, cfg, task(t, ""))
+	wantExit(t, r, 0)
+	if string(r.Output) != "plain words\n" || r.Usage != (engine.Usage{}) || len(r.Notes) != 1 || !strings.Contains(r.Notes[0], "parse:") {
+		t.Errorf("output %q, usage %+v, notes %q", r.Output, r.Usage, r.Notes)
+	}
+}
+
+// TestParseLongTranscript: calls at the start of more output than is kept count.
+func TestParseLongTranscript(t *testing.T) {
+	cfg := script(`echo '{"type":"step_finish","part":{"tokens":{"input":5}}}'
+		yes '{"type":"tool_use"}' | head -n 100000
+		echo '{"type":"text","part":{"text":"the end"}}'
+		echo '{"type":"step_finish","part":{"tokens":{"input":6}}}'`)
+	cfg.Parse = "opencode"
+	r := run(t, cfg, task(t, ""))
+	wantExit(t, r, 0)
+	if r.Usage.In == nil || *r.Usage.In != 11 || string(r.Output) != "the end" {
+		t.Errorf("usage %+v, output %.40q, notes %q", r.Usage, r.Output, r.Notes)
+	}
 }

@@ -77,7 +77,7 @@ func agents(env Env) map[string]verify.Agent {
 	for name, a := range env.Config.Agents {
 		fact := verify.Agent{
 			Shell:   a.Kind == config.Shell,
-			Metered: a.Kind == config.ACP || a.Kind == config.Exec && a.Parse != "none",
+			Metered: a.Kind == config.ACP || a.Kind == config.Exec && tellsUsage(a.Parse),
 			Time:    a.Limits.Time,
 		}
 		if len(a.Command) > 0 && program(a.Command[0], path, env.Workspace) == "" {
@@ -87,6 +87,10 @@ func agents(env Env) map[string]verify.Agent {
 	}
 	return list
 }
+
+// tellsUsage reports a form of output that has the tokens of a step in it.
+// Copilot tells what it wrote at most, never what it read.
+func tellsUsage(parse string) bool { return parse != "none" && parse != "copilot" }
 
 // program finds an agent's program: a bare name on PATH, a relative path from
 // the workspace; "" where there is none.

@@ -132,6 +132,7 @@ agents:
   c: {kind: exec, command: [here], parse: codex}
   d: {kind: exec, command: [./tools/own]}
   e: {kind: exec, command: [./tools/none]}
+  f: {kind: exec, command: [here], parse: copilot}
 default_agent: a
 policy: {unmetered: refuse}
 `)
@@ -144,6 +145,7 @@ policy: {unmetered: refuse}
 			"c":      {Metered: true},
 			"d":      {},
 			"e":      {Missing: "./tools/none"},
+			"f":      {},
 			"script": {Shell: true},
 		},
 		DefaultAgent: "a", RefuseUnmetered: true,

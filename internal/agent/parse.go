@@ -1,0 +1,224 @@
+package agent
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/piton-dev/piton/internal/engine"
+	"github.com/piton-dev/piton/internal/proc"
+)
+
+// Preset says in which form an agent prints what it does on standard output.
+type Preset string
+
+const (
+	NoPreset Preset = "none"     // it prints text; the default
+	Codex    Preset = "codex"    // codex exec --json
+	Claude   Preset = "claude"   // claude -p --output-format stream-json, or json
+	Gemini   Preset = "gemini"   // gemini -o stream-json, or json
+	OpenCode Preset = "opencode" // opencode run --format json
+	Copilot  Preset = "copilot"  // copilot --output-format json; tells neither the tokens it read nor a cost
+	Qwen     Preset = "qwen"     // qwen -o stream-json
+	Pi       Preset = "pi"       // pi --mode json
+	Cline    Preset = "cline"    // cline --json
+)
+
+// said is what an agent printed of itself. A program that prints another's
+// words can say anything here, so it is a claim like a report.
+type said struct {
+	session string
+	text    []byte // its last words, at most [MaxOutput] bytes
+	usage   engine.Usage
+	events  int // that were understood
+
+	apart bool   // the next words are a message of their own
+	call  string // the call whose usage was counted last
+	calls engine.Usage
+}
+
+// transcript reads an agent's output while it comes, a line at a time, and keeps
+// one line and the last words. A nil transcript reads nothing. It is safe for
+// concurrent use: a writer that was given up may come late.
+type transcript struct {
+	mu    sync.Mutex
+	shape func(*said, []byte) bool
+	lines lines
+	said  said
+	over  bool // nothing is read any more
+}
+
+// newTranscript returns nil for agents that print text.
+func newTranscript(p Preset) (*transcript, error) {
+	if p == NoPreset || p == "" {
+		return nil, nil
+	}
+	shape := shapeOf(p)
+	if shape == nil {
+		return nil, fmt.Errorf("its parse %q is none of none, codex, claude, gemini, opencode, copilot, qwen, pi and cline", p)
+	}
+	return &transcript{shape: shape}, nil
+}
+
+func (t *transcript) write(p []byte) {
+	if t == nil {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.over {
+		t.lines.feed(p, t.take)
+	}
+}
+
+// take reads a line from its first brace on: what stands before is a word of
+// another stream, or of a program that the agent started.
+func (t *transcript) take(line []byte) {
+	if at := bytes.IndexByte(line, '{'); at >= 0 && t.shape(&t.said, line[at:]) {
+		t.said.events++
+	}
+}
+
+// finish returns what was said in out. Out that was captured whole is read
+// anew, since the transcript as it came has standard error in it, which may cut
+// a line in two; of longer output it is the only one that has all lines. The
+// notes say what was not read.
+func (t *transcript) finish(out proc.Capture) (said, []string) {
+	if t == nil {
+		return said{}, nil
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.over = true
+	whole := out.Total <= int64(len(out.Tail))
+	if whole {
+		t.said, t.lines = said{}, lines{}
+		t.lines.feed(out.Tail, t.take)
+	}
+	t.lines.end(t.take)
+	if t.said.events == 0 && whole {
+		t.take(out.Tail) // one object on many lines, or on one that is too long
+	}
+	switch {
+	case t.said.events > 0:
+		return t.said, counted(nil, t.lines.tooLong, "%d lines of the output were too long to be read, so what it used may not be known in full")
+	case out.Total > 0:
+		return t.said, []string{"nothing in the output has the form that `parse:` of the agent names, so what it used is not known"}
+	}
+	return t.said, nil
+}
+
+// over returns u with what is unknown there taken from other.
+func over(u, other engine.Usage) engine.Usage {
+	return engine.Usage{
+		In: sum(other.In, u.In, true), Out: sum(other.Out, u.Out, true),
+		CostMicros: sum(other.CostMicros, u.CostMicros, true),
+	}
+}
+
+// total takes u as what was used in all so far.
+func (s *said) total(u engine.Usage) { s.usage = over(u, s.usage) }
+
+// add takes u as what one call used. A call that is told in pieces has one name
+// for them all and counts once; an empty name is a call of its own.
+func (s *said) add(call string, u engine.Usage) {
+	if call != "" && call == s.call {
+		return
+	}
+	s.call = call
+	s.calls = engine.Usage{
+		In: added(s.calls.In, u.In), Out: added(s.calls.Out, u.Out),
+		CostMicros: added(s.calls.CostMicros, u.CostMicros),
+	}
+	s.total(s.calls)
+}
+
+// added is the sum of what is known, as long as that makes sense.
+func added(list ...*int64) (total *int64) {
+	for _, n := range list {
+		if n == nil {
+			continue
+		}
+		if total == nil {
+			total = new(int64)
+		}
+		*total = min(*total+*n, maxTokens) // which is [maxCost] in millionths, too
+	}
+	return total
+}
+
+func (s *said) setSession(id string) {
+	if isSession(id) {
+		s.session = id
+	}
+}
+
+// isSession reports a word that people can paste into a command.
+func isSession(id string) bool {
+	if id == "" || len(id) > 128 || id[0] == '-' {
+		return false
+	}
+	return strings.Trim(id, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._:-") == ""
+}
+
+// say takes text as a message of its own.
+func (s *said) say(text string) {
+	if text != "" {
+		s.apart = true
+		s.more(text)
+		s.apart = true
+	}
+}
+
+// more takes text as a part of the message under way.
+func (s *said) more(text string) {
+	if text == "" {
+		return
+	}
+	if s.apart {
+		s.text, s.apart = s.text[:0], false
+	}
+	s.text = append(s.text, text[:min(len(text), MaxOutput-len(s.text))]...)
+}
+
+// number is a JSON number that may be missing, or be anything else.
+type number struct{ value *float64 }
+
+// UnmarshalJSON never fails: what is no number is unknown.
+func (n *number) UnmarshalJSON(b []byte) error {
+	n.value = nil
+	if f, err := strconv.ParseFloat(string(b), 64); err == nil {
+		n.value = &f
+	}
+	return nil
+}
+
+// tokens are nil unless n is a whole number that makes sense.
+func (n number) tokens() *int64 {
+	if n.value == nil || !(*n.value >= 0 && *n.value <= maxTokens) || *n.value != float64(int64(*n.value)) {
+		return nil
+	}
+	return new(int64(*n.value))
+}
+
+// micros are millionths of n dollars; nil unless that makes sense.
+func (n number) micros() *int64 {
+	if n.value == nil || !(*n.value >= 0) {
+		return nil
+	}
+	return micros(n.value)
+}
+
+// decode reads one object. A member of another type than expected is unknown;
+// the others count.
+func decode[T any](line []byte) (event T, ok bool) {
+	err := json.Unmarshal(line, &event)
+	if _, odd := errors.AsType[*json.UnmarshalTypeError](err); err != nil && !odd {
+		return event, false
+	}
+	return event, true
+}
