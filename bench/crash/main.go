@@ -174,18 +174,20 @@ func pick(n, points int, r *rand.Rand) scenario {
 type outcome struct {
 	s       scenario
 	kills   int
+	late    int           // kills after which something lived for more than 100 ms
 	slowest time.Duration // until nothing of a killed process lived
 	err     error
 }
 
 type tally struct {
-	points, scenarios, kills, bad int
-	slowest                       time.Duration
+	points, scenarios, kills, late, bad int
+	slowest                             time.Duration
 }
 
 func (t *tally) add(o outcome) {
 	t.scenarios++
 	t.kills += o.kills
+	t.late += o.late
 	t.slowest = max(t.slowest, o.slowest)
 	if o.err != nil {
 		t.bad++
@@ -194,8 +196,8 @@ func (t *tally) add(o outcome) {
 }
 
 func (t tally) String() string {
-	return fmt.Sprintf("%d points, %d scenarios, %d kills, %d violations, nothing alive after at most %v",
-		t.points, t.scenarios, t.kills, t.bad, t.slowest.Round(100*time.Microsecond))
+	return fmt.Sprintf("%d points, %d scenarios, %d kills, %d violations; something alive after 100 ms: %d times; nothing alive after at most %v",
+		t.points, t.scenarios, t.kills, t.bad, t.late, t.slowest.Round(100*time.Microsecond))
 }
 
 func (b *bench) one(s scenario) outcome {
