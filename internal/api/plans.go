@@ -63,6 +63,9 @@ func (p *Product) Verify(ctx context.Context, path string, source []byte) *Docum
 		d.Facts = probe.Answer(ctx, verify.Needs(d.Plan), p.probeEnv())
 	}
 	d.Findings = verify.Check(d.Plan, d.Problems, d.Facts)
+	for i := range d.Findings {
+		d.Findings[i].File = path // also where the bytes were refused before there was a plan with a name
+	}
 	return d
 }
 

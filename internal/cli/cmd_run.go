@@ -57,7 +57,12 @@ Ctrl-C stops gently, twice at once; what was proved is kept: piton resume goes o
 func (a *app) waitFlags(c *cobra.Command, f *runFlags) {
 	c.Flags().BoolVar(&f.noWait, "no-wait", false, "end with exit code 3 when only people can go on (default without a terminal)")
 	c.Flags().BoolVar(&f.wait, "wait", false, "wait for people even without a terminal")
-	c.MarkFlagsMutuallyExclusive("wait", "no-wait")
+	c.PreRunE = func(c *cobra.Command, _ []string) error {
+		if f.wait && f.noWait {
+			return usage(c, errors.New("--wait and --no-wait contradict each other"))
+		}
+		return nil
+	}
 }
 
 func (a *app) resumeCmd() *cobra.Command {

@@ -3,6 +3,7 @@
 package cli_test
 
 import (
+	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -42,7 +43,7 @@ func agentMain() int {
 	}
 	work := filepath.Dir(os.Getenv("PITON_WORKSPACE"))
 	name := os.Getenv("PITON_STEP") + "." + os.Getenv("PITON_ATTEMPT")
-	os.MkdirAll(filepath.Join(work, "prompts"), 0o755)                     //nolint:errcheck // the next line says so
+	os.MkdirAll(filepath.Join(work, "prompts"), 0o755)                      //nolint:errcheck // the next line says so
 	err = os.WriteFile(filepath.Join(work, "prompts", name), prompt, 0o644) //nolint:gosec // for the script to read
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -75,13 +76,14 @@ func TestScript(t *testing.T) {
 		RequireUniqueNames: true,
 		Setup:              setup,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits":  exits,
-			"state":  state,
-			"item":   item,
-			"until":  until,
-			"start":  start,
-			"signal": signal,
-			"ends":   ends,
+			"exits":   exits,
+			"state":   state,
+			"item":    item,
+			"until":   until,
+			"start":   start,
+			"signal":  signal,
+			"ends":    ends,
+			"journal": journal,
 		},
 		Condition: func(cond string) (bool, error) {
 			if cond == "root" {
@@ -209,6 +211,22 @@ func item(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("the item is a %s because of %q", it.Kind, it.Cause)
 	}
 	ts.Setenv("ITEM", it.ID+it.Item)
+}
+
+// journal SQL... changes the journal behind its back.
+func journal(ts *testscript.TestScript, neg bool, args []string) {
+	found, err := filepath.Glob(filepath.Join(ts.Getenv("PITON_STATE"), "ws-*", "journal.db"))
+	ts.Check(err)
+	if neg || len(found) != 1 {
+		ts.Fatalf("%d journals, want one", len(found))
+	}
+	db, err := sql.Open("sqlite", "file:"+found[0])
+	ts.Check(err)
+	defer db.Close()
+	for _, q := range args {
+		_, err := db.Exec(q)
+		ts.Check(err)
+	}
 }
 
 // patience is how long a script waits for what must happen.
