@@ -276,12 +276,12 @@ func (p *parser) leave(texts ...Text) {
 		case t.IsZero():
 			continue
 		case !w.proseFits(t.Value):
-			block := Text{Value: fencedBlock("text", t.Value), Pos: t.Pos, starts: []Pos{t.Pos}}
+			block := Text{Value: fencedBlock("text", t.Value), Pos: t.Pos, starts: []Pos{{}}}
 			for i := range strings.Count(t.Value, "\n") + 1 {
 				block.starts = append(block.starts, t.lineStart(i))
 			}
 			t = block
-			t.starts = append(t.starts, t.starts[len(t.starts)-1])
+			t.starts = append(t.starts, Pos{})
 		}
 		p.pieces = append(p.pieces, t)
 	}

@@ -126,6 +126,37 @@ func (d *dumper) fields(name string, v reflect.Value, indent string) {
 	}
 }
 
+// places returns every place in a tree.
+func places(v reflect.Value) []plan.Pos {
+	var out []plan.Pos
+	switch v.Kind() {
+	case reflect.Pointer:
+		if !v.IsNil() {
+			out = places(v.Elem())
+		}
+	case reflect.Slice:
+		if v.Type().Elem().Kind() == reflect.Uint8 {
+			return nil
+		}
+		for i := range v.Len() {
+			out = append(out, places(v.Index(i))...)
+		}
+	case reflect.Struct:
+		switch x := v.Interface().(type) {
+		case plan.Pos:
+			return []plan.Pos{x}
+		case plan.Text:
+			return append(out, x.Pos, x.At(len(x.Value)))
+		}
+		for i := range v.NumField() {
+			if v.Type().Field(i).IsExported() {
+				out = append(out, places(v.Field(i))...)
+			}
+		}
+	}
+	return out
+}
+
 func list(problems []plan.Problem) string {
 	var b strings.Builder
 	for _, p := range problems {

@@ -7,6 +7,7 @@ import (
 	"go/token"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strconv"
 	"strings"
 	"testing"
@@ -80,6 +81,7 @@ func checkLaws(t laws, src []byte) {
 	t.Helper()
 	p, problems := plan.Parse("", src)
 	checkPlaces(t, src, problems)
+	checkTreePlaces(t, src, p)
 	if p == nil {
 		if len(problems) != 1 {
 			t.Errorf("a refused text has %d problems; want 1", len(problems))
@@ -98,6 +100,20 @@ func checkLaws(t laws, src []byte) {
 		t.Errorf("Format is not stable (-once +twice):\n%s", cmp.Diff(string(text), string(again)))
 	}
 	checkProjection(t, p)
+}
+
+// checkTreePlaces checks that every place in the tree is in the text.
+func checkTreePlaces(t laws, src []byte, p *plan.Plan) {
+	t.Helper()
+	lines := strings.Split(strings.TrimPrefix(string(src), "\ufeff"), "\n")
+	for _, at := range places(reflect.ValueOf(p)) {
+		if at == (plan.Pos{}) {
+			continue
+		}
+		if at.Line < 1 || at.Line > len(lines) || at.Column < 1 || at.Column > 1+utf8.RuneCountInString(lines[at.Line-1]) {
+			t.Errorf("%v in the tree is outside of the text", at)
+		}
+	}
 }
 
 // checkPlaces checks that every problem points into the text.

@@ -42,7 +42,9 @@ type Text struct {
 	Lang   string // first word after the opening fence
 	Pos    Pos    // of the first character of Value
 
-	starts []Pos // start of each line of Value; nil when line i starts at {Pos.Line+i, 1}
+	// start of each line of Value, zero for one that does not stand in the
+	// source; nil when line i starts at {Pos.Line+i, 1}
+	starts []Pos
 }
 
 // IsZero reports whether nothing was written.
@@ -50,7 +52,8 @@ func (t Text) IsZero() bool { return t.Value == "" }
 
 // At maps a byte offset in t.Value to the place in the file: what a checker of
 // the contract's shell needs to point at the line the author wrote. An offset
-// outside of the value is moved to its nearest end. The cost is linear in the offset.
+// outside of the value is moved to its nearest end; a line that the author did
+// not write (in prose of several parts) is where the text begins. The cost is linear in the offset.
 func (t Text) At(offset int) Pos {
 	if !t.Pos.IsValid() {
 		return Pos{}
@@ -64,6 +67,9 @@ func (t Text) At(offset int) Pos {
 	}
 	if t.starts != nil {
 		at = t.starts[line]
+	}
+	if !at.IsValid() {
+		return t.Pos
 	}
 	at.Column += strings.Count(before, "") - 1
 	return at

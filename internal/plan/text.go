@@ -118,7 +118,7 @@ func join(pieces []Text) Text {
 			}
 			b.WriteString(sep)
 			for range strings.Count(sep, "\n") - 1 {
-				out.starts = append(out.starts, t.Pos)
+				out.starts = append(out.starts, Pos{})
 			}
 		}
 		b.WriteString(t.Value)
@@ -136,7 +136,7 @@ func (t Text) followed(line string) Text {
 	for i := range cap(starts) - 1 {
 		starts = append(starts, t.lineStart(i))
 	}
-	t.starts = append(starts, starts[len(starts)-1])
+	t.starts = append(starts, Pos{})
 	t.Value += "\n" + line
 	return t
 }
