@@ -92,10 +92,10 @@ func (s *State) admitPrepared(in Prepared, now time.Time) ([]Event, error) {
 	case p.Approval != "" && now.Sub(st.Granted) >= approvalLife:
 		return []Event{StepSettled{Step: p.ID, Attempt: st.Attempt, Status: Pending, Reason: "the approval is older than 24 hours", By: Harness}}, nil
 	case in.Err != "":
-		return []Event{d, WorkEnded{Step: d.Step, Attempt: d.Attempt, N: d.N, Kind: d.Kind, How: NoStart, Reason: in.Err}}, nil
+		return []Event{d, WorkEnded{Step: d.Step, Attempt: d.Attempt, N: d.N, Kind: d.Kind, How: NoStart, Reason: text(in.Err)}}, nil
 	case len(in.Strays) > 0 && st.Cut:
 		return []Event{StepSettled{Step: p.ID, Attempt: st.Attempt, Status: Waiting, Verdict: OutOfScope,
-			Reason: "while its work was cut off, files outside its writes changed: " + paths(in.Strays)}}, nil
+			Reason: "while its work was cut off, files outside its writes changed: " + text(paths(in.Strays))}}, nil
 	case !wish.Baseline:
 		return []Event{d}, nil
 	}
@@ -120,6 +120,7 @@ func (s *State) evidence(i int, checks []CheckEnded, phase Phase, round int) ([]
 	for n, c := range checks {
 		c.Step, c.Attempt, c.Phase, c.Round = p.ID, st.Attempt, phase, round
 		c.Required, c.Want = p.Checks[n].Required, p.Checks[n].Exit
+		c.Reason, c.Stdout, c.Stderr = text(c.Reason), text(c.Stdout), text(c.Stderr)
 		if err := p.answers(n, c); err != nil {
 			return nil, refuse(Invalid, err.Error(), "")
 		}
@@ -153,6 +154,7 @@ func (s *State) admitEnded(in Ended) ([]Event, error) {
 	}
 	e := in.WorkEnded
 	e.Step, e.Attempt, e.N, e.Kind = k.Step, k.Attempt, k.N, st.Kind
+	e.Reason, e.Blocked = text(e.Reason), text(e.Blocked)
 	return []Event{e}, nil
 }
 

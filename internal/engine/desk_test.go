@@ -308,6 +308,30 @@ func replay(journal []engine.Record) (*engine.State, error) {
 	return s, nil
 }
 
+// reread folds a journal as a store gives it back: from the wire.
+func reread(journal []engine.Record) (*engine.State, error) {
+	s := &engine.State{}
+	for _, r := range journal {
+		body, err := engine.Encode(r.Event)
+		if err != nil {
+			return nil, err
+		}
+		e, err := engine.Decode(r.Event.Type(), body)
+		if err != nil {
+			return nil, err
+		}
+		if open, ok := e.(engine.RunOpened); ok {
+			open.Compiled = r.Event.(engine.RunOpened).Compiled
+			e = open
+		}
+		r.Event = e
+		if err := s.Apply(r); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
 // settled reports every way in which the state is not what its journal, its
 // snapshot and its rows make of it.
 func (d *desk) settled() error {
@@ -317,7 +341,7 @@ func (d *desk) settled() error {
 	if err := d.moves(); err != nil {
 		return err
 	}
-	again, err := replay(d.journal)
+	again, err := reread(d.journal)
 	if err != nil {
 		return fmt.Errorf("replay: %w", err)
 	}

@@ -212,7 +212,9 @@ func answer(e engine.Effect, o op) engine.Input {
 	if o.How%32 == 31 && e.Work == engine.ContractWork {
 		return engine.Ended{Key: e.Key, WorkEnded: engine.WorkEnded{How: engine.Stopped}}
 	}
-	return engine.Checked{Key: e.Key, Checks: answers(e.Step, tree, verdictFor(o.How, engine.Pass), verdictFor(o.More, engine.Pass))}
+	checks := answers(e.Step, tree, verdictFor(o.How, engine.Pass), verdictFor(o.More, engine.Pass))
+	checks[0].Stdout, checks[0].Stderr = "\xff a tail that begins in the middle", "and ends in \xe2"
+	return engine.Checked{Key: e.Key, Checks: checks}
 }
 
 // verdictFor is mostly the one that is hoped for.
@@ -245,7 +247,7 @@ func prepare(e engine.Effect, o op, tree string) engine.Input {
 	}
 	switch o.More % 16 {
 	case 13:
-		in.Err = "no such agent"
+		in.Err = "no such agent \xf0\x9f"
 	case 14:
 		in.Strays = change("docs/x")
 	case 15:
@@ -257,7 +259,7 @@ func prepare(e engine.Effect, o op, tree string) engine.Input {
 func work(e engine.Effect, o op) engine.Input {
 	in := engine.Ended{Key: e.Key, WorkEnded: engine.WorkEnded{How: engine.Exited, Exit: int(o.More % 3)}}
 	tokens := int64(o.More)
-	in.Usage.In = &tokens
+	in.Usage.In, in.Reason = &tokens, "half a \xe2\x82"
 	switch o.How % 16 {
 	case 9:
 		in.How = engine.TimedOut
@@ -296,7 +298,7 @@ func (w *world) tick(o op) {
 
 func (w *world) order(o op) {
 	verbs := []engine.Verb{engine.DoPause, engine.DoResume, engine.DoSkip, engine.DoWaive, engine.DoRetry, engine.DoRetry, engine.DoResume, engine.DoCancel}
-	c := engine.Command{Verb: verbs[o.How%8], By: "ann", Why: "why"}
+	c := engine.Command{Verb: verbs[o.How%8], By: "ann", Why: "why \xff"}
 	if c.Verb == engine.DoCancel && o.More%8 != 0 {
 		c.Verb = engine.DoResume
 	}
@@ -317,7 +319,7 @@ func (w *world) reply(o op) {
 	if choice == engine.ChooseAbort && o.More%4 != 0 {
 		choice = engine.ChooseRetry
 	}
-	w.send(engine.Reply{ItemAnswered: engine.ItemAnswered{Item: row.Item, Choice: choice, Text: "so", By: "bob", Via: "test"}})
+	w.send(engine.Reply{ItemAnswered: engine.ItemAnswered{Item: row.Item, Choice: choice, Text: "so \xc3", By: "bob", Via: "test"}})
 }
 
 // crash begins a new life: what is in the journal is all there is.

@@ -1,5 +1,7 @@
 package engine
 
+import "strings"
+
 // An Input is a command or an outside result that asks to become facts.
 type Input interface {
 	// Actor is who the resulting records are by.
@@ -64,6 +66,11 @@ func (i Order) Actor() string     { return i.By }
 func (i Reply) Actor() string     { return i.By }
 func (i Draft) Actor() string     { return i.By }
 func (i Judgement) Actor() string { return i.By }
+
+// text is s as a journal can hold it. Bytes that are no UTF-8, such as a tail
+// that begins in the middle of a letter, would be read back as others, and a
+// replayed state would differ from the one that lived.
+func text(s string) string { return strings.ToValidUTF8(s, "\ufffd") }
 
 // Refusal is why an input did not become a fact. The state is unchanged.
 type Refusal struct {

@@ -27,6 +27,7 @@ func (s *State) admitOrder(c Command) ([]Event, error) {
 	if err != nil {
 		return nil, err
 	}
+	c.Why, c.By = text(c.Why), text(c.By)
 	return []Event{c}, nil
 }
 
@@ -149,6 +150,7 @@ func (s *State) admitReply(a ItemAnswered) ([]Event, error) {
 	if i, _ := s.prog.Index(it.Step); s.steps[i].Answer != nil || s.steps[i].Order != nil {
 		return nil, refuse(Conflict, fmt.Sprintf("item %s is answered already", a.Item), "")
 	}
+	a.Text, a.By = text(a.Text), text(a.By)
 	return []Event{a}, nil
 }
 

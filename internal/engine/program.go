@@ -116,6 +116,7 @@ type Definition struct {
 // machine runs. Its fields cannot be changed; a Program is safe for concurrent use.
 type Program struct {
 	def     Definition
+	body    []byte
 	by      map[string]int
 	deps    [][]int    // dependents by index
 	names   [][]string // ids of needs by index
@@ -128,14 +129,25 @@ type Program struct {
 // unique ids, needs inside the program and free of cycles, known words, sane
 // numbers. Only the verifier calls it, and [DecodeProgram] for what it once made.
 func NewProgram(d Definition) (*Program, error) {
-	d, hash, err := canonical(d)
-	if err != nil {
-		return nil, err
+	body, err := json.Marshal(d)
+	if err == nil && bytes.Contains(body, []byte(`\ufffd`)) {
+		// A text that is no UTF-8 reads back as another: hash that one.
+		if d, err = decodeDefinition(body); err == nil {
+			body, err = json.Marshal(d)
+		}
 	}
-	p := &Program{def: d, hash: hash, by: make(map[string]int, len(d.Steps)), deps: make([][]int, len(d.Steps))}
+	if err != nil {
+		return nil, fmt.Errorf("encode program: %w", err)
+	}
+	return newProgram(d, body)
+}
+
+func newProgram(d Definition, body []byte) (*Program, error) {
+	p := &Program{def: d, body: body, by: make(map[string]int, len(d.Steps)), deps: make([][]int, len(d.Steps))}
 	if err := p.index(); err != nil {
 		return nil, err
 	}
+	p.hash = digest(body)
 	p.classes = classify(d.Steps)
 	p.names = make([][]string, len(d.Steps))
 	for i := range d.Steps {
@@ -146,20 +158,9 @@ func NewProgram(d Definition) (*Program, error) {
 	return p, nil
 }
 
-// canonical returns the definition as it reads back from its encoding, and the
-// hash of that. The two differ only where a text is no UTF-8.
-func canonical(d Definition) (Definition, string, error) {
-	body, err := json.Marshal(d)
-	if err == nil && bytes.Contains(body, []byte(`\ufffd`)) {
-		d = Definition{}
-		if err = json.Unmarshal(body, &d); err == nil {
-			body, err = json.Marshal(d)
-		}
-	}
-	if err != nil {
-		return d, "", fmt.Errorf("encode program: %w", err)
-	}
-	return d, digest(body), nil
+func decodeDefinition(body []byte) (d Definition, err error) {
+	err = json.Unmarshal(body, &d)
+	return d, err
 }
 
 func (p *Program) index() error {
@@ -272,20 +273,19 @@ func (s *Step) validChecks() error {
 	return nil
 }
 
-// DecodeProgram reads what [Program.Encode] wrote and checks it again.
+// DecodeProgram reads what [Program.Encode] wrote and checks it again. The
+// program keeps body, which the caller must not change.
 func DecodeProgram(body []byte) (*Program, error) {
-	var d Definition
-	if err := json.Unmarshal(body, &d); err != nil {
+	d, err := decodeDefinition(body)
+	if err != nil {
 		return nil, fmt.Errorf("decode program: %w", err)
 	}
-	return NewProgram(d)
+	return newProgram(d, body)
 }
 
-// Encode returns the program's canonical bytes, whose SHA-256 is [Program.Hash].
-func (p *Program) Encode() []byte {
-	body, _ := json.Marshal(p.def) // it marshalled once, in NewProgram
-	return body
-}
+// Encode returns the program's bytes, whose SHA-256 is [Program.Hash]. The
+// caller must not change them.
+func (p *Program) Encode() []byte { return p.body }
 
 // Hash identifies the program by its content.
 func (p *Program) Hash() string { return p.hash }

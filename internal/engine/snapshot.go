@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,14 +13,20 @@ import (
 // one from another version is thrown away and the journal is replayed instead.
 const snapshotVersion = 1
 
+// snapshotHead is the first line of a snapshot: what one must know before it is
+// worth reading the rest, on the second.
+type snapshotHead struct {
+	Version int    `json:"version"`
+	Program string `json:"program"` // hash
+}
+
 type snapshot struct {
-	Version int       `json:"version"`
-	Task    string    `json:"task"`
-	Seq     uint64    `json:"seq"`
-	Epoch   uint64    `json:"epoch"`
-	Run     run       `json:"run"`
-	Steps   []step    `json:"steps"`
-	Items   []ItemRow `json:"items"`
+	Task  string    `json:"task"`
+	Seq   uint64    `json:"seq"`
+	Epoch uint64    `json:"epoch"`
+	Run   run       `json:"run"`
+	Steps []step    `json:"steps"`
+	Items []ItemRow `json:"items"`
 }
 
 // ErrSnapshot says that a snapshot is of another version: replay instead.
@@ -28,43 +35,50 @@ var ErrSnapshot = errors.New("snapshot of another version")
 // Snapshot returns the state as bytes that [Restore] takes. It is a shortcut
 // past a long replay and never the truth; it costs a pass over all steps.
 func (s *State) Snapshot() ([]byte, error) {
-	snap := snapshot{Version: snapshotVersion, Task: s.task, Seq: s.seq, Epoch: s.epoch, Run: s.run, Steps: s.steps}
+	snap := snapshot{Task: s.task, Seq: s.seq, Epoch: s.epoch, Run: s.run, Steps: s.steps}
 	for _, name := range slices.Sorted(maps.Keys(s.items)) {
 		snap.Items = append(snap.Items, s.items[name])
 	}
-	body, err := json.Marshal(snap)
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(snapshotHead{Version: snapshotVersion, Program: s.run.Opened.Program})
+	if err == nil {
+		err = enc.Encode(snap)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("write snapshot: %w", err)
 	}
-	return body, nil
+	return b.Bytes(), nil
 }
 
-// SnapshotProgram returns the hash of the program a snapshot needs.
+// SnapshotProgram returns the hash of the program a snapshot needs. It reads no
+// more than the first line.
 func SnapshotProgram(body []byte) (string, error) {
-	var snap struct {
-		Version int
-		Run     struct{ Opened RunOpened }
-	}
-	if err := json.Unmarshal(body, &snap); err != nil {
+	line, _, _ := bytes.Cut(body, []byte("\n"))
+	var head snapshotHead
+	if err := json.Unmarshal(line, &head); err != nil {
 		return "", fmt.Errorf("read snapshot: %w", err)
 	}
-	if snap.Version != snapshotVersion {
+	if head.Version != snapshotVersion {
 		return "", ErrSnapshot
 	}
-	return snap.Run.Opened.Program, nil
+	return head.Program, nil
 }
 
 // Restore returns the state that [State.Snapshot] saw, for the same program.
 func Restore(body []byte, p *Program) (*State, error) {
+	hash, err := SnapshotProgram(body)
+	if err != nil {
+		return nil, err
+	}
+	_, rest, _ := bytes.Cut(body, []byte("\n"))
 	var snap snapshot
-	if err := json.Unmarshal(body, &snap); err != nil {
+	if err := json.Unmarshal(rest, &snap); err != nil {
 		return nil, fmt.Errorf("read snapshot: %w", err)
 	}
-	if snap.Version != snapshotVersion || len(snap.Steps) != p.Len() || snap.Run.Opened.Program != p.Hash() {
+	if hash != p.Hash() || !snap.fits(p) {
 		return nil, ErrSnapshot
-	}
-	if err := snap.fits(p); err != nil {
-		return nil, err
 	}
 	s := &State{task: snap.Task, seq: snap.Seq, epoch: snap.Epoch, run: snap.Run, steps: snap.Steps, prog: p}
 	s.run.Opened.Compiled = p
@@ -77,19 +91,20 @@ func Restore(body []byte, p *Program) (*State, error) {
 	return s, nil
 }
 
-// fits refuses a snapshot whose parts do not belong together.
-func (snap *snapshot) fits(p *Program) error {
+// fits reports whether the snapshot's parts belong together.
+func (snap *snapshot) fits(p *Program) bool {
+	n := len(snap.Steps)
+	if n != p.Len() || snap.Run.Opened.Program != p.Hash() {
+		return false
+	}
 	for _, row := range snap.Items {
 		if i, ok := p.Index(row.Step); !ok || snap.Steps[i].Item != row.Item {
-			return ErrSnapshot
+			return false
 		}
 	}
-	for i := range snap.Steps {
-		if b := snap.Steps[i].Blocker; b < 0 || b >= len(snap.Steps) {
-			return ErrSnapshot
-		}
-	}
-	return nil
+	outside := func(i int) bool { return i < 0 || i >= n }
+	return !slices.ContainsFunc(snap.Run.ProveLeft, outside) &&
+		!slices.ContainsFunc(snap.Steps, func(st step) bool { return outside(st.Blocker) })
 }
 
 // reindex derives the indexes from the steps: the full scan that no event costs.

@@ -59,43 +59,43 @@ type run struct {
 
 // step is what State knows of one step. Fields are exported for the snapshot only.
 type step struct {
-	Status   Status
-	Phase    Phase
-	Verdict  Verdict
-	Reason   string
-	Attempt  int // current or last
-	Tries    int // retries used up
-	N        int // dispatches of this attempt
-	Lost     int // of them lost with their owner
-	Cut      bool
-	Infra    int    // faults of this machine in a row
-	Epoch    uint64 // of the live dispatch
-	Live     bool
-	Kind     WorkKind // of the live dispatch
-	Prompt   string
-	Tree     string  // before the newest dispatch
-	HasBase  bool    // the baseline was run
-	Baseline Verdict // what it said
-	Barred   Verdict // why work must not start after such a baseline
-	Seen     []answered
-	Ended    *WorkEnded
-	Checks   []CheckEnded // of the phase under way
-	Answers  []Verdict    // on one tree: the one that contradicts, then the reruns
-	Feedback []Feedback
-	Restore  []Change
-	Note     string
-	Granted  time.Time
-	Item     string
-	Answer   *ItemAnswered
-	Order    *Command
-	Again    bool // re-entered by regression once
-	Proven   bool
-	Counts   bool // skipped, and satisfies what needs it
-	Active   bool
-	Blocker  int // a need that cannot be satisfied; of meaning while there is one
-	RetryAt  time.Time
-	Started  time.Time
-	Finished time.Time
+	Status   Status        `json:",omitzero"`
+	Phase    Phase         `json:",omitzero"`
+	Verdict  Verdict       `json:",omitzero"`
+	Reason   string        `json:",omitzero"`
+	Attempt  int           `json:",omitzero"` // current or last
+	Tries    int           `json:",omitzero"` // retries used up
+	N        int           `json:",omitzero"` // dispatches of this attempt
+	Lost     int           `json:",omitzero"` // of them lost with their owner
+	Cut      bool          `json:",omitzero"`
+	Infra    int           `json:",omitzero"` // faults of this machine in a row
+	Epoch    uint64        `json:",omitzero"` // of the live dispatch
+	Live     bool          `json:",omitzero"`
+	Kind     WorkKind      `json:",omitzero"` // of the live dispatch
+	Prompt   string        `json:",omitzero"`
+	Tree     string        `json:",omitzero"` // before the newest dispatch
+	HasBase  bool          `json:",omitzero"` // the baseline was run
+	Baseline Verdict       `json:",omitzero"` // what it said
+	Barred   Verdict       `json:",omitzero"` // why work must not start after such a baseline
+	Seen     []answered    `json:",omitempty"`
+	Ended    *WorkEnded    `json:",omitzero"`
+	Checks   []CheckEnded  `json:",omitempty"` // of the phase under way
+	Answers  []Verdict     `json:",omitempty"` // on one tree: the one that contradicts, then the reruns
+	Feedback []Feedback    `json:",omitempty"`
+	Restore  []Change      `json:",omitempty"`
+	Note     string        `json:",omitzero"`
+	Granted  time.Time     `json:",omitzero"`
+	Item     string        `json:",omitzero"`
+	Answer   *ItemAnswered `json:",omitzero"`
+	Order    *Command      `json:",omitzero"`
+	Again    bool          `json:",omitzero"` // re-entered by regression once
+	Proven   bool          `json:",omitzero"`
+	Counts   bool          `json:",omitzero"` // skipped, and satisfies what needs it
+	Active   bool          `json:",omitzero"`
+	Blocker  int           `json:",omitzero"` // a need that cannot be satisfied; of meaning while there is one
+	RetryAt  time.Time     `json:",omitzero"`
+	Started  time.Time     `json:",omitzero"`
+	Finished time.Time     `json:",omitzero"`
 
 	open    int   // needs that are not satisfied
 	dead    int   // needs that cannot be satisfied as things stand
