@@ -22,7 +22,7 @@ type fold struct {
 // try is an attempt as far as it has come.
 type try struct {
 	attempt, n int
-	began      time.Time
+	began      time.Time // its newest start
 	cost       *int64
 	checks     []engine.CheckEnded // of the newest phase
 	approved   bool                // the last answer was a yes to start
@@ -193,9 +193,9 @@ func (f *fold) dispatched(h happening, e engine.WorkDispatched) []happening {
 	}
 	t := f.try(e.Step)
 	if e.Attempt != t.attempt || e.N == 1 {
-		*t = try{attempt: e.Attempt, began: h.at}
+		*t = try{attempt: e.Attempt}
 	}
-	t.n = e.N
+	t.n, t.began = e.N, h.at
 	h.what, h.step, h.attempt, h.n, h.agent = started, f.index(e.Step), e.Attempt, e.N, e.Role
 	return []happening{h}
 }

@@ -174,7 +174,10 @@ type liveModel struct {
 	lines       []string          // to print above
 	printing    bool
 	finish      bool
+	ruled       bool // the rule that ends the view was printed
 	quits       bool
+	frame       string // what was drawn last
+	height      int    // its lines
 	interrupted bool
 	detached    bool
 	idle        []string // ids of some steps whose turn has not come
@@ -192,7 +195,7 @@ func (m *liveModel) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	var then tea.Cmd
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
-		m.theme.width = max(msg.Width, 1)
+		m.theme.width = max(msg.Width-1, 1) // a full line confuses terminals
 	case tea.KeyPressMsg:
 		then = m.key(msg.String())
 	case tickMsg:
@@ -209,7 +212,7 @@ func (m *liveModel) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case recordsMsg:
 		m.take(msg)
 	case printedMsg:
-		m.printing = false
+		m.printing, m.height = false, 0
 	case finishMsg:
 		m.finish = true
 	}
@@ -227,6 +230,9 @@ func (m *liveModel) take(rs []engine.Record) {
 			return
 		}
 		for _, h := range hs {
+			if h.what == opened && !m.printing {
+				m.lines = nil // of an earlier run of the task
+			}
 			m.print(m.theme.scroll(&m.fold, h)...)
 		}
 	}
@@ -244,6 +250,10 @@ func (m *liveModel) flush() tea.Cmd {
 		text := strings.Join(m.lines, "\n")
 		m.lines, m.printing = nil, true
 		return tea.Sequence(tea.Println(text), func() tea.Msg { return printedMsg{} })
+	case m.finish && !m.ruled:
+		m.ruled = true
+		m.print(m.theme.paint(idleTone, m.theme.rule()))
+		return m.flush()
 	case m.finish && !m.quits:
 		m.quits = true
 		return tea.Quit

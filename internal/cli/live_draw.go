@@ -176,19 +176,28 @@ func (m *liveModel) shown() []engine.StepRow {
 	return rows
 }
 
-// View draws the live region: at most twelve lines, none wider than the terminal.
+// View draws the live region: at most twelve lines, none wider than the
+// terminal.
+//
+// A region that shrinks is cleared only from where the cursor stands, so it
+// must shrink when that is at its top: right after lines were printed above it.
+// Until then it keeps its height, and while lines are printed its content.
 func (m *liveModel) View() tea.View {
-	if m.fold.state.Program() == nil || m.quits || m.finish && len(m.lines) == 0 {
-		return tea.NewView("")
+	switch {
+	case m.quits || m.fold.state.Program() == nil:
+		return tea.NewView(" ")
+	case m.printing:
+		return tea.NewView(m.frame)
 	}
-	t := m.theme
-	lines := []string{t.paint(idleTone, t.rule())}
+	lines := []string{m.theme.paint(idleTone, m.theme.rule())}
 	lines = append(lines, m.rows()...)
 	if w := m.waitingLine(); w != "" {
 		lines = append(lines, w)
 	}
-	lines = append(lines, "", m.counters(), m.keyLine())
-	return tea.NewView(strings.Join(lines, "\n"))
+	lines = append(lines, make([]string, max(1, m.height-2-len(lines)))...)
+	lines = append(lines, m.counters(), m.keyLine())
+	m.frame, m.height = strings.Join(lines, "\n"), len(lines)
+	return tea.NewView(m.frame)
 }
 
 // rows are the steps at work, and the items that wait; the last lines of their
@@ -240,7 +249,11 @@ func (m *liveModel) running(s engine.StepRow) string {
 	if try := m.fold.tries[s.ID]; try != nil && try.cost != nil {
 		cost = money(*try.cost)
 	}
-	return t.stepLine(l, s, about, t.line(s.Agent), t.line(m.last[s.ID]), took(m.fold.elapsed(s.ID, m.now)), cost)
+	elapsed := ""
+	if s.Status == engine.Running {
+		elapsed = took(m.fold.elapsed(s.ID, m.now))
+	}
+	return t.stepLine(l, s, about, t.line(s.Agent), t.line(m.last[s.ID]), elapsed, cost)
 }
 
 func (m *liveModel) asking(it engine.ItemRow) string {
@@ -248,11 +261,7 @@ func (m *liveModel) asking(it engine.ItemRow) string {
 	if i := m.fold.index(it.Step); i >= 0 {
 		row = m.fold.state.StepRow(i)
 	}
-	text := "needs you: press a"
-	if m.theme.width >= wide {
-		text += ", or piton answer " + it.Item
-	}
-	return m.theme.stepLine(looks[engine.Waiting], row, text, "", "", span(m.now.Sub(it.Opened)))
+	return m.theme.stepLine(looks[engine.Waiting], row, "needs you: press a", "", "piton answer "+it.Item, span(m.now.Sub(it.Opened)))
 }
 
 // idlers are a few of the steps whose turn has not come.
