@@ -156,6 +156,24 @@ func TestRefusalsWriteNothing(t *testing.T) {
 	})
 }
 
+// Nobody but an effect may say how an effect ended: a verdict is the harness's
+// own.
+func TestResultsCannotBeSubmitted(t *testing.T) {
+	onStage(t, func(t *testing.T, s *stage) {
+		s.loop(stay)
+		s.task("t", script("a"))
+		s.pass("t a 1 prepare 1")
+		s.pass("t a 1 work 1")
+		before := s.head("t")
+		e := s.play("t a 1 verify 1").effect
+		for _, in := range []engine.Input{nil, good(e).Input, stopped(e.Key).Input, engine.Prepared{Key: e.Key}, engine.Begin{}} {
+			wantRefusal(t, s.submit("t", in), engine.Invalid)
+		}
+		s.wantJournal("t", before)
+		s.wantRunning("t a 1 verify 1")
+	})
+}
+
 func TestSubmitGivesUpWaiting(t *testing.T) {
 	onStage(t, func(t *testing.T, s *stage) {
 		s.loop(stay)

@@ -138,7 +138,14 @@ func (h *Host) Epoch() uint64 { return h.epoch }
 // Submit hands an input to the next turn and returns when the facts it became
 // are durable, or why it was refused: an *engine.Refusal, or what stopped the
 // host. A cancelled ctx gives up waiting; the input may take effect all the same.
+//
+// Only what people and programs may say is taken: answers of effects come from
+// Do and from nowhere else.
 func (h *Host) Submit(ctx context.Context, stream string, in engine.Input, objects ...store.Object) error {
+	switch in.(type) {
+	case nil, engine.Begin, engine.Prepared, engine.Ended, engine.Checked:
+		return &engine.Refusal{Code: engine.Invalid, Message: fmt.Sprintf("%T cannot be submitted", in)}
+	}
 	return h.send(ctx, envelope{stream: stream, in: in, objects: objects})
 }
 

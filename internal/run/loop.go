@@ -67,9 +67,13 @@ func (h *Host) traffic() (t Traffic, quiet bool) {
 	return t, quiet
 }
 
-// alarm rings when the earliest due time of an active task has come. A time
-// that the last turn has seen rings no more: what that turn made nothing of,
-// the clock alone will not change.
+// longest is how long the loop sleeps when a time is set. A timer stands still
+// while the machine sleeps, and the clock does not.
+const longest = time.Minute
+
+// alarm rings when the earliest due time of an active task has come, and now
+// and then before. A time that the last turn has seen rings no more: what that
+// turn made nothing of, the clock alone will not change.
 func (h *Host) alarm() (<-chan time.Time, func()) {
 	var first time.Time
 	for _, t := range h.tasks {
@@ -81,7 +85,7 @@ func (h *Host) alarm() (<-chan time.Time, func()) {
 	if first.IsZero() {
 		return nil, func() {}
 	}
-	timer := time.NewTimer(max(0, first.Sub(h.cfg.Now())))
+	timer := time.NewTimer(min(longest, max(0, first.Sub(h.cfg.Now()))))
 	return timer.C, func() { timer.Stop() }
 }
 

@@ -326,6 +326,24 @@ func TestTimersWake(t *testing.T) {
 	})
 }
 
+// The machine sleeps while a step waits: its timers stand still, its clock does
+// not.
+func TestTimersOfAMachineThatSlept(t *testing.T) {
+	onStage(t, func(t *testing.T, s *stage) {
+		a := script("a")
+		a.OnFail.Retries, a.Backoff = 1, 10*time.Hour
+		s.loop(stay)
+		s.task("t", a)
+		s.pass("t a 1 prepare 1")
+		s.pass("t a 1 work 1")
+		s.fail("t a 1 verify 1")
+		s.wantRunning()
+		s.slept.Store(int64(12 * time.Hour))
+		time.Sleep(2 * time.Minute)
+		s.wantRunning("t a 2 prepare 1")
+	})
+}
+
 func TestTimerOfAStoppingRun(t *testing.T) {
 	onStage(t, func(t *testing.T, s *stage) {
 		slow, b := script("a"), script("b")

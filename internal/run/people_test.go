@@ -31,12 +31,19 @@ func (s said) refused() bool {
 
 // say submits an input and reports whether the host still listens.
 func (l *life) say(by, stream string, in engine.Input, objects ...store.Object) bool {
+	l.breathe(by, stream)
 	err := l.world.bug.submitOf(l)(l.line, stream, in, objects...)
 	s := said{life: l, by: by, stream: stream, in: in, head: l.disk.head(stream), err: err}
 	l.world.mu.Lock()
 	defer l.world.mu.Unlock()
 	l.world.said = append(l.world.said, s)
 	return err == nil || s.refused()
+}
+
+// breathe is the moment between hearing one answer and saying the next thing.
+// Without it, whether the loop turns in between would be left to chance.
+func (l *life) breathe(purpose ...any) {
+	time.Sleep(noisy(l.world.draw(append(purpose, "breathes", l.n)...), time.Microsecond, time.Second))
 }
 
 // begin opens the tasks that are not open yet and starts them all, as the one
@@ -55,6 +62,7 @@ func (l *life) begin() {
 		if l.fate.idle {
 			continue
 		}
+		l.breathe("activate", j.stream)
 		if err := l.host.Activate(l.line, j.stream); err != nil {
 			return
 		}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -30,6 +31,8 @@ type stage struct {
 	mu    sync.Mutex
 	plays map[string]*play // by step, attempt, kind and number
 	shown []engine.Record
+
+	slept atomic.Int64 // nanoseconds by which the clock is ahead of the timers
 }
 
 // play is an effect under way.
@@ -106,13 +109,15 @@ func onStage(t *testing.T, f func(t *testing.T, s *stage)) {
 func (s *stage) open() {
 	s.t.Helper()
 	host, err := run.Open(s.t.Context(), run.Config{
-		Store: s.store, Do: s.do, Now: time.Now, Workspace: "w", Machine: "m", Version: "v", Isolation: "none", Show: s.show,
+		Store: s.store, Do: s.do, Now: s.now, Workspace: "w", Machine: "m", Version: "v", Isolation: "none", Show: s.show,
 	})
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	s.host, s.plays = host, map[string]*play{}
 }
+
+func (s *stage) now() time.Time { return time.Now().Add(time.Duration(s.slept.Load())) }
 
 func (s *stage) loop(leave func(run.Traffic) bool) {
 	ctx, stop := context.WithCancel(s.t.Context())

@@ -277,7 +277,9 @@ func (l *life) run() {
 		return
 	}
 	l.host, l.start = host, time.Now()
-	go l.begin()
+	if l.ctx.Err() == nil {
+		go l.begin()
+	}
 	if l.fate.leaves > 0 {
 		defer time.AfterFunc(l.fate.leaves, host.Nudge).Stop()
 	}
