@@ -119,7 +119,9 @@ func (a *app) command(ctx context.Context, prefix, step string, c engine.Command
 // goOn lets the owner carry the run on, or says how to.
 func (s *session) goOn(ctx context.Context, d api.Desk, head engine.HeadRow) error {
 	if client, ok := d.(*api.Client); ok {
-		return client.Activate(ctx, head.Stream)
+		if err := client.Activate(ctx, head.Stream); !unavailable(err) {
+			return err // else the owner ended with what it was told
+		}
 	}
 	now, err := s.Find(ctx, head.Run)
 	if err == nil && !now.Ended {

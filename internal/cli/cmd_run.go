@@ -30,7 +30,6 @@ type runFlags struct {
 	detach    bool
 	dryRun    bool
 	unsealed  bool
-	isolation string
 }
 
 func (a *app) runCmd() *cobra.Command {
@@ -234,7 +233,14 @@ func (s *session) drive(ctx context.Context, f runFlags, open func(api.Desk) (ap
 	defer d.signals()()
 	o, err := s.own(ctx, d.leave, d.show)
 	if errors.Is(err, store.ErrOwned) {
-		return d.beside(ctx, f, open)
+		if err = d.beside(ctx, f, open); !unavailable(err) {
+			return err
+		}
+		mine, owned := s.own(ctx, d.leave, d.show) // the owner may have come to its end meanwhile
+		if owned != nil {
+			return err
+		}
+		o, err = mine, nil
 	}
 	if err != nil {
 		return err

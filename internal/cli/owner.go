@@ -144,12 +144,26 @@ func (s *session) desk(ctx context.Context, do func(api.Desk) error) error {
 	if err := s.app.byPerson(); err != nil {
 		return err
 	}
-	o, err := s.own(ctx, func(run.Traffic) bool { return false }, nil)
+	alone := func(run.Traffic) bool { return false }
+	o, err := s.own(ctx, alone, nil)
 	if errors.Is(err, store.ErrOwned) {
-		return do(api.Dial(s.Place, Version))
+		if err = do(api.Dial(s.Place, Version)); !unavailable(err) {
+			return err
+		}
+		mine, owned := s.own(ctx, alone, nil) // the owner may have come to its end meanwhile
+		if owned != nil {
+			return err
+		}
+		o, err = mine, nil
 	}
 	if err != nil {
 		return err
 	}
 	return errors.Join(do(o), o.release())
+}
+
+// unavailable reports whether err is that the owner did not take a request.
+func unavailable(err error) bool {
+	p, ok := errors.AsType[*api.Problem](err)
+	return ok && p.Code == api.Unavailable
 }
