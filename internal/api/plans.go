@@ -112,18 +112,6 @@ func (p *Product) relative(path string) string {
 	return filepath.ToSlash(abs)
 }
 
-// Revision finds the journal's revision with the document's bytes, or nil.
-func (p *Product) Revision(ctx context.Context, d *Document) (*engine.Revision, error) {
-	w, err := p.workspace(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if r, ok := w.Newest(d.Rel); ok && r.Drafted.Hash == d.Plan.Hash() {
-		return r, nil
-	}
-	return nil, nil
-}
-
 // Draft records the document as a revision, unless its newest one has these
 // bytes. Only documents without errors are recorded.
 func (p *Product) Draft(ctx context.Context, desk Desk, d *Document) (*engine.Revision, error) {

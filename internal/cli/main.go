@@ -41,7 +41,6 @@ type app struct {
 	now      func() time.Time
 
 	json    bool
-	verbose bool
 }
 
 func (a *app) root() *cobra.Command {

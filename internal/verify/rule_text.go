@@ -111,5 +111,6 @@ func textTable() []textRule {
 		{"PT158", plan.BadCheck, "a check cannot be read", "A list of `name: command`, with `(optional)` after a name that need not pass."},
 		{"PT159", plan.BadEnv, "a name of a variable cannot be used", "Letters, digits and `_`, and no digit first."},
 		{"PT160", plan.BadStatus, "a status was written by hand", "It is a projection that the harness writes; editing it changes nothing."},
+		{"PT161", plan.TooManyItems, "a list has too many items", "Use a glob, or split the step."},
 	}
 }

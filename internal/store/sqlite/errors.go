@@ -40,6 +40,8 @@ const (
 
 // classify answers with a sentinel of the store, if the error has one, and with
 // what a person can do.
+//
+//lint:ignore ST1008 it answers about an error; it does not fail
 func classify(err error) (error, string) {
 	switch {
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
@@ -61,6 +63,7 @@ func classify(err error) (error, string) {
 	return nil, ""
 }
 
+//lint:ignore ST1008 it answers about an error; it does not fail
 func classifyCode(code int) (error, string) {
 	switch code {
 	case codes.SQLITE_IOERR_SHMSIZE:
