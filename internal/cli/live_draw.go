@@ -164,7 +164,8 @@ func (t theme) retryLine(h happening) string {
 	if h.wait > 0 {
 		text += " in " + span(h.wait)
 	}
-	return "      " + t.paint(warnTone, t.fit(corner+text, t.width-6))
+	indent := min(6, t.width/4)
+	return strings.Repeat(" ", indent) + t.paint(warnTone, t.fit(corner+text, t.width-indent))
 }
 
 // shown are the steps that run, by index.

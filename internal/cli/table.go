@@ -124,9 +124,10 @@ func (t theme) under(indent int, c tone, text string) []string {
 
 // quoteTail shows the end of captured output below a row.
 func (t theme) quoteTail(indent int, text string, n int) []string {
+	indent = min(indent, t.width/4)
 	var lines []string
 	for _, l := range t.tail(text, n, t.width-indent-2) {
-		lines = append(lines, strings.Repeat(" ", indent)+t.paint(idleTone, t.bar())+l)
+		lines = append(lines, strings.Repeat(" ", indent)+t.paint(idleTone, t.fit(t.bar(), t.width-indent))+l)
 	}
 	return lines
 }
