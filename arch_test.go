@@ -174,7 +174,11 @@ func TestOneMaker(t *testing.T) {
 				t.Fatal(err)
 			}
 			ast.Inspect(f, func(n ast.Node) bool {
-				if s, ok := n.(*ast.SelectorExpr); ok && s.Sel.Name == "NewProgram" {
+				s, ok := n.(*ast.SelectorExpr)
+				if !ok || s.Sel.Name != "NewProgram" {
+					return true
+				}
+				if x, ok := s.X.(*ast.Ident); ok && x.Name == "engine" {
 					t.Errorf("%s/%s makes a Program; only the verifier may", p.ImportPath, name)
 				}
 				return true
