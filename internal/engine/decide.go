@@ -91,7 +91,7 @@ func (s *State) rule(i int) rule {
 		return nothing
 	case s.verdict(i) != NoVerdict:
 		return settles
-	case st.Phase == Verifying && !s.waits(i) && !s.prog.Step(i).Rerunnable && len(st.Checks) == 0:
+	case st.Phase == Verifying && !s.prog.Step(i).Rerunnable && len(st.Checks) == 0:
 		return runsOnce
 	}
 	return nothing

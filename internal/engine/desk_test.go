@@ -140,7 +140,10 @@ func (d *desk) moves() error {
 	if !d.state.Live() || d.broken != nil || d.hold {
 		return nil
 	}
-	_, wakes := d.state.Wake()
+	at, wakes := d.state.Wake()
+	if wakes && !at.After(d.now) {
+		return fmt.Errorf("it wants to be woken at %s, and has nothing to say at %s", at, d.now)
+	}
 	wants := len(d.state.Pending()) > 0
 	paused := d.state.Head().Status == engine.Paused
 	byItself := wants || len(d.live) > 0 || wakes

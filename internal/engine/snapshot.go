@@ -13,11 +13,12 @@ import (
 // one from another version is thrown away and the journal is replayed instead.
 const snapshotVersion = 1
 
-// snapshotHead is the first line of a snapshot: what one must know before it is
-// worth reading the rest, on the second.
+// snapshotHead is the first line of a snapshot: what one must know before the
+// rest is worth reading.
 type snapshotHead struct {
 	Version int    `json:"version"`
 	Program string `json:"program"` // hash
+	Sum     string `json:"sum"`     // SHA-256 of the rest
 }
 
 type snapshot struct {
@@ -29,8 +30,9 @@ type snapshot struct {
 	Items []ItemRow `json:"items"`
 }
 
-// ErrSnapshot says that a snapshot is of another version: replay instead.
-var ErrSnapshot = errors.New("snapshot of another version")
+// ErrSnapshot says that a snapshot is of another version, or for another
+// program: replay instead.
+var ErrSnapshot = errors.New("snapshot of another version or program")
 
 // Snapshot returns the state as bytes that [Restore] takes. It is a shortcut
 // past a long replay and never the truth; it costs a pass over all steps.
@@ -39,45 +41,51 @@ func (s *State) Snapshot() ([]byte, error) {
 	for _, name := range slices.Sorted(maps.Keys(s.items)) {
 		snap.Items = append(snap.Items, s.items[name])
 	}
-	var b bytes.Buffer
-	enc := json.NewEncoder(&b)
-	enc.SetEscapeHTML(false)
-	err := enc.Encode(snapshotHead{Version: snapshotVersion, Program: s.run.Opened.Program})
-	if err == nil {
-		err = enc.Encode(snap)
-	}
+	body, err := json.Marshal(snap)
 	if err != nil {
 		return nil, fmt.Errorf("write snapshot: %w", err)
 	}
-	return b.Bytes(), nil
+	head, err := json.Marshal(snapshotHead{Version: snapshotVersion, Program: s.run.Opened.Program, Sum: digest(body)})
+	if err != nil {
+		return nil, fmt.Errorf("write snapshot: %w", err)
+	}
+	return slices.Concat(head, []byte("\n"), body), nil
 }
 
 // SnapshotProgram returns the hash of the program a snapshot needs. It reads no
 // more than the first line.
 func SnapshotProgram(body []byte) (string, error) {
-	line, _, _ := bytes.Cut(body, []byte("\n"))
+	head, _, err := openSnapshot(body)
+	return head.Program, err
+}
+
+func openSnapshot(body []byte) (snapshotHead, []byte, error) {
+	line, rest, _ := bytes.Cut(body, []byte("\n"))
 	var head snapshotHead
 	if err := json.Unmarshal(line, &head); err != nil {
-		return "", fmt.Errorf("read snapshot: %w", err)
+		return head, nil, fmt.Errorf("read snapshot: %w", err)
 	}
 	if head.Version != snapshotVersion {
-		return "", ErrSnapshot
+		return head, nil, ErrSnapshot
 	}
-	return head.Program, nil
+	return head, rest, nil
 }
 
 // Restore returns the state that [State.Snapshot] saw, for the same program.
+// Bytes that are not what Snapshot wrote are an error.
 func Restore(body []byte, p *Program) (*State, error) {
-	hash, err := SnapshotProgram(body)
+	head, rest, err := openSnapshot(body)
 	if err != nil {
 		return nil, err
 	}
-	_, rest, _ := bytes.Cut(body, []byte("\n"))
+	if head.Sum != digest(rest) {
+		return nil, errors.New("read snapshot: it is not what was written")
+	}
 	var snap snapshot
 	if err := json.Unmarshal(rest, &snap); err != nil {
 		return nil, fmt.Errorf("read snapshot: %w", err)
 	}
-	if hash != p.Hash() || !snap.fits(p) {
+	if head.Program != p.Hash() || len(snap.Steps) != p.Len() {
 		return nil, ErrSnapshot
 	}
 	s := &State{task: snap.Task, seq: snap.Seq, epoch: snap.Epoch, run: snap.Run, steps: snap.Steps, prog: p}
@@ -89,22 +97,6 @@ func Restore(body []byte, p *Program) (*State, error) {
 	s.index()
 	s.reindex()
 	return s, nil
-}
-
-// fits reports whether the snapshot's parts belong together.
-func (snap *snapshot) fits(p *Program) bool {
-	n := len(snap.Steps)
-	if n != p.Len() || snap.Run.Opened.Program != p.Hash() {
-		return false
-	}
-	for _, row := range snap.Items {
-		if i, ok := p.Index(row.Step); !ok || snap.Steps[i].Item != row.Item {
-			return false
-		}
-	}
-	outside := func(i int) bool { return i < 0 || i >= n }
-	return !slices.ContainsFunc(snap.Run.ProveLeft, outside) &&
-		!slices.ContainsFunc(snap.Steps, func(st step) bool { return outside(st.Blocker) })
 }
 
 // reindex derives the indexes from the steps: the full scan that no event costs.

@@ -1,0 +1,174 @@
+package engine_test
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/piton-dev/piton/internal/engine"
+)
+
+// What the auditor holds against settlings, questions and answers.
+
+func (a *auditor) settled(e engine.StepSettled, r engine.Record) error {
+	f, err := a.step(e.Step)
+	if err != nil {
+		return err
+	}
+	if f.live != nil {
+		return fmt.Errorf("its work is under way")
+	}
+	if e.Proven && (e.Status != engine.Done || !f.red) {
+		return fmt.Errorf("it counts as proven, and was never seen to fail")
+	}
+	if e.By != "" && e.By != engine.Harness {
+		return a.settledByPerson(f, e)
+	}
+	if e.Satisfies || e.Status == engine.Waived {
+		return fmt.Errorf("the harness settles it as %s", e.Status)
+	}
+	if f.waits != nil && e.RetryAt == nil {
+		if e.Status != f.status || r.At.Before(*f.waits) {
+			return fmt.Errorf("it waits until %s as %s", f.waits, f.status)
+		}
+		f.waits = nil
+		return nil
+	}
+	if err := a.judged(f, e, r); err != nil {
+		return err
+	}
+	f.status, f.counts, f.waits, f.base = e.Status, false, nil, ""
+	if e.RetryAt != nil && e.RetryAt.After(r.At) {
+		f.waits = e.RetryAt
+	}
+	if e.Verdict != engine.Infra {
+		f.complete = nil
+	}
+	return nil
+}
+
+// judged holds what the harness made of an attempt against the evidence.
+func (a *auditor) judged(f *file, e engine.StepSettled, r engine.Record) error {
+	if e.Verdict == engine.Infra && e.RetryAt != nil {
+		if f.infra++; f.infra > 3 {
+			return fmt.Errorf("a fault of this machine is tried again for the %dth time", f.infra)
+		}
+		if e.Status != f.status && e.Status != engine.Running {
+			return fmt.Errorf("it goes from %s to %s", f.status, e.Status)
+		}
+		return nil
+	}
+	f.infra = 0
+	switch e.Status {
+	case engine.Done:
+		return f.proof(e)
+	case engine.Running:
+		if f.retries++; f.retries > f.def.OnFail.Retries {
+			return fmt.Errorf("retry %d without a person's word, %d are allowed", f.retries, f.def.OnFail.Retries)
+		}
+		if f.def.Backoff > 0 && !e.RetryAt.After(r.At) {
+			return fmt.Errorf("it is tried again at once, and its backoff is %s", f.def.Backoff)
+		}
+	case engine.Regressed:
+		if f.regressed++; f.regressed > 1 || f.status != engine.Done {
+			return fmt.Errorf("a step that is %s regresses for the %dth time", f.status, f.regressed)
+		}
+		f.retries = 0
+	case engine.Failed:
+		a.stopping = a.stopping || f.def.Critical
+	case engine.Pending:
+		if e.By != engine.Harness || f.granted.IsZero() {
+			return fmt.Errorf("nobody said so")
+		}
+		f.granted = time.Time{}
+	}
+	return nil
+}
+
+// proof is the promise: an agent can never make a step done.
+func (f *file) proof(e engine.StepSettled) error {
+	n := len(f.complete)
+	switch {
+	case f.end == nil || f.end.How != engine.Exited || f.end.Attempt != e.Attempt || f.attempt != e.Attempt:
+		return fmt.Errorf("it is done without the end of attempt %d: %+v", e.Attempt, f.end)
+	case len(f.end.Tampered)+len(f.end.OutOfScope) > 0:
+		return fmt.Errorf("it is done, and changed what it may not")
+	case n == 0 || !f.complete[n-1].pass:
+		return fmt.Errorf("it is done, and its checks say %+v", f.complete)
+	case f.complete[n-1].phase == engine.Verifying:
+		return nil
+	case f.complete[n-1].phase != engine.Flaky || n < 3 || !f.complete[n-2].pass || !f.complete[n-3].pass:
+		return fmt.Errorf("it is done, and its checks, which contradicted themselves, say %+v", f.complete)
+	}
+	return nil
+}
+
+func (a *auditor) settledByPerson(f *file, e engine.StepSettled) error {
+	switch order, reply := f.order, f.reply; {
+	case order != nil && order.By == e.By:
+		want := map[engine.Verb]engine.Status{engine.DoSkip: engine.Skipped, engine.DoWaive: engine.Waived}[order.Verb]
+		if want == "" {
+			want = engine.Pending
+		}
+		if e.Status != want || e.Satisfies != (want == engine.Skipped) {
+			return fmt.Errorf("%s makes it %s", order.Verb, e.Status)
+		}
+	case reply != nil && reply.By == e.By:
+		want := map[string]engine.Status{
+			"approve": engine.Pending, "retry": engine.Pending, "skip": engine.Skipped, "deny": engine.Skipped,
+			"waive": engine.Waived, "abort": engine.Failed,
+		}[reply.Choice]
+		if e.Status != want || e.Satisfies != (reply.Choice == "skip") {
+			return fmt.Errorf("the answer %s makes it %s", reply.Choice, e.Status)
+		}
+		a.stopping = a.stopping || reply.Choice == "abort"
+	default:
+		return fmt.Errorf("%s said nothing of the kind", e.By)
+	}
+	if f.satisfied() {
+		f.retries = 0
+	}
+	// A person's word grants one more try where none was left.
+	f.retries = min(f.retries, f.def.OnFail.Retries)
+	f.order, f.reply, f.waits, f.infra, f.base = nil, nil, nil, 0, ""
+	f.status, f.counts = e.Status, e.Satisfies
+	for name, it := range a.items {
+		if it.Step == e.Step {
+			delete(a.items, name)
+		}
+	}
+	return nil
+}
+
+func (a *auditor) asked(e engine.ItemOpened) error {
+	f, err := a.step(e.Step)
+	if err != nil {
+		return err
+	}
+	for name, it := range a.items {
+		if it.Step == e.Step || name == e.Item {
+			return fmt.Errorf("%s is open already", name)
+		}
+	}
+	if e.Kind == engine.Escalation && f.status != engine.Waiting {
+		return fmt.Errorf("step %q is %s", e.Step, f.status)
+	}
+	a.items[e.Item] = e
+	f.status = engine.Waiting
+	return nil
+}
+
+func (a *auditor) answered(e engine.ItemAnswered, r engine.Record) error {
+	it, ok := a.items[e.Item]
+	if !ok || e.By == "" || e.By == engine.Harness {
+		return fmt.Errorf("%q answers %q", e.By, e.Item)
+	}
+	f, err := a.step(it.Step)
+	if err != nil {
+		return err
+	}
+	f.reply = &e
+	if e.Choice == engine.ChooseApprove {
+		f.granted = r.At
+	}
+	return nil
+}
