@@ -181,6 +181,7 @@ type liveModel struct {
 	interrupted bool
 	detached    bool
 	idle        []string // ids of some steps whose turn has not come
+	left        int      // how many there are
 }
 
 func (m *liveModel) Init() tea.Cmd { return m.next() }
@@ -236,7 +237,7 @@ func (m *liveModel) take(rs []engine.Record) {
 			m.print(m.theme.scroll(&m.fold, h)...)
 		}
 	}
-	m.idle = m.idlers()
+	m.idle, m.left = m.idlers()
 }
 
 func (m *liveModel) print(lines ...string) { m.lines = append(m.lines, lines...) }

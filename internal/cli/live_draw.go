@@ -28,7 +28,7 @@ func (t theme) scrollWidths() []int {
 	case t.width >= wide:
 		w[2], w[4], w[5] = 14, 12, 30
 	case t.width < 50:
-		w[2], w[7] = 10, 0
+		w[2], w[6], w[7] = 10, 0, 0
 	}
 	left := t.width - 1
 	for i, n := range w {
@@ -265,27 +265,30 @@ func (m *liveModel) asking(it engine.ItemRow) string {
 	return m.theme.stepLine(looks[engine.Waiting], row, "needs you: press a", "", "piton answer "+it.Item, span(m.now.Sub(it.Opened)))
 }
 
-// idlers are a few of the steps whose turn has not come.
-func (m *liveModel) idlers() []string {
-	var names []string
+// idlers counts the steps whose turn has not come, and names a few.
+func (m *liveModel) idlers() (names []string, count int) {
 	p := m.fold.state.Program()
-	for i := 0; p != nil && i < p.Len() && len(names) < 6; i++ {
+	for i := 0; p != nil && i < p.Len(); i++ {
 		switch s := m.fold.state.StepRow(i); s.Status {
 		case engine.Pending, engine.Ready, engine.Blocked:
-			names = append(names, s.ID)
+			if count++; count <= maxNamed {
+				names = append(names, s.ID)
+			}
 		}
 	}
-	return names
+	return names, count
 }
 
+// maxNamed is how many waiting steps are named.
+const maxNamed = 6
+
 func (m *liveModel) waitingLine() string {
-	if len(m.idle) == 0 {
+	if m.left == 0 {
 		return ""
 	}
-	t, h := m.theme, m.fold.state.Head()
-	left := max(h.Total-h.Settled-len(m.fold.busy)-len(m.fold.items), len(m.idle))
-	text := fmt.Sprintf(" %s %d waiting: %s", t.glyph(looks[engine.Pending]), left, strings.Join(m.idle, ", "))
-	if left > len(m.idle) {
+	t := m.theme
+	text := fmt.Sprintf(" %s %d waiting: %s", t.glyph(looks[engine.Pending]), m.left, strings.Join(m.idle, ", "))
+	if m.left > len(m.idle) {
 		text += ", " + t.dots()
 	}
 	return t.paint(idleTone, t.fit(text, t.width))

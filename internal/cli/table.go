@@ -90,7 +90,7 @@ func (t theme) row(cols []column, widths []int, row []cell) string {
 		if cols[i].right {
 			text = t.right(c.text, w)
 		} else if i == last {
-			text = t.fit(c.text, w)
+			text = t.fit(c.text, left) // nothing stands behind it
 		}
 		b.WriteString(t.paint(c.tone, text))
 		if left -= w + gap; i < last && left > 0 {

@@ -1,0 +1,366 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+	"unicode"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
+	"github.com/google/go-cmp/cmp"
+	"github.com/rogpeppe/go-internal/txtar"
+	"pgregory.net/rapid"
+
+	"github.com/piton-dev/piton/internal/api"
+	"github.com/piton-dev/piton/internal/engine"
+	"github.com/piton-dev/piton/internal/plan"
+	"github.com/piton-dev/piton/internal/verify"
+)
+
+// TestSilence holds that a plain view says who is at work after each minute
+// in which nothing happened, and nothing once the run is over.
+func TestSilence(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := begin(t, "Slow", step("one", "The first"))
+		s.now = time.Now()
+		s.lasts = 0
+		s.run(1)
+		var out bytes.Buffer
+		v := newPlainView(&out, theme{width: 80, zone: time.UTC}, time.Now)
+		v.past(s.journal)
+		time.Sleep(2*time.Minute + time.Second)
+		synctest.Wait()
+		s.now = time.Now()
+		s.run(100)
+		v.records(s.journal)
+		time.Sleep(10 * time.Minute)
+		v.close()
+		var still []string
+		for line := range strings.Lines(out.String()) {
+			if strings.Contains(line, " still ") {
+				still = append(still, strings.TrimSpace(line[9:]))
+			}
+		}
+		if diff := cmp.Diff([]string{"still 1 one 1m00s", "still 1 one 2m00s"}, still); diff != "" {
+			t.Errorf("(-want +got):\n%s\nall:\n%s", diff, out.String())
+		}
+	})
+}
+
+// TestWordsBegin holds that scripts can look for a word in the tenth column.
+func TestWordsBegin(t *testing.T) {
+	s := mixed(t)
+	var out bytes.Buffer
+	v := newPlainView(&out, theme{width: 80, zone: time.UTC}, func() time.Time { return s.now })
+	v.records(s.journal)
+	v.close()
+	counts := map[string]int{}
+	for line := range strings.Lines(out.String()) {
+		counts[strings.Fields(line[9:])[0]]++
+	}
+	want := map[string]int{"run": 1, "start": 7, "pass": 2, "fail": 5, "retry": 2, "ask": 2, "waive": 1, "skip": 1, "|": 24}
+	if diff := cmp.Diff(want, counts); diff != "" {
+		t.Errorf("(-want +got):\n%s\n%s", diff, out.String())
+	}
+}
+
+// TestOutOfOrder holds that a view whose records do not follow says so and goes
+// no further.
+func TestOutOfOrder(t *testing.T) {
+	s := again(t)
+	var out bytes.Buffer
+	v := newPlainView(&out, theme{width: 80, zone: time.UTC}, func() time.Time { return s.now })
+	v.past(s.journal[:4])
+	v.records(s.journal[6:])
+	v.close()
+	if !strings.Contains(out.String(), " lost  cannot follow the run") {
+		t.Errorf("it said nothing of the gap:\n%s", out.String())
+	}
+}
+
+type gate struct {
+	bytes.Buffer
+	open chan struct{}
+}
+
+func (g *gate) Write(p []byte) (int, error) {
+	<-g.open
+	return g.Buffer.Write(p)
+}
+
+// TestSpool holds that a reader who stops reading does not stop the writer, and
+// that nothing is lost or exchanged.
+func TestSpool(t *testing.T) {
+	g := &gate{open: make(chan struct{})}
+	s := newSpool(g)
+	var want strings.Builder
+	for i := range 1000 {
+		line := strings.Repeat("x", i%7) + "\n"
+		want.WriteString(line)
+		io.WriteString(s, line) //nolint:errcheck // it never fails
+	}
+	close(g.open)
+	s.close()
+	if g.String() != want.String() {
+		t.Errorf("%d bytes were written, %d came out", want.Len(), g.Len())
+	}
+}
+
+// model is a live view in the middle of a story, with nothing left to print.
+func model(t *testing.T, s *story, k keys) *liveModel {
+	t.Helper()
+	m := &liveModel{theme: theme{width: 80, zone: time.UTC}, clock: func() time.Time { return s.now }, keys: k}
+	m.Update(recordsMsg(s.journal))
+	m.Update(printedMsg{})
+	return m
+}
+
+func press(m *liveModel, k rune) tea.Cmd {
+	if k == 3 {
+		_, cmd := m.Update(tea.KeyPressMsg{Code: 'c', Mod: tea.ModCtrl})
+		return cmd
+	}
+	_, cmd := m.Update(tea.KeyPressMsg{Code: k, Text: string(k)})
+	return cmd
+}
+
+// said runs a command and those it leads to, and gathers the messages.
+func said(cmd tea.Cmd) []tea.Msg {
+	if cmd == nil {
+		return nil
+	}
+	switch msg := cmd().(type) {
+	case tea.BatchMsg:
+		var all []tea.Msg
+		for _, c := range msg {
+			all = append(all, said(c)...)
+		}
+		return all
+	case nil:
+		return nil
+	default:
+		return []tea.Msg{msg}
+	}
+}
+
+func TestKeys(t *testing.T) {
+	var did []string
+	k := keys{
+		pause:  func() error { did = append(did, "pause"); return nil },
+		resume: func() error { did = append(did, "resume"); return errors.New("refused " + hostile) },
+		detach: func() { did = append(did, "detach") },
+	}
+	m := model(t, mixed(t), k)
+	said(press(m, 'p'))
+	if press(m, 'a'); !m.printing {
+		t.Error("a prints nothing")
+	}
+	m.Update(printedMsg{})
+	if press(m, 'l'); !m.printing {
+		t.Error("l prints nothing")
+	}
+	m.Update(printedMsg{})
+	press(m, 'x')
+	press(m, 'q')
+	if diff := cmp.Diff([]string{"pause", "detach"}, did); diff != "" || !m.detached || m.interrupted {
+		t.Errorf("detached %v, interrupted %v, (-want +got):\n%s", m.detached, m.interrupted, diff)
+	}
+
+	paused := begin(t, "Paused", step("one", "The first"))
+	paused.tell(engine.Order{Command: engine.Command{Verb: engine.DoPause, By: "anna"}})
+	m = model(t, paused, k)
+	if !strings.Contains(m.View().Content, "p resume") {
+		t.Errorf("a paused run does not offer to go on:\n%s", m.View().Content)
+	}
+	for _, msg := range said(press(m, 'p')) {
+		m.Update(msg)
+	}
+	if did[len(did)-1] != "resume" || !m.printing {
+		t.Errorf("the refusal is not shown: %q", did)
+	}
+}
+
+// TestQuits holds that a view ends when it is told to and all is printed, and
+// that Ctrl-C ends it too.
+func TestQuits(t *testing.T) {
+	for name, end := range map[string]func(*liveModel){
+		"finish": func(m *liveModel) { m.Update(finishMsg{}) },
+		"ctrl-c": func(m *liveModel) { press(m, 3) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := model(t, again(t), keys{})
+			end(m)
+			if m.quits {
+				t.Fatal("it quit before its last line was printed")
+			}
+			frame := m.View().Content
+			m.Update(tickMsg{})
+			if m.View().Content != frame {
+				t.Error("the frame changes while lines are printed")
+			}
+			_, cmd := m.Update(printedMsg{})
+			quit := false
+			for _, msg := range said(cmd) {
+				_, q := msg.(tea.QuitMsg)
+				quit = quit || q
+			}
+			if !quit || m.interrupted != (name == "ctrl-c") {
+				t.Errorf("quit %v, interrupted %v", quit, m.interrupted)
+			}
+		})
+	}
+}
+
+// TestLiveRegion holds its bounds at every size, at every moment of a story.
+func TestLiveRegion(t *testing.T) {
+	for name, tell := range stories {
+		s := tell(t)
+		for w := 1; w < 140; w += 9 {
+			m := &liveModel{clock: func() time.Time { return s.now }, keys: keys{detach: func() {}}}
+			m.theme.zone = time.UTC
+			m.Update(tea.WindowSizeMsg{Width: w, Height: 24})
+			for _, r := range s.journal {
+				m.Update(recordsMsg{r})
+				m.Update(tickMsg{})
+				m.last = map[string]string{"one": hostile, "tests": hostile}
+				lines := strings.Split(m.View().Content, "\n")
+				if len(lines) > 12 {
+					t.Fatalf("%s: %d lines", name, len(lines))
+				}
+				tidy(t, m.theme, lines)
+				m.Update(printedMsg{})
+			}
+		}
+	}
+}
+
+func TestSafe(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		text := rapid.OneOf(rapid.String(), rapid.Map(rapid.SliceOf(rapid.Byte()), func(b []byte) string { return string(b) })).Draw(t, "text")
+		th := theme{width: rapid.IntRange(1, 200).Draw(t, "width"), ascii: rapid.Bool().Draw(t, "ascii")}
+		all := append([]string{th.fit(th.line(text), th.width)}, th.tail(text, 5, th.width)...)
+		all = append(all, th.under(4, plainTone, th.line(text))...)
+		all = append(all, th.script(3, text)...)
+		for _, l := range all {
+			if ansi.StringWidth(l) > th.width {
+				t.Errorf("%q is wider than %d", l, th.width)
+			}
+			for _, r := range l {
+				if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) || th.ascii && r > unicode.MaxASCII {
+					t.Errorf("%q holds %q", l, r)
+				}
+			}
+		}
+	})
+}
+
+func TestWordsForNumbers(t *testing.T) {
+	for d, want := range map[time.Duration]string{
+		0: "0.0s", 340 * time.Millisecond: "0.3s", 9949 * time.Millisecond: "9.9s", 9960 * time.Millisecond: "10s",
+		59400 * time.Millisecond: "59s", 59600 * time.Millisecond: "1m00s", 108 * time.Second: "1m48s",
+		59*time.Minute + 59*time.Second: "59m59s", 125 * time.Minute: "2h05m", 120 * time.Hour: "5d", -time.Second: "0.0s",
+	} {
+		if got := span(d); got != want {
+			t.Errorf("span(%v) = %q, want %q", d, got, want)
+		}
+	}
+	for micros, want := range map[int64]string{0: "$0.00", 10: "<$0.01", 190_000: "$0.19", 12_345_678: "$12.35"} {
+		if got := money(micros); got != want {
+			t.Errorf("money(%d) = %q, want %q", micros, got, want)
+		}
+	}
+	for n, want := range map[int64]string{0: "0", 999: "999", 2_060_000: "2.06M", 61_204: "61.2k"} {
+		if got := count(n); got != want {
+			t.Errorf("count(%d) = %q, want %q", n, got, want)
+		}
+	}
+}
+
+func TestLocale(t *testing.T) {
+	for _, c := range []struct {
+		env  map[string]string
+		want bool
+	}{
+		{map[string]string{"LANG": "en_US.UTF-8"}, true},
+		{map[string]string{"LANG": "C.utf8"}, true},
+		{map[string]string{"LC_ALL": "C", "LANG": "en_US.UTF-8"}, false},
+		{map[string]string{"LC_CTYPE": "de_DE@euro", "LANG": "en_US.UTF-8"}, false},
+		{map[string]string{"LC_ALL": "", "LANG": "de_DE.UTF-8"}, true},
+	} {
+		if got := utf8Locale(c.env); got != c.want {
+			t.Errorf("utf8Locale(%v) = %v", c.env, got)
+		}
+	}
+}
+
+const planText = `---
+type: plan
+status: draft
+owner: you
+---
+
+# Fix it (#423)
+
+**Budget:** max 200k tokens, $1.50, 20 minutes wall clock
+**Parallel:** 2
+**Protect:**
+- tests/**
+
+## Steps
+
+### 1. Look
+**target:** coder
+**subscriptions:**
+- file:a.go
+**task:** look
+**contract:** ` + "`test  -s \"a  b\"`" + `
+
+### 2. Fix
+**target:** script
+**needs:** 1
+**writes:** none
+**approval:** it costs
+**task:** fix
+**checks:**
+- lint (optional): golint ./...
+- build: go build ./...
+**on_fail:** retry(1), then abort
+**contract:**
+` + "```shell\nset -e\nfalse\n```\nexit_code == 1\n"
+
+// TestPlan holds what people and programs see of a plan before it is approved.
+func TestPlan(t *testing.T) {
+	p, problems := plan.Parse("plan.md", []byte(planText))
+	if p == nil {
+		t.Fatal(problems)
+	}
+	doc := &api.Document{Path: "plan.md", Plan: p, Facts: verify.Facts{Agents: map[string]verify.Agent{"script": {Shell: true}, "coder": {}}}}
+	files := []fileOf{{"80", themes()["80"].plan(doc)}, {"40ascii", themes()["40ascii"].plan(doc)}}
+	archive := []txtar.File{document(t, "plan", planDocument(doc))}
+	for _, f := range files {
+		tidy(t, themes()[f.size], f.lines)
+		archive = append(archive, txtar.File{Name: f.size, Data: []byte(strings.Join(f.lines, "\n") + "\n")})
+	}
+	golden(t, "plan", archive)
+	if !strings.Contains(strings.Join(files[0].lines, "\n"), `test  -s "a  b"`) {
+		t.Error("the blanks of a command are not what is approved")
+	}
+}
+
+type fileOf struct {
+	size  string
+	lines []string
+}
+
+func TestStamp(t *testing.T) {
+	body, err := json.Marshal([]stamp{{}, stamp(dawn.In(time.FixedZone("x", 3600)))})
+	if err != nil || string(body) != `[null,"2026-11-21T14:02:00.000Z"]` {
+		t.Errorf("%s, %v", body, err)
+	}
+}
