@@ -78,7 +78,7 @@ func (s *State) applyWorkEnded(e WorkEnded) error {
 		case e.How == Lost || e.How == Stopped:
 			st.cutOff(e)
 		default:
-			st.Ended, st.Phase, st.Lost = &e, Verifying, 0
+			st.Ended, st.Phase = &e, Verifying
 			if e.How != NoStart {
 				st.Infra = 0
 			}
