@@ -50,12 +50,13 @@ type (
 	failMsg     struct{ err error }
 )
 
-// frame is the time between two drawings.
+// frame is the time between two drawings. The program looks more often whether
+// there is one to put on the screen.
 const frame = 100 * time.Millisecond
 
 func newLiveView(in io.Reader, out io.Writer, env []string, m *liveModel) *liveView {
 	options := []tea.ProgramOption{
-		tea.WithOutput(out), tea.WithEnvironment(env), tea.WithoutSignalHandler(), tea.WithFPS(int(time.Second / frame)),
+		tea.WithOutput(out), tea.WithEnvironment(env), tea.WithoutSignalHandler(), tea.WithFPS(60),
 	}
 	if isTerminal(in) {
 		options = append(options, tea.WithInput(in))
@@ -242,10 +243,12 @@ func (m *liveModel) take(rs []engine.Record) {
 
 func (m *liveModel) print(lines ...string) { m.lines = append(m.lines, lines...) }
 
-// flush prints what waits, and quits when all is printed.
+// flush prints what waits, and quits when all is printed. Nothing is printed
+// before a first frame is on the screen: it would be taken to fill the screen,
+// and what stood there would scroll away.
 func (m *liveModel) flush() tea.Cmd {
 	switch {
-	case m.printing:
+	case m.printing || m.tick == 0:
 		return nil
 	case len(m.lines) > 0:
 		text := strings.Join(m.lines, "\n")

@@ -116,7 +116,10 @@ func TestSpool(t *testing.T) {
 func model(t *testing.T, s *story, k keys) *liveModel {
 	t.Helper()
 	m := &liveModel{theme: theme{width: 80, zone: time.UTC}, clock: func() time.Time { return s.now }, keys: k}
-	m.Update(recordsMsg(s.journal))
+	if m.Update(recordsMsg(s.journal)); m.printing {
+		t.Error("it prints before it has drawn")
+	}
+	m.Update(tickMsg{})
 	m.Update(printedMsg{})
 	return m
 }
