@@ -201,7 +201,7 @@ func (s *streamAudit) sourceOfEnd(r engine.Record, e engine.WorkEnded) {
 		}
 	case e.How == engine.Lost:
 	case e.Kind == engine.ContractWork && e.How == engine.Exited && s.follows(e):
-	case s.unheard(e, r.Epoch):
+	case e.How == engine.Stopped && !s.started(e, r.Epoch):
 	default:
 		s.find("source", "%s %d: work ended as nobody saw it: %+v", s.stream, r.Seq, e)
 	}
@@ -213,19 +213,15 @@ func (s *streamAudit) follows(e engine.WorkEnded) bool {
 	return ok && c.Step == e.Step
 }
 
-// unheard reports whether dispatched work has an end that nobody told: its
-// owner never started it, or its checks answered when they were not wanted.
-func (s *streamAudit) unheard(e engine.WorkEnded, epoch uint64) bool {
-	if e.How != engine.Stopped {
-		return false
-	}
+// started reports whether dispatched work was really begun by its owner.
+func (s *streamAudit) started(e engine.WorkEnded, epoch uint64) bool {
 	for _, x := range s.answers {
 		k := x.effect.Key
 		if x.effect.Work != "" && k.Run == s.ledger.opened.Run && k.Step == e.Step && k.Attempt == e.Attempt && k.N == e.N && x.life.epoch() == epoch {
-			return e.Kind == engine.ContractWork && x.answered
+			return true
 		}
 	}
-	return true
+	return false
 }
 
 // truth compares a check in the journal with what the world answered.

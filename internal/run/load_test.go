@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"runtime"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -28,13 +29,14 @@ func chain(n int) []engine.Step {
 	return steps
 }
 
-// longRun runs a chain of 1,000 steps until the 900th, which no one ends.
-func longRun(t *testing.T) *store.Memory {
+// chainUntil runs a chain of n steps until the work of one is under way, and
+// then stops.
+func chainUntil(t *testing.T, n int, until string) *store.Memory {
 	t.Helper()
 	st := store.NewMemory()
 	synctest.Test(t, func(t *testing.T) {
 		do := func(ctx context.Context, e engine.Effect) run.Answer {
-			if e.Key.Step == "s900" && e.Key.Kind == engine.Work {
+			if e.Key.Step == until && e.Key.Kind == engine.Work {
 				<-ctx.Done()
 				return stopped(e.Key)
 			}
@@ -47,7 +49,7 @@ func longRun(t *testing.T) *store.Memory {
 		ctx, stop := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
 		go func() { ended <- host.Loop(ctx, stay) }()
-		steps := chain(1000)
+		steps := chain(n)
 		if err := host.Submit(t.Context(), "t", opening(t, "t", steps), program(t, "t", steps)); err != nil {
 			t.Fatal(err)
 		}
@@ -65,7 +67,7 @@ func longRun(t *testing.T) *store.Memory {
 }
 
 func TestSnapshotIsWrittenAndUsed(t *testing.T) {
-	st := longRun(t)
+	st := chainUntil(t, 1000, "s900")
 	seq, body, err := st.Snapshot(t.Context(), "t")
 	if err != nil || body == nil || seq < 2000 {
 		t.Fatalf("after a long run the snapshot is %d bytes at %d, %v", len(body), seq, err)
@@ -100,7 +102,7 @@ func (s *tailOnly) Read(ctx context.Context, stream string, after uint64) iter.S
 }
 
 func TestUnusableSnapshotsAreIgnored(t *testing.T) {
-	st := longRun(t)
+	st := chainUntil(t, 1000, "s900")
 	full, err := run.Load(t.Context(), withoutSnapshots{st}, "t")
 	if err != nil {
 		t.Fatal(err)
@@ -135,6 +137,22 @@ type fixedSnapshot struct {
 
 func (s fixedSnapshot) Snapshot(context.Context, string) (uint64, []byte, error) {
 	return 1, s.body, nil
+}
+
+// What a step costs must not hang on how many there are. Memory is counted
+// because it does not hang on what else the machine does.
+func TestStepsOfALongPlanCostTheSame(t *testing.T) {
+	perStep := func(n int) float64 {
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		chainUntil(t, n, fmt.Sprintf("s%d", n))
+		runtime.ReadMemStats(&after)
+		return float64(after.TotalAlloc-before.TotalAlloc) / float64(n)
+	}
+	short, long := perStep(300), perStep(3000)
+	if long > 1.5*short {
+		t.Errorf("a step of 300 takes %.0f bytes, one of 3,000 takes %.0f", short, long)
+	}
 }
 
 func TestLoadOfNothing(t *testing.T) {

@@ -103,7 +103,7 @@ func (h *Host) quit() error {
 		h.tasks[stream].active = false
 		h.reconcile(stream)
 	}
-	for h.anyRunning() || h.inboxed() {
+	for h.anyRunning() {
 		if !h.inboxed() {
 			<-h.signal
 		}

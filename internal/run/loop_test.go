@@ -409,6 +409,25 @@ func TestLeaveStopsWhatRuns(t *testing.T) {
 	})
 }
 
+// While a command waits the loop does not leave: it may give it something to do.
+func TestLeaveIsAskedWhenNothingWaits(t *testing.T) {
+	onStage(t, func(t *testing.T, s *stage) {
+		active := false
+		s.loop(func(t run.Traffic) bool { return active && t.Moving == 0 })
+		s.task("t", script("a"))
+		s.wantRunning("t a 1 prepare 1")
+		active = true
+		release := s.store.hold()
+		first := s.submitLater("t", order(engine.DoPause, ""))
+		second := s.submitLater("t", order(engine.DoResume, ""))
+		release()
+		if err := errors.Join(<-first, <-second); err != nil {
+			t.Fatal(err)
+		}
+		s.wantRunning("t a 1 prepare 1")
+	})
+}
+
 func TestTrafficTellsWhoMayAct(t *testing.T) {
 	onStage(t, func(t *testing.T, s *stage) {
 		var seen run.Traffic

@@ -43,7 +43,10 @@ func (l *life) say(by, stream string, in engine.Input, objects ...store.Object) 
 // breathe is the moment between hearing one answer and saying the next thing.
 // Without it, whether the loop turns in between would be left to chance.
 func (l *life) breathe(purpose ...any) {
-	time.Sleep(noisy(l.world.draw(append(purpose, "breathes", l.n)...), time.Microsecond, time.Second))
+	select {
+	case <-time.After(noisy(l.world.draw(append(purpose, "breathes", l.n)...), time.Microsecond, time.Second)):
+	case <-l.ended:
+	}
 }
 
 // begin opens the tasks that are not open yet and starts them all, as the one

@@ -98,13 +98,6 @@ func (h *Host) admit(e *envelope, touched map[string]bool) error {
 
 func (h *Host) admitTask(e *envelope, t *task) error {
 	events, err := t.state.Admit(e.in, h.seen)
-	if _, checked := e.in.(engine.Checked); checked && refused(err, engine.Conflict) {
-		// Checks that may run only once are work, and have ended even where
-		// nobody wants their answer any more.
-		if ended, other := t.state.Admit(end(*e.key, engine.Stopped, "its answer was not wanted any more"), h.seen); other == nil {
-			events, err = ended, nil
-		}
-	}
 	if err != nil {
 		e.err = err
 		if e.key != nil && refused(err, engine.Invalid) {

@@ -315,7 +315,7 @@ func (l *life) judge(err error) {
 	} {
 		allowed = allowed || allow && isErr(err, cause)
 	}
-	l.clean = err == nil || isErr(err, context.Canceled) && !isErr(err, errDisk) && !isErr(err, store.ErrFenced)
+	l.clean = !l.isGone() && (err == nil || isErr(err, context.Canceled) && !isErr(err, errDisk) && !isErr(err, store.ErrFenced))
 	if !allowed {
 		l.world.find("stop", "life %d ended with: %v", l.n, err)
 	}
