@@ -25,7 +25,7 @@ func (s *State) Admit(in Input, now time.Time) ([]Event, error) {
 	case Checked:
 		return s.admitChecked(in)
 	case Order:
-		return s.admitOrder(in.Command)
+		return s.admitOrder(in)
 	case Reply:
 		return s.admitReply(in.ItemAnswered)
 	}

@@ -11,6 +11,11 @@
 // later parser of plan documents therefore cannot change how an old run
 // replays, and the package must never import one.
 //
+// Every rule is a function of one step and of what holds for the whole run.
+// Whatever changes a step touches it, and a touch renews its place in the
+// indexes; so an event costs what it says, however large the plan is.
+//
 // It must never read a clock, start a goroutine, use a channel or touch
-// anything outside its arguments, and no event may cost a scan of all steps.
+// anything outside its arguments, and no event in the course of a run may cost
+// a scan of all steps.
 package engine

@@ -41,7 +41,10 @@ type Checked struct {
 }
 
 // Order is a person's command on a run.
-type Order struct{ Command }
+type Order struct {
+	Command
+	Run string // the one that is meant; "" is whichever is the newest
+}
 
 // Reply is a person's answer to an item.
 type Reply struct{ ItemAnswered }

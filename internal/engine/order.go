@@ -6,9 +6,13 @@ import (
 	"strings"
 )
 
-func (s *State) admitOrder(c Command) ([]Event, error) {
+func (s *State) admitOrder(in Order) ([]Event, error) {
 	if s.prog == nil {
 		return nil, refuse(NotFound, "no run was opened yet", "")
+	}
+	c := in.Command
+	if in.Run != "" && in.Run != s.run.Opened.Run {
+		return nil, refuse(Conflict, fmt.Sprintf("run %s is over, and run %s is the newest of this plan", in.Run, s.run.Opened.Run), "name the one you mean")
 	}
 	if err := named(c.By); err != nil {
 		return nil, err

@@ -25,7 +25,7 @@ func (s *State) applySettled(e StepSettled, at time.Time) error {
 			s.askLater(i, *e.RetryAt)
 		case e.RetryAt != nil:
 			s.retry(i, st, e, at)
-		case e.By == "" && waited && e.Status == st.Status:
+		case waited && e.By == "":
 			s.unwait(i)
 		default:
 			s.settleAs(i, st, e, at)
@@ -76,7 +76,7 @@ func (st *step) strays(e StepSettled) bool {
 // status stays.
 func (s *State) pauses(i int, e StepSettled) bool {
 	if s.waits(i) {
-		return e.RetryAt == nil && e.Status == s.steps[i].Status
+		return e.By == "" && e.RetryAt == nil && e.Status == s.steps[i].Status
 	}
 	return e.RetryAt != nil && s.verdict(i) == Infra
 }

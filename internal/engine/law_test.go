@@ -1,0 +1,238 @@
+package engine_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/piton-dev/piton/internal/engine"
+)
+
+// moment is a journal at a telling place, and what a forger would add to it.
+type moment struct {
+	name  string
+	plan  []engine.Step
+	until func(d *desk) // what happens first
+	forge map[string]engine.Event
+}
+
+// moments are forgeries that Apply must see through, whatever wrote them.
+func moments() []moment {
+	now := dawn
+	settled := func(s engine.Status, change ...func(*engine.StepSettled)) engine.Event {
+		e := engine.StepSettled{Step: "a", Attempt: 1, Status: s, Verdict: engine.Pass}
+		for _, c := range change {
+			c(&e)
+		}
+		return e
+	}
+	by := func(name string) func(*engine.StepSettled) { return func(e *engine.StepSettled) { e.By = name } }
+	check := func(phase engine.Phase, change ...func(*engine.CheckEnded)) engine.Event {
+		e := engine.CheckEnded{Step: "a", Attempt: 1, Phase: phase, Check: engine.Contract, Required: true, Verdict: engine.Pass}
+		for _, c := range change {
+			c(&e)
+		}
+		return e
+	}
+	once := plain("a")
+	once.Rerunnable = false
+	return []moment{
+		{"before the work", []engine.Step{plain("a"), after(plain("b"), 0)}, func(d *desk) {}, map[string]engine.Event{
+			"done":                    settled(engine.Done),
+			"waived by the harness":   settled(engine.Waived),
+			"waived by nobody":        settled(engine.Waived, by("ann")),
+			"skipped and counts":      settled(engine.Skipped, func(e *engine.StepSettled) { e.Satisfies = true }),
+			"skipped":                 settled(engine.Skipped),
+			"failed":                  settled(engine.Failed),
+			"waiting":                 settled(engine.Waiting),
+			"regressed":               settled(engine.Regressed),
+			"pending":                 settled(engine.Pending),
+			"pending by the harness":  settled(engine.Pending, by(engine.Harness)),
+			"running":                 settled(engine.Running),
+			"running later":           settled(engine.Running, func(e *engine.StepSettled) { e.RetryAt = &now }),
+			"an unknown status":       settled("odd"),
+			"an unknown step":         engine.StepSettled{Step: "x", Status: engine.Done},
+			"verified":                check(engine.Verifying),
+			"proved again":            check(engine.Ratchet),
+			"another attempt's check": check(engine.Baseline, func(e *engine.CheckEnded) { e.Attempt = 2 }),
+			"another check":           check(engine.Baseline, func(e *engine.CheckEnded) { e.Check = "lint" }),
+			"an optional contract":    check(engine.Baseline, func(e *engine.CheckEnded) { e.Required = false }),
+			"another wanted code":     check(engine.Baseline, func(e *engine.CheckEnded) { e.Want, e.Exit = 1, 1 }),
+			"passed by another code":  check(engine.Baseline, func(e *engine.CheckEnded) { e.Exit = 1 }),
+			"passed by a signal":      check(engine.Baseline, func(e *engine.CheckEnded) { e.Signal = "killed" }),
+			"an unknown verdict":      check(engine.Baseline, func(e *engine.CheckEnded) { e.Verdict = engine.FlakyCheck }),
+			"work that is not ready":  engine.WorkDispatched{Step: "b", Attempt: 1, N: 1, Kind: engine.AgentWork},
+			"work of another kind":    engine.WorkDispatched{Step: "a", Attempt: 1, N: 1, Kind: engine.ScriptWork},
+			"checks as work":          engine.WorkDispatched{Step: "a", Attempt: 1, N: 1, Kind: engine.ContractWork},
+			"another attempt":         engine.WorkDispatched{Step: "a", Attempt: 2, N: 1, Kind: engine.AgentWork},
+			"a later start":           engine.WorkDispatched{Step: "a", Attempt: 1, N: 2, Kind: engine.AgentWork},
+			"the end of no work":      engine.WorkEnded{Step: "a", Attempt: 1, N: 1, Kind: engine.AgentWork, How: engine.Exited},
+			"a question":              engine.ItemOpened{Item: "i", Step: "a", Kind: engine.Escalation},
+			"a question for a yes":    engine.ItemOpened{Item: "i", Step: "a", Kind: engine.Approval},
+			"an answer":               engine.ItemAnswered{Item: "i", Choice: "waive", By: "ann"},
+			"the end":                 engine.RunEnded{Status: engine.Done},
+			"an unknown end":          engine.RunEnded{Status: engine.Running},
+			"another run":             engine.RunOpened{Run: "r2"},
+			"another task":            engine.TaskOpened{Task: "other"},
+			"a command on no step":    engine.Command{Verb: engine.DoSkip, Step: "x", By: "ann"},
+			"an unknown command":      engine.Command{Verb: "dance", By: "ann"},
+			"a plan":                  engine.PlanDrafted{Plan: "p"},
+			"nothing":                 nil,
+		}},
+		{"while it works", []engine.Step{plain("a")}, func(d *desk) { d.pass(1) }, map[string]engine.Event{
+			"done":                   settled(engine.Done),
+			"verified":               check(engine.Verifying),
+			"a second start":         engine.WorkDispatched{Step: "a", Attempt: 1, N: 2, Kind: engine.AgentWork},
+			"the end of another":     engine.WorkEnded{Step: "a", Attempt: 1, N: 2, Kind: engine.AgentWork, How: engine.Exited},
+			"the end of other work":  engine.WorkEnded{Step: "a", Attempt: 1, N: 1, Kind: engine.ContractWork, How: engine.Exited},
+			"an end nobody knows":    engine.WorkEnded{Step: "a", Attempt: 1, N: 1, Kind: engine.AgentWork, How: "odd"},
+			"the end of the run":     engine.RunEnded{Status: engine.Failed},
+			"the run done":           engine.RunEnded{Status: engine.Done},
+			"a skip without a word":  settled(engine.Skipped, by("ann")),
+			"a failure without eyes": settled(engine.Failed),
+		}},
+		{"after the work", []engine.Step{plain("a")}, func(d *desk) { d.pass(2) }, map[string]engine.Event{
+			"done without a check":   settled(engine.Done),
+			"the baseline again":     check(engine.Baseline),
+			"a rerun":                check(engine.Flaky),
+			"checks as work":         engine.WorkDispatched{Step: "a", Attempt: 1, N: 2, Kind: engine.ContractWork},
+			"the work again":         engine.WorkDispatched{Step: "a", Attempt: 1, N: 2, Kind: engine.AgentWork},
+			"an older owner's check": nil,
+		}},
+		{"after checks that failed", []engine.Step{plain("a")}, func(d *desk) {
+			d.pass(2)
+			d.hold = true
+			d.answer(engine.Fail)
+		}, map[string]engine.Event{
+			"done":                            settled(engine.Done),
+			"regressed":                       settled(engine.Regressed),
+			"pending":                         settled(engine.Pending, by(engine.Harness)),
+			"done by a person without a word": settled(engine.Done, by("ann")),
+		}},
+		{"after checks that passed", []engine.Step{plain("a")}, func(d *desk) {
+			d.baseline(engine.Pass)
+			d.pass(1)
+			d.hold = true
+			d.answer(engine.Pass)
+		}, map[string]engine.Event{
+			"proven, and was never red": settled(engine.Done, func(e *engine.StepSettled) { e.Proven = true }),
+			"another attempt":           settled(engine.Done, func(e *engine.StepSettled) { e.Attempt = 2 }),
+			"done and tried again":      settled(engine.Done, func(e *engine.StepSettled) { e.RetryAt = &now }),
+			"failed":                    settled(engine.Failed),
+			"running later":             settled(engine.Running, func(e *engine.StepSettled) { e.RetryAt = &now }),
+		}},
+		{"when a person was asked", []engine.Step{asking(plain("a"))}, func(d *desk) {
+			d.pass(2)
+			d.answer(engine.Fail)
+			d.hold = true
+			d.admit(engine.Reply{ItemAnswered: engine.ItemAnswered{Item: "r1/1", Choice: engine.ChooseRetry, By: "ann"}})
+		}, map[string]engine.Event{
+			"done":                  settled(engine.Done),
+			"done by the person":    settled(engine.Done, by("ann")),
+			"waived instead":        settled(engine.Waived, by("ann")),
+			"skipped instead":       settled(engine.Skipped, by("ann")),
+			"proven by the way":     settled(engine.Pending, by("ann"), func(e *engine.StepSettled) { e.Proven = true }),
+			"a second question":     engine.ItemOpened{Item: "r1/2", Step: "a", Kind: engine.Escalation},
+			"the same question":     engine.ItemOpened{Item: "r1/1", Step: "a", Kind: engine.Escalation},
+			"an answer not offered": engine.ItemAnswered{Item: "r1/1", Choice: "approve", By: "ann"},
+		}},
+		{"after the end", []engine.Step{plain("a")}, func(d *desk) { d.pass(3) }, map[string]engine.Event{
+			"the end again":      engine.RunEnded{Status: engine.Failed},
+			"work":               engine.WorkDispatched{Step: "a", Attempt: 1, N: 2, Kind: engine.AgentWork},
+			"a settling":         settled(engine.Failed),
+			"a command":          engine.Command{Verb: engine.DoResume, By: "ann"},
+			"a retry":            engine.Command{Verb: engine.DoRetry, Step: "a", By: "ann"},
+			"a run without plan": engine.RunOpened{Run: "r2", Program: "h"},
+		}},
+		{"checks that run once", []engine.Step{once}, func(d *desk) { d.pass(2) }, map[string]engine.Event{
+			"done":             settled(engine.Done),
+			"a second start":   engine.WorkDispatched{Step: "a", Attempt: 1, N: 3, Kind: engine.ContractWork},
+			"the baseline":     check(engine.Baseline),
+			"the end of other": engine.WorkEnded{Step: "a", Attempt: 1, N: 2, Kind: engine.AgentWork, How: engine.Exited},
+		}},
+	}
+}
+
+func asking(p engine.Step) engine.Step {
+	p.OnFail.Retries = 0
+	return p
+}
+
+// pass lets the next effects pass.
+func (d *desk) pass(times int) {
+	for range times {
+		d.admit(success(d.state.Pending()[0]))
+	}
+}
+
+// answer answers the checks that are asked for.
+func (d *desk) answer(v engine.Verdict) {
+	e := d.state.Pending()[0]
+	d.admit(engine.Checked{Key: e.Key, Checks: answers(e.Step, "", v)})
+}
+
+// baseline answers the checks before the work, and lets it begin.
+func (d *desk) baseline(v engine.Verdict) {
+	e := d.state.Pending()[0]
+	d.admit(engine.Prepared{Key: e.Key, Checks: answers(e.Step, "", v)})
+}
+
+// TestLaws forges records. Apply refuses each, says at which record, and a
+// state to which the same was not done goes on.
+func TestLaws(t *testing.T) {
+	for _, m := range moments() {
+		for name, forged := range m.forge {
+			t.Run(m.name+"/"+name, func(t *testing.T) {
+				d := at(t, m)
+				r := engine.Record{Stream: "task", Seq: d.state.Seq() + 1, At: d.now, Epoch: d.epoch, Event: forged}
+				if name == "an older owner's check" {
+					r.Epoch, r.Event = 0, engine.CheckEnded{Step: "a", Attempt: 1, Phase: engine.Verifying, Check: engine.Contract, Required: true, Verdict: engine.Pass}
+				}
+				err := d.state.Apply(r)
+				if err == nil || !strings.Contains(err.Error(), "stream task, record ") {
+					t.Fatalf("%+v is taken: %v\n%s", forged, err, lines(d.journal))
+				}
+			})
+		}
+	}
+}
+
+// at is a desk at the moment.
+func at(t *testing.T, m moment) *desk {
+	d := newDesk()
+	d.begin()
+	p, err := engine.NewProgram(engine.Definition{Plan: "p", Parallel: 1, Steps: m.plan})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = d.admit(engine.Open{By: "ann", Task: &engine.TaskOpened{Task: "task"}, Run: engine.RunOpened{
+		Run: "r1", Program: p.Hash(), Compiled: p, Policy: engine.Policy{MaxParallel: 1, Baseline: true},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.until(d)
+	if err := d.settled(); err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// TestOrderOfRecords: a gap, a repetition, an older owner and one that never
+// began are not taken.
+func TestOrderOfRecords(t *testing.T) {
+	pause := engine.Command{Verb: engine.DoPause, By: "ann"}
+	for name, change := range map[string]func(r *engine.Record){
+		"a gap":                     func(r *engine.Record) { r.Seq++ },
+		"a repetition":              func(r *engine.Record) { r.Seq-- },
+		"an older owner":            func(r *engine.Record) { r.Epoch-- },
+		"an owner that never began": func(r *engine.Record) { r.Epoch++ },
+	} {
+		d := at(t, moments()[0])
+		r := engine.Record{Stream: "task", Seq: d.state.Seq() + 1, At: d.now.Add(time.Second), Epoch: d.epoch, Event: pause}
+		change(&r)
+		if err := d.state.Apply(r); err == nil {
+			t.Errorf("%s is taken", name)
+		}
+	}
+}
