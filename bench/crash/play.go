@@ -112,7 +112,7 @@ func (w *workspace) play(s scenario) outcome {
 }
 
 func (w *workspace) lives(s scenario) error {
-	for life := 0; life < 60; life++ {
+	for life := range 60 {
 		code, err := w.live(s, life)
 		if err != nil {
 			return err

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"bytes"
 	"context"
 	"net"
 	"os"
@@ -40,7 +41,7 @@ func Descends(pid int) bool {
 	if pid == me {
 		return false
 	}
-	for n := 0; n < 1000; n++ {
+	for range 1000 {
 		parent, ok := parentOf(pid)
 		switch {
 		case !ok:
@@ -60,9 +61,10 @@ func parentOf(pid int) (int, bool) {
 	if err != nil {
 		return 0, false
 	}
-	_, rest, ok := strings.Cut(string(b), ") ")
-	f := strings.Fields(rest)
-	if !ok || len(f) < 2 {
+	// A process chooses its own name, which stands in brackets and may hold
+	// brackets itself: only what follows the last one is the kernel's.
+	f := strings.Fields(string(b[bytes.LastIndexByte(b, ')')+1:]))
+	if len(f) < 2 {
 		return 0, false
 	}
 	parent, err := strconv.Atoi(f[1])

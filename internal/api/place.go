@@ -40,8 +40,10 @@ func Locate(dir string, env map[string]string) (Place, error) {
 	}
 	p.State = filepath.Join(base, p.ID)
 	if rel, err := filepath.Rel(p.Dir, p.State); err == nil && filepath.IsLocal(rel) {
-		return Place{}, &Problem{Code: Invalid, Message: fmt.Sprintf("the state directory %s lies inside the workspace %s, where agents can reach it", base, p.Dir),
-			Hint: "set PITON_STATE to a directory outside"}
+		return Place{}, &Problem{
+			Code: Invalid, Message: fmt.Sprintf("the state directory %s lies inside the workspace %s, where agents can reach it", base, p.Dir),
+			Hint: "set PITON_STATE to a directory outside",
+		}
 	}
 	return p, nil
 }

@@ -150,7 +150,10 @@ func (p *Product) draft(ctx context.Context, w *engine.Workspace, newest *engine
 		in.Version, in.Previous = newest.Drafted.Version+1, newest.Drafted.Plan
 		in.PlanDrafted.Intent = newest.Drafted.Intent
 		base := strings.TrimSuffix(newest.Drafted.Plan, fmt.Sprintf("-v%d", newest.Drafted.Version))
-		in.Plan = fmt.Sprintf("%s-v%d", base, in.Version)
+		for in.Plan = fmt.Sprintf("%s-v%d", base, in.Version); taken(w, in.Plan); {
+			in.Version++
+			in.Plan = fmt.Sprintf("%s-v%d", base, in.Version)
+		}
 	} else {
 		id, err := p.newID(ctx)
 		if err != nil {
@@ -163,12 +166,17 @@ func (p *Product) draft(ctx context.Context, w *engine.Workspace, newest *engine
 	return in, []store.Object{source, found}, nil
 }
 
+func taken(w *engine.Workspace, id string) bool {
+	_, ok := w.Revision(id)
+	return ok
+}
+
 // planID is plan-YYYYMMDD-slug, with a number where that is taken.
 func (p *Product) planID(w *engine.Workspace, title string) string {
 	base := "plan-" + p.Now().UTC().Format("20060102") + "-" + plan.Slug(title)
 	id := base
 	for n := 2; ; n++ {
-		if _, taken := w.Revision(id); !taken {
+		if !taken(w, id) {
 			return id
 		}
 		id = fmt.Sprintf("%s-%d", base, n)

@@ -44,8 +44,10 @@ func (p *Product) Open(ctx context.Context, desk Desk, d *Document, r *engine.Re
 		if old.PlanHash == r.Drafted.Hash {
 			return Opened{Stream: stream, Run: old.Run, Resumed: true}, nil
 		}
-		return Opened{}, &Problem{Code: Conflict, Message: fmt.Sprintf("run %s of an earlier text of %s is not finished", old.Run, d.Path),
-			Hint: fmt.Sprintf("piton resume %s goes on with that text, piton cancel %s gives it up", old.Run, old.Run)}
+		return Opened{}, &Problem{
+			Code: Conflict, Message: fmt.Sprintf("run %s of an earlier text of %s is not finished", old.Run, d.Path),
+			Hint: fmt.Sprintf("piton resume %s goes on with that text, piton cancel %s gives it up", old.Run, old.Run),
+		}
 	}
 	in, objects, err := p.opening(ctx, d, r, o)
 	if err != nil {
@@ -107,17 +109,22 @@ func (p *Product) Pinned(r engine.RunOpened) error {
 	if r.Config == config.Hash(p.Config) {
 		return nil
 	}
-	return &Problem{Code: Conflict, Message: "the configuration is not the one that run " + r.Run + " was approved with",
-		Hint: "put it back, or cancel the run and approve the plan again"}
+	return &Problem{
+		Code: Conflict, Message: "the configuration is not the one that run " + r.Run + " was approved with",
+		Hint: "put it back, or cancel the run and approve the plan again",
+	}
 }
 
-// Order gives a command to the run of a task.
-func (p *Product) Order(ctx context.Context, desk Desk, stream string, c engine.Command) error {
+// Order gives a command to a run.
+func (p *Product) Order(ctx context.Context, desk Desk, head engine.HeadRow, c engine.Command) error {
 	c.By = p.By
-	return desk.Submit(ctx, stream, engine.Order{Command: c})
+	return desk.Submit(ctx, head.Stream, engine.Order{Command: c, Run: head.Run})
 }
 
 // Reply answers an item.
 func (p *Product) Reply(ctx context.Context, desk Desk, it engine.ItemRow, choice, text string) error {
+	if text == "" && (choice == engine.ChooseSkip || choice == engine.ChooseWaive) {
+		return &Problem{Code: Invalid, Message: fmt.Sprintf("a %s needs a reason", choice), Hint: "give it with --text; the journal keeps it with your name"}
+	}
 	return desk.Submit(ctx, it.Stream, engine.Reply{ItemAnswered: engine.ItemAnswered{Item: it.Item, Choice: choice, Text: text, By: p.By, Via: p.Via}})
 }

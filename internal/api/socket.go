@@ -109,8 +109,10 @@ func (l *Listener) take(r *http.Request) error {
 		return &Problem{Code: Invalid, Message: "the request is not understood: " + err.Error()}
 	}
 	if req.Version != l.version {
-		return &Problem{Code: Unavailable, Message: fmt.Sprintf("the owner of this workspace is piton %s, and this is %s", l.version, req.Version),
-			Hint: "let its runs end, or stop it; then use one version"}
+		return &Problem{
+			Code: Unavailable, Message: fmt.Sprintf("the owner of this workspace is piton %s, and this is %s", l.version, req.Version),
+			Hint: "let its runs end, or stop it; then use one version",
+		}
 	}
 	if req.Kind == activate {
 		return l.desk.Activate(r.Context(), req.Stream)
@@ -215,8 +217,10 @@ func (c *Client) post(ctx context.Context, req request) error {
 	}
 	res, err := c.http.Do(r)
 	if err != nil {
-		return &Problem{Code: Unavailable, Message: "the owner of this workspace does not answer: " + err.Error(),
-			Hint: "if it hangs, stop it (its state is safe) and use piton resume"}
+		return &Problem{
+			Code: Unavailable, Message: "the owner of this workspace does not answer: " + err.Error(),
+			Hint: "if it hangs, stop it (its state is safe) and use piton resume",
+		}
 	}
 	defer res.Body.Close()
 	if res.StatusCode == http.StatusNoContent {

@@ -103,7 +103,7 @@ func (a *app) command(ctx context.Context, prefix, step string, c engine.Command
 			}
 		}
 		return s.desk(ctx, func(d api.Desk) error {
-			if err := s.Order(ctx, d, head.Stream, c); err != nil {
+			if err := s.Order(ctx, d, head, c); err != nil {
 				return err
 			}
 			if step == "" {

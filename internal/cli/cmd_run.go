@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -24,12 +25,12 @@ import (
 
 // runFlags are what run and resume share.
 type runFlags struct {
-	yes       bool
-	noWait    bool
-	wait      bool
-	detach    bool
-	dryRun    bool
-	unsealed  bool
+	yes      bool
+	noWait   bool
+	wait     bool
+	detach   bool
+	dryRun   bool
+	unsealed bool
 }
 
 func (a *app) runCmd() *cobra.Command {
@@ -191,8 +192,10 @@ func (s *session) isolated(doc *api.Document) error {
 	}
 	for _, w := range append(wants, least) {
 		if (w == "sealed" || w == "fenced") && s.unsealed == "" {
-			return &fault{text: "isolation " + w + " is asked for, and this version of piton can only run unsealed",
-				hint: "--allow-unsealed runs it all the same, and records that you said so"}
+			return &fault{
+				text: "isolation " + w + " is asked for, and this version of piton can only run unsealed",
+				hint: "--allow-unsealed runs it all the same, and records that you said so",
+			}
 		}
 	}
 	return nil
@@ -216,7 +219,7 @@ func (a *app) resume(ctx context.Context, prefix string, f runFlags) error {
 		}
 		return s.drive(ctx, f, func(d api.Desk) (api.Opened, error) {
 			if head.Status == engine.Paused || head.Ended {
-				if err := s.Order(ctx, d, head.Stream, engine.Command{Verb: engine.DoResume}); err != nil {
+				if err := s.Order(ctx, d, head, engine.Command{Verb: engine.DoResume}); err != nil {
 					return api.Opened{}, err
 				}
 			}
@@ -230,22 +233,12 @@ func (a *app) resume(ctx context.Context, prefix string, f runFlags) error {
 func (s *session) drive(ctx context.Context, f runFlags, open func(api.Desk) (api.Opened, error)) error {
 	stay := f.wait || !f.noWait && s.app.asks()
 	d := &drive{session: s, stay: stay}
-	defer d.signals()()
-	o, err := s.own(ctx, d.leave, d.show)
-	if errors.Is(err, store.ErrOwned) {
-		if err = d.beside(ctx, f, open); !unavailable(err) {
-			return err
-		}
-		mine, owned := s.own(ctx, d.leave, d.show) // the owner may have come to its end meanwhile
-		if owned != nil {
-			return err
-		}
-		o, err = mine, nil
-	}
-	if err != nil {
+	o, err := s.ownOrAsk(func() (*owner, error) { return s.own(ctx, d.leave, d.show) }, func() error { return d.beside(ctx, f, open) })
+	if o == nil {
 		return err
 	}
 	d.owner = o
+	defer d.signals()()
 	return d.asOwner(ctx, f, open)
 }
 
@@ -258,6 +251,7 @@ type drive struct {
 	stream  atomic.Pointer[string]
 	view    atomic.Pointer[view]
 	stopped atomic.Int32 // the signal that stopped it
+	asked   time.Time    // when; of the goroutine that gets the signals
 
 	detached atomic.Bool // a person left the run to itself
 }
@@ -472,11 +466,33 @@ func (d *drive) signals() (done func()) {
 }
 
 func (d *drive) interrupt(sig syscall.Signal) {
-	if !d.stopped.CompareAndSwap(0, int32(sig)) || d.owner == nil {
+	if !d.ready.Load() || d.stopped.Load() != 0 && time.Since(d.asked) > secondSignal {
+		d.restore()
 		os.Exit(128 + int(sig)) // everything started hangs on this process's life
 	}
+	if !d.stopped.CompareAndSwap(0, int32(sig)) {
+		return // the same wish twice: some senders tell the process and its group
+	}
+	d.asked = time.Now()
 	d.app.notice("stopping; again to stop at once")
 	d.owner.stop()
+}
+
+// secondSignal is how soon after the first a signal is still the same wish.
+const secondSignal = 300 * time.Millisecond
+
+// restore gives the terminal back before the process ends at once.
+func (d *drive) restore() {
+	v := d.view.Load()
+	if v == nil {
+		return
+	}
+	done := make(chan struct{})
+	go func() { (*v).close(); close(done) }()
+	select {
+	case <-done:
+	case <-time.After(secondSignal):
+	}
 }
 
 func (s *session) protect(ctx context.Context, guards []string) (store.Object, error) {

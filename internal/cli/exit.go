@@ -55,8 +55,9 @@ func (a *app) exit(err error) int {
 	if err == nil {
 		return exitDone
 	}
-	if code, ok := errors.AsType[ended](err); ok {
-		return int(code)
+	shown, hasCode := errors.AsType[ended](err)
+	if err = unshown(err); err == nil && hasCode {
+		return int(shown)
 	}
 	p, code := a.problem(err)
 	if a.json {
@@ -68,6 +69,25 @@ func (a *app) exit(err error) int {
 		}
 	}
 	return code
+}
+
+// unshown is what is left of an error without the exit codes in it.
+func unshown(err error) error {
+	if _, ok := err.(ended); ok {
+		return nil
+	}
+	joined, ok := err.(interface{ Unwrap() []error })
+	if !ok {
+		return err
+	}
+	if _, ok := errors.AsType[ended](err); !ok {
+		return err
+	}
+	var left []error
+	for _, e := range joined.Unwrap() {
+		left = append(left, unshown(e))
+	}
+	return errors.Join(left...)
 }
 
 func (a *app) problem(err error) (*api.Problem, int) {

@@ -116,8 +116,10 @@ func (f *fold) waiting() []engine.ItemRow {
 
 // ask tells of an item that waits already.
 func (f *fold) ask(it engine.ItemRow, at time.Time) happening {
-	return happening{at: at, what: asked, step: f.index(it.Step), text: it.Question,
-		item: engine.ItemOpened{Item: it.Item, Kind: it.Kind, Choices: it.Choices}}
+	return happening{
+		at: at, what: asked, step: f.index(it.Step), text: it.Question,
+		item: engine.ItemOpened{Item: it.Item, Kind: it.Kind, Choices: it.Choices},
+	}
 }
 
 // lines writes a happening as plain lines, without their time.

@@ -44,8 +44,14 @@ func (t theme) scrollWidths() []int {
 func (t theme) stepLine(l look, row engine.StepRow, cells ...string) string {
 	cells = append(cells, "", "", "", "", "")
 	return t.row(scrollColumns, t.scrollWidths(), []cell{
-		{t.glyph(l), l.tone}, {t.line(row.Number), idleTone}, {row.ID, plainTone}, {cells[0], plainTone},
-		{cells[1], idleTone}, {cells[2], idleTone}, {cells[3], plainTone}, {cells[4], plainTone},
+		{t.glyph(l), l.tone},
+		{t.line(row.Number), idleTone},
+		{row.ID, plainTone},
+		{cells[0], plainTone},
+		{cells[1], idleTone},
+		{cells[2], idleTone},
+		{cells[3], plainTone},
+		{cells[4], plainTone},
 	})
 }
 

@@ -40,7 +40,7 @@ type app struct {
 	env      []string
 	now      func() time.Time
 
-	json    bool
+	json bool
 }
 
 func (a *app) root() *cobra.Command {

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"time"
 
 	"github.com/piton-dev/piton/internal/agent"
 	"github.com/piton-dev/piton/internal/api"
@@ -64,9 +65,9 @@ func (s *session) begin(ctx context.Context, o *owner, leave func(run.Traffic) b
 		if err = s.equip(o, pool); err != nil {
 			return err
 		}
-	}
-	if o.listener, err = api.Listen(s.Place, o.Host, Version, api.Descends); err != nil {
-		return err
+		if o.listener, err = api.Listen(s.Place, o.Host, Version, api.Descends); err != nil {
+			return err
+		}
 	}
 	loop, stop := context.WithCancel(ctx)
 	o.stop = stop
@@ -74,8 +75,8 @@ func (s *session) begin(ctx context.Context, o *owner, leave func(run.Traffic) b
 	return nil
 }
 
-// equip gives the owner what effects need. A desk that only takes commands
-// needs none of it.
+// equip gives the owner what effects need. A desk that only takes one command
+// needs none of it, and is gone before anybody could ask it for more.
 func (s *session) equip(o *owner, c proc.Config) (err error) {
 	if o.pool, err = proc.NewPool(c); err != nil {
 		return fmt.Errorf("prepare to start processes: %w", err)
@@ -145,21 +146,32 @@ func (s *session) desk(ctx context.Context, do func(api.Desk) error) error {
 		return err
 	}
 	alone := func(run.Traffic) bool { return false }
-	o, err := s.own(ctx, alone, nil)
-	if errors.Is(err, store.ErrOwned) {
-		if err = do(api.Dial(s.Place, Version)); !unavailable(err) {
-			return err
-		}
-		mine, owned := s.own(ctx, alone, nil) // the owner may have come to its end meanwhile
-		if owned != nil {
-			return err
-		}
-		o, err = mine, nil
-	}
-	if err != nil {
+	o, err := s.ownOrAsk(func() (*owner, error) { return s.own(ctx, alone, nil) }, func() error { return do(api.Dial(s.Place, Version)) })
+	if o == nil {
 		return err
 	}
 	return errors.Join(do(o), o.release())
+}
+
+// ownerPause and ownerPatience: an owner that does not answer may be about to
+// begin or to end, so it is asked again for a while.
+const (
+	ownerPause    = 20 * time.Millisecond
+	ownerPatience = 5 * time.Second
+)
+
+// ownOrAsk makes this process the owner, or asks the one there is. Without an
+// owner of its own the error is what the other one said.
+func (s *session) ownOrAsk(own func() (*owner, error), ask func() error) (*owner, error) {
+	for began := time.Now(); ; time.Sleep(ownerPause) {
+		o, err := own()
+		if !errors.Is(err, store.ErrOwned) {
+			return o, err
+		}
+		if err = ask(); !unavailable(err) || time.Since(began) > ownerPatience {
+			return nil, err
+		}
+	}
 }
 
 // unavailable reports whether err is that the owner did not take a request.

@@ -125,8 +125,14 @@ func (t theme) stepCells(st engine.StepRow, now time.Time, ended bool) []cell {
 		word = "unproven"
 	}
 	return []cell{
-		{t.glyph(l), l.tone}, {t.line(st.Number), idleTone}, {st.ID, plainTone}, {t.line(st.Title), plainTone},
-		{t.line(st.Agent), idleTone}, {tries, warnTone}, {took, idleTone}, {word, l.tone},
+		{t.glyph(l), l.tone},
+		{t.line(st.Number), idleTone},
+		{st.ID, plainTone},
+		{t.line(st.Title), plainTone},
+		{t.line(st.Agent), idleTone},
+		{tries, warnTone},
+		{took, idleTone},
+		{word, l.tone},
 	}
 }
 
@@ -253,9 +259,14 @@ func (t theme) list(heads []engine.HeadRow, now time.Time) []string {
 			end = now
 		}
 		rows[i] = []cell{
-			{t.glyph(l), l.tone}, {h.Run, plainTone}, {l.word, l.tone}, {t.line(h.Title), plainTone},
-			{fmt.Sprintf("v%d", h.Version), idleTone}, {fmt.Sprintf("%d/%d", h.Settled, h.Total), plainTone},
-			{span(end.Sub(h.Started)), idleTone}, {t.day(h.Started, now), idleTone},
+			{t.glyph(l), l.tone},
+			{h.Run, plainTone},
+			{l.word, l.tone},
+			{t.line(h.Title), plainTone},
+			{fmt.Sprintf("v%d", h.Version), idleTone},
+			{fmt.Sprintf("%d/%d", h.Settled, h.Total), plainTone},
+			{span(end.Sub(h.Started)), idleTone},
+			{t.day(h.Started, now), idleTone},
 		}
 	}
 	return t.table(runColumns, rows)

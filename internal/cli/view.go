@@ -52,7 +52,7 @@ func (s *session) press(o api.Opened, verb engine.Verb) func() error {
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 		defer cancel()
 		client := api.Dial(s.Place, Version)
-		if err := s.Order(ctx, client, o.Stream, engine.Command{Verb: verb}); err != nil {
+		if err := s.Order(ctx, client, engine.HeadRow{Stream: o.Stream, Run: o.Run}, engine.Command{Verb: verb}); err != nil {
 			return err
 		}
 		return client.Activate(ctx, o.Stream)

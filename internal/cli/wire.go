@@ -103,8 +103,10 @@ func person() string {
 // byPerson refuses to act for an agent or a contract: only people command runs.
 func (a *app) byPerson() error {
 	if run := a.environ()["PITON_RUN"]; run != "" {
-		return &api.Problem{Code: api.Denied, Message: "this process belongs to run " + run + ", and a run may not command itself",
-			Hint: "only a person can; run piton in your own shell"}
+		return &api.Problem{
+			Code: api.Denied, Message: "this process belongs to run " + run + ", and a run may not command itself",
+			Hint: "only a person can; run piton in your own shell",
+		}
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -207,10 +208,8 @@ func setInt(v reflect.Value, text string, tag reflect.StructTag) error {
 }
 
 func oneOf(text string, words []string) error {
-	for _, w := range words {
-		if text == w {
-			return nil
-		}
+	if slices.Contains(words, text) {
+		return nil
 	}
 	last := len(words) - 1
 	return fmt.Errorf("is %s or %s, not %q", strings.Join(words[:last], ", "), words[last], text)

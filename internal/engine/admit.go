@@ -94,8 +94,10 @@ func (s *State) admitPrepared(in Prepared, now time.Time) ([]Event, error) {
 	case in.Err != "":
 		return []Event{d, WorkEnded{Step: d.Step, Attempt: d.Attempt, N: d.N, Kind: d.Kind, How: NoStart, Reason: text(in.Err)}}, nil
 	case len(in.Strays) > 0 && st.Cut:
-		return []Event{StepSettled{Step: p.ID, Attempt: st.Attempt, Status: Waiting, Verdict: OutOfScope,
-			Reason: "while its work was cut off, files outside its writes changed: " + text(paths(in.Strays))}}, nil
+		return []Event{StepSettled{
+			Step: p.ID, Attempt: st.Attempt, Status: Waiting, Verdict: OutOfScope,
+			Reason: "while its work was cut off, files outside its writes changed: " + text(paths(in.Strays)),
+		}}, nil
 	case !wish.Baseline:
 		return []Event{d}, nil
 	}

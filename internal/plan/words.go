@@ -70,20 +70,20 @@ func unitOf(s string) time.Duration {
 // FormatDuration writes a duration as a plan does: "1h30m", "90s" as "1m30s".
 // Parts below a millisecond are left out.
 func FormatDuration(d time.Duration) string {
-	out := ""
+	var out strings.Builder
 	for _, u := range [...]struct {
 		size time.Duration
 		name string
 	}{{time.Hour, "h"}, {time.Minute, "m"}, {time.Second, "s"}, {time.Millisecond, "ms"}} {
 		if n := d / u.size; n > 0 {
-			out += strconv.FormatInt(int64(n), 10) + u.name
+			out.WriteString(strconv.FormatInt(int64(n), 10) + u.name)
 			d %= u.size
 		}
 	}
-	if out == "" {
+	if out.String() == "" {
 		return "0s"
 	}
-	return out
+	return out.String()
 }
 
 // takeNumber splits digits with at most one point off the start of s.

@@ -358,17 +358,18 @@ func (withoutSnapshots) Snapshot(context.Context, string) (uint64, []byte, error
 // picture is all that can be seen of a state from outside.
 func picture(s *engine.State) string {
 	at, due := s.Wake()
-	text := fmt.Sprintf("seq %d live %v idle %v wake %v %v\n", s.Seq(), s.Live(), s.Idle(), at.UTC(), due)
+	var text strings.Builder
+	text.WriteString(fmt.Sprintf("seq %d live %v idle %v wake %v %v\n", s.Seq(), s.Live(), s.Idle(), at.UTC(), due))
 	for _, e := range s.Pending() {
-		text += fmt.Sprintf("%v %s %v %q %q\n", e.Key, e.Work, e.Baseline, e.Prompt, e.Note)
+		text.WriteString(fmt.Sprintf("%v %s %v %q %q\n", e.Key, e.Work, e.Baseline, e.Prompt, e.Note))
 	}
 	if s.Program() != nil {
 		for _, row := range rowsOf(s).Steps {
-			text += fmt.Sprintf("%+v\n", row)
+			text.WriteString(fmt.Sprintf("%+v\n", row))
 		}
-		text += fmt.Sprintf("%+v", s.Head())
+		text.WriteString(fmt.Sprintf("%+v", s.Head()))
 	}
-	return text
+	return text.String()
 }
 
 // rowsOf are all rows of a state, whether they changed lately or not.

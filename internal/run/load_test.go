@@ -84,6 +84,11 @@ func TestSnapshotIsWrittenAndUsed(t *testing.T) {
 	if diff := cmp.Diff(picture(full), picture(short)); diff != "" {
 		t.Errorf("from the journal, and from a snapshot:\n%s", diff)
 	}
+	for _, state := range []*engine.State{full, short} {
+		if rows := state.Rows(); rows.Head != nil || len(rows.Steps)+len(rows.Items) > 0 {
+			t.Errorf("%d rows that are in the store would be written again", len(rows.Steps))
+		}
+	}
 }
 
 // tailOnly has lost what a snapshot stands for.

@@ -105,7 +105,7 @@ func (w *world) report(t *testing.T) {
 	for _, f := range w.found[:min(len(w.found), 10)] {
 		fmt.Fprintf(&text, "%s: %s\n", f.rule, f.text)
 	}
-	t.Errorf("seed %d (again: -run TestSimulation -sim.seed %d; journal in %s)\n%s", w.seed, w.seed, path, text.String())
+	t.Errorf("seed %d (again: -run TestSimulation -sim.seed %d; -artifacts keeps its journal, %s)\n%s", w.seed, w.seed, path, text.String())
 }
 
 // journal is everything the store holds of what happened, as text.

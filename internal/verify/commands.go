@@ -1,5 +1,7 @@
 package verify
 
+import "slices"
+
 import "strings"
 
 // isBuiltin reports the names that bash itself runs.
@@ -97,12 +99,7 @@ func (w wrapper) inner(cmd call, i int) (call, bool) {
 // takesNext reports whether the value of an option is the next word.
 func (w wrapper) takesNext(option string) bool {
 	if strings.HasPrefix(option, "--") {
-		for _, long := range w.long {
-			if option == long {
-				return true
-			}
-		}
-		return false
+		return slices.Contains(w.long, option)
 	}
 	for i := 1; i < len(option); i++ {
 		if strings.IndexByte(w.short, option[i]) >= 0 {

@@ -164,8 +164,10 @@ func TestCompileGuards(t *testing.T) {
 		{"go test ./...", "", "**writes:** **/*_test.go\n", "", git + " go.work"},
 		{"go test ./a/", "", "**writes:** a/**\n", "", git + " go.work"},
 		{"go test ./...", "", "**writes:** a/**\n", "", git + " **/*_test.go go.work"},
-		{"uv run tox", "", "**writes:** pyproject.toml, tox.ini, tests/**\n", "",
-			git + " **/*_test.py **/conftest.py **/test_*.py .pytest.ini conftest.py pytest.ini setup.cfg#pytest setup.cfg#tox"},
+		{
+			"uv run tox", "", "**writes:** pyproject.toml, tox.ini, tests/**\n", "",
+			git + " **/*_test.py **/conftest.py **/test_*.py .pytest.ini conftest.py pytest.ini setup.cfg#pytest setup.cfg#tox",
+		},
 		{"grep -q x a", "**Protect:** tests/**, docs\n", "", "", git + " docs tests/**"},
 		{"grep -q x a", "**Protect:** tests/**, docs\n", "**writes:** docs/*.md, tests/**\n", "", git + " docs"},
 		{"grep -q x a", "", "**writes:** src/**\n**protect:** src/api/**, ./x\n", "", git + " src/api/** x"},
@@ -190,7 +192,7 @@ func TestCompileGuards(t *testing.T) {
 
 func sortedWords(text string) string {
 	words := map[string]bool{}
-	for _, w := range strings.Fields(text) {
+	for w := range strings.FieldsSeq(text) {
 		words[w] = true
 	}
 	return fmt.Sprint(words) // maps print sorted

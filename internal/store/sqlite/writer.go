@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"maps"
 
 	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/store"
@@ -118,9 +119,7 @@ func (w *writer) rollback() error {
 
 // keep makes what was written what is known to be committed.
 func (w *writer) keep() {
-	for stream, h := range w.pending {
-		w.heads[stream] = h
-	}
+	maps.Copy(w.heads, w.pending)
 	w.newest = w.next
 	clear(w.pending)
 }
