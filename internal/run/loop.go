@@ -49,14 +49,11 @@ func (h *Host) await(ctx context.Context) (stopped bool) {
 	return ctx.Err() != nil
 }
 
-// traffic counts what there is to do; quiet is false while inputs wait or
-// something that was stopped has not ended.
+// traffic counts what there is to do; quiet is false while inputs wait.
 func (h *Host) traffic() (t Traffic, quiet bool) {
 	quiet = !h.inboxed()
 	for _, x := range h.tasks {
 		switch {
-		case len(x.running) > 0 && !x.state.Live():
-			quiet = false
 		case !x.active || !x.state.Live():
 		case len(x.running) == 0 && x.state.Idle():
 			t.Waiting++
