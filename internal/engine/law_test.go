@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -233,6 +234,31 @@ func TestOrderOfRecords(t *testing.T) {
 		change(&r)
 		if err := d.state.Apply(r); err == nil {
 			t.Errorf("%s is taken", name)
+		}
+	}
+}
+
+// TestCommandBetweenFacts gives commands between any two records of the
+// samples, in the middle of turns too. The indexes stay true, and what follows
+// leads to a journal that stands up to the auditor.
+func TestCommandBetweenFacts(t *testing.T) {
+	for _, journal := range sorted(t) {
+		for n := range journal {
+			for _, c := range []engine.Command{{Verb: engine.DoCancel}, {Verb: engine.DoRetry, Step: "a", From: true}, {Verb: engine.DoWaive, Step: "b", Why: "x"}} {
+				s, err := replay(journal[:n+1])
+				if err != nil {
+					t.Fatal(err)
+				}
+				d := newDesk()
+				d.state, d.journal, d.now, d.epoch = s, slices.Clone(journal[:n+1]), journal[n].At, journal[n].Epoch
+				c.By = "ann"
+				if _, err := d.admit(engine.Order{Command: c}); err != nil {
+					continue
+				}
+				if err := audit(d.journal); d.broken != nil || err != nil {
+					t.Fatalf("%s after record %d: %v %v\n%s", c.Verb, n+1, d.broken, err, lines(d.journal))
+				}
+			}
 		}
 	}
 }

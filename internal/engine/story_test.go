@@ -86,7 +86,10 @@ func tell(t *testing.T, d *desk, td *datadriven.TestData) string {
 			if refusal.Hint != "" {
 				hint = " (" + refusal.Hint + ")"
 			}
-			return fmt.Sprintf("%s: %s%s\n", refusal.Code, refusal.Message, hint) + stand(d)
+			if !d.hold {
+				d.decide()
+			}
+			return fmt.Sprintf("%s: %s%s\n", refusal.Code, refusal.Message, hint) + lines(d.journal[from:]) + stand(d)
 		}
 		return lines(d.journal[from:]) + stand(d)
 	}
