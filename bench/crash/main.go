@@ -143,7 +143,11 @@ func (b *bench) all(points, kills int, seed uint64) error {
 	go func() { wg.Wait(); close(results) }()
 	sum := tally{points: points}
 	for o := range results {
-		if sum.add(o); done != nil && (sum.kills >= kills && sum.scenarios >= points || sum.bad > 20) {
+		sum.add(o)
+		if sum.scenarios%100 == 0 {
+			fmt.Printf("%v, %v\n", sum, time.Since(began).Round(time.Second))
+		}
+		if done != nil && (sum.kills >= kills && sum.scenarios >= points || sum.bad > 20) {
 			close(done)
 			done = nil
 		}
