@@ -125,8 +125,14 @@ func (b *bench) all(points, kills int, seed uint64) error {
 	go func() {
 		defer close(next)
 		for n := 0; ; n++ {
+			s := pick(n, points, r)
 			select {
-			case next <- pick(n, points, r):
+			case <-done: // before anything new
+				return
+			default:
+			}
+			select {
+			case next <- s:
 			case <-done:
 				return
 			}
