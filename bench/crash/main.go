@@ -125,14 +125,8 @@ func (b *bench) all(points, kills int, seed uint64) error {
 	go func() {
 		defer close(next)
 		for n := 0; ; n++ {
-			s := pick(n, points, r)
 			select {
-			case <-done: // before anything new
-				return
-			default:
-			}
-			select {
-			case next <- s:
+			case next <- pick(n, points, r):
 			case <-done:
 				return
 			}
@@ -147,15 +141,15 @@ func (b *bench) all(points, kills int, seed uint64) error {
 		})
 	}
 	go func() { wg.Wait(); close(results) }()
-	sum := tally{points: points}
+	sum, enough := tally{points: points}, false
 	for o := range results {
 		sum.add(o)
 		if sum.scenarios%100 == 0 {
 			fmt.Printf("%v, %v\n", sum, time.Since(began).Round(time.Second))
 		}
-		if done != nil && (sum.kills >= kills && sum.scenarios >= points || sum.bad > 20) {
+		if !enough && (sum.kills >= kills && sum.scenarios >= points || sum.bad > 20) {
+			enough = true
 			close(done)
-			done = nil
 		}
 	}
 	fmt.Printf("%v, %.1f kills/s, seed %d\n", sum, float64(sum.kills)/time.Since(began).Seconds(), seed)
