@@ -145,6 +145,33 @@ func moments() []moment {
 			"a retry":            engine.Command{Verb: engine.DoRetry, Step: "a", By: "ann"},
 			"a run without plan": engine.RunOpened{Run: "r2", Program: "h"},
 		}},
+		{"in a round", []engine.Step{plain("a")}, func(d *desk) { d.pass(3) }, map[string]engine.Event{
+			"regressed":          settled(engine.Regressed),
+			"done":               settled(engine.Done),
+			"waiting":            settled(engine.Waiting),
+			"another day":        settled(engine.Done, func(e *engine.StepSettled) { e.RetryAt = &now }),
+			"verified":           check(engine.Verifying),
+			"the end":            engine.RunEnded{Status: engine.Done},
+			"the work once more": engine.WorkDispatched{Step: "a", Attempt: 1, N: 2, Kind: engine.AgentWork},
+		}},
+		{"while it waits", []engine.Step{plain("a")}, func(d *desk) {
+			d.pass(2)
+			d.answer(engine.Infra)
+		}, map[string]engine.Event{
+			"verified":       check(engine.Verifying),
+			"done":           settled(engine.Done),
+			"waiting longer": settled(engine.Running, func(e *engine.StepSettled) { e.RetryAt = &now }),
+			"by the harness": settled(engine.Running, by(engine.Harness)),
+		}},
+		{"after its work was lost", []engine.Step{plain("a")}, func(d *desk) {
+			d.pass(1)
+			d.epoch++
+			d.admit(begun)
+		}, map[string]engine.Event{
+			"the baseline again": check(engine.Baseline),
+			"verified":           check(engine.Verifying),
+			"the first start":    engine.WorkDispatched{Step: "a", Attempt: 1, N: 1, Kind: engine.AgentWork},
+		}},
 		{"checks that run once", []engine.Step{once}, func(d *desk) { d.pass(2) }, map[string]engine.Event{
 			"done":             settled(engine.Done),
 			"a second start":   engine.WorkDispatched{Step: "a", Attempt: 1, N: 3, Kind: engine.ContractWork},
@@ -207,7 +234,7 @@ func at(t *testing.T, m moment) *desk {
 		t.Fatal(err)
 	}
 	_, err = d.admit(engine.Open{By: "ann", Task: &engine.TaskOpened{Task: "task"}, Run: engine.RunOpened{
-		Run: "r1", Program: p.Hash(), Compiled: p, Policy: engine.Policy{MaxParallel: 1, Baseline: true},
+		Run: "r1", Program: p.Hash(), Compiled: p, Policy: engine.Policy{MaxParallel: 1, Baseline: true, Ratchet: m.name == "in a round"},
 	}})
 	if err != nil {
 		t.Fatal(err)

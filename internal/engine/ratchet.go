@@ -13,10 +13,10 @@ func (s *State) round() bool {
 	return s.run.Proving
 }
 
-// beginRound begins proving everything again once all steps are satisfied and
-// nothing runs. It looks at all steps, once a round.
+// beginRound begins proving everything again once all steps are satisfied, and
+// so nothing runs. It looks at all steps, once a round.
 func (s *State) beginRound() {
-	if s.run.Unsat > 0 || len(s.active) > 0 || s.run.Proving || s.run.Proved || !s.run.Opened.Policy.Ratchet {
+	if s.run.Unsat > 0 || s.run.Proving || s.run.Proved || !s.run.Opened.Policy.Ratchet {
 		return
 	}
 	s.run.Round++

@@ -78,7 +78,7 @@ func (s *State) fill() {
 		}
 		// Nothing of the round was left to prove: it is over.
 	}
-	for s.free() && !s.run.Proving && len(s.active) < s.room() {
+	for s.free() && len(s.active) < s.room() {
 		i, ok := s.next()
 		if !ok {
 			return
