@@ -193,7 +193,7 @@ func (w *workspace) hear(out []byte) {
 }
 
 // alone waits until no process works in the workspace. It counts what took
-// longer than 100 ms, which a busy machine can, and fails after a second.
+// longer than 100 ms, which a busy machine can, and fails after five seconds.
 func (w *workspace) alone() error {
 	late := false
 	for began := time.Now(); ; {
@@ -207,7 +207,7 @@ func (w *workspace) alone() error {
 			late = true
 			w.late++
 		}
-		if took > time.Second {
+		if took > 5*time.Second {
 			var names []string
 			for _, pid := range left {
 				line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
