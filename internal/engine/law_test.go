@@ -133,6 +133,7 @@ func moments() []moment {
 			"waived instead":        settled(engine.Waived, by("ann")),
 			"skipped instead":       settled(engine.Skipped, by("ann")),
 			"proven by the way":     settled(engine.Pending, by("ann"), func(e *engine.StepSettled) { e.Proven = true }),
+			"done with a step left": engine.RunEnded{Status: engine.Done},
 			"a second question":     engine.ItemOpened{Item: "r1/2", Step: "a", Kind: engine.Escalation},
 			"the same question":     engine.ItemOpened{Item: "r1/1", Step: "a", Kind: engine.Escalation},
 			"an answer not offered": engine.ItemAnswered{Item: "r1/1", Choice: "approve", By: "ann"},
