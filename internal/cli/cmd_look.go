@@ -49,48 +49,12 @@ func atMost(what string, n int) cobra.PositionalArgs {
 	}
 }
 
-func (a *app) verifyCmd() *cobra.Command {
-	return &cobra.Command{
-		Use:     "verify PLAN",
-		Short:   "Say everything that is wrong with a plan, like a compiler",
-		Long:    "Reads the plan and prints every finding with its line and column. Nothing is run or recorded.",
-		Example: "  piton verify plans/fix.md",
-		Args:    exactly("a plan", 1),
-		RunE:    func(c *cobra.Command, args []string) error { return a.verify(c.Context(), args[0]) },
-	}
-}
-
-// verify needs no journal: it works where no state can be written.
-func (a *app) verify(ctx context.Context, path string) error {
-	doc, err := a.read(ctx, path)
-	if err != nil {
-		return err
-	}
-	if a.json {
-		a.document("findings", findingsDoc(doc))
-	} else {
-		a.showFindings(a.out, doc.Findings)
-	}
-	if !doc.OK() {
-		return ended(exitPlan)
-	}
-	if !a.json {
-		a.notice("%s: no errors", path)
-	}
-	return nil
-}
-
 // read reads and verifies a plan without the journal.
 func (a *app) read(ctx context.Context, path string) (*api.Document, error) {
-	place, err := a.place()
+	p, err := a.reader()
 	if err != nil {
 		return nil, err
 	}
-	conf, err := a.configuration(place, nil)
-	if err != nil {
-		return nil, err
-	}
-	p := &api.Product{Place: place, Config: conf, Env: a.env, Version: Version, Now: a.now}
 	return p.Read(ctx, path)
 }
 

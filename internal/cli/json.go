@@ -231,9 +231,20 @@ func inboxDocument(items []engine.ItemRow, plans []*engine.Revision) inboxDoc {
 }
 
 // findingsDocument is what verify says, for programs.
-func findingsDocument(doc *api.Document) any {
-	return struct {
+func findingsDocument(docs []*api.Document) any {
+	type file struct {
+		File string `json:"file"`
+		OK   bool   `json:"ok"`
+	}
+	out := struct {
 		OK       bool             `json:"ok"`
+		Files    []file           `json:"files"`
 		Findings []verify.Finding `json:"findings"`
-	}{doc.OK(), list(doc.Findings)}
+	}{OK: true, Files: []file{}, Findings: []verify.Finding{}}
+	for _, doc := range docs {
+		out.OK = out.OK && doc.OK()
+		out.Files = append(out.Files, file{doc.Path, doc.OK()})
+		out.Findings = append(out.Findings, doc.Findings...)
+	}
+	return out
 }

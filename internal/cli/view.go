@@ -81,8 +81,6 @@ func (t theme) finding(f verify.Finding) []string {
 	return lines
 }
 
-func findingsDoc(doc *api.Document) any { return findingsDocument(doc) }
-
 func (a *app) showPlan(doc *api.Document) error {
 	if a.json {
 		a.document("plan", planDocument(doc))

@@ -15,6 +15,8 @@ func ruleCycle() Rule {
 		Text: "The needs of these steps lead back to where they began, so none of them could ever start. " +
 			"Take one of the needs away. A step without `needs:` waits for the step before it; " +
 			"`needs: none` lets it start at once.",
+		Bad:   "### 1. Build\n\n**needs:** 2\n\n### 2. Test\n\n**needs:** 1",
+		Good:  "### 1. Build\n\n**needs:** none\n\n### 2. Test\n\n**needs:** 1",
 		check: checkCycle,
 	}
 }

@@ -1,0 +1,197 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/piton-dev/piton/internal/api"
+	"github.com/piton-dev/piton/internal/plan"
+	"github.com/piton-dev/piton/internal/verify"
+)
+
+// Forms of the findings.
+const (
+	formText  = "text"
+	formJSON  = "json"
+	formSARIF = "sarif"
+)
+
+// stdinName is how the plan on standard input is called in findings.
+const stdinName = "<stdin>"
+
+func (a *app) verifyCmd() *cobra.Command {
+	format, explain := "", ""
+	c := &cobra.Command{
+		Use:   "verify PLAN...",
+		Short: "Say everything that is wrong with plans, like a compiler",
+		Long: `Reads plans and prints every finding with its line and column. Nothing is run or
+recorded. A - reads a plan from standard input.
+
+Exit code 0 if no plan has an error, 4 if one has, 2 if one cannot be read.`,
+		Example: `  piton verify plans/fix.md
+  piton verify plans/*.md --format sarif > findings.sarif
+  cat plan.md | piton verify -
+  piton verify --explain PT012`,
+		Args: func(c *cobra.Command, args []string) error {
+			if c.Flags().Changed("explain") {
+				return atMost("no plan beside --explain", 0)(c, args)
+			}
+			return atLeast("a plan", 1)(c, args)
+		},
+		RunE: func(c *cobra.Command, args []string) error {
+			if c.Flags().Changed("explain") {
+				return a.explain(explain)
+			}
+			form, err := a.form(c, format)
+			if err != nil {
+				return err
+			}
+			return a.verify(c.Context(), args, form)
+		},
+	}
+	c.Flags().StringVar(&format, "format", formText, "form of the findings: text, json or sarif (2.1.0)")
+	c.Flags().StringVar(&explain, "explain", "", "print what a rule means, by its id or name, instead of reading a plan")
+	_ = c.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{formText, formJSON, formSARIF}, cobra.ShellCompDirectiveNoFileComp))
+	_ = c.RegisterFlagCompletionFunc("explain", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		var ids []string
+		for _, r := range verify.Rules() {
+			ids = append(ids, r.ID+"\t"+r.Title)
+		}
+		return ids, cobra.ShellCompDirectiveNoFileComp
+	})
+	return c
+}
+
+// form is the form of the findings that --format and --json ask for.
+func (a *app) form(c *cobra.Command, format string) (string, error) {
+	switch {
+	case !slices.Contains([]string{formText, formJSON, formSARIF}, format):
+		return "", usage(c, fmt.Errorf("there is no format %q; write text, json or sarif", format))
+	case a.json && c.Flags().Changed("format") && format != formJSON:
+		return "", usage(c, fmt.Errorf("--json and --format %s contradict each other", format))
+	case a.json:
+		return formJSON, nil
+	}
+	a.json = format == formJSON // for the error, if there is one
+	return format, nil
+}
+
+// verify needs no journal: it works where no state can be written. All plans
+// are read before anything is printed, so that what is printed is about all.
+func (a *app) verify(ctx context.Context, paths []string, form string) error {
+	product, err := a.reader()
+	if err != nil {
+		return err
+	}
+	var docs []*api.Document
+	seen := map[string]bool{}
+	for _, path := range paths {
+		if seen[path] {
+			continue
+		}
+		seen[path] = true
+		doc, err := a.readOne(ctx, product, path)
+		if err != nil {
+			return err
+		}
+		docs = append(docs, doc)
+	}
+	bad := 0
+	for _, doc := range docs {
+		if !doc.OK() {
+			bad++
+		}
+	}
+	if err := a.findings(docs, form, bad); err != nil {
+		return err
+	}
+	if bad > 0 {
+		return ended(exitPlan)
+	}
+	return nil
+}
+
+// reader is the product without its journal: it can read and verify plans.
+func (a *app) reader() (*api.Product, error) {
+	place, err := a.place()
+	if err != nil {
+		return nil, err
+	}
+	conf, err := a.configuration(place, nil)
+	if err != nil {
+		return nil, err
+	}
+	return &api.Product{Place: place, Config: conf, Env: a.env, Version: Version, Now: a.now}, nil
+}
+
+// readOne reads a plan from a file, or from standard input for "-".
+func (a *app) readOne(ctx context.Context, product *api.Product, path string) (*api.Document, error) {
+	if path != "-" {
+		return product.Read(ctx, path)
+	}
+	source, err := io.ReadAll(io.LimitReader(a.in, plan.MaxBytes+1))
+	if err != nil {
+		return nil, &api.Problem{Code: api.Invalid, Message: fmt.Sprintf("read the plan on standard input: %v", err)}
+	}
+	return product.Verify(ctx, stdinName, source), nil
+}
+
+// findings prints what is wrong with the documents, in the order they were named.
+func (a *app) findings(docs []*api.Document, form string, bad int) error {
+	switch form {
+	case formJSON:
+		a.document("findings", findingsDocument(docs))
+		return nil
+	case formSARIF:
+		return writeSARIF(a.out, docs)
+	}
+	for _, doc := range docs {
+		a.showFindings(a.out, doc.Findings)
+	}
+	switch {
+	case len(docs) > 1 && bad > 0:
+		a.notice("%d of %d plans have errors", bad, len(docs))
+	case len(docs) > 1:
+		a.notice("%d plans: no errors", len(docs))
+	case bad == 0:
+		a.notice("%s: no errors", docs[0].Path)
+	}
+	return nil
+}
+
+// explain prints the page of a rule.
+func (a *app) explain(name string) error {
+	rule, ok := verify.RuleOf(strings.TrimSpace(name))
+	if !ok {
+		hint := verify.NearestRule(name)
+		if hint == "" {
+			hint = "docs/findings.md lists them all"
+		}
+		return &misuse{text: fmt.Sprintf("there is no rule %q", name), hint: hint}
+	}
+	if a.json {
+		a.document("rule", ruleDocument(rule))
+		return nil
+	}
+	fmt.Fprint(a.out, rule.Page())
+	return nil
+}
+
+type ruleDoc struct {
+	ID       string          `json:"id"`
+	Name     string          `json:"name"`
+	Title    string          `json:"title"`
+	Severity verify.Severity `json:"severity"`
+	Text     string          `json:"text"`
+	Bad      string          `json:"bad"`
+	Good     string          `json:"good"`
+}
+
+func ruleDocument(r verify.Rule) ruleDoc {
+	return ruleDoc{r.ID, r.Name, r.Title, r.Severity, r.Text, r.Bad, r.Good}
+}
