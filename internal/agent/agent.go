@@ -114,6 +114,7 @@ type Result struct {
 	Exit     int    // -1 if it did not exit by itself
 	Signal   string // that ended it: "SIGKILL"
 	Reason   string // why it did not start, or was stopped
+	Absent   bool   // it did not start because its program is not there
 	Duration time.Duration
 	Level    proc.Level // how surely its processes died
 	Leftover int        // processes that were still there and had to be killed

@@ -85,6 +85,7 @@ func (a *attempt) result(p proc.Result, cause error) Result {
 	}
 	r.How, r.Reason = a.end(p, cause)
 	if r.How == engine.NoStart && p.Err != nil {
+		r.Absent = errors.Is(p.Err, proc.ErrNoProgram)
 		return r
 	}
 	r.Claims, r.Notes = readClaims(a.desk.report)
@@ -131,6 +132,9 @@ func (a *attempt) end(p proc.Result, cause error) (how engine.How, reason string
 const maxArgument = 32 << 10
 
 func (a *attempt) whyNot(err error) string {
+	if errors.Is(err, proc.ErrNoProgram) {
+		return fmt.Sprintf("agent %q: there is no program %s; piton doctor looks for all of them", a.task.Role, a.spec.Argv[0])
+	}
 	hint := ""
 	if n := len(a.task.Text); n >= maxArgument && (a.cfg.Prompt == Arg || a.cfg.Kind == Shell) {
 		hint = fmt.Sprintf("; its text has %d bytes, which may be too many for an argument: a prompt can be given on stdin or as a file", n)

@@ -295,8 +295,9 @@ func TestDoesNotStart(t *testing.T) {
 		cfg    agent.Config
 		change func(*agent.Task)
 		want   []string
+		absent bool
 	}{
-		"missing program": {cfg: exec("no-such-agent", "-p"), change: func(k *agent.Task) { k.Environ = []string{"PATH=/usr/bin:/bin"} }, want: []string{`"coder"`, "no-such-agent", "/usr/bin:/bin"}},
+		"missing program": {cfg: exec("no-such-agent", "-p"), change: func(k *agent.Task) { k.Environ = []string{"PATH=/usr/bin:/bin"} }, want: []string{`"coder"`, "no program no-such-agent", "piton doctor"}, absent: true},
 		"not executable":  {cfg: exec(file), want: []string{file, "permission denied"}},
 		"no command":      {cfg: exec(), want: []string{"names no command"}},
 		"no kind":         {want: []string{`kind ""`}},
@@ -326,6 +327,9 @@ func TestDoesNotStart(t *testing.T) {
 			r := run(t, c.cfg, k)
 			if r.How != engine.NoStart || r.Exit != -1 {
 				t.Errorf("%s with exit %d", r.How, r.Exit)
+			}
+			if r.Absent != c.absent {
+				t.Errorf("absent: %t", r.Absent)
 			}
 			for _, w := range c.want {
 				if !strings.Contains(r.Reason, w) {

@@ -73,6 +73,17 @@ func (p *Product) probeEnv() probe.Env {
 	return probe.Env{Workspace: p.Place.Dir, Environ: p.Env, Config: p.Config}
 }
 
+// Missing names, by role, the programs of agents that are not on this machine.
+func (p *Product) Missing(ctx context.Context) map[string]string {
+	missing := map[string]string{}
+	for role, a := range probe.Answer(ctx, verify.Queries{}, p.probeEnv()).Agents {
+		if a.Missing != "" {
+			missing[role] = a.Missing
+		}
+	}
+	return missing
+}
+
 func readPlan(path string) ([]byte, error) {
 	info, err := os.Stat(path)
 	switch {

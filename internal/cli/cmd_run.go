@@ -93,11 +93,15 @@ func (a *app) run(ctx context.Context, path string, f runFlags) error {
 		if !doc.OK() {
 			return ended(exitPlan)
 		}
-		if err := a.runnable(s.Compile(doc, "dry-run")); err != nil {
+		program, err := s.Compile(doc, "dry-run")
+		if err := a.runnable(err); err != nil {
 			return err
 		}
 		if f.dryRun {
 			return a.showPlan(doc)
+		}
+		if err := s.equipped(ctx, roles(program, nil)); err != nil {
+			return err
 		}
 		if f.unsealed {
 			s.unsealed = s.By
@@ -115,7 +119,7 @@ func serious(all []verify.Finding) []verify.Finding {
 }
 
 // runnable shows why a sound plan cannot be run by this version.
-func (a *app) runnable(_ *engine.Program, err error) error {
+func (a *app) runnable(err error) error {
 	refusal, ok := errors.AsType[*verify.Refusal](err)
 	if !ok {
 		return err
@@ -215,6 +219,9 @@ func (a *app) resume(ctx context.Context, prefix string, f runFlags) error {
 			return err
 		}
 		if err := s.Pinned(state.Run()); err != nil {
+			return err
+		}
+		if err := s.equipped(ctx, roles(state.Program(), state)); err != nil {
 			return err
 		}
 		return s.drive(ctx, f, func(d api.Desk) (api.Opened, error) {

@@ -15,6 +15,7 @@ type fold struct {
 	items   map[string]engine.ItemRow // open ones
 	asked   map[string]string         // by item, open or not: its step
 	busy    map[int]engine.StepRow    // steps that run
+	free    map[string]int            // by step: attempts that used up no retry
 	retries int                       // of the newest run
 	answers int
 }
@@ -82,7 +83,7 @@ func (f *fold) apply(r engine.Record) ([]happening, error) {
 		return nil, err
 	}
 	if _, opens := r.Event.(engine.RunOpened); opens {
-		*f = fold{state: f.state, tries: map[string]*try{}, items: map[string]engine.ItemRow{}, asked: map[string]string{}, busy: map[int]engine.StepRow{}}
+		*f = fold{state: f.state, tries: map[string]*try{}, items: map[string]engine.ItemRow{}, asked: map[string]string{}, busy: map[int]engine.StepRow{}, free: map[string]int{}}
 	}
 	f.keep()
 	return f.tell(happening{at: r.At, step: -1}, r.Event, was), nil
@@ -258,13 +259,24 @@ func (f *fold) settled(h happening, e engine.StepSettled, was engine.StepRow) []
 		h.what = waived
 	case engine.Regressed:
 		h.what, h.checks = regressed, bad.checks
+		f.free[e.Step] = was.Attempts
 	case engine.Pending:
 		if h.what = redone; h.by == "" || t.approved {
 			t.approved = false
 			return nil
 		}
+		f.again(was)
 	}
 	return []happening{h}
+}
+
+// again notes that a person has a step done anew, or lets it have one more try.
+func (f *fold) again(was engine.StepRow) {
+	if was.Status == engine.Done || was.Status == engine.Skipped || was.Status == engine.Waived {
+		f.free[was.ID] = was.Attempts
+	} else if was.Attempts > 0 {
+		f.free[was.ID]++
+	}
 }
 
 // retry tells that the step is tried again. Where only its checks are asked
@@ -273,10 +285,14 @@ func (f *fold) retry(h happening, at time.Time, was engine.StepRow) happening {
 	f.retries++
 	row := f.state.StepRow(h.step)
 	h.what, h.attempt, h.text, h.took, h.cost = retried, row.Attempts, "", 0, nil
-	if row.Attempts == was.Attempts {
+	switch allowed := f.state.Program().Step(h.step).OnFail.Retries + 1; {
+	case row.Attempts == was.Attempts:
 		h.text = "the same work, checked again"
-	} else if allowed := f.state.Program().Step(h.step).OnFail.Retries + 1; row.Attempts <= allowed {
-		h.of = allowed
+	case h.verdict == engine.Infra:
+		f.free[was.ID]++
+		h.text = "this machine's fault uses up no retry"
+	default:
+		h.of = allowed + f.free[was.ID]
 	}
 	h.wait = max(0, at.Sub(h.at))
 	return h

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -365,5 +366,35 @@ func TestStamp(t *testing.T) {
 	body, err := json.Marshal([]stamp{{}, stamp(dawn.In(time.FixedZone("x", 3600)))})
 	if err != nil || string(body) != `[null,"2026-11-21T14:02:00.000Z"]` {
 		t.Errorf("%s, %v", body, err)
+	}
+}
+
+// A fault of this machine is no try: the words must not count it as one.
+func TestFaultsUseUpNoRetry(t *testing.T) {
+	s := begin(t, "Faults", step("one", "The first"))
+	s.answers["one"] = []engine.Verdict{engine.Fail}
+	s.run(1)
+	s.tell(engine.Ended{Key: s.state.Pending()[0].Key, WorkEnded: engine.WorkEnded{How: engine.NoStart, Reason: "no memory"}})
+	s.run(1000)
+	var f fold
+	var retries []string
+	for _, r := range s.journal {
+		hs, err := f.apply(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, h := range hs {
+			if h.what == retried {
+				retries = append(retries, f.lines(theme{width: 80, zone: time.UTC}, h)...)
+			}
+		}
+	}
+	want := []string{
+		"retry 1 one attempt=2 in 1.0s (this machine's fault uses up no retry)",
+		"retry 1 one attempt=3 of 4",
+		"retry 1 one attempt=4 of 4",
+	}
+	if !slices.Equal(retries, want) {
+		t.Errorf("got %q, want %q", retries, want)
 	}
 }

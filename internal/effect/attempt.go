@@ -191,7 +191,7 @@ func (w *World) attempt(ctx context.Context, e engine.Effect, end *engine.WorkEn
 		Dir: w.Dir, Mode: e.Step.Mode, Environ: w.Environ, Pass: e.Step.Env, Timeout: e.Step.Timeout,
 		LogPath: log, Scratch: scratch,
 	})
-	end.How, end.Exit, end.Signal, end.Reason = r.How, r.Exit, r.Signal, r.Reason
+	end.How, end.Exit, end.Signal, end.Reason, end.Absent = r.How, r.Exit, r.Signal, r.Reason, r.Absent
 	end.Ms, end.Usage, end.Size, end.Blocked = r.Duration.Milliseconds(), r.Usage, r.Size, r.Blocked
 	end.Leftover, end.Isolation = r.Leftover, string(r.Level)
 	return r.Output, nil

@@ -123,6 +123,7 @@ func (s *State) judged(i int, now time.Time) StepSettled {
 	v := s.verdict(i)
 	e := StepSettled{Step: p.ID, Attempt: st.Attempt, Verdict: v, Reason: s.reason(i, v), Status: Waiting}
 	wait, more := infraWait(st.Infra)
+	more = more && (st.Ended == nil || !st.Ended.Absent)
 	switch {
 	case v == Pass:
 		e.Status, e.Proven = Done, st.Baseline == Fail

@@ -196,6 +196,7 @@ type WorkEnded struct {
 	Signal     string   `json:"signal,omitempty"`
 	Ms         int64    `json:"ms"`
 	Reason     string   `json:"reason,omitempty"` // why it could not start, or was stopped
+	Absent     bool     `json:"absent,omitempty"` // its program is not there: trying again finds it no sooner
 	Usage      Usage    `json:"usage"`
 	Output     string   `json:"output,omitempty"` // object: the step's output
 	Size       int64    `json:"size"`             // bytes the work printed

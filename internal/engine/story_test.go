@@ -236,7 +236,7 @@ func ended(t *testing.T, d *desk, td *datadriven.TestData) engine.Input {
 		tokens := int64(n)
 		e.Usage.In = &tokens
 	}
-	e.Exit = number(t, td, "exit", 0)
+	e.Exit, e.Absent = number(t, td, "exit", 0), value(td, "absent") != ""
 	return engine.Ended{Key: key(t, d, td), WorkEnded: e}
 }
 

@@ -209,7 +209,7 @@ func agent(ctx context.Context, env Env, name string, a config.Agent) Line {
 		line.Status, line.Text, line.Hint = Warning, "has no command", "set `command:` in the configuration"
 		return line
 	}
-	file := program(a.Command[0], searchPath(env.Environ), env.Workspace)
+	file := program(a.Command[0], agentPath(a, searchPath(env.Environ)), env.Workspace)
 	if file == "" {
 		line.Status, line.Text, line.Hint = Warning, fmt.Sprintf("%s is not on PATH", a.Command[0]), "install it, or correct `command:` in the configuration"
 		return line

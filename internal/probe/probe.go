@@ -80,12 +80,21 @@ func agents(env Env) map[string]verify.Agent {
 			Metered: a.Kind == config.ACP || a.Kind == config.Exec && tellsUsage(a.Parse),
 			Time:    a.Limits.Time,
 		}
-		if len(a.Command) > 0 && program(a.Command[0], path, env.Workspace) == "" {
+		if len(a.Command) > 0 && program(a.Command[0], agentPath(a, path), env.Workspace) == "" {
 			fact.Missing = a.Command[0]
 		}
 		list[name] = fact
 	}
 	return list
+}
+
+// agentPath is where an agent's program is looked for: its configuration may
+// have a PATH of its own.
+func agentPath(a config.Agent, path []string) []string {
+	if own, ok := a.Env["PATH"]; ok {
+		return searchPath([]string{"PATH=" + own})
+	}
+	return path
 }
 
 // tellsUsage reports a form of output that has the tokens of a step in it.

@@ -13,6 +13,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -129,6 +130,9 @@ func TestRunRefusesWhatCannotStart(t *testing.T) {
 				r := p.Run(context.Background(), tt.spec)
 				if !errors.Is(r.Err, proc.ErrNotStarted) || errors.Is(r.Err, proc.ErrLost) || !strings.Contains(r.Err.Error(), tt.says) {
 					t.Errorf("got error %v, want %q", r.Err, tt.says)
+				}
+				if absent := slices.Contains([]string{"missing program", "no PATH", "missing file", "relative PATH"}, tt.name); errors.Is(r.Err, proc.ErrNoProgram) != absent {
+					t.Errorf("%v: no program: %t", r.Err, !absent)
 				}
 				if tt.is != nil && !errors.Is(r.Err, tt.is) {
 					t.Errorf("%v is not %v", r.Err, tt.is)

@@ -3,7 +3,9 @@ package proc
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -24,6 +26,9 @@ func resolve(s Spec) (order, error) {
 		return order{}, fmt.Errorf("enter working directory: %w", err)
 	}
 	path, err := findProgram(s.Argv[0], s.Env)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, exec.ErrNotFound) {
+		return order{}, fmt.Errorf("%w: %w", ErrNoProgram, err)
+	}
 	if err != nil {
 		return order{}, err
 	}
@@ -54,10 +59,11 @@ func startError(o order, cause error) error {
 		cause = path.Err
 	}
 	hint := ""
-	if errors.Is(cause, syscall.ENOENT) {
-		if _, err := os.Stat(o.path); err == nil {
-			hint = " (the interpreter it names is missing)"
+	if errors.Is(cause, fs.ErrNotExist) {
+		if _, err := os.Stat(o.path); err != nil {
+			return fmt.Errorf("%w: %w: run %s: %w", ErrNotStarted, ErrNoProgram, o.path, cause)
 		}
+		hint = " (the interpreter it names is missing)"
 	}
 	return fmt.Errorf("%w: run %s%s: %w", ErrNotStarted, o.path, hint, cause)
 }

@@ -121,6 +121,9 @@ var (
 	// ErrNotStarted is matched by [Result.Err] if the child never ran. The
 	// cause is wrapped: fs.ErrNotExist, fs.ErrPermission, a context's error.
 	ErrNotStarted = errors.New("not started")
+	// ErrNoProgram is matched by [Result.Err], beside ErrNotStarted, if the
+	// program is nowhere to be found: trying again finds it no sooner.
+	ErrNoProgram = errors.New("no such program")
 	// ErrLost is matched by [Result.Err] if the holder died or answered
 	// nonsense. The child may have run; nothing of it lives, unless the error
 	// says so. The same Spec may be run again.
