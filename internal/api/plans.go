@@ -144,6 +144,19 @@ func (p *Product) Draft(ctx context.Context, desk Desk, d *Document) (*engine.Re
 	return &engine.Revision{Drafted: in.PlanDrafted, Verified: in.Verified, At: p.Now()}, nil
 }
 
+// Recorded is the newest revision of the document, if it has these bytes and may
+// be approved; nil otherwise.
+func (p *Product) Recorded(ctx context.Context, d *Document) (*engine.Revision, error) {
+	w, err := p.workspace(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if newest, ok := w.Newest(d.Rel); ok && newest.Drafted.Hash == d.Plan.Hash() && newest.Verified.OK {
+		return newest, nil
+	}
+	return nil, nil
+}
+
 func (p *Product) draft(ctx context.Context, w *engine.Workspace, newest *engine.Revision, d *Document) (engine.Draft, []store.Object, error) {
 	findings, err := json.Marshal(d.Findings)
 	if err != nil {

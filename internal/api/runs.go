@@ -39,15 +39,11 @@ func (p *Product) Open(ctx context.Context, desk Desk, d *Document, r *engine.Re
 	if err != nil {
 		return Opened{}, err
 	}
+	if err := hindrance(state, d); err != nil {
+		return Opened{}, err
+	}
 	if state.Live() {
-		old := state.Run()
-		if old.PlanHash == r.Drafted.Hash {
-			return Opened{Stream: stream, Run: old.Run, Resumed: true}, nil
-		}
-		return Opened{}, &Problem{
-			Code: Conflict, Message: fmt.Sprintf("run %s of an earlier text of %s is not finished", old.Run, d.Path),
-			Hint: fmt.Sprintf("piton resume %s goes on with that text, piton cancel %s gives it up", old.Run, old.Run),
-		}
+		return Opened{Stream: stream, Run: state.Run().Run, Resumed: true}, nil
 	}
 	in, objects, err := p.opening(ctx, d, r, o)
 	if err != nil {
@@ -60,6 +56,35 @@ func (p *Product) Open(ctx context.Context, desk Desk, d *Document, r *engine.Re
 		return Opened{}, err
 	}
 	return Opened{Stream: stream, Run: in.Run.Run}, nil
+}
+
+// Unhindered fails if a run of another text of the document is not finished: a
+// run of this one could not be opened.
+func (p *Product) Unhindered(ctx context.Context, d *Document) error {
+	w, err := p.workspace(ctx)
+	if err != nil {
+		return err
+	}
+	newest, ok := w.Newest(d.Rel)
+	if !ok {
+		return nil
+	}
+	state, err := run.Load(ctx, p.Store, taskOf(newest.Drafted.Intent))
+	if err != nil {
+		return err
+	}
+	return hindrance(state, d)
+}
+
+func hindrance(state *engine.State, d *Document) error {
+	old := state.Run()
+	if !state.Live() || old.PlanHash == d.Plan.Hash() {
+		return nil
+	}
+	return &Problem{
+		Code: Conflict, Message: fmt.Sprintf("run %s of an earlier text of %s is not finished", old.Run, d.Path),
+		Hint: fmt.Sprintf("piton resume %s goes on with that text, piton cancel %s gives it up", old.Run, old.Run),
+	}
 }
 
 func (p *Product) opening(ctx context.Context, d *Document, r *engine.Revision, o Opening) (engine.Open, []store.Object, error) {

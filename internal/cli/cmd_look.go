@@ -154,8 +154,9 @@ func (a *app) watch(ctx context.Context, prefix string, after uint64) error {
 		if a.json {
 			return s.stream(ctx, opened, after)
 		}
-		err = s.follow(ctx, api.Dial(s.Place, Version), opened, true)
-		if p, ok := errors.AsType[*api.Problem](err); ok && p.Code == api.Unavailable {
+		d := &drive{session: s, stay: true, opened: &opened}
+		err = errors.Join(d.follow(ctx, api.Dial(s.Place, Version)), d.endView())
+		if unavailable(err) || errors.Is(err, errOwnerGone) {
 			a.notice("nobody runs this workspace now")
 			return a.showStatus(ctx, s, head)
 		}

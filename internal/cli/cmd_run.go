@@ -5,19 +5,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"os/signal"
 	"slices"
 	"strings"
-	"sync/atomic"
-	"syscall"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/piton-dev/piton/internal/api"
 	"github.com/piton-dev/piton/internal/engine"
-	"github.com/piton-dev/piton/internal/project"
 	"github.com/piton-dev/piton/internal/run"
 	"github.com/piton-dev/piton/internal/store"
 	"github.com/piton-dev/piton/internal/verify"
@@ -109,7 +103,14 @@ func (a *app) run(ctx context.Context, path string, f runFlags) error {
 		if err := s.isolated(doc); err != nil {
 			return err
 		}
-		return s.drive(ctx, f, func(d api.Desk) (api.Opened, error) { return s.openRun(ctx, d, doc, f) })
+		if err := s.Unhindered(ctx, doc); err != nil {
+			return err
+		}
+		yes, err := s.approval(ctx, doc, f)
+		if err != nil {
+			return err
+		}
+		return s.drive(ctx, f, func(d api.Desk) (api.Opened, error) { return s.openRun(ctx, d, doc, yes) })
 	})
 }
 
@@ -129,14 +130,23 @@ func (a *app) runnable(err error) error {
 	return ended(exitPlan)
 }
 
+// consent is a yes to a plan that the journal does not have yet.
+type consent struct{ by, why string }
+
 // openRun brings a plan from its bytes to an open run.
-func (s *session) openRun(ctx context.Context, d api.Desk, doc *api.Document, f runFlags) (api.Opened, error) {
+func (s *session) openRun(ctx context.Context, d api.Desk, doc *api.Document, yes *consent) (api.Opened, error) {
 	r, err := s.Draft(ctx, d, doc)
 	if err != nil {
 		return api.Opened{}, err
 	}
-	if err := s.approval(ctx, d, doc, r, f); err != nil {
-		return api.Opened{}, err
+	switch {
+	case s.Approved(r):
+	case yes == nil:
+		return api.Opened{}, &api.Problem{Code: api.Conflict, Message: "the approval of " + doc.Path + " has just run out", Hint: "run it again"}
+	default:
+		if err := s.Judge(ctx, d, r, true, yes.by, yes.why); err != nil {
+			return api.Opened{}, err
+		}
 	}
 	opened, err := s.Open(ctx, d, doc, r, api.Opening{Isolation: unsealed, Unsealed: s.unsealed, Protect: s.protect})
 	if err == nil && opened.Resumed {
@@ -145,30 +155,48 @@ func (s *session) openRun(ctx context.Context, d api.Desk, doc *api.Document, f 
 	return opened, err
 }
 
-// approval makes sure that somebody said yes to these bytes.
-func (s *session) approval(ctx context.Context, d api.Desk, doc *api.Document, r *engine.Revision, f runFlags) error {
+// approval makes sure that somebody says yes to these bytes; it is nil if
+// somebody did. While it asks, this process owns nothing: other runs come and
+// go, and no answer, nor the lack of one, touches them.
+func (s *session) approval(ctx context.Context, doc *api.Document, f runFlags) (*consent, error) {
+	r, err := s.Recorded(ctx, doc)
 	switch {
-	case s.Approved(r):
-		return nil
+	case err != nil:
+		return nil, err
+	case r != nil && s.Approved(r):
+		return nil, nil
 	case f.yes:
-		return s.Judge(ctx, d, r, true, s.By, "")
+		return &consent{by: s.By}, nil
 	case s.Config.Policy.Approve == "auto":
-		return s.Judge(ctx, d, r, true, "policy", "policy: approve is auto")
-	case !s.app.asks():
-		return errors.Join(ended(exitWaiting), s.app.waits(doc.Path))
+		return &consent{by: "policy", why: "policy: approve is auto"}, nil
 	}
-	if err := s.app.showPlan(doc); err != nil {
+	draft := func(d api.Desk) error {
+		_, err := s.Draft(ctx, d, doc)
 		return err
+	}
+	if err := s.desk(ctx, draft); err != nil {
+		return nil, err
+	}
+	if !s.app.asks() {
+		return nil, errors.Join(ended(exitWaiting), s.app.waits(doc.Path))
+	}
+	return s.ask(doc)
+}
+
+// ask shows the plan to whoever sits here and asks for a yes.
+func (s *session) ask(doc *api.Document) (*consent, error) {
+	if err := s.app.showPlan(doc); err != nil {
+		return nil, err
 	}
 	yes, err := s.app.confirm("Run this plan?")
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if !yes {
 		s.app.notice("not approved; nothing was started")
-		return ended(exitWaiting)
+		return nil, ended(exitWaiting)
 	}
-	return s.Judge(ctx, d, r, true, s.By, "")
+	return &consent{by: s.By}, nil
 }
 
 // waits says that the plan waits for a person who is not here.
@@ -233,273 +261,6 @@ func (a *app) resume(ctx context.Context, prefix string, f runFlags) error {
 			return api.Opened{Stream: head.Stream, Run: head.Run, Resumed: true}, nil
 		})
 	})
-}
-
-// drive opens or resumes a run and stays with it to its end: as the owner of
-// the workspace, or beside the owner.
-func (s *session) drive(ctx context.Context, f runFlags, open func(api.Desk) (api.Opened, error)) error {
-	stay := f.wait || !f.noWait && s.app.asks()
-	d := &drive{session: s, stay: stay}
-	o, err := s.ownOrAsk(func() (*owner, error) { return s.own(ctx, d.leave, d.show) }, func() error { return d.beside(ctx, f, open) })
-	if o == nil {
-		return err
-	}
-	d.owner = o
-	defer d.signals()()
-	return d.asOwner(ctx, f, open)
-}
-
-// drive is one run as this process follows it.
-type drive struct {
-	*session
-	stay    bool
-	ready   atomic.Bool // the run is open: the loop may end when there is nothing to do
-	owner   *owner
-	stream  atomic.Pointer[string]
-	view    atomic.Pointer[view]
-	stopped atomic.Int32 // the signal that stopped it
-	asked   time.Time    // when; of the goroutine that gets the signals
-
-	detached atomic.Bool // a person left the run to itself
-}
-
-// detachNow stops this process's part in the run; another goes on with it.
-func (d *drive) detachNow() {
-	d.detached.Store(true)
-	d.owner.stop()
-}
-
-func (d *drive) leave(t run.Traffic) bool {
-	return d.ready.Load() && t.Moving == 0 && (!d.stay || t.Waiting == 0)
-}
-
-// show passes the records of this run to its view. The loop calls it.
-func (d *drive) show(records []engine.Record) {
-	v, stream := d.view.Load(), d.stream.Load()
-	if v == nil || stream == nil {
-		return
-	}
-	var mine []engine.Record
-	for _, r := range records {
-		if r.Stream == *stream {
-			mine = append(mine, r)
-		}
-	}
-	(*v).records(mine)
-}
-
-func (d *drive) asOwner(ctx context.Context, f runFlags, open func(api.Desk) (api.Opened, error)) error {
-	opened, err := open(d.owner)
-	if err != nil {
-		return errors.Join(err, d.owner.release())
-	}
-	if f.detach {
-		return errors.Join(d.owner.release(), d.session.detach(opened, f))
-	}
-	v, err := d.begin(ctx, opened)
-	if err != nil {
-		return errors.Join(err, d.owner.release())
-	}
-	if err := d.owner.Activate(ctx, opened.Stream); err != nil {
-		return errors.Join(err, d.owner.release())
-	}
-	d.ready.Store(true)
-	d.owner.Nudge()
-	loop := <-d.owner.ended
-	d.owner.ended <- nil
-	v.close()
-	err = d.owner.release()
-	if loop != nil && !errors.Is(loop, context.Canceled) {
-		return errors.Join(loop, err)
-	}
-	if d.detached.Load() {
-		return errors.Join(err, d.session.detach(opened, f))
-	}
-	return errors.Join(d.outcome(ctx, opened), err)
-}
-
-// begin makes the view and shows it what the journal holds of the run.
-func (d *drive) begin(ctx context.Context, opened api.Opened) (view, error) {
-	v := d.app.newView(d.session, opened, d.detachNow)
-	var past []engine.Record
-	for r, err := range run.Read(ctx, d.store, opened.Stream, 0) {
-		if err != nil {
-			return nil, err
-		}
-		past = append(past, r)
-	}
-	v.past(past)
-	d.stream.Store(&opened.Stream)
-	d.view.Store(&v)
-	return v, nil
-}
-
-// beside follows a run that the workspace's owner, another process, carries out.
-func (d *drive) beside(ctx context.Context, f runFlags, open func(api.Desk) (api.Opened, error)) error {
-	client := api.Dial(d.Place, Version)
-	opened, err := open(client)
-	if err != nil {
-		return err
-	}
-	if err := client.Activate(ctx, opened.Stream); err != nil {
-		return err
-	}
-	d.app.notice("run %s goes on in the process that owns this workspace", opened.Run)
-	if f.detach {
-		return nil
-	}
-	if err := d.session.follow(ctx, client, opened, d.stay); err != nil {
-		return err
-	}
-	return d.outcome(ctx, opened)
-}
-
-// errOver ends following a run.
-var errOver = errors.New("the run is over")
-
-// follow shows a run from the journal until it ends, or can move only when a
-// person acts.
-func (s *session) follow(ctx context.Context, client *api.Client, opened api.Opened, stay bool) error {
-	ctx, detach := context.WithCancel(ctx)
-	defer detach()
-	var left atomic.Bool
-	v := s.app.newView(s, opened, func() { left.Store(true); detach() })
-	defer v.close()
-	var seq uint64
-	var state engine.State
-	first := true
-	err := client.Changes(ctx, func() error {
-		var fresh []engine.Record
-		for r, err := range run.Read(ctx, s.store, opened.Stream, seq) {
-			if err != nil {
-				return err
-			}
-			if err := state.Apply(r); err != nil {
-				return err
-			}
-			fresh, seq = append(fresh, r), r.Seq
-		}
-		if first {
-			v.past(fresh)
-		} else {
-			v.records(fresh)
-		}
-		first = false
-		if !state.Live() || !stay && state.Idle() {
-			return errOver
-		}
-		return nil
-	})
-	if errors.Is(err, errOver) || left.Load() {
-		return nil
-	}
-	return err
-}
-
-// outcome shows how the run stands and turns it into an exit code.
-func (d *drive) outcome(ctx context.Context, opened api.Opened) error {
-	head, err := d.Find(ctx, opened.Run)
-	if err != nil {
-		return err
-	}
-	if d.owner != nil {
-		d.mark(ctx, head)
-	}
-	if err := d.app.showEnd(ctx, d.session, head); err != nil {
-		return err
-	}
-	if sig := syscall.Signal(d.stopped.Load()); sig != 0 && !head.Ended {
-		d.app.notice("stopped; the state is safe. Go on with: piton resume %s", head.Run)
-		return ended(128 + int(sig))
-	}
-	return d.code(ctx, head)
-}
-
-// mark shows the outcome in the plan document, if the policy says so and the
-// document is the one that was run.
-func (s *session) mark(ctx context.Context, head engine.HeadRow) {
-	if s.Config.Policy.Mark != "end" || !head.Ended {
-		return
-	}
-	path, err := s.Document(ctx, head.Plan)
-	if err != nil {
-		return
-	}
-	steps, err := s.store.Steps(ctx, head.Stream)
-	if err == nil {
-		err = project.Mark(path, head.PlanHash, head.Status, steps)
-	}
-	if err != nil {
-		s.app.notice("%s keeps its marks as they are: %v", path, err)
-	}
-}
-
-// code is the exit code of a run as it stands.
-func (s *session) code(ctx context.Context, head engine.HeadRow) error {
-	switch {
-	case head.Ended && head.Status == engine.Done:
-		return nil
-	case head.Ended:
-		return ended(max(exitFailed, head.Exit))
-	}
-	items, err := s.store.Items(ctx, store.ItemFilter{Open: true, Run: head.Run})
-	if err != nil {
-		return err
-	}
-	for _, it := range items {
-		if it.Cause == engine.Infra {
-			return ended(exitMachine)
-		}
-	}
-	return ended(exitWaiting)
-}
-
-// signals makes the first Ctrl-C stop gently and the second at once.
-func (d *drive) signals() (done func()) {
-	c := make(chan os.Signal, 2)
-	signal.Notify(c, os.Interrupt, syscall.SIGTERM)
-	quit := make(chan struct{})
-	go func() {
-		for {
-			select {
-			case sig := <-c:
-				d.interrupt(sig.(syscall.Signal))
-			case <-quit:
-				return
-			}
-		}
-	}()
-	return func() { signal.Stop(c); close(quit) }
-}
-
-func (d *drive) interrupt(sig syscall.Signal) {
-	if !d.ready.Load() || d.stopped.Load() != 0 && time.Since(d.asked) > secondSignal {
-		d.restore()
-		os.Exit(128 + int(sig)) // everything started hangs on this process's life
-	}
-	if !d.stopped.CompareAndSwap(0, int32(sig)) {
-		return // the same wish twice: some senders tell the process and its group
-	}
-	d.asked = time.Now()
-	d.app.notice("stopping; again to stop at once")
-	d.owner.stop()
-}
-
-// secondSignal is how soon after the first a signal is still the same wish.
-const secondSignal = 300 * time.Millisecond
-
-// restore gives the terminal back before the process ends at once.
-func (d *drive) restore() {
-	v := d.view.Load()
-	if v == nil {
-		return
-	}
-	done := make(chan struct{})
-	go func() { (*v).close(); close(done) }()
-	select {
-	case <-done:
-	case <-time.After(secondSignal):
-	}
 }
 
 func (s *session) protect(ctx context.Context, guards []string) (store.Object, error) {

@@ -9,8 +9,22 @@ import (
 	"github.com/piton-dev/piton/internal/api"
 )
 
-// detach starts this program again to carry the run on by itself.
+// detach leaves a run to a process in the background.
 func (s *session) detach(opened api.Opened, f runFlags) error {
+	var args []string
+	if !f.noWait {
+		args = []string{"--wait"}
+	}
+	if err := s.background(opened.Run, args...); err != nil {
+		return err
+	}
+	s.app.did("run", opened.Run, fmt.Sprintf("run %s goes on in the background; piton watch %s follows it", opened.Run, opened.Run))
+	return nil
+}
+
+// background starts this program again, in a session of its own, to carry a run
+// on.
+func (s *session) background(run string, args ...string) error {
 	self, err := os.Executable()
 	if err != nil {
 		return fmt.Errorf("find this program: %w", err)
@@ -20,15 +34,10 @@ func (s *session) detach(opened api.Opened, f runFlags) error {
 		return fmt.Errorf("open the log of detached runs: %w", err)
 	}
 	defer log.Close()
-	args := []string{"resume", opened.Run}
-	if !f.noWait {
-		args = append(args, "--wait")
-	}
-	c := exec.Command(self, args...)
+	c := exec.Command(self, append([]string{"resume", run}, args...)...)
 	c.Dir, c.Env, c.Stdout, c.Stderr, c.SysProcAttr = s.Place.Dir, s.app.env, log, log, ownSession()
 	if err := c.Start(); err != nil {
 		return fmt.Errorf("start the run in the background: %w", err)
 	}
-	s.app.did("run", opened.Run, fmt.Sprintf("run %s goes on in the background; piton watch %s follows it", opened.Run, opened.Run))
 	return c.Process.Release()
 }

@@ -160,16 +160,21 @@ const (
 	ownerPatience = 5 * time.Second
 )
 
-// ownOrAsk makes this process the owner, or asks the one there is. Without an
-// owner of its own the error is what the other one said.
+// ownOrAsk asks the owner there is, or makes this process the owner. Without an
+// owner of its own the error is what the other one said. To ask comes first: in
+// a namespace of its own a process cannot see that the owner lives.
 func (s *session) ownOrAsk(own func() (*owner, error), ask func() error) (*owner, error) {
 	for began := time.Now(); ; time.Sleep(ownerPause) {
+		said := ask()
+		if !unavailable(said) {
+			return nil, said
+		}
 		o, err := own()
 		if !errors.Is(err, store.ErrOwned) {
 			return o, err
 		}
-		if err = ask(); !unavailable(err) || time.Since(began) > ownerPatience {
-			return nil, err
+		if time.Since(began) > ownerPatience {
+			return nil, said
 		}
 	}
 }

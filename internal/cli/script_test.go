@@ -76,14 +76,16 @@ func TestScript(t *testing.T) {
 		RequireUniqueNames: true,
 		Setup:              setup,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits":   exits,
-			"state":   state,
-			"item":    item,
-			"until":   until,
-			"start":   start,
-			"signal":  signal,
-			"ends":    ends,
-			"journal": journal,
+			"exits":    exits,
+			"state":    state,
+			"item":     item,
+			"until":    until,
+			"start":    start,
+			"signal":   signal,
+			"ends":     ends,
+			"journal":  journal,
+			"terminal": terminal,
+			"type":     types,
 		},
 		Condition: func(cond string) (bool, error) {
 			if cond == "root" {
@@ -268,33 +270,40 @@ func start(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: start NAME PROGRAM ARGS...")
 	}
-	work := ts.Getenv("WORK")
-	path := args[1]
+	c := program(ts, args[1:])
+	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	out, errs := beside(ts, args[0]+".out"), beside(ts, args[0]+".err")
+	defer out.Close()
+	defer errs.Close()
+	c.Stdout, c.Stderr = out, errs
+	ts.Check(c.Start())
+	ts.Value(processKey{}).(processes)[args[0]] = c
+}
+
+// beside makes a file beside the workspace.
+func beside(ts *testscript.TestScript, name string) *os.File {
+	f, err := os.Create(filepath.Join(ts.Getenv("WORK"), name))
+	ts.Check(err)
+	return f
+}
+
+// program is a command of the script, with the script's environment.
+func program(ts *testscript.TestScript, args []string) *exec.Cmd {
+	path := args[0]
 	for _, dir := range filepath.SplitList(ts.Getenv("PATH")) {
-		if _, err := os.Stat(filepath.Join(dir, args[1])); err == nil {
-			path = filepath.Join(dir, args[1])
+		if _, err := os.Stat(filepath.Join(dir, args[0])); err == nil {
+			path = filepath.Join(dir, args[0])
 			break
 		}
 	}
-	c := exec.Command(path, args[2:]...)
-	c.Args[0] = args[1]
+	c := exec.Command(path, args[1:]...)
+	c.Args[0] = args[0]
 	c.Dir = ts.MkAbs(".")
 	for _, v := range ts.Value("env").(*testscript.Env).Vars {
 		name, _, _ := strings.Cut(v, "=")
 		c.Env = append(c.Env, name+"="+ts.Getenv(name))
 	}
-	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	var err error
-	var out, errs *os.File
-	out, err = os.Create(filepath.Join(work, args[0]+".out"))
-	ts.Check(err)
-	defer out.Close()
-	errs, err = os.Create(filepath.Join(work, args[0]+".err"))
-	ts.Check(err)
-	defer errs.Close()
-	c.Stdout, c.Stderr = out, errs
-	ts.Check(c.Start())
-	ts.Value(processKey{}).(processes)[args[0]] = c
+	return c
 }
 
 func started(ts *testscript.TestScript, name string) *exec.Cmd {

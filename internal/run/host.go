@@ -58,6 +58,7 @@ type Host struct {
 	seen     time.Time // when the last turn was
 	stopping bool      // nothing is started any more
 	failed   error
+	left     []string // what quit found under way
 
 	mu     sync.Mutex
 	inbox  []envelope
@@ -134,6 +135,10 @@ func Open(ctx context.Context, cfg Config) (*Host, error) {
 
 // Epoch is the number of this ownership.
 func (h *Host) Epoch() uint64 { return h.epoch }
+
+// Left names the streams whose runs had something under way, or due, when the
+// loop was told to end. Call it when Loop has returned.
+func (h *Host) Left() []string { return h.left }
 
 // Submit hands an input to the next turn and returns when the facts it became
 // are durable, or why it was refused: an *engine.Refusal, or what stopped the

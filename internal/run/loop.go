@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"time"
+
+	"github.com/piton-dev/piton/internal/engine"
 )
 
 // Traffic is what the loop has to do for its active tasks.
@@ -55,14 +57,17 @@ func (h *Host) traffic() (t Traffic, quiet bool) {
 	for _, x := range h.tasks {
 		switch {
 		case !x.active || !x.state.Live():
-		case len(x.running) == 0 && x.state.Idle():
-			t.Waiting++
-		default:
+		case x.moves():
 			t.Moving++
+		default:
+			t.Waiting++
 		}
 	}
 	return t, quiet
 }
+
+// moves reports a run that goes on without a person's doing.
+func (t *task) moves() bool { return t.state.Live() && (len(t.running) > 0 || !t.state.Idle()) }
 
 // longest is how long the loop sleeps when a time is set. A timer stands still
 // while the machine sleeps, and the clock does not.
@@ -97,6 +102,9 @@ func (h *Host) quit() error {
 	h.shut()
 	h.stopping = true
 	for _, stream := range slices.Sorted(maps.Keys(h.tasks)) {
+		if t := h.tasks[stream]; t.active && t.moves() && t.state.Head().Status != engine.Paused {
+			h.left = append(h.left, stream)
+		}
 		h.tasks[stream].active = false
 		h.reconcile(stream)
 	}

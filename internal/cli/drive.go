@@ -1,0 +1,372 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"os"
+	"os/signal"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/piton-dev/piton/internal/api"
+	"github.com/piton-dev/piton/internal/engine"
+	"github.com/piton-dev/piton/internal/project"
+	"github.com/piton-dev/piton/internal/run"
+	"github.com/piton-dev/piton/internal/store"
+)
+
+// drive is one run as this process follows it: as the owner of the workspace,
+// or beside the owner.
+type drive struct {
+	*session
+	flags  runFlags
+	stay   bool                               // while only people can go on
+	open   func(api.Desk) (api.Opened, error) // called until it succeeds once
+	opened *api.Opened
+	state  engine.State // as far as it was followed beside an owner
+	owner  *owner       // nil beside another one
+
+	ready   atomic.Bool // the run is active: the loop may end when there is nothing to do
+	stream  atomic.Pointer[string]
+	view    atomic.Pointer[view]
+	leaving atomic.Pointer[func()] // ends this process's part in the run
+	stopped atomic.Int32           // the signal that stopped it
+	asked   time.Time              // when; of the goroutine that gets the signals
+
+	detached atomic.Bool // a person left the run to itself
+}
+
+// errOver ends following a run.
+var errOver = errors.New("the run is over")
+
+// errOwnerGone says that the owner ended before the run that was followed.
+var errOwnerGone = errors.New("the process that carried the run out has ended")
+
+// drive opens or resumes a run and stays with it to its end. Where the owner
+// that it follows goes away, another one is followed, or this process is the
+// next.
+func (s *session) drive(ctx context.Context, f runFlags, open func(api.Desk) (api.Opened, error)) error {
+	d := &drive{session: s, flags: f, open: open, stay: f.wait || !f.noWait && s.app.asks()}
+	for {
+		o, err := s.ownOrAsk(func() (*owner, error) { return s.own(ctx, d.leave, d.show) }, func() error { return d.beside(ctx) })
+		switch {
+		case o != nil:
+			d.owner = o
+			return d.asOwner(ctx)
+		case !errors.Is(err, errOwnerGone):
+			return errors.Join(err, d.endView())
+		}
+		d.app.notice("%v; run %s goes on", err, d.opened.Run)
+	}
+}
+
+// detachNow ends this process's part in the run; another goes on with it.
+func (d *drive) detachNow() {
+	d.detached.Store(true)
+	if leave := d.leaving.Load(); leave != nil {
+		(*leave)()
+	}
+}
+
+func (d *drive) leave(t run.Traffic) bool {
+	return d.ready.Load() && t.Moving == 0 && (!d.stay || t.Waiting == 0)
+}
+
+// show passes the records of this run to its view. The loop calls it.
+func (d *drive) show(records []engine.Record) {
+	v, stream := d.view.Load(), d.stream.Load()
+	if v == nil || stream == nil {
+		return
+	}
+	var mine []engine.Record
+	for _, r := range records {
+		if r.Stream == *stream {
+			mine = append(mine, r)
+		}
+	}
+	(*v).records(mine)
+}
+
+// opens opens the run, unless that was done.
+func (d *drive) opens(desk api.Desk) error {
+	if d.opened != nil {
+		return nil
+	}
+	o, err := d.open(desk)
+	if err == nil {
+		d.opened = &o
+	}
+	return err
+}
+
+func (d *drive) asOwner(ctx context.Context) error {
+	stop := func() { d.owner.stop() }
+	d.leaving.Store(&stop)
+	defer d.signals()()
+	if err := d.opens(d.owner); err != nil {
+		return errors.Join(err, d.endView(), d.release(ctx))
+	}
+	if d.flags.detach {
+		return errors.Join(d.release(ctx), d.session.detach(*d.opened, d.flags))
+	}
+	if err := d.carry(ctx); err != nil {
+		return errors.Join(err, d.endView(), d.release(ctx))
+	}
+	loop := <-d.owner.ended
+	d.owner.ended <- nil
+	err := errors.Join(d.endView(), d.release(ctx))
+	if loop != nil && !errors.Is(loop, context.Canceled) {
+		return errors.Join(loop, err)
+	}
+	if d.detached.Load() {
+		return errors.Join(err, d.session.detach(*d.opened, d.flags))
+	}
+	return errors.Join(d.outcome(ctx), err)
+}
+
+// carry shows what there is of the run, and starts what it wants.
+func (d *drive) carry(ctx context.Context) error {
+	fresh, err := d.fresh(ctx)
+	if err != nil {
+		return err
+	}
+	d.tell(fresh)
+	d.stream.Store(&d.opened.Stream)
+	if err := d.owner.Activate(ctx, d.opened.Stream); err != nil {
+		return err
+	}
+	d.ready.Store(true)
+	d.owner.Nudge()
+	return nil
+}
+
+// fresh reads what came after what was followed.
+func (d *drive) fresh(ctx context.Context) ([]engine.Record, error) {
+	var records []engine.Record
+	for r, err := range run.Read(ctx, d.store, d.opened.Stream, d.state.Seq()) {
+		if err != nil {
+			return nil, err
+		}
+		records = append(records, r)
+	}
+	return records, nil
+}
+
+// tell shows records; the first call begins the view.
+func (d *drive) tell(records []engine.Record) {
+	if v := d.view.Load(); v != nil {
+		(*v).records(records)
+		return
+	}
+	v := d.app.newView(d.session, *d.opened, d.detachNow)
+	v.past(records)
+	d.view.Store(&v)
+}
+
+// endView returns when all that the view got is shown.
+func (d *drive) endView() error {
+	if v := d.view.Load(); v != nil {
+		(*v).close()
+	}
+	return nil
+}
+
+// release gives the workspace back. Runs of others that were under way in this
+// process go on in one of their own.
+func (d *drive) release(ctx context.Context) error {
+	err := d.owner.release()
+	for _, stream := range d.owner.Left() {
+		if d.opened == nil || stream != d.opened.Stream {
+			err = errors.Join(err, d.handOn(ctx, stream))
+		}
+	}
+	return err
+}
+
+func (s *session) handOn(ctx context.Context, stream string) error {
+	heads, err := s.store.Heads(ctx, store.HeadFilter{})
+	if err != nil {
+		return err
+	}
+	for _, h := range heads {
+		if h.Stream != stream {
+			continue
+		}
+		if err := s.background(h.Run, "--wait"); err != nil {
+			s.app.notice("run %s, which was under way here too, is stopped: %v; go on with: piton resume %s", h.Run, err, h.Run)
+			continue
+		}
+		s.app.notice("run %s, which was under way here too, goes on in the background", h.Run)
+	}
+	return nil
+}
+
+// beside follows a run that the workspace's owner, another process, carries out.
+func (d *drive) beside(ctx context.Context) error {
+	client := api.Dial(d.Place, Version)
+	if err := d.opens(client); err != nil {
+		return err
+	}
+	if err := client.Activate(ctx, d.opened.Stream); err != nil {
+		return err
+	}
+	if d.flags.detach {
+		return d.session.detach(*d.opened, d.flags)
+	}
+	if d.view.Load() == nil {
+		d.app.notice("run %s goes on in the process that owns this workspace", d.opened.Run)
+	}
+	if err := d.follow(ctx, client); err != nil {
+		return err
+	}
+	if err := d.endView(); err != nil || d.detached.Load() {
+		return err
+	}
+	return d.outcome(ctx)
+}
+
+// follow shows a run from the journal until it ends, can move only when a
+// person acts, or is left to itself. It fails with errOwnerGone where the owner
+// ends before that.
+func (d *drive) follow(ctx context.Context, client *api.Client) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	stop := func() { cancel() }
+	d.leaving.Store(&stop)
+	each := func() error { return d.step(ctx) }
+	err := client.Changes(ctx, each)
+	if err == nil && ctx.Err() == nil {
+		if err = each(); err == nil {
+			err = errOwnerGone
+		}
+	}
+	if errors.Is(err, errOver) || d.detached.Load() {
+		return nil
+	}
+	return err
+}
+
+// step shows what is new, and fails with errOver when there is nothing to wait for.
+func (d *drive) step(ctx context.Context) error {
+	fresh, err := d.fresh(ctx)
+	if err != nil {
+		return err
+	}
+	for _, r := range fresh {
+		if err := d.state.Apply(r); err != nil {
+			return err
+		}
+	}
+	d.tell(fresh)
+	if !d.state.Live() || !d.stay && d.state.Idle() {
+		return errOver
+	}
+	return nil
+}
+
+// outcome shows how the run stands and turns it into an exit code.
+func (d *drive) outcome(ctx context.Context) error {
+	head, err := d.Find(ctx, d.opened.Run)
+	if err != nil {
+		return err
+	}
+	if d.owner != nil {
+		d.mark(ctx, head)
+	}
+	if err := d.app.showEnd(ctx, d.session, head); err != nil {
+		return err
+	}
+	if sig := syscall.Signal(d.stopped.Load()); sig != 0 && !head.Ended {
+		d.app.notice("stopped; the state is safe. Go on with: piton resume %s", head.Run)
+		return ended(128 + int(sig))
+	}
+	return d.code(ctx, head)
+}
+
+// mark shows the outcome in the plan document, if the policy says so and the
+// document is the one that was run.
+func (s *session) mark(ctx context.Context, head engine.HeadRow) {
+	if s.Config.Policy.Mark != "end" || !head.Ended {
+		return
+	}
+	path, err := s.Document(ctx, head.Plan)
+	if err != nil {
+		return
+	}
+	steps, err := s.store.Steps(ctx, head.Stream)
+	if err == nil {
+		err = project.Mark(path, head.PlanHash, head.Status, steps)
+	}
+	if err != nil {
+		s.app.notice("%s keeps its marks as they are: %v", path, err)
+	}
+}
+
+// code is the exit code of a run as it stands.
+func (s *session) code(ctx context.Context, head engine.HeadRow) error {
+	switch {
+	case head.Ended && head.Status == engine.Done:
+		return nil
+	case head.Ended:
+		return ended(max(exitFailed, head.Exit))
+	}
+	items, err := s.store.Items(ctx, store.ItemFilter{Open: true, Run: head.Run})
+	if err != nil {
+		return err
+	}
+	for _, it := range items {
+		if it.Cause == engine.Infra {
+			return ended(exitMachine)
+		}
+	}
+	return ended(exitWaiting)
+}
+
+// signals makes the first Ctrl-C stop gently and the second at once.
+func (d *drive) signals() (done func()) {
+	c := make(chan os.Signal, 2)
+	signal.Notify(c, os.Interrupt, syscall.SIGTERM)
+	quit := make(chan struct{})
+	go func() {
+		for {
+			select {
+			case sig := <-c:
+				d.interrupt(sig.(syscall.Signal))
+			case <-quit:
+				return
+			}
+		}
+	}()
+	return func() { signal.Stop(c); close(quit) }
+}
+
+func (d *drive) interrupt(sig syscall.Signal) {
+	if !d.ready.Load() || d.stopped.Load() != 0 && time.Since(d.asked) > secondSignal {
+		d.restore()
+		os.Exit(128 + int(sig)) // everything started hangs on this process's life
+	}
+	if !d.stopped.CompareAndSwap(0, int32(sig)) {
+		return // the same wish twice: some senders tell the process and its group
+	}
+	d.asked = time.Now()
+	d.app.notice("stopping; again to stop at once")
+	d.owner.stop()
+}
+
+// secondSignal is how soon after the first a signal is still the same wish.
+const secondSignal = 300 * time.Millisecond
+
+// restore gives the terminal back before the process ends at once.
+func (d *drive) restore() {
+	v := d.view.Load()
+	if v == nil {
+		return
+	}
+	done := make(chan struct{})
+	go func() { (*v).close(); close(done) }()
+	select {
+	case <-done:
+	case <-time.After(secondSignal):
+	}
+}
