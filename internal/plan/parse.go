@@ -381,6 +381,9 @@ func (p *parser) endValue() {
 	v := &p.value
 	v.closer = p.closer
 	label := Label{Name: v.key, Pos: p.at(&v.line, v.line.text), Raw: p.raw(v)}
+	if v.role == misspelt {
+		label.Meant = v.spec.name
+	}
 	if v.role == known {
 		label.Name = v.spec.name
 		kept := len(p.pieces)

@@ -154,10 +154,11 @@ type Key struct {
 
 // Label is a label as the author wrote it.
 type Label struct {
-	Name string // canonical name ("on_fail"), or the normalised key of an unknown label
-	Read bool   // its value is in the tree; false if unknown, misplaced, repeated or unreadable
-	Pos  Pos    // of the label
-	Raw  string // from the label to the end of its value, with \n line ends
+	Name  string // canonical name ("on_fail"), or the normalised key of an unknown label
+	Meant string // of an unknown label, the one that was probably meant; else ""
+	Read  bool   // its value is in the tree; false if unknown, misplaced, repeated or unreadable
+	Pos   Pos    // of the label
+	Raw   string // from the label to the end of its value, with \n line ends
 }
 
 // Budget limits what a run or a step may use. Zero means no limit of that kind.

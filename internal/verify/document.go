@@ -11,6 +11,11 @@ type document struct {
 	units  []*unit
 	shells map[string]*shell // by text
 	makers makers
+
+	ordered *order            // made when asked for
+	named   *namings          // made when asked for
+	paths   map[*shell][]word // made when asked for
+	loose   []bool            // made when asked for: steps behind one that may write anywhere
 }
 
 // unit is a step.
@@ -46,7 +51,7 @@ type script struct {
 
 // read resolves the references of a plan and parses its scripts, each text once.
 func read(p *plan.Plan) *document {
-	d := &document{plan: p, refs: p.Refs(), shells: map[string]*shell{}}
+	d := &document{plan: p, refs: p.Refs(), shells: map[string]*shell{}, paths: map[*shell][]word{}}
 	for i, s := range p.Steps {
 		u := &unit{Step: s, index: i}
 		d.needs(u)
@@ -146,3 +151,14 @@ const scriptTarget = "script"
 
 // tasks returns the task of a step as a script.
 func (d *document) task(u *unit) script { return d.script("task", u.Task, true, 0) }
+
+// unread reports whether the author wrote the label, or what was probably meant
+// to be it, and its value could not be read. The parser has said so.
+func (u *unit) unread(label string) bool {
+	for _, l := range u.Labels {
+		if !l.Read && (l.Name == label || l.Meant == label) {
+			return true
+		}
+	}
+	return false
+}

@@ -31,7 +31,7 @@ func Rules() []Rule {
 		ruleNoErrexit(), ruleNegated(), ruleWeak(), ruleDuplicateCheck(), ruleNoRunner(),
 		ruleUnknownAgent(), ruleNoAgent(), ruleNoTask(), ruleUnscoped(), ruleUnmetered(),
 		ruleBudget(), ruleShortLimit(), ruleNotInstalled(), ruleScope(),
-		ruleMissingCommand(), ruleNotExecutable(), ruleSubscription(),
+		ruleOverlap(), ruleMissingCommand(), ruleNotExecutable(), ruleSubscription(), ruleImpliedOrder(),
 	}
 	return append(rules, textRules()...)
 }

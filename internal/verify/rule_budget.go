@@ -2,28 +2,49 @@ package verify
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/piton-dev/piton/internal/plan"
 )
 
 func ruleBudget() Rule {
 	return Rule{
-		ID: "PT035", Name: "budget", Severity: Warning,
-		Title: "a step may use more than the whole plan",
+		ID: "PT035", Name: "budget", Severity: Error,
+		Title: "a budget cannot fit",
 		Text: "A step starts only when its own budget is left of the plan's. One that is larger than the plan's " +
-			"could never start.",
+			"could never start. It is a warning where the budgets of all steps together, or the plan's own " +
+			"`Estimate:`, are more than the plan's budget: the last steps would wait for money that is not there.",
+		Bad:   "# Title\n\n**Budget:** max 100k tokens\n\n## Steps\n\n### 1. Fix\n\n**budget:** max 200k tokens",
+		Good:  "# Title\n\n**Budget:** max 100k tokens\n\n## Steps\n\n### 1. Fix\n\n**budget:** max 80k tokens",
 		check: checkBudget,
 	}
 }
 
 func checkBudget(p *pass) {
-	whole := p.doc.plan.Budget.Value
+	h := p.doc.plan
+	whole := h.Budget.Value
+	var sum plan.Budget
+	fits := true
 	for _, u := range p.doc.units {
-		if what := exceeds(u.Budget.Value, whole); what != "" {
-			p.report(u, u.Budget.Pos, fmt.Sprintf("the budget of step %q has more %s than that of the plan", u.ID.Value, what), "")
+		b := u.Budget.Value
+		if what := exceeds(b, whole); what != "" {
+			fits = false
+			p.report(u, u.Budget.Pos, fmt.Sprintf("the budget of step %q has more %s than that of the plan", u.ID.Value, what),
+				"raise the plan's, or lower the step's")
 		}
+		sum.Tokens = min(sum.Tokens+b.Tokens, 1<<61)
+		sum.CostMicros = min(sum.CostMicros+b.CostMicros, 1<<61)
+	}
+	if what := exceeds(sum, whole); what != "" && fits {
+		p.report(nil, h.Budget.Pos, fmt.Sprintf("the budgets of the steps together have more %s than that of the plan", what),
+			"raise the plan's, or lower those of the steps").Severity = Warning
+	}
+	if e := h.Estimate.Value; whole.Wall > 0 && e > whole.Wall {
+		p.report(nil, h.Estimate.Pos, fmt.Sprintf("the plan is estimated to take %s, and its budget ends after %s", inWords(e), inWords(whole.Wall)), "").Severity = Warning
 	}
 }
+
+func inWords(d time.Duration) string { return plan.FormatDuration(d) }
 
 func exceeds(b, whole plan.Budget) string {
 	switch {

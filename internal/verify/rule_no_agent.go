@@ -19,7 +19,7 @@ func ruleNoAgent() Rule {
 
 func checkNoAgent(p *pass) {
 	for _, u := range p.doc.units {
-		if !u.works() || !isAny(u.Target.Value) {
+		if !u.works() || !isAny(u.Target.Value) || u.unread("target") {
 			continue
 		}
 		if _, _, ok := p.facts.agent(u.Target.Value); ok {

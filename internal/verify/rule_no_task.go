@@ -15,7 +15,7 @@ func ruleNoTask() Rule {
 func checkNoTask(p *pass) {
 	for _, u := range p.doc.units {
 		switch {
-		case !u.works() || !u.Task.IsZero():
+		case !u.works() || !u.Task.IsZero() || u.unread("task"):
 		case u.scripted(p.facts):
 			p.report(u, u.Pos, fmt.Sprintf("step %q has no task, and a script has nothing else to run", u.ID.Value),
 				"add a `task:` with a fenced shell block").Severity = Error

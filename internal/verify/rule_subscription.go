@@ -12,9 +12,12 @@ func ruleSubscription() Rule {
 	return Rule{
 		ID: "PT042", Name: "subscription", Severity: Error,
 		Title: "a subscription leads nowhere",
-		Text: "`file:` is a path below the workspace, `step:` the id or number of another step. A file that does " +
-			"not exist is a warning, and only where no step before could make it: the agent is told that it " +
-			"is missing.",
+		Text: "`file:` is a path below the workspace, `step:` the id or number of another step. A file must exist, " +
+			"or a step that this one waits for must make it: its `writes:` cover the file, or its contract or task " +
+			"names it. Where only a step that comes later, or that runs beside this one, makes the file, the message " +
+			"says which. It is a note where a step before may write anywhere and does not say that it makes the file.",
+		Bad:   "**needs:** none\n**subscriptions:**\n- file:docs/none.md\n- step:nothing",
+		Good:  "**subscriptions:**\n- file:docs/design.md",
 		check: checkSubscription,
 	}
 }
@@ -38,9 +41,74 @@ func (p *pass) subscribedFile(u *unit, s plan.Subscription) {
 		p.report(u, s.Pos, fmt.Sprintf("step %q subscribes to %q, which is outside of the workspace", u.ID.Value, s.Ref), "")
 		return
 	}
-	if f, asked := p.facts.Files[file]; asked && !f.Exists && len(u.needs) == 0 {
-		p.report(u, s.Pos, fmt.Sprintf("step %q subscribes to %q, which does not exist", u.ID.Value, s.Ref), "").Severity = Warning
+	if f, asked := p.facts.Files[file]; !asked || f.Exists || isGlob(file) || len(u.lost) > 0 || u.stuck(p.doc) {
+		return
 	}
+	switch maker, when := p.doc.maker(u, file); when {
+	case makesLater:
+		p.report(u, s.Pos, fmt.Sprintf("step %q subscribes to %q, which does not exist until step %q makes it later", u.ID.Value, s.Ref, maker.ID.Value),
+			"put that step first, or take the subscription away")
+	case makesBeside:
+		p.report(u, s.Pos, fmt.Sprintf("step %q subscribes to %q, which step %q makes, and does not wait for it", u.ID.Value, s.Ref, maker.ID.Value),
+			fmt.Sprintf("add %s to its `needs:`", maker.ID.Value))
+	case mayMake:
+		p.report(u, s.Pos, fmt.Sprintf("step %q subscribes to %q, which does not exist, and no step before says that it makes it", u.ID.Value, s.Ref),
+			"name it in the task, the contract or the `writes:` of the step that makes it").Severity = Note
+	case makesNever:
+		p.report(u, s.Pos, fmt.Sprintf("step %q subscribes to %q, which does not exist and which no step before makes", u.ID.Value, s.Ref),
+			"correct the path, or take the subscription away")
+	}
+}
+
+// making says when a file that does not exist comes to be, as seen from a step.
+type making int
+
+const (
+	makesFirst  making = iota // a step before says that it makes it
+	mayMake                   // a step before may
+	makesBeside               // a step that may run at once does
+	makesLater                // only a step that waits for this one does
+	makesNever
+)
+
+// maker finds the step that makes a file which does not exist.
+func (d *document) maker(u *unit, file string) (*unit, making) {
+	o, n := d.order(), d.namings()
+	writers, known := n.writers(file)
+	strong := append(append(writers, n.contracts[file]...), n.tasks[file]...)
+	for _, i := range strong {
+		if o.precedes(i, u.index) {
+			return d.units[i], makesFirst
+		}
+	}
+	if !known || d.looselyBefore(u) {
+		return nil, mayMake
+	}
+	found, when := (*unit)(nil), makesNever
+	for _, i := range append(writers, n.contracts[file]...) {
+		switch {
+		case i == u.index:
+		case !o.precedes(u.index, i):
+			return d.units[i], makesBeside
+		case found == nil:
+			found, when = d.units[i], makesLater
+		}
+	}
+	return found, when
+}
+
+// looselyBefore reports whether a step that this one waits for may write
+// anywhere.
+func (d *document) looselyBefore(u *unit) bool {
+	if d.loose == nil {
+		d.loose = make([]bool, len(d.units))
+		for _, i := range d.order().sorted {
+			for _, n := range d.units[i].needs {
+				d.loose[i] = d.loose[i] || d.loose[n.index] || !d.units[n.index].Writes.Set
+			}
+		}
+	}
+	return d.loose[u.index]
 }
 
 // subscribed is the path of a file subscription below the workspace.

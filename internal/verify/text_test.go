@@ -93,3 +93,35 @@ func TestProblemsOfTheText(t *testing.T) {
 		}
 	}
 }
+
+// TestOneMistakeOneFinding keeps rules quiet beside a label that could not be
+// read: what they would miss is there, and misspelt.
+func TestOneMistakeOneFinding(t *testing.T) {
+	for _, change := range [][2]string{
+		{"**target:**", "**tagret:**"},
+		{"**target:**", "**agent:**"},
+		{"**task:**", "**taks:**"},
+		{"**contract:**", "**contarct:**"},
+		{"**contract:**", "**contract**"},
+	} {
+		text := "---\ntype: plan\nstatus: draft\nowner: me\n---\n\n# One\n\n## Steps\n\n### 1. Only\n\n" +
+			"**target:** coder\n**task:** Do it.\n**contract:**\n```shell\ngrep -q x a.md\n```\n"
+		text = strings.Replace(text, change[0], change[1], 1)
+		found := check(t, "x.md", []byte(text), "none.facts.json")
+		var errs []string
+		for _, f := range found {
+			if f.Severity == verify.Error {
+				errs = append(errs, f.String())
+			}
+		}
+		if len(errs) != 1 || !strings.Contains(errs[0], "PT130") && !strings.Contains(errs[0], "PT020") {
+			t.Errorf("%s: %q", change[1], errs)
+		}
+	}
+	p, problems := plan.Parse("x.md", []byte("---\ntype: plan\nstatus: draft\nowner: me\n---\n# One\n## Steps\n### 1. Only\n**tagret:** coder\n"))
+	for _, f := range verify.Check(p, problems, verify.Facts{}) {
+		if f.Code == "PT031" {
+			t.Errorf("%v", f)
+		}
+	}
+}

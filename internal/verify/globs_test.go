@@ -1,0 +1,96 @@
+package verify
+
+import (
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// meets asks as the rule does.
+func meets(a, b string) bool {
+	s := scopes{left: maxComparisons}
+	return s.meet(&entry{text: cleanScope(a)}, &entry{text: cleanScope(b)})
+}
+
+func TestScopesOverlap(t *testing.T) {
+	for _, c := range []struct {
+		a, b string
+		want bool
+	}{
+		{"src/**", "src/a/b.go", true},
+		{"src", "src/a/b.go", true},
+		{"src", "src2/a.go", false},
+		{"src/*.go", "src/a/b.go", false},
+		{"src/*.go", "src/*_test.go", true},
+		{"src/a*", "src/*b", true},
+		{"src/a?c", "src/ab", false},
+		{"**/x.go", "a/b/x.go", true},
+		{"**/x.go", "x.go", true},
+		{"**/x.go", "a/y.go", false},
+		{"v1.2", "v1.2/a.go", true},
+		{"*", "*/x", false},
+		{"v1.2", "v1.2/*.go", true},
+		{"a/**/z", "a/z", true},
+		{"a/**/z", "**/y", false},
+		{"docs/{a,b}.md", "docs/{b,c}.md", true},
+		{"docs/{a,b}.md", "docs/{c,d}.md", false},
+		{"{src,lib}/**", "lib/x", true},
+		{"{src,lib/y}/*.go", "lib/y/a.go", true},
+		{"x/[a-c].go", "x/b.go", true},
+		{"x/[a-c].go", "x/[d-f].go", false},
+		{"x/[!a].go", "x/a.go", false},
+		{"x/[!a].go", "x/[!b].go", true},
+		{".", "anything/at/all", true},
+		{"./a/b", "a/b", true},
+		{"a/**", "a", true},
+		{"*.md", "docs/*.md", false},
+		{"übung/*", "übung/ä.txt", true},
+		{"x/?", "x/é", true},
+	} {
+		if got := meets(c.a, c.b); got != c.want {
+			t.Errorf("%s and %s: %v", c.a, c.b, got)
+		}
+		if got := meets(c.b, c.a); got != c.want {
+			t.Errorf("%s and %s: %v", c.b, c.a, got)
+		}
+	}
+}
+
+// TestOverlapAgreesWithMatching compares the answer with every short path.
+func TestOverlapAgreesWithMatching(t *testing.T) {
+	var paths []string
+	var grow func(string, int)
+	grow = func(p string, left int) {
+		if p != "" && !strings.HasSuffix(p, "/") {
+			paths = append(paths, p)
+		}
+		for _, c := range "ab/" {
+			if left > 0 && (c != '/' || p != "" && !strings.HasSuffix(p, "/")) {
+				grow(p+string(c), left-1)
+			}
+		}
+	}
+	grow("", 8)
+	piece := rapid.SampledFrom([]string{"a", "b", "?", "*", "{a,b}", "[ab]", "[!a]"})
+	name := rapid.Custom(func(t *rapid.T) string {
+		return strings.Join(rapid.SliceOfN(piece, 1, 2).Draw(t, "name"), "")
+	})
+	scope := rapid.Custom(func(t *rapid.T) string {
+		names := rapid.SliceOfN(rapid.OneOf(name, name, rapid.Just("**"), rapid.Just("{b,a/b}")), 1, 2).Draw(t, "scope")
+		return strings.Join(names, "/")
+	})
+	rapid.Check(t, func(t *rapid.T) {
+		a, b := scope.Draw(t, "a"), scope.Draw(t, "b")
+		both := ""
+		for _, p := range paths {
+			if covered(p, []string{a}) && covered(p, []string{b}) {
+				both = p
+				break
+			}
+		}
+		if got := meets(a, b); got != (both != "") {
+			t.Fatalf("%s and %s: %v, and both have %q", a, b, got, both)
+		}
+	})
+}

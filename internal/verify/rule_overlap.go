@@ -1,0 +1,193 @@
+package verify
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/piton-dev/piton/internal/plan"
+)
+
+func ruleOverlap() Rule {
+	return Rule{
+		ID: "PT039", Name: "overlap", Severity: Error,
+		Title: "two steps that may run at once write the same files",
+		Text: "`Parallel:` lets steps run side by side in one tree where neither waits for the other. Where their " +
+			"`writes:` can name the same path, each could undo or break the work of the other, and nobody could " +
+			"say whose change it was. Let one wait for the other with `needs:`, give them scopes that share no " +
+			"path, or put one into a `workspace: worktree`. A plan with more scopes than can be compared gets a note.",
+		Bad: "# Title\n\n**Parallel:** 2\n\n## Steps\n\n### 1. Parser\n\n**needs:** none\n**writes:** src/**\n\n" +
+			"### 2. Printer\n\n**needs:** none\n**writes:** src/printer/*.go",
+		Good: "# Title\n\n**Parallel:** 2\n\n## Steps\n\n### 1. Parser\n\n**needs:** none\n**writes:** src/parser/**\n\n" +
+			"### 2. Printer\n\n**needs:** none\n**writes:** src/printer/*.go",
+		check: checkOverlap,
+	}
+}
+
+// maxComparisons bounds the work on scopes, in pairs of characters: far more
+// than plans that people write need.
+const maxComparisons = 20_000_000
+
+func checkOverlap(p *pass) {
+	if p.doc.plan.Parallel.Value < 2 {
+		return
+	}
+	s := scopes{pass: p, order: p.doc.order(), root: &branch{}, left: maxComparisons, reported: map[int]bool{}}
+	for _, i := range s.order.sorted {
+		if u := p.doc.units[i]; u.Writes.Set && u.Workspace.Value != "worktree" {
+			s.add(i, u)
+		}
+	}
+	for _, e := range s.all {
+		s.compare(e)
+	}
+	if s.left < 0 {
+		f := p.report(nil, p.doc.plan.Parallel.Pos, "the plan has too many scopes to compare all of them with each other; those that overlap will queue", "")
+		f.Severity = Note
+	}
+}
+
+// scopes finds scopes that overlap. Those of one text are one entry; an entry is
+// compared only with those whose beginning is a beginning of its own.
+type scopes struct {
+	*pass
+	order    *order
+	root     *branch
+	all      []*entry
+	left     int
+	reported map[int]bool
+}
+
+// branch is a directory of the workspace, with the scopes that begin there.
+type branch struct {
+	below   map[string]*branch
+	entries []*entry
+}
+
+type entry struct {
+	text  string
+	at    int // place in all
+	steps []member
+	auto  *automaton // made when asked for
+}
+
+type member struct {
+	step int
+	pos  plan.Pos
+}
+
+func (s *scopes) add(i int, u *unit) {
+	for _, w := range u.Writes.Value {
+		if badScope(w.Value) != "" {
+			continue
+		}
+		text := cleanScope(w.Value)
+		b := s.root
+		for _, name := range trunk(text) {
+			if b.below == nil {
+				b.below = map[string]*branch{}
+			}
+			if b.below[name] == nil {
+				b.below[name] = &branch{}
+			}
+			b = b.below[name]
+		}
+		e := b.entry(text)
+		if e == nil {
+			e = &entry{text: text, at: len(s.all)}
+			b.entries, s.all = append(b.entries, e), append(s.all, e)
+		}
+		if n := len(e.steps); n == 0 || e.steps[n-1].step != i {
+			e.steps = append(e.steps, member{i, w.Pos})
+		}
+	}
+}
+
+func (b *branch) entry(text string) *entry {
+	for _, e := range b.entries[max(0, len(b.entries)-maxPatterns):] {
+		if e.text == text {
+			return e
+		}
+	}
+	return nil
+}
+
+// compare looks for steps beside those of an entry: in the entry itself, where
+// each must wait for the one before it, and in those that begin above it.
+func (s *scopes) compare(e *entry) {
+	for n := 1; n < len(e.steps); n++ {
+		if s.order.apart(e.steps[n-1].step, e.steps[n].step) {
+			s.overlap(e.steps[n-1], e, e.steps[n], e)
+		}
+	}
+	b := s.root
+	s.against(e, b)
+	for _, name := range trunk(e.text) {
+		b = b.below[name]
+		s.against(e, b)
+	}
+}
+
+func (s *scopes) against(e *entry, b *branch) {
+	for _, other := range b.entries {
+		if other == e || len(trunk(other.text)) == len(trunk(e.text)) && other.at > e.at {
+			continue
+		}
+		if s.left--; s.left < 0 {
+			return
+		}
+		if x, y, apart := s.pair(other, e); apart && s.meet(e, other) {
+			s.overlap(x, other, y, e)
+		}
+	}
+}
+
+// below reports a scope that begins in the literal path that another one is.
+func (e *entry) below(other *entry) bool {
+	return !isGlob(other.text) && strings.HasPrefix(e.text, other.text+"/")
+}
+
+// meet reports whether two scopes share a path.
+func (s *scopes) meet(a, b *entry) bool {
+	if a.below(b) || b.below(a) {
+		return true
+	}
+	for _, e := range []*entry{a, b} {
+		if e.auto == nil {
+			e.auto = compileScope(e.text)
+		}
+	}
+	s.left -= len(a.auto.states) * len(b.auto.states)
+	return s.left >= 0 && a.auto.overlaps(b.auto)
+}
+
+// pair finds a step of each entry that may run at once.
+func (s *scopes) pair(a, b *entry) (x, y member, found bool) {
+	for _, y := range b.steps {
+		for _, x := range a.steps {
+			if s.left--; s.left < 0 {
+				return x, y, false
+			}
+			if s.order.apart(x.step, y.step) {
+				return x, y, true
+			}
+		}
+	}
+	return x, y, false
+}
+
+// overlap reports a pair at the step that stands later in the plan, once a step.
+func (s *scopes) overlap(x member, xs *entry, y member, ys *entry) {
+	if x.step > y.step {
+		x, xs, y, ys = y, ys, x, xs
+	}
+	if s.reported[y.step] {
+		return
+	}
+	s.reported[y.step] = true
+	u, other := s.doc.units[y.step], s.doc.units[x.step]
+	message := fmt.Sprintf("step %q may run beside step %q, and both write %q", u.ID.Value, other.ID.Value, ys.text)
+	if xs != ys {
+		message = fmt.Sprintf("step %q may run beside step %q, and %q overlaps with its %q", u.ID.Value, other.ID.Value, ys.text, xs.text)
+	}
+	s.report(u, y.pos, message, fmt.Sprintf("add `needs: %s`, or give them scopes that share no path", other.ID.Value))
+}
