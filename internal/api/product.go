@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -44,54 +43,69 @@ func (p *Product) workspace(ctx context.Context) (*engine.Workspace, error) {
 
 // newID returns a short random id that no run of this workspace has.
 func (p *Product) newID(ctx context.Context) (string, error) {
-	heads, err := p.Store.Heads(ctx, store.HeadFilter{})
-	if err != nil {
-		return "", err
-	}
 	for {
 		var b [3]byte
 		rand.Read(b[:]) //nolint:errcheck // it never fails
 		id := hex.EncodeToString(b[:])
-		if !slices.ContainsFunc(heads, func(h engine.HeadRow) bool { return h.Run == id }) {
-			return id, nil
+		taken, err := p.Store.Heads(ctx, store.HeadFilter{Run: id, Limit: 1})
+		if err != nil || len(taken) == 0 {
+			return id, err
 		}
 	}
 }
 
-// Find returns the run whose id begins with prefix; the newest run for "".
+// similar is how many runs are named where a prefix fits several.
+const similar = 3
+
+// Find returns the run with this id, or else the only one whose id begins with
+// it; the newest run for "".
 func (p *Product) Find(ctx context.Context, prefix string) (engine.HeadRow, error) {
-	filter := store.HeadFilter{}
+	if prefix != "" {
+		if exact, err := p.Store.Heads(ctx, store.HeadFilter{Run: prefix, Limit: 1}); err != nil || len(exact) == 1 {
+			return head(exact), err
+		}
+	}
+	limit := similar + 1
 	if prefix == "" {
-		filter.Limit = 1
+		limit = 1
 	}
-	heads, err := p.Store.Heads(ctx, filter)
-	if err != nil {
-		return engine.HeadRow{}, err
-	}
-	var found []engine.HeadRow
-	for _, h := range heads {
-		if h.Run == prefix {
-			return h, nil
-		}
-		if strings.HasPrefix(h.Run, prefix) {
-			found = append(found, h)
-		}
-	}
+	found, err := p.Store.Heads(ctx, store.HeadFilter{Prefix: prefix, Limit: limit})
 	switch {
-	case len(found) == 1:
-		return found[0], nil
+	case err != nil, len(found) == 1:
+		return head(found), err
 	case len(found) > 1:
-		return engine.HeadRow{}, &Problem{Code: Invalid, Message: fmt.Sprintf("%d runs begin with %q", len(found), prefix), Hint: "give more of the id; piton list shows them"}
+		return engine.HeadRow{}, ambiguous(prefix, found)
 	case prefix == "":
 		return engine.HeadRow{}, &Problem{Code: NotFound, Message: "no plan was run in this workspace yet", Hint: "piton run PLAN"}
 	}
 	return engine.HeadRow{}, &Problem{Code: NotFound, Message: fmt.Sprintf("no run %q in this workspace", prefix), Hint: "piton list shows them"}
 }
 
-// Step returns the id of the step that word names in the newest run of a
-// task: an id, a unique prefix of one, or the number in the plan.
-func (p *Product) Step(ctx context.Context, stream, word string) (string, error) {
-	steps, err := p.Store.Steps(ctx, stream)
+func head(found []engine.HeadRow) engine.HeadRow {
+	if len(found) == 0 {
+		return engine.HeadRow{}
+	}
+	return found[0]
+}
+
+func ambiguous(prefix string, found []engine.HeadRow) error {
+	var names []string
+	for _, h := range found[:min(len(found), similar)] {
+		names = append(names, h.Run)
+	}
+	if len(found) > similar {
+		names = append(names, "…")
+	}
+	return &Problem{
+		Code: Invalid, Message: fmt.Sprintf("more than one run begins with %q: %s", prefix, strings.Join(names, ", ")),
+		Hint: "give more of the id; piton list shows them",
+	}
+}
+
+// Step returns the id of the step that word names in a run: an id, a unique
+// prefix of one, or the number in the plan.
+func (p *Product) Step(ctx context.Context, head engine.HeadRow, word string) (string, error) {
+	steps, err := p.Store.Steps(ctx, head.Stream, head.Run)
 	if err != nil {
 		return "", err
 	}

@@ -225,7 +225,7 @@ func (a *app) log(ctx context.Context, args []string, transcript bool) error {
 			return err
 		}
 		var records []engine.Record
-		for r, err := range run.Read(ctx, s.store, head.Stream, 0) {
+		for r, err := range run.ReadRun(ctx, s.store, head) {
 			if err != nil {
 				return err
 			}
@@ -246,14 +246,14 @@ func (s *session) runAndStep(ctx context.Context, args []string) (engine.HeadRow
 		if other != nil {
 			return head, "", err
 		}
-		if step, other := s.Step(ctx, newest.Stream, args[0]); other == nil {
+		if step, other := s.Step(ctx, newest, args[0]); other == nil {
 			return newest, step, nil
 		}
 	}
 	if err != nil || len(args) < 2 {
 		return head, "", err
 	}
-	step, err := s.Step(ctx, head.Stream, args[1])
+	step, err := s.Step(ctx, head, args[1])
 	return head, step, err
 }
 
@@ -286,60 +286,6 @@ func (s *session) copyLog(name string) error {
 	defer f.Close()
 	_, err = io.Copy(plainWriter{s.app.out}, f)
 	return err
-}
-
-func (a *app) fsckCmd() *cobra.Command {
-	return &cobra.Command{
-		Use:   "fsck",
-		Short: "Check the whole journal",
-		Long:  "Checks every record's place in its chain, every object's hash, and that nothing is missing\nat the end. Names the first bad record. Exit code 7 if there is one.",
-		Args:  atMost("nothing", 0),
-		RunE:  func(c *cobra.Command, _ []string) error { return a.fsck(c.Context()) },
-	}
-}
-
-func (a *app) fsck(ctx context.Context) error {
-	s, err := a.journal(ctx, nil, true)
-	if err != nil {
-		return err
-	}
-	defer s.store.Close()
-	report, err := s.store.Verify(ctx)
-	if err != nil {
-		return err
-	}
-	if err := s.replay(ctx); err != nil {
-		return fmt.Errorf("%w: %w", store.ErrCorrupt, err)
-	}
-	if a.json {
-		a.document("fsck", map[string]any{"ok": true, "records": report.Events, "streams": report.Streams, "objects": report.Objects})
-		return nil
-	}
-	fmt.Fprintf(a.out, "the journal is whole: %d records in %d streams, %d objects\n", report.Events, report.Streams, report.Objects)
-	return nil
-}
-
-// replay folds every stream anew: a chain can be whole and its story impossible.
-func (s *session) replay(ctx context.Context) error {
-	streams, _, err := s.store.Changed(ctx, "")
-	if err != nil {
-		return err
-	}
-	for _, stream := range streams {
-		if stream == engine.WorkspaceStream {
-			continue
-		}
-		var state engine.State
-		for r, err := range run.Read(ctx, s.store, stream, 0) {
-			if err == nil {
-				err = state.Apply(r)
-			}
-			if err != nil {
-				return err
-			}
-		}
-	}
-	return nil
 }
 
 func (a *app) backupCmd() *cobra.Command {

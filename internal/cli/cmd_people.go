@@ -98,7 +98,7 @@ func (a *app) command(ctx context.Context, prefix, step string, c engine.Command
 			return err
 		}
 		if step != "" {
-			if c.Step, err = s.Step(ctx, head.Stream, step); err != nil {
+			if c.Step, err = s.Step(ctx, head, step); err != nil {
 				return err
 			}
 		}

@@ -246,6 +246,9 @@ func (a *app) resume(ctx context.Context, prefix string, f runFlags) error {
 		if err != nil {
 			return err
 		}
+		if newest := state.Run().Run; newest != head.Run {
+			return &api.Problem{Code: api.Conflict, Message: fmt.Sprintf("run %s is over, and run %s is the newest of this plan", head.Run, newest), Hint: "piton resume " + newest}
+		}
 		if err := s.Pinned(state.Run()); err != nil {
 			return err
 		}

@@ -294,7 +294,7 @@ func (s *session) mark(ctx context.Context, head engine.HeadRow) {
 	if err != nil {
 		return
 	}
-	steps, err := s.store.Steps(ctx, head.Stream)
+	steps, err := s.store.Steps(ctx, head.Stream, head.Run)
 	if err == nil {
 		err = project.Mark(path, head.PlanHash, head.Status, steps)
 	}

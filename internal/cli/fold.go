@@ -78,11 +78,15 @@ func (f *fold) apply(r engine.Record) ([]happening, error) {
 	if r.Seq <= f.state.Seq() {
 		return nil, nil
 	}
+	_, opens := r.Event.(engine.RunOpened)
+	if opens && f.state.Seq() == 0 {
+		f.state = *engine.Before(r)
+	}
 	was := f.before(r.Event)
 	if err := f.state.Apply(r); err != nil {
 		return nil, err
 	}
-	if _, opens := r.Event.(engine.RunOpened); opens {
+	if opens {
 		*f = fold{state: f.state, tries: map[string]*try{}, items: map[string]engine.ItemRow{}, asked: map[string]string{}, busy: map[int]engine.StepRow{}, free: map[string]int{}}
 	}
 	f.keep()

@@ -166,7 +166,7 @@ func runDocument(h engine.HeadRow, workspace string, steps []engine.StepRow) run
 	d := runDoc{
 		ID: h.Run, Status: h.Status, Reason: h.Reason,
 		Plan:      planRef{h.Plan, h.Version, h.Title, h.PlanHash},
-		Workspace: workspace, StartedAt: stamp(h.Started), FinishedAt: stamp(h.Finished),
+		Workspace: workspace, Isolation: orNull(h.Isolation), StartedAt: stamp(h.Started), FinishedAt: stamp(h.Finished),
 		Proven: h.Proven, Unproven: h.Unproven, Usage: usageDoc{In: orNull(h.TokensIn), Out: orNull(h.TokensOut)},
 		Total: h.Total, Satisfied: h.Settled, Waiting: h.Open,
 	}

@@ -12,7 +12,6 @@ import (
 // standing is a run as status shows it.
 type standing struct {
 	head  engine.HeadRow
-	run   engine.RunOpened
 	steps []engine.StepRow
 	items []engine.ItemRow // open ones of this run
 	owned bool             // somebody carries it on
@@ -36,7 +35,7 @@ func (t theme) status(s standing) []string {
 
 func (t theme) heading(s standing) []string {
 	h := s.head
-	l := looks[h.Status]
+	l := looks[h.Shown()]
 	about := fmt.Sprintf("v%d, run %s, %s", h.Version, h.Run, plural(h.Total, "step", "steps"))
 	state := t.glyph(l) + " " + l.word
 	if h.Ended && h.Status == engine.Failed {
@@ -59,8 +58,8 @@ func (t theme) heading(s standing) []string {
 	if n := h.TokensIn + h.TokensOut; n > 0 {
 		counts = append(counts, count(n)+" tokens")
 	}
-	isolation := cell{s.run.Isolation, idleTone}
-	if s.run.Isolation == unsealed {
+	isolation := cell{h.Isolation, idleTone}
+	if h.Isolation == unsealed {
 		isolation = cell{"UNSEALED", badTone}
 	}
 	return append(lines, t.sides(cell{strings.Join(counts, ", "), plainTone}, isolation))
@@ -250,10 +249,7 @@ func (t theme) list(heads []engine.HeadRow, now time.Time) []string {
 	}
 	rows := make([][]cell, len(heads))
 	for i, h := range heads {
-		l := looks[h.Status]
-		if h.Open > 0 && !h.Ended {
-			l = looks[engine.Waiting]
-		}
+		l := looks[h.Shown()]
 		end := h.Finished
 		if !h.Ended {
 			end = now

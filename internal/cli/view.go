@@ -11,7 +11,6 @@ import (
 	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/probe"
 	"github.com/piton-dev/piton/internal/proc"
-	"github.com/piton-dev/piton/internal/run"
 	"github.com/piton-dev/piton/internal/store"
 	"github.com/piton-dev/piton/internal/verify"
 )
@@ -90,17 +89,14 @@ func (a *app) showPlan(doc *api.Document) error {
 	return nil
 }
 
-// standing reads how a run stands from the journal.
+// standing reads how a run stands from the rows that the journal keeps of it.
 func (a *app) standing(ctx context.Context, s *session, head engine.HeadRow) (standing, error) {
-	state, err := run.Load(ctx, s.store, head.Stream)
-	if err != nil {
+	st := standing{head: head, now: a.now(), owned: true}
+	var err error
+	if st.steps, err = s.store.Steps(ctx, head.Stream, head.Run); err != nil {
 		return standing{}, err
 	}
-	st := standing{head: state.Head(), run: state.Run(), now: a.now(), owned: true}
-	for i := range state.Program().Len() {
-		st.steps = append(st.steps, state.StepRow(i))
-	}
-	if st.items, err = s.store.Items(ctx, store.ItemFilter{Open: true, Run: head.Run}); err != nil {
+	if st.items, err = s.store.Items(ctx, store.ItemFilter{Open: true, Stream: head.Stream, Run: head.Run}); err != nil {
 		return standing{}, err
 	}
 	return st, nil

@@ -12,6 +12,7 @@ import (
 
 	"github.com/piton-dev/piton/internal/api"
 	"github.com/piton-dev/piton/internal/config"
+	"github.com/piton-dev/piton/internal/run"
 	"github.com/piton-dev/piton/internal/store/sqlite"
 )
 
@@ -71,7 +72,7 @@ func (a *app) journal(ctx context.Context, flags map[string]string, inspect bool
 	if err != nil {
 		return nil, err
 	}
-	st, warning, err := sqlite.Open(ctx, sqlite.Config{Dir: place.State, Point: crashPoint, Inspect: inspect})
+	st, warning, err := sqlite.Open(ctx, sqlite.Config{Dir: place.State, Rows: run.Rows, Point: crashPoint, Inspect: inspect})
 	if err != nil {
 		return nil, err
 	}
@@ -102,9 +103,9 @@ func person() string {
 
 // byPerson refuses to act for an agent or a contract: only people command runs.
 func (a *app) byPerson() error {
-	if run := a.environ()["PITON_RUN"]; run != "" {
+	if id := a.environ()["PITON_RUN"]; id != "" {
 		return &api.Problem{
-			Code: api.Denied, Message: "this process belongs to run " + run + ", and a run may not command itself",
+			Code: api.Denied, Message: "this process belongs to run " + id + ", and a run may not command itself",
 			Hint: "only a person can; run piton in your own shell",
 		}
 	}

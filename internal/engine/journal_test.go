@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -61,10 +62,20 @@ func TestJournals(t *testing.T) {
 			t.Error(err)
 			continue
 		}
-		if diff := cmp.Diff(string(want), string(portrait(t, s))); diff != "" {
+		if diff := cmp.Diff(string(want), string(asOld(portrait(t, s), want))); diff != "" {
 			t.Errorf("%s replays to another state:\n%s", name, diff)
 		}
 	}
+}
+
+// asOld leaves out of a portrait the line that samples older than it have not.
+func asOld(portrait, want []byte) []byte {
+	first := []byte("\n\t\t\"first\": ")
+	if at := bytes.Index(portrait, first); at >= 0 && !bytes.Contains(want, first) {
+		end := at + 1 + bytes.IndexByte(portrait[at+1:], '\n')
+		return slices.Concat(portrait[:at], portrait[end:])
+	}
+	return portrait
 }
 
 // samples reads every sample there is. None is a failure: a test over nothing

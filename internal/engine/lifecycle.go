@@ -23,7 +23,7 @@ func (s *State) applyTask(e TaskOpened) error {
 	return nil
 }
 
-func (s *State) applyRun(e RunOpened, at time.Time) error {
+func (s *State) applyRun(e RunOpened, r Record) error {
 	switch {
 	case s.task == "":
 		return fmt.Errorf("run %s has no task", e.Run)
@@ -32,8 +32,9 @@ func (s *State) applyRun(e RunOpened, at time.Time) error {
 	case e.Compiled == nil || e.Compiled.Hash() != e.Program:
 		return fmt.Errorf("run %s: program %s is not at hand", e.Run, e.Program)
 	}
+	s.turnPage()
 	s.prog = e.Compiled
-	s.run = run{Opened: e, Live: true, Status: Running, Started: at, Unsat: s.prog.Len()}
+	s.run = run{Opened: e, First: r.Seq, Live: true, Status: Running, Started: r.At, Unsat: s.prog.Len()}
 	s.items = map[string]ItemRow{}
 	s.steps = make([]step, s.prog.Len())
 	s.index()

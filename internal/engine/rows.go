@@ -11,19 +11,22 @@ import (
 // away and rebuilt from the journal. A store keeps them beside the records and
 // knows nothing of their meaning.
 type Rows struct {
-	Head  *HeadRow  // nil = unchanged
-	Steps []StepRow // changed ones only
-	Items []ItemRow // opened, and closed ones with Open false
+	Earlier []Rows    // of the runs before this one, oldest first; they have no Earlier
+	Head    *HeadRow  // nil = unchanged
+	Steps   []StepRow // changed ones of the head's run only
+	Items   []ItemRow // opened, and closed ones with Open false
 }
 
-// HeadRow sums up a task's stream: its newest run.
+// HeadRow sums up one run of a task.
 type HeadRow struct {
 	Stream     string    `json:"stream"`
+	First      uint64    `json:"first"` // sequence number of the record that opened it
 	Run        string    `json:"run"`
 	Plan       string    `json:"plan"`
 	Version    int       `json:"version"`
 	Title      string    `json:"title"`
 	PlanHash   string    `json:"plan_hash"`
+	Isolation  string    `json:"isolation,omitempty"`
 	Status     Status    `json:"status"`
 	Reason     string    `json:"reason,omitempty"`
 	Exit       int       `json:"exit"`
@@ -41,7 +44,16 @@ type HeadRow struct {
 	CostMicros int64     `json:"cost_micros"`
 }
 
-// StepRow is what lists show of a step in a task's newest run.
+// Shown is the run's status as people are told it, in every list and at every
+// place: a run of which anything waits for a person is waiting.
+func (h HeadRow) Shown() Status {
+	if h.Open > 0 && !h.Ended {
+		return Waiting
+	}
+	return h.Status
+}
+
+// StepRow is what lists show of a step of a run.
 type StepRow struct {
 	Index    int       `json:"index"`
 	ID       string    `json:"id"`
@@ -78,10 +90,11 @@ type ItemRow struct {
 
 // dirty is what changed in the projections since they were last taken.
 type dirty struct {
-	head  bool
-	all   bool // every step
-	steps map[int]bool
-	items map[string]ItemRow
+	earlier []Rows // of runs that were followed by others
+	head    bool
+	all     bool // every step
+	steps   map[int]bool
+	items   map[string]ItemRow
 }
 
 // show notes that what lists show of the step changed.
@@ -100,9 +113,10 @@ func (d *dirty) item(row ItemRow) {
 }
 
 // Rows returns what changed in the projections since it was last called, and
-// forgets it. It is bookkeeping for the store and no part of the state.
+// forgets it: of all runs that records were of since then. It is bookkeeping
+// for the store and no part of the state.
 func (s *State) Rows() Rows {
-	var rows Rows
+	rows := Rows{Earlier: s.dirty.earlier}
 	if !s.dirty.head || s.prog == nil {
 		return rows
 	}
@@ -124,11 +138,24 @@ func (s *State) Rows() Rows {
 	return rows
 }
 
+// Forget drops what changed in the projections: the store has it.
+func (s *State) Forget() { s.dirty = dirty{} }
+
+// turnPage keeps what changed of a run that another one follows.
+func (s *State) turnPage() {
+	rows := s.Rows()
+	earlier := rows.Earlier
+	if rows.Earlier = nil; rows.Head != nil {
+		earlier = append(earlier, rows)
+	}
+	s.dirty.earlier = earlier
+}
+
 // Head sums up the newest run.
 func (s *State) Head() HeadRow {
 	r := &s.run
 	return HeadRow{
-		Stream: s.task, Run: r.Opened.Run, Plan: r.Opened.Plan, Version: r.Opened.Version, Title: r.Opened.Title,
+		Stream: s.task, First: r.First, Isolation: r.Opened.Isolation, Run: r.Opened.Run, Plan: r.Opened.Plan, Version: r.Opened.Version, Title: r.Opened.Title,
 		PlanHash: r.Opened.PlanHash, Status: r.Status, Reason: r.Reason, Exit: r.Exit, Ended: !r.Live,
 		Started: r.Started, Finished: r.Finished, Total: len(s.steps), Settled: len(s.steps) - r.Unsat,
 		Active: len(s.active), Open: len(s.items), Proven: r.Proven, Unproven: r.Unproven,

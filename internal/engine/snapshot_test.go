@@ -30,11 +30,11 @@ func TestRestoreRefuses(t *testing.T) {
 	if _, err := engine.Restore(body, other); !errors.Is(err, engine.ErrSnapshot) {
 		t.Errorf("for another program: %v", err)
 	}
-	newer := bytes.Replace(body, []byte(`"version":1`), []byte(`"version":2`), 1)
-	if _, err := engine.Restore(newer, s.Program()); !errors.Is(err, engine.ErrSnapshot) {
+	older := bytes.Replace(body, []byte(`"version":2`), []byte(`"version":1`), 1)
+	if _, err := engine.Restore(older, s.Program()); !errors.Is(err, engine.ErrSnapshot) {
 		t.Errorf("of another version: %v", err)
 	}
-	if _, err := engine.SnapshotProgram(newer); !errors.Is(err, engine.ErrSnapshot) {
+	if _, err := engine.SnapshotProgram(older); !errors.Is(err, engine.ErrSnapshot) {
 		t.Errorf("of another version: %v", err)
 	}
 	for n := range body {

@@ -31,7 +31,8 @@ type State struct {
 // run is what State knows of the newest run beside its steps.
 type run struct {
 	Opened     RunOpened
-	Live       bool // opened and not ended
+	First      uint64 // sequence number of the record that opened it
+	Live       bool   // opened and not ended
 	Paused     bool
 	Cancelled  bool // wanted; live work is being stopped
 	Aborted    bool
@@ -107,6 +108,10 @@ type answered struct {
 	Tree string
 	Pass bool
 }
+
+// Before returns a state of r's task that takes r next, a record that opens a
+// run: a run needs nothing of those before it, so it can be replayed alone.
+func Before(r Record) *State { return &State{task: r.Stream, seq: r.Seq - 1, epoch: r.Epoch} }
 
 // Task is the id of the task, "" before it was opened.
 func (s *State) Task() string { return s.task }
@@ -194,7 +199,7 @@ func (s *State) apply(r Record) error {
 	case TaskOpened:
 		return s.applyTask(e)
 	case RunOpened:
-		return s.applyRun(e, r.At)
+		return s.applyRun(e, r)
 	case RunEnded:
 		return s.applyRunEnded(e, r.At)
 	case Command:

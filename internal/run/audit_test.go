@@ -341,12 +341,19 @@ func (w *world) auditRows(stream string, records []engine.Record) {
 	if diff := cmp.Diff(picture(full), picture(short)); diff != "" {
 		w.find("snapshot", "%s replayed, and from its snapshot:\n%s", stream, diff)
 	}
-	stored, err := w.stored(stream)
+	stored, err := store.Rows(ctx, w.store, stream)
 	if err != nil {
 		w.find("rows", "%v", err)
 	}
-	if diff := cmp.Diff(rowsOf(full), stored); full.Program() != nil && diff != "" {
+	rows, err := run.Rows(ctx, w.store, stream)
+	if err != nil {
+		w.find("rows", "%v", err)
+	}
+	if diff := cmp.Diff(rows, stored); diff != "" {
 		w.find("rows", "%s replayed, and as it is in the store:\n%s", stream, diff)
+	}
+	if alone := w.alone(stream); full.Program() != nil && alone != picture(full) {
+		w.find("rows", "%s replayed, and its newest run alone:\n%s", stream, cmp.Diff(picture(full), alone))
 	}
 }
 
@@ -388,21 +395,28 @@ func rowsOf(s *engine.State) engine.Rows {
 	return rows
 }
 
-func (w *world) stored(stream string) (engine.Rows, error) {
-	ctx := context.Background()
-	heads, err := w.store.Heads(ctx, store.HeadFilter{Stream: stream})
-	if err != nil {
-		return engine.Rows{}, err
+// alone replays the newest run and nothing before it.
+func (w *world) alone(stream string) string {
+	var state *engine.State
+	heads, err := w.store.Heads(context.Background(), store.HeadFilter{Stream: stream, Limit: 1})
+	if err != nil || len(heads) == 0 {
+		return fmt.Sprintf("%d runs, %v", len(heads), err)
 	}
-	steps, err := w.store.Steps(ctx, stream)
-	if err != nil {
-		return engine.Rows{}, err
+	for r, err := range run.ReadRun(context.Background(), w.store, heads[0]) {
+		if err == nil && state == nil {
+			state = engine.Before(r)
+		}
+		if err == nil {
+			err = state.Apply(r)
+		}
+		if err != nil {
+			return err.Error()
+		}
 	}
-	rows := engine.Rows{Steps: steps}
-	if len(heads) > 0 {
-		rows.Head = &heads[0]
+	if state == nil {
+		return "no records"
 	}
-	return rows, nil
+	return picture(state)
 }
 
 // auditPeople: what was acknowledged is in the journal since then, and what

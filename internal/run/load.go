@@ -1,9 +1,11 @@
 package run
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"iter"
+	"slices"
 
 	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/store"
@@ -15,14 +17,59 @@ func Load(ctx context.Context, st store.Store, stream string) (*engine.State, er
 	state := fromSnapshot(ctx, st, stream)
 	for r, err := range Read(ctx, st, stream, state.Seq()) {
 		if err == nil {
+			state.Forget() // the rows are in the store already
 			err = state.Apply(r)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("replay task %s: %w", stream, err)
 		}
 	}
-	state.Rows() // they are in the store already
+	state.Forget()
 	return state, nil
+}
+
+// Rows replays a task's stream from the beginning and returns the rows of all
+// its runs, as [store.Rows] reads them: what a store should list of it. Other streams have none.
+func Rows(ctx context.Context, st store.Store, stream string) (engine.Rows, error) {
+	if stream == engine.WorkspaceStream {
+		return engine.Rows{}, nil
+	}
+	var state engine.State
+	for r, err := range Read(ctx, st, stream, 0) {
+		if err == nil {
+			err = state.Apply(r)
+		}
+		if err != nil {
+			return engine.Rows{}, fmt.Errorf("replay task %s: %w", stream, err)
+		}
+	}
+	rows := state.Rows()
+	for _, one := range store.ByRun(rows) {
+		slices.SortFunc(one.Items, func(a, b engine.ItemRow) int {
+			return cmp.Or(a.Opened.Compare(b.Opened), cmp.Compare(a.Item, b.Item))
+		})
+	}
+	return rows, nil
+}
+
+// ReadRun yields the records of one run: from the one that opened it to the
+// last before the next run of its task. It reads no other run. An error comes
+// as the last pair.
+func ReadRun(ctx context.Context, st store.Store, head engine.HeadRow) iter.Seq2[engine.Record, error] {
+	return func(yield func(engine.Record, error) bool) {
+		inside := false
+		for r, err := range Read(ctx, st, head.Stream, max(head.First, 1)-1) {
+			if e, ok := r.Event.(engine.RunOpened); ok {
+				if inside {
+					return
+				}
+				inside = e.Run == head.Run
+			}
+			if (inside || err != nil) && !yield(r, err) {
+				return
+			}
+		}
+	}
 }
 
 // Read yields a task's records after a sequence as the core applies them: with

@@ -10,6 +10,7 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -32,11 +33,16 @@ type Memory struct {
 
 type memoryStream struct {
 	records  []memoryRecord
-	changed  uint64 // Memory.records after the newest of them
-	head     *engine.HeadRow
-	steps    map[int]engine.StepRow
+	changed  uint64       // Memory.records after the newest of them
+	runs     []*memoryRun // as they came
 	snapshot []byte
 	at       uint64 // what the snapshot stands for
+}
+
+// A memoryRun is the rows of a run.
+type memoryRun struct {
+	head  engine.HeadRow
+	steps map[int]engine.StepRow
 }
 
 // A memoryRecord holds the event as it would be on disk, so that no caller
@@ -130,7 +136,7 @@ func (m *Memory) admit(batches []Batch) error {
 func (m *Memory) write(b Batch, records []memoryRecord) {
 	s := m.streams[b.Stream]
 	if s == nil {
-		s = &memoryStream{steps: map[int]engine.StepRow{}}
+		s = &memoryStream{}
 		m.streams[b.Stream] = s
 	}
 	s.records = append(s.records, records...)
@@ -146,32 +152,38 @@ func (m *Memory) write(b Batch, records []memoryRecord) {
 	if b.Snapshot != nil {
 		s.snapshot, s.at = bytes.Clone(b.Snapshot), b.Last()
 	}
-	s.setRows(b.Rows)
-	for _, item := range b.Rows.Items {
-		m.items[itemKey{item.Stream, item.Item}] = ownItem(item)
+	for _, rows := range ByRun(b.Rows) {
+		s.setRows(rows)
+		for _, item := range rows.Items {
+			m.items[itemKey{item.Stream, item.Item}] = ownItem(item)
+		}
 	}
 }
 
 func (s *memoryStream) setRows(rows engine.Rows) {
-	if rows.Head != nil {
-		head := *rows.Head
-		head.Started, head.Finished = Micro(head.Started), Micro(head.Finished)
-		if s.run() != head.Run {
-			clear(s.steps)
-		}
-		s.head = &head
+	if rows.Head == nil {
+		return
 	}
+	r := s.run(rows.Head.Run)
+	if r == nil {
+		r = &memoryRun{steps: map[int]engine.StepRow{}}
+		s.runs = append(s.runs, r)
+	}
+	r.head = *rows.Head
+	r.head.Started, r.head.Finished = Micro(r.head.Started), Micro(r.head.Finished)
 	for _, step := range rows.Steps {
-		s.steps[step.Index] = ownStep(step)
+		r.steps[step.Index] = ownStep(step)
 	}
 }
 
-// run is what the step rows belong to; none has the empty name.
-func (s *memoryStream) run() string {
-	if s.head == nil {
-		return ""
+// run finds the rows of a run, nil for none.
+func (s *memoryStream) run(id string) *memoryRun {
+	for _, r := range s.runs {
+		if r.head.Run == id {
+			return r
+		}
 	}
-	return s.head.Run
+	return nil
 }
 
 func ownStep(step engine.StepRow) engine.StepRow {
@@ -270,11 +282,13 @@ func (m *Memory) Heads(ctx context.Context, filter HeadFilter) ([]engine.HeadRow
 	defer m.mu.Unlock()
 	var heads []engine.HeadRow
 	for name, s := range m.streams {
-		if s.head != nil && filter.matches(name, *s.head) {
-			heads = append(heads, *s.head)
+		for _, r := range slices.Backward(s.runs) {
+			if filter.matches(name, r.head) {
+				heads = append(heads, r.head)
+			}
 		}
 	}
-	slices.SortFunc(heads, func(a, b engine.HeadRow) int {
+	slices.SortStableFunc(heads, func(a, b engine.HeadRow) int {
 		return cmp.Or(b.Started.Compare(a.Started), cmp.Compare(a.Stream, b.Stream))
 	})
 	if filter.Limit > 0 && len(heads) > filter.Limit {
@@ -285,7 +299,10 @@ func (m *Memory) Heads(ctx context.Context, filter HeadFilter) ([]engine.HeadRow
 
 func (f HeadFilter) matches(stream string, head engine.HeadRow) bool {
 	return (f.Stream == "" || f.Stream == stream) &&
-		(len(f.Status) == 0 || slices.Contains(f.Status, head.Status))
+		(f.Run == "" || f.Run == head.Run) &&
+		strings.HasPrefix(head.Run, f.Prefix) &&
+		strings.Contains(Fold(head.Title), Fold(f.Title)) &&
+		(len(f.Status) == 0 || slices.Contains(f.Status, head.Shown()))
 }
 
 // Items implements [Store].
@@ -311,16 +328,19 @@ func (f ItemFilter) matches(item engine.ItemRow) bool {
 }
 
 // Steps implements [Store].
-func (m *Memory) Steps(ctx context.Context, stream string) ([]engine.StepRow, error) {
+func (m *Memory) Steps(ctx context.Context, stream, run string) ([]engine.StepRow, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	s := m.streams[stream]
-	if s == nil {
+	var r *memoryRun
+	if s := m.streams[stream]; s != nil {
+		r = s.run(run)
+	}
+	if r == nil {
 		return nil, ctx.Err()
 	}
 	var steps []engine.StepRow
-	for _, index := range slices.Sorted(maps.Keys(s.steps)) {
-		steps = append(steps, ownStep(s.steps[index]))
+	for _, index := range slices.Sorted(maps.Keys(r.steps)) {
+		steps = append(steps, ownStep(r.steps[index]))
 	}
 	return steps, ctx.Err()
 }

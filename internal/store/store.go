@@ -11,12 +11,15 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
+	"strings"
 
 	"github.com/piton-dev/piton/internal/engine"
 )
@@ -75,9 +78,9 @@ type Batch struct {
 	// Objects are durable no later than the records that name them. An object
 	// that is there already costs little.
 	Objects []Object
-	// Rows replace the rows of the same key: the head by stream, steps by
-	// index, items by id. When Head names another run than the stored head,
-	// or is the first, the step rows that were there are dropped first.
+	// Rows replace the rows of the same key: heads by stream and run, steps
+	// by run and index, items by id. Those of earlier runs are written first;
+	// a run that is new to the stream becomes its newest.
 	Rows engine.Rows
 	// Snapshot, unless nil, is the core's disposable state after the last
 	// record (after After, if there is none). Only the newest of each stream
@@ -99,12 +102,9 @@ func (b Batch) Valid() error {
 			return err
 		}
 	}
-	if b.Rows.Head != nil && b.Rows.Head.Stream != b.Stream {
-		return fmt.Errorf("batch for %s: head row is of stream %q", b.Stream, b.Rows.Head.Stream)
-	}
-	for _, item := range b.Rows.Items {
-		if item.Stream != b.Stream {
-			return fmt.Errorf("batch for %s: item %s is of stream %q", b.Stream, item.Item, item.Stream)
+	for _, rows := range ByRun(b.Rows) {
+		if err := b.validRows(rows); err != nil {
+			return err
 		}
 	}
 	for _, o := range b.Objects {
@@ -113,6 +113,54 @@ func (b Batch) Valid() error {
 		}
 	}
 	return nil
+}
+
+func (b Batch) validRows(rows engine.Rows) error {
+	switch {
+	case rows.Head != nil && rows.Head.Stream != b.Stream:
+		return fmt.Errorf("batch for %s: head row is of stream %q", b.Stream, rows.Head.Stream)
+	case rows.Head == nil && len(rows.Steps) > 0:
+		return fmt.Errorf("batch for %s: steps without the head row of their run", b.Stream)
+	}
+	for _, item := range rows.Items {
+		if item.Stream != b.Stream {
+			return fmt.Errorf("batch for %s: item %s is of stream %q", b.Stream, item.Item, item.Stream)
+		}
+	}
+	return nil
+}
+
+// ByRun takes rows apart: one of each run, the oldest first, none with Earlier.
+func ByRun(rows engine.Rows) []engine.Rows {
+	all := append([]engine.Rows(nil), rows.Earlier...)
+	rows.Earlier = nil
+	return append(all, rows)
+}
+
+// Rows reads all rows of a stream, those of its newest run last.
+func Rows(ctx context.Context, s Store, stream string) (engine.Rows, error) {
+	heads, err := s.Heads(ctx, HeadFilter{Stream: stream})
+	if err != nil || len(heads) == 0 {
+		return engine.Rows{}, err
+	}
+	slices.Reverse(heads)
+	slices.SortStableFunc(heads, func(a, b engine.HeadRow) int { return cmp.Compare(a.First, b.First) })
+	var all []engine.Rows
+	for _, head := range heads {
+		rows := engine.Rows{Head: &head}
+		if rows.Steps, err = s.Steps(ctx, stream, head.Run); err != nil {
+			return engine.Rows{}, err
+		}
+		if rows.Items, err = s.Items(ctx, ItemFilter{Stream: stream, Run: head.Run}); err != nil {
+			return engine.Rows{}, err
+		}
+		all = append(all, rows)
+	}
+	newest := all[len(all)-1]
+	if len(all) > 1 {
+		newest.Earlier = all[:len(all)-1]
+	}
+	return newest, nil
 }
 
 func (b Batch) validRecord(r engine.Record, seq uint64) error {
@@ -132,9 +180,15 @@ func (b Batch) validRecord(r engine.Record, seq uint64) error {
 // HeadFilter selects head rows. The zero value selects all.
 type HeadFilter struct {
 	Stream string          // only this stream's
-	Status []engine.Status // any of these; empty = any
+	Run    string          // only the run of this id
+	Prefix string          // only runs whose id begins so
+	Status []engine.Status // shown as any of these (see engine.HeadRow.Shown); empty = any
+	Title  string          // only runs whose title contains it, in capitals or not
 	Limit  int             // at most so many; 0 = no limit
 }
+
+// Fold returns a title as HeadFilter.Title is compared with it.
+func Fold(title string) string { return strings.ToLower(title) }
 
 // ItemFilter selects items. The zero value selects all.
 type ItemFilter struct {
@@ -175,15 +229,18 @@ type Store interface {
 	// streams, never too few. Tokens are opaque and outlive a reopening.
 	Changed(ctx context.Context, token string) (streams []string, next string, err error)
 
-	// Heads returns the streams' head rows, the newest start first. A stream
-	// that never got one has none.
+	// Heads returns the rows of runs, the newest start first, and of one
+	// stream's that started together the one that came later. A stream that
+	// never got one has none. With a limit, or for one run, it costs no more
+	// for all the runs that it does not return, unless titles are looked
+	// through.
 	Heads(ctx context.Context, filter HeadFilter) ([]engine.HeadRow, error)
 
 	// Items returns items, the oldest first.
 	Items(ctx context.Context, filter ItemFilter) ([]engine.ItemRow, error)
 
-	// Steps returns the step rows of the stream's newest run, by index.
-	Steps(ctx context.Context, stream string) ([]engine.StepRow, error)
+	// Steps returns the step rows of a run of the stream, by index.
+	Steps(ctx context.Context, stream, run string) ([]engine.StepRow, error)
 
 	// Object returns the body with this hash, having hashed it: ErrNotFound
 	// if there is none, ErrCorrupt if it is not what was stored.

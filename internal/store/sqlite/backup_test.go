@@ -104,7 +104,7 @@ func TestVersions(t *testing.T) {
 		t.Errorf("open a newer version: %v, want ErrNewer", err)
 	}
 	kept := scratch(t) // the file as it was before
-	writeFile(t, filepath.Join(kept, "journal.db"), readFile(t, filepath.Join(dir, "journal.v1.db")))
+	writeFile(t, filepath.Join(kept, "journal.db"), readFile(t, filepath.Join(dir, "journal.v2.db")))
 	if diff := cmp.Diff(want, contents(t, kept)); diff != "" {
 		t.Errorf("the kept file's records (- want, + got):\n%s", diff)
 	}

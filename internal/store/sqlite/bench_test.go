@@ -18,6 +18,7 @@ func BenchmarkSteps(b *testing.B) {
 		b.Fatal(err)
 	}
 	batch := store.Batch{Stream: "t", Epoch: epoch}
+	batch.Rows.Head = &engine.HeadRow{Stream: "t", Run: "r"}
 	for i := range 10_000 {
 		at := time.Unix(int64(i), 0)
 		batch.Rows.Steps = append(batch.Rows.Steps, engine.StepRow{
@@ -30,7 +31,7 @@ func BenchmarkSteps(b *testing.B) {
 		b.Fatal(err)
 	}
 	for b.Loop() {
-		if steps, err := s.Steps(b.Context(), "t"); len(steps) != 10_000 || err != nil {
+		if steps, err := s.Steps(b.Context(), "t", "r"); len(steps) != 10_000 || err != nil {
 			b.Fatal(len(steps), err)
 		}
 	}

@@ -93,10 +93,19 @@ func (m *pair) batch(t *rapid.T) store.Batch {
 		b.Rows.Head = &engine.HeadRow{Stream: stream, Run: run, Status: status, Total: int(after)}
 	}
 	for _, i := range rapid.SliceOfNDistinct(rapid.IntRange(0, 4), 0, 3, rapid.ID).Draw(t, "steps") {
+		if b.Rows.Head == nil {
+			break
+		}
 		b.Rows.Steps = append(b.Rows.Steps, engine.StepRow{Index: i, ID: fmt.Sprint(i), Attempts: int(after)})
 	}
 	for _, i := range rapid.SliceOfNDistinct(rapid.IntRange(0, 4), 0, 2, rapid.ID).Draw(t, "items") {
 		b.Rows.Items = append(b.Rows.Items, engine.ItemRow{Item: fmt.Sprint(i), Stream: stream, Run: run, Open: rapid.Bool().Draw(t, "open")})
+	}
+	if rapid.Bool().Draw(t, "supersedes") {
+		b.Rows.Earlier = []engine.Rows{{
+			Head:  &engine.HeadRow{Stream: stream, Run: fmt.Sprint("r", rapid.IntRange(0, 2).Draw(t, "earlier")), Status: engine.Superseded, Ended: true},
+			Steps: []engine.StepRow{{Index: 0, ID: "e", Attempts: int(after)}},
+		}}
 	}
 	if rapid.Bool().Draw(t, "has snapshot") {
 		b.Snapshot = fmt.Append(nil, "after ", b.Last())
@@ -111,6 +120,7 @@ type view struct {
 	Snapshots map[string]string
 	Heads     []engine.HeadRow
 	Done      []engine.HeadRow
+	First     []engine.HeadRow
 	Items     []engine.ItemRow
 	Open      []engine.ItemRow
 	Changed   []string
@@ -132,18 +142,21 @@ func look(t *rapid.T, s store.Store) view {
 			v.Records[stream] = append(v.Records[stream], r)
 		}
 		var err error
-		v.Steps[stream], err = s.Steps(t.Context(), stream)
-		note(err)
+		for _, run := range []string{"r1", "r2"} {
+			v.Steps[stream+" "+run], err = s.Steps(t.Context(), stream, run)
+			note(err)
+		}
 		seq, body, err := s.Snapshot(t.Context(), stream)
 		note(err)
 		v.Snapshots[stream] = fmt.Sprintf("%d: %s", seq, body)
 	}
-	var errs [5]error
+	var errs [6]error
 	v.Heads, errs[0] = s.Heads(t.Context(), store.HeadFilter{})
 	v.Done, errs[1] = s.Heads(t.Context(), store.HeadFilter{Status: []engine.Status{engine.Done}, Limit: 1})
 	v.Items, errs[2] = s.Items(t.Context(), store.ItemFilter{})
 	v.Open, errs[3] = s.Items(t.Context(), store.ItemFilter{Open: true, Run: "r1"})
 	v.Changed, _, errs[4] = s.Changed(t.Context(), "")
+	v.First, errs[5] = s.Heads(t.Context(), store.HeadFilter{Prefix: "r1", Limit: 2})
 	if note(errors.Join(errs[:]...)); failed != nil {
 		t.Fatal(failed)
 	}

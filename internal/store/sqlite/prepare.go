@@ -24,15 +24,21 @@ type prepared struct {
 	epoch    uint64
 	entries  []entry
 	objects  []blob
-	head     *headColumns
-	steps    []engine.StepRow
-	items    []itemColumns
+	rows     []runRows
 	snapshot []byte
+}
+
+// runRows are the rows of one run. Without a head there are items at most.
+type runRows struct {
+	head  *headColumns
+	steps []engine.StepRow
+	items []itemColumns
 }
 
 type headColumns struct {
 	run, status string
 	started     int64
+	title       string // as titles are compared
 	row         []byte
 }
 
@@ -55,7 +61,6 @@ func prepare(b store.Batch) (prepared, error) {
 	p := prepared{
 		stream: b.Stream, after: b.After, epoch: b.Epoch,
 		entries:  make([]entry, len(b.Records)),
-		steps:    b.Rows.Steps,
 		snapshot: b.Snapshot,
 	}
 	if err := b.Valid(); err != nil {
@@ -91,21 +96,32 @@ func (p *prepared) setRows(b store.Batch) error {
 	for _, o := range b.Objects {
 		p.objects = append(p.objects, newBlob(o))
 	}
-	if b.Rows.Head != nil {
-		head, err := newHead(*b.Rows.Head)
-		if err != nil {
-			return err
+	var err error
+	p.rows, err = newRows(b.Rows)
+	return err
+}
+
+func newRows(rows engine.Rows) ([]runRows, error) {
+	var all []runRows
+	for _, one := range store.ByRun(rows) {
+		r := runRows{steps: one.Steps}
+		if one.Head != nil {
+			head, err := newHead(*one.Head)
+			if err != nil {
+				return nil, err
+			}
+			r.head = head
 		}
-		p.head = head
-	}
-	for _, row := range b.Rows.Items {
-		item, err := newItem(row)
-		if err != nil {
-			return err
+		for _, row := range one.Items {
+			item, err := newItem(row)
+			if err != nil {
+				return nil, err
+			}
+			r.items = append(r.items, item)
 		}
-		p.items = append(p.items, item)
+		all = append(all, r)
 	}
-	return nil
+	return all, nil
 }
 
 // newBlob trusts that the object's hash has been checked. A nil body would be
@@ -128,7 +144,9 @@ func newHead(row engine.HeadRow) (*headColumns, error) {
 	if err != nil {
 		return nil, fmt.Errorf("encode head row of %s: %w", row.Stream, err)
 	}
-	return &headColumns{run: row.Run, status: string(row.Status), started: micros(row.Started), row: text}, nil
+	return &headColumns{
+		run: row.Run, status: string(row.Shown()), started: micros(row.Started), title: store.Fold(row.Title), row: text,
+	}, nil
 }
 
 func newItem(row engine.ItemRow) (itemColumns, error) {

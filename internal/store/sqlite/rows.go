@@ -28,12 +28,87 @@ func (s *selection) query(from, order string) string {
 	return from + " WHERE " + strings.Join(s.where, " AND ") + " " + order
 }
 
+// Statements that write rows.
+const (
+	setRun = `INSERT INTO run(stream, run, n, status, started, title, row)
+		VALUES(?1, ?2, (SELECT ifnull(max(n), 0) + 1 FROM run WHERE stream = ?1), ?3, ?4, ?5, ?6)
+		ON CONFLICT(stream, run) DO UPDATE SET status = excluded.status, started = excluded.started,
+		title = excluded.title, row = excluded.row`
+	setStep = "REPLACE INTO step VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+	setItem = "REPLACE INTO item(stream, item, run, open, opened, row) VALUES(?, ?, ?, ?, ?, ?)"
+)
+
+// rowWriter holds the statements of one transaction.
+type rowWriter struct{ run, step, item *sql.Stmt }
+
+func (w rowWriter) write(stream string, rows []runRows) error {
+	for i := range rows {
+		if err := w.writeRun(stream, &rows[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w rowWriter) writeRun(stream string, r *runRows) error {
+	if h := r.head; h != nil {
+		if _, err := w.run.Exec(stream, h.run, h.status, h.started, h.title, string(h.row)); err != nil {
+			return err
+		}
+	}
+	for i := range r.steps {
+		if err := w.writeStep(stream, r.head.run, &r.steps[i]); err != nil {
+			return err
+		}
+	}
+	for _, item := range r.items {
+		_, err := w.item.Exec(stream, item.item, item.run, item.open, item.opened, string(item.row))
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w rowWriter) writeStep(stream, run string, r *engine.StepRow) error {
+	_, err := w.step.Exec(stream, run, r.Index, r.ID, r.Number, r.Title, string(r.Status), string(r.Phase),
+		r.Reason, r.Agent, r.Attempts, string(r.Verdict), string(r.Baseline), r.Proven,
+		micros(r.Started), micros(r.Finished), joinNeeds(r.Needs))
+	return err
+}
+
 // Heads implements [store.Store].
 func (s *Store) Heads(ctx context.Context, filter store.HeadFilter) ([]engine.HeadRow, error) {
+	sel := headSelection(filter)
+	limit := filter.Limit
+	if limit <= 0 {
+		limit = -1
+	}
+	sel.args = append(sel.args, limit)
+	query := sel.query("SELECT row FROM run", "ORDER BY started DESC, stream, n DESC LIMIT ?")
+	heads, err := collect(ctx, s.readers, query, sel.args, scanJSON[engine.HeadRow])
+	if err != nil {
+		return nil, s.explain("list runs in", err)
+	}
+	return heads, nil
+}
+
+func headSelection(filter store.HeadFilter) *selection {
 	var sel selection
-	sel.and("row IS NOT NULL")
 	if filter.Stream != "" {
 		sel.and("stream = ?", filter.Stream)
+	}
+	if filter.Run != "" {
+		sel.and("run = ?", filter.Run)
+	}
+	if filter.Prefix != "" {
+		sel.and("run >= ?", filter.Prefix)
+		if end := after(filter.Prefix); end != "" {
+			sel.and("run < ?", end)
+		}
+	}
+	if filter.Title != "" {
+		sel.and("instr(title, ?) > 0", store.Fold(filter.Title))
 	}
 	if n := len(filter.Status); n > 0 {
 		sel.and("status IN (?" + strings.Repeat(", ?", n-1) + ")")
@@ -41,17 +116,20 @@ func (s *Store) Heads(ctx context.Context, filter store.HeadFilter) ([]engine.He
 			sel.args = append(sel.args, string(status))
 		}
 	}
-	limit := filter.Limit
-	if limit <= 0 {
-		limit = -1
+	return &sel
+}
+
+// after is the first text behind all that begin with prefix, "" where there is
+// none.
+func after(prefix string) string {
+	b := []byte(prefix)
+	for len(b) > 0 && b[len(b)-1] == 0xff {
+		b = b[:len(b)-1]
 	}
-	sel.args = append(sel.args, limit)
-	query := sel.query("SELECT row FROM head", "ORDER BY started DESC, stream LIMIT ?")
-	heads, err := collect(ctx, s.readers, query, sel.args, scanJSON[engine.HeadRow])
-	if err != nil {
-		return nil, s.explain("list runs in", err)
+	if len(b) > 0 {
+		b[len(b)-1]++
 	}
-	return heads, nil
+	return string(b)
 }
 
 // Items implements [store.Store].
@@ -86,9 +164,9 @@ func scanJSON[T any](rows *sql.Rows) (row T, err error) {
 }
 
 // Steps implements [store.Store].
-func (s *Store) Steps(ctx context.Context, stream string) ([]engine.StepRow, error) {
+func (s *Store) Steps(ctx context.Context, stream, run string) ([]engine.StepRow, error) {
 	steps, err := collect(ctx, s.readers, `SELECT idx, id, number, title, status, phase, reason, agent,
-		attempts, verdict, baseline, started, finished, needs FROM step WHERE stream = ? ORDER BY idx`, []any{stream}, scanStep)
+		attempts, verdict, baseline, proven, started, finished, needs FROM step WHERE stream = ? AND run = ? ORDER BY idx`, []any{stream, run}, scanStep)
 	if err != nil {
 		return nil, s.explain("list steps in", err)
 	}
@@ -99,11 +177,11 @@ func (s *Store) Steps(ctx context.Context, stream string) ([]engine.StepRow, err
 // a conversion of each column.
 func scanStep(rows *sql.Rows) (engine.StepRow, error) {
 	var r engine.StepRow
-	var index, attempts, started, finished int64
+	var index, attempts, proven, started, finished int64
 	var needs string
 	err := rows.Scan(&index, &r.ID, &r.Number, &r.Title, (*string)(&r.Status), (*string)(&r.Phase), &r.Reason, &r.Agent,
-		&attempts, (*string)(&r.Verdict), (*string)(&r.Baseline), &started, &finished, &needs)
-	r.Index, r.Attempts = int(index), int(attempts)
+		&attempts, (*string)(&r.Verdict), (*string)(&r.Baseline), &proven, &started, &finished, &needs)
+	r.Index, r.Attempts, r.Proven = int(index), int(attempts), proven == 1
 	r.Started, r.Finished, r.Needs = fromMicros(started), fromMicros(finished), splitNeeds(needs)
 	return r, err
 }

@@ -16,7 +16,7 @@ import (
 // version n out of n-1. Released ones never change; testdata holds a journal of
 // each version.
 func migrations() []string {
-	return []string{version1}
+	return []string{version1, version2}
 }
 
 // Ids of events are 1, 2, 3 … without a gap, so that the last id is also their
@@ -94,6 +94,58 @@ CREATE TABLE snapshot(
 ) STRICT;
 `
 
+// version2 keeps a row for each run instead of one for each stream, and the
+// steps of each. What version 1 kept is carried over; the rows of older runs
+// are in the records alone, and rebuild makes them.
+const version2 = `
+CREATE TABLE run(
+	stream TEXT NOT NULL,
+	run TEXT NOT NULL,
+	n INTEGER NOT NULL,
+	status TEXT NOT NULL,
+	started INTEGER NOT NULL,
+	title TEXT NOT NULL,
+	row TEXT NOT NULL,
+	PRIMARY KEY(stream, run)
+) STRICT, WITHOUT ROWID;
+CREATE UNIQUE INDEX run_order ON run(stream, n);
+CREATE INDEX run_id ON run(run);
+CREATE INDEX run_started ON run(started DESC, stream, n DESC);
+CREATE INDEX run_status ON run(status, started DESC, stream, n DESC);
+INSERT INTO run SELECT stream, run, 1,
+	CASE WHEN json_extract(row, '$.open') > 0 AND NOT json_extract(row, '$.ended') THEN 'waiting' ELSE status END,
+	started, lower(json_extract(row, '$.title')), row FROM head WHERE row IS NOT NULL;
+ALTER TABLE step RENAME TO step1;
+CREATE TABLE step(
+	stream TEXT NOT NULL,
+	run TEXT NOT NULL,
+	idx INTEGER NOT NULL,
+	id TEXT NOT NULL,
+	number TEXT NOT NULL,
+	title TEXT NOT NULL,
+	status TEXT NOT NULL,
+	phase TEXT NOT NULL,
+	reason TEXT NOT NULL,
+	agent TEXT NOT NULL,
+	attempts INTEGER NOT NULL,
+	verdict TEXT NOT NULL,
+	baseline TEXT NOT NULL,
+	proven INTEGER NOT NULL,
+	started INTEGER NOT NULL,
+	finished INTEGER NOT NULL,
+	needs TEXT NOT NULL,
+	PRIMARY KEY(stream, run, idx)
+) STRICT, WITHOUT ROWID;
+INSERT INTO step SELECT s.stream, h.run, s.idx, s.id, s.number, s.title, s.status, s.phase, s.reason, s.agent, s.attempts,
+	s.verdict, s.baseline, 0, s.started, s.finished, s.needs FROM step1 s JOIN head h ON h.stream = s.stream WHERE h.row IS NOT NULL;
+DROP TABLE step1;
+ALTER TABLE head DROP COLUMN run;
+ALTER TABLE head DROP COLUMN status;
+ALTER TABLE head DROP COLUMN started;
+ALTER TABLE head DROP COLUMN row;
+CREATE INDEX item_run ON item(run);
+`
+
 func version(ctx context.Context, db *sql.DB) (int, error) {
 	var v int
 	err := db.QueryRowContext(ctx, "PRAGMA user_version").Scan(&v)
@@ -161,27 +213,39 @@ func (s *Store) migrate(ctx context.Context) error {
 			return err
 		}
 	}
-	for ; v < len(s.migrations); v++ {
-		if err := step(ctx, db, s.migrations[v], v+1); err != nil {
-			return fmt.Errorf("from version %d to %d: %w", v, v+1, err)
-		}
+	if err := s.steps(ctx, db, v); err != nil {
+		return err
 	}
 	return syncDir(s.dir)
 }
 
-func step(ctx context.Context, db *sql.DB, migration string, to int) error {
+// steps leads from version v to the newest in one transaction, and makes the
+// rows of an older journal anew.
+func (s *Store) steps(ctx context.Context, db *sql.DB, v int) error {
 	tx, err := db.BeginTx(ctx, nil)
 	if err != nil {
 		return err
 	}
 	defer tx.Rollback()
+	for to := v + 1; to <= len(s.migrations); to++ {
+		if err := step(ctx, tx, s.migrations[to-1], to); err != nil {
+			return fmt.Errorf("from version %d to %d: %w", to-1, to, err)
+		}
+	}
+	if v > 0 {
+		if err := s.rebuild(ctx, tx); err != nil {
+			return fmt.Errorf("make the lists anew: %w", err)
+		}
+	}
+	return tx.Commit()
+}
+
+func step(ctx context.Context, tx *sql.Tx, migration string, to int) error {
 	if _, err := tx.ExecContext(ctx, migration); err != nil {
 		return err
 	}
-	if _, err := tx.ExecContext(ctx, fmt.Sprintf("PRAGMA user_version = %d", to)); err != nil {
-		return err
-	}
-	return tx.Commit()
+	_, err := tx.ExecContext(ctx, fmt.Sprintf("PRAGMA user_version = %d", to))
+	return err
 }
 
 // keepOld leaves a copy of the file as it is, named after its version. A copy

@@ -32,6 +32,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/store"
 )
 
@@ -47,6 +48,10 @@ type Config struct {
 	// Open for one that somebody holds to bring an older file up to date.
 	// 0 means 5 seconds.
 	LockRetry time.Duration
+	// Rows makes all rows of a stream from its records. Open calls it for each
+	// stream of a file that it brings up to date; without it, and where it
+	// fails, a stream keeps the rows that the older version had.
+	Rows func(ctx context.Context, s store.Store, stream string) (engine.Rows, error)
 	// Point is called with each of [Points] as it is reached, from several
 	// goroutines. It is for tests that stop the process there; nil otherwise.
 	Point func(name string)
@@ -62,6 +67,7 @@ type Store struct {
 	inspect    bool
 	point      func(string)
 	migrations []string
+	rows       func(ctx context.Context, s store.Store, stream string) (engine.Rows, error)
 	readers    *sql.DB
 
 	mu    sync.Mutex
@@ -95,6 +101,7 @@ func Open(ctx context.Context, config Config) (s *Store, warning string, err err
 		inspect:    config.Inspect,
 		point:      config.Point,
 		migrations: config.migrations,
+		rows:       config.Rows,
 	}
 	s.setDefaults()
 	if err := s.create(ctx); err != nil {

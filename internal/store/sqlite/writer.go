@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 
-	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/store"
 )
 
@@ -24,17 +23,16 @@ type writer struct {
 	next     anchor          // … and that was written
 	anchored int64
 
-	doBegin, doCommit, doRollback            *sql.Stmt
-	readEpoch, readHead                      *sql.Stmt
-	addEvent, setChain, setHead, dropSteps   *sql.Stmt
-	setStep, setItem, addObject, setSnapshot *sql.Stmt
+	doBegin, doCommit, doRollback              *sql.Stmt
+	readEpoch, readHead                        *sql.Stmt
+	addEvent, setChain, addObject, setSnapshot *sql.Stmt
+	setRun, setStep, setItem                   *sql.Stmt
 }
 
-// A head is where a stream's chain ends, and the run that its rows are of.
+// A head is where a stream's chain ends.
 type head struct {
 	seq  uint64
 	link sum
-	run  string
 }
 
 // Statements of the writer. They are given plain contexts: an append that has
@@ -45,17 +43,14 @@ func (w *writer) statements() map[**sql.Stmt]string {
 		&w.doCommit:   "COMMIT",
 		&w.doRollback: "ROLLBACK",
 		&w.readEpoch:  "SELECT epoch FROM meta",
-		&w.readHead: `SELECT h.seq, h.hash, h.run, ifnull((SELECT e.hash FROM event e WHERE e.stream = h.stream AND e.seq = h.seq), zeroblob(32)),
+		&w.readHead: `SELECT h.seq, h.hash, ifnull((SELECT e.hash FROM event e WHERE e.stream = h.stream AND e.seq = h.seq), zeroblob(32)),
 			(SELECT max(seq) FROM event WHERE stream = h.stream) FROM head h WHERE h.stream = ?`,
 		&w.addEvent: "INSERT INTO event(id, stream, seq, at, actor, epoch, type, body, hash) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)",
 		&w.setChain: `INSERT INTO head(stream, seq, hash) VALUES(?, ?, ?)
 			ON CONFLICT(stream) DO UPDATE SET seq = excluded.seq, hash = excluded.hash`,
-		&w.setHead: `INSERT INTO head(stream, seq, hash, run, status, started, row) VALUES(?, ?, ?, ?, ?, ?, ?)
-			ON CONFLICT(stream) DO UPDATE SET seq = excluded.seq, hash = excluded.hash,
-			run = excluded.run, status = excluded.status, started = excluded.started, row = excluded.row`,
-		&w.dropSteps:   "DELETE FROM step WHERE stream = ?",
-		&w.setStep:     "REPLACE INTO step VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-		&w.setItem:     "REPLACE INTO item(stream, item, run, open, opened, row) VALUES(?, ?, ?, ?, ?, ?)",
+		&w.setRun:      setRun,
+		&w.setStep:     setStep,
+		&w.setItem:     setItem,
 		&w.addObject:   "INSERT INTO object(hash, size, body) VALUES(?, ?, ?) ON CONFLICT(hash) DO NOTHING",
 		&w.setSnapshot: "REPLACE INTO snapshot(stream, seq, sum, body) VALUES(?, ?, ?, ?)",
 	}
@@ -162,7 +157,7 @@ func (w *writer) head(stream string) (head, error) {
 	var h head
 	var link, recorded []byte
 	var last sql.NullInt64
-	err := w.readHead.QueryRow(stream).Scan(&h.seq, &link, &h.run, &recorded, &last)
+	err := w.readHead.QueryRow(stream).Scan(&h.seq, &link, &recorded, &last)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		return head{}, nil
@@ -233,11 +228,17 @@ func (w *writer) write(b *prepared) error {
 	if err := w.writeEntries(b.entries, &h); err != nil {
 		return err
 	}
-	if err := w.writeHead(b, &h); err != nil {
-		return err
+	if len(b.entries) > 0 {
+		if _, err := w.setChain.Exec(b.stream, int64(h.seq), h.link[:]); err != nil {
+			return err
+		}
 	}
 	w.pending[b.stream] = h
-	return w.writeRows(b, h)
+	rows := rowWriter{run: w.setRun, step: w.setStep, item: w.setItem}
+	if err := rows.write(b.stream, b.rows); err != nil {
+		return err
+	}
+	return w.writeSnapshot(b, h)
 }
 
 func (w *writer) writeEntries(entries []entry, h *head) error {
@@ -254,48 +255,11 @@ func (w *writer) writeEntries(entries []entry, h *head) error {
 	return nil
 }
 
-// writeHead drops the steps of another run before it writes of this one.
-func (w *writer) writeHead(b *prepared, h *head) error {
-	if b.head == nil {
-		if len(b.entries) == 0 {
-			return nil
-		}
-		_, err := w.setChain.Exec(b.stream, int64(h.seq), h.link[:])
-		return err
-	}
-	if h.run != b.head.run {
-		if _, err := w.dropSteps.Exec(b.stream); err != nil {
-			return err
-		}
-		h.run = b.head.run
-	}
-	_, err := w.setHead.Exec(b.stream, int64(h.seq), h.link[:], b.head.run, b.head.status, b.head.started, string(b.head.row))
-	return err
-}
-
-func (w *writer) writeRows(b *prepared, h head) error {
-	for i := range b.steps {
-		if err := w.writeStep(b.stream, &b.steps[i]); err != nil {
-			return err
-		}
-	}
-	for _, item := range b.items {
-		_, err := w.setItem.Exec(b.stream, item.item, item.run, item.open, item.opened, string(item.row))
-		if err != nil {
-			return err
-		}
-	}
+func (w *writer) writeSnapshot(b *prepared, h head) error {
 	if b.snapshot == nil {
 		return nil
 	}
 	bound := seal(h.link, b.snapshot)
 	_, err := w.setSnapshot.Exec(b.stream, int64(h.seq), bound[:], b.snapshot)
-	return err
-}
-
-func (w *writer) writeStep(stream string, r *engine.StepRow) error {
-	_, err := w.setStep.Exec(stream, r.Index, r.ID, r.Number, r.Title, string(r.Status), string(r.Phase),
-		r.Reason, r.Agent, r.Attempts, string(r.Verdict), string(r.Baseline),
-		micros(r.Started), micros(r.Finished), joinNeeds(r.Needs))
 	return err
 }

@@ -16,7 +16,7 @@ import (
 
 func empty(t *testing.T, s store.Store) {
 	equal(t, "records", records(t, s, "a", 0), nil)
-	equal(t, "steps", stepsOf(t, s, "a"), nil)
+	equal(t, "steps", stepsOf(t, s, "a", "r"), nil)
 	equal(t, "items", itemsOf(t, s, store.ItemFilter{}), nil)
 	if seq, body, err := s.Snapshot(t.Context(), "a"); seq != 0 || body != nil || err != nil {
 		t.Errorf("snapshot of nothing: %d, %q, %v", seq, body, err)
@@ -107,12 +107,16 @@ func oneStreamTwice(t *testing.T, s store.Store) {
 func invalidBatches(t *testing.T, s store.Store) {
 	epoch := own(t, s)
 	tests := map[string]func(*store.Batch){
-		"no stream":                 func(b *store.Batch) { b.Stream = "" },
-		"a gap":                     func(b *store.Batch) { b.Records[1].Seq++ },
-		"another stream's record":   func(b *store.Batch) { b.Records[1].Stream = "b" },
-		"another epoch's record":    func(b *store.Batch) { b.Records[1].Epoch++ },
-		"no event":                  func(b *store.Batch) { b.Records[1].Event = nil },
-		"another stream's head":     func(b *store.Batch) { b.Rows.Head = &engine.HeadRow{Stream: "b"} },
+		"no stream":               func(b *store.Batch) { b.Stream = "" },
+		"a gap":                   func(b *store.Batch) { b.Records[1].Seq++ },
+		"another stream's record": func(b *store.Batch) { b.Records[1].Stream = "b" },
+		"another epoch's record":  func(b *store.Batch) { b.Records[1].Epoch++ },
+		"no event":                func(b *store.Batch) { b.Records[1].Event = nil },
+		"another stream's head":   func(b *store.Batch) { b.Rows.Head = &engine.HeadRow{Stream: "b"} },
+		"an earlier head of another stream": func(b *store.Batch) {
+			b.Rows.Earlier = []engine.Rows{{Head: &engine.HeadRow{Stream: "b"}}}
+		},
+		"steps of no run":           func(b *store.Batch) { b.Rows.Steps = []engine.StepRow{{ID: "s"}} },
 		"another stream's item":     func(b *store.Batch) { b.Rows.Items = []engine.ItemRow{{Stream: "b", Item: "i"}} },
 		"an object of a false hash": func(b *store.Batch) { b.Objects = []store.Object{{Hash: strings.Repeat("0", 64)}} },
 	}
@@ -229,6 +233,7 @@ func nothingIsShared(t *testing.T, s store.Store) {
 	b := batch("a", 0, epoch, 1)
 	b.Objects = []store.Object{store.NewObject(body)}
 	b.Snapshot = snapshot
+	b.Rows.Head = &engine.HeadRow{Stream: "a", Run: "r"}
 	b.Rows.Steps = []engine.StepRow{{Index: 0, ID: "s", Needs: needs}}
 	b.Rows.Items = []engine.ItemRow{{Item: "i", Stream: "a", Choices: choices}}
 	write(t, s, b)
@@ -243,7 +248,7 @@ func nothingIsShared(t *testing.T, s store.Store) {
 		if _, snapshot, err = s.Snapshot(t.Context(), "a"); string(snapshot) != "snap" || err != nil {
 			t.Errorf("snapshot: %q, %v", snapshot, err)
 		}
-		needs = stepsOf(t, s, "a")[0].Needs
+		needs = stepsOf(t, s, "a", "r")[0].Needs
 		choices = itemsOf(t, s, store.ItemFilter{})[0].Choices
 		equal(t, "needs", needs, []string{"x"})
 		equal(t, "choices", choices, []string{"yes"})

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -51,11 +52,7 @@ func heads(t *testing.T, s store.Store) {
 		{store.HeadFilter{Stream: "without"}, nil},
 	}
 	for _, test := range tests {
-		got, err := s.Heads(t.Context(), test.filter)
-		if err != nil {
-			t.Fatalf("heads %+v: %v", test.filter, err)
-		}
-		equal(t, "heads", got, test.want)
+		equal(t, "heads", headsOf(t, s, test.filter), test.want)
 	}
 }
 
@@ -69,24 +66,112 @@ func steps(t *testing.T, s store.Store) {
 	}
 	plain := engine.StepRow{Index: 10, ID: "k", Status: engine.Pending}
 	first := engine.StepRow{Index: 0, ID: "a", Status: engine.Done, Needs: []string{"b"}}
-	write(t, s, withRows("t", 0, epoch, engine.Rows{Steps: []engine.StepRow{plain, full}}))
-	write(t, s, withRows("t", 1, epoch, engine.Rows{Steps: []engine.StepRow{first}}))
-	write(t, s, withRows("other", 0, epoch, engine.Rows{Steps: []engine.StepRow{{Index: 0, ID: "z"}}}))
-	equal(t, "steps", stepsOf(t, s, "t"), []engine.StepRow{first, full, plain})
+	head, other := headRow("t", "r", engine.Running, start), headRow("other", "r", engine.Running, start)
+	write(t, s, withRows("t", 0, epoch, engine.Rows{Head: &head, Steps: []engine.StepRow{plain, full}}))
+	write(t, s, withRows("t", 1, epoch, engine.Rows{Head: &head, Steps: []engine.StepRow{first}}))
+	write(t, s, withRows("other", 0, epoch, engine.Rows{Head: &other, Steps: []engine.StepRow{{Index: 0, ID: "z"}}}))
+	equal(t, "steps", stepsOf(t, s, "t", "r"), []engine.StepRow{first, full, plain})
 	full.Status, full.Phase, full.Needs = engine.Done, engine.NoPhase, nil
-	write(t, s, withRows("t", 2, epoch, engine.Rows{Steps: []engine.StepRow{full}}))
-	equal(t, "steps after a change", stepsOf(t, s, "t"), []engine.StepRow{first, full, plain})
+	write(t, s, withRows("t", 2, epoch, engine.Rows{Head: &head, Steps: []engine.StepRow{full}}))
+	equal(t, "steps after a change", stepsOf(t, s, "t", "r"), []engine.StepRow{first, full, plain})
 }
 
-func stepsOfTheNextRun(t *testing.T, s store.Store) {
+// runsOfOneStream: each keeps its head and its steps, whatever follows.
+func runsOfOneStream(t *testing.T, s store.Store) {
 	epoch := own(t, s)
-	head := headRow("t", "r1", engine.Running, store.Micro(began()))
-	write(t, s, withRows("t", 0, epoch, engine.Rows{Head: &head, Steps: []engine.StepRow{{Index: 0, ID: "a"}, {Index: 1, ID: "b"}}}))
-	write(t, s, withRows("t", 1, epoch, engine.Rows{Head: &head, Steps: []engine.StepRow{{Index: 0, ID: "A"}}}))
-	equal(t, "steps of one run", stepsOf(t, s, "t"), []engine.StepRow{{Index: 0, ID: "A"}, {Index: 1, ID: "b"}})
-	head.Run = "r2"
-	write(t, s, withRows("t", 2, epoch, engine.Rows{Head: &head, Steps: []engine.StepRow{{Index: 0, ID: "c"}}}))
-	equal(t, "steps of the next run", stepsOf(t, s, "t"), []engine.StepRow{{Index: 0, ID: "c"}})
+	start := store.Micro(began())
+	first := headRow("t", "r1", engine.Running, start)
+	write(t, s, withRows("t", 0, epoch, engine.Rows{Head: &first, Steps: []engine.StepRow{{Index: 0, ID: "a"}, {Index: 1, ID: "b"}}}))
+	write(t, s, withRows("t", 1, epoch, engine.Rows{Head: &first, Steps: []engine.StepRow{{Index: 0, ID: "A", Proven: true}}}))
+	equal(t, "steps of one run", stepsOf(t, s, "t", "r1"), []engine.StepRow{{Index: 0, ID: "A", Proven: true}, {Index: 1, ID: "b"}})
+	second := headRow("t", "r2", engine.Running, start.Add(time.Minute))
+	write(t, s, withRows("t", 2, epoch, engine.Rows{Head: &second, Steps: []engine.StepRow{{Index: 0, ID: "c"}}}))
+	first.Status, first.Ended = engine.Failed, true // it is written late
+	write(t, s, withRows("t", 3, epoch, engine.Rows{Head: &first}))
+	equal(t, "heads", headsOf(t, s, store.HeadFilter{Stream: "t"}), []engine.HeadRow{second, first})
+	equal(t, "steps of the first run", stepsOf(t, s, "t", "r1"), []engine.StepRow{{Index: 0, ID: "A", Proven: true}, {Index: 1, ID: "b"}})
+	equal(t, "steps of the second run", stepsOf(t, s, "t", "r2"), []engine.StepRow{{Index: 0, ID: "c"}})
+	equal(t, "steps of no run", stepsOf(t, s, "t", "r3"), nil)
+	equal(t, "steps of another stream", stepsOf(t, s, "u", "r1"), nil)
+}
+
+// runsThatStartTogether: the one that came later is the newer one, however
+// often the other is written.
+func runsThatStartTogether(t *testing.T, s store.Store) {
+	epoch := own(t, s)
+	z, a := headRow("t", "z", engine.Done, store.Micro(began())), headRow("t", "a", engine.Done, store.Micro(began()))
+	write(t, s, withRows("t", 0, epoch, engine.Rows{Head: &a}), withRows("t", 1, epoch, engine.Rows{Head: &z}))
+	write(t, s, withRows("t", 2, epoch, engine.Rows{Head: &a}))
+	equal(t, "heads", headsOf(t, s, store.HeadFilter{}), []engine.HeadRow{z, a})
+	equal(t, "the newest head", headsOf(t, s, store.HeadFilter{Stream: "t", Limit: 1}), []engine.HeadRow{z})
+}
+
+// superseded: one batch ends a run and opens the next, which goes on.
+func superseded(t *testing.T, s store.Store) {
+	epoch := own(t, s)
+	start := store.Micro(began())
+	old, next := headRow("t", "r1", engine.Running, start), headRow("t", "r2", engine.Running, start.Add(time.Second))
+	item := engine.ItemRow{Item: "r1/1", Stream: "t", Run: "r1", Opened: start, Open: true}
+	write(t, s, withRows("t", 0, epoch, engine.Rows{Head: &old, Steps: []engine.StepRow{{Index: 0, ID: "a", Status: engine.Waiting}}, Items: []engine.ItemRow{item}}))
+	old.Status, old.Ended, old.Finished = engine.Superseded, true, start.Add(time.Second)
+	item.Open = false
+	both := engine.Rows{
+		Earlier: []engine.Rows{{Head: &old, Steps: []engine.StepRow{{Index: 0, ID: "a", Status: engine.Pending}}, Items: []engine.ItemRow{item}}},
+		Head:    &next, Steps: []engine.StepRow{{Index: 0, ID: "b", Status: engine.Ready}},
+	}
+	write(t, s, withRows("t", 1, epoch, both))
+	equal(t, "rows", stored(t, s, "t"), both)
+	equal(t, "open items", itemsOf(t, s, store.ItemFilter{Open: true}), nil)
+	equal(t, "superseded runs", headsOf(t, s, store.HeadFilter{Status: []engine.Status{engine.Superseded}}), []engine.HeadRow{old})
+}
+
+func findingRuns(t *testing.T, s store.Store) {
+	epoch := own(t, s)
+	var all []engine.HeadRow // the newest first
+	for i, id := range []string{"a1", "a1b", "a2", "b", "A1", "aé"} {
+		head := headRow("t", id, engine.Running, store.Micro(began()).Add(time.Duration(i)*time.Second))
+		head.Title, head.Open = "Éclair number "+id, 0
+		all = append([]engine.HeadRow{head}, all...)
+		write(t, s, withRows("t", uint64(i), epoch, engine.Rows{Head: &head}))
+	}
+	waiting, over := &all[1], &all[2]
+	waiting.Open = 1                                          // shown as waiting
+	over.Open, over.Ended, over.Status = 1, true, engine.Done // over is over
+	write(t, s, withRows("t", 6, epoch, engine.Rows{Head: waiting}), withRows("t", 7, epoch, engine.Rows{Head: over}))
+	tests := []struct {
+		filter store.HeadFilter
+		want   []string
+	}{
+		{store.HeadFilter{}, []string{"aé", "A1", "b", "a2", "a1b", "a1"}},
+		{store.HeadFilter{Prefix: "a1"}, []string{"a1b", "a1"}},
+		{store.HeadFilter{Prefix: "a"}, []string{"aé", "a2", "a1b", "a1"}},
+		{store.HeadFilter{Prefix: "aé"}, []string{"aé"}},
+		{store.HeadFilter{Prefix: "c"}, nil},
+		{store.HeadFilter{Run: "a1"}, []string{"a1"}},
+		{store.HeadFilter{Run: "a"}, nil},
+		{store.HeadFilter{Title: "éCLAIR", Limit: 2}, []string{"aé", "A1"}},
+		{store.HeadFilter{Title: "number a1"}, []string{"A1", "a1b", "a1"}},
+		{store.HeadFilter{Title: "%"}, nil},
+		{store.HeadFilter{Status: []engine.Status{engine.Waiting}}, []string{"A1"}},
+		{store.HeadFilter{Status: []engine.Status{engine.Running}, Prefix: "a", Limit: 2}, []string{"aé", "a2"}},
+		{store.HeadFilter{Status: []engine.Status{engine.Done, engine.Waiting}}, []string{"A1", "b"}},
+	}
+	for _, test := range tests {
+		var got []string
+		for _, head := range headsOf(t, s, test.filter) {
+			got = append(got, head.Run)
+		}
+		equal(t, fmt.Sprintf("runs %+v", test.filter), got, test.want)
+	}
+}
+
+func headsOf(t *testing.T, s store.Store, filter store.HeadFilter) []engine.HeadRow {
+	t.Helper()
+	all, err := s.Heads(t.Context(), filter)
+	if err != nil {
+		t.Fatalf("heads %+v: %v", filter, err)
+	}
+	return all
 }
 
 func items(t *testing.T, s store.Store) {
@@ -114,10 +199,12 @@ func items(t *testing.T, s store.Store) {
 func rebuild(t *testing.T, s store.Store) {
 	epoch := own(t, s)
 	for _, stream := range []string{"a", "b"} {
-		for after := range uint64(4) {
+		for after := range uint64(8) {
 			b := batch(stream, after, epoch, 1)
 			rows := countRows(append(records(t, s, stream, 0), b.Records...))
-			rows.Steps = rows.Steps[after:] // changed ones only
+			if n := len(rows.Steps); n > 1 {
+				rows.Earlier, rows.Steps = nil, rows.Steps[n-1:] // what changed only
+			}
 			b.Rows = rows
 			write(t, s, b)
 		}
@@ -125,13 +212,22 @@ func rebuild(t *testing.T, s store.Store) {
 	Rebuild(t, s, countRows)
 }
 
-// countRows makes a step of each record.
+// countRows makes a step of each record, and a run of every three.
 func countRows(records []engine.Record) engine.Rows {
-	head := engine.HeadRow{Stream: records[0].Stream, Run: "r", Started: records[0].At, Settled: len(records)}
-	rows := engine.Rows{Head: &head}
+	var all []engine.Rows
 	for i, r := range records {
-		settled := r.Event.(engine.StepSettled)
-		rows.Steps = append(rows.Steps, engine.StepRow{Index: i, ID: settled.Step, Status: settled.Status, Finished: r.At})
+		if i%3 == 0 {
+			head := engine.HeadRow{Stream: r.Stream, Run: fmt.Sprint("r", i), First: r.Seq, Started: r.At}
+			all = append(all, engine.Rows{Head: &head})
+		}
+		rows, settled := &all[len(all)-1], r.Event.(engine.StepSettled)
+		rows.Head.Settled++
+		rows.Steps = append(rows.Steps, engine.StepRow{Index: i % 3, ID: settled.Step, Status: settled.Status, Finished: r.At})
+		rows.Items = []engine.ItemRow{{Item: rows.Head.Run + "/1", Stream: r.Stream, Run: rows.Head.Run, Opened: rows.Head.Started, Open: i%3 < 2}}
 	}
-	return rows
+	newest := all[len(all)-1]
+	if len(all) > 1 {
+		newest.Earlier = all[:len(all)-1]
+	}
+	return newest
 }

@@ -39,7 +39,10 @@ func Exercise(t *testing.T, open func(t *testing.T) store.Store, reopen func(t *
 		{"no records", noRecords},
 		{"heads", heads},
 		{"steps", steps},
-		{"steps of the next run", stepsOfTheNextRun},
+		{"runs of one stream", runsOfOneStream},
+		{"runs that start together", runsThatStartTogether},
+		{"a run superseded in its last batch", superseded},
+		{"finding runs", findingRuns},
 		{"items", items},
 		{"snapshots", snapshots},
 		{"changed", changed},
@@ -69,9 +72,10 @@ func closing(t *testing.T, s store.Store) {
 }
 
 // Rebuild reads every stream of s and compares what fold makes of its records
-// with the head, the steps of the newest run and the items that s lists. fold
-// is given all records of a stream in order and returns all its rows, steps by
-// index and items by when they were opened and their id. s must have had all
+// with the head, the steps and the items of each run that s lists. fold is
+// given all records of a stream in order and returns all its rows, those of
+// older runs as Earlier, steps by index and items by when they were opened and
+// their id. s must have had all
 // its rows from the same rules.
 func Rebuild(t *testing.T, s store.Store, fold func(records []engine.Record) engine.Rows) {
 	t.Helper()
@@ -90,13 +94,9 @@ func Rebuild(t *testing.T, s store.Store, fold func(records []engine.Record) eng
 // stored returns the rows of a stream as fold does.
 func stored(t *testing.T, s store.Store, stream string) engine.Rows {
 	t.Helper()
-	heads, err := s.Heads(t.Context(), store.HeadFilter{Stream: stream})
+	rows, err := store.Rows(t.Context(), s, stream)
 	if err != nil {
-		t.Fatalf("heads: %v", err)
-	}
-	rows := engine.Rows{Steps: stepsOf(t, s, stream), Items: itemsOf(t, s, store.ItemFilter{Stream: stream})}
-	if len(heads) > 0 {
-		rows.Head = &heads[0]
+		t.Fatalf("rows of %s: %v", stream, err)
 	}
 	return rows
 }
@@ -167,11 +167,11 @@ func expectLengths(t *testing.T, s store.Store, streams []string, want ...int) {
 	}
 }
 
-func stepsOf(t *testing.T, s store.Store, stream string) []engine.StepRow {
+func stepsOf(t *testing.T, s store.Store, stream, run string) []engine.StepRow {
 	t.Helper()
-	all, err := s.Steps(t.Context(), stream)
+	all, err := s.Steps(t.Context(), stream, run)
 	if err != nil {
-		t.Fatalf("steps of %s: %v", stream, err)
+		t.Fatalf("steps of %s %s: %v", stream, run, err)
 	}
 	return all
 }
