@@ -48,7 +48,7 @@ func (d *Document) counts() (errs, warnings int) {
 
 // Read reads and verifies the plan at path.
 func (p *Product) Read(ctx context.Context, path string) (*Document, error) {
-	source, err := readPlan(path)
+	source, err := ReadPlan(path)
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +84,9 @@ func (p *Product) Missing(ctx context.Context) map[string]string {
 	return missing
 }
 
-func readPlan(path string) ([]byte, error) {
+// ReadPlan reads the bytes of the plan at path, one more than a plan may have at
+// the most. Its errors are problems that name the path.
+func ReadPlan(path string) ([]byte, error) {
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

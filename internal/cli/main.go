@@ -54,14 +54,16 @@ func (a *app) root() *cobra.Command {
 		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	root.PersistentFlags().BoolVar(&a.json, "json", false, "print JSON for programs")
-	root.CompletionOptions.HiddenDefaultCmd = false
+	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return usage(c, err) })
 	root.AddCommand(
 		a.initCmd(), a.verifyCmd(), a.showCmd(), a.approveCmd(), a.runCmd(), a.resumeCmd(),
 		a.statusCmd(), a.listCmd(), a.watchCmd(), a.logCmd(), a.inboxCmd(), a.answerCmd(),
 		a.pauseCmd(), a.cancelCmd(), a.retryCmd(), a.skipCmd(), a.waiveCmd(),
 		a.fsckCmd(), a.backupCmd(), a.doctorCmd(), a.versionCmd(),
+		a.newCmd(), a.fmtCmd(), a.configCmd(), a.completionCmd(), a.manCmd(),
 	)
+	a.complete(root)
 	return root
 }
 

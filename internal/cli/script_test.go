@@ -86,6 +86,7 @@ func TestScript(t *testing.T) {
 			"journal":  journal,
 			"terminal": terminal,
 			"type":     types,
+			"talk":     talk,
 		},
 		Condition: func(cond string) (bool, error) {
 			if cond == "root" {
@@ -116,7 +117,7 @@ func setup(env *testscript.Env) error {
 		}
 	}
 	home := filepath.Join(env.WorkDir, "home")
-	if err := os.Mkdir(home, 0o755); err != nil {
+	if err := os.MkdirAll(home, 0o755); err != nil {
 		return err
 	}
 	env.Cd = ws

@@ -10,3 +10,5 @@ func terminal(ts *testscript.TestScript, _ bool, _ []string) {
 }
 
 func types(ts *testscript.TestScript, neg bool, args []string) { terminal(ts, neg, args) }
+
+func talk(ts *testscript.TestScript, neg bool, args []string) { terminal(ts, neg, args) }

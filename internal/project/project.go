@@ -1,10 +1,11 @@
-// Package project shows a run's outcome where people look for it: as marks in
-// the plan document.
+// Package project writes into plan documents: a run's outcome, where people look
+// for it, and what a person changed at the command line.
 //
 // The one idea: a projection follows the journal and is never read back. The
-// marks lie outside the document's hash, so they break no approval.
+// marks lie outside the document's hash, so they break no approval. A document
+// is replaced whole, by renaming, and only while it is the one that was read.
 //
-// It must never change a byte that the hash covers, and never write over a
+// It must never mark a byte that the hash covers, and never write over a
 // document that somebody changed meanwhile.
 package project
 
@@ -46,17 +47,35 @@ func Mark(path, hash string, status engine.Status, steps []engine.StepRow) error
 	if bytes.Equal(marked, src) {
 		return nil
 	}
-	return replace(path, src, marked, info.Mode().Perm())
+	if err := replace(path, src, marked, info.Mode().Perm()); err != nil {
+		return fmt.Errorf("mark plan: %w", err)
+	}
+	return nil
+}
+
+// Replace puts text in the place of the document at path, whole or not at all,
+// if its bytes are still those that were seen: else it fails with ErrChanged. A
+// symbolic link stays one. An editor that saves in between is not seen.
+func Replace(path string, seen, text []byte) error {
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return fmt.Errorf("replace plan: %w", err)
+	}
+	info, err := os.Stat(real)
+	if err != nil {
+		return fmt.Errorf("replace plan: %w", err)
+	}
+	if err := replace(real, seen, text, info.Mode().Perm()); err != nil {
+		return fmt.Errorf("replace plan: %w", err)
+	}
+	return nil
 }
 
 func replace(path string, seen, text []byte, mode fs.FileMode) error {
 	if now, err := os.ReadFile(path); err != nil || !bytes.Equal(now, seen) {
 		return ErrChanged
 	}
-	if err := rename(path, text, mode); err != nil {
-		return fmt.Errorf("mark plan: %w", err)
-	}
-	return nil
+	return rename(path, text, mode)
 }
 
 // rename puts a new file in the place of path, whole or not at all.

@@ -1,0 +1,96 @@
+package cli
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/piton-dev/piton/internal/api"
+	"github.com/piton-dev/piton/internal/config"
+)
+
+func (a *app) configCmd() *cobra.Command {
+	c := &cobra.Command{
+		Use:   "config",
+		Short: "The configuration in force",
+		Long:  "Settings come from flags, from PITON_ variables of the environment, from .piton/config.yaml,\nfrom your own configuration, and from defaults; the first that says something counts.",
+		Args:  cobra.NoArgs,
+		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
+	}
+	c.AddCommand(a.configShowCmd())
+	return c
+}
+
+func (a *app) configShowCmd() *cobra.Command {
+	var origin bool
+	c := &cobra.Command{
+		Use:   "show [SETTING]",
+		Short: "Show every setting that is in force, and where it comes from",
+		Long:  "Shows every setting in force, or those below SETTING. --origin adds where each comes from:\nfile:line:column, a variable, a flag or the default. Passwords in addresses are left out.",
+		Example: "  piton config show --origin\n  piton config show policy\n" +
+			"  piton config show --json | jq -r '.data.settings[] | select(.origin != \"default\") | .path'",
+		Args: atMost("a setting", 1),
+		RunE: func(_ *cobra.Command, args []string) error { return a.configShow(first(args), origin) },
+	}
+	c.Flags().BoolVar(&origin, "origin", false, "show where each value comes from")
+	return c
+}
+
+// settingDoc is one setting for programs.
+type settingDoc struct {
+	Path   string `json:"path"`
+	Value  string `json:"value"`
+	Origin string `json:"origin"`
+	File   string `json:"file,omitzero"` // where the origin is a file
+	Line   int    `json:"line,omitzero"`
+	Column int    `json:"column,omitzero"`
+}
+
+func (a *app) configShow(below string, origin bool) error {
+	place, err := a.place()
+	if err != nil {
+		return err
+	}
+	conf, err := a.configuration(place, nil)
+	if err != nil {
+		return err
+	}
+	settings := conf.Settings()
+	if below != "" {
+		settings = slices.DeleteFunc(settings, func(s config.Setting) bool {
+			return s.Path != below && !strings.HasPrefix(s.Path, below+".")
+		})
+		if len(settings) == 0 {
+			return &api.Problem{Code: api.NotFound, Message: fmt.Sprintf("no setting %q is in force", below), Hint: "piton config show lists them all"}
+		}
+	}
+	if a.json {
+		a.document("config", map[string]any{"settings": settingDocs(settings)})
+		return nil
+	}
+	a.printSettings(settings, origin)
+	return nil
+}
+
+func settingDocs(settings []config.Setting) []settingDoc {
+	docs := []settingDoc{}
+	for _, s := range settings {
+		o := s.Origin
+		docs = append(docs, settingDoc{s.Path, s.Value, o.String(), o.File, o.Line, o.Column})
+	}
+	return docs
+}
+
+// printSettings writes one setting a line, whole: other programs may read it.
+func (a *app) printSettings(settings []config.Setting, origin bool) {
+	t := a.theme(a.out)
+	for _, s := range settings {
+		line := t.line(s.Path) + " = " + t.line(s.Value)
+		if origin {
+			line += t.paint(idleTone, "  # "+t.line(s.Origin.String()))
+		}
+		fmt.Fprintln(a.out, line)
+	}
+}

@@ -1,0 +1,146 @@
+package cli
+
+import (
+	_ "embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/piton-dev/piton/internal/api"
+	"github.com/piton-dev/piton/internal/plan"
+)
+
+//go:embed new_plan.md
+var emptyPlan []byte
+
+func (a *app) newCmd() *cobra.Command {
+	var out string
+	c := &cobra.Command{
+		Use:   "new TITLE",
+		Short: "An empty plan to fill in",
+		Long: `Prints a plan with this title and one step to fill in. With -o it goes to a file; at a
+terminal it goes to plans/ in the workspace. No file is ever written over.
+
+The new plan does not verify yet: piton verify names what is still to be said.`,
+		Example: "  piton new \"Fix the login timeout (#423)\"\n  piton new \"Greet people\" -o plans/greet.md\n  piton new \"Greet people\" | piton verify -",
+		Args:    atLeast("a title", 1),
+		RunE:    func(_ *cobra.Command, args []string) error { return a.newPlan(strings.Join(args, " "), out) },
+	}
+	c.Flags().StringVarP(&out, "output", "o", "", "write to this `FILE`, which must not exist; - is standard output")
+	return c
+}
+
+func (a *app) newPlan(title, out string) error {
+	place, err := a.place()
+	if err != nil {
+		return err
+	}
+	conf, err := a.configuration(place, nil)
+	if err != nil {
+		return err
+	}
+	text, err := emptied(title, person(), conf.DefaultAgent)
+	if err != nil {
+		return err
+	}
+	if out == "" && isTerminal(a.out) && !a.json {
+		out = nearName(filepath.Join(place.Dir, "plans", plan.Slug(title)+".md"))
+	}
+	if out == "" || out == "-" {
+		return a.printNew(text)
+	}
+	if err := writeNew(out, text); err != nil {
+		return err
+	}
+	if a.json {
+		a.document("new", newDoc{File: &out, Text: string(text)})
+		return nil
+	}
+	fmt.Fprintf(a.out, "wrote %s\n", out)
+	a.notice("fill it in, then: piton verify %s", out)
+	return nil
+}
+
+// newDoc is a new plan for programs. File is null where none was written.
+type newDoc struct {
+	File *string `json:"file"`
+	Text string  `json:"text"`
+}
+
+func (a *app) printNew(text []byte) error {
+	if a.json {
+		a.document("new", newDoc{Text: string(text)})
+		return nil
+	}
+	_, err := a.out.Write(text)
+	return err
+}
+
+// emptied is the plan to fill in, for whoever does the work here.
+func emptied(title, owner, agent string) ([]byte, error) {
+	p, _ := plan.Parse("", emptyPlan)
+	title = strings.TrimSpace(title)
+	p.Title, p.Issue = plan.Text{Value: title}, ""
+	for i := range p.Front {
+		if p.Front[i].Name == "owner" {
+			p.Front[i].Value, p.Front[i].Raw = owner, ""
+		}
+	}
+	if agent != "" {
+		s := p.Steps[0]
+		s.Target = plan.Is(agent)
+		s.Task = plan.Text{Value: "Say what is to be done, and what it is for."}
+	}
+	text := plan.Format(p)
+	again, problems := plan.Parse("", text)
+	for _, p := range problems {
+		return nil, &misuse{text: fmt.Sprintf("%q cannot be a title: %s", title, p.Message), hint: "a title is one line of plain words"}
+	}
+	if got := again.Title.Value; got == "" || got != title && !strings.HasPrefix(title, got+" (#") {
+		return nil, &misuse{text: fmt.Sprintf("%q cannot be a title: a plan would show it as %q", title, got), hint: "a title is one line of plain words"}
+	}
+	return text, nil
+}
+
+// nearName is path as seen from the current directory, if it lies below it.
+func nearName(path string) string {
+	if here, err := os.Getwd(); err == nil {
+		if rel, err := filepath.Rel(here, path); err == nil && filepath.IsLocal(rel) {
+			return rel
+		}
+	}
+	return path
+}
+
+// writeNew makes a file, and the directories above it, and never writes over one.
+func writeNew(path string, text []byte) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return cannotWrite(path, err)
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if errors.Is(err, fs.ErrExist) {
+		return &api.Problem{Code: api.Conflict, Message: path + " exists already, and is not written over", Hint: "give another file with -o, or remove it first"}
+	}
+	if err != nil {
+		return cannotWrite(path, err)
+	}
+	_, err = f.Write(text)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return cannotWrite(path, err)
+	}
+	return nil
+}
+
+// cannotWrite says why a file of the user's cannot be written, without the
+// name of a system call.
+func cannotWrite(path string, err error) error {
+	if p, ok := errors.AsType[*fs.PathError](err); ok {
+		err = p.Err
+	}
+	return &api.Problem{Code: api.Invalid, Message: fmt.Sprintf("cannot write %s: %v", path, err), Hint: "check the directory and who may write there"}
+}

@@ -1,0 +1,245 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/piton-dev/piton/internal/config"
+	"github.com/piton-dev/piton/internal/engine"
+	"github.com/piton-dev/piton/internal/store"
+)
+
+// shells are those that can complete, each with how to begin.
+var shells = []string{"bash\tsource <(piton completion bash)", "zsh\tsource <(piton completion zsh)", "fish\tpiton completion fish | source", "powershell\tpiton completion powershell | Out-String | Invoke-Expression"}
+
+func (a *app) completionCmd() *cobra.Command {
+	return &cobra.Command{
+		Use:   "completion SHELL",
+		Short: "A script that lets your shell complete verbs, flags and live ids",
+		Long: `Prints a script for bash, zsh, fish or powershell. It completes verbs and flags, plan files,
+and what is in the journal now: runs, steps, and items that wait for you.`,
+		Example: `  source <(piton completion bash)                       # in ~/.bashrc
+  source <(piton completion zsh)                        # in ~/.zshrc, after compinit
+  piton completion fish | source                        # in ~/.config/fish/config.fish
+  piton completion powershell | Out-String | Invoke-Expression`,
+		Args:      exactly("a shell: bash, zsh, fish or powershell", 1),
+		ValidArgs: shells,
+		RunE:      func(c *cobra.Command, args []string) error { return a.completion(c.Root(), args[0]) },
+	}
+}
+
+func (a *app) completion(root *cobra.Command, shell string) error {
+	switch shell {
+	case "bash":
+		if _, err := io.WriteString(a.out, bashWords); err != nil {
+			return err
+		}
+		return root.GenBashCompletionV2(a.out, true)
+	case "zsh":
+		return root.GenZshCompletion(a.out)
+	case "fish":
+		return root.GenFishCompletion(a.out, true)
+	case "powershell":
+		return root.GenPowerShellCompletionWithDesc(a.out)
+	}
+	return &misuse{text: fmt.Sprintf("there is no completion for %q", shell), hint: "one of: bash, zsh, fish, powershell"}
+}
+
+// bashWords is what the script needs of the package bash-completion, for a bash
+// without it. Words are not broken at = and : here; no id has one.
+const bashWords = `declare -F _get_comp_words_by_ref >/dev/null || _get_comp_words_by_ref() {
+    words=("${COMP_WORDS[@]}")
+    cword=$COMP_CWORD
+    cur=${COMP_WORDS[COMP_CWORD]}
+    prev=${COMP_WORDS[COMP_CWORD-1]}
+}
+`
+
+// completer lists what a word may be, given the words before it. A line may
+// have a tab and a description.
+type completer func(ctx context.Context, a *app, before []string) []string
+
+// completers are by the word that stands for the argument in a verb's use.
+func completers() map[string]completer {
+	return map[string]completer{
+		"RUN": completeRuns, "STEP": completeSteps, "ITEM": completeItems, "CHOICE": completeChoices, "SETTING": completeSettings,
+	}
+}
+
+// complete gives every verb completion for its arguments, read from its use.
+func (a *app) complete(c *cobra.Command) {
+	for _, sub := range c.Commands() {
+		a.complete(sub)
+	}
+	words := strings.Fields(strings.NewReplacer("[", "", "]", "").Replace(c.Use))
+	if c.ValidArgsFunction == nil && c.ValidArgs == nil && len(words) > 1 {
+		c.ValidArgsFunction = a.argument(words[1:])
+	}
+	if c.Flags().Lookup("run") != nil {
+		_ = c.RegisterFlagCompletionFunc("run", a.argument([]string{"RUN"})) // fails only where there is one already
+	}
+}
+
+// argument completes by the place among the arguments that use names.
+func (a *app) argument(use []string) cobra.CompletionFunc {
+	return func(c *cobra.Command, before []string, begun string) ([]string, cobra.ShellCompDirective) {
+		word := argumentAt(use, len(before))
+		if complete := completers()[word]; complete != nil {
+			return complete(c.Context(), a, before), cobra.ShellCompDirectiveNoFileComp
+		}
+		switch word {
+		case "PLAN":
+			return paths(begun, func(name string) bool { return filepath.Ext(name) == ".md" })
+		case "DIR":
+			return paths(begun, func(string) bool { return false })
+		case "FILE":
+			return nil, cobra.ShellCompDirectiveDefault
+		}
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+// paths lists the directories that begin like a word, and the files that are
+// wanted. Shells could do it, each with what not all of them have installed.
+func paths(begun string, wanted func(name string) bool) ([]string, cobra.ShellCompDirective) {
+	dir, base := filepath.Split(begun)
+	entries, err := os.ReadDir(cmp.Or(dir, "."))
+	if err != nil {
+		return nil, cobra.ShellCompDirectiveNoFileComp
+	}
+	var found []string
+	directive := cobra.ShellCompDirectiveNoFileComp
+	for _, e := range entries {
+		name := e.Name()
+		if !strings.HasPrefix(name, base) || base == "" && name[0] == '.' {
+			continue
+		}
+		if info, err := os.Stat(filepath.Join(dir, name)); err == nil && info.IsDir() {
+			found = append(found, dir+name+string(filepath.Separator))
+			directive |= cobra.ShellCompDirectiveNoSpace
+		} else if wanted(name) {
+			found = append(found, dir+name)
+		}
+	}
+	return found, directive
+}
+
+// argumentAt is the n-th word of a use; PLAN... stands for any number, and of
+// PLAN|RUN the first is meant.
+func argumentAt(use []string, n int) string {
+	last := len(use) - 1
+	switch {
+	case n <= last:
+		return strings.TrimSuffix(use[n], "...")
+	case strings.HasSuffix(use[last], "..."):
+		return strings.TrimSuffix(use[last], "...")
+	}
+	return ""
+}
+
+// look opens what is there, without making, mending or judging anything: a key
+// pressed in a shell changes nothing and prints nothing.
+func (a *app) look(ctx context.Context, do func(*session)) {
+	silent := *a
+	silent.err = io.Discard
+	s, err := silent.journal(ctx, nil, true)
+	if err != nil {
+		return
+	}
+	defer s.store.Close()
+	do(s)
+}
+
+func completeRuns(ctx context.Context, a *app, _ []string) (found []string) {
+	a.look(ctx, func(s *session) {
+		heads, err := s.store.Heads(ctx, store.HeadFilter{})
+		if err != nil {
+			return
+		}
+		for _, h := range heads {
+			found = append(found, a.described(h.Run, fmt.Sprintf("%s, %s", h.Status, h.Title)))
+		}
+	})
+	return found
+}
+
+// completeSteps lists the steps of the run before it, else of the newest.
+func completeSteps(ctx context.Context, a *app, before []string) (found []string) {
+	a.look(ctx, func(s *session) {
+		head, err := s.Find(ctx, first(before))
+		if err != nil {
+			return
+		}
+		steps, err := s.store.Steps(ctx, head.Stream)
+		if err != nil {
+			return
+		}
+		for _, st := range steps {
+			found = append(found, a.described(st.ID, fmt.Sprintf("%s, %s. %s", cmp.Or(st.Status, engine.Pending), st.Number, st.Title)))
+		}
+	})
+	return found
+}
+
+func completeItems(ctx context.Context, a *app, _ []string) (found []string) {
+	a.look(ctx, func(s *session) {
+		items, err := s.store.Items(ctx, store.ItemFilter{Open: true})
+		if err != nil {
+			return
+		}
+		for _, it := range items {
+			found = append(found, a.described(it.Item, it.Question))
+		}
+	})
+	return found
+}
+
+func completeChoices(ctx context.Context, a *app, before []string) (found []string) {
+	a.look(ctx, func(s *session) {
+		it, err := s.Item(ctx, first(before))
+		if err != nil {
+			return
+		}
+		for _, c := range it.Choices {
+			found = append(found, a.described(c, consequence(c)))
+		}
+	})
+	return found
+}
+
+// completeSettings lists the settings in force and the groups they are in.
+func completeSettings(_ context.Context, a *app, _ []string) []string {
+	place, err := a.place()
+	if err != nil {
+		return nil
+	}
+	conf, problems, err := config.Load(config.Sources{WorkspaceDir: place.Dir, UserDir: config.UserDir(a.env), Env: a.env})
+	if err != nil || len(problems) > 0 {
+		return nil
+	}
+	var found []string
+	for _, s := range conf.Settings() {
+		for i, r := range s.Path {
+			if r == '.' {
+				found = append(found, s.Path[:i])
+			}
+		}
+		found = append(found, s.Path)
+	}
+	slices.Sort(found)
+	return slices.Compact(found)
+}
+
+// described is a word with a description that is one short line.
+func (a *app) described(word, text string) string {
+	t := theme{}
+	return word + "\t" + t.fit(t.line(text), 60)
+}
