@@ -98,7 +98,7 @@ func (a *app) lay(path string) (laid, error) {
 	}
 	shown := path
 	if path == "-" {
-		shown = "<stdin>"
+		shown = stdinName
 	}
 	p, problems := plan.Parse(shown, seen)
 	findings := verify.Check(nil, problems, verify.Facts{})

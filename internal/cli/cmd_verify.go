@@ -3,14 +3,12 @@ package cli
 import (
 	"context"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/piton-dev/piton/internal/api"
-	"github.com/piton-dev/piton/internal/plan"
 	"github.com/piton-dev/piton/internal/verify"
 )
 
@@ -134,9 +132,9 @@ func (a *app) readOne(ctx context.Context, product *api.Product, path string) (*
 	if path != "-" {
 		return product.Read(ctx, path)
 	}
-	source, err := io.ReadAll(io.LimitReader(a.in, plan.MaxBytes+1))
+	source, err := a.source(path)
 	if err != nil {
-		return nil, &api.Problem{Code: api.Invalid, Message: fmt.Sprintf("read the plan on standard input: %v", err)}
+		return nil, err
 	}
 	return product.Verify(ctx, stdinName, source), nil
 }
