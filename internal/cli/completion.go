@@ -178,7 +178,7 @@ func completeSteps(ctx context.Context, a *app, before []string) (found []string
 		if err != nil {
 			return
 		}
-		steps, err := s.store.Steps(ctx, head.Stream)
+		steps, err := s.store.Steps(ctx, head.Stream, head.Run)
 		if err != nil {
 			return
 		}
