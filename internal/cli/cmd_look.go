@@ -94,23 +94,6 @@ func (a *app) statusCmd() *cobra.Command {
 	}
 }
 
-func (a *app) listCmd() *cobra.Command {
-	return &cobra.Command{
-		Use:   "list",
-		Short: "The runs of this workspace, the newest first",
-		Args:  atMost("nothing", 0),
-		RunE: func(c *cobra.Command, _ []string) error {
-			return a.with(c.Context(), func(s *session) error {
-				heads, err := s.store.Heads(c.Context(), store.HeadFilter{})
-				if err != nil {
-					return err
-				}
-				return a.showList(heads)
-			})
-		},
-	}
-}
-
 func (a *app) inboxCmd() *cobra.Command {
 	return &cobra.Command{
 		Use:   "inbox",

@@ -11,11 +11,12 @@ import (
 
 // standing is a run as status shows it.
 type standing struct {
-	head  engine.HeadRow
-	steps []engine.StepRow
-	items []engine.ItemRow // open ones of this run
-	owned bool             // somebody carries it on
-	now   time.Time
+	head   engine.HeadRow
+	steps  []engine.StepRow
+	items  []engine.ItemRow // open ones of this run
+	owned  bool             // somebody carries it on
+	newest bool             // no later run of its plan took its place
+	now    time.Time
 }
 
 // status shows a run, its steps, and what people can do about it.
@@ -149,7 +150,9 @@ func (t theme) next(s standing) string {
 	case h.Status == engine.Done || h.Status == engine.Cancelled:
 		return "next: piton log " + h.Run
 	case h.Ended:
-		if st, ok := firstFailed(s.steps); ok {
+		if st, ok := firstFailed(s.steps); ok && !s.newest {
+			return fmt.Sprintf("next: piton log %s %s; a later run of the plan took its place", h.Run, st.ID)
+		} else if ok {
 			return fmt.Sprintf("next: piton log %s %s, then piton retry %s and piton resume %s", h.Run, st.ID, st.ID, h.Run)
 		}
 		return "next: piton log " + h.Run
@@ -244,9 +247,6 @@ var runColumns = []column{
 
 // list shows runs.
 func (t theme) list(heads []engine.HeadRow, now time.Time) []string {
-	if len(heads) == 0 {
-		return []string{"No runs yet. Start one: piton run PLAN"}
-	}
 	rows := make([][]cell, len(heads))
 	for i, h := range heads {
 		l := looks[h.Shown()]

@@ -92,7 +92,11 @@ func (a *app) showPlan(doc *api.Document) error {
 // standing reads how a run stands from the rows that the journal keeps of it.
 func (a *app) standing(ctx context.Context, s *session, head engine.HeadRow) (standing, error) {
 	st := standing{head: head, now: a.now(), owned: true}
-	var err error
+	newest, err := s.store.Heads(ctx, store.HeadFilter{Stream: head.Stream, Limit: 1})
+	if err != nil {
+		return standing{}, err
+	}
+	st.newest = len(newest) == 0 || newest[0].Run == head.Run
 	if st.steps, err = s.store.Steps(ctx, head.Stream, head.Run); err != nil {
 		return standing{}, err
 	}
@@ -141,16 +145,27 @@ func (a *app) showStatus(ctx context.Context, s *session, head engine.HeadRow) e
 	return nil
 }
 
-func (a *app) showList(heads []engine.HeadRow) error {
+func (a *app) showList(heads []engine.HeadRow, l listing, more bool) error {
 	if a.json {
 		docs := []runDoc{}
 		for _, h := range heads {
 			docs = append(docs, runDocument(h, "", nil))
 		}
-		a.document("list", map[string]any{"runs": docs})
+		a.document("list", map[string]any{"runs": docs, "more": more})
 		return nil
 	}
-	printLines(a.out, a.theme(a.out).list(heads, a.now()))
+	t := a.theme(a.out)
+	switch {
+	case len(heads) > 0:
+		printLines(a.out, t.list(heads, a.now()))
+	case l.filters():
+		printLines(a.out, []string{"No run fits. All of them: piton list"})
+	default:
+		printLines(a.out, []string{"No runs yet. Start one: piton run PLAN"})
+	}
+	if more {
+		a.notice("there are older runs; all of them: piton list --recent 0")
+	}
 	return nil
 }
 

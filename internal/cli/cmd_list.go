@@ -1,0 +1,105 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/piton-dev/piton/internal/engine"
+	"github.com/piton-dev/piton/internal/store"
+)
+
+// recentRuns is how many runs are listed unless asked otherwise.
+const recentRuns = 50
+
+// listing is which runs are asked for.
+type listing struct {
+	status []string
+	title  string
+	recent int
+}
+
+func (a *app) listCmd() *cobra.Command {
+	var l listing
+	c := &cobra.Command{
+		Use:     "list",
+		Short:   "The runs of this workspace, the newest first",
+		Long:    "Lists the runs, the newest first. The filters go together: only runs that fit all of them\nare listed.",
+		Example: "  piton list --status failed,needs-you --title payment",
+		Args:    atMost("nothing", 0),
+		RunE:    func(c *cobra.Command, _ []string) error { return a.list(c.Context(), l) },
+	}
+	c.Flags().StringSliceVar(&l.status, "status", nil, "only runs that stand so: "+join(statusWords()))
+	c.Flags().StringVar(&l.title, "title", "", "only runs whose title contains this, in capitals or not")
+	c.Flags().IntVar(&l.recent, "recent", recentRuns, "so many of the newest at most; 0 for all")
+	return c
+}
+
+func (a *app) list(ctx context.Context, l listing) error {
+	filter, err := l.filter()
+	if err != nil {
+		return err
+	}
+	return a.with(ctx, func(s *session) error {
+		heads, err := s.store.Heads(ctx, filter)
+		if err != nil {
+			return err
+		}
+		more := l.recent > 0 && len(heads) > l.recent
+		if more {
+			heads = heads[:l.recent]
+		}
+		return a.showList(heads, l, more)
+	})
+}
+
+// filter asks for one run more than are shown, to know whether there is one.
+func (l listing) filter() (store.HeadFilter, error) {
+	filter := store.HeadFilter{Title: l.title}
+	if l.recent < 0 {
+		return filter, &misuse{text: fmt.Sprintf("--recent %d is no number of runs", l.recent), hint: "0 lists all"}
+	}
+	if l.recent > 0 {
+		filter.Limit = l.recent + 1
+	}
+	for _, word := range l.status {
+		status, ok := statusOf(word)
+		if !ok {
+			return filter, &misuse{text: fmt.Sprintf("no run stands as %q", word), hint: "one of: " + join(statusWords())}
+		}
+		filter.Status = append(filter.Status, status)
+	}
+	return filter, nil
+}
+
+func (l listing) filters() bool { return len(l.status) > 0 || l.title != "" }
+
+// runStatuses are how a run can stand.
+func runStatuses() []engine.Status {
+	return []engine.Status{engine.Running, engine.Waiting, engine.Paused, engine.Done, engine.Failed, engine.Cancelled, engine.Superseded}
+}
+
+// statusOf understands the word that lists show, and the one in documents.
+func statusOf(word string) (engine.Status, bool) {
+	i := slices.IndexFunc(runStatuses(), func(s engine.Status) bool {
+		return strings.EqualFold(word, statusWord(s)) || strings.EqualFold(word, looks[s].word) || strings.EqualFold(word, string(s))
+	})
+	if i < 0 {
+		return "", false
+	}
+	return runStatuses()[i], true
+}
+
+// statusWord is the word that lists show, without blanks.
+func statusWord(s engine.Status) string { return strings.ReplaceAll(looks[s].word, " ", "-") }
+
+func statusWords() []string {
+	var words []string
+	for _, s := range runStatuses() {
+		words = append(words, statusWord(s))
+	}
+	return words
+}
