@@ -158,14 +158,17 @@ func (a *app) look(ctx context.Context, do func(*session)) {
 	do(s)
 }
 
+// completedRuns is how many runs are offered: who presses a key does not wait.
+const completedRuns = 1000
+
 func completeRuns(ctx context.Context, a *app, _ []string) (found []string) {
 	a.look(ctx, func(s *session) {
-		heads, err := s.store.Heads(ctx, store.HeadFilter{})
+		heads, err := s.store.Heads(ctx, store.HeadFilter{Limit: completedRuns})
 		if err != nil {
 			return
 		}
 		for _, h := range heads {
-			found = append(found, a.described(h.Run, fmt.Sprintf("%s, %s", h.Status, h.Title)))
+			found = append(found, a.described(h.Run, fmt.Sprintf("%s, %s", looks[h.Shown()].word, h.Title)))
 		}
 	})
 	return found
