@@ -31,7 +31,7 @@ var layers = map[string]layer{
 	"internal/verify": {"plan engine", "mvdan.cc/sh/v3 github.com/bmatcuk/doublestar/v4"},
 	"internal/prompt": {"engine", ""},
 
-	"internal/config": {"", "go.yaml.in/yaml/v4"},
+	"internal/config": {"plan", "go.yaml.in/yaml/v4"},
 	"internal/proc":   {"", "golang.org/x/sys"},
 	"internal/tree":   {"engine proc", "golang.org/x/sys github.com/bmatcuk/doublestar/v4"},
 	"internal/check":  {"engine proc tree", "mvdan.cc/sh/v3"},

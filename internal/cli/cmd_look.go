@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -292,18 +291,16 @@ func (a *app) doctorCmd() *cobra.Command {
 	return &cobra.Command{
 		Use:   "doctor",
 		Short: "What this machine can do for Piton, and what is missing",
+		Long:  "Looks at the configuration, the machine and the configured agents. Exit code 9 if something\nkeeps every run from working.",
 		Args:  atMost("nothing", 0),
 		RunE: func(c *cobra.Command, _ []string) error {
 			place, err := a.place()
 			if err != nil {
 				return err
 			}
-			conf, err := a.configuration(place, nil)
-			if err != nil {
-				return err
-			}
-			lines := probe.Doctor(c.Context(), probe.Env{Workspace: place.Dir, State: place.State, Environ: a.env, Config: conf})
-			return a.showDoctor(lines)
+			conf, lines := a.checkConfiguration(place)
+			env := probe.Env{Workspace: place.Dir, State: place.State, Environ: a.env, Config: conf}
+			return a.showDoctor(append(lines, probe.Doctor(c.Context(), env)...))
 		},
 	}
 }
@@ -313,7 +310,7 @@ func (a *app) versionCmd() *cobra.Command {
 		Use: "version", Short: "The version of this program", Args: atMost("nothing", 0),
 		RunE: func(*cobra.Command, []string) error {
 			if a.json {
-				a.document("version", map[string]any{"version": Version, "schema": 1})
+				a.document("version", map[string]any{"version": Version, "schema": schema})
 				return nil
 			}
 			fmt.Fprintf(a.out, "piton %s\n", Version)
@@ -323,11 +320,7 @@ func (a *app) versionCmd() *cobra.Command {
 }
 
 // document prints one JSON object for a verb that ends.
-func (a *app) document(kind string, data any) {
-	enc := json.NewEncoder(a.out)
-	enc.SetEscapeHTML(false)
-	enc.Encode(map[string]any{"schema": 1, "kind": kind, "data": data}) //nolint:errcheck // nobody reads: nothing to do
-}
+func (a *app) document(kind string, data any) { writeDocument(a.out, kind, data) }
 
 // did reports a small act: its id for programs, a sentence for people.
 func (a *app) did(verb, id, sentence string) {

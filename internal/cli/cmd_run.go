@@ -79,6 +79,7 @@ func (a *app) run(ctx context.Context, path string, f runFlags) error {
 		if err := a.byPerson(); err != nil {
 			return err
 		}
+		a.idleKeys(s.Config)
 		doc, err := s.Read(ctx, path)
 		if err != nil {
 			return err

@@ -124,6 +124,7 @@ func (a *app) reader() (*api.Product, error) {
 	if err != nil {
 		return nil, err
 	}
+	a.idleKeys(conf)
 	return &api.Product{Place: place, Config: conf, Env: a.env, Version: Version, Now: a.now}, nil
 }
 

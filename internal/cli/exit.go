@@ -62,13 +62,24 @@ func (a *app) exit(err error) int {
 	p, code := a.problem(err)
 	if a.json {
 		a.document("error", p)
-	} else {
-		fmt.Fprintf(a.err, "piton: error: %s\n", p.Message)
-		if p.Hint != "" {
-			fmt.Fprintf(a.err, "piton: hint: %s\n", p.Hint)
-		}
+		return code
 	}
+	if all, ok := errors.AsType[misconfigured](err); ok {
+		for _, one := range all {
+			a.complain(one.Origin.String()+": "+one.Message, one.Hint)
+		}
+		return code
+	}
+	a.complain(p.Message, p.Hint)
 	return code
+}
+
+// complain shows one error, and what to do.
+func (a *app) complain(message, hint string) {
+	fmt.Fprintf(a.err, "piton: error: %s\n", message)
+	if hint != "" {
+		fmt.Fprintf(a.err, "piton: hint: %s\n", hint)
+	}
 }
 
 // unshown is what is left of an error without the exit codes in it.
@@ -93,6 +104,9 @@ func unshown(err error) error {
 func (a *app) problem(err error) (*api.Problem, int) {
 	if m, ok := errors.AsType[*misuse](err); ok {
 		return &api.Problem{Code: api.Invalid, Message: m.text, Hint: m.hint}, exitUsage
+	}
+	if m, ok := errors.AsType[misconfigured](err); ok {
+		return &api.Problem{Code: api.Invalid, Message: m.Error(), Hint: m[0].Hint}, exitUsage
 	}
 	if f, ok := errors.AsType[*fault](err); ok {
 		return &api.Problem{Code: api.Unavailable, Message: f.text, Hint: f.hint}, exitMachine

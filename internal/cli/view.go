@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -204,9 +205,12 @@ func (a *app) logEvents(runID, step string, records []engine.Record) error {
 func (a *app) showDoctor(lines []probe.Line) error {
 	if a.json {
 		a.document("doctor", map[string]any{"checks": lines})
-		return nil
+	} else {
+		printLines(a.out, a.theme(a.out).doctor(lines))
 	}
-	printLines(a.out, a.theme(a.out).doctor(lines))
+	if slices.ContainsFunc(lines, func(l probe.Line) bool { return l.Status == probe.Failure }) {
+		return ended(exitMachine)
+	}
 	return nil
 }
 

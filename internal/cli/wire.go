@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -13,6 +15,7 @@ import (
 	"github.com/piton-dev/piton/internal/api"
 	"github.com/piton-dev/piton/internal/config"
 	"github.com/piton-dev/piton/internal/run"
+	"github.com/piton-dev/piton/internal/probe"
 	"github.com/piton-dev/piton/internal/store/sqlite"
 )
 
@@ -31,13 +34,50 @@ func (a *app) configuration(place api.Place, flags map[string]string) (config.Co
 	if err != nil {
 		return conf, &api.Problem{Code: api.Invalid, Message: err.Error()}
 	}
-	if len(problems) == 0 {
-		return conf, nil
+	if len(problems) > 0 {
+		return conf, misconfigured(problems)
 	}
-	for _, p := range problems[1:] {
-		fmt.Fprintf(a.err, "%s\n", p)
+	return conf, nil
+}
+
+// misconfigured is a configuration that cannot be used, with all that is to be
+// mended.
+type misconfigured []config.Problem
+
+func (m misconfigured) Error() string {
+	lines := make([]string, len(m))
+	for i, p := range m {
+		lines[i] = p.String()
 	}
-	return conf, &misuse{text: problems[0].String(), hint: problems[0].Hint}
+	return strings.Join(lines, "\n")
+}
+
+// checkConfiguration reads all sources for the doctor: as much of them as can be
+// read, and what is wrong with them.
+func (a *app) checkConfiguration(place api.Place) (config.Config, []probe.Line) {
+	conf, err := a.configuration(place, nil)
+	broken, ok := errors.AsType[misconfigured](err)
+	if err != nil && !ok {
+		return conf, []probe.Line{{Check: "config", Status: probe.Failure, Text: err.Error(), Hint: "make it a file that can be read"}}
+	}
+	var lines []probe.Line
+	for _, p := range broken {
+		lines = append(lines, probe.Line{Check: "config", Status: probe.Failure, Text: p.Origin.String() + ": " + p.Message, Hint: cmp.Or(p.Hint, "mend it: no verb runs anything before")})
+	}
+	for _, p := range conf.Idle() {
+		lines = append(lines, probe.Line{Check: "config", Status: probe.Warning, Text: p.String()})
+	}
+	if len(lines) == 0 {
+		lines = []probe.Line{{Check: "config", Status: probe.OK, Text: "no problems"}}
+	}
+	return conf, lines
+}
+
+// idleKeys says which settings do nothing in this version.
+func (a *app) idleKeys(c config.Config) {
+	for _, p := range c.Idle() {
+		a.notice("note: %s", p)
+	}
 }
 
 func (a *app) place() (api.Place, error) {

@@ -6,6 +6,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/piton-dev/piton/internal/plan"
 )
 
 // check finds what is wrong between settings that are right by themselves.
@@ -102,7 +104,7 @@ func (d *decoder) isAgent(path, name string, c *Config) {
 		return
 	}
 	names := slices.Sorted(maps.Keys(c.Agents))
-	hint := nearest(name, names)
+	hint := plan.Nearest(name, names)
 	if hint == "" {
 		hint = "agents: " + strings.Join(names, ", ")
 	}

@@ -4,7 +4,8 @@
 // A setting is declared once, as a field of [Config] or of a type below it:
 // its tags carry the key, the words it allows, its limits and its default.
 // Reading, the variables of the environment, the listing for people and the
-// hash all follow from those declarations.
+// hash all follow from those declarations. A key that this version reads and
+// does not heed yet is marked idle, and [Config.Idle] says so.
 //
 // It must never run anything, never expand a variable inside a value, and
 // never guess: an unknown key or a wrong value is a [Problem] with a line and a
@@ -30,20 +31,20 @@ const Script = "script"
 type Config struct {
 	Agents         map[string]Agent  `key:"agents"`        // by the name that a plan's target gives
 	DefaultAgent   string            `key:"default_agent"` // where a step names none; empty = none
-	Planner        Model             `key:"planner"`
-	Arbiter        Model             `key:"arbiter"` // empty = the built-in rules
-	Judge          Model             `key:"judge"`
-	Extraction     Model             `key:"extraction"`
-	MCPServers     map[string]Server `key:"mcp_servers"`
-	WebFetch       WebFetch          `key:"web_fetch"`
-	Commands       Tiers             `key:"commands"`
-	Prices         map[string]Price  `key:"prices" names:"any"` // by the model's own name
-	Retention      time.Duration     `key:"retention" default:"90d"`
-	PermissionWait time.Duration     `key:"permission_wait" default:"10m"` // how long an agent's question in the middle of its turn waits for a person
-	DatabaseURL    string            `key:"database_url" secret:"url"`
-	Queues         map[string]Queue  `key:"queues"` // by role
-	OTel           OTel              `key:"otel"`
-	Notify         Notify            `key:"notify"`
+	Planner        Model             `key:"planner" idle:"yes"`
+	Arbiter        Model             `key:"arbiter" idle:"yes"` // empty = the built-in rules
+	Judge          Model             `key:"judge" idle:"yes"`
+	Extraction     Model             `key:"extraction" idle:"yes"`
+	MCPServers     map[string]Server `key:"mcp_servers" idle:"yes"`
+	WebFetch       WebFetch          `key:"web_fetch" idle:"yes"`
+	Commands       Tiers             `key:"commands" idle:"yes"`
+	Prices         map[string]Price  `key:"prices" names:"any" idle:"yes"` // by the model's own name
+	Retention      time.Duration     `key:"retention" default:"90d" idle:"yes"`
+	PermissionWait time.Duration     `key:"permission_wait" default:"10m" idle:"yes"` // how long an agent's question in the middle of its turn waits for a person
+	DatabaseURL    string            `key:"database_url" secret:"url" idle:"yes"`
+	Queues         map[string]Queue  `key:"queues" idle:"yes"` // by role
+	OTel           OTel              `key:"otel" idle:"yes"`
+	Notify         Notify            `key:"notify" idle:"yes"`
 	Policy         Policy            `key:"policy"`
 
 	origins map[string]Origin
@@ -56,15 +57,15 @@ type Agent struct {
 	Prompt      string            `key:"prompt" words:"stdin|arg|file" default:"stdin"`
 	Parse       string            `key:"parse" words:"none|codex|claude|gemini|opencode|copilot|qwen|pi|cline" default:"none"`
 	Modes       Modes             `key:"modes"`
-	Permissions Permissions       `key:"permissions"`
+	Permissions Permissions       `key:"permissions" idle:"yes"`
 	Env         map[string]string `key:"env" names:"env"`      // set for the agent
 	EnvPass     []string          `key:"env_pass" items:"env"` // passed on from the harness
 	Home        string            `key:"home" words:"inherit|isolated" default:"inherit"`
 	Limits      Limits            `key:"limits"`
 	Stop        Stop              `key:"stop"`
-	When        string            `key:"when"` // what the arbiter matches a step against
-	Auth        string            `key:"auth"` // id of the protocol's authentication method, where one is asked for
-	Resume      []string          `key:"resume"`
+	When        string            `key:"when" idle:"yes"` // what the arbiter matches a step against
+	Auth        string            `key:"auth" idle:"yes"` // id of the protocol's authentication method, where one is asked for
+	Resume      []string          `key:"resume" idle:"yes"`
 	Model       string            `key:"model"`
 	Mode        string            `key:"mode"` // the agent's own word where the step's mode has none in Modes
 }
@@ -87,7 +88,7 @@ type Permissions struct {
 type Limits struct {
 	Time time.Duration `key:"time"`
 	Idle time.Duration `key:"idle"` // without any output
-	Cost USD           `key:"cost_usd"`
+	Cost USD           `key:"cost_usd" idle:"yes"`
 }
 
 // Stop says how long an agent may take to end by itself once it is told to.

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/piton-dev/piton/internal/plan"
+
 	"go.yaml.in/yaml/v4"
 )
 
@@ -132,7 +134,7 @@ func (d *decoder) group(path string, n *yaml.Node, v reflect.Value) {
 				return
 			}
 		}
-		hint := nearest(key.Value, keys(list))
+		hint := plan.Nearest(key.Value, keys(list))
 		if hint == "" {
 			hint = "known: " + strings.Join(keys(list), ", ")
 		}

@@ -11,6 +11,8 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+
+	"github.com/piton-dev/piton/internal/plan"
 )
 
 // File is where a workspace keeps its configuration, relative to its root.
@@ -56,7 +58,7 @@ func Default() Config {
 }
 
 // Load reads all sources. Problems are what the authors of the sources must
-// mend, in the order of the sources; with any of them the configuration is
+// mend, in the order of the sources and of their lines; with any of them the configuration is
 // not fit for use. The error says that a file could not be read at all; a file
 // that does not exist is none.
 func Load(from Sources) (Config, []Problem, error) {
@@ -80,6 +82,7 @@ func Load(from Sources) (Config, []Problem, error) {
 	d.environment(&c, from.Env)
 	d.flags(&c, from.Flags)
 	d.check(&c)
+	byPosition(d.problems)
 	return c, d.problems, nil
 }
 
@@ -147,7 +150,7 @@ func (d *decoder) environment(c *Config, env []string) {
 		policy, ok := strings.CutPrefix(name, policyEnv)
 		if ok && !slices.Contains(policies, policy) {
 			d.problems = append(d.problems, Problem{
-				Origin: Origin{Source: "env " + name}, Message: "no policy has this name", Hint: nearest(policy, policies),
+				Origin: Origin{Source: "env " + name}, Message: "no policy has this name", Hint: plan.Nearest(policy, policies),
 			})
 		}
 	}
@@ -165,7 +168,7 @@ func (d *decoder) flags(c *Config, flags map[string]string) {
 	})
 	for _, path := range slices.Sorted(maps.Keys(left)) {
 		d.problems = append(d.problems, Problem{
-			Origin: Origin{Source: "flag " + path}, Message: "no setting has this name", Hint: nearest(path, known),
+			Origin: Origin{Source: "flag " + path}, Message: "no setting has this name", Hint: plan.Nearest(path, known),
 		})
 	}
 }

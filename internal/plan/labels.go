@@ -260,31 +260,6 @@ func ones(set uint32) int {
 	return n
 }
 
-// distance is the Levenshtein distance of two short strings, or more than limit.
-func distance(a, b string, limit int) int {
-	var buf [len("contract timeout") + 1]int // b is a label of the table
-	row := buf[:len(b)+1]
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal, least := row[0], i+1
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost = 1 + min(diagonal, row[j], row[j+1])
-			}
-			diagonal, row[j+1] = row[j+1], cost
-			least = min(least, cost)
-		}
-		if least > limit {
-			return least
-		}
-	}
-	return row[len(b)]
-}
-
 // isStatus reports whether a line is a status as the harness writes it: at the
 // start of the line, one of its words, and perhaps a reason in brackets.
 func isStatus(s string) bool {

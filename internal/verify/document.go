@@ -1,6 +1,8 @@
 package verify
 
 import (
+	"strconv"
+
 	"github.com/piton-dev/piton/internal/plan"
 )
 
@@ -59,7 +61,7 @@ func read(p *plan.Plan) *document {
 			u.proofs = append(u.proofs, d.script("contract", c.Command, true, c.ExitCode.Value))
 		}
 		for _, c := range s.Checks.Value {
-			u.proofs = append(u.proofs, d.script("check "+quote(c.Name.Value), c.Command, !c.Optional, 0))
+			u.proofs = append(u.proofs, d.script("check "+strconv.Quote(c.Name.Value), c.Command, !c.Optional, 0))
 		}
 		u.setup = d.script("setup", s.Setup, false, 0)
 		d.units = append(d.units, u)

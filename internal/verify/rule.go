@@ -3,6 +3,8 @@ package verify
 import (
 	"fmt"
 	"strings"
+
+	"github.com/piton-dev/piton/internal/plan"
 )
 
 // Rule is one thing that a plan is judged by. Its id never changes its meaning
@@ -53,7 +55,7 @@ func NearestRule(word string) string {
 	for _, r := range Rules() {
 		names = append(names, r.ID, r.Name)
 	}
-	return nearest(word, names)
+	return plan.Nearest(word, names)
 }
 
 // Page is what a person reads about the rule: what it says, why, and what it

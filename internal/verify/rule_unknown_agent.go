@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/piton-dev/piton/internal/plan"
 )
 
 func ruleUnknownAgent() Rule {
@@ -26,7 +28,7 @@ func checkUnknownAgent(p *pass) {
 		if _, _, ok := p.facts.agent(u.Target.Value); ok {
 			continue
 		}
-		hint := nearest(u.Target.Value, names)
+		hint := plan.Nearest(u.Target.Value, names)
 		if hint == "" {
 			hint = "add it to .piton/config.yaml; configured: " + strings.Join(names, ", ")
 		}

@@ -1,6 +1,10 @@
 package verify
 
-import "fmt"
+import (
+	"fmt"
+
+	"github.com/piton-dev/piton/internal/plan"
+)
 
 func ruleUnknownNeed() Rule {
 	return Rule{
@@ -29,7 +33,7 @@ func checkUnknownNeed(p *pass) {
 				if ids == nil {
 					ids = p.doc.ids()
 				}
-				hint = nearest(ref.text.Value, ids)
+				hint = plan.Nearest(ref.text.Value, ids)
 			}
 			p.report(u, ref.text.Pos, fmt.Sprintf("step %q needs %q, which is no step of this plan", u.ID.Value, ref.text.Value), hint)
 		}

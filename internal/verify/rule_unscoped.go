@@ -2,6 +2,7 @@ package verify
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 )
 
@@ -33,7 +34,7 @@ func checkUnscoped(p *pass) {
 			first = u
 		}
 		if count <= maxNamed {
-			ids = append(ids, quote(u.ID.Value))
+			ids = append(ids, strconv.Quote(u.ID.Value))
 		}
 	}
 	if count == 0 || len(p.doc.units) == 1 {

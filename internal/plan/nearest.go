@@ -1,0 +1,54 @@
+package plan
+
+import "fmt"
+
+// Nearest returns a hint that names the known word closest to what was written,
+// or "" where none is close. Ties go to the first. Its cost is one comparison a
+// word.
+func Nearest(word string, known []string) string {
+	best, at := len(word)/3+2, -1
+	for i, k := range known {
+		if d := distance(word, k, best); d < best {
+			best, at = d, i
+		}
+	}
+	if at < 0 {
+		return ""
+	}
+	return fmt.Sprintf("did you mean %q?", known[at])
+}
+
+// longName is how long a word may be that is compared without an allocation.
+const longName = 64
+
+// distance is the Levenshtein distance of two short strings, or more than limit.
+func distance(a, b string, limit int) int {
+	if len(a)-len(b) > limit || len(b)-len(a) > limit {
+		return limit + 1
+	}
+	var buf [longName + 1]int
+	row := buf[:]
+	if len(b) > longName {
+		row = make([]int, len(b)+1)
+	}
+	row = row[:len(b)+1]
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal, least := row[0], i+1
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := diagonal
+			if a[i] != b[j] {
+				cost = 1 + min(diagonal, row[j], row[j+1])
+			}
+			diagonal, row[j+1] = row[j+1], cost
+			least = min(least, cost)
+		}
+		if least > limit {
+			return least
+		}
+	}
+	return row[len(b)]
+}
