@@ -14,8 +14,8 @@ import (
 
 	"github.com/piton-dev/piton/internal/api"
 	"github.com/piton-dev/piton/internal/config"
-	"github.com/piton-dev/piton/internal/run"
 	"github.com/piton-dev/piton/internal/probe"
+	"github.com/piton-dev/piton/internal/run"
 	"github.com/piton-dev/piton/internal/store/sqlite"
 )
 
