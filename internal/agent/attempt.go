@@ -46,8 +46,8 @@ func (a *attempt) prepare() (err error) {
 	if a.text, err = newTranscript(Preset(a.cfg.Parse)); err != nil {
 		return err
 	}
-	a.log, err = openLog(a.task.LogPath)
-	return err
+	a.log = newLog(a.task.LogPath)
+	return nil
 }
 
 // clean gives back what prepare took.

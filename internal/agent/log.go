@@ -3,6 +3,7 @@ package agent
 import (
 	"fmt"
 	"os"
+	"path/filepath"
 	"sync"
 	"time"
 )
@@ -11,21 +12,28 @@ import (
 const MaxLog = 64 << 20
 
 // logFile is the attempt's output file. Only the harness opens it, so it is
-// what the agent printed and nothing else.
+// what the agent printed and nothing else. It is made for the first byte.
 type logFile struct {
+	path string
 	mu   sync.Mutex
-	file *os.File
+	file *os.File // nil until something is written
 	left int64
 	full bool
 	err  error
 }
 
-func openLog(path string) (*logFile, error) {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
-	if err != nil {
-		return nil, fmt.Errorf("open the attempt's output file: %w", err)
+func newLog(path string) *logFile { return &logFile{path: path, left: MaxLog} }
+
+// open makes the file and its directory.
+func (l *logFile) open() error {
+	if l.file != nil {
+		return nil
 	}
-	return &logFile{file: f, left: MaxLog}, nil
+	err := os.MkdirAll(filepath.Dir(l.path), 0o700)
+	if err == nil {
+		l.file, err = os.OpenFile(l.path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	}
+	return err
 }
 
 // write keeps what there is room for. It never fails: the agent is not to
@@ -34,6 +42,9 @@ func (l *logFile) write(p []byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.err != nil || l.full {
+		return
+	}
+	if l.err = l.open(); l.err != nil {
 		return
 	}
 	if l.full = int64(len(p)) > l.left; l.full {
@@ -60,7 +71,13 @@ func (l *logFile) note(tee error) string {
 	return ""
 }
 
-func (l *logFile) close() { l.file.Close() }
+func (l *logFile) close() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.file != nil {
+		l.file.Close()
+	}
+}
 
 // pulse calls still when nothing has touched it for a while.
 type pulse struct {

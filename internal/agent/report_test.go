@@ -107,10 +107,7 @@ func TestWatchHandsOnNoMoreThanItMay(t *testing.T) {
 
 func TestLogIsBounded(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "log")
-	l, err := openLog(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := newLog(path)
 	l.left = 10
 	for range 3 {
 		l.write([]byte("1234567"))

@@ -312,7 +312,6 @@ func TestDoesNotStart(t *testing.T) {
 		"odd home":        {cfg: agent.Config{Kind: agent.Shell, Home: "sweet"}, want: []string{"sweet"}},
 		"unknown role":    {change: func(k *agent.Task) { k.Role = "reviewer" }, want: []string{`"reviewer"`}},
 		"no workspace":    {cfg: exec("true"), change: func(k *agent.Task) { k.Dir += "/gone" }, want: []string{"work/gone"}},
-		"no log":          {cfg: exec("true"), change: func(k *agent.Task) { k.LogPath += "/gone/log" }, want: []string{"output file"}},
 		"relative":        {cfg: exec("true"), change: func(k *agent.Task) { k.Scratch = "scratch" }, want: []string{"not absolute"}},
 		"used before":     {cfg: exec("true"), change: func(k *agent.Task) { k.Scratch = k.Dir + "/.." }, want: []string{"not empty"}},
 		"no scratch":      {cfg: exec("true"), change: func(k *agent.Task) { k.Scratch += "/gone" }, want: []string{"scratch"}},
@@ -407,11 +406,29 @@ func TestHostileFiles(t *testing.T) {
 }
 
 func TestReportRemoved(t *testing.T) {
-	r := run(t, script(`rm "$PITON_REPORT"`), task(t, ""))
-	if wantExit(t, r, 0); len(r.Notes) != 1 || !strings.Contains(r.Notes[0], "removed") {
+	r := run(t, script(`echo '{"type":"usage","tokens_in":1}' >"$PITON_REPORT"; rm "$PITON_REPORT"`), task(t, ""))
+	if wantExit(t, r, 0); r.Usage.In != nil || len(r.Notes) != 0 {
+		t.Errorf("usage %+v, notes %q, want none of what is gone", r.Usage, r.Notes)
+	}
+}
+
+// A silent attempt leaves no file behind, and one whose file cannot be made is
+// not stopped by that: a note says so.
+func TestLogIsMadeForTheFirstByte(t *testing.T) {
+	k := task(t, "")
+	if wantExit(t, run(t, script(`true`), k), 0); exists(k.LogPath) {
+		t.Error("a file without a byte")
+	}
+	k = task(t, "")
+	must(t, os.WriteFile(filepath.Dir(k.LogPath)+"/file", nil, 0o600))
+	k.LogPath = filepath.Dir(k.LogPath) + "/file/log"
+	r := run(t, script(`echo words`), k)
+	if wantExit(t, r, 0); len(r.Notes) != 1 || !strings.Contains(r.Notes[0], "output file is not complete") {
 		t.Errorf("notes %q", r.Notes)
 	}
 }
+
+func exists(path string) bool { _, err := os.Stat(path); return err == nil }
 
 func TestReportWrittenAnew(t *testing.T) {
 	r := run(t, script(`echo '{"type":"usage","tokens_in":1}' >"$PITON_REPORT"

@@ -104,14 +104,14 @@ func eachLine(r io.Reader, l *lines, take func([]byte)) (n int64, err error) {
 	}
 }
 
-// readClaims reads a report as it is now. The notes say what of it was no
-// report.
+// readClaims reads a report as it is now; without a file nothing was claimed.
+// The notes say what of it was no report.
 func readClaims(path string) (c Claims, notes []string) {
 	f, err := openRegular(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return c, nil
+	}
 	if err != nil {
-		if errors.Is(err, fs.ErrNotExist) {
-			err = errors.New("it was removed")
-		}
 		return c, []string{fmt.Sprintf("the report was not read: %v", err)}
 	}
 	defer f.Close()

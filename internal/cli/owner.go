@@ -29,6 +29,7 @@ type owner struct {
 	pool     *proc.Pool
 	tree     *tree.Tree
 	do       run.Do
+	world    *effect.World // nil for a desk that only takes a command
 	listener *api.Listener
 	ended    chan error // of the loop
 	stop     context.CancelFunc
@@ -84,7 +85,8 @@ func (s *session) equip(o *owner, c proc.Config) (err error) {
 	if o.tree, err = s.tree(o.pool); err != nil {
 		return err
 	}
-	o.do = s.doer(o)
+	o.world = s.world(o)
+	o.do = doer(o.world)
 	return nil
 }
 
@@ -104,6 +106,9 @@ func (o *owner) release() error {
 	if o.Host != nil {
 		errs = append(errs, o.Host.Close())
 	}
+	if o.world != nil {
+		errs = append(errs, o.world.Close())
+	}
 	if o.tree != nil {
 		errs = append(errs, o.tree.Close())
 	}
@@ -122,13 +127,16 @@ func (s *session) tree(pool *proc.Pool) (*tree.Tree, error) {
 	return tree.Open(s.Place.Dir, tree.Config{Keep: filepath.Join(s.Place.State, "kept"), Git: git, Pool: pool})
 }
 
-// doer wires effects to the packages that carry them out.
-func (s *session) doer(o *owner) run.Do {
-	w := &effect.World{
+// world wires effects to the packages that carry them out.
+func (s *session) world(o *owner) *effect.World {
+	return &effect.World{
 		Dir: s.Place.Dir, State: s.Place.State, Environ: s.Env, Pool: o.pool, Tree: o.tree,
 		Agents: agent.New(agentConfigs(s.Config), o.pool),
 		Object: func(hash string) ([]byte, error) { return s.store.Object(context.Background(), hash) },
 	}
+}
+
+func doer(w *effect.World) run.Do {
 	return func(ctx context.Context, e engine.Effect) run.Answer {
 		r := w.Do(ctx, e)
 		a := run.Answer{Input: r.Input}

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"os"
 	"path/filepath"
 
 	"github.com/piton-dev/piton/internal/agent"
@@ -156,7 +155,9 @@ func (w *World) work(ctx context.Context, e engine.Effect) Result {
 	ended := engine.Ended{Key: e.Key}
 	output, err := w.attempt(ctx, e, &ended.WorkEnded)
 	if err == nil && ended.How != engine.Stopped {
-		err = w.compare(context.WithoutCancel(ctx), e, &ended.WorkEnded, others())
+		if err = w.compare(context.WithoutCancel(ctx), e, &ended.WorkEnded, others()); err != nil {
+			err = fmt.Errorf("what it changed cannot be compared: %w", err)
+		}
 	} else {
 		others()
 	}
@@ -176,21 +177,20 @@ func (w *World) attempt(ctx context.Context, e engine.Effect, end *engine.WorkEn
 	if err != nil {
 		return nil, fmt.Errorf("read the prompt: %w", err)
 	}
-	scratch, err := os.MkdirTemp("", "piton-attempt-")
+	scratch, err := w.scratch.take()
 	if err != nil {
-		return nil, fmt.Errorf("make a directory for the attempt: %w", err)
+		return nil, err
 	}
-	defer os.RemoveAll(scratch)
-	end.Log = filepath.Join("attempts", e.Key.Run, fmt.Sprintf("%s.%d.%d.log", e.Key.Step, e.Key.Attempt, e.Key.N))
-	log := filepath.Join(w.State, end.Log)
-	if err := os.MkdirAll(filepath.Dir(log), 0o700); err != nil {
-		return nil, fmt.Errorf("keep the attempt's output: %w", err)
-	}
+	defer w.scratch.give(scratch)
+	log := filepath.Join("attempts", e.Key.Run, fmt.Sprintf("%s.%d.%d.log", e.Key.Step, e.Key.Attempt, e.Key.N))
 	r := w.Agents.Run(ctx, agent.Task{
 		Role: e.Step.Role, Step: e.Key.Step, Run: e.Key.Run, Attempt: e.Key.Attempt, Text: string(text),
 		Dir: w.Dir, Mode: e.Step.Mode, Environ: w.Environ, Pass: e.Step.Env, Timeout: e.Step.Timeout,
-		LogPath: log, Scratch: scratch,
+		LogPath: filepath.Join(w.State, log), Scratch: scratch,
 	})
+	if r.Size > 0 {
+		end.Log = log
+	}
 	end.How, end.Exit, end.Signal, end.Reason, end.Absent = r.How, r.Exit, r.Signal, r.Reason, r.Absent
 	end.Ms, end.Usage, end.Size, end.Blocked = r.Duration.Milliseconds(), r.Usage, r.Size, r.Blocked
 	end.Leftover, end.Isolation = r.Leftover, string(r.Level)

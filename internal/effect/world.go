@@ -14,7 +14,8 @@ import (
 	"github.com/piton-dev/piton/internal/tree"
 )
 
-// World is everything effects act on. It is safe for concurrent use.
+// World is everything effects act on. It is safe for concurrent use. Close it
+// when no effect is under way.
 type World struct {
 	Dir     string   // the workspace
 	State   string   // the state directory, which no effect tells a child of
@@ -23,6 +24,8 @@ type World struct {
 	Tree    *tree.Tree
 	Agents  *agent.Roles
 	Object  func(hash string) ([]byte, error) // content the journal names
+
+	scratch scratch
 
 	mu    sync.Mutex
 	bases map[string]*tree.Base
@@ -47,6 +50,9 @@ func (w *World) Do(ctx context.Context, e engine.Effect) Result {
 		return w.prove(ctx, e)
 	}
 }
+
+// Close removes what attempts were given to write in.
+func (w *World) Close() error { return w.scratch.close() }
 
 // base returns the protected files as they were when the run opened.
 func (w *World) base(hash string) (*tree.Base, error) {
