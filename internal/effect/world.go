@@ -178,5 +178,5 @@ func faulty(s *engine.Step, err error) []engine.CheckEnded {
 
 // stopped reports whether err is only that the effect is not wanted any more.
 func stopped(ctx context.Context, err error) bool {
-	return ctx.Err() != nil && (err == nil || errors.Is(err, context.Canceled))
+	return ctx.Err() != nil && (err == nil || errors.Is(err, ctx.Err()))
 }

@@ -1,0 +1,15 @@
+//go:build unix
+
+package effect_test
+
+import (
+	"os"
+	"testing"
+
+	"github.com/piton-dev/piton/internal/proc"
+)
+
+func TestMain(m *testing.M) {
+	proc.HoldIfAsked()
+	os.Exit(m.Run())
+}

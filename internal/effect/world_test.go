@@ -1,0 +1,330 @@
+//go:build unix
+
+package effect_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/piton-dev/piton/internal/agent"
+	"github.com/piton-dev/piton/internal/effect"
+	"github.com/piton-dev/piton/internal/engine"
+	"github.com/piton-dev/piton/internal/proc"
+	"github.com/piton-dev/piton/internal/tree"
+)
+
+// stage is a workspace with real processes and real files, and the contents
+// that a journal would hold.
+type stage struct {
+	*effect.World
+	t       *testing.T
+	objects map[string][]byte
+	base    string
+	guards  []string
+}
+
+func newStage(t *testing.T, files map[string]string, guards ...string) *stage {
+	t.Helper()
+	root := t.TempDir()
+	s := &stage{t: t, objects: map[string][]byte{}, guards: guards}
+	dir, state := filepath.Join(root, "work"), filepath.Join(root, "state")
+	for name, text := range files {
+		write(t, filepath.Join(dir, name), text)
+	}
+	must(t, os.MkdirAll(dir, 0o755))
+	must(t, os.MkdirAll(state, 0o700))
+	pool, err := proc.NewPool(proc.Config{})
+	must(t, err)
+	t.Cleanup(pool.Close)
+	git, _ := exec.LookPath("git")
+	tr, err := tree.Open(dir, tree.Config{Keep: filepath.Join(state, "kept"), Git: git, Pool: pool})
+	must(t, err)
+	t.Cleanup(func() { tr.Close() })
+	b, err := tr.Protect(t.Context(), guards)
+	must(t, err)
+	s.base = s.keep(b.Encode())
+	s.World = &effect.World{
+		Dir: dir, State: state, Environ: os.Environ(), Pool: pool, Tree: tr,
+		Agents: agent.New(map[string]agent.Config{"script": {Kind: agent.Shell}}, pool),
+		Object: func(hash string) ([]byte, error) {
+			if body, ok := s.objects[hash]; ok {
+				return body, nil
+			}
+			return nil, fmt.Errorf("no object %.12s", hash)
+		},
+	}
+	t.Cleanup(func() { must(t, s.Close()) })
+	return s
+}
+
+func (s *stage) keep(body []byte) string {
+	sum := sha256.Sum256(body)
+	hash := hex.EncodeToString(sum[:])
+	s.objects[hash] = body
+	return hash
+}
+
+// step is a script step with a contract.
+func (s *stage) step(task, contract string, writes ...string) *engine.Step {
+	return &engine.Step{
+		ID: "build", Kind: engine.Script, Role: "script", Task: task, Writes: writes, Guards: s.guards,
+		Checks:  []engine.Check{{Name: "contract", Command: contract, Required: true}},
+		Timeout: time.Minute, CheckTimeout: time.Minute, Rerunnable: true, Mode: "edit",
+	}
+}
+
+func (s *stage) effect(kind engine.EffectKind, step *engine.Step) engine.Effect {
+	return engine.Effect{
+		Key:  engine.Key{Run: "r-1", Step: step.ID, Attempt: 1, Kind: kind, N: 1},
+		Step: step, Base: s.base, Guards: s.guards,
+	}
+}
+
+// prepared prepares the step and returns the effect of its work.
+func (s *stage) prepared(step *engine.Step) (engine.Prepared, engine.Effect) {
+	s.t.Helper()
+	e := s.effect(engine.Prepare, step)
+	e.Baseline = true
+	r := s.Do(s.t.Context(), e)
+	for _, body := range r.Bodies {
+		s.keep(body)
+	}
+	in, ok := r.Input.(engine.Prepared)
+	if !ok || in.Err != "" {
+		s.t.Fatalf("prepare: %+v", r.Input)
+	}
+	work := s.effect(engine.Work, step)
+	work.Prompt, work.Tree = in.Dispatch.Prompt, in.Dispatch.Tree
+	return in, work
+}
+
+func (s *stage) ended(e engine.Effect) engine.Ended {
+	s.t.Helper()
+	r := s.Do(s.t.Context(), e)
+	in, ok := r.Input.(engine.Ended)
+	if !ok {
+		s.t.Fatalf("work gave %+v", r.Input)
+	}
+	for _, body := range r.Bodies {
+		s.keep(body)
+	}
+	return in
+}
+
+func (s *stage) proved(e engine.Effect) engine.CheckEnded {
+	s.t.Helper()
+	in, ok := s.Do(s.t.Context(), e).Input.(engine.Checked)
+	if !ok || len(in.Checks) != 1 {
+		s.t.Fatalf("checks gave %+v", in)
+	}
+	return in.Checks[0]
+}
+
+func TestAttemptFromBaselineToProof(t *testing.T) {
+	s := newStage(t, map[string]string{"check.sh": "test -e out/x\n"}, "check.sh")
+	step := s.step("mkdir -p out; echo words; echo x >out/x", "bash check.sh", "out/**")
+	in, work := s.prepared(step)
+	if len(in.Checks) != 1 || in.Checks[0].Verdict != engine.Fail || in.Checks[0].Phase != engine.Baseline {
+		t.Errorf("baseline: %+v", in.Checks)
+	}
+	if string(s.objects[in.Dispatch.Prompt]) != step.Task {
+		t.Errorf("a script is given %q", s.objects[in.Dispatch.Prompt])
+	}
+	end := s.ended(work)
+	if end.How != engine.Exited || end.Exit != 0 || string(s.objects[end.Output]) != "words\n" {
+		t.Errorf("work: %+v", end)
+	}
+	if diff := cmp.Diff([]string{"out/x"}, end.Changed); diff != "" || len(end.OutOfScope)+len(end.Tampered) > 0 {
+		t.Errorf("changed: %s, %+v", diff, end)
+	}
+	if log, err := os.ReadFile(filepath.Join(s.State, end.Log)); err != nil || string(log) != "words\n" {
+		t.Errorf("log %q: %v", log, err)
+	}
+	if got := s.proved(s.effect(engine.Verify, step)); got.Verdict != engine.Pass || got.Tree == "" {
+		t.Errorf("contract: %+v", got)
+	}
+}
+
+func TestSilentAttemptHasNoLog(t *testing.T) {
+	s := newStage(t, nil)
+	_, work := s.prepared(s.step("true", "test -e x"))
+	if end := s.ended(work); end.Log != "" {
+		t.Errorf("log %q", end.Log)
+	}
+	if entries, _ := os.ReadDir(s.State + "/attempts"); len(entries) > 0 {
+		t.Errorf("%d files of output", len(entries))
+	}
+}
+
+// What an attempt wrote where it must not is found, kept, and put back before
+// the next one.
+func TestTamperedAndOutOfScope(t *testing.T) {
+	s := newStage(t, map[string]string{"check.sh": "exit 1\n", "other": "theirs\n"}, "check.sh")
+	step := s.step("echo 'exit 0' >check.sh; echo mine >other; mkdir -p out; echo x >out/x", "bash check.sh", "out/**")
+	in, work := s.prepared(step)
+	end := s.ended(work)
+	if diff := cmp.Diff([]string{"check.sh"}, paths(end.Tampered)); diff != "" {
+		t.Errorf("tampered: %s", diff)
+	}
+	if diff := cmp.Diff([]string{"check.sh", "other"}, paths(end.OutOfScope)); diff != "" {
+		t.Errorf("out of scope: %s", diff)
+	}
+	if got := s.proved(s.effect(engine.Verify, step)); got.Verdict != engine.Tampered {
+		t.Errorf("a contract with another's script: %s", got.Verdict)
+	}
+	again := s.effect(engine.Prepare, step)
+	again.Key.Attempt, again.Tree = 2, in.Dispatch.Tree
+	again.Restore = append(end.Tampered, end.OutOfScope...)
+	r := s.Do(t.Context(), again).Input.(engine.Prepared)
+	if r.Err != "" {
+		t.Fatal(r.Err)
+	}
+	for name, want := range map[string]string{"check.sh": "exit 1\n", "other": "theirs\n", "out/x": "x\n"} {
+		if got := read(t, filepath.Join(s.Dir, name)); got != want {
+			t.Errorf("%s holds %q, want %q", name, got, want)
+		}
+	}
+	kept := 0
+	must(t, filepath.WalkDir(filepath.Join(s.State, "quarantine"), func(path string, d os.DirEntry, err error) error {
+		if err == nil && d.Type().IsRegular() && strings.Contains(read(t, path), "mine") {
+			kept++
+		}
+		return err
+	}))
+	if kept != 1 {
+		t.Errorf("%d copies of what was taken away", kept)
+	}
+}
+
+func paths(changes []engine.Change) (names []string) {
+	for _, c := range changes {
+		names = append(names, c.Path)
+	}
+	return names
+}
+
+// The work ran, but nobody can say what it did: that is a fault of the machine,
+// and says so.
+func TestWorkThatCannotBeCompared(t *testing.T) {
+	s := newStage(t, nil)
+	_, work := s.prepared(s.step("mkdir -p out; echo x >out/x", "test -e out/x", "out/**"))
+	work.Tree = strings.Repeat("0", 64)
+	end := s.ended(work)
+	if end.How != engine.NoStart || !strings.Contains(end.Reason, "cannot be compared") {
+		t.Errorf("%+v", end)
+	}
+	if read(t, filepath.Join(s.Dir, "out/x")) != "x\n" {
+		t.Error("the work did not run")
+	}
+}
+
+func TestContractThatTampers(t *testing.T) {
+	s := newStage(t, map[string]string{"check.sh": "echo >>check.sh\n"}, "check.sh")
+	got := s.proved(s.effect(engine.Verify, s.step("true", "bash check.sh")))
+	if diff := cmp.Diff([]string{"check.sh"}, paths(got.Tampered)); diff != "" || got.Verdict != engine.Tampered {
+		t.Errorf("%s: %s", got.Verdict, diff)
+	}
+}
+
+func TestStopped(t *testing.T) {
+	s := newStage(t, nil)
+	step := s.step("echo begun >begun; sleep 1000", "while ! test -e never; do sleep 0.05; done")
+	_, work := s.prepared(s.step("echo begun >begun; sleep 1000", "test -e x"))
+	for _, tt := range []struct {
+		name string
+		e    engine.Effect
+		want engine.Input
+	}{
+		{"work", work, engine.Ended{}},
+		{"inquiry", s.effect(engine.Verify, step), nil},
+		{"preparation", s.effect(engine.Prepare, step), nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+			defer cancel()
+			tt.e.Baseline = true
+			r := s.Do(ctx, tt.e)
+			if end, ok := r.Input.(engine.Ended); ok && end.How != engine.Stopped {
+				t.Errorf("%+v", end)
+			} else if got, want := fmt.Sprintf("%T", r.Input), fmt.Sprintf("%T", tt.want); got != want {
+				t.Errorf("an answer of %s, want %s", got, want)
+			}
+		})
+	}
+}
+
+// Two attempts at once: what lies in the other's scope is the other's.
+func TestNeighbours(t *testing.T) {
+	s := newStage(t, nil)
+	wait := "for i in $(seq 400); do test -e %s/x && break; sleep 0.02; done"
+	one := s.step("mkdir -p a; echo >a/x; "+fmt.Sprintf(wait, "b"), "test -e a/x", "a/**")
+	two := s.step("mkdir -p b; echo >b/x; "+fmt.Sprintf(wait, "a")+"; echo >stray", "test -e b/x", "b/**")
+	two.ID = "other"
+	_, workOne := s.prepared(one)
+	_, workTwo := s.prepared(two)
+	ends := make(chan engine.Ended, 2)
+	for _, e := range []engine.Effect{workOne, workTwo} {
+		go func() { end, _ := s.Do(context.Background(), e).Input.(engine.Ended); ends <- end }()
+	}
+	strays := 0
+	for range 2 {
+		end := <-ends
+		for _, c := range end.OutOfScope {
+			if c.Path != "stray" {
+				t.Errorf("%s: %s is called out of scope", end.Key.Step, c.Path)
+			}
+			strays++
+		}
+	}
+	if strays == 0 {
+		t.Error("a change in nobody's scope was not found")
+	}
+}
+
+// An attempt finds its directory empty, whatever the one before left there.
+func TestScratchIsEmpty(t *testing.T) {
+	s := newStage(t, nil)
+	seen := map[string]bool{}
+	for i, task := range []string{"true", `echo >"$PITON_OUTPUT"`, "true", `chmod 0 "$(dirname "$PITON_OUTPUT")"`, "true"} {
+		_, work := s.prepared(s.step(task+`; dirname "$PITON_OUTPUT"; ls -A "$(dirname "$PITON_OUTPUT")" | wc -l`, "test -e x"))
+		end := s.ended(work)
+		if end.How != engine.Exited {
+			t.Fatalf("attempt %d: %+v", i, end)
+		}
+		dir, _, _ := strings.Cut(string(s.objects[end.Output]), "\n")
+		seen[dir] = true
+	}
+	if len(seen) > 4 {
+		t.Errorf("%d directories: an empty one is not used again", len(seen))
+	}
+}
+
+func write(t *testing.T, path, text string) {
+	t.Helper()
+	must(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	must(t, os.WriteFile(path, []byte(text), 0o644))
+}
+
+func read(t *testing.T, path string) string {
+	t.Helper()
+	body, err := os.ReadFile(path)
+	must(t, err)
+	return string(body)
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
