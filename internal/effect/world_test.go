@@ -155,6 +155,25 @@ func TestAttemptFromBaselineToProof(t *testing.T) {
 	}
 }
 
+// An agent is told what holds for the whole plan, and what its contract said.
+func TestPrompt(t *testing.T) {
+	s := newStage(t, nil)
+	step := s.step("Write the file.", "test -e x")
+	step.Kind = engine.Agent
+	e := s.effect(engine.Prepare, step)
+	e.Constraints = []string{"No new dependencies."}
+	e.Feedback = []engine.Feedback{{Check: "contract", Verdict: engine.Fail, Exit: 1, Stderr: "no file x\n"}}
+	r := s.Do(t.Context(), e)
+	if len(r.Bodies) != 1 {
+		t.Fatalf("%+v", r)
+	}
+	for _, want := range []string{"Write the file.", "No new dependencies.", "no file x"} {
+		if !strings.Contains(string(r.Bodies[0]), want) {
+			t.Errorf("the prompt does not say %q:\n%s", want, r.Bodies[0])
+		}
+	}
+}
+
 func TestSilentAttemptHasNoLog(t *testing.T) {
 	s := newStage(t, nil)
 	_, work := s.prepared(s.step("true", "test -e x"))

@@ -33,20 +33,21 @@ func (k Key) String() string {
 // An Effect is a wish: what should be running now. It is never in the journal,
 // and the same state always wishes for the same effects.
 type Effect struct {
-	Key      Key
-	Step     *Step
-	Title    string            // of the plan
-	Baseline bool              // Prepare: run the checks before the work
-	Feedback []Feedback        // Prepare: what the last attempt failed
-	Note     string            // Prepare: what a person, or the harness, has to say about the last attempt
-	Restore  []Change          // Prepare: paths to put back
-	Prompt   string            // Work: object with what the agent or shell is given
-	Work     WorkKind          // Work, and Verify for checks that may run only once
-	Tree     string            // object with the workspace as it was before the work; for Prepare that of the start before
-	Guards   []string          // of the whole program
-	Base     string            // object with the protected files as they were
-	Moved    map[string]string // protected paths that finished steps were allowed to change
-	Shared   bool              // other steps are under way in the same tree
+	Key         Key
+	Step        *Step
+	Title       string            // of the plan
+	Constraints []string          // of the plan
+	Baseline    bool              // Prepare: run the checks before the work
+	Feedback    []Feedback        // Prepare: what the last attempt failed
+	Note        string            // Prepare: what a person, or the harness, has to say about the last attempt
+	Restore     []Change          // Prepare: paths to put back
+	Prompt      string            // Work: object with what the agent or shell is given
+	Work        WorkKind          // Work, and Verify for checks that may run only once
+	Tree        string            // object with the workspace as it was before the work; for Prepare that of the start before
+	Guards      []string          // of the whole program
+	Base        string            // object with the protected files as they were
+	Moved       map[string]string // protected paths that finished steps were allowed to change
+	Shared      bool              // other steps are under way in the same tree
 }
 
 // Feedback is what an agent is told of a check that did not pass.

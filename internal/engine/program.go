@@ -106,10 +106,12 @@ func (s *Step) Checkable() bool { return len(s.Checks) > 0 }
 
 // Definition is the content of a program: what [NewProgram] checks and pins.
 type Definition struct {
-	Plan     string `json:"plan"` // id of the revision
-	Title    string `json:"title"`
-	Parallel int    `json:"parallel"` // how many steps may run at once, at least 1
-	Steps    []Step `json:"steps"`
+	Plan  string `json:"plan"` // id of the revision
+	Title string `json:"title"`
+	// Constraints hold for every step, in words; agents are told.
+	Constraints []string `json:"constraints,omitempty"`
+	Parallel    int      `json:"parallel"` // how many steps may run at once, at least 1
+	Steps       []Step   `json:"steps"`
 }
 
 // Program is a plan that has been verified and compiled: the only form the
@@ -295,6 +297,9 @@ func (p *Program) Plan() string { return p.def.Plan }
 
 // Title is the plan's title.
 func (p *Program) Title() string { return p.def.Title }
+
+// Constraints hold for every step, in words. The caller must not change them.
+func (p *Program) Constraints() []string { return p.def.Constraints }
 
 // Parallel is how many steps the plan allows at once.
 func (p *Program) Parallel() int { return p.def.Parallel }

@@ -27,7 +27,7 @@ func (s *State) wants(i int) (Effect, bool) {
 		return Effect{}, false
 	}
 	e := Effect{
-		Step: p, Title: s.prog.Title(), Guards: s.prog.Guards(), Base: s.run.Opened.Base, Moved: s.run.Moved, Tree: st.Tree,
+		Step: p, Title: s.prog.Title(), Constraints: s.prog.Constraints(), Guards: s.prog.Guards(), Base: s.run.Opened.Base, Moved: s.run.Moved, Tree: st.Tree,
 		Shared: len(s.active) > 1,
 		Key:    Key{Task: s.task, Run: s.run.Opened.Run, Step: p.ID, Attempt: st.Attempt, Kind: kind, N: n},
 	}

@@ -66,7 +66,8 @@ type compiler struct {
 
 func (c compiler) definition() engine.Definition {
 	p := c.doc.plan
-	def := engine.Definition{Plan: c.options.Plan, Title: p.Title.Value, Parallel: max(p.Parallel.Value, 1)}
+	def := engine.Definition{Plan: c.options.Plan, Title: p.Title.Value, Parallel: max(p.Parallel.Value, 1),
+		Constraints: texts(p.Constraints.Value)}
 	if limit := c.options.MaxParallel; limit > 0 {
 		def.Parallel = min(def.Parallel, limit)
 	}
