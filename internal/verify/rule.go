@@ -2,6 +2,7 @@ package verify
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/piton-dev/piton/internal/plan"
@@ -35,7 +36,9 @@ func Rules() []Rule {
 		ruleBudget(), ruleShortLimit(), ruleNotInstalled(), ruleScope(),
 		ruleOverlap(), ruleMissingCommand(), ruleNotExecutable(), ruleSubscription(), ruleImpliedOrder(),
 	}
-	return append(rules, textRules()...)
+	rules = append(rules, textRules()...)
+	slices.SortFunc(rules, func(a, b Rule) int { return strings.Compare(a.ID, b.ID) })
+	return rules
 }
 
 // RuleOf finds a rule by its id or name, whatever the case.

@@ -8,6 +8,8 @@ func ruleAmbiguousNeed() Rule {
 		Title: "a step needs a number that several steps have",
 		Text: "Numbers are for people and may repeat; a dependency must not depend on a guess. " +
 			"Name the step by its id.",
+		Bad:   "### 1. Build the client\n\n### 1. Build the server\n\n### 2. Test\n\n**needs:** 1",
+		Good:  "### 1. Build the client\n\n### 2. Build the server\n\n### 3. Test\n\n**needs:** 1, build-the-server",
 		check: checkAmbiguousNeed,
 	}
 }

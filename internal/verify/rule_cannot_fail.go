@@ -16,6 +16,8 @@ func ruleCannotFail() Rule {
 			"only prints, or its last command always succeeds (`|| true`, `; true`, `; echo done`). So it proves " +
 			"nothing. Let the command that looks at the work come last, or begin with `set -e`. " +
 			"For an optional check it is a warning.",
+		Bad:   "**contract:**\n```shell\nnpm test || true\n```",
+		Good:  "**contract:**\n```shell\nnpm test\n```",
 		check: checkCannotFail,
 	}
 }

@@ -8,6 +8,8 @@ func ruleCannotPass() Rule {
 		Title: "a contract or check cannot pass",
 		Text: "The script ends with the same exit code whatever the workspace looks like, and it is not the " +
 			"wanted one, so no attempt could ever pass. For an optional check it is a warning.",
+		Bad:   "**contract:**\n```shell\ngrep -q done notes.md; false\n```",
+		Good:  "**contract:**\n```shell\ngrep -q done notes.md\n```",
 		check: checkCannotPass,
 	}
 }

@@ -11,6 +11,8 @@ func ruleDuplicateCheck() Rule {
 		ID: "PT028", Name: "duplicate-check", Severity: Error,
 		Title: "two checks of a step have the same name",
 		Text:  "Evidence is kept by the name of the check. The name `contract` belongs to the step's contract.",
+		Bad:   "**checks:**\n- test: `go test ./a`\n- test: `go test ./b`",
+		Good:  "**checks:**\n- test a: `go test ./a`\n- test b: `go test ./b`",
 		check: checkDuplicateCheck,
 	}
 }

@@ -13,6 +13,8 @@ func ruleHiddenExit() Rule {
 		Text: "The exit code of a pipeline is that of its last command. `tee`, `cat`, `tail` and their like " +
 			"succeed whatever came before them. Write `set -o pipefail` first, or look at the result with " +
 			"`grep -q` or `test`.",
+		Bad:   "**contract:**\n```shell\nmake test 2>&1 | tee test.log\n```",
+		Good:  "**contract:**\n```shell\nset -o pipefail\nmake test 2>&1 | tee test.log\n```",
 		check: checkHiddenExit,
 	}
 }

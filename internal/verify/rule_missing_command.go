@@ -15,6 +15,8 @@ func ruleMissingCommand() Rule {
 			"is undone. A name is looked up on PATH, whose relative entries do not count. A path such as " +
 			"./build/app or .venv/bin/x is a warning where a step, or a command before it, may make it; so is a " +
 			"name in a branch, in a script that changes PATH or sources a file, or in an optional check.",
+		Bad:   "**contract:**\n```shell\npytset -q tests/\n```",
+		Good:  "**contract:**\n```shell\npytest -q tests/\n```",
 		check: checkMissingCommand,
 	}
 }

@@ -9,6 +9,8 @@ func ruleNegated() Rule {
 		Text: "At the end of a run every contract is proved again. One that begins with `!` often says what is " +
 			"true only for a while, such as \"this test fails now\". If a later step is meant to change that, " +
 			"write `holds: step`; if not, `holds: run` says so and ends this note.",
+		Bad:   "**contract:**\n```shell\n! go test -run TestTimeout ./auth\n```",
+		Good:  "**contract:**\n```shell\n! go test -run TestTimeout ./auth\n```\n**holds:** step",
 		check: checkNegated,
 	}
 }

@@ -13,6 +13,8 @@ func ruleNoAgent() Rule {
 			"      coder: {kind: exec, command: [codex, exec, --json, \"-\"], parse: codex}\n" +
 			"    default_agent: coder\n\n" +
 			"or write `target: script` if the task is a shell script.",
+		Bad:   "**task:** Fix the pager.",
+		Good:  "**target:** script\n**task:**\n```shell\nsed -i s/10/20/ pager.conf\n```",
 		check: checkNoAgent,
 	}
 }

@@ -12,6 +12,8 @@ func ruleNoErrexit() Rule {
 		Title: "only the last line of a script decides",
 		Text: "Scripts run without `-e`: a command on an earlier line may fail, and the script goes on. " +
 			"Write `set -e` (or `set -euo pipefail`) on the first line, or join the commands with `&&`.",
+		Bad:   "**contract:**\n```shell\nmake lint\nmake test\n```",
+		Good:  "**contract:**\n```shell\nset -e\nmake lint\nmake test\n```",
 		check: checkNoErrexit,
 	}
 }

@@ -9,6 +9,8 @@ func ruleNoProof() Rule {
 		Text: "A step of an agent or a script is done when its contract and its required checks say so, and " +
 			"never because the agent says so. Give it a `contract:`, or at least one check that is not " +
 			"optional. A model's judgement (`judge:`) is never the only proof.",
+		Bad:   "**task:** Fix the off-by-one error in the pager.",
+		Good:  "**task:** Fix the off-by-one error in the pager.\n**contract:**\n```shell\ngo test ./pager\n```",
 		check: checkNoProof,
 	}
 }

@@ -13,6 +13,8 @@ func ruleNoRunner() Rule {
 		Text: "What configures the runner of a contract is protected, and so is its absence: an agent that adds a " +
 			"Makefile could make the contract say anything. If a step is meant to make it, that step's " +
 			"`writes:` must name it.",
+		Bad:   "**contract:**\n```shell\nmake test\n```",
+		Good:  "**writes:**\n- Makefile\n- src/**\n**contract:**\n```shell\nmake test\n```",
 		check: checkNoRunner,
 	}
 }

@@ -8,6 +8,8 @@ func ruleNoTask() Rule {
 		Title: "a step has no task",
 		Text: "An agent without a `task:` gets the step's title as its prompt. A script without one has nothing " +
 			"to run, which is an error.",
+		Bad:   "**target:** coder\n**contract:**\n```shell\ngo test ./pager\n```",
+		Good:  "**target:** coder\n**task:** Make the pager count from 1.\n**contract:**\n```shell\ngo test ./pager\n```",
 		check: checkNoTask,
 	}
 }

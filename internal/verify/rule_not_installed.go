@@ -8,6 +8,8 @@ func ruleNotInstalled() Rule {
 		Title: "the program of a step's agent is not on this machine",
 		Text: "The agent is configured, and its program is not on PATH. The plan is right; a run on this machine " +
 			"would stop at the step.",
+		Bad:   "**target:** coder",
+		Good:  "**target:** script",
 		check: checkNotInstalled,
 	}
 }

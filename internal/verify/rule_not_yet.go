@@ -13,6 +13,8 @@ func ruleNotYet() Rule {
 		Text: "The plan is right and can be kept, shown and converted. A run would not do what it says, so " +
 			"it is refused rather than run without the label. A `schema:` and a `topic:` subscription are " +
 			"left out instead, and the step runs.",
+		Bad:   "**judge:** Is the summary fair to both sides?",
+		Good:  "**acceptance:**\n- The summary is fair to both sides.",
 		check: checkNotYet,
 	}
 }

@@ -17,6 +17,8 @@ func ruleScope() Rule {
 		Text: "Scopes are paths and patterns below the workspace, with slashes: `*` within a name, `**` for any " +
 			"directories, `{a,b}` for alternatives. They cannot be absolute, lead out with `..`, or be longer " +
 			"or more tangled than a person can check.",
+		Bad:   "**writes:** ../other-repo/**",
+		Good:  "**writes:** src/**",
 		check: checkScope,
 	}
 }

@@ -8,6 +8,8 @@ func ruleShellSyntax() Rule {
 		Title: "a shell script has a syntax error",
 		Text: "Contracts, checks, setups and scripts run as `bash --noprofile --norc -c`. This one bash could " +
 			"not read. The place is that of the error inside the block.",
+		Bad:   "**contract:**\n```shell\nif grep -q done notes.md; then echo yes\n```",
+		Good:  "**contract:**\n```shell\ngrep -q done notes.md\n```",
 		check: checkShellSyntax,
 	}
 }

@@ -11,6 +11,8 @@ func ruleShortLimit() Rule {
 		ID: "PT036", Name: "short-limit", Severity: Note,
 		Title: "an agent's own limit is shorter than the step's timeout",
 		Text:  "Of the step's `timeout:` and the agent's `limits: {time}` the shorter one counts.",
+		Bad:   "**timeout:** 2 hours",
+		Good:  "**timeout:** 15m",
 		check: checkShortLimit,
 	}
 }

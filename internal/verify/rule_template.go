@@ -12,6 +12,8 @@ func ruleTemplate() Rule {
 		Text: "A heading with a range of numbers is a template: one instance of the step for each item of " +
 			"`for each:`. Without that label it is one step that looks like many, so a run refuses it. " +
 			"Write the steps out, or give the heading a single number.",
+		Bad:   "### 3–N. Migrate a module",
+		Good:  "### 3–N. Migrate a module\n\n**for each:** src/*/legacy.py",
 		check: checkTemplate,
 	}
 }

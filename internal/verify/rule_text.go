@@ -12,10 +12,23 @@ type textRule struct {
 // severity of the problem.
 func textRules() []Rule {
 	var rules []Rule
+	examples := textExamples()
 	for _, t := range textTable() {
-		rules = append(rules, Rule{ID: t.id, Name: t.code, Title: t.title, Text: t.text, Severity: Error})
+		piece := examples[t.id]
+		rules = append(rules, Rule{ID: t.id, Name: t.code, Title: t.title, Text: t.text, Severity: t.severity(), Bad: piece[0], Good: piece[1]})
 	}
 	return rules
+}
+
+// severity is what most findings of the rule have.
+func (t textRule) severity() Severity {
+	switch t.code {
+	case plan.UnknownKey:
+		return Note
+	case plan.HeadingInStep, plan.DuplicateNumber, plan.HiddenLabel, plan.TextBesideBlock, plan.TextInList, plan.BadStatus:
+		return Warning
+	}
+	return Error
 }
 
 // otherText is the id of problems that have no rule of their own.

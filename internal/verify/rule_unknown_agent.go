@@ -15,6 +15,8 @@ func ruleUnknownAgent() Rule {
 		Title: "a step's target is no configured agent",
 		Text: "`target:` names an agent of `.piton/config.yaml` or of the user's configuration. `script` is " +
 			"always there: with it the step's task is a shell script.",
+		Bad:   "**target:** codr",
+		Good:  "**target:** coder",
 		check: checkUnknownAgent,
 	}
 }

@@ -13,6 +13,8 @@ func ruleUnknownNeed() Rule {
 		Text: "`needs:` lists numbers or ids of other steps of the same plan. A name that no step has would " +
 			"leave the step without its dependency, so nothing is guessed. Write the number of the heading, " +
 			"or the id: the step's `id:`, else its title in lower case joined by hyphens.",
+		Bad:   "### 1. Build\n\n### 2. Test\n\n**needs:** biuld",
+		Good:  "### 1. Build\n\n### 2. Test\n\n**needs:** build",
 		check: checkUnknownNeed,
 	}
 }

@@ -13,6 +13,8 @@ func ruleUnmetered() Rule {
 		Text: "Tokens and cost are known only from agents that report them: those of kind acp, and those of kind " +
 			"exec with `parse:`. For others only time and attempts bind. `policy: {unmetered: refuse}` makes " +
 			"this an error.",
+		Bad:   "**target:** reviewer\n**budget:** max 50k tokens",
+		Good:  "**target:** reviewer\n**budget:** 10 minutes",
 		check: checkUnmetered,
 	}
 }

@@ -12,6 +12,8 @@ func ruleUnscoped() Rule {
 		Title: "steps that may run at once have no `writes:` and will queue",
 		Text: "A step of an agent without `writes:` may change the whole workspace, so it never works beside " +
 			"another one, whatever `Parallel:` allows. Say what each may change, and they run at once.",
+		Bad:   "# Title\n\n**Parallel:** 2\n\n## Steps\n\n### 1. Client\n\n**needs:** none\n\n### 2. Server\n\n**needs:** none",
+		Good:  "# Title\n\n**Parallel:** 2\n\n## Steps\n\n### 1. Client\n\n**needs:** none\n**writes:** client/**\n\n### 2. Server\n\n**needs:** none\n**writes:** server/**",
 		check: checkUnscoped,
 	}
 }

@@ -11,6 +11,8 @@ func ruleWeak() Rule {
 		ID: "PT027", Name: "weak", Severity: Note,
 		Title: "a contract only looks whether files exist",
 		Text:  "An empty file would satisfy it. Look at what the file says (`grep -q`), or run it.",
+		Bad:   "**contract:**\n```shell\ntest -f docs/analysis.md\n```",
+		Good:  "**contract:**\n```shell\ngrep -q '^## Root cause' docs/analysis.md\n```",
 		check: checkWeak,
 	}
 }

@@ -1,0 +1,129 @@
+package verify_test
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/piton-dev/piton/internal/plan"
+	"github.com/piton-dev/piton/internal/verify"
+)
+
+// TestDocs keeps the pages about findings and about the format as the rules and
+// the table of labels have them; -update writes them.
+func TestDocs(t *testing.T) {
+	page(t, "../../docs/findings.md", func(string) string { return findingsPage() })
+	page(t, "../../docs/format.md", func(old string) string {
+		labels := plan.Labels()
+		old = made(t, old, "header", labelTable(labels, func(l plan.LabelText) bool { return l.Header }))
+		old = made(t, old, "step", labelTable(labels, func(l plan.LabelText) bool { return l.Step }))
+		return made(t, old, "limits", limitTable())
+	})
+}
+
+// TestThePlanOfTheFormatPage makes sure that the plan people are shown verifies.
+func TestThePlanOfTheFormatPage(t *testing.T) {
+	text, err := os.ReadFile("../../docs/format.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, after, _ := strings.Cut(string(text), "````markdown\n")
+	example, _, closed := strings.Cut(after, "````\n")
+	if !closed {
+		t.Fatal("the page shows no plan")
+	}
+	for _, f := range check(t, "format.md", []byte(example), "none") {
+		t.Errorf("%v", f)
+	}
+	if p, _ := plan.Parse("", []byte(example)); len(p.Steps) != 2 || len(p.Steps[1].Checks.Value) != 2 {
+		t.Errorf("the plan has %d steps", len(p.Steps))
+	}
+}
+
+func page(t *testing.T, file string, write func(old string) string) {
+	t.Helper()
+	old, err := os.ReadFile(file)
+	if err != nil && !*update {
+		t.Fatal(err)
+	}
+	want := write(string(old))
+	if *update {
+		if err := os.WriteFile(file, []byte(want), 0o644); err != nil { //nolint:gosec // a page for everybody
+			t.Fatal(err)
+		}
+		return
+	}
+	if diff := cmp.Diff(want, string(old)); diff != "" {
+		t.Errorf("%s is out of date; run go test ./internal/verify -run Docs -update\n(-want +got):\n%s", file, diff)
+	}
+}
+
+// made puts text between the marks of a part of a page.
+func made(t *testing.T, page, part, text string) string {
+	t.Helper()
+	before, rest, ok := strings.Cut(page, "<!-- made: "+part+" -->\n")
+	_, after, closed := strings.Cut(rest, "<!-- end -->")
+	if !ok || !closed {
+		t.Fatalf("the page has no part %q", part)
+	}
+	return before + "<!-- made: " + part + " -->\n" + text + "<!-- end -->" + after
+}
+
+func labelTable(labels []plan.LabelText, here func(plan.LabelText) bool) string {
+	var b strings.Builder
+	b.WriteString("| label | value | absent | meaning |\n|---|---|---|---|\n")
+	for _, l := range labels {
+		if here(l) {
+			fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", l.Name, l.Value, l.Default, l.Meaning)
+		}
+	}
+	return b.String()
+}
+
+func limitTable() string {
+	var b strings.Builder
+	b.WriteString("| what | at most |\n|---|---|\n")
+	for _, l := range []struct {
+		what string
+		most int
+		unit string
+	}{
+		{"a plan", plan.MaxBytes >> 20, "MiB"},
+		{"a line", plan.MaxLine >> 10, "KiB"},
+		{"the frontmatter", plan.MaxFrontmatter >> 10, "KiB"},
+		{"nesting in the frontmatter", plan.MaxDepth, "levels"},
+		{"a plan", plan.MaxSteps, "steps"},
+		{"a list", plan.MaxItems, "items"},
+		{"a contract, check or setup", plan.MaxContract >> 10, "KiB"},
+		{"problems that are listed", plan.MaxProblems, ""},
+	} {
+		fmt.Fprintf(&b, "| %s | %s |\n", l.what, strings.TrimSpace(fmt.Sprintf("%d %s", l.most, l.unit)))
+	}
+	return b.String()
+}
+
+func findingsPage() string {
+	var b strings.Builder
+	b.WriteString(`# Findings
+
+What ` + "`piton verify`" + ` can say about a plan, by code. An *error* keeps the plan from running; a *warning* says that it
+probably does not do what its author thinks; a *note* is worth knowing. ` + "`piton verify --explain CODE`" + ` prints the same.
+
+A code never changes its meaning. Where a rule shows a piece of a plan, the piece stands below the heading of a step
+unless it has headings itself.
+
+| code | name | severity | says |
+|---|---|---|---|
+`)
+	rules := verify.Rules()
+	for _, r := range rules {
+		fmt.Fprintf(&b, "| [%s](#%s) | %s | %s | %s |\n", r.ID, strings.ToLower(r.ID), r.Name, r.Severity, r.Title)
+	}
+	for _, r := range rules {
+		fmt.Fprintf(&b, "\n## %s\n\n%s", r.ID, r.Markdown())
+	}
+	return b.String()
+}
