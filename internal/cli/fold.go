@@ -23,7 +23,10 @@ type fold struct {
 // try is an attempt as far as it has come.
 type try struct {
 	attempt, n int
-	began      time.Time // its newest start
+	began      time.Time     // its newest start
+	spent      time.Duration // of work and checks, over all its starts
+	waited     time.Duration // for people, since the step was last told of
+	since      time.Time     // when an item was opened that is open still
 	cost       *int64
 	checks     []engine.CheckEnded // of the newest phase
 	approved   bool                // the last answer was a yes to start
@@ -58,7 +61,8 @@ type happening struct {
 	n       int // starts of the attempt
 	of      int // attempts that are allowed; 0 = not of interest
 	agent   string
-	took    time.Duration
+	took    time.Duration // of work and checks
+	waited  time.Duration // for people
 	cost    *int64
 	checks  []engine.CheckEnded // a pass: all; a fail: those that did not pass
 	verdict engine.Verdict
@@ -133,9 +137,11 @@ func (f *fold) tell(h happening, event engine.Event, was engine.StepRow) []happe
 	case engine.StepSettled:
 		return f.settled(h, e, was)
 	case engine.ItemOpened:
+		f.try(e.Step).since = h.at
 		h.what, h.step, h.attempt, h.text, h.item = asked, f.index(e.Step), e.Attempt, e.Question, e
 	case engine.ItemAnswered:
 		f.answers++
+		f.try(was.ID).answer(h.at)
 		f.try(was.ID).approved = e.Choice == engine.ChooseApprove
 		h.what, h.step, h.text, h.by, h.item.Item = answered, f.index(was.ID), e.Choice, e.By, e.Item
 	case engine.RunEnded:
@@ -190,6 +196,17 @@ func (t *try) check(e engine.CheckEnded) {
 		}
 	}
 	t.checks = append(t.checks, e)
+	if e.Phase == engine.Verifying || e.Phase == engine.Flaky {
+		t.spent += ms(e.Ms)
+	}
+}
+
+// answer ends a wait for a person.
+func (t *try) answer(at time.Time) {
+	if !t.since.IsZero() {
+		t.waited += at.Sub(t.since)
+	}
+	t.since = time.Time{}
 }
 
 func (f *fold) dispatched(h happening, e engine.WorkDispatched) []happening {
@@ -198,7 +215,7 @@ func (f *fold) dispatched(h happening, e engine.WorkDispatched) []happening {
 	}
 	t := f.try(e.Step)
 	if e.Attempt != t.attempt || e.N == 1 {
-		*t = try{attempt: e.Attempt}
+		*t = try{attempt: e.Attempt, waited: t.waited}
 	}
 	t.n, t.began = e.N, h.at
 	h.what, h.step, h.attempt, h.n, h.agent = started, f.index(e.Step), e.Attempt, e.N, e.Role
@@ -207,6 +224,7 @@ func (f *fold) dispatched(h happening, e engine.WorkDispatched) []happening {
 
 func (f *fold) workEnded(h happening, e engine.WorkEnded) []happening {
 	t := f.try(e.Step)
+	t.spent += ms(e.Ms)
 	if u := e.Usage.CostMicros; u != nil {
 		sum := *u
 		if t.cost != nil {
@@ -233,7 +251,7 @@ func (f *fold) settled(h happening, e engine.StepSettled, was engine.StepRow) []
 		h.by = e.By
 	}
 	if !t.began.IsZero() && was.Status == engine.Running {
-		h.took = h.at.Sub(t.began)
+		h.took = t.spent
 	}
 	bad := h
 	bad.what, bad.checks = failed, failing(t.checks)
@@ -250,7 +268,7 @@ func (f *fold) settled(h happening, e engine.StepSettled, was engine.StepRow) []
 		case was.Status == engine.Done:
 			return nil
 		}
-		h.what, h.checks = passed, t.checks
+		h.what, h.checks, h.waited, t.waited = passed, t.checks, t.waited, 0
 		return []happening{h}
 	case engine.Waiting, engine.Failed:
 		return []happening{bad}

@@ -124,6 +124,8 @@ type runDoc struct {
 	Exit       *int          `json:"exit"`
 	Proven     int           `json:"proven"`
 	Unproven   int           `json:"unproven"`
+	Waived     int           `json:"waived"`
+	Skipped    int           `json:"skipped"`
 	Usage      usageDoc      `json:"usage"`
 	Steps      []stepDoc     `json:"steps,omitzero"` // left out of lists
 	Total      int           `json:"total"`
@@ -167,7 +169,7 @@ func runDocument(h engine.HeadRow, workspace string, steps []engine.StepRow) run
 		ID: h.Run, Status: h.Status, Reason: h.Reason,
 		Plan:      planRef{h.Plan, h.Version, h.Title, h.PlanHash},
 		Workspace: workspace, Isolation: orNull(h.Isolation), StartedAt: stamp(h.Started), FinishedAt: stamp(h.Finished),
-		Proven: h.Proven, Unproven: h.Unproven, Usage: usageDoc{In: orNull(h.TokensIn), Out: orNull(h.TokensOut)},
+		Proven: h.Proven, Unproven: h.Unproven, Waived: h.Waived, Skipped: h.Skipped, Usage: usageDoc{In: orNull(h.TokensIn), Out: orNull(h.TokensOut)},
 		Total: h.Total, Satisfied: h.Settled, Waiting: h.Open,
 	}
 	if h.Ended {

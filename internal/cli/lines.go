@@ -214,6 +214,9 @@ func (f *fold) verdict(l *words, h happening) {
 	if h.took > 0 {
 		l.add("%s", span(h.took))
 	}
+	if h.waited > 0 {
+		l.add("waited=%s", span(h.waited))
+	}
 	if h.cost != nil {
 		l.add("%s", money(*h.cost))
 	}
@@ -271,16 +274,17 @@ func (f *fold) ending(l *words, h happening) {
 		l.lines[0] = fmt.Sprintf("%-5s", string(h.end.Status))
 	}
 	head := f.state.Head()
-	l.add("%s %s %s", head.Run, wordOf(h.end.Status), span(head.Finished.Sub(head.Started)))
+	l.add("%s %s", head.Run, span(head.Finished.Sub(head.Started)))
 	if head.CostMicros > 0 {
 		l.add("%s", money(head.CostMicros))
 	}
-	l.add("proven=%d unproven=%d retries=%d", h.end.Proven, h.end.Unproven, f.retries)
-	if h.end.Left > 0 {
-		l.add("left=%d", h.end.Left)
+	counts := sums(head)
+	if f.retries > 0 {
+		counts = append(counts, plural(f.retries, "retry", "retries"))
 	}
+	if h.end.Left > 0 {
+		counts = append(counts, fmt.Sprintf("%d left", h.end.Left))
+	}
+	l.lines[0] += ": " + join(counts)
 	l.note(h.end.Reason)
 }
-
-// wordOf is a run's status for people.
-func wordOf(s engine.Status) string { return looks[s].word }

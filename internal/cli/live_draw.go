@@ -74,6 +74,9 @@ func (t theme) scroll(f *fold, h happening) []string {
 		if !h.proven {
 			text += " (unproven)"
 		}
+		if h.waited > 0 {
+			text += ", waited " + span(h.waited) + " for you"
+		}
 		return []string{t.stepLine(looks[engine.Done], row, text, t.line(row.Agent), t.contract(f, h), took(h.took), cost)}
 	case failed:
 		text := fmt.Sprintf("attempt %d: %s", h.attempt, t.line(h.text))

@@ -39,6 +39,9 @@ func (t theme) heading(s standing) []string {
 	l := looks[h.Shown()]
 	about := fmt.Sprintf("v%d, run %s, %s", h.Version, h.Run, plural(h.Total, "step", "steps"))
 	state := t.glyph(l) + " " + l.word
+	if h.Ended && h.Status == engine.Done {
+		state = t.glyph(l) + " done: " + join(sums(h))
+	}
 	if h.Ended && h.Status == engine.Failed {
 		state += fmt.Sprintf(" (exit %d)", h.Exit)
 	}
@@ -49,9 +52,9 @@ func (t theme) heading(s standing) []string {
 		t.sides(cell{t.line(h.Title), boldTone}, cell{about, idleTone}),
 		t.sides(cell{state, l.tone}, cell{t.times(s), idleTone}),
 	}
-	counts := []string{fmt.Sprintf("%d of %d finished", h.Settled, h.Total), fmt.Sprintf("%d proven", h.Proven)}
-	if h.Unproven > 0 {
-		counts = append(counts, fmt.Sprintf("%d unproven", h.Unproven))
+	counts := []string{fmt.Sprintf("%d of %d finished", h.Settled, h.Total)}
+	if h.Status != engine.Done {
+		counts = append(counts, sums(h)...)
 	}
 	if h.CostMicros > 0 {
 		counts = append(counts, money(h.CostMicros))
@@ -64,6 +67,21 @@ func (t theme) heading(s standing) []string {
 		isolation = cell{"UNSEALED", badTone}
 	}
 	return append(lines, t.sides(cell{strings.Join(counts, ", "), plainTone}, isolation))
+}
+
+// sums says what became of a run's steps: what was proven, and what counts
+// without a proof.
+func sums(h engine.HeadRow) []string {
+	parts := []string{fmt.Sprintf("%d proven", h.Proven)}
+	for _, p := range []struct {
+		n    int
+		word string
+	}{{h.Unproven, "unproven"}, {h.Waived, "waived"}, {h.Skipped, "skipped"}} {
+		if p.n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", p.n, p.word))
+		}
+	}
+	return parts
 }
 
 // times says when the run began and how long it takes.
@@ -279,14 +297,10 @@ func (t theme) end(s standing) []string {
 	l := looks[h.Status]
 	switch {
 	case h.Ended && h.Status == engine.Done:
-		text := fmt.Sprintf("%s Passed in %s%s. %d proven", t.glyph(l), took, cost, h.Proven)
-		if h.Unproven > 0 {
-			text += fmt.Sprintf(", %d unproven", h.Unproven)
-		}
-		return t.under(0, l.tone, text+".")
+		return t.under(0, l.tone, fmt.Sprintf("%s Done in %s%s: %s.", t.glyph(l), took, cost, join(sums(h))))
 	case h.Ended:
 		lines := t.under(0, l.tone, fmt.Sprintf("%s %s after %s%s: %s", t.glyph(l), title(l.word), took, cost, cmp.Or(t.line(h.Reason), "no reason was given")))
-		lines = append(lines, t.fit(fmt.Sprintf("  %d of %d finished, %d proven.", h.Settled, h.Total, h.Proven), t.width))
+		lines = append(lines, t.fit(fmt.Sprintf("  %d of %d finished, %s.", h.Settled, h.Total, join(sums(h))), t.width))
 		return append(lines, t.fit("  "+t.next(s), t.width))
 	case len(s.items) > 0:
 		return t.items(s.items, s.now)

@@ -39,6 +39,8 @@ type HeadRow struct {
 	Open       int       `json:"open"` // items that wait for a person
 	Proven     int       `json:"proven"`
 	Unproven   int       `json:"unproven"`
+	Waived     int       `json:"waived"`
+	Skipped    int       `json:"skipped"`
 	TokensIn   int64     `json:"tokens_in"`
 	TokensOut  int64     `json:"tokens_out"`
 	CostMicros int64     `json:"cost_micros"`
@@ -158,7 +160,7 @@ func (s *State) Head() HeadRow {
 		Stream: s.task, First: r.First, Isolation: r.Opened.Isolation, Run: r.Opened.Run, Plan: r.Opened.Plan, Version: r.Opened.Version, Title: r.Opened.Title,
 		PlanHash: r.Opened.PlanHash, Status: r.Status, Reason: r.Reason, Exit: r.Exit, Ended: !r.Live,
 		Started: r.Started, Finished: r.Finished, Total: len(s.steps), Settled: len(s.steps) - r.Unsat,
-		Active: len(s.active), Open: len(s.items), Proven: r.Proven, Unproven: r.Unproven,
+		Active: len(s.active), Open: len(s.items), Proven: r.Proven, Unproven: r.Unproven, Waived: r.Waived, Skipped: r.Skipped,
 		TokensIn: r.TokensIn, TokensOut: r.TokensOut, CostMicros: r.CostMicros,
 	}
 }

@@ -52,6 +52,8 @@ type run struct {
 	Proved     bool  // the last round found nothing, and nothing ran since
 	Proven     int   // steps whose contract failed before and passed after
 	Unproven   int   // steps done whose contract passed before too, or was not asked
+	Waived     int
+	Skipped    int
 	Moved      map[string]string
 	TokensIn   int64
 	TokensOut  int64

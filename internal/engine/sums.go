@@ -2,7 +2,7 @@ package engine
 
 // standing is what a step counts for in the run's sums and with its dependents.
 type standing struct {
-	satisfied, hopeless, critical, done, proven bool
+	satisfied, hopeless, critical, done, proven, waived, skipped bool
 }
 
 func (s *State) standing(i int) standing {
@@ -13,6 +13,8 @@ func (s *State) standing(i int) standing {
 		critical:  st.Status == Failed && s.prog.Step(i).Critical,
 		done:      st.Status == Done,
 		proven:    st.Proven,
+		waived:    st.Status == Waived,
+		skipped:   st.Status == Skipped,
 	}
 }
 
@@ -47,6 +49,10 @@ func (s *State) tally(x standing, by int) {
 		s.run.Proven += by
 	case x.done:
 		s.run.Unproven += by
+	case x.waived:
+		s.run.Waived += by
+	case x.skipped:
+		s.run.Skipped += by
 	}
 }
 
