@@ -225,15 +225,13 @@ func (p *Product) Approved(r *engine.Revision) bool {
 // Proposals lists the revisions that wait for a yes or no, by document: only
 // the newest of each counts.
 func (p *Product) Proposals(ctx context.Context) ([]*engine.Revision, error) {
-	w, err := p.workspace(ctx)
+	rows, err := p.Store.Plans(ctx, engine.WorkspaceStream)
 	if err != nil {
 		return nil, err
 	}
 	var open []*engine.Revision
-	for r := range w.Revisions {
-		if newest, _ := w.Newest(r.Drafted.Path); newest == r && r.Answer == nil && r.Verified.OK {
-			open = append(open, r)
-		}
+	for _, r := range rows {
+		open = append(open, &engine.Revision{Drafted: r.Drafted, Verified: r.Verified, At: r.At})
 	}
 	return open, nil
 }

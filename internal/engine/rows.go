@@ -15,6 +15,7 @@ type Rows struct {
 	Head    *HeadRow  // nil = unchanged
 	Steps   []StepRow // changed ones of the head's run only
 	Items   []ItemRow // opened, and closed ones with Open false
+	Plans   []PlanRow // of the workspace: those that wait now, and those that no longer do
 }
 
 // HeadRow sums up one run of a task.
@@ -88,6 +89,15 @@ type ItemRow struct {
 	Choices  []string  `json:"choices"`
 	Opened   time.Time `json:"opened"`
 	Open     bool      `json:"open"`
+}
+
+// PlanRow is a revision of a plan that waits for a yes or no. One that does
+// not wait any more is no row: Open false takes it away.
+type PlanRow struct {
+	Drafted  PlanDrafted  `json:"drafted"`
+	Verified PlanVerified `json:"verified"`
+	At       time.Time    `json:"at"` // when it was drafted
+	Open     bool         `json:"open"`
 }
 
 // dirty is what changed in the projections since they were last taken.

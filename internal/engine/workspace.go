@@ -2,6 +2,7 @@ package engine
 
 import (
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -17,6 +18,7 @@ type Workspace struct {
 	plans   map[string]*Revision
 	order   []*Revision       // as they were drafted
 	paths   map[string]string // path of a document → its newest revision
+	changed []string          // revisions whose row may have changed
 }
 
 // Revision is what is known of one revision of a plan.
@@ -51,6 +53,28 @@ func (w *Workspace) Revisions(yield func(*Revision) bool) {
 		}
 	}
 }
+
+// waits reports whether the revision waits for a yes or no: only the newest of
+// a document does.
+func (w *Workspace) waits(r *Revision) bool {
+	return w.paths[r.Drafted.Path] == r.Drafted.Plan && r.Answer == nil && r.Verified.OK
+}
+
+// Rows returns what changed in the projections since it was last called, and
+// forgets it. It is bookkeeping for the store and no part of the state.
+func (w *Workspace) Rows() Rows {
+	var rows Rows
+	slices.Sort(w.changed)
+	for _, id := range slices.Compact(w.changed) {
+		r := w.plans[id]
+		rows.Plans = append(rows.Plans, PlanRow{Drafted: r.Drafted, Verified: r.Verified, At: r.At, Open: w.waits(r)})
+	}
+	w.changed = nil
+	return rows
+}
+
+// Forget drops what changed in the projections: the store has it.
+func (w *Workspace) Forget() { w.changed = nil }
 
 // Approved reports whether a person or policy said yes to exactly these bytes
 // under this configuration, less than 24 hours before now.
@@ -101,6 +125,10 @@ func (w *Workspace) apply(r Record) error {
 		}
 		w.plans[e.Plan] = &Revision{Drafted: e, At: r.At}
 		w.order = append(w.order, w.plans[e.Plan])
+		w.changed = append(w.changed, e.Plan)
+		if before, ok := w.paths[e.Path]; ok {
+			w.changed = append(w.changed, before)
+		}
 		w.paths[e.Path] = e.Plan
 	case PlanVerified:
 		p := w.plans[e.Plan]
@@ -108,12 +136,14 @@ func (w *Workspace) apply(r Record) error {
 			return fmt.Errorf("plan %s is verified before it is drafted", e.Plan)
 		}
 		p.Verified = e
+		w.changed = append(w.changed, e.Plan)
 	case PlanAnswered:
 		p := w.plans[e.Plan]
 		if p == nil {
 			return fmt.Errorf("plan %s is answered before it is drafted", e.Plan)
 		}
 		p.Answer, p.Answered = &e, r.At
+		w.changed = append(w.changed, e.Plan)
 	default:
 		return fmt.Errorf("%T does not belong in the workspace's stream", r.Event)
 	}

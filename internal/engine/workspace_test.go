@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"errors"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -176,5 +177,46 @@ func TestWorkspaceCorrupt(t *testing.T) {
 	}
 	if len(slices.Collect(s.state.Revisions)) != 1 {
 		t.Error("the stream has another number of revisions")
+	}
+}
+
+// What waits for a yes: the newest revision of each document, until it is
+// answered. Rows told in turn add up to those of a replay.
+func TestWorkspaceRows(t *testing.T) {
+	s := newShop(t)
+	open := map[string]bool{}
+	step := func(in engine.Input, want ...string) {
+		t.Helper()
+		s.take(in)
+		for _, p := range s.state.Rows().Plans {
+			if open[p.Drafted.Plan] = p.Open; !p.Open {
+				delete(open, p.Drafted.Plan)
+			}
+		}
+		if diff := cmp.Diff(want, slices.Sorted(maps.Keys(open))); diff != "" {
+			t.Errorf("after %+v:\n%s", in, diff)
+		}
+	}
+	first := draft("p1", "i1", "plan.md", true)
+	first.Intent = &engine.IntentOpened{ID: "i1"}
+	step(first, "p1")
+	step(draft("q1", "i1", "other.md", true), "p1", "q1")
+	step(draft("p2", "i1", "plan.md", true), "p2", "q1")
+	step(draft("q2", "i1", "other.md", false), "p2")
+	step(engine.Judgement{PlanAnswered: engine.PlanAnswered{Plan: "p2", Hash: "h-p2", By: "ann"}})
+	step(draft("p3", "i1", "plan.md", true), "p3")
+	if rows := s.state.Rows(); len(rows.Plans) > 0 {
+		t.Errorf("told twice: %+v", rows.Plans)
+	}
+	var again engine.Workspace
+	for _, r := range s.journal {
+		if err := again.Apply(r); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, p := range again.Rows().Plans {
+		if p.Open != open[p.Drafted.Plan] {
+			t.Errorf("replayed, %s waits: %v", p.Drafted.Plan, p.Open)
+		}
 	}
 }

@@ -130,6 +130,7 @@ func Open(ctx context.Context, cfg Config) (*Host, error) {
 			return nil, errors.Join(err, release())
 		}
 	}
+	h.work.state.Forget() // the rows are in the store already
 	return h, nil
 }
 

@@ -28,11 +28,11 @@ func Load(ctx context.Context, st store.Store, stream string) (*engine.State, er
 	return state, nil
 }
 
-// Rows replays a task's stream from the beginning and returns the rows of all
-// its runs, as [store.Rows] reads them: what a store should list of it. Other streams have none.
+// Rows replays a stream from the beginning and returns all its rows, as
+// [store.Rows] reads them: what a store should list of it.
 func Rows(ctx context.Context, st store.Store, stream string) (engine.Rows, error) {
 	if stream == engine.WorkspaceStream {
-		return engine.Rows{}, nil
+		return plans(ctx, st)
 	}
 	var state engine.State
 	for r, err := range Read(ctx, st, stream, 0) {
@@ -49,6 +49,28 @@ func Rows(ctx context.Context, st store.Store, stream string) (engine.Rows, erro
 			return cmp.Or(a.Opened.Compare(b.Opened), cmp.Compare(a.Item, b.Item))
 		})
 	}
+	return rows, nil
+}
+
+func plans(ctx context.Context, st store.Store) (engine.Rows, error) {
+	var w engine.Workspace
+	for r, err := range st.Read(ctx, engine.WorkspaceStream, 0) {
+		if err == nil {
+			err = w.Apply(r)
+		}
+		if err != nil {
+			return engine.Rows{}, fmt.Errorf("replay the workspace: %w", err)
+		}
+	}
+	var rows engine.Rows
+	for _, p := range w.Rows().Plans {
+		if p.Open {
+			rows.Plans = append(rows.Plans, p)
+		}
+	}
+	slices.SortFunc(rows.Plans, func(a, b engine.PlanRow) int {
+		return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Drafted.Plan, b.Drafted.Plan))
+	})
 	return rows, nil
 }
 

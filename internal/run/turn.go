@@ -257,7 +257,9 @@ func (h *Host) take(stream string) (store.Batch, bool) {
 	}
 	out := store.Batch{Stream: stream, After: (*b).after, Epoch: h.epoch, Records: (*b).records, Objects: (*b).objects}
 	*b = nil
-	if t != nil {
+	if t == nil {
+		out.Rows = h.work.state.Rows()
+	} else {
 		out.Rows = t.state.Rows()
 		out.Snapshot = t.snapshot(len(out.Records))
 	}

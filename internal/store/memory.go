@@ -35,6 +35,7 @@ type memoryStream struct {
 	records  []memoryRecord
 	changed  uint64       // Memory.records after the newest of them
 	runs     []*memoryRun // as they came
+	plans    map[string]engine.PlanRow
 	snapshot []byte
 	at       uint64 // what the snapshot stands for
 }
@@ -136,7 +137,7 @@ func (m *Memory) admit(batches []Batch) error {
 func (m *Memory) write(b Batch, records []memoryRecord) {
 	s := m.streams[b.Stream]
 	if s == nil {
-		s = &memoryStream{}
+		s = &memoryStream{plans: map[string]engine.PlanRow{}}
 		m.streams[b.Stream] = s
 	}
 	s.records = append(s.records, records...)
@@ -154,6 +155,7 @@ func (m *Memory) write(b Batch, records []memoryRecord) {
 	}
 	for _, rows := range ByRun(b.Rows) {
 		s.setRows(rows)
+		s.setPlans(rows.Plans)
 		for _, item := range rows.Items {
 			m.items[itemKey{item.Stream, item.Item}] = ownItem(item)
 		}
@@ -173,6 +175,16 @@ func (s *memoryStream) setRows(rows engine.Rows) {
 	r.head.Started, r.head.Finished = Micro(r.head.Started), Micro(r.head.Finished)
 	for _, step := range rows.Steps {
 		r.steps[step.Index] = ownStep(step)
+	}
+}
+
+func (s *memoryStream) setPlans(plans []engine.PlanRow) {
+	for _, p := range plans {
+		if p.At = Micro(p.At); p.Open {
+			s.plans[p.Drafted.Plan] = p
+		} else {
+			delete(s.plans, p.Drafted.Plan)
+		}
 	}
 }
 
@@ -343,6 +355,20 @@ func (m *Memory) Steps(ctx context.Context, stream, run string) ([]engine.StepRo
 		steps = append(steps, ownStep(r.steps[index]))
 	}
 	return steps, ctx.Err()
+}
+
+// Plans implements [Store].
+func (m *Memory) Plans(ctx context.Context, stream string) ([]engine.PlanRow, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s := m.streams[stream]
+	if s == nil {
+		return nil, ctx.Err()
+	}
+	plans := slices.SortedFunc(maps.Values(s.plans), func(a, b engine.PlanRow) int {
+		return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Drafted.Plan, b.Drafted.Plan))
+	})
+	return plans, ctx.Err()
 }
 
 // Object implements [Store].

@@ -79,7 +79,7 @@ type Batch struct {
 	// that is there already costs little.
 	Objects []Object
 	// Rows replace the rows of the same key: heads by stream and run, steps
-	// by run and index, items by id. Those of earlier runs are written first;
+	// by run and index, items and plans by id. Those of earlier runs are written first;
 	// a run that is new to the stream becomes its newest.
 	Rows engine.Rows
 	// Snapshot, unless nil, is the core's disposable state after the last
@@ -139,9 +139,13 @@ func ByRun(rows engine.Rows) []engine.Rows {
 
 // Rows reads all rows of a stream, those of its newest run last.
 func Rows(ctx context.Context, s Store, stream string) (engine.Rows, error) {
+	plans, err := s.Plans(ctx, stream)
+	if err != nil {
+		return engine.Rows{}, err
+	}
 	heads, err := s.Heads(ctx, HeadFilter{Stream: stream})
 	if err != nil || len(heads) == 0 {
-		return engine.Rows{}, err
+		return engine.Rows{Plans: plans}, err
 	}
 	slices.Reverse(heads)
 	slices.SortStableFunc(heads, func(a, b engine.HeadRow) int { return cmp.Compare(a.First, b.First) })
@@ -157,6 +161,7 @@ func Rows(ctx context.Context, s Store, stream string) (engine.Rows, error) {
 		all = append(all, rows)
 	}
 	newest := all[len(all)-1]
+	newest.Plans = plans
 	if len(all) > 1 {
 		newest.Earlier = all[:len(all)-1]
 	}
@@ -241,6 +246,10 @@ type Store interface {
 
 	// Steps returns the step rows of a run of the stream, by index.
 	Steps(ctx context.Context, stream, run string) ([]engine.StepRow, error)
+
+	// Plans returns the rows of the stream's plans that are open, the oldest
+	// first.
+	Plans(ctx context.Context, stream string) ([]engine.PlanRow, error)
 
 	// Object returns the body with this hash, having hashed it: ErrNotFound
 	// if there is none, ErrCorrupt if it is not what was stored.

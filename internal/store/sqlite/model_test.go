@@ -101,6 +101,9 @@ func (m *pair) batch(t *rapid.T) store.Batch {
 	for _, i := range rapid.SliceOfNDistinct(rapid.IntRange(0, 4), 0, 2, rapid.ID).Draw(t, "items") {
 		b.Rows.Items = append(b.Rows.Items, engine.ItemRow{Item: fmt.Sprint(i), Stream: stream, Run: run, Open: rapid.Bool().Draw(t, "open")})
 	}
+	for _, i := range rapid.SliceOfNDistinct(rapid.IntRange(0, 3), 0, 2, rapid.ID).Draw(t, "plans") {
+		b.Rows.Plans = append(b.Rows.Plans, engine.PlanRow{Drafted: engine.PlanDrafted{Plan: fmt.Sprint(i), Version: int(after)}, Open: rapid.Bool().Draw(t, "waits")})
+	}
 	if rapid.Bool().Draw(t, "supersedes") {
 		b.Rows.Earlier = []engine.Rows{{
 			Head:  &engine.HeadRow{Stream: stream, Run: fmt.Sprint("r", rapid.IntRange(0, 2).Draw(t, "earlier")), Status: engine.Superseded, Ended: true},
@@ -117,6 +120,7 @@ func (m *pair) batch(t *rapid.T) store.Batch {
 type view struct {
 	Records   map[string][]engine.Record
 	Steps     map[string][]engine.StepRow
+	Plans     map[string][]engine.PlanRow
 	Snapshots map[string]string
 	Heads     []engine.HeadRow
 	Done      []engine.HeadRow
@@ -133,7 +137,7 @@ func (m *pair) compare(t *rapid.T) {
 }
 
 func look(t *rapid.T, s store.Store) view {
-	v := view{Records: map[string][]engine.Record{}, Steps: map[string][]engine.StepRow{}, Snapshots: map[string]string{}}
+	v := view{Records: map[string][]engine.Record{}, Plans: map[string][]engine.PlanRow{}, Steps: map[string][]engine.StepRow{}, Snapshots: map[string]string{}}
 	var failed error
 	note := func(err error) { failed = errors.Join(failed, err) }
 	for _, stream := range []string{"a", "b", "c"} {
@@ -142,6 +146,8 @@ func look(t *rapid.T, s store.Store) view {
 			v.Records[stream] = append(v.Records[stream], r)
 		}
 		var err error
+		v.Plans[stream], err = s.Plans(t.Context(), stream)
+		note(err)
 		for _, run := range []string{"r1", "r2"} {
 			v.Steps[stream+" "+run], err = s.Steps(t.Context(), stream, run)
 			note(err)

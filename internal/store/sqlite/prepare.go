@@ -33,6 +33,7 @@ type runRows struct {
 	head  *headColumns
 	steps []engine.StepRow
 	items []itemColumns
+	plans []planColumns
 }
 
 type headColumns struct {
@@ -47,6 +48,13 @@ type itemColumns struct {
 	open      bool
 	opened    int64
 	row       []byte
+}
+
+// planColumns are a plan that waits; without a row it waits no more.
+type planColumns struct {
+	plan string
+	at   int64
+	row  []byte
 }
 
 // A blob is an object as its row has it. The body of a large one is nil: it is
@@ -119,6 +127,13 @@ func newRows(rows engine.Rows) ([]runRows, error) {
 			}
 			r.items = append(r.items, item)
 		}
+		for _, row := range one.Plans {
+			plan, err := newPlan(row)
+			if err != nil {
+				return nil, err
+			}
+			r.plans = append(r.plans, plan)
+		}
 		all = append(all, r)
 	}
 	return all, nil
@@ -159,6 +174,20 @@ func newItem(row engine.ItemRow) (itemColumns, error) {
 		return itemColumns{}, fmt.Errorf("encode item %s: %w", row.Item, err)
 	}
 	return itemColumns{item: row.Item, run: row.Run, open: row.Open, opened: micros(row.Opened), row: text}, nil
+}
+
+func newPlan(row engine.PlanRow) (planColumns, error) {
+	p := planColumns{plan: row.Drafted.Plan}
+	if !row.Open {
+		return p, nil
+	}
+	row.At = store.Micro(row.At)
+	text, err := json.Marshal(row)
+	if err != nil {
+		return p, fmt.Errorf("encode plan %s: %w", p.plan, err)
+	}
+	p.at, p.row = micros(row.At), text
+	return p, nil
 }
 
 // micros is a row's time as a column: 0 stands for the zero time.

@@ -30,7 +30,7 @@ func (s *Store) rebuild(ctx context.Context, tx *sql.Tx) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if err != nil || rows.Head == nil {
+		if err != nil {
 			continue
 		}
 		if err := w.replace(ctx, tx, stream, rows); err != nil {
@@ -44,7 +44,7 @@ func scanText(rows *sql.Rows) (text string, err error) { return text, rows.Scan(
 
 // rowsInto prepares a writer of rows for one transaction.
 func rowsInto(ctx context.Context, tx *sql.Tx) (w rowWriter, err error) {
-	for stmt, text := range map[**sql.Stmt]string{&w.run: setRun, &w.step: setStep, &w.item: setItem} {
+	for stmt, text := range w.statements() {
 		if *stmt, err = tx.PrepareContext(ctx, text); err != nil {
 			return w, errors.Join(err, w.close())
 		}
@@ -54,16 +54,16 @@ func rowsInto(ctx context.Context, tx *sql.Tx) (w rowWriter, err error) {
 
 func (w rowWriter) close() error {
 	var closed []error
-	for _, stmt := range []*sql.Stmt{w.run, w.step, w.item} {
-		if stmt != nil {
-			closed = append(closed, stmt.Close())
+	for stmt := range w.statements() {
+		if *stmt != nil {
+			closed = append(closed, (*stmt).Close())
 		}
 	}
 	return errors.Join(closed...)
 }
 
 func (w rowWriter) replace(ctx context.Context, tx *sql.Tx, stream string, rows engine.Rows) error {
-	for _, table := range []string{"run", "step", "item"} {
+	for _, table := range []string{"run", "step", "item", "plan"} {
 		if _, err := tx.ExecContext(ctx, "DELETE FROM "+table+" WHERE stream = ?", stream); err != nil {
 			return err
 		}

@@ -36,10 +36,16 @@ const (
 		title = excluded.title, row = excluded.row`
 	setStep = "REPLACE INTO step VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 	setItem = "REPLACE INTO item(stream, item, run, open, opened, row) VALUES(?, ?, ?, ?, ?, ?)"
+	setPlan = "REPLACE INTO plan(stream, plan, at, row) VALUES(?, ?, ?, ?)"
+	endPlan = "DELETE FROM plan WHERE stream = ? AND plan = ?"
 )
 
 // rowWriter holds the statements of one transaction.
-type rowWriter struct{ run, step, item *sql.Stmt }
+type rowWriter struct{ setRun, setStep, setItem, setPlan, endPlan *sql.Stmt }
+
+func (w *rowWriter) statements() map[**sql.Stmt]string {
+	return map[**sql.Stmt]string{&w.setRun: setRun, &w.setStep: setStep, &w.setItem: setItem, &w.setPlan: setPlan, &w.endPlan: endPlan}
+}
 
 func (w rowWriter) write(stream string, rows []runRows) error {
 	for i := range rows {
@@ -52,7 +58,7 @@ func (w rowWriter) write(stream string, rows []runRows) error {
 
 func (w rowWriter) writeRun(stream string, r *runRows) error {
 	if h := r.head; h != nil {
-		if _, err := w.run.Exec(stream, h.run, h.status, h.started, h.title, string(h.row)); err != nil {
+		if _, err := w.setRun.Exec(stream, h.run, h.status, h.started, h.title, string(h.row)); err != nil {
 			return err
 		}
 	}
@@ -62,7 +68,21 @@ func (w rowWriter) writeRun(stream string, r *runRows) error {
 		}
 	}
 	for _, item := range r.items {
-		_, err := w.item.Exec(stream, item.item, item.run, item.open, item.opened, string(item.row))
+		_, err := w.setItem.Exec(stream, item.item, item.run, item.open, item.opened, string(item.row))
+		if err != nil {
+			return err
+		}
+	}
+	return w.writePlans(stream, r.plans)
+}
+
+func (w rowWriter) writePlans(stream string, plans []planColumns) (err error) {
+	for _, p := range plans {
+		if p.row == nil {
+			_, err = w.endPlan.Exec(stream, p.plan)
+		} else {
+			_, err = w.setPlan.Exec(stream, p.plan, p.at, string(p.row))
+		}
 		if err != nil {
 			return err
 		}
@@ -71,7 +91,7 @@ func (w rowWriter) writeRun(stream string, r *runRows) error {
 }
 
 func (w rowWriter) writeStep(stream, run string, r *engine.StepRow) error {
-	_, err := w.step.Exec(stream, run, r.Index, r.ID, r.Number, r.Title, string(r.Status), string(r.Phase),
+	_, err := w.setStep.Exec(stream, run, r.Index, r.ID, r.Number, r.Title, string(r.Status), string(r.Phase),
 		r.Reason, r.Agent, r.Attempts, string(r.Verdict), string(r.Baseline), r.Proven,
 		micros(r.Started), micros(r.Finished), joinNeeds(r.Needs))
 	return err
@@ -150,6 +170,15 @@ func (s *Store) Items(ctx context.Context, filter store.ItemFilter) ([]engine.It
 		return nil, s.explain("list items in", err)
 	}
 	return items, nil
+}
+
+// Plans implements [store.Store].
+func (s *Store) Plans(ctx context.Context, stream string) ([]engine.PlanRow, error) {
+	plans, err := collect(ctx, s.readers, "SELECT row FROM plan WHERE stream = ? ORDER BY at, plan", []any{stream}, scanJSON[engine.PlanRow])
+	if err != nil {
+		return nil, s.explain("list plans in", err)
+	}
+	return plans, nil
 }
 
 func scanJSON[T any](rows *sql.Rows) (row T, err error) {

@@ -94,9 +94,9 @@ CREATE TABLE snapshot(
 ) STRICT;
 `
 
-// version2 keeps a row for each run instead of one for each stream, and the
-// steps of each. What version 1 kept is carried over; the rows of older runs
-// are in the records alone, and rebuild makes them.
+// version2 keeps a row for each run instead of one for each stream, with the
+// steps of each, and one for each plan that waits. What version 1 kept is
+// carried over; all else is in the records alone, and rebuild makes it.
 const version2 = `
 CREATE TABLE run(
 	stream TEXT NOT NULL,
@@ -144,6 +144,13 @@ ALTER TABLE head DROP COLUMN status;
 ALTER TABLE head DROP COLUMN started;
 ALTER TABLE head DROP COLUMN row;
 CREATE INDEX item_run ON item(run);
+CREATE TABLE plan(
+	stream TEXT NOT NULL,
+	plan TEXT NOT NULL,
+	at INTEGER NOT NULL,
+	row TEXT NOT NULL,
+	PRIMARY KEY(stream, plan)
+) STRICT, WITHOUT ROWID;
 `
 
 func version(ctx context.Context, db *sql.DB) (int, error) {

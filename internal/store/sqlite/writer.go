@@ -26,7 +26,7 @@ type writer struct {
 	doBegin, doCommit, doRollback              *sql.Stmt
 	readEpoch, readHead                        *sql.Stmt
 	addEvent, setChain, addObject, setSnapshot *sql.Stmt
-	setRun, setStep, setItem                   *sql.Stmt
+	rows                                       rowWriter
 }
 
 // A head is where a stream's chain ends.
@@ -38,7 +38,7 @@ type head struct {
 // Statements of the writer. They are given plain contexts: an append that has
 // begun is never given up halfway.
 func (w *writer) statements() map[**sql.Stmt]string {
-	return map[**sql.Stmt]string{
+	all := map[**sql.Stmt]string{
 		&w.doBegin:    "BEGIN IMMEDIATE",
 		&w.doCommit:   "COMMIT",
 		&w.doRollback: "ROLLBACK",
@@ -48,12 +48,11 @@ func (w *writer) statements() map[**sql.Stmt]string {
 		&w.addEvent: "INSERT INTO event(id, stream, seq, at, actor, epoch, type, body, hash) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)",
 		&w.setChain: `INSERT INTO head(stream, seq, hash) VALUES(?, ?, ?)
 			ON CONFLICT(stream) DO UPDATE SET seq = excluded.seq, hash = excluded.hash`,
-		&w.setRun:      setRun,
-		&w.setStep:     setStep,
-		&w.setItem:     setItem,
 		&w.addObject:   "INSERT INTO object(hash, size, body) VALUES(?, ?, ?) ON CONFLICT(hash) DO NOTHING",
 		&w.setSnapshot: "REPLACE INTO snapshot(stream, seq, sum, body) VALUES(?, ?, ?, ?)",
 	}
+	maps.Copy(all, w.rows.statements())
+	return all
 }
 
 // newWriter opens the file for writing and reads where it ends.
@@ -234,8 +233,7 @@ func (w *writer) write(b *prepared) error {
 		}
 	}
 	w.pending[b.stream] = h
-	rows := rowWriter{run: w.setRun, step: w.setStep, item: w.setItem}
-	if err := rows.write(b.stream, b.rows); err != nil {
+	if err := w.rows.write(b.stream, b.rows); err != nil {
 		return err
 	}
 	return w.writeSnapshot(b, h)

@@ -194,6 +194,25 @@ func items(t *testing.T, s store.Store) {
 	equal(t, "open items of a stream", itemsOf(t, s, store.ItemFilter{Open: true, Stream: "a"}), nil)
 }
 
+func plans(t *testing.T, s store.Store) {
+	epoch := own(t, s)
+	row := func(id string, after time.Duration, open bool) engine.PlanRow {
+		return engine.PlanRow{
+			Drafted:  engine.PlanDrafted{Plan: id, Version: 2, Path: "plans/<a>.md", Title: "Tïtle", Hash: "h", By: "ana"},
+			Verified: engine.PlanVerified{Plan: id, OK: true, Warnings: 1}, At: store.Micro(began()).Add(after), Open: open,
+		}
+	}
+	a, b, c := row("a", time.Second, true), row("b", 0, true), row("c", time.Second, true)
+	write(t, s, withRows("w", 0, epoch, engine.Rows{Plans: []engine.PlanRow{a, b, c}}))
+	write(t, s, withRows("other", 0, epoch, engine.Rows{Plans: []engine.PlanRow{a}}))
+	equal(t, "plans", stored(t, s, "w"), engine.Rows{Plans: []engine.PlanRow{b, a, c}})
+	write(t, s, withRows("w", 1, epoch, engine.Rows{Plans: []engine.PlanRow{row("b", 0, false), row("none", 0, false)}}))
+	equal(t, "plans that wait still", stored(t, s, "w"), engine.Rows{Plans: []engine.PlanRow{a, c}})
+	write(t, s, withRows("w", 2, epoch, engine.Rows{Plans: []engine.PlanRow{b}}))
+	equal(t, "plans with one that waits again", stored(t, s, "w"), engine.Rows{Plans: []engine.PlanRow{b, a, c}})
+	equal(t, "plans of another stream", stored(t, s, "other"), engine.Rows{Plans: []engine.PlanRow{a}})
+}
+
 // rebuild shows that Rebuild passes on rows of the journal, and that it would
 // not on others: countRows is as simple as a fold can be.
 func rebuild(t *testing.T, s store.Store) {

@@ -44,6 +44,7 @@ func Exercise(t *testing.T, open func(t *testing.T) store.Store, reopen func(t *
 		{"a run superseded in its last batch", superseded},
 		{"finding runs", findingRuns},
 		{"items", items},
+		{"plans", plans},
 		{"snapshots", snapshots},
 		{"changed", changed},
 		{"nothing is shared", nothingIsShared},
