@@ -14,6 +14,7 @@ import (
 	"github.com/piton-dev/piton/internal/config"
 	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/plan"
+	"github.com/piton-dev/piton/internal/plan/form"
 	"github.com/piton-dev/piton/internal/probe"
 	"github.com/piton-dev/piton/internal/store"
 	"github.com/piton-dev/piton/internal/verify"
@@ -24,6 +25,7 @@ type Document struct {
 	Path     string // as the author named it
 	Rel      string // relative to the workspace, with slashes: the document's name in the journal
 	Source   []byte
+	Form     form.Document  // the plan with what its form holds beside it
 	Plan     *plan.Plan     // nil if the bytes are refused altogether
 	Problems []plan.Problem // of the parser
 	Facts    verify.Facts
@@ -55,10 +57,28 @@ func (p *Product) Read(ctx context.Context, path string) (*Document, error) {
 	return p.Verify(ctx, path, source), nil
 }
 
+// Load reads the plan at path, in any form, and says only what its text shows
+// to be wrong: nothing of the workspace is looked at.
+func Load(path string) (*Document, error) {
+	source, err := readPlan(path)
+	if err != nil {
+		return nil, err
+	}
+	d := &Document{Path: path, Source: source}
+	d.Form, d.Problems = form.Read(path, source)
+	d.Plan = d.Form.Plan
+	d.Findings = verify.Check(nil, d.Problems, verify.Facts{})
+	for i := range d.Findings {
+		d.Findings[i].File = path
+	}
+	return d, nil
+}
+
 // Verify verifies the bytes of a plan whose name is path.
 func (p *Product) Verify(ctx context.Context, path string, source []byte) *Document {
 	d := &Document{Path: path, Rel: p.relative(path), Source: source}
-	d.Plan, d.Problems = plan.Parse(path, source)
+	d.Form, d.Problems = form.Read(path, source)
+	d.Plan = d.Form.Plan
 	if d.Plan != nil {
 		d.Facts = probe.Answer(ctx, verify.Needs(d.Plan), p.probeEnv())
 	}

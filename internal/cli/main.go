@@ -60,6 +60,7 @@ func (a *app) root() *cobra.Command {
 		a.initCmd(), a.verifyCmd(), a.showCmd(), a.approveCmd(), a.runCmd(), a.resumeCmd(),
 		a.statusCmd(), a.listCmd(), a.watchCmd(), a.logCmd(), a.inboxCmd(), a.answerCmd(),
 		a.pauseCmd(), a.cancelCmd(), a.retryCmd(), a.skipCmd(), a.waiveCmd(),
+		a.exportCmd(), a.importCmd(), a.schemaCmd(),
 		a.fsckCmd(), a.backupCmd(), a.doctorCmd(), a.versionCmd(),
 		a.newCmd(), a.fmtCmd(), a.configCmd(), a.completionCmd(), a.manCmd(),
 	)

@@ -63,6 +63,18 @@ const (
 	BadCheck        = "bad-check"
 	BadEnv          = "bad-env"
 	BadStatus       = "bad-status"
+
+	// of forms that are not Markdown
+	BadSyntax      = "bad-syntax"
+	BadAlias       = "bad-alias"
+	TooDeep        = "too-deep"
+	WrongType      = "wrong-type"
+	UnknownField   = "unknown-field"
+	DuplicateField = "duplicate-field"
+	MissingField   = "missing-field"
+	BadIndex       = "bad-index"
+	SeveralLines   = "several-lines"
+	NotHeld        = "not-held"
 )
 
 // problems gathers what was found, up to MaxProblems.

@@ -457,19 +457,5 @@ func (p *parser) finish() {
 	if len(p.plan.Steps) == 0 {
 		p.problem(Pos{1, 1}, Error, NoSteps, "the plan has no steps", "begin each with a heading `### 1. Title`")
 	}
-	ids, numbers := map[string]Pos{}, map[string]Pos{}
-	for _, s := range p.plan.Steps {
-		number := plainNumber(s.Number)
-		if first, twice := numbers[number]; twice {
-			p.problem(s.Pos, Warning, DuplicateNumber, fmt.Sprintf("line %d has a step %s too", first.Line, s.Number), "number the steps in order")
-		} else {
-			numbers[number] = s.Pos
-		}
-		if first, twice := ids[s.ID.Value]; s.ID.Set && twice {
-			p.problem(s.ID.Pos, Error, DuplicateID, fmt.Sprintf("the step in line %d has the id %q too", first.Line, s.ID.Value), "give each step its own")
-		} else if s.ID.Set {
-			ids[s.ID.Value] = s.Pos
-		}
-	}
-	p.plan.AssignIDs()
+	p.plan.complete(&p.probs)
 }

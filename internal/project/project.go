@@ -19,13 +19,15 @@ import (
 
 	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/plan"
+	"github.com/piton-dev/piton/internal/plan/form"
 )
 
 // ErrChanged says that the document is not the one that was run.
 var ErrChanged = errors.New("the plan document was changed")
 
 // Mark writes the status of a run and of its steps into the plan document at
-// path, by renaming a new file over it. It does so only while the document has
+// path, by renaming a new file over it. Only Markdown has marks: a plan
+// in another form stays as it is. It does so only while the document has
 // the hash that the run pinned: else it fails with ErrChanged. Two calls at once
 // for one path are safe; a person's editor that saves in between is not seen.
 func Mark(path, hash string, status engine.Status, steps []engine.StepRow) error {
@@ -40,8 +42,10 @@ func Mark(path, hash string, status engine.Status, steps []engine.StepRow) error
 	if err != nil {
 		return fmt.Errorf("mark plan: %w", err)
 	}
-	if p, _ := plan.Parse(path, src); p == nil || p.Hash() != hash {
+	if d, _ := form.Read(path, src); d.Plan == nil || d.Plan.Hash() != hash {
 		return ErrChanged
+	} else if d.Form != form.Markdown {
+		return nil // every byte of the other forms is covered by the hash
 	}
 	marked := plan.SetStatus(src, string(status), marks(steps))
 	if bytes.Equal(marked, src) {

@@ -50,16 +50,16 @@ func (p *pass) parsed() {
 	}
 }
 
-// stepAt is the id of the step that a line belongs to.
+// stepAt is the id of the step that a place belongs to.
 func (p *pass) stepAt(at plan.Pos) string {
 	if p.doc == nil {
 		return ""
 	}
 	units := p.doc.units
 	low, high := 0, len(units)
-	for low < high { // the first step that begins after the line
+	for low < high { // the first step that begins after the place
 		middle := (low + high) / 2
-		if units[middle].Pos.Line > at.Line {
+		if from := units[middle].Pos; from.Line > at.Line || from.Line == at.Line && from.Column > at.Column {
 			high = middle
 		} else {
 			low = middle + 1
@@ -124,6 +124,16 @@ func textTable() []textRule {
 		{"PT158", plan.BadCheck, "a check cannot be read", "A list of `name: command`, with `(optional)` after a name that need not pass."},
 		{"PT159", plan.BadEnv, "a name of a variable cannot be used", "Letters, digits and `_`, and no digit first."},
 		{"PT160", plan.BadStatus, "a status was written by hand", "It is a projection that the harness writes; editing it changes nothing."},
+		{"PT170", plan.BadSyntax, "the text is neither YAML nor JSON", "A plan in YAML or JSON is one document of that syntax. The message says what was expected."},
+		{"PT171", plan.BadAlias, "the document uses anchors, aliases or tags", "They make a text mean something else than it shows. Write each value out."},
+		{"PT172", plan.TooDeep, "the document is nested too deep", "At most 64 levels: more is no plan that people read."},
+		{"PT173", plan.WrongType, "a value is of another type than its key takes", "The message says which one; `piton schema` prints all of them."},
+		{"PT174", plan.UnknownField, "a key is not known", "A misspelt key would silently do nothing. `piton schema` prints all keys of a form."},
+		{"PT175", plan.DuplicateField, "a key occurs twice", "Only one of them can be meant."},
+		{"PT176", plan.MissingField, "a key is missing", "The form requires it; `piton schema` prints which ones."},
+		{"PT177", plan.BadIndex, "an index is not a step's", "`dependsOn` counts steps from 0, in the order of the list; `index` is the step's own place in it."},
+		{"PT178", plan.SeveralLines, "a value must be one line", "Titles, names and numbers are one line; what is longer belongs into `instructions` or `context`."},
+		{"PT179", plan.NotHeld, "the form cannot hold this", "The value means nothing to a run. It is kept as long as the plan stays in its form."},
 		{"PT161", plan.TooManyItems, "a list has too many items", "Use a glob, or split the step."},
 	}
 }

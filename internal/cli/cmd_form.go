@@ -1,0 +1,153 @@
+package cli
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/piton-dev/piton/internal/api"
+	"github.com/piton-dev/piton/internal/plan/form"
+)
+
+func (a *app) exportCmd() *cobra.Command {
+	var to, out string
+	c := &cobra.Command{
+		Use:   "export PLAN --to FORM",
+		Short: "Write a plan in another form",
+		Long: `Writes the plan as yaml, json, dag (steps that call tools), taskplan (one loop
+step) or md. The form that it is in is known by its content. What the new form
+cannot hold is listed, never left out silently.`,
+		Example: "  piton export plans/fix.md --to yaml\n  piton export plans/fix.md --to json -o fix.json",
+		Args:    exactly("a plan", 1),
+		RunE: func(c *cobra.Command, args []string) error {
+			if to == "" {
+				return usage(c, errors.New("piton export needs --to and a form: "+formWords()))
+			}
+			return a.convert(args[0], form.Form(to), out)
+		},
+	}
+	c.Flags().StringVar(&to, "to", "", "the form: "+formWords())
+	c.Flags().StringVarP(&out, "output", "o", "", "write a new file instead of printing")
+	return c
+}
+
+func (a *app) importCmd() *cobra.Command {
+	var out string
+	c := &cobra.Command{
+		Use:     "import FILE",
+		Short:   "Write a plan that is in another form as Markdown",
+		Long:    "Reads a plan in YAML or JSON, a graph of tool calls, or a task plan, and prints it as\nMarkdown. The form is known by the file's content. What Markdown cannot hold is listed.",
+		Example: "  piton import plan.yaml -o plans/fix.md",
+		Args:    exactly("a file", 1),
+		RunE:    func(_ *cobra.Command, args []string) error { return a.convert(args[0], form.Markdown, out) },
+	}
+	c.Flags().StringVarP(&out, "output", "o", "", "write a new file instead of printing")
+	return c
+}
+
+func formWords() string {
+	var words []string
+	for _, f := range form.Forms() {
+		words = append(words, string(f))
+	}
+	return strings.Join(words, ", ")
+}
+
+// conversion is what export and import print for programs.
+type conversion struct {
+	From   form.Form   `json:"from"`
+	To     form.Form   `json:"to"`
+	File   *string     `json:"file"` // null: the text is here
+	Text   *string     `json:"text"`
+	Losses []form.Loss `json:"losses"`
+}
+
+// convert writes the plan of a file in a form. Only a plan that can be read
+// without an error is converted: else something would be lost that nobody named.
+func (a *app) convert(path string, to form.Form, out string) error {
+	doc, err := api.Load(path)
+	if err != nil {
+		return err
+	}
+	a.showFindings(a.err, serious(doc.Findings))
+	if !doc.OK() {
+		a.notice("mend the errors first: what cannot be read cannot be converted")
+		return ended(exitPlan)
+	}
+	text, losses, err := doc.Form.Write(to)
+	if err != nil {
+		return &api.Problem{Code: api.Invalid, Message: err.Error(), Hint: "the forms are " + formWords()}
+	}
+	if out != "" {
+		if err := writeNew(out, text); err != nil {
+			return err
+		}
+	}
+	if a.json {
+		c := conversion{From: doc.Form.Form, To: to, File: orNull(out), Losses: list(losses)}
+		if out == "" {
+			c.Text = orNull(string(text))
+		}
+		a.document("conversion", c)
+		return nil
+	}
+	for _, l := range losses {
+		a.notice("not in %s: %s", to, l)
+	}
+	if out == "" {
+		_, err = a.out.Write(text)
+		return err
+	}
+	a.notice("wrote %s", out)
+	return nil
+}
+
+// writeNew writes a file that there is not yet.
+func writeNew(path string, text []byte) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if errors.Is(err, fs.ErrExist) {
+		return &api.Problem{Code: api.Conflict, Message: path + " is there already", Hint: "take another name, or take the file away"}
+	}
+	if err != nil {
+		return &api.Problem{Code: api.Invalid, Message: err.Error()}
+	}
+	_, err = f.Write(text)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return fmt.Errorf("write %s: %w", path, err)
+	}
+	return nil
+}
+
+func (a *app) schemaCmd() *cobra.Command {
+	var of string
+	c := &cobra.Command{
+		Use:     "schema",
+		Short:   "Print the JSON Schema of a form of plans",
+		Long:    "Prints a JSON Schema (2020-12) for editors and programs: of plans in YAML and JSON, of\ngraphs of tool calls (dag), or of task plans (taskplan).",
+		Example: "  piton schema > plan.schema.json\n  piton schema --form dag",
+		Args:    atMost("nothing", 0),
+		RunE: func(c *cobra.Command, _ []string) error {
+			f := form.Form(of)
+			if of == "plan" {
+				f = form.JSON
+			}
+			text, err := form.Schema(f)
+			if err != nil {
+				return usage(c, fmt.Errorf("%w; the forms are plan, dag and taskplan", err))
+			}
+			if a.json {
+				a.document("schema", json.RawMessage(text))
+				return nil
+			}
+			_, err = a.out.Write(text)
+			return err
+		},
+	}
+	c.Flags().StringVar(&of, "form", "plan", "plan, dag or taskplan")
+	return c
+}

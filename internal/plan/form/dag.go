@@ -1,0 +1,203 @@
+package form
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/piton-dev/piton/internal/plan"
+)
+
+// toolPlan is the title of a graph that names no task.
+const toolPlan = "Tool plan"
+
+// dagFields are the keys of a graph of tool calls.
+func dagFields() []field[header] {
+	table := callFields()
+	return []field[header]{
+		past[header]("id", "Name of this plan.", name()),
+		{
+			key: "taskId", label: "title", schema: name().schema, about: "The task that the plan is for.",
+			read: func(r *reader, n *node, to header) {
+				if t, ok := line().read(r, n); ok {
+					to.Title = t
+				}
+			},
+			write: func(p header) *node {
+				if p.Title.Value == toolPlan {
+					return nil
+				}
+				return unlessEmpty(p.Title.Value)
+			},
+		},
+		past[header]("version", "Counts the revisions of the plan.", integer(0, 1<<30)),
+		past[header]("createdAt", "When the plan was made.", name()),
+		{
+			key: "estimatedDuration", label: "estimate", schema: seconds().schema, about: "How long it will take, in seconds.",
+			read: func(r *reader, n *node, to header) {
+				if s, ok := seconds().read(r, n); ok {
+					to.Estimate = plan.Field[time.Duration]{Value: time.Duration(s) * time.Second, Set: true, Pos: n.at}
+				}
+			},
+			write: func(p header) *node {
+				if !p.Estimate.Set || p.Estimate.Value%time.Second != 0 {
+					return nil
+				}
+				return seconds().write(int(p.Estimate.Value / time.Second))
+			},
+		},
+		{
+			key: "steps", must: true,
+			schema: func() *node {
+				return schemaOf("type", "array", "minItems", 1, "maxItems", plan.MaxSteps, "items", objectSchema(table))
+			},
+			read:  func(r *reader, n *node, to header) { readSteps(r, n, to, table) },
+			write: func(header) *node { return &node{kind: list} },
+		},
+	}
+}
+
+func seconds() shape[int] { return integer(1, 366*24*60*60) }
+
+// callFields are the keys of a step that calls a tool.
+func callFields() []field[row] {
+	needs := listOf(stepID(), 0)
+	args := stepTexts()[1].data("Arguments of the tool. A text that is $step or $step.field is a reference to that step's output.")
+	args.schema = func() *node { return schemaOf("type", "object") }
+	anyArgs := args.read
+	args.read = func(r *reader, n *node, to row) {
+		if r.is(n, object) {
+			anyArgs(r, n, to)
+		}
+	}
+	args.write = func(s row) *node { return valueOf(s.Args.Value) }
+	return []field[row]{
+		idField().required(),
+		{
+			key: "order", schema: integer(0, 1<<30).schema, about: "The place that a list shows the step at.",
+			read: past[row]("order", "", integer(0, 1<<30)).read, write: func(s row) *node { return numbers(strconv.Itoa(s.i)) },
+		},
+		description(),
+		on("tool", "The tool that the step calls.", name(), str(func(s *plan.Step) *plan.Field[string] { return &s.Tool })).required(),
+		args,
+		{
+			key: "dependsOn", label: "needs", schema: needs.schema, about: "Ids of the steps that must be done before. Without it, none.",
+			read: func(r *reader, n *node, to row) {
+				if ids, ok := listOf(line(), 0).read(r, n); ok {
+					*r.wish(to.i) = wish{set: true, at: n.at, refs: ids, named: true}
+				}
+			},
+			write: func(s row) *node { return texts("") }, // writeDAG knows which steps there are
+		},
+		{
+			key: "critical", schema: yesNo().schema, about: "After its failure nothing new starts. No if absent.",
+			read: func(r *reader, n *node, to row) {
+				if yes, ok := yesNo().read(r, n); ok {
+					to.Critical = plan.Field[bool]{Value: yes, Set: !yes, Pos: n.at}
+				}
+			},
+			write: func(s row) *node {
+				if s.Critical.Value {
+					return booleans(true)
+				}
+				return nil
+			},
+		},
+		statusField(stepWords("completed"), "pending", "blocked", "ready", "running", "completed", "failed", "skipped"),
+		past[row]("result", "What came of the step.", anything()),
+	}
+}
+
+// description is the step's title, unless that is only its id.
+func description() field[row] {
+	f := at("description", "The step's title, in one line; its id if absent.", line(), func(s row) *plan.Text { return &s.Title }).as("title")
+	write := f.write
+	f.write = func(s row) *node {
+		if s.Title.Value == s.ID.Value {
+			return nil
+		}
+		return write(s)
+	}
+	return f
+}
+
+// readDAG reads a graph of tool calls. Nothing in it is critical unless it says so.
+func (r *reader) readDAG(root *node, p *plan.Plan) {
+	fieldsOf(r, root, p, dagFields())
+	if id := root.get("id"); p.Title.IsZero() && id != nil && id.kind == text {
+		p.Title, _ = line().read(r, id)
+	}
+	if p.Title.IsZero() {
+		p.Title = plan.Text{Value: toolPlan, Pos: root.at}
+	}
+	steps := root.get("steps")
+	for i, s := range p.Steps {
+		if s.Title.IsZero() {
+			s.Title = plan.Text{Value: s.ID.Value, Pos: s.ID.Pos}
+		}
+		if steps.items[i].get("critical") == nil {
+			s.Critical = plan.Is(false)
+		}
+		if w := r.wish(i); len(w.refs) == 0 {
+			w.named = false
+		}
+	}
+	r.needs(p)
+}
+
+// writeDAG writes the steps that call a tool. It names those that it left out.
+func (d Document) writeDAG() ([]byte, map[int]string, error) {
+	history := d.kept
+	if d.Form != DAG {
+		history = nil
+	}
+	root := objectOf(d.Plan, dagFields(), history[-1])
+	steps, table, refs := root.get("steps"), callFields(), d.Plan.Refs()
+	dropped := map[int]string{}
+	for i, s := range d.Plan.Steps {
+		if !s.Tool.Set {
+			dropped[i] = "this form holds nothing but tool calls"
+			continue
+		}
+		n := objectOf(row{s, d.Plan, refs, len(steps.items)}, table, history[i])
+		if n.get("id") == nil {
+			n.pairs = append([]pair{{key: "id", value: texts(s.ID.Value)}}, n.pairs...)
+		}
+		for k := range n.pairs {
+			if n.pairs[k].key == "dependsOn" {
+				n.pairs[k].value = callsBefore(d.Plan, refs, i)
+			}
+		}
+		steps.items = append(steps.items, n)
+	}
+	if len(steps.items) == 0 {
+		return nil, nil, fmt.Errorf("the plan has no step that calls a tool, and %s holds nothing else", DAG)
+	}
+	return writeJSON(root), dropped, nil
+}
+
+// callsBefore are the ids of the tool calls that a step needs.
+func callsBefore(p *plan.Plan, refs plan.Refs, i int) *node {
+	n := &node{kind: list}
+	for _, k := range needed(p, refs, i) {
+		if p.Steps[k].Tool.Set {
+			n.items = append(n.items, texts(p.Steps[k].ID.Value))
+		}
+	}
+	return n
+}
+
+// needed are the indexes of the steps that a step needs.
+func needed(p *plan.Plan, refs plan.Refs, i int) []int {
+	if s := p.Steps[i]; s.Needs.Set {
+		var all []int
+		for _, ref := range s.Needs.Value {
+			all = append(all, refs.Find(ref.Value)...)
+		}
+		return all
+	}
+	if i == 0 {
+		return nil
+	}
+	return []int{i - 1}
+}

@@ -1,0 +1,153 @@
+package form
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/piton-dev/piton/internal/plan"
+)
+
+// field is one key of an object whose values go into a T.
+type field[T any] struct {
+	key    string
+	label  string // of Markdown, where it has another name; for losses
+	about  string
+	must   bool // the form requires it
+	first  bool // the reading of other keys depends on it
+	layout bool // says only how something looks in Markdown
+	past   bool // history: data that means nothing to a run
+
+	schema func() *node
+	read   func(r *reader, n *node, to T)
+	write  func(from T) *node // nil if there is nothing to write
+	same   func(a, b T) bool  // mean the same, if they are not written the same; may be nil
+}
+
+func (f field[T]) name() string {
+	if f.label != "" {
+		return f.label
+	}
+	return f.key
+}
+
+// required is the field as one that an object must have.
+func (f field[T]) required() field[T] { f.must = true; return f }
+
+// as is the field under the name of its label.
+func (f field[T]) as(label string) field[T] { f.label = label; return f }
+
+// on binds a key to a field of the tree.
+func on[T, V any](key, about string, s shape[V], get func(T) *plan.Field[V]) field[T] {
+	return field[T]{
+		key: key, about: about, schema: s.schema,
+		read: func(r *reader, n *node, to T) {
+			if v, ok := s.read(r, n); ok {
+				*get(to) = plan.Field[V]{Value: v, Set: true, Pos: n.at}
+			}
+		},
+		write: func(from T) *node {
+			if f := get(from); f.Set {
+				return s.write(f.Value)
+			}
+			return nil
+		},
+	}
+}
+
+// at binds a key to a text of the tree.
+func at[T any](key, about string, s shape[plan.Text], get func(T) *plan.Text) field[T] {
+	return field[T]{
+		key: key, about: about, schema: s.schema,
+		read: func(r *reader, n *node, to T) {
+			if t, ok := s.read(r, n); ok {
+				*get(to) = t
+			}
+		},
+		write: func(from T) *node {
+			if t := get(from); !t.IsZero() {
+				return s.write(*t)
+			}
+			return nil
+		},
+	}
+}
+
+// past is a key of history: its type is checked, and its value kept as data.
+func past[T, V any](key, about string, s shape[V]) field[T] {
+	return field[T]{
+		key: key, about: about, past: true, schema: s.schema,
+		read: func(r *reader, n *node, _ T) {
+			if _, ok := s.read(r, n); ok {
+				r.keep(key, n)
+			}
+		},
+		write: func(T) *node { return nil },
+	}
+}
+
+// anything is a value of any type.
+func anything() shape[*node] {
+	return shape[*node]{
+		schema: func() *node { return schemaOf() },
+		read:   func(_ *reader, n *node) (*node, bool) { return n, true },
+		write:  func(n *node) *node { return n },
+	}
+}
+
+// fieldsOf reads an object: what its table has, and a problem for all else.
+func fieldsOf[T any](r *reader, n *node, to T, table []field[T]) bool {
+	if !r.is(n, object) {
+		return false
+	}
+	outer := r.fences
+	r.fences = nil
+	defer func() { r.fences = outer }()
+	values := make(map[string]*node, len(n.pairs))
+	for _, p := range n.pairs {
+		switch {
+		case !slices.ContainsFunc(table, func(f field[T]) bool { return f.key == p.key }):
+			hint := ""
+			if len(r.list) < plan.MaxProblems {
+				hint = plan.Nearest(p.key, keysOf(table))
+			}
+			r.problem(p.at, plan.Error, plan.UnknownField, fmt.Sprintf("there is no key %q here", p.key), hint)
+		default:
+			values[p.key] = p.value
+		}
+	}
+	for _, early := range []bool{true, false} {
+		for _, f := range table {
+			v := values[f.key]
+			switch {
+			case f.first != early:
+			case v != nil:
+				f.read(r, v, to)
+			case f.must:
+				r.wrong(n, plan.MissingField, "", "the key %q is missing", f.key)
+			}
+		}
+	}
+	return true
+}
+
+func keysOf[T any](table []field[T]) []string {
+	var keys []string
+	for _, f := range table {
+		keys = append(keys, f.key)
+	}
+	return keys
+}
+
+// objectOf writes an object: the fields of its table, and what was kept.
+func objectOf[T any](from T, table []field[T], kept []pair) *node {
+	n := &node{kind: object}
+	for _, f := range table {
+		old := slices.IndexFunc(kept, func(p pair) bool { return p.key == f.key })
+		if old >= 0 {
+			n.put(f.key, kept[old].value)
+			continue
+		}
+		n.put(f.key, f.write(from))
+	}
+	return n
+}

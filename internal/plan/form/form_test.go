@@ -1,0 +1,113 @@
+package form_test
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/piton-dev/piton/internal/plan"
+	"github.com/piton-dev/piton/internal/plan/form"
+)
+
+var update = flag.Bool("update", false, "write golden files anew")
+
+// examples are documents of each form that come back byte by byte when they
+// are written in their own form.
+func examples() map[string]form.Form {
+	return map[string]form.Form{"auth.yaml": form.YAML, "copy.dag.json": form.DAG, "login.taskplan.json": form.TaskPlan}
+}
+
+func sourceOf(t testing.TB, name string) []byte {
+	t.Helper()
+	src, err := os.ReadFile(filepath.Join("testdata", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return src
+}
+
+func problemList(problems []plan.Problem) string {
+	var b strings.Builder
+	for _, p := range problems {
+		fmt.Fprintf(&b, "%d:%d: %s: %s: %s", p.Pos.Line, p.Pos.Column, p.Severity, p.Code, p.Message)
+		if p.Hint != "" {
+			fmt.Fprintf(&b, " (%s)", p.Hint)
+		}
+		b.WriteByte('\n')
+	}
+	return b.String()
+}
+
+func lossList(losses []form.Loss) string {
+	var b strings.Builder
+	for _, l := range losses {
+		b.WriteString(l.String() + "\n")
+	}
+	return b.String()
+}
+
+func write(t testing.TB, d form.Document, to form.Form) ([]byte, []form.Loss) {
+	t.Helper()
+	text, losses, err := d.Write(to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text, losses
+}
+
+// golden compares with a file, or writes it.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	path := filepath.Join("testdata", name)
+	if *update {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s: -want +got:\n%s", name, diff)
+	}
+}
+
+// TestExamples reads a document of each form, writes it in its own form as it
+// was, and in Markdown and back with the losses that are listed.
+func TestExamples(t *testing.T) {
+	for name, f := range examples() {
+		t.Run(name, func(t *testing.T) {
+			src := sourceOf(t, name)
+			d, problems := form.Read(name, src)
+			if d.Form != f || len(problems) > 0 {
+				t.Fatalf("it is read as %s:\n%s", d.Form, problemList(problems))
+			}
+			own, losses := write(t, d, f)
+			if *update {
+				golden(t, name, string(own))
+				src = own
+			}
+			if diff := cmp.Diff(string(src), string(own)); diff != "" || len(losses) > 0 {
+				t.Errorf("-read +written:\n%s%s", diff, lossList(losses))
+			}
+			md, losses := write(t, d, form.Markdown)
+			back, problems := form.Read("", md)
+			if back.Form != form.Markdown {
+				t.Errorf("its Markdown is taken for %s", back.Form)
+			}
+			again, lossesAgain := write(t, back, f)
+			golden(t, name+".golden", string(md)+"\n=== lost in Markdown\n"+lossList(losses)+"=== problems of the Markdown\n"+problemList(problems)+
+				"=== and back\n"+string(again)+"=== lost on the way back\n"+lossList(lossesAgain))
+			third, _ := form.Read("", again)
+			if md2, _ := write(t, third, form.Markdown); string(md2) != string(md) {
+				t.Errorf("the second Markdown is another:\n%s", cmp.Diff(string(md), string(md2)))
+			}
+		})
+	}
+}

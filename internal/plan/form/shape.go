@@ -1,0 +1,360 @@
+package form
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/piton-dev/piton/internal/plan"
+)
+
+// shape is the type of a value: its JSON Schema, and how a node becomes a V and
+// a V a node.
+type shape[V any] struct {
+	schema func() *node
+	read   func(r *reader, n *node) (V, bool)
+	write  func(V) *node
+}
+
+// is reports whether a value is of a kind, and says so if not.
+func (r *reader) is(n *node, k kind) bool {
+	if n.kind == k {
+		return true
+	}
+	hint := ""
+	switch {
+	case n.kind == null:
+		hint = "leave the key out instead"
+	case k == text && n.kind != list && n.kind != object:
+		hint = "put it in quotes"
+	}
+	r.wrong(n, plan.WrongType, hint, "this is %s; it must be %s", n.kind, k)
+	return false
+}
+
+// schemaOf writes a schema: keys and values by turns.
+func schemaOf(words ...any) *node {
+	n := &node{kind: object}
+	for i := 0; i < len(words); i += 2 {
+		n.put(words[i].(string), literalOf(words[i+1]))
+	}
+	return n
+}
+
+func literalOf(v any) *node {
+	switch v := v.(type) {
+	case *node:
+		return v
+	case string:
+		return texts(v)
+	case bool:
+		return booleans(v)
+	case int:
+		return numbers(strconv.Itoa(v))
+	case []string:
+		n := &node{kind: list}
+		for _, s := range v {
+			n.items = append(n.items, texts(s))
+		}
+		return n
+	}
+	return &node{}
+}
+
+const blank = " \t\r\n"
+
+// running is text of any length. It begins and ends with something.
+func running() shape[plan.Text] {
+	return shape[plan.Text]{
+		schema: func() *node { return schemaOf("type", "string", "pattern", `[^ \t\r\n]`) },
+		read: func(r *reader, n *node) (plan.Text, bool) {
+			if !r.is(n, text) || r.blank(n) {
+				return plan.Text{}, false
+			}
+			return trimmed(n), true
+		},
+		write: func(t plan.Text) *node { return texts(t.Value) },
+	}
+}
+
+func (r *reader) blank(n *node) bool {
+	if strings.Trim(n.value, blank) != "" {
+		return false
+	}
+	r.wrong(n, plan.EmptyLabel, "fill it in or take it out", "the text is empty")
+	return true
+}
+
+// trimmed is a text without blank lines before and white space behind it.
+func trimmed(n *node) plan.Text {
+	value := strings.TrimRight(n.value, blank)
+	lines := n.lines[:strings.Count(value, "\n")+1]
+	for {
+		first, rest, more := strings.Cut(value, "\n")
+		if !more || strings.Trim(first, blank) != "" {
+			break
+		}
+		value, lines = rest, lines[1:]
+	}
+	m := node{kind: text, value: value, at: n.at, lines: lines}
+	if !lines[0].IsValid() {
+		m.lines = append([]plan.Pos{n.at}, lines[1:]...)
+	}
+	return m.asText()
+}
+
+// verbatim is text that is shown in a fenced block. One line end at its end is
+// the syntax's and not its own.
+func verbatim() shape[plan.Text] {
+	s := running()
+	s.read = func(r *reader, n *node) (plan.Text, bool) {
+		if !r.is(n, text) || r.blank(n) {
+			return plan.Text{}, false
+		}
+		m := *n
+		if value, cut := strings.CutSuffix(n.value, "\n"); cut {
+			m.value, m.lines = value, n.lines[:len(n.lines)-1]
+		}
+		if len(m.value) > plan.MaxContract {
+			r.wrong(n, plan.ScriptTooLong, "put it into a script file", "the text has %d bytes; at most %d are allowed", len(m.value), plan.MaxContract)
+		}
+		return m.asText(), true
+	}
+	s.write = func(t plan.Text) *node {
+		if strings.HasSuffix(t.Value, "\n") {
+			return texts(t.Value + "\n")
+		}
+		return texts(t.Value)
+	}
+	return s
+}
+
+// line is text of one line.
+func line() shape[plan.Text] {
+	s := running()
+	s.schema = func() *node {
+		return schemaOf("type", "string", "pattern", `^[ \t\r\n]*[^ \t\r\n]([^\n]*[^ \t\r\n])?[ \t\r\n]*$`)
+	}
+	multi := s.read
+	s.read = func(r *reader, n *node) (plan.Text, bool) {
+		t, ok := multi(r, n)
+		if ok && strings.Contains(t.Value, "\n") {
+			r.wrong(n, plan.SeveralLines, "make it one line", "the text has several lines")
+			return t, false
+		}
+		t.Value = strings.TrimLeft(t.Value, blank)
+		return t, ok
+	}
+	return s
+}
+
+// name is one line as a word.
+func name() shape[string] { return checked(line(), "", nil) }
+
+// checked is a line that must pass a test; pattern is what the schema says of it.
+func checked(s shape[plan.Text], pattern string, check func(r *reader, n *node, s string) bool) shape[string] {
+	out := shape[string]{
+		schema: s.schema,
+		read: func(r *reader, n *node) (string, bool) {
+			t, ok := s.read(r, n)
+			return t.Value, ok && (check == nil || check(r, n, t.Value))
+		},
+		write: texts,
+	}
+	if pattern != "" {
+		out.schema = func() *node { return schemaOf("type", "string", "pattern", pattern) }
+	}
+	return out
+}
+
+// word is one of a few.
+func word(words ...string) shape[string] {
+	all := strings.Join(words, ", ")
+	return shape[string]{
+		schema: func() *node { return schemaOf("enum", words) },
+		read: func(r *reader, n *node) (string, bool) {
+			if !r.is(n, text) {
+				return "", false
+			}
+			for _, w := range words {
+				if n.value == w {
+					return w, true
+				}
+			}
+			hint := "write one of " + all
+			r.wrong(n, plan.BadWord, hint, "%q is not one of %s", n.value, all)
+			return "", false
+		},
+		write: texts,
+	}
+}
+
+func integer(least, most int) shape[int] {
+	return shape[int]{
+		schema: func() *node { return schemaOf("type", "integer", "minimum", least, "maximum", most) },
+		read: func(r *reader, n *node) (int, bool) {
+			if !r.is(n, number) {
+				return 0, false
+			}
+			i, err := strconv.Atoi(n.value)
+			if err != nil || i < least || i > most {
+				r.wrong(n, plan.BadNumber, fmt.Sprintf("write a number from %d to %d", least, most), "%s is no whole number from %d to %d", n.value, least, most)
+				return 0, false
+			}
+			return i, true
+		},
+		write: func(i int) *node { return numbers(strconv.Itoa(i)) },
+	}
+}
+
+func yesNo() shape[bool] {
+	return shape[bool]{
+		schema: func() *node { return schemaOf("type", "boolean") },
+		read: func(r *reader, n *node) (bool, bool) {
+			return n.value == "true", r.is(n, boolean)
+		},
+		write: booleans,
+	}
+}
+
+// spelt is a line with a grammar of its own.
+func spelt[V any](pattern, code, hint string, parse func(string) (V, error), write func(V) string) shape[V] {
+	form := regexp.MustCompile(pattern)
+	return shape[V]{
+		schema: func() *node { return schemaOf("type", "string", "pattern", pattern) },
+		read: func(r *reader, n *node) (V, bool) {
+			var v V
+			if !r.is(n, text) {
+				return v, false
+			}
+			v, err := parse(n.value)
+			if err == nil && !form.MatchString(n.value) {
+				err = fmt.Errorf("%q cannot be read", n.value)
+			}
+			if err != nil {
+				r.problem(n.at, plan.Error, code, err.Error(), hint)
+			}
+			return v, err == nil
+		},
+		write: func(v V) *node { return texts(write(v)) },
+	}
+}
+
+func duration() shape[time.Duration] {
+	return spelt(`^ *[0-9][0-9a-zA-Z. ]*$`, plan.BadDuration, "write 10m, 90s or 1h30m", plan.ParseDuration, plan.FormatDuration)
+}
+
+func backoff() shape[time.Duration] {
+	return spelt(`^(none| *[0-9][0-9a-zA-Z. ]*)$`, plan.BadDuration, "write none, 1s or 5m",
+		func(s string) (time.Duration, error) {
+			if s == "none" {
+				return 0, nil
+			}
+			return plan.ParseDuration(s)
+		},
+		func(d time.Duration) string {
+			if d == 0 {
+				return "none"
+			}
+			return plan.FormatDuration(d)
+		})
+}
+
+func budget() shape[plan.Budget] {
+	return spelt(`[0-9] *[a-zA-Z]|\$ *[0-9]`, plan.BadBudget, "write max 200k tokens, $1.50, 20 minutes: any of these", plan.ParseBudget, plan.Budget.String)
+}
+
+func onFail() shape[plan.OnFail] {
+	return spelt(`^ *(retry\([0-9]{1,3}\)(, then (escalate|abort|skip|replan))?|escalate|abort|skip|replan) *$`, plan.BadOnFail,
+		"write retry(2), then escalate (or abort, skip, replan)", plan.ParseOnFail, plan.OnFail.String)
+}
+
+func stepID() shape[string] {
+	return checked(line(), `^[ \t\r\n]*[a-z0-9][a-z0-9_-]{0,79}[ \t\r\n]*$`, func(r *reader, n *node, s string) bool {
+		if !plan.ValidID(s) {
+			r.wrong(n, plan.BadID, "write lower-case letters, digits and hyphens", "%q cannot be an id; %q could", s, plan.Slug(s))
+			return false
+		}
+		return true
+	})
+}
+
+func variable() shape[plan.Text] {
+	return tested(`^[ \t\r\n]*[A-Za-z_][A-Za-z0-9_]*[ \t\r\n]*$`, plan.BadEnv, "write names only; values come from the environment", "no name of a variable", plan.ValidVariable)
+}
+
+// tested is a line with its place that must pass a test.
+func tested(pattern, code, hint, what string, valid func(string) bool) shape[plan.Text] {
+	s := line()
+	s.schema = func() *node { return schemaOf("type", "string", "pattern", pattern) }
+	read := s.read
+	s.read = func(r *reader, n *node) (plan.Text, bool) {
+		t, ok := read(r, n)
+		if ok && !valid(t.Value) {
+			r.wrong(n, code, hint, "%q is %s", t.Value, what)
+			return t, false
+		}
+		return t, ok
+	}
+	return s
+}
+
+// listOf is a list. Items that cannot be read are left out.
+func listOf[V any](of shape[V], least int) shape[[]V] {
+	return shape[[]V]{
+		schema: func() *node {
+			n := schemaOf("type", "array", "maxItems", plan.MaxItems, "items", of.schema())
+			if least > 0 {
+				n.put("minItems", literalOf(least))
+			}
+			return n
+		},
+		read: func(r *reader, n *node) ([]V, bool) {
+			if !r.is(n, list) {
+				return nil, false
+			}
+			switch {
+			case len(n.items) > plan.MaxItems:
+				r.wrong(n, plan.TooManyItems, "use a glob, or split the step", "the list has more than %d items", plan.MaxItems)
+				return nil, false
+			case len(n.items) < least:
+				r.wrong(n, plan.EmptyLabel, "fill it in or take it out", "the list is empty")
+				return nil, false
+			}
+			var out []V
+			for _, item := range n.items {
+				if v, ok := of.read(r, item); ok {
+					out = append(out, v)
+				}
+			}
+			return out, true
+		},
+		write: func(vs []V) *node {
+			n := &node{kind: list}
+			for _, v := range vs {
+				n.items = append(n.items, of.write(v))
+			}
+			return n
+		},
+	}
+}
+
+// subscription is `file:path`, `topic:name` or `step:id`.
+func subscription() shape[plan.Subscription] {
+	s := tested(`^[ \t\r\n]*(file|topic|step):[^\n]*[^ \t\r\n][ \t\r\n]*$`, plan.BadSubscription, "write file:path, topic:name or step:id", "no subscription",
+		func(s string) bool {
+			kind, ref, ok := strings.Cut(s, ":")
+			return ok && (kind == "file" || kind == "topic" || kind == "step") && strings.Trim(ref, blank) != ""
+		})
+	return shape[plan.Subscription]{
+		schema: s.schema,
+		read: func(r *reader, n *node) (plan.Subscription, bool) {
+			t, ok := s.read(r, n)
+			kind, ref, _ := strings.Cut(t.Value, ":")
+			return plan.Subscription{Kind: kind, Ref: strings.Trim(ref, blank), Pos: t.Pos}, ok
+		},
+		write: func(s plan.Subscription) *node { return texts(s.Kind + ":" + s.Ref) },
+	}
+}

@@ -1,0 +1,89 @@
+package plan
+
+import (
+	"fmt"
+	"unicode/utf8"
+)
+
+// This file is for readers of other forms of a plan, which make the same tree.
+
+// Placed returns a text of several lines and where each of them stands; a line
+// that does not stand in the source has the zero Pos. There are as many places
+// as lines, and the first is one.
+func Placed(value string, starts []Pos) Text {
+	t := Text{Value: value, Pos: starts[0]}
+	if len(starts) > 1 {
+		t.starts = starts
+	}
+	return t
+}
+
+// Screen reports what the bytes of no plan may hold, whatever its form: what a
+// reviewer cannot see, and too much of it. It returns false if the bytes are
+// refused altogether. The cost is linear.
+func Screen(src []byte) ([]Problem, bool) {
+	if why, refused := refuse(src); refused {
+		return []Problem{why}, false
+	}
+	var probs problems
+	checkCharacters(string(src), &probs)
+	return probs.sorted(), true
+}
+
+// Unseen looks for what [Screen] would report in a value that an escape can
+// bring in. It returns "" if there is nothing.
+func Unseen(s string) string {
+	for i, r := range s {
+		if r == '\n' || r == '\t' {
+			continue
+		}
+		n := utf8.RuneLen(r)
+		if why := unseen(r); why != "" && !(joiner(r) && between(s, i, n)) {
+			return fmt.Sprintf("%s (U+%04X)", why, r)
+		}
+	}
+	return ""
+}
+
+// ValidID reports whether s can be the id of a step: lower-case letters, digits,
+// hyphens and underlines, with a letter among them, at most 80 bytes.
+func ValidID(s string) bool { return validID(s) }
+
+// ValidVariable reports whether s can name a variable of the environment.
+func ValidVariable(s string) bool { return variable(s) }
+
+// ValidCheck reports whether s can name a check.
+func ValidCheck(s string) bool { return checkName(s) && oneLine(s) == s }
+
+// ValidNumber reports whether s can stand before a step's title: "1", "3–7",
+// "3–N", "N+1".
+func ValidNumber(s string) bool {
+	number, rest, ok := splitNumber(s + ".")
+	return ok && number == s && rest == ""
+}
+
+// Complete gives every step its id, as [Plan.AssignIDs] does, and reports ids
+// and numbers that two steps have. The cost is linear.
+func (p *Plan) Complete() []Problem {
+	var probs problems
+	p.complete(&probs)
+	return probs.sorted()
+}
+
+func (p *Plan) complete(probs *problems) {
+	ids, numbers := map[string]Pos{}, map[string]Pos{}
+	for _, s := range p.Steps {
+		number := plainNumber(s.Number)
+		if first, twice := numbers[number]; twice {
+			probs.add(s.Pos, Warning, DuplicateNumber, fmt.Sprintf("line %d has a step %s too", first.Line, s.Number), "number the steps in order")
+		} else {
+			numbers[number] = s.Pos
+		}
+		if first, twice := ids[s.ID.Value]; s.ID.Set && twice {
+			probs.add(s.ID.Pos, Error, DuplicateID, fmt.Sprintf("the step in line %d has the id %q too", first.Line, s.ID.Value), "give each step its own")
+		} else if s.ID.Set {
+			ids[s.ID.Value] = s.Pos
+		}
+	}
+	p.AssignIDs()
+}
