@@ -57,13 +57,9 @@ func (p *Product) Read(ctx context.Context, path string) (*Document, error) {
 	return p.Verify(ctx, path, source), nil
 }
 
-// Load reads the plan at path, in any form, and says only what its text shows
-// to be wrong: nothing of the workspace is looked at.
-func Load(path string) (*Document, error) {
-	source, err := readPlan(path)
-	if err != nil {
-		return nil, err
-	}
+// Parse reads the bytes of a plan in any form, and says only what they show to
+// be wrong: nothing of the workspace is looked at. The path is for messages.
+func Parse(path string, source []byte) *Document {
 	d := &Document{Path: path, Source: source}
 	d.Form, d.Problems = form.Read(path, source)
 	d.Plan = d.Form.Plan
@@ -71,7 +67,7 @@ func Load(path string) (*Document, error) {
 	for i := range d.Findings {
 		d.Findings[i].File = path
 	}
-	return d, nil
+	return d
 }
 
 // Verify verifies the bytes of a plan whose name is path.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/piton-dev/piton/internal/api"
 	"github.com/piton-dev/piton/internal/plan"
+	"github.com/piton-dev/piton/internal/plan/form"
 	"github.com/piton-dev/piton/internal/project"
 	"github.com/piton-dev/piton/internal/verify"
 )
@@ -99,6 +100,9 @@ func (a *app) lay(path string) (laid, error) {
 	shown := path
 	if path == "-" {
 		shown = stdinName
+	}
+	if f := form.Of(seen); f != form.Markdown {
+		return laid{}, &api.Problem{Code: api.Invalid, Message: fmt.Sprintf("%s is %s; fmt lays out Markdown", shown, f), Hint: "piton import makes Markdown of it"}
 	}
 	p, problems := plan.Parse(shown, seen)
 	findings := verify.Check(nil, problems, verify.Facts{})

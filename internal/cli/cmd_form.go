@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
-	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -42,7 +40,7 @@ func (a *app) importCmd() *cobra.Command {
 		Use:     "import FILE",
 		Short:   "Write a plan that is in another form as Markdown",
 		Long:    "Reads a plan in YAML or JSON, a graph of tool calls, or a task plan, and prints it as\nMarkdown. The form is known by the file's content. What Markdown cannot hold is listed.",
-		Example: "  piton import plan.yaml -o plans/fix.md",
+		Example: "  piton import plan.yaml -o plans/fix.md\n  curl -s https://example.org/plan.json | piton import -",
 		Args:    exactly("a file", 1),
 		RunE:    func(_ *cobra.Command, args []string) error { return a.convert(args[0], form.Markdown, out) },
 	}
@@ -70,10 +68,14 @@ type conversion struct {
 // convert writes the plan of a file in a form. Only a plan that can be read
 // without an error is converted: else something would be lost that nobody named.
 func (a *app) convert(path string, to form.Form, out string) error {
-	doc, err := api.Load(path)
+	source, err := a.source(path)
 	if err != nil {
 		return err
 	}
+	if path == "-" {
+		path = stdinName
+	}
+	doc := api.Parse(path, source)
 	a.showFindings(a.err, serious(doc.Findings))
 	if !doc.OK() {
 		a.notice("mend the errors first: what cannot be read cannot be converted")
@@ -104,22 +106,6 @@ func (a *app) convert(path string, to form.Form, out string) error {
 		return err
 	}
 	a.notice("wrote %s", out)
-	return nil
-}
-
-// writeNew writes a file that there is not yet.
-func writeNew(path string, text []byte) error {
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
-	if errors.Is(err, fs.ErrExist) {
-		return &api.Problem{Code: api.Conflict, Message: path + " is there already", Hint: "take another name, or take the file away"}
-	}
-	if err != nil {
-		return &api.Problem{Code: api.Invalid, Message: err.Error()}
-	}
-	_, err = f.Write(text)
-	if err = errors.Join(err, f.Close()); err != nil {
-		return fmt.Errorf("write %s: %w", path, err)
-	}
 	return nil
 }
 
