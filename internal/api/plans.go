@@ -268,3 +268,21 @@ func (p *Product) Document(ctx context.Context, plan string) (string, error) {
 	}
 	return path, nil
 }
+
+// Kept reads a revision as it was recorded, by its id. Its document verifies
+// as it would today.
+func (p *Product) Kept(ctx context.Context, plan string) (*engine.Revision, *Document, error) {
+	w, err := p.workspace(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	r, ok := w.Revision(plan)
+	if !ok {
+		return nil, nil, &Problem{Code: NotFound, Message: "no plan " + plan, Hint: "piton list shows the runs of this workspace"}
+	}
+	source, err := p.Store.Object(ctx, r.Drafted.Source)
+	if err != nil {
+		return nil, nil, fmt.Errorf("read the bytes of plan %s: %w", plan, err)
+	}
+	return r, p.Verify(ctx, r.Drafted.Path, source), nil
+}

@@ -48,34 +48,6 @@ func atMost(what string, n int) cobra.PositionalArgs {
 	}
 }
 
-// read reads and verifies a plan without the journal.
-func (a *app) read(ctx context.Context, path string) (*api.Document, error) {
-	p, err := a.reader()
-	if err != nil {
-		return nil, err
-	}
-	return p.Read(ctx, path)
-}
-
-func (a *app) showCmd() *cobra.Command {
-	return &cobra.Command{
-		Use:   "show PLAN",
-		Short: "Show a plan as it would run",
-		Args:  exactly("a plan", 1),
-		RunE: func(c *cobra.Command, args []string) error {
-			doc, err := a.read(c.Context(), args[0])
-			if err != nil {
-				return err
-			}
-			if doc.Plan == nil {
-				a.showFindings(a.err, doc.Findings)
-				return ended(exitPlan)
-			}
-			return a.showPlan(doc)
-		},
-	}
-}
-
 func (a *app) statusCmd() *cobra.Command {
 	return &cobra.Command{
 		Use:   "status [RUN]",

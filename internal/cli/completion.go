@@ -88,23 +88,32 @@ func (a *app) complete(c *cobra.Command) {
 	}
 }
 
-// argument completes by the place among the arguments that use names.
+// argument completes by the place among the arguments that use names. PLAN|RUN
+// may be either.
 func (a *app) argument(use []string) cobra.CompletionFunc {
-	return func(c *cobra.Command, before []string, begun string) ([]string, cobra.ShellCompDirective) {
-		word := argumentAt(use, len(before))
-		if complete := completers()[word]; complete != nil {
-			return complete(c.Context(), a, before), cobra.ShellCompDirectiveNoFileComp
+	return func(c *cobra.Command, before []string, begun string) (found []string, directive cobra.ShellCompDirective) {
+		for kind := range strings.SplitSeq(argumentAt(use, len(before)), "|") {
+			words, how := a.words(c.Context(), kind, before, begun)
+			found, directive = append(found, words...), directive|how
 		}
-		switch word {
-		case "PLAN":
-			return paths(begun, func(name string) bool { return filepath.Ext(name) == ".md" })
-		case "DIR":
-			return paths(begun, func(string) bool { return false })
-		case "FILE":
-			return nil, cobra.ShellCompDirectiveDefault
-		}
-		return nil, cobra.ShellCompDirectiveNoFileComp
+		return found, directive
 	}
+}
+
+// words lists what a word of one kind may be.
+func (a *app) words(ctx context.Context, kind string, before []string, begun string) ([]string, cobra.ShellCompDirective) {
+	if complete := completers()[kind]; complete != nil {
+		return complete(ctx, a, before), cobra.ShellCompDirectiveNoFileComp
+	}
+	switch kind {
+	case "PLAN":
+		return paths(begun, func(name string) bool { return filepath.Ext(name) == ".md" })
+	case "DIR":
+		return paths(begun, func(string) bool { return false })
+	case "FILE":
+		return nil, cobra.ShellCompDirectiveDefault
+	}
+	return nil, cobra.ShellCompDirectiveNoFileComp
 }
 
 // paths lists the directories that begin like a word, and the files that are
@@ -132,8 +141,7 @@ func paths(begun string, wanted func(name string) bool) ([]string, cobra.ShellCo
 	return found, directive
 }
 
-// argumentAt is the n-th word of a use; PLAN... stands for any number, and of
-// PLAN|RUN the first is meant.
+// argumentAt is the n-th word of a use; PLAN... stands for any number.
 func argumentAt(use []string, n int) string {
 	last := len(use) - 1
 	switch {

@@ -69,11 +69,14 @@ func (a *app) showFindings(w io.Writer, fs []verify.Finding) {
 	}
 }
 
+func findingTone(s verify.Severity) tone {
+	return map[verify.Severity]tone{verify.Error: badTone, verify.Warning: warnTone, verify.Note: idleTone}[s]
+}
+
 // finding is written as compilers do, whole: editors read it.
 func (t theme) finding(f verify.Finding) []string {
-	tones := map[verify.Severity]tone{verify.Error: badTone, verify.Warning: warnTone, verify.Note: idleTone}
 	text := fmt.Sprintf("%s:%d:%d: %s %s %s", t.line(f.File), f.Line, f.Column,
-		t.paint(tones[f.Severity], string(f.Severity)+":"), f.Code, t.line(f.Message))
+		t.paint(findingTone(f.Severity), string(f.Severity)+":"), f.Code, t.line(f.Message))
 	lines := []string{text}
 	if f.Hint != "" {
 		lines = append(lines, t.paint(idleTone, "    "+t.line(f.Hint)))

@@ -1,0 +1,370 @@
+package cli
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/piton-dev/piton/internal/api"
+	"github.com/piton-dev/piton/internal/plan"
+	"github.com/piton-dev/piton/internal/verify"
+)
+
+func (a *app) reviewCmd() *cobra.Command {
+	return &cobra.Command{
+		Use:   "review PLAN",
+		Short: "Walk through a plan step by step: keep, change, approve",
+		Long: `Shows one step after the other and asks what to do with it: keep it, edit it in $EDITOR,
+move it, leave it out of runs, add one after it, remove it. Each answer is written to the
+file at once and touches that step alone, so you can stop at any time and lose nothing. At
+the end it asks for your yes to the whole plan, as piton approve records it.
+
+It works in any terminal, 80 columns wide or less.`,
+		Example: "  piton review plans/fix.md\n  EDITOR=nano piton review plans/fix.md",
+		Args:    exactly("a plan", 1),
+		RunE:    func(c *cobra.Command, args []string) error { return a.review(c.Context(), args[0]) },
+	}
+}
+
+func (a *app) review(ctx context.Context, path string) error {
+	if err := a.byPerson(); err != nil {
+		return err
+	}
+	if !a.asks() {
+		return &misuse{text: "review asks questions, and nobody sits at a terminal here", hint: "piton show PLAN shows the plan, piton approve PLAN says yes to it"}
+	}
+	return a.with(ctx, func(s *session) error {
+		r := &review{session: s, path: path, in: bufio.NewReader(a.in), theme: a.theme(a.err)}
+		return r.walk(ctx)
+	})
+}
+
+// review is one walk through a plan. What it says goes to standard error.
+type review struct {
+	*session
+	theme theme
+	path  string
+	in    *bufio.Reader
+
+	doc     *api.Document
+	at      int // the step that is looked at
+	changes int
+}
+
+// errQuit ends a walk; what was changed is in the file already.
+var errQuit = errors.New("the review was left")
+
+// reviewDoc is what came of a walk, for programs.
+type reviewDoc struct {
+	File     string `json:"file"`
+	Changes  int    `json:"changes"`
+	Approved bool   `json:"approved"`
+}
+
+func (r *review) walk(ctx context.Context) error {
+	err := r.steps(ctx)
+	approved := false
+	if err == nil {
+		approved, err = r.approve(ctx)
+	}
+	if r.app.json && (err == nil || errors.Is(err, errQuit)) {
+		r.app.document("review", reviewDoc{r.path, r.changes, approved})
+	}
+	switch {
+	case errors.Is(err, errQuit):
+		r.say("Left. %s; the plan is not approved. Go on with: piton review %s", r.changed(), r.path)
+		return ended(exitWaiting)
+	case err == nil && !approved:
+		return ended(exitWaiting)
+	}
+	return err
+}
+
+func (r *review) changed() string {
+	if r.changes == 0 {
+		return "Nothing was changed"
+	}
+	return plural(r.changes, "change is", "changes are") + " in the file"
+}
+
+// steps asks about one step after the other.
+func (r *review) steps(ctx context.Context) error {
+	if err := r.read(ctx); err != nil {
+		return err
+	}
+	r.say("%s: %s, %s. Every answer is written at once; q leaves.", r.path, r.theme.line(r.doc.Plan.Title.Value), plural(len(r.doc.Plan.Steps), "step", "steps"))
+	for r.at < len(r.doc.Plan.Steps) {
+		r.show()
+		answer, err := r.ask("keep, edit, move, skip, add, remove, back, quit [k/e/m/s/a/r/b/q]")
+		if err != nil {
+			return err
+		}
+		if err := r.do(answer); err != nil {
+			return err
+		}
+		if err := r.read(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// read takes the file as it is now: somebody may have changed it.
+func (r *review) read(ctx context.Context) (err error) {
+	if r.doc, err = r.Read(ctx, r.path); err != nil {
+		return err
+	}
+	if r.doc.Plan == nil || len(r.doc.Plan.Steps) == 0 {
+		r.app.showFindings(r.app.err, r.doc.Findings)
+		return ended(exitPlan)
+	}
+	return nil
+}
+
+func (r *review) show() {
+	p, s := r.doc.Plan, r.doc.Plan.Steps[r.at]
+	fmt.Fprintln(r.app.err)
+	r.say("Step %d of %d", r.at+1, len(p.Steps))
+	lines := r.theme.planStep(s, r.doc, needsOf(p, p.Refs(), r.at))
+	if !s.Task.IsZero() {
+		lines = append(lines, r.theme.under(3, idleTone, "task:")...)
+		for l := range strings.SplitSeq(s.Task.Value, "\n") {
+			lines = append(lines, r.theme.under(5, plainTone, r.theme.captured(l))...)
+		}
+	}
+	if leftOut(s) {
+		lines = append(lines, r.theme.under(3, youTone, "left out of runs (when: false)")...)
+	}
+	for _, f := range r.doc.Findings {
+		if f.Step == s.ID.Value || f.Line >= s.Pos.Line && (r.at+1 == len(p.Steps) || f.Line < p.Steps[r.at+1].Pos.Line) {
+			lines = append(lines, r.finding(f)...)
+		}
+	}
+	printLines(r.app.err, lines)
+}
+
+// finding is what the verifier says of the step, within the terminal's width.
+func (r *review) finding(f verify.Finding) []string {
+	text := r.theme.line(fmt.Sprintf("line %d: %s: %s %s%s", f.Line, f.Severity, f.Code, f.Message, hinted(f.Hint)))
+	return r.theme.under(3, findingTone(f.Severity), text)
+}
+
+// say prints a sentence within the terminal's width.
+func (r *review) say(format string, args ...any) {
+	printLines(r.app.err, r.theme.under(0, plainTone, r.theme.line(fmt.Sprintf(format, args...))))
+}
+
+// ask gets one line; the end of the input leaves.
+func (r *review) ask(question string) (string, error) {
+	fmt.Fprintf(r.app.err, "%s ", question)
+	line, err := r.in.ReadString('\n')
+	if err != nil && line == "" {
+		fmt.Fprintln(r.app.err)
+		return "", errQuit
+	}
+	return strings.TrimSpace(line), nil
+}
+
+// do carries one answer out.
+func (r *review) do(answer string) error {
+	switch strings.ToLower(answer) {
+	case "k", "keep", "":
+		r.at++
+	case "e", "edit":
+		return r.edit()
+	case "m", "move":
+		return r.move()
+	case "s", "skip":
+		return r.write(toggled(r.doc.Plan, r.at))
+	case "a", "add":
+		return r.add()
+	case "r", "remove":
+		return r.remove()
+	case "b", "back":
+		r.at = max(0, r.at-1)
+	case "q", "quit":
+		return errQuit
+	default:
+		r.say("%q is none of the answers; one letter is enough.", r.theme.line(answer))
+	}
+	return nil
+}
+
+// write puts a new text in the place of the file, unless somebody else did.
+func (r *review) write(text []byte) error {
+	if bytes.Equal(text, r.doc.Source) {
+		r.say("Nothing was changed.")
+		return nil
+	}
+	if err := rewrite(r.path, r.doc.Source, text); err != nil {
+		if api.Explain(err).Code != api.Conflict {
+			return err
+		}
+		r.say("%s was changed by somebody else meanwhile; here it is anew.", r.path)
+		return nil
+	}
+	r.changes++
+	return nil
+}
+
+func (r *review) edit() error {
+	s := r.doc.Plan.Steps[r.at]
+	text := bytes.TrimRight(r.doc.Source[s.Start:s.End], "\r\n")
+	for text = append(text, '\n'); ; {
+		changed, err := r.editor(text)
+		if err != nil {
+			r.say("The step stays as it is: %v", err)
+			return nil
+		}
+		if bytes.Equal(changed, text) {
+			r.say("Nothing was changed.")
+			return nil
+		}
+		whole, err := replaced(r.doc.Plan, r.at, changed)
+		if err == nil {
+			return r.write(whole)
+		}
+		r.say("This is not one step yet: %v", err)
+		again, err := r.ask("Edit it again? [Y/n]")
+		if err != nil {
+			return err
+		}
+		if strings.HasPrefix(strings.ToLower(again), "n") {
+			return nil
+		}
+		text = changed
+	}
+}
+
+// editor lets the person change a text in their own editor.
+func (r *review) editor(text []byte) ([]byte, error) {
+	f, err := os.CreateTemp("", "piton-step-*.md")
+	if err != nil {
+		return nil, err
+	}
+	defer os.Remove(f.Name())
+	_, err = f.Write(text)
+	if err = errors.Join(err, f.Close()); err != nil {
+		return nil, err
+	}
+	env := r.app.environ()
+	name := cmp.Or(env["VISUAL"], env["EDITOR"], "vi")
+	words := strings.Fields(name)
+	if path, err := exec.LookPath(name); err == nil {
+		words = []string{path} // with blanks in its name
+	}
+	c := exec.Command(words[0], append(words[1:], f.Name())...)
+	c.Stdin, c.Stdout, c.Stderr = r.app.in, r.app.err, r.app.err
+	if err := c.Run(); err != nil {
+		return nil, fmt.Errorf("the editor %s: %w; set EDITOR to another", name, err)
+	}
+	g, err := os.Open(f.Name())
+	if err != nil {
+		return nil, err
+	}
+	defer g.Close()
+	return io.ReadAll(io.LimitReader(g, plan.MaxBytes+1))
+}
+
+func (r *review) move() error {
+	p := r.doc.Plan
+	answer, err := r.ask(fmt.Sprintf("To which place, 1 to %d?", len(p.Steps)))
+	if err != nil {
+		return err
+	}
+	place, err := strconv.Atoi(answer)
+	if err != nil || place < 1 || place > len(p.Steps) {
+		r.say("%q is no place from 1 to %d; the step stays.", r.theme.line(answer), len(p.Steps))
+		return nil
+	}
+	if place-1 == r.at {
+		r.say("It is there already.")
+		return nil
+	}
+	before := r.changes
+	if err := r.write(moved(p, r.at, place-1)); err != nil || r.changes == before {
+		return err
+	}
+	r.say("Moved. Numbers stay as they are; a step without needs now waits for the one that stands before it.")
+	if place-1 < r.at {
+		r.at++ // the steps before were looked at already
+	}
+	return nil
+}
+
+func (r *review) add() error {
+	title, err := r.ask("Title of the new step:")
+	if err != nil {
+		return err
+	}
+	if title == "" {
+		r.say("No title, no step.")
+		return nil
+	}
+	before := r.changes
+	if err := r.write(inserted(r.doc.Plan, r.at+1, freshStep(r.doc.Plan, title))); err != nil || r.changes == before {
+		return err
+	}
+	r.at++
+	r.say("Added; fill it in with edit.")
+	return nil
+}
+
+func (r *review) remove() error {
+	p := r.doc.Plan
+	if len(p.Steps) == 1 {
+		r.say("It is the only step; a plan needs one.")
+		return nil
+	}
+	if names := needing(p, r.at); len(names) > 0 {
+		r.say("These steps wait for it: %s", r.theme.line(join(names)))
+	}
+	answer, err := r.ask("Remove the step? [y/N]")
+	if err != nil {
+		return err
+	}
+	if !strings.HasPrefix(strings.ToLower(answer), "y") {
+		return nil
+	}
+	return r.write(removed(p, r.at))
+}
+
+// approve asks for a yes to the bytes that were read last.
+func (r *review) approve(ctx context.Context) (bool, error) {
+	fmt.Fprintln(r.app.err)
+	r.say("That was all. %s.", r.changed())
+	r.app.showFindings(r.app.err, serious(r.doc.Findings))
+	if !r.doc.OK() {
+		r.say("The plan does not verify and cannot be approved. Mend it with: piton review %s", r.path)
+		return false, ended(exitPlan)
+	}
+	answer, err := r.ask(fmt.Sprintf("Approve this plan of %s? [y/N]", plural(len(r.doc.Plan.Steps), "step", "steps")))
+	if err != nil {
+		return false, err
+	}
+	if !strings.HasPrefix(strings.ToLower(answer), "y") {
+		r.say("Not approved.")
+		return false, nil
+	}
+	err = r.desk(ctx, func(d api.Desk) error {
+		v, err := r.Draft(ctx, d, r.doc)
+		if err != nil {
+			return err
+		}
+		return r.Judge(ctx, d, v, true, r.By, "")
+	})
+	if err == nil {
+		r.say("Approved. Start it with: piton run %s", r.path)
+	}
+	return err == nil, err
+}

@@ -1,0 +1,128 @@
+package cli
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/piton-dev/piton/internal/plan"
+)
+
+// Edits of one step of a plan's text. Each returns the whole text with every
+// byte that is not of that step as it was, line ends between steps apart.
+
+// removed is the text without the i-th step.
+func removed(p *plan.Plan, i int) []byte {
+	s := p.Steps[i]
+	return append(slices.Clone(p.Source[:s.Start]), p.Source[s.End:]...)
+}
+
+// inserted is the text with a piece before the step at place, which may be one
+// more than there are.
+func inserted(p *plan.Plan, place int, piece []byte) []byte {
+	at := p.Steps[len(p.Steps)-1].End
+	if place < len(p.Steps) {
+		at = p.Steps[place].Start
+	}
+	out := spaced(slices.Clone(p.Source[:at]))
+	out = append(out, bytes.TrimRight(piece, "\r\n")...)
+	out = append(out, '\n')
+	if at < len(p.Source) {
+		out = append(out, '\n')
+	}
+	return append(out, p.Source[at:]...)
+}
+
+// spaced ends a text with a blank line.
+func spaced(text []byte) []byte {
+	if len(text) > 0 && !bytes.HasSuffix(text, []byte("\n")) {
+		text = append(text, '\n')
+	}
+	if !bytes.HasSuffix(text, []byte("\n\n")) && !bytes.HasSuffix(text, []byte("\n\r\n")) {
+		text = append(text, '\n')
+	}
+	return text
+}
+
+// moved is the text with the i-th step at another place, both from 0. Its number
+// stays: other steps may need it by that.
+func moved(p *plan.Plan, i, place int) []byte {
+	s := p.Steps[i]
+	piece := p.Source[s.Start:s.End]
+	rest, _ := plan.Parse(p.Name, removed(p, i))
+	return inserted(rest, place, piece)
+}
+
+// replaced is the text with the i-th step as a person wrote it, or what keeps
+// that from being one step.
+func replaced(p *plan.Plan, i int, text []byte) ([]byte, error) {
+	const before = "---\ntype: plan\nstatus: draft\nowner: me\n---\n\n# Plan\n\n## Steps\n\n"
+	alone, problems := plan.Parse("step", append([]byte(before), text...))
+	for _, pr := range problems {
+		if pr.Severity == plan.Error {
+			line := max(1, pr.Pos.Line-strings.Count(before, "\n"))
+			return nil, fmt.Errorf("line %d: %s%s", line, pr.Message, hinted(pr.Hint))
+		}
+	}
+	switch {
+	case alone == nil || len(alone.Steps) == 0:
+		return nil, fmt.Errorf("line 1: a step begins with a heading `### %s. Title`", p.Steps[i].Number)
+	case len(alone.Steps) > 1:
+		return nil, fmt.Errorf("line %d: a second step begins here; add makes another step", alone.Steps[1].Pos.Line-strings.Count(before, "\n"))
+	case !alone.Notes.IsZero():
+		return nil, fmt.Errorf("the text goes on after the step; take out what is not the step")
+	}
+	return plan.ReplaceStep(p, i, alone.Steps[0]), nil
+}
+
+func hinted(hint string) string {
+	if hint == "" {
+		return ""
+	}
+	return " (" + hint + ")"
+}
+
+// freshStep is an empty step with a number that no step has.
+func freshStep(p *plan.Plan, title string) []byte {
+	empty, _ := plan.Parse("", emptyPlan)
+	s := empty.Steps[0]
+	s.Title, s.Number = plan.Text{Value: title}, freeNumber(p)
+	return plan.FormatStep(s)
+}
+
+func freeNumber(p *plan.Plan) string {
+	most := len(p.Steps)
+	for _, s := range p.Steps {
+		if n, err := strconv.Atoi(s.Number); err == nil {
+			most = max(most, n)
+		}
+	}
+	return strconv.Itoa(most + 1)
+}
+
+// toggled is the text with the i-th step left out of runs, or taken in again.
+func toggled(p *plan.Plan, i int) []byte {
+	s := *p.Steps[i]
+	if leftOut(&s) {
+		s.When = plan.Text{}
+	} else {
+		s.When = plan.Text{Value: "false"}
+	}
+	return plan.ReplaceStep(p, i, &s)
+}
+
+func leftOut(s *plan.Step) bool { return s.When.Value == "false" }
+
+// needing names the steps that wait for the i-th.
+func needing(p *plan.Plan, i int) []string {
+	var names []string
+	refs := p.Refs()
+	for j, s := range p.Steps {
+		if j != i && slices.Contains(needsOf(p, refs, j), p.Steps[i].ID.Value) {
+			names = append(names, s.ID.Value)
+		}
+	}
+	return names
+}
