@@ -115,7 +115,7 @@ func (w *World) before(hash string) (tree.Manifest, error) {
 // look takes the workspace as it is before the work. What a start that was cut
 // off, or anybody since, changed outside the step's scope is for a person.
 func (w *World) look(ctx context.Context, e engine.Effect, in *engine.Prepared) ([]byte, error) {
-	if e.Key.N == 1 || e.Tree == "" {
+	if !e.Cut || e.Tree == "" {
 		m, err := w.Tree.Scan(ctx, tree.ScanOptions{})
 		return m.Encode(), err
 	}

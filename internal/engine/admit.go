@@ -18,6 +18,8 @@ func (s *State) Admit(in Input, now time.Time) ([]Event, error) {
 		return []Event{in.EpochBegan}, nil
 	case Open:
 		return s.admitOpen(in)
+	case Revise:
+		return s.admitRevise(in)
 	case Prepared:
 		return s.admitPrepared(in, now)
 	case Ended:
@@ -141,21 +143,24 @@ func events(checks []CheckEnded) []Event {
 
 func (s *State) admitEnded(in Ended) ([]Event, error) {
 	k := in.Key
-	i, err := s.known(k)
-	if err != nil {
-		return nil, err
+	l, leaves := s.left(k)
+	i, err := 0, error(nil)
+	if !leaves {
+		if i, err = s.known(k); err != nil {
+			return nil, err
+		}
+		l.Kind = s.steps[i].Kind
 	}
-	st := &s.steps[i]
 	switch {
-	case !s.underWay(i, k):
+	case !leaves && !s.underWay(i, k):
 		return nil, refuse(Conflict, k.String()+" is not under way", "")
 	case !in.How.known() || in.How == Lost: // only the core says that work is lost
 		return nil, refuse(Invalid, fmt.Sprintf("%s cannot end by %q", k, in.How), "")
-	case in.How == Exited && st.Kind == ContractWork:
+	case in.How == Exited && l.Kind == ContractWork:
 		return nil, refuse(Invalid, k.String()+" ends with the answers of its checks", "")
 	}
 	e := in.WorkEnded
-	e.Step, e.Attempt, e.N, e.Kind = k.Step, k.Attempt, k.N, st.Kind
+	e.Step, e.Attempt, e.N, e.Kind = k.Step, k.Attempt, k.N, l.Kind
 	e.Reason, e.Blocked = text(e.Reason), text(e.Blocked)
 	return []Event{e}, nil
 }
@@ -172,6 +177,9 @@ func (s *State) underWay(i int, k Key) bool {
 }
 
 func (s *State) admitChecked(in Checked) ([]Event, error) {
+	if l, leaves := s.left(in.Key); leaves {
+		return []Event{l.ended(Exited, "")}, nil
+	}
 	i, err := s.known(in.Key)
 	if err == nil && !(s.steps[i].Kind == ContractWork && s.underWay(i, in.Key)) {
 		i, _, err = s.wanted(in.Key)

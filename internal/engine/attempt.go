@@ -58,6 +58,9 @@ func (st *step) begin(at time.Time) {
 }
 
 func (s *State) applyWorkEnded(e WorkEnded) error {
+	if s.run.Live && e.How.known() && s.applyLeft(e) {
+		return nil
+	}
 	i, err := s.at(e.Step)
 	if err != nil {
 		return err

@@ -37,6 +37,7 @@ func (a *auditor) settled(e engine.StepSettled, r engine.Record) error {
 		return err
 	}
 	f.status, f.counts, f.waits, f.base = e.Status, false, nil, ""
+	f.kept = f.kept && e.Status == engine.Running
 	if e.RetryAt != nil && e.RetryAt.After(r.At) {
 		f.waits = e.RetryAt
 	}

@@ -36,6 +36,10 @@ import (
 //   - Only work of an owner that is gone is lost.
 //   - A run is done only when every step is satisfied and, with a ratchet,
 //     everything that was proved has been proved again since the last work.
+//   - A revision is of the same run and of the text before it. What it carries
+//     over is defined as it was, did not fail, and needs nothing that was begun
+//     and is not carried over; all of it is proved again at the end. Everything
+//     else begins with a new attempt, and beside no work that conflicts.
 //   - An ended run is not worked on before a person takes it up again.
 func audit(journal []engine.Record) error {
 	a := &auditor{}
@@ -56,7 +60,10 @@ type auditor struct {
 	failed     bool
 	paused     bool
 	stopping   bool
-	work       int // dispatches and ends of work so far, to order proofs by
+	leaving    []left
+	past       map[string]int // attempts of steps that are gone
+	room       int            // before the last revision
+	work       int            // dispatches and ends of work so far, to order proofs by
 }
 
 // file is what the auditor writes down of one step.
@@ -79,6 +86,7 @@ type file struct {
 	lost      int // in this attempt
 	once      int // starts of checks that may run only once, in this attempt
 	regressed int
+	kept      bool // it was under way when a revision came, and keeps its place
 	waits     *time.Time
 	proved    int // how much work there had been when the ratchet last held
 	order     *engine.Command
@@ -104,6 +112,9 @@ func (a *auditor) read(r engine.Record) error {
 		a.epoch = r.Epoch
 	case engine.TaskOpened:
 	case engine.RunOpened:
+		if e.Revises != "" {
+			return a.revised(e)
+		}
 		return a.opened(e)
 	case engine.RunEnded:
 		return a.ended(e)
@@ -140,8 +151,8 @@ func (a *auditor) opened(e engine.RunOpened) error {
 }
 
 func (a *auditor) ended(e engine.RunEnded) error {
-	if !a.open {
-		return fmt.Errorf("it is not open")
+	if !a.open || len(a.leaving) > 0 {
+		return fmt.Errorf("it is not open, or left work has not ended: %v", a.leaving)
 	}
 	for id, f := range a.steps {
 		if f.live != nil {
@@ -318,21 +329,37 @@ func (a *auditor) working() bool {
 
 // alone holds a dispatch against the others under way.
 func (a *auditor) alone(f *file) error {
-	live := 0
+	live := len(a.leaving)
+	for _, l := range a.leaving {
+		if clash(f.def, l.def) {
+			return fmt.Errorf("what a revision left of %q works in the same place", l.def.ID)
+		}
+	}
 	for id, o := range a.steps {
 		if o.live == nil || o == f {
 			continue
 		}
 		live++
-		agents := f.def.Kind == engine.Agent && o.def.Kind == engine.Agent
-		if agents && (len(f.def.Writes) == 0 || len(o.def.Writes) == 0) || meet(f.def.Writes, o.def.Writes) {
+		if clash(f.def, o.def) {
 			return fmt.Errorf("%q works in the same place", id)
 		}
 	}
-	if room := max(1, min(a.run.Compiled.Parallel(), a.run.Policy.MaxParallel)); live+1 > room {
+	room := roomOf(a.run)
+	if f.kept {
+		room = max(room, a.room)
+	}
+	if live+1 > room {
 		return fmt.Errorf("%d are under way already, and there is room for %d", live, room)
 	}
 	return nil
+}
+
+func roomOf(r engine.RunOpened) int { return max(1, min(r.Compiled.Parallel(), r.Policy.MaxParallel)) }
+
+// clash reports whether two steps must not be at work together.
+func clash(a, b *engine.Step) bool {
+	agents := a.Kind == engine.Agent && b.Kind == engine.Agent
+	return agents && (len(a.Writes) == 0 || len(b.Writes) == 0) || meet(a.Writes, b.Writes)
 }
 
 // meet reports whether two scopes have a path in common. The scopes of the
@@ -351,6 +378,9 @@ func meet(a, b []string) bool {
 }
 
 func (a *auditor) workEnded(e engine.WorkEnded, r engine.Record) error {
+	if left, err := a.leftEnded(e, r); left || err != nil {
+		return err
+	}
 	f, err := a.step(e.Step)
 	if err != nil {
 		return err

@@ -30,6 +30,9 @@ func (s *State) Decide(now time.Time) []Event {
 	if !s.run.Live {
 		return nil
 	}
+	if e, ok := s.lostLeaving(); ok {
+		return []Event{e}
+	}
 	if i, ok := s.must.first(); ok {
 		return []Event{s.follows(i, now)}
 	}

@@ -29,6 +29,7 @@ type desk struct {
 	broken  error
 	live    map[engine.Key]bool // work that was dispatched and has not ended
 	looks   int
+	active  int  // steps under way after the last record
 	hold    bool // admit does not decide: the turn takes in more
 	mark    int  // where the last wait began
 }
@@ -108,10 +109,12 @@ func (d *desk) apply(actor string, e engine.Event) {
 		d.fail("after record %d, %s %+v: %w", r.Seq, e.Type(), e, err)
 	}
 	if active, room := len(d.state.Active()), 0; d.state.Program() != nil {
-		if room = d.state.Room(); active > room {
+		// A revision with less room lets what is under way come to its end.
+		if room = d.state.Room(); active > max(room, d.active) {
 			d.fail("after record %d: %d steps are under way, %d may be", r.Seq, active, room)
 		}
 	}
+	d.active = len(d.state.Active())
 	if err := apart(d.state); err != nil {
 		d.fail("after record %d: %w", r.Seq, err)
 	}
@@ -273,7 +276,7 @@ func (h *shelf) Equal(o *shelf) bool {
 
 func (h *shelf) take(rows engine.Rows) {
 	if rows.Head != nil {
-		if rows.Head.Run != h.Head.Run {
+		if rows.All {
 			clear(h.Steps)
 		}
 		h.Head = *rows.Head

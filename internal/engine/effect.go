@@ -38,6 +38,7 @@ type Effect struct {
 	Title       string            // of the plan
 	Constraints []string          // of the plan
 	Baseline    bool              // Prepare: run the checks before the work
+	Cut         bool              // Prepare: work was begun and cut off; Tree is from before it
 	Feedback    []Feedback        // Prepare: what the last attempt failed
 	Note        string            // Prepare: what a person, or the harness, has to say about the last attempt
 	Restore     []Change          // Prepare: paths to put back

@@ -99,7 +99,8 @@ type Policy struct {
 	Unmetered   string `json:"unmetered,omitempty"`
 }
 
-// RunOpened begins one execution of one program.
+// RunOpened begins one execution of one program, or lets an open run go on with
+// the next revision of its plan.
 type RunOpened struct {
 	Run       string            `json:"run"`
 	Plan      string            `json:"plan"`
@@ -114,6 +115,12 @@ type RunOpened struct {
 	Isolation string            `json:"isolation"`
 	Unsealed  string            `json:"unsealed,omitempty"` // who allowed less than the asked minimum
 	Base      string            `json:"base,omitempty"`     // object: the protected files as they were
+
+	// Revises is the plan revision that this one takes the place of in the
+	// same run, which goes on; "" for the opening of a run. Carried lists the
+	// steps that are taken over as they stand.
+	Revises string   `json:"revises,omitempty"`
+	Carried []string `json:"carried,omitempty"`
 
 	// Compiled is the decoded Program. Whoever reads a journal sets it from
 	// the object before Apply; it is never on the wire.

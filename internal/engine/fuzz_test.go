@@ -115,6 +115,9 @@ func inputsAt(t testing.TB, journal []engine.Record) map[uint8][]byte {
 		begun,
 		engine.Open{By: "ann", Task: &engine.TaskOpened{Task: "task"}, Run: engine.RunOpened{Run: "r9"}},
 	}
+	revise := engine.Revise{Run: s.Run(), Was: s.Run().Program, By: "ann"}
+	revise.Run.Plan += "+"
+	inputs = append(inputs, revise)
 	for _, e := range s.Pending() {
 		inputs = append(inputs, success(e))
 	}
@@ -145,13 +148,15 @@ func kindOf(in engine.Input) uint8 {
 		return 5
 	case engine.Reply:
 		return 6
+	case engine.Revise:
+		return 9
 	}
 	return 7
 }
 
 // inputFrom reads an input of the kind, nil if the bytes are none.
 func inputFrom(kind uint8, body []byte, journal []engine.Record) engine.Input {
-	switch kind % 9 {
+	switch kind % 10 {
 	case 0:
 		return read[engine.Begin](body)
 	case 1:
@@ -177,6 +182,18 @@ func inputFrom(kind uint8, body []byte, journal []engine.Record) engine.Input {
 		return read[engine.Reply](body)
 	case 7:
 		return read[engine.Draft](body)
+	case 9:
+		in, ok := read[engine.Revise](body).(engine.Revise)
+		if !ok {
+			return nil
+		}
+		in.Run.Compiled, in.Run.Program = nil, ""
+		for _, r := range journal {
+			if open, ok := r.Event.(engine.RunOpened); ok && (in.Run.Compiled == nil || len(in.Stale) == 0) {
+				in.Run.Compiled, in.Run.Program = open.Compiled, open.Program
+			}
+		}
+		return in
 	}
 	return read[engine.Judgement](body)
 }
@@ -352,15 +369,26 @@ func proofs(journal []engine.Record) error {
 	for _, r := range journal {
 		switch e := r.Event.(type) {
 		case engine.RunOpened:
+			if e.Revises != "" {
+				if err := a.takeOver(e); err != nil {
+					return err
+				}
+				continue
+			}
 			if err := a.opened(e); err != nil {
 				return err
 			}
 		case engine.WorkDispatched:
 			if f := a.steps[e.Step]; e.Kind != engine.ContractWork {
+				f.n = e.N
 				f.attempt, f.end, f.complete, f.answers = e.Attempt, nil, nil, nil
 			}
 		case engine.WorkEnded:
-			if f := a.steps[e.Step]; e.Kind != engine.ContractWork || e.How != engine.Exited {
+			f := a.steps[e.Step]
+			if f == nil || f.n < 0 {
+				continue // a revision left it
+			}
+			if e.Kind != engine.ContractWork || e.How != engine.Exited {
 				f.end, f.complete, f.answers = &e, nil, nil
 			}
 		case engine.CheckEnded:

@@ -1,8 +1,11 @@
 package engine_test
 
 import (
+	"maps"
 	"math"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/piton-dev/piton/internal/engine"
@@ -79,7 +82,7 @@ func anyStep(t *rapid.T, i int) engine.Step {
 // world is a desk to which things happen.
 type world struct {
 	*desk
-	program *engine.Program
+	program *engine.Program // that runs are opened with
 	policy  engine.Policy
 	runs    int
 	sent    []engine.Input // to be sent again, too late
@@ -192,7 +195,7 @@ func (w *world) stopped() {
 	for _, e := range w.state.Pending() {
 		wanted[e.Key] = true
 	}
-	for k := range w.live {
+	for _, k := range slices.SortedFunc(maps.Keys(w.live), func(a, b engine.Key) int { return strings.Compare(a.String(), b.String()) }) {
 		if !wanted[k] {
 			w.send(engine.Ended{Key: k, WorkEnded: engine.WorkEnded{How: engine.Stopped}})
 			return
@@ -354,7 +357,9 @@ func (w *world) again(o op) {
 // strange opens the next run where that is possible, takes a snapshot to
 // follow, or asks for what makes no sense.
 func (w *world) strange(o op) {
-	switch o.How % 4 {
+	switch o.How % 8 {
+	case 4, 5, 6, 7:
+		w.revise(o)
 	case 0:
 		if !w.state.Live() {
 			w.open()
@@ -372,6 +377,63 @@ func (w *world) strange(o op) {
 		k := engine.Key{Task: "task", Run: "r1", Step: "s" + strconv.Itoa(int(o.Which)%9), Attempt: 1 + int(o.More)%3, N: 1, Kind: engine.Verify}
 		w.send(engine.Checked{Key: k, Checks: []engine.CheckEnded{{Check: "contract", Verdict: engine.Pass}}})
 	}
+}
+
+// revise lets the run go on with another text: some steps changed, some gone,
+// some new, in another order.
+func (w *world) revise(o op) {
+	now := w.state.Run()
+	if now.Compiled == nil {
+		return
+	}
+	def := engine.Definition{Plan: "plan-" + strconv.Itoa(now.Version+2), Title: "Any plan", Parallel: 1 + int(o.More)%5}
+	place := map[string]int{}
+	for _, i := range turned(now.Compiled.Len(), int(o.Which)) {
+		p := *now.Compiled.Step(i)
+		switch (int(o.Which) + int(o.More) + 5*i) % 11 {
+		case 0, 1:
+			p.Task += "."
+		case 2:
+			continue
+		case 3:
+			p.Number += "a"
+		}
+		place[p.ID] = len(def.Steps)
+		def.Steps = append(def.Steps, p)
+	}
+	for i := range def.Steps {
+		var needs []int
+		for _, n := range def.Steps[i].Needs {
+			if at, ok := place[now.Compiled.Step(n).ID]; ok {
+				needs = append(needs, at)
+			}
+		}
+		def.Steps[i].Needs = needs
+	}
+	for n := range 2 { // one that may have been there before
+		if id := "s" + strconv.Itoa(int(o.More)%7+n); place[id] == 0 && (len(def.Steps) == 0 || def.Steps[0].ID != id) {
+			p := plain(id)
+			p.Kind = engine.Script
+			def.Steps = append(def.Steps, p)
+		}
+	}
+	p, err := engine.NewProgram(def)
+	if err != nil {
+		w.fail("%w", err)
+		return
+	}
+	in := engine.Revise{Run: now, Was: now.Program, By: "ann"}
+	in.Run.Plan, in.Run.Version, in.Run.Program, in.Run.Compiled = def.Plan, now.Version+1, p.Hash(), p
+	if o.How%3 == 0 {
+		in.Stale = []string{def.Steps[int(o.Which)%len(def.Steps)].ID}
+	}
+	w.send(in)
+}
+
+// turned is 0 to n-1, beginning elsewhere.
+func turned(n, by int) []int {
+	is := numbers(n)
+	return append(is[by%n:], is[:by%n]...)
 }
 
 // look checks after a turn what is cheap, and all of it every few turns.

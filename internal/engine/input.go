@@ -33,6 +33,15 @@ type Ended struct {
 	WorkEnded
 }
 
+// Revise lets a run go on with the next revision of its plan, which a person
+// has approved. The core says what is carried over.
+type Revise struct {
+	Run   RunOpened // with the id of the run, which is open or has failed
+	Was   string    // hash of the program that the difference was shown against
+	Stale []string  // steps that were given a file which has another content now
+	By    string
+}
+
 // Checked answers Verify, Again and Prove. It holds one result for every check
 // of the step, in their order.
 type Checked struct {
@@ -62,6 +71,7 @@ type Judgement struct{ PlanAnswered }
 
 func (Begin) Actor() string       { return Harness }
 func (i Open) Actor() string      { return i.By }
+func (i Revise) Actor() string    { return i.By }
 func (Prepared) Actor() string    { return Harness }
 func (Ended) Actor() string       { return Harness }
 func (Checked) Actor() string     { return Harness }

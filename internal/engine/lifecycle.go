@@ -29,6 +29,8 @@ func (s *State) applyRun(e RunOpened, r Record) error {
 		return fmt.Errorf("run %s has no task", e.Run)
 	case s.run.Live:
 		return fmt.Errorf("run %s opens while %s is not ended", e.Run, s.run.Opened.Run)
+	case len(e.Carried) > 0:
+		return fmt.Errorf("run %s carries over steps of no other revision", e.Run)
 	case e.Compiled == nil || e.Compiled.Hash() != e.Program:
 		return fmt.Errorf("run %s: program %s is not at hand", e.Run, e.Program)
 	}
@@ -48,7 +50,7 @@ func (s *State) applyRun(e RunOpened, r Record) error {
 }
 
 func (s *State) applyRunEnded(e RunEnded, at time.Time) error {
-	live := slices.ContainsFunc(s.active, func(i int) bool { return s.steps[i].Live })
+	live := s.working()
 	switch {
 	case !s.run.Live:
 		return fmt.Errorf("run %q ends, which is not open", s.run.Opened.Run)
@@ -72,6 +74,11 @@ func (s *State) applyRunEnded(e RunEnded, at time.Time) error {
 	return nil
 }
 
+// working reports whether any work was dispatched and has not ended.
+func (s *State) working() bool {
+	return len(s.run.Leaving) > 0 || slices.ContainsFunc(s.active, func(i int) bool { return s.steps[i].Live })
+}
+
 // rest takes back what a step waited for when its run ended.
 func (s *State) rest(i int) {
 	st := &s.steps[i]
@@ -91,13 +98,16 @@ func (s *State) rest(i int) {
 
 // reopen takes a failed run up again.
 func (s *State) reopen() {
-	r := &s.run
-	r.Live, r.Paused, r.Aborted, r.Cancelled, r.Proved = true, false, false, false, false
-	r.Status, r.Reason, r.Exit, r.Finished, r.Regression = Running, "", 0, time.Time{}, nil
+	s.run.reopen()
 	for i := range s.steps {
 		s.touch(i)
 	}
 	s.dirty.all = true
+}
+
+func (r *run) reopen() {
+	r.Live, r.Paused, r.Aborted, r.Cancelled, r.Proved = true, false, false, false, false
+	r.Status, r.Reason, r.Exit, r.Finished, r.Regression = Running, "", 0, time.Time{}, nil
 }
 
 // halt makes all live work end. What still follows for any step is looked at
@@ -121,9 +131,8 @@ func (s *State) showReady() {
 
 // ends is the end of the run, once nothing can move.
 func (s *State) ends() (RunEnded, bool) {
-	live := slices.ContainsFunc(s.active, func(i int) bool { return s.steps[i].Live })
 	switch {
-	case live:
+	case s.working():
 		return RunEnded{}, false
 	case s.run.Cancelled:
 		return s.ended(Cancelled, 1, s.run.Reason), true

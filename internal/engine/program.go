@@ -210,6 +210,15 @@ func (d *Definition) guards() []string {
 }
 
 func (p *Program) acyclic() error {
+	if len(p.order()) != len(p.def.Steps) {
+		return errors.New("the steps' needs form a cycle")
+	}
+	return nil
+}
+
+// order lists the steps so that each stands behind what it needs. Those on a
+// cycle, and behind one, are left out.
+func (p *Program) order() []int {
 	open := make([]int, len(p.def.Steps))
 	var free []int
 	for i := range p.def.Steps {
@@ -217,21 +226,18 @@ func (p *Program) acyclic() error {
 			free = append(free, i)
 		}
 	}
-	seen := 0
+	all := make([]int, 0, len(open))
 	for len(free) > 0 {
 		i := free[len(free)-1]
 		free = free[:len(free)-1]
-		seen++
+		all = append(all, i)
 		for _, d := range p.deps[i] {
 			if open[d]--; open[d] == 0 {
 				free = append(free, d)
 			}
 		}
 	}
-	if seen != len(p.def.Steps) {
-		return errors.New("the steps' needs form a cycle")
-	}
-	return nil
+	return all
 }
 
 func (s *Step) valid() error {

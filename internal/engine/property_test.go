@@ -47,7 +47,7 @@ func TestEveryRunEnds(t *testing.T) {
 				t.Fatalf("the run does not end: %v\n%s\n%s", w.broken, lines(w.journal), stand(w.desk))
 			}
 			head := w.state.Head()
-			if head.Status != engine.Failed || round > 2*w.program.Len() {
+			if head.Status != engine.Failed || round > 2*w.state.Program().Len() {
 				if head.Status == engine.Failed {
 					t.Fatalf("it fails again and again: %s\n%s", head.Reason, lines(w.journal))
 				}
@@ -61,7 +61,7 @@ func TestEveryRunEnds(t *testing.T) {
 // takeUp does what people do with a failed run: one more try for what failed,
 // or what was denied or left behind.
 func (w *world) takeUp() {
-	for i := range w.program.Len() {
+	for i := range w.state.Program().Len() {
 		if row := w.state.StepRow(i); row.Status == engine.Failed || row.Status == engine.Skipped {
 			w.send(engine.Order{Command: engine.Command{Verb: engine.DoRetry, Step: row.ID, By: "ann"}})
 		}

@@ -13,6 +13,7 @@ import (
 type Rows struct {
 	Earlier []Rows    // of the runs before this one, oldest first; they have no Earlier
 	Head    *HeadRow  // nil = unchanged
+	All     bool      // Steps are all there are of the head's run: rows of others are no more
 	Steps   []StepRow // changed ones of the head's run only
 	Items   []ItemRow // opened, and closed ones with Open false
 	Plans   []PlanRow // of the workspace: those that wait now, and those that no longer do
@@ -134,7 +135,7 @@ func (s *State) Rows() Rows {
 	}
 	head := s.Head()
 	rows.Head = &head
-	if s.dirty.all {
+	if rows.All = s.dirty.all; rows.All {
 		for i := range s.steps {
 			rows.Steps = append(rows.Steps, s.StepRow(i))
 		}

@@ -13,7 +13,7 @@ func (s *State) stopping() bool { return s.run.Cancelled || s.run.Aborted }
 
 // free: new work may start.
 func (s *State) free() bool {
-	return s.run.Live && !s.run.Paused && !s.stopping() && s.run.Critical == 0
+	return s.run.Live && !s.run.Paused && !s.stopping() && s.run.Critical == 0 && len(s.run.Leaving) == 0
 }
 
 // room is how many steps may be under way at once.

@@ -54,6 +54,8 @@ type run struct {
 	Unproven   int   // steps done whose contract passed before too, or was not asked
 	Waived     int
 	Skipped    int
+	Leaving    []leaving      // work of steps that a revision changed or took out
+	Past       map[string]int // attempts of steps that revisions took out
 	Moved      map[string]string
 	TokensIn   int64
 	TokensOut  int64
@@ -134,7 +136,7 @@ func (s *State) Live() bool { return s.run.Live }
 // under way or due, and items wait or the run is paused. Ask it after Decide
 // has nothing more to say. Its cost is that of the steps under way.
 func (s *State) Idle() bool {
-	if _, follows := s.must.first(); !s.run.Live || follows {
+	if _, follows := s.must.first(); !s.run.Live || follows || len(s.run.Leaving) > 0 {
 		return false
 	}
 	for _, i := range s.active {
@@ -178,7 +180,7 @@ func (st *step) hopeless() bool { return st.lapsed() || st.Status == Pending && 
 // that the journal is corrupt at r.Seq; the state is then of no further use.
 //
 // An event costs what it says and, when a step settles, its needs' edges. Only
-// opening, ending and taking up a run, aborting it and beginning a ratchet
+// opening, revising, ending and taking up a run, aborting it and beginning a ratchet
 // round look at all steps.
 func (s *State) Apply(r Record) error {
 	err := inOrder(r, s.seq, s.epoch)
@@ -201,6 +203,9 @@ func (s *State) apply(r Record) error {
 	case TaskOpened:
 		return s.applyTask(e)
 	case RunOpened:
+		if e.Revises != "" {
+			return s.applyRevision(e)
+		}
 		return s.applyRun(e, r)
 	case RunEnded:
 		return s.applyRunEnded(e, r.At)

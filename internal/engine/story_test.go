@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"cmp"
 	"fmt"
 	"path/filepath"
 	"strconv"
@@ -21,8 +22,9 @@ import (
 // the rows compared and the journal audited.
 //
 //	open [parallel=N] [ratchet=on] [baseline=off]   a run of the plan below it; again: the task's next run
+//	revise [by=NAME] [stale=a,b] [was=HASH] [run=R] [plan=ID]   the run's next revision, as below it
 //	  ID [script] [needs=a,b] [retries=N] [then=WORD] [expect=WORD] [approval=WHY] [noncritical]
-//	     [writes=a/,b/] [once] [step] [backoff=D] [checks=build,lint?]
+//	     [task=WORD] [writes=a/,b/] [once] [step] [backoff=D] [checks=build,lint?]
 //	prepared STEP [base=VERDICT,…] [tree=T] [err=WHY] [strays=PATH]
 //	ended STEP [how=WORD] [exit=N] [tampered=PATH] [strays=PATH] [tokens=N]
 //	checked STEP [VERDICT,…] [tree=T] [moved=PATH]
@@ -191,6 +193,8 @@ func input(t *testing.T, d *desk, td *datadriven.TestData) engine.Input {
 	switch td.Cmd {
 	case "open":
 		return opening(t, d, td)
+	case "revise":
+		return revising(t, d, td)
 	case "epoch":
 		return begun
 	case "order":
@@ -294,7 +298,37 @@ func stepOf(d *desk, id string) *engine.Step {
 
 // opening is a run of the plan in the line's input.
 func opening(t *testing.T, d *desk, td *datadriven.TestData) engine.Input {
-	def := engine.Definition{Plan: "plan-1", Title: "A plan", Parallel: number(t, td, "parallel", 1)}
+	p := planOf(t, td, "plan-1")
+	in := engine.Open{By: "ann", Run: engine.RunOpened{
+		Run: "r1", Plan: p.Plan(), Version: 1, Title: p.Title(), Program: p.Hash(), Compiled: p, Base: "base",
+		Policy: engine.Policy{MaxParallel: number(t, td, "max", 9), Baseline: value(td, "baseline") != "off", Ratchet: value(td, "ratchet") == "on"},
+	}}
+	if d.state.Task() == "" {
+		in.Task = &engine.TaskOpened{Task: "task", Intent: "i"}
+	} else {
+		last, _ := strconv.Atoi(strings.TrimPrefix(d.state.Run().Run, "r"))
+		in.Run.Run = fmt.Sprintf("r%d", last+1)
+	}
+	return in
+}
+
+// revising is the next revision of the run, with its policy and its base.
+func revising(t *testing.T, d *desk, td *datadriven.TestData) engine.Input {
+	now := d.state.Run()
+	in := engine.Revise{Run: now, Was: now.Program, By: person(td)}
+	in.Run.Version++
+	p := planOf(t, td, cmp.Or(value(td, "plan"), fmt.Sprintf("plan-%d", in.Run.Version)))
+	in.Run.Plan, in.Run.Program, in.Run.Compiled, in.Run.Run = p.Plan(), p.Hash(), p, cmp.Or(value(td, "run"), now.Run)
+	in.Was = cmp.Or(value(td, "was"), in.Was)
+	if stale := value(td, "stale"); stale != "" {
+		in.Stale = strings.Split(stale, ",")
+	}
+	return in
+}
+
+// planOf is the plan in the line's input.
+func planOf(t *testing.T, td *datadriven.TestData, id string) *engine.Program {
+	def := engine.Definition{Plan: id, Title: "A plan", Parallel: number(t, td, "parallel", 1)}
 	index := map[string]int{}
 	for n, line := range strings.Split(strings.TrimSpace(td.Input), "\n") {
 		index[strings.Fields(line)[0]] = n
@@ -306,17 +340,7 @@ func opening(t *testing.T, d *desk, td *datadriven.TestData) engine.Input {
 	if err != nil {
 		t.Fatalf("%s: %v", td.Pos, err)
 	}
-	in := engine.Open{By: "ann", Run: engine.RunOpened{
-		Run: "r1", Plan: def.Plan, Version: 1, Title: def.Title, Program: p.Hash(), Compiled: p, Base: "base",
-		Policy: engine.Policy{MaxParallel: number(t, td, "max", 9), Baseline: value(td, "baseline") != "off", Ratchet: value(td, "ratchet") == "on"},
-	}}
-	if d.state.Task() == "" {
-		in.Task = &engine.TaskOpened{Task: "task", Intent: "i"}
-	} else {
-		last, _ := strconv.Atoi(strings.TrimPrefix(d.state.Run().Run, "r"))
-		in.Run.Run = fmt.Sprintf("r%d", last+1)
-	}
-	return in
+	return p
 }
 
 // plain is a step that an agent does, with the defaults of a plan.
@@ -351,6 +375,8 @@ func label(p *engine.Step, name, v string, index map[string]int) (err error) {
 		for id := range strings.SplitSeq(v, ",") {
 			p.Needs = append(p.Needs, index[id])
 		}
+	case "task":
+		p.Task = v
 	case "retries":
 		p.OnFail.Retries, err = strconv.Atoi(v)
 	case "then":
@@ -476,6 +502,9 @@ func line(r engine.Record) string {
 	case engine.TaskOpened:
 		return e.Task
 	case engine.RunOpened:
+		if e.Revises != "" {
+			return fmt.Sprintf("%s %d steps, revision %d after %s, carried %v", e.Run, e.Compiled.Len(), e.Version, e.Revises, e.Carried)
+		}
 		return fmt.Sprintf("%s %d steps", e.Run, e.Compiled.Len())
 	case engine.RunEnded:
 		return fmt.Sprintf("%s exit=%d proven=%d unproven=%d left=%d %s", e.Status, e.Exit, e.Proven, e.Unproven, e.Left, e.Reason)

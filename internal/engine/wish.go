@@ -34,6 +34,7 @@ func (s *State) wants(i int) (Effect, bool) {
 	switch kind {
 	case Prepare:
 		e.Baseline = !st.HasBase && s.run.Opened.Policy.Baseline && p.Rerunnable
+		e.Cut = st.Cut
 		e.Feedback, e.Note, e.Restore = st.Feedback, st.note(), st.Restore
 	case Work:
 		e.Work, e.Prompt = st.Kind, st.Prompt

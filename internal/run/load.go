@@ -44,6 +44,10 @@ func Rows(ctx context.Context, st store.Store, stream string) (engine.Rows, erro
 		}
 	}
 	rows := state.Rows()
+	rows.All = false
+	for i := range rows.Earlier {
+		rows.Earlier[i].All = false
+	}
 	for _, one := range store.ByRun(rows) {
 		slices.SortFunc(one.Items, func(a, b engine.ItemRow) int {
 			return cmp.Or(a.Opened.Compare(b.Opened), cmp.Compare(a.Item, b.Item))
@@ -82,7 +86,7 @@ func ReadRun(ctx context.Context, st store.Store, head engine.HeadRow) iter.Seq2
 		inside := false
 		for r, err := range Read(ctx, st, head.Stream, max(head.First, 1)-1) {
 			if e, ok := r.Event.(engine.RunOpened); ok {
-				if inside {
+				if inside && e.Run != head.Run {
 					return
 				}
 				inside = e.Run == head.Run

@@ -173,6 +173,9 @@ func (s *memoryStream) setRows(rows engine.Rows) {
 	}
 	r.head = *rows.Head
 	r.head.Started, r.head.Finished = Micro(r.head.Started), Micro(r.head.Finished)
+	if rows.All {
+		clear(r.steps)
+	}
 	for _, step := range rows.Steps {
 		r.steps[step.Index] = ownStep(step)
 	}

@@ -30,6 +30,7 @@ type prepared struct {
 
 // runRows are the rows of one run. Without a head there are items at most.
 type runRows struct {
+	all   bool
 	head  *headColumns
 	steps []engine.StepRow
 	items []itemColumns
@@ -112,7 +113,7 @@ func (p *prepared) setRows(b store.Batch) error {
 func newRows(rows engine.Rows) ([]runRows, error) {
 	var all []runRows
 	for _, one := range store.ByRun(rows) {
-		r := runRows{steps: one.Steps}
+		r := runRows{all: one.All, steps: one.Steps}
 		if one.Head != nil {
 			head, err := newHead(*one.Head)
 			if err != nil {

@@ -34,17 +34,18 @@ const (
 		VALUES(?1, ?2, (SELECT ifnull(max(n), 0) + 1 FROM run WHERE stream = ?1), ?3, ?4, ?5, ?6)
 		ON CONFLICT(stream, run) DO UPDATE SET status = excluded.status, started = excluded.started,
 		title = excluded.title, row = excluded.row`
-	setStep = "REPLACE INTO step VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-	setItem = "REPLACE INTO item(stream, item, run, open, opened, row) VALUES(?, ?, ?, ?, ?, ?)"
-	setPlan = "REPLACE INTO plan(stream, plan, at, row) VALUES(?, ?, ?, ?)"
-	endPlan = "DELETE FROM plan WHERE stream = ? AND plan = ?"
+	dropSteps = "DELETE FROM step WHERE stream = ? AND run = ?"
+	setStep   = "REPLACE INTO step VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+	setItem   = "REPLACE INTO item(stream, item, run, open, opened, row) VALUES(?, ?, ?, ?, ?, ?)"
+	setPlan   = "REPLACE INTO plan(stream, plan, at, row) VALUES(?, ?, ?, ?)"
+	endPlan   = "DELETE FROM plan WHERE stream = ? AND plan = ?"
 )
 
 // rowWriter holds the statements of one transaction.
-type rowWriter struct{ setRun, setStep, setItem, setPlan, endPlan *sql.Stmt }
+type rowWriter struct{ setRun, dropSteps, setStep, setItem, setPlan, endPlan *sql.Stmt }
 
 func (w *rowWriter) statements() map[**sql.Stmt]string {
-	return map[**sql.Stmt]string{&w.setRun: setRun, &w.setStep: setStep, &w.setItem: setItem, &w.setPlan: setPlan, &w.endPlan: endPlan}
+	return map[**sql.Stmt]string{&w.setRun: setRun, &w.dropSteps: dropSteps, &w.setStep: setStep, &w.setItem: setItem, &w.setPlan: setPlan, &w.endPlan: endPlan}
 }
 
 func (w rowWriter) write(stream string, rows []runRows) error {
@@ -59,6 +60,11 @@ func (w rowWriter) write(stream string, rows []runRows) error {
 func (w rowWriter) writeRun(stream string, r *runRows) error {
 	if h := r.head; h != nil {
 		if _, err := w.setRun.Exec(stream, h.run, h.status, h.started, h.title, string(h.row)); err != nil {
+			return err
+		}
+	}
+	if r.all && r.head != nil {
+		if _, err := w.dropSteps.Exec(stream, r.head.run); err != nil {
 			return err
 		}
 	}

@@ -74,6 +74,9 @@ func steps(t *testing.T, s store.Store) {
 	full.Status, full.Phase, full.Needs = engine.Done, engine.NoPhase, nil
 	write(t, s, withRows("t", 2, epoch, engine.Rows{Head: &head, Steps: []engine.StepRow{full}}))
 	equal(t, "steps after a change", stepsOf(t, s, "t", "r"), []engine.StepRow{first, full, plain})
+	write(t, s, withRows("t", 3, epoch, engine.Rows{Head: &head, All: true, Steps: []engine.StepRow{full}}))
+	equal(t, "steps of a revision with fewer", stepsOf(t, s, "t", "r"), []engine.StepRow{full})
+	equal(t, "steps of another task", stepsOf(t, s, "other", "r"), []engine.StepRow{{Index: 0, ID: "z"}})
 }
 
 // runsOfOneStream: each keeps its head and its steps, whatever follows.

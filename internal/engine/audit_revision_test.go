@@ -1,0 +1,153 @@
+package engine_test
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+
+	"github.com/piton-dev/piton/internal/engine"
+)
+
+// What the auditor holds against a revision in the middle of a run.
+
+// left is work of a step that a revision changed or took out.
+type left struct {
+	def   *engine.Step
+	work  engine.WorkDispatched
+	epoch uint64
+}
+
+func (a *auditor) revised(e engine.RunOpened) error {
+	switch {
+	case e.Run != a.run.Run || e.Revises != a.run.Plan || e.Plan == a.run.Plan:
+		return fmt.Errorf("%s revises %s, and the run %s is of %s", e.Plan, e.Revises, a.run.Run, a.run.Plan)
+	case !a.open && !a.failed || a.open && a.stopping:
+		return fmt.Errorf("the run is over, or being stopped")
+	}
+	if !a.open {
+		a.paused, a.stopping = false, false
+	}
+	old := a.steps
+	before := a.run
+	a.steps = map[string]*file{}
+	for i := range e.Compiled.Len() {
+		p := e.Compiled.Step(i)
+		f := old[p.ID]
+		switch {
+		case slices.Contains(e.Carried, p.ID):
+			if err := a.mayCarry(old, e, f, p); err != nil {
+				return fmt.Errorf("%q is carried over, and %w", p.ID, err)
+			}
+			f.proved, f.kept = -1, f.status == engine.Running
+		case f != nil:
+			f = &file{status: engine.Pending, attempt: f.attempt, n: -1, proved: -1}
+		default:
+			f = &file{status: engine.Pending, attempt: a.past[p.ID], n: -1, proved: -1}
+		}
+		a.steps[p.ID] = f
+	}
+	a.leave(old, e)
+	for i := range e.Compiled.Len() { // after leave, which wants to know the old definitions
+		a.steps[e.Compiled.Step(i).ID].def = e.Compiled.Step(i)
+	}
+	a.room = max(a.room, roomOf(before))
+	a.run, a.open, a.failed = e, true, false
+	return nil
+}
+
+// mayCarry reports why a step must not be taken over as it stands.
+func (a *auditor) mayCarry(old map[string]*file, e engine.RunOpened, f *file, p *engine.Step) error {
+	switch {
+	case !a.alike(e, f, p):
+		return fmt.Errorf("is not what it was")
+	case f.order == nil && (f.status == engine.Failed || f.status == engine.Skipped && !f.counts):
+		return fmt.Errorf("is %s", f.status)
+	}
+	for id := range idsOf(e, p) {
+		if n := old[id]; !slices.Contains(e.Carried, id) && n != nil && (n.attempt > 0 || n.status != engine.Pending) {
+			return fmt.Errorf("needs %q, which is not", id)
+		}
+	}
+	return nil
+}
+
+// alike reports whether step p of the revision e is defined as it was.
+func (a *auditor) alike(e engine.RunOpened, f *file, p *engine.Step) bool {
+	if f == nil {
+		return false
+	}
+	was, is := *f.def, *p
+	was.Number, is.Number = "", ""
+	was.Needs, is.Needs = nil, nil
+	return reflect.DeepEqual(was, is) && reflect.DeepEqual(idsOf(a.run, f.def), idsOf(e, p))
+}
+
+// idsOf is what a step of a revision needs.
+func idsOf(r engine.RunOpened, p *engine.Step) map[string]bool {
+	all := map[string]bool{}
+	for _, n := range p.Needs {
+		all[r.Compiled.Step(n).ID] = true
+	}
+	return all
+}
+
+// takeOver is a revision for who reads nothing but proofs: what is carried over
+// is defined as it was, and everything else begins.
+func (a *auditor) takeOver(e engine.RunOpened) error {
+	steps := map[string]*file{}
+	for i := range e.Compiled.Len() {
+		p := e.Compiled.Step(i)
+		f := a.steps[p.ID]
+		switch {
+		case slices.Contains(e.Carried, p.ID):
+			if !a.alike(e, f, p) {
+				return fmt.Errorf("%q is carried over, and is not what it was", p.ID)
+			}
+			f.def = p
+		default:
+			f = &file{def: p, status: engine.Pending, n: -1, proved: -1}
+		}
+		steps[p.ID] = f
+	}
+	a.steps, a.run, a.open = steps, e, true
+	return nil
+}
+
+// leave writes down the work of what is not carried over.
+func (a *auditor) leave(old map[string]*file, e engine.RunOpened) {
+	for id, f := range old {
+		if slices.Contains(e.Carried, id) {
+			continue
+		}
+		if f.live != nil {
+			a.leaving = append(a.leaving, left{f.def, *f.live, f.liveEpoch})
+		}
+		if _, stays := e.Compiled.Index(id); !stays {
+			if a.past == nil {
+				a.past = map[string]int{}
+			}
+			a.past[id] = max(a.past[id], f.attempt)
+		}
+	}
+	for item, it := range a.items {
+		if !slices.Contains(e.Carried, it.Step) {
+			delete(a.items, item)
+		}
+	}
+}
+
+// leftEnded takes the end of work that a revision left.
+func (a *auditor) leftEnded(e engine.WorkEnded, r engine.Record) (bool, error) {
+	at := slices.IndexFunc(a.leaving, func(l left) bool {
+		return l.work.Step == e.Step && l.work.Attempt == e.Attempt && l.work.N == e.N && l.work.Kind == e.Kind
+	})
+	if at < 0 {
+		return false, nil
+	}
+	if gone := a.leaving[at].epoch < r.Epoch; gone != (e.How == engine.Lost) {
+		return true, fmt.Errorf("it ended by %q, and its owner is gone: %v", e.How, gone)
+	}
+	a.leaving = slices.Delete(a.leaving, at, at+1)
+	a.work++
+	return true, nil
+}

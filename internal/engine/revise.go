@@ -1,0 +1,315 @@
+package engine
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+)
+
+// leaving is work that was under way for a step when a revision changed the
+// step or took it out. Nobody wants it any more: its host stops it, and nothing
+// new starts before it has ended.
+type leaving struct {
+	Step    string
+	Attempt int
+	N       int
+	Kind    WorkKind
+	Epoch   uint64
+}
+
+func (l leaving) is(e WorkEnded) bool {
+	return l.Step == e.Step && l.Attempt == e.Attempt && l.N == e.N && l.Kind == e.Kind
+}
+
+// ended is the end of the work by how.
+func (l leaving) ended(how How, reason string) WorkEnded {
+	return WorkEnded{Step: l.Step, Attempt: l.Attempt, N: l.N, Kind: l.Kind, How: how, Reason: reason}
+}
+
+// admitRevise takes an approved revision in, if it is the next one of the text
+// that the difference was shown against.
+func (s *State) admitRevise(in Revise) ([]Event, error) {
+	e := in.Run
+	now := s.run.Opened
+	name := "run " + now.Run
+	if err := named(in.By); err != nil {
+		return nil, err
+	}
+	switch {
+	case s.prog == nil || e.Run != now.Run:
+		return nil, refuse(NotFound, fmt.Sprintf("run %s is not the newest of its plan", e.Run), "piton list shows which is")
+	case !s.run.Live && s.run.Status != Failed:
+		return nil, refuse(Conflict, fmt.Sprintf("%s is %s", name, s.run.Status), "piton run opens a new one")
+	case s.run.Live && s.stopping():
+		return nil, refuse(Conflict, name+" is being stopped", "")
+	case in.Was != now.Program:
+		return nil, refuse(Conflict, fmt.Sprintf("%s has gone on to revision %d since the difference was shown", name, now.Version), "look at it again")
+	case e.Compiled == nil || e.Compiled.Hash() != e.Program:
+		return nil, refuse(Invalid, "the revision has no program", "")
+	case e.Plan == "" || e.Plan == now.Plan:
+		return nil, refuse(Invalid, "the revision has no id of its own", "")
+	}
+	e.Revises, e.Carried = now.Plan, s.carries(e.Compiled, in.Stale)
+	return []Event{e}, nil
+}
+
+// carries lists the steps that a revision takes over as they stand, in its
+// order: what was begun, did not fail, is defined alike, and needs nothing but
+// what is taken over too.
+func (s *State) carries(p *Program, stale []string) []string {
+	var carried []string
+	for i, fits := range s.fits(p, stale) {
+		if fits && s.begun(p.Step(i).ID) {
+			carried = append(carried, p.Step(i).ID)
+		}
+	}
+	return carried
+}
+
+// fits says of each step of p whether it, and all that it needs, may be left as
+// it stands.
+func (s *State) fits(p *Program, stale []string) []bool {
+	old := make(map[string]bool, len(stale))
+	for _, id := range stale {
+		old[id] = true
+	}
+	fits := make([]bool, p.Len())
+	for _, i := range p.order() {
+		anew := slices.ContainsFunc(p.Step(i).Needs, func(n int) bool { return !fits[n] })
+		fits[i] = !anew && !old[p.Step(i).ID] && s.alike(p, i)
+	}
+	return fits
+}
+
+// begun reports whether there is anything of a step to take over.
+func (s *State) begun(id string) bool {
+	j, ok := s.prog.Index(id)
+	return ok && s.steps[j].begun()
+}
+
+// alike reports whether step i of p is defined as the step of that id is now,
+// number apart, and may be taken over.
+func (s *State) alike(p *Program, i int) bool {
+	j, ok := s.prog.Index(p.Step(i).ID)
+	return ok && s.steps[j].keeps() && same(s.prog, j, p, i)
+}
+
+// keeps reports whether a revision may leave the step as it stands. What came
+// to an end that does not count begins again.
+func (st *step) keeps() bool { return st.Order != nil || !st.settled() || st.satisfied() }
+
+// begun reports whether there is anything to take over.
+func (st *step) begun() bool {
+	return st.Status != Pending || st.Attempt > 0 || st.Order != nil || !st.Granted.IsZero()
+}
+
+// same reports whether two steps are defined alike: everything but the number
+// that people see, and needs by their ids.
+func same(p *Program, i int, q *Program, j int) bool {
+	a, b := *p.Step(i), *q.Step(j)
+	a.Number, b.Number, a.Needs, b.Needs = "", "", nil, nil
+	return a.digest() == b.digest() && slices.Equal(sorted(p.names[i]), sorted(q.names[j]))
+}
+
+func sorted(names []string) []string {
+	names = slices.Clone(names)
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// applyRevision lets the run go on with another revision of its plan. It looks
+// at all steps, as the only event in the course of a run that people see no end
+// of. What it costs is linear in both revisions.
+func (s *State) applyRevision(e RunOpened) error {
+	if err := s.mayRevise(e); err != nil {
+		return fmt.Errorf("revision %s of run %s: %w", e.Plan, e.Run, err)
+	}
+	kept := make(map[string]bool, len(e.Carried))
+	for _, id := range e.Carried {
+		kept[id] = true
+	}
+	next := make([]step, e.Compiled.Len())
+	for i := range next {
+		next[i].Status = Pending
+	}
+	past := maps.Clone(s.run.Past)
+	for j := range s.steps {
+		id := s.prog.Step(j).ID
+		i, stays := e.Compiled.Index(id)
+		if kept[id] {
+			next[i] = s.steps[j].carried()
+			continue
+		}
+		s.leave(j)
+		switch st := &s.steps[j]; {
+		case stays:
+			if next[i] = st.revised(); same(s.prog, j, e.Compiled, i) {
+				next[i].Feedback = st.Feedback
+			}
+		case st.Attempt > 0:
+			if past == nil {
+				past = map[string]int{}
+			}
+			past[id] = st.Attempt
+		}
+	}
+	for id, attempt := range past {
+		if i, back := e.Compiled.Index(id); back && next[i].Attempt == 0 {
+			next[i].Attempt = attempt + 1
+		}
+	}
+	s.goOn(e, next, past)
+	return nil
+}
+
+// mayRevise reports why a journal cannot hold the revision.
+func (s *State) mayRevise(e RunOpened) error {
+	p := e.Compiled
+	switch {
+	case s.prog == nil || e.Run != s.run.Opened.Run || e.Revises != s.run.Opened.Plan || e.Plan == e.Revises:
+		return fmt.Errorf("it revises %s of another run or text than %s of run %s", e.Revises, s.run.Opened.Plan, s.run.Opened.Run)
+	case !s.run.Live && s.run.Status != Failed || s.run.Live && s.stopping():
+		return fmt.Errorf("the run is %s, or being stopped", s.run.Status)
+	case p == nil || p.Hash() != e.Program:
+		return fmt.Errorf("program %s is not at hand", e.Program)
+	}
+	return s.mayCarry(p, e.Carried)
+}
+
+// mayCarry reports why the steps cannot be carried over. Which of those that
+// fit are left out is for who knows what files they were given.
+func (s *State) mayCarry(p *Program, carried []string) error {
+	fits, kept := s.fits(p, nil), make(map[int]bool, len(carried))
+	for _, id := range carried {
+		i, ok := p.Index(id)
+		if !ok || kept[i] || !fits[i] || !s.begun(id) {
+			return fmt.Errorf("step %q is carried over, and is not what it was", id)
+		}
+		kept[i] = true
+	}
+	for i := range kept {
+		for _, n := range p.Step(i).Needs {
+			if !kept[n] && s.begun(p.Step(n).ID) {
+				return fmt.Errorf("step %q is carried over, and what it needs, %q, is not", p.Step(i).ID, p.Step(n).ID)
+			}
+		}
+	}
+	return nil
+}
+
+// carried is the step as the next revision takes it over. A proof that was
+// being given again is given anew with all the others, and what was being
+// prepared takes its turn again.
+func (st *step) carried() step {
+	c := *st
+	c.open, c.dead, c.waiters, c.Blocker = 0, 0, nil, 0
+	switch {
+	case c.Phase == Ratchet:
+		c.Active, c.Phase, c.Checks, c.Infra, c.RetryAt = false, NoPhase, nil, 0, time.Time{}
+	case !c.Active || c.Live || c.Phase != Baseline:
+	case c.RetryAt.IsZero():
+		c.Active, c.Checks, c.Status, c.Phase, c.Cut = false, nil, Pending, NoPhase, c.Cut || c.N > 0
+	default:
+		c.Active, c.Checks, c.Phase = false, nil, Retrying
+	}
+	return c
+}
+
+// revised is what is left of a step that the next revision defines anew: its
+// attempts go on counting, so that no late answer is taken for a new one, and
+// what the last one changed against the rules is put back.
+func (st *step) revised() step {
+	if st.Attempt == 0 {
+		return step{Status: Pending}
+	}
+	return step{
+		Status: Pending, Attempt: st.Attempt + 1, Tree: st.Tree,
+		Restore: slices.Concat(st.Restore, restore(st)),
+		Cut:     st.Cut || st.Live && st.Kind != ContractWork,
+	}
+}
+
+// leave takes leave of a step: nobody is asked about it any more, and work that
+// is under way has to end.
+func (s *State) leave(j int) {
+	st := &s.steps[j]
+	s.closeItem(j)
+	if st.Live {
+		s.run.Leaving = append(s.run.Leaving, leaving{Step: s.prog.Step(j).ID, Attempt: st.Attempt, N: st.N, Kind: st.Kind, Epoch: st.Epoch})
+	}
+}
+
+// goOn puts the revision in the place of the text before. Counts, sums of what
+// was spent and numbers of rounds and items go on.
+func (s *State) goOn(e RunOpened, steps []step, past map[string]int) {
+	r := &s.run
+	s.prog, s.steps = e.Compiled, steps
+	r.Opened, r.Past = e, past
+	if len(r.Past) > 0 {
+		maps.DeleteFunc(r.Past, func(id string, _ int) bool { _, back := s.prog.Index(id); return back })
+	}
+	if !r.Live {
+		r.reopen()
+	}
+	r.Proving, r.ProveLeft, r.Proved, r.Regressed = false, nil, false, 0
+	s.index()
+	s.reindex()
+	s.recount()
+	s.dirty.all, s.dirty.steps = true, nil
+}
+
+// recount derives the sums, and which dead need is named to people, from the steps.
+func (s *State) recount() {
+	r := &s.run
+	r.Unsat, r.Critical, r.Proven, r.Unproven, r.Waived, r.Skipped = 0, 0, 0, 0, 0, 0
+	for i := range s.steps {
+		st := &s.steps[i]
+		s.tally(s.standing(i), 1)
+		if !st.satisfied() {
+			r.Unsat++
+		}
+		if n := slices.IndexFunc(s.prog.Step(i).Needs, func(n int) bool { return s.steps[n].hopeless() }); n >= 0 {
+			st.Blocker = s.prog.Step(i).Needs[n]
+		}
+	}
+}
+
+// applyLeft takes the end of work that nobody wanted any more. It reports
+// whether e is one.
+func (s *State) applyLeft(e WorkEnded) bool {
+	at := slices.IndexFunc(s.run.Leaving, func(l leaving) bool { return l.is(e) })
+	if at < 0 {
+		return false
+	}
+	s.run.Leaving = slices.Delete(slices.Clone(s.run.Leaving), at, at+1)
+	if len(s.run.Leaving) == 0 {
+		s.run.Leaving = nil
+	}
+	s.spend(e.Usage)
+	return true
+}
+
+// left finds the work of a key among what is leaving and of this owner.
+func (s *State) left(k Key) (leaving, bool) {
+	for _, l := range s.run.Leaving {
+		kind := Work
+		if l.Kind == ContractWork {
+			kind = Verify
+		}
+		if k == (Key{Task: s.task, Run: s.run.Opened.Run, Step: l.Step, Attempt: l.Attempt, Kind: kind, N: l.N}) && l.Epoch == s.epoch {
+			return l, true
+		}
+	}
+	return leaving{}, false
+}
+
+// lostLeaving is the end of leaving work whose owner is gone.
+func (s *State) lostLeaving() (WorkEnded, bool) {
+	for _, l := range s.run.Leaving {
+		if l.Epoch < s.epoch {
+			return l.ended(Lost, "its owner stopped"), true
+		}
+	}
+	return WorkEnded{}, false
+}
