@@ -13,11 +13,12 @@ import (
 
 func (a *app) configCmd() *cobra.Command {
 	c := &cobra.Command{
-		Use:   "config",
-		Short: "The configuration in force",
-		Long:  "Settings come from flags, from PITON_ variables of the environment, from .piton/config.yaml,\nfrom your own configuration, and from defaults; the first that says something counts.",
-		Args:  cobra.NoArgs,
-		RunE:  func(c *cobra.Command, _ []string) error { return c.Help() },
+		Use:     "config",
+		Example: "  piton config show --origin",
+		Short:   "The configuration in force",
+		Long:    "Settings come from flags, from PITON_ variables of the environment, from .piton/config.yaml,\nfrom your own configuration, and from defaults; the first that says something counts.",
+		Args:    cobra.NoArgs,
+		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	c.AddCommand(a.configShowCmd())
 	return c

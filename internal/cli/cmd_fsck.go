@@ -17,11 +17,12 @@ import (
 
 func (a *app) fsckCmd() *cobra.Command {
 	return &cobra.Command{
-		Use:   "fsck",
-		Short: "Check the whole journal",
-		Long:  "Checks every record's place in its chain, every object's hash, that nothing is missing at\nthe end, and that the lists show what the records say. Names the first bad record. Exit code 7 if there is one.",
-		Args:  atMost("nothing", 0),
-		RunE:  func(c *cobra.Command, _ []string) error { return a.fsck(c.Context()) },
+		Use:     "fsck",
+		Example: "  piton fsck",
+		Short:   "Check the whole journal",
+		Long:    "Checks every record's place in its chain, every object's hash, that nothing is missing at\nthe end, and that the lists show what the records say. Names the first bad record. Exit code 7 if there is one.",
+		Args:    atMost("nothing", 0),
+		RunE:    func(c *cobra.Command, _ []string) error { return a.fsck(c.Context()) },
 	}
 }
 
@@ -42,7 +43,8 @@ func (a *app) fsck(ctx context.Context) error {
 		a.document("fsck", map[string]any{"ok": true, "records": report.Events, "streams": report.Streams, "objects": report.Objects})
 		return nil
 	}
-	fmt.Fprintf(a.out, "the journal is whole: %d records in %d streams, %d objects\n", report.Events, report.Streams, report.Objects)
+	fmt.Fprintf(a.out, "the journal is whole: %s in %s, %s\n",
+		plural(report.Events, "record", "records"), plural(report.Streams, "stream", "streams"), plural(report.Objects, "object", "objects"))
 	return nil
 }
 

@@ -35,40 +35,81 @@ var knownAgents = []known{
 }
 
 func (a *app) initCmd() *cobra.Command {
-	return &cobra.Command{
+	here := false
+	c := &cobra.Command{
 		Use:   "init",
 		Short: "Make a configuration with the agents found here, and an example plan",
-		Long:  "Writes .piton/config.yaml and plans/example.md in the current directory. What exists is kept.",
-		Args:  atMost("nothing", 0),
-		RunE:  func(*cobra.Command, []string) error { return a.init() },
+		Long: `Writes .piton/config.yaml and plans/example.md in the current directory. What exists
+is kept. Within a workspace it makes no second one, unless --here says so.`,
+		Example: "  piton init\n  piton init --here   # a workspace of its own below another one",
+		Args:    atMost("nothing", 0),
+		RunE:    func(*cobra.Command, []string) error { return a.init(here) },
 	}
+	c.Flags().BoolVar(&here, "here", false, "make a workspace here though a directory above is one")
+	return c
 }
 
-func (a *app) init() error {
+// begun is what init did, by the files' names.
+type begun struct {
+	Written []string `json:"written"`
+	Kept    []string `json:"kept"`
+}
+
+func (a *app) init(here bool) error {
 	dir, err := os.Getwd()
 	if err != nil {
 		return fmt.Errorf("find the current directory: %w", err)
 	}
+	if above := workspaceAbove(dir); above != "" && !here {
+		return &api.Problem{
+			Code: api.Conflict, Message: "this directory belongs to the workspace " + above,
+			Hint: "work there, or make a workspace of its own here with: piton init --here",
+		}
+	}
+	done := begun{Written: []string{}, Kept: []string{}}
 	for _, f := range []struct {
 		name string
 		body []byte
 	}{{config.File, a.firstConfig()}, {"plans/example.md", examplePlan}} {
-		if err := a.write(filepath.Join(dir, filepath.FromSlash(f.name)), f.name, f.body); err != nil {
+		if err := a.write(&done, filepath.Join(dir, filepath.FromSlash(f.name)), f.name, f.body); err != nil {
 			return err
 		}
 	}
-	if !a.json {
-		a.notice("try it: piton run plans/example.md")
+	if a.json {
+		a.document("init", done)
+		return nil
 	}
+	a.notice("try it: piton run plans/example.md")
 	return nil
 }
 
+// workspaceAbove is the nearest directory above dir that has a configuration
+// directory; "" where dir has one itself, or none has.
+func workspaceAbove(dir string) string {
+	for at := dir; ; {
+		if _, err := os.Stat(filepath.Join(at, filepath.Dir(config.File))); err == nil {
+			if at == dir {
+				return ""
+			}
+			return at
+		}
+		up := filepath.Dir(at)
+		if up == at {
+			return ""
+		}
+		at = up
+	}
+}
+
 // write makes a file unless there is one.
-func (a *app) write(path, name string, body []byte) error {
+func (a *app) write(done *begun, path, name string, body []byte) error {
 	_, err := os.Lstat(path)
 	switch {
 	case err == nil:
-		a.notice("%s is kept as it is", name)
+		done.Kept = append(done.Kept, name)
+		if !a.json {
+			a.notice("%s is kept as it is", name)
+		}
 		return nil
 	case !errors.Is(err, fs.ErrNotExist):
 		return &api.Problem{Code: api.Invalid, Message: err.Error()}
@@ -79,7 +120,10 @@ func (a *app) write(path, name string, body []byte) error {
 	if err := os.WriteFile(path, body, 0o644); err != nil {
 		return fmt.Errorf("write %s: %w", name, err)
 	}
-	a.did("init", name, "wrote "+name)
+	done.Written = append(done.Written, name)
+	if !a.json {
+		fmt.Fprintln(a.out, "wrote "+name)
+	}
 	return nil
 }
 

@@ -50,9 +50,10 @@ func atMost(what string, n int) cobra.PositionalArgs {
 
 func (a *app) statusCmd() *cobra.Command {
 	return &cobra.Command{
-		Use:   "status [RUN]",
-		Short: "What is: a run, its steps, and what waits for you",
-		Args:  atMost("a run", 1),
+		Use:     "status [RUN]",
+		Example: "  piton status\n  piton status 7f3a21 --json",
+		Short:   "What is: a run, its steps, and what waits for you",
+		Args:    atMost("a run", 1),
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.with(c.Context(), func(s *session) error {
 				head, err := s.Find(c.Context(), first(args))
@@ -67,9 +68,10 @@ func (a *app) statusCmd() *cobra.Command {
 
 func (a *app) inboxCmd() *cobra.Command {
 	return &cobra.Command{
-		Use:   "inbox",
-		Short: "What waits for a person",
-		Args:  atMost("nothing", 0),
+		Use:     "inbox",
+		Example: "  piton inbox",
+		Short:   "What waits for a person",
+		Args:    atMost("nothing", 0),
 		RunE: func(c *cobra.Command, _ []string) error {
 			return a.with(c.Context(), func(s *session) error {
 				items, err := s.store.Items(c.Context(), store.ItemFilter{Open: true})
@@ -89,10 +91,11 @@ func (a *app) inboxCmd() *cobra.Command {
 func (a *app) watchCmd() *cobra.Command {
 	var after uint64
 	c := &cobra.Command{
-		Use:   "watch [RUN]",
-		Short: "Follow a run that another process carries out",
-		Args:  atMost("a run", 1),
-		RunE:  func(c *cobra.Command, args []string) error { return a.watch(c.Context(), first(args), after) },
+		Use:     "watch [RUN]",
+		Example: "  piton watch\n  piton watch 7f3a21 --json --after 40",
+		Short:   "Follow a run that another process carries out",
+		Args:    atMost("a run", 1),
+		RunE:    func(c *cobra.Command, args []string) error { return a.watch(c.Context(), first(args), after) },
 	}
 	c.Flags().Uint64Var(&after, "after", 0, "only events after this sequence number")
 	return c
@@ -160,10 +163,11 @@ func unlessOver(err error) error {
 func (a *app) logCmd() *cobra.Command {
 	var transcript bool
 	c := &cobra.Command{
-		Use:   "log [RUN] [STEP]",
-		Short: "What happened, and the evidence",
-		Long:  "The history of a run, or of one step with the answers of its checks. --transcript prints\nwhat the attempts of the step printed.",
-		Args:  atMost("a run and a step", 2),
+		Use:     "log [RUN] [STEP]",
+		Example: "  piton log\n  piton log 7f3a21 write-tests --transcript",
+		Short:   "What happened, and the evidence",
+		Long:    "The history of a run, or of one step with the answers of its checks. --transcript prints\nwhat the attempts of the step printed.",
+		Args:    atMost("a run and a step", 2),
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.log(c.Context(), args, transcript)
 		},
@@ -244,9 +248,10 @@ func (s *session) copyLog(name string) error {
 
 func (a *app) backupCmd() *cobra.Command {
 	return &cobra.Command{
-		Use:   "backup FILE",
-		Short: "Copy the journal, whole and checked, while it is in use",
-		Args:  exactly("a file", 1),
+		Use:     "backup FILE",
+		Example: "  piton backup /backups/piton.db",
+		Short:   "Copy the journal, whole and checked, while it is in use",
+		Args:    exactly("a file", 1),
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.with(c.Context(), func(s *session) error {
 				if err := s.store.Backup(c.Context(), args[0]); err != nil {
@@ -261,10 +266,11 @@ func (a *app) backupCmd() *cobra.Command {
 
 func (a *app) doctorCmd() *cobra.Command {
 	return &cobra.Command{
-		Use:   "doctor",
-		Short: "What this machine can do for Piton, and what is missing",
-		Long:  "Looks at the configuration, the machine and the configured agents. Exit code 9 if something\nkeeps every run from working.",
-		Args:  atMost("nothing", 0),
+		Use:     "doctor",
+		Example: "  piton doctor",
+		Short:   "What this machine can do for Piton, and what is missing",
+		Long:    "Looks at the configuration, the machine and the configured agents. Exit code 9 if something\nkeeps every run from working.",
+		Args:    atMost("nothing", 0),
 		RunE: func(c *cobra.Command, _ []string) error {
 			place, err := a.place()
 			if err != nil {
@@ -279,7 +285,8 @@ func (a *app) doctorCmd() *cobra.Command {
 
 func (a *app) versionCmd() *cobra.Command {
 	return &cobra.Command{
-		Use: "version", Short: "The version of this program", Args: atMost("nothing", 0),
+		Use:     "version",
+		Example: "  piton version --json", Short: "The version of this program", Args: atMost("nothing", 0),
 		RunE: func(*cobra.Command, []string) error {
 			if a.json {
 				a.document("version", map[string]any{"version": Version, "schema": schema})

@@ -48,7 +48,8 @@ func (a *app) approve(ctx context.Context, path string) error {
 // order is a verb that commands a run.
 func (a *app) order(use, short, long string, verb engine.Verb) *cobra.Command {
 	return &cobra.Command{
-		Use: use + " [RUN]", Short: short, Long: long, Args: atMost("a run", 1),
+		Example: "  piton " + use + "\n  piton " + use + " 7f3a21",
+		Use:     use + " [RUN]", Short: short, Long: long, Args: atMost("a run", 1),
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.command(c.Context(), first(args), "", engine.Command{Verb: verb})
 		},
@@ -64,11 +65,12 @@ func (a *app) cancelCmd() *cobra.Command {
 }
 
 // stepOrder is a verb that commands one step.
-func (a *app) stepOrder(use, short, long string, verb engine.Verb) *cobra.Command {
+func (a *app) stepOrder(use, short, long, example string, verb engine.Verb) *cobra.Command {
 	var runID string
 	cmd := engine.Command{Verb: verb}
 	c := &cobra.Command{
-		Use: use + " STEP", Short: short, Long: long, Args: exactly("a step", 1),
+		Example: example,
+		Use:     use + " STEP", Short: short, Long: long, Args: exactly("a step", 1),
 		RunE: func(c *cobra.Command, args []string) error { return a.command(c.Context(), runID, args[0], cmd) },
 	}
 	c.Flags().StringVar(&runID, "run", "", "the run, if not the newest")
@@ -80,15 +82,15 @@ func (a *app) stepOrder(use, short, long string, verb engine.Verb) *cobra.Comman
 }
 
 func (a *app) retryCmd() *cobra.Command {
-	return a.stepOrder("retry", "Try a step once more", "Gives a failed, skipped or waiting step one more attempt. A failed run is taken up again;\npiton resume carries it on.", engine.DoRetry)
+	return a.stepOrder("retry", "Try a step once more", "Gives a failed, skipped or waiting step one more attempt. A failed run is taken up again;\npiton resume carries it on.", "  piton retry write-tests\n  piton retry 2 --from --run 7f3a21", engine.DoRetry)
 }
 
 func (a *app) skipCmd() *cobra.Command {
-	return a.stepOrder("skip", "Leave a step out", "Skips a step with a reason; what needs it goes on without it.", engine.DoSkip)
+	return a.stepOrder("skip", "Leave a step out", "Skips a step with a reason; what needs it goes on without it.", "  piton skip write-docs --why \"written by hand\"", engine.DoSkip)
 }
 
 func (a *app) waiveCmd() *cobra.Command {
-	return a.stepOrder("waive", "Accept a step without proof, in your name", "Waived is not done: the status stays visible, with your name and the reason.", engine.DoWaive)
+	return a.stepOrder("waive", "Accept a step without proof, in your name", "Waived is not done: the status stays visible, with your name and the reason.", "  piton waive check-links --why \"the site is down today\"", engine.DoWaive)
 }
 
 func (a *app) command(ctx context.Context, prefix, step string, c engine.Command) error {

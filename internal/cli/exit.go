@@ -5,25 +5,65 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/charmbracelet/x/ansi"
 	"github.com/spf13/cobra"
 
 	"github.com/piton-dev/piton/internal/api"
 	"github.com/piton-dev/piton/internal/store"
 )
 
-// Exit codes, as the documentation promises them to scripts.
+// Exit codes. The engine gives the runs' own: 1 and 6.
 const (
 	exitDone       = 0
-	exitFailed     = 1   // the run or a contract failed
-	exitUsage      = 2   // wrong usage
-	exitWaiting    = 3   // waiting for a person
-	exitPlan       = 4   // the plan does not verify
-	exitIntegrity  = 7   // journal or pinned plan damaged
-	exitOwner      = 8   // the owner does not answer, or is another version
-	exitMachine    = 9   // this machine's fault
-	exitInterrupt  = 130 // SIGINT
-	exitTerminated = 143 // SIGTERM
+	exitFailed     = 1
+	exitUsage      = 2
+	exitWaiting    = 3
+	exitPlan       = 4
+	exitBudget     = 5
+	exitDiverging  = 6
+	exitIntegrity  = 7
+	exitOwner      = 8
+	exitMachine    = 9
+	exitInterrupt  = 130
+	exitTerminated = 143
 )
+
+// exitCode is one exit code and what it promises to scripts.
+type exitCode struct {
+	code  int
+	means string
+}
+
+// exitCodes are all exit codes: the help prints them, and the documents say the
+// same.
+func exitCodes() []exitCode {
+	return []exitCode{
+		{exitDone, "done or fine"},
+		{exitFailed, "the run or a contract failed"},
+		{exitUsage, "wrong usage"},
+		{exitWaiting, "waiting for a person"},
+		{exitPlan, "the plan does not verify"},
+		{exitBudget, "budget exhausted"},
+		{exitDiverging, "not converging"},
+		{exitIntegrity, "journal or pinned plan damaged"},
+		{exitOwner, "the owner of the workspace does not answer or is another version"},
+		{exitMachine, "this machine's fault"},
+		{exitInterrupt, "interrupted"},
+		{exitTerminated, "terminated"},
+	}
+}
+
+// exitText is the sentence about all exit codes, broken into lines.
+func exitText() string {
+	words := make([]string, 0, len(exitCodes()))
+	for _, e := range exitCodes() {
+		words = append(words, fmt.Sprintf("%d %s", e.code, e.means))
+	}
+	return ansi.Wordwrap("Exit codes: "+strings.Join(words, ", ")+".", helpWidth, "")
+}
+
+// helpWidth is the width of help texts, in columns.
+const helpWidth = 88
 
 // ended is an exit code whose cause has been shown already.
 type ended int

@@ -47,7 +47,8 @@ func (a *app) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:           "piton",
 		Short:         "Runs reviewable plans with coding agents and counts no step as done until it has seen the proof",
-		Long:          rootText,
+		Long:          rootText + "\n\n" + exitText(),
+		Example:       "  piton run plans/fix.md",
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          cobra.NoArgs,
