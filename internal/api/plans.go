@@ -76,7 +76,8 @@ func (p *Product) Verify(ctx context.Context, path string, source []byte) *Docum
 	d.Form, d.Problems = form.Read(path, source)
 	d.Plan = d.Form.Plan
 	if d.Plan != nil {
-		d.Facts = probe.Answer(ctx, verify.Needs(d.Plan), p.probeEnv())
+		env := p.probeEnv()
+		d.Facts = verify.Gather(d.Plan, func(q verify.Queries) verify.Facts { return probe.Answer(ctx, q, env) })
 	}
 	d.Findings = verify.Check(d.Plan, d.Problems, d.Facts)
 	for i := range d.Findings {

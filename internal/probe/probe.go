@@ -10,12 +10,15 @@
 package probe
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/piton-dev/piton/internal/config"
 	"github.com/piton-dev/piton/internal/verify"
@@ -35,6 +38,8 @@ func Answer(ctx context.Context, q verify.Queries, env Env) verify.Facts {
 	f := verify.Facts{
 		Commands:        make(map[string]string, len(q.Commands)),
 		Files:           make(map[string]verify.File, len(q.Files)),
+		Texts:           make(map[string]string, len(q.Texts)),
+		Workspace:       filepath.ToSlash(env.Workspace),
 		Agents:          agents(env),
 		DefaultAgent:    env.Config.DefaultAgent,
 		RefuseUnmetered: env.Config.Policy.Unmetered == "refuse",
@@ -46,17 +51,16 @@ func Answer(ctx context.Context, q verify.Queries, env Env) verify.Facts {
 		}
 		f.Commands[name] = find(name, path)
 	}
-	files(ctx, q.Files, env.Workspace, f.Files)
+	if root, err := os.OpenRoot(env.Workspace); err == nil {
+		defer root.Close()
+		files(ctx, q.Files, root, f.Files)
+		texts(ctx, q.Texts, root, f.Texts)
+	}
 	return f
 }
 
 // files answers for paths of the workspace, without following a link out of it.
-func files(ctx context.Context, names []string, workspace string, answers map[string]verify.File) {
-	root, err := os.OpenRoot(workspace)
-	if err != nil {
-		return
-	}
-	defer root.Close()
+func files(ctx context.Context, names []string, root *os.Root, answers map[string]verify.File) {
 	for _, name := range names {
 		if ctx.Err() != nil {
 			return
@@ -69,6 +73,46 @@ func files(ctx context.Context, names []string, workspace string, answers map[st
 			answers[name] = verify.File{}
 		}
 	}
+}
+
+// Caps on the texts that are looked into: of one, and of all that are asked for
+// at a time.
+const (
+	maxText  = 256 << 10
+	maxTexts = 8 << 20
+)
+
+// texts answers with the contents of files that are text, without following a
+// link out of the workspace.
+func texts(ctx context.Context, names []string, root *os.Root, answers map[string]string) {
+	left := maxTexts
+	for _, name := range names {
+		if ctx.Err() != nil || left <= 0 {
+			return
+		}
+		if text, ok := readText(root, filepath.FromSlash(name)); ok {
+			answers[name] = text
+			left -= len(text)
+		}
+	}
+}
+
+// readText reads a regular file that is text and not too long. It looks before
+// it opens: to open a pipe would wait for somebody to write into it.
+func readText(root *os.Root, name string) (string, bool) {
+	if info, err := root.Stat(name); err != nil || !info.Mode().IsRegular() || info.Size() > maxText {
+		return "", false
+	}
+	f, err := root.Open(name)
+	if err != nil {
+		return "", false
+	}
+	defer f.Close()
+	body, err := io.ReadAll(io.LimitReader(f, maxText+1))
+	if err != nil || len(body) > maxText || !utf8.Valid(body) || bytes.IndexByte(body, 0) >= 0 {
+		return "", false
+	}
+	return string(body), true
 }
 
 func agents(env Env) map[string]verify.Agent {

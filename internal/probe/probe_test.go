@@ -138,7 +138,8 @@ policy: {unmetered: refuse}
 `)
 	got := probe.Answer(t.Context(), verify.Queries{}, probe.Env{Workspace: work, Environ: []string{path(bin)}, Config: c})
 	want := verify.Facts{
-		Commands: map[string]string{}, Files: map[string]verify.File{},
+		Commands: map[string]string{}, Files: map[string]verify.File{}, Texts: map[string]string{},
+		Workspace: filepath.ToSlash(work),
 		Agents: map[string]verify.Agent{
 			"a":      {Metered: true, Time: 5 * time.Minute},
 			"b":      {Missing: "nowhere"},

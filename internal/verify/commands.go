@@ -59,6 +59,14 @@ func wrapperOf(tool string) (wrapper, bool) {
 		return wrapper{short: "ugpChrt"}, true
 	case "doas":
 		return wrapper{short: "uC"}, true
+	case "parallel":
+		return wrapper{short: "jNnLPIS"}, true
+	case "watch", "strace", "ltrace", "valgrind", "fakeroot", "catchsegv", "caffeinate":
+		return wrapper{short: "ndoepsu"}, true
+	case "flock":
+		return wrapper{short: "wE", skip: 1}, true
+	case "busybox", "toybox":
+		return wrapper{}, true
 	case "xvfb-run":
 		return wrapper{short: "nsefp"}, true
 	}
@@ -74,26 +82,83 @@ func unwrap(cmd call) (call, bool) {
 	return w.inner(cmd, 1)
 }
 
+// begun returns the commands that a command starts by its arguments.
+func begun(cmd call) []call {
+	if inner, ok := unwrap(cmd); ok {
+		return []call{inner}
+	}
+	switch cmd.tool() {
+	case "find", "fd":
+		return executed(cmd)
+	case "git":
+		if v, rest := verb(cmd, wrapper{short: "Cc"}); v == "bisect" && len(rest.words) > 2 && rest.words[1].text == "run" {
+			rest.words = rest.words[2:]
+			return []call{rest}
+		}
+	}
+	return nil
+}
+
+// executed returns what find -exec and its like start. {} is a file that is
+// found, which cannot be told.
+func executed(cmd call) []call {
+	var list []call
+	for i, w := range cmd.words {
+		switch w.text {
+		case "-exec", "-execdir", "-ok", "-okdir", "-x", "-X":
+		default:
+			continue
+		}
+		if i+1 >= len(cmd.words) || !w.known {
+			continue
+		}
+		words := slices.Clone(cmd.words[i+1:])
+		for j := range words {
+			if words[j].text == ";" || words[j].text == "+" {
+				words = words[:j]
+				break
+			}
+			if words[j].text == "{}" {
+				words[j] = word{text: unknownText, at: words[j].at}
+			}
+		}
+		if len(words) > 0 {
+			inner := cmd
+			inner.words = words
+			list = append(list, inner)
+		}
+	}
+	return list
+}
+
 // inner returns the command that begins after the wrapper's options, which are
-// looked for from word i on.
+// looked for from word i on. Its name need not be known.
 func (w wrapper) inner(cmd call, i int) (call, bool) {
+	env := cmd.tool() == "env"
 	for i < len(cmd.words) && cmd.words[i].known && strings.HasPrefix(cmd.words[i].text, "-") {
 		text := cmd.words[i].text
 		if i++; text == "--" {
 			break
 		}
-		if w.takesNext(text) {
+		if dir, ok := strings.CutPrefix(text, "--chdir="); ok && env {
+			cmd.dir = within(cmd.dir, dir)
+		}
+		if w.takesNext(text) && i < len(cmd.words) {
+			if env && (text == "-C" || text == "--chdir") {
+				cmd.dir = changed(call{words: cmd.words[i-1 : i+1], dir: cmd.dir})
+			}
 			i++
 		}
 	}
 	i += w.skip
-	for i < len(cmd.words) && cmd.tool() == "env" && strings.Contains(cmd.words[i].text, "=") {
+	for i < len(cmd.words) && env && strings.Contains(cmd.words[i].text, "=") {
 		i++
 	}
-	if i >= len(cmd.words) || !cmd.words[i].known {
+	if i >= len(cmd.words) {
 		return call{}, false
 	}
-	return call{cmd.words[i:], cmd.dir, cmd.maybe}, true
+	cmd.words = cmd.words[i:]
+	return cmd, true
 }
 
 // takesNext reports whether the value of an option is the next word.

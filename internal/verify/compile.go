@@ -49,7 +49,7 @@ func Compile(p *plan.Plan, facts Facts, o Options) (*engine.Program, error) {
 	if p == nil {
 		return nil, errors.New("compile plan: there is none")
 	}
-	c := compiler{read(p), facts, o}
+	c := compiler{read(p, facts), facts, o}
 	program, err := engine.NewProgram(c.definition())
 	if err != nil {
 		return nil, fmt.Errorf("compile plan: %w", err)
@@ -66,8 +66,10 @@ type compiler struct {
 
 func (c compiler) definition() engine.Definition {
 	p := c.doc.plan
-	def := engine.Definition{Plan: c.options.Plan, Title: p.Title.Value, Parallel: max(p.Parallel.Value, 1),
-		Constraints: texts(p.Constraints.Value)}
+	def := engine.Definition{
+		Plan: c.options.Plan, Title: p.Title.Value, Parallel: max(p.Parallel.Value, 1),
+		Constraints: texts(p.Constraints.Value),
+	}
 	if limit := c.options.MaxParallel; limit > 0 {
 		def.Parallel = min(def.Parallel, limit)
 	}

@@ -13,6 +13,7 @@ type document struct {
 	units  []*unit
 	shells map[string]*shell // by text
 	makers makers
+	trace  *tracer
 
 	ordered *order            // made when asked for
 	named   *namings          // made when asked for
@@ -51,9 +52,10 @@ type script struct {
 	*shell
 }
 
-// read resolves the references of a plan and parses its scripts, each text once.
-func read(p *plan.Plan) *document {
-	d := &document{plan: p, refs: p.Refs(), shells: map[string]*shell{}, paths: map[*shell][]word{}}
+// read resolves the references of a plan and parses its scripts, each text once,
+// in the light of the facts.
+func read(p *plan.Plan, facts Facts) *document {
+	d := &document{plan: p, refs: p.Refs(), shells: map[string]*shell{}, paths: map[*shell][]word{}, trace: newTracer(facts)}
 	for i, s := range p.Steps {
 		u := &unit{Step: s, index: i}
 		d.needs(u)
@@ -98,7 +100,8 @@ func (d *document) script(label string, text plan.Text, required bool, exit int)
 	}
 	parsed, known := d.shells[text.Value]
 	if !known {
-		parsed = parseShell(text.Value)
+		parsed = parseScript(text.Value, d.trace.frame())
+		d.trace.shell(parsed)
 		d.shells[text.Value] = parsed
 	}
 	s.shell = parsed

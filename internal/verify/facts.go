@@ -8,6 +8,7 @@ type Queries struct {
 	Commands []string // names to be found on PATH, and absolute paths of commands
 	Files    []string // slash-separated paths below the workspace
 	Agents   []string // roles that the plan names
+	Texts    []string // paths as in Files whose content is wanted: scripts and their like
 }
 
 // Facts are the answers. What was not asked, or not answered, is missing from
@@ -15,7 +16,9 @@ type Queries struct {
 type Facts struct {
 	Commands        map[string]string `json:"commands"` // absolute path of each; "" where there is none
 	Files           map[string]File   `json:"files"`
-	Agents          map[string]Agent  `json:"agents"` // every configured agent, by name
+	Agents          map[string]Agent  `json:"agents"`              // every configured agent, by name
+	Texts           map[string]string `json:"texts,omitempty"`     // contents; of a file that is no text, or too long, missing
+	Workspace       string            `json:"workspace,omitempty"` // root of the workspace, absolute, with slashes
 	DefaultAgent    string            `json:"default_agent,omitempty"`
 	RefuseUnmetered bool              `json:"refuse_unmetered,omitempty"` // a budget that nothing measures is an error
 }

@@ -52,7 +52,7 @@ func HasErrors(findings []Finding) bool {
 func Check(p *plan.Plan, problems []plan.Problem, facts Facts) []Finding {
 	ps := &pass{facts: facts, problems: problems}
 	if p != nil {
-		ps.doc, ps.file = read(p), p.Name
+		ps.doc, ps.file = read(p, facts), p.Name
 	}
 	return ps.run()
 }

@@ -13,27 +13,37 @@ import (
 type guard struct {
 	path   string
 	absent bool // that it is absent counts as well: it would configure the runner
+	beyond bool // the contract itself does not name it
 }
 
-// guarding collects the guards of one contract.
+// guarding collects the guards of one script, and what has to be read to find more.
 type guarding struct {
-	list []guard
-	seen map[guard]bool
-	made map[string]bool // what commands of the contract itself write, as in -o FILE
-	js   map[string]bool // directories whose JavaScript tests are guarded
+	list   []guard
+	seen   map[guard]bool
+	made   map[string]bool // what commands of the contract itself write, as in -o FILE
+	js     map[string]bool // directories whose JavaScript tests are guarded
+	search []string        // directories of the workspace that the script puts on PATH
+	built  bool            // a command before may have built what lies in directories for products
+	next   []target        // texts that say what else is run
+	beyond bool            // what is found is not named by the contract itself
+	lose   func(at int, what string)
 }
 
-// guards names the files that a contract executes, or that the programs it runs
+func newGuarding(lose func(int, string)) *guarding {
+	return &guarding{seen: map[guard]bool{}, made: map[string]bool{}, js: map[string]bool{}, lose: lose}
+}
+
+// commands adds the files that commands execute, or that the programs they run
 // collect or are configured by. An argument that a program only reads is none
 // of them: those of test, grep, wc, cat or a linter never count.
-func guards(calls []call) []guard {
-	g := &guarding{seen: map[guard]bool{}, made: map[string]bool{}, js: map[string]bool{}}
-	for _, c := range calls {
+func (g *guarding) commands(s *shell) {
+	g.search = s.search
+	for _, c := range s.calls {
 		g.notes(c)
 		g.command(c, 0)
+		g.built = g.built || builds(c.tool())
 	}
 	g.list = slices.DeleteFunc(g.list, func(x guard) bool { return g.made[x.path] })
-	return g.list
 }
 
 // config guards files that configure a runner, present or not.
@@ -57,26 +67,40 @@ func (g *guarding) put(name string, absent bool) {
 	if glob && (!doublestar.ValidatePattern(name) || len(name) > maxPattern || strings.Count(name, "{") > maxAlternatives) {
 		return
 	}
-	if x := (guard{name, absent && !glob}); !g.seen[x] {
+	if x := (guard{name, absent && !glob, g.beyond}); !g.seen[x] {
 		g.seen[x] = true
 		g.list = append(g.list, x)
 	}
 }
 
-// file guards a file that is executed, unless it is the product of a build.
-func (g *guarding) file(dir string, w word) {
-	if !w.known || strings.HasPrefix(w.text, "-") || w.text == "" {
-		return
+// file guards a file that is executed, and returns its path: "" for one that is
+// not in the workspace, not known, or built by the contract itself.
+func (g *guarding) file(dir string, w word) string {
+	if !w.known {
+		g.lose(w.at, "which file runs here")
+		return ""
+	}
+	if strings.HasPrefix(w.text, "-") || w.text == "" {
+		return ""
 	}
 	p := within(dir, w.text)
-	if p == unknownDir || p == "" || isProduct(p) {
-		return
+	if p == unknownDir && dir == unknownDir && within("", w.text) != unknownDir {
+		g.lose(w.at, "the directory of what runs here")
 	}
-	if isGlob(p) && !w.glob {
-		return // a name that only looks like a pattern
+	if p == unknownDir || p == "" || g.built && isProduct(p) {
+		return ""
 	}
-	g.put(strings.ReplaceAll(p, "#", "?"), false) // a # would name a part
+	if w.glob {
+		g.put(strings.ReplaceAll(p, "#", "?"), false) // a # would name a part
+		return ""
+	}
+	g.put(plainName.Replace(p), false)
+	return p
 }
+
+// plainName writes a name so that nothing in it is read as a pattern or a part:
+// what no guard can spell is any character.
+var plainName = strings.NewReplacer("#", "?", "*", "?", "[", "?", "]", "?", "{", "?", "}", "?", `\`, "?")
 
 // notes remembers what a compiler is told to write.
 func (g *guarding) notes(c call) {
@@ -89,8 +113,19 @@ func (g *guarding) notes(c call) {
 
 func isGlob(name string) bool { return strings.ContainsAny(name, "*?[{\\") }
 
-// isProduct reports a path in a directory that builds and installations fill:
-// it is made anew from what is guarded, or from outside.
+// builds reports programs that may make what lies in directories for products.
+func builds(tool string) bool {
+	switch tool {
+	case "make", "gmake", "cmake", "ninja", "meson", "cargo", "go", "npm", "pnpm", "yarn", "bun", "npx", "tsc", "gradle", "gradlew",
+		"mvn", "mvnw", "dotnet", "swift", "bazel", "just", "task", "uv", "pip", "pip3", "python", "python3", "poetry", "composer",
+		"bundle", "cc", "gcc", "clang", "c++", "g++", "rustc", "javac", "zig", "stack", "cabal", "mix", "sbt", "docker":
+		return true
+	}
+	return false
+}
+
+// isProduct reports a path in a directory that builds and installations fill. It
+// is made anew by a contract that builds before it runs it.
 func isProduct(p string) bool {
 	for dir := range strings.SplitSeq(path.Dir(p), "/") {
 		switch dir {
@@ -106,51 +141,91 @@ const maxRunners = 8
 
 // command adds the guards of one command, and of the commands it starts.
 func (g *guarding) command(c call, depth int) {
-	tool := c.tool()
-	if c.name() == "" || depth > maxRunners {
+	if c.name() == "" {
+		if len(c.words) > 0 && !c.words[0].known {
+			g.lose(c.words[0].at, "which command runs here")
+		}
 		return
 	}
+	if depth > maxRunners {
+		return
+	}
+	tool := c.tool()
 	if strings.Contains(c.name(), "/") {
-		g.file(c.dir, c.words[0])
+		g.follow(target{kind: ranKind, file: g.file(c.dir, c.words[0]), dir: c.dir, zero: c.name(), args: c.args()})
+	} else if !isBuiltin(tool) {
+		for _, dir := range g.search {
+			g.config(dir, tool)
+		}
 	}
 	if inner, ok := started(c); ok {
+		if isPackager(tool) {
+			g.installed(inner)
+		}
 		g.command(inner, depth+1)
 	}
-	if isShell(tool) || tool == "." || tool == "source" {
-		g.scriptFile(c, "oO")
-		return
-	}
-	if lang := interpreter(tool); lang != "" {
+	switch lang := interpreter(tool); {
+	case (isShell(tool) || lang != "") && readsScript(c):
+		g.reads(c)
+	case isShell(tool) || tool == "." || tool == "source":
+		g.scriptFile(c, "oO", shellKind)
+	case lang != "":
 		g.interpreted(c, lang, depth)
-		return
+	default:
+		g.runner(c, tool)
 	}
-	g.runner(c, tool)
+}
+
+// reads guards the files that an interpreter reads its script from.
+func (g *guarding) reads(c call) {
+	kind := scriptKind(c.tool())
+	switch c.stdin.kind {
+	case fileInput:
+		for _, w := range c.stdin.files {
+			if w.at == 0 {
+				w.at = c.words[0].at
+			}
+			g.follow(target{kind: kind, file: g.file(c.dir, w), dir: c.dir, zero: c.name()})
+		}
+	case unknownInput:
+		g.lose(c.words[0].at, "what "+c.tool()+" reads here")
+	}
 }
 
 // scriptFile guards the first argument that is no option.
-func (g *guarding) scriptFile(c call, valued string) {
-	if shellArgument(c) != "" {
+func (g *guarding) scriptFile(c call, valued string, kind targetKind) {
+	if _, ok := scriptWord(c); ok && isShell(c.tool()) {
 		return
 	}
-	if w, ok := first(c.args(), wrapper{short: valued}); ok {
-		g.file(c.dir, w)
+	i := firstIndex(c.args(), wrapper{short: valued})
+	if i < 0 {
+		return
 	}
+	w := c.args()[i]
+	g.follow(target{kind: kind, file: g.file(c.dir, w), dir: c.dir, zero: w.text, args: c.args()[i+1:]})
+}
+
+// firstIndex is the place of the first word after the options, which need not be
+// known; -1 if there is none.
+func firstIndex(args []word, w wrapper) int {
+	for i := 0; i < len(args); i++ {
+		text := args[i].text
+		switch {
+		case text == "--" && i+1 < len(args):
+			return i + 1
+		case !args[i].known || !strings.HasPrefix(text, "-"):
+			return i
+		case w.takesNext(text):
+			i++
+		}
+	}
+	return -1
 }
 
 // first is the first word after the options.
 func first(args []word, w wrapper) (word, bool) {
-	for i := 0; i < len(args); i++ {
-		text := args[i].text
-		switch {
-		case !args[i].known:
-			return word{}, false
-		case text == "--" && i+1 < len(args):
-			return args[i+1], true
-		case !strings.HasPrefix(text, "-"):
-			return args[i], true
-		case w.takesNext(text):
-			i++
-		}
+	if i := firstIndex(args, w); i >= 0 {
+		return args[i], true
 	}
 	return word{}, false
 }
@@ -182,22 +257,22 @@ func (g *guarding) interpreted(c call, lang string, depth int) {
 		if hasAny(c, "-e", "-E", "-ne", "-pe", "-i", "-lne", "-lane") {
 			return
 		}
-		g.scriptFile(c, "IM")
+		g.scriptFile(c, "IM", noKind)
 	case "ruby":
 		if !hasAny(c, "-e", "-ne", "-pe") {
-			g.scriptFile(c, "IrC")
+			g.scriptFile(c, "IrC", noKind)
 		}
 	case "php":
 		if hasAny(c, "-r") {
 			return
 		}
-		g.scriptFile(c, "cd")
+		g.scriptFile(c, "cd", noKind)
 		if w, ok := first(c.args(), wrapper{short: "cd"}); ok && path.Base(w.text) == "phpunit" {
 			g.phpunit(c.dir)
 		}
 	default:
 		if !hasAny(c, "-e", "-c", "-Command") {
-			g.scriptFile(c, "")
+			g.scriptFile(c, "", noKind)
 		}
 	}
 }
@@ -207,17 +282,17 @@ func (g *guarding) python(c call, depth int) {
 	args := c.args()
 	for i, w := range args {
 		switch {
-		case !w.known || w.text == "-c":
+		case w.text == "-c":
 			return
 		case w.text == "-m" && i+1 < len(args):
-			g.command(call{words: args[i+1:], dir: c.dir}, depth+1)
+			g.module(call{words: args[i+1:], dir: c.dir}, depth)
 			return
 		case w.text == "-W" || w.text == "-X":
 			continue
 		case i > 0 && (args[i-1].text == "-W" || args[i-1].text == "-X"):
 			continue
-		case !strings.HasPrefix(w.text, "-"):
-			g.file(c.dir, w)
+		case !w.known || !strings.HasPrefix(w.text, "-"):
+			g.follow(target{kind: pythonKind, file: g.file(c.dir, w), dir: c.dir})
 			return
 		}
 	}
@@ -252,7 +327,7 @@ func (g *guarding) deno(c call) {
 			g.existing(c.dir, "**/*_test.{ts,tsx,js,mjs,jsx}", "**/*.test.{ts,tsx,js,mjs,jsx}")
 		}
 	case "run":
-		g.scriptFile(rest, "")
+		g.scriptFile(rest, "", noKind)
 	}
 }
 
@@ -270,7 +345,9 @@ func (g *guarding) paths(c call, options wrapper) bool {
 			continue
 		}
 		found = true
-		if path.Ext(text) != "" || isGlob(text) {
+		if !args[i].known {
+			g.lose(args[i].at, "which file runs here")
+		} else if path.Ext(text) != "" || isGlob(text) {
 			g.file(c.dir, args[i])
 		} else if dir := within(c.dir, text); args[i].known && dir != unknownDir {
 			g.existing(dir, "**")
@@ -289,9 +366,9 @@ func option(c call, names ...string) (word, bool) {
 			case w.text == name && i+1 < len(args):
 				return args[i+1], true
 			case strings.HasPrefix(name, "--") && strings.HasPrefix(w.text, name+"="):
-				return word{text: w.text[len(name)+1:], known: true, glob: w.glob}, true
+				return word{text: w.text[len(name)+1:], known: true, glob: w.glob, at: w.at}, true
 			case len(name) == 2 && len(w.text) > 2 && strings.HasPrefix(w.text, name):
-				return word{text: w.text[2:], known: true, glob: w.glob}, true
+				return word{text: w.text[2:], known: true, glob: w.glob, at: w.at}, true
 			}
 		}
 	}

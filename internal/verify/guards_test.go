@@ -24,6 +24,18 @@ func said(list []guard) []string {
 	return out
 }
 
+// derived reads a contract in a workspace at /ws with some files.
+func derived(contract string, files map[string]string) *shell {
+	facts := Facts{Workspace: "/ws", Texts: files, Files: map[string]File{}}
+	if _, ok := files[".git"]; ok {
+		facts.Files[".git"] = File{Exists: true}
+	}
+	tr := newTracer(facts)
+	s := parseScript(contract, tr.frame())
+	tr.shell(s)
+	return s
+}
+
 func TestGuards(t *testing.T) {
 	const (
 		pytest = "conftest.py+ pytest.ini+ .pytest.ini+ tox.ini+ setup.cfg#pytest+ pyproject.toml#tool+"
@@ -74,15 +86,16 @@ func TestGuards(t *testing.T) {
 		{`eslint src/a.js; shellcheck x.sh; golangci-lint run`, ""},
 		{`go vet ./... && go build ./...`, ""},
 		{`go build -o app . && ./app --version`, ""},
-		{`./build/app`, ""},
-		{`.venv/bin/python -c 'import x'`, ""},
+		{`make -f m.mk && ./build/app`, "m.mk+"},
+		{`./build/app`, "build/app"},
+		{`.venv/bin/python -c 'import x'`, ".venv/bin/python"},
 		{`python -c "import httpx"`, ""},
 		{`node -e "require('./x')"`, ""},
 		{`perl -ne 'print' x.txt`, ""},
 		{`"$TOOL" x.sh`, ""},
 		{`/usr/bin/env true`, ""},
 		{`../outside.sh`, ""},
-		{`bash 'a[b.sh' 'c\d.sh'`, ""},
+		{`bash 'a[b.sh' 'c\d.sh'`, "a?b.sh"},
 		{`bash 'a#b.sh'`, "a?b.sh"},
 		{`gh pr view --json state -q .state | grep -q OPEN`, ""},
 
@@ -98,14 +111,14 @@ func TestGuards(t *testing.T) {
 		{`gotestsum -- ./...`, "**/*_test.go go.work+"},
 		{`pytest`, pytest + " " + tests},
 		{`pytest -q -k "a or b" -x`, pytest + " " + tests},
-		{`python -m pytest`, pytest + " " + tests},
+		{`python -m pytest`, "pytest.py+ pytest/__init__.py+ " + pytest + " " + tests},
 		{`uv run pytest tests/auth/ -x --timeout=60`, pytest + " tests/conftest.py+ tests/auth/conftest.py+ tests/auth/**/test_*.py tests/auth/**/*_test.py tests/auth/**/conftest.py"},
-		{`uv run -m pytest tests/test_a.py::test_x`, pytest + " tests/conftest.py+ tests/test_a.py"},
+		{`uv run -m pytest tests/test_a.py::test_x`, "pytest.py+ pytest/__init__.py+ " + pytest + " tests/conftest.py+ tests/test_a.py"},
 		{`poetry run pytest -c alt.ini`, pytest + " alt.ini+ " + tests},
-		{`coverage run -m pytest`, pytest + " " + tests},
-		{`.venv/bin/pytest`, pytest + " " + tests},
+		{`coverage run -m pytest`, "pytest.py+ pytest/__init__.py+ " + pytest + " " + tests},
+		{`.venv/bin/pytest`, ".venv/bin/pytest " + pytest + " " + tests},
 		{`cd "$DIR" && pytest`, "**/conftest.py **/pytest.ini **/.pytest.ini **/tox.ini **/setup.cfg#pytest **/pyproject.toml#tool **/**/test_*.py **/**/*_test.py **/**/conftest.py"},
-		{`python -m unittest discover -s tests`, "tests/**/test*.py"},
+		{`python -m unittest discover -s tests`, "unittest.py+ unittest/__init__.py+ tests/**/test*.py"},
 		{`tox -e py312`, "setup.cfg#tox+ " + pytest + " " + tests},
 		{`nox`, "noxfile.py+ " + pytest + " " + tests},
 		{`cargo test --workspace`, rust},
@@ -129,7 +142,7 @@ func TestGuards(t *testing.T) {
 	} {
 		want := strings.Fields(test.want)
 		slices.Sort(want)
-		s := parseShell(test.contract)
+		s := derived(test.contract, nil)
 		if s.fault != "" {
 			t.Errorf("%s: %s", test.contract, s.fault)
 			continue
@@ -146,7 +159,7 @@ func TestJavaScriptGuards(t *testing.T) {
 		`npm test`, `npm run test:unit -- --ci`, `yarn test`, `pnpm -C app test`, `npx jest src`, `yarn vitest run`,
 		`pnpm exec playwright test`, `bun test`, `node_modules/.bin/mocha`,
 	} {
-		got := strings.Join(said(parseShell(contract).guards), " ")
+		got := strings.Join(said(derived(contract, nil).guards), " ")
 		for _, want := range []string{"jest.config.js+", "vitest.config.ts+", ".mocharc.json+", "package.json#jest+", "**/*.spec.{"} {
 			if !strings.Contains(got, want) {
 				t.Errorf("%s does not guard %s: %s", contract, want, got)
@@ -154,7 +167,7 @@ func TestJavaScriptGuards(t *testing.T) {
 		}
 	}
 	for _, contract := range []string{`npm test`, `yarn test`, `pnpm test`} {
-		if got := strings.Join(said(parseShell(contract).guards), " "); !strings.Contains(got, "package.json#scripts+") || !strings.Contains(got, ".npmrc+") {
+		if got := strings.Join(said(derived(contract, nil).guards), " "); !strings.Contains(got, "package.json#scripts+") || !strings.Contains(got, ".npmrc+") {
 			t.Errorf("%s guards %s", contract, got)
 		}
 	}

@@ -9,11 +9,62 @@ import (
 	"github.com/piton-dev/piton/internal/plan"
 )
 
-// Needs lists what has to be looked up before the plan can be judged. The cost
-// is linear in the size of the plan.
-func Needs(p *plan.Plan) Queries {
-	d := read(p)
+// maxRounds is how often the answers may lead to further questions: how deep
+// scripts are followed that run one another.
+const maxRounds = 10
+
+// Gather asks for everything that has to be looked up before the plan can be
+// judged: what the plan names, and then what the texts name that came back. ask
+// is called a bounded number of times, each time for what was not asked before.
+// The cost is linear in the size of the plan and of the answers.
+func Gather(p *plan.Plan, ask func(Queries) Facts) Facts {
+	facts := ask(Needs(p))
+	asked := map[string]bool{}
+	for range maxRounds {
+		q := more(p, facts, asked)
+		if len(q.Files) == 0 && len(q.Texts) == 0 {
+			break
+		}
+		answers := ask(q)
+		facts.Files, facts.Texts = merged(facts.Files, answers.Files), merged(facts.Texts, answers.Texts)
+	}
+	return facts
+}
+
+func merged[V any](into, from map[string]V) map[string]V {
+	if into == nil {
+		return from
+	}
+	maps.Copy(into, from)
+	return into
+}
+
+// more lists the files that are asked for in the light of the facts, each once.
+func more(p *plan.Plan, facts Facts, asked map[string]bool) Queries {
+	d := read(p, facts)
+	fresh := func(list []string, mark string) []string {
+		return slices.DeleteFunc(list, func(name string) bool {
+			was := asked[mark+name]
+			asked[mark+name] = true
+			return was
+		})
+	}
+	all := d.queries()
+	files := slices.DeleteFunc(all.Files, func(name string) bool {
+		_, ok := facts.Files[name]
+		return ok
+	})
+	texts := slices.Sorted(maps.Keys(d.trace.wants))
+	return Queries{Files: fresh(files, "f"), Texts: fresh(texts, "t")}
+}
+
+// Needs lists what the plan itself names that has to be looked up. What the
+// answers lead to is in [Gather]. The cost is linear in the size of the plan.
+func Needs(p *plan.Plan) Queries { return read(p, Facts{}).queries() }
+
+func (d *document) queries() Queries {
 	q := asking{map[string]bool{}, map[string]bool{}, map[string]bool{}}
+	q.files[".git"] = true
 	for _, u := range d.units {
 		if u.works() && !isAny(u.Target.Value) {
 			q.agents[u.Target.Value] = true
@@ -30,7 +81,10 @@ func Needs(p *plan.Plan) Queries {
 			}
 		}
 	}
-	return Queries{slices.Sorted(maps.Keys(q.commands)), slices.Sorted(maps.Keys(q.files)), slices.Sorted(maps.Keys(q.agents))}
+	return Queries{
+		Commands: slices.Sorted(maps.Keys(q.commands)), Files: slices.Sorted(maps.Keys(q.files)),
+		Agents: slices.Sorted(maps.Keys(q.agents)),
+	}
 }
 
 // asking gathers queries.
@@ -61,6 +115,9 @@ func (q asking) script(s script) {
 func (q asking) command(c call) {
 	name := c.name()
 	if name == "" || isBuiltin(name) {
+		return
+	}
+	if c.words[0].drawn {
 		return
 	}
 	if !strings.Contains(name, "/") || path.IsAbs(name) {

@@ -42,7 +42,7 @@ func (p *pass) commands(u *unit, s script) {
 	reported := map[string]bool{}
 	for i, c := range s.calls {
 		name := c.name()
-		if name == "" || s.asked[name] || isBuiltin(name) || reported[name] || len(reported) == maxPerScript {
+		if name == "" || c.words[0].drawn || s.asked[name] || isBuiltin(name) || reported[name] || len(reported) == maxPerScript {
 			continue
 		}
 		if message, hint, severity := p.missing(c); message != "" {
@@ -54,7 +54,7 @@ func (p *pass) commands(u *unit, s script) {
 		}
 	}
 	for _, g := range s.guards {
-		if g.absent || isGlob(g.path) || reported[g.path] || reported["./"+g.path] || len(reported) == maxPerScript {
+		if g.absent || g.beyond || isGlob(g.path) || reported[g.path] || reported["./"+g.path] || len(reported) == maxPerScript {
 			continue
 		}
 		if f, asked := p.facts.Files[g.path]; asked && !f.Exists && len(s.calls) == 1 && !p.doc.makers.can(g.path) {

@@ -35,7 +35,7 @@ func (p *pass) executables(u *unit, s script) {
 	reported := map[string]bool{}
 	for _, c := range s.calls {
 		name := c.name()
-		if isBuiltin(name) || !strings.Contains(name, "/") || strings.HasPrefix(name, "/") {
+		if c.words[0].drawn || isBuiltin(name) || !strings.Contains(name, "/") || strings.HasPrefix(name, "/") {
 			continue
 		}
 		file := within(c.dir, name)

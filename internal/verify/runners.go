@@ -100,17 +100,6 @@ func moved(c call, options ...string) string {
 	return c.dir
 }
 
-func (g *guarding) make(c call) {
-	dir := moved(c, "-C", "--directory")
-	if w, ok := option(c, "-f", "--file", "--makefile"); ok && w.known {
-		if p := within(dir, w.text); p != unknownDir {
-			g.config("", p)
-		}
-		return
-	}
-	g.config(dir, "GNUmakefile", "makefile", "Makefile")
-}
-
 func (g *guarding) golang(c call, tool string) {
 	v, rest := verb(c, wrapper{short: "C"})
 	if tool == "go" && v == "run" {
@@ -286,9 +275,20 @@ func (g *guarding) packages(c call, tool string) {
 		return
 	}
 	g.config(dir, "package.json#scripts")
+	if dir != unknownDir {
+		g.follow(target{kind: packageKind, file: path.Join(dir, "package.json"), dir: dir, args: []word{{text: scriptName(v), known: true}}})
+	}
 	if v == "t" || v == "tst" || strings.Contains(v, "test") || strings.Contains(v, "e2e") || strings.Contains(v, "spec") {
 		g.javascriptTests(dir)
 	}
+}
+
+// scriptName is the script that a short verb of npm means.
+func scriptName(verb string) string {
+	if verb == "t" || verb == "tst" {
+		return "test"
+	}
+	return verb
 }
 
 // javascriptTests guards what the runners of JavaScript tests are configured by

@@ -22,8 +22,26 @@ type shell struct {
 	asked map[string]bool // names that the script itself looks for
 	paths bool            // it may change where commands are found
 
+	search []string // directories of the workspace that it puts on PATH
+	lost   []untold // what it runs and the text does not tell
+	left   int      // statements that may be walked more than once
 	guards []guard
 	ends   codes // every code it may end with
+}
+
+// untold is a place where a script runs something that cannot be told.
+type untold struct {
+	at   int    // byte offset
+	what string // "the command", "what the shell reads here"
+}
+
+// frame is what a script knows of the world it starts in.
+type frame struct {
+	root string // of the workspace, absolute; "" if that is not known
+	git  bool   // the workspace is the top of a repository
+	zero string // $0
+	dir  string
+	args []word // $1 and on
 }
 
 // call is a simple command as far as the text itself tells it.
@@ -31,6 +49,7 @@ type call struct {
 	words []word
 	dir   string // where it runs, relative to the workspace; unknownDir if the text does not tell
 	maybe bool   // it stands in a branch that need not be taken
+	stdin input  // what it reads, if the text tells
 }
 
 // word is one argument. One that depends on anything but the text is not known.
@@ -39,9 +58,18 @@ type word struct {
 	known bool
 	glob  bool // has unquoted * ? [ or {
 	at    int  // byte offset
+	drawn bool // the text is that of a variable or substitution, or names the workspace
 }
 
-const unknownDir = "?"
+const (
+	unknownDir = "?"
+	// workspace begins a path that is meant from the root of the workspace on,
+	// whatever the directory: no path of a plan can hold a NUL.
+	workspace = "\x00workspace"
+	// unknownText stands for what is not known in the text of a word, so that the
+	// rest can still be read as a script.
+	unknownText = "${PITON_UNKNOWN}"
+)
 
 // maxPath is the longest path that is followed.
 const maxPath = 1024
@@ -60,8 +88,11 @@ func (c call) tool() string { return path.Base(c.name()) }
 // args are the words after the name.
 func (c call) args() []word { return c.words[1:] }
 
-// parseShell reads a script for bash.
-func parseShell(text string) *shell {
+// parseShell reads a script for bash that starts at the root of the workspace.
+func parseShell(text string) *shell { return parseScript(text, frame{}) }
+
+// parseScript reads a script for bash that starts in a frame.
+func parseScript(text string, from frame) *shell {
 	s := &shell{asked: map[string]bool{}}
 	if at, deep := tooDeep(text); deep {
 		s.fault, s.at = "parentheses nest too deep", at
@@ -73,9 +104,8 @@ func parseShell(text string) *shell {
 		return s
 	}
 	s.file = file
-	c := collector{shell: s, functions: functions(file)}
-	c.stmts(file.Stmts, "")
-	s.guards, s.ends = guards(s.calls), results(file)
+	collect(s, from)
+	s.ends = results(file)
 	return s
 }
 
@@ -106,187 +136,6 @@ func tooDeep(text string) (int, bool) {
 	return 0, false
 }
 
-func functions(file *syntax.File) map[string]bool {
-	names := map[string]bool{}
-	for node := range syntax.Preorder(file) {
-		if f, ok := node.(*syntax.FuncDecl); ok && f.Name != nil {
-			names[f.Name.Value] = true
-		}
-	}
-	return names
-}
-
-// collector walks a script and notes the commands it runs. A directory is
-// followed through constant cd commands; each method returns the directory after.
-type collector struct {
-	shell     *shell
-	functions map[string]bool
-	depth     int  // of scripts inside constant strings
-	at        int  // place of all words of such a script; 0 in the outermost
-	maybe     bool // in a branch
-}
-
-func (c *collector) stmts(list []*syntax.Stmt, dir string) string {
-	for _, s := range list {
-		dir = c.stmt(s, dir)
-	}
-	return dir
-}
-
-func (c *collector) stmt(s *syntax.Stmt, dir string) string {
-	if s == nil {
-		return dir
-	}
-	for _, r := range s.Redirs {
-		c.inside(r, dir)
-	}
-	after := c.command(s.Cmd, dir)
-	if s.Background || s.Coprocess {
-		return dir
-	}
-	return after
-}
-
-func (c *collector) command(cmd syntax.Command, dir string) string {
-	switch cmd := cmd.(type) {
-	case *syntax.CallExpr:
-		return c.simple(cmd, dir)
-	case *syntax.BinaryCmd:
-		if cmd.Op == syntax.AndStmt {
-			return c.stmt(cmd.Y, c.stmt(cmd.X, dir))
-		}
-		if cmd.Op == syntax.OrStmt {
-			after := c.stmt(cmd.X, dir)
-			c.branch([]*syntax.Stmt{cmd.Y}, after)
-			return after
-		}
-		c.stmt(cmd.X, dir)
-		c.stmt(cmd.Y, dir)
-	case *syntax.Block:
-		return c.stmts(cmd.Stmts, dir)
-	case *syntax.Subshell:
-		c.stmts(cmd.Stmts, dir)
-	case *syntax.IfClause:
-		c.branches(cmd, dir)
-	case *syntax.WhileClause:
-		c.stmts(cmd.Do, c.stmts(cmd.Cond, dir))
-	case *syntax.ForClause:
-		c.inside(cmd.Loop, dir)
-		c.stmts(cmd.Do, dir)
-	case *syntax.CaseClause:
-		c.inside(cmd.Word, dir)
-		for _, item := range cmd.Items {
-			c.branch(item.Stmts, dir)
-		}
-	case *syntax.FuncDecl:
-		c.branch([]*syntax.Stmt{cmd.Body}, dir)
-	case *syntax.TimeClause:
-		return c.stmt(cmd.Stmt, dir)
-	case *syntax.CoprocClause:
-		c.stmt(cmd.Stmt, dir)
-	case *syntax.DeclClause:
-		for _, a := range cmd.Args {
-			c.shell.paths = c.shell.paths || a.Name != nil && a.Name.Value == "PATH"
-		}
-		c.inside(cmd, dir)
-	case nil:
-	default:
-		c.inside(cmd, dir)
-	}
-	return dir
-}
-
-func (c *collector) branches(clause *syntax.IfClause, dir string) {
-	for ; clause != nil; clause = clause.Else {
-		c.branch(clause.Then, c.stmts(clause.Cond, dir))
-	}
-}
-
-// branch collects commands that need not run.
-func (c *collector) branch(list []*syntax.Stmt, dir string) {
-	saved := c.maybe
-	c.maybe = true
-	c.stmts(list, dir)
-	c.maybe = saved
-}
-
-// inside collects what substitutions in a node run.
-func (c *collector) inside(node syntax.Node, dir string) {
-	syntax.Walk(node, func(n syntax.Node) bool {
-		switch n := n.(type) {
-		case *syntax.CmdSubst:
-			c.stmts(n.Stmts, dir)
-			return false
-		case *syntax.ProcSubst:
-			c.stmts(n.Stmts, dir)
-			return false
-		}
-		return true
-	})
-}
-
-func (c *collector) simple(cmd *syntax.CallExpr, dir string) string {
-	for _, a := range cmd.Assigns {
-		c.inside(a, dir)
-		c.shell.paths = c.shell.paths || a.Name != nil && a.Name.Value == "PATH"
-	}
-	words := make([]word, len(cmd.Args))
-	for i, arg := range cmd.Args {
-		c.inside(arg, dir)
-		words[i] = constant(arg)
-		if c.depth > 0 {
-			words[i].at = c.at
-		}
-	}
-	return c.call(call{words, dir, c.maybe})
-}
-
-// call notes a command; of a wrapper the command it starts as well.
-func (c *collector) call(cmd call) string {
-	name := cmd.name()
-	if name == "" || c.functions[name] {
-		return cmd.dir
-	}
-	sources := name == "." || name == "source"
-	c.shell.paths = c.shell.paths || sources
-	if sources || !isBuiltin(name) {
-		c.shell.calls = append(c.shell.calls, cmd)
-	}
-	switch {
-	case name == "cd" || name == "pushd":
-		return changed(cmd)
-	case name == "eval" || name == "trap":
-		c.script(cmd, constants(cmd, name))
-		return cmd.dir
-	case isShell(cmd.tool()):
-		c.script(cmd, shellArgument(cmd))
-	case asks(cmd):
-		for _, w := range cmd.args() {
-			c.shell.asked[w.text] = true
-		}
-	}
-	if inner, ok := unwrap(cmd); ok {
-		return c.call(inner)
-	}
-	return cmd.dir
-}
-
-// maxStrings is how deep scripts in constant strings are followed.
-const maxStrings = 4
-
-// script collects the commands of a script that stands in a constant string.
-func (c *collector) script(from call, text string) {
-	if text == "" || c.depth >= maxStrings {
-		return
-	}
-	inner := parseInner(text)
-	if inner == nil {
-		return
-	}
-	nested := collector{shell: c.shell, functions: c.functions, depth: c.depth + 1, at: from.words[0].at, maybe: from.maybe}
-	nested.stmts(inner.Stmts, from.dir)
-}
-
 // parseInner reads a script in a string; nil if it is none.
 func parseInner(text string) *syntax.File {
 	if _, deep := tooDeep(text); deep {
@@ -301,11 +150,19 @@ func parseInner(text string) *syntax.File {
 
 // constants joins the arguments that eval or trap run; "" where one is unknown.
 func constants(cmd call, name string) string {
-	var parts []string
 	for _, w := range cmd.args() {
 		if !w.known {
 			return ""
 		}
+	}
+	return evaluated(cmd, name)
+}
+
+// evaluated is what eval or trap run, with unknownText in it where the text does
+// not tell.
+func evaluated(cmd call, name string) string {
+	var parts []string
+	for _, w := range cmd.args() {
 		parts = append(parts, w.text)
 	}
 	if name == "trap" && len(parts) > 0 {
@@ -316,19 +173,33 @@ func constants(cmd call, name string) string {
 
 // shellArgument is the constant script of sh -c, or "".
 func shellArgument(cmd call) string {
-	args := cmd.args()
-	for i, w := range args {
-		if !w.known || !strings.HasPrefix(w.text, "-") {
-			return ""
-		}
-		if !strings.HasPrefix(w.text, "--") && strings.Contains(w.text, "c") {
-			if i+1 < len(args) && args[i+1].known {
-				return args[i+1].text
-			}
-			return ""
-		}
+	if w, ok := scriptWord(cmd); ok && w.known {
+		return w.text
 	}
 	return ""
+}
+
+// scriptWord is the argument that sh -c runs.
+func scriptWord(cmd call) (word, bool) {
+	args := cmd.args()
+	for i := 0; i < len(args); i++ {
+		text := args[i].text
+		switch {
+		case !args[i].known || !strings.HasPrefix(text, "-") && !strings.HasPrefix(text, "+") || text == "-" || text == "--":
+			return word{}, false
+		case strings.HasPrefix(text, "--"):
+		case text[0] == '-' && strings.Contains(text, "c"):
+			for i++; i < len(args) && args[i].known && strings.HasPrefix(args[i].text, "-"); i++ {
+			}
+			if i < len(args) {
+				return args[i], true
+			}
+			return word{}, false
+		case text == "-o" || text == "+o" || text == "-O" || text == "+O":
+			i++
+		}
+	}
+	return word{}, false
 }
 
 // asks reports a command that only looks whether others exist.
@@ -342,16 +213,24 @@ func asks(cmd call) bool {
 	return false
 }
 
+// changed is the directory after cd.
 func changed(cmd call) string {
-	if len(cmd.words) != 2 || !cmd.words[1].known || cmd.words[1].glob {
+	args := cmd.args()
+	for len(args) > 1 && args[0].known && strings.HasPrefix(args[0].text, "-") {
+		args = args[1:]
+	}
+	if len(args) != 1 || !args[0].known || args[0].glob || args[0].text == "-" {
 		return unknownDir
 	}
-	return within(cmd.dir, cmd.words[1].text)
+	return within(cmd.dir, args[0].text)
 }
 
 // within is the path of a name as seen from a directory of the workspace;
 // unknownDir if that lies outside or is not known.
 func within(dir, name string) string {
+	if rest, ok := strings.CutPrefix(name, workspace); ok && (rest == "" || rest[0] == '/') {
+		dir, name = "", "."+rest
+	}
 	if dir == unknownDir || path.IsAbs(name) || strings.HasPrefix(name, "~") {
 		return unknownDir
 	}

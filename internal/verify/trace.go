@@ -1,0 +1,198 @@
+package verify
+
+import (
+	"path"
+	"slices"
+	"strings"
+)
+
+// A target is a text of the workspace that says what else a contract runs.
+type target struct {
+	kind targetKind
+	file string // in the workspace
+	dir  string // where it is run
+	zero string // how it was called
+	args []word // of a script; of a Makefile its goals; of package.json the scripts
+}
+
+type targetKind int
+
+const (
+	noKind  targetKind = iota // nothing more is known of it
+	ranKind                   // executed: its first line says what it is
+	shellKind
+	makeKind
+	packageKind
+	pythonKind
+)
+
+// Caps on what is followed from one plan and from one contract.
+const (
+	maxTraced  = 256      // texts of one contract
+	maxTexts   = 512      // texts of one plan
+	traceBytes = 16 << 20 // read for one plan, one text perhaps several times
+)
+
+// scriptKind is what a program takes for a script.
+func scriptKind(tool string) targetKind {
+	switch {
+	case isShell(tool):
+		return shellKind
+	case interpreter(tool) == "python" || interpreter(tool) == "pypy":
+		return pythonKind
+	}
+	return noKind
+}
+
+func (t target) key() string {
+	parts := []string{string(rune('0' + t.kind)), t.file, t.dir, t.zero}
+	for _, w := range t.args {
+		parts = append(parts, w.text)
+	}
+	return strings.Join(parts, "\x01")
+}
+
+// follow notes a text that says more.
+func (g *guarding) follow(t target) {
+	if t.file != "" && t.kind != noKind && len(g.next) < maxTraced {
+		g.next = append(g.next, t)
+	}
+}
+
+// tracer follows what contracts of one plan run, through the texts that the
+// facts hold. Each text is followed once for every way in which it is called.
+type tracer struct {
+	facts Facts
+	wants map[string]bool
+	known map[string]*traced
+	left  int // bytes
+}
+
+// traced is what one text says.
+type traced struct {
+	guards []guard
+	next   []target
+}
+
+func newTracer(facts Facts) *tracer {
+	return &tracer{facts: facts, wants: map[string]bool{}, known: map[string]*traced{}, left: traceBytes}
+}
+
+// frame is what a contract starts with.
+func (t *tracer) frame() frame {
+	return frame{root: strings.TrimSuffix(t.facts.Workspace, "/"), git: t.facts.Files[".git"].Exists}
+}
+
+// shell derives the guards of a contract, those that the files it runs name included.
+func (t *tracer) shell(s *shell) {
+	g := newGuarding(s.lose)
+	g.commands(s)
+	next, seen := g.next, map[string]bool{}
+	for len(next) > 0 && len(seen) < maxTraced {
+		to := next[0]
+		next = next[1:]
+		key := to.key()
+		if seen[key] {
+			continue
+		}
+		seen[key] = true
+		found := t.text(key, to)
+		for _, x := range found.guards {
+			if !g.seen[x] {
+				g.seen[x] = true
+				g.list = append(g.list, x)
+			}
+		}
+		next = append(next, found.next...)
+	}
+	s.guards = g.list
+}
+
+// text is what one text says; nothing until it was looked up.
+func (t *tracer) text(key string, to target) *traced {
+	if found, ok := t.known[key]; ok {
+		return found
+	}
+	found := &traced{}
+	t.known[key] = found
+	text, ok := t.facts.Texts[to.file]
+	if !ok && len(t.wants) < maxTexts {
+		t.wants[to.file] = true
+	}
+	if t.left -= len(text) + len(key); !ok || t.left <= 0 {
+		return found
+	}
+	g := newGuarding(func(int, string) {})
+	g.beyond = true
+	switch to.kind {
+	case ranKind:
+		g.ran(to, text)
+	case shellKind:
+		g.script(to, text, t.frame())
+	case makeKind:
+		g.makefile(to, text, t.frame())
+	case packageKind:
+		g.packageScripts(to, text, t.frame())
+	case pythonKind:
+		g.pythonFile(to, text)
+	}
+	found.guards, found.next = g.list, g.next
+	return found
+}
+
+// ran follows a file that is executed: by the program of its first line, or as a
+// script of the shell that has no such line.
+func (g *guarding) ran(to target, text string) {
+	line, _, _ := strings.Cut(text, "\n")
+	program, ok := strings.CutPrefix(line, "#!")
+	if !ok {
+		to.kind = shellKind
+		g.follow(to)
+		return
+	}
+	c := call{dir: to.dir}
+	for f := range strings.FieldsSeq(program) {
+		c.words = append(c.words, word{text: f, known: true})
+	}
+	if len(c.words) > 0 && c.tool() == "env" {
+		c, _ = unwrap(call{words: slices.DeleteFunc(c.words, func(w word) bool { return w.text == "-S" }), dir: to.dir})
+	}
+	if len(c.words) == 0 {
+		return
+	}
+	c.words = append(c.words[:len(c.words):len(c.words)], word{text: workspace + "/" + to.file, known: true})
+	c.words = append(c.words, to.args...)
+	switch kind := scriptKind(c.tool()); {
+	case kind == shellKind:
+		to.kind = kind
+		g.follow(to)
+	case !strings.HasPrefix(c.name(), "/") || interpreter(c.tool()) != "" || c.tool() == "make":
+		g.command(c, 1)
+	}
+}
+
+// script follows a script of a shell.
+func (g *guarding) script(to target, text string, from frame) {
+	from.zero, from.dir, from.args = to.zero, to.dir, to.args
+	if s := parseScript(text, from); s.fault == "" {
+		g.commands(s)
+	}
+}
+
+// line follows a command of a Makefile or a package.json.
+func (g *guarding) line(text, dir string, from frame) {
+	from.dir = dir
+	if s := parseScript(text, from); s.fault == "" {
+		g.commands(s)
+	}
+}
+
+// installed guards a program of node_modules, where there is one.
+func (g *guarding) installed(c call) {
+	if name := c.name(); name != "" && !strings.Contains(name, "/") && !isBuiltin(name) && c.dir != unknownDir && !g.built {
+		beyond := g.beyond
+		g.beyond = true
+		g.put(plainName.Replace(path.Join(c.dir, "node_modules/.bin", name)), false)
+		g.beyond = beyond
+	}
+}
