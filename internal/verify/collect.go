@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -501,8 +502,6 @@ func (c *collector) script(from call, text string, args []word) string {
 	if c.depth == 0 {
 		nested.at = from.words[0].at
 	}
-	for name, body := range bodies(inner) {
-		nested.bodies[name] = body
-	}
+	maps.Copy(nested.bodies, bodies(inner))
 	return nested.stmts(inner.Stmts, from.dir)
 }

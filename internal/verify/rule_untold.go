@@ -11,6 +11,8 @@ func ruleUntold() Rule {
 			"another command or from the network, or that lies in a directory which is not known, is not " +
 			"protected: an agent might change it and with it what the contract says. Write the path out, or " +
 			"name the files under `protect:`.",
+		Bad:   "**contract:**\n```shell\n\"$CHECKER\" src\n```",
+		Good:  "**contract:**\n```shell\ntools/checker src\n```",
 		check: checkUntold,
 	}
 }
