@@ -21,8 +21,15 @@ func BenchmarkVerbs(b *testing.B) {
 		fill(b, w.place, runs)
 		old := runID(0, 0)[:5]
 		for _, args := range [][]string{
-			{"version"}, {"list"}, {"list", "--json"}, {"list", "--status", "needs-you"}, {"list", "--title", "part 3"},
-			{"status"}, {"status", old}, {"log", old}, {"inbox"},
+			{"version"},
+			{"list"},
+			{"list", "--json"},
+			{"list", "--status", "needs-you"},
+			{"list", "--title", "part 3"},
+			{"status"},
+			{"status", old},
+			{"log", old},
+			{"inbox"},
 		} {
 			b.Run(fmt.Sprintf("%d/%s", runs, strings.ReplaceAll(strings.Join(args, "_"), old, "OLD")), func(b *testing.B) { w.time(b, args) })
 		}

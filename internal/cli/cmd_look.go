@@ -107,6 +107,9 @@ func (a *app) watch(ctx context.Context, prefix string, after uint64) error {
 		if err != nil {
 			return err
 		}
+		if newest, err := s.newest(ctx, head); err != nil || !newest {
+			return errors.Join(err, s.past(ctx, head, after))
+		}
 		opened := api.Opened{Stream: head.Stream, Run: head.Run}
 		if a.json {
 			return s.stream(ctx, opened, after)
@@ -119,6 +122,22 @@ func (a *app) watch(ctx context.Context, prefix string, after uint64) error {
 		}
 		return err
 	})
+}
+
+// past shows a run whose place a later one took: nothing more happens in it.
+func (s *session) past(ctx context.Context, head engine.HeadRow, after uint64) error {
+	if !s.app.json {
+		return s.app.showStatus(ctx, s, head)
+	}
+	for r, err := range run.ReadRun(ctx, s.store, head) {
+		if err != nil {
+			return err
+		}
+		if r.Seq > after {
+			s.app.event(head.Run, r)
+		}
+	}
+	return nil
 }
 
 // stream prints the events after a sequence number, and goes on with new ones

@@ -96,11 +96,10 @@ func (a *app) showPlan(doc *api.Document) error {
 // standing reads how a run stands from the rows that the journal keeps of it.
 func (a *app) standing(ctx context.Context, s *session, head engine.HeadRow) (standing, error) {
 	st := standing{head: head, now: a.now(), owned: true}
-	newest, err := s.store.Heads(ctx, store.HeadFilter{Stream: head.Stream, Limit: 1})
-	if err != nil {
+	var err error
+	if st.newest, err = s.newest(ctx, head); err != nil {
 		return standing{}, err
 	}
-	st.newest = len(newest) == 0 || newest[0].Run == head.Run
 	if st.steps, err = s.store.Steps(ctx, head.Stream, head.Run); err != nil {
 		return standing{}, err
 	}
@@ -108,6 +107,12 @@ func (a *app) standing(ctx context.Context, s *session, head engine.HeadRow) (st
 		return standing{}, err
 	}
 	return st, nil
+}
+
+// newest reports whether no later run of the plan took this one's place.
+func (s *session) newest(ctx context.Context, head engine.HeadRow) (bool, error) {
+	heads, err := s.store.Heads(ctx, store.HeadFilter{Stream: head.Stream, Limit: 1})
+	return len(heads) == 0 || heads[0].Run == head.Run, err
 }
 
 func (a *app) showEnd(ctx context.Context, s *session, head engine.HeadRow) error {

@@ -1,0 +1,73 @@
+package engine_test
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/piton-dev/piton/internal/engine"
+)
+
+// A turn that ends a run and opens the next one tells the rows of both, and
+// the second run alone is what it is after the first.
+func TestRowsOfTwoRuns(t *testing.T) {
+	p, err := engine.NewProgram(two())
+	if err != nil {
+		t.Fatal(err)
+	}
+	opened := func(id string) engine.RunOpened {
+		return engine.RunOpened{Run: id, Program: p.Hash(), Compiled: p, Isolation: "none"}
+	}
+	var s engine.State
+	var journal []engine.Record
+	put := func(events ...engine.Event) {
+		t.Helper()
+		for _, e := range events {
+			r := engine.Record{Stream: "task", Seq: s.Seq() + 1, At: dawn, Epoch: 1, Event: e}
+			if err := s.Apply(r); err != nil {
+				t.Fatal(err)
+			}
+			journal = append(journal, r)
+		}
+	}
+	put(begun.EpochBegan, engine.TaskOpened{Task: "task"}, opened("r1"))
+	s.Rows()
+	put(engine.RunEnded{Status: engine.Superseded, Left: 2}, opened("r2"))
+	rows := s.Rows()
+	if len(rows.Earlier) != 1 || len(rows.Steps) != 2 {
+		t.Fatalf("rows: %+v", rows)
+	}
+	old := rows.Earlier[0].Head
+	if old.Run != "r1" || old.First != 3 || old.Status != engine.Superseded || !old.Ended || rows.Earlier[0].Earlier != nil {
+		t.Errorf("rows of the first run: %+v", old)
+	}
+	if now := rows.Head; now.Run != "r2" || now.First != 5 || now.Ended || now.Isolation != "none" {
+		t.Errorf("rows of the second run: %+v", now)
+	}
+	if again := s.Rows(); again.Head != nil || again.Earlier != nil {
+		t.Errorf("told twice: %+v", again)
+	}
+	alone := engine.Before(journal[4])
+	if err := alone.Apply(journal[4]); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(engine.Rows{Head: rows.Head, Steps: rows.Steps}, alone.Rows()); diff != "" {
+		t.Errorf("the second run alone (- after the first, + alone):\n%s", diff)
+	}
+}
+
+func TestShown(t *testing.T) {
+	for _, x := range []struct {
+		head engine.HeadRow
+		want engine.Status
+	}{
+		{engine.HeadRow{Status: engine.Running}, engine.Running},
+		{engine.HeadRow{Status: engine.Running, Open: 1}, engine.Waiting},
+		{engine.HeadRow{Status: engine.Paused, Open: 2}, engine.Waiting},
+		{engine.HeadRow{Status: engine.Failed, Open: 1, Ended: true}, engine.Failed},
+	} {
+		if got := x.head.Shown(); got != x.want {
+			t.Errorf("%+v is shown as %s, want %s", x.head, got, x.want)
+		}
+	}
+}
