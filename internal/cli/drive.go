@@ -185,20 +185,16 @@ func (d *drive) release(ctx context.Context) error {
 }
 
 func (s *session) handOn(ctx context.Context, stream string) error {
-	heads, err := s.store.Heads(ctx, store.HeadFilter{})
-	if err != nil {
+	heads, err := s.store.Heads(ctx, store.HeadFilter{Stream: stream, Limit: 1})
+	if err != nil || len(heads) == 0 {
 		return err
 	}
-	for _, h := range heads {
-		if h.Stream != stream {
-			continue
-		}
-		if err := s.background(h.Run, "--wait"); err != nil {
-			s.app.notice("run %s, which was under way here too, is stopped: %v; go on with: piton resume %s", h.Run, err, h.Run)
-			continue
-		}
-		s.app.notice("run %s, which was under way here too, goes on in the background", h.Run)
+	id := heads[0].Run
+	if err := s.background(id, "--wait"); err != nil {
+		s.app.notice("run %s, which was under way here too, is stopped: %v; go on with: piton resume %s", id, err, id)
+		return nil
 	}
+	s.app.notice("run %s, which was under way here too, goes on in the background", id)
 	return nil
 }
 
