@@ -114,6 +114,12 @@ func (f *fold) waiting() []engine.ItemRow {
 	return slices.SortedFunc(maps.Values(f.items), func(a, b engine.ItemRow) int { return a.Opened.Compare(b.Opened) })
 }
 
+// open reports whether an item still waits.
+func (f *fold) open(it engine.ItemRow) bool {
+	_, open := f.items[it.Item]
+	return open
+}
+
 // ask tells of an item that waits already.
 func (f *fold) ask(it engine.ItemRow, at time.Time) happening {
 	return happening{

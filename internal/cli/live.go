@@ -1,10 +1,8 @@
 package cli
 
 import (
-	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"time"
@@ -19,6 +17,7 @@ import (
 type keys struct {
 	pause  func() error
 	resume func() error
+	answer func(it engine.ItemRow, choice, text string) error
 	detach func() // leave the run alone: it goes on without this terminal
 }
 
@@ -47,6 +46,7 @@ type (
 	printedMsg  struct{}
 	finishMsg   struct{}
 	progressMsg map[string]string
+	logsMsg     []string
 	failMsg     struct{ err error }
 )
 
@@ -163,11 +163,11 @@ func interruptSelf() {
 
 // liveModel is the state of a live view: the fold, and what the terminal shows.
 type liveModel struct {
-	fold     fold
-	theme    theme
-	clock    func() time.Time
-	keys     keys
-	progress func(run, step string, attempt, n int) string // last line of an attempt's output
+	fold   fold
+	theme  theme
+	clock  func() time.Time
+	keys   keys
+	output func(run, step string, attempt, n int) string // the end of what an attempt printed
 
 	now         time.Time
 	tick        int
@@ -183,6 +183,7 @@ type liveModel struct {
 	detached    bool
 	idle        []string // ids of some steps whose turn has not come
 	left        int      // how many there are
+	reply       *reply   // the answer that is being given
 }
 
 func (m *liveModel) Init() tea.Cmd { return m.next() }
@@ -199,7 +200,9 @@ func (m *liveModel) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case tea.WindowSizeMsg:
 		m.theme.width = max(msg.Width-1, 1) // a full line confuses terminals
 	case tea.KeyPressMsg:
-		then = m.key(msg.String())
+		then = m.key(msg)
+	case tea.PasteMsg:
+		m.typed(msg.Content)
 	case tickMsg:
 		m.tick++
 		m.now = m.clock()
@@ -209,6 +212,8 @@ func (m *liveModel) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		}
 	case progressMsg:
 		m.last = msg
+	case logsMsg:
+		m.print(msg...)
 	case failMsg:
 		m.print(m.theme.paint(badTone, m.theme.fit(" "+m.theme.line(msg.err.Error()), m.theme.width)))
 	case recordsMsg:
@@ -239,6 +244,9 @@ func (m *liveModel) take(rs []engine.Record) {
 		}
 	}
 	m.idle, m.left = m.idlers()
+	if m.reply != nil && !m.fold.open(m.reply.item) {
+		m.reply = nil // somebody else was quicker
+	}
 }
 
 func (m *liveModel) print(lines ...string) { m.lines = append(m.lines, lines...) }
@@ -265,102 +273,37 @@ func (m *liveModel) flush() tea.Cmd {
 	return nil
 }
 
-// look reads the last line of what runs, a few steps at most.
-func (m *liveModel) look() tea.Cmd {
-	if m.progress == nil {
-		return nil
-	}
-	type attempt struct {
-		step string
-		a, n int
-	}
+// attempt is one that is under way.
+type attempt struct {
+	step string
+	a, n int
+}
+
+// working are attempts under way, a few at most.
+func (m *liveModel) working() []attempt {
 	var live []attempt
 	for _, s := range m.shown() {
 		if t := m.fold.tries[s.ID]; t != nil && s.Phase == engine.Working && len(live) < liveRows {
 			live = append(live, attempt{s.ID, t.attempt, t.n})
 		}
 	}
-	run, read := m.fold.state.Run().Run, m.progress
+	return live
+}
+
+// look reads the last line of what runs, a few steps at most.
+func (m *liveModel) look() tea.Cmd {
+	if m.output == nil {
+		return nil
+	}
+	live, run, read := m.working(), m.fold.state.Run().Run, m.output
 	return func() tea.Msg {
 		last := progressMsg{}
 		for _, a := range live {
-			last[a.step] = read(run, a.step, a.a, a.n)
+			text := strings.TrimSpace(read(run, a.step, a.a, a.n))
+			last[a.step] = text[strings.LastIndexByte(text, '\n')+1:]
 		}
 		return last
 	}
 }
 
-func (m *liveModel) key(k string) tea.Cmd {
-	switch k {
-	case "ctrl+c":
-		m.interrupted, m.finish = true, true
-	case "q":
-		if m.keys.detach != nil {
-			m.finish, m.detached = true, true
-			m.keys.detach()
-		}
-	case "p":
-		return m.togglePause()
-	case "a":
-		m.print(m.howToAnswer()...)
-	case "l":
-		m.print(m.whereLogs()...)
-	}
-	return nil
-}
-
 func (m *liveModel) paused() bool { return m.fold.state.Head().Status == engine.Paused }
-
-func (m *liveModel) togglePause() tea.Cmd {
-	do := m.keys.pause
-	if m.paused() {
-		do = m.keys.resume
-	}
-	if do == nil {
-		return nil
-	}
-	return func() tea.Msg {
-		if err := do(); err != nil {
-			return failMsg{err}
-		}
-		return nil
-	}
-}
-
-func (m *liveModel) howToAnswer() []string {
-	items := m.fold.waiting()
-	if len(items) == 0 {
-		return []string{m.theme.fit(" Nothing waits for you.", m.theme.width)}
-	}
-	return append(m.theme.items(items, m.now), m.theme.fit("  in another terminal", m.theme.width))
-}
-
-func (m *liveModel) whereLogs() []string {
-	run := m.fold.state.Run().Run
-	var lines []string
-	for _, s := range m.shown() {
-		lines = append(lines, m.theme.fit(fmt.Sprintf(" piton log %s %s --transcript", run, s.ID), m.theme.width))
-	}
-	if len(lines) == 0 {
-		lines = []string{m.theme.fit(" piton log "+run, m.theme.width)}
-	}
-	return lines
-}
-
-// lastLine reads the end of an attempt's output file below the state directory.
-func lastLine(state string) func(run, step string, attempt, n int) string {
-	return func(run, step string, attempt, n int) string {
-		f, err := os.Open(filepath.Join(state, "attempts", run, fmt.Sprintf("%s.%d.%d.log", step, attempt, n)))
-		if err != nil {
-			return ""
-		}
-		defer f.Close()
-		const most = 4 << 10
-		if info, err := f.Stat(); err == nil && info.Size() > most {
-			f.Seek(-most, io.SeekEnd) //nolint:errcheck // then the beginning is read
-		}
-		body, _ := io.ReadAll(io.LimitReader(f, most))
-		text := strings.TrimSpace(string(body))
-		return text[strings.LastIndexByte(text, '\n')+1:]
-	}
-}

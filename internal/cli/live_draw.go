@@ -326,6 +326,9 @@ func (m *liveModel) counters() string {
 }
 
 func (m *liveModel) keyLine() string {
+	if m.reply != nil {
+		return m.prompt()
+	}
 	var offers []string
 	if len(m.fold.items) > 0 {
 		offers = append(offers, "a answer")

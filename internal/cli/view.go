@@ -35,8 +35,8 @@ func (a *app) newView(s *session, o api.Opened, detach func()) view {
 		return newPlainView(a.out, a.theme(a.out), a.now)
 	}
 	return newLiveView(a.in, a.out, a.env, &liveModel{
-		theme: a.theme(a.out), clock: a.now, now: a.now(), progress: lastLine(s.Place.State),
-		keys: keys{pause: s.press(o, engine.DoPause), resume: s.press(o, engine.DoResume), detach: detach},
+		theme: a.theme(a.out), clock: a.now, now: a.now(), output: outputEnd(s.Place.State),
+		keys: keys{pause: s.press(o, engine.DoPause), resume: s.press(o, engine.DoResume), answer: s.answerHere, detach: detach},
 	})
 }
 
@@ -57,6 +57,17 @@ func (s *session) press(o api.Opened, verb engine.Verb) func() error {
 		}
 		return client.Activate(ctx, o.Stream)
 	}
+}
+
+// answerHere answers an item from the live view, as any other process would.
+func (s *session) answerHere(it engine.ItemRow, choice, text string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	client := api.Dial(s.Place, Version)
+	if err := s.Reply(ctx, client, it, choice, text); err != nil {
+		return err
+	}
+	return client.Activate(ctx, it.Stream)
 }
 
 // event prints one record for programs.

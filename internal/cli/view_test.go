@@ -166,10 +166,6 @@ func TestKeys(t *testing.T) {
 		t.Error("a prints nothing")
 	}
 	m.Update(printedMsg{})
-	if press(m, 'l'); !m.printing {
-		t.Error("l prints nothing")
-	}
-	m.Update(printedMsg{})
 	press(m, 'x')
 	press(m, 'q')
 	if diff := cmp.Diff([]string{"pause", "detach"}, did); diff != "" || !m.detached || m.interrupted {
@@ -187,6 +183,75 @@ func TestKeys(t *testing.T) {
 	}
 	if did[len(did)-1] != "resume" || !m.printing {
 		t.Errorf("the refusal is not shown: %q", did)
+	}
+}
+
+// TestReply answers an item within the view: nothing is sent before the return
+// key, and not without a reason where one is needed.
+func TestReply(t *testing.T) {
+	var sent []string
+	story := begin(t, "Asks", step("one", "The first", onFail(0, engine.Escalate)))
+	story.answers["one"] = []engine.Verdict{engine.Fail}
+	story.run(1000)
+	m := model(t, story, keys{answer: func(it engine.ItemRow, choice, text string) error {
+		sent = append(sent, choice+" "+text)
+		return nil
+	}})
+	item := m.fold.waiting()[0]
+	skip := rune('1' + slices.Index(item.Choices, engine.ChooseSkip))
+	typeIn := func(text string) {
+		for _, k := range text {
+			press(m, k)
+		}
+	}
+	special := func(code rune) []tea.Msg {
+		_, cmd := m.Update(tea.KeyPressMsg{Code: code})
+		return said(cmd)
+	}
+	press(m, 'a')
+	m.Update(printedMsg{})
+	if view := m.View().Content; !strings.Contains(view, item.Item+":") || !strings.Contains(view, string(skip)+" skip") {
+		t.Fatalf("it does not ask:\n%s", view)
+	}
+	typeIn("9x")
+	press(m, skip)
+	special(tea.KeyEnter) // no reason yet
+	typeIn("qpéx")
+	special(tea.KeyBackspace)
+	m.Update(tea.PasteMsg{Content: "\x1b[2J pasted"})
+	if view := m.View().Content; !strings.Contains(view, "your reason: qpé") || len(sent) > 0 {
+		t.Fatalf("sent %q, and it shows:\n%s", sent, view)
+	}
+	tidy(t, m.theme, strings.Split(m.View().Content, "\n"))
+	special(tea.KeyEnter)
+	if want := []string{"skip qpé[2J pasted"}; !slices.Equal(sent, want) || m.reply != nil {
+		t.Errorf("sent %q, want %q", sent, want)
+	}
+	press(m, 'a')
+	m.Update(printedMsg{})
+	press(m, '1')
+	special(tea.KeyEscape)
+	special(tea.KeyEscape)
+	if m.reply != nil || len(sent) != 1 {
+		t.Errorf("esc does not go back: %q", sent)
+	}
+}
+
+// TestOutput shows what the steps at work print.
+func TestOutput(t *testing.T) {
+	s := begin(t, "Output", step("one", "The first"))
+	s.run(1)
+	m := model(t, s, keys{})
+	m.output = func(run, step string, attempt, n int) string { return "first\nsecond " + hostile + "\n" }
+	var lines []string
+	for _, msg := range said(press(m, 'l')) {
+		if l, ok := msg.(logsMsg); ok {
+			lines = l
+		}
+	}
+	tidy(t, m.theme, lines)
+	if text := strings.Join(lines, "\n"); !strings.Contains(text, "one, attempt 1") || !strings.Contains(text, "second") {
+		t.Errorf("it shows %q", lines)
 	}
 }
 
