@@ -1,7 +1,6 @@
 package verify
 
 import (
-	"maps"
 	"slices"
 	"strings"
 
@@ -16,7 +15,7 @@ type collector struct {
 	shell  *shell
 	from   frame
 	vars   map[string]*variable
-	bodies map[string]*syntax.Stmt // of functions
+	bodies map[string][]*syntax.Stmt // of functions
 	called map[string]bool
 	active map[string]int // functions whose body is being walked
 	args   []word         // $1 and on
@@ -48,11 +47,12 @@ func collect(s *shell, from frame) {
 // repeats is how many statements may be walked more than once.
 func repeats(file *syntax.File) int { return 1000 + int(file.End().Offset()) }
 
-func bodies(file *syntax.File) map[string]*syntax.Stmt {
-	list := map[string]*syntax.Stmt{}
+// bodies are those of the functions of a script; a name may have several.
+func bodies(file *syntax.File) map[string][]*syntax.Stmt {
+	list := map[string][]*syntax.Stmt{}
 	for node := range syntax.Preorder(file) {
 		if f, ok := node.(*syntax.FuncDecl); ok && f.Name != nil {
-			list[f.Name.Value] = f.Body
+			list[f.Name.Value] = append(list[f.Name.Value], f.Body)
 		}
 	}
 	return list
@@ -236,7 +236,7 @@ func (c *collector) loop(cmd *syntax.ForClause, dir string) string {
 		all.add(item)
 	}
 	after := dir
-	if free || len(items) > 0 && c.shell.left <= 0 {
+	if free || len(items) == 0 || c.shell.left <= 0 {
 		all.unknown = true
 		c.vars[name] = all
 		return joined(dir, c.stmts(cmd.Do, dir))
@@ -344,8 +344,8 @@ func (c *collector) call(cmd call) string {
 		c.lose(cmd.words[0].at, "which command runs here")
 		return cmd.dir
 	}
-	if body, ok := c.bodies[name]; ok {
-		return c.function(name, body, cmd)
+	if bodies, ok := c.bodies[name]; ok {
+		return c.function(name, bodies, cmd)
 	}
 	c.note(cmd)
 	switch {
@@ -396,8 +396,8 @@ func (c *collector) pop() string {
 // maxCalls is how deep functions that call one another are followed.
 const maxCalls = 6
 
-// function walks the body of a function with the arguments of a call.
-func (c *collector) function(name string, body *syntax.Stmt, cmd call) string {
+// function walks the bodies of a function with the arguments of a call.
+func (c *collector) function(name string, bodies []*syntax.Stmt, cmd call) string {
 	if c.calls >= maxCalls || c.shell.left <= 0 {
 		if c.active[name] == 0 {
 			c.lose(cmd.words[0].at, "all that the function runs")
@@ -409,7 +409,10 @@ func (c *collector) function(name string, body *syntax.Stmt, cmd call) string {
 	c.args, c.free, c.maybe = cmd.args(), false, true
 	c.calls++
 	c.active[name]++
-	after := c.stmt(body, cmd.dir)
+	after := c.stmt(bodies[0], cmd.dir)
+	for _, body := range bodies[1:] {
+		after = joined(after, c.stmt(body, cmd.dir))
+	}
 	c.active[name]--
 	c.calls--
 	c.args, c.free, c.maybe = args, free, maybe
@@ -502,6 +505,10 @@ func (c *collector) script(from call, text string, args []word) string {
 	if c.depth == 0 {
 		nested.at = from.words[0].at
 	}
-	maps.Copy(nested.bodies, bodies(inner))
+	for name, list := range bodies(inner) {
+		if len(nested.bodies[name]) < maxReadings {
+			nested.bodies[name] = append(nested.bodies[name], list...)
+		}
+	}
 	return nested.stmts(inner.Stmts, from.dir)
 }

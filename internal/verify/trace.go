@@ -28,9 +28,9 @@ const (
 
 // Caps on what is followed from one plan and from one contract.
 const (
-	maxTraced  = 256      // texts of one contract
-	maxTexts   = 512      // texts of one plan
-	traceBytes = 16 << 20 // read for one plan, one text perhaps several times
+	maxTraced  = 256     // texts of one contract
+	maxTexts   = 512     // texts of one plan
+	traceBytes = 4 << 20 // read for one plan, one text perhaps several times
 )
 
 // scriptKind is what a program takes for a script.
@@ -104,6 +104,9 @@ func (t *tracer) shell(s *shell) {
 			}
 		}
 		next = append(next, found.next...)
+	}
+	if (len(next) > 0 || t.left <= 0) && len(s.calls) > 0 {
+		s.lose(s.calls[0].words[0].at, "all that the scripts run which run here")
 	}
 	s.guards = g.list
 }
