@@ -50,7 +50,7 @@ var layers = map[string]layer{
 	"internal/api":     {"plan plan/form verify engine store run probe project config", "golang.org/x/sys"},
 	"internal/cli": {
 		"agent api check config effect engine notes plan plan/form probe proc project prompt run store store/sqlite tree verify",
-		"github.com/spf13/cobra golang.org/x charm.land github.com/charmbracelet github.com/rogpeppe/go-internal/diff",
+		"github.com/spf13/cobra github.com/spf13/pflag golang.org/x charm.land github.com/charmbracelet github.com/rogpeppe/go-internal/diff",
 	},
 	"cmd/piton": {"cli proc", ""},
 }

@@ -17,7 +17,7 @@ func (a *app) configCmd() *cobra.Command {
 		Example: "  piton config show --origin",
 		Short:   "The configuration in force",
 		Long:    "Settings come from flags, from PITON_ variables of the environment, from .piton/config.yaml,\nfrom your own configuration, and from defaults; the first that says something counts.",
-		Args:    cobra.NoArgs,
+		Args:    verbs,
 		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	c.AddCommand(a.configShowCmd())

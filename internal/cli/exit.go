@@ -3,7 +3,6 @@ package cli
 import (
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/charmbracelet/x/ansi"
 	"github.com/spf13/cobra"
@@ -152,9 +151,6 @@ func (a *app) problem(err error) (*api.Problem, int) {
 		return &api.Problem{Code: api.Unavailable, Message: f.text, Hint: f.hint}, exitMachine
 	}
 	p := api.Explain(err)
-	if p.Code == api.Internal && strings.HasPrefix(p.Message, "unknown command") {
-		return &api.Problem{Code: api.Invalid, Message: strings.ReplaceAll(p.Message, "\n", " "), Hint: "piton --help lists the verbs"}, exitUsage
-	}
 	return p, codeOf(err, p)
 }
 

@@ -51,12 +51,12 @@ func (a *app) root() *cobra.Command {
 		Example:       "  piton run plans/fix.md",
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Args:          cobra.NoArgs,
+		Args:          verbs,
 		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	root.PersistentFlags().BoolVar(&a.json, "json", false, "print JSON for programs")
 	root.CompletionOptions.DisableDefaultCmd = true
-	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error { return usage(c, err) })
+	root.SetFlagErrorFunc(badFlag)
 	root.AddCommand(
 		a.initCmd(), a.verifyCmd(), a.showCmd(), a.approveCmd(), a.runCmd(), a.resumeCmd(),
 		a.statusCmd(), a.listCmd(), a.watchCmd(), a.logCmd(), a.inboxCmd(), a.answerCmd(),

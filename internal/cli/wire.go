@@ -114,7 +114,7 @@ func (a *app) journal(ctx context.Context, flags map[string]string, inspect bool
 	}
 	st, warning, err := sqlite.Open(ctx, sqlite.Config{Dir: place.State, Rows: run.Rows, Point: crashPoint, Inspect: inspect})
 	if err != nil {
-		return nil, err
+		return nil, noState(place, err)
 	}
 	if warning != "" {
 		a.notice("%s", warning)

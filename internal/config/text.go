@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v4"
@@ -205,6 +206,9 @@ func yamlProblem(file string, err error) Problem {
 			p.Message = tooDeep
 		}
 		p.Origin.Line, p.Origin.Column = e.Mark.Line, max(e.Mark.Column, 1)
+		if strings.HasSuffix(e.Message, "cannot start any token") {
+			p.Hint = "YAML indents with blanks, never with a tab; a text that begins with @, ` or % needs quotes"
+		}
 	}
 	return p
 }

@@ -1,0 +1,91 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/piton-dev/piton/internal/api"
+	"github.com/piton-dev/piton/internal/engine"
+	"github.com/piton-dev/piton/internal/plan"
+	"github.com/piton-dev/piton/internal/store"
+)
+
+// verbs refuses a word that is no verb of c, and names the nearest.
+func verbs(c *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	var known []string
+	for _, sub := range c.Commands() {
+		if sub.IsAvailableCommand() {
+			known = append(known, sub.Name())
+		}
+	}
+	hint := c.CommandPath() + " --help lists the verbs"
+	if near := plan.Nearest(args[0], known); near != "" {
+		hint = near + " " + hint
+	}
+	return &misuse{text: fmt.Sprintf("unknown command %q for %q", args[0], c.CommandPath()), hint: hint}
+}
+
+// badFlag says which flag is meant.
+func badFlag(c *cobra.Command, err error) error {
+	bad, ok := errors.AsType[*pflag.NotExistError](err)
+	if !ok {
+		return usage(c, err)
+	}
+	var known []string
+	c.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, f.Name) })
+	hint := "see " + c.CommandPath() + " --help"
+	if near := plan.Nearest(bad.GetSpecifiedName(), known); near != "" && len(bad.GetSpecifiedName()) > 1 {
+		hint = strings.Replace(near, `"`, `"--`, 1) + " " + hint
+	}
+	return &misuse{text: err.Error(), hint: hint}
+}
+
+// Find finds a run, and knows when a plan was given in its place.
+func (s *session) Find(ctx context.Context, prefix string) (engine.HeadRow, error) {
+	head, err := s.Product.Find(ctx, prefix)
+	if _, other := os.Stat(prefix); prefix != "" && isNotFound(err) && other == nil {
+		err = &api.Problem{
+			Code: api.NotFound, Message: prefix + " is a file, and this wants the id of a run",
+			Hint: "piton list shows the runs; without an id the newest is meant",
+		}
+	}
+	return head, err
+}
+
+// Read reads a plan, and knows when a run was given in its place.
+func (s *session) Read(ctx context.Context, path string) (*api.Document, error) {
+	doc, err := s.Product.Read(ctx, path)
+	if !isNotFound(err) {
+		return doc, err
+	}
+	head, other := s.Product.Find(ctx, path)
+	if other == nil {
+		err = &api.Problem{
+			Code: api.NotFound, Message: fmt.Sprintf("%s is the id of a run of %q, and this wants the file of a plan", path, head.Title),
+			Hint: fmt.Sprintf("piton resume %s goes on with the run, piton show %s shows its plan", head.Run, head.Run),
+		}
+	}
+	return doc, err
+}
+
+// noState says what to do when the journal's directory cannot be used.
+func noState(place api.Place, err error) error {
+	for _, known := range []error{store.ErrCorrupt, store.ErrFull, store.ErrReadOnly, store.ErrNewer, store.ErrOwned} {
+		if errors.Is(err, known) {
+			return err // it says so itself
+		}
+	}
+	if _, ok := errors.AsType[*os.PathError](err); !ok {
+		return err
+	}
+	return &fault{text: err.Error(), hint: "the state of this workspace is kept in " + place.State + "; PITON_STATE moves it"}
+}
