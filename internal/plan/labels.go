@@ -214,7 +214,11 @@ func meant(key string) (spec, bool) {
 		if len(k)-len(key) > limit || len(key)-len(k) > limit || ones(letters^letterSet(k)) > 2*limit {
 			continue
 		}
-		if d := distance(key, k, limit); d <= limit {
+		d := distance(key, k, limit)
+		if swapped(key, k) {
+			d = 1
+		}
+		if d <= limit {
 			best, found, limit = s, true, d-1
 		}
 	}
@@ -242,6 +246,18 @@ func synonym(key string) string {
 		return "timeout"
 	}
 	return ""
+}
+
+// swapped reports two words of which two neighbours have changed places.
+func swapped(a, b string) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	i := 0
+	for i < len(a) && a[i] == b[i] {
+		i++
+	}
+	return i+1 < len(a) && a[i] == b[i+1] && a[i+1] == b[i] && a[i+2:] == b[i+2:]
 }
 
 func letterSet(s string) uint32 {

@@ -1,6 +1,8 @@
 package verify
 
 import (
+	"strings"
+
 	"strconv"
 
 	"github.com/piton-dev/piton/internal/plan"
@@ -70,6 +72,45 @@ func read(p *plan.Plan, facts Facts) *document {
 	}
 	d.makers = makersOf(p)
 	return d
+}
+
+// distrust leaves scripts unread in which the parser found an error: a text
+// that is not in a block, a language that is not shell, a block without an end.
+// What the shell would make of them says nothing that the author does not know.
+func (d *document) distrust(problems []plan.Problem) {
+	bad := map[int]bool{}
+	for _, p := range problems {
+		if p.Severity != plan.Error {
+			continue
+		}
+		bad[p.Pos.Line] = true
+		if p.Code == plan.UnclosedFence {
+			bad[p.Pos.Line+1] = true // where its text begins
+		}
+	}
+	if len(bad) == 0 {
+		return
+	}
+	for _, u := range d.units {
+		for i := range u.proofs {
+			if u.proofs[i].touches(bad) {
+				u.proofs[i].shell = nil
+			}
+		}
+		if u.setup.touches(bad) {
+			u.setup.shell = nil
+		}
+	}
+}
+
+// touches reports whether one of the lines is of the script.
+func (s script) touches(lines map[int]bool) bool {
+	for i := range strings.Count(s.text.Value, "\n") + 1 {
+		if lines[s.text.Pos.Line+i] {
+			return true
+		}
+	}
+	return false
 }
 
 func (d *document) needs(u *unit) {

@@ -5,7 +5,7 @@ package verify
 func textExamples() map[string][2]string {
 	return map[string][2]string{
 		"PT104": {
-			"**task:** Delete ​all caches.",
+			"**task:** Delete \u200ball caches.",
 			"**task:** Delete all caches.",
 		},
 		"PT109": {

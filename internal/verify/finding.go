@@ -53,6 +53,7 @@ func Check(p *plan.Plan, problems []plan.Problem, facts Facts) []Finding {
 	ps := &pass{facts: facts, problems: problems}
 	if p != nil {
 		ps.doc, ps.file = read(p, facts), p.Name
+		ps.doc.distrust(problems)
 	}
 	return ps.run()
 }

@@ -163,7 +163,7 @@ func (d *document) pathsOf(s script) []word {
 // looksLikeFile reports a word that people write for a file: with a directory
 // or an ending, and without what no path has.
 func looksLikeFile(s string) bool {
-	if len(s) < 3 || len(s) > maxPath || strings.HasPrefix(s, "-") || strings.ContainsAny(s, " \t\n:=$*?|()<>'\"\\") {
+	if len(s) < 3 || len(s) > maxPath || strings.HasPrefix(s, "-") || strings.Contains(s, "...") || strings.ContainsAny(s, " \t\n:=$*?|()<>'\"\\") {
 		return false
 	}
 	dot := strings.LastIndexByte(path.Base(s), '.')

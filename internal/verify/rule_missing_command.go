@@ -14,7 +14,8 @@ func ruleMissingCommand() Rule {
 		Text: "A command that cannot be found ends with 127, which is neither a pass nor a proof that the work " +
 			"is undone. A name is looked up on PATH, whose relative entries do not count. A path such as " +
 			"./build/app or .venv/bin/x is a warning where a step, or a command before it, may make it; so is a " +
-			"name in a branch, in a script that changes PATH or sources a file, or in an optional check.",
+			"name in a branch, in a script that changes PATH or sources a file, or in an optional check. A file that an " +
+			"earlier command of the script is told to write with `-o` is taken for made.",
 		Bad:   "**contract:**\n```shell\npytset -q tests/\n```",
 		Good:  "**contract:**\n```shell\npytest -q tests/\n```",
 		check: checkMissingCommand,
@@ -39,10 +40,13 @@ func (p *pass) commands(u *unit, s script) {
 	if !s.readable() {
 		return
 	}
-	reported := map[string]bool{}
+	reported, made := map[string]bool{}, map[string]bool{}
 	for i, c := range s.calls {
 		name := c.name()
-		if name == "" || c.words[0].drawn || s.asked[name] || isBuiltin(name) || reported[name] || len(reported) == maxPerScript {
+		if out := output(c); out != "" {
+			made[within(c.dir, out)] = true
+		}
+		if name == "" || c.words[0].drawn || s.asked[name] || isBuiltin(name) || reported[name] || made[within(c.dir, name)] || len(reported) == maxPerScript {
 			continue
 		}
 		if message, hint, severity := p.missing(c); message != "" {
@@ -62,6 +66,16 @@ func (p *pass) commands(u *unit, s script) {
 			p.report(u, s.text.Pos, fmt.Sprintf("%s of step %q runs %q, which does not exist and which no step may write", s.label, u.ID.Value, g.path), "")
 		}
 	}
+}
+
+// output is the file that a command is told to write, as in `go build -o app`.
+func output(c call) string {
+	for i, w := range c.words {
+		if w.text == "-o" && i > 0 && i+1 < len(c.words) && c.words[i+1].known {
+			return c.words[i+1].text
+		}
+	}
+	return ""
 }
 
 // missing says what is wrong with a command's name; "" for nothing.
