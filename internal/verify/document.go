@@ -1,9 +1,8 @@
 package verify
 
 import (
-	"strings"
-
 	"strconv"
+	"strings"
 
 	"github.com/piton-dev/piton/internal/plan"
 )

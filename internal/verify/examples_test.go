@@ -45,6 +45,9 @@ func TestExamples(t *testing.T) {
 	without := 0
 	for _, rule := range verify.Rules() {
 		if rule.Bad == "" || rule.Good == "" {
+			if rule.ID >= "PT170" {
+				continue // of other forms than Markdown
+			}
 			if without++; !verify.OfText(rule) {
 				t.Errorf("%s has no examples", rule.ID)
 			}
