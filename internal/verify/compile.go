@@ -17,6 +17,15 @@ type Options struct {
 	Problems    []plan.Problem // that parsing gave; an error among them stops the plan
 	Expect      engine.Expect  // where a step does not say; empty = any
 	MaxParallel int            // cap on the plan's Parallel; 0 = none
+	Revises     *Revised       // what the program takes the place of in a run, nil for nothing
+}
+
+// Revised is the text of a run that a new one takes the place of. A step that
+// says in both what it says keeps what was pinned for it: which files guard it
+// was decided before any work was done.
+type Revised struct {
+	Plan    *plan.Plan
+	Program *engine.Program
 }
 
 // Refusal is why a plan was not compiled: the findings that stop it.
@@ -76,7 +85,25 @@ func (c compiler) definition() engine.Definition {
 	for _, u := range c.doc.units {
 		def.Steps = append(def.Steps, c.step(u))
 	}
+	if c.options.Revises != nil {
+		c.pin(def.Steps, *c.options.Revises)
+	}
 	return def
+}
+
+// pin gives the steps that say what they said their guards back.
+func (c compiler) pin(steps []engine.Step, was Revised) {
+	before := read(was.Plan, Facts{})
+	if join(was.Plan.Protect.Value) != join(c.doc.plan.Protect.Value) {
+		return
+	}
+	old := before.byID()
+	for i, u := range c.doc.units {
+		n, ok := was.Program.Index(steps[i].ID)
+		if b := old[steps[i].ID]; ok && b != nil && len(differing(before.labels(b), c.doc.labels(u))) == 0 {
+			steps[i].Guards = was.Program.Step(n).Guards
+		}
+	}
 }
 
 func (c compiler) step(u *unit) engine.Step {

@@ -1,0 +1,177 @@
+package verify_test
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/piton-dev/piton/internal/plan"
+	"github.com/piton-dev/piton/internal/verify"
+)
+
+const diffed = `# A plan
+
+**protect:** go.mod, go.sum
+
+### 1. First
+**id:** first
+**target:** coder
+**needs:** none
+**writes:** src/
+**acceptance:**
+- it builds
+- it is short
+**checks:**
+- lint: make lint
+**contract:** make build && make test
+**task:** Do it.
+
+### 2. Second
+**id:** second
+**target:** coder
+**needs:** first
+**expect:** red
+**contract:** make e2e
+**task:** Do more.
+
+### 3. Third
+**id:** third
+**target:** coder
+**needs:** none
+**contract:** make docs
+**task:** Write.
+`
+
+func parsed(t *testing.T, text string) *plan.Plan {
+	t.Helper()
+	p, _ := plan.Parse("plan.md", []byte(text))
+	if p == nil {
+		t.Fatalf("it is no plan:\n%s", text)
+	}
+	return p
+}
+
+// edited is the plan with pairs of texts replaced, each of which must be there.
+func edited(t *testing.T, pairs ...string) *plan.Plan {
+	t.Helper()
+	text := diffed
+	for i := 0; i < len(pairs); i += 2 {
+		if !strings.Contains(text, pairs[i]) {
+			t.Fatalf("there is no %q", pairs[i])
+		}
+		text = strings.Replace(text, pairs[i], pairs[i+1], 1)
+	}
+	return parsed(t, text)
+}
+
+func TestDiff(t *testing.T) {
+	third := diffed[strings.Index(diffed, "### 3."):]
+	for name, x := range map[string]struct {
+		edit []string
+		want string
+	}{
+		"nothing":        {nil, ""},
+		"white space":    {[]string{"Do it.", "Do it.\n\n"}, ""},
+		"a mark":         {[]string{"### 1. First", "### 1. ✅ First"}, ""},
+		"a task":         {[]string{"Do it.", "Do it well."}, "changed first [task]"},
+		"a contract":     {[]string{"make e2e", "make all"}, "changed second [contract]"},
+		"several":        {[]string{"make e2e", "make all", "expect:** red", "expect:** any"}, "changed second [contract expect]"},
+		"the header":     {[]string{"go.mod, go.sum", "go.mod"}, "header [protect]"},
+		"one gone":       {[]string{third, ""}, "removed third []"},
+		"one more":       {[]string{"### 3. Third", "### 3. New\n**id:** new\n**needs:** none\n**contract:** make new\n\n### 4. Third"}, "added new []"},
+		"another order":  {[]string{third, "", "### 1. First", third + "\n### 1. First"}, "moved third []"},
+		"another id":     {[]string{"**id:** third", "**id:** last"}, "added last []; removed third []"},
+		"another number": {[]string{"### 3. Third", "### 7. Third"}, ""},
+	} {
+		d := verify.Diff(parsed(t, diffed), edited(t, x.edit...))
+		var got []string
+		if len(d.Header) > 0 {
+			got = append(got, "header ["+strings.Join(d.Header, " ")+"]")
+		}
+		for _, s := range d.Steps {
+			slices.Sort(s.Labels)
+			got = append(got, string(s.How)+" "+s.ID+" ["+strings.Join(s.Labels, " ")+"]")
+		}
+		if text := strings.Join(got, "; "); text != x.want || d.Empty() != (x.want == "") {
+			t.Errorf("%s: %q, want %q (%+v)", name, text, x.want, d)
+		}
+	}
+}
+
+func TestDiffCounts(t *testing.T) {
+	d := verify.Diff(parsed(t, diffed), edited(t, "Do it.", "Do it!", "Do more.", "Do less.", "**id:** third", "**id:** last"))
+	if got, want := d.Counts(), "2 steps changed, 1 added, 1 removed"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if got, want := verify.Diff(parsed(t, diffed), edited(t, "**id:** third", "**id:** last")).Counts(), "1 step added, 1 removed"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+func TestWeaker(t *testing.T) {
+	for name, x := range map[string]struct {
+		edit []string
+		want []string
+	}{
+		"nothing":                  {nil, nil},
+		"a longer timeout":         {[]string{"Do it.", "Do it.\n", "**id:** first", "**id:** first\n**timeout:** 2h\n**on_fail:** retry(9), abort"}, nil},
+		"another contract":         {[]string{"make e2e", "make all"}, nil},
+		"one command more":         {[]string{"make e2e", "make e2e && make all"}, nil},
+		"a check more":             {[]string{"- lint: make lint", "- lint: make lint\n- vet: make vet"}, nil},
+		"stricter":                 {[]string{"**contract:** make docs", "**expect:** red\n**contract:** make docs"}, nil},
+		"a narrower scope":         {[]string{"writes:** src/", "writes:** src/a/"}, nil},
+		"no contract":              {[]string{"**contract:** make e2e", "**checks:**\n- other: make other"}, []string{"second: contract is gone"}},
+		"constant":                 {[]string{"make e2e", "make e2e || true"}, []string{"second: contract cannot fail any more"}},
+		"fewer commands":           {[]string{"make build && make test", "make build"}, []string{"first: contract asks less: commands of it are gone"}},
+		"a check gone":             {[]string{"**checks:**\n- lint: make lint\n", ""}, []string{`first: check "lint" is gone`}},
+		"a check renamed":          {[]string{"- lint: make lint", "- style: make lint"}, nil},
+		"optional":                 {[]string{"- lint: make lint", "- lint (optional): make lint"}, []string{`first: check "lint" is optional now`}},
+		"exit code":                {[]string{"**contract:** make e2e", "**contract:**\n```shell\nmake e2e\n```\nexit_code == 3"}, []string{"second: contract wants exit code 3, was 0"}},
+		"expect":                   {[]string{"expect:** red", "expect:** any"}, []string{"second: expects its checks to be any before the work, was red"}},
+		"a criterion":              {[]string{"- it is short\n", ""}, []string{`first: drops the criterion "it is short"`}},
+		"a wider scope":            {[]string{"writes:** src/", "writes:** src/, docs/"}, []string{"first: may also change docs/"}},
+		"any scope":                {[]string{"**writes:** src/\n", ""}, []string{"first: may change the whole workspace"}},
+		"protection":               {[]string{"go.mod, go.sum", "go.mod"}, []string{": the plan protects go.sum no more"}},
+		"holds":                    {[]string{"**id:** third", "**id:** third\n**holds:** step"}, []string{"third: is not proved again at the end of the run any more (holds: step)"}},
+		"a need":                   {[]string{"**needs:** first", "**needs:** none"}, nil},
+		"rights":                   {[]string{"**id:** third", "**id:** third\n**mode:** full"}, []string{`third: has mode "full", was "edit"`}},
+		"a step that is not there": {[]string{"**id:** third", "**id:** last"}, nil},
+	} {
+		var got []string
+		for _, w := range verify.Weaker(parsed(t, diffed), edited(t, x.edit...)) {
+			got = append(got, w.Step+": "+w.Text)
+		}
+		if diff := cmp.Diff(x.want, got); diff != "" {
+			t.Errorf("%s:\n%s", name, diff)
+		}
+	}
+}
+
+// A plan is no weaker than itself and differs in nothing, however it is written.
+func TestDiffOfItself(t *testing.T) {
+	files, err := filepath.Glob("testdata/PT*/*.md")
+	if err != nil || len(files) == 0 {
+		t.Fatal("no plans", err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, _ := plan.Parse(file, text)
+		if p == nil {
+			continue
+		}
+		again, _ := plan.Parse(file, plan.Format(p))
+		if d := verify.Diff(p, p); !d.Empty() || len(d.Weaker) > 0 {
+			t.Errorf("%s differs from itself: %+v", file, d)
+		}
+		if d := verify.Diff(p, again); again != nil && (len(d.Weaker) > 0 || slices.ContainsFunc(d.Steps, func(s verify.StepChange) bool { return s.How != verify.Changed })) {
+			t.Errorf("%s, formatted, differs: %+v", file, d)
+		}
+	}
+}

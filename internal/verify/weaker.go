@@ -1,0 +1,186 @@
+package verify
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/piton-dev/piton/internal/plan"
+)
+
+// Weakening is one way in which a plan asks less of a step than the plan before.
+type Weakening struct {
+	Step   string `json:"step"`   // id, or "" for the plan as a whole
+	Number string `json:"number"` // in the new plan
+	Text   string `json:"text"`   // what is weaker, for people
+}
+
+// Weaker lists every way in which after proves, guards or asks less than before
+// for the steps that both have: what a person must have seen, whatever the
+// policy says. A longer timeout or another number of tries weakens nothing, and
+// of a contract that is merely another one only the person can tell.
+func Weaker(before, after *plan.Plan) []Weakening { return weaker(read(before, Facts{}), read(after, Facts{})) }
+
+func weaker(a, b *document) []Weakening {
+	var all []Weakening
+	for _, text := range lacking("protects %s no more", a.plan.Protect.Value, b.plan.Protect.Value) {
+		all = append(all, Weakening{Text: "the plan " + text})
+	}
+	if sealing(b.plan.Isolation.Value) < sealing(a.plan.Isolation.Value) {
+		all = append(all, Weakening{Text: fmt.Sprintf("the plan asks for isolation %q, was %q", b.plan.Isolation.Value, a.plan.Isolation.Value)})
+	}
+	old := a.byID()
+	for _, u := range b.units {
+		if was := old[u.ID.Value]; was != nil {
+			for _, text := range slices.Concat(weakerProof(was, u), weakerBounds(was, u)) {
+				all = append(all, Weakening{Step: u.ID.Value, Number: u.Number, Text: text})
+			}
+		}
+	}
+	return all
+}
+
+// weakerProof compares what decides about the step.
+func weakerProof(a, b *unit) []string {
+	var all []string
+	for _, was := range a.proofs {
+		if text := weakerScript(was, b.proofs); was.required && text != "" {
+			all = append(all, text)
+		}
+	}
+	if relaxed(a.Expect.Value, b.Expect.Value) {
+		all = append(all, fmt.Sprintf("expects its checks to be %s before the work, was %s", b.Expect.Value, a.Expect.Value))
+	}
+	all = append(all, lacking("drops the criterion %q", a.Acceptance.Value, b.Acceptance.Value)...)
+	switch {
+	case a.Holds.Value == "run" && b.Holds.Value == "step":
+		all = append(all, "is not proved again at the end of the run any more (holds: step)")
+	case a.Rerunnable.Value && !b.Rerunnable.Value:
+		all = append(all, "is not proved before the work and at the end of the run any more (rerunnable: no)")
+	}
+	if a.Judge.Value != "" && b.Judge.Value == "" {
+		all = append(all, "is not judged any more")
+	}
+	return all
+}
+
+// weakerScript says how the required script was is less than it was, "" if it
+// is not. It is known by its label, or by its text where it was renamed.
+func weakerScript(was script, now []script) string {
+	at := slices.IndexFunc(now, func(s script) bool { return s.label == was.label })
+	if at < 0 {
+		at = slices.IndexFunc(now, func(s script) bool {
+			return s.required && s.text.Value == was.text.Value && s.exit == was.exit
+		})
+	}
+	if at < 0 {
+		return was.label + " is gone"
+	}
+	s := now[at]
+	switch {
+	case !s.required:
+		return was.label + " is optional now"
+	case s.exit != was.exit:
+		return fmt.Sprintf("%s wants exit code %d, was %d", was.label, s.exit, was.exit)
+	case s.readable() && s.ends.only(s.exit) && !(was.readable() && was.ends.only(was.exit)):
+		return was.label + " cannot fail any more"
+	case asksLess(was, s):
+		return was.label + " asks less: commands of it are gone"
+	}
+	return ""
+}
+
+// asksLess reports whether a script is another one with commands taken away.
+func asksLess(was, now script) bool {
+	if !was.readable() || !now.readable() {
+		return false
+	}
+	a, b := commandsOf(was), commandsOf(now)
+	for c := range b {
+		if !a[c] {
+			return false
+		}
+	}
+	return len(b) < len(a)
+}
+
+// commandsOf is what a script does one after the other, as text.
+func commandsOf(s script) map[string]bool {
+	all := map[string]bool{}
+	text := s.text.Value
+	var add func(st *syntax.Stmt)
+	add = func(st *syntax.Stmt) {
+		if and, ok := st.Cmd.(*syntax.BinaryCmd); ok && and.Op == syntax.AndStmt {
+			add(and.X)
+			add(and.Y)
+			return
+		}
+		from, to := int(st.Pos().Offset()), int(st.End().Offset())
+		if from <= to && to <= len(text) {
+			all[strings.TrimRight(strings.TrimSpace(text[from:to]), "; \t")] = true
+		}
+	}
+	for _, st := range s.file.Stmts {
+		add(st)
+	}
+	return all
+}
+
+// relaxed reports whether an answer that would have stopped the work before no
+// longer does.
+func relaxed(was, now string) bool { return was != now && (was == "red" || was == "green") }
+
+// weakerBounds compares what the step may do.
+func weakerBounds(a, b *unit) []string {
+	var all []string
+	switch {
+	case a.Writes.Set && !b.Writes.Set:
+		all = append(all, "may change the whole workspace")
+	case a.Writes.Set:
+		for _, w := range b.Writes.Value {
+			if !slices.ContainsFunc(a.Writes.Value, func(was plan.Text) bool { return covers(was.Value, w.Value) }) {
+				all = append(all, "may also change "+w.Value)
+			}
+		}
+	}
+	all = append(all, lacking("protects %s no more", a.Protect.Value, b.Protect.Value)...)
+	if approval(a.Approval.Value) != "" && approval(b.Approval.Value) == "" {
+		all = append(all, "asks nobody before it runs any more")
+	}
+	for _, x := range []struct {
+		name     string
+		order    []string
+		was, now string
+	}{
+		{"mode", []string{"read", "edit", "full"}, a.Mode.Value, b.Mode.Value},
+		{"network", []string{"no", "contract", "yes"}, a.Network.Value, b.Network.Value},
+		{"isolation", []string{"sealed", "fenced", ""}, a.Isolation.Value, b.Isolation.Value},
+	} {
+		if slices.Index(x.order, x.now) > slices.Index(x.order, x.was) {
+			all = append(all, fmt.Sprintf("has %s %q, was %q", x.name, x.now, x.was))
+		}
+	}
+	return all
+}
+
+// covers reports whether whatever the glob now names was named by was.
+func covers(was, now string) bool {
+	was, now = strings.TrimPrefix(was, "./"), strings.TrimPrefix(now, "./")
+	dir := strings.TrimSuffix(strings.TrimSuffix(was, "**"), "/")
+	return was == now || was == "**" || !strings.ContainsAny(dir, "*?[{") && (dir+"/" == was || dir+"/**" == was) && strings.HasPrefix(now, dir+"/")
+}
+
+// lacking words every text of before that is not in after.
+func lacking(format string, before, after []plan.Text) []string {
+	var all []string
+	for _, t := range before {
+		if !slices.ContainsFunc(after, func(x plan.Text) bool { return x.Value == t.Value }) {
+			all = append(all, fmt.Sprintf(format, t.Value))
+		}
+	}
+	return all
+}
+
+func sealing(level string) int { return slices.Index([]string{"", "fenced", "sealed"}, level) }
