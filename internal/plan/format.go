@@ -499,7 +499,7 @@ func (w *writer) fits(text string, onLine, noItems bool) bool {
 		return false
 	}
 	first, rest, more := strings.Cut(text, "\n")
-	if strings.Trim(first, white) == "" || onLine && strings.Trim(first, white) != first {
+	if trimmed(first) == "" || onLine && trimmed(first) != first {
 		return false
 	}
 	if onLine && !more {

@@ -232,7 +232,7 @@ func scalarEnd(s string, from int) int {
 			return -1
 		}
 		to = n + 2
-		if after := strings.Trim(s[from+to:], white); after != "" && after[0] != '#' {
+		if after := trimmed(s[from+to:]); after != "" && after[0] != '#' {
 			return -1
 		}
 		return from + to

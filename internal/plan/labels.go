@@ -122,7 +122,7 @@ func splitLabel(s string) (written, bool) {
 			return written{}, false
 		}
 		w.value = i + 1
-	case strings.TrimLeft(s[after:], white) == "":
+	case isBlank(s[after:]):
 		w.value, w.end = 2+colon+1, 2+n
 		inner = inner[:colon]
 	default:
@@ -172,9 +172,9 @@ func lookup(key string) (spec, bool) {
 	if key == "foreach" {
 		key = "for each"
 	}
-	for _, s := range table {
-		if s.key() == key {
-			return s, true
+	for i := range table {
+		if s := &table[i]; len(s.name) == len(key) && s.key() == key {
+			return *s, true
 		}
 	}
 	return spec{}, false
@@ -283,7 +283,7 @@ func isStatus(s string) bool {
 		return false
 	}
 	w, ok := splitLabel(s)
-	return ok && w.key == "status" && statusWord(strings.Trim(s[w.value:w.end], white))
+	return ok && w.key == "status" && statusWord(trimmed(s[w.value:w.end]))
 }
 
 func statusWord(s string) bool {

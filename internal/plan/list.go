@@ -305,10 +305,10 @@ func subscribable(kind string) bool { return kind == "file" || kind == "topic" |
 
 func (p *parser) subscription(t Text) (Subscription, bool) {
 	kind, ref, ok := strings.Cut(t.Value, ":")
-	kind = strings.ToLower(strings.Trim(kind, white))
-	ref = strings.Trim(ref, white)
+	kind = strings.ToLower(trimmed(kind))
+	ref = trimmed(ref)
 	from, to := unquote(ref)
-	ref = strings.Trim(ref[from:to], white)
+	ref = trimmed(ref[from:to])
 	if !ok || !subscribable(kind) || ref == "" {
 		p.problem(t.Pos, Error, BadSubscription, fmt.Sprintf("%q is no subscription", t.Value), "write file:path, topic:name or step:id")
 		return Subscription{}, false

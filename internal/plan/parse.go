@@ -154,7 +154,7 @@ func (p *parser) visible(l *line) {
 // status notes a projection, and nothing else.
 func (p *parser) status(l *line) {
 	w, _ := splitLabel(p.src[l.start:l.end])
-	text := strings.Trim(p.src[l.start+w.value:l.start+w.end], white)
+	text := trimmed(p.src[l.start+w.value:l.start+w.end])
 	p.step.Status = Text{Value: text, Pos: p.at(l, l.start+w.value+strings.Index(p.src[l.start+w.value:l.end], text))}
 	p.plan.projected = append(p.plan.projected, span{l.start, l.next})
 	p.value.holed = true
@@ -200,7 +200,7 @@ func (p *parser) otherHeading(l *line, text string, numbered bool) {
 
 // headingText is the text of a heading without the marks around it.
 func headingText(s string, level int) string {
-	s = strings.Trim(s[level:], white)
+	s = trimmed(s[level:])
 	if bare := strings.TrimRight(s, "#"); bare == "" || isSpace(bare[len(bare)-1]) {
 		s = strings.TrimRight(bare, white)
 	}

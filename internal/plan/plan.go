@@ -307,22 +307,21 @@ func withDefaults() *Plan {
 // NewStep returns a step with the format's defaults. Its ID is empty until
 // [Plan.AssignIDs].
 func NewStep(number, title string) *Step {
-	return &Step{
-		Number:       number,
-		Title:        Text{Value: title},
-		Target:       Field[string]{Value: "any"},
-		Batch:        Field[int]{Value: 1},
-		Expect:       Field[string]{Value: "any"},
-		OnFail:       Field[OnFail]{Value: OnFail{DefaultRetries, Escalate}},
-		Critical:     Field[bool]{Value: true},
-		Timeout:      Field[time.Duration]{Value: DefaultTimeout},
-		Mode:         Field[string]{Value: "edit"},
-		Network:      Field[string]{Value: "yes"},
-		Workspace:    Field[string]{Value: "shared"},
-		Holds:        Field[string]{Value: "run"},
-		Rerunnable:   Field[bool]{Value: true},
-		CheckTimeout: Field[time.Duration]{Value: DefaultCheckTime},
-	}
+	s := new(Step) // large: filled in place, for its copy would cost as much as reading a step
+	s.Number, s.Title.Value = number, title
+	s.Target.Value = "any"
+	s.Batch.Value = 1
+	s.Expect.Value = "any"
+	s.OnFail.Value = OnFail{DefaultRetries, Escalate}
+	s.Critical.Value = true
+	s.Timeout.Value = DefaultTimeout
+	s.Mode.Value = "edit"
+	s.Network.Value = "yes"
+	s.Workspace.Value = "shared"
+	s.Holds.Value = "run"
+	s.Rerunnable.Value = true
+	s.CheckTimeout.Value = DefaultCheckTime
+	return s
 }
 
 // Key returns the first frontmatter entry of that name.

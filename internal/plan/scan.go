@@ -119,7 +119,7 @@ func (s *scanner) inFence(l *line) {
 	l.kind, l.offset = fenceBody, s.fence.indent
 	if l.text < l.end && s.src[l.text] == s.fence.char && l.indent <= s.fence.inside+3 {
 		n := run(s.src[l.text:l.end])
-		if n >= s.fence.length && strings.TrimLeft(s.src[l.text+n:l.end], white) == "" {
+		if n >= s.fence.length && isBlank(s.src[l.text+n:l.end]) {
 			l.kind = fenceClose
 			s.fence.char = 0
 		}

@@ -19,7 +19,7 @@ type textBuilder struct {
 // add appends src[from:to], which stands at pos. Blank lines before the first
 // other one are left out.
 func (b *textBuilder) add(from, to int, pos Pos) {
-	blank := strings.TrimLeft(b.src[from:to], white) == ""
+	blank := isBlank(b.src[from:to])
 	if b.lines == 0 && blank {
 		return
 	}
@@ -150,6 +150,22 @@ func trim(s string, from, to int) (int, int) {
 		to--
 	}
 	return from, to
+}
+
+// isBlank reports whether there is nothing but white space in a line.
+func isBlank(s string) bool {
+	for i := range len(s) {
+		if !isSpace(s[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// trimmed is s without the white space at its ends.
+func trimmed(s string) string {
+	from, to := trim(s, 0, len(s))
+	return s[from:to]
 }
 
 // white is what is trimmed from the ends of values. A carriage return is among

@@ -17,7 +17,7 @@ const maxDuration = 366 * 24 * time.Hour
 // minutes", "2 days" or "250ms". A number needs a unit; the result is more than
 // zero and at most 366 days. Parts below a millisecond are an error.
 func ParseDuration(s string) (time.Duration, error) {
-	rest := strings.ToLower(strings.Trim(s, white))
+	rest := strings.ToLower(trimmed(s))
 	if rest == "" {
 		return 0, errors.New("no duration")
 	}
@@ -169,7 +169,7 @@ func (b *Budget) take(part string) error {
 	for _, word := range [...]string{"maximum ", "max. ", "max ", "at most ", "up to ", "≤"} {
 		text = strings.TrimPrefix(text, word)
 	}
-	text = strings.Trim(text, white)
+	text = trimmed(text)
 	money := strings.TrimSuffix(strings.TrimSuffix(strings.TrimPrefix(text, "$"), " usd"), "usd")
 	switch words, isTokens := strings.CutSuffix(strings.TrimSuffix(text, "s"), "token"); {
 	case isTokens:
@@ -197,7 +197,7 @@ func (b *Budget) take(part string) error {
 
 // setOnce reads a number of tokens such as "200k", "1.5 m" or "200,000".
 func setOnce(to *int64, words, part string) error {
-	words = strings.Trim(words, white)
+	words = trimmed(words)
 	factor := int64(1)
 	if n := len(words); n > 0 {
 		switch words[n-1] {
@@ -215,7 +215,7 @@ func setOnce(to *int64, words, part string) error {
 }
 
 func amount(s string, factor int64) (int64, error) {
-	s = strings.ReplaceAll(strings.Trim(s, white), ",", "")
+	s = strings.ReplaceAll(trimmed(s), ",", "")
 	number, rest := takeNumber(s)
 	if number == "" || rest != "" {
 		return 0, fmt.Errorf("%q is no number", s)

@@ -8,7 +8,7 @@ import (
 
 var (
 	// stepHeading begins a step, which only Markdown has.
-	stepHeading = regexp.MustCompile(`(?m)^ {0,3}#{2,4}[ \t]+[0-9Nn][^\n]*\.`)
+	stepHeading = regexp.MustCompile(`(?m)^#{2,4}[ \t]+[0-9Nn][^\n]*\.`)
 	// topKey is a key at the start of a line.
 	topKey = regexp.MustCompile(`^["']?([A-Za-z]+)["']?[ \t]*:([ \t\r]|$)`)
 	// body is a key that a document of these forms has, and prose hardly.

@@ -151,15 +151,16 @@ func (t *jsonText) text(n *node) *node {
 	}
 	raw := t.src[from:end]
 	n.at, n.value = t.at(from), raw
-	if strings.IndexByte(raw, '\\') >= 0 {
+	escapes := strings.IndexByte(raw, '\\') >= 0
+	if escapes {
 		if json.Unmarshal([]byte(t.src[t.off:end+1]), &n.value) != nil {
 			n.value = raw
 		}
 		if strings.ContainsRune(n.value, utf8.RuneError) && !strings.ContainsRune(raw, utf8.RuneError) {
 			t.r.wrong(n, plan.BadCharacter, "write the character itself", "half of a surrogate pair is no character")
 		}
-		t.r.screen(n)
 	}
+	t.r.screen(n, escapes)
 	if n.lines = []plan.Pos{n.at}; len(breaks) == strings.Count(n.value, "\n") {
 		for _, at := range breaks {
 			n.lines = append(n.lines, t.at(at))

@@ -89,7 +89,12 @@ func planStatus() field[header] {
 				setFront(to, "status", planWords().back(w), n.at)
 			}
 		},
-		write: func(p header) *node { return unlessEmpty(planWords().there(p.Status())) },
+		write: func(p header) *node {
+			if w := planWords().there(p.Status()); w != "" {
+				return texts(w)
+			}
+			return texts("draft")
+		},
 	}
 }
 
@@ -128,7 +133,7 @@ func otherKeys() field[header] {
 	return field[header]{
 		key: "frontmatter", about: "Entries of the frontmatter that mean nothing to a run.",
 		schema: func() *node {
-			return schemaOf("type", "object", "propertyNames", schemaOf("pattern", keyPattern), "additionalProperties", schemaOf("type", "string"))
+			return schemaOf("type", "object", "propertyNames", schemaOf("pattern", `^[A-Za-z_][A-Za-z0-9_.-]*$`, "not", schemaOf("enum", []string{"type", "status", "owner"})), "additionalProperties", schemaOf("type", "string"))
 		},
 		read: readKeys,
 		write: func(p header) *node {
@@ -147,8 +152,6 @@ func otherKeys() field[header] {
 }
 
 func reserved(key string) bool { return key == "type" || key == "status" || key == "owner" }
-
-const keyPattern = `^(?!(type|status|owner)$)[A-Za-z_][A-Za-z0-9_.-]*$`
 
 func validKey(s string) bool {
 	for i := range len(s) {
@@ -299,9 +302,13 @@ func checkFields() []field[*plan.Check] {
 			key: "command", about: plain.about, schema: plain.schema, must: true,
 			read: func(r *reader, n *node, to *plan.Check) {
 				plain.read(r, n, to)
-				if !strings.Contains(to.Command.Value, "\n") {
-					to.Command = plan.Text{Value: strings.Trim(to.Command.Value, blank), Pos: to.Command.Pos}
+				how, given := r.fences["command"]
+				if bare := strings.Trim(to.Command.Value, blank); !given {
+					if how = usualOfCheck(bare); !how.on {
+						to.Command = plan.Text{Value: bare, Pos: to.Command.Pos}
+					}
 				}
+				to.Command.Fenced, to.Command.Lang = how.on, how.lang
 			},
 			write: plain.write,
 		},
@@ -316,15 +323,15 @@ func checkFields() []field[*plan.Check] {
 			},
 		},
 		{
-			key: "fence", layout: true, about: "The word behind the opening fence in Markdown, if the command stands in one.", schema: fenceSchema,
-			read: func(r *reader, n *node, to *plan.Check) {
+			key: "fence", layout: true, first: true, about: "The word behind the opening fence in Markdown, if the command stands in one.", schema: fenceSchema,
+			read: func(r *reader, n *node, _ *plan.Check) {
 				if f, ok := readFence(r, n); ok {
-					to.Command.Fenced, to.Command.Lang = f.on, f.lang
+					r.fences = map[string]fence{"command": f}
 				}
 			},
 			write: func(c *plan.Check) *node {
 				f := fenceOf(&c.Command)
-				if f == usualOfCheck(c.Command.Value) {
+				if f == usualOfCheck(strings.Trim(c.Command.Value, blank)) {
 					return nil
 				}
 				return writeFence(f)

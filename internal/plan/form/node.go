@@ -65,6 +65,20 @@ func (n *node) get(key string) *node {
 	return nil
 }
 
+// each visits every text and key.
+func (n *node) each(visit func(string)) {
+	if n.kind == text {
+		visit(n.value)
+	}
+	for _, v := range n.items {
+		v.each(visit)
+	}
+	for _, p := range n.pairs {
+		visit(p.key)
+		p.value.each(visit)
+	}
+}
+
 // equal compares values, places apart.
 func (n *node) equal(m *node) bool {
 	if n == nil || m == nil {

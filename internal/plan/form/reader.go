@@ -61,11 +61,13 @@ func (r *reader) keep(key string, n *node) {
 	r.kept[r.place] = append(r.kept[r.place], pair{key: key, value: n})
 }
 
-// screen looks at texts that escapes may have filled with what nobody sees, and
-// at lines that no plan can hold.
-func (r *reader) screen(n *node) {
-	if why := plan.Unseen(n.value); why != "" {
-		r.wrong(n, plan.BadCharacter, "take it out", "%s is not allowed: a reviewer cannot see it", why)
+// screen looks at a text that escapes may have filled with what nobody sees,
+// and for lines that no plan can hold.
+func (r *reader) screen(n *node, escapes bool) {
+	if why := ""; escapes {
+		if why = plan.Unseen(n.value); why != "" {
+			r.wrong(n, plan.BadCharacter, "take it out", "%s is not allowed: a reviewer cannot see it", why)
+		}
 	}
 	for line := range strings.Lines(n.value) {
 		if len(line) > plan.MaxLine {

@@ -2,6 +2,7 @@ package form
 
 import (
 	"strconv"
+	"strings"
 
 	"github.com/piton-dev/piton/internal/plan"
 )
@@ -78,7 +79,13 @@ func headerLabels() []field[header] {
 }
 
 func issueName() shape[string] {
-	return checked(line(), `^[^ \t\r\n()]+$`, nil)
+	return checked(line(), `^[ \t\r\n]*[^ \t\r\n()]+[ \t\r\n]*$`, func(r *reader, n *node, s string) bool {
+		if strings.ContainsAny(s, blank+"()") {
+			r.wrong(n, plan.BadWord, "write 423 or ABC-423, in quotes", "%q is no issue", s)
+			return false
+		}
+		return true
+	})
 }
 
 func unlessEmpty(s string) *node {

@@ -2,6 +2,7 @@ package form
 
 import (
 	"errors"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -126,7 +127,7 @@ func (t *yamlText) scalar(n *node, y *yaml.Node) *node {
 	}
 	if n.kind == text {
 		t.places(n, y)
-		t.r.screen(n)
+		t.r.screen(n, y.Style&yaml.DoubleQuotedStyle != 0)
 	}
 	return n
 }
@@ -158,18 +159,44 @@ func (t *yamlText) literal(n *node) {
 }
 
 func writeYAML(n *node) []byte {
-	out, err := yaml.Dump(yamlNode(n), yaml.WithLineWidth(-1))
+	there, back := standIns(n)
+	out, err := yaml.Dump(yamlNode(n, there), yaml.WithLineWidth(-1))
 	if err != nil {
 		return writeJSON(n) // which is YAML too
 	}
-	return out
+	return []byte(back.Replace(string(out)))
+}
+
+// standIns replaces the characters that the library would write as escapes,
+// emoji among them, by private ones that the document does not have, and back.
+func standIns(n *node) (there, back *strings.Replacer) {
+	seen := map[rune]bool{}
+	n.each(func(s string) {
+		for _, r := range s {
+			if r >= 0xe000 && r <= 0xf8ff || r > 0xffff {
+				seen[r] = true
+			}
+		}
+	})
+	var to, from []string
+	free := rune(0xe000)
+	for _, r := range slices.Sorted(maps.Keys(seen)) {
+		for seen[free] {
+			free++
+		}
+		if r > 0xffff && free <= 0xf8ff {
+			to, from = append(to, string(r), string(free)), append(from, string(free), string(r))
+			free++
+		}
+	}
+	return strings.NewReplacer(to...), strings.NewReplacer(from...)
 }
 
 // ambiguous are words that some readers of YAML take for something else.
 var ambiguous = strings.Fields("y n yes no on off true false null ~ =")
 
-func yamlNode(n *node) *yaml.Node {
-	y := &yaml.Node{Kind: yaml.ScalarNode, Value: n.value}
+func yamlNode(n *node, in *strings.Replacer) *yaml.Node {
+	y := &yaml.Node{Kind: yaml.ScalarNode, Value: in.Replace(n.value)}
 	switch n.kind {
 	case null:
 		y.Tag, y.Value = "!!null", "null"
@@ -184,7 +211,7 @@ func yamlNode(n *node) *yaml.Node {
 	case list:
 		y.Kind = yaml.SequenceNode
 		for _, v := range n.items {
-			y.Content = append(y.Content, yamlNode(v))
+			y.Content = append(y.Content, yamlNode(v, in))
 		}
 		if len(n.items) == 0 {
 			y.Style = yaml.FlowStyle
@@ -192,7 +219,7 @@ func yamlNode(n *node) *yaml.Node {
 	case object:
 		y.Kind = yaml.MappingNode
 		for _, p := range n.pairs {
-			y.Content = append(y.Content, yamlNode(texts(p.key)), yamlNode(p.value))
+			y.Content = append(y.Content, yamlNode(texts(p.key), in), yamlNode(p.value, in))
 		}
 		if len(n.pairs) == 0 {
 			y.Style = yaml.FlowStyle
