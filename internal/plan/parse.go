@@ -39,6 +39,7 @@ type parser struct {
 	section section
 	step    *Step       // in a step
 	seen    []string    // labels of the section so far
+	labels  []Label     // the same, with what is in the tree
 	value   value       // open if its name is not empty
 	prose   textBuilder // of the lines since the last label
 	pieces  []Text      // prose of the section so far
@@ -154,7 +155,7 @@ func (p *parser) visible(l *line) {
 // status notes a projection, and nothing else.
 func (p *parser) status(l *line) {
 	w, _ := splitLabel(p.src[l.start:l.end])
-	text := trimmed(p.src[l.start+w.value:l.start+w.end])
+	text := trimmed(p.src[l.start+w.value : l.start+w.end])
 	p.step.Status = Text{Value: text, Pos: p.at(l, l.start+w.value+strings.Index(p.src[l.start+w.value:l.end], text))}
 	p.plan.projected = append(p.plan.projected, span{l.start, l.next})
 	p.value.holed = true
@@ -391,11 +392,7 @@ func (p *parser) endValue() {
 			p.pieces = p.pieces[:kept] // Raw has it
 		}
 	}
-	labels := &p.plan.Labels
-	if p.section == inStep {
-		labels = &p.step.Labels
-	}
-	*labels = append(*labels, label)
+	p.labels = append(p.labels, label)
 	p.value = value{}
 }
 
@@ -438,14 +435,16 @@ func (p *parser) endSection(end int) {
 	switch p.section {
 	case inHeader:
 		p.plan.Prose = join(p.pieces)
+		p.plan.Labels = append([]Label(nil), p.labels...)
 	case inStep:
 		p.step.Prose = join(p.pieces)
+		p.step.Labels = append([]Label(nil), p.labels...)
 		p.step.End = end
 		p.sc.inStep = false
 	case inNotes:
 		p.notes = append(p.notes, p.pieces...)
 	}
-	p.pieces, p.seen = p.pieces[:0], p.seen[:0]
+	p.pieces, p.seen, p.labels = p.pieces[:0], p.seen[:0], p.labels[:0]
 }
 
 // finish does what needs the whole plan.
