@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"strings"
 
@@ -256,6 +257,10 @@ func (s *session) copyLog(name string) error {
 	}
 	defer root.Close()
 	f, err := root.Open(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		s.app.notice("this log is not there any more: gc removes those of finished runs")
+		return nil
+	}
 	if err != nil {
 		s.app.notice("%v", err)
 		return nil
