@@ -246,14 +246,16 @@ func (a *automaton) overlaps(b *automaton) bool {
 	return false
 }
 
-// trunk is the part of a scope before its first wildcard, in whole names.
-func trunk(scope string) []string {
-	var names []string
+// trunk is the part of a scope before its first wildcard: whole names, and the
+// letters of the name that the wildcard is in.
+func trunk(scope string) (names []string, stem string) {
 	for name := range strings.SplitSeq(cleanScope(scope), "/") {
-		if isGlob(name) || name == "." {
-			break
+		if at := strings.IndexAny(name, "*?[{\\"); at >= 0 {
+			return names, name[:at]
 		}
-		names = append(names, name)
+		if name != "." {
+			names = append(names, name)
+		}
 	}
-	return names
+	return names, ""
 }

@@ -1,10 +1,15 @@
 package verify
 
 import (
+	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/piton-dev/piton/internal/plan"
 )
 
 // meets asks as the rule does.
@@ -91,6 +96,40 @@ func TestOverlapAgreesWithMatching(t *testing.T) {
 		}
 		if got := meets(a, b); got != (both != "") {
 			t.Fatalf("%s and %s: %v, and both have %q", a, b, got, both)
+		}
+	})
+}
+
+// TestOverlapFindsWhatComparingAllDoes compares the index of scopes with every
+// pair.
+func TestOverlapFindsWhatComparingAllDoes(t *testing.T) {
+	scope := rapid.SampledFrom(strings.Fields("a a/** a/b a/b/c.go a/*.go a/b* a/bc/** ab/* ** **/c.go . {a,b}/x a/{b,x}/* [ab]/y a/b/c*.go b"))
+	rapid.Check(t, func(t *rapid.T) {
+		list := rapid.SliceOfN(scope, 2, 6).Draw(t, "scopes")
+		text := "---\ntype: plan\nstatus: draft\nowner: me\n---\n# T\n\n**Parallel:** 9\n\n## Steps\n"
+		for i, s := range list {
+			text += fmt.Sprintf("\n### %d. Step\n\n**needs:** none\n**writes:**\n- %s\n", i+1, s)
+		}
+		p, problems := plan.Parse("x.md", []byte(text))
+		got := map[string]bool{}
+		for _, f := range Check(p, problems, Facts{}) {
+			got[f.Step] = got[f.Step] || f.Code == "PT039"
+		}
+		found := map[string]bool{}
+		for i, a := range list {
+			for j, b := range list[:i] {
+				if a == b || meets(a, b) {
+					found[p.Steps[i].ID.Value], found[p.Steps[j].ID.Value] = true, true
+				}
+			}
+		}
+		for i, s := range p.Steps {
+			if got[s.ID.Value] && !found[s.ID.Value] {
+				t.Fatalf("step %d is reported, and overlaps with none of %q", i+1, list)
+			}
+		}
+		if any := slices.Contains(slices.Collect(maps.Values(got)), true); any != (len(found) > 0) {
+			t.Fatalf("reported: %v, and %d steps of %q overlap", any, len(found), list)
 		}
 	})
 }

@@ -31,7 +31,7 @@ func checkOverlap(p *pass) {
 	if p.doc.plan.Parallel.Value < 2 {
 		return
 	}
-	s := scopes{pass: p, order: p.doc.order(), root: &branch{}, left: maxComparisons, reported: map[int]bool{}}
+	s := scopes{pass: p, order: p.doc.order(), root: &branch{}, known: map[string]*entry{}, left: maxComparisons, reported: map[int]bool{}}
 	for _, i := range s.order.sorted {
 		if u := p.doc.units[i]; u.Writes.Set && u.Workspace.Value != "worktree" {
 			s.add(i, u)
@@ -52,20 +52,24 @@ type scopes struct {
 	*pass
 	order    *order
 	root     *branch
+	known    map[string]*entry // by text
 	all      []*entry
 	left     int
 	reported map[int]bool
 }
 
-// branch is a directory of the workspace, with the scopes that begin there.
+// branch is a directory of the workspace, with the scopes that begin there by
+// the letters before their first wildcard.
 type branch struct {
 	below   map[string]*branch
-	entries []*entry
+	entries map[string][]*entry
 }
 
 type entry struct {
 	text  string
-	at    int // place in all
+	trunk []string // names before the first wildcard
+	stem  string   // letters of the next name before it
+	at    int      // place in all
 	steps []member
 	auto  *automaton // made when asked for
 }
@@ -80,35 +84,35 @@ func (s *scopes) add(i int, u *unit) {
 		if badScope(w.Value) != "" {
 			continue
 		}
-		text := cleanScope(w.Value)
-		b := s.root
-		for _, name := range trunk(text) {
-			if b.below == nil {
-				b.below = map[string]*branch{}
-			}
-			if b.below[name] == nil {
-				b.below[name] = &branch{}
-			}
-			b = b.below[name]
-		}
-		e := b.entry(text)
-		if e == nil {
-			e = &entry{text: text, at: len(s.all)}
-			b.entries, s.all = append(b.entries, e), append(s.all, e)
-		}
+		e := s.entry(cleanScope(w.Value))
 		if n := len(e.steps); n == 0 || e.steps[n-1].step != i {
 			e.steps = append(e.steps, member{i, w.Pos})
 		}
 	}
 }
 
-func (b *branch) entry(text string) *entry {
-	for _, e := range b.entries[max(0, len(b.entries)-maxPatterns):] {
-		if e.text == text {
-			return e
-		}
+func (s *scopes) entry(text string) *entry {
+	if e := s.known[text]; e != nil {
+		return e
 	}
-	return nil
+	e := &entry{text: text, at: len(s.all)}
+	e.trunk, e.stem = trunk(text)
+	b := s.root
+	for _, name := range e.trunk {
+		if b.below == nil {
+			b.below = map[string]*branch{}
+		}
+		if b.below[name] == nil {
+			b.below[name] = &branch{}
+		}
+		b = b.below[name]
+	}
+	if b.entries == nil {
+		b.entries = map[string][]*entry{}
+	}
+	b.entries[e.stem] = append(b.entries[e.stem], e)
+	s.known[text], s.all = e, append(s.all, e)
+	return e
 }
 
 // compare looks for steps beside those of an entry: in the entry itself, where
@@ -120,23 +124,28 @@ func (s *scopes) compare(e *entry) {
 		}
 	}
 	b := s.root
-	s.against(e, b)
-	for _, name := range trunk(e.text) {
+	for _, name := range e.trunk {
+		s.against(e, b, name)
 		b = b.below[name]
-		s.against(e, b)
 	}
+	s.against(e, b, e.stem)
 }
 
-func (s *scopes) against(e *entry, b *branch) {
-	for _, other := range b.entries {
-		if other == e || len(trunk(other.text)) == len(trunk(e.text)) && other.at > e.at {
-			continue
-		}
-		if s.left--; s.left < 0 {
-			return
-		}
-		if x, y, apart := s.pair(other, e); apart && s.meet(e, other) {
-			s.overlap(x, other, y, e)
+// against compares an entry with those of a directory that it begins in or
+// below: they can share a path only where their letters begin the entry's own.
+func (s *scopes) against(e *entry, b *branch, letters string) {
+	for n := range len(letters) + 1 {
+		for _, other := range b.entries[letters[:n]] {
+			same := len(other.trunk) == len(e.trunk) && other.stem == e.stem
+			if other == e || same && other.at > e.at {
+				continue
+			}
+			if s.left--; s.left < 0 {
+				return
+			}
+			if x, y, apart := s.pair(other, e); apart && s.meet(e, other) {
+				s.overlap(x, other, y, e)
+			}
 		}
 	}
 }
