@@ -1,0 +1,104 @@
+package cli
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// The page of all verbs says what the program says; -update writes it anew.
+func TestVerbsPage(t *testing.T) {
+	a := &app{}
+	page := verbsPage(a.root())
+	const path = "../../docs/verbs.md"
+	if *update {
+		if err := os.WriteFile(path, []byte(page), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	have, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(have), page); diff != "" {
+		t.Errorf("docs/verbs.md is not what the verbs say; go test ./internal/cli -run TestVerbsPage -update writes it (-have +want):\n%s", diff)
+	}
+}
+
+func verbsPage(root *cobra.Command) string {
+	var b strings.Builder
+	b.WriteString("# Verbs\n\nEvery verb of the command line, as `piton VERB --help` tells it. This page is made from the program itself.\n\n")
+	b.WriteString("Data goes to standard output, notices to standard error. Nothing is asked where standard input is no terminal.\n" +
+		"Every verb takes `--json`: one object for a verb that ends, one per line for a verb that streams, as\n" +
+		"`{\"schema\":1,\"kind\":…,\"data\":…}`. Every id can be given by a prefix that fits one alone; where a run is expected\n" +
+		"and none is given, the newest of this workspace is meant.\n\n")
+	each(root, func(c *cobra.Command) {
+		if c != root {
+			fmt.Fprintf(&b, "- [`%s`](#%s): %s\n", c.CommandPath(), strings.ReplaceAll(c.CommandPath(), " ", "-"), c.Short)
+		}
+	})
+	each(root, func(c *cobra.Command) {
+		if c != root {
+			verbSection(&b, c)
+		}
+	})
+	b.WriteString("\n## Exit codes\n\n| code | means |\n|---|---|\n")
+	for _, e := range exitCodes() {
+		fmt.Fprintf(&b, "| %d | %s |\n", e.code, e.means)
+	}
+	return b.String()
+}
+
+func each(c *cobra.Command, do func(*cobra.Command)) {
+	do(c)
+	for _, sub := range c.Commands() {
+		if sub.IsAvailableCommand() && sub.Name() != "help" {
+			each(sub, do)
+		}
+	}
+}
+
+func verbSection(b *strings.Builder, c *cobra.Command) {
+	fmt.Fprintf(b, "\n## %s\n\n%s.\n", c.CommandPath(), c.Short)
+	fmt.Fprintf(b, "\n```sh\n%s\n```\n", strings.TrimSuffix(c.UseLine(), " [flags]"))
+	if c.Long != "" {
+		fmt.Fprintf(b, "\n%s\n", c.Long)
+	}
+	if c.HasLocalFlags() {
+		b.WriteString("\n| flag | does |\n|---|---|\n")
+		c.LocalFlags().VisitAll(func(f *pflag.Flag) {
+			if f.Name != "help" {
+				fmt.Fprintf(b, "| %s | %s |\n", flagText(f), strings.ReplaceAll(f.Usage, "|", `\|`))
+			}
+		})
+	}
+	if c.Example != "" {
+		fmt.Fprintf(b, "\n```sh\n%s\n```\n", unindented(c.Example))
+	}
+}
+
+func flagText(f *pflag.Flag) string {
+	text := "`--" + f.Name
+	if name, _ := pflag.UnquoteUsage(f); name != "" {
+		text += " " + strings.ToUpper(name)
+	}
+	text += "`"
+	if f.Shorthand != "" {
+		text = "`-" + f.Shorthand + "`, " + text
+	}
+	return text
+}
+
+func unindented(text string) string {
+	lines := strings.Split(text, "\n")
+	for i := range lines {
+		lines[i] = strings.TrimPrefix(lines[i], "  ")
+	}
+	return strings.Join(lines, "\n")
+}
