@@ -20,6 +20,8 @@ type listing struct {
 	status []string
 	title  string
 	recent int
+
+	archived bool
 }
 
 func (a *app) listCmd() *cobra.Command {
@@ -35,6 +37,7 @@ func (a *app) listCmd() *cobra.Command {
 	c.Flags().StringSliceVar(&l.status, "status", nil, "only runs that stand so: "+join(statusWords()))
 	c.Flags().StringVar(&l.title, "title", "", "only runs whose title contains this, in capitals or not")
 	c.Flags().IntVar(&l.recent, "recent", recentRuns, "so many of the newest at most; 0 for all")
+	c.Flags().BoolVar(&l.archived, "archived", false, "only runs that piton archive took out of the lists")
 	return c
 }
 
@@ -44,7 +47,7 @@ func (a *app) list(ctx context.Context, l listing) error {
 		return err
 	}
 	return a.with(ctx, func(s *session) error {
-		heads, err := s.store.Heads(ctx, filter)
+		heads, err := s.listed(ctx, filter, l.archived)
 		if err != nil {
 			return err
 		}
@@ -54,6 +57,23 @@ func (a *app) list(ctx context.Context, l listing) error {
 		}
 		return a.showList(heads, l, more)
 	})
+}
+
+// listed are the runs that fit and are archived, or are not.
+func (s *session) listed(ctx context.Context, filter store.HeadFilter, archived bool) ([]engine.HeadRow, error) {
+	shelf, err := s.shelf()
+	if err != nil {
+		return nil, err
+	}
+	limit := filter.Limit
+	switch {
+	case archived:
+		filter.Limit = 0 // they may be anywhere
+	case limit > 0:
+		filter.Limit += len(shelf)
+	}
+	heads, err := s.store.Heads(ctx, filter)
+	return onShelf(heads, shelf, archived, limit), err
 }
 
 // filter asks for one run more than are shown, to know whether there is one.
@@ -75,7 +95,7 @@ func (l listing) filter() (store.HeadFilter, error) {
 	return filter, nil
 }
 
-func (l listing) filters() bool { return len(l.status) > 0 || l.title != "" }
+func (l listing) filters() bool { return len(l.status) > 0 || l.title != "" || l.archived }
 
 // runStatuses are how a run can stand.
 func runStatuses() []engine.Status {
