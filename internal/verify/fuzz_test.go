@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/piton-dev/piton/internal/plan"
@@ -24,6 +25,13 @@ func FuzzCheck(f *testing.F) {
 				f.Fatal(err)
 			}
 			f.Add(text)
+		}
+	}
+	for _, group := range archives(f, "testdata/corpus/*/*.txtar") {
+		for _, file := range group.Files {
+			if strings.HasSuffix(file.Name, ".md") {
+				f.Add(file.Data)
+			}
 		}
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {

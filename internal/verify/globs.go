@@ -174,7 +174,7 @@ func (a *automaton) glob(p string, at int, starts bool) int {
 
 // class reads [a-z] and [!x] off the start of a pattern.
 func class(p string) (letter, string) {
-	end := strings.IndexByte(p[2:], ']') + 2
+	end := strings.IndexByte(p[min(2, len(p)):], ']') + 2
 	if end < 2 {
 		return letter{one: '['}, p[1:]
 	}
@@ -185,6 +185,9 @@ func class(p string) (letter, string) {
 	}
 	for i := 0; i < len(in); i++ {
 		if i+2 < len(in) && in[i+1] == '-' {
+			if in[i] > in[i+2] {
+				return letter{name: true}, p[end+1:] // no range: take it for any character
+			}
 			l.ranges = append(l.ranges, in[i], in[i+2])
 			i += 2
 			continue
@@ -197,8 +200,12 @@ func class(p string) (letter, string) {
 // alternatives splits {a,b} off the start of a pattern.
 func alternatives(p string) (parts []string, rest string) {
 	depth, from := 0, 1
-	for i := range len(p) {
+	for i := 0; i < len(p); i++ {
 		switch p[i] {
+		case '[': // a comma in a class is one of its characters
+			if end := strings.IndexByte(p[min(i+2, len(p)):], ']'); end >= 0 {
+				i += end + 2
+			}
 		case '{':
 			depth++
 		case ',':

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"pgregory.net/rapid"
 
@@ -130,6 +131,27 @@ func TestOverlapFindsWhatComparingAllDoes(t *testing.T) {
 		}
 		if any := slices.Contains(slices.Collect(maps.Values(got)), true); any != (len(found) > 0) {
 			t.Fatalf("reported: %v, and %d steps of %q overlap", any, len(found), list)
+		}
+	})
+}
+
+// FuzzScopes compiles any scopes that the rules let pass: nothing panics, a
+// scope overlaps with itself, and the order does not matter.
+func FuzzScopes(f *testing.F) {
+	for _, s := range [][2]string{{"a/**", "a/b"}, {"{[,]}", "[a-]"}, {"{a,{b,c}}/?", "**/x"}, {"[!a]b", "[]"}, {"a**b/**", "{,x}"}} {
+		f.Add(s[0], s[1])
+	}
+	f.Fuzz(func(t *testing.T, a, b string) {
+		if badScope(a) != "" || badScope(b) != "" || !utf8.ValidString(a+b) {
+			return
+		}
+		if meets(a, b) != meets(b, a) {
+			t.Errorf("%q and %q: the order matters", a, b)
+		}
+		for _, path := range []string{a, b, strings.ReplaceAll(a, "*", "x")} {
+			if !isGlob(path) && covered(path, []string{a}) && covered(path, []string{b}) && !meets(a, b) {
+				t.Errorf("%q and %q both have %q", a, b, path)
+			}
 		}
 	})
 }

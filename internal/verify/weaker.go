@@ -21,7 +21,9 @@ type Weakening struct {
 // for the steps that both have: what a person must have seen, whatever the
 // policy says. A longer timeout or another number of tries weakens nothing, and
 // of a contract that is merely another one only the person can tell.
-func Weaker(before, after *plan.Plan) []Weakening { return weaker(read(before, Facts{}), read(after, Facts{})) }
+func Weaker(before, after *plan.Plan) []Weakening {
+	return weaker(read(before, Facts{}), read(after, Facts{}))
+}
 
 func weaker(a, b *document) []Weakening {
 	var all []Weakening
