@@ -2,8 +2,10 @@ package form_test
 
 import (
 	"bytes"
+	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
@@ -241,6 +243,65 @@ func TestProblems(t *testing.T) {
 			_, problems := form.Read("", []byte(c.text))
 			if got := problemList(problems); !strings.Contains("\n"+got, "\n"+c.want) && !(strings.HasPrefix(c.want, "error") && strings.Contains(got, c.want)) {
 				t.Errorf("%.300s\n%.1000s, want %s", c.text, got, c.want)
+			}
+		})
+	}
+}
+
+// TestLinear reads and writes long documents of the kinds that hurt parsers
+// most. Each takes a fraction of a second; anything worse than linear would
+// take minutes, so the limit can be generous.
+func TestLinear(t *testing.T) {
+	const (
+		limit = 30 * time.Second
+		size  = plan.MaxBytes / 8
+	)
+	fill := func(s string) string { return strings.Repeat(s, size/len(s)) }
+	counted := func(line string) string {
+		var b strings.Builder
+		for i := 0; b.Len() < size; i++ {
+			fmt.Fprintf(&b, line, i)
+		}
+		return b.String()
+	}
+	for name, text := range map[string]string{
+		"keys":          "task: T\n" + counted("key%d: x\n"),
+		"json keys":     `{"task": "T"` + counted(`, "key%d": 1`) + "}",
+		"long keys":     "task: T\n" + fill(strings.Repeat("x", 1000)+": y\n"),
+		"same key":      `{"task": "T"` + fill(`, "a": 1`) + "}",
+		"steps":         "task: T\nsteps:\n" + fill("- description: a\n"),
+		"needs":         "task: T\nsteps:\n- description: a\n- description: a\n  dependsOn: [" + fill("0, ") + "]\n",
+		"chain":         "task: T\nsteps:\n- {description: a, id: a}\n" + strings.Repeat("- {description: b, needs: [a]}\n", 9000),
+		"escapes":       `{"task": "T", "steps": [{"description": "a", "instructions": "` + fill(`\n\u00e9`) + `"}]}`,
+		"backslashes":   `{"task": "` + fill(`\\`) + `"}`,
+		"open lists":    `{"task": ` + fill("["),
+		"lists":         `{"task": [` + fill("[],") + "[]]}",
+		"flow":          "task: " + fill("[a, "),
+		"comments":      "task: T\n" + fill("# a\n") + "steps:\n- description: a\n",
+		"literal":       "task: T\nsteps:\n- description: a\n  instructions: |\n" + fill("    a b\n"),
+		"folded":        "task: T\nsteps:\n- description: a\n  instructions: >\n" + fill("    a\n\n"),
+		"dashes":        "task: T\nsteps:\n" + fill("- "),
+		"blank":         "{" + fill(" \n") + "}",
+		"emoji":         "task: T\nsteps:\n- description: a\n  instructions: \"" + fill("\U0001f680 \\\n  ") + "\"\n",
+		"documents":     "task: T\n" + fill("---\n"),
+		"not quite":     "task: T\n" + fill("steps :"),
+		"tool calls":    `{"steps": [` + strings.Repeat(`{"id": "a", "tool": "x", "args": {"a": "$b"}, "dependsOn": ["a", "b"]},`, 9000) + `{"id": "b", "tool": "y"}]}`,
+		"checklist":     `{"taskId": "T", "checklist": [` + strings.Repeat(`{"id": "a", "description": "b"},`, 2000) + `{"id": "implement", "description": "c"}]}`,
+		"args":          `{"task": "T", "steps": [{"description": "a", "args": {"a": [` + strings.Repeat("1, ", 10_000) + `1]}}]}`,
+		"surrogates":    `{"task": "T", "owner": "` + fill(`\ud83d`) + `"}`,
+		"hidden":        `{"task": "T", "owner": "` + fill("\u200b") + `"}`,
+		"wrong indexes": "task: T\nsteps:\n- description: a\n  dependsOn: [" + strings.Repeat("7, ", 9000) + "7]\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			began := time.Now()
+			d, _ := form.Read("", []byte(text))
+			if d.Plan != nil {
+				for _, to := range form.Forms() {
+					d.Write(to) //nolint:errcheck // it may be none
+				}
+			}
+			if took := time.Since(began); took > limit {
+				t.Errorf("it took %s", took)
 			}
 		})
 	}

@@ -70,7 +70,12 @@ func callFields() []field[row] {
 			anyArgs(r, n, to)
 		}
 	}
-	args.write = func(s row) *node { return valueOf(s.Args.Value) }
+	args.write = func(s row) *node {
+		if n := valueOf(&s.Args); n != nil && n.kind == object {
+			return n
+		}
+		return nil
+	}
 	return []field[row]{
 		idField().required(),
 		{

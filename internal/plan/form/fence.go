@@ -96,21 +96,25 @@ func canonical(t *plan.Text) *node {
 	if !t.Fenced || t.Lang != "json" {
 		return nil
 	}
-	n := valueOf(t.Value)
+	n := valueOf(t)
 	if n == nil || string(writeJSON(n)) != t.Value+"\n" {
 		return nil
 	}
 	return n
 }
 
-// valueOf is the object or list that a text of JSON says, nil if it says none.
-func valueOf(s string) *node {
-	if s == "" || strings.IndexByte("{[", s[0]) < 0 {
-		return nil
-	}
+// valueOf is the object or list that a text of JSON or YAML says, nil if it
+// says none.
+func valueOf(t *plan.Text) *node {
 	r := &reader{}
-	n := r.parseJSON(s)
-	if n == nil || len(r.list) > 0 || n.depth() > maxDepth/2 {
+	var n *node
+	switch {
+	case t.Lang == "yaml" || t.Lang == "yml":
+		n = r.parseYAML(t.Value)
+	case t.Value != "" && strings.IndexByte("{[", t.Value[0]) >= 0:
+		n = r.parseJSON(t.Value)
+	}
+	if n == nil || n.kind != object && n.kind != list || len(r.list) > 0 || n.depth() > maxDepth/2 {
 		return nil
 	}
 	return n

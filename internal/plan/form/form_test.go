@@ -111,3 +111,75 @@ func TestExamples(t *testing.T) {
 		})
 	}
 }
+
+// TestLosses lists what the narrow forms cannot hold of plans that use more.
+func TestLosses(t *testing.T) {
+	for name, f := range map[string]form.Form{"everything.md": form.DAG, "loop.md": form.TaskPlan} {
+		d, problems := form.Read(name, sourceOf(t, name))
+		if hasError(problems) {
+			t.Fatal(problemList(problems))
+		}
+		text, losses := write(t, d, f)
+		golden(t, name+".golden", string(text)+"\n=== lost\n"+lossList(losses))
+	}
+}
+
+// TestCannot writes plans that a form cannot hold at all.
+func TestCannot(t *testing.T) {
+	for name, f := range map[string]form.Form{"everything.md": form.TaskPlan, "loop.md": form.DAG, "auth.yaml": "toml"} {
+		d, _ := form.Read(name, sourceOf(t, name))
+		if text, _, err := d.Write(f); err == nil {
+			t.Errorf("%s as %s: %s", name, f, text)
+		}
+	}
+}
+
+// TestOf knows forms by their content.
+func TestOf(t *testing.T) {
+	for text, want := range map[string]form.Form{
+		"":                                      form.Markdown,
+		"# T\n### 1. One\n":                     form.Markdown,
+		"---\ntype: plan\nstatus: draft\n---\n": form.Markdown,
+		"---\ntask: T\nsteps: []\n---\n":        form.Markdown,
+		"task: T\n\n### 1. One\n":               form.Markdown,
+		"Note: a text\nwith words\n":            form.Markdown,
+		"- task: T\n":                           form.Markdown,
+		"{":                                     form.JSON,
+		"\ufeff \n{\"a\": 1}":                   form.JSON,
+		"task: T\n":                             form.YAML,
+		"# a comment\n\n---\ntask: T\nsteps:\n": form.YAML,
+		"x: 1\nsteps:\n- a\n":                   form.YAML,
+		"\"task\": T\r\nsteps: []\r\n":          form.YAML,
+		"task: |\n  ### 1. One\nsteps: []\n":    form.YAML,
+	} {
+		if got := form.Of([]byte(text)); got != want {
+			t.Errorf("%q is %s, want %s", text, got, want)
+		}
+	}
+}
+
+// TestPlaces checks that places inside of a script are those of the file.
+func TestPlaces(t *testing.T) {
+	for name, c := range map[string]struct {
+		text string
+		want plan.Pos
+	}{
+		"literal":     {"task: T\nsteps:\n- description: a\n  contract: |\n    one\n    two é X\n", plan.Pos{Line: 6, Column: 11}},
+		"crlf":        {"task: T\r\nsteps:\r\n- description: a\r\n  contract: |\r\n    one\r\n    two é X\r\n", plan.Pos{Line: 6, Column: 11}},
+		"plain":       {"task: T\nsteps:\n- description: a\n  contract: é X\n", plan.Pos{Line: 4, Column: 15}},
+		"quoted":      {"task: T\nsteps:\n- description: a\n  contract: 'é X'\n", plan.Pos{Line: 4, Column: 16}},
+		"folded":      {"task: T\nsteps:\n- description: a\n  contract: >\n    one\n\n    X\n", plan.Pos{Line: 4, Column: 13}},
+		"json":        {"{\"task\": \"T\", \"steps\": [{\"description\": \"a\",\n \"contract\": \"é X\"}]}", plan.Pos{Line: 2, Column: 17}},
+		"json breaks": {"{\"task\": \"T\", \"steps\": [{\"description\": \"a\",\n \"contract\": \"one\\ntwo X\"}]}", plan.Pos{Line: 2, Column: 24}},
+	} {
+		d, problems := form.Read(name, []byte(c.text))
+		if len(problems) > 0 {
+			t.Errorf("%s: %s", name, problemList(problems))
+			continue
+		}
+		script := d.Plan.Steps[0].Contract.Command
+		if got := script.At(strings.Index(script.Value, "X")); got != c.want {
+			t.Errorf("%s: %+v, want %+v", name, got, c.want)
+		}
+	}
+}

@@ -83,7 +83,10 @@ func (t *jsonText) value(depth int) *node {
 	case '"':
 		return t.text(n)
 	}
-	end := t.off + strings.IndexAny(t.src[t.off:]+",", ",]} \t\r\n")
+	end := t.off
+	for end < len(t.src) && strings.IndexByte(",]} \t\r\n", t.src[end]) < 0 {
+		end++
+	}
 	n.value = t.src[t.off:end]
 	t.off = end
 	switch first {

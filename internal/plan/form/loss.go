@@ -44,6 +44,9 @@ func (d Document) losses(to Form, again Document, dropped map[int]string) []Loss
 		compare(c, id, row{s, d.Plan, refs, i}, row{t, again.Plan, refsAgain, k}, table)
 		c.needs(row{s, d.Plan, refs, i}, row{t, again.Plan, refsAgain, k})
 		c.projection(id, s, t)
+		if c.to == TaskPlan {
+			c.checks(id, s, t)
+		}
 		c.unread(id, s.Labels)
 		k++
 	}
@@ -112,10 +115,14 @@ func (c *comparison) checklist(list *node) {
 // compare compares two values by the keys of a table.
 func compare[T any](c *comparison, step string, a, b T, table []field[T]) {
 	for _, f := range table {
-		if f.past || f.layout && !c.exact || separately(f.key) {
+		if f.past || f.layout && !c.exact || separately(f.key) || f.key == "checks" && c.to == TaskPlan {
 			continue
 		}
 		was, is := f.write(a), f.write(b)
+		if f.key == "args" && c.to == DAG && is == nil && was != nil {
+			c.lose(step, f.name(), "arguments are an object here, and this text is none")
+			continue
+		}
 		if was.equal(is) || was == nil && !c.exact || !c.exact && f.same != nil && f.same(a, b) {
 			continue
 		}
@@ -164,6 +171,21 @@ func (c *comparison) needs(a, b row) {
 func (c *comparison) projection(id string, a, b *plan.Step) {
 	if a.Mark != b.Mark || a.Status.Value != b.Status.Value {
 		c.lose(id, "status", "it shows how far a run was; the harness writes it anew")
+	}
+}
+
+// checks lists the checks that a task plan cannot hold, or not as they are.
+func (c *comparison) checks(id string, a, b *plan.Step) {
+	for _, was := range a.Checks.Value {
+		i := slices.IndexFunc(b.Checks.Value, func(is plan.Check) bool { return is.Name.Value == was.Name.Value })
+		switch {
+		case i < 0:
+			c.lose(id, "check "+was.Name.Value, "a task plan has commands for build, lint and test only")
+		case b.Checks.Value[i].Optional != was.Optional:
+			c.lose(id, "check "+was.Name.Value, "in a task plan build must pass and test need not")
+		case b.Checks.Value[i].Command.Value != was.Command.Value:
+			c.lose(id, "check "+was.Name.Value, c.why())
+		}
 	}
 }
 

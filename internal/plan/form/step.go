@@ -118,8 +118,8 @@ func scopeLabels() []field[row] {
 func argsField(about string) field[row] {
 	f := stepTexts()[1].data(about)
 	f.same = func(a, b row) bool {
-		was := valueOf(a.Args.Value)
-		return was != nil && was.equal(valueOf(b.Args.Value))
+		was := valueOf(&a.Args)
+		return was != nil && was.equal(valueOf(&b.Args))
 	}
 	return f
 }

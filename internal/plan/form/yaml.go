@@ -25,12 +25,14 @@ func (r *reader) parse(src string) *node {
 
 // yamlText is YAML and its lines.
 type yamlText struct {
-	r     *reader
-	lines []string
+	r      *reader
+	lines  []string
+	widths []int // of lines, in characters; -1 where nobody has asked yet
 }
 
 func (r *reader) parseYAML(src string) *node {
 	t := &yamlText{r: r, lines: strings.Split(src, "\n")}
+	t.widths = slices.Repeat([]int{-1}, len(t.lines))
 	var doc yaml.Node
 	if err := yaml.Load([]byte(src), &doc); err != nil {
 		t.notYAML(err)
@@ -53,7 +55,11 @@ func (t *yamlText) notYAML(err error) {
 // clamp is a place inside of the text.
 func (t *yamlText) clamp(line, column int) plan.Pos {
 	line = max(1, min(line, len(t.lines)))
-	return plan.Pos{Line: line, Column: max(1, min(column, utf8.RuneCountInString(t.lines[line-1])+1))}
+	width := &t.widths[line-1]
+	if *width < 0 {
+		*width = utf8.RuneCountInString(t.lines[line-1])
+	}
+	return plan.Pos{Line: line, Column: max(1, min(column, *width+1))}
 }
 
 // node copies a value. It returns nil where the document must not be read on.
