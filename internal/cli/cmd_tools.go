@@ -1,0 +1,129 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/piton-dev/piton/internal/api"
+	"github.com/piton-dev/piton/internal/config"
+	"github.com/piton-dev/piton/internal/proc"
+	"github.com/piton-dev/piton/internal/tool"
+)
+
+// toolConfig tells package tool what the configuration says.
+func toolConfig(c config.Config) tool.Config {
+	servers := make(map[string]tool.Server, len(c.MCPServers))
+	for name, s := range c.MCPServers {
+		servers[name] = tool.Server{Command: s.Command, URL: s.URL, Env: s.Env, EnvPass: s.EnvPass}
+	}
+	return tool.Config{Commands: tool.Tiers(c.Commands), Hosts: c.WebFetch.Allow, Servers: servers}
+}
+
+func (a *app) toolsCmd() *cobra.Command {
+	c := &cobra.Command{
+		Use: "tools", Example: "  piton tools\n  piton tools show write_file\n  piton tools --json | jq -r '.data.tools[].name'",
+		Short: "The tools that steps can call: the built-in ones and those of MCP servers",
+		Long:  "Lists the built-in tools and those of the MCP servers of the configuration, which it\nstarts to ask them. `piton tools show NAME` prints one with its schemas.",
+		Args:  atMost("nothing", 0),
+		RunE: func(c *cobra.Command, _ []string) error {
+			return a.tools(func(r *tool.Registry) error { return a.listTools(c.Context(), r) })
+		},
+	}
+	c.AddCommand(&cobra.Command{
+		Use: "show NAME", Example: "  piton tools show run_command",
+		Short: "One tool with its schemas",
+		Args:  exactly("a tool's name", 1),
+		RunE: func(c *cobra.Command, args []string) error {
+			return a.tools(func(r *tool.Registry) error { return a.showTool(c.Context(), r, args[0]) })
+		},
+	})
+	return c
+}
+
+// tools opens the tools of this workspace, calls do and ends them again.
+func (a *app) tools(do func(*tool.Registry) error) error {
+	place, err := a.place()
+	if err != nil {
+		return err
+	}
+	conf, err := a.configuration(place, nil)
+	if err != nil {
+		return err
+	}
+	c := toolConfig(conf)
+	c.Workspace, c.Environ = place.Dir, a.env
+	if c.Pool, err = proc.NewPool(proc.Config{Idle: 1}); err != nil {
+		return err
+	}
+	defer c.Pool.Close()
+	r, err := tool.Open(c)
+	if err != nil {
+		return &misuse{text: err.Error(), hint: "correct .piton/config.yaml"}
+	}
+	defer r.Close()
+	return do(r)
+}
+
+// listTools prints what there is. A server that does not answer is said and does
+// not hide the others.
+func (a *app) listTools(ctx context.Context, r *tool.Registry) error {
+	list, faults := r.List(ctx)
+	if faults != nil {
+		for line := range strings.Lines(faults.Error()) {
+			a.notice("%s", strings.TrimSpace(line))
+		}
+	}
+	if a.json {
+		a.document("tools", map[string]any{"tools": list})
+		return nil
+	}
+	width := 0
+	for _, d := range list {
+		width = max(width, len(d.Name))
+	}
+	for _, d := range list {
+		about, _, _ := strings.Cut(d.Description, ". ")
+		fmt.Fprintf(a.out, "%-*s  %-9s  %s\n", width, d.Name, d.Effect, strings.TrimSuffix(about, "."))
+	}
+	return nil
+}
+
+func (a *app) showTool(ctx context.Context, r *tool.Registry, name string) error {
+	d, err := r.Get(ctx, name)
+	if err != nil {
+		return &api.Problem{Code: api.NotFound, Message: err.Error(), Hint: "piton tools lists them"}
+	}
+	if a.json {
+		a.document("tool", d)
+		return nil
+	}
+	fmt.Fprintf(a.out, "%s\n%s\n\neffect: %s\n", d.Name, d.Description, d.Effect)
+	if d.Foreign {
+		fmt.Fprintf(a.out, "server: %s; what it returns is a claim, so give the step a contract\n", d.Server)
+	}
+	for _, s := range []struct {
+		title string
+		text  json.RawMessage
+	}{{"input", d.Input}, {"output", d.Output}} {
+		if len(s.text) > 0 {
+			fmt.Fprintf(a.out, "\n%s:\n%s\n", s.title, indented(s.text))
+		}
+	}
+	return nil
+}
+
+func indented(text json.RawMessage) string {
+	var value any
+	if err := json.Unmarshal(text, &value); err != nil {
+		return string(text)
+	}
+	out, err := json.MarshalIndent(value, "", "  ")
+	if err != nil {
+		return string(text)
+	}
+	return proc.Plain(out)
+}

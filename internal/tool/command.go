@@ -1,0 +1,156 @@
+package tool
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/piton-dev/piton/internal/proc"
+)
+
+// commandTime bounds run_command; a call may ask for less.
+const commandTime = 60 * time.Second
+
+// Bytes kept of each stream of a command.
+const (
+	keptHead = 32 << 10
+	keptTail = 128 << 10
+)
+
+// shell is the tool run_command.
+type shell struct {
+	room    *room
+	pool    *proc.Pool
+	environ []string
+	judge   *judge
+}
+
+func (s shell) tool() Tool {
+	return Tool{
+		Definition: Definition{
+			Name: "run_command", Effect: Command,
+			Description: "Run a shell command in the workspace, as contracts are run. It gets bash without start-up files, no input and at most 60 seconds, and everything that it started is ended with it. It sees this machine's network. The call fails if the exit code is not 0.",
+			Input: json.RawMessage(`{"type":"object","required":["command"],"additionalProperties":false,"properties":{
+				"command":{"type":"string","minLength":1,"description":"script for bash"},
+				"timeout":{"type":"integer","minimum":1,"maximum":60,"description":"seconds; 60 if absent"},
+				"exit_code":{"type":"integer","minimum":0,"maximum":255,"description":"the exit code that counts as success; 0 if absent"}}}`),
+			Output: json.RawMessage(`{"type":"object","required":["exit_code","stdout","stderr"],"properties":{
+				"exit_code":{"type":"integer"},"stdout":{"type":"string"},"stderr":{"type":"string"},
+				"truncated":{"type":"boolean"},"leftover":{"type":"integer","description":"processes that were still there at the end"},
+				"isolation":{"type":"string"},"network":{"type":"string"}}}`),
+		},
+		Call: with(s.run), Weigh: weighing(s.weigh),
+		Timeout: commandTime + 15*time.Second, // for the end of its tree
+	}
+}
+
+type commandArgs struct {
+	Command string `json:"command"`
+	Timeout int    `json:"timeout"`
+	Exit    int    `json:"exit_code"`
+}
+
+type commandOutput struct {
+	Exit      int    `json:"exit_code"`
+	Stdout    string `json:"stdout"`
+	Stderr    string `json:"stderr"`
+	Truncated bool   `json:"truncated"`
+	Leftover  int    `json:"leftover"`
+	Isolation string `json:"isolation"`
+	Network   string `json:"network"`
+}
+
+func (s shell) weigh(_ context.Context, a commandArgs) (Weight, error) {
+	if strings.ContainsRune(a.Command, 0) {
+		return Weight{}, problem(InvalidArguments, "the command has a zero byte")
+	}
+	tier, reasons := s.judge.weigh(a.Command)
+	return Weight{Tier: tier, Effect: Command, Reasons: reasons}, nil
+}
+
+// run refuses what is blocked, whoever asks; for the rest the caller has asked.
+func (s shell) run(ctx context.Context, _ *Call, a commandArgs) (commandOutput, error) {
+	weight, err := s.weigh(ctx, a)
+	if err != nil {
+		return commandOutput{}, err
+	}
+	if weight.Tier == Block {
+		return commandOutput{}, problem(Denied, "this command is never run: %s", strings.Join(weight.Reasons, "; "))
+	}
+	if s.pool == nil {
+		return commandOutput{}, problem(Unavailable, "commands cannot be run here")
+	}
+	limit := commandTime
+	if a.Timeout > 0 {
+		limit = time.Duration(a.Timeout) * time.Second
+	}
+	env := proc.Environ(s.environ, nil, map[string]string{"PITON_WORKSPACE": s.room.dir})
+	bash, err := s.bash(env)
+	if err != nil {
+		return commandOutput{}, err
+	}
+	r := s.pool.Run(ctx, proc.Spec{
+		Argv: []string{bash, "--noprofile", "--norc", "-c", a.Command}, Dir: s.room.dir, Env: env,
+		Timeout: limit, Output: proc.Output{Head: keptHead, Tail: keptTail},
+	})
+	return judged(ctx, r, a.Exit, limit)
+}
+
+// judged turns the end of a child into an output or a problem.
+func judged(ctx context.Context, r proc.Result, want int, limit time.Duration) (commandOutput, error) {
+	out := commandOutput{
+		Exit: r.Exit, Stdout: plainText(r.Stdout), Stderr: plainText(r.Stderr), Leftover: r.Leftover,
+		Truncated: r.Stdout.Dropped()+r.Stderr.Dropped() > 0, Isolation: string(r.Level), Network: "host",
+	}
+	last := bounded(r.Stderr.LastLines(20, 1<<10), 1<<10)
+	if last == "" {
+		last = bounded(r.Stdout.LastLines(20, 1<<10), 1<<10)
+	}
+	exit, exited := r.Exited()
+	switch {
+	case errors.Is(r.Err, proc.ErrNotStarted), errors.Is(r.Err, proc.ErrLost), errors.Is(r.Err, proc.ErrClosed):
+		return out, &Problem{Code: Unavailable, Message: fmt.Sprintf("the command could not be run: %v", r.Err), cause: r.Err}
+	case r.TimedOut:
+		return out, problem(TimedOut, "the command took longer than %v and was ended: %s", limit, last)
+	case r.Cancelled:
+		return out, &Problem{Code: Cancelled, Message: "the command was ended by the harness", cause: ctx.Err()}
+	case !exited:
+		return out, problem(Failed, "the command died of %s: %s", r.Signal, last)
+	case exit != want:
+		return out, problem(Failed, "the command ended with exit code %d and not %d: %s", exit, want, last)
+	}
+	return out, nil
+}
+
+// plainText is a captured stream as text that is safe to show.
+func plainText(c proc.Capture) string { return proc.Plain([]byte(c.String())) }
+
+// bash is the shell's absolute path: never one that the workspace provides.
+func (s shell) bash(env []string) (string, error) {
+	name := "bash"
+	if runtime.GOOS == "windows" {
+		name = "bash.exe"
+	}
+	for _, v := range env {
+		key, value, _ := strings.Cut(v, "=")
+		if !strings.EqualFold(key, "PATH") {
+			continue
+		}
+		for _, dir := range append(filepath.SplitList(value), "/bin") {
+			rel, err := filepath.Rel(s.room.dir, dir)
+			if err == nil && filepath.IsLocal(rel) {
+				continue
+			}
+			if info, err := os.Stat(filepath.Join(dir, name)); err == nil && info.Mode().IsRegular() {
+				return filepath.Join(dir, name), nil
+			}
+		}
+	}
+	return "", problem(Unavailable, "bash is not installed: it runs commands; install it, or put its directory in PATH")
+}

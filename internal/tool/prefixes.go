@@ -1,0 +1,208 @@
+package tool
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// prefix is a command whose arguments are another command.
+type prefix struct {
+	valued   string // flags that take the next word
+	operands int    // words before the command
+	assigns  bool   // NAME=value may stand before it
+	script   bool   // the words are a script for a shell
+	fed      bool   // it adds words of its own to the command
+}
+
+// prefixes are the commands that run others.
+func prefixes() map[string]prefix {
+	return map[string]prefix{
+		"sudo": {valued: "-u -g -h -p -C -r -t -T -U -D -R --user --group --host --prompt --chdir", assigns: true},
+		"doas": {valued: "-u -C"}, "pkexec": {valued: "--user"}, "run0": {valued: "-u --user"},
+		"env": {valued: "-u -C --unset --chdir", assigns: true}, "nohup": {}, "nice": {valued: "-n --adjustment"},
+		"ionice": {valued: "-c -n --class --classdata"}, "time": {valued: "-f -o --format --output"},
+		"timeout": {valued: "-k -s --kill-after --signal", operands: 1}, "stdbuf": {valued: "-i -o -e"}, "setsid": {},
+		"command": {}, "builtin": {}, "exec": {valued: "-a"}, "eval": {script: true}, "chrt": {operands: 1}, "taskset": {operands: 1},
+		"xargs":    {valued: "-I -L -n -P -s -d -E -a --arg-file --delimiter --max-args --max-procs --replace", fed: true},
+		"parallel": {valued: "-j --jobs -a", fed: true}, "watch": {valued: "-n --interval", script: true},
+		"strace": {valued: "-e -o -p -s"}, "ltrace": {valued: "-e -o"}, "flock": {valued: "-w -E --timeout", operands: 1},
+		"busybox": {}, "toybox": {}, "unbuffer": {}, "caffeinate": {valued: "-t"}, "chronic": {}, "ts": {}, "faketime": {operands: 1},
+		"ssh": {valued: "-p -i -l -o -F -J -L -R -D -W -b -c -e -m", operands: 1, script: true}, "unshare": {}, "chroot": {operands: 1},
+		"nsenter": {valued: "-t"}, "su": {valued: "-c -s -g", operands: 1},
+	}
+}
+
+// rest is what is left of the words once flags and operands are taken off.
+func (p prefix) rest(args []word) []word {
+	skip := p.operands
+	for len(args) > 0 {
+		a := args[0]
+		switch {
+		case a.text == "--":
+			args = args[1:]
+			return args[min(skip, len(args)):]
+		case strings.HasPrefix(a.text, "-") && slices.Contains(strings.Fields(p.valued), a.text):
+			args = args[min(2, len(args)):]
+		case strings.HasPrefix(a.text, "-"), p.assigns && assigns(a.text):
+			args = args[1:]
+		case skip > 0:
+			skip--
+			args = args[1:]
+		default:
+			return args
+		}
+	}
+	return nil
+}
+
+func assigns(text string) bool {
+	name, _, ok := strings.Cut(text, "=")
+	return ok && syntax.ValidName(name)
+}
+
+// prefixed weighs a command that runs another, and that other.
+func (w *reading) prefixed(name string, ws []word, p prefix, in source, away bool) {
+	args := ws[1:]
+	inner := p.rest(args)
+	if tier, known := w.rules.weigh(name, args); known && name != "env" {
+		if tier == Block {
+			w.raise(Block, "is never run: %s", show(ws))
+		} else if tier != Free {
+			w.raise(tier, "runs another command: %s", show(ws))
+		}
+	}
+	w.options(name, args[:len(args)-len(inner)], away)
+	if name == "command" && len(args) > 0 && (args[0].text == "-v" || args[0].text == "-V") {
+		return
+	}
+	switch {
+	case p.script && len(inner) > 0:
+		w.inString(inner, away, len(inner))
+	case p.fed:
+		w.fed(name, inner, in)
+	case len(inner) > 0:
+		w.run(inner, in, away)
+	case !slices.Contains([]string{"env", "exec", "time", "command", "builtin", "eval"}, name):
+		w.raise(Approve, "runs nothing that the text names: %s", show(ws))
+	}
+}
+
+// fed weighs a command that gets further words from elsewhere.
+func (w *reading) fed(name string, inner []word, in source) {
+	if len(inner) == 0 {
+		if name == "parallel" {
+			w.input(max(in, fromHere))
+		}
+		return // xargs alone is echo
+	}
+	inner = braces(inner)
+	w.run(append(inner, word{}), in, in == fromAway && runsWords(inner[0].text))
+}
+
+// runsWords reports programs that take an argument for a program.
+func runsWords(name string) bool {
+	name = path.Base(name)
+	return isShell(name) || isInterpreter(name) || name == "eval" || name == "env"
+}
+
+// options weighs flags and assignments of a prefix.
+func (w *reading) options(name string, list []word, away bool) {
+	for i, a := range list {
+		switch {
+		case assigns(a.text):
+			key, _, _ := strings.Cut(a.text, "=")
+			w.variable(key)
+		case name == "env" && (hasFlag(a.text, "-S") || hasFlag(a.text, "--split-string")):
+			text := strings.TrimPrefix(a.text, "-S")
+			if _, after, ok := strings.Cut(a.text, "="); ok {
+				text = after
+			}
+			if i+1 < len(list) {
+				text += " " + list[i+1].text
+			}
+			w.raise(Approve, "env splits a text into a command: %s", a.text)
+			w.inString([]word{{text: text, known: a.known}}, away, 1)
+		case name == "su" && a.text == "-c" && i+1 < len(list):
+			w.inString(list[i+1:i+2], away, 1)
+		case (name == "time" || name == "strace" || name == "ltrace") && (a.text == "-o" || a.text == "--output") && i+1 < len(list):
+			w.output(list[i+1])
+		case !a.known:
+			w.raise(Approve, "what %s does is only known when it runs", name)
+		}
+	}
+}
+
+// variable weighs the setting of a variable that makes programs run or load others.
+func (w *reading) variable(name string) {
+	name, _, _ = strings.Cut(name, "[")
+	name = strings.TrimSuffix(name, "+")
+	upper := strings.ToUpper(name)
+	dangerous := strings.Fields(`PATH BASH_ENV ENV SHELLOPTS BASHOPTS PS0 PS4 PROMPT_COMMAND IFS PAGER MANPAGER LESSOPEN LESSCLOSE LESS EDITOR
+		VISUAL BROWSER NODE_OPTIONS NODE_PATH PERL5LIB PERL5OPT PERLLIB PERL5DB RUBYOPT RUBYLIB JAVA_TOOL_OPTIONS _JAVA_OPTIONS JDK_JAVA_OPTIONS
+		CLASSPATH MAKEFLAGS GNUMAKEFLAGS MAKEFILES GOFLAGS GOROOT GOPROXY GOTOOLCHAIN GOENV RUSTC RUSTC_WRAPPER RUSTFLAGS CC CXX LD SHELL SSH_ASKPASS SUDO_ASKPASS
+		SSH_AUTH_SOCK HOME XDG_CONFIG_HOME HTTP_PROXY HTTPS_PROXY ALL_PROXY TAR_OPTIONS RSYNC_RSH CDPATH GLOBIGNORE BASH_LOADABLES_PATH
+		GCONV_PATH HOSTALIASES LOCPATH NLSPATH RIPGREP_CONFIG_PATH JQ_LIBRARY_PATH AWKPATH AWKLIBPATH TREE_COLORS`)
+	prefixes := []string{"LD_", "DYLD_", "GIT_", "PYTHON", "NPM_CONFIG_", "PIP_", "CARGO_", "BASH_FUNC_", "PITON_", "DOCKER_", "KUBE"}
+	if slices.Contains(dangerous, upper) || slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(upper, p) }) {
+		w.raise(Approve, "sets %s, which changes what programs run", name)
+	}
+}
+
+// declaration weighs declare, export and their kin.
+func (w *reading) declaration(n *syntax.DeclClause) {
+	for _, a := range n.Args {
+		if a.Name != nil {
+			w.variable(a.Name.Value)
+		} else if a.Value != nil {
+			w.evaluatedWords(n.Variant.Value, words([]*syntax.Word{a.Value}))
+		}
+	}
+}
+
+// parameter weighs expansions that set variables or run their value.
+func (w *reading) parameter(n *syntax.ParamExp) {
+	if n.Exp == nil {
+		return
+	}
+	switch n.Exp.Op {
+	case syntax.AssignUnset, syntax.AssignUnsetOrNull:
+		if n.Param != nil {
+			w.variable(n.Param.Value)
+		}
+	case syntax.OtherParamOps:
+		w.raise(Approve, "expands a variable's value once more, which can run commands")
+	}
+}
+
+// evaluates lists the builtins that read names of variables, and with them
+// subscripts, which can run commands.
+func evaluates(name string) bool {
+	return slices.Contains(strings.Fields("test [ printf read unset let declare typeset local export readonly mapfile readarray getopts wait"), name)
+}
+
+func (w *reading) evaluatedWords(name string, args []word) {
+	for _, a := range args {
+		if strings.Contains(a.text, "$(") || strings.Contains(a.text, "`") {
+			w.raise(Approve, "%s may run what stands in a text: %s", name, a.text)
+		}
+		if name != "test" && name != "[" && name != "printf" && name != "wait" && !strings.HasPrefix(a.text, "-") {
+			key, _, _ := strings.Cut(a.text, "=")
+			w.variable(key)
+		}
+		if !a.known && name != "test" && name != "[" && name != "printf" {
+			w.raise(Review, "which variable %s sets is only known when it runs", name)
+		}
+	}
+}
+
+// evaluated weighs [[ … ]], which evaluates numbers and subscripts in quoted texts.
+func (w *reading) evaluated(n *syntax.TestClause) {
+	for node := range syntax.Preorder(n) {
+		if q, ok := node.(*syntax.SglQuoted); ok && (strings.Contains(q.Value, "$(") || strings.Contains(q.Value, "`")) {
+			w.raise(Approve, "[[ may run what stands in a text: %s", q.Value)
+		}
+	}
+}

@@ -1,0 +1,389 @@
+package tool
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// Limits of a script that is weighed.
+const (
+	maxScript  = 64 << 10
+	maxNesting = 200 // parentheses, braces and quotes in each other
+	maxInner   = 6   // scripts in strings in scripts
+	maxReasons = 12
+)
+
+// judge weighs shell scripts. It is safe for concurrent use.
+type judge struct {
+	rules rules
+	room  *room
+	fetch *regexp.Regexp
+}
+
+func newJudge(custom Tiers, r *room) (*judge, error) {
+	rs, err := builtinRules()
+	if err != nil {
+		return nil, err
+	}
+	for _, t := range []struct {
+		tier    Tier
+		entries []string
+	}{{Free, custom.Free}, {Review, custom.Review}, {Approve, custom.Approve}, {Block, custom.Block}} {
+		if err := rs.add(t.tier, t.entries, true); err != nil {
+			return nil, err
+		}
+	}
+	return &judge{rs, r, regexp.MustCompile(`\b(` + strings.Join(fetchers(), "|") + `)\b|/dev/(tcp|udp)`)}, nil
+}
+
+// fetchers bring text from other machines.
+func fetchers() []string {
+	return strings.Fields("curl wget aria2c lynx w3m links nc ncat netcat socat ftp tftp sftp scp ssh rsync telnet httpie xh")
+}
+
+// weigh says what a script for bash needs: as much as the worst of its parts.
+func (j *judge) weigh(script string) (Tier, []string) {
+	w := &reading{judge: j, tier: Free, functions: map[string]bool{}}
+	w.script(script, fromNowhere)
+	if w.kept && w.tier.Above(Free) {
+		w.raise(Block, "works inside a directory that belongs to Git or Piton")
+	}
+	slices.SortStableFunc(w.reasons, func(a, b reason) int {
+		return slices.Index(tierList(), b.tier) - slices.Index(tierList(), a.tier)
+	})
+	var texts []string
+	for _, r := range w.reasons[:min(len(w.reasons), maxReasons)] {
+		texts = append(texts, r.text)
+	}
+	return w.tier, texts
+}
+
+// A source is where a command's standard input comes from.
+type source int
+
+const (
+	fromNowhere source = iota // the harness: nothing
+	fromHere                  // a file, or a command that fetches nothing
+	fromAway                  // a command that fetches
+)
+
+type reason struct {
+	tier Tier
+	text string
+}
+
+// reading is one script being weighed.
+type reading struct {
+	*judge
+	tier      Tier
+	reasons   []reason
+	functions map[string]bool
+	moved     bool // it changes directory: where relative paths lead is not known
+	kept      bool // into one that belongs to others
+	depth     int
+	text      string // of the script that is being read
+}
+
+func (w *reading) raise(t Tier, format string, args ...any) {
+	if t == Free {
+		return
+	}
+	text := bounded(fmt.Sprintf(format, args...), 200)
+	if !slices.ContainsFunc(w.reasons, func(r reason) bool { return r.text == text }) {
+		w.reasons = append(w.reasons, reason{t, text})
+	}
+	if t.Above(w.tier) {
+		w.tier = t
+	}
+}
+
+// script weighs a text that a shell is to run. What cannot be read is blocked:
+// a shell runs the lines before a fault, and nobody could say what they do.
+func (w *reading) script(text string, in source) {
+	switch {
+	case len(text) > maxScript:
+		w.raise(Block, "the script has more than %d bytes; put it into a file", maxScript)
+		return
+	case nestsDeep(text) || w.depth >= maxInner:
+		w.raise(Block, "the script nests too deep to be read")
+		return
+	}
+	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(text), "")
+	if err != nil {
+		w.raise(Block, "this is no bash that can be read: %v", err)
+		return
+	}
+	outer := w.text
+	w.text = text
+	w.depth++
+	w.declare(file)
+	w.walk(file, in)
+	w.depth--
+	w.text = outer
+}
+
+// nestsDeep estimates nesting from brackets and words that open, in linear time.
+func nestsDeep(text string) bool {
+	depth := 0
+	for i := range len(text) {
+		switch text[i] {
+		case '(', '{', '[':
+			depth++
+		case ')', '}', ']':
+			depth = max(0, depth-1)
+		}
+		if depth > maxNesting {
+			return true
+		}
+	}
+	return strings.Count(text, "`") > maxNesting || len(openers(text)) > 2000
+}
+
+// openers are the words that begin what nests without a bracket.
+func openers(text string) []string {
+	var list []string
+	for f := range strings.FieldsFuncSeq(text, func(r rune) bool { return strings.ContainsRune(" \t\n;&|!", r) }) {
+		switch f {
+		case "if", "while", "until", "for", "case", "select", "time", "coproc", "then", "do", "else", "elif":
+			list = append(list, f)
+		}
+	}
+	if strings.Count(text, "!") > maxNesting {
+		return slices.Repeat([]string{"!"}, 2001)
+	}
+	return list
+}
+
+// declare notes what the whole script says before any of it is weighed.
+func (w *reading) declare(file *syntax.File) {
+	for node := range syntax.Preorder(file) {
+		switch n := node.(type) {
+		case *syntax.FuncDecl:
+			if n.Name != nil {
+				w.functions[n.Name.Value] = true
+				w.selfCall(n)
+			}
+		case *syntax.CallExpr:
+			if ws := words(n.Args); len(ws) > 0 && slices.Contains([]string{"cd", "pushd", "popd"}, ws[0].text) {
+				w.moved = true
+				w.kept = w.kept || slices.ContainsFunc(ws[1:], func(a word) bool { return keptBy(a.text) != "" })
+			}
+		}
+	}
+}
+
+// selfCall finds functions that start copies of themselves.
+func (w *reading) selfCall(f *syntax.FuncDecl) {
+	calls, forks := false, false
+	for node := range syntax.Preorder(f.Body) {
+		switch n := node.(type) {
+		case *syntax.CallExpr:
+			calls = calls || len(n.Args) > 0 && n.Args[0].Lit() == f.Name.Value
+		case *syntax.BinaryCmd:
+			forks = forks || n.Op == syntax.Pipe || n.Op == syntax.PipeAll
+		case *syntax.Stmt:
+			forks = forks || n.Background
+		}
+	}
+	switch {
+	case calls && forks:
+		w.raise(Block, "the function %s starts copies of itself without end", f.Name.Value)
+	case calls:
+		w.raise(Approve, "the function %s calls itself", f.Name.Value)
+	}
+}
+
+// walk weighs everything below a node.
+func (w *reading) walk(node syntax.Node, in source) {
+	syntax.Walk(node, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.BinaryCmd:
+			if n.Op == syntax.Pipe || n.Op == syntax.PipeAll {
+				w.pipe(n, in)
+				return false
+			}
+		case *syntax.Stmt:
+			if got := w.redirections(n, in); got != in {
+				w.walk(&syntax.Stmt{Cmd: n.Cmd, Position: n.Position}, got)
+				w.insides(n.Redirs)
+				return false
+			}
+		case *syntax.CallExpr:
+			w.call(n, in)
+		case *syntax.DeclClause:
+			w.declaration(n)
+		case *syntax.ParamExp:
+			w.parameter(n)
+		case *syntax.WordIter:
+			w.variable(n.Name.Value)
+		case *syntax.TestClause:
+			w.evaluated(n)
+		}
+		return true
+	})
+}
+
+// insides weighs the substitutions in redirections.
+func (w *reading) insides(list []*syntax.Redirect) {
+	for _, r := range list {
+		w.walk(r, fromNowhere)
+	}
+}
+
+// pipe weighs both sides; the right one reads what the left one writes.
+func (w *reading) pipe(n *syntax.BinaryCmd, in source) {
+	w.walk(n.X, in)
+	from := fromHere
+	if in == fromAway || w.fetches(n.X) {
+		from = fromAway
+	} else if text, ok := echoed(n.X); ok {
+		w.echoedInto(n.Y, text)
+	}
+	w.walk(n.Y, from)
+}
+
+// fetches reports whether something below a node brings text from elsewhere.
+func (w *reading) fetches(node syntax.Node) bool {
+	for n := range syntax.Preorder(node) {
+		if call, ok := n.(*syntax.CallExpr); ok {
+			for _, word := range words(call.Args) {
+				if slices.Contains(fetchers(), path.Base(word.text)) {
+					return true
+				}
+			}
+		}
+	}
+	from, to := int(node.Pos().Offset()), int(node.End().Offset())
+	return from <= to && to <= len(w.text) && w.fetch.MatchString(w.text[from:to])
+}
+
+// echoed is the constant text that a statement prints.
+func echoed(s *syntax.Stmt) (string, bool) {
+	call, ok := s.Cmd.(*syntax.CallExpr)
+	if !ok || len(call.Args) == 0 {
+		return "", false
+	}
+	ws := words(call.Args)
+	if ws[0].text != "echo" && ws[0].text != "printf" {
+		return "", false
+	}
+	var parts []string
+	for _, p := range ws[1:] {
+		if !p.known {
+			return "", false
+		}
+		parts = append(parts, p.text)
+	}
+	return strings.Join(parts, " "), true
+}
+
+// echoedInto weighs a constant text that a shell reads from its input.
+func (w *reading) echoedInto(to *syntax.Stmt, text string) {
+	for n := range syntax.Preorder(to) {
+		call, ok := n.(*syntax.CallExpr)
+		if !ok {
+			continue
+		}
+		if ws := words(call.Args); slices.ContainsFunc(ws, func(a word) bool { return isShell(path.Base(a.text)) }) {
+			w.script(text, fromNowhere)
+			return
+		}
+	}
+}
+
+// redirections weighs where a statement's output goes, and says where its input
+// comes from.
+func (w *reading) redirections(s *syntax.Stmt, in source) source {
+	for _, r := range s.Redirs {
+		switch r.Op {
+		case syntax.RdrOut, syntax.AppOut, syntax.RdrClob, syntax.RdrInOut, syntax.RdrAll, syntax.AppAll, syntax.AppClob, syntax.RdrAllClob, syntax.AppAllClob:
+			w.output(constant(r.Word))
+		case syntax.DplOut:
+			if to := constant(r.Word); !to.known || strings.Trim(to.text, "0123456789-") != "" {
+				w.output(to)
+			}
+		case syntax.RdrIn:
+			in = fromHere
+			w.reads(constant(r.Word), "")
+			if w.fetches(r) {
+				in = fromAway
+			}
+		case syntax.Hdoc, syntax.DashHdoc, syntax.WordHdoc:
+			in = w.document(s, r)
+		}
+	}
+	return in
+}
+
+// document weighs a text that stands in the script and is given to a command.
+func (w *reading) document(s *syntax.Stmt, r *syntax.Redirect) source {
+	body := r.Hdoc
+	if r.Op == syntax.WordHdoc {
+		body = r.Word
+	}
+	if body == nil {
+		return fromHere
+	}
+	if w.fetches(body) {
+		return fromAway
+	}
+	if text := constant(body); text.known {
+		bare := &syntax.Stmt{Cmd: s.Cmd, Position: s.Position}
+		if s.Cmd != nil {
+			w.echoedInto(bare, text.text)
+		}
+	}
+	return fromHere
+}
+
+// output weighs a file that a redirection writes.
+func (w *reading) output(to word) {
+	switch {
+	case slices.Contains([]string{"/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"}, to.text) || strings.HasPrefix(to.text, "/dev/fd/"):
+	case strings.HasPrefix(to.text, "/dev/tcp/"), strings.HasPrefix(to.text, "/dev/udp/"):
+		w.raise(Block, "connects to another machine through %s", to.text)
+	case !to.known || to.glob:
+		w.raise(Approve, "writes to a file whose name is only known when it runs")
+	case keptBy(to.text) != "":
+		w.raise(Block, "writes to %s, which belongs to %s", to.text, keptBy(to.text))
+	case w.leaves(to.text) && systemPath(to.text):
+		w.raise(Block, "writes to %s, which belongs to the system", to.text)
+	case w.leaves(to.text):
+		w.raise(Approve, "writes to %s, outside of the workspace", to.text)
+	case w.moved || w.there(to.text):
+		w.raise(Approve, "may overwrite %s", to.text)
+	default:
+		w.raise(Review, "makes the file %s", to.text)
+	}
+}
+
+// there reports whether something is at a path of the workspace, or may be.
+func (w *reading) there(name string) bool {
+	_, err := w.room.root.Lstat(filepath.FromSlash(w.inside(name)))
+	return !errors.Is(err, fs.ErrNotExist)
+}
+
+// inside is a path relative to the workspace, where it is one of its paths.
+func (w *reading) inside(name string) string {
+	if below, ok := strings.CutPrefix(path.Clean(name), filepath.ToSlash(w.room.dir)+"/"); ok {
+		return below
+	}
+	return path.Clean(name)
+}
+
+// leaves reports whether a path leads out of the workspace, or may.
+func (w *reading) leaves(name string) bool {
+	if name == w.room.dir {
+		return false
+	}
+	name = w.inside(name)
+	return strings.HasPrefix(name, home) || !filepath.IsLocal(filepath.FromSlash(name)) || w.moved && strings.Contains(name, "..")
+}

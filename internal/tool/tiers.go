@@ -1,0 +1,151 @@
+package tool
+
+import (
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+)
+
+// Tiers add to the built-in table of commands. An entry is the name of a command,
+// which may have * and ?, and words that must follow: those with a dash anywhere,
+// the others first and in their order (`git push --force`). Of the entries that
+// fit a command the one with the most words decides; between equals one of these
+// lists, and then the higher tier. What ruins a machine, leaves the workspace or
+// runs what it fetched is judged besides, and no entry changes that.
+type Tiers struct {
+	Free, Review, Approve, Block []string
+}
+
+// rule is one entry of a table.
+type rule struct {
+	name   string
+	flags  []string
+	words  []string
+	tier   Tier
+	custom bool
+}
+
+// rules are the entries for each plain name, and under "" those with a pattern.
+type rules map[string][]rule
+
+func (rs rules) add(tier Tier, entries []string, custom bool) error {
+	for _, entry := range entries {
+		fields := strings.Fields(entry)
+		if len(fields) == 0 {
+			return fmt.Errorf("commands.%s has an empty entry", tier)
+		}
+		r := rule{name: fields[0], tier: tier, custom: custom}
+		for _, f := range fields[1:] {
+			if strings.HasPrefix(f, "-") && f != "-" {
+				r.flags = append(r.flags, f)
+			} else {
+				r.words = append(r.words, f)
+			}
+		}
+		key := r.name
+		if strings.ContainsAny(key, "*?") {
+			key = ""
+			if _, err := path.Match(r.name, ""); err != nil {
+				return fmt.Errorf("commands.%s: %q is no pattern", tier, entry)
+			}
+		}
+		rs[key] = append(rs[key], r)
+	}
+	return nil
+}
+
+// of lists the rules that may be about a command.
+func (rs rules) of(name string) []rule {
+	list := rs[name]
+	for _, r := range rs[""] {
+		if ok, _ := path.Match(r.name, name); ok {
+			list = append(list[:len(list):len(list)], r)
+		}
+	}
+	return list
+}
+
+// outranks reports whether a rule says more about a command than another.
+func (r rule) outranks(other rule) bool {
+	if a, b := len(r.flags)+len(r.words), len(other.flags)+len(other.words); a != b {
+		return a > b
+	}
+	if r.custom != other.custom {
+		return r.custom
+	}
+	return r.tier.Above(other.tier)
+}
+
+// fits reports whether all of a rule stands in the arguments.
+func (r rule) fits(args []word) bool {
+	plain := operands(args)
+	if len(plain) < len(r.words) {
+		return false
+	}
+	for i, w := range r.words {
+		if ok, err := path.Match(w, plain[i].text); !ok || err != nil {
+			return false
+		}
+	}
+	for _, f := range r.flags {
+		if !slices.ContainsFunc(args, func(a word) bool { return hasFlag(a.text, f) }) {
+			return false
+		}
+	}
+	return true
+}
+
+// operands are the arguments that do not begin with a dash.
+func operands(args []word) []word {
+	var list []word
+	for i, a := range args {
+		if a.text == "--" {
+			return append(list, args[i+1:]...)
+		}
+		if !strings.HasPrefix(a.text, "-") || a.text == "-" {
+			list = append(list, a)
+		}
+	}
+	return list
+}
+
+// hasFlag reports whether an argument is a flag: -f also in -rf and -ffile,
+// --force also as --force=x, and as the beginnings that programs understand.
+func hasFlag(arg, flag string) bool {
+	if arg == flag || strings.HasPrefix(arg, flag+"=") {
+		return true
+	}
+	if long, ok := strings.CutPrefix(flag, "--"); ok {
+		given, _, _ := strings.Cut(arg, "=")
+		given, ok := strings.CutPrefix(given, "--")
+		return ok && len(given) >= 3 && strings.HasPrefix(long, given)
+	}
+	return len(flag) == 2 && len(arg) > 1 && arg[0] == '-' && arg[1] != '-' && strings.IndexByte(arg, flag[1]) > 0
+}
+
+// weigh looks a command up. Words that are not known from the text may be any.
+func (rs rules) weigh(name string, args []word) (Tier, bool) {
+	var best *rule
+	list := rs.of(name)
+	for i, r := range list {
+		if r.fits(args) && (best == nil || r.outranks(*best)) {
+			best = &list[i]
+		}
+	}
+	if best == nil {
+		return Approve, false
+	}
+	tier := best.tier
+	if slices.ContainsFunc(args, func(w word) bool { return !w.known }) {
+		for _, r := range list {
+			if r.tier.Above(tier) && r.outranks(*best) {
+				tier = r.tier
+			}
+		}
+		if tier == Block && best.tier != Block {
+			tier = Approve
+		}
+	}
+	return tier, true
+}

@@ -1,0 +1,77 @@
+package tool_test
+
+import (
+	"encoding/json"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/piton-dev/piton/internal/tool"
+)
+
+// open makes a registry over a workspace with some files.
+func open(t testing.TB, c tool.Config, files map[string]string) (*tool.Registry, string) {
+	t.Helper()
+	if c.Workspace == "" {
+		c.Workspace = t.TempDir()
+	}
+	c.Environ = append(os.Environ(), c.Environ...)
+	for name, text := range files {
+		put(t, c.Workspace, name, text)
+	}
+	r, err := tool.Open(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(r.Close)
+	return r, c.Workspace
+}
+
+// args writes arguments as JSON.
+func args(t testing.TB, value any) json.RawMessage {
+	t.Helper()
+	text, err := json.Marshal(value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+type m = map[string]any
+
+func weighCommand(t testing.TB, r *tool.Registry, command string) tool.Weight {
+	t.Helper()
+	w, err := r.Weigh(t.Context(), "run_command", args(t, m{"command": command}))
+	if err != nil {
+		t.Fatalf("%q: %v", command, err)
+	}
+	return w
+}
+
+func TestTiers(t *testing.T) {
+	t.Parallel()
+	r, _ := open(t, tool.Config{}, map[string]string{"old.txt": "x", "dir/x.sh": "ls", ".git/config": ""})
+	text, err := os.ReadFile("testdata/tiers.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for line := range strings.Lines(string(text)) {
+		tier, command, ok := strings.Cut(strings.TrimSuffix(line, "\n"), " ")
+		if !ok || strings.HasPrefix(line, "#") {
+			continue
+		}
+		n++
+		command = strings.TrimLeft(command, " ")
+		w := weighCommand(t, r, command)
+		if w.Tier != tool.Tier(tier) {
+			t.Errorf("%s: is %s because of %q, want %s", command, w.Tier, w.Reasons, tier)
+		}
+		if (w.Tier == tool.Free) != (len(w.Reasons) == 0) {
+			t.Errorf("%s: %s with the reasons %q", command, w.Tier, w.Reasons)
+		}
+	}
+	if n < 300 {
+		t.Errorf("%d commands were read", n)
+	}
+}
