@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/piton-dev/piton/internal/plan"
 )
@@ -31,6 +32,25 @@ func BenchmarkParse(b *testing.B) {
 				plan.Parse("", src)
 			}
 		})
+	}
+}
+
+// BenchmarkScan is the least that any reader of plans does: it looks at every
+// byte as UTF-8 and finds the lines. Parse is to be compared with it in one run.
+func BenchmarkScan(b *testing.B) {
+	src := large(b, 1<<20)
+	b.SetBytes(int64(len(src)))
+	for b.Loop() {
+		lines := 0
+		for rest := string(src); rest != ""; lines++ {
+			line, after, _ := strings.Cut(rest, "\n")
+			for _, r := range line {
+				if r == utf8.RuneError {
+					b.Fatal("not UTF-8")
+				}
+			}
+			rest = after
+		}
 	}
 }
 
