@@ -168,4 +168,3 @@ func onShelf(heads []engine.HeadRow, shelf map[string]bool, archived bool, limit
 	}
 	return heads
 }
-

@@ -97,6 +97,9 @@ func (a *app) lay(path string) (laid, error) {
 	if err != nil {
 		return laid{}, err
 	}
+	if err := markdownOnly("fmt", path, seen); err != nil {
+		return laid{}, err
+	}
 	shown := path
 	if path == "-" {
 		shown = stdinName
@@ -116,6 +119,18 @@ func (a *app) lay(path string) (laid, error) {
 	}
 	text := plan.Format(p)
 	return laid{File: path, Changed: !bytes.Equal(seen, text), seen: seen, text: text}, nil
+}
+
+// markdownOnly refuses a plan in a form whose text a verb cannot edit.
+func markdownOnly(verb, path string, source []byte) error {
+	f := form.Of(source)
+	if f == form.Markdown {
+		return nil
+	}
+	return &misuse{
+		text: fmt.Sprintf("%s is a plan in the form %s, and %s works on Markdown", path, f, verb),
+		hint: fmt.Sprintf("piton import %s -o FILE writes it as Markdown", path),
+	}
 }
 
 // put shows or writes a layout, as the flags say.

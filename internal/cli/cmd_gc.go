@@ -265,4 +265,3 @@ func treeBytes(root string) (sum int64) {
 	})
 	return sum
 }
-

@@ -124,6 +124,9 @@ func (r *review) read(ctx context.Context) (err error) {
 	if r.doc, err = r.Read(ctx, r.path); err != nil {
 		return err
 	}
+	if err := markdownOnly("review", r.path, r.doc.Source); err != nil {
+		return err
+	}
 	if r.doc.Plan == nil || len(r.doc.Plan.Steps) == 0 {
 		r.app.showFindings(r.app.err, r.doc.Findings)
 		return ended(exitPlan)
