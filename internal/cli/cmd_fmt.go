@@ -97,15 +97,12 @@ func (a *app) lay(path string) (laid, error) {
 	if err != nil {
 		return laid{}, err
 	}
-	if err := markdownOnly("fmt", path, seen); err != nil {
-		return laid{}, err
-	}
 	shown := path
 	if path == "-" {
 		shown = stdinName
 	}
-	if f := form.Of(seen); f != form.Markdown {
-		return laid{}, &api.Problem{Code: api.Invalid, Message: fmt.Sprintf("%s is %s; fmt lays out Markdown", shown, f), Hint: "piton import makes Markdown of it"}
+	if err := markdownOnly("fmt", shown, seen); err != nil {
+		return laid{}, err
 	}
 	p, problems := plan.Parse(shown, seen)
 	findings := verify.Check(nil, problems, verify.Facts{})
@@ -129,7 +126,7 @@ func markdownOnly(verb, path string, source []byte) error {
 	}
 	return &misuse{
 		text: fmt.Sprintf("%s is a plan in the form %s, and %s works on Markdown", path, f, verb),
-		hint: fmt.Sprintf("piton import %s -o FILE writes it as Markdown", path),
+		hint: "piton import writes it as Markdown",
 	}
 }
 
