@@ -2,6 +2,7 @@ package verify
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -10,7 +11,8 @@ import (
 // order tells which steps wait for which, directly or through others. It holds
 // a bit for each pair of steps, so it is made only where a rule asks.
 type order struct {
-	before [][]uint64 // of each step, those it waits for
+	chain  bool       // each step waits for the one before it
+	before [][]uint64 // else: of each step, those it waits for
 	sorted []int      // steps that can start, each after all it waits for
 }
 
@@ -24,6 +26,13 @@ func (d *document) order() *order {
 
 func (d *document) arranged() *order {
 	n := len(d.units)
+	if !slices.ContainsFunc(d.units, func(u *unit) bool { return u.Needs.Set }) {
+		o := &order{chain: true}
+		for i := range d.units {
+			o.sorted = append(o.sorted, i)
+		}
+		return o
+	}
 	words := (n + 63) / 64
 	bits := make([]uint64, n*words)
 	o := &order{before: make([][]uint64, n)}
@@ -56,7 +65,17 @@ func (d *document) arranged() *order {
 }
 
 // precedes reports whether step j waits for step i.
-func (o *order) precedes(i, j int) bool { return o.before[j][i/64]&(1<<(i%64)) != 0 }
+func (o *order) precedes(i, j int) bool {
+	if o.chain {
+		return i < j
+	}
+	return o.before[j][i/64]&(1<<(i%64)) != 0
+}
+
+// waits reports whether a step waits for any that can start.
+func (o *order) waits(i int) bool {
+	return o.chain && i > 0 || !o.chain && slices.ContainsFunc(o.before[i], func(b uint64) bool { return b != 0 })
+}
 
 // apart reports whether neither of two steps waits for the other.
 func (o *order) apart(i, j int) bool { return i != j && !o.precedes(i, j) && !o.precedes(j, i) }

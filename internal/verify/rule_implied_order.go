@@ -60,5 +60,5 @@ func (p *pass) implied(u *unit, s script) {
 // stuck reports a step that is in a cycle or behind one: nothing can be said of
 // its order.
 func (u *unit) stuck(d *document) bool {
-	return len(u.needs) > 0 && !slices.ContainsFunc(d.order().before[u.index], func(b uint64) bool { return b != 0 })
+	return len(u.needs) > 0 && !d.order().waits(u.index)
 }
