@@ -252,7 +252,7 @@ func (f *fold) verdict(l *words, h happening) {
 func (f *fold) evidence(l *words, step int, c engine.CheckEnded) {
 	for _, want := range f.state.Program().Step(step).Checks {
 		if want.Name == c.Check {
-			l.add("%s=%s", l.theme.line(c.Check), quote(l.theme.fit(l.theme.line(want.Command), quoted)))
+			l.add("%s=%s", l.theme.line(c.Check), quote(l.theme.fit(l.theme.brief(want.Command), quoted)))
 		}
 	}
 	l.add("exit=%d", c.Exit)

@@ -139,7 +139,7 @@ func (t theme) contract(f *fold, h happening) string {
 	}
 	for _, c := range f.state.Program().Step(h.step).Checks {
 		if c.Name == h.checks[0].Check {
-			return t.line(c.Command)
+			return t.brief(c.Command)
 		}
 	}
 	return ""

@@ -139,6 +139,16 @@ func (t theme) dots() string {
 // maxText bounds what is looked at of a text that becomes part of one line.
 const maxText = 8 << 10
 
+// brief shows a script on one line, with a sign where its lines end.
+func (t theme) brief(s string) string {
+	sign := " ⏎ "
+	if t.ascii {
+		sign = " / "
+	}
+	lines := strings.FieldsFunc(s, func(r rune) bool { return r == '\n' || r == '\r' })
+	return t.line(strings.Join(lines, sign))
+}
+
 // line makes any text one line that is safe to print: no escape sequences,
 // controls, line ends or marks that reorder text. Runs of blanks become one.
 func (t theme) line(s string) string {
