@@ -33,6 +33,7 @@ const activate = "activate"
 
 var kinds = map[string]func([]byte) (engine.Input, error){
 	"open":      decodeInput[engine.Open],
+	"revise":    decodeInput[engine.Revise],
 	"order":     decodeInput[engine.Order],
 	"reply":     decodeInput[engine.Reply],
 	"draft":     decodeInput[engine.Draft],
@@ -49,6 +50,8 @@ func kindOf(in engine.Input) (string, error) {
 	switch in.(type) {
 	case engine.Open:
 		return "open", nil
+	case engine.Revise:
+		return "revise", nil
 	case engine.Order:
 		return "order", nil
 	case engine.Reply:
@@ -61,17 +64,24 @@ func kindOf(in engine.Input) (string, error) {
 	return "", fmt.Errorf("%T cannot be sent to the owner", in)
 }
 
-// open gives an Open its program back, which is an object on the way.
+// open gives an Open or a Revise its program back, which is an object on the way.
 func (r request) open(in engine.Input, objects []store.Object) (engine.Input, error) {
-	o, ok := in.(engine.Open)
-	if !ok {
-		return in, nil
+	var err error
+	switch o := in.(type) {
+	case engine.Open:
+		o.Run.Compiled, err = programOf(o.Run, objects)
+		return o, err
+	case engine.Revise:
+		o.Run.Compiled, err = programOf(o.Run, objects)
+		return o, err
 	}
+	return in, nil
+}
+
+func programOf(r engine.RunOpened, objects []store.Object) (*engine.Program, error) {
 	for _, obj := range objects {
-		if obj.Hash == o.Run.Program {
-			p, err := engine.DecodeProgram(obj.Body)
-			o.Run.Compiled = p
-			return o, err
+		if obj.Hash == r.Program {
+			return engine.DecodeProgram(obj.Body)
 		}
 	}
 	return nil, &Problem{Code: Invalid, Message: "the run came without its program"}

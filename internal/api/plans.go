@@ -145,17 +145,29 @@ func (p *Product) relative(path string) string {
 // Draft records the document as a revision, unless its newest one has these
 // bytes. Only documents without errors are recorded.
 func (p *Product) Draft(ctx context.Context, desk Desk, d *Document) (*engine.Revision, error) {
+	return p.record(ctx, desk, d, nil)
+}
+
+// record does so with what the document differs in from the text that it would
+// take the place of: from the revision before it, where since is nil.
+func (p *Product) record(ctx context.Context, desk Desk, d *Document, since *verify.Difference) (*engine.Revision, error) {
 	w, err := p.workspace(ctx)
 	if err != nil {
 		return nil, err
 	}
-	newest, ok := w.Newest(d.Rel)
-	if ok && newest.Drafted.Hash == d.Plan.Hash() && newest.Verified.OK {
-		return newest, nil
+	newest, _ := w.Newest(d.Rel)
+	if r := recorded(w, d); r != nil {
+		return r, nil
 	}
 	in, objects, err := p.draft(ctx, w, newest, d)
 	if err != nil {
 		return nil, err
+	}
+	if since == nil && newest != nil {
+		since = p.since(ctx, newest, d)
+	}
+	if since != nil {
+		in.Changes, in.Weakened = since.Counts(), weakened(*since)
 	}
 	if err := desk.Submit(ctx, engine.WorkspaceStream, in, objects...); err != nil {
 		return nil, err
@@ -170,10 +182,21 @@ func (p *Product) Recorded(ctx context.Context, d *Document) (*engine.Revision, 
 	if err != nil {
 		return nil, err
 	}
-	if newest, ok := w.Newest(d.Rel); ok && newest.Drafted.Hash == d.Plan.Hash() && newest.Verified.OK {
-		return newest, nil
+	return recorded(w, d), nil
+}
+
+// recorded is the newest revision of the document, or the newest that somebody
+// said yes to, if it has these bytes.
+func recorded(w *engine.Workspace, d *Document) *engine.Revision {
+	for r, ok := w.Newest(d.Rel); ok; r, ok = w.Revision(r.Drafted.Previous) {
+		if r.Drafted.Hash == d.Plan.Hash() && r.Verified.OK {
+			return r
+		}
+		if r.Answer != nil && r.Answer.Yes {
+			return nil
+		}
 	}
-	return nil, nil
+	return nil
 }
 
 func (p *Product) draft(ctx context.Context, w *engine.Workspace, newest *engine.Revision, d *Document) (engine.Draft, []store.Object, error) {
@@ -263,11 +286,7 @@ func (p *Product) Document(ctx context.Context, plan string) (string, error) {
 	if !ok {
 		return "", &Problem{Code: NotFound, Message: "no plan " + plan}
 	}
-	path := filepath.FromSlash(r.Drafted.Path)
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(p.Place.Dir, path)
-	}
-	return path, nil
+	return p.file(r.Drafted.Path), nil
 }
 
 // Kept reads a revision as it was recorded, by its id. Its document verifies

@@ -83,7 +83,7 @@ func hindrance(state *engine.State, d *Document) error {
 	}
 	return &Problem{
 		Code: Conflict, Message: fmt.Sprintf("run %s of an earlier text of %s is not finished", old.Run, d.Path),
-		Hint: fmt.Sprintf("piton resume %s goes on with that text, piton cancel %s gives it up", old.Run, old.Run),
+		Hint: fmt.Sprintf("piton approve %s lets it go on with the new text, piton resume %s with the old one; piton cancel %s gives it up", d.Path, old.Run, old.Run),
 	}
 }
 
@@ -102,7 +102,7 @@ func (p *Product) opening(ctx context.Context, d *Document, r *engine.Revision, 
 	}
 	pol := p.Config.Policy
 	open := engine.RunOpened{
-		Run: id, Plan: r.Drafted.Plan, Version: r.Drafted.Version, Title: program.Title(), PlanHash: r.Drafted.Hash,
+		Run: id, Plan: r.Drafted.Plan, Version: r.Drafted.Version, Title: program.Title(), Path: r.Drafted.Path, PlanHash: r.Drafted.Hash,
 		Program: program.Hash(), Compiled: program, Config: config.Hash(p.Config), Agents: p.pins(program),
 		Policy:    engine.Policy{MaxParallel: pol.MaxParallel, Baseline: pol.Baseline == "on", Ratchet: pol.Ratchet == "end", Unmetered: pol.Unmetered},
 		Workspace: p.Place.Dir, Isolation: o.Isolation, Unsealed: o.Unsealed, Base: base.Hash,
@@ -113,7 +113,14 @@ func (p *Product) opening(ctx context.Context, d *Document, r *engine.Revision, 
 // Compile turns the document into a program for the revision plan, or fails
 // with a *verify.Refusal.
 func (p *Product) Compile(d *Document, plan string) (*engine.Program, error) {
-	return verify.Compile(d.Plan, d.Facts, verify.Options{Plan: plan, Problems: d.Problems, Expect: engine.Expect(p.Config.Policy.Expect)})
+	return p.compile(d, plan, nil)
+}
+
+// compile does so for a run that goes on, where it takes the place of revises.
+func (p *Product) compile(d *Document, plan string, revises *verify.Revised) (*engine.Program, error) {
+	return verify.Compile(d.Plan, d.Facts, verify.Options{
+		Plan: plan, Problems: d.Problems, Expect: engine.Expect(p.Config.Policy.Expect), Revises: revises,
+	})
 }
 
 // pins names the configuration of every agent the program uses.

@@ -55,7 +55,7 @@ func (a *app) list(ctx context.Context, l listing) error {
 		if more {
 			heads = heads[:l.recent]
 		}
-		return a.showList(heads, l, more)
+		return a.showList(heads, s.changed(heads), l, more)
 	})
 }
 
@@ -74,6 +74,18 @@ func (s *session) listed(ctx context.Context, filter store.HeadFilter, archived 
 	}
 	heads, err := s.store.Heads(ctx, filter)
 	return onShelf(heads, shelf, archived, limit), err
+}
+
+// changed says which of the runs that are not over have a plan document with
+// another text now.
+func (s *session) changed(heads []engine.HeadRow) map[string]bool {
+	changed := map[string]bool{}
+	for _, h := range heads {
+		if !h.Ended && s.Changed(h) {
+			changed[h.Run] = true
+		}
+	}
+	return changed
 }
 
 // filter asks for one run more than are shown, to know whether there is one.

@@ -115,6 +115,7 @@ func (a *app) watch(ctx context.Context, prefix string, after uint64) error {
 		if a.json {
 			return s.stream(ctx, opened, after)
 		}
+		s.noticeChange(head)
 		d := &drive{session: s, stay: true, opened: &opened}
 		err = errors.Join(d.follow(ctx, api.Dial(s.Place, Version)), d.endView())
 		if unavailable(err) || errors.Is(err, errOwnerGone) {

@@ -10,41 +10,6 @@ import (
 	"github.com/piton-dev/piton/internal/engine"
 )
 
-func (a *app) approveCmd() *cobra.Command {
-	return &cobra.Command{
-		Use:     "approve PLAN",
-		Short:   "Say yes to a plan as it stands, so that it may run",
-		Long:    "Records your yes to exactly these bytes under the configuration in force. A changed plan\nor configuration needs a new one, and so does a run more than 24 hours later.",
-		Example: "  piton approve plans/fix.md && piton run plans/fix.md",
-		Args:    exactly("a plan", 1),
-		RunE:    func(c *cobra.Command, args []string) error { return a.approve(c.Context(), args[0]) },
-	}
-}
-
-func (a *app) approve(ctx context.Context, path string) error {
-	return a.with(ctx, func(s *session) error {
-		doc, err := s.Read(ctx, path)
-		if err != nil {
-			return err
-		}
-		a.showFindings(a.err, serious(doc.Findings))
-		if !doc.OK() {
-			return ended(exitPlan)
-		}
-		return s.desk(ctx, func(d api.Desk) error {
-			r, err := s.Draft(ctx, d, doc)
-			if err != nil {
-				return err
-			}
-			if err := s.Judge(ctx, d, r, true, s.By, ""); err != nil {
-				return err
-			}
-			a.did("approve", r.Drafted.Plan, fmt.Sprintf("approved %s (%s), version %d", r.Drafted.Plan, doc.Path, r.Drafted.Version))
-			return nil
-		})
-	})
-}
-
 // order is a verb that commands a run.
 func (a *app) order(use, short, long string, verb engine.Verb) *cobra.Command {
 	return &cobra.Command{

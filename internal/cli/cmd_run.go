@@ -104,7 +104,7 @@ func (a *app) run(ctx context.Context, path string, f runFlags) error {
 		if err := s.isolated(doc); err != nil {
 			return err
 		}
-		if err := s.Unhindered(ctx, doc); err != nil {
+		if done, err := s.revise(ctx, path, f); done || err != nil {
 			return err
 		}
 		yes, err := s.approval(ctx, doc, f)
@@ -112,6 +112,25 @@ func (a *app) run(ctx context.Context, path string, f runFlags) error {
 			return err
 		}
 		return s.drive(ctx, f, func(d api.Desk) (api.Opened, error) { return s.openRun(ctx, d, doc, yes) })
+	})
+}
+
+// revise asks for a yes to the difference where a run of the plan is not
+// finished, and goes on with that. It reports whether there is one.
+func (s *session) revise(ctx context.Context, path string, f runFlags) (bool, error) {
+	pr, err := s.ProposalFor(ctx, path)
+	if err != nil || pr == nil || pr.Head.Ended {
+		return false, err
+	}
+	if err := s.agreed(ctx, pr, approveFlags{yes: f.yes}); err != nil {
+		return true, err
+	}
+	return true, s.drive(ctx, f, func(d api.Desk) (api.Opened, error) {
+		_, err := s.Revise(ctx, d, pr, s.revising(), s.By, "")
+		if err == nil {
+			s.app.notice("run %s goes on with revision %d", pr.Head.Run, pr.Revision)
+		}
+		return api.Opened{Stream: pr.Head.Stream, Run: pr.Head.Run, Resumed: true}, err
 	})
 }
 
@@ -253,6 +272,7 @@ func (a *app) resume(ctx context.Context, prefix string, f runFlags) error {
 		if err := s.Pinned(state.Run()); err != nil {
 			return err
 		}
+		s.noticeChange(head)
 		if err := s.equipped(ctx, roles(state.Program(), state)); err != nil {
 			return err
 		}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/piton-dev/piton/internal/engine"
@@ -37,6 +38,7 @@ type deed string
 
 const (
 	opened    deed = "run"
+	revised   deed = "revise"
 	started   deed = "start"
 	passed    deed = "pass"
 	failed    deed = "fail"
@@ -82,7 +84,7 @@ func (f *fold) apply(r engine.Record) ([]happening, error) {
 	if r.Seq <= f.state.Seq() {
 		return nil, nil
 	}
-	_, opens := r.Event.(engine.RunOpened)
+	run, opens := r.Event.(engine.RunOpened)
 	if opens && f.state.Seq() == 0 {
 		f.state = *engine.Before(r)
 	}
@@ -90,7 +92,10 @@ func (f *fold) apply(r engine.Record) ([]happening, error) {
 	if err := f.state.Apply(r); err != nil {
 		return nil, err
 	}
-	if opens {
+	switch {
+	case opens && run.Revises != "" && f.tries != nil:
+		clear(f.busy) // steps have other places now
+	case opens:
 		*f = fold{state: f.state, tries: map[string]*try{}, items: map[string]engine.ItemRow{}, asked: map[string]string{}, busy: map[int]engine.StepRow{}, free: map[string]int{}}
 	}
 	f.keep()
@@ -122,6 +127,9 @@ func (f *fold) tell(h happening, event engine.Event, was engine.StepRow) []happe
 	switch e := event.(type) {
 	case engine.RunOpened:
 		h.what = opened
+		if e.Revises != "" {
+			h.what, h.text = revised, fmt.Sprintf("revision %d of the plan: %d of %d steps carried over", e.Version, len(e.Carried), f.state.Program().Len())
+		}
 	case engine.Command:
 		if e.Step != "" {
 			return nil // what came of it is told

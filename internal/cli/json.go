@@ -130,7 +130,30 @@ type runDoc struct {
 	Steps      []stepDoc     `json:"steps,omitzero"` // left out of lists
 	Total      int           `json:"total"`
 	Satisfied  int           `json:"satisfied"`
-	Waiting    int           `json:"waiting"` // items that are open
+	Waiting    int           `json:"waiting"`           // items that are open
+	Changed    bool          `json:"changed,omitzero"`  // lists: its plan document is another text now
+	Proposal   *changeDoc    `json:"proposal,omitzero"` // what that proposes
+}
+
+// changeDoc is what a plan document proposes for its run.
+type changeDoc struct {
+	File     string   `json:"file"`
+	Revision int      `json:"revision"` // that it would be
+	Hash     string   `json:"hash"`
+	OK       bool     `json:"ok"` // it verifies
+	Changes  string   `json:"changes"`
+	Weakened []string `json:"weakened"`
+}
+
+func proposalDocument(pr *api.Proposal) *changeDoc {
+	if pr == nil {
+		return nil
+	}
+	d := &changeDoc{File: pr.Head.Path, Revision: pr.Revision, Hash: pr.Doc.Plan.Hash(), OK: pr.Doc.OK(), Changes: pr.Summary(), Weakened: []string{}}
+	for _, w := range pr.Diff.Weaker {
+		d.Weakened = append(d.Weakened, api.Weakened(w))
+	}
+	return d
 }
 
 type planRef struct {

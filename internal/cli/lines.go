@@ -163,6 +163,9 @@ func (f *fold) lines(t theme, h happening) []string {
 	case commanded:
 		l.lines[0] = fmt.Sprintf("%-5s", string(h.verb)) + " " + f.state.Run().Run + " by " + t.line(h.by)
 		l.note(h.text)
+	case revised:
+		l.lines[0] += " " + f.state.Run().Run
+		l.note(h.text)
 	case over:
 		f.ending(l, h)
 	default: // skip, waive, redo, stop

@@ -46,6 +46,7 @@ type (
 	printedMsg  struct{}
 	finishMsg   struct{}
 	progressMsg map[string]string
+	planMsg     string // what the plan document proposes
 	logsMsg     []string
 	failMsg     struct{ err error }
 )
@@ -167,6 +168,7 @@ type liveModel struct {
 	theme  theme
 	clock  func() time.Time
 	keys   keys
+	change func(engine.HeadRow) string                   // what the plan document proposes now, "" for nothing
 	output func(run, step string, attempt, n int) string // the end of what an attempt printed
 
 	now         time.Time
@@ -183,6 +185,7 @@ type liveModel struct {
 	detached    bool
 	idle        []string // ids of some steps whose turn has not come
 	left        int      // how many there are
+	proposed    string   // what the plan document proposed when it was last looked at
 	reply       *reply   // the answer that is being given
 }
 
@@ -209,6 +212,14 @@ func (m *liveModel) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		then = m.next()
 		if m.tick%5 == 1 {
 			then = tea.Batch(then, m.look())
+		}
+		if m.tick%20 == 1 {
+			then = tea.Batch(then, m.lookAtPlan())
+		}
+	case planMsg:
+		if m.proposed != string(msg) {
+			m.proposed = string(msg)
+			m.print(m.theme.under(1, warnTone, m.proposed)...)
 		}
 	case progressMsg:
 		m.last = msg
@@ -304,6 +315,15 @@ func (m *liveModel) look() tea.Cmd {
 		}
 		return last
 	}
+}
+
+// lookAtPlan asks whether the plan document was changed since.
+func (m *liveModel) lookAtPlan() tea.Cmd {
+	if m.change == nil || m.fold.state.Program() == nil {
+		return nil
+	}
+	head, ask := m.fold.state.Head(), m.change
+	return func() tea.Msg { return planMsg(ask(head)) }
 }
 
 func (m *liveModel) paused() bool { return m.fold.state.Head().Status == engine.Paused }

@@ -96,6 +96,8 @@ func (t theme) scroll(f *fold, h happening) []string {
 		return []string{t.stepLine(looks[engine.Cancelled], row, "cut off: "+t.line(h.text))}
 	case answered:
 		return []string{t.stepLine(looks[engine.Waiting], row, t.line(h.by)+" answered: "+h.text)}
+	case revised:
+		return t.under(1, warnTone, t.line(h.text))
 	case commanded:
 		return []string{t.paint(warnTone, t.fit(fmt.Sprintf(" %s by %s", h.verb, t.line(h.by)), t.width))}
 	}

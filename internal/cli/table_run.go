@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/piton-dev/piton/internal/api"
 	"github.com/piton-dev/piton/internal/engine"
 )
 
@@ -15,6 +16,7 @@ type standing struct {
 	steps  []engine.StepRow
 	items  []engine.ItemRow // open ones of this run
 	owned  bool             // somebody carries it on
+	other  *api.Proposal    // what its plan document proposes, nil for nothing
 	newest bool             // no later run of its plan took its place
 	now    time.Time
 }
@@ -27,6 +29,10 @@ func (t theme) status(s standing) []string {
 	if len(s.items) > 0 {
 		lines = append(lines, "")
 		lines = append(lines, t.items(s.items, s.now)...)
+	}
+	if s.other != nil {
+		lines = append(lines, "")
+		lines = append(lines, t.proposed(s.other)...)
 	}
 	if next := t.next(s); next != "" {
 		lines = append(lines, "", t.fit(next, t.width))

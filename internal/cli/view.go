@@ -35,7 +35,7 @@ func (a *app) newView(s *session, o api.Opened, detach func()) view {
 		return newPlainView(a.out, a.theme(a.out), a.now)
 	}
 	return newLiveView(a.in, a.out, a.env, &liveModel{
-		theme: a.theme(a.out), clock: a.now, now: a.now(), output: outputEnd(s.Place.State),
+		theme: a.theme(a.out), clock: a.now, now: a.now(), output: outputEnd(s.Place.State), change: s.proposes,
 		keys: keys{pause: s.press(o, engine.DoPause), resume: s.press(o, engine.DoResume), answer: s.answerHere, detach: detach},
 	})
 }
@@ -111,6 +111,11 @@ func (a *app) standing(ctx context.Context, s *session, head engine.HeadRow) (st
 	if st.newest, err = s.newest(ctx, head); err != nil {
 		return standing{}, err
 	}
+	if st.newest {
+		if st.other, err = s.Proposal(ctx, head); err != nil {
+			return standing{}, err
+		}
+	}
 	if st.steps, err = s.store.Steps(ctx, head.Stream, head.Run); err != nil {
 		return standing{}, err
 	}
@@ -158,18 +163,22 @@ func (a *app) showStatus(ctx context.Context, s *session, head engine.HeadRow) e
 		return err
 	}
 	if a.json {
-		a.document("run", runDocument(st.head, s.Place.Dir, st.steps))
+		doc := runDocument(st.head, s.Place.Dir, st.steps)
+		doc.Proposal = proposalDocument(st.other)
+		a.document("run", doc)
 		return nil
 	}
 	printLines(a.out, a.theme(a.out).status(st))
 	return nil
 }
 
-func (a *app) showList(heads []engine.HeadRow, l listing, more bool) error {
+func (a *app) showList(heads []engine.HeadRow, changed map[string]bool, l listing, more bool) error {
 	if a.json {
 		docs := []runDoc{}
 		for _, h := range heads {
-			docs = append(docs, runDocument(h, "", nil))
+			doc := runDocument(h, "", nil)
+			doc.Changed = changed[h.Run]
+			docs = append(docs, doc)
 		}
 		a.document("list", map[string]any{"runs": docs, "more": more})
 		return nil
@@ -178,6 +187,11 @@ func (a *app) showList(heads []engine.HeadRow, l listing, more bool) error {
 	switch {
 	case len(heads) > 0:
 		printLines(a.out, t.list(heads, a.now()))
+		for _, h := range heads {
+			if changed[h.Run] {
+				printLines(a.out, t.under(0, warnTone, fmt.Sprintf("%s was changed since run %s was approved; piton status %s says what to do", t.line(h.Path), h.Run, h.Run)))
+			}
+		}
 	case l.filters():
 		printLines(a.out, []string{"No run fits. All of them: piton list"})
 	default:

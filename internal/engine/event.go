@@ -58,8 +58,11 @@ type PlanDrafted struct {
 	Hash     string `json:"hash"`   // what an approval covers: the bytes less the projected ones
 	Program  string `json:"program,omitempty"`
 	Changes  string `json:"changes,omitempty"`
-	Reason   string `json:"reasoning,omitempty"`
-	By       string `json:"by"`
+	// Weakened says where it proves or guards less than the text before, for
+	// people: whoever says yes must have seen it.
+	Weakened []string `json:"weakened,omitempty"`
+	Reason   string   `json:"reasoning,omitempty"`
+	By       string   `json:"by"`
 }
 
 // PlanVerified records what the verifier said of a revision.
@@ -106,6 +109,7 @@ type RunOpened struct {
 	Plan      string            `json:"plan"`
 	Version   int               `json:"version"`
 	Title     string            `json:"title"`
+	Path      string            `json:"path,omitempty"` // of the plan document, relative to the workspace
 	PlanHash  string            `json:"plan_hash"`
 	Program   string            `json:"program"` // object
 	Config    string            `json:"config"`  // hash of the pinned configuration

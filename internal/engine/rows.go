@@ -27,6 +27,7 @@ type HeadRow struct {
 	Plan       string    `json:"plan"`
 	Version    int       `json:"version"`
 	Title      string    `json:"title"`
+	Path       string    `json:"path,omitempty"` // of the plan document; "" in old journals
 	PlanHash   string    `json:"plan_hash"`
 	Isolation  string    `json:"isolation,omitempty"`
 	Status     Status    `json:"status"`
@@ -169,7 +170,7 @@ func (s *State) Head() HeadRow {
 	r := &s.run
 	return HeadRow{
 		Stream: s.task, First: r.First, Isolation: r.Opened.Isolation, Run: r.Opened.Run, Plan: r.Opened.Plan, Version: r.Opened.Version, Title: r.Opened.Title,
-		PlanHash: r.Opened.PlanHash, Status: r.Status, Reason: r.Reason, Exit: r.Exit, Ended: !r.Live,
+		Path: r.Opened.Path, PlanHash: r.Opened.PlanHash, Status: r.Status, Reason: r.Reason, Exit: r.Exit, Ended: !r.Live,
 		Started: r.Started, Finished: r.Finished, Total: len(s.steps), Settled: len(s.steps) - r.Unsat,
 		Active: len(s.active), Open: len(s.items), Proven: r.Proven, Unproven: r.Unproven, Waived: r.Waived, Skipped: r.Skipped,
 		TokensIn: r.TokensIn, TokensOut: r.TokensOut, CostMicros: r.CostMicros,

@@ -86,6 +86,30 @@ func checkDigests(files map[string]Digest) error {
 	return nil
 }
 
+// Over returns a base that protects what b does, as it was then, and beside
+// that what only later holds.
+func (b *Base) Over(later *Base) *Base {
+	c := baseContent{Files: maps.Clone(later.content.Files), Along: maps.Clone(later.content.Along), Whole: maps.Clone(later.content.Whole)}
+	if c.Files == nil {
+		c.Files = map[string]Digest{}
+	}
+	maps.Copy(c.Files, b.content.Files)
+	for from, to := range b.content.Along {
+		if c.Along == nil {
+			c.Along = map[string][]string{}
+		}
+		all := slices.Concat(to, c.Along[from])
+		slices.Sort(all)
+		c.Along[from] = slices.Compact(all)
+	}
+	if c.Whole == nil {
+		c.Whole = maps.Clone(b.content.Whole)
+	} else {
+		maps.Copy(c.Whole, b.content.Whole)
+	}
+	return newBase(c)
+}
+
 // Digest is what path (or path#part) was, and false if it is not in the base.
 func (b *Base) Digest(path string) (Digest, bool) {
 	d, ok := b.content.Files[path]

@@ -1,0 +1,382 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/piton-dev/piton/internal/config"
+	"github.com/piton-dev/piton/internal/engine"
+	"github.com/piton-dev/piton/internal/plan"
+	"github.com/piton-dev/piton/internal/run"
+	"github.com/piton-dev/piton/internal/store"
+	"github.com/piton-dev/piton/internal/verify"
+)
+
+// Proposal is the text of a run's plan document where it is another one than
+// the run was approved with. The run goes on with its own until somebody says
+// yes to the difference.
+type Proposal struct {
+	Head engine.HeadRow
+	Doc  *Document  // as it stands in the file
+	Was  *plan.Plan // as it is pinned
+	Old  []byte     // the pinned bytes
+	Diff verify.Difference
+
+	Revision int // that it would be
+}
+
+// Summary says in a line what changed.
+func (p *Proposal) Summary() string {
+	if p.Doc.Plan == nil || !p.Doc.OK() {
+		return "it does not verify now"
+	}
+	return p.Diff.Counts()
+}
+
+// Changed reports whether the plan document of a run is another text now. It
+// reads the file and nothing of the journal; a file that is gone or no plan any
+// more is no other text of it.
+func (p *Product) Changed(head engine.HeadRow) bool {
+	_, changed := p.changed(head)
+	return changed
+}
+
+func (p *Product) changed(head engine.HeadRow) ([]byte, bool) {
+	if head.Path == "" || head.Ended && head.Status != engine.Failed {
+		return nil, false
+	}
+	source, err := ReadPlan(p.file(head.Path))
+	if err != nil {
+		return nil, false
+	}
+	d := Parse(head.Path, source)
+	return source, d.Plan != nil && d.Plan.Hash() != head.PlanHash
+}
+
+// File is where the plan document of a run lies.
+func (p *Product) File(head engine.HeadRow) string { return p.file(head.Path) }
+
+// file is where a document of the journal lies.
+func (p *Product) file(path string) string {
+	path = filepath.FromSlash(path)
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(p.Place.Dir, path)
+	}
+	return path
+}
+
+// Proposal reads what a run's plan document proposes, nil if it is the text of
+// the run, or if somebody said no to this one.
+func (p *Product) Proposal(ctx context.Context, head engine.HeadRow) (*Proposal, error) {
+	source, changed := p.changed(head)
+	if !changed {
+		return nil, nil
+	}
+	w, err := p.workspace(ctx)
+	if err != nil {
+		return nil, err
+	}
+	pinned, ok := w.Revision(head.Plan)
+	if !ok {
+		return nil, nil
+	}
+	old, err := p.Store.Object(ctx, pinned.Drafted.Source)
+	if err != nil {
+		return nil, fmt.Errorf("read the bytes of plan %s: %w", head.Plan, err)
+	}
+	pr := &Proposal{Head: head, Doc: p.Verify(ctx, p.file(head.Path), source), Old: old, Was: Parse(head.Path, old).Plan}
+	if r, known := w.Newest(head.Path); known {
+		pr.Revision = r.Drafted.Version + 1
+		if r.Drafted.Hash == pr.Doc.Plan.Hash() {
+			pr.Revision = r.Drafted.Version
+			if r.Answer != nil && !r.Answer.Yes {
+				return nil, nil
+			}
+		}
+	}
+	if pr.Was != nil {
+		pr.Diff = verify.Diff(pr.Was, pr.Doc.Plan)
+	}
+	return pr, nil
+}
+
+// ProposalFor finds the run that the document at path, or a word that names a
+// run, belongs to, and what its plan document proposes for it: nil for nothing.
+func (p *Product) ProposalFor(ctx context.Context, word string) (*Proposal, error) {
+	head, err := p.RunOf(ctx, word)
+	if err != nil || head.Run == "" {
+		return nil, err
+	}
+	return p.Proposal(ctx, head)
+}
+
+// RunOf is the newest run of the document at path, or the run that word names.
+// No run is no error: the document may be new.
+func (p *Product) RunOf(ctx context.Context, word string) (engine.HeadRow, error) {
+	if word == "" {
+		return p.Find(ctx, "")
+	}
+	if _, err := ReadPlan(word); err != nil {
+		head, other := p.Find(ctx, word)
+		if other != nil {
+			return head, err
+		}
+		return head, nil
+	}
+	w, err := p.workspace(ctx)
+	if err != nil {
+		return engine.HeadRow{}, err
+	}
+	newest, ok := w.Newest(p.relative(word))
+	if !ok {
+		return engine.HeadRow{}, nil
+	}
+	heads, err := p.Store.Heads(ctx, store.HeadFilter{Stream: taskOf(newest.Drafted.Intent), Limit: 1})
+	found := head(heads)
+	found.Path = newest.Drafted.Path // also of a run that an old journal opened
+	return found, err
+}
+
+// Revising says how a run goes on with another text.
+type Revising struct {
+	Isolation string
+	Unsealed  string
+	// Protect returns the state of the files that steps guard: those of the
+	// base as they are there, the others as they are now.
+	Protect func(ctx context.Context, base string, guards []string) (store.Object, error)
+	// Given says what is injected now for subscriptions.
+	Given func(subs []engine.Subscription) ([]engine.Injected, error)
+}
+
+// Propose records a proposal as a revision that waits for a yes or no.
+func (p *Product) Propose(ctx context.Context, desk Desk, pr *Proposal) (*engine.Revision, error) {
+	return p.record(ctx, desk, pr.Doc, &pr.Diff)
+}
+
+// Revise records a yes to a proposal and lets the run go on with it. Whatever
+// was interrupted half way is taken up by doing it again.
+func (p *Product) Revise(ctx context.Context, desk Desk, pr *Proposal, o Revising, by, why string) (*engine.Revision, error) {
+	state, err := run.Load(ctx, p.Store, pr.Head.Stream)
+	if err != nil {
+		return nil, err
+	}
+	now := state.Run()
+	if now.Run != pr.Head.Run || now.PlanHash != pr.Head.PlanHash {
+		return nil, &Problem{Code: Conflict, Message: fmt.Sprintf("run %s has gone on to another text since the difference was shown", pr.Head.Run), Hint: "look at it again"}
+	}
+	if err := p.Pinned(now); err != nil {
+		return nil, err
+	}
+	r, err := p.Propose(ctx, desk, pr)
+	if err != nil {
+		return nil, err
+	}
+	program, err := p.compile(pr.Doc, r.Drafted.Plan, &verify.Revised{Plan: pr.Was, Program: state.Program()})
+	if err != nil {
+		return nil, err
+	}
+	base, err := o.Protect(ctx, now.Base, program.Guards())
+	if err != nil {
+		return nil, err
+	}
+	stale, err := p.stale(ctx, pr.Head, program, o)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.Judge(ctx, desk, r, true, by, why); err != nil {
+		return nil, err
+	}
+	next := now
+	next.Plan, next.Version, next.Title, next.Path, next.PlanHash = r.Drafted.Plan, r.Drafted.Version, program.Title(), r.Drafted.Path, r.Drafted.Hash
+	next.Program, next.Compiled, next.Agents, next.Base, next.Carried = program.Hash(), program, p.pins(program), base.Hash, nil
+	next.Config, next.Isolation = config.Hash(p.Config), o.Isolation
+	if o.Unsealed != "" {
+		next.Unsealed = o.Unsealed
+	}
+	in := engine.Revise{Run: next, Was: now.Program, Stale: stale, By: by}
+	return r, desk.Submit(ctx, pr.Head.Stream, in, store.NewObject(program.Encode()), base)
+}
+
+// stale lists the steps whose newest attempt was given something that has
+// another content now.
+func (p *Product) stale(ctx context.Context, head engine.HeadRow, program *engine.Program, o Revising) ([]string, error) {
+	given := map[string][]engine.Injected{}
+	for r, err := range run.ReadRun(ctx, p.Store, head) {
+		if err != nil {
+			return nil, err
+		}
+		if e, ok := r.Event.(engine.WorkDispatched); ok && len(e.Injected) > 0 {
+			given[e.Step] = e.Injected
+		}
+	}
+	var stale []string
+	for i := range program.Len() {
+		s := program.Step(i)
+		was, worked := given[s.ID]
+		if !worked {
+			continue
+		}
+		now, err := o.Given(s.Subscriptions)
+		if err != nil {
+			return nil, err
+		}
+		if !slices.Equal(was, now) {
+			stale = append(stale, s.ID)
+		}
+	}
+	return stale, nil
+}
+
+// since is what a document differs in from a recorded revision; nil where that
+// cannot be read any more.
+func (p *Product) since(ctx context.Context, r *engine.Revision, d *Document) *verify.Difference {
+	source, err := p.Store.Object(ctx, r.Drafted.Source)
+	if err != nil {
+		return nil
+	}
+	was := Parse(r.Drafted.Path, source)
+	if was.Plan == nil {
+		return nil
+	}
+	diff := verify.Diff(was.Plan, d.Plan)
+	return &diff
+}
+
+// weakened words a difference's weakenings, a line each.
+func weakened(d verify.Difference) []string {
+	var lines []string
+	for _, w := range d.Weaker {
+		lines = append(lines, Weakened(w))
+	}
+	return lines
+}
+
+// Weakened words one weakening for people.
+func Weakened(w verify.Weakening) string {
+	if w.Step == "" {
+		return w.Text
+	}
+	return fmt.Sprintf("step %s (%s): %s", w.Number, w.Step, w.Text)
+}
+
+// Entry is one revision of a document in its history.
+type Entry struct {
+	*engine.Revision
+	Runs []string // that went on with it
+}
+
+// History lists the revisions of the document at path, or of the run that word
+// names, the oldest first.
+func (p *Product) History(ctx context.Context, word string) ([]Entry, error) {
+	head, err := p.RunOf(ctx, word)
+	if err != nil {
+		return nil, err
+	}
+	path := head.Path
+	if path == "" {
+		path = p.relative(word)
+	}
+	w, err := p.workspace(ctx)
+	if err != nil {
+		return nil, err
+	}
+	used, err := p.used(ctx, head.Stream)
+	if err != nil {
+		return nil, err
+	}
+	var all []Entry
+	for r := range w.Revisions {
+		if r.Drafted.Path == path {
+			all = append(all, Entry{r, used[r.Drafted.Plan]})
+		}
+	}
+	if len(all) == 0 {
+		return nil, &Problem{Code: NotFound, Message: word + " was never recorded", Hint: "piton approve and piton run record it"}
+	}
+	return all, nil
+}
+
+// used names the runs of a task that were carried out on each revision.
+func (p *Product) used(ctx context.Context, stream string) (map[string][]string, error) {
+	used := map[string][]string{}
+	if stream == "" {
+		return used, nil
+	}
+	for r, err := range p.Store.Read(ctx, stream, 0) {
+		if err != nil {
+			return nil, err
+		}
+		if e, ok := r.Event.(engine.RunOpened); ok {
+			used[e.Plan] = append(used[e.Plan], e.Run)
+		}
+	}
+	return used, nil
+}
+
+// Text is a text of a plan that can be compared.
+type Text struct {
+	Name   string
+	Source []byte
+	Plan   *plan.Plan
+}
+
+// TextOf finds what word names: a file, a run (the text it is carried out on),
+// or one of the revisions of either, as in fix.md@2.
+func (p *Product) TextOf(ctx context.Context, word string) (Text, error) {
+	if source, err := ReadPlan(word); err == nil {
+		return p.text(word, source)
+	}
+	name, number, numbered := cutLast(word, "@")
+	if !numbered {
+		head, err := p.Find(ctx, word)
+		if err != nil {
+			_, err = ReadPlan(word)
+			return Text{}, err
+		}
+		return p.kept(ctx, word, head.Plan)
+	}
+	all, err := p.History(ctx, name)
+	if err != nil {
+		return Text{}, err
+	}
+	for _, e := range all {
+		if fmt.Sprint(e.Drafted.Version) == number {
+			return p.kept(ctx, word, e.Drafted.Plan)
+		}
+	}
+	return Text{}, &Problem{Code: NotFound, Message: fmt.Sprintf("%s has no revision %s", name, number), Hint: "piton history " + name + " lists them"}
+}
+
+func cutLast(s, sep string) (before, after string, found bool) {
+	if i := strings.LastIndex(s, sep); i >= 0 {
+		return s[:i], s[i+len(sep):], true
+	}
+	return s, "", false
+}
+
+func (p *Product) kept(ctx context.Context, name, planID string) (Text, error) {
+	w, err := p.workspace(ctx)
+	if err != nil {
+		return Text{}, err
+	}
+	r, ok := w.Revision(planID)
+	if !ok {
+		return Text{}, &Problem{Code: NotFound, Message: "no plan " + planID}
+	}
+	source, err := p.Store.Object(ctx, r.Drafted.Source)
+	if err != nil {
+		return Text{}, fmt.Errorf("read the bytes of plan %s: %w", planID, err)
+	}
+	return p.text(name, source)
+}
+
+func (p *Product) text(name string, source []byte) (Text, error) {
+	d := Parse(name, source)
+	if d.Plan == nil {
+		return Text{}, &Problem{Code: Invalid, Message: name + " is no plan", Hint: "piton verify " + name + " says why"}
+	}
+	return Text{Name: name, Source: source, Plan: d.Plan}, nil
+}

@@ -1,0 +1,267 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/piton-dev/piton/internal/api"
+	"github.com/piton-dev/piton/internal/engine"
+	"github.com/piton-dev/piton/internal/notes"
+	"github.com/piton-dev/piton/internal/store"
+	"github.com/piton-dev/piton/internal/tree"
+)
+
+// approveFlags say how a yes is given where nobody can be asked.
+type approveFlags struct {
+	yes    bool
+	weaker bool
+	hash   string
+	why    string
+}
+
+func (a *app) approveCmd() *cobra.Command {
+	var f approveFlags
+	c := &cobra.Command{
+		Use:   "approve PLAN|RUN",
+		Short: "Say yes to a plan as it stands, or to what changed in it while it runs",
+		Long: `Records your yes to exactly these bytes under the configuration in force. A changed plan
+or configuration needs a new one, and so does a run more than 24 hours later.
+
+Where a run of the plan is not finished, or has failed, the file is a proposal for it: you
+are shown what changed, and your yes makes it the run's next revision. Steps that are proved
+and say what they said are carried over, and proved again at the end with all others; what
+changed is done again, and its work is stopped if it is under way.`,
+		Example: "  piton approve plans/fix.md && piton run plans/fix.md\n  piton approve plans/fix.md --hash 5d41402a   # only what was shown",
+		Args:    exactly("a plan or a run", 1),
+		RunE:    func(c *cobra.Command, args []string) error { return a.approve(c.Context(), args[0], f) },
+	}
+	c.Flags().BoolVarP(&f.yes, "yes", "y", false, "approve a change of a running plan without being asked")
+	c.Flags().BoolVar(&f.weaker, "weaker", false, "confirm that the plan proves or guards less than before")
+	c.Flags().StringVar(&f.hash, "hash", "", "approve only if the plan's hash begins so")
+	c.Flags().StringVar(&f.why, "why", "", "the reason, which the journal keeps")
+	return c
+}
+
+func (a *app) approve(ctx context.Context, word string, f approveFlags) error {
+	return a.with(ctx, func(s *session) error {
+		pr, err := s.ProposalFor(ctx, word)
+		if err != nil {
+			return err
+		}
+		if pr != nil {
+			return s.approveProposal(ctx, pr, f)
+		}
+		doc, err := s.Read(ctx, word)
+		if err != nil {
+			if head, other := s.Find(ctx, word); other == nil {
+				return &api.Problem{Code: api.Conflict, Message: fmt.Sprintf("nothing is proposed for run %s: its plan is as it was approved", head.Run), Hint: "piton history " + head.Run + " lists its revisions"}
+			}
+			return err
+		}
+		a.showFindings(a.err, serious(doc.Findings))
+		if !doc.OK() {
+			return ended(exitPlan)
+		}
+		if err := matches(doc, f.hash); err != nil {
+			return err
+		}
+		return s.desk(ctx, func(d api.Desk) error {
+			r, err := s.Draft(ctx, d, doc)
+			if err != nil {
+				return err
+			}
+			if err := s.Judge(ctx, d, r, true, s.By, f.why); err != nil {
+				return err
+			}
+			a.did("approve", r.Drafted.Plan, fmt.Sprintf("approved %s (%s), version %d", r.Drafted.Plan, doc.Path, r.Drafted.Version))
+			return nil
+		})
+	})
+}
+
+// matches refuses another text than the one that was shown.
+func matches(doc *api.Document, hash string) error {
+	if is := doc.Plan.Hash(); !strings.HasPrefix(is, hash) {
+		return &api.Problem{Code: api.Conflict, Message: fmt.Sprintf("%s has the hash %s, and not %s", doc.Path, is, hash), Hint: "look at it again: piton diff shows what changed"}
+	}
+	return nil
+}
+
+// approveProposal shows what changed in the plan of a run, and makes it the
+// run's next revision if somebody says yes.
+func (s *session) approveProposal(ctx context.Context, pr *api.Proposal, f approveFlags) error {
+	if err := s.app.byPerson(); err != nil {
+		return err
+	}
+	if err := s.sound(pr); err != nil {
+		return err
+	}
+	if err := matches(pr.Doc, f.hash); err != nil {
+		return err
+	}
+	if err := s.agreed(ctx, pr, f); err != nil {
+		return err
+	}
+	return s.desk(ctx, func(d api.Desk) error {
+		r, err := s.Revise(ctx, d, pr, s.revising(), s.By, f.why)
+		if err != nil {
+			return s.app.runnable(err)
+		}
+		s.app.did("approve", r.Drafted.Plan, fmt.Sprintf("run %s goes on with revision %d of %s: %s", pr.Head.Run, r.Drafted.Version, r.Drafted.Path, pr.Diff.Counts()))
+		return s.goOn(ctx, d, pr.Head)
+	})
+}
+
+// sound refuses a proposal that cannot run.
+func (s *session) sound(pr *api.Proposal) error {
+	s.app.showFindings(s.app.err, serious(pr.Doc.Findings))
+	if !pr.Doc.OK() {
+		s.app.notice("run %s goes on with the text that was approved", pr.Head.Run)
+		return ended(exitPlan)
+	}
+	_, err := s.Compile(pr.Doc, "proposal")
+	return s.app.runnable(err)
+}
+
+// agreed returns once somebody said yes to the difference, and to each way in
+// which it asks less.
+func (s *session) agreed(ctx context.Context, pr *api.Proposal, f approveFlags) error {
+	t := s.app.theme(s.app.err)
+	printLines(s.app.err, t.proposal(pr))
+	weaker := len(pr.Diff.Weaker) > 0 && !f.weaker
+	said := f.yes || f.hash != ""
+	if !s.app.asks() {
+		if said && !weaker {
+			return nil
+		}
+		return errors.Join(ended(exitWaiting), s.leave(ctx, pr, said))
+	}
+	questions := []string{fmt.Sprintf("Let run %s go on with it?", pr.Head.Run)}
+	if said {
+		questions = nil
+	}
+	if weaker {
+		questions = append(questions, "It proves or guards less than before, as marked above. Is that what you want?")
+	}
+	for _, q := range questions {
+		yes, err := s.app.confirm(q)
+		if err != nil {
+			return err
+		}
+		if !yes {
+			s.app.notice("not approved; run %s goes on with the text that was approved", pr.Head.Run)
+			return ended(exitWaiting)
+		}
+	}
+	return nil
+}
+
+// leave records the proposal for whoever comes, and says how to answer it.
+func (s *session) leave(ctx context.Context, pr *api.Proposal, said bool) error {
+	err := s.desk(ctx, func(d api.Desk) error {
+		_, err := s.Propose(ctx, d, pr)
+		return err
+	})
+	flags := "--hash " + pr.Doc.Plan.Hash()[:12]
+	if len(pr.Diff.Weaker) > 0 {
+		flags += " --weaker"
+	}
+	why := "the change waits for a person's yes"
+	if said {
+		why = "the change proves or guards less than before, which a person has to confirm"
+	}
+	s.app.notice("%s: piton approve %s %s", why, pr.Head.Path, flags)
+	return err
+}
+
+// revising is what the api needs to know of this machine for a revision.
+func (s *session) revising() api.Revising {
+	return api.Revising{
+		Isolation: unsealed, Unsealed: s.unsealed, Protect: s.protectBeside,
+		Given: func(subs []engine.Subscription) ([]engine.Injected, error) {
+			contents, err := notes.Read(s.Place.Dir, subs, notes.Caps{})
+			var given []engine.Injected
+			for _, c := range contents {
+				given = append(given, engine.Injected{Ref: c.Ref, Hash: c.Hash})
+			}
+			return given, err
+		},
+	}
+}
+
+// protectBeside takes the state of guarded files: of those that a run protects
+// already as it was when that was taken.
+func (s *session) protectBeside(ctx context.Context, base string, guards []string) (store.Object, error) {
+	now, err := s.protect(ctx, guards)
+	if err != nil || base == "" {
+		return now, err
+	}
+	body, err := s.store.Object(ctx, base)
+	if err != nil {
+		return store.Object{}, err
+	}
+	was, err := tree.DecodeBase(body)
+	if err != nil {
+		return store.Object{}, err
+	}
+	is, err := tree.DecodeBase(now.Body)
+	if err != nil {
+		return store.Object{}, err
+	}
+	return store.NewObject(was.Over(is).Encode()), nil
+}
+
+func (a *app) rejectCmd() *cobra.Command {
+	var why string
+	c := &cobra.Command{
+		Use:   "reject PLAN|RUN",
+		Short: "Say no to a plan as it stands, or to what changed in it while it runs",
+		Long: `Records your no to exactly these bytes. A run goes on with the text that was approved, and
+what was proposed is not shown again before the file changes once more.`,
+		Example: "  piton reject plans/fix.md --why \"not now\"",
+		Args:    exactly("a plan or a run", 1),
+		RunE:    func(c *cobra.Command, args []string) error { return a.reject(c.Context(), args[0], why) },
+	}
+	c.Flags().StringVar(&why, "why", "", "the reason, which the journal keeps")
+	return c
+}
+
+func (a *app) reject(ctx context.Context, word, why string) error {
+	return a.with(ctx, func(s *session) error {
+		pr, err := s.ProposalFor(ctx, word)
+		if err != nil {
+			return err
+		}
+		draft := func(d api.Desk) (*engine.Revision, error) { return s.Propose(ctx, d, pr) }
+		if pr == nil {
+			doc, err := s.Read(ctx, word)
+			if err != nil {
+				return err
+			}
+			if doc.Plan == nil {
+				a.showFindings(a.err, serious(doc.Findings))
+				return ended(exitPlan)
+			}
+			draft = func(d api.Desk) (*engine.Revision, error) { return s.Draft(ctx, d, doc) }
+		}
+		return s.desk(ctx, func(d api.Desk) error {
+			r, err := draft(d)
+			if err != nil {
+				return err
+			}
+			if err := s.Judge(ctx, d, r, false, s.By, why); err != nil {
+				return err
+			}
+			text := fmt.Sprintf("rejected %s (%s), version %d", r.Drafted.Plan, r.Drafted.Path, r.Drafted.Version)
+			if pr != nil {
+				text += fmt.Sprintf("; run %s goes on as it was approved", pr.Head.Run)
+			}
+			a.did("reject", r.Drafted.Plan, text)
+			return nil
+		})
+	})
+}

@@ -1,0 +1,77 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/rogpeppe/go-internal/diff"
+	"github.com/spf13/cobra"
+
+	"github.com/piton-dev/piton/internal/api"
+	"github.com/piton-dev/piton/internal/verify"
+)
+
+func (a *app) diffCmd() *cobra.Command {
+	return &cobra.Command{
+		Use:   "diff [PLAN|RUN] [PLAN|RUN]",
+		Short: "What two texts of a plan differ in, line by line and step by step",
+		Long: `Compares two plans: files, runs (the text that each is carried out on), or revisions of
+either, as in fix.md@1 or 7f3a21@2. One name compares the text of its run with the file as
+it stands; none does so for the newest run. Where the second proves or guards less than the
+first, that is called out.`,
+		Example: "  piton diff plans/fix.md\n  piton diff 7f3a21@1 7f3a21@2",
+		Args:    atMost("two plans", 2),
+		RunE:    func(c *cobra.Command, args []string) error { return a.diff(c.Context(), args) },
+	}
+}
+
+func (a *app) diff(ctx context.Context, args []string) error {
+	return a.with(ctx, func(s *session) error {
+		one, two, err := s.compared(ctx, args)
+		if err != nil {
+			return err
+		}
+		d := verify.Diff(one.Plan, two.Plan)
+		lines := string(diff.Diff(one.Name, one.Source, two.Name, two.Source))
+		if a.json {
+			a.document("diff", diffDoc{From: one.Name, To: two.Name, Text: lines, Difference: d})
+			return nil
+		}
+		t := a.theme(a.out)
+		if lines == "" {
+			printLines(a.out, []string{"They are the same."})
+			return nil
+		}
+		printLines(a.out, append(t.changedLines(lines), append([]string{""}, t.difference(d)...)...))
+		return nil
+	})
+}
+
+// diffDoc is a difference for programs.
+type diffDoc struct {
+	From string `json:"from"`
+	To   string `json:"to"`
+	Text string `json:"text"` // unified
+	verify.Difference
+}
+
+// compared finds the two texts that are meant.
+func (s *session) compared(ctx context.Context, args []string) (one, two api.Text, err error) {
+	if len(args) == 2 {
+		if one, err = s.TextOf(ctx, args[0]); err == nil {
+			two, err = s.TextOf(ctx, args[1])
+		}
+		return one, two, err
+	}
+	head, err := s.RunOf(ctx, first(args))
+	if err != nil {
+		return one, two, err
+	}
+	if head.Run == "" {
+		return one, two, &api.Problem{Code: api.NotFound, Message: first(args) + " was never run", Hint: "give two texts to compare"}
+	}
+	if one, err = s.TextOf(ctx, fmt.Sprintf("%s@%d", head.Run, head.Version)); err == nil {
+		two, err = s.TextOf(ctx, s.File(head))
+	}
+	return one, two, err
+}
