@@ -238,6 +238,18 @@ type proposalDoc struct {
 	Version int    `json:"version"`
 	Hash    string `json:"hash"`
 	AskedAt stamp  `json:"asked_at"`
+
+	Kind     string   `json:"kind"`              // approval; weakened where it proves or guards less than before
+	Changes  string   `json:"changes,omitempty"` // since the text before
+	Weakened []string `json:"weakened"`
+}
+
+// planKind is what a yes to a recorded plan would mean.
+func planKind(p engine.PlanDrafted) string {
+	if len(p.Weakened) > 0 {
+		return "weakened"
+	}
+	return "approval"
 }
 
 func inboxDocument(items []engine.ItemRow, plans []*engine.Revision) inboxDoc {
@@ -250,7 +262,7 @@ func inboxDocument(items []engine.ItemRow, plans []*engine.Revision) inboxDoc {
 	}
 	for _, r := range plans {
 		p := r.Drafted
-		d.Plans = append(d.Plans, proposalDoc{p.Plan, p.Path, p.Title, p.Version, p.Hash, stamp(r.At)})
+		d.Plans = append(d.Plans, proposalDoc{p.Plan, p.Path, p.Title, p.Version, p.Hash, stamp(r.At), planKind(p), p.Changes, list(p.Weakened)})
 	}
 	return d
 }

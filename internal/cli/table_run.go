@@ -250,7 +250,14 @@ func (t theme) inbox(items []engine.ItemRow, plans []*engine.Revision, now time.
 		l := looks[engine.Waiting]
 		lines = append(lines, t.sides(cell{fmt.Sprintf("%s %s", t.glyph(l), t.line(p.Plan)), l.tone}, cell{age(now.Sub(r.At)), idleTone}))
 		lines = append(lines, t.under(2, plainTone, fmt.Sprintf("May version %d of %s run? %s", p.Version, t.line(p.Path), t.line(p.Title)))...)
-		lines = append(lines, t.row(choiceColumns, []int{t.width, 0}, []cell{{"piton approve " + t.line(p.Path), boldTone}, {}}))
+		command := "piton approve " + t.line(p.Path)
+		for _, w := range p.Weakened {
+			lines = append(lines, t.under(2, badTone, "weaker: "+t.line(w))...)
+		}
+		if len(p.Weakened) > 0 {
+			command += " --weaker"
+		}
+		lines = append(lines, t.row(choiceColumns, []int{t.width, 0}, []cell{{command, boldTone}, {}}))
 	}
 	if len(lines) == 0 {
 		return []string{"Nothing waits for you."}
