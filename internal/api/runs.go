@@ -58,24 +58,6 @@ func (p *Product) Open(ctx context.Context, desk Desk, d *Document, r *engine.Re
 	return Opened{Stream: stream, Run: in.Run.Run}, nil
 }
 
-// Unhindered fails if a run of another text of the document is not finished: a
-// run of this one could not be opened.
-func (p *Product) Unhindered(ctx context.Context, d *Document) error {
-	w, err := p.workspace(ctx)
-	if err != nil {
-		return err
-	}
-	newest, ok := w.Newest(d.Rel)
-	if !ok {
-		return nil
-	}
-	state, err := run.Load(ctx, p.Store, taskOf(newest.Drafted.Intent))
-	if err != nil {
-		return err
-	}
-	return hindrance(state, d)
-}
-
 func hindrance(state *engine.State, d *Document) error {
 	old := state.Run()
 	if !state.Live() || old.PlanHash == d.Plan.Hash() {
