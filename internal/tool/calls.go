@@ -56,9 +56,11 @@ func (w *reading) run(ws []word, in source, away bool) {
 		w.prefixed(name, ws, p, in, away)
 		return
 	}
-	if !isShell(name) || !hasScript(args) {
-		w.look(first.text, name, args)
+	if isShell(name) {
+		w.shell(ws, in, away)
+		return
 	}
+	w.look(first.text, name, args)
 	w.closer(name, args, in, away)
 }
 
@@ -146,8 +148,6 @@ func normalized(name string, args []word) []word {
 // closer looks at what a table cannot tell.
 func (w *reading) closer(name string, args []word, in source, away bool) {
 	switch {
-	case isShell(name):
-		w.shell(args, in, away)
 	case isInterpreter(name):
 		w.interpreter(args, in, away)
 	case name == "." || name == "source":
@@ -184,37 +184,54 @@ func isInterpreter(name string) bool {
 	return slices.Contains([]string{"python", "node", "ruby", "perl", "php", "lua", "deno", "bun", "osascript", "tclsh", "guile"}, name)
 }
 
-// hasScript reports a shell's flag -c, with which its script is weighed and not itself.
-func hasScript(args []word) bool {
-	return len(args) > 1 && args[0].known && strings.HasPrefix(args[0].text, "-") && !strings.HasPrefix(args[0].text, "--") && strings.HasSuffix(args[0].text, "c")
-}
-
 // shell weighs sh and its kin: a script in a word, in a file, or on its input.
-func (w *reading) shell(args []word, in source, away bool) {
-	for i, a := range args {
-		switch {
-		case !a.known:
-			w.shellUnknown(away)
-			return
-		case strings.HasPrefix(a.text, "--") && len(a.text) > 2, strings.HasPrefix(a.text, "+"):
-			if hasFlag(a.text, "--rcfile") || hasFlag(a.text, "--init-file") {
-				w.raise(Approve, "makes the shell read a file first: %s", a.text)
-			}
-		case strings.HasPrefix(a.text, "-") && strings.Contains(a.text, "c"):
-			w.inString(operands(args[i+1:]), away, 1)
-			return
-		case strings.HasPrefix(a.text, "-") && strings.Contains(a.text, "s"), a.text == "-":
-			w.input(in)
-			return
-		case strings.HasPrefix(a.text, "-"):
-		case strings.HasPrefix(a.text, "/dev/"):
-			w.input(in)
-			return
-		default:
-			return // a file, which the table and the paths speak of
+func (w *reading) shell(ws []word, in source, away bool) {
+	script, stdin, rest := w.shellFlags(ws[1:])
+	switch {
+	case len(rest) > 0 && !rest[0].known && !script:
+		w.shellUnknown(away)
+	case script:
+		w.inString(rest, away, 1)
+		if len(rest) > 2 && strings.Contains(rest[0].text, "$") && w.knows(rest[2].text) {
+			w.run(rest[2:], in, away) // as "$@"
+		}
+	case stdin || len(rest) == 0 || strings.HasPrefix(rest[0].text, "/dev/"):
+		w.look(ws[0].text, programName(ws[0].text), ws[1:])
+		w.input(in)
+	default: // a file, which the table and the paths speak of
+		w.look(ws[0].text, programName(ws[0].text), ws[1:])
+		if away {
+			w.raise(Block, "runs what it fetched from another machine")
 		}
 	}
-	w.input(in)
+}
+
+// shellFlags reads a shell's flags: -c and -s in any cluster, and what takes a value.
+func (w *reading) shellFlags(args []word) (script, stdin bool, rest []word) {
+	for len(args) > 0 {
+		a := args[0]
+		switch {
+		case !a.known:
+			return script, stdin, args
+		case a.text == "-" || a.text == "--":
+			return script, stdin, args[1:]
+		case strings.HasPrefix(a.text, "--"):
+			if hasFlag(a.text, "--rcfile") || hasFlag(a.text, "--init-file") {
+				w.raise(Approve, "makes the shell read a file first: %s", show(args))
+				args = args[1:]
+			}
+		case strings.HasPrefix(a.text, "-") || strings.HasPrefix(a.text, "+"):
+			script = script || strings.Contains(a.text, "c")
+			stdin = stdin || strings.Contains(a.text, "s")
+			if strings.ContainsAny(a.text, "oO") && len(args) > 1 {
+				args = args[1:]
+			}
+		default:
+			return script, stdin, args
+		}
+		args = args[min(1, len(args)):]
+	}
+	return script, stdin, nil
 }
 
 func (w *reading) shellUnknown(away bool) {
@@ -238,14 +255,19 @@ func (w *reading) input(in source) {
 // inString weighs a script that the first n words are.
 func (w *reading) inString(args []word, away bool, n int) {
 	var parts []string
+	known := true
 	for _, a := range args[:min(n, len(args))] {
-		if !a.known {
-			w.shellUnknown(away)
-			return
-		}
+		known = known && a.known
 		parts = append(parts, a.text)
 	}
-	w.script(strings.Join(parts, " "), fromNowhere)
+	text := strings.Join(parts, " ")
+	if !known {
+		w.shellUnknown(away)
+		if _, err := parse(text); err != nil {
+			return // too little of it is known
+		}
+	}
+	w.script(text, fromNowhere)
 }
 
 // interpreter weighs what python and its kin read on their input.
@@ -288,7 +310,7 @@ func braces(ws []word) []word {
 	out := slices.Clone(ws)
 	for i, a := range out {
 		if strings.Contains(a.text, "{}") {
-			out[i] = word{text: strings.ReplaceAll(a.text, "{}", ""), known: false}
+			out[i].known = false
 		}
 	}
 	return out

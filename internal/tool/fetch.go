@@ -63,7 +63,7 @@ func parseHost(entry string) (hostRule, error) {
 		r.name = addr.Unmap().String()
 		return r, nil
 	}
-	if r.name == "" || strings.ContainsAny(r.name, "/*?:@# ") {
+	if r.name == "" || strings.ContainsAny(r.name, "/*?:@# ") || strings.Trim(r.port, "0123456789") != "" {
 		return r, fmt.Errorf("%q is no host; write example.org, *.example.org, example.org:8443, an address or a range", entry)
 	}
 	return r, nil

@@ -246,15 +246,16 @@ func (e *entry) call(ctx context.Context, args json.RawMessage, shown []Target, 
 	if limit == 0 {
 		limit = defaultTimeout
 	}
-	ctx, cancel := context.WithTimeout(ctx, limit)
+	bound, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	c := &Call{Args: args, Shown: shown}
-	out, err := e.Tool.Call(ctx, c)
+	out, err := e.Tool.Call(bound, c)
 	o.Changes = c.Changes
-	if err != nil {
-		if p := asProblem(err); p.Code == TimedOut {
-			return problem(TimedOut, "%s took longer than %v", e.Name, limit)
-		}
+	switch {
+	case err == nil:
+	case errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil:
+		return problem(TimedOut, "%s took longer than %v", e.Name, limit)
+	default:
 		return err
 	}
 	o.Output, err = e.deliver(ctx, out)

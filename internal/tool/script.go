@@ -112,11 +112,11 @@ func (w *reading) script(text string, in source) {
 	case len(text) > maxScript:
 		w.raise(Block, "the script has more than %d bytes; put it into a file", maxScript)
 		return
-	case nestsDeep(text) || w.depth >= maxInner:
-		w.raise(Block, "the script nests too deep to be read")
+	case w.depth >= maxInner:
+		w.raise(Block, "scripts in scripts nest too deep to be read")
 		return
 	}
-	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(text), "")
+	file, err := parse(text)
 	if err != nil {
 		w.raise(Block, "this is no bash that can be read: %v", err)
 		return
@@ -128,6 +128,14 @@ func (w *reading) script(text string, in source) {
 	w.walk(file, in)
 	w.depth--
 	w.text = outer
+}
+
+// parse reads a script; one that nests too deep is not even tried.
+func parse(text string) (*syntax.File, error) {
+	if nestsDeep(text) {
+		return nil, errors.New("it nests too deep")
+	}
+	return syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(text), "")
 }
 
 // nestsDeep estimates nesting from brackets and words that open, in linear time.

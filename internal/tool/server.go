@@ -8,8 +8,10 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/piton-dev/piton/internal/proc"
@@ -52,6 +54,7 @@ type link struct {
 	child   *proc.Child // nil if the server is an address
 	kill    context.CancelFunc
 	over    chan struct{} // closed once the session is
+	broken  atomic.Bool   // nothing sensible came back: the session is not used again
 	tools   map[string]*entry
 	faults  []error // tools that cannot be used
 }
@@ -65,19 +68,17 @@ func newServer(life context.Context, name string, conf Server, c Config) *server
 func (s *server) get(ctx context.Context) (*link, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.link != nil && !s.link.ended() {
+		return s.link, nil
+	}
 	if s.link != nil {
-		select {
-		case <-s.link.over:
-			s.link.end()
-			s.link = nil
-		default:
-			return s.link, nil
-		}
+		s.link.end()
+		s.link = nil
 	}
 	if s.life.Err() != nil {
 		return nil, problem(Unavailable, "server %s is closed", s.name)
 	}
-	if s.starts == maxStarts {
+	if s.starts == maxStarts && s.conf.URL == "" {
 		return nil, problem(Unavailable, "server %s ended by itself twice, and is not started again", s.name)
 	}
 	s.starts++
@@ -276,18 +277,19 @@ func (s *server) call(ctx context.Context, own string, args json.RawMessage) (js
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
-	if l.ended(err) {
-		return nil, &Problem{Code: Unavailable, Message: fmt.Sprintf("server %s ended during the call", s.name), cause: err}
+	if refusal, ok := errors.AsType[*jsonrpc.Error](err); ok && !errors.Is(err, mcp.ErrConnectionClosed) && !l.ended() {
+		return nil, &Problem{Code: Failed, Message: fmt.Sprintf("server %s refuses: %s", s.name, bounded(refusal.Message, maxMessage)), cause: err}
 	}
-	return nil, &Problem{Code: Failed, Message: fmt.Sprintf("server %s refuses: %s", s.name, bounded(err.Error(), maxMessage)), cause: err}
+	l.broken.Store(true)
+	return nil, &Problem{Code: Unavailable, Message: fmt.Sprintf("server %s ended during the call: %s", s.name, bounded(err.Error(), 300)), cause: err}
 }
 
-func (l *link) ended(err error) bool {
+func (l *link) ended() bool {
 	select {
 	case <-l.over:
 		return true
 	default:
-		return errors.Is(err, mcp.ErrConnectionClosed)
+		return l.broken.Load()
 	}
 }
 

@@ -71,6 +71,10 @@ const approveCommands = `
 	sort -o, sort --output, sort --compress-program, date -s, date --set, xxd -r, tree -o, sed -i, sed --in-place, sed -n -i,
 	sed -E -i, rg --pre, rg --hostname-bin, file -C, diff --to-file, hash -p, printf -v, hostname -F, hostname -b, ps --info, jq --run-tests
 	awk -f, awk -i, gawk -f, gawk -i, gawk -o, gawk -l, gawk -p, gawk -d, mawk -f, sed -f, sed --file, set -o, read -e
+	git push, git pull, git fetch, git clone, git checkout, git restore, git clean, git rebase, git rm, git mv, git config, git remote,
+	git submodule, git cherry-pick, git revert, git am, git apply, git gc, git prune, git bisect, git send-email, git worktree, git notes,
+	git replace, git lfs, git daemon, git credential, git hook, git maintenance, git sparse-checkout, git symbolic-ref
+	npm install, npm ci, npm publish, npm exec, npm uninstall, npm update, go get, go install, go mod, go clean, go work
 	git branch -D, git branch -d, git branch --delete, git branch -m, git branch -M, git branch --move, git branch -f, git branch --force,
 	git branch -c, git branch -C, git branch --list -D, git branch --list -d, git tag -d, git tag --delete, git tag -f, git tag --force, git reset --hard,
 	git reset --merge, git reset --keep, git stash drop, git stash clear, git stash pop, git switch -f, git switch --force,
