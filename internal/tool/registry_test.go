@@ -148,6 +148,21 @@ func TestTiersOfTheConfiguration(t *testing.T) {
 	}
 }
 
+// TestCheck: what would reach the tool is what is checked.
+func TestCheck(t *testing.T) {
+	t.Parallel()
+	r, _ := open(t, tool.Config{}, nil)
+	got, err := r.Check(t.Context(), "read_file", json.RawMessage(` {"path": "x", "path":"y"} `))
+	if err != nil || string(got) != `{"path":"y"}` {
+		t.Errorf("%s %v", got, err)
+	}
+	for name, text := range map[string]string{"read_file": `{}`, "nope": `{}`, "search": `[]`} {
+		if _, err := r.Check(t.Context(), name, json.RawMessage(text)); err == nil {
+			t.Errorf("%s %s is good", name, text)
+		}
+	}
+}
+
 // TestWeighChangesNothing: whatever is weighed, the workspace stays as it is.
 func TestWeighChangesNothing(t *testing.T) {
 	t.Parallel()
