@@ -2,7 +2,6 @@ package tool
 
 import (
 	"path"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -13,7 +12,7 @@ import (
 func (w *reading) call(n *syntax.CallExpr, in source) {
 	for _, a := range n.Assigns {
 		if a.Name != nil {
-			w.variable(a.Name.Value)
+			w.assignment(a)
 		}
 	}
 	if len(n.Args) == 0 {
@@ -52,7 +51,14 @@ func (w *reading) run(ws []word, in source, away bool) {
 		return
 	}
 	w.paths(name, ws)
-	if p, ok := prefixes()[name]; ok && (name != "env" || len(p.rest(args)) > 0) {
+	if strings.Contains(name, "/") && len(w.rules.of(name)) == 0 {
+		w.own(ws)
+		name = path.Base(name)
+		if !w.knows(name) {
+			return
+		}
+	}
+	if p, ok := prefixes()[name]; ok && (name != "env" || len(args) > 0) {
 		w.prefixed(name, ws, p, in, away)
 		return
 	}
@@ -62,6 +68,15 @@ func (w *reading) run(ws []word, in source, away bool) {
 	}
 	w.look(first.text, name, args)
 	w.closer(name, args, in, away)
+}
+
+// own weighs a program that a path names. What its name would mean is weighed too.
+func (w *reading) own(ws []word) {
+	if w.leaves(ws[0].text) || w.moved {
+		w.raise(Approve, "runs a program from outside of the workspace, or from where the text does not tell: %s", show(ws))
+		return
+	}
+	w.raise(Review, "runs a program of the workspace: %s", show(ws))
 }
 
 // unknown weighs a command whose name the text does not tell.
@@ -103,8 +118,6 @@ func (w *reading) look(given, name string, args []word) {
 		w.raise(Approve, "changes something, or reaches out: %s", show(ws))
 	case known && tier == Block:
 		w.raise(Block, "is never run: %s", show(ws))
-	case !known && strings.Contains(name, "/") && !w.leaves(name) && !w.moved:
-		w.raise(Review, "runs a program of the workspace: %s", show(ws))
 	case !known:
 		w.raise(Approve, "is not in the table of commands: %s", show(ws))
 	}
@@ -162,6 +175,10 @@ func (w *reading) closer(name string, args []word, in source, away bool) {
 		w.program(name, args)
 	case name == "uniq" && len(operands(args)) > 1, name == "xxd" && len(operands(args)) > 1:
 		w.raise(Approve, "writes its second file: %s", show(append([]word{{text: name, known: true}}, args...)))
+	case name == "date" && slices.ContainsFunc(operands(args), func(a word) bool { return a.known && strings.Trim(a.text, "0123456789.") == "" }):
+		w.raise(Approve, "sets the clock")
+	case name == "go" && len(args) > 0 && args[0].text == "run" && slices.ContainsFunc(args, func(a word) bool { return strings.Contains(a.text, "@") }):
+		w.raise(Approve, "runs a program that it fetches: %s", show(args))
 	case name == "hostname" && len(operands(args)) > 0:
 		w.raise(Block, "renames the machine")
 	case name == "git":
@@ -291,147 +308,6 @@ func (w *reading) interpreter(args []word, in source, away bool) {
 	}
 }
 
-// find weighs what find runs.
-func (w *reading) find(args []word) {
-	for i, a := range args {
-		if slices.Contains([]string{"-exec", "-execdir", "-ok", "-okdir"}, a.text) {
-			inner := args[i+1:]
-			if end := slices.IndexFunc(inner, func(a word) bool { return a.text == ";" || a.text == "+" }); end >= 0 {
-				inner = inner[:end]
-			}
-			w.raise(Review, "runs a command for what it finds")
-			w.run(braces(inner), fromHere, false)
-		}
-	}
-}
-
-// braces makes {} a word that is not known.
-func braces(ws []word) []word {
-	out := slices.Clone(ws)
-	for i, a := range out {
-		if strings.Contains(a.text, "{}") {
-			out[i].known = false
-		}
-	}
-	return out
-}
-
-// program weighs the programs of sed and awk, which can write and run.
-func (w *reading) program(name string, args []word) {
-	plain := operands(args)
-	for _, a := range args {
-		if flag, ok := strings.CutPrefix(a.text, "-e"); ok && flag != "" {
-			plain = append(plain, word{text: flag, known: a.known})
-		}
-		if _, text, ok := strings.Cut(a.text, "--expression="); ok {
-			plain = append(plain, word{text: text, known: a.known})
-		}
-	}
-	for _, a := range plain {
-		switch {
-		case !a.known:
-			w.raise(Approve, "what %s does is only known when it runs", name)
-		case name == "sed" && sedWrites(a.text):
-			w.raise(Approve, "sed may write a file or run a command: %s", a.text)
-		case name != "sed" && strings.ContainsAny(a.text, "|>") || strings.Contains(a.text, "system") || strings.Contains(a.text, "getline") || strings.Contains(a.text, "@load"):
-			w.raise(Approve, "%s may write a file or run a command: %s", name, a.text)
-		}
-	}
-}
-
-// sedWrites reports a sed script that may hold the commands e, w or W, or the
-// flags of that name: anything but addresses, s with flags, p, d, q and such.
-func sedWrites(script string) bool {
-	for line := range strings.FieldsFuncSeq(script, func(r rune) bool { return r == '\n' }) {
-		rest := strings.TrimLeft(line, "0123456789,$!{ \t+~")
-		if rest == "" || rest[0] == '}' || rest[0] == '#' {
-			continue
-		}
-		if (rest[0] == 's' || rest[0] == 'y') && len(rest) > 2 {
-			parts := strings.Split(strings.ReplaceAll(rest[2:], `\`+rest[1:2], ""), rest[1:2])
-			if len(parts) == 3 && strings.Trim(parts[2], "gpiI0123456789 }") == "" {
-				continue
-			}
-			return true
-		}
-		if strings.Trim(rest, "pdqQnNDPhHgGxl=;0123456789,$!{} ") == "" || !strings.ContainsAny(rest, "wWesrR") {
-			continue
-		}
-		return true
-	}
-	return false
-}
-
-// git weighs options before the verb and what goes where.
-func (w *reading) git(args []word) {
-	for _, a := range args[:len(args)-len(normalized("git", args))] {
-		if a.text == "-c" || strings.HasPrefix(a.text, "-c") || strings.HasPrefix(a.text, "--exec-path=") || strings.HasPrefix(a.text, "--config-env") || strings.HasPrefix(a.text, "--git-dir") {
-			w.raise(Approve, "changes how git works, which can run programs: %s", a.text)
-		}
-	}
-	rest := operands(normalized("git", args))
-	if len(rest) > 1 && rest[0].text == "push" && slices.ContainsFunc(rest[1:], func(a word) bool { return strings.HasPrefix(a.text, "+") }) {
-		w.raise(Block, "is never run: a push with + replaces what others have")
-	}
-	if len(rest) > 1 && slices.Contains([]string{"branch", "tag", "stash", "remote"}, rest[0].text) && w.tier == Free {
-		w.raise(Review, "git %s", show(rest))
-	}
-}
-
-// recursive reports commands that change everything below their operands.
-func recursive(name string, args []word) bool {
-	has := func(flags ...string) bool {
-		return slices.ContainsFunc(args, func(a word) bool {
-			return slices.ContainsFunc(flags, func(f string) bool { return hasFlag(a.text, f) })
-		})
-	}
-	switch name {
-	case "rm":
-		return has("-r", "-R", "--recursive", "--no-preserve-root")
-	case "chmod", "chown", "chgrp":
-		return has("-R", "--recursive")
-	case "mv", "shred":
-		return true
-	}
-	return false
-}
-
-// wide blocks what would ruin the machine or all that the person has.
-func (w *reading) wide(name string, args []word) {
-	for _, a := range operands(args) {
-		text := strings.TrimRight(strings.TrimSuffix(strings.TrimRight(a.text, "/"), "*"), "/")
-		rooted := strings.HasPrefix(a.text, "/")
-		switch {
-		case rooted && (text == "" || path.Clean(text) == "/"), text == home, text == filepath.ToSlash(w.room.dir):
-			w.raise(Block, "%s of %s, all that is below", name, a.text)
-		case rooted && w.leaves(text) && systemPath(text):
-			w.raise(Block, "%s of %s, which belongs to the system", name, a.text)
-		case strings.HasPrefix(a.text, home) && strings.Count(text, "/") <= 1:
-			w.raise(Block, "%s of %s, in the home directory", name, a.text)
-		case path.Clean(text) == ".." || strings.HasSuffix(path.Clean(text), "/.."):
-			w.raise(Block, "%s of %s, above the workspace", name, a.text)
-		}
-	}
-}
-
-// systemPath reports directories that the machine needs.
-func systemPath(name string) bool {
-	top, _, _ := strings.Cut(strings.TrimPrefix(path.Clean(name), "/"), "/")
-	if top == "tmp" || strings.HasPrefix(path.Clean(name), "/var/tmp") || strings.HasPrefix(path.Clean(name), "/dev/shm/") {
-		return false
-	}
-	return strings.HasPrefix(name, "/") && slices.Contains(strings.Fields("bin boot dev etc lib lib32 lib64 proc root run sbin sys usr var opt System Library Applications home Users"), top) &&
-		(top != "home" && top != "Users" && top != "root" && top != "var" && top != "opt" || strings.Count(path.Clean(name), "/") <= 2)
-}
-
-func (w *reading) disk(args []word) {
-	for _, a := range args {
-		if to, ok := strings.CutPrefix(a.text, "of="); ok {
-			w.output(word{text: to, known: a.known})
-		}
-	}
-}
-
 // paths weighs where the arguments lead.
 func (w *reading) paths(name string, ws []word) {
 	writes := slices.Contains(strings.Fields("rm rmdir unlink shred mv cp ln install tee touch mkdir truncate dd chmod chown chgrp patch rsync mktemp mkfifo split sed"), name)
@@ -445,7 +321,10 @@ func (w *reading) paths(name string, ws []word) {
 		if text == "" {
 			continue
 		}
-		w.reads(word{text, a.known, a.glob}, name)
+		w.secret(text, name)
+		if !a.isPattern(name, ws) {
+			w.reads(word{text, a.known, a.glob}, name)
+		}
 		if who := keptBy(text); writes && who != "" && (name != "sed" || hasInPlace(ws)) {
 			w.raise(Block, "%s of %s, which belongs to %s", name, text, who)
 		}
@@ -463,23 +342,37 @@ func looksLikePath(text string) bool {
 	return strings.HasPrefix(text, "/") || strings.HasPrefix(text, home) || strings.HasPrefix(text, "..") || strings.Contains(text, "/../")
 }
 
-// reads weighs a path that is at least looked at.
-func (w *reading) reads(a word, name string) {
+// isPattern reports the first operand of a program that takes a pattern or a
+// program there and no file.
+func (a word) isPattern(name string, ws []word) bool {
+	if !slices.Contains(strings.Fields("sed awk gawk mawk nawk grep egrep fgrep zgrep rg jq"), name) {
+		return false
+	}
+	plain := operands(ws[1:])
+	return len(plain) > 1 && plain[0] == a && !slices.ContainsFunc(ws, func(f word) bool { return hasFlag(f.text, "-e") || hasFlag(f.text, "-f") })
+}
+
+// secret weighs the places where passwords and keys are kept.
+func (w *reading) secret(text, name string) {
 	if name == "echo" || name == "printf" {
 		return
 	}
-	lower := strings.ToLower(a.text)
-	for _, secret := range []string{"/.ssh", "/.aws", "/.gnupg", "/.netrc", "/.kube", "/.docker/config", "/.npmrc", "/.pypirc", "/.git-credentials", "id_rsa", "id_ed25519", "/etc/shadow", "/etc/sudoers", "/proc/self/environ", "/.config/gh", "/.azure", "/.config/gcloud"} {
+	lower := strings.ToLower(text)
+	for _, secret := range []string{"/.ssh", "/.aws", "/.gnupg", "/.netrc", "/.kube", "/.docker/config", "/.npmrc", "/.pypirc", "/.git-credentials", "id_rsa", "id_ed25519", "/etc/shadow", "/etc/sudoers", "/environ", "/.config/gh", "/.azure", "/.config/gcloud"} {
 		if strings.Contains(lower, secret) {
-			w.raise(Approve, "looks where passwords and keys are kept: %s", a.text)
+			w.raise(Approve, "looks where passwords and keys are kept: %s", text)
 			return
 		}
 	}
-	if strings.HasPrefix(a.text, "/dev/tcp/") || strings.HasPrefix(a.text, "/dev/udp/") {
+}
+
+// reads weighs a path that is at least looked at.
+func (w *reading) reads(a word, name string) {
+	switch {
+	case name == "echo" || name == "printf":
+	case strings.HasPrefix(a.text, "/dev/tcp/"), strings.HasPrefix(a.text, "/dev/udp/"):
 		w.raise(Block, "connects to another machine through %s", a.text)
-		return
-	}
-	if looksLikePath(a.text) && w.leaves(a.text) && !strings.HasPrefix(a.text, "/dev/") {
+	case looksLikePath(a.text) && w.leaves(a.text) && !strings.HasPrefix(a.text, "/dev/"):
 		w.raise(Review, "looks outside of the workspace: %s", a.text)
 	}
 }

@@ -155,15 +155,52 @@ func (w *reading) variable(name string) {
 func (w *reading) declaration(n *syntax.DeclClause) {
 	for _, a := range n.Args {
 		if a.Name != nil {
-			w.variable(a.Name.Value)
-		} else if a.Value != nil {
-			w.evaluatedWords(n.Variant.Value, words([]*syntax.Word{a.Value}))
+			w.assignment(a)
+			continue
+		}
+		if a.Value == nil {
+			continue
+		}
+		flag := constant(a.Value)
+		if strings.HasPrefix(flag.text, "-") && strings.Contains(flag.text, "n") || n.Variant.Value == "nameref" {
+			w.raise(Approve, "makes one name stand for another variable")
+		}
+		w.evaluatedWords(n.Variant.Value, []word{flag})
+	}
+}
+
+// assignment weighs NAME=value. A value with a substitution in quotes does nothing
+// by itself, but any later calculation with the variable runs it.
+func (w *reading) assignment(a *syntax.Assign) {
+	w.variable(a.Name.Value)
+	if a.Value == nil {
+		return
+	}
+	for n := range syntax.Preorder(a.Value) {
+		if q, ok := n.(*syntax.SglQuoted); ok && hidesCommand(q.Value) {
+			w.raise(Approve, "keeps a command in a variable: %s", q.Value)
 		}
 	}
+	if v := constant(a.Value); v.known && hidesCommand(v.text) {
+		w.raise(Approve, "keeps a command in a variable: %s", v.text)
+	}
+	w.calculated(a.Index)
+}
+
+func hidesCommand(text string) bool {
+	return strings.Contains(text, "$(") || strings.Contains(text, "`")
 }
 
 // parameter weighs expansions that set variables or run their value.
 func (w *reading) parameter(n *syntax.ParamExp) {
+	w.calculated(n.Index)
+	if n.Slice != nil {
+		w.calculated(n.Slice.Offset)
+		w.calculated(n.Slice.Length)
+	}
+	if n.Excl {
+		w.raise(Review, "expands the variable that another one names")
+	}
 	if n.Exp == nil {
 		return
 	}
@@ -177,6 +214,20 @@ func (w *reading) parameter(n *syntax.ParamExp) {
 	}
 }
 
+// calculated weighs an expression: the shell runs what substitutions it finds in
+// the values of its variables, which may come from a file.
+func (w *reading) calculated(x syntax.ArithmExpr) {
+	if x == nil {
+		return
+	}
+	for n := range syntax.Preorder(x) {
+		if v, ok := n.(*syntax.Word); ok && strings.Trim(v.Lit(), "0123456789@*") != "" || ok && v.Lit() == "" {
+			w.raise(Review, "calculates with a variable, whose value could hold a command")
+			return
+		}
+	}
+}
+
 // evaluates lists the builtins that read names of variables, and with them
 // subscripts, which can run commands.
 func evaluates(name string) bool {
@@ -185,7 +236,7 @@ func evaluates(name string) bool {
 
 func (w *reading) evaluatedWords(name string, args []word) {
 	for _, a := range args {
-		if strings.Contains(a.text, "$(") || strings.Contains(a.text, "`") {
+		if hidesCommand(a.text) || !a.known && slices.ContainsFunc(args, func(f word) bool { return f.text == "-v" }) {
 			w.raise(Approve, "%s may run what stands in a text: %s", name, a.text)
 		}
 		if name != "test" && name != "[" && name != "printf" && name != "wait" && !strings.HasPrefix(a.text, "-") {
@@ -201,8 +252,11 @@ func (w *reading) evaluatedWords(name string, args []word) {
 // evaluated weighs [[ … ]], which evaluates numbers and subscripts in quoted texts.
 func (w *reading) evaluated(n *syntax.TestClause) {
 	for node := range syntax.Preorder(n) {
-		if q, ok := node.(*syntax.SglQuoted); ok && (strings.Contains(q.Value, "$(") || strings.Contains(q.Value, "`")) {
+		if q, ok := node.(*syntax.SglQuoted); ok && hidesCommand(q.Value) {
 			w.raise(Approve, "[[ may run what stands in a text: %s", q.Value)
+		}
+		if b, ok := node.(*syntax.BinaryTest); ok && b.Op >= syntax.TsEql && b.Op <= syntax.TsGtr {
+			w.raise(Review, "compares numbers in [[, where a value could hold a command; [ does not run it")
 		}
 	}
 }

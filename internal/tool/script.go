@@ -234,6 +234,17 @@ func (w *reading) walk(node syntax.Node, in source) {
 			w.variable(n.Name.Value)
 		case *syntax.TestClause:
 			w.evaluated(n)
+		case *syntax.ArithmExp:
+			w.calculated(n.X)
+		case *syntax.ArithmCmd:
+			w.calculated(n.X)
+		case *syntax.LetClause:
+			for _, x := range n.Exprs {
+				w.calculated(x)
+			}
+		case *syntax.CStyleLoop:
+			w.calculated(n.Cond)
+			w.calculated(n.Init)
 		}
 		return true
 	})
@@ -320,7 +331,9 @@ func (w *reading) redirections(s *syntax.Stmt, in source) source {
 			}
 		case syntax.RdrIn:
 			in = fromHere
-			w.reads(constant(r.Word), "")
+			from := constant(r.Word)
+			w.secret(from.text, "")
+			w.reads(from, "")
 			if w.fetches(r) {
 				in = fromAway
 			}
