@@ -164,11 +164,14 @@ func (w *reading) closer(name string, args []word, in source, away bool) {
 	case isInterpreter(name):
 		w.interpreter(args, in, away)
 	case name == "." || name == "source":
-		if away || in == fromAway && len(args) > 0 && strings.HasPrefix(args[0].text, "/dev/") {
-			w.raise(Block, "runs what it fetched from another machine")
+		switch {
+		case away || len(args) > 0 && !args[0].known:
+			w.shellUnknown(away)
+		case len(args) > 0 && strings.HasPrefix(args[0].text, "/dev/"):
+			w.input(max(in, fromHere))
 		}
 	case name == "trap":
-		w.inString(operands(args), away, 1)
+		w.inString(operands(args), fromNowhere, away, 1)
 	case name == "find":
 		w.find(args)
 	case name == "sed" || strings.HasSuffix(name, "awk"):
@@ -208,7 +211,7 @@ func (w *reading) shell(ws []word, in source, away bool) {
 	case len(rest) > 0 && !rest[0].known && !script:
 		w.shellUnknown(away)
 	case script:
-		w.inString(rest, away, 1)
+		w.inString(rest, in, away, 1)
 		if len(rest) > 2 && strings.Contains(rest[0].text, "$") && w.knows(rest[2].text) {
 			w.run(rest[2:], in, away) // as "$@"
 		}
@@ -270,7 +273,7 @@ func (w *reading) input(in source) {
 }
 
 // inString weighs a script that the first n words are.
-func (w *reading) inString(args []word, away bool, n int) {
+func (w *reading) inString(args []word, in source, away bool, n int) {
 	var parts []string
 	known := true
 	for _, a := range args[:min(n, len(args))] {
@@ -284,7 +287,7 @@ func (w *reading) inString(args []word, away bool, n int) {
 			return // too little of it is known
 		}
 	}
-	w.script(text, fromNowhere)
+	w.script(text, in)
 }
 
 // interpreter weighs what python and its kin read on their input.

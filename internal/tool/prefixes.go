@@ -74,13 +74,13 @@ func (w *reading) prefixed(name string, ws []word, p prefix, in source, away boo
 			w.raise(tier, "runs another command: %s", show(ws))
 		}
 	}
-	w.options(name, args[:len(args)-len(inner)], away)
+	w.options(name, args[:len(args)-len(inner)], in, away)
 	if name == "command" && len(args) > 0 && (args[0].text == "-v" || args[0].text == "-V") {
 		return
 	}
 	switch {
 	case p.script && len(inner) > 0:
-		w.inString(inner, away, len(inner))
+		w.inString(inner, in, away, len(inner))
 	case p.fed:
 		w.fed(name, inner, in)
 	case len(inner) > 0:
@@ -109,7 +109,7 @@ func runsWords(name string) bool {
 }
 
 // options weighs flags and assignments of a prefix.
-func (w *reading) options(name string, list []word, away bool) {
+func (w *reading) options(name string, list []word, in source, away bool) {
 	for i, a := range list {
 		switch {
 		case assigns(a.text):
@@ -124,9 +124,9 @@ func (w *reading) options(name string, list []word, away bool) {
 				text += " " + list[i+1].text
 			}
 			w.raise(Approve, "env splits a text into a command: %s", a.text)
-			w.inString([]word{{text: text, known: a.known}}, away, 1)
+			w.inString([]word{{text: text, known: a.known}}, in, away, 1)
 		case name == "su" && a.text == "-c" && i+1 < len(list):
-			w.inString(list[i+1:i+2], away, 1)
+			w.inString(list[i+1:i+2], in, away, 1)
 		case (name == "time" || name == "strace" || name == "ltrace") && (a.text == "-o" || a.text == "--output") && i+1 < len(list):
 			w.output(list[i+1])
 		case !a.known:

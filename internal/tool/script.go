@@ -311,7 +311,7 @@ func (w *reading) echoedInto(to *syntax.Stmt, text string) {
 		if !ok {
 			continue
 		}
-		if ws := words(call.Args); slices.ContainsFunc(ws, func(a word) bool { return isShell(path.Base(a.text)) }) {
+		if ws := words(call.Args); slices.ContainsFunc(ws, func(a word) bool { return isShell(path.Base(a.text)) || a.text == "." || a.text == "source" }) {
 			w.script(text, fromNowhere)
 			return
 		}
