@@ -93,6 +93,9 @@ type Task struct {
 	Mode    string   // read, edit, full; empty = edit
 	Environ []string // of the harness, in the form of os.Environ; an allow-list is taken from it
 	Pass    []string // names that the step gets from it besides the role's
+	// Values are set besides, whatever they are called: what a script gets of
+	// the steps before it.
+	Values map[string]string
 	// Timeout bounds the attempt together with [Config.Time]; 0 is no bound.
 	Timeout time.Duration
 	// LogPath is the attempt's output file. It is appended to, and made with

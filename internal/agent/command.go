@@ -101,6 +101,7 @@ func (a *attempt) environ() ([]string, error) {
 		"PITON_OUTPUT":    a.desk.output,
 		"PITON_REPORT":    a.desk.report,
 	})
+	maps.Copy(set, a.task.Values)
 	pass := slices.DeleteFunc(slices.Concat(a.cfg.EnvPass, a.task.Pass), reserved)
 	return proc.Environ(a.task.Environ, pass, set), nil
 }

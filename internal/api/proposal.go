@@ -223,11 +223,17 @@ func (p *Product) stale(ctx context.Context, head engine.HeadRow, program *engin
 		if err != nil {
 			return nil, err
 		}
-		if !slices.Equal(was, now) {
+		if !slices.Equal(files(was), files(now)) {
 			stale = append(stale, s.ID)
 		}
 	}
 	return stale, nil
+}
+
+// files leaves out the outputs of steps: where those may be others, what needs
+// them is not taken over anyway.
+func files(given []engine.Injected) []engine.Injected {
+	return slices.DeleteFunc(slices.Clone(given), func(i engine.Injected) bool { return strings.HasPrefix(i.Ref, "step:") })
 }
 
 // since is what a document differs in from a recorded revision; nil where that

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -24,10 +25,11 @@ type Job struct {
 	Round     int          // of a ratchet; 0 otherwise
 	Run       string
 	Attempt   int
-	Workspace string   // absolute; the working directory of every check
-	Environ   []string // of the harness, of which an allow-list is passed on
-	Home      string   // HOME of the checks; "" is that of Environ
-	Bash      string   // absolute path; "" is the one in the PATH of Environ
+	Workspace string            // absolute; the working directory of every check
+	Environ   []string          // of the harness, of which an allow-list is passed on
+	Values    map[string]string // set besides: what the checks get of other steps
+	Home      string            // HOME of the checks; "" is that of Environ
+	Bash      string            // absolute path; "" is the one in the PATH of Environ
 	Pool      *proc.Pool
 }
 
@@ -124,6 +126,7 @@ func (j Job) env() []string {
 		"PITON_ATTEMPT":   strconv.Itoa(j.Attempt),
 		"PITON_WORKSPACE": j.Workspace,
 	}
+	maps.Copy(set, j.Values)
 	if j.Home != "" {
 		set["HOME"] = j.Home
 	}

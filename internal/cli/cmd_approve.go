@@ -183,7 +183,7 @@ func (s *session) revising() api.Revising {
 	return api.Revising{
 		Isolation: unsealed, Unsealed: s.unsealed, Protect: s.protectBeside,
 		Given: func(subs []engine.Subscription) ([]engine.Injected, error) {
-			contents, err := notes.Read(s.Place.Dir, subs, notes.Caps{})
+			contents, err := notes.Read(s.Place.Dir, subs, notes.Sources{})
 			var given []engine.Injected
 			for _, c := range contents {
 				given = append(given, engine.Injected{Ref: c.Ref, Hash: c.Hash})

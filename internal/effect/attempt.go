@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"path/filepath"
 
@@ -26,7 +27,7 @@ func (w *World) prepare(ctx context.Context, e engine.Effect) Result {
 		return Result{}
 	}
 	if err != nil {
-		in.Err = err.Error()
+		in.Err, in.Absent = err.Error(), lasts(err)
 	}
 	return Result{Input: in, Bodies: bodies}
 }
@@ -128,6 +129,12 @@ func (w *World) look(ctx context.Context, e engine.Effect, in *engine.Prepared) 
 	return m.Encode(), err
 }
 
+// lasts reports an error that trying again does not take away.
+func lasts(err error) bool {
+	_, ok := errors.AsType[misfit](err)
+	return ok
+}
+
 func digest(body []byte) string {
 	sum := sha256.Sum256(body)
 	return hex.EncodeToString(sum[:])
@@ -135,7 +142,13 @@ func digest(body []byte) string {
 
 // prompt writes the finished text for an agent.
 func (w *World) prompt(e engine.Effect) (string, []engine.Injected, error) {
-	contents, err := notes.Read(w.Dir, e.Step.Subscriptions, notes.Caps{})
+	contents, err := notes.Read(w.Dir, e.Step.Subscriptions, notes.Sources{Output: func(id string) ([]byte, error) {
+		hash, ok := e.Outputs[id]
+		if !ok {
+			return nil, nil
+		}
+		return w.Object(hash)
+	}})
 	if err != nil {
 		return "", nil, err
 	}
@@ -162,7 +175,7 @@ func (w *World) work(ctx context.Context, e engine.Effect) Result {
 		others()
 	}
 	if err != nil {
-		ended.How, ended.Reason = engine.NoStart, err.Error()
+		ended.How, ended.Reason, ended.Absent = engine.NoStart, err.Error(), lasts(err)
 	}
 	var bodies [][]byte
 	if len(output) > 0 {
@@ -177,6 +190,12 @@ func (w *World) attempt(ctx context.Context, e engine.Effect, end *engine.WorkEn
 	if err != nil {
 		return nil, fmt.Errorf("read the prompt: %w", err)
 	}
+	var values map[string]string
+	if e.Step.Kind == engine.Script {
+		if values, err = w.values(e); err != nil {
+			return nil, err
+		}
+	}
 	scratch, err := w.scratch.take()
 	if err != nil {
 		return nil, err
@@ -186,7 +205,7 @@ func (w *World) attempt(ctx context.Context, e engine.Effect, end *engine.WorkEn
 	r := w.Agents.Run(ctx, agent.Task{
 		Role: e.Step.Role, Step: e.Key.Step, Run: e.Key.Run, Attempt: e.Key.Attempt, Text: string(text),
 		Dir: w.Dir, Mode: e.Step.Mode, Environ: w.Environ, Pass: e.Step.Env, Timeout: e.Step.Timeout,
-		LogPath: filepath.Join(w.State, log), Scratch: scratch,
+		LogPath: filepath.Join(w.State, log), Scratch: scratch, Values: values,
 	})
 	if r.Size > 0 {
 		end.Log = log

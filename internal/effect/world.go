@@ -92,9 +92,13 @@ func (w *World) quarantine(k engine.Key) string {
 
 // checks runs the step's checks and looks at the protected files afterwards.
 func (w *World) checks(ctx context.Context, e engine.Effect, phase engine.Phase) ([]engine.CheckEnded, error) {
+	values, err := w.values(e)
+	if err != nil {
+		return nil, err
+	}
 	results := check.Run(ctx, check.Job{
 		Step: e.Step, Phase: phase, Run: e.Key.Run, Attempt: e.Key.Attempt,
-		Workspace: w.Dir, Environ: w.Environ, Pool: w.Pool,
+		Workspace: w.Dir, Environ: w.Environ, Pool: w.Pool, Values: values,
 	})
 	if ctx.Err() != nil {
 		return nil, ctx.Err()

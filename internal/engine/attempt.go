@@ -81,7 +81,7 @@ func (s *State) applyWorkEnded(e WorkEnded) error {
 		case e.How == Lost || e.How == Stopped:
 			st.cutOff(e)
 		default:
-			st.Ended, st.Phase = &e, Verifying
+			st.Ended, st.Phase, st.Output = &e, Verifying, e.Output
 			if e.How != NoStart {
 				st.Infra = 0
 			}

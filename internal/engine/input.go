@@ -25,6 +25,7 @@ type Prepared struct {
 	Dispatch WorkDispatched
 	Strays   []Change // outside the step's writes, changed since a start that was cut off: a person decides
 	Err      string   // what went wrong on this machine; nothing can be dispatched
+	Absent   bool     // with Err: trying again changes nothing
 }
 
 // Ended answers a Work effect.

@@ -95,6 +95,7 @@ type Step struct {
 	Env           []string       `json:"env,omitempty"`    // names the harness passes on
 	Writes        []string       `json:"writes,omitempty"` // explicit scope; empty = the whole workspace
 	Guards        []string       `json:"guards,omitempty"` // paths and globs whose content must not change; "#part" after a manifest's name counts only that part
+	Reads         []string       `json:"reads,omitempty"`  // ids of steps whose output its scripts and checks get in their environment
 }
 
 // Exclusive reports whether the step takes the whole workspace: an agent with
@@ -192,6 +193,9 @@ func (p *Program) index() error {
 		}
 	}
 	p.guards = d.guards()
+	if err := p.readable(); err != nil {
+		return err
+	}
 	return p.acyclic()
 }
 

@@ -99,6 +99,7 @@ type step struct {
 	Active   bool          `json:",omitzero"`
 	Blocker  int           `json:",omitzero"` // a need that cannot be satisfied; of meaning while there is one
 	RetryAt  time.Time     `json:",omitzero"`
+	Output   string        `json:",omitzero"` // object: what the work of the last attempt put out
 	Started  time.Time     `json:",omitzero"`
 	Finished time.Time     `json:",omitzero"`
 

@@ -28,8 +28,8 @@ func (s *State) wants(i int) (Effect, bool) {
 	}
 	e := Effect{
 		Step: p, Title: s.prog.Title(), Constraints: s.prog.Constraints(), Guards: s.prog.Guards(), Base: s.run.Opened.Base, Moved: s.run.Moved, Tree: st.Tree,
-		Shared: len(s.active) > 1,
-		Key:    Key{Task: s.task, Run: s.run.Opened.Run, Step: p.ID, Attempt: st.Attempt, Kind: kind, N: n},
+		Shared: len(s.active) > 1, Outputs: s.outputs(p),
+		Key: Key{Task: s.task, Run: s.run.Opened.Run, Step: p.ID, Attempt: st.Attempt, Kind: kind, N: n},
 	}
 	switch kind {
 	case Prepare:

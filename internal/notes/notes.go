@@ -35,6 +35,15 @@ type Caps struct {
 	Total int
 }
 
+// Sources are where contents come from beside the workspace, and how much of
+// them is taken.
+type Sources struct {
+	Caps
+	// Output returns what a step put out, nil if there is nothing. Without it
+	// outputs are missing.
+	Output func(step string) ([]byte, error)
+}
+
 // Content is what became of one subscription.
 type Content struct {
 	Ref       string // as asked for: "file:src/main.go"
@@ -49,11 +58,11 @@ type Content struct {
 // Read returns one Content for each subscription, in their order. dir is the
 // workspace; a `file:` is relative to it. Directories give the names in them,
 // files that are not text only a description; a text beyond the caps keeps its
-// head and tail. Topics and outputs of steps do not exist yet and are missing.
+// head and tail. Topics do not exist yet and are missing.
 //
-// The error says that the workspace itself could not be opened. Reading costs
+// The error says that the workspace itself, or an output, could not be opened. Reading costs
 // no more than the sizes of the files, of which none over [MaxSize] is read.
-func Read(dir string, subs []engine.Subscription, caps Caps) ([]Content, error) {
+func Read(dir string, subs []engine.Subscription, from Sources) ([]Content, error) {
 	if len(subs) == 0 {
 		return nil, nil
 	}
@@ -62,12 +71,14 @@ func Read(dir string, subs []engine.Subscription, caps Caps) ([]Content, error) 
 		return nil, fmt.Errorf("open workspace: %w", err)
 	}
 	defer root.Close()
-	caps = caps.orDefault()
+	caps := from.orDefault()
 	left := caps.Total
 	contents := make([]Content, len(subs))
 	for i, s := range subs {
 		c := &contents[i]
-		*c = read(root, s)
+		if *c, err = from.read(root, s); err != nil {
+			return nil, err
+		}
 		c.Ref = s.Kind + ":" + s.Ref
 		c.shorten(min(caps.File, left))
 		left -= len(c.Text)
@@ -85,16 +96,31 @@ func (c Caps) orDefault() Caps {
 	return c
 }
 
-func read(root *os.Root, s engine.Subscription) Content {
+func (from Sources) read(root *os.Root, s engine.Subscription) (Content, error) {
 	switch s.Kind {
 	case "file":
-		return readFile(root, s.Ref)
+		return readFile(root, s.Ref), nil
 	case "topic":
-		return missing("there is no such topic")
+		return missing("there is no such topic"), nil
 	case "step":
-		return missing("there is no output of it")
+		return from.output(s.Ref)
 	}
-	return missing(fmt.Sprintf("nothing of the kind %q can be read", s.Kind))
+	return missing(fmt.Sprintf("nothing of the kind %q can be read", s.Kind)), nil
+}
+
+func (from Sources) output(step string) (Content, error) {
+	var body []byte
+	var err error
+	if from.Output != nil {
+		body, err = from.Output(step)
+	}
+	if err != nil {
+		return Content{}, fmt.Errorf("read the output of step %q: %w", step, err)
+	}
+	if len(body) == 0 {
+		return missing("there is no output of it"), nil
+	}
+	return shown(body), nil
 }
 
 func missing(reason string) Content { return Content{Missing: true, Reason: reason} }
@@ -141,6 +167,11 @@ func text(f *os.File, info fs.FileInfo) Content {
 	case len(body) > MaxSize:
 		return tooLarge(info)
 	}
+	return shown(body)
+}
+
+// shown is the content of a text.
+func shown(body []byte) Content {
 	c := Content{Size: int64(len(body)), Hash: hash(body)}
 	switch {
 	case len(body) == 0:

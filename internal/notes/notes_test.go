@@ -70,7 +70,7 @@ func TestRead(t *testing.T) {
 	dir := workspace(t)
 	subs := append(file("src/main.go", "./src/../src/main.go", "inside", "src", "empty", "nothing", "logo.png", "latin1.txt", "gone.md", "dangling"),
 		engine.Subscription{Kind: "topic", Ref: "fix"}, engine.Subscription{Kind: "step", Ref: "analyze"}, engine.Subscription{Kind: "url", Ref: "x"})
-	got, err := notes.Read(dir, subs, notes.Caps{})
+	got, err := notes.Read(dir, subs, notes.Sources{})
 	must(t, err)
 	body := "package main\n"
 	want := []notes.Content{
@@ -96,7 +96,7 @@ func TestRead(t *testing.T) {
 func TestReadStaysInside(t *testing.T) {
 	dir := workspace(t)
 	for _, ref := range []string{"outside", "rooted", "../secret", "src/../../secret", filepath.Join(filepath.Dir(dir), "secret"), "/etc/passwd", "loop", "", "src/main.go/x"} {
-		got, err := notes.Read(dir, file(ref), notes.Caps{})
+		got, err := notes.Read(dir, file(ref), notes.Sources{})
 		must(t, err)
 		if c := got[0]; ref != "" && (!c.Missing || c.Text != "" || c.Hash != "" || c.Reason == "" || strings.Contains(c.Reason, dir)) {
 			t.Errorf("file:%s gave %+v", ref, c)
@@ -105,7 +105,7 @@ func TestReadStaysInside(t *testing.T) {
 }
 
 func TestReadNamesOddEntries(t *testing.T) {
-	got, err := notes.Read(workspace(t), file("."), notes.Caps{})
+	got, err := notes.Read(workspace(t), file("."), notes.Sources{})
 	must(t, err)
 	if want := `"odd\nname.txt"`; !strings.Contains(got[0].Text, want) {
 		t.Errorf("listing %q does not hold %s", got[0].Text, want)
@@ -114,10 +114,10 @@ func TestReadNamesOddEntries(t *testing.T) {
 
 func TestReadWithoutWorkspace(t *testing.T) {
 	gone := filepath.Join(t.TempDir(), "gone")
-	if _, err := notes.Read(gone, file("a"), notes.Caps{}); err == nil {
+	if _, err := notes.Read(gone, file("a"), notes.Sources{}); err == nil {
 		t.Error("no error though the workspace does not exist")
 	}
-	if got, err := notes.Read(gone, nil, notes.Caps{}); got != nil || err != nil {
+	if got, err := notes.Read(gone, nil, notes.Sources{}); got != nil || err != nil {
 		t.Errorf("nothing to read gave %v, %v", got, err)
 	}
 }
@@ -128,7 +128,7 @@ func TestReadHugeFiles(t *testing.T) {
 	must(t, err)
 	must(t, huge.Truncate(1<<40))
 	must(t, huge.Close())
-	got, err := notes.Read(dir, file("huge"), notes.Caps{})
+	got, err := notes.Read(dir, file("huge"), notes.Sources{})
 	must(t, err)
 	if c := got[0]; !c.Missing || c.Text != "" || !strings.Contains(c.Reason, "1099511627776 bytes") {
 		t.Errorf("a file of a terabyte gave %+v", c)
@@ -143,7 +143,7 @@ func TestReadKeepsHeadAndTail(t *testing.T) {
 	}
 	must(t, os.WriteFile(filepath.Join(dir, "log"), []byte(b.String()), 0o644))
 	subs := file("log", "log", "log", "log", "log", "log")
-	got, err := notes.Read(dir, subs, notes.Caps{})
+	got, err := notes.Read(dir, subs, notes.Sources{})
 	must(t, err)
 	total := 0
 	for i, c := range got {
@@ -173,7 +173,7 @@ func TestShortening(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(dir, "f"), []byte(text), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		got, err := notes.Read(dir, file("f"), notes.Caps{File: limit, Total: 1 << 20})
+		got, err := notes.Read(dir, file("f"), notes.Sources{Caps: notes.Caps{File: limit, Total: 1 << 20}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -218,7 +218,7 @@ func FuzzRead(f *testing.F) {
 	}
 	dir := workspace(f)
 	f.Fuzz(func(t *testing.T, ref string) {
-		got, err := notes.Read(dir, file(ref), notes.Caps{})
+		got, err := notes.Read(dir, file(ref), notes.Sources{})
 		if err != nil || len(got) != 1 {
 			t.Fatalf("%v, %v", got, err)
 		}

@@ -13,7 +13,7 @@ import (
 func TestReadDoesNotWaitForPipes(t *testing.T) {
 	dir := t.TempDir()
 	must(t, syscall.Mkfifo(filepath.Join(dir, "pipe"), 0o600))
-	got, err := notes.Read(dir, file("pipe"), notes.Caps{})
+	got, err := notes.Read(dir, file("pipe"), notes.Sources{})
 	must(t, err)
 	if c := got[0]; !c.Missing || c.Reason != "it is neither a file nor a directory" {
 		t.Errorf("a pipe gave %+v", c)

@@ -111,7 +111,7 @@ func (c compiler) step(u *unit) engine.Step {
 	s := engine.Step{
 		ID: u.ID.Value, Number: u.Number, Title: u.Title.Value,
 		Kind: engine.Agent, Role: role, Target: u.Target.Value,
-		Needs: indexes(u.needs), Subscriptions: subscriptions(u),
+		Needs: indexes(u.needs), Subscriptions: c.subscriptions(u), Reads: c.doc.reads(u, c.facts),
 		Task: u.Task.Value, Acceptance: texts(u.Acceptance.Value), Checks: checks(u),
 		Expect: c.expect(u), OnFail: engine.OnFail{Retries: u.OnFail.Value.Retries, Then: engine.Then(u.OnFail.Value.Then)},
 		Backoff: u.Backoff.Value, Critical: u.Critical.Value, Approval: approval(u.Approval.Value),
@@ -137,10 +137,15 @@ func indexes(needs []need) []int {
 	return list
 }
 
-func subscriptions(u *unit) []engine.Subscription {
+// subscriptions names steps by their ids, whatever the author called them.
+func (c compiler) subscriptions(u *unit) []engine.Subscription {
 	var list []engine.Subscription
 	for _, s := range u.Subscriptions.Value {
-		list = append(list, engine.Subscription{Kind: s.Kind, Ref: s.Ref})
+		ref := s.Ref
+		if found := c.doc.refs.Find(ref); s.Kind == "step" && len(found) == 1 {
+			ref = c.doc.units[found[0]].ID.Value
+		}
+		list = append(list, engine.Subscription{Kind: s.Kind, Ref: ref})
 	}
 	return list
 }

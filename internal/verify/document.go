@@ -20,6 +20,8 @@ type document struct {
 	named   *namings          // made when asked for
 	paths   map[*shell][]word // made when asked for
 	loose   []bool            // made when asked for: steps behind one that may write anywhere
+
+	variableNames map[string][]int // made when asked for: steps by the variable of their output
 }
 
 // unit is a step.

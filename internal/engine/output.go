@@ -1,0 +1,68 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// Variable is the name in the environment of scripts and checks under which
+// they find the output of a step. Ids that differ in - and _ alone have one name.
+func Variable(step string) string {
+	return "PITON_STEP_" + strings.ToUpper(strings.ReplaceAll(step, "-", "_"))
+}
+
+// readable checks that what steps read is there, under a name of its own.
+func (p *Program) readable() error {
+	for i := range p.def.Steps {
+		s := &p.def.Steps[i]
+		names := map[string]string{}
+		for _, id := range s.Reads {
+			if _, ok := p.by[id]; !ok || id == s.ID {
+				return fmt.Errorf("step %q reads the output of %q, which is not another step", s.ID, id)
+			}
+			if other, twice := names[Variable(id)]; twice {
+				return fmt.Errorf("step %q reads the outputs of %q and %q, which have one name: %s", s.ID, other, id, Variable(id))
+			}
+			names[Variable(id)] = id
+		}
+	}
+	return nil
+}
+
+// outputs are the objects of what the step reads and subscribes to. A step that
+// was skipped has none.
+func (s *State) outputs(p *Step) map[string]string {
+	var all map[string]string
+	add := func(id string) {
+		i, ok := s.prog.Index(id)
+		if !ok || !s.steps[i].satisfied() || s.steps[i].Output == "" {
+			return
+		}
+		if all == nil {
+			all = map[string]string{}
+		}
+		all[id] = s.steps[i].Output
+	}
+	for _, id := range p.Reads {
+		add(id)
+	}
+	for _, sub := range p.Subscriptions {
+		if sub.Kind == "step" {
+			add(sub.Ref)
+		}
+	}
+	return all
+}
+
+// ValueOf is what the bytes that a step put out mean: the JSON value that they
+// are, else their text without the line ends behind it.
+func ValueOf(output []byte) (any, error) {
+	if v, err := DecodeValue(output); err == nil {
+		return v, nil
+	}
+	if len(output) >= MaxOutput {
+		return nil, errors.New("the output is longer than 1 MiB, and what is behind that was not kept")
+	}
+	return strings.TrimRight(text(string(output)), "\r\n"), nil
+}
