@@ -67,14 +67,35 @@ func (t *Tree) Digest(path string) (Digest, error) {
 	if !ok {
 		return "", fmt.Errorf("digest of %q: not a path inside the workspace", path)
 	}
+	if err := t.stands(); err != nil {
+		return "", err
+	}
 	c := t.cursor(-1)
 	defer c.close()
 	return c.digest(name)
 }
 
+// stands reports an error where the path of the workspace leads to another
+// directory than the one that was opened: what runs in that path would not be
+// what is looked at here.
+func (t *Tree) stands() error {
+	opened, err := t.root.Stat(".")
+	if err != nil {
+		return fmt.Errorf("look at the workspace: %w", err)
+	}
+	now, err := os.Lstat(t.dir)
+	if err == nil && os.SameFile(opened, now) {
+		return nil
+	}
+	return fmt.Errorf("the workspace %s was moved or replaced while it was in use: put it back as it was", t.dir)
+}
+
 // digests returns the digest of each key, which should be sorted. Contents of up
 // to keep bytes are kept.
 func (t *Tree) digests(ctx context.Context, keys []string, keep int64) ([]Digest, error) {
+	if err := t.stands(); err != nil {
+		return nil, err
+	}
 	ds := make([]Digest, len(keys))
 	err := t.each(ctx, len(keys), keep, func(c *cursor, i int) (err error) {
 		ds[i], err = c.digestKey(keys[i])
