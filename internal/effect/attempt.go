@@ -114,7 +114,8 @@ func (w *World) before(hash string) (tree.Manifest, error) {
 }
 
 // look takes the workspace as it is before the work. What a start that was cut
-// off, or anybody since, changed outside the step's scope is for a person.
+// off, or anybody since, changed outside the step's scope is for a person, save
+// what lies in the scope of a step that was at work meanwhile.
 func (w *World) look(ctx context.Context, e engine.Effect, in *engine.Prepared) ([]byte, error) {
 	if !e.Cut || e.Tree == "" {
 		m, err := w.Tree.Scan(ctx, tree.ScanOptions{})
@@ -125,7 +126,7 @@ func (w *World) look(ctx context.Context, e engine.Effect, in *engine.Prepared) 
 		return nil, err
 	}
 	m, err := w.Tree.Scan(ctx, tree.ScanOptions{Since: &before})
-	in.Strays = tree.OutOfScope(tree.Diff(before, m), e.Step.Writes)
+	in.Strays = outside(tree.Diff(before, m), e.Step.Writes, e.Beside)
 	return m.Encode(), err
 }
 

@@ -310,6 +310,37 @@ func TestNeighbours(t *testing.T) {
 	}
 }
 
+// What stands in the scope of a neighbour is its own, also when the work was cut
+// off and is prepared again.
+func TestNeighboursOfWorkThatWasCutOff(t *testing.T) {
+	s := newStage(t, nil)
+	step := s.step("true", "test -e a/x", "a/**")
+	_, work := s.prepared(step)
+	for _, name := range []string{"a/x", "b/x", "stray"} {
+		must(t, os.MkdirAll(filepath.Dir(filepath.Join(s.Dir, name)), 0o700))
+		must(t, os.WriteFile(filepath.Join(s.Dir, name), nil, 0o600))
+	}
+	for _, tt := range []struct {
+		beside [][]string
+		want   []string
+	}{
+		{nil, []string{"b/x", "stray"}},
+		{[][]string{{"b/**"}}, []string{"stray"}},
+		{[][]string{{"b/**"}, {}}, nil},
+	} {
+		e := s.effect(engine.Prepare, step)
+		e.Cut, e.Tree, e.Beside = true, work.Tree, tt.beside
+		in, _ := s.Do(t.Context(), e).Input.(engine.Prepared)
+		var got []string
+		for _, c := range in.Strays {
+			got = append(got, c.Path)
+		}
+		if diff := cmp.Diff(tt.want, got); diff != "" {
+			t.Errorf("beside %v: %s", tt.beside, diff)
+		}
+	}
+}
+
 // An attempt finds its directory empty, whatever the one before left there.
 func TestScratchIsEmpty(t *testing.T) {
 	s := newStage(t, nil)

@@ -39,6 +39,7 @@ type Effect struct {
 	Constraints []string          // of the plan
 	Baseline    bool              // Prepare: run the checks before the work
 	Cut         bool              // Prepare: work was begun and cut off; Tree is from before it
+	Beside      [][]string        // Prepare after a cut: the scopes of the steps that were at work meanwhile; an empty one is the whole workspace
 	Feedback    []Feedback        // Prepare: what the last attempt failed
 	Note        string            // Prepare: what a person, or the harness, has to say about the last attempt
 	Restore     []Change          // Prepare: paths to put back

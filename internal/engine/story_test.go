@@ -464,6 +464,9 @@ func told(d *desk, step string) string {
 		for _, c := range e.Restore {
 			fmt.Fprintf(&b, "restore %s\n", c.Path)
 		}
+		if len(e.Beside) > 0 {
+			fmt.Fprintf(&b, "beside %v\n", e.Beside)
+		}
 		if e.Note != "" {
 			fmt.Fprintf(&b, "note %s\n", strings.ReplaceAll(e.Note, "\n", "\nnote "))
 		}

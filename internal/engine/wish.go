@@ -34,7 +34,9 @@ func (s *State) wants(i int) (Effect, bool) {
 	switch kind {
 	case Prepare:
 		e.Baseline = !st.HasBase && s.run.Opened.Policy.Baseline && p.Rerunnable
-		e.Cut = st.Cut
+		if e.Cut = st.Cut; e.Cut {
+			e.Beside = s.beside(i)
+		}
 		e.Feedback, e.Note, e.Restore = st.Feedback, st.note(), st.Restore
 	case Work:
 		e.Work, e.Prompt = st.Kind, st.Prompt
@@ -44,6 +46,21 @@ func (s *State) wants(i int) (Effect, bool) {
 		}
 	}
 	return e, true
+}
+
+// beside lists the scopes of the other steps that were at work since this one
+// began. It looks at every step, but only after a crash or a stop.
+func (s *State) beside(i int) [][]string {
+	var scopes [][]string
+	began, p := s.steps[i].Started, s.prog.Step(i)
+	for j := range s.steps {
+		st, other := &s.steps[j], s.prog.Step(j)
+		met := st.Active || st.settled() && st.Finished.After(began)
+		if j != i && met && !st.Started.IsZero() && !p.conflicts(other) {
+			scopes = append(scopes, other.Writes)
+		}
+	}
+	return scopes
 }
 
 // wish is the kind and number of the effect that the step's phase needs.
