@@ -86,7 +86,7 @@ func (p *Product) opening(ctx context.Context, d *Document, r *engine.Revision, 
 	open := engine.RunOpened{
 		Run: id, Plan: r.Drafted.Plan, Version: r.Drafted.Version, Title: program.Title(), Path: r.Drafted.Path, PlanHash: r.Drafted.Hash,
 		Program: program.Hash(), Compiled: program, Config: config.Hash(p.Config), Agents: p.pins(program),
-		Policy:    engine.Policy{MaxParallel: pol.MaxParallel, Baseline: pol.Baseline == "on", Ratchet: pol.Ratchet == "end", Unmetered: pol.Unmetered},
+		Policy:    engine.Policy{MaxParallel: pol.MaxParallel, Baseline: pol.Baseline == "on", Ratchet: pol.Ratchet == "end", Unmetered: pol.Unmetered, Leases: true},
 		Workspace: p.Place.Dir, Isolation: o.Isolation, Unsealed: o.Unsealed, Base: base.Hash,
 	}
 	return engine.Open{Run: open, By: p.By}, []store.Object{store.NewObject(program.Encode()), base}, nil

@@ -50,6 +50,7 @@ const (
 	redone    deed = "redo"
 	regressed deed = "regressed"
 	cutOff    deed = "stop"
+	behind    deed = "wait"
 	commanded deed = "order"
 	over      deed = "done"
 )
@@ -114,7 +115,7 @@ func (f *fold) keep() {
 		}
 	}
 	for _, s := range rows.Steps {
-		if s.Status == engine.Running || s.Status == engine.Done && s.Phase == engine.Ratchet {
+		if s.Status == engine.Running || s.Status == engine.Ready && s.Reason != "" || s.Status == engine.Done && s.Phase == engine.Ratchet {
 			f.busy[s.Index] = s
 		} else {
 			delete(f.busy, s.Index)
@@ -144,6 +145,8 @@ func (f *fold) tell(h happening, event engine.Event, was engine.StepRow) []happe
 		return nil
 	case engine.StepSettled:
 		return f.settled(h, e, was)
+	case engine.LeaseAwaited:
+		h.what, h.step, h.attempt, h.text = behind, f.index(e.Step), e.Attempt, e.Behind.String()
 	case engine.ItemOpened:
 		f.try(e.Step).since = h.at
 		h.what, h.step, h.attempt, h.text, h.item = asked, f.index(e.Step), e.Attempt, e.Question, e
@@ -359,6 +362,10 @@ func (f *fold) concerns(e engine.Event, step string) bool {
 	case engine.CheckEnded:
 		return e.Step == step
 	case engine.StepSettled:
+		return e.Step == step
+	case engine.LeaseGranted:
+		return e.Step == step
+	case engine.LeaseAwaited:
 		return e.Step == step
 	case engine.ItemOpened:
 		return e.Step == step

@@ -168,7 +168,7 @@ func (f *fold) lines(t theme, h happening) []string {
 		l.note(h.text)
 	case over:
 		f.ending(l, h)
-	default: // skip, waive, redo, stop
+	default: // skip, waive, redo, stop, wait
 		if h.by != "" {
 			l.add("by %s", t.line(h.by))
 		}

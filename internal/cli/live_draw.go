@@ -254,6 +254,9 @@ func (m *liveModel) running(s engine.StepRow) string {
 	if s.Phase != engine.Working {
 		about = l.word + ": " + about
 	}
+	if s.Status == engine.Ready {
+		about = t.line(s.Reason) // it waits for another run
+	}
 	if s.Attempts > 1 {
 		about = fmt.Sprintf("attempt %d, %s", s.Attempts, about)
 	}

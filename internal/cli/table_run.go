@@ -128,7 +128,7 @@ func (t theme) steps(s standing) []string {
 	lines := make([]string, 0, 2*len(table))
 	for i, st := range s.steps {
 		lines = append(lines, table[i])
-		if reason := t.line(st.Reason); reason != "" && st.Status != engine.Done {
+		if reason := t.line(st.Reason); reason != "" && (st.Status != engine.Done || st.Phase == engine.Ratchet) {
 			lines = append(lines, t.under(6, idleTone, reason)...)
 		}
 	}

@@ -26,6 +26,8 @@ func (s *State) Admit(in Input, now time.Time) ([]Event, error) {
 		return s.admitEnded(in)
 	case Checked:
 		return s.admitChecked(in)
+	case Lease:
+		return s.admitLease(in)
 	case Order:
 		return s.admitOrder(in)
 	case Reply:

@@ -24,6 +24,8 @@ func (s *State) applyDispatched(e WorkDispatched, r Record) error {
 	switch {
 	case !st.Active || st.Live || once != (st.Phase == Verifying) || !once && st.Phase != Baseline || once && p.Rerunnable:
 		return fmt.Errorf("%s work of %q is dispatched while the step is %s (%s)", e.Kind, e.Step, st.Status, st.Phase)
+	case s.awaits(i):
+		return fmt.Errorf("%s work of %q is dispatched without a lease", e.Kind, e.Step)
 	case !once && e.Kind != p.work():
 		return fmt.Errorf("%s work of %q is dispatched, a step for %s", e.Kind, e.Step, p.Kind)
 	case e.Attempt != st.Attempt || e.N != st.N+1:
@@ -157,7 +159,7 @@ func (s *State) applyCheck(e CheckEnded, at time.Time) error {
 // inquiry is the phase whose checks the step waits for.
 func (s *State) inquiry(i int) (Phase, bool) {
 	st, p := &s.steps[i], s.prog.Step(i)
-	if !st.Active || s.waits(i) || s.complete(i) {
+	if !st.Active || s.waits(i) || s.awaits(i) || s.complete(i) {
 		return NoPhase, false
 	}
 	switch st.Phase {

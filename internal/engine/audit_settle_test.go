@@ -38,6 +38,9 @@ func (a *auditor) settled(e engine.StepSettled, r engine.Record) error {
 	}
 	f.status, f.counts, f.waits, f.base = e.Status, false, nil, ""
 	f.kept = f.kept && e.Status == engine.Running
+	if e.RetryAt == nil {
+		f.lease = 0
+	}
 	if e.RetryAt != nil && e.RetryAt.After(r.At) {
 		f.waits = e.RetryAt
 	}

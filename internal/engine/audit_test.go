@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -29,6 +30,8 @@ import (
 //     neither regressed nor ordered. No step has two live dispatches; no more
 //     are live than there is room; no agent without a scope is live beside
 //     another agent, and no two overlapping scopes.
+//   - Where a run asks for leases, a step that others could disturb starts only
+//     with one of its owner, over the scope it is defined with.
 //   - Attempts only grow, and dispatches of one have no gap. Retries without a
 //     person's word are no more than the plan allows, faults of this machine
 //     are tried three times, lost work three times; checks that may run only
@@ -81,10 +84,11 @@ type file struct {
 	red       bool           // its checks were seen to fail
 	base      engine.Verdict // of a baseline that nobody has acted upon yet
 	granted   time.Time
-	retries   int // without a person's word
-	infra     int // in a row
-	lost      int // in this attempt
-	once      int // starts of checks that may run only once, in this attempt
+	retries   int    // without a person's word
+	infra     int    // in a row
+	lost      int    // in this attempt
+	lease     uint64 // epoch of the owner that let it use its scope
+	once      int    // starts of checks that may run only once, in this attempt
 	regressed int
 	kept      bool // it was under way when a revision came, and keeps its place
 	waits     *time.Time
@@ -128,6 +132,10 @@ func (a *auditor) read(r engine.Record) error {
 		return a.checked(e)
 	case engine.StepSettled:
 		return a.settled(e, r)
+	case engine.LeaseGranted:
+		return a.leased(e, r)
+	case engine.LeaseAwaited:
+		return a.awaited(e)
 	case engine.ItemOpened:
 		return a.asked(e)
 	case engine.ItemAnswered:
@@ -211,6 +219,11 @@ func (a *auditor) commanded(e engine.Command) error {
 	switch e.Verb {
 	case engine.DoPause:
 		a.paused = true
+		for _, f := range a.steps {
+			if f.live == nil {
+				f.idle()
+			}
+		}
 	case engine.DoResume:
 		a.paused = false
 		a.orderAll(e, func(f *file) bool { return f.status == engine.Failed })
@@ -268,6 +281,9 @@ func (a *auditor) dispatched(e engine.WorkDispatched, r engine.Record) error {
 	if err := a.alone(f); err != nil {
 		return err
 	}
+	if a.shares(f) && f.lease != r.Epoch {
+		return fmt.Errorf("nobody gave it a lease in epoch %d", r.Epoch)
+	}
 	f.attempt, f.n = e.Attempt, e.N
 	f.live, f.liveEpoch = &e, r.Epoch
 	if e.Kind == engine.ContractWork {
@@ -316,6 +332,40 @@ func (a *auditor) mayStart(f *file, e engine.WorkDispatched, r engine.Record) er
 		}
 	}
 	return nil
+}
+
+// shares reports whether the step asks for what it uses before it works.
+func (a *auditor) shares(f *file) bool {
+	return a.run.Policy.Leases && (f.def.Kind == engine.Agent || len(f.def.Writes) > 0)
+}
+
+// idle notes that the step may have given its lease back.
+func (f *file) idle() {
+	if len(f.complete) == 0 && f.end == nil {
+		f.lease = 0
+	}
+}
+
+func (a *auditor) leased(e engine.LeaseGranted, r engine.Record) error {
+	f, err := a.step(e.Step)
+	switch {
+	case err != nil:
+		return err
+	case !a.shares(f) || !slices.Equal(e.Scope, f.def.Writes):
+		return fmt.Errorf("it wants no lease, or one of %v", f.def.Writes)
+	case f.live != nil && f.liveEpoch == r.Epoch:
+		return fmt.Errorf("it is at work already")
+	}
+	f.lease = r.Epoch
+	return nil
+}
+
+func (a *auditor) awaited(e engine.LeaseAwaited) error {
+	f, err := a.step(e.Step)
+	if err == nil && (!a.shares(f) || e.Behind.Run == "" || e.Behind.Step == "") {
+		err = fmt.Errorf("it waits for nobody, or wants no lease")
+	}
+	return err
 }
 
 func (a *auditor) working() bool {

@@ -94,7 +94,7 @@ func (s *State) rule(i int) rule {
 		return nothing
 	case s.verdict(i) != NoVerdict:
 		return settles
-	case st.Phase == Verifying && !s.prog.Step(i).Rerunnable && len(st.Checks) == 0:
+	case st.Phase == Verifying && !s.prog.Step(i).Rerunnable && len(st.Checks) == 0 && !s.awaits(i):
 		return runsOnce
 	}
 	return nothing

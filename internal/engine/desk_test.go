@@ -32,6 +32,7 @@ type desk struct {
 	active  int  // steps under way after the last record
 	hold    bool // admit does not decide: the turn takes in more
 	mark    int  // where the last wait began
+	manual  bool // leases are given by the story
 }
 
 func newDesk() *desk {
@@ -72,7 +73,9 @@ func (d *desk) decide() {
 		d.state.Idle()
 		same("Decide or Pending")
 		if len(es) == 0 {
-			return
+			if es = d.lease(); len(es) == 0 {
+				return
+			}
 		}
 		if n > 10*len(d.journal)+1000 {
 			d.fail("Decide reaches no end: %v", es)
@@ -81,6 +84,32 @@ func (d *desk) decide() {
 			d.apply(engine.Harness, e)
 		}
 	}
+}
+
+// lease gives the next lease that is wanted. Every third step is told first
+// that it has to wait.
+func (d *desk) lease() []engine.Event {
+	for _, c := range d.state.Claims() {
+		if c.Held || d.manual {
+			continue
+		}
+		in := engine.Lease{Step: c.Step.ID, Attempt: c.Attempt}
+		i, _ := d.state.Program().Index(c.Step.ID)
+		if d.state.StepRow(i).Reason == "" && len(d.journal)%3 == 0 {
+			in.Behind = &engine.Holder{Run: "other", Step: "x", Scope: c.Step.Writes}
+		}
+		es, err := d.state.Admit(in, d.now)
+		if err != nil {
+			d.fail("the lease of %s is refused: %w", in.Step, err)
+		}
+		return es
+	}
+	return nil
+}
+
+// asking reports whether a step wants a lease.
+func (d *desk) asking() bool {
+	return slices.ContainsFunc(d.state.Claims(), func(c engine.Claim) bool { return !c.Held })
 }
 
 // watch notes everything the state holds, now and then, because that is slow.
@@ -147,7 +176,7 @@ func (d *desk) moves() error {
 	if wakes && !at.After(d.now) {
 		return fmt.Errorf("it wants to be woken at %s, and has nothing to say at %s", at, d.now)
 	}
-	wants := len(d.state.Pending()) > 0
+	wants := len(d.state.Pending()) > 0 || d.asking()
 	paused := d.state.Head().Status == engine.Paused
 	byItself := wants || len(d.live) > 0 || wakes
 	byPerson := len(d.rows.open()) > 0 || paused

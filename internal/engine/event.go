@@ -100,6 +100,9 @@ type Policy struct {
 	Baseline    bool   `json:"baseline"`
 	Ratchet     bool   `json:"ratchet"` // prove everything again at the end
 	Unmetered   string `json:"unmetered,omitempty"`
+	// Leases says that steps ask the workspace's owner for what they write, so
+	// that runs do not get into each other's way. Old runs do not.
+	Leases bool `json:"leases,omitempty"`
 }
 
 // RunOpened begins one execution of one program, or lets an open run go on with
@@ -367,6 +370,10 @@ func decoder(typ string) func([]byte) (Event, error) {
 		return decodeAs[CheckEnded]
 	case "step.settled":
 		return decodeAs[StepSettled]
+	case "lease.granted":
+		return decodeAs[LeaseGranted]
+	case "lease.awaited":
+		return decodeAs[LeaseAwaited]
 	case "item.opened":
 		return decodeAs[ItemOpened]
 	case "item.answered":

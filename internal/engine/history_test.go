@@ -102,6 +102,7 @@ func policies() *rapid.Generator[engine.Policy] {
 		return engine.Policy{
 			MaxParallel: rapid.IntRange(0, 5).Draw(t, "max"),
 			Baseline:    rapid.Bool().Draw(t, "baseline"), Ratchet: rapid.Bool().Draw(t, "ratchet"),
+			Leases: rapid.Bool().Draw(t, "leases"),
 		}
 	})
 }

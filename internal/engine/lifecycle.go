@@ -9,9 +9,7 @@ import (
 
 func (s *State) applyEpoch(r Record) error {
 	s.epoch = r.Epoch
-	for _, i := range s.active {
-		s.touch(i)
-	}
+	s.forgetLeases()
 	return nil
 }
 

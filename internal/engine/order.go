@@ -166,6 +166,7 @@ func (s *State) applyCommand(c Command) error {
 	switch c.Verb {
 	case DoPause:
 		s.run.Paused, s.run.Status = true, Paused
+		s.unlease()
 	case DoResume:
 		s.applyResume(c)
 	case DoCancel:

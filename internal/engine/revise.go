@@ -201,9 +201,14 @@ func (s *State) mayCarry(p *Program, carried []string) error {
 // carried is the step as the next revision takes it over. A proof that was
 // being given again is given anew with all the others, and what was being
 // prepared takes its turn again.
-func (st *step) carried() step {
-	c := *st
+func (st *step) carried() (c step) {
+	c = *st
 	c.open, c.dead, c.waiters, c.Blocker = 0, 0, nil, 0
+	defer func() {
+		if !c.Active {
+			c.Lease, c.Behind = 0, nil
+		}
+	}()
 	switch {
 	case c.Phase == Ratchet:
 		c.Active, c.Phase, c.Checks, c.Infra, c.RetryAt = false, NoPhase, nil, 0, time.Time{}

@@ -185,6 +185,12 @@ func (s *State) StepRow(i int) StepRow {
 		Agent: p.Role, Attempts: st.Attempt, Verdict: st.Verdict, Baseline: st.Baseline, Proven: st.Proven,
 		Started: st.Started, Finished: st.Finished, Needs: s.prog.names[i],
 	}
+	if st.Behind != nil {
+		row.Reason = st.Behind.String()
+		if row.Status == Ready {
+			row.Phase = NoPhase
+		}
+	}
 	if row.Status == Blocked {
 		row.Reason = fmt.Sprintf("needs %q, which is %s", s.prog.Step(st.Blocker).ID, s.shown(st.Blocker))
 	}
@@ -197,6 +203,8 @@ func (s *State) shown(i int) Status {
 	switch {
 	case st.Status == Pending && st.dead > 0:
 		return Blocked
+	case st.Behind != nil && st.Status == Running && st.Phase == Baseline:
+		return Ready
 	case st.Status == Pending && s.eligible(i) && !s.stopping():
 		return Ready
 	}

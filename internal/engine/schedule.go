@@ -162,7 +162,7 @@ func (s *State) release(i int) {
 	if !st.Active {
 		return
 	}
-	st.Active = false
+	st.Active, st.Lease, st.Behind = false, 0, nil
 	at, _ := slices.BinarySearch(s.active, i)
 	s.active = slices.Delete(s.active, at, at+1)
 	for _, c := range st.waiters {

@@ -97,6 +97,8 @@ type step struct {
 	Proven   bool          `json:",omitzero"`
 	Counts   bool          `json:",omitzero"` // skipped, and satisfies what needs it
 	Active   bool          `json:",omitzero"`
+	Lease    uint64        `json:",omitzero"` // epoch of the owner that gave it, while the step is under way
+	Behind   *Holder       `json:",omitzero"` // whom it waits for instead
 	Blocker  int           `json:",omitzero"` // a need that cannot be satisfied; of meaning while there is one
 	RetryAt  time.Time     `json:",omitzero"`
 	Output   string        `json:",omitzero"` // object: what the work of the last attempt put out
@@ -143,7 +145,7 @@ func (s *State) Idle() bool {
 	for _, i := range s.active {
 		st := &s.steps[i]
 		prepares := s.run.Paused && st.Phase == Baseline // and will not before the run goes on
-		if _, wanted := s.wants(i); wanted || st.Live || s.waits(i) && !prepares {
+		if _, wanted := s.wants(i); wanted || st.Live || (s.waits(i) || s.awaits(i)) && !prepares {
 			return false
 		}
 	}
@@ -220,6 +222,10 @@ func (s *State) apply(r Record) error {
 		return s.applyCheck(e, r.At)
 	case StepSettled:
 		return s.applySettled(e, r.At)
+	case LeaseGranted:
+		return s.applyGranted(e)
+	case LeaseAwaited:
+		return s.applyAwaited(e)
 	case ItemOpened:
 		return s.applyItem(e, r)
 	case ItemAnswered:

@@ -30,6 +30,7 @@ import (
 //	checked STEP [VERDICT,…] [tree=T] [moved=PATH]
 //	  with attempt=N, n=N, kind=WORD, run=R or task=T where the key is not the wanted one
 //	  with hold: what comes next is in the same turn
+//	lease STEP [behind=RUN/STEP] [first]   where the run is opened with leases=on
 //	order VERB [STEP] [from] [why=…] [by=NAME]
 //	reply N CHOICE [text=…] [by=NAME]
 //	epoch                                a new owner takes over
@@ -203,6 +204,8 @@ func input(t *testing.T, d *desk, td *datadriven.TestData) engine.Input {
 		}}
 	case "reply":
 		return engine.Reply{ItemAnswered: engine.ItemAnswered{Item: itemOf(d, word(td, 0)), Choice: word(td, 1), Text: value(td, "text"), By: person(td), Via: "test"}}
+	case "lease":
+		return lease(t, d, td)
 	case "prepared":
 		return prepared(t, d, td)
 	case "ended":
@@ -217,6 +220,21 @@ func input(t *testing.T, d *desk, td *datadriven.TestData) engine.Input {
 	}
 	t.Fatalf("%s: unknown line %q", td.Pos, td.Cmd)
 	return nil
+}
+
+// lease is the owner's answer to a step that wants its scope.
+func lease(t *testing.T, d *desk, td *datadriven.TestData) engine.Input {
+	k := key(t, d, td)
+	in := engine.Lease{Step: k.Step, Attempt: k.Attempt}
+	for _, c := range d.state.Claims() {
+		if c.Step.ID == k.Step {
+			in.Attempt = c.Attempt
+		}
+	}
+	if run, step, behind := strings.Cut(value(td, "behind"), "/"); behind {
+		in.Behind = &engine.Holder{Run: run, Step: step, Scope: stepOf(d, k.Step).Writes, First: td.HasArg("first")}
+	}
+	return in
 }
 
 func prepared(t *testing.T, d *desk, td *datadriven.TestData) engine.Input {
@@ -299,9 +317,10 @@ func stepOf(d *desk, id string) *engine.Step {
 // opening is a run of the plan in the line's input.
 func opening(t *testing.T, d *desk, td *datadriven.TestData) engine.Input {
 	p := planOf(t, td, "plan-1")
+	d.manual = value(td, "leases") == "on"
 	in := engine.Open{By: "ann", Run: engine.RunOpened{
 		Run: "r1", Plan: p.Plan(), Version: 1, Title: p.Title(), Program: p.Hash(), Compiled: p, Base: "base",
-		Policy: engine.Policy{MaxParallel: number(t, td, "max", 9), Baseline: value(td, "baseline") != "off", Ratchet: value(td, "ratchet") == "on"},
+		Policy: engine.Policy{MaxParallel: number(t, td, "max", 9), Baseline: value(td, "baseline") != "off", Ratchet: value(td, "ratchet") == "on", Leases: value(td, "leases") == "on"},
 	}}
 	if d.state.Task() == "" {
 		in.Task = &engine.TaskOpened{Task: "task", Intent: "i"}
@@ -525,6 +544,10 @@ func line(r engine.Record) string {
 		return fmt.Sprintf("%s %d %s %s %s", e.Step, e.Attempt, e.Phase, e.Check, e.Verdict)
 	case engine.StepSettled:
 		return settling(r, e)
+	case engine.LeaseGranted:
+		return fmt.Sprintf("%s %d %s reads=%v", e.Step, e.Attempt, strings.Join(e.Scope, ","), e.Reads)
+	case engine.LeaseAwaited:
+		return fmt.Sprintf("%s %d %s", e.Step, e.Attempt, e.Behind)
 	case engine.ItemOpened:
 		return fmt.Sprintf("%s %s %s %s", e.Item, e.Step, e.Kind, e.Cause)
 	case engine.ItemAnswered:
@@ -567,13 +590,18 @@ func stand(d *desk) string {
 		if row.Phase != engine.NoPhase {
 			fmt.Fprintf(&b, "/%s", row.Phase)
 		}
-		if row.Status == engine.Blocked {
+		if row.Status == engine.Blocked || strings.HasPrefix(row.Reason, "waits for step") {
 			fmt.Fprintf(&b, " (%s)", row.Reason)
 		}
 		b.WriteString(",")
 	}
 	out := strings.TrimSuffix(b.String(), ",") + "\n"
 	var wants []string
+	for _, c := range d.state.Claims() {
+		if !c.Held {
+			wants = append(wants, "lease "+c.Step.ID)
+		}
+	}
 	for _, e := range d.state.Pending() {
 		want := fmt.Sprintf("%s %s %d.%d", e.Key.Kind, e.Key.Step, e.Key.Attempt, e.Key.N)
 		if e.Baseline {

@@ -46,6 +46,8 @@ func makers() map[string]*rapid.Generator[engine.Event] {
 		"WorkEnded":      anyOf[engine.WorkEnded](),
 		"CheckEnded":     anyOf[engine.CheckEnded](),
 		"StepSettled":    anyOf[engine.StepSettled](),
+		"LeaseGranted":   anyOf[engine.LeaseGranted](),
+		"LeaseAwaited":   anyOf[engine.LeaseAwaited](),
 		"ItemOpened":     anyOf[engine.ItemOpened](),
 		"ItemAnswered":   anyOf[engine.ItemAnswered](),
 	}

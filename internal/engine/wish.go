@@ -19,7 +19,7 @@ func (s *State) Pending() []Effect {
 // what holds for the whole run.
 func (s *State) wants(i int) (Effect, bool) {
 	st, p := &s.steps[i], s.prog.Step(i)
-	if !st.Active || st.Order != nil || s.stopping() || s.waits(i) || st.Live && st.Epoch != s.epoch {
+	if !st.Active || st.Order != nil || s.stopping() || s.waits(i) || s.awaits(i) || st.Live && st.Epoch != s.epoch {
 		return Effect{}, false
 	}
 	kind, n := s.wish(i)

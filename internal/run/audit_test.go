@@ -458,10 +458,31 @@ func (w *world) auditBeside() {
 		for _, x := range live[place] {
 			w.beside(x, m.effort)
 		}
+		for _, j := range w.jobs {
+			for _, x := range live[fmt.Sprintf("%d %s", m.life.n, j.stream)] {
+				w.across(x, m.effort)
+			}
+		}
 		live[place] = append(live[place], m.effort)
 		if j := w.job(m.effect.Key.Task); len(live[place]) > max(1, min(j.plan.Parallel, j.policy.MaxParallel)) {
 			w.find("parallel", "%s begins as number %d", m.token, len(live[place]))
 		}
+	}
+}
+
+// across: runs of one workspace that ask for leases do not disturb each other.
+func (w *world) across(x, y *effort) {
+	a, b := x.effect.Key, y.effect.Key
+	if a.Task == b.Task || !w.job(a.Task).policy.Leases || !w.job(b.Task).policy.Leases {
+		return
+	}
+	if a.Kind == engine.Prove && b.Kind == engine.Prove {
+		return // both only look
+	}
+	s, o := w.step(a), w.step(b)
+	agents := s.Kind == engine.Agent && o.Kind == engine.Agent
+	if agents && (len(s.Writes) == 0 || len(o.Writes) == 0) || len(s.Writes) > 0 && len(o.Writes) > 0 && s.Writes[0][0] == o.Writes[0][0] {
+		w.find("lease", "%s begins beside %s of another run", y.token, x.token)
 	}
 }
 

@@ -55,6 +55,7 @@ type Host struct {
 	// Of the loop alone.
 	work     workspace
 	tasks    map[string]*task
+	holdings holdings
 	seen     time.Time // when the last turn was
 	stopping bool      // nothing is started any more
 	failed   error
@@ -149,7 +150,7 @@ func (h *Host) Left() []string { return h.left }
 // Do and from nowhere else.
 func (h *Host) Submit(ctx context.Context, stream string, in engine.Input, objects ...store.Object) error {
 	switch in.(type) {
-	case nil, engine.Begin, engine.Prepared, engine.Ended, engine.Checked:
+	case nil, engine.Begin, engine.Prepared, engine.Ended, engine.Checked, engine.Lease:
 		return &engine.Refusal{Code: engine.Invalid, Message: fmt.Sprintf("%T cannot be submitted", in)}
 	}
 	return h.send(ctx, envelope{stream: stream, in: in, objects: objects})

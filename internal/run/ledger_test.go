@@ -31,6 +31,7 @@ type account struct {
 	step      *engine.Step
 	status    engine.Status // of the last settlement, "" before
 	satisfies bool
+	lease     uint64 // epoch of the owner that gave the step its scope
 	proven    bool
 
 	attempt, n int
@@ -97,6 +98,10 @@ func (g *ledger) enter(r engine.Record) {
 		g.checked(e)
 	case engine.StepSettled:
 		g.settled(e, r)
+	case engine.LeaseGranted:
+		g.leased(e, r)
+	case engine.LeaseAwaited:
+		g.awaited(e)
 	case engine.ItemOpened:
 		g.itemOpened(e)
 	case engine.ItemAnswered:
@@ -153,6 +158,9 @@ func (g *ledger) dispatched(e engine.WorkDispatched, r engine.Record) {
 	case a.item != "":
 		g.find("items", "%s is dispatched while %s waits for an answer", name, a.item)
 	}
+	if a.shares() && g.opened.Policy.Leases && a.lease != r.Epoch {
+		g.find("lease", "%s is dispatched in epoch %d, and the lease is of %d", name, r.Epoch, a.lease)
+	}
 	a.attempt, a.n, a.live = e.Attempt, e.N, &r
 	if e.Kind == engine.ContractWork {
 		a.round = nil
@@ -191,6 +199,26 @@ func (g *ledger) mayStart(a *account, name string, at time.Time) {
 	red, green := a.step.Expect == engine.ExpectRed, a.step.Expect == engine.ExpectGreen
 	if a.step.Rerunnable && g.opened.Policy.Baseline && !a.regressed && (red && a.before != engine.Fail || green && a.before != engine.Pass) {
 		bar("baseline", "%s is dispatched though its contract was %q before, not %s", name, a.before, a.step.Expect)
+	}
+}
+
+// shares reports whether others could disturb the step, or it them.
+func (a *account) shares() bool { return a.step.Kind == engine.Agent || len(a.step.Writes) > 0 }
+
+func (g *ledger) leased(e engine.LeaseGranted, r engine.Record) {
+	a := g.account(e.Step)
+	switch {
+	case !a.shares() || !g.opened.Policy.Leases:
+		g.find("lease", "%s gets a lease and needs none", e.Step)
+	case a.live != nil && a.live.Epoch == r.Epoch:
+		g.find("lease", "%s gets a lease while its work is under way", e.Step)
+	}
+	a.lease = r.Epoch
+}
+
+func (g *ledger) awaited(e engine.LeaseAwaited) {
+	if a := g.account(e.Step); !a.shares() || e.Behind.Run == "" || e.Behind.Step == "" {
+		g.find("lease", "%s waits for %v", e.Step, e.Behind)
 	}
 }
 
@@ -288,7 +316,9 @@ func (g *ledger) settled(e engine.StepSettled, r engine.Record) {
 	default:
 		g.settledByHarness(a, e, r)
 	}
-	a.status, a.satisfies, a.proven = e.Status, e.Satisfies, e.Proven
+	if a.status, a.satisfies, a.proven = e.Status, e.Satisfies, e.Proven; e.RetryAt == nil {
+		a.lease = 0
+	}
 	if e.Status != engine.Waiting {
 		delete(g.items, a.item)
 		a.item = ""

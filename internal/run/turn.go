@@ -46,13 +46,15 @@ func (h *Host) gather(inputs []envelope) ([]string, error) {
 			touched[stream] = true
 		}
 	}
-	streams := slices.Sorted(maps.Keys(touched))
-	for _, stream := range streams {
+	for _, stream := range slices.Sorted(maps.Keys(touched)) {
 		if err := h.decide(stream); err != nil {
 			return nil, err
 		}
 	}
-	return streams, nil
+	if err := h.lease(touched); err != nil {
+		return nil, err
+	}
+	return slices.Sorted(maps.Keys(touched)), nil
 }
 
 // settle makes it all durable, and only then lets it have consequences.
