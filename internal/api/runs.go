@@ -135,10 +135,18 @@ func (p *Product) Order(ctx context.Context, desk Desk, head engine.HeadRow, c e
 	return desk.Submit(ctx, head.Stream, engine.Order{Command: c, Run: head.Run})
 }
 
-// Reply answers an item.
-func (p *Product) Reply(ctx context.Context, desk Desk, it engine.ItemRow, choice, text string) error {
-	if text == "" && (choice == engine.ChooseSkip || choice == engine.ChooseWaive) {
-		return &Problem{Code: Invalid, Message: fmt.Sprintf("a %s needs a reason", choice), Hint: "give it with --text; the journal keeps it with your name"}
+// Reply answers an item by a choice, with a text or a value: of a, the rest is
+// filled in. What a question puts out is stored.
+func (p *Product) Reply(ctx context.Context, desk Desk, it engine.ItemRow, a engine.ItemAnswered) error {
+	if it.Kind != engine.Question && a.Text == "" && (a.Choice == engine.ChooseSkip || a.Choice == engine.ChooseWaive) {
+		return &Problem{Code: Invalid, Message: fmt.Sprintf("a %s needs a reason", a.Choice), Hint: "give it with --text; the journal keeps it with your name"}
 	}
-	return desk.Submit(ctx, it.Stream, engine.Reply{ItemAnswered: engine.ItemAnswered{Item: it.Item, Choice: choice, Text: text, By: p.By, Via: p.Via}})
+	a.Item, a.By, a.Via = it.Item, p.By, p.Via
+	if it.Kind != engine.Question {
+		return desk.Submit(ctx, it.Stream, engine.Reply{ItemAnswered: a})
+	}
+	if args, err := engine.Canonical(a.Args); err == nil {
+		a.Args = args // else it is refused where the schema is known
+	}
+	return desk.Submit(ctx, it.Stream, engine.Reply{ItemAnswered: a}, store.NewObject(a.Output()))
 }

@@ -2,7 +2,9 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -98,35 +100,50 @@ func (s *session) goOn(ctx context.Context, d api.Desk, head engine.HeadRow) err
 }
 
 func (a *app) answerCmd() *cobra.Command {
-	var text string
+	var answer engine.ItemAnswered
+	var args string
 	c := &cobra.Command{
-		Use:     "answer ITEM [CHOICE]",
-		Short:   "Answer what waits for you",
-		Long:    "Answers an item of piton inbox with one of its choices. --text goes to the next attempt.",
-		Example: "  piton answer 7f3a21/1 retry --text \"the port is 8081\"",
+		Use:   "answer ITEM [CHOICE]",
+		Short: "Answer what waits for you",
+		Long: `Answers an item of piton inbox with one of its choices. --text goes to the next attempt. A
+question without choices is answered with --text alone, or, where it asks for a value of a
+schema, with --args. The answer to a question is the output of its step.`,
+		Example: "  piton answer 7f3a21/1 retry --text \"the port is 8081\"\n  piton answer 7f3a21/2 --args '{\"replicas\": 3}'",
 		Args:    cobra.MatchAll(atLeast("an item", 1), atMost("an item and a choice", 2)),
-		RunE: func(c *cobra.Command, args []string) error {
-			return a.answer(c.Context(), args[0], first(args[1:]), text)
+		RunE: func(c *cobra.Command, words []string) error {
+			answer.Choice = first(words[1:])
+			if args != "" {
+				answer.Args = json.RawMessage(args)
+			}
+			return a.answer(c.Context(), words[0], answer)
 		},
 	}
-	c.Flags().StringVar(&text, "text", "", "what you want to say with it")
+	c.Flags().StringVar(&answer.Text, "text", "", "what you want to say with it")
+	c.Flags().StringVar(&args, "args", "", "a value, as JSON")
 	return c
 }
 
-func (a *app) answer(ctx context.Context, word, choice, text string) error {
+func (a *app) answer(ctx context.Context, word string, answer engine.ItemAnswered) error {
+	if len(answer.Args) > 0 && !json.Valid(answer.Args) {
+		return &misuse{text: "--args is no JSON", hint: "quote it for your shell: --args '{\"replicas\": 3}'"}
+	}
 	return a.with(ctx, func(s *session) error {
 		it, err := s.Item(ctx, word)
 		if err != nil {
 			return err
 		}
-		if choice == "" {
+		own := slices.Equal(it.Choices, []string{engine.ChooseAnswer}) && (answer.Text != "" || len(answer.Args) > 0)
+		if answer.Choice == "" && own {
+			answer.Choice = engine.ChooseAnswer
+		}
+		if answer.Choice == "" {
 			return &misuse{text: fmt.Sprintf("item %s needs a choice", it.Item), hint: "one of: " + join(it.Choices)}
 		}
 		return s.desk(ctx, func(d api.Desk) error {
-			if err := s.Reply(ctx, d, it, choice, text); err != nil {
+			if err := s.Reply(ctx, d, it, answer); err != nil {
 				return err
 			}
-			a.did("answer", it.Item, fmt.Sprintf("item %s: %s", it.Item, choice))
+			a.did("answer", it.Item, fmt.Sprintf("item %s: %s", it.Item, answer.Choice))
 			return s.goOn(ctx, d, engine.HeadRow{Stream: it.Stream, Run: it.Run})
 		})
 	})

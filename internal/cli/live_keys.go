@@ -124,7 +124,7 @@ func (m *liveModel) sendReply() tea.Cmd {
 }
 
 func needsReason(choice string) bool {
-	return choice == engine.ChooseSkip || choice == engine.ChooseWaive
+	return choice == engine.ChooseSkip || choice == engine.ChooseWaive || choice == engine.ChooseAnswer
 }
 
 // prompt is the line in which an answer is given.

@@ -206,12 +206,20 @@ func state(ts *testscript.TestScript, neg bool, args []string) {
 // there is no item, and puts its id into ITEM.
 func item(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) == 0 {
-		ts.Fatalf("usage: item KIND [CAUSE], or item none")
+		ts.Fatalf("usage: item KIND [CAUSE|STEP], or item none")
 	}
 	var inbox struct {
-		Items []struct{ ID, Item, Kind, Cause string }
+		Items []struct{ ID, Item, Kind, Cause, Step string }
 	}
 	answer(ts, &inbox, "inbox")
+	if len(args) > 1 {
+		for _, it := range inbox.Items {
+			if it.Step == args[1] && it.Kind == args[0] {
+				ts.Setenv("ITEM", it.ID+it.Item)
+				return
+			}
+		}
+	}
 	if args[0] == "none" {
 		if len(inbox.Items) != 0 {
 			ts.Fatalf("%d items are open, want none", len(inbox.Items))

@@ -212,6 +212,8 @@ func consequence(choice string) string {
 		return "left out; what needs it goes on without it"
 	case engine.ChooseWaive:
 		return "accepted without proof, in your name"
+	case engine.ChooseAnswer:
+		return "your own words, with --text; a value, with --args"
 	case engine.ChooseAbort:
 		return "the step fails, and the run with it"
 	}

@@ -64,7 +64,7 @@ func (s *session) answerHere(it engine.ItemRow, choice, text string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
 	client := api.Dial(s.Place, Version)
-	if err := s.Reply(ctx, client, it, choice, text); err != nil {
+	if err := s.Reply(ctx, client, it, engine.ItemAnswered{Choice: choice, Text: text}); err != nil {
 		return err
 	}
 	return client.Activate(ctx, it.Stream)

@@ -17,7 +17,8 @@ func (a *auditor) settled(e engine.StepSettled, r engine.Record) error {
 	if f.live != nil {
 		return fmt.Errorf("its work is under way")
 	}
-	if e.Proven && (e.Status != engine.Done || !f.red) {
+	answer := f.def.Kind == engine.Ask && f.reply != nil && f.order == nil
+	if e.Proven && (e.Status != engine.Done || !f.red) && !answer {
 		return fmt.Errorf("it counts as proven, and was never seen to fail")
 	}
 	if e.By != "" && e.By != engine.Harness {
@@ -121,6 +122,9 @@ func (a *auditor) settledByPerson(f *file, e engine.StepSettled) error {
 			"approve": engine.Pending, "retry": engine.Pending, "skip": engine.Skipped, "deny": engine.Skipped,
 			"waive": engine.Waived, "abort": engine.Failed,
 		}[reply.Choice]
+		if f.def.Kind == engine.Ask {
+			want, reply.Choice = engine.Done, "answer"
+		}
 		if e.Status != want || e.Satisfies != (reply.Choice == "skip") {
 			return fmt.Errorf("the answer %s makes it %s", reply.Choice, e.Status)
 		}
@@ -152,6 +156,9 @@ func (a *auditor) asked(e engine.ItemOpened) error {
 		if it.Step == e.Step || name == e.Item {
 			return fmt.Errorf("%s is open already", name)
 		}
+	}
+	if (e.Kind == engine.Question) != (f.def.Kind == engine.Ask) {
+		return fmt.Errorf("a %s of a step for %s", e.Kind, f.def.Kind)
 	}
 	if e.Kind == engine.Escalation && f.status != engine.Waiting {
 		return fmt.Errorf("step %q is %s", e.Step, f.status)

@@ -173,7 +173,7 @@ func (a *auditor) ended(e engine.RunEnded) error {
 		if !f.satisfied() {
 			return fmt.Errorf("it is done, and step %q is %s", id, f.status)
 		}
-		if again := f.def.Holds && f.def.Rerunnable && f.status == engine.Done; again && a.run.Policy.Ratchet && f.proved != a.work {
+		if again := f.def.Holds && f.def.Rerunnable && f.def.Checkable() && f.status == engine.Done; again && a.run.Policy.Ratchet && f.proved != a.work {
 			return fmt.Errorf("it is done, and %q was not proved again since the last work", id)
 		}
 	}

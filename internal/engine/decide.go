@@ -40,7 +40,7 @@ func (s *State) Decide(now time.Time) []Event {
 		return []Event{s.awake(s.due[0].step)}
 	}
 	if i, ok := s.ask.first(); ok && s.free() {
-		return []Event{s.approval(i)}
+		return []Event{s.asked(i)}
 	}
 	if e, ok := s.ends(); ok {
 		return []Event{e}
@@ -174,10 +174,12 @@ func (s *State) heeded(i int) StepSettled {
 	a := st.Answer
 	e := StepSettled{Step: s.prog.Step(i).ID, Attempt: st.Attempt, By: a.By, Reason: a.Text, Verdict: st.Verdict}
 	e.Status, e.Satisfies = gives(a.Choice)
-	switch a.Choice {
-	case ChooseDeny:
+	switch {
+	case s.prog.Step(i).Kind == Ask:
+		e.Status, e.Satisfies, e.Proven = Done, false, true
+	case a.Choice == ChooseDeny:
 		e.Reason = strings.TrimSuffix(fmt.Sprintf("denied by %s: %s", a.By, a.Text), ": ")
-	case ChooseAbort:
+	case a.Choice == ChooseAbort:
 		e.Reason = strings.TrimSuffix(fmt.Sprintf("aborted by %s: %s", a.By, a.Text), ": ")
 	}
 	return e

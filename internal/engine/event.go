@@ -275,6 +275,7 @@ type ItemKind string
 const (
 	Approval   ItemKind = "approval"
 	Escalation ItemKind = "escalation"
+	Question   ItemKind = "question" // of a step that asks
 )
 
 // ItemOpened puts a question to people. It stays open until it is answered or
@@ -289,6 +290,7 @@ type ItemOpened struct {
 	Context  string   `json:"context,omitempty"`
 	Hash     string   `json:"hash"` // of what was shown
 	Choices  []string `json:"choices"`
+	Schema   string   `json:"schema,omitempty"` // of the value that a question asks for
 }
 
 // ItemAnswered is a person's answer to an item.
@@ -298,6 +300,8 @@ type ItemAnswered struct {
 	Text   string `json:"text,omitempty"`
 	By     string `json:"by"`
 	Via    string `json:"via"`
+	// Args goes with an answer to a question that asks for a value.
+	Args json.RawMessage `json:"args,omitempty"`
 }
 
 func (EpochBegan) Type() string     { return "epoch.began" }

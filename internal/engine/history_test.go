@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"encoding/json"
 	"maps"
 	"math"
 	"slices"
@@ -71,12 +72,39 @@ func anyStep(t *rapid.T, i int) engine.Step {
 	if seldom.Draw(t, "approval") == 5 {
 		p.Approval = "it deploys"
 	}
+	if seldom.Draw(t, "asks") == 5 {
+		return question(p, rapid.IntRange(0, 2).Draw(t, "form"))
+	}
 	p.Backoff = rapid.SampledFrom([]time.Duration{0, 0, time.Second, time.Hour, math.MaxInt64}).Draw(t, "backoff")
 	p.Writes = rapid.SliceOfN(rapid.SampledFrom([]string{"src/", "src/a/", "src/b/*.go", "docs/", "test/"}), 0, 2).Draw(t, "writes")
 	for n := range rapid.IntRange(0, 2).Draw(t, "checks") {
 		p.Checks = append(p.Checks, engine.Check{Name: "check" + strconv.Itoa(n), Command: "make", Exit: n, Required: n == 0})
 	}
 	return p
+}
+
+// question makes a step that asks of p: for a choice, a text or a value.
+func question(p engine.Step, form int) engine.Step {
+	p.Kind, p.Checks, p.Approval = engine.Ask, nil, ""
+	switch form {
+	case 1:
+		p.Choices = []string{"approve", "retry", "none"}
+	case 2:
+		p.Schema = `{"type":"integer"}`
+	}
+	return p
+}
+
+// saying answers an item: by the choice, or what a question asks for.
+func saying(it engine.ItemRow, choice string) engine.ItemAnswered {
+	a := engine.ItemAnswered{Item: it.Item, Choice: choice, Text: "so be it", By: "ann"}
+	if it.Kind == engine.Question {
+		a.Choice = it.Choices[0]
+	}
+	if it.Schema != "" {
+		a.Args = json.RawMessage("7")
+	}
+	return a
 }
 
 // world is a desk to which things happen.
@@ -323,7 +351,11 @@ func (w *world) reply(o op) {
 	if choice == engine.ChooseAbort && o.More%4 != 0 {
 		choice = engine.ChooseRetry
 	}
-	w.send(engine.Reply{ItemAnswered: engine.ItemAnswered{Item: row.Item, Choice: choice, Text: "so \xc3", By: "bob", Via: "test"}})
+	a := engine.ItemAnswered{Item: row.Item, Choice: choice, Text: "so \xc3", By: "bob", Via: "test"}
+	if row.Schema != "" && o.More%4 != 0 {
+		a.Args = json.RawMessage("7")
+	}
+	w.send(engine.Reply{ItemAnswered: a})
 }
 
 // crash begins a new life: what is in the journal is all there is.
@@ -477,7 +509,7 @@ func (w *world) succeed(turns int) bool {
 			if rows[0].Kind == engine.Approval {
 				choice = engine.ChooseApprove
 			}
-			w.send(engine.Reply{ItemAnswered: engine.ItemAnswered{Item: rows[0].Item, Choice: choice, By: "ann"}})
+			w.send(engine.Reply{ItemAnswered: saying(rows[0], choice)})
 		case w.state.Head().Status == engine.Paused:
 			w.send(engine.Order{Command: engine.Command{Verb: engine.DoResume, By: "ann"}})
 		case wakes:

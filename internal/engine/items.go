@@ -30,18 +30,26 @@ func (s *State) applyItem(e ItemOpened, r Record) error {
 	switch {
 	case twice || st.Item != "":
 		return fmt.Errorf("item %s opens while %q waits for step %q", e.Item, st.Item, e.Step)
-	case st.Active || e.Kind == Approval && !s.asks(i) || e.Kind != Approval && st.Status != Waiting:
+	case st.Active || e.Kind.early() && !s.asks(i) || !e.Kind.early() && st.Status != Waiting || (e.Kind == Question) != (s.prog.Step(i).Kind == Ask && e.Kind != Escalation):
 		return fmt.Errorf("item %s asks for %s of step %q, which is %s", e.Item, e.Kind, e.Step, st.Status)
 	}
 	s.run.Items++
 	s.items[e.Item] = ItemRow{
 		Item: e.Item, Stream: r.Stream, Run: s.run.Opened.Run, Step: e.Step, Kind: e.Kind, Cause: e.Cause,
-		Question: e.Question, Context: e.Context, Hash: e.Hash, Choices: e.Choices, Opened: r.At, Open: true,
+		Question: e.Question, Context: e.Context, Hash: e.Hash, Choices: e.Choices, Schema: e.Schema, Opened: r.At, Open: true,
 	}
 	s.dirty.item(s.items[e.Item])
-	s.change(i, func(st *step) { st.Item, st.Status, st.Phase = e.Item, Waiting, Asking })
+	s.change(i, func(st *step) {
+		st.Item, st.Status, st.Phase = e.Item, Waiting, Asking
+		if e.Kind == Question {
+			st.begin(r.At)
+		}
+	})
 	return nil
 }
+
+// early: the item is opened before the step has begun.
+func (k ItemKind) early() bool { return k == Approval || k == Question }
 
 func (s *State) applyAnswer(e ItemAnswered, at time.Time) error {
 	it, open := s.items[e.Item]
@@ -54,7 +62,10 @@ func (s *State) applyAnswer(e ItemAnswered, at time.Time) error {
 	}
 	s.change(i, func(st *step) {
 		st.Answer = &e
-		if e.Choice == ChooseApprove {
+		switch {
+		case it.Kind == Question:
+			st.Output = digest(e.Output())
+		case e.Choice == ChooseApprove:
 			st.Granted = at
 		}
 	})
@@ -72,9 +83,17 @@ func (s *State) closeItem(i int) {
 	s.dirty.item(row)
 	delete(s.items, st.Item)
 	st.Item = ""
-	if row.Kind == Approval {
+	if row.Kind.early() {
 		st.Status, st.Phase = Pending, NoPhase
 	}
+}
+
+// asked is the item by which the step is put to people before it begins.
+func (s *State) asked(i int) ItemOpened {
+	if s.prog.Step(i).Kind == Ask {
+		return s.question(i)
+	}
+	return s.approval(i)
 }
 
 // approval asks whether a step may run.

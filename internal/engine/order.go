@@ -111,8 +111,8 @@ func (s *State) refuseRetry(c Command) error {
 		return refuse(Conflict, fmt.Sprintf("step %q is running", c.Step), "")
 	case st.satisfied():
 		return refuse(Conflict, fmt.Sprintf("step %q is %s", c.Step, st.Status), "retry --from does it again, with all that needs it")
-	case s.items[st.Item].Kind == Approval:
-		return refuse(Conflict, fmt.Sprintf("step %q waits for an approval", c.Step), "answer item "+st.Item)
+	case s.items[st.Item].Kind.early():
+		return refuse(Conflict, fmt.Sprintf("step %q waits for an %s", c.Step, map[ItemKind]string{Approval: "approval", Question: "answer"}[s.items[st.Item].Kind]), "answer item "+st.Item)
 	}
 	return nil
 }
@@ -155,6 +155,13 @@ func (s *State) admitReply(a ItemAnswered) ([]Event, error) {
 		return nil, refuse(Conflict, fmt.Sprintf("item %s is answered already", a.Item), "")
 	}
 	a.Text, a.By = text(a.Text), text(a.By)
+	if it.Kind == Question {
+		i, _ := s.prog.Index(it.Step)
+		var err error
+		if a, err = s.prog.Step(i).admitAnswer(a); err != nil {
+			return nil, err
+		}
+	}
 	return []Event{a}, nil
 }
 

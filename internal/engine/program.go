@@ -21,6 +21,7 @@ type Kind string
 const (
 	Agent  Kind = "agent"  // a coding agent gets a prompt
 	Script Kind = "script" // the task itself is a shell script
+	Ask    Kind = "ask"    // the task is a question to a person, and the answer the output
 )
 
 // Expect says what a contract must answer before the work, so that its answer
@@ -92,10 +93,12 @@ type Step struct {
 	Mode          string         `json:"mode"`               // read, edit, full
 	Network       string         `json:"network"`            // yes, no, contract
 	Isolation     string         `json:"isolation,omitempty"`
-	Env           []string       `json:"env,omitempty"`    // names the harness passes on
-	Writes        []string       `json:"writes,omitempty"` // explicit scope; empty = the whole workspace
-	Guards        []string       `json:"guards,omitempty"` // paths and globs whose content must not change; "#part" after a manifest's name counts only that part
-	Reads         []string       `json:"reads,omitempty"`  // ids of steps whose output its scripts and checks get in their environment
+	Env           []string       `json:"env,omitempty"`     // names the harness passes on
+	Writes        []string       `json:"writes,omitempty"`  // explicit scope; empty = the whole workspace
+	Guards        []string       `json:"guards,omitempty"`  // paths and globs whose content must not change; "#part" after a manifest's name counts only that part
+	Choices       []string       `json:"choices,omitempty"` // of a question
+	Schema        string         `json:"schema,omitempty"`  // of the answer to a question, JSON Schema
+	Reads         []string       `json:"reads,omitempty"`   // ids of steps whose output its scripts and checks get in their environment
 }
 
 // Exclusive reports whether the step takes the whole workspace: an agent with
@@ -248,7 +251,7 @@ func (s *Step) valid() error {
 	switch {
 	case s.ID == "":
 		return errors.New("has no id")
-	case s.Kind != Agent && s.Kind != Script:
+	case s.Kind != Agent && s.Kind != Script && s.Kind != Ask:
 		return fmt.Errorf("unknown kind %q", s.Kind)
 	case s.Expect != ExpectAny && s.Expect != ExpectRed && s.Expect != ExpectGreen:
 		return fmt.Errorf("unknown expect %q", s.Expect)
@@ -260,6 +263,9 @@ func (s *Step) valid() error {
 		return errors.New("has no timeout")
 	case s.Backoff < 0:
 		return errors.New("has a negative backoff")
+	}
+	if s.Kind == Ask {
+		return s.validAsk()
 	}
 	return s.validChecks()
 }

@@ -119,7 +119,7 @@ func TestPassingRunIsDone(t *testing.T) {
 		for w.state.Live() && w.broken == nil {
 			if rows := w.rows.open(); len(rows) > 0 {
 				approvals++
-				w.send(engine.Reply{ItemAnswered: engine.ItemAnswered{Item: rows[0].Item, Choice: engine.ChooseApprove, By: "ann"}})
+				w.send(engine.Reply{ItemAnswered: saying(rows[0], engine.ChooseApprove)})
 				continue
 			}
 			fx := w.state.Pending()
@@ -132,8 +132,14 @@ func TestPassingRunIsDone(t *testing.T) {
 		if head := w.state.Head(); w.broken != nil || head.Status != engine.Done || head.Settled != head.Total {
 			t.Fatalf("%v: %+v", w.broken, head)
 		}
-		if n := dispatches(w.journal); n != w.program.Len() {
-			t.Fatalf("%d steps took %d dispatches", w.program.Len(), n)
+		works := 0
+		for i := range w.program.Len() {
+			if w.program.Step(i).Kind != engine.Ask {
+				works++
+			}
+		}
+		if n := dispatches(w.journal); n != works {
+			t.Fatalf("%d steps took %d dispatches", works, n)
 		}
 	})
 }

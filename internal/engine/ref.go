@@ -136,6 +136,15 @@ func EncodeValue(v any) (json.RawMessage, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
+// Canonical returns JSON as [EncodeValue] writes it.
+func Canonical(body []byte) (json.RawMessage, error) {
+	v, err := DecodeValue(body)
+	if err != nil {
+		return nil, err
+	}
+	return EncodeValue(v)
+}
+
 // In finds what the reference means in its step's decoded output. The error
 // names the first part that is not there.
 func (r Ref) In(v any) (any, error) {

@@ -89,6 +89,7 @@ type ItemRow struct {
 	Context  string    `json:"context,omitempty"`
 	Hash     string    `json:"hash"`
 	Choices  []string  `json:"choices"`
+	Schema   string    `json:"schema,omitempty"` // of the value that is asked for
 	Opened   time.Time `json:"opened"`
 	Open     bool      `json:"open"`
 }

@@ -43,6 +43,9 @@ func (s *State) applySettled(e StepSettled, at time.Time) error {
 // a person's word needs a record of what the person said.
 func (s *State) lawful(i int, e StepSettled) bool {
 	st := &s.steps[i]
+	if st.hasAnswer(s.prog.Step(i), e) {
+		return e.Attempt == st.Attempt && e.By == st.Answer.By
+	}
 	if st.Live || e.Attempt != st.Attempt || e.Proven && st.Baseline != Fail {
 		return false
 	}

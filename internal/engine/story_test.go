@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"strconv"
@@ -203,7 +204,7 @@ func input(t *testing.T, d *desk, td *datadriven.TestData) engine.Input {
 			Verb: engine.Verb(word(td, 0)), Step: word(td, 1), From: td.HasArg("from"), Why: value(td, "why"), By: person(td),
 		}}
 	case "reply":
-		return engine.Reply{ItemAnswered: engine.ItemAnswered{Item: itemOf(d, word(td, 0)), Choice: word(td, 1), Text: value(td, "text"), By: person(td), Via: "test"}}
+		return engine.Reply{ItemAnswered: engine.ItemAnswered{Item: itemOf(d, word(td, 0)), Choice: word(td, 1), Text: value(td, "text"), Args: json.RawMessage(value(td, "args")), By: person(td), Via: "test"}}
 	case "lease":
 		return lease(t, d, td)
 	case "prepared":
@@ -390,6 +391,9 @@ func label(p *engine.Step, name, v string, index map[string]int) (err error) {
 	switch name {
 	case "script":
 		p.Kind = engine.Script
+	case "ask":
+		n, _ := strconv.Atoi(v)
+		*p = question(*p, n)
 	case "needs":
 		for id := range strings.SplitSeq(v, ",") {
 			p.Needs = append(p.Needs, index[id])

@@ -120,11 +120,22 @@ func (c compiler) step(u *unit) engine.Step {
 		Mode: u.Mode.Value, Network: u.Network.Value, Isolation: c.isolation(u),
 		Env: texts(u.Env.Value), Writes: writes(u), Guards: c.guards(u),
 	}
+	if !u.Ask.IsZero() {
+		return question(u, s)
+	}
 	if agent.Shell {
 		s.Kind = engine.Script
 	} else if s.Task == "" {
 		s.Task = s.Title
 	}
+	return s
+}
+
+// question makes of s the step by which a person is asked.
+func question(u *unit, s engine.Step) engine.Step {
+	s.Kind, s.Role, s.Target, s.Task = engine.Ask, "", "", u.Ask.Value
+	s.Choices, s.Schema = texts(u.Choices), u.Schema.Value
+	s.Checks, s.Guards, s.Writes, s.Approval = nil, nil, nil, ""
 	return s
 }
 

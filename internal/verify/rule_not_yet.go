@@ -27,7 +27,7 @@ func checkNotYet(p *pass) {
 		for _, l := range u.unready() {
 			p.report(u, l.at, fmt.Sprintf("step %q uses `%s`, which this version cannot run yet", u.ID.Value, l.label), "").blocks = true
 		}
-		if !u.Schema.IsZero() {
+		if !u.Schema.IsZero() && u.Ask.IsZero() {
 			p.report(u, u.Schema.Pos, fmt.Sprintf("step %q has a `schema`, which this version does not check yet", u.ID.Value), "")
 		}
 		for _, s := range u.Subscriptions.Value {
@@ -54,7 +54,6 @@ func (u *unit) unready() []use {
 	}
 	add(u.Tool.Set, "tool", u.Tool.Pos)
 	add(!u.Plan.IsZero(), "plan", u.Plan.Pos)
-	add(!u.Ask.IsZero(), "ask", u.Ask.Pos)
 	add(!u.When.IsZero(), "when", u.When.Pos)
 	add(u.ForEach.Set, "for each", u.ForEach.Pos)
 	add(!u.Judge.IsZero(), "judge", u.Judge.Pos)
