@@ -173,7 +173,7 @@ func (s *session) pasts(ctx context.Context) (runs []*past, needed map[string]bo
 			if err != nil {
 				return nil, nil, err
 			}
-			if e, opened := r.Event.(engine.RunOpened); opened {
+			if e, opened := r.Event.(engine.RunOpened); opened && (p == nil || e.Revises == "") {
 				if p != nil && p.ended.IsZero() {
 					p.ended = r.At // superseded: it cannot be taken up again
 				}
@@ -195,6 +195,7 @@ func (p *past) note(r engine.Record, needed map[string]bool) {
 		needed[e.Findings] = true
 	case engine.RunOpened:
 		needed[e.Program], p.objects[e.Base] = true, true
+		p.ended = time.Time{} // a revision takes a failed run up again
 	case engine.WorkDispatched:
 		p.objects[e.Prompt], p.objects[e.Tree] = true, true
 		for _, in := range e.Injected {
