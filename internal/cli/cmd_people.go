@@ -107,8 +107,9 @@ func (a *app) answerCmd() *cobra.Command {
 		Short: "Answer what waits for you",
 		Long: `Answers an item of piton inbox with one of its choices. --text goes to the next attempt. A
 question without choices is answered with --text alone, or, where it asks for a value of a
-schema, with --args. The answer to a question is the output of its step.`,
-		Example: "  piton answer 7f3a21/1 retry --text \"the port is 8081\"\n  piton answer 7f3a21/2 --args '{\"replicas\": 3}'",
+schema, with --args. The answer to a question is the output of its step. Where a budget is to
+be raised, --args gives the new limits in place of those that the item shows.`,
+		Example: "  piton answer 7f3a21/1 retry --text \"the port is 8081\"\n  piton answer 7f3a21/2 --args '{\"replicas\": 3}'\n  piton answer 7f3a21/3 approve --args '{\"tokens\": 20000}'",
 		Args:    cobra.MatchAll(atLeast("an item", 1), atMost("an item and a choice", 2)),
 		RunE: func(c *cobra.Command, words []string) error {
 			answer.Choice = first(words[1:])

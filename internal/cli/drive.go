@@ -311,12 +311,16 @@ func (s *session) code(ctx context.Context, head engine.HeadRow) error {
 	if err != nil {
 		return err
 	}
+	code := exitWaiting
 	for _, it := range items {
-		if it.Cause == engine.Infra {
+		switch {
+		case it.Cause == engine.Infra:
 			return ended(exitMachine)
+		case it.Shortage != nil:
+			code = exitBudget
 		}
 	}
-	return ended(exitWaiting)
+	return ended(code)
 }
 
 // signals makes the first Ctrl-C stop gently and the second at once.

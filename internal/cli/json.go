@@ -127,7 +127,8 @@ type runDoc struct {
 	Waived     int           `json:"waived"`
 	Skipped    int           `json:"skipped"`
 	Usage      usageDoc      `json:"usage"`
-	Steps      []stepDoc     `json:"steps,omitzero"` // left out of lists
+	Budget     *spendDoc     `json:"budget,omitempty"` // left out where nothing is limited
+	Steps      []stepDoc     `json:"steps,omitzero"`   // left out of lists
 	Total      int           `json:"total"`
 	Satisfied  int           `json:"satisfied"`
 	Waiting    int           `json:"waiting"`           // items that are open
@@ -169,6 +170,47 @@ type usageDoc struct {
 	Cost *float64 `json:"cost_usd"`
 }
 
+// spendDoc is a budget with what was used of it: attempts that did not say what
+// they used count as what was set aside for them.
+type spendDoc struct {
+	Limit     budgetDoc `json:"limit"`
+	Used      budgetDoc `json:"used"`
+	Reserved  budgetDoc `json:"reserved"` // for what is under way
+	Left      budgetDoc `json:"left"`
+	Unmetered int       `json:"unmetered"` // attempts that did not say what they used, with nothing set aside
+}
+
+// until is the moment that a run's time is counted to: its end, or now.
+func until(h engine.HeadRow) time.Time {
+	if h.Ended {
+		return h.Finished
+	}
+	return time.Now()
+}
+
+// spendDocument is the budget at now, nil where nothing is limited.
+func spendDocument(b engine.Budget, now time.Time) *spendDoc {
+	if b.Limits == (engine.Amount{}) {
+		return nil
+	}
+	limited := func(a engine.Amount) (d budgetDoc) {
+		if b.Limits.Tokens > 0 {
+			d.Tokens = &a.Tokens
+		}
+		if b.Limits.CostMicros > 0 {
+			d.CostUSD = new(float64(a.CostMicros) / 1e6)
+		}
+		if b.Limits.Wall > 0 {
+			d.WallMs = new(a.Wall.Milliseconds())
+		}
+		return d
+	}
+	left := b.Left(now)
+	used := b.Spent
+	used.Wall = b.Limits.Wall - left.Wall
+	return &spendDoc{limited(b.Limits), limited(used), limited(b.Held), limited(left), b.Unmetered}
+}
+
 type stepDoc struct {
 	ID         string          `json:"id"`
 	Number     string          `json:"number"`
@@ -194,6 +236,7 @@ func runDocument(h engine.HeadRow, workspace string, steps []engine.StepRow) run
 		Workspace: workspace, Isolation: orNull(h.Isolation), StartedAt: stamp(h.Started), FinishedAt: stamp(h.Finished),
 		Proven: h.Proven, Unproven: h.Unproven, Waived: h.Waived, Skipped: h.Skipped, Usage: usageDoc{In: orNull(h.TokensIn), Out: orNull(h.TokensOut)},
 		Total: h.Total, Satisfied: h.Settled, Waiting: h.Open,
+		Budget: spendDocument(h.Budget, until(h)),
 	}
 	if h.Ended {
 		d.Exit = &h.Exit
@@ -259,6 +302,9 @@ func inboxDocument(items []engine.ItemRow, plans []*engine.Revision) inboxDoc {
 			ID: it.Item, Run: it.Run, Step: it.Step, Kind: it.Kind, Cause: orNull(it.Cause), Text: it.Question,
 			Choices: list(it.Choices), Context: it.Context, AskedAt: stamp(it.Opened),
 		})
+		if it.Shortage != nil {
+			d.Items[len(d.Items)-1].Args = it.Shortage.Args()
+		}
 	}
 	for _, r := range plans {
 		p := r.Drafted

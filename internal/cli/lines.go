@@ -284,7 +284,9 @@ func (f *fold) ending(l *words, h happening) {
 	}
 	head := f.state.Head()
 	l.add("%s %s", head.Run, span(head.Finished.Sub(head.Started)))
-	if head.CostMicros > 0 {
+	if head.Budget.Limits != (engine.Amount{}) {
+		l.add("%s", strings.Join(spending(head, head.Finished), ", "))
+	} else if head.CostMicros > 0 {
 		l.add("%s", money(head.CostMicros))
 	}
 	counts := sums(head)

@@ -321,12 +321,7 @@ func (m *liveModel) counters() string {
 		left = append(left, "paused")
 	}
 	right := []string{span(cmpTime(h.Finished, m.now).Sub(h.Started))}
-	if h.CostMicros > 0 {
-		right = append(right, money(h.CostMicros))
-	}
-	if n := h.TokensIn + h.TokensOut; n > 0 {
-		right = append(right, count(n)+" tokens")
-	}
+	right = append(right, spending(h, cmpTime(h.Finished, m.now))...)
 	return t.sides(cell{" " + strings.Join(left, "  "), plainTone}, cell{strings.Join(right, "  "), plainTone})
 }
 

@@ -62,12 +62,7 @@ func (t theme) heading(s standing) []string {
 	if h.Status != engine.Done {
 		counts = append(counts, sums(h)...)
 	}
-	if h.CostMicros > 0 {
-		counts = append(counts, money(h.CostMicros))
-	}
-	if n := h.TokensIn + h.TokensOut; n > 0 {
-		counts = append(counts, count(n)+" tokens")
-	}
+	counts = append(counts, spending(h, until(h))...)
 	isolation := cell{h.Isolation, idleTone}
 	if h.Isolation == unsealed {
 		isolation = cell{"UNSEALED", badTone}

@@ -31,7 +31,7 @@ func (s *State) Admit(in Input, now time.Time) ([]Event, error) {
 	case Order:
 		return s.admitOrder(in)
 	case Reply:
-		return s.admitReply(in.ItemAnswered)
+		return s.admitReply(in.ItemAnswered, now)
 	}
 	return nil, refuse(Invalid, fmt.Sprintf("%T is not for a task", in), "")
 }
@@ -90,6 +90,7 @@ func (s *State) admitPrepared(in Prepared, now time.Time) ([]Event, error) {
 	st, p := &s.steps[i], s.prog.Step(i)
 	d := in.Dispatch
 	d.Step, d.Attempt, d.N, d.Kind, d.Role = p.ID, st.Attempt, in.Key.N, p.work(), p.Role
+	d.Reserve = s.reserve(i, now)
 	switch {
 	case wish.Key.Kind != Prepare:
 		return nil, refuse(Conflict, in.Key.String()+" prepares nothing", "")
@@ -102,6 +103,8 @@ func (s *State) admitPrepared(in Prepared, now time.Time) ([]Event, error) {
 			Step: p.ID, Attempt: st.Attempt, Status: Waiting, Verdict: OutOfScope,
 			Reason: "while its work was cut off, files outside its writes changed: " + text(paths(in.Strays)),
 		}}, nil
+	case s.fit(i, now) != ample:
+		return []Event{s.noRoom(i)}, nil
 	case !wish.Baseline:
 		return []Event{d}, nil
 	}

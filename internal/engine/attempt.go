@@ -28,6 +28,8 @@ func (s *State) applyDispatched(e WorkDispatched, r Record) error {
 		return fmt.Errorf("%s work of %q is dispatched without a lease", e.Kind, e.Step)
 	case !once && e.Kind != p.work():
 		return fmt.Errorf("%s work of %q is dispatched, a step for %s", e.Kind, e.Step, p.Kind)
+	case !e.Reserve.valid() || once && e.Reserve != (Amount{}):
+		return fmt.Errorf("work of %q is dispatched with a reserve below nothing, or for checks", e.Step)
 	case e.Attempt != st.Attempt || e.N != st.N+1:
 		return fmt.Errorf("work of %q is dispatched as attempt %d.%d after %d.%d", e.Step, e.Attempt, e.N, st.Attempt, st.N)
 	}
@@ -39,6 +41,9 @@ func (s *State) applyDispatched(e WorkDispatched, r Record) error {
 		st.Phase, st.Prompt, st.Tree = Working, e.Prompt, e.Tree
 		st.Restore, st.Ended, st.Cut = nil, nil, false
 		st.begin(r.At)
+		st.Reserve = e.Reserve
+		st.Used.hold(e.Reserve, r.At)
+		s.run.Used.hold(e.Reserve, r.At)
 		s.run.Proved = false
 	})
 	return nil
@@ -76,6 +81,11 @@ func (s *State) applyWorkEnded(e WorkEnded) error {
 	}
 	s.spend(e.Usage)
 	s.change(i, func(st *step) {
+		if e.Kind != ContractWork {
+			s.settleWork(e, s.prog.Step(i).Role, st.Reserve, s.limits(i))
+			st.Used.settle(st.Reserve, used(e, st.Reserve))
+			st.Reserve = Amount{}
+		}
 		st.Live = false
 		switch {
 		case e.Kind == ContractWork:

@@ -40,13 +40,22 @@ func (a *auditor) revised(e engine.RunOpened) error {
 			}
 			f.proved, f.kept = -1, f.status == engine.Running
 		case f != nil:
-			f = &file{status: engine.Pending, attempt: f.attempt, n: -1, proved: -1}
+			limits := p.Budget
+			if f.def.Budget == p.Budget {
+				limits = f.purse.limits
+			}
+			f = &file{status: engine.Pending, attempt: f.attempt, n: -1, proved: -1, purse: f.purse}
+			f.purse.limits = limits
 		default:
-			f = &file{status: engine.Pending, attempt: a.past[p.ID], n: -1, proved: -1}
+			f = &file{status: engine.Pending, attempt: a.past[p.ID], n: -1, proved: -1, purse: purse{limits: p.Budget}}
 		}
 		a.steps[p.ID] = f
 	}
 	a.leave(old, e)
+	if was := before.Compiled.Budget(); was != e.Compiled.Budget() {
+		a.purse.limits = e.Compiled.Budget()
+		a.unask(e)
+	}
 	for i := range e.Compiled.Len() { // after leave, which wants to know the old definitions
 		a.steps[e.Compiled.Step(i).ID].def = e.Compiled.Step(i)
 	}
@@ -132,7 +141,23 @@ func (a *auditor) leave(old map[string]*file, e engine.RunOpened) {
 	for item, it := range a.items {
 		if !slices.Contains(e.Carried, it.Step) {
 			delete(a.items, item)
+			if item == a.asking {
+				a.asking = ""
+			}
 		}
+	}
+}
+
+// unask takes back what was asked of a budget that is set anew.
+func (a *auditor) unask(e engine.RunOpened) {
+	it, open := a.items[a.asking]
+	if !open {
+		return
+	}
+	delete(a.items, a.asking)
+	a.asking = ""
+	if f := a.steps[it.Step]; f != nil {
+		f.status, f.reply = engine.Pending, nil
 	}
 }
 
@@ -147,7 +172,13 @@ func (a *auditor) leftEnded(e engine.WorkEnded, r engine.Record) (bool, error) {
 	if gone := a.leaving[at].epoch < r.Epoch; gone != (e.How == engine.Lost) {
 		return true, fmt.Errorf("it ended by %q, and its owner is gone: %v", e.How, gone)
 	}
+	l := a.leaving[at]
 	a.leaving = slices.Delete(a.leaving, at, at+1)
+	var p *purse
+	if f := a.steps[e.Step]; f != nil {
+		p = &f.purse
+	}
+	a.paid(l.def, p, l.work, e)
 	a.work++
 	return true, nil
 }

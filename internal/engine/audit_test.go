@@ -43,6 +43,8 @@ import (
 //     over is defined as it was, did not fail, and needs nothing that was begun
 //     and is not carried over; all of it is proved again at the end. Everything
 //     else begins with a new attempt, and beside no work that conflicts.
+//   - Work starts only within the budgets, and more is asked for only where they
+//     are too tight.
 //   - An ended run is not worked on before a person takes it up again.
 func audit(journal []engine.Record) error {
 	a := &auditor{}
@@ -64,9 +66,13 @@ type auditor struct {
 	paused     bool
 	stopping   bool
 	leaving    []left
-	past       map[string]int // attempts of steps that are gone
-	room       int            // before the last revision
-	work       int            // dispatches and ends of work so far, to order proofs by
+	past       map[string]int           // attempts of steps that are gone
+	room       int                      // before the last revision
+	purse      purse                    // of the run
+	roles      map[string]engine.Amount // the largest attempt of each
+	silent     int                      // attempts that did not say what they used
+	asking     string                   // item that asks for more for the run
+	work       int                      // dispatches and ends of work so far, to order proofs by
 }
 
 // file is what the auditor writes down of one step.
@@ -95,6 +101,7 @@ type file struct {
 	proved    int // how much work there had been when the ratchet last held
 	order     *engine.Command
 	reply     *engine.ItemAnswered
+	purse     purse
 }
 
 // set is one complete round of answers.
@@ -137,7 +144,7 @@ func (a *auditor) read(r engine.Record) error {
 	case engine.LeaseAwaited:
 		return a.awaited(e)
 	case engine.ItemOpened:
-		return a.asked(e)
+		return a.asked(e, r)
 	case engine.ItemAnswered:
 		return a.answered(e, r)
 	default:
@@ -150,10 +157,11 @@ func (a *auditor) opened(e engine.RunOpened) error {
 	if a.open {
 		return fmt.Errorf("the run before has not ended")
 	}
-	*a = auditor{seq: a.seq, epoch: a.epoch, run: e, open: true, steps: map[string]*file{}, items: map[string]engine.ItemOpened{}}
+	*a = auditor{seq: a.seq, epoch: a.epoch, run: e, open: true, steps: map[string]*file{}, items: map[string]engine.ItemOpened{}, roles: map[string]engine.Amount{}}
+	a.purse.limits = e.Compiled.Budget()
 	for i := range e.Compiled.Len() {
 		p := e.Compiled.Step(i)
-		a.steps[p.ID] = &file{def: p, status: engine.Pending, proved: -1}
+		a.steps[p.ID] = &file{def: p, status: engine.Pending, proved: -1, purse: purse{limits: p.Budget}}
 	}
 	return nil
 }
@@ -184,6 +192,7 @@ func (a *auditor) ended(e engine.RunEnded) error {
 	}
 	a.open, a.failed = false, e.Status == engine.Failed
 	clear(a.items)
+	a.asking = ""
 	return nil
 }
 
@@ -283,6 +292,11 @@ func (a *auditor) dispatched(e engine.WorkDispatched, r engine.Record) error {
 	}
 	if a.shares(f) && f.lease != r.Epoch {
 		return fmt.Errorf("nobody gave it a lease in epoch %d", r.Epoch)
+	}
+	if e.Kind != engine.ContractWork {
+		if err := a.mayPay(f, e, r.At); err != nil {
+			return err
+		}
 	}
 	f.attempt, f.n = e.Attempt, e.N
 	f.live, f.liveEpoch = &e, r.Epoch
@@ -441,6 +455,7 @@ func (a *auditor) workEnded(e engine.WorkEnded, r engine.Record) error {
 	if gone := f.liveEpoch < r.Epoch; gone != (e.How == engine.Lost) {
 		return fmt.Errorf("it ended by %q, and its owner is gone: %v", e.How, gone)
 	}
+	a.paid(f.def, &f.purse, *f.live, e)
 	f.live = nil
 	if e.Kind == engine.ContractWork {
 		if e.How != engine.Exited {

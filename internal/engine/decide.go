@@ -42,6 +42,9 @@ func (s *State) Decide(now time.Time) []Event {
 	if i, ok := s.ask.first(); ok && s.free() {
 		return []Event{s.asked(i)}
 	}
+	if e, ok := s.begs(now); ok {
+		return []Event{e}
+	}
 	if e, ok := s.ends(); ok {
 		return []Event{e}
 	}
@@ -173,7 +176,10 @@ func (s *State) heeded(i int) StepSettled {
 	st := &s.steps[i]
 	a := st.Answer
 	e := StepSettled{Step: s.prog.Step(i).ID, Attempt: st.Attempt, By: a.By, Reason: a.Text, Verdict: st.Verdict}
-	e.Status, e.Satisfies = gives(a.Choice)
+	e.Status, e.Satisfies = s.gives(i, a.Choice)
+	if s.items[st.Item].Shortage != nil && a.Choice == ChooseDeny {
+		e.Verdict = OverBudget
+	}
 	switch {
 	case s.prog.Step(i).Kind == Ask:
 		e.Status, e.Satisfies, e.Proven = Done, false, true

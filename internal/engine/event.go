@@ -183,6 +183,7 @@ type WorkDispatched struct {
 	Injected []Injected `json:"injected,omitempty"`
 	Tree     string     `json:"tree,omitempty"` // object: the workspace as it was, where a scope is checked
 	Restored []string   `json:"restored,omitempty"`
+	Reserve  Amount     `json:"reserve,omitzero"` // set aside of the budget until the work has ended
 }
 
 // Usage is what an attempt cost, as its agent claims. A nil field is unknown,
@@ -291,6 +292,8 @@ type ItemOpened struct {
 	Hash     string   `json:"hash"` // of what was shown
 	Choices  []string `json:"choices"`
 	Schema   string   `json:"schema,omitempty"` // of the value that a question asks for
+	// Shortage says what an approval asks for that would raise a budget.
+	Shortage *Shortage `json:"shortage,omitempty"`
 }
 
 // ItemAnswered is a person's answer to an item.
@@ -300,7 +303,8 @@ type ItemAnswered struct {
 	Text   string `json:"text,omitempty"`
 	By     string `json:"by"`
 	Via    string `json:"via"`
-	// Args goes with an answer to a question that asks for a value.
+	// Args goes with an answer to a question that asks for a value, and with an
+	// approval: what is approved in place of what was shown.
 	Args json.RawMessage `json:"args,omitempty"`
 }
 

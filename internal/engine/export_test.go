@@ -69,6 +69,9 @@ func (s *State) scanReady(i int) error {
 		first := slices.IndexFunc(s.prog.classes.members[c], s.eligible)
 		want = want && !q.blocked && s.prog.classes.members[c][first] == i
 	}
+	if got := s.thrifty.has(i); got != (want && !s.prog.Step(i).spends()) {
+		return fmt.Errorf("thrifty is %v, and it is ready: %v", got, want)
+	}
 	if got := s.ready.has(i); got != want {
 		return fmt.Errorf("ready is %v, a scan finds %v", got, want)
 	}
@@ -101,6 +104,23 @@ func (s *State) scanQueues() error {
 
 func (s *State) scanSums() error {
 	var unsat, critical, proven, unproven int
+	var held Amount
+	for _, l := range s.run.Leaving {
+		held.Tokens, held.CostMicros = held.Tokens+l.Reserve.Tokens, held.CostMicros+l.Reserve.CostMicros
+	}
+	for i := range s.steps {
+		r := s.steps[i].Reserve
+		if !s.steps[i].Live && r != (Amount{}) {
+			return fmt.Errorf("step %d sets %+v aside, and does not work", i, r)
+		}
+		held.Tokens, held.CostMicros = held.Tokens+r.Tokens, held.CostMicros+r.CostMicros
+	}
+	if held != s.run.Used.Held {
+		return fmt.Errorf("%+v are set aside, a scan finds %+v", s.run.Used.Held, held)
+	}
+	if _, open := s.items[s.run.Asking]; s.run.Asking != "" && !open {
+		return fmt.Errorf("item %q asks for more, and is not open", s.run.Asking)
+	}
 	for i := range s.steps {
 		st := &s.steps[i]
 		switch {

@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -33,6 +34,7 @@ func programs(most int) *rapid.Generator[*engine.Program] {
 		n := rapid.OneOf(rapid.IntRange(1, 5), rapid.IntRange(1, most), rapid.IntRange(most/2, most)).Draw(t, "steps")
 		order := rapid.Permutation(numbers(n)).Draw(t, "order")
 		def := engine.Definition{Plan: "plan-1", Title: "Any plan", Parallel: rapid.IntRange(1, 5).Draw(t, "parallel")}
+		def.Budget = rapid.OneOf(rapid.Just(engine.Amount{}), amounts(3000, 10000, 40*time.Hour)).Draw(t, "budget")
 		for i := range n {
 			def.Steps = append(def.Steps, anyStep(t, i))
 		}
@@ -47,6 +49,23 @@ func programs(most int) *rapid.Generator[*engine.Program] {
 			t.Fatal(err)
 		}
 		return p
+	})
+}
+
+// amounts are limits of some kinds and none of others.
+func amounts(tokens, micros int64, wall time.Duration) *rapid.Generator[engine.Amount] {
+	return rapid.Custom(func(t *rapid.T) (a engine.Amount) {
+		kinds := rapid.IntRange(1, 7).Draw(t, "kinds")
+		if kinds&1 > 0 {
+			a.Tokens = rapid.Int64Range(1, tokens).Draw(t, "tokens")
+		}
+		if kinds&2 > 0 {
+			a.CostMicros = rapid.Int64Range(1, micros).Draw(t, "micros")
+		}
+		if kinds&4 > 0 {
+			a.Wall = time.Duration(rapid.Int64Range(1, int64(wall)).Draw(t, "wall"))
+		}
+		return a
 	})
 }
 
@@ -69,6 +88,10 @@ func anyStep(t *rapid.T, i int) engine.Step {
 	p.Critical = rapid.Bool().Draw(t, "critical")
 	p.Holds = seldom.Draw(t, "holds") != 5
 	p.Rerunnable = seldom.Draw(t, "rerunnable") != 5
+	if seldom.Draw(t, "limited") == 5 {
+		p.Budget = amounts(600, 2000, 10*time.Hour).Draw(t, "budget")
+	}
+	p.Role = rapid.SampledFrom([]string{"", "coder", "reviewer"}).Draw(t, "role")
 	if seldom.Draw(t, "approval") == 5 {
 		p.Approval = "it deploys"
 	}
@@ -130,7 +153,8 @@ func policies() *rapid.Generator[engine.Policy] {
 		return engine.Policy{
 			MaxParallel: rapid.IntRange(0, 5).Draw(t, "max"),
 			Baseline:    rapid.Bool().Draw(t, "baseline"), Ratchet: rapid.Bool().Draw(t, "ratchet"),
-			Leases: rapid.Bool().Draw(t, "leases"),
+			Leases:    rapid.Bool().Draw(t, "leases"),
+			Unmetered: rapid.SampledFrom([]string{"", "warn", "refuse"}).Draw(t, "unmetered"),
 		}
 	})
 }
@@ -292,6 +316,15 @@ func work(e engine.Effect, o op) engine.Input {
 	in := engine.Ended{Key: e.Key, WorkEnded: engine.WorkEnded{How: engine.Exited, Exit: int(o.More % 3)}}
 	tokens := int64(o.More)
 	in.Usage.In, in.Reason = &tokens, "half a \xe2\x82"
+	switch o.Which % 4 {
+	case 0:
+		in.Usage.In = nil
+	case 1:
+		in.Usage.Out = &tokens
+	case 2:
+		in.Usage.Out, in.Usage.CostMicros = &tokens, new(3*tokens)
+	}
+	in.Ms = int64(o.How) * 1000
 	switch o.How % 16 {
 	case 9:
 		in.How = engine.TimedOut
@@ -352,10 +385,30 @@ func (w *world) reply(o op) {
 		choice = engine.ChooseRetry
 	}
 	a := engine.ItemAnswered{Item: row.Item, Choice: choice, Text: "so \xc3", By: "bob", Via: "test"}
+	if o.More%3 == 0 && row.Shortage != nil {
+		a.Args = generous(row, int64(o.More%64))
+	}
 	if row.Schema != "" && o.More%4 != 0 {
 		a.Args = json.RawMessage("7")
 	}
 	w.send(engine.Reply{ItemAnswered: a})
+}
+
+// generous are limits so many times as high as those that are too tight.
+func generous(row engine.ItemRow, times int64) json.RawMessage {
+	l := row.Shortage.Limits
+	args := map[string]any{}
+	if l.Tokens > 0 {
+		args["tokens"] = l.Tokens * times
+	}
+	if l.CostMicros > 0 {
+		args["cost_usd"] = float64(l.CostMicros*times) / 1e6
+	}
+	if l.Wall > 0 {
+		args["wall"] = min(l.Wall*time.Duration(times), math.MaxInt64/4).String()
+	}
+	body, _ := json.Marshal(args)
+	return body
 }
 
 // crash begins a new life: what is in the journal is all there is.
@@ -420,6 +473,9 @@ func (w *world) revise(o op) {
 		return
 	}
 	def := engine.Definition{Plan: "plan-" + strconv.Itoa(now.Version+2), Title: "Any plan", Parallel: 1 + int(o.More)%5}
+	if def.Budget = now.Compiled.Budget(); o.How%5 == 0 {
+		def.Budget.Tokens += int64(o.More)
+	}
 	place := map[string]int{}
 	for _, i := range turned(now.Compiled.Len(), int(o.Which)) {
 		p := *now.Compiled.Step(i)
@@ -509,7 +565,11 @@ func (w *world) succeed(turns int) bool {
 			if rows[0].Kind == engine.Approval {
 				choice = engine.ChooseApprove
 			}
-			w.send(engine.Reply{ItemAnswered: saying(rows[0], choice)})
+			a := saying(rows[0], choice)
+			if rows[0].Shortage != nil {
+				a.Args = json.RawMessage(plenty(rows[0].Shortage))
+			}
+			w.send(engine.Reply{ItemAnswered: a})
 		case w.state.Head().Status == engine.Paused:
 			w.send(engine.Order{Command: engine.Command{Verb: engine.DoResume, By: "ann"}})
 		case wakes:
@@ -520,6 +580,25 @@ func (w *world) succeed(turns int) bool {
 	}
 	w.check()
 	return !w.state.Live()
+}
+
+// plenty are limits that no test comes to.
+func plenty(x *engine.Shortage) string {
+	var args []string
+	l, times := x.Limits, 1
+	if x.Of == engine.OfRun { // for a step that sets plenty aside too
+		times = 9
+	}
+	if l.Tokens > 0 {
+		args = append(args, fmt.Sprintf(`"tokens":%d000000000`, times))
+	}
+	if l.CostMicros > 0 {
+		args = append(args, fmt.Sprintf(`"cost_usd":%d00000`, times))
+	}
+	if l.Wall > 0 {
+		args = append(args, fmt.Sprintf(`"wall":"%d00000h"`, 2*times))
+	}
+	return "{" + strings.Join(args, ",") + "}"
 }
 
 func (w *world) decideAndFollow() {

@@ -30,13 +30,19 @@ func (s *State) applyItem(e ItemOpened, r Record) error {
 	switch {
 	case twice || st.Item != "":
 		return fmt.Errorf("item %s opens while %q waits for step %q", e.Item, st.Item, e.Step)
+	case e.Shortage != nil && !s.lacks(i, e, r.At):
+		return fmt.Errorf("item %s asks for more of the budget for step %q, which needs none", e.Item, e.Step)
+	case e.Shortage != nil:
 	case st.Active || e.Kind.early() && !s.asks(i) || !e.Kind.early() && st.Status != Waiting || (e.Kind == Question) != (s.prog.Step(i).Kind == Ask && e.Kind != Escalation):
 		return fmt.Errorf("item %s asks for %s of step %q, which is %s", e.Item, e.Kind, e.Step, st.Status)
 	}
 	s.run.Items++
 	s.items[e.Item] = ItemRow{
 		Item: e.Item, Stream: r.Stream, Run: s.run.Opened.Run, Step: e.Step, Kind: e.Kind, Cause: e.Cause,
-		Question: e.Question, Context: e.Context, Hash: e.Hash, Choices: e.Choices, Schema: e.Schema, Opened: r.At, Open: true,
+		Question: e.Question, Context: e.Context, Hash: e.Hash, Choices: e.Choices, Schema: e.Schema, Opened: r.At, Open: true, Shortage: e.Shortage,
+	}
+	if e.Shortage != nil && e.Shortage.Of == OfRun {
+		s.run.Asking = e.Item
 	}
 	s.dirty.item(s.items[e.Item])
 	s.change(i, func(st *step) {
@@ -60,12 +66,15 @@ func (s *State) applyAnswer(e ItemAnswered, at time.Time) error {
 	if err != nil {
 		return err
 	}
+	if err := s.raise(i, it, e); err != nil {
+		return err
+	}
 	s.change(i, func(st *step) {
 		st.Answer = &e
 		switch {
 		case it.Kind == Question:
 			st.Output = digest(e.Output())
-		case e.Choice == ChooseApprove:
+		case e.Choice == ChooseApprove && it.Shortage == nil:
 			st.Granted = at
 		}
 	})
@@ -83,6 +92,9 @@ func (s *State) closeItem(i int) {
 	s.dirty.item(row)
 	delete(s.items, st.Item)
 	st.Item = ""
+	if s.run.Asking == row.Item {
+		s.run.Asking = ""
+	}
 	if row.Kind.early() {
 		st.Status, st.Phase = Pending, NoPhase
 	}

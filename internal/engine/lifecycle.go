@@ -35,6 +35,7 @@ func (s *State) applyRun(e RunOpened, r Record) error {
 	s.turnPage()
 	s.prog = e.Compiled
 	s.run = run{Opened: e, First: r.Seq, Live: true, Status: Running, Started: r.At, Unsat: s.prog.Len()}
+	s.allot(nil, s.prog)
 	s.items = map[string]ItemRow{}
 	s.steps = make([]step, s.prog.Len())
 	s.index()
@@ -135,7 +136,7 @@ func (s *State) ends() (RunEnded, bool) {
 	case s.run.Cancelled:
 		return s.ended(Cancelled, 1, s.run.Reason), true
 	case s.run.Aborted:
-		return s.ended(Failed, 1, s.firstFailure()), true
+		return s.failed(), true
 	case s.run.Paused || s.run.Proving:
 		return RunEnded{}, false
 	case s.run.Unsat > 0 && s.diverging():
@@ -143,31 +144,40 @@ func (s *State) ends() (RunEnded, bool) {
 	case len(s.active) > 0:
 		return RunEnded{}, false
 	case s.run.Critical > 0:
-		return s.ended(Failed, 1, s.firstFailure()), true
+		return s.failed(), true
 	case s.run.Unsat == 0 && (s.run.Proved || !s.run.Opened.Policy.Ratchet):
 		return s.ended(Done, 0, ""), true
 	case s.run.Unsat == 0 || len(s.due) > 0 || len(s.items) > 0:
 		return RunEnded{}, false
 	}
-	return s.ended(Failed, 1, s.firstFailure()), true
+	return s.failed(), true
 }
 
 func (s *State) ended(status Status, exit int, reason string) RunEnded {
 	return RunEnded{Status: status, Exit: exit, Reason: reason, Left: s.run.Unsat, Proven: s.run.Proven, Unproven: s.run.Unproven}
 }
 
-// firstFailure says why the run cannot go on, for people. It looks at all
-// steps, once, at the run's end.
-func (s *State) firstFailure() string {
+// failed ends the run by what cannot go on. It looks at all steps, once, at the
+// run's end.
+func (s *State) failed() RunEnded {
 	for _, want := range []Status{Failed, Skipped} {
 		for i := range s.steps {
-			if st := &s.steps[i]; st.Status == want && !st.satisfied() {
-				return fmt.Sprintf("step %s %q is %s: %s", s.prog.Step(i).Number, s.prog.Step(i).Title, st.Status, st.Reason)
+			st, p := &s.steps[i], s.prog.Step(i)
+			if st.Status != want || st.satisfied() {
+				continue
 			}
+			exit := 1
+			if st.Verdict == OverBudget {
+				exit = exitBudget
+			}
+			return s.ended(Failed, exit, fmt.Sprintf("step %s %q is %s: %s", p.Number, p.Title, st.Status, st.Reason))
 		}
 	}
-	return "no step can move"
+	return s.ended(Failed, 1, "no step can move")
 }
+
+// exitBudget is the exit code of a run that ends for want of a larger budget.
+const exitBudget = 5
 
 // allow moves the protected base where a finished step's writes covered it.
 // The map is never changed in place, because effects hold it; the copy costs

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 )
 
 func (s *State) admitOrder(in Order) ([]Event, error) {
@@ -140,8 +141,9 @@ func (s *State) downstream(i int) []int {
 	return all
 }
 
-func (s *State) admitReply(a ItemAnswered) ([]Event, error) {
-	if err := named(a.By); err != nil {
+func (s *State) admitReply(a ItemAnswered, now time.Time) ([]Event, error) {
+	err := named(a.By)
+	if err != nil {
 		return nil, err
 	}
 	it, open := s.items[a.Item]
@@ -157,10 +159,11 @@ func (s *State) admitReply(a ItemAnswered) ([]Event, error) {
 	a.Text, a.By = text(a.Text), text(a.By)
 	if it.Kind == Question {
 		i, _ := s.prog.Index(it.Step)
-		var err error
 		if a, err = s.prog.Step(i).admitAnswer(a); err != nil {
 			return nil, err
 		}
+	} else if a.Args, err = s.admitArgs(it, a, now); err != nil {
+		return nil, err
 	}
 	return []Event{a}, nil
 }

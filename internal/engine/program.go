@@ -99,6 +99,7 @@ type Step struct {
 	Choices       []string       `json:"choices,omitempty"` // of a question
 	Schema        string         `json:"schema,omitempty"`  // of the answer to a question, JSON Schema
 	Reads         []string       `json:"reads,omitempty"`   // ids of steps whose output its scripts and checks get in their environment
+	Budget        Amount         `json:"budget,omitzero"`   // of all attempts of the step
 }
 
 // Exclusive reports whether the step takes the whole workspace: an agent with
@@ -114,7 +115,8 @@ type Definition struct {
 	Title string `json:"title"`
 	// Constraints hold for every step, in words; agents are told.
 	Constraints []string `json:"constraints,omitempty"`
-	Parallel    int      `json:"parallel"` // how many steps may run at once, at least 1
+	Parallel    int      `json:"parallel"`        // how many steps may run at once, at least 1
+	Budget      Amount   `json:"budget,omitzero"` // of the run
 	Steps       []Step   `json:"steps"`
 }
 
@@ -176,6 +178,8 @@ func (p *Program) index() error {
 		return errors.New("program has no steps")
 	case len(d.Steps) > MaxSteps:
 		return fmt.Errorf("program has %d steps; at most %d are allowed", len(d.Steps), MaxSteps)
+	case !d.Budget.valid():
+		return errors.New("program has a budget below nothing")
 	case d.Parallel < 1:
 		return fmt.Errorf("program allows %d steps at once; at least 1 is needed", d.Parallel)
 	}
@@ -261,6 +265,8 @@ func (s *Step) valid() error {
 		return fmt.Errorf("%d retries; 0 to %d are allowed", s.OnFail.Retries, MaxAttempts-1)
 	case s.Timeout <= 0 || s.CheckTimeout <= 0:
 		return errors.New("has no timeout")
+	case !s.Budget.valid():
+		return errors.New("has a budget below nothing")
 	case s.Backoff < 0:
 		return errors.New("has a negative backoff")
 	}
@@ -319,6 +325,9 @@ func (p *Program) Constraints() []string { return p.def.Constraints }
 
 // Parallel is how many steps the plan allows at once.
 func (p *Program) Parallel() int { return p.def.Parallel }
+
+// Budget limits the run.
+func (p *Program) Budget() Amount { return p.def.Budget }
 
 // Len is the number of steps.
 func (p *Program) Len() int { return len(p.def.Steps) }

@@ -119,7 +119,10 @@ func TestPassingRunIsDone(t *testing.T) {
 		for w.state.Live() && w.broken == nil {
 			if rows := w.rows.open(); len(rows) > 0 {
 				approvals++
-				w.send(engine.Reply{ItemAnswered: saying(rows[0], engine.ChooseApprove)})
+				a := saying(rows[0], engine.ChooseApprove)
+				if err := w.send(engine.Reply{ItemAnswered: a}); err != nil {
+					t.Fatalf("%s cannot be answered as it is: %v\n%s", a.Item, err, rows[0].Question)
+				}
 				continue
 			}
 			fx := w.state.Pending()

@@ -16,6 +16,8 @@ type leaving struct {
 	N       int
 	Kind    WorkKind
 	Epoch   uint64
+	Role    string `json:",omitzero"`
+	Reserve Amount `json:",omitzero"`
 }
 
 func (l leaving) is(e WorkEnded) bool {
@@ -133,6 +135,9 @@ func (s *State) applyRevision(e RunOpened) error {
 	for i := range next {
 		next[i].Status = Pending
 	}
+	if e.Compiled.Budget() != s.prog.Budget() {
+		s.withdraw()
+	}
 	past := maps.Clone(s.run.Past)
 	for j := range s.steps {
 		id := s.prog.Step(j).ID
@@ -144,7 +149,10 @@ func (s *State) applyRevision(e RunOpened) error {
 		s.leave(j)
 		switch st := &s.steps[j]; {
 		case stays:
-			if next[i] = st.revised(); same(s.prog, j, e.Compiled, i) {
+			if next[i] = st.revised(); s.prog.Step(j).Budget == e.Compiled.Step(i).Budget {
+				next[i].Raised = st.Raised
+			}
+			if same(s.prog, j, e.Compiled, i) {
 				next[i].Feedback = st.Feedback
 			}
 		case st.Attempt > 0:
@@ -230,8 +238,8 @@ func (st *step) revised() step {
 	}
 	return step{
 		Status: Pending, Attempt: st.Attempt + 1, Tree: st.Tree,
-		Restore: slices.Concat(st.Restore, restore(st)),
-		Cut:     st.Cut || st.Live && st.Kind != ContractWork,
+		Restore: slices.Concat(st.Restore, restore(st)), Used: st.Used,
+		Cut: st.Cut || st.Live && st.Kind != ContractWork,
 	}
 }
 
@@ -241,7 +249,7 @@ func (s *State) leave(j int) {
 	st := &s.steps[j]
 	s.closeItem(j)
 	if st.Live {
-		s.run.Leaving = append(s.run.Leaving, leaving{Step: s.prog.Step(j).ID, Attempt: st.Attempt, N: st.N, Kind: st.Kind, Epoch: st.Epoch})
+		s.run.Leaving = append(s.run.Leaving, leaving{Step: s.prog.Step(j).ID, Attempt: st.Attempt, N: st.N, Kind: st.Kind, Epoch: st.Epoch, Role: s.prog.Step(j).Role, Reserve: st.Reserve})
 	}
 }
 
@@ -249,6 +257,7 @@ func (s *State) leave(j int) {
 // was spent and numbers of rounds and items go on.
 func (s *State) goOn(e RunOpened, steps []step, past map[string]int) {
 	r := &s.run
+	s.allot(s.prog, e.Compiled)
 	s.prog, s.steps = e.Compiled, steps
 	r.Opened, r.Past = e, past
 	if len(r.Past) > 0 {
@@ -287,11 +296,13 @@ func (s *State) applyLeft(e WorkEnded) bool {
 	if at < 0 {
 		return false
 	}
+	l := s.run.Leaving[at]
 	s.run.Leaving = slices.Delete(slices.Clone(s.run.Leaving), at, at+1)
 	if len(s.run.Leaving) == 0 {
 		s.run.Leaving = nil
 	}
 	s.spend(e.Usage)
+	s.settleLeft(e, l)
 	return true
 }
 

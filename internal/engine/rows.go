@@ -47,6 +47,7 @@ type HeadRow struct {
 	TokensIn   int64     `json:"tokens_in"`
 	TokensOut  int64     `json:"tokens_out"`
 	CostMicros int64     `json:"cost_micros"`
+	Budget     Budget    `json:"budget,omitzero"`
 }
 
 // Shown is the run's status as people are told it, in every list and at every
@@ -75,6 +76,7 @@ type StepRow struct {
 	Started  time.Time `json:"started"`
 	Finished time.Time `json:"finished"`
 	Needs    []string  `json:"needs,omitempty"`
+	Budget   Budget    `json:"budget,omitzero"`
 }
 
 // ItemRow is an open or closed question to people.
@@ -92,6 +94,7 @@ type ItemRow struct {
 	Schema   string    `json:"schema,omitempty"` // of the value that is asked for
 	Opened   time.Time `json:"opened"`
 	Open     bool      `json:"open"`
+	Shortage *Shortage `json:"shortage,omitempty"`
 }
 
 // PlanRow is a revision of a plan that waits for a yes or no. One that does
@@ -174,7 +177,7 @@ func (s *State) Head() HeadRow {
 		Path: r.Opened.Path, PlanHash: r.Opened.PlanHash, Status: r.Status, Reason: r.Reason, Exit: r.Exit, Ended: !r.Live,
 		Started: r.Started, Finished: r.Finished, Total: len(s.steps), Settled: len(s.steps) - r.Unsat,
 		Active: len(s.active), Open: len(s.items), Proven: r.Proven, Unproven: r.Unproven, Waived: r.Waived, Skipped: r.Skipped,
-		TokensIn: r.TokensIn, TokensOut: r.TokensOut, CostMicros: r.CostMicros,
+		TokensIn: r.TokensIn, TokensOut: r.TokensOut, CostMicros: r.CostMicros, Budget: s.Budget(),
 	}
 }
 
@@ -185,6 +188,7 @@ func (s *State) StepRow(i int) StepRow {
 		Index: i, ID: p.ID, Number: p.Number, Title: p.Title, Status: s.shown(i), Phase: st.Phase, Reason: st.Reason,
 		Agent: p.Role, Attempts: st.Attempt, Verdict: st.Verdict, Baseline: st.Baseline, Proven: st.Proven,
 		Started: st.Started, Finished: st.Finished, Needs: s.prog.names[i],
+		Budget: s.stepBudget(i),
 	}
 	if st.Behind != nil {
 		row.Reason = st.Behind.String()

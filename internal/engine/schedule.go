@@ -1,6 +1,9 @@
 package engine
 
-import "slices"
+import (
+	"slices"
+	"time"
+)
 
 // queue holds the steps of one class that may start.
 type queue struct {
@@ -44,7 +47,7 @@ func (s *State) asks(i int) bool {
 func (s *State) enqueue(i int) {
 	c := s.prog.classes.of[i]
 	if c == free {
-		s.ready.put(i, s.eligible(i))
+		s.makeReady(i, s.eligible(i))
 		return
 	}
 	s.offer(c, false)
@@ -56,14 +59,20 @@ func (s *State) enqueue(i int) {
 func (s *State) offer(c int, in bool) {
 	q := &s.queues[c]
 	if rank, ok := q.in.first(); ok {
-		s.ready.put(s.prog.classes.members[c][rank], in && !q.blocked)
+		s.makeReady(s.prog.classes.members[c][rank], in && !q.blocked)
 	}
+}
+
+// makeReady puts the step among the ready ones, or takes it away.
+func (s *State) makeReady(i int, in bool) {
+	s.ready.put(i, in)
+	s.thrifty.put(i, in && !s.prog.Step(i).spends())
 }
 
 // fill starts what is ready while there is room: first by the order in the
 // plan, and never two steps that conflict. It depends on the records alone, so
 // a replay fills alike.
-func (s *State) fill() {
+func (s *State) fill(now time.Time) {
 	if !s.run.Live {
 		return
 	}
@@ -79,7 +88,7 @@ func (s *State) fill() {
 		// Nothing of the round was left to prove: it is over.
 	}
 	for s.free() && len(s.active) < s.room() {
-		i, ok := s.next()
+		i, ok := s.next(now)
 		if !ok {
 			return
 		}
@@ -99,9 +108,9 @@ func (s *State) drop() {
 
 // next finds the first ready step that conflicts with nothing under way. A
 // class that conflicts is not looked at again before that step is released.
-func (s *State) next() (int, bool) {
+func (s *State) next(now time.Time) (int, bool) {
 	for {
-		i, ok := s.ready.first()
+		i, ok := s.startable(now)
 		if !ok {
 			return 0, false
 		}

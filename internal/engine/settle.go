@@ -31,7 +31,7 @@ func (s *State) applySettled(e StepSettled, at time.Time) error {
 			s.settleAs(i, st, e, at)
 		}
 	})
-	if e.Status == Failed && (e.By != "" || s.prog.Step(i).Critical) {
+	if e.Status == Failed && (e.By != "" && e.Verdict != OverBudget || s.prog.Step(i).Critical) {
 		s.halt(&s.run.Aborted)
 	}
 	return nil
@@ -50,7 +50,7 @@ func (s *State) lawful(i int, e StepSettled) bool {
 		return false
 	}
 	if e.By != "" && e.By != Harness {
-		return said(st, e)
+		return s.said(i, e)
 	}
 	v := s.verdict(i)
 	failed := v != NoVerdict && v != Pass
@@ -63,8 +63,9 @@ func (s *State) lawful(i int, e StepSettled) bool {
 		return failed && st.Phase == Ratchet && e.RetryAt == nil
 	case Waiting, Failed, Skipped:
 		return (failed || st.strays(e)) && e.RetryAt == nil && !e.Satisfies
-	case Pending: // the approval grew too old
-		return e.By == Harness && st.Active && st.Phase == Baseline && !st.Granted.IsZero() && e.RetryAt == nil
+	case Pending: // the approval grew too old, or the budget has no room any more
+		return e.By == Harness && st.Active && st.Phase == Baseline && e.RetryAt == nil &&
+			(e.Verdict == OverBudget && s.bounded(i) || !st.Granted.IsZero())
 	}
 	return false
 }
@@ -85,14 +86,15 @@ func (s *State) pauses(i int, e StepSettled) bool {
 }
 
 // said reports whether the settling is what a person commanded or answered.
-func said(st *step, e StepSettled) bool {
+func (s *State) said(i int, e StepSettled) bool {
+	st := &s.steps[i]
 	var want Status
 	var counts bool
 	switch {
 	case st.Order != nil:
 		want, counts = st.Order.Verb.gives()
 	case st.Answer != nil:
-		want, counts = gives(st.Answer.Choice)
+		want, counts = s.gives(i, st.Answer.Choice)
 	}
 	return want != "" && e.Status == want && e.Satisfies == counts && e.RetryAt == nil && !e.Proven
 }
@@ -109,12 +111,16 @@ func (v Verb) gives() (Status, bool) {
 	return Pending, false
 }
 
-// gives is the same for an answer.
-func gives(choice string) (Status, bool) {
+// gives is the same for an answer. Where more of a budget is denied, the step
+// ends as its plan says for one that failed.
+func (s *State) gives(i int, choice string) (Status, bool) {
 	switch choice {
 	case ChooseApprove, ChooseRetry:
 		return Pending, false
 	case ChooseDeny:
+		if s.items[s.steps[i].Item].Shortage != nil && s.prog.Step(i).OnFail.Then != Skip {
+			return Failed, false
+		}
 		return Skipped, false
 	case ChooseSkip:
 		return Skipped, true
@@ -221,6 +227,8 @@ func (st *step) reenter(e StepSettled, order *Command, answer *ItemAnswered) {
 	}
 	st.Status, st.Phase, st.Proven, st.Counts, st.Finished = Pending, NoPhase, false, false, time.Time{}
 	switch {
+	case e.By == Harness && e.Verdict == OverBudget:
+		return
 	case e.By == Harness: // the approval grew too old
 		st.Granted = time.Time{}
 		return

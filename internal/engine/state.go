@@ -17,12 +17,14 @@ type State struct {
 
 	// The indexes are derived from the fields above. Whatever changes a step
 	// touches it, and a touch renews its place in each.
-	active []int   // steps under way, ascending
-	must   set     // steps for which a fact follows
-	ask    set     // steps that wait for nothing but a person's yes
-	ready  set     // steps that may start once there is room; the first of each class only
-	queues []queue // by class
-	due    dueHeap
+	active []int // steps under way, ascending
+	must   set   // steps for which a fact follows
+	ask    set   // steps that wait for nothing but a person's yes
+	ready  set   // steps that may start once there is room; the first of each class only
+	// thrifty are those of the ready ones that use neither tokens nor money.
+	thrifty set
+	queues  []queue // by class
+	due     dueHeap
 
 	items map[string]ItemRow // open ones
 	dirty dirty
@@ -60,6 +62,12 @@ type run struct {
 	TokensIn   int64
 	TokensOut  int64
 	CostMicros int64
+	Limits     Amount            `json:",omitzero"` // in force: the plan's, or what a person raised them to
+	Used       budget            `json:",omitzero"`
+	Roles      map[string]Amount `json:",omitempty"` // the largest settled attempt of each role
+	Unmetered  int               `json:",omitzero"`  // attempts that did not say what they used, with nothing reserved
+	Excused    int               `json:",omitzero"`  // those that a person let pass
+	Asking     string            `json:",omitzero"`  // the item that asks for more
 }
 
 // step is what State knows of one step. Fields are exported for the snapshot only.
@@ -104,6 +112,9 @@ type step struct {
 	Output   string        `json:",omitzero"` // object: what the work of the last attempt put out
 	Started  time.Time     `json:",omitzero"`
 	Finished time.Time     `json:",omitzero"`
+	Used     budget        `json:",omitzero"`
+	Reserve  Amount        `json:",omitzero"` // of the live dispatch
+	Raised   Amount        `json:",omitzero"` // limits that a person gave in place of the plan's
 
 	open    int   // needs that are not satisfied
 	dead    int   // needs that cannot be satisfied as things stand
@@ -195,7 +206,7 @@ func (s *State) Apply(r Record) error {
 	}
 	s.seq = r.Seq
 	s.dirty.head = true
-	s.fill()
+	s.fill(r.At)
 	return nil
 }
 

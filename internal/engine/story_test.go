@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"math"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -22,18 +23,18 @@ import (
 // difference. After every line the journal is replayed, the snapshot restored,
 // the rows compared and the journal audited.
 //
-//	open [parallel=N] [ratchet=on] [baseline=off]   a run of the plan below it; again: the task's next run
+//	open [parallel=N] [ratchet=on] [baseline=off] [budget=LIMITS] [unmetered=refuse]   a run of the plan below it; again: the task's next run
 //	revise [by=NAME] [stale=a,b] [was=HASH] [run=R] [plan=ID]   the run's next revision, as below it
 //	  ID [script] [needs=a,b] [retries=N] [then=WORD] [expect=WORD] [approval=WHY] [noncritical]
-//	     [task=WORD] [writes=a/,b/] [once] [step] [backoff=D] [checks=build,lint?]
+//	     [budget=LIMITS: 10000t+1.50$+20m] [task=WORD] [writes=a/,b/] [once] [step] [backoff=D] [checks=build,lint?]
 //	prepared STEP [base=VERDICT,…] [tree=T] [err=WHY] [strays=PATH]
-//	ended STEP [how=WORD] [exit=N] [tampered=PATH] [strays=PATH] [tokens=N]
+//	ended STEP [how=WORD] [exit=N] [tampered=PATH] [strays=PATH] [tokens=N] [usd=X] [ms=N]
 //	checked STEP [VERDICT,…] [tree=T] [moved=PATH]
 //	  with attempt=N, n=N, kind=WORD, run=R or task=T where the key is not the wanted one
 //	  with hold: what comes next is in the same turn
 //	lease STEP [behind=RUN/STEP] [first]   where the run is opened with leases=on
 //	order VERB [STEP] [from] [why=…] [by=NAME]
-//	reply N CHOICE [text=…] [by=NAME]
+//	reply N CHOICE [text=…] [args=JSON] [by=NAME]
 //	epoch                                a new owner takes over
 //	wait for=D | wait                    until then, or until the core wants to be woken
 //	told STEP                            what its next attempt is told
@@ -204,7 +205,11 @@ func input(t *testing.T, d *desk, td *datadriven.TestData) engine.Input {
 			Verb: engine.Verb(word(td, 0)), Step: word(td, 1), From: td.HasArg("from"), Why: value(td, "why"), By: person(td),
 		}}
 	case "reply":
-		return engine.Reply{ItemAnswered: engine.ItemAnswered{Item: itemOf(d, word(td, 0)), Choice: word(td, 1), Text: value(td, "text"), Args: json.RawMessage(value(td, "args")), By: person(td), Via: "test"}}
+		a := engine.ItemAnswered{Item: itemOf(d, word(td, 0)), Choice: word(td, 1), Text: value(td, "text"), By: person(td), Via: "test"}
+		if args := value(td, "args"); args != "" {
+			a.Args = json.RawMessage(args)
+		}
+		return engine.Reply{ItemAnswered: a}
 	case "lease":
 		return lease(t, d, td)
 	case "prepared":
@@ -256,9 +261,12 @@ func ended(t *testing.T, d *desk, td *datadriven.TestData) engine.Input {
 		e.How = engine.How(how)
 	}
 	if n := number(t, td, "tokens", 0); n != 0 {
-		tokens := int64(n)
-		e.Usage.In = &tokens
+		e.Usage.In, e.Usage.Out = new(int64(n)/2), new(int64(n)-int64(n)/2)
 	}
+	if usd := value(td, "usd"); usd != "" {
+		e.Usage.CostMicros = new(limits(t, usd+"$").CostMicros)
+	}
+	e.Ms = int64(number(t, td, "ms", 0))
 	e.Exit, e.Absent = number(t, td, "exit", 0), value(td, "absent") != ""
 	return engine.Ended{Key: key(t, d, td), WorkEnded: e}
 }
@@ -321,7 +329,7 @@ func opening(t *testing.T, d *desk, td *datadriven.TestData) engine.Input {
 	d.manual = value(td, "leases") == "on"
 	in := engine.Open{By: "ann", Run: engine.RunOpened{
 		Run: "r1", Plan: p.Plan(), Version: 1, Title: p.Title(), Program: p.Hash(), Compiled: p, Base: "base",
-		Policy: engine.Policy{MaxParallel: number(t, td, "max", 9), Baseline: value(td, "baseline") != "off", Ratchet: value(td, "ratchet") == "on", Leases: value(td, "leases") == "on"},
+		Policy: engine.Policy{MaxParallel: number(t, td, "max", 9), Baseline: value(td, "baseline") != "off", Ratchet: value(td, "ratchet") == "on", Leases: value(td, "leases") == "on", Unmetered: value(td, "unmetered")},
 	}}
 	if d.state.Task() == "" {
 		in.Task = &engine.TaskOpened{Task: "task", Intent: "i"}
@@ -348,7 +356,7 @@ func revising(t *testing.T, d *desk, td *datadriven.TestData) engine.Input {
 
 // planOf is the plan in the line's input.
 func planOf(t *testing.T, td *datadriven.TestData, id string) *engine.Program {
-	def := engine.Definition{Plan: id, Title: "A plan", Parallel: number(t, td, "parallel", 1)}
+	def := engine.Definition{Plan: id, Title: "A plan", Parallel: number(t, td, "parallel", 1), Budget: limits(t, value(td, "budget"))}
 	index := map[string]int{}
 	for n, line := range strings.Split(strings.TrimSpace(td.Input), "\n") {
 		index[strings.Fields(line)[0]] = n
@@ -361,6 +369,30 @@ func planOf(t *testing.T, td *datadriven.TestData, id string) *engine.Program {
 		t.Fatalf("%s: %v", td.Pos, err)
 	}
 	return p
+}
+
+// limits reads 10000t+1.50$+20m.
+func limits(t *testing.T, text string) (a engine.Amount) {
+	var err error
+	for part := range strings.SplitSeq(text, "+") {
+		tokens, isTokens := strings.CutSuffix(part, "t")
+		money, isMoney := strings.CutSuffix(part, "$")
+		switch {
+		case part == "":
+		case isTokens:
+			a.Tokens, err = strconv.ParseInt(tokens, 10, 64)
+		case isMoney:
+			var usd float64
+			usd, err = strconv.ParseFloat(money, 64)
+			a.CostMicros = int64(math.Round(usd * 1e6))
+		default:
+			a.Wall, err = time.ParseDuration(part)
+		}
+		if err != nil {
+			t.Fatalf("limits %q: %v", text, err)
+		}
+	}
+	return a
 }
 
 // plain is a step that an agent does, with the defaults of a plan.
@@ -379,6 +411,10 @@ func stepLine(t *testing.T, n int, line string, index map[string]int) engine.Ste
 	p.Number = strconv.Itoa(n + 1)
 	for _, w := range words[1:] {
 		name, v, _ := strings.Cut(w, "=")
+		if name == "budget" {
+			p.Budget = limits(t, v)
+			continue
+		}
 		if err := label(&p, name, v, index); err != nil {
 			t.Fatalf("%q: %v", line, err)
 		}
@@ -541,7 +577,7 @@ func line(r engine.Record) string {
 		}
 		return fmt.Sprintf("%s %s %s %s", e.Verb, e.Step, from, e.Why)
 	case engine.WorkDispatched:
-		return fmt.Sprintf("%s %d.%d %s", e.Step, e.Attempt, e.N, e.Kind)
+		return fmt.Sprintf("%s %d.%d %s%s", e.Step, e.Attempt, e.N, e.Kind, amount(" reserve", e.Reserve))
 	case engine.WorkEnded:
 		return fmt.Sprintf("%s %d.%d %s %s %s", e.Step, e.Attempt, e.N, e.Kind, e.How, e.Reason)
 	case engine.CheckEnded:
@@ -555,9 +591,17 @@ func line(r engine.Record) string {
 	case engine.ItemOpened:
 		return fmt.Sprintf("%s %s %s %s", e.Item, e.Step, e.Kind, e.Cause)
 	case engine.ItemAnswered:
-		return fmt.Sprintf("%s %s %s", e.Item, e.Choice, e.Text)
+		return fmt.Sprintf("%s %s %s %s", e.Item, e.Choice, e.Text, e.Args)
 	}
 	return ""
+}
+
+// amount writes what there is of an amount, behind a word.
+func amount(word string, a engine.Amount) string {
+	if a == (engine.Amount{}) {
+		return ""
+	}
+	return fmt.Sprintf("%s %dt+%g$+%s", word, a.Tokens, float64(a.CostMicros)/1e6, a.Wall)
 }
 
 func settling(r engine.Record, e engine.StepSettled) string {
@@ -600,6 +644,9 @@ func stand(d *desk) string {
 		b.WriteString(",")
 	}
 	out := strings.TrimSuffix(b.String(), ",") + "\n"
+	if x := head.Budget; x != (engine.Budget{}) {
+		out += "$" + amount(" spent", x.Spent) + amount(" held", x.Held) + cmp.Or(amount(" left", x.Left(d.now)), " nothing left") + "\n"
+	}
 	var wants []string
 	for _, c := range d.state.Claims() {
 		if !c.Held {

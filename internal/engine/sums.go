@@ -119,7 +119,7 @@ func (s *State) touch(i int) {
 func (s *State) index() {
 	n := len(s.steps)
 	s.active, s.due = nil, nil
-	s.must, s.ask, s.ready = newSet(n), newSet(n), newSet(n)
+	s.must, s.ask, s.ready, s.thrifty = newSet(n), newSet(n), newSet(n), newSet(n)
 	s.queues = make([]queue, len(s.prog.classes.members))
 	for c := range s.queues {
 		s.queues[c].in = newSet(len(s.prog.classes.members[c]))

@@ -47,6 +47,7 @@ const (
 	Tampered     Verdict = "tampered"     // a protected file changed
 	OutOfScope   Verdict = "out_of_scope" // a change outside the step's writes
 	FlakyCheck   Verdict = "flaky"        // the same tree, different answers
+	OverBudget   Verdict = "budget"       // the budget leaves no room for another attempt
 	Inconclusive Verdict = "inconclusive" // the check could not say: command not found, no test collected
 )
 

@@ -77,7 +77,7 @@ func (c compiler) definition() engine.Definition {
 	p := c.doc.plan
 	def := engine.Definition{
 		Plan: c.options.Plan, Title: p.Title.Value, Parallel: max(p.Parallel.Value, 1),
-		Constraints: texts(p.Constraints.Value),
+		Constraints: texts(p.Constraints.Value), Budget: amount(p.Budget.Value),
 	}
 	if limit := c.options.MaxParallel; limit > 0 {
 		def.Parallel = min(def.Parallel, limit)
@@ -119,6 +119,7 @@ func (c compiler) step(u *unit) engine.Step {
 		Holds: u.Holds.Value == "run", Rerunnable: u.Rerunnable.Value,
 		Mode: u.Mode.Value, Network: u.Network.Value, Isolation: c.isolation(u),
 		Env: texts(u.Env.Value), Writes: writes(u), Guards: c.guards(u),
+		Budget: amount(u.Budget.Value),
 	}
 	if !u.Ask.IsZero() {
 		return question(u, s)
@@ -190,6 +191,10 @@ func (c compiler) expect(u *unit) engine.Expect {
 		return c.options.Expect
 	}
 	return engine.ExpectAny
+}
+
+func amount(b plan.Budget) engine.Amount {
+	return engine.Amount{Tokens: b.Tokens, CostMicros: b.CostMicros, Wall: b.Wall}
 }
 
 // approval is the reason for which a person is asked, or "".
