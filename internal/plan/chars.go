@@ -62,7 +62,7 @@ func checkCharacters(src string, probs *problems) int {
 			continue
 		}
 		r, n := utf8.DecodeRuneInString(src[i:])
-		if why := unseen(r); why != "" && !(joiner(r) && between(src, i, n)) {
+		if why := unseen(r); why != "" && !needed(src, i, n, r) {
 			first = min(first, i)
 			at, known = at.after(src[known:i]), i
 			probs.add(at, Error, BadCharacter,
@@ -114,10 +114,29 @@ func unseen(r rune) string {
 		return "a zero-width character"
 	case r == 0x115f || r == 0x1160 || r == 0x3164 || r == 0xffa0 || r == 0x2800:
 		return "an invisible letter"
-	case r >= 0xfff9 && r <= 0xfffb, r >= 0xe0000 && r <= 0xe0fff, r >= 0x206a && r <= 0x206f:
+	case r >= 0xfff0 && r <= 0xfffb, r >= 0xe0000 && r <= 0xe0fff, r >= 0x206a && r <= 0x206f,
+		r == 0x17b4, r == 0x17b5, r >= 0x1d173 && r <= 0x1d17a, r >= 0x1bca0 && r <= 0x1bca3:
 		return "an invisible format character"
+	case variation(r):
+		return "a variation selector"
 	}
 	return ""
+}
+
+// needed reports whether the unseen character r at i, n bytes long, is one that
+// the characters beside it are written with.
+func needed(s string, i, n int, r rune) bool {
+	return joiner(r) && between(s, i, n) || variation(r) && varies(s, i, n)
+}
+
+// variation reports whether r chooses between two looks of the character before.
+func variation(r rune) bool { return r >= 0xfe00 && r <= 0xfe0f }
+
+// varies reports whether a variation selector at i, n bytes long, stands where
+// it has a look to choose: behind a sign, or within a keycap.
+func varies(s string, i, n int) bool {
+	before, _ := utf8.DecodeLastRuneInString(s[:i])
+	return before >= 0xa9 && unseen(before) == "" && before != utf8.RuneError || strings.HasPrefix(s[i+n:], "\u20e3")
 }
 
 // joiner reports whether a zero-width character is one that scripts and emoji need.
@@ -128,7 +147,7 @@ func joiner(r rune) bool { return r == 0x200c || r == 0x200d }
 func between(s string, i, n int) bool {
 	before, _ := utf8.DecodeLastRuneInString(s[:i])
 	after, _ := utf8.DecodeRuneInString(s[i+n:])
-	return before >= 0x600 && after >= 0x600 && unseen(before) == "" && unseen(after) == ""
+	return before >= 0x600 && after >= 0x600 && (unseen(before) == "" || variation(before)) && unseen(after) == ""
 }
 
 // hidden reports where a line outside of fenced blocks begins something that is

@@ -34,7 +34,7 @@ func TestNearestLabel(t *testing.T) {
 
 // TestCharacters checks which characters a plan may have.
 func TestCharacters(t *testing.T) {
-	for _, r := range "\a\x1b\x7f\u0080\u0085\u009f\u00ad\u034f\u061c\u115f\u180e\u200b\u200c\u200d\u200e\u202a\u202e\u2028\u2029\u2060\u2066\u2069\u206a\u2800\u3164\ufeff\ufff9\U000e0041" {
+	for _, r := range "\a\x1b\x7f\u0080\u0085\u009f\u00ad\u034f\u061c\u115f\u180e\u200b\u200c\u200d\u200e\u202a\u202e\u2028\u2029\u2060\u2066\u2069\u206a\u2800\u3164\ufeff\ufff9\U000e0041\u17b4\ufff0\U0001bca0\U0001d173\U0001d17a\ufe00\ufe0f" {
 		if n := bad("a" + string(r) + "b"); n != 1 {
 			t.Errorf("U+%04X gives %d problems; want 1", r, n)
 		}
@@ -42,7 +42,7 @@ func TestCharacters(t *testing.T) {
 			t.Errorf("a run of U+%04X gives %d problems", r, n)
 		}
 	}
-	for _, s := range []string{"\ta\r\n", "\ufeffa", "é ß 中文 עברית ไทย", "👨\u200d👩\u200d👧 🏳️\u200d🌈 ✅️", "می\u200cخواهم", "क्\u200dष", "\u00a0\u2003"} {
+	for _, s := range []string{"\ta\r\n", "\ufeffa", "é ß 中文 עברית ไทย", "👨\u200d👩\u200d👧 🏳️\u200d🌈 ✅️", "می\u200cخواهم", "क्\u200dष", "\u00a0\u2003", "1\ufe0f\u20e3 ©\ufe0f ❤\ufe0f\u200d🔥 葛\ufe00"} {
 		if n := bad(s); n != 0 {
 			t.Errorf("%q gives %d problems; want none", s, n)
 		}

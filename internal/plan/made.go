@@ -38,7 +38,7 @@ func Unseen(s string) string {
 			continue
 		}
 		n := utf8.RuneLen(r)
-		if why := unseen(r); why != "" && !(joiner(r) && between(s, i, n)) {
+		if why := unseen(r); why != "" && !needed(s, i, n, r) {
 			return fmt.Sprintf("%s (U+%04X)", why, r)
 		}
 	}

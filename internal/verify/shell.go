@@ -2,8 +2,10 @@ package verify
 
 import (
 	"errors"
+	"fmt"
 	"path"
 	"strings"
+	"unicode"
 
 	"mvdan.cc/sh/v3/syntax"
 )
@@ -103,10 +105,35 @@ func parseScript(text string, from frame) *shell {
 		s.fault, s.at = fault(err)
 		return s
 	}
+	if at, r := falseBlank(file); r != 0 {
+		s.fault, s.at = fmt.Sprintf("U+%04X looks like a blank, and bash takes it for a letter: put it in quotes, or write a space", r), at
+		return s
+	}
 	s.file = file
 	collect(s, from)
 	s.ends = results(file)
 	return s
+}
+
+// falseBlank finds a character outside of quotes that a reader takes for the
+// blank between two words and bash does not.
+func falseBlank(file *syntax.File) (at int, found rune) {
+	syntax.Walk(file, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.DblQuoted:
+			return false
+		case *syntax.Redirect: // the text of a here-document is quoted, its end is not read
+			return n.Hdoc == nil
+		case *syntax.Lit:
+			for i, r := range n.Value {
+				if found == 0 && r > unicode.MaxASCII && unicode.IsSpace(r) {
+					at, found = int(n.Pos().Offset())+i, r
+				}
+			}
+		}
+		return found == 0
+	})
+	return at, found
 }
 
 func fault(err error) (string, int) {
