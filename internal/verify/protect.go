@@ -15,7 +15,8 @@ func always() []string {
 
 // guards lists what must not change while the step is worked on, sorted: what
 // its contract and required checks execute or collect and what the plan protects, all
-// but what the step's explicit `writes:` cover, and the step's own `protect:`.
+// but what the step's explicit `writes:` cover, and the step's own `protect:`. What
+// git runs and the configuration have to be named there.
 //
 // A glob of which the writes cover only a part stays whole: whoever compares
 // drops the changes inside of the scope. A literal path counts when it is absent
@@ -23,9 +24,6 @@ func always() []string {
 // exists it is written as a glob that matches it alone.
 func (c compiler) guards(u *unit) []string {
 	list := map[string]bool{}
-	for _, name := range always() {
-		list[name] = true
-	}
 	for _, s := range u.proofs {
 		if s.required && s.readable() {
 			for _, g := range s.guards {
@@ -42,10 +40,26 @@ func (c compiler) guards(u *unit) []string {
 			return covered(file, scopes)
 		})
 	}
+	for _, name := range always() {
+		if !named(name, writes(u)) {
+			list[name] = true
+		}
+	}
 	for _, t := range u.Protect.Value {
 		list[path.Clean(t.Value)] = true
 	}
 	return slices.Sorted(maps.Keys(list))
+}
+
+// named reports whether a scope covers the guard and says so: `**` does not mean
+// what git runs, nor what configures the harness.
+func named(guard string, scopes []string) bool {
+	file, _, _ := strings.Cut(guard, "#")
+	top, _, _ := strings.Cut(file, "/")
+	return slices.ContainsFunc(scopes, func(s string) bool {
+		s = cleanScope(s)
+		return (s == top || strings.HasPrefix(s, top+"/")) && covered(file, []string{s})
+	})
 }
 
 // guard writes a guard of a contract as the machine reads it.
