@@ -1,8 +1,9 @@
 package verify
 
-import "slices"
-
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // isBuiltin reports the names that bash itself runs.
 func isBuiltin(name string) bool {

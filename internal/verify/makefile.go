@@ -12,6 +12,7 @@ type makefile struct {
 	needs   map[string][]string
 	recipes map[string][]string
 	first   string
+	pattern []string // targets with a %, in the order of the text
 	include []string
 }
 
@@ -67,6 +68,9 @@ func (m *makefile) rule(names, rest string) []string {
 		if m.first == "" && !strings.HasPrefix(t, ".") {
 			m.first = t
 		}
+		if _, known := m.needs[t]; !known && strings.Contains(t, "%") {
+			m.pattern = append(m.pattern, t)
+		}
 		m.needs[t] = append(m.needs[t], strings.Fields(strings.ReplaceAll(m.value(needs), "|", " "))...)
 	}
 	if inline {
@@ -81,8 +85,8 @@ func (m *makefile) recipe(targets []string, line string) {
 	}
 }
 
-// reached returns the recipes that the goals lead to; all of them where a goal
-// has no rule of its own, since a pattern may have one.
+// reached returns the recipes that the goals lead to, and those of all rules for
+// patterns: any goal may be made by one.
 func (m *makefile) reached(goals []string) []string {
 	var lines []string
 	seen := map[string]bool{}
@@ -96,10 +100,8 @@ func (m *makefile) reached(goals []string) []string {
 		lines = append(lines, m.recipes[t]...)
 		goals = append(goals, m.needs[t]...)
 	}
-	for t, recipe := range m.recipes {
-		if strings.Contains(t, "%") {
-			lines = append(lines, recipe...)
-		}
+	for _, t := range m.pattern {
+		lines = append(lines, m.recipes[t]...)
 	}
 	return lines
 }

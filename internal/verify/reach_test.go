@@ -141,6 +141,21 @@ func TestBeyond(t *testing.T) {
 	}
 }
 
+// TestPatternRulesInOrder holds that the rules of a Makefile that name no goal
+// count in the order of the text: what is built before is no guard.
+func TestPatternRulesInOrder(t *testing.T) {
+	files := map[string]string{".git": "", "Makefile": "all: x.b\n%.a:\n\tgo build -o build/tool .\n%.b:\n\t./build/check\n%.c:\n\t./late.sh\n"}
+	first := said(derived("make", files).guards)
+	if slices.Contains(first, "build/check") || !slices.Contains(first, "late.sh") {
+		t.Fatalf("guards %q", first)
+	}
+	for range 30 {
+		if again := said(derived("make", files).guards); !slices.Equal(first, again) {
+			t.Fatalf("guards %q, and then %q", first, again)
+		}
+	}
+}
+
 // TestUntold names what cannot be told, and nothing in ordinary contracts.
 func TestUntold(t *testing.T) {
 	for _, test := range []struct {
