@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -25,9 +26,10 @@ func ruleOutput() Rule {
 }
 
 func checkOutput(p *pass) {
+	names := nearby{of: p.doc}
 	for _, u := range p.doc.units {
 		for _, m := range p.doc.variables(u, p.facts) {
-			p.variable(u, m)
+			p.variable(u, m, &names)
 		}
 		for _, s := range u.Subscriptions.Value {
 			if found := p.doc.refs.Find(s.Ref); s.Kind == "step" && len(found) == 1 && found[0] != u.index {
@@ -37,20 +39,33 @@ func checkOutput(p *pass) {
 	}
 }
 
-func (p *pass) variable(u *unit, m mention) {
+// nearby finds the output that a name was probably meant to be: of so many names
+// that the search costs no more than the plan's size.
+type nearby struct {
+	of    *document
+	asked int
+	names []string // of all outputs; made when asked for
+}
+
+func (n *nearby) hint(name string) string {
+	if n.asked++; n.asked > maxHints {
+		return ""
+	}
+	if n.names == nil {
+		for _, u := range n.of.units {
+			n.names = append(n.names, engine.Variable(u.ID.Value))
+		}
+	}
+	return plan.Nearest(strings.ToUpper(name), n.names)
+}
+
+func (p *pass) variable(u *unit, m mention, names *nearby) {
 	switch len(m.steps) {
 	case 1:
 		p.waitedFor(u, m.steps[0], m.name, m.at)
 	case 0:
-		var names []string
-		for _, other := range p.doc.units {
-			names = append(names, engine.Variable(other.ID.Value))
-		}
-		hint := "take the id of a step in capitals, with _ for -"
-		if near := plan.Nearest(strings.ToUpper(m.name), names); near != "" {
-			hint = near
-		}
-		p.report(u, m.at, fmt.Sprintf("step %q reads %s, and no step has such an id", u.ID.Value, m.name), hint)
+		p.report(u, m.at, fmt.Sprintf("step %q reads %s, and no step has such an id", u.ID.Value, m.name),
+			cmp.Or(names.hint(m.name), "take the id of a step in capitals, with _ for -"))
 	default:
 		p.report(u, m.at, fmt.Sprintf("step %q reads %s, which steps %q and %q both give", u.ID.Value, m.name, p.doc.units[m.steps[0]].ID.Value, p.doc.units[m.steps[1]].ID.Value),
 			"give one of them another `id:`")

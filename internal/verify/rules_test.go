@@ -3,6 +3,7 @@ package verify_test
 import (
 	"encoding/json"
 	"flag"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -178,6 +179,32 @@ func TestRulesAreWellFormed(t *testing.T) {
 	for _, dir := range dirs {
 		if !ids[filepath.Base(dir)] {
 			t.Errorf("%s belongs to no rule", dir)
+		}
+	}
+}
+
+// TestFewNearNames holds that a plan full of wrong names costs no search of all
+// names for each of them.
+func TestFewNearNames(t *testing.T) {
+	for _, wrong := range []string{"**needs:** stp-%d", "**contract:** `test \"$PITON_STEP_STP_%d\" = x`"} {
+		var b strings.Builder
+		b.WriteString("---\ntype: plan\nstatus: draft\nowner: me\n---\n\n# Wrong names\n\n## Steps\n")
+		for n := range 60 {
+			fmt.Fprintf(&b, "\n### %d. Step\n\n**id:** step-%d\n"+wrong+"\n", n+1, n, n)
+		}
+		p, problems := plan.Parse("plan.md", []byte(b.String()))
+		near, all := 0, 0
+		for _, f := range verify.Check(p, problems, verify.Facts{}) {
+			if f.Code != "PT010" && f.Code != "PT061" {
+				continue
+			}
+			all++
+			if strings.Contains(f.Hint, "did you mean") {
+				near++
+			}
+		}
+		if all != 60 || near != 20 {
+			t.Errorf("%s: %d findings, %d of them name what was meant; want 60 and 20", wrong, all, near)
 		}
 	}
 }
