@@ -28,7 +28,7 @@ type layer struct {
 var layers = map[string]layer{
 	"internal/plan":      {"", "go.yaml.in/yaml/v4"},
 	"internal/plan/form": {"plan", "go.yaml.in/yaml/v4"},
-	"internal/engine":    {"", ""},
+	"internal/engine":    {"", "github.com/expr-lang/expr"},
 	"internal/verify":    {"plan engine", "mvdan.cc/sh/v3 github.com/bmatcuk/doublestar/v4"},
 	"internal/prompt":    {"engine", ""},
 

@@ -167,6 +167,9 @@ func (s *State) admitEnded(in Ended) ([]Event, error) {
 	e := in.WorkEnded
 	e.Step, e.Attempt, e.N, e.Kind = k.Step, k.Attempt, k.N, l.Kind
 	e.Reason, e.Blocked = text(e.Reason), text(e.Blocked)
+	if e.Value, err = Canonical(e.Value); err != nil || leaves || !s.prog.inline[i] {
+		e.Value = nil
+	}
 	return []Event{e}, nil
 }
 

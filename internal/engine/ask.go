@@ -79,6 +79,15 @@ func (a ItemAnswered) Output() []byte {
 	return []byte(text(a.Text))
 }
 
+// value is the answer as JSON.
+func (a ItemAnswered) value() string {
+	if len(a.Args) > 0 {
+		return string(a.Args)
+	}
+	body, _ := EncodeValue(string(a.Output())) // a text always is
+	return string(body)
+}
+
 // hasAnswer reports whether a step that asks has the answer that e settles.
 func (st *step) hasAnswer(p *Step, e StepSettled) bool {
 	return p.Kind == Ask && st.Order == nil && st.Answer != nil && e.Status == Done && e.Proven && !e.Satisfies && e.RetryAt == nil

@@ -94,6 +94,7 @@ func (s *State) applyWorkEnded(e WorkEnded) error {
 			st.cutOff(e)
 		default:
 			st.Ended, st.Phase, st.Output = &e, Verifying, e.Output
+			st.Value = string(e.Value)
 			if e.How != NoStart {
 				st.Infra = 0
 			}

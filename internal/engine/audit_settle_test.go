@@ -24,6 +24,10 @@ func (a *auditor) settled(e engine.StepSettled, r engine.Record) error {
 	if e.By != "" && e.By != engine.Harness {
 		return a.settledByPerson(f, e)
 	}
+	if f.def.When != "" && e.By == engine.Harness && f.status == engine.Pending && f.live == nil && f.granted.IsZero() {
+		f.status, f.counts = e.Status, e.Satisfies
+		return nil
+	}
 	if e.Satisfies || e.Status == engine.Waived {
 		return fmt.Errorf("the harness settles it as %s", e.Status)
 	}

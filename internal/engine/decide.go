@@ -69,6 +69,7 @@ const (
 	heeds          // a person answered
 	escalates      // a person must be asked
 	settles        // there is a verdict
+	chooses        // its condition is the next thing to look at
 	runsOnce       // the checks, which may run only once, are next
 )
 
@@ -93,6 +94,8 @@ func (s *State) rule(i int) rule {
 		return nothing
 	case st.Status == Waiting && st.Item == "":
 		return escalates
+	case s.undecided(i):
+		return chooses
 	case !st.Active:
 		return nothing
 	case s.verdict(i) != NoVerdict:
@@ -117,6 +120,8 @@ func (s *State) follows(i int, now time.Time) Event {
 		return s.escalation(i)
 	case settles:
 		return s.judged(i, now)
+	case chooses:
+		return s.choice(i)
 	case runsOnce:
 		return WorkDispatched{Step: p.ID, Attempt: st.Attempt, N: st.N + 1, Kind: ContractWork}
 	}

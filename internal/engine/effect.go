@@ -50,6 +50,7 @@ type Effect struct {
 	Base        string            // object with the protected files as they were
 	Moved       map[string]string // protected paths that finished steps were allowed to change
 	Shared      bool              // other steps are under way in the same tree
+	Value       bool              // Work: the core looks at the output, so its end must have the value
 	Outputs     map[string]string // object with the output of each step that the step reads or subscribes to; none of one that has none
 }
 

@@ -202,28 +202,30 @@ type Change struct {
 
 // WorkEnded is the end of dispatched work as the harness saw it.
 type WorkEnded struct {
-	Step       string   `json:"step"`
-	Attempt    int      `json:"attempt"`
-	N          int      `json:"n"`
-	Kind       WorkKind `json:"kind"`
-	How        How      `json:"how"`
-	Exit       int      `json:"exit"`
-	Signal     string   `json:"signal,omitempty"`
-	Ms         int64    `json:"ms"`
-	Reason     string   `json:"reason,omitempty"` // why it could not start, or was stopped
-	Absent     bool     `json:"absent,omitempty"` // its program is not there: trying again finds it no sooner
-	Usage      Usage    `json:"usage"`
-	Output     string   `json:"output,omitempty"` // object: the step's output
-	Size       int64    `json:"size"`             // bytes the work printed
-	Log        string   `json:"log,omitempty"`    // file under the state directory
-	Blocked    string   `json:"blocked,omitempty"`
-	Changed    []string `json:"changed,omitempty"`
-	Tampered   []Change `json:"tampered,omitempty"`
-	OutOfScope []Change `json:"out_of_scope,omitempty"`
-	Quarantine string   `json:"quarantine,omitempty"` // where the differences were kept
-	Tree       string   `json:"tree,omitempty"`
-	Leftover   int      `json:"leftover,omitempty"` // processes that had to be killed
-	Isolation  string   `json:"isolation,omitempty"`
+	Step    string   `json:"step"`
+	Attempt int      `json:"attempt"`
+	N       int      `json:"n"`
+	Kind    WorkKind `json:"kind"`
+	How     How      `json:"how"`
+	Exit    int      `json:"exit"`
+	Signal  string   `json:"signal,omitempty"`
+	Ms      int64    `json:"ms"`
+	Reason  string   `json:"reason,omitempty"` // why it could not start, or was stopped
+	Absent  bool     `json:"absent,omitempty"` // its program is not there: trying again finds it no sooner
+	Usage   Usage    `json:"usage"`
+	Output  string   `json:"output,omitempty"` // object: the step's output
+	// Value is the output itself, where the core looks at it.
+	Value      json.RawMessage `json:"value,omitempty"`
+	Size       int64           `json:"size"`          // bytes the work printed
+	Log        string          `json:"log,omitempty"` // file under the state directory
+	Blocked    string          `json:"blocked,omitempty"`
+	Changed    []string        `json:"changed,omitempty"`
+	Tampered   []Change        `json:"tampered,omitempty"`
+	OutOfScope []Change        `json:"out_of_scope,omitempty"`
+	Quarantine string          `json:"quarantine,omitempty"` // where the differences were kept
+	Tree       string          `json:"tree,omitempty"`
+	Leftover   int             `json:"leftover,omitempty"` // processes that had to be killed
+	Isolation  string          `json:"isolation,omitempty"`
 }
 
 // CheckEnded is the answer of one check: evidence.

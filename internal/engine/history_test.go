@@ -95,6 +95,7 @@ func anyStep(t *rapid.T, i int) engine.Step {
 	if seldom.Draw(t, "approval") == 5 {
 		p.Approval = "it deploys"
 	}
+	p.When = rapid.SampledFrom([]string{"", "", "", "true", "false"}).Draw(t, "when")
 	if seldom.Draw(t, "asks") == 5 {
 		return question(p, rapid.IntRange(0, 2).Draw(t, "form"))
 	}

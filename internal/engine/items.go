@@ -74,6 +74,9 @@ func (s *State) applyAnswer(e ItemAnswered, at time.Time) error {
 		switch {
 		case it.Kind == Question:
 			st.Output = digest(e.Output())
+			if s.prog.inline[i] {
+				st.Value = e.value()
+			}
 		case e.Choice == ChooseApprove && it.Shortage == nil:
 			st.Granted = at
 		}

@@ -98,6 +98,7 @@ type Step struct {
 	Guards        []string       `json:"guards,omitempty"`  // paths and globs whose content must not change; "#part" after a manifest's name counts only that part
 	Choices       []string       `json:"choices,omitempty"` // of a question
 	Schema        string         `json:"schema,omitempty"`  // of the answer to a question, JSON Schema
+	When          string         `json:"when,omitempty"`    // the step runs only if this holds; see [ParseCondition]
 	Reads         []string       `json:"reads,omitempty"`   // ids of steps whose output its scripts and checks get in their environment
 	Budget        Amount         `json:"budget,omitzero"`   // of all attempts of the step
 }
@@ -129,6 +130,8 @@ type Program struct {
 	deps    [][]int    // dependents by index
 	names   [][]string // ids of needs by index
 	classes classes
+	when    map[int]*Condition
+	inline  map[int]bool // steps whose outputs are kept with the records
 	hash    string
 	guards  []string // of all steps, each once
 }
@@ -201,6 +204,9 @@ func (p *Program) index() error {
 	}
 	p.guards = d.guards()
 	if err := p.readable(); err != nil {
+		return err
+	}
+	if err := p.conditions(); err != nil {
 		return err
 	}
 	return p.acyclic()

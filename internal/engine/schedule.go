@@ -27,7 +27,7 @@ func (s *State) room() int {
 // eligible reports whether the step could start if there were room.
 func (s *State) eligible(i int) bool {
 	st := &s.steps[i]
-	if !s.run.Live || s.prog.Step(i).Kind == Ask || st.Active || st.Item != "" || st.Order != nil || st.open > 0 || s.waits(i) || !s.granted(i) {
+	if !s.run.Live || s.prog.Step(i).Kind == Ask || st.Active || st.Item != "" || st.Order != nil || st.open > 0 || s.waits(i) || !s.granted(i) || s.undecided(i) {
 		return false
 	}
 	return st.Status == Pending || st.Status == Regressed || st.Status == Running
@@ -40,7 +40,7 @@ func (s *State) granted(i int) bool {
 // asks reports whether the step waits for nothing but a person's yes.
 func (s *State) asks(i int) bool {
 	st := &s.steps[i]
-	return s.run.Live && (!s.granted(i) || s.prog.Step(i).Kind == Ask) && st.Status == Pending && st.open == 0 && st.Item == "" && st.Order == nil
+	return s.run.Live && (!s.granted(i) || s.prog.Step(i).Kind == Ask) && st.Status == Pending && st.open == 0 && st.Item == "" && st.Order == nil && !s.undecided(i)
 }
 
 // enqueue puts the step among the ready ones if it may start, else takes it out.

@@ -14,6 +14,10 @@ func (s *State) applySettled(e StepSettled, at time.Time) error {
 		st := &s.steps[i]
 		return fmt.Errorf("step %q attempt %d settles as %q (%s) by %q out of %s, %s, attempt %d", e.Step, e.Attempt, e.Status, e.Verdict, e.By, st.Status, st.Phase, st.Attempt)
 	}
+	if s.undecided(i) {
+		s.choose(i, e, at)
+		return nil
+	}
 	keeps := s.keeps(i, e)
 	if !keeps {
 		s.release(i)
@@ -43,6 +47,9 @@ func (s *State) applySettled(e StepSettled, at time.Time) error {
 // a person's word needs a record of what the person said.
 func (s *State) lawful(i int, e StepSettled) bool {
 	st := &s.steps[i]
+	if s.undecided(i) {
+		return lawfulChoice(st, e)
+	}
 	if st.hasAnswer(s.prog.Step(i), e) {
 		return e.Attempt == st.Attempt && e.By == st.Answer.By
 	}
@@ -233,7 +240,8 @@ func (st *step) reenter(e StepSettled, order *Command, answer *ItemAnswered) {
 		st.Granted = time.Time{}
 		return
 	case order != nil:
-		st.Note = order.Why
+		// Who wants this very step again wants it whatever the condition says.
+		st.Note, st.Chosen = order.Why, !order.From
 	case answer.Choice == ChooseApprove:
 		return
 	default:

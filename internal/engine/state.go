@@ -109,6 +109,8 @@ type step struct {
 	Behind   *Holder       `json:",omitzero"` // whom it waits for instead
 	Blocker  int           `json:",omitzero"` // a need that cannot be satisfied; of meaning while there is one
 	RetryAt  time.Time     `json:",omitzero"`
+	Value    string        `json:",omitzero"` // the output itself, as JSON, where the core looks at it
+	Chosen   bool          `json:",omitzero"` // its condition holds
 	Output   string        `json:",omitzero"` // object: what the work of the last attempt put out
 	Started  time.Time     `json:",omitzero"`
 	Finished time.Time     `json:",omitzero"`

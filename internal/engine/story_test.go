@@ -427,6 +427,8 @@ func label(p *engine.Step, name, v string, index map[string]int) (err error) {
 	switch name {
 	case "script":
 		p.Kind = engine.Script
+	case "when":
+		p.When = v
 	case "ask":
 		n, _ := strconv.Atoi(v)
 		*p = question(*p, n)

@@ -195,9 +195,13 @@ func TestEventRoundTrip(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) {
 				e := maker.Draw(t, "event")
-				if a, ok := e.(engine.ItemAnswered); ok && len(a.Args) > 0 {
-					a.Args = json.RawMessage(strconv.Quote(fmt.Sprintf("%x", []byte(a.Args))))
-					e = a
+				switch x := e.(type) {
+				case engine.ItemAnswered:
+					x.Args = someJSON(x.Args)
+					e = x
+				case engine.WorkEnded:
+					x.Value = someJSON(x.Value)
+					e = x
 				}
 				body, err := engine.Encode(e)
 				if err != nil {
@@ -216,6 +220,14 @@ func TestEventRoundTrip(t *testing.T) {
 			})
 		})
 	}
+}
+
+// someJSON makes of any bytes such as are JSON.
+func someJSON(b []byte) json.RawMessage {
+	if len(b) == 0 {
+		return nil
+	}
+	return json.RawMessage(strconv.Quote(fmt.Sprintf("%x", b)))
 }
 
 // empties makes an empty list equal to none: the wire knows no difference.

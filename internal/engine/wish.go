@@ -39,7 +39,7 @@ func (s *State) wants(i int) (Effect, bool) {
 		}
 		e.Feedback, e.Note, e.Restore = st.Feedback, st.note(), st.Restore
 	case Work:
-		e.Work, e.Prompt = st.Kind, st.Prompt
+		e.Work, e.Prompt, e.Value = st.Kind, st.Prompt, s.prog.inline[i]
 	case Verify:
 		if st.Live {
 			e.Work = st.Kind

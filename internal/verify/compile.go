@@ -121,6 +121,7 @@ func (c compiler) step(u *unit) engine.Step {
 		Env: texts(u.Env.Value), Writes: writes(u), Guards: c.guards(u),
 		Budget: amount(u.Budget.Value),
 	}
+	s.When = u.When.Value
 	if !u.Ask.IsZero() {
 		return question(u, s)
 	}

@@ -54,7 +54,6 @@ func (u *unit) unready() []use {
 	}
 	add(u.Tool.Set, "tool", u.Tool.Pos)
 	add(!u.Plan.IsZero(), "plan", u.Plan.Pos)
-	add(!u.When.IsZero(), "when", u.When.Pos)
 	add(u.ForEach.Set, "for each", u.ForEach.Pos)
 	add(!u.Judge.IsZero(), "judge", u.Judge.Pos)
 	add(u.Iterations.Set, "iterations", u.Iterations.Pos)
