@@ -145,7 +145,21 @@ func (p *Product) relative(path string) string {
 // Draft records the document as a revision, unless its newest one has these
 // bytes. Only documents without errors are recorded.
 func (p *Product) Draft(ctx context.Context, desk Desk, d *Document) (*engine.Revision, error) {
-	return p.record(ctx, desk, d, nil)
+	return again(func() (*engine.Revision, error) { return p.record(ctx, desk, d, nil) })
+}
+
+// races is how often somebody else may be quicker before a conflict is believed.
+const races = 4
+
+// again asks anew where the facts changed between the look at the journal and
+// the desk: another process drafted or opened the same plan meanwhile.
+func again[T any](ask func() (T, error)) (T, error) {
+	for n := 1; ; n++ {
+		got, err := ask()
+		if err == nil || n == races || Explain(err).Code != Conflict {
+			return got, err
+		}
+	}
 }
 
 // record does so with what the document differs in from the text that it would

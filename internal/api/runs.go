@@ -34,6 +34,10 @@ func taskOf(intent string) string { return "t-" + strings.TrimPrefix(intent, "i-
 // Open opens a run of an approved revision, or finds the unfinished one of the
 // same bytes. The caller activates it.
 func (p *Product) Open(ctx context.Context, desk Desk, d *Document, r *engine.Revision, o Opening) (Opened, error) {
+	return again(func() (Opened, error) { return p.open(ctx, desk, d, r, o) })
+}
+
+func (p *Product) open(ctx context.Context, desk Desk, d *Document, r *engine.Revision, o Opening) (Opened, error) {
 	stream := taskOf(r.Drafted.Intent)
 	state, err := run.Load(ctx, p.Store, stream)
 	if err != nil {
