@@ -96,8 +96,6 @@ func (s *State) admitPrepared(in Prepared, now time.Time) ([]Event, error) {
 		return nil, refuse(Conflict, in.Key.String()+" prepares nothing", "")
 	case p.Approval != "" && now.Sub(st.Granted) >= approvalLife:
 		return []Event{StepSettled{Step: p.ID, Attempt: st.Attempt, Status: Pending, Reason: "the approval is older than 24 hours", By: Harness}}, nil
-	case in.Err != "":
-		return []Event{d, WorkEnded{Step: d.Step, Attempt: d.Attempt, N: d.N, Kind: d.Kind, How: NoStart, Reason: text(in.Err), Absent: in.Absent}}, nil
 	case len(in.Strays) > 0 && st.Cut:
 		return []Event{StepSettled{
 			Step: p.ID, Attempt: st.Attempt, Status: Waiting, Verdict: OutOfScope,
@@ -105,6 +103,8 @@ func (s *State) admitPrepared(in Prepared, now time.Time) ([]Event, error) {
 		}}, nil
 	case s.fit(i, now) != ample:
 		return []Event{s.noRoom(i)}, nil
+	case in.Err != "":
+		return []Event{d, WorkEnded{Step: d.Step, Attempt: d.Attempt, N: d.N, Kind: d.Kind, How: NoStart, Reason: text(in.Err), Absent: in.Absent}}, nil
 	case !wish.Baseline:
 		return []Event{d}, nil
 	}

@@ -327,7 +327,7 @@ func (s *State) settleLeft(e WorkEnded, l leaving) {
 	}
 	s.settleWork(e, l.Role, l.Reserve, limits)
 	if stays {
-		s.steps[i].Used.settle(l.Reserve, used(e, l.Reserve))
+		s.change(i, func(st *step) { st.Used.settle(l.Reserve, used(e, l.Reserve)) })
 	}
 }
 
