@@ -270,6 +270,7 @@ type itemDoc struct {
 	Text    string          `json:"question"`
 	Choices []string        `json:"choices"`
 	Args    any             `json:"args"`
+	Schema  string          `json:"schema,omitempty"`
 	Context string          `json:"context"`
 	AskedAt stamp           `json:"asked_at"`
 }
@@ -300,7 +301,7 @@ func inboxDocument(items []engine.ItemRow, plans []*engine.Revision) inboxDoc {
 	for _, it := range items {
 		d.Items = append(d.Items, itemDoc{
 			ID: it.Item, Run: it.Run, Step: it.Step, Kind: it.Kind, Cause: orNull(it.Cause), Text: it.Question,
-			Choices: list(it.Choices), Context: it.Context, AskedAt: stamp(it.Opened),
+			Choices: list(it.Choices), Schema: it.Schema, Context: it.Context, AskedAt: stamp(it.Opened),
 		})
 		if it.Shortage != nil {
 			d.Items[len(d.Items)-1].Args = it.Shortage.Args()

@@ -226,6 +226,9 @@ func (t theme) items(items []engine.ItemRow, now time.Time) []string {
 		lines = append(lines, t.sides(cell{fmt.Sprintf("%s %s  step %s", t.glyph(l), it.Item, it.Step), l.tone}, cell{age(now.Sub(it.Opened)), idleTone}))
 		lines = append(lines, t.under(2, plainTone, t.line(it.Question))...)
 		lines = append(lines, t.quoteTail(4, it.Context, 8)...)
+		if it.Schema != "" {
+			lines = append(lines, t.under(4, idleTone, "schema: "+t.line(it.Schema))...)
+		}
 		for _, c := range it.Choices {
 			command := "piton answer " + it.Item + " " + c
 			lines = append(lines, t.row(choiceColumns, []int{min(30, t.width-2), max(0, t.width-30-2*gap)}, []cell{{command, boldTone}, {consequence(c), idleTone}}))
