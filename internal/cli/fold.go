@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/piton-dev/piton/internal/engine"
@@ -16,6 +17,7 @@ type fold struct {
 	items   map[string]engine.ItemRow // open ones
 	asked   map[string]string         // by item, open or not: its step
 	busy    map[int]engine.StepRow    // steps that run
+	idle    []int                     // steps whose turn has not come, ascending
 	free    map[string]int            // by step: attempts that used up no retry
 	retries int                       // of the newest run
 	answers int
@@ -114,12 +116,26 @@ func (f *fold) keep() {
 			delete(f.items, it.Item)
 		}
 	}
+	if rows.All {
+		f.idle = nil
+	}
 	for _, s := range rows.Steps {
+		f.rests(s.Index, s.Status == engine.Pending || s.Status == engine.Ready || s.Status == engine.Blocked)
 		if s.Status == engine.Running || s.Status == engine.Ready && s.Reason != "" || s.Status == engine.Done && s.Phase == engine.Ratchet {
 			f.busy[s.Index] = s
 		} else {
 			delete(f.busy, s.Index)
 		}
+	}
+}
+
+// rests puts a step among those whose turn has not come, or takes it out.
+func (f *fold) rests(i int, idle bool) {
+	switch at, known := slices.BinarySearch(f.idle, i); {
+	case idle && !known:
+		f.idle = slices.Insert(f.idle, at, i)
+	case known && !idle:
+		f.idle = slices.Delete(f.idle, at, at+1)
 	}
 }
 

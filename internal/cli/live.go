@@ -183,10 +183,8 @@ type liveModel struct {
 	height      int    // its lines
 	interrupted bool
 	detached    bool
-	idle        []string // ids of some steps whose turn has not come
-	left        int      // how many there are
-	proposed    string   // what the plan document proposed when it was last looked at
-	reply       *reply   // the answer that is being given
+	proposed    string // what the plan document proposed when it was last looked at
+	reply       *reply // the answer that is being given
 }
 
 func (m *liveModel) Init() tea.Cmd { return m.next() }
@@ -254,7 +252,6 @@ func (m *liveModel) take(rs []engine.Record) {
 			m.print(m.theme.scroll(&m.fold, h)...)
 		}
 	}
-	m.idle, m.left = m.idlers()
 	if m.reply != nil && !m.fold.open(m.reply.item) {
 		m.reply = nil // somebody else was quicker
 	}

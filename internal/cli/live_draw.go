@@ -279,30 +279,21 @@ func (m *liveModel) asking(it engine.ItemRow) string {
 	return m.theme.stepLine(looks[engine.Waiting], row, "needs you: press a", "", "piton answer "+it.Item, span(m.now.Sub(it.Opened)))
 }
 
-// idlers counts the steps whose turn has not come, and names a few.
-func (m *liveModel) idlers() (names []string, count int) {
-	p := m.fold.state.Program()
-	for i := 0; p != nil && i < p.Len(); i++ {
-		switch s := m.fold.state.StepRow(i); s.Status {
-		case engine.Pending, engine.Ready, engine.Blocked:
-			if count++; count <= maxNamed {
-				names = append(names, s.ID)
-			}
-		}
-	}
-	return names, count
-}
-
 // maxNamed is how many waiting steps are named.
 const maxNamed = 6
 
 func (m *liveModel) waitingLine() string {
-	if m.left == 0 {
+	idle := m.fold.idle
+	if len(idle) == 0 {
 		return ""
 	}
+	var names []string
+	for _, i := range idle[:min(len(idle), maxNamed)] {
+		names = append(names, m.fold.state.Program().Step(i).ID)
+	}
 	t := m.theme
-	text := fmt.Sprintf(" %s %d waiting: %s", t.glyph(looks[engine.Pending]), m.left, strings.Join(m.idle, ", "))
-	if m.left > len(m.idle) {
+	text := fmt.Sprintf(" %s %d waiting: %s", t.glyph(looks[engine.Pending]), len(idle), join(names))
+	if len(idle) > maxNamed {
 		text += ", " + t.dots()
 	}
 	return t.paint(idleTone, t.fit(text, t.width))

@@ -286,6 +286,33 @@ func TestQuits(t *testing.T) {
 	}
 }
 
+// TestIdle compares the steps that a view knows to wait for their turn with a
+// look at all of them, after every record.
+func TestIdle(t *testing.T) {
+	for name, tell := range stories {
+		var f fold
+		some := 0
+		for _, r := range tell(t).journal {
+			if _, err := f.apply(r); err != nil {
+				t.Fatal(err)
+			}
+			var want []int
+			for i := 0; f.state.Program() != nil && i < f.state.Program().Len(); i++ {
+				switch f.state.StepRow(i).Status {
+				case engine.Pending, engine.Ready, engine.Blocked:
+					want = append(want, i)
+				}
+			}
+			if some += len(want); !slices.Equal(f.idle, want) {
+				t.Fatalf("%s, record %d (%s): %v, want %v", name, r.Seq, r.Event.Type(), f.idle, want)
+			}
+		}
+		if some == 0 {
+			t.Errorf("%s: no step ever waited", name)
+		}
+	}
+}
+
 // TestLiveRegion holds its bounds at every size, at every moment of a story.
 func TestLiveRegion(t *testing.T) {
 	for name, tell := range stories {
