@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// inode names a directory across renames of its parents.
+// inode tells a directory from one that stands in its place later.
 func inode(info fs.FileInfo) string {
 	if st, ok := info.Sys().(*syscall.Stat_t); ok {
 		return fmt.Sprintf("%d:%d", st.Dev, st.Ino)

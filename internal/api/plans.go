@@ -35,7 +35,7 @@ type Document struct {
 // OK reports whether nothing keeps the plan from running.
 func (d *Document) OK() bool { return d.Plan != nil && !verify.HasErrors(d.Findings) }
 
-// Verdict of the whole document: how many errors and warnings there are.
+// counts says how many errors and warnings there are.
 func (d *Document) counts() (errs, warnings int) {
 	for _, f := range d.Findings {
 		switch f.Severity {

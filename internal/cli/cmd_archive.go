@@ -126,7 +126,8 @@ func (s *session) shelf() (map[string]bool, error) {
 	}
 	defer f.Close()
 	shelf := map[string]bool{}
-	for lines := bufio.NewScanner(f); lines.Scan(); {
+	lines := bufio.NewScanner(f)
+	for lines.Scan() {
 		var l struct {
 			Run  string
 			Back bool
@@ -134,6 +135,9 @@ func (s *session) shelf() (map[string]bool, error) {
 		if json.Unmarshal(lines.Bytes(), &l) == nil { // a line that a crash cut short says nothing
 			shelf[l.Run] = !l.Back
 		}
+	}
+	if err := lines.Err(); err != nil {
+		return nil, fmt.Errorf("read which runs are archived: %s: %w", s.shelfPath(), err)
 	}
 	return shelf, nil
 }

@@ -117,7 +117,8 @@ func (a *app) watch(ctx context.Context, prefix string, after uint64) error {
 		}
 		s.noticeChange(head)
 		d := &drive{session: s, stay: true, opened: &opened}
-		err = errors.Join(d.follow(ctx, api.Dial(s.Place, Version)), d.endView())
+		err = d.follow(ctx, api.Dial(s.Place, Version))
+		d.endView()
 		if unavailable(err) || errors.Is(err, errOwnerGone) {
 			a.notice("nobody runs this workspace now")
 			return a.showStatus(ctx, s, head)

@@ -198,7 +198,8 @@ func (s *session) approval(ctx context.Context, doc *api.Document, f runFlags) (
 		return nil, err
 	}
 	if !s.app.asks() {
-		return nil, errors.Join(ended(exitWaiting), s.app.waits(doc.Path))
+		s.app.notice("the plan waits for a person's yes: piton approve %s, or piton run --yes", doc.Path)
+		return nil, ended(exitWaiting)
 	}
 	return s.ask(doc)
 }
@@ -217,12 +218,6 @@ func (s *session) ask(doc *api.Document) (*consent, error) {
 		return nil, ended(exitWaiting)
 	}
 	return &consent{by: s.By}, nil
-}
-
-// waits says that the plan waits for a person who is not here.
-func (a *app) waits(path string) error {
-	a.notice("the plan waits for a person's yes: piton approve %s, or piton run --yes", path)
-	return nil
 }
 
 func (a *app) confirm(question string) (bool, error) {

@@ -55,7 +55,8 @@ func (s *session) drive(ctx context.Context, f runFlags, open func(api.Desk) (ap
 			d.owner = o
 			return d.asOwner(ctx)
 		case !errors.Is(err, errOwnerGone):
-			return errors.Join(err, d.endView())
+			d.endView()
+			return err
 		}
 		d.app.notice("%v; run %s goes on", err, d.opened.Run)
 	}
@@ -105,17 +106,20 @@ func (d *drive) asOwner(ctx context.Context) error {
 	d.leaving.Store(&stop)
 	defer d.signals()()
 	if err := d.opens(d.owner); err != nil {
-		return errors.Join(err, d.endView(), d.release(ctx))
+		d.endView()
+		return errors.Join(err, d.release(ctx))
 	}
 	if d.flags.detach {
 		return errors.Join(d.release(ctx), d.session.detach(*d.opened, d.flags))
 	}
 	if err := d.carry(ctx); err != nil {
-		return errors.Join(err, d.endView(), d.release(ctx))
+		d.endView()
+		return errors.Join(err, d.release(ctx))
 	}
 	loop := <-d.owner.ended
 	d.owner.ended <- nil
-	err := errors.Join(d.endView(), d.release(ctx))
+	d.endView()
+	err := d.release(ctx)
 	if loop != nil && !errors.Is(loop, context.Canceled) {
 		return errors.Join(loop, err)
 	}
@@ -165,11 +169,10 @@ func (d *drive) tell(records []engine.Record) {
 }
 
 // endView returns when all that the view got is shown.
-func (d *drive) endView() error {
+func (d *drive) endView() {
 	if v := d.view.Load(); v != nil {
 		(*v).close()
 	}
-	return nil
 }
 
 // release gives the workspace back. Runs of others that were under way in this
@@ -216,8 +219,8 @@ func (d *drive) beside(ctx context.Context) error {
 	if err := d.follow(ctx, client); err != nil {
 		return err
 	}
-	if err := d.endView(); err != nil || d.detached.Load() {
-		return err
+	if d.endView(); d.detached.Load() {
+		return nil
 	}
 	return d.outcome(ctx)
 }

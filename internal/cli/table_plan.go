@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -37,9 +38,9 @@ func (t theme) planStep(s *plan.Step, doc *api.Document, needs []string) []strin
 		about = t.line(s.Target.Value)
 	}
 	lines := []string{t.sides(cell{fmt.Sprintf("%s. %s (%s)", t.line(s.Number), t.line(s.Title.Value), t.line(s.ID.Value)), plainTone}, cell{about, runTone})}
-	facts := []string{"after: " + orWord(strings.Join(needs, ", "), "nothing")}
+	facts := []string{"after: " + cmp.Or(join(needs), "nothing")}
 	if s.Writes.Set {
-		facts = append(facts, "writes: "+orWord(joined(t, s.Writes.Value), "nothing"))
+		facts = append(facts, "writes: "+cmp.Or(joined(t, s.Writes.Value), "nothing"))
 	}
 	if a := s.Approval.Value; a != "" && a != "auto" {
 		facts = append(facts, "asks you first: "+t.line(a))
@@ -68,13 +69,6 @@ func (t theme) command(name, script string) []string {
 }
 
 func joined(t theme, list []plan.Text) string { return t.line(strings.Join(values(list), ", ")) }
-
-func orWord(s, otherwise string) string {
-	if s == "" {
-		return otherwise
-	}
-	return s
-}
 
 func budgetText(b plan.Field[plan.Budget]) string {
 	var parts []string

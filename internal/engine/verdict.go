@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -50,20 +51,13 @@ func (s *State) reason(i int, v Verdict) string {
 	case v == FlakyCheck:
 		return "the checks answered differently on the same tree, again and again"
 	case st.Phase == Baseline && v == Inconclusive:
-		return fmt.Sprintf("the plan expects the checks to be %s before the work, and they were not: %s", p.Expect, cmpText(checks, "they passed"))
+		return fmt.Sprintf("the plan expects the checks to be %s before the work, and they were not: %s", p.Expect, cmp.Or(checks, "they passed"))
 	case st.Phase == Baseline:
 		return "before the work " + checks
 	case st.Phase == Ratchet && v != Infra:
 		return "does not hold on the final tree: " + checks
 	}
 	return checks
-}
-
-func cmpText(text, otherwise string) string {
-	if text == "" {
-		return otherwise
-	}
-	return text
 }
 
 // endVerdict judges the end of the work itself; none means the checks decide.

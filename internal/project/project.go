@@ -96,7 +96,10 @@ func rename(path string, text []byte, mode fs.FileMode) error {
 	if err = errors.Join(err, f.Close()); err != nil {
 		return err
 	}
-	return errors.Join(os.Chmod(f.Name(), mode), os.Rename(f.Name(), path))
+	if err := os.Chmod(f.Name(), mode); err != nil {
+		return err
+	}
+	return os.Rename(f.Name(), path)
 }
 
 func marks(steps []engine.StepRow) map[string]plan.Mark {
