@@ -24,7 +24,8 @@ func (a *auditor) settled(e engine.StepSettled, r engine.Record) error {
 	if e.By != "" && e.By != engine.Harness {
 		return a.settledByPerson(f, e)
 	}
-	if f.def.When != "" && e.By == engine.Harness && f.status == engine.Pending && f.live == nil && f.granted.IsZero() {
+	if f.def.When != "" && e.By == engine.Harness && f.status == engine.Pending && f.live == nil &&
+		(f.granted.IsZero() || r.At.Sub(f.granted) < 24*time.Hour) {
 		f.status, f.counts = e.Status, e.Satisfies
 		return nil
 	}
