@@ -20,7 +20,7 @@ func (a *app) fsckCmd() *cobra.Command {
 		Use:     "fsck",
 		Example: "  piton fsck",
 		Short:   "Check the whole journal",
-		Long:    "Checks every record's place in its chain, every object's hash, that nothing is missing at\nthe end, and that the lists show what the records say. Names the first bad record. Exit code 7 if there is one.",
+		Long:    "Checks every record's place in its chain, every object's hash, that nothing is missing at\nthe end, and that the lists show what the records say. Names the first bad record: exit\ncode 7 if there is one. Lists that show something else are made anew from the records.",
 		Args:    atMost("nothing", 0),
 		RunE:    func(c *cobra.Command, _ []string) error { return a.fsck(c.Context()) },
 	}
@@ -36,65 +36,117 @@ func (a *app) fsck(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := s.replay(ctx); err != nil {
+	unlike, err := s.replay(ctx)
+	if err == nil && len(unlike) > 0 {
+		err = a.relist(ctx, unlike)
+	}
+	if err != nil {
 		return fmt.Errorf("%w: %w", store.ErrCorrupt, err)
 	}
 	if a.json {
-		a.document("fsck", map[string]any{"ok": true, "records": report.Events, "streams": report.Streams, "objects": report.Objects})
+		a.document("fsck", map[string]any{"ok": true, "rebuilt": len(unlike), "records": report.Events, "streams": report.Streams, "objects": report.Objects})
 		return nil
+	}
+	for _, u := range unlike {
+		fmt.Fprintf(a.out, "the lists of %s did not show what its records say, and were made anew\n", u.name)
 	}
 	fmt.Fprintf(a.out, "the journal is whole: %s in %s, %s\n",
 		plural(report.Events, "record", "records"), plural(report.Streams, "stream", "streams"), plural(report.Objects, "object", "objects"))
 	return nil
 }
 
+// unlike is a stream whose lists are not what its records make of them.
+type unlike struct{ stream, name string }
+
 // replay folds every stream anew, and compares what lists show of it: a chain
 // can be whole and its story impossible.
-func (s *session) replay(ctx context.Context) error {
+func (s *session) replay(ctx context.Context) ([]unlike, error) {
 	streams, token, err := s.store.Changed(ctx, "")
+	if err != nil {
+		return nil, err
+	}
+	var found []unlike
+	for _, stream := range streams {
+		var name string
+		if name, token, err = s.replayed(ctx, stream, token); err != nil {
+			return nil, err
+		}
+		if name != "" {
+			found = append(found, unlike{stream, name})
+		}
+	}
+	return found, nil
+}
+
+// relist makes the lists of streams from their records. Nobody may own the
+// workspace meanwhile.
+func (a *app) relist(ctx context.Context, wrong []unlike) (err error) {
+	s, err := a.journal(ctx, nil, false)
 	if err != nil {
 		return err
 	}
-	for _, stream := range streams {
-		if token, err = s.replayed(ctx, stream, token); err != nil {
+	defer func() { err = errors.Join(err, s.store.Close()) }()
+	epoch, release, err := s.store.Own(ctx, s.Place.ID)
+	if err != nil {
+		return fmt.Errorf("the lists do not show %s as its records have it, and cannot be made anew now: %w", wrong[0].name, err)
+	}
+	defer func() { err = errors.Join(err, release()) }()
+	for _, u := range wrong {
+		rows, err := run.Rows(ctx, s.store, u.stream)
+		if err != nil {
+			return err
+		}
+		b := store.Batch{Stream: u.stream, Epoch: epoch, Rows: rows}
+		for r, err := range s.store.Read(ctx, u.stream, 0) {
+			if err != nil {
+				return err
+			}
+			b.After = r.Seq
+		}
+		if err := s.store.Append(ctx, b); err != nil {
 			return err
 		}
 	}
-	return nil
+	left, err := s.replay(ctx)
+	if err == nil && len(left) > 0 {
+		err = fmt.Errorf("the lists do not show %s as its records have it, also after they were made anew", left[0].name)
+	}
+	return err
 }
 
-// replayed compares the rows of a stream with those that its records make. An
-// owner may write to it meanwhile: then it is looked at again.
-func (s *session) replayed(ctx context.Context, stream, token string) (next string, err error) {
+// replayed compares the rows of a stream with those that its records make, and
+// names what they do not show, "" for nothing. An owner may write to it
+// meanwhile: then it is looked at again.
+func (s *session) replayed(ctx context.Context, stream, token string) (name, next string, err error) {
 	for {
 		want, err := run.Rows(ctx, s.store, stream)
 		if err != nil {
-			return "", err
+			return "", "", err
 		}
 		got, err := store.Rows(ctx, s.store, stream)
 		if err != nil {
-			return "", err
+			return "", "", err
 		}
-		unlike, err := difference(stream, want, got)
-		if err != nil || unlike == "" {
-			return token, err
+		name, err := difference(stream, want, got)
+		if err != nil || name == "" {
+			return "", token, err
 		}
 		var moved []string
 		if moved, token, err = s.store.Changed(ctx, token); err != nil {
-			return "", err
+			return "", "", err
 		}
 		if !slices.Contains(moved, stream) {
-			return "", errors.New(unlike)
+			return name, token, nil
 		}
 	}
 }
 
-// difference names the first run whose rows are not as they should be, "" for
+// difference names the stream, or its first run, whose rows are not as they should be, "" for
 // none.
 func difference(stream string, want, got engine.Rows) (string, error) {
 	a, b := store.ByRun(want), store.ByRun(got)
 	if len(a) != len(b) {
-		return fmt.Sprintf("stream %s has %s by its records, and %d in the lists", stream, plural(len(a), "run", "runs"), len(b)), nil
+		return "stream " + stream, nil
 	}
 	for i := range a {
 		made, err := json.Marshal(a[i])
@@ -106,7 +158,7 @@ func difference(stream string, want, got engine.Rows) (string, error) {
 			return "", err
 		}
 		if !bytes.Equal(made, kept) {
-			return fmt.Sprintf("the lists do not show %s as its records have it", named(stream, a[i])), nil
+			return named(stream, a[i]), nil
 		}
 	}
 	return "", nil
