@@ -20,6 +20,7 @@ func (w *world) audit() {
 		w.auditStream(j.stream, records, used)
 		w.auditRows(j.stream, records)
 	}
+	w.auditRevisions()
 	w.auditPeople()
 	w.auditBeside()
 }
@@ -59,6 +60,9 @@ func (w *world) auditStream(stream string, records []engine.Record, used map[str
 		if head == 0 || head > uint64(len(records)) {
 			w.find("dispatch", "%s was started after record %d of %d", xs[0].token, head, len(records))
 		}
+	}
+	if s.ledger != nil {
+		w.auditSpent(s.ledger)
 	}
 	if s.ledger != nil && s.ledger.live {
 		w.find("stuck", "the run of %s never ends:\n%v", stream, s.ledger)
@@ -119,6 +123,10 @@ func (s *streamAudit) enter(r engine.Record) {
 }
 
 func (s *streamAudit) opened(e engine.RunOpened) {
+	if e.Revises != "" && s.ledger != nil {
+		s.revised(e)
+		return
+	}
 	if s.ledger != nil && s.ledger.live {
 		s.find("ended", "%s opens before %s has ended", e.Run, s.ledger.opened.Run)
 	}
@@ -139,6 +147,9 @@ func (s *streamAudit) source(r engine.Record) {
 		s.notTold(r)
 	case engine.WorkEnded:
 		s.object(e.Output)
+		if s.ledger != nil && s.ledger.wasLeft {
+			s.world.counts["left work ended by "+string(e.How)]++
+		}
 		s.sourceOfEnd(r, e)
 	case engine.CheckEnded:
 		token, name, _ := strings.Cut(e.Output, " ")
@@ -198,9 +209,11 @@ func (s *streamAudit) sourceOfEnd(r engine.Record, e engine.WorkEnded) {
 			if k.Step != e.Step || k.Attempt != e.Attempt || k.N != e.N {
 				s.find("source", "%s %d, the end of %s %d.%d, uses an answer of %s", s.stream, r.Seq, e.Step, e.Attempt, e.N, token)
 			}
+			s.claims(r, x, e)
 		}
 	case e.How == engine.Lost:
 	case e.Kind == engine.ContractWork && e.How == engine.Exited && s.follows(e):
+	case e.Kind == engine.ContractWork && e.How == engine.Exited && s.ledger.wasLeft && s.started(e, r.Epoch):
 	case e.How == engine.Stopped && !s.started(e, r.Epoch):
 	default:
 		s.find("source", "%s %d: work ended as nobody saw it: %+v", s.stream, r.Seq, e)
@@ -309,6 +322,11 @@ func (s *streamAudit) cleanEnds(seq uint64) {
 		for id, a := range s.ledger.steps {
 			if a.live != nil && a.live.Epoch == l.epoch() {
 				s.find("left", "life %d ended in good order and left work of %s %s open", l.n, s.stream, id)
+			}
+		}
+		for _, left := range s.ledger.leaving {
+			if left.work.Epoch == l.epoch() {
+				s.find("left", "life %d ended in good order and left work of %s, which was changed, open", l.n, left.step.ID)
 			}
 		}
 	}
@@ -423,8 +441,8 @@ func (w *world) alone(stream string) string {
 // was refused is not.
 func (w *world) auditPeople() {
 	seq := map[string]uint64{}
-	for _, j := range w.jobs {
-		for _, r := range w.records(j.stream) {
+	for _, stream := range w.streams() {
+		for _, r := range w.records(stream) {
 			if _, known := seq[r.Actor]; !known {
 				seq[r.Actor] = r.Seq
 			}
@@ -464,7 +482,7 @@ func (w *world) auditBeside() {
 			}
 		}
 		live[place] = append(live[place], m.effort)
-		if j := w.job(m.effect.Key.Task); len(live[place]) > max(1, min(j.plan.Parallel, j.policy.MaxParallel)) {
+		if len(live[place]) > w.room(m.effort) {
 			w.find("parallel", "%s begins as number %d", m.token, len(live[place]))
 		}
 	}
@@ -479,7 +497,7 @@ func (w *world) across(x, y *effort) {
 	if a.Kind == engine.Prove && b.Kind == engine.Prove {
 		return // both only look
 	}
-	s, o := w.step(a), w.step(b)
+	s, o := w.step(x), w.step(y)
 	agents := s.Kind == engine.Agent && o.Kind == engine.Agent
 	if agents && (len(s.Writes) == 0 || len(o.Writes) == 0) || len(s.Writes) > 0 && len(o.Writes) > 0 && s.Writes[0][0] == o.Writes[0][0] {
 		w.find("lease", "%s begins beside %s of another run", y.token, x.token)
@@ -495,10 +513,10 @@ func (w *world) job(stream string) job {
 	return job{}
 }
 
-// step is the step of a key as it was approved.
-func (w *world) step(k engine.Key) engine.Step {
-	for _, s := range w.job(k.Task).plan.Steps {
-		if s.ID == k.Step {
+// step is the step of an effort as it was approved.
+func (w *world) step(x *effort) engine.Step {
+	for _, s := range w.textOf(x).plan.Steps {
+		if s.ID == x.effect.Key.Step {
 			return s
 		}
 	}
@@ -506,8 +524,10 @@ func (w *world) step(k engine.Key) engine.Step {
 }
 
 func (w *world) beside(x, y *effort) {
-	a, b := w.step(x.effect.Key), w.step(y.effect.Key)
+	a, b := w.step(x), w.step(y)
 	switch {
+	case !w.sameStep(x, y):
+		w.find("leaving", "%s begins while %s goes on, of a step that a revision left", y.token, x.token)
 	case a.ID == b.ID:
 		w.find("twice", "%s begins while %s is under way", y.token, x.token)
 	case x.effect.Key.Kind == engine.Prove:

@@ -23,6 +23,11 @@ type ledger struct {
 	cancel bool
 	failed bool // it ended so, and may be taken up again
 
+	leaving []leaving      // work that revisions left, and that has not ended
+	wasLeft bool           // the last end of work was of such
+	past    map[string]int // attempts of steps that revisions changed or took out
+	spent   int64          // tokens, as the ends of work say
+
 	complete bool // nothing was left to do at some time since work was last dispatched
 }
 
@@ -51,15 +56,18 @@ type account struct {
 	granted            time.Time
 	item               string
 	told               map[string]bool // who gave an order or an answer that is not settled
+	ordered            bool            // somebody ordered something for this step, which is not settled
 }
+
+func newAccount(s *engine.Step) *account { return &account{step: s, told: map[string]bool{}} }
 
 func newLedger(find func(rule, format string, args ...any), opened engine.RunOpened, plan engine.Definition) *ledger {
 	g := &ledger{
 		find: find, opened: opened, plan: plan, live: true,
-		steps: map[string]*account{}, items: map[string]*engine.ItemOpened{}, asked: map[string]bool{},
+		steps: map[string]*account{}, items: map[string]*engine.ItemOpened{}, asked: map[string]bool{}, past: map[string]int{},
 	}
 	for i := range plan.Steps {
-		g.steps[plan.Steps[i].ID] = &account{step: &plan.Steps[i], told: map[string]bool{}}
+		g.steps[plan.Steps[i].ID] = newAccount(&plan.Steps[i])
 	}
 	return g
 }
@@ -119,10 +127,11 @@ func (g *ledger) account(id string) *account {
 		return a
 	}
 	g.find("sequence", "step %q is none of the plan", id)
-	return &account{step: &engine.Step{}, told: map[string]bool{}}
+	return newAccount(&engine.Step{})
 }
 
 func (g *ledger) command(c engine.Command) {
+	reopens := !g.live
 	ofRun := c.Verb == engine.DoPause || c.Verb == engine.DoResume || c.Verb == engine.DoCancel
 	if !g.live {
 		if !g.failed || c.Verb == engine.DoPause || c.Verb == engine.DoCancel {
@@ -141,6 +150,7 @@ func (g *ledger) command(c engine.Command) {
 	for id, a := range g.steps {
 		if ofRun || c.From || id == c.Step {
 			a.told[c.By] = true
+			a.ordered = a.ordered || !ofRun || reopens
 		}
 	}
 }
@@ -167,6 +177,9 @@ func (g *ledger) dispatched(e engine.WorkDispatched, r engine.Record) {
 		return
 	}
 	g.mayStart(a, name, r.At)
+	if len(g.leaving) > 0 {
+		g.find("leaving", "%s is dispatched while work that a revision left has not ended: %+v", name, g.leaving)
+	}
 	a.ended, a.round, a.said = nil, nil, nil
 	g.complete = false
 }
@@ -223,6 +236,12 @@ func (g *ledger) awaited(e engine.LeaseAwaited) {
 }
 
 func (g *ledger) workEnded(e engine.WorkEnded, r engine.Record) {
+	if e.Usage.In != nil {
+		g.spent += *e.Usage.In
+	}
+	if g.left(e, r) {
+		return
+	}
 	a := g.account(e.Step)
 	name := fmt.Sprintf("%s %d.%d", e.Step, e.Attempt, e.N)
 	if a.live == nil {
@@ -439,6 +458,7 @@ func (g *ledger) settledByPerson(a *account, e engine.StepSettled) {
 	}
 	approved := a.item != "" && g.items[a.item] != nil && g.items[a.item].Kind == engine.Approval
 	clear(a.told)
+	a.ordered = false
 	a.notBefore, a.waits, a.lost = time.Time{}, false, 0
 	if e.Status == engine.Pending && !approved {
 		a.infra = 0
@@ -485,6 +505,10 @@ func (g *ledger) runEnded(e engine.RunEnded) {
 		}
 		a.item, a.ended, a.round, a.notBefore, a.waits = "", nil, nil, time.Time{}, false
 		clear(a.told)
+		a.ordered = false
+	}
+	if len(g.leaving) > 0 {
+		g.find("ended", "the run ends while work that a revision left is under way: %+v", g.leaving)
 	}
 	left := g.unsatisfied()
 	if e.Left != left || e.Proven != proven || e.Unproven != unproven {

@@ -31,13 +31,19 @@ func (s said) refused() bool {
 
 // say submits an input and reports whether the host still listens.
 func (l *life) say(by, stream string, in engine.Input, objects ...store.Object) bool {
+	s := l.tell(by, stream, in, objects...)
+	return s.err == nil || s.refused()
+}
+
+// tell submits an input and returns what came of it.
+func (l *life) tell(by, stream string, in engine.Input, objects ...store.Object) said {
 	l.breathe(by, stream)
 	err := l.world.bug.submitOf(l)(l.line, stream, in, objects...)
 	s := said{life: l, by: by, stream: stream, in: in, head: l.disk.head(stream), err: err}
 	l.world.mu.Lock()
 	defer l.world.mu.Unlock()
 	l.world.said = append(l.world.said, s)
-	return err == nil || s.refused()
+	return s
 }
 
 // breathe is the moment between hearing one answer and saying the next thing.
@@ -78,13 +84,7 @@ func (w *world) opening(j job, n int, by string) (engine.Open, store.Object) {
 	if w.bug.plan != nil {
 		given = w.bug.plan(j.plan)
 	}
-	program, err := engine.NewProgram(given)
-	if err != nil {
-		panic(err)
-	}
-	w.mu.Lock()
-	w.plans[program.Hash()] = j.plan
-	w.mu.Unlock()
+	program := w.write(text{stream: j.stream, plan: j.plan}, given)
 	in := engine.Open{By: by, Run: engine.RunOpened{
 		Run: fmt.Sprintf("%s-r%d", j.stream, n), Plan: j.plan.Plan, Title: j.plan.Title, Program: program.Hash(),
 		Policy: j.policy, Workspace: "w", Isolation: "none", Compiled: program,
@@ -117,11 +117,26 @@ func (l *life) person(p int) {
 		}
 		j := l.world.jobs[r.IntN(len(l.world.jobs))]
 		by := fmt.Sprintf("person %d.%d.%d", l.n, p, n)
+		if l.wantsChange(r, j) {
+			if !l.edits(r, j, by) {
+				return
+			}
+			continue
+		}
 		in, objects := l.wish(r, j, by)
 		if in != nil && !l.say(by, j.stream, in, objects...) {
 			return
 		}
 	}
+}
+
+// wantsChange: people change plans now and then, and more often where they failed.
+func (l *life) wantsChange(r *rand.Rand, j job) bool {
+	head, _, ok := l.world.newest(j.stream)
+	if ok && head.Status == engine.Failed {
+		return chance(r, 40)
+	}
+	return chance(r, 12)
 }
 
 // wish is what a person who wants something now would say.
@@ -160,6 +175,10 @@ func (l *life) wish(r *rand.Rand, j job, by string) (engine.Input, []store.Objec
 
 // someStep is the one that people look at: most often one that is under way.
 func (l *life) someStep(r *rand.Rand, j job) string {
+	plan := j.plan
+	if _, now, ok := l.world.newest(j.stream); ok {
+		plan = now.plan
+	}
 	l.world.mu.Lock()
 	defer l.world.mu.Unlock()
 	var steps []string
@@ -169,7 +188,7 @@ func (l *life) someStep(r *rand.Rand, j job) string {
 		}
 	}
 	if len(steps) == 0 || chance(r, 15) {
-		return j.plan.Steps[r.IntN(len(j.plan.Steps))].ID
+		return plan.Steps[r.IntN(len(plan.Steps))].ID
 	}
 	slices.Sort(steps)
 	return steps[r.IntN(len(steps))]

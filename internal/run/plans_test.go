@@ -16,6 +16,9 @@ type job struct {
 	tender map[string]int // how often a step's checks fail, in percent
 }
 
+// ids is how many names of steps there are.
+const ids = 13
+
 func randomJob(r *rand.Rand, stream string) job {
 	j := job{
 		stream: stream,
@@ -27,6 +30,9 @@ func randomJob(r *rand.Rand, stream string) job {
 		s := randomStep(r, i)
 		j.plan.Steps = append(j.plan.Steps, s)
 		j.tender[s.ID] = pick(r, 0, 10, 40)
+	}
+	for i := len(j.plan.Steps); i < ids; i++ { // of steps that somebody may put in
+		j.tender[fmt.Sprintf("s%d", i+1)] = pick(r, 0, 10, 40)
 	}
 	return j
 }

@@ -23,7 +23,10 @@ type planted struct {
 	store func(*life, store.Store) store.Store
 	do    func(*life, run.Do) run.Do
 	plan  func(engine.Definition) engine.Definition // what runs in place of what was approved
-	say   func(submit) submit
+	say   func(*life, submit) submit
+
+	revise     func(was, next engine.Definition) engine.Definition // what runs in place of an approved revision
+	headstrong bool                                                // a no is taken for a yes
 }
 
 type submit func(ctx context.Context, stream string, in engine.Input, objects ...store.Object) error
@@ -46,7 +49,7 @@ func (b planted) submitOf(l *life) submit {
 	if b.say == nil {
 		return l.host.Submit
 	}
-	return b.say(l.host.Submit)
+	return b.say(l, l.host.Submit)
 }
 
 // TestPlantedBugs proves the simulation: each of these bugs must be found, by
@@ -54,7 +57,7 @@ func (b planted) submitOf(l *life) submit {
 func TestPlantedBugs(t *testing.T) {
 	t.Parallel()
 	const seeds = 200
-	for _, bug := range bugs {
+	for _, bug := range slices.Concat(bugs, bugsOfRevisions) {
 		t.Run(bug.name, func(t *testing.T) {
 			t.Parallel()
 			others := map[string]int{}
@@ -116,7 +119,7 @@ var bugs = []planted{
 	{name: "does not keep scopes apart", rule: "scopes", plan: eachStep(func(i int, s *engine.Step) { s.Writes = []string{fmt.Sprint(i, "/**")} })},
 	{name: "forgets a required check", rule: "proof", plan: eachStep(func(_ int, s *engine.Step) { s.Checks = s.Checks[:1] })},
 	{name: "runs too much at once", rule: "parallel", plan: func(d engine.Definition) engine.Definition { d.Parallel = 4; return d }},
-	{name: "acknowledges what it refused", rule: "acknowledged", say: func(say submit) submit {
+	{name: "acknowledges what it refused", rule: "acknowledged", say: func(_ *life, say submit) submit {
 		return func(ctx context.Context, stream string, in engine.Input, objects ...store.Object) error {
 			err := say(ctx, stream, in, objects...)
 			if _, refused := errors.AsType[*engine.Refusal](err); refused {
@@ -125,7 +128,7 @@ var bugs = []planted{
 			return err
 		}
 	}},
-	{name: "refuses what it has done", rule: "refused", say: func(say submit) submit {
+	{name: "refuses what it has done", rule: "refused", say: func(_ *life, say submit) submit {
 		return func(ctx context.Context, stream string, in engine.Input, objects ...store.Object) error {
 			if err := say(ctx, stream, in, objects...); err != nil {
 				return err

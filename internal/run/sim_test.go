@@ -111,10 +111,10 @@ func (w *world) report(t *testing.T) {
 // journal is everything the store holds of what happened, as text.
 func (w *world) journal() []byte {
 	var b bytes.Buffer
-	for _, j := range w.jobs {
-		for r, err := range w.store.Read(context.Background(), j.stream, 0) {
+	for _, stream := range w.streams() {
+		for r, err := range w.store.Read(context.Background(), stream, 0) {
 			if err != nil {
-				fmt.Fprintf(&b, "%s: %v\n", j.stream, err)
+				fmt.Fprintf(&b, "%s: %v\n", stream, err)
 				break
 			}
 			body, _ := engine.Encode(r.Event)

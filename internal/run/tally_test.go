@@ -46,6 +46,9 @@ func (c *tally) count(w *world) {
 	for _, s := range w.said {
 		c.times[fmt.Sprintf("said, refused %v, lost %v", s.refused(), s.err != nil && !s.refused())]++
 	}
+	for what, n := range w.counts {
+		c.times[what] += n
+	}
 	for _, j := range w.jobs {
 		for _, r := range w.records(j.stream) {
 			c.times["record"]++
@@ -57,6 +60,12 @@ func (c *tally) count(w *world) {
 // kindOf names an event by what is most telling about it.
 func kindOf(e engine.Event) string {
 	switch e := e.(type) {
+	case engine.RunOpened:
+		if e.Revises != "" {
+			return "run.opened again"
+		}
+	case engine.PlanAnswered:
+		return fmt.Sprintf("%s %v", e.Type(), e.Yes)
 	case engine.RunEnded:
 		return fmt.Sprintf("%s %s %d", e.Type(), e.Status, e.Exit)
 	case engine.Command:
@@ -108,6 +117,8 @@ func (c *tally) complete(t *testing.T) {
 		"work.ended agent cancelled", "work.ended script timeout", "work.ended agent infra", "work.ended contract cancelled",
 		"work.ended was not started",
 		"check.ended baseline", "check.ended flaky", "check.ended ratchet",
+		"run.opened again", "revision of a failed run", "revision of a paused run", "plan.answered true", "plan.answered false",
+		"steps carried", "steps begun anew", "left work ended by exit", "left work ended by cancelled", "left work ended by lost",
 		"step.settled done by proof", "step.settled regressed by proof", "step.settled skipped by proof", "step.settled running by proof",
 		"step.settled failed by proof", "step.settled waiting by proof", "step.settled pending by a person", "step.settled pending by time",
 		"item.opened approval", "item.opened escalation", "item.answered approve", "item.answered deny", "item.answered abort",

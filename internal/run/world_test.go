@@ -31,6 +31,7 @@ type world struct {
 	store *store.Memory
 	jobs  []job
 	plans map[string]engine.Definition // by the hash of the program: what people approved
+	texts map[string]text              // by their ids: the same
 
 	mu      sync.Mutex
 	lives   []*life
@@ -41,6 +42,8 @@ type world struct {
 	found   []finding
 
 	journals map[string][]engine.Record // of the audit
+	course   map[string][]openedAt      // of the audit: the texts of each stream
+	counts   map[string]int             // of the audit
 }
 
 // A finding is a rule that was broken.
@@ -48,8 +51,8 @@ type finding struct{ rule, text string }
 
 func newWorld(seed uint64, bug planted) *world {
 	w := &world{
-		seed: seed, bug: bug, store: store.NewMemory(), plans: map[string]engine.Definition{},
-		times: map[string]int{}, mirrors: map[string]*engine.State{}, journals: map[string][]engine.Record{},
+		seed: seed, bug: bug, store: store.NewMemory(), plans: map[string]engine.Definition{}, texts: map[string]text{},
+		times: map[string]int{}, mirrors: map[string]*engine.State{}, journals: map[string][]engine.Record{}, course: map[string][]openedAt{}, counts: map[string]int{},
 	}
 	for i := range pick(w.draw("jobs"), 1, 1, 2) {
 		name := fmt.Sprintf("t%d", i+1)
@@ -89,6 +92,7 @@ func (w *world) mirror(b store.Batch) []byte {
 			w.found = append(w.found, finding{"replay", err.Error()})
 			return nil
 		}
+		w.rebuilt(s)
 	}
 	if s.Program() == nil || !chance(w.draw("snapshot", b.Stream, b.Last()), 15) {
 		return nil
@@ -98,6 +102,27 @@ func (w *world) mirror(b store.Batch) []byte {
 		w.found = append(w.found, finding{"replay", err.Error()})
 	}
 	return body
+}
+
+// rebuilt compares, in some worlds after every record, the indexes that a state
+// keeps with those that are made anew of a look at all its steps.
+func (w *world) rebuilt(s *engine.State) {
+	if w.seed%20 != 0 || s.Program() == nil {
+		return
+	}
+	again, err := s.Snapshot()
+	if err != nil {
+		w.found = append(w.found, finding{"indexes", err.Error()})
+		return
+	}
+	other, err := engine.Restore(again, s.Program())
+	if err != nil {
+		w.found = append(w.found, finding{"indexes", err.Error()})
+		return
+	}
+	if kept, made := picture(s), picture(other); kept != made {
+		w.found = append(w.found, finding{"indexes", fmt.Sprintf("record %d:\n%s\n%s", s.Seq(), kept, made)})
+	}
 }
 
 // A fate is what becomes of one life of the owner.
