@@ -46,6 +46,7 @@ type waste struct {
 	Objects     int   `json:"objects"`
 	Logs        int   `json:"logs"`
 	Quarantined int   `json:"quarantined"` // attempts whose differences were kept
+	Worktrees   int   `json:"worktrees"`   // of steps that came to no good end
 	Kept        int   `json:"kept"`        // packs of contents for putting files back
 	Bytes       int64 `json:"bytes"`
 }
@@ -89,6 +90,7 @@ func (w waste) sentence() string {
 	what := []string{
 		plural(w.Objects, "object", "objects"), plural(w.Logs, "attempt log", "attempt logs"),
 		plural(w.Quarantined, "quarantine", "quarantines"), plural(w.Kept, "pack of kept files", "packs of kept files"),
+		plural(w.Worktrees, "worktree", "worktrees"),
 	}
 	verb := "removed"
 	if w.DryRun {
@@ -147,6 +149,12 @@ func (s *session) collect(ctx context.Context, w *waste) error {
 			left[run] = true
 		}
 		if s.dropDir(filepath.Join("quarantine", run), &w.Quarantined, w) {
+			left[run] = true
+		}
+		if n, err := s.dropWorktrees(ctx, run, w.DryRun); err != nil {
+			return err
+		} else if n > 0 {
+			w.Worktrees += n
 			left[run] = true
 		}
 	}

@@ -33,6 +33,7 @@ type owner struct {
 	listener *api.Listener
 	ended    chan error // of the loop
 	stop     context.CancelFunc
+	sweep    func() error // removes worktrees that nobody needs any more
 }
 
 // own takes the workspace and starts its loop. leave says when the loop may
@@ -86,6 +87,7 @@ func (s *session) equip(o *owner, c proc.Config) (err error) {
 		return err
 	}
 	o.world = s.world(o)
+	o.sweep = func() error { return s.sweepAll(context.Background(), o.tree) }
 	o.do = doer(o.world)
 	return nil
 }
@@ -109,6 +111,9 @@ func (o *owner) release() error {
 	if o.world != nil {
 		errs = append(errs, o.world.Close())
 	}
+	if o.sweep != nil {
+		errs = append(errs, o.sweep())
+	}
 	if o.tree != nil {
 		errs = append(errs, o.tree.Close())
 	}
@@ -119,19 +124,22 @@ func (o *owner) release() error {
 }
 
 // tree opens the workspace's files. Without a pool it asks git nothing.
-func (s *session) tree(pool *proc.Pool) (*tree.Tree, error) {
+func (s *session) tree(pool *proc.Pool) (*tree.Tree, error) { return s.treeAt(s.Place.Dir, pool) }
+
+func (s *session) treeAt(dir string, pool *proc.Pool) (*tree.Tree, error) {
 	git, err := exec.LookPath("git")
 	if err != nil || !filepath.IsAbs(git) {
 		git = "" // then every file counts, ignored ones too
 	}
-	return tree.Open(s.Place.Dir, tree.Config{Keep: filepath.Join(s.Place.State, "kept"), Git: git, Pool: pool})
+	return tree.Open(dir, tree.Config{Keep: filepath.Join(s.Place.State, "kept"), Git: git, Pool: pool})
 }
 
 // world wires effects to the packages that carry them out.
 func (s *session) world(o *owner) *effect.World {
 	return &effect.World{
 		Dir: s.Place.Dir, State: s.Place.State, Environ: s.Env, Pool: o.pool, Tree: o.tree,
-		Agents: agent.New(agentConfigs(s.Config), o.pool),
+		Agents:    agent.New(agentConfigs(s.Config), o.pool),
+		Worktrees: s.worktrees(), OpenTree: func(dir string) (*tree.Tree, error) { return s.treeAt(dir, o.pool) },
 		Object: func(hash string) ([]byte, error) { return s.store.Object(context.Background(), hash) },
 	}
 }

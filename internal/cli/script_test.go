@@ -42,6 +42,9 @@ func agentMain() int {
 		return 1
 	}
 	work := filepath.Dir(os.Getenv("PITON_WORKSPACE"))
+	if _, err := os.Stat(filepath.Join(work, "agents")); err != nil {
+		work = filepath.Dir(os.Getenv("HOME")) // in a worktree
+	}
 	name := os.Getenv("PITON_STEP") + "." + os.Getenv("PITON_ATTEMPT")
 	os.MkdirAll(filepath.Join(work, "prompts"), 0o755)                      //nolint:errcheck // the next line says so
 	err = os.WriteFile(filepath.Join(work, "prompts", name), prompt, 0o644) //nolint:gosec // for the script to read

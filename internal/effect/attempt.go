@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 
 	"github.com/piton-dev/piton/internal/agent"
 	"github.com/piton-dev/piton/internal/engine"
@@ -69,7 +70,7 @@ func (w *World) restore(ctx context.Context, e engine.Effect) ([]string, error) 
 	if err != nil {
 		return nil, err
 	}
-	changed, err := b.Tampered(ctx, w.Tree, e.Step.Guards, e.Step.Writes, e.Moved)
+	changed, err := w.tampered(ctx, e)
 	if err != nil {
 		return nil, err
 	}
@@ -91,7 +92,7 @@ func (w *World) restore(ctx context.Context, e engine.Effect) ([]string, error) 
 			return nil, err
 		}
 	}
-	left, err := w.Tree.Restore(ctx, changed, want, w.quarantine(e.Key))
+	left, err := w.putBack(ctx, changed, want, w.quarantine(e.Key))
 	if err != nil {
 		return nil, err
 	}
@@ -103,6 +104,21 @@ func (w *World) restore(ctx context.Context, e engine.Effect) ([]string, error) 
 		names = append(names, c.Path)
 	}
 	return names, nil
+}
+
+// putBack restores what belongs to the repository in the workspace, where it is.
+func (w *World) putBack(ctx context.Context, changed []engine.Change, want tree.Wanted, quarantine string) ([]tree.Unrestored, error) {
+	if w.home == nil {
+		return w.Tree.Restore(ctx, changed, want, quarantine)
+	}
+	mine := slices.DeleteFunc(slices.Clone(changed), func(c engine.Change) bool { return repository(c.Path) })
+	shared := slices.DeleteFunc(slices.Clone(changed), func(c engine.Change) bool { return !repository(c.Path) })
+	left, err := w.Tree.Restore(ctx, mine, want, quarantine)
+	if err != nil || len(shared) == 0 {
+		return left, err
+	}
+	more, err := w.home.Restore(ctx, shared, want, quarantine+".git")
+	return append(left, more...), err
 }
 
 func (w *World) before(hash string) (tree.Manifest, error) {

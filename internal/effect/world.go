@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"sync"
 
 	"github.com/piton-dev/piton/internal/agent"
@@ -25,11 +26,18 @@ type World struct {
 	Agents  *agent.Roles
 	Object  func(hash string) ([]byte, error) // content the journal names
 
+	Worktrees string                               // where worktrees are made, outside of workspace and state
+	OpenTree  func(dir string) (*tree.Tree, error) // opens a worktree's files
+	home      *tree.Tree                           // of a world in a worktree: the workspace
+
 	scratch scratch
 
-	mu    sync.Mutex
-	bases map[string]*tree.Base
-	live  map[engine.Key]*presence // the work under way
+	merging sync.Mutex // git changes the workspace, or takes it as a worktree's beginning
+
+	mu     sync.Mutex
+	asides map[string]*aside // by directory
+	bases  map[string]*tree.Base
+	live   map[engine.Key]*presence // the work under way
 }
 
 // Result is an effect's answer with the contents it names by hash.
@@ -41,6 +49,16 @@ type Result struct {
 // Do carries e out. When ctx ends everything it started is stopped, and it
 // returns: work with its end, an inquiry with nothing.
 func (w *World) Do(ctx context.Context, e engine.Effect) Result {
+	switch {
+	case e.Worktree:
+		return w.beside(ctx, e)
+	case e.Key.Kind == engine.Merge:
+		return w.merge(ctx, e)
+	}
+	return w.do(ctx, e)
+}
+
+func (w *World) do(ctx context.Context, e engine.Effect) Result {
 	switch e.Key.Kind {
 	case engine.Prepare:
 		return w.prepare(ctx, e)
@@ -52,7 +70,13 @@ func (w *World) Do(ctx context.Context, e engine.Effect) Result {
 }
 
 // Close removes what attempts were given to write in.
-func (w *World) Close() error { return w.scratch.close() }
+func (w *World) Close() error {
+	err := w.scratch.close()
+	for _, a := range w.asides {
+		err = errors.Join(err, a.world.Close(), a.world.Tree.Close())
+	}
+	return err
+}
 
 // base returns the protected files as they were when the run opened.
 func (w *World) base(hash string) (*tree.Base, error) {
@@ -81,6 +105,9 @@ func (w *World) tampered(ctx context.Context, e engine.Effect) ([]engine.Change,
 	b, err := w.base(e.Base)
 	if err != nil {
 		return nil, err
+	}
+	if w.home != nil {
+		return w.tamperedAside(ctx, b, e)
 	}
 	return b.Tampered(ctx, w.Tree, e.Step.Guards, e.Step.Writes, e.Moved)
 }
@@ -150,7 +177,7 @@ func (w *World) scope(ctx context.Context, e engine.Effect, results []engine.Che
 	if err != nil {
 		return err
 	}
-	hash, err := w.Tree.ScopeHash(ctx, b, e.Step.Guards, e.Step.Writes, e.Moved)
+	hash, err := w.Tree.ScopeHash(ctx, b, w.guards(e.Step.Guards), e.Step.Writes, e.Moved)
 	for i := range results {
 		results[i].Tree = hash
 	}
@@ -167,7 +194,7 @@ func (w *World) moved(ctx context.Context, e engine.Effect, results []engine.Che
 	if err != nil {
 		return err
 	}
-	results[0].Moved, err = b.Moved(ctx, w.Tree, e.Guards, e.Step.Writes, e.Moved)
+	results[0].Moved, err = b.Moved(ctx, w.Tree, w.guards(e.Guards), e.Step.Writes, e.Moved)
 	return err
 }
 
@@ -183,4 +210,12 @@ func faulty(s *engine.Step, err error) []engine.CheckEnded {
 // stopped reports whether err is only that the effect is not wanted any more.
 func stopped(ctx context.Context, err error) bool {
 	return ctx.Err() != nil && (err == nil || errors.Is(err, ctx.Err()))
+}
+
+// guards are those that this world has files of.
+func (w *World) guards(all []string) []string {
+	if w.home == nil {
+		return all
+	}
+	return slices.DeleteFunc(slices.Clone(all), repository)
 }

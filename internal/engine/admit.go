@@ -177,10 +177,7 @@ func (s *State) admitEnded(in Ended) ([]Event, error) {
 // that has not ended, wanted or not.
 func (s *State) underWay(i int, k Key) bool {
 	st := &s.steps[i]
-	kind := Work
-	if st.Kind == ContractWork {
-		kind = Verify
-	}
+	kind := st.Kind.Effect()
 	return st.Live && st.Epoch == s.epoch && k.Attempt == st.Attempt && k.N == st.N && k.Kind == kind
 }
 

@@ -19,6 +19,9 @@ func (s *State) applyDispatched(e WorkDispatched, r Record) error {
 	if err != nil {
 		return err
 	}
+	if e.Kind == MergeWork {
+		return s.applyMerge(i, e, r)
+	}
 	st, p := &s.steps[i], s.prog.Step(i)
 	once := e.Kind == ContractWork
 	switch {
@@ -40,6 +43,9 @@ func (s *State) applyDispatched(e WorkDispatched, r Record) error {
 		}
 		st.Phase, st.Prompt, st.Tree = Working, e.Prompt, e.Tree
 		st.Restore, st.Ended, st.Cut = nil, nil, false
+		if st.Renew {
+			st.Renew, st.Clashes = false, nil
+		}
 		st.begin(r.At)
 		st.Reserve = e.Reserve
 		st.Used.hold(e.Reserve, r.At)
@@ -81,19 +87,21 @@ func (s *State) applyWorkEnded(e WorkEnded) error {
 	}
 	s.spend(e.Usage)
 	s.change(i, func(st *step) {
-		if e.Kind != ContractWork {
+		if e.Kind != ContractWork && e.Kind != MergeWork {
 			s.settleWork(e, s.prog.Step(i).Role, st.Reserve, s.limits(i))
 			st.Used.settle(st.Reserve, used(e, st.Reserve))
 			st.Reserve = Amount{}
 		}
 		st.Live = false
 		switch {
+		case e.Kind == MergeWork:
+			st.endMerge(e)
 		case e.Kind == ContractWork:
 			st.endOnce(e, s.complete(i))
 		case e.How == Lost || e.How == Stopped:
 			st.cutOff(e)
 		default:
-			st.Ended, st.Phase, st.Output = &e, Verifying, e.Output
+			st.Ended, st.Phase, st.Output = &e, s.judges(i, &e), e.Output
 			st.Value = string(e.Value)
 			if e.How != NoStart {
 				st.Infra = 0
@@ -223,6 +231,7 @@ func (s *State) conclude(i int, st *step, at time.Time) {
 			return
 		}
 		st.remember(v)
+		s.bring(i, st, v)
 	case Flaky:
 		if !v.tells() {
 			return
@@ -232,6 +241,7 @@ func (s *State) conclude(i int, st *step, at time.Time) {
 			return
 		}
 		st.remember(v)
+		s.bring(i, st, s.verdict(i))
 	case Ratchet:
 		s.proved(i, v)
 	}

@@ -99,7 +99,7 @@ func reserved(what string, own, spent, all, role, got int64, kind engine.Kind) e
 
 // paid counts the end of work. p is nil where the step is gone.
 func (a *auditor) paid(def *engine.Step, p *purse, d engine.WorkDispatched, e engine.WorkEnded) {
-	if d.Kind == engine.ContractWork {
+	if d.Kind == engine.ContractWork || d.Kind == engine.MergeWork {
 		return
 	}
 	r := d.Reserve

@@ -105,6 +105,8 @@ func (f *file) proof(e engine.StepSettled) error {
 		return fmt.Errorf("it is done without the end of attempt %d: %+v", e.Attempt, f.end)
 	case len(f.end.Tampered)+len(f.end.OutOfScope) > 0:
 		return fmt.Errorf("it is done, and changed what it may not")
+	case f.def.Worktree && !f.merged:
+		return fmt.Errorf("it is done, and its worktree was not merged")
 	case n == 0 || !f.complete[n-1].pass:
 		return fmt.Errorf("it is done, and its checks say %+v", f.complete)
 	case f.complete[n-1].phase == engine.Verifying:

@@ -32,6 +32,8 @@ import (
 //     another agent, and no two overlapping scopes.
 //   - Where a run asks for leases, a step that others could disturb starts only
 //     with one of its owner, over the scope it is defined with.
+//   - A step with a worktree is merged only when its checks passed there, and
+//     is done only when they passed again after a merge without conflicts.
 //   - Attempts only grow, and dispatches of one have no gap. Retries without a
 //     person's word are no more than the plan allows, faults of this machine
 //     are tried three times, lost work three times; checks that may run only
@@ -96,6 +98,7 @@ type file struct {
 	lease     uint64 // epoch of the owner that let it use its scope
 	once      int    // starts of checks that may run only once, in this attempt
 	regressed int
+	merged    bool // the attempt's worktree is in the workspace
 	kept      bool // it was under way when a revision came, and keeps its place
 	waits     *time.Time
 	proved    int // how much work there had been when the ratchet last held
@@ -290,20 +293,26 @@ func (a *auditor) dispatched(e engine.WorkDispatched, r engine.Record) error {
 	if err := a.alone(f); err != nil {
 		return err
 	}
-	if a.shares(f) && f.lease != r.Epoch {
+	if a.shares(f) && f.lease != r.Epoch && f.def.Worktree == (e.Kind == engine.MergeWork) {
 		return fmt.Errorf("nobody gave it a lease in epoch %d", r.Epoch)
 	}
-	if e.Kind != engine.ContractWork {
+	if e.Kind != engine.ContractWork && e.Kind != engine.MergeWork {
 		if err := a.mayPay(f, e, r.At); err != nil {
 			return err
 		}
 	}
 	f.attempt, f.n = e.Attempt, e.N
 	f.live, f.liveEpoch = &e, r.Epoch
-	if e.Kind == engine.ContractWork {
+	switch e.Kind {
+	case engine.ContractWork:
 		f.once++
 		return nil
+	case engine.MergeWork:
+		a.work++
+		f.complete, f.answers = nil, nil
+		return nil
 	}
+	f.merged = false
 	a.work++
 	f.status, f.end, f.complete, f.answers, f.base = engine.Running, nil, nil, nil, ""
 	return nil
@@ -318,6 +327,12 @@ func (a *auditor) mayStart(f *file, e engine.WorkDispatched, r engine.Record) er
 		return fmt.Errorf("dispatch %d.%d follows %d.%d", e.Attempt, e.N, f.attempt, f.n)
 	case next:
 		f.lost, f.once, f.end = 0, 0, nil
+	}
+	if e.Kind == engine.MergeWork {
+		if !f.def.Worktree || f.merged || f.end == nil || f.end.How != engine.Exited || f.def.Rerunnable && !f.passed() {
+			return fmt.Errorf("its worktree is merged after %+v, answers %v", f.end, f.complete)
+		}
+		return nil
 	}
 	if e.Kind == engine.ContractWork {
 		if f.def.Rerunnable || f.once > 0 || f.end == nil || f.end.How != engine.Exited {
@@ -348,9 +363,12 @@ func (a *auditor) mayStart(f *file, e engine.WorkDispatched, r engine.Record) er
 	return nil
 }
 
+// passed reports whether the newest answers were all good.
+func (f *file) passed() bool { return len(f.complete) > 0 && f.complete[len(f.complete)-1].pass }
+
 // shares reports whether the step asks for what it uses before it works.
 func (a *auditor) shares(f *file) bool {
-	return a.run.Policy.Leases && (f.def.Kind == engine.Agent || len(f.def.Writes) > 0)
+	return a.run.Policy.Leases && (f.def.Kind == engine.Agent || len(f.def.Writes) > 0 || f.def.Worktree)
 }
 
 // idle notes that the step may have given its lease back.
@@ -422,6 +440,9 @@ func roomOf(r engine.RunOpened) int { return max(1, min(r.Compiled.Parallel(), r
 
 // clash reports whether two steps must not be at work together.
 func clash(a, b *engine.Step) bool {
+	if a.Worktree || b.Worktree {
+		return false
+	}
 	agents := a.Kind == engine.Agent && b.Kind == engine.Agent
 	return agents && (len(a.Writes) == 0 || len(b.Writes) == 0) || meet(a.Writes, b.Writes)
 }
@@ -464,6 +485,13 @@ func (a *auditor) workEnded(e engine.WorkEnded, r engine.Record) error {
 		return nil
 	}
 	a.work++
+	if e.Kind == engine.MergeWork {
+		f.merged = e.How == engine.Exited && len(e.Conflicts) == 0
+		if !f.merged && f.def.Rerunnable && e.How != engine.Exited {
+			f.complete = []set{{engine.Verifying, true}} // what was proved of the worktree stands
+		}
+		return nil
+	}
 	f.end, f.complete, f.answers = &e, nil, nil
 	if e.How == engine.Lost {
 		f.lost++

@@ -226,7 +226,7 @@ func silent(e WorkEnded, r, limits Amount) bool {
 
 // settleWork counts the end of work that was dispatched with reserve r.
 func (s *State) settleWork(e WorkEnded, role string, r, limits Amount) {
-	if e.Kind == ContractWork {
+	if e.Kind == ContractWork || e.Kind == MergeWork {
 		return
 	}
 	u := used(e, r)

@@ -70,6 +70,7 @@ const (
 	escalates      // a person must be asked
 	settles        // there is a verdict
 	chooses        // its condition is the next thing to look at
+	merges         // its worktree is next
 	runsOnce       // the checks, which may run only once, are next
 )
 
@@ -100,6 +101,8 @@ func (s *State) rule(i int) rule {
 		return nothing
 	case s.verdict(i) != NoVerdict:
 		return settles
+	case st.Phase == Merging && !s.awaits(i) && !s.waits(i):
+		return merges
 	case st.Phase == Verifying && !s.prog.Step(i).Rerunnable && len(st.Checks) == 0 && !s.awaits(i):
 		return runsOnce
 	}
@@ -122,6 +125,8 @@ func (s *State) follows(i int, now time.Time) Event {
 		return s.judged(i, now)
 	case chooses:
 		return s.choice(i)
+	case merges:
+		return WorkDispatched{Step: p.ID, Attempt: st.Attempt, N: st.N + 1, Kind: MergeWork}
 	case runsOnce:
 		return WorkDispatched{Step: p.ID, Attempt: st.Attempt, N: st.N + 1, Kind: ContractWork}
 	}
@@ -140,7 +145,7 @@ func (s *State) judged(i int, now time.Time) StepSettled {
 		e.Status, e.Proven = Done, st.Baseline == Fail
 	case v == Infra && more && (p.Rerunnable || len(st.Checks) == 0):
 		e.Status, e.RetryAt = st.Status, new(now.Add(wait))
-	case v == Infra || v == FlakyCheck || v == Inconclusive:
+	case v == Infra || v == FlakyCheck || v == Inconclusive || v == Clash:
 	case st.Phase == Ratchet && !st.Again:
 		e.Status = Regressed
 	case st.Phase == Ratchet:

@@ -153,10 +153,7 @@ func (d *desk) apply(actor string, e engine.Event) {
 // note keeps what is under way, read off the records.
 func (d *desk) note(e engine.Event) {
 	key := func(step string, attempt, n int, kind engine.WorkKind) engine.Key {
-		k := engine.Key{Task: "task", Run: d.state.Run().Run, Step: step, Attempt: attempt, N: n, Kind: engine.Work}
-		if kind == engine.ContractWork {
-			k.Kind = engine.Verify
-		}
+		k := engine.Key{Task: "task", Run: d.state.Run().Run, Step: step, Attempt: attempt, N: n, Kind: kind.Effect()}
 		return k
 	}
 	switch e := e.(type) {
@@ -220,6 +217,9 @@ func apart(s *engine.State) error {
 	for n, i := range active {
 		for _, j := range active[:n] {
 			a, b := s.Program().Step(i), s.Program().Step(j)
+			if a.Worktree || b.Worktree {
+				continue // their leases keep them apart
+			}
 			agents := a.Kind == engine.Agent && b.Kind == engine.Agent
 			if exclusive := agents && (len(a.Writes) == 0 || len(b.Writes) == 0); (exclusive || meet(a.Writes, b.Writes)) && !proving(s, i, j) {
 				return fmt.Errorf("%q and %q are under way together", a.ID, b.ID)

@@ -12,6 +12,7 @@ const (
 	Work    EffectKind = "work"
 	Verify  EffectKind = "verify"
 	Again   EffectKind = "again" // a check gave another answer on the same tree
+	Merge   EffectKind = "merge" // bring the step's worktree into the workspace: a publication, looked for before it is repeated
 	Prove   EffectKind = "prove" // ratchet: the proof again, on the final tree
 )
 
@@ -49,6 +50,10 @@ type Effect struct {
 	Guards      []string          // of the whole program
 	Base        string            // object with the protected files as they were
 	Moved       map[string]string // protected paths that finished steps were allowed to change
+	Worktree    bool              // all happens in the step's own worktree
+	Renew       bool              // Prepare: the worktree begins with the workspace as it is now
+	Round       int               // Merge: how many conflicts there have been
+	Conflicts   []Change          // Merge: those of the last time
 	Shared      bool              // other steps are under way in the same tree
 	Value       bool              // Work: the core looks at the output, so its end must have the value
 	Outputs     map[string]string // object with the output of each step that the step reads or subscribes to; none of one that has none

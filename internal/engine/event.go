@@ -223,6 +223,9 @@ type WorkEnded struct {
 	Tampered   []Change        `json:"tampered,omitempty"`
 	OutOfScope []Change        `json:"out_of_scope,omitempty"`
 	Quarantine string          `json:"quarantine,omitempty"` // where the differences were kept
+	Conflicts  []Change        `json:"conflicts,omitempty"`  // a merge: both sides are in the worktree
+	Commit     string          `json:"commit,omitempty"`     // a merge: what was merged
+	Worktree   string          `json:"worktree,omitempty"`   // a merge: where its worktree is
 	Tree       string          `json:"tree,omitempty"`
 	Leftover   int             `json:"leftover,omitempty"` // processes that had to be killed
 	Isolation  string          `json:"isolation,omitempty"`

@@ -379,7 +379,10 @@ func proofs(journal []engine.Record) error {
 				return err
 			}
 		case engine.WorkDispatched:
-			if f := a.steps[e.Step]; e.Kind != engine.ContractWork {
+			if f := a.steps[e.Step]; e.Kind == engine.MergeWork {
+				f.n, f.complete, f.answers = e.N, nil, nil
+			} else if e.Kind != engine.ContractWork {
+				f.merged = false
 				f.n = e.N
 				f.attempt, f.end, f.complete, f.answers = e.Attempt, nil, nil, nil
 			}
@@ -387,6 +390,10 @@ func proofs(journal []engine.Record) error {
 			f := a.steps[e.Step]
 			if f == nil || f.n < 0 {
 				continue // a revision left it
+			}
+			if e.Kind == engine.MergeWork {
+				f.merged = e.How == engine.Exited && len(e.Conflicts) == 0
+				continue
 			}
 			if e.Kind != engine.ContractWork || e.How != engine.Exited {
 				f.end, f.complete, f.answers = &e, nil, nil

@@ -92,6 +92,7 @@ func anyStep(t *rapid.T, i int) engine.Step {
 		p.Budget = amounts(600, 2000, 10*time.Hour).Draw(t, "budget")
 	}
 	p.Role = rapid.SampledFrom([]string{"", "coder", "reviewer"}).Draw(t, "role")
+	p.Worktree = seldom.Draw(t, "worktree") == 5
 	if seldom.Draw(t, "approval") == 5 {
 		p.Approval = "it deploys"
 	}
@@ -263,7 +264,7 @@ func answer(e engine.Effect, o op) engine.Input {
 	switch e.Key.Kind {
 	case engine.Prepare:
 		return prepare(e, o, tree)
-	case engine.Work:
+	case engine.Work, engine.Merge:
 		return work(e, o)
 	}
 	if o.How%32 == 31 && e.Work == engine.ContractWork {
@@ -336,6 +337,10 @@ func work(e engine.Effect, o op) engine.Input {
 	case 12:
 		in.How = engine.Lost
 	case 13:
+		if e.Key.Kind == engine.Merge {
+			in.Conflicts = change("src/x")
+			break
+		}
 		in.Tampered = change("Makefile")
 	case 14:
 		in.OutOfScope = change("docs/x")

@@ -72,8 +72,11 @@ type Claim struct {
 
 // Conflicts reports whether two steps must not use their scopes at once.
 func (c Claim) Conflicts(other Claim) bool {
-	return !(c.Reads && other.Reads) && c.Step.conflicts(other.Step)
+	return !(c.Reads && other.Reads) && (c.anywhere() || other.anywhere() || c.Step.conflicts(other.Step))
 }
+
+// anywhere reports a merge that may change any file.
+func (c Claim) anywhere() bool { return c.Step.Worktree && len(c.Step.Writes) == 0 }
 
 // Claims returns what the steps under way hold or want. Its cost is that of the
 // steps under way. Runs of older journals ask nobody: they hold what they use.
@@ -97,7 +100,12 @@ func (s *State) Claims() []Claim {
 
 // claims reports whether the step, which is under way, uses a scope that
 // another step might use too.
-func (s *State) claims(i int) bool { return s.prog.classes.of[i] != free }
+func (s *State) claims(i int) bool {
+	if s.prog.Step(i).Worktree {
+		return !s.apart(i)
+	}
+	return s.prog.classes.of[i] != free
+}
 
 // awaits reports whether the step lacks the lease it needs. One of another
 // owner is none.

@@ -93,14 +93,16 @@ type Step struct {
 	Mode          string         `json:"mode"`               // read, edit, full
 	Network       string         `json:"network"`            // yes, no, contract
 	Isolation     string         `json:"isolation,omitempty"`
-	Env           []string       `json:"env,omitempty"`     // names the harness passes on
-	Writes        []string       `json:"writes,omitempty"`  // explicit scope; empty = the whole workspace
-	Guards        []string       `json:"guards,omitempty"`  // paths and globs whose content must not change; "#part" after a manifest's name counts only that part
-	Choices       []string       `json:"choices,omitempty"` // of a question
-	Schema        string         `json:"schema,omitempty"`  // of the answer to a question, JSON Schema
-	When          string         `json:"when,omitempty"`    // the step runs only if this holds; see [ParseCondition]
-	Reads         []string       `json:"reads,omitempty"`   // ids of steps whose output its scripts and checks get in their environment
-	Budget        Amount         `json:"budget,omitzero"`   // of all attempts of the step
+	Env           []string       `json:"env,omitempty"`      // names the harness passes on
+	Writes        []string       `json:"writes,omitempty"`   // explicit scope; empty = the whole workspace
+	Guards        []string       `json:"guards,omitempty"`   // paths and globs whose content must not change; "#part" after a manifest's name counts only that part
+	Choices       []string       `json:"choices,omitempty"`  // of a question
+	Schema        string         `json:"schema,omitempty"`   // of the answer to a question, JSON Schema
+	When          string         `json:"when,omitempty"`     // the step runs only if this holds; see [ParseCondition]
+	Reads         []string       `json:"reads,omitempty"`    // ids of steps whose output its scripts and checks get in their environment
+	Budget        Amount         `json:"budget,omitzero"`    // of all attempts of the step
+	Worktree      bool           `json:"worktree,omitempty"` // works in a git worktree of its own, which the harness merges
+	Setup         string         `json:"setup,omitempty"`    // a script that prepares the worktree before the first attempt
 }
 
 // Exclusive reports whether the step takes the whole workspace: an agent with

@@ -237,7 +237,7 @@ func (st *step) revised() step {
 		return step{Status: Pending}
 	}
 	return step{
-		Status: Pending, Attempt: st.Attempt + 1, Tree: st.Tree,
+		Status: Pending, Attempt: st.Attempt + 1, Tree: st.Tree, Renew: true, Round: st.Round,
 		Restore: slices.Concat(st.Restore, restore(st)), Used: st.Used,
 		Cut: st.Cut || st.Live && st.Kind != ContractWork,
 	}
@@ -309,10 +309,7 @@ func (s *State) applyLeft(e WorkEnded) bool {
 // left finds the work of a key among what is leaving and of this owner.
 func (s *State) left(k Key) (leaving, bool) {
 	for _, l := range s.run.Leaving {
-		kind := Work
-		if l.Kind == ContractWork {
-			kind = Verify
-		}
+		kind := l.Kind.Effect()
 		if k == (Key{Task: s.task, Run: s.run.Opened.Run, Step: l.Step, Attempt: l.Attempt, Kind: kind, N: l.N}) && l.Epoch == s.epoch {
 			return l, true
 		}

@@ -131,7 +131,7 @@ func (s *State) conflict(i int) (int, bool) {
 		return 0, false
 	}
 	for _, a := range s.active {
-		if s.prog.Step(i).conflicts(s.prog.Step(a)) {
+		if !s.prog.Step(a).Worktree && s.prog.Step(i).conflicts(s.prog.Step(a)) {
 			return a, true
 		}
 	}
@@ -146,6 +146,7 @@ func (s *State) start(i int, phase Phase) {
 		st.Active, st.Phase = true, phase
 		if phase == Baseline {
 			st.Status, st.Attempt = Running, max(1, st.Attempt)
+			s.goOnResolved(i, st)
 		}
 	})
 }
@@ -159,6 +160,7 @@ func (s *State) stop(i int) {
 			st.Restore, st.Ended = restore(st), nil
 		}
 		st.Phase, st.Checks, st.Answers = NoPhase, nil, nil
+		st.Merged, st.Merge = false, nil
 		if st.Status == Running {
 			st.Status, st.Cut = Pending, st.Cut || st.N > 0
 		}

@@ -41,6 +41,8 @@ func classify(steps []Step) classes {
 // class names what the step conflicts with, "" if it is nothing.
 func (p *Step) class() string {
 	switch {
+	case p.Worktree: // its merge is kept apart by a lease
+		return ""
 	case p.Exclusive():
 		return "alone"
 	case len(p.Writes) == 0:

@@ -144,14 +144,14 @@ func (s *State) keeps(i int, e StepSettled) bool {
 	if s.waits(i) {
 		return e.By == "" && st.Active
 	}
-	return e.RetryAt != nil && e.Verdict == Infra && len(st.Checks) > 0
+	return e.RetryAt != nil && e.Verdict == Infra && (len(st.Checks) > 0 || st.Phase == Merging)
 }
 
 // askLater asks the same checks again when the time has come.
 func (s *State) askLater(i int, when time.Time) {
 	st := &s.steps[i]
 	st.Infra++
-	st.Checks = nil
+	st.Checks, st.Merge = nil, nil
 	if st.Phase == Baseline {
 		st.HasBase, st.Barred = false, NoVerdict
 	}
@@ -192,6 +192,7 @@ func (st *step) fresh() {
 		st.HasBase, st.Barred = false, NoVerdict
 	}
 	st.N, st.Lost, st.Cut, st.Infra = 0, 0, false, 0
+	st.Merged, st.Merge, st.Stuck, st.Resolved = false, nil, false, false
 	st.Ended, st.Checks, st.Answers = nil, nil, nil
 }
 
@@ -213,13 +214,15 @@ func (s *State) settleAs(i int, st *step, e StepSettled, at time.Time) {
 		s.allow(st.Checks)
 		st.Ended, st.Checks, st.Answers = nil, nil, nil
 		st.Feedback, st.Restore, st.Note = nil, nil, ""
+		st.Merged = false
 	default:
 		if st.Phase == Ratchet {
 			s.run.Regressed++
 		}
 		st.collect()
 	}
-	st.Status, st.Phase = e.Status, NoPhase
+	st.Stuck = st.Merge != nil && e.Status == Waiting && e.Verdict == Clash
+	st.Status, st.Phase, st.Merge = e.Status, NoPhase, nil
 	st.Proven, st.Counts = e.Proven, e.Satisfies
 	if st.settled() {
 		st.Finished = at
@@ -246,6 +249,9 @@ func (st *step) reenter(e StepSettled, order *Command, answer *ItemAnswered) {
 		return
 	default:
 		st.Note = answer.Text
+	}
+	if st.resolves(order) {
+		return
 	}
 	if st.N > 0 {
 		st.Attempt++

@@ -322,7 +322,7 @@ func (s *State) settleLeft(e WorkEnded, l leaving) {
 	if stays {
 		limits = s.limits(i)
 	}
-	if e.Kind == ContractWork {
+	if e.Kind == ContractWork || e.Kind == MergeWork {
 		return
 	}
 	s.settleWork(e, l.Role, l.Reserve, limits)

@@ -105,9 +105,16 @@ type step struct {
 	Proven   bool          `json:",omitzero"`
 	Counts   bool          `json:",omitzero"` // skipped, and satisfies what needs it
 	Active   bool          `json:",omitzero"`
-	Lease    uint64        `json:",omitzero"` // epoch of the owner that gave it, while the step is under way
-	Behind   *Holder       `json:",omitzero"` // whom it waits for instead
-	Blocker  int           `json:",omitzero"` // a need that cannot be satisfied; of meaning while there is one
+	Merged   bool          `json:",omitzero"`  // the attempt's worktree is in the workspace
+	Renew    bool          `json:",omitzero"`  // the next attempt begins with another worktree
+	Merge    *WorkEnded    `json:",omitzero"`  // the merge, where it did not come to its end
+	Stuck    bool          `json:",omitzero"`  // a person resolves a conflict
+	Resolved bool          `json:",omitzero"`  // and has
+	Round    int           `json:",omitzero"`  // conflicts so far
+	Clashes  []Change      `json:",omitempty"` // the newest ones, until they are merged
+	Lease    uint64        `json:",omitzero"`  // epoch of the owner that gave it, while the step is under way
+	Behind   *Holder       `json:",omitzero"`  // whom it waits for instead
+	Blocker  int           `json:",omitzero"`  // a need that cannot be satisfied; of meaning while there is one
 	RetryAt  time.Time     `json:",omitzero"`
 	Value    string        `json:",omitzero"` // the output itself, as JSON, where the core looks at it
 	Chosen   bool          `json:",omitzero"` // its condition holds

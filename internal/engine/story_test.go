@@ -26,9 +26,9 @@ import (
 //	open [parallel=N] [ratchet=on] [baseline=off] [budget=LIMITS] [unmetered=refuse]   a run of the plan below it; again: the task's next run
 //	revise [by=NAME] [stale=a,b] [was=HASH] [run=R] [plan=ID]   the run's next revision, as below it
 //	  ID [script] [needs=a,b] [retries=N] [then=WORD] [expect=WORD] [approval=WHY] [noncritical]
-//	     [budget=LIMITS: 10000t+1.50$+20m] [task=WORD] [writes=a/,b/] [once] [step] [backoff=D] [checks=build,lint?]
+//	     [budget=LIMITS: 10000t+1.50$+20m] [task=WORD] [writes=a/,b/] [once] [step] [backoff=D] [checks=build,lint?] [worktree]
 //	prepared STEP [base=VERDICT,…] [tree=T] [err=WHY] [strays=PATH]
-//	ended STEP [how=WORD] [exit=N] [tampered=PATH] [strays=PATH] [tokens=N] [usd=X] [ms=N]
+//	ended STEP [how=WORD] [exit=N] [tampered=PATH] [strays=PATH] [tokens=N] [usd=X] [ms=N] [conflict=PATH]
 //	checked STEP [VERDICT,…] [tree=T] [moved=PATH]
 //	  with attempt=N, n=N, kind=WORD, run=R or task=T where the key is not the wanted one
 //	  with hold: what comes next is in the same turn
@@ -160,7 +160,7 @@ func success(e engine.Effect) engine.Input {
 			in.Checks = answers(e.Step, "", want)
 		}
 		return in
-	case engine.Work:
+	case engine.Work, engine.Merge:
 		return engine.Ended{Key: e.Key, WorkEnded: engine.WorkEnded{How: engine.Exited}}
 	}
 	return engine.Checked{Key: e.Key, Checks: answers(e.Step, "", engine.Pass)}
@@ -267,6 +267,9 @@ func ended(t *testing.T, d *desk, td *datadriven.TestData) engine.Input {
 		e.Usage.CostMicros = new(limits(t, usd+"$").CostMicros)
 	}
 	e.Ms = int64(number(t, td, "ms", 0))
+	if path := value(td, "conflict"); path != "" {
+		e.Conflicts, e.Worktree = []engine.Change{{Path: path, What: "changed on both sides"}}, "/w/a"
+	}
 	e.Exit, e.Absent = number(t, td, "exit", 0), value(td, "absent") != ""
 	return engine.Ended{Key: key(t, d, td), WorkEnded: e}
 }
@@ -446,6 +449,8 @@ func label(p *engine.Step, name, v string, index map[string]int) (err error) {
 		p.Expect = engine.Expect(v)
 	case "approval":
 		p.Approval = v
+	case "worktree":
+		p.Worktree = true
 	case "noncritical":
 		p.Critical = false
 	case "writes":
@@ -517,6 +522,9 @@ func told(d *desk, step string) string {
 	for _, e := range d.state.Pending() {
 		if e.Key.Step != step {
 			continue
+		}
+		if e.Worktree || e.Renew || e.Round > 0 {
+			fmt.Fprintf(&b, "apart=%v renew=%v round=%d conflicts=%v\n", e.Worktree, e.Renew, e.Round, e.Conflicts)
 		}
 		fmt.Fprintf(&b, "%s %d baseline=%v tree=%q shared=%v moved=%v\n", e.Key.Kind, e.Key.Attempt, e.Baseline, e.Tree, e.Shared, e.Moved)
 		for _, f := range e.Feedback {

@@ -27,6 +27,8 @@ func (s *State) verdict(i int) Verdict {
 		if v := endVerdict(st.Ended); v != NoVerdict {
 			return v
 		}
+	case Merging:
+		return mergeVerdict(st.Merge)
 	case Flaky, Ratchet:
 	default:
 		return NoVerdict
@@ -46,6 +48,8 @@ func (s *State) reason(i int, v Verdict) string {
 	st, p := &s.steps[i], s.prog.Step(i)
 	_, checks := verdictOf(st.Checks)
 	switch {
+	case st.Phase == Merging && st.Merge != nil:
+		return mergeReason(st)
 	case st.Ended != nil && endVerdict(st.Ended) == v:
 		return endReason(st, p)
 	case v == FlakyCheck:

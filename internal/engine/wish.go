@@ -28,7 +28,7 @@ func (s *State) wants(i int) (Effect, bool) {
 	}
 	e := Effect{
 		Step: p, Title: s.prog.Title(), Constraints: s.prog.Constraints(), Guards: s.prog.Guards(), Base: s.run.Opened.Base, Moved: s.run.Moved, Tree: st.Tree,
-		Shared: len(s.active) > 1, Outputs: s.outputs(p),
+		Shared: len(s.active) > 1, Worktree: s.apart(i), Outputs: s.outputs(p),
 		Key: Key{Task: s.task, Run: s.run.Opened.Run, Step: p.ID, Attempt: st.Attempt, Kind: kind, N: n},
 	}
 	switch kind {
@@ -37,9 +37,12 @@ func (s *State) wants(i int) (Effect, bool) {
 		if e.Cut = st.Cut; e.Cut {
 			e.Beside = s.beside(i)
 		}
+		e.Renew = st.Renew
 		e.Feedback, e.Note, e.Restore = st.Feedback, st.note(), st.Restore
 	case Work:
 		e.Work, e.Prompt, e.Value = st.Kind, st.Prompt, s.prog.inline[i]
+	case Merge:
+		e.Work, e.Round, e.Conflicts = st.Kind, st.Round, st.Clashes
 	case Verify:
 		if st.Live {
 			e.Work = st.Kind
@@ -72,6 +75,8 @@ func (s *State) wish(i int) (EffectKind, int) {
 		return Prepare, st.N + 1
 	case st.Phase == Working && st.Live:
 		return Work, st.N
+	case st.Phase == Merging && st.Live:
+		return Merge, st.N
 	case st.Phase == Verifying && asked:
 		return Verify, st.N
 	case st.Phase == Flaky && asked:

@@ -32,6 +32,7 @@ const (
 	Retrying  Phase = "retrying"
 	Asking    Phase = "asking"
 	Ratchet   Phase = "ratchet"
+	Merging   Phase = "merging"
 )
 
 // Verdict is the harness's own judgement of an attempt or of one check. Only
@@ -48,6 +49,7 @@ const (
 	OutOfScope   Verdict = "out_of_scope" // a change outside the step's writes
 	FlakyCheck   Verdict = "flaky"        // the same tree, different answers
 	OverBudget   Verdict = "budget"       // the budget leaves no room for another attempt
+	Clash        Verdict = "conflict"     // its worktree and the workspace changed the same place
 	Inconclusive Verdict = "inconclusive" // the check could not say: command not found, no test collected
 )
 
@@ -69,4 +71,5 @@ const (
 	AgentWork    WorkKind = "agent"
 	ScriptWork   WorkKind = "script"
 	ContractWork WorkKind = "contract" // checks that may run only once
+	MergeWork    WorkKind = "merge"    // brings the step's worktree into the workspace
 )

@@ -97,10 +97,7 @@ func (r *running) stop() {
 func (t *task) note(e engine.Event) {
 	switch e := e.(type) {
 	case engine.WorkDispatched:
-		k := engine.Key{Task: t.state.Task(), Run: t.state.Run().Run, Step: e.Step, Attempt: e.Attempt, Kind: engine.Work, N: e.N}
-		if e.Kind == engine.ContractWork {
-			k.Kind = engine.Verify
-		}
+		k := engine.Key{Task: t.state.Task(), Run: t.state.Run().Run, Step: e.Step, Attempt: e.Attempt, Kind: e.Kind.Effect(), N: e.N}
 		t.unstarted = append(t.unstarted, k)
 	case engine.WorkEnded:
 		t.unstarted = slices.DeleteFunc(t.unstarted, func(k engine.Key) bool { return k.Step == e.Step })

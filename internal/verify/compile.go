@@ -119,7 +119,8 @@ func (c compiler) step(u *unit) engine.Step {
 		Holds: u.Holds.Value == "run", Rerunnable: u.Rerunnable.Value,
 		Mode: u.Mode.Value, Network: u.Network.Value, Isolation: c.isolation(u),
 		Env: texts(u.Env.Value), Writes: writes(u), Guards: c.guards(u),
-		Budget: amount(u.Budget.Value),
+		Budget:   amount(u.Budget.Value),
+		Worktree: u.Workspace.Value == "worktree", Setup: u.Setup.Value,
 	}
 	s.When = u.When.Value
 	if !u.Ask.IsZero() {

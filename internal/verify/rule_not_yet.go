@@ -58,6 +58,5 @@ func (u *unit) unready() []use {
 	add(!u.Judge.IsZero(), "judge", u.Judge.Pos)
 	add(u.Iterations.Set, "iterations", u.Iterations.Pos)
 	add(u.Strong.Value, "strong", u.Strong.Pos)
-	add(u.Workspace.Value == "worktree", "workspace: worktree", u.Workspace.Pos)
 	return list
 }

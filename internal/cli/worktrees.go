@@ -1,0 +1,100 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/piton-dev/piton/internal/engine"
+	"github.com/piton-dev/piton/internal/proc"
+	"github.com/piton-dev/piton/internal/store"
+	"github.com/piton-dev/piton/internal/tree"
+)
+
+// worktrees is where the worktrees of this workspace are: beside its state
+// directory. In the workspace they would be part of it, and an agent shall not
+// be led into the state.
+func (s *session) worktrees() string { return s.Place.State + ".worktrees" }
+
+// sweep removes the worktrees of runs that have ended, and what git keeps of
+// them. Those of steps that did not come to a good end are kept, unless all says
+// otherwise: a person may still want what is in them.
+func (s *session) sweep(ctx context.Context, t *tree.Tree, run string, all bool) error {
+	root := filepath.Join(s.worktrees(), run)
+	entries, err := os.ReadDir(root)
+	if err != nil {
+		return nil //nolint:nilerr // the run has none
+	}
+	settled, err := s.settledSteps(ctx, run)
+	if err != nil || settled == nil {
+		return err
+	}
+	var errs []error
+	for _, e := range entries {
+		if all || settled[e.Name()] {
+			errs = append(errs, discard(ctx, t, run, e.Name(), filepath.Join(root, e.Name())))
+		}
+	}
+	_ = os.Remove(root) // not while a worktree is kept
+	return errors.Join(errs...)
+}
+
+func discard(ctx context.Context, t *tree.Tree, run, step, dir string) error {
+	w, err := t.Worktree(run, step, dir)
+	if err != nil {
+		return os.RemoveAll(dir) // the repository is gone
+	}
+	return w.Discard(ctx)
+}
+
+// dropWorktrees removes, or only counts, what is left of a run's worktrees.
+func (s *session) dropWorktrees(ctx context.Context, run string, dry bool) (int, error) {
+	entries, err := os.ReadDir(filepath.Join(s.worktrees(), run))
+	if err != nil || len(entries) == 0 || dry {
+		return len(entries), nil //nolint:nilerr // the run has none
+	}
+	pool, err := proc.NewPool(proc.Config{})
+	if err != nil {
+		return 0, fmt.Errorf("prepare to start processes: %w", err)
+	}
+	defer pool.Close()
+	t, err := s.tree(pool)
+	if err != nil {
+		return 0, err
+	}
+	defer t.Close()
+	return len(entries), s.sweep(ctx, t, run, true)
+}
+
+// settledSteps are the steps of a run whose worktree nobody needs any more; nil
+// while the run has not ended.
+func (s *session) settledSteps(ctx context.Context, run string) (map[string]bool, error) {
+	heads, err := s.store.Heads(ctx, store.HeadFilter{Run: run, Limit: 1})
+	if err != nil || len(heads) == 0 || !heads[0].Ended {
+		return nil, err
+	}
+	steps, err := s.store.Steps(ctx, heads[0].Stream, run)
+	done := map[string]bool{}
+	for _, st := range steps {
+		switch st.Status {
+		case engine.Done, engine.Waived, engine.Skipped:
+			done[st.ID] = true
+		}
+	}
+	return done, err
+}
+
+// sweepAll removes what runs that have ended left behind, when their owner ends.
+func (s *session) sweepAll(ctx context.Context, t *tree.Tree) error {
+	runs, err := os.ReadDir(s.worktrees())
+	if err != nil {
+		return nil //nolint:nilerr // there never was one
+	}
+	var errs []error
+	for _, r := range runs {
+		errs = append(errs, s.sweep(ctx, t, r.Name(), false))
+	}
+	return errors.Join(errs...)
+}

@@ -1,0 +1,208 @@
+package effect
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/piton-dev/piton/internal/check"
+	"github.com/piton-dev/piton/internal/engine"
+	"github.com/piton-dev/piton/internal/tree"
+)
+
+// aside is a step's worktree with the world that its effects act on.
+type aside struct {
+	*tree.Worktree
+	world *World
+}
+
+// worktree describes the worktree of a step; it opens and makes nothing.
+func (w *World) worktree(k engine.Key) (*tree.Worktree, error) {
+	return w.Tree.Worktree(k.Run, k.Step, filepath.Join(w.Worktrees, k.Run, k.Step))
+}
+
+// beside carries out an effect in the step's own worktree, as it would in the
+// workspace. What belongs to the repository itself is guarded where it is.
+func (w *World) beside(ctx context.Context, e engine.Effect) Result {
+	a, err := w.enterAside(ctx, &e)
+	if err != nil {
+		return refusal(ctx, e, err)
+	}
+	if err := a.translate(ctx, &e); err != nil {
+		return refusal(ctx, e, err)
+	}
+	return a.world.do(ctx, e)
+}
+
+// enterAside finds the worktree of an effect. To prepare an attempt makes it,
+// and runs what the plan wants before the first one.
+func (w *World) enterAside(ctx context.Context, e *engine.Effect) (*aside, error) {
+	work, err := w.worktree(e.Key)
+	if err != nil {
+		return nil, err
+	}
+	if e.Key.Kind == engine.Prepare {
+		if err := w.makeAside(ctx, work, e); err != nil {
+			return nil, err
+		}
+	}
+	a, err := w.asideOf(work)
+	if err == nil && e.Key.Kind == engine.Prepare && e.Step.Setup != "" {
+		err = a.setUp(ctx, *e)
+	}
+	return a, err
+}
+
+func (w *World) makeAside(ctx context.Context, work *tree.Worktree, e *engine.Effect) error {
+	w.merging.Lock()
+	defer w.merging.Unlock()
+	if e.Renew {
+		e.Cut, e.Tree, e.Restore = false, "", nil // of a worktree that is gone
+	}
+	return work.Begin(ctx, noteOf(e.Moved), e.Renew)
+}
+
+// asideOf opens a worktree, once.
+func (w *World) asideOf(work *tree.Worktree) (*aside, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if a := w.asides[work.Dir()]; a != nil {
+		return a, nil
+	}
+	t, err := w.OpenTree(work.Dir())
+	if err != nil {
+		return nil, err
+	}
+	a := &aside{work, &World{
+		Dir: work.Dir(), State: w.State, Environ: w.Environ, Pool: w.Pool, Tree: t, Agents: w.Agents, Object: w.Object, home: w.Tree,
+	}}
+	if w.asides == nil {
+		w.asides = map[string]*aside{}
+	}
+	w.asides[work.Dir()] = a
+	return a, nil
+}
+
+// translate makes an effect one of the worktree: what protected files were
+// allowed to become is what they were when the worktree began.
+func (a *aside) translate(ctx context.Context, e *engine.Effect) error {
+	note, err := a.Note(ctx)
+	if err != nil {
+		return err
+	}
+	e.Moved = movedOf(note)
+	e.Shared = false
+	return nil
+}
+
+const movedNote = "Piton-Moved: "
+
+// noteOf writes down what protected files were allowed to become.
+func noteOf(moved map[string]string) string {
+	body, err := json.Marshal(moved)
+	if err != nil || len(moved) == 0 {
+		return ""
+	}
+	return movedNote + string(body)
+}
+
+func movedOf(note string) map[string]string {
+	var moved map[string]string
+	if body, ok := strings.CutPrefix(note, movedNote); ok {
+		_ = json.Unmarshal([]byte(body), &moved) // what nobody can read allows nothing
+	}
+	return moved
+}
+
+// setUp prepares a fresh worktree as the plan says.
+func (a *aside) setUp(ctx context.Context, e engine.Effect) error {
+	if ready, err := a.Ready(ctx); err != nil || ready {
+		return err
+	}
+	values, err := a.world.values(e)
+	if err != nil {
+		return err
+	}
+	step := *e.Step
+	step.CheckTimeout, step.Checks = step.Timeout, []engine.Check{{Name: "setup", Command: step.Setup, Required: true}}
+	said := check.Run(ctx, check.Job{
+		Step: &step, Phase: engine.Baseline, Run: e.Key.Run, Attempt: e.Key.Attempt,
+		Workspace: a.world.Dir, Environ: a.world.Environ, Values: values, Pool: a.world.Pool,
+	})
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if c := said[0]; c.Verdict != engine.Pass {
+		last := c.Stderr
+		if last == "" {
+			last = c.Stdout
+		}
+		return fmt.Errorf("the setup of its worktree exited %d: %s", c.Exit, strings.TrimSpace(c.Reason+" "+last))
+	}
+	return a.Prepared(ctx)
+}
+
+// merge brings the step's worktree into the workspace, one at a time.
+func (w *World) merge(ctx context.Context, e engine.Effect) Result {
+	ended := engine.Ended{Key: e.Key}
+	end := &ended.WorkEnded
+	end.How = engine.Exited
+	work, err := w.worktree(e.Key)
+	if err == nil {
+		err = w.mergeInto(ctx, work, e, end)
+	}
+	switch {
+	case ctx.Err() != nil:
+		end.How, end.Reason = engine.Stopped, "stopped by the harness"
+	case err != nil:
+		end.How, end.Reason = engine.NoStart, err.Error()
+	}
+	return Result{Input: ended}
+}
+
+func (w *World) mergeInto(ctx context.Context, work *tree.Worktree, e engine.Effect, end *engine.WorkEnded) error {
+	w.merging.Lock()
+	defer w.merging.Unlock()
+	k := e.Key
+	m, err := work.Merge(ctx, fmt.Sprintf("%s/%s/%s/%d/merge", k.Task, k.Run, k.Step, k.Attempt), noteOf(e.Moved), e.Round, e.Conflicts)
+	end.Commit, end.Conflicts, end.Worktree = m.Commit, m.Conflicts, work.Dir()
+	end.Changed = m.Changed[:min(len(m.Changed), maxChanged)]
+	return err
+}
+
+// refusal answers an effect that has no worktree to act in.
+func refusal(ctx context.Context, e engine.Effect, err error) Result {
+	switch {
+	case ctx.Err() != nil && e.Key.Kind != engine.Work:
+		return Result{}
+	case e.Key.Kind == engine.Prepare:
+		return Result{Input: engine.Prepared{Key: e.Key, Err: err.Error()}}
+	case e.Key.Kind == engine.Work:
+		how := engine.NoStart
+		if ctx.Err() != nil {
+			how = engine.Stopped
+		}
+		return Result{Input: engine.Ended{Key: e.Key, WorkEnded: engine.WorkEnded{How: how, Reason: err.Error()}}}
+	}
+	return Result{Input: engine.Checked{Key: e.Key, Checks: faulty(e.Step, err)}}
+}
+
+// repository reports whether a guard is of the repository itself, which a
+// worktree has no copy of.
+func repository(guard string) bool { return guard == ".git" || strings.HasPrefix(guard, ".git/") }
+
+// tamperedAside compares the worktree's protected files, and the repository's
+// where that is.
+func (w *World) tamperedAside(ctx context.Context, b *tree.Base, e engine.Effect) ([]engine.Change, error) {
+	mine := slices.DeleteFunc(slices.Clone(e.Step.Guards), repository)
+	shared := slices.DeleteFunc(slices.Clone(e.Step.Guards), func(g string) bool { return !repository(g) })
+	changed, err := b.Tampered(ctx, w.Tree, mine, e.Step.Writes, e.Moved)
+	if err != nil || len(shared) == 0 {
+		return changed, err
+	}
+	more, err := b.Tampered(ctx, w.home, shared, e.Step.Writes, e.Moved)
+	return append(changed, more...), err
+}

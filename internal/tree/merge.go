@@ -1,0 +1,257 @@
+package tree
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Merge is what came of bringing a worktree's changes into the workspace.
+type Merge struct {
+	Commit    string   // what was merged; "" if it was not
+	Changed   []string // paths of the repository that the workspace did not have so
+	Conflicts []Change // both sides are in the worktree
+}
+
+// trailer marks the commit of a merge with the effect that it was for.
+const trailer = "Piton-Effect: "
+
+// rounds counts the conflicts of a worktree.
+const rounds = "Piton-Round: "
+
+// maxMergeTries bounds how often a merge begins again because somebody wrote in
+// the workspace meanwhile.
+const maxMergeTries = 3
+
+// Merge brings what changed in the worktree into the workspace, by three sides:
+// what the worktree began with, the workspace as it is now, and the worktree.
+// Index and HEAD of the checkout stay as they are, and only files that the merge
+// changes are written.
+//
+// effect names the merge for ever. One that was done before a crash is found by
+// its commit and not done again; one that was cut off half way is finished. On
+// a conflict the workspace stays as it is and the worktree gets the merged files
+// with both sides in them; a person resolves them there, and the next Merge
+// brings in what they made of it. round is how many conflicts the caller knows
+// of: another one is answered again. held are those of the last one: while a
+// file still has the marks of one, that is the answer again.
+func (w *Worktree) Merge(ctx context.Context, effect, note string, round int, held []Change) (Merge, error) {
+	if done, err := w.done(ctx, effect); err != nil || done.Commit != "" {
+		return done, err
+	}
+	if cut, err := w.conflict(ctx, round); err != nil || cut != "" {
+		return w.finish(ctx, cut, err)
+	}
+	if left := w.marked(held); len(left) > 0 {
+		return Merge{Conflicts: left}, nil
+	}
+	var err error
+	for range maxMergeTries {
+		var m Merge
+		if m, err = w.merge(ctx, effect, note, round); err == nil || !errors.Is(err, errMoved) {
+			return m, err
+		}
+	}
+	return Merge{}, err
+}
+
+// errMoved says that the workspace changed while it was merged into.
+var errMoved = errors.New("the workspace was written to meanwhile")
+
+// done finds the merge that was for the effect.
+func (w *Worktree) done(ctx context.Context, effect string) (Merge, error) {
+	commit, err := w.resolve(ctx, w.ref("merged"))
+	if err != nil || commit == "" {
+		return Merge{}, err
+	}
+	body, err := w.ask(ctx, nil, "log", "-1", "--format=%B", commit)
+	if err != nil || !slices.Contains(strings.Split(body, "\n"), trailer+effect) {
+		return Merge{}, err
+	}
+	changed, err := w.differing(ctx, commit+"^1", commit)
+	return Merge{Commit: commit, Changed: changed}, err
+}
+
+// conflict finds the conflict that the caller does not know of yet: a process
+// found it and ended before it could say so.
+func (w *Worktree) conflict(ctx context.Context, known int) (string, error) {
+	commit, err := w.resolve(ctx, w.ref("conflict"))
+	if err != nil || commit == "" {
+		return "", err
+	}
+	body, err := w.ask(ctx, nil, "log", "-1", "--format=%b", commit)
+	if err != nil || strings.TrimSpace(body) != fmt.Sprintf("%s%d", rounds, known+1) {
+		return "", err
+	}
+	return commit, nil
+}
+
+func (w *Worktree) merge(ctx context.Context, effect, note string, round int) (Merge, error) {
+	theirs, err := w.snapshot(ctx, filepath.Join(w.dir, ".git"), w.dir)
+	if err != nil {
+		return Merge{}, err
+	}
+	defer theirs.forget()
+	ours, err := w.snapshot(ctx, w.gitDir, w.top)
+	if err != nil {
+		return Merge{}, err
+	}
+	defer ours.forget()
+	work, err := w.side(ctx, "step", theirs.tree, "The work of step "+w.step, "")
+	if err != nil {
+		return Merge{}, err
+	}
+	now, err := w.side(ctx, "workspace", ours.tree, "The workspace when step "+w.step+" was merged", note)
+	if err != nil {
+		return Merge{}, err
+	}
+	tree, conflicts, err := w.threeWay(ctx)
+	if err != nil {
+		return Merge{}, err
+	}
+	if len(conflicts) > 0 {
+		commit, err := w.commit(ctx, tree, "Both sides of step "+w.step, fmt.Sprintf("%s%d", rounds, round+1), now, work)
+		if err == nil {
+			err = w.set(ctx, w.ref("conflict"), commit)
+		}
+		return w.finish(ctx, commit, err)
+	}
+	commit, err := w.commit(ctx, tree, "Merge step "+w.step, trailer+effect, now, work)
+	if err != nil {
+		return Merge{}, err
+	}
+	if err := w.apply(ctx, ours, now, commit); err != nil {
+		return Merge{}, err
+	}
+	if err := w.set(ctx, w.ref("merged"), commit); err != nil {
+		return Merge{}, err
+	}
+	changed, err := w.differing(ctx, now, commit)
+	return Merge{Commit: commit, Changed: changed}, err
+}
+
+// side commits one side of a merge on top of what the worktree began with.
+func (w *Worktree) side(ctx context.Context, name, tree, title, note string) (string, error) {
+	base, err := w.resolve(ctx, w.ref("base"))
+	if err != nil || base == "" {
+		return "", fmt.Errorf("merge step %s: what its worktree began with is gone: %w", w.step, err)
+	}
+	commit, err := w.commit(ctx, tree, title, note, base)
+	if err == nil {
+		err = w.set(ctx, w.ref(name), commit)
+	}
+	return commit, err
+}
+
+// threeWay merges the two sides in git's store and touches no file.
+func (w *Worktree) threeWay(ctx context.Context) (tree string, conflicts []Change, err error) {
+	out, err := w.ask(ctx, nil, "merge-tree", "--write-tree", "-z", "--no-messages", w.ref("workspace"), w.ref("step"))
+	if r, ok := errors.AsType[*refused](err); ok && r.status == 1 && r.out != "" {
+		out, err = r.out, nil
+	}
+	if err != nil {
+		return "", nil, fmt.Errorf("%w (git 2.38 or newer is needed)", err)
+	}
+	tree, rest, _ := strings.Cut(out, "\x00")
+	return tree, sides(rest), nil
+}
+
+// sides reads the conflicted paths, each with its stages: 1 the beginning, 2 the
+// workspace, 3 the step.
+func sides(list string) []Change {
+	stages := map[string]int{}
+	for line := range strings.SplitSeq(list, "\x00") {
+		head, name, ok := strings.Cut(line, "\t")
+		fields := strings.Fields(head)
+		if !ok || len(fields) != 3 {
+			continue
+		}
+		stages[name] |= 1 << (fields[2][0] - '0')
+	}
+	var all []Change
+	for name, has := range stages {
+		what := "changed in the workspace and by the step"
+		switch has {
+		case 1<<2 | 1<<3:
+			what = "added in the workspace and by the step"
+		case 1<<1 | 1<<2:
+			what = "changed in the workspace, removed by the step"
+		case 1<<1 | 1<<3:
+			what = "removed in the workspace, changed by the step"
+		case 1 << 2:
+			what = "in the way: of the workspace"
+		case 1 << 3:
+			what = "in the way: of the step"
+		}
+		all = append(all, Change{Path: wire(name), What: what})
+	}
+	return sortedByPath(all)
+}
+
+// apply changes the files of the workspace from one commit to another. Git looks
+// at all of them first: where one is no longer what the picture holds, nothing
+// is written.
+func (w *Worktree) apply(ctx context.Context, ours picture, from, to string) error {
+	_, err := w.ask(ctx, []string{"GIT_INDEX_FILE=" + ours.index}, "read-tree", "-m", "-u", from, to)
+	if r, ok := errors.AsType[*refused](err); ok {
+		return fmt.Errorf("%w: %s", errMoved, r.says)
+	}
+	return err
+}
+
+// finish puts a conflict into the worktree: its files with both sides in them,
+// on top of what the workspace holds. It may be repeated until it is through.
+func (w *Worktree) finish(ctx context.Context, conflict string, err error) (Merge, error) {
+	if err != nil {
+		return Merge{}, err
+	}
+	if _, err := w.aside(ctx, "read-tree", "--reset", "-u", conflict); err != nil {
+		return Merge{}, err
+	}
+	_, conflicts, err := w.threeWay(ctx)
+	if err != nil {
+		return Merge{}, err
+	}
+	now := conflict + "^1"
+	for _, step := range [][]string{
+		{"update-ref", "refs/heads/" + w.branch(), now}, {"read-tree", now}, {"update-ref", w.ref("base"), now},
+	} {
+		if _, err := w.aside(ctx, step...); err != nil {
+			return Merge{}, err
+		}
+	}
+	return Merge{Conflicts: conflicts}, nil
+}
+
+// marked returns those of the conflicts whose file still has both sides in it.
+func (w *Worktree) marked(conflicts []Change) []Change {
+	var left []Change
+	for _, c := range conflicts {
+		body, err := os.ReadFile(filepath.Join(w.dir, disk(c.Path)))
+		if err == nil && hasLine(body, "<<<<<<< ") && hasLine(body, ">>>>>>> ") {
+			left = append(left, Change{Path: c.Path, What: "still has the marks of both sides"})
+		}
+	}
+	return left
+}
+
+func hasLine(body []byte, prefix string) bool {
+	return bytes.HasPrefix(body, []byte(prefix)) || bytes.Contains(body, []byte("\n"+prefix))
+}
+
+// differing lists the paths that differ between two commits.
+func (w *Worktree) differing(ctx context.Context, a, b string) ([]string, error) {
+	out, err := w.ask(ctx, nil, "diff-tree", "-r", "-z", "--name-only", "--no-renames", a, b)
+	var names []string
+	for name := range strings.SplitSeq(out, "\x00") {
+		if name != "" {
+			names = append(names, wire(name))
+		}
+	}
+	return names, err
+}

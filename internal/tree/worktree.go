@@ -1,0 +1,313 @@
+package tree
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/piton-dev/piton/internal/proc"
+)
+
+// ErrNoRepository says that the workspace is in no git repository, or that
+// there is no git to ask.
+var ErrNoRepository = errors.New("a worktree needs git, and a git repository around the workspace")
+
+// A Worktree is a step's own copy of the workspace: a git worktree outside of
+// it, on a branch of its own, that begins with what the workspace held, files
+// that git does not follow yet included and ignored ones not. HEAD, branches,
+// index and files of the checkout are only read until [Worktree.Merge].
+//
+// Everything it knows is in refs below refs/piton/RUN/STEP, so that a process
+// that begins after a crash finds what the one before it had done:
+//
+//	base       the commit that the worktree began with; written last
+//	ready      set when the worktree was prepared
+//	workspace, step   the two sides of the newest merge
+//	conflict   the newest conflict that was put, or is being put, into the worktree
+//	merged     the newest merge that the workspace has
+//
+// Its methods must not be called at once for one workspace.
+type Worktree struct {
+	home   *Tree
+	run    string
+	step   string
+	dir    string // of the whole repository
+	gitDir string // of the checkout
+	top    string // of the checkout
+}
+
+// Worktree describes the worktree of a step of a run in directory dir, which
+// must lie outside of the workspace. Nothing is made yet.
+func (t *Tree) Worktree(run, step, dir string) (*Worktree, error) {
+	gitDir, top := t.repository()
+	if t.git == "" || t.pool == nil || gitDir == "" {
+		return nil, ErrNoRepository
+	}
+	return &Worktree{home: t, run: run, step: step, dir: dir, gitDir: gitDir, top: top}, nil
+}
+
+// Dir is where the step works: what the workspace is in the checkout.
+func (w *Worktree) Dir() string {
+	rel, err := filepath.Rel(w.top, w.home.dir)
+	if err != nil {
+		return w.dir
+	}
+	return filepath.Join(w.dir, rel)
+}
+
+func (w *Worktree) ref(name string) string { return "refs/piton/" + w.run + "/" + w.step + "/" + name }
+
+func (w *Worktree) branch() string { return "piton/" + w.run + "/" + w.step }
+
+// Begin makes the worktree from the workspace as it is, or brings one that is
+// there to that state if renew says so. One that has begun is left alone
+// otherwise. note is kept with it; see [Worktree.Note]. It may be repeated.
+func (w *Worktree) Begin(ctx context.Context, note string, renew bool) error {
+	base, err := w.resolve(ctx, w.ref("base"))
+	if err != nil {
+		return err
+	}
+	if _, err := os.Lstat(filepath.Join(w.dir, ".git")); base != "" && err == nil && !renew {
+		return nil
+	}
+	for _, name := range []string{"base", "conflict", "merged"} {
+		if err := w.drop(ctx, w.ref(name)); err != nil {
+			return err
+		}
+	}
+	state, err := w.snapshot(ctx, w.gitDir, w.top)
+	if err != nil {
+		return err
+	}
+	defer state.forget()
+	head, err := w.resolve(ctx, "HEAD")
+	if err != nil {
+		return err
+	}
+	commit, err := w.commit(ctx, state.tree, "The workspace before step "+w.step, note, head)
+	if err != nil {
+		return err
+	}
+	if err := w.fill(ctx, commit); err != nil {
+		return err
+	}
+	return w.set(ctx, w.ref("base"), commit)
+}
+
+// fill makes the files of the worktree those of the commit.
+func (w *Worktree) fill(ctx context.Context, commit string) error {
+	if _, err := os.Lstat(filepath.Join(w.dir, ".git")); err == nil {
+		if _, err := w.aside(ctx, "checkout", "--quiet", "--force", "-B", w.branch(), commit); err == nil {
+			_, err = w.aside(ctx, "clean", "-fdq")
+			return err
+		}
+	}
+	if err := w.remove(ctx); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(filepath.Dir(w.dir), 0o700); err != nil {
+		return fmt.Errorf("make a worktree: %w", err)
+	}
+	_, err := w.ask(ctx, nil, "worktree", "add", "--quiet", "--force", "-B", w.branch(), w.dir, commit)
+	return err
+}
+
+// Ready reports whether the worktree was prepared; Prepared says that it is.
+func (w *Worktree) Ready(ctx context.Context) (bool, error) {
+	commit, err := w.resolve(ctx, w.ref("ready"))
+	return commit != "", err
+}
+
+// Prepared notes that the worktree was prepared.
+func (w *Worktree) Prepared(ctx context.Context) error {
+	base, err := w.resolve(ctx, w.ref("base"))
+	if err != nil {
+		return err
+	}
+	return w.set(ctx, w.ref("ready"), base)
+}
+
+// Note returns what was to be kept with what the worktree began with.
+func (w *Worktree) Note(ctx context.Context) (string, error) {
+	body, err := w.ask(ctx, nil, "log", "-1", "--format=%b", w.ref("base"))
+	return strings.TrimSpace(body), err
+}
+
+// Discard removes the worktree, its branch and its refs. It may be repeated.
+func (w *Worktree) Discard(ctx context.Context) error {
+	if err := w.remove(ctx); err != nil {
+		return err
+	}
+	refs, err := w.ask(ctx, nil, "for-each-ref", "--format=%(refname)", "refs/piton/"+w.run+"/"+w.step, "refs/heads/"+w.branch())
+	if err != nil {
+		return err
+	}
+	for ref := range strings.FieldsSeq(refs) {
+		if err := w.drop(ctx, ref); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// remove takes the worktree's directory away, and git's record of it.
+func (w *Worktree) remove(ctx context.Context) error {
+	if err := os.RemoveAll(w.dir); err != nil {
+		return fmt.Errorf("remove a worktree: %w", err)
+	}
+	_, err := w.ask(ctx, nil, "worktree", "prune")
+	return err
+}
+
+// picture is the files of a checkout as git has them, with the index that says so.
+type picture struct {
+	tree  string
+	index string // a file
+}
+
+func (p picture) forget() { os.RemoveAll(filepath.Dir(p.index)) }
+
+// snapshot takes what a checkout holds, without touching its index.
+func (w *Worktree) snapshot(ctx context.Context, gitDir, top string) (picture, error) {
+	dir, err := os.MkdirTemp("", "piton-index-")
+	if err != nil {
+		return picture{}, fmt.Errorf("take a snapshot: %w", err)
+	}
+	p := picture{index: filepath.Join(dir, "index")}
+	if p.tree, err = w.fillIndex(ctx, gitDir, top, p.index); err != nil {
+		p.forget()
+	}
+	return p, err
+}
+
+func (w *Worktree) fillIndex(ctx context.Context, gitDir, top, index string) (string, error) {
+	own, err := w.git(ctx, gitDir, top, nil, "rev-parse", "--git-path", "index")
+	if err != nil {
+		return "", err
+	}
+	if !filepath.IsAbs(own) {
+		own = filepath.Join(top, own)
+	}
+	if err := copyIndex(own, index); err != nil {
+		return "", fmt.Errorf("take a snapshot: %w", err)
+	}
+	mine := []string{"GIT_INDEX_FILE=" + index}
+	if _, err := w.git(ctx, gitDir, top, mine, "add", "--all"); err != nil {
+		return "", err
+	}
+	return w.git(ctx, gitDir, top, mine, "write-tree")
+}
+
+// copyIndex copies an index, if there is one, with its time: git takes a file
+// that was written when its index was for one that may have changed.
+func copyIndex(from, to string) error {
+	in, err := os.Open(from)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	info, err := in.Stat()
+	if err != nil {
+		return err
+	}
+	out, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	if _, err := io.Copy(out, in); err != nil {
+		return errors.Join(err, out.Close())
+	}
+	if err := out.Close(); err != nil {
+		return err
+	}
+	return os.Chtimes(to, info.ModTime(), info.ModTime())
+}
+
+// commit makes a commit of a tree. Empty parents are left out.
+func (w *Worktree) commit(ctx context.Context, tree, title, body string, parents ...string) (string, error) {
+	args := []string{"commit-tree", tree, "-m", title}
+	if body != "" {
+		args = append(args, "-m", body)
+	}
+	for _, p := range parents {
+		if p != "" {
+			args = append(args, "-p", p)
+		}
+	}
+	return w.ask(ctx, []string{
+		"GIT_AUTHOR_NAME=Piton", "GIT_AUTHOR_EMAIL=piton@localhost", "GIT_COMMITTER_NAME=Piton", "GIT_COMMITTER_EMAIL=piton@localhost",
+	}, args...)
+}
+
+// resolve returns the commit that a name stands for, "" if there is none.
+func (w *Worktree) resolve(ctx context.Context, name string) (string, error) {
+	out, err := w.ask(ctx, nil, "rev-parse", "--verify", "--quiet", name+"^{commit}")
+	if status, ok := errors.AsType[*refused](err); ok && status.status == 1 {
+		return "", nil
+	}
+	return out, err
+}
+
+func (w *Worktree) set(ctx context.Context, ref, commit string) error {
+	_, err := w.ask(ctx, nil, "update-ref", ref, commit)
+	return err
+}
+
+func (w *Worktree) drop(ctx context.Context, ref string) error {
+	_, err := w.ask(ctx, nil, "update-ref", "-d", ref)
+	return err
+}
+
+// ask runs git on the checkout.
+func (w *Worktree) ask(ctx context.Context, env []string, args ...string) (string, error) {
+	return w.git(ctx, w.gitDir, w.top, env, args...)
+}
+
+// aside runs git on the worktree.
+func (w *Worktree) aside(ctx context.Context, args ...string) (string, error) {
+	return w.git(ctx, filepath.Join(w.dir, ".git"), w.dir, nil, args...)
+}
+
+// refused is the answer of a git that did not do what it was told.
+type refused struct {
+	verb   string
+	status int
+	says   string
+	out    string
+}
+
+func (r *refused) Error() string { return fmt.Sprintf("git %s: exit %d: %s", r.verb, r.status, r.says) }
+
+// git runs git without hooks and without anybody's own settings, and returns
+// what it printed, less the end of the line.
+func (w *Worktree) git(ctx context.Context, gitDir, top string, env []string, args ...string) (string, error) {
+	argv := []string{
+		w.home.git, "--no-pager", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=" + os.DevNull,
+		"-c", "core.untrackedCache=false", "-c", "core.excludesFile=" + os.DevNull,
+		"-c", "advice.addEmbeddedRepo=false", "-c", "gc.auto=0",
+	}
+	r := w.home.pool.Run(ctx, proc.Spec{
+		Argv: append(argv, args...), Dir: top, Env: append(gitEnv(gitDir, top), env...),
+		Timeout: gitTimeout, Output: proc.Output{Head: -1, Tail: maxGitBytes},
+	})
+	status, exited := r.Exited()
+	switch {
+	case ctx.Err() != nil:
+		return "", ctx.Err()
+	case r.Err != nil:
+		return "", fmt.Errorf("git %s: %w", args[0], r.Err)
+	case !exited:
+		return "", fmt.Errorf("git %s: it was ended (timeout %t, signal %q)", args[0], r.TimedOut, r.Signal)
+	case status != 0:
+		return "", &refused{args[0], status, r.Stderr.LastLines(5, 1000), string(r.Stdout.Tail)}
+	}
+	return strings.TrimSuffix(string(r.Stdout.Tail), "\n"), nil
+}
