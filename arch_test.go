@@ -40,14 +40,14 @@ var layers = map[string]layer{
 		"github.com/bmatcuk/doublestar/v4 mvdan.cc/sh/v3"},
 	"internal/agent": {"engine proc", "golang.org/x/sys"},
 	"internal/notes": {"engine", "golang.org/x/sys"},
-	"internal/probe": {"engine plan verify config proc agent", "golang.org/x/sys"},
+	"internal/probe": {"engine plan verify config proc tool agent", "golang.org/x/sys"},
 
 	"internal/store":           {"engine", ""},
 	"internal/store/sqlite":    {"engine store", "modernc.org/sqlite golang.org/x/sys"},
 	"internal/store/storetest": {"engine store", "github.com/google/go-cmp"},
 
 	"internal/run":     {"engine store", ""},
-	"internal/effect":  {"engine check agent prompt tree notes proc", ""},
+	"internal/effect":  {"engine check agent tool prompt tree notes proc", ""},
 	"internal/project": {"plan plan/form engine", ""},
 	"internal/api":     {"plan plan/form verify engine store run probe project config", "golang.org/x/sys"},
 	"internal/cli": {

@@ -90,7 +90,7 @@ func (p *Product) opening(ctx context.Context, d *Document, r *engine.Revision, 
 	open := engine.RunOpened{
 		Run: id, Plan: r.Drafted.Plan, Version: r.Drafted.Version, Title: program.Title(), Path: r.Drafted.Path, PlanHash: r.Drafted.Hash,
 		Program: program.Hash(), Compiled: program, Config: config.Hash(p.Config), Agents: p.pins(program),
-		Policy:    engine.Policy{MaxParallel: pol.MaxParallel, Baseline: pol.Baseline == "on", Ratchet: pol.Ratchet == "end", Unmetered: pol.Unmetered, Leases: true},
+		Policy:    engine.Policy{MaxParallel: pol.MaxParallel, Baseline: pol.Baseline == "on", Ratchet: pol.Ratchet == "end", Unmetered: pol.Unmetered, Leases: true, Approve: pol.Approve},
 		Workspace: p.Place.Dir, Isolation: o.Isolation, Unsealed: o.Unsealed, Base: base.Hash,
 	}
 	return engine.Open{Run: open, By: p.By}, []store.Object{store.NewObject(program.Encode()), base}, nil
@@ -146,11 +146,14 @@ func (p *Product) Reply(ctx context.Context, desk Desk, it engine.ItemRow, a eng
 		return &Problem{Code: Invalid, Message: fmt.Sprintf("a %s needs a reason", a.Choice), Hint: "give it with --text; the journal keeps it with your name"}
 	}
 	a.Item, a.By, a.Via = it.Item, p.By, p.Via
-	if it.Kind != engine.Question {
-		return desk.Submit(ctx, it.Stream, engine.Reply{ItemAnswered: a})
-	}
 	if args, err := engine.Canonical(a.Args); err == nil {
 		a.Args = args // else it is refused where the schema is known
+	}
+	if it.Tool != "" && len(a.Args) > 0 {
+		return desk.Submit(ctx, it.Stream, engine.Reply{ItemAnswered: a}, store.NewObject(a.Args))
+	}
+	if it.Kind != engine.Question {
+		return desk.Submit(ctx, it.Stream, engine.Reply{ItemAnswered: a})
 	}
 	return desk.Submit(ctx, it.Stream, engine.Reply{ItemAnswered: a}, store.NewObject(a.Output()))
 }

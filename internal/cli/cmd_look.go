@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -83,10 +84,30 @@ func (a *app) inboxCmd() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return a.showInbox(items, plans)
+				args, err := s.argsOf(c.Context(), items)
+				if err != nil {
+					return err
+				}
+				return a.showInbox(items, plans, args)
 			})
 		},
 	}
+}
+
+// argsOf reads what the calls among the items are called with, for programs.
+func (s *session) argsOf(ctx context.Context, items []engine.ItemRow) (map[string]json.RawMessage, error) {
+	args := map[string]json.RawMessage{}
+	for _, it := range items {
+		if !s.app.json || it.Args == "" {
+			continue
+		}
+		body, err := s.store.Object(ctx, it.Args)
+		if err != nil {
+			return nil, err
+		}
+		args[it.Args] = body
+	}
+	return args, nil
 }
 
 func (a *app) watchCmd() *cobra.Command {

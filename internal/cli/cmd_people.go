@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -10,6 +11,7 @@ import (
 
 	"github.com/piton-dev/piton/internal/api"
 	"github.com/piton-dev/piton/internal/engine"
+	"github.com/piton-dev/piton/internal/tool"
 )
 
 // order is a verb that commands a run.
@@ -108,8 +110,10 @@ func (a *app) answerCmd() *cobra.Command {
 		Long: `Answers an item of piton inbox with one of its choices. --text goes to the next attempt. A
 question without choices is answered with --text alone, or, where it asks for a value of a
 schema, with --args. The answer to a question is the output of its step. Where a budget is to
-be raised, --args gives the new limits in place of those that the item shows.`,
-		Example: "  piton answer 7f3a21/1 retry --text \"the port is 8081\"\n  piton answer 7f3a21/2 --args '{\"replicas\": 3}'\n  piton answer 7f3a21/3 approve --args '{\"tokens\": 20000}'",
+be raised, --args gives the new limits in place of those that the item shows. The call of a
+tool can be approved with other arguments: they are checked and looked at like those of the
+plan, and it asks again where they need more than what was shown.`,
+		Example: "  piton answer 7f3a21/1 retry --text \"the port is 8081\"\n  piton answer 7f3a21/2 --args '{\"replicas\": 3}'\n  piton answer 7f3a21/3 approve --args '{\"tokens\": 20000}'\n  piton answer 7f3a21/4 approve --args '{\"path\": \"out.json\", \"content\": \"{}\"}'",
 		Args:    cobra.MatchAll(atLeast("an item", 1), atMost("an item and a choice", 2)),
 		RunE: func(c *cobra.Command, words []string) error {
 			answer.Choice = first(words[1:])
@@ -140,6 +144,9 @@ func (a *app) answer(ctx context.Context, word string, answer engine.ItemAnswere
 		if answer.Choice == "" {
 			return &misuse{text: fmt.Sprintf("item %s needs a choice", it.Item), hint: "one of: " + join(it.Choices)}
 		}
+		if answer.Args, err = s.checkedArgs(ctx, it, answer); err != nil {
+			return err
+		}
 		return s.desk(ctx, func(d api.Desk) error {
 			if err := s.Reply(ctx, d, it, answer); err != nil {
 				return err
@@ -148,4 +155,23 @@ func (a *app) answer(ctx context.Context, word string, answer engine.ItemAnswere
 			return s.goOn(ctx, d, engine.HeadRow{Stream: it.Stream, Run: it.Run})
 		})
 	})
+}
+
+// checkedArgs are the arguments of an answer. Those for a call are checked, and
+// returned as the tool would get them: a server is started to say whether they fit.
+func (s *session) checkedArgs(ctx context.Context, it engine.ItemRow, a engine.ItemAnswered) (args json.RawMessage, err error) {
+	if it.Tool == "" || len(a.Args) == 0 {
+		return a.Args, nil
+	}
+	if a.Choice != engine.ChooseApprove {
+		return nil, &misuse{text: "--args goes with the approval of a call", hint: "item " + it.Item + " is answered without"}
+	}
+	err = s.app.tools(func(r *tool.Registry) error {
+		args, err = r.Check(ctx, it.Tool, a.Args)
+		return err
+	})
+	if p, ok := errors.AsType[*tool.Problem](err); ok {
+		return nil, &misuse{text: p.Message, hint: "piton tools show " + it.Tool + " shows what it takes"}
+	}
+	return args, err
 }

@@ -54,18 +54,28 @@ func (a *app) tools(do func(*tool.Registry) error) error {
 	if err != nil {
 		return err
 	}
-	c := toolConfig(conf)
-	c.Workspace, c.Environ = place.Dir, a.env
-	if c.Pool, err = proc.NewPool(proc.Config{Idle: 1}); err != nil {
+	pool, err := proc.NewPool(proc.Config{Idle: 1})
+	if err != nil {
 		return err
 	}
-	defer c.Pool.Close()
-	r, err := tool.Open(c)
+	defer pool.Close()
+	r, err := a.openTools(place, conf, pool)
 	if err != nil {
-		return &misuse{text: err.Error(), hint: "correct .piton/config.yaml"}
+		return err
 	}
 	defer r.Close()
 	return do(r)
+}
+
+// openTools opens the tools of a workspace. No server is started by that.
+func (a *app) openTools(place api.Place, conf config.Config, pool *proc.Pool) (*tool.Registry, error) {
+	c := toolConfig(conf)
+	c.Workspace, c.Environ, c.Pool = place.Dir, a.env, pool
+	r, err := tool.Open(c)
+	if err != nil {
+		return nil, &misuse{text: err.Error(), hint: "correct .piton/config.yaml"}
+	}
+	return r, nil
 }
 
 // listTools prints what there is. A server that does not answer is said and does

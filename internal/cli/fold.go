@@ -377,6 +377,8 @@ func (f *fold) concerns(e engine.Event, step string) bool {
 		return e.Step == step
 	case engine.CheckEnded:
 		return e.Step == step
+	case engine.PreviewMade:
+		return e.Step == step
 	case engine.StepSettled:
 		return e.Step == step
 	case engine.LeaseGranted:

@@ -207,7 +207,7 @@ func TestPrinted(t *testing.T) {
 			}
 			st := s.standing()
 			files := []txtar.File{{Name: "plain", Data: plain.Bytes()}, {Name: "events", Data: events.Bytes()}}
-			files = append(files, document(t, "run", runDocument(st.head, "/home/anna/ledger", st.steps)), document(t, "inbox", inboxDocument(st.items, proposals())))
+			files = append(files, document(t, "run", runDocument(st.head, "/home/anna/ledger", st.steps)), document(t, "inbox", inboxDocument(st.items, proposals(), nil)))
 			golden(t, name+"-printed", files)
 		})
 	}

@@ -272,6 +272,9 @@ type itemDoc struct {
 	Args    any             `json:"args"`
 	Schema  string          `json:"schema,omitempty"`
 	Context string          `json:"context"`
+	Tool    string          `json:"tool,omitempty"`
+	Tier    engine.Tier     `json:"tier,omitempty"`
+	Behind  []string        `json:"behind,omitempty"`
 	AskedAt stamp           `json:"asked_at"`
 }
 
@@ -296,16 +299,22 @@ func planKind(p engine.PlanDrafted) string {
 	return "approval"
 }
 
-func inboxDocument(items []engine.ItemRow, plans []*engine.Revision) inboxDoc {
+// inboxDocument takes the arguments of calls by their hash.
+func inboxDocument(items []engine.ItemRow, plans []*engine.Revision, args map[string]json.RawMessage) inboxDoc {
 	d := inboxDoc{Items: []itemDoc{}, Plans: []proposalDoc{}}
 	for _, it := range items {
-		d.Items = append(d.Items, itemDoc{
+		doc := itemDoc{
 			ID: it.Item, Run: it.Run, Step: it.Step, Kind: it.Kind, Cause: orNull(it.Cause), Text: it.Question,
 			Choices: list(it.Choices), Schema: it.Schema, Context: it.Context, AskedAt: stamp(it.Opened),
-		})
-		if it.Shortage != nil {
-			d.Items[len(d.Items)-1].Args = it.Shortage.Args()
+			Tool: it.Tool, Tier: it.Tier, Behind: it.Behind,
 		}
+		if it.Shortage != nil {
+			doc.Args = it.Shortage.Args()
+		}
+		if body, ok := args[it.Args]; ok {
+			doc.Args = body
+		}
+		d.Items = append(d.Items, doc)
 	}
 	for _, r := range plans {
 		p := r.Drafted

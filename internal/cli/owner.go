@@ -16,6 +16,7 @@ import (
 	"github.com/piton-dev/piton/internal/proc"
 	"github.com/piton-dev/piton/internal/run"
 	"github.com/piton-dev/piton/internal/store"
+	"github.com/piton-dev/piton/internal/tool"
 	"github.com/piton-dev/piton/internal/tree"
 )
 
@@ -29,6 +30,7 @@ type owner struct {
 	pool     *proc.Pool
 	tree     *tree.Tree
 	do       run.Do
+	tools    *tool.Registry
 	world    *effect.World // nil for a desk that only takes a command
 	listener *api.Listener
 	ended    chan error // of the loop
@@ -86,6 +88,9 @@ func (s *session) equip(o *owner, c proc.Config) (err error) {
 	if o.tree, err = s.tree(o.pool); err != nil {
 		return err
 	}
+	if o.tools, err = s.app.openTools(s.Place, s.Config, o.pool); err != nil {
+		return err
+	}
 	o.world = s.world(o)
 	o.sweep = func() error { return s.sweepAll(context.Background(), o.tree) }
 	o.do = doer(o.world)
@@ -114,6 +119,9 @@ func (o *owner) release() error {
 	if o.sweep != nil {
 		errs = append(errs, o.sweep())
 	}
+	if o.tools != nil {
+		o.tools.Close()
+	}
 	if o.tree != nil {
 		errs = append(errs, o.tree.Close())
 	}
@@ -137,7 +145,7 @@ func (s *session) treeAt(dir string, pool *proc.Pool) (*tree.Tree, error) {
 // world wires effects to the packages that carry them out.
 func (s *session) world(o *owner) *effect.World {
 	return &effect.World{
-		Dir: s.Place.Dir, State: s.Place.State, Environ: s.Env, Pool: o.pool, Tree: o.tree,
+		Dir: s.Place.Dir, State: s.Place.State, Environ: s.Env, Pool: o.pool, Tree: o.tree, Tools: o.tools,
 		Agents:    agent.New(agentConfigs(s.Config), o.pool),
 		Worktrees: s.worktrees(), OpenTree: func(dir string) (*tree.Tree, error) { return s.treeAt(dir, o.pool) },
 		Object: func(hash string) ([]byte, error) { return s.store.Object(context.Background(), hash) },

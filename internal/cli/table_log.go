@@ -70,12 +70,29 @@ func (t theme) proof(f *fold, step string, event engine.Event) []string {
 		if e.Step == step {
 			return t.answer(f, e)
 		}
+	case engine.PreviewMade:
+		if e.Step == step {
+			return t.call(f, e)
+		}
 	case engine.WorkEnded:
 		if e.Step == step {
 			return t.workLines(e)
 		}
 	}
 	return nil
+}
+
+// call is what a call was seen to need before it was made.
+func (t theme) call(f *fold, e engine.PreviewMade) []string {
+	said := fmt.Sprintf("call of %s: tier %s", t.line(f.state.Program().Step(f.index(e.Step)).Tool), e.Tier)
+	if e.Refused != "" {
+		said += ", " + t.line(e.Refused)
+	}
+	lines := t.under(logIndent, idleTone, said)
+	for _, why := range e.Reasons {
+		lines = append(lines, t.under(logIndent+2, idleTone, t.line(why))...)
+	}
+	return append(lines, t.quoteTail(logIndent+2, e.Context, 12)...)
 }
 
 // answer is one check's answer.

@@ -225,7 +225,7 @@ func (t theme) items(items []engine.ItemRow, now time.Time) []string {
 		l := looks[engine.Waiting]
 		lines = append(lines, t.sides(cell{fmt.Sprintf("%s %s  step %s", t.glyph(l), it.Item, it.Step), l.tone}, cell{age(now.Sub(it.Opened)), idleTone}))
 		lines = append(lines, t.under(2, plainTone, t.line(it.Question))...)
-		lines = append(lines, t.quoteTail(4, it.Context, 8)...)
+		lines = append(lines, t.about(it)...)
 		if it.Schema != "" {
 			lines = append(lines, t.under(4, idleTone, "schema: "+t.line(it.Schema))...)
 		}
@@ -233,6 +233,26 @@ func (t theme) items(items []engine.ItemRow, now time.Time) []string {
 			command := "piton answer " + it.Item + " " + c
 			lines = append(lines, t.row(choiceColumns, []int{min(30, t.width-2), max(0, t.width-30-2*gap)}, []cell{{command, boldTone}, {consequence(c), idleTone}}))
 		}
+	}
+	return lines
+}
+
+// about shows what an item is about: of a call what it is called with and what
+// would be lost, from its beginning; else the end of what came out.
+func (t theme) about(it engine.ItemRow) []string {
+	most, context := 8, it.Context
+	if it.Tool != "" {
+		most = 30
+		if parts := strings.SplitAfterN(context, "\n", most+1); len(parts) > most {
+			context = strings.Join(parts[:most-1], "") + "…"
+		}
+	}
+	lines := t.quoteTail(4, context, most)
+	if it.Tool != "" {
+		lines = append(t.under(2, idleTone, fmt.Sprintf("tool %s, tier %s", t.line(it.Tool), it.Tier)), lines...)
+	}
+	if len(it.Behind) > 0 {
+		lines = append(lines, t.under(2, idleTone, "behind it: "+t.line(strings.Join(it.Behind, ", ")))...)
 	}
 	return lines
 }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -203,9 +204,9 @@ func (a *app) showList(heads []engine.HeadRow, changed map[string]bool, l listin
 	return nil
 }
 
-func (a *app) showInbox(items []engine.ItemRow, plans []*engine.Revision) error {
+func (a *app) showInbox(items []engine.ItemRow, plans []*engine.Revision, args map[string]json.RawMessage) error {
 	if a.json {
-		a.document("inbox", inboxDocument(items, plans))
+		a.document("inbox", inboxDocument(items, plans, args))
 		return nil
 	}
 	printLines(a.out, a.theme(a.out).inbox(items, plans, a.now()))

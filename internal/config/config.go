@@ -35,9 +35,9 @@ type Config struct {
 	Arbiter        Model             `key:"arbiter" idle:"yes"` // empty = the built-in rules
 	Judge          Model             `key:"judge" idle:"yes"`
 	Extraction     Model             `key:"extraction" idle:"yes"`
-	MCPServers     map[string]Server `key:"mcp_servers" idle:"yes"`
-	WebFetch       WebFetch          `key:"web_fetch" idle:"yes"`
-	Commands       Tiers             `key:"commands" idle:"yes"`
+	MCPServers     map[string]Server `key:"mcp_servers"`
+	WebFetch       WebFetch          `key:"web_fetch"`
+	Commands       Tiers             `key:"commands"`
 	Prices         map[string]Price  `key:"prices" names:"any" idle:"yes"` // by the model's own name
 	Retention      time.Duration     `key:"retention" default:"90d" idle:"yes"`
 	PermissionWait time.Duration     `key:"permission_wait" default:"10m" idle:"yes"` // how long an agent's question in the middle of its turn waits for a person

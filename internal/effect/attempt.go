@@ -52,6 +52,11 @@ func (w *World) ready(ctx context.Context, e engine.Effect, in *engine.Prepared)
 		}
 		bodies, in.Dispatch.Tree = append(bodies, body), digest(body)
 	}
+	if e.Step.Kind == engine.Tool {
+		p, args, err := w.preview(ctx, e)
+		in.Preview = &p
+		return append(bodies, args), err
+	}
 	text := e.Step.Task
 	if e.Step.Kind == engine.Agent {
 		if text, in.Dispatch.Injected, err = w.prompt(e); err != nil {
@@ -178,12 +183,16 @@ func (w *World) prompt(e engine.Effect) (string, []engine.Injected, error) {
 	return prompt.Agent(in), injected, nil
 }
 
-// work runs the agent or script, and looks at what it did to the tree once
+// work runs the agent or script, or calls the tool, and looks at what it did to the tree once
 // nothing of it lives.
 func (w *World) work(ctx context.Context, e engine.Effect) Result {
 	others := w.enter(e)
 	ended := engine.Ended{Key: e.Key}
-	output, err := w.attempt(ctx, e, &ended.WorkEnded)
+	do := w.attempt
+	if e.Step.Kind == engine.Tool {
+		do = w.call
+	}
+	output, err := do(ctx, e, &ended.WorkEnded)
 	if err == nil && ended.How != engine.Stopped {
 		if err = w.compare(context.WithoutCancel(ctx), e, &ended.WorkEnded, others()); err != nil {
 			err = fmt.Errorf("what it changed cannot be compared: %w", err)
@@ -256,6 +265,7 @@ func (w *World) compare(ctx context.Context, e engine.Effect, end *engine.WorkEn
 		return err
 	}
 	changes := tree.Diff(before, after)
+	end.Changed = nil
 	for _, c := range changes[:min(len(changes), maxChanged)] {
 		end.Changed = append(end.Changed, c.Path)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/piton-dev/piton/internal/check"
 	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/proc"
+	"github.com/piton-dev/piton/internal/tool"
 	"github.com/piton-dev/piton/internal/tree"
 )
 
@@ -24,6 +25,7 @@ type World struct {
 	Pool    *proc.Pool
 	Tree    *tree.Tree
 	Agents  *agent.Roles
+	Tools   *tool.Registry
 	Object  func(hash string) ([]byte, error) // content the journal names
 
 	Worktrees string                               // where worktrees are made, outside of workspace and state

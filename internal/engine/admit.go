@@ -94,7 +94,7 @@ func (s *State) admitPrepared(in Prepared, now time.Time) ([]Event, error) {
 	switch {
 	case wish.Key.Kind != Prepare:
 		return nil, refuse(Conflict, in.Key.String()+" prepares nothing", "")
-	case p.Approval != "" && now.Sub(st.Granted) >= approvalLife:
+	case p.Approval != "" && p.Kind != Tool && now.Sub(st.Granted) >= approvalLife:
 		return []Event{StepSettled{Step: p.ID, Attempt: st.Attempt, Status: Pending, Reason: "the approval is older than 24 hours", By: Harness}}, nil
 	case len(in.Strays) > 0 && st.Cut:
 		return []Event{StepSettled{
@@ -104,19 +104,34 @@ func (s *State) admitPrepared(in Prepared, now time.Time) ([]Event, error) {
 	case s.fit(i, now) != ample:
 		return []Event{s.noRoom(i)}, nil
 	case in.Err != "":
+		if p.Kind == Tool {
+			d.Prompt = "" // nothing can be called
+		}
 		return []Event{d, WorkEnded{Step: d.Step, Attempt: d.Attempt, N: d.N, Kind: d.Kind, How: NoStart, Reason: text(in.Err), Absent: in.Absent}}, nil
 	case !wish.Baseline:
-		return []Event{d}, nil
+		return s.starts(i, in, d, now)
 	}
 	checks, err := s.evidence(i, in.Checks, Baseline, 0)
 	if err != nil {
 		return nil, err
 	}
 	es := events(checks)
-	if bars(p.Expect, baselineOf(checks)) == NoVerdict {
-		es = append(es, d)
+	if bars(p.Expect, baselineOf(checks)) != NoVerdict {
+		return es, nil
 	}
-	return es, nil
+	then, err := s.starts(i, in, d, now)
+	if err != nil {
+		return nil, err
+	}
+	return append(es, then...), nil
+}
+
+// starts is what follows when nothing bars the work.
+func (s *State) starts(i int, in Prepared, d WorkDispatched, now time.Time) ([]Event, error) {
+	if s.prog.Step(i).Kind == Tool {
+		return s.previewed(i, in, d, now)
+	}
+	return []Event{d}, nil
 }
 
 // evidence checks that the answers are those of all the step's checks, in order.

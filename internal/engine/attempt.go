@@ -29,6 +29,8 @@ func (s *State) applyDispatched(e WorkDispatched, r Record) error {
 		return fmt.Errorf("%s work of %q is dispatched while the step is %s (%s)", e.Kind, e.Step, st.Status, st.Phase)
 	case s.awaits(i):
 		return fmt.Errorf("%s work of %q is dispatched without a lease", e.Kind, e.Step)
+	case p.Kind == Tool && !once && !st.callable(e):
+		return fmt.Errorf("a call of %q is dispatched, which is not the one that was looked at", e.Step)
 	case !once && e.Kind != p.work():
 		return fmt.Errorf("%s work of %q is dispatched, a step for %s", e.Kind, e.Step, p.Kind)
 	case !e.Reserve.valid() || once && e.Reserve != (Amount{}):
@@ -42,6 +44,9 @@ func (s *State) applyDispatched(e WorkDispatched, r Record) error {
 			return
 		}
 		st.Phase, st.Prompt, st.Tree = Working, e.Prompt, e.Tree
+		if p.Kind == Tool {
+			st.called(e)
+		}
 		st.Restore, st.Ended, st.Cut = nil, nil, false
 		if st.Renew {
 			st.Renew, st.Clashes = false, nil
@@ -57,8 +62,11 @@ func (s *State) applyDispatched(e WorkDispatched, r Record) error {
 
 // work is the kind of work that does the step's task.
 func (p *Step) work() WorkKind {
-	if p.Kind == Script {
+	switch p.Kind {
+	case Script:
 		return ScriptWork
+	case Tool:
+		return ToolWork
 	}
 	return AgentWork
 }
@@ -82,7 +90,7 @@ func (s *State) applyWorkEnded(e WorkEnded) error {
 	if !st.Live || e.Attempt != st.Attempt || e.N != st.N || e.Kind != st.Kind {
 		return fmt.Errorf("work %q %d.%d (%s) ended, which is not under way", e.Step, e.Attempt, e.N, e.Kind)
 	}
-	if !e.How.known() {
+	if !e.How.known() || e.Kind == ToolWork && st.Prompt == "" && e.How == Exited {
 		return fmt.Errorf("work %q %d.%d ended by %q", e.Step, e.Attempt, e.N, e.How)
 	}
 	s.spend(e.Usage)

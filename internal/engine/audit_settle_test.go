@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"time"
 
@@ -107,6 +108,10 @@ func (f *file) proof(e engine.StepSettled) error {
 		return fmt.Errorf("it is done, and changed what it may not")
 	case f.def.Worktree && !f.merged:
 		return fmt.Errorf("it is done, and its worktree was not merged")
+	case f.end.Kind == engine.ToolWork && f.end.Exit != 0:
+		return fmt.Errorf("it is done, and the call failed: %+v", f.end)
+	case len(f.def.Checks) == 0 && f.def.Kind == engine.Tool && !e.Proven:
+		return nil
 	case n == 0 || !f.complete[n-1].pass:
 		return fmt.Errorf("it is done, and its checks say %+v", f.complete)
 	case f.complete[n-1].phase == engine.Verifying:
@@ -195,6 +200,12 @@ func (a *auditor) asked(e engine.ItemOpened, r engine.Record) error {
 			return err
 		}
 	}
+	if e.Tool != "" {
+		if f.look == nil || f.look.Asks == "" || e.Hash != f.look.Hash || e.Args != f.look.Args {
+			return fmt.Errorf("it shows %s of %s, and what was looked at is %+v", e.Hash, e.Args, f.look)
+		}
+		f.shown = f.look
+	}
 	a.items[e.Item] = e
 	f.status = engine.Waiting
 	return nil
@@ -212,6 +223,9 @@ func (a *auditor) answered(e engine.ItemAnswered, r engine.Record) error {
 	f.reply = &e
 	if e.Choice == engine.ChooseApprove && it.Shortage == nil {
 		f.granted = r.At
+		if it.Tool != "" && len(e.Args) > 0 {
+			f.edited = fmt.Sprintf("%x", sha256.Sum256(e.Args))
+		}
 	}
 	return a.raised(f, it, e)
 }

@@ -34,6 +34,9 @@ import (
 //     with one of its owner, over the scope it is defined with.
 //   - A step with a worktree is merged only when its checks passed there, and
 //     is done only when they passed again after a merge without conflicts.
+//   - A tool is called only as it was looked at since its newest dispatch, never
+//     where that was refused or blocked, and where it asks for a yes, only with
+//     one that a person gave for what is there now: one yes, one call.
 //   - Attempts only grow, and dispatches of one have no gap. Retries without a
 //     person's word are no more than the plan allows, faults of this machine
 //     are tried three times, lost work three times; checks that may run only
@@ -92,11 +95,14 @@ type file struct {
 	red       bool           // its checks were seen to fail
 	base      engine.Verdict // of a baseline that nobody has acted upon yet
 	granted   time.Time
-	retries   int    // without a person's word
-	infra     int    // in a row
-	lost      int    // in this attempt
-	lease     uint64 // epoch of the owner that let it use its scope
-	once      int    // starts of checks that may run only once, in this attempt
+	retries   int                 // without a person's word
+	infra     int                 // in a row
+	lost      int                 // in this attempt
+	lease     uint64              // epoch of the owner that let it use its scope
+	once      int                 // starts of checks that may run only once, in this attempt
+	look      *engine.PreviewMade // since the newest call
+	shown     *engine.PreviewMade // what a person was asked about last
+	edited    string
 	regressed int
 	merged    bool // the attempt's worktree is in the workspace
 	kept      bool // it was under way when a revision came, and keeps its place
@@ -138,6 +144,8 @@ func (a *auditor) read(r engine.Record) error {
 		return a.dispatched(e, r)
 	case engine.WorkEnded:
 		return a.workEnded(e, r)
+	case engine.PreviewMade:
+		return a.looked(e)
 	case engine.CheckEnded:
 		return a.checked(e)
 	case engine.StepSettled:
@@ -293,6 +301,11 @@ func (a *auditor) dispatched(e engine.WorkDispatched, r engine.Record) error {
 	if err := a.alone(f); err != nil {
 		return err
 	}
+	if f.def.Kind == engine.Tool && e.Kind == engine.ToolWork && e.Prompt != "" {
+		if err := a.mayCall(f, e, r); err != nil {
+			return err
+		}
+	}
 	if a.shares(f) && f.lease != r.Epoch && f.def.Worktree == (e.Kind == engine.MergeWork) {
 		return fmt.Errorf("nobody gave it a lease in epoch %d", r.Epoch)
 	}
@@ -349,7 +362,7 @@ func (a *auditor) mayStart(f *file, e engine.WorkDispatched, r engine.Record) er
 		return fmt.Errorf("the step waits until %s", f.waits)
 	case f.lost >= 3:
 		return fmt.Errorf("it was lost %d times", f.lost)
-	case f.def.Approval != "" && (f.granted.IsZero() || r.At.Sub(f.granted) >= 24*time.Hour):
+	case f.def.Kind != engine.Tool && f.def.Approval != "" && (f.granted.IsZero() || r.At.Sub(f.granted) >= 24*time.Hour):
 		return fmt.Errorf("it needs a yes, and the newest is of %s", f.granted)
 	case f.base == "" || f.def.Expect == engine.ExpectAny:
 	case (f.base == engine.Pass) != (f.def.Expect == engine.ExpectGreen), (f.base == engine.Fail) != (f.def.Expect == engine.ExpectRed):

@@ -71,6 +71,7 @@ const (
 	settles        // there is a verdict
 	chooses        // its condition is the next thing to look at
 	merges         // its worktree is next
+	presents       // a person must be asked about a call
 	runsOnce       // the checks, which may run only once, are next
 )
 
@@ -103,6 +104,8 @@ func (s *State) rule(i int) rule {
 		return settles
 	case st.Phase == Merging && !s.awaits(i) && !s.waits(i):
 		return merges
+	case s.presents(i):
+		return presents
 	case st.Phase == Verifying && !s.prog.Step(i).Rerunnable && len(st.Checks) == 0 && !s.awaits(i):
 		return runsOnce
 	}
@@ -127,6 +130,8 @@ func (s *State) follows(i int, now time.Time) Event {
 		return s.choice(i)
 	case merges:
 		return WorkDispatched{Step: p.ID, Attempt: st.Attempt, N: st.N + 1, Kind: MergeWork}
+	case presents:
+		return s.presentation(i)
 	case runsOnce:
 		return WorkDispatched{Step: p.ID, Attempt: st.Attempt, N: st.N + 1, Kind: ContractWork}
 	}
@@ -149,7 +154,7 @@ func (s *State) judged(i int, now time.Time) StepSettled {
 	case st.Phase == Ratchet && !st.Again:
 		e.Status = Regressed
 	case st.Phase == Ratchet:
-	case st.Tries < p.OnFail.Retries:
+	case st.Tries < p.OnFail.Retries && st.refused() == "":
 		e.Status, e.RetryAt = Running, new(now.Add(p.backoff(st.Tries+1)))
 	case p.OnFail.Then == Abort:
 		e.Status = Failed

@@ -56,6 +56,8 @@ type Effect struct {
 	Conflicts   []Change          // Merge: those of the last time
 	Shared      bool              // other steps are under way in the same tree
 	Value       bool              // Work: the core looks at the output, so its end must have the value
+	Edited      string            // Prepare: object with the arguments that a person gave in the place of the plan's
+	Shown       []Target          // Work: what a call may find, as it was when the call was looked at
 	Outputs     map[string]string // object with the output of each step that the step reads or subscribes to; none of one that has none
 }
 

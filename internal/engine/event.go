@@ -102,7 +102,8 @@ type Policy struct {
 	Unmetered   string `json:"unmetered,omitempty"`
 	// Leases says that steps ask the workspace's owner for what they write, so
 	// that runs do not get into each other's way. Old runs do not.
-	Leases bool `json:"leases,omitempty"`
+	Leases  bool   `json:"leases,omitempty"`
+	Approve string `json:"approve,omitempty"` // for whom nobody is asked: [LowRisk], or nothing
 }
 
 // RunOpened begins one execution of one program, or lets an open run go on with
@@ -179,7 +180,7 @@ type WorkDispatched struct {
 	N        int        `json:"n"` // 1, and one more each time the work was lost
 	Kind     WorkKind   `json:"kind"`
 	Role     string     `json:"role,omitempty"`
-	Prompt   string     `json:"prompt,omitempty"` // object: what the agent or the shell was given
+	Prompt   string     `json:"prompt,omitempty"` // object: what the agent or the shell was given, or the arguments of a tool
 	Injected []Injected `json:"injected,omitempty"`
 	Tree     string     `json:"tree,omitempty"` // object: the workspace as it was, where a scope is checked
 	Restored []string   `json:"restored,omitempty"`
@@ -299,6 +300,11 @@ type ItemOpened struct {
 	Schema   string   `json:"schema,omitempty"` // of the value that a question asks for
 	// Shortage says what an approval asks for that would raise a budget.
 	Shortage *Shortage `json:"shortage,omitempty"`
+
+	// Of a call that is to be approved.
+	Tool string `json:"tool,omitempty"`
+	Tier Tier   `json:"tier,omitempty"`
+	Args string `json:"args,omitempty"` // object
 }
 
 // ItemAnswered is a person's answer to an item.
@@ -387,6 +393,8 @@ func decoder(typ string) func([]byte) (Event, error) {
 		return decodeAs[LeaseGranted]
 	case "lease.awaited":
 		return decodeAs[LeaseAwaited]
+	case "preview.made":
+		return decodeAs[PreviewMade]
 	case "item.opened":
 		return decodeAs[ItemOpened]
 	case "item.answered":

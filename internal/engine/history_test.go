@@ -105,6 +105,12 @@ func anyStep(t *rapid.T, i int) engine.Step {
 	for n := range rapid.IntRange(0, 2).Draw(t, "checks") {
 		p.Checks = append(p.Checks, engine.Check{Name: "check" + strconv.Itoa(n), Command: "make", Exit: n, Required: n == 0})
 	}
+	if seldom.Draw(t, "tool") > 3 {
+		p.Kind, p.Tool, p.Worktree = engine.Tool, "write_file", false
+		if rapid.Bool().Draw(t, "bare") {
+			p.Checks, p.Holds = nil, false
+		}
+	}
 	return p
 }
 
@@ -154,6 +160,7 @@ func policies() *rapid.Generator[engine.Policy] {
 	return rapid.Custom(func(t *rapid.T) engine.Policy {
 		return engine.Policy{
 			MaxParallel: rapid.IntRange(0, 5).Draw(t, "max"),
+			Approve:     rapid.SampledFrom([]string{"", engine.LowRisk}).Draw(t, "approve"),
 			Baseline:    rapid.Bool().Draw(t, "baseline"), Ratchet: rapid.Bool().Draw(t, "ratchet"),
 			Leases:    rapid.Bool().Draw(t, "leases"),
 			Unmetered: rapid.SampledFrom([]string{"", "warn", "refuse"}).Draw(t, "unmetered"),
@@ -271,7 +278,9 @@ func answer(e engine.Effect, o op) engine.Input {
 		return engine.Ended{Key: e.Key, WorkEnded: engine.WorkEnded{How: engine.Stopped}}
 	}
 	checks := answers(e.Step, tree, verdictFor(o.How, engine.Pass), verdictFor(o.More, engine.Pass))
-	checks[0].Stdout, checks[0].Stderr = "\xff a tail that begins in the middle", "and ends in \xe2"
+	if len(checks) > 0 {
+		checks[0].Stdout, checks[0].Stderr = "\xff a tail that begins in the middle", "and ends in \xe2"
+	}
 	return engine.Checked{Key: e.Key, Checks: checks}
 }
 
@@ -296,6 +305,9 @@ func verdictFor(how uint8, hoped engine.Verdict) engine.Verdict {
 
 func prepare(e engine.Effect, o op, tree string) engine.Input {
 	in := engine.Prepared{Key: e.Key, Dispatch: engine.WorkDispatched{Prompt: "p", Tree: tree}}
+	if e.Step.Kind == engine.Tool {
+		in.Preview = look(e, o)
+	}
 	hoped := engine.Fail
 	if e.Step.Expect == engine.ExpectGreen {
 		hoped = engine.Pass
@@ -312,6 +324,28 @@ func prepare(e engine.Effect, o op, tree string) engine.Input {
 		in.Checks = in.Checks[:len(in.Checks)/2]
 	}
 	return in
+}
+
+// look is what may be seen of a call, and what is there changes now and then.
+func look(e engine.Effect, o op) *engine.Preview {
+	p := engine.Preview{Args: "args", Tier: engine.FreeTier, Low: o.More%2 == 0}
+	if e.Edited != "" {
+		p.Args = e.Edited
+	}
+	switch o.How % 16 {
+	case 0, 1, 2:
+		p.Tier, p.Targets = engine.ApproveTier, []engine.Target{{Path: "a", Before: strconv.Itoa(int(o.More) % 16 / 13)}}
+	case 3:
+		p.Tier = engine.ReviewTier
+	case 4:
+		p.Tier = engine.BlockTier
+	case 5:
+		p.Refused = "no such key \xff"
+	case 6:
+		return nil
+	}
+	p.Hash = fmt.Sprint(p.Args, p.Tier, p.Targets)
+	return &p
 }
 
 func work(e engine.Effect, o op) engine.Input {
@@ -396,6 +430,9 @@ func (w *world) reply(o op) {
 	}
 	if row.Schema != "" && o.More%4 != 0 {
 		a.Args = json.RawMessage("7")
+	}
+	if row.Tool != "" && choice == engine.ChooseApprove && o.More%4 == 1 {
+		a.Args = json.RawMessage(`{"other":1}`)
 	}
 	w.send(engine.Reply{ItemAnswered: a})
 }

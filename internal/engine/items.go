@@ -33,6 +33,7 @@ func (s *State) applyItem(e ItemOpened, r Record) error {
 	case e.Shortage != nil && !s.lacks(i, e, r.At):
 		return fmt.Errorf("item %s asks for more of the budget for step %q, which needs none", e.Item, e.Step)
 	case e.Shortage != nil:
+	case s.presents(i) && e.Kind == Approval:
 	case st.Active || e.Kind.early() && !s.asks(i) || !e.Kind.early() && st.Status != Waiting || (e.Kind == Question) != (s.prog.Step(i).Kind == Ask && e.Kind != Escalation):
 		return fmt.Errorf("item %s asks for %s of step %q, which is %s", e.Item, e.Kind, e.Step, st.Status)
 	}
@@ -40,11 +41,15 @@ func (s *State) applyItem(e ItemOpened, r Record) error {
 	s.items[e.Item] = ItemRow{
 		Item: e.Item, Stream: r.Stream, Run: s.run.Opened.Run, Step: e.Step, Kind: e.Kind, Cause: e.Cause,
 		Question: e.Question, Context: e.Context, Hash: e.Hash, Choices: e.Choices, Schema: e.Schema, Opened: r.At, Open: true, Shortage: e.Shortage,
+		Tool: e.Tool, Tier: e.Tier, Args: e.Args, Behind: s.behind(i),
 	}
 	if e.Shortage != nil && e.Shortage.Of == OfRun {
 		s.run.Asking = e.Item
 	}
 	s.dirty.item(s.items[e.Item])
+	if s.presents(i) {
+		s.release(i)
+	}
 	s.change(i, func(st *step) {
 		st.Item, st.Status, st.Phase = e.Item, Waiting, Asking
 		if e.Kind == Question {
@@ -59,7 +64,7 @@ func (k ItemKind) early() bool { return k == Approval || k == Question }
 
 func (s *State) applyAnswer(e ItemAnswered, at time.Time) error {
 	it, open := s.items[e.Item]
-	if !open || !slices.Contains(it.Choices, e.Choice) {
+	if !open || !slices.Contains(it.Choices, e.Choice) || it.Tool != "" && len(e.Args) > 0 && e.Choice != ChooseApprove {
 		return fmt.Errorf("item %q is answered with %q, which was not asked", e.Item, e.Choice)
 	}
 	i, err := s.at(it.Step)
@@ -79,6 +84,9 @@ func (s *State) applyAnswer(e ItemAnswered, at time.Time) error {
 			}
 		case e.Choice == ChooseApprove && it.Shortage == nil:
 			st.Granted = at
+			if it.Tool != "" && len(e.Args) > 0 {
+				st.Edited = digest(e.Args)
+			}
 		}
 	})
 	return nil
@@ -132,6 +140,9 @@ func (s *State) escalation(i int) ItemOpened {
 	var context strings.Builder
 	for _, f := range st.Feedback {
 		fmt.Fprintf(&context, "%s: %s, exit %d\n%s%s", f.Check, f.Verdict, f.Exit, f.Stdout, f.Stderr)
+	}
+	if st.Preview != nil {
+		context.WriteString(st.Preview.Context)
 	}
 	e.Context = context.String()
 	e.Hash = digest([]byte(e.Question + "\x00" + e.Context))

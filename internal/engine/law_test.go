@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"encoding/json"
 	"slices"
 	"strings"
 	"testing"
@@ -35,6 +36,15 @@ func moments() []moment {
 		}
 		return e
 	}
+	looks := func(change ...func(*engine.PreviewMade)) engine.Event {
+		e := engine.PreviewMade{Step: "a", Attempt: 1, Preview: engine.Preview{Args: "args", Tier: engine.FreeTier, Hash: "h"}}
+		for _, c := range change {
+			c(&e)
+		}
+		return e
+	}
+	call := plain("a")
+	call.Kind, call.Tool, call.Checks, call.Holds = engine.Tool, "write_file", nil, false
 	once := plain("a")
 	once.Rerunnable = false
 	return []moment{
@@ -79,6 +89,31 @@ func moments() []moment {
 			"an unknown command":      engine.Command{Verb: "dance", By: "ann"},
 			"a plan":                  engine.PlanDrafted{Plan: "p"},
 			"nothing":                 nil,
+		}},
+		{"before the call", []engine.Step{call}, func(d *desk) {}, map[string]engine.Event{
+			"a call nobody looked at":  engine.WorkDispatched{Step: "a", Attempt: 1, N: 1, Kind: engine.ToolWork, Prompt: "args"},
+			"done without a call":      settled(engine.Done),
+			"a look at another try":    looks(func(e *engine.PreviewMade) { e.Attempt = 2 }),
+			"an unknown tier":          looks(func(e *engine.PreviewMade) { e.Tier = "odd" }),
+			"a yes that nobody gave":   looks(func(e *engine.PreviewMade) { e.Tier = engine.ApproveTier }),
+			"a look at another step":   looks(func(e *engine.PreviewMade) { e.Step = "b" }),
+			"a question about no look": engine.ItemOpened{Item: "i", Step: "a", Kind: engine.Approval},
+		}},
+		{"while a yes is wanted", []engine.Step{call}, func(d *desk) {
+			d.admit(engine.Prepared{Key: d.state.Pending()[0].Key, Preview: &engine.Preview{Args: "args", Tier: engine.ApproveTier, Hash: "h"}})
+		}, map[string]engine.Event{
+			"the call":                engine.WorkDispatched{Step: "a", Attempt: 1, N: 1, Kind: engine.ToolWork, Prompt: "args"},
+			"a no with other words":   engine.ItemAnswered{Item: "r1/1", Choice: engine.ChooseDeny, Args: json.RawMessage(`{}`), By: "ann"},
+			"another look":            looks(),
+			"done":                    settled(engine.Done),
+			"skipped by nobody's no":  settled(engine.Skipped, by("ann")),
+			"a fault without a fault": engine.WorkEnded{Step: "a", Attempt: 1, N: 1, Kind: engine.ToolWork, How: engine.NoStart},
+		}},
+		{"while it calls", []engine.Step{call}, func(d *desk) { d.pass(1) }, map[string]engine.Event{
+			"another call":              engine.WorkDispatched{Step: "a", Attempt: 1, N: 2, Kind: engine.ToolWork, Prompt: "args"},
+			"another look":              looks(),
+			"done":                      settled(engine.Done),
+			"the work of an agent ends": engine.WorkEnded{Step: "a", Attempt: 1, N: 1, Kind: engine.AgentWork, How: engine.Exited},
 		}},
 		{"while it works", []engine.Step{plain("a")}, func(d *desk) { d.pass(1) }, map[string]engine.Event{
 			"done":                   settled(engine.Done),

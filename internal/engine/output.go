@@ -47,6 +47,11 @@ func (s *State) outputs(p *Step) map[string]string {
 	for _, id := range p.Reads {
 		add(id)
 	}
+	if i, ok := s.prog.Index(p.ID); ok {
+		for _, id := range s.prog.refers[i] {
+			add(id)
+		}
+	}
 	for _, sub := range p.Subscriptions {
 		if sub.Kind == "step" {
 			add(sub.Ref)

@@ -22,6 +22,7 @@ const (
 	Agent  Kind = "agent"  // a coding agent gets a prompt
 	Script Kind = "script" // the task itself is a shell script
 	Ask    Kind = "ask"    // the task is a question to a person, and the answer the output
+	Tool   Kind = "tool"   // a tool is called
 )
 
 // Expect says what a contract must answer before the work, so that its answer
@@ -103,6 +104,10 @@ type Step struct {
 	Budget        Amount         `json:"budget,omitzero"`    // of all attempts of the step
 	Worktree      bool           `json:"worktree,omitempty"` // works in a git worktree of its own, which the harness merges
 	Setup         string         `json:"setup,omitempty"`    // a script that prepares the worktree before the first attempt
+	// Tool is the name of the tool that the step calls, and Args an object with
+	// its arguments, in which a string may be a [Ref].
+	Tool string          `json:"tool,omitempty"`
+	Args json.RawMessage `json:"args,omitempty"`
 }
 
 // Exclusive reports whether the step takes the whole workspace: an agent with
@@ -135,7 +140,8 @@ type Program struct {
 	when    map[int]*Condition
 	inline  map[int]bool // steps whose outputs are kept with the records
 	hash    string
-	guards  []string // of all steps, each once
+	guards  []string   // of all steps, each once
+	refers  [][]string // by index: ids of the steps that arguments refer to
 }
 
 // NewProgram checks the invariants every run rests on: at least one step,
@@ -205,7 +211,7 @@ func (p *Program) index() error {
 		}
 	}
 	p.guards = d.guards()
-	if err := p.readable(); err != nil {
+	if err := errors.Join(p.readable(), p.refer()); err != nil {
 		return err
 	}
 	if err := p.conditions(); err != nil {
@@ -263,7 +269,7 @@ func (s *Step) valid() error {
 	switch {
 	case s.ID == "":
 		return errors.New("has no id")
-	case s.Kind != Agent && s.Kind != Script && s.Kind != Ask:
+	case s.Kind != Agent && s.Kind != Script && s.Kind != Ask && s.Kind != Tool:
 		return fmt.Errorf("unknown kind %q", s.Kind)
 	case s.Expect != ExpectAny && s.Expect != ExpectRed && s.Expect != ExpectGreen:
 		return fmt.Errorf("unknown expect %q", s.Expect)
@@ -277,6 +283,9 @@ func (s *Step) valid() error {
 		return errors.New("has a budget below nothing")
 	case s.Backoff < 0:
 		return errors.New("has a negative backoff")
+	}
+	if err := s.validTool(); err != nil {
+		return err
 	}
 	if s.Kind == Ask {
 		return s.validAsk()
@@ -299,7 +308,7 @@ func (s *Step) validChecks() error {
 		names[c.Name] = true
 		required = required || c.Required
 	}
-	if !required {
+	if !required && s.Kind != Tool {
 		return errors.New("has no contract and no required check, so nothing could prove it")
 	}
 	return nil

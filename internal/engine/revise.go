@@ -211,7 +211,7 @@ func (s *State) mayCarry(p *Program, carried []string) error {
 // prepared takes its turn again.
 func (st *step) carried() (c step) {
 	c = *st
-	c.open, c.dead, c.waiters, c.Blocker = 0, 0, nil, 0
+	c.open, c.dead, c.waiters, c.Blocker, c.Looked = 0, 0, nil, 0, false
 	defer func() {
 		if !c.Active {
 			c.Lease, c.Behind = 0, nil

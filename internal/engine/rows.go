@@ -95,6 +95,25 @@ type ItemRow struct {
 	Opened   time.Time `json:"opened"`
 	Open     bool      `json:"open"`
 	Shortage *Shortage `json:"shortage,omitempty"`
+	Tool     string    `json:"tool,omitempty"` // of a call that is to be approved
+	Tier     Tier      `json:"tier,omitempty"`
+	Args     string    `json:"args,omitempty"`   // object
+	Behind   []string  `json:"behind,omitempty"` // ids of steps that need this one, the first few; "…" for more
+}
+
+// maxBehind is how many steps are named that wait behind an item.
+const maxBehind = 5
+
+// behind names steps that need step i.
+func (s *State) behind(i int) []string {
+	var ids []string
+	for _, d := range s.prog.Dependents(i) {
+		if len(ids) == maxBehind {
+			return append(ids, "…")
+		}
+		ids = append(ids, s.prog.Step(d).ID)
+	}
+	return ids
 }
 
 // PlanRow is a revision of a plan that waits for a yes or no. One that does

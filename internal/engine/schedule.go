@@ -34,7 +34,8 @@ func (s *State) eligible(i int) bool {
 }
 
 func (s *State) granted(i int) bool {
-	return s.prog.Step(i).Approval == "" || !s.steps[i].Granted.IsZero()
+	p := s.prog.Step(i)
+	return p.Approval == "" || p.Kind == Tool || !s.steps[i].Granted.IsZero()
 }
 
 // asks reports whether the step waits for nothing but a person's yes.
@@ -144,6 +145,7 @@ func (s *State) start(i int, phase Phase) {
 	s.active = slices.Insert(s.active, at, i)
 	s.change(i, func(st *step) {
 		st.Active, st.Phase = true, phase
+		st.Looked = false
 		if phase == Baseline {
 			st.Status, st.Attempt = Running, max(1, st.Attempt)
 			s.goOnResolved(i, st)
@@ -159,7 +161,7 @@ func (s *State) stop(i int) {
 		if st.Ended != nil && endVerdict(st.Ended) != Inconclusive {
 			st.Restore, st.Ended = restore(st), nil
 		}
-		st.Phase, st.Checks, st.Answers = NoPhase, nil, nil
+		st.Phase, st.Checks, st.Answers, st.Looked = NoPhase, nil, nil, false
 		st.Merged, st.Merge = false, nil
 		if st.Status == Running {
 			st.Status, st.Cut = Pending, st.Cut || st.N > 0

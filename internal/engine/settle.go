@@ -191,7 +191,7 @@ func (st *step) fresh() {
 	if st.Barred != NoVerdict {
 		st.HasBase, st.Barred = false, NoVerdict
 	}
-	st.N, st.Lost, st.Cut, st.Infra = 0, 0, false, 0
+	st.N, st.Lost, st.Cut, st.Infra, st.Looked = 0, 0, false, 0, false
 	st.Merged, st.Merge, st.Stuck, st.Resolved = false, nil, false, false
 	st.Ended, st.Checks, st.Answers = nil, nil, nil
 }
@@ -249,6 +249,9 @@ func (st *step) reenter(e StepSettled, order *Command, answer *ItemAnswered) {
 		return
 	default:
 		st.Note = answer.Text
+	}
+	if st.Preview != nil {
+		st.Preview, st.Edited, st.Granted = nil, "", time.Time{}
 	}
 	if st.resolves(order) {
 		return

@@ -222,6 +222,8 @@ func (s *State) noRoom(i int) StepSettled {
 func (s *State) admitArgs(it ItemRow, a ItemAnswered, now time.Time) (json.RawMessage, error) {
 	x := it.Shortage
 	switch {
+	case it.Tool != "" && a.Choice == ChooseApprove && len(a.Args) > 0:
+		return otherArguments(a)
 	case x == nil || a.Choice != ChooseApprove:
 		if len(a.Args) > 0 {
 			return nil, refuse(Invalid, fmt.Sprintf("%q of item %s takes no arguments", a.Choice, a.Item), "leave --args out")

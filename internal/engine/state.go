@@ -98,6 +98,9 @@ type step struct {
 	Restore  []Change      `json:",omitempty"`
 	Note     string        `json:",omitzero"`
 	Granted  time.Time     `json:",omitzero"`
+	Preview  *PreviewMade  `json:",omitzero"` // the newest look at the call
+	Looked   bool          `json:",omitzero"` // it is of what is about to be called
+	Edited   string        `json:",omitzero"` // object: arguments that a person gave
 	Item     string        `json:",omitzero"`
 	Answer   *ItemAnswered `json:",omitzero"`
 	Order    *Command      `json:",omitzero"`
@@ -246,6 +249,8 @@ func (s *State) apply(r Record) error {
 		return s.applyGranted(e)
 	case LeaseAwaited:
 		return s.applyAwaited(e)
+	case PreviewMade:
+		return s.applyPreview(e, r.At)
 	case ItemOpened:
 		return s.applyItem(e, r)
 	case ItemAnswered:

@@ -27,6 +27,8 @@ import (
 //	revise [by=NAME] [stale=a,b] [was=HASH] [run=R] [plan=ID]   the run's next revision, as below it
 //	  ID [script] [needs=a,b] [retries=N] [then=WORD] [expect=WORD] [approval=WHY] [noncritical]
 //	     [budget=LIMITS: 10000t+1.50$+20m] [task=WORD] [writes=a/,b/] [once] [step] [backoff=D] [checks=build,lint?] [worktree]
+//	  a step that calls a tool: tool=NAME [args={"a":1}], and without checks: bare
+//	prepared STEP [tier=WORD] [call=ARGS] [target=PATH:HASH] [hash=H] [low] [refused=WHY]  of a tool
 //	prepared STEP [base=VERDICT,…] [tree=T] [err=WHY] [strays=PATH]
 //	ended STEP [how=WORD] [exit=N] [tampered=PATH] [strays=PATH] [tokens=N] [usd=X] [ms=N] [conflict=PATH]
 //	checked STEP [VERDICT,…] [tree=T] [moved=PATH]
@@ -152,6 +154,9 @@ func success(e engine.Effect) engine.Input {
 	switch e.Key.Kind {
 	case engine.Prepare:
 		in := engine.Prepared{Key: e.Key}
+		if e.Step.Kind == engine.Tool {
+			in.Preview = &engine.Preview{Args: cmp.Or(e.Edited, "args"), Tier: engine.FreeTier, Hash: "h"}
+		}
 		if e.Baseline {
 			want := engine.Fail
 			if e.Step.Expect == engine.ExpectGreen {
@@ -247,6 +252,9 @@ func prepared(t *testing.T, d *desk, td *datadriven.TestData) engine.Input {
 	k := key(t, d, td)
 	in := engine.Prepared{Key: k, Err: value(td, "err"), Strays: change(value(td, "strays"))}
 	in.Dispatch.Tree = value(td, "tree")
+	if stepOf(d, k.Step).Kind == engine.Tool {
+		in.Preview = looked(d, td, k)
+	}
 	for _, e := range d.state.Pending() {
 		if e.Key == k && e.Baseline {
 			in.Checks = answers(e.Step, value(td, "tree"), verdicts(value(td, "base"), engine.Fail)...)
@@ -272,6 +280,25 @@ func ended(t *testing.T, d *desk, td *datadriven.TestData) engine.Input {
 	}
 	e.Exit, e.Absent = number(t, td, "exit", 0), value(td, "absent") != ""
 	return engine.Ended{Key: key(t, d, td), WorkEnded: e}
+}
+
+// looked is what a line says of a call; without a word it is free.
+func looked(d *desk, td *datadriven.TestData, k engine.Key) *engine.Preview {
+	p := engine.Preview{
+		Args: cmp.Or(value(td, "call"), "args"), Tier: engine.Tier(cmp.Or(value(td, "tier"), "free")),
+		Low: td.HasArg("low"), Refused: value(td, "refused"), Context: "what is there",
+	}
+	for _, e := range d.state.Pending() {
+		if e.Key == k && e.Edited != "" && !td.HasArg("call") {
+			p.Args = e.Edited
+		}
+	}
+	if path, hash, ok := strings.Cut(value(td, "target"), ":"); ok {
+		p.Targets = []engine.Target{{Path: path, Before: hash}}
+		p.Reasons = []string{path + " would be overwritten"}
+	}
+	p.Hash = cmp.Or(value(td, "hash"), fmt.Sprint("hash of ", p.Args, p.Tier, p.Targets))
+	return &p
 }
 
 func change(path string) []engine.Change {
@@ -332,7 +359,7 @@ func opening(t *testing.T, d *desk, td *datadriven.TestData) engine.Input {
 	d.manual = value(td, "leases") == "on"
 	in := engine.Open{By: "ann", Run: engine.RunOpened{
 		Run: "r1", Plan: p.Plan(), Version: 1, Title: p.Title(), Program: p.Hash(), Compiled: p, Base: "base",
-		Policy: engine.Policy{MaxParallel: number(t, td, "max", 9), Baseline: value(td, "baseline") != "off", Ratchet: value(td, "ratchet") == "on", Leases: value(td, "leases") == "on", Unmetered: value(td, "unmetered")},
+		Policy: engine.Policy{MaxParallel: number(t, td, "max", 9), Approve: value(td, "approve"), Baseline: value(td, "baseline") != "off", Ratchet: value(td, "ratchet") == "on", Leases: value(td, "leases") == "on", Unmetered: value(td, "unmetered")},
 	}}
 	if d.state.Task() == "" {
 		in.Task = &engine.TaskOpened{Task: "task", Intent: "i"}
@@ -435,6 +462,12 @@ func label(p *engine.Step, name, v string, index map[string]int) (err error) {
 	case "ask":
 		n, _ := strconv.Atoi(v)
 		*p = question(*p, n)
+	case "tool":
+		p.Kind, p.Tool = engine.Tool, v
+	case "args":
+		p.Args = []byte(v)
+	case "bare":
+		p.Checks, p.Holds = nil, false
 	case "needs":
 		for id := range strings.SplitSeq(v, ",") {
 			p.Needs = append(p.Needs, index[id])
@@ -590,6 +623,8 @@ func line(r engine.Record) string {
 		return fmt.Sprintf("%s %d.%d %s%s", e.Step, e.Attempt, e.N, e.Kind, amount(" reserve", e.Reserve))
 	case engine.WorkEnded:
 		return fmt.Sprintf("%s %d.%d %s %s %s", e.Step, e.Attempt, e.N, e.Kind, e.How, e.Reason)
+	case engine.PreviewMade:
+		return fmt.Sprintf("%s %d %s %s: %s %s", e.Step, e.Attempt, e.Args, e.Tier, e.Asks, e.Refused)
 	case engine.CheckEnded:
 		return fmt.Sprintf("%s %d %s %s %s", e.Step, e.Attempt, e.Phase, e.Check, e.Verdict)
 	case engine.StepSettled:

@@ -22,6 +22,9 @@ func (s *State) verdict(i int) Verdict {
 		if st.Ended != nil {
 			return Inconclusive
 		}
+		if st.refused() != "" {
+			return Fail
+		}
 		return st.Barred
 	case Verifying:
 		if v := endVerdict(st.Ended); v != NoVerdict {
@@ -54,6 +57,8 @@ func (s *State) reason(i int, v Verdict) string {
 		return endReason(st, p)
 	case v == FlakyCheck:
 		return "the checks answered differently on the same tree, again and again"
+	case st.Phase == Baseline && st.refused() != "":
+		return st.refused()
 	case st.Phase == Baseline && v == Inconclusive:
 		return fmt.Sprintf("the plan expects the checks to be %s before the work, and they were not: %s", p.Expect, cmp.Or(checks, "they passed"))
 	case st.Phase == Baseline:
@@ -77,6 +82,8 @@ func endVerdict(e *WorkEnded) Verdict {
 		return Timeout
 	case e.How == NoStart:
 		return Infra
+	case e.Kind == ToolWork && e.Exit != 0:
+		return Fail
 	}
 	return NoVerdict
 }
@@ -89,9 +96,14 @@ func endReason(st *step, p *Step) string {
 	case OutOfScope:
 		return "changed files outside its writes: " + paths(e.OutOfScope)
 	case Timeout:
+		if e.Kind == ToolWork && e.Reason != "" {
+			return e.Reason
+		}
 		return fmt.Sprintf("took longer than %s", p.Timeout)
 	case Infra:
 		return "could not be run: " + e.Reason
+	case Fail:
+		return e.Reason
 	}
 	if e.Kind == ContractWork {
 		return "the checks, which may run only once, were cut off: nobody knows what they did"

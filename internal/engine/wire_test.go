@@ -51,6 +51,7 @@ func makers() map[string]*rapid.Generator[engine.Event] {
 		"StepSettled":    anyOf[engine.StepSettled](),
 		"LeaseGranted":   anyOf[engine.LeaseGranted](),
 		"LeaseAwaited":   anyOf[engine.LeaseAwaited](),
+		"PreviewMade":    anyOf[engine.PreviewMade](),
 		"ItemOpened":     anyOf[engine.ItemOpened](),
 		"ItemAnswered":   anyOf[engine.ItemAnswered](),
 	}

@@ -33,14 +33,18 @@ func (s *State) wants(i int) (Effect, bool) {
 	}
 	switch kind {
 	case Prepare:
-		e.Baseline = !st.HasBase && s.run.Opened.Policy.Baseline && p.Rerunnable
+		e.Baseline = !st.HasBase && s.run.Opened.Policy.Baseline && p.Rerunnable && p.Checkable()
 		if e.Cut = st.Cut; e.Cut {
 			e.Beside = s.beside(i)
 		}
 		e.Renew = st.Renew
+		e.Edited = st.Edited
 		e.Feedback, e.Note, e.Restore = st.Feedback, st.note(), st.Restore
 	case Work:
 		e.Work, e.Prompt, e.Value = st.Kind, st.Prompt, s.prog.inline[i]
+		if st.Preview != nil {
+			e.Shown = st.Preview.Targets
+		}
 	case Merge:
 		e.Work, e.Round, e.Conflicts = st.Kind, st.Round, st.Clashes
 	case Verify:
@@ -71,7 +75,7 @@ func (s *State) wish(i int) (EffectKind, int) {
 	st := &s.steps[i]
 	_, asked := s.inquiry(i)
 	switch {
-	case st.Phase == Baseline && !s.run.Paused && s.verdict(i) == NoVerdict:
+	case st.Phase == Baseline && !s.run.Paused && s.verdict(i) == NoVerdict && !s.presents(i):
 		return Prepare, st.N + 1
 	case st.Phase == Working && st.Live:
 		return Work, st.N

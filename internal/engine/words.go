@@ -70,6 +70,7 @@ type WorkKind string
 const (
 	AgentWork    WorkKind = "agent"
 	ScriptWork   WorkKind = "script"
+	ToolWork     WorkKind = "tool"
 	ContractWork WorkKind = "contract" // checks that may run only once
 	MergeWork    WorkKind = "merge"    // brings the step's worktree into the workspace
 )

@@ -43,6 +43,7 @@ func Answer(ctx context.Context, q verify.Queries, env Env) verify.Facts {
 		Agents:          agents(env),
 		DefaultAgent:    env.Config.DefaultAgent,
 		RefuseUnmetered: env.Config.Policy.Unmetered == "refuse",
+		Tools:           tools(q.Tools, env),
 	}
 	path := searchPath(env.Environ)
 	for _, name := range q.Commands {

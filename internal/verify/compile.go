@@ -126,10 +126,34 @@ func (c compiler) step(u *unit) engine.Step {
 	if !u.Ask.IsZero() {
 		return question(u, s)
 	}
+	if u.Tool.Set {
+		return callOf(s, u)
+	}
 	if agent.Shell {
 		s.Kind = engine.Script
 	} else if s.Task == "" {
 		s.Task = s.Title
+	}
+	return s
+}
+
+// toolBackoff is the pause before a call is tried again, once more of it for
+// each try.
+const toolBackoff = time.Second
+
+// callOf makes the step one that calls a tool.
+func callOf(s engine.Step, u *unit) engine.Step {
+	s.Kind, s.Role, s.Target = engine.Tool, "", ""
+	s.Tool, s.Timeout = u.Tool.Value, u.Timeout.Value
+	s.Holds = s.Holds && s.Checkable()
+	if !u.Backoff.Set {
+		s.Backoff = toolBackoff
+	}
+	if s.Task == "" {
+		s.Task = s.Title
+	}
+	if !u.Args.IsZero() {
+		s.Args, _ = engine.EncodeValue(u.args.Value) // plain values: they always encode
 	}
 	return s
 }

@@ -1,9 +1,11 @@
 package verify
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/plan"
 )
 
@@ -32,6 +34,8 @@ type unit struct {
 	lost   []lostRef // that were not
 	proofs []script  // contract, then checks
 	setup  script
+	args   plan.Arguments // of a tool
+	unfit  error          // why they cannot be read
 }
 
 // need is a step that another one waits for.
@@ -62,6 +66,7 @@ func read(p *plan.Plan, facts Facts) *document {
 	for i, s := range p.Steps {
 		u := &unit{Step: s, index: i}
 		d.needs(u)
+		d.refers(u)
 		if c := s.Contract; c != nil && !c.Command.IsZero() {
 			u.proofs = append(u.proofs, d.script("contract", c.Command, true, c.ExitCode.Value))
 		}
@@ -112,6 +117,25 @@ func (s script) touches(lines map[int]bool) bool {
 		}
 	}
 	return false
+}
+
+// refers adds the steps whose outputs the arguments of a tool refer to: a call
+// waits for what it is called with.
+func (d *document) refers(u *unit) {
+	if !u.Tool.Set {
+		return
+	}
+	if u.args, u.unfit = plan.ReadArguments(u.Args); u.unfit != nil {
+		return
+	}
+	for at, ref := range engine.Refs(u.args.Value) {
+		found := d.refs.Find(ref.Step)
+		if len(found) != 1 || found[0] == u.index || d.plan.Steps[found[0]].ID.Value != ref.Step ||
+			slices.ContainsFunc(u.needs, func(n need) bool { return n.index == found[0] }) {
+			continue
+		}
+		u.needs = append(u.needs, need{found[0], u.args.Places[at]})
+	}
 }
 
 func (d *document) needs(u *unit) {

@@ -1,6 +1,9 @@
 package verify
 
-import "time"
+import (
+	"encoding/json"
+	"time"
+)
 
 // Queries is what a plan needs to have looked up outside of it. Each list is
 // sorted and free of repetitions.
@@ -8,6 +11,7 @@ type Queries struct {
 	Commands []string // names to be found on PATH, and absolute paths of commands
 	Files    []string // slash-separated paths below the workspace
 	Agents   []string // roles that the plan names
+	Tools    []string // names of tools that steps call
 	Texts    []string // paths as in Files whose content is wanted: scripts and their like
 }
 
@@ -17,6 +21,7 @@ type Facts struct {
 	Commands        map[string]string `json:"commands"` // absolute path of each; "" where there is none
 	Files           map[string]File   `json:"files"`
 	Agents          map[string]Agent  `json:"agents"`              // every configured agent, by name
+	Tools           map[string]Tool   `json:"tools,omitempty"`     // those that are asked for, and all that are built in, by name
 	Texts           map[string]string `json:"texts,omitempty"`     // contents; of a file that is no text, or too long, missing
 	Workspace       string            `json:"workspace,omitempty"` // root of the workspace, absolute, with slashes
 	DefaultAgent    string            `json:"default_agent,omitempty"`
@@ -28,6 +33,14 @@ type File struct {
 	Exists     bool `json:"exists,omitempty"`
 	Dir        bool `json:"dir,omitempty"`
 	Executable bool `json:"executable,omitempty"`
+}
+
+// Tool is what rules need to know of a tool.
+type Tool struct {
+	Missing bool            `json:"missing,omitempty"` // there is no tool of that name
+	Foreign bool            `json:"foreign,omitempty"` // what it returns is a claim; without schemas, they are not known before a run
+	Input   json.RawMessage `json:"input,omitempty"`   // JSON Schema
+	Output  json.RawMessage `json:"output,omitempty"`
 }
 
 // Agent is what rules need to know of a configured agent.

@@ -65,7 +65,11 @@ func Needs(p *plan.Plan) Queries { return read(p, Facts{}).queries() }
 func (d *document) queries() Queries {
 	q := asking{map[string]bool{}, map[string]bool{}, map[string]bool{}}
 	q.files[".git"] = true
+	tools := map[string]bool{}
 	for _, u := range d.units {
+		if u.Tool.Set {
+			tools[u.Tool.Value] = true
+		}
 		if u.works() && !isAny(u.Target.Value) {
 			q.agents[u.Target.Value] = true
 		}
@@ -83,7 +87,7 @@ func (d *document) queries() Queries {
 	}
 	return Queries{
 		Commands: slices.Sorted(maps.Keys(q.commands)), Files: slices.Sorted(maps.Keys(q.files)),
-		Agents: slices.Sorted(maps.Keys(q.agents)),
+		Agents: slices.Sorted(maps.Keys(q.agents)), Tools: slices.Sorted(maps.Keys(tools)),
 	}
 }
 

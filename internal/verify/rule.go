@@ -34,7 +34,7 @@ func Rules() []Rule {
 		ruleNoErrexit(), ruleNegated(), ruleWeak(), ruleDuplicateCheck(), ruleNoRunner(),
 		ruleUnknownAgent(), ruleNoAgent(), ruleNoTask(), ruleUnscoped(), ruleUnmetered(),
 		ruleBudget(), ruleShortLimit(), ruleNotInstalled(), ruleScope(),
-		ruleOverlap(), ruleMissingCommand(), ruleNotExecutable(), ruleSubscription(), ruleImpliedOrder(), ruleUntold(), ruleOutput(), ruleQuestion(), ruleWhen(),
+		ruleOverlap(), ruleMissingCommand(), ruleNotExecutable(), ruleSubscription(), ruleImpliedOrder(), ruleUntold(), ruleOutput(), ruleQuestion(), ruleWhen(), ruleTool(), ruleClaim(),
 	}
 	rules = append(rules, textRules()...)
 	slices.SortFunc(rules, func(a, b Rule) int { return strings.Compare(a.ID, b.ID) })

@@ -52,8 +52,8 @@ func (u *unit) unready() []use {
 			list = append(list, use{label, at})
 		}
 	}
-	add(u.Tool.Set, "tool", u.Tool.Pos)
 	add(!u.Plan.IsZero(), "plan", u.Plan.Pos)
+	add(u.Tool.Set && u.Workspace.Value == "worktree", "tool` with `workspace: worktree", u.Tool.Pos)
 	add(u.ForEach.Set, "for each", u.ForEach.Pos)
 	add(!u.Judge.IsZero(), "judge", u.Judge.Pos)
 	add(u.Iterations.Set, "iterations", u.Iterations.Pos)

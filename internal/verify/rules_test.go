@@ -36,6 +36,7 @@ func facts(t testing.TB, q verify.Queries, file string) verify.Facts {
 			f.Commands[name] = ""
 		}
 	}
+	f.Tools = toolFacts(q.Tools)
 	body, err := os.ReadFile(file)
 	if os.IsNotExist(err) {
 		return f
@@ -60,6 +61,33 @@ func facts(t testing.TB, q verify.Queries, file string) verify.Facts {
 		}
 	}
 	return f
+}
+
+// toolFacts knows three tools and those with a dot, of which the tracker is foreign.
+func toolFacts(names []string) map[string]verify.Tool {
+	if len(names) == 0 {
+		return nil
+	}
+	tools := map[string]verify.Tool{
+		"read_file": {
+			Input:  json.RawMessage(`{"type":"object","required":["path"],"additionalProperties":false,"properties":{"path":{"type":"string"},"encoding":{"enum":["text","base64"]}}}`),
+			Output: json.RawMessage(`{"type":"object","required":["path","content"],"properties":{"path":{"type":"string"},"content":{"type":"string"}}}`),
+		},
+		"write_file": {
+			Input:  json.RawMessage(`{"type":"object","required":["path","content"],"additionalProperties":false,"properties":{"path":{"type":"string"},"content":{}}}`),
+			Output: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string"}}}`),
+		},
+		"search": {
+			Input:  json.RawMessage(`{"type":"object","properties":{"limit":{"type":"integer"},"globs":{"type":"array","items":{"type":"string"}},"deep":{"type":["boolean","null"]}}}`),
+			Output: json.RawMessage(`{"type":"object","properties":{"matches":{"type":"array","items":{"type":"object","properties":{"line":{"type":"integer"}}}}}}`),
+		},
+	}
+	for _, name := range names {
+		if _, known := tools[name]; !known {
+			tools[name] = verify.Tool{Missing: !strings.Contains(name, "."), Foreign: strings.HasPrefix(name, "tracker.")}
+		}
+	}
+	return tools
 }
 
 func check(t testing.TB, name string, text []byte, factsFile string) []verify.Finding {

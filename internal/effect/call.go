@@ -1,0 +1,245 @@
+package effect
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/piton-dev/piton/internal/engine"
+	"github.com/piton-dev/piton/internal/tool"
+	"github.com/piton-dev/piton/internal/tree"
+)
+
+// Caps on what a person is shown of a call, in bytes: its arguments, each file
+// that would be lost, and all.
+const (
+	maxArgsShown = 4 << 10
+	maxFileShown = 2 << 10
+	maxShown     = 8 << 10
+)
+
+// preview looks at what the step's call would do: with the outputs of steps in
+// place of references, or with what a person gave instead. It returns the
+// arguments. An error is this machine's fault; what is wrong with the call
+// itself is in the preview.
+func (w *World) preview(ctx context.Context, e engine.Effect) (engine.Preview, []byte, error) {
+	args, err := w.arguments(e)
+	if err != nil {
+		return engine.Preview{}, nil, err
+	}
+	p := engine.Preview{Args: digest(args.body), Tier: engine.FreeTier, Refused: args.refused, Context: shownArgs(args.body)}
+	if p.Refused == "" {
+		err = w.weigh(ctx, e, args.body, &p)
+	}
+	p.Hash = cmpHash(p)
+	return p, args.body, err
+}
+
+// cmpHash is what an approval is bound to, of a call that could not be weighed too.
+func cmpHash(p engine.Preview) string {
+	if p.Hash != "" {
+		return p.Hash
+	}
+	return digest([]byte(p.Args + "\x00" + p.Refused))
+}
+
+// arguments of a call, or why there are none.
+type arguments struct {
+	body    []byte
+	refused string
+}
+
+// arguments resolves the references of a call.
+func (w *World) arguments(e engine.Effect) (arguments, error) {
+	if e.Edited != "" {
+		body, err := w.Object(e.Edited)
+		if err != nil {
+			return arguments{}, fmt.Errorf("read the arguments: %w", err)
+		}
+		return arguments{body: body}, nil
+	}
+	var fault error
+	body, err := e.Step.Arguments(func(id string) (any, error) {
+		hash, ok := e.Outputs[id]
+		if !ok {
+			return nil, fmt.Errorf("step %q has no output", id)
+		}
+		text, err := w.Object(hash)
+		if err != nil {
+			fault = fmt.Errorf("read the output of step %q: %w", id, err)
+			return nil, fault
+		}
+		return engine.ValueOf(text)
+	})
+	if fault != nil {
+		return arguments{}, fault
+	}
+	if err != nil {
+		return arguments{body: []byte(cmp.Or(string(e.Step.Args), "{}")), refused: "the arguments cannot be made: " + err.Error()}, nil
+	}
+	return arguments{body: body}, nil
+}
+
+// weigh asks the registry what the call needs. Only a server that does not
+// answer may answer later.
+func (w *World) weigh(ctx context.Context, e engine.Effect, args []byte, p *engine.Preview) error {
+	weight, err := w.Tools.Weigh(ctx, e.Step.Tool, args)
+	if problem, ok := errors.AsType[*tool.Problem](err); ok && problem.Code != tool.Unavailable && ctx.Err() == nil {
+		p.Refused = fmt.Sprintf("%s cannot be called: %s", e.Step.Tool, problem.Message)
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	p.Tier, p.Effect, p.Reasons, p.Hash = engine.Tier(weight.Tier), string(weight.Effect), weight.Reasons, weight.Hash
+	for _, t := range weight.Targets {
+		p.Targets = append(p.Targets, engine.Target(t))
+	}
+	p.Low = low(e.Step, weight)
+	if out := outsideScope(p.Targets, e.Step.Writes); out != "" {
+		p.Refused = out + " is outside of the step's writes"
+	}
+	p.Context = w.shown(p)
+	return nil
+}
+
+// low reports a call of low risk: it looks, or makes new files inside an
+// explicit scope.
+func low(s *engine.Step, weight tool.Weight) bool {
+	switch {
+	case weight.Tier != tool.Free:
+		return false
+	case weight.Effect == tool.Create:
+		return len(s.Writes) > 0
+	}
+	return weight.Effect == tool.Read
+}
+
+// outsideScope names a target that the step's scope does not cover.
+func outsideScope(targets []engine.Target, writes []string) string {
+	if len(writes) == 0 {
+		return ""
+	}
+	changes := make([]engine.Change, len(targets))
+	for i, t := range targets {
+		changes[i].Path = t.Path
+	}
+	if out := tree.OutOfScope(changes, writes); len(out) > 0 {
+		return out[0].Path
+	}
+	return ""
+}
+
+// shownArgs lays the arguments out for people.
+func shownArgs(args []byte) string {
+	var b bytes.Buffer
+	if json.Indent(&b, args, "", "  ") != nil {
+		return cut(string(args), maxArgsShown)
+	}
+	return cut(b.String(), maxArgsShown)
+}
+
+// shown adds what would be lost to the arguments.
+func (w *World) shown(p *engine.Preview) string {
+	var b strings.Builder
+	b.WriteString(p.Context)
+	for _, t := range p.Targets {
+		if t.Before == "" || b.Len() > maxShown-maxFileShown {
+			continue
+		}
+		if text, ok := w.excerpt(t.Path); ok {
+			fmt.Fprintf(&b, "\n\n%s is now:\n%s", t.Path, text)
+		}
+	}
+	return cut(b.String(), maxShown)
+}
+
+// excerpt is the beginning of a file that is text.
+func (w *World) excerpt(path string) (string, bool) {
+	root, err := os.OpenRoot(w.Dir)
+	if err != nil {
+		return "", false
+	}
+	defer root.Close()
+	if info, err := root.Lstat(path); err != nil || !info.Mode().IsRegular() {
+		return "", false
+	}
+	f, err := root.Open(path)
+	if err != nil {
+		return "", false
+	}
+	defer f.Close()
+	body, err := io.ReadAll(io.LimitReader(f, maxFileShown+1))
+	if err != nil || bytes.IndexByte(body, 0) >= 0 {
+		return "", false
+	}
+	return cut(string(body), maxFileShown), true
+}
+
+// cut shortens a text at the end of a letter.
+func cut(s string, most int) string {
+	s = strings.TrimRight(s, "\n")
+	if len(s) <= most {
+		return s
+	}
+	for most > 0 && !utf8.RuneStart(s[most]) {
+		most--
+	}
+	return s[:most] + "…"
+}
+
+// call calls the step's tool, bound to what was there when it was looked at.
+func (w *World) call(ctx context.Context, e engine.Effect, end *engine.WorkEnded) ([]byte, error) {
+	args, err := w.Object(e.Prompt)
+	if err != nil {
+		return nil, fmt.Errorf("read the arguments: %w", err)
+	}
+	within, cancel := context.WithTimeout(ctx, e.Step.Timeout)
+	defer cancel()
+	o := w.Tools.Call(within, e.Step.Tool, args, targets(e.Shown))
+	end.How, end.Ms, end.Size = engine.Exited, o.Duration.Milliseconds(), int64(len(o.Output))
+	for _, c := range o.Changes {
+		end.Changed = append(end.Changed, c.Path)
+	}
+	if o.OK {
+		return o.Output, nil
+	}
+	return nil, failed(ctx, o.Problem, end)
+}
+
+// targets binds a call to what was seen. A call that changes no file it can
+// name is bound to nothing.
+func targets(shown []engine.Target) []tool.Target {
+	if len(shown) == 0 {
+		return nil
+	}
+	list := make([]tool.Target, len(shown))
+	for i, t := range shown {
+		list[i] = tool.Target(t)
+	}
+	return list
+}
+
+// failed says how a call without an output ended. What is different now than it
+// was looked at, and a server that does not answer, are no failure of the step.
+func failed(ctx context.Context, p *tool.Problem, end *engine.WorkEnded) error {
+	end.Reason = fmt.Sprintf("%s: %s", p.Code, p.Message)
+	switch {
+	case ctx.Err() != nil:
+		end.How, end.Reason = engine.Stopped, "stopped by the harness"
+	case p.Code == tool.TimedOut:
+		end.How = engine.TimedOut
+	case p.Code == tool.Unavailable, p.Code == tool.Changed && len(end.Changed) == 0:
+		return errors.New(p.Message)
+	default:
+		end.Exit = 1
+	}
+	return nil
+}

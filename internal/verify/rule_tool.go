@@ -1,0 +1,263 @@
+package verify
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/piton-dev/piton/internal/engine"
+	"github.com/piton-dev/piton/internal/plan"
+)
+
+func ruleTool() Rule {
+	return Rule{
+		ID: "PT066", Name: "tool", Severity: Error,
+		Title: "a tool cannot be called so",
+		Text: "The tool must be one of `piton tools`, the arguments an object that fits its input schema, and each " +
+			"`$reference` the output of another step, which this one then waits for, with the keys that the output schema of " +
+			"that step's tool has. The tools of a server are not asked before the plan is approved, because that would " +
+			"start the server: their arguments are checked when the step is due.",
+		Bad:   "**tool:** write_fil\n**args:**\n```json\n{\"path\": \"notes.md\", \"content\": \"\"}\n```",
+		Good:  "**tool:** write_file\n**args:**\n```json\n{\"path\": \"notes.md\", \"content\": \"\"}\n```",
+		check: checkTool,
+	}
+}
+
+func ruleClaim() Rule {
+	return Rule{
+		ID: "PT067", Name: "claim", Severity: Warning,
+		Title: "nothing stands behind what a foreign tool says",
+		Text: "What a tool of a server returns is what that server claims. Without a contract, or a required check, the " +
+			"step is done when the server says so, and counts as unproven.",
+		Bad:   "**tool:** tracker.close_issue\n**args:**\n```json\n{\"id\": 7}\n```",
+		Good:  "**tool:** tracker.close_issue\n**args:**\n```json\n{\"id\": 7}\n```\n**contract:**\n```shell\ngrep -q closed issue-7.txt\n```",
+		check: checkClaim,
+	}
+}
+
+func checkClaim(p *pass) {
+	for _, u := range p.doc.units {
+		if f, known := p.facts.Tools[u.Tool.Value]; u.Tool.Set && known && f.Foreign && !u.provable() {
+			p.report(u, u.Tool.Pos, fmt.Sprintf("step %q has no contract, and what %s returns is only a claim", u.ID.Value, u.Tool.Value),
+				"add a `contract:` that looks at what the call should have done")
+		}
+	}
+}
+
+func checkTool(p *pass) {
+	steps := p.doc.byID()
+	for _, u := range p.doc.units {
+		if !u.Tool.Set {
+			if !u.Args.IsZero() {
+				p.report(u, u.Args.Pos, fmt.Sprintf("step %q has `args` and no `tool`", u.ID.Value), "name the tool that is to be called")
+			}
+			continue
+		}
+		fact, known := p.facts.Tools[u.Tool.Value]
+		if known && fact.Missing {
+			p.report(u, u.Tool.Pos, fmt.Sprintf("step %q calls the tool %q, which there is not", u.ID.Value, u.Tool.Value), hintOr(plan.Nearest(u.Tool.Value, p.facts.toolNames()), "piton tools lists them"))
+		}
+		c := calling{p, u, u.args, steps}
+		if u.unfit != nil {
+			p.report(u, u.Args.Pos, fmt.Sprintf("the arguments of step %q cannot be read: %v", u.ID.Value, u.unfit), "write a JSON object")
+			continue
+		}
+		if _, object := c.args.Value.(map[string]any); !object {
+			c.wrong("", "", "an object is wanted, and this is %s", typeName(c.args.Value))
+			continue
+		}
+		if known && !fact.Missing {
+			c.fits(fact.Input, c.args.Value, "")
+		}
+		c.references()
+	}
+}
+
+func hintOr(near, otherwise string) string {
+	if near != "" {
+		return near
+	}
+	return otherwise
+}
+
+func (f Facts) toolNames() []string {
+	var names []string
+	for name, t := range f.Tools {
+		if !t.Missing {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// calling is a step's call of a tool, as it is checked.
+type calling struct {
+	pass  *pass
+	unit  *unit
+	args  plan.Arguments
+	steps map[string]*unit
+}
+
+// wrong reports what is wrong at a place in the arguments.
+func (c calling) wrong(at, hint, format string, a ...any) {
+	where := "args"
+	if at != "" {
+		where = "args " + at
+	}
+	pos, ok := c.args.Places[at]
+	for up := at; !ok && up != ""; {
+		up = up[:strings.LastIndexByte(up, '/')]
+		pos, ok = c.args.Places[up]
+	}
+	c.pass.report(c.unit, pos, fmt.Sprintf("step %q, %s: %s", c.unit.ID.Value, where, fmt.Sprintf(format, a...)), hint)
+}
+
+// schema is the part of a JSON Schema that can be judged before the values of
+// the references are known. The registry checks all of it before the call.
+type schema struct {
+	Type       json.RawMessage            `json:"type"`
+	Required   []string                   `json:"required"`
+	Properties map[string]json.RawMessage `json:"properties"`
+	More       json.RawMessage            `json:"additionalProperties"`
+	Items      json.RawMessage            `json:"items"`
+	Enum       []any                      `json:"enum"`
+}
+
+// fits checks a value against a schema. A reference fits anything.
+func (c calling) fits(text json.RawMessage, v any, at string) {
+	var s schema
+	if word, ok := v.(string); ok {
+		if _, refers := engine.ParseRef(word); refers {
+			return
+		}
+		v = engine.Literal(word)
+	}
+	if len(text) == 0 || json.Unmarshal(text, &s) != nil {
+		return
+	}
+	if want := s.types(); len(want) > 0 && !slices.ContainsFunc(want, func(t string) bool { return isType(t, v) }) {
+		c.wrong(at, "", "%s is wanted, and this is %s", strings.Join(want, " or "), typeName(v))
+		return
+	}
+	if !s.allows(v) {
+		c.wrong(at, "", "this is none of %s", s.words())
+	}
+	switch v := v.(type) {
+	case map[string]any:
+		c.object(s, v, at)
+	case []any:
+		for i, e := range v {
+			c.fits(s.Items, e, at+"/"+strconv.Itoa(i))
+		}
+	}
+}
+
+func (c calling) object(s schema, v map[string]any, at string) {
+	for _, name := range s.Required {
+		if _, ok := v[name]; !ok {
+			c.wrong(at, "", "%q is missing", name)
+		}
+	}
+	names := make([]string, 0, len(v))
+	for name := range v {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		inner := at + "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
+		sub, ok := s.Properties[name]
+		if !ok && string(s.More) == "false" {
+			c.wrong(inner, plan.Nearest(name, s.keys()), "%s takes no argument %q; it takes %s", c.unit.Tool.Value, name, strings.Join(s.keys(), ", "))
+			continue
+		}
+		c.fits(sub, v[name], inner)
+	}
+}
+
+func (s schema) keys() []string {
+	var names []string
+	for name := range s.Properties {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// types are those that the schema names; none where it names none.
+func (s schema) types() (list []string) {
+	var one string
+	if json.Unmarshal(s.Type, &one) == nil {
+		return []string{one}
+	}
+	json.Unmarshal(s.Type, &list) //nolint:errcheck // what it cannot say, it does not ask for
+	return list
+}
+
+func (s schema) allows(v any) bool {
+	if len(s.Enum) == 0 {
+		return true
+	}
+	word, err := json.Marshal(v)
+	return err != nil || slices.ContainsFunc(s.Enum, func(e any) bool {
+		other, err := json.Marshal(e)
+		return err == nil && string(other) == string(word)
+	})
+}
+
+func (s schema) words() string {
+	var list []string
+	for _, e := range s.Enum {
+		list = append(list, fmt.Sprint(e))
+	}
+	return strings.Join(list, ", ")
+}
+
+func isType(want string, v any) bool {
+	switch v := v.(type) {
+	case nil:
+		return want == "null"
+	case bool:
+		return want == "boolean"
+	case string:
+		return want == "string"
+	case json.Number:
+		return want == "number" || want == "integer" && !strings.ContainsAny(v.String(), ".eE")
+	case []any:
+		return want == "array"
+	}
+	return want == "object"
+}
+
+func typeName(v any) string {
+	for _, t := range []string{"null", "boolean", "string", "number", "array"} {
+		if isType(t, v) {
+			return t
+		}
+	}
+	return "object"
+}
+
+// references checks what the arguments refer to.
+func (c calling) references() {
+	p, d := c.pass, c.pass.doc
+	for at, ref := range engine.Refs(c.args.Value) {
+		from := c.steps[ref.Step]
+		if from == nil {
+			c.wrong(at, hintOr(plan.Nearest(ref.Step, d.ids()), "write $$ where a dollar is meant"), "%s is the output of no step", ref)
+			continue
+		}
+		p.waitedFor(c.unit, from.index, ref.String(), c.args.Places[at])
+		fact, known := p.facts.Tools[from.Tool.Value]
+		if !known || fact.Missing || len(fact.Output) == 0 {
+			continue
+		}
+		if v, err := engine.DecodeValue(fact.Output); err == nil {
+			if err := ref.Fits(v); err != nil {
+				c.wrong(at, "", "%v (%s)", err, from.Tool.Value)
+			}
+		}
+	}
+}
