@@ -133,6 +133,7 @@ type runDoc struct {
 	Satisfied  int           `json:"satisfied"`
 	Waiting    int           `json:"waiting"`           // items that are open
 	Changed    bool          `json:"changed,omitzero"`  // lists: its plan document is another text now
+	Carried    *bool         `json:"carried,omitempty"` // status: a process answers for the workspace and the run has not ended
 	Proposal   *changeDoc    `json:"proposal,omitzero"` // what that proposes
 }
 

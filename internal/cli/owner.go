@@ -203,6 +203,15 @@ func (s *session) ownOrAsk(own func() (*owner, error), ask func() error) (*owner
 	}
 }
 
+// owned reports whether a process owns the workspace. One that does not answer
+// in time is there all the same.
+func (s *session) owned(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, ownerPatience)
+	defer cancel()
+	err := api.Dial(s.Place, Version).Changes(ctx, func() error { return errOver })
+	return errors.Is(err, errOver) || ctx.Err() != nil
+}
+
 // unavailable reports whether err is that the owner did not take a request.
 func unavailable(err error) bool {
 	p, ok := errors.AsType[*api.Problem](err)

@@ -44,6 +44,9 @@ func (t theme) heading(s standing) []string {
 	h := s.head
 	l := looks[h.Shown()]
 	about := fmt.Sprintf("v%d, run %s, %s", h.Version, h.Run, plural(h.Total, "step", "steps"))
+	if s.adrift() && h.Shown() == engine.Running {
+		l = interrupted
+	}
 	state := t.glyph(l) + " " + l.word
 	if h.Ended && h.Status == engine.Done {
 		state = t.glyph(l) + " done: " + join(sums(h))
@@ -85,8 +88,14 @@ func sums(h engine.HeadRow) []string {
 	return parts
 }
 
+// adrift reports whether the run could go on and nobody carries it on.
+func (s standing) adrift() bool { return !s.head.Ended && !s.owned }
+
 // times says when the run began and how long it takes.
 func (t theme) times(s standing) string {
+	if s.adrift() {
+		return t.day(s.head.Started, s.now)
+	}
 	end := s.head.Finished
 	if !s.head.Ended {
 		end = s.now
@@ -117,7 +126,7 @@ var stepColumns = []column{
 func (t theme) steps(s standing) []string {
 	rows := make([][]cell, len(s.steps))
 	for i, st := range s.steps {
-		rows[i] = t.stepCells(st, s.now, s.head.Ended)
+		rows[i] = t.stepCells(st, s)
 	}
 	table := t.table(stepColumns, rows)
 	lines := make([]string, 0, 2*len(table))
@@ -130,14 +139,18 @@ func (t theme) steps(s standing) []string {
 	return lines
 }
 
-func (t theme) stepCells(st engine.StepRow, now time.Time, ended bool) []cell {
+func (t theme) stepCells(st engine.StepRow, s standing) []cell {
 	l := lookOf(st.Status, st.Phase)
+	idle := s.head.Ended || s.adrift()
+	if s.adrift() && st.Status == engine.Running {
+		l = interrupted
+	}
 	tries, took := "", ""
 	if st.Attempts > 1 {
 		tries = fmt.Sprintf("x%d", st.Attempts)
 	}
-	if !st.Started.IsZero() && (!st.Finished.IsZero() || !ended) {
-		took = span(cmpTime(st.Finished, now).Sub(st.Started))
+	if !st.Started.IsZero() && (!st.Finished.IsZero() || !idle) {
+		took = span(cmpTime(st.Finished, s.now).Sub(st.Started))
 	}
 	word := l.word
 	if st.Status == engine.Done && !st.Proven && st.Phase == engine.NoPhase {

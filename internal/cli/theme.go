@@ -89,6 +89,9 @@ var looks = map[engine.Status]look{
 	engine.Superseded: {"□", "#", "superseded", idleTone},
 }
 
+// interrupted is the look of what was under way when its owner ended.
+var interrupted = look{"□", "#", "interrupted", warnTone}
+
 // lookOf is the look of a step: its status, in the words of its phase.
 func lookOf(s engine.Status, p engine.Phase) look {
 	switch {

@@ -107,7 +107,7 @@ func (a *app) showPlan(doc *api.Document) error {
 
 // standing reads how a run stands from the rows that the journal keeps of it.
 func (a *app) standing(ctx context.Context, s *session, head engine.HeadRow) (standing, error) {
-	st := standing{head: head, now: a.now(), owned: true}
+	st := standing{head: head, now: a.now(), owned: !head.Ended && s.owned(ctx)}
 	var err error
 	if st.newest, err = s.newest(ctx, head); err != nil {
 		return standing{}, err
@@ -165,6 +165,7 @@ func (a *app) showStatus(ctx context.Context, s *session, head engine.HeadRow) e
 	}
 	if a.json {
 		doc := runDocument(st.head, s.Place.Dir, st.steps)
+		doc.Carried = &st.owned
 		doc.Proposal = proposalDocument(st.other)
 		a.document("run", doc)
 		return nil
