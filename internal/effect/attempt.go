@@ -138,6 +138,7 @@ func (w *World) before(hash string) (tree.Manifest, error) {
 // off, or anybody since, changed outside the step's scope is for a person, save
 // what lies in the scope of a step that was at work meanwhile.
 func (w *World) look(ctx context.Context, e engine.Effect, in *engine.Prepared) ([]byte, error) {
+	w.watch(e)
 	if !e.Cut || e.Tree == "" {
 		m, err := w.Tree.Scan(ctx, tree.ScanOptions{})
 		return m.Encode(), err
@@ -289,17 +290,40 @@ func outside(changes []engine.Change, writes []string, others [][]string) []engi
 	return tree.OutOfScope(changes, allowed)
 }
 
+// watch notes who is at work from the moment a step's workspace is looked at:
+// what they change until the step's own work begins is theirs too.
+func (w *World) watch(e engine.Effect) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.watching == nil {
+		w.watching = map[watcher]*presence{}
+	}
+	me := &presence{writes: e.Step.Writes}
+	for _, other := range w.live {
+		me.met = append(me.met, other.writes)
+	}
+	w.watching[watcher{e.Key.Run, e.Key.Step}] = me
+}
+
 // enter notes that the work is under way. The function it returns ends that,
-// and says which other scopes were at work meanwhile.
+// and says which other scopes were at work since the workspace was looked at.
 func (w *World) enter(e engine.Effect) (leave func() [][]string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.live == nil {
 		w.live = map[engine.Key]*presence{}
 	}
+	who := watcher{e.Key.Run, e.Key.Step}
 	me := &presence{writes: e.Step.Writes}
+	if seen := w.watching[who]; seen != nil {
+		me.met = seen.met
+		delete(w.watching, who)
+	}
 	for _, other := range w.live {
 		me.met = append(me.met, other.writes)
+		other.met = append(other.met, me.writes)
+	}
+	for _, other := range w.watching {
 		other.met = append(other.met, me.writes)
 	}
 	w.live[e.Key] = me
@@ -310,6 +334,9 @@ func (w *World) enter(e engine.Effect) (leave func() [][]string) {
 		return me.met
 	}
 }
+
+// watcher is a step that was prepared and has not begun.
+type watcher struct{ run, step string }
 
 // presence is one step's work under way, and the scopes it met.
 type presence struct {

@@ -36,10 +36,11 @@ type World struct {
 
 	merging sync.Mutex // git changes the workspace, or takes it as a worktree's beginning
 
-	mu     sync.Mutex
-	asides map[string]*aside // by directory
-	bases  map[string]*tree.Base
-	live   map[engine.Key]*presence // the work under way
+	mu       sync.Mutex
+	asides   map[string]*aside // by directory
+	bases    map[string]*tree.Base
+	live     map[engine.Key]*presence // the work under way
+	watching map[watcher]*presence    // steps that were looked at and have not begun
 }
 
 // Result is an effect's answer with the contents it names by hash.

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -340,6 +341,29 @@ func TestNeighboursOfWorkThatWasCutOff(t *testing.T) {
 		}
 	}
 }
+
+// A neighbour that is at work while a step is prepared, and gone before its own
+// work begins, is a neighbour all the same.
+func TestNeighbourThatIsGone(t *testing.T) {
+	s := newStage(t, nil)
+	one := s.step("touch begun; until test -e go; do sleep 0.01; done; mkdir -p a; echo >a/x", "test -e a/x", "a/**", "begun", "go")
+	two := s.step("mkdir -p b; echo >b/x", "test -e b/x", "b/**")
+	two.ID = "other"
+	_, workOne := s.prepared(one)
+	ended := make(chan struct{})
+	go func() { defer close(ended); s.Do(context.Background(), workOne) }()
+	for !exists(filepath.Join(s.Dir, "begun")) {
+		runtime.Gosched()
+	}
+	_, workTwo := s.prepared(two)
+	write(t, filepath.Join(s.Dir, "go"), "")
+	<-ended
+	if end := s.ended(workTwo); len(end.OutOfScope) > 0 {
+		t.Errorf("%s is called out of scope", paths(end.OutOfScope))
+	}
+}
+
+func exists(path string) bool { _, err := os.Stat(path); return err == nil }
 
 // An attempt finds its directory empty, whatever the one before left there.
 func TestScratchIsEmpty(t *testing.T) {

@@ -73,7 +73,12 @@ func (a *auditor) mayCarry(old map[string]*file, e engine.RunOpened, f *file, p 
 		return fmt.Errorf("is %s", f.status)
 	}
 	for id := range idsOf(e, p) {
-		if n := old[id]; !slices.Contains(e.Carried, id) && n != nil && (n.attempt > 0 || n.status != engine.Pending) {
+		n := old[id]
+		if slices.Contains(e.Carried, id) || n == nil {
+			continue
+		}
+		asked := n.status == engine.Waiting && !a.open // what was asked ends with the run
+		if n.attempt > 0 || n.status != engine.Pending && !asked {
 			return fmt.Errorf("needs %q, which is not", id)
 		}
 	}
