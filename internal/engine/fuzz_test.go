@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"iter"
 	"maps"
 	"slices"
 	"testing"
@@ -56,8 +57,9 @@ func sorted(t testing.TB) [][]engine.Record {
 	return journals
 }
 
-// FuzzAdmit hands any input to any state that a sample passes through. Admit
-// never panics; it refuses, or returns events that Apply takes, that lead to a
+// FuzzAdmit hands any input to any state that a sample passes through, and after
+// a revision all answers of what was under way before it, and more revisions.
+// Admit never panics; it refuses, or returns events that Apply takes, that lead to a
 // state whose indexes are true, and to a journal that stands up to the auditor.
 func FuzzAdmit(f *testing.F) {
 	journals := sorted(f)
@@ -66,41 +68,88 @@ func FuzzAdmit(f *testing.F) {
 			for kind, body := range inputsAt(f, journals[j][:at]) {
 				f.Add(uint8(j), uint16(at), kind, body)
 			}
+			f.Add(uint8(j), uint16(at), uint8(10), []byte{uint8(at), uint8(2 * at), uint8(3 * at), 4, uint8(at), 6})
 		}
 	}
 	f.Fuzz(func(t *testing.T, j uint8, at uint16, kind uint8, body []byte) {
 		journal := journals[int(j)%len(journals)]
 		journal = journal[:int(at)%len(journal)]
-		in := inputFrom(kind, body, journals[0])
-		if in == nil {
-			return
-		}
-		s, err := replay(journal)
+		d, err := resume(journal)
 		if err != nil {
 			t.Fatal(err)
 		}
-		d := newDesk()
-		d.state, d.journal, d.epoch = s, slices.Clone(journal), 0
-		if n := len(journal); n > 0 {
-			d.epoch, d.now = journal[n-1].Epoch, journal[n-1].At
-		}
-		d.rows.take(s.Rows())
-		d.decide()
-		if _, begins := in.(engine.Begin); begins {
-			d.epoch++
-		}
-		if _, err := d.admit(in); err != nil {
-			if _, ok := errors.AsType[*engine.Refusal](err); !ok {
-				t.Fatalf("%T: %v", in, err)
-			}
-		}
-		if d.broken != nil {
-			t.Fatalf("%#v: %v", in, d.broken)
+		for in := range d.inputs(kind, body, journals[0]) {
+			d.must(t, in)
 		}
 		if err := audit(d.journal); err != nil {
-			t.Fatalf("%#v: %v\n%s", in, err, lines(d.journal))
+			t.Fatalf("%v\n%s", err, lines(d.journal))
 		}
 	})
+}
+
+// resume is a desk at the end of a journal.
+func resume(journal []engine.Record) (*desk, error) {
+	s, err := replay(journal)
+	if err != nil {
+		return nil, err
+	}
+	d := newDesk()
+	d.state, d.epoch = s, 0
+	for _, r := range journal {
+		d.journal = append(d.journal, r)
+		d.epoch, d.now = r.Epoch, r.At
+		d.note(r.Event)
+	}
+	d.active = len(s.Active())
+	d.rows.take(s.Rows())
+	d.decide()
+	return d, nil
+}
+
+// must admits an input, which may be refused, and finds nothing broken after it.
+func (d *desk) must(t *testing.T, in engine.Input) {
+	t.Helper()
+	if _, begins := in.(engine.Begin); begins {
+		d.epoch++
+	}
+	if _, err := d.admit(in); err != nil {
+		if _, ok := errors.AsType[*engine.Refusal](err); !ok {
+			t.Fatalf("%T: %v", in, err)
+		}
+	}
+	if d.broken != nil {
+		t.Fatalf("%#v: %v\n%s", in, d.broken, lines(d.journal))
+	}
+}
+
+// inputs are what a kind and some bytes stand for, in order: one input, and
+// around a revision whatever comes too late.
+func (d *desk) inputs(kind uint8, body []byte, journal []engine.Record) iter.Seq[engine.Input] {
+	return func(yield func(engine.Input) bool) {
+		if kind%11 != 10 {
+			if in := inputFrom(kind, body, journal); in != nil {
+				yield(in)
+			}
+			return
+		}
+		for body = body[:min(len(body), 18)]; len(body) >= 3 && d.state.Program() != nil; body = body[3:] {
+			answers := d.late()
+			in, err := revision(d.state.Run(), op{Which: body[0], How: body[1], More: body[2]})
+			if err != nil || !yield(in) {
+				return
+			}
+			for i := range answers {
+				if !yield(answers[(i+int(body[0]))%len(answers)]) {
+					return
+				}
+			}
+			for _, now := range d.late() {
+				if body[1]%2 == 0 && !yield(now) {
+					return
+				}
+			}
+		}
+	}
 }
 
 // inputsAt is an input of each kind that fits where the journal ends.
@@ -156,7 +205,7 @@ func kindOf(in engine.Input) uint8 {
 
 // inputFrom reads an input of the kind, nil if the bytes are none.
 func inputFrom(kind uint8, body []byte, journal []engine.Record) engine.Input {
-	switch kind % 10 {
+	switch kind % 11 {
 	case 0:
 		return read[engine.Begin](body)
 	case 1:

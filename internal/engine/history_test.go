@@ -508,66 +508,6 @@ func (w *world) strange(o op) {
 	}
 }
 
-// revise lets the run go on with another text: some steps changed, some gone,
-// some new, in another order.
-func (w *world) revise(o op) {
-	now := w.state.Run()
-	if now.Compiled == nil {
-		return
-	}
-	def := engine.Definition{Plan: "plan-" + strconv.Itoa(now.Version+2), Title: "Any plan", Parallel: 1 + int(o.More)%5}
-	if def.Budget = now.Compiled.Budget(); o.How%5 == 0 {
-		def.Budget.Tokens += int64(o.More)
-	}
-	place := map[string]int{}
-	for _, i := range turned(now.Compiled.Len(), int(o.Which)) {
-		p := *now.Compiled.Step(i)
-		switch (int(o.Which) + int(o.More) + 5*i) % 11 {
-		case 0, 1:
-			p.Task += "."
-		case 2:
-			continue
-		case 3:
-			p.Number += "a"
-		}
-		place[p.ID] = len(def.Steps)
-		def.Steps = append(def.Steps, p)
-	}
-	for i := range def.Steps {
-		var needs []int
-		for _, n := range def.Steps[i].Needs {
-			if at, ok := place[now.Compiled.Step(n).ID]; ok {
-				needs = append(needs, at)
-			}
-		}
-		def.Steps[i].Needs = needs
-	}
-	for n := range 2 { // one that may have been there before
-		if id := "s" + strconv.Itoa(int(o.More)%7+n); place[id] == 0 && (len(def.Steps) == 0 || def.Steps[0].ID != id) {
-			p := plain(id)
-			p.Kind = engine.Script
-			def.Steps = append(def.Steps, p)
-		}
-	}
-	p, err := engine.NewProgram(def)
-	if err != nil {
-		w.fail("%w", err)
-		return
-	}
-	in := engine.Revise{Run: now, Was: now.Program, By: "ann"}
-	in.Run.Plan, in.Run.Version, in.Run.Program, in.Run.Compiled = def.Plan, now.Version+1, p.Hash(), p
-	if o.How%3 == 0 {
-		in.Stale = []string{def.Steps[int(o.Which)%len(def.Steps)].ID}
-	}
-	w.send(in)
-}
-
-// turned is 0 to n-1, beginning elsewhere.
-func turned(n, by int) []int {
-	is := numbers(n)
-	return append(is[by%n:], is[:by%n]...)
-}
-
 // look checks after a turn what is cheap, and all of it every few turns.
 func (w *world) look() {
 	if w.turns++; w.turns%5 == 0 {

@@ -158,6 +158,36 @@ func TestOwnerReadsTheJournalOfItsSuccessor(t *testing.T) {
 	})
 }
 
+// The same holds for what its successor wrote of plans.
+func TestOwnerReadsThePlansOfItsSuccessor(t *testing.T) {
+	onStage(t, func(t *testing.T, s *stage) {
+		s.loop(stay)
+		plan := func(id string) engine.Input {
+			return engine.Draft{Intent: &engine.IntentOpened{ID: id}, PlanDrafted: engine.PlanDrafted{Plan: id, Intent: id, By: "ann"}}
+		}
+		if err := s.submit(engine.WorkspaceStream, plan("p1")); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.interrupt(); !errors.Is(err, context.Canceled) {
+			t.Fatal(err)
+		}
+		s.close()
+		host, err := run.Open(t.Context(), run.Config{Store: aheadOfTime{s.store}, Do: s.do, Now: time.Now, Workspace: "w"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ended := make(chan error, 1)
+		go func() { ended <- host.Loop(t.Context(), stay) }()
+		err = host.Submit(t.Context(), engine.WorkspaceStream, plan("p2"))
+		if !errors.Is(err, store.ErrFenced) || !errors.Is(<-ended, store.ErrFenced) {
+			t.Errorf("got %v", err)
+		}
+		if err := host.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 // aheadOfTime gives out an epoch that is over already.
 type aheadOfTime struct{ store.Store }
 

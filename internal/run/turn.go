@@ -135,7 +135,7 @@ func (h *Host) admitWorkspace(e *envelope, touched map[string]bool) error {
 	if !h.work.begun {
 		h.work.begun = true
 		if err := h.applyWorkspace(engine.Harness, h.began()); err != nil {
-			return err
+			return fmt.Errorf("begin epoch %d: %w: %w", h.epoch, store.ErrFenced, err)
 		}
 	}
 	if err := h.applyWorkspace(e.in.Actor(), events...); err != nil {
