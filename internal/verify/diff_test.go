@@ -137,6 +137,8 @@ func TestWeaker(t *testing.T) {
 		"any scope":                {[]string{"**writes:** src/\n", ""}, []string{"first: may change the whole workspace"}},
 		"protection":               {[]string{"go.mod, go.sum", "go.mod"}, []string{": the plan protects go.sum no more"}},
 		"holds":                    {[]string{"**id:** third", "**id:** third\n**holds:** step"}, []string{"third: is not proved again at the end of the run any more (holds: step)"}},
+		"only sometimes":           {[]string{"**id:** third", "**id:** third\n**when:** `$first == 1`"}, []string{"third: is left out where a condition does not hold (when)"}},
+		"never":                    {[]string{"**id:** third", "**id:** third\n**when:** `false`"}, []string{"third: is left out where a condition does not hold (when)"}},
 		"a need":                   {[]string{"**needs:** first", "**needs:** none"}, nil},
 		"rights":                   {[]string{"**id:** third", "**id:** third\n**mode:** full"}, []string{`third: has mode "full", was "edit"`}},
 		"a step that is not there": {[]string{"**id:** third", "**id:** last"}, nil},

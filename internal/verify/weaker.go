@@ -62,6 +62,9 @@ func weakerProof(a, b *unit) []string {
 	case a.Rerunnable.Value && !b.Rerunnable.Value:
 		all = append(all, "is not proved before the work and at the end of the run any more (rerunnable: no)")
 	}
+	if now := b.When.Value; now != a.When.Value && (a.When.IsZero() || now == "false") {
+		all = append(all, "is left out where a condition does not hold (when)")
+	}
 	if a.Judge.Value != "" && b.Judge.Value == "" {
 		all = append(all, "is not judged any more")
 	}
