@@ -164,7 +164,8 @@ func kindOf(s *plan.Step, doc *api.Document) string {
 		return "plan"
 	case !s.Ask.IsZero():
 		return "ask"
-	case doc.Facts.Agents[s.Target.Value].Shell:
+	}
+	if _, a, _ := doc.Facts.Agent(s.Target.Value); a.Shell {
 		return "script"
 	}
 	return "agent"

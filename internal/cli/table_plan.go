@@ -33,9 +33,13 @@ func (t theme) plan(doc *api.Document) []string {
 }
 
 func (t theme) planStep(s *plan.Step, doc *api.Document, needs []string) []string {
-	about := kindOf(s, doc)
-	if about == "agent" {
+	kind := kindOf(s, doc)
+	about := kind
+	if name, _, known := doc.Facts.Agent(s.Target.Value); kind == "agent" {
 		about = t.line(s.Target.Value)
+		if known {
+			about = t.line(name)
+		}
 	}
 	lines := []string{t.sides(cell{fmt.Sprintf("%s. %s (%s)", t.line(s.Number), t.line(s.Title.Value), t.line(s.ID.Value)), plainTone}, cell{about, runTone})}
 	facts := []string{"after: " + cmp.Or(join(needs), "nothing")}
@@ -46,6 +50,9 @@ func (t theme) planStep(s *plan.Step, doc *api.Document, needs []string) []strin
 		facts = append(facts, "asks you first: "+t.line(a))
 	}
 	lines = append(lines, t.under(3, idleTone, t.line(strings.Join(facts, " · ")))...)
+	if kind == "script" {
+		lines = append(lines, t.command("script", s.Task.Value)...)
+	}
 	if c := s.Contract; c != nil {
 		lines = append(lines, t.command("contract", c.Command.Value)...)
 		if c.ExitCode.Value != 0 {

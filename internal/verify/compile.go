@@ -107,7 +107,7 @@ func (c compiler) pin(steps []engine.Step, was Revised) {
 }
 
 func (c compiler) step(u *unit) engine.Step {
-	role, agent, _ := c.facts.agent(u.Target.Value)
+	role, agent, _ := c.facts.Agent(u.Target.Value)
 	s := engine.Step{
 		ID: u.ID.Value, Number: u.Number, Title: u.Title.Value,
 		Kind: engine.Agent, Role: role, Target: u.Target.Value,

@@ -183,9 +183,10 @@ func (u *unit) works() bool {
 // anyAgent is the target that leaves the choice to the configuration.
 const anyAgent = "any"
 
-// agent resolves the target of a step: the named agent, else the default one,
-// else the only one that has a model.
-func (f Facts) agent(target string) (string, Agent, bool) {
+// Agent resolves the target of a step: the named agent, else the default one,
+// else the only one that has a model. It returns the name, and false where no
+// agent of that name is configured.
+func (f Facts) Agent(target string) (string, Agent, bool) {
 	name := target
 	if target == anyAgent || target == "" {
 		name = f.DefaultAgent
@@ -213,7 +214,7 @@ func (f Facts) onlyModel() string {
 
 // scripted reports whether the step's task is a script under these facts.
 func (u *unit) scripted(f Facts) bool {
-	_, a, ok := f.agent(u.Target.Value)
+	_, a, ok := f.Agent(u.Target.Value)
 	return u.works() && ok && a.Shell
 }
 

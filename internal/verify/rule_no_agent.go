@@ -24,7 +24,7 @@ func checkNoAgent(p *pass) {
 		if !u.works() || !isAny(u.Target.Value) || u.unread("target") {
 			continue
 		}
-		if _, _, ok := p.facts.agent(u.Target.Value); ok {
+		if _, _, ok := p.facts.Agent(u.Target.Value); ok {
 			continue
 		}
 		message, hint := "no agent is configured", "add one under `agents:` in .piton/config.yaml, or write `target: script` if the task is a shell script"

@@ -17,7 +17,7 @@ func ruleNotInstalled() Rule {
 func checkNotInstalled(p *pass) {
 	reported := map[string]bool{}
 	for _, u := range p.doc.units {
-		name, agent, ok := p.facts.agent(u.Target.Value)
+		name, agent, ok := p.facts.Agent(u.Target.Value)
 		if !ok || !u.works() || agent.Missing == "" || reported[name] {
 			continue
 		}

@@ -22,7 +22,7 @@ func checkShortLimit(p *pass) {
 		if !u.Timeout.Set || !u.works() {
 			continue
 		}
-		name, agent, ok := p.facts.agent(u.Target.Value)
+		name, agent, ok := p.facts.Agent(u.Target.Value)
 		if ok && agent.Time > 0 && agent.Time < u.Timeout.Value {
 			p.report(u, u.Timeout.Pos, fmt.Sprintf("step %q asks for %s, and agent %q is limited to %s",
 				u.ID.Value, plan.FormatDuration(u.Timeout.Value), name, plan.FormatDuration(agent.Time)), "")

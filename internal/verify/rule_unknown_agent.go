@@ -27,7 +27,7 @@ func checkUnknownAgent(p *pass) {
 		if !u.works() || isAny(u.Target.Value) {
 			continue
 		}
-		if _, _, ok := p.facts.agent(u.Target.Value); ok {
+		if _, _, ok := p.facts.Agent(u.Target.Value); ok {
 			continue
 		}
 		hint := plan.Nearest(u.Target.Value, names)

@@ -25,7 +25,7 @@ func checkUnmetered(p *pass) {
 		if !u.works() || !whole && !spends(u.Budget) {
 			continue
 		}
-		name, agent, ok := p.facts.agent(u.Target.Value)
+		name, agent, ok := p.facts.Agent(u.Target.Value)
 		if !ok || agent.Shell || agent.Metered {
 			continue
 		}
