@@ -155,6 +155,12 @@ func (x *effort) prepared(r *rand.Rand) run.Answer {
 	e := x.effect
 	prompt := store.NewObject([]byte("prompt of " + x.token))
 	in := engine.Prepared{Key: e.Key, Dispatch: engine.WorkDispatched{Prompt: prompt.Hash}}
+	if e.Step.Kind == engine.Tool {
+		in.Preview = &engine.Preview{Args: prompt.Hash, Tier: pick(r, engine.FreeTier, engine.FreeTier, engine.ReviewTier, engine.ApproveTier), Hash: e.Step.ID}
+		if !x.life.fate.calm && chance(r, 10) {
+			in.Preview.Hash, in.Preview.Tier = x.token, pick(r, engine.ApproveTier, engine.BlockTier)
+		}
+	}
 	if e.Baseline {
 		in.Checks = x.checks(r)
 	}
@@ -170,8 +176,11 @@ func (x *effort) prepared(r *rand.Rand) run.Answer {
 
 func (x *effort) ended(r *rand.Rand) run.Answer {
 	output := store.NewObject([]byte("output of " + x.token))
-	tokens := r.Int64N(1000)
-	in := engine.WorkEnded{How: engine.Exited, Exit: r.IntN(2), Output: output.Hash, Size: 10, Log: x.token, Usage: engine.Usage{In: &tokens}}
+	tokens, exit := r.Int64N(1000), r.IntN(2)
+	if x.effect.Step.Kind == engine.Tool && (x.life.fate.calm || chance(r, 80)) {
+		exit = 0 // else the call failed
+	}
+	in := engine.WorkEnded{How: engine.Exited, Exit: exit, Output: output.Hash, Size: 10, Log: x.token, Usage: engine.Usage{In: &tokens}}
 	change := []engine.Change{{Path: "Makefile", What: "changed"}}
 	if !x.life.fate.calm {
 		switch n := r.IntN(100); {

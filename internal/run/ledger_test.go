@@ -54,6 +54,7 @@ type account struct {
 	waits              bool   // until then
 	epoch              uint64 // that said so
 	granted            time.Time
+	look               *engine.PreviewMade // at the call, since the newest one
 	item               string
 	told               map[string]bool // who gave an order or an answer that is not settled
 	ordered            bool            // somebody ordered something for this step, which is not settled
@@ -110,6 +111,8 @@ func (g *ledger) enter(r engine.Record) {
 		g.leased(e, r)
 	case engine.LeaseAwaited:
 		g.awaited(e)
+	case engine.PreviewMade:
+		g.account(e.Step).look = &e
 	case engine.ItemOpened:
 		g.itemOpened(e)
 	case engine.ItemAnswered:
@@ -177,6 +180,12 @@ func (g *ledger) dispatched(e engine.WorkDispatched, r engine.Record) {
 		return
 	}
 	g.mayStart(a, name, r.At)
+	if e.Kind == engine.ToolWork && e.Prompt != "" {
+		if l := a.look; l == nil || l.Args != e.Prompt || l.Tier == engine.BlockTier || l.Asks != "" || l.Tier == engine.ApproveTier && a.granted.IsZero() {
+			g.find("call", "%s is called as nobody looked at it, or allowed it: %+v, yes at %v", name, l, a.granted)
+		}
+		a.look, a.granted = nil, time.Time{}
+	}
 	if len(g.leaving) > 0 {
 		g.find("leaving", "%s is dispatched while work that a revision left has not ended: %+v", name, g.leaving)
 	}
@@ -206,7 +215,7 @@ func (g *ledger) mayStart(a *account, name string, at time.Time) {
 	bar := func(rule, format string, args ...any) {
 		a.barred = append(a.barred, finding{rule, fmt.Sprintf(format, args...)})
 	}
-	if a.step.Approval != "" && (a.granted.IsZero() || at.Sub(a.granted) > 24*time.Hour) {
+	if a.step.Kind != engine.Tool && a.step.Approval != "" && (a.granted.IsZero() || at.Sub(a.granted) > 24*time.Hour) {
 		bar("approval", "%s is dispatched at %v, and was approved at %v", name, at, a.granted)
 	}
 	red, green := a.step.Expect == engine.ExpectRed, a.step.Expect == engine.ExpectGreen

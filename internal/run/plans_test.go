@@ -59,6 +59,9 @@ func randomStep(r *rand.Rand, i int) engine.Step {
 	if chance(r, 15) {
 		s.Approval = "it costs money"
 	}
+	if chance(r, 20) && s.Kind == engine.Script && !s.Worktree {
+		s.Kind, s.Tool = engine.Tool, "write_file"
+	}
 	return s
 }
 
