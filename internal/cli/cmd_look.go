@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -37,7 +38,7 @@ func atLeast(what string, n int) cobra.PositionalArgs {
 		if len(args) < n {
 			return usage(c, fmt.Errorf("%s needs %s", c.CommandPath(), what))
 		}
-		return nil
+		return noneEmpty(c, args)
 	}
 }
 
@@ -46,8 +47,20 @@ func atMost(what string, n int) cobra.PositionalArgs {
 		if len(args) > n {
 			return usage(c, fmt.Errorf("%s takes %s and no more; %q is too much", c.CommandPath(), what, args[n]))
 		}
-		return nil
+		return noneEmpty(c, args)
 	}
+}
+
+// noneEmpty refuses an empty argument: most often it is a variable of a script
+// that was not set, and never means the newest run.
+func noneEmpty(c *cobra.Command, args []string) error {
+	if i := slices.Index(args, ""); i >= 0 {
+		return usage(c, fmt.Errorf("argument %d of %s is empty", i+1, c.CommandPath()))
+	}
+	if f := c.Flags().Lookup("run"); f != nil && f.Changed && f.Value.String() == "" {
+		return usage(c, errors.New("--run is empty"))
+	}
+	return nil
 }
 
 func (a *app) statusCmd() *cobra.Command {

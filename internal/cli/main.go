@@ -24,13 +24,22 @@ const Version = "0.1.0"
 
 // Main runs the command line and returns the exit code. args has no program name.
 func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	out := &output{w: stdout}
+	if !isTerminal(stdout) {
+		stdout = out
+	}
 	a := &app{in: stdin, out: stdout, err: stderr, env: os.Environ(), now: time.Now}
 	root := a.root()
 	root.SetArgs(args)
 	root.SetIn(stdin)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
-	return a.exit(root.ExecuteContext(context.Background()))
+	code := a.exit(root.ExecuteContext(context.Background()))
+	if err := out.err(); err != nil && code == exitDone {
+		a.notice("error: standard output could not be written: %v", err)
+		return exitMachine
+	}
+	return code
 }
 
 // app is one call of the command line.
