@@ -13,11 +13,10 @@ import (
 
 // Options are what a program takes from elsewhere than the plan and the facts.
 type Options struct {
-	Plan        string         // id of the plan's revision
-	Problems    []plan.Problem // that parsing gave; an error among them stops the plan
-	Expect      engine.Expect  // where a step does not say; empty = any
-	MaxParallel int            // cap on the plan's Parallel; 0 = none
-	Revises     *Revised       // what the program takes the place of in a run, nil for nothing
+	Plan     string         // id of the plan's revision
+	Problems []plan.Problem // that parsing gave; an error among them stops the plan
+	Expect   engine.Expect  // where a step does not say; empty = any
+	Revises  *Revised       // what the program takes the place of in a run, nil for nothing
 }
 
 // Revised is the text of a run that a new one takes the place of. A step that
@@ -78,9 +77,6 @@ func (c compiler) definition() engine.Definition {
 	def := engine.Definition{
 		Plan: c.options.Plan, Title: p.Title.Value, Parallel: max(p.Parallel.Value, 1),
 		Constraints: texts(p.Constraints.Value), Budget: amount(p.Budget.Value),
-	}
-	if limit := c.options.MaxParallel; limit > 0 {
-		def.Parallel = min(def.Parallel, limit)
 	}
 	for _, u := range c.doc.units {
 		def.Steps = append(def.Steps, c.step(u))

@@ -63,7 +63,7 @@ func TestCompileGolden(t *testing.T) {
 			}
 			base := strings.TrimSuffix(file, ".md")
 			p := parse(t, string(text))
-			program, err := verify.Compile(p, facts(t, verify.Needs(p), base+".facts.json"), verify.Options{Plan: "plan-20260101-x", MaxParallel: 4})
+			program, err := verify.Compile(p, facts(t, verify.Needs(p), base+".facts.json"), verify.Options{Plan: "plan-20260101-x"})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -107,10 +107,7 @@ func TestCompileDefaults(t *testing.T) {
 func TestCompileOptions(t *testing.T) {
 	text := strings.Replace(oneStep(""), "## Steps", "**Parallel:** 9\n\n## Steps", 1)
 	if n := compile(t, text, verify.Options{}).Parallel(); n != 9 {
-		t.Errorf("without a cap %d steps run at once", n)
-	}
-	if n := compile(t, text, verify.Options{MaxParallel: 4}).Parallel(); n != 4 {
-		t.Errorf("with a cap of 4, %d steps run at once", n)
+		t.Errorf("%d steps run at once", n)
 	}
 	if e := compile(t, oneStep(""), verify.Options{Expect: engine.ExpectRed}).Step(0).Expect; e != engine.ExpectRed {
 		t.Errorf("the policy's expect became %q", e)
