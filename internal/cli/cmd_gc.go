@@ -211,6 +211,11 @@ func (p *past) note(r engine.Record, needed map[string]bool) {
 		}
 	case engine.WorkEnded:
 		p.objects[e.Output], p.objects[e.Tree] = true, true
+	case engine.ItemOpened:
+		p.objects[e.Args] = true
+	case engine.ItemAnswered:
+		p.objects[store.NewObject(e.Output()).Hash] = true
+		p.objects[store.NewObject(e.Args).Hash] = true
 	case engine.RunEnded:
 		if p.ended = r.At; e.Status == engine.Failed {
 			p.ended = time.Time{} // it can be resumed
