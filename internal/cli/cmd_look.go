@@ -157,7 +157,13 @@ func (a *app) watch(ctx context.Context, prefix string, after uint64) error {
 			a.notice("nobody runs this workspace now")
 			return a.showStatus(ctx, s, head)
 		}
-		return err
+		if err != nil || d.detached.Load() || !a.live() {
+			return err
+		}
+		if head, err = s.Find(ctx, head.Run); err != nil {
+			return err
+		}
+		return a.showEnd(ctx, s, head)
 	})
 }
 

@@ -163,7 +163,7 @@ func (d *drive) tell(records []engine.Record) {
 		(*v).records(records)
 		return
 	}
-	v := d.app.newView(d.session, *d.opened, d.detachNow)
+	v := d.app.newView(d.session, *d.opened, d.detachNow, d.ready.Load)
 	v.past(records)
 	d.view.Store(&v)
 }

@@ -18,7 +18,8 @@ type keys struct {
 	pause  func() error
 	resume func() error
 	answer func(it engine.ItemRow, choice, text string) error
-	detach func() // leave the run alone: it goes on without this terminal
+	detach func()      // leave the run alone: it goes on without this terminal
+	stops  func() bool // ctrl-c stops the run; else it only ends the view
 }
 
 // liveView draws a run at a terminal, inline: what is finished is printed once

@@ -334,6 +334,10 @@ func (m *liveModel) keyLine() string {
 	if m.keys.detach != nil {
 		offers = append(offers, "q detach")
 	}
-	offers = append(offers, "ctrl-c stop")
+	if m.keys.stops != nil && m.keys.stops() {
+		offers = append(offers, "ctrl-c stop")
+	} else {
+		offers = append(offers, "ctrl-c leave")
+	}
 	return m.theme.paint(idleTone, m.theme.fit(" "+strings.Join(offers, "  "), m.theme.width))
 }

@@ -27,8 +27,9 @@ type view interface {
 }
 
 // newView is the view that fits whoever reads. detach is called, once, when a
-// person at the view wants to leave the run to itself.
-func (a *app) newView(s *session, o api.Opened, detach func()) view {
+// person at the view wants to leave the run to itself; stops says whether Ctrl-C
+// would stop the run.
+func (a *app) newView(s *session, o api.Opened, detach func(), stops func() bool) view {
 	switch {
 	case a.json:
 		return newJSONView(a.out)
@@ -37,7 +38,7 @@ func (a *app) newView(s *session, o api.Opened, detach func()) view {
 	}
 	return newLiveView(a.in, a.out, a.env, &liveModel{
 		theme: a.theme(a.out), clock: a.now, now: a.now(), output: outputEnd(s.Place.State), change: s.proposes,
-		keys: keys{pause: s.press(o, engine.DoPause), resume: s.press(o, engine.DoResume), answer: s.answerHere, detach: detach},
+		keys: keys{pause: s.press(o, engine.DoPause), resume: s.press(o, engine.DoResume), answer: s.answerHere, detach: detach, stops: stops},
 	})
 }
 
