@@ -33,6 +33,8 @@ var layers = map[string]layer{
 	"internal/verify":    {"plan engine", "mvdan.cc/sh/v3/syntax github.com/bmatcuk/doublestar/v4"},
 	"internal/prompt":    {"engine", ""},
 
+	"internal/template": {"plan", "go.yaml.in/yaml/v4"},
+
 	"internal/config": {"plan", "go.yaml.in/yaml/v4"},
 	"internal/proc":   {"", "golang.org/x/sys"},
 	"internal/tree":   {"engine proc", "golang.org/x/sys github.com/bmatcuk/doublestar/v4"},
@@ -41,7 +43,7 @@ var layers = map[string]layer{
 		"github.com/bmatcuk/doublestar/v4 mvdan.cc/sh/v3"},
 	"internal/agent": {"engine proc", "golang.org/x/sys"},
 	"internal/notes": {"engine", "golang.org/x/sys"},
-	"internal/probe": {"engine plan verify config proc tool agent", "golang.org/x/sys"},
+	"internal/probe": {"engine plan verify config proc tool tree agent", "golang.org/x/sys"},
 
 	"internal/store":           {"engine", ""},
 	"internal/store/sqlite":    {"engine store", "modernc.org/sqlite golang.org/x/sys"},
@@ -52,7 +54,7 @@ var layers = map[string]layer{
 	"internal/project": {"plan plan/form engine", ""},
 	"internal/api":     {"plan plan/form verify engine store run probe project config", "golang.org/x/sys"},
 	"internal/cli": {
-		"agent api check config effect engine notes plan plan/form probe proc project prompt run store store/sqlite tool tree verify",
+		"agent api check config effect engine notes plan plan/form probe proc project prompt run store store/sqlite template tool tree verify",
 		"github.com/spf13/cobra github.com/spf13/pflag golang.org/x charm.land github.com/charmbracelet github.com/rogpeppe/go-internal/diff",
 	},
 	"cmd/piton": {"cli proc", ""},

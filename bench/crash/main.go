@@ -1,64 +1,80 @@
 // Command crash kills Piton, again and again, and looks from outside whether
 // anything was lost.
 //
-// It builds the program with numbered crash points, runs a small plan with a
-// retry, an escalation and parallel steps in a fresh workspace, kills it with
-// SIGKILL (at every numbered point, at random triples of points, at random
-// moments), starts it again until the run has ended, and then judges by what is
-// outside of Piton: the events it had printed, the witness lines that the
-// plan's own scripts wrote, the process table, and the journal's tables.
+// It builds the program with numbered crash points and plays stories: small
+// plans with the people around them. One has a retry, an escalation and
+// parallel steps; in others people edit a running plan, answer questions and
+// raise a budget, a worktree is merged, a tool overwrites a file. Every process
+// of a story, the verbs that people call too, is killed with SIGKILL at every
+// numbered point; what goes on after that is killed again at random points and
+// moments, until the run has ended. Then the oracle judges by what is outside
+// of Piton: what it had printed, the witness lines that the plan's own scripts
+// wrote, the files, the process table, and the journal's tables.
 //
 //	go run ./bench/crash -kills 1500
 //	go run ./bench/crash -bugs          # every planted bug must be caught
 package main
 
 import (
-	"context"
 	"flag"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
+	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 )
 
 func main() {
 	kills := flag.Int("kills", 1500, "how many kills at least")
 	seed := flag.Uint64("seed", 1, "of the random kills")
-	workers := flag.Int("workers", 4, "scenarios at once")
+	workers := flag.Int("workers", 2*runtime.NumCPU(), "scenarios at once")
 	bugs := flag.Bool("bugs", false, "plant bugs, and fail if the oracle misses one")
+	only := flag.String("story", "", "play this story alone")
+	one := flag.String("scenario", "", "play this one alone, by the name that a violation has")
 	keep := flag.Bool("keep", false, "keep the workspaces of failed scenarios")
 	flag.Parse()
-	if err := campaign(*kills, *seed, *workers, *bugs, *keep); err != nil {
+	b := &bench{keep: *keep, name: *one, workers: *workers, seed: *seed, look: newLookout()}
+	if err := b.campaign(*kills, *bugs, *only); err != nil {
 		fmt.Fprintln(os.Stderr, "crash:", err)
 		os.Exit(1)
 	}
 }
 
-func campaign(kills int, seed uint64, workers int, bugs, keep bool) error {
-	root, err := os.MkdirTemp(memory(), "piton-crash-")
-	if err != nil {
+type bench struct {
+	root, binary string
+	keep         bool
+	name         string // of the only scenario to play
+	workers      int
+	seed         uint64
+	look         *lookout
+}
+
+func (b *bench) campaign(kills int, bugs bool, only string) (err error) {
+	if b.root, err = os.MkdirTemp(memory(), "piton-crash-"); err != nil {
 		return err
 	}
-	if !keep {
-		defer os.RemoveAll(root)
+	if !b.keep {
+		defer os.RemoveAll(b.root)
 	}
-	b := &bench{root: root, binary: filepath.Join(root, "piton"), keep: keep, workers: workers}
+	b.binary = filepath.Join(b.root, "piton")
 	build := exec.Command("go", "build", "-tags", "crash", "-o", b.binary, "./cmd/piton")
 	if out, err := build.CombinedOutput(); err != nil {
 		return fmt.Errorf("build: %w\n%s", err, out)
 	}
-	points, err := b.points()
-	if err != nil {
-		return err
+	before := cpu()
+	if b.name != "" {
+		only, _, _ = strings.Cut(b.name, "-")
 	}
 	if bugs {
-		return b.hunt(points, seed)
+		return b.hunt(only)
 	}
-	return b.all(points, kills, seed)
+	return b.all(kills, only, before)
 }
 
 // memory is a directory on a memory file system where there is one: a killed
@@ -70,68 +86,71 @@ func memory() string {
 	return ""
 }
 
-type bench struct {
-	root, binary string
-	keep         bool
-	workers      int
-}
-
-// scenario is one workspace and when its processes are killed, one after the other.
-type scenario struct {
-	id    string
-	at    []int           // numbered points
-	after []time.Duration // moments
-	bug   string
-}
-
-func (s scenario) String() string {
-	return fmt.Sprintf("%s (points %v, moments %v)", s.id, s.at, s.after)
-}
-
-// points counts the points of an undisturbed run.
-func (b *bench) points() (int, error) {
-	s := scenario{id: "count"}
-	w, err := b.workspace(s)
-	if err != nil {
-		return 0, err
-	}
-	log := filepath.Join(w.dir, "points")
-	w.extra = []string{"PITON_CRASH_LOG=" + log}
-	r := w.play(s)
-	if r.err != nil {
-		return 0, fmt.Errorf("an undisturbed run: %w", r.err)
-	}
-	body, err := os.ReadFile(log)
-	if err != nil {
-		return 0, err
-	}
-	most := 0
-	for line := range strings.Lines(string(body)) {
-		var n int
-		if _, err := fmt.Sscanf(line, "%d", &n); err == nil {
-			most = max(most, n)
+// cpu is the processor time of this process and of those that it has waited for.
+func cpu() time.Duration {
+	var total time.Duration
+	for _, who := range []int{syscall.RUSAGE_SELF, syscall.RUSAGE_CHILDREN} {
+		var r syscall.Rusage
+		if syscall.Getrusage(who, &r) == nil {
+			total += time.Duration(r.Utime.Nano() + r.Stime.Nano())
 		}
 	}
-	return most, nil
+	return total
 }
 
-// all runs every kind of kill until there were enough.
-func (b *bench) all(points, kills int, seed uint64) error {
+// all plays scenarios until every point was hit and there were enough kills.
+func (b *bench) all(kills int, only string, before time.Duration) error {
 	began := time.Now()
-	r := rand.New(rand.NewPCG(seed, 1))
-	next := make(chan scenario)
-	results := make(chan outcome)
-	done := make(chan struct{})
+	told, err := b.tell(only)
+	if err != nil {
+		return err
+	}
+	singles := everyPoint(told, b.seed)
+	if b.name != "" {
+		singles = slices.DeleteFunc(singles, func(s scenario) bool { return s.id != b.name })
+	}
+	next, results, done := make(chan scenario), make(chan outcome), make(chan struct{})
 	go func() {
 		defer close(next)
+		r := rand.New(rand.NewPCG(b.seed, 3))
 		for n := 0; ; n++ {
+			s := anyMoments(n, told, r)
+			switch {
+			case n < len(singles):
+				s = singles[n]
+			case b.name != "":
+				return
+			}
 			select {
-			case next <- pick(n, points, r):
+			case next <- s:
 			case <-done:
 				return
 			}
 		}
 	}()
+	b.work(next, results)
+	sum, enough := tally{points: len(singles)}, false
+	for o := range results {
+		sum.add(o)
+		if sum.scenarios%100 == 0 {
+			fmt.Printf("%v, %v\n", sum, time.Since(began).Round(time.Second))
+		}
+		if !enough && (sum.kills >= kills && sum.scenarios >= len(singles) || sum.bad > 20) {
+			enough = true
+			close(done)
+		}
+	}
+	used := cpu() - before
+	fmt.Printf("%v; %v, %.1f kills/s, %d ms of CPU a kill, seed %d\n", sum, time.Since(began).Round(time.Second),
+		float64(sum.kills)/time.Since(began).Seconds(), used.Milliseconds()/int64(max(sum.kills, 1)), b.seed)
+	if sum.bad > 0 {
+		return fmt.Errorf("%d violations", sum.bad)
+	}
+	return nil
+}
+
+// work plays what comes, several at once, and closes results at its end.
+func (b *bench) work(next <-chan scenario, results chan<- outcome) {
 	var wg sync.WaitGroup
 	for range b.workers {
 		wg.Go(func() {
@@ -141,38 +160,18 @@ func (b *bench) all(points, kills int, seed uint64) error {
 		})
 	}
 	go func() { wg.Wait(); close(results) }()
-	sum, enough := tally{points: points}, false
-	for o := range results {
-		sum.add(o)
-		if sum.scenarios%100 == 0 {
-			fmt.Printf("%v, %v\n", sum, time.Since(began).Round(time.Second))
-		}
-		if !enough && (sum.kills >= kills && sum.scenarios >= points || sum.bad > 20) {
-			enough = true
-			close(done)
-		}
-	}
-	fmt.Printf("%v, %.1f kills/s, seed %d\n", sum, float64(sum.kills)/time.Since(began).Seconds(), seed)
-	if sum.bad > 0 {
-		return fmt.Errorf("%d violations", sum.bad)
-	}
-	return nil
 }
 
-// pick takes every point once, then triples of points and random moments in turn.
-func pick(n, points int, r *rand.Rand) scenario {
-	s := scenario{id: fmt.Sprint(n)}
-	switch {
-	case n < points:
-		s.at = []int{n + 1}
-	case n%2 == 0:
-		s.at = []int{1 + r.IntN(points), 1 + r.IntN(points), 1 + r.IntN(points)}
-	default:
-		for range 3 {
-			s.after = append(s.after, time.Duration(r.IntN(400_000))*time.Microsecond)
-		}
+func (b *bench) one(s scenario) outcome {
+	w, err := b.workspace(s)
+	if err != nil {
+		return outcome{s: s, err: err}
 	}
-	return s
+	o := w.play()
+	if !b.keep || o.err == nil {
+		os.RemoveAll(w.dir)
+	}
+	return o
 }
 
 type outcome struct {
@@ -204,55 +203,55 @@ func (t tally) String() string {
 		t.points, t.scenarios, t.kills, t.bad, t.late, t.slowest.Round(100*time.Microsecond))
 }
 
-func (b *bench) one(s scenario) outcome {
-	w, err := b.workspace(s)
+// hunt plants every bug in its story until the oracle sees it.
+func (b *bench) hunt(only string) error {
+	told, err := b.tell(only)
 	if err != nil {
-		return outcome{s: s, err: err}
+		return err
 	}
-	o := w.play(s)
-	if !b.keep || o.err == nil {
-		os.RemoveAll(w.dir)
-	}
-	return o
-}
-
-// planted are the bugs that the oracle must catch, each in a few scenarios.
-var planted = []string{"forget-commit", "show-early", "start-early", "orphans", "rerun-done", "tamper", "drop-tail"}
-
-func (b *bench) hunt(points int, seed uint64) error {
+	var mu sync.Mutex
 	var missed []string
-	for _, bug := range planted {
-		if caught := b.catch(bug, points, seed); caught != nil {
-			fmt.Printf("caught %-14s %v\n", bug, caught)
-		} else {
-			missed = append(missed, bug)
+	var wg sync.WaitGroup
+	room := make(chan struct{}, b.workers)
+	for _, t := range told {
+		for _, bug := range t.bugs {
+			wg.Go(func() {
+				room <- struct{}{}
+				defer func() { <-room }()
+				tries, caught := b.catch(t, bug)
+				mu.Lock()
+				defer mu.Unlock()
+				if caught == nil {
+					missed = append(missed, bug.name+" in "+t.name)
+					return
+				}
+				fmt.Printf("caught %-13s in %-9s after %2d: %.300s\n", bug.name, t.name, tries, oneLine(caught))
+			})
 		}
 	}
+	wg.Wait()
 	if len(missed) > 0 {
 		return fmt.Errorf("the oracle missed: %s", strings.Join(missed, ", "))
 	}
 	return nil
 }
 
-// catch tries up to 60 scenarios with a planted bug and returns what the oracle said.
-func (b *bench) catch(bug string, points int, seed uint64) error {
-	r := rand.New(rand.NewPCG(seed, 2))
-	for n := range 60 {
-		s := pick(points+n, points, r)
-		s.id, s.bug = fmt.Sprintf("%s-%d", bug, n), bug
+func oneLine(err error) string { return strings.Join(strings.Fields(err.Error()), " ") }
+
+// catch tries scenarios with a planted bug until the oracle says something: the
+// points of the process in which it shows, the likely ones first.
+func (b *bench) catch(t telling, bug bug) (int, error) {
+	r := rand.New(rand.NewPCG(b.seed, 2))
+	likely := t.likely(bug)
+	for n, p := range likely {
+		s := scenario{id: fmt.Sprintf("%s-%s-%d", t.name, bug.name, n), story: t.story, bug: bug.name}
+		s.kills = append(make([]kill, bug.in), kill{point: p})
+		if n%2 == 1 {
+			s.kills = append(s.kills, soon(r, again)...)
+		}
 		if o := b.one(s); o.err != nil {
-			return o.err
+			return n + 1, o.err
 		}
 	}
-	return nil
-}
-
-// patience bounds one life of the program; a life longer than this hangs.
-const patience = 60 * time.Second
-
-func (w *workspace) command(ctx context.Context, args ...string) *exec.Cmd {
-	c := exec.CommandContext(ctx, w.binary, args...)
-	c.Dir = w.work
-	c.Env = append([]string{"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=" + w.dir, "PITON_STATE=" + filepath.Join(w.dir, "state"), "GOMAXPROCS=2"}, w.extra...)
-	return c
+	return len(likely), nil
 }

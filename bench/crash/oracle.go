@@ -6,8 +6,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	_ "modernc.org/sqlite"
@@ -19,10 +21,15 @@ type entry struct {
 	seq  uint64
 	typ  string
 	body struct {
-		Step    string `json:"step"`
-		Kind    string `json:"kind"`
-		Status  string `json:"status"`
-		Verdict string `json:"verdict"`
+		Step    string   `json:"step"`
+		Kind    string   `json:"kind"`
+		How     string   `json:"how"`
+		Status  string   `json:"status"`
+		Verdict string   `json:"verdict"`
+		Item    string   `json:"item"`
+		Choice  string   `json:"choice"`
+		Revises string   `json:"revises"`
+		Carried []string `json:"carried"`
 	}
 }
 
@@ -32,7 +39,11 @@ func (w *workspace) judge() error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(w.nothingLost(entries), story(entries), w.witnesses(entries), w.whole())
+	err = errors.Join(w.nothingLost(entries), w.told(entries), w.witnesses(entries), w.whole())
+	if w.story.judge != nil {
+		err = errors.Join(err, w.story.judge(w, entries))
+	}
+	return err
 }
 
 func (w *workspace) journal() ([]entry, error) {
@@ -83,14 +94,29 @@ func (w *workspace) nothingLost(entries []entry) error {
 	return nil
 }
 
-// story: every step is done once, by a passing check, and never runs again.
-func story(entries []entry) error {
-	done, passed, ended := map[string]bool{}, map[string]bool{}, 0
+// told: every step is done once, by a passing check, and never works again,
+// unless a revision of the plan does not carry it over; every run ends once.
+func (w *workspace) told(entries []entry) error {
+	done, passed, opened, ended := map[string]bool{}, map[string]bool{}, 0, 0
+	for _, id := range w.story.asks {
+		passed[id] = true
+	}
 	for _, e := range entries {
 		step := e.body.Step
 		switch {
+		case e.typ == "run.opened":
+			if e.body.Revises == "" {
+				opened++
+			}
+			before := maps.Clone(done)
+			clear(done)
+			for _, id := range e.body.Carried { // as it stands, done or not
+				if before[id] {
+					done[id] = true
+				}
+			}
 		case e.typ == "work.dispatched" && done[step]:
-			return fmt.Errorf("step %s runs again after it was done", step)
+			return fmt.Errorf("step %s works again after it was done", step)
 		case e.typ == "work.dispatched":
 			passed[step] = false
 		case e.typ == "check.ended":
@@ -104,8 +130,21 @@ func story(entries []entry) error {
 			ended++
 		}
 	}
-	if len(done) != 5 || ended != 1 {
-		return fmt.Errorf("%d steps are done, and the run ended %d times", len(done), ended)
+	if len(done) != w.story.steps || ended != opened || opened == 0 {
+		return fmt.Errorf("%d steps are done, %d runs were opened and %d ended", len(done), opened, ended)
+	}
+	return w.answered(entries)
+}
+
+// answered: what people were told was taken is in the journal.
+func (w *workspace) answered(entries []entry) error {
+	for _, id := range w.said {
+		taken := id == approved || slices.ContainsFunc(entries, func(e entry) bool {
+			return e.typ == "item.answered" && strings.HasSuffix(id, e.body.Item)
+		})
+		if !taken {
+			return fmt.Errorf("the answer to item %s was shown as taken, and is lost", id)
+		}
 	}
 	return nil
 }
@@ -121,7 +160,7 @@ func (w *workspace) witnesses(entries []entry) error {
 		ran[strings.TrimSpace(line)]++
 	}
 	for _, e := range entries {
-		if e.typ == "work.dispatched" {
+		if e.typ == "work.dispatched" && e.body.Kind != "merge" {
 			sent[e.body.Step]++
 		}
 	}

@@ -9,74 +9,27 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 	"time"
 )
 
-// plan has what a run can meet: a first attempt that fails, two steps at once,
-// a step that a person has to rescue, and a script that leaves processes behind.
-const plan = `---
-type: plan
-status: draft
-owner: crash
----
-
-# Survive
-
-**Parallel:** 2
-
-## Steps
-
-### 1. First
-**target:** script
-**task:**
-echo first >> WITNESS
-(setsid sleep 60 &) ; echo one > one
-**contract:** ` + "`test -s one`" + `
-
-### 2. Second
-**target:** script
-**needs:** 1
-**task:**
-echo second >> WITNESS
-echo x >> two; sleep 0.01
-**contract:** ` + "`test \"$(wc -l < two)\" -ge 2`" + `
-**on_fail:** retry(40), then escalate
-
-### 3. Third
-**target:** script
-**needs:** 1
-**task:**
-echo third >> WITNESS
-sleep 0.02; echo three > three
-**contract:** ` + "`test -s three`" + `
-
-### 4. Rescue
-**target:** script
-**needs:** 2, 3
-**task:**
-echo rescue >> WITNESS
-test ! -e FLAG || echo four > four
-**contract:** ` + "`test -s four`" + `
-**on_fail:** escalate
-
-### 5. Last
-**target:** script
-**task:**
-echo last >> WITNESS
-cat one three four > five
-**contract:** ` + "`grep -q four five`" + `
-`
-
+// workspace is one scenario under way.
 type workspace struct {
+	scenario
 	dir, work, witness, flag string
 	binary                   string
-	extra                    []string
-	acks                     []ack
-	killed, late             int
-	slowest                  time.Duration
+	look                     *lookout
+	points                   string // where the points that are passed are written, if anywhere
+
+	verbs        []string // of the processes that were, or could have been, killed
+	acks         []ack
+	said         []string // items whose answer was shown as taken
+	edited       bool     // the person has done what the story has them do once
+	killed, late int
+	slowest      time.Duration
 }
 
 // ack is an event that the program printed: it was durable then, or a lie.
@@ -88,22 +41,42 @@ type ack struct {
 
 func (b *bench) workspace(s scenario) (*workspace, error) {
 	dir := filepath.Join(b.root, "w-"+s.id)
-	w := &workspace{dir: dir, work: filepath.Join(dir, "work"), witness: filepath.Join(dir, "witness"), flag: filepath.Join(dir, "flag"), binary: b.binary}
+	w := &workspace{scenario: s, dir: dir, work: filepath.Join(dir, "work"), binary: b.binary, look: b.look}
+	w.witness, w.flag = filepath.Join(dir, "witness"), filepath.Join(dir, "flag")
 	if err := os.MkdirAll(filepath.Join(w.work, ".git"), 0o755); err != nil {
 		return nil, err
 	}
-	text := strings.NewReplacer("WITNESS", w.witness, "FLAG", w.flag).Replace(plan)
-	return w, os.WriteFile(filepath.Join(w.work, "plan.md"), []byte(text), 0o644)
+	if err := os.WriteFile(w.witness, nil, 0o644); err != nil {
+		return nil, err
+	}
+	if s.story.begin != nil {
+		if err := s.story.begin(w); err != nil {
+			return nil, fmt.Errorf("begin %s: %w", s.story.name, err)
+		}
+	}
+	return w, w.write("plan.md", s.story.plan)
+}
+
+// write makes a file of the workspace; WITNESS and FLAG stand for files outside.
+func (w *workspace) write(name, text string) error {
+	text = strings.NewReplacer("WITNESS", w.witness, "FLAG", w.flag).Replace(text)
+	name = filepath.Join(w.work, name)
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(name, []byte(text), 0o644)
+}
+
+func (w *workspace) read(name string) string {
+	body, _ := os.ReadFile(filepath.Join(w.work, name))
+	return string(body)
 }
 
 // play starts the program until its run has ended, killing it as the scenario
 // says, and then asks the oracle.
-func (w *workspace) play(s scenario) outcome {
-	if s.bug != "" {
-		w.extra = append(w.extra, "PITON_CRASH_BUG="+s.bug)
-	}
-	o := outcome{s: s}
-	o.err = w.lives(s)
+func (w *workspace) play() outcome {
+	o := outcome{s: w.scenario}
+	o.err = w.lives()
 	o.kills, o.late, o.slowest = w.killed, w.late, w.slowest
 	if o.err == nil {
 		o.err = w.judge()
@@ -111,72 +84,158 @@ func (w *workspace) play(s scenario) outcome {
 	return o
 }
 
-func (w *workspace) lives(s scenario) error {
-	for life := range 60 {
-		code, err := w.live(s, life)
+// maxLives bounds the processes of one scenario.
+const maxLives = 80
+
+// lives carries the run to its end.
+func (w *workspace) lives() error {
+	for len(w.verbs) < maxLives {
+		code, err := w.live()
 		if err != nil {
 			return err
 		}
 		switch code {
-		case -1: // killed
-			if w.over() {
-				return nil // after its last record: nothing was left to do
+		case died:
+			if over, err := w.between(); over || err != nil {
+				return err // after its last record: nothing was left to do
 			}
 		case 0:
 			return nil
-		case 3:
-			if err := w.rescue(); err != nil {
+		case 3, 5:
+			if err := w.people(); err != nil {
 				return err
 			}
 		default:
-			return fmt.Errorf("life %d ended with exit code %d: %s", life, code, w.last())
+			return fmt.Errorf("process %d ended with exit code %d: %s", len(w.verbs), code, w.last())
 		}
 	}
-	return errors.New("the run did not end in 60 lives")
+	return fmt.Errorf("the run did not end in %d processes", maxLives)
 }
 
-// over reports whether the run has ended.
-func (w *workspace) over() bool {
+// between is what happens after a kill. It reports whether the run is over.
+func (w *workspace) between() (over bool, err error) {
 	entries, err := w.journal()
-	return err == nil && len(entries) > 0 && entries[len(entries)-1].typ == "run.ended"
+	if err != nil || len(entries) == 0 {
+		return false, nil //nolint:nilerr // there may be no journal yet
+	}
+	if w.story.after != nil {
+		err = w.story.after(w, entries)
+	}
+	return entries[len(entries)-1].typ == "run.ended", err
 }
 
-// live is one life of the program; -1 means it was killed.
-func (w *workspace) live(s scenario, life int) (int, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	defer cancel()
-	c := w.command(ctx, "run", "plan.md", "--yes", "--no-wait", "--json")
-	if life < len(s.at) {
-		c.Env = append(c.Env, "PITON_CRASH_AT="+strconv.Itoa(s.at[life]))
-	}
-	var out bytes.Buffer
-	errs, err := os.Create(filepath.Join(w.dir, "stderr"))
+// live is one life of the run.
+func (w *workspace) live() (int, error) {
+	p, err := w.begin(w.goOn()...)
 	if err != nil {
 		return 0, err
 	}
+	if w.story.during != nil && !slices.Contains(w.said, approved) {
+		err = w.story.during(w, p)
+	}
+	code, ended := w.end(p)
+	w.hear(p.out.Bytes())
+	if err = errors.Join(err, ended); err == nil {
+		err = w.alone()
+	}
+	return code, err
+}
+
+// goOn is the verb that carries the run on. Once a person has edited the plan it
+// is no longer run, which would be a yes to the edit.
+func (w *workspace) goOn() []string {
+	if w.edited && w.story.revised != "" {
+		return []string{"resume", "--no-wait", "--json"}
+	}
+	return []string{"run", "plan.md", "--yes", "--no-wait", "--json"}
+}
+
+// died is the exit code of a process that was killed.
+const died = -1
+
+// patience bounds one life of the program; a life longer than this hangs.
+const patience = 60 * time.Second
+
+// process is one life of the program, killed when the scenario says so.
+type process struct {
+	*exec.Cmd
+	name   string
+	out    bytes.Buffer
+	ctx    context.Context
+	cancel func()
+}
+
+// start runs the program to its end, after which nothing of it may live.
+func (w *workspace) start(args ...string) (code int, out []byte, err error) {
+	p, err := w.begin(args...)
+	if err != nil {
+		return 0, nil, err
+	}
+	code, err = w.end(p)
+	if err == nil {
+		err = w.alone()
+	}
+	return code, p.out.Bytes(), err
+}
+
+func (w *workspace) begin(args ...string) (*process, error) {
+	p := &process{name: args[0]}
+	p.ctx, p.cancel = context.WithTimeout(context.Background(), patience)
+	p.Cmd = w.command(p.ctx, args...)
+	k := kill{}
+	if n := len(w.verbs); n < len(w.kills) {
+		k = w.kills[n]
+	}
+	if k.point > 0 {
+		p.Env = append(p.Env, "PITON_CRASH_AT="+strconv.Itoa(k.point))
+	}
+	if w.points != "" {
+		p.Env = append(p.Env, fmt.Sprintf("PITON_CRASH_LOG=%s.%d", w.points, len(w.verbs)))
+	}
+	w.verbs = append(w.verbs, args[0])
+	errs, err := os.Create(filepath.Join(w.dir, "stderr"))
+	if err != nil {
+		return nil, err
+	}
 	defer errs.Close()
-	c.Stdout, c.Stderr = &out, errs
-	c.WaitDelay = time.Second
-	if err := c.Start(); err != nil {
-		return 0, err
+	p.Stdout, p.Stderr, p.WaitDelay = &p.out, errs, time.Second
+	if err := p.Start(); err != nil {
+		return nil, err
 	}
-	if life < len(s.after) {
-		timer := time.AfterFunc(s.after[life], func() { c.Process.Kill() })
-		defer timer.Stop()
+	if k.after > 0 {
+		timer := time.AfterFunc(k.after, func() { p.Process.Kill() })
+		context.AfterFunc(p.ctx, func() { timer.Stop() })
 	}
-	err = c.Wait()
-	w.hear(out.Bytes())
-	if ctx.Err() != nil {
-		return 0, fmt.Errorf("life %d hung for %v", life, patience)
+	return p, nil
+}
+
+// end waits for a process and returns its exit code.
+func (w *workspace) end(p *process) (int, error) {
+	defer p.cancel()
+	err := p.Wait()
+	if p.ctx.Err() != nil {
+		return 0, fmt.Errorf("%s hung for %v", p.name, patience)
 	}
-	if ws, ok := c.ProcessState.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
+	if ws, ok := p.ProcessState.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
 		w.killed++
-		return -1, w.alone()
+		return died, nil
 	}
 	if _, ok := errors.AsType[*exec.ExitError](err); err != nil && !ok {
 		return 0, err
 	}
-	return c.ProcessState.ExitCode(), w.alone()
+	return p.ProcessState.ExitCode(), nil
+}
+
+func (w *workspace) command(ctx context.Context, args ...string) *exec.Cmd {
+	c := exec.CommandContext(ctx, w.binary, args...)
+	c.Dir = w.work
+	c.Env = []string{
+		"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=" + w.dir, "PITON_STATE=" + filepath.Join(w.dir, "state"), "GOMAXPROCS=2", "GOGC=400",
+	}
+	if w.bug != "" {
+		c.Env = append(c.Env, "PITON_CRASH_BUG="+w.bug)
+	}
+	return c
 }
 
 // hear keeps the events that were printed whole.
@@ -197,7 +256,7 @@ func (w *workspace) hear(out []byte) {
 func (w *workspace) alone() error {
 	late := false
 	for began := time.Now(); ; {
-		left := inside(w.work)
+		left := w.look.inside(w.work)
 		took := time.Since(began)
 		if len(left) == 0 {
 			w.slowest = max(w.slowest, took)
@@ -220,42 +279,67 @@ func (w *workspace) alone() error {
 	}
 }
 
-// inside lists the processes whose working directory is below dir.
-func inside(dir string) []int {
-	var pids []int
-	links, _ := filepath.Glob("/proc/[0-9]*/cwd")
-	for _, l := range links {
-		if cwd, err := os.Readlink(l); err == nil && (cwd == dir || strings.HasPrefix(cwd, dir+"/")) {
-			pid, _ := strconv.Atoi(strings.Split(l, "/")[2])
-			pids = append(pids, pid)
-		}
-	}
-	return pids
+// item is what waits for a person.
+type item struct {
+	ID   string `json:"id"`
+	Kind string `json:"kind"`
+	Step string `json:"step"`
+	Text string `json:"question"`
 }
 
-// rescue is the person: it makes the step possible and answers every item.
-func (w *workspace) rescue() error {
-	if err := os.WriteFile(w.flag, nil, 0o644); err != nil {
+// people answer every item as the story has them, or do what it says instead.
+func (w *workspace) people() error {
+	if w.story.act != nil {
+		return w.story.act(w)
+	}
+	return w.answerAll()
+}
+
+func (w *workspace) answerAll() error {
+	items, err := w.inbox()
+	if err != nil {
 		return err
 	}
+	for _, it := range items {
+		if slices.Contains(w.said, it.ID) {
+			return fmt.Errorf("the answer to item %s was taken, and it is asked again", it.ID)
+		}
+		if err := w.answer(it); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *workspace) inbox() ([]item, error) {
 	out, err := w.command(context.Background(), "inbox", "--json").Output()
 	if err != nil {
-		return fmt.Errorf("inbox: %w", err)
+		return nil, fmt.Errorf("inbox: %w", err)
 	}
 	var inbox struct {
-		Data struct {
-			Items []struct {
-				ID string `json:"id"`
-			} `json:"items"`
-		} `json:"data"`
+		Data struct{ Items []item } `json:"data"`
 	}
 	if err := json.Unmarshal(out, &inbox); err != nil || len(inbox.Data.Items) == 0 {
-		return fmt.Errorf("exit code 3 and no item in the inbox: %s", out)
+		return nil, fmt.Errorf("people are waited for, and nothing is in the inbox: %s", out)
 	}
-	for _, it := range inbox.Data.Items {
-		if out, err := w.command(context.Background(), "answer", it.ID, "retry").CombinedOutput(); err != nil {
-			return fmt.Errorf("answer %s: %w: %s", it.ID, err, out)
-		}
+	return inbox.Data.Items, nil
+}
+
+// answer answers an item. A person whose verb was killed looks at the inbox
+// again, with the next life of the run at the latest.
+func (w *workspace) answer(it item) error {
+	words, err := w.story.answer(w, it)
+	if err != nil {
+		return err
+	}
+	code, out, err := w.start(append([]string{"answer", it.ID}, words...)...)
+	if err != nil {
+		return err
+	}
+	if len(out) > 0 {
+		w.said = append(w.said, it.ID)
+	} else if code != died {
+		return fmt.Errorf("answer %s %s: exit code %d: %s", it.ID, words, code, w.last())
 	}
 	return nil
 }

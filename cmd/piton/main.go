@@ -6,10 +6,8 @@ import (
 	"os"
 
 	"github.com/piton-dev/piton/internal/cli"
-	"github.com/piton-dev/piton/internal/proc"
 )
 
 func main() {
-	proc.HoldIfAsked()
 	os.Exit(cli.Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }

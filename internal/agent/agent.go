@@ -63,6 +63,8 @@ type Config struct {
 	Env     map[string]string // set for the agent
 	EnvPass []string          // names passed on from the harness
 	Home    Home
+	// Price, if known, gives an attempt a cost whose agent tells its tokens only.
+	Price *Price
 	// Time and Idle bound one attempt: its whole life, and the time in which
 	// it neither prints nor reports anything. 0 is no bound.
 	Time, Idle time.Duration

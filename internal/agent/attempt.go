@@ -91,7 +91,7 @@ func (a *attempt) result(p proc.Result, cause error) Result {
 	r.Claims, r.Notes = readClaims(a.desk.report)
 	s, notes := a.text.finish(p.Stdout)
 	r.Notes = append(r.Notes, notes...)
-	r.Session, r.Usage = s.session, over(r.Usage, s.usage)
+	r.Session, r.Usage = s.session, a.cfg.Price.charge(over(r.Usage, s.usage))
 	body, note := a.desk.readOutput()
 	switch {
 	case body != nil:

@@ -30,6 +30,9 @@ type Document struct {
 	Problems []plan.Problem // of the parser
 	Facts    verify.Facts
 	Findings []verify.Finding
+
+	kin    map[string]*Document // documents that it, and each of these, delegates to, by path in the workspace
+	judged bool
 }
 
 // OK reports whether nothing keeps the plan from running.
@@ -72,6 +75,11 @@ func Parse(path string, source []byte) *Document {
 
 // Verify verifies the bytes of a plan whose name is path.
 func (p *Product) Verify(ctx context.Context, path string, source []byte) *Document {
+	return p.verify(ctx, path, source, kin{})
+}
+
+// look reads the bytes of a plan and looks up what rules want to know for it.
+func (p *Product) look(ctx context.Context, path string, source []byte) *Document {
 	d := &Document{Path: path, Rel: p.relative(path), Source: source}
 	d.Form, d.Problems = form.Read(path, source)
 	d.Plan = d.Form.Plan
@@ -79,11 +87,15 @@ func (p *Product) Verify(ctx context.Context, path string, source []byte) *Docum
 		env := p.probeEnv()
 		d.Facts = verify.Gather(d.Plan, func(q verify.Queries) verify.Facts { return probe.Answer(ctx, q, env) })
 	}
+	return d
+}
+
+// check gives the document the findings of the rules.
+func (d *Document) check() {
 	d.Findings = verify.Check(d.Plan, d.Problems, d.Facts)
 	for i := range d.Findings {
-		d.Findings[i].File = path // also where the bytes were refused before there was a plan with a name
+		d.Findings[i].File = d.Path // also where the bytes were refused before there was a plan with a name
 	}
-	return d
 }
 
 func (p *Product) probeEnv() probe.Env {
@@ -106,10 +118,12 @@ func (p *Product) Missing(ctx context.Context) map[string]string {
 func ReadPlan(path string) ([]byte, error) {
 	info, err := os.Stat(path)
 	switch {
+	case err != nil && path == "-":
+		return nil, &Problem{Code: Invalid, Message: "this verb does not read standard input: what is recorded of a plan goes by the name of its file", Hint: "save the plan to a file and give that; piton verify - only checks it"}
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, &Problem{Code: NotFound, Message: path + ": there is no such file", Hint: "give the path of a plan document"}
 	case err != nil:
-		return nil, &Problem{Code: Invalid, Message: err.Error()}
+		return nil, unreadable(path, err)
 	case info.IsDir():
 		return nil, &Problem{Code: Invalid, Message: path + " is a directory", Hint: "give the path of a plan document in it"}
 	case !info.Mode().IsRegular():
@@ -117,14 +131,25 @@ func ReadPlan(path string) ([]byte, error) {
 	}
 	f, err := os.Open(path)
 	if err != nil {
-		return nil, &Problem{Code: Invalid, Message: err.Error()}
+		return nil, unreadable(path, err)
 	}
 	defer f.Close()
 	source, err := io.ReadAll(io.LimitReader(f, plan.MaxBytes+1))
 	if err != nil {
-		return nil, &Problem{Code: Invalid, Message: err.Error()}
+		return nil, unreadable(path, err)
 	}
 	return source, nil
+}
+
+func unreadable(path string, err error) *Problem {
+	if p, ok := errors.AsType[*fs.PathError](err); ok {
+		err = p.Err // the path is said already
+	}
+	p := &Problem{Code: Invalid, Message: fmt.Sprintf("%s cannot be read: %v", path, err)}
+	if errors.Is(err, fs.ErrPermission) {
+		p.Hint = "give yourself the right to read it: chmod u+r " + path
+	}
+	return p
 }
 
 // relative names the document within the workspace, or by its whole path.
@@ -189,6 +214,24 @@ func (p *Product) record(ctx context.Context, desk Desk, d *Document, since *ver
 	return &engine.Revision{Drafted: in.PlanDrafted, Verified: in.Verified, At: p.Now()}, nil
 }
 
+// Weakens says where the document proves or guards less than the newest text of
+// it that was recorded.
+func (p *Product) Weakens(ctx context.Context, d *Document) ([]string, error) {
+	w, err := p.workspace(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if r := recorded(w, d); r != nil {
+		return r.Drafted.Weakened, nil
+	}
+	if newest, ok := w.Newest(d.Rel); ok {
+		if since := p.since(ctx, newest, d); since != nil {
+			return weakened(*since), nil
+		}
+	}
+	return nil, nil
+}
+
 // Recorded is the newest revision of the document, if it has these bytes and may
 // be approved; nil otherwise.
 func (p *Product) Recorded(ctx context.Context, d *Document) (*engine.Revision, error) {
@@ -203,7 +246,7 @@ func (p *Product) Recorded(ctx context.Context, d *Document) (*engine.Revision, 
 // said yes to, if it has these bytes.
 func recorded(w *engine.Workspace, d *Document) *engine.Revision {
 	for r, ok := w.Newest(d.Rel); ok; r, ok = w.Revision(r.Drafted.Previous) {
-		if r.Drafted.Hash == d.Plan.Hash() && r.Verified.OK {
+		if r.Drafted.Covers() == d.Covers() && r.Verified.OK {
 			return r
 		}
 		if r.Answer != nil && r.Answer.Yes {
@@ -222,7 +265,7 @@ func (p *Product) draft(ctx context.Context, w *engine.Workspace, newest *engine
 	errs, warnings := d.counts()
 	in := engine.Draft{
 		PlanDrafted: engine.PlanDrafted{
-			Version: 1, Path: d.Rel, Title: d.Plan.Title.Value, Source: source.Hash, Hash: d.Plan.Hash(), By: p.By,
+			Version: 1, Path: d.Rel, Title: d.Plan.Title.Value, Source: source.Hash, Hash: d.Plan.Hash(), Children: d.pins(), By: p.By,
 		},
 		Verified: engine.PlanVerified{OK: d.OK(), Errors: errs, Warnings: warnings, Findings: found.Hash},
 	}
@@ -235,7 +278,7 @@ func (p *Product) draft(ctx context.Context, w *engine.Workspace, newest *engine
 			in.Plan = fmt.Sprintf("%s-v%d", base, in.Version)
 		}
 	} else {
-		id, err := p.newID(ctx)
+		id, err := p.NewRun(ctx)
 		if err != nil {
 			return engine.Draft{}, nil, err
 		}
@@ -243,7 +286,7 @@ func (p *Product) draft(ctx context.Context, w *engine.Workspace, newest *engine
 		in.PlanDrafted.Intent = in.Intent.ID
 		in.Plan = p.planID(w, d.Plan.Title.Value)
 	}
-	return in, []store.Object{source, found}, nil
+	return in, append(d.sources(), source, found), nil
 }
 
 func taken(w *engine.Workspace, id string) bool {
@@ -267,7 +310,7 @@ func (p *Product) planID(w *engine.Workspace, title string) string {
 // configuration in force.
 func (p *Product) Judge(ctx context.Context, desk Desk, r *engine.Revision, yes bool, by, why string) error {
 	return desk.Submit(ctx, engine.WorkspaceStream, engine.Judgement{PlanAnswered: engine.PlanAnswered{
-		Plan: r.Drafted.Plan, Hash: r.Drafted.Hash, Config: config.Hash(p.Config), Yes: yes, By: by, Via: p.Via, Why: why,
+		Plan: r.Drafted.Plan, Hash: r.Drafted.Covers(), Config: config.Hash(p.Config), Yes: yes, By: by, Via: p.Via, Why: why,
 	}})
 }
 
@@ -318,5 +361,9 @@ func (p *Product) Kept(ctx context.Context, plan string) (*engine.Revision, *Doc
 	if err != nil {
 		return nil, nil, fmt.Errorf("read the bytes of plan %s: %w", plan, err)
 	}
-	return r, p.Verify(ctx, r.Drafted.Path, source), nil
+	pins, err := p.pinned(ctx, r.Drafted)
+	if err != nil {
+		return nil, nil, err
+	}
+	return r, p.verify(ctx, r.Drafted.Path, source, kin{pinned: pins}), nil
 }

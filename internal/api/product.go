@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/piton-dev/piton/internal/config"
@@ -25,12 +26,24 @@ type Product struct {
 	Now     func() time.Time
 	By      string // who acts
 	Via     string // through which face: "cli", "page"
+
+	reading sync.Mutex
+	folded  *engine.Workspace // as far as it was read; never changed
 }
 
-// workspace folds the workspace's stream.
+// workspace is the fold of the workspace's stream. Only records that came since
+// the last call are read; nobody changes what it returns.
 func (p *Product) workspace(ctx context.Context) (*engine.Workspace, error) {
-	var w engine.Workspace
-	for r, err := range p.Store.Read(ctx, engine.WorkspaceStream, 0) {
+	p.reading.Lock()
+	defer p.reading.Unlock()
+	if p.folded == nil {
+		p.folded = &engine.Workspace{}
+	}
+	w := p.folded
+	for r, err := range p.Store.Read(ctx, engine.WorkspaceStream, w.Seq()) {
+		if w == p.folded {
+			w = w.Clone() // others may still look at what it was
+		}
 		if err == nil {
 			err = w.Apply(r)
 		}
@@ -38,11 +51,15 @@ func (p *Product) workspace(ctx context.Context) (*engine.Workspace, error) {
 			return nil, fmt.Errorf("read the workspace's journal: %w", err)
 		}
 	}
-	return &w, nil
+	if w != p.folded {
+		w.Forget()
+		p.folded = w
+	}
+	return w, nil
 }
 
-// newID returns a short random id that no run of this workspace has.
-func (p *Product) newID(ctx context.Context) (string, error) {
+// NewRun returns a short random id that no run of this workspace has.
+func (p *Product) NewRun(ctx context.Context) (string, error) {
 	for {
 		var b [3]byte
 		rand.Read(b[:]) //nolint:errcheck // it never fails
@@ -69,16 +86,21 @@ func (p *Product) Find(ctx context.Context, prefix string) (engine.HeadRow, erro
 	if prefix == "" {
 		limit = 1
 	}
-	found, err := p.Store.Heads(ctx, store.HeadFilter{Prefix: prefix, Limit: limit})
+	found, err := p.Store.Heads(ctx, store.HeadFilter{Prefix: prefix, Top: prefix == "", Limit: limit})
 	switch {
 	case err != nil, len(found) == 1:
 		return head(found), err
 	case len(found) > 1:
 		return engine.HeadRow{}, ambiguous(prefix, found)
 	case prefix == "":
-		return engine.HeadRow{}, &Problem{Code: NotFound, Message: "no plan was run in this workspace yet", Hint: "piton run PLAN"}
+		return engine.HeadRow{}, NoRuns()
 	}
 	return engine.HeadRow{}, &Problem{Code: NotFound, Message: fmt.Sprintf("no run %q in this workspace", prefix), Hint: "piton list shows them"}
+}
+
+// NoRuns is the problem of a workspace where nothing was run.
+func NoRuns() *Problem {
+	return &Problem{Code: NotFound, Message: "no plan was run in this workspace yet", Hint: "piton run PLAN"}
 }
 
 func head(found []engine.HeadRow) engine.HeadRow {
@@ -114,7 +136,7 @@ func (p *Product) Step(ctx context.Context, head engine.HeadRow, word string) (s
 		if s.ID == word || s.Number == word {
 			return s.ID, nil
 		}
-		if strings.HasPrefix(s.ID, word) {
+		if _, instance := engine.InstanceOf(s.ID); strings.HasPrefix(s.ID, word) && (!instance || strings.Contains(word, ".")) {
 			found = append(found, s.ID)
 		}
 	}

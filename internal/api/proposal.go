@@ -45,7 +45,7 @@ func (p *Product) Changed(head engine.HeadRow) bool {
 }
 
 func (p *Product) changed(head engine.HeadRow) ([]byte, bool) {
-	if head.Path == "" || head.Ended && head.Status != engine.Failed {
+	if head.Path == "" || head.Parent.Task != "" || head.Ended && head.Status != engine.Failed {
 		return nil, false
 	}
 	source, err := ReadPlan(p.file(head.Path))
@@ -68,6 +68,28 @@ func (p *Product) file(path string) string {
 	return path
 }
 
+// near is the path of a file as a person would write it here: seen from the
+// current directory where both lie in the workspace.
+func (p *Product) near(path string) string {
+	here, err := filepath.Abs(".")
+	if err == nil {
+		here, err = filepath.EvalSymlinks(here)
+	}
+	if err != nil || !p.within(here) || !p.within(path) {
+		return path
+	}
+	rel, err := filepath.Rel(here, path)
+	if err != nil {
+		return path
+	}
+	return rel
+}
+
+func (p *Product) within(path string) bool {
+	rel, err := filepath.Rel(p.Place.Dir, path)
+	return err == nil && filepath.IsLocal(rel)
+}
+
 // Proposal reads what a run's plan document proposes, nil if it is the text of
 // the run, or if somebody said no to this one.
 func (p *Product) Proposal(ctx context.Context, head engine.HeadRow) (*Proposal, error) {
@@ -87,7 +109,11 @@ func (p *Product) Proposal(ctx context.Context, head engine.HeadRow) (*Proposal,
 	if err != nil {
 		return nil, fmt.Errorf("read the bytes of plan %s: %w", head.Plan, err)
 	}
-	pr := &Proposal{Head: head, Doc: p.Verify(ctx, p.file(head.Path), source), Old: old, Was: Parse(head.Path, old).Plan}
+	pins, err := p.pinned(ctx, pinned.Drafted)
+	if err != nil {
+		return nil, err
+	}
+	pr := &Proposal{Head: head, Doc: p.verify(ctx, p.near(p.file(head.Path)), source, kin{pinned: pins}), Old: old, Was: Parse(head.Path, old).Plan}
 	if r, known := w.Newest(head.Path); known {
 		pr.Revision = r.Drafted.Version + 1
 		if r.Drafted.Hash == pr.Doc.Plan.Hash() {
@@ -147,6 +173,8 @@ type Revising struct {
 	// Protect returns the state of the files that steps guard: those of the
 	// base as they are there, the others as they are now.
 	Protect func(ctx context.Context, base string, guards []string) (store.Object, error)
+	// Executables is that of an [Opening]. What the run knows already stays.
+	Executables func(*engine.Program) map[string]string
 	// Given says what is injected now for subscriptions.
 	Given func(subs []engine.Subscription) ([]engine.Injected, error)
 }
@@ -174,10 +202,11 @@ func (p *Product) Revise(ctx context.Context, desk Desk, pr *Proposal, o Revisin
 	if err != nil {
 		return nil, err
 	}
-	program, err := p.compile(pr.Doc, r.Drafted.Plan, &verify.Revised{Plan: pr.Was, Program: state.Program()})
+	c, err := p.compile(pr.Doc, r.Drafted.Plan, &verify.Revised{Plan: pr.Was, Program: state.Program()})
 	if err != nil {
 		return nil, err
 	}
+	program := c.Program
 	base, err := o.Protect(ctx, now.Base, program.Guards())
 	if err != nil {
 		return nil, err
@@ -191,13 +220,17 @@ func (p *Product) Revise(ctx context.Context, desk Desk, pr *Proposal, o Revisin
 	}
 	next := now
 	next.Plan, next.Version, next.Title, next.Path, next.PlanHash = r.Drafted.Plan, r.Drafted.Version, program.Title(), r.Drafted.Path, r.Drafted.Hash
-	next.Program, next.Compiled, next.Agents, next.Base, next.Carried = program.Hash(), program, p.pins(program), base.Hash, nil
+	next.Program, next.Compiled, next.Agents, next.Base, next.Carried = program.Hash(), program, p.pins(c.All()...), base.Hash, nil
+	next.Executables = nil
+	if o.Executables != nil {
+		next.Executables = c.executables(o.Executables)
+	}
 	next.Config, next.Isolation = config.Hash(p.Config), o.Isolation
 	if o.Unsealed != "" {
 		next.Unsealed = o.Unsealed
 	}
 	in := engine.Revise{Run: next, Was: now.Program, Stale: stale, By: by}
-	return r, desk.Submit(ctx, pr.Head.Stream, in, store.NewObject(program.Encode()), base)
+	return r, desk.Submit(ctx, pr.Head.Stream, in, append(c.objects(), base)...)
 }
 
 // stale lists the steps whose newest attempt was given something that has

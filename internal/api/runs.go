@@ -9,7 +9,6 @@ import (
 	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/run"
 	"github.com/piton-dev/piton/internal/store"
-	"github.com/piton-dev/piton/internal/verify"
 )
 
 // Opening says how a run is to be opened.
@@ -19,6 +18,9 @@ type Opening struct {
 	// Protect looks at the files that steps guard and returns their state as
 	// an object to pin.
 	Protect func(ctx context.Context, guards []string) (store.Object, error)
+	// Executables says which files the commands of the program's checks stand for, as
+	// engine.RunOpened has them. It may be nil, and is none then.
+	Executables func(*engine.Program) map[string]string
 }
 
 // Opened is what came of it.
@@ -74,11 +76,12 @@ func hindrance(state *engine.State, d *Document) error {
 }
 
 func (p *Product) opening(ctx context.Context, d *Document, r *engine.Revision, o Opening) (engine.Open, []store.Object, error) {
-	program, err := p.Compile(d, r.Drafted.Plan)
+	c, err := p.Compile(d, r.Drafted.Plan)
 	if err != nil {
 		return engine.Open{}, nil, err
 	}
-	id, err := p.newID(ctx)
+	program := c.Program
+	id, err := p.NewRun(ctx)
 	if err != nil {
 		return engine.Open{}, nil, err
 	}
@@ -89,33 +92,25 @@ func (p *Product) opening(ctx context.Context, d *Document, r *engine.Revision, 
 	pol := p.Config.Policy
 	open := engine.RunOpened{
 		Run: id, Plan: r.Drafted.Plan, Version: r.Drafted.Version, Title: program.Title(), Path: r.Drafted.Path, PlanHash: r.Drafted.Hash,
-		Program: program.Hash(), Compiled: program, Config: config.Hash(p.Config), Agents: p.pins(program),
+		Program: program.Hash(), Compiled: program, Config: config.Hash(p.Config), Agents: p.pins(c.All()...),
 		Policy:    engine.Policy{MaxParallel: pol.MaxParallel, Baseline: pol.Baseline == "on", Ratchet: pol.Ratchet == "end", Unmetered: pol.Unmetered, Leases: true, Approve: pol.Approve},
 		Workspace: p.Place.Dir, Isolation: o.Isolation, Unsealed: o.Unsealed, Base: base.Hash,
 	}
-	return engine.Open{Run: open, By: p.By}, []store.Object{store.NewObject(program.Encode()), base}, nil
+	if o.Executables != nil {
+		open.Executables = c.executables(o.Executables)
+	}
+	return engine.Open{Run: open, By: p.By}, append(c.objects(), base), nil
 }
 
-// Compile turns the document into a program for the revision plan, or fails
-// with a *verify.Refusal.
-func (p *Product) Compile(d *Document, plan string) (*engine.Program, error) {
-	return p.compile(d, plan, nil)
-}
-
-// compile does so for a run that goes on, where it takes the place of revises.
-func (p *Product) compile(d *Document, plan string, revises *verify.Revised) (*engine.Program, error) {
-	return verify.Compile(d.Plan, d.Facts, verify.Options{
-		Plan: plan, Problems: d.Problems, Expect: engine.Expect(p.Config.Policy.Expect), Revises: revises,
-	})
-}
-
-// pins names the configuration of every agent the program uses.
-func (p *Product) pins(program *engine.Program) map[string]string {
+// pins names the configuration of every agent that the programs use.
+func (p *Product) pins(programs ...*engine.Program) map[string]string {
 	pins := map[string]string{}
-	for i := range program.Len() {
-		role := program.Step(i).Role
-		if hash, ok := config.AgentHash(p.Config, role); ok {
-			pins[role] = hash
+	for _, program := range programs {
+		for i := range program.Len() {
+			role := program.Step(i).Role
+			if hash, ok := config.AgentHash(p.Config, role); ok {
+				pins[role] = hash
+			}
 		}
 	}
 	return pins
@@ -142,9 +137,6 @@ func (p *Product) Order(ctx context.Context, desk Desk, head engine.HeadRow, c e
 // Reply answers an item by a choice, with a text or a value: of a, the rest is
 // filled in. What a question puts out is stored.
 func (p *Product) Reply(ctx context.Context, desk Desk, it engine.ItemRow, a engine.ItemAnswered) error {
-	if it.Kind != engine.Question && a.Text == "" && (a.Choice == engine.ChooseSkip || a.Choice == engine.ChooseWaive) {
-		return &Problem{Code: Invalid, Message: fmt.Sprintf("a %s needs a reason", a.Choice), Hint: "give it with --text; the journal keeps it with your name"}
-	}
 	a.Item, a.By, a.Via = it.Item, p.By, p.Via
 	if args, err := engine.Canonical(a.Args); err == nil {
 		a.Args = args // else it is refused where the schema is known

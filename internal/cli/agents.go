@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"os/exec"
 	"slices"
 
 	"github.com/piton-dev/piton/internal/agent"
@@ -12,26 +13,41 @@ import (
 
 // roles are those of the steps that are still to be worked on; with a nil state,
 // of all steps.
-func roles(p *engine.Program, state *engine.State) []string {
+func roles(state *engine.State, programs ...*engine.Program) []string {
 	var names []string
-	for i := range p.Len() {
-		if state != nil {
-			switch state.StepRow(i).Status {
-			case engine.Done, engine.Skipped, engine.Waived:
-				continue
+	for _, p := range programs {
+		for i := range p.Len() {
+			if state != nil {
+				switch state.StepRow(i).Status {
+				case engine.Done, engine.Skipped, engine.Waived:
+					continue
+				}
 			}
+			names = append(names, p.Step(i).Role)
 		}
-		names = append(names, p.Step(i).Role)
 	}
 	slices.Sort(names)
 	return slices.Compact(names)
 }
 
-// equipped refuses roles whose program is not on this machine, before anything
-// is begun that could not go on.
-func (s *session) equipped(ctx context.Context, roles []string) error {
+// shelled reports whether a step has a script, a contract or a check.
+func shelled(p *engine.Program) bool {
+	for i := range p.Len() {
+		if st := p.Step(i); len(st.Checks) > 0 || st.Role == "script" {
+			return true
+		}
+	}
+	return false
+}
+
+// equipped refuses programs that need what is not on this machine, before
+// anything is begun that could not go on. state is as for roles.
+func (s *session) equipped(ctx context.Context, state *engine.State, programs ...*engine.Program) error {
+	if _, err := exec.LookPath("bash"); err != nil && slices.ContainsFunc(programs, shelled) {
+		return &fault{text: "scripts and contracts run in bash, and there is none on PATH", hint: "install bash; piton doctor looks for all that a run needs"}
+	}
 	missing := s.Missing(ctx)
-	for _, role := range roles {
+	for _, role := range roles(state, programs...) {
 		program, ok := missing[role]
 		if !ok {
 			continue
@@ -44,6 +60,15 @@ func (s *session) equipped(ctx context.Context, roles []string) error {
 	return nil
 }
 
+// priceOf is the price of a role's agent, nil where the configuration has none.
+func priceOf(c config.Config, role string) *agent.Price {
+	p, ok := c.Price(role)
+	if !ok {
+		return nil
+	}
+	return &agent.Price{In: int64(p.Input), Out: int64(p.Output)}
+}
+
 // agentConfigs tells package agent what the configuration says of each role.
 func agentConfigs(c config.Config) map[string]agent.Config {
 	roles := make(map[string]agent.Config, len(c.Agents))
@@ -52,7 +77,8 @@ func agentConfigs(c config.Config) map[string]agent.Config {
 			Kind: agent.Kind(a.Kind), Command: a.Command, Prompt: agent.Delivery(a.Prompt), Parse: a.Parse,
 			Modes: map[string]string{"read": a.Modes.Read, "edit": a.Modes.Edit, "full": a.Modes.Full}, Mode: a.Mode, Model: a.Model,
 			Env: a.Env, EnvPass: a.EnvPass, Home: agent.Home(a.Home),
-			Time: a.Limits.Time, Idle: a.Limits.Idle, Grace: a.Stop.CancelGrace + a.Stop.TermGrace,
+			Price: priceOf(c, name),
+			Time:  a.Limits.Time, Idle: a.Limits.Idle, Grace: a.Stop.CancelGrace + a.Stop.TermGrace,
 		}
 	}
 	return roles

@@ -28,8 +28,9 @@ func (a *app) approveCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "approve PLAN|RUN",
 		Short: "Say yes to a plan as it stands, or to what changed in it while it runs",
-		Long: `Records your yes to exactly these bytes under the configuration in force. A changed plan
-or configuration needs a new one, and so does a run more than 24 hours later.
+		Long: `Shows the plan, asks, and records your yes to exactly these bytes under the configuration
+in force. A changed plan or configuration needs a new one, and so does a run more than
+24 hours later. Without a terminal only --yes, or the --hash that was shown, is a yes.
 
 Where a run of the plan is not finished, or has failed, the file is a proposal for it: you
 are shown what changed, and your yes makes it the run's next revision. Steps that are proved
@@ -39,7 +40,7 @@ changed is done again, and its work is stopped if it is under way.`,
 		Args:    exactly("a plan or a run", 1),
 		RunE:    func(c *cobra.Command, args []string) error { return a.approve(c.Context(), args[0], f) },
 	}
-	c.Flags().BoolVarP(&f.yes, "yes", "y", false, "approve a change of a running plan without being asked")
+	c.Flags().BoolVarP(&f.yes, "yes", "y", false, "approve without being asked")
 	c.Flags().BoolVar(&f.weaker, "weaker", false, "confirm that the plan proves or guards less than before")
 	c.Flags().StringVar(&f.hash, "hash", "", "approve only if the plan's hash begins so")
 	c.Flags().StringVar(&f.why, "why", "", "the reason, which the journal keeps")
@@ -48,6 +49,9 @@ changed is done again, and its work is stopped if it is under way.`,
 
 func (a *app) approve(ctx context.Context, word string, f approveFlags) error {
 	return a.with(ctx, func(s *session) error {
+		if err := a.byPerson(); err != nil {
+			return err
+		}
 		pr, err := s.ProposalFor(ctx, word)
 		if err != nil {
 			return err
@@ -62,30 +66,76 @@ func (a *app) approve(ctx context.Context, word string, f approveFlags) error {
 			}
 			return err
 		}
-		a.showFindings(a.err, serious(doc.Findings))
-		if !doc.OK() {
-			return ended(exitPlan)
-		}
-		if err := matches(doc, f.hash); err != nil {
+		return s.approveDocument(ctx, doc, f)
+	})
+}
+
+// approveDocument shows a plan, and records the yes of whoever gives it.
+func (s *session) approveDocument(ctx context.Context, doc *api.Document, f approveFlags) error {
+	s.app.showFindings(s.app.err, serious(doc.Findings))
+	if !doc.OK() {
+		return ended(exitPlan)
+	}
+	if err := matches(doc, f.hash); err != nil {
+		return err
+	}
+	if err := s.seen(ctx, doc, f); err != nil {
+		return err
+	}
+	return s.desk(ctx, func(d api.Desk) error {
+		r, err := s.Draft(ctx, d, doc)
+		if err != nil {
 			return err
 		}
-		return s.desk(ctx, func(d api.Desk) error {
-			r, err := s.Draft(ctx, d, doc)
-			if err != nil {
-				return err
-			}
-			if err := s.Judge(ctx, d, r, true, s.By, f.why); err != nil {
-				return err
-			}
-			a.did("approve", r.Drafted.Plan, fmt.Sprintf("approved %s (%s), version %d", r.Drafted.Plan, doc.Path, r.Drafted.Version))
-			return nil
-		})
+		if err := s.Judge(ctx, d, r, true, s.By, f.why); err != nil {
+			return err
+		}
+		s.app.did("approve", r.Drafted.Plan, fmt.Sprintf("approved %s (%s), version %d", r.Drafted.Plan, doc.Path, r.Drafted.Version))
+		return nil
 	})
+}
+
+// seen returns once a plan was shown and somebody said yes to it.
+func (s *session) seen(ctx context.Context, doc *api.Document, f approveFlags) error {
+	weaker, err := s.Weakens(ctx, doc)
+	if err != nil {
+		return err
+	}
+	printLines(s.app.err, s.app.theme(s.app.err).family(doc))
+	s.app.showWeakened(weaker)
+	switch {
+	case f.yes || f.hash != "":
+		return nil
+	case !s.app.asks():
+		return errors.Join(ended(exitWaiting), s.await(ctx, doc))
+	}
+	yes, err := s.app.confirm("Approve this plan?")
+	if err == nil && !yes {
+		s.app.notice("not approved")
+		return ended(exitWaiting)
+	}
+	return err
+}
+
+// await records a plan for whoever comes, and says how to answer.
+func (s *session) await(ctx context.Context, doc *api.Document) error {
+	s.app.notice("the plan waits for a person's yes: piton approve %s --hash %s", doc.Path, doc.Covers()[:12])
+	return s.desk(ctx, func(d api.Desk) error {
+		_, err := s.Draft(ctx, d, doc)
+		return err
+	})
+}
+
+// showWeakened calls out where a text proves or guards less than the one before.
+func (a *app) showWeakened(lines []string) {
+	for _, w := range lines {
+		a.notice("WEAKER than before: %s", a.theme(a.err).line(w))
+	}
 }
 
 // matches refuses another text than the one that was shown.
 func matches(doc *api.Document, hash string) error {
-	if is := doc.Plan.Hash(); !strings.HasPrefix(is, hash) {
+	if is := doc.Covers(); !strings.HasPrefix(is, hash) {
 		return &api.Problem{Code: api.Conflict, Message: fmt.Sprintf("%s has the hash %s, and not %s", doc.Path, is, hash), Hint: "look at it again: piton diff shows what changed"}
 	}
 	return nil
@@ -94,9 +144,6 @@ func matches(doc *api.Document, hash string) error {
 // approveProposal shows what changed in the plan of a run, and makes it the
 // run's next revision if somebody says yes.
 func (s *session) approveProposal(ctx context.Context, pr *api.Proposal, f approveFlags) error {
-	if err := s.app.byPerson(); err != nil {
-		return err
-	}
 	if err := s.sound(pr); err != nil {
 		return err
 	}
@@ -111,7 +158,7 @@ func (s *session) approveProposal(ctx context.Context, pr *api.Proposal, f appro
 		if err != nil {
 			return s.app.runnable(err)
 		}
-		s.app.did("approve", r.Drafted.Plan, fmt.Sprintf("run %s goes on with revision %d of %s: %s", pr.Head.Run, r.Drafted.Version, r.Drafted.Path, pr.Diff.Counts()))
+		s.app.did("approve", r.Drafted.Plan, fmt.Sprintf("run %s goes on with revision %d of %s: %s", pr.Head.Run, r.Drafted.Version, pr.Doc.Path, pr.Diff.Counts()))
 		return s.goOn(ctx, d, pr.Head)
 	})
 }
@@ -166,7 +213,7 @@ func (s *session) leave(ctx context.Context, pr *api.Proposal, said bool) error 
 		_, err := s.Propose(ctx, d, pr)
 		return err
 	})
-	flags := "--hash " + pr.Doc.Plan.Hash()[:12]
+	flags := "--hash " + pr.Doc.Covers()[:12]
 	if len(pr.Diff.Weaker) > 0 {
 		flags += " --weaker"
 	}
@@ -174,14 +221,14 @@ func (s *session) leave(ctx context.Context, pr *api.Proposal, said bool) error 
 	if said {
 		why = "the change proves or guards less than before, which a person has to confirm"
 	}
-	s.app.notice("%s: piton approve %s %s", why, pr.Head.Path, flags)
+	s.app.notice("%s: piton approve %s %s", why, pr.Doc.Path, flags)
 	return err
 }
 
 // revising is what the api needs to know of this machine for a revision.
 func (s *session) revising() api.Revising {
 	return api.Revising{
-		Isolation: unsealed, Unsealed: s.unsealed, Protect: s.protectBeside,
+		Isolation: unsealed, Unsealed: s.unsealed, Protect: s.protectBeside, Executables: s.executables,
 		Given: func(subs []engine.Subscription) ([]engine.Injected, error) {
 			contents, err := notes.Read(s.Place.Dir, subs, notes.Sources{})
 			var given []engine.Injected

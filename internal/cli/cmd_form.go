@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/piton-dev/piton/internal/api"
+	"github.com/piton-dev/piton/internal/config"
 	"github.com/piton-dev/piton/internal/plan/form"
 )
 
@@ -112,19 +113,16 @@ func (a *app) convert(path string, to form.Form, out string) error {
 func (a *app) schemaCmd() *cobra.Command {
 	var of string
 	c := &cobra.Command{
-		Use:     "schema",
-		Short:   "Print the JSON Schema of a form of plans",
-		Long:    "Prints a JSON Schema (2020-12) for editors and programs: of plans in YAML and JSON, of\ngraphs of tool calls (dag), or of task plans (taskplan).",
-		Example: "  piton schema > plan.schema.json\n  piton schema --form dag",
-		Args:    atMost("nothing", 0),
-		RunE: func(c *cobra.Command, _ []string) error {
-			f := form.Form(of)
-			if of == "plan" {
-				f = form.JSON
-			}
-			text, err := form.Schema(f)
+		Use:       "schema [config]",
+		Short:     "Print the JSON Schema of a form of plans, or of the configuration",
+		Long:      "Prints a JSON Schema (2020-12) for editors and programs: of plans in YAML and JSON, of\ngraphs of tool calls (dag), or of task plans (taskplan). `piton schema config` prints\nthat of `.piton/config.yaml`.",
+		Example:   "  piton schema > plan.schema.json\n  piton schema --form dag\n  piton schema config > .piton/config.schema.json",
+		Args:      atMost("config", 1),
+		ValidArgs: []string{"config"},
+		RunE: func(c *cobra.Command, args []string) error {
+			text, err := schemaOf(of, args, c.Flags().Changed("form"))
 			if err != nil {
-				return usage(c, fmt.Errorf("%w; the forms are plan, dag and taskplan", err))
+				return usage(c, err)
 			}
 			if a.json {
 				a.document("schema", json.RawMessage(text))
@@ -136,4 +134,21 @@ func (a *app) schemaCmd() *cobra.Command {
 	}
 	c.Flags().StringVar(&of, "form", "plan", "plan, dag or taskplan")
 	return c
+}
+
+// schemaOf is the schema of a form of plans, or of the configuration.
+func schemaOf(of string, args []string, formed bool) ([]byte, error) {
+	switch {
+	case len(args) == 1 && (args[0] != "config" || formed):
+		return nil, fmt.Errorf("%q has no schema beside those of --form; `piton schema config` prints that of the configuration", args[0])
+	case len(args) == 1:
+		return config.Schema(), nil
+	case of == "plan":
+		of = string(form.JSON)
+	}
+	text, err := form.Schema(form.Form(of))
+	if err != nil {
+		return nil, fmt.Errorf("%w; the forms are plan, dag and taskplan", err)
+	}
+	return text, nil
 }

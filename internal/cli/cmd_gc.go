@@ -40,15 +40,16 @@ plan. It waits for nobody: while a run is carried out it ends with exit code 8.`
 
 // waste is what gc found, and removed unless it was only asked for.
 type waste struct {
-	DryRun      bool  `json:"dry_run"`
-	Before      stamp `json:"before"`
-	Runs        int   `json:"runs"`
-	Objects     int   `json:"objects"`
-	Logs        int   `json:"logs"`
-	Quarantined int   `json:"quarantined"` // attempts whose differences were kept
-	Worktrees   int   `json:"worktrees"`   // of steps that came to no good end
-	Kept        int   `json:"kept"`        // packs of contents for putting files back
-	Bytes       int64 `json:"bytes"`
+	DryRun      bool   `json:"dry_run"`
+	Before      stamp  `json:"before"`
+	before      string // for people: a day, or a time where a day is too coarse
+	Runs        int    `json:"runs"`
+	Objects     int    `json:"objects"`
+	Logs        int    `json:"logs"`
+	Quarantined int    `json:"quarantined"` // attempts whose differences were kept
+	Worktrees   int    `json:"worktrees"`   // of steps that came to no good end
+	Kept        int    `json:"kept"`        // packs of contents for putting files back
+	Bytes       int64  `json:"bytes"`
 }
 
 func (a *app) gc(ctx context.Context, retention string, dry bool) error {
@@ -64,7 +65,8 @@ func (a *app) gc(ctx context.Context, retention string, dry bool) error {
 		return err
 	}
 	defer s.store.Close()
-	w := waste{DryRun: dry, Before: stamp(a.now().Add(-s.Config.Retention))}
+	w := before(a.now(), s.Config.Retention)
+	w.DryRun = dry
 	if !dry {
 		_, release, err := s.store.Own(ctx, s.Place.ID)
 		if errors.Is(err, store.ErrOwned) {
@@ -86,6 +88,15 @@ func (a *app) gc(ctx context.Context, retention string, dry bool) error {
 	return nil
 }
 
+// before is what runs left that ended longer ago than the retention.
+func before(now time.Time, retention time.Duration) waste {
+	at, form := now.Add(-retention), time.DateOnly
+	if retention < 24*time.Hour {
+		form = "2006-01-02 15:04:05 MST"
+	}
+	return waste{Before: stamp(at), before: at.UTC().Format(form)}
+}
+
 func (w waste) sentence() string {
 	what := []string{
 		plural(w.Objects, "object", "objects"), plural(w.Logs, "attempt log", "attempt logs"),
@@ -96,11 +107,10 @@ func (w waste) sentence() string {
 	if w.DryRun {
 		verb = "would remove"
 	}
-	day := time.Time(w.Before).UTC().Format(time.DateOnly)
 	if w.Runs == 0 {
-		return fmt.Sprintf("nothing to remove: no finished run ended before %s and left anything", day)
+		return fmt.Sprintf("nothing to remove: no finished run ended before %s and left anything", w.before)
 	}
-	return fmt.Sprintf("%s %s, %s, of %s that ended before %s", verb, join(what), byteText(w.Bytes), plural(w.Runs, "run", "runs"), day)
+	return fmt.Sprintf("%s %s, %s, of %s that ended before %s", verb, join(what), byteText(w.Bytes), plural(w.Runs, "run", "runs"), w.before)
 }
 
 // byteText is a size for people.
@@ -119,6 +129,7 @@ type past struct {
 	run     string
 	ended   time.Time // zero while it can go on
 	objects map[string]bool
+	below   bool // it carried out a step of another run, and cannot be resumed
 }
 
 // collect finds what no run may ask for any more, and removes it.
@@ -185,7 +196,7 @@ func (s *session) pasts(ctx context.Context) (runs []*past, needed map[string]bo
 				if p != nil && p.ended.IsZero() {
 					p.ended = r.At // superseded: it cannot be taken up again
 				}
-				p = &past{run: e.Run, objects: map[string]bool{}}
+				p = &past{run: e.Run, objects: map[string]bool{}, below: e.Parent.Run != ""}
 				runs = append(runs, p)
 			}
 			p.note(r, needed)
@@ -217,7 +228,7 @@ func (p *past) note(r engine.Record, needed map[string]bool) {
 		p.objects[store.NewObject(e.Output()).Hash] = true
 		p.objects[store.NewObject(e.Args).Hash] = true
 	case engine.RunEnded:
-		if p.ended = r.At; e.Status == engine.Failed {
+		if p.ended = r.At; e.Status == engine.Failed && !p.below {
 			p.ended = time.Time{} // it can be resumed
 		}
 	case engine.Command:

@@ -112,13 +112,13 @@ func (a *app) write(done *begun, path, name string, body []byte) error {
 		}
 		return nil
 	case !errors.Is(err, fs.ErrNotExist):
-		return &api.Problem{Code: api.Invalid, Message: err.Error()}
+		return cannotWrite(name, err)
 	}
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return fmt.Errorf("make directory: %w", err)
+		return cannotWrite(name, err)
 	}
 	if err := os.WriteFile(path, body, 0o644); err != nil {
-		return fmt.Errorf("write %s: %w", name, err)
+		return cannotWrite(name, err)
 	}
 	done.Written = append(done.Written, name)
 	if !a.json {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -47,16 +48,68 @@ func (a *app) list(ctx context.Context, l listing) error {
 		return err
 	}
 	return a.with(ctx, func(s *session) error {
-		heads, err := s.listed(ctx, filter, l.archived)
-		if err != nil {
-			return err
+		owned := sync.OnceValue(func() bool { return s.owned(ctx) })
+		asked := filter.Status
+		filter.Status = stored(asked, owned)
+		var heads []engine.HeadRow
+		if len(asked) == 0 || len(filter.Status) > 0 {
+			if heads, err = s.listed(ctx, filter, l.archived); err != nil {
+				return err
+			}
 		}
 		more := l.recent > 0 && len(heads) > l.recent
 		if more {
 			heads = heads[:l.recent]
 		}
-		return a.showList(heads, s.changed(heads), l, more)
+		heads = families(heads)
+		carried := slices.ContainsFunc(heads, unfinished) && owned()
+		return a.showList(heads, carried, s.changed(heads), l, more)
 	})
+}
+
+func unfinished(h engine.HeadRow) bool { return !h.Ended }
+
+// stored are the statuses that the journal has for those that people see: what
+// is running there is interrupted where nobody owns the workspace.
+func stored(asked []engine.Status, owned func() bool) []engine.Status {
+	var in []engine.Status
+	for _, s := range asked {
+		switch {
+		case s != engine.Running && s != interrupted:
+			in = append(in, s)
+		case owned() == (s == engine.Running):
+			in = append(in, engine.Running)
+		}
+	}
+	return in
+}
+
+// families puts the runs that carry out steps of another one of the list behind
+// that one.
+func families(heads []engine.HeadRow) []engine.HeadRow {
+	below, here := map[string][]engine.HeadRow{}, map[string]bool{}
+	for _, h := range heads {
+		here[h.Run] = true
+	}
+	for _, h := range heads {
+		if here[h.Parent.Run] {
+			below[h.Parent.Run] = append(below[h.Parent.Run], h)
+		}
+	}
+	var all []engine.HeadRow
+	var add func(h engine.HeadRow)
+	add = func(h engine.HeadRow) {
+		all = append(all, h)
+		for _, child := range slices.Backward(below[h.Run]) {
+			add(child)
+		}
+	}
+	for _, h := range heads {
+		if !here[h.Parent.Run] {
+			add(h)
+		}
+	}
+	return all
 }
 
 // listed are the runs that fit and are archived, or are not.
@@ -111,7 +164,7 @@ func (l listing) filters() bool { return len(l.status) > 0 || l.title != "" || l
 
 // runStatuses are how a run can stand.
 func runStatuses() []engine.Status {
-	return []engine.Status{engine.Running, engine.Waiting, engine.Paused, engine.Done, engine.Failed, engine.Cancelled, engine.Superseded}
+	return []engine.Status{engine.Running, interrupted, engine.Waiting, engine.Paused, engine.Done, engine.Failed, engine.Cancelled, engine.Superseded}
 }
 
 // statusOf understands the word that lists show, and the one in documents.

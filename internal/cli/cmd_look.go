@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -82,14 +83,21 @@ func (a *app) statusCmd() *cobra.Command {
 }
 
 func (a *app) inboxCmd() *cobra.Command {
-	return &cobra.Command{
+	limit := 0
+	c := &cobra.Command{
 		Use:     "inbox",
-		Example: "  piton inbox",
-		Short:   "What waits for a person",
+		Example: "  piton inbox\n  piton inbox --limit 5",
+		Short:   "What waits for a person, the oldest first",
 		Args:    atMost("nothing", 0),
 		RunE: func(c *cobra.Command, _ []string) error {
+			if limit < 0 {
+				return &misuse{text: fmt.Sprintf("--limit %d is no number of items", limit), hint: "0 shows all"}
+			}
+			if !a.json && !c.Flags().Changed("limit") {
+				limit = manyItems
+			}
 			return a.with(c.Context(), func(s *session) error {
-				items, err := s.store.Items(c.Context(), store.ItemFilter{Open: true})
+				items, err := s.waiting(c.Context(), limit)
 				if err != nil {
 					return err
 				}
@@ -105,6 +113,25 @@ func (a *app) inboxCmd() *cobra.Command {
 			})
 		},
 	}
+	c.Flags().IntVar(&limit, "limit", 0, "show at most so many items; 0 is all, and what --json shows; else it is 50")
+	return c
+}
+
+// manyItems is more than a person reads at once.
+const manyItems = 50
+
+// waiting returns the oldest open items, and says so if there are more.
+func (s *session) waiting(ctx context.Context, limit int) ([]engine.ItemRow, error) {
+	filter := store.ItemFilter{Open: true}
+	if limit > 0 {
+		filter.Limit = limit + 1
+	}
+	items, err := s.store.Items(ctx, filter)
+	if limit > 0 && len(items) > limit {
+		items = items[:limit]
+		s.app.notice("more wait than these %d; piton inbox --limit 0 shows all", limit)
+	}
+	return items, err
 }
 
 // argsOf reads what the calls among the items are called with, for programs.
@@ -137,6 +164,17 @@ func (a *app) watchCmd() *cobra.Command {
 }
 
 func (a *app) watch(ctx context.Context, prefix string, after uint64) error {
+	ctx, leave := context.WithCancel(ctx)
+	defer leave()
+	a.outlive(leave)
+	err := a.follow(ctx, prefix, after)
+	if ctx.Err() != nil {
+		return nil // the reader has seen enough
+	}
+	return err
+}
+
+func (a *app) follow(ctx context.Context, prefix string, after uint64) error {
 	return a.with(ctx, func(s *session) error {
 		head, err := s.Find(ctx, prefix)
 		if err != nil {
@@ -187,6 +225,7 @@ func (s *session) past(ctx context.Context, head engine.HeadRow, after uint64) e
 // while somebody owns the workspace and the run has not ended.
 func (s *session) stream(ctx context.Context, opened api.Opened, after uint64) error {
 	var state engine.State
+	says := progress{state: s.Place.State}
 	seq := uint64(0)
 	each := func() error {
 		for r, err := range run.Read(ctx, s.store, opened.Stream, seq) {
@@ -196,10 +235,13 @@ func (s *session) stream(ctx context.Context, opened api.Opened, after uint64) e
 			if err := state.Apply(r); err != nil {
 				return err
 			}
+			rest := says.take(state.Run().Run, r.Event)
 			if seq = r.Seq; seq > after {
+				writeSaid(s.app.out, rest)
 				s.app.event(state.Run().Run, r)
 			}
 		}
+		writeSaid(s.app.out, says.look())
 		if !state.Live() {
 			return errOver
 		}
@@ -208,7 +250,11 @@ func (s *session) stream(ctx context.Context, opened api.Opened, after uint64) e
 	if err := each(); err != nil {
 		return unlessOver(err)
 	}
-	err := unlessOver(api.Dial(s.Place, Version).Changes(ctx, each))
+	err := api.Dial(s.Place, Version).Changes(ctx, each)
+	if err == nil {
+		err = each() // what the owner did last
+	}
+	err = unlessOver(err)
 	if p, ok := errors.AsType[*api.Problem](err); ok && p.Code == api.Unavailable {
 		return nil // nobody owns the workspace: there is nothing more to come
 	}
@@ -314,13 +360,17 @@ func (s *session) copyLog(name string) error {
 
 func (a *app) backupCmd() *cobra.Command {
 	return &cobra.Command{
-		Use:     "backup FILE",
-		Example: "  piton backup /backups/piton.db",
+		Use:     "backup DIR",
+		Example: "  piton backup /backups/piton-2026-11-22",
 		Short:   "Copy the journal, whole and checked, while it is in use",
-		Args:    exactly("a file", 1),
+		Long:    "Makes the directory and copies the journal with its objects into it. Put its files into the\nplace of a journal that was lost.",
+		Args:    exactly("a new directory", 1),
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.with(c.Context(), func(s *session) error {
-				if err := s.store.Backup(c.Context(), args[0]); err != nil {
+				if err := s.backupTarget(args[0]); err != nil {
+					return err
+				}
+				if err := s.backup(c.Context(), args[0]); err != nil {
 					return err
 				}
 				a.did("backup", args[0], "the journal is copied to "+args[0])
@@ -328,6 +378,52 @@ func (a *app) backupCmd() *cobra.Command {
 			})
 		},
 	}
+}
+
+// backup copies the journal, and beside it which runs are archived.
+func (s *session) backup(ctx context.Context, dir string) error {
+	if err := s.store.Backup(ctx, dir); err != nil {
+		return err
+	}
+	lines, err := os.ReadFile(s.shelfPath())
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err == nil {
+		err = os.WriteFile(filepath.Join(dir, filepath.Base(s.shelfPath())), lines, 0o600)
+	}
+	if err != nil {
+		return fmt.Errorf("copy which runs are archived: %w", err)
+	}
+	return nil
+}
+
+// backupTarget refuses what cannot become the directory of a copy.
+func (s *session) backupTarget(path string) error {
+	up := filepath.Dir(path)
+	info, err := os.Stat(up)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return &misuse{text: fmt.Sprintf("there is no directory %s to back up into", up), hint: "make it first"}
+	case err == nil && !info.IsDir():
+		return &misuse{text: up + " is not a directory", hint: "give the path of a new directory"}
+	}
+	if _, err := os.Lstat(path); err == nil {
+		return &misuse{text: path + " exists already", hint: "a backup makes a directory of its own: give a new name"}
+	}
+	if real, err := filepath.EvalSymlinks(up); err == nil && within(s.Place.State, real) {
+		return &misuse{text: path + " lies in the state directory, and is lost with it", hint: "give the path of a new directory elsewhere"}
+	}
+	return nil
+}
+
+func within(dir, path string) bool {
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return false
+	}
+	rel, err := filepath.Rel(dir, abs)
+	return err == nil && filepath.IsLocal(rel)
 }
 
 func (a *app) doctorCmd() *cobra.Command {

@@ -18,24 +18,52 @@ import (
 //go:embed new_plan.md
 var emptyPlan []byte
 
+// newFlags are the flags of new.
+type newFlags struct {
+	out, from string
+	values    []string
+	list      bool
+}
+
 func (a *app) newCmd() *cobra.Command {
-	var out string
+	var f newFlags
 	c := &cobra.Command{
 		Use:   "new TITLE",
-		Short: "An empty plan to fill in",
+		Short: "A plan to fill in, empty or made from a template",
 		Long: `Prints a plan with this title and one step to fill in. With -o it goes to a file; at a
 terminal it goes to plans/ in the workspace. No file is ever written over.
 
-The new plan does not verify yet: piton verify names what is still to be said.`,
-		Example: "  piton new \"Fix the login timeout (#423)\"\n  piton new \"Greet people\" -o plans/greet.md\n  piton new \"Greet people\" | piton verify -",
-		Args:    atLeast("a title", 1),
-		RunE:    func(_ *cobra.Command, args []string) error { return a.newPlan(strings.Join(args, " "), out) },
+The new plan does not verify yet: piton verify names what is still to be said.
+
+--from makes a whole plan of a template: of those that come with Piton (bugfix, feature,
+migration, refactor, release) or of your own, .piton/templates/NAME.md. What differs from
+workspace to workspace are variables, with defaults; --var gives one another value.
+--list prints all templates and their variables.`,
+		Example: "  piton new \"Fix the login timeout (#423)\"\n  piton new \"Greet people\" -o plans/greet.md\n  piton new --list\n" +
+			"  piton new \"Fix the login timeout (#423)\" --from bugfix --var test='make check'",
+		Args: func(c *cobra.Command, args []string) error {
+			if f.list {
+				return atMost("no title beside --list", 0)(c, args)
+			}
+			return atLeast("a title", 1)(c, args)
+		},
+		RunE: func(_ *cobra.Command, args []string) error {
+			if f.list {
+				return a.listTemplates()
+			}
+			return a.newPlan(strings.Join(args, " "), f)
+		},
 	}
-	c.Flags().StringVarP(&out, "output", "o", "", "write to this `FILE`, which must not exist; - is standard output")
+	c.Flags().StringVarP(&f.out, "output", "o", "", "write to this `FILE`, which must not exist; - is standard output")
+	c.Flags().StringVar(&f.from, "from", "", "make it of this `TEMPLATE`")
+	c.Flags().StringArrayVar(&f.values, "var", nil, "give a variable of the template a value, as `NAME=VALUE`; may be repeated")
+	c.Flags().BoolVar(&f.list, "list", false, "print the templates and their variables instead")
+	_ = c.RegisterFlagCompletionFunc("from", a.completeTemplates)
+	_ = c.RegisterFlagCompletionFunc("var", a.completeVariables)
 	return c
 }
 
-func (a *app) newPlan(title, out string) error {
+func (a *app) newPlan(title string, f newFlags) error {
 	place, err := a.place()
 	if err != nil {
 		return err
@@ -44,10 +72,15 @@ func (a *app) newPlan(title, out string) error {
 	if err != nil {
 		return err
 	}
-	text, err := emptied(title, person(), conf.DefaultAgent)
+	p, err := a.begun(place, conf.DefaultAgent, strings.TrimSpace(title), f)
 	if err != nil {
 		return err
 	}
+	text, err := entitled(p, title, person())
+	if err != nil {
+		return err
+	}
+	out := f.out
 	if out == "" && isTerminal(a.out) && !a.json {
 		out = nearName(filepath.Join(place.Dir, "plans", plan.Slug(title)+".md"))
 	}
@@ -66,6 +99,17 @@ func (a *app) newPlan(title, out string) error {
 	return nil
 }
 
+// begun is the plan that a new one begins with.
+func (a *app) begun(place api.Place, agent, title string, f newFlags) (*plan.Plan, error) {
+	if f.from != "" {
+		return a.fill(place, title, f)
+	}
+	if len(f.values) > 0 {
+		return nil, &misuse{text: "--var gives a value to a template, and there is none", hint: "name one with --from; piton new --list prints them"}
+	}
+	return emptied(agent), nil
+}
+
 // newDoc is a new plan for programs. File is null where none was written.
 type newDoc struct {
 	File *string `json:"file"`
@@ -82,8 +126,18 @@ func (a *app) printNew(text []byte) error {
 }
 
 // emptied is the plan to fill in, for whoever does the work here.
-func emptied(title, owner, agent string) ([]byte, error) {
+func emptied(agent string) *plan.Plan {
 	p, _ := plan.Parse("", emptyPlan)
+	if agent != "" {
+		s := p.Steps[0]
+		s.Target = plan.Is(agent)
+		s.Task = plan.Text{Value: "Say what is to be done, and what it is for."}
+	}
+	return p
+}
+
+// entitled is the text of a plan with this title and owner.
+func entitled(p *plan.Plan, title, owner string) ([]byte, error) {
 	title = strings.TrimSpace(title)
 	p.Title, p.Issue = plan.Text{Value: title}, ""
 	for i := range p.Front {
@@ -91,15 +145,12 @@ func emptied(title, owner, agent string) ([]byte, error) {
 			p.Front[i].Value, p.Front[i].Raw = owner, ""
 		}
 	}
-	if agent != "" {
-		s := p.Steps[0]
-		s.Target = plan.Is(agent)
-		s.Task = plan.Text{Value: "Say what is to be done, and what it is for."}
-	}
 	text := plan.Format(p)
 	again, problems := plan.Parse("", text)
 	for _, p := range problems {
-		return nil, &misuse{text: fmt.Sprintf("%q cannot be a title: %s", title, p.Message), hint: "a title is one line of plain words"}
+		if p.Severity == plan.Error {
+			return nil, &misuse{text: fmt.Sprintf("%q cannot be a title: %s", title, p.Message), hint: "a title is one line of plain words"}
+		}
 	}
 	if got := again.Title.Value; got == "" || got != title && !strings.HasPrefix(title, got+" (#") {
 		return nil, &misuse{text: fmt.Sprintf("%q cannot be a title: a plan would show it as %q", title, got), hint: "a title is one line of plain words"}

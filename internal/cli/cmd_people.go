@@ -89,6 +89,10 @@ func (a *app) command(ctx context.Context, prefix, step string, c engine.Command
 
 // goOn lets the owner carry the run on, or says how to.
 func (s *session) goOn(ctx context.Context, d api.Desk, head engine.HeadRow) error {
+	head, err := s.Top(ctx, head)
+	if err != nil {
+		return err
+	}
 	if client, ok := d.(*api.Client); ok {
 		if err := client.Activate(ctx, head.Stream); !unavailable(err) {
 			return err // else the owner ended with what it was told
@@ -137,9 +141,12 @@ func (a *app) answer(ctx context.Context, word string, answer engine.ItemAnswere
 		if err != nil {
 			return err
 		}
-		own := slices.Equal(it.Choices, []string{engine.ChooseAnswer}) && (answer.Text != "" || len(answer.Args) > 0)
-		if answer.Choice == "" && own {
+		own := slices.Equal(it.Choices, []string{engine.ChooseAnswer})
+		if own && answer.Choice == "" && (answer.Text != "" || len(answer.Args) > 0) {
 			answer.Choice = engine.ChooseAnswer
+		}
+		if own && answer.Choice != engine.ChooseAnswer {
+			return ownWords(it, answer.Choice)
 		}
 		if answer.Choice == "" {
 			return &misuse{text: fmt.Sprintf("item %s needs a choice", it.Item), hint: "one of: " + join(it.Choices)}

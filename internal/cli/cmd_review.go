@@ -139,12 +139,6 @@ func (r *review) show() {
 	fmt.Fprintln(r.app.err)
 	r.say("Step %d of %d", r.at+1, len(p.Steps))
 	lines := r.theme.planStep(s, r.doc, needsOf(p, p.Refs(), r.at))
-	if !s.Task.IsZero() && kindOf(s, r.doc) != "script" {
-		lines = append(lines, r.theme.under(3, idleTone, "task:")...)
-		for l := range strings.SplitSeq(s.Task.Value, "\n") {
-			lines = append(lines, r.theme.under(5, plainTone, r.theme.captured(l))...)
-		}
-	}
 	if leftOut(s) {
 		lines = append(lines, r.theme.under(3, youTone, "left out of runs (when: false)")...)
 	}

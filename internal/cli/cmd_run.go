@@ -11,9 +11,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/piton-dev/piton/internal/api"
+	"github.com/piton-dev/piton/internal/check"
 	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/run"
 	"github.com/piton-dev/piton/internal/store"
+	"github.com/piton-dev/piton/internal/tree"
 	"github.com/piton-dev/piton/internal/verify"
 )
 
@@ -88,14 +90,14 @@ func (a *app) run(ctx context.Context, path string, f runFlags) error {
 		if !doc.OK() {
 			return ended(exitPlan)
 		}
-		program, err := s.Compile(doc, "dry-run")
+		compiled, err := s.Compile(doc, "dry-run")
 		if err := a.runnable(err); err != nil {
 			return err
 		}
 		if f.dryRun {
 			return a.showPlan(doc)
 		}
-		if err := s.equipped(ctx, roles(program, nil)); err != nil {
+		if err := s.equipped(ctx, nil, compiled.All()...); err != nil {
 			return err
 		}
 		if f.unsealed {
@@ -105,6 +107,9 @@ func (a *app) run(ctx context.Context, path string, f runFlags) error {
 			return err
 		}
 		if done, err := s.revise(ctx, path, f); done || err != nil {
+			return err
+		}
+		if done, err := s.takeUp(ctx, path, doc, f); done || err != nil {
 			return err
 		}
 		yes, err := s.approval(ctx, doc, f)
@@ -132,6 +137,22 @@ func (s *session) revise(ctx context.Context, path string, f runFlags) (bool, er
 		}
 		return api.Opened{Stream: pr.Head.Stream, Run: pr.Head.Run, Resumed: true}, err
 	})
+}
+
+// takeUp goes on with an unfinished run of the same text where a plan that it
+// delegates to is another one now: that is for the next run. It reports whether
+// there is one.
+func (s *session) takeUp(ctx context.Context, path string, doc *api.Document, f runFlags) (bool, error) {
+	head, err := s.RunOf(ctx, path)
+	if err != nil || head.Run == "" || head.Ended || head.PlanHash != doc.Plan.Hash() {
+		return false, err
+	}
+	r, _, err := s.Kept(ctx, head.Plan)
+	if err != nil || r.Drafted.Covers() == doc.Covers() {
+		return false, err
+	}
+	s.app.notice("plans that %s delegates to have changed since run %s was approved; it goes on with what was, and the next run takes them", doc.Path, head.Run)
+	return true, s.app.resume(ctx, head.Run, f)
 }
 
 // serious leaves out notes, which verify shows.
@@ -168,7 +189,7 @@ func (s *session) openRun(ctx context.Context, d api.Desk, doc *api.Document, ye
 			return api.Opened{}, err
 		}
 	}
-	opened, err := s.Open(ctx, d, doc, r, api.Opening{Isolation: unsealed, Unsealed: s.unsealed, Protect: s.protect})
+	opened, err := s.Open(ctx, d, doc, r, api.Opening{Isolation: unsealed, Unsealed: s.unsealed, Protect: s.protect, Executables: s.executables})
 	if err == nil && opened.Resumed {
 		s.app.notice("taking up unfinished run %s", opened.Run)
 	}
@@ -187,8 +208,13 @@ func (s *session) approval(ctx context.Context, doc *api.Document, f runFlags) (
 		return nil, nil
 	case f.yes:
 		return &consent{by: s.By}, nil
-	case s.Config.Policy.Approve == "auto":
-		return &consent{by: "policy", why: "policy: approve is auto"}, nil
+	}
+	weaker, err := s.Weakens(ctx, doc)
+	if err != nil {
+		return nil, err
+	}
+	if s.Config.Policy.Approve == "auto" && len(weaker) == 0 {
+		return &consent{by: engine.ByPolicy, why: "policy: approve is auto"}, nil
 	}
 	draft := func(d api.Desk) error {
 		_, err := s.Draft(ctx, d, doc)
@@ -197,6 +223,7 @@ func (s *session) approval(ctx context.Context, doc *api.Document, f runFlags) (
 	if err := s.desk(ctx, draft); err != nil {
 		return nil, err
 	}
+	s.app.showWeakened(weaker)
 	if !s.app.asks() {
 		s.app.notice("the plan waits for a person's yes: piton approve %s, or piton run --yes", doc.Path)
 		return nil, ended(exitWaiting)
@@ -233,9 +260,12 @@ func (a *app) confirm(question string) (bool, error) {
 // isolated refuses a plan or policy whose minimum this machine cannot give.
 func (s *session) isolated(doc *api.Document) error {
 	least := s.Config.Policy.Isolation
-	wants := []string{doc.Plan.Isolation.Value}
-	for _, st := range doc.Plan.Steps {
-		wants = append(wants, st.Isolation.Value)
+	var wants []string
+	for _, d := range append(doc.Below(), doc) {
+		wants = append(wants, d.Plan.Isolation.Value)
+		for _, st := range d.Plan.Steps {
+			wants = append(wants, st.Isolation.Value)
+		}
 	}
 	for _, w := range append(wants, least) {
 		if (w == "sealed" || w == "fenced") && s.unsealed == "" {
@@ -254,6 +284,14 @@ func (a *app) resume(ctx context.Context, prefix string, f runFlags) error {
 		if err != nil {
 			return err
 		}
+		if head.Parent.Run != "" && !head.Ended {
+			top, err := s.Top(ctx, head)
+			if err != nil {
+				return err
+			}
+			a.notice("run %s is carried out for run %s, which goes on", head.Run, top.Run)
+			head = top
+		}
 		if head.Ended && head.Status != engine.Failed {
 			return &api.Problem{Code: api.Conflict, Message: fmt.Sprintf("run %s is %s", head.Run, head.Status), Hint: "piton run PLAN opens a new run"}
 		}
@@ -268,7 +306,7 @@ func (a *app) resume(ctx context.Context, prefix string, f runFlags) error {
 			return err
 		}
 		s.noticeChange(head)
-		if err := s.equipped(ctx, roles(state.Program(), state)); err != nil {
+		if err := s.equipped(ctx, state, state.Program()); err != nil {
 			return err
 		}
 		return s.drive(ctx, f, func(d api.Desk) (api.Opened, error) {
@@ -293,4 +331,14 @@ func (s *session) protect(ctx context.Context, guards []string) (store.Object, e
 		return store.Object{}, err
 	}
 	return store.NewObject(base.Encode()), nil
+}
+
+// executables says which files the commands of the program's checks stand for.
+func (s *session) executables(p *engine.Program) map[string]string {
+	path := tree.NewExecutables(check.SearchPath(s.Env))
+	found := map[string]string{}
+	for i := range p.Len() {
+		path.Add(found, check.Executables(p.Step(i).Checks))
+	}
+	return found
 }

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"strings"
 
@@ -37,7 +38,7 @@ func (a *app) show(ctx context.Context, word string) error {
 		if err != nil {
 			return err
 		}
-		return a.showDocument(doc, nil)
+		return a.showDocument(ctx, doc, nil)
 	}
 	return a.with(ctx, func(s *session) error {
 		head, err := s.Find(ctx, word)
@@ -48,7 +49,7 @@ func (a *app) show(ctx context.Context, word string) error {
 		r, doc, other := s.Kept(ctx, id)
 		switch {
 		case other == nil:
-			return a.showDocument(doc, r)
+			return a.showDocument(ctx, doc, r)
 		case err != nil && word != "" && isNotFound(err) && isNotFound(other):
 			return &api.Problem{
 				Code: api.NotFound, Message: word + ": there is no such file, and no run or plan of this id",
@@ -75,16 +76,68 @@ func isNotFound(err error) bool {
 	return ok && p.Code == api.NotFound
 }
 
-func (a *app) showDocument(doc *api.Document, r *engine.Revision) error {
-	if doc.Plan == nil {
+func (a *app) showDocument(ctx context.Context, doc *api.Document, r *engine.Revision) error {
+	if doc.Plan == nil || len(doc.Plan.Steps) == 0 && !doc.OK() {
 		a.showFindings(a.err, doc.Findings)
 		return ended(exitPlan)
 	}
-	if !a.json || r == nil {
-		return a.showPlan(doc)
+	f := a.forecast(ctx, doc)
+	if !a.json {
+		printLines(a.out, a.theme(a.out).family(doc))
+		printLines(a.out, a.theme(a.out).forecast(f))
+		return nil
 	}
 	d := planDocument(doc)
-	d.ID, d.Version = &r.Drafted.Plan, &r.Drafted.Version
+	if r != nil {
+		d.ID, d.Version = &r.Drafted.Plan, &r.Drafted.Version
+	}
+	d.Forecast = forecastDocument(f)
 	a.document("plan", d)
 	return nil
+}
+
+// forecast is what earlier runs tell of a plan. Where there is no journal that
+// can be read there is none.
+func (a *app) forecast(ctx context.Context, doc *api.Document) (f api.Forecast) {
+	a.look(ctx, func(s *session) {
+		f, _ = s.Forecast(ctx, doc) //nolint:errcheck // the plan is shown without it
+	})
+	return f
+}
+
+// forecast shows what a plan may use; nothing where nothing is known.
+func (t theme) forecast(f api.Forecast) []string {
+	if f.Steps == 0 {
+		return nil
+	}
+	var parts []string
+	if f.Tokens > 0 {
+		parts = append(parts, count(f.Tokens)+" tokens")
+	}
+	if f.Cost > 0 {
+		parts = append(parts, money(f.Cost))
+	}
+	parts = append(parts, span(f.Work))
+	text := fmt.Sprintf("forecast: about %s from %s", join(parts), plural(f.Attempts, "earlier attempt", "earlier attempts"))
+	if f.Unknown > 0 {
+		text += fmt.Sprintf(" (%s)", plural(f.Unknown, "new step", "new steps"))
+	}
+	return append([]string{""}, t.under(0, idleTone, text)...)
+}
+
+// forecastDoc is the same for programs.
+type forecastDoc struct {
+	Tokens   *int64   `json:"tokens"`
+	CostUSD  *float64 `json:"cost_usd"`
+	WorkMs   int64    `json:"work_ms"`
+	Attempts int      `json:"attempts"`
+	Steps    int      `json:"steps"`
+	Unknown  int      `json:"unknown"` // steps of agents of which nothing is known
+}
+
+func forecastDocument(f api.Forecast) *forecastDoc {
+	if f.Steps == 0 {
+		return nil
+	}
+	return &forecastDoc{orNull(f.Tokens), orNull(float64(f.Cost) / 1e6), f.Work.Milliseconds(), f.Attempts, f.Steps, f.Unknown}
 }

@@ -28,7 +28,7 @@ func (a *app) toolsCmd() *cobra.Command {
 		Use: "tools", Example: "  piton tools\n  piton tools show write_file\n  piton tools --json | jq -r '.data.tools[].name'",
 		Short: "The tools that steps can call: the built-in ones and those of MCP servers",
 		Long:  "Lists the built-in tools and those of the MCP servers of the configuration, which it\nstarts to ask them. `piton tools show NAME` prints one with its schemas.",
-		Args:  atMost("nothing", 0),
+		Args:  verbs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return a.tools(func(r *tool.Registry) error { return a.listTools(c.Context(), r) })
 		},

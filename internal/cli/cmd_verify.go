@@ -167,10 +167,7 @@ func (a *app) findings(docs []*api.Document, form string, bad int) error {
 func (a *app) explain(name string) error {
 	rule, ok := verify.RuleOf(strings.TrimSpace(name))
 	if !ok {
-		hint := verify.NearestRule(name)
-		if hint == "" {
-			hint = "docs/findings.md lists them all"
-		}
+		hint := strings.TrimSpace(verify.NearestRule(name) + " docs/findings.md lists them all")
 		return &misuse{text: fmt.Sprintf("there is no rule %q", name), hint: hint}
 	}
 	if a.json {

@@ -175,8 +175,9 @@ func completeRuns(ctx context.Context, a *app, _ []string) (found []string) {
 		if err != nil {
 			return
 		}
+		owned := slices.ContainsFunc(heads, unfinished) && s.owned(ctx)
 		for _, h := range heads {
-			found = append(found, a.described(h.Run, fmt.Sprintf("%s, %s", looks[h.Shown()].word, h.Title)))
+			found = append(found, a.described(h.Run, fmt.Sprintf("%s, %s", looks[shown(h, owned)].word, h.Title)))
 		}
 	})
 	return found

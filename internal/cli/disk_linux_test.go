@@ -57,7 +57,7 @@ func TestFullDisk(t *testing.T) {
 		}
 		return string(out)
 	}
-	piton(0, "approve", "plan.md")
+	piton(0, "approve", "plan.md", "--yes")
 	ballast := filepath.Join(disk, "ballast")
 	fill(t, ballast)
 	if out := piton(9, "run", "plan.md", "--json"); !strings.Contains(out, "space") && !strings.Contains(out, "full") {

@@ -48,6 +48,7 @@ var errOwnerGone = errors.New("the process that carried the run out has ended")
 // next.
 func (s *session) drive(ctx context.Context, f runFlags, open func(api.Desk) (api.Opened, error)) error {
 	d := &drive{session: s, flags: f, open: open, stay: f.wait || !f.noWait && s.app.asks()}
+	s.app.outlive(func() {})
 	for {
 		o, err := s.ownOrAsk(func() (*owner, error) { return s.own(ctx, d.leave, d.show) }, func() error { return d.beside(ctx) })
 		switch {
@@ -258,7 +259,13 @@ func (d *drive) step(ctx context.Context) error {
 		}
 	}
 	d.tell(fresh)
-	if !d.state.Live() || !d.stay && d.state.Idle() {
+	over := !d.state.Live()
+	if !over && !d.stay {
+		if over, err = run.Idle(ctx, d.store, &d.state); err != nil {
+			return err
+		}
+	}
+	if over {
 		return errOver
 	}
 	return nil
@@ -310,7 +317,7 @@ func (s *session) code(ctx context.Context, head engine.HeadRow) error {
 	case head.Ended:
 		return ended(max(exitFailed, head.Exit))
 	}
-	items, err := s.store.Items(ctx, store.ItemFilter{Open: true, Run: head.Run})
+	items, err := s.Waiting(ctx, head)
 	if err != nil {
 		return err
 	}

@@ -152,7 +152,10 @@ func (a *app) problem(err error) (*api.Problem, int) {
 		return &api.Problem{Code: api.Unavailable, Message: f.text, Hint: f.hint}, exitMachine
 	}
 	p := api.Explain(err)
-	return p, codeOf(err, p)
+	if code := codeOf(err, p); code != exitIntegrity || p.Hint != "" {
+		return p, code
+	}
+	return &api.Problem{Code: p.Code, Message: p.Message, Hint: "put the files of a backup in its place (piton backup makes them); or move the directory away to begin anew: what it proves is lost then"}, exitIntegrity
 }
 
 func codeOf(err error, p *api.Problem) int {

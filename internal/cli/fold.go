@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/piton-dev/piton/internal/engine"
@@ -52,8 +53,10 @@ const (
 	redone    deed = "redo"
 	regressed deed = "regressed"
 	cutOff    deed = "stop"
+	undone    deed = "undo"
 	behind    deed = "wait"
 	commanded deed = "order"
+	divided   deed = "each"
 	over      deed = "done"
 )
 
@@ -96,9 +99,7 @@ func (f *fold) apply(r engine.Record) ([]happening, error) {
 		return nil, err
 	}
 	switch {
-	case opens && run.Revises != "" && f.tries != nil:
-		clear(f.busy) // steps have other places now
-	case opens:
+	case opens && (run.Revises == "" || f.tries == nil):
 		*f = fold{state: f.state, tries: map[string]*try{}, items: map[string]engine.ItemRow{}, asked: map[string]string{}, busy: map[int]engine.StepRow{}, free: map[string]int{}}
 	}
 	f.keep()
@@ -116,18 +117,22 @@ func (f *fold) keep() {
 			delete(f.items, it.Item)
 		}
 	}
-	if rows.All {
+	if rows.All { // steps may have other places now
 		f.idle = nil
+		clear(f.busy)
 	}
 	for _, s := range rows.Steps {
 		f.rests(s.Index, s.Status == engine.Pending || s.Status == engine.Ready || s.Status == engine.Blocked)
-		if s.Status == engine.Running || s.Status == engine.Ready && s.Reason != "" || s.Status == engine.Done && s.Phase == engine.Ratchet {
+		if s.Status == engine.Running && !f.pattern(s.Index) || s.Status == engine.Ready && s.Reason != "" || s.Status == engine.Done && s.Phase == engine.Ratchet {
 			f.busy[s.Index] = s
 		} else {
 			delete(f.busy, s.Index)
 		}
 	}
 }
+
+// pattern reports a step that its instances do.
+func (f *fold) pattern(i int) bool { return f.state.Program().Step(i).Each != nil }
 
 // rests puts a step among those whose turn has not come, or takes it out.
 func (f *fold) rests(i int, idle bool) {
@@ -161,6 +166,9 @@ func (f *fold) tell(h happening, event engine.Event, was engine.StepRow) []happe
 		return nil
 	case engine.StepSettled:
 		return f.settled(h, e, was)
+	case engine.StepExpanded:
+		h.what, h.step = divided, f.index(e.Step)
+		h.text = plural(len(f.state.Program().Instances(h.step)), "instance", "instances")
 	case engine.LeaseAwaited:
 		h.what, h.step, h.attempt, h.text = behind, f.index(e.Step), e.Attempt, e.Behind.String()
 	case engine.ItemOpened:
@@ -245,8 +253,25 @@ func (f *fold) dispatched(h happening, e engine.WorkDispatched) []happening {
 		*t = try{attempt: e.Attempt, waited: t.waited}
 	}
 	t.n, t.began = e.N, h.at
-	h.what, h.step, h.attempt, h.n, h.agent = started, f.index(e.Step), e.Attempt, e.N, e.Role
-	return []happening{h}
+	h.step, h.attempt, h.n = f.index(e.Step), e.Attempt, e.N
+	start := h
+	start.what, start.agent = started, e.Role
+	if len(e.Restored) == 0 {
+		return []happening{start}
+	}
+	h.what = undone
+	h.text = fmt.Sprintf("%s put back as before; what stood there is kept in quarantine/%s/%s.%d of the state directory, which piton doctor names",
+		few(e.Restored), f.state.Run().Run, e.Step, e.Attempt)
+	return []happening{h, start}
+}
+
+// few names the first of many.
+func few(names []string) string {
+	const most = 5
+	if len(names) <= most {
+		return strings.Join(names, ", ")
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
 }
 
 func (f *fold) workEnded(h happening, e engine.WorkEnded) []happening {
@@ -301,7 +326,7 @@ func (f *fold) settled(h happening, e engine.StepSettled, was engine.StepRow) []
 		return []happening{bad}
 	case engine.Skipped:
 		h.what = skipped
-		if h.by == "" {
+		if h.by == "" && e.Verdict != "" { // else its condition is false, and nothing failed
 			return []happening{bad, h}
 		}
 	case engine.Waived:
@@ -380,6 +405,8 @@ func (f *fold) concerns(e engine.Event, step string) bool {
 	case engine.PreviewMade:
 		return e.Step == step
 	case engine.StepSettled:
+		return e.Step == step
+	case engine.StepExpanded:
 		return e.Step == step
 	case engine.LeaseGranted:
 		return e.Step == step

@@ -127,7 +127,7 @@ func drawn(t *testing.T, th theme, s *story) []txtar.File {
 		{"end", th.end(st)},
 		{"status", th.status(st)},
 		{"inbox", th.inbox(st.items, proposals(), st.now)},
-		{"list", th.list([]engine.HeadRow{st.head, {Run: "0a", Title: hostile, Status: engine.Paused, Started: dawn.Add(-48 * time.Hour)}}, st.now)},
+		{"list", th.list([]engine.HeadRow{st.head, {Run: "0a", Title: hostile, Status: engine.Paused, Started: dawn.Add(-48 * time.Hour)}}, true, st.now)},
 		{"log", history},
 		{"log " + step, evidence},
 	}
@@ -195,7 +195,7 @@ func TestPrinted(t *testing.T) {
 			s := tell(t)
 			var plain, events bytes.Buffer
 			th := theme{width: 80, zone: time.UTC}
-			v, j := newPlainView(&plain, th, func() time.Time { return s.now }), newJSONView(&events)
+			v, j := newPlainView(&plain, th, func() time.Time { return s.now }, ""), newJSONView(&events, "")
 			v.past(s.journal[:3])
 			j.past(s.journal[:3])
 			v.records(s.journal) // the first ones again: they are not shown twice

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"sync"
 	"time"
 
 	"github.com/piton-dev/piton/internal/api"
@@ -58,25 +59,37 @@ func list[T any](s []T) []T {
 	return s
 }
 
-// jsonView writes each record as an event.
+// jsonView writes each record as an event, and what attempts say of themselves
+// between them.
 type jsonView struct {
-	fold fold
-	out  *spool
+	mu       sync.Mutex
+	fold     fold
+	progress progress
+	out      *spool
 }
 
-func newJSONView(w io.Writer) *jsonView { return &jsonView{out: newSpool(w)} }
+func newJSONView(w io.Writer, state string) *jsonView {
+	return &jsonView{out: newSpool(w), progress: progress{state: state}}
+}
 
 func (v *jsonView) past(rs []engine.Record) {
 	for _, r := range rs {
 		v.fold.apply(r) //nolint:errcheck // events are shown all the same
+		v.progress.take(v.fold.state.Run().Run, r.Event)
 	}
+	writeSaid(v.out, v.progress.look())
 }
 
 func (v *jsonView) records(rs []engine.Record) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
 	for _, r := range rs {
 		v.fold.apply(r) //nolint:errcheck // events are shown all the same
-		writeEvent(v.out, v.fold.state.Run().Run, r)
+		run := v.fold.state.Run().Run
+		writeSaid(v.out, v.progress.take(run, r.Event))
+		writeEvent(v.out, run, r)
 	}
+	writeSaid(v.out, v.progress.look())
 }
 
 func (v *jsonView) close() { v.out.close() }
@@ -133,8 +146,40 @@ type runDoc struct {
 	Satisfied  int           `json:"satisfied"`
 	Waiting    int           `json:"waiting"`           // items that are open
 	Changed    bool          `json:"changed,omitzero"`  // lists: its plan document is another text now
-	Carried    *bool         `json:"carried,omitempty"` // status: a process answers for the workspace and the run has not ended
+	Carried    *bool         `json:"carried,omitempty"` // status and list: a process answers for the workspace and the run has not ended
 	Proposal   *changeDoc    `json:"proposal,omitzero"` // what that proposes
+	Parent     *parentDoc    `json:"parent,omitempty"`  // the step that it carries out
+}
+
+// parentDoc is the step that a run carries out.
+type parentDoc struct {
+	Run  string `json:"run"`
+	Step string `json:"step"`
+}
+
+func parentDocument(p engine.Parent) *parentDoc {
+	if p.Run == "" {
+		return nil
+	}
+	return &parentDoc{p.Run, p.Step}
+}
+
+// childDoc is how far the run is that carries out a step.
+type childDoc struct {
+	Run       string        `json:"run"`
+	Status    engine.Status `json:"status"`
+	Total     int           `json:"total"`
+	Satisfied int           `json:"satisfied"`
+	Waiting   int           `json:"waiting"`
+}
+
+// children names the runs that carry out the steps of the document.
+func (d *runDoc) children(s standing) {
+	for i := range d.Steps {
+		if h, ok := s.child(d.Steps[i].ID); ok {
+			d.Steps[i].Child = &childDoc{h.Run, h.Shown(), h.Total, h.Settled, h.Open}
+		}
+	}
 }
 
 // changeDoc is what a plan document proposes for its run.
@@ -227,6 +272,9 @@ type stepDoc struct {
 	StartedAt  stamp           `json:"started_at"`
 	FinishedAt stamp           `json:"finished_at"`
 	Needs      []string        `json:"needs"`
+	Of         string          `json:"instance_of,omitempty"`
+	Progress   *saidDoc        `json:"progress,omitempty"` // status: of the attempt under way, where it says something
+	Child      *childDoc       `json:"child,omitempty"`    // the newest run that carries it out
 }
 
 // runDocument makes the document of a run. steps may be nil in lists.
@@ -239,6 +287,7 @@ func runDocument(h engine.HeadRow, workspace string, steps []engine.StepRow) run
 		Total: h.Total, Satisfied: h.Settled, Waiting: h.Open,
 		Budget: spendDocument(h.Budget, until(h)),
 	}
+	d.Parent = parentDocument(h.Parent)
 	if h.Ended {
 		d.Exit = &h.Exit
 	}
@@ -246,8 +295,12 @@ func runDocument(h engine.HeadRow, workspace string, steps []engine.StepRow) run
 		d.Usage.Cost = orNull(float64(h.CostMicros) / 1e6)
 	}
 	for _, s := range steps {
+		of, instance := engine.InstanceOf(s.ID)
+		if !instance {
+			of = ""
+		}
 		d.Steps = append(d.Steps, stepDoc{
-			ID: s.ID, Number: s.Number, Title: s.Title, Status: s.Status, Phase: orNull(s.Phase), Reason: s.Reason,
+			Of: of, ID: s.ID, Number: s.Number, Title: s.Title, Status: s.Status, Phase: orNull(s.Phase), Reason: s.Reason,
 			Agent: orNull(s.Agent), Attempts: s.Attempts, Verdict: orNull(s.Verdict), Baseline: orNull(s.Baseline),
 			Proven: s.Proven, StartedAt: stamp(s.Started), FinishedAt: stamp(s.Finished), Needs: list(s.Needs),
 		})
@@ -266,6 +319,7 @@ type itemDoc struct {
 	ID      string          `json:"id"`
 	Run     string          `json:"run"`
 	Step    string          `json:"step"`
+	Parent  *parentDoc      `json:"parent,omitempty"` // the step that the run carries out
 	Kind    engine.ItemKind `json:"kind"`
 	Cause   *engine.Verdict `json:"cause"`
 	Text    string          `json:"question"`
@@ -275,6 +329,7 @@ type itemDoc struct {
 	Context string          `json:"context"`
 	Tool    string          `json:"tool,omitempty"`
 	Tier    engine.Tier     `json:"tier,omitempty"`
+	Plan    string          `json:"plan,omitempty"` // path of a plan that is to be approved
 	Behind  []string        `json:"behind,omitempty"`
 	AskedAt stamp           `json:"asked_at"`
 }
@@ -307,7 +362,7 @@ func inboxDocument(items []engine.ItemRow, plans []*engine.Revision, args map[st
 		doc := itemDoc{
 			ID: it.Item, Run: it.Run, Step: it.Step, Kind: it.Kind, Cause: orNull(it.Cause), Text: it.Question,
 			Choices: list(it.Choices), Schema: it.Schema, Context: it.Context, AskedAt: stamp(it.Opened),
-			Tool: it.Tool, Tier: it.Tier, Behind: it.Behind,
+			Tool: it.Tool, Tier: it.Tier, Plan: it.Plan, Behind: it.Behind, Parent: parentDocument(it.Parent),
 		}
 		if it.Shortage != nil {
 			doc.Args = it.Shortage.Args()

@@ -16,6 +16,7 @@ type planDoc struct {
 	Owner       string     `json:"owner"`
 	Version     *int       `json:"version"`
 	Hash        string     `json:"hash"`
+	Children    []pinDoc   `json:"children,omitempty"` // approved together with it
 	File        string     `json:"file"`
 	Context     string     `json:"context"`
 	Budget      *budgetDoc `json:"budget"`
@@ -32,6 +33,8 @@ type planDoc struct {
 	Workspace   string     `json:"workspace"`
 	Setup       *string    `json:"setup"`
 	Steps       []planStep `json:"steps"`
+
+	Forecast *forecastDoc `json:"forecast,omitempty"` // show: from the attempts of earlier runs
 }
 
 type planStep struct {
@@ -110,7 +113,7 @@ type planPlace struct {
 func planDocument(doc *api.Document) planDoc {
 	p := doc.Plan
 	d := planDoc{
-		Title: p.Title.Value, Issue: p.Issue, Status: p.Status(), Owner: p.Owner(), Hash: p.Hash(), File: doc.Path,
+		Title: p.Title.Value, Issue: p.Issue, Status: p.Status(), Owner: p.Owner(), Hash: doc.Covers(), Children: pinDocuments(doc), File: doc.Path,
 		Context: p.Context.Value, Budget: budgetDocument(p.Budget), Priority: p.Priority.Value,
 		Constraints: values(p.Constraints.Value), Tags: values(p.Tags.Value), Complexity: orNull(p.Complexity.Value),
 		Memories: values(p.Memories.Value), EstimateMs: millis(p.Estimate), Parallel: p.Parallel.Value, Replans: p.Replans.Value,
@@ -122,6 +125,21 @@ func planDocument(doc *api.Document) planDoc {
 		d.Steps = append(d.Steps, stepDocument(s, doc, needsOf(p, refs, i)))
 	}
 	return d
+}
+
+// pinDoc is a plan that is approved together with another one.
+type pinDoc struct {
+	Path  string `json:"path"`
+	Title string `json:"title"`
+	Hash  string `json:"hash"`
+}
+
+func pinDocuments(doc *api.Document) []pinDoc {
+	var pins []pinDoc
+	for _, child := range doc.Below() {
+		pins = append(pins, pinDoc{child.Rel, child.Plan.Title.Value, child.Plan.Hash()})
+	}
+	return pins
 }
 
 func stepDocument(s *plan.Step, doc *api.Document, needs []string) planStep {

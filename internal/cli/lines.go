@@ -24,6 +24,8 @@ type plainView struct {
 	out   *spool
 	now   func() time.Time
 	quiet *time.Timer
+
+	progress progress
 }
 
 // quoted is how much of a contract a line quotes, in columns.
@@ -32,8 +34,12 @@ const quoted = 100
 // tailLines is how much of a failed check's output is shown under its line.
 const tailLines = 10
 
-func newPlainView(w io.Writer, t theme, now func() time.Time) *plainView {
-	v := &plainView{theme: t, out: newSpool(w), now: now}
+// saidPause is how long a plain view keeps to itself what an attempt says after
+// it has shown a line of it.
+const saidPause = 10 * time.Second
+
+func newPlainView(w io.Writer, t theme, now func() time.Time, state string) *plainView {
+	v := &plainView{theme: t, out: newSpool(w), now: now, progress: progress{state: state}}
 	v.quiet = time.AfterFunc(silence, v.still)
 	return v
 }
@@ -46,6 +52,7 @@ func (v *plainView) past(rs []engine.Record) {
 			v.lost(err)
 			return
 		}
+		v.progress.take(v.fold.state.Run().Run, r.Event)
 	}
 	if v.fold.state.Program() == nil {
 		return
@@ -54,6 +61,7 @@ func (v *plainView) past(rs []engine.Record) {
 	for _, it := range v.fold.waiting() {
 		v.tell(v.fold.ask(it, v.now()))
 	}
+	v.says()
 }
 
 func (v *plainView) records(rs []engine.Record) {
@@ -65,9 +73,26 @@ func (v *plainView) records(rs []engine.Record) {
 			v.lost(err)
 			return
 		}
+		v.progress.take(v.fold.state.Run().Run, r.Event)
 		for _, h := range hs {
 			v.tell(h)
 		}
+	}
+	v.says()
+}
+
+// says shows what attempts say, now and then.
+func (v *plainView) says() {
+	for _, s := range v.progress.look() {
+		i := v.fold.index(s.from.step)
+		text := v.theme.line(saidText(s.Said))
+		if i < 0 || text == "" || s.At.Sub(s.from.shown) < saidPause {
+			continue
+		}
+		s.from.shown = s.At
+		row := v.fold.state.StepRow(i)
+		v.quiet.Reset(silence)
+		fmt.Fprintf(v.out, "%s says  %s %s %s\n", v.clock(s.At), v.theme.line(row.Number), row.ID, v.theme.fit(text, quoted))
 	}
 }
 
@@ -124,7 +149,7 @@ func (f *fold) open(it engine.ItemRow) bool {
 func (f *fold) ask(it engine.ItemRow, at time.Time) happening {
 	return happening{
 		at: at, what: asked, step: f.index(it.Step), text: it.Question,
-		item: engine.ItemOpened{Item: it.Item, Kind: it.Kind, Choices: it.Choices},
+		item: engine.ItemOpened{Item: it.Item, Kind: it.Kind, Choices: it.Choices, Schema: it.Schema},
 	}
 }
 
@@ -157,7 +182,7 @@ func (f *fold) lines(t theme, h happening) []string {
 		}
 		l.note(h.text)
 	case asked:
-		l.add("%s answer: piton answer %s %s", quote(t.line(h.text)), h.item.Item, strings.Join(h.item.Choices, "|"))
+		l.add("%s answer: %s", quote(t.line(h.text)), answering(h.item.Item, h.item.Schema, h.item.Choices))
 	case answered:
 		l.add("%s by %s", h.text, t.line(h.by))
 	case commanded:
@@ -168,7 +193,7 @@ func (f *fold) lines(t theme, h happening) []string {
 		l.note(h.text)
 	case over:
 		f.ending(l, h)
-	default: // skip, waive, redo, stop, wait
+	default: // skip, waive, redo, stop, undo, wait
 		if h.by != "" {
 			l.add("by %s", t.line(h.by))
 		}
@@ -219,6 +244,13 @@ func (f *fold) opening(l *words) {
 }
 
 func (f *fold) verdict(l *words, h happening) {
+	if f.pattern(h.step) {
+		if h.what == passed && !h.proven {
+			l.add("unproven")
+		}
+		l.note(h.text)
+		return
+	}
 	l.add("attempt=%d", h.attempt)
 	if h.took > 0 {
 		l.add("%s", span(h.took))

@@ -87,7 +87,7 @@ func (v *liveView) run(m *liveModel) {
 	if v.ended || m.detached {
 		return
 	}
-	v.plain = newPlainView(v.out, m.theme, v.now)
+	v.plain = newPlainView(v.out, m.theme, v.now, "")
 	v.plain.fold = m.fold
 	v.plain.records(v.waiting)
 	v.waiting = nil
@@ -171,6 +171,7 @@ type liveModel struct {
 	keys   keys
 	change func(engine.HeadRow) string                   // what the plan document proposes now, "" for nothing
 	output func(run, step string, attempt, n int) string // the end of what an attempt printed
+	says   func(run, step string, attempt, n int) string // how far an attempt says it is, "" for nothing
 
 	now         time.Time
 	tick        int
@@ -310,6 +311,9 @@ func (m *liveModel) look() tea.Cmd {
 		for _, a := range live {
 			text := strings.TrimSpace(read(run, a.step, a.a, a.n))
 			last[a.step] = text[strings.LastIndexByte(text, '\n')+1:]
+			if says := m.says(run, a.step, a.a, a.n); says != "" {
+				last[a.step] = says
+			}
 		}
 		return last
 	}

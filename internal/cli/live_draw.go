@@ -94,6 +94,8 @@ func (t theme) scroll(f *fold, h happening) []string {
 		return []string{t.stepLine(looks[engine.Regressed], row, t.byWhom("once more", h))}
 	case cutOff:
 		return []string{t.stepLine(looks[engine.Cancelled], row, "cut off: "+t.line(h.text))}
+	case undone:
+		return append([]string{t.stepLine(looks[engine.Regressed], row, "undone")}, t.under(6, warnTone, t.line(h.text))...)
 	case answered:
 		return []string{t.stepLine(looks[engine.Waiting], row, t.line(h.by)+" answered: "+h.text)}
 	case revised:

@@ -10,6 +10,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"io"
 	"os"
@@ -35,9 +36,9 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	code := a.exit(root.ExecuteContext(context.Background()))
-	if err := out.err(); err != nil && code == exitDone {
+	if err := out.err(); err != nil {
 		a.notice("error: standard output could not be written: %v", err)
-		return exitMachine
+		code = cmp.Or(code, exitMachine)
 	}
 	return code
 }

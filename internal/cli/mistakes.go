@@ -36,6 +36,9 @@ func verbs(c *cobra.Command, args []string) error {
 
 // badFlag says which flag is meant.
 func badFlag(c *cobra.Command, err error) error {
+	if odd, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
+		return usage(c, fmt.Errorf("--%s takes %s", odd.GetFlag().Name, wanted(odd)))
+	}
 	bad, ok := errors.AsType[*pflag.NotExistError](err)
 	if !ok {
 		return usage(c, err)
@@ -47,6 +50,19 @@ func badFlag(c *cobra.Command, err error) error {
 		hint = strings.Replace(near, `"`, `"--`, 1) + " " + hint
 	}
 	return &misuse{text: err.Error(), hint: hint}
+}
+
+// wanted says what a flag takes, and that the value is no such thing.
+func wanted(odd *pflag.InvalidValueError) string {
+	switch odd.GetFlag().Value.Type() {
+	case "int":
+		return fmt.Sprintf("a whole number, and %q is none", odd.GetValue())
+	case "uint64":
+		return fmt.Sprintf("a whole number from 0 on, and %q is none", odd.GetValue())
+	case "bool":
+		return fmt.Sprintf("true or false, and %q is neither", odd.GetValue())
+	}
+	return fmt.Sprintf("another value than %q", odd.GetValue())
 }
 
 // Find finds a run, and knows when a plan was given in its place.
@@ -79,12 +95,12 @@ func (s *session) Read(ctx context.Context, path string) (*api.Document, error) 
 
 // noState says what to do when the journal's directory cannot be used.
 func noState(place api.Place, err error) error {
-	for _, known := range []error{store.ErrCorrupt, store.ErrFull, store.ErrReadOnly, store.ErrNewer, store.ErrOwned} {
+	for _, known := range []error{store.ErrCorrupt, store.ErrFull, store.ErrNewer, store.ErrOwned} {
 		if errors.Is(err, known) {
 			return err // it says so itself
 		}
 	}
-	if _, ok := errors.AsType[*os.PathError](err); !ok {
+	if _, ok := errors.AsType[*os.PathError](err); !ok && !errors.Is(err, store.ErrReadOnly) {
 		return err
 	}
 	return &fault{text: err.Error(), hint: "the state of this workspace is kept in " + place.State + "; PITON_STATE moves it"}

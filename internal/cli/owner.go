@@ -33,7 +33,8 @@ type owner struct {
 	tools    *tool.Registry
 	world    *effect.World // nil for a desk that only takes a command
 	listener *api.Listener
-	ended    chan error // of the loop
+	tell     func([]engine.Record) // what became durable; nothing where an attempt has said something
+	ended    chan error            // of the loop
 	stop     context.CancelFunc
 	sweep    func() error // removes worktrees that nobody needs any more
 }
@@ -50,7 +51,7 @@ func (s *session) own(ctx context.Context, leave func(run.Traffic) bool, show fu
 
 func (s *session) begin(ctx context.Context, o *owner, leave func(run.Traffic) bool, show func([]engine.Record)) (err error) {
 	machine, _ := os.Hostname()
-	tell := func(records []engine.Record) {
+	o.tell = func(records []engine.Record) {
 		if o.listener != nil {
 			o.listener.Changed()
 		}
@@ -60,7 +61,7 @@ func (s *session) begin(ctx context.Context, o *owner, leave func(run.Traffic) b
 	}
 	host, pool := rigged(s.Place.State, run.Config{
 		Store: s.store, Do: func(ctx context.Context, e engine.Effect) run.Answer { return o.do(ctx, e) }, Now: s.Now, Workspace: s.Place.ID,
-		Machine: machine, Version: Version, Isolation: unsealed, Show: tell, Point: crashPoint,
+		Machine: machine, Version: Version, Isolation: unsealed, Show: o.tell, Point: crashPoint,
 	}, proc.Config{})
 	if o.Host, err = run.Open(ctx, host); err != nil {
 		return err
@@ -92,6 +93,7 @@ func (s *session) equip(o *owner, c proc.Config) (err error) {
 		return err
 	}
 	o.world = s.world(o)
+	o.world.Said = func() { o.tell(nil) }
 	o.sweep = func() error { return s.sweepAll(context.Background(), o.tree) }
 	o.do = doer(o.world)
 	return nil
@@ -149,7 +151,25 @@ func (s *session) world(o *owner) *effect.World {
 		Agents:    agent.New(agentConfigs(s.Config), o.pool),
 		Worktrees: s.worktrees(), OpenTree: func(dir string) (*tree.Tree, error) { return s.treeAt(dir, o.pool) },
 		Object: func(hash string) ([]byte, error) { return s.store.Object(context.Background(), hash) },
+		NewRun: s.NewRun, Made: s.made, Executables: s.executables,
 	}
+}
+
+// made looks at a plan that was made during a run, as a plan is looked at before
+// anybody is asked for a yes.
+func (s *session) made(ctx context.Context, e engine.Effect) (effect.Made, error) {
+	m, err := s.Made(ctx, e.Key.Task, e.Step.Child.Path)
+	if err != nil || m.Refused != "" {
+		return effect.Made{Refused: m.Refused}, err
+	}
+	made := effect.Made{Plan: m.Plan, Program: m.Compiled.Program, Agents: m.Agents, Text: string(m.Doc.Source)}
+	for _, o := range m.Objects {
+		made.Bodies = append(made.Bodies, o.Body)
+	}
+	if err := s.isolated(m.Doc); err != nil {
+		made.Refused = err.Error()
+	}
+	return made, nil
 }
 
 func doer(w *effect.World) run.Do {

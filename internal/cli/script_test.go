@@ -21,19 +21,35 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/piton-dev/piton/internal/cli"
-	"github.com/piton-dev/piton/internal/proc"
 )
 
 func TestMain(m *testing.M) {
-	proc.HoldIfAsked()
-	testscript.Main(m, map[string]func(){
+	testscript.Main(endsAll{m}, map[string]func(){
 		"piton": func() { os.Exit(cli.Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) },
 		"agent": func() { os.Exit(agentMain()) },
 	})
 }
 
+// endsAll fails the tests of a package that leave processes behind.
+type endsAll struct{ *testing.M }
+
+func (m endsAll) Run() int {
+	piton, err := exec.LookPath("piton")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	code := m.M.Run()
+	for _, p := range leftovers(filepath.Dir(piton), patience) {
+		fmt.Fprintln(os.Stderr, "a test left a process behind:", p)
+		code = max(code, 1)
+	}
+	return code
+}
+
 // agentMain is an agent that does what a file outside of the workspace says:
-// agents/STEP.ATTEMPT, else agents/STEP, a script for bash. It keeps its prompt
+// agents/STEP.ATTEMPT, else agents/STEP, else, for an instance, that of the step
+// that it is of: a script for bash. It keeps its prompt
 // as prompts/STEP.ATTEMPT.
 func agentMain() int {
 	prompt, err := io.ReadAll(os.Stdin)
@@ -53,8 +69,10 @@ func agentMain() int {
 		return 1
 	}
 	does := filepath.Join(work, "agents", name)
-	if _, err := os.Stat(does); err != nil {
-		does = filepath.Join(work, "agents", os.Getenv("PITON_STEP"))
+	for _, name := range []string{os.Getenv("PITON_STEP"), pattern(os.Getenv("PITON_STEP"))} {
+		if _, err := os.Stat(does); err != nil {
+			does = filepath.Join(work, "agents", name)
+		}
 	}
 	c := exec.Command("bash", does)
 	c.Env = append(os.Environ(), "WORK="+work)
@@ -64,6 +82,12 @@ func agentMain() int {
 		return max(c.ProcessState.ExitCode(), 1)
 	}
 	return 0
+}
+
+// pattern is the step of an instance.
+func pattern(step string) string {
+	step, _, _ = strings.Cut(step, ".")
+	return step
 }
 
 const agentsOfScripts = `agents:
@@ -142,8 +166,21 @@ func setup(env *testscript.Env) error {
 	started := processes{}
 	env.Values[processKey{}] = started
 	env.Values["env"] = env
+	env.Defer(func() { endsWell(env) })
 	env.Defer(started.kill)
 	return nil
+}
+
+// endsWell fails a script that leaves processes behind.
+func endsWell(env *testscript.Env) {
+	t := env.T().(testing.TB)
+	within := patience
+	if t.Failed() {
+		within = 0
+	}
+	for _, p := range leftovers(env.WorkDir+"/", within) {
+		t.Errorf("the script left a process behind: %s", p)
+	}
 }
 
 // exits CODE PROGRAM ARGS... runs a program that must end with the code.

@@ -15,9 +15,9 @@ import (
 
 // proposal shows what changed in the plan of a run: all that a yes is given to.
 func (t theme) proposal(pr *api.Proposal) []string {
-	head := fmt.Sprintf("%s was changed since revision %d, which run %s is on", t.line(pr.Head.Path), pr.Head.Version, pr.Head.Run)
+	head := fmt.Sprintf("%s was changed since revision %d, which run %s is on", t.line(pr.Doc.Path), pr.Head.Version, pr.Head.Run)
 	lines := append(t.under(0, boldTone, head), "")
-	text := string(diff.Diff(fmt.Sprintf("revision %d", pr.Head.Version), pr.Old, pr.Head.Path, pr.Doc.Source))
+	text := string(diff.Diff(fmt.Sprintf("revision %d", pr.Head.Version), pr.Old, pr.Doc.Path, pr.Doc.Source))
 	lines = append(lines, t.changedLines(text)...)
 	return append(append(lines, ""), t.difference(pr.Diff)...)
 }
@@ -79,7 +79,7 @@ func (s *session) noticeChange(head engine.HeadRow) {
 func (t theme) proposed(pr *api.Proposal) []string { return t.under(0, warnTone, t.proposedText(pr)) }
 
 func (t theme) proposedText(pr *api.Proposal) string {
-	path := t.line(pr.Head.Path)
+	path := t.line(pr.Doc.Path)
 	text := fmt.Sprintf("%s was changed since: %s; piton diff %s shows it", path, pr.Summary(), path)
 	if pr.Doc.OK() {
 		return text + fmt.Sprintf(", piton approve %s makes it revision %d, piton reject %s forgets it", path, pr.Revision, path)

@@ -57,7 +57,7 @@ func toneOf(d deed) tone {
 		return badTone
 	case asked:
 		return youTone
-	case retried, waived, cutOff:
+	case retried, waived, cutOff, undone:
 		return warnTone
 	}
 	return plainTone

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/piton-dev/piton/internal/api"
+	"github.com/piton-dev/piton/internal/effect"
 	"github.com/piton-dev/piton/internal/engine"
 )
 
@@ -14,11 +15,13 @@ import (
 type standing struct {
 	head   engine.HeadRow
 	steps  []engine.StepRow
-	items  []engine.ItemRow // open ones of this run
+	items  []engine.ItemRow // open ones of this run, and of those under it
+	under  []engine.HeadRow // runs that carry out its steps, and of those, the newest first
 	owned  bool             // somebody carries it on
 	other  *api.Proposal    // what its plan document proposes, nil for nothing
 	newest bool             // no later run of its plan took its place
 	now    time.Time
+	said   map[string]effect.Said // by step: how far the attempt under way says it is
 }
 
 // status shows a run, its steps, and what people can do about it.
@@ -42,11 +45,8 @@ func (t theme) status(s standing) []string {
 
 func (t theme) heading(s standing) []string {
 	h := s.head
-	l := looks[h.Shown()]
+	l := looks[shown(h, s.owned)]
 	about := fmt.Sprintf("v%d, run %s, %s", h.Version, h.Run, plural(h.Total, "step", "steps"))
-	if s.adrift() && h.Shown() == engine.Running {
-		l = interrupted
-	}
 	state := t.glyph(l) + " " + l.word
 	if h.Ended && h.Status == engine.Done {
 		state = t.glyph(l) + " done: " + join(sums(h))
@@ -56,6 +56,9 @@ func (t theme) heading(s standing) []string {
 	}
 	if h.Reason != "" {
 		state += ": " + t.line(h.Reason)
+	}
+	if h.Parent.Run != "" {
+		about += fmt.Sprintf(", for step %s of run %s", h.Parent.Step, h.Parent.Run)
 	}
 	lines := []string{
 		t.sides(cell{t.line(h.Title), boldTone}, cell{about, idleTone}),
@@ -132,18 +135,39 @@ func (t theme) steps(s standing) []string {
 	lines := make([]string, 0, 2*len(table))
 	for i, st := range s.steps {
 		lines = append(lines, table[i])
-		if reason := t.line(st.Reason); reason != "" && (st.Status != engine.Done || st.Phase == engine.Ratchet) {
+		if reason := t.line(st.Reason); reason != "" && (st.Status != engine.Done || !st.Proven || st.Phase == engine.Ratchet) {
 			lines = append(lines, t.under(6, idleTone, reason)...)
+		}
+		if says := t.line(saidText(s.said[st.ID])); says != "" {
+			lines = append(lines, t.under(6, idleTone, "says: "+says)...)
+		}
+		if child, ok := s.child(st.ID); ok {
+			lines = append(lines, t.under(6, idleTone, t.progress(child))...)
 		}
 	}
 	return lines
+}
+
+// child is the newest run that carries out a step.
+func (s standing) child(step string) (engine.HeadRow, bool) {
+	for _, h := range s.under {
+		if h.Parent.Run == s.head.Run && h.Parent.Step == step {
+			return h, true
+		}
+	}
+	return engine.HeadRow{}, false
+}
+
+// progress says how far a run is that carries out a step.
+func (t theme) progress(h engine.HeadRow) string {
+	return fmt.Sprintf("run %s of %s: %s, %d of %d finished", h.Run, t.line(h.Path), looks[h.Shown()].word, h.Settled, h.Total)
 }
 
 func (t theme) stepCells(st engine.StepRow, s standing) []cell {
 	l := lookOf(st.Status, st.Phase)
 	idle := s.head.Ended || s.adrift()
 	if s.adrift() && st.Status == engine.Running {
-		l = interrupted
+		l = looks[interrupted]
 	}
 	tries, took := "", ""
 	if st.Attempts > 1 {
@@ -181,6 +205,8 @@ func (t theme) next(s standing) string {
 	switch {
 	case h.Status == engine.Done || h.Status == engine.Cancelled:
 		return "next: piton log " + h.Run
+	case h.Ended && h.Parent.Run != "":
+		return fmt.Sprintf("next: piton log %s; it was carried out for step %s of run %s", h.Run, h.Parent.Step, h.Parent.Run)
 	case h.Ended:
 		if st, ok := firstFailed(s.steps); ok && !s.newest {
 			return fmt.Sprintf("next: piton log %s %s; a later run of the plan took its place", h.Run, st.ID)
@@ -189,7 +215,7 @@ func (t theme) next(s standing) string {
 		}
 		return "next: piton log " + h.Run
 	case len(s.items) > 0:
-		return "next: piton answer " + s.items[0].Item + " " + strings.Join(s.items[0].Choices, "|")
+		return "next: " + answering(s.items[0].Item, s.items[0].Schema, s.items[0].Choices)
 	case h.Status == engine.Paused:
 		return "next: piton resume " + h.Run
 	case !s.owned:
@@ -199,12 +225,19 @@ func (t theme) next(s standing) string {
 }
 
 func firstFailed(steps []engine.StepRow) (engine.StepRow, bool) {
+	first, found := engine.StepRow{}, false
 	for _, st := range steps {
-		if st.Status == engine.Failed || st.Status == engine.Waiting {
-			return st, true
+		if st.Status != engine.Failed && st.Status != engine.Waiting {
+			continue
+		}
+		if pattern, _ := engine.InstanceOf(st.ID); found && pattern == first.ID {
+			return st, true // because of which the step failed
+		}
+		if !found {
+			first, found = st, true
 		}
 	}
-	return engine.StepRow{}, false
+	return first, found
 }
 
 // consequence says what a choice of an item does.
@@ -236,25 +269,34 @@ func (t theme) items(items []engine.ItemRow, now time.Time) []string {
 			lines = append(lines, "")
 		}
 		l := looks[engine.Waiting]
-		lines = append(lines, t.sides(cell{fmt.Sprintf("%s %s  step %s", t.glyph(l), it.Item, it.Step), l.tone}, cell{age(now.Sub(it.Opened)), idleTone}))
+		lines = append(lines, t.sides(cell{fmt.Sprintf("%s %s  step %s%s", t.glyph(l), it.Item, it.Step, above(it.Parent)), l.tone}, cell{age(now.Sub(it.Opened)), idleTone}))
 		lines = append(lines, t.under(2, plainTone, t.line(it.Question))...)
 		lines = append(lines, t.about(it)...)
 		if it.Schema != "" {
 			lines = append(lines, t.under(4, idleTone, "schema: "+t.line(it.Schema))...)
 		}
 		for _, c := range it.Choices {
-			command := "piton answer " + it.Item + " " + c
-			lines = append(lines, t.row(choiceColumns, []int{min(30, t.width-2), max(0, t.width-30-2*gap)}, []cell{{command, boldTone}, {consequence(c), idleTone}}))
+			command := answering(it.Item, it.Schema, []string{c})
+			room := max(30, len(command))
+			lines = append(lines, t.row(choiceColumns, []int{min(room, t.width-2), max(0, t.width-room-2*gap)}, []cell{{command, boldTone}, {consequence(c), idleTone}}))
 		}
 	}
 	return lines
+}
+
+// above names the step that a run carries out.
+func above(p engine.Parent) string {
+	if p.Run == "" {
+		return ""
+	}
+	return fmt.Sprintf(" (for step %s of run %s)", p.Step, p.Run)
 }
 
 // about shows what an item is about: of a call what it is called with and what
 // would be lost, from its beginning; else the end of what came out.
 func (t theme) about(it engine.ItemRow) []string {
 	most, context := 8, it.Context
-	if it.Tool != "" {
+	if it.Tool != "" || it.Plan != "" {
 		most = 30
 		if parts := strings.SplitAfterN(context, "\n", most+1); len(parts) > most {
 			context = strings.Join(parts[:most-1], "") + "…"
@@ -309,27 +351,36 @@ var runColumns = []column{
 	{most: 16, least: 80},             // when
 }
 
-// list shows runs.
-func (t theme) list(heads []engine.HeadRow, now time.Time) []string {
+// list shows runs of a workspace that is owned, or is not.
+func (t theme) list(heads []engine.HeadRow, owned bool, now time.Time) []string {
 	rows := make([][]cell, len(heads))
 	for i, h := range heads {
-		l := looks[h.Shown()]
-		end := h.Finished
-		if !h.Ended {
-			end = now
-		}
-		rows[i] = []cell{
-			{t.glyph(l), l.tone},
-			{h.Run, plainTone},
-			{l.word, l.tone},
-			{t.line(h.Title), plainTone},
-			{fmt.Sprintf("v%d", h.Version), idleTone},
-			{fmt.Sprintf("%d/%d", h.Settled, h.Total), plainTone},
-			{span(end.Sub(h.Started)), idleTone},
-			{t.day(h.Started, now), idleTone},
-		}
+		rows[i] = t.runCells(h, owned, now)
 	}
 	return t.table(runColumns, rows)
+}
+
+func (t theme) runCells(h engine.HeadRow, owned bool, now time.Time) []cell {
+	l, took, name := looks[shown(h, owned)], "", t.line(h.Title)
+	if h.Parent.Run != "" {
+		name = fmt.Sprintf("%s, for step %s of %s", name, h.Parent.Step, h.Parent.Run)
+	}
+	switch {
+	case h.Ended:
+		took = span(h.Finished.Sub(h.Started))
+	case owned:
+		took = span(now.Sub(h.Started))
+	}
+	return []cell{
+		{t.glyph(l), l.tone},
+		{h.Run, plainTone},
+		{l.word, l.tone},
+		{name, plainTone},
+		{fmt.Sprintf("v%d", h.Version), idleTone},
+		{fmt.Sprintf("%d/%d", h.Settled, h.Total), plainTone},
+		{took, idleTone},
+		{t.day(h.Started, now), idleTone},
+	}
 }
 
 // end is the last word on a run at a terminal.

@@ -87,10 +87,20 @@ var looks = map[engine.Status]look{
 	engine.Paused:     {"‖", "=", "paused", warnTone},
 	engine.Cancelled:  {"□", "#", "cancelled", idleTone},
 	engine.Superseded: {"□", "#", "superseded", idleTone},
+	interrupted:       {"□", "#", "interrupted", warnTone},
 }
 
-// interrupted is the look of what was under way when its owner ended.
-var interrupted = look{"□", "#", "interrupted", warnTone}
+// interrupted is how people see what was under way when its owner ended. The
+// journal has no such status: it does not say who carries a run on.
+const interrupted engine.Status = "interrupted"
+
+// shown is how people see a run of a workspace that is owned, or is not.
+func shown(h engine.HeadRow, owned bool) engine.Status {
+	if s := h.Shown(); s != engine.Running || owned {
+		return s
+	}
+	return interrupted
+}
 
 // lookOf is the look of a step: its status, in the words of its phase.
 func lookOf(s engine.Status, p engine.Phase) look {
@@ -158,6 +168,11 @@ func (t theme) line(s string) string {
 	if len(s) > maxText {
 		s = s[:maxText]
 	}
+	return t.whole(s)
+}
+
+// whole is line for what must not be cut.
+func (t theme) whole(s string) string {
 	return t.safe(strings.Join(strings.FieldsFunc(proc.Plain([]byte(s)), unicode.IsSpace), " "))
 }
 

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -18,11 +19,11 @@ import (
 )
 
 // A view shows one run as its records arrive. It is a fold: what it shows comes
-// from the records alone. Its methods return at once, and are called from one
-// goroutine; close waits until all is shown.
+// from the records, and from what attempts say while they work. Its methods return
+// at once; past is called first and close last, and close waits until all is shown.
 type view interface {
 	past([]engine.Record)    // what the journal held when the view began; called once, first
-	records([]engine.Record) // what became durable now
+	records([]engine.Record) // what became durable now; none where an attempt has said something
 	close()
 }
 
@@ -32,12 +33,12 @@ type view interface {
 func (a *app) newView(s *session, o api.Opened, detach func(), stops func() bool) view {
 	switch {
 	case a.json:
-		return newJSONView(a.out)
+		return newJSONView(a.out, s.Place.State)
 	case !a.live():
-		return newPlainView(a.out, a.theme(a.out), a.now)
+		return newPlainView(a.out, a.theme(a.out), a.now, s.Place.State)
 	}
 	return newLiveView(a.in, a.out, a.env, &liveModel{
-		theme: a.theme(a.out), clock: a.now, now: a.now(), output: outputEnd(s.Place.State), change: s.proposes,
+		theme: a.theme(a.out), clock: a.now, now: a.now(), output: outputEnd(s.Place.State), says: saysOf(s.Place.State), change: s.proposes,
 		keys: keys{pause: s.press(o, engine.DoPause), resume: s.press(o, engine.DoResume), answer: s.answerHere, detach: detach, stops: stops},
 	})
 }
@@ -102,7 +103,7 @@ func (a *app) showPlan(doc *api.Document) error {
 		a.document("plan", planDocument(doc))
 		return nil
 	}
-	printLines(a.out, a.theme(a.out).plan(doc))
+	printLines(a.out, a.theme(a.out).family(doc))
 	return nil
 }
 
@@ -121,10 +122,33 @@ func (a *app) standing(ctx context.Context, s *session, head engine.HeadRow) (st
 	if st.steps, err = s.store.Steps(ctx, head.Stream, head.Run); err != nil {
 		return standing{}, err
 	}
-	if st.items, err = s.store.Items(ctx, store.ItemFilter{Open: true, Stream: head.Stream, Run: head.Run}); err != nil {
+	st.steps = inPlace(st.steps)
+	if st.owned {
+		st.said = s.progressOf(head, st.steps)
+	}
+	if st.items, err = s.Waiting(ctx, head); err != nil {
+		return standing{}, err
+	}
+	if st.under, err = s.Under(ctx, head); err != nil {
 		return standing{}, err
 	}
 	return st, nil
+}
+
+// inPlace puts the instances of steps below the steps that they are of.
+func inPlace(rows []engine.StepRow) []engine.StepRow {
+	place := make(map[string]int, len(rows))
+	for _, r := range rows {
+		place[r.ID] = r.Index
+	}
+	of := func(r engine.StepRow) int {
+		if pattern, instance := engine.InstanceOf(r.ID); instance {
+			return place[pattern]
+		}
+		return r.Index
+	}
+	slices.SortStableFunc(rows, func(a, b engine.StepRow) int { return cmp.Or(of(a)-of(b), a.Index-b.Index) })
+	return rows
 }
 
 // newest reports whether no later run of the plan took this one's place.
@@ -139,7 +163,9 @@ func (a *app) showEnd(ctx context.Context, s *session, head engine.HeadRow) erro
 		return err
 	}
 	if a.json {
-		a.document("run", runDocument(st.head, s.Place.Dir, st.steps))
+		doc := runDocument(st.head, s.Place.Dir, st.steps)
+		doc.children(st)
+		a.document("run", doc)
 		return nil
 	}
 	st.owned = false
@@ -167,6 +193,12 @@ func (a *app) showStatus(ctx context.Context, s *session, head engine.HeadRow) e
 	if a.json {
 		doc := runDocument(st.head, s.Place.Dir, st.steps)
 		doc.Carried = &st.owned
+		for i, step := range doc.Steps {
+			if now, ok := st.said[step.ID]; ok {
+				doc.Steps[i].Progress = &saidDoc{now.Percent, now.Text, stamp(now.At)}
+			}
+		}
+		doc.children(st)
 		doc.Proposal = proposalDocument(st.other)
 		a.document("run", doc)
 		return nil
@@ -175,12 +207,12 @@ func (a *app) showStatus(ctx context.Context, s *session, head engine.HeadRow) e
 	return nil
 }
 
-func (a *app) showList(heads []engine.HeadRow, changed map[string]bool, l listing, more bool) error {
+func (a *app) showList(heads []engine.HeadRow, owned bool, changed map[string]bool, l listing, more bool) error {
 	if a.json {
 		docs := []runDoc{}
 		for _, h := range heads {
 			doc := runDocument(h, "", nil)
-			doc.Changed = changed[h.Run]
+			doc.Changed, doc.Carried = changed[h.Run], new(owned && !h.Ended)
 			docs = append(docs, doc)
 		}
 		a.document("list", map[string]any{"runs": docs, "more": more})
@@ -189,7 +221,7 @@ func (a *app) showList(heads []engine.HeadRow, changed map[string]bool, l listin
 	t := a.theme(a.out)
 	switch {
 	case len(heads) > 0:
-		printLines(a.out, t.list(heads, a.now()))
+		printLines(a.out, t.list(heads, owned, a.now()))
 		for _, h := range heads {
 			if changed[h.Run] {
 				printLines(a.out, t.under(0, warnTone, fmt.Sprintf("%s was changed since run %s was approved; piton status %s says what to do", t.line(h.Path), h.Run, h.Run)))

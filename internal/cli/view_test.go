@@ -33,7 +33,7 @@ func TestSilence(t *testing.T) {
 		s.lasts = 0
 		s.run(1)
 		var out bytes.Buffer
-		v := newPlainView(&out, theme{width: 80, zone: time.UTC}, time.Now)
+		v := newPlainView(&out, theme{width: 80, zone: time.UTC}, time.Now, "")
 		v.past(s.journal)
 		time.Sleep(2*time.Minute + time.Second)
 		synctest.Wait()
@@ -58,7 +58,7 @@ func TestSilence(t *testing.T) {
 func TestWordsBegin(t *testing.T) {
 	s := mixed(t)
 	var out bytes.Buffer
-	v := newPlainView(&out, theme{width: 80, zone: time.UTC}, func() time.Time { return s.now })
+	v := newPlainView(&out, theme{width: 80, zone: time.UTC}, func() time.Time { return s.now }, "")
 	v.records(s.journal)
 	v.close()
 	counts := map[string]int{}
@@ -76,7 +76,7 @@ func TestWordsBegin(t *testing.T) {
 func TestOutOfOrder(t *testing.T) {
 	s := again(t)
 	var out bytes.Buffer
-	v := newPlainView(&out, theme{width: 80, zone: time.UTC}, func() time.Time { return s.now })
+	v := newPlainView(&out, theme{width: 80, zone: time.UTC}, func() time.Time { return s.now }, "")
 	v.past(s.journal[:4])
 	v.records(s.journal[6:])
 	v.close()
@@ -243,6 +243,7 @@ func TestOutput(t *testing.T) {
 	s.run(1)
 	m := model(t, s, keys{})
 	m.output = func(run, step string, attempt, n int) string { return "first\nsecond " + hostile + "\n" }
+	m.says = func(run, step string, attempt, n int) string { return "" }
 	var lines []string
 	for _, msg := range said(press(m, 'l')) {
 		if l, ok := msg.(logsMsg); ok {
@@ -403,6 +404,10 @@ owner: you
 
 # Fix it (#423)
 
+**Context:** Slow lines end too early.
+**Constraints:**
+- No new dependencies.
+- Python 3.11
 **Budget:** max 200k tokens, $1.50, 20 minutes wall clock
 **Parallel:** 2
 **Protect:**
@@ -428,7 +433,33 @@ owner: you
 - build: go build ./...
 **on_fail:** retry(1), then abort
 **contract:**
-` + "```shell\nset -e\nfalse\n```\nexit_code == 1\n"
+` + "```shell\nset -e\nfalse\n```\nexit_code == 1\n" + `
+### 3. Send
+**when:** $fix == "yes"
+**for each:** a, b
+**env:** TOKEN, HOME
+**tool:** run_command
+**args:**
+` + "```json\n{\"argv\": [\"rm\", \"a\"]}\n```\n" + `
+### 4. Which
+**ask:** Which of them, now that all is clear and a long question does not fit on one line?
+- SQS
+- NATS
+
+### 5. Touch
+**target:** script
+**task:** ` + "`touch kafka`" + `
+**contract:** ` + "`test -f kafka`" + `
+
+### 6. Change
+**target:** coder
+**acceptance:**
+- it is quick
+**task:**
+First this, and a sentence that is longer than one line of the terminal is wide.
+
+    then that
+**contract:** ` + "`true`\n"
 
 // TestPlan holds what people and programs see of a plan before it is approved.
 func TestPlan(t *testing.T) {

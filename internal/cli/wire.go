@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/user"
 	"strings"
@@ -113,7 +114,10 @@ func (a *app) journal(ctx context.Context, flags map[string]string, inspect bool
 		return nil, err
 	}
 	st, warning, err := sqlite.Open(ctx, sqlite.Config{Dir: place.State, Rows: run.Rows, Point: crashPoint, Inspect: inspect})
-	if err != nil {
+	switch {
+	case inspect && errors.Is(err, fs.ErrNotExist):
+		return nil, api.NoRuns()
+	case err != nil:
 		return nil, noState(place, err)
 	}
 	if warning != "" {

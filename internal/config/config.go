@@ -3,8 +3,8 @@
 //
 // A setting is declared once, as a field of [Config] or of a type below it:
 // its tags carry the key, the words it allows, its limits and its default.
-// Reading, the variables of the environment, the listing for people and the
-// hash all follow from those declarations. A key that this version reads and
+// Reading, the variables of the environment, the listing for people, the JSON
+// Schema and the hash all follow from those declarations. A key that this version reads and
 // does not heed yet is marked idle, and [Config.Idle] says so.
 //
 // It must never run anything, never expand a variable inside a value, and
@@ -38,8 +38,8 @@ type Config struct {
 	MCPServers     map[string]Server `key:"mcp_servers"`
 	WebFetch       WebFetch          `key:"web_fetch"`
 	Commands       Tiers             `key:"commands"`
-	Prices         map[string]Price  `key:"prices" names:"any" idle:"yes"` // by the model's own name
-	Retention      time.Duration     `key:"retention" default:"90d" idle:"yes"`
+	Prices         map[string]Price  `key:"prices" names:"any"` // by role, or by the model's own name
+	Retention      time.Duration     `key:"retention" default:"90d"`
 	PermissionWait time.Duration     `key:"permission_wait" default:"10m" idle:"yes"` // how long an agent's question in the middle of its turn waits for a person
 	DatabaseURL    string            `key:"database_url" secret:"url" idle:"yes"`
 	Queues         map[string]Queue  `key:"queues" idle:"yes"` // by role
@@ -131,8 +131,19 @@ type Tiers struct {
 // Price is what a model costs, per million tokens.
 type Price struct {
 	Input  USD `key:"input"`
-	Cached USD `key:"cached"`
+	Cached USD `key:"cached" idle:"yes"`
 	Output USD `key:"output"`
+}
+
+// Price is what a role's agent costs: the price of the role itself, else that
+// of the model its configuration names. False where there is none.
+func (c Config) Price(role string) (Price, bool) {
+	if p, ok := c.Prices[role]; ok {
+		return p, true
+	}
+	model := c.Agents[role].Model
+	p, ok := c.Prices[model]
+	return p, ok && model != ""
 }
 
 // Queue bounds the work of one role over all runs; zero means unbounded.

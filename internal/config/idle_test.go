@@ -24,7 +24,7 @@ agents:
     stop: {term_grace: 1s}
 planner: {agent: coder}
 policy: {mark: off}
-`, "env": "PITON_RETENTION=1d\nPITON_POLICY_EXPECT=red\n",
+`, "env": "PITON_PERMISSION_WAIT=1m\nPITON_POLICY_EXPECT=red\n",
 	}))
 	if err != nil || len(problems) > 0 {
 		t.Fatal(problems, err)
@@ -38,7 +38,7 @@ policy: {mark: off}
 		".piton/config.yaml:6:35: `agents.coder.limits.cost_usd`",
 		".piton/config.yaml:7:25: `agents.coder.permissions`",
 		".piton/config.yaml:10:18: `planner`",
-		"env PITON_RETENTION: `retention`",
+		"env PITON_PERMISSION_WAIT: `permission_wait`",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

@@ -77,7 +77,7 @@ func (w *World) asideOf(work *tree.Worktree) (*aside, error) {
 		return nil, err
 	}
 	a := &aside{work, &World{
-		Dir: work.Dir(), State: w.State, Environ: w.Environ, Pool: w.Pool, Tree: t, Agents: w.Agents, Object: w.Object, home: w.Tree,
+		Dir: work.Dir(), State: w.State, Environ: w.Environ, Pool: w.Pool, Tree: t, Agents: w.Agents, Object: w.Object, Said: w.Said, home: w.Tree,
 	}}
 	if w.asides == nil {
 		w.asides = map[string]*aside{}

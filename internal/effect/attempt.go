@@ -41,6 +41,9 @@ func (w *World) ready(ctx context.Context, e engine.Effect, in *engine.Prepared)
 		if in.Checks, err = w.checks(ctx, e, engine.Baseline); err != nil {
 			return nil, err
 		}
+		if found := w.appeared(e); len(in.Checks) > 0 && len(found) > 0 {
+			in.Checks[0].Executables = found
+		}
 		if err := w.scope(ctx, e, in.Checks); err != nil {
 			return nil, err
 		}
@@ -51,6 +54,10 @@ func (w *World) ready(ctx context.Context, e engine.Effect, in *engine.Prepared)
 			return nil, err
 		}
 		bodies, in.Dispatch.Tree = append(bodies, body), digest(body)
+	}
+	if e.Step.Kind == engine.Delegate {
+		more, err := w.opening(ctx, e, in)
+		return append(bodies, more...), err
 	}
 	if e.Step.Kind == engine.Tool {
 		p, args, err := w.preview(ctx, e)
@@ -71,6 +78,9 @@ func (w *World) ready(ctx context.Context, e engine.Effect, in *engine.Prepared)
 // protected file that differs for whatever other reason. What stood there goes
 // to quarantine.
 func (w *World) restore(ctx context.Context, e engine.Effect) ([]string, error) {
+	if err := w.unswapped(e); err != nil {
+		return nil, err
+	}
 	b, err := w.base(e.Base)
 	if err != nil {
 		return nil, err
@@ -84,7 +94,7 @@ func (w *World) restore(ctx context.Context, e engine.Effect) ([]string, error) 
 		seen[c.Path] = true
 	}
 	for _, c := range e.Restore {
-		if !seen[c.Path] {
+		if !seen[c.Path] && !filepath.IsAbs(c.Path) { // a command is as it was again
 			changed = append(changed, c)
 		}
 	}
@@ -148,7 +158,7 @@ func (w *World) look(ctx context.Context, e engine.Effect, in *engine.Prepared) 
 		return nil, err
 	}
 	m, err := w.Tree.Scan(ctx, tree.ScanOptions{Since: &before})
-	in.Strays = outside(tree.Diff(before, m), e.Step.Writes, e.Beside)
+	in.Strays = outside(tree.Diff(before, m), e, e.Beside)
 	return m.Encode(), err
 }
 
@@ -166,16 +176,13 @@ func digest(body []byte) string {
 // prompt writes the finished text for an agent.
 func (w *World) prompt(e engine.Effect) (string, []engine.Injected, error) {
 	contents, err := notes.Read(w.Dir, e.Step.Subscriptions, notes.Sources{Output: func(id string) ([]byte, error) {
-		hash, ok := e.Outputs[id]
-		if !ok {
-			return nil, nil
-		}
-		return w.Object(hash)
+		body, _, err := w.output(e, id)
+		return body, err
 	}})
 	if err != nil {
 		return "", nil, err
 	}
-	in := prompt.Input{Step: e.Step, Constraints: e.Constraints, Feedback: e.Feedback, Note: e.Note}
+	in := prompt.Input{Step: e.Step, Context: e.Context, Constraints: e.Constraints, Feedback: e.Feedback, Note: e.Note}
 	var injected []engine.Injected
 	for _, c := range contents {
 		in.Contents = append(in.Contents, prompt.Content(c))
@@ -187,19 +194,16 @@ func (w *World) prompt(e engine.Effect) (string, []engine.Injected, error) {
 // work runs the agent or script, or calls the tool, and looks at what it did to the tree once
 // nothing of it lives.
 func (w *World) work(ctx context.Context, e engine.Effect) Result {
-	others := w.enter(e)
+	leave := w.enter(e)
 	ended := engine.Ended{Key: e.Key}
 	do := w.attempt
 	if e.Step.Kind == engine.Tool {
 		do = w.call
 	}
 	output, err := do(ctx, e, &ended.WorkEnded)
-	if err == nil && ended.How != engine.Stopped {
-		if err = w.compare(context.WithoutCancel(ctx), e, &ended.WorkEnded, others()); err != nil {
-			err = fmt.Errorf("what it changed cannot be compared: %w", err)
-		}
-	} else {
-		others()
+	me := leave()
+	if err == nil {
+		err = w.judge(context.WithoutCancel(ctx), e, &ended.WorkEnded, me)
 	}
 	if err != nil {
 		ended.How, ended.Reason, ended.Absent = engine.NoStart, err.Error(), lasts(err)
@@ -214,6 +218,52 @@ func (w *World) work(ctx context.Context, e engine.Effect) Result {
 		}
 	}
 	return Result{Input: ended, Bodies: bodies}
+}
+
+// judge compares what is there after the work, unless it was stopped, and puts
+// protected files back.
+func (w *World) judge(ctx context.Context, e engine.Effect, end *engine.WorkEnded, me *presence) error {
+	changed, err := w.tampered(ctx, e)
+	if err == nil && end.How != engine.Stopped {
+		end.Tampered = slices.Concat(changed, w.swapped(e))
+		if len(changed) > 0 {
+			end.Quarantine = w.quarantine(e.Key)
+		}
+		err = w.compare(ctx, e, end, me)
+	}
+	if err != nil {
+		return fmt.Errorf("what it changed cannot be compared: %w", err)
+	}
+	return w.undo(ctx, e, changed)
+}
+
+// undo puts protected files back as soon as they are found changed, and not only
+// before the next attempt: there may be none, and nobody else may find a changed
+// check in the tree and prove with it. What a step at work may change, and what
+// cannot be put back, is left to whatever starts next.
+func (w *World) undo(ctx context.Context, e engine.Effect, changed []engine.Change) error {
+	if scopes := w.scopes(); len(scopes) > 0 {
+		changed = tree.OutOfScope(changed, scopes)
+	}
+	if len(changed) == 0 {
+		return nil
+	}
+	b, err := w.base(e.Base)
+	if err != nil {
+		return err
+	}
+	_, err = w.putBack(ctx, changed, tree.Wanted{Base: b, Moved: e.Moved}, w.quarantine(e.Key))
+	return err
+}
+
+// scopes are those of the steps at work.
+func (w *World) scopes() (all []string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, p := range w.live {
+		all = append(all, p.writes...)
+	}
+	return all
 }
 
 // attempt runs the work in directories of its own, out of sight of the journal.
@@ -234,10 +284,12 @@ func (w *World) attempt(ctx context.Context, e engine.Effect, end *engine.WorkEn
 	}
 	defer w.scratch.give(scratch)
 	log := filepath.Join("attempts", e.Key.Run, fmt.Sprintf("%s.%d.%d.log", e.Key.Step, e.Key.Attempt, e.Key.N))
+	said := w.saying(e.Key)
+	defer said.close()
 	r := w.Agents.Run(ctx, agent.Task{
 		Role: e.Step.Role, Step: e.Key.Step, Run: e.Key.Run, Attempt: e.Key.Attempt, Text: string(text),
 		Dir: w.Dir, Mode: e.Step.Mode, Environ: w.Environ, Pass: e.Step.Env, Timeout: e.Step.Timeout,
-		LogPath: filepath.Join(w.State, log), Scratch: scratch, Values: values,
+		LogPath: filepath.Join(w.State, log), Scratch: scratch, Values: values, OnReport: said.report,
 	})
 	if r.Size > 0 {
 		end.Log = log
@@ -248,12 +300,8 @@ func (w *World) attempt(ctx context.Context, e engine.Effect, end *engine.WorkEn
 	return r.Output, nil
 }
 
-// compare fills in what the attempt did against the rules.
-func (w *World) compare(ctx context.Context, e engine.Effect, end *engine.WorkEnded, others [][]string) error {
-	var err error
-	if end.Tampered, err = w.tampered(ctx, e); err != nil {
-		return err
-	}
+// compare fills in what the attempt changed, and what of it against the rules.
+func (w *World) compare(ctx context.Context, e engine.Effect, end *engine.WorkEnded, me *presence) error {
 	if e.Tree == "" {
 		return nil
 	}
@@ -270,8 +318,8 @@ func (w *World) compare(ctx context.Context, e engine.Effect, end *engine.WorkEn
 	for _, c := range changes[:min(len(changes), maxChanged)] {
 		end.Changed = append(end.Changed, c.Path)
 	}
-	end.OutOfScope = outside(changes, e.Step.Writes, others)
-	if len(end.Tampered)+len(end.OutOfScope) > 0 {
+	end.OutOfScope = w.blame(e, outside(changes, e, me.met), me)
+	if len(end.OutOfScope) > 0 {
 		end.Quarantine = w.quarantine(e.Key)
 	}
 	return nil
@@ -279,15 +327,33 @@ func (w *World) compare(ctx context.Context, e engine.Effect, end *engine.WorkEn
 
 // outside leaves out what a neighbour's scope covers: such a change is its own.
 // A neighbour without a scope may have changed anything.
-func outside(changes []engine.Change, writes []string, others [][]string) []engine.Change {
-	allowed := writes
+func outside(changes []engine.Change, e engine.Effect, others [][]string) []engine.Change {
+	allowed := e.Step.Writes
 	for _, o := range others {
 		if len(o) == 0 {
 			return nil
 		}
 		allowed = append(allowed[:len(allowed):len(allowed)], o...)
 	}
+	changes = slices.DeleteFunc(slices.Clone(changes), func(c engine.Change) bool { return c.Path == e.Document })
 	return tree.OutOfScope(changes, allowed)
+}
+
+// blame shares what lies outside of all scopes with everybody who is at work:
+// nobody can tell whose doing it is, and whoever ends first has it taken away. It
+// returns what is the blame of this one.
+func (w *World) blame(e engine.Effect, strays []engine.Change, me *presence) []engine.Change {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, other := range w.live {
+		other.strays = append(other.strays, strays...)
+	}
+	for _, c := range outside(me.strays, e, nil) {
+		if !slices.ContainsFunc(strays, func(s engine.Change) bool { return s.Path == c.Path }) {
+			strays = append(strays, c)
+		}
+	}
+	return strays
 }
 
 // watch notes who is at work from the moment a step's workspace is looked at:
@@ -306,8 +372,8 @@ func (w *World) watch(e engine.Effect) {
 }
 
 // enter notes that the work is under way. The function it returns ends that,
-// and says which other scopes were at work since the workspace was looked at.
-func (w *World) enter(e engine.Effect) (leave func() [][]string) {
+// and says who else was at work since the workspace was looked at.
+func (w *World) enter(e engine.Effect) (leave func() *presence) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.live == nil {
@@ -327,19 +393,21 @@ func (w *World) enter(e engine.Effect) (leave func() [][]string) {
 		other.met = append(other.met, me.writes)
 	}
 	w.live[e.Key] = me
-	return func() [][]string {
+	return func() *presence {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		delete(w.live, e.Key)
-		return me.met
+		return me
 	}
 }
 
 // watcher is a step that was prepared and has not begun.
 type watcher struct{ run, step string }
 
-// presence is one step's work under way, and the scopes it met.
+// presence is one step's work under way, the scopes it met, and what others found
+// meanwhile that lies outside of all.
 type presence struct {
 	writes []string
 	met    [][]string
+	strays []engine.Change
 }

@@ -67,14 +67,13 @@ func (w *World) arguments(e engine.Effect) (arguments, error) {
 	}
 	var fault error
 	body, err := e.Step.Arguments(func(id string) (any, error) {
-		hash, ok := e.Outputs[id]
+		text, ok, err := w.output(e, id)
+		if err != nil {
+			fault = err
+			return nil, fault
+		}
 		if !ok {
 			return nil, fmt.Errorf("step %q has no output", id)
-		}
-		text, err := w.Object(hash)
-		if err != nil {
-			fault = fmt.Errorf("read the output of step %q: %w", id, err)
-			return nil, fault
 		}
 		return engine.ValueOf(text)
 	})
@@ -203,7 +202,9 @@ func (w *World) call(ctx context.Context, e engine.Effect, end *engine.WorkEnded
 	}
 	within, cancel := context.WithTimeout(ctx, e.Step.Timeout)
 	defer cancel()
-	o := w.Tools.Call(within, e.Step.Tool, args, targets(e.Shown))
+	said := w.saying(e.Key)
+	defer said.close()
+	o := w.Tools.Call(tool.WithProgress(within, said.progress), e.Step.Tool, args, targets(e.Shown))
 	end.How, end.Ms, end.Size = engine.Exited, o.Duration.Milliseconds(), int64(len(o.Output))
 	for _, c := range o.Changes {
 		end.Changed = append(end.Changed, c.Path)

@@ -12,24 +12,30 @@ import (
 // refuse to start a program with one that is a little larger.
 const maxVariable = 96 << 10
 
-// misfit is an output that no variable can hold: trying again changes nothing.
+// misfit is what trying again does not change, as an output that no variable can hold.
 type misfit string
 
 func (m misfit) Error() string { return string(m) }
 
 // values are the variables in which scripts and checks of the step find the
-// outputs that they read: the text as it was put out, less the line ends behind
+// outputs that they read, and their item: the text as it was put out, less the line ends behind
 // it. An output that fits no variable is an error.
 func (w *World) values(e engine.Effect) (map[string]string, error) {
 	set := map[string]string{}
+	if len(e.Step.Item) > 0 {
+		text, err := item(e)
+		if err != nil {
+			return nil, err
+		}
+		set[engine.ItemVariable] = text
+	}
 	for _, id := range e.Step.Reads {
-		hash, ok := e.Outputs[id]
+		body, ok, err := w.output(e, id)
+		if err != nil {
+			return nil, err
+		}
 		if !ok {
 			continue
-		}
-		body, err := w.Object(hash)
-		if err != nil {
-			return nil, fmt.Errorf("read the output of step %q: %w", id, err)
 		}
 		body = bytes.TrimRight(body, "\r\n")
 		if len(body) > maxVariable || bytes.IndexByte(body, 0) >= 0 {

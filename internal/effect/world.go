@@ -27,12 +27,24 @@ type World struct {
 	Agents  *agent.Roles
 	Tools   *tool.Registry
 	Object  func(hash string) ([]byte, error) // content the journal names
+	// Said, if set, is called when an attempt has said something of itself
+	// ([SaidFile]), from any goroutine. It must return soon.
+	Said func()
+
+	// Of steps that are delegated to plans: a new run's id, and a plan that was
+	// made during a run.
+	NewRun      func(ctx context.Context) (string, error)
+	Executables func(p *engine.Program) map[string]string // the commands of its checks, as they are
+	Made        func(ctx context.Context, e engine.Effect) (Made, error)
 
 	Worktrees string                               // where worktrees are made, outside of workspace and state
 	OpenTree  func(dir string) (*tree.Tree, error) // opens a worktree's files
 	home      *tree.Tree                           // of a world in a worktree: the workspace
 
 	scratch scratch
+
+	search      sync.Once
+	executables *tree.Executables // what commands of checks are searched in
 
 	merging sync.Mutex // git changes the workspace, or takes it as a worktree's beginning
 
@@ -53,6 +65,8 @@ type Result struct {
 // returns: work with its end, an inquiry with nothing.
 func (w *World) Do(ctx context.Context, e engine.Effect) Result {
 	switch {
+	case e.Key.Kind == engine.Expand:
+		return w.expand(ctx, e)
 	case e.Worktree:
 		return w.beside(ctx, e)
 	case e.Key.Kind == engine.Merge:
@@ -140,11 +154,11 @@ func (w *World) checks(ctx context.Context, e engine.Effect, phase engine.Phase)
 	for i := range results {
 		results[i].Shared = e.Shared
 	}
-	if len(changed) > 0 && len(results) > 0 {
+	if all := slices.Concat(changed, w.swapped(e)); len(all) > 0 && len(results) > 0 {
 		last := &results[len(results)-1]
-		last.Tampered, last.Verdict = changed, engine.Tampered
+		last.Tampered, last.Verdict = all, engine.Tampered
 	}
-	return results, nil
+	return results, w.undo(ctx, e, changed)
 }
 
 // prove answers Verify, Again and Prove.

@@ -162,13 +162,13 @@ func TestPrompt(t *testing.T) {
 	step := s.step("Write the file.", "test -e x")
 	step.Kind = engine.Agent
 	e := s.effect(engine.Prepare, step)
-	e.Constraints = []string{"No new dependencies."}
+	e.Context, e.Constraints = "The clock jumps.", []string{"No new dependencies."}
 	e.Feedback = []engine.Feedback{{Check: "contract", Verdict: engine.Fail, Exit: 1, Stderr: "no file x\n"}}
 	r := s.Do(t.Context(), e)
 	if len(r.Bodies) != 1 {
 		t.Fatalf("%+v", r)
 	}
-	for _, want := range []string{"Write the file.", "No new dependencies.", "no file x"} {
+	for _, want := range []string{"Write the file.", "The clock jumps.", "No new dependencies.", "no file x"} {
 		if !strings.Contains(string(r.Bodies[0]), want) {
 			t.Errorf("the prompt does not say %q:\n%s", want, r.Bodies[0])
 		}
@@ -199,8 +199,11 @@ func TestTamperedAndOutOfScope(t *testing.T) {
 	if diff := cmp.Diff([]string{"check.sh", "other"}, paths(end.OutOfScope)); diff != "" {
 		t.Errorf("out of scope: %s", diff)
 	}
-	if got := s.proved(s.effect(engine.Verify, step)); got.Verdict != engine.Tampered {
-		t.Errorf("a contract with another's script: %s", got.Verdict)
+	if got := read(t, filepath.Join(s.Dir, "check.sh")); got != "exit 1\n" {
+		t.Errorf("after the work the contract's script says %q", got)
+	}
+	if got := s.proved(s.effect(engine.Verify, step)); got.Verdict != engine.Fail {
+		t.Errorf("the contract with its own script again: %s", got.Verdict)
 	}
 	again := s.effect(engine.Prepare, step)
 	again.Key.Attempt, again.Tree = 2, in.Dispatch.Tree
@@ -223,6 +226,25 @@ func TestTamperedAndOutOfScope(t *testing.T) {
 	}))
 	if kept != 1 {
 		t.Errorf("%d copies of what was taken away", kept)
+	}
+}
+
+// Nobody looks at what stopped work did; its contract's script is put back all
+// the same.
+func TestStoppedWorkThatTampers(t *testing.T) {
+	s := newStage(t, map[string]string{"check.sh": "exit 1\n"}, "check.sh")
+	step := s.step("echo 'exit 0' >check.sh; echo begun >begun; sleep 1000", "bash check.sh")
+	_, work := s.prepared(step)
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	if end, ok := s.Do(ctx, work).Input.(engine.Ended); !ok || end.How != engine.Stopped {
+		t.Errorf("the work was not stopped: %+v", end)
+	}
+	if read(t, filepath.Join(s.Dir, "begun")) == "" {
+		t.Error("the work did not begin")
+	}
+	if got := read(t, filepath.Join(s.Dir, "check.sh")); got != "exit 1\n" {
+		t.Errorf("after stopped work the contract's script says %q", got)
 	}
 }
 
@@ -253,6 +275,9 @@ func TestContractThatTampers(t *testing.T) {
 	got := s.proved(s.effect(engine.Verify, s.step("true", "bash check.sh")))
 	if diff := cmp.Diff([]string{"check.sh"}, paths(got.Tampered)); diff != "" || got.Verdict != engine.Tampered {
 		t.Errorf("%s: %s", got.Verdict, diff)
+	}
+	if now := read(t, filepath.Join(s.Dir, "check.sh")); now != "echo >>check.sh\n" {
+		t.Errorf("after the contract its script says %q", now)
 	}
 }
 
@@ -359,6 +384,41 @@ func TestNeighbourThatIsGone(t *testing.T) {
 	write(t, filepath.Join(s.Dir, "go"), "")
 	<-ended
 	if end := s.ended(workTwo); len(end.OutOfScope) > 0 {
+		t.Errorf("%s is called out of scope", paths(end.OutOfScope))
+	}
+}
+
+// What lies outside of every scope may be anybody's: who ends first must not take
+// the blame alone, and with it the evidence.
+func TestNeighboursShareTheBlame(t *testing.T) {
+	s := newStage(t, nil)
+	one := s.step("touch begun; until test -e go; do sleep 0.01; done; mkdir -p a; echo >a/x", "test -e a/x", "a/**", "begun", "go")
+	two := s.step("mkdir -p b; echo >b/x; echo >stray", "test -e b/x", "b/**")
+	two.ID = "other"
+	_, workOne := s.prepared(one)
+	_, workTwo := s.prepared(two)
+	ended := make(chan engine.Ended, 1)
+	go func() { ended <- s.Do(context.Background(), workOne).Input.(engine.Ended) }()
+	for !exists(filepath.Join(s.Dir, "begun")) {
+		runtime.Gosched()
+	}
+	if diff := cmp.Diff([]string{"stray"}, paths(s.ended(workTwo).OutOfScope)); diff != "" {
+		t.Errorf("who ends first: %s", diff)
+	}
+	must(t, os.Remove(filepath.Join(s.Dir, "stray")))
+	write(t, filepath.Join(s.Dir, "go"), "")
+	if diff := cmp.Diff([]string{"stray"}, paths((<-ended).OutOfScope)); diff != "" {
+		t.Errorf("who ends later: %s", diff)
+	}
+}
+
+// Whoever changes the document of the plan meanwhile proposes a plan; no step is
+// to blame, and nothing is taken away.
+func TestDocumentIsInNobodysScope(t *testing.T) {
+	s := newStage(t, map[string]string{"plans/p.md": "a plan\n"})
+	_, work := s.prepared(s.step("echo more >>plans/p.md; mkdir -p out; echo >out/x", "test -e out/x", "out/**"))
+	work.Document = "plans/p.md"
+	if end := s.ended(work); len(end.OutOfScope) > 0 {
 		t.Errorf("%s is called out of scope", paths(end.OutOfScope))
 	}
 }

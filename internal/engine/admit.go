@@ -26,8 +26,12 @@ func (s *State) Admit(in Input, now time.Time) ([]Event, error) {
 		return s.admitEnded(in)
 	case Checked:
 		return s.admitChecked(in)
+	case Expanded:
+		return s.admitExpanded(in)
 	case Lease:
 		return s.admitLease(in)
+	case Recall:
+		return s.admitRecall(in)
 	case Order:
 		return s.admitOrder(in)
 	case Reply:
@@ -90,11 +94,11 @@ func (s *State) admitPrepared(in Prepared, now time.Time) ([]Event, error) {
 	st, p := &s.steps[i], s.prog.Step(i)
 	d := in.Dispatch
 	d.Step, d.Attempt, d.N, d.Kind, d.Role = p.ID, st.Attempt, in.Key.N, p.work(), p.Role
-	d.Reserve = s.reserve(i, now)
+	d.Reserve, d.Child = s.reserve(i, now), ""
 	switch {
 	case wish.Key.Kind != Prepare:
 		return nil, refuse(Conflict, in.Key.String()+" prepares nothing", "")
-	case p.Approval != "" && p.Kind != Tool && now.Sub(st.Granted) >= approvalLife:
+	case p.Approval != "" && !p.shows() && now.Sub(st.Granted) >= approvalLife:
 		return []Event{StepSettled{Step: p.ID, Attempt: st.Attempt, Status: Pending, Reason: "the approval is older than 24 hours", By: Harness}}, nil
 	case len(in.Strays) > 0 && st.Cut:
 		return []Event{StepSettled{
@@ -104,7 +108,7 @@ func (s *State) admitPrepared(in Prepared, now time.Time) ([]Event, error) {
 	case s.fit(i, now) != ample:
 		return []Event{s.noRoom(i)}, nil
 	case in.Err != "":
-		if p.Kind == Tool {
+		if p.shows() {
 			d.Prompt = "" // nothing can be called
 		}
 		return []Event{d, WorkEnded{Step: d.Step, Attempt: d.Attempt, N: d.N, Kind: d.Kind, How: NoStart, Reason: text(in.Err), Absent: in.Absent}}, nil
@@ -128,7 +132,7 @@ func (s *State) admitPrepared(in Prepared, now time.Time) ([]Event, error) {
 
 // starts is what follows when nothing bars the work.
 func (s *State) starts(i int, in Prepared, d WorkDispatched, now time.Time) ([]Event, error) {
-	if s.prog.Step(i).Kind == Tool {
+	if s.prog.Step(i).shows() {
 		return s.previewed(i, in, d, now)
 	}
 	return []Event{d}, nil
@@ -178,6 +182,8 @@ func (s *State) admitEnded(in Ended) ([]Event, error) {
 		return nil, refuse(Invalid, fmt.Sprintf("%s cannot end by %q", k, in.How), "")
 	case in.How == Exited && l.Kind == ContractWork:
 		return nil, refuse(Invalid, k.String()+" ends with the answers of its checks", "")
+	case !leaves && !endsRightly(in.WorkEnded, l.Kind):
+		return nil, refuse(Invalid, k.String()+" ends with the end of its run, and no other work does", "")
 	}
 	e := in.WorkEnded
 	e.Step, e.Attempt, e.N, e.Kind = k.Step, k.Attempt, k.N, l.Kind
@@ -188,12 +194,18 @@ func (s *State) admitEnded(in Ended) ([]Event, error) {
 	return []Event{e}, nil
 }
 
+// endsRightly reports whether work that a run of its own did, and only that, says
+// how that run ended.
+func endsRightly(e WorkEnded, kind WorkKind) bool {
+	return (e.Ending != nil) == (kind == ChildWork && e.How != NoStart)
+}
+
 // underWay reports whether k is the key of work that this owner dispatched and
 // that has not ended, wanted or not.
 func (s *State) underWay(i int, k Key) bool {
 	st := &s.steps[i]
 	kind := st.Kind.Effect()
-	return st.Live && st.Epoch == s.epoch && k.Attempt == st.Attempt && k.N == st.N && k.Kind == kind
+	return st.Live && !s.foreign(st) && k.Attempt == st.Attempt && k.N == st.N && k.Kind == kind
 }
 
 func (s *State) admitChecked(in Checked) ([]Event, error) {

@@ -29,8 +29,10 @@ func (s *State) applyDispatched(e WorkDispatched, r Record) error {
 		return fmt.Errorf("%s work of %q is dispatched while the step is %s (%s)", e.Kind, e.Step, st.Status, st.Phase)
 	case s.awaits(i):
 		return fmt.Errorf("%s work of %q is dispatched without a lease", e.Kind, e.Step)
-	case p.Kind == Tool && !once && !st.callable(e):
+	case p.shows() && !once && !st.callable(e):
 		return fmt.Errorf("a call of %q is dispatched, which is not the one that was looked at", e.Step)
+	case (p.Kind == Delegate && !once && e.Prompt != "") != (e.Child != ""):
+		return fmt.Errorf("work of %q is dispatched, a step for %s, and opens run %q", e.Step, p.Kind, e.Child)
 	case !once && e.Kind != p.work():
 		return fmt.Errorf("%s work of %q is dispatched, a step for %s", e.Kind, e.Step, p.Kind)
 	case !e.Reserve.valid() || once && e.Reserve != (Amount{}):
@@ -44,7 +46,7 @@ func (s *State) applyDispatched(e WorkDispatched, r Record) error {
 			return
 		}
 		st.Phase, st.Prompt, st.Tree = Working, e.Prompt, e.Tree
-		if p.Kind == Tool {
+		if st.Child = e.Child; p.shows() {
 			st.called(e)
 		}
 		st.Restore, st.Ended, st.Cut = nil, nil, false
@@ -67,6 +69,8 @@ func (p *Step) work() WorkKind {
 		return ScriptWork
 	case Tool:
 		return ToolWork
+	case Delegate:
+		return ChildWork
 	}
 	return AgentWork
 }
@@ -90,8 +94,14 @@ func (s *State) applyWorkEnded(e WorkEnded) error {
 	if !st.Live || e.Attempt != st.Attempt || e.N != st.N || e.Kind != st.Kind {
 		return fmt.Errorf("work %q %d.%d (%s) ended, which is not under way", e.Step, e.Attempt, e.N, e.Kind)
 	}
-	if !e.How.known() || e.Kind == ToolWork && st.Prompt == "" && e.How == Exited {
+	if !e.How.known() || s.prog.Step(i).shows() && e.Kind == s.prog.Step(i).work() && st.Prompt == "" && e.How == Exited {
 		return fmt.Errorf("work %q %d.%d ended by %q", e.Step, e.Attempt, e.N, e.How)
+	}
+	if !endsRightly(e, e.Kind) {
+		return fmt.Errorf("work %q %d.%d (%s) ended by %q, with the end of a run: %v", e.Step, e.Attempt, e.N, e.Kind, e.How, e.Ending != nil)
+	}
+	if e.Ending != nil {
+		s.applyEnding(e.Ending)
 	}
 	s.spend(e.Usage)
 	s.change(i, func(st *step) {
@@ -177,6 +187,7 @@ func (s *State) applyCheck(e CheckEnded, at time.Time) error {
 		return err
 	}
 	st.Checks = append(st.Checks, e)
+	s.pin(e.Executables)
 	if s.complete(i) {
 		s.change(i, func(st *step) { s.conclude(i, st, at) })
 	}

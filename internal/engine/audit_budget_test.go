@@ -47,11 +47,21 @@ func (a *auditor) held() (sum engine.Amount) {
 // mayPay holds a dispatch against the budgets.
 func (a *auditor) mayPay(f *file, e engine.WorkDispatched, at time.Time) error {
 	own, all, held := f.purse, a.purse, a.held()
-	asks := f.def.Kind == engine.Agent || f.def.Budget.Tokens > 0 || f.def.Budget.CostMicros > 0
-	if err := reserved("tokens", own.limits.Tokens, own.spent.Tokens, all.limits.Tokens, a.roles[f.def.Role].Tokens, e.Reserve.Tokens, f.def.Kind); err != nil {
+	role := a.roles[f.def.Role]
+	if f.def.Kind == engine.Delegate {
+		role = f.def.Child.Budget
+		if role.Tokens == 0 {
+			role.Tokens = max(0, all.limits.Tokens-all.spent.Tokens-held.Tokens)
+		}
+		if role.CostMicros == 0 {
+			role.CostMicros = max(0, all.limits.CostMicros-all.spent.CostMicros-held.CostMicros)
+		}
+	}
+	asks := f.def.Kind == engine.Agent || f.def.Kind == engine.Delegate || f.def.Budget.Tokens > 0 || f.def.Budget.CostMicros > 0
+	if err := reserved("tokens", own.limits.Tokens, own.spent.Tokens, all.limits.Tokens, role.Tokens, e.Reserve.Tokens, f.def.Kind); err != nil {
 		return err
 	}
-	if err := reserved("money", own.limits.CostMicros, own.spent.CostMicros, all.limits.CostMicros, a.roles[f.def.Role].CostMicros, e.Reserve.CostMicros, f.def.Kind); err != nil {
+	if err := reserved("money", own.limits.CostMicros, own.spent.CostMicros, all.limits.CostMicros, role.CostMicros, e.Reserve.CostMicros, f.def.Kind); err != nil {
 		return err
 	}
 	for _, x := range []struct {
@@ -88,7 +98,7 @@ func reserved(what string, own, spent, all, role, got int64, kind engine.Kind) e
 	switch {
 	case own > 0:
 		want = own - spent
-	case all > 0 && kind == engine.Agent:
+	case all > 0 && (kind == engine.Agent || kind == engine.Delegate):
 		want = role
 	}
 	if got != want {
@@ -119,6 +129,10 @@ func (a *auditor) paid(def *engine.Step, p *purse, d engine.WorkDispatched, e en
 	}
 	if e.Usage.CostMicros != nil {
 		u.CostMicros = *e.Usage.CostMicros
+	}
+	if e.Ending != nil {
+		u.Tokens, u.CostMicros = e.Ending.Spent.Tokens, e.Ending.Spent.CostMicros
+		a.silent += e.Ending.Unmetered
 	}
 	all := a.purse.limits
 	own := engine.Amount{}

@@ -30,8 +30,8 @@ func (a *auditor) revised(e engine.RunOpened) error {
 	old := a.steps
 	before := a.run
 	a.steps = map[string]*file{}
-	for i := range e.Compiled.Len() {
-		p := e.Compiled.Step(i)
+	all := stepsOf(old, e)
+	for _, p := range all {
 		f := old[p.ID]
 		switch {
 		case slices.Contains(e.Carried, p.ID):
@@ -51,14 +51,15 @@ func (a *auditor) revised(e engine.RunOpened) error {
 		}
 		a.steps[p.ID] = f
 	}
-	a.leave(old, e)
+	a.leave(old, e, all)
 	if was := before.Compiled.Budget(); was != e.Compiled.Budget() {
 		a.purse.limits = e.Compiled.Budget()
 		a.unask(e)
 	}
-	for i := range e.Compiled.Len() { // after leave, which wants to know the old definitions
-		a.steps[e.Compiled.Step(i).ID].def = e.Compiled.Step(i)
+	for _, p := range all { // after leave, which wants to know the old definitions
+		a.steps[p.ID].def = p
 	}
+	a.adopt()
 	a.room = max(a.room, roomOf(before))
 	a.run, a.open, a.failed = e, true, false
 	return nil
@@ -69,7 +70,7 @@ func (a *auditor) mayCarry(old map[string]*file, e engine.RunOpened, f *file, p 
 	switch {
 	case !a.alike(e, f, p):
 		return fmt.Errorf("is not what it was")
-	case f.order == nil && (f.status == engine.Failed || f.status == engine.Skipped && !f.counts):
+	case f.order == nil && f.each == nil && (f.status == engine.Failed || f.status == engine.Skipped && !f.counts):
 		return fmt.Errorf("is %s", f.status)
 	}
 	for id := range idsOf(e, p) {
@@ -109,8 +110,7 @@ func idsOf(r engine.RunOpened, p *engine.Step) map[string]bool {
 // is defined as it was, and everything else begins.
 func (a *auditor) takeOver(e engine.RunOpened) error {
 	steps := map[string]*file{}
-	for i := range e.Compiled.Len() {
-		p := e.Compiled.Step(i)
+	for _, p := range stepsOf(a.steps, e) {
 		f := a.steps[p.ID]
 		switch {
 		case slices.Contains(e.Carried, p.ID):
@@ -124,11 +124,12 @@ func (a *auditor) takeOver(e engine.RunOpened) error {
 		steps[p.ID] = f
 	}
 	a.steps, a.run, a.open = steps, e, true
+	a.adopt()
 	return nil
 }
 
 // leave writes down the work of what is not carried over.
-func (a *auditor) leave(old map[string]*file, e engine.RunOpened) {
+func (a *auditor) leave(old map[string]*file, e engine.RunOpened, all []*engine.Step) {
 	for id, f := range old {
 		if slices.Contains(e.Carried, id) {
 			continue
@@ -136,7 +137,7 @@ func (a *auditor) leave(old map[string]*file, e engine.RunOpened) {
 		if f.live != nil {
 			a.leaving = append(a.leaving, left{f.def, *f.live, f.liveEpoch})
 		}
-		if _, stays := e.Compiled.Index(id); !stays {
+		if !slices.ContainsFunc(all, func(p *engine.Step) bool { return p.ID == id }) {
 			if a.past == nil {
 				a.past = map[string]int{}
 			}

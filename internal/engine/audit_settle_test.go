@@ -19,7 +19,9 @@ func (a *auditor) settled(e engine.StepSettled, r engine.Record) error {
 		return fmt.Errorf("its work is under way")
 	}
 	answer := f.def.Kind == engine.Ask && f.reply != nil && f.order == nil
-	if e.Proven && (e.Status != engine.Done || !f.red) && !answer {
+	byChild := len(f.def.Checks) == 0 && f.end != nil && f.end.Ending != nil && f.end.Ending.Status == engine.Done &&
+		f.end.Ending.Proven > 0 && f.end.Ending.Unproven+f.end.Ending.Waived == 0
+	if e.Proven && (e.Status != engine.Done || !f.red && !byChild) && !answer {
 		return fmt.Errorf("it counts as proven, and was never seen to fail")
 	}
 	if e.By != "" && e.By != engine.Harness {
@@ -108,6 +110,10 @@ func (f *file) proof(e engine.StepSettled) error {
 		return fmt.Errorf("it is done, and changed what it may not")
 	case f.def.Worktree && !f.merged:
 		return fmt.Errorf("it is done, and its worktree was not merged")
+	case f.end.Kind == engine.ChildWork && (f.end.Ending == nil || f.end.Ending.Status != engine.Done):
+		return fmt.Errorf("it is done, and its run is not: %+v", f.end)
+	case len(f.def.Checks) == 0 && f.end.Kind == engine.ChildWork:
+		return nil
 	case f.end.Kind == engine.ToolWork && f.end.Exit != 0:
 		return fmt.Errorf("it is done, and the call failed: %+v", f.end)
 	case len(f.def.Checks) == 0 && f.def.Kind == engine.Tool && !e.Proven:
@@ -158,6 +164,9 @@ func (a *auditor) settledByPerson(f *file, e engine.StepSettled) error {
 	f.retries = min(f.retries, f.def.OnFail.Retries)
 	f.order, f.reply, f.waits, f.infra, f.base = nil, nil, nil, 0, ""
 	f.status, f.counts = e.Status, e.Satisfies
+	if f.each != nil && e.Status == engine.Pending {
+		a.collapsed(f)
+	}
 	for name, it := range a.items {
 		if it.Step == e.Step {
 			delete(a.items, name)
@@ -200,8 +209,8 @@ func (a *auditor) asked(e engine.ItemOpened, r engine.Record) error {
 			return err
 		}
 	}
-	if e.Tool != "" {
-		if f.look == nil || f.look.Asks == "" || e.Hash != f.look.Hash || e.Args != f.look.Args {
+	if e.Tool != "" || e.Plan != "" {
+		if f.look == nil || f.look.Asks == "" || e.Hash != f.look.Hash || e.Tool != "" && e.Args != f.look.Args {
 			return fmt.Errorf("it shows %s of %s, and what was looked at is %+v", e.Hash, e.Args, f.look)
 		}
 		f.shown = f.look

@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -34,6 +35,8 @@ import (
 //     with one of its owner, over the scope it is defined with.
 //   - A step with a worktree is merged only when its checks passed there, and
 //     is done only when they passed again after a merge without conflicts.
+//   - A step for each item is expanded once, when its needs are satisfied; it is
+//     done only when all its instances are satisfied, and failed only if one is.
 //   - A tool is called only as it was looked at since its newest dispatch, never
 //     where that was refused or blocked, and where it asks for a yes, only with
 //     one that a person gave for what is there now: one yes, one call.
@@ -111,6 +114,8 @@ type file struct {
 	order     *engine.Command
 	reply     *engine.ItemAnswered
 	purse     purse
+	each      []json.RawMessage // what it was made for each of, not nil once it was
+	of        *file             // that it is an instance of
 }
 
 // set is one complete round of answers.
@@ -149,7 +154,12 @@ func (a *auditor) read(r engine.Record) error {
 	case engine.CheckEnded:
 		return a.checked(e)
 	case engine.StepSettled:
+		if f := a.steps[e.Step]; f != nil && f.each != nil && f.order == nil {
+			return a.joined(f, e)
+		}
 		return a.settled(e, r)
+	case engine.StepExpanded:
+		return a.expanded(e)
 	case engine.LeaseGranted:
 		return a.leased(e, r)
 	case engine.LeaseAwaited:
@@ -169,7 +179,7 @@ func (a *auditor) opened(e engine.RunOpened) error {
 		return fmt.Errorf("the run before has not ended")
 	}
 	*a = auditor{seq: a.seq, epoch: a.epoch, run: e, open: true, steps: map[string]*file{}, items: map[string]engine.ItemOpened{}, roles: map[string]engine.Amount{}}
-	a.purse.limits = e.Compiled.Budget()
+	a.purse.limits = tightest(e.Compiled.Budget(), e.Grant)
 	for i := range e.Compiled.Len() {
 		p := e.Compiled.Step(i)
 		a.steps[p.ID] = &file{def: p, status: engine.Pending, proved: -1, purse: purse{limits: p.Budget}}
@@ -192,7 +202,7 @@ func (a *auditor) ended(e engine.RunEnded) error {
 		if !f.satisfied() {
 			return fmt.Errorf("it is done, and step %q is %s", id, f.status)
 		}
-		if again := f.def.Holds && f.def.Rerunnable && f.def.Checkable() && f.status == engine.Done; again && a.run.Policy.Ratchet && f.proved != a.work {
+		if again := f.def.Each == nil && f.def.Holds && f.def.Rerunnable && f.def.Checkable() && f.status == engine.Done; again && a.run.Policy.Ratchet && f.proved != a.work {
 			return fmt.Errorf("it is done, and %q was not proved again since the last work", id)
 		}
 	}
@@ -205,6 +215,19 @@ func (a *auditor) ended(e engine.RunEnded) error {
 	clear(a.items)
 	a.asking = ""
 	return nil
+}
+
+// tightest is the lower of two limits of each kind; 0 is none.
+func tightest(a, b engine.Amount) engine.Amount {
+	low := func(x, y int64) int64 {
+		if x > 0 && y > 0 {
+			return min(x, y)
+		}
+		return x + y
+	}
+	return engine.Amount{
+		Tokens: low(a.Tokens, b.Tokens), CostMicros: low(a.CostMicros, b.CostMicros), Wall: time.Duration(low(int64(a.Wall), int64(b.Wall))),
+	}
 }
 
 // rested is what becomes of a step's status when its run ends.
@@ -227,9 +250,14 @@ func (a *auditor) step(id string) (*file, error) {
 }
 
 func (a *auditor) commanded(e engine.Command) error {
-	if e.By == "" || e.By == engine.Harness {
+	recalled := e.By == engine.Harness && e.Verb == engine.DoCancel && a.run.Parent.Run != ""
+	if e.By == "" || e.By == engine.Harness && !recalled {
 		return fmt.Errorf("no person gave it")
 	}
+	if !a.open && a.run.Parent.Run != "" {
+		return fmt.Errorf("the run above has its end")
+	}
+	goesOn := a.open
 	if !a.open {
 		if !a.failed || e.Verb == engine.DoPause || e.Verb == engine.DoCancel {
 			return fmt.Errorf("the run cannot be taken up")
@@ -246,13 +274,15 @@ func (a *auditor) commanded(e engine.Command) error {
 		}
 	case engine.DoResume:
 		a.paused = false
-		a.orderAll(e, func(f *file) bool { return f.status == engine.Failed })
+		a.orderAll(e, func(f *file) bool { return !goesOn && f.status == engine.Failed && f.each == nil })
 	case engine.DoCancel:
 		a.stopping = true
 	case engine.DoRetry:
 		if e.From {
 			below := a.below(e.Step)
-			a.orderAll(e, func(f *file) bool { return below[f.def.ID] && f.status != engine.Pending })
+			a.orderAll(e, func(f *file) bool {
+				return below[f.def.ID] && (f.status != engine.Pending || f.each != nil) && (f.of == nil || f.def.ID == e.Step) && f != a.steps[e.Step].of
+			})
 			return nil
 		}
 		fallthrough
@@ -261,7 +291,7 @@ func (a *auditor) commanded(e engine.Command) error {
 		if err != nil {
 			return err
 		}
-		f.order = &e
+		a.orderParts(f, e)
 	}
 	return nil
 }
@@ -280,6 +310,12 @@ func (a *auditor) below(id string) map[string]bool {
 	for grown := true; grown; {
 		grown = false
 		for other, f := range a.steps {
+			if f.of != nil && below[f.of.def.ID] && !below[other] && a.steps[id].of != f.of {
+				below[other], grown = true, true
+			}
+			if f.of != nil && below[other] && !below[f.of.def.ID] {
+				below[f.of.def.ID], grown = true, true
+			}
 			for _, n := range f.def.Needs {
 				if below[a.run.Compiled.Step(n).ID] && !below[other] {
 					below[other], grown = true, true
@@ -301,7 +337,10 @@ func (a *auditor) dispatched(e engine.WorkDispatched, r engine.Record) error {
 	if err := a.alone(f); err != nil {
 		return err
 	}
-	if f.def.Kind == engine.Tool && e.Kind == engine.ToolWork && e.Prompt != "" {
+	if (e.Child != "") != (e.Kind == engine.ChildWork && e.Prompt != "") {
+		return fmt.Errorf("%s work opens run %q", e.Kind, e.Child)
+	}
+	if (e.Kind == engine.ToolWork || e.Kind == engine.ChildWork) && e.Prompt != "" {
 		if err := a.mayCall(f, e, r); err != nil {
 			return err
 		}
@@ -354,6 +393,8 @@ func (a *auditor) mayStart(f *file, e engine.WorkDispatched, r engine.Record) er
 		return nil
 	}
 	switch {
+	case f.def.Each != nil:
+		return fmt.Errorf("it is for each of its items, and does nothing itself")
 	case a.paused || a.stopping:
 		return fmt.Errorf("the run is paused (%v) or being stopped (%v)", a.paused, a.stopping)
 	case f.status != engine.Pending && f.status != engine.Regressed && f.status != engine.Running:
@@ -362,7 +403,7 @@ func (a *auditor) mayStart(f *file, e engine.WorkDispatched, r engine.Record) er
 		return fmt.Errorf("the step waits until %s", f.waits)
 	case f.lost >= 3:
 		return fmt.Errorf("it was lost %d times", f.lost)
-	case f.def.Kind != engine.Tool && f.def.Approval != "" && (f.granted.IsZero() || r.At.Sub(f.granted) >= 24*time.Hour):
+	case f.def.Kind != engine.Tool && f.def.Kind != engine.Delegate && f.def.Approval != "" && (f.granted.IsZero() || r.At.Sub(f.granted) >= 24*time.Hour):
 		return fmt.Errorf("it needs a yes, and the newest is of %s", f.granted)
 	case f.base == "" || f.def.Expect == engine.ExpectAny:
 	case (f.base == engine.Pass) != (f.def.Expect == engine.ExpectGreen), (f.base == engine.Fail) != (f.def.Expect == engine.ExpectRed):
@@ -486,7 +527,7 @@ func (a *auditor) workEnded(e engine.WorkEnded, r engine.Record) error {
 	if f.live == nil || f.live.Attempt != e.Attempt || f.live.N != e.N || f.live.Kind != e.Kind {
 		return fmt.Errorf("work %d.%d of %q is not under way", e.Attempt, e.N, e.Step)
 	}
-	if gone := f.liveEpoch < r.Epoch; gone != (e.How == engine.Lost) {
+	if gone := f.liveEpoch < r.Epoch && e.Kind != engine.ChildWork; gone != (e.How == engine.Lost) {
 		return fmt.Errorf("it ended by %q, and its owner is gone: %v", e.How, gone)
 	}
 	a.paid(f.def, &f.purse, *f.live, e)

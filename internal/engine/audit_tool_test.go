@@ -15,7 +15,7 @@ func (a *auditor) looked(e engine.PreviewMade) error {
 	switch {
 	case err != nil:
 		return err
-	case f.def.Kind != engine.Tool || f.live != nil || f.satisfied():
+	case f.def.Kind != engine.Tool && f.def.Kind != engine.Delegate || f.live != nil || f.satisfied():
 		return fmt.Errorf("a call is looked at of a step that is %s", f.status)
 	}
 	f.look = &e
@@ -25,7 +25,9 @@ func (a *auditor) looked(e engine.PreviewMade) error {
 // mayCall holds a call against what was looked at and what people said.
 func (a *auditor) mayCall(f *file, e engine.WorkDispatched, r engine.Record) error {
 	look, granted := f.look, f.granted
-	f.look, f.granted = nil, time.Time{}
+	if f.look = nil; e.Kind == engine.ToolWork {
+		f.granted = time.Time{} // a yes to a plan is for all its runs
+	}
 	switch {
 	case look == nil || look.Attempt != e.Attempt || look.Args != e.Prompt:
 		return fmt.Errorf("it is called with %s, and what was looked at is %+v", e.Prompt, look)

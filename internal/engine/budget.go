@@ -34,7 +34,7 @@ const (
 // spends reports whether tokens or money are asked of the step: of agents, and
 // of scripts that have a budget for them.
 func (p *Step) spends() bool {
-	return p.Kind == Agent || p.Budget.Tokens > 0 || p.Budget.CostMicros > 0
+	return p.Each == nil && (p.Kind == Agent || p.Kind == Delegate || p.Budget.Tokens > 0 || p.Budget.CostMicros > 0)
 }
 
 // limits are those of the step itself: the plan's, or what a person raised
@@ -61,8 +61,11 @@ func (s *State) reserve(i int, now time.Time) Amount {
 	}
 	st, p, own, all := &s.steps[i], s.prog.Step(i), s.limits(i), s.run.Limits
 	var role Amount
-	if p.Kind == Agent {
+	switch p.Kind {
+	case Agent:
 		role = s.run.Roles[p.Role]
+	case Delegate:
+		role = s.grant(i, now)
 	}
 	return Amount{
 		Tokens:     aside(own.Tokens, st.Used.Spent.Tokens, role.Tokens, all.Tokens),
@@ -93,7 +96,7 @@ func (b *budget) elapsed(now time.Time) time.Duration {
 // fit says whether the step may be dispatched at now. Limits bind here and
 // nowhere else: what is under way comes to its end.
 func (s *State) fit(i int, now time.Time) fitness {
-	if !s.bounded(i) {
+	if !s.bounded(i) || s.pattern(i) {
 		return ample
 	}
 	st, p := &s.steps[i], s.prog.Step(i)
@@ -197,6 +200,9 @@ func used(e WorkEnded, r Amount) Amount {
 	if e.How == NoStart {
 		r = Amount{}
 	}
+	if e.Ending != nil {
+		return Amount{Tokens: e.Ending.Spent.Tokens, CostMicros: e.Ending.Spent.CostMicros, Wall: time.Duration(min(max(0, e.Ms), math.MaxInt64/int64(time.Millisecond))) * time.Millisecond}
+	}
 	a := Amount{Wall: time.Duration(min(max(0, e.Ms), math.MaxInt64/int64(time.Millisecond))) * time.Millisecond}
 	in, out := count(e.Usage.In), count(e.Usage.Out)
 	a.Tokens, a.CostMicros = add(in, out), count(e.Usage.CostMicros)
@@ -246,7 +252,7 @@ func (s *State) settleWork(e WorkEnded, role string, r, limits Amount) {
 // changes none those that are in force.
 func (s *State) allot(was, is *Program) {
 	if was == nil || was.def.Budget != is.def.Budget {
-		s.run.Limits = is.def.Budget
+		s.run.Limits = narrower(is.def.Budget, s.run.Opened.Grant)
 	}
 }
 

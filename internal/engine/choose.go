@@ -19,11 +19,11 @@ func (p *Program) conditions() error {
 			return fmt.Errorf("when of step %q: %w", s.ID, err)
 		}
 		if p.when == nil {
-			p.when, p.inline = map[int]*Condition{}, map[int]bool{}
+			p.when = map[int]*Condition{}
 		}
 		p.when[i] = c
 		for _, id := range c.Reads() {
-			p.inline[p.by[id]] = true
+			p.keep(p.by[id])
 		}
 	}
 	return nil
@@ -32,7 +32,7 @@ func (p *Program) conditions() error {
 // undecided reports whether the step's condition is the next thing to look at.
 func (s *State) undecided(i int) bool {
 	st := &s.steps[i]
-	return s.prog.Step(i).When != "" && !st.Chosen && st.Status == Pending && !st.Active && st.open == 0 && st.Item == "" && st.Order == nil
+	return s.prog.Step(i).When != "" && !st.Chosen && !st.Expanded && st.Status == Pending && !st.Active && st.open == 0 && st.Item == "" && st.Order == nil
 }
 
 // choice is what follows from the step's condition: it may run, it is skipped,
@@ -72,6 +72,8 @@ func (s *State) value(i int) (any, error) {
 	switch {
 	case st.Status != Done && st.Status != Waived:
 		return nil, nil
+	case s.prog.Step(i).Each != nil:
+		return s.values(i)
 	case st.Value == "":
 		return nil, errors.New("its output was not kept: it is longer than 1 MiB")
 	}

@@ -70,6 +70,8 @@ const (
 	escalates      // a person must be asked
 	settles        // there is a verdict
 	chooses        // its condition is the next thing to look at
+	expands        // its items are
+	joins          // its instances give it another status
 	merges         // its worktree is next
 	presents       // a person must be asked about a call
 	runsOnce       // the checks, which may run only once, are next
@@ -81,7 +83,7 @@ func (s *State) rule(i int) rule {
 	switch {
 	case !s.run.Live:
 		return nothing
-	case st.Live && st.Epoch < s.epoch:
+	case s.foreign(st):
 		return loses
 	case st.Live:
 		return nothing
@@ -89,6 +91,8 @@ func (s *State) rule(i int) rule {
 		return obeys
 	case st.Answer != nil:
 		return heeds
+	case s.joins(i):
+		return joins
 	case s.stopping():
 		if s.verdict(i) == Pass {
 			return settles // what is proved stays proved
@@ -98,6 +102,8 @@ func (s *State) rule(i int) rule {
 		return escalates
 	case s.undecided(i):
 		return chooses
+	case s.expands(i):
+		return expands
 	case !st.Active:
 		return nothing
 	case s.verdict(i) != NoVerdict:
@@ -128,6 +134,10 @@ func (s *State) follows(i int, now time.Time) Event {
 		return s.judged(i, now)
 	case chooses:
 		return s.choice(i)
+	case expands:
+		return s.expansion(i)
+	case joins:
+		return s.join(i)
 	case merges:
 		return WorkDispatched{Step: p.ID, Attempt: st.Attempt, N: st.N + 1, Kind: MergeWork}
 	case presents:
@@ -147,7 +157,7 @@ func (s *State) judged(i int, now time.Time) StepSettled {
 	more = more && (st.Ended == nil || !st.Ended.Absent)
 	switch {
 	case v == Pass:
-		e.Status, e.Proven = Done, st.Baseline == Fail
+		e.Status, e.Proven = Done, s.proves(i)
 	case v == Infra && more && (p.Rerunnable || len(st.Checks) == 0):
 		e.Status, e.RetryAt = st.Status, new(now.Add(wait))
 	case v == Infra || v == FlakyCheck || v == Inconclusive || v == Clash:

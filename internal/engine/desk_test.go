@@ -28,15 +28,17 @@ type desk struct {
 	rows    *shelf
 	broken  error
 	live    map[engine.Key]bool // work that was dispatched and has not ended
-	looks   int
-	active  int  // steps under way after the last record
-	hold    bool // admit does not decide: the turn takes in more
-	mark    int  // where the last wait began
-	manual  bool // leases are given by the story
+	// elsewhere is that of it which runs of their own carry out.
+	elsewhere map[engine.Key]bool
+	looks     int
+	active    int  // steps under way after the last record
+	hold      bool // admit does not decide: the turn takes in more
+	mark      int  // where the last wait began
+	manual    bool // leases are given by the story
 }
 
 func newDesk() *desk {
-	return &desk{state: &engine.State{}, now: dawn, epoch: 1, rows: newShelf(), live: map[engine.Key]bool{}}
+	return &desk{state: &engine.State{}, now: dawn, epoch: 1, rows: newShelf(), live: map[engine.Key]bool{}, elsewhere: map[engine.Key]bool{}}
 }
 
 // admit takes an input in and decides until nothing follows. It returns the
@@ -158,9 +160,13 @@ func (d *desk) note(e engine.Event) {
 	}
 	switch e := e.(type) {
 	case engine.WorkDispatched:
+		if e.Kind == engine.ChildWork {
+			d.elsewhere[key(e.Step, e.Attempt, e.N, e.Kind)] = true
+		}
 		d.live[key(e.Step, e.Attempt, e.N, e.Kind)] = true
 	case engine.WorkEnded:
 		delete(d.live, key(e.Step, e.Attempt, e.N, e.Kind))
+		delete(d.elsewhere, key(e.Step, e.Attempt, e.N, e.Kind))
 	}
 }
 
@@ -173,23 +179,39 @@ func (d *desk) moves() error {
 	if wakes && !at.After(d.now) {
 		return fmt.Errorf("it wants to be woken at %s, and has nothing to say at %s", at, d.now)
 	}
-	wants := len(d.state.Pending()) > 0 || d.asking()
+	left := slices.ContainsFunc(d.state.Delegations(), func(c engine.Delegation) bool { return d.leaves(c.Key) })
+	wants := slices.ContainsFunc(d.state.Pending(), func(e engine.Effect) bool { return !d.elsewhere[e.Key] }) || d.asking()
 	paused := d.state.Head().Status == engine.Paused
-	byItself := wants || len(d.live) > 0 || wakes
-	byPerson := len(d.rows.open()) > 0 || paused
+	under := len(d.live) > len(d.elsewhere) || left
+	byItself := wants || under || wakes
+	byPerson := len(d.rows.open()) > 0 || paused || len(d.elsewhere) > 0
 	switch idle := d.state.Idle(); {
 	case !byItself && !byPerson:
 		return errors.New("the run is live and nothing can move it")
-	case idle != (byPerson && !wants && len(d.live) == 0 && (!wakes || paused && !d.holding())):
+	case idle != (byPerson && !wants && !under && (!wakes || paused && !d.holding())):
 		return fmt.Errorf("idle is %v: by itself %v, by a person %v", idle, byItself, byPerson)
 	}
 	return nil
 }
 
-// holding reports whether a step keeps its place while it waits.
+// leaves reports whether the work of a key is of a step that a revision took
+// leave of: the run waits for its end.
+func (d *desk) leaves(k engine.Key) bool {
+	i, ok := d.state.Program().Index(k.Step)
+	return !ok || d.state.StepRow(i).Phase != engine.Working || d.state.StepRow(i).Attempts != k.Attempt
+}
+
+// holding reports whether a step keeps its place while it waits, and no run of
+// another task does its work.
 func (d *desk) holding() bool {
+	elsewhere := map[string]bool{}
+	for _, c := range d.state.Delegations() {
+		elsewhere[c.Key.Step] = true
+	}
 	for _, i := range d.state.Active() {
-		if d.state.StepRow(i).Phase != engine.Baseline {
+		if row := d.state.StepRow(i); elsewhere[row.ID] {
+			continue
+		} else if phase := row.Phase; phase != engine.Baseline && phase != engine.Expanding {
 			return true
 		}
 	}
@@ -217,8 +239,8 @@ func apart(s *engine.State) error {
 	for n, i := range active {
 		for _, j := range active[:n] {
 			a, b := s.Program().Step(i), s.Program().Step(j)
-			if a.Worktree || b.Worktree {
-				continue // their leases keep them apart
+			if a.Worktree || b.Worktree || a.Each != nil || b.Each != nil {
+				continue // their leases keep them apart; patterns do nothing
 			}
 			agents := a.Kind == engine.Agent && b.Kind == engine.Agent
 			if exclusive := agents && (len(a.Writes) == 0 || len(b.Writes) == 0); (exclusive || meet(a.Writes, b.Writes)) && !proving(s, i, j) {

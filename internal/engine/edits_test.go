@@ -46,6 +46,11 @@ func revision(now engine.RunOpened, o op) (engine.Revise, error) {
 		def.Steps = append(def.Steps, p)
 	}
 	for i := range def.Steps {
+		if each := def.Steps[i].Each; each != nil && each.Ref != "" {
+			if _, ok := place[each.Ref[1:]]; !ok {
+				def.Steps[i].Each = nil
+			}
+		}
 		var needs []int
 		for _, n := range def.Steps[i].Needs {
 			if at, ok := place[now.Compiled.Step(n).ID]; ok {

@@ -2,12 +2,13 @@ package engine
 
 import "fmt"
 
-// EffectKind says what an effect does. Prepare, Verify, Again and Prove are
+// EffectKind says what an effect does. Expand, Prepare, Verify, Again and Prove are
 // inquiries, which may be repeated after a crash; Work may not, and starts
 // only after its dispatch is durable.
 type EffectKind string
 
 const (
+	Expand  EffectKind = "expand"  // find the items of a step for each file of a glob
 	Prepare EffectKind = "prepare" // restore, look at the tree, baseline, make the prompt
 	Work    EffectKind = "work"
 	Verify  EffectKind = "verify"
@@ -36,29 +37,33 @@ func (k Key) String() string {
 type Effect struct {
 	Key         Key
 	Step        *Step
-	Title       string            // of the plan
-	Constraints []string          // of the plan
-	Baseline    bool              // Prepare: run the checks before the work
-	Cut         bool              // Prepare: work was begun and cut off; Tree is from before it
-	Beside      [][]string        // Prepare after a cut: the scopes of the steps that were at work meanwhile; an empty one is the whole workspace
-	Feedback    []Feedback        // Prepare: what the last attempt failed
-	Note        string            // Prepare: what a person, or the harness, has to say about the last attempt
-	Restore     []Change          // Prepare: paths to put back
-	Prompt      string            // Work: object with what the agent or shell is given
-	Work        WorkKind          // Work, and Verify for checks that may run only once
-	Tree        string            // object with the workspace as it was before the work; for Prepare that of the start before
-	Guards      []string          // of the whole program
-	Base        string            // object with the protected files as they were
-	Moved       map[string]string // protected paths that finished steps were allowed to change
-	Worktree    bool              // all happens in the step's own worktree
-	Renew       bool              // Prepare: the worktree begins with the workspace as it is now
-	Round       int               // Merge: how many conflicts there have been
-	Conflicts   []Change          // Merge: those of the last time
-	Shared      bool              // other steps are under way in the same tree
-	Value       bool              // Work: the core looks at the output, so its end must have the value
-	Edited      string            // Prepare: object with the arguments that a person gave in the place of the plan's
-	Shown       []Target          // Work: what a call may find, as it was when the call was looked at
-	Outputs     map[string]string // object with the output of each step that the step reads or subscribes to; none of one that has none
+	Title       string              // of the plan
+	Context     string              // of the plan: what whoever works has to know
+	Constraints []string            // of the plan
+	Document    string              // of the plan, relative to the workspace: who changes it proposes a plan, and no more
+	Baseline    bool                // Prepare: run the checks before the work
+	Cut         bool                // Prepare: work was begun and cut off; Tree is from before it
+	Beside      [][]string          // Prepare after a cut: the scopes of the steps that were at work meanwhile; an empty one is the whole workspace
+	Feedback    []Feedback          // Prepare: what the last attempt failed
+	Note        string              // Prepare: what a person, or the harness, has to say about the last attempt
+	Restore     []Change            // Prepare: paths to put back
+	Prompt      string              // Work: object with what the agent or shell is given
+	Work        WorkKind            // Work, and Verify for checks that may run only once
+	Tree        string              // object with the workspace as it was before the work; for Prepare that of the start before
+	Guards      []string            // of the whole program
+	Base        string              // object with the protected files as they were
+	Moved       map[string]string   // protected paths that finished steps were allowed to change
+	Executables map[string]string   // commands of checks as they were approved, or first found
+	Worktree    bool                // all happens in the step's own worktree
+	Renew       bool                // Prepare: the worktree begins with the workspace as it is now
+	Round       int                 // Merge: how many conflicts there have been
+	Conflicts   []Change            // Merge: those of the last time
+	Shared      bool                // other steps are under way in the same tree
+	Value       bool                // Work: the core looks at the output, so its end must have the value
+	Edited      string              // Prepare: object with the arguments that a person gave in the place of the plan's
+	Shown       []Target            // Work: what a call may find, as it was when the call was looked at
+	Outputs     map[string]string   // object with the output of each step that the step reads or subscribes to; none of one that has none
+	Lists       map[string][]string // the same of steps for each item: the objects of their instances in order, "" of one that has none
 }
 
 // Feedback is what an agent is told of a check that did not pass.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -61,8 +62,35 @@ type PlanDrafted struct {
 	// Weakened says where it proves or guards less than the text before, for
 	// people: whoever says yes must have seen it.
 	Weakened []string `json:"weakened,omitempty"`
-	Reason   string   `json:"reasoning,omitempty"`
-	By       string   `json:"by"`
+	// Children are the plans that its steps, and those of these, are delegated
+	// to, by path: they are approved together with it.
+	Children []Pin `json:"children,omitempty"`
+	// Parent is the revision whose approval covers this one, which is of a plan
+	// that one of its steps is delegated to.
+	Parent string `json:"parent,omitempty"`
+	Reason string `json:"reasoning,omitempty"`
+	By     string `json:"by"`
+}
+
+// Pin is a document that is approved together with another one.
+type Pin struct {
+	Path   string `json:"path"`
+	Hash   string `json:"hash"`   // its bytes less the projected ones
+	Source string `json:"source"` // object: its bytes
+}
+
+// Covers is the hash that an approval is bound to: of the document, and of all
+// that it delegates to.
+func (e PlanDrafted) Covers() string {
+	if len(e.Children) == 0 {
+		return e.Hash
+	}
+	var b strings.Builder
+	b.WriteString(e.Hash)
+	for _, c := range e.Children {
+		b.WriteString("\n" + c.Hash + " " + c.Path)
+	}
+	return digest([]byte(b.String()))
 }
 
 // PlanVerified records what the verifier said of a revision.
@@ -77,7 +105,7 @@ type PlanVerified struct {
 // PlanAnswered records a person's, or a policy's, yes or no to a revision.
 type PlanAnswered struct {
 	Plan   string `json:"plan"`
-	Hash   string `json:"hash"`   // what was shown
+	Hash   string `json:"hash"`   // what was shown, with all that it delegates to
 	Config string `json:"config"` // hash of the configuration that was in force
 	Yes    bool   `json:"yes"`
 	By     string `json:"by"`
@@ -123,6 +151,14 @@ type RunOpened struct {
 	Isolation string            `json:"isolation"`
 	Unsealed  string            `json:"unsealed,omitempty"` // who allowed less than the asked minimum
 	Base      string            `json:"base,omitempty"`     // object: the protected files as they were
+	// Executables are the commands of checks that lie, or could lie, outside of
+	// the system's directories: the file that each stands for, and its digest.
+	Executables map[string]string `json:"executables,omitempty"`
+
+	// Parent is the step that the run carries out, of a run of another task, and
+	// Grant what that run's budget leaves to this one.
+	Parent Parent `json:"parent,omitzero"`
+	Grant  Amount `json:"grant,omitzero"`
 
 	// Revises is the plan revision that this one takes the place of in the
 	// same run, which goes on; "" for the opening of a run. Carried lists the
@@ -185,6 +221,7 @@ type WorkDispatched struct {
 	Tree     string     `json:"tree,omitempty"` // object: the workspace as it was, where a scope is checked
 	Restored []string   `json:"restored,omitempty"`
 	Reserve  Amount     `json:"reserve,omitzero"` // set aside of the budget until the work has ended
+	Child    string     `json:"child,omitempty"`  // the run that does the work, which opens with it
 }
 
 // Usage is what an attempt cost, as its agent claims. A nil field is unknown,
@@ -228,6 +265,7 @@ type WorkEnded struct {
 	Commit     string          `json:"commit,omitempty"`     // a merge: what was merged
 	Worktree   string          `json:"worktree,omitempty"`   // a merge: where its worktree is
 	Tree       string          `json:"tree,omitempty"`
+	Ending     *Ending         `json:"ending,omitempty"`   // of a run that did the work
 	Leftover   int             `json:"leftover,omitempty"` // processes that had to be killed
 	Isolation  string          `json:"isolation,omitempty"`
 }
@@ -257,8 +295,10 @@ type CheckEnded struct {
 	Tampered   []Change          `json:"tampered,omitempty"`
 	Quarantine string            `json:"quarantine,omitempty"`
 	Moved      map[string]string `json:"moved,omitempty"` // protected paths that the step's writes allowed to change
-	Isolation  string            `json:"isolation,omitempty"`
-	Shared     bool              `json:"shared,omitempty"` // ran beside other steps in one tree
+	// Executables, of a baseline, are commands as in RunOpened that were not there yet then.
+	Executables map[string]string `json:"executables,omitempty"`
+	Isolation   string            `json:"isolation,omitempty"`
+	Shared      bool              `json:"shared,omitempty"` // ran beside other steps in one tree
 }
 
 // StepSettled is the only event that gives a step a status.
@@ -305,6 +345,7 @@ type ItemOpened struct {
 	Tool string `json:"tool,omitempty"`
 	Tier Tier   `json:"tier,omitempty"`
 	Args string `json:"args,omitempty"` // object
+	Plan string `json:"plan,omitempty"` // path of a plan that was made during the run, and is to be approved
 }
 
 // ItemAnswered is a person's answer to an item.
@@ -381,6 +422,8 @@ func decoder(typ string) func([]byte) (Event, error) {
 		return decodeAs[RunEnded]
 	case "command":
 		return decodeAs[Command]
+	case "step.expanded":
+		return decodeAs[StepExpanded]
 	case "work.dispatched":
 		return decodeAs[WorkDispatched]
 	case "work.ended":

@@ -33,7 +33,16 @@ func (s *State) scanStep(i int) error {
 			dead++
 		}
 	}
+	left, spoilt, failed := 0, 0, 0
+	for _, n := range s.prog.Instances(i) {
+		x := s.standing(n)
+		left, spoilt, failed = left+ones(!x.satisfied), spoilt+ones(x.hopeless), failed+ones(x.failed)
+	}
 	switch {
+	case [3]int{left, spoilt, failed} != [3]int{st.left, st.spoilt, st.failed}:
+		return fmt.Errorf("of its instances %d are left, %d spoilt and %d failed, a scan finds %d, %d and %d", st.left, st.spoilt, st.failed, left, spoilt, failed)
+	case s.prog.Step(i).Each != nil && (st.Live || st.Active && st.Phase != Expanding || st.Attempt > 0):
+		return fmt.Errorf("is a pattern and works: %s, attempt %d", st.Phase, st.Attempt)
 	case st.open != open || st.dead != dead:
 		return fmt.Errorf("open %d and dead %d, a scan finds %d and %d", st.open, st.dead, open, dead)
 	case dead > 0 && !s.steps[st.Blocker].hopeless():
@@ -124,9 +133,9 @@ func (s *State) scanSums() error {
 	for i := range s.steps {
 		st := &s.steps[i]
 		switch {
-		case st.Status == Done && st.Proven:
+		case st.Status == Done && st.Proven && !st.Expanded:
 			proven++
-		case st.Status == Done:
+		case st.Status == Done && (!st.Expanded || len(s.prog.Instances(i)) == 0 && !st.Proven):
 			unproven++
 		}
 		if !st.satisfied() {

@@ -199,13 +199,15 @@ func kindOf(in engine.Input) uint8 {
 		return 6
 	case engine.Revise:
 		return 9
+	case engine.Expanded:
+		return 11
 	}
 	return 7
 }
 
 // inputFrom reads an input of the kind, nil if the bytes are none.
 func inputFrom(kind uint8, body []byte, journal []engine.Record) engine.Input {
-	switch kind % 11 {
+	switch kind % 12 {
 	case 0:
 		return read[engine.Begin](body)
 	case 1:
@@ -231,6 +233,8 @@ func inputFrom(kind uint8, body []byte, journal []engine.Record) engine.Input {
 		return read[engine.Reply](body)
 	case 7:
 		return read[engine.Draft](body)
+	case 11:
+		return read[engine.Expanded](body)
 	case 9:
 		in, ok := read[engine.Revise](body).(engine.Revise)
 		if !ok {
@@ -455,14 +459,19 @@ func proofs(journal []engine.Record) error {
 			if f.answers = append(f.answers, e); len(f.answers) == len(f.def.Checks) {
 				a.completed(f, e.Phase)
 			}
+		case engine.StepExpanded:
+			a.divide(a.steps[e.Step], e.Items)
 		case engine.StepSettled:
 			f := a.steps[e.Step]
 			if e.Status == engine.Done && f.status != engine.Done {
-				if err := f.proof(e); err != nil {
+				if err := a.proof(f, e); err != nil {
 					return err
 				}
 			}
 			f.status = e.Status
+			if f.each != nil && e.Status == engine.Pending && e.By != engine.Harness {
+				a.collapsed(f)
+			}
 		case engine.RunEnded:
 			a.open = false
 		}

@@ -44,12 +44,36 @@ func programs(most int) *rapid.Generator[*engine.Program] {
 				def.Steps[i].Needs = append(def.Steps[i].Needs, need)
 			}
 		}
+		for i := range def.Steps {
+			if def.Steps[i].Each != nil {
+				fitEach(def.Steps, i)
+			}
+		}
 		p, err := engine.NewProgram(def)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return p
 	})
+}
+
+// fitEach lets a step take its items from one that it needs and that puts out a
+// list, where it wants to, and gives its instances scopes of their own.
+func fitEach(steps []engine.Step, i int) {
+	p := &steps[i]
+	for n := range p.Writes {
+		p.Writes[n] += engine.ItemMark + "/"
+	}
+	if p.Each.Ref == "" {
+		return
+	}
+	for _, n := range p.Needs {
+		if from := &steps[n]; from.Kind != engine.Ask && from.When != "false" && from.Each == nil {
+			p.Each.Ref = "$" + from.ID
+			return
+		}
+	}
+	p.Each = &engine.Each{Items: []json.RawMessage{[]byte(`"i"`)}, Batch: p.Each.Batch}
 }
 
 // amounts are limits of some kinds and none of others.
@@ -100,10 +124,24 @@ func anyStep(t *rapid.T, i int) engine.Step {
 	if seldom.Draw(t, "asks") == 5 {
 		return question(p, rapid.IntRange(0, 2).Draw(t, "form"))
 	}
+	if seldom.Draw(t, "each") == 5 {
+		p.Each = anyEach(t, i)
+	}
 	p.Backoff = rapid.SampledFrom([]time.Duration{0, 0, time.Second, time.Hour, math.MaxInt64}).Draw(t, "backoff")
 	p.Writes = rapid.SliceOfN(rapid.SampledFrom([]string{"src/", "src/a/", "src/b/*.go", "docs/", "test/"}), 0, 2).Draw(t, "writes")
 	for n := range rapid.IntRange(0, 2).Draw(t, "checks") {
 		p.Checks = append(p.Checks, engine.Check{Name: "check" + strconv.Itoa(n), Command: "make", Exit: n, Required: n == 0})
+	}
+	if seldom.Draw(t, "delegated") == 5 {
+		p.Kind, p.Worktree, p.Writes, p.Each = engine.Delegate, false, nil, nil
+		p.Child = &engine.SubPlan{Path: "child.md", Budget: rapid.OneOf(rapid.Just(engine.Amount{}), amounts(500, 900, time.Hour)).Draw(t, "own")}
+		if rapid.Bool().Draw(t, "pinned") {
+			p.Child.Hash, p.Child.Own, p.Child.Source, p.Child.Program = "h", "own", "source", "program"
+		}
+		if rapid.Bool().Draw(t, "bare") {
+			p.Checks, p.Holds = nil, false
+		}
+		return p
 	}
 	if seldom.Draw(t, "tool") > 3 {
 		p.Kind, p.Tool, p.Worktree = engine.Tool, "write_file", false
@@ -112,6 +150,23 @@ func anyStep(t *rapid.T, i int) engine.Step {
 		}
 	}
 	return p
+}
+
+// anyEach lists items, takes them from a step, which must then be needed, or
+// asks the host.
+func anyEach(t *rapid.T, i int) *engine.Each {
+	e := &engine.Each{Batch: rapid.IntRange(0, 2).Draw(t, "batch")}
+	switch source := rapid.IntRange(0, 3).Draw(t, "source"); {
+	case source == 0:
+		e.Glob = "src/*"
+	case source == 1 && i > 0:
+		e.Ref = "$s" + strconv.Itoa(rapid.IntRange(0, i-1).Draw(t, "from"))
+	default:
+		for n := range rapid.IntRange(1, 4).Draw(t, "items") {
+			e.Items = append(e.Items, json.RawMessage(strconv.Quote("i"+strconv.Itoa(n))))
+		}
+	}
+	return e
 }
 
 // question makes a step that asks of p: for a choice, a text or a value.
@@ -259,7 +314,11 @@ func (w *world) stopped() {
 	}
 	for _, k := range slices.SortedFunc(maps.Keys(w.live), func(a, b engine.Key) int { return strings.Compare(a.String(), b.String()) }) {
 		if !wanted[k] {
-			w.send(engine.Ended{Key: k, WorkEnded: engine.WorkEnded{How: engine.Stopped}})
+			in := engine.Ended{Key: k, WorkEnded: engine.WorkEnded{How: engine.Stopped}}
+			if slices.ContainsFunc(w.state.Delegations(), func(d engine.Delegation) bool { return d.Key == k && !d.Wanted }) {
+				in.Ending, in.Exit = &engine.Ending{Status: engine.Cancelled}, 1
+			}
+			w.send(in)
 			return
 		}
 	}
@@ -269,6 +328,8 @@ func (w *world) stopped() {
 func answer(e engine.Effect, o op) engine.Input {
 	tree := []string{"", "", "t0", "t1"}[o.More%4]
 	switch e.Key.Kind {
+	case engine.Expand:
+		return find(e, o)
 	case engine.Prepare:
 		return prepare(e, o, tree)
 	case engine.Work, engine.Merge:
@@ -282,6 +343,21 @@ func answer(e engine.Effect, o op) engine.Input {
 		checks[0].Stdout, checks[0].Stderr = "\xff a tail that begins in the middle", "and ends in \xe2"
 	}
 	return engine.Checked{Key: e.Key, Checks: checks}
+}
+
+// find is what a glob may come to.
+func find(e engine.Effect, o op) engine.Input {
+	in := engine.Expanded{Key: e.Key}
+	for n := range int(o.More) % 5 {
+		in.Items = append(in.Items, json.RawMessage(strconv.Quote(fmt.Sprintf("x%d", n))))
+	}
+	switch o.How % 16 {
+	case 15:
+		in.Err = "too many files \xff"
+	case 14:
+		in.Items = append(in.Items, json.RawMessage("no json"))
+	}
+	return in
 }
 
 // verdictFor is mostly the one that is hoped for.
@@ -305,8 +381,11 @@ func verdictFor(how uint8, hoped engine.Verdict) engine.Verdict {
 
 func prepare(e engine.Effect, o op, tree string) engine.Input {
 	in := engine.Prepared{Key: e.Key, Dispatch: engine.WorkDispatched{Prompt: "p", Tree: tree}}
-	if e.Step.Kind == engine.Tool {
+	if e.Step.Kind == engine.Tool || e.Step.Kind == engine.Delegate {
 		in.Preview = look(e, o)
+	}
+	if in.Child = childOf(e); o.More%16 == 12 {
+		in.Child = nil
 	}
 	hoped := engine.Fail
 	if e.Step.Expect == engine.ExpectGreen {
@@ -361,6 +440,12 @@ func work(e engine.Effect, o op) engine.Input {
 		in.Usage.Out, in.Usage.CostMicros = &tokens, new(3*tokens)
 	}
 	in.Ms = int64(o.How) * 1000
+	if e.Value {
+		in.Value = json.RawMessage([]string{`["a","b"]`, `["b"]`, `[]`, `"no list"`, ``}[int(o.More)%5])
+	}
+	if in.Ending = endingOf(e); in.Ending != nil {
+		return childEnd(in, o)
+	}
 	switch o.How % 16 {
 	case 9:
 		in.How = engine.TimedOut
@@ -380,6 +465,22 @@ func work(e engine.Effect, o op) engine.Input {
 		in.OutOfScope = change("docs/x")
 	case 15:
 		in.How = "vanished"
+	}
+	return in
+}
+
+// childEnd is how a run that does a step may end: its host says nothing else.
+func childEnd(in engine.Ended, o op) engine.Input {
+	in.Exit = 0
+	in.Ending.Spent = engine.Amount{Tokens: int64(o.More), CostMicros: int64(o.Which)}
+	switch o.How % 8 {
+	case 5:
+		in.Ending.Unproven = 1
+	case 6:
+		in.Ending.Status, in.Exit = engine.Failed, 1
+	case 7:
+		in.Ending.Status, in.Exit = engine.Cancelled, 1
+		in.How = []engine.How{engine.Exited, engine.Stopped}[o.More%2]
 	}
 	return in
 }
@@ -545,8 +646,11 @@ func (w *world) succeed(turns int) bool {
 			w.send(success(fx[turns%len(fx)]))
 		case len(rows) > 0:
 			choice := engine.ChooseRetry
-			if rows[0].Kind == engine.Approval {
+			switch {
+			case rows[0].Kind == engine.Approval:
 				choice = engine.ChooseApprove
+			case noItems(rows[0]):
+				choice = engine.ChooseSkip
 			}
 			a := saying(rows[0], choice)
 			if rows[0].Shortage != nil {
@@ -564,6 +668,10 @@ func (w *world) succeed(turns int) bool {
 	w.check()
 	return !w.state.Live()
 }
+
+// noItems reports an item about a step that has nothing to be done for each of,
+// and will have nothing however often it is asked.
+func noItems(row engine.ItemRow) bool { return strings.Contains(row.Question, "for each: ") }
 
 // plenty are limits that no test comes to.
 func plenty(x *engine.Shortage) string {

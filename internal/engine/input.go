@@ -23,7 +23,8 @@ type Prepared struct {
 	Key      Key
 	Checks   []CheckEnded // of the baseline; empty if it was not asked for
 	Dispatch WorkDispatched
-	Preview  *Preview // of a call
+	Preview  *Preview // of a call, or of a plan that the step is delegated to
+	Child    *Opening // of the run that does the step
 	Strays   []Change // outside the step's writes, changed since a start that was cut off: a person decides
 	Err      string   // what went wrong on this machine; nothing can be dispatched
 	Absent   bool     // with Err: trying again changes nothing

@@ -102,7 +102,7 @@ func (s *State) Claims() []Claim {
 // another step might use too.
 func (s *State) claims(i int) bool {
 	if s.prog.Step(i).Worktree {
-		return !s.apart(i)
+		return !s.apart(i) && !s.pattern(i)
 	}
 	return s.prog.classes.of[i] != free
 }

@@ -34,7 +34,7 @@ func (s *State) applyRun(e RunOpened, r Record) error {
 	}
 	s.turnPage()
 	s.prog = e.Compiled
-	s.run = run{Opened: e, First: r.Seq, Live: true, Status: Running, Started: r.At, Unsat: s.prog.Len()}
+	s.run = run{Opened: e, First: r.Seq, Live: true, Status: Running, Started: r.At, Unsat: s.prog.Len(), Executables: e.Executables}
 	s.allot(nil, s.prog)
 	s.items = map[string]ItemRow{}
 	s.steps = make([]step, s.prog.Len())
@@ -117,6 +117,10 @@ func (s *State) halt(flag *bool) {
 	for _, i := range append(s.must.all(), s.active...) {
 		s.touch(i)
 	}
+	for _, e := range s.run.Expanded {
+		i, _ := s.prog.Index(e.Step)
+		s.touch(i)
+	}
 }
 
 // showReady notes that what was ready is so no longer.
@@ -178,6 +182,17 @@ func (s *State) failed() RunEnded {
 
 // exitBudget is the exit code of a run that ends for want of a larger budget.
 const exitBudget = 5
+
+// pin adds commands to those that are known already, which stay what they are.
+// Like what moved, the map is never changed in place.
+func (s *State) pin(executables map[string]string) {
+	if len(executables) == 0 {
+		return
+	}
+	all := maps.Clone(executables)
+	maps.Copy(all, s.run.Executables)
+	s.run.Executables = all
+}
 
 // allow moves the protected base where a finished step's writes covered it.
 // The map is never changed in place, because effects hold it; the copy costs

@@ -17,7 +17,7 @@ func (k WorkKind) Effect() EffectKind {
 // and not while it is proved again.
 func (s *State) apart(i int) bool {
 	st := &s.steps[i]
-	return s.prog.Step(i).Worktree && !st.Merged && st.Phase != Merging && st.Phase != Ratchet
+	return s.prog.Step(i).Worktree && !s.pattern(i) && !st.Merged && st.Phase != Merging && st.Phase != Ratchet
 }
 
 // judges is the phase after the work. Checks that may run only once look at

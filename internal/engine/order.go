@@ -15,10 +15,13 @@ func (s *State) admitOrder(in Order) ([]Event, error) {
 	if in.Run != "" && in.Run != s.run.Opened.Run {
 		return nil, refuse(Conflict, fmt.Sprintf("run %s is over, and run %s is the newest of this plan", in.Run, s.run.Opened.Run), "name the one you mean")
 	}
-	if err := named(c.By); err != nil {
+	err := named(c.By)
+	if err == nil {
+		err = s.refuseChild()
+	}
+	if err != nil {
 		return nil, err
 	}
-	var err error
 	switch c.Verb {
 	case DoPause, DoResume, DoCancel:
 		err = s.refuseRunOrder(c)
@@ -87,7 +90,7 @@ func (s *State) refuseVerdict(c Command) error {
 	switch {
 	case err != nil:
 		return err
-	case c.Why == "":
+	case strings.TrimSpace(c.Why) == "":
 		return refuse(Invalid, fmt.Sprintf("a %s needs a reason", c.Verb), "give it with --why")
 	case s.steps[i].satisfied():
 		return refuse(Conflict, fmt.Sprintf("step %q is %s", c.Step, s.steps[i].Status), "")
@@ -104,6 +107,10 @@ func (s *State) refuseRetry(c Command) error {
 	switch {
 	case c.From && slices.ContainsFunc(s.downstream(i), func(d int) bool { return s.steps[d].Active }):
 		return refuse(Conflict, fmt.Sprintf("step %q, or one that needs it, is running", c.Step), "wait for it, or cancel the run")
+	case st.Expanded && !c.From && len(s.meant(i, c.Verb)) == 0:
+		return refuse(Conflict, fmt.Sprintf("no instance of step %q has failed", c.Step), "name the one you mean, such as "+InstanceID(c.Step, 1))
+	case st.Expanded && !c.From:
+		return nil
 	case c.From && len(s.redone(i)) == 0, !c.From && st.Status == Pending:
 		return refuse(Conflict, fmt.Sprintf("step %q has not run yet", c.Step), "")
 	case c.From:
@@ -119,10 +126,14 @@ func (s *State) refuseRetry(c Command) error {
 }
 
 // redone lists what retry --from does again: what has run of the step and of
-// all that need it.
+// all that need it. The pattern of an instance follows by itself, and instances
+// go with their pattern, which begins anew.
 func (s *State) redone(i int) []int {
+	own, instance := s.prog.Pattern(i)
 	return slices.DeleteFunc(s.downstream(i), func(d int) bool {
-		return s.steps[d].Status == Pending || s.steps[d].Active
+		st := &s.steps[d]
+		_, part := s.prog.Pattern(d)
+		return st.Status == Pending && !st.Expanded || st.Active || part && d != i || instance && d == own
 	})
 }
 
@@ -130,8 +141,13 @@ func (s *State) redone(i int) []int {
 func (s *State) downstream(i int) []int {
 	seen := map[int]bool{i: true}
 	all := []int{i}
+	own, instance := s.prog.Pattern(i)
 	for n := 0; n < len(all); n++ {
-		for _, d := range s.prog.Dependents(all[n]) {
+		next := s.needing(all[n])
+		if !instance || all[n] != own {
+			next = slices.Concat(next, s.prog.Instances(all[n]))
+		}
+		for _, d := range next {
 			if !seen[d] {
 				seen[d] = true
 				all = append(all, d)
@@ -157,6 +173,9 @@ func (s *State) admitReply(a ItemAnswered, now time.Time) ([]Event, error) {
 		return nil, refuse(Conflict, fmt.Sprintf("item %s is answered already", a.Item), "")
 	}
 	a.Text, a.By = text(a.Text), text(a.By)
+	if err := refuseAnswer(it, a); err != nil {
+		return nil, err
+	}
 	if it.Kind == Question {
 		i, _ := s.prog.Index(it.Step)
 		if a, err = s.prog.Step(i).admitAnswer(a); err != nil {
@@ -166,6 +185,14 @@ func (s *State) admitReply(a ItemAnswered, now time.Time) ([]Event, error) {
 		return nil, err
 	}
 	return []Event{a}, nil
+}
+
+// refuseAnswer wants a reason where somebody does without a proof.
+func refuseAnswer(it ItemRow, a ItemAnswered) error {
+	if it.Kind == Question || a.Choice != ChooseSkip && a.Choice != ChooseWaive || strings.TrimSpace(a.Text) != "" {
+		return nil
+	}
+	return refuse(Invalid, fmt.Sprintf("a %s needs a reason", a.Choice), "give it with --text; the journal keeps it with your name")
 }
 
 // applyCommand folds a person's command.
@@ -199,7 +226,7 @@ func (s *State) applyResume(c Command) {
 	}
 	s.reopen()
 	for i := range s.steps {
-		if s.steps[i].Status == Failed {
+		if s.steps[i].Status == Failed && !s.steps[i].Expanded {
 			s.order(i, c)
 		}
 	}
@@ -213,14 +240,32 @@ func (s *State) applyStepOrder(c Command) error {
 	if !s.run.Live {
 		s.reopen()
 	}
-	if c.Verb != DoRetry || !c.From {
-		s.order(i, c)
+	switch {
+	case c.From && c.Verb == DoRetry:
+		for _, d := range s.redone(i) {
+			s.order(d, c)
+		}
 		return nil
+	case c.Verb != DoRetry || !s.steps[i].Expanded:
+		s.order(i, c)
 	}
-	for _, d := range s.redone(i) {
-		s.order(d, c)
+	for _, n := range s.meant(i, c.Verb) {
+		s.order(n, c)
 	}
 	return nil
+}
+
+// meant lists the instances of a step that a command on the step means: those
+// that came to no good end, or, where it is given up, all that do not count yet.
+func (s *State) meant(i int, v Verb) []int {
+	var list []int
+	for _, n := range s.prog.Instances(i) {
+		st := &s.steps[n]
+		if st.Order == nil && st.Answer == nil && (st.lapsed() || v != DoRetry && !st.satisfied()) {
+			list = append(list, n)
+		}
+	}
+	return list
 }
 
 func (s *State) order(i int, c Command) {

@@ -3,6 +3,8 @@ package engine
 import (
 	"errors"
 	"fmt"
+	"iter"
+	"slices"
 	"strings"
 )
 
@@ -34,30 +36,53 @@ func (p *Program) readable() error {
 // was skipped has none.
 func (s *State) outputs(p *Step) map[string]string {
 	var all map[string]string
-	add := func(id string) {
+	for id := range s.looksAt(p) {
 		i, ok := s.prog.Index(id)
 		if !ok || !s.steps[i].satisfied() || s.steps[i].Output == "" {
-			return
+			continue
 		}
 		if all == nil {
 			all = map[string]string{}
 		}
 		all[id] = s.steps[i].Output
 	}
-	for _, id := range p.Reads {
-		add(id)
-	}
-	if i, ok := s.prog.Index(p.ID); ok {
-		for _, id := range s.prog.refers[i] {
-			add(id)
+	return all
+}
+
+// lists are those of the outputs that are of steps for each item.
+func (s *State) lists(p *Step) map[string][]string {
+	var all map[string][]string
+	for id := range s.looksAt(p) {
+		i, ok := s.prog.Index(id)
+		if !ok || !s.pattern(i) || !s.steps[i].satisfied() || !s.steps[i].Expanded {
+			continue
 		}
-	}
-	for _, sub := range p.Subscriptions {
-		if sub.Kind == "step" {
-			add(sub.Ref)
+		if all == nil {
+			all = map[string][]string{}
 		}
+		all[id] = s.outOf(i)
 	}
 	return all
+}
+
+// looksAt yields the ids of the steps whose outputs a step is given.
+func (s *State) looksAt(p *Step) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		ids := p.Reads
+		if i, ok := s.prog.Index(p.ID); ok {
+			ids = slices.Concat(ids, s.prog.refers[i])
+		}
+		for _, sub := range p.Subscriptions {
+			if sub.Kind == "step" {
+				ids = append(slices.Clip(ids), sub.Ref)
+			}
+		}
+		for _, id := range ids {
+			if !yield(id) {
+				return
+			}
+		}
+	}
 }
 
 // ValueOf is what the bytes that a step put out mean: the JSON value that they

@@ -23,6 +23,8 @@ const (
 	Script Kind = "script" // the task itself is a shell script
 	Ask    Kind = "ask"    // the task is a question to a person, and the answer the output
 	Tool   Kind = "tool"   // a tool is called
+
+	Delegate Kind = "plan" // the task is a plan of its own, which a run of its own carries out
 )
 
 // Expect says what a contract must answer before the work, so that its answer
@@ -108,6 +110,12 @@ type Step struct {
 	// its arguments, in which a string may be a [Ref].
 	Tool string          `json:"tool,omitempty"`
 	Args json.RawMessage `json:"args,omitempty"`
+	// Each makes the step the pattern of instances, which a run appends behind
+	// the steps of the program. Item is what an instance was made for, as JSON.
+	Each *Each           `json:"each,omitempty"`
+	Item json.RawMessage `json:"item,omitempty"`
+	// Child is the plan that the step is delegated to.
+	Child *SubPlan `json:"child,omitempty"`
 }
 
 // Exclusive reports whether the step takes the whole workspace: an agent with
@@ -121,6 +129,8 @@ func (s *Step) Checkable() bool { return len(s.Checks) > 0 }
 type Definition struct {
 	Plan  string `json:"plan"` // id of the revision
 	Title string `json:"title"`
+	// Context is what whoever works has to know, in words; agents are told.
+	Context string `json:"context,omitempty"`
 	// Constraints hold for every step, in words; agents are told.
 	Constraints []string `json:"constraints,omitempty"`
 	Parallel    int      `json:"parallel"`        // how many steps may run at once, at least 1
@@ -142,6 +152,10 @@ type Program struct {
 	hash    string
 	guards  []string   // of all steps, each once
 	refers  [][]string // by index: ids of the steps that arguments refer to
+
+	base  *Program      // what a run let grow into this one, nil for a program as it was compiled
+	of    []int         // patterns of the instances behind the steps of base
+	parts map[int][]int // instances by their pattern
 }
 
 // NewProgram checks the invariants every run rests on: at least one step,
@@ -199,6 +213,9 @@ func (p *Program) index() error {
 		if err := s.valid(); err != nil {
 			return fmt.Errorf("step %q: %w", s.ID, err)
 		}
+		if len(s.Item) > 0 {
+			return fmt.Errorf("step %q has an item, which only a run gives", s.ID)
+		}
 		if _, twice := p.by[s.ID]; twice {
 			return fmt.Errorf("step %q occurs twice", s.ID)
 		}
@@ -211,7 +228,7 @@ func (p *Program) index() error {
 		}
 	}
 	p.guards = d.guards()
-	if err := errors.Join(p.readable(), p.refer()); err != nil {
+	if err := errors.Join(p.readable(), p.refer(), p.eaches()); err != nil {
 		return err
 	}
 	if err := p.conditions(); err != nil {
@@ -269,7 +286,7 @@ func (s *Step) valid() error {
 	switch {
 	case s.ID == "":
 		return errors.New("has no id")
-	case s.Kind != Agent && s.Kind != Script && s.Kind != Ask && s.Kind != Tool:
+	case s.Kind != Agent && s.Kind != Script && s.Kind != Ask && s.Kind != Tool && s.Kind != Delegate:
 		return fmt.Errorf("unknown kind %q", s.Kind)
 	case s.Expect != ExpectAny && s.Expect != ExpectRed && s.Expect != ExpectGreen:
 		return fmt.Errorf("unknown expect %q", s.Expect)
@@ -284,8 +301,13 @@ func (s *Step) valid() error {
 	case s.Backoff < 0:
 		return errors.New("has a negative backoff")
 	}
-	if err := s.validTool(); err != nil {
+	if err := errors.Join(s.validTool(), s.validChild()); err != nil {
 		return err
+	}
+	if s.Each != nil {
+		if err := s.validEach(); err != nil {
+			return err
+		}
 	}
 	if s.Kind == Ask {
 		return s.validAsk()
@@ -308,7 +330,7 @@ func (s *Step) validChecks() error {
 		names[c.Name] = true
 		required = required || c.Required
 	}
-	if !required && s.Kind != Tool {
+	if !required && !s.shows() {
 		return errors.New("has no contract and no required check, so nothing could prove it")
 	}
 	return nil
@@ -336,6 +358,9 @@ func (p *Program) Plan() string { return p.def.Plan }
 
 // Title is the plan's title.
 func (p *Program) Title() string { return p.def.Title }
+
+// Context is what whoever works has to know, in words; empty if nothing.
+func (p *Program) Context() string { return p.def.Context }
 
 // Constraints hold for every step, in words. The caller must not change them.
 func (p *Program) Constraints() []string { return p.def.Constraints }

@@ -22,7 +22,7 @@ func (s *State) beginRound() {
 	s.run.Round++
 	s.run.Regressed, s.run.ProveLeft = 0, nil
 	for i := range s.steps {
-		if p := s.prog.Step(i); s.steps[i].Status == Done && p.Holds && p.Rerunnable && p.Checkable() {
+		if p := s.prog.Step(i); s.steps[i].Status == Done && p.Each == nil && p.Holds && p.Rerunnable && p.Checkable() {
 			s.run.ProveLeft = append(s.run.ProveLeft, i)
 		}
 	}

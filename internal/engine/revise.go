@@ -18,6 +18,7 @@ type leaving struct {
 	Epoch   uint64
 	Role    string `json:",omitzero"`
 	Reserve Amount `json:",omitzero"`
+	Child   string `json:",omitzero"`
 }
 
 func (l leaving) is(e WorkEnded) bool {
@@ -38,6 +39,9 @@ func (s *State) admitRevise(in Revise) ([]Event, error) {
 	if err := named(in.By); err != nil {
 		return nil, err
 	}
+	if now.Parent != (Parent{}) {
+		return nil, refuse(Conflict, fmt.Sprintf("%s is of a plan that was approved together with that of run %s", name, now.Parent.Run), "the next run of that plan takes the text as it is then")
+	}
 	switch {
 	case s.prog == nil || e.Run != now.Run:
 		return nil, refuse(NotFound, fmt.Sprintf("run %s is not the newest of its plan", e.Run), "piton list shows which is")
@@ -52,7 +56,8 @@ func (s *State) admitRevise(in Revise) ([]Event, error) {
 	case e.Plan == "" || e.Plan == now.Plan:
 		return nil, refuse(Invalid, "the revision has no id of its own", "")
 	}
-	e.Revises, e.Carried = now.Plan, s.carries(e.Compiled, in.Stale)
+	e.Revises = now.Plan
+	e.Carried = s.carries(e.Compiled, in.Stale)
 	return []Event{e}, nil
 }
 
@@ -60,6 +65,12 @@ func (s *State) admitRevise(in Revise) ([]Event, error) {
 // order: what was begun, did not fail, is defined alike, and needs nothing but
 // what is taken over too.
 func (s *State) carries(p *Program, stale []string) []string {
+	fits := s.fits(p, stale)
+	grown, lost := s.grown(p, func(id string) bool { i, ok := p.Index(id); return ok && fits[i] })
+	if len(lost) > 0 {
+		return s.carries(p, append(lost, stale...))
+	}
+	p = grown
 	var carried []string
 	for i, fits := range s.fits(p, stale) {
 		if fits && s.begun(p.Step(i).ID) {
@@ -67,6 +78,24 @@ func (s *State) carries(p *Program, stale []string) []string {
 		}
 	}
 	return carried
+}
+
+// grown is a revision's program with what those steps for each item became that
+// are kept: their items are the same, because all that gives them is. It lists
+// those that the revision has no room for.
+func (s *State) grown(p *Program, kept func(id string) bool) (grown *Program, lost []string) {
+	for _, e := range s.run.Expanded {
+		if !kept(e.Step) {
+			continue
+		}
+		more, err := regrow(p, []StepExpanded{e})
+		if err != nil {
+			lost = append(lost, e.Step)
+			continue
+		}
+		p = more
+	}
+	return p, lost
 }
 
 // fits says of each step of p whether it, and all that it needs, may be left as
@@ -87,14 +116,14 @@ func (s *State) fits(p *Program, stale []string) []bool {
 // begun reports whether there is anything of a step to take over.
 func (s *State) begun(id string) bool {
 	j, ok := s.prog.Index(id)
-	return ok && s.steps[j].begun()
+	return ok && (s.steps[j].begun() || s.steps[j].Expanded)
 }
 
 // alike reports whether step i of p is defined as the step of that id is now,
 // number apart, and may be taken over.
 func (s *State) alike(p *Program, i int) bool {
 	j, ok := s.prog.Index(p.Step(i).ID)
-	return ok && s.steps[j].keeps() && same(s.prog, j, p, i)
+	return ok && (s.steps[j].keeps() || s.steps[j].Expanded) && same(s.prog, j, p, i)
 }
 
 // keeps reports whether a revision may leave the step as it stands. What came
@@ -131,7 +160,8 @@ func (s *State) applyRevision(e RunOpened) error {
 	for _, id := range e.Carried {
 		kept[id] = true
 	}
-	next := make([]step, e.Compiled.Len())
+	prog, _ := s.grown(e.Compiled, func(id string) bool { return kept[id] })
+	next := make([]step, prog.Len())
 	for i := range next {
 		next[i].Status = Pending
 	}
@@ -141,7 +171,7 @@ func (s *State) applyRevision(e RunOpened) error {
 	past := maps.Clone(s.run.Past)
 	for j := range s.steps {
 		id := s.prog.Step(j).ID
-		i, stays := e.Compiled.Index(id)
+		i, stays := prog.Index(id)
 		if kept[id] {
 			next[i] = s.steps[j].carried()
 			continue
@@ -149,10 +179,10 @@ func (s *State) applyRevision(e RunOpened) error {
 		s.leave(j)
 		switch st := &s.steps[j]; {
 		case stays:
-			if next[i] = st.revised(); s.prog.Step(j).Budget == e.Compiled.Step(i).Budget {
+			if next[i] = st.revised(); s.prog.Step(j).Budget == prog.Step(i).Budget {
 				next[i].Raised = st.Raised
 			}
-			if same(s.prog, j, e.Compiled, i) {
+			if same(s.prog, j, prog, i) {
 				next[i].Feedback = st.Feedback
 			}
 		case st.Attempt > 0:
@@ -163,11 +193,13 @@ func (s *State) applyRevision(e RunOpened) error {
 		}
 	}
 	for id, attempt := range past {
-		if i, back := e.Compiled.Index(id); back && next[i].Attempt == 0 {
+		if i, back := prog.Index(id); back && next[i].Attempt == 0 {
 			next[i].Attempt = attempt + 1
 		}
 	}
-	s.goOn(e, next, past)
+	s.run.Expanded = slices.DeleteFunc(slices.Clone(s.run.Expanded), func(x StepExpanded) bool { return !kept[x.Step] })
+	s.goOn(e, prog, next, past)
+	s.pin(e.Executables)
 	return nil
 }
 
@@ -188,6 +220,14 @@ func (s *State) mayRevise(e RunOpened) error {
 // mayCarry reports why the steps cannot be carried over. Which of those that
 // fit are left out is for who knows what files they were given.
 func (s *State) mayCarry(p *Program, carried []string) error {
+	named := make(map[string]bool, len(carried))
+	for _, id := range carried {
+		named[id] = true
+	}
+	p, lost := s.grown(p, func(id string) bool { return named[id] })
+	if len(lost) > 0 {
+		return fmt.Errorf("step %q is carried over, and has no room for its instances", lost[0])
+	}
 	fits, kept := s.fits(p, nil), make(map[int]bool, len(carried))
 	for _, id := range carried {
 		i, ok := p.Index(id)
@@ -212,6 +252,7 @@ func (s *State) mayCarry(p *Program, carried []string) error {
 func (st *step) carried() (c step) {
 	c = *st
 	c.open, c.dead, c.waiters, c.Blocker, c.Looked = 0, 0, nil, 0, false
+	c.left, c.spoilt, c.failed = 0, 0, 0
 	defer func() {
 		if !c.Active {
 			c.Lease, c.Behind = 0, nil
@@ -249,22 +290,28 @@ func (s *State) leave(j int) {
 	st := &s.steps[j]
 	s.closeItem(j)
 	if st.Live {
-		s.run.Leaving = append(s.run.Leaving, leaving{Step: s.prog.Step(j).ID, Attempt: st.Attempt, N: st.N, Kind: st.Kind, Epoch: st.Epoch, Role: s.prog.Step(j).Role, Reserve: st.Reserve})
+		s.run.Leaving = append(s.run.Leaving, leaving{Step: s.prog.Step(j).ID, Attempt: st.Attempt, N: st.N, Kind: st.Kind, Epoch: st.Epoch, Role: s.prog.Step(j).Role, Reserve: st.Reserve, Child: st.Child})
 	}
 }
 
 // goOn puts the revision in the place of the text before. Counts, sums of what
 // was spent and numbers of rounds and items go on.
-func (s *State) goOn(e RunOpened, steps []step, past map[string]int) {
+func (s *State) goOn(e RunOpened, prog *Program, steps []step, past map[string]int) {
 	r := &s.run
-	s.allot(s.prog, e.Compiled)
-	s.prog, s.steps = e.Compiled, steps
+	s.allot(s.prog, prog)
 	r.Opened, r.Past = e, past
-	if len(r.Past) > 0 {
-		maps.DeleteFunc(r.Past, func(id string, _ int) bool { _, back := s.prog.Index(id); return back })
-	}
 	if !r.Live {
 		r.reopen()
+	}
+	s.settleIn(prog, steps)
+}
+
+// settleIn gives the run other steps. A round of proving begins anew.
+func (s *State) settleIn(prog *Program, steps []step) {
+	s.prog, s.steps = prog, steps
+	r := &s.run
+	if len(r.Past) > 0 {
+		maps.DeleteFunc(r.Past, func(id string, _ int) bool { _, back := s.prog.Index(id); return back })
 	}
 	r.Proving, r.ProveLeft, r.Proved, r.Regressed = false, nil, false, 0
 	s.index()
@@ -301,6 +348,9 @@ func (s *State) applyLeft(e WorkEnded) bool {
 	if len(s.run.Leaving) == 0 {
 		s.run.Leaving = nil
 	}
+	if e.Ending != nil {
+		s.applyEnding(e.Ending)
+	}
 	s.spend(e.Usage)
 	s.settleLeft(e, l)
 	return true
@@ -310,7 +360,7 @@ func (s *State) applyLeft(e WorkEnded) bool {
 func (s *State) left(k Key) (leaving, bool) {
 	for _, l := range s.run.Leaving {
 		kind := l.Kind.Effect()
-		if k == (Key{Task: s.task, Run: s.run.Opened.Run, Step: l.Step, Attempt: l.Attempt, Kind: kind, N: l.N}) && l.Epoch == s.epoch {
+		if k == (Key{Task: s.task, Run: s.run.Opened.Run, Step: l.Step, Attempt: l.Attempt, Kind: kind, N: l.N}) && (l.Epoch == s.epoch || l.Kind == ChildWork) {
 			return l, true
 		}
 	}
@@ -320,7 +370,7 @@ func (s *State) left(k Key) (leaving, bool) {
 // lostLeaving is the end of leaving work whose owner is gone.
 func (s *State) lostLeaving() (WorkEnded, bool) {
 	for _, l := range s.run.Leaving {
-		if l.Epoch < s.epoch {
+		if l.Epoch < s.epoch && l.Kind != ChildWork {
 			return l.ended(Lost, "its owner stopped"), true
 		}
 	}

@@ -48,6 +48,7 @@ type HeadRow struct {
 	TokensOut  int64     `json:"tokens_out"`
 	CostMicros int64     `json:"cost_micros"`
 	Budget     Budget    `json:"budget,omitzero"`
+	Parent     Parent    `json:"parent,omitzero"` // the step that the run carries out
 }
 
 // Shown is the run's status as people are told it, in every list and at every
@@ -98,6 +99,8 @@ type ItemRow struct {
 	Tool     string    `json:"tool,omitempty"` // of a call that is to be approved
 	Tier     Tier      `json:"tier,omitempty"`
 	Args     string    `json:"args,omitempty"`   // object
+	Plan     string    `json:"plan,omitempty"`   // path of a plan that is to be approved
+	Parent   Parent    `json:"parent,omitzero"`  // the step that the item's run carries out
 	Behind   []string  `json:"behind,omitempty"` // ids of steps that need this one, the first few; "…" for more
 }
 
@@ -107,7 +110,7 @@ const maxBehind = 5
 // behind names steps that need step i.
 func (s *State) behind(i int) []string {
 	var ids []string
-	for _, d := range s.prog.Dependents(i) {
+	for _, d := range s.needing(i) {
 		if len(ids) == maxBehind {
 			return append(ids, "…")
 		}
@@ -196,7 +199,7 @@ func (s *State) Head() HeadRow {
 		Path: r.Opened.Path, PlanHash: r.Opened.PlanHash, Status: r.Status, Reason: r.Reason, Exit: r.Exit, Ended: !r.Live,
 		Started: r.Started, Finished: r.Finished, Total: len(s.steps), Settled: len(s.steps) - r.Unsat,
 		Active: len(s.active), Open: len(s.items), Proven: r.Proven, Unproven: r.Unproven, Waived: r.Waived, Skipped: r.Skipped,
-		TokensIn: r.TokensIn, TokensOut: r.TokensOut, CostMicros: r.CostMicros, Budget: s.Budget(),
+		TokensIn: r.TokensIn, TokensOut: r.TokensOut, CostMicros: r.CostMicros, Budget: s.Budget(), Parent: r.Opened.Parent,
 	}
 }
 
@@ -214,6 +217,9 @@ func (s *State) StepRow(i int) StepRow {
 		if row.Status == Ready {
 			row.Phase = NoPhase
 		}
+	}
+	if st.Expanded && row.Status == Running {
+		row.Reason = s.progress(i)
 	}
 	if row.Status == Blocked {
 		row.Reason = fmt.Sprintf("needs %q, which is %s", s.prog.Step(st.Blocker).ID, s.shown(st.Blocker))

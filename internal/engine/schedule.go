@@ -27,7 +27,10 @@ func (s *State) room() int {
 // eligible reports whether the step could start if there were room.
 func (s *State) eligible(i int) bool {
 	st := &s.steps[i]
-	if !s.run.Live || s.prog.Step(i).Kind == Ask || st.Active || st.Item != "" || st.Order != nil || st.open > 0 || s.waits(i) || !s.granted(i) || s.undecided(i) {
+	if s.pattern(i) && (st.Expanded || s.prog.Step(i).Each.Glob == "") || !s.pattern(i) && s.prog.Step(i).Kind == Ask {
+		return false
+	}
+	if !s.run.Live || st.Active || st.Item != "" || st.Order != nil || st.open > 0 || s.waits(i) || !s.granted(i) || s.undecided(i) {
 		return false
 	}
 	return st.Status == Pending || st.Status == Regressed || st.Status == Running
@@ -35,13 +38,13 @@ func (s *State) eligible(i int) bool {
 
 func (s *State) granted(i int) bool {
 	p := s.prog.Step(i)
-	return p.Approval == "" || p.Kind == Tool || !s.steps[i].Granted.IsZero()
+	return p.Approval == "" || p.shows() || p.Each != nil || !s.steps[i].Granted.IsZero()
 }
 
 // asks reports whether the step waits for nothing but a person's yes.
 func (s *State) asks(i int) bool {
 	st := &s.steps[i]
-	return s.run.Live && (!s.granted(i) || s.prog.Step(i).Kind == Ask) && st.Status == Pending && st.open == 0 && st.Item == "" && st.Order == nil && !s.undecided(i)
+	return s.run.Live && (!s.granted(i) || s.prog.Step(i).Kind == Ask && !s.pattern(i)) && st.Status == Pending && st.open == 0 && st.Item == "" && st.Order == nil && !s.undecided(i)
 }
 
 // enqueue puts the step among the ready ones if it may start, else takes it out.
@@ -93,8 +96,16 @@ func (s *State) fill(now time.Time) {
 		if !ok {
 			return
 		}
-		s.start(i, Baseline)
+		s.start(i, s.opening(i))
 	}
+}
+
+// opening is the phase that a step begins with.
+func (s *State) opening(i int) Phase {
+	if s.pattern(i) {
+		return Expanding
+	}
+	return Baseline
 }
 
 // drop takes back what is under way, less what is still being stopped and what
@@ -146,9 +157,12 @@ func (s *State) start(i int, phase Phase) {
 	s.change(i, func(st *step) {
 		st.Active, st.Phase = true, phase
 		st.Looked = false
-		if phase == Baseline {
+		switch phase {
+		case Baseline:
 			st.Status, st.Attempt = Running, max(1, st.Attempt)
 			s.goOnResolved(i, st)
+		case Expanding:
+			st.Status = Running
 		}
 	})
 }

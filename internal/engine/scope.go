@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"maps"
 	"slices"
 	"strings"
 )
@@ -15,33 +16,43 @@ type classes struct {
 	of      []int   // class of each step, or free
 	rank    []int   // place of each step in its class
 	members [][]int // steps of each class, ascending
+	known   map[string]int
 }
 
 func classify(steps []Step) classes {
-	c := classes{of: make([]int, len(steps)), rank: make([]int, len(steps))}
-	known := map[string]int{}
+	c := classes{of: make([]int, 0, len(steps)), rank: make([]int, 0, len(steps)), known: map[string]int{}}
 	for i := range steps {
-		key := steps[i].class()
-		if key == "" {
-			c.of[i] = free
-			continue
-		}
-		n, ok := known[key]
-		if !ok {
-			n = len(c.members)
-			known[key] = n
-			c.members = append(c.members, nil)
-		}
-		c.of[i], c.rank[i] = n, len(c.members[n])
-		c.members[n] = append(c.members[n], i)
+		c.add(i, &steps[i])
 	}
 	return c
+}
+
+// add classifies step i, the next one.
+func (c *classes) add(i int, p *Step) {
+	key := p.class()
+	if key == "" {
+		c.of, c.rank = append(c.of, free), append(c.rank, 0)
+		return
+	}
+	n, ok := c.known[key]
+	if !ok {
+		n = len(c.members)
+		c.known[key] = n
+		c.members = append(c.members, nil)
+	}
+	c.of, c.rank = append(c.of, n), append(c.rank, len(c.members[n]))
+	c.members[n] = append(c.members[n], i)
+}
+
+// growable is a copy to which steps can be added.
+func (c *classes) growable() classes {
+	return classes{of: slices.Clip(c.of), rank: slices.Clip(c.rank), members: clipped(c.members), known: maps.Clone(c.known)}
 }
 
 // class names what the step conflicts with, "" if it is nothing.
 func (p *Step) class() string {
 	switch {
-	case p.Worktree: // its merge is kept apart by a lease
+	case p.Worktree, p.Each != nil: // its merge is kept apart by a lease; a pattern does nothing
 		return ""
 	case p.Exclusive():
 		return "alone"

@@ -22,6 +22,20 @@ func newSet(n int) set {
 	}
 }
 
+// grow makes room for more steps, of which none is in.
+func (x *set) grow(n int) {
+	for l := 0; ; l++ {
+		n = (n + 63) / 64
+		if l == len(x.levels) {
+			x.levels = append(x.levels, []uint64{uint64(ones(x.levels[l-1][0] != 0))})
+		}
+		x.levels[l] = append(x.levels[l], make([]uint64, n-len(x.levels[l]))...)
+		if n <= 1 {
+			return
+		}
+	}
+}
+
 // put takes i in or out.
 func (x *set) put(i int, in bool) {
 	for _, words := range x.levels {

@@ -14,8 +14,13 @@ func (s *State) applySettled(e StepSettled, at time.Time) error {
 		st := &s.steps[i]
 		return fmt.Errorf("step %q attempt %d settles as %q (%s) by %q out of %s, %s, attempt %d", e.Step, e.Attempt, e.Status, e.Verdict, e.By, st.Status, st.Phase, st.Attempt)
 	}
-	if s.undecided(i) {
+	switch {
+	case s.undecided(i):
 		s.choose(i, e, at)
+		return nil
+	case s.joins(i):
+		s.applyJoined(i, e, at)
+		s.haltAfter(i, e)
 		return nil
 	}
 	keeps := s.keeps(i, e)
@@ -35,10 +40,19 @@ func (s *State) applySettled(e StepSettled, at time.Time) error {
 			s.settleAs(i, st, e, at)
 		}
 	})
-	if e.Status == Failed && (e.By != "" && e.Verdict != OverBudget || s.prog.Step(i).Critical) {
+	if s.steps[i].Expanded && e.Status == Pending {
+		s.collapse(i)
+	}
+	s.haltAfter(i, e)
+	return nil
+}
+
+// haltAfter lets a failure that ends the run do so.
+func (s *State) haltAfter(i int, e StepSettled) {
+	byPerson := e.By != "" && e.By != Harness && e.Verdict != OverBudget
+	if e.Status == Failed && (byPerson || s.prog.Step(i).Critical) {
 		s.halt(&s.run.Aborted)
 	}
-	return nil
 }
 
 // lawful reports whether the step may settle so. It holds the laws that no
@@ -47,13 +61,20 @@ func (s *State) applySettled(e StepSettled, at time.Time) error {
 // a person's word needs a record of what the person said.
 func (s *State) lawful(i int, e StepSettled) bool {
 	st := &s.steps[i]
-	if s.undecided(i) {
+	switch {
+	case s.undecided(i):
 		return lawfulChoice(st, e)
+	case s.joins(i):
+		want := s.join(i)
+		fits := e.Proven == want.Proven || s.empty(i) // which older records call proven; they stay what they are
+		return fits && e.By == want.By && e.Status == want.Status && e.Attempt == want.Attempt && e.RetryAt == nil && !e.Satisfies
+	case s.lawfulUnfit(i, e):
+		return true
 	}
 	if st.hasAnswer(s.prog.Step(i), e) {
 		return e.Attempt == st.Attempt && e.By == st.Answer.By
 	}
-	if st.Live || e.Attempt != st.Attempt || e.Proven && st.Baseline != Fail {
+	if st.Live || e.Attempt != st.Attempt || e.Proven && !s.proves(i) {
 		return false
 	}
 	if e.By != "" && e.By != Harness {

@@ -57,17 +57,36 @@ func readArgs(body json.RawMessage) (a Amount, err error) {
 	if err = d.Decode(&x); err == nil && !json.Valid(body) {
 		err = errors.New("something follows the first value")
 	}
-	if err == nil && x.Wall != "" {
-		a.Wall, err = time.ParseDuration(x.Wall)
-	}
 	if err != nil {
-		return Amount{}, err
+		return Amount{}, oddLimit(err)
+	}
+	if x.Wall != "" {
+		if a.Wall, err = time.ParseDuration(x.Wall); err != nil {
+			return Amount{}, fmt.Errorf("wall is %q, and a duration is wanted, as \"1h30m\"", x.Wall)
+		}
 	}
 	a.Tokens, a.CostMicros = x.Tokens, int64(math.Round(x.CostUSD*1e6))
 	if a.Tokens < 0 || a.Wall < 0 || x.CostUSD < 0 || x.CostUSD > 1e9 {
 		return Amount{}, errors.New("a limit is below nothing, or above all reason")
 	}
 	return a, nil
+}
+
+// oddLimit says in the words of people why limits cannot be read.
+func oddLimit(err error) error {
+	odd, ok := errors.AsType[*json.UnmarshalTypeError](err)
+	if !ok {
+		return errors.New(err.Error())
+	}
+	switch odd.Field {
+	case "tokens":
+		return fmt.Errorf("tokens is a %s, and a whole number is wanted", odd.Value)
+	case "cost_usd":
+		return fmt.Errorf("cost_usd is a %s, and a number is wanted", odd.Value)
+	case "wall":
+		return fmt.Errorf("wall is a %s, and a text is wanted, as \"1h30m\"", odd.Value)
+	}
+	return fmt.Errorf("an object is wanted, and this is of kind %s", odd.Value)
 }
 
 // plea asks for what the step that does not fit would need.

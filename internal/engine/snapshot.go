@@ -11,7 +11,7 @@ import (
 
 // snapshotVersion changes with the shape or the meaning of a snapshot, so that
 // one from another version is thrown away and the journal is replayed instead.
-const snapshotVersion = 8
+const snapshotVersion = 10
 
 // snapshotHead is the first line of a snapshot: what one must know before the
 // rest is worth reading.
@@ -85,11 +85,15 @@ func Restore(body []byte, p *Program) (*State, error) {
 	if err := json.Unmarshal(rest, &snap); err != nil {
 		return nil, fmt.Errorf("read snapshot: %w", err)
 	}
-	if head.Program != p.Hash() || len(snap.Steps) != p.Len() {
+	if head.Program != p.Hash() {
+		return nil, ErrSnapshot
+	}
+	base := p.compiled()
+	if p, err = regrow(base, snap.Run.Expanded); err != nil || len(snap.Steps) != p.Len() {
 		return nil, ErrSnapshot
 	}
 	s := &State{task: snap.Task, seq: snap.Seq, epoch: snap.Epoch, run: snap.Run, steps: snap.Steps, prog: p}
-	s.run.Opened.Compiled = p
+	s.run.Opened.Compiled = base
 	s.items = map[string]ItemRow{}
 	for _, row := range snap.Items {
 		s.items[row.Item] = row
@@ -101,6 +105,11 @@ func Restore(body []byte, p *Program) (*State, error) {
 
 // reindex derives the indexes from the steps: the full scan that no event costs.
 func (s *State) reindex() {
+	for n := range s.steps {
+		if i, ok := s.prog.Pattern(n); ok {
+			s.steps[i].left += ones(!s.steps[n].satisfied())
+		}
+	}
 	for i := range s.steps {
 		for _, n := range s.prog.Step(i).Needs {
 			if !s.steps[n].satisfied() {
@@ -117,6 +126,13 @@ func (s *State) reindex() {
 	for i := range s.steps {
 		if s.steps[i].lapsed() {
 			s.deaden(i)
+		}
+	}
+	for i := range s.steps {
+		if pattern, ok := s.prog.Pattern(i); ok {
+			is := s.standing(i)
+			s.steps[pattern].spoilt += ones(is.hopeless)
+			s.steps[pattern].failed += ones(is.failed)
 		}
 	}
 	for i := range s.steps {

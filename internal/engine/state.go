@@ -68,6 +68,9 @@ type run struct {
 	Unmetered  int               `json:",omitzero"`  // attempts that did not say what they used, with nothing reserved
 	Excused    int               `json:",omitzero"`  // those that a person let pass
 	Asking     string            `json:",omitzero"`  // the item that asks for more
+	// Executables are those of the run's opening, and what baselines found since.
+	Executables map[string]string `json:",omitempty"`
+	Expanded    []StepExpanded    `json:",omitempty"` // of steps for each item, in their order
 }
 
 // step is what State knows of one step. Fields are exported for the snapshot only.
@@ -102,6 +105,7 @@ type step struct {
 	Looked   bool          `json:",omitzero"` // it is of what is about to be called
 	Edited   string        `json:",omitzero"` // object: arguments that a person gave
 	Item     string        `json:",omitzero"`
+	Child    string        `json:",omitzero"` // the run that does, or did, the newest attempt
 	Answer   *ItemAnswered `json:",omitzero"`
 	Order    *Command      `json:",omitzero"`
 	Again    bool          `json:",omitzero"` // re-entered by regression once
@@ -127,10 +131,14 @@ type step struct {
 	Used     budget        `json:",omitzero"`
 	Reserve  Amount        `json:",omitzero"` // of the live dispatch
 	Raised   Amount        `json:",omitzero"` // limits that a person gave in place of the plan's
+	Expanded bool          `json:",omitzero"` // its instances stand behind the steps of the plan
 
 	open    int   // needs that are not satisfied
 	dead    int   // needs that cannot be satisfied as things stand
 	waiters []int // classes that wait for this step to release its scope
+	left    int   // instances that are not satisfied
+	spoilt  int   // of them hopeless
+	failed  int   // of those failed
 }
 
 // answered remembers what the checks said of a tree.
@@ -159,32 +167,40 @@ func (s *State) Run() RunOpened { return s.run.Opened }
 func (s *State) Live() bool { return s.run.Live }
 
 // Idle reports whether a live run can move only when a person acts: nothing is
-// under way or due, and items wait or the run is paused. Ask it after Decide
-// has nothing more to say. Its cost is that of the steps under way.
+// under way or due, and items wait or the run is paused. What the runs of
+// [State.Delegations] do is for their own states to say: where there is nothing
+// but them, this run is idle. Ask it after Decide has nothing more to say. Its
+// cost is that of the steps under way.
 func (s *State) Idle() bool {
 	if _, follows := s.must.first(); !s.run.Live || follows || len(s.run.Leaving) > 0 {
 		return false
 	}
+	delegated := false
 	for _, i := range s.active {
 		st := &s.steps[i]
-		prepares := s.run.Paused && st.Phase == Baseline // and will not before the run goes on
+		if st.Live && st.Kind == ChildWork {
+			delegated = true
+			continue
+		}
+		prepares := s.stopping() || s.run.Paused && st.Phase.first() // and will not before the run goes on
 		if _, wanted := s.wants(i); wanted || st.Live || (s.waits(i) || s.awaits(i)) && !prepares {
 			return false
 		}
 	}
-	return s.run.Paused || len(s.items) > 0 && len(s.due) == 0
+	return s.run.Paused || (delegated || len(s.items) > 0) && (len(s.due) == 0 || s.stopping())
 }
 
 // waits reports whether the step may not go on before a certain time.
 func (s *State) waits(i int) bool { return !s.steps[i].RetryAt.IsZero() }
 
 // satisfied reports whether the step counts for what needs it. One that a
-// person takes back counts no more.
+// person takes back counts no more, nor does one of which an instance has to be
+// done again.
 func (st *step) satisfied() bool {
 	if st.Order != nil {
 		return false
 	}
-	return st.Status == Done || st.Status == Waived || st.Status == Skipped && st.Counts
+	return st.Status == Done && st.left == 0 || st.Status == Waived || st.Status == Skipped && st.Counts
 }
 
 // settled reports whether the step has come to an end, good or bad.
@@ -197,7 +213,9 @@ func (st *step) settled() bool {
 }
 
 // lapsed reports whether the step has come to an end that does not count.
-func (st *step) lapsed() bool { return st.Order == nil && st.settled() && !st.satisfied() }
+func (st *step) lapsed() bool {
+	return st.Order == nil && st.settled() && st.Status != Done && !st.satisfied()
+}
 
 // hopeless reports whether what needs the step is blocked by it.
 func (st *step) hopeless() bool { return st.lapsed() || st.Status == Pending && st.dead > 0 }
@@ -251,6 +269,8 @@ func (s *State) apply(r Record) error {
 		return s.applyAwaited(e)
 	case PreviewMade:
 		return s.applyPreview(e, r.At)
+	case StepExpanded:
+		return s.applyExpanded(e)
 	case ItemOpened:
 		return s.applyItem(e, r)
 	case ItemAnswered:

@@ -23,11 +23,14 @@ import (
 // difference. After every line the journal is replayed, the snapshot restored,
 // the rows compared and the journal audited.
 //
-//	open [parallel=N] [ratchet=on] [baseline=off] [budget=LIMITS] [unmetered=refuse]   a run of the plan below it; again: the task's next run
+//	open [parallel=N] [ratchet=on] [baseline=off] [budget=LIMITS] [unmetered=refuse] [for=RUN/STEP] [grant=LIMITS]   a run of the plan below it; again: the task's next run
 //	revise [by=NAME] [stale=a,b] [was=HASH] [run=R] [plan=ID]   the run's next revision, as below it
 //	  ID [script] [needs=a,b] [retries=N] [then=WORD] [expect=WORD] [approval=WHY] [noncritical]
 //	     [budget=LIMITS: 10000t+1.50$+20m] [task=WORD] [writes=a/,b/] [once] [step] [backoff=D] [checks=build,lint?] [worktree]
 //	  a step that calls a tool: tool=NAME [args={"a":1}], and without checks: bare
+//	  a step that is delegated: plan=PATH [pinned], and without checks: bare
+//	ended STEP [status=WORD] [proven=N] [unproven=N]   of a run that did a step
+//	recall [why=…]                       what the task above says of its child
 //	prepared STEP [tier=WORD] [call=ARGS] [target=PATH:HASH] [hash=H] [low] [refused=WHY]  of a tool
 //	prepared STEP [base=VERDICT,…] [tree=T] [err=WHY] [strays=PATH]
 //	ended STEP [how=WORD] [exit=N] [tampered=PATH] [strays=PATH] [tokens=N] [usd=X] [ms=N] [conflict=PATH]
@@ -40,6 +43,8 @@ import (
 //	epoch                                a new owner takes over
 //	wait for=D | wait                    until then, or until the core wants to be woken
 //	told STEP                            what its next attempt is told
+//	expanded STEP ITEM… [why=TEXT]       the files of a glob, of a step with each=*; it may list them too (each=a,b), or refer to a
+//	  list (each=$a.b), in batches (batch=N), and {item} stands in task and writes
 //	rest                                 everything that is wanted passes, until nothing is
 //	item N                               what a person is shown
 func TestStories(t *testing.T) {
@@ -154,9 +159,10 @@ func success(e engine.Effect) engine.Input {
 	switch e.Key.Kind {
 	case engine.Prepare:
 		in := engine.Prepared{Key: e.Key}
-		if e.Step.Kind == engine.Tool {
+		if e.Step.Kind == engine.Tool || e.Step.Kind == engine.Delegate {
 			in.Preview = &engine.Preview{Args: cmp.Or(e.Edited, "args"), Tier: engine.FreeTier, Hash: "h"}
 		}
+		in.Child = childOf(e)
 		if e.Baseline {
 			want := engine.Fail
 			if e.Step.Expect == engine.ExpectGreen {
@@ -165,11 +171,42 @@ func success(e engine.Effect) engine.Input {
 			in.Checks = answers(e.Step, "", want)
 		}
 		return in
+	case engine.Expand:
+		return engine.Expanded{Key: e.Key, Items: []json.RawMessage{[]byte(`"x"`), []byte(`"y"`)}}
 	case engine.Work, engine.Merge:
-		return engine.Ended{Key: e.Key, WorkEnded: engine.WorkEnded{How: engine.Exited}}
+		end := engine.WorkEnded{How: engine.Exited, Ending: endingOf(e)}
+		if e.Value {
+			end.Value = json.RawMessage(`["p","q"]`)
+		}
+		return engine.Ended{Key: e.Key, WorkEnded: end}
 	}
 	return engine.Checked{Key: e.Key, Checks: answers(e.Step, "", engine.Pass)}
 }
+
+// childOf is the run that would do a delegated step, nil for any other.
+func childOf(e engine.Effect) *engine.Opening {
+	if e.Step.Kind != engine.Delegate {
+		return nil
+	}
+	return &engine.Opening{Run: "run of " + e.Key.String(), Program: aChild, Base: "base", Plan: engine.SubPlan{Path: e.Step.Child.Path, Own: "own", Hash: "h", Source: "source"}}
+}
+
+// endingOf is the end of such a run, which proved all it did.
+func endingOf(e engine.Effect) *engine.Ending {
+	if e.Work != engine.ChildWork {
+		return nil
+	}
+	return &engine.Ending{Status: engine.Done, Proven: 2, Spent: engine.Amount{Tokens: 100}}
+}
+
+// aChild is the program of every plan that a step is delegated to.
+var aChild = func() *engine.Program {
+	p, err := engine.NewProgram(engine.Definition{Plan: "child", Title: "A child", Parallel: 1, Steps: []engine.Step{plain("c")}})
+	if err != nil {
+		panic(err)
+	}
+	return p
+}()
 
 // answers is one answer for each check; the last verdict goes on for the rest.
 func answers(p *engine.Step, tree string, verdicts ...engine.Verdict) []engine.CheckEnded {
@@ -217,10 +254,14 @@ func input(t *testing.T, d *desk, td *datadriven.TestData) engine.Input {
 		return engine.Reply{ItemAnswered: a}
 	case "lease":
 		return lease(t, d, td)
+	case "recall":
+		return engine.Recall{Why: value(td, "why")}
 	case "prepared":
 		return prepared(t, d, td)
 	case "ended":
 		return ended(t, d, td)
+	case "expanded":
+		return found(t, d, td)
 	case "checked":
 		k := key(t, d, td)
 		checks := answers(stepOf(d, k.Step), value(td, "tree"), verdicts(word(td, 1), engine.Pass)...)
@@ -231,6 +272,15 @@ func input(t *testing.T, d *desk, td *datadriven.TestData) engine.Input {
 	}
 	t.Fatalf("%s: unknown line %q", td.Pos, td.Cmd)
 	return nil
+}
+
+// found are the files of a glob.
+func found(t *testing.T, d *desk, td *datadriven.TestData) engine.Input {
+	in := engine.Expanded{Key: key(t, d, td), Err: value(td, "why")}
+	for n := 1; word(td, n) != ""; n++ {
+		in.Items = append(in.Items, json.RawMessage(strconv.Quote(word(td, n))))
+	}
+	return in
 }
 
 // lease is the owner's answer to a step that wants its scope.
@@ -252,10 +302,13 @@ func prepared(t *testing.T, d *desk, td *datadriven.TestData) engine.Input {
 	k := key(t, d, td)
 	in := engine.Prepared{Key: k, Err: value(td, "err"), Strays: change(value(td, "strays"))}
 	in.Dispatch.Tree = value(td, "tree")
-	if stepOf(d, k.Step).Kind == engine.Tool {
+	if p := stepOf(d, k.Step); p.Kind == engine.Tool || p.Kind == engine.Delegate {
 		in.Preview = looked(d, td, k)
 	}
 	for _, e := range d.state.Pending() {
+		if e.Key == k {
+			in.Child = childOf(e)
+		}
 		if e.Key == k && e.Baseline {
 			in.Checks = answers(e.Step, value(td, "tree"), verdicts(value(td, "base"), engine.Fail)...)
 		}
@@ -275,8 +328,17 @@ func ended(t *testing.T, d *desk, td *datadriven.TestData) engine.Input {
 		e.Usage.CostMicros = new(limits(t, usd+"$").CostMicros)
 	}
 	e.Ms = int64(number(t, td, "ms", 0))
+	if v := value(td, "value"); v != "" {
+		e.Value = json.RawMessage(v)
+	}
 	if path := value(td, "conflict"); path != "" {
 		e.Conflicts, e.Worktree = []engine.Change{{Path: path, What: "changed on both sides"}}, "/w/a"
+	}
+	if status := value(td, "status"); status != "" {
+		e.Ending = &engine.Ending{
+			Status: engine.Status(status), Proven: number(t, td, "proven", 0), Unproven: number(t, td, "unproven", 0),
+			Spent: engine.Amount{Tokens: int64(number(t, td, "tokens", 0))},
+		}
 	}
 	e.Exit, e.Absent = number(t, td, "exit", 0), value(td, "absent") != ""
 	return engine.Ended{Key: key(t, d, td), WorkEnded: e}
@@ -361,6 +423,10 @@ func opening(t *testing.T, d *desk, td *datadriven.TestData) engine.Input {
 		Run: "r1", Plan: p.Plan(), Version: 1, Title: p.Title(), Program: p.Hash(), Compiled: p, Base: "base",
 		Policy: engine.Policy{MaxParallel: number(t, td, "max", 9), Approve: value(td, "approve"), Baseline: value(td, "baseline") != "off", Ratchet: value(td, "ratchet") == "on", Leases: value(td, "leases") == "on", Unmetered: value(td, "unmetered")},
 	}}
+	if run, step, below := strings.Cut(value(td, "for"), "/"); below {
+		in.Run.Parent = engine.Parent{Task: "above", Run: run, Step: step}
+		in.Run.Grant = limits(t, value(td, "grant"))
+	}
 	if d.state.Task() == "" {
 		in.Task = &engine.TaskOpened{Task: "task", Intent: "i"}
 	} else {
@@ -466,8 +532,18 @@ func label(p *engine.Step, name, v string, index map[string]int) (err error) {
 		p.Kind, p.Tool = engine.Tool, v
 	case "args":
 		p.Args = []byte(v)
+	case "plan":
+		p.Kind, p.Child = engine.Delegate, &engine.SubPlan{Path: v}
+	case "pinned":
+		p.Child.Hash, p.Child.Own, p.Child.Source, p.Child.Program = "h", "own", "source", "program"
+	case "own":
+		p.Child.Budget.Tokens, err = strconv.ParseInt(strings.TrimSuffix(v, "t"), 10, 64)
 	case "bare":
 		p.Checks, p.Holds = nil, false
+	case "each":
+		p.Each = eachOf(v)
+	case "batch":
+		p.Each.Batch, err = strconv.Atoi(v)
 	case "needs":
 		for id := range strings.SplitSeq(v, ",") {
 			p.Needs = append(p.Needs, index[id])
@@ -503,6 +579,21 @@ func label(p *engine.Step, name, v string, index map[string]int) (err error) {
 		err = fmt.Errorf("unknown word %q", name)
 	}
 	return err
+}
+
+// eachOf reads what a step is for each of: * for a glob, $a.b, or a list.
+func eachOf(v string) *engine.Each {
+	switch v[0] {
+	case '*':
+		return &engine.Each{Glob: v}
+	case '$':
+		return &engine.Each{Ref: v}
+	}
+	e := &engine.Each{}
+	for item := range strings.SplitSeq(v, ",") {
+		e.Items = append(e.Items, json.RawMessage(strconv.Quote(item)))
+	}
+	return e
 }
 
 // word is the n-th argument without a value.
@@ -620,7 +711,11 @@ func line(r engine.Record) string {
 		}
 		return fmt.Sprintf("%s %s %s %s", e.Verb, e.Step, from, e.Why)
 	case engine.WorkDispatched:
-		return fmt.Sprintf("%s %d.%d %s%s", e.Step, e.Attempt, e.N, e.Kind, amount(" reserve", e.Reserve))
+		opens := ""
+		if e.Child != "" {
+			opens = " by " + e.Child
+		}
+		return fmt.Sprintf("%s %d.%d %s%s%s", e.Step, e.Attempt, e.N, e.Kind, opens, amount(" reserve", e.Reserve))
 	case engine.WorkEnded:
 		return fmt.Sprintf("%s %d.%d %s %s %s", e.Step, e.Attempt, e.N, e.Kind, e.How, e.Reason)
 	case engine.PreviewMade:
@@ -629,6 +724,8 @@ func line(r engine.Record) string {
 		return fmt.Sprintf("%s %d %s %s %s", e.Step, e.Attempt, e.Phase, e.Check, e.Verdict)
 	case engine.StepSettled:
 		return settling(r, e)
+	case engine.StepExpanded:
+		return fmt.Sprintf("%s %s", e.Step, e.Items)
 	case engine.LeaseGranted:
 		return fmt.Sprintf("%s %d %s reads=%v", e.Step, e.Attempt, strings.Join(e.Scope, ","), e.Reads)
 	case engine.LeaseAwaited:
@@ -683,7 +780,7 @@ func stand(d *desk) string {
 		if row.Phase != engine.NoPhase {
 			fmt.Fprintf(&b, "/%s", row.Phase)
 		}
-		if row.Status == engine.Blocked || strings.HasPrefix(row.Reason, "waits for step") {
+		if row.Status == engine.Blocked || strings.HasSuffix(row.Reason, " done") || strings.HasPrefix(row.Reason, "waits for step") {
 			fmt.Fprintf(&b, " (%s)", row.Reason)
 		}
 		b.WriteString(",")
@@ -696,6 +793,11 @@ func stand(d *desk) string {
 	for _, c := range d.state.Claims() {
 		if !c.Held {
 			wants = append(wants, "lease "+c.Step.ID)
+		}
+	}
+	for _, c := range d.state.Delegations() {
+		if !c.Wanted {
+			wants = append(wants, "recall "+c.Run)
 		}
 	}
 	for _, e := range d.state.Pending() {

@@ -2,7 +2,7 @@ package engine
 
 // standing is what a step counts for in the run's sums and with its dependents.
 type standing struct {
-	satisfied, hopeless, critical, done, proven, waived, skipped bool
+	satisfied, hopeless, critical, done, proven, waived, skipped, failed bool
 }
 
 func (s *State) standing(i int) standing {
@@ -11,10 +11,11 @@ func (s *State) standing(i int) standing {
 		satisfied: st.satisfied(),
 		hopeless:  st.hopeless(),
 		critical:  st.Status == Failed && s.prog.Step(i).Critical,
-		done:      st.Status == Done,
+		done:      st.Status == Done && (!st.Expanded || s.empty(i) && !st.Proven),
 		proven:    st.Proven,
 		waived:    st.Status == Waived,
 		skipped:   st.Status == Skipped,
+		failed:    st.Status == Failed && st.lapsed(),
 	}
 }
 
@@ -35,6 +36,7 @@ func (s *State) change(i int, to func(st *step)) {
 	if is.hopeless != was.hopeless {
 		s.spread(i, is.hopeless)
 	}
+	s.part(i, was, is)
 	s.show(i)
 	s.touch(i)
 }
@@ -72,9 +74,10 @@ func (s *State) spread(i int, dead bool) {
 	for stack := []int{i}; len(stack) > 0; {
 		i, stack = stack[len(stack)-1], stack[:len(stack)-1]
 		for _, d := range s.prog.Dependents(i) {
-			was := s.steps[d].hopeless()
+			was := s.standing(d)
 			s.blame(d, i, dead)
-			if s.steps[d].hopeless() != was {
+			if s.steps[d].hopeless() != was.hopeless {
+				s.part(d, was, s.standing(d))
 				stack = append(stack, d)
 			}
 		}
@@ -106,6 +109,13 @@ func one(up bool) int {
 		return 1
 	}
 	return -1
+}
+
+func ones(up bool) int {
+	if up {
+		return 1
+	}
+	return 0
 }
 
 // touch renews the step's place in the indexes.

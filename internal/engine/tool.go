@@ -174,6 +174,9 @@ func (s *State) previewed(i int, in Prepared, d WorkDispatched, now time.Time) (
 	if !e.goes() {
 		return []Event{e}, nil
 	}
+	if err := s.delegates(i, in, &d); err != nil {
+		return nil, err
+	}
 	d.Prompt = e.Args
 	return []Event{e, d}, nil
 }
@@ -186,7 +189,7 @@ func (s *State) asksFor(i int, e PreviewMade, now time.Time) string {
 	switch {
 	case why == "":
 		return ""
-	case st.Granted.IsZero() && st.Cut:
+	case st.Granted.IsZero() && st.Cut && st.Kind == ToolWork:
 		return "an earlier start of the call was cut off, and may have done it; " + why
 	case st.Granted.IsZero():
 		return why
@@ -195,6 +198,9 @@ func (s *State) asksFor(i int, e PreviewMade, now time.Time) string {
 		return "the yes is older than 24 hours; " + why
 	}
 	if drift := st.drift(e); drift != "" {
+		if s.prog.Step(i).Kind == Delegate {
+			drift = "since the yes, its text changed"
+		}
 		return drift + "; " + why
 	}
 	return ""
@@ -251,7 +257,7 @@ func (s *State) applyPreview(e PreviewMade, at time.Time) error {
 	}
 	st, p := &s.steps[i], s.prog.Step(i)
 	switch {
-	case p.Kind != Tool || !st.Active || st.Live || st.Phase != Baseline || st.Ended != nil || s.waits(i) || e.Attempt != st.Attempt:
+	case !p.shows() || !st.Active || st.Live || st.Phase != Baseline || st.Ended != nil || s.waits(i) || e.Attempt != st.Attempt:
 		return fmt.Errorf("a call of %q is looked at (attempt %d), which is %s (%s)", e.Step, e.Attempt, st.Status, st.Phase)
 	case e.Tier.rank() < 0:
 		return fmt.Errorf("a call of %q needs the unknown tier %q", e.Step, e.Tier)
@@ -288,10 +294,11 @@ func (st *step) callable(e WorkDispatched) bool {
 	return e.Prompt == "" || st.Looked && st.Preview.goes() && st.Preview.Args == e.Prompt
 }
 
-// called takes the yes away: it was for one call.
+// called takes the yes away: it was for one call. A yes to a plan is for that
+// plan, as long as its text stays.
 func (st *step) called(e WorkDispatched) {
 	st.Looked = false
-	if e.Prompt != "" {
+	if e.Prompt != "" && e.Kind == ToolWork {
 		st.Granted = time.Time{}
 	}
 }
@@ -300,6 +307,13 @@ func (st *step) called(e WorkDispatched) {
 func (s *State) presentation(i int) ItemOpened {
 	st, p := &s.steps[i], s.prog.Step(i)
 	e := st.Preview
+	if p.Kind == Delegate {
+		return ItemOpened{
+			Item: s.itemName(), Step: p.ID, Attempt: st.Attempt, Kind: Approval,
+			Question: fmt.Sprintf("May step %s %q run the plan %s? %s", p.Number, p.Title, p.Child.Path, e.Asks),
+			Context:  e.Context, Hash: e.Hash, Choices: []string{ChooseApprove, ChooseDeny}, Plan: p.Child.Path,
+		}
+	}
 	return ItemOpened{
 		Item: s.itemName(), Step: p.ID, Attempt: st.Attempt, Kind: Approval,
 		Question: fmt.Sprintf("May step %s %q call %s? %s", p.Number, p.Title, p.Tool, e.Asks),

@@ -46,6 +46,16 @@ func (s *State) verdict(i int) Verdict {
 	return v
 }
 
+// proves reports whether the step, if it is done now, is proven: its checks
+// failed before, or, where it has none, the run that did it proved all it did.
+func (s *State) proves(i int) bool {
+	st := &s.steps[i]
+	if !s.prog.Step(i).Checkable() && st.Ended != nil && st.Ended.Ending != nil {
+		return st.Ended.Ending.proves()
+	}
+	return st.Baseline == Fail
+}
+
 // reason says for people why the verdict is what it is.
 func (s *State) reason(i int, v Verdict) string {
 	st, p := &s.steps[i], s.prog.Step(i)
@@ -82,7 +92,7 @@ func endVerdict(e *WorkEnded) Verdict {
 		return Timeout
 	case e.How == NoStart:
 		return Infra
-	case e.Kind == ToolWork && e.Exit != 0:
+	case (e.Kind == ToolWork || e.Kind == ChildWork) && e.Exit != 0:
 		return Fail
 	}
 	return NoVerdict

@@ -49,12 +49,25 @@ func makers() map[string]*rapid.Generator[engine.Event] {
 		"WorkEnded":      anyOf[engine.WorkEnded](),
 		"CheckEnded":     anyOf[engine.CheckEnded](),
 		"StepSettled":    anyOf[engine.StepSettled](),
+		"StepExpanded":   anyExpansion(),
 		"LeaseGranted":   anyOf[engine.LeaseGranted](),
 		"LeaseAwaited":   anyOf[engine.LeaseAwaited](),
 		"PreviewMade":    anyOf[engine.PreviewMade](),
 		"ItemOpened":     anyOf[engine.ItemOpened](),
 		"ItemAnswered":   anyOf[engine.ItemAnswered](),
 	}
+}
+
+// anyExpansion holds items as the core writes them.
+func anyExpansion() *rapid.Generator[engine.Event] {
+	items := rapid.SampledFrom([]string{`"a"`, `["a","b"]`, `{"k":1}`, `1.50`, `null`, `"\u2028 <é>"`})
+	return rapid.Custom(func(t *rapid.T) engine.Event {
+		e := engine.StepExpanded{Step: rapid.String().Draw(t, "step")}
+		for _, item := range rapid.SliceOf(items).Draw(t, "items") {
+			e.Items = append(e.Items, json.RawMessage(item))
+		}
+		return e
+	})
 }
 
 // TestEventsAreRead reads the package's source: a type with a method Type must

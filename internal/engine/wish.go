@@ -19,7 +19,7 @@ func (s *State) Pending() []Effect {
 // what holds for the whole run.
 func (s *State) wants(i int) (Effect, bool) {
 	st, p := &s.steps[i], s.prog.Step(i)
-	if !st.Active || st.Order != nil || s.stopping() || s.waits(i) || s.awaits(i) || st.Live && st.Epoch != s.epoch {
+	if !st.Active || st.Order != nil || s.stopping() || s.waits(i) || s.awaits(i) || s.foreign(st) {
 		return Effect{}, false
 	}
 	kind, n := s.wish(i)
@@ -27,8 +27,8 @@ func (s *State) wants(i int) (Effect, bool) {
 		return Effect{}, false
 	}
 	e := Effect{
-		Step: p, Title: s.prog.Title(), Constraints: s.prog.Constraints(), Guards: s.prog.Guards(), Base: s.run.Opened.Base, Moved: s.run.Moved, Tree: st.Tree,
-		Shared: len(s.active) > 1, Worktree: s.apart(i), Outputs: s.outputs(p),
+		Step: p, Title: s.prog.Title(), Context: s.prog.Context(), Constraints: s.prog.Constraints(), Document: s.run.Opened.Path, Guards: s.prog.Guards(), Base: s.run.Opened.Base, Moved: s.run.Moved, Executables: s.run.Executables, Tree: st.Tree,
+		Shared: len(s.active) > 1, Worktree: s.apart(i), Outputs: s.outputs(p), Lists: s.lists(p),
 		Key: Key{Task: s.task, Run: s.run.Opened.Run, Step: p.ID, Attempt: st.Attempt, Kind: kind, N: n},
 	}
 	switch kind {
@@ -63,7 +63,7 @@ func (s *State) beside(i int) [][]string {
 	for j := range s.steps {
 		st, other := &s.steps[j], s.prog.Step(j)
 		met := st.Active || st.settled() && st.Finished.After(began)
-		if j != i && met && !st.Started.IsZero() && !p.conflicts(other) {
+		if j != i && met && other.Each == nil && !st.Started.IsZero() && !p.conflicts(other) {
 			scopes = append(scopes, other.Writes)
 		}
 	}
@@ -77,6 +77,8 @@ func (s *State) wish(i int) (EffectKind, int) {
 	switch {
 	case st.Phase == Baseline && !s.run.Paused && s.verdict(i) == NoVerdict && !s.presents(i):
 		return Prepare, st.N + 1
+	case st.Phase == Expanding && !s.run.Paused:
+		return Expand, 1
 	case st.Phase == Working && st.Live:
 		return Work, st.N
 	case st.Phase == Merging && st.Live:

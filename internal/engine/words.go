@@ -33,7 +33,11 @@ const (
 	Asking    Phase = "asking"
 	Ratchet   Phase = "ratchet"
 	Merging   Phase = "merging"
+	Expanding Phase = "expanding" // a step for each item: its items are looked up
 )
+
+// first reports a phase before anything of the step has begun.
+func (p Phase) first() bool { return p == Baseline || p == Expanding }
 
 // Verdict is the harness's own judgement of an attempt or of one check. Only
 // Pass makes a step done.
@@ -72,5 +76,6 @@ const (
 	ScriptWork   WorkKind = "script"
 	ToolWork     WorkKind = "tool"
 	ContractWork WorkKind = "contract" // checks that may run only once
+	ChildWork    WorkKind = "child"    // a run of its own
 	MergeWork    WorkKind = "merge"    // brings the step's worktree into the workspace
 )

@@ -2,9 +2,13 @@ package engine
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 )
+
+// ByPolicy is who says yes where the configuration does.
+const ByPolicy = "policy"
 
 // planApprovalLife is how long a plan's approval may wait for its run.
 const planApprovalLife = 24 * time.Hour
@@ -33,10 +37,41 @@ type Revision struct {
 // Seq is the sequence number of the last record applied.
 func (w *Workspace) Seq() uint64 { return w.seq }
 
+// Clone returns a copy that goes its own way. It costs a pass over all plans.
+func (w *Workspace) Clone() *Workspace {
+	c := &Workspace{seq: w.seq, epoch: w.epoch, intents: maps.Clone(w.intents), paths: maps.Clone(w.paths), changed: slices.Clone(w.changed)}
+	if w.plans != nil {
+		c.plans = make(map[string]*Revision, len(w.plans))
+	}
+	for _, r := range w.order {
+		own := *r
+		c.plans[own.Drafted.Plan] = &own
+		c.order = append(c.order, &own)
+	}
+	return c
+}
+
 // Revision finds a revision by its id.
 func (w *Workspace) Revision(id string) (*Revision, bool) {
 	r, ok := w.plans[id]
 	return r, ok
+}
+
+// Undrafted is a draft as the stream can take it: without the intent that it
+// knows, and under an id that no other text has. False says that it has the
+// revision.
+func (w *Workspace) Undrafted(d Draft) (Draft, bool) {
+	id := d.Plan
+	for n := 2; w.plans[d.Plan] != nil; n++ {
+		if w.plans[d.Plan].Drafted.Source == d.Source {
+			return d, false
+		}
+		d.Plan = fmt.Sprintf("%s-%d", id, n)
+	}
+	if _, known := w.intents[d.PlanDrafted.Intent]; known {
+		d.Intent = nil
+	}
+	return d, true
 }
 
 // Newest finds the newest revision of the document at path.
@@ -57,7 +92,7 @@ func (w *Workspace) Revisions(yield func(*Revision) bool) {
 // waits reports whether the revision waits for a yes or no: only the newest of
 // a document does.
 func (w *Workspace) waits(r *Revision) bool {
-	return w.paths[r.Drafted.Path] == r.Drafted.Plan && r.Answer == nil && r.Verified.OK
+	return r.Drafted.Parent == "" && w.paths[r.Drafted.Path] == r.Drafted.Plan && r.Answer == nil && r.Verified.OK
 }
 
 // Rows returns what changed in the projections since it was last called, and
@@ -79,7 +114,7 @@ func (w *Workspace) Forget() { w.changed = nil }
 // Approved reports whether a person or policy said yes to exactly these bytes
 // under this configuration, less than 24 hours before now.
 func (r *Revision) Approved(config string, now time.Time) bool {
-	return r.Answer != nil && r.Answer.Yes && r.Answer.Hash == r.Drafted.Hash && r.Answer.Config == config &&
+	return r.Answer != nil && r.Answer.Yes && r.Answer.Hash == r.Drafted.Covers() && r.Answer.Config == config &&
 		now.Sub(r.Answered) < planApprovalLife
 }
 
@@ -125,6 +160,9 @@ func (w *Workspace) apply(r Record) error {
 		}
 		w.plans[e.Plan] = &Revision{Drafted: e, At: r.At}
 		w.order = append(w.order, w.plans[e.Plan])
+		if e.Parent != "" {
+			return nil // it is of no document that runs by itself
+		}
 		w.changed = append(w.changed, e.Plan)
 		if before, ok := w.paths[e.Path]; ok {
 			w.changed = append(w.changed, before)
@@ -191,10 +229,12 @@ func (w *Workspace) admitJudgement(a PlanAnswered) ([]Event, error) {
 		return nil, refuse(NotFound, "no plan "+a.Plan, "")
 	case a.By == "":
 		return nil, refuse(Invalid, "an answer needs the name of who gave it", "")
-	case a.Hash != r.Drafted.Hash:
+	case a.Hash != r.Drafted.Covers():
 		return nil, refuse(Conflict, "plan "+a.Plan+" has other bytes than those that were shown", "look at it again")
 	case a.Yes && !r.Verified.OK:
 		return nil, refuse(Conflict, "plan "+a.Plan+" does not verify", "mend its errors first")
+	case a.Yes && a.By == ByPolicy && len(r.Drafted.Weakened) > 0:
+		return nil, refuse(Denied, "plan "+a.Plan+" proves or guards less than the text before, and no policy says yes to that", "a person can: piton approve "+r.Drafted.Path)
 	}
 	return []Event{a}, nil
 }

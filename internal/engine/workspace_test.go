@@ -61,6 +61,8 @@ func TestWorkspaceAdmits(t *testing.T) {
 	yes := func(plan, hash, by string) engine.Judgement {
 		return engine.Judgement{PlanAnswered: engine.PlanAnswered{Plan: plan, Hash: hash, Config: "c", Yes: true, By: by}}
 	}
+	weaker := draft("p3", "i1", "plan.md", true)
+	weaker.Weakened = []string{"step 1 (a): is gone, or has another id"}
 	stranger := draft("p9", "i2", "x.md", true)
 	stranger.Intent = &engine.IntentOpened{ID: "i3"}
 	for _, step := range []struct {
@@ -78,6 +80,11 @@ func TestWorkspaceAdmits(t *testing.T) {
 		{yes("p1", "h-other", "ann"), `conflict: plan p1 has other bytes than those that were shown`},
 		{yes("p2", "h-p2", "ann"), `conflict: plan p2 does not verify`},
 		{yes("p1", "h-p1", "ann"), "plan.answered"},
+		{weaker, "plan.drafted plan.verified"},
+		{yes("p3", "h-p3", engine.ByPolicy), `denied: plan p3 proves or guards less than the text before, and no policy says yes to that`},
+		{engine.Judgement{PlanAnswered: engine.PlanAnswered{Plan: "p3", Hash: "h-p3", By: engine.ByPolicy}}, "plan.answered"},
+		{yes("p3", "h-p3", "ann"), "plan.answered"},
+		{yes("p1", "h-p1", engine.ByPolicy), "plan.answered"},
 		{engine.Order{}, `invalid: engine.Order is not for a workspace`},
 	} {
 		if got := s.take(step.in); got != step.want {
@@ -218,5 +225,24 @@ func TestWorkspaceRows(t *testing.T) {
 		if p.Open != open[p.Drafted.Plan] {
 			t.Errorf("replayed, %s waits: %v", p.Drafted.Plan, p.Open)
 		}
+	}
+}
+
+// A copy goes its own way.
+func TestWorkspaceClone(t *testing.T) {
+	s := newShop(t)
+	first := draft("p1", "i1", "plan.md", true)
+	first.Intent = &engine.IntentOpened{ID: "i1"}
+	s.take(first)
+	was := s.state.Clone()
+	s.take(engine.Judgement{PlanAnswered: engine.PlanAnswered{Plan: "p1", Hash: "h-p1", Config: "c", Yes: true, By: "ann"}})
+	s.take(draft("p2", "i1", "plan.md", true))
+	r, _ := was.Newest("plan.md")
+	if _, known := was.Revision("p2"); known || r.Drafted.Plan != "p1" || r.Answer != nil {
+		t.Errorf("the copy went on: %+v", r)
+	}
+	again := s.state.Clone()
+	if diff := cmp.Diff(again.Rows(), s.state.Rows()); diff != "" || again.Seq() != s.state.Seq() {
+		t.Errorf("the copy is another: %s", diff)
 	}
 }

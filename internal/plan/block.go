@@ -45,24 +45,23 @@ func unquoted(t Text) Text {
 }
 
 // fenced reads the content of the fenced block that opened begins, in any
-// scanner, and reports the line after the block if it was ended by that.
-func fenced(sc *scanner, opened *line, place func(*line, int) Pos) (t Text, after *line) {
+// scanner, and reports whether the line after the block has ended it.
+func fenced(sc *scanner, opened *line, place func(num, start, at int) Pos) (t Text, broken bool) {
 	b := textBuilder{src: sc.src}
-	for {
-		var l line
+	for l := (line{}); ; {
 		switch saved := *sc; {
 		case !sc.next(&l), l.kind == fenceClose:
 		case l.kind == statusLine:
 			continue
 		case l.kind != fenceBody:
 			*sc = saved
-			after = &l
+			broken = true
 		default:
 			from := l.cut(sc.src, opened.offset)
 			if b.lines == 0 {
-				b.open(from, l.end, place(&l, from))
+				b.open(from, l.end, place(l.num, l.start, from))
 			} else {
-				b.add(from, l.end, place(&l, from))
+				b.add(from, l.end, place(l.num, l.start, from))
 			}
 			continue
 		}
@@ -71,7 +70,7 @@ func fenced(sc *scanner, opened *line, place func(*line, int) Pos) (t Text, afte
 	t = b.verbatim()
 	t.Fenced = true
 	t.Lang = language(sc.src[opened.text:opened.end])
-	return t, after
+	return t, broken
 }
 
 // language is the first word after an opening fence.
@@ -121,8 +120,8 @@ func (p *parser) sole(v *value) (Text, bool) {
 	if l.kind != fenceOpen || l.item {
 		return Text{}, false
 	}
-	t, after := fenced(&sc, &l, p.at)
-	if after != nil {
+	t, broken := fenced(&sc, &l, p.place)
+	if broken {
 		return t, false
 	}
 	for sc.next(&l) {
@@ -170,7 +169,7 @@ func (p *parser) blocks(v *value, take func(Text) bool) blocks {
 		case l.kind == fenceOpen:
 			flush()
 			at := p.at(&l, l.text)
-			t, _ := fenced(&sc, &l, p.at)
+			t, _ := fenced(&sc, &l, p.place)
 			if !t.Pos.IsValid() {
 				t.Pos = at
 			}

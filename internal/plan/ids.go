@@ -15,7 +15,7 @@ const (
 // in the plan: lower-case letters and digits joined by hyphens, followed by -2,
 // -3 … where another step has it already. Parse has done so. The cost is linear.
 func (p *Plan) AssignIDs() {
-	taken := map[string]bool{}
+	taken := make(map[string]bool, len(p.Steps))
 	for _, s := range p.Steps {
 		if s.ID.Set {
 			taken[s.ID.Value] = true
@@ -42,6 +42,7 @@ func (p *Plan) AssignIDs() {
 // "step", one of digits alone gives "step-" and them.
 func Slug(title string) string {
 	var b strings.Builder
+	b.Grow(min(len(title), maxSlug))
 	gap, letters := false, false
 	for i := range len(title) {
 		c := title[i]
@@ -119,6 +120,9 @@ func (r Refs) Find(ref string) []int {
 
 // plainNumber is a step's number with one spelling of the dash and no blanks.
 func plainNumber(s string) string {
+	if digits(s) == len(s) {
+		return s
+	}
 	return strings.Map(func(r rune) rune {
 		switch r {
 		case '–', '—':

@@ -135,18 +135,13 @@ func splitLabel(s string) (written, bool) {
 // normal is a label's key in the one spelling that is compared, or "" if it is
 // too long for a key or holds what no key holds.
 func normal(key string) string {
-	if len(key) > 64 || strings.ContainsAny(key, "*`") {
+	switch {
+	case len(key) > 64:
 		return ""
-	}
-	plain := true
-	for i := range len(key) {
-		if c := key[i]; (c < 'a' || c > 'z') && (c != ' ' || i == 0 || i == len(key)-1 || key[i-1] == ' ') {
-			plain = false
-			break
-		}
-	}
-	if plain {
-		return key
+	case plain(key):
+		return strings.ReplaceAll(key, "_", " ")
+	case strings.ContainsAny(key, "*`"):
+		return ""
 	}
 	key = strings.Map(func(r rune) rune {
 		switch r {
@@ -158,6 +153,20 @@ func normal(key string) string {
 		return unicode.ToLower(r)
 	}, key)
 	return strings.Join(strings.Fields(key), " ")
+}
+
+// plain reports whether a key is lower-case letters in words, with one blank or
+// underline between two of them.
+func plain(key string) bool {
+	letter := false
+	for i := range len(key) {
+		c := key[i]
+		if (c < 'a' || c > 'z') && (c != ' ' && c != '_' || !letter) {
+			return false
+		}
+		letter = c >= 'a' && c <= 'z'
+	}
+	return letter
 }
 
 // spelling of a canonical name as normal gives it.

@@ -2,15 +2,21 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
+
+// items is what a list holds, until the parser reads the next one.
+type items struct {
+	bullet []Text // one text for each bullet
+	first  []Text // lines before the bullets
+}
 
 // list reads the items of a value: bullets, or before them what stands on the
 // label's line and on the lines right below it. Everything else is prose.
 type list struct {
+	items
 	p      *parser
-	bullet []Text // one text for each bullet
-	first  []Text // lines before the bullets
 	cur    textBuilder
 	prose  textBuilder
 	state  listState
@@ -29,8 +35,9 @@ const (
 	outOfList
 )
 
-func (p *parser) list(v *value) (items *list) {
-	l := &list{p: p, cur: textBuilder{src: p.src}, prose: textBuilder{src: p.src}}
+func (p *parser) list(v *value) items {
+	l := list{p: p, cur: textBuilder{src: p.src}, prose: textBuilder{src: p.src}}
+	l.first, l.bullet = p.items.first[:0], p.items.bullet[:0]
 	if t := p.inline(v); !t.IsZero() {
 		l.first = append(l.first, t)
 		l.state = inLines
@@ -39,13 +46,14 @@ func (p *parser) list(v *value) (items *list) {
 		l.line(ln)
 	}
 	l.flush()
+	p.items = l.items
 	l.first, l.bullet = capped(p, v, l.first), capped(p, v, l.bullet)
 	t := l.prose.text()
 	if v.closer != "" && p.unbalanced(t) {
 		t = t.followed(v.closer)
 	}
 	p.leave(t)
-	return l
+	return l.items
 }
 
 // capped is a list without the items that are too many.
@@ -134,14 +142,14 @@ func (l *list) flush() {
 // one item; `none` on the label's line is an empty list.
 func (p *parser) sentences(v *value, to *Field[[]Text]) bool {
 	l := p.list(v)
-	items := l.bullet
+	all := l.bullet
 	switch {
 	case l.none():
-		items = nil
+		all = nil
 	case len(l.first) > 0:
-		items = append([]Text{joinLines(l.first)}, items...)
+		all = append([]Text{joinLines(l.first)}, all...)
 	}
-	return p.setList(v, to, items, l)
+	return p.setList(v, to, all, l)
 }
 
 // joinLines makes one text of lines.
@@ -163,7 +171,7 @@ func joinLines(ts []Text) Text {
 }
 
 // none reports whether the list says that it is empty.
-func (l *list) none() bool {
+func (l items) none() bool {
 	switch {
 	case len(l.first) == 1 && len(l.bullet) == 0:
 		return isNone(l.first[0].Value)
@@ -182,23 +190,24 @@ func (p *parser) atoms(v *value, to *Field[[]Text]) bool {
 	return p.setList(v, to, p.atomsOf(v, l, whole), l)
 }
 
-// whole is a bullet that is one item.
-func whole(t Text) []Text {
+// whole appends a bullet that is one item.
+func whole(out []Text, t Text) []Text {
 	if t = unquoted(t); t.IsZero() {
-		return nil
+		return out
 	}
-	return []Text{t}
+	return append(out, t)
 }
 
-// atomsOf returns the items of a list; split makes items of a bullet's line.
-func (p *parser) atomsOf(v *value, l *list, split func(Text) []Text) []Text {
+// atomsOf returns the items of a list, until the parser reads the next one;
+// split appends the items of a bullet's line.
+func (p *parser) atomsOf(v *value, l items, split func([]Text, Text) []Text) []Text {
 	if l.none() {
 		return nil
 	}
-	var items []Text
+	out := p.split[:0]
 	for _, t := range l.first {
-		if len(items) <= MaxItems {
-			items = append(items, atomsOfLine(t)...)
+		if len(out) <= MaxItems {
+			out = atomsOfLine(out, t)
 		}
 	}
 	for _, t := range l.bullet {
@@ -206,23 +215,24 @@ func (p *parser) atomsOf(v *value, l *list, split func(Text) []Text) []Text {
 			p.problem(t.Pos, Warning, TextInList, fmt.Sprintf("an item of %q is one line", v.spec.name), "write one `- item` a line")
 			t = t.slice(0, 0, 0, n)
 		}
-		if len(items) <= MaxItems {
-			items = append(items, split(t)...)
+		if len(out) <= MaxItems {
+			out = split(out, t)
 		}
 	}
-	return capped(p, v, items)
+	p.split = out
+	return capped(p, v, out)
 }
 
 // atomsOfLine splits a line at the commas that are neither in a code span nor
-// between braces.
-func atomsOfLine(t Text) []Text {
-	var out []Text
+// between braces, and appends the parts.
+func atomsOfLine(out []Text, t Text) []Text {
+	most := len(out) + MaxItems
 	s, at := t.Value, t.Pos
 	spans := codeSpans(s)
 	last := strings.LastIndexByte(s, '}')
 	start, depth := 0, 0
 	end := func(i int) {
-		if len(out) > MaxItems {
+		if len(out) > most {
 			return
 		}
 		part := Text{Value: s[start:i], Pos: at}
@@ -252,7 +262,7 @@ func atomsOfLine(t Text) []Text {
 }
 
 // setList sets a field to a list that may be empty only by saying so.
-func (p *parser) setList(v *value, to *Field[[]Text], items []Text, l *list) bool {
+func (p *parser) setList(v *value, to *Field[[]Text], items []Text, l items) bool {
 	at := p.at(&v.line, v.line.text)
 	if len(items) == 0 && !l.none() {
 		p.empty(v)
@@ -261,7 +271,7 @@ func (p *parser) setList(v *value, to *Field[[]Text], items []Text, l *list) boo
 	if len(items) > 0 {
 		at = items[0].Pos
 	}
-	*to = Field[[]Text]{items, true, at}
+	*to = Field[[]Text]{append([]Text(nil), items...), true, at}
 	return true
 }
 
@@ -272,14 +282,14 @@ func (p *parser) empty(v *value) {
 // subscriptions reads `file:path`, `topic:name` and `step:id`.
 func (p *parser) subscriptions(v *value) bool {
 	l := p.list(v)
-	items := p.atomsOf(v, l, severalSubscriptions)
-	var subs []Subscription
-	for _, t := range items {
+	atoms := p.atomsOf(v, l, severalSubscriptions)
+	subs := slices.Grow([]Subscription(nil), len(atoms))
+	for _, t := range atoms {
 		if s, ok := p.subscription(t); ok {
 			subs = append(subs, s)
 		}
 	}
-	if len(items) == 0 && !l.none() {
+	if len(atoms) == 0 && !l.none() {
 		p.empty(v)
 		return false
 	}
@@ -291,14 +301,17 @@ func (p *parser) subscriptions(v *value) bool {
 }
 
 // severalSubscriptions splits a bullet in which each part is a reference.
-func severalSubscriptions(t Text) []Text {
-	parts := atomsOfLine(t)
-	for _, part := range parts {
+func severalSubscriptions(out []Text, t Text) []Text {
+	if strings.IndexByte(t.Value, ',') < 0 {
+		return whole(out, t)
+	}
+	all := atomsOfLine(out, t)
+	for _, part := range all[len(out):] {
 		if kind, _, ok := strings.Cut(part.Value, ":"); !ok || !subscribable(kind) {
-			return whole(t)
+			return whole(out, t)
 		}
 	}
-	return parts
+	return all
 }
 
 func subscribable(kind string) bool { return kind == "file" || kind == "topic" || kind == "step" }
@@ -403,9 +416,9 @@ func checkName(s string) bool {
 // checkBlock reads the fenced block below a check's name.
 func (p *parser) checkBlock(t Text) Text {
 	sc := scanner{src: t.Value}
-	place := func(l *line, off int) Pos {
-		at := t.lineStart(l.num - 1)
-		at.Column += runes(t.Value[l.start:off])
+	place := func(num, start, off int) Pos {
+		at := t.lineStart(num - 1)
+		at.Column += runes(t.Value[start:off])
 		return at
 	}
 	var l line

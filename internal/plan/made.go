@@ -71,7 +71,7 @@ func (p *Plan) Complete() []Problem {
 }
 
 func (p *Plan) complete(probs *problems) {
-	ids, numbers := map[string]Pos{}, map[string]Pos{}
+	ids, numbers := map[string]Pos{}, make(map[string]Pos, len(p.Steps))
 	for _, s := range p.Steps {
 		number := plainNumber(s.Number)
 		if first, twice := numbers[number]; twice {

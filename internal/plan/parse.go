@@ -44,6 +44,8 @@ type parser struct {
 	prose   textBuilder // of the lines since the last label
 	pieces  []Text      // prose of the section so far
 	notes   []Text
+	items   items  // of the last list
+	split   []Text // the items of the last list, each on its own
 	closer  string // the fence that the end of the text lacks
 	full    bool   // MaxSteps reached
 }
@@ -65,8 +67,11 @@ func (p *parser) problem(at Pos, s Severity, code, message, hint string) {
 }
 
 // at is the place of an offset in a line.
-func (p *parser) at(l *line, off int) Pos {
-	return Pos{l.num, 1 + runes(p.src[l.start:off])}
+func (p *parser) at(l *line, off int) Pos { return p.place(l.num, l.start, off) }
+
+// place is the place of an offset in the line of a number that starts at start.
+func (p *parser) place(num, start, off int) Pos {
+	return Pos{num, 1 + runes(p.src[start:off])}
 }
 
 func (p *parser) body() {
@@ -243,8 +248,8 @@ func (p *parser) stepTitle(l *line, text string) {
 	}
 	end := at + len(text)
 	_, rest, _ := splitNumber(text)
-	after := strings.TrimLeft(rest, white)
-	at = end - len(after)
+	blanks, _ := trim(rest, 0, len(rest))
+	at = end - len(rest) + blanks
 	where := span{-1, -1}
 	if at < l.end && isSpace(p.src[at-1]) {
 		where = span{at, at}

@@ -2,6 +2,7 @@ package plan_test
 
 import (
 	"fmt"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -150,14 +151,8 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
-// TestLinear gives the parser long texts of the kinds that hurt parsers most.
-// Each takes a fraction of a second; anything worse than linear would take
-// minutes, so the limit can be generous.
-func TestLinear(t *testing.T) {
-	const (
-		limit = 30 * time.Second
-		size  = plan.MaxBytes / 4
-	)
+// hard is long texts of the kinds that hurt parsers most, of about a size.
+func hard(size int) map[string]string {
 	fill := func(s string) string { return strings.Repeat(s, (size-1000)/len(s)) }
 	growing := func(s, sep string) string {
 		var b strings.Builder
@@ -166,7 +161,14 @@ func TestLinear(t *testing.T) {
 		}
 		return strings.Repeat("**writes:** "+b.String()+"\n", size/plan.MaxLine-1)
 	}
-	for name, text := range map[string]string{
+	deeper := func() string {
+		var b strings.Builder
+		for n := 0; b.Len() < size-2000; n++ {
+			b.WriteString(strings.Repeat("  ", n%500) + "- a\n")
+		}
+		return b.String()
+	}
+	return map[string]string{
 		"blank lines":      fill("\n"),
 		"carriage returns": fill("\r"),
 		"CRLF":             fill("\r\n"),
@@ -197,6 +199,9 @@ func TestLinear(t *testing.T) {
 		"lists":            "### 1. a\n**needs:**\n" + fill("- 1\n"),
 		"subscriptions":    "### 1. a\n**subscriptions:** " + fill("file:a, "),
 		"one subscription": "### 1. a\n**subscriptions:**\n" + fill("- "+strings.Repeat("file:a, ", 8000)+"\n"),
+		"subscribed":       "### 1. a\n**subscriptions:**\n" + fill("- file:a\n"),
+		"many labels":      fill("### 1. a\n**target:** x\n**mode:** read\n**holds:** run\n**strong:** no\n**task:** y\n"),
+		"deeper lists":     "### 1. a\n**acceptance:**\n" + deeper(),
 		"needs":            "### 1. a\n**needs:** " + fill("step [#"),
 		"checks":           "### 1. a\n**checks:**\n" + fill("- a:\n  ```\n  b\n  ```\n"),
 		"prose":            "### 1. a\n" + fill("**mode:** read\nx\n"),
@@ -207,7 +212,14 @@ func TestLinear(t *testing.T) {
 		"budgets":          "### 1. a\n**budget:** " + fill("1,"),
 		"policies":         "### 1. a\n**on_fail:** " + fill("retry("),
 		"same ids":         fill("### 1. a\n**id:** a-2\n### 2. a\n"),
-	} {
+	}
+}
+
+// TestLinear gives the parser long texts. Each takes a fraction of a second;
+// anything worse than linear would take minutes, so the limit can be generous.
+func TestLinear(t *testing.T) {
+	const limit = 30 * time.Second
+	for name, text := range hard(plan.MaxBytes / 4) {
 		t.Run(name, func(t *testing.T) {
 			start := time.Now()
 			p, _ := plan.Parse("", []byte(text))
@@ -224,4 +236,31 @@ func TestLinear(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestCostIsLinear counts what reading and writing a text takes of memory: for
+// one four times as long it is at most some five times as much, whatever the
+// machine does beside.
+func TestCostIsLinear(t *testing.T) {
+	const size = plan.MaxBytes / 16
+	long := hard(4 * size)
+	for name, text := range hard(size) {
+		t.Run(name, func(t *testing.T) {
+			little, much := taken(text), taken(long[name])
+			if much > 5*little+1<<20 {
+				t.Errorf("%d bytes take %d, and %d bytes %d", len(text), little, len(long[name]), much)
+			}
+		})
+	}
+}
+
+// taken is how many bytes are allocated to parse, write and hash a text.
+func taken(text string) uint64 {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	p, _ := plan.Parse("", []byte(text))
+	plan.Format(p)
+	p.Hash()
+	runtime.ReadMemStats(&after)
+	return after.TotalAlloc - before.TotalAlloc
 }

@@ -50,6 +50,18 @@ type Text struct {
 // IsZero reports whether nothing was written.
 func (t Text) IsZero() bool { return t.Value == "" }
 
+// Code is the text without the back-ticks around it where it is one line of
+// inline code, and the text itself otherwise: what a shell is given.
+func (t Text) Code() Text {
+	if t.Fenced || strings.Contains(t.Value, "\n") {
+		return t
+	}
+	if bare := unquoted(t); !bare.IsZero() {
+		return bare
+	}
+	return t
+}
+
 // At maps a byte offset in t.Value to the place in the file: what a checker of
 // the contract's shell needs to point at the line the author wrote. An offset
 // outside of the value is moved to its nearest end; a line that the author did
@@ -252,7 +264,7 @@ func (f ForEach) Kind() string {
 	switch {
 	case len(f.Items) != 1:
 		return "list"
-	case strings.HasPrefix(f.Items[0].Value, "$"):
+	case strings.HasPrefix(f.Items[0].Value, "$") && !strings.HasPrefix(f.Items[0].Value, "$$"):
 		return "step"
 	case strings.ContainsAny(f.Items[0].Value, "*?[{"):
 		return "glob"

@@ -105,8 +105,11 @@ func (t Text) slice(i, lineStart, from, to int) Text {
 // join puts pieces of prose together as one text. What follows a piece must not
 // be read as a part of it, so an indented piece comes after a thematic break.
 func join(pieces []Text) Text {
-	if len(pieces) < 2 {
-		return append(pieces, Text{})[0]
+	switch len(pieces) {
+	case 0:
+		return Text{}
+	case 1:
+		return pieces[0]
 	}
 	out := Text{Pos: pieces[0].Pos}
 	var b strings.Builder

@@ -281,11 +281,7 @@ func (p *parser) short(v *value, to *Text) bool {
 	if !p.running(v, to) {
 		return false
 	}
-	if !to.Fenced && !strings.Contains(to.Value, "\n") {
-		if t := unquoted(*to); !t.IsZero() {
-			*to = t
-		}
-	}
+	*to = to.Code()
 	return true
 }
 
@@ -370,7 +366,7 @@ func (p *parser) ask(v *value, to *Step) bool {
 		return false
 	}
 	if choices.body < v.end {
-		to.Choices = p.list(&choices).bullet
+		to.Choices = slices.Clone(p.list(&choices).bullet)
 	}
 	return true
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 	"unicode"
+	"unicode/utf8"
 )
 
 // maxDuration is the longest duration that a plan may ask for.
@@ -272,11 +273,7 @@ func dollars(micros int64) string {
 // escalates at its end.
 func ParseOnFail(s string) (OnFail, error) {
 	out := OnFail{Then: Escalate}
-	words := strings.TrimRight(strings.ToLower(s), white+".")
-	for _, sign := range [...]string{"(", ")"} {
-		words = strings.ReplaceAll(words, sign, " "+sign+" ")
-	}
-	fields := strings.FieldsFunc(words, func(r rune) bool { return r == ',' || r == ';' || unicode.IsSpace(r) })
+	fields := policyWords(strings.TrimRight(strings.ToLower(s), white+"."))
 	if len(fields) == 0 {
 		return out, errors.New("no policy")
 	}
@@ -301,6 +298,28 @@ func ParseOnFail(s string) (OnFail, error) {
 		return out, nil
 	}
 	return out, fmt.Errorf("%q is not escalate, abort, skip or replan", fields[0])
+}
+
+// policyWords splits at blanks, commas and semicolons. A bracket is a word.
+func policyWords(s string) []string {
+	words := make([]string, 0, 6)
+	start := 0
+	for i, r := range s {
+		bracket := r == '(' || r == ')'
+		if !bracket && r != ',' && r != ';' && !unicode.IsSpace(r) {
+			continue
+		}
+		if start < i {
+			words = append(words, s[start:i])
+		}
+		if start = i + utf8.RuneLen(r); bracket {
+			words = append(words, s[i:start])
+		}
+	}
+	if start < len(s) {
+		words = append(words, s[start:])
+	}
+	return words
 }
 
 // maxRetries is the largest N of retry(N).

@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"github.com/piton-dev/piton/internal/config"
+	"github.com/piton-dev/piton/internal/verify"
 )
 
 // Status says how good an answer of the doctor is.
@@ -89,14 +90,22 @@ func git(ctx context.Context, env Env) Line {
 	if file == "" {
 		return Line{"git", Warning, "is not on PATH; ignored files cannot be told from others", "install git"}
 	}
-	if _, err := os.Stat(filepath.Join(env.Workspace, ".git")); err != nil {
-		return Line{"git", Warning, "the workspace is no git repository; ignored files cannot be told from others", "run `git init`"}
+	if !repository(env.Workspace) {
+		return Line{"git", Warning, "the workspace is in no git repository; ignored files cannot be told from others, and there are no worktrees", "run `git init`"}
 	}
-	return Line{Check: "git", Status: OK, Text: described(ctx, env, file)}
+	text := described(ctx, env, file)
+	if gitVersion(text).Old() {
+		return Line{"git", Warning, text + " is too old for `workspace: worktree`", "install git " + verify.MinGit().String() + " or later"}
+	}
+	return Line{Check: "git", Status: OK, Text: text}
 }
 
-// described is a program's version and place.
+// described is a program's version and place; of one that the workspace
+// provides, which is not run, its place alone.
 func described(ctx context.Context, env Env, file string) string {
+	if within(env.Workspace, file) {
+		return file
+	}
 	if v := version(ctx, env, file); v != "" {
 		return v + " (" + file + ")"
 	}
@@ -215,7 +224,7 @@ func agent(ctx context.Context, env Env, name string, a config.Agent) Line {
 		return line
 	}
 	line.Text = file
-	if isBare(a.Command[0]) && !within(env.Workspace, file) {
+	if isBare(a.Command[0]) {
 		line.Text = described(ctx, env, file)
 	}
 	var unset []string

@@ -8,8 +8,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/piton-dev/piton/internal/config"
 	"github.com/piton-dev/piton/internal/probe"
+	"github.com/piton-dev/piton/internal/verify"
 )
 
 // examine returns the doctor's lines by what they are about.
@@ -127,5 +130,50 @@ func TestDoctorState(t *testing.T) {
 	}
 	if left, err := os.ReadDir(open); err != nil || len(left) > 0 {
 		t.Errorf("the doctor left %v, %v", left, err)
+	}
+}
+
+// What git can do for worktrees is asked only where a plan wants them, and
+// never of a git that the workspace provides.
+func TestGit(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("the programs of this test are shell scripts")
+	}
+	top, bin := t.TempDir(), t.TempDir()
+	work := filepath.Join(top, "deep", "work")
+	for _, dir := range []string{work, filepath.Join(top, ".git")} {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ran := filepath.Join(t.TempDir(), "ran")
+	tool(t, work, "git", "touch "+ran)
+	for _, c := range []struct {
+		name, says, dir, path string
+		status                probe.Status
+		want                  verify.Git
+	}{
+		{"new", "git version 2.38.0", work, bin, probe.OK, verify.Git{Repository: true, Version: verify.GitVersion{Major: 2, Minor: 38}}},
+		{"old", "git version 2.37.9.windows.1", work, bin, probe.Warning, verify.Git{Repository: true, Version: verify.GitVersion{Major: 2, Minor: 37}}},
+		{"silent", "hello", work, bin, probe.OK, verify.Git{Repository: true}},
+		{"no repository", "git version 2.50.1", bin, bin, probe.Warning, verify.Git{}},
+		{"none", "", work, top, probe.Warning, verify.Git{Missing: true}},
+		{"of the workspace", "", work, work, probe.OK, verify.Git{Repository: true}},
+	} {
+		tool(t, bin, "git", "echo "+c.says)
+		env := probe.Env{Workspace: c.dir, Environ: []string{path(c.path)}, Config: config.Default()}
+		got := probe.Answer(t.Context(), verify.Queries{Git: true}, env).Git
+		if diff := cmp.Diff(&c.want, got); diff != "" {
+			t.Errorf("%s: -want +got:\n%s", c.name, diff)
+		}
+		if other := probe.Answer(t.Context(), verify.Queries{}, env).Git; other != nil {
+			t.Errorf("%s: %v, though nobody asked", c.name, other)
+		}
+		if l := examine(t, env)["git"]; l.Status != c.status {
+			t.Errorf("%s: %+v", c.name, l)
+		}
+	}
+	if _, err := os.Stat(ran); err == nil {
+		t.Error("the workspace's git was run")
 	}
 }

@@ -5,8 +5,10 @@
 // up here, once, and handed over as plain values, so that the rules stay pure.
 //
 // It must never start anything that the workspace provides: programs are looked
-// up and not run, and doctor asks only programs outside of the workspace for
-// their version. It changes nothing that stays.
+// up and not run. Only programs outside of the workspace are asked for their
+// version: by doctor, and git where a plan wants worktrees. Git is asked for the
+// files too that it does not ignore, where a pattern names some. It changes
+// nothing that stays.
 package probe
 
 import (
@@ -17,6 +19,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -52,12 +55,58 @@ func Answer(ctx context.Context, q verify.Queries, env Env) verify.Facts {
 		}
 		f.Commands[name] = find(name, path)
 	}
+	if q.Git {
+		f.Git = worktrees(ctx, env)
+	}
 	if root, err := os.OpenRoot(env.Workspace); err == nil {
 		defer root.Close()
 		files(ctx, q.Files, root, f.Files)
 		texts(ctx, q.Texts, root, f.Texts)
+		f.Globs = globs(ctx, q.Globs, root, env)
 	}
 	return f
+}
+
+// maxLooked is how many files and directories are looked at for patterns. Those
+// that nothing matched until then stay unanswered.
+const maxLooked = 100_000
+
+// globs answers whether anything of the workspace matches each pattern, without
+// following links and without what git ignores and what belongs to git and to
+// Piton: a run finds the same.
+func globs(ctx context.Context, patterns []string, root *os.Root, env Env) map[string]bool {
+	if len(patterns) == 0 {
+		return nil
+	}
+	kept, known := unignored(ctx, env)
+	answers := make(map[string]bool, len(patterns))
+	open := slices.Clone(patterns)
+	looked := 0
+	fs.WalkDir(root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
+		looked++
+		switch {
+		case name == ".git" || name == ".piton":
+			return fs.SkipDir
+		case err != nil && d != nil && d.IsDir():
+			return fs.SkipDir
+		case ctx.Err() != nil || looked > maxLooked:
+			return fs.SkipAll
+		}
+		open = slices.DeleteFunc(open, func(p string) bool {
+			answers[p] = name != "." && (!known || kept[name]) && verify.MatchGlob(p, name)
+			return answers[p]
+		})
+		if len(open) == 0 {
+			return fs.SkipAll
+		}
+		return nil
+	}) //nolint:errcheck // what cannot be entered matches nothing
+	if ctx.Err() != nil || looked > maxLooked {
+		for _, p := range open {
+			delete(answers, p)
+		}
+	}
+	return answers
 }
 
 // files answers for paths of the workspace, without following a link out of it.
@@ -125,6 +174,8 @@ func agents(env Env) map[string]verify.Agent {
 			Metered: a.Kind == config.ACP || a.Kind == config.Exec && tellsUsage(a.Parse),
 			Time:    a.Limits.Time,
 		}
+		_, priced := env.Config.Price(name)
+		fact.Costless = fact.Metered && !priced && tokensOnly(a.Parse)
 		if len(a.Command) > 0 && program(a.Command[0], agentPath(a, path), env.Workspace) == "" {
 			fact.Missing = a.Command[0]
 		}
@@ -145,6 +196,9 @@ func agentPath(a config.Agent, path []string) []string {
 // tellsUsage reports a form of output that has the tokens of a step in it.
 // Copilot tells what it wrote at most, never what it read.
 func tellsUsage(parse string) bool { return parse != "none" && parse != "copilot" }
+
+// tokensOnly reports a form of output that has no cost in it.
+func tokensOnly(parse string) bool { return parse == "codex" || parse == "gemini" || parse == "qwen" }
 
 // program finds an agent's program: a bare name on PATH, a relative path from
 // the workspace; "" where there is none.

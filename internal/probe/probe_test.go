@@ -134,6 +134,8 @@ agents:
   d: {kind: exec, command: [./tools/own]}
   e: {kind: exec, command: [./tools/none]}
   f: {kind: exec, command: [here], parse: copilot}
+  g: {kind: exec, command: [here], parse: codex}
+prices: {g: {input: 1.25, output: 10}}
 default_agent: a
 policy: {unmetered: refuse}
 `)
@@ -144,10 +146,11 @@ policy: {unmetered: refuse}
 		Agents: map[string]verify.Agent{
 			"a":      {Metered: true, Time: 5 * time.Minute},
 			"b":      {Missing: "nowhere"},
-			"c":      {Metered: true},
+			"c":      {Metered: true, Costless: true},
 			"d":      {},
 			"e":      {Missing: "./tools/none"},
 			"f":      {},
+			"g":      {Metered: true},
 			"script": {Shell: true},
 		},
 		DefaultAgent: "a", RefuseUnmetered: true,

@@ -10,8 +10,8 @@
 // whatever signal, the holder and all below it die too. [Result.Level] says
 // which of these was in force; nothing is assumed.
 //
-// A holder is this very program started again, so main must begin with
-// [HoldIfAsked], and so must TestMain of every test that uses a [Pool].
+// A holder is this very program started again, under another name: every program
+// that imports this package can become one, before its main begins.
 //
 // What it must NEVER do: return from [Pool.Run] while a process of the child's
 // tree lives (unless [Result.Err] says so), report a child that was cut short as

@@ -24,9 +24,10 @@ const (
 	roleGuard     = "guard" // starts a subreaper holder and outlives it
 )
 
-// HoldIfAsked turns this process into a holder if a [Pool] started it as one,
-// and then does not return. main and TestMain must call it before anything else.
-func HoldIfAsked() {
+// init turns this process into a holder if a [Pool] started it as one. It does so
+// before main, and before most packages are initialised, which would cost more
+// than all else a holder does.
+func init() {
 	role := os.Getenv(roleVar)
 	if role == "" || len(os.Args) != 1 || os.Args[0] != holderName {
 		return

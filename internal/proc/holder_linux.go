@@ -235,11 +235,13 @@ func (l *lease) follow() {
 	e, spent, err := l.listen()
 	l.release()
 	if err != nil {
+		l.hs.lost()
 		err = errors.Join(fmt.Errorf("%w: %w", ErrLost, err), l.h.destroy(l.hs.patience))
 		l.end <- ending{exit: -1, err: err}
 		return
 	}
 	if spent {
+		l.hs.lost()
 		l.hs.end(l.h)
 	} else {
 		l.hs.put(l.h)

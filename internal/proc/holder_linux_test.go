@@ -3,10 +3,14 @@ package proc_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
+	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 
@@ -220,5 +224,45 @@ func TestChildCannotReadItsHolder(t *testing.T) {
 		if diff := cmp.Diff("1\n1\n", r.Stdout.String()); diff != "" {
 			t.Error(diff)
 		}
+	})
+}
+
+// A holder costs more to start than a short child to run.
+func TestShortChildrenShareHolders(t *testing.T) {
+	const children = 300
+	p := newPool(t, proc.Config{Level: proc.Namespace})
+	holders := make(chan string, children)
+	var all sync.WaitGroup
+	for range children {
+		all.Go(func() { holders <- p.Run(context.Background(), sh("readlink /proc/self/ns/pid")).Stdout.String() })
+	}
+	all.Wait()
+	close(holders)
+	seen := map[string]bool{}
+	for h := range holders {
+		seen[h] = true
+	}
+	if len(seen) > max(children/4, 8*runtime.NumCPU()) || seen[""] {
+		t.Errorf("%d children had %d holders", children, len(seen))
+	}
+}
+
+// Orders that wait for a holder to come free do get one when none does.
+func TestLongChildrenAllRun(t *testing.T) {
+	children := 4*runtime.NumCPU() + 3
+	dir := t.TempDir()
+	eachTreeLevel(t, func(t *testing.T, p *proc.Pool) {
+		script := fmt.Sprintf("d=%s/%s; mkdir -p $d/$1; while test $(ls $d | wc -l) -lt %d; do sleep 0.01; done", dir, p.Level(), children)
+		var all sync.WaitGroup
+		for i := range children {
+			all.Go(func() {
+				spec := sh(script)
+				spec.Argv = append(spec.Argv, "sh", strconv.Itoa(i))
+				if r := p.Run(context.Background(), spec); r.Exit != 0 || r.Err != nil {
+					t.Errorf("%+v", r)
+				}
+			})
+		}
+		all.Wait()
 	})
 }

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// holders start children through holder processes: one that waits if there is
-// one, else a new one, which costs some 15 ms.
+// holders start children through holder processes: one that is free, else a new
+// one, which costs some 15 ms.
 type holders struct {
 	kind     holderKind
 	reason   string
@@ -19,16 +19,28 @@ type holders struct {
 	keep     int
 	thread   chan func() // runs on the one thread that starts holders
 
-	mu     sync.Mutex
-	idle   []*holder // the last one used is the last
-	closed bool
-	ending sync.WaitGroup // holders that are being ended
+	mu      sync.Mutex
+	idle    []*holder // the last one used is the last
+	busy    int       // holders at work, or about to be
+	waiting []chan *holder
+	moved   time.Time // when one last came free, or was started for who had waited
+	closed  bool
+	ending  sync.WaitGroup // holders that are being ended
 }
+
+// Once there are enough holders to keep the processors busy, an order waits for
+// one that comes free rather than start another, which would cost more than most
+// checks do: as long as one comes free every lull, and else one is started. Who
+// came first is served first, so nobody waits for more lulls than there were
+// orders before.
+const lull = 20 * time.Millisecond
+
+var enough = 2 * runtime.NumCPU() // holders
 
 // newHost takes the first kind of holder that works.
 func newHost(c Config) (host, error) {
 	if os.Getenv(roleVar) != "" {
-		return nil, fmt.Errorf("%s is set: this process was started as a holder, but its main did not begin with proc.HoldIfAsked", roleVar)
+		return nil, fmt.Errorf("%s is set, which is for processes that Piton starts itself: unset it", roleVar)
 	}
 	if c.Level == Group {
 		return groupHost{reason: "level group is configured"}, nil
@@ -83,13 +95,17 @@ func (hs *holders) begin(o order, in, out, errs *os.File) (tree, error) {
 		if h.send(frame, files) == nil {
 			return hs.lease(h, o), nil
 		}
-		hs.end(h) // died while idle: an order cut short starts nothing
+		hs.lost() // died while idle: an order cut short starts nothing
+		hs.end(h)
 	}
 	h, err := hs.start()
 	if err == nil {
-		err = h.send(frame, files)
+		if err = h.send(frame, files); err != nil {
+			hs.end(h)
+		}
 	}
 	if err != nil {
+		hs.lost()
 		return nil, fmt.Errorf("%w: %w", ErrLost, err)
 	}
 	return hs.lease(h, o), nil
@@ -97,25 +113,84 @@ func (hs *holders) begin(o order, in, out, errs *os.File) (tree, error) {
 
 var errTooLong = errors.New("arguments and environment are too long")
 
-// take returns an idle holder, or nil.
+// take returns a holder that is free, or nil where one is to be started. Both
+// count as busy from now on.
 func (hs *holders) take() *holder {
+	h, free := hs.claim()
+	if free == nil {
+		return h
+	}
+	for pause := lull; pause > 0; pause = hs.pause() {
+		select {
+		case h := <-free:
+			return h
+		case <-time.After(pause):
+		}
+	}
+	return hs.leave(free)
+}
+
+// claim returns what is to be had at once, or where to wait for it.
+func (hs *holders) claim() (h *holder, free chan *holder) {
 	hs.mu.Lock()
 	defer hs.mu.Unlock()
 	for n := len(hs.idle); n > 0; n = len(hs.idle) {
 		h := hs.idle[n-1]
 		hs.idle = hs.idle[:n-1]
 		if h.alive() {
-			return h
+			hs.busy++
+			return h, nil
 		}
 		hs.end(h)
 	}
+	if hs.busy < enough && len(hs.waiting) == 0 {
+		hs.busy++
+		return nil, nil
+	}
+	free = make(chan *holder, 1)
+	hs.waiting = append(hs.waiting, free)
+	return nil, free
+}
+
+// pause is how much longer to wait.
+func (hs *holders) pause() time.Duration {
+	hs.mu.Lock()
+	defer hs.mu.Unlock()
+	return time.Until(hs.moved.Add(lull))
+}
+
+// leave ends the wait, unless a holder has just come.
+func (hs *holders) leave(free chan *holder) *holder {
+	hs.mu.Lock()
+	defer hs.mu.Unlock()
+	i := slices.Index(hs.waiting, free)
+	if i < 0 {
+		return <-free
+	}
+	hs.waiting = slices.Delete(hs.waiting, i, i+1)
+	hs.moved = time.Now()
+	hs.busy++
 	return nil
+}
+
+// lost counts out a holder that is busy no more and will not be again.
+func (hs *holders) lost() {
+	hs.mu.Lock()
+	defer hs.mu.Unlock()
+	hs.busy--
 }
 
 // put takes back a holder that is fit for another child.
 func (hs *holders) put(h *holder) {
 	hs.mu.Lock()
 	defer hs.mu.Unlock()
+	hs.moved = time.Now()
+	if len(hs.waiting) > 0 {
+		hs.waiting[0] <- h
+		hs.waiting = hs.waiting[1:]
+		return
+	}
+	hs.busy--
 	if hs.closed || len(hs.idle) >= hs.keep {
 		hs.end(h)
 		return

@@ -7,9 +7,6 @@ import (
 	"runtime"
 )
 
-// HoldIfAsked does nothing on this system; main calls it first all the same.
-func HoldIfAsked() {}
-
 func newHost(c Config) (host, error) {
 	if c.Level != "" && c.Level != Group {
 		return nil, errors.New("level " + string(c.Level) + " exists on Linux only")

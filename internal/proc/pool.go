@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime"
 	"sync"
 	"time"
 )
@@ -66,7 +67,7 @@ type ending struct {
 // all.
 func NewPool(c Config) (*Pool, error) {
 	if c.Idle <= 0 {
-		c.Idle = 4
+		c.Idle = 8 * runtime.NumCPU()
 	}
 	if c.Patience <= 0 {
 		c.Patience = 10 * time.Second

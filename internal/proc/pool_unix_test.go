@@ -437,9 +437,9 @@ func TestNewPoolRefuses(t *testing.T) {
 	if p, err := proc.NewPool(proc.Config{Level: "perfect"}); err == nil {
 		t.Errorf("level %q", p.Level())
 	}
-	t.Setenv("PITON_HOLD", "namespace") // as in a holder whose main forgot to hold
+	t.Setenv("PITON_HOLD", "namespace") // by somebody else
 	if runtime.GOOS == "linux" {
-		if _, err := proc.NewPool(proc.Config{}); err == nil || !strings.Contains(err.Error(), "HoldIfAsked") {
+		if _, err := proc.NewPool(proc.Config{}); err == nil || !strings.Contains(err.Error(), "unset it") {
 			t.Errorf("got %v", err)
 		}
 	}

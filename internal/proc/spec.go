@@ -137,7 +137,8 @@ type Config struct {
 	// Level forces a level: NewPool fails if it cannot be had. "" takes the
 	// best one this machine has.
 	Level Level
-	// Idle is the number of holders kept waiting for work; 0 is 4.
+	// Idle is the number of holders kept waiting for work; 0 is eight for each
+	// processor.
 	Idle int
 	// Patience is how long a holder may take to start, or to end a tree that it
 	// was told to kill, before it is killed itself; 0 is 10 s.

@@ -47,6 +47,7 @@ type Content struct {
 // nil and is not changed.
 type Input struct {
 	Step        *engine.Step
+	Context     string            // what whoever works has to know, in the author's words; may be empty
 	Constraints []string          // that hold for all the work, in words
 	Contents    []Content         // of the step's subscriptions, in their order, capped by whoever read them
 	Feedback    []engine.Feedback // what the last attempt failed
@@ -59,6 +60,7 @@ type Input struct {
 func Agent(in Input) string {
 	var b strings.Builder
 	task(&b, in.Step)
+	background(&b, in.Context)
 	rules(&b, in)
 	contents(&b, in.Contents)
 	feedback(&b, in)
@@ -75,6 +77,12 @@ func task(b *strings.Builder, s *engine.Step) {
 	b.WriteString("\n## Acceptance criteria\n\n")
 	for _, a := range s.Acceptance {
 		b.WriteString(item(a))
+	}
+}
+
+func background(b *strings.Builder, text string) {
+	if text = strings.Trim(text, "\n"); text != "" {
+		fmt.Fprintf(b, "\n## Background\n\n%s\n", text)
 	}
 }
 

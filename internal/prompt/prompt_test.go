@@ -55,7 +55,7 @@ var goldens = map[string]func() prompt.Input{
 		s.Writes = []string{"src/auth/**", "tests/auth/test_timeout.py"}
 		s.Guards = []string{"tests/auth/test_login.py", "pyproject.toml#tool.pytest", "odd`name", "tests/**"}
 		s.Network = "no"
-		return prompt.Input{Step: s, Constraints: []string{"Python 3.11 and later"}}
+		return prompt.Input{Step: s, Context: "The clock of the old machines jumps.\n\nThey are replaced in May.\n", Constraints: []string{"Python 3.11 and later"}}
 	},
 	"read_only": func() prompt.Input {
 		s := step()

@@ -51,9 +51,7 @@ func (w *world) auditStream(stream string, records []engine.Record, used map[str
 			w.find("sequence", "record %d of %s says %s %d", i+1, stream, r.Stream, r.Seq)
 		}
 		s.enter(r)
-		for _, x := range starts[r.Seq] {
-			s.mayBegin(x)
-		}
+		s.begun(r, starts[r.Seq])
 		s.cleanEnds(r.Seq)
 	}
 	for head, xs := range starts {
@@ -93,6 +91,7 @@ type streamAudit struct {
 	ledger  *ledger // of the run at hand; nil before one was opened
 	answers map[string]*effort
 	used    map[string]bool // answers that are in the journal
+	early   []*effort       // inquiries that began before what they rest on was durable
 	before  engine.Event
 }
 
@@ -265,7 +264,41 @@ func (s *streamAudit) object(hash string) {
 	}
 }
 
-// mayBegin judges an effort by the records that were durable when it began.
+// begun judges what began after a record. Work rests on what was durable then;
+// an inquiry may also rest on the commit that was under way, if there is one:
+// when that failed the owner is gone, and so is what it asked.
+func (s *streamAudit) begun(r engine.Record, starts []*effort) {
+	waiting := s.early
+	s.early = nil
+	for _, x := range waiting {
+		switch {
+		case x.life.epoch() != r.Epoch:
+		case !s.world.ends[s.stream][r.Seq]:
+			s.early = append(s.early, x)
+		default:
+			s.mayBegin(x)
+		}
+	}
+	for _, x := range starts {
+		known := len(s.world.found)
+		if s.mayBegin(x); len(s.world.found) > known && x.effect.Work == "" {
+			s.world.found = s.world.found[:known]
+			s.early = append(s.early, x)
+		}
+	}
+}
+
+// committed remembers where a commit ended.
+func (w *world) committed(b store.Batch) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.ends[b.Stream] == nil {
+		w.ends[b.Stream] = map[uint64]bool{}
+	}
+	w.ends[b.Stream][b.Last()] = true
+}
+
+// mayBegin judges an effort by the records that it may rest on.
 func (s *streamAudit) mayBegin(x *effort) {
 	k, g := x.effect.Key, s.ledger
 	if g == nil || !g.live || g.opened.Run != k.Run {

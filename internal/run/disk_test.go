@@ -162,6 +162,7 @@ func (d *disk) write(ctx context.Context, batches []store.Batch) error {
 		d.mu.Lock()
 		d.heads[b.Stream] = b.Last()
 		d.mu.Unlock()
+		d.life.world.committed(b)
 		body := d.life.world.mirror(b)
 		if body == nil {
 			continue

@@ -98,6 +98,7 @@ type batch struct {
 	after   uint64
 	records []engine.Record
 	objects []store.Object
+	firm    bool // nothing may rest on it before it is durable, not even an inquiry
 }
 
 // envelope is one input on its way into a turn.
@@ -150,7 +151,7 @@ func (h *Host) Left() []string { return h.left }
 // Do and from nowhere else.
 func (h *Host) Submit(ctx context.Context, stream string, in engine.Input, objects ...store.Object) error {
 	switch in.(type) {
-	case nil, engine.Begin, engine.Prepared, engine.Ended, engine.Checked, engine.Lease:
+	case nil, engine.Begin, engine.Prepared, engine.Ended, engine.Checked, engine.Lease, engine.Recall:
 		return &engine.Refusal{Code: engine.Invalid, Message: fmt.Sprintf("%T cannot be submitted", in)}
 	}
 	return h.send(ctx, envelope{stream: stream, in: in, objects: objects})

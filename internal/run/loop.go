@@ -102,9 +102,11 @@ func (h *Host) quit() error {
 	h.shut()
 	h.stopping = true
 	for _, stream := range slices.Sorted(maps.Keys(h.tasks)) {
-		if t := h.tasks[stream]; t.active && t.moves() && t.state.Head().Status != engine.Paused {
+		if t := h.tasks[stream]; t.active && t.state.Run().Parent.Task == "" && h.family(t) && t.state.Head().Status != engine.Paused {
 			h.left = append(h.left, stream)
 		}
+	}
+	for _, stream := range slices.Sorted(maps.Keys(h.tasks)) {
 		h.tasks[stream].active = false
 		h.reconcile(stream)
 	}

@@ -484,3 +484,58 @@ func TestTrafficTellsWhoMayAct(t *testing.T) {
 		}
 	})
 }
+
+// An inquiry need not wait for the disk: it may be repeated. Work waits.
+func TestInquiriesBeginWhileTheDiskSyncs(t *testing.T) {
+	onStage(t, func(t *testing.T, s *stage) {
+		s.loop(stay)
+		s.task("t", script("a"), script("b", 0))
+		release := s.store.hold()
+		s.pass("t a 1 prepare 1")
+		s.wantRunning()
+		release()
+		s.wantRunning("t a 1 work 1")
+		release = s.store.hold()
+		s.pass("t a 1 work 1")
+		s.wantRunning("t a 1 verify 1")
+		release()
+		release = s.store.hold()
+		s.pass("t a 1 verify 1")
+		s.wantRunning("t b 1 prepare 1")
+		release()
+		s.wantRunning("t b 1 prepare 1")
+	})
+}
+
+// Nothing rests on a person's word before that is durable.
+func TestInquiriesWaitForAPersonsWord(t *testing.T) {
+	onStage(t, func(t *testing.T, s *stage) {
+		s.loop(stay)
+		s.task("t", script("a"), script("b", 0), script("c", 1))
+		release := s.store.hold()
+		skipped := s.submitLater("t", order(engine.DoSkip, "b"))
+		s.wantRunning("t a 1 prepare 1")
+		release()
+		if err := <-skipped; err != nil {
+			t.Fatal(err)
+		}
+		s.wantRunning("t a 1 prepare 1", "t c 1 prepare 1")
+	})
+}
+
+// What an inquiry leaves behind could be taken for the doing of a step that has
+// a scope, if nobody knew that its work had ended.
+func TestInquiriesOfScopesWait(t *testing.T) {
+	onStage(t, func(t *testing.T, s *stage) {
+		s.loop(stay)
+		a := script("a")
+		a.Writes = []string{"out/**"}
+		s.task("t", a)
+		s.pass("t a 1 prepare 1")
+		release := s.store.hold()
+		s.pass("t a 1 work 1")
+		s.wantRunning()
+		release()
+		s.wantRunning("t a 1 verify 1")
+	})
+}

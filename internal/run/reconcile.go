@@ -16,27 +16,58 @@ func (h *Host) reconcile(stream string) {
 	if t == nil {
 		return
 	}
-	var wants []engine.Effect
-	if t.active {
-		wants = t.state.Pending()
-	}
-	wanted := make(map[engine.Key]bool, len(wants))
-	for _, e := range wants {
-		wanted[e.Key] = true
-	}
+	wants, wanted := t.wants()
 	h.giveUp(stream, t, wanted)
-	ending := false
 	for key, r := range t.running {
 		if !wanted[key] {
 			r.stop()
 		}
-		ending = ending || r.stopped
 	}
-	if ending {
-		return
+	h.startAll(stream, t, wants)
+}
+
+// inquire starts the inquiries that the state wants, and nothing else; nothing
+// at all where something has to be stopped first.
+func (h *Host) inquire(stream string) {
+	t := h.tasks[stream]
+	wants, wanted := t.wants()
+	for key := range t.running {
+		if !wanted[key] {
+			return
+		}
 	}
+	h.startAll(stream, t, slices.DeleteFunc(wants, waits))
+}
+
+// waits reports an effect that begins only when what it rests on is durable:
+// work, and an inquiry that after a crash would be taken for somebody else's
+// doing, because it puts files back, makes a worktree, or leaves files of its
+// own outside a scope.
+func waits(e engine.Effect) bool {
+	return e.Work != "" || e.Key.Kind == engine.Merge || e.Worktree || len(e.Restore) > 0 || len(e.Step.Writes) > 0
+}
+
+// wants is what should be running for a task: nothing, once it is not active.
+func (t *task) wants() (wants []engine.Effect, wanted map[engine.Key]bool) {
+	if t.active {
+		wants = t.state.Pending()
+	}
+	wanted = make(map[engine.Key]bool, len(wants))
 	for _, e := range wants {
-		if t.running[e.Key] == nil {
+		wanted[e.Key] = true
+	}
+	return wants, wanted
+}
+
+// startAll starts what does not run yet, unless something is still ending.
+func (h *Host) startAll(stream string, t *task, effects []engine.Effect) {
+	for _, r := range t.running {
+		if r.stopped {
+			return
+		}
+	}
+	for _, e := range effects {
+		if t.running[e.Key] == nil && e.Work != engine.ChildWork {
 			h.start(stream, t, e)
 		}
 	}
@@ -97,6 +128,9 @@ func (r *running) stop() {
 func (t *task) note(e engine.Event) {
 	switch e := e.(type) {
 	case engine.WorkDispatched:
+		if e.Kind == engine.ChildWork {
+			return // its run is opened with it
+		}
 		k := engine.Key{Task: t.state.Task(), Run: t.state.Run().Run, Step: e.Step, Attempt: e.Attempt, Kind: e.Kind.Effect(), N: e.N}
 		t.unstarted = append(t.unstarted, k)
 	case engine.WorkEnded:

@@ -16,7 +16,8 @@ import (
 // snapshotEvery is the least number of records between two snapshots of a task.
 const snapshotEvery = 2000
 
-// turn drains, decides, commits once, reconciles, shows and answers.
+// turn drains, decides, commits once, reconciles, shows and answers. Only an
+// inquiry may begin before the commit has returned.
 func (h *Host) turn() error {
 	h.seen = h.cfg.Now().UTC().Truncate(time.Microsecond)
 	inputs := h.drain()
@@ -51,15 +52,27 @@ func (h *Host) gather(inputs []envelope) ([]string, error) {
 			return nil, err
 		}
 	}
-	if err := h.lease(touched); err != nil {
-		return nil, err
+	for more := true; more; {
+		if err := h.lease(touched); err != nil {
+			return nil, err
+		}
+		var err error
+		if more, err = h.foster(touched); err != nil {
+			return nil, err
+		}
 	}
 	return slices.Sorted(maps.Keys(touched)), nil
 }
 
-// settle makes it all durable, and only then lets it have consequences.
+// settle makes it all durable, and only then lets it have consequences. An
+// inquiry that follows from answers of effects alone is none: it may be repeated,
+// and what it says is taken in a later turn. So it begins while the disk syncs.
 func (h *Host) settle(streams []string) error {
+	early := slices.DeleteFunc(slices.Clone(streams), h.firm)
 	batches, records := h.batches(streams)
+	for _, stream := range early {
+		h.inquire(stream)
+	}
 	if err := h.commit(batches); err != nil {
 		return err
 	}
@@ -95,7 +108,10 @@ func (h *Host) admit(e *envelope, touched map[string]bool) error {
 	case e.in == nil, dispatches && !t.active:
 		return nil
 	}
-	return h.admitTask(e, t)
+	if err := h.admitTask(e, t); err != nil || e.err != nil {
+		return err
+	}
+	return h.delegate(e, t, touched)
 }
 
 func (h *Host) admitTask(e *envelope, t *task) error {
@@ -117,7 +133,15 @@ func (h *Host) admitTask(e *envelope, t *task) error {
 		return err
 	}
 	t.batch.objects = append(t.batch.objects, e.objects...)
+	t.batch.firm = t.batch.firm || e.key == nil || len(e.objects) > 0
 	return nil
+}
+
+// firm reports a stream in which something must be durable before anything
+// rests on it: what a person said, or an object that an effect may read.
+func (h *Host) firm(stream string) bool {
+	t := h.tasks[stream]
+	return t == nil || t.batch == nil || t.batch.firm
 }
 
 func refused(err error, code engine.Code) bool {
@@ -166,19 +190,29 @@ func (h *Host) began() engine.EpochBegan {
 
 // task finds the task of an input, reading it first if need be.
 func (h *Host) task(e *envelope) (*task, error) {
-	if t := h.tasks[e.stream]; t != nil {
-		return t, nil
-	}
-	state, err := Load(context.Background(), h.cfg.Store, e.stream)
+	t, err := h.load(e.stream)
 	if err != nil {
 		return nil, err
 	}
-	if _, opens := e.in.(engine.Open); state.Task() == "" && !opens {
+	if _, opens := e.in.(engine.Open); t.state.Task() == "" && !opens {
+		delete(h.tasks, e.stream)
 		e.err = &engine.Refusal{Code: engine.NotFound, Message: "no task " + e.stream}
 		return nil, nil
 	}
+	return t, nil
+}
+
+// load finds a task, and reads it the first time.
+func (h *Host) load(stream string) (*task, error) {
+	if t := h.tasks[stream]; t != nil {
+		return t, nil
+	}
+	state, err := Load(context.Background(), h.cfg.Store, stream)
+	if err != nil {
+		return nil, err
+	}
 	t := &task{state: state, running: map[engine.Key]*running{}}
-	h.tasks[e.stream] = t
+	h.tasks[stream] = t
 	return t, nil
 }
 
@@ -191,6 +225,7 @@ func (h *Host) begin(stream string, t *task) error {
 	if err := h.apply(stream, t, engine.Harness, []engine.Event{h.began()}); err != nil {
 		return fmt.Errorf("begin epoch %d: %w: %w", h.epoch, store.ErrFenced, err)
 	}
+	t.batch.firm = true
 	return nil
 }
 

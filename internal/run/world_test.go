@@ -37,8 +37,9 @@ type world struct {
 	lives   []*life
 	log     []moment
 	said    []said
-	times   map[string]int           // starts of an effect by one life
-	mirrors map[string]*engine.State // what the journal says, for snapshots
+	times   map[string]int             // starts of an effect by one life
+	mirrors map[string]*engine.State   // what the journal says, for snapshots
+	ends    map[string]map[uint64]bool // the last records of commits, by stream
 	found   []finding
 
 	journals map[string][]engine.Record // of the audit
@@ -52,7 +53,7 @@ type finding struct{ rule, text string }
 func newWorld(seed uint64, bug planted) *world {
 	w := &world{
 		seed: seed, bug: bug, store: store.NewMemory(), plans: map[string]engine.Definition{}, texts: map[string]text{},
-		times: map[string]int{}, mirrors: map[string]*engine.State{}, journals: map[string][]engine.Record{}, course: map[string][]openedAt{}, counts: map[string]int{},
+		times: map[string]int{}, ends: map[string]map[uint64]bool{}, mirrors: map[string]*engine.State{}, journals: map[string][]engine.Record{}, course: map[string][]openedAt{}, counts: map[string]int{},
 	}
 	for i := range pick(w.draw("jobs"), 1, 1, 2) {
 		name := fmt.Sprintf("t%d", i+1)

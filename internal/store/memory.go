@@ -314,6 +314,8 @@ func (m *Memory) Heads(ctx context.Context, filter HeadFilter) ([]engine.HeadRow
 
 func (f HeadFilter) matches(stream string, head engine.HeadRow) bool {
 	return (f.Stream == "" || f.Stream == stream) &&
+		(f.Under == "" || strings.HasPrefix(stream, engine.ChildTask(f.Under, ""))) &&
+		(!f.Top || head.Parent == engine.Parent{}) &&
 		(f.Run == "" || f.Run == head.Run) &&
 		strings.HasPrefix(head.Run, f.Prefix) &&
 		strings.Contains(Fold(head.Title), Fold(f.Title)) &&
@@ -331,8 +333,11 @@ func (m *Memory) Items(ctx context.Context, filter ItemFilter) ([]engine.ItemRow
 		}
 	}
 	slices.SortFunc(items, func(a, b engine.ItemRow) int {
-		return cmp.Or(a.Opened.Compare(b.Opened), cmp.Compare(a.Stream, b.Stream), cmp.Compare(a.Item, b.Item))
+		return cmp.Or(a.Opened.Compare(b.Opened), cmp.Compare(a.Stream, b.Stream), cmp.Compare(len(a.Item), len(b.Item)), cmp.Compare(a.Item, b.Item))
 	})
+	if filter.Limit > 0 && len(items) > filter.Limit {
+		items = items[:filter.Limit]
+	}
 	return items, ctx.Err()
 }
 

@@ -185,6 +185,8 @@ func (b Batch) validRecord(r engine.Record, seq uint64) error {
 // HeadFilter selects head rows. The zero value selects all.
 type HeadFilter struct {
 	Stream string          // only this stream's
+	Under  string          // only those of tasks that carry out steps of this stream's, and of theirs
+	Top    bool            // only those that carry out no step of another run
 	Run    string          // only the run of this id
 	Prefix string          // only runs whose id begins so
 	Status []engine.Status // shown as any of these (see engine.HeadRow.Shown); empty = any
@@ -200,6 +202,7 @@ type ItemFilter struct {
 	Open   bool   // only those that wait for an answer
 	Stream string // only this stream's
 	Run    string // only this run's
+	Limit  int    // at most so many, the oldest; 0 = no limit
 }
 
 // A Store is the journal of one workspace. All methods may be called from

@@ -43,6 +43,8 @@ type server struct {
 	dir  string
 	life context.Context //nolint:containedctx // of the registry: what the server's processes hang on
 
+	tellers tellers
+
 	mu     sync.Mutex
 	link   *link
 	starts int
@@ -123,7 +125,7 @@ func (s *server) open(ctx context.Context, l *link) error {
 	if err != nil {
 		return err
 	}
-	client := mcp.NewClient(&mcp.Implementation{Name: "piton", Version: "1"}, &mcp.ClientOptions{Capabilities: &mcp.ClientCapabilities{}})
+	client := mcp.NewClient(&mcp.Implementation{Name: "piton", Version: "1"}, &mcp.ClientOptions{Capabilities: &mcp.ClientCapabilities{}, ProgressNotificationHandler: s.tellers.heard})
 	l.session, err = client.Connect(ctx, transport, nil)
 	return err
 }
@@ -270,7 +272,12 @@ func (s *server) call(ctx context.Context, own string, args json.RawMessage) (js
 	if err != nil {
 		return nil, err
 	}
-	res, err := l.session.CallTool(ctx, &mcp.CallToolParams{Name: own, Arguments: args})
+	params := &mcp.CallToolParams{Name: own, Arguments: args}
+	if token, end := s.tellers.begin(ctx); token != "" {
+		defer end()
+		params.SetProgressToken(token)
+	}
+	res, err := l.session.CallTool(ctx, params)
 	if err == nil {
 		return claimed(res)
 	}

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/piton-dev/piton/internal/tool"
@@ -31,9 +32,66 @@ func mcpSite(t *testing.T) *httptest.Server {
 	mcp.AddTool(s, &mcp.Tool{Name: "flood"}, func(context.Context, *mcp.CallToolRequest, struct{}) (*mcp.CallToolResult, greeted, error) {
 		return nil, greeted{strings.Repeat("x", 40<<20)}, nil
 	})
+	return serveHTTP(t, s)
+}
+
+func serveHTTP(t *testing.T, s *mcp.Server) *httptest.Server {
+	t.Helper()
 	site := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s }, nil))
 	t.Cleanup(site.Close)
 	return site
+}
+
+// worker is a tool that says how far it is. It waits until what it said was heard.
+type worker struct{ heard chan struct{} }
+
+func (w worker) works(ctx context.Context, r *mcp.CallToolRequest, _ struct{}) (*mcp.CallToolResult, greeted, error) {
+	token := r.Params.GetProgressToken()
+	if token == nil {
+		return nil, greeted{"nobody listens"}, nil
+	}
+	for _, p := range []*mcp.ProgressNotificationParams{
+		{ProgressToken: "not ours", Progress: 1, Total: 2, Message: "of another call"},
+		{ProgressToken: token, Progress: 1, Total: 4, Message: "one \x1b[31mof\nfour"},
+		{ProgressToken: token, Progress: 7, Message: "no total"},
+		{ProgressToken: token, Progress: 7, Total: 4},
+		{ProgressToken: token, Progress: 4, Total: 4},
+	} {
+		if err := r.Session.NotifyProgress(ctx, p); err != nil {
+			return nil, greeted{}, err
+		}
+	}
+	select {
+	case <-w.heard:
+	case <-ctx.Done():
+	}
+	return nil, greeted{"done"}, nil
+}
+
+// What a server says of a call arrives while it works, and only where somebody
+// listens and it makes sense.
+func TestServerProgress(t *testing.T) {
+	t.Parallel()
+	w := worker{make(chan struct{})}
+	s := mcp.NewServer(&mcp.Implementation{Name: "site", Version: "1"}, nil)
+	mcp.AddTool(s, &mcp.Tool{Name: "works"}, w.works)
+	r, _ := open(t, tool.Config{Servers: map[string]tool.Server{"web": {URL: serveHTTP(t, s).URL}}}, nil)
+	if o := r.Call(t.Context(), "web.works", nil, nil); string(o.Output) != `{"text":"nobody listens"}` {
+		t.Errorf("%s %v", o.Output, o.Problem)
+	}
+	var all []tool.Progress
+	ctx := tool.WithProgress(t.Context(), func(p tool.Progress) {
+		if all = append(all, p); p.Percent != nil && *p.Percent == 100 {
+			close(w.heard)
+		}
+	})
+	if o := r.Call(ctx, "web.works", nil, nil); string(o.Output) != `{"text":"done"}` {
+		t.Errorf("%s %v", o.Output, o.Problem)
+	}
+	want := []tool.Progress{{Percent: new(25.0), Text: "one of four"}, {Text: "no total"}, {Percent: new(100.0)}}
+	if diff := cmp.Diff(want, all); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
 }
 
 func TestServerOverHTTP(t *testing.T) {

@@ -39,3 +39,6 @@ func (k *keep) Get(sum string) ([]byte, error) { return k.get(sum) }
 
 // Flush is flush.
 func (k *keep) Flush() error { return k.flush() }
+
+// OfSystem reports a directory of the system's.
+func OfSystem(dir string) bool { return ofSystem(dir) }

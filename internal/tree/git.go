@@ -28,8 +28,11 @@ func (t *Tree) gitFiles(ctx context.Context, dirs ...string) (names []string, ok
 	if len(dirs) > maxGitDirs {
 		dirs = nil
 	}
-	return t.ask(ctx, append([]string{"--cached", "--others", "--exclude-standard", "--"}, disks(dirs)...)...)
+	return t.ask(ctx, append(slices.Clone(kept), disks(dirs)...)...)
 }
+
+// kept asks git for the files that it does not ignore.
+var kept = []string{"--cached", "--others", "--exclude-standard", "--"}
 
 // gitIgnored returns what git ignores: files, and directories of which it
 // ignores all.
@@ -41,7 +44,7 @@ func (t *Tree) gitIgnored(ctx context.Context) ([]string, error) {
 
 // ask returns what git ls-files answers.
 func (t *Tree) ask(ctx context.Context, args ...string) (names []string, ok bool, err error) {
-	gitDir, workTree := t.repository()
+	gitDir, workTree := repository(t.dir)
 	if t.git == "" || t.pool == nil || gitDir == "" {
 		return nil, false, nil
 	}
@@ -92,10 +95,22 @@ func gitEnv(gitDir, workTree string) []string {
 	})
 }
 
-// repository returns the repository that the workspace belongs to, its own or
-// one of a directory above it, and the top of that one's files.
-func (t *Tree) repository() (gitDir, workTree string) {
-	for dir := t.dir; ; dir = filepath.Dir(dir) {
+// Kept returns the command, and its environment, by which git at an absolute
+// path lists what it does not ignore in dir, with a NUL after each name. It is
+// to be started in dir, and runs nothing that the repository names. There is
+// none where dir is in no repository.
+func Kept(dir, git string) (argv, env []string) {
+	gitDir, workTree := repository(dir)
+	if gitDir == "" {
+		return nil, nil
+	}
+	return append(gitArgs(git), kept...), gitEnv(gitDir, workTree)
+}
+
+// repository returns the repository that a directory belongs to, its own or one
+// of a directory above it, and the top of that one's files.
+func repository(of string) (gitDir, workTree string) {
+	for dir := of; ; dir = filepath.Dir(dir) {
 		gitDir = filepath.Join(dir, ".git")
 		if _, err := os.Lstat(gitDir); err == nil {
 			return gitDir, dir

@@ -102,11 +102,15 @@ func (w *Worktree) merge(ctx context.Context, effect, note string, round int) (M
 		return Merge{}, err
 	}
 	defer ours.forget()
-	work, err := w.side(ctx, "step", theirs.tree, "The work of step "+w.step, "")
+	before, err := w.behind(ctx)
 	if err != nil {
 		return Merge{}, err
 	}
-	now, err := w.side(ctx, "workspace", ours.tree, "The workspace when step "+w.step+" was merged", note)
+	work, err := w.side(ctx, "step", theirs.tree, "The work of step "+w.step, "", before.work)
+	if err != nil {
+		return Merge{}, err
+	}
+	now, err := w.side(ctx, "workspace", ours.tree, "The workspace when step "+w.step+" was merged", note, before.now)
 	if err != nil {
 		return Merge{}, err
 	}
@@ -135,17 +139,33 @@ func (w *Worktree) merge(ctx context.Context, effect, note string, round int) (M
 	return Merge{Commit: commit, Changed: changed}, err
 }
 
-// side commits one side of a merge on top of what the worktree began with.
-func (w *Worktree) side(ctx context.Context, name, tree, title, note string) (string, error) {
-	base, err := w.resolve(ctx, w.ref("base"))
-	if err != nil || base == "" {
-		return "", fmt.Errorf("merge step %s: what its worktree began with is gone: %w", w.step, err)
-	}
-	commit, err := w.commit(ctx, tree, title, note, base)
+// side commits one side of a merge on top of what it came from.
+func (w *Worktree) side(ctx context.Context, name, tree, title, note, parent string) (string, error) {
+	commit, err := w.commit(ctx, tree, title, note, parent)
 	if err == nil {
 		err = w.set(ctx, w.ref(name), commit)
 	}
 	return commit, err
+}
+
+// origin is what both sides of a merge came from: the commits behind them.
+type origin struct{ work, now string }
+
+// behind finds the origin of the next merge: what the worktree began with, or
+// the merge before, of which the workspace has everything already.
+func (w *Worktree) behind(ctx context.Context) (origin, error) {
+	merged, err := w.resolve(ctx, w.ref("merged"))
+	if err != nil {
+		return origin{}, err
+	}
+	if merged != "" {
+		return origin{work: merged + "^2", now: merged}, nil
+	}
+	base, err := w.resolve(ctx, w.ref("base"))
+	if err != nil || base == "" {
+		return origin{}, fmt.Errorf("merge step %s: what its worktree began with is gone: %w", w.step, err)
+	}
+	return origin{work: base, now: base}, nil
 }
 
 // threeWay merges the two sides in git's store and touches no file.
@@ -210,14 +230,19 @@ func (w *Worktree) finish(ctx context.Context, conflict string, err error) (Merg
 	if err != nil {
 		return Merge{}, err
 	}
-	if _, err := w.aside(ctx, "read-tree", "--reset", "-u", conflict); err != nil {
-		return Merge{}, err
+	for _, step := range [][]string{{"read-tree", w.ref("step")}, {"read-tree", "--reset", "-u", conflict}} {
+		if _, err := w.aside(ctx, step...); err != nil {
+			return Merge{}, err
+		}
 	}
 	_, conflicts, err := w.threeWay(ctx)
 	if err != nil {
 		return Merge{}, err
 	}
 	now := conflict + "^1"
+	if err := w.drop(ctx, w.ref("merged")); err != nil {
+		return Merge{}, err // the worktree begins anew, behind it
+	}
 	for _, step := range [][]string{
 		{"update-ref", "refs/heads/" + w.branch(), now}, {"read-tree", now}, {"update-ref", w.ref("base"), now},
 	} {

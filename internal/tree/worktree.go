@@ -44,7 +44,7 @@ type Worktree struct {
 // Worktree describes the worktree of a step of a run in directory dir, which
 // must lie outside of the workspace. Nothing is made yet.
 func (t *Tree) Worktree(run, step, dir string) (*Worktree, error) {
-	gitDir, top := t.repository()
+	gitDir, top := repository(t.dir)
 	if t.git == "" || t.pool == nil || gitDir == "" {
 		return nil, ErrNoRepository
 	}

@@ -26,22 +26,25 @@ type collector struct {
 	calls  int  // of functions that call one another
 	at     int  // place of all words of a script in a string; 0 in the outermost
 	maybe  bool // in a branch
-	quiet  bool // only the variables count
 }
 
-// collect notes the commands of a parsed script. It walks twice: what a loop or
-// a function assigns may be used before the place where it stands.
+// collect notes the commands of a parsed script. Where it has variables or
+// functions it walks twice: what a loop or a function assigns may be used before
+// the place where it stands.
 func collect(s *shell, from frame) {
-	c := &collector{
-		shell: s, from: from, vars: map[string]*variable{}, bodies: bodies(s.file), called: map[string]bool{}, active: map[string]int{},
-		args: from.args, quiet: true,
+	c := &collector{shell: s, from: from, vars: map[string]*variable{}, bodies: bodies(s.file), active: map[string]int{}}
+	c.walk()
+	if len(c.vars)+len(c.bodies) > 0 {
+		s.calls, s.lost = s.calls[:0], s.lost[:0]
+		c.walk()
 	}
-	s.left = repeats(s.file)
-	c.stmts(s.file.Stmts, from.dir)
-	s.left = repeats(s.file)
-	c.quiet, c.args, c.stack = false, from.args, nil
-	c.stmts(s.file.Stmts, from.dir)
 	c.uncalled(from.dir)
+}
+
+func (c *collector) walk() {
+	c.shell.left = repeats(c.shell.file)
+	c.called, c.args, c.stack = map[string]bool{}, c.from.args, nil
+	c.stmts(c.shell.file.Stmts, c.from.dir)
 }
 
 // repeats is how many statements may be walked more than once.
@@ -60,6 +63,9 @@ func bodies(file *syntax.File) map[string][]*syntax.Stmt {
 
 // uncalled walks the functions that nothing seems to call: something may.
 func (c *collector) uncalled(dir string) {
+	if len(c.bodies) == 0 {
+		return
+	}
 	for node := range syntax.Preorder(c.shell.file) {
 		if f, ok := node.(*syntax.FuncDecl); ok && f.Name != nil && !c.called[f.Name.Value] {
 			c.called[f.Name.Value] = true
@@ -74,9 +80,6 @@ func (c *collector) uncalled(dir string) {
 
 // lose notes that what is run at a place cannot be told.
 func (c *collector) lose(at int, what string) {
-	if c.quiet {
-		return
-	}
 	if c.depth > 0 {
 		at = c.at
 	}
@@ -290,9 +293,11 @@ func (c *collector) simple(cmd *syntax.CallExpr, dir string) string {
 	if len(cmd.Args) == 0 {
 		return dir
 	}
-	lists := [][]word{nil}
+	lists := [][]word{make([]word, 0, len(cmd.Args))}
 	for _, arg := range cmd.Args {
-		c.inside(arg, dir)
+		if literal(arg.Parts) == nil {
+			c.inside(arg, dir)
+		}
 		lists = c.combine(lists, c.expand(arg, dir))
 	}
 	after := ""
@@ -379,7 +384,7 @@ func (c *collector) note(cmd call) {
 	name := cmd.name()
 	sources := name == "." || name == "source"
 	c.shell.paths = c.shell.paths || sources
-	if !c.quiet && (sources || !isBuiltin(name)) {
+	if sources || !isBuiltin(name) {
 		c.shell.calls = append(c.shell.calls, cmd)
 	}
 }
@@ -404,7 +409,7 @@ func (c *collector) function(name string, bodies []*syntax.Stmt, cmd call) strin
 		}
 		return cmd.dir
 	}
-	c.called[name] = !c.quiet
+	c.called[name] = true
 	args, free, maybe := c.args, c.free, c.maybe
 	c.args, c.free, c.maybe = cmd.args(), false, true
 	c.calls++

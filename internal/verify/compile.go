@@ -16,7 +16,10 @@ type Options struct {
 	Plan     string         // id of the plan's revision
 	Problems []plan.Problem // that parsing gave; an error among them stops the plan
 	Expect   engine.Expect  // where a step does not say; empty = any
-	Revises  *Revised       // what the program takes the place of in a run, nil for nothing
+	// Children are the plans that steps are delegated to, by path. A document
+	// that is not among them is made during the run.
+	Children map[string]engine.SubPlan
+	Revises  *Revised // what the program takes the place of in a run, nil for nothing
 }
 
 // Revised is the text of a run that a new one takes the place of. A step that
@@ -76,7 +79,7 @@ func (c compiler) definition() engine.Definition {
 	p := c.doc.plan
 	def := engine.Definition{
 		Plan: c.options.Plan, Title: p.Title.Value, Parallel: max(p.Parallel.Value, 1),
-		Constraints: texts(p.Constraints.Value), Budget: amount(p.Budget.Value),
+		Context: p.Context.Value, Constraints: texts(p.Constraints.Value), Budget: amount(p.Budget.Value),
 	}
 	for _, u := range c.doc.units {
 		def.Steps = append(def.Steps, c.step(u))
@@ -97,7 +100,7 @@ func (c compiler) pin(steps []engine.Step, was Revised) {
 	for i, u := range c.doc.units {
 		n, ok := was.Program.Index(steps[i].ID)
 		if b := old[steps[i].ID]; ok && b != nil && len(differing(before.labels(b), c.doc.labels(u))) == 0 {
-			steps[i].Guards = was.Program.Step(n).Guards
+			steps[i].Guards, steps[i].Child = was.Program.Step(n).Guards, was.Program.Step(n).Child
 		}
 	}
 }
@@ -116,21 +119,48 @@ func (c compiler) step(u *unit) engine.Step {
 		Mode: u.Mode.Value, Network: u.Network.Value, Isolation: c.isolation(u),
 		Env: texts(u.Env.Value), Writes: writes(u), Guards: c.guards(u),
 		Budget:   amount(u.Budget.Value),
-		Worktree: u.Workspace.Value == "worktree", Setup: u.Setup.Value,
+		Worktree: u.Workspace.Value == inWorktree, Setup: c.setup(u),
 	}
-	s.When = u.When.Value
+	s.When, s.Each = u.When.Value, eachOf(u)
 	if !u.Ask.IsZero() {
 		return question(u, s)
 	}
 	if u.Tool.Set {
 		return callOf(s, u)
 	}
+	if file, ok := Delegate(u.Step); ok {
+		return c.delegated(s, file)
+	}
 	if agent.Shell {
-		s.Kind = engine.Script
+		s.Kind, s.Task = engine.Script, u.Task.Code().Value
 	} else if s.Task == "" {
 		s.Task = s.Title
 	}
 	return s
+}
+
+// eachOf says what the step is for each of.
+func eachOf(u *unit) *engine.Each {
+	if !u.ForEach.Set {
+		return nil
+	}
+	var e engine.Each
+	items := u.ForEach.Value.Items
+	switch u.ForEach.Value.Kind() {
+	case "step":
+		e.Ref = items[0].Value
+	case "glob":
+		e.Glob = cleanScope(items[0].Value)
+	default:
+		for _, item := range items {
+			value, _ := engine.EncodeValue(engine.Literal(item.Value)) // a text: it always encodes
+			e.Items = append(e.Items, value)
+		}
+	}
+	if u.Batch.Set {
+		e.Batch = u.Batch.Value
+	}
+	return &e
 }
 
 // toolBackoff is the pause before a call is tried again, once more of it for
@@ -151,6 +181,19 @@ func callOf(s engine.Step, u *unit) engine.Step {
 	if !u.Args.IsZero() {
 		s.Args, _ = engine.EncodeValue(u.args.Value) // plain values: they always encode
 	}
+	return s
+}
+
+// delegated makes the step one that a run of its own carries out.
+func (c compiler) delegated(s engine.Step, file string) engine.Step {
+	s.Kind, s.Role, s.Target, s.Writes, s.Setup = engine.Delegate, "", "", nil, ""
+	s.Holds = s.Holds && s.Checkable()
+	if s.Task == "" {
+		s.Task = s.Title
+	}
+	child := c.options.Children[file]
+	child.Path = file
+	s.Child = &child
 	return s
 }
 
@@ -262,4 +305,12 @@ func writes(u *unit) []string {
 		list = append(list, path.Clean(w.Value))
 	}
 	return list
+}
+
+// setup prepares the step's worktree: its own, else the plan's.
+func (c compiler) setup(u *unit) string {
+	if u.Setup.IsZero() && u.Workspace.Value == inWorktree {
+		return c.doc.plan.Setup.Value
+	}
+	return u.Setup.Value
 }

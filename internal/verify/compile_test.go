@@ -160,6 +160,8 @@ func TestCompileGuards(t *testing.T) {
 		{"bash tools/a,b.sh", "", "", "", git + " tools/{a?b.sh}"},
 		{"bash tools/check.sh", "", "**writes:** tools/\n", "", git},
 		{"bash tools/check.sh", "", "**writes:** ./tools\n", "tools/check.sh", git},
+		{"bash tools/check.sh", "", "**writes:** tools/check.sh\n", "", git},
+		{"bash tools/check.sh", "", "**writes:** tools/*.sh\n", "tools/check.sh", git},
 		{"go test ./...", "", "", "", git + " **/*_test.go go.work"},
 		{"go test ./...", "", "**writes:** **/*_test.go\n", "", git + " go.work"},
 		{"go test ./a/", "", "**writes:** a/**\n", "", git + " go.work"},

@@ -117,31 +117,32 @@ func TestWeaker(t *testing.T) {
 		edit []string
 		want []string
 	}{
-		"nothing":                  {nil, nil},
-		"a longer timeout":         {[]string{"Do it.", "Do it.\n", "**id:** first", "**id:** first\n**timeout:** 2h\n**on_fail:** retry(9), abort"}, nil},
-		"another contract":         {[]string{"make e2e", "make all"}, nil},
-		"one command more":         {[]string{"make e2e", "make e2e && make all"}, nil},
-		"a check more":             {[]string{"- lint: make lint", "- lint: make lint\n- vet: make vet"}, nil},
-		"stricter":                 {[]string{"**contract:** make docs", "**expect:** red\n**contract:** make docs"}, nil},
-		"a narrower scope":         {[]string{"writes:** src/", "writes:** src/a/"}, nil},
-		"no contract":              {[]string{"**contract:** make e2e", "**checks:**\n- other: make other"}, []string{"second: contract is gone"}},
-		"constant":                 {[]string{"make e2e", "make e2e || true"}, []string{"second: contract cannot fail any more"}},
-		"fewer commands":           {[]string{"make build && make test", "make build"}, []string{"first: contract asks less: commands of it are gone"}},
-		"a check gone":             {[]string{"**checks:**\n- lint: make lint\n", ""}, []string{`first: check "lint" is gone`}},
-		"a check renamed":          {[]string{"- lint: make lint", "- style: make lint"}, nil},
-		"optional":                 {[]string{"- lint: make lint", "- lint (optional): make lint"}, []string{`first: check "lint" is optional now`}},
-		"exit code":                {[]string{"**contract:** make e2e", "**contract:**\n```shell\nmake e2e\n```\nexit_code == 3"}, []string{"second: contract wants exit code 3, was 0"}},
-		"expect":                   {[]string{"expect:** red", "expect:** any"}, []string{"second: expects its checks to be any before the work, was red"}},
-		"a criterion":              {[]string{"- it is short\n", ""}, []string{`first: drops the criterion "it is short"`}},
-		"a wider scope":            {[]string{"writes:** src/", "writes:** src/, docs/"}, []string{"first: may also change docs/"}},
-		"any scope":                {[]string{"**writes:** src/\n", ""}, []string{"first: may change the whole workspace"}},
-		"protection":               {[]string{"go.mod, go.sum", "go.mod"}, []string{": the plan protects go.sum no more"}},
-		"holds":                    {[]string{"**id:** third", "**id:** third\n**holds:** step"}, []string{"third: is not proved again at the end of the run any more (holds: step)"}},
-		"only sometimes":           {[]string{"**id:** third", "**id:** third\n**when:** `$first == 1`"}, []string{"third: is left out where a condition does not hold (when)"}},
-		"never":                    {[]string{"**id:** third", "**id:** third\n**when:** `false`"}, []string{"third: is left out where a condition does not hold (when)"}},
-		"a need":                   {[]string{"**needs:** first", "**needs:** none"}, nil},
-		"rights":                   {[]string{"**id:** third", "**id:** third\n**mode:** full"}, []string{`third: has mode "full", was "edit"`}},
-		"a step that is not there": {[]string{"**id:** third", "**id:** last"}, nil},
+		"nothing":          {nil, nil},
+		"a longer timeout": {[]string{"Do it.", "Do it.\n", "**id:** first", "**id:** first\n**timeout:** 2h\n**on_fail:** retry(9), abort"}, nil},
+		"another contract": {[]string{"make e2e", "make all"}, nil},
+		"one command more": {[]string{"make e2e", "make e2e && make all"}, nil},
+		"a check more":     {[]string{"- lint: make lint", "- lint: make lint\n- vet: make vet"}, nil},
+		"stricter":         {[]string{"**contract:** make docs", "**expect:** red\n**contract:** make docs"}, nil},
+		"a narrower scope": {[]string{"writes:** src/", "writes:** src/a/"}, nil},
+		"no contract":      {[]string{"**contract:** make e2e", "**checks:**\n- other: make other"}, []string{"second: contract is gone"}},
+		"constant":         {[]string{"make e2e", "make e2e || true"}, []string{"second: contract cannot fail any more"}},
+		"fewer commands":   {[]string{"make build && make test", "make build"}, []string{"first: contract asks less: commands of it are gone"}},
+		"a check gone":     {[]string{"**checks:**\n- lint: make lint\n", ""}, []string{`first: check "lint" is gone`}},
+		"a check renamed":  {[]string{"- lint: make lint", "- style: make lint"}, nil},
+		"optional":         {[]string{"- lint: make lint", "- lint (optional): make lint"}, []string{`first: check "lint" is optional now`}},
+		"exit code":        {[]string{"**contract:** make e2e", "**contract:**\n```shell\nmake e2e\n```\nexit_code == 3"}, []string{"second: contract wants exit code 3, was 0"}},
+		"expect":           {[]string{"expect:** red", "expect:** any"}, []string{"second: expects its checks to be any before the work, was red"}},
+		"a criterion":      {[]string{"- it is short\n", ""}, []string{`first: drops the criterion "it is short"`}},
+		"a wider scope":    {[]string{"writes:** src/", "writes:** src/, docs/"}, []string{"first: may also change docs/"}},
+		"any scope":        {[]string{"**writes:** src/\n", ""}, []string{"first: may change the whole workspace"}},
+		"protection":       {[]string{"go.mod, go.sum", "go.mod"}, []string{": the plan protects go.sum no more"}},
+		"holds":            {[]string{"**id:** third", "**id:** third\n**holds:** step"}, []string{"third: is not proved again at the end of the run any more (holds: step)"}},
+		"only sometimes":   {[]string{"**id:** third", "**id:** third\n**when:** `$first == 1`"}, []string{"third: is left out where a condition does not hold (when)"}},
+		"never":            {[]string{"**id:** third", "**id:** third\n**when:** `false`"}, []string{"third: is left out where a condition does not hold (when)"}},
+		"a need":           {[]string{"**needs:** first", "**needs:** none"}, []string{"second: does not wait for first any more"}},
+		"rights":           {[]string{"**id:** third", "**id:** third\n**mode:** full"}, []string{`third: has mode "full", was "edit"`}},
+		"another id":       {[]string{"**id:** third", "**id:** last"}, []string{"third: is gone, or has another id"}},
+		"a step more":      {[]string{"### 3. Third", "### 3. New\n**id:** new\n**needs:** none\n**contract:** make new\n\n### 4. Third"}, nil},
 	} {
 		var got []string
 		for _, w := range verify.Weaker(parsed(t, diffed), edited(t, x.edit...)) {
@@ -149,6 +150,41 @@ func TestWeaker(t *testing.T) {
 		}
 		if diff := cmp.Diff(x.want, got); diff != "" {
 			t.Errorf("%s:\n%s", name, diff)
+		}
+	}
+}
+
+// What only some steps have is compared as well: each row is one step before and after.
+func TestWeakerStep(t *testing.T) {
+	for name, x := range map[string]struct{ before, after, want string }{
+		"writes over the contract": {"", "**writes:** t.sh", "may change what was guarded for it: {t.sh}"},
+		"writes over protection":   {"", "**writes:** go.mod", "may change what was guarded for it: go.mod"},
+		"writes beside it":         {"", "**writes:** src/", ""},
+		"each":                     {"", "**for each:** a, b", "is done for other items, as many as there are (for each)"},
+		"more items":               {"**for each:** a, b", "**for each:** a, b, c", ""},
+		"fewer items":              {"**for each:** a, b", "**for each:** a", "is not done for b any more"},
+		"no items":                 {"**for each:** `*.go`", "", "is not done for *.go any more"},
+		"batch":                    {"**for each:** a, b\n**batch:** 2", "**for each:** a, b\n**batch:** 3", "takes 3 items at once, was 2 (batch)"},
+		"another condition":        {"**when:** `$x == 1`", "**when:** `$x == 2`", "is done under another condition (when)"},
+		"no condition":             {"**when:** `$x == 1`", "", "is done under another condition (when)"},
+		"critical":                 {"", "**critical:** no", "may fail without the run failing (critical: no)"},
+		"strong":                   {"**strong:** yes", "", "is not for strong agents alone any more (strong: no)"},
+		"skip":                     {"", "**on_fail:** retry(2), skip", "is skipped where it fails (on_fail)"},
+		"env":                      {"**env:** A", "**env:** A, B", "gets the variable B"},
+		"budget raised":            {"**budget:** 1000 tokens", "**budget:** 2000 tokens", "may use more tokens (budget)"},
+		"budget gone":              {"**budget:** 1000 tokens", "", "may use more tokens (budget)"},
+		"budget lowered":           {"**budget:** 1000 tokens", "**budget:** 500 tokens", ""},
+		"network":                  {"**network:** no", "", `has network "yes", was "no"`},
+	} {
+		step := func(labels string) *plan.Plan {
+			return parsed(t, "# A plan\n\n**protect:** go.mod\n\n### 1. One\n**id:** one\n"+labels+"\n**contract:** bash t.sh\n**task:** Do it.\n")
+		}
+		var got []string
+		for _, w := range verify.Weaker(step(x.before), step(x.after)) {
+			got = append(got, w.Text)
+		}
+		if text := strings.Join(got, "; "); text != x.want {
+			t.Errorf("%s: %q, want %q", name, text, x.want)
 		}
 	}
 }

@@ -67,6 +67,7 @@ func read(p *plan.Plan, facts Facts) *document {
 		u := &unit{Step: s, index: i}
 		d.needs(u)
 		d.refers(u)
+		d.refersEach(u)
 		if c := s.Contract; c != nil && !c.Command.IsZero() {
 			u.proofs = append(u.proofs, d.script("contract", c.Command, true, c.ExitCode.Value))
 		}
@@ -136,6 +137,27 @@ func (d *document) refers(u *unit) {
 		}
 		u.needs = append(u.needs, need{found[0], u.args.Places[at]})
 	}
+}
+
+// refersEach adds the step whose output a step takes its items from.
+func (d *document) refersEach(u *unit) {
+	ref, ok := u.items()
+	if !ok {
+		return
+	}
+	at, found := d.refs.Find(ref.Step), u.ForEach.Value.Items[0].Pos
+	if len(at) == 1 && at[0] != u.index && d.plan.Steps[at[0]].ID.Value == ref.Step &&
+		!slices.ContainsFunc(u.needs, func(n need) bool { return n.index == at[0] }) {
+		u.needs = append(u.needs, need{at[0], found})
+	}
+}
+
+// items is the reference that a step takes its items from.
+func (u *unit) items() (engine.Ref, bool) {
+	if !u.ForEach.Set || u.ForEach.Value.Kind() != "step" {
+		return engine.Ref{}, false
+	}
+	return engine.ParseRef(u.ForEach.Value.Items[0].Value)
 }
 
 func (d *document) needs(u *unit) {
@@ -222,7 +244,7 @@ func (u *unit) scripted(f Facts) bool {
 const scriptTarget = "script"
 
 // tasks returns the task of a step as a script.
-func (d *document) task(u *unit) script { return d.script("task", u.Task, true, 0) }
+func (d *document) task(u *unit) script { return d.script("task", u.Task.Code(), true, 0) }
 
 // unread reports whether the author wrote the label, or what was probably meant
 // to be it, and its value could not be read. The parser has said so.

@@ -117,11 +117,13 @@ func (c *collector) expand(w *syntax.Word, dir string) [][]word {
 	if lists, ok := c.lists(w); ok {
 		return placed(lists, at)
 	}
-	var lists [][]word
-	for _, r := range c.readings(w.Parts, dir, false) {
-		lists = append(lists, fields(r, w))
+	all := c.readings(w.Parts, dir, false)
+	lists := make([][]word, len(all))
+	for i := range all {
+		all[i].at = at
+		lists[i] = fields(all[i:i+1:i+1], w)
 	}
-	return placed(lists, at)
+	return lists
 }
 
 // placed sets the place of words.
@@ -137,8 +139,9 @@ func placed(lists [][]word, at int) [][]word {
 	return out
 }
 
-// fields splits a reading as the shell does where a variable stands unquoted.
-func fields(r word, w *syntax.Word) []word {
+// fields splits one reading as the shell does where a variable stands unquoted.
+func fields(one []word, w *syntax.Word) []word {
+	r := one[0]
 	bare := false
 	for _, part := range w.Parts {
 		switch part.(type) {
@@ -147,11 +150,11 @@ func fields(r word, w *syntax.Word) []word {
 		}
 	}
 	if !bare || !r.known || r.text != "" && !strings.ContainsAny(r.text, " \t\n") {
-		return []word{r}
+		return one
 	}
 	var list []word
 	for f := range strings.FieldsSeq(r.text) {
-		list = append(list, word{text: f, known: true, drawn: true, glob: r.glob || len(f) > 1 && strings.ContainsAny(f, "*?[")})
+		list = append(list, word{text: f, known: true, drawn: true, at: r.at, glob: r.glob || len(f) > 1 && strings.ContainsAny(f, "*?[")})
 	}
 	return list
 }
@@ -201,6 +204,9 @@ func isAll(index syntax.ArithmExpr) bool {
 
 // readings returns what the parts of a word may say together.
 func (c *collector) readings(parts []syntax.WordPart, dir string, quoted bool) []word {
+	if lit := literal(parts); lit != nil {
+		return []word{c.rooted(written(lit, quoted))}
+	}
 	all := []word{{known: true}}
 	for _, part := range parts {
 		next := c.part(part, dir, quoted)
@@ -246,15 +252,29 @@ func (c *collector) rooted(w word) word {
 	return w
 }
 
+// literal is what a word consists of that the shell takes as it is written, or nil.
+func literal(parts []syntax.WordPart) *syntax.Lit {
+	if len(parts) != 1 {
+		return nil
+	}
+	lit, _ := parts[0].(*syntax.Lit)
+	return lit
+}
+
+// written reads letters that stand in quotes or outside of them.
+func written(lit *syntax.Lit, quoted bool) word {
+	if quoted {
+		return word{text: unescape(lit.Value, "\\\"$`\n"), known: true}
+	}
+	return word{text: unescape(lit.Value, ""), known: true, glob: len(lit.Value) > 1 && strings.ContainsAny(lit.Value, "*?[{")}
+}
+
 func unknownWord() []word { return []word{{text: unknownText, drawn: true}} }
 
 func (c *collector) part(part syntax.WordPart, dir string, quoted bool) []word {
 	switch p := part.(type) {
 	case *syntax.Lit:
-		if quoted {
-			return []word{{text: unescape(p.Value, "\\\"$`\n"), known: true, glob: false}}
-		}
-		return []word{{text: unescape(p.Value, ""), known: true, glob: len(p.Value) > 1 && strings.ContainsAny(p.Value, "*?[{")}}
+		return []word{written(p, quoted)}
 	case *syntax.SglQuoted:
 		return []word{{text: p.Value, known: !(p.Dollar && strings.Contains(p.Value, `\`))}}
 	case *syntax.DblQuoted:

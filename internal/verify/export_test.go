@@ -1,4 +1,4 @@
 package verify
 
 // OfText reports a rule that the parser of plans keeps.
-func OfText(r Rule) bool { return r.check == nil }
+func OfText(r Rule) bool { return r.check == nil && r.step == nil }

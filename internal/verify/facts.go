@@ -12,20 +12,27 @@ type Queries struct {
 	Files    []string // slash-separated paths below the workspace
 	Agents   []string // roles that the plan names
 	Tools    []string // names of tools that steps call
+	Globs    []string // patterns of which it is asked whether any file matches; see [MatchGlob]
 	Texts    []string // paths as in Files whose content is wanted: scripts and their like
+	Git      bool     // whether worktrees can be made is wanted
 }
 
 // Facts are the answers. What was not asked, or not answered, is missing from
 // the maps, and no rule says anything of it.
 type Facts struct {
-	Commands        map[string]string `json:"commands"` // absolute path of each; "" where there is none
-	Files           map[string]File   `json:"files"`
-	Agents          map[string]Agent  `json:"agents"`              // every configured agent, by name
-	Tools           map[string]Tool   `json:"tools,omitempty"`     // those that are asked for, and all that are built in, by name
-	Texts           map[string]string `json:"texts,omitempty"`     // contents; of a file that is no text, or too long, missing
-	Workspace       string            `json:"workspace,omitempty"` // root of the workspace, absolute, with slashes
-	DefaultAgent    string            `json:"default_agent,omitempty"`
-	RefuseUnmetered bool              `json:"refuse_unmetered,omitempty"` // a budget that nothing measures is an error
+	Commands map[string]string `json:"commands"` // absolute path of each; "" where there is none
+	Files    map[string]File   `json:"files"`
+	Agents   map[string]Agent  `json:"agents"`          // every configured agent, by name
+	Tools    map[string]Tool   `json:"tools,omitempty"` // those that are asked for, and all that are built in, by name
+	Texts    map[string]string `json:"texts,omitempty"` // contents; of a file that is no text, or too long, missing
+	Globs    map[string]bool   `json:"globs,omitempty"` // whether a file or directory of the workspace matches
+	// Plans says of documents that steps are delegated to, by path, what is not
+	// right with them. Files has whether they are there.
+	Plans           map[string]Subplan `json:"plans,omitempty"`
+	Git             *Git               `json:"git,omitempty"`       // where it was asked for
+	Workspace       string             `json:"workspace,omitempty"` // root of the workspace, absolute, with slashes
+	DefaultAgent    string             `json:"default_agent,omitempty"`
+	RefuseUnmetered bool               `json:"refuse_unmetered,omitempty"` // a budget that nothing measures is an error
 }
 
 // File is what stands at a path. The zero File means that nothing does.
@@ -33,6 +40,14 @@ type File struct {
 	Exists     bool `json:"exists,omitempty"`
 	Dir        bool `json:"dir,omitempty"`
 	Executable bool `json:"executable,omitempty"`
+}
+
+// Subplan is what is wrong with a document that a step is delegated to.
+type Subplan struct {
+	Cycle  string `json:"cycle,omitempty"`  // the way that leads back to it
+	Deep   string `json:"deep,omitempty"`   // the way to it, which is too long
+	Unread string `json:"unread,omitempty"` // why it cannot be read
+	Errors int    `json:"errors,omitempty"` // errors that it has
 }
 
 // Tool is what rules need to know of a tool.
@@ -45,8 +60,9 @@ type Tool struct {
 
 // Agent is what rules need to know of a configured agent.
 type Agent struct {
-	Shell   bool          `json:"shell,omitempty"`   // no model: the task is the script
-	Metered bool          `json:"metered,omitempty"` // it reports what it uses
-	Time    time.Duration `json:"time,omitempty"`    // its own limit of one attempt; 0 for none
-	Missing string        `json:"missing,omitempty"` // its program, where this machine has none of that name
+	Shell    bool          `json:"shell,omitempty"`    // no model: the task is the script
+	Metered  bool          `json:"metered,omitempty"`  // it reports what it uses
+	Costless bool          `json:"costless,omitempty"` // it reports tokens and not what they cost, and no price is configured
+	Time     time.Duration `json:"time,omitempty"`     // its own limit of one attempt; 0 for none
+	Missing  string        `json:"missing,omitempty"`  // its program, where this machine has none of that name
 }

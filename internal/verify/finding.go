@@ -59,11 +59,10 @@ func Check(p *plan.Plan, problems []plan.Problem, facts Facts) []Finding {
 }
 
 func (p *pass) run() []Finding {
-	for _, rule := range Rules() {
-		if rule.check != nil && p.doc != nil {
-			p.rule = rule
-			rule.check(p)
-		}
+	rules := Rules()
+	if p.doc != nil {
+		p.steps(slices.DeleteFunc(slices.Clone(rules), func(r Rule) bool { return r.step == nil }))
+		p.whole(rules)
 	}
 	p.parsed()
 	slices.SortStableFunc(p.findings, func(a, b Finding) int {
@@ -72,13 +71,33 @@ func (p *pass) run() []Finding {
 	return p.findings
 }
 
+// steps judges step after step: a long plan is looked at once, and not once for
+// each rule.
+func (p *pass) steps(rules []Rule) {
+	for _, u := range p.doc.units {
+		for i := range rules {
+			p.rule = &rules[i]
+			p.rule.step(p, u)
+		}
+	}
+}
+
+// whole judges what needs more than one step.
+func (p *pass) whole(rules []Rule) {
+	for i := range rules {
+		if p.rule = &rules[i]; p.rule.check != nil {
+			p.rule.check(p)
+		}
+	}
+}
+
 // pass is one check of one plan.
 type pass struct {
 	file     string
 	doc      *document
 	facts    Facts
 	problems []plan.Problem
-	rule     Rule
+	rule     *Rule
 	findings []Finding
 }
 

@@ -253,16 +253,15 @@ func (a *automaton) overlaps(b *automaton) bool {
 	return false
 }
 
-// trunk is the part of a scope before its first wildcard: whole names, and the
-// letters of the name that the wildcard is in.
-func trunk(scope string) (names []string, stem string) {
-	for name := range strings.SplitSeq(cleanScope(scope), "/") {
-		if at := strings.IndexAny(name, "*?[{\\"); at >= 0 {
-			return names, name[:at]
-		}
-		if name != "." {
-			names = append(names, name)
-		}
+// trunk is the part of a scope before its first wildcard; without one, all of it
+// and a slash, for what stands below it.
+func trunk(scope string) string {
+	scope = cleanScope(scope)
+	if at := strings.IndexAny(scope, "*?[{\\"); at >= 0 {
+		return scope[:at]
 	}
-	return names, ""
+	if scope == "." {
+		return ""
+	}
+	return scope + "/"
 }

@@ -26,6 +26,7 @@ type guarding struct {
 	built  bool            // a command before may have built what lies in directories for products
 	next   []target        // texts that say what else is run
 	beyond bool            // what is found is not named by the contract itself
+	strays []word          // what runs from outside of the workspace
 	lose   func(at int, what string)
 }
 
@@ -87,6 +88,9 @@ func (g *guarding) file(dir string, w word) string {
 	if p == unknownDir && dir == unknownDir && within("", w.text) != unknownDir {
 		g.lose(w.at, "the directory of what runs here")
 	}
+	if p == unknownDir && dir != unknownDir && len(g.strays) < maxPerScript && strays(w.text) {
+		g.strays = append(g.strays, w)
+	}
 	if p == unknownDir || p == "" || g.built && isProduct(p) {
 		return ""
 	}
@@ -96,6 +100,16 @@ func (g *guarding) file(dir string, w word) string {
 	}
 	g.put(plainName.Replace(p), false)
 	return p
+}
+
+// strays reports a file outside of the workspace that is no program of the
+// system: those are found by name as well, and no device.
+func strays(name string) bool {
+	switch path.Base(path.Dir(name)) {
+	case "bin", "sbin", "dev", "fd":
+		return !path.IsAbs(name)
+	}
+	return len(name) <= maxPath
 }
 
 // plainName writes a name so that nothing in it is read as a pattern or a part:

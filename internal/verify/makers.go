@@ -6,6 +6,7 @@ import (
 
 	"github.com/bmatcuk/doublestar/v4"
 
+	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/plan"
 )
 
@@ -30,6 +31,9 @@ func makersOf(p *plan.Plan) makers {
 				continue
 			}
 			seen[w.Value] = true
+			if s.ForEach.Set {
+				w.Value = wide(w.Value)
+			}
 			if isGlob(w.Value) {
 				m.patterns = append(m.patterns, w.Value)
 			} else {
@@ -72,3 +76,14 @@ func covered(file string, scopes []string) bool {
 }
 
 func cleanScope(scope string) string { return path.Clean(scope) }
+
+// wide is a scope that holds whatever an item makes of it.
+func wide(scope string) string {
+	parts := strings.Split(scope, "/")
+	for i, part := range parts {
+		if part == engine.ItemMark {
+			parts[i] = "**"
+		}
+	}
+	return strings.ReplaceAll(strings.Join(parts, "/"), engine.ItemMark, "*")
+}

@@ -65,8 +65,13 @@ func Needs(p *plan.Plan) Queries { return read(p, Facts{}).queries() }
 func (d *document) queries() Queries {
 	q := asking{map[string]bool{}, map[string]bool{}, map[string]bool{}}
 	q.files[".git"] = true
-	tools := map[string]bool{}
+	tools, globs := map[string]bool{}, map[string]bool{}
+	worktrees := false
 	for _, u := range d.units {
+		worktrees = worktrees || u.Workspace.Value == inWorktree
+		if u.ForEach.Set && u.ForEach.Value.Kind() == "glob" && badScope(u.ForEach.Value.Items[0].Value) == "" {
+			globs[cleanScope(u.ForEach.Value.Items[0].Value)] = true
+		}
 		if u.Tool.Set {
 			tools[u.Tool.Value] = true
 		}
@@ -79,6 +84,9 @@ func (d *document) queries() Queries {
 		if u.Target.Value == scriptTarget || u.Task.Fenced {
 			q.script(d.task(u))
 		}
+		if file, ok := Delegate(u.Step); ok {
+			q.files[file] = true
+		}
 		for _, s := range u.Subscriptions.Value {
 			if file, ok := subscribed(s); ok && s.Kind == "file" {
 				q.files[file] = true
@@ -88,6 +96,7 @@ func (d *document) queries() Queries {
 	return Queries{
 		Commands: slices.Sorted(maps.Keys(q.commands)), Files: slices.Sorted(maps.Keys(q.files)),
 		Agents: slices.Sorted(maps.Keys(q.agents)), Tools: slices.Sorted(maps.Keys(tools)),
+		Globs: slices.Sorted(maps.Keys(globs)), Git: worktrees,
 	}
 }
 

@@ -12,7 +12,7 @@ import (
 // a bit for each pair of steps, so it is made only where a rule asks.
 type order struct {
 	chain  bool       // each step waits for the one before it
-	before [][]uint64 // else: of each step, those it waits for
+	before [][]uint64 // else: of each step, those it waits for, up to the last of them
 	sorted []int      // steps that can start, each after all it waits for
 }
 
@@ -39,7 +39,7 @@ func (d *document) arranged() *order {
 	open := make([]int, n)
 	waiting := make([][]int, n)
 	for i, u := range d.units {
-		o.before[i] = bits[i*words : (i+1)*words]
+		o.before[i] = bits[i*words : i*words : (i+1)*words]
 		if open[i] = len(u.needs); open[i] == 0 {
 			o.sorted = append(o.sorted, i)
 		}
@@ -50,10 +50,13 @@ func (d *document) arranged() *order {
 	for at := 0; at < len(o.sorted); at++ {
 		i := o.sorted[at]
 		for _, n := range d.units[i].needs {
-			for w, b := range o.before[n.index] {
-				o.before[i][w] |= b
+			before := o.before[n.index]
+			own := o.before[i][:max(len(o.before[i]), len(before), n.index/64+1)]
+			for w, b := range before {
+				own[w] |= b
 			}
-			o.before[i][n.index/64] |= 1 << (n.index % 64)
+			own[n.index/64] |= 1 << (n.index % 64)
+			o.before[i] = own
 		}
 		for _, w := range waiting[i] {
 			if open[w]--; open[w] == 0 {
@@ -69,7 +72,7 @@ func (o *order) precedes(i, j int) bool {
 	if o.chain {
 		return i < j
 	}
-	return o.before[j][i/64]&(1<<(i%64)) != 0
+	return i/64 < len(o.before[j]) && o.before[j][i/64]&(1<<(i%64)) != 0
 }
 
 // waits reports whether a step waits for any that can start.

@@ -23,25 +23,24 @@ func always() []string {
 // too. A file that a contract executes may be made during the run, so until it
 // exists it is written as a glob that matches it alone.
 func (c compiler) guards(u *unit) []string {
-	list := map[string]bool{}
+	list, scopes := map[string]bool{}, writes(u)
+	guard := func(name, as string) {
+		if file, _, _ := strings.Cut(name, "#"); !covered(file, scopes) {
+			list[as] = true
+		}
+	}
 	for _, s := range u.proofs {
 		if s.required && s.readable() {
 			for _, g := range s.guards {
-				list[c.guard(g)] = true
+				guard(g.path, c.guard(g))
 			}
 		}
 	}
 	for _, t := range c.doc.plan.Protect.Value {
-		list[path.Clean(t.Value)] = true
-	}
-	if scopes := writes(u); len(scopes) > 0 {
-		maps.DeleteFunc(list, func(name string, _ bool) bool {
-			file, _, _ := strings.Cut(name, "#")
-			return covered(file, scopes)
-		})
+		guard(path.Clean(t.Value), path.Clean(t.Value))
 	}
 	for _, name := range always() {
-		if !named(name, writes(u)) {
+		if !named(name, scopes) {
 			list[name] = true
 		}
 	}

@@ -23,18 +23,20 @@ type Rule struct {
 	// of size.
 	Bad, Good string
 
-	check func(*pass) // nil for a rule that the parser of plans keeps
+	// A rule has one of these, or none where the parser of plans keeps it.
+	step  func(*pass, *unit) // judges one step
+	check func(*pass)        // judges the plan as a whole
 }
 
 // Rules lists every rule by id.
 func Rules() []Rule {
 	rules := []Rule{
-		ruleUnknownNeed(), ruleAmbiguousNeed(), ruleCycle(), ruleTemplate(), ruleNotYet(),
+		ruleUnknownNeed(), ruleAmbiguousNeed(), ruleCycle(), ruleTemplate(), ruleNotYet(), ruleEach(), ruleItem(),
 		ruleNoProof(), ruleShellSyntax(), ruleCannotFail(), ruleCannotPass(), ruleHiddenExit(),
 		ruleNoErrexit(), ruleNegated(), ruleWeak(), ruleDuplicateCheck(), ruleNoRunner(),
 		ruleUnknownAgent(), ruleNoAgent(), ruleNoTask(), ruleUnscoped(), ruleUnmetered(),
 		ruleBudget(), ruleShortLimit(), ruleNotInstalled(), ruleScope(),
-		ruleOverlap(), ruleMissingCommand(), ruleNotExecutable(), ruleSubscription(), ruleImpliedOrder(), ruleUntold(), ruleOutput(), ruleQuestion(), ruleWhen(), ruleTool(), ruleClaim(),
+		ruleOverlap(), ruleMissingCommand(), ruleNotExecutable(), ruleSubscription(), ruleImpliedOrder(), ruleUntold(), ruleOutside(), ruleOutput(), ruleQuestion(), ruleWhen(), ruleTool(), ruleClaim(), ruleSubplan(), ruleWorktree(),
 	}
 	rules = append(rules, textRules()...)
 	slices.SortFunc(rules, func(a, b Rule) int { return strings.Compare(a.ID, b.ID) })
@@ -54,6 +56,14 @@ func RuleOf(name string) (Rule, bool) {
 // NearestRule is a hint that names the rule whose id or name is closest to a
 // word, or "".
 func NearestRule(word string) string {
+	var number int
+	if _, err := fmt.Sscanf(strings.ToUpper(word), "PT%d", &number); err == nil {
+		r, ok := RuleOf(fmt.Sprintf("PT%03d", number))
+		if !ok {
+			return ""
+		}
+		return fmt.Sprintf("did you mean %q?", r.ID)
+	}
 	var names []string
 	for _, r := range Rules() {
 		names = append(names, r.ID, r.Name)

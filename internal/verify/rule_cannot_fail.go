@@ -16,23 +16,21 @@ func ruleCannotFail() Rule {
 			"only prints, or its last command always succeeds (`|| true`, `; true`, `; echo done`). So it proves " +
 			"nothing. Let the command that looks at the work come last, or begin with `set -e`. " +
 			"For an optional check it is a warning.",
-		Bad:   "**contract:**\n```shell\nnpm test || true\n```",
-		Good:  "**contract:**\n```shell\nnpm test\n```",
-		check: checkCannotFail,
+		Bad:  "**contract:**\n```shell\nnpm test || true\n```",
+		Good: "**contract:**\n```shell\nnpm test\n```",
+		step: checkCannotFail,
 	}
 }
 
-func checkCannotFail(p *pass) {
-	for _, u := range p.doc.units {
-		for _, s := range u.proofs {
-			if !s.readable() || !s.ends.only(s.exit) {
-				continue
-			}
-			at, why, hint := s.reason()
-			f := p.report(u, at, fmt.Sprintf("%s of step %q cannot fail: %s", s.label, u.ID.Value, why), hint)
-			if !s.required {
-				f.Severity = Warning
-			}
+func checkCannotFail(p *pass, u *unit) {
+	for _, s := range u.proofs {
+		if !s.readable() || !s.ends.only(s.exit) {
+			continue
+		}
+		at, why, hint := s.reason()
+		f := p.report(u, at, fmt.Sprintf("%s of step %q cannot fail: %s", s.label, u.ID.Value, why), hint)
+		if !s.required {
+			f.Severity = Warning
 		}
 	}
 }

@@ -13,18 +13,16 @@ func ruleDuplicateCheck() Rule {
 		Text:  "Evidence is kept by the name of the check. The name `contract` belongs to the step's contract.",
 		Bad:   "**checks:**\n- test: `go test ./a`\n- test: `go test ./b`",
 		Good:  "**checks:**\n- test a: `go test ./a`\n- test b: `go test ./b`",
-		check: checkDuplicateCheck,
+		step:  checkDuplicateCheck,
 	}
 }
 
-func checkDuplicateCheck(p *pass) {
-	for _, u := range p.doc.units {
-		seen := map[string]bool{engine.Contract: u.Contract != nil}
-		for _, c := range u.Checks.Value {
-			if seen[c.Name.Value] {
-				p.report(u, c.Name.Pos, fmt.Sprintf("step %q has two checks named %q", u.ID.Value, c.Name.Value), "give one another name")
-			}
-			seen[c.Name.Value] = true
+func checkDuplicateCheck(p *pass, u *unit) {
+	seen := map[string]bool{engine.Contract: u.Contract != nil}
+	for _, c := range u.Checks.Value {
+		if seen[c.Name.Value] {
+			p.report(u, c.Name.Pos, fmt.Sprintf("step %q has two checks named %q", u.ID.Value, c.Name.Value), "give one another name")
 		}
+		seen[c.Name.Value] = true
 	}
 }

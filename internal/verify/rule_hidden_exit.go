@@ -13,27 +13,25 @@ func ruleHiddenExit() Rule {
 		Text: "The exit code of a pipeline is that of its last command. `tee`, `cat`, `tail` and their like " +
 			"succeed whatever came before them. Write `set -o pipefail` first, or look at the result with " +
 			"`grep -q` or `test`.",
-		Bad:   "**contract:**\n```shell\nmake test 2>&1 | tee test.log\n```",
-		Good:  "**contract:**\n```shell\nset -o pipefail\nmake test 2>&1 | tee test.log\n```",
-		check: checkHiddenExit,
+		Bad:  "**contract:**\n```shell\nmake test 2>&1 | tee test.log\n```",
+		Good: "**contract:**\n```shell\nset -o pipefail\nmake test 2>&1 | tee test.log\n```",
+		step: checkHiddenExit,
 	}
 }
 
-func checkHiddenExit(p *pass) {
-	for _, u := range p.doc.units {
-		for _, s := range u.proofs {
-			if !s.readable() || len(s.file.Stmts) == 0 {
-				continue
-			}
-			last := lastCommand(s.file.Stmts[len(s.file.Stmts)-1])
-			pipe, ok := last.Cmd.(*syntax.BinaryCmd)
-			if !ok || pipe.Op != syntax.Pipe && pipe.Op != syntax.PipeAll || setsPipefail(s.file) {
-				continue
-			}
-			if name := passive(pipe.Y); name != "" {
-				p.report(u, s.text.At(int(pipe.OpPos.Offset())), fmt.Sprintf("%s of step %q ends with `| %s`, which succeeds whatever the command before it does", s.label, u.ID.Value, name),
-					"write `set -o pipefail` first")
-			}
+func checkHiddenExit(p *pass, u *unit) {
+	for _, s := range u.proofs {
+		if !s.readable() || len(s.file.Stmts) == 0 {
+			continue
+		}
+		last := lastCommand(s.file.Stmts[len(s.file.Stmts)-1])
+		pipe, ok := last.Cmd.(*syntax.BinaryCmd)
+		if !ok || pipe.Op != syntax.Pipe && pipe.Op != syntax.PipeAll || setsPipefail(s.file) {
+			continue
+		}
+		if name := passive(pipe.Y); name != "" {
+			p.report(u, s.text.At(int(pipe.OpPos.Offset())), fmt.Sprintf("%s of step %q ends with `| %s`, which succeeds whatever the command before it does", s.label, u.ID.Value, name),
+				"write `set -o pipefail` first")
 		}
 	}
 }

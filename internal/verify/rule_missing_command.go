@@ -16,20 +16,18 @@ func ruleMissingCommand() Rule {
 			"./build/app or .venv/bin/x is a warning where a step, or a command before it, may make it; so is a " +
 			"name in a branch, in a script that changes PATH or sources a file, or in an optional check. A file that an " +
 			"earlier command of the script is told to write with `-o` is taken for made.",
-		Bad:   "**contract:**\n```shell\npytset -q tests/\n```",
-		Good:  "**contract:**\n```shell\npytest -q tests/\n```",
-		check: checkMissingCommand,
+		Bad:  "**contract:**\n```shell\npytset -q tests/\n```",
+		Good: "**contract:**\n```shell\npytest -q tests/\n```",
+		step: checkMissingCommand,
 	}
 }
 
-func checkMissingCommand(p *pass) {
-	for _, u := range p.doc.units {
-		for _, s := range u.proofs {
-			p.commands(u, s)
-		}
-		if u.scripted(p.facts) {
-			p.commands(u, p.doc.task(u))
-		}
+func checkMissingCommand(p *pass, u *unit) {
+	for _, s := range u.proofs {
+		p.commands(u, s)
+	}
+	if u.scripted(p.facts) {
+		p.commands(u, p.doc.task(u))
 	}
 }
 

@@ -13,26 +13,24 @@ func ruleNoAgent() Rule {
 			"      coder: {kind: exec, command: [codex, exec, --json, \"-\"], parse: codex}\n" +
 			"    default_agent: coder\n\n" +
 			"or write `target: script` if the task is a shell script.",
-		Bad:   "**task:** Fix the pager.",
-		Good:  "**target:** script\n**task:**\n```shell\nsed -i s/10/20/ pager.conf\n```",
-		check: checkNoAgent,
+		Bad:  "**task:** Fix the pager.",
+		Good: "**target:** script\n**task:**\n```shell\nsed -i s/10/20/ pager.conf\n```",
+		step: checkNoAgent,
 	}
 }
 
-func checkNoAgent(p *pass) {
-	for _, u := range p.doc.units {
-		if !u.works() || !isAny(u.Target.Value) || u.unread("target") {
-			continue
-		}
-		if _, _, ok := p.facts.Agent(u.Target.Value); ok {
-			continue
-		}
-		message, hint := "no agent is configured", "add one under `agents:` in .piton/config.yaml, or write `target: script` if the task is a shell script"
-		if p.facts.models() > 0 {
-			message, hint = "the configuration has several agents and no default", "write a `target:`, or `default_agent:` in .piton/config.yaml"
-		}
-		p.report(u, u.Target.Pos, fmt.Sprintf("step %q names no agent, and %s", u.ID.Value, message), hint)
+func checkNoAgent(p *pass, u *unit) {
+	if !u.works() || !isAny(u.Target.Value) || u.unread("target") {
+		return
 	}
+	if _, _, ok := p.facts.Agent(u.Target.Value); ok {
+		return
+	}
+	message, hint := "no agent is configured", "add one under `agents:` in .piton/config.yaml, or write `target: script` if the task is a shell script"
+	if p.facts.models() > 0 {
+		message, hint = "the configuration has several agents and no default", "write a `target:`, or `default_agent:` in .piton/config.yaml"
+	}
+	p.report(u, u.Target.Pos, fmt.Sprintf("step %q names no agent, and %s", u.ID.Value, message), hint)
 }
 
 // models counts the agents that have a model.

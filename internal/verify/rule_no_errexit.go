@@ -12,26 +12,24 @@ func ruleNoErrexit() Rule {
 		Title: "only the last line of a script decides",
 		Text: "Scripts run without `-e`: a command on an earlier line may fail, and the script goes on. " +
 			"Write `set -e` (or `set -euo pipefail`) on the first line, or join the commands with `&&`.",
-		Bad:   "**contract:**\n```shell\nmake lint\nmake test\n```",
-		Good:  "**contract:**\n```shell\nset -e\nmake lint\nmake test\n```",
-		check: checkNoErrexit,
+		Bad:  "**contract:**\n```shell\nmake lint\nmake test\n```",
+		Good: "**contract:**\n```shell\nset -e\nmake lint\nmake test\n```",
+		step: checkNoErrexit,
 	}
 }
 
-func checkNoErrexit(p *pass) {
-	for _, u := range p.doc.units {
-		scripts := u.proofs
-		if u.scripted(p.facts) {
-			scripts = append(scripts[:len(scripts):len(scripts)], p.doc.task(u))
+func checkNoErrexit(p *pass, u *unit) {
+	scripts := u.proofs
+	if u.scripted(p.facts) {
+		scripts = append(scripts[:len(scripts):len(scripts)], p.doc.task(u))
+	}
+	for _, s := range scripts {
+		if !s.readable() || s.ends.only(s.exit) {
+			continue
 		}
-		for _, s := range scripts {
-			if !s.readable() || s.ends.only(s.exit) {
-				continue
-			}
-			if stmt := ignored(s.file.Stmts); stmt != nil {
-				p.report(u, s.text.At(int(stmt.Pos().Offset())), fmt.Sprintf("%s of step %q goes on when this line fails; only its last line decides", s.label, u.ID.Value),
-					"begin with `set -e`, or join the lines with `&&`")
-			}
+		if stmt := ignored(s.file.Stmts); stmt != nil {
+			p.report(u, s.text.At(int(stmt.Pos().Offset())), fmt.Sprintf("%s of step %q goes on when this line fails; only its last line decides", s.label, u.ID.Value),
+				"begin with `set -e`, or join the lines with `&&`")
 		}
 	}
 }

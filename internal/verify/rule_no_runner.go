@@ -13,28 +13,26 @@ func ruleNoRunner() Rule {
 		Text: "What configures the runner of a contract is protected, and so is its absence: an agent that adds a " +
 			"Makefile could make the contract say anything. If a step is meant to make it, that step's " +
 			"`writes:` must name it.",
-		Bad:   "**contract:**\n```shell\nmake test\n```",
-		Good:  "**writes:**\n- Makefile\n- src/**\n**contract:**\n```shell\nmake test\n```",
-		check: checkNoRunner,
+		Bad:  "**contract:**\n```shell\nmake test\n```",
+		Good: "**writes:**\n- Makefile\n- src/**\n**contract:**\n```shell\nmake test\n```",
+		step: checkNoRunner,
 	}
 }
 
-func checkNoRunner(p *pass) {
-	for _, u := range p.doc.units {
-		for _, s := range u.proofs {
-			if !s.readable() {
+func checkNoRunner(p *pass, u *unit) {
+	for _, s := range u.proofs {
+		if !s.readable() {
+			continue
+		}
+		reported := map[string]bool{}
+		for _, g := range s.guards {
+			name, all := runnerFiles(g)
+			if len(all) == 0 || reported[name] || p.anyOf(all) {
 				continue
 			}
-			reported := map[string]bool{}
-			for _, g := range s.guards {
-				name, all := runnerFiles(g)
-				if len(all) == 0 || reported[name] || p.anyOf(all) {
-					continue
-				}
-				reported[name] = true
-				p.report(u, s.text.Pos, fmt.Sprintf("%s of step %q needs %s, which does not exist and is protected: a step that makes it counts as tampering", s.label, u.ID.Value, name),
-					"name it in the `writes:` of the step that makes it")
-			}
+			reported[name] = true
+			p.report(u, s.text.Pos, fmt.Sprintf("%s of step %q needs %s, which does not exist and is protected: a step that makes it counts as tampering", s.label, u.ID.Value, name),
+				"name it in the `writes:` of the step that makes it")
 		}
 	}
 }

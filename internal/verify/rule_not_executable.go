@@ -11,20 +11,18 @@ func ruleNotExecutable() Rule {
 		Title: "a contract, check or script runs a file that cannot be executed",
 		Text: "A file without the right to be executed, or a directory, ends with 126, which is neither a pass " +
 			"nor a proof that the work is undone. It is a warning where a step may still change the file.",
-		Bad:   "**contract:**\n```shell\n./scripts/check.sh\n```",
-		Good:  "**contract:**\n```shell\nbash scripts/check.sh\n```",
-		check: checkNotExecutable,
+		Bad:  "**contract:**\n```shell\n./scripts/check.sh\n```",
+		Good: "**contract:**\n```shell\nbash scripts/check.sh\n```",
+		step: checkNotExecutable,
 	}
 }
 
-func checkNotExecutable(p *pass) {
-	for _, u := range p.doc.units {
-		for _, s := range u.proofs {
-			p.executables(u, s)
-		}
-		if u.scripted(p.facts) {
-			p.executables(u, p.doc.task(u))
-		}
+func checkNotExecutable(p *pass, u *unit) {
+	for _, s := range u.proofs {
+		p.executables(u, s)
+	}
+	if u.scripted(p.facts) {
+		p.executables(u, p.doc.task(u))
 	}
 }
 

@@ -27,6 +27,10 @@ func checkNotYet(p *pass) {
 		for _, l := range u.unready() {
 			p.report(u, l.at, fmt.Sprintf("step %q uses `%s`, which this version cannot run yet", u.ID.Value, l.label), "").blocks = true
 		}
+		if !u.Plan.IsZero() && InWords(u.Plan.Value) {
+			p.report(u, u.Plan.Pos, fmt.Sprintf("step %q asks for a plan in words, which this version cannot make", u.ID.Value),
+				"write the plan, and give the path of the document").blocks = true
+		}
 		if !u.Schema.IsZero() && u.Ask.IsZero() {
 			p.report(u, u.Schema.Pos, fmt.Sprintf("step %q has a `schema`, which this version does not check yet", u.ID.Value), "")
 		}
@@ -52,9 +56,7 @@ func (u *unit) unready() []use {
 			list = append(list, use{label, at})
 		}
 	}
-	add(!u.Plan.IsZero(), "plan", u.Plan.Pos)
 	add(u.Tool.Set && u.Workspace.Value == "worktree", "tool` with `workspace: worktree", u.Tool.Pos)
-	add(u.ForEach.Set, "for each", u.ForEach.Pos)
 	add(!u.Judge.IsZero(), "judge", u.Judge.Pos)
 	add(u.Iterations.Set, "iterations", u.Iterations.Pos)
 	add(u.Strong.Value, "strong", u.Strong.Pos)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/plan"
 )
 
@@ -31,7 +32,11 @@ func checkOverlap(p *pass) {
 	if p.doc.plan.Parallel.Value < 2 {
 		return
 	}
-	s := scopes{pass: p, order: p.doc.order(), root: &branch{}, known: map[string]*entry{}, left: maxComparisons, reported: map[int]bool{}}
+	n := len(p.doc.units)
+	s := scopes{
+		pass: p, order: p.doc.order(), begins: make(map[string][]*entry, n), known: make(map[string]*entry, n),
+		left: maxComparisons, reported: map[int]bool{},
+	}
 	for _, i := range s.order.sorted {
 		if u := p.doc.units[i]; u.Writes.Set && u.Workspace.Value != "worktree" {
 			s.add(i, u)
@@ -51,25 +56,17 @@ func checkOverlap(p *pass) {
 type scopes struct {
 	*pass
 	order    *order
-	root     *branch
-	known    map[string]*entry // by text
+	begins   map[string][]*entry // by what stands before the first wildcard
+	known    map[string]*entry   // by text
 	all      []*entry
 	left     int
 	reported map[int]bool
 }
 
-// branch is a directory of the workspace, with the scopes that begin there by
-// the letters before their first wildcard.
-type branch struct {
-	below   map[string]*branch
-	entries map[string][]*entry
-}
-
 type entry struct {
 	text  string
-	trunk []string // names before the first wildcard
-	stem  string   // letters of the next name before it
-	at    int      // place in all
+	trunk string // what stands before the first wildcard
+	at    int    // place in all
 	steps []member
 	auto  *automaton // made when asked for
 }
@@ -81,8 +78,8 @@ type member struct {
 
 func (s *scopes) add(i int, u *unit) {
 	for _, w := range u.Writes.Value {
-		if badScope(w.Value) != "" {
-			continue
+		if badScope(w.Value) != "" || u.ForEach.Set && strings.Contains(w.Value, engine.ItemMark) {
+			continue // where an item makes it overlap, the run says so
 		}
 		e := s.entry(cleanScope(w.Value))
 		if n := len(e.steps); n == 0 || e.steps[n-1].step != i {
@@ -95,22 +92,8 @@ func (s *scopes) entry(text string) *entry {
 	if e := s.known[text]; e != nil {
 		return e
 	}
-	e := &entry{text: text, at: len(s.all)}
-	e.trunk, e.stem = trunk(text)
-	b := s.root
-	for _, name := range e.trunk {
-		if b.below == nil {
-			b.below = map[string]*branch{}
-		}
-		if b.below[name] == nil {
-			b.below[name] = &branch{}
-		}
-		b = b.below[name]
-	}
-	if b.entries == nil {
-		b.entries = map[string][]*entry{}
-	}
-	b.entries[e.stem] = append(b.entries[e.stem], e)
+	e := &entry{text: text, trunk: trunk(text), at: len(s.all)}
+	s.begins[e.trunk] = append(s.begins[e.trunk], e)
 	s.known[text], s.all = e, append(s.all, e)
 	return e
 }
@@ -123,29 +106,23 @@ func (s *scopes) compare(e *entry) {
 			s.overlap(e.steps[n-1], e, e.steps[n], e)
 		}
 	}
-	b := s.root
-	for _, name := range e.trunk {
-		s.against(e, b, name)
-		b = b.below[name]
+	for n := range len(e.trunk) + 1 {
+		s.against(e, s.begins[e.trunk[:n]])
 	}
-	s.against(e, b, e.stem)
 }
 
-// against compares an entry with those of a directory that it begins in or
-// below: they can share a path only where their letters begin the entry's own.
-func (s *scopes) against(e *entry, b *branch, letters string) {
-	for n := range len(letters) + 1 {
-		for _, other := range b.entries[letters[:n]] {
-			same := len(other.trunk) == len(e.trunk) && other.stem == e.stem
-			if other == e || same && other.at > e.at {
-				continue
-			}
-			if s.left--; s.left < 0 {
-				return
-			}
-			if x, y, apart := s.pair(other, e); apart && s.meet(e, other) {
-				s.overlap(x, other, y, e)
-			}
+// against compares an entry with those whose beginning begins its own: others
+// share no path with it.
+func (s *scopes) against(e *entry, others []*entry) {
+	for _, other := range others {
+		if other == e || other.trunk == e.trunk && other.at > e.at {
+			continue
+		}
+		if s.left--; s.left < 0 {
+			return
+		}
+		if x, y, apart := s.pair(other, e); apart && s.meet(e, other) {
+			s.overlap(x, other, y, e)
 		}
 	}
 }

@@ -16,21 +16,19 @@ func ruleSubscription() Rule {
 			"or a step that this one waits for must make it: its `writes:` cover the file, or its contract or task " +
 			"names it. Where only a step that comes later, or that runs beside this one, makes the file, the message " +
 			"says which. It is a note where a step before may write anywhere and does not say that it makes the file.",
-		Bad:   "**needs:** none\n**subscriptions:**\n- file:docs/none.md\n- step:nothing",
-		Good:  "**subscriptions:**\n- file:docs/design.md",
-		check: checkSubscription,
+		Bad:  "**needs:** none\n**subscriptions:**\n- file:docs/none.md\n- step:nothing",
+		Good: "**subscriptions:**\n- file:docs/design.md",
+		step: checkSubscription,
 	}
 }
 
-func checkSubscription(p *pass) {
-	for _, u := range p.doc.units {
-		for _, s := range u.Subscriptions.Value {
-			switch s.Kind {
-			case "file":
-				p.subscribedFile(u, s)
-			case "step":
-				p.subscribedStep(u, s)
-			}
+func checkSubscription(p *pass, u *unit) {
+	for _, s := range u.Subscriptions.Value {
+		switch s.Kind {
+		case "file":
+			p.subscribedFile(u, s)
+		case "step":
+			p.subscribedStep(u, s)
 		}
 	}
 }
@@ -113,7 +111,12 @@ func (d *document) looselyBefore(u *unit) bool {
 
 // subscribed is the path of a file subscription below the workspace.
 func subscribed(s plan.Subscription) (string, bool) {
-	file := path.Clean(s.Ref)
+	return below(s.Ref)
+}
+
+// below is a path of the workspace, and whether it is one.
+func below(name string) (string, bool) {
+	file := path.Clean(name)
 	bad := path.IsAbs(file) || file == ".." || strings.HasPrefix(file, "../") || strings.HasPrefix(file, "~")
 	return file, !bad
 }

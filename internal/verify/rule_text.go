@@ -45,7 +45,7 @@ func (p *pass) parsed() {
 		if !known {
 			id = otherText
 		}
-		p.rule = Rule{ID: id, Severity: Severity(problem.Severity)}
+		p.rule = &Rule{ID: id, Severity: Severity(problem.Severity)}
 		p.report(nil, problem.Pos, problem.Message, problem.Hint).Step = p.stepAt(problem.Pos)
 	}
 }

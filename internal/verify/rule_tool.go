@@ -31,18 +31,16 @@ func ruleClaim() Rule {
 		Title: "nothing stands behind what a foreign tool says",
 		Text: "What a tool of a server returns is what that server claims. Without a contract, or a required check, the " +
 			"step is done when the server says so, and counts as unproven.",
-		Bad:   "**tool:** tracker.close_issue\n**args:**\n```json\n{\"id\": 7}\n```",
-		Good:  "**tool:** tracker.close_issue\n**args:**\n```json\n{\"id\": 7}\n```\n**contract:**\n```shell\ngrep -q closed issue-7.txt\n```",
-		check: checkClaim,
+		Bad:  "**tool:** tracker.close_issue\n**args:**\n```json\n{\"id\": 7}\n```",
+		Good: "**tool:** tracker.close_issue\n**args:**\n```json\n{\"id\": 7}\n```\n**contract:**\n```shell\ngrep -q closed issue-7.txt\n```",
+		step: checkClaim,
 	}
 }
 
-func checkClaim(p *pass) {
-	for _, u := range p.doc.units {
-		if f, known := p.facts.Tools[u.Tool.Value]; u.Tool.Set && known && f.Foreign && !u.provable() {
-			p.report(u, u.Tool.Pos, fmt.Sprintf("step %q has no contract, and what %s returns is only a claim", u.ID.Value, u.Tool.Value),
-				"add a `contract:` that looks at what the call should have done")
-		}
+func checkClaim(p *pass, u *unit) {
+	if f, known := p.facts.Tools[u.Tool.Value]; u.Tool.Set && known && f.Foreign && !u.provable() {
+		p.report(u, u.Tool.Pos, fmt.Sprintf("step %q has no contract, and what %s returns is only a claim", u.ID.Value, u.Tool.Value),
+			"add a `contract:` that looks at what the call should have done")
 	}
 }
 

@@ -11,22 +11,20 @@ func ruleUntold() Rule {
 			"another command or from the network, or that lies in a directory which is not known, is not " +
 			"protected: an agent might change it and with it what the contract says. Write the path out, or " +
 			"name the files under `protect:`.",
-		Bad:   "**contract:**\n```shell\n\"$CHECKER\" src\n```",
-		Good:  "**contract:**\n```shell\ntools/checker src\n```",
-		check: checkUntold,
+		Bad:  "**contract:**\n```shell\n\"$CHECKER\" src\n```",
+		Good: "**contract:**\n```shell\ntools/checker src\n```",
+		step: checkUntold,
 	}
 }
 
-func checkUntold(p *pass) {
-	for _, u := range p.doc.units {
-		for _, s := range u.proofs {
-			if !s.readable() {
-				continue
-			}
-			for _, lost := range s.lost {
-				p.report(u, s.place(lost.at), fmt.Sprintf("%s of step %q: %s cannot be told from the text, and is not protected", s.label, u.ID.Value, lost.what),
-					"write its path out, or name what it runs under `protect:`")
-			}
+func checkUntold(p *pass, u *unit) {
+	for _, s := range u.proofs {
+		if !s.readable() {
+			continue
+		}
+		for _, lost := range s.lost {
+			p.report(u, s.place(lost.at), fmt.Sprintf("%s of step %q: %s cannot be told from the text, and is not protected", s.label, u.ID.Value, lost.what),
+				"write its path out, or name what it runs under `protect:`")
 		}
 	}
 }

@@ -13,17 +13,15 @@ func ruleWeak() Rule {
 		Text:  "An empty file would satisfy it. Look at what the file says (`grep -q`), or run it.",
 		Bad:   "**contract:**\n```shell\ntest -f docs/analysis.md\n```",
 		Good:  "**contract:**\n```shell\ngrep -q '^## Root cause' docs/analysis.md\n```",
-		check: checkWeak,
+		step:  checkWeak,
 	}
 }
 
-func checkWeak(p *pass) {
-	for _, u := range p.doc.units {
-		for _, s := range u.proofs {
-			if s.label == "contract" && s.readable() && onlyExists(s) {
-				p.report(u, s.text.Pos, fmt.Sprintf("contract of step %q only looks whether files exist", u.ID.Value),
-					"look at what is in them as well")
-			}
+func checkWeak(p *pass, u *unit) {
+	for _, s := range u.proofs {
+		if s.label == "contract" && s.readable() && onlyExists(s) {
+			p.report(u, s.text.Pos, fmt.Sprintf("contract of step %q only looks whether files exist", u.ID.Value),
+				"look at what is in them as well")
 		}
 	}
 }

@@ -16,26 +16,24 @@ func ruleWhen() Rule {
 			"`not`. It may call abs, ceil, first, float, floor, hasPrefix, hasSuffix, indexOf, int, keys, last, len, " +
 			"lower, max, min, round, string, trim, trimPrefix, trimSuffix, type and upper. It has no loops, and is true or false. Where it is false the " +
 			"step is skipped, and what needs the step goes on. The output of a step that was skipped is nil.",
-		Bad:   "### 1. Count\n\n**contract:**\n```shell\ntest -f count\n```\n\n### 2. Sort\n\n**when:** $cuont > 1\n**contract:**\n```shell\ntest -f sorted\n```",
-		Good:  "### 1. Count\n\n**contract:**\n```shell\ntest -f count\n```\n\n### 2. Sort\n\n**when:** $count > 1\n**contract:**\n```shell\ntest -f sorted\n```",
-		check: checkWhen,
+		Bad:  "### 1. Count\n\n**contract:**\n```shell\ntest -f count\n```\n\n### 2. Sort\n\n**when:** $cuont > 1\n**contract:**\n```shell\ntest -f sorted\n```",
+		Good: "### 1. Count\n\n**contract:**\n```shell\ntest -f count\n```\n\n### 2. Sort\n\n**when:** $count > 1\n**contract:**\n```shell\ntest -f sorted\n```",
+		step: checkWhen,
 	}
 }
 
-func checkWhen(p *pass) {
-	for _, u := range p.doc.units {
-		if u.When.IsZero() {
-			continue
-		}
-		c, err := engine.ParseCondition(u.When.Value, p.doc.has)
-		if wrong, ok := errors.AsType[*engine.ConditionError](err); ok {
-			p.report(u, u.When.At(wrong.Offset), fmt.Sprintf("the condition of step %q cannot be evaluated: %s", u.ID.Value, wrong.Message),
-				"outputs of steps are $id, and their parts $id.key and $id[0]")
-			continue
-		}
-		for _, id := range c.Reads() {
-			p.waitedFor(u, p.doc.refs.Find(id)[0], "$"+id, u.When.Pos)
-		}
+func checkWhen(p *pass, u *unit) {
+	if u.When.IsZero() {
+		return
+	}
+	c, err := engine.ParseCondition(u.When.Value, p.doc.has)
+	if wrong, ok := errors.AsType[*engine.ConditionError](err); ok {
+		p.report(u, u.When.At(wrong.Offset), fmt.Sprintf("the condition of step %q cannot be evaluated: %s", u.ID.Value, wrong.Message),
+			"outputs of steps are $id, and their parts $id.key and $id[0]")
+		return
+	}
+	for _, id := range c.Reads() {
+		p.waitedFor(u, p.doc.refs.Find(id)[0], "$"+id, u.When.Pos)
 	}
 }
 

@@ -54,7 +54,10 @@ func facts(t testing.TB, q verify.Queries, file string) verify.Facts {
 			f.DefaultAgent = "coder"
 		}
 	}
-	f.RefuseUnmetered = own.RefuseUnmetered
+	f.RefuseUnmetered, f.Plans, f.Globs = own.RefuseUnmetered, own.Plans, own.Globs
+	if q.Git {
+		f.Git = own.Git
+	}
 	for _, name := range q.Files { // only what was asked for is answered
 		if answer, ok := own.Files[name]; ok {
 			f.Files[name] = answer

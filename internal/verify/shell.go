@@ -26,6 +26,7 @@ type shell struct {
 
 	search []string // directories of the workspace that it puts on PATH
 	lost   []untold // what it runs and the text does not tell
+	strays []word   // what it runs from outside of the workspace
 	left   int      // statements that may be walked more than once
 	guards []guard
 	ends   codes // every code it may end with
@@ -37,8 +38,10 @@ type untold struct {
 	what string // "the command", "what the shell reads here"
 }
 
-// frame is what a script knows of the world it starts in.
+// frame is what a script knows of the world it starts in, and who reads it.
 type frame struct {
+	parser *syntax.Parser
+
 	root string // of the workspace, absolute; "" if that is not known
 	git  bool   // the workspace is the top of a repository
 	zero string // $0
@@ -91,7 +94,9 @@ func (c call) tool() string { return path.Base(c.name()) }
 func (c call) args() []word { return c.words[1:] }
 
 // parseShell reads a script for bash that starts at the root of the workspace.
-func parseShell(text string) *shell { return parseScript(text, frame{}) }
+func parseShell(text string) *shell { return parseScript(text, frame{parser: newParser()}) }
+
+func newParser() *syntax.Parser { return syntax.NewParser(syntax.Variant(syntax.LangBash)) }
 
 // parseScript reads a script for bash that starts in a frame.
 func parseScript(text string, from frame) *shell {
@@ -100,7 +105,7 @@ func parseScript(text string, from frame) *shell {
 		s.fault, s.at = "parentheses nest too deep", at
 		return s
 	}
-	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(text), "")
+	file, err := from.parser.Parse(strings.NewReader(text), "")
 	if err != nil {
 		s.fault, s.at = fault(err)
 		return s
@@ -168,7 +173,7 @@ func parseInner(text string) *syntax.File {
 	if _, deep := tooDeep(text); deep {
 		return nil
 	}
-	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(text), "")
+	file, err := newParser().Parse(strings.NewReader(text), "")
 	if err != nil {
 		return nil
 	}
@@ -276,6 +281,11 @@ func within(dir, name string) string {
 // constant reads a word whose value the text itself gives.
 func constant(w *syntax.Word) word {
 	out := word{known: true, at: int(w.Pos().Offset())}
+	if lit := literal(w.Parts); lit != nil {
+		all := written(lit, false)
+		all.at = out.at
+		return all
+	}
 	var b strings.Builder
 	for _, part := range w.Parts {
 		switch p := part.(type) {

@@ -4,6 +4,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
 )
 
 // A target is a text of the workspace that says what else a contract runs.
@@ -63,6 +65,7 @@ func (g *guarding) follow(t target) {
 // facts hold. Each text is followed once for every way in which it is called.
 type tracer struct {
 	facts Facts
+	sh    *syntax.Parser
 	wants map[string]bool
 	known map[string]*traced
 	left  int // bytes
@@ -75,12 +78,12 @@ type traced struct {
 }
 
 func newTracer(facts Facts) *tracer {
-	return &tracer{facts: facts, wants: map[string]bool{}, known: map[string]*traced{}, left: traceBytes}
+	return &tracer{facts: facts, sh: newParser(), wants: map[string]bool{}, known: map[string]*traced{}, left: traceBytes}
 }
 
 // frame is what a contract starts with.
 func (t *tracer) frame() frame {
-	return frame{root: strings.TrimSuffix(t.facts.Workspace, "/"), git: t.facts.Files[".git"].Exists}
+	return frame{parser: t.sh, root: strings.TrimSuffix(t.facts.Workspace, "/"), git: t.facts.Files[".git"].Exists}
 }
 
 // shell derives the guards of a contract, those that the files it runs name included.
@@ -108,7 +111,7 @@ func (t *tracer) shell(s *shell) {
 	if (len(next) > 0 || t.left <= 0) && len(s.calls) > 0 {
 		s.lose(s.calls[0].words[0].at, "all that the scripts run which run here")
 	}
-	s.guards = g.list
+	s.guards, s.strays = g.list, g.strays
 }
 
 // text is what one text says; nothing until it was looked up.

@@ -13,12 +13,12 @@ import (
 // Weakening is one way in which a plan asks less of a step than the plan before.
 type Weakening struct {
 	Step   string `json:"step"`   // id, or "" for the plan as a whole
-	Number string `json:"number"` // in the new plan
+	Number string `json:"number"` // in the new plan, or in the old one if it is gone
 	Text   string `json:"text"`   // what is weaker, for people
 }
 
-// Weaker lists every way in which after proves, guards or asks less than before
-// for the steps that both have: what a person must have seen, whatever the
+// Weaker lists every way in which after proves, guards or asks less than before:
+// steps that are gone, and what is less in those that both have. It is what a person must have seen, whatever the
 // policy says. A longer timeout or another number of tries weakens nothing, and
 // of a contract that is merely another one only the person can tell.
 func Weaker(before, after *plan.Plan) []Weakening {
@@ -33,10 +33,18 @@ func weaker(a, b *document) []Weakening {
 	if sealing(b.plan.Isolation.Value) < sealing(a.plan.Isolation.Value) {
 		all = append(all, Weakening{Text: fmt.Sprintf("the plan asks for isolation %q, was %q", b.plan.Isolation.Value, a.plan.Isolation.Value)})
 	}
-	old := a.byID()
+	for _, text := range weakerBudget(a.plan.Budget.Value, b.plan.Budget.Value) {
+		all = append(all, Weakening{Text: "the plan " + text})
+	}
+	old, stays := a.byID(), b.byID()
+	for _, u := range a.units {
+		if stays[u.ID.Value] == nil {
+			all = append(all, Weakening{Step: u.ID.Value, Number: u.Number, Text: "is gone, or has another id"})
+		}
+	}
 	for _, u := range b.units {
 		if was := old[u.ID.Value]; was != nil {
-			for _, text := range slices.Concat(weakerProof(was, u), weakerBounds(was, u)) {
+			for _, text := range slices.Concat(weakerProof(was, u), weakerBounds(was, u), weakerOrder(a, b, stays, was, u), weakerGuards(a, was, u), weakerEnd(was, u)) {
 				all = append(all, Weakening{Step: u.ID.Value, Number: u.Number, Text: text})
 			}
 		}
@@ -62,11 +70,112 @@ func weakerProof(a, b *unit) []string {
 	case a.Rerunnable.Value && !b.Rerunnable.Value:
 		all = append(all, "is not proved before the work and at the end of the run any more (rerunnable: no)")
 	}
-	if now := b.When.Value; now != a.When.Value && (a.When.IsZero() || now == "false") {
+	switch now := b.When.Value; {
+	case now == a.When.Value:
+	case a.When.IsZero() || now == "false":
 		all = append(all, "is left out where a condition does not hold (when)")
+	default:
+		all = append(all, "is done under another condition (when)")
 	}
+	all = append(all, weakerItems(a, b)...)
 	if a.Judge.Value != "" && b.Judge.Value == "" {
 		all = append(all, "is not judged any more")
+	}
+	return all
+}
+
+// weakerItems compares what the step is done for.
+func weakerItems(a, b *unit) []string {
+	was, now := a.ForEach, b.ForEach
+	all := lacking("is not done for %s any more", was.Value.Items, now.Value.Items)
+	if now.Set && (!was.Set || len(all) == 0 && was.Value.Kind() != now.Value.Kind()) {
+		all = append(all, "is done for other items, as many as there are (for each)")
+	}
+	if a.Batch.Value != b.Batch.Value {
+		all = append(all, fmt.Sprintf("takes %d items at once, was %d (batch)", b.Batch.Value, a.Batch.Value))
+	}
+	return all
+}
+
+// weakerOrder compares what the step waits for, also through others.
+func weakerOrder(a, b *document, stays map[string]*unit, was, now *unit) []string {
+	var all []string
+	var waits map[int]bool // made where a need is not there as it was
+	for _, n := range was.needs {
+		id := a.units[n.index].ID.Value
+		u := stays[id]
+		if u == nil || slices.ContainsFunc(now.needs, func(n need) bool { return n.index == u.index }) {
+			continue
+		}
+		if waits == nil {
+			waits = map[int]bool{}
+			b.reach(now, waits)
+		}
+		if !waits[u.index] {
+			all = append(all, "does not wait for "+id+" any more")
+		}
+	}
+	return all
+}
+
+// reach adds every step that u waits for.
+func (d *document) reach(u *unit, into map[int]bool) {
+	for _, n := range u.needs {
+		if !into[n.index] {
+			into[n.index] = true
+			d.reach(d.units[n.index], into)
+		}
+	}
+}
+
+// weakerGuards lists what was guarded while a step without `writes:` was worked
+// on, and is not since the new ones cover it.
+func weakerGuards(d *document, was, now *unit) []string {
+	if was.Writes.Set || !now.Writes.Set {
+		return nil
+	}
+	c, step, u := compiler{doc: d}, *was.Step, *was
+	step.Writes, u.Step = now.Writes, &step
+	left := c.guards(&u)
+	var all []string
+	for _, g := range c.guards(was) {
+		if !slices.Contains(left, g) {
+			all = append(all, "may change what was guarded for it: "+g)
+		}
+	}
+	return all
+}
+
+// weakerEnd compares what follows where the step fails, and what it may cost.
+func weakerEnd(a, b *unit) []string {
+	var all []string
+	if a.Critical.Value && !b.Critical.Value {
+		all = append(all, "may fail without the run failing (critical: no)")
+	}
+	if a.Strong.Value && !b.Strong.Value {
+		all = append(all, "is not for strong agents alone any more (strong: no)")
+	}
+	if then := b.OnFail.Value.Then; then == plan.Skip && a.OnFail.Value.Then != then {
+		all = append(all, "is skipped where it fails (on_fail)")
+	}
+	all = append(all, lacking("gets the variable %s", b.Env.Value, a.Env.Value)...)
+	return append(all, weakerBudget(a.Budget.Value, b.Budget.Value)...)
+}
+
+// weakerBudget compares limits; 0 is none.
+func weakerBudget(a, b plan.Budget) []string {
+	var all []string
+	for _, x := range []struct {
+		name     string
+		was, now int64
+	}{
+		{"tokens", a.Tokens, b.Tokens},
+		{"cost", a.CostMicros, b.CostMicros},
+		{"time", int64(a.Wall), int64(b.Wall)},
+	} {
+		if x.was > 0 && (x.now == 0 || x.now > x.was) {
+			all = append(all, "may use more "+x.name+" (budget)")
+		}
 	}
 	return all
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"strconv"
 	"strings"
 
 	"github.com/piton-dev/piton/internal/engine"
@@ -26,6 +27,13 @@ func (s *selection) query(from, order string) string {
 		return from + " " + order
 	}
 	return from + " WHERE " + strings.Join(s.where, " AND ") + " " + order
+}
+
+func limit(n int) string {
+	if n <= 0 {
+		return ""
+	}
+	return " LIMIT " + strconv.Itoa(n)
 }
 
 // Statements that write rows.
@@ -106,12 +114,7 @@ func (w rowWriter) writeStep(stream, run string, r *engine.StepRow) error {
 // Heads implements [store.Store].
 func (s *Store) Heads(ctx context.Context, filter store.HeadFilter) ([]engine.HeadRow, error) {
 	sel := headSelection(filter)
-	limit := filter.Limit
-	if limit <= 0 {
-		limit = -1
-	}
-	sel.args = append(sel.args, limit)
-	query := sel.query("SELECT row FROM run", "ORDER BY started DESC, stream, n DESC LIMIT ?")
+	query := sel.query("SELECT row FROM run", "ORDER BY started DESC, stream, n DESC"+limit(filter.Limit))
 	heads, err := collect(ctx, s.readers, query, sel.args, scanJSON[engine.HeadRow])
 	if err != nil {
 		return nil, s.explain("list runs in", err)
@@ -123,6 +126,14 @@ func headSelection(filter store.HeadFilter) *selection {
 	var sel selection
 	if filter.Stream != "" {
 		sel.and("stream = ?", filter.Stream)
+	}
+	if filter.Under != "" {
+		first := engine.ChildTask(filter.Under, "")
+		sel.and("stream >= ?", first)
+		sel.and("stream < ?", after(first))
+	}
+	if filter.Top {
+		sel.and("json_extract(row, '$.parent') IS NULL")
 	}
 	if filter.Run != "" {
 		sel.and("run = ?", filter.Run)
@@ -170,7 +181,7 @@ func (s *Store) Items(ctx context.Context, filter store.ItemFilter) ([]engine.It
 	if filter.Run != "" {
 		sel.and("run = ?", filter.Run)
 	}
-	query := sel.query("SELECT row FROM item", "ORDER BY opened, stream, item")
+	query := sel.query("SELECT row FROM item", "ORDER BY opened, stream, length(item), item"+limit(filter.Limit))
 	items, err := collect(ctx, s.readers, query, sel.args, scanJSON[engine.ItemRow])
 	if err != nil {
 		return nil, s.explain("list items in", err)

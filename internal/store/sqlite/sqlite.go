@@ -132,11 +132,14 @@ func (s *Store) create(ctx context.Context) error {
 	switch {
 	case err == nil:
 		return nil
-	case !errors.Is(err, os.ErrNotExist) || s.inspect:
+	case !errors.Is(err, os.ErrNotExist):
 		return explain("open", s.path, err)
 	}
 	if err := s.missing(); err != nil {
 		return err
+	}
+	if s.inspect {
+		return explain("open", s.path, err)
 	}
 	if err := makeDir(s.dir); err != nil {
 		return explain("make", s.dir, err)

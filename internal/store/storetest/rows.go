@@ -190,6 +190,7 @@ func items(t *testing.T, s store.Store) {
 
 	early.Open = false
 	write(t, s, withRows("a", 1, epoch, engine.Rows{Items: []engine.ItemRow{early}}))
+	equal(t, "the oldest item", itemsOf(t, s, store.ItemFilter{Limit: 1}), []engine.ItemRow{early})
 	equal(t, "items left", itemsOf(t, s, store.ItemFilter{Open: true}), []engine.ItemRow{late})
 	equal(t, "all items", itemsOf(t, s, store.ItemFilter{}), []engine.ItemRow{early, late})
 	equal(t, "items of a stream", itemsOf(t, s, store.ItemFilter{Stream: "a"}), []engine.ItemRow{early})

@@ -1,0 +1,162 @@
+package api
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/piton-dev/piton/internal/engine"
+	"github.com/piton-dev/piton/internal/plan"
+	"github.com/piton-dev/piton/internal/run"
+	"github.com/piton-dev/piton/internal/store"
+	"github.com/piton-dev/piton/internal/verify"
+)
+
+// Forecast is what a plan's agents would use if each step took one attempt like
+// those before it: of each step the median of its own earlier attempts, else of
+// those of its agent.
+type Forecast struct {
+	Tokens   int64         // 0 where no attempt told them
+	Cost     int64         // millionths of a dollar; 0 where no attempt told it
+	Work     time.Duration // of all steps, one after the other
+	Attempts int           // that it rests on
+	Steps    int           // that it covers
+	Unknown  int           // steps of agents without any earlier attempt
+}
+
+// Bounds on what is read of the past.
+const (
+	pastRuns    = 10
+	pastRecords = 20_000
+)
+
+// Forecast looks at the newest runs of the workspace. It reads each of them
+// alone, so that its cost does not grow with the journal.
+func (p *Product) Forecast(ctx context.Context, d *Document) (Forecast, error) {
+	past, err := p.past(ctx)
+	if err != nil || d.Plan == nil {
+		return Forecast{}, err
+	}
+	var f Forecast
+	used := map[*trial]bool{}
+	for _, s := range d.Plan.Steps {
+		role, ok := worker(s, d.Facts)
+		if !ok {
+			continue
+		}
+		like := past.like(d.Rel, s.ID.Value, role)
+		if len(like) == 0 {
+			f.Unknown++
+			continue
+		}
+		f.Steps++
+		f.Tokens += median(like, func(t *trial) int64 { return t.tokens })
+		f.Cost += median(like, func(t *trial) int64 { return t.cost })
+		f.Work += time.Duration(median(like, func(t *trial) int64 { return int64(t.took) }))
+		for _, t := range like {
+			used[t] = true
+		}
+	}
+	f.Attempts = len(used)
+	return f, nil
+}
+
+// worker is the agent that does a step; false where none does.
+func worker(s *plan.Step, facts verify.Facts) (string, bool) {
+	if s.Tool.Set || !s.Ask.IsZero() || !s.Plan.IsZero() {
+		return "", false
+	}
+	name, agent, known := facts.Agent(s.Target.Value)
+	return name, known && !agent.Shell
+}
+
+// trial is an attempt that ended by itself.
+type trial struct {
+	path, step, role string
+	tokens, cost     int64
+	took             time.Duration
+}
+
+type trials []*trial
+
+// like are the attempts of a step of the plan at path, else those of its role.
+func (all trials) like(path, step, role string) trials {
+	own := all.those(func(t *trial) bool { return t.path == path && t.step == step && t.role == role })
+	if len(own) > 0 {
+		return own
+	}
+	return all.those(func(t *trial) bool { return t.role == role })
+}
+
+func (all trials) those(keep func(*trial) bool) (some trials) {
+	for _, t := range all {
+		if keep(t) {
+			some = append(some, t)
+		}
+	}
+	return some
+}
+
+// median of what is known: attempts that did not say count for nothing.
+func median(all trials, of func(*trial) int64) int64 {
+	var values []int64
+	for _, t := range all {
+		if v := of(t); v > 0 {
+			values = append(values, v)
+		}
+	}
+	if len(values) == 0 {
+		return 0
+	}
+	slices.Sort(values)
+	return (values[(len(values)-1)/2] + values[len(values)/2]) / 2
+}
+
+// dispatch is an attempt within its run.
+type dispatch struct {
+	step    string
+	attempt int
+}
+
+// past are the attempts of agents in the newest runs.
+func (p *Product) past(ctx context.Context) (trials, error) {
+	heads, err := p.Store.Heads(ctx, store.HeadFilter{Limit: pastRuns})
+	if err != nil {
+		return nil, err
+	}
+	var all trials
+	left := pastRecords
+	for _, h := range heads {
+		roles := map[dispatch]string{}
+		for r, err := range run.ReadRun(ctx, p.Store, h) {
+			if err != nil {
+				return nil, err
+			}
+			if left--; left < 0 {
+				return all, nil
+			}
+			switch e := r.Event.(type) {
+			case engine.WorkDispatched:
+				roles[dispatch{e.Step, e.Attempt}] = e.Role
+			case engine.WorkEnded:
+				if e.Kind == engine.AgentWork && e.How == engine.Exited {
+					all = append(all, trialOf(h.Path, roles[dispatch{e.Step, e.Attempt}], e))
+				}
+			}
+		}
+	}
+	return all, nil
+}
+
+func trialOf(path, role string, e engine.WorkEnded) *trial {
+	t := &trial{path: path, step: e.Step, role: role, took: time.Duration(e.Ms) * time.Millisecond}
+	for _, n := range []*int64{e.Usage.In, e.Usage.Out} {
+		if n != nil {
+			t.tokens += *n
+		}
+	}
+	if e.Usage.CostMicros != nil {
+		t.cost = *e.Usage.CostMicros
+	}
+	return t
+}

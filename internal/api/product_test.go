@@ -1,0 +1,58 @@
+package api_test
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/piton-dev/piton/internal/api"
+	"github.com/piton-dev/piton/internal/engine"
+	"github.com/piton-dev/piton/internal/store"
+)
+
+// TestWorkspaceIsReadOnce: what was read of the workspace's stream is kept, and
+// only what came since is read.
+func TestWorkspaceIsReadOnce(t *testing.T) {
+	journal := store.NewMemory()
+	epoch, release, err := journal.Own(t.Context(), "ws")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer release() //nolint:errcheck // nothing is written after
+	var seq uint64
+	add := func(es ...engine.Event) {
+		t.Helper()
+		b := store.Batch{Stream: engine.WorkspaceStream, After: seq, Epoch: epoch}
+		for _, e := range es {
+			seq++
+			b.Records = append(b.Records, engine.Record{Stream: b.Stream, Seq: seq, At: store.Micro(time.Now()), Actor: "ann", Epoch: epoch, Event: e})
+		}
+		if err := journal.Append(t.Context(), b); err != nil {
+			t.Fatal(err)
+		}
+	}
+	drafted := func(i int) engine.Event {
+		return engine.PlanDrafted{Plan: fmt.Sprintf("p-%d", i), Version: 1, Intent: "i-1", Path: fmt.Sprintf("%d.md", i), By: "ann"}
+	}
+	all := []engine.Event{engine.EpochBegan{}}
+	for i := range 10_000 {
+		all = append(all, drafted(i))
+	}
+	add(all...)
+	p := &api.Product{Store: journal}
+	find := func(i int) {
+		t.Helper()
+		if path, err := p.Document(t.Context(), fmt.Sprintf("p-%d", i)); err != nil || path != fmt.Sprintf("%d.md", i) {
+			t.Fatalf("plan %d lies at %q, %v", i, path, err)
+		}
+	}
+	first := testing.AllocsPerRun(1, func() { p = &api.Product{Store: journal}; find(7) })
+	again := testing.AllocsPerRun(10, func() { find(7) })
+	t.Logf("%.0f allocations at first, %.0f after", first, again)
+	if again > 30 {
+		t.Errorf("%.0f allocations for a plan of a stream that was read already", again)
+	}
+	add(drafted(10_000))
+	find(10_000)
+	find(7)
+}

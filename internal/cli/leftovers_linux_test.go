@@ -1,0 +1,80 @@
+package cli_test
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// leftovers ends the processes that were started with mark in their
+// environment and do not end by themselves within the time, and names them.
+func leftovers(mark string, within time.Duration) []string {
+	deadline := time.Now().Add(within)
+	var left []string
+	for _, pid := range marked(mark) {
+		if line, alive := outlives(pid, deadline); alive {
+			left = append(left, line)
+		}
+	}
+	return left
+}
+
+// marked are the processes other than this one with mark in their environment.
+func marked(mark string) []int {
+	found, _ := filepath.Glob("/proc/[0-9]*/environ")
+	var pids []int
+	for _, path := range found {
+		pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(path)))
+		if env, err := os.ReadFile(path); err == nil && pid != os.Getpid() && bytes.Contains(env, []byte(mark)) {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
+}
+
+// outlives waits for the end of a process and kills it at the deadline.
+func outlives(pid int, deadline time.Time) (line string, alive bool) {
+	fd, err := unix.PidfdOpen(pid, 0)
+	if err != nil {
+		return "", false // it ended just now
+	}
+	defer unix.Close(fd)
+	args, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+	for {
+		wait := max(0, time.Until(deadline))
+		n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, int(wait.Milliseconds()))
+		if err == unix.EINTR {
+			continue
+		}
+		if n > 0 || err != nil {
+			return "", false
+		}
+		unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0) //nolint:errcheck // it ended just now
+		return fmt.Sprintf("%d %s", pid, bytes.ReplaceAll(args, []byte{0}, []byte{' '})), true
+	}
+}
+
+func TestLeftovers(t *testing.T) {
+	t.Parallel()
+	mark := "MARK=" + t.TempDir()
+	c := exec.Command("sleep", "1000")
+	c.Env = append(os.Environ(), mark)
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if left := leftovers(mark, 0); len(left) != 1 {
+		t.Errorf("left: %q", left)
+		c.Process.Kill() //nolint:errcheck // it is killed already
+	}
+	c.Wait() //nolint:errcheck // it was killed
+	if left := leftovers(mark, 0); len(left) != 0 {
+		t.Errorf("left after the end: %q", left)
+	}
+}

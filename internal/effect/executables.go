@@ -1,0 +1,78 @@
+package effect
+
+import (
+	"fmt"
+	"path/filepath"
+
+	"github.com/piton-dev/piton/internal/check"
+	"github.com/piton-dev/piton/internal/engine"
+	"github.com/piton-dev/piton/internal/tree"
+)
+
+// path is what commands of checks are searched on.
+func (w *World) path() *tree.Executables {
+	w.search.Do(func() { w.executables = tree.NewExecutables(check.SearchPath(w.Environ)) })
+	return w.executables
+}
+
+// swapped lists the commands of the step's checks that stand for another file
+// than they did when they were approved, or first found, save what the step's
+// explicit writes allow. What was noted without a digest was the system's: it is
+// the same where it is the same file.
+func (w *World) swapped(e engine.Effect) []engine.Change {
+	if len(e.Executables) == 0 {
+		return nil
+	}
+	var changed []engine.Change
+	for _, name := range check.Executables(e.Step.Checks) {
+		was, known := e.Executables[name]
+		if !known {
+			continue
+		}
+		if is := w.path().Find(name); is != was && tree.FileOf(is) != was && !w.mayWrite(e.Step, tree.FileOf(was)) {
+			changed = append(changed, difference(was, is))
+		}
+	}
+	return changed
+}
+
+func difference(was, is string) engine.Change {
+	switch from, to := tree.FileOf(was), tree.FileOf(is); {
+	case is == "":
+		return engine.Change{Path: from, What: "removed"}
+	case from != to:
+		return engine.Change{Path: to, What: "added"} // it is found before the other
+	default:
+		return engine.Change{Path: from, What: "changed"}
+	}
+}
+
+// mayWrite reports a file that lies in the explicit writes of a step.
+func (w *World) mayWrite(s *engine.Step, file string) bool {
+	rel, err := filepath.Rel(w.Dir, file)
+	if err != nil || !filepath.IsLocal(rel) || len(s.Writes) == 0 {
+		return false
+	}
+	return len(tree.OutOfScope([]engine.Change{{Path: filepath.ToSlash(rel)}}, s.Writes)) == 0
+}
+
+// appeared are the commands of the step's checks that were not there before.
+func (w *World) appeared(e engine.Effect) map[string]string {
+	found := map[string]string{}
+	for _, name := range check.Executables(e.Step.Checks) {
+		if _, known := e.Executables[name]; !known {
+			w.path().Add(found, []string{name})
+		}
+	}
+	return found
+}
+
+// unswapped refuses to begin where a command is not what was approved: Piton
+// puts nothing back outside of the workspace.
+func (w *World) unswapped(e engine.Effect) error {
+	changed := w.swapped(e)
+	if len(changed) == 0 {
+		return nil
+	}
+	return misfit(fmt.Sprintf("%s (%s) is not what was approved, and the checks run it: put it back, or run the plan anew", changed[0].Path, changed[0].What))
+}

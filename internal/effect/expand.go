@@ -1,0 +1,91 @@
+package effect
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/piton-dev/piton/internal/engine"
+)
+
+// expand finds the files that a step is for each of.
+func (w *World) expand(ctx context.Context, e engine.Effect) Result {
+	in := engine.Expanded{Key: e.Key}
+	names, err := w.Tree.Find(ctx, e.Step.Each.Glob, engine.MaxInstances*max(1, e.Step.Each.Batch))
+	switch {
+	case ctx.Err() != nil:
+		return Result{}
+	case err != nil:
+		in.Err = err.Error()
+	}
+	for _, name := range names {
+		item, err := engine.EncodeValue(name)
+		if err != nil {
+			in.Err = err.Error()
+		}
+		in.Items = append(in.Items, item)
+	}
+	return Result{Input: in}
+}
+
+// output is what a step put out, of a step for each item the list of what its
+// instances did; false where it has none.
+func (w *World) output(e engine.Effect, id string) ([]byte, bool, error) {
+	if hashes, ok := e.Lists[id]; ok {
+		list, err := w.list(id, hashes)
+		return list, err == nil, err
+	}
+	hash, ok := e.Outputs[id]
+	if !ok {
+		return nil, false, nil
+	}
+	body, err := w.Object(hash)
+	if err != nil {
+		return nil, false, fmt.Errorf("read the output of step %q: %w", id, err)
+	}
+	return body, true, nil
+}
+
+// list writes outputs as one JSON list, null for one that is not there.
+func (w *World) list(id string, hashes []string) ([]byte, error) {
+	values := make([][]byte, len(hashes))
+	size := 2
+	for n, hash := range hashes {
+		var v any
+		if hash != "" {
+			body, err := w.Object(hash)
+			if err != nil {
+				return nil, fmt.Errorf("read the output of step %q: %w", engine.InstanceID(id, n+1), err)
+			}
+			if v, err = engine.ValueOf(body); err != nil {
+				return nil, misfit(fmt.Sprintf("the output of step %q: %v", engine.InstanceID(id, n+1), err))
+			}
+		}
+		var err error
+		if values[n], err = engine.EncodeValue(v); err != nil {
+			return nil, err
+		}
+		if size += len(values[n]) + 1; size > engine.MaxOutput {
+			return nil, misfit(fmt.Sprintf("the outputs of the instances of step %q are longer than 1 MiB together", id))
+		}
+	}
+	return fmt.Appendf(nil, "[%s]", bytes.Join(values, []byte(","))), nil
+}
+
+// item is what a script or check of an instance finds of its item: a text as it
+// is, anything else as JSON. It fits into a variable or is an error.
+func item(e engine.Effect) (string, error) {
+	text := string(e.Step.Item)
+	var v any
+	if err := json.Unmarshal(e.Step.Item, &v); err != nil {
+		return "", fmt.Errorf("read the item of step %q: %w", e.Step.ID, err)
+	}
+	if s, ok := v.(string); ok {
+		text = s
+	}
+	if len(text) > maxVariable || bytes.IndexByte([]byte(text), 0) >= 0 {
+		return "", misfit(fmt.Sprintf("the item of step %q, %d bytes, does not fit into %s: at most %d bytes of text do", e.Step.ID, len(text), engine.ItemVariable, maxVariable))
+	}
+	return text, nil
+}

@@ -1,0 +1,177 @@
+package effect
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/piton-dev/piton/internal/agent"
+	"github.com/piton-dev/piton/internal/engine"
+	"github.com/piton-dev/piton/internal/tool"
+)
+
+// Said is what an attempt said of itself while it was under way: a claim, which
+// is no event and moves nothing.
+type Said struct {
+	At      time.Time        `json:"at"`
+	Type    agent.ReportType `json:"type"` // [agent.Progress] or [agent.Log]
+	Percent *float64         `json:"percent,omitempty"`
+	Text    string           `json:"text,omitempty"`
+}
+
+// SaidFile is where the harness keeps what an attempt said, below the state
+// directory: a [Said] a line, in order. A first start that says nothing has none.
+func SaidFile(state, run, step string, attempt, n int) string {
+	return filepath.Join(state, "attempts", run, fmt.Sprintf("%s.%d.%d.said", step, attempt, n))
+}
+
+// maxSaidRead bounds one look at what an attempt said.
+const maxSaidRead = 1 << 20
+
+// ReadSaid reads what was said after an offset, and returns the offset to go on
+// from: a line that is not whole yet is left for the next look. A file that is
+// not there, or that somebody made unreadable, says nothing.
+func ReadSaid(path string, offset int64) (list []Said, next int64) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, offset
+	}
+	defer f.Close()
+	body, _ := io.ReadAll(io.NewSectionReader(f, offset, maxSaidRead))
+	for {
+		line, rest, whole := bytes.Cut(body, []byte("\n"))
+		if !whole {
+			return list, offset
+		}
+		offset += int64(len(line)) + 1
+		var s Said
+		if json.Unmarshal(line, &s) == nil {
+			list = append(list, s)
+		}
+		body = rest
+	}
+}
+
+// NewestSaid is what [LastSaid] is of an attempt's newest start that is known
+// here: it reads the directory that says which there are.
+func NewestSaid(state, run, step string, attempt int) (now Said, ok bool) {
+	files, _ := os.ReadDir(filepath.Dir(SaidFile(state, run, step, attempt, 1)))
+	newest := 0
+	for _, f := range files {
+		text, mine := strings.CutPrefix(f.Name(), fmt.Sprintf("%s.%d.", step, attempt))
+		n, err := strconv.Atoi(strings.TrimSuffix(text, ".said"))
+		if mine && err == nil {
+			newest = max(newest, n)
+		}
+	}
+	return LastSaid(state, run, step, attempt, newest)
+}
+
+// LastSaid is how far the n-th start of an attempt says it is: its last percent
+// and its last text. False where it said nothing.
+func LastSaid(state, run, step string, attempt, n int) (now Said, ok bool) {
+	path := SaidFile(state, run, step, attempt, n)
+	for offset := int64(0); ; {
+		list, next := ReadSaid(path, offset)
+		if next == offset {
+			return now, ok
+		}
+		for _, s := range list {
+			now, ok = now.Then(s), true
+		}
+		offset = next
+	}
+}
+
+// Then is how far an attempt says it is once it has said more: a text without a
+// percent leaves the percent as it was.
+func (s Said) Then(more Said) Said {
+	if more.Percent == nil {
+		more.Percent = s.Percent
+	}
+	if more.Text == "" {
+		more.Text = s.Text
+	}
+	return more
+}
+
+// maxSaid is how many lines of an attempt are kept.
+const maxSaid = agent.MaxReports
+
+// saying writes down what one attempt says. It is safe for concurrent use. What
+// cannot be written is left out: nothing rests on it.
+type saying struct {
+	path string
+	tell func() // called after each line; may be nil
+
+	mu   sync.Mutex
+	file *os.File // nil until something is said, or it is not the first start
+	left int
+}
+
+func (w *World) saying(k engine.Key) *saying {
+	s := &saying{path: SaidFile(w.State, k.Run, k.Step, k.Attempt, k.N), tell: w.Said, left: maxSaid}
+	if k.N > 1 {
+		_ = s.open() // an empty file: what a start before it said is over
+	}
+	return s
+}
+
+func (s *saying) report(r agent.Report) {
+	if r.Type == agent.Progress || r.Type == agent.Log {
+		s.say(Said{Type: r.Type, Percent: r.Percent, Text: r.Text})
+	}
+}
+
+func (s *saying) progress(p tool.Progress) {
+	s.say(Said{Type: agent.Progress, Percent: p.Percent, Text: p.Text})
+}
+
+func (s *saying) say(what Said) {
+	if s.write(what) && s.tell != nil {
+		s.tell()
+	}
+}
+
+func (s *saying) write(what Said) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.left == 0 || s.open() != nil {
+		return false
+	}
+	s.left--
+	what.At = time.Now()
+	line, err := json.Marshal(what)
+	if err == nil {
+		_, err = s.file.Write(append(line, '\n'))
+	}
+	return err == nil
+}
+
+func (s *saying) open() error {
+	if s.file != nil {
+		return nil
+	}
+	err := os.MkdirAll(filepath.Dir(s.path), 0o700)
+	if err == nil {
+		s.file, err = os.OpenFile(s.path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	}
+	return err
+}
+
+// close ends it: what is said later is left out.
+func (s *saying) close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.left = 0
+	if s.file != nil {
+		s.file.Close()
+	}
+}

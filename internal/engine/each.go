@@ -1,0 +1,344 @@
+package engine
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// Limits of what one step may become in a run. MaxExpanded holds for all steps
+// of the run together.
+const (
+	MaxInstances = 1_000
+	MaxExpanded  = 10_000
+)
+
+// Each makes a step one for each item: the step is then the pattern of its
+// instances and does nothing itself. One of Items, Ref and Glob says what the
+// items are.
+type Each struct {
+	Items []json.RawMessage `json:"items,omitempty"` // values that the plan lists
+	Ref   string            `json:"ref,omitempty"`   // a reference to a list in the output of a step that the step needs; see [ParseRef]
+	Glob  string            `json:"glob,omitempty"`  // of the workspace's files when the step's turn has come
+	Batch int               `json:"batch,omitempty"` // the item of an instance is a list of so many; 0 = one item, as it is
+}
+
+// ItemMark is what title, task, arguments and writes of a step for each item
+// have in the place of the item.
+const ItemMark = "{item}"
+
+// ItemVariable is the name in the environment of scripts and checks under which
+// they find the item of their instance: a text as it is, anything else as JSON.
+const ItemVariable = "PITON_ITEM"
+
+// InstanceID is the id of a step's n-th instance, counted from 1.
+func InstanceID(step string, n int) string { return step + "." + strconv.Itoa(n) }
+
+// InstanceOf finds out of which step an id names an instance, if it does: ids in
+// plans have no dot.
+func InstanceOf(id string) (step string, ok bool) {
+	step, _, ok = strings.Cut(id, ".")
+	return step, ok
+}
+
+// validEach checks what only a step for each item has.
+func (s *Step) validEach() error {
+	e := s.Each
+	switch {
+	case ones(len(e.Items) > 0)+ones(e.Ref != "")+ones(e.Glob != "") != 1:
+		return errors.New("must have one list, one reference or one glob to be made for each of")
+	case e.Batch < 0:
+		return fmt.Errorf("has batches of %d", e.Batch)
+	case strings.Contains(s.ID, "."):
+		return errors.New("is for each item and has a dot in its id, which its instances have")
+	}
+	if _, ok := ParseRef(e.Ref); !ok && e.Ref != "" {
+		return fmt.Errorf("is for each of %q, which is no reference", e.Ref)
+	}
+	for _, item := range e.Items {
+		if _, err := DecodeValue(item); err != nil {
+			return fmt.Errorf("has an item that cannot be used: %w", err)
+		}
+	}
+	return nil
+}
+
+// eaches notes which steps are patterns, and whose outputs they take items from:
+// those are kept with the records.
+func (p *Program) eaches() error {
+	for i := range p.def.Steps {
+		s := &p.def.Steps[i]
+		if s.Each == nil || s.Each.Ref == "" {
+			continue
+		}
+		r, _ := ParseRef(s.Each.Ref)
+		n, ok := p.by[r.Step]
+		if !ok || n == i {
+			return fmt.Errorf("step %q is for each of the output of %q, which is not another step", s.ID, r.Step)
+		}
+		p.keep(n)
+	}
+	return nil
+}
+
+// keep lets the output of a step be kept with the records.
+func (p *Program) keep(i int) {
+	if p.inline == nil {
+		p.inline = map[int]bool{}
+	}
+	p.inline[i] = true
+}
+
+// batched are the items of the instances.
+func (e *Each) batched(items []json.RawMessage) []json.RawMessage {
+	if e.Batch == 0 {
+		return items
+	}
+	var lists []json.RawMessage
+	for batch := range slices.Chunk(items, e.Batch) {
+		list := slices.Concat([]byte("["), bytes.Join(rawBytes(batch), []byte(",")), []byte("]"))
+		lists = append(lists, list)
+	}
+	return lists
+}
+
+func rawBytes(items []json.RawMessage) [][]byte {
+	list := make([][]byte, len(items))
+	for i, item := range items {
+		list[i] = item
+	}
+	return list
+}
+
+// instances are what the step becomes for the items. Journals rest on it: the
+// same items must give the same steps for ever.
+func (s *Step) instances(items []json.RawMessage) ([]Step, error) {
+	batches := s.Each.batched(items)
+	if len(batches) > MaxInstances {
+		return nil, fmt.Errorf("%d items make %d instances; at most %d are allowed: give it a batch", len(items), len(batches), MaxInstances)
+	}
+	made := make([]Step, len(batches))
+	for n, item := range batches {
+		var err error
+		if made[n], err = s.instance(n+1, item); err != nil {
+			return nil, fmt.Errorf("item %d, %s: %w", n+1, short(string(item), 80), err)
+		}
+	}
+	return made, nil
+}
+
+// instance is the step for its n-th item. The item stands in no script and no
+// check: they find it in their environment.
+func (s *Step) instance(n int, item json.RawMessage) (Step, error) {
+	v, err := DecodeValue(item)
+	if err != nil {
+		return Step{}, err
+	}
+	said := spoken(v, item)
+	x := *s
+	x.ID, x.Number = InstanceID(s.ID, n), numberOf(s.Number)+"."+strconv.Itoa(n)
+	x.Each, x.When, x.Item = nil, "", item
+	x.Title = titled(s.Title, said)
+	if s.Kind != Script {
+		x.Task = strings.ReplaceAll(s.Task, ItemMark, said)
+	}
+	if x.Writes, err = scoped(s.Writes, v, item); err != nil {
+		return Step{}, err
+	}
+	if x.Args, err = s.argued(v, item); err != nil {
+		return Step{}, err
+	}
+	return x, x.valid()
+}
+
+// numberOf is the first number of a heading such as 3–7.
+func numberOf(number string) string {
+	if i := strings.IndexAny(number, "-–—"); i > 0 {
+		return strings.TrimSpace(number[:i])
+	}
+	return number
+}
+
+// spoken is an item as text: a text as it is, anything else as JSON.
+func spoken(v any, item json.RawMessage) string {
+	if s, ok := v.(string); ok {
+		return s
+	}
+	return string(item)
+}
+
+// maxItemTitle is how many letters of an item a title has.
+const maxItemTitle = 60
+
+// titled is the title with the item in its place, or behind it, in one line.
+func titled(title, item string) string {
+	item = short(strings.Join(strings.Fields(item), " "), maxItemTitle)
+	if strings.Contains(title, ItemMark) {
+		return strings.ReplaceAll(title, ItemMark, item)
+	}
+	return title + ": " + item
+}
+
+// short cuts a text after so many letters.
+func short(s string, letters int) string {
+	if utf8.RuneCountInString(s) <= letters {
+		return s
+	}
+	return string([]rune(s)[:letters-1]) + "…"
+}
+
+// argued are the step's arguments with the item in its place. What the item
+// holds is never taken for a reference.
+func (s *Step) argued(v any, item json.RawMessage) (json.RawMessage, error) {
+	if len(s.Args) == 0 {
+		return nil, nil
+	}
+	args, err := DecodeValue(s.Args)
+	if err != nil {
+		return nil, err
+	}
+	return EncodeValue(fillIn(args, v, spoken(v, item)))
+}
+
+// fillIn puts the item into the strings of arguments: a string that is nothing
+// else becomes the item itself.
+func fillIn(args, item any, said string) any {
+	switch a := args.(type) {
+	case string:
+		if _, ref := ParseRef(a); ref || !strings.Contains(a, ItemMark) {
+			return a
+		}
+		if a == ItemMark {
+			return literally(item)
+		}
+		return literally(strings.ReplaceAll(Literal(a), ItemMark, said))
+	case []any:
+		list := make([]any, len(a))
+		for n := range a {
+			list[n] = fillIn(a[n], item, said)
+		}
+		return list
+	case map[string]any:
+		m := make(map[string]any, len(a))
+		for k := range a {
+			m[k] = fillIn(a[k], item, said)
+		}
+		return m
+	}
+	return args
+}
+
+// literally writes a value so that no string in it is a reference.
+func literally(v any) any {
+	switch v := v.(type) {
+	case string:
+		if strings.HasPrefix(v, "$") {
+			return "$" + v
+		}
+	case []any:
+		list := make([]any, len(v))
+		for n := range v {
+			list[n] = literally(v[n])
+		}
+		return list
+	case map[string]any:
+		m := make(map[string]any, len(v))
+		for k := range v {
+			m[k] = literally(v[k])
+		}
+		return m
+	}
+	return v
+}
+
+// maxScopes is how many scopes an instance may have.
+const maxScopes = 200
+
+// scoped are the scopes with the item in its place: of a list of items one for
+// each. An item is one path there and widens nothing.
+func scoped(writes []string, v any, item json.RawMessage) ([]string, error) {
+	var scopes []string
+	for _, w := range writes {
+		if !strings.Contains(w, ItemMark) {
+			scopes = append(scopes, w)
+			continue
+		}
+		list, batch := v.([]any)
+		if !batch {
+			list = []any{v}
+		}
+		for _, part := range list {
+			if batch {
+				item, _ = EncodeValue(part) // it was decoded
+			}
+			scope, err := scopeFor(w, spoken(part, item))
+			if err != nil {
+				return nil, err
+			}
+			if !slices.Contains(scopes, scope) {
+				scopes = append(scopes, scope)
+			}
+		}
+	}
+	if len(scopes) > maxScopes {
+		return nil, fmt.Errorf("it would have %d scopes; at most %d are allowed", len(scopes), maxScopes)
+	}
+	return scopes, nil
+}
+
+// scopeFor is a scope with the item in its place.
+func scopeFor(scope, item string) (string, error) {
+	plain := func(r rune) bool { return r < ' ' || r == 0x7f || r == '\\' }
+	switch {
+	case item == "" || path.Clean(item) != item || path.IsAbs(item) || item == "." || item == ".." || strings.HasPrefix(item, "../"):
+		return "", errors.New("it stands in `writes:` and is no plain path below the workspace")
+	case strings.HasPrefix(item, "~") || strings.ContainsFunc(item, plain):
+		return "", errors.New("it stands in `writes:` and has characters that no scope may have")
+	}
+	made := path.Clean(strings.ReplaceAll(scope, ItemMark, globEscapes.Replace(item)))
+	for _, own := range []string{".git", ".piton"} {
+		if below(made, own) && !below(path.Clean(scope), own) {
+			return "", fmt.Errorf("it would let the step write %s", own)
+		}
+	}
+	return made, nil
+}
+
+// below reports whether a path is a directory, or in it.
+func below(name, dir string) bool {
+	return strings.EqualFold(name, dir) || len(name) > len(dir) && strings.EqualFold(name[:len(dir)], dir) && name[len(dir)] == '/'
+}
+
+var globEscapes = strings.NewReplacer("*", `\*`, "?", `\?`, "[", `\[`, "]", `\]`, "{", `\{`, "}", `\}`, "!", `\!`)
+
+// collide reports scopes of two instances that may run at once and surely have
+// a path in common.
+func collide(steps []Step) error {
+	owners := map[string]int{}
+	for i := range steps {
+		for _, w := range steps[i].Writes {
+			owners[plainScope(w)] = i
+		}
+	}
+	for i := range steps {
+		for _, w := range steps[i].Writes {
+			for dir := plainScope(w); dir != "." && dir != "/"; dir = path.Dir(dir) {
+				if j, taken := owners[dir]; taken && j != i {
+					return fmt.Errorf("%s and %s may run at once, and both write %s: give each item a path of its own, or the step `workspace: worktree`",
+						steps[min(i, j)].ID, steps[max(i, j)].ID, w)
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// plainScope is the path that a scope covers with all that is below it; a glob
+// is nobody else's path.
+func plainScope(w string) string { return strings.TrimSuffix(w, "/**") }

@@ -1,0 +1,90 @@
+package probe
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/piton-dev/piton/internal/tree"
+	"github.com/piton-dev/piton/internal/verify"
+)
+
+// worktrees says whether git can make worktrees of the workspace.
+func worktrees(ctx context.Context, env Env) *verify.Git {
+	file := find("git", searchPath(env.Environ))
+	if file == "" {
+		return &verify.Git{Missing: true}
+	}
+	g := &verify.Git{Repository: repository(env.Workspace)}
+	if !within(env.Workspace, file) {
+		g.Version = gitVersion(version(ctx, env, file))
+	}
+	return g
+}
+
+// gitVersion reads "git version 2.39.5"; zero for what is none.
+func gitVersion(line string) (v verify.GitVersion) {
+	if n, _ := fmt.Sscanf(line, "git version %d.%d", &v.Major, &v.Minor); n < 2 {
+		return verify.GitVersion{}
+	}
+	return v
+}
+
+// repository reports whether a git repository is around the directory.
+func repository(dir string) bool {
+	for {
+		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
+			return true
+		}
+		up := filepath.Dir(dir)
+		if up == dir {
+			return false
+		}
+		dir = up
+	}
+}
+
+// maxKept is how much of what git lists is read.
+const maxKept = 64 << 20
+
+// unignored are the files of the workspace that git does not ignore, and the
+// directories that hold some; not ok where git cannot tell.
+func unignored(ctx context.Context, env Env) (names map[string]bool, ok bool) {
+	file := find("git", searchPath(env.Environ))
+	if file == "" || within(env.Workspace, file) {
+		return nil, false
+	}
+	argv, environ := tree.Kept(env.Workspace, file)
+	if argv == nil {
+		return nil, false
+	}
+	ctx, cancel := context.WithTimeout(ctx, patience)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
+	cmd.Dir, cmd.Env, cmd.WaitDelay = env.Workspace, environ, time.Second
+	out, err := cmd.StdoutPipe()
+	if err != nil || cmd.Start() != nil {
+		return nil, false
+	}
+	body, err := io.ReadAll(io.LimitReader(out, maxKept))
+	if cmd.Wait() != nil || err != nil {
+		return nil, false
+	}
+	return withParents(strings.Split(string(body), "\x00")), true
+}
+
+// withParents is the set of the names and of the directories above them.
+func withParents(names []string) map[string]bool {
+	all := make(map[string]bool, len(names))
+	for _, name := range names {
+		for ; name != "" && !all[name]; name = name[:max(0, strings.LastIndexByte(name, '/'))] {
+			all[name] = true
+		}
+	}
+	return all
+}

@@ -1,0 +1,146 @@
+package tree
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"io"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Executables finds the files that names of commands stand for, on one search
+// path. Only what may lie outside of the system's directories is looked for:
+// those are no matter of a workspace's. It is safe for concurrent use.
+type Executables struct {
+	dirs  []string // up to and with the last that is not the system's
+	rest  []string // behind them
+	cache *cache
+
+	mu     sync.Mutex
+	system map[string]bool // directories that were looked at
+}
+
+// NewExecutables searches the directories of path, as PATH lists them.
+func NewExecutables(path string) *Executables {
+	x := &Executables{cache: newCache(), system: map[string]bool{}}
+	dirs := filepath.SplitList(path)
+	last := len(dirs)
+	for last > 0 && x.ofSystem(dirs[last-1]) {
+		last--
+	}
+	x.dirs, x.rest = dirs[:last], dirs[last:]
+	return x
+}
+
+// ofSystem is [ofSystem], asked once of each directory.
+func (x *Executables) ofSystem(dir string) bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	is, known := x.system[dir]
+	if !known {
+		is = ofSystem(dir)
+		x.system[dir] = is
+	}
+	return is
+}
+
+// Find returns the file that a name, or an absolute path, stands for, with the
+// digest of its content where it is not the system's: "" if there is none, or if
+// it lies in the system's directories and nothing else is searched before them.
+func (x *Executables) Find(name string) string {
+	if filepath.IsAbs(name) {
+		if x.ofSystem(filepath.Dir(name)) {
+			return ""
+		}
+		return x.at(name)
+	}
+	for _, dir := range x.dirs {
+		if found := x.at(filepath.Join(dir, name)); found != "" {
+			return found
+		}
+	}
+	if len(x.dirs) == 0 {
+		return ""
+	}
+	for _, dir := range x.rest {
+		if found := x.at(filepath.Join(dir, name)); found != "" {
+			return found
+		}
+	}
+	return ""
+}
+
+// Add finds those of names that found does not have yet.
+func (x *Executables) Add(found map[string]string, names []string) {
+	for _, name := range names {
+		if _, known := found[name]; known {
+			continue
+		}
+		if is := x.Find(name); is != "" {
+			found[name] = is
+		}
+	}
+}
+
+// FileOf is the file of what Find returned.
+func FileOf(found string) string {
+	if i := strings.LastIndexByte(found, ' '); i >= 0 && Digest(found[i+1:]).valid() {
+		return found[:i]
+	}
+	return found
+}
+
+func (x *Executables) at(file string) string {
+	for _, file := range spellings(file) {
+		info, err := os.Stat(file)
+		switch {
+		case err != nil || !info.Mode().IsRegular() || runtime.GOOS != "windows" && info.Mode()&0o111 == 0:
+		case x.ofSystem(filepath.Dir(file)):
+			return file
+		default:
+			return file + " " + string(x.digest(file, info))
+		}
+	}
+	return ""
+}
+
+// digest is that of a file's content, read again only where the file looks different.
+func (x *Executables) digest(file string, info os.FileInfo) Digest {
+	id, known := identify(info)
+	if d, ok := x.cache.get(file, id); ok && known {
+		return d
+	}
+	began := time.Now()
+	f, err := os.Open(file)
+	if err != nil {
+		return unreadable
+	}
+	defer f.Close()
+	sum := sha256.New()
+	if _, err := io.Copy(sum, f); err != nil {
+		return unreadable
+	}
+	d := Digest("x:" + hex.EncodeToString(sum.Sum(nil)))
+	if known {
+		x.cache.put(file, id, d, began)
+	}
+	return d
+}
+
+// spellings are the files that a name may mean.
+func spellings(file string) []string {
+	if runtime.GOOS != "windows" || filepath.Ext(file) != "" {
+		return []string{file}
+	}
+	return []string{file + ".exe", file + ".cmd", file + ".bat", file + ".com"}
+}
+
+// liesIn reports a directory that is root, or lies in it.
+func liesIn(root, dir string) bool {
+	rel, err := filepath.Rel(root, dir)
+	return err == nil && filepath.IsLocal(rel)
+}

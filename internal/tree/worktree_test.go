@@ -1,0 +1,327 @@
+package tree_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/piton-dev/piton/internal/tree"
+)
+
+// A pair is a checkout with a worktree that a step works in.
+type pair struct {
+	*workspace            // the checkout
+	aside      *workspace // the worktree
+	work       *tree.Worktree
+	head       string // of the checkout, with its index, before anything
+}
+
+// newPair commits the files of a script, does what people have not committed,
+// and begins a worktree.
+func newPair(t *testing.T, script, uncommitted string) *pair {
+	t.Helper()
+	w := newRepository(t, script)
+	w.git("-c", "user.name=me", "-c", "user.email=me@example.org", "commit", "-qm", "start")
+	w.do(uncommitted)
+	work, err := w.tree.Worktree("run", "step", filepath.Join(t.TempDir(), "aside"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &pair{workspace: w, work: work, aside: &workspace{T: t, dir: work.Dir()}, head: w.position()}
+	if err := work.Begin(t.Context(), "", false); err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// position is all that a person's git knows and the files do not say.
+func (w *workspace) position() string {
+	w.Helper()
+	return w.asked("rev-parse", "HEAD") + w.asked("symbolic-ref", "HEAD") + w.asked("ls-files", "--stage") + w.asked("stash", "list")
+}
+
+func (w *workspace) asked(args ...string) string {
+	w.Helper()
+	cmd := exec.Command("git", args...)
+	cmd.Dir = w.dir
+	out, err := cmd.Output()
+	if err != nil {
+		w.Fatalf("git %s: %v", strings.Join(args, " "), err)
+	}
+	return string(out)
+}
+
+func (p *pair) merge(effect string, round int, held ...tree.Change) tree.Merge {
+	p.Helper()
+	m, err := p.work.Merge(p.Context(), effect, "", round, held)
+	if err != nil {
+		p.Fatal(err)
+	}
+	return m
+}
+
+// files lists what is below a directory, git's own apart: "path content", a
+// leading "!" for what may be executed and "path -> target" for links.
+func (w *workspace) files() string {
+	w.Helper()
+	var b strings.Builder
+	err := filepath.Walk(w.dir, func(path string, info os.FileInfo, err error) error {
+		rel, _ := filepath.Rel(w.dir, path)
+		switch {
+		case err != nil:
+			return err
+		case info.Name() == ".git" && info.IsDir():
+			return filepath.SkipDir
+		case info.Name() == ".git" || info.IsDir():
+			return nil
+		}
+		mark := ""
+		if info.Mode().IsRegular() && info.Mode()&0o100 != 0 {
+			mark = "!"
+		}
+		b.WriteString(filepath.ToSlash(rel) + " " + mark + strings.ReplaceAll(w.text(filepath.ToSlash(rel)), "\n", `\n`) + "\n")
+		return nil
+	})
+	if err != nil {
+		w.Fatal(err)
+	}
+	return b.String()
+}
+
+func (w *workspace) holds(want string) {
+	w.Helper()
+	var b strings.Builder
+	for line := range strings.Lines(want) {
+		if line = strings.TrimSpace(line); line != "" {
+			b.WriteString(line + "\n")
+		}
+	}
+	if d := cmp.Diff(b.String(), w.files()); d != "" {
+		w.Errorf("files (-want +got):\n%s", d)
+	}
+}
+
+// merges has, for each case, what was committed, what a person had beside that,
+// what the step and the person then did, and what the checkout holds at the end.
+var merges = map[string]struct {
+	begin, uncommitted, step, person, conflicts, want string
+}{
+	"both": {
+		begin: "a 1\nb 1\nc 1", step: "a 2\nnew/x y\nrm c", person: "b 2\nmine z",
+		want: "a 2\nb 2\nmine z\nnew/x y",
+	},
+	"the same": {begin: "a 1", step: "a 2\nnew 1", person: "a 2\nnew 1", want: "a 2\nnew 1"},
+	"untracked is included, ignored is not": {
+		begin: ".gitignore *.log\na 1", uncommitted: "draft 1\nx.log mine", step: "draft 2\nx.log theirs\ny.log theirs",
+		want: ".gitignore *.log\na 1\ndraft 2\nx.log mine",
+	},
+	"what was not committed stays": {begin: "a 1\nb 1", uncommitted: "b 2", step: "a 2", want: "a 2\nb 2"},
+	"executable bit":               {begin: "run 1\nstop !1", step: "chmod +x run\nchmod -x stop", want: "run !1\nstop 1"},
+	"links":                        {begin: "a 1\nl -> a\nm -> a", step: "rm l\nl -> b\nn -> nowhere", person: "rm m\nm 2", want: "a 1\nl -> b\nm 2\nn -> nowhere"},
+	"file becomes directory":       {begin: "a 1\nd/x 1", step: "rm a\na/x 2\nrm d\nd 2", want: "a/x 2\nd 2"},
+	"renamed beside a change":      {begin: `a one\ntwo\nthree\nfour\n`, step: "mv a b", person: `a one\ntwo\nthree\nfour\nfive\n`, want: `b one\ntwo\nthree\nfour\nfive\n`},
+	"one line": {
+		begin: "a 1", step: "a 2\nother 1", person: "a 3", want: "a 3",
+		conflicts: "changed in the workspace and by the step a",
+	},
+	"one new name": {begin: "a 1", step: "n 2", person: "n 3", want: "a 1\nn 3", conflicts: "added in the workspace and by the step n"},
+	"removed and changed": {
+		begin: "a 1\nb 1", step: "rm a\nb 2", person: "a 2\nrm b", want: "a 2",
+		conflicts: "changed in the workspace, removed by the step a\nremoved in the workspace, changed by the step b",
+	},
+	"a file in the way of a directory": {
+		begin: "k 1", step: "d/x 2", person: "d 3", want: "d 3\nk 1",
+		conflicts: "in the way: of the workspace d~",
+	},
+	"link and file": {begin: "a 1", step: "rm a\na -> k", person: "a 2", want: "a 2", conflicts: "in the way: of the step a\nchanged in the workspace, removed by the step a~"},
+}
+
+func TestMerge(t *testing.T) {
+	for name, c := range merges {
+		t.Run(name, func(t *testing.T) {
+			p := newPair(t, c.begin, c.uncommitted)
+			p.aside.do(c.step)
+			p.do(c.person)
+			m := p.merge("e", 0)
+			p.holds(c.want)
+			if after := p.position(); after != p.head {
+				t.Errorf("HEAD or the index of the checkout moved:\n%s", cmp.Diff(p.head, after))
+			}
+			if got := shortened(m.Conflicts); got != lines(c.conflicts) {
+				t.Errorf("conflicts (-want +got):\n%s", cmp.Diff(lines(c.conflicts), got))
+			}
+			if (m.Commit == "") == (c.conflicts == "") {
+				t.Errorf("commit %q with conflicts %q", m.Commit, c.conflicts)
+			}
+		})
+	}
+}
+
+func lines(s string) string {
+	if s == "" {
+		return ""
+	}
+	return s + "\n"
+}
+
+// shortened cuts the name that git makes up for what is in the way.
+func shortened(cs []tree.Change) string {
+	var b strings.Builder
+	for line := range strings.Lines(words(cs)) {
+		if name, _, made := strings.Cut(line, "~"); made {
+			line = name + "~\n"
+		}
+		b.WriteString(line)
+	}
+	return b.String()
+}
+
+// Both sides are in the worktree; what a person makes of them there is merged.
+func TestConflictKeepsBothSides(t *testing.T) {
+	p := newPair(t, `a start\n`, "")
+	p.aside.do("a step\\n\nother 1")
+	p.do(`a person\n`)
+	first := p.merge("r/1", 0)
+	if len(first.Conflicts) != 1 {
+		t.Fatalf("conflicts: %v", first.Conflicts)
+	}
+	both := p.aside.text("a")
+	for _, side := range []string{"<<<<<<< ", "person", "step", ">>>>>>> "} {
+		if !strings.Contains(both, side) {
+			t.Errorf("the worktree has no %q in %q", side, both)
+		}
+	}
+	if got := p.aside.text("other"); got != "1" {
+		t.Errorf("the worktree lost what was in no conflict: %q", got)
+	}
+	again := p.merge("r/2", 1, first.Conflicts...)
+	p.want(again.Conflicts, "still has the marks of both sides a")
+	p.do("later 1")
+	p.aside.do(`a person and step\n`)
+	if m := p.merge("r/3", 1, first.Conflicts...); m.Commit == "" {
+		t.Fatalf("not merged: %v", m.Conflicts)
+	}
+	p.holds("a person and step\\n\nlater 1\nother 1")
+}
+
+// A conflict that nobody was told of is answered again; nothing is done twice.
+func TestConflictThatNobodyHeardOf(t *testing.T) {
+	p := newPair(t, "a 1", "")
+	p.aside.do("a 2")
+	p.do("a 3")
+	first := p.merge("e", 0)
+	both := p.aside.text("a")
+	again := p.merge("e2", 0)
+	if d := cmp.Diff(first.Conflicts, again.Conflicts); d != "" || p.aside.text("a") != both {
+		t.Errorf("another answer: %s; the worktree has %q, and had %q", d, p.aside.text("a"), both)
+	}
+}
+
+// What was merged is found by its trailer, and what a person did since stays.
+func TestMergeIsNotRepeated(t *testing.T) {
+	p := newPair(t, `a 1\n`, "")
+	p.aside.do("a 1\\n2\\n\nnew 1")
+	first := p.merge("t/r/s/1/merge", 0)
+	if d := cmp.Diff([]string{"a", "new"}, first.Changed); d != "" {
+		t.Errorf("changed: %s", d)
+	}
+	if body := p.asked("log", "-1", "--format=%B", first.Commit); !strings.Contains(body, "Piton-Effect: t/r/s/1/merge") {
+		t.Errorf("the commit does not say what it is for: %q", body)
+	}
+	p.do("a 1\\nmine\\n\nrm new")
+	if again := p.merge("t/r/s/1/merge", 0); again.Commit != first.Commit || cmp.Diff(first.Changed, again.Changed) != "" {
+		t.Errorf("merged again: %+v, after %+v", again, first)
+	}
+	p.holds(`a 1\nmine\n`)
+}
+
+// The next attempt in a worktree brings in what it did, and not again what the
+// workspace has of the one before.
+func TestNextMergeBringsInWhatIsNew(t *testing.T) {
+	p := newPair(t, `a 1\n`, "")
+	p.aside.do("a 1\\n2\\n\nnew 1")
+	p.merge("1/merge", 0)
+	p.do("a 1\\n2\\nmine\\n\nrm new")
+	p.aside.do("more 1")
+	if m := p.merge("2/merge", 0); cmp.Diff([]string{"more"}, m.Changed) != "" {
+		t.Errorf("merged: %+v", m)
+	}
+	p.holds("a 1\\n2\\nmine\\n\nmore 1")
+	p.aside.do("a 1\\n3\\n")
+	m := p.merge("3/merge", 0)
+	p.want(m.Conflicts, "changed in the workspace and by the step a")
+	p.aside.do("a 1\\n3\\nmine\\n")
+	if m := p.merge("4/merge", 1, m.Conflicts...); m.Commit == "" {
+		t.Errorf("not merged: %v", m.Conflicts)
+	}
+	p.holds("a 1\\n3\\nmine\\n\nmore 1")
+}
+
+// A repository in the repository is git's own matter: a worktree has an empty
+// directory for it, and a merge leaves it alone.
+func TestWorktreeWithSubmodule(t *testing.T) {
+	other := newRepository(t, "lib 1")
+	other.git("-c", "user.name=me", "-c", "user.email=me@example.org", "commit", "-qm", "start")
+	w := newRepository(t, "a 1")
+	w.git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", other.dir, "sub")
+	w.git("-c", "user.name=me", "-c", "user.email=me@example.org", "commit", "-qm", "start")
+	work, err := w.tree.Worktree("run", "step", filepath.Join(t.TempDir(), "aside"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &pair{workspace: w, work: work, aside: &workspace{T: t, dir: work.Dir()}}
+	if err := work.Begin(t.Context(), "", false); err != nil {
+		t.Fatal(err)
+	}
+	p.aside.do("a 2")
+	if m := p.merge("e", 0); m.Commit == "" || cmp.Diff([]string{"a"}, m.Changed) != "" {
+		t.Errorf("merged: %+v", m)
+	}
+	if w.text("a") != "2" || w.text("sub/lib") != "1" {
+		t.Errorf("a is %q, sub/lib is %q", w.text("a"), w.text("sub/lib"))
+	}
+}
+
+// A worktree that has begun is left alone, unless it is to begin anew: then it
+// is what the workspace is, and nothing of what was done in it is left.
+func TestWorktreeBeginsOnce(t *testing.T) {
+	p := newPair(t, "a 1", "")
+	p.aside.do("a 2\nnew 1")
+	p.do("b 1")
+	if err := p.work.Begin(t.Context(), "", false); err != nil {
+		t.Fatal(err)
+	}
+	p.aside.holds("a 2\nnew 1")
+	if err := p.work.Begin(t.Context(), "kept with it", true); err != nil {
+		t.Fatal(err)
+	}
+	p.aside.holds("a 1\nb 1")
+	if note, err := p.work.Note(t.Context()); err != nil || note != "kept with it" {
+		t.Errorf("note %q, %v", note, err)
+	}
+	if err := p.work.Discard(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if refs := p.asked("for-each-ref", "refs/piton", "refs/heads/piton"); refs != "" {
+		t.Errorf("left behind: %s", refs)
+	}
+}
+
+// Only files that the merge changes are written.
+func TestMergeWritesNoOtherFile(t *testing.T) {
+	p := newPair(t, "a 1\nb 1", "")
+	before, err := os.Stat(p.path("b"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.aside.do("a 2")
+	p.merge("e", 0)
+	after, err := os.Stat(p.path("b"))
+	if err != nil || !after.ModTime().Equal(before.ModTime()) || !os.SameFile(before, after) {
+		t.Errorf("a file that no merge changed was written: %v", err)
+	}
+}
