@@ -175,8 +175,8 @@ func (a *auditor) leftEnded(e engine.WorkEnded, r engine.Record) (bool, error) {
 	if at < 0 {
 		return false, nil
 	}
-	if gone := a.leaving[at].epoch < r.Epoch; gone != (e.How == engine.Lost) {
-		return true, fmt.Errorf("it ended by %q, and its owner is gone: %v", e.How, gone)
+	if err := ends(e, a.leaving[at].epoch, r.Epoch); err != nil {
+		return true, err
 	}
 	l := a.leaving[at]
 	a.leaving = slices.Delete(a.leaving, at, at+1)

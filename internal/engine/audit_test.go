@@ -516,6 +516,15 @@ func meet(a, b []string) bool {
 	return false
 }
 
+// ends checks that work is lost when its owner is gone, and only then. A run of
+// its own is nobody's: it goes on under the next owner.
+func ends(e engine.WorkEnded, began, now uint64) error {
+	if gone := began < now && e.Kind != engine.ChildWork; gone != (e.How == engine.Lost) {
+		return fmt.Errorf("it ended by %q, and its owner is gone: %v", e.How, gone)
+	}
+	return nil
+}
+
 func (a *auditor) workEnded(e engine.WorkEnded, r engine.Record) error {
 	if left, err := a.leftEnded(e, r); left || err != nil {
 		return err
@@ -527,8 +536,8 @@ func (a *auditor) workEnded(e engine.WorkEnded, r engine.Record) error {
 	if f.live == nil || f.live.Attempt != e.Attempt || f.live.N != e.N || f.live.Kind != e.Kind {
 		return fmt.Errorf("work %d.%d of %q is not under way", e.Attempt, e.N, e.Step)
 	}
-	if gone := f.liveEpoch < r.Epoch && e.Kind != engine.ChildWork; gone != (e.How == engine.Lost) {
-		return fmt.Errorf("it ended by %q, and its owner is gone: %v", e.How, gone)
+	if err := ends(e, f.liveEpoch, r.Epoch); err != nil {
+		return err
 	}
 	a.paid(f.def, &f.purse, *f.live, e)
 	f.live = nil
