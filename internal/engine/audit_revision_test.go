@@ -39,6 +39,9 @@ func (a *auditor) revised(e engine.RunOpened) error {
 				return fmt.Errorf("%q is carried over, and %w", p.ID, err)
 			}
 			f.proved, f.kept = -1, f.status == engine.Running
+			if f.status == engine.Done { // a proof that was being given again is given anew
+				f.waits, f.infra = nil, 0
+			}
 		case f != nil:
 			limits := p.Budget
 			if f.def.Budget == p.Budget {
