@@ -31,8 +31,8 @@ type collector struct {
 // collect notes the commands of a parsed script. Where it has variables or
 // functions it walks twice: what a loop or a function assigns may be used before
 // the place where it stands.
-func collect(s *shell, from frame) {
-	c := &collector{shell: s, from: from, vars: map[string]*variable{}, bodies: bodies(s.file), active: map[string]int{}}
+func collect(s *shell, text string, from frame) {
+	c := &collector{shell: s, from: from, vars: map[string]*variable{}, bodies: bodies(s.file, text), active: map[string]int{}}
 	c.walk()
 	if len(c.vars)+len(c.bodies) > 0 {
 		s.calls, s.lost = s.calls[:0], s.lost[:0]
@@ -50,9 +50,14 @@ func (c *collector) walk() {
 // repeats is how many statements may be walked more than once.
 func repeats(file *syntax.File) int { return 1000 + int(file.End().Offset()) }
 
-// bodies are those of the functions of a script; a name may have several.
-func bodies(file *syntax.File) map[string][]*syntax.Stmt {
+// bodies are those of the functions of a script; a name may have several. Where
+// the text has neither parentheses nor the keyword, which a backslash may break
+// in two, there are none.
+func bodies(file *syntax.File, text string) map[string][]*syntax.Stmt {
 	list := map[string][]*syntax.Stmt{}
+	if !strings.ContainsAny(text, `(\`) && !strings.Contains(text, "function") {
+		return list
+	}
 	for node := range syntax.Preorder(file) {
 		if f, ok := node.(*syntax.FuncDecl); ok && f.Name != nil {
 			list[f.Name.Value] = append(list[f.Name.Value], f.Body)
@@ -510,7 +515,7 @@ func (c *collector) script(from call, text string, args []word) string {
 	if c.depth == 0 {
 		nested.at = from.words[0].at
 	}
-	for name, list := range bodies(inner) {
+	for name, list := range bodies(inner, text) {
 		if len(nested.bodies[name]) < maxReadings {
 			nested.bodies[name] = append(nested.bodies[name], list...)
 		}

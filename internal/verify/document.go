@@ -243,8 +243,18 @@ func (u *unit) scripted(f Facts) bool {
 // scriptTarget is the agent that needs no configuration and runs a task as a script.
 const scriptTarget = "script"
 
-// tasks returns the task of a step as a script.
+// task is the task of a step as a script.
 func (d *document) task(u *unit) script { return d.script("task", u.Task.Code(), true, 0) }
+
+// scripts are the proofs of a step, and its task where that is a script. The
+// caller may append to them.
+func (p *pass) scripts(u *unit) []script {
+	list := u.proofs[:len(u.proofs):len(u.proofs)]
+	if u.scripted(p.facts) {
+		list = append(list, p.doc.task(u))
+	}
+	return list
+}
 
 // unread reports whether the author wrote the label, or what was probably meant
 // to be it, and its value could not be read. The parser has said so.

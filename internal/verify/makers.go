@@ -2,6 +2,7 @@ package verify
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
@@ -23,25 +24,26 @@ type makers struct {
 
 func makersOf(p *plan.Plan) makers {
 	m := makers{names: map[string]bool{}}
-	seen := map[string]bool{}
 	for _, s := range p.Steps {
 		m.anything = m.anything || !s.Writes.Set
 		for _, w := range s.Writes.Value {
-			if seen[w.Value] {
-				continue
-			}
-			seen[w.Value] = true
-			if s.ForEach.Set {
-				w.Value = wide(w.Value)
-			}
-			if isGlob(w.Value) {
-				m.patterns = append(m.patterns, w.Value)
-			} else {
-				m.names[cleanScope(w.Value)] = true
-			}
+			m.add(s, w.Value)
 		}
 	}
 	return m
+}
+
+// add notes a scope of a step. Of patterns no more than count.
+func (m *makers) add(s *plan.Step, scope string) {
+	if s.ForEach.Set {
+		scope = wide(scope)
+	}
+	switch {
+	case !isGlob(scope):
+		m.names[cleanScope(scope)] = true
+	case len(m.patterns) <= maxPatterns && !slices.Contains(m.patterns, scope):
+		m.patterns = append(m.patterns, scope)
+	}
 }
 
 // named reports whether the explicit `writes:` of some step covers the file.

@@ -8,12 +8,13 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// order tells which steps wait for which, directly or through others. It holds
-// a bit for each pair of steps, so it is made only where a rule asks.
+// order tells which steps wait for which, directly or through others.
 type order struct {
+	units  []*unit
 	chain  bool       // each step waits for the one before it
-	before [][]uint64 // else: of each step, those it waits for, up to the last of them
 	sorted []int      // steps that can start, each after all it waits for
+	open   []int      // of each step, how many needs keep it from ever starting; none in a chain
+	before [][]uint64 // of each step, a bit for each that it waits for, up to the last; made when asked for
 }
 
 // order is computed once for a document.
@@ -25,22 +26,16 @@ func (d *document) order() *order {
 }
 
 func (d *document) arranged() *order {
-	n := len(d.units)
-	if !slices.ContainsFunc(d.units, func(u *unit) bool { return u.Needs.Set }) {
-		o := &order{chain: true}
+	o := &order{units: d.units, open: make([]int, len(d.units)), sorted: make([]int, 0, len(d.units))}
+	if o.chain = !slices.ContainsFunc(d.units, (*unit).unchained); o.chain {
 		for i := range d.units {
 			o.sorted = append(o.sorted, i)
 		}
 		return o
 	}
-	words := (n + 63) / 64
-	bits := make([]uint64, n*words)
-	o := &order{before: make([][]uint64, n)}
-	open := make([]int, n)
-	waiting := make([][]int, n)
+	waiting := make([][]int, len(d.units))
 	for i, u := range d.units {
-		o.before[i] = bits[i*words : i*words : (i+1)*words]
-		if open[i] = len(u.needs); open[i] == 0 {
+		if o.open[i] = len(u.needs); o.open[i] == 0 {
 			o.sorted = append(o.sorted, i)
 		}
 		for _, n := range u.needs {
@@ -48,18 +43,8 @@ func (d *document) arranged() *order {
 		}
 	}
 	for at := 0; at < len(o.sorted); at++ {
-		i := o.sorted[at]
-		for _, n := range d.units[i].needs {
-			before := o.before[n.index]
-			own := o.before[i][:max(len(o.before[i]), len(before), n.index/64+1)]
-			for w, b := range before {
-				own[w] |= b
-			}
-			own[n.index/64] |= 1 << (n.index % 64)
-			o.before[i] = own
-		}
-		for _, w := range waiting[i] {
-			if open[w]--; open[w] == 0 {
+		for _, w := range waiting[o.sorted[at]] {
+			if o.open[w]--; o.open[w] == 0 {
 				o.sorted = append(o.sorted, w)
 			}
 		}
@@ -67,17 +52,43 @@ func (d *document) arranged() *order {
 	return o
 }
 
+// unchained reports a step that does not simply follow the one before it.
+func (u *unit) unchained() bool {
+	return u.Needs.Set || slices.ContainsFunc(u.needs, func(n need) bool { return n.index > u.index })
+}
+
+// reach fills in before: a bit for each pair of steps, so only where a rule asks
+// for a pair.
+func (o *order) reach() {
+	o.before = make([][]uint64, len(o.units))
+	for _, i := range o.sorted {
+		words := 0
+		for _, n := range o.units[i].needs {
+			words = max(words, len(o.before[n.index]), n.index/64+1)
+		}
+		own := make([]uint64, words)
+		for _, n := range o.units[i].needs {
+			for w, b := range o.before[n.index] {
+				own[w] |= b
+			}
+			own[n.index/64] |= 1 << (n.index % 64)
+		}
+		o.before[i] = own
+	}
+}
+
 // precedes reports whether step j waits for step i.
 func (o *order) precedes(i, j int) bool {
 	if o.chain {
 		return i < j
 	}
+	if len(o.units[j].needs) == 0 {
+		return false
+	}
+	if o.before == nil {
+		o.reach()
+	}
 	return i/64 < len(o.before[j]) && o.before[j][i/64]&(1<<(i%64)) != 0
-}
-
-// waits reports whether a step waits for any that can start.
-func (o *order) waits(i int) bool {
-	return o.chain && i > 0 || !o.chain && slices.ContainsFunc(o.before[i], func(b uint64) bool { return b != 0 })
 }
 
 // apart reports whether neither of two steps waits for the other.
@@ -86,7 +97,7 @@ func (o *order) apart(i, j int) bool { return i != j && !o.precedes(i, j) && !o.
 // namings tells which steps speak of a file.
 type namings struct {
 	scopes    map[string][]int // by a literal path of `writes:`
-	patterns  []naming         // of `writes:`
+	patterns  []naming         // of `writes:`; of more than are tried the rest is missing
 	contracts map[string][]int // by a path in a contract or check
 	tasks     map[string][]int // by a path in a task
 }
@@ -108,10 +119,11 @@ func (d *document) gathered() *namings {
 	n := &namings{scopes: map[string][]int{}, contracts: map[string][]int{}, tasks: map[string][]int{}}
 	for i, u := range d.units {
 		for _, w := range u.Writes.Value {
-			if isGlob(w.Value) {
-				n.patterns = append(n.patterns, naming{w.Value, i})
-			} else {
+			switch {
+			case !isGlob(w.Value):
 				put(n.scopes, cleanScope(w.Value), i)
+			case len(n.patterns) <= maxPatterns:
+				n.patterns = append(n.patterns, naming{w.Value, i})
 			}
 		}
 		for _, s := range u.proofs {

@@ -104,18 +104,17 @@ func ruleItem() Rule {
 }
 
 func stepItem(p *pass, u *unit) {
-	marks, scripts := u.spliced(p.facts), u.scripts(p.facts)
-	said, speaks := holding(marks, engine.ItemMark)
+	said, speaks := u.spliced(p.facts, engine.ItemMark)
 	if !u.ForEach.Set {
 		if speaks && !u.unread("for each") {
 			p.itemAt(u, said, "step %q speaks of {item} and has no `for each:`", "say what the items are")
 		}
 		return
 	}
-	if t, ok := holding(scripts, engine.ItemMark); ok {
+	if t, ok := p.environed(u, engine.ItemMark); ok {
 		p.itemAt(u, t, "a script of step %q has {item} in its text, where it is no item", `write "$PITON_ITEM"`)
 	}
-	if _, reads := holding(scripts, engine.ItemVariable); !speaks && !reads {
+	if _, reads := p.environed(u, engine.ItemVariable); !speaks && !reads {
 		p.report(u, u.ForEach.Pos, fmt.Sprintf("step %q is for each item and uses none", u.ID.Value), "put {item} into its task, and \"$PITON_ITEM\" into its contract")
 	}
 }
@@ -125,32 +124,33 @@ func (p *pass) itemAt(u *unit, t plan.Text, message, hint string) {
 	p.report(u, t.At(strings.Index(t.Value, engine.ItemMark)), fmt.Sprintf(message, u.ID.Value), hint)
 }
 
-// spliced are the texts of a step that have the item in the place of its mark.
-func (u *unit) spliced(f Facts) []plan.Text {
-	texts := []plan.Text{u.Title, u.Ask, u.Args}
-	if !u.scripted(f) {
-		texts = append(texts, u.Task)
+// spliced finds a word in the texts of a step that have the item in the place
+// of its mark.
+func (u *unit) spliced(f Facts, word string) (plan.Text, bool) {
+	task := u.Task
+	if u.scripted(f) {
+		task = plan.Text{}
 	}
-	return append(texts, u.Writes.Value...)
+	return holding(word, []plan.Text{u.Title, u.Ask, u.Args, task}, u.Writes.Value)
 }
 
-// scripts are the texts of a step that find the item in their environment.
-func (u *unit) scripts(f Facts) []plan.Text {
+// environed finds a word in the texts of a step that find the item in their
+// environment.
+func (p *pass) environed(u *unit, word string) (plan.Text, bool) {
 	texts := []plan.Text{u.Setup}
-	for _, s := range u.proofs {
+	for _, s := range p.scripts(u) {
 		texts = append(texts, s.text)
 	}
-	if u.scripted(f) {
-		texts = append(texts, u.Task)
-	}
-	return texts
+	return holding(word, texts)
 }
 
 // holding finds the first text with a word in it.
-func holding(texts []plan.Text, word string) (plan.Text, bool) {
-	for _, t := range texts {
-		if strings.Contains(t.Value, word) {
-			return t, true
+func holding(word string, lists ...[]plan.Text) (plan.Text, bool) {
+	for _, texts := range lists {
+		for i := range texts {
+			if strings.Contains(texts[i].Value, word) {
+				return texts[i], true
+			}
 		}
 	}
 	return plan.Text{}, false

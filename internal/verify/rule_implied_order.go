@@ -59,6 +59,4 @@ func (p *pass) implied(u *unit, s script) {
 
 // stuck reports a step that is in a cycle or behind one: nothing can be said of
 // its order.
-func (u *unit) stuck(d *document) bool {
-	return len(u.needs) > 0 && !d.order().waits(u.index)
-}
+func (u *unit) stuck(d *document) bool { return d.order().open[u.index] > 0 }

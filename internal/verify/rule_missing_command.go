@@ -23,11 +23,8 @@ func ruleMissingCommand() Rule {
 }
 
 func checkMissingCommand(p *pass, u *unit) {
-	for _, s := range u.proofs {
+	for _, s := range p.scripts(u) {
 		p.commands(u, s)
-	}
-	if u.scripted(p.facts) {
-		p.commands(u, p.doc.task(u))
 	}
 }
 

@@ -19,11 +19,7 @@ func ruleNoErrexit() Rule {
 }
 
 func checkNoErrexit(p *pass, u *unit) {
-	scripts := u.proofs
-	if u.scripted(p.facts) {
-		scripts = append(scripts[:len(scripts):len(scripts)], p.doc.task(u))
-	}
-	for _, s := range scripts {
+	for _, s := range p.scripts(u) {
 		if !s.readable() || s.ends.only(s.exit) {
 			continue
 		}

@@ -18,11 +18,8 @@ func ruleNotExecutable() Rule {
 }
 
 func checkNotExecutable(p *pass, u *unit) {
-	for _, s := range u.proofs {
+	for _, s := range p.scripts(u) {
 		p.executables(u, s)
-	}
-	if u.scripted(p.facts) {
-		p.executables(u, p.doc.task(u))
 	}
 }
 

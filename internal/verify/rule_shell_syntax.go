@@ -19,14 +19,15 @@ func checkShellSyntax(p *pass) {
 		p.report(nil, setup.text.At(setup.at), "the plan's setup: "+setup.fault, "")
 	}
 	for _, u := range p.doc.units {
-		scripts := append(u.proofs[:len(u.proofs):len(u.proofs)], u.setup)
-		if u.scripted(p.facts) {
-			scripts = append(scripts, p.doc.task(u))
+		for _, s := range p.scripts(u) {
+			p.unparsed(u, s)
 		}
-		for _, s := range scripts {
-			if s.shell != nil && s.fault != "" {
-				p.report(u, s.text.At(s.at), fmt.Sprintf("%s of step %q: %s", s.label, u.ID.Value, s.fault), "")
-			}
-		}
+		p.unparsed(u, u.setup)
+	}
+}
+
+func (p *pass) unparsed(u *unit, s script) {
+	if s.shell != nil && s.fault != "" {
+		p.report(u, s.text.At(s.at), fmt.Sprintf("%s of step %q: %s", s.label, u.ID.Value, s.fault), "")
 	}
 }

@@ -110,19 +110,22 @@ func parseScript(text string, from frame) *shell {
 		s.fault, s.at = fault(err)
 		return s
 	}
-	if at, r := falseBlank(file); r != 0 {
+	if at, r := falseBlank(file, text); r != 0 {
 		s.fault, s.at = fmt.Sprintf("U+%04X looks like a blank, and bash takes it for a letter: put it in quotes, or write a space", r), at
 		return s
 	}
 	s.file = file
-	collect(s, from)
+	collect(s, text, from)
 	s.ends = results(file)
 	return s
 }
 
 // falseBlank finds a character outside of quotes that a reader takes for the
 // blank between two words and bash does not.
-func falseBlank(file *syntax.File) (at int, found rune) {
+func falseBlank(file *syntax.File, text string) (at int, found rune) {
+	if !strings.ContainsFunc(text, func(r rune) bool { return r > unicode.MaxASCII }) {
+		return 0, 0
+	}
 	syntax.Walk(file, func(n syntax.Node) bool {
 		switch n := n.(type) {
 		case *syntax.DblQuoted:
