@@ -85,13 +85,20 @@ func (s *Store) release(o *owner) error {
 	}
 	s.owner = nil
 	s.mu.Unlock()
-	return o.close()
+	return s.end(o)
 }
 
-// close ends the ownership: first the writing, then the anchor, last the lock.
-func (o *owner) close() error {
+// end ends an ownership: first the writing, then the anchor, last the lock.
+// After a failed commit nothing more is written.
+func (s *Store) end(o *owner) error {
 	o.queue.commit.Lock() // an append that is still under way ends first
 	defer o.queue.commit.Unlock()
+	s.mu.Lock()
+	sound := s.fatal == nil
+	s.mu.Unlock()
+	if sound {
+		o.writer.settle()
+	}
 	return errors.Join(o.writer.close(), o.anchor.close(), o.lock.release())
 }
 

@@ -2,6 +2,7 @@ package sqlite_test
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"io"
@@ -27,6 +28,69 @@ func TestOwnTellsOfALiveOwnerAtOnce(t *testing.T) {
 	_, _, err = second.Own(t.Context(), "workspace")
 	if !errors.Is(err, store.ErrOwned) || !strings.Contains(err.Error(), fmt.Sprint(os.Getpid())) {
 		t.Errorf("own: %v, want ErrOwned with the owner's number", err)
+	}
+}
+
+// TestReleaseLeavesNoLog: a log that stays is read whole by each process that
+// looks at the journal.
+func TestReleaseLeavesNoLog(t *testing.T) {
+	dir := scratch(t)
+	s, _, err := sqlite.Open(t.Context(), sqlite.Config{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	epoch, release, err := s.Own(t.Context(), "workspace")
+	if err != nil {
+		t.Fatal(err)
+	}
+	write(t, s, settled("a", 0, epoch, 5))
+	if err := release(); err != nil {
+		t.Fatal(err)
+	}
+	if log := readFile(t, filepath.Join(dir, "journal.db-wal")); len(log) > 0 {
+		t.Errorf("the log holds %d bytes when nobody owns the journal", len(log))
+	}
+	if got := read(t, s, "a"); len(got) != 5 {
+		t.Errorf("%d records, want 5", len(got))
+	}
+}
+
+// TestReleaseWaitsForNoReader: whoever reads just then keeps the log, and what
+// it sees.
+func TestReleaseWaitsForNoReader(t *testing.T) {
+	dir := scratch(t)
+	s, epoch := owned(t, dir)
+	write(t, s, settled("a", 0, epoch, 5))
+	db, err := sql.Open("sqlite", "file:"+filepath.ToSlash(filepath.Join(dir, "journal.db")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	rows, err := db.QueryContext(t.Context(), "SELECT seq FROM event ORDER BY seq")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	write(t, s, settled("a", 5, epoch, 5))
+	began := time.Now()
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if took := time.Since(began); took > 4*time.Second {
+		t.Errorf("closing took %v", took)
+	}
+	n := 0
+	for rows.Next() {
+		n++
+	}
+	if rows.Err() != nil || n != 5 {
+		t.Errorf("the reader saw %d records, want 5: %v", n, rows.Err())
+	}
+	again := openIn(t, dir)
+	defer again.Close()
+	if got := read(t, again, "a"); len(got) != 10 {
+		t.Errorf("%d records, want 10", len(got))
 	}
 }
 

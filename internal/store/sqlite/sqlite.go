@@ -331,5 +331,5 @@ func (s *Store) Close() error {
 	if o == nil {
 		return err
 	}
-	return errors.Join(err, o.close())
+	return errors.Join(err, s.end(o))
 }

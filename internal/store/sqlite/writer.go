@@ -96,6 +96,17 @@ func (w *writer) close() error {
 	return errors.Join(append(closed, w.db.Close())...)
 }
 
+// settle moves what the log holds into the file: without an owner, each process
+// that only reads would have to go through the whole log first. It waits for no
+// reader. Where it cannot be done the log stays, and is as durable as the file.
+func (w *writer) settle() {
+	for _, do := range []string{"PRAGMA busy_timeout = 0", "PRAGMA wal_checkpoint(TRUNCATE)"} {
+		if _, err := w.conn.ExecContext(context.Background(), do); err != nil {
+			return
+		}
+	}
+}
+
 func (w *writer) begin() error {
 	_, err := w.doBegin.Exec()
 	return err
