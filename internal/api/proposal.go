@@ -49,8 +49,8 @@ func (p *Product) changed(head engine.HeadRow) ([]byte, bool) {
 		return nil, false
 	}
 	source, err := ReadPlan(p.file(head.Path))
-	if err != nil {
-		return nil, false
+	if err != nil || store.NewObject(source).Hash == head.Source {
+		return nil, false // the very bytes need no reading: that takes long for a large plan
 	}
 	d := Parse(head.Path, source)
 	return source, d.Plan != nil && d.Plan.Hash() != head.PlanHash
@@ -219,7 +219,8 @@ func (p *Product) Revise(ctx context.Context, desk Desk, pr *Proposal, o Revisin
 		return nil, err
 	}
 	next := now
-	next.Plan, next.Version, next.Title, next.Path, next.PlanHash = r.Drafted.Plan, r.Drafted.Version, program.Title(), r.Drafted.Path, r.Drafted.Hash
+	next.Plan, next.Version, next.Title, next.Path = r.Drafted.Plan, r.Drafted.Version, program.Title(), r.Drafted.Path
+	next.PlanHash, next.Source = r.Drafted.Hash, r.Drafted.Source
 	next.Program, next.Compiled, next.Agents, next.Base, next.Carried = program.Hash(), program, p.pins(c.All()...), base.Hash, nil
 	next.Executables = nil
 	if o.Executables != nil {

@@ -128,7 +128,7 @@ func (s *State) Opens(d WorkDispatched, o Opening) (Draft, Open) {
 		Verified: PlanVerified{OK: true},
 	}
 	run := RunOpened{
-		Run: o.Run, Plan: draft.Plan, Version: r.Version, Title: o.Program.Title(), Path: o.Plan.Path, PlanHash: o.Plan.Own,
+		Run: o.Run, Plan: draft.Plan, Version: r.Version, Title: o.Program.Title(), Path: o.Plan.Path, PlanHash: o.Plan.Own, Source: o.Plan.Source,
 		Program: o.Program.Hash(), Compiled: o.Program, Config: r.Config, Agents: overlaid(r.Agents, o.Agents), Policy: r.Policy,
 		Workspace: r.Workspace, Isolation: r.Isolation, Unsealed: r.Unsealed, Base: o.Base, Executables: overlaid(o.Executables, s.run.Executables),
 		Parent: Parent{Task: s.task, Run: r.Run, Step: d.Step}, Grant: d.Reserve,

@@ -143,8 +143,9 @@ type RunOpened struct {
 	Title     string            `json:"title"`
 	Path      string            `json:"path,omitempty"` // of the plan document, relative to the workspace
 	PlanHash  string            `json:"plan_hash"`
-	Program   string            `json:"program"` // object
-	Config    string            `json:"config"`  // hash of the pinned configuration
+	Source    string            `json:"source,omitempty"` // object: the plan document's bytes; "" in old journals
+	Program   string            `json:"program"`          // object
+	Config    string            `json:"config"`           // hash of the pinned configuration
 	Agents    map[string]string `json:"agents,omitempty"`
 	Policy    Policy            `json:"policy"`
 	Workspace string            `json:"workspace"`

@@ -29,6 +29,7 @@ type HeadRow struct {
 	Title      string    `json:"title"`
 	Path       string    `json:"path,omitempty"` // of the plan document; "" in old journals
 	PlanHash   string    `json:"plan_hash"`
+	Source     string    `json:"source,omitempty"` // hash of the plan document's bytes; "" in old journals
 	Isolation  string    `json:"isolation,omitempty"`
 	Status     Status    `json:"status"`
 	Reason     string    `json:"reason,omitempty"`
@@ -196,7 +197,7 @@ func (s *State) Head() HeadRow {
 	r := &s.run
 	return HeadRow{
 		Stream: s.task, First: r.First, Isolation: r.Opened.Isolation, Run: r.Opened.Run, Plan: r.Opened.Plan, Version: r.Opened.Version, Title: r.Opened.Title,
-		Path: r.Opened.Path, PlanHash: r.Opened.PlanHash, Status: r.Status, Reason: r.Reason, Exit: r.Exit, Ended: !r.Live,
+		Path: r.Opened.Path, PlanHash: r.Opened.PlanHash, Source: r.Opened.Source, Status: r.Status, Reason: r.Reason, Exit: r.Exit, Ended: !r.Live,
 		Started: r.Started, Finished: r.Finished, Total: len(s.steps), Settled: len(s.steps) - r.Unsat,
 		Active: len(s.active), Open: len(s.items), Proven: r.Proven, Unproven: r.Unproven, Waived: r.Waived, Skipped: r.Skipped,
 		TokensIn: r.TokensIn, TokensOut: r.TokensOut, CostMicros: r.CostMicros, Budget: s.Budget(), Parent: r.Opened.Parent,
