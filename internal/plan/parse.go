@@ -255,7 +255,7 @@ func (p *parser) stepTitle(l *line, text string) {
 		where = span{at, at}
 	}
 	mark, n := markOf(p.src[at:l.end])
-	second, _ := markOf(p.src[at+n : l.end])
+	second, _ := markOf(strings.TrimLeft(p.src[at+n:l.end], white))
 	switch {
 	case mark != NoMark && second != NoMark:
 		p.problem(p.at(l, at), Error, TwoMarks, "the heading has two marks", "leave the marks to the harness")
