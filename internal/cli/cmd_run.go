@@ -309,6 +309,7 @@ func (a *app) resume(ctx context.Context, prefix string, f runFlags) error {
 		if err := s.equipped(ctx, state, state.Program()); err != nil {
 			return err
 		}
+		s.known = state
 		return s.drive(ctx, f, func(d api.Desk) (api.Opened, error) {
 			if head.Status == engine.Paused || head.Ended {
 				if err := s.Order(ctx, d, head, engine.Command{Verb: engine.DoResume}); err != nil {

@@ -3,8 +3,11 @@ package cli
 import (
 	"context"
 	"errors"
+	"math"
 	"os"
 	"os/signal"
+	"slices"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -30,6 +33,8 @@ type drive struct {
 	ready   atomic.Bool // the run is active: the loop may end when there is nothing to do
 	stream  atomic.Pointer[string]
 	view    atomic.Pointer[view]
+	mu      sync.Mutex      // of early, and of who passes records to a view that is new
+	early   []engine.Record // what became durable here before there was a view
 	leaving atomic.Pointer[func()] // ends this process's part in the run
 	stopped atomic.Int32           // the signal that stopped it
 	asked   time.Time              // when; of the goroutine that gets the signals
@@ -75,19 +80,29 @@ func (d *drive) leave(t run.Traffic) bool {
 	return d.ready.Load() && t.Moving == 0 && (!d.stay || t.Waiting == 0)
 }
 
-// show passes the records of this run to its view. The loop calls it.
+// show passes the records of this run to its view, and keeps them until there is
+// one. The loop calls it.
 func (d *drive) show(records []engine.Record) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	v, stream := d.view.Load(), d.stream.Load()
-	if v == nil || stream == nil {
-		return
+	switch {
+	case v == nil:
+		d.early = append(d.early, records...)
+	case stream != nil:
+		(*v).records(later(records, *stream, 0))
 	}
+}
+
+// later are the records of a stream behind a sequence number.
+func later(records []engine.Record, stream string, seq uint64) []engine.Record {
 	var mine []engine.Record
 	for _, r := range records {
-		if r.Stream == *stream {
+		if r.Stream == stream && r.Seq > seq {
 			mine = append(mine, r)
 		}
 	}
-	(*v).records(mine)
+	return mine
 }
 
 // opens opens the run, unless that was done.
@@ -130,19 +145,68 @@ func (d *drive) asOwner(ctx context.Context) error {
 	return errors.Join(d.outcome(ctx), err)
 }
 
-// carry shows what there is of the run, and starts what it wants.
+// carry starts what the run wants, and shows it. The first work does not wait
+// for a view: what the journal held before is read while it goes on.
 func (d *drive) carry(ctx context.Context) error {
+	if d.view.Load() != nil {
+		return d.carryOn(ctx)
+	}
+	d.stream.Store(&d.opened.Stream)
+	before := d.kept(0)
+	if err := d.start(ctx); err != nil {
+		return err
+	}
+	last := uint64(math.MaxUint64) // nothing came, and nothing will
+	if now := d.kept(0); len(before) > 0 {
+		last = before[len(before)-1].Seq
+	} else if len(now) > 0 {
+		last = now[0].Seq - 1
+	}
+	return d.begin(ctx, last)
+}
+
+// carryOn goes on with a run that was followed here until its owner ended: the
+// view gets what that one did last, and then what this one does.
+func (d *drive) carryOn(ctx context.Context) error {
 	fresh, err := d.fresh(ctx)
 	if err != nil {
 		return err
 	}
 	d.tell(fresh)
 	d.stream.Store(&d.opened.Stream)
+	return d.start(ctx)
+}
+
+func (d *drive) start(ctx context.Context) error {
 	if err := d.owner.Activate(ctx, d.opened.Stream); err != nil {
 		return err
 	}
 	d.ready.Store(true)
 	d.owner.Nudge()
+	return nil
+}
+
+// kept are the records of this run behind a sequence number that wait for a view.
+func (d *drive) kept(seq uint64) []engine.Record {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return later(d.early, d.opened.Stream, seq)
+}
+
+// begin begins the view with all records up to the one of this sequence number,
+// and those after it.
+func (d *drive) begin(ctx context.Context, last uint64) error {
+	past, err := d.fresh(ctx)
+	if err != nil {
+		return err
+	}
+	v := d.app.newView(d.session, *d.opened, d.detachNow, d.ready.Load)
+	v.past(slices.DeleteFunc(past, func(r engine.Record) bool { return r.Seq > last }))
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	v.records(later(d.early, d.opened.Stream, last))
+	d.early = nil
+	d.view.Store(&v)
 	return nil
 }
 

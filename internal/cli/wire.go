@@ -15,6 +15,7 @@ import (
 
 	"github.com/piton-dev/piton/internal/api"
 	"github.com/piton-dev/piton/internal/config"
+	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/probe"
 	"github.com/piton-dev/piton/internal/run"
 	"github.com/piton-dev/piton/internal/store/sqlite"
@@ -26,7 +27,8 @@ type session struct {
 	app   *app
 	store *sqlite.Store
 
-	unsealed string // who allowed less isolation than was asked for
+	unsealed string        // who allowed less isolation than was asked for
+	known    *engine.State // of the run that is to be carried out, where it was read: for the next owner here
 }
 
 // configuration reads all sources, or fails with everything there is to mend.

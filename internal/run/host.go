@@ -27,7 +27,7 @@ type Answer struct {
 	Objects []store.Object
 }
 
-// Config is what a [Host] needs. All fields but Show and Point are required.
+// Config is what a [Host] needs. All fields but Known, Show and Point are required.
 type Config struct {
 	Store     store.Store
 	Do        Do
@@ -37,6 +37,9 @@ type Config struct {
 	Version   string
 	Isolation string // level in force, as probed
 
+	// Known is the state of a task as [Load] returned it, which need not be
+	// read again, or nil. It is the host's from then on.
+	Known *engine.State
 	// Show is called in the loop with records that are durable now. It must
 	// return at once.
 	Show func([]engine.Record)

@@ -14,7 +14,11 @@ import (
 // Load replays a task's stream: from its newest snapshot where that can be
 // used, else from the beginning. An unknown stream gives an empty state.
 func Load(ctx context.Context, st store.Store, stream string) (*engine.State, error) {
-	state := fromSnapshot(ctx, st, stream)
+	return catchUp(ctx, st, stream, fromSnapshot(ctx, st, stream))
+}
+
+// catchUp takes into a state what came after it.
+func catchUp(ctx context.Context, st store.Store, stream string, state *engine.State) (*engine.State, error) {
 	for r, err := range Read(ctx, st, stream, state.Seq()) {
 		if err == nil {
 			state.Forget() // the rows are in the store already

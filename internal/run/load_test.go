@@ -98,7 +98,7 @@ type tailOnly struct {
 }
 
 func (s *tailOnly) Read(ctx context.Context, stream string, after uint64) iter.Seq2[engine.Record, error] {
-	if after < s.from {
+	if stream == "t" && after < s.from {
 		return func(yield func(engine.Record, error) bool) {
 			yield(engine.Record{}, fmt.Errorf("asked for what follows %d", after))
 		}
@@ -157,6 +157,41 @@ func TestStepsOfALongPlanCostTheSame(t *testing.T) {
 	short, long := perStep(300), perStep(3000)
 	if long > 1.5*short {
 		t.Errorf("a step of 300 takes %.0f bytes, one of 3,000 takes %.0f", short, long)
+	}
+}
+
+// TestKnownStateIsNotReadAgain: whoever looked at a long run before it goes on
+// has read it once, and what came since is read.
+func TestKnownStateIsNotReadAgain(t *testing.T) {
+	st := chainUntil(t, 1000, "s900")
+	known, err := run.Load(t.Context(), st, "t")
+	if err != nil {
+		t.Fatal(err)
+	}
+	seq := known.Seq()
+	order := func(st store.Store, known *engine.State, verb engine.Verb) error {
+		host, err := run.Open(t.Context(), run.Config{Store: st, Now: time.Now, Workspace: "w", Known: known})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		ended := make(chan error, 1)
+		go func() { ended <- host.Loop(ctx, stay) }()
+		defer func() { stop(); <-ended; host.Close() }()
+		return host.Submit(t.Context(), "t", engine.Order{Command: engine.Command{Verb: verb, By: "ann"}, Run: known.Run().Run})
+	}
+	if other, err := run.Load(t.Context(), st, "t"); err != nil || order(st, other, engine.DoPause) != nil {
+		t.Fatal(err)
+	}
+	if err := order(&tailOnly{Store: withoutSnapshots{st}, from: seq}, known, engine.DoResume); err != nil {
+		t.Errorf("resume with a state that was read before: %v", err)
+	}
+	full, err := run.Load(t.Context(), withoutSnapshots{st}, "t")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(picture(full), picture(known)); diff != "" {
+		t.Errorf("from the journal, and from the state that the host took over:\n%s", diff)
 	}
 }
 

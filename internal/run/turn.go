@@ -207,13 +207,21 @@ func (h *Host) load(stream string) (*task, error) {
 	if t := h.tasks[stream]; t != nil {
 		return t, nil
 	}
-	state, err := Load(context.Background(), h.cfg.Store, stream)
+	state, err := h.read(stream)
 	if err != nil {
 		return nil, err
 	}
 	t := &task{state: state, running: map[engine.Key]*running{}}
 	h.tasks[stream] = t
 	return t, nil
+}
+
+func (h *Host) read(stream string) (*engine.State, error) {
+	if known := h.cfg.Known; known != nil && known.Task() == stream {
+		h.cfg.Known = nil
+		return catchUp(context.Background(), h.cfg.Store, stream, known)
+	}
+	return Load(context.Background(), h.cfg.Store, stream)
 }
 
 // begin puts this owner's epoch into the stream before anything else of it.
