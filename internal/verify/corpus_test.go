@@ -22,6 +22,7 @@ type world struct {
 	Commands    []string                `json:"commands"`
 	Files       []string                `json:"files"`
 	Executables []string                `json:"executables"`
+	Texts       map[string]string       `json:"texts"`
 	Agents      map[string]verify.Agent `json:"agents"`
 }
 
@@ -50,6 +51,12 @@ func (w world) answer(q verify.Queries) verify.Facts {
 		runs := slices.Contains(w.Executables, name)
 		f.Files[name] = verify.File{Exists: runs || slices.Contains(w.Files, name), Executable: runs}
 	}
+	f.Texts = map[string]string{}
+	for _, name := range q.Texts {
+		if text, ok := w.Texts[name]; ok {
+			f.Texts[name] = text
+		}
+	}
 	return f
 }
 
@@ -59,7 +66,7 @@ func (w world) findings(text []byte) []verify.Finding {
 	p, problems := plan.Parse("plan.md", text)
 	var f verify.Facts
 	if p != nil {
-		f = w.answer(verify.Needs(p))
+		f = verify.Gather(p, w.answer)
 	}
 	return slices.DeleteFunc(verify.Check(p, problems, f), func(f verify.Finding) bool { return f.Code == "PT014" })
 }

@@ -38,6 +38,13 @@ func TestExamples(t *testing.T) {
 		"PT037": func(f *verify.Facts) { f.Agents["coder"] = verify.Agent{Missing: "codex"} },
 		"PT040": func(f *verify.Facts) { f.Commands["pytset"] = "" },
 		"PT041": func(f *verify.Facts) { f.Files["scripts/check.sh"] = verify.File{Exists: true} },
+		"PT052": func(f *verify.Facts) {
+			f.Texts = map[string]string{"Makefile": "lint:\n\tgolint ./...\n"}
+			f.Files["lint"] = verify.File{Exists: true}
+		},
+		"PT053": func(f *verify.Facts) {
+			f.Texts = map[string]string{"Makefile": "include mk/*.mk\nlint:\n\tgolint ./...\n"}
+		},
 		"PT042": func(f *verify.Facts) {
 			f.Files["docs/none.md"], f.Files["docs/design.md"] = verify.File{}, verify.File{Exists: true}
 		},

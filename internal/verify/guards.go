@@ -26,6 +26,7 @@ type guarding struct {
 	built  bool            // a command before may have built what lies in directories for products
 	next   []target        // texts that say what else is run
 	beyond bool            // what is found is not named by the contract itself
+	goals  goals           // of make
 	strays []word          // what runs from outside of the workspace
 	lose   func(at int, what string)
 }

@@ -1,7 +1,9 @@
 package verify
 
 import (
+	"maps"
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -14,12 +16,14 @@ type makefile struct {
 	first   string
 	pattern []string // targets with a %, in the order of the text
 	include []string
+	always  map[string]bool // targets that run whatever is there: those of .PHONY, and double-colon rules
+	blind   bool            // others may be among them
 }
 
 // readMakefile reads the rules of a Makefile. Conditions are not judged: both
 // ways count.
 func readMakefile(text string) *makefile {
-	m := &makefile{vars: map[string]string{}, needs: map[string][]string{}, recipes: map[string][]string{}}
+	m := &makefile{vars: map[string]string{}, needs: map[string][]string{}, recipes: map[string][]string{}, always: map[string]bool{}}
 	var targets []string
 	for line := range strings.SplitSeq(strings.ReplaceAll(text, "\\\n", " "), "\n") {
 		if recipe, ok := strings.CutPrefix(line, "\t"); ok {
@@ -43,8 +47,9 @@ func readMakefile(text string) *makefile {
 	return m
 }
 
+// included are the files that a line includes, those of $(wildcard …) as patterns.
 func included(line string) ([]string, bool) {
-	fields := strings.Fields(line)
+	fields := strings.Fields(unwild(line))
 	if len(fields) < 2 {
 		return nil, false
 	}
@@ -53,6 +58,28 @@ func included(line string) ([]string, bool) {
 		return fields[1:], true
 	}
 	return nil, false
+}
+
+// unwild writes $(wildcard PATTERN) as PATTERN.
+func unwild(line string) string {
+	for {
+		before, rest, ok := strings.Cut(line, "$(wildcard ")
+		if !ok {
+			return line
+		}
+		depth, end := 1, len(rest)
+		for i := 0; i < len(rest) && end == len(rest); i++ {
+			switch rest[i] {
+			case '(':
+				depth++
+			case ')':
+				if depth--; depth == 0 {
+					end = i
+				}
+			}
+		}
+		line = before + rest[:end] + strings.TrimPrefix(rest[end:], ")")
+	}
 }
 
 // isVariable reports the left side of an assignment.
@@ -72,6 +99,15 @@ func (m *makefile) rule(names, rest string) []string {
 			m.pattern = append(m.pattern, t)
 		}
 		m.needs[t] = append(m.needs[t], strings.Fields(strings.ReplaceAll(m.value(needs), "|", " "))...)
+		if strings.HasPrefix(rest, ":") && len(m.needs[t]) == 0 {
+			m.always[t] = true
+		}
+	}
+	if slices.Contains(targets, ".PHONY") {
+		for _, t := range m.needs[".PHONY"] {
+			m.always[t] = true
+			m.blind = m.blind || strings.Contains(t, unknownText)
+		}
 	}
 	if inline {
 		m.recipe(targets, recipe)
@@ -85,10 +121,10 @@ func (m *makefile) recipe(targets []string, line string) {
 	}
 }
 
-// reached returns the recipes that the goals lead to, and those of all rules for
+// reached returns the targets that the goals lead to, and those of all rules for
 // patterns: any goal may be made by one.
 func (m *makefile) reached(goals []string) []string {
-	var lines []string
+	var targets []string
 	seen := map[string]bool{}
 	for len(goals) > 0 {
 		t := goals[0]
@@ -97,13 +133,60 @@ func (m *makefile) reached(goals []string) []string {
 			continue
 		}
 		seen[t] = true
-		lines = append(lines, m.recipes[t]...)
+		targets = append(targets, t)
 		goals = append(goals, m.needs[t]...)
 	}
-	for _, t := range m.pattern {
-		lines = append(lines, m.recipes[t]...)
+	return append(targets, m.pattern...)
+}
+
+// idles reports a target for which make runs nothing where a file of its name is
+// there: one with a recipe that does not make that file, and without a need that
+// is a target itself, which might always be made anew.
+func (m *makefile) idles(t string) bool {
+	ruled := func(need string) bool { _, ok := m.needs[need]; return ok }
+	return len(m.recipes[t]) > 0 && !m.always[t] && !strings.ContainsAny(t, "./%$*?[") &&
+		!slices.ContainsFunc(m.needs[t], ruled) &&
+		!slices.ContainsFunc(m.recipes[t], func(line string) bool { return makes(line, t) })
+}
+
+// makes reports a line of a recipe that writes the file of its target.
+func makes(line, target string) bool {
+	if strings.Contains(line, "$@") || strings.Contains(line, "$(@") || strings.Contains(line, "${@") {
+		return true
 	}
-	return lines
+	before, tool := "", ""
+	for f := range strings.FieldsSeq(strings.NewReplacer(";", " ; ", "&", " ; ", "|", " ; ", ">", " > ", "=", " ").Replace(line)) {
+		if strings.TrimPrefix(strings.TrimRight(f, "/"), "./") == target && (isOutput(before) || tool == "touch" || tool == "mkdir") {
+			return true
+		}
+		if before == "" || before == ";" {
+			tool = f
+		}
+		before = f
+	}
+	return false
+}
+
+// isOutput reports the option of a file or directory that is written.
+func isOutput(option string) bool {
+	switch option {
+	case ">", "-o", "-O", "-d", "-B", "-p", "--output", "--out", "--outdir", "--out-dir", "--output-dir", "--prefix", "--target-dir":
+		return true
+	}
+	return false
+}
+
+// soundsLikeCheck reports the name of a goal that people give to tests and their
+// like: what it runs is no product that has its name.
+func soundsLikeCheck(goal string) bool {
+	for part := range strings.FieldsFuncSeq(goal, func(r rune) bool { return r == '-' || r == '_' || r == ':' }) {
+		switch part {
+		case "test", "tests", "check", "checks", "lint", "verify", "validate", "vet", "unit", "integration", "e2e", "smoke",
+			"spec", "specs", "acceptance", "typecheck", "ci":
+			return true
+		}
+	}
+	return false
 }
 
 // maxMakeValue is the longest value of a make variable that is followed.
@@ -160,12 +243,17 @@ func (g *guarding) makefile(to target, text string, from frame) {
 	for _, pattern := range m.include {
 		name := m.value(pattern)
 		if strings.Contains(name, unknownText) {
+			m.blind = true
 			continue
 		}
 		if p := within(to.dir, name); p != unknownDir {
 			g.config("", p)
-			if !isGlob(p) {
-				g.follow(target{kind: makeKind, file: p, dir: to.dir, args: to.args})
+			switch {
+			case !isGlob(p):
+				g.follow(target{kind: makeKind, file: p, dir: to.dir, zero: to.zero, args: to.args})
+			case path.Ext(p) != ".d": // what compilers write
+				m.blind = true
+				g.goals.open = append(g.goals.open, p)
 			}
 		}
 	}
@@ -180,14 +268,65 @@ func (g *guarding) makefile(to target, text string, from frame) {
 	if len(goals) == 0 {
 		goals = []string{m.first}
 	}
-	for _, line := range m.reached(goals) {
-		g.line(m.value(line), to.dir, from)
+	for _, t := range m.reached(goals) {
+		for _, line := range m.recipes[t] {
+			g.line(m.value(line), to.dir, from)
+		}
+	}
+	g.idle(m, to, goals)
+}
+
+// goals is what Makefiles say of the goals that a contract reaches.
+type goals struct {
+	idle   []string        // their files; see [makefile.idles]
+	always map[string]bool // files of targets that run whatever is there
+	blind  bool            // there may be more of those
+	open   []string        // patterns of files that are included
+}
+
+// idle notes the goals for which make may run nothing.
+func (g *guarding) idle(m *makefile, to target, names []string) {
+	g.goals.blind = g.goals.blind || m.blind || to.zero == alwaysMake || to.dir == unknownDir
+	g.goals.always = map[string]bool{}
+	for t := range m.always {
+		g.goals.always[path.Join(to.dir, t)] = true
+	}
+	for _, t := range m.reached(names) {
+		if m.idles(t) {
+			g.goals.idle = append(g.goals.idle, path.Join(to.dir, t))
+		}
 	}
 }
 
+// add takes what one more text says.
+func (g *goals) add(more goals) {
+	g.idle, g.open, g.blind = append(g.idle, more.idle...), append(g.open, more.open...), g.blind || more.blind
+	if g.always == nil && len(more.always) > 0 {
+		g.always = map[string]bool{}
+	}
+	maps.Copy(g.always, more.always)
+}
+
+// settle leaves the idle goals that no text says more of, each once.
+func (g *goals) settle() {
+	if g.blind {
+		g.idle = nil
+	}
+	slices.Sort(g.idle)
+	g.idle = slices.DeleteFunc(slices.Compact(g.idle), func(name string) bool { return g.always[name] })
+	slices.Sort(g.open)
+	g.open = slices.Compact(g.open)
+}
+
+// alwaysMake is the option with which make looks at no file of a goal.
+const alwaysMake = "-B"
+
 // make guards the Makefile and follows it.
 func (g *guarding) make(c call) {
-	dir := moved(c, "-C", "--directory")
+	dir, zero := moved(c, "-C", "--directory"), ""
+	if hasAny(c, alwaysMake, "--always-make") {
+		zero = alwaysMake
+	}
 	var goals []word
 	valued := wrapper{short: "CfIoWjl", long: []string{"--directory", "--file", "--makefile"}}
 	for i := 0; i < len(c.args()); i++ {
@@ -214,7 +353,7 @@ func (g *guarding) make(c call) {
 	for _, name := range names {
 		g.config(dir, name)
 		if dir != unknownDir {
-			g.follow(target{kind: makeKind, file: path.Join(dir, name), dir: dir, args: goals})
+			g.follow(target{kind: makeKind, file: path.Join(dir, name), dir: dir, zero: zero, args: goals})
 		}
 	}
 }

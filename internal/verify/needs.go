@@ -112,6 +112,9 @@ func (q asking) script(s script) {
 	for _, c := range s.calls {
 		q.command(c)
 	}
+	for _, name := range s.goals.idle {
+		q.files[name] = true
+	}
 	for _, g := range s.guards {
 		name, all := runnerFiles(g)
 		if !g.absent && !isGlob(g.path) {

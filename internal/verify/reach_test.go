@@ -141,6 +141,50 @@ func TestBeyond(t *testing.T) {
 	}
 }
 
+// TestIdleGoals tells for which goals make may run nothing, and what is included
+// by a pattern.
+func TestIdleGoals(t *testing.T) {
+	for name, test := range map[string]struct{ contract, makefile, idle, open, guards string }{
+		"plain":             {"make test", "test:\n\ttrue\n", "test", "", "test+"},
+		"the first":         {"make", "all:\n\tgo vet\n", "all", "", ""},
+		"no check":          {"make app", "app:\n\tgo build ./cmd/app\n", "app", "", ""},
+		"phony":             {"make test", "test:\n\ttrue\n.PHONY: all test\n", "", "", ""},
+		"phony by variable": {"make test", "ALL = a test\n.PHONY: $(ALL)\ntest:\n\ttrue\n", "", "", ""},
+		"phony unknown":     {"make test", ".PHONY: $(shell ls)\ntest:\n\ttrue\n", "", "", ""},
+		"phony elsewhere":   {"make test", "include a.mk\ntest:\n\ttrue\n", "", "", "a.mk+"},
+		"included unknown":  {"make test", "include $(TOP)/x.mk\ntest:\n\ttrue\n", "", "", ""},
+		"double colon":      {"make test", "test::\n\ttrue\n", "", "", ""},
+		"always make":       {"make -B test", "test:\n\ttrue\n", "", "", ""},
+		"forced":            {"make test", "test: FORCE\n\ttrue\nFORCE:\n", "", "", ""},
+		"of a need":         {"make all", ".PHONY: all\nall: lint unit-test\nlint: a.c\n\tcc -c a.c\nunit-test:\n\t./run\n", "lint unit-test", "", "lint+ run unit-test+"},
+		"elsewhere":         {"make -C sub test", "", "sub/test", "", "sub/test+"},
+		"made":              {"make test", "test: test.c\n\tcc -o test test.c\n", "", "", ""},
+		"made by a name":    {"make lint", "lint: *.c\n\tsplint $^ && touch $@\n", "", "", ""},
+		"a stamp":           {"make lint", "lint:\n\tsplint a.c; touch lint\n", "", "", ""},
+		"a path":            {"make out/test", "out/test:\n\t./run\n", "", "", "run"},
+		"nothing to run":    {"make test", "test: a b\n", "", "", ""},
+		"a pattern":         {"make test", "include mk/*.mk\ntest:\n\t./run\n", "", "mk/*.mk", "mk/*.mk run"},
+		"a wildcard":        {"make test", "D = mk\n-include $(wildcard $(D)/*.mk local.mk)\n.PHONY: test\ntest:\n\t./run\n", "", "mk/*.mk", "local.mk+ mk/*.mk run"},
+		"of a compiler":     {"make test", "-include build/*.d\n.PHONY: test\ntest:\n\t./run\n", "", "", "build/*.d run"},
+	} {
+		files := map[string]string{"Makefile": test.makefile, "a.mk": ".PHONY: test\n", "sub/Makefile": "test:\n\ttrue\n"}
+		facts := Facts{Texts: files, Files: map[string]File{"test": {}, "lint": {}, "unit-test": {}, "all": {}, "app": {}, "sub/test": {}}}
+		tr := newTracer(facts)
+		s := parseScript(test.contract, tr.frame())
+		tr.shell(s)
+		guards := slices.DeleteFunc(said(s.guards), func(g string) bool { return strings.HasSuffix(g, "akefile+") })
+		if got := strings.Join(s.goals.idle, " "); got != test.idle {
+			t.Errorf("%s: idle %q, want %q", name, got, test.idle)
+		}
+		if got := strings.Join(s.goals.open, " "); got != test.open {
+			t.Errorf("%s: open %q, want %q", name, got, test.open)
+		}
+		if got := strings.Join(guards, " "); got != test.guards {
+			t.Errorf("%s: guards %q, want %q", name, got, test.guards)
+		}
+	}
+}
+
 // TestPatternRulesInOrder holds that the rules of a Makefile that name no goal
 // count in the order of the text: what is built before is no guard.
 func TestPatternRulesInOrder(t *testing.T) {

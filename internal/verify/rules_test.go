@@ -63,6 +63,12 @@ func facts(t testing.TB, q verify.Queries, file string) verify.Facts {
 			f.Files[name] = answer
 		}
 	}
+	f.Texts = map[string]string{}
+	for _, name := range q.Texts {
+		if text, ok := own.Texts[name]; ok {
+			f.Texts[name] = text
+		}
+	}
 	return f
 }
 
@@ -99,7 +105,7 @@ func check(t testing.TB, name string, text []byte, factsFile string) []verify.Fi
 	if p == nil {
 		return verify.Check(nil, problems, verify.Facts{})
 	}
-	return verify.Check(p, problems, facts(t, verify.Needs(p), factsFile))
+	return verify.Check(p, problems, verify.Gather(p, func(q verify.Queries) verify.Facts { return facts(t, q, factsFile) }))
 }
 
 // TestRules runs every rule over its own plans: testdata/PT…/good*.md must have

@@ -29,6 +29,7 @@ type shell struct {
 	strays []word   // what it runs from outside of the workspace
 	left   int      // statements that may be walked more than once
 	guards []guard
+	goals  goals // of make
 	ends   codes // every code it may end with
 }
 

@@ -13,7 +13,7 @@ type target struct {
 	kind targetKind
 	file string // in the workspace
 	dir  string // where it is run
-	zero string // how it was called
+	zero string // how it was called; of make -B or nothing
 	args []word // of a script; of a Makefile its goals; of package.json the scripts
 }
 
@@ -75,6 +75,7 @@ type tracer struct {
 type traced struct {
 	guards []guard
 	next   []target
+	goals  goals
 }
 
 func newTracer(facts Facts) *tracer {
@@ -107,9 +108,17 @@ func (t *tracer) shell(s *shell) {
 			}
 		}
 		next = append(next, found.next...)
+		s.goals.add(found.goals)
 	}
 	if (len(next) > 0 || t.left <= 0) && len(s.calls) > 0 {
 		s.lose(s.calls[0].words[0].at, "all that the scripts run which run here")
+	}
+	s.goals.settle()
+	for _, name := range s.goals.idle {
+		if f, asked := t.facts.Files[name]; asked && !f.Exists && soundsLikeCheck(path.Base(name)) {
+			g.beyond = true
+			g.config("", name)
+		}
 	}
 	s.guards, s.strays = g.list, g.strays
 }
@@ -142,7 +151,7 @@ func (t *tracer) text(key string, to target) *traced {
 	case pythonKind:
 		g.pythonFile(to, text)
 	}
-	found.guards, found.next = g.list, g.next
+	found.guards, found.next, found.goals = g.list, g.next, g.goals
 	return found
 }
 
