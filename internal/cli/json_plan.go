@@ -32,7 +32,9 @@ type planDoc struct {
 	Isolation   *string    `json:"isolation"`
 	Workspace   string     `json:"workspace"`
 	Setup       *string    `json:"setup"`
+	Prose       string     `json:"prose"` // of the header, that belongs to no label
 	Steps       []planStep `json:"steps"`
+	Notes       string     `json:"notes"` // what follows the steps
 
 	Forecast *forecastDoc `json:"forecast,omitempty"` // show: from the attempts of earlier runs
 }
@@ -80,6 +82,7 @@ type planStep struct {
 	Strong        bool         `json:"strong"`
 	Schema        *string      `json:"schema"`
 	Status        *string      `json:"status"`
+	Prose         string       `json:"prose"` // that belongs to no label
 	Place         planPlace    `json:"place"`
 }
 
@@ -118,7 +121,7 @@ func planDocument(doc *api.Document) planDoc {
 		Constraints: values(p.Constraints.Value), Tags: values(p.Tags.Value), Complexity: orNull(p.Complexity.Value),
 		Memories: values(p.Memories.Value), EstimateMs: millis(p.Estimate), Parallel: p.Parallel.Value, Replans: p.Replans.Value,
 		Protect: values(p.Protect.Value), Isolation: orNull(p.Isolation.Value), Workspace: p.Workspace.Value,
-		Setup: orNull(p.Setup.Value), Steps: []planStep{},
+		Setup: orNull(p.Setup.Value), Prose: p.Prose.Value, Steps: []planStep{}, Notes: p.Notes.Value,
 	}
 	refs := p.Refs()
 	for i, s := range p.Steps {
@@ -153,7 +156,7 @@ func stepDocument(s *plan.Step, doc *api.Document, needs []string) planStep {
 		CheckMs: s.CheckTimeout.Value.Milliseconds(), Protect: values(s.Protect.Value), Budget: budgetDocument(s.Budget),
 		Mode: s.Mode.Value, Network: s.Network.Value, Env: values(s.Env.Value), Workspace: s.Workspace.Value,
 		Setup: orNull(s.Setup.Value), Isolation: orNull(s.Isolation.Value), Holds: s.Holds.Value, Rerunnable: s.Rerunnable.Value,
-		Strong: s.Strong.Value, Schema: orNull(s.Schema.Value), Status: orNull(s.Status.Value), Place: planPlace(s.Pos),
+		Strong: s.Strong.Value, Schema: orNull(s.Schema.Value), Status: orNull(s.Status.Value), Prose: s.Prose.Value, Place: planPlace(s.Pos),
 	}
 	if s.Iterations.Set {
 		d.Iterations = &s.Iterations.Value

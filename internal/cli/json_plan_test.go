@@ -16,7 +16,7 @@ var renamed = map[string]string{
 }
 
 // of the text rather than of the plan
-var ofText = []string{"Source", "Front", "Prose", "Notes", "Labels", "Start", "End", "Mark", "Name"}
+var ofText = []string{"Source", "Front", "Labels", "Start", "End", "Mark", "Name"}
 
 func TestPlanDocumentHasEveryLabel(t *testing.T) {
 	t.Parallel()

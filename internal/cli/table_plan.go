@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/charmbracelet/x/ansi"
+
 	"github.com/piton-dev/piton/internal/api"
 	"github.com/piton-dev/piton/internal/plan"
 	"github.com/piton-dev/piton/internal/verify"
@@ -20,22 +22,34 @@ func (t theme) plan(doc *api.Document) []string {
 	if n := p.Parallel.Value; n > 1 {
 		about += fmt.Sprintf(", %d at once", n)
 	}
-	lines := []string{t.sides(cell{t.line(p.Title.Value), boldTone}, cell{about, idleTone})}
-	if b := budgetText(p.Budget); b != "" {
-		lines = append(lines, t.under(0, idleTone, "budget: "+b)...)
+	title := p.Title.Value
+	if p.Issue != "" {
+		title += " (#" + p.Issue + ")"
 	}
-	if guard := joined(t, p.Protect.Value); guard != "" {
-		lines = append(lines, t.under(0, idleTone, "protected: "+guard)...)
-	}
+	lines := t.titled(cell{t.whole(title), boldTone}, cell{about, idleTone})
+	lines = append(lines, t.headerFacts(p)...)
+	lines = append(lines, t.words(0, "notes", p.Prose.Value)...)
 	lines = append(lines, t.words(0, "context", p.Context.Value)...)
 	lines = append(lines, t.words(0, "constraints", bullets(p.Constraints.Value))...)
+	lines = append(lines, t.words(0, "memories", bullets(p.Memories.Value))...)
 	lines = append(lines, t.command(0, "setup", p.Setup.Value)...)
 	refs := p.Refs()
 	for i, s := range p.Steps {
 		lines = append(lines, "")
 		lines = append(lines, t.planStep(s, doc, needsOf(p, refs, i))...)
 	}
+	if !p.Notes.IsZero() {
+		lines = append(append(lines, ""), t.words(0, "notes", p.Notes.Value)...)
+	}
 	return lines
+}
+
+// titled shows a title whole, and on its line, if there is room, what it is about.
+func (t theme) titled(title, about cell) []string {
+	if ansi.StringWidth(title.text)+gap+ansi.StringWidth(about.text) <= t.width {
+		return []string{t.sides(title, about)}
+	}
+	return append(t.under(0, title.tone, title.text), t.under(3, about.tone, about.text)...)
 }
 
 // family shows a plan with all that is approved together with it.
@@ -57,43 +71,32 @@ func (t theme) planStep(s *plan.Step, doc *api.Document, needs []string) []strin
 			about = t.line(name)
 		}
 	}
-	lines := []string{t.sides(cell{fmt.Sprintf("%s. %s (%s)", t.line(s.Number), t.line(s.Title.Value), t.line(s.ID.Value)), plainTone}, cell{about, runTone})}
-	lines = append(lines, t.under(3, idleTone, t.whole(strings.Join(t.facts(s, doc, needs), " · ")))...)
+	lines := t.titled(cell{fmt.Sprintf("%s. %s (%s)", t.line(s.Number), t.whole(s.Title.Value), t.line(s.ID.Value)), plainTone}, cell{about, runTone})
+	lines = append(lines, t.facts(3, append(stepFacts(s, doc, needs), bounds(s)...))...)
+	lines = append(lines, t.words(3, "notes", s.Prose.Value)...)
 	lines = append(lines, t.given(s, kind)...)
 	return append(lines, t.decides(s)...)
 }
 
-// facts are what a few words say of a step.
-func (t theme) facts(s *plan.Step, doc *api.Document, needs []string) []string {
-	facts := []string{"after: " + cmp.Or(join(needs), "nothing")}
-	add := func(name, text string) {
-		if text != "" {
-			facts = append(facts, name+": "+text)
-		}
-	}
-	add("when", t.whole(s.When.Value))
-	add("for each", t.forEach(s))
-	add("tool", t.whole(s.Tool.Value))
-	add("reads", t.whole(subscribed(s)))
+// stepFacts are what a few words say of a step's work.
+func stepFacts(s *plan.Step, doc *api.Document, needs []string) facts {
+	f := facts{"after: " + cmp.Or(join(needs), "nothing")}
+	f.add("when", s.When.Value)
+	f.add("for each", listed(s.ForEach.Value.Items))
+	f.add("batch", unusual(s.Batch, plan.NewStep("", "").Batch))
+	f.add("tool", s.Tool.Value)
+	f.add("reads", subscribed(s))
 	if s.Writes.Set {
-		add("writes", cmp.Or(joined(t, s.Writes.Value), "nothing"))
+		f.add("writes", cmp.Or(listed(s.Writes.Value), "nothing"))
 	}
-	add("environment", joined(t, s.Env.Value))
+	f.add("environment", listed(s.Env.Value))
 	if a := s.Approval.Value; a != "auto" {
-		add("asks you first", t.whole(a))
+		f.add("asks you first", a)
 	}
 	if path, ok := verify.Delegate(s); ok {
-		add("plan", t.whole(path)+", "+pinning(doc, path))
+		f.add("plan", path+", "+pinning(doc, path))
 	}
-	return facts
-}
-
-func (t theme) forEach(s *plan.Step) string {
-	items := joined(t, s.ForEach.Value.Items)
-	if items != "" && s.Batch.Set {
-		items += fmt.Sprintf(", %d at a time", s.Batch.Value)
-	}
-	return items
+	return f
 }
 
 func subscribed(s *plan.Step) string {
@@ -143,8 +146,9 @@ func (t theme) decides(s *plan.Step) []string {
 		}
 		lines = append(lines, t.command(3, name, c.Command.Value)...)
 	}
-	f := s.OnFail.Value
-	return append(lines, t.under(3, idleTone, fmt.Sprintf("on failure: %s, then %s", plural(f.Retries, "retry", "retries"), f.Then))...)
+	lines = append(lines, t.facts(3, proofFacts(s))...)
+	lines = append(lines, t.words(3, "judge", s.Judge.Value)...)
+	return append(lines, t.facts(3, failure(s))...)
 }
 
 // pinning says what a yes to the document means for a plan that it delegates to.
@@ -181,20 +185,4 @@ func bullets(list []plan.Text) string {
 		b.WriteString("- " + strings.ReplaceAll(text, "\n", "\n  ") + "\n")
 	}
 	return b.String()
-}
-
-func joined(t theme, list []plan.Text) string { return t.whole(strings.Join(values(list), ", ")) }
-
-func budgetText(b plan.Field[plan.Budget]) string {
-	var parts []string
-	if n := b.Value.Tokens; n > 0 {
-		parts = append(parts, count(n)+" tokens")
-	}
-	if n := b.Value.CostMicros; n > 0 {
-		parts = append(parts, money(n))
-	}
-	if d := b.Value.Wall; d > 0 {
-		parts = append(parts, span(d)+" wall clock")
-	}
-	return strings.Join(parts, ", ")
 }
