@@ -105,7 +105,7 @@ func (t *transcript) finish(out proc.Capture) (said, []string) {
 	}
 	switch {
 	case t.said.events > 0:
-		return t.said, counted(nil, t.lines.tooLong, "%d lines of the output were too long to be read, so what it used may not be known in full")
+		return t.said, counted(nil, t.lines.tooLong, "what it used may not be known in full; lines of the output that were too long to be read: %d")
 	case out.Total > 0:
 		return t.said, []string{"nothing in the output has the form that `parse:` of the agent names, so what it used is not known"}
 	}

@@ -107,7 +107,7 @@ func TestTranscriptOfMuch(t *testing.T) {
 	out := []byte(strings.Repeat(call, 30_000) + long + words)
 	want := outcome{
 		Session: "s", Text: "the end", Usage: engine.Usage{In: new(int64(90_000)), CostMicros: new(int64(15_000_000_000))},
-		Notes: []string{"1 lines of the output were too long to be read, so what it used may not be known in full"},
+		Notes: []string{"what it used may not be known in full; lines of the output that were too long to be read: 1"},
 	}
 	if diff := cmp.Diff(want, hear(t, OpenCode, out, 32<<10, MaxOutput)); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)

@@ -35,10 +35,8 @@ type Report struct {
 
 // Claims are what an agent said of its attempt.
 type Claims struct {
-	Usage       engine.Usage // unknown where nothing was said
-	Blocked     string       // what stopped it, the last thing it said
-	Discoveries []string     // at most [MaxClaims]
-	Questions   []string     // at most [MaxClaims]
+	Usage         engine.Usage // unknown where nothing was said
+	engine.Claims              // what stopped it is the last thing it said; at most [MaxClaims] of the others
 }
 
 // Limits of a report. What is beyond them is counted, and otherwise ignored.
@@ -47,7 +45,7 @@ const (
 	MaxLine    = 64 << 10 // bytes of one line
 	MaxText    = 4 << 10  // bytes of one text
 	MaxReports = 10_000   // that are handed on while the agent works
-	MaxClaims  = 100      // discoveries, and as many questions
+	MaxClaims  = 20       // discoveries, and as many questions
 )
 
 // A claim beyond these is nonsense.

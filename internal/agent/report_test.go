@@ -86,7 +86,7 @@ func TestReadClaims(t *testing.T) {
 	if len(c.Questions) != MaxClaims || c.Blocked != "at the end" {
 		t.Errorf("%d questions, blocked %q", len(c.Questions), c.Blocked)
 	}
-	want := []string{"1 lines of the report were not understood", "1 lines of the report were too long", "3 discoveries or questions were too many"}
+	want := []string{"lines of the report that were not understood: 1", "lines of the report that were too long: 1", "discoveries or questions beyond those kept: 3"}
 	if diff := cmp.Diff(want, notes); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}

@@ -363,7 +363,7 @@ func TestReportWhileItWorks(t *testing.T) {
 	if diff := cmp.Diff(want, told); diff != "" {
 		t.Errorf("told: -want +got:\n%s", diff)
 	}
-	claims := agent.Claims{Usage: engine.Usage{In: new(int64(15)), Out: new(int64(0)), CostMicros: new(int64(500_000))}, Blocked: "no line end"}
+	claims := agent.Claims{Usage: engine.Usage{In: new(int64(15)), Out: new(int64(0)), CostMicros: new(int64(500_000))}, Claims: engine.Claims{Blocked: "no line end"}}
 	if diff := cmp.Diff(claims, r.Claims); diff != "" || len(r.Notes) > 0 {
 		t.Errorf("claims: -want +got:\n%s%v", diff, r.Notes)
 	}

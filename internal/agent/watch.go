@@ -127,9 +127,9 @@ func readClaims(path string) (c Claims, notes []string) {
 	}
 	n, err := eachLine(io.LimitReader(f, MaxReport), &l, take)
 	l.end(take)
-	notes = counted(notes, malformed, "%d lines of the report were not understood")
-	notes = counted(notes, l.tooLong, "%d lines of the report were too long")
-	notes = counted(notes, many, "%d discoveries or questions were too many")
+	notes = counted(notes, malformed, "lines of the report that were not understood: %d")
+	notes = counted(notes, l.tooLong, "lines of the report that were too long: %d")
+	notes = counted(notes, many, "discoveries or questions beyond those kept: %d")
 	if err != nil {
 		notes = append(notes, fmt.Sprintf("the report was not read to its end: %v", plainError(err)))
 	} else if info, err := f.Stat(); err == nil && info.Size() > n {

@@ -130,12 +130,28 @@ func (t theme) workLines(e engine.WorkEnded) []string {
 	if e.Reason != "" {
 		facts += " (" + t.line(e.Reason) + ")"
 	}
-	if e.Blocked != "" {
-		facts += "; it says it was stopped by: " + t.line(e.Blocked)
-	}
 	lines := t.under(logIndent, idleTone, facts)
+	lines = append(lines, t.claims(e.Claims)...)
+	for _, n := range e.Notes {
+		lines = append(lines, t.under(logIndent, idleTone, "note: "+t.line(n))...)
+	}
 	lines = append(lines, t.changes("changed protected file: ", e.Tampered)...)
 	return append(lines, t.changes("outside its writes: ", e.OutOfScope)...)
+}
+
+func (t theme) claims(c engine.Claims) []string {
+	var lines []string
+	say := func(what string, texts ...string) {
+		for _, s := range texts {
+			lines = append(lines, t.under(logIndent, idleTone, what+t.line(s))...)
+		}
+	}
+	if c.Blocked != "" {
+		say("it says it was stopped by: ", c.Blocked)
+	}
+	say("it asks: ", c.Questions...)
+	say("it found: ", c.Discoveries...)
+	return lines
 }
 
 func (t theme) changes(what string, cs []engine.Change) []string {

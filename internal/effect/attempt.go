@@ -295,7 +295,8 @@ func (w *World) attempt(ctx context.Context, e engine.Effect, end *engine.WorkEn
 		end.Log = log
 	}
 	end.How, end.Exit, end.Signal, end.Reason, end.Absent = r.How, r.Exit, r.Signal, r.Reason, r.Absent
-	end.Ms, end.Usage, end.Size, end.Blocked = r.Duration.Milliseconds(), r.Usage, r.Size, r.Blocked
+	end.Ms, end.Usage, end.Size = r.Duration.Milliseconds(), r.Usage, r.Size
+	end.Claims, end.Notes = r.Claims.Claims, r.Notes
 	end.Leftover, end.Isolation = r.Leftover, string(r.Level)
 	return r.Output, nil
 }

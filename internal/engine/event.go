@@ -254,21 +254,54 @@ type WorkEnded struct {
 	Usage   Usage    `json:"usage"`
 	Output  string   `json:"output,omitempty"` // object: the step's output
 	// Value is the output itself, where the core looks at it.
-	Value      json.RawMessage `json:"value,omitempty"`
-	Size       int64           `json:"size"`          // bytes the work printed
-	Log        string          `json:"log,omitempty"` // file under the state directory
-	Blocked    string          `json:"blocked,omitempty"`
-	Changed    []string        `json:"changed,omitempty"`
-	Tampered   []Change        `json:"tampered,omitempty"`
-	OutOfScope []Change        `json:"out_of_scope,omitempty"`
-	Quarantine string          `json:"quarantine,omitempty"` // where the differences were kept
-	Conflicts  []Change        `json:"conflicts,omitempty"`  // a merge: both sides are in the worktree
-	Commit     string          `json:"commit,omitempty"`     // a merge: what was merged
-	Worktree   string          `json:"worktree,omitempty"`   // a merge: where its worktree is
-	Tree       string          `json:"tree,omitempty"`
-	Ending     *Ending         `json:"ending,omitempty"`   // of a run that did the work
-	Leftover   int             `json:"leftover,omitempty"` // processes that had to be killed
-	Isolation  string          `json:"isolation,omitempty"`
+	Value json.RawMessage `json:"value,omitempty"`
+	Size  int64           `json:"size"`          // bytes the work printed
+	Log   string          `json:"log,omitempty"` // file under the state directory
+	Claims
+	Notes      []string `json:"notes,omitempty"` // what of its report or output could not be taken
+	Changed    []string `json:"changed,omitempty"`
+	Tampered   []Change `json:"tampered,omitempty"`
+	OutOfScope []Change `json:"out_of_scope,omitempty"`
+	Quarantine string   `json:"quarantine,omitempty"` // where the differences were kept
+	Conflicts  []Change `json:"conflicts,omitempty"`  // a merge: both sides are in the worktree
+	Commit     string   `json:"commit,omitempty"`     // a merge: what was merged
+	Worktree   string   `json:"worktree,omitempty"`   // a merge: where its worktree is
+	Tree       string   `json:"tree,omitempty"`
+	Ending     *Ending  `json:"ending,omitempty"`   // of a run that did the work
+	Leftover   int      `json:"leftover,omitempty"` // processes that had to be killed
+	Isolation  string   `json:"isolation,omitempty"`
+}
+
+// Claims are what an agent said of its attempt. They move nothing.
+type Claims struct {
+	Blocked     string   `json:"blocked,omitempty"`   // what stopped it
+	Questions   []string `json:"questions,omitempty"` // that it would have asked
+	Discoveries []string `json:"discoveries,omitempty"`
+}
+
+// plain is what was said as a journal can hold it.
+func (c Claims) plain() Claims {
+	return Claims{Blocked: text(c.Blocked), Questions: texts(c.Questions), Discoveries: texts(c.Discoveries)}
+}
+
+func texts(list []string) []string {
+	var all []string
+	for _, s := range list {
+		all = append(all, text(s))
+	}
+	return all
+}
+
+// context is what of it helps a person who decides how to go on.
+func (c Claims) context() string {
+	var b strings.Builder
+	if c.Blocked != "" {
+		fmt.Fprintf(&b, "The agent says it was stopped by: %s\n", c.Blocked)
+	}
+	for _, q := range c.Questions {
+		fmt.Fprintf(&b, "The agent asks: %s\n", q)
+	}
+	return b.String()
 }
 
 // CheckEnded is the answer of one check: evidence.

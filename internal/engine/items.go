@@ -138,6 +138,7 @@ func (s *State) escalation(i int) ItemOpened {
 		Choices:  []string{ChooseRetry, ChooseSkip, ChooseWaive, ChooseAbort},
 	}
 	var context strings.Builder
+	context.WriteString(st.Claims.context())
 	for _, f := range st.Feedback {
 		fmt.Fprintf(&context, "%s: %s, exit %d\n%s%s", f.Check, f.Verdict, f.Exit, f.Stdout, f.Stderr)
 	}

@@ -201,6 +201,9 @@ func (st *step) collect() {
 		return
 	}
 	st.Feedback, st.Restore = nil, restore(st)
+	if st.Ended != nil {
+		st.Claims = st.Ended.Claims
+	}
 	if st.Barred == NoVerdict {
 		st.Feedback = feedback(st)
 	}

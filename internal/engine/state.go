@@ -98,6 +98,7 @@ type step struct {
 	Checks   []CheckEnded  `json:",omitempty"` // of the phase under way
 	Answers  []Verdict     `json:",omitempty"` // on one tree: the one that contradicts, then the reruns
 	Feedback []Feedback    `json:",omitempty"`
+	Claims   Claims        `json:",omitzero"` // of the newest attempt that is over
 	Restore  []Change      `json:",omitempty"`
 	Note     string        `json:",omitzero"`
 	Granted  time.Time     `json:",omitzero"`

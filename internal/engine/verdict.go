@@ -106,7 +106,7 @@ func endReason(st *step, p *Step) string {
 	case OutOfScope:
 		return "changed files outside its writes: " + paths(e.OutOfScope)
 	case Timeout:
-		if e.Kind == ToolWork && e.Reason != "" {
+		if e.Reason != "" {
 			return e.Reason
 		}
 		return fmt.Sprintf("took longer than %s", p.Timeout)

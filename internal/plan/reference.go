@@ -64,7 +64,7 @@ func labelTexts() map[string]labelText {
 		"writes":           {"globs, or `none`", "the whole workspace", "What the step may change. A change outside of it fails the attempt. Git hooks, git's configuration and `.piton/config.yaml` are meant only where a glob begins with `.git` or `.piton`."},
 		"protect":          {"globs", "", "What must not change. In the header: unless a step's `writes:` names it."},
 		"budget":           {"`max 200k tokens, $1.50, 20 minutes`: any of these", "no limit", "What the step, or the whole run, may use."},
-		"mode":             {"`read`, `edit`, `full`", "`edit`", "What the agent may do, in the words of each agent."},
+		"mode":             {"`read`, `edit`, `full`", "`edit`", "What the agent may do, which it is told in its own words (`modes:`)."},
 		"network":          {"`yes`, `no`, `contract`", "`yes`", "`no`: the agent has no network. `contract`: the contract has it too."},
 		"env":              {"names of variables", "", "Variables that the step's agent and contract get. They are shown when you approve."},
 		"workspace":        {"`shared`, `worktree`", "`shared`", "`worktree`: the work is done in a git worktree of its own and merged."},

@@ -170,7 +170,7 @@ func agents(env Env) map[string]verify.Agent {
 	list := make(map[string]verify.Agent, len(env.Config.Agents))
 	for name, a := range env.Config.Agents {
 		fact := verify.Agent{
-			Shell:   a.Kind == config.Shell,
+			Shell: a.Kind == config.Shell, Undriven: a.Kind == config.ACP,
 			Metered: a.Kind == config.ACP || a.Kind == config.Exec && tellsUsage(a.Parse),
 			Time:    a.Limits.Time,
 		}

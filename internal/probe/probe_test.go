@@ -144,7 +144,7 @@ policy: {unmetered: refuse}
 		Commands: map[string]string{}, Files: map[string]verify.File{}, Texts: map[string]string{},
 		Workspace: filepath.ToSlash(work),
 		Agents: map[string]verify.Agent{
-			"a":      {Metered: true, Time: 5 * time.Minute},
+			"a":      {Metered: true, Undriven: true, Time: 5 * time.Minute},
 			"b":      {Missing: "nowhere"},
 			"c":      {Metered: true, Costless: true},
 			"d":      {},

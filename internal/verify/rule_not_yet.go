@@ -12,7 +12,7 @@ func ruleNotYet() Rule {
 		Title: "the plan uses something that this version cannot run",
 		Text: "The plan is right and can be kept, shown and converted. A run would not do what it says, so " +
 			"it is refused rather than run without the label. A `schema:` and a `topic:` subscription are " +
-			"left out instead, and the step runs.",
+			"left out instead, and the step runs; `network: no` and `mode: read` are not enforced.",
 		Bad:   "**judge:** Is the summary fair to both sides?",
 		Good:  "**acceptance:**\n- The summary is fair to both sides.",
 		check: checkNotYet,
@@ -26,6 +26,16 @@ func checkNotYet(p *pass) {
 	for _, u := range p.doc.units {
 		for _, l := range u.unready() {
 			p.report(u, l.at, fmt.Sprintf("step %q uses `%s`, which this version cannot run yet", u.ID.Value, l.label), "").blocks = true
+		}
+		if name, a, ok := p.facts.Agent(u.Target.Value); ok && a.Undriven && u.works() {
+			p.report(u, u.Target.Pos, fmt.Sprintf("agent %q is of kind acp, which this version cannot drive", name),
+				"most such agents have a command for kind exec too").blocks = true
+		}
+		if u.works() && u.Network.Value == "no" {
+			p.report(u, u.Network.Pos, fmt.Sprintf("step %q has `network: no`, which this version does not enforce", u.ID.Value), "")
+		}
+		if u.works() && u.Mode.Value == "read" {
+			p.report(u, u.Mode.Pos, fmt.Sprintf("step %q has `mode: read`, which its agent is told and nothing enforces", u.ID.Value), "")
 		}
 		if !u.Plan.IsZero() && InWords(u.Plan.Value) {
 			p.report(u, u.Plan.Pos, fmt.Sprintf("step %q asks for a plan in words, which this version cannot make", u.ID.Value),
