@@ -307,18 +307,21 @@ func severalSubscriptions(out []Text, t Text) []Text {
 	}
 	all := atomsOfLine(out, t)
 	for _, part := range all[len(out):] {
-		if kind, _, ok := strings.Cut(part.Value, ":"); !ok || !subscribable(kind) {
+		if kind, _, ok := strings.Cut(part.Value, ":"); !ok || !subscribable(kindOf(kind)) {
 			return whole(out, t)
 		}
 	}
 	return all
 }
 
+// kindOf is the kind of a subscription as people write it.
+func kindOf(word string) string { return strings.ToLower(trimmed(word)) }
+
 func subscribable(kind string) bool { return kind == "file" || kind == "topic" || kind == "step" }
 
 func (p *parser) subscription(t Text) (Subscription, bool) {
 	kind, ref, ok := strings.Cut(t.Value, ":")
-	kind = strings.ToLower(trimmed(kind))
+	kind = kindOf(kind)
 	ref = trimmed(ref)
 	from, to := unquote(ref)
 	ref = trimmed(ref[from:to])
