@@ -33,8 +33,8 @@ type drive struct {
 	ready   atomic.Bool // the run is active: the loop may end when there is nothing to do
 	stream  atomic.Pointer[string]
 	view    atomic.Pointer[view]
-	mu      sync.Mutex      // of early, and of who passes records to a view that is new
-	early   []engine.Record // what became durable here before there was a view
+	mu      sync.Mutex             // of early, and of who passes records to a view that is new
+	early   []engine.Record        // what became durable here before there was a view
 	leaving atomic.Pointer[func()] // ends this process's part in the run
 	stopped atomic.Int32           // the signal that stopped it
 	asked   time.Time              // when; of the goroutine that gets the signals

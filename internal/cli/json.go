@@ -16,7 +16,10 @@ import (
 const schema = 1
 
 // stampLayout is RFC 3339 with milliseconds, for UTC.
-const stampLayout = "2006-01-02T15:04:05.000Z"
+const (
+	stampLayout = "2006-01-02T15:04:05.000Z"
+	quotedStamp = `"` + stampLayout + `"`
+)
 
 // envelope is the form of every JSON document: one object on one line.
 type envelope struct {
@@ -39,7 +42,7 @@ func (s stamp) MarshalJSON() ([]byte, error) {
 	if time.Time(s).IsZero() {
 		return []byte("null"), nil
 	}
-	return []byte(`"` + time.Time(s).UTC().Format(stampLayout) + `"`), nil
+	return time.Time(s).UTC().AppendFormat(make([]byte, 0, len(quotedStamp)), quotedStamp), nil
 }
 
 // orNull is null for a zero value, which stands for what is not known.

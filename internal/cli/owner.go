@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime/debug"
 	"time"
 
 	"github.com/piton-dev/piton/internal/agent"
@@ -68,6 +69,7 @@ func (s *session) begin(ctx context.Context, o *owner, leave func(run.Traffic) b
 		return err
 	}
 	if show != nil {
+		debug.SetGCPercent(owning)
 		if err = s.equip(o, pool); err != nil {
 			return err
 		}

@@ -37,6 +37,18 @@ func BenchmarkSteps(b *testing.B) {
 	}
 }
 
+// BenchmarkItems lists ten thousand items that wait, opened in few turns.
+func BenchmarkItems(b *testing.B) {
+	s, epoch := owned(b, b.TempDir())
+	defer s.Close()
+	waiting(b, s, epoch, 10_000)
+	for b.Loop() {
+		if items, err := s.Items(b.Context(), store.ItemFilter{Open: true}); len(items) != 10_000 || err != nil {
+			b.Fatal(len(items), err)
+		}
+	}
+}
+
 // BenchmarkRead reads, checks and decodes ten thousand records.
 func BenchmarkRead(b *testing.B) {
 	s, _ := tenThousand(b)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"strconv"
 	"time"
 
@@ -183,6 +184,10 @@ func changed(ctx context.Context, q querier, since int64) ([]string, int64, erro
 	return streams, last.ID, err
 }
 
+// batchRows is how many rows are gathered in one piece: a slice of ten thousand
+// that grows is copied again and again.
+const batchRows = 1024
+
 // collect returns all rows of a query.
 func collect[T any](ctx context.Context, q querier, query string, args []any, scan func(*sql.Rows) (T, error)) ([]T, error) {
 	rows, err := q.QueryContext(ctx, query, args...)
@@ -190,13 +195,20 @@ func collect[T any](ctx context.Context, q querier, query string, args []any, sc
 		return nil, err
 	}
 	defer rows.Close()
-	var all []T
+	var full [][]T
+	var last []T
 	for rows.Next() {
 		one, err := scan(rows)
 		if err != nil {
 			return nil, unreadable(err)
 		}
-		all = append(all, one)
+		if len(last) == batchRows {
+			full, last = append(full, last), make([]T, 0, batchRows)
+		}
+		last = append(last, one)
 	}
-	return all, rows.Err()
+	if len(full) == 0 {
+		return last, rows.Err()
+	}
+	return slices.Concat(append(full, last)...), rows.Err()
 }

@@ -1,6 +1,8 @@
 package sqlite_test
 
 import (
+	"cmp"
+	"fmt"
 	"path/filepath"
 	"testing"
 
@@ -25,4 +27,24 @@ func TestSQLite(t *testing.T) {
 		dirs[s] = dir
 		return s
 	})
+}
+
+// TestItemsInOrder: all items, and the oldest of them, come in the order that
+// they were opened in.
+func TestItemsInOrder(t *testing.T) {
+	const n = 2_500
+	s, epoch := owned(t, scratch(t))
+	defer s.Close()
+	waiting(t, s, epoch, n)
+	for _, filter := range []store.ItemFilter{{}, {Open: true}, {Open: true, Limit: n}, {Open: true, Limit: 1_100}} {
+		items, err := s.Items(t.Context(), filter)
+		if want := cmp.Or(filter.Limit, n); err != nil || len(items) != want {
+			t.Fatalf("%+v: %d items, %v", filter, len(items), err)
+		}
+		for i, it := range items {
+			if want := fmt.Sprintf("r/%d", i+1); it.Item != want || it.Step != fmt.Sprintf("step-%d", i) {
+				t.Fatalf("%+v: item %d is %s of %s, want %s", filter, i, it.Item, it.Step, want)
+			}
+		}
+	}
 }
