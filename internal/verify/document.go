@@ -63,8 +63,11 @@ type script struct {
 // in the light of the facts.
 func read(p *plan.Plan, facts Facts) *document {
 	d := &document{plan: p, refs: p.Refs(), shells: map[string]*shell{}, paths: map[*shell][]word{}, trace: newTracer(facts)}
+	d.units = make([]*unit, 0, len(p.Steps))
+	units := make([]unit, len(p.Steps))
 	for i, s := range p.Steps {
-		u := &unit{Step: s, index: i}
+		u := &units[i]
+		u.Step, u.index = s, i
 		d.needs(u)
 		d.refers(u)
 		d.refersEach(u)

@@ -163,3 +163,16 @@ func FuzzScopes(f *testing.F) {
 		}
 	})
 }
+
+// TestLongestScopes compares scopes that are as long as they may be.
+func TestLongestScopes(t *testing.T) {
+	long := strings.Repeat("a", maxPattern)
+	for _, other := range []string{long, long[:maxPattern-3] + "/**", "**"} {
+		p, problems := plan.Parse("plan.md", []byte("# Title\n\n**Parallel:** 2\n\n## Steps\n\n### 1. One\n\n**needs:** none\n**writes:** "+long+
+			"\n\n### 2. Two\n\n**needs:** none\n**writes:** "+other+"\n"))
+		found := slices.ContainsFunc(Check(p, problems, Facts{}), func(f Finding) bool { return f.Code == "PT039" })
+		if want := other == long || other == "**"; found != want {
+			t.Errorf("%.10s… and %.10s…: overlap %v", long, other, found)
+		}
+	}
+}

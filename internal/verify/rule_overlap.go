@@ -56,8 +56,9 @@ func checkOverlap(p *pass) {
 type scopes struct {
 	*pass
 	order    *order
-	begins   map[string][]*entry // by what stands before the first wildcard
-	known    map[string]*entry   // by text
+	begins   map[string][]*entry  // by what stands before the first wildcard
+	known    map[string]*entry    // by text
+	lengths  [maxPattern + 2]bool // that the keys of begins have
 	all      []*entry
 	left     int
 	reported map[int]bool
@@ -94,6 +95,7 @@ func (s *scopes) entry(text string) *entry {
 	}
 	e := &entry{text: text, trunk: trunk(text), at: len(s.all)}
 	s.begins[e.trunk] = append(s.begins[e.trunk], e)
+	s.lengths[len(e.trunk)] = true
 	s.known[text], s.all = e, append(s.all, e)
 	return e
 }
@@ -107,7 +109,9 @@ func (s *scopes) compare(e *entry) {
 		}
 	}
 	for n := range len(e.trunk) + 1 {
-		s.against(e, s.begins[e.trunk[:n]])
+		if s.lengths[n] {
+			s.against(e, s.begins[e.trunk[:n]])
+		}
 	}
 }
 
