@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/piton-dev/piton/internal/config"
@@ -37,6 +38,12 @@ type Document struct {
 
 // OK reports whether nothing keeps the plan from running.
 func (d *Document) OK() bool { return d.Plan != nil && !verify.HasErrors(d.Findings) }
+
+// Runnable reports whether this version can carry the plan out, as far as the
+// document itself tells.
+func (d *Document) Runnable() bool {
+	return d.Plan != nil && !slices.ContainsFunc(d.Findings, verify.Finding.Stops)
+}
 
 // counts says how many errors and warnings there are.
 func (d *Document) counts() (errs, warnings int) {

@@ -72,15 +72,14 @@ func (a *app) approve(ctx context.Context, word string, f approveFlags) error {
 
 // approveDocument shows a plan, and records the yes of whoever gives it.
 func (s *session) approveDocument(ctx context.Context, doc *api.Document, f approveFlags) error {
-	s.app.showFindings(s.app.err, serious(doc.Findings))
-	if !doc.OK() {
-		return ended(exitPlan)
+	if _, err := s.fit(doc); err != nil {
+		return err
 	}
 	if err := matches(doc, f.hash); err != nil {
 		return err
 	}
 	if err := s.seen(ctx, doc, f); err != nil {
-		return err
+		return s.unanswered(ctx, err, doc, "")
 	}
 	return s.desk(ctx, func(d api.Desk) error {
 		r, err := s.Draft(ctx, d, doc)
@@ -90,9 +89,21 @@ func (s *session) approveDocument(ctx context.Context, doc *api.Document, f appr
 		if err := s.Judge(ctx, d, r, true, s.By, f.why); err != nil {
 			return err
 		}
-		s.app.did("approve", r.Drafted.Plan, fmt.Sprintf("approved %s (%s), version %d", r.Drafted.Plan, doc.Path, r.Drafted.Version))
+		s.app.report("approve", approvalDocument(doc, r, "", true), fmt.Sprintf("approved %s (%s), version %d", r.Drafted.Plan, doc.Path, r.Drafted.Version))
 		return nil
 	})
+}
+
+// unanswered tells programs of the plan that waits, where that is all that err says.
+func (s *session) unanswered(ctx context.Context, err error, doc *api.Document, run string) error {
+	if !s.app.json || !waits(err) {
+		return err
+	}
+	r, other := s.Recorded(ctx, doc)
+	if other == nil {
+		s.app.document("approve", approvalDocument(doc, r, run, false))
+	}
+	return errors.Join(err, other)
 }
 
 // seen returns once a plan was shown and somebody said yes to it.
@@ -151,27 +162,25 @@ func (s *session) approveProposal(ctx context.Context, pr *api.Proposal, f appro
 		return err
 	}
 	if err := s.agreed(ctx, pr, f); err != nil {
-		return err
+		return s.unanswered(ctx, err, pr.Doc, pr.Head.Run)
 	}
 	return s.desk(ctx, func(d api.Desk) error {
 		r, err := s.Revise(ctx, d, pr, s.revising(), s.By, f.why)
 		if err != nil {
-			return s.app.runnable(err)
+			return s.app.runnable(pr.Doc, err)
 		}
-		s.app.did("approve", r.Drafted.Plan, fmt.Sprintf("run %s goes on with revision %d of %s: %s", pr.Head.Run, r.Drafted.Version, pr.Doc.Path, pr.Diff.Counts()))
+		s.app.report("approve", approvalDocument(pr.Doc, r, pr.Head.Run, true), fmt.Sprintf("run %s goes on with revision %d of %s: %s", pr.Head.Run, r.Drafted.Version, pr.Doc.Path, pr.Diff.Counts()))
 		return s.goOn(ctx, d, pr.Head)
 	})
 }
 
 // sound refuses a proposal that cannot run.
 func (s *session) sound(pr *api.Proposal) error {
-	s.app.showFindings(s.app.err, serious(pr.Doc.Findings))
-	if !pr.Doc.OK() {
+	_, err := s.fit(pr.Doc)
+	if code, ok := errors.AsType[ended](err); ok && code == exitPlan {
 		s.app.notice("run %s goes on with the text that was approved", pr.Head.Run)
-		return ended(exitPlan)
 	}
-	_, err := s.Compile(pr.Doc, "proposal")
-	return s.app.runnable(err)
+	return err
 }
 
 // agreed returns once somebody said yes to the difference, and to each way in
@@ -290,8 +299,7 @@ func (a *app) reject(ctx context.Context, word, why string) error {
 				return err
 			}
 			if doc.Plan == nil {
-				a.showFindings(a.err, serious(doc.Findings))
-				return ended(exitPlan)
+				return a.refuse(doc)
 			}
 			draft = func(d api.Desk) (*engine.Revision, error) { return s.Draft(ctx, d, doc) }
 		}

@@ -34,6 +34,10 @@ func (a *app) diff(ctx context.Context, args []string) error {
 		d := verify.Diff(one.Plan, two.Plan)
 		lines := string(diff.Diff(one.Name, one.Source, two.Name, two.Source))
 		if a.json {
+			d.Header, d.Steps, d.Weaker = list(d.Header), list(d.Steps), list(d.Weaker)
+			for i := range d.Steps {
+				d.Steps[i].Labels = list(d.Steps[i].Labels)
+			}
 			a.document("diff", diffDoc{From: one.Name, To: two.Name, Text: lines, Difference: d})
 			return nil
 		}

@@ -13,7 +13,6 @@ import (
 	"github.com/piton-dev/piton/internal/plan"
 	"github.com/piton-dev/piton/internal/plan/form"
 	"github.com/piton-dev/piton/internal/project"
-	"github.com/piton-dev/piton/internal/verify"
 )
 
 // fmtFlags say what fmt does with the layout it made.
@@ -104,17 +103,13 @@ func (a *app) lay(path string) (laid, error) {
 	if err := markdownOnly("fmt", shown, seen); err != nil {
 		return laid{}, err
 	}
-	p, problems := plan.Parse(shown, seen)
-	findings := verify.Check(nil, problems, verify.Facts{})
-	if p == nil || verify.HasErrors(findings) {
-		for i := range findings {
-			findings[i].File = shown
-		}
-		a.showFindings(a.err, findings)
+	doc := api.Parse(shown, seen)
+	if !doc.OK() {
+		err := a.refuse(doc)
 		a.notice("%s is left as it is: mend the errors first", shown)
-		return laid{}, ended(exitPlan)
+		return laid{}, err
 	}
-	text := plan.Format(p)
+	text := plan.Format(doc.Plan)
 	return laid{File: path, Changed: !bytes.Equal(seen, text), seen: seen, text: text}, nil
 }
 

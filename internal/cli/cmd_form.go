@@ -27,7 +27,7 @@ cannot hold is listed, never left out silently.`,
 			if to == "" {
 				return usage(c, errors.New("piton export needs --to and a form: "+formWords()))
 			}
-			return a.convert(args[0], form.Form(to), out)
+			return a.convert("export", args[0], form.Form(to), out)
 		},
 	}
 	c.Flags().StringVar(&to, "to", "", "the form: "+formWords())
@@ -43,7 +43,7 @@ func (a *app) importCmd() *cobra.Command {
 		Long:    "Reads a plan in YAML or JSON, a graph of tool calls, or a task plan, and prints it as\nMarkdown. The form is known by the file's content. What Markdown cannot hold is listed.",
 		Example: "  piton import plan.yaml -o plans/fix.md\n  curl -s https://example.org/plan.json | piton import -",
 		Args:    exactly("a file", 1),
-		RunE:    func(_ *cobra.Command, args []string) error { return a.convert(args[0], form.Markdown, out) },
+		RunE:    func(_ *cobra.Command, args []string) error { return a.convert("import", args[0], form.Markdown, out) },
 	}
 	c.Flags().StringVarP(&out, "output", "o", "", "write a new file instead of printing")
 	return c
@@ -68,7 +68,7 @@ type conversion struct {
 
 // convert writes the plan of a file in a form. Only a plan that can be read
 // without an error is converted: else something would be lost that nobody named.
-func (a *app) convert(path string, to form.Form, out string) error {
+func (a *app) convert(verb, path string, to form.Form, out string) error {
 	source, err := a.source(path)
 	if err != nil {
 		return err
@@ -77,11 +77,12 @@ func (a *app) convert(path string, to form.Form, out string) error {
 		path = stdinName
 	}
 	doc := api.Parse(path, source)
-	a.showFindings(a.err, serious(doc.Findings))
 	if !doc.OK() {
+		err := a.refuse(doc)
 		a.notice("mend the errors first: what cannot be read cannot be converted")
-		return ended(exitPlan)
+		return err
 	}
+	a.showFindings(a.err, serious(doc.Findings))
 	text, losses, err := doc.Form.Write(to)
 	if err != nil {
 		return &api.Problem{Code: api.Invalid, Message: err.Error(), Hint: "the forms are " + formWords()}
@@ -96,7 +97,7 @@ func (a *app) convert(path string, to form.Form, out string) error {
 		if out == "" {
 			c.Text = orNull(string(text))
 		}
-		a.document("conversion", c)
+		a.document(verb, c)
 		return nil
 	}
 	for _, l := range losses {

@@ -63,7 +63,7 @@ func (a *app) list(ctx context.Context, l listing) error {
 		}
 		heads = families(heads)
 		carried := slices.ContainsFunc(heads, unfinished) && owned()
-		return a.showList(heads, carried, s.changed(heads), l, more)
+		return a.showList(s.Place.Dir, heads, carried, s.changed(heads), l, more)
 	})
 }
 

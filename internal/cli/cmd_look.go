@@ -465,8 +465,13 @@ func (a *app) document(kind string, data any) { writeDocument(a.out, kind, data)
 
 // did reports a small act: its id for programs, a sentence for people.
 func (a *app) did(verb, id, sentence string) {
+	a.report(verb, map[string]string{"id": id}, sentence)
+}
+
+// report tells programs what a verb did by a document, and people by a sentence.
+func (a *app) report(verb string, data any, sentence string) {
 	if a.json {
-		a.document(verb, map[string]string{"id": id})
+		a.document(verb, data)
 		return
 	}
 	fmt.Fprintln(a.out, sentence)

@@ -128,8 +128,7 @@ func (r *review) read(ctx context.Context) (err error) {
 		return err
 	}
 	if r.doc.Plan == nil || len(r.doc.Plan.Steps) == 0 {
-		r.app.showFindings(r.app.err, r.doc.Findings)
-		return ended(exitPlan)
+		return r.app.refuse(r.doc)
 	}
 	return nil
 }
@@ -340,10 +339,9 @@ func (r *review) remove() error {
 func (r *review) approve(ctx context.Context) (bool, error) {
 	fmt.Fprintln(r.app.err)
 	r.say("That was all. %s.", r.changed())
-	r.app.showFindings(r.app.err, serious(r.doc.Findings))
-	if !r.doc.OK() {
-		r.say("The plan does not verify and cannot be approved. Mend it with: piton review %s", r.path)
-		return false, ended(exitPlan)
+	if _, err := r.fit(r.doc); err != nil {
+		r.say("The plan cannot be approved as it is. Mend it with: piton review %s", r.path)
+		return false, err
 	}
 	answer, err := r.ask(fmt.Sprintf("Approve this plan of %s? [y/N]", plural(len(r.doc.Plan.Steps), "step", "steps")))
 	if err != nil {

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -16,7 +15,6 @@ import (
 	"github.com/piton-dev/piton/internal/run"
 	"github.com/piton-dev/piton/internal/store"
 	"github.com/piton-dev/piton/internal/tree"
-	"github.com/piton-dev/piton/internal/verify"
 )
 
 // runFlags are what run and resume share.
@@ -86,12 +84,8 @@ func (a *app) run(ctx context.Context, path string, f runFlags) error {
 		if err != nil {
 			return err
 		}
-		a.showFindings(a.err, serious(doc.Findings))
-		if !doc.OK() {
-			return ended(exitPlan)
-		}
-		compiled, err := s.Compile(doc, "dry-run")
-		if err := a.runnable(err); err != nil {
+		compiled, err := s.fit(doc)
+		if err != nil {
 			return err
 		}
 		if f.dryRun {
@@ -113,6 +107,9 @@ func (a *app) run(ctx context.Context, path string, f runFlags) error {
 			return err
 		}
 		yes, err := s.approval(ctx, doc, f)
+		if waits(err) {
+			return errors.Join(err, s.unapproved(ctx, doc, compiled.Program))
+		}
 		if err != nil {
 			return err
 		}
@@ -127,7 +124,11 @@ func (s *session) revise(ctx context.Context, path string, f runFlags) (bool, er
 	if err != nil || pr == nil || pr.Head.Ended {
 		return false, err
 	}
-	if err := s.agreed(ctx, pr, approveFlags{yes: f.yes}); err != nil {
+	err = s.agreed(ctx, pr, approveFlags{yes: f.yes})
+	if waits(err) && s.app.json {
+		return true, errors.Join(err, s.app.showStatus(ctx, s, pr.Head))
+	}
+	if err != nil {
 		return true, err
 	}
 	return true, s.drive(ctx, f, func(d api.Desk) (api.Opened, error) {
@@ -155,20 +156,17 @@ func (s *session) takeUp(ctx context.Context, path string, doc *api.Document, f 
 	return true, s.app.resume(ctx, head.Run, f)
 }
 
-// serious leaves out notes, which verify shows.
-func serious(all []verify.Finding) []verify.Finding {
-	return slices.DeleteFunc(slices.Clone(all), func(f verify.Finding) bool { return f.Severity == verify.Note })
-}
-
-// runnable shows why a sound plan cannot be run by this version.
-func (a *app) runnable(err error) error {
-	refusal, ok := errors.AsType[*verify.Refusal](err)
-	if !ok {
+// unapproved tells programs of the run that waits for a yes to its plan.
+func (s *session) unapproved(ctx context.Context, doc *api.Document, p *engine.Program) error {
+	if !s.app.json {
+		return nil
+	}
+	r, err := s.Recorded(ctx, doc)
+	if err != nil {
 		return err
 	}
-	a.notice("this version cannot run the plan:")
-	a.showFindings(a.err, refusal.Findings)
-	return ended(exitPlan)
+	s.app.document("run", unapprovedDocument(r, p, s.Place.Dir))
+	return nil
 }
 
 // consent is a yes to a plan that the journal does not have yet.
@@ -233,9 +231,7 @@ func (s *session) approval(ctx context.Context, doc *api.Document, f runFlags) (
 
 // ask shows the plan to whoever sits here and asks for a yes.
 func (s *session) ask(doc *api.Document) (*consent, error) {
-	if err := s.app.showPlan(doc); err != nil {
-		return nil, err
-	}
+	printLines(s.app.err, s.app.theme(s.app.err).family(doc))
 	yes, err := s.app.confirm("Run this plan?")
 	if err != nil {
 		return nil, err

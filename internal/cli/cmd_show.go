@@ -78,8 +78,7 @@ func isNotFound(err error) bool {
 
 func (a *app) showDocument(ctx context.Context, doc *api.Document, r *engine.Revision) error {
 	if doc.Plan == nil || len(doc.Plan.Steps) == 0 && !doc.OK() {
-		a.showFindings(a.err, doc.Findings)
-		return ended(exitPlan)
+		return a.refuse(doc)
 	}
 	f := a.forecast(ctx, doc)
 	if !a.json {

@@ -108,7 +108,7 @@ func (a *app) showTool(ctx context.Context, r *tool.Registry, name string) error
 		return &api.Problem{Code: api.NotFound, Message: err.Error(), Hint: "piton tools lists them"}
 	}
 	if a.json {
-		a.document("tool", d)
+		a.document("tools", map[string]any{"tools": []tool.Definition{d}})
 		return nil
 	}
 	fmt.Fprintf(a.out, "%s\n%s\n\neffect: %s\n", d.Name, d.Description, d.Effect)

@@ -144,7 +144,7 @@ func (a *app) readOne(ctx context.Context, product *api.Product, path string) (*
 func (a *app) findings(docs []*api.Document, form string, bad int) error {
 	switch form {
 	case formJSON:
-		a.document("findings", findingsDocument(docs))
+		a.document("findings", findingsDocument(docs...))
 		return nil
 	case formSARIF:
 		return writeSARIF(a.out, docs)
@@ -157,6 +157,8 @@ func (a *app) findings(docs []*api.Document, form string, bad int) error {
 		a.notice("%d of %d plans have errors", bad, len(docs))
 	case len(docs) > 1:
 		a.notice("%d plans: no errors", len(docs))
+	case bad == 0 && !docs[0].Runnable():
+		a.notice("%s: no errors; this version cannot run it", docs[0].Path)
 	case bad == 0:
 		a.notice("%s: no errors", docs[0].Path)
 	}
@@ -171,7 +173,7 @@ func (a *app) explain(name string) error {
 		return &misuse{text: fmt.Sprintf("there is no rule %q", name), hint: hint}
 	}
 	if a.json {
-		a.document("rule", ruleDocument(rule))
+		a.document("verify", ruleDocument(rule))
 		return nil
 	}
 	fmt.Fprint(a.out, rule.Page())

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -18,7 +19,14 @@ func (s *session) detach(opened api.Opened, f runFlags) error {
 	if err := s.background(opened.Run, args...); err != nil {
 		return err
 	}
-	s.app.did("run", opened.Run, fmt.Sprintf("run %s goes on in the background; piton watch %s follows it", opened.Run, opened.Run))
+	if s.app.json {
+		head, err := s.Find(context.Background(), opened.Run)
+		if err != nil {
+			return err
+		}
+		return s.app.showStatus(context.Background(), s, head)
+	}
+	fmt.Fprintf(s.app.out, "run %s goes on in the background; piton watch %s follows it\n", opened.Run, opened.Run)
 	return nil
 }
 

@@ -75,12 +75,28 @@ func newJSONView(w io.Writer, state string) *jsonView {
 	return &jsonView{out: newSpool(w), progress: progress{state: state}}
 }
 
+// past writes what happened in the run before, and nothing of earlier runs of
+// the task.
 func (v *jsonView) past(rs []engine.Record) {
-	for _, r := range rs {
-		v.fold.apply(r) //nolint:errcheck // events are shown all the same
-		v.progress.take(v.fold.state.Run().Run, r.Event)
+	first := opening(rs)
+	for _, r := range rs[:first] {
+		v.fold.apply(r) //nolint:errcheck // nothing of it is shown
 	}
-	writeSaid(v.out, v.progress.look())
+	v.records(rs[first:])
+}
+
+// opening is the place in a task's records where its newest run begins: with the
+// task, for the first one.
+func opening(rs []engine.Record) int {
+	first, runs := 0, 0
+	for i, r := range rs {
+		if e, ok := r.Event.(engine.RunOpened); ok && e.Revises == "" {
+			if runs++; runs > 1 {
+				first = i
+			}
+		}
+	}
+	return first
 }
 
 func (v *jsonView) records(rs []engine.Record) {
@@ -121,10 +137,42 @@ func eventFields(e engine.Event) (map[string]any, error) {
 	for k, v := range raw {
 		fields[k] = v
 	}
-	if s, ok := e.(engine.StepSettled); ok && s.RetryAt != nil {
-		fields["retry_at"] = stamp(*s.RetryAt)
-	}
+	inUnits(fields, e)
 	return fields, nil
+}
+
+// inUnits puts what the journal counts in units of its own into those of all
+// documents: dollars, milliseconds, times with milliseconds.
+func inUnits(fields map[string]any, e engine.Event) {
+	switch e := e.(type) {
+	case engine.StepSettled:
+		if e.RetryAt != nil {
+			fields["retry_at"] = stamp(*e.RetryAt)
+		}
+	case engine.RunOpened:
+		if e.Grant != (engine.Amount{}) {
+			fields["grant"] = limitsDocument(e.Grant)
+		}
+	case engine.WorkDispatched:
+		if e.Reserve != (engine.Amount{}) {
+			fields["reserve"] = limitsDocument(e.Reserve)
+		}
+	case engine.WorkEnded:
+		fields["usage"] = usageDocument(e.Usage)
+		if e.Ending != nil {
+			fields["ending"] = endingDoc{e.Ending, limitsDocument(e.Ending.Spent)}
+		}
+	case engine.ItemOpened:
+		if e.Shortage != nil {
+			fields["shortage"] = shortageDocument(*e.Shortage)
+		}
+	}
+}
+
+// endingDoc is the end of a run that carried out a step.
+type endingDoc struct {
+	*engine.Ending
+	Spent limitsDoc `json:"spent"`
 }
 
 // runDoc is a run for programs.
@@ -219,6 +267,14 @@ type usageDoc struct {
 	Cost *float64 `json:"cost_usd"`
 }
 
+func usageDocument(u engine.Usage) usageDoc {
+	d := usageDoc{In: u.In, Out: u.Out}
+	if u.CostMicros != nil {
+		d.Cost = new(float64(*u.CostMicros) / 1e6)
+	}
+	return d
+}
+
 // spendDoc is a budget with what was used of it: attempts that did not say what
 // they used count as what was set aside for them.
 type spendDoc struct {
@@ -227,6 +283,36 @@ type spendDoc struct {
 	Reserved  budgetDoc `json:"reserved"` // for what is under way
 	Left      budgetDoc `json:"left"`
 	Unmetered int       `json:"unmetered"` // attempts that did not say what they used, with nothing set aside
+}
+
+// limitsDoc are amounts of which those that are none are left out.
+type limitsDoc struct {
+	Tokens  int64   `json:"tokens,omitempty"`
+	CostUSD float64 `json:"cost_usd,omitempty"`
+	WallMs  int64   `json:"wall_ms,omitempty"`
+}
+
+func limitsDocument(a engine.Amount) limitsDoc {
+	return limitsDoc{a.Tokens, float64(a.CostMicros) / 1e6, a.Wall.Milliseconds()}
+}
+
+// shortageDoc is why a budget is to be raised.
+type shortageDoc struct {
+	Of      string    `json:"of"`
+	Limits  limitsDoc `json:"limits"`
+	Spent   limitsDoc `json:"spent"`
+	Held    limitsDoc `json:"held"`
+	SinceMs int64     `json:"since_ms"`
+	Needs   limitsDoc `json:"needs"`
+	Raise   limitsDoc `json:"raise"`
+	Silent  int       `json:"silent"`
+}
+
+func shortageDocument(x engine.Shortage) shortageDoc {
+	return shortageDoc{
+		x.Of, limitsDocument(x.Limits), limitsDocument(x.Spent), limitsDocument(x.Held), x.Since.Milliseconds(),
+		limitsDocument(x.Needs), limitsDocument(x.Raise), x.Silent,
+	}
 }
 
 // until is the moment that a run's time is counted to: its end, or now.
@@ -368,7 +454,7 @@ func inboxDocument(items []engine.ItemRow, plans []*engine.Revision, args map[st
 			Tool: it.Tool, Tier: it.Tier, Plan: it.Plan, Behind: it.Behind, Parent: parentDocument(it.Parent),
 		}
 		if it.Shortage != nil {
-			doc.Args = it.Shortage.Args()
+			doc.Args = limitsDocument(it.Shortage.Raise)
 		}
 		if body, ok := args[it.Args]; ok {
 			doc.Args = body
@@ -382,21 +468,71 @@ func inboxDocument(items []engine.ItemRow, plans []*engine.Revision, args map[st
 	return d
 }
 
-// findingsDocument is what verify says, for programs.
-func findingsDocument(docs []*api.Document) any {
-	type file struct {
-		File string `json:"file"`
-		OK   bool   `json:"ok"`
-	}
-	out := struct {
-		OK       bool             `json:"ok"`
-		Files    []file           `json:"files"`
-		Findings []verify.Finding `json:"findings"`
-	}{OK: true, Files: []file{}, Findings: []verify.Finding{}}
+// findingsDoc is what is wrong with plans.
+type findingsDoc struct {
+	OK       bool             `json:"ok"`
+	Runnable bool             `json:"runnable"` // by this version
+	Files    []foundDoc       `json:"files"`
+	Findings []verify.Finding `json:"findings"`
+}
+
+type foundDoc struct {
+	File     string `json:"file"`
+	OK       bool   `json:"ok"`
+	Runnable bool   `json:"runnable"`
+}
+
+func findingsDocument(docs ...*api.Document) findingsDoc {
+	out := findingsDoc{OK: true, Runnable: true, Files: []foundDoc{}, Findings: []verify.Finding{}}
 	for _, doc := range docs {
-		out.OK = out.OK && doc.OK()
-		out.Files = append(out.Files, file{doc.Path, doc.OK()})
+		out.OK, out.Runnable = out.OK && doc.OK(), out.Runnable && doc.Runnable()
+		out.Files = append(out.Files, foundDoc{doc.Path, doc.OK(), doc.Runnable()})
 		out.Findings = append(out.Findings, doc.Findings...)
 	}
 	return out
+}
+
+// refusalDocument is why a plan that verifies is not run.
+func refusalDocument(doc *api.Document, r *verify.Refusal) findingsDoc {
+	return findingsDoc{OK: doc.OK(), Files: []foundDoc{{File: doc.Path, OK: doc.OK()}}, Findings: r.Findings}
+}
+
+// unapproved is how a run stands that nobody has said yes to yet.
+const unapproved engine.Status = "verified"
+
+// unapprovedDocument is the run that a plan would have.
+func unapprovedDocument(r *engine.Revision, p *engine.Program, workspace string) runDoc {
+	d := r.Drafted
+	var steps []engine.StepRow
+	for i := range p.Len() {
+		s := p.Step(i)
+		row := engine.StepRow{ID: s.ID, Number: s.Number, Title: s.Title, Status: engine.Pending, Agent: s.Role}
+		for _, n := range s.Needs {
+			row.Needs = append(row.Needs, p.Step(n).ID)
+		}
+		steps = append(steps, row)
+	}
+	head := engine.HeadRow{Plan: d.Plan, Version: d.Version, Title: d.Title, PlanHash: d.Hash, Status: unapproved, Reason: "the plan waits for a person's yes", Total: p.Len()}
+	return runDocument(head, workspace, steps)
+}
+
+// approvalDoc is a yes to a plan, or that it waits for one.
+type approvalDoc struct {
+	ID       *string  `json:"id"` // of the revision; null where the plan is not recorded
+	Approved bool     `json:"approved"`
+	File     string   `json:"file"`
+	Title    string   `json:"title"`
+	Version  *int     `json:"version"`
+	Hash     string   `json:"hash"`
+	Run      *string  `json:"run"` // that goes on with it
+	Changes  string   `json:"changes"`
+	Weakened []string `json:"weakened"`
+}
+
+func approvalDocument(doc *api.Document, r *engine.Revision, run string, approved bool) approvalDoc {
+	d := approvalDoc{Approved: approved, File: doc.Path, Title: doc.Plan.Title.Value, Hash: doc.Covers(), Run: orNull(run), Weakened: []string{}}
+	if r != nil {
+		d.ID, d.Version, d.Changes, d.Weakened = &r.Drafted.Plan, &r.Drafted.Version, r.Drafted.Changes, list(r.Drafted.Weakened)
+	}
+	return d
 }

@@ -163,7 +163,7 @@ func (a *app) listTemplates() error {
 		docs = append(docs, templateDocument(place, t))
 	}
 	if a.json {
-		a.document("templates", map[string]any{"templates": docs})
+		a.document("new", map[string]any{"templates": docs})
 		return nil
 	}
 	printLines(a.out, a.theme(a.out).templates(docs))

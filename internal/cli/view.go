@@ -207,11 +207,11 @@ func (a *app) showStatus(ctx context.Context, s *session, head engine.HeadRow) e
 	return nil
 }
 
-func (a *app) showList(heads []engine.HeadRow, owned bool, changed map[string]bool, l listing, more bool) error {
+func (a *app) showList(workspace string, heads []engine.HeadRow, owned bool, changed map[string]bool, l listing, more bool) error {
 	if a.json {
 		docs := []runDoc{}
 		for _, h := range heads {
-			doc := runDocument(h, "", nil)
+			doc := runDocument(h, workspace, nil)
 			doc.Changed, doc.Carried = changed[h.Run], new(owned && !h.Ended)
 			docs = append(docs, doc)
 		}

@@ -33,11 +33,12 @@ type Shortage struct {
 // given with an answer.
 func (x *Shortage) Args() json.RawMessage { return x.Raise.args() }
 
-// limitArgs are limits as people write them.
+// limitArgs are limits as people write them, or, with wall_ms, programs.
 type limitArgs struct {
 	Tokens  int64   `json:"tokens,omitempty"`
 	CostUSD float64 `json:"cost_usd,omitempty"`
 	Wall    string  `json:"wall,omitempty"` // 1h30m
+	WallMs  int64   `json:"wall_ms,omitempty"`
 }
 
 func (a Amount) args() json.RawMessage {
@@ -49,7 +50,7 @@ func (a Amount) args() json.RawMessage {
 	return body
 }
 
-// readArgs reads limits as people write them. A kind that is not named is zero.
+// readArgs reads limits as people or programs write them. A kind that is not named is zero.
 func readArgs(body json.RawMessage) (a Amount, err error) {
 	var x limitArgs
 	d := json.NewDecoder(bytes.NewReader(body))
@@ -64,6 +65,14 @@ func readArgs(body json.RawMessage) (a Amount, err error) {
 		if a.Wall, err = time.ParseDuration(x.Wall); err != nil {
 			return Amount{}, fmt.Errorf("wall is %q, and a duration is wanted, as \"1h30m\"", x.Wall)
 		}
+	}
+	switch {
+	case x.WallMs != 0 && x.Wall != "":
+		return Amount{}, errors.New("wall and wall_ms say the same: give one of them")
+	case x.WallMs < 0 || x.WallMs > math.MaxInt64/int64(time.Millisecond):
+		return Amount{}, errors.New("wall_ms is below nothing, or above all reason")
+	case x.WallMs > 0:
+		a.Wall = time.Duration(x.WallMs) * time.Millisecond
 	}
 	a.Tokens, a.CostMicros = x.Tokens, int64(math.Round(x.CostUSD*1e6))
 	if a.Tokens < 0 || a.Wall < 0 || x.CostUSD < 0 || x.CostUSD > 1e9 {
@@ -83,6 +92,8 @@ func oddLimit(err error) error {
 		return fmt.Errorf("tokens is a %s, and a whole number is wanted", odd.Value)
 	case "cost_usd":
 		return fmt.Errorf("cost_usd is a %s, and a number is wanted", odd.Value)
+	case "wall_ms":
+		return fmt.Errorf("wall_ms is a %s, and a whole number of milliseconds is wanted", odd.Value)
 	case "wall":
 		return fmt.Errorf("wall is a %s, and a text is wanted, as \"1h30m\"", odd.Value)
 	}

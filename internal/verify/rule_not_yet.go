@@ -8,11 +8,11 @@ import (
 
 func ruleNotYet() Rule {
 	return Rule{
-		ID: "PT014", Name: "not-yet", Severity: Note,
+		ID: "PT014", Name: "not-yet", Severity: Warning,
 		Title: "the plan uses something that this version cannot run",
 		Text: "The plan is right and can be kept, shown and converted. A run would not do what it says, so " +
-			"it is refused rather than run without the label. A `schema:` and a `topic:` subscription are " +
-			"left out instead, and the step runs; `network: no` and `mode: read` are not enforced.",
+			"it is refused rather than run without the label, and so is an approval. A `schema:` and a `topic:` " +
+			"subscription are left out instead, and the step runs; `network: no` and `mode: read` are not enforced.",
 		Bad:   "**judge:** Is the summary fair to both sides?",
 		Good:  "**acceptance:**\n- The summary is fair to both sides.",
 		check: checkNotYet,

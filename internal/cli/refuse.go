@@ -1,0 +1,60 @@
+package cli
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/piton-dev/piton/internal/api"
+	"github.com/piton-dev/piton/internal/verify"
+)
+
+// refuse says why a plan cannot be used: to people where notices go, to programs
+// as the one document of the verb.
+func (a *app) refuse(doc *api.Document) error {
+	return a.stops(findingsDocument(doc))
+}
+
+func (a *app) stops(d findingsDoc) error {
+	if a.json {
+		a.document("findings", d)
+	} else {
+		a.showFindings(a.err, serious(d.Findings))
+	}
+	return ended(exitPlan)
+}
+
+// fit compiles a plan that verifies and that this version can run, and refuses
+// any other: nobody is asked for a yes to what cannot run.
+func (s *session) fit(doc *api.Document) (api.Compiled, error) {
+	if !doc.OK() {
+		return api.Compiled{}, s.app.refuse(doc)
+	}
+	compiled, err := s.Compile(doc, "dry-run")
+	if err != nil {
+		return compiled, s.app.runnable(doc, err)
+	}
+	s.app.showFindings(s.app.err, serious(doc.Findings))
+	return compiled, nil
+}
+
+// runnable shows why a sound plan cannot be run by this version.
+func (a *app) runnable(doc *api.Document, err error) error {
+	refusal, ok := errors.AsType[*verify.Refusal](err)
+	if !ok {
+		return err
+	}
+	a.notice("this version cannot run the plan:")
+	return a.stops(refusalDocument(doc, refusal))
+}
+
+// serious leaves out notes, which verify shows.
+func serious(all []verify.Finding) []verify.Finding {
+	return slices.DeleteFunc(slices.Clone(all), func(f verify.Finding) bool { return f.Severity == verify.Note })
+}
+
+// waits reports whether a verb ended because a person has to say something, and
+// nothing else is wrong.
+func waits(err error) bool {
+	code, ok := errors.AsType[ended](err)
+	return ok && code == exitWaiting && unshown(err) == nil
+}
