@@ -212,6 +212,9 @@ func (w *World) work(ctx context.Context, e engine.Effect) Result {
 	if len(output) > 0 {
 		bodies, ended.Output = [][]byte{output}, digest(output)
 	}
+	if ended.How == engine.Exited {
+		ended.Unfit = e.Step.Unfit(output)
+	}
 	if v, err := engine.ValueOf(output); e.Value && err == nil {
 		if ended.Value, err = engine.EncodeValue(v); err != nil {
 			ended.Value = nil

@@ -187,6 +187,7 @@ func (s *State) admitEnded(in Ended) ([]Event, error) {
 	}
 	e := in.WorkEnded
 	e.Step, e.Attempt, e.N, e.Kind = k.Step, k.Attempt, k.N, l.Kind
+	e.Unfit = text(e.Unfit)
 	e.Reason, e.Claims, e.Notes = text(e.Reason), e.plain(), texts(e.Notes)
 	if e.Value, err = Canonical(e.Value); err != nil || leaves || !s.prog.inline[i] {
 		e.Value = nil

@@ -59,6 +59,22 @@ func (p *Step) wants() string {
 	return "--text"
 }
 
+// Unfit says why an output is not what the step's schema wants; nothing where it
+// is, or where the step has none.
+func (p *Step) Unfit(output []byte) string {
+	if p.Schema == "" {
+		return ""
+	}
+	v, err := ValueOf(output)
+	if err == nil {
+		err = p.fitsSchema(v)
+	}
+	if err != nil {
+		return "its output does not fit its schema: " + err.Error()
+	}
+	return ""
+}
+
 func (p *Step) fitsSchema(v any) error {
 	schema, err := ParseSchema(p.Schema)
 	if err != nil {
@@ -105,6 +121,10 @@ func (s *Step) validAsk() error {
 	case len(slices.Compact(slices.Sorted(slices.Values(s.Choices)))) != len(s.Choices) || slices.Contains(s.Choices, ""):
 		return errors.New("has a choice twice, or an empty one")
 	}
+	return nil
+}
+
+func (s *Step) validSchema() error {
 	if s.Schema == "" {
 		return nil
 	}

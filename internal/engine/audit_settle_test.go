@@ -108,6 +108,8 @@ func (f *file) proof(e engine.StepSettled) error {
 		return fmt.Errorf("it is done without the end of attempt %d: %+v", e.Attempt, f.end)
 	case len(f.end.Tampered)+len(f.end.OutOfScope) > 0:
 		return fmt.Errorf("it is done, and changed what it may not")
+	case f.end.Unfit != "":
+		return fmt.Errorf("it is done, and its output is not what it has to be")
 	case f.def.Worktree && !f.merged:
 		return fmt.Errorf("it is done, and its worktree was not merged")
 	case f.end.Kind == engine.ChildWork && (f.end.Ending == nil || f.end.Ending.Status != engine.Done):

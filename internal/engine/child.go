@@ -90,6 +90,8 @@ func (s *Step) validChild() error {
 		return errors.New("is delegated, and has a scope or a worktree: those of its plan have theirs")
 	case strings.Contains(s.ID, "/"):
 		return errors.New("is delegated, and has a slash in its id")
+	case s.Schema != "":
+		return errors.New("is delegated, and has a schema: a run puts nothing out")
 	case s.Holds && len(s.Checks) == 0:
 		return errors.New("has nothing that could be proved again")
 	}

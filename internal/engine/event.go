@@ -263,6 +263,7 @@ type WorkEnded struct {
 	Tampered   []Change `json:"tampered,omitempty"`
 	OutOfScope []Change `json:"out_of_scope,omitempty"`
 	Quarantine string   `json:"quarantine,omitempty"` // where the differences were kept
+	Unfit      string   `json:"unfit,omitempty"`      // why its output is not what the step's schema wants
 	Conflicts  []Change `json:"conflicts,omitempty"`  // a merge: both sides are in the worktree
 	Commit     string   `json:"commit,omitempty"`     // a merge: what was merged
 	Worktree   string   `json:"worktree,omitempty"`   // a merge: where its worktree is

@@ -461,6 +461,8 @@ func work(e engine.Effect, o op) engine.Input {
 			break
 		}
 		in.Tampered = change("Makefile")
+	case 7:
+		in.Unfit = "its output does not fit its schema: no"
 	case 14:
 		in.OutOfScope = change("docs/x")
 	case 15:

@@ -100,7 +100,7 @@ type Step struct {
 	Writes        []string       `json:"writes,omitempty"`   // explicit scope; empty = the whole workspace
 	Guards        []string       `json:"guards,omitempty"`   // paths and globs whose content must not change; "#part" after a manifest's name counts only that part
 	Choices       []string       `json:"choices,omitempty"`  // of a question
-	Schema        string         `json:"schema,omitempty"`   // of the answer to a question, JSON Schema
+	Schema        string         `json:"schema,omitempty"`   // of the output, or of the answer to a question; JSON Schema
 	When          string         `json:"when,omitempty"`     // the step runs only if this holds; see [ParseCondition]
 	Reads         []string       `json:"reads,omitempty"`    // ids of steps whose output its scripts and checks get in their environment
 	Budget        Amount         `json:"budget,omitzero"`    // of all attempts of the step
@@ -301,7 +301,7 @@ func (s *Step) valid() error {
 	case s.Backoff < 0:
 		return errors.New("has a negative backoff")
 	}
-	if err := errors.Join(s.validTool(), s.validChild()); err != nil {
+	if err := errors.Join(s.validTool(), s.validChild(), s.validSchema()); err != nil {
 		return err
 	}
 	if s.Each != nil {

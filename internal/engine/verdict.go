@@ -92,7 +92,7 @@ func endVerdict(e *WorkEnded) Verdict {
 		return Timeout
 	case e.How == NoStart:
 		return Infra
-	case (e.Kind == ToolWork || e.Kind == ChildWork) && e.Exit != 0:
+	case (e.Kind == ToolWork || e.Kind == ChildWork) && e.Exit != 0, e.Unfit != "":
 		return Fail
 	}
 	return NoVerdict
@@ -113,7 +113,7 @@ func endReason(st *step, p *Step) string {
 	case Infra:
 		return "could not be run: " + e.Reason
 	case Fail:
-		return e.Reason
+		return cmp.Or(e.Reason, e.Unfit)
 	}
 	if e.Kind == ContractWork {
 		return "the checks, which may run only once, were cut off: nobody knows what they did"

@@ -60,6 +60,7 @@ type Input struct {
 func Agent(in Input) string {
 	var b strings.Builder
 	task(&b, in.Step)
+	result(&b, in.Step.Schema)
 	background(&b, in.Context)
 	rules(&b, in)
 	contents(&b, in.Contents)
@@ -78,6 +79,16 @@ func task(b *strings.Builder, s *engine.Step) {
 	for _, a := range s.Acceptance {
 		b.WriteString(item(a))
 	}
+}
+
+// result says what form the output must have.
+func result(b *strings.Builder, schema string) {
+	if schema == "" {
+		return
+	}
+	b.WriteString("\n## The result\n\nWrite the result, a JSON value that fits this JSON Schema, to the file that the environment variable `PITON_OUTPUT` names. " +
+		"One that does not fit fails the task.\n\n")
+	fence(b, schema)
 }
 
 func background(b *strings.Builder, text string) {

@@ -50,6 +50,11 @@ var goldens = map[string]func() prompt.Input{
 			{Ref: "topic:fix-auth-timeout", Missing: true},
 		}}
 	},
+	"schema": func() prompt.Input {
+		s := step()
+		s.Schema = "{\"type\": \"object\", \"required\": [\"n\"]}"
+		return prompt.Input{Step: s}
+	},
 	"scope": func() prompt.Input {
 		s := step()
 		s.Writes = []string{"src/auth/**", "tests/auth/test_timeout.py"}

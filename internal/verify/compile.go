@@ -118,7 +118,7 @@ func (c compiler) step(u *unit) engine.Step {
 		Holds: u.Holds.Value == "run", Rerunnable: u.Rerunnable.Value,
 		Mode: u.Mode.Value, Network: u.Network.Value, Isolation: c.isolation(u),
 		Env: texts(u.Env.Value), Writes: writes(u), Guards: c.guards(u),
-		Budget:   amount(u.Budget.Value),
+		Budget: amount(u.Budget.Value), Schema: u.Schema.Value,
 		Worktree: u.Workspace.Value == inWorktree, Setup: c.setup(u),
 	}
 	s.When, s.Each = u.When.Value, eachOf(u)
@@ -193,14 +193,14 @@ func (c compiler) delegated(s engine.Step, file string) engine.Step {
 	}
 	child := c.options.Children[file]
 	child.Path = file
-	s.Child = &child
+	s.Child, s.Schema = &child, ""
 	return s
 }
 
 // question makes of s the step by which a person is asked.
 func question(u *unit, s engine.Step) engine.Step {
 	s.Kind, s.Role, s.Target, s.Task = engine.Ask, "", "", u.Ask.Value
-	s.Choices, s.Schema = texts(u.Choices), u.Schema.Value
+	s.Choices = texts(u.Choices)
 	s.Checks, s.Guards, s.Writes, s.Approval = nil, nil, nil, ""
 	return s
 }

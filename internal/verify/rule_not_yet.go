@@ -11,8 +11,8 @@ func ruleNotYet() Rule {
 		ID: "PT014", Name: "not-yet", Severity: Warning,
 		Title: "the plan uses something that this version cannot run",
 		Text: "The plan is right and can be kept, shown and converted. A run would not do what it says, so " +
-			"it is refused rather than run without the label, and so is an approval. A `schema:` and a `topic:` " +
-			"subscription are left out instead, and the step runs; `network: no` and `mode: read` are not enforced.",
+			"it is refused rather than run without the label, and so is an approval. A `topic:` " +
+			"subscription is left out instead, and the step runs; `network: no` and `mode: read` are not enforced.",
 		Bad:   "**judge:** Is the summary fair to both sides?",
 		Good:  "**acceptance:**\n- The summary is fair to both sides.",
 		check: checkNotYet,
@@ -41,8 +41,8 @@ func checkNotYet(p *pass) {
 			p.report(u, u.Plan.Pos, fmt.Sprintf("step %q asks for a plan in words, which this version cannot make", u.ID.Value),
 				"write the plan, and give the path of the document").blocks = true
 		}
-		if !u.Schema.IsZero() && u.Ask.IsZero() {
-			p.report(u, u.Schema.Pos, fmt.Sprintf("step %q has a `schema`, which this version does not check yet", u.ID.Value), "")
+		if _, delegated := Delegate(u.Step); delegated && !u.Schema.IsZero() {
+			p.report(u, u.Schema.Pos, fmt.Sprintf("step %q has a `schema`, and the run of a plan puts nothing out that it could be of", u.ID.Value), "")
 		}
 		for _, s := range u.Subscriptions.Value {
 			if s.Kind == "topic" {

@@ -248,14 +248,20 @@ func (c calling) references() {
 			continue
 		}
 		p.waitedFor(c.unit, from.index, ref.String(), c.args.Places[at])
-		fact, known := p.facts.Tools[from.Tool.Value]
-		if !known || fact.Missing || len(fact.Output) == 0 {
-			continue
-		}
-		if v, err := engine.DecodeValue(fact.Output); err == nil {
+		schema, whose := p.puts(from)
+		if v, err := engine.DecodeValue(schema); len(schema) > 0 && err == nil {
 			if err := ref.Fits(v); err != nil {
-				c.wrong(at, "", "%v (%s)", err, from.Tool.Value)
+				c.wrong(at, "", "%v (%s)", err, whose)
 			}
 		}
 	}
+}
+
+// puts is the schema of what the step puts out, and where it is from; nothing
+// where that is not known.
+func (p *pass) puts(u *unit) (schema []byte, whose string) {
+	if !u.Schema.IsZero() {
+		return []byte(u.Schema.Value), "the schema of step " + strconv.Quote(u.ID.Value)
+	}
+	return p.facts.Tools[u.Tool.Value].Output, u.Tool.Value
 }
