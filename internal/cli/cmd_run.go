@@ -94,6 +94,7 @@ func (a *app) run(ctx context.Context, path string, f runFlags) error {
 		if err := s.equipped(ctx, nil, compiled.All()...); err != nil {
 			return err
 		}
+		s.parallel = min(compiled.Program.Parallel(), s.Config.Policy.MaxParallel)
 		if f.unsealed {
 			s.unsealed = s.By
 		}

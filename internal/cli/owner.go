@@ -63,7 +63,7 @@ func (s *session) begin(ctx context.Context, o *owner, leave func(run.Traffic) b
 	host, pool := rigged(s.Place.State, run.Config{
 		Store: s.store, Do: func(ctx context.Context, e engine.Effect) run.Answer { return o.do(ctx, e) }, Now: s.Now, Workspace: s.Place.ID,
 		Machine: machine, Version: Version, Isolation: unsealed, Show: o.tell, Point: crashPoint, Known: s.known,
-	}, proc.Config{})
+	}, proc.Config{Ready: s.parallel})
 	s.known = nil
 	if o.Host, err = run.Open(ctx, host); err != nil {
 		return err

@@ -29,6 +29,7 @@ type session struct {
 
 	unsealed string        // who allowed less isolation than was asked for
 	known    *engine.State // of the run that is to be carried out, where it was read: for the next owner here
+	parallel int           // steps that will run at once, where that is known
 }
 
 // configuration reads all sources, or fails with everything there is to mend.

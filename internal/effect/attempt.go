@@ -71,6 +71,7 @@ func (w *World) ready(ctx context.Context, e engine.Effect, in *engine.Prepared)
 		}
 	}
 	in.Dispatch.Prompt = digest([]byte(text))
+	w.texts.put(in.Dispatch.Prompt, text)
 	return append(bodies, []byte(text)), nil
 }
 
@@ -271,9 +272,9 @@ func (w *World) scopes() (all []string) {
 
 // attempt runs the work in directories of its own, out of sight of the journal.
 func (w *World) attempt(ctx context.Context, e engine.Effect, end *engine.WorkEnded) ([]byte, error) {
-	text, err := w.Object(e.Prompt)
+	text, err := w.text(e.Prompt)
 	if err != nil {
-		return nil, fmt.Errorf("read the prompt: %w", err)
+		return nil, err
 	}
 	var values map[string]string
 	if e.Step.Kind == engine.Script {
@@ -290,7 +291,7 @@ func (w *World) attempt(ctx context.Context, e engine.Effect, end *engine.WorkEn
 	said := w.saying(e.Key)
 	defer said.close()
 	r := w.Agents.Run(ctx, agent.Task{
-		Role: e.Step.Role, Step: e.Key.Step, Run: e.Key.Run, Attempt: e.Key.Attempt, Text: string(text),
+		Role: e.Step.Role, Step: e.Key.Step, Run: e.Key.Run, Attempt: e.Key.Attempt, Text: text,
 		Dir: w.Dir, Mode: e.Step.Mode, Environ: w.Environ, Pass: e.Step.Env, Timeout: e.Step.Timeout,
 		LogPath: filepath.Join(w.State, log), Scratch: scratch, Values: values, OnReport: said.report,
 	})
@@ -302,6 +303,18 @@ func (w *World) attempt(ctx context.Context, e engine.Effect, end *engine.WorkEn
 	end.Claims, end.Notes = r.Claims.Claims, r.Notes
 	end.Leftover, end.Isolation = r.Leftover, string(r.Level)
 	return r.Output, nil
+}
+
+// text is a prompt that was written here, or by an owner before.
+func (w *World) text(hash string) (string, error) {
+	if text, ok := w.texts.take(hash); ok {
+		return text, nil
+	}
+	body, err := w.Object(hash)
+	if err != nil {
+		return "", fmt.Errorf("read the prompt: %w", err)
+	}
+	return string(body), nil
 }
 
 // compare fills in what the attempt changed, and what of it against the rules.

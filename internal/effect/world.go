@@ -42,6 +42,7 @@ type World struct {
 	home      *tree.Tree                           // of a world in a worktree: the workspace
 
 	scratch scratch
+	texts   texts
 
 	search      sync.Once
 	executables *tree.Executables // what commands of checks are searched in

@@ -156,6 +156,25 @@ func TestAttemptFromBaselineToProof(t *testing.T) {
 	}
 }
 
+// Work begins with the text that was just prepared, and after a crash with the
+// one that the journal has.
+func TestWorkHasItsText(t *testing.T) {
+	s := newStage(t, nil)
+	_, work := s.prepared(s.step("echo words", "test -e x"))
+	kept := s.objects[work.Prompt]
+	delete(s.objects, work.Prompt)
+	if end := s.ended(work); end.How != engine.Exited || string(s.objects[end.Output]) != "words\n" {
+		t.Errorf("at once: %+v", end)
+	}
+	if end := s.ended(work); end.How != engine.NoStart {
+		t.Errorf("again, and the journal has nothing: %+v", end)
+	}
+	s.objects[work.Prompt] = kept
+	if end := s.ended(work); end.How != engine.Exited {
+		t.Errorf("again, from the journal: %+v", end)
+	}
+}
+
 // An agent is told what holds for the whole plan, and what its contract said.
 func TestPrompt(t *testing.T) {
 	s := newStage(t, nil)

@@ -62,12 +62,32 @@ func newHost(c Config) (host, error) {
 			if kind.level != Namespace && reasons != nil {
 				hs.reason = reasons.Error()
 			}
+			hs.warm(c.Ready)
 			return hs, nil
 		}
 		reasons = errors.Join(reasons, fmt.Errorf("%s: %w", kind.name, err))
 	}
 	close(hs.thread)
 	return nil, reasons
+}
+
+// warm starts holders until there are as many as children are to be expected,
+// and waits for none. One that cannot be started is missed by nobody: who needs
+// it tries again.
+func (hs *holders) warm(children int) {
+	hs.mu.Lock()
+	defer hs.mu.Unlock()
+	for range min(children, enough) - len(hs.idle) {
+		hs.busy++
+		hs.ending.Go(func() {
+			h, err := hs.start()
+			if err != nil {
+				hs.lost()
+				return
+			}
+			hs.put(h)
+		})
+	}
 }
 
 // run keeps one thread for starting holders: the kernel kills them when the

@@ -140,6 +140,9 @@ type Config struct {
 	// Idle is the number of holders kept waiting for work; 0 is eight for each
 	// processor.
 	Idle int
+	// Ready is how many children may soon run at once: NewPool starts that many
+	// holders, up to two for each processor, and waits for the first only.
+	Ready int
 	// Patience is how long a holder may take to start, or to end a tree that it
 	// was told to kill, before it is killed itself; 0 is 10 s.
 	Patience time.Duration

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"runtime"
 	"slices"
 	"time"
 
@@ -73,16 +74,25 @@ func (h *Host) settle(streams []string) error {
 	for _, stream := range early {
 		h.inquire(stream)
 	}
+	h.yield() // the disk has time
 	if err := h.commit(batches); err != nil {
 		return err
 	}
 	for _, stream := range streams {
 		h.reconcile(stream)
 	}
+	h.yield()
 	if h.cfg.Show != nil && len(records) > 0 {
 		h.cfg.Show(records)
 	}
 	return nil
+}
+
+// yield lets what was just started go first, unless more waits for a turn.
+func (h *Host) yield() {
+	if !h.inboxed() {
+		runtime.Gosched()
+	}
 }
 
 // admit takes one input through the core. A refusal goes back to whoever

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"strings"
+	"sync"
 	"syscall"
 )
 
@@ -221,29 +222,35 @@ func (c *cursor) link(dir *os.Root, base, name string) (Digest, error) {
 }
 
 // each calls look for every index below n, from a few goroutines which each get
-// a cursor and a run of neighbours. The first error ends all.
+// a cursor and a run of neighbours; few are looked at here and now. The first
+// error ends all.
 func (t *Tree) each(ctx context.Context, n int, keep int64, look func(c *cursor, i int) error) error {
 	workers := min(t.workers, (n+63)/64)
-	if workers == 0 {
-		return ctx.Err()
+	if workers <= 1 {
+		return t.some(ctx, 0, n, keep, look)
 	}
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	done := make(chan struct{})
+	var group sync.WaitGroup
 	for w := range workers {
-		go func() {
-			defer func() { done <- struct{}{} }()
-			c := t.cursor(keep)
-			defer c.close()
-			for i := w * n / workers; i < (w+1)*n/workers && ctx.Err() == nil; i++ {
-				if err := look(c, i); err != nil {
-					cancel(err)
-				}
+		group.Go(func() {
+			if err := t.some(ctx, w*n/workers, (w+1)*n/workers, keep, look); err != nil {
+				cancel(err)
 			}
-		}()
+		})
 	}
-	for range workers {
-		<-done
+	group.Wait()
+	return context.Cause(ctx)
+}
+
+// some does it for those from one index up to another.
+func (t *Tree) some(ctx context.Context, from, to int, keep int64, look func(c *cursor, i int) error) error {
+	c := t.cursor(keep)
+	defer c.close()
+	for i := from; i < to && ctx.Err() == nil; i++ {
+		if err := look(c, i); err != nil {
+			return err
+		}
 	}
 	return context.Cause(ctx)
 }
