@@ -84,3 +84,14 @@ func (p *Product) above(ctx context.Context, task string) ([]string, error) {
 	slices.Reverse(paths)
 	return paths, nil
 }
+
+// In is the product as it finds the files of the workspace in another directory,
+// such as the worktree of a run.
+func (p *Product) In(dir string) *Product {
+	if dir == p.Place.Dir {
+		return p
+	}
+	place := p.Place
+	place.Dir = dir
+	return &Product{Place: place, Config: p.Config, Store: p.Store, Env: p.Env, Version: p.Version, Now: p.Now, By: p.By, Via: p.Via}
+}

@@ -153,6 +153,9 @@ func (s *session) world(o *owner) *effect.World {
 		Dir: s.Place.Dir, State: s.Place.State, Environ: s.Env, Pool: o.pool, Tree: o.tree, Tools: o.tools,
 		Agents:    agent.New(agentConfigs(s.Config), o.pool),
 		Worktrees: s.worktrees(), OpenTree: func(dir string) (*tree.Tree, error) { return s.treeAt(dir, o.pool) },
+		OpenTools: func(dir string) (*tool.Registry, error) {
+			return s.app.openTools(api.Place{Dir: dir}, s.Config, o.pool)
+		},
 		Object: func(hash string) ([]byte, error) { return s.store.Object(context.Background(), hash) },
 		NewRun: s.NewRun, Made: s.made, Executables: s.executables,
 	}
@@ -160,8 +163,8 @@ func (s *session) world(o *owner) *effect.World {
 
 // made looks at a plan that was made during a run, as a plan is looked at before
 // anybody is asked for a yes.
-func (s *session) made(ctx context.Context, e engine.Effect) (effect.Made, error) {
-	m, err := s.Made(ctx, e.Key.Task, e.Step.Child.Path)
+func (s *session) made(ctx context.Context, dir string, e engine.Effect) (effect.Made, error) {
+	m, err := s.In(dir).Made(ctx, e.Key.Task, e.Step.Child.Path)
 	if err != nil || m.Refused != "" {
 		return effect.Made{Refused: m.Refused}, err
 	}

@@ -22,6 +22,7 @@ type standing struct {
 	newest bool             // no later run of its plan took its place
 	now    time.Time
 	said   map[string]effect.Said // by step: how far the attempt under way says it is
+	place  *workplace             // the run's worktree, nil for none
 }
 
 // status shows a run, its steps, and what people can do about it.
@@ -73,7 +74,23 @@ func (t theme) heading(s standing) []string {
 	if h.Isolation == unsealed {
 		isolation = cell{"UNSEALED", badTone}
 	}
-	return append(lines, t.sides(cell{strings.Join(counts, ", "), plainTone}, isolation))
+	lines = append(lines, t.sides(cell{strings.Join(counts, ", "), plainTone}, isolation))
+	return append(lines, t.place(s)...)
+}
+
+// place says where the work of a run is that has a worktree.
+func (t theme) place(s standing) []string {
+	switch {
+	case s.place == nil:
+		return nil
+	case s.head.Ended:
+		return t.under(0, warnTone, s.place.left(t))
+	}
+	return t.under(0, idleTone, fmt.Sprintf("works on branch %s, in %s", s.place.Branch, t.line(s.place.Dir)))
+}
+
+func (w *workplace) left(t theme) string {
+	return fmt.Sprintf("not merged: its work is on branch %s, in %s", w.Branch, t.line(w.Dir))
 }
 
 // sums says what became of a run's steps: what was proven, and what counts
@@ -394,10 +411,11 @@ func (t theme) end(s standing) []string {
 	l := looks[h.Status]
 	switch {
 	case h.Ended && h.Status == engine.Done:
-		return t.under(0, l.tone, fmt.Sprintf("%s Done in %s%s: %s.", t.glyph(l), took, cost, join(sums(h))))
+		return append(t.under(0, l.tone, fmt.Sprintf("%s Done in %s%s: %s.", t.glyph(l), took, cost, join(sums(h)))), t.place(s)...)
 	case h.Ended:
 		lines := t.under(0, l.tone, fmt.Sprintf("%s %s after %s%s: %s", t.glyph(l), title(l.word), took, cost, cmp.Or(t.line(h.Reason), "no reason was given")))
 		lines = append(lines, t.fit(fmt.Sprintf("  %d of %d finished, %s.", h.Settled, h.Total, join(sums(h))), t.width))
+		lines = append(lines, t.place(s)...)
 		return append(lines, t.fit("  "+t.next(s), t.width))
 	case len(s.items) > 0:
 		return t.items(s.items, s.now)

@@ -109,7 +109,7 @@ func (a *app) showPlan(doc *api.Document) error {
 
 // standing reads how a run stands from the rows that the journal keeps of it.
 func (a *app) standing(ctx context.Context, s *session, head engine.HeadRow) (standing, error) {
-	st := standing{head: head, now: a.now(), owned: !head.Ended && s.owned(ctx)}
+	st := standing{head: head, now: a.now(), owned: !head.Ended && s.owned(ctx), place: s.workplace(head)}
 	var err error
 	if st.newest, err = s.newest(ctx, head); err != nil {
 		return standing{}, err
@@ -164,6 +164,7 @@ func (a *app) showEnd(ctx context.Context, s *session, head engine.HeadRow) erro
 	}
 	if a.json {
 		doc := runDocument(st.head, s.Place.Dir, st.steps)
+		doc.Worktree = st.place
 		doc.children(st)
 		a.document("run", doc)
 		return nil
@@ -178,10 +179,14 @@ func (a *app) showEnd(ctx context.Context, s *session, head engine.HeadRow) erro
 
 // plainEnd says what to do next; how the run stands, the plain lines have said.
 func (a *app) plainEnd(st standing) error {
+	clock := st.now.Local().Format("15:04:05")
+	if st.head.Ended && st.place != nil {
+		fmt.Fprintf(a.out, "%s left  %s\n", clock, st.place.left(a.theme(a.out)))
+	}
 	if st.head.Ended && st.head.Status != engine.Failed {
 		return nil
 	}
-	fmt.Fprintf(a.out, "%s next  %s\n", st.now.Local().Format("15:04:05"), strings.TrimPrefix(a.theme(a.out).next(st), "next: "))
+	fmt.Fprintf(a.out, "%s next  %s\n", clock, strings.TrimPrefix(a.theme(a.out).next(st), "next: "))
 	return nil
 }
 
@@ -192,6 +197,7 @@ func (a *app) showStatus(ctx context.Context, s *session, head engine.HeadRow) e
 	}
 	if a.json {
 		doc := runDocument(st.head, s.Place.Dir, st.steps)
+		doc.Worktree = st.place
 		doc.Carried = &st.owned
 		for i, step := range doc.Steps {
 			if now, ok := st.said[step.ID]; ok {

@@ -33,9 +33,11 @@ func (s *session) sweep(ctx context.Context, t *tree.Tree, run string, all bool)
 	}
 	var errs []error
 	for _, e := range entries {
+		do := keep
 		if all || settled[e.Name()] {
-			errs = append(errs, discard(ctx, t, run, e.Name(), filepath.Join(root, e.Name())))
+			do = discard
 		}
+		errs = append(errs, do(ctx, t, run, e.Name(), filepath.Join(root, e.Name())))
 	}
 	_ = os.Remove(root) // not while a worktree is kept
 	return errors.Join(errs...)
@@ -47,6 +49,30 @@ func discard(ctx context.Context, t *tree.Tree, run, step, dir string) error {
 		return os.RemoveAll(dir) // the repository is gone
 	}
 	return w.Discard(ctx)
+}
+
+// keep commits what a run did in a worktree that was not merged.
+func keep(ctx context.Context, t *tree.Tree, run, step, dir string) error {
+	w, err := t.Worktree(run, step, dir)
+	if err != nil || step != tree.Run {
+		return nil //nolint:nilerr // the repository is gone
+	}
+	return w.Keep(ctx)
+}
+
+// workplace is the worktree of a run.
+type workplace struct {
+	Dir    string `json:"dir"`
+	Branch string `json:"branch"`
+}
+
+// workplace finds the worktree that a run works in, or left behind.
+func (s *session) workplace(h engine.HeadRow) *workplace {
+	dir := filepath.Join(s.worktrees(), h.Run, tree.Run)
+	if _, err := os.Lstat(dir); err != nil || h.Landed {
+		return nil
+	}
+	return &workplace{dir, tree.Branch(h.Run, tree.Run)}
 }
 
 // dropWorktrees removes, or only counts, what is left of a run's worktrees.
@@ -76,7 +102,7 @@ func (s *session) settledSteps(ctx context.Context, run string) (map[string]bool
 		return nil, err
 	}
 	steps, err := s.store.Steps(ctx, heads[0].Stream, run)
-	done := map[string]bool{}
+	done := map[string]bool{tree.Run: heads[0].Landed}
 	for _, st := range steps {
 		switch st.Status {
 		case engine.Done, engine.Waived, engine.Skipped:

@@ -1,8 +1,10 @@
 package effect
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -49,7 +51,7 @@ func (w *World) enterAside(ctx context.Context, e *engine.Effect) (*aside, error
 			return nil, err
 		}
 	}
-	a, err := w.asideOf(work)
+	a, err := w.asideOf(work, w.beneath)
 	if err == nil && e.Key.Kind == engine.Prepare && e.Step.Setup != "" {
 		err = a.setUp(ctx, *e)
 	}
@@ -57,16 +59,17 @@ func (w *World) enterAside(ctx context.Context, e *engine.Effect) (*aside, error
 }
 
 func (w *World) makeAside(ctx context.Context, work *tree.Worktree, e *engine.Effect) error {
-	w.merging.Lock()
-	defer w.merging.Unlock()
+	git := w.git()
+	git.Lock()
+	defer git.Unlock()
 	if e.Renew {
 		e.Cut, e.Tree, e.Restore = false, "", nil // of a worktree that is gone
 	}
 	return work.Begin(ctx, noteOf(e.Moved), e.Renew)
 }
 
-// asideOf opens a worktree, once.
-func (w *World) asideOf(work *tree.Worktree) (*aside, error) {
+// asideOf opens a worktree, once; world makes the world of it.
+func (w *World) asideOf(work *tree.Worktree, world func(dir string, t *tree.Tree) (*World, error)) (*aside, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if a := w.asides[work.Dir()]; a != nil {
@@ -76,14 +79,23 @@ func (w *World) asideOf(work *tree.Worktree) (*aside, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &aside{work, &World{
-		Dir: work.Dir(), State: w.State, Environ: w.Environ, Pool: w.Pool, Tree: t, Agents: w.Agents, Object: w.Object, Said: w.Said, home: w.Tree,
-	}}
+	in, err := world(work.Dir(), t)
+	if err != nil {
+		return nil, errors.Join(err, t.Close())
+	}
+	a := &aside{work, in}
 	if w.asides == nil {
 		w.asides = map[string]*aside{}
 	}
 	w.asides[work.Dir()] = a
 	return a, nil
+}
+
+// beneath is the world of a step's worktree.
+func (w *World) beneath(dir string, t *tree.Tree) (*World, error) {
+	return &World{
+		Dir: dir, State: w.State, Environ: w.Environ, Pool: w.Pool, Tree: t, Agents: w.Agents, Object: w.Object, Said: w.Said, home: cmp.Or(w.home, w.Tree),
+	}, nil
 }
 
 // translate makes an effect one of the worktree: what protected files were
@@ -150,11 +162,9 @@ func (w *World) merge(ctx context.Context, e engine.Effect) Result {
 	ended := engine.Ended{Key: e.Key}
 	end := &ended.WorkEnded
 	end.How = engine.Exited
-	work, err := w.worktree(e.Key)
-	if err == nil {
-		err = w.mergeInto(ctx, work, e, end)
-	}
+	err := w.mergeOf(ctx, e, end)
 	switch {
+	case end.Commit != "": // it is done, whatever is wanted now
 	case ctx.Err() != nil:
 		end.How, end.Reason = engine.Stopped, "stopped by the harness"
 	case err != nil:
@@ -163,12 +173,24 @@ func (w *World) merge(ctx context.Context, e engine.Effect) Result {
 	return Result{Input: ended}
 }
 
+func (w *World) mergeOf(ctx context.Context, e engine.Effect, end *engine.WorkEnded) error {
+	if e.Step.Kind == engine.Landing {
+		return w.land(ctx, e, end)
+	}
+	work, err := w.worktree(e.Key)
+	if err != nil {
+		return err
+	}
+	return w.mergeInto(ctx, work, e, end)
+}
+
 func (w *World) mergeInto(ctx context.Context, work *tree.Worktree, e engine.Effect, end *engine.WorkEnded) error {
-	w.merging.Lock()
-	defer w.merging.Unlock()
+	git := w.git()
+	git.Lock()
+	defer git.Unlock()
 	k := e.Key
 	m, err := work.Merge(ctx, fmt.Sprintf("%s/%s/%s/%d/merge", k.Task, k.Run, k.Step, k.Attempt), noteOf(e.Moved), e.Round, e.Conflicts)
-	end.Commit, end.Conflicts, end.Worktree = m.Commit, m.Conflicts, work.Dir()
+	end.Commit, end.Conflicts, end.Behind, end.Worktree = m.Commit, m.Conflicts, m.Behind, work.Dir()
 	end.Changed = m.Changed[:min(len(m.Changed), maxChanged)]
 	return err
 }
@@ -176,11 +198,13 @@ func (w *World) mergeInto(ctx context.Context, work *tree.Worktree, e engine.Eff
 // refusal answers an effect that has no worktree to act in.
 func refusal(ctx context.Context, e engine.Effect, err error) Result {
 	switch {
-	case ctx.Err() != nil && e.Key.Kind != engine.Work:
+	case ctx.Err() != nil && e.Work == "":
 		return Result{}
 	case e.Key.Kind == engine.Prepare:
 		return Result{Input: engine.Prepared{Key: e.Key, Err: err.Error()}}
-	case e.Key.Kind == engine.Work:
+	case e.Key.Kind == engine.Expand:
+		return Result{Input: engine.Expanded{Key: e.Key, Err: err.Error()}}
+	case e.Key.Kind == engine.Work || e.Key.Kind == engine.Merge:
 		how := engine.NoStart
 		if ctx.Err() != nil {
 			how = engine.Stopped

@@ -25,7 +25,7 @@ func (w *World) opening(ctx context.Context, e engine.Effect, in *engine.Prepare
 	made, err := w.approved(e)
 	tier, reasons := engine.FreeTier, []string(nil)
 	if !e.Step.Child.Pinned() {
-		made, err = w.Made(ctx, e)
+		made, err = w.Made(ctx, w.Dir, e)
 		tier, reasons = engine.ApproveTier, []string{"it was not there when the plan was approved"}
 	}
 	if err != nil {

@@ -34,12 +34,14 @@ type World struct {
 	// Of steps that are delegated to plans: a new run's id, and a plan that was
 	// made during a run.
 	NewRun      func(ctx context.Context) (string, error)
-	Executables func(p *engine.Program) map[string]string // the commands of its checks, as they are
-	Made        func(ctx context.Context, e engine.Effect) (Made, error)
+	Executables func(p *engine.Program) map[string]string                            // the commands of its checks, as they are
+	Made        func(ctx context.Context, dir string, e engine.Effect) (Made, error) // from the files in dir
 
-	Worktrees string                               // where worktrees are made, outside of workspace and state
-	OpenTree  func(dir string) (*tree.Tree, error) // opens a worktree's files
-	home      *tree.Tree                           // of a world in a worktree: the workspace
+	Worktrees string                                   // where worktrees are made, outside of workspace and state
+	OpenTree  func(dir string) (*tree.Tree, error)     // opens a worktree's files
+	OpenTools func(dir string) (*tool.Registry, error) // opens the tools of a run's worktree
+	home      *tree.Tree                               // of a world in a worktree: the workspace
+	outer     *World                                   // of a world in a run's worktree: what that was made from
 
 	scratch scratch
 	texts   texts
@@ -51,6 +53,7 @@ type World struct {
 
 	mu       sync.Mutex
 	asides   map[string]*aside // by directory
+	wholes   map[string]*whole // by run
 	bases    map[string]*tree.Base
 	live     map[engine.Key]*presence // the work under way
 	watching map[watcher]*presence    // steps that were looked at and have not begun
@@ -65,6 +68,18 @@ type Result struct {
 // Do carries e out. When ctx ends everything it started is stopped, and it
 // returns: work with its end, an inquiry with nothing.
 func (w *World) Do(ctx context.Context, e engine.Effect) Result {
+	runs := e.Within
+	if e.Step.Kind == engine.Landing {
+		runs = runs[:len(runs)-1]
+	}
+	in, err := w.within(ctx, e, runs)
+	if err != nil {
+		return refusal(ctx, e, err)
+	}
+	return in.act(ctx, e)
+}
+
+func (w *World) act(ctx context.Context, e engine.Effect) Result {
 	switch {
 	case e.Key.Kind == engine.Expand:
 		return w.expand(ctx, e)
@@ -92,6 +107,9 @@ func (w *World) Close() error {
 	err := w.scratch.close()
 	for _, a := range w.asides {
 		err = errors.Join(err, a.world.Close(), a.world.Tree.Close())
+		if a.world.Tools != nil {
+			a.world.Tools.Close()
+		}
 	}
 	return err
 }

@@ -112,6 +112,8 @@ func (s *State) applyWorkEnded(e WorkEnded) error {
 		}
 		st.Live = false
 		switch {
+		case e.Kind == MergeWork && s.lands(i):
+			s.endLanding(i, st, e)
 		case e.Kind == MergeWork:
 			st.endMerge(e)
 		case e.Kind == ContractWork:

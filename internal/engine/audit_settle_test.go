@@ -21,7 +21,7 @@ func (a *auditor) settled(e engine.StepSettled, r engine.Record) error {
 	answer := f.def.Kind == engine.Ask && f.reply != nil && f.order == nil
 	byChild := len(f.def.Checks) == 0 && f.end != nil && f.end.Ending != nil && f.end.Ending.Status == engine.Done &&
 		f.end.Ending.Proven > 0 && f.end.Ending.Unproven+f.end.Ending.Waived == 0
-	if e.Proven && (e.Status != engine.Done || !f.red && !byChild) && !answer {
+	if e.Proven && (e.Status != engine.Done || !f.red && !byChild) && !answer && !f.lands() {
 		return fmt.Errorf("it counts as proven, and was never seen to fail")
 	}
 	if e.By != "" && e.By != engine.Harness {
@@ -112,6 +112,8 @@ func (f *file) proof(e engine.StepSettled) error {
 		return fmt.Errorf("it is done, and its output is not what it has to be")
 	case f.def.Worktree && !f.merged:
 		return fmt.Errorf("it is done, and its worktree was not merged")
+	case f.def.Kind == engine.Landing:
+		return nil
 	case f.end.Kind == engine.ChildWork && (f.end.Ending == nil || f.end.Ending.Status != engine.Done):
 		return fmt.Errorf("it is done, and its run is not: %+v", f.end)
 	case len(f.def.Checks) == 0 && f.end.Kind == engine.ChildWork:

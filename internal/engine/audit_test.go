@@ -81,6 +81,7 @@ type auditor struct {
 	silent     int                      // attempts that did not say what they used
 	asking     string                   // item that asks for more for the run
 	work       int                      // dispatches and ends of work so far, to order proofs by
+	brought    bool                     // the run's worktree got something that was not proved there
 }
 
 // file is what the auditor writes down of one step.
@@ -202,7 +203,7 @@ func (a *auditor) ended(e engine.RunEnded) error {
 		if !f.satisfied() {
 			return fmt.Errorf("it is done, and step %q is %s", id, f.status)
 		}
-		if again := f.def.Each == nil && f.def.Holds && f.def.Rerunnable && f.def.Checkable() && f.status == engine.Done; again && a.run.Policy.Ratchet && f.proved != a.work {
+		if a.unproved(f) {
 			return fmt.Errorf("it is done, and %q was not proved again since the last work", id)
 		}
 	}
@@ -360,7 +361,9 @@ func (a *auditor) dispatched(e engine.WorkDispatched, r engine.Record) error {
 		f.once++
 		return nil
 	case engine.MergeWork:
-		a.work++
+		if f.def.Kind != engine.Landing {
+			a.work++
+		}
 		f.complete, f.answers = nil, nil
 		return nil
 	}
@@ -379,6 +382,9 @@ func (a *auditor) mayStart(f *file, e engine.WorkDispatched, r engine.Record) er
 		return fmt.Errorf("dispatch %d.%d follows %d.%d", e.Attempt, e.N, f.attempt, f.n)
 	case next:
 		f.lost, f.once, f.end = 0, 0, nil
+	}
+	if f.def.Kind == engine.Landing {
+		return a.mayLand(f, e)
 	}
 	if e.Kind == engine.MergeWork {
 		if !f.def.Worktree || f.merged || f.end == nil || f.end.How != engine.Exited || f.def.Rerunnable && !f.passed() {
@@ -415,6 +421,31 @@ func (a *auditor) mayStart(f *file, e engine.WorkDispatched, r engine.Record) er
 		}
 	}
 	return nil
+}
+
+// mayLand holds the merge of the run's worktree against what was proved in it.
+func (a *auditor) mayLand(f *file, e engine.WorkDispatched) error {
+	if e.Kind != engine.MergeWork || f.merged {
+		return fmt.Errorf("%s work ends a run, merged %v", e.Kind, f.merged)
+	}
+	for id, other := range a.steps {
+		if other != f && !other.satisfied() {
+			return fmt.Errorf("step %q is %s", id, other.status)
+		}
+		if a.unproved(other) {
+			return fmt.Errorf("%q was not proved again since the last work", id)
+		}
+	}
+	return nil
+}
+
+// lands reports whether the step is a merge of the run's worktree that is done.
+func (f *file) lands() bool { return f.def.Kind == engine.Landing && f.merged }
+
+// unproved reports whether a step that is done has to be proved again.
+func (a *auditor) unproved(f *file) bool {
+	again := f.def.Each == nil && f.def.Holds && f.def.Rerunnable && f.def.Checkable() && f.status == engine.Done
+	return again && (a.run.Policy.Ratchet || a.brought) && f.proved != a.work
 }
 
 // passed reports whether the newest answers were all good.
@@ -544,6 +575,15 @@ func (a *auditor) workEnded(e engine.WorkEnded, r engine.Record) error {
 	if e.Kind == engine.ContractWork {
 		if e.How != engine.Exited {
 			f.end, f.complete, f.answers = &e, nil, nil
+		}
+		return nil
+	}
+	if f.def.Kind == engine.Landing {
+		exited := e.How == engine.Exited && len(e.Conflicts)+len(e.Tampered) == 0
+		f.end, f.merged = &engine.WorkEnded{How: e.How, Attempt: e.Attempt, N: e.N, Kind: e.Kind}, exited && !e.Behind
+		if exited && e.Behind {
+			a.work++
+			a.brought = true
 		}
 		return nil
 	}

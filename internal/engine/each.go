@@ -142,7 +142,7 @@ func (s *Step) instance(n int, item json.RawMessage) (Step, error) {
 	}
 	said := spoken(v, item)
 	x := *s
-	x.ID, x.Number = InstanceID(s.ID, n), numberOf(s.Number)+"."+strconv.Itoa(n)
+	x.ID, x.Number = InstanceID(s.ID, n), FirstNumber(s.Number)+"."+strconv.Itoa(n)
 	x.Each, x.When, x.Item = nil, "", item
 	x.Title = titled(s.Title, said)
 	if s.Kind != Script {
@@ -157,8 +157,8 @@ func (s *Step) instance(n int, item json.RawMessage) (Step, error) {
 	return x, x.valid()
 }
 
-// numberOf is the first number of a heading such as 3–7.
-func numberOf(number string) string {
+// FirstNumber is the first number of a heading such as 3–7.
+func FirstNumber(number string) string {
 	if i := strings.IndexAny(number, "-–—"); i > 0 {
 		return strings.TrimSpace(number[:i])
 	}

@@ -32,6 +32,9 @@ func revision(now engine.RunOpened, o op) (engine.Revise, error) {
 	place := map[string]int{}
 	for _, i := range turned(now.Compiled.Len(), int(o.Which)) {
 		p := *now.Compiled.Step(i)
+		if p.Kind == engine.Landing {
+			continue
+		}
 		switch (int(o.Which) + int(o.More) + 5*i) % 11 {
 		case 0, 1:
 			p.Task += "."
@@ -66,6 +69,9 @@ func revision(now engine.RunOpened, o op) (engine.Revise, error) {
 			p.Kind = engine.Script
 			def.Steps = append(def.Steps, p)
 		}
+	}
+	if _, whole := now.Compiled.Landing(); whole {
+		def.Steps = append(def.Steps, landing(len(def.Steps)))
 	}
 	p, err := engine.NewProgram(def)
 	if err != nil {

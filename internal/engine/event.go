@@ -160,6 +160,9 @@ type RunOpened struct {
 	// Grant what that run's budget leaves to this one.
 	Parent Parent `json:"parent,omitzero"`
 	Grant  Amount `json:"grant,omitzero"`
+	// Within lists the runs in whose worktrees this one works, the outermost
+	// first, less its own.
+	Within []string `json:"within,omitempty"`
 
 	// Revises is the plan revision that this one takes the place of in the
 	// same run, which goes on; "" for the opening of a run. Carried lists the
@@ -267,6 +270,7 @@ type WorkEnded struct {
 	Conflicts  []Change `json:"conflicts,omitempty"`  // a merge: both sides are in the worktree
 	Commit     string   `json:"commit,omitempty"`     // a merge: what was merged
 	Worktree   string   `json:"worktree,omitempty"`   // a merge: where its worktree is
+	Behind     bool     `json:"behind,omitempty"`     // a merge of the run's worktree: it has to be proved first, with what it got from the workspace
 	Tree       string   `json:"tree,omitempty"`
 	Ending     *Ending  `json:"ending,omitempty"`   // of a run that did the work
 	Leftover   int      `json:"leftover,omitempty"` // processes that had to be killed

@@ -444,6 +444,10 @@ func proofs(journal []engine.Record) error {
 			if f == nil || f.n < 0 {
 				continue // a revision left it
 			}
+			if f.def.Kind == engine.Landing {
+				f.end, f.merged = &e, e.How == engine.Exited && len(e.Conflicts)+len(e.Tampered) == 0 && !e.Behind
+				continue
+			}
 			if e.Kind == engine.MergeWork {
 				f.merged = e.How == engine.Exited && len(e.Conflicts) == 0
 				continue

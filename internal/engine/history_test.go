@@ -49,12 +49,23 @@ func programs(most int) *rapid.Generator[*engine.Program] {
 				fitEach(def.Steps, i)
 			}
 		}
+		if rapid.IntRange(0, 3).Draw(t, "whole") == 3 {
+			def.Steps = append(def.Steps, landing(n))
+		}
 		p, err := engine.NewProgram(def)
 		if err != nil {
 			t.Fatal(err)
 		}
 		return p
 	})
+}
+
+// landing is the end of a run in a worktree of its own.
+func landing(steps int) engine.Step {
+	p := plain("merge")
+	p.Kind, p.Worktree, p.Checks, p.Holds, p.OnFail = engine.Landing, true, nil, false, engine.OnFail{Then: engine.Escalate}
+	p.Number, p.Needs = strconv.Itoa(steps+1), numbers(steps)
+	return p
 }
 
 // fitEach lets a step take its items from one that it needs and that puts out a
@@ -446,6 +457,7 @@ func work(e engine.Effect, o op) engine.Input {
 	if in.Ending = endingOf(e); in.Ending != nil {
 		return childEnd(in, o)
 	}
+	in.Behind = e.Step.Kind == engine.Landing && (len(e.Conflicts) > 0 || o.More%3 == 0)
 	switch o.How % 16 {
 	case 9:
 		in.How = engine.TimedOut
@@ -458,6 +470,10 @@ func work(e engine.Effect, o op) engine.Input {
 	case 13:
 		if e.Key.Kind == engine.Merge {
 			in.Conflicts = change("src/x")
+			break
+		}
+		if e.Step.Kind == engine.Landing {
+			in.Tampered = change("Makefile")
 			break
 		}
 		in.Tampered = change("Makefile")

@@ -68,11 +68,12 @@ type Claim struct {
 	Attempt int
 	Reads   bool // it only proves
 	Held    bool
+	Tree    string // the run in whose worktree the scope is, "" for the workspace
 }
 
 // Conflicts reports whether two steps must not use their scopes at once.
 func (c Claim) Conflicts(other Claim) bool {
-	return !(c.Reads && other.Reads) && (c.anywhere() || other.anywhere() || c.Step.conflicts(other.Step))
+	return c.Tree == other.Tree && !(c.Reads && other.Reads) && (c.anywhere() || other.anywhere() || c.Step.conflicts(other.Step))
 }
 
 // anywhere reports a merge that may change any file.
@@ -91,7 +92,7 @@ func (s *State) Claims() []Claim {
 			continue
 		}
 		all = append(all, Claim{
-			Step: s.prog.Step(i), Attempt: st.Attempt, Reads: st.Phase == Ratchet,
+			Step: s.prog.Step(i), Attempt: st.Attempt, Reads: st.Phase == Ratchet, Tree: s.tree(i),
 			Held: st.Lease == s.epoch || !s.run.Opened.Policy.Leases,
 		})
 	}

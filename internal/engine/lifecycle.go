@@ -149,7 +149,7 @@ func (s *State) ends() (RunEnded, bool) {
 		return RunEnded{}, false
 	case s.run.Critical > 0:
 		return s.failed(), true
-	case s.run.Unsat == 0 && (s.run.Proved || !s.run.Opened.Policy.Ratchet):
+	case s.run.Unsat == 0 && !s.owes():
 		return s.ended(Done, 0, ""), true
 	case s.run.Unsat == 0 || len(s.due) > 0 || len(s.items) > 0:
 		return RunEnded{}, false

@@ -47,6 +47,10 @@ func (s *State) applyMerge(i int, e WorkDispatched, r Record) error {
 	}
 	s.change(i, func(st *step) {
 		st.Live, st.Kind, st.N, st.Epoch = true, e.Kind, e.N, r.Epoch
+		if s.lands(i) {
+			st.begin(r.At)
+			return // what it merges is what was proved
+		}
 		s.run.Proved = false
 	})
 	return nil
@@ -61,6 +65,8 @@ func (st *step) endMerge(e WorkEnded) {
 		if st.Lost++; st.Lost >= maxLost {
 			st.Merge = &e
 		}
+	case e.How == Exited && len(e.Tampered) > 0:
+		st.Merge = &e
 	case e.How == Exited && len(e.Conflicts) == 0:
 		st.Phase, st.Merged, st.Renew, st.Clashes = Verifying, true, true, nil
 		st.Infra, st.Lost, st.Seen = 0, 0, nil // another tree, other answers
@@ -77,9 +83,11 @@ func mergeVerdict(e *WorkEnded) Verdict {
 	switch {
 	case e == nil:
 		return NoVerdict
+	case len(e.Tampered) > 0:
+		return Tampered
 	case len(e.Conflicts) > 0:
 		return Clash
-	case e.How == Lost:
+	case e.How == Lost || e.Behind:
 		return Inconclusive
 	}
 	return Infra
@@ -89,7 +97,12 @@ func mergeReason(st *step) string {
 	switch e := st.Merge; mergeVerdict(e) {
 	case Clash:
 		return fmt.Sprintf("its worktree conflicts with the workspace: %s; resolve both sides in %s, then answer retry", paths(e.Conflicts), e.Worktree)
+	case Tampered:
+		return fmt.Sprintf("protected files of the workspace changed while the run was under way: %s; put them back and answer retry, or answer skip and merge %s yourself", paths(e.Tampered), e.Worktree)
 	case Inconclusive:
+		if e.Behind {
+			return fmt.Sprintf("the workspace had something new %d times while all was proved with what it had before; leave it alone for as long as that takes, then answer retry", maxNews)
+		}
 		return fmt.Sprintf("its merge was cut off %d times by the end of its owner", st.Lost)
 	default:
 		return "its worktree could not be merged: " + e.Reason

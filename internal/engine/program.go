@@ -25,6 +25,8 @@ const (
 	Tool   Kind = "tool"   // a tool is called
 
 	Delegate Kind = "plan" // the task is a plan of its own, which a run of its own carries out
+
+	Landing Kind = "merge" // the worktree of the whole run is merged; no plan writes such a step
 )
 
 // Expect says what a contract must answer before the work, so that its answer
@@ -152,6 +154,7 @@ type Program struct {
 	hash    string
 	guards  []string   // of all steps, each once
 	refers  [][]string // by index: ids of the steps that arguments refer to
+	landing int        // 1 + the index of the step that merges the run's worktree
 
 	base  *Program      // what a run let grow into this one, nil for a program as it was compiled
 	of    []int         // patterns of the instances behind the steps of base
@@ -228,7 +231,7 @@ func (p *Program) index() error {
 		}
 	}
 	p.guards = d.guards()
-	if err := errors.Join(p.readable(), p.refer(), p.eaches()); err != nil {
+	if err := errors.Join(p.readable(), p.refer(), p.eaches(), p.lands()); err != nil {
 		return err
 	}
 	if err := p.conditions(); err != nil {
@@ -286,7 +289,7 @@ func (s *Step) valid() error {
 	switch {
 	case s.ID == "":
 		return errors.New("has no id")
-	case s.Kind != Agent && s.Kind != Script && s.Kind != Ask && s.Kind != Tool && s.Kind != Delegate:
+	case s.Kind != Agent && s.Kind != Script && s.Kind != Ask && s.Kind != Tool && s.Kind != Delegate && s.Kind != Landing:
 		return fmt.Errorf("unknown kind %q", s.Kind)
 	case s.Expect != ExpectAny && s.Expect != ExpectRed && s.Expect != ExpectGreen:
 		return fmt.Errorf("unknown expect %q", s.Expect)
@@ -309,8 +312,11 @@ func (s *Step) valid() error {
 			return err
 		}
 	}
-	if s.Kind == Ask {
+	switch s.Kind {
+	case Ask:
 		return s.validAsk()
+	case Landing:
+		return s.validLanding()
 	}
 	return s.validChecks()
 }

@@ -16,7 +16,7 @@ func (s *State) round() bool {
 // beginRound begins proving everything again once all steps are satisfied, and
 // so nothing runs. It looks at all steps, once a round.
 func (s *State) beginRound() {
-	if s.run.Unsat > 0 || s.run.Proving || s.run.Proved || !s.run.Opened.Policy.Ratchet {
+	if s.undone() > 0 || s.run.Proving || !s.owes() {
 		return
 	}
 	s.run.Round++
@@ -26,7 +26,8 @@ func (s *State) beginRound() {
 			s.run.ProveLeft = append(s.run.ProveLeft, i)
 		}
 	}
-	s.run.Proving, s.run.Proved = len(s.run.ProveLeft) > 0, len(s.run.ProveLeft) == 0
+	s.run.Proving = len(s.run.ProveLeft) > 0
+	s.provenAll(!s.run.Proving)
 }
 
 func (s *State) fillRound() {
@@ -56,7 +57,7 @@ func (s *State) endRound() {
 		return
 	}
 	s.run.Proving = false
-	if s.run.Proved = s.run.Regressed == 0; !s.run.Proved {
+	if s.provenAll(s.run.Regressed == 0); !s.run.Proved {
 		s.run.Regression = append(s.run.Regression, s.run.Regressed)
 	}
 }

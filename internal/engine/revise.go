@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -53,6 +54,8 @@ func (s *State) admitRevise(in Revise) ([]Event, error) {
 		return nil, refuse(Conflict, fmt.Sprintf("%s has gone on to revision %d since the difference was shown", name, now.Version), "look at it again")
 	case e.Compiled == nil || e.Compiled.Hash() != e.Program:
 		return nil, refuse(Invalid, "the revision has no program", "")
+	case (s.prog.landing > 0) != (e.Compiled.landing > 0):
+		return nil, refuse(Conflict, name+" cannot go on in another tree: `**Workspace:**` says where it works", "cancel it, and run the plan anew")
 	case e.Plan == "" || e.Plan == now.Plan:
 		return nil, refuse(Invalid, "the revision has no id of its own", "")
 	}
@@ -197,6 +200,7 @@ func (s *State) applyRevision(e RunOpened) error {
 			next[i].Attempt = attempt + 1
 		}
 	}
+	s.keepLanding(prog, next)
 	s.run.Expanded = slices.DeleteFunc(slices.Clone(s.run.Expanded), func(x StepExpanded) bool { return !kept[x.Step] })
 	s.goOn(e, prog, next, past)
 	s.pin(e.Executables)
@@ -213,6 +217,8 @@ func (s *State) mayRevise(e RunOpened) error {
 		return fmt.Errorf("the run is %s, or being stopped", s.run.Status)
 	case p == nil || p.Hash() != e.Program:
 		return fmt.Errorf("program %s is not at hand", e.Program)
+	case (s.prog.landing > 0) != (p.landing > 0):
+		return errors.New("it works in another tree")
 	}
 	return s.mayCarry(p, e.Carried)
 }

@@ -49,7 +49,8 @@ type HeadRow struct {
 	TokensOut  int64     `json:"tokens_out"`
 	CostMicros int64     `json:"cost_micros"`
 	Budget     Budget    `json:"budget,omitzero"`
-	Parent     Parent    `json:"parent,omitzero"` // the step that the run carries out
+	Parent     Parent    `json:"parent,omitzero"`  // the step that the run carries out
+	Landed     bool      `json:"landed,omitempty"` // its worktree is in the workspace
 }
 
 // Shown is the run's status as people are told it, in every list and at every
@@ -200,7 +201,7 @@ func (s *State) Head() HeadRow {
 		Path: r.Opened.Path, PlanHash: r.Opened.PlanHash, Source: r.Opened.Source, Status: r.Status, Reason: r.Reason, Exit: r.Exit, Ended: !r.Live,
 		Started: r.Started, Finished: r.Finished, Total: len(s.steps), Settled: len(s.steps) - r.Unsat,
 		Active: len(s.active), Open: len(s.items), Proven: r.Proven, Unproven: r.Unproven, Waived: r.Waived, Skipped: r.Skipped,
-		TokensIn: r.TokensIn, TokensOut: r.TokensOut, CostMicros: r.CostMicros, Budget: s.Budget(), Parent: r.Opened.Parent,
+		TokensIn: r.TokensIn, TokensOut: r.TokensOut, CostMicros: r.CostMicros, Budget: s.Budget(), Parent: r.Opened.Parent, Landed: s.landed(),
 	}
 }
 

@@ -33,6 +33,9 @@ func (s *State) eligible(i int) bool {
 	if !s.run.Live || st.Active || st.Item != "" || st.Order != nil || st.open > 0 || s.waits(i) || !s.granted(i) || s.undecided(i) {
 		return false
 	}
+	if s.lands(i) && s.owes() {
+		return false
+	}
 	return st.Status == Pending || st.Status == Regressed || st.Status == Running
 }
 
@@ -102,8 +105,11 @@ func (s *State) fill(now time.Time) {
 
 // opening is the phase that a step begins with.
 func (s *State) opening(i int) Phase {
-	if s.pattern(i) {
+	switch {
+	case s.pattern(i):
 		return Expanding
+	case s.lands(i):
+		return Merging
 	}
 	return Baseline
 }
@@ -163,6 +169,8 @@ func (s *State) start(i int, phase Phase) {
 			s.goOnResolved(i, st)
 		case Expanding:
 			st.Status = Running
+		case Merging:
+			st.Status, st.Attempt = Running, max(1, st.Attempt)
 		}
 	})
 }

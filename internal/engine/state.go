@@ -52,6 +52,7 @@ type run struct {
 	Regressed  int   // in this round
 	Regression []int // counts of the rounds that ended with regressions
 	Proved     bool  // the last round found nothing, and nothing ran since
+	Brought    bool  `json:",omitzero"` // the run's worktree got something that was not proved there
 	Proven     int   // steps whose contract failed before and passed after
 	Unproven   int   // steps done whose contract passed before too, or was not asked
 	Waived     int

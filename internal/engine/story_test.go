@@ -334,6 +334,7 @@ func ended(t *testing.T, d *desk, td *datadriven.TestData) engine.Input {
 	if path := value(td, "conflict"); path != "" {
 		e.Conflicts, e.Worktree = []engine.Change{{Path: path, What: "changed on both sides"}}, "/w/a"
 	}
+	e.Behind = value(td, "behind") != ""
 	if status := value(td, "status"); status != "" {
 		e.Ending = &engine.Ending{
 			Status: engine.Status(status), Proven: number(t, td, "proven", 0), Unproven: number(t, td, "unproven", 0),
@@ -560,6 +561,9 @@ func label(p *engine.Step, name, v string, index map[string]int) (err error) {
 		p.Approval = v
 	case "worktree":
 		p.Worktree = true
+	case "landing":
+		n, _ := strconv.Atoi(v)
+		*p = landing(n)
 	case "noncritical":
 		p.Critical = false
 	case "writes":

@@ -11,7 +11,7 @@ func (s *State) standing(i int) standing {
 		satisfied: st.satisfied(),
 		hopeless:  st.hopeless(),
 		critical:  st.Status == Failed && s.prog.Step(i).Critical,
-		done:      st.Status == Done && (!st.Expanded || s.empty(i) && !st.Proven),
+		done:      st.Status == Done && (!st.Expanded || s.empty(i) && !st.Proven) && !s.lands(i),
 		proven:    st.Proven,
 		waived:    st.Status == Waived,
 		skipped:   st.Status == Skipped,

@@ -50,6 +50,9 @@ func (s *State) verdict(i int) Verdict {
 // failed before, or, where it has none, the run that did it proved all it did.
 func (s *State) proves(i int) bool {
 	st := &s.steps[i]
+	if s.lands(i) {
+		return true // nothing but what was proved is merged
+	}
 	if !s.prog.Step(i).Checkable() && st.Ended != nil && st.Ended.Ending != nil {
 		return st.Ended.Ending.proves()
 	}

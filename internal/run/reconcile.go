@@ -44,7 +44,7 @@ func (h *Host) inquire(stream string) {
 // doing, because it puts files back, makes a worktree, or leaves files of its
 // own outside a scope.
 func waits(e engine.Effect) bool {
-	return e.Work != "" || e.Key.Kind == engine.Merge || e.Worktree || len(e.Restore) > 0 || len(e.Step.Writes) > 0
+	return e.Work != "" || e.Key.Kind == engine.Merge || e.Worktree || len(e.Within) > 0 || len(e.Restore) > 0 || len(e.Step.Writes) > 0
 }
 
 // wants is what should be running for a task: nothing, once it is not active.

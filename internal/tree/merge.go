@@ -16,6 +16,7 @@ type Merge struct {
 	Commit    string   // what was merged; "" if it was not
 	Changed   []string // paths of the repository that the workspace did not have so
 	Conflicts []Change // both sides are in the worktree
+	Behind    bool     // of a run's worktree: it has to be proved first; Changed is what it got from the workspace
 }
 
 // trailer marks the commit of a merge with the effect that it was for.
@@ -40,6 +41,11 @@ const maxMergeTries = 3
 // brings in what they made of it. round is how many conflicts the caller knows
 // of: another one is answered again. held are those of the last one: while a
 // file still has the marks of one, that is the answer again.
+//
+// What the worktree of a run holds is merged only where the workspace has nothing
+// that was not proved with it. Else the worktree gets that, as it gets both sides
+// of a conflict, and the answer is that it is behind; so it is after a conflict,
+// which a person resolved.
 func (w *Worktree) Merge(ctx context.Context, effect, note string, round int, held []Change) (Merge, error) {
 	if done, err := w.done(ctx, effect); err != nil || done.Commit != "" {
 		return done, err
@@ -53,7 +59,7 @@ func (w *Worktree) Merge(ctx context.Context, effect, note string, round int, he
 	var err error
 	for range maxMergeTries {
 		var m Merge
-		if m, err = w.merge(ctx, effect, note, round); err == nil || !errors.Is(err, errMoved) {
+		if m, err = w.merge(ctx, effect, note, round, len(held) > 0); err == nil || !errors.Is(err, errMoved) {
 			return m, err
 		}
 	}
@@ -91,7 +97,7 @@ func (w *Worktree) conflict(ctx context.Context, known int) (string, error) {
 	return commit, nil
 }
 
-func (w *Worktree) merge(ctx context.Context, effect, note string, round int) (Merge, error) {
+func (w *Worktree) merge(ctx context.Context, effect, note string, round int, resolved bool) (Merge, error) {
 	theirs, err := w.snapshot(ctx, filepath.Join(w.dir, ".git"), w.dir)
 	if err != nil {
 		return Merge{}, err
@@ -106,11 +112,11 @@ func (w *Worktree) merge(ctx context.Context, effect, note string, round int) (M
 	if err != nil {
 		return Merge{}, err
 	}
-	work, err := w.side(ctx, "step", theirs.tree, "The work of step "+w.step, "", before.work)
+	work, err := w.side(ctx, "step", theirs.tree, "The work of "+w.what(), "", before.work)
 	if err != nil {
 		return Merge{}, err
 	}
-	now, err := w.side(ctx, "workspace", ours.tree, "The workspace when step "+w.step+" was merged", note, before.now)
+	now, err := w.side(ctx, "workspace", ours.tree, "The workspace when "+w.what()+" was merged", note, before.now)
 	if err != nil {
 		return Merge{}, err
 	}
@@ -118,14 +124,14 @@ func (w *Worktree) merge(ctx context.Context, effect, note string, round int) (M
 	if err != nil {
 		return Merge{}, err
 	}
-	if len(conflicts) > 0 {
-		commit, err := w.commit(ctx, tree, "Both sides of step "+w.step, fmt.Sprintf("%s%d", rounds, round+1), now, work)
+	if len(conflicts) > 0 || w.step == Run && (resolved || tree != theirs.tree) {
+		commit, err := w.commit(ctx, tree, "Both sides of "+w.what(), fmt.Sprintf("%s%d", rounds, round+1), now, work)
 		if err == nil {
 			err = w.set(ctx, w.ref("conflict"), commit)
 		}
 		return w.finish(ctx, commit, err)
 	}
-	commit, err := w.commit(ctx, tree, "Merge step "+w.step, trailer+effect, now, work)
+	commit, err := w.commit(ctx, tree, "Merge "+w.what(), trailer+effect, now, work)
 	if err != nil {
 		return Merge{}, err
 	}
@@ -163,7 +169,7 @@ func (w *Worktree) behind(ctx context.Context) (origin, error) {
 	}
 	base, err := w.resolve(ctx, w.ref("base"))
 	if err != nil || base == "" {
-		return origin{}, fmt.Errorf("merge step %s: what its worktree began with is gone: %w", w.step, err)
+		return origin{}, fmt.Errorf("merge %s: what its worktree began with is gone: %w", w.what(), err)
 	}
 	return origin{work: base, now: base}, nil
 }
@@ -217,6 +223,7 @@ func sides(list string) []Change {
 // at all of them first: where one is no longer what the picture holds, nothing
 // is written.
 func (w *Worktree) apply(ctx context.Context, ours picture, from, to string) error {
+	ctx = context.WithoutCancel(ctx) // half of it helps nobody
 	_, err := w.ask(ctx, []string{"GIT_INDEX_FILE=" + ours.index}, "read-tree", "-m", "-u", from, to)
 	if r, ok := errors.AsType[*refused](err); ok {
 		return fmt.Errorf("%w: %s", errMoved, r.says)
@@ -225,32 +232,50 @@ func (w *Worktree) apply(ctx context.Context, ours picture, from, to string) err
 }
 
 // finish puts a conflict into the worktree: its files with both sides in them,
-// on top of what the workspace holds. It may be repeated until it is through.
+// on top of what the workspace holds. So it does with what a run's worktree was
+// behind, where both sides fit. It may be repeated until it is through.
 func (w *Worktree) finish(ctx context.Context, conflict string, err error) (Merge, error) {
 	if err != nil {
 		return Merge{}, err
 	}
-	for _, step := range [][]string{{"read-tree", w.ref("step")}, {"read-tree", "--reset", "-u", conflict}} {
-		if _, err := w.aside(ctx, step...); err != nil {
-			return Merge{}, err
-		}
+	if err := w.put(ctx, conflict); err != nil {
+		return Merge{}, err
 	}
 	_, conflicts, err := w.threeWay(ctx)
 	if err != nil {
 		return Merge{}, err
 	}
-	now := conflict + "^1"
-	if err := w.drop(ctx, w.ref("merged")); err != nil {
-		return Merge{}, err // the worktree begins anew, behind it
+	if len(conflicts) > 0 {
+		return Merge{Conflicts: conflicts}, nil
+	}
+	changed, err := w.differing(ctx, conflict+"^2", conflict)
+	return Merge{Behind: true, Changed: changed}, err
+}
+
+// put lets the worktree begin anew, behind the workspace as it was merged, with
+// the files of the merge. Once it is through it does nothing: somebody may have
+// worked there since.
+func (w *Worktree) put(ctx context.Context, conflict string) error {
+	now, err := w.resolve(ctx, conflict+"^1")
+	if err != nil {
+		return err
+	}
+	if base, err := w.resolve(ctx, w.ref("base")); err != nil || base == now {
+		return err
 	}
 	for _, step := range [][]string{
-		{"update-ref", "refs/heads/" + w.branch(), now}, {"read-tree", now}, {"update-ref", w.ref("base"), now},
+		{"read-tree", w.ref("step")},
+		{"read-tree", "--reset", "-u", conflict},
+		{"update-ref", "-d", w.ref("merged")},
+		{"update-ref", "refs/heads/" + w.branch(), now},
+		{"read-tree", now},
+		{"update-ref", w.ref("base"), now},
 	} {
 		if _, err := w.aside(ctx, step...); err != nil {
-			return Merge{}, err
+			return err
 		}
 	}
-	return Merge{Conflicts: conflicts}, nil
+	return nil
 }
 
 // marked returns those of the conflicts whose file still has both sides in it.

@@ -17,7 +17,7 @@ import (
 // there is no git to ask.
 var ErrNoRepository = errors.New("a worktree needs git, and a git repository around the workspace")
 
-// A Worktree is a step's own copy of the workspace: a git worktree outside of
+// A Worktree is a step's, or a run's, own copy of the workspace: a git worktree outside of
 // it, on a branch of its own, that begins with what the workspace held, files
 // that git does not follow yet included and ignored ones not. HEAD, branches,
 // index and files of the checkout are only read until [Worktree.Merge].
@@ -62,7 +62,21 @@ func (w *Worktree) Dir() string {
 
 func (w *Worktree) ref(name string) string { return "refs/piton/" + w.run + "/" + w.step + "/" + name }
 
-func (w *Worktree) branch() string { return "piton/" + w.run + "/" + w.step }
+// Run is the name of the worktree that a whole run works in, in the place of a
+// step's, which has no such id.
+const Run = "_run"
+
+func (w *Worktree) what() string {
+	if w.step == Run {
+		return "run " + w.run
+	}
+	return "step " + w.step
+}
+
+func (w *Worktree) branch() string { return Branch(w.run, w.step) }
+
+// Branch is the branch of a worktree.
+func Branch(run, step string) string { return "piton/" + run + "/" + step }
 
 // Begin makes the worktree from the workspace as it is, or brings one that is
 // there to that state if renew says so. One that has begun is left alone
@@ -72,8 +86,12 @@ func (w *Worktree) Begin(ctx context.Context, note string, renew bool) error {
 	if err != nil {
 		return err
 	}
-	if _, err := os.Lstat(filepath.Join(w.dir, ".git")); base != "" && err == nil && !renew {
+	_, err = os.Lstat(filepath.Join(w.dir, ".git"))
+	switch {
+	case base != "" && err == nil && !renew:
 		return nil
+	case base != "" && w.step == Run:
+		return fmt.Errorf("the worktree of run %s is gone, and what was done in it: %s", w.run, w.dir)
 	}
 	for _, name := range []string{"base", "conflict", "merged"} {
 		if err := w.drop(ctx, w.ref(name)); err != nil {
@@ -89,7 +107,7 @@ func (w *Worktree) Begin(ctx context.Context, note string, renew bool) error {
 	if err != nil {
 		return err
 	}
-	commit, err := w.commit(ctx, state.tree, "The workspace before step "+w.step, note, head)
+	commit, err := w.commit(ctx, state.tree, "The workspace before "+w.what(), note, head)
 	if err != nil {
 		return err
 	}
@@ -136,6 +154,31 @@ func (w *Worktree) Prepared(ctx context.Context) error {
 func (w *Worktree) Note(ctx context.Context) (string, error) {
 	body, err := w.ask(ctx, nil, "log", "-1", "--format=%b", w.ref("base"))
 	return strings.TrimSpace(body), err
+}
+
+// Keep commits what the worktree holds to its branch, if that is anything new: a
+// person may want it after the run. It may be repeated.
+func (w *Worktree) Keep(ctx context.Context) error {
+	head, err := w.resolve(ctx, "refs/heads/"+w.branch())
+	if _, gone := os.Lstat(filepath.Join(w.dir, ".git")); err != nil || head == "" || gone != nil {
+		return err
+	}
+	state, err := w.snapshot(ctx, filepath.Join(w.dir, ".git"), w.dir)
+	if err != nil {
+		return err
+	}
+	defer state.forget()
+	if was, err := w.ask(ctx, nil, "rev-parse", head+"^{tree}"); err != nil || was == state.tree {
+		return err
+	}
+	commit, err := w.commit(ctx, state.tree, "The work of "+w.what(), "", head)
+	if err == nil {
+		_, err = w.aside(ctx, "read-tree", commit)
+	}
+	if err == nil {
+		err = w.set(ctx, "refs/heads/"+w.branch(), commit)
+	}
+	return err
 }
 
 // Discard removes the worktree, its branch and its refs. It may be repeated.

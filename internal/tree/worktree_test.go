@@ -24,10 +24,15 @@ type pair struct {
 // and begins a worktree.
 func newPair(t *testing.T, script, uncommitted string) *pair {
 	t.Helper()
+	return newPairOf(t, "step", script, uncommitted)
+}
+
+func newPairOf(t *testing.T, step, script, uncommitted string) *pair {
+	t.Helper()
 	w := newRepository(t, script)
 	w.git("-c", "user.name=me", "-c", "user.email=me@example.org", "commit", "-qm", "start")
 	w.do(uncommitted)
-	work, err := w.tree.Worktree("run", "step", filepath.Join(t.TempDir(), "aside"))
+	work, err := w.tree.Worktree("run", step, filepath.Join(t.TempDir(), "aside"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -237,6 +242,61 @@ func TestMergeIsNotRepeated(t *testing.T) {
 		t.Errorf("merged again: %+v, after %+v", again, first)
 	}
 	p.holds(`a 1\nmine\n`)
+}
+
+// The worktree of a run gets what is new in the workspace before it is merged:
+// only what was proved together gets there. It is never made anew.
+func TestRunIsMergedWithWhatItKnows(t *testing.T) {
+	p := newPairOf(t, tree.Run, `a 1\n2\n3\n`, "")
+	p.aside.do("a 1\\n2\\nrun\\n\nnew 1")
+	p.do("a me\\n2\\n3\\n\nlater 1")
+	if m := p.merge("e", 0); !m.Behind || m.Commit != "" || cmp.Diff([]string{"a", "later"}, m.Changed) != "" {
+		t.Errorf("merged, and nobody proved it together: %+v", m)
+	}
+	p.holds("a me\\n2\\n3\\n\nlater 1")
+	if again := p.merge("e", 0); !again.Behind {
+		t.Errorf("nobody heard that it was behind: %+v", again)
+	}
+	for file, want := range map[string]string{"a": "me\n2\nrun\n", "later": "1", "new": "1"} {
+		if got := p.aside.text(file); got != want {
+			t.Errorf("the worktree has %q in %s, want %q", got, file, want)
+		}
+	}
+	p.do("a me\\n2\\nmine\\n")
+	m := p.merge("e", 1)
+	p.want(m.Conflicts, "changed in the workspace and by the step a")
+	p.aside.do("a both\\n")
+	if m := p.merge("e", 2, m.Conflicts...); !m.Behind {
+		t.Errorf("what a person resolved was merged, and nobody proved it: %+v", m)
+	}
+	if m := p.merge("e", 3); m.Commit == "" || m.Behind {
+		t.Errorf("not merged: %+v", m)
+	}
+	p.holds("a both\\n\nlater 1\nnew 1")
+	if err := os.RemoveAll(p.work.Dir()); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.work.Begin(t.Context(), "", false); err == nil {
+		t.Error("the worktree of a run was lost, and nobody said so")
+	}
+}
+
+// What a run leaves behind is on its branch.
+func TestKeptWorkIsCommitted(t *testing.T) {
+	p := newPairOf(t, tree.Run, "a 1", "b draft")
+	p.aside.do("a 2\nnew 1")
+	for range 2 {
+		if err := p.work.Keep(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	branch := tree.Branch("run", tree.Run)
+	if got := p.asked("show", "--stat", "--format=%s", branch); !strings.Contains(got, "The work of run run") || !strings.Contains(got, "2 files changed") {
+		t.Errorf("the branch has: %s", got)
+	}
+	if got := p.aside.asked("status", "--porcelain"); got != "" {
+		t.Errorf("the worktree has what is not committed: %s", got)
+	}
 }
 
 // The next attempt in a worktree brings in what it did, and not again what the

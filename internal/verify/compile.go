@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/piton-dev/piton/internal/engine"
@@ -84,10 +85,39 @@ func (c compiler) definition() engine.Definition {
 	for _, u := range c.doc.units {
 		def.Steps = append(def.Steps, c.step(u))
 	}
+	if p.Workspace.Value == inWorktree {
+		def.Steps = append(def.Steps, c.landing(def.Steps))
+	}
 	if c.options.Revises != nil {
 		c.pin(def.Steps, *c.options.Revises)
 	}
 	return def
+}
+
+// landing is the step by which a run in a worktree of its own ends: what it did
+// is merged into the workspace.
+func (c compiler) landing(steps []engine.Step) engine.Step {
+	s := engine.Step{
+		Title: "Merge into the workspace", Kind: engine.Landing, Task: "Merge the worktree of the run into the workspace.",
+		Expect: engine.ExpectAny, OnFail: engine.OnFail{Then: engine.Escalate}, Critical: true, Rerunnable: true,
+		Timeout: plan.DefaultTimeout, CheckTimeout: plan.DefaultTimeout, Mode: "edit", Network: "yes",
+		Worktree: true, Setup: c.doc.plan.Setup.Value,
+	}
+	taken := map[string]bool{}
+	last := 0
+	for i := range steps {
+		s.Needs = append(s.Needs, i)
+		taken[steps[i].ID] = true
+		if n, err := strconv.Atoi(engine.FirstNumber(steps[i].Number)); err == nil {
+			last = max(last, n)
+		}
+	}
+	s.Number = strconv.Itoa(last + 1)
+	s.ID = "merge"
+	for n := 2; taken[s.ID]; n++ {
+		s.ID = "merge-" + strconv.Itoa(n)
+	}
+	return s
 }
 
 // pin gives the steps that say what they said their guards back.

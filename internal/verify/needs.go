@@ -66,7 +66,7 @@ func (d *document) queries() Queries {
 	q := asking{map[string]bool{}, map[string]bool{}, map[string]bool{}}
 	q.files[".git"] = true
 	tools, globs := map[string]bool{}, map[string]bool{}
-	worktrees := false
+	worktrees := d.plan.Workspace.Value == inWorktree
 	for _, u := range d.units {
 		worktrees = worktrees || u.Workspace.Value == inWorktree
 		if u.ForEach.Set && u.ForEach.Value.Kind() == "glob" && badScope(u.ForEach.Value.Items[0].Value) == "" {

@@ -20,9 +20,6 @@ func ruleNotYet() Rule {
 }
 
 func checkNotYet(p *pass) {
-	if h := p.doc.plan; h.Workspace.Value == "worktree" {
-		p.report(nil, h.Workspace.Pos, "the plan uses `workspace: worktree`, which this version cannot run yet", "").blocks = true
-	}
 	for _, u := range p.doc.units {
 		for _, l := range u.unready() {
 			p.report(u, l.at, fmt.Sprintf("step %q uses `%s`, which this version cannot run yet", u.ID.Value, l.label), "").blocks = true

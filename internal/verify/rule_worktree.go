@@ -9,7 +9,7 @@ func ruleWorktree() Rule {
 	return Rule{
 		ID: "PT068", Name: "worktree", Severity: Error,
 		Title: "a worktree cannot be made, or a setup prepares none",
-		Text: "`workspace: worktree` gives a step a git worktree, which Piton merges into the workspace. That needs a git " +
+		Text: "`workspace: worktree` gives a step, or in the header the whole run, a git worktree, which Piton merges into the workspace. That needs a git " +
 			"repository around the workspace, and git 2.38 or later, which can merge without touching a checkout. It is a " +
 			"warning where a `setup:` stands in a step that works in the workspace itself, or in the header of a plan " +
 			"without any worktree: nothing would run it.",
@@ -22,6 +22,9 @@ func ruleWorktree() Rule {
 func checkWorktree(p *pass) {
 	apart := p.doc.plan.Workspace.Value == inWorktree
 	lacks := p.facts.Git.lacks()
+	if apart && lacks.message != "" {
+		p.report(nil, p.doc.plan.Workspace.Pos, "the plan runs in a worktree, and "+lacks.message, lacks.hint)
+	}
 	for _, u := range p.doc.units {
 		if u.Workspace.Value == inWorktree {
 			apart = true
@@ -33,7 +36,7 @@ func checkWorktree(p *pass) {
 	}
 	if h := p.doc.plan; !apart && !h.Setup.IsZero() {
 		p.report(nil, h.Setup.Pos, "the plan has a `setup`, and no step works in a worktree that it could prepare",
-			"add `workspace: worktree` to steps, or make it a step of its own").Severity = Warning
+			"add `workspace: worktree` to the header, or to steps, or make it a step of its own").Severity = Warning
 	}
 }
 

@@ -1,0 +1,138 @@
+package effect
+
+import (
+	"cmp"
+	"context"
+	"path/filepath"
+	"slices"
+	"sync"
+
+	"github.com/piton-dev/piton/internal/engine"
+	"github.com/piton-dev/piton/internal/tree"
+)
+
+// whole is the worktree that a whole run works in, with the world of its effects.
+type whole struct {
+	making sync.Mutex // it is made and prepared by one effect, and others wait
+	aside  *aside     // nil before it was made
+	ready  bool
+}
+
+// within finds the world that an effect acts in: the workspace, or the worktree
+// of the run, which may lie within those of the runs above.
+func (w *World) within(ctx context.Context, e engine.Effect, runs []string) (*World, error) {
+	for n, run := range runs {
+		setup := e.Landing
+		if n < len(e.Within)-1 {
+			setup = nil // a run above has begun long ago
+		}
+		a, err := w.whole(ctx, run, e, setup)
+		if err != nil {
+			return nil, err
+		}
+		w = a.world
+	}
+	return w, nil
+}
+
+// whole makes the worktree of a run, once, and prepares it as the plan says.
+func (w *World) whole(ctx context.Context, run string, e engine.Effect, landing *engine.Step) (*aside, error) {
+	at := w.wholeOf(run)
+	at.making.Lock()
+	defer at.making.Unlock()
+	if at.ready {
+		return at.aside, nil
+	}
+	work, err := w.worktreeOf(run)
+	if err == nil && at.aside == nil {
+		if err = w.begin(ctx, work); err == nil {
+			at.aside, err = w.asideOf(work, w.inside)
+		}
+	}
+	if err == nil && landing != nil && landing.Setup != "" {
+		err = at.aside.setUp(ctx, engine.Effect{Key: e.Key, Step: landing})
+	}
+	at.ready = err == nil
+	return at.aside, err
+}
+
+func (w *World) wholeOf(run string) *whole {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.wholes == nil {
+		w.wholes = map[string]*whole{}
+	}
+	if w.wholes[run] == nil {
+		w.wholes[run] = &whole{}
+	}
+	return w.wholes[run]
+}
+
+func (w *World) worktreeOf(run string) (*tree.Worktree, error) {
+	return w.Tree.Worktree(run, tree.Run, filepath.Join(w.Worktrees, run, tree.Run))
+}
+
+func (w *World) begin(ctx context.Context, work *tree.Worktree) error {
+	git := w.git()
+	git.Lock()
+	defer git.Unlock()
+	return work.Begin(ctx, "", false)
+}
+
+// git is held by whoever lets git change the workspace or anything of its repository.
+func (w *World) git() *sync.Mutex {
+	if w.outer != nil {
+		return w.outer.git()
+	}
+	return &w.merging
+}
+
+// inside is the world of a run's worktree: all that happens in a workspace can
+// happen there.
+func (w *World) inside(dir string, t *tree.Tree) (*World, error) {
+	in := &World{
+		Dir: dir, State: w.State, Environ: w.Environ, Pool: w.Pool, Tree: t, Agents: w.Agents, Object: w.Object, Said: w.Said,
+		NewRun: w.NewRun, Executables: w.Executables, Made: w.Made, Worktrees: w.Worktrees, OpenTree: w.OpenTree, OpenTools: w.OpenTools,
+		home: cmp.Or(w.home, w.Tree), outer: w,
+	}
+	var err error
+	if w.OpenTools != nil {
+		in.Tools, err = w.OpenTools(dir)
+	}
+	return in, err
+}
+
+// land merges the worktree of a run, if nobody changed what is protected in the
+// workspace meanwhile: nobody could tell whose doing that is.
+func (w *World) land(ctx context.Context, e engine.Effect, end *engine.WorkEnded) error {
+	work, err := w.worktreeOf(e.Key.Run)
+	if err == nil {
+		err = w.begin(ctx, work) // nothing may have needed it so far
+	}
+	if err != nil {
+		return err
+	}
+	end.Worktree = work.Dir()
+	if end.Tampered, err = w.meddled(ctx, e); err != nil || len(end.Tampered) > 0 {
+		return err
+	}
+	return w.mergeInto(ctx, work, e, end)
+}
+
+// meddled lists the protected files of the workspace that are neither what they
+// were when the run opened, nor what its steps were allowed to make of them: a
+// merge that was cut off may have brought that.
+func (w *World) meddled(ctx context.Context, e engine.Effect) ([]engine.Change, error) {
+	b, err := w.base(e.Base)
+	if err != nil {
+		return nil, err
+	}
+	changed, err := b.Tampered(ctx, w.Tree, w.guards(e.Guards), nil, nil)
+	if err != nil || len(changed) == 0 {
+		return nil, err
+	}
+	other, err := b.Tampered(ctx, w.Tree, w.guards(e.Guards), nil, e.Moved)
+	return slices.DeleteFunc(changed, func(c engine.Change) bool {
+		return !slices.ContainsFunc(other, func(o engine.Change) bool { return o.Path == c.Path })
+	}), err
+}
