@@ -209,11 +209,14 @@ func (p *Product) record(ctx context.Context, desk Desk, d *Document, since *ver
 	if err != nil {
 		return nil, err
 	}
-	if since == nil && newest != nil {
-		since = p.since(ctx, newest, d)
-	}
-	if since != nil {
+	switch {
+	case since != nil:
 		in.Changes, in.Weakened = since.Counts(), weakened(*since)
+	case newest != nil:
+		if changed := p.since(ctx, newest, d); changed != nil {
+			in.Changes = changed.Counts()
+		}
+		in.Weakened = p.weakened(ctx, agreed(w, newest), d)
 	}
 	if err := desk.Submit(ctx, engine.WorkspaceStream, in, objects...); err != nil {
 		return nil, err
@@ -222,7 +225,7 @@ func (p *Product) record(ctx context.Context, desk Desk, d *Document, since *ver
 }
 
 // Weakens says where the document proves or guards less than the newest text of
-// it that was recorded.
+// it that somebody said yes to.
 func (p *Product) Weakens(ctx context.Context, d *Document) ([]string, error) {
 	w, err := p.workspace(ctx)
 	if err != nil {
@@ -231,12 +234,18 @@ func (p *Product) Weakens(ctx context.Context, d *Document) ([]string, error) {
 	if r := recorded(w, d); r != nil {
 		return r.Drafted.Weakened, nil
 	}
-	if newest, ok := w.Newest(d.Rel); ok {
-		if since := p.since(ctx, newest, d); since != nil {
-			return weakened(*since), nil
-		}
+	newest, _ := w.Newest(d.Rel)
+	return p.weakened(ctx, agreed(w, newest), d), nil
+}
+
+// agreed is the newest revision that somebody said yes to, from r on backwards;
+// nil for none. What was only drafted since is nothing to compare with: it may
+// ask less already.
+func agreed(w *engine.Workspace, r *engine.Revision) *engine.Revision {
+	for r != nil && (r.Answer == nil || !r.Answer.Yes) {
+		r, _ = w.Revision(r.Drafted.Previous)
 	}
-	return nil, nil
+	return r
 }
 
 // Recorded is the newest revision of the document, if it has these bytes and may

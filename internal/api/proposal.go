@@ -285,6 +285,33 @@ func (p *Product) since(ctx context.Context, r *engine.Revision, d *Document) *v
 	return &diff
 }
 
+// weakened words where a document, or one that it delegates to, asks less than a
+// revision, a line each; nothing of none.
+func (p *Product) weakened(ctx context.Context, r *engine.Revision, d *Document) []string {
+	if r == nil {
+		return nil
+	}
+	var lines []string
+	if diff := p.since(ctx, r, d); diff != nil {
+		lines = weakened(*diff)
+	}
+	pins, err := p.pinned(ctx, r.Drafted)
+	if err != nil {
+		return lines
+	}
+	for _, child := range d.Below() {
+		source, delegated := pins[child.Rel]
+		was := Parse(child.Rel, source).Plan
+		if !delegated || was == nil {
+			continue
+		}
+		for _, weaker := range verify.Weaker(was, child.Plan) {
+			lines = append(lines, child.Rel+": "+Weakened(weaker))
+		}
+	}
+	return lines
+}
+
 // weakened words a difference's weakenings, a line each.
 func weakened(d verify.Difference) []string {
 	var lines []string

@@ -114,11 +114,13 @@ func (s *session) seen(ctx context.Context, doc *api.Document, f approveFlags) e
 	}
 	printLines(s.app.err, s.app.theme(s.app.err).family(doc))
 	s.app.showWeakened(weaker)
+	said := f.yes || f.hash != ""
+	confirmed := len(weaker) == 0 || f.weaker
 	switch {
-	case f.yes || f.hash != "":
+	case said && confirmed:
 		return nil
 	case !s.app.asks():
-		return errors.Join(ended(exitWaiting), s.await(ctx, doc))
+		return errors.Join(ended(exitWaiting), s.await(ctx, doc, said))
 	}
 	yes, err := s.app.confirm("Approve this plan?")
 	if err == nil && !yes {
@@ -128,9 +130,15 @@ func (s *session) seen(ctx context.Context, doc *api.Document, f approveFlags) e
 	return err
 }
 
-// await records a plan for whoever comes, and says how to answer.
-func (s *session) await(ctx context.Context, doc *api.Document) error {
-	s.app.notice("the plan waits for a person's yes: piton approve %s --hash %s", doc.Path, doc.Covers()[:12])
+// await records a plan for whoever comes, and says how to answer, also where
+// somebody said yes and not that it may ask less.
+func (s *session) await(ctx context.Context, doc *api.Document, said bool) error {
+	how := fmt.Sprintf("piton approve %s --hash %s", doc.Path, doc.Covers()[:12])
+	if said {
+		s.app.notice("the plan proves or guards less than before, which a person has to confirm: %s --weaker", how)
+	} else {
+		s.app.notice("the plan waits for a person's yes: %s", how)
+	}
 	return s.desk(ctx, func(d api.Desk) error {
 		_, err := s.Draft(ctx, d, doc)
 		return err

@@ -20,6 +20,7 @@ import (
 // runFlags are what run and resume share.
 type runFlags struct {
 	yes      bool
+	weaker   bool
 	noWait   bool
 	wait     bool
 	detach   bool
@@ -41,6 +42,7 @@ Ctrl-C stops gently, twice at once; what was proved is kept: piton resume goes o
 		RunE:    func(c *cobra.Command, args []string) error { return a.run(c.Context(), args[0], f) },
 	}
 	c.Flags().BoolVarP(&f.yes, "yes", "y", false, "approve the plan, as you; its steps still ask where they say so")
+	c.Flags().BoolVar(&f.weaker, "weaker", false, "with --yes: confirm that the plan proves or guards less than before")
 	c.Flags().BoolVar(&f.dryRun, "dry-run", false, "verify, show what would run, and start nothing")
 	c.Flags().BoolVar(&f.detach, "detach", false, "go on in the background, in a session of its own")
 	c.Flags().BoolVar(&f.unsealed, "allow-unsealed", false, "run below the isolation that plan or policy ask for; recorded with your name")
@@ -125,7 +127,7 @@ func (s *session) revise(ctx context.Context, path string, f runFlags) (bool, er
 	if err != nil || pr == nil || pr.Head.Ended {
 		return false, err
 	}
-	err = s.agreed(ctx, pr, approveFlags{yes: f.yes})
+	err = s.agreed(ctx, pr, approveFlags{yes: f.yes, weaker: f.weaker})
 	if waits(err) && s.app.json {
 		return true, errors.Join(err, s.app.showStatus(ctx, s, pr.Head))
 	}
@@ -205,14 +207,16 @@ func (s *session) approval(ctx context.Context, doc *api.Document, f runFlags) (
 		return nil, err
 	case r != nil && s.Approved(r):
 		return nil, nil
-	case f.yes:
-		return &consent{by: s.By}, nil
 	}
 	weaker, err := s.Weakens(ctx, doc)
 	if err != nil {
 		return nil, err
 	}
-	if s.Config.Policy.Approve == "auto" && len(weaker) == 0 {
+	switch {
+	case f.yes && (len(weaker) == 0 || f.weaker):
+		s.app.showWeakened(weaker)
+		return &consent{by: s.By}, nil
+	case s.Config.Policy.Approve == "auto" && len(weaker) == 0:
 		return &consent{by: engine.ByPolicy, why: "policy: approve is auto"}, nil
 	}
 	draft := func(d api.Desk) error {
@@ -223,11 +227,15 @@ func (s *session) approval(ctx context.Context, doc *api.Document, f runFlags) (
 		return nil, err
 	}
 	s.app.showWeakened(weaker)
-	if !s.app.asks() {
+	switch {
+	case s.app.asks():
+		return s.ask(doc)
+	case f.yes:
+		s.app.notice("the plan proves or guards less than before, which a person has to confirm: piton run %s --yes --weaker", doc.Path)
+	default:
 		s.app.notice("the plan waits for a person's yes: piton approve %s, or piton run --yes", doc.Path)
-		return nil, ended(exitWaiting)
 	}
-	return s.ask(doc)
+	return nil, ended(exitWaiting)
 }
 
 // ask shows the plan to whoever sits here and asks for a yes.

@@ -19,8 +19,9 @@ type Weakening struct {
 
 // Weaker lists every way in which after proves, guards or asks less than before:
 // steps that are gone, and what is less in those that both have. It is what a person must have seen, whatever the
-// policy says. A longer timeout or another number of tries weakens nothing, and
-// of a contract that is merely another one only the person can tell.
+// policy says. A longer timeout or another number of tries weakens nothing. A
+// contract or check that is another one counts unless it is plain that it proves
+// as much: what it asks instead only the person can judge.
 func Weaker(before, after *plan.Plan) []Weakening {
 	return weaker(read(before, Facts{}), read(after, Facts{}))
 }
@@ -153,7 +154,7 @@ func weakerEnd(a, b *unit) []string {
 		all = append(all, "may fail without the run failing (critical: no)")
 	}
 	if a.Strong.Value && !b.Strong.Value {
-		all = append(all, "is not for strong agents alone any more (strong: no)")
+		all = append(all, "has a contract that need not fail without its change any more (strong: no)")
 	}
 	if then := b.OnFail.Value.Then; then == plan.Skip && a.OnFail.Value.Then != then {
 		all = append(all, "is skipped where it fails (on_fail)")
@@ -181,14 +182,14 @@ func weakerBudget(a, b plan.Budget) []string {
 }
 
 // weakerScript says how the required script was is less than it was, "" if it
-// is not. It is known by its label, or by its text where it was renamed.
+// is not. It is known by its text, or by its label where that is another one.
 func weakerScript(was script, now []script) string {
-	at := slices.IndexFunc(now, func(s script) bool { return s.label == was.label })
-	if at < 0 {
-		at = slices.IndexFunc(now, func(s script) bool {
-			return s.required && s.text.Value == was.text.Value && s.exit == was.exit
-		})
+	if slices.ContainsFunc(now, func(s script) bool {
+		return s.required && s.text.Value == was.text.Value && s.exit == was.exit
+	}) {
+		return ""
 	}
+	at := slices.IndexFunc(now, func(s script) bool { return s.label == was.label })
 	if at < 0 {
 		return was.label + " is gone"
 	}
@@ -202,8 +203,25 @@ func weakerScript(was script, now []script) string {
 		return was.label + " cannot fail any more"
 	case asksLess(was, s):
 		return was.label + " asks less: commands of it are gone"
+	case !provesAsMuch(was, s):
+		return was.label + " is replaced: nothing shows that it proves as much"
 	}
 	return ""
+}
+
+// provesAsMuch reports whether it is plain that a script passes only where the
+// one before did: it is the same, or goes on behind && where that ended.
+func provesAsMuch(was, now script) bool {
+	switch {
+	case strings.TrimSpace(was.text.Value) == strings.TrimSpace(now.text.Value):
+		return true
+	case !was.readable() || !now.readable() || strings.Contains(was.text.Value+now.text.Value, "<<"):
+		return false // of a here-document, what a command is given stands elsewhere
+	}
+	a, lines := commandsOf(was)
+	b, same := commandsOf(now)
+	more := len(b) > len(a)
+	return lines == same && len(b) >= len(a) && slices.Equal(a, b[:len(a)]) && (!more || now.exit == 0)
 }
 
 // asksLess reports whether a script is another one with commands taken away.
@@ -211,35 +229,42 @@ func asksLess(was, now script) bool {
 	if !was.readable() || !now.readable() {
 		return false
 	}
-	a, b := commandsOf(was), commandsOf(now)
-	for c := range b {
-		if !a[c] {
-			return false
-		}
+	a, _ := commandsOf(was)
+	b, _ := commandsOf(now)
+	had := map[string]bool{}
+	for _, c := range a {
+		had[c] = true
 	}
-	return len(b) < len(a)
+	return len(b) < len(a) && !slices.ContainsFunc(b, func(c string) bool { return !had[c] })
 }
 
-// commandsOf is what a script does one after the other, as text.
-func commandsOf(s script) map[string]bool {
-	all := map[string]bool{}
-	text := s.text.Value
-	var add func(st *syntax.Stmt)
-	add = func(st *syntax.Stmt) {
-		if and, ok := st.Cmd.(*syntax.BinaryCmd); ok && and.Op == syntax.AndStmt {
-			add(and.X)
-			add(and.Y)
-			return
-		}
+// commandsOf is what a script does one after the other, as text: its
+// statements, of which the last is taken apart where it is joined by &&. It also
+// returns how many statements there are.
+func commandsOf(s script) (all []string, statements int) {
+	add := func(st *syntax.Stmt) {
 		from, to := int(st.Pos().Offset()), int(st.End().Offset())
-		if from <= to && to <= len(text) {
-			all[strings.TrimRight(strings.TrimSpace(text[from:to]), "; \t")] = true
+		all = append(all, strings.TrimRight(strings.TrimSpace(s.text.Value[from:to]), "; \t"))
+	}
+	last := len(s.file.Stmts) - 1
+	for i, st := range s.file.Stmts {
+		if i < last {
+			add(st)
+			continue
+		}
+		for _, part := range chained(st) {
+			add(part)
 		}
 	}
-	for _, st := range s.file.Stmts {
-		add(st)
+	return all, len(s.file.Stmts)
+}
+
+// chained takes a statement apart at each && that is not inside of anything.
+func chained(st *syntax.Stmt) []*syntax.Stmt {
+	if and, ok := st.Cmd.(*syntax.BinaryCmd); ok && and.Op == syntax.AndStmt && !st.Background {
+		return append(chained(and.X), chained(and.Y)...)
 	}
-	return all
+	return []*syntax.Stmt{st}
 }
 
 // relaxed reports whether an answer that would have stopped the work before no
