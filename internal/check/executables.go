@@ -9,11 +9,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 
 	"github.com/piton-dev/piton/internal/engine"
-	"github.com/piton-dev/piton/internal/proc"
 )
-
-// SearchPath is the PATH that checks get of the harness's environment.
-func SearchPath(environ []string) string { return pathOf(proc.Environ(environ, nil, nil)) }
 
 // Executables names the commands that checks start: by a name that is searched
 // for, or by an absolute path. The shell itself is one. It sees what stands in the

@@ -6,13 +6,8 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"io/fs"
 	"maps"
-	"os"
-	"path/filepath"
-	"runtime"
 	"strconv"
-	"strings"
 
 	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/proc"
@@ -140,34 +135,9 @@ func (j Job) bash() (string, error) {
 	if j.Bash != "" {
 		return j.Bash, nil
 	}
-	name := "bash"
-	if runtime.GOOS == "windows" {
-		name = "bash.exe"
+	bash, err := proc.Bash(j.Environ, j.Workspace)
+	if err != nil {
+		return "", errNoBash
 	}
-	for _, dir := range filepath.SplitList(pathOf(proc.Environ(j.Environ, nil, nil))) {
-		if rel, err := filepath.Rel(j.Workspace, dir); err == nil && filepath.IsLocal(rel) {
-			continue
-		}
-		if path := filepath.Join(dir, name); executable(path) {
-			return path, nil
-		}
-	}
-	if path := "/bin/bash"; executable(path) {
-		return path, nil
-	}
-	return "", errNoBash
-}
-
-func pathOf(env []string) string {
-	for _, v := range env {
-		if name, value, _ := strings.Cut(v, "="); strings.EqualFold(name, "PATH") {
-			return value
-		}
-	}
-	return ""
-}
-
-func executable(path string) bool {
-	info, err := os.Stat(path)
-	return err == nil && info.Mode().IsRegular() && (runtime.GOOS == "windows" || info.Mode()&fs.FileMode(0o111) != 0)
+	return bash, nil
 }

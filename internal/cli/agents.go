@@ -3,12 +3,12 @@ package cli
 import (
 	"context"
 	"fmt"
-	"os/exec"
 	"slices"
 
 	"github.com/piton-dev/piton/internal/agent"
 	"github.com/piton-dev/piton/internal/config"
 	"github.com/piton-dev/piton/internal/engine"
+	"github.com/piton-dev/piton/internal/proc"
 )
 
 // roles are those of the steps that are still to be worked on; with a nil state,
@@ -43,7 +43,7 @@ func shelled(p *engine.Program) bool {
 // equipped refuses programs that need what is not on this machine, before
 // anything is begun that could not go on. state is as for roles.
 func (s *session) equipped(ctx context.Context, state *engine.State, programs ...*engine.Program) error {
-	if _, err := exec.LookPath("bash"); err != nil && slices.ContainsFunc(programs, shelled) {
+	if _, err := proc.Find("bash", proc.SearchPath(s.Env)); err != nil && slices.ContainsFunc(programs, shelled) {
 		return &fault{text: "scripts and contracts run in bash, and there is none on PATH", hint: "install bash; piton doctor looks for all that a run needs"}
 	}
 	missing := s.Missing(ctx)

@@ -12,6 +12,7 @@ import (
 	"github.com/piton-dev/piton/internal/api"
 	"github.com/piton-dev/piton/internal/check"
 	"github.com/piton-dev/piton/internal/engine"
+	"github.com/piton-dev/piton/internal/proc"
 	"github.com/piton-dev/piton/internal/run"
 	"github.com/piton-dev/piton/internal/store"
 	"github.com/piton-dev/piton/internal/tree"
@@ -341,7 +342,7 @@ func (s *session) protect(ctx context.Context, guards []string) (store.Object, e
 
 // executables says which files the commands of the program's checks stand for.
 func (s *session) executables(p *engine.Program) map[string]string {
-	path := tree.NewExecutables(check.SearchPath(s.Env))
+	path := tree.NewExecutables(proc.SearchPath(s.Env))
 	found := map[string]string{}
 	for i := range p.Len() {
 		path.Add(found, check.Executables(p.Step(i).Checks))

@@ -6,12 +6,13 @@ import (
 
 	"github.com/piton-dev/piton/internal/check"
 	"github.com/piton-dev/piton/internal/engine"
+	"github.com/piton-dev/piton/internal/proc"
 	"github.com/piton-dev/piton/internal/tree"
 )
 
 // path is what commands of checks are searched on.
 func (w *World) path() *tree.Executables {
-	w.search.Do(func() { w.executables = tree.NewExecutables(check.SearchPath(w.Environ)) })
+	w.search.Do(func() { w.executables = tree.NewExecutables(proc.SearchPath(w.Environ)) })
 	return w.executables
 }
 

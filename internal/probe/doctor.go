@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"github.com/piton-dev/piton/internal/config"
+	"github.com/piton-dev/piton/internal/proc"
 	"github.com/piton-dev/piton/internal/verify"
 )
 
@@ -78,7 +79,7 @@ func together(jobs []func() Line) []Line {
 }
 
 func bash(ctx context.Context, env Env) Line {
-	file := find("bash", searchPath(env.Environ))
+	file := find("bash", proc.SearchPath(env.Environ))
 	if file == "" {
 		return Line{"bash", Failure, "is not on PATH; contracts and scripts run in it", "install bash"}
 	}
@@ -86,7 +87,7 @@ func bash(ctx context.Context, env Env) Line {
 }
 
 func git(ctx context.Context, env Env) Line {
-	file := find("git", searchPath(env.Environ))
+	file := find("git", proc.SearchPath(env.Environ))
 	if file == "" {
 		return Line{"git", Warning, "is not on PATH; ignored files cannot be told from others", "install git"}
 	}
@@ -188,7 +189,7 @@ func size(n uint64) string {
 // path warns of places on PATH that agents can write to.
 func path(env Env) Line {
 	var inside []string
-	for _, dir := range searchPath(env.Environ) {
+	for _, dir := range proc.SearchPath(env.Environ) {
 		if within(env.Workspace, dir) {
 			inside = append(inside, dir)
 		}
@@ -196,7 +197,7 @@ func path(env Env) Line {
 	if len(inside) > 0 {
 		return Line{"PATH", Warning, "leads into the workspace: " + strings.Join(inside, ", ") + "; an agent could replace what contracts run", "leave these out when you start piton"}
 	}
-	return Line{Check: "PATH", Status: OK, Text: fmt.Sprintf("%d directories, none of the workspace", len(searchPath(env.Environ)))}
+	return Line{Check: "PATH", Status: OK, Text: fmt.Sprintf("%d directories, none of the workspace", len(proc.SearchPath(env.Environ)))}
 }
 
 // within reports whether a file lies in the directory, links followed.
@@ -218,18 +219,18 @@ func agent(ctx context.Context, env Env, name string, a config.Agent) Line {
 		line.Status, line.Text, line.Hint = Warning, "has no command", "set `command:` in the configuration"
 		return line
 	}
-	file := program(a.Command[0], agentPath(a, searchPath(env.Environ)), env.Workspace)
+	file := program(a.Command[0], agentPath(a, proc.SearchPath(env.Environ)), env.Workspace)
 	if file == "" {
 		line.Status, line.Text, line.Hint = Warning, fmt.Sprintf("%s is not on PATH", a.Command[0]), "install it, or correct `command:` in the configuration"
 		return line
 	}
 	line.Text = file
-	if isBare(a.Command[0]) {
+	if proc.IsBare(a.Command[0]) {
 		line.Text = described(ctx, env, file)
 	}
 	var unset []string
 	for _, v := range a.EnvPass {
-		if variable(env.Environ, v) == "" {
+		if proc.Variable(env.Environ, v) == "" {
 			unset = append(unset, v)
 		}
 	}

@@ -10,13 +10,14 @@ import (
 	"strings"
 	"time"
 
+	"github.com/piton-dev/piton/internal/proc"
 	"github.com/piton-dev/piton/internal/tree"
 	"github.com/piton-dev/piton/internal/verify"
 )
 
 // worktrees says whether git can make worktrees of the workspace.
 func worktrees(ctx context.Context, env Env) *verify.Git {
-	file := find("git", searchPath(env.Environ))
+	file := find("git", proc.SearchPath(env.Environ))
 	if file == "" {
 		return &verify.Git{Missing: true}
 	}
@@ -55,7 +56,7 @@ const maxKept = 64 << 20
 // unignored are the files of the workspace that git does not ignore, and the
 // directories that hold some; not ok where git cannot tell.
 func unignored(ctx context.Context, env Env) (names map[string]bool, ok bool) {
-	file := find("git", searchPath(env.Environ))
+	file := find("git", proc.SearchPath(env.Environ))
 	if file == "" || within(env.Workspace, file) {
 		return nil, false
 	}

@@ -1,6 +1,10 @@
 package probe
 
-import "context"
+import (
+	"context"
+
+	"github.com/piton-dev/piton/internal/proc"
+)
 
 // isolation says at which level runs work here, and what the machine would allow.
 func isolation(bubblewrap, namespaces, landlock Line) Line {
@@ -16,7 +20,7 @@ func isolation(bubblewrap, namespaces, landlock Line) Line {
 }
 
 func bubblewrap(ctx context.Context, env Env) Line {
-	file := find("bwrap", searchPath(env.Environ))
+	file := find("bwrap", proc.SearchPath(env.Environ))
 	if file == "" {
 		return Line{"bubblewrap", Absent, "is not on PATH", ""}
 	}

@@ -8,6 +8,8 @@ import (
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/piton-dev/piton/internal/proc"
 )
 
 // minLandlock is the first version of Landlock that keeps signals and abstract
@@ -28,7 +30,7 @@ func landlock() Line {
 // namespaces starts a shell in new user and process namespaces, which is the
 // only way to know.
 func namespaces(ctx context.Context, env Env) Line {
-	file := find("sh", searchPath(env.Environ))
+	file := find("sh", proc.SearchPath(env.Environ))
 	if file == "" {
 		return Line{"namespaces", Absent, "cannot be tried without sh", ""}
 	}

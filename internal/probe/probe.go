@@ -20,10 +20,10 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"unicode/utf8"
 
 	"github.com/piton-dev/piton/internal/config"
+	"github.com/piton-dev/piton/internal/proc"
 	"github.com/piton-dev/piton/internal/verify"
 )
 
@@ -48,7 +48,7 @@ func Answer(ctx context.Context, q verify.Queries, env Env) verify.Facts {
 		RefuseUnmetered: env.Config.Policy.Unmetered == "refuse",
 		Tools:           tools(q.Tools, env),
 	}
-	path := searchPath(env.Environ)
+	path := proc.SearchPath(env.Environ)
 	for _, name := range q.Commands {
 		if ctx.Err() != nil {
 			return f
@@ -166,7 +166,7 @@ func readText(root *os.Root, name string) (string, bool) {
 }
 
 func agents(env Env) map[string]verify.Agent {
-	path := searchPath(env.Environ)
+	path := proc.SearchPath(env.Environ)
 	list := make(map[string]verify.Agent, len(env.Config.Agents))
 	for name, a := range env.Config.Agents {
 		fact := verify.Agent{
@@ -188,7 +188,7 @@ func agents(env Env) map[string]verify.Agent {
 // have a PATH of its own.
 func agentPath(a config.Agent, path []string) []string {
 	if own, ok := a.Env["PATH"]; ok {
-		return searchPath([]string{"PATH=" + own})
+		return proc.SearchPath([]string{"PATH=" + own})
 	}
 	return path
 }
@@ -203,7 +203,7 @@ func tokensOnly(parse string) bool { return parse == "codex" || parse == "gemini
 // program finds an agent's program: a bare name on PATH, a relative path from
 // the workspace; "" where there is none.
 func program(name string, path []string, workspace string) string {
-	if !isBare(name) && !filepath.IsAbs(name) {
+	if !proc.IsBare(name) && !filepath.IsAbs(name) {
 		name = filepath.Join(workspace, name)
 	}
 	return find(name, path)
@@ -211,43 +211,9 @@ func program(name string, path []string, workspace string) string {
 
 // find returns the absolute path of a program, or "".
 func find(name string, path []string) string {
-	if !isBare(name) {
-		if filepath.IsAbs(name) {
-			return runnable(name)
-		}
+	file, err := proc.Find(name, path)
+	if err != nil {
 		return ""
 	}
-	for _, dir := range path {
-		if file := runnable(filepath.Join(dir, name)); file != "" {
-			return file
-		}
-	}
-	return ""
-}
-
-func isBare(name string) bool {
-	return name != "" && name == filepath.Base(name) && !strings.Contains(name, "/")
-}
-
-// searchPath splits PATH. Relative and empty entries, which lead into the
-// current directory, are left out as they are for every process of a run.
-func searchPath(environ []string) []string {
-	var dirs []string
-	for _, dir := range filepath.SplitList(variable(environ, "PATH")) {
-		if filepath.IsAbs(dir) {
-			dirs = append(dirs, dir)
-		}
-	}
-	return dirs
-}
-
-// variable is the last value of a name in the environment.
-func variable(environ []string, name string) string {
-	value := ""
-	for _, entry := range environ {
-		if n, v, ok := strings.Cut(entry, "="); ok && sameName(n, name) {
-			value = v
-		}
-	}
-	return value
+	return file
 }

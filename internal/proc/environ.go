@@ -44,7 +44,7 @@ func environ(parent []string, pass []string, set map[string]string, windows bool
 	}
 	if path, ok := vars["PATH"]; ok {
 		name, list, _ := strings.Cut(path, "=")
-		vars["PATH"] = name + "=" + absolutePath(list)
+		vars["PATH"] = name + "=" + strings.Join(absoluteDirs(list), string(filepath.ListSeparator))
 	}
 	return slices.Sorted(maps.Values(vars))
 }
@@ -57,21 +57,4 @@ func alwaysPassed(windows bool) []string {
 			"ProgramFiles", "ProgramFiles(x86)", "NUMBER_OF_PROCESSORS", "PROCESSOR_ARCHITECTURE", "OS")
 	}
 	return names
-}
-
-// absolutePath drops the entries of a PATH that depend on the working directory.
-func absolutePath(list string) string {
-	entries := filepath.SplitList(list)
-	entries = slices.DeleteFunc(entries, func(dir string) bool { return !filepath.IsAbs(dir) })
-	return strings.Join(entries, string(filepath.ListSeparator))
-}
-
-// lookupEnv returns the last value of name in env.
-func lookupEnv(env []string, name string) string {
-	for _, v := range slices.Backward(env) {
-		if n, value, ok := strings.Cut(v, "="); ok && n == name {
-			return value
-		}
-	}
-	return ""
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -25,15 +24,18 @@ func resolve(s Spec) (order, error) {
 	if err != nil {
 		return order{}, fmt.Errorf("enter working directory: %w", err)
 	}
-	path, err := findProgram(s.Argv[0], s.Env)
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, exec.ErrNotFound) {
+	path := s.Argv[0]
+	switch {
+	case IsBare(path):
+		path, err = Find(path, SearchPath(s.Env))
+	case !filepath.IsAbs(path):
+		path = filepath.Join(dir, path)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
 		return order{}, fmt.Errorf("%w: %w", ErrNoProgram, err)
 	}
 	if err != nil {
 		return order{}, err
-	}
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(dir, path)
 	}
 	return order{path: path, argv: s.Argv, dir: dir, env: s.Env, limits: s.Limits}, nil
 }

@@ -5,9 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
-	"runtime"
 	"strings"
 	"time"
 
@@ -91,9 +88,9 @@ func (s shell) run(ctx context.Context, _ *Call, a commandArgs) (commandOutput, 
 		limit = time.Duration(a.Timeout) * time.Second
 	}
 	env := proc.Environ(s.environ, nil, map[string]string{"PITON_WORKSPACE": s.room.dir})
-	bash, err := s.bash(env)
+	bash, err := proc.Bash(env, s.room.dir)
 	if err != nil {
-		return commandOutput{}, err
+		return commandOutput{}, problem(Unavailable, "bash is not installed: it runs commands; install it, or put its directory in PATH")
 	}
 	r := s.pool.Run(ctx, proc.Spec{
 		Argv: []string{bash, "--noprofile", "--norc", "-c", a.Command}, Dir: s.room.dir, Env: env,
@@ -130,27 +127,3 @@ func judged(ctx context.Context, r proc.Result, want int, limit time.Duration) (
 
 // plainText is a captured stream as text that is safe to show.
 func plainText(c proc.Capture) string { return proc.Plain([]byte(c.String())) }
-
-// bash is the shell's absolute path: never one that the workspace provides.
-func (s shell) bash(env []string) (string, error) {
-	name := "bash"
-	if runtime.GOOS == "windows" {
-		name = "bash.exe"
-	}
-	for _, v := range env {
-		key, value, _ := strings.Cut(v, "=")
-		if !strings.EqualFold(key, "PATH") {
-			continue
-		}
-		for _, dir := range append(filepath.SplitList(value), "/bin") {
-			rel, err := filepath.Rel(s.room.dir, dir)
-			if err == nil && filepath.IsLocal(rel) {
-				continue
-			}
-			if info, err := os.Stat(filepath.Join(dir, name)); err == nil && info.Mode().IsRegular() {
-				return filepath.Join(dir, name), nil
-			}
-		}
-	}
-	return "", problem(Unavailable, "bash is not installed: it runs commands; install it, or put its directory in PATH")
-}

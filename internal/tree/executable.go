@@ -6,33 +6,30 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/piton-dev/piton/internal/proc"
 )
 
 // Executables finds the files that names of commands stand for, on one search
 // path. Only what may lie outside of the system's directories is looked for:
 // those are no matter of a workspace's. It is safe for concurrent use.
 type Executables struct {
-	dirs  []string // up to and with the last that is not the system's
-	rest  []string // behind them
+	dirs  []string
+	mixed bool // some are not the system's
 	cache *cache
 
 	mu     sync.Mutex
 	system map[string]bool // directories that were looked at
 }
 
-// NewExecutables searches the directories of path, as PATH lists them.
-func NewExecutables(path string) *Executables {
-	x := &Executables{cache: newCache(), system: map[string]bool{}}
-	dirs := filepath.SplitList(path)
-	last := len(dirs)
-	for last > 0 && x.ofSystem(dirs[last-1]) {
-		last--
-	}
-	x.dirs, x.rest = dirs[:last], dirs[last:]
+// NewExecutables searches directories in their order.
+func NewExecutables(dirs []string) *Executables {
+	x := &Executables{dirs: dirs, cache: newCache(), system: map[string]bool{}}
+	x.mixed = slices.ContainsFunc(dirs, func(dir string) bool { return !x.ofSystem(dir) })
 	return x
 }
 
@@ -52,26 +49,14 @@ func (x *Executables) ofSystem(dir string) bool {
 // digest of its content where it is not the system's: "" if there is none, or if
 // it lies in the system's directories and nothing else is searched before them.
 func (x *Executables) Find(name string) string {
-	if filepath.IsAbs(name) {
-		if x.ofSystem(filepath.Dir(name)) {
-			return ""
-		}
-		return x.at(name)
-	}
-	for _, dir := range x.dirs {
-		if found := x.at(filepath.Join(dir, name)); found != "" {
-			return found
-		}
-	}
-	if len(x.dirs) == 0 {
+	if filepath.IsAbs(name) && x.ofSystem(filepath.Dir(name)) || !filepath.IsAbs(name) && !x.mixed {
 		return ""
 	}
-	for _, dir := range x.rest {
-		if found := x.at(filepath.Join(dir, name)); found != "" {
-			return found
-		}
+	file, err := proc.Find(name, x.dirs)
+	if err != nil || x.ofSystem(filepath.Dir(file)) {
+		return file
 	}
-	return ""
+	return file + " " + string(x.digest(file))
 }
 
 // Add finds those of names that found does not have yet.
@@ -94,22 +79,12 @@ func FileOf(found string) string {
 	return found
 }
 
-func (x *Executables) at(file string) string {
-	for _, file := range spellings(file) {
-		info, err := os.Stat(file)
-		switch {
-		case err != nil || !info.Mode().IsRegular() || runtime.GOOS != "windows" && info.Mode()&0o111 == 0:
-		case x.ofSystem(filepath.Dir(file)):
-			return file
-		default:
-			return file + " " + string(x.digest(file, info))
-		}
-	}
-	return ""
-}
-
 // digest is that of a file's content, read again only where the file looks different.
-func (x *Executables) digest(file string, info os.FileInfo) Digest {
+func (x *Executables) digest(file string) Digest {
+	info, err := os.Stat(file)
+	if err != nil {
+		return unreadable
+	}
 	id, known := identify(info)
 	if d, ok := x.cache.get(file, id); ok && known {
 		return d
@@ -129,14 +104,6 @@ func (x *Executables) digest(file string, info os.FileInfo) Digest {
 		x.cache.put(file, id, d, began)
 	}
 	return d
-}
-
-// spellings are the files that a name may mean.
-func spellings(file string) []string {
-	if runtime.GOOS != "windows" || filepath.Ext(file) != "" {
-		return []string{file}
-	}
-	return []string{file + ".exe", file + ".cmd", file + ".bat", file + ".com"}
 }
 
 // liesIn reports a directory that is root, or lies in it.

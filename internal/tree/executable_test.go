@@ -14,7 +14,7 @@ import (
 
 func TestExecutables(t *testing.T) {
 	w := newWorkspace(t, "a/\nb/tool !one\nb/text one")
-	path := tree.NewExecutables(w.path("a") + ":" + w.path("b") + ":/usr/bin:/bin")
+	path := tree.NewExecutables([]string{w.path("a"), w.path("b"), "/usr/bin", "/bin"})
 	one := path.Find("tool")
 	if tree.FileOf(one) != w.path("b/tool") || !strings.Contains(one, " x:") {
 		t.Errorf("found %q", one)
@@ -47,7 +47,7 @@ func TestExecutables(t *testing.T) {
 
 // A path of the system's own directories costs nothing.
 func TestExecutablesOfTheSystem(t *testing.T) {
-	path := tree.NewExecutables("/usr/bin:/bin")
+	path := tree.NewExecutables([]string{"/usr/bin", "/bin"})
 	if allocs := testing.AllocsPerRun(10, func() { path.Find("sh"); path.Find("/usr/bin/env") }); path.Find("sh") != "" || allocs > 0 {
 		t.Errorf("found %q, %v allocations", path.Find("sh"), allocs)
 	}
@@ -55,7 +55,7 @@ func TestExecutablesOfTheSystem(t *testing.T) {
 	if is := path.Find(w.path("b/tool")); tree.FileOf(is) != w.path("b/tool") || is == w.path("b/tool") {
 		t.Errorf("an absolute path is found as %q", is)
 	}
-	if late := tree.NewExecutables("/usr/bin:" + filepath.Join(t.TempDir(), "bin")); late.Find("sh") != "/usr/bin/sh" && late.Find("sh") != "" {
+	if late := tree.NewExecutables([]string{"/usr/bin", filepath.Join(t.TempDir(), "bin")}); late.Find("sh") != "/usr/bin/sh" && late.Find("sh") != "" {
 		t.Errorf("found %q", late.Find("sh"))
 	}
 }

@@ -1,0 +1,83 @@
+package proc
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strings"
+)
+
+// SearchPath lists the directories of PATH in which the programs of a run are
+// looked for. Relative and empty entries, which lead into the working directory,
+// are left out, as [Environ] leaves them out.
+func SearchPath(environ []string) []string { return absoluteDirs(Variable(environ, "PATH")) }
+
+// absoluteDirs splits a PATH, without the entries that depend on the working
+// directory.
+func absoluteDirs(list string) (dirs []string) {
+	for _, dir := range filepath.SplitList(list) {
+		if filepath.IsAbs(dir) {
+			dirs = append(dirs, dir)
+		}
+	}
+	return dirs
+}
+
+// Variable returns the last value of a name in an environment, in the form of
+// os.Environ; "" if it is not set. On Windows names compare without case.
+func Variable(environ []string, name string) string {
+	for i := len(environ) - 1; i >= 0; i-- {
+		if n, value, ok := strings.Cut(environ[i], "="); ok && sameName(n, name) {
+			return value
+		}
+	}
+	return ""
+}
+
+// IsBare reports the name of a program that is looked for on PATH: one without
+// a directory.
+func IsBare(name string) bool {
+	return name != "" && name == filepath.Base(name) && !strings.Contains(name, "/")
+}
+
+// Find returns the first file of a bare name in dirs that this process may run,
+// or the file of an absolute path, on Windows with the ending that makes it a
+// program. The error is fs.ErrNotExist, or fs.ErrPermission where files of that
+// name may not be run; any other path is no file.
+func Find(name string, dirs []string) (string, error) {
+	switch {
+	case filepath.IsAbs(name):
+		return runnable(name)
+	case !IsBare(name):
+		return "", fmt.Errorf("find program: %q is relative: %w", name, fs.ErrNotExist)
+	}
+	var denied error
+	for _, dir := range dirs {
+		file, err := runnable(filepath.Join(dir, name))
+		if err == nil {
+			return file, nil
+		}
+		if errors.Is(err, fs.ErrPermission) {
+			denied = err
+		}
+	}
+	if denied != nil {
+		return "", fmt.Errorf("find program: %w", denied)
+	}
+	path := strings.Join(dirs, string(filepath.ListSeparator))
+	return "", fmt.Errorf("find program: %q is in no directory of PATH (%s): %w", name, path, fs.ErrNotExist)
+}
+
+// Bash returns the absolute path of the shell that runs contracts and commands:
+// the first on PATH of environ that the workspace does not provide, else that in
+// /bin.
+func Bash(environ []string, workspace string) (string, error) {
+	var dirs []string
+	for _, dir := range append(SearchPath(environ), "/bin") {
+		if rel, err := filepath.Rel(workspace, dir); err != nil || !filepath.IsLocal(rel) {
+			dirs = append(dirs, dir)
+		}
+	}
+	return Find("bash", dirs)
+}

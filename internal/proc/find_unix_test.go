@@ -1,0 +1,54 @@
+//go:build unix
+
+package proc
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestFind(t *testing.T) {
+	root := t.TempDir()
+	for name, mode := range map[string]fs.FileMode{"a/x/": 0, "a/text": 0o644, "b/x": 0o755, "b/bash": 0o755, "c/x": 0o755} {
+		file := filepath.Join(root, name)
+		if err := os.MkdirAll(filepath.Dir(file), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if strings.HasSuffix(name, "/") {
+			if err := os.Mkdir(file, 0o755); err != nil {
+				t.Fatal(err)
+			}
+		} else if err := os.WriteFile(file, nil, mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	at := func(name string) string { return filepath.Join(root, name) }
+	dirs := SearchPath([]string{"PATH=/none", "path=/other", "PATH=" + at("a") + ":b::" + at("b") + ":" + at("c")})
+	for _, tt := range []struct {
+		name, want string
+		err        error
+	}{
+		{name: "x", want: at("b/x")},
+		{name: "text", err: fs.ErrPermission},
+		{name: "none", err: fs.ErrNotExist},
+		{name: "", err: fs.ErrNotExist},
+		{name: "./x", err: fs.ErrNotExist},
+		{name: at("c/x"), want: at("c/x")},
+		{name: at("a/text"), err: fs.ErrPermission},
+	} {
+		if got, err := Find(tt.name, dirs); got != tt.want || !errors.Is(err, tt.err) {
+			t.Errorf("%q is %q, %v", tt.name, got, err)
+		}
+	}
+	path := []string{"PATH=" + strings.Join(dirs, ":")}
+	if got, err := Bash(path, at("a")); got != at("b/bash") || err != nil {
+		t.Errorf("bash is %q, %v", got, err)
+	}
+	if got, err := Bash(path, root); got != "/bin/bash" || err != nil {
+		t.Errorf("bash of others than the workspace is %q, %v", got, err)
+	}
+}
