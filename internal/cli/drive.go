@@ -152,7 +152,7 @@ func (d *drive) carry(ctx context.Context) error {
 		return d.carryOn(ctx)
 	}
 	d.stream.Store(&d.opened.Stream)
-	before := d.kept(0)
+	before, at := d.kept(0), d.app.now()
 	if err := d.start(ctx); err != nil {
 		return err
 	}
@@ -162,7 +162,7 @@ func (d *drive) carry(ctx context.Context) error {
 	} else if len(now) > 0 {
 		last = now[0].Seq - 1
 	}
-	return d.begin(ctx, last)
+	return d.begin(ctx, last, at)
 }
 
 // carryOn goes on with a run that was followed here until its owner ended: the
@@ -194,14 +194,14 @@ func (d *drive) kept(seq uint64) []engine.Record {
 }
 
 // begin begins the view with all records up to the one of this sequence number,
-// and those after it.
-func (d *drive) begin(ctx context.Context, last uint64) error {
+// which was the last at that time, and those after it.
+func (d *drive) begin(ctx context.Context, last uint64, at time.Time) error {
 	past, err := d.fresh(ctx)
 	if err != nil {
 		return err
 	}
 	v := d.app.newView(d.session, *d.opened, d.detachNow, d.ready.Load)
-	v.past(slices.DeleteFunc(past, func(r engine.Record) bool { return r.Seq > last }))
+	v.past(slices.DeleteFunc(past, func(r engine.Record) bool { return r.Seq > last }), at)
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	v.records(later(d.early, d.opened.Stream, last))
@@ -229,7 +229,7 @@ func (d *drive) tell(records []engine.Record) {
 		return
 	}
 	v := d.app.newView(d.session, *d.opened, d.detachNow, d.ready.Load)
-	v.past(records)
+	v.past(records, d.app.now())
 	d.view.Store(&v)
 }
 

@@ -196,8 +196,8 @@ func TestPrinted(t *testing.T) {
 			var plain, events bytes.Buffer
 			th := theme{width: 80, zone: time.UTC}
 			v, j := newPlainView(&plain, th, func() time.Time { return s.now }, ""), newJSONView(&events, "")
-			v.past(s.journal[:3])
-			j.past(s.journal[:3])
+			v.past(s.journal[:3], s.now)
+			j.past(s.journal[:3], s.now)
 			v.records(s.journal) // the first ones again: they are not shown twice
 			j.records(s.journal[3:])
 			v.close()

@@ -77,7 +77,7 @@ func newJSONView(w io.Writer, state string) *jsonView {
 
 // past writes what happened in the run before, and nothing of earlier runs of
 // the task.
-func (v *jsonView) past(rs []engine.Record) {
+func (v *jsonView) past(rs []engine.Record, _ time.Time) {
 	first := opening(rs)
 	for _, r := range rs[:first] {
 		v.fold.apply(r) //nolint:errcheck // nothing of it is shown

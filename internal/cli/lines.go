@@ -44,7 +44,7 @@ func newPlainView(w io.Writer, t theme, now func() time.Time, state string) *pla
 	return v
 }
 
-func (v *plainView) past(rs []engine.Record) {
+func (v *plainView) past(rs []engine.Record, at time.Time) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	for _, r := range rs {
@@ -57,9 +57,9 @@ func (v *plainView) past(rs []engine.Record) {
 	if v.fold.state.Program() == nil {
 		return
 	}
-	v.tell(happening{at: v.now(), what: opened, step: -1})
+	v.tell(happening{at: at, what: opened, step: -1})
 	for _, it := range v.fold.waiting() {
-		v.tell(v.fold.ask(it, v.now()))
+		v.tell(v.fold.ask(it, at))
 	}
 	v.says()
 }

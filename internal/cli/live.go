@@ -119,7 +119,7 @@ func (v *liveView) unsent() ([]engine.Record, bool) {
 	return v.waiting[:v.sent:v.sent], v.ended
 }
 
-func (v *liveView) past(rs []engine.Record) { v.records(rs) }
+func (v *liveView) past(rs []engine.Record, _ time.Time) { v.records(rs) }
 
 // records keeps all of them: the model leaves out what it has seen, and plain
 // lines can go on where it ended.

@@ -22,8 +22,8 @@ import (
 // from the records, and from what attempts say while they work. Its methods return
 // at once; past is called first and close last, and close waits until all is shown.
 type view interface {
-	past([]engine.Record)    // what the journal held when the view began; called once, first
-	records([]engine.Record) // what became durable now; none where an attempt has said something
+	past([]engine.Record, time.Time) // what the journal held at that time, when the view began; called once, first
+	records([]engine.Record)         // what became durable now; none where an attempt has said something
 	close()
 }
 

@@ -34,7 +34,7 @@ func TestSilence(t *testing.T) {
 		s.run(1)
 		var out bytes.Buffer
 		v := newPlainView(&out, theme{width: 80, zone: time.UTC}, time.Now, "")
-		v.past(s.journal)
+		v.past(s.journal, s.now)
 		time.Sleep(2*time.Minute + time.Second)
 		synctest.Wait()
 		s.now = time.Now()
@@ -77,12 +77,43 @@ func TestOutOfOrder(t *testing.T) {
 	s := again(t)
 	var out bytes.Buffer
 	v := newPlainView(&out, theme{width: 80, zone: time.UTC}, func() time.Time { return s.now }, "")
-	v.past(s.journal[:4])
+	v.past(s.journal[:4], s.now)
 	v.records(s.journal[6:])
 	v.close()
 	if !strings.Contains(out.String(), " lost  cannot follow the run") {
 		t.Errorf("it said nothing of the gap:\n%s", out.String())
 	}
+}
+
+// TestPastHasItsTime: the run goes on while a view reads what was before, and
+// lines stand in the order of their times.
+func TestPastHasItsTime(t *testing.T) {
+	s := again(t)
+	var out bytes.Buffer
+	began := s.journal[3].At
+	v := newPlainView(&out, theme{width: 80, zone: time.UTC}, func() time.Time { return s.now.Add(time.Hour) }, "")
+	v.past(s.journal[:4], began)
+	v.records(s.journal[4:])
+	v.close()
+	last := ""
+	for line := range strings.Lines(out.String()) {
+		if at, ok := clockOf(line); ok && at < last {
+			t.Errorf("%s stands behind a line of %s:\n%s", at, last, out.String())
+		} else if ok {
+			last = at
+		}
+	}
+	if !strings.HasPrefix(out.String(), began.Format("15:04:05")+" run ") {
+		t.Errorf("the view does not begin at %v:\n%s", began, out.String())
+	}
+}
+
+// clockOf is the time that a line begins with.
+func clockOf(line string) (string, bool) {
+	if len(line) < 8 || line[2] != ':' || line[5] != ':' {
+		return "", false
+	}
+	return line[:8], true
 }
 
 type gate struct {
