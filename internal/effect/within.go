@@ -102,6 +102,20 @@ func (w *World) inside(dir string, t *tree.Tree) (*World, error) {
 	return in, err
 }
 
+// protect takes the protected files as they are, those of the repository where
+// that is.
+func (w *World) protect(ctx context.Context, guards []string) (*tree.Base, error) {
+	mine, err := w.Tree.Protect(ctx, w.guards(guards))
+	if err != nil || w.home == nil {
+		return mine, err
+	}
+	shared, err := w.home.Protect(ctx, slices.DeleteFunc(slices.Clone(guards), func(g string) bool { return !repository(g) }))
+	if err != nil {
+		return nil, err
+	}
+	return mine.Over(shared), nil
+}
+
 // land merges the worktree of a run, if nobody changed what is protected in the
 // workspace meanwhile: nobody could tell whose doing that is.
 func (w *World) land(ctx context.Context, e engine.Effect, end *engine.WorkEnded) error {
