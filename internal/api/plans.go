@@ -120,6 +120,24 @@ func (p *Product) Missing(ctx context.Context) map[string]string {
 	return missing
 }
 
+// ReadAs reads the document of the revision that word names, as long as the file
+// still has the text of that revision.
+func (p *Product) ReadAs(ctx context.Context, word string) (*Document, error) {
+	r, err := p.Revision(ctx, word)
+	if err != nil {
+		return nil, err
+	}
+	path := p.near(p.file(r.Drafted.Path))
+	d, err := p.Read(ctx, path)
+	if err == nil && (d.Plan == nil || d.Plan.Hash() != r.Drafted.Hash) {
+		err = &Problem{
+			Code: Conflict, Message: fmt.Sprintf("%s is another text now than %s", path, r.Drafted.Plan),
+			Hint: fmt.Sprintf("give the file to mean what it says now; piton diff %s %s shows the difference", r.Drafted.Plan, path),
+		}
+	}
+	return d, err
+}
+
 // ReadPlan reads the bytes of the plan at path, one more than a plan may have at
 // the most. Its errors are problems that name the path.
 func ReadPlan(path string) ([]byte, error) {
@@ -312,7 +330,7 @@ func taken(w *engine.Workspace, id string) bool {
 
 // planID is plan-YYYYMMDD-slug, with a number where that is taken.
 func (p *Product) planID(w *engine.Workspace, title string) string {
-	base := "plan-" + p.Now().UTC().Format("20060102") + "-" + plan.Slug(title)
+	base := planIDs + p.Now().UTC().Format("20060102") + "-" + plan.Slug(title)
 	id := base
 	for n := 2; ; n++ {
 		if !taken(w, id) {
@@ -349,29 +367,53 @@ func (p *Product) Proposals(ctx context.Context) ([]*engine.Revision, error) {
 	return open, nil
 }
 
-// Document is the path of the file that a revision was read from.
-func (p *Product) Document(ctx context.Context, plan string) (string, error) {
+// planIDs is how the id of every plan begins.
+const planIDs = "plan-"
+
+// Revision finds a revision by its id, or else the newest text of the only plan
+// whose ids begin with the word.
+func (p *Product) Revision(ctx context.Context, word string) (*engine.Revision, error) {
 	w, err := p.workspace(ctx)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	r, ok := w.Revision(plan)
-	if !ok {
-		return "", &Problem{Code: NotFound, Message: "no plan " + plan}
+	if r, ok := w.Revision(word); ok {
+		return r, nil
+	}
+	var found *engine.Revision
+	for r := range w.Revisions {
+		switch {
+		case !strings.HasPrefix(word, planIDs) || !strings.HasPrefix(r.Drafted.Plan, word):
+		case found != nil && found.Drafted.Path != r.Drafted.Path:
+			return nil, &Problem{
+				Code: Invalid, Message: fmt.Sprintf("more than one plan begins with %q: %s, %s", word, found.Drafted.Plan, r.Drafted.Plan),
+				Hint: "give more of the id",
+			}
+		default:
+			found = r
+		}
+	}
+	if found == nil {
+		return nil, &Problem{Code: NotFound, Message: "no plan " + word, Hint: "piton list shows the runs of this workspace"}
+	}
+	return found, nil
+}
+
+// Document is the path of the file that a revision was read from.
+func (p *Product) Document(ctx context.Context, plan string) (string, error) {
+	r, err := p.Revision(ctx, plan)
+	if err != nil {
+		return "", err
 	}
 	return p.file(r.Drafted.Path), nil
 }
 
-// Kept reads a revision as it was recorded, by its id. Its document verifies
+// Kept reads a revision as it was recorded, by its id or the beginning of it. Its document verifies
 // as it would today.
 func (p *Product) Kept(ctx context.Context, plan string) (*engine.Revision, *Document, error) {
-	w, err := p.workspace(ctx)
+	r, err := p.Revision(ctx, plan)
 	if err != nil {
 		return nil, nil, err
-	}
-	r, ok := w.Revision(plan)
-	if !ok {
-		return nil, nil, &Problem{Code: NotFound, Message: "no plan " + plan, Hint: "piton list shows the runs of this workspace"}
 	}
 	source, err := p.Store.Object(ctx, r.Drafted.Source)
 	if err != nil {

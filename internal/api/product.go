@@ -149,7 +149,16 @@ func (p *Product) Step(ctx context.Context, head engine.HeadRow, word string) (s
 	return "", &Problem{Code: Invalid, Message: fmt.Sprintf("%q may be any of these steps: %s", word, strings.Join(found, ", ")), Hint: "give more of the id"}
 }
 
-// Item returns the open item that word names: its id, or a unique prefix.
+// names reports whether a word is the beginning of an item's id: of the id as a
+// whole, or of its run's with the item's number.
+func names(word, item string) bool {
+	run, number, numbered := strings.Cut(word, "/")
+	of, is, _ := cutLast(item, "/")
+	return strings.HasPrefix(of, run) && (!numbered || number == is)
+}
+
+// Item returns the open item that word names: its id, or a unique prefix, of the
+// run's too, as in 7f3/1.
 func (p *Product) Item(ctx context.Context, word string) (engine.ItemRow, error) {
 	items, err := p.Store.Items(ctx, store.ItemFilter{Open: true})
 	if err != nil {
@@ -160,7 +169,7 @@ func (p *Product) Item(ctx context.Context, word string) (engine.ItemRow, error)
 		if it.Item == word {
 			return it, nil
 		}
-		if strings.HasPrefix(it.Item, word) {
+		if names(word, it.Item) {
 			found = append(found, it)
 		}
 	}

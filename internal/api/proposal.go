@@ -139,18 +139,24 @@ func (p *Product) ProposalFor(ctx context.Context, word string) (*Proposal, erro
 	return p.Proposal(ctx, head)
 }
 
-// RunOf is the newest run of the document at path, or the run that word names.
-// No run is no error: the document may be new.
+// RunOf is the newest run of the document at path, or of the plan that word
+// names, or the run that it names. No run is no error: the document may be new.
 func (p *Product) RunOf(ctx context.Context, word string) (engine.HeadRow, error) {
 	if word == "" {
 		return p.Find(ctx, "")
 	}
 	if _, err := ReadPlan(word); err != nil {
-		head, other := p.Find(ctx, word)
-		if other != nil {
-			return head, err
+		if head, other := p.Find(ctx, word); other == nil {
+			return head, nil
 		}
-		return head, nil
+		r, other := p.Revision(ctx, word)
+		switch {
+		case other == nil:
+			return p.newestOf(ctx, r)
+		case Explain(other).Code != NotFound:
+			err = other
+		}
+		return engine.HeadRow{}, err
 	}
 	w, err := p.workspace(ctx)
 	if err != nil {
@@ -160,6 +166,11 @@ func (p *Product) RunOf(ctx context.Context, word string) (engine.HeadRow, error
 	if !ok {
 		return engine.HeadRow{}, nil
 	}
+	return p.newestOf(ctx, newest)
+}
+
+// newestOf is the newest run of the document that a revision is of.
+func (p *Product) newestOf(ctx context.Context, newest *engine.Revision) (engine.HeadRow, error) {
 	heads, err := p.Store.Heads(ctx, store.HeadFilter{Stream: taskOf(newest.Drafted.Intent), Limit: 1})
 	found := head(heads)
 	found.Path = newest.Drafted.Path // also of a run that an old journal opened
@@ -390,20 +401,25 @@ type Text struct {
 	Plan   *plan.Plan
 }
 
-// TextOf finds what word names: a file, a run (the text it is carried out on),
-// or one of the revisions of either, as in fix.md@2.
+// TextOf finds what word names: a file, a run (the text it is carried out on), a
+// revision by its id, or one of the revisions of any of them, as in fix.md@2.
 func (p *Product) TextOf(ctx context.Context, word string) (Text, error) {
 	if source, err := ReadPlan(word); err == nil {
 		return p.text(word, source)
 	}
 	name, number, numbered := cutLast(word, "@")
 	if !numbered {
-		head, err := p.Find(ctx, word)
-		if err != nil {
-			_, err = ReadPlan(word)
-			return Text{}, err
+		if head, err := p.Find(ctx, word); err == nil {
+			return p.kept(ctx, word, head.Plan)
 		}
-		return p.kept(ctx, word, head.Plan)
+		r, err := p.Revision(ctx, word)
+		if err == nil {
+			return p.kept(ctx, r.Drafted.Plan, r.Drafted.Plan)
+		}
+		if Explain(err).Code == NotFound {
+			_, err = ReadPlan(word)
+		}
+		return Text{}, err
 	}
 	all, err := p.History(ctx, name)
 	if err != nil {
@@ -425,13 +441,9 @@ func cutLast(s, sep string) (before, after string, found bool) {
 }
 
 func (p *Product) kept(ctx context.Context, name, planID string) (Text, error) {
-	w, err := p.workspace(ctx)
+	r, err := p.Revision(ctx, planID)
 	if err != nil {
 		return Text{}, err
-	}
-	r, ok := w.Revision(planID)
-	if !ok {
-		return Text{}, &Problem{Code: NotFound, Message: "no plan " + planID}
 	}
 	source, err := p.Store.Object(ctx, r.Drafted.Source)
 	if err != nil {

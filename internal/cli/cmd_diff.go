@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/piton-dev/piton/internal/api"
+	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/verify"
 )
 
@@ -16,7 +17,7 @@ func (a *app) diffCmd() *cobra.Command {
 		Use:   "diff [PLAN|RUN] [PLAN|RUN]",
 		Short: "What two texts of a plan differ in, line by line and step by step",
 		Long: `Compares two plans: files, runs (the text that each is carried out on), or revisions of
-either, as in fix.md@1 or 7f3a21@2. One name compares the text of its run with the file as
+either, as in fix.md@1, 7f3a21@2 or by the id of a revision. One name compares the text of its run with the file as
 it stands; none does so for the newest run. Where the second proves or guards less than the
 first, that is called out.`,
 		Example: "  piton diff plans/fix.md\n  piton diff 7f3a21@1 7f3a21@2",
@@ -64,6 +65,12 @@ func (s *session) compared(ctx context.Context, args []string) (one, two api.Tex
 	if len(args) == 2 {
 		if one, err = s.TextOf(ctx, args[0]); err == nil {
 			two, err = s.TextOf(ctx, args[1])
+		}
+		return one, two, err
+	}
+	if r, other := s.Revision(ctx, first(args)); other == nil {
+		if one, err = s.TextOf(ctx, r.Drafted.Plan); err == nil {
+			two, err = s.TextOf(ctx, s.File(engine.HeadRow{Path: r.Drafted.Path}))
 		}
 		return one, two, err
 	}

@@ -32,6 +32,7 @@ cannot hold is listed, never left out silently.`,
 	}
 	c.Flags().StringVar(&to, "to", "", "the form: "+formWords())
 	c.Flags().StringVarP(&out, "output", "o", "", "write a new file instead of printing")
+	_ = c.RegisterFlagCompletionFunc("to", cobra.FixedCompletions(strings.Split(formWords(), ", "), cobra.ShellCompDirectiveNoFileComp))
 	return c
 }
 
@@ -134,6 +135,7 @@ func (a *app) schemaCmd() *cobra.Command {
 		},
 	}
 	c.Flags().StringVar(&of, "form", "plan", "plan, dag or taskplan")
+	_ = c.RegisterFlagCompletionFunc("form", cobra.FixedCompletions([]string{"plan", "dag", "taskplan"}, cobra.ShellCompDirectiveNoFileComp))
 	return c
 }
 

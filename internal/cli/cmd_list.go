@@ -36,6 +36,7 @@ func (a *app) listCmd() *cobra.Command {
 		RunE:    func(c *cobra.Command, _ []string) error { return a.list(c.Context(), l) },
 	}
 	c.Flags().StringSliceVar(&l.status, "status", nil, "only runs that stand so: "+join(statusWords()))
+	_ = c.RegisterFlagCompletionFunc("status", cobra.FixedCompletions(statusWords(), cobra.ShellCompDirectiveNoFileComp))
 	c.Flags().StringVar(&l.title, "title", "", "only runs whose title contains this, in capitals or not")
 	c.Flags().IntVar(&l.recent, "recent", recentRuns, "so many of the newest at most; 0 for all")
 	c.Flags().BoolVar(&l.archived, "archived", false, "only runs that piton archive took out of the lists")

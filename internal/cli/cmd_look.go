@@ -274,7 +274,7 @@ func (a *app) logCmd() *cobra.Command {
 		Use:     "log [RUN] [STEP]",
 		Example: "  piton log\n  piton log 7f3a21 write-tests --transcript",
 		Short:   "What happened, and the evidence",
-		Long:    "The history of a run, or of one step with the answers of its checks. --transcript prints\nwhat the attempts of the step printed.",
+		Long:    "The history of a run, or of one step with the answers of its checks and the head of what\nit put out; all of that is in the value of its events with --json. --transcript prints\nwhat the attempts of the step printed.",
 		Args:    atMost("a run and a step", 2),
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.log(c.Context(), args, transcript)
@@ -298,10 +298,61 @@ func (a *app) log(ctx context.Context, args []string, transcript bool) error {
 			records = append(records, r)
 		}
 		if transcript {
-			return s.transcript(records, step)
+			return s.transcript(head, step, records)
 		}
-		return a.showLog(head, step, records)
+		values, err := s.outputs(ctx, step, records)
+		if err != nil {
+			return err
+		}
+		return a.showLog(head, step, records, values)
 	})
+}
+
+// outputs are what steps put out, by the hash of the object that holds it.
+type outputs map[string][]byte
+
+// outputs reads what a step put out. What gc has removed is left out.
+func (s *session) outputs(ctx context.Context, step string, records []engine.Record) (outputs, error) {
+	all := outputs{}
+	for _, r := range records {
+		e, ok := r.Event.(engine.WorkEnded)
+		if !ok || e.Output == "" || step == "" || e.Step != step {
+			continue
+		}
+		body, err := s.store.Object(ctx, e.Output)
+		if errors.Is(err, store.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		all[e.Output] = body
+	}
+	return all, nil
+}
+
+// of is the value that an event tells of, for programs: JSON as it is, all else
+// as a text; nil where it tells of none.
+func (o outputs) of(e engine.Event) json.RawMessage {
+	var body []byte
+	switch e := e.(type) {
+	case engine.WorkEnded:
+		body = o[e.Output]
+	case engine.ItemAnswered:
+		body = e.Output()
+	}
+	if len(body) == 0 {
+		return nil
+	}
+	v, err := engine.ValueOf(body)
+	if err != nil {
+		return nil
+	}
+	value, err := engine.EncodeValue(v)
+	if err != nil {
+		return nil
+	}
+	return value
 }
 
 // runAndStep understands RUN, STEP, and RUN STEP.
@@ -323,22 +374,45 @@ func (s *session) runAndStep(ctx context.Context, args []string) (engine.HeadRow
 	return head, step, err
 }
 
+// attemptDoc is what one attempt printed.
+type attemptDoc struct {
+	Step    string `json:"step"`
+	Attempt int    `json:"attempt"`
+	N       int    `json:"n"`
+	Kind    string `json:"kind"`
+	Text    string `json:"text"`
+}
+
 // transcript prints the output files of the attempts, the oldest first.
-func (s *session) transcript(records []engine.Record, step string) error {
+func (s *session) transcript(head engine.HeadRow, step string, records []engine.Record) error {
+	attempts := []attemptDoc{}
 	for _, r := range records {
 		e, ok := r.Event.(engine.WorkEnded)
 		if !ok || e.Log == "" || step != "" && e.Step != step {
 			continue
 		}
-		fmt.Fprintf(s.app.out, "== %s, attempt %d.%d\n", e.Step, e.Attempt, e.N)
-		if err := s.copyLog(e.Log); err != nil {
+		d := attemptDoc{Step: e.Step, Attempt: e.Attempt, N: e.N, Kind: string(e.Kind)}
+		var text strings.Builder
+		to := io.Writer(&text)
+		if !s.app.json {
+			fmt.Fprintf(s.app.out, "== %s, attempt %d.%d\n", e.Step, e.Attempt, e.N)
+			to = plainWriter{s.app.out}
+		}
+		if err := s.copyLog(to, e.Log); err != nil {
 			return err
 		}
+		d.Text = text.String()
+		attempts = append(attempts, d)
+	}
+	if s.app.json {
+		s.app.document("log", map[string]any{"run": head.Run, "step": step, "attempts": attempts})
+	} else if len(attempts) == 0 {
+		s.app.notice("nothing was printed: calls of tools and answers of people print nothing; their values: piton log %s STEP", head.Run)
 	}
 	return nil
 }
 
-func (s *session) copyLog(name string) error {
+func (s *session) copyLog(to io.Writer, name string) error {
 	root, err := os.OpenRoot(s.Place.State)
 	if err != nil {
 		return err
@@ -354,7 +428,7 @@ func (s *session) copyLog(name string) error {
 		return nil
 	}
 	defer f.Close()
-	_, err = io.Copy(plainWriter{s.app.out}, f)
+	_, err = io.Copy(to, f)
 	return err
 }
 

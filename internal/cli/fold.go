@@ -76,6 +76,7 @@ type happening struct {
 	verdict engine.Verdict
 	proven  bool
 	text    string // reason or question
+	said    string // of an answer in a person's own words: the text, or the value
 	by      string
 	item    engine.ItemOpened
 	wait    time.Duration // until the retry
@@ -179,6 +180,9 @@ func (f *fold) tell(h happening, event engine.Event, was engine.StepRow) []happe
 		f.try(was.ID).answer(h.at)
 		f.try(was.ID).approved = e.Choice == engine.ChooseApprove
 		h.what, h.step, h.text, h.by, h.item.Item = answered, f.index(was.ID), e.Choice, e.By, e.Item
+		if e.Choice == engine.ChooseAnswer {
+			h.said = string(e.Output())
+		}
 	case engine.RunEnded:
 		h.what, h.text, h.end = over, e.Reason, e
 	default:

@@ -97,12 +97,12 @@ func drawn(t *testing.T, th theme, s *story) []txtar.File {
 	}
 	live.printing = false
 	live.Update(progressMsg(last))
-	history, err := th.history("7f3a21", "", s.journal)
+	history, err := th.history("7f3a21", "", s.journal, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	step := st.steps[min(1, len(st.steps)-1)].ID
-	evidence, err := th.history("7f3a21", step, s.journal)
+	evidence, err := th.history("7f3a21", step, s.journal, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

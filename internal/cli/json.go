@@ -115,10 +115,16 @@ func (v *jsonView) close() { v.out.close() }
 
 // writeEvent writes one record as an event: the event's own fields, and where
 // it stands in the journal.
-func writeEvent(w io.Writer, run string, r engine.Record) {
+func writeEvent(w io.Writer, run string, r engine.Record) { writeEventWith(w, run, r, nil) }
+
+// writeEventWith does so with the value that the event tells of, if there is one.
+func writeEventWith(w io.Writer, run string, r engine.Record, value json.RawMessage) {
 	fields, err := eventFields(r.Event)
 	if err != nil {
 		fields = map[string]any{"error": err.Error()}
+	}
+	if value != nil {
+		fields["value"] = value
 	}
 	fields["run"], fields["seq"], fields["at"], fields["actor"], fields["type"] = run, r.Seq, stamp(r.At), r.Actor, r.Event.Type()
 	writeDocument(w, "event", fields)

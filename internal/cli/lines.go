@@ -184,7 +184,11 @@ func (f *fold) lines(t theme, h happening) []string {
 	case asked:
 		l.add("%s answer: %s", quote(t.line(h.text)), answering(h.item.Item, h.item.Schema, h.item.Choices))
 	case answered:
-		l.add("%s by %s", h.text, t.line(h.by))
+		l.add("%s", t.line(h.text))
+		if h.said != "" {
+			l.add("%s", quote(t.fit(t.line(h.said), quoted)))
+		}
+		l.add("by %s", t.line(h.by))
 	case commanded:
 		l.lines[0] = fmt.Sprintf("%-5s", string(h.verb)) + " " + f.state.Run().Run + " by " + t.line(h.by)
 		l.note(h.text)

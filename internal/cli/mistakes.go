@@ -77,11 +77,15 @@ func (s *session) Find(ctx context.Context, prefix string) (engine.HeadRow, erro
 	return head, err
 }
 
-// Read reads a plan, and knows when a run was given in its place.
+// Read reads a plan, also one that goes by its id, and knows when a run was given
+// in its place.
 func (s *session) Read(ctx context.Context, path string) (*api.Document, error) {
 	doc, err := s.Product.Read(ctx, path)
 	if !isNotFound(err) {
 		return doc, err
+	}
+	if recorded, other := s.ReadAs(ctx, path); !isNotFound(other) {
+		return recorded, other
 	}
 	head, other := s.Product.Find(ctx, path)
 	if other == nil {

@@ -9,8 +9,8 @@ import (
 )
 
 // history tells what happened to the run, or to one step of it with its
-// evidence, from all records of its task.
-func (t theme) history(run, step string, records []engine.Record) ([]string, error) {
+// evidence and its values, from all records of its task.
+func (t theme) history(run, step string, records []engine.Record, values outputs) ([]string, error) {
 	var f fold
 	var lines []string
 	for _, r := range records {
@@ -28,6 +28,7 @@ func (t theme) history(run, step string, records []engine.Record) ([]string, err
 		}
 		if step != "" {
 			lines = append(lines, t.proof(&f, step, r.Event)...)
+			lines = append(lines, t.value(run, step, r.Event, values)...)
 		}
 	}
 	return lines, nil
@@ -80,6 +81,31 @@ func (t theme) proof(f *fold, step string, event engine.Event) []string {
 		}
 	}
 	return nil
+}
+
+// valueLines is how many lines of a step's output are shown, and valueBytes how
+// much of it.
+const (
+	valueLines = 12
+	valueBytes = 4 << 10
+)
+
+// value shows the head of what the work of the step put out, and where all of it is.
+func (t theme) value(run, step string, event engine.Event, values outputs) []string {
+	e, ok := event.(engine.WorkEnded)
+	body := values[e.Output]
+	if !ok || e.Step != step || len(body) == 0 {
+		return nil
+	}
+	head := string(body[:min(len(body), valueBytes)])
+	if parts := strings.SplitAfterN(head, "\n", valueLines+1); len(parts) > valueLines {
+		head = strings.Join(parts[:valueLines], "")
+	}
+	lines := append(t.under(logIndent, idleTone, "value:"), t.quote(logIndent+2, head)...)
+	if rest := len(body) - len(head); rest > 0 {
+		lines = append(lines, t.under(logIndent+2, idleTone, fmt.Sprintf("and %d bytes more; all of it: piton log %s %s --json", rest, run, step))...)
+	}
+	return lines
 }
 
 // call is what a call was seen to need before it was made.

@@ -253,24 +253,25 @@ func (a *app) showInbox(items []engine.ItemRow, plans []*engine.Revision, args m
 	return nil
 }
 
-func (a *app) showLog(head engine.HeadRow, step string, records []engine.Record) error {
+func (a *app) showLog(head engine.HeadRow, step string, records []engine.Record, values outputs) error {
 	if a.json {
-		return a.logEvents(head.Run, step, records)
+		return a.logEvents(head.Run, step, records, values)
 	}
-	lines, err := a.theme(a.out).history(head.Run, step, records)
+	lines, err := a.theme(a.out).history(head.Run, step, records, values)
 	printLines(a.out, lines)
 	return err
 }
 
-// logEvents prints the events of one run, or of one step of it.
-func (a *app) logEvents(runID, step string, records []engine.Record) error {
+// logEvents prints the events of one run, or of one step of it with the values
+// that it put out.
+func (a *app) logEvents(runID, step string, records []engine.Record, values outputs) error {
 	var f fold
 	for _, r := range records {
 		if _, err := f.apply(r); err != nil {
 			return err
 		}
 		if f.state.Run().Run == runID && (step == "" || f.concerns(r.Event, step)) {
-			a.event(runID, r)
+			writeEventWith(a.out, runID, r, values.of(r.Event))
 		}
 	}
 	return nil
