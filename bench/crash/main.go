@@ -1,3 +1,5 @@
+//go:build linux
+
 // Command crash kills Piton, again and again, and looks from outside whether
 // anything was lost.
 //
