@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,22 +11,32 @@ import (
 
 	"github.com/piton-dev/piton/internal/api"
 	"github.com/piton-dev/piton/internal/config"
+	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/plan/form"
+	"github.com/piton-dev/piton/internal/project"
+	"github.com/piton-dev/piton/internal/run"
 )
 
 func (a *app) exportCmd() *cobra.Command {
 	var to, out string
 	c := &cobra.Command{
-		Use:   "export PLAN --to FORM",
-		Short: "Write a plan in another form",
+		Use:   "export PLAN|RUN --to FORM",
+		Short: "Write a plan in another form, or a run as a record of its plan",
 		Long: `Writes the plan as yaml, json, dag (steps that call tools), taskplan (one loop
 step) or md. The form that it is in is known by its content. What the new form
-cannot hold is listed, never left out silently.`,
-		Example: "  piton export plans/fix.md --to yaml\n  piton export plans/fix.md --to json -o fix.json",
-		Args:    exactly("a plan", 1),
+cannot hold is listed, never left out silently.
+
+Of a RUN it writes the plan that the run has pinned. As yaml and json that is a record: with
+the plan's id, version and the revision before, when and by whom it was made, the step that
+is next, and of each step its status, who did it, attempts, times, output and error.`,
+		Example: "  piton export plans/fix.md --to yaml\n  piton export plans/fix.md --to json -o fix.json\n  piton export 7f3a21 --to yaml",
+		Args:    exactly("a plan or a run", 1),
 		RunE: func(c *cobra.Command, args []string) error {
 			if to == "" {
 				return usage(c, errors.New("piton export needs --to and a form: "+formWords()))
+			}
+			if args[0] != "-" && !isPath(args[0]) {
+				return a.exportRun(c.Context(), args[0], form.Form(to), out)
 			}
 			return a.convert("export", args[0], form.Form(to), out)
 		},
@@ -84,7 +95,69 @@ func (a *app) convert(verb, path string, to form.Form, out string) error {
 		return err
 	}
 	a.showFindings(a.err, serious(doc.Findings))
-	text, losses, err := doc.Form.Write(to)
+	return a.putForm(verb, doc.Form, to, out)
+}
+
+// exportRun writes the plan that a run has pinned: where the form can hold it,
+// with what became of it.
+func (a *app) exportRun(ctx context.Context, word string, to form.Form, out string) error {
+	return a.with(ctx, func(s *session) error {
+		head, err := s.Find(ctx, word)
+		if isNotFound(err) {
+			return &api.Problem{Code: api.NotFound, Message: word + ": there is no such file, and no run of this id", Hint: "give the path of a plan document, or an id that piton list shows"}
+		}
+		if err != nil {
+			return err
+		}
+		r, doc, err := s.Kept(ctx, head.Plan)
+		if err != nil {
+			return err
+		}
+		if to != form.YAML && to != form.JSON {
+			return a.putForm("export", doc.Form, to, out)
+		}
+		rows, err := s.store.Steps(ctx, head.Stream, head.Run)
+		if err != nil {
+			return err
+		}
+		values, err := s.results(ctx, head)
+		if err != nil {
+			return err
+		}
+		return a.putForm("export", project.Record(doc.Form, head, r, rows, values), to, out)
+	})
+}
+
+// results are the newest outputs of a run's steps, as texts, by id.
+func (s *session) results(ctx context.Context, head engine.HeadRow) (map[string]string, error) {
+	texts, asked := map[string]string{}, map[string]string{}
+	for r, err := range run.ReadRun(ctx, s.store, head) {
+		if err != nil {
+			return nil, err
+		}
+		switch e := r.Event.(type) {
+		case engine.ItemOpened:
+			if e.Kind == engine.Question {
+				asked[e.Item] = e.Step
+			}
+		case engine.ItemAnswered:
+			if step, ok := asked[e.Item]; ok {
+				texts[step] = string(e.Output())
+			}
+		case engine.WorkEnded:
+			body, err := s.outputOf(ctx, e)
+			if err != nil {
+				return nil, err
+			}
+			texts[e.Step] = string(body)
+		}
+	}
+	return texts, nil
+}
+
+// putForm writes a plan in a form to where it is wanted.
+func (a *app) putForm(verb string, doc form.Document, to form.Form, out string) error {
+	text, losses, err := doc.Write(to)
 	if err != nil {
 		return &api.Problem{Code: api.Invalid, Message: err.Error(), Hint: "the forms are " + formWords()}
 	}
@@ -94,7 +167,7 @@ func (a *app) convert(verb, path string, to form.Form, out string) error {
 		}
 	}
 	if a.json {
-		c := conversion{From: doc.Form.Form, To: to, File: orNull(out), Losses: list(losses)}
+		c := conversion{From: doc.Form, To: to, File: orNull(out), Losses: list(losses)}
 		if out == "" {
 			c.Text = orNull(string(text))
 		}

@@ -316,19 +316,28 @@ func (s *session) outputs(ctx context.Context, step string, records []engine.Rec
 	all := outputs{}
 	for _, r := range records {
 		e, ok := r.Event.(engine.WorkEnded)
-		if !ok || e.Output == "" || step == "" || e.Step != step {
+		if !ok || step == "" || e.Step != step {
 			continue
 		}
-		body, err := s.store.Object(ctx, e.Output)
-		if errors.Is(err, store.ErrNotFound) {
-			continue
-		}
+		body, err := s.outputOf(ctx, e)
 		if err != nil {
 			return nil, err
 		}
 		all[e.Output] = body
 	}
 	return all, nil
+}
+
+// outputOf is what work put out; nothing where gc has removed it.
+func (s *session) outputOf(ctx context.Context, e engine.WorkEnded) ([]byte, error) {
+	if e.Output == "" {
+		return nil, nil
+	}
+	body, err := s.store.Object(ctx, e.Output)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, nil
+	}
+	return body, err
 }
 
 // of is the value that an event tells of, for programs: JSON as it is, all else

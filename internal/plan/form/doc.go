@@ -46,6 +46,7 @@ type Document struct {
 
 	kept     kept // data that means nothing to a run: history
 	comments bool // YAML comments, which are not read
+	recorded bool // statuses are those of a run, in the place of the plan's
 }
 
 // kept is data of the form by where it stands: -1 for the document itself, else

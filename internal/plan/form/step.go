@@ -47,6 +47,7 @@ func stepFields() []field[row] {
 func history() []field[row] {
 	return []field[row]{
 		past[row]("executedBy", "Who did the step.", name()),
+		past[row]("attempts", "How often it was tried.", integer(0, 1<<30)),
 		past[row]("startedAt", "When it was begun.", name()),
 		past[row]("completedAt", "When it was completed.", name()),
 		past[row]("output", "What came of it.", anyText()),
