@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"sync"
@@ -186,31 +187,41 @@ func (s *said) more(text string) {
 }
 
 // number is a JSON number that may be missing, or be anything else.
-type number struct{ value *float64 }
+type number struct {
+	value *float64
+	given bool // something stands there
+}
 
 // UnmarshalJSON never fails: what is no number is unknown.
 func (n *number) UnmarshalJSON(b []byte) error {
-	n.value = nil
-	if f, err := strconv.ParseFloat(string(b), 64); err == nil {
+	*n = number{given: string(b) != "null"}
+	if f, err := strconv.ParseFloat(string(b), 64); err == nil || errors.Is(err, strconv.ErrRange) {
 		n.value = &f
 	}
 	return nil
 }
 
-// tokens are nil unless n is a whole number that makes sense.
+// tokens are nil unless n is a whole number that is not below nothing, and at
+// most [maxTokens].
 func (n number) tokens() *int64 {
-	if n.value == nil || !(*n.value >= 0 && *n.value <= maxTokens) || *n.value != float64(int64(*n.value)) {
+	if n.value == nil || *n.value < 0 || *n.value != math.Trunc(*n.value) {
 		return nil
 	}
-	return new(int64(*n.value))
+	return new(int64(min(*n.value, maxTokens)))
 }
 
-// micros are millionths of n dollars; nil unless that makes sense.
+// micros are millionths of n dollars, at most [maxCost] of them; nil unless that
+// makes sense.
 func (n number) micros() *int64 {
-	if n.value == nil || !(*n.value >= 0) {
+	if n.value == nil || *n.value < 0 {
 		return nil
 	}
-	return micros(n.value)
+	return new(int64(math.Round(min(*n.value, maxCost) * 1e6)))
+}
+
+// odd reports whether something is there that was not read, or is more than limit.
+func (n number) odd(read *int64, limit float64) bool {
+	return n.given && (read == nil || *n.value > limit)
 }
 
 // decode reads one object. A member of another type than expected is unknown;

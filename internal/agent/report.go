@@ -3,7 +3,6 @@ package agent
 import (
 	"bytes"
 	"encoding/json"
-	"math"
 	"strings"
 	"unicode/utf8"
 
@@ -31,6 +30,9 @@ type Report struct {
 	Usage   engine.Usage // of usage
 	// Cumulative says that Usage holds totals so far; else it is to be added.
 	Cumulative bool
+	// Odd says that a number of Usage made no sense: one that is too large counts
+	// as the most that does, any other as unknown.
+	Odd bool
 }
 
 // Claims are what an agent said of its attempt.
@@ -48,7 +50,8 @@ const (
 	MaxClaims  = 20       // discoveries, and as many questions
 )
 
-// A claim beyond these is nonsense.
+// A claim beyond these is nonsense, and counts as these: who uses more than
+// anybody can must not seem to have used nothing.
 const (
 	maxTokens = 1_000_000_000_000
 	maxCost   = 1_000_000 // dollars
@@ -58,9 +61,9 @@ type reportLine struct {
 	Type       ReportType `json:"type"`
 	Text       string     `json:"text"`
 	Percent    *float64   `json:"percent"`
-	In         *int64     `json:"tokens_in"`
-	Out        *int64     `json:"tokens_out"`
-	Cost       *float64   `json:"cost_usd"`
+	In         number     `json:"tokens_in"`
+	Out        number     `json:"tokens_out"`
+	Cost       number     `json:"cost_usd"`
 	Cumulative bool       `json:"cumulative"`
 }
 
@@ -74,7 +77,8 @@ func parseReport(line []byte) (Report, bool) {
 	switch l.Type {
 	case UsageReport:
 		r.Cumulative = l.Cumulative
-		r.Usage = engine.Usage{In: tokens(l.In), Out: tokens(l.Out), CostMicros: micros(l.Cost)}
+		r.Usage = engine.Usage{In: l.In.tokens(), Out: l.Out.tokens(), CostMicros: l.Cost.micros()}
+		r.Odd = l.In.odd(r.Usage.In, maxTokens) || l.Out.odd(r.Usage.Out, maxTokens) || l.Cost.odd(r.Usage.CostMicros, maxCost)
 		return r, r.Usage != engine.Usage{}
 	case Progress:
 		if l.Percent != nil && *l.Percent >= 0 && *l.Percent <= 100 {
@@ -85,20 +89,6 @@ func parseReport(line []byte) (Report, bool) {
 		return r, r.Text != ""
 	}
 	return Report{}, false
-}
-
-func tokens(n *int64) *int64 {
-	if n == nil || *n < 0 || *n > maxTokens {
-		return nil
-	}
-	return n
-}
-
-func micros(usd *float64) *int64 {
-	if usd == nil || *usd < 0 || *usd > maxCost {
-		return nil
-	}
-	return new(int64(math.Round(*usd * 1e6)))
 }
 
 func plainText(s string) string {

@@ -30,9 +30,15 @@ func TestParseReport(t *testing.T) {
 		{`{"type":"blocked","text":""}`, nil},
 		{`{"type":"usage","tokens_in":0}`, &Report{Type: UsageReport, Usage: engine.Usage{In: new(int64(0))}}},
 		{`{"type":"usage","tokens_out":7,"cumulative":true}`, &Report{Type: UsageReport, Usage: engine.Usage{Out: new(int64(7))}, Cumulative: true}},
-		{`{"type":"usage","tokens_in":-1,"cost_usd":0.0000014}`, &Report{Type: UsageReport, Usage: engine.Usage{CostMicros: new(int64(1))}}},
-		{`{"type":"usage","tokens_in":9000000000000000000}`, nil},
-		{`{"type":"usage","cost_usd":1e300}`, nil},
+		{`{"type":"usage","tokens_in":-1,"cost_usd":0.0000014}`, &Report{Type: UsageReport, Usage: engine.Usage{CostMicros: new(int64(1))}, Odd: true}},
+		{`{"type":"usage","tokens_in":1000000000000}`, &Report{Type: UsageReport, Usage: engine.Usage{In: new(int64(1e12))}}},
+		{`{"type":"usage","tokens_in":1000000000001}`, &Report{Type: UsageReport, Usage: engine.Usage{In: new(int64(1e12))}, Odd: true}},
+		{`{"type":"usage","tokens_in":9000000000000000000000}`, &Report{Type: UsageReport, Usage: engine.Usage{In: new(int64(1e12))}, Odd: true}},
+		{`{"type":"usage","tokens_in":3,"tokens_out":1e400}`, &Report{Type: UsageReport, Usage: engine.Usage{In: new(int64(3)), Out: new(int64(1e12))}, Odd: true}},
+		{`{"type":"usage","tokens_in":3,"tokens_out":"many"}`, &Report{Type: UsageReport, Usage: engine.Usage{In: new(int64(3))}, Odd: true}},
+		{`{"type":"usage","tokens_in":3,"tokens_out":2.5}`, &Report{Type: UsageReport, Usage: engine.Usage{In: new(int64(3))}, Odd: true}},
+		{`{"type":"usage","tokens_in":3,"tokens_out":null}`, &Report{Type: UsageReport, Usage: engine.Usage{In: new(int64(3))}}},
+		{`{"type":"usage","cost_usd":1e300}`, &Report{Type: UsageReport, Usage: engine.Usage{CostMicros: new(int64(1e12))}, Odd: true}},
 		{`{"type":"usage","cost_usd":-0.1}`, nil},
 		{`{"type":"usage"}`, nil},
 		{`{"type":"usage","tokens_in":"many"}`, nil},
@@ -76,7 +82,7 @@ func TestUsageAddsUp(t *testing.T) {
 
 func TestReadClaims(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "report")
-	text := "garbage \xff\x00\n\n" + strings.Repeat("x", MaxLine+1) + "\n" +
+	text := `{"type":"usage","tokens_in":3,"tokens_out":-3}` + "\ngarbage \xff\x00\n\n" + strings.Repeat("x", MaxLine+1) + "\n" +
 		`{"type":"log","text":"` + strings.Repeat("y", MaxLine-25) + "\"}\n" +
 		strings.Repeat(`{"type":"question","text":"why?"}`+"\n", MaxClaims+3) + `{"type":"blocked","text":"at the end"}`
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
@@ -86,7 +92,7 @@ func TestReadClaims(t *testing.T) {
 	if len(c.Questions) != MaxClaims || c.Blocked != "at the end" {
 		t.Errorf("%d questions, blocked %q", len(c.Questions), c.Blocked)
 	}
-	want := []string{"lines of the report that were not understood: 1", "lines of the report that were too long: 1", "discoveries or questions beyond those kept: 3"}
+	want := []string{"lines of the report that were not understood: 1", "lines of the report that say of tokens or cost what cannot be, of which too much counts as the most that can and the rest as not known: 1", "lines of the report that were too long: 1", "discoveries or questions beyond those kept: 3"}
 	if diff := cmp.Diff(want, notes); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}

@@ -116,18 +116,22 @@ func readClaims(path string) (c Claims, notes []string) {
 	}
 	defer f.Close()
 	var l lines
-	malformed, many := 0, 0
+	malformed, many, odd := 0, 0, 0
 	take := func(line []byte) {
 		r, ok := parseReport(line)
-		if !ok {
+		switch {
+		case !ok:
 			malformed++
-		} else if !c.add(r) {
+		case !c.add(r):
 			many++
+		case r.Odd:
+			odd++
 		}
 	}
 	n, err := eachLine(io.LimitReader(f, MaxReport), &l, take)
 	l.end(take)
 	notes = counted(notes, malformed, "lines of the report that were not understood: %d")
+	notes = counted(notes, odd, "lines of the report that say of tokens or cost what cannot be, of which too much counts as the most that can and the rest as not known: %d")
 	notes = counted(notes, l.tooLong, "lines of the report that were too long: %d")
 	notes = counted(notes, many, "discoveries or questions beyond those kept: %d")
 	if err != nil {

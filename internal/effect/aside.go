@@ -223,10 +223,10 @@ func repository(guard string) bool { return guard == ".git" || strings.HasPrefix
 func (w *World) tamperedAside(ctx context.Context, b *tree.Base, e engine.Effect) ([]engine.Change, error) {
 	mine := slices.DeleteFunc(slices.Clone(e.Step.Guards), repository)
 	shared := slices.DeleteFunc(slices.Clone(e.Step.Guards), func(g string) bool { return !repository(g) })
-	changed, err := b.Tampered(ctx, w.Tree, mine, e.Step.Writes, e.Moved)
+	changed, err := b.Tampered(ctx, w.Tree, mine, scopesOf(e.Step), e.Moved)
 	if err != nil || len(shared) == 0 {
 		return changed, err
 	}
-	more, err := b.Tampered(ctx, w.home, shared, e.Step.Writes, e.Moved)
+	more, err := b.Tampered(ctx, w.home, shared, scopesOf(e.Step), e.Moved)
 	return append(changed, more...), err
 }

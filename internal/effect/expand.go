@@ -3,7 +3,6 @@ package effect
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
 
 	"github.com/piton-dev/piton/internal/engine"
@@ -71,21 +70,4 @@ func (w *World) list(id string, hashes []string) ([]byte, error) {
 		}
 	}
 	return fmt.Appendf(nil, "[%s]", bytes.Join(values, []byte(","))), nil
-}
-
-// item is what a script or check of an instance finds of its item: a text as it
-// is, anything else as JSON. It fits into a variable or is an error.
-func item(e engine.Effect) (string, error) {
-	text := string(e.Step.Item)
-	var v any
-	if err := json.Unmarshal(e.Step.Item, &v); err != nil {
-		return "", fmt.Errorf("read the item of step %q: %w", e.Step.ID, err)
-	}
-	if s, ok := v.(string); ok {
-		text = s
-	}
-	if len(text) > maxVariable || bytes.IndexByte([]byte(text), 0) >= 0 {
-		return "", misfit(fmt.Sprintf("the item of step %q, %d bytes, does not fit into %s: at most %d bytes of text do", e.Step.ID, len(text), engine.ItemVariable, maxVariable))
-	}
-	return text, nil
 }

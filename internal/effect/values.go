@@ -8,10 +8,6 @@ import (
 	"github.com/piton-dev/piton/internal/engine"
 )
 
-// maxVariable is the largest output that an environment variable takes: systems
-// refuse to start a program with one that is a little larger.
-const maxVariable = 96 << 10
-
 // misfit is what trying again does not change, as an output that no variable can hold.
 type misfit string
 
@@ -23,9 +19,12 @@ func (m misfit) Error() string { return string(m) }
 func (w *World) values(e engine.Effect) (map[string]string, error) {
 	set := map[string]string{}
 	if len(e.Step.Item) > 0 {
-		text, err := item(e)
+		text, err := e.Step.ItemText()
+		if err == nil {
+			err = engine.FitsVariable(engine.ItemVariable, text)
+		}
 		if err != nil {
-			return nil, err
+			return nil, misfit(fmt.Sprintf("the item of step %q: %v", e.Step.ID, err))
 		}
 		set[engine.ItemVariable] = text
 	}
@@ -38,9 +37,8 @@ func (w *World) values(e engine.Effect) (map[string]string, error) {
 			continue
 		}
 		body = bytes.TrimRight(body, "\r\n")
-		if len(body) > maxVariable || bytes.IndexByte(body, 0) >= 0 {
-			return nil, misfit(fmt.Sprintf("the output of step %q, %d bytes, does not fit into %s: at most %d bytes of text do; let the step write a file instead",
-				id, len(body), engine.Variable(id), maxVariable))
+		if err := engine.FitsVariable(engine.Variable(id), string(body)); err != nil {
+			return nil, misfit(fmt.Sprintf("the output of step %q: %v; let the step write a file instead", id, err))
 		}
 		set[engine.Variable(id)] = strings.ToValidUTF8(string(body), "\ufffd")
 	}

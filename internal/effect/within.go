@@ -141,11 +141,11 @@ func (w *World) meddled(ctx context.Context, e engine.Effect) ([]engine.Change, 
 	if err != nil {
 		return nil, err
 	}
-	changed, err := b.Tampered(ctx, w.Tree, w.guards(e.Guards), nil, nil)
+	changed, err := b.Tampered(ctx, w.Tree, w.guards(e.Guards), tree.Scopes{}, nil)
 	if err != nil || len(changed) == 0 {
 		return nil, err
 	}
-	other, err := b.Tampered(ctx, w.Tree, w.guards(e.Guards), nil, e.Moved)
+	other, err := b.Tampered(ctx, w.Tree, w.guards(e.Guards), tree.Scopes{}, e.Moved)
 	return slices.DeleteFunc(changed, func(c engine.Change) bool {
 		return !slices.ContainsFunc(other, func(o engine.Change) bool { return o.Path == c.Path })
 	}), err

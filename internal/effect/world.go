@@ -145,7 +145,11 @@ func (w *World) tampered(ctx context.Context, e engine.Effect) ([]engine.Change,
 	if w.home != nil {
 		return w.tamperedAside(ctx, b, e)
 	}
-	return b.Tampered(ctx, w.Tree, e.Step.Guards, e.Step.Writes, e.Moved)
+	return b.Tampered(ctx, w.Tree, e.Step.Guards, scopesOf(e.Step), e.Moved)
+}
+
+func scopesOf(s *engine.Step) tree.Scopes {
+	return tree.Scopes{Writes: s.Writes, Opens: s.Opens()}
 }
 
 // quarantine is where what an attempt changed against the rules is kept.
@@ -230,7 +234,7 @@ func (w *World) moved(ctx context.Context, e engine.Effect, results []engine.Che
 	if err != nil {
 		return err
 	}
-	results[0].Moved, err = b.Moved(ctx, w.Tree, w.guards(e.Guards), e.Step.Writes, e.Moved)
+	results[0].Moved, err = b.Moved(ctx, w.Tree, w.guards(e.Guards), scopesOf(e.Step), e.Moved)
 	return err
 }
 

@@ -481,3 +481,38 @@ func must(t *testing.T, err error) {
 		t.Fatal(err)
 	}
 }
+
+// A scope of wildcards alone names no protected file, and one that an item was put
+// into is nobody's word: what was there when the run opened stays protected, and
+// no later step takes it as it was left. A scope that names its place opens it.
+func TestScopesThatOpenNothing(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		writes []string
+		item   bool
+		opens  bool
+	}{
+		{"everything", []string{"**"}, false, false},
+		{"the workspace", []string{"."}, false, false},
+		{"an item", []string{"tools"}, true, false},
+		{"a directory", []string{"tools/**"}, false, true},
+		{"the file", []string{"tools/check.sh"}, false, true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := newStage(t, map[string]string{"tools/check.sh": "exit 1\n", "tools/other.sh": "exit 1\n"}, "**/*.sh")
+			step := s.step("echo 'exit 0' >tools/check.sh; echo >tools/new.sh", "bash tools/check.sh", append(tt.writes, "tools/new.sh")...)
+			if tt.item {
+				step.Item, step.Named = []byte(`"tools"`), []string{"{item}", "tools/new.sh"}
+			}
+			_, work := s.prepared(step)
+			end := s.ended(work)
+			if opened := len(end.Tampered) == 0; opened != tt.opens {
+				t.Errorf("tampered: %v", paths(end.Tampered))
+			}
+			_, moved := s.proved(s.effect(engine.Verify, step)).Moved["tools/check.sh"]
+			if moved != tt.opens {
+				t.Errorf("the next steps take it as it was left: %v", moved)
+			}
+		})
+	}
+}

@@ -124,7 +124,7 @@ func (s *State) applyWorkEnded(e WorkEnded) error {
 			st.Ended, st.Phase, st.Output = &e, s.judges(i, &e), e.Output
 			st.Value = string(e.Value)
 			if e.How != NoStart {
-				st.Infra = 0
+				st.Infra, st.Lost = 0, 0 // its merge is counted anew
 			}
 		}
 	})

@@ -143,7 +143,7 @@ func (s *Step) instance(n int, item json.RawMessage) (Step, error) {
 	said := spoken(v, item)
 	x := *s
 	x.ID, x.Number = InstanceID(s.ID, n), FirstNumber(s.Number)+"."+strconv.Itoa(n)
-	x.Each, x.When, x.Item = nil, "", item
+	x.Each, x.When, x.Item, x.Named = nil, "", item, s.Writes
 	x.Title = titled(s.Title, said)
 	if s.Kind != Script {
 		x.Task = strings.ReplaceAll(s.Task, ItemMark, said)
@@ -163,6 +163,16 @@ func FirstNumber(number string) string {
 		return strings.TrimSpace(number[:i])
 	}
 	return number
+}
+
+// ItemText is what scripts and checks of an instance find of its item: a text as
+// it is, anything else as JSON.
+func (s *Step) ItemText() (string, error) {
+	v, err := DecodeValue(s.Item)
+	if err != nil {
+		return "", fmt.Errorf("read the item of step %q: %w", s.ID, err)
+	}
+	return spoken(v, s.Item), nil
 }
 
 // spoken is an item as text: a text as it is, anything else as JSON.

@@ -126,3 +126,17 @@ func TestNoItems(t *testing.T) {
 		t.Errorf("an old record is now %+v, %d unproven", row, head.Unproven)
 	}
 }
+
+// TestItemsThatFitNoVariable: scripts and checks would not find them, which is
+// known before anything is made for them.
+func TestItemsThatFitNoVariable(t *testing.T) {
+	long := `"` + strings.Repeat("x", engine.MaxVariable+1) + `"`
+	for item, want := range map[string]string{long: "at most 98304 do", `"a\u0000b"`: "NUL", `1e400`: ""} {
+		p := plain("s")
+		p.Each = &engine.Each{}
+		row := divided(t, p, 1, item).state.StepRow(0)
+		if waits := row.Status == engine.Waiting; waits != (want != "") || !strings.Contains(row.Reason, want) {
+			t.Errorf("%.12s: %s, %s", item, row.Status, row.Reason)
+		}
+	}
+}

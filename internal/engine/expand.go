@@ -80,10 +80,33 @@ func (s *State) listed(i int) ([]json.RawMessage, error) {
 
 // expanded is the step's expansion for the items, or why it has none.
 func (s *State) expanded(i int, items []json.RawMessage) Event {
-	if _, err := s.prog.expansion(i, items); err != nil {
+	made, err := s.prog.expansion(i, items)
+	if err == nil {
+		err = handed(made)
+	}
+	if err != nil {
 		return s.unfit(i, err)
 	}
 	return StepExpanded{Step: s.prog.Step(i).ID, Items: items}
+}
+
+// handed reports an item that scripts and checks of its instance cannot find in
+// their environment. What a journal has is not asked again.
+func handed(made []Step) error {
+	for n := range made {
+		s := &made[n]
+		if s.Kind != Script && !s.Checkable() {
+			continue
+		}
+		said, err := s.ItemText()
+		if err == nil {
+			err = FitsVariable(ItemVariable, said)
+		}
+		if err != nil {
+			return fmt.Errorf("item %d, %s: %w", n+1, short(string(s.Item), 80), err)
+		}
+	}
+	return nil
 }
 
 // unfit settles a step whose items cannot be used, as its plan says for one that

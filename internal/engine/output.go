@@ -14,6 +14,21 @@ func Variable(step string) string {
 	return "PITON_STEP_" + strings.ToUpper(strings.ReplaceAll(step, "-", "_"))
 }
 
+// MaxVariable is the largest text, in bytes, that an environment variable takes:
+// systems refuse to start a program with one that is a little larger.
+const MaxVariable = 96 << 10
+
+// FitsVariable reports why a text cannot stand in an environment variable.
+func FitsVariable(name, text string) error {
+	switch {
+	case len(text) > MaxVariable:
+		return fmt.Errorf("its %d bytes do not fit into %s: at most %d do", len(text), name, MaxVariable)
+	case strings.Contains(text, "\x00"):
+		return fmt.Errorf("it has a NUL, which %s cannot have", name)
+	}
+	return nil
+}
+
 // readable checks that what steps read is there, under a name of its own.
 func (p *Program) readable() error {
 	for i := range p.def.Steps {

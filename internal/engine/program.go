@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 )
 
@@ -116,6 +118,8 @@ type Step struct {
 	// the steps of the program. Item is what an instance was made for, as JSON.
 	Each *Each           `json:"each,omitempty"`
 	Item json.RawMessage `json:"item,omitempty"`
+	// Named are the scopes of the pattern of an instance, as its plan says them.
+	Named []string `json:"-"`
 	// Child is the plan that the step is delegated to.
 	Child *SubPlan `json:"child,omitempty"`
 }
@@ -123,6 +127,19 @@ type Step struct {
 // Exclusive reports whether the step takes the whole workspace: an agent with
 // no explicit scope, which never works beside another agent in a shared tree.
 func (s *Step) Exclusive() bool { return s.Kind == Agent && len(s.Writes) == 0 }
+
+// Opens lists the scopes that let the step change protected files: those that
+// its plan names. One of wildcards alone, as `**`, names nothing and says no more
+// than no scope at all; one that an item was put into is what nobody has approved.
+func (s *Step) Opens() []string {
+	from := s.Writes
+	if len(s.Item) > 0 {
+		from = s.Named
+	}
+	return slices.DeleteFunc(slices.Clone(from), func(w string) bool {
+		return strings.Contains(w, ItemMark) || strings.Trim(w, "*./") == ""
+	})
+}
 
 // Checkable reports whether anything the harness runs decides the step.
 func (s *Step) Checkable() bool { return len(s.Checks) > 0 }

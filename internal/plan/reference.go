@@ -61,7 +61,7 @@ func labelTexts() map[string]labelText {
 		"critical":         {"`yes`, `no`", "`yes`", "`no`: after its failure, steps that do not need it go on."},
 		"timeout":          {"duration", "10m", "The longest that one attempt may take."},
 		"contract timeout": {"duration", "1m", "The longest that the contract, or one check, may take."},
-		"writes":           {"globs, or `none`", "the whole workspace", "What the step may change. A change outside of it fails the attempt. Git hooks, git's configuration and `.piton/config.yaml` are meant only where a glob begins with `.git` or `.piton`."},
+		"writes":           {"globs, or `none`", "the whole workspace", "What the step may change. A change outside of it fails the attempt. `**`, and what `{item}` is put into, open no protected file. Git hooks, git's configuration and `.piton/config.yaml` are meant only where a glob begins with `.git` or `.piton`."},
 		"protect":          {"globs", "", "What must not change. In the header: unless a step's `writes:` names it."},
 		"budget":           {"`max 200k tokens, $1.50, 20 minutes`: any of these", "no limit", "What the step, or the whole run, may use."},
 		"mode":             {"`read`, `edit`, `full`", "`edit`", "What the agent may do, which it is told in its own words (`modes:`)."},

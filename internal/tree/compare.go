@@ -43,26 +43,41 @@ func (b *Base) Compare(ctx context.Context, t *Tree, guards []string, moved map[
 	return out, nil
 }
 
-// Tampered is [Base.Compare] for a step with explicit `writes:`: what those cover
-// the step may change, protected or not. Guards that lie in the writes as a whole
-// still count: a plan has them only as the step's own `protect:`, which says more
-// than its `writes:`.
-func (b *Base) Tampered(ctx context.Context, t *Tree, guards, writes []string, moved map[string]string) ([]Change, error) {
+// Scopes say what a step may write. Of what the base has they allow it only what
+// Opens covers, the part of Writes that a person has named; see [engine.Step.Opens].
+type Scopes struct{ Writes, Opens []string }
+
+// Tampered is [Base.Compare] for a step with explicit `writes:`: what those open
+// the step may change, protected or not, and what is new since the base was taken
+// and lies in them. Guards that lie in what is opened as a whole still count: a
+// plan has them only as the step's own `protect:`, which says more than its
+// `writes:`.
+func (b *Base) Tampered(ctx context.Context, t *Tree, guards []string, may Scopes, moved map[string]string) ([]Change, error) {
 	cs, err := b.Compare(ctx, t, guards, moved)
-	if err != nil || len(writes) == 0 {
+	if err != nil || len(may.Writes) == 0 {
 		return cs, err
 	}
 	gs, err := parseGuards(guards)
 	if err != nil {
 		return nil, err
 	}
-	s := scopeOf(writes)
-	gs = slices.DeleteFunc(gs, func(g guard) bool { return !s.covers(g.pattern()) })
+	opens := scopeOf(may.Opens)
+	gs = slices.DeleteFunc(gs, func(g guard) bool { return !opens.covers(g.pattern()) })
+	allowed := b.allowed(may)
 	return slices.DeleteFunc(cs, func(c Change) bool {
-		file, _ := splitPart(c.Path)
 		own := slices.ContainsFunc(gs, func(g guard) bool { return g.covers(c.Path) })
-		return s.covers(file) && !own
+		return allowed(c.Path) && !own
 	}), nil
+}
+
+// allowed reports whether a step with these scopes may change what a key names.
+func (b *Base) allowed(may Scopes) func(key string) bool {
+	opens, writes := scopeOf(may.Opens), scopeOf(may.Writes)
+	return func(key string) bool {
+		file, _ := splitPart(key)
+		_, inBase := b.content.Files[key]
+		return opens.covers(file) || !inBase && writes.covers(file)
+	}
 }
 
 // was is what a key must be: what a finished step made of it, or what it was.
@@ -94,16 +109,18 @@ func (b *Base) added(name string, gs []guard, moved map[string]string) bool {
 }
 
 // Moved returns what a step that is done has made of protected paths that its
-// explicit `writes:` cover: those that differ, and new files that guards cover.
+// explicit `writes:` open: those that differ, and new files that guards cover.
 // From then on they are protected as they are now. guards are those of the whole
 // program; contents are kept. It walks the step's scope once.
-func (b *Base) Moved(ctx context.Context, t *Tree, guards, writes []string, moved map[string]string) (map[string]string, error) {
+func (b *Base) Moved(ctx context.Context, t *Tree, guards []string, may Scopes, moved map[string]string) (map[string]string, error) {
 	gs, err := parseGuards(guards)
 	if err != nil {
 		return nil, err
 	}
-	s := scopeOf(writes)
+	s := scopeOf(may.Writes)
 	keys := b.inScope(s, moved)
+	allowed := b.allowed(may)
+	maps.DeleteFunc(keys, func(key string, _ bool) bool { return !allowed(key) })
 	mine := func(name string) bool { return s.covers(name) && b.added(name, gs, moved) }
 	more, err := t.walk(ctx, s.dirs(), mine)
 	if err != nil {

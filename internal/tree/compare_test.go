@@ -297,7 +297,7 @@ func TestMoved(t *testing.T) {
 	w.do("tests/a_test.py 2\ntests/new_test.py 1\nsrc/x 2\nlib/conftest.py 1\ngen/a 1\n" + `package.json {"scripts":{"test":"b"}}`)
 
 	writes := []string{"tests/a_test.py", "tests/new_test.py", "package.json", "lib"}
-	moved, err := b.Moved(t.Context(), w.tree, guards, writes, nil)
+	moved, err := b.Moved(t.Context(), w.tree, guards, tree.Scopes{Writes: writes, Opens: writes}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -343,7 +343,7 @@ func TestTampered(t *testing.T) {
 		{"tests/**", "changed other/c_test.py\nchanged package.json#scripts\nchanged tests/b_test.py\nchanged tests/own/x"},
 		{"other", "changed package.json#scripts\nchanged tests/a_test.py\nchanged tests/b_test.py\nchanged tests/own/x"},
 	} {
-		cs, err := b.Tampered(t.Context(), w.tree, guards, strings.Fields(tt.writes), nil)
+		cs, err := b.Tampered(t.Context(), w.tree, guards, tree.Scopes{Writes: strings.Fields(tt.writes), Opens: strings.Fields(tt.writes)}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

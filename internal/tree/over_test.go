@@ -41,7 +41,7 @@ func TestBaseOver(t *testing.T) {
 			t.Errorf("%s is protected as %q, want %q", name, got, want)
 		}
 	}
-	changed, err := over.Tampered(t.Context(), w, []string{"kept", "absent", "new"}, nil, nil)
+	changed, err := over.Tampered(t.Context(), w, []string{"kept", "absent", "new"}, tree.Scopes{}, nil)
 	if err != nil || len(changed) != 2 {
 		t.Errorf("it finds %v, %v", changed, err)
 	}

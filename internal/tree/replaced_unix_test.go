@@ -46,7 +46,7 @@ func TestReplacedWorkspace(t *testing.T) {
 			if err := replace(dir); err != nil {
 				t.Fatal(err)
 			}
-			if cs, err := b.Tampered(t.Context(), w, []string{"check.sh"}, nil, nil); err == nil || !strings.Contains(err.Error(), "moved or replaced") {
+			if cs, err := b.Tampered(t.Context(), w, []string{"check.sh"}, tree.Scopes{}, nil); err == nil || !strings.Contains(err.Error(), "moved or replaced") {
 				t.Errorf("Tampered = %v, %v, want an error", cs, err)
 			}
 			if _, err := w.Scan(t.Context(), tree.ScanOptions{}); err == nil {

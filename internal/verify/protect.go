@@ -5,6 +5,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/piton-dev/piton/internal/engine"
 )
 
 // always are the guards of every step: what git runs and what configures the
@@ -24,8 +26,9 @@ func always() []string {
 // exists it is written as a glob that matches it alone.
 func (c compiler) guards(u *unit) []string {
 	list, scopes := map[string]bool{}, writes(u)
+	opens := (&engine.Step{Writes: scopes}).Opens()
 	guard := func(name, as string) {
-		if file, _, _ := strings.Cut(name, "#"); !covered(file, scopes) {
+		if file, _, _ := strings.Cut(name, "#"); !covered(file, opens) {
 			list[as] = true
 		}
 	}
