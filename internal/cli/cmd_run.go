@@ -217,7 +217,7 @@ func (s *session) approval(ctx context.Context, doc *api.Document, f runFlags) (
 	case f.yes && (len(weaker) == 0 || f.weaker):
 		s.app.showWeakened(weaker)
 		return &consent{by: s.By}, nil
-	case s.Config.Policy.Approve == "auto" && len(weaker) == 0:
+	case s.Config.Policy.Approve == "auto" && len(weaker) == 0 && !r.Rejected():
 		return &consent{by: engine.ByPolicy, why: "policy: approve is auto"}, nil
 	}
 	draft := func(d api.Desk) error {
@@ -233,10 +233,21 @@ func (s *session) approval(ctx context.Context, doc *api.Document, f runFlags) (
 		return s.ask(doc)
 	case f.yes:
 		s.app.notice("the plan proves or guards less than before, which a person has to confirm: piton run %s --yes --weaker", doc.Path)
+	case r.Rejected():
+		s.app.notice("%s", s.app.theme(s.app.err).rejected(r, doc.Path))
 	default:
 		s.app.notice("the plan waits for a person's yes: piton approve %s, or piton run --yes", doc.Path)
 	}
 	return nil, ended(exitWaiting)
+}
+
+// rejected says who said no to a text, and what can be done.
+func (t theme) rejected(r *engine.Revision, path string) string {
+	text := fmt.Sprintf("%s said no to this text of %s on %s", t.line(r.Answer.By), t.line(path), r.Answered.In(t.zone).Format("2006-01-02 15:04"))
+	if why := t.line(r.Answer.Why); why != "" {
+		text += ": " + why
+	}
+	return text + fmt.Sprintf("; change it, or say yes after all: piton approve %s", t.line(path))
 }
 
 // ask shows the plan to whoever sits here and asks for a yes.

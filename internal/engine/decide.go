@@ -33,7 +33,13 @@ func (s *State) Decide(now time.Time) []Event {
 	if e, ok := s.lostLeaving(); ok {
 		return []Event{e}
 	}
-	if i, ok := s.must.first(); ok {
+	i, must := s.must.first()
+	if must && s.diverging() && s.rule(i) == escalates {
+		if e, ok := s.ends(); ok {
+			return []Event{e} // nobody is asked what nobody could answer
+		}
+	}
+	if must {
 		return []Event{s.follows(i, now)}
 	}
 	if when, ok := s.Wake(); ok && !when.After(now) {
@@ -98,7 +104,7 @@ func (s *State) rule(i int) rule {
 			return settles // what is proved stays proved
 		}
 		return nothing
-	case st.Status == Waiting && st.Item == "":
+	case st.Status == Waiting && st.Item == "" && !s.lastRound(): // else it is asked once the round is over, and the run goes on
 		return escalates
 	case s.undecided(i):
 		return chooses

@@ -81,6 +81,9 @@ func (s *State) working() bool {
 // rest takes back what a step waited for when its run ended.
 func (s *State) rest(i int) {
 	st := &s.steps[i]
+	if st.Status == Waiting {
+		s.show(i)
+	}
 	if st.Item == "" && st.Status != Running && st.Order == nil {
 		s.touch(i)
 		return

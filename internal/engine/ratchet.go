@@ -57,8 +57,15 @@ func (s *State) endRound() {
 		return
 	}
 	s.run.Proving = false
-	if s.provenAll(s.run.Regressed == 0); !s.run.Proved {
-		s.run.Regression = append(s.run.Regression, s.run.Regressed)
+	s.provenAll(s.run.Regressed == 0)
+	if s.run.Proved {
+		return
+	}
+	s.run.Regression = append(s.run.Regression, s.run.Regressed)
+	for i := range s.steps {
+		if s.steps[i].Status == Waiting { // it may be asked about now
+			s.touch(i)
+		}
 	}
 }
 
@@ -66,6 +73,13 @@ func (s *State) endRound() {
 func (s *State) diverging() bool {
 	n := len(s.run.Regression)
 	return n >= 3 && s.run.Regression[n-1] >= s.run.Regression[n-2] && s.run.Regression[n-2] >= s.run.Regression[n-3]
+}
+
+// lastRound reports whether a round is under way that the run may end with as
+// not converging: what a person would be asked of it nobody could answer.
+func (s *State) lastRound() bool {
+	n := len(s.run.Regression)
+	return s.run.Proving && n >= 2 && s.run.Regression[n-1] >= s.run.Regression[n-2]
 }
 
 // regress lets a step that was done begin again. What the round saw stands for

@@ -223,16 +223,22 @@ func (s *State) StepRow(i int) StepRow {
 	if st.Expanded && row.Status == Running {
 		row.Reason = s.progress(i)
 	}
+	if row.Status != st.Status && st.Status == Waiting {
+		row.Phase = NoPhase
+	}
 	if row.Status == Blocked {
 		row.Reason = fmt.Sprintf("needs %q, which is %s", s.prog.Step(st.Blocker).ID, s.shown(st.Blocker))
 	}
 	return row
 }
 
-// shown is the step's status with what can be derived.
+// shown is the step's status with what can be derived. Of a run that has ended
+// nobody is asked anything: what a person was to judge did not pass.
 func (s *State) shown(i int) Status {
 	st := &s.steps[i]
 	switch {
+	case st.Status == Waiting && !s.run.Live:
+		return Failed
 	case st.Status == Pending && st.dead > 0:
 		return Blocked
 	case st.Behind != nil && st.Status == Running && st.Phase == Baseline:

@@ -34,6 +34,9 @@ type Revision struct {
 	Answered time.Time
 }
 
+// Rejected reports whether somebody said no to the revision; nobody did to nil.
+func (r *Revision) Rejected() bool { return r != nil && r.Answer != nil && !r.Answer.Yes }
+
 // Seq is the sequence number of the last record applied.
 func (w *Workspace) Seq() uint64 { return w.seq }
 
