@@ -28,7 +28,8 @@ cannot hold is listed, never left out silently.
 
 Of a RUN it writes the plan that the run has pinned. As yaml and json that is a record: with
 the plan's id, version and the revision before, when and by whom it was made, the step that
-is next, and of each step its status, who did it, attempts, times, output and error.`,
+is next, and of each step its status, who did it, attempts, times, output and error. The id of
+a revision means its bytes alone.`,
 		Example: "  piton export plans/fix.md --to yaml\n  piton export plans/fix.md --to json -o fix.json\n  piton export 7f3a21 --to yaml",
 		Args:    exactly("a plan or a run", 1),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -104,7 +105,14 @@ func (a *app) exportRun(ctx context.Context, word string, to form.Form, out stri
 	return a.with(ctx, func(s *session) error {
 		head, err := s.Find(ctx, word)
 		if isNotFound(err) {
-			return &api.Problem{Code: api.NotFound, Message: word + ": there is no such file, and no run of this id", Hint: "give the path of a plan document, or an id that piton list shows"}
+			_, doc, other := s.Kept(ctx, word)
+			switch {
+			case other == nil:
+				return a.putForm("export", doc.Form, to, out)
+			case !isNotFound(other):
+				return other
+			}
+			return &api.Problem{Code: api.NotFound, Message: word + ": there is no such file, and no run or plan of this id", Hint: "give the path of a plan document, or an id that piton list shows"}
 		}
 		if err != nil {
 			return err
