@@ -265,10 +265,10 @@ func (s *State) applyPreview(e PreviewMade, at time.Time) error {
 		return fmt.Errorf("a call of %q needs a yes, and has none", e.Step)
 	}
 	s.change(i, func(st *step) {
-		st.Preview, st.Looked = &e, true
-		if !e.goes() {
+		if !e.goes() || st.drift(e) != "" {
 			st.Granted = time.Time{} // whatever it was for, it is not this
 		}
+		st.Preview, st.Looked = &e, true
 	})
 	return nil
 }
