@@ -222,6 +222,10 @@ func TestWeakerStep(t *testing.T) {
 		"budget gone":              {"**budget:** 1000 tokens", "", "may use more tokens (budget)"},
 		"budget lowered":           {"**budget:** 1000 tokens", "**budget:** 500 tokens", ""},
 		"network":                  {"**network:** no", "", `has network "yes", was "no"`},
+		"another sub-plan":         {"**plan:** a.md", "**plan:** b.md", "is not done by a.md any more (plan)"},
+		"no sub-plan":              {"**plan:** a.md", "", "is not done by a.md any more (plan)"},
+		"the same sub-plan":        {"**plan:** a.md", "**plan:** ./a.md", ""},
+		"a sub-plan":               {"", "**plan:** a.md", ""},
 	} {
 		step := func(labels string) *plan.Plan {
 			return parsed(t, "# A plan\n\n**protect:** go.mod\n\n### 1. One\n**id:** one\n"+labels+"\n**contract:** bash t.sh\n**task:** Do it.\n")

@@ -79,6 +79,11 @@ func weakerProof(a, b *unit) []string {
 		all = append(all, "is done under another condition (when)")
 	}
 	all = append(all, weakerItems(a, b)...)
+	if was, ok := Delegate(a.Step); ok {
+		if now, _ := Delegate(b.Step); now != was {
+			all = append(all, "is not done by "+was+" any more (plan)")
+		}
+	}
 	if a.Judge.Value != "" && b.Judge.Value == "" {
 		all = append(all, "is not judged any more")
 	}
