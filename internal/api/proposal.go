@@ -296,24 +296,29 @@ func (p *Product) since(ctx context.Context, r *engine.Revision, d *Document) *v
 	return &diff
 }
 
+// lostText stands for what a text that cannot be read any more might have asked.
+const lostText = "what was approved cannot be read any more: nothing shows that this asks as much"
+
 // weakened words where a document, or one that it delegates to, asks less than a
 // revision, a line each; nothing of none.
 func (p *Product) weakened(ctx context.Context, r *engine.Revision, d *Document) []string {
 	if r == nil {
 		return nil
 	}
-	var lines []string
-	if diff := p.since(ctx, r, d); diff != nil {
-		lines = weakened(*diff)
-	}
+	diff := p.since(ctx, r, d)
 	pins, err := p.pinned(ctx, r.Drafted)
-	if err != nil {
-		return lines
+	if diff == nil || err != nil {
+		return []string{lostText}
 	}
+	lines := weakened(*diff)
 	for _, child := range d.Below() {
 		source, delegated := pins[child.Rel]
+		if !delegated {
+			continue
+		}
 		was := Parse(child.Rel, source).Plan
-		if !delegated || was == nil {
+		if was == nil {
+			lines = append(lines, child.Rel+": "+lostText)
 			continue
 		}
 		for _, weaker := range verify.Weaker(was, child.Plan) {
