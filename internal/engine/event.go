@@ -301,13 +301,16 @@ func texts(list []string) []string {
 func (c Claims) context() string {
 	var b strings.Builder
 	if c.Blocked != "" {
-		fmt.Fprintf(&b, "The agent says it was stopped by: %s\n", c.Blocked)
+		fmt.Fprintf(&b, "The agent says it was stopped by: %s\n", indented(c.Blocked))
 	}
 	for _, q := range c.Questions {
-		fmt.Fprintf(&b, "The agent asks: %s\n", q)
+		fmt.Fprintf(&b, "The agent asks: %s\n", indented(q))
 	}
 	return b.String()
 }
+
+// indented keeps the lines of a text apart from those that it is put between.
+func indented(s string) string { return strings.ReplaceAll(s, "\n", "\n  ") }
 
 // CheckEnded is the answer of one check: evidence.
 type CheckEnded struct {
