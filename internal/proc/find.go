@@ -74,10 +74,10 @@ func Find(name string, dirs []string) (string, error) {
 // /bin.
 func Bash(environ []string, workspace string) (string, error) {
 	var dirs []string
-	for _, dir := range append(SearchPath(environ), "/bin") {
+	for _, dir := range SearchPath(environ) {
 		if rel, err := filepath.Rel(workspace, dir); err != nil || !filepath.IsLocal(rel) {
 			dirs = append(dirs, dir)
 		}
 	}
-	return Find("bash", dirs)
+	return Find("bash", append(dirs, "/bin"))
 }

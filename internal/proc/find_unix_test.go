@@ -48,7 +48,9 @@ func TestFind(t *testing.T) {
 	if got, err := Bash(path, at("a")); got != at("b/bash") || err != nil {
 		t.Errorf("bash is %q, %v", got, err)
 	}
-	if got, err := Bash(path, root); got != "/bin/bash" || err != nil {
-		t.Errorf("bash of others than the workspace is %q, %v", got, err)
+	for _, workspace := range []string{root, "/"} {
+		if got, err := Bash(path, workspace); got != "/bin/bash" || err != nil {
+			t.Errorf("bash of others than the workspace %s is %q, %v", workspace, got, err)
+		}
 	}
 }
