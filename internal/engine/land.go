@@ -92,7 +92,15 @@ func (s *State) undone() int {
 // provenAll says whether everything was proved as it is now.
 func (s *State) provenAll(all bool) {
 	s.run.Proved = all
-	if i, ok := s.prog.Landing(); ok {
+	s.mayLand()
+}
+
+// mayLand renews the place of the merge of the run's worktree once the last step
+// is satisfied, or is not any more: it waits for the instances of steps too, of
+// which it needs none.
+func (s *State) mayLand() {
+	if i, ok := s.prog.Landing(); ok && s.undone() <= 1 {
+		s.show(i)
 		s.touch(i)
 	}
 }

@@ -33,7 +33,7 @@ func (s *State) eligible(i int) bool {
 	if !s.run.Live || st.Active || st.Item != "" || st.Order != nil || st.open > 0 || s.waits(i) || !s.granted(i) || s.undecided(i) {
 		return false
 	}
-	if s.lands(i) && s.owes() {
+	if s.lands(i) && (s.undone() > 0 || s.owes()) {
 		return false
 	}
 	return st.Status == Pending || st.Status == Regressed || st.Status == Running

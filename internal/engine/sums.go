@@ -32,6 +32,7 @@ func (s *State) change(i int, to func(st *step)) {
 		for _, d := range s.prog.Dependents(i) {
 			s.need(d, -one(is.satisfied))
 		}
+		s.mayLand()
 	}
 	if is.hopeless != was.hopeless {
 		s.spread(i, is.hopeless)
