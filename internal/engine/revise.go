@@ -340,6 +340,9 @@ func (s *State) recount() {
 			st.Blocker = s.prog.Step(i).Needs[n]
 		}
 	}
+	if i, ok := s.prog.Landing(); ok {
+		s.touch(i) // which goes by the sums
+	}
 }
 
 // applyLeft takes the end of work that nobody wanted any more. It reports
