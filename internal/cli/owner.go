@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime/debug"
 	"time"
@@ -140,8 +139,8 @@ func (o *owner) release() error {
 func (s *session) tree(pool *proc.Pool) (*tree.Tree, error) { return s.treeAt(s.Place.Dir, pool) }
 
 func (s *session) treeAt(dir string, pool *proc.Pool) (*tree.Tree, error) {
-	git, err := exec.LookPath("git")
-	if err != nil || !filepath.IsAbs(git) {
+	git, err := proc.Outside("git", s.Env, s.Place.Dir)
+	if err != nil {
 		git = "" // then every file counts, ignored ones too
 	}
 	return tree.Open(dir, tree.Config{Keep: filepath.Join(s.Place.State, "kept"), Git: git, Pool: pool})

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -73,11 +74,19 @@ func Find(name string, dirs []string) (string, error) {
 // the first on PATH of environ that the workspace does not provide, else that in
 // /bin.
 func Bash(environ []string, workspace string) (string, error) {
-	var dirs []string
-	for _, dir := range SearchPath(environ) {
-		if rel, err := filepath.Rel(workspace, dir); err != nil || !filepath.IsLocal(rel) {
-			dirs = append(dirs, dir)
-		}
-	}
-	return Find("bash", append(dirs, "/bin"))
+	return Find("bash", append(outside(environ, workspace), "/bin"))
+}
+
+// Outside returns the absolute path of a program whose answers the harness trusts:
+// the first on PATH of environ that the workspace does not provide.
+func Outside(name string, environ []string, workspace string) (string, error) {
+	return Find(name, outside(environ, workspace))
+}
+
+// outside is the search path without what lies in the workspace.
+func outside(environ []string, workspace string) []string {
+	return slices.DeleteFunc(SearchPath(environ), func(dir string) bool {
+		rel, err := filepath.Rel(workspace, dir)
+		return err == nil && filepath.IsLocal(rel)
+	})
 }
