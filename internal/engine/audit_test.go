@@ -363,6 +363,8 @@ func (a *auditor) dispatched(e engine.WorkDispatched, r engine.Record) error {
 	case engine.MergeWork:
 		if f.def.Kind != engine.Landing {
 			a.work++
+		} else {
+			f.status = engine.Running
 		}
 		f.complete, f.answers = nil, nil
 		return nil
