@@ -202,6 +202,12 @@ func (p *Product) Revise(ctx context.Context, desk Desk, pr *Proposal, o Revisin
 	if err != nil {
 		return nil, err
 	}
+	if pr.Was == nil {
+		return nil, &Problem{
+			Code: Conflict, Message: fmt.Sprintf("the text of %s that was approved cannot be read by this version, so nobody can say what changed", pr.Head.Path),
+			Hint: "piton cancel the run, then run the plan anew",
+		}
+	}
 	now := state.Run()
 	if now.Run != pr.Head.Run || now.PlanHash != pr.Head.PlanHash {
 		return nil, &Problem{Code: Conflict, Message: fmt.Sprintf("run %s has gone on to another text since the difference was shown", pr.Head.Run), Hint: "look at it again"}

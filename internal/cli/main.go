@@ -26,7 +26,7 @@ const Version = "0.1.0"
 
 // Main runs the command line and returns the exit code. args has no program name.
 func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	debug.SetGCPercent(moment)
+	collect(moment)
 	out := &output{w: stdout}
 	if !isTerminal(stdout) {
 		stdout = out
@@ -52,6 +52,13 @@ const (
 	moment = 400
 	owning = 100
 )
+
+// collect sets how often garbage is collected, unless the user has.
+func collect(percent int) {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(percent)
+	}
+}
 
 // app is one call of the command line.
 type app struct {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"time"
 
 	"github.com/piton-dev/piton/internal/agent"
@@ -68,7 +67,7 @@ func (s *session) begin(ctx context.Context, o *owner, leave func(run.Traffic) b
 		return err
 	}
 	if show != nil {
-		debug.SetGCPercent(owning)
+		collect(owning)
 		if err = s.equip(o, pool); err != nil {
 			return err
 		}

@@ -104,7 +104,7 @@ func git(ctx context.Context, env Env) Line {
 // described is a program's version and place; of one that the workspace
 // provides, which is not run, its place alone.
 func described(ctx context.Context, env Env, file string) string {
-	if within(env.Workspace, file) {
+	if proc.Within(env.Workspace, file) {
 		return file
 	}
 	if v := version(ctx, env, file); v != "" {
@@ -190,7 +190,7 @@ func size(n uint64) string {
 func path(env Env) Line {
 	var inside []string
 	for _, dir := range proc.SearchPath(env.Environ) {
-		if within(env.Workspace, dir) {
+		if proc.Within(env.Workspace, dir) {
 			inside = append(inside, dir)
 		}
 	}
@@ -198,19 +198,6 @@ func path(env Env) Line {
 		return Line{"PATH", Warning, "leads into the workspace: " + strings.Join(inside, ", ") + "; an agent could replace what contracts run", "leave these out when you start piton"}
 	}
 	return Line{Check: "PATH", Status: OK, Text: fmt.Sprintf("%d directories, none of the workspace", len(proc.SearchPath(env.Environ)))}
-}
-
-// within reports whether a file lies in the directory, links followed.
-func within(dir, file string) bool {
-	rel, err := filepath.Rel(resolved(dir), resolved(file))
-	return err == nil && filepath.IsLocal(rel)
-}
-
-func resolved(file string) string {
-	if at, err := filepath.EvalSymlinks(file); err == nil {
-		return at
-	}
-	return filepath.Clean(file)
 }
 
 func agent(ctx context.Context, env Env, name string, a config.Agent) Line {

@@ -22,7 +22,7 @@ func worktrees(ctx context.Context, env Env) *verify.Git {
 		return &verify.Git{Missing: true}
 	}
 	g := &verify.Git{Repository: repository(env.Workspace)}
-	if !within(env.Workspace, file) {
+	if !proc.Within(env.Workspace, file) {
 		g.Version = gitVersion(version(ctx, env, file))
 	}
 	return g
@@ -57,7 +57,7 @@ const maxKept = 64 << 20
 // directories that hold some; not ok where git cannot tell.
 func unignored(ctx context.Context, env Env) (names map[string]bool, ok bool) {
 	file := find("git", proc.SearchPath(env.Environ))
-	if file == "" || within(env.Workspace, file) {
+	if file == "" || proc.Within(env.Workspace, file) {
 		return nil, false
 	}
 	argv, environ := tree.Kept(env.Workspace, file)

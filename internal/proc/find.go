@@ -85,8 +85,18 @@ func Outside(name string, environ []string, workspace string) (string, error) {
 
 // outside is the search path without what lies in the workspace.
 func outside(environ []string, workspace string) []string {
-	return slices.DeleteFunc(SearchPath(environ), func(dir string) bool {
-		rel, err := filepath.Rel(workspace, dir)
-		return err == nil && filepath.IsLocal(rel)
-	})
+	return slices.DeleteFunc(SearchPath(environ), func(dir string) bool { return Within(workspace, dir) })
+}
+
+// Within reports whether a file lies in a directory, or is it. Links are followed.
+func Within(dir, file string) bool {
+	rel, err := filepath.Rel(resolved(dir), resolved(file))
+	return err == nil && filepath.IsLocal(rel)
+}
+
+func resolved(file string) string {
+	if at, err := filepath.EvalSymlinks(file); err == nil {
+		return at
+	}
+	return filepath.Clean(file)
 }

@@ -54,3 +54,24 @@ func TestFind(t *testing.T) {
 		}
 	}
 }
+
+// TestOutside: a PATH that leads into the workspace through a link leads into it.
+func TestOutside(t *testing.T) {
+	root := t.TempDir()
+	for _, dir := range []string{"work/bin", "own"} {
+		if err := os.MkdirAll(filepath.Join(root, dir), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(root, dir, "git"), []byte("#!/bin/sh\n"), 0o755); err != nil { //nolint:gosec // it is a program
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink(filepath.Join(root, "work", "bin"), filepath.Join(root, "link")); err != nil {
+		t.Fatal(err)
+	}
+	path := "PATH=" + filepath.Join(root, "link") + ":" + filepath.Join(root, "own")
+	got, err := proc.Outside("git", []string{path}, filepath.Join(root, "work"))
+	if want := filepath.Join(root, "own", "git"); err != nil || got != want {
+		t.Errorf("git is %q, %v; want %q", got, err, want)
+	}
+}
