@@ -70,7 +70,7 @@ func TestOutside(t *testing.T) {
 		t.Fatal(err)
 	}
 	path := "PATH=" + filepath.Join(root, "link") + ":" + filepath.Join(root, "own")
-	got, err := proc.Outside("git", []string{path}, filepath.Join(root, "work"))
+	got, err := Outside("git", []string{path}, filepath.Join(root, "work"))
 	if want := filepath.Join(root, "own", "git"); err != nil || got != want {
 		t.Errorf("git is %q, %v; want %q", got, err, want)
 	}
