@@ -201,6 +201,64 @@ func TestWeaker(t *testing.T) {
 	}
 }
 
+func schemaOf(text string) string { return "**schema:**\n```json\n" + text + "\n```" }
+
+func TestWeakerHeader(t *testing.T) {
+	apart := edited(t, "**protect:**", "**workspace:** worktree\n**protect:**")
+	all := verify.Weaker(apart, parsed(t, diffed))
+	if len(all) != 1 || all[0].Text != "the plan does not work in a worktree of its own any more (workspace)" {
+		t.Error(all)
+	}
+	if all := verify.Weaker(parsed(t, diffed), apart); len(all) > 0 {
+		t.Error(all)
+	}
+}
+
+// An explicit scope lifts the guard of what other steps are judged by.
+func TestWeakerOpening(t *testing.T) {
+	const (
+		plain  = "### 1. A\n**id:** a\n**writes:** src/**\n**contract:** bash check.sh\n**task:** Do it.\n\n"
+		pytest = "### 1. A\n**id:** a\n**writes:** src/**\n**contract:** pytest\n**task:** Do it.\n\n"
+		free   = "### 2. X\n**id:** x\n**contract:** test -e x\n**task:** Do it.\n\n"
+		judged = `x: may write check.sh, by which step "a" is judged`
+	)
+	x := func(writes string) string {
+		return "### 2. X\n**id:** x\n**writes:** " + writes + "\n**contract:** test -e x\n**task:** Do it.\n\n"
+	}
+	for name, c := range map[string]struct {
+		before, after string
+		want          []string
+	}{
+		"a new step":             {plain, plain + x("check.sh"), []string{judged}},
+		"by a pattern":           {plain, plain + x("`*.sh`"), []string{judged}},
+		"by each of two scopes":  {plain, plain + x("check.sh, `*.sh`"), []string{judged}},
+		"of everything":          {plain, plain + x("`**`"), nil},
+		"beside it":              {plain, plain + x("docs/"), nil},
+		"nothing":                {plain, plain + x("none"), nil},
+		"protected":              {"**protect:** go.mod\n\n" + plain, "**protect:** go.mod\n\n" + plain + x("go.mod"), []string{"x: may write go.mod, which is protected"}},
+		"the configuration":      {plain, plain + x(".piton/config.yaml"), []string{"x: may write .piton/config.yaml, which is protected"}},
+		"a step that is not new": {plain + free, plain + x("check.sh"), []string{judged}},
+		"one with another scope": {plain + x("docs/"), plain + x("docs/, check.sh"), []string{"x: may also change check.sh", judged}},
+		"one that had it":        {plain + x("check.sh"), plain + x("check.sh"), nil},
+		"one that had it wider":  {plain + x("`*.sh`"), plain + x("check.sh"), []string{"x: may also change check.sh"}},
+		"for a new step":         {free, plain + x("check.sh"), nil},
+		"some of the tests": {pytest, pytest + x("tests/"), []string{
+			`x: may write **/test_*.py, by which step "a" is judged`,
+			`x: may write **/*_test.py, by which step "a" is judged`,
+			`x: may write **/conftest.py, by which step "a" is judged`,
+		}},
+		"some that others may too": {pytest, pytest + x("src/b/"), nil},
+	} {
+		var got []string
+		for _, w := range verify.Weaker(parsed(t, "# A plan\n\n"+c.before), parsed(t, "# A plan\n\n"+c.after)) {
+			got = append(got, w.Step+": "+w.Text)
+		}
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%s:\n%s", name, diff)
+		}
+	}
+}
+
 // What only some steps have is compared as well: each row is one step before and after.
 func TestWeakerStep(t *testing.T) {
 	for name, x := range map[string]struct{ before, after, want string }{
@@ -222,6 +280,12 @@ func TestWeakerStep(t *testing.T) {
 		"budget gone":              {"**budget:** 1000 tokens", "", "may use more tokens (budget)"},
 		"budget lowered":           {"**budget:** 1000 tokens", "**budget:** 500 tokens", ""},
 		"network":                  {"**network:** no", "", `has network "yes", was "no"`},
+		"schema gone":              {schemaOf(`{"required":["n"]}`), "", "schema is gone"},
+		"another schema":           {schemaOf(`{"required":["n"]}`), schemaOf(`{"required":["n","ok"]}`), "schema is replaced: nothing shows that it asks as much"},
+		"the same schema":          {schemaOf(`{"required":["n"]}`), schemaOf(`{"required":["n"]}`), ""},
+		"a schema":                 {"", schemaOf(`{"required":["n"]}`), ""},
+		"no worktree":              {"**workspace:** worktree", "", "does not work in a worktree of its own any more (workspace)"},
+		"a worktree":               {"", "**workspace:** worktree", ""},
 		"another sub-plan":         {"**plan:** a.md", "**plan:** b.md", "is not done by a.md any more (plan)"},
 		"no sub-plan":              {"**plan:** a.md", "", "is not done by a.md any more (plan)"},
 		"the same sub-plan":        {"**plan:** a.md", "**plan:** ./a.md", ""},

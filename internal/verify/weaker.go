@@ -37,18 +37,28 @@ func weaker(a, b *document) []Weakening {
 	for _, text := range weakerBudget(a.plan.Budget.Value, b.plan.Budget.Value) {
 		all = append(all, Weakening{Text: "the plan " + text})
 	}
+	if a.plan.Workspace.Value == inWorktree && b.plan.Workspace.Value != inWorktree {
+		all = append(all, Weakening{Text: "the plan does not work in a worktree of its own any more (workspace)"})
+	}
 	old, stays := a.byID(), b.byID()
 	for _, u := range a.units {
 		if stays[u.ID.Value] == nil {
 			all = append(all, Weakening{Step: u.ID.Value, Number: u.Number, Text: "is gone, or has another id"})
 		}
 	}
+	opened := newOpenings(a, stays)
 	for _, u := range b.units {
-		if was := old[u.ID.Value]; was != nil {
-			for _, text := range slices.Concat(weakerProof(was, u), weakerBounds(was, u), weakerOrder(a, b, stays, was, u), weakerGuards(a, was, u), weakerEnd(was, u)) {
-				all = append(all, Weakening{Step: u.ID.Value, Number: u.Number, Text: text})
-			}
+		was := old[u.ID.Value]
+		texts := opened.by(was, u)
+		if was != nil {
+			texts = slices.Concat(weakerProof(was, u), weakerBounds(was, u), weakerOrder(a, b, stays, was, u), weakerGuards(a, was, u), weakerEnd(was, u), texts)
 		}
+		for _, text := range texts {
+			all = append(all, Weakening{Step: u.ID.Value, Number: u.Number, Text: text})
+		}
+	}
+	if opened.left < 0 {
+		all = append(all, Weakening{Text: "the plan has too many scopes to compare them all with what its steps are judged by"})
 	}
 	return all
 }
@@ -86,6 +96,13 @@ func weakerProof(a, b *unit) []string {
 	}
 	if a.Judge.Value != "" && b.Judge.Value == "" {
 		all = append(all, "is not judged any more")
+	}
+	switch was, now := strings.TrimSpace(a.Schema.Value), strings.TrimSpace(b.Schema.Value); {
+	case was == "" || was == now:
+	case now == "":
+		all = append(all, "schema is gone")
+	default:
+		all = append(all, "schema is replaced: nothing shows that it asks as much")
 	}
 	return all
 }
@@ -290,6 +307,9 @@ func weakerBounds(a, b *unit) []string {
 		}
 	}
 	all = append(all, lacking("protects %s no more", a.Protect.Value, b.Protect.Value)...)
+	if a.Workspace.Value == inWorktree && b.Workspace.Value != inWorktree {
+		all = append(all, "does not work in a worktree of its own any more (workspace)")
+	}
 	if approval(a.Approval.Value) != "" && approval(b.Approval.Value) == "" {
 		all = append(all, "asks nobody before it runs any more")
 	}
