@@ -91,6 +91,7 @@ func gitEnv(gitDir, workTree string) []string {
 	return proc.Environ(os.Environ(), nil, map[string]string{
 		"GIT_DIR": gitDir, "GIT_WORK_TREE": workTree,
 		"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.DevNull, "GIT_ATTR_NOSYSTEM": "1",
+		"GIT_NO_REPLACE_OBJECTS": "1", "GIT_GRAFT_FILE": os.DevNull, "GIT_NO_LAZY_FETCH": "1",
 		"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C",
 	})
 }

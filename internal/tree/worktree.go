@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -228,50 +226,22 @@ func (w *Worktree) snapshot(ctx context.Context, gitDir, top string) (picture, e
 	return p, err
 }
 
+// fillIndex makes an index of what git follows there and of all that it does not
+// ignore. Of the checkout's own index only the names count: whoever works there
+// writes it, and it may call files unchanged that are not.
 func (w *Worktree) fillIndex(ctx context.Context, gitDir, top, index string) (string, error) {
-	own, err := w.git(ctx, gitDir, top, nil, "rev-parse", "--git-path", "index")
+	names, err := w.git(ctx, gitDir, top, call{}, "ls-files", "--stage", "-z")
 	if err != nil {
 		return "", err
-	}
-	if !filepath.IsAbs(own) {
-		own = filepath.Join(top, own)
-	}
-	if err := copyIndex(own, index); err != nil {
-		return "", fmt.Errorf("take a snapshot: %w", err)
 	}
 	mine := []string{"GIT_INDEX_FILE=" + index}
-	if _, err := w.git(ctx, gitDir, top, mine, "add", "--all"); err != nil {
+	if _, err := w.git(ctx, gitDir, top, call{env: mine, stdin: names}, "update-index", "-z", "--index-info"); err != nil {
 		return "", err
 	}
-	return w.git(ctx, gitDir, top, mine, "write-tree")
-}
-
-// copyIndex copies an index, if there is one, with its time: git takes a file
-// that was written when its index was for one that may have changed.
-func copyIndex(from, to string) error {
-	in, err := os.Open(from)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+	if _, err := w.git(ctx, gitDir, top, call{env: mine}, "add", "--all"); err != nil {
+		return "", err
 	}
-	if err != nil {
-		return err
-	}
-	defer in.Close()
-	info, err := in.Stat()
-	if err != nil {
-		return err
-	}
-	out, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-	if err != nil {
-		return err
-	}
-	if _, err := io.Copy(out, in); err != nil {
-		return errors.Join(err, out.Close())
-	}
-	if err := out.Close(); err != nil {
-		return err
-	}
-	return os.Chtimes(to, info.ModTime(), info.ModTime())
+	return w.git(ctx, gitDir, top, call{env: mine}, "write-tree")
 }
 
 // commit makes a commit of a tree. Empty parents are left out.
@@ -311,12 +281,12 @@ func (w *Worktree) drop(ctx context.Context, ref string) error {
 
 // ask runs git on the checkout.
 func (w *Worktree) ask(ctx context.Context, env []string, args ...string) (string, error) {
-	return w.git(ctx, w.gitDir, w.top, env, args...)
+	return w.git(ctx, w.gitDir, w.top, call{env: env}, args...)
 }
 
 // aside runs git on the worktree.
 func (w *Worktree) aside(ctx context.Context, args ...string) (string, error) {
-	return w.git(ctx, filepath.Join(w.dir, ".git"), w.dir, nil, args...)
+	return w.git(ctx, filepath.Join(w.dir, ".git"), w.dir, call{}, args...)
 }
 
 // refused is the answer of a git that did not do what it was told.
@@ -329,16 +299,23 @@ type refused struct {
 
 func (r *refused) Error() string { return fmt.Sprintf("git %s: exit %d: %s", r.verb, r.status, r.says) }
 
+// A call is what git is given beside its arguments.
+type call struct {
+	env   []string
+	stdin string
+}
+
 // git runs git without hooks and without anybody's own settings, and returns
 // what it printed, less the end of the line.
-func (w *Worktree) git(ctx context.Context, gitDir, top string, env []string, args ...string) (string, error) {
+func (w *Worktree) git(ctx context.Context, gitDir, top string, c call, args ...string) (string, error) {
 	argv := []string{
 		w.home.git, "--no-pager", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=" + os.DevNull,
 		"-c", "core.untrackedCache=false", "-c", "core.excludesFile=" + os.DevNull,
-		"-c", "advice.addEmbeddedRepo=false", "-c", "gc.auto=0",
+		"-c", "advice.addEmbeddedRepo=false", "-c", "advice.graftFileDeprecated=false", "-c", "gc.auto=0",
+		"-c", "core.sparseCheckout=false",
 	}
 	r := w.home.pool.Run(ctx, proc.Spec{
-		Argv: append(argv, args...), Dir: top, Env: append(gitEnv(gitDir, top), env...),
+		Argv: append(argv, args...), Dir: top, Env: append(gitEnv(gitDir, top), c.env...), Stdin: []byte(c.stdin),
 		Timeout: gitTimeout, Output: proc.Output{Head: -1, Tail: maxGitBytes},
 	})
 	status, exited := r.Exited()

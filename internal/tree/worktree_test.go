@@ -385,3 +385,30 @@ func TestMergeWritesNoOtherFile(t *testing.T) {
 		t.Errorf("a file that no merge changed was written: %v", err)
 	}
 }
+
+// What git is told to show in the place of an object is not what a step wrote.
+func TestMergeSeesThroughReplacedObjects(t *testing.T) {
+	p := newPair(t, "a 1", "")
+	p.aside.do("a good\nevil EVIL")
+	blob := func(name string) string { return strings.TrimSpace(p.aside.asked("hash-object", "-w", name)) }
+	p.aside.git("replace", blob("a"), blob("evil"))
+	p.aside.do("rm evil")
+	p.merge("e", 0)
+	p.holds("a good")
+}
+
+// What an index says of files that were changed counts for nothing.
+func TestMergeTrustsNoIndex(t *testing.T) {
+	for _, flag := range []string{"--assume-unchanged", "--skip-worktree"} {
+		t.Run(flag, func(t *testing.T) {
+			p := newPair(t, "a 1\nb 1\nc 1", "")
+			p.aside.do("a good\nevil EVIL")
+			evil := strings.TrimSpace(p.aside.asked("hash-object", "-w", "evil"))
+			p.aside.do("rm evil\nrm c")
+			p.aside.git("update-index", "--add", "--cacheinfo", "100644,"+evil+",b", "--cacheinfo", "100644,"+evil+",new")
+			p.aside.git("update-index", flag, "a", "b", "c", "new")
+			p.merge("e", 0)
+			p.holds("a good\nb 1")
+		})
+	}
+}
