@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -85,11 +86,15 @@ func (a *app) statusCmd() *cobra.Command {
 func (a *app) inboxCmd() *cobra.Command {
 	limit := 0
 	c := &cobra.Command{
-		Use:     "inbox",
-		Example: "  piton inbox\n  piton inbox --limit 5",
+		Use:     "inbox [ITEM]",
+		Example: "  piton inbox\n  piton inbox 7f3a21/1\n  piton inbox --limit 5",
 		Short:   "What waits for a person, the oldest first",
-		Args:    atMost("nothing", 0),
-		RunE: func(c *cobra.Command, _ []string) error {
+		Long:    "What waits for a person, the oldest first: of each item up to 40 lines of what a yes is for.\nWith an item, that one alone and whole.",
+		Args:    atMost("an item", 1),
+		RunE: func(c *cobra.Command, words []string) error {
+			if len(words) > 0 {
+				return a.inboxItem(c.Context(), words[0], c.Flags().Changed("limit"))
+			}
 			if limit < 0 {
 				return &misuse{text: fmt.Sprintf("--limit %d is no number of items", limit), hint: "0 shows all"}
 			}
@@ -117,6 +122,25 @@ func (a *app) inboxCmd() *cobra.Command {
 	return c
 }
 
+// inboxItem shows one item whole.
+func (a *app) inboxItem(ctx context.Context, word string, limited bool) error {
+	if limited {
+		return &misuse{text: "--limit goes with the list, and one item is shown whole", hint: "piton inbox " + word}
+	}
+	return a.with(ctx, func(s *session) error {
+		it, err := s.Item(ctx, word)
+		if err != nil {
+			return err
+		}
+		items := []engine.ItemRow{it}
+		args, err := s.argsOf(ctx, items)
+		if err != nil {
+			return err
+		}
+		return a.showItem(items[0], args)
+	})
+}
+
 // manyItems is more than a person reads at once.
 const manyItems = 50
 
@@ -134,20 +158,47 @@ func (s *session) waiting(ctx context.Context, limit int) ([]engine.ItemRow, err
 	return items, err
 }
 
-// argsOf reads what the calls among the items are called with, for programs.
+// argsOf reads what the calls among the items are called with, by its hash, and
+// puts all of it into what they are about.
 func (s *session) argsOf(ctx context.Context, items []engine.ItemRow) (map[string]json.RawMessage, error) {
 	args := map[string]json.RawMessage{}
-	for _, it := range items {
-		if !s.app.json || it.Args == "" {
+	for i := range items {
+		it := &items[i]
+		if it.Args == "" {
 			continue
 		}
 		body, err := s.store.Object(ctx, it.Args)
+		if errors.Is(err, store.ErrNotFound) {
+			continue // what is kept in the journal says that it is cut
+		}
 		if err != nil {
 			return nil, err
 		}
 		args[it.Args] = body
+		it.Context = withArgs(it.Context, body)
 	}
 	return args, nil
+}
+
+// fill is argsOf for one item that a view shows.
+func (s *session) fill(it *engine.ItemRow) error {
+	items := []engine.ItemRow{*it}
+	_, err := s.argsOf(context.Background(), items)
+	*it = items[0]
+	return err
+}
+
+// withArgs puts the whole arguments in the place of their beginning, behind which
+// an empty line stands.
+func withArgs(about string, args []byte) string {
+	var b bytes.Buffer
+	if json.Indent(&b, args, "", "  ") != nil {
+		return about
+	}
+	if _, rest, more := strings.Cut(about, "\n\n"); more {
+		b.WriteString("\n\n" + rest)
+	}
+	return b.String()
 }
 
 func (a *app) watchCmd() *cobra.Command {

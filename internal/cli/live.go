@@ -169,6 +169,7 @@ type liveModel struct {
 	theme  theme
 	clock  func() time.Time
 	keys   keys
+	fill   func(*engine.ItemRow) error                   // completes what an item is about
 	change func(engine.HeadRow) string                   // what the plan document proposes now, "" for nothing
 	output func(run, step string, attempt, n int) string // the end of what an attempt printed
 	says   func(run, step string, attempt, n int) string // how far an attempt says it is, "" for nothing

@@ -72,6 +72,9 @@ func (m *liveModel) beginReply() {
 		m.print(m.theme.fit(" Nothing waits for you.", m.theme.width))
 		return
 	}
+	if m.fill != nil {
+		_ = m.fill(&items[0]) // else it says what is missing
+	}
 	m.print(m.theme.items(items[:1], m.now)...)
 	if m.keys.answer != nil {
 		m.reply = &reply{item: items[0]}

@@ -134,12 +134,12 @@ func (t theme) quoteTail(indent int, text string, n int) []string {
 
 // quote shows a text whole, each of its lines on lines of its own.
 func (t theme) quote(indent int, text string) []string {
-	indent = min(indent, t.width/4)
+	indent = min(indent, t.width/4, max(0, t.width-narrowest-2))
 	edge := strings.Repeat(" ", indent) + t.paint(idleTone, t.bar())
 	var lines []string
 	for l := range strings.SplitSeq(strings.Trim(proc.Plain([]byte(text)), "\n"), "\n") {
 		for _, part := range t.wrap(t.captured(l), t.width-indent-2) {
-			lines = append(lines, strings.TrimRight(edge+part, " "))
+			lines = append(lines, strings.TrimRight(edge+t.fit(part, t.width-indent-2), " "))
 		}
 	}
 	return lines

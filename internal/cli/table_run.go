@@ -278,8 +278,14 @@ func consequence(choice string) string {
 	return ""
 }
 
-// items shows open questions with the commands that answer them.
+// items shows open questions with the commands that answer them, of each so much
+// that all can be looked through.
 func (t theme) items(items []engine.ItemRow, now time.Time) []string {
+	return t.asks(items, now, t.about)
+}
+
+// asks shows open questions, and between each and its answers what it is about.
+func (t theme) asks(items []engine.ItemRow, now time.Time, about func(engine.ItemRow) []string) []string {
 	var lines []string
 	for n, it := range items {
 		if n > 0 {
@@ -287,10 +293,11 @@ func (t theme) items(items []engine.ItemRow, now time.Time) []string {
 		}
 		l := looks[engine.Waiting]
 		lines = append(lines, t.sides(cell{fmt.Sprintf("%s %s  step %s%s", t.glyph(l), it.Item, it.Step, above(it.Parent)), l.tone}, cell{age(now.Sub(it.Opened)), idleTone}))
-		lines = append(lines, t.under(2, plainTone, t.line(it.Question))...)
-		lines = append(lines, t.about(it)...)
+		lines = append(lines, t.under(2, plainTone, t.whole(it.Question))...)
+		lines = append(lines, t.subject(it)...)
+		lines = append(lines, about(it)...)
 		if it.Schema != "" {
-			lines = append(lines, t.under(4, idleTone, "schema: "+t.line(it.Schema))...)
+			lines = append(lines, t.under(4, idleTone, "schema: "+t.whole(it.Schema))...)
 		}
 		for _, c := range it.Choices {
 			command := answering(it.Item, it.Schema, []string{c})
@@ -309,24 +316,51 @@ func above(p engine.Parent) string {
 	return fmt.Sprintf(" (for step %s of run %s)", p.Step, p.Run)
 }
 
-// about shows what an item is about: of a call what it is called with and what
-// would be lost, from its beginning; else the end of what came out.
-func (t theme) about(it engine.ItemRow) []string {
-	most, context := 8, it.Context
-	if it.Tool != "" || it.Plan != "" {
-		most = 30
-		if parts := strings.SplitAfterN(context, "\n", most+1); len(parts) > most {
-			context = strings.Join(parts[:most-1], "") + "…"
-		}
-	}
-	lines := t.quoteTail(4, context, most)
-	if it.Tool != "" {
-		lines = append(t.under(2, idleTone, fmt.Sprintf("tool %s, tier %s", t.line(it.Tool), it.Tier)), lines...)
-	}
+// subject says what an item asks about, but for its text.
+func (t theme) subject(it engine.ItemRow) []string {
+	var lines []string
 	if len(it.Behind) > 0 {
-		lines = append(lines, t.under(2, idleTone, "behind it: "+t.line(strings.Join(it.Behind, ", ")))...)
+		lines = t.under(2, idleTone, "behind it: "+t.line(strings.Join(it.Behind, ", ")))
+	}
+	if it.Tool != "" {
+		lines = append(lines, t.under(2, idleTone, fmt.Sprintf("tool %s, tier %s", t.line(it.Tool), it.Tier))...)
 	}
 	return lines
+}
+
+// mostAsked is how many lines are shown of what a person says yes to, and
+// mostFailed of what came out of a step that did not pass.
+const (
+	mostAsked  = 40
+	mostFailed = 8
+)
+
+// about shows what an item is about: the end of what came out of a step that did
+// not pass, else the beginning. What is left out is said.
+func (t theme) about(it engine.ItemRow) []string {
+	lines := t.matter(it)
+	if it.Kind == engine.Escalation {
+		left := max(0, len(lines)-mostFailed)
+		return append(t.elsewhere(it, left), lines[left:]...)
+	}
+	shown := min(len(lines), mostAsked)
+	return append(lines[:shown:shown], t.elsewhere(it, len(lines)-shown)...)
+}
+
+// elsewhere says where the lines are that were left out.
+func (t theme) elsewhere(it engine.ItemRow, left int) []string {
+	if left == 0 {
+		return nil
+	}
+	return t.under(4, warnTone, fmt.Sprintf("%s %s: piton inbox %s shows all of it", t.dots(), plural(left, "more line", "more lines"), it.Item))
+}
+
+// matter is all that an item is about.
+func (t theme) matter(it engine.ItemRow) []string {
+	if it.Context == "" {
+		return nil
+	}
+	return t.quote(4, it.Context)
 }
 
 var choiceColumns = []column{{most: 30}, {flex: true}}

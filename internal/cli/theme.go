@@ -221,9 +221,12 @@ func (t theme) right(s string, w int) string {
 	return strings.Repeat(" ", max(0, w-ansi.StringWidth(s))) + s
 }
 
+// narrowest is the least width that a text is wrapped to.
+const narrowest = 8
+
 // wrap breaks a text into lines of at most w columns.
 func (t theme) wrap(s string, w int) []string {
-	return strings.Split(ansi.Wrap(s, max(w, 8), ""), "\n")
+	return strings.Split(ansi.Wrap(s, max(w, narrowest), ""), "\n")
 }
 
 // tail returns the last n lines of captured output, each safe and at most w

@@ -38,7 +38,7 @@ func (a *app) newView(s *session, o api.Opened, detach func(), stops func() bool
 		return newPlainView(a.out, a.theme(a.out), a.now, s.Place.State)
 	}
 	return newLiveView(a.in, a.out, a.env, &liveModel{
-		theme: a.theme(a.out), clock: a.now, now: a.now(), output: outputEnd(s.Place.State), says: saysOf(s.Place.State), change: s.proposes,
+		theme: a.theme(a.out), clock: a.now, now: a.now(), output: outputEnd(s.Place.State), says: saysOf(s.Place.State), change: s.proposes, fill: s.fill,
 		keys: keys{pause: s.press(o, engine.DoPause), resume: s.press(o, engine.DoResume), answer: s.answerHere, detach: detach, stops: stops},
 	})
 }
@@ -127,6 +127,9 @@ func (a *app) standing(ctx context.Context, s *session, head engine.HeadRow) (st
 		st.said = s.progressOf(head, st.steps)
 	}
 	if st.items, err = s.Waiting(ctx, head); err != nil {
+		return standing{}, err
+	}
+	if _, err = s.argsOf(ctx, st.items); err != nil {
 		return standing{}, err
 	}
 	if st.under, err = s.Under(ctx, head); err != nil {
@@ -250,6 +253,17 @@ func (a *app) showInbox(items []engine.ItemRow, plans []*engine.Revision, args m
 		return nil
 	}
 	printLines(a.out, a.theme(a.out).inbox(items, plans, a.now()))
+	return nil
+}
+
+// showItem shows one item and all that it is about.
+func (a *app) showItem(it engine.ItemRow, args map[string]json.RawMessage) error {
+	items := []engine.ItemRow{it}
+	if a.json {
+		return a.showInbox(items, nil, args)
+	}
+	t := a.theme(a.out)
+	printLines(a.out, t.asks(items, a.now(), t.matter))
 	return nil
 }
 

@@ -17,10 +17,11 @@ import (
 	"github.com/piton-dev/piton/internal/tree"
 )
 
-// Caps on what a person is shown of a call, in bytes: its arguments, each file
-// that would be lost, and all.
+// Caps on what is kept to be shown of a call, in bytes: its arguments, which are
+// whole in an object, each file that would be lost, and all; and of a plan.
 const (
 	maxArgsShown = 4 << 10
+	maxPlanShown = 64 << 10
 	maxFileShown = 2 << 10
 	maxShown     = 8 << 10
 )
@@ -150,14 +151,18 @@ func (w *World) shown(p *engine.Preview) string {
 	var b strings.Builder
 	b.WriteString(p.Context)
 	for _, t := range p.Targets {
-		if t.Before == "" || b.Len() > maxShown-maxFileShown {
+		switch {
+		case t.Before == "":
+			continue
+		case b.Len() > maxShown-maxFileShown:
+			fmt.Fprintf(&b, "\n\n%s would be lost too", t.Path)
 			continue
 		}
 		if text, ok := w.excerpt(t.Path); ok {
 			fmt.Fprintf(&b, "\n\n%s is now:\n%s", t.Path, text)
 		}
 	}
-	return cut(b.String(), maxShown)
+	return b.String()
 }
 
 // excerpt is the beginning of a file that is text.
@@ -167,7 +172,8 @@ func (w *World) excerpt(path string) (string, bool) {
 		return "", false
 	}
 	defer root.Close()
-	if info, err := root.Lstat(path); err != nil || !info.Mode().IsRegular() {
+	info, err := root.Lstat(path)
+	if err != nil || !info.Mode().IsRegular() {
 		return "", false
 	}
 	f, err := root.Open(path)
@@ -179,19 +185,21 @@ func (w *World) excerpt(path string) (string, bool) {
 	if err != nil || bytes.IndexByte(body, 0) >= 0 {
 		return "", false
 	}
-	return cut(string(body), maxFileShown), true
+	return cutOf(string(body), maxFileShown, int(info.Size())), true
 }
 
-// cut shortens a text at the end of a letter.
-func cut(s string, most int) string {
-	s = strings.TrimRight(s, "\n")
+// cut shortens a text at the end of a letter, and says so.
+func cut(s string, most int) string { return cutOf(s, most, len(s)) }
+
+// cutOf is cut for the beginning of a text that has size bytes.
+func cutOf(s string, most, size int) string {
 	if len(s) <= most {
-		return s
+		return strings.TrimRight(s, "\n")
 	}
 	for most > 0 && !utf8.RuneStart(s[most]) {
 		most--
 	}
-	return s[:most] + "…"
+	return fmt.Sprintf("%s\n… %d bytes more", s[:most], size-most)
 }
 
 // call calls the step's tool, bound to what was there when it was looked at.

@@ -32,7 +32,7 @@ func (w *World) opening(ctx context.Context, e engine.Effect, in *engine.Prepare
 		return nil, err
 	}
 	in.Preview = &engine.Preview{
-		Args: made.Plan.Source, Tier: tier, Reasons: reasons, Hash: made.Plan.Hash, Refused: made.Refused, Context: cut(made.Text, maxShown),
+		Args: made.Plan.Source, Tier: tier, Reasons: reasons, Hash: made.Plan.Hash, Refused: made.Refused, Context: cut(made.Text, maxPlanShown),
 	}
 	if made.Refused != "" {
 		in.Preview.Hash = digest([]byte(made.Refused))
