@@ -89,11 +89,20 @@ func (r rule) fits(args []word) bool {
 		}
 	}
 	for _, f := range r.flags {
-		if !slices.ContainsFunc(args, func(a word) bool { return hasFlag(a.text, f) }) {
+		if !slices.ContainsFunc(args, func(a word) bool { return r.has(a.text, f) }) {
 			return false
 		}
 	}
 	return true
+}
+
+// has reports whether an argument is a flag of the rule. Nothing is free for a
+// beginning, or a cluster of letters, that could mean another flag.
+func (r rule) has(arg, flag string) bool {
+	if r.tier == Free {
+		return arg == flag || strings.HasPrefix(arg, flag+"=")
+	}
+	return hasFlag(arg, flag)
 }
 
 // operands are the arguments that do not begin with a dash.
@@ -111,7 +120,8 @@ func operands(args []word) []word {
 }
 
 // hasFlag reports whether an argument is a flag: -f also in -rf and -ffile,
-// --force also as --force=x, and as the beginnings that programs understand.
+// --force also as --force=x and as any beginning, which programs take for it, and
+// -exec also as --exec, which are one to programs written in Go.
 func hasFlag(arg, flag string) bool {
 	if arg == flag || strings.HasPrefix(arg, flag+"=") {
 		return true
@@ -119,7 +129,10 @@ func hasFlag(arg, flag string) bool {
 	if long, ok := strings.CutPrefix(flag, "--"); ok {
 		given, _, _ := strings.Cut(arg, "=")
 		given, ok := strings.CutPrefix(given, "--")
-		return ok && len(given) >= 3 && strings.HasPrefix(long, given)
+		return ok && given != "" && strings.HasPrefix(long, given)
+	}
+	if strings.HasPrefix(arg, "--") {
+		return arg[1:] == flag || strings.HasPrefix(arg[1:], flag+"=")
 	}
 	return len(flag) == 2 && len(arg) > 1 && arg[0] == '-' && arg[1] != '-' && strings.IndexByte(arg, flag[1]) > 0
 }
@@ -137,6 +150,9 @@ func (rs rules) weigh(name string, args []word) (Tier, bool) {
 		return Approve, false
 	}
 	tier := best.tier
+	if tier == Free && !best.custom && !harmless(strings.Join(append([]string{name}, best.words...), " "), args) {
+		return Approve, true
+	}
 	if slices.ContainsFunc(args, func(w word) bool { return !w.known }) {
 		for _, r := range list {
 			if r.tier.Above(tier) && r.outranks(*best) {
