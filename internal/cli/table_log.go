@@ -110,7 +110,11 @@ func (t theme) value(run, step string, event engine.Event, values outputs) []str
 
 // call is what a call was seen to need before it was made.
 func (t theme) call(f *fold, e engine.PreviewMade) []string {
-	said := fmt.Sprintf("call of %s: tier %s", t.line(f.state.Program().Step(f.index(e.Step)).Tool), e.Tier)
+	step := f.state.Program().Step(f.index(e.Step))
+	said := fmt.Sprintf("call of %s: tier %s", t.line(step.Tool), e.Tier)
+	if step.Child != nil {
+		said = "the plan " + t.line(step.Child.Path)
+	}
 	if e.Refused != "" {
 		said += ", " + t.line(e.Refused)
 	}

@@ -186,6 +186,9 @@ func (t theme) stepCells(st engine.StepRow, s standing) []cell {
 	if s.adrift() && st.Status == engine.Running {
 		l = looks[interrupted]
 	}
+	if s.head.Ended && st.Status == engine.Waiting { // nobody can answer any more
+		l = looks[engine.Cancelled]
+	}
 	tries, took := "", ""
 	if st.Attempts > 1 {
 		tries = fmt.Sprintf("x%d", st.Attempts)
