@@ -45,9 +45,11 @@ const maxMergeTries = 3
 // What the worktree of a run holds is merged only where the workspace has nothing
 // that was not proved with it. Else the worktree gets that, as it gets both sides
 // of a conflict, and the answer is that it is behind; so it is after a conflict,
-// which a person resolved.
+// which a person resolved. It is an error where the files of the workspace are
+// not those of the worktree once it is merged, and a merge that is found and
+// left no such files counts for nothing.
 func (w *Worktree) Merge(ctx context.Context, effect, note string, round int, held []Change) (Merge, error) {
-	if done, err := w.done(ctx, effect); err != nil || done.Commit != "" {
+	if done, err := w.done(ctx, effect); err != nil || done.Commit != "" && w.landed(ctx) == nil {
 		return done, err
 	}
 	if cut, err := w.conflict(ctx, round); err != nil || cut != "" {
@@ -136,6 +138,9 @@ func (w *Worktree) merge(ctx context.Context, effect, note string, round int, re
 		return Merge{}, err
 	}
 	if err := w.apply(ctx, ours, now, commit); err != nil {
+		return Merge{}, err
+	}
+	if err := w.landed(ctx); err != nil {
 		return Merge{}, err
 	}
 	if err := w.set(ctx, w.ref("merged"), commit); err != nil {

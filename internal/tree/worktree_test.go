@@ -1,6 +1,7 @@
 package tree_test
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -324,12 +325,19 @@ func TestNextMergeBringsInWhatIsNew(t *testing.T) {
 // A repository in the repository is git's own matter: a worktree has an empty
 // directory for it, and a merge leaves it alone.
 func TestWorktreeWithSubmodule(t *testing.T) {
+	for _, step := range []string{"step", tree.Run} {
+		t.Run(step, func(t *testing.T) { worktreeWithSubmodule(t, step) })
+	}
+}
+
+func worktreeWithSubmodule(t *testing.T, step string) {
+	t.Helper()
 	other := newRepository(t, "lib 1")
 	other.git("-c", "user.name=me", "-c", "user.email=me@example.org", "commit", "-qm", "start")
 	w := newRepository(t, "a 1")
 	w.git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", other.dir, "sub")
 	w.git("-c", "user.name=me", "-c", "user.email=me@example.org", "commit", "-qm", "start")
-	work, err := w.tree.Worktree("run", "step", filepath.Join(t.TempDir(), "aside"))
+	work, err := w.tree.Worktree("run", step, filepath.Join(t.TempDir(), "aside"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -410,5 +418,52 @@ func TestMergeTrustsNoIndex(t *testing.T) {
 			p.merge("e", 0)
 			p.holds("a good\nb 1")
 		})
+	}
+}
+
+// A merge that somebody says was done is none while the files are not there.
+func TestForgedMergeIsNoMerge(t *testing.T) {
+	p := newPairOf(t, tree.Run, "a 1", "")
+	p.aside.do("a good")
+	forged := p.asked("-c", "user.name=me", "-c", "user.email=me@example.org", "commit-tree", "HEAD^{tree}", "-p", "HEAD", "-m", "Piton-Effect: e")
+	p.git("update-ref", "refs/piton/run/_run/merged", strings.TrimSpace(forged))
+	if m, err := p.work.Merge(t.Context(), "e", "", 0, nil); err == nil && m.Commit != "" && p.text("a") != "good" {
+		t.Errorf("%+v is said to be merged, and a is %q", m, p.text("a"))
+	}
+	p.aside.holds("a good")
+}
+
+// What git wrote is compared with what the run made, whatever git says it wrote:
+// this store holds another content under the name of one that is yet to come.
+func TestMergeIsLookedAt(t *testing.T) {
+	p := newPairOf(t, tree.Run, "a 1", "")
+	p.aside.do("a good\nevil EVIL")
+	object := func(name string) string {
+		sum := strings.TrimSpace(p.aside.asked("hash-object", "-w", name))
+		return p.path(".git/objects/" + sum[:2] + "/" + sum[2:])
+	}
+	good, evil := object("a"), object("evil")
+	p.aside.do("rm evil")
+	if err := errors.Join(os.Remove(good), os.Rename(evil, good)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := p.work.Merge(t.Context(), "e", "", 0, nil); err == nil || !strings.Contains(err.Error(), "worktree does: a;") {
+		t.Errorf("a is %q, and nobody was told: %v", p.text("a"), err)
+	}
+	p.aside.holds("a good")
+}
+
+// What git leaves out or writes in its own way is no other content.
+func TestRunIsMergedAsGitWritesIt(t *testing.T) {
+	p := newPairOf(t, tree.Run, ".gitattributes *.bat eol=crlf\n.gitignore *.log\na 1", "mine.log 1")
+	p.aside.do("x.bat one\\ntwo\\n\nbuild.log 1\nforced.log 1\nrun !1")
+	p.aside.git("add", "-f", "forced.log")
+	if m := p.merge("e", 0); m.Commit == "" {
+		t.Errorf("not merged: %+v", m)
+	}
+	for file, want := range map[string]string{"forced.log": "1", "mine.log": "1", "run": "1"} {
+		if got := p.text(file); got != want {
+			t.Errorf("%s is %q, want %q", file, got, want)
+		}
 	}
 }
