@@ -25,7 +25,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -108,24 +107,23 @@ func (b *bench) all(kills int, only string, before time.Duration) error {
 		return err
 	}
 	singles := everyPoint(told, b.seed)
-	if b.name != "" {
-		singles = slices.DeleteFunc(singles, func(s scenario) bool { return s.id != b.name })
-	}
 	next, results, done := make(chan scenario), make(chan outcome), make(chan struct{})
 	go func() {
 		defer close(next)
-		r := rand.New(rand.NewPCG(b.seed, 3))
-		for n := 0; ; n++ {
-			s := anyMoments(n, told, r)
-			switch {
-			case n < len(singles):
+		for n := range enoughScenarios {
+			s := anyMoments(n, told, b.seed)
+			if n < len(singles) {
 				s = singles[n]
-			case b.name != "":
-				return
+			}
+			if b.name != "" && b.name != s.id {
+				continue
 			}
 			select {
 			case next <- s:
 			case <-done:
+				return
+			}
+			if b.name != "" {
 				return
 			}
 		}
@@ -150,6 +148,9 @@ func (b *bench) all(kills int, only string, before time.Duration) error {
 	}
 	return nil
 }
+
+// enoughScenarios ends the search for one that does not exist.
+const enoughScenarios = 1_000_000
 
 // work plays what comes, several at once, and closes results at its end.
 func (b *bench) work(next <-chan scenario, results chan<- outcome) {

@@ -29,6 +29,7 @@ type workspace struct {
 	verbs        []string // of the processes that were, or could have been, killed
 	acks         []ack
 	said         []string // items whose answer was shown as taken
+	printed      string   // the end of what the last life of the run printed
 	edited       bool     // the person has done what the story has them do once
 	killed, late int
 	slowest      time.Duration
@@ -108,7 +109,7 @@ func (w *workspace) lives() error {
 				return err
 			}
 		default:
-			return fmt.Errorf("process %d ended with exit code %d: %s", len(w.verbs), code, w.last())
+			return fmt.Errorf("process %d ended with exit code %d: %s\n%s", len(w.verbs), code, w.last(), w.printed)
 		}
 	}
 	return fmt.Errorf("the run did not end in %d processes", maxLives)
@@ -137,6 +138,7 @@ func (w *workspace) live() (int, error) {
 	}
 	code, ended := w.end(p)
 	w.hear(p.out.Bytes())
+	w.printed = p.out.String()[max(0, p.out.Len()-2000):]
 	if err = errors.Join(err, ended); err == nil {
 		err = w.alone()
 	}

@@ -145,9 +145,9 @@ func everyPoint(told []telling, seed uint64) []scenario {
 }
 
 // anyMoments kills a story's processes at random from the first one on.
-func anyMoments(n int, told []telling, r *rand.Rand) scenario {
+func anyMoments(n int, told []telling, seed uint64) scenario {
 	t := told[n%len(told)]
-	return scenario{id: fmt.Sprintf("%s-any-%d", t.name, n), story: t.story, kills: soon(r, 2*again)}
+	return scenario{id: fmt.Sprintf("%s-any-%d", t.name, n), story: t.story, kills: soon(rand.New(rand.NewPCG(seed, uint64(n))), 2*again)}
 }
 
 // soon are kills at points and moments in turn.

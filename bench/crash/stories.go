@@ -3,10 +3,12 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -379,8 +381,12 @@ cat shared.txt > copy
 		return []string{"retry"}, nil
 	},
 	after: func(w *workspace, _ []entry) error {
-		merged, err := w.git("for-each-ref", "--format=%(refname)", "refs/piton/*/*/merged")
-		if err != nil || merged == "" || w.edited {
+		marks, err := filepath.Glob(filepath.Join(w.dir, "state", "*.worktrees", "*", "aside", "marks.json"))
+		if err != nil || len(marks) == 0 || w.edited {
+			return err
+		}
+		body, err := os.ReadFile(marks[0])
+		if err != nil || !bytes.Contains(body, []byte(`"merged":`)) {
 			return err
 		}
 		w.edited = true

@@ -37,23 +37,23 @@ func (s *session) sweep(ctx context.Context, t *tree.Tree, run string, all bool)
 		if all || settled[e.Name()] {
 			do = discard
 		}
-		errs = append(errs, do(ctx, t, run, e.Name(), filepath.Join(root, e.Name())))
+		errs = append(errs, do(ctx, t, s.worktrees(), run, e.Name()))
 	}
 	_ = os.Remove(root) // not while a worktree is kept
 	return errors.Join(errs...)
 }
 
-func discard(ctx context.Context, t *tree.Tree, run, step, dir string) error {
-	w, err := t.Worktree(run, step, dir)
+func discard(ctx context.Context, t *tree.Tree, root, run, step string) error {
+	w, err := t.Worktree(root, run, step)
 	if err != nil {
-		return os.RemoveAll(dir) // the repository is gone
+		return os.RemoveAll(filepath.Join(root, run, step)) // the repository is gone
 	}
 	return w.Discard(ctx)
 }
 
 // keep commits what a run did in a worktree that was not merged.
-func keep(ctx context.Context, t *tree.Tree, run, step, dir string) error {
-	w, err := t.Worktree(run, step, dir)
+func keep(ctx context.Context, t *tree.Tree, root, run, step string) error {
+	w, err := t.Worktree(root, run, step)
 	if err != nil || step != tree.Run {
 		return nil //nolint:nilerr // the repository is gone
 	}
@@ -68,7 +68,7 @@ type workplace struct {
 
 // workplace finds the worktree that a run works in, or left behind.
 func (s *session) workplace(h engine.HeadRow) *workplace {
-	dir := filepath.Join(s.worktrees(), h.Run, tree.Run)
+	dir := tree.WorktreeDir(s.worktrees(), h.Run, tree.Run)
 	if _, err := os.Lstat(dir); err != nil || h.Landed {
 		return nil
 	}

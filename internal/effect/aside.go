@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -23,7 +22,7 @@ type aside struct {
 
 // worktree describes the worktree of a step; it opens and makes nothing.
 func (w *World) worktree(k engine.Key) (*tree.Worktree, error) {
-	return w.Tree.Worktree(k.Run, k.Step, filepath.Join(w.Worktrees, k.Run, k.Step))
+	return w.Tree.Worktree(w.Worktrees, k.Run, k.Step)
 }
 
 // beside carries out an effect in the step's own worktree, as it would in the
@@ -131,7 +130,7 @@ func movedOf(note string) map[string]string {
 
 // setUp prepares a fresh worktree as the plan says.
 func (a *aside) setUp(ctx context.Context, e engine.Effect) error {
-	if ready, err := a.Ready(ctx); err != nil || ready {
+	if ready, err := a.Ready(); err != nil || ready {
 		return err
 	}
 	values, err := a.world.values(e)
@@ -154,7 +153,7 @@ func (a *aside) setUp(ctx context.Context, e engine.Effect) error {
 		}
 		return fmt.Errorf("the setup of its worktree exited %d: %s", c.Exit, strings.TrimSpace(c.Reason+" "+last))
 	}
-	return a.Prepared(ctx)
+	return a.Prepared()
 }
 
 // merge brings the step's worktree into the workspace, one at a time.

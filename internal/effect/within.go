@@ -3,7 +3,6 @@ package effect
 import (
 	"cmp"
 	"context"
-	"path/filepath"
 	"slices"
 	"sync"
 
@@ -69,7 +68,7 @@ func (w *World) wholeOf(run string) *whole {
 }
 
 func (w *World) worktreeOf(run string) (*tree.Worktree, error) {
-	return w.Tree.Worktree(run, tree.Run, filepath.Join(w.Worktrees, run, tree.Run))
+	return w.Tree.Worktree(w.Worktrees, run, tree.Run)
 }
 
 func (w *World) begin(ctx context.Context, work *tree.Worktree) error {

@@ -73,30 +73,30 @@ var errMoved = errors.New("the workspace was written to meanwhile")
 
 // done finds the merge that was for the effect.
 func (w *Worktree) done(ctx context.Context, effect string) (Merge, error) {
-	commit, err := w.resolve(ctx, w.ref("merged"))
-	if err != nil || commit == "" {
+	m, err := w.marks()
+	if err != nil || m.Merged == "" {
 		return Merge{}, err
 	}
-	body, err := w.ask(ctx, nil, "log", "-1", "--format=%B", commit)
+	body, err := w.ask(ctx, nil, "log", "-1", "--format=%B", m.Merged)
 	if err != nil || !slices.Contains(strings.Split(body, "\n"), trailer+effect) {
 		return Merge{}, err
 	}
-	changed, err := w.differing(ctx, commit+"^1", commit)
-	return Merge{Commit: commit, Changed: changed}, err
+	changed, err := w.differing(ctx, m.Merged+"^1", m.Merged)
+	return Merge{Commit: m.Merged, Changed: changed}, err
 }
 
 // conflict finds the conflict that the caller does not know of yet: a process
 // found it and ended before it could say so.
 func (w *Worktree) conflict(ctx context.Context, known int) (string, error) {
-	commit, err := w.resolve(ctx, w.ref("conflict"))
-	if err != nil || commit == "" {
+	m, err := w.marks()
+	if err != nil || m.Conflict == "" {
 		return "", err
 	}
-	body, err := w.ask(ctx, nil, "log", "-1", "--format=%b", commit)
+	body, err := w.ask(ctx, nil, "log", "-1", "--format=%b", m.Conflict)
 	if err != nil || strings.TrimSpace(body) != fmt.Sprintf("%s%d", rounds, known+1) {
 		return "", err
 	}
-	return commit, nil
+	return m.Conflict, nil
 }
 
 func (w *Worktree) merge(ctx context.Context, effect, note string, round int, resolved bool) (Merge, error) {
@@ -110,51 +110,54 @@ func (w *Worktree) merge(ctx context.Context, effect, note string, round int, re
 		return Merge{}, err
 	}
 	defer ours.forget()
-	before, err := w.behind(ctx)
+	m, err := w.marks()
 	if err != nil {
 		return Merge{}, err
 	}
-	work, err := w.side(ctx, "step", theirs.tree, "The work of "+w.what(), "", before.work)
+	before, err := w.behind(m)
 	if err != nil {
 		return Merge{}, err
 	}
-	now, err := w.side(ctx, "workspace", ours.tree, "The workspace when "+w.what()+" was merged", note, before.now)
+	work, err := w.commit(ctx, theirs.tree, "The work of "+w.what(), "", before.work)
 	if err != nil {
 		return Merge{}, err
 	}
-	tree, conflicts, err := w.threeWay(ctx)
+	now, err := w.commit(ctx, ours.tree, "The workspace when "+w.what()+" was merged", note, before.now)
+	if err != nil {
+		return Merge{}, err
+	}
+	tree, conflicts, err := w.threeWay(ctx, now, work)
 	if err != nil {
 		return Merge{}, err
 	}
 	if len(conflicts) > 0 || w.step == Run && (resolved || tree != theirs.tree) {
-		commit, err := w.commit(ctx, tree, "Both sides of "+w.what(), fmt.Sprintf("%s%d", rounds, round+1), now, work)
+		m.Conflict, err = w.both(ctx, tree, fmt.Sprintf("%s%d", rounds, round+1), now, work)
 		if err == nil {
-			err = w.set(ctx, w.ref("conflict"), commit)
+			err = w.note(m)
 		}
-		return w.finish(ctx, commit, err)
+		return w.finish(ctx, m.Conflict, err)
 	}
-	commit, err := w.commit(ctx, tree, "Merge "+w.what(), trailer+effect, now, work)
-	if err != nil {
+	if m.Merged, err = w.both(ctx, tree, trailer+effect, now, work); err != nil {
 		return Merge{}, err
 	}
-	if err := w.apply(ctx, ours, now, commit); err != nil {
+	if err := w.apply(ctx, ours, now, m.Merged); err != nil {
 		return Merge{}, err
 	}
 	if err := w.landed(ctx); err != nil {
 		return Merge{}, err
 	}
-	if err := w.set(ctx, w.ref("merged"), commit); err != nil {
+	if err := w.note(m); err != nil {
 		return Merge{}, err
 	}
-	changed, err := w.differing(ctx, now, commit)
-	return Merge{Commit: commit, Changed: changed}, err
+	changed, err := w.differing(ctx, now, m.Merged)
+	return Merge{Commit: m.Merged, Changed: changed}, err
 }
 
-// side commits one side of a merge on top of what it came from.
-func (w *Worktree) side(ctx context.Context, name, tree, title, note, parent string) (string, error) {
-	commit, err := w.commit(ctx, tree, title, note, parent)
+// both commits what comes of both sides, and holds it.
+func (w *Worktree) both(ctx context.Context, tree, about, now, work string) (string, error) {
+	commit, err := w.commit(ctx, tree, "Both sides of "+w.what(), about, now, work)
 	if err == nil {
-		err = w.set(ctx, w.ref(name), commit)
+		err = w.hold(ctx, commit)
 	}
 	return commit, err
 }
@@ -164,24 +167,19 @@ type origin struct{ work, now string }
 
 // behind finds the origin of the next merge: what the worktree began with, or
 // the merge before, of which the workspace has everything already.
-func (w *Worktree) behind(ctx context.Context) (origin, error) {
-	merged, err := w.resolve(ctx, w.ref("merged"))
-	if err != nil {
-		return origin{}, err
+func (w *Worktree) behind(m marks) (origin, error) {
+	switch {
+	case m.Merged != "":
+		return origin{work: m.Merged + "^2", now: m.Merged}, nil
+	case m.Base == "":
+		return origin{}, fmt.Errorf("merge %s: what its worktree began with is gone", w.what())
 	}
-	if merged != "" {
-		return origin{work: merged + "^2", now: merged}, nil
-	}
-	base, err := w.resolve(ctx, w.ref("base"))
-	if err != nil || base == "" {
-		return origin{}, fmt.Errorf("merge %s: what its worktree began with is gone: %w", w.what(), err)
-	}
-	return origin{work: base, now: base}, nil
+	return origin{work: m.Base, now: m.Base}, nil
 }
 
 // threeWay merges the two sides in git's store and touches no file.
-func (w *Worktree) threeWay(ctx context.Context) (tree string, conflicts []Change, err error) {
-	out, err := w.ask(ctx, nil, "merge-tree", "--write-tree", "-z", "--no-messages", w.ref("workspace"), w.ref("step"))
+func (w *Worktree) threeWay(ctx context.Context, now, work string) (tree string, conflicts []Change, err error) {
+	out, err := w.ask(ctx, nil, "merge-tree", "--write-tree", "-z", "--no-messages", now, work)
 	if r, ok := errors.AsType[*refused](err); ok && r.status == 1 && r.out != "" {
 		out, err = r.out, nil
 	}
@@ -246,7 +244,7 @@ func (w *Worktree) finish(ctx context.Context, conflict string, err error) (Merg
 	if err := w.put(ctx, conflict); err != nil {
 		return Merge{}, err
 	}
-	_, conflicts, err := w.threeWay(ctx)
+	_, conflicts, err := w.threeWay(ctx, conflict+"^1", conflict+"^2")
 	if err != nil {
 		return Merge{}, err
 	}
@@ -265,22 +263,22 @@ func (w *Worktree) put(ctx context.Context, conflict string) error {
 	if err != nil {
 		return err
 	}
-	if base, err := w.resolve(ctx, w.ref("base")); err != nil || base == now {
+	m, err := w.marks()
+	if err != nil || m.Base == now {
 		return err
 	}
 	for _, step := range [][]string{
-		{"read-tree", w.ref("step")},
+		{"read-tree", conflict + "^2"},
 		{"read-tree", "--reset", "-u", conflict},
-		{"update-ref", "-d", w.ref("merged")},
 		{"update-ref", "refs/heads/" + w.branch(), now},
 		{"read-tree", now},
-		{"update-ref", w.ref("base"), now},
 	} {
 		if _, err := w.aside(ctx, step...); err != nil {
 			return err
 		}
 	}
-	return nil
+	m.Base, m.Merged = now, ""
+	return w.note(m)
 }
 
 // marked returns those of the conflicts whose file still has both sides in it.

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
+	"regexp"
 	"strings"
 
 	"github.com/piton-dev/piton/internal/proc"
@@ -20,34 +22,32 @@ var ErrNoRepository = errors.New("a worktree needs git, and a git repository aro
 // that git does not follow yet included and ignored ones not. HEAD, branches,
 // index and files of the checkout are only read until [Worktree.Merge].
 //
-// Everything it knows is in refs below refs/piton/RUN/STEP, so that a process
-// that begins after a crash finds what the one before it had done:
-//
-//	base       the commit that the worktree began with; written last
-//	ready      set when the worktree was prepared
-//	workspace, step   the two sides of the newest merge
-//	conflict   the newest conflict that was put, or is being put, into the worktree
-//	merged     the newest merge that the workspace has
+// What it has come to is in its [marks], so that a process that begins after a
+// crash finds what the one before it had done.
 //
 // Its methods must not be called at once for one workspace.
 type Worktree struct {
 	home   *Tree
 	run    string
 	step   string
+	place  string // has the marks, and the files in dir
 	dir    string // of the whole repository
 	gitDir string // of the checkout
 	top    string // of the checkout
 }
 
-// Worktree describes the worktree of a step of a run in directory dir, which
-// must lie outside of the workspace. Nothing is made yet.
-func (t *Tree) Worktree(run, step, dir string) (*Worktree, error) {
+// Worktree describes the worktree of a step of a run below root, which must lie
+// outside of the workspace. Nothing is made yet.
+func (t *Tree) Worktree(root, run, step string) (*Worktree, error) {
 	gitDir, top := repository(t.dir)
 	if t.git == "" || t.pool == nil || gitDir == "" {
 		return nil, ErrNoRepository
 	}
-	return &Worktree{home: t, run: run, step: step, dir: dir, gitDir: gitDir, top: top}, nil
+	return &Worktree{t, run, step, filepath.Join(root, run, step), WorktreeDir(root, run, step), gitDir, top}, nil
 }
+
+// WorktreeDir is where below root the worktree of a step of a run has its files.
+func WorktreeDir(root, run, step string) string { return filepath.Join(root, run, step, "tree") }
 
 // Dir is where the step works: what the workspace is in the checkout.
 func (w *Worktree) Dir() string {
@@ -57,8 +57,6 @@ func (w *Worktree) Dir() string {
 	}
 	return filepath.Join(w.dir, rel)
 }
-
-func (w *Worktree) ref(name string) string { return "refs/piton/" + w.run + "/" + w.step + "/" + name }
 
 // Run is the name of the worktree that a whole run works in, in the place of a
 // step's, which has no such id.
@@ -80,21 +78,19 @@ func Branch(run, step string) string { return "piton/" + run + "/" + step }
 // there to that state if renew says so. One that has begun is left alone
 // otherwise. note is kept with it; see [Worktree.Note]. It may be repeated.
 func (w *Worktree) Begin(ctx context.Context, note string, renew bool) error {
-	base, err := w.resolve(ctx, w.ref("base"))
+	m, err := w.marks()
 	if err != nil {
 		return err
 	}
 	_, err = os.Lstat(filepath.Join(w.dir, ".git"))
 	switch {
-	case base != "" && err == nil && !renew:
+	case m.Base != "" && err == nil && !renew:
 		return nil
-	case base != "" && w.step == Run:
+	case m.Base != "" && w.step == Run:
 		return fmt.Errorf("the worktree of run %s is gone, and what was done in it: %s", w.run, w.dir)
 	}
-	for _, name := range []string{"base", "conflict", "merged"} {
-		if err := w.drop(ctx, w.ref(name)); err != nil {
-			return err
-		}
+	if err := w.note(marks{Ready: m.Ready && err == nil}); err != nil {
+		return err
 	}
 	state, err := w.snapshot(ctx, w.gitDir, w.top)
 	if err != nil {
@@ -109,48 +105,52 @@ func (w *Worktree) Begin(ctx context.Context, note string, renew bool) error {
 	if err != nil {
 		return err
 	}
-	if err := w.fill(ctx, commit); err != nil {
-		return err
-	}
-	return w.set(ctx, w.ref("base"), commit)
-}
-
-// fill makes the files of the worktree those of the commit.
-func (w *Worktree) fill(ctx context.Context, commit string) error {
-	if _, err := os.Lstat(filepath.Join(w.dir, ".git")); err == nil {
-		if _, err := w.aside(ctx, "checkout", "--quiet", "--force", "-B", w.branch(), commit); err == nil {
-			_, err = w.aside(ctx, "clean", "-fdq")
-			return err
-		}
-	}
-	if err := w.remove(ctx); err != nil {
-		return err
-	}
-	if err := os.MkdirAll(filepath.Dir(w.dir), 0o700); err != nil {
-		return fmt.Errorf("make a worktree: %w", err)
-	}
-	_, err := w.ask(ctx, nil, "worktree", "add", "--quiet", "--force", "-B", w.branch(), w.dir, commit)
-	return err
-}
-
-// Ready reports whether the worktree was prepared; Prepared says that it is.
-func (w *Worktree) Ready(ctx context.Context) (bool, error) {
-	commit, err := w.resolve(ctx, w.ref("ready"))
-	return commit != "", err
-}
-
-// Prepared notes that the worktree was prepared.
-func (w *Worktree) Prepared(ctx context.Context) error {
-	base, err := w.resolve(ctx, w.ref("base"))
+	kept, err := w.fill(ctx, commit)
 	if err != nil {
 		return err
 	}
-	return w.set(ctx, w.ref("ready"), base)
+	return w.note(marks{Base: commit, Ready: m.Ready && kept})
+}
+
+// fill makes the files of the worktree those of the commit. It reports whether
+// those that git ignores are kept.
+func (w *Worktree) fill(ctx context.Context, commit string) (kept bool, err error) {
+	if _, err := os.Lstat(filepath.Join(w.dir, ".git")); err == nil {
+		if _, err := w.aside(ctx, "checkout", "--quiet", "--force", "-B", w.branch(), commit); err == nil {
+			_, err = w.aside(ctx, "clean", "-fdq")
+			return true, err
+		}
+	}
+	if err := w.remove(ctx); err != nil {
+		return false, err
+	}
+	_, err = w.ask(ctx, nil, "worktree", "add", "--quiet", "--force", "-B", w.branch(), w.dir, commit)
+	return false, err
+}
+
+// Ready reports whether the worktree was prepared; Prepared says that it is.
+func (w *Worktree) Ready() (bool, error) {
+	m, err := w.marks()
+	return m.Ready, err
+}
+
+// Prepared notes that the worktree was prepared.
+func (w *Worktree) Prepared() error {
+	m, err := w.marks()
+	if err == nil {
+		m.Ready = true
+		err = w.note(m)
+	}
+	return err
 }
 
 // Note returns what was to be kept with what the worktree began with.
 func (w *Worktree) Note(ctx context.Context) (string, error) {
-	body, err := w.ask(ctx, nil, "log", "-1", "--format=%b", w.ref("base"))
+	m, err := w.marks()
+	if err != nil || m.Base == "" {
+		return "", err
+	}
+	body, err := w.ask(ctx, nil, "log", "-1", "--format=%b", m.Base)
 	return strings.TrimSpace(body), err
 }
 
@@ -179,29 +179,35 @@ func (w *Worktree) Keep(ctx context.Context) error {
 	return err
 }
 
-// Discard removes the worktree, its branch and its refs. It may be repeated.
+// Discard removes the worktree, its branch and all that is kept for it. It may be
+// repeated.
 func (w *Worktree) Discard(ctx context.Context) error {
 	if err := w.remove(ctx); err != nil {
 		return err
 	}
-	refs, err := w.ask(ctx, nil, "for-each-ref", "--format=%(refname)", "refs/piton/"+w.run+"/"+w.step, "refs/heads/"+w.branch())
+	refs, err := w.ask(ctx, nil, "for-each-ref", "--format=%(refname)", w.held(), "refs/heads/"+w.branch())
 	if err != nil {
 		return err
 	}
 	for ref := range strings.FieldsSeq(refs) {
-		if err := w.drop(ctx, ref); err != nil {
+		if _, err := w.ask(ctx, nil, "update-ref", "-d", ref); err != nil {
 			return err
 		}
 	}
-	return nil
+	return os.RemoveAll(w.place)
 }
 
-// remove takes the worktree's directory away, and git's record of it.
+// remove takes the worktree's directory away, and git's record of it, which a git
+// that was killed while it made one has left locked.
 func (w *Worktree) remove(ctx context.Context) error {
 	if err := os.RemoveAll(w.dir); err != nil {
 		return fmt.Errorf("remove a worktree: %w", err)
 	}
-	_, err := w.ask(ctx, nil, "worktree", "prune")
+	_, err := w.ask(ctx, nil, "worktree", "unlock", w.dir)
+	if _, ok := errors.AsType[*refused](err); err != nil && !ok {
+		return err // that it is not locked is no matter
+	}
+	_, err = w.ask(ctx, nil, "worktree", "prune")
 	return err
 }
 
@@ -274,11 +280,6 @@ func (w *Worktree) set(ctx context.Context, ref, commit string) error {
 	return err
 }
 
-func (w *Worktree) drop(ctx context.Context, ref string) error {
-	_, err := w.ask(ctx, nil, "update-ref", "-d", ref)
-	return err
-}
-
 // ask runs git on the checkout.
 func (w *Worktree) ask(ctx context.Context, env []string, args ...string) (string, error) {
 	return w.git(ctx, w.gitDir, w.top, call{env: env}, args...)
@@ -306,8 +307,52 @@ type call struct {
 }
 
 // git runs git without hooks and without anybody's own settings, and returns
-// what it printed, less the end of the line.
+// what it printed, less the end of the line. What only this worktree needs may
+// still be locked by a git that was killed: it is opened, and git asked again.
 func (w *Worktree) git(ctx context.Context, gitDir, top string, c call, args ...string) (string, error) {
+	out, err := w.gitOnce(ctx, gitDir, top, c, args...)
+	for range maxLocks {
+		lock := w.lockOf(err)
+		if lock == "" || os.Remove(lock) != nil {
+			break
+		}
+		out, err = w.gitOnce(ctx, gitDir, top, c, args...)
+	}
+	return out, err
+}
+
+// maxLocks bounds the locks that one call of git finds one after the other.
+const maxLocks = 4
+
+// lockIn is what git says of a lock that is there.
+var lockIn = regexp.MustCompile(`Unable to create '(.+\.lock)': File exists`)
+
+// lockOf returns the lock that was in git's way, if nobody but Piton can have it:
+// that of a ref of this worktree, or of its own index or HEAD.
+func (w *Worktree) lockOf(err error) string {
+	r, ok := errors.AsType[*refused](err)
+	if !ok {
+		return ""
+	}
+	found := lockIn.FindStringSubmatch(r.says)
+	if found == nil {
+		return ""
+	}
+	name := filepath.ToSlash(found[1])
+	for _, ref := range []string{w.held(), "refs/heads/" + w.branch()} {
+		if strings.HasSuffix(name, "/"+ref+".lock") {
+			return found[1]
+		}
+	}
+	body, err := os.ReadFile(filepath.Join(w.dir, ".git"))
+	own, named := strings.CutPrefix(strings.TrimSpace(string(body)), "gitdir: ")
+	if err == nil && named && path.Dir(name) == filepath.ToSlash(own) && strings.Contains(own, "/worktrees/") {
+		return found[1]
+	}
+	return ""
+}
+
+func (w *Worktree) gitOnce(ctx context.Context, gitDir, top string, c call, args ...string) (string, error) {
 	argv := []string{
 		w.home.git, "--no-pager", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=" + os.DevNull,
 		"-c", "core.untrackedCache=false", "-c", "core.excludesFile=" + os.DevNull,
@@ -327,7 +372,7 @@ func (w *Worktree) git(ctx context.Context, gitDir, top string, c call, args ...
 	case !exited:
 		return "", fmt.Errorf("git %s: it was ended (timeout %t, signal %q)", args[0], r.TimedOut, r.Signal)
 	case status != 0:
-		return "", &refused{args[0], status, r.Stderr.LastLines(5, 1000), string(r.Stdout.Tail)}
+		return "", &refused{args[0], status, r.Stderr.LastLines(12, 2000), string(r.Stdout.Tail)}
 	}
 	return strings.TrimSuffix(string(r.Stdout.Tail), "\n"), nil
 }

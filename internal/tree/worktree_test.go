@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -33,7 +34,7 @@ func newPairOf(t *testing.T, step, script, uncommitted string) *pair {
 	w := newRepository(t, script)
 	w.git("-c", "user.name=me", "-c", "user.email=me@example.org", "commit", "-qm", "start")
 	w.do(uncommitted)
-	work, err := w.tree.Worktree("run", step, filepath.Join(t.TempDir(), "aside"))
+	work, err := w.tree.Worktree(t.TempDir(), "run", step)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -337,7 +338,7 @@ func worktreeWithSubmodule(t *testing.T, step string) {
 	w := newRepository(t, "a 1")
 	w.git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", other.dir, "sub")
 	w.git("-c", "user.name=me", "-c", "user.email=me@example.org", "commit", "-qm", "start")
-	work, err := w.tree.Worktree("run", step, filepath.Join(t.TempDir(), "aside"))
+	work, err := w.tree.Worktree(t.TempDir(), "run", step)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -421,16 +422,57 @@ func TestMergeTrustsNoIndex(t *testing.T) {
 	}
 }
 
-// A merge that somebody says was done is none while the files are not there.
-func TestForgedMergeIsNoMerge(t *testing.T) {
-	p := newPairOf(t, tree.Run, "a 1", "")
-	p.aside.do("a good")
-	forged := p.asked("-c", "user.name=me", "-c", "user.email=me@example.org", "commit-tree", "HEAD^{tree}", "-p", "HEAD", "-m", "Piton-Effect: e")
-	p.git("update-ref", "refs/piton/run/_run/merged", strings.TrimSpace(forged))
-	if m, err := p.work.Merge(t.Context(), "e", "", 0, nil); err == nil && m.Commit != "" && p.text("a") != "good" {
-		t.Errorf("%+v is said to be merged, and a is %q", m, p.text("a"))
+// What refs say of a worktree counts for nothing: whoever works there writes them.
+func TestForgedRefsCountForNothing(t *testing.T) {
+	for _, step := range []string{"step", tree.Run} {
+		p := newPairOf(t, step, "a 1\nb 1", "")
+		p.do("b of a person")
+		p.aside.do("a good")
+		now := strings.TrimSpace(p.asked("-c", "user.name=me", "-c", "user.email=me@example.org", "commit-tree", "HEAD^{tree}", "-p", "HEAD", "-m", "Piton-Effect: e"))
+		p.git("update-ref", "refs/piton/run/"+step, now)
+		p.git("update-ref", "refs/heads/"+tree.Branch("run", step), now)
+		if m := p.merge("e", 0); step == tree.Run && m.Behind {
+			p.merge("e2", 1)
+		}
+		p.holds("a good\nb of a person")
 	}
-	p.aside.holds("a good")
+}
+
+// A git that was killed leaves what it had locked.
+func TestLocksOfTheDead(t *testing.T) {
+	for _, lock := range []string{
+		"packed-refs.lock", "refs/piton/run/step.lock", "refs/heads/piton/run/step.lock",
+		"worktrees/tree/index.lock", "worktrees/tree/HEAD.lock", "worktrees/tree/locked", "index.lock", "HEAD.lock",
+	} {
+		t.Run(path.Base(path.Dir(lock))+" "+path.Base(lock), func(t *testing.T) {
+			p := newPair(t, "a 1", "")
+			p.aside.do("a 2")
+			p.do(".git/" + lock)
+			if err := p.work.Begin(t.Context(), "", true); err != nil {
+				t.Fatalf("begin anew: %v", err)
+			}
+			p.aside.holds("a 1")
+			p.do("a 3")
+			p.aside.do("a 4")
+			p.do(".git/" + lock)
+			m := p.merge("e", 0)
+			p.do(".git/" + lock)
+			if m = p.merge("e", 0); len(m.Conflicts) != 1 {
+				t.Fatalf("no conflict: %+v", m)
+			}
+			p.aside.do("a 5")
+			p.do(".git/" + lock)
+			p.merge("e", 1, m.Conflicts...)
+			p.holds("a 5")
+			if err := os.RemoveAll(p.aside.dir); err != nil {
+				t.Fatal(err)
+			}
+			p.do(".git/" + lock)
+			if err := p.work.Begin(t.Context(), "", true); err != nil {
+				t.Fatalf("begin where it is gone: %v", err)
+			}
+		})
+	}
 }
 
 // What git wrote is compared with what the run made, whatever git says it wrote:
