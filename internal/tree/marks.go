@@ -17,6 +17,7 @@ type marks struct {
 	Base     string `json:"base,omitempty"`     // what the worktree began with; written last
 	Ready    bool   `json:"ready,omitempty"`    // it was prepared
 	Conflict string `json:"conflict,omitempty"` // the newest one that was put, or is being put, into the worktree
+	Writing  string `json:"writing,omitempty"`  // the merge whose files are being written into the workspace
 	Merged   string `json:"merged,omitempty"`   // the newest merge that the workspace has
 }
 

@@ -52,6 +52,9 @@ func (w *Worktree) Merge(ctx context.Context, effect, note string, round int, he
 	if done, err := w.done(ctx, effect); err != nil || done.Commit != "" && w.landed(ctx) == nil {
 		return done, err
 	}
+	if err := w.mend(ctx); err != nil {
+		return Merge{}, err
+	}
 	if cut, err := w.conflict(ctx, round); err != nil || cut != "" {
 		return w.finish(ctx, cut, err)
 	}
@@ -137,20 +140,32 @@ func (w *Worktree) merge(ctx context.Context, effect, note string, round int, re
 		}
 		return w.finish(ctx, m.Conflict, err)
 	}
-	if m.Merged, err = w.both(ctx, tree, trailer+effect, now, work); err != nil {
+	commit, err := w.both(ctx, tree, trailer+effect, now, work)
+	if err == nil {
+		err = w.write(ctx, m, ours, commit)
+	}
+	if err != nil {
 		return Merge{}, err
 	}
-	if err := w.apply(ctx, ours, now, m.Merged); err != nil {
-		return Merge{}, err
-	}
-	if err := w.landed(ctx); err != nil {
-		return Merge{}, err
-	}
+	changed, err := w.differing(ctx, now, commit)
+	return Merge{Commit: commit, Changed: changed}, err
+}
+
+// write makes the files of the workspace those of a merge, and notes it.
+func (w *Worktree) write(ctx context.Context, m marks, ours picture, commit string) error {
+	m.Writing = commit
 	if err := w.note(m); err != nil {
-		return Merge{}, err
+		return err
 	}
-	changed, err := w.differing(ctx, now, m.Merged)
-	return Merge{Commit: m.Merged, Changed: changed}, err
+	err := w.apply(ctx, ours, commit+"^1", commit)
+	if err == nil {
+		err = w.landed(ctx)
+	}
+	if err == nil {
+		m.Merged = commit
+	}
+	m.Writing = ""
+	return errors.Join(err, w.note(m))
 }
 
 // both commits what comes of both sides, and holds it.

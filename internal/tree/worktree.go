@@ -78,6 +78,9 @@ func Branch(run, step string) string { return "piton/" + run + "/" + step }
 // there to that state if renew says so. One that has begun is left alone
 // otherwise. note is kept with it; see [Worktree.Note]. It may be repeated.
 func (w *Worktree) Begin(ctx context.Context, note string, renew bool) error {
+	if err := w.mend(ctx); err != nil {
+		return err
+	}
 	m, err := w.marks()
 	if err != nil {
 		return err

@@ -1,6 +1,7 @@
 package tree_test
 
 import (
+	"bytes"
 	"errors"
 	"os"
 	"os/exec"
@@ -435,6 +436,48 @@ func TestForgedRefsCountForNothing(t *testing.T) {
 			p.merge("e2", 1)
 		}
 		p.holds("a good\nb of a person")
+	}
+}
+
+// A merge that was cut off while its files were written is finished; what
+// somebody wrote there since is not overwritten.
+func TestTornMerge(t *testing.T) {
+	for _, step := range []string{"step", tree.Run} {
+		t.Run(step, func(t *testing.T) {
+			p := newPairOf(t, step, "gone 1\ndir 1\ncut 1\nlink -> cut\ndone 1\nstays 1\nrun 1", "")
+			p.aside.do("gone new\ncut all of it\nrm link\nlink -> new\nnew/file of the step\nrm dir\ndir/x 2\ndone 2\nrm stays\nchmod +x run")
+			m := p.merge("e", 0)
+			p.do("rm gone\ncut all\nrm link\nnew/file\nstays 1\nrm dir\ndir 1\nrm run\nmine 1")
+			p.cutOff(m.Commit)
+			if m := p.merge("e", 0); len(m.Conflicts) > 0 {
+				t.Errorf("conflicts: %v", m.Conflicts)
+			} else if m.Behind {
+				p.merge("e2", 1)
+			}
+			p.holds("cut all of it\ndir/x 2\ndone 2\ngone new\nlink -> new\nmine 1\nnew/file of the step\nrun !1")
+		})
+	}
+	p := newPair(t, "a 1", "")
+	p.aside.do("a 2")
+	m := p.merge("e", 0)
+	p.do("a 3")
+	p.cutOff(m.Commit)
+	if m := p.merge("e", 0); len(m.Conflicts) != 1 {
+		t.Errorf("no conflict: %+v", m)
+	}
+	p.holds("a 3")
+}
+
+// cutOff makes the newest merge one that was cut off while it was written.
+func (p *pair) cutOff(commit string) {
+	p.Helper()
+	name := filepath.Join(filepath.Dir(p.aside.dir), "marks.json")
+	body, err := os.ReadFile(name)
+	if err == nil {
+		err = os.WriteFile(name, bytes.Replace(body, []byte(`"merged":"`+commit), []byte(`"writing":"`+commit), 1), 0o600)
+	}
+	if err != nil {
+		p.Fatal(err)
 	}
 }
 

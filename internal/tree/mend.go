@@ -1,0 +1,84 @@
+package tree
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// mend finishes the files that were being written when a merge was cut off. Git
+// takes a file away and writes the new one from its beginning on: where there is
+// none, or a beginning, it is not yet written. All else that stands there is
+// somebody's work, and what the next merge finds in the workspace.
+func (w *Worktree) mend(ctx context.Context) error {
+	m, err := w.marks()
+	if err != nil || m.Writing == "" {
+		return err
+	}
+	names, err := w.differing(ctx, m.Writing+"^1", m.Writing)
+	if err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "piton-merge-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	index := call{env: []string{"GIT_INDEX_FILE=" + filepath.Join(dir, "index")}}
+	if _, err := w.git(ctx, w.gitDir, w.top, index, "read-tree", m.Writing); err != nil {
+		return err
+	}
+	want := filepath.Join(dir, "tree")
+	if _, err := w.git(ctx, w.gitDir, w.top, index, "checkout-index", "--all", "--prefix="+want+"/"); err != nil {
+		return err
+	}
+	if index.stdin, err = w.torn(names, want); err != nil {
+		return err
+	}
+	if _, err := w.git(ctx, w.gitDir, w.top, index, "checkout-index", "--force", "-z", "--stdin"); err != nil {
+		return err
+	}
+	m.Writing = ""
+	return w.note(m)
+}
+
+// torn lists, with a NUL behind each, those of the files that the workspace does
+// not hold to their end.
+func (w *Worktree) torn(names []string, want string) (string, error) {
+	var list strings.Builder
+	for _, name := range names {
+		begun, err := begins(filepath.Join(w.top, disk(name)), filepath.Join(want, disk(name)))
+		if err != nil {
+			return "", err
+		}
+		if begun {
+			list.WriteString(filepath.ToSlash(disk(name)) + "\x00")
+		}
+	}
+	return list.String(), nil
+}
+
+// begins reports whether a file is missing or holds the beginning of what is
+// wanted. Where nothing is wanted it does not.
+func begins(file, want string) (bool, error) {
+	if info, err := os.Lstat(want); err != nil || info.IsDir() {
+		return false, nil //nolint:nilerr // the merge has taken it away
+	}
+	info, err := os.Lstat(file)
+	if errors.Is(err, fs.ErrNotExist) {
+		return true, nil
+	}
+	if err != nil || !info.Mode().IsRegular() {
+		return false, nil //nolint:nilerr // something else is in its place
+	}
+	has, err := os.ReadFile(file)
+	if err != nil {
+		return false, err
+	}
+	all, err := os.ReadFile(want)
+	return len(has) < len(all) && bytes.HasPrefix(all, has), err
+}
