@@ -300,9 +300,13 @@ func (c *collector) simple(cmd *syntax.CallExpr, dir string) string {
 	}
 	lists := [][]word{make([]word, 0, len(cmd.Args))}
 	for _, arg := range cmd.Args {
-		if literal(arg.Parts) == nil {
-			c.inside(arg, dir)
+		if w, ok := c.plain(arg); ok {
+			for i := range lists {
+				lists[i] = append(lists[i], w)
+			}
+			continue
 		}
+		c.inside(arg, dir)
 		lists = c.combine(lists, c.expand(arg, dir))
 	}
 	after := ""

@@ -18,12 +18,11 @@ type document struct {
 	makers makers
 	trace  *tracer
 
-	ordered *order            // made when asked for
-	named   *namings          // made when asked for
-	paths   map[*shell][]word // made when asked for
-	loose   []bool            // made when asked for: steps behind one that may write anywhere
+	ordered *order   // made when asked for
+	named   *namings // made when asked for
+	loose   []bool   // made when asked for: steps behind one that may write anywhere
 
-	variableNames map[string][]int // made when asked for: steps by the variable of their output
+	variableNames stepsBy // made when asked for: steps by the variable of their output
 }
 
 // unit is a step.
@@ -62,7 +61,7 @@ type script struct {
 // read resolves the references of a plan and parses its scripts, each text once,
 // in the light of the facts.
 func read(p *plan.Plan, facts Facts) *document {
-	d := &document{plan: p, refs: p.Refs(), shells: map[string]*shell{}, paths: map[*shell][]word{}, trace: newTracer(facts)}
+	d := &document{plan: p, refs: p.Refs(), shells: map[string]*shell{}, trace: newTracer(facts)}
 	d.units = make([]*unit, 0, len(p.Steps))
 	units := make([]unit, len(p.Steps))
 	for i, s := range p.Steps {

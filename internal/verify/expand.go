@@ -110,10 +110,10 @@ func (c *collector) array(v *variable, a *syntax.Assign, dir string) {
 // expand returns what a word may say; each reading is none, one or several
 // words. Words that are not known have a reading, too.
 func (c *collector) expand(w *syntax.Word, dir string) [][]word {
-	at := int(w.Pos().Offset())
-	if c.depth > 0 {
-		at = c.at
+	if one, ok := c.plain(w); ok {
+		return [][]word{{one}}
 	}
+	at := c.place(w)
 	if lists, ok := c.lists(w); ok {
 		return placed(lists, at)
 	}
@@ -124,6 +124,25 @@ func (c *collector) expand(w *syntax.Word, dir string) [][]word {
 		lists[i] = fields(all[i:i+1:i+1], w)
 	}
 	return lists
+}
+
+// plain reads a word that the shell takes as it is written.
+func (c *collector) plain(w *syntax.Word) (word, bool) {
+	lit := literal(w.Parts)
+	if lit == nil {
+		return word{}, false
+	}
+	one := c.rooted(written(lit, false))
+	one.at = c.place(w)
+	return one, true
+}
+
+// place is where a word stands, or the string in which it does.
+func (c *collector) place(w *syntax.Word) int {
+	if c.depth > 0 {
+		return c.at
+	}
+	return int(w.Pos().Offset())
 }
 
 // placed sets the place of words.

@@ -65,10 +65,26 @@ func (p *pass) run() []Finding {
 		p.whole(rules)
 	}
 	p.parsed()
-	slices.SortStableFunc(p.findings, func(a, b Finding) int {
-		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column), cmp.Compare(a.Code, b.Code))
+	return inOrder(p.findings)
+}
+
+// inOrder are findings in the order of their places, those of one place and code
+// as they were found. What moves while they are sorted are numbers: a finding is
+// long.
+func inOrder(findings []Finding) []Finding {
+	at := make([]int, len(findings))
+	for i := range at {
+		at[i] = i
+	}
+	slices.SortFunc(at, func(i, j int) int {
+		a, b := &findings[i], &findings[j]
+		return cmp.Or(cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column), cmp.Compare(a.Code, b.Code), cmp.Compare(i, j))
 	})
-	return p.findings
+	list := slices.Grow([]Finding(nil), len(at))
+	for _, i := range at {
+		list = append(list, findings[i])
+	}
+	return list
 }
 
 // steps judges step after step: a long plan is looked at once, and not once for
@@ -112,6 +128,9 @@ func (p *pass) report(u *unit, at plan.Pos, message, hint string) *Finding {
 		}
 	}
 	f.Line, f.Column = max(at.Line, 1), max(at.Column, 1)
+	if n := len(p.findings); n == cap(p.findings) {
+		p.findings = slices.Grow(p.findings, max(n, 16)) // append alone would copy a long list many times
+	}
 	p.findings = append(p.findings, f)
 	return &p.findings[len(p.findings)-1]
 }

@@ -19,7 +19,7 @@ type guard struct {
 // guarding collects the guards of one script, and what has to be read to find more.
 type guarding struct {
 	list   []guard
-	seen   map[guard]bool
+	seen   map[guard]bool  // all that the list ever held; nil while it is short and holds them all
 	made   map[string]bool // what commands of the contract itself write, as in -o FILE
 	js     map[string]bool // directories whose JavaScript tests are guarded
 	search []string        // directories of the workspace that the script puts on PATH
@@ -29,10 +29,6 @@ type guarding struct {
 	goals  goals           // of make
 	strays []word          // what runs from outside of the workspace
 	lose   func(at int, what string)
-}
-
-func newGuarding(lose func(int, string)) *guarding {
-	return &guarding{seen: map[guard]bool{}, made: map[string]bool{}, js: map[string]bool{}, lose: lose}
 }
 
 // commands adds the files that commands execute, or that the programs they run
@@ -45,7 +41,10 @@ func (g *guarding) commands(s *shell) {
 		g.command(c, 0)
 		g.built = g.built || builds(c.tool())
 	}
-	g.list = slices.DeleteFunc(g.list, func(x guard) bool { return g.made[x.path] })
+	if len(g.made) > 0 {
+		g.index()
+		g.list = slices.DeleteFunc(g.list, func(x guard) bool { return g.made[x.path] })
+	}
 }
 
 // config guards files that configure a runner, present or not.
@@ -58,8 +57,9 @@ func (g *guarding) add(dir string, absent bool, names []string) {
 	if dir == unknownDir {
 		dir, absent = "**", false
 	}
+	g.list = slices.Grow(g.list, len(names))
 	for _, name := range names {
-		g.put(path.Join(strings.ReplaceAll(dir, "#", "?"), name), absent)
+		g.put(joint(strings.ReplaceAll(dir, "#", "?"), name), absent)
 	}
 }
 
@@ -69,9 +69,34 @@ func (g *guarding) put(name string, absent bool) {
 	if glob && (!doublestar.ValidatePattern(name) || len(name) > maxPattern || strings.Count(name, "{") > maxAlternatives) {
 		return
 	}
-	if x := (guard{name, absent && !glob, g.beyond}); !g.seen[x] {
+	g.push(guard{name, absent && !glob, g.beyond})
+}
+
+// fewGuards are looked through faster than a map of them is made.
+const fewGuards = 32
+
+// push adds a guard that the list never held.
+func (g *guarding) push(x guard) {
+	if g.seen[x] || g.seen == nil && slices.Contains(g.list, x) {
+		return
+	}
+	g.list = append(g.list, x)
+	if len(g.list) > fewGuards {
+		g.index()
+	}
+	if g.seen != nil {
 		g.seen[x] = true
-		g.list = append(g.list, x)
+	}
+}
+
+// index makes the map of a list that is long, or that something is taken from.
+func (g *guarding) index() {
+	if g.seen != nil {
+		return
+	}
+	g.seen = make(map[guard]bool, len(g.list))
+	for _, x := range g.list {
+		g.seen[x] = true
 	}
 }
 
@@ -121,6 +146,9 @@ var plainName = strings.NewReplacer("#", "?", "*", "?", "[", "?", "]", "?", "{",
 func (g *guarding) notes(c call) {
 	for i, w := range c.args() {
 		if w.text == "-o" && i+1 < len(c.args()) && c.args()[i+1].known {
+			if g.made == nil {
+				g.made = map[string]bool{}
+			}
 			g.made[within(c.dir, c.args()[i+1].text)] = true
 		}
 	}

@@ -96,10 +96,10 @@ func (o *order) apart(i, j int) bool { return i != j && !o.precedes(i, j) && !o.
 
 // namings tells which steps speak of a file.
 type namings struct {
-	scopes    map[string][]int // by a literal path of `writes:`
-	patterns  []naming         // of `writes:`; of more than are tried the rest is missing
-	contracts map[string][]int // by a path in a contract or check
-	tasks     map[string][]int // by a path in a task
+	scopes    stepsBy  // by a literal path of `writes:`
+	patterns  []naming // of `writes:`; of more than are tried the rest is missing
+	contracts stepsBy  // by a path in a contract or check
+	tasks     stepsBy  // by a path in a task
 }
 
 type naming struct {
@@ -116,40 +116,58 @@ func (d *document) namings() *namings {
 }
 
 func (d *document) gathered() *namings {
-	n := &namings{scopes: map[string][]int{}, contracts: map[string][]int{}, tasks: map[string][]int{}}
+	n := &namings{}
 	for i, u := range d.units {
 		for _, w := range u.Writes.Value {
 			switch {
 			case !isGlob(w.Value):
-				put(n.scopes, cleanScope(w.Value), i)
+				n.scopes.put(cleanScope(w.Value), i)
 			case len(n.patterns) <= maxPatterns:
 				n.patterns = append(n.patterns, naming{w.Value, i})
 			}
 		}
 		for _, s := range u.proofs {
-			for _, p := range d.pathsOf(s) {
-				put(n.contracts, p.text, i)
+			for _, p := range s.mentions() {
+				n.contracts.put(p.text, i)
 			}
 		}
 		for _, p := range mentioned(u.Task.Value) {
-			put(n.tasks, p, i)
+			n.tasks.put(p, i)
 		}
 	}
 	return n
 }
 
+// stepsBy are steps by a name.
+type stepsBy struct {
+	steps map[string][]int
+	room  []int // for the first step of a name: most have no other
+}
+
 // put notes a step under a name, once.
-func put(list map[string][]int, name string, step int) {
-	if steps := list[name]; len(steps) == 0 || steps[len(steps)-1] != step {
-		list[name] = append(list[name], step)
+func (n *stepsBy) put(name string, step int) {
+	if n.steps == nil {
+		n.steps = map[string][]int{}
 	}
+	if steps := n.steps[name]; len(steps) > 0 {
+		if steps[len(steps)-1] != step {
+			n.steps[name] = append(steps, step)
+		}
+		return
+	}
+	at := len(n.room)
+	if at == cap(n.room) {
+		n.room, at = make([]int, 0, 256), 0
+	}
+	n.room = append(n.room, step)
+	n.steps[name] = n.room[at : at+1 : at+1]
 }
 
 // writers are the steps whose explicit `writes:` cover a file; known is false
 // where there are too many patterns to try.
 func (n *namings) writers(file string) (steps []int, known bool) {
 	for dir := file; ; dir = path.Dir(dir) {
-		steps = append(steps, n.scopes[dir]...)
+		steps = append(steps, n.scopes.steps[dir]...)
 		if dir == "." || dir == "/" {
 			break
 		}
@@ -165,33 +183,31 @@ func (n *namings) writers(file string) (steps []int, known bool) {
 	return steps, true
 }
 
-// pathsOf lists the constant words of a script that look like paths of files,
-// as seen from the workspace, each once.
-func (d *document) pathsOf(s script) []word {
+// mentions lists the constant words of a script that look like paths of files,
+// as seen from the workspace.
+func (s script) mentions() []word {
 	if !s.readable() {
 		return nil
 	}
-	if paths, known := d.paths[s.shell]; known {
-		return paths
-	}
-	var paths []word
-	seen := map[string]bool{}
-	for node := range syntax.Preorder(s.file) {
-		w, ok := node.(*syntax.Word)
-		if !ok {
-			continue
-		}
-		c := constant(w)
-		if !c.known || c.glob || !looksLikeFile(c.text) {
-			continue
-		}
-		if c.text = within("", c.text); c.text != unknownDir && c.text != "" && !seen[c.text] {
-			seen[c.text] = true
-			paths = append(paths, c)
+	if s.named == nil {
+		s.named = []word{}
+		for node := range syntax.Preorder(s.file) {
+			if w, ok := node.(*syntax.Word); ok {
+				s.mention(constant(w))
+			}
 		}
 	}
-	d.paths[s.shell] = paths
-	return paths
+	return s.named
+}
+
+// mention notes a word that looks like a path.
+func (s *shell) mention(w word) {
+	if !w.known || w.glob || !looksLikeFile(w.text) {
+		return
+	}
+	if w.text = within("", w.text); w.text != unknownDir && w.text != "" {
+		s.named = append(s.named, w)
+	}
 }
 
 // looksLikeFile reports a word that people write for a file: with a directory

@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -66,6 +67,7 @@ type evaluator struct {
 	pipefail bool
 	unsure   bool // something that can change any result: a trap, a jump
 	depth    int
+	words    []word // of the command at hand
 }
 
 func (e *evaluator) stmts(list []*syntax.Stmt) outcome {
@@ -144,9 +146,9 @@ func (e *evaluator) command(cmd syntax.Command) outcome {
 
 // subshell ends with its own status, and what it sets stays inside.
 func (e *evaluator) subshell(list []*syntax.Stmt) outcome {
-	inner := *e
-	o := inner.stmts(list)
-	e.unsure = e.unsure || inner.unsure
+	errexit, pipefail := e.errexit, e.pipefail
+	o := e.stmts(list)
+	e.errexit, e.pipefail = errexit, pipefail
 	return goesOn(o.on.or(o.exit))
 }
 
@@ -222,26 +224,34 @@ func (e *evaluator) simple(cmd *syntax.CallExpr) outcome {
 	if len(cmd.Args) == 0 {
 		return e.assignment(cmd)
 	}
-	words := make([]word, len(cmd.Args))
-	for i, arg := range cmd.Args {
-		words[i] = constant(arg)
+	e.words = slices.Grow(e.words[:0], len(cmd.Args))
+	for _, arg := range cmd.Args {
+		e.words = append(e.words, constant(arg))
 	}
-	return e.run(call{words: words})
+	return e.run(call{words: e.words})
 }
 
 // assignment has the status of the last command substitution in it.
 func (e *evaluator) assignment(cmd *syntax.CallExpr) outcome {
 	o := goesOn(code(0))
 	for _, a := range cmd.Assigns {
-		syntax.Walk(a, func(n syntax.Node) bool {
-			if sub, ok := n.(*syntax.CmdSubst); ok {
-				o = e.subshell(sub.Stmts)
-				return false
-			}
-			return true
-		})
+		for _, sub := range substitutions(a) {
+			o = e.subshell(sub.Stmts)
+		}
 	}
 	return o
+}
+
+// substitutions are those of a node that stand in no other one.
+func substitutions(in syntax.Node) (list []*syntax.CmdSubst) {
+	syntax.Walk(in, func(n syntax.Node) bool {
+		sub, ok := n.(*syntax.CmdSubst)
+		if ok {
+			list = append(list, sub)
+		}
+		return !ok
+	})
+	return list
 }
 
 func (e *evaluator) run(cmd call) outcome {

@@ -21,23 +21,25 @@ type mention struct {
 // variables lists the step outputs that the scripts and checks of a step name,
 // each once.
 func (d *document) variables(u *unit, f Facts) []mention {
-	texts := make([]plan.Text, 0, len(u.proofs)+1)
+	var list []mention
 	for _, s := range u.proofs {
-		texts = append(texts, s.text)
+		list = d.mentioned(list, s.text)
 	}
 	if u.scripted(f) {
-		texts = append(texts, u.Task)
+		list = d.mentioned(list, u.Task)
 	}
-	var list []mention
-	for _, t := range texts {
-		if !strings.Contains(t.Value, "PITON_STEP_") {
-			continue
-		}
-		for _, at := range outputName.FindAllStringIndex(t.Value, -1) {
-			name := t.Value[at[0]:at[1]]
-			if !slices.ContainsFunc(list, func(m mention) bool { return m.name == name }) {
-				list = append(list, mention{name, t.At(at[0]), d.variable(name)})
-			}
+	return list
+}
+
+// mentioned adds the outputs that a text names and the list does not.
+func (d *document) mentioned(list []mention, t plan.Text) []mention {
+	if !strings.Contains(t.Value, "PITON_STEP_") {
+		return list
+	}
+	for _, at := range outputName.FindAllStringIndex(t.Value, -1) {
+		name := t.Value[at[0]:at[1]]
+		if !slices.ContainsFunc(list, func(m mention) bool { return m.name == name }) {
+			list = append(list, mention{name, t.At(at[0]), d.variable(name)})
 		}
 	}
 	return list
@@ -45,13 +47,12 @@ func (d *document) variables(u *unit, f Facts) []mention {
 
 // variable lists the steps whose output is found under a name of the environment.
 func (d *document) variable(name string) []int {
-	if d.variableNames == nil {
-		d.variableNames = map[string][]int{}
+	if d.variableNames.steps == nil {
 		for i, u := range d.units {
-			put(d.variableNames, engine.Variable(u.ID.Value), i)
+			d.variableNames.put(engine.Variable(u.ID.Value), i)
 		}
 	}
-	return d.variableNames[name]
+	return d.variableNames.steps[name]
 }
 
 // reads are the ids of the steps whose outputs the scripts of a step name.

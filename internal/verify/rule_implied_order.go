@@ -37,7 +37,7 @@ func checkImpliedOrder(p *pass) {
 // implied reports the first file of a script that another step makes.
 func (p *pass) implied(u *unit, s script) {
 	o, n := p.doc.order(), p.doc.namings()
-	for _, file := range p.doc.pathsOf(s) {
+	for _, file := range s.mentions() {
 		writers, known := n.writers(file.text)
 		if !known || len(writers) == 0 || slices.Contains(writers, u.index) {
 			continue

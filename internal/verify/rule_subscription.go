@@ -73,17 +73,18 @@ const (
 func (d *document) maker(u *unit, file string) (*unit, making) {
 	o, n := d.order(), d.namings()
 	writers, known := n.writers(file)
-	strong := append(append(writers, n.contracts[file]...), n.tasks[file]...)
-	for _, i := range strong {
-		if o.precedes(i, u.index) {
-			return d.units[i], makesFirst
+	for _, strong := range [][]int{writers, n.contracts.steps[file], n.tasks.steps[file]} {
+		for _, i := range strong {
+			if o.precedes(i, u.index) {
+				return d.units[i], makesFirst
+			}
 		}
 	}
 	if !known || d.looselyBefore(u) {
 		return nil, mayMake
 	}
 	found, when := (*unit)(nil), makesNever
-	for _, i := range append(writers, n.contracts[file]...) {
+	for _, i := range append(writers, n.contracts.steps[file]...) {
 		switch {
 		case i == u.index:
 		case !o.precedes(u.index, i):

@@ -297,6 +297,9 @@ func (g *guarding) javascriptTests(dir string) {
 	if g.js[dir] {
 		return
 	}
+	if g.js == nil {
+		g.js = map[string]bool{}
+	}
 	g.js[dir] = true
 	for _, name := range []string{"jest", "vitest", "vite", "playwright", "cypress", "karma"} {
 		for _, ext := range []string{"js", "cjs", "mjs", "ts", "mts", "cts"} {

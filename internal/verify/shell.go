@@ -29,8 +29,9 @@ type shell struct {
 	strays []word   // what it runs from outside of the workspace
 	left   int      // statements that may be walked more than once
 	guards []guard
-	goals  goals // of make
-	ends   codes // every code it may end with
+	goals  goals  // of make
+	ends   codes  // every code it may end with
+	named  []word // that look like paths of files; made when asked for
 }
 
 // untold is a place where a script runs something that cannot be told.
@@ -61,9 +62,9 @@ type call struct {
 // word is one argument. One that depends on anything but the text is not known.
 type word struct {
 	text  string
+	at    int // byte offset
 	known bool
 	glob  bool // has unquoted * ? [ or {
-	at    int  // byte offset
 	drawn bool // the text is that of a variable or substitution, or names the workspace
 }
 
@@ -111,8 +112,7 @@ func parseScript(text string, from frame) *shell {
 		s.fault, s.at = fault(err)
 		return s
 	}
-	if at, r := falseBlank(file, text); r != 0 {
-		s.fault, s.at = fmt.Sprintf("U+%04X looks like a blank, and bash takes it for a letter: put it in quotes, or write a space", r), at
+	if s.fault, s.at = falseBlank(file, text); s.fault != "" {
 		return s
 	}
 	s.file = file
@@ -121,12 +121,21 @@ func parseScript(text string, from frame) *shell {
 	return s
 }
 
-// falseBlank finds a character outside of quotes that a reader takes for the
-// blank between two words and bash does not.
-func falseBlank(file *syntax.File, text string) (at int, found rune) {
+// falseBlank is the fault of a character outside of quotes that a reader takes
+// for the blank between two words and bash does not, and where it stands.
+func falseBlank(file *syntax.File, text string) (string, int) {
 	if !strings.ContainsFunc(text, func(r rune) bool { return r > unicode.MaxASCII }) {
-		return 0, 0
+		return "", 0
 	}
+	at, r := strayBlank(file)
+	if r == 0 {
+		return "", 0
+	}
+	return fmt.Sprintf("U+%04X looks like a blank, and bash takes it for a letter: put it in quotes, or write a space", r), at
+}
+
+// strayBlank finds the first such character.
+func strayBlank(file *syntax.File) (at int, found rune) {
 	syntax.Walk(file, func(n syntax.Node) bool {
 		switch n := n.(type) {
 		case *syntax.DblQuoted:
@@ -270,7 +279,7 @@ func within(dir, name string) string {
 	if dir == unknownDir || path.IsAbs(name) || strings.HasPrefix(name, "~") {
 		return unknownDir
 	}
-	switch p := path.Join(dir, name); {
+	switch p := joint(dir, name); {
 	case len(p) > maxPath:
 		return unknownDir
 	case p == ".":
@@ -280,6 +289,14 @@ func within(dir, name string) string {
 	default:
 		return p
 	}
+}
+
+// joint is [path.Join] of a directory, which may be "", and a name in it.
+func joint(dir, name string) string {
+	if dir == "" {
+		return path.Clean(name) // most of the time the name itself
+	}
+	return path.Join(dir, name)
 }
 
 // constant reads a word whose value the text itself gives.

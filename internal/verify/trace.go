@@ -89,7 +89,7 @@ func (t *tracer) frame() frame {
 
 // shell derives the guards of a contract, those that the files it runs name included.
 func (t *tracer) shell(s *shell) {
-	g := newGuarding(s.lose)
+	g := &guarding{lose: s.lose}
 	g.commands(s)
 	next, seen := g.next, map[string]bool{}
 	for len(next) > 0 && len(seen) < maxTraced {
@@ -102,10 +102,7 @@ func (t *tracer) shell(s *shell) {
 		seen[key] = true
 		found := t.text(key, to)
 		for _, x := range found.guards {
-			if !g.seen[x] {
-				g.seen[x] = true
-				g.list = append(g.list, x)
-			}
+			g.push(x)
 		}
 		next = append(next, found.next...)
 		s.goals.add(found.goals)
@@ -137,8 +134,7 @@ func (t *tracer) text(key string, to target) *traced {
 	if t.left -= len(text) + len(key); !ok || t.left <= 0 {
 		return found
 	}
-	g := newGuarding(func(int, string) {})
-	g.beyond = true
+	g := &guarding{lose: func(int, string) {}, beyond: true}
 	switch to.kind {
 	case ranKind:
 		g.ran(to, text)
