@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/piton-dev/piton/internal/api"
 	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/run"
 	"github.com/piton-dev/piton/internal/store"
@@ -27,7 +28,7 @@ func (a *app) fsckCmd() *cobra.Command {
 }
 
 func (a *app) fsck(ctx context.Context) error {
-	s, err := a.journal(ctx, nil, true)
+	s, err := a.openToLook(ctx, true)
 	if err != nil {
 		return err
 	}
@@ -38,7 +39,7 @@ func (a *app) fsck(ctx context.Context) error {
 	}
 	unlike, err := s.replay(ctx)
 	if err == nil && len(unlike) > 0 {
-		err = a.relist(ctx, unlike)
+		err = a.relist(ctx, s.Product, unlike)
 	}
 	if err != nil {
 		return fmt.Errorf("%w: %w", store.ErrCorrupt, err)
@@ -80,8 +81,8 @@ func (s *session) replay(ctx context.Context) ([]unlike, error) {
 
 // relist makes the lists of streams from their records. Nobody may own the
 // workspace meanwhile.
-func (a *app) relist(ctx context.Context, wrong []unlike) (err error) {
-	s, err := a.journal(ctx, nil, false)
+func (a *app) relist(ctx context.Context, p *api.Product, wrong []unlike) (err error) {
+	s, err := a.journal(ctx, p.Place, p.Config, false)
 	if err != nil {
 		return err
 	}

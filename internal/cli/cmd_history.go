@@ -22,7 +22,7 @@ func (a *app) historyCmd() *cobra.Command {
 }
 
 func (a *app) history(ctx context.Context, word string) error {
-	return a.with(ctx, func(s *session) error {
+	return a.looking(ctx, func(s *session) error {
 		all, err := s.History(ctx, word)
 		if err != nil {
 			return err

@@ -48,7 +48,7 @@ func (a *app) list(ctx context.Context, l listing) error {
 	if err != nil {
 		return err
 	}
-	return a.with(ctx, func(s *session) error {
+	return a.looking(ctx, func(s *session) error {
 		owned := sync.OnceValue(func() bool { return s.owned(ctx) })
 		asked := filter.Status
 		filter.Status = stored(asked, owned)

@@ -72,7 +72,7 @@ func (a *app) statusCmd() *cobra.Command {
 		Short:   "What is: a run, its steps, and what waits for you",
 		Args:    atMost("a run", 1),
 		RunE: func(c *cobra.Command, args []string) error {
-			return a.with(c.Context(), func(s *session) error {
+			return a.looking(c.Context(), func(s *session) error {
 				head, err := s.Find(c.Context(), first(args))
 				if err != nil {
 					return err
@@ -101,7 +101,7 @@ func (a *app) inboxCmd() *cobra.Command {
 			if !a.json && !c.Flags().Changed("limit") {
 				limit = manyItems
 			}
-			return a.with(c.Context(), func(s *session) error {
+			return a.looking(c.Context(), func(s *session) error {
 				items, err := s.waiting(c.Context(), limit)
 				if err != nil {
 					return err
@@ -127,7 +127,7 @@ func (a *app) inboxItem(ctx context.Context, word string, limited bool) error {
 	if limited {
 		return &misuse{text: "--limit goes with the list, and one item is shown whole", hint: "piton inbox " + word}
 	}
-	return a.with(ctx, func(s *session) error {
+	return a.looking(ctx, func(s *session) error {
 		it, err := s.Item(ctx, word)
 		if err != nil {
 			return err
@@ -226,7 +226,7 @@ func (a *app) watch(ctx context.Context, prefix string, after uint64) error {
 }
 
 func (a *app) follow(ctx context.Context, prefix string, after uint64) error {
-	return a.with(ctx, func(s *session) error {
+	return a.looking(ctx, func(s *session) error {
 		head, err := s.Find(ctx, prefix)
 		if err != nil {
 			return err
@@ -336,7 +336,7 @@ func (a *app) logCmd() *cobra.Command {
 }
 
 func (a *app) log(ctx context.Context, args []string, transcript bool) error {
-	return a.with(ctx, func(s *session) error {
+	return a.looking(ctx, func(s *session) error {
 		head, step, err := s.runAndStep(ctx, args)
 		if err != nil {
 			return err
@@ -500,7 +500,7 @@ func (a *app) backupCmd() *cobra.Command {
 		Long:    "Makes the directory and copies the journal with its objects into it. Put its files into the\nplace of a journal that was lost.",
 		Args:    exactly("a new directory", 1),
 		RunE: func(c *cobra.Command, args []string) error {
-			return a.with(c.Context(), func(s *session) error {
+			return a.looking(c.Context(), func(s *session) error {
 				if err := s.backupTarget(args[0]); err != nil {
 					return err
 				}

@@ -63,7 +63,11 @@ func (a *app) waiveCmd() *cobra.Command {
 }
 
 func (a *app) command(ctx context.Context, prefix, step string, c engine.Command) error {
-	return a.with(ctx, func(s *session) error {
+	with := a.with
+	if c.Verb == engine.DoPause || c.Verb == engine.DoCancel {
+		with = a.looking
+	}
+	return with(ctx, func(s *session) error {
 		head, err := s.Find(ctx, prefix)
 		if err != nil {
 			return err

@@ -158,7 +158,7 @@ func argumentAt(use []string, n int) string {
 func (a *app) look(ctx context.Context, do func(*session)) {
 	silent := *a
 	silent.err = io.Discard
-	s, err := silent.journal(ctx, nil, true)
+	s, err := silent.openToLook(ctx, true)
 	if err != nil {
 		return
 	}

@@ -77,6 +77,24 @@ func (a *app) checkConfiguration(place api.Place) (config.Config, []probe.Line) 
 	return conf, lines
 }
 
+// readable is as much of the configuration as can be read, and a note on what
+// cannot: for those who look, or stop something. Who starts work needs all of it.
+func (a *app) readable(place api.Place) config.Config {
+	conf, err := a.configuration(place, nil)
+	if err == nil {
+		return conf
+	}
+	text := err.Error()
+	if broken, ok := errors.AsType[misconfigured](err); ok {
+		text = broken[0].String()
+		if more := len(broken) - 1; more > 0 {
+			text += fmt.Sprintf(", and %d more", more)
+		}
+	}
+	a.notice("note: %s; this verb goes by the rest, and no work starts before it is mended (piton doctor says all)", text)
+	return conf
+}
+
 // idleKeys says which settings do nothing in this version.
 func (a *app) idleKeys(c config.Config) {
 	for _, p := range c.Idle() {
@@ -103,11 +121,6 @@ func (a *app) environ() map[string]string {
 
 // open opens the workspace's journal for reading; changes need a desk.
 func (a *app) open(ctx context.Context, flags map[string]string) (*session, error) {
-	return a.journal(ctx, flags, false)
-}
-
-// journal opens the journal; with inspect as it is, sound or not.
-func (a *app) journal(ctx context.Context, flags map[string]string, inspect bool) (*session, error) {
 	place, err := a.place()
 	if err != nil {
 		return nil, err
@@ -116,6 +129,21 @@ func (a *app) journal(ctx context.Context, flags map[string]string, inspect bool
 	if err != nil {
 		return nil, err
 	}
+	return a.journal(ctx, place, conf, false)
+}
+
+// openToLook is open also where the configuration has mistakes; with inspect the
+// journal is opened as it is, sound or not.
+func (a *app) openToLook(ctx context.Context, inspect bool) (*session, error) {
+	place, err := a.place()
+	if err != nil {
+		return nil, err
+	}
+	return a.journal(ctx, place, a.readable(place), inspect)
+}
+
+// journal opens the journal; with inspect as it is, sound or not.
+func (a *app) journal(ctx context.Context, place api.Place, conf config.Config, inspect bool) (*session, error) {
 	st, warning, err := sqlite.Open(ctx, sqlite.Config{Dir: place.State, Rows: run.Rows, Point: crashPoint, Inspect: inspect})
 	switch {
 	case inspect && errors.Is(err, fs.ErrNotExist):
@@ -136,6 +164,20 @@ func (a *app) with(ctx context.Context, do func(*session) error) error {
 	if err != nil {
 		return err
 	}
+	return s.use(do)
+}
+
+// looking is with for the verbs by which people look and stop: mistakes in the
+// configuration do not keep them from it.
+func (a *app) looking(ctx context.Context, do func(*session) error) error {
+	s, err := a.openToLook(ctx, false)
+	if err != nil {
+		return err
+	}
+	return s.use(do)
+}
+
+func (s *session) use(do func(*session) error) error {
 	defer s.store.Close()
 	return do(s)
 }
