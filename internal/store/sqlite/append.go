@@ -38,7 +38,7 @@ func (s *Store) commit(o *owner, group []*ticket) {
 	case now != o:
 		err = fmt.Errorf("journal: append to %s: epoch %d was released: %w", s.path, o.epoch, store.ErrFenced)
 	default:
-		err = s.transact(o.writer, group)
+		err = alone(o.writer.conn, func() error { return s.transact(o.writer, group) })
 	}
 	for _, t := range group {
 		if err != nil && t.err == nil {

@@ -2,7 +2,6 @@ package sqlite
 
 import (
 	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -17,59 +16,36 @@ import (
 const largest = 256 << 20
 
 // A prepared batch is what the writer needs of one, made in the goroutine of
-// the caller.
+// the caller. Arguments of statements that hold a link see what the writer puts
+// into links.
 type prepared struct {
 	stream   string
 	after    uint64
 	epoch    uint64
 	entries  []entry
-	objects  []blob
+	links    []sum    // of the entries
+	inserts  []values // of the entries, up to insertRows in each
+	end      values   // of the chain
+	objects  []values
 	rows     []runRows
 	snapshot []byte
 }
 
 // runRows are the rows of one run. Without a head there are items at most.
 type runRows struct {
-	all   bool
-	head  *headColumns
-	steps []engine.StepRow
-	items []itemColumns
-	plans []planColumns
-}
-
-type headColumns struct {
-	run, status string
-	started     int64
-	title       string // as titles are compared
-	row         []byte
-}
-
-type itemColumns struct {
-	item, run string
-	open      bool
-	opened    int64
-	row       []byte
-}
-
-// planColumns are a plan that waits; without a row it waits no more.
-type planColumns struct {
-	plan string
-	at   int64
-	row  []byte
-}
-
-// A blob is an object as its row has it. The body of a large one is nil: it is
-// in a file.
-type blob struct {
-	hash sum
-	size int
-	body []byte
+	head    values
+	dropped values // where all steps are replaced
+	steps   []values
+	items   []values
+	plans   []values
+	ended   []values // plans that wait no more
 }
 
 func prepare(b store.Batch) (prepared, error) {
 	p := prepared{
 		stream: b.Stream, after: b.After, epoch: b.Epoch,
 		entries:  make([]entry, len(b.Records)),
+		links:    make([]sum, len(b.Records)),
 		snapshot: b.Snapshot,
 	}
 	if err := b.Valid(); err != nil {
@@ -83,7 +59,29 @@ func prepare(b store.Batch) (prepared, error) {
 			return p, fmt.Errorf("batch for %s: %w", b.Stream, err)
 		}
 	}
-	return p, p.setRows(b)
+	p.setEvents()
+	for _, o := range b.Objects {
+		p.objects = append(p.objects, newObject(o))
+	}
+	var err error
+	p.rows, err = newRows(b.Stream, b.Rows)
+	return p, err
+}
+
+// setEvents makes the arguments of addEvents, and of what moves the chain's end.
+func (p *prepared) setEvents() {
+	for at := 0; at < len(p.entries); at += insertRows {
+		end := min(at+insertRows, len(p.entries))
+		args := make(values, 0, 3+5*(end-at)).and(p.stream, int64(p.entries[at].seq), int64(p.epoch))
+		for i := at; i < end; i++ {
+			e := &p.entries[i]
+			args = args.and(e.at, e.actor, e.typ, e.body, p.links[i][:])
+		}
+		p.inserts = append(p.inserts, args)
+	}
+	if n := len(p.entries); n > 0 {
+		p.end = list(int64(p.entries[n-1].seq), p.links[n-1][:], p.stream)
+	}
 }
 
 func (e *entry) set(r *engine.Record) error {
@@ -101,94 +99,98 @@ func (e *entry) set(r *engine.Record) error {
 	return nil
 }
 
-func (p *prepared) setRows(b store.Batch) error {
-	for _, o := range b.Objects {
-		p.objects = append(p.objects, newBlob(o))
-	}
-	var err error
-	p.rows, err = newRows(b.Rows)
-	return err
-}
-
-func newRows(rows engine.Rows) ([]runRows, error) {
+func newRows(stream string, rows engine.Rows) ([]runRows, error) {
 	var all []runRows
 	for _, one := range store.ByRun(rows) {
-		r := runRows{all: one.All, steps: one.Steps}
-		if one.Head != nil {
-			head, err := newHead(*one.Head)
-			if err != nil {
-				return nil, err
-			}
-			r.head = head
-		}
-		for _, row := range one.Items {
-			item, err := newItem(row)
-			if err != nil {
-				return nil, err
-			}
-			r.items = append(r.items, item)
-		}
-		for _, row := range one.Plans {
-			plan, err := newPlan(row)
-			if err != nil {
-				return nil, err
-			}
-			r.plans = append(r.plans, plan)
+		r, err := newRun(stream, one)
+		if err != nil {
+			return nil, err
 		}
 		all = append(all, r)
 	}
 	return all, nil
 }
 
-// newBlob trusts that the object's hash has been checked. A nil body would be
-// stored as one in a file.
-func newBlob(o store.Object) blob {
-	b := blob{size: len(o.Body)}
-	hex.Decode(b.hash[:], []byte(o.Hash))
-	if !isLarge(len(o.Body)) {
-		b.body = o.Body
-		if b.body == nil {
-			b.body = []byte{}
+func newRun(stream string, rows engine.Rows) (r runRows, err error) {
+	if rows.Head != nil {
+		if r.head, err = newHead(stream, *rows.Head); err != nil {
+			return r, err
+		}
+		if rows.All {
+			r.dropped = list(stream, rows.Head.Run)
+		}
+		for i := range rows.Steps {
+			r.steps = append(r.steps, newStep(stream, rows.Head.Run, &rows.Steps[i]))
 		}
 	}
-	return b
+	for _, row := range rows.Items {
+		item, err := newItem(stream, row)
+		if err != nil {
+			return r, err
+		}
+		r.items = append(r.items, item)
+	}
+	for _, row := range rows.Plans {
+		if !row.Open {
+			r.ended = append(r.ended, list(stream, row.Drafted.Plan))
+			continue
+		}
+		plan, err := newPlan(stream, row)
+		if err != nil {
+			return r, err
+		}
+		r.plans = append(r.plans, plan)
+	}
+	return r, nil
 }
 
-func newHead(row engine.HeadRow) (*headColumns, error) {
+// newObject trusts that the object's hash has been checked. The body of a large
+// one is nil: it is in a file.
+func newObject(o store.Object) values {
+	hash, body := objectKey(o), o.Body
+	switch {
+	case isLarge(len(body)):
+		body = nil
+	case body == nil:
+		body = []byte{}
+	}
+	return list(hash[:], int64(len(o.Body)), body)
+}
+
+func newHead(stream string, row engine.HeadRow) (values, error) {
 	row.Started, row.Finished = store.Micro(row.Started), store.Micro(row.Finished)
 	text, err := json.Marshal(row)
 	if err != nil {
 		return nil, fmt.Errorf("encode head row of %s: %w", row.Stream, err)
 	}
-	return &headColumns{
-		run: row.Run, status: string(row.Shown()), started: micros(row.Started), title: store.Fold(row.Title), row: text,
-	}, nil
+	return list(store.Fold(row.Title), string(text), stream, row.Run, string(row.Shown()), micros(row.Started)), nil
 }
 
-func newItem(row engine.ItemRow) (itemColumns, error) {
+func newStep(stream, run string, r *engine.StepRow) values {
+	return list(r.ID, r.Number, r.Title, string(r.Status), string(r.Phase), r.Reason, r.Agent, int64(r.Attempts),
+		string(r.Verdict), string(r.Baseline), r.Proven, micros(r.Started), micros(r.Finished), joinNeeds(r.Needs),
+		stream, run, int64(r.Index))
+}
+
+func newItem(stream string, row engine.ItemRow) (values, error) {
 	row.Opened = store.Micro(row.Opened)
 	if len(row.Choices) == 0 {
 		row.Choices = nil
 	}
 	text, err := json.Marshal(row)
 	if err != nil {
-		return itemColumns{}, fmt.Errorf("encode item %s: %w", row.Item, err)
+		return nil, fmt.Errorf("encode item %s: %w", row.Item, err)
 	}
-	return itemColumns{item: row.Item, run: row.Run, open: row.Open, opened: micros(row.Opened), row: text}, nil
+	return list(row.Run, row.Open, micros(row.Opened), string(text), stream, row.Item), nil
 }
 
-func newPlan(row engine.PlanRow) (planColumns, error) {
-	p := planColumns{plan: row.Drafted.Plan}
-	if !row.Open {
-		return p, nil
-	}
+func newPlan(stream string, row engine.PlanRow) (values, error) {
 	row.At = store.Micro(row.At)
 	text, err := json.Marshal(row)
 	if err != nil {
-		return p, fmt.Errorf("encode plan %s: %w", p.plan, err)
+		return nil, fmt.Errorf("encode plan %s: %w", row.Drafted.Plan, err)
 	}
-	p.at, p.row = micros(row.At), text
-	return p, nil
+	return list(micros(row.At), string(text), stream, row.Drafted.Plan), nil
 }
 
 // micros is a row's time as a column: 0 stands for the zero time.

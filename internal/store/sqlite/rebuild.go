@@ -3,7 +3,6 @@ package sqlite
 import (
 	"context"
 	"database/sql"
-	"errors"
 
 	"github.com/piton-dev/piton/internal/engine"
 )
@@ -12,7 +11,7 @@ import (
 // transaction that brings the file up to date: the readers see the records as
 // they were before it, and records never change. A stream that cannot be
 // replayed keeps what it had; the check of the whole journal says why.
-func (s *Store) rebuild(ctx context.Context, tx *sql.Tx) error {
+func (s *Store) rebuild(ctx context.Context, conn *sql.Conn, tx *sql.Tx) error {
 	if s.rows == nil {
 		return nil
 	}
@@ -20,11 +19,11 @@ func (s *Store) rebuild(ctx context.Context, tx *sql.Tx) error {
 	if err != nil {
 		return err
 	}
-	w, err := rowsInto(ctx, tx)
-	if err != nil {
+	var w rowWriter
+	defer closeAll(conn, w.statements())
+	if err := prepareAll(ctx, conn, w.statements()); err != nil {
 		return err
 	}
-	defer w.close()
 	for _, stream := range streams {
 		rows, err := s.rows(ctx, s, stream)
 		if ctx.Err() != nil {
@@ -33,7 +32,7 @@ func (s *Store) rebuild(ctx context.Context, tx *sql.Tx) error {
 		if err != nil {
 			continue
 		}
-		if err := w.replace(ctx, tx, stream, rows); err != nil {
+		if err := w.replace(ctx, conn, tx, stream, rows); err != nil {
 			return err
 		}
 	}
@@ -42,35 +41,15 @@ func (s *Store) rebuild(ctx context.Context, tx *sql.Tx) error {
 
 func scanText(rows *sql.Rows) (text string, err error) { return text, rows.Scan(&text) }
 
-// rowsInto prepares a writer of rows for one transaction.
-func rowsInto(ctx context.Context, tx *sql.Tx) (w rowWriter, err error) {
-	for stmt, text := range w.statements() {
-		if *stmt, err = tx.PrepareContext(ctx, text); err != nil {
-			return w, errors.Join(err, w.close())
-		}
-	}
-	return w, nil
-}
-
-func (w rowWriter) close() error {
-	var closed []error
-	for stmt := range w.statements() {
-		if *stmt != nil {
-			closed = append(closed, (*stmt).Close())
-		}
-	}
-	return errors.Join(closed...)
-}
-
-func (w rowWriter) replace(ctx context.Context, tx *sql.Tx, stream string, rows engine.Rows) error {
+func (w *rowWriter) replace(ctx context.Context, conn *sql.Conn, tx *sql.Tx, stream string, rows engine.Rows) error {
 	for _, table := range []string{"run", "step", "item", "plan"} {
 		if _, err := tx.ExecContext(ctx, "DELETE FROM "+table+" WHERE stream = ?", stream); err != nil {
 			return err
 		}
 	}
-	made, err := newRows(rows)
+	made, err := newRows(stream, rows)
 	if err != nil {
 		return err
 	}
-	return w.write(stream, made)
+	return alone(conn, func() error { return w.write(made) })
 }

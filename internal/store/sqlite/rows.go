@@ -40,79 +40,92 @@ func limit(n int) string {
 	return " LIMIT " + strconv.Itoa(n)
 }
 
-// Statements that write rows.
-const (
-	setRun = `INSERT INTO run(stream, run, n, status, started, title, row)
-		VALUES(?1, ?2, (SELECT ifnull(max(n), 0) + 1 FROM run WHERE stream = ?1), ?3, ?4, ?5, ?6)
-		ON CONFLICT(stream, run) DO UPDATE SET status = excluded.status, started = excluded.started,
-		title = excluded.title, row = excluded.row`
-	dropSteps = "DELETE FROM step WHERE stream = ? AND run = ?"
-	setStep   = "REPLACE INTO step VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-	setItem   = "REPLACE INTO item(stream, item, run, open, opened, row) VALUES(?, ?, ?, ?, ?, ?)"
-	setPlan   = "REPLACE INTO plan(stream, plan, at, row) VALUES(?, ?, ?, ?)"
-	endPlan   = "DELETE FROM plan WHERE stream = ? AND plan = ?"
-)
-
-// rowWriter holds the statements of one transaction.
-type rowWriter struct{ setRun, dropSteps, setStep, setItem, setPlan, endPlan *sql.Stmt }
-
-func (w *rowWriter) statements() map[**sql.Stmt]string {
-	return map[**sql.Stmt]string{&w.setRun: setRun, &w.dropSteps: dropSteps, &w.setStep: setStep, &w.setItem: setItem, &w.setPlan: setPlan, &w.endPlan: endPlan}
+// rowWriter holds the statements that write rows. Most of what a run's head says
+// is no news to the indexes: they are left alone where status and start stay.
+type rowWriter struct {
+	run, step, item, plan upsert
+	dropSteps, endPlan    statement
 }
 
-func (w rowWriter) write(stream string, rows []runRows) error {
+func (w *rowWriter) statements() map[*statement]string {
+	return map[*statement]string{
+		&w.run.update: "UPDATE run SET title = ?, row = ? WHERE stream = ? AND run = ? AND status = ? AND started = ?",
+		&w.run.add: `INSERT INTO run(title, row, stream, run, status, started, n)
+			VALUES(?, ?, ?, ?, ?, ?, (SELECT ifnull(max(n), 0) + 1 FROM run WHERE stream = ?3))
+			ON CONFLICT(stream, run) DO UPDATE SET status = excluded.status, started = excluded.started,
+			title = excluded.title, row = excluded.row`,
+		&w.step.update: `UPDATE step SET id = ?, number = ?, title = ?, status = ?, phase = ?, reason = ?, agent = ?, attempts = ?,
+			verdict = ?, baseline = ?, proven = ?, started = ?, finished = ?, needs = ? WHERE stream = ? AND run = ? AND idx = ?`,
+		&w.step.add: `INSERT INTO step(id, number, title, status, phase, reason, agent, attempts, verdict, baseline, proven,
+			started, finished, needs, stream, run, idx) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		&w.item.update: "UPDATE item SET run = ?, open = ?, opened = ?, row = ? WHERE stream = ? AND item = ?",
+		&w.item.add:    "INSERT INTO item(run, open, opened, row, stream, item) VALUES(?, ?, ?, ?, ?, ?)",
+		&w.plan.update: "UPDATE plan SET at = ?, row = ? WHERE stream = ? AND plan = ?",
+		&w.plan.add:    "INSERT INTO plan(at, row, stream, plan) VALUES(?, ?, ?, ?)",
+		&w.dropSteps:   "DELETE FROM step WHERE stream = ? AND run = ?",
+		&w.endPlan:     "DELETE FROM plan WHERE stream = ? AND plan = ?",
+	}
+}
+
+func (w *rowWriter) write(rows []runRows) error {
 	for i := range rows {
-		if err := w.writeRun(stream, &rows[i]); err != nil {
+		if err := w.writeRun(&rows[i]); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (w rowWriter) writeRun(stream string, r *runRows) error {
-	if h := r.head; h != nil {
-		if _, err := w.setRun.Exec(stream, h.run, h.status, h.started, h.title, string(h.row)); err != nil {
+func (w *rowWriter) writeRun(r *runRows) error {
+	if r.head != nil {
+		if err := w.run.exec(r.head); err != nil {
 			return err
 		}
 	}
-	if r.all && r.head != nil {
-		if _, err := w.dropSteps.Exec(stream, r.head.run); err != nil {
-			return err
-		}
-	}
-	for i := range r.steps {
-		if err := w.writeStep(stream, r.head.run, &r.steps[i]); err != nil {
-			return err
-		}
+	if err := w.writeSteps(r); err != nil {
+		return err
 	}
 	for _, item := range r.items {
-		_, err := w.setItem.Exec(stream, item.item, item.run, item.open, item.opened, string(item.row))
-		if err != nil {
+		if err := w.item.exec(item); err != nil {
 			return err
 		}
 	}
-	return w.writePlans(stream, r.plans)
+	return w.writePlans(r)
 }
 
-func (w rowWriter) writePlans(stream string, plans []planColumns) (err error) {
-	for _, p := range plans {
-		if p.row == nil {
-			_, err = w.endPlan.Exec(stream, p.plan)
-		} else {
-			_, err = w.setPlan.Exec(stream, p.plan, p.at, string(p.row))
+// writeSteps writes over the steps that are given, or over all of the run.
+func (w *rowWriter) writeSteps(r *runRows) error {
+	if r.dropped == nil {
+		for _, step := range r.steps {
+			if err := w.step.exec(step); err != nil {
+				return err
+			}
 		}
-		if err != nil {
+		return nil
+	}
+	if _, err := w.dropSteps.exec(r.dropped); err != nil {
+		return err
+	}
+	for _, step := range r.steps {
+		if _, err := w.step.add.exec(step); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (w rowWriter) writeStep(stream, run string, r *engine.StepRow) error {
-	_, err := w.setStep.Exec(stream, run, r.Index, r.ID, r.Number, r.Title, string(r.Status), string(r.Phase),
-		r.Reason, r.Agent, r.Attempts, string(r.Verdict), string(r.Baseline), r.Proven,
-		micros(r.Started), micros(r.Finished), joinNeeds(r.Needs))
-	return err
+func (w *rowWriter) writePlans(r *runRows) error {
+	for _, plan := range r.plans {
+		if err := w.plan.exec(plan); err != nil {
+			return err
+		}
+	}
+	for _, plan := range r.ended {
+		if _, err := w.endPlan.exec(plan); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // Heads implements [store.Store].

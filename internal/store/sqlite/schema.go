@@ -229,7 +229,12 @@ func (s *Store) migrate(ctx context.Context) error {
 // steps leads from version v to the newest in one transaction, and makes the
 // rows of an older journal anew.
 func (s *Store) steps(ctx context.Context, db *sql.DB, v int) error {
-	tx, err := db.BeginTx(ctx, nil)
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	tx, err := conn.BeginTx(ctx, nil)
 	if err != nil {
 		return err
 	}
@@ -240,7 +245,7 @@ func (s *Store) steps(ctx context.Context, db *sql.DB, v int) error {
 		}
 	}
 	if v > 0 {
-		if err := s.rebuild(ctx, tx); err != nil {
+		if err := s.rebuild(ctx, conn, tx); err != nil {
 			return fmt.Errorf("make the lists anew: %w", err)
 		}
 	}

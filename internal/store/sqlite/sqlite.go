@@ -276,7 +276,7 @@ func openReadOnly(path string, immutable bool) (*sql.DB, error) {
 func openWriter(path string) (*sql.DB, error) {
 	db, err := openDB(path, url.Values{
 		"_txlock": {"immediate"},
-		"_pragma": {"journal_mode(WAL)", "synchronous(FULL)", "fullfsync(1)", "checkpoint_fullfsync(1)", "wal_autocheckpoint(4000)"},
+		"_pragma": {"journal_mode(WAL)", "synchronous(FULL)", "fullfsync(1)", "checkpoint_fullfsync(1)", "wal_autocheckpoint(4000)", "cache_size(-16384)"},
 	})
 	if err != nil {
 		return nil, err

@@ -1,11 +1,14 @@
 package sqlite
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"fmt"
 	"maps"
+	"strings"
 
 	"github.com/piton-dev/piton/internal/store"
 )
@@ -23,11 +26,17 @@ type writer struct {
 	next     anchor          // … and that was written
 	anchored int64
 
-	doBegin, doCommit, doRollback              *sql.Stmt
-	readEpoch, readHead                        *sql.Stmt
-	addEvent, setChain, addObject, setSnapshot *sql.Stmt
-	rows                                       rowWriter
+	doBegin, doCommit, doRollback statement
+	readEpoch, readHead           statement
+	addEvents                     [insertRows]statement // by the number of records
+	chainEnd                      upsert
+	addObject, setSnapshot        statement
+	rows                          rowWriter
 }
+
+// insertRows is how many records a statement adds at most: what most appends
+// have.
+const insertRows = 4
 
 // A head is where a stream's chain ends.
 type head struct {
@@ -35,24 +44,35 @@ type head struct {
 	link sum
 }
 
-// Statements of the writer. They are given plain contexts: an append that has
-// begun is never given up halfway.
-func (w *writer) statements() map[**sql.Stmt]string {
-	all := map[**sql.Stmt]string{
+func (w *writer) statements() map[*statement]string {
+	all := map[*statement]string{
 		&w.doBegin:    "BEGIN IMMEDIATE",
 		&w.doCommit:   "COMMIT",
 		&w.doRollback: "ROLLBACK",
 		&w.readEpoch:  "SELECT epoch FROM meta",
 		&w.readHead: `SELECT h.seq, h.hash, ifnull((SELECT e.hash FROM event e WHERE e.stream = h.stream AND e.seq = h.seq), zeroblob(32)),
-			(SELECT max(seq) FROM event WHERE stream = h.stream) FROM head h WHERE h.stream = ?`,
-		&w.addEvent: "INSERT INTO event(id, stream, seq, at, actor, epoch, type, body, hash) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)",
-		&w.setChain: `INSERT INTO head(stream, seq, hash) VALUES(?, ?, ?)
-			ON CONFLICT(stream) DO UPDATE SET seq = excluded.seq, hash = excluded.hash`,
-		&w.addObject:   "INSERT INTO object(hash, size, body) VALUES(?, ?, ?) ON CONFLICT(hash) DO NOTHING",
-		&w.setSnapshot: "REPLACE INTO snapshot(stream, seq, sum, body) VALUES(?, ?, ?, ?)",
+			ifnull((SELECT max(seq) FROM event WHERE stream = h.stream), 0) FROM head h WHERE h.stream = ?`,
+		&w.chainEnd.update: "UPDATE head SET seq = ?, hash = ? WHERE stream = ?",
+		&w.chainEnd.add:    "INSERT INTO head(seq, hash, stream) VALUES(?, ?, ?)",
+		&w.addObject:       "INSERT INTO object(hash, size, body) VALUES(?, ?, ?) ON CONFLICT(hash) DO NOTHING",
+		&w.setSnapshot:     "REPLACE INTO snapshot(stream, seq, sum, body) VALUES(?, ?, ?, ?)",
+	}
+	for i := range w.addEvents {
+		all[&w.addEvents[i]] = addEvents(i + 1)
 	}
 	maps.Copy(all, w.rows.statements())
 	return all
+}
+
+// addEvents adds records that follow each other in their stream. SQLite gives
+// the ids: each is one more than the greatest. A failure ends the transaction;
+// told so, SQLite keeps no copy of each page to undo the statement alone.
+func addEvents(n int) string {
+	rows := []string{"(?, ?, ?, ?, ?, ?, ?, ?)"}
+	for i := 1; i < n; i++ {
+		rows = append(rows, fmt.Sprintf("(?1, ?2 + %d, ?3, ?, ?, ?, ?, ?)", i))
+	}
+	return "INSERT OR FAIL INTO event(stream, seq, epoch, at, actor, type, body, hash) VALUES" + strings.Join(rows, ", ")
 }
 
 // newWriter opens the file for writing and reads where it ends.
@@ -73,10 +93,8 @@ func (w *writer) prepare(ctx context.Context) error {
 	if w.conn, err = w.db.Conn(ctx); err != nil {
 		return err
 	}
-	for stmt, text := range w.statements() {
-		if *stmt, err = w.conn.PrepareContext(ctx, text); err != nil {
-			return err
-		}
+	if err := prepareAll(ctx, w.conn, w.statements()); err != nil {
+		return err
 	}
 	w.newest, err = lastAnchor(ctx, w.conn)
 	w.next, w.anchored = w.newest, w.newest.ID
@@ -85,13 +103,8 @@ func (w *writer) prepare(ctx context.Context) error {
 
 func (w *writer) close() error {
 	var closed []error
-	for stmt := range w.statements() {
-		if *stmt != nil {
-			closed = append(closed, (*stmt).Close())
-		}
-	}
 	if w.conn != nil {
-		closed = append(closed, w.conn.Close())
+		closed = append(closed, closeAll(w.conn, w.statements()), w.conn.Close())
 	}
 	return errors.Join(append(closed, w.db.Close())...)
 }
@@ -108,17 +121,17 @@ func (w *writer) settle() {
 }
 
 func (w *writer) begin() error {
-	_, err := w.doBegin.Exec()
+	_, err := w.doBegin.exec(nil)
 	return err
 }
 
 func (w *writer) commit() error {
-	_, err := w.doCommit.Exec()
+	_, err := w.doCommit.exec(nil)
 	return err
 }
 
 func (w *writer) rollback() error {
-	_, err := w.doRollback.Exec()
+	_, err := w.doRollback.exec(nil)
 	return err
 }
 
@@ -129,30 +142,33 @@ func (w *writer) keep() {
 	clear(w.pending)
 }
 
-func (w *writer) storedEpoch() (epoch uint64, err error) {
-	err = w.readEpoch.QueryRow().Scan(&epoch)
-	return epoch, err
+func (w *writer) storedEpoch() (uint64, error) {
+	var row [1]driver.Value
+	_, err := w.readEpoch.row(nil, row[:])
+	epoch, _ := row[0].(int64)
+	return uint64(epoch), err
 }
 
 // nextEpoch counts the epoch up, durably, and gives the file its workspace.
 func (w *writer) nextEpoch(ctx context.Context, workspace string) (uint64, error) {
-	if err := w.begin(); err != nil {
+	tx, err := w.conn.BeginTx(ctx, nil)
+	if err != nil {
 		return 0, err
 	}
+	defer tx.Rollback() // nothing, once it is committed
 	var epoch uint64
 	var known string
-	err := w.conn.QueryRowContext(ctx, "SELECT epoch, workspace FROM meta").Scan(&epoch, &known)
-	if err == nil && known != "" && known != workspace {
-		err = fmt.Errorf("the journal is of the workspace %s, not of %s", known, workspace)
+	if err := tx.QueryRowContext(ctx, "SELECT epoch, workspace FROM meta").Scan(&epoch, &known); err != nil {
+		return 0, err
+	}
+	if known != "" && known != workspace {
+		return 0, fmt.Errorf("the journal is of the workspace %s, not of %s", known, workspace)
 	}
 	epoch = max(epoch, w.newest.Epoch) + 1
-	if err == nil {
-		_, err = w.conn.ExecContext(ctx, "UPDATE meta SET epoch = ?, workspace = ?", int64(epoch), workspace)
+	if _, err := tx.ExecContext(ctx, "UPDATE meta SET epoch = ?, workspace = ?", int64(epoch), workspace); err != nil {
+		return 0, err
 	}
-	if err != nil {
-		return 0, errors.Join(err, w.rollback())
-	}
-	return epoch, w.commit()
+	return epoch, tx.Commit()
 }
 
 // head returns where the stream ends in the open transaction. What is read for
@@ -164,17 +180,17 @@ func (w *writer) head(stream string) (head, error) {
 	if h, ok := w.heads[stream]; ok {
 		return h, nil
 	}
-	var h head
-	var link, recorded []byte
-	var last sql.NullInt64
-	err := w.readHead.QueryRow(stream).Scan(&h.seq, &link, &recorded, &last)
-	switch {
-	case errors.Is(err, sql.ErrNoRows):
-		return head{}, nil
-	case err != nil:
+	var row [4]driver.Value
+	if found, err := w.readHead.row(list(stream), row[:]); err != nil || !found {
 		return head{}, err
-	case uint64(last.Int64) != h.seq || string(link) != string(recorded) || len(link) != len(h.link):
-		return head{}, fmt.Errorf("%w: stream %s ends at %d by its head, at %d by its records", store.ErrCorrupt, stream, h.seq, last.Int64)
+	}
+	seq, _ := row[0].(int64)
+	link, _ := row[1].([]byte)
+	recorded, _ := row[2].([]byte)
+	last, _ := row[3].(int64)
+	h := head{seq: uint64(seq)}
+	if last != seq || !bytes.Equal(link, recorded) || len(link) != len(h.link) {
+		return head{}, fmt.Errorf("%w: stream %s ends at %d by its head, at %d by its records", store.ErrCorrupt, stream, seq, last)
 	}
 	copy(h.link[:], link)
 	w.heads[stream] = h
@@ -227,7 +243,7 @@ func (w *writer) writeAll(batches []prepared) error {
 
 func (w *writer) write(b *prepared) error {
 	for _, o := range b.objects {
-		if _, err := w.addObject.Exec(o.hash[:], o.size, o.body); err != nil {
+		if _, err := w.addObject.exec(o); err != nil {
 			return err
 		}
 	}
@@ -235,33 +251,38 @@ func (w *writer) write(b *prepared) error {
 	if err != nil {
 		return err
 	}
-	if err := w.writeEntries(b.entries, &h); err != nil {
-		return err
-	}
 	if len(b.entries) > 0 {
-		if _, err := w.setChain.Exec(b.stream, int64(h.seq), h.link[:]); err != nil {
+		if err := w.writeEntries(b, &h); err != nil {
 			return err
 		}
 	}
 	w.pending[b.stream] = h
-	if err := w.rows.write(b.stream, b.rows); err != nil {
+	if err := w.rows.write(b.rows); err != nil {
 		return err
 	}
 	return w.writeSnapshot(b, h)
 }
 
-func (w *writer) writeEntries(entries []entry, h *head) error {
-	for i := range entries {
-		e := &entries[i]
-		e.id = w.next.ID + 1
+// writeEntries moves h to the last of the batch's records.
+func (w *writer) writeEntries(b *prepared, h *head) error {
+	for i := range b.entries {
+		e := &b.entries[i]
 		h.seq, h.link = e.seq, w.chain.link(h.link, e)
-		_, err := w.addEvent.Exec(e.id, e.stream, int64(e.seq), e.at, e.actor, int64(e.epoch), e.typ, e.body, h.link[:])
+		b.links[i] = h.link
+	}
+	var id int64
+	for i, args := range b.inserts {
+		rows := min(insertRows, len(b.entries)-i*insertRows)
+		result, err := w.addEvents[rows-1].exec(args)
 		if err != nil {
 			return err
 		}
-		w.next = anchor{ID: e.id, Stream: e.stream, Seq: e.seq, Epoch: e.epoch, Hash: h.link}
+		if id, err = result.LastInsertId(); err != nil {
+			return err
+		}
 	}
-	return nil
+	w.next = anchor{ID: id, Stream: b.stream, Seq: h.seq, Epoch: b.epoch, Hash: h.link}
+	return w.chainEnd.exec(b.end)
 }
 
 func (w *writer) writeSnapshot(b *prepared, h head) error {
@@ -269,6 +290,6 @@ func (w *writer) writeSnapshot(b *prepared, h head) error {
 		return nil
 	}
 	bound := seal(h.link, b.snapshot)
-	_, err := w.setSnapshot.Exec(b.stream, int64(h.seq), bound[:], b.snapshot)
+	_, err := w.setSnapshot.exec(list(b.stream, int64(h.seq), bound[:], b.snapshot))
 	return err
 }
