@@ -149,7 +149,7 @@ func (c compiler) step(u *unit) engine.Step {
 		Mode: u.Mode.Value, Network: u.Network.Value, Isolation: c.isolation(u),
 		Env: texts(u.Env.Value), Writes: writes(u), Guards: c.guards(u),
 		Budget: amount(u.Budget.Value), Schema: u.Schema.Value,
-		Worktree: u.Workspace.Value == inWorktree, Setup: c.setup(u),
+		Worktree: u.apart(), Setup: c.setup(u),
 	}
 	s.When, s.Each = u.When.Value, eachOf(u)
 	if !u.Ask.IsZero() {
@@ -339,7 +339,7 @@ func writes(u *unit) []string {
 
 // setup prepares the step's worktree: its own, else the plan's.
 func (c compiler) setup(u *unit) string {
-	if u.Setup.IsZero() && u.Workspace.Value == inWorktree {
+	if u.Setup.IsZero() && u.apart() {
 		return c.doc.plan.Setup.Value
 	}
 	return u.Setup.Value

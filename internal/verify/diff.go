@@ -112,11 +112,13 @@ func Diff(before, after *plan.Plan) Difference {
 }
 
 func (d *document) byID() map[string]*unit {
-	by := make(map[string]*unit, len(d.units))
-	for _, u := range d.units {
-		by[u.ID.Value] = u
+	if d.known == nil {
+		d.known = make(map[string]*unit, len(d.units))
+		for _, u := range d.units {
+			d.known[u.ID.Value] = u
+		}
 	}
-	return by
+	return d.known
 }
 
 // movedIDs are the steps that stand in another order among those that both

@@ -18,11 +18,13 @@ type document struct {
 	makers makers
 	trace  *tracer
 
-	ordered *order   // made when asked for
-	named   *namings // made when asked for
-	loose   []bool   // made when asked for: steps behind one that may write anywhere
+	// Made when asked for:
+	ordered *order
+	named   *namings
+	known   map[string]*unit // by id
+	loose   []bool           // steps behind one that may write anywhere
 
-	variableNames stepsBy // made when asked for: steps by the variable of their output
+	variableNames stepsBy // steps by the variable of their output
 }
 
 // unit is a step.
@@ -77,9 +79,9 @@ func read(p *plan.Plan, facts Facts) *document {
 			u.proofs = append(u.proofs, d.script("check "+strconv.Quote(c.Name.Value), c.Command, !c.Optional, 0))
 		}
 		u.setup = d.script("setup", s.Setup, false, 0)
+		d.makers.add(s)
 		d.units = append(d.units, u)
 	}
-	d.makers = makersOf(p)
 	return d
 }
 
@@ -220,6 +222,17 @@ func (f Facts) Agent(target string) (string, Agent, bool) {
 	}
 	a, ok := f.Agents[name]
 	return name, a, ok
+}
+
+// any reports whether one of the agents is so: where none is, no step has to be
+// looked at.
+func (f Facts) any(so func(Agent) bool) bool {
+	for _, a := range f.Agents {
+		if so(a) {
+			return true
+		}
+	}
+	return false
 }
 
 func (f Facts) onlyModel() string {

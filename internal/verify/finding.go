@@ -61,8 +61,8 @@ func Check(p *plan.Plan, problems []plan.Problem, facts Facts) []Finding {
 func (p *pass) run() []Finding {
 	rules := Rules()
 	if p.doc != nil {
-		p.steps(slices.DeleteFunc(slices.Clone(rules), func(r Rule) bool { return r.step == nil }))
 		p.whole(rules)
+		p.steps(slices.DeleteFunc(rules, func(r Rule) bool { return r.step == nil }))
 	}
 	p.parsed()
 	return inOrder(p.findings)
@@ -115,6 +115,8 @@ type pass struct {
 	problems []plan.Problem
 	rule     *Rule
 	findings []Finding
+
+	needs, refs, outputs nearby // names that were looked for
 }
 
 // report adds a finding of the rule at work. The unit may be nil; a place that

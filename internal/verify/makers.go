@@ -22,24 +22,25 @@ type makers struct {
 	patterns []string
 }
 
-func makersOf(p *plan.Plan) makers {
-	m := makers{names: map[string]bool{}}
-	for _, s := range p.Steps {
-		m.anything = m.anything || !s.Writes.Set
-		for _, w := range s.Writes.Value {
-			m.add(s, w.Value)
+// add notes the scopes of a step.
+func (m *makers) add(s *plan.Step) {
+	m.anything = m.anything || !s.Writes.Set
+	for _, w := range s.Writes.Value {
+		if s.ForEach.Set {
+			m.scope(wide(w.Value))
+		} else {
+			m.scope(w.Value)
 		}
 	}
-	return m
 }
 
-// add notes a scope of a step. Of patterns no more than count.
-func (m *makers) add(s *plan.Step, scope string) {
-	if s.ForEach.Set {
-		scope = wide(scope)
-	}
+// scope notes a scope. Of patterns no more than count.
+func (m *makers) scope(scope string) {
 	switch {
 	case !isGlob(scope):
+		if m.names == nil {
+			m.names = map[string]bool{}
+		}
 		m.names[cleanScope(scope)] = true
 	case len(m.patterns) <= maxPatterns && !slices.Contains(m.patterns, scope):
 		m.patterns = append(m.patterns, scope)

@@ -68,7 +68,7 @@ func (d *document) queries() Queries {
 	tools, globs := map[string]bool{}, map[string]bool{}
 	worktrees := d.plan.Workspace.Value == inWorktree
 	for _, u := range d.units {
-		worktrees = worktrees || u.Workspace.Value == inWorktree
+		worktrees = worktrees || u.apart()
 		if u.ForEach.Set && u.ForEach.Value.Kind() == "glob" && badScope(u.ForEach.Value.Items[0].Value) == "" {
 			globs[cleanScope(u.ForEach.Value.Items[0].Value)] = true
 		}

@@ -23,9 +23,9 @@ type Rule struct {
 	// of size.
 	Bad, Good string
 
-	// A rule has one of these, or none where the parser of plans keeps it.
+	// A rule has one or both of these, or none where the parser of plans keeps it.
 	step  func(*pass, *unit) // judges one step
-	check func(*pass)        // judges the plan as a whole
+	check func(*pass)        // judges the plan as a whole; where it goes through the steps, a long plan is read from memory once more
 }
 
 // Rules lists every rule by id.

@@ -23,6 +23,9 @@ func ruleBudget() Rule {
 func checkBudget(p *pass) {
 	h := p.doc.plan
 	whole := h.Budget.Value
+	if whole == (plan.Budget{}) {
+		return
+	}
 	var sum plan.Budget
 	fits := true
 	for _, u := range p.doc.units {

@@ -60,13 +60,16 @@ func (u *unit) place(index int) plan.Pos {
 // cycles finds cycles that share no step, each beginning with its first step,
 // in linear time. Every step that can never start is in one or behind one.
 func (d *document) cycles() [][]int {
-	stuck := d.stuck()
+	open := d.order().open
 	seen := make([]bool, len(d.units))
 	var found [][]int
 	for start := range d.units {
+		if open[start] == 0 || seen[start] {
+			continue
+		}
 		at := map[int]int{} // place in the walk
 		var walk []int
-		for i := start; i >= 0 && stuck[i]; i = d.next(i, stuck) {
+		for i := start; ; i = d.next(i, open) {
 			if from, again := at[i]; again {
 				found = append(found, turned(walk[from:]))
 				break
@@ -81,41 +84,10 @@ func (d *document) cycles() [][]int {
 	return found
 }
 
-// stuck tells which steps could never start.
-func (d *document) stuck() []bool {
-	open := make([]int, len(d.units))
-	waiting := make([][]int, len(d.units))
-	var free []int
-	for i, u := range d.units {
-		if open[i] = len(u.needs); open[i] == 0 {
-			free = append(free, i)
-		}
-		for _, n := range u.needs {
-			waiting[n.index] = append(waiting[n.index], i)
-		}
-	}
-	stuck := slices.Repeat([]bool{true}, len(d.units))
-	for len(free) > 0 {
-		i := free[len(free)-1]
-		free = free[:len(free)-1]
-		stuck[i] = false
-		for _, w := range waiting[i] {
-			if open[w]--; open[w] == 0 {
-				free = append(free, w)
-			}
-		}
-	}
-	return stuck
-}
-
-// next is the first need of a stuck step that is stuck itself.
-func (d *document) next(i int, stuck []bool) int {
-	for _, n := range d.units[i].needs {
-		if stuck[n.index] {
-			return n.index
-		}
-	}
-	return -1
+// next is the first need of a step that can never start which cannot either.
+func (d *document) next(i int, open []int) int {
+	at := slices.IndexFunc(d.units[i].needs, func(n need) bool { return open[n.index] > 0 })
+	return d.units[i].needs[at].index
 }
 
 // turned turns a cycle so that it begins with its first step in the plan.

@@ -70,7 +70,7 @@ func (p *pass) eachFile(u *unit, item plan.Text) {
 
 // eachScope reports instances that would all write the same files at once.
 func (p *pass) eachScope(u *unit) {
-	if p.doc.plan.Parallel.Value < 2 || u.Workspace.Value == "worktree" || len(u.Writes.Value) == 0 {
+	if p.doc.plan.Parallel.Value < 2 || u.apart() || len(u.Writes.Value) == 0 {
 		return
 	}
 	for _, w := range u.Writes.Value {

@@ -21,7 +21,7 @@ func ruleImpliedOrder() Rule {
 }
 
 func checkImpliedOrder(p *pass) {
-	if !slices.ContainsFunc(p.doc.units, func(u *unit) bool { return u.Needs.Set }) {
+	if p.doc.order().chain || !slices.ContainsFunc(p.doc.units, func(u *unit) bool { return u.Needs.Set }) {
 		return // each step waits for the one before it
 	}
 	for _, u := range p.doc.units {

@@ -15,6 +15,9 @@ func ruleNotInstalled() Rule {
 }
 
 func checkNotInstalled(p *pass) {
+	if !p.facts.any(func(a Agent) bool { return a.Missing != "" }) {
+		return
+	}
 	reported := map[string]bool{}
 	for _, u := range p.doc.units {
 		name, agent, ok := p.facts.Agent(u.Target.Value)

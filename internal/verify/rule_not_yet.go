@@ -13,38 +13,36 @@ func ruleNotYet() Rule {
 		Text: "The plan is right and can be kept, shown and converted. A run would not do what it says, so " +
 			"it is refused rather than run without the label, and so is an approval. A `topic:` " +
 			"subscription is left out instead, and the step runs; `network: no` and `mode: read` are not enforced.",
-		Bad:   "**judge:** Is the summary fair to both sides?",
-		Good:  "**acceptance:**\n- The summary is fair to both sides.",
-		check: checkNotYet,
+		Bad:  "**judge:** Is the summary fair to both sides?",
+		Good: "**acceptance:**\n- The summary is fair to both sides.",
+		step: checkNotYet,
 	}
 }
 
-func checkNotYet(p *pass) {
-	for _, u := range p.doc.units {
-		for _, l := range u.unready() {
-			p.report(u, l.at, fmt.Sprintf("step %q uses `%s`, which this version cannot run yet", u.ID.Value, l.label), "").blocks = true
-		}
-		if name, a, ok := p.facts.Agent(u.Target.Value); ok && a.Undriven && u.works() {
-			p.report(u, u.Target.Pos, fmt.Sprintf("agent %q is of kind acp, which this version cannot drive", name),
-				"most such agents have a command for kind exec too").blocks = true
-		}
-		if u.works() && u.Network.Value == "no" {
-			p.report(u, u.Network.Pos, fmt.Sprintf("step %q has `network: no`, which this version does not enforce", u.ID.Value), "")
-		}
-		if u.works() && u.Mode.Value == "read" {
-			p.report(u, u.Mode.Pos, fmt.Sprintf("step %q has `mode: read`, which its agent is told and nothing enforces", u.ID.Value), "")
-		}
-		if !u.Plan.IsZero() && InWords(u.Plan.Value) {
-			p.report(u, u.Plan.Pos, fmt.Sprintf("step %q asks for a plan in words, which this version cannot make", u.ID.Value),
-				"write the plan, and give the path of the document").blocks = true
-		}
-		if _, delegated := Delegate(u.Step); delegated && !u.Schema.IsZero() {
-			p.report(u, u.Schema.Pos, fmt.Sprintf("step %q has a `schema`, and the run of a plan puts nothing out that it could be of", u.ID.Value), "")
-		}
-		for _, s := range u.Subscriptions.Value {
-			if s.Kind == "topic" {
-				p.report(u, s.Pos, fmt.Sprintf("step %q subscribes to a topic, which this version leaves out", u.ID.Value), "")
-			}
+func checkNotYet(p *pass, u *unit) {
+	for _, l := range u.unready() {
+		p.report(u, l.at, fmt.Sprintf("step %q uses `%s`, which this version cannot run yet", u.ID.Value, l.label), "").blocks = true
+	}
+	if name, a, ok := p.facts.Agent(u.Target.Value); ok && a.Undriven && u.works() {
+		p.report(u, u.Target.Pos, fmt.Sprintf("agent %q is of kind acp, which this version cannot drive", name),
+			"most such agents have a command for kind exec too").blocks = true
+	}
+	if u.works() && u.Network.Value == "no" {
+		p.report(u, u.Network.Pos, fmt.Sprintf("step %q has `network: no`, which this version does not enforce", u.ID.Value), "")
+	}
+	if u.works() && u.Mode.Value == "read" {
+		p.report(u, u.Mode.Pos, fmt.Sprintf("step %q has `mode: read`, which its agent is told and nothing enforces", u.ID.Value), "")
+	}
+	if !u.Plan.IsZero() && InWords(u.Plan.Value) {
+		p.report(u, u.Plan.Pos, fmt.Sprintf("step %q asks for a plan in words, which this version cannot make", u.ID.Value),
+			"write the plan, and give the path of the document").blocks = true
+	}
+	if _, delegated := Delegate(u.Step); delegated && !u.Schema.IsZero() {
+		p.report(u, u.Schema.Pos, fmt.Sprintf("step %q has a `schema`, and the run of a plan puts nothing out that it could be of", u.ID.Value), "")
+	}
+	for _, s := range u.Subscriptions.Value {
+		if s.Kind == "topic" {
+			p.report(u, s.Pos, fmt.Sprintf("step %q subscribes to a topic, which this version leaves out", u.ID.Value), "")
 		}
 	}
 }
@@ -63,7 +61,7 @@ func (u *unit) unready() []use {
 			list = append(list, use{label, at})
 		}
 	}
-	add(u.Tool.Set && u.Workspace.Value == "worktree", "tool` with `workspace: worktree", u.Tool.Pos)
+	add(u.Tool.Set && u.apart(), "tool` with `workspace: worktree", u.Tool.Pos)
 	add(!u.Judge.IsZero(), "judge", u.Judge.Pos)
 	add(u.Iterations.Set, "iterations", u.Iterations.Pos)
 	add(u.Strong.Value, "strong", u.Strong.Pos)

@@ -21,51 +21,37 @@ func ruleOutput() Rule {
 			"### 2. Count\n\n**contract:**\n```shell\ntest -f count\n```",
 		Good: "### 1. Count\n\n**contract:**\n```shell\ntest -f count\n```\n\n" +
 			"### 2. List the files\n\n**contract:**\n```shell\ntest \"$PITON_STEP_COUNT\" -gt 0\n```",
-		check: checkOutput,
+		step: checkOutput,
 	}
 }
 
-func checkOutput(p *pass) {
-	names := nearby{of: p.doc}
-	for _, u := range p.doc.units {
-		for _, m := range p.doc.variables(u, p.facts) {
-			p.variable(u, m, &names)
-		}
-		for _, s := range u.Subscriptions.Value {
-			if found := p.doc.refs.Find(s.Ref); s.Kind == "step" && len(found) == 1 && found[0] != u.index {
-				p.waitedFor(u, found[0], "step:"+s.Ref, s.Pos)
-			}
+func checkOutput(p *pass, u *unit) {
+	for _, m := range p.doc.variables(u, p.facts) {
+		p.variable(u, m)
+	}
+	for _, s := range u.Subscriptions.Value {
+		if found := p.doc.refs.Find(s.Ref); s.Kind == "step" && len(found) == 1 && found[0] != u.index {
+			p.waitedFor(u, found[0], "step:"+s.Ref, s.Pos)
 		}
 	}
 }
 
-// nearby finds the output that a name was probably meant to be: of so many names
-// that the search costs no more than the plan's size.
-type nearby struct {
-	of    *document
-	asked int
-	names []string // of all outputs; made when asked for
+// outputNames are the variables of all outputs.
+func (d *document) outputNames() []string {
+	var names []string
+	for _, u := range d.units {
+		names = append(names, engine.Variable(u.ID.Value))
+	}
+	return names
 }
 
-func (n *nearby) hint(name string) string {
-	if n.asked++; n.asked > maxHints {
-		return ""
-	}
-	if n.names == nil {
-		for _, u := range n.of.units {
-			n.names = append(n.names, engine.Variable(u.ID.Value))
-		}
-	}
-	return plan.Nearest(strings.ToUpper(name), n.names)
-}
-
-func (p *pass) variable(u *unit, m mention, names *nearby) {
+func (p *pass) variable(u *unit, m mention) {
 	switch len(m.steps) {
 	case 1:
 		p.waitedFor(u, m.steps[0], m.name, m.at)
 	case 0:
 		p.report(u, m.at, fmt.Sprintf("step %q reads %s, and no step has such an id", u.ID.Value, m.name),
-			cmp.Or(names.hint(m.name), "take the id of a step in capitals, with _ for -"))
+			cmp.Or(p.outputs.hint(strings.ToUpper(m.name), p.doc.outputNames), "take the id of a step in capitals, with _ for -"))
 	default:
 		p.report(u, m.at, fmt.Sprintf("step %q reads %s, which steps %q and %q both give", u.ID.Value, m.name, p.doc.units[m.steps[0]].ID.Value, p.doc.units[m.steps[1]].ID.Value),
 			"give one of them another `id:`")

@@ -38,7 +38,7 @@ func checkOverlap(p *pass) {
 		left: maxComparisons, reported: map[int]bool{},
 	}
 	for _, i := range s.order.sorted {
-		if u := p.doc.units[i]; u.Writes.Set && u.Workspace.Value != "worktree" {
+		if u := p.doc.units[i]; u.Writes.Set && !u.apart() {
 			s.add(i, u)
 		}
 	}

@@ -19,16 +19,16 @@ func ruleScope() Rule {
 			"or more tangled than a person can check.",
 		Bad:   "**writes:** ../other-repo/**",
 		Good:  "**writes:** src/**",
-		check: checkScope,
+		check: checkPlanScope,
+		step:  checkScope,
 	}
 }
 
-func checkScope(p *pass) {
-	p.scopes(nil, "Protect", p.doc.plan.Protect.Value)
-	for _, u := range p.doc.units {
-		p.scopes(u, "writes", u.Writes.Value)
-		p.scopes(u, "protect", u.Protect.Value)
-	}
+func checkPlanScope(p *pass) { p.scopes(nil, "Protect", p.doc.plan.Protect.Value) }
+
+func checkScope(p *pass, u *unit) {
+	p.scopes(u, "writes", u.Writes.Value)
+	p.scopes(u, "protect", u.Protect.Value)
 }
 
 func (p *pass) scopes(u *unit, label string, list []plan.Text) {

@@ -10,20 +10,22 @@ func ruleShellSyntax() Rule {
 			"not read. The place is that of the error inside the block.",
 		Bad:   "**contract:**\n```shell\nif grep -q done notes.md; then echo yes\n```",
 		Good:  "**contract:**\n```shell\ngrep -q done notes.md\n```",
-		check: checkShellSyntax,
+		check: checkPlanShellSyntax,
+		step:  checkShellSyntax,
 	}
 }
 
-func checkShellSyntax(p *pass) {
+func checkPlanShellSyntax(p *pass) {
 	if setup := p.doc.script("setup", p.doc.plan.Setup, false, 0); setup.shell != nil && setup.fault != "" {
 		p.report(nil, setup.text.At(setup.at), "the plan's setup: "+setup.fault, "")
 	}
-	for _, u := range p.doc.units {
-		for _, s := range p.scripts(u) {
-			p.unparsed(u, s)
-		}
-		p.unparsed(u, u.setup)
+}
+
+func checkShellSyntax(p *pass, u *unit) {
+	for _, s := range p.scripts(u) {
+		p.unparsed(u, s)
 	}
+	p.unparsed(u, u.setup)
 }
 
 func (p *pass) unparsed(u *unit, s script) {

@@ -19,28 +19,26 @@ func ruleSubplan() Rule {
 			"is made during the run is verified when the step is due, and a person is asked before it runs. No " +
 			"document may lead back to itself, and sub-plans may be at most 8 deep. Nobody works on the step itself: " +
 			"it has no `tool:`, no `ask:`, no `for each:` and no `workspace: worktree`.",
-		Bad:   "**plan:** ../elsewhere/release.md",
-		Good:  "**plan:** plans/release.md",
-		check: checkSubplan,
+		Bad:  "**plan:** ../elsewhere/release.md",
+		Good: "**plan:** plans/release.md",
+		step: checkSubplan,
 	}
 }
 
-func checkSubplan(p *pass) {
-	for _, u := range p.doc.units {
-		if u.Plan.IsZero() {
-			continue
-		}
-		p.alone(u)
-		if InWords(u.Plan.Value) {
-			continue // PT014 says so
-		}
-		file, ok := below(u.Plan.Value)
-		if !ok {
-			p.report(u, u.Plan.Pos, fmt.Sprintf("step %q is delegated to %q, which is outside of the workspace", u.ID.Value, u.Plan.Value), "")
-			continue
-		}
-		p.delegated(u, file)
+func checkSubplan(p *pass, u *unit) {
+	if u.Plan.IsZero() {
+		return
 	}
+	p.alone(u)
+	if InWords(u.Plan.Value) {
+		return // PT014 says so
+	}
+	file, ok := below(u.Plan.Value)
+	if !ok {
+		p.report(u, u.Plan.Pos, fmt.Sprintf("step %q is delegated to %q, which is outside of the workspace", u.ID.Value, u.Plan.Value), "")
+		return
+	}
+	p.delegated(u, file)
 }
 
 // alone reports what else would do the step, or where.
@@ -53,7 +51,7 @@ func (p *pass) alone(u *unit) {
 	say(u.Tool.Set, "tool", u.Tool.Pos)
 	say(!u.Ask.IsZero(), "ask", u.Ask.Pos)
 	say(u.ForEach.Set, "for each", u.ForEach.Pos)
-	say(u.Workspace.Value == "worktree", "workspace: worktree", u.Workspace.Pos)
+	say(u.apart(), "workspace: worktree", u.Workspace.Pos)
 }
 
 func (p *pass) delegated(u *unit, file string) {

@@ -19,9 +19,9 @@ func ruleTool() Rule {
 			"`$reference` the output of another step, which this one then waits for, with the keys that the output schema of " +
 			"that step's tool has. The tools of a server are not asked before the plan is approved, because that would " +
 			"start the server: their arguments are checked when the step is due.",
-		Bad:   "**tool:** write_fil\n**args:**\n```json\n{\"path\": \"notes.md\", \"content\": \"\"}\n```",
-		Good:  "**tool:** write_file\n**args:**\n```json\n{\"path\": \"notes.md\", \"content\": \"\"}\n```",
-		check: checkTool,
+		Bad:  "**tool:** write_fil\n**args:**\n```json\n{\"path\": \"notes.md\", \"content\": \"\"}\n```",
+		Good: "**tool:** write_file\n**args:**\n```json\n{\"path\": \"notes.md\", \"content\": \"\"}\n```",
+		step: checkTool,
 	}
 }
 
@@ -44,33 +44,30 @@ func checkClaim(p *pass, u *unit) {
 	}
 }
 
-func checkTool(p *pass) {
-	steps := p.doc.byID()
-	for _, u := range p.doc.units {
-		if !u.Tool.Set {
-			if !u.Args.IsZero() {
-				p.report(u, u.Args.Pos, fmt.Sprintf("step %q has `args` and no `tool`", u.ID.Value), "name the tool that is to be called")
-			}
-			continue
+func checkTool(p *pass, u *unit) {
+	if !u.Tool.Set {
+		if !u.Args.IsZero() {
+			p.report(u, u.Args.Pos, fmt.Sprintf("step %q has `args` and no `tool`", u.ID.Value), "name the tool that is to be called")
 		}
-		fact, known := p.facts.Tools[u.Tool.Value]
-		if known && fact.Missing {
-			p.report(u, u.Tool.Pos, fmt.Sprintf("step %q calls the tool %q, which there is not", u.ID.Value, u.Tool.Value), hintOr(plan.Nearest(u.Tool.Value, p.facts.toolNames()), "piton tools lists them"))
-		}
-		c := calling{p, u, u.args, steps}
-		if u.unfit != nil {
-			p.report(u, u.Args.Pos, fmt.Sprintf("the arguments of step %q cannot be read: %v", u.ID.Value, u.unfit), "write a JSON object")
-			continue
-		}
-		if _, object := c.args.Value.(map[string]any); !object {
-			c.wrong("", "", "an object is wanted, and this is %s", typeName(c.args.Value))
-			continue
-		}
-		if known && !fact.Missing {
-			c.fits(fact.Input, c.args.Value, "")
-		}
-		c.references()
+		return
 	}
+	fact, known := p.facts.Tools[u.Tool.Value]
+	if known && fact.Missing {
+		p.report(u, u.Tool.Pos, fmt.Sprintf("step %q calls the tool %q, which there is not", u.ID.Value, u.Tool.Value), hintOr(plan.Nearest(u.Tool.Value, p.facts.toolNames()), "piton tools lists them"))
+	}
+	c := calling{p, u, u.args}
+	if u.unfit != nil {
+		p.report(u, u.Args.Pos, fmt.Sprintf("the arguments of step %q cannot be read: %v", u.ID.Value, u.unfit), "write a JSON object")
+		return
+	}
+	if _, object := c.args.Value.(map[string]any); !object {
+		c.wrong("", "", "an object is wanted, and this is %s", typeName(c.args.Value))
+		return
+	}
+	if known && !fact.Missing {
+		c.fits(fact.Input, c.args.Value, "")
+	}
+	c.references()
 }
 
 func hintOr(near, otherwise string) string {
@@ -93,10 +90,9 @@ func (f Facts) toolNames() []string {
 
 // calling is a step's call of a tool, as it is checked.
 type calling struct {
-	pass  *pass
-	unit  *unit
-	args  plan.Arguments
-	steps map[string]*unit
+	pass *pass
+	unit *unit
+	args plan.Arguments
 }
 
 // wrong reports what is wrong at a place in the arguments.
@@ -242,9 +238,9 @@ func typeName(v any) string {
 func (c calling) references() {
 	p, d := c.pass, c.pass.doc
 	for at, ref := range engine.Refs(c.args.Value) {
-		from := c.steps[ref.Step]
+		from := d.byID()[ref.Step]
 		if from == nil {
-			c.wrong(at, hintOr(plan.Nearest(ref.Step, d.ids()), "write $$ where a dollar is meant"), "%s is the output of no step", ref)
+			c.wrong(at, hintOr(p.refs.hint(ref.Step, d.ids), "write $$ where a dollar is meant"), "%s is the output of no step", ref)
 			continue
 		}
 		p.waitedFor(c.unit, from.index, ref.String(), c.args.Places[at])

@@ -13,33 +13,39 @@ func ruleUnknownNeed() Rule {
 		Text: "`needs:` lists numbers or ids of other steps of the same plan. A name that no step has would " +
 			"leave the step without its dependency, so nothing is guessed. Write the number of the heading, " +
 			"or the id: the step's `id:`, else its title in lower case joined by hyphens.",
-		Bad:   "### 1. Build\n\n### 2. Test\n\n**needs:** biuld",
-		Good:  "### 1. Build\n\n### 2. Test\n\n**needs:** build",
-		check: checkUnknownNeed,
+		Bad:  "### 1. Build\n\n### 2. Test\n\n**needs:** biuld",
+		Good: "### 1. Build\n\n### 2. Test\n\n**needs:** build",
+		step: checkUnknownNeed,
+	}
+}
+
+func checkUnknownNeed(p *pass, u *unit) {
+	for _, ref := range u.lost {
+		if ref.found == 0 {
+			p.report(u, ref.text.Pos, fmt.Sprintf("step %q needs %q, which is no step of this plan", u.ID.Value, ref.text.Value),
+				p.needs.hint(ref.text.Value, p.doc.ids))
+		}
 	}
 }
 
 // maxHints bounds the search for the nearest of many names.
 const maxHints = 20
 
-func checkUnknownNeed(p *pass) {
-	var ids []string
-	hints := 0
-	for _, u := range p.doc.units {
-		for _, ref := range u.lost {
-			if ref.found > 0 {
-				continue
-			}
-			hint := ""
-			if hints++; hints <= maxHints {
-				if ids == nil {
-					ids = p.doc.ids()
-				}
-				hint = plan.Nearest(ref.text.Value, ids)
-			}
-			p.report(u, ref.text.Pos, fmt.Sprintf("step %q needs %q, which is no step of this plan", u.ID.Value, ref.text.Value), hint)
-		}
+// nearby finds the name that one was probably meant to be: of so many that the
+// search costs no more than the plan's size.
+type nearby struct {
+	asked int
+	names []string // made when asked for
+}
+
+func (n *nearby) hint(name string, all func() []string) string {
+	if n.asked++; n.asked > maxHints {
+		return ""
 	}
+	if n.names == nil {
+		n.names = all()
+	}
+	return plan.Nearest(name, n.names)
 }
 
 func (d *document) ids() []string {

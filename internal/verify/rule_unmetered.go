@@ -23,6 +23,9 @@ func ruleUnmetered() Rule {
 // checkUnmetered says of each agent once that it does not report what the
 // budgets need, at the first step that has it.
 func checkUnmetered(p *pass) {
+	if !p.facts.any(func(a Agent) bool { return !a.Shell && (!a.Metered || a.Costless) }) {
+		return
+	}
 	h := p.doc.plan.Budget
 	said := map[string]bool{}
 	for _, u := range p.doc.units {

@@ -29,7 +29,7 @@ func checkUnscoped(p *pass) {
 	var first *unit
 	count := 0
 	for _, u := range p.doc.units {
-		if !u.works() || u.Writes.Set || u.Workspace.Value == "worktree" || u.unread("writes") || u.scripted(p.facts) {
+		if !u.works() || u.Writes.Set || u.apart() || u.unread("writes") || u.scripted(p.facts) {
 			continue
 		}
 		if count++; count == 1 {

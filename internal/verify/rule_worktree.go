@@ -3,6 +3,7 @@ package verify
 import (
 	"cmp"
 	"fmt"
+	"slices"
 )
 
 func ruleWorktree() Rule {
@@ -15,28 +16,32 @@ func ruleWorktree() Rule {
 			"without any worktree: nothing would run it.",
 		Bad:   "**setup:**\n```shell\nnpm ci\n```",
 		Good:  "**workspace:** worktree\n**setup:**\n```shell\nnpm ci\n```",
-		check: checkWorktree,
+		check: checkPlanWorktree,
+		step:  checkWorktree,
 	}
 }
 
-func checkWorktree(p *pass) {
-	apart := p.doc.plan.Workspace.Value == inWorktree
-	lacks := p.facts.Git.lacks()
+func checkPlanWorktree(p *pass) {
+	h, lacks := p.doc.plan, p.facts.Git.lacks()
+	apart := h.Workspace.Value == inWorktree
 	if apart && lacks.message != "" {
-		p.report(nil, p.doc.plan.Workspace.Pos, "the plan runs in a worktree, and "+lacks.message, lacks.hint)
+		p.report(nil, h.Workspace.Pos, "the plan runs in a worktree, and "+lacks.message, lacks.hint)
 	}
-	for _, u := range p.doc.units {
-		if u.Workspace.Value == inWorktree {
-			apart = true
-			p.noWorktree(u, lacks)
-		} else if !u.Setup.IsZero() {
-			p.report(u, u.Setup.Pos, fmt.Sprintf("step %q has a `setup`, and works in no worktree that it could prepare", u.ID.Value),
-				"add `workspace: worktree`, or make it a step of its own").Severity = Warning
-		}
-	}
-	if h := p.doc.plan; !apart && !h.Setup.IsZero() {
+	if !apart && !h.Setup.IsZero() && !slices.ContainsFunc(p.doc.units, (*unit).apart) {
 		p.report(nil, h.Setup.Pos, "the plan has a `setup`, and no step works in a worktree that it could prepare",
 			"add `workspace: worktree` to the header, or to steps, or make it a step of its own").Severity = Warning
+	}
+}
+
+// apart reports a step in a worktree of its own.
+func (u *unit) apart() bool { return u.Workspace.Value == inWorktree }
+
+func checkWorktree(p *pass, u *unit) {
+	if u.apart() {
+		p.noWorktree(u, p.facts.Git.lacks())
+	} else if !u.Setup.IsZero() {
+		p.report(u, u.Setup.Pos, fmt.Sprintf("step %q has a `setup`, and works in no worktree that it could prepare", u.ID.Value),
+			"add `workspace: worktree`, or make it a step of its own").Severity = Warning
 	}
 }
 
