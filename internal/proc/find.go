@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
-	"slices"
 	"strings"
 )
 
@@ -47,6 +46,12 @@ func IsBare(name string) bool {
 // program. The error is fs.ErrNotExist, or fs.ErrPermission where files of that
 // name may not be run; any other path is no file.
 func Find(name string, dirs []string) (string, error) {
+	return find(name, dirs, func(string) bool { return false })
+}
+
+// find is [Find], without what lies in directories that are left out. Only of
+// those that have such a program that is asked, for it takes a look at every link.
+func find(name string, dirs []string, leftOut func(dir string) bool) (string, error) {
 	switch {
 	case filepath.IsAbs(name):
 		return runnable(name)
@@ -56,7 +61,7 @@ func Find(name string, dirs []string) (string, error) {
 	var denied error
 	for _, dir := range dirs {
 		file, err := runnable(filepath.Join(dir, name))
-		if err == nil {
+		if err == nil && !leftOut(dir) {
 			return file, nil
 		}
 		if errors.Is(err, fs.ErrPermission) {
@@ -74,18 +79,17 @@ func Find(name string, dirs []string) (string, error) {
 // the first on PATH of environ that the workspace does not provide, else that in
 // /bin.
 func Bash(environ []string, workspace string) (string, error) {
-	return Find("bash", append(outside(environ, workspace), "/bin"))
+	file, err := Outside("bash", environ, workspace)
+	if err != nil {
+		file, err = Find("bash", []string{"/bin"})
+	}
+	return file, err
 }
 
 // Outside returns the absolute path of a program whose answers the harness trusts:
 // the first on PATH of environ that the workspace does not provide.
 func Outside(name string, environ []string, workspace string) (string, error) {
-	return Find(name, outside(environ, workspace))
-}
-
-// outside is the search path without what lies in the workspace.
-func outside(environ []string, workspace string) []string {
-	return slices.DeleteFunc(SearchPath(environ), func(dir string) bool { return Within(workspace, dir) })
+	return find(name, SearchPath(environ), func(dir string) bool { return Within(workspace, dir) })
 }
 
 // Within reports whether a file lies in a directory, or is it. Links are followed.
