@@ -367,6 +367,29 @@ func (p *Product) Proposals(ctx context.Context) ([]*engine.Revision, error) {
 	return open, nil
 }
 
+// Unrun lists the plans of which nothing was run yet, the oldest first: of each
+// document the newest text. It waits for a yes or no, or has one.
+func (p *Product) Unrun(ctx context.Context) ([]*engine.Revision, error) {
+	w, err := p.workspace(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var unrun []*engine.Revision
+	for r := range w.Revisions {
+		if newest, _ := w.Newest(r.Drafted.Path); newest != r || r.Drafted.Parent != "" {
+			continue
+		}
+		ran, err := p.Store.Heads(ctx, store.HeadFilter{Stream: taskOf(r.Drafted.Intent), Limit: 1})
+		if err != nil {
+			return nil, err
+		}
+		if len(ran) == 0 {
+			unrun = append(unrun, r)
+		}
+	}
+	return unrun, nil
+}
+
 // planIDs is how the id of every plan begins.
 const planIDs = "plan-"
 

@@ -363,17 +363,23 @@ func (f *fold) retry(h happening, at time.Time, was engine.StepRow) happening {
 	f.retries++
 	row := f.state.StepRow(h.step)
 	h.what, h.attempt, h.text, h.took, h.cost = retried, row.Attempts, "", 0, nil
-	switch allowed := f.state.Program().Step(h.step).OnFail.Retries + 1; {
+	switch {
 	case row.Attempts == was.Attempts:
 		h.text = "the same work, checked again"
 	case h.verdict == engine.Infra:
 		f.free[was.ID]++
 		h.text = "this machine's fault uses up no retry"
 	default:
-		h.of = allowed + f.free[was.ID]
+		h.of = f.allowed(h.step)
 	}
 	h.wait = max(0, at.Sub(h.at))
 	return h
+}
+
+// allowed is how many attempts a step may have.
+func (f *fold) allowed(i int) int {
+	p := f.state.Program().Step(i)
+	return p.OnFail.Retries + 1 + f.free[p.ID]
 }
 
 // failing keeps the answers that people want to see when a step did not pass.

@@ -119,6 +119,10 @@ func writeEvent(w io.Writer, run string, r engine.Record) { writeEventWith(w, ru
 
 // writeEventWith does so with the value that the event tells of, if there is one.
 func writeEventWith(w io.Writer, run string, r engine.Record, value json.RawMessage) {
+	writeDocument(w, "event", eventDocument(run, r, value))
+}
+
+func eventDocument(run string, r engine.Record, value json.RawMessage) map[string]any {
 	fields, err := eventFields(r.Event)
 	if err != nil {
 		fields = map[string]any{"error": err.Error()}
@@ -127,7 +131,7 @@ func writeEventWith(w io.Writer, run string, r engine.Record, value json.RawMess
 		fields["value"] = value
 	}
 	fields["run"], fields["seq"], fields["at"], fields["actor"], fields["type"] = run, r.Seq, stamp(r.At), r.Actor, r.Event.Type()
-	writeDocument(w, "event", fields)
+	return fields
 }
 
 func eventFields(e engine.Event) (map[string]any, error) {
@@ -391,17 +395,21 @@ func runDocument(h engine.HeadRow, workspace string, steps []engine.StepRow) run
 		d.Usage.Cost = orNull(float64(h.CostMicros) / 1e6)
 	}
 	for _, s := range steps {
-		of, instance := engine.InstanceOf(s.ID)
-		if !instance {
-			of = ""
-		}
-		d.Steps = append(d.Steps, stepDoc{
-			Of: of, ID: s.ID, Number: s.Number, Title: s.Title, Status: s.Status, Phase: orNull(s.Phase), Reason: s.Reason,
-			Agent: orNull(s.Agent), Attempts: s.Attempts, Verdict: orNull(s.Verdict), Baseline: orNull(s.Baseline),
-			Proven: s.Proven, StartedAt: stamp(s.Started), FinishedAt: stamp(s.Finished), Needs: list(s.Needs),
-		})
+		d.Steps = append(d.Steps, rowDocument(s))
 	}
 	return d
+}
+
+func rowDocument(s engine.StepRow) stepDoc {
+	of, instance := engine.InstanceOf(s.ID)
+	if !instance {
+		of = ""
+	}
+	return stepDoc{
+		Of: of, ID: s.ID, Number: s.Number, Title: s.Title, Status: s.Status, Phase: orNull(s.Phase), Reason: s.Reason,
+		Agent: orNull(s.Agent), Attempts: s.Attempts, Verdict: orNull(s.Verdict), Baseline: orNull(s.Baseline),
+		Proven: s.Proven, StartedAt: stamp(s.Started), FinishedAt: stamp(s.Finished), Needs: list(s.Needs),
+	}
 }
 
 // inboxDoc is what waits for people. Plans that wait for a yes are not items:

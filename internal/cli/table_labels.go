@@ -91,7 +91,7 @@ func proofFacts(s *plan.Step) facts {
 // failure is what follows where a step does not pass.
 func failure(s *plan.Step) facts {
 	on := s.OnFail.Value
-	f := facts{fmt.Sprintf("on failure: %s, then %s", plural(on.Retries, "retry", "retries"), on.Then)}
+	f := facts{onFailure(on.Retries, string(on.Then))}
 	switch {
 	case s.Backoff.Set && s.Backoff.Value == 0:
 		f.add("backoff", "none")
@@ -100,6 +100,11 @@ func failure(s *plan.Step) facts {
 	}
 	f.add("critical", unusual(s.Critical, plan.NewStep("", "").Critical))
 	return f
+}
+
+// onFailure says what becomes of a step that does not pass.
+func onFailure(retries int, then string) string {
+	return fmt.Sprintf("on failure: %s, then %s", plural(retries, "retry", "retries"), then)
 }
 
 // listed is a list of short values on one line.

@@ -127,6 +127,17 @@ func (t theme) call(f *fold, e engine.PreviewMade) []string {
 
 // answer is one check's answer.
 func (t theme) answer(f *fold, e engine.CheckEnded) []string {
+	lines := t.under(logIndent, idleTone, t.answered(e))
+	for _, c := range f.state.Program().Step(f.index(e.Step)).Checks {
+		if c.Name == e.Check {
+			lines = append(lines, t.script(logIndent+2, c.Command)...)
+		}
+	}
+	return append(lines, t.changes("changed protected file: ", e.Tampered)...)
+}
+
+// answered is a check's answer in one line.
+func (t theme) answered(e engine.CheckEnded) string {
 	facts := []string{string(e.Phase), t.line(e.Check), string(e.Verdict), fmt.Sprintf("exit=%d want=%d %dms", e.Exit, e.Want, e.Ms)}
 	if e.Signal != "" {
 		facts = append(facts, "signal="+t.line(e.Signal))
@@ -140,16 +151,11 @@ func (t theme) answer(f *fold, e engine.CheckEnded) []string {
 	if e.Reason != "" {
 		facts = append(facts, "("+t.line(e.Reason)+")")
 	}
-	lines := t.under(logIndent, idleTone, strings.Join(facts, " "))
-	for _, c := range f.state.Program().Step(f.index(e.Step)).Checks {
-		if c.Name == e.Check {
-			lines = append(lines, t.script(logIndent+2, c.Command)...)
-		}
-	}
-	return append(lines, t.changes("changed protected file: ", e.Tampered)...)
+	return strings.Join(facts, " ")
 }
 
-func (t theme) workLines(e engine.WorkEnded) []string {
+// workEnded says in one line how work ended.
+func (t theme) workEnded(e engine.WorkEnded) string {
 	facts := fmt.Sprintf("%s ended: %s, exit=%d %s, %d bytes of output", e.Kind, e.How, e.Exit, span(ms(e.Ms)), e.Size)
 	if n := len(e.Changed); n > 0 {
 		facts += ", " + plural(n, "file changed", "files changed")
@@ -160,7 +166,11 @@ func (t theme) workLines(e engine.WorkEnded) []string {
 	if e.Reason != "" {
 		facts += " (" + t.line(e.Reason) + ")"
 	}
-	lines := t.under(logIndent, idleTone, facts)
+	return facts
+}
+
+func (t theme) workLines(e engine.WorkEnded) []string {
+	lines := t.under(logIndent, idleTone, t.workEnded(e))
 	lines = append(lines, t.claims(e.Claims)...)
 	for _, n := range e.Notes {
 		lines = append(lines, t.under(logIndent, idleTone, "note: "+t.line(n))...)

@@ -46,18 +46,8 @@ func (t theme) status(s standing) []string {
 
 func (t theme) heading(s standing) []string {
 	h := s.head
-	l := looks[shown(h, s.owned)]
+	state, l := t.runState(s)
 	about := fmt.Sprintf("v%d, run %s, %s", h.Version, h.Run, plural(h.Total, "step", "steps"))
-	state := t.glyph(l) + " " + l.word
-	if h.Ended && h.Status == engine.Done {
-		state = t.glyph(l) + " done: " + join(sums(h))
-	}
-	if h.Ended && h.Status == engine.Failed {
-		state += fmt.Sprintf(" (exit %d)", h.Exit)
-	}
-	if h.Reason != "" {
-		state += ": " + t.line(h.Reason)
-	}
 	if h.Parent.Run != "" {
 		about += fmt.Sprintf(", for step %s of run %s", h.Parent.Step, h.Parent.Run)
 	}
@@ -76,6 +66,23 @@ func (t theme) heading(s standing) []string {
 	}
 	lines = append(lines, t.sides(cell{strings.Join(counts, ", "), plainTone}, isolation))
 	return append(lines, t.place(s)...)
+}
+
+// runState says how a run stands, and why.
+func (t theme) runState(s standing) (string, look) {
+	h := s.head
+	l := looks[shown(h, s.owned)]
+	state := t.glyph(l) + " " + l.word
+	if h.Ended && h.Status == engine.Done {
+		state = t.glyph(l) + " done: " + join(sums(h))
+	}
+	if h.Ended && h.Status == engine.Failed {
+		state += fmt.Sprintf(" (exit %d)", h.Exit)
+	}
+	if h.Reason != "" {
+		state += ": " + t.line(h.Reason)
+	}
+	return state, l
 }
 
 // place says where the work of a run is that has a worktree.
@@ -379,14 +386,10 @@ func (t theme) inbox(items []engine.ItemRow, plans []*engine.Revision, now time.
 		l := looks[engine.Waiting]
 		lines = append(lines, t.sides(cell{fmt.Sprintf("%s %s", t.glyph(l), t.line(p.Plan)), l.tone}, cell{age(now.Sub(r.At)), idleTone}))
 		lines = append(lines, t.under(2, plainTone, fmt.Sprintf("May version %d of %s run? %s", p.Version, t.line(p.Path), t.line(p.Title)))...)
-		command := "piton approve " + t.line(p.Path)
 		for _, w := range p.Weakened {
 			lines = append(lines, t.under(2, badTone, "weaker: "+t.line(w))...)
 		}
-		if len(p.Weakened) > 0 {
-			command += " --weaker"
-		}
-		lines = append(lines, t.row(choiceColumns, []int{t.width, 0}, []cell{{command, boldTone}, {}}))
+		lines = append(lines, t.row(choiceColumns, []int{t.width, 0}, []cell{{t.line(toRun(r)), boldTone}, {}}))
 	}
 	if len(lines) == 0 {
 		return []string{"Nothing waits for you."}

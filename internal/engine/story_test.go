@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -43,6 +44,7 @@ import (
 //	epoch                                a new owner takes over
 //	wait for=D | wait                    until then, or until the core wants to be woken
 //	told STEP                            what its next attempt is told
+//	why STEP                             what keeps it
 //	expanded STEP ITEM… [why=TEXT]       the files of a glob, of a step with each=*; it may list them too (each=a,b), or refer to a
 //	  list (each=$a.b), in batches (batch=N), and {item} stands in task and writes
 //	rest                                 everything that is wanted passes, until nothing is
@@ -78,6 +80,8 @@ func tell(t *testing.T, d *desk, td *datadriven.TestData) string {
 	switch td.Cmd {
 	case "told":
 		return told(d, word(td, 0))
+	case "why":
+		return held(d, word(td, 0))
 	case "item":
 		return shown(d, word(td, 0))
 	case "wait":
@@ -645,6 +649,36 @@ func person(td *datadriven.TestData) string {
 func itemOf(d *desk, n string) string { return d.state.Run().Run + "/" + n }
 
 // told is what the step's next attempt is told.
+// held says what keeps a step, less what is not so.
+func held(d *desk, step string) string {
+	p := d.state.Program()
+	i, _ := p.Index(step)
+	h := d.state.Hold(i, d.now)
+	var b strings.Builder
+	for what, steps := range map[string][]int{"needs": h.Needs, "beside": h.Beside, "critical": h.Critical} {
+		for _, n := range steps {
+			fmt.Fprintf(&b, "%s %s\n", what, p.Step(n).ID)
+		}
+	}
+	for what, so := range map[string]bool{"blocked": h.Blocked, "full": h.Full, "budget": h.Budget, "paused": h.Paused, "proving": h.Proving} {
+		if so {
+			b.WriteString(what + "\n")
+		}
+	}
+	if h.Behind != nil {
+		b.WriteString(h.Behind.String() + "\n")
+	}
+	if h.Item != "" {
+		b.WriteString("item " + h.Item + "\n")
+	}
+	if !h.Retry.IsZero() {
+		fmt.Fprintf(&b, "in %s\n", h.Retry.Sub(d.now))
+	}
+	all := strings.SplitAfter(b.String(), "\n")
+	slices.Sort(all)
+	return cmp.Or(strings.Join(all, ""), "nothing\n")
+}
+
 func told(d *desk, step string) string {
 	var b strings.Builder
 	for _, e := range d.state.Pending() {
