@@ -23,7 +23,9 @@ type prepared struct {
 	after    uint64
 	epoch    uint64
 	entries  []entry
-	links    []sum    // of the entries
+	links    []sum // of the entries, if they follow from
+	linked   bool  // the links are made
+	from     sum
 	inserts  []values // of the entries, up to insertRows in each
 	end      values   // of the chain
 	objects  []values
@@ -66,6 +68,19 @@ func prepare(b store.Batch) (prepared, error) {
 	var err error
 	p.rows, err = newRows(b.Stream, b.Rows)
 	return p, err
+}
+
+// link makes the links of the batch's records after the one that from stands
+// for, unless that was done.
+func (p *prepared) link(from sum, links *chain) {
+	if p.linked && p.from == from {
+		return
+	}
+	p.linked, p.from = true, from
+	for i := range p.entries {
+		from = links.link(from, &p.entries[i])
+		p.links[i] = from
+	}
 }
 
 // setEvents makes the arguments of addEvents, and of what moves the chain's end.

@@ -78,21 +78,28 @@ func (q *queue) lead(own *ticket, commitAll func([]*ticket)) {
 	commitAll(group)
 	q.commit.Unlock()
 
-	q.mu.Lock()
-	if len(q.waiting) > 0 {
-		next := q.waiting[0]
-		next.leads = true
-		next.turn <- struct{}{}
-	} else {
-		q.busy = false
-	}
-	q.mu.Unlock()
 	for _, t := range group {
 		if t != own {
 			t.turn <- struct{}{}
 		}
 	}
+	q.handOver()
 	q.reuse(group)
+}
+
+// handOver lets the first of those that wait lead. It comes after all others
+// were told: who is told last is scheduled first, and the others prepare what
+// comes next meanwhile.
+func (q *queue) handOver() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if len(q.waiting) == 0 {
+		q.busy = false
+		return
+	}
+	next := q.waiting[0]
+	next.leads = true
+	next.turn <- struct{}{}
 }
 
 func (q *queue) reuse(group []*ticket) {

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"maps"
 	"strings"
+	"sync"
 
 	"github.com/piton-dev/piton/internal/store"
 )
@@ -19,6 +20,8 @@ type writer struct {
 	conn  *sql.Conn
 	epoch uint64
 	chain *chain
+
+	known sync.Mutex      // of heads, which callers of Append look into
 	heads map[string]head // as committed
 
 	pending  map[string]head // as of the open transaction
@@ -137,7 +140,9 @@ func (w *writer) rollback() error {
 
 // keep makes what was written what is known to be committed.
 func (w *writer) keep() {
+	w.known.Lock()
 	maps.Copy(w.heads, w.pending)
+	w.known.Unlock()
 	w.newest = w.next
 	clear(w.pending)
 }
@@ -177,7 +182,7 @@ func (w *writer) head(stream string) (head, error) {
 	if h, ok := w.pending[stream]; ok {
 		return h, nil
 	}
-	if h, ok := w.heads[stream]; ok {
+	if h, ok := w.committed(stream); ok {
 		return h, nil
 	}
 	var row [4]driver.Value
@@ -193,8 +198,25 @@ func (w *writer) head(stream string) (head, error) {
 		return head{}, fmt.Errorf("%w: stream %s ends at %d by its head, at %d by its records", store.ErrCorrupt, stream, seq, last)
 	}
 	copy(h.link[:], link)
+	w.known.Lock()
+	defer w.known.Unlock()
 	w.heads[stream] = h
 	return h, nil
+}
+
+func (w *writer) committed(stream string) (head, bool) {
+	w.known.Lock()
+	defer w.known.Unlock()
+	h, ok := w.heads[stream]
+	return h, ok
+}
+
+// linkEarly makes the links of a batch in the goroutine of the caller where it
+// can be seen what they will follow: others' appends do not wait for it then.
+func (w *writer) linkEarly(b *prepared) {
+	if h, ok := w.committed(b.stream); ok && h.seq == b.after {
+		b.link(h.link, newChain())
+	}
 }
 
 // admit says why the batches must be refused, or that they fit; err is a
@@ -265,11 +287,8 @@ func (w *writer) write(b *prepared) error {
 
 // writeEntries moves h to the last of the batch's records.
 func (w *writer) writeEntries(b *prepared, h *head) error {
-	for i := range b.entries {
-		e := &b.entries[i]
-		h.seq, h.link = e.seq, w.chain.link(h.link, e)
-		b.links[i] = h.link
-	}
+	b.link(h.link, w.chain)
+	*h = head{seq: b.after + uint64(len(b.entries)), link: b.links[len(b.links)-1]}
 	var id int64
 	for i, args := range b.inserts {
 		rows := min(insertRows, len(b.entries)-i*insertRows)
