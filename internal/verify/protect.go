@@ -9,10 +9,10 @@ import (
 	"github.com/piton-dev/piton/internal/engine"
 )
 
-// always are the guards of every step: what git runs and what configures the
-// harness itself.
+// always are the guards of every step: what git runs and what hides files from
+// it, and what configures the harness itself.
 func always() []string {
-	return []string{".git/config#run", ".git/hooks/**", ".piton/config.yaml"}
+	return []string{".git/config#run", ".git/hooks/**", ".git/info/attributes", ".git/info/exclude", ".piton/config.yaml"}
 }
 
 // guards lists what must not change while the step is worked on, sorted: what
