@@ -24,11 +24,17 @@ func answering(item, schema string, choices []string) string {
 func chosen(choices []string) string {
 	words := make([]string, len(choices))
 	for i, c := range choices {
-		if words[i] = c; strings.ContainsAny(c, " \t'\"`$&|;<>()*?[]#~!\\{}") {
-			words[i] = quote(c)
-		}
+		words[i] = shellWord(c)
 	}
 	return strings.Join(words, "|")
+}
+
+// shellWord is a word as a shell takes it.
+func shellWord(s string) string {
+	if strings.ContainsAny(s, " \t'\"`$&|;<>()*?[]#~!\\{}") {
+		return quote(s)
+	}
+	return s
 }
 
 // ownWords refuses a choice where a person's own words or value are asked for,

@@ -89,7 +89,7 @@ func (a *app) root() *cobra.Command {
 		a.statusCmd(), a.listCmd(), a.watchCmd(), a.logCmd(), a.whyCmd(), a.inboxCmd(), a.answerCmd(),
 		a.pauseCmd(), a.cancelCmd(), a.retryCmd(), a.skipCmd(), a.waiveCmd(),
 		a.exportCmd(), a.importCmd(), a.schemaCmd(),
-		a.fsckCmd(), a.backupCmd(), a.toolsCmd(), a.doctorCmd(), a.versionCmd(),
+		a.fsckCmd(), a.backupCmd(), a.agentsCmd(), a.toolsCmd(), a.doctorCmd(), a.versionCmd(),
 		a.rejectCmd(), a.diffCmd(), a.historyCmd(),
 		a.newCmd(), a.fmtCmd(), a.reviewCmd(), a.gcCmd(), a.archiveCmd(), a.configCmd(), a.completionCmd(), a.manCmd(),
 	)

@@ -51,8 +51,8 @@ func Doctor(ctx context.Context, env Env) []Line {
 	}
 	machine := len(jobs)
 	for _, name := range slices.Sorted(maps.Keys(env.Config.Agents)) {
-		if a := env.Config.Agents[name]; a.Kind != config.Shell {
-			jobs = append(jobs, func() Line { return agent(ctx, env, name, a) })
+		if env.Config.Agents[name].Kind != config.Shell {
+			jobs = append(jobs, func() Line { return agent(ctx, env, name) })
 		}
 	}
 	lines := together(jobs)
@@ -200,30 +200,11 @@ func path(env Env) Line {
 	return Line{Check: "PATH", Status: OK, Text: fmt.Sprintf("%d directories, none of the workspace", len(proc.SearchPath(env.Environ)))}
 }
 
-func agent(ctx context.Context, env Env, name string, a config.Agent) Line {
-	line := Line{Check: "agent " + name, Status: OK}
-	if len(a.Command) == 0 {
-		line.Status, line.Text, line.Hint = Warning, "has no command", "set `command:` in the configuration"
-		return line
-	}
-	file := program(a.Command[0], agentPath(a, proc.SearchPath(env.Environ)), env.Workspace)
-	if file == "" {
-		line.Status, line.Text, line.Hint = Warning, fmt.Sprintf("%s is not on PATH", a.Command[0]), "install it, or correct `command:` in the configuration"
-		return line
-	}
-	line.Text = file
-	if proc.IsBare(a.Command[0]) {
-		line.Text = described(ctx, env, file)
-	}
-	var unset []string
-	for _, v := range a.EnvPass {
-		if proc.Variable(env.Environ, v) == "" {
-			unset = append(unset, v)
-		}
-	}
-	if len(unset) > 0 {
-		line.Status, line.Hint = Warning, "set it where you start piton"
-		line.Text += "; not set: " + strings.Join(unset, ", ")
+// agent is [Agent] with the version that the program says it has.
+func agent(ctx context.Context, env Env, name string) Line {
+	line, file := Agent(env, name)
+	if file != "" && proc.IsBare(env.Config.Agents[name].Command[0]) {
+		line.Text = described(ctx, env, file) + strings.TrimPrefix(line.Text, file)
 	}
 	return line
 }

@@ -71,6 +71,7 @@ agents:
   d: {kind: exec, command: [./evil]}
   e: {kind: exec, command: [worse]}
   f: {kind: acp, command: [nowhere]}
+  g: {kind: acp, command: [quiet]}
 `)
 	lines := examine(t, probe.Env{
 		Workspace: work, State: t.TempDir(), Config: c,
@@ -85,6 +86,7 @@ agents:
 		"agent d": "ok " + filepath.Join(work, "evil"),
 		"agent e": "ok " + filepath.Join(work, "bin", "worse"),
 		"agent f": "warning nowhere is not on PATH",
+		"agent g": "warning " + filepath.Join(bin, "quiet") + "; of kind acp, which this version cannot drive",
 	} {
 		if got := string(lines[check].Status) + " " + lines[check].Text; got != want {
 			t.Errorf("%s: %s, want %s", check, got, want)

@@ -166,7 +166,6 @@ func readText(root *os.Root, name string) (string, bool) {
 }
 
 func agents(env Env) map[string]verify.Agent {
-	path := proc.SearchPath(env.Environ)
 	list := make(map[string]verify.Agent, len(env.Config.Agents))
 	for name, a := range env.Config.Agents {
 		fact := verify.Agent{
@@ -176,21 +175,12 @@ func agents(env Env) map[string]verify.Agent {
 		}
 		_, priced := env.Config.Price(name)
 		fact.Costless = fact.Metered && !priced && tokensOnly(a.Parse)
-		if len(a.Command) > 0 && program(a.Command[0], agentPath(a, path), env.Workspace) == "" {
+		if len(a.Command) > 0 && agentProgram(env, a) == "" {
 			fact.Missing = a.Command[0]
 		}
 		list[name] = fact
 	}
 	return list
-}
-
-// agentPath is where an agent's program is looked for: its configuration may
-// have a PATH of its own.
-func agentPath(a config.Agent, path []string) []string {
-	if own, ok := a.Env["PATH"]; ok {
-		return proc.SearchPath([]string{"PATH=" + own})
-	}
-	return path
 }
 
 // tellsUsage reports a form of output that has the tokens of a step in it.
@@ -199,15 +189,6 @@ func tellsUsage(parse string) bool { return parse != "none" && parse != "copilot
 
 // tokensOnly reports a form of output that has no cost in it.
 func tokensOnly(parse string) bool { return parse == "codex" || parse == "gemini" || parse == "qwen" }
-
-// program finds an agent's program: a bare name on PATH, a relative path from
-// the workspace; "" where there is none.
-func program(name string, path []string, workspace string) string {
-	if !proc.IsBare(name) && !filepath.IsAbs(name) {
-		name = filepath.Join(workspace, name)
-	}
-	return find(name, path)
-}
 
 // find returns the absolute path of a program, or "".
 func find(name string, path []string) string {

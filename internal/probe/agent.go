@@ -1,0 +1,75 @@
+package probe
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/piton-dev/piton/internal/config"
+	"github.com/piton-dev/piton/internal/proc"
+)
+
+// Agent looks for the program of a configured agent, and starts nothing. The
+// file is "" where there is none; for an agent of scripts it is the shell.
+func Agent(env Env, name string) (line Line, file string) {
+	a := env.Config.Agents[name]
+	line = Line{Check: "agent " + name, Status: OK}
+	file = agentProgram(env, a)
+	switch {
+	case file == "" && a.Kind == config.Shell:
+		line.Status, line.Text, line.Hint = Warning, "bash is not on PATH; scripts run in it", "install bash"
+		return line, ""
+	case len(a.Command) == 0 && a.Kind != config.Shell:
+		line.Status, line.Text, line.Hint = Warning, "has no command", "set `command:` in the configuration"
+		return line, ""
+	case file == "":
+		line.Status, line.Text, line.Hint = Warning, fmt.Sprintf("%s is not on PATH", a.Command[0]), "install it, or correct `command:` in the configuration"
+		return line, ""
+	}
+	line.Text = file
+	if unset := Unset(env, a); len(unset) > 0 {
+		line.Status, line.Hint = Warning, "set it where you start piton"
+		line.Text += "; not set: " + strings.Join(unset, ", ")
+	}
+	if a.Kind == config.ACP {
+		line.Status, line.Hint = Warning, "most such agents have a command for kind exec too"
+		line.Text += "; of kind acp, which this version cannot drive"
+	}
+	return line, file
+}
+
+// Unset lists the variables that the agent is to be passed and that are not set.
+func Unset(env Env, a config.Agent) []string {
+	var unset []string
+	for _, v := range a.EnvPass {
+		if proc.Variable(env.Environ, v) == "" {
+			unset = append(unset, v)
+		}
+	}
+	return unset
+}
+
+// agentProgram finds the program of an agent, "" where there is none: on the PATH
+// of its own configuration, if that has one.
+func agentProgram(env Env, a config.Agent) string {
+	path := proc.SearchPath(env.Environ)
+	switch {
+	case a.Kind == config.Shell:
+		return find("bash", path)
+	case len(a.Command) == 0:
+		return ""
+	}
+	if own, ok := a.Env["PATH"]; ok {
+		path = proc.SearchPath([]string{"PATH=" + own})
+	}
+	return program(a.Command[0], path, env.Workspace)
+}
+
+// program finds an agent's program: a bare name on PATH, a relative path from
+// the workspace; "" where there is none.
+func program(name string, path []string, workspace string) string {
+	if !proc.IsBare(name) && !filepath.IsAbs(name) {
+		name = filepath.Join(workspace, name)
+	}
+	return find(name, path)
+}
