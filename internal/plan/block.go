@@ -275,12 +275,12 @@ func (p *parser) leave(texts ...Text) {
 		case t.IsZero():
 			continue
 		case !w.proseFits(t.Value):
-			block := Text{Value: fencedBlock("text", t.Value), Pos: t.Pos, starts: []Pos{{}}}
+			starts := []Pos{{}}
 			for i := range strings.Count(t.Value, "\n") + 1 {
-				block.starts = append(block.starts, t.lineStart(i))
+				starts = append(starts, t.lineStart(i))
 			}
-			t = block
-			t.starts = append(t.starts, Pos{})
+			starts = append(starts, Pos{})
+			t = Text{Value: fencedBlock("text", t.Value), Pos: t.Pos, starts: &starts}
 		}
 		p.pieces = append(p.pieces, t)
 	}

@@ -93,17 +93,26 @@ func validID(s string) bool {
 type Refs struct {
 	ids     map[string]int
 	numbers map[string][]int
+	each    []int // every index, to be pointed at
+	digits  bool  // an id is a number
 }
 
 // Refs builds the index of the plan's steps as they are now, in linear time.
 func (p *Plan) Refs() Refs {
-	r := Refs{make(map[string]int, len(p.Steps)), make(map[string][]int, len(p.Steps))}
+	size := len(p.Steps)
+	r := Refs{ids: make(map[string]int, size), numbers: make(map[string][]int, size), each: make([]int, size)}
 	for i, s := range p.Steps {
+		r.each[i] = i
 		if _, twice := r.ids[s.ID.Value]; !twice {
 			r.ids[s.ID.Value] = i
 		}
+		r.digits = r.digits || isNumber(s.ID.Value)
 		n := plainNumber(s.Number)
-		r.numbers[n] = append(r.numbers[n], i)
+		if same := r.numbers[n]; len(same) > 0 {
+			r.numbers[n] = append(same, i)
+		} else {
+			r.numbers[n] = r.only(i)
+		}
 	}
 	return r
 }
@@ -112,15 +121,22 @@ func (p *Plan) Refs() Refs {
 // id, else every step of that number. Several mean that the plan uses the
 // number twice, so that the reference is ambiguous.
 func (r Refs) Find(ref string) []int {
+	if isNumber(ref) && !r.digits {
+		return r.numbers[ref]
+	}
 	if i, ok := r.ids[ref]; ok {
-		return []int{i}
+		return r.only(i)
 	}
 	return r.numbers[plainNumber(ref)]
 }
 
+func (r Refs) only(i int) []int { return r.each[i : i+1 : i+1] }
+
+func isNumber(s string) bool { return digits(s) == len(s) }
+
 // plainNumber is a step's number with one spelling of the dash and no blanks.
 func plainNumber(s string) string {
-	if digits(s) == len(s) {
+	if isNumber(s) {
 		return s
 	}
 	return strings.Map(func(r rune) rune {

@@ -159,14 +159,15 @@ func joinLines(ts []Text) Text {
 		return out
 	}
 	var b strings.Builder
+	starts := make([]Pos, 0, len(ts))
 	for i, t := range ts {
 		if i > 0 {
 			b.WriteByte('\n')
 		}
 		b.WriteString(t.Value)
-		out.starts = append(out.starts, t.Pos)
+		starts = append(starts, t.Pos)
 	}
-	out.Value = b.String()
+	out.Value, out.starts = b.String(), &starts
 	return out
 }
 

@@ -13,7 +13,7 @@ import (
 func Placed(value string, starts []Pos) Text {
 	t := Text{Value: value, Pos: starts[0]}
 	if len(starts) > 1 {
-		t.starts = starts
+		t.starts = new(starts)
 	}
 	return t
 }

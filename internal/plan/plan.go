@@ -37,14 +37,17 @@ func (p Pos) IsValid() bool { return p.Line > 0 }
 // Text is a piece of the plan's text. An absent one is the zero Text: a label
 // whose value is empty counts as not written (and is a problem).
 type Text struct {
-	Value  string // lines joined by \n, without the line end of the last one
-	Fenced bool   // Value is the content of a fenced block, verbatim
-	Lang   string // first word after the opening fence
-	Pos    Pos    // of the first character of Value
+	Value string // lines joined by \n, without the line end of the last one
+	Lang  string // first word after the opening fence
+	Pos   Pos    // of the first character of Value
 
 	// start of each line of Value, zero for one that does not stand in the
-	// source; nil when line i starts at {Pos.Line+i, 1}
-	starts []Pos
+	// source; nil when line i starts at {Pos.Line+i, 1}. A step has many texts,
+	// and few of them have starts: a slice would make each longer than a line of
+	// the processor's cache.
+	starts *[]Pos
+
+	Fenced bool // Value is the content of a fenced block, verbatim
 }
 
 // IsZero reports whether nothing was written.
@@ -78,7 +81,7 @@ func (t Text) At(offset int) Pos {
 		at = Pos{t.Pos.Line + line, 1}
 	}
 	if t.starts != nil {
-		at = t.starts[line]
+		at = (*t.starts)[line]
 	}
 	if !at.IsValid() {
 		return t.Pos

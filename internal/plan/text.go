@@ -61,13 +61,10 @@ func (b *textBuilder) size() int {
 
 // text is the text without blank lines at its end.
 func (b *textBuilder) text() Text {
-	t := Text{Pos: b.pos, starts: b.starts}
-	if b.starts != nil {
-		t.Value, t.starts = string(b.copied[:b.keep]), b.starts[:b.keepLines]
-	} else {
-		t.Value = b.src[b.start : b.start+b.keep]
+	if b.starts == nil {
+		return Text{Value: b.src[b.start : b.start+b.keep], Pos: b.pos}
 	}
-	return t
+	return Text{Value: string(b.copied[:b.keep]), Pos: b.pos, starts: new(b.starts[:b.keepLines])}
 }
 
 // verbatim is the text with blank lines at its end.
@@ -85,7 +82,7 @@ func (b *textBuilder) open(from, to int, pos Pos) {
 func (t Text) lineStart(i int) Pos {
 	switch {
 	case t.starts != nil:
-		return t.starts[i]
+		return (*t.starts)[i]
 	case i == 0:
 		return t.Pos
 	}
@@ -111,7 +108,7 @@ func join(pieces []Text) Text {
 	case 1:
 		return pieces[0]
 	}
-	out := Text{Pos: pieces[0].Pos}
+	var starts []Pos
 	var b strings.Builder
 	for i, t := range pieces {
 		if i > 0 {
@@ -121,16 +118,15 @@ func join(pieces []Text) Text {
 			}
 			b.WriteString(sep)
 			for range strings.Count(sep, "\n") - 1 {
-				out.starts = append(out.starts, Pos{})
+				starts = append(starts, Pos{})
 			}
 		}
 		b.WriteString(t.Value)
 		for n := range strings.Count(t.Value, "\n") + 1 {
-			out.starts = append(out.starts, t.lineStart(n))
+			starts = append(starts, t.lineStart(n))
 		}
 	}
-	out.Value = b.String()
-	return out
+	return Text{Value: b.String(), Pos: pieces[0].Pos, starts: &starts}
 }
 
 // followed is the text with one more line that does not stand in the source.
@@ -139,7 +135,7 @@ func (t Text) followed(line string) Text {
 	for i := range cap(starts) - 1 {
 		starts = append(starts, t.lineStart(i))
 	}
-	t.starts = append(starts, Pos{})
+	t.starts = new(append(starts, Pos{}))
 	t.Value += "\n" + line
 	return t
 }

@@ -26,7 +26,7 @@ type opening struct {
 
 // newOpenings lists what a plan guards for the steps of it that stay.
 func newOpenings(d *document, stays map[string]*unit) *openings {
-	o := &openings{scopes: scopes{begins: map[string][]*entry{}, known: map[string]*entry{}, left: maxComparisons}}
+	o := &openings{scopes: scopes{begins: map[string]*beginning{}, left: maxComparisons}}
 	seen := map[opening]bool{}
 	add := func(name, step string) {
 		file, _, _ := strings.Cut(path.Clean(name), "#")

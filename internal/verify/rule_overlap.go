@@ -32,9 +32,8 @@ func checkOverlap(p *pass) {
 	if p.doc.plan.Parallel.Value < 2 {
 		return
 	}
-	n := len(p.doc.units)
 	s := scopes{
-		pass: p, order: p.doc.order(), begins: make(map[string][]*entry, n), known: make(map[string]*entry, n),
+		pass: p, order: p.doc.order(), begins: make(map[string]*beginning, p.doc.makers.scopes),
 		left: maxComparisons, reported: map[int]bool{},
 	}
 	for _, i := range s.order.sorted {
@@ -56,18 +55,25 @@ func checkOverlap(p *pass) {
 type scopes struct {
 	*pass
 	order    *order
-	begins   map[string][]*entry  // by what stands before the first wildcard
-	known    map[string]*entry    // by text
-	lengths  [maxPattern + 2]bool // that the keys of begins have
+	begins   map[string]*beginning // by what stands before the first wildcard
+	lengths  [maxPattern + 2]bool  // that the keys of begins have
 	all      []*entry
 	left     int
 	reported map[int]bool
+}
+
+// beginning is what scopes that begin alike have in common.
+type beginning struct {
+	first [1]*entry // most have no other
+	all   []*entry
+	known map[string]*entry // by text; nil while there are few
 }
 
 type entry struct {
 	text  string
 	trunk string // what stands before the first wildcard
 	at    int    // place in all
+	first [1]member
 	steps []member
 	auto  *automaton // made when asked for
 }
@@ -90,14 +96,50 @@ func (s *scopes) add(i int, u *unit) {
 }
 
 func (s *scopes) entry(text string) *entry {
-	if e := s.known[text]; e != nil {
+	begin := trunk(text)
+	b := s.begins[begin]
+	if b == nil {
+		b = &beginning{}
+		b.all = b.first[:0]
+		s.begins[begin] = b
+		s.lengths[len(begin)] = true
+	}
+	if e := b.find(text); e != nil {
 		return e
 	}
-	e := &entry{text: text, trunk: trunk(text), at: len(s.all)}
-	s.begins[e.trunk] = append(s.begins[e.trunk], e)
-	s.lengths[len(e.trunk)] = true
-	s.known[text], s.all = e, append(s.all, e)
+	e := &entry{text: text, trunk: begin, at: len(s.all)}
+	e.steps = e.first[:0]
+	b.add(e)
+	s.all = append(s.all, e)
 	return e
+}
+
+// fewEntries are looked through faster than a map of them is made.
+const fewEntries = 8
+
+func (b *beginning) find(text string) *entry {
+	if b.known != nil {
+		return b.known[text]
+	}
+	for _, e := range b.all {
+		if e.text == text {
+			return e
+		}
+	}
+	return nil
+}
+
+func (b *beginning) add(e *entry) {
+	b.all = append(b.all, e)
+	switch {
+	case b.known != nil:
+		b.known[e.text] = e
+	case len(b.all) > fewEntries:
+		b.known = map[string]*entry{}
+		for _, e := range b.all {
+			b.known[e.text] = e
+		}
+	}
 }
 
 // compare looks for steps beside those of an entry: in the entry itself, where
@@ -109,8 +151,11 @@ func (s *scopes) compare(e *entry) {
 		}
 	}
 	for n := range len(e.trunk) + 1 {
-		if s.lengths[n] {
-			s.against(e, s.begins[e.trunk[:n]])
+		if !s.lengths[n] {
+			continue
+		}
+		if b := s.begins[e.trunk[:n]]; b != nil {
+			s.against(e, b.all)
 		}
 	}
 }

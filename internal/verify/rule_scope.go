@@ -2,7 +2,6 @@ package verify
 
 import (
 	"fmt"
-	"path"
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
@@ -55,7 +54,7 @@ const (
 
 // badScope says why a scope cannot be used, or "".
 func badScope(scope string) string {
-	clean := path.Clean(cleanScope(scope))
+	clean := cleanScope(scope)
 	switch {
 	case strings.HasPrefix(scope, "/") || strings.HasPrefix(scope, "~"):
 		return "is outside of the workspace"
