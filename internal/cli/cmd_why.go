@@ -168,7 +168,7 @@ func (x *account) take(hs []happening) {
 		}
 		o := x.told[h.step]
 		switch h.what {
-		case started:
+		case started, merging:
 			o.began = []happening{h}
 		case passed, failed, retried, skipped, waived, redone, regressed, cutOff, answered:
 			if !fresh[h.step] && !o.answer() {

@@ -43,6 +43,7 @@ const (
 	opened    deed = "run"
 	revised   deed = "revise"
 	started   deed = "start"
+	merging   deed = "merge"
 	passed    deed = "pass"
 	failed    deed = "fail"
 	retried   deed = "retry"
@@ -260,6 +261,9 @@ func (f *fold) dispatched(h happening, e engine.WorkDispatched) []happening {
 	h.step, h.attempt, h.n = f.index(e.Step), e.Attempt, e.N
 	start := h
 	start.what, start.agent = started, e.Role
+	if e.Kind == engine.MergeWork {
+		start.what = merging
+	}
 	if len(e.Restored) == 0 {
 		return []happening{start}
 	}

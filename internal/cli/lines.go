@@ -170,6 +170,8 @@ func (f *fold) lines(t theme, h happening) []string {
 			l.add("start=%d", h.n)
 		}
 		l.flag("agent", h.agent)
+	case merging:
+		l.add("attempt=%d", h.attempt)
 	case passed, failed, regressed:
 		f.verdict(l, h)
 	case retried:
