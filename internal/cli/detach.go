@@ -8,10 +8,20 @@ import (
 	"path/filepath"
 
 	"github.com/piton-dev/piton/internal/api"
+	"github.com/piton-dev/piton/internal/engine"
 )
 
-// detach leaves a run to a process in the background.
+// detach leaves a run to a process in the background; one that a person has
+// paused is left as it is.
 func (s *session) detach(opened api.Opened, f runFlags) error {
+	head, err := s.Find(context.Background(), opened.Run)
+	if err != nil {
+		return err
+	}
+	if head.Status == engine.Paused {
+		fmt.Fprintf(s.app.out, "run %s stays paused; go on with: piton resume %s\n", head.Run, head.Run)
+		return nil
+	}
 	var args []string
 	if !f.noWait {
 		args = []string{"--wait"}
@@ -20,8 +30,7 @@ func (s *session) detach(opened api.Opened, f runFlags) error {
 		return err
 	}
 	if s.app.json {
-		head, err := s.Find(context.Background(), opened.Run)
-		if err != nil {
+		if head, err = s.Find(context.Background(), opened.Run); err != nil {
 			return err
 		}
 		return s.app.showStatus(context.Background(), s, head)
