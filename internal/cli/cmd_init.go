@@ -114,10 +114,7 @@ func (a *app) write(done *begun, path, name string, body []byte) error {
 	case !errors.Is(err, fs.ErrNotExist):
 		return cannotWrite(name, err)
 	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return cannotWrite(name, err)
-	}
-	if err := os.WriteFile(path, body, 0o644); err != nil {
+	if err := create(path, body); err != nil {
 		return cannotWrite(name, err)
 	}
 	done.Written = append(done.Written, name)

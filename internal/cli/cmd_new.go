@@ -13,6 +13,7 @@ import (
 
 	"github.com/piton-dev/piton/internal/api"
 	"github.com/piton-dev/piton/internal/plan"
+	"github.com/piton-dev/piton/internal/store/sqlite"
 )
 
 //go:embed new_plan.md
@@ -170,28 +171,40 @@ func nearName(path string) string {
 
 // writeNew makes a file, and the directories above it, and never writes over one.
 func writeNew(path string, text []byte) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		return cannotWrite(path, err)
-	}
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
-	if errors.Is(err, fs.ErrExist) {
+	err := create(path, text)
+	switch {
+	case errors.Is(err, fs.ErrExist):
 		return &api.Problem{Code: api.Conflict, Message: path + " exists already, and is not written over", Hint: "give another file with -o, or remove it first"}
-	}
-	if err != nil {
-		return cannotWrite(path, err)
-	}
-	_, err = f.Write(text)
-	if err = errors.Join(err, f.Close()); err != nil {
+	case err != nil:
 		return cannotWrite(path, err)
 	}
 	return nil
 }
 
+// create makes a file, whole or not at all, and the directories above it.
+func create(path string, text []byte) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	if err = errors.Join(err, f.Close()); err != nil {
+		err = errors.Join(err, os.Remove(path))
+	}
+	return err
+}
+
 // cannotWrite says why a file of the user's cannot be written, without the
-// name of a system call.
+// name of a system call. A full disk is this machine's fault.
 func cannotWrite(path string, err error) error {
 	if p, ok := errors.AsType[*fs.PathError](err); ok {
 		err = p.Err
+	}
+	if sqlite.IsFull(err) {
+		return &fault{text: fmt.Sprintf("cannot write %s: %v", path, err), hint: "free some space, then call this again"}
 	}
 	return &api.Problem{Code: api.Invalid, Message: fmt.Sprintf("cannot write %s: %v", path, err), Hint: "check the directory and who may write there"}
 }

@@ -53,7 +53,7 @@ func classify(err error) (error, string) {
 		return classifyCode(db.Code())
 	}
 	switch {
-	case isFull(err):
+	case IsFull(err):
 		return store.ErrFull, adviceFull
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
 		return store.ErrReadOnly, adviceReadOnly

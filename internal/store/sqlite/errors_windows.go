@@ -6,6 +6,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-func isFull(err error) bool {
+// IsFull reports whether err is that a disk, or what an account may use of it, is
+// full.
+func IsFull(err error) bool {
 	return errors.Is(err, windows.ERROR_DISK_FULL) || errors.Is(err, windows.ERROR_HANDLE_DISK_FULL)
 }
