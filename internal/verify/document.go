@@ -18,6 +18,8 @@ type document struct {
 	makers makers
 	trace  *tracer
 
+	needing bool // a step says what it needs; else each waits for the one before it
+
 	// Made when asked for:
 	ordered *order
 	named   *namings
@@ -69,6 +71,7 @@ func read(p *plan.Plan, facts Facts) *document {
 	for i, s := range p.Steps {
 		u := &units[i]
 		u.Step, u.index = s, i
+		d.needing = d.needing || s.Needs.Set
 		d.needs(u)
 		d.refers(u)
 		d.refersEach(u)

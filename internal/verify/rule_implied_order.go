@@ -16,21 +16,16 @@ func ruleImpliedOrder() Rule {
 			"**needs:** none\n**writes:** queries/**\n**contract:**\n```shell\nsqlcheck --schema schema.sql queries/\n```",
 		Good: "### 1. Write the schema\n\n**needs:** none\n**writes:** schema.sql\n\n### 2. Write the queries\n\n" +
 			"**needs:** 1\n**writes:** queries/**\n**contract:**\n```shell\nsqlcheck --schema schema.sql queries/\n```",
-		check: checkImpliedOrder,
+		step: checkImpliedOrder,
 	}
 }
 
-func checkImpliedOrder(p *pass) {
-	if p.doc.order().chain || !slices.ContainsFunc(p.doc.units, func(u *unit) bool { return u.Needs.Set }) {
-		return // each step waits for the one before it
+func checkImpliedOrder(p *pass, u *unit) {
+	if !p.doc.needing || !u.Writes.Set || u.stuck(p.doc) {
+		return
 	}
-	for _, u := range p.doc.units {
-		if !u.Writes.Set || u.stuck(p.doc) {
-			continue
-		}
-		for _, s := range u.proofs {
-			p.implied(u, s)
-		}
+	for _, s := range u.proofs {
+		p.implied(u, s)
 	}
 }
 

@@ -22,7 +22,7 @@ func ruleUnscoped() Rule {
 const maxNamed = 5
 
 func checkUnscoped(p *pass) {
-	if p.doc.plan.Parallel.Value < 2 {
+	if p.doc.plan.Parallel.Value < 2 || !p.doc.makers.anything {
 		return
 	}
 	var ids []string
