@@ -117,15 +117,7 @@ func (w *Worktree) merge(ctx context.Context, effect, note string, round int, re
 	if err != nil {
 		return Merge{}, err
 	}
-	before, err := w.behind(m)
-	if err != nil {
-		return Merge{}, err
-	}
-	work, err := w.commit(ctx, theirs.tree, "The work of "+w.what(), "", before.work)
-	if err != nil {
-		return Merge{}, err
-	}
-	now, err := w.commit(ctx, ours.tree, "The workspace when "+w.what()+" was merged", note, before.now)
+	now, work, err := w.commitBoth(ctx, m, ours.tree, theirs.tree, note)
 	if err != nil {
 		return Merge{}, err
 	}
@@ -166,6 +158,18 @@ func (w *Worktree) write(ctx context.Context, m marks, ours picture, commit stri
 	}
 	m.Writing = ""
 	return errors.Join(err, w.note(m))
+}
+
+// commitBoth commits both sides, each on top of what it came from.
+func (w *Worktree) commitBoth(ctx context.Context, m marks, ours, theirs, note string) (now, work string, err error) {
+	before, err := w.behind(m)
+	if err == nil {
+		work, err = w.commit(ctx, theirs, "The work of "+w.what(), "", before.work)
+	}
+	if err == nil {
+		now, err = w.commit(ctx, ours, "The workspace when "+w.what()+" was merged", note, before.now)
+	}
+	return now, work, err
 }
 
 // both commits what comes of both sides, and holds it.
