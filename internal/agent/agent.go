@@ -93,6 +93,7 @@ type Task struct {
 	Text    string   // the finished prompt, or the script
 	Dir     string   // the workspace, absolute
 	Mode    string   // read, edit, full; empty = edit
+	Bash    string   // absolute path of what runs scripts; "" is the one in the PATH of Environ
 	Environ []string // of the harness, in the form of os.Environ; an allow-list is taken from it
 	Pass    []string // names that the step gets from it besides the role's
 	// Values are set besides, whatever they are called: what a script gets of

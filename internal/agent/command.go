@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -16,7 +17,7 @@ import (
 func (a *attempt) command() (argv []string, stdin []byte, err error) {
 	switch a.cfg.Kind {
 	case Shell:
-		return []string{"bash", "--noprofile", "--norc", "-c", a.task.Text}, nil, nil
+		return []string{cmp.Or(a.task.Bash, "bash"), "--noprofile", "--norc", "-c", a.task.Text}, nil, nil
 	case Exec:
 		return a.execCommand()
 	case ACP:

@@ -141,7 +141,7 @@ func (a *aside) setUp(ctx context.Context, e engine.Effect) error {
 	step.CheckTimeout, step.Checks = step.Timeout, []engine.Check{{Name: "setup", Command: step.Setup, Required: true}}
 	said := check.Run(ctx, check.Job{
 		Step: &step, Phase: engine.Baseline, Run: e.Key.Run, Attempt: e.Key.Attempt,
-		Workspace: a.world.Dir, Environ: a.world.Environ, Values: values, Pool: a.world.Pool,
+		Workspace: a.world.Dir, Environ: a.world.Environ, Values: values, Pool: a.world.Pool, Bash: a.world.shellPath(),
 	})
 	if ctx.Err() != nil {
 		return ctx.Err()

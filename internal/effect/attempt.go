@@ -292,7 +292,7 @@ func (w *World) attempt(ctx context.Context, e engine.Effect, end *engine.WorkEn
 	defer said.close()
 	r := w.Agents.Run(ctx, agent.Task{
 		Role: e.Step.Role, Step: e.Key.Step, Run: e.Key.Run, Attempt: e.Key.Attempt, Text: text,
-		Dir: w.Dir, Mode: e.Step.Mode, Environ: w.Environ, Pass: e.Step.Env, Timeout: e.Step.Timeout,
+		Dir: w.Dir, Mode: e.Step.Mode, Bash: w.shellPath(), Environ: w.Environ, Pass: e.Step.Env, Timeout: e.Step.Timeout,
 		LogPath: filepath.Join(w.State, log), Scratch: scratch, Values: values, OnReport: said.report,
 	})
 	if r.Size > 0 {

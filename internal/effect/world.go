@@ -49,6 +49,9 @@ type World struct {
 	search      sync.Once
 	executables *tree.Executables // what commands of checks are searched in
 
+	shell sync.Once
+	bash  string // runs contracts and scripts: the one that was there first; "" if there was none
+
 	merging sync.Mutex // git changes the workspace, or takes it as a worktree's beginning
 
 	mu       sync.Mutex
@@ -63,6 +66,17 @@ type World struct {
 type Result struct {
 	Input  engine.Input
 	Bodies [][]byte
+}
+
+// shellPath is the bash of this world, looked for once: whatever a step puts
+// before it on PATH runs nothing.
+func (w *World) shellPath() string {
+	w.shell.Do(func() {
+		if bash, err := proc.Bash(w.Environ, w.Dir); err == nil {
+			w.bash = bash
+		}
+	})
+	return w.bash
 }
 
 // Do carries e out. When ctx ends everything it started is stopped, and it
@@ -165,7 +179,7 @@ func (w *World) checks(ctx context.Context, e engine.Effect, phase engine.Phase)
 	}
 	results := check.Run(ctx, check.Job{
 		Step: e.Step, Phase: phase, Run: e.Key.Run, Attempt: e.Key.Attempt,
-		Workspace: w.Dir, Environ: w.Environ, Pool: w.Pool, Values: values,
+		Workspace: w.Dir, Environ: w.Environ, Pool: w.Pool, Bash: w.shellPath(), Values: values,
 	})
 	if ctx.Err() != nil {
 		return nil, ctx.Err()

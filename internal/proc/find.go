@@ -5,13 +5,23 @@ import (
 	"fmt"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
 // SearchPath lists the directories of PATH in which the programs of a run are
 // looked for. Relative and empty entries, which lead into the working directory,
-// are left out, as [Environ] leaves them out.
-func SearchPath(environ []string) []string { return absoluteDirs(Variable(environ, "PATH")) }
+// are left out, as [Environ] leaves them out; what is there twice is there once.
+func SearchPath(environ []string) []string {
+	dirs := absoluteDirs(Variable(environ, "PATH"))
+	var once []string
+	for _, dir := range dirs {
+		if !slices.Contains(once, dir) {
+			once = append(once, dir)
+		}
+	}
+	return once
+}
 
 // absoluteDirs splits a PATH, without the entries that depend on the working
 // directory.
