@@ -55,8 +55,8 @@ func checkOverlap(p *pass) {
 type scopes struct {
 	*pass
 	order    *order
-	begins   map[string]*beginning // by what stands before the first wildcard
-	lengths  [maxPattern + 2]bool  // that the keys of begins have
+	begins   map[string]*beginning     // by what stands before the first wildcard
+	ends     [maxPattern + 2][256]bool // of the keys of begins: by their length, what they end with
 	all      []*entry
 	left     int
 	reported map[int]bool
@@ -102,7 +102,7 @@ func (s *scopes) entry(text string) *entry {
 		b = &beginning{}
 		b.all = b.first[:0]
 		s.begins[begin] = b
-		s.lengths[len(begin)] = true
+		s.ends[len(begin)][end(begin)] = true
 	}
 	if e := b.find(text); e != nil {
 		return e
@@ -112,6 +112,14 @@ func (s *scopes) entry(text string) *entry {
 	b.add(e)
 	s.all = append(s.all, e)
 	return e
+}
+
+// end is the last byte of a text; 0 of none.
+func end(s string) byte {
+	if s == "" {
+		return 0
+	}
+	return s[len(s)-1]
 }
 
 // fewEntries are looked through faster than a map of them is made.
@@ -151,7 +159,7 @@ func (s *scopes) compare(e *entry) {
 		}
 	}
 	for n := range len(e.trunk) + 1 {
-		if !s.lengths[n] {
+		if !s.ends[n][end(e.trunk[:n])] {
 			continue
 		}
 		if b := s.begins[e.trunk[:n]]; b != nil {
