@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/piton-dev/piton/internal/api"
-	"github.com/piton-dev/piton/internal/engine"
 )
 
 func (a *app) historyCmd() *cobra.Command {
@@ -70,17 +69,10 @@ func revisionDocument(e api.Entry) revisionDoc {
 		Changes: p.Changes, Weakened: list(p.Weakened), Runs: list(e.Runs),
 	}
 	if e.Answer != nil {
-		word := answerWord(e.Revision)
+		word := string(planStatus(e.Revision))
 		d.Answer, d.AnsweredBy, d.AnsweredAt, d.Why = &word, e.Answer.By, stamp(e.Answered), e.Answer.Why
 	}
 	return d
-}
-
-func answerWord(r *engine.Revision) string {
-	if r.Answer.Yes {
-		return "approved"
-	}
-	return "rejected"
 }
 
 // revision is one entry of a history.
@@ -88,7 +80,7 @@ func (t theme) revision(e api.Entry) []string {
 	p := e.Drafted
 	state, tone := "waits for a yes or no", warnTone
 	if e.Answer != nil {
-		state, tone = fmt.Sprintf("%s by %s, %s", answerWord(e.Revision), t.line(e.Answer.By), e.Answered.In(t.zone).Format("2006-01-02 15:04")), okTone
+		state, tone = fmt.Sprintf("%s by %s, %s", planStatus(e.Revision), t.line(e.Answer.By), e.Answered.In(t.zone).Format("2006-01-02 15:04")), okTone
 		if !e.Answer.Yes {
 			tone = badTone
 		}

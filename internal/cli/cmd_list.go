@@ -30,14 +30,14 @@ func (a *app) listCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:     "list",
 		Short:   "The runs of this workspace, the newest first",
-		Long:    "Lists the runs, the newest first. The filters go together: only runs that fit all of them\nare listed.",
+		Long:    "Lists the plans of which nothing was run yet, and then the runs, the newest first. The filters\ngo together: only what fits all of them is listed.",
 		Example: "  piton list --status failed,needs-you --title payment",
 		Args:    atMost("nothing", 0),
 		RunE:    func(c *cobra.Command, _ []string) error { return a.list(c.Context(), l) },
 	}
-	c.Flags().StringSliceVar(&l.status, "status", nil, "only runs that stand so: "+join(statusWords()))
+	c.Flags().StringSliceVar(&l.status, "status", nil, "only what stands so: "+join(statusWords()))
 	_ = c.RegisterFlagCompletionFunc("status", cobra.FixedCompletions(statusWords(), cobra.ShellCompDirectiveNoFileComp))
-	c.Flags().StringVar(&l.title, "title", "", "only runs whose title contains this, in capitals or not")
+	c.Flags().StringVar(&l.title, "title", "", "only what has this in its title, in capitals or not")
 	c.Flags().IntVar(&l.recent, "recent", recentRuns, "so many of the newest at most; 0 for all")
 	c.Flags().BoolVar(&l.archived, "archived", false, "only runs that piton archive took out of the lists")
 	return c
@@ -64,8 +64,29 @@ func (a *app) list(ctx context.Context, l listing) error {
 		}
 		heads = families(heads)
 		carried := slices.ContainsFunc(heads, unfinished) && owned()
-		return a.showList(s.Place.Dir, heads, carried, s.changed(heads), l, more)
+		plans, err := s.unrun(ctx, asked, l)
+		if err != nil {
+			return err
+		}
+		return a.showList(s.Place.Dir, plans, heads, carried, s.changed(heads), l, more)
 	})
+}
+
+// unrun are the plans that fit and of which nothing was run yet, the newest first.
+func (s *session) unrun(ctx context.Context, asked []engine.Status, l listing) ([]*engine.Revision, error) {
+	if l.archived {
+		return nil, nil
+	}
+	plans, err := s.Unrun(ctx)
+	slices.Reverse(plans)
+	plans = slices.DeleteFunc(plans, func(r *engine.Revision) bool {
+		stands := slices.ContainsFunc(asked, func(s engine.Status) bool { return looks[s].word == looks[planStatus(r)].word })
+		return len(asked) > 0 && !stands || !strings.Contains(strings.ToLower(r.Drafted.Title), strings.ToLower(l.title))
+	})
+	if l.recent > 0 {
+		plans = plans[:min(len(plans), l.recent)]
+	}
+	return plans, err
 }
 
 func unfinished(h engine.HeadRow) bool { return !h.Ended }
@@ -154,7 +175,7 @@ func (l listing) filter() (store.HeadFilter, error) {
 	for _, word := range l.status {
 		status, ok := statusOf(word)
 		if !ok {
-			return filter, &misuse{text: fmt.Sprintf("no run stands as %q", word), hint: "one of: " + join(statusWords())}
+			return filter, &misuse{text: fmt.Sprintf("nothing stands as %q", word), hint: "one of: " + join(statusWords())}
 		}
 		filter.Status = append(filter.Status, status)
 	}
@@ -163,9 +184,9 @@ func (l listing) filter() (store.HeadFilter, error) {
 
 func (l listing) filters() bool { return len(l.status) > 0 || l.title != "" || l.archived }
 
-// runStatuses are how a run can stand.
+// runStatuses are how a run can stand, or a plan of which nothing was run.
 func runStatuses() []engine.Status {
-	return []engine.Status{engine.Running, interrupted, engine.Waiting, engine.Paused, engine.Done, engine.Failed, engine.Cancelled, engine.Superseded}
+	return []engine.Status{engine.Running, interrupted, engine.Waiting, engine.Paused, engine.Done, engine.Failed, engine.Cancelled, engine.Superseded, approved, rejected}
 }
 
 // statusOf understands the word that lists show, and the one in documents.

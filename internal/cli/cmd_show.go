@@ -88,7 +88,7 @@ func (a *app) showDocument(ctx context.Context, doc *api.Document, r *engine.Rev
 	}
 	d := planDocument(doc)
 	if r != nil {
-		d.ID, d.Version = &r.Drafted.Plan, &r.Drafted.Version
+		d.ID, d.Version, d.Status = &r.Drafted.Plan, &r.Drafted.Version, string(planStatus(r))
 	}
 	d.Forecast = forecastDocument(f)
 	a.document("plan", d)

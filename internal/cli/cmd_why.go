@@ -86,17 +86,9 @@ func (a *app) showPlanned(r *engine.Revision, st *plan.Step) {
 		return
 	}
 	row := engine.StepRow{ID: st.ID.Value, Number: st.Number, Title: st.Title.Value, Status: engine.Pending}
-	d := whyDoc{RunStatus: unrunStatus(r), Step: rowDocument(row), Items: []itemDoc{}, Proof: []map[string]any{}, Next: toRun(r)}
+	d := whyDoc{RunStatus: planStatus(r), Step: rowDocument(row), Items: []itemDoc{}, Proof: []map[string]any{}, Next: toRun(r)}
 	d.Plan = &inboxDocument(nil, []*engine.Revision{r}, nil).Plans[0]
 	a.document("why", d)
-}
-
-// unrunStatus is how a plan stands of which nothing was run.
-func unrunStatus(r *engine.Revision) engine.Status {
-	if r.Answer == nil {
-		return unapproved
-	}
-	return engine.Status(answerWord(r))
 }
 
 // toRun is the verb by which something of the plan is run.

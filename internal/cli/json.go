@@ -512,8 +512,24 @@ func refusalDocument(doc *api.Document, r *verify.Refusal) findingsDoc {
 	return findingsDoc{OK: doc.OK(), Files: []foundDoc{{File: doc.Path, OK: doc.OK()}}, Findings: r.Findings}
 }
 
-// unapproved is how a run stands that nobody has said yes to yet.
-const unapproved engine.Status = "verified"
+// How a plan stands, and a run that nobody has said yes to yet.
+const (
+	unapproved engine.Status = "verified"
+	approved   engine.Status = "approved"
+	rejected   engine.Status = "rejected"
+)
+
+// planStatus is what somebody said to a text of a plan, or to the plan that
+// delegates to it.
+func planStatus(r *engine.Revision) engine.Status {
+	switch {
+	case r.Rejected():
+		return rejected
+	case r.Answer != nil || r.Drafted.Parent != "":
+		return approved
+	}
+	return unapproved
+}
 
 // unapprovedDocument is the run that a plan would have.
 func unapprovedDocument(r *engine.Revision, p *engine.Program, workspace string) runDoc {

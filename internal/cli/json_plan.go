@@ -12,7 +12,7 @@ type planDoc struct {
 	ID          *string    `json:"id"` // of a recorded revision; a file alone has none
 	Title       string     `json:"title"`
 	Issue       string     `json:"issue"`
-	Status      string     `json:"status"`
+	Status      string     `json:"status"` // of a recorded revision what was said to it; of a file what it says
 	Owner       string     `json:"owner"`
 	Version     *int       `json:"version"`
 	Hash        string     `json:"hash"`

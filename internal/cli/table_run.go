@@ -440,6 +440,29 @@ func (t theme) runCells(h engine.HeadRow, owned bool, now time.Time) []cell {
 	}
 }
 
+// plans shows plans of which nothing was run yet, and what is to be done with each.
+func (t theme) plans(plans []*engine.Revision, now time.Time) []string {
+	rows := make([][]cell, len(plans))
+	for i, r := range plans {
+		l := looks[planStatus(r)]
+		rows[i] = []cell{
+			{t.glyph(l), l.tone},
+			{"not run", idleTone},
+			{l.word, l.tone},
+			{t.line(r.Drafted.Title), plainTone},
+			{fmt.Sprintf("v%d", r.Drafted.Version), idleTone},
+			{},
+			{},
+			{t.day(r.At, now), idleTone},
+		}
+	}
+	var lines []string
+	for i, row := range t.table(runColumns, rows) {
+		lines = append(append(lines, row), t.under(4, idleTone, t.line(toRun(plans[i])))...)
+	}
+	return lines
+}
+
 // end is the last word on a run at a terminal.
 func (t theme) end(s standing) []string {
 	h := s.head

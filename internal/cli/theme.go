@@ -88,6 +88,9 @@ var looks = map[engine.Status]look{
 	engine.Cancelled:  {"□", "#", "cancelled", idleTone},
 	engine.Superseded: {"□", "#", "superseded", idleTone},
 	interrupted:       {"□", "#", "interrupted", warnTone},
+	unapproved:        {"◆", "?", "needs you", youTone},
+	approved:          {"◎", "o", "approved", idleTone},
+	rejected:          {"✕", "x", "rejected", badTone},
 }
 
 // interrupted is how people see what was under way when its owner ended. The

@@ -216,7 +216,7 @@ func (a *app) showStatus(ctx context.Context, s *session, head engine.HeadRow) e
 	return nil
 }
 
-func (a *app) showList(workspace string, heads []engine.HeadRow, owned bool, changed map[string]bool, l listing, more bool) error {
+func (a *app) showList(workspace string, plans []*engine.Revision, heads []engine.HeadRow, owned bool, changed map[string]bool, l listing, more bool) error {
 	if a.json {
 		docs := []runDoc{}
 		for _, h := range heads {
@@ -224,10 +224,15 @@ func (a *app) showList(workspace string, heads []engine.HeadRow, owned bool, cha
 			doc.Changed, doc.Carried = changed[h.Run], new(owned && !h.Ended)
 			docs = append(docs, doc)
 		}
-		a.document("list", map[string]any{"runs": docs, "more": more})
+		unrun := []revisionDoc{}
+		for _, r := range plans {
+			unrun = append(unrun, revisionDocument(api.Entry{Revision: r}))
+		}
+		a.document("list", map[string]any{"plans": unrun, "runs": docs, "more": more})
 		return nil
 	}
 	t := a.theme(a.out)
+	printLines(a.out, t.plans(plans, a.now()))
 	switch {
 	case len(heads) > 0:
 		printLines(a.out, t.list(heads, owned, a.now()))
@@ -236,6 +241,7 @@ func (a *app) showList(workspace string, heads []engine.HeadRow, owned bool, cha
 				printLines(a.out, t.under(0, warnTone, fmt.Sprintf("%s was changed since run %s was approved; piton status %s says what to do", t.line(h.Path), h.Run, h.Run)))
 			}
 		}
+	case len(plans) > 0:
 	case l.filters():
 		printLines(a.out, []string{"No run fits. All of them: piton list"})
 	default:
