@@ -37,7 +37,7 @@ func (a *app) runCmd() *cobra.Command {
 		Long: `Verifies the plan, asks for your approval unless these very bytes were approved
 already, and runs it. An unfinished run of the same bytes is taken up again.
 
-Ctrl-C stops gently, twice at once; what was proved is kept: piton resume goes on.`,
+Ctrl-C stops gently, and pressed twice at once; what was proved is kept: piton resume goes on.`,
 		Example: "  piton run plans/fix.md\n  piton run plans/fix.md --yes --no-wait   # in a script",
 		Args:    exactly("a plan", 1),
 		RunE:    func(c *cobra.Command, args []string) error { return a.run(c.Context(), args[0], f) },

@@ -200,7 +200,7 @@ func (d *drive) begin(ctx context.Context, last uint64, at time.Time) error {
 	if err != nil {
 		return err
 	}
-	v := d.app.newView(d.session, *d.opened, d.detachNow, d.ready.Load)
+	v := d.app.newView(d.session, *d.opened, d.keys())
 	v.past(slices.DeleteFunc(past, func(r engine.Record) bool { return r.Seq > last }), at)
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -228,7 +228,7 @@ func (d *drive) tell(records []engine.Record) {
 		(*v).records(records)
 		return
 	}
-	v := d.app.newView(d.session, *d.opened, d.detachNow, d.ready.Load)
+	v := d.app.newView(d.session, *d.opened, d.keys())
 	v.past(records, d.app.now())
 	d.view.Store(&v)
 }
@@ -416,20 +416,37 @@ func (d *drive) signals() (done func()) {
 }
 
 func (d *drive) interrupt(sig syscall.Signal) {
-	if !d.ready.Load() || d.stopped.Load() != 0 && time.Since(d.asked) > secondSignal {
-		d.restore()
-		os.Exit(128 + int(sig)) // everything started hangs on this process's life
+	switch {
+	case !d.ready.Load(), d.stopped.Load() != 0 && time.Since(d.asked) > doubled:
+		d.stopNow(sig)
+	case d.stopped.CompareAndSwap(0, int32(sig)):
+		d.asked = time.Now()
+		d.app.notice("stopping; again to stop at once")
+		d.owner.stop()
 	}
-	if !d.stopped.CompareAndSwap(0, int32(sig)) {
-		return // the same wish twice: some senders tell the process and its group
-	}
-	d.asked = time.Now()
-	d.app.notice("stopping; again to stop at once")
-	d.owner.stop()
 }
 
-// secondSignal is how soon after the first a signal is still the same wish.
-const secondSignal = 300 * time.Millisecond
+// doubled is how soon after the first a signal is the same wish: timeout(1), and
+// others that pass signals on, tell the process and then its group. It is less
+// than anybody needs to press a key twice.
+const doubled = 50 * time.Millisecond
+
+// stopNow ends the process: everything started hangs on its life.
+func (d *drive) stopNow(sig syscall.Signal) {
+	d.restore()
+	if d.ready.Load() {
+		d.app.notice("stopped at once; the state is safe. Go on with: piton resume %s", d.opened.Run)
+	}
+	os.Exit(128 + int(sig))
+}
+
+// keys are what the person at the view of the run can do to this process's part in it.
+func (d *drive) keys() keys {
+	return keys{detach: d.detachNow, stops: d.ready.Load, stopNow: func() { d.stopNow(syscall.SIGINT) }}
+}
+
+// restoring is how long the terminal may take to be as it was.
+const restoring = 300 * time.Millisecond
 
 // restore gives the terminal back before the process ends at once.
 func (d *drive) restore() {
@@ -441,6 +458,6 @@ func (d *drive) restore() {
 	go func() { (*v).close(); close(done) }()
 	select {
 	case <-done:
-	case <-time.After(secondSignal):
+	case <-time.After(restoring):
 	}
 }

@@ -20,6 +20,8 @@ type keys struct {
 	answer func(it engine.ItemRow, choice, text string) error
 	detach func()      // leave the run alone: it goes on without this terminal
 	stops  func() bool // ctrl-c stops the run; else it only ends the view
+	// stopNow ends the process: ctrl-c was pressed again. It does not return.
+	stopNow func()
 }
 
 // liveView draws a run at a terminal, inline: what is finished is printed once
@@ -81,7 +83,10 @@ func (v *liveView) run(m *liveModel) {
 	close(v.done)
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	if m.interrupted {
+	switch {
+	case m.interrupts > 1 && m.keys.stopNow != nil:
+		go m.keys.stopNow() // it waits for this view
+	case m.interrupts > 0:
 		defer interruptSelf()
 	}
 	if v.ended || m.detached {
@@ -174,20 +179,20 @@ type liveModel struct {
 	output func(run, step string, attempt, n int) string // the end of what an attempt printed
 	says   func(run, step string, attempt, n int) string // how far an attempt says it is, "" for nothing
 
-	now         time.Time
-	tick        int
-	last        map[string]string // progress by step
-	lines       []string          // to print above
-	printing    bool
-	finish      bool
-	ruled       bool // the rule that ends the view was printed
-	quits       bool
-	frame       string // what was drawn last
-	height      int    // its lines
-	interrupted bool
-	detached    bool
-	proposed    string // what the plan document proposed when it was last looked at
-	reply       *reply // the answer that is being given
+	now        time.Time
+	tick       int
+	last       map[string]string // progress by step
+	lines      []string          // to print above
+	printing   bool
+	finish     bool
+	ruled      bool // the rule that ends the view was printed
+	quits      bool
+	frame      string // what was drawn last
+	height     int    // its lines
+	interrupts int    // how often ctrl-c was pressed
+	detached   bool
+	proposed   string // what the plan document proposed when it was last looked at
+	reply      *reply // the answer that is being given
 }
 
 func (m *liveModel) Init() tea.Cmd { return m.next() }

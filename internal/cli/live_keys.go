@@ -28,7 +28,8 @@ func (m *liveModel) key(msg tea.KeyPressMsg) tea.Cmd {
 	k := msg.String()
 	switch {
 	case k == "ctrl+c":
-		m.interrupted, m.finish = true, true
+		m.interrupts++
+		m.finish = true
 		return nil
 	case m.reply != nil:
 		return m.replyKey(k, msg.Text)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"syscall"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -36,7 +37,8 @@ func terminal(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Defer(func() { mine.Close() })
 }
 
-// type NAME TEXT types at a program's terminal; \\n is the return key.
+// type NAME TEXT types at a program's terminal; \\n is the return key, and ^C
+// that one.
 func types(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 {
 		ts.Fatalf("usage: type NAME TEXT")
@@ -45,7 +47,7 @@ func types(ts *testscript.TestScript, neg bool, args []string) {
 	if !ok {
 		ts.Fatalf("%s has no terminal", args[0])
 	}
-	text := []byte(args[1])
+	text := []byte(strings.ReplaceAll(args[1], "^C", "\x03"))
 	if args[1] == `\n` {
 		text = []byte("\r")
 	}

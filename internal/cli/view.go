@@ -27,10 +27,10 @@ type view interface {
 	close()
 }
 
-// newView is the view that fits whoever reads. detach is called, once, when a
-// person at the view wants to leave the run to itself; stops says whether Ctrl-C
-// would stop the run.
-func (a *app) newView(s *session, o api.Opened, detach func(), stops func() bool) view {
+// newView is the view that fits whoever reads. A person at it can do to the run
+// what k offers, and what any other process could.
+func (a *app) newView(s *session, o api.Opened, k keys) view {
+	k.pause, k.resume, k.answer = s.press(o, engine.DoPause), s.press(o, engine.DoResume), s.answerHere
 	switch {
 	case a.json:
 		return newJSONView(a.out, s.Place.State)
@@ -39,7 +39,7 @@ func (a *app) newView(s *session, o api.Opened, detach func(), stops func() bool
 	}
 	return newLiveView(a.in, a.out, a.env, &liveModel{
 		theme: a.theme(a.out), clock: a.now, now: a.now(), output: outputEnd(s.Place.State), says: saysOf(s.Place.State), change: s.proposes, fill: s.fill,
-		keys: keys{pause: s.press(o, engine.DoPause), resume: s.press(o, engine.DoResume), answer: s.answerHere, detach: detach, stops: stops},
+		keys: k,
 	})
 }
 
