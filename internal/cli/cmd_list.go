@@ -30,7 +30,7 @@ func (a *app) listCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:     "list",
 		Short:   "The runs of this workspace, the newest first",
-		Long:    "Lists the plans of which nothing was run yet, and then the runs, the newest first. The filters\ngo together: only what fits all of them is listed.",
+		Long:    "Lists the plans that wait for a yes, and then the runs, the newest first. The filters go together:\nonly what fits all of them is listed. --status approved,rejected lists plans of which nothing was\nrun yet.",
 		Example: "  piton list --status failed,needs-you --title payment",
 		Args:    atMost("nothing", 0),
 		RunE:    func(c *cobra.Command, _ []string) error { return a.list(c.Context(), l) },
@@ -72,12 +72,18 @@ func (a *app) list(ctx context.Context, l listing) error {
 	})
 }
 
-// unrun are the plans that fit and of which nothing was run yet, the newest first.
+// unrun are the plans that fit and of which nothing was run yet, the newest
+// first. Those that have a yes or a no are looked for only where they are asked
+// for: that reads all that was ever said to a plan.
 func (s *session) unrun(ctx context.Context, asked []engine.Status, l listing) ([]*engine.Revision, error) {
 	if l.archived {
 		return nil, nil
 	}
-	plans, err := s.Unrun(ctx)
+	find := s.Proposals
+	if slices.Contains(asked, approved) || slices.Contains(asked, rejected) {
+		find = s.Unrun
+	}
+	plans, err := find(ctx)
 	slices.Reverse(plans)
 	plans = slices.DeleteFunc(plans, func(r *engine.Revision) bool {
 		stands := slices.ContainsFunc(asked, func(s engine.Status) bool { return looks[s].word == looks[planStatus(r)].word })
