@@ -108,9 +108,9 @@ type account struct {
 	fold  fold
 	index int
 	hold  engine.Hold
-	roots []int            // steps that keep it in the end, where they are not those of hold
-	told  map[int]*outcome // by step
-	proof []engine.Record  // the newest answers of its checks, by phase, and the end of its work
+	roots []int               // steps that keep it in the end, where they are not those of hold
+	told  map[string]*outcome // by step
+	proof []engine.Record     // the newest answers of its checks, by phase, and the end of its work
 }
 
 // outcome is what the journal tells last of a step.
@@ -121,7 +121,7 @@ type outcome struct {
 
 // explain reads all of a run that tells of why a step of it stands as it does.
 func (s *session) explain(ctx context.Context, head engine.HeadRow, step string) (account, error) {
-	x := account{told: map[int]*outcome{}}
+	x := account{told: map[string]*outcome{}}
 	var err error
 	if x.standing, err = s.app.standing(ctx, s, head); err != nil {
 		return x, err
@@ -150,23 +150,24 @@ func (s *session) explain(ctx context.Context, head engine.HeadRow, step string)
 
 // take keeps what is told of each step last.
 func (x *account) take(hs []happening) {
-	fresh := map[int]bool{}
+	fresh := map[string]bool{}
 	for _, h := range hs {
 		if h.step < 0 {
 			continue
 		}
-		if x.told[h.step] == nil {
-			x.told[h.step] = &outcome{}
+		id := x.row(h.step).ID // a revision may give it another place
+		if x.told[id] == nil {
+			x.told[id] = &outcome{}
 		}
-		o := x.told[h.step]
+		o := x.told[id]
 		switch h.what {
 		case started, merging:
 			o.began = []happening{h}
 		case passed, failed, retried, skipped, waived, redone, regressed, cutOff, answered:
-			if !fresh[h.step] && !o.answer() {
+			if !fresh[id] && !o.answer() {
 				o.became = nil
 			}
-			fresh[h.step], o.began = true, nil
+			fresh[id], o.began = true, nil
 			o.became = append(o.became, h)
 		}
 	}
@@ -310,9 +311,11 @@ func (x *account) document() whyDoc {
 	for _, r := range x.proof {
 		d.Proof = append(d.Proof, eventDocument(x.head.Run, r, nil))
 	}
-	if o := x.told[x.index]; o != nil {
+	if o := x.told[row.ID]; o != nil {
 		for _, h := range o.became {
-			d.By = orNull(h.by)
+			if h.by != "" {
+				d.By = &h.by
+			}
 		}
 	}
 	return d

@@ -58,15 +58,16 @@ func (t theme) stepsOf(x account, steps []int) []string {
 
 // became tells, as the log does, what came of the step last.
 func (t theme) became(x account, i int) []string {
-	o := x.told[i]
+	row, p := x.row(i), x.fold.state.Program().Step(i)
+	o := x.told[row.ID]
 	if o == nil {
 		return nil
 	}
 	var lines []string
 	for _, h := range slices.Concat(o.became, o.began) {
+		h.step = i
 		lines = append(lines, t.told(&x.fold, h)...)
 	}
-	row, p := x.row(i), x.fold.state.Program().Step(i)
 	if (row.Status == engine.Running || row.Status == engine.Waiting || row.Status == engine.Failed || row.Status == engine.Regressed) &&
 		row.Attempts > 0 && len(p.Checks) > 0 && p.Each == nil {
 		lines = append(lines, t.under(logIndent, idleTone, fmt.Sprintf("attempt %d of %d; %s", row.Attempts, x.fold.allowed(i), onFailure(p.OnFail.Retries, string(p.OnFail.Then))))...)
