@@ -374,11 +374,27 @@ func (p *Product) Unrun(ctx context.Context) ([]*engine.Revision, error) {
 	if err != nil {
 		return nil, err
 	}
-	var unrun []*engine.Revision
+	var newest []*engine.Revision
 	for r := range w.Revisions {
-		if newest, _ := w.Newest(r.Drafted.Path); newest != r || r.Drafted.Parent != "" {
-			continue
+		if n, _ := w.Newest(r.Drafted.Path); n == r && r.Drafted.Parent == "" {
+			newest = append(newest, r)
 		}
+	}
+	return p.neverRan(ctx, newest)
+}
+
+// UnrunProposals are those of the [Product.Proposals] of which nothing was run
+// yet. Unlike Unrun it reads nothing of the past.
+func (p *Product) UnrunProposals(ctx context.Context) ([]*engine.Revision, error) {
+	open, err := p.Proposals(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return p.neverRan(ctx, open)
+}
+
+func (p *Product) neverRan(ctx context.Context, plans []*engine.Revision) (unrun []*engine.Revision, err error) {
+	for _, r := range plans {
 		ran, err := p.Store.Heads(ctx, store.HeadFilter{Stream: taskOf(r.Drafted.Intent), Limit: 1})
 		if err != nil {
 			return nil, err

@@ -79,7 +79,7 @@ func (s *session) unrun(ctx context.Context, asked []engine.Status, l listing) (
 	if l.archived {
 		return nil, nil
 	}
-	find := s.Proposals
+	find := s.UnrunProposals
 	if slices.Contains(asked, approved) || slices.Contains(asked, rejected) {
 		find = s.Unrun
 	}

@@ -79,7 +79,6 @@ type StepRow struct {
 	Started  time.Time `json:"started"`
 	Finished time.Time `json:"finished"`
 	Needs    []string  `json:"needs,omitempty"`
-	Budget   Budget    `json:"budget,omitzero"`
 }
 
 // ItemRow is an open or closed question to people.
@@ -212,7 +211,6 @@ func (s *State) StepRow(i int) StepRow {
 		Index: i, ID: p.ID, Number: p.Number, Title: p.Title, Status: s.shown(i), Phase: st.Phase, Reason: st.Reason,
 		Agent: p.Role, Attempts: st.Attempt, Verdict: st.Verdict, Baseline: st.Baseline, Proven: st.Proven,
 		Started: st.Started, Finished: st.Finished, Needs: s.prog.names[i],
-		Budget: s.stepBudget(i),
 	}
 	if st.Behind != nil {
 		row.Reason = st.Behind.String()

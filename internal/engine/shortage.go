@@ -362,12 +362,3 @@ func (s *State) settleLeft(e WorkEnded, l leaving) {
 		s.change(i, func(st *step) { st.Used.settle(l.Reserve, used(e, l.Reserve)) })
 	}
 }
-
-// stepBudget is the budget of the step, for lists.
-func (s *State) stepBudget(i int) Budget {
-	if s.limits(i) == (Amount{}) {
-		return Budget{}
-	}
-	b := s.steps[i].Used
-	return Budget{Limits: s.limits(i), Spent: b.Spent, Held: b.Held, Began: b.Began}
-}
