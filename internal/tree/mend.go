@@ -63,16 +63,18 @@ func (w *Worktree) torn(names []string, want string) (string, error) {
 }
 
 // begins reports whether a file is missing or holds the beginning of what is
-// wanted. Where nothing is wanted it does not.
+// wanted. Where nothing is wanted it does not, and what is no file, as a link, is
+// there or is missing.
 func begins(file, want string) (bool, error) {
-	if info, err := os.Lstat(want); err != nil || info.IsDir() {
+	wanted, err := os.Lstat(want)
+	if err != nil || wanted.IsDir() {
 		return false, nil //nolint:nilerr // the merge has taken it away
 	}
 	info, err := os.Lstat(file)
 	if errors.Is(err, fs.ErrNotExist) {
 		return true, nil
 	}
-	if err != nil || !info.Mode().IsRegular() {
+	if err != nil || !info.Mode().IsRegular() || !wanted.Mode().IsRegular() {
 		return false, nil //nolint:nilerr // something else is in its place
 	}
 	has, err := os.ReadFile(file)

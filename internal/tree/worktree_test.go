@@ -444,17 +444,17 @@ func TestForgedRefsCountForNothing(t *testing.T) {
 func TestTornMerge(t *testing.T) {
 	for _, step := range []string{"step", tree.Run} {
 		t.Run(step, func(t *testing.T) {
-			p := newPairOf(t, step, "gone 1\ndir 1\ncut 1\nlink -> cut\ndone 1\nstays 1\nrun 1", "")
-			p.aside.do("gone new\ncut all of it\nrm link\nlink -> new\nnew/file of the step\nrm dir\ndir/x 2\ndone 2\nrm stays\nchmod +x run")
+			p := newPairOf(t, step, "gone 1\ndir 1\ncut 1\nlink -> cut\nfile 1\ndone 1\nstays 1\nrun 1", "")
+			p.aside.do("gone new\ncut all of it\nrm file\nfile -> nowhere\nrm link\nlink -> new\nnew/file of the step\nrm dir\ndir/x 2\ndone 2\nrm stays\nchmod +x run")
 			m := p.merge("e", 0)
-			p.do("rm gone\ncut all\nrm link\nnew/file\nstays 1\nrm dir\ndir 1\nrm run\nmine 1")
+			p.do("rm gone\ncut all\nrm link\nrm file\nfile 1\nnew/file\nstays 1\nrm dir\ndir 1\nrm run\nmine 1")
 			p.cutOff(m.Commit)
 			if m := p.merge("e", 0); len(m.Conflicts) > 0 {
 				t.Errorf("conflicts: %v", m.Conflicts)
 			} else if m.Behind {
 				p.merge("e2", 1)
 			}
-			p.holds("cut all of it\ndir/x 2\ndone 2\ngone new\nlink -> new\nmine 1\nnew/file of the step\nrun !1")
+			p.holds("cut all of it\ndir/x 2\ndone 2\nfile -> nowhere\ngone new\nlink -> new\nmine 1\nnew/file of the step\nrun !1")
 		})
 	}
 	p := newPair(t, "a 1", "")
