@@ -18,25 +18,31 @@ func (s *session) detach(opened api.Opened, f runFlags) error {
 	if err != nil {
 		return err
 	}
-	if head.Status == engine.Paused {
-		fmt.Fprintf(s.app.out, "run %s stays paused; go on with: piton resume %s\n", head.Run, head.Run)
-		return nil
+	text := "run %[1]s stays paused; go on with: piton resume %[1]s\n"
+	if head.Status != engine.Paused {
+		if head, err = s.behind(head, f); err != nil {
+			return err
+		}
+		text = "run %[1]s goes on in the background; piton watch %[1]s follows it\n"
 	}
+	if s.app.json {
+		return s.app.showStatus(context.Background(), s, head)
+	}
+	fmt.Fprintf(s.app.out, text, head.Run)
+	return nil
+}
+
+// behind starts the process that carries a run on, and returns how the run stands
+// then.
+func (s *session) behind(head engine.HeadRow, f runFlags) (engine.HeadRow, error) {
 	var args []string
 	if !f.noWait {
 		args = []string{"--wait"}
 	}
-	if err := s.background(opened.Run, args...); err != nil {
-		return err
+	if err := s.background(head.Run, args...); err != nil {
+		return head, err
 	}
-	if s.app.json {
-		if head, err = s.Find(context.Background(), opened.Run); err != nil {
-			return err
-		}
-		return s.app.showStatus(context.Background(), s, head)
-	}
-	fmt.Fprintf(s.app.out, "run %s goes on in the background; piton watch %s follows it\n", opened.Run, opened.Run)
-	return nil
+	return s.Find(context.Background(), head.Run)
 }
 
 // background starts this program again, in a session of its own, to carry a run

@@ -530,3 +530,17 @@ func spoil(good []byte, at uint32, text []byte, cut uint32) []byte {
 func known(err error) bool {
 	return errors.Is(err, store.ErrCorrupt) || errors.Is(err, store.ErrNewer)
 }
+
+// A journal that has lost its epoch is damaged, and not another's.
+func TestAppendWithoutEpoch(t *testing.T) {
+	dir := scratch(t)
+	s, epoch := owned(t, dir)
+	defer s.Close()
+	tamper(t, dir, "DELETE FROM meta")
+	if err := s.Append(t.Context(), settled("a", 0, epoch, 1)); !errors.Is(err, store.ErrCorrupt) || errors.Is(err, store.ErrFenced) {
+		t.Errorf("append: %v, want ErrCorrupt", err)
+	}
+	if err := s.Append(t.Context(), settled("a", 0, epoch, 1)); !errors.Is(err, store.ErrCorrupt) {
+		t.Errorf("append once more: %v, want ErrCorrupt", err)
+	}
+}

@@ -149,7 +149,10 @@ func (w *writer) keep() {
 
 func (w *writer) storedEpoch() (uint64, error) {
 	var row [1]driver.Value
-	_, err := w.readEpoch.row(nil, row[:])
+	found, err := w.readEpoch.row(nil, row[:])
+	if err == nil && !found {
+		err = fmt.Errorf("%w: its epoch is gone", store.ErrCorrupt)
+	}
 	epoch, _ := row[0].(int64)
 	return uint64(epoch), err
 }
