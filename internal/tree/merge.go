@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -143,13 +144,17 @@ func (w *Worktree) merge(ctx context.Context, effect, note string, round int, re
 	return Merge{Commit: commit, Changed: changed}, err
 }
 
-// write makes the files of the workspace those of a merge, and notes it.
+// write makes the files of the workspace those of a merge, and notes it. Where
+// git did not get through, what is left of it is for [Worktree.mend].
 func (w *Worktree) write(ctx context.Context, m marks, ours picture, commit string) error {
 	m.Writing = commit
 	if err := w.note(m); err != nil {
 		return err
 	}
 	err := w.apply(ctx, ours, commit+"^1", commit)
+	if err != nil && !errors.Is(err, errMoved) {
+		return fmt.Errorf("write what was merged: %w", err)
+	}
 	if err == nil {
 		err = w.landed(ctx)
 	}
@@ -247,11 +252,15 @@ func sides(list string) []Change {
 func (w *Worktree) apply(ctx context.Context, ours picture, from, to string) error {
 	ctx = context.WithoutCancel(ctx) // half of it helps nobody
 	_, err := w.ask(ctx, []string{"GIT_INDEX_FILE=" + ours.index}, "read-tree", "-m", "-u", from, to)
-	if r, ok := errors.AsType[*refused](err); ok {
+	if r, ok := errors.AsType[*refused](err); ok && untouched.MatchString(r.says) {
 		return fmt.Errorf("%w: %s", errMoved, r.says)
 	}
 	return err
 }
+
+// untouched is what git says where it looked at the files and wrote none. Any
+// other error may come when some of them are written.
+var untouched = regexp.MustCompile(`not uptodate|would be (overwritten|removed) by merge|would lose untracked files`)
 
 // finish puts a conflict into the worktree: its files with both sides in them,
 // on top of what the workspace holds. So it does with what a run's worktree was

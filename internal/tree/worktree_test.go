@@ -468,6 +468,44 @@ func TestTornMerge(t *testing.T) {
 	p.holds("a 3")
 }
 
+// A git that is killed, or cannot write, leaves files of the merge unwritten. They
+// are no work of somebody who removed them.
+func TestGitThatFailsHalfway(t *testing.T) {
+	for how, smudge := range map[string]string{"killed": "kill -9 $PPID", "failed": "exit 1; :"} {
+		t.Run(how, func(t *testing.T) {
+			p := newPair(t, "a 1\nb 1\nc 1\n.gitattributes b filter=fails", "")
+			p.aside.do("a 2\nb 2\nc 2")
+			p.git("config", "filter.fails.required", "true")
+			p.git("config", "filter.fails.clean", "cat")
+			p.git("config", "filter.fails.smudge", smudge)
+			if m, err := p.work.Merge(t.Context(), "e", "", 0, nil); err == nil {
+				t.Errorf("no error: %+v", m)
+			}
+			if _, err := os.Lstat(p.path("b")); err == nil {
+				t.Error("b was written after all")
+			}
+			p.git("config", "filter.fails.smudge", "cat")
+			if m := p.merge("e", 0); len(m.Conflicts) > 0 {
+				t.Errorf("conflicts: %v", m.Conflicts)
+			}
+			p.holds(".gitattributes b filter=fails\na 2\nb 2\nc 2")
+		})
+	}
+}
+
+// What somebody writes after git looked at the workspace is merged with, too. Here
+// that is a filter of git, while b is looked at and a was.
+func TestWorkspaceThatMovesMeanwhile(t *testing.T) {
+	p := newPair(t, "a 1\nb 1\nc 1\n.gitattributes b filter=moves\n.gitignore once", "")
+	p.aside.do("a 2\nc 2")
+	p.do("once 1")
+	p.git("config", "filter.moves.clean", "if test -e once; then rm once; printf 3 >a; fi; cat")
+	if m := p.merge("e", 0); len(m.Conflicts) != 1 || m.Conflicts[0].Path != "a" {
+		t.Errorf("no conflict in a: %+v", m)
+	}
+	p.holds(".gitattributes b filter=moves\n.gitignore once\na 3\nb 1\nc 1")
+}
+
 // cutOff makes the newest merge one that was cut off while it was written.
 func (p *pair) cutOff(commit string) {
 	p.Helper()
