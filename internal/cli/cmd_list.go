@@ -68,6 +68,9 @@ func (a *app) list(ctx context.Context, l listing) error {
 		if err != nil {
 			return err
 		}
+		if l.recent > 0 && len(plans) > l.recent {
+			plans, more = plans[:l.recent], true
+		}
 		return a.showList(s.Place.Dir, plans, heads, carried, s.changed(heads), l, more)
 	})
 }
@@ -87,11 +90,8 @@ func (s *session) unrun(ctx context.Context, asked []engine.Status, l listing) (
 	slices.Reverse(plans)
 	plans = slices.DeleteFunc(plans, func(r *engine.Revision) bool {
 		stands := slices.ContainsFunc(asked, func(s engine.Status) bool { return looks[s].word == looks[planStatus(r)].word })
-		return len(asked) > 0 && !stands || !strings.Contains(strings.ToLower(r.Drafted.Title), strings.ToLower(l.title))
+		return len(asked) > 0 && !stands || !strings.Contains(store.Fold(r.Drafted.Title), store.Fold(l.title))
 	})
-	if l.recent > 0 {
-		plans = plans[:min(len(plans), l.recent)]
-	}
 	return plans, err
 }
 

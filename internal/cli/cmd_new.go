@@ -181,7 +181,8 @@ func writeNew(path string, text []byte) error {
 	return nil
 }
 
-// create makes a file, whole or not at all, and the directories above it.
+// create makes a file, and the directories above it. One that it cannot write to
+// the end it takes away again.
 func create(path string, text []byte) error {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err

@@ -248,7 +248,7 @@ func (a *app) showList(workspace string, plans []*engine.Revision, heads []engin
 		printLines(a.out, []string{"No runs yet. Start one: piton run PLAN"})
 	}
 	if more {
-		a.notice("there are older runs; all of them: piton list --recent 0")
+		a.notice("there are older ones; all of them: piton list --recent 0")
 	}
 	return nil
 }

@@ -36,7 +36,8 @@ func (w *Worktree) marks() (marks, error) {
 	return m, err
 }
 
-// note makes marks those of the worktree, whole or not at all, and durably.
+// note makes marks those of the worktree, whole or not at all. Their bytes are on
+// the disk before they have their name; when the name is, the file system says.
 func (w *Worktree) note(m marks) error {
 	err := os.MkdirAll(w.place, 0o700)
 	if err == nil {
