@@ -93,7 +93,8 @@ func (w *World) asideOf(work *tree.Worktree, world func(dir string, t *tree.Tree
 // beneath is the world of a step's worktree.
 func (w *World) beneath(dir string, t *tree.Tree) (*World, error) {
 	return &World{
-		Dir: dir, State: w.State, Environ: w.Environ, Pool: w.Pool, Tree: t, Agents: w.Agents, Object: w.Object, Said: w.Said, home: cmp.Or(w.home, w.Tree),
+		Dir: dir, State: w.State, Environ: w.Environ, Pool: w.Pool, Tree: t, Agents: w.Agents, Object: w.Object, Said: w.Said,
+		home: cmp.Or(w.home, w.Tree), outer: w,
 	}, nil
 }
 

@@ -41,7 +41,7 @@ type World struct {
 	OpenTree  func(dir string) (*tree.Tree, error)     // opens a worktree's files
 	OpenTools func(dir string) (*tool.Registry, error) // opens the tools of a run's worktree
 	home      *tree.Tree                               // of a world in a worktree: the workspace
-	outer     *World                                   // of a world in a run's worktree: what that was made from
+	outer     *World                                   // of a world in a worktree: what that was made from
 
 	scratch scratch
 	texts   texts
@@ -68,9 +68,12 @@ type Result struct {
 	Bodies [][]byte
 }
 
-// shellPath is the bash of this world, looked for once: whatever a step puts
-// before it on PATH runs nothing.
+// shellPath is the bash of this world and of those in its worktrees, looked for
+// once: whatever a step puts before it on PATH runs nothing.
 func (w *World) shellPath() string {
+	if w.outer != nil {
+		return w.outer.shellPath()
+	}
 	w.shell.Do(func() {
 		if bash, err := proc.Bash(w.Environ, w.Dir); err == nil {
 			w.bash = bash

@@ -516,3 +516,42 @@ func TestScopesThatOpenNothing(t *testing.T) {
 		})
 	}
 }
+
+// The bash that was there first runs what is in worktrees, too: that of a step,
+// and that of a run.
+func TestOneBash(t *testing.T) {
+	for name, place := range map[string]func(*engine.Effect){
+		"step": func(e *engine.Effect) { e.Worktree = true },
+		"run":  func(e *engine.Effect) { e.Within = []string{"whole"} },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, early := newStage(t, map[string]string{"a": ""}), t.TempDir()
+			git, err := exec.LookPath("git")
+			must(t, err)
+			must(t, exec.Command(git, "init", "-q", s.Dir).Run())
+			s.Environ = append(s.Environ, "PATH="+early+":"+os.Getenv("PATH"))
+			s.Worktrees = t.TempDir()
+			s.OpenTree = func(dir string) (*tree.Tree, error) { return tree.Open(dir, tree.Config{Git: git, Pool: s.Pool}) }
+			_, work := s.prepared(s.step("touch first", "test -f first"))
+			s.ended(work)
+
+			write(t, filepath.Join(early, "bash"), "#!/bin/sh\ntouch "+early+"/fooled\nexec /bin/bash \"$@\"\n")
+			must(t, os.Chmod(filepath.Join(early, "bash"), 0o755))
+			e := s.effect(engine.Prepare, s.step("touch b", "test -f b"))
+			place(&e)
+			in, ok := s.Do(t.Context(), e).Input.(engine.Prepared)
+			if !ok || in.Err != "" {
+				t.Fatalf("prepare: %+v", in)
+			}
+			e.Key.Kind, e.Prompt, e.Tree = engine.Work, in.Dispatch.Prompt, in.Dispatch.Tree
+			if end := s.ended(e); end.Exit != 0 {
+				t.Errorf("it ended %+v", end)
+			}
+			e.Key.Kind = engine.Prove
+			s.proved(e)
+			if _, err := os.Stat(filepath.Join(early, "fooled")); err == nil {
+				t.Error("another bash was taken")
+			}
+		})
+	}
+}
