@@ -55,7 +55,7 @@ func agentProgram(env Env, a config.Agent) string {
 	path := proc.SearchPath(env.Environ)
 	switch {
 	case a.Kind == config.Shell:
-		return find("bash", path)
+		return outside("bash", env)
 	case len(a.Command) == 0:
 		return ""
 	}

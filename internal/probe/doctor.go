@@ -78,8 +78,17 @@ func together(jobs []func() Line) []Line {
 	return lines
 }
 
+// outside finds a program that a run takes from outside of the workspace, or "".
+func outside(name string, env Env) string {
+	file, err := proc.Outside(name, env.Environ, env.Workspace)
+	if err != nil {
+		return ""
+	}
+	return file
+}
+
 func bash(ctx context.Context, env Env) Line {
-	file := find("bash", proc.SearchPath(env.Environ))
+	file := outside("bash", env)
 	if file == "" {
 		return Line{"bash", Failure, "is not on PATH; contracts and scripts run in it", "install bash"}
 	}
@@ -87,7 +96,7 @@ func bash(ctx context.Context, env Env) Line {
 }
 
 func git(ctx context.Context, env Env) Line {
-	file := find("git", proc.SearchPath(env.Environ))
+	file := outside("git", env)
 	if file == "" {
 		return Line{"git", Warning, "is not on PATH; ignored files cannot be told from others", "install git"}
 	}

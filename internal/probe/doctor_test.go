@@ -59,7 +59,9 @@ func TestDoctorVersions(t *testing.T) {
 	tool(t, bin, "long", `printf 'x%.0s' $(seq 1 5000)`)
 	ran := filepath.Join(t.TempDir(), "ran")
 	tool(t, work, "evil", "touch "+ran)
-	tool(t, filepath.Join(work, "bin"), "worse", "touch "+ran)
+	for _, name := range []string{"worse", "bash", "git"} {
+		tool(t, filepath.Join(work, "bin"), name, "touch "+ran)
+	}
 	if err := os.Mkdir(filepath.Join(work, ".git"), 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +77,7 @@ agents:
 `)
 	lines := examine(t, probe.Env{
 		Workspace: work, State: t.TempDir(), Config: c,
-		Environ: []string{path(bin, "/usr/bin", "/bin", filepath.Join(work, "bin")), "SECRET=1"},
+		Environ: []string{path(filepath.Join(work, "bin"), bin, "/usr/bin", "/bin"), "SECRET=1"},
 	})
 	for check, want := range map[string]string{
 		"bash":    "ok GNU bash, version 9.9 (" + filepath.Join(bin, "bash") + ")",
@@ -91,6 +93,9 @@ agents:
 		if got := string(lines[check].Status) + " " + lines[check].Text; got != want {
 			t.Errorf("%s: %s, want %s", check, got, want)
 		}
+	}
+	if _, file := probe.Agent(probe.Env{Workspace: work, Config: c, Environ: []string{path(filepath.Join(work, "bin"), bin)}}, "script"); file != filepath.Join(bin, "bash") {
+		t.Errorf("scripts run in %q", file)
 	}
 	if _, err := os.Stat(ran); err == nil {
 		t.Error("a program of the workspace was started")
@@ -158,9 +163,10 @@ func TestGit(t *testing.T) {
 		{"new", "git version 2.38.0", work, bin, probe.OK, verify.Git{Repository: true, Version: verify.GitVersion{Major: 2, Minor: 38}}},
 		{"old", "git version 2.37.9.windows.1", work, bin, probe.Warning, verify.Git{Repository: true, Version: verify.GitVersion{Major: 2, Minor: 37}}},
 		{"silent", "hello", work, bin, probe.OK, verify.Git{Repository: true}},
-		{"no repository", "git version 2.50.1", bin, bin, probe.Warning, verify.Git{}},
+		{"no repository", "git version 2.50.1", t.TempDir(), bin, probe.Warning, verify.Git{Version: verify.GitVersion{Major: 2, Minor: 50}}},
 		{"none", "", work, top, probe.Warning, verify.Git{Missing: true}},
-		{"of the workspace", "", work, work, probe.OK, verify.Git{Repository: true}},
+		{"of the workspace", "", work, work, probe.Warning, verify.Git{Missing: true}},
+		{"behind that of the workspace", "git version 2.38.0", work, work + string(os.PathListSeparator) + bin, probe.OK, verify.Git{Repository: true, Version: verify.GitVersion{Major: 2, Minor: 38}}},
 	} {
 		tool(t, bin, "git", "echo "+c.says)
 		env := probe.Env{Workspace: c.dir, Environ: []string{path(c.path)}, Config: config.Default()}

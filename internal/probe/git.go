@@ -10,22 +10,17 @@ import (
 	"strings"
 	"time"
 
-	"github.com/piton-dev/piton/internal/proc"
 	"github.com/piton-dev/piton/internal/tree"
 	"github.com/piton-dev/piton/internal/verify"
 )
 
 // worktrees says whether git can make worktrees of the workspace.
 func worktrees(ctx context.Context, env Env) *verify.Git {
-	file := find("git", proc.SearchPath(env.Environ))
+	file := outside("git", env)
 	if file == "" {
 		return &verify.Git{Missing: true}
 	}
-	g := &verify.Git{Repository: repository(env.Workspace)}
-	if !proc.Within(env.Workspace, file) {
-		g.Version = gitVersion(version(ctx, env, file))
-	}
-	return g
+	return &verify.Git{Repository: repository(env.Workspace), Version: gitVersion(version(ctx, env, file))}
 }
 
 // gitVersion reads "git version 2.39.5"; zero for what is none.
@@ -56,8 +51,8 @@ const maxKept = 64 << 20
 // unignored are the files of the workspace that git does not ignore, and the
 // directories that hold some; not ok where git cannot tell.
 func unignored(ctx context.Context, env Env) (names map[string]bool, ok bool) {
-	file := find("git", proc.SearchPath(env.Environ))
-	if file == "" || proc.Within(env.Workspace, file) {
+	file := outside("git", env)
+	if file == "" {
 		return nil, false
 	}
 	argv, environ := tree.Kept(env.Workspace, file)

@@ -14,7 +14,8 @@ import (
 	"github.com/piton-dev/piton/internal/store"
 )
 
-// A writer is the one connection that writes. Only who commits uses it.
+// A writer is the one connection that writes. Only who commits uses it, but for
+// linkEarly.
 type writer struct {
 	db    *sql.DB
 	conn  *sql.Conn
