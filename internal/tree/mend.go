@@ -19,7 +19,7 @@ func (w *Worktree) mend(ctx context.Context) error {
 	if err != nil || m.Writing == "" {
 		return err
 	}
-	names, err := w.differing(ctx, m.Writing+"^1", m.Writing)
+	written, err := w.ask(ctx, nil, "diff-tree", "-r", "-z", "--name-only", "--no-renames", "--diff-filter=d", m.Writing+"^1", m.Writing)
 	if err != nil {
 		return err
 	}
@@ -28,15 +28,15 @@ func (w *Worktree) mend(ctx context.Context) error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	index := call{env: []string{"GIT_INDEX_FILE=" + filepath.Join(dir, "index")}}
+	index := call{env: []string{"GIT_INDEX_FILE=" + filepath.Join(dir, "index")}, stdin: written}
 	if _, err := w.git(ctx, w.gitDir, w.top, index, "read-tree", m.Writing); err != nil {
 		return err
 	}
 	want := filepath.Join(dir, "tree")
-	if _, err := w.git(ctx, w.gitDir, w.top, index, "checkout-index", "--all", "--prefix="+want+"/"); err != nil {
+	if _, err := w.git(ctx, w.gitDir, w.top, index, "checkout-index", "--prefix="+want+"/", "-z", "--stdin"); err != nil {
 		return err
 	}
-	if index.stdin, err = w.torn(names, want); err != nil {
+	if index.stdin, err = torn(w.top, want, written); err != nil {
 		return err
 	}
 	if _, err := w.git(ctx, w.gitDir, w.top, index, "checkout-index", "--force", "-z", "--stdin"); err != nil {
@@ -46,17 +46,17 @@ func (w *Worktree) mend(ctx context.Context) error {
 	return w.note(m)
 }
 
-// torn lists, with a NUL behind each, those of the files that the workspace does
-// not hold to their end.
-func (w *Worktree) torn(names []string, want string) (string, error) {
+// torn lists those files of a list, with a NUL behind each, that top does not hold
+// to the end that want has.
+func torn(top, want, files string) (string, error) {
 	var list strings.Builder
-	for _, name := range names {
-		begun, err := begins(filepath.Join(w.top, disk(name)), filepath.Join(want, disk(name)))
+	for name := range strings.SplitSeq(strings.TrimSuffix(files, "\x00"), "\x00") {
+		begun, err := begins(filepath.Join(top, name), filepath.Join(want, name))
 		if err != nil {
 			return "", err
 		}
 		if begun {
-			list.WriteString(filepath.ToSlash(disk(name)) + "\x00")
+			list.WriteString(name + "\x00")
 		}
 	}
 	return list.String(), nil
