@@ -35,10 +35,11 @@ var layers = map[string]layer{
 
 	"internal/template": {"plan", "go.yaml.in/yaml/v4"},
 
-	"internal/config": {"plan", "go.yaml.in/yaml/v4"},
-	"internal/proc":   {"", "golang.org/x/sys"},
-	"internal/tree":   {"engine proc", "golang.org/x/sys github.com/bmatcuk/doublestar/v4"},
-	"internal/check":  {"engine proc tree", "mvdan.cc/sh/v3"},
+	"internal/config":  {"plan", "go.yaml.in/yaml/v4"},
+	"internal/durable": {"", "golang.org/x/sys"},
+	"internal/proc":    {"", "golang.org/x/sys"},
+	"internal/tree":    {"durable engine proc", "golang.org/x/sys github.com/bmatcuk/doublestar/v4"},
+	"internal/check":   {"engine proc tree", "mvdan.cc/sh/v3"},
 	"internal/tool": {"proc", "github.com/modelcontextprotocol/go-sdk github.com/santhosh-tekuri/jsonschema/v6 " +
 		"github.com/bmatcuk/doublestar/v4 mvdan.cc/sh/v3"},
 	"internal/agent": {"engine proc", "golang.org/x/sys"},
@@ -46,15 +47,15 @@ var layers = map[string]layer{
 	"internal/probe": {"engine plan verify config proc tool tree agent", "golang.org/x/sys"},
 
 	"internal/store":           {"engine", ""},
-	"internal/store/sqlite":    {"engine store", "modernc.org/sqlite golang.org/x/sys"},
+	"internal/store/sqlite":    {"durable engine store", "modernc.org/sqlite golang.org/x/sys"},
 	"internal/store/storetest": {"engine store", "github.com/google/go-cmp"},
 
 	"internal/run":     {"engine store", ""},
 	"internal/effect":  {"engine check agent tool prompt tree notes proc", ""},
-	"internal/project": {"plan plan/form engine", ""},
+	"internal/project": {"durable plan plan/form engine", ""},
 	"internal/api":     {"plan plan/form verify engine store run probe project config", "golang.org/x/sys"},
 	"internal/cli": {
-		"agent api check config effect engine notes plan plan/form probe proc project prompt run store store/sqlite template tool tree verify",
+		"agent api check config durable effect engine notes plan plan/form probe proc project prompt run store store/sqlite template tool tree verify",
 		"github.com/spf13/cobra github.com/spf13/pflag golang.org/x charm.land github.com/charmbracelet github.com/rogpeppe/go-internal/diff",
 	},
 	"cmd/piton": {"cli proc", ""},

@@ -12,8 +12,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/piton-dev/piton/internal/api"
+	"github.com/piton-dev/piton/internal/durable"
 	"github.com/piton-dev/piton/internal/plan"
-	"github.com/piton-dev/piton/internal/store/sqlite"
 )
 
 //go:embed new_plan.md
@@ -204,7 +204,7 @@ func cannotWrite(path string, err error) error {
 	if p, ok := errors.AsType[*fs.PathError](err); ok {
 		err = p.Err
 	}
-	if sqlite.IsFull(err) {
+	if durable.IsFull(err) {
 		return &fault{text: fmt.Sprintf("cannot write %s: %v", path, err), hint: "free some space, then call this again"}
 	}
 	return &api.Problem{Code: api.Invalid, Message: fmt.Sprintf("cannot write %s: %v", path, err), Hint: "check the directory and who may write there"}

@@ -17,6 +17,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/piton-dev/piton/internal/durable"
 	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/plan"
 	"github.com/piton-dev/piton/internal/plan/form"
@@ -79,27 +80,7 @@ func replace(path string, seen, text []byte, mode fs.FileMode) error {
 	if now, err := os.ReadFile(path); err != nil || !bytes.Equal(now, seen) {
 		return ErrChanged
 	}
-	return rename(path, text, mode)
-}
-
-// rename puts a new file in the place of path, whole or not at all.
-func rename(path string, text []byte, mode fs.FileMode) error {
-	f, err := os.CreateTemp(filepath.Dir(path), ".piton-*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name()) // gone already, once it was renamed
-	_, err = f.Write(text)
-	if err == nil {
-		err = f.Sync()
-	}
-	if err = errors.Join(err, f.Close()); err != nil {
-		return err
-	}
-	if err := os.Chmod(f.Name(), mode); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
+	return durable.Replace(path, text, mode, nil)
 }
 
 func marks(steps []engine.StepRow) map[string]plan.Mark {

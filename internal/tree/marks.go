@@ -8,6 +8,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/piton-dev/piton/internal/durable"
 )
 
 // marks are what a worktree has come to: commits, "" where there is none. They
@@ -36,8 +38,7 @@ func (w *Worktree) marks() (marks, error) {
 	return m, err
 }
 
-// note makes marks those of the worktree, whole or not at all. Their bytes are on
-// the disk before they have their name; when the name is, the file system says.
+// note makes marks those of the worktree, whole or not at all, and durably.
 func (w *Worktree) note(m marks) error {
 	err := os.MkdirAll(w.place, 0o700)
 	if err == nil {
@@ -54,19 +55,7 @@ func (m marks) write(path string) error {
 	if err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".marks-*")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(f.Name()) // gone already, once it was renamed
-	_, err = f.Write(body)
-	if err == nil {
-		err = f.Sync()
-	}
-	if err = errors.Join(err, f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
+	return durable.Replace(path, body, 0o600, nil)
 }
 
 // hold keeps git from dropping a commit that the worktree still needs.

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/piton-dev/piton/internal/durable"
 	"github.com/piton-dev/piton/internal/store"
 )
 
@@ -171,7 +172,7 @@ func (a *anchorer) write() error {
 	}
 	text, err := newest.encode()
 	if err == nil {
-		err = replaceFile(a.path, text, a.point, PointAnchorWrite, PointAnchorRename, PointAnchorDone)
+		err = durable.Replace(a.path, text, 0o600, stages(a.point, PointAnchorWrite, PointAnchorRename, PointAnchorDone))
 	}
 	if err == nil {
 		a.written = newest

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+
+	"github.com/piton-dev/piton/internal/durable"
 )
 
 // Backup copies the journal as it is now, with its objects, into a new
@@ -41,7 +43,7 @@ func (s *Store) backup(ctx context.Context, path string) error {
 	if _, err := copied.Verify(ctx); err != nil {
 		return err
 	}
-	return syncDir(filepath.Dir(path))
+	return durable.SyncDir(filepath.Dir(path))
 }
 
 // vacuumInto writes a copy of the file as of one moment, and syncs it.
@@ -71,7 +73,7 @@ func syncFile(path string) error {
 	if err := errors.Join(f.Chmod(0o600), f.Sync(), f.Close()); err != nil {
 		return err
 	}
-	return syncDir(filepath.Dir(path))
+	return durable.SyncDir(filepath.Dir(path))
 }
 
 // copyObjects copies the files of the objects that the copy names. They are

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"syscall"
 
+	"github.com/piton-dev/piton/internal/durable"
 	"github.com/piton-dev/piton/internal/store"
 
 	driver "modernc.org/sqlite"
@@ -53,7 +54,7 @@ func classify(err error) (error, string) {
 		return classifyCode(db.Code())
 	}
 	switch {
-	case IsFull(err):
+	case durable.IsFull(err):
 		return store.ErrFull, adviceFull
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
 		return store.ErrReadOnly, adviceReadOnly

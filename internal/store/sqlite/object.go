@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/piton-dev/piton/internal/durable"
 	"github.com/piton-dev/piton/internal/store"
 )
 
@@ -46,12 +47,12 @@ func (s *Store) writeLarge(objects []store.Object) error {
 
 func (s *Store) writeFile(path string, body []byte) error {
 	if info, err := os.Stat(path); err == nil && info.Size() == int64(len(body)) {
-		return syncDir(filepath.Dir(path)) // whoever named it may have died before this
+		return durable.SyncDir(filepath.Dir(path)) // whoever named it may have died before this
 	}
-	if err := makeDir(filepath.Dir(path)); err != nil {
+	if err := durable.MakeDir(filepath.Dir(path)); err != nil {
 		return err
 	}
-	err := replaceFile(path, body, s.point, PointObjectWrite, PointObjectRename, PointObjectRenamed)
+	err := durable.Replace(path, body, 0o600, stages(s.point, PointObjectWrite, PointObjectRename, PointObjectRenamed))
 	if err == nil {
 		s.point(PointObjectDone)
 	}
@@ -103,4 +104,11 @@ func checked(key sum, body []byte) ([]byte, error) {
 		return nil, fmt.Errorf("%w: the object's content is not what was stored", store.ErrCorrupt)
 	}
 	return body, nil
+}
+
+// stages tells at of the stages of a file that is replaced, by their names.
+func stages(at func(string), begun, synced, renamed string) func(durable.Stage) {
+	return func(s durable.Stage) {
+		at([...]string{durable.Begun: begun, durable.Synced: synced, durable.Renamed: renamed}[s])
+	}
 }

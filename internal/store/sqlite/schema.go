@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/piton-dev/piton/internal/durable"
 	"github.com/piton-dev/piton/internal/store"
 )
 
@@ -223,7 +224,7 @@ func (s *Store) migrate(ctx context.Context) error {
 	if err := s.steps(ctx, db, v); err != nil {
 		return err
 	}
-	return syncDir(s.dir)
+	return durable.SyncDir(s.dir)
 }
 
 // steps leads from version v to the newest in one transaction, and makes the
@@ -274,5 +275,5 @@ func (s *Store) keepOld(ctx context.Context, db *sql.DB, v int) error {
 	if err := os.Rename(unfinished, kept); err != nil {
 		return err
 	}
-	return syncDir(s.dir)
+	return durable.SyncDir(s.dir)
 }

@@ -32,6 +32,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/piton-dev/piton/internal/durable"
 	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/store"
 )
@@ -141,7 +142,7 @@ func (s *Store) create(ctx context.Context) error {
 	if s.inspect {
 		return explain("open", s.path, err)
 	}
-	if err := makeDir(s.dir); err != nil {
+	if err := durable.MakeDir(s.dir); err != nil {
 		return explain("make", s.dir, err)
 	}
 	return s.begin(ctx)

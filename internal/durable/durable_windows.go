@@ -1,10 +1,14 @@
-package sqlite
+package durable
 
 import (
 	"errors"
 
 	"golang.org/x/sys/windows"
 )
+
+// SyncDir does nothing: a directory cannot be synced here, and its journal
+// keeps the order of renames.
+func SyncDir(string) error { return nil }
 
 // IsFull reports whether err is that a disk, or what an account may use of it, is
 // full.

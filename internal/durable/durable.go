@@ -1,0 +1,74 @@
+package durable
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// A Stage is how far Replace has come.
+type Stage int
+
+// The stages of Replace.
+const (
+	Begun   Stage = iota // nothing is written yet
+	Synced               // the bytes are on the disk, under another name
+	Renamed              // the file has its name, which may not be on the disk yet
+)
+
+// Replace makes path hold body with this mode, whole or not at all, and durably:
+// the bytes are synced before they get their name, and the directory after. at,
+// unless it is nil, is told the stages as they are reached. An error leaves what
+// was there before, unless it comes of syncing the directory.
+func Replace(path string, body []byte, mode fs.FileMode, at func(Stage)) error {
+	if at == nil {
+		at = func(Stage) {}
+	}
+	at(Begun)
+	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	if err != nil {
+		return err
+	}
+	if err := write(f, body, mode); err != nil {
+		return errors.Join(err, os.Remove(f.Name()))
+	}
+	at(Synced)
+	if err := os.Rename(f.Name(), path); err != nil {
+		return errors.Join(err, os.Remove(f.Name()))
+	}
+	at(Renamed)
+	return SyncDir(filepath.Dir(path))
+}
+
+// private is the mode of a new temporary file.
+const private = 0o600
+
+func write(f *os.File, body []byte, mode fs.FileMode) error {
+	_, err := f.Write(body)
+	if err == nil && mode != private {
+		err = f.Chmod(mode)
+	}
+	if err == nil {
+		err = f.Sync()
+	}
+	return errors.Join(err, f.Close())
+}
+
+// MakeDir makes a directory that only this user may enter, and its parents, and
+// makes their names durable.
+func MakeDir(dir string) error {
+	if _, err := os.Stat(dir); err == nil {
+		return nil
+	}
+	parent := filepath.Dir(dir)
+	if parent != dir {
+		if err := MakeDir(parent); err != nil {
+			return err
+		}
+	}
+	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
+		return err
+	}
+	return SyncDir(parent)
+}

@@ -1,0 +1,63 @@
+package durable_test
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/piton-dev/piton/internal/durable"
+)
+
+// At every stage path holds the old text or the new one, and at the end nothing
+// else is left.
+func TestReplace(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "a", "b")
+	if err := durable.MakeDir(dir); err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, "f")
+	holds := func() string {
+		body, err := os.ReadFile(path)
+		if errors.Is(err, fs.ErrNotExist) {
+			return "nothing"
+		}
+		return string(body)
+	}
+	var seen []string
+	look := func(durable.Stage) { seen = append(seen, holds()) }
+	for _, text := range []string{"one", "two"} {
+		if err := durable.Replace(path, []byte(text), 0o640, look); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if want := []string{"nothing", "nothing", "one", "one", "one", "two"}; !slices.Equal(seen, want) {
+		t.Errorf("path held %v, want %v", seen, want)
+	}
+	info, err := os.Stat(path)
+	if err != nil || filepath.Separator == '/' && info.Mode().Perm() != 0o640 {
+		t.Errorf("mode %v, %v", info.Mode(), err)
+	}
+	left, err := os.ReadDir(dir)
+	if err != nil || len(left) != 1 {
+		t.Errorf("left: %v, %v", left, err)
+	}
+}
+
+// What cannot take its name leaves nothing behind, and what was there.
+func TestReplaceFails(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "f")
+	if err := os.MkdirAll(filepath.Join(path, "full"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := durable.Replace(path, []byte("x"), 0o600, nil); err == nil {
+		t.Error("a directory was replaced")
+	}
+	left, err := os.ReadDir(dir)
+	if err != nil || len(left) != 1 || !left[0].IsDir() {
+		t.Errorf("left: %v, %v", left, err)
+	}
+}

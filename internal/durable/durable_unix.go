@@ -1,0 +1,29 @@
+//go:build unix
+
+package durable
+
+import (
+	"errors"
+	"os"
+	"syscall"
+)
+
+// SyncDir makes the names in a directory durable, as far as its file system
+// knows how to.
+func SyncDir(dir string) error {
+	d, err := os.Open(dir)
+	if err != nil {
+		return err
+	}
+	err = d.Sync()
+	if errors.Is(err, syscall.EINVAL) || errors.Is(err, errors.ErrUnsupported) {
+		err = nil
+	}
+	return errors.Join(err, d.Close())
+}
+
+// IsFull reports whether err is that a disk, or what an account may use of it, is
+// full.
+func IsFull(err error) bool {
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
+}
