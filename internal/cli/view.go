@@ -189,7 +189,13 @@ func (a *app) plainEnd(st standing) error {
 	if st.head.Ended && st.head.Status != engine.Failed {
 		return nil
 	}
-	fmt.Fprintf(a.out, "%s next  %s\n", clock, strings.TrimPrefix(a.theme(a.out).next(st), "next: "))
+	t := a.theme(a.out)
+	for _, it := range st.items {
+		if it.Run != st.head.Run { // whose own events tell of it
+			fmt.Fprintf(a.out, "%s ask   run %s %s %s answer: %s\n", clock, it.Run, it.Step, quote(t.line(it.Question)), answering(it.Item, it.Schema, it.Choices))
+		}
+	}
+	fmt.Fprintf(a.out, "%s next  %s\n", clock, strings.TrimPrefix(t.next(st), "next: "))
 	return nil
 }
 
