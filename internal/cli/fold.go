@@ -165,7 +165,7 @@ func (f *fold) tell(h happening, event engine.Event, was engine.StepRow) []happe
 		return f.workEnded(h, e)
 	case engine.CheckEnded:
 		f.try(e.Step).check(e)
-		return nil
+		return f.undone(h, e.Step, e.Attempt, e.Undone)
 	case engine.StepSettled:
 		return f.settled(h, e, was)
 	case engine.StepExpanded:
@@ -264,13 +264,20 @@ func (f *fold) dispatched(h happening, e engine.WorkDispatched) []happening {
 	if e.Kind == engine.MergeWork {
 		start.what = merging
 	}
-	if len(e.Restored) == 0 {
-		return []happening{start}
+	return append(f.undone(h, e.Step, e.Attempt, e.Undone), start)
+}
+
+// undone tells what was put back, and where what stood there is.
+func (f *fold) undone(h happening, step string, attempt int, u engine.Undone) []happening {
+	if len(u.Restored) == 0 {
+		return nil
 	}
-	h.what = undone
-	h.text = fmt.Sprintf("%s put back as before; what stood there is kept in quarantine/%s/%s.%d of the state directory, which piton doctor names",
-		few(e.Restored), f.state.Run().Run, e.Step, e.Attempt)
-	return []happening{h, start}
+	h.what, h.step, h.attempt, h.text = undone, f.index(step), attempt, few(u.Restored)+" put back as before"
+	if u.Quarantine != "" {
+		h.text += fmt.Sprintf("; what stood there is kept in quarantine/%s/%s.%d of the state directory, which piton doctor names",
+			f.state.Run().Run, step, attempt)
+	}
+	return []happening{h}
 }
 
 // few names the first of many.
@@ -292,14 +299,15 @@ func (f *fold) workEnded(h happening, e engine.WorkEnded) []happening {
 		}
 		t.cost = &sum
 	}
+	told := f.undone(h, e.Step, e.Attempt, e.Undone)
 	if e.How != engine.Lost && e.How != engine.Stopped {
-		return nil
+		return told
 	}
 	h.what, h.step, h.attempt, h.n, h.text = cutOff, f.index(e.Step), e.Attempt, e.N, e.Reason
 	if e.How == engine.Lost {
 		h.text = "its owner ended before it did"
 	}
-	return []happening{h}
+	return append(told, h)
 }
 
 // settled tells what became of a step. was is its row before.

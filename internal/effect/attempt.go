@@ -34,7 +34,7 @@ func (w *World) prepare(ctx context.Context, e engine.Effect) Result {
 }
 
 func (w *World) ready(ctx context.Context, e engine.Effect, in *engine.Prepared) (bodies [][]byte, err error) {
-	if in.Dispatch.Restored, err = w.restore(ctx, e); err != nil {
+	if in.Dispatch.Undone, err = w.restore(ctx, e); err != nil {
 		return nil, err
 	}
 	if e.Baseline {
@@ -78,17 +78,17 @@ func (w *World) ready(ctx context.Context, e engine.Effect, in *engine.Prepared)
 // restore puts back what the last attempt changed against the rules, and any
 // protected file that differs for whatever other reason. What stood there goes
 // to quarantine.
-func (w *World) restore(ctx context.Context, e engine.Effect) ([]string, error) {
+func (w *World) restore(ctx context.Context, e engine.Effect) (engine.Undone, error) {
 	if err := w.unswapped(e); err != nil {
-		return nil, err
+		return engine.Undone{}, err
 	}
 	b, err := w.base(e.Base)
 	if err != nil {
-		return nil, err
+		return engine.Undone{}, err
 	}
 	changed, err := w.tampered(ctx, e)
 	if err != nil {
-		return nil, err
+		return engine.Undone{}, err
 	}
 	seen := map[string]bool{}
 	for _, c := range changed {
@@ -100,41 +100,41 @@ func (w *World) restore(ctx context.Context, e engine.Effect) ([]string, error) 
 		}
 	}
 	if len(changed) == 0 {
-		return nil, nil
+		return engine.Undone{}, nil
 	}
 	want := tree.Wanted{Base: b, Moved: e.Moved}
 	if e.Tree != "" {
 		if want.Tree, err = w.before(e.Tree); err != nil {
-			return nil, err
+			return engine.Undone{}, err
 		}
 	}
-	left, err := w.putBack(ctx, changed, want, w.quarantine(e.Key))
-	if err != nil {
-		return nil, err
+	undone, left, err := w.putBack(ctx, e.Key, changed, want)
+	if err == nil && len(left) > 0 {
+		err = fmt.Errorf("%s cannot be put back: %s", left[0].Path, left[0].Reason)
 	}
-	if len(left) > 0 {
-		return nil, fmt.Errorf("%s cannot be put back: %s", left[0].Path, left[0].Reason)
-	}
-	var names []string
-	for _, c := range changed {
-		names = append(names, c.Path)
-	}
-	return names, nil
+	return undone, err
 }
 
-// putBack restores what belongs to the repository in the workspace, where it is.
-func (w *World) putBack(ctx context.Context, changed []engine.Change, want tree.Wanted, quarantine string) ([]tree.Unrestored, error) {
-	if w.home == nil {
-		return w.Tree.Restore(ctx, changed, want, quarantine)
+// putBack restores paths; what belongs to the repository in the workspace, where
+// it is. What stood there goes to the quarantine of the attempt.
+func (w *World) putBack(ctx context.Context, k engine.Key, changed []engine.Change, want tree.Wanted) (engine.Undone, []tree.Unrestored, error) {
+	mine, shared, quarantine := changed, []engine.Change(nil), w.quarantine(k)
+	if w.home != nil {
+		mine = slices.DeleteFunc(slices.Clone(changed), func(c engine.Change) bool { return repository(c.Path) })
+		shared = slices.DeleteFunc(slices.Clone(changed), func(c engine.Change) bool { return !repository(c.Path) })
 	}
-	mine := slices.DeleteFunc(slices.Clone(changed), func(c engine.Change) bool { return repository(c.Path) })
-	shared := slices.DeleteFunc(slices.Clone(changed), func(c engine.Change) bool { return !repository(c.Path) })
-	left, err := w.Tree.Restore(ctx, mine, want, quarantine)
-	if err != nil || len(shared) == 0 {
-		return left, err
+	done, err := w.Tree.Restore(ctx, mine, want, quarantine)
+	if err == nil && len(shared) > 0 {
+		var more tree.Restored
+		more, err = w.home.Restore(ctx, shared, want, quarantine)
+		done.Back, done.Left = append(done.Back, more.Back...), append(done.Left, more.Left...)
+		done.Kept = done.Kept || more.Kept
 	}
-	more, err := w.home.Restore(ctx, shared, want, quarantine+".git")
-	return append(left, more...), err
+	undone := engine.Undone{Restored: done.Back}
+	if done.Kept {
+		undone.Quarantine = quarantine
+	}
+	return undone, done.Left, err
 }
 
 func (w *World) before(hash string) (tree.Manifest, error) {
@@ -230,34 +230,32 @@ func (w *World) judge(ctx context.Context, e engine.Effect, end *engine.WorkEnde
 	changed, err := w.tampered(ctx, e)
 	if err == nil && end.How != engine.Stopped {
 		end.Tampered = slices.Concat(changed, w.swapped(e))
-		if len(changed) > 0 {
-			end.Quarantine = w.quarantine(e.Key)
-		}
 		err = w.compare(ctx, e, end, me)
 	}
 	if err != nil {
 		return fmt.Errorf("what it changed cannot be compared: %w", err)
 	}
-	return w.undo(ctx, e, changed)
+	end.Undone, err = w.undo(ctx, e, changed)
+	return err
 }
 
 // undo puts protected files back as soon as they are found changed, and not only
 // before the next attempt: there may be none, and nobody else may find a changed
 // check in the tree and prove with it. What a step at work may change, and what
 // cannot be put back, is left to whatever starts next.
-func (w *World) undo(ctx context.Context, e engine.Effect, changed []engine.Change) error {
+func (w *World) undo(ctx context.Context, e engine.Effect, changed []engine.Change) (engine.Undone, error) {
 	if scopes := w.scopes(); len(scopes) > 0 {
 		changed = tree.OutOfScope(changed, scopes)
 	}
 	if len(changed) == 0 {
-		return nil
+		return engine.Undone{}, nil
 	}
 	b, err := w.base(e.Base)
 	if err != nil {
-		return err
+		return engine.Undone{}, err
 	}
-	_, err = w.putBack(ctx, changed, tree.Wanted{Base: b, Moved: e.Moved}, w.quarantine(e.Key))
-	return err
+	undone, _, err := w.putBack(ctx, e.Key, changed, tree.Wanted{Base: b, Moved: e.Moved})
+	return undone, err
 }
 
 // scopes are those of the steps at work.
@@ -336,9 +334,6 @@ func (w *World) compare(ctx context.Context, e engine.Effect, end *engine.WorkEn
 		end.Changed = append(end.Changed, c.Path)
 	}
 	end.OutOfScope = w.blame(e, outside(changes, e, me.met), me)
-	if len(end.OutOfScope) > 0 {
-		end.Quarantine = w.quarantine(e.Key)
-	}
 	return nil
 }
 

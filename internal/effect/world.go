@@ -194,11 +194,12 @@ func (w *World) checks(ctx context.Context, e engine.Effect, phase engine.Phase)
 	for i := range results {
 		results[i].Shared = e.Shared
 	}
+	undone, err := w.undo(ctx, e, changed)
 	if all := slices.Concat(changed, w.swapped(e)); len(all) > 0 && len(results) > 0 {
 		last := &results[len(results)-1]
-		last.Tampered, last.Verdict = all, engine.Tampered
+		last.Tampered, last.Undone, last.Verdict = all, undone, engine.Tampered
 	}
-	return results, w.undo(ctx, e, changed)
+	return results, err
 }
 
 // prove answers Verify, Again and Prove.

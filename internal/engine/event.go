@@ -213,6 +213,12 @@ type Injected struct {
 	Hash string `json:"hash,omitempty"`
 }
 
+// Undone says what was put back as before.
+type Undone struct {
+	Restored   []string `json:"restored,omitempty"`
+	Quarantine string   `json:"quarantine,omitempty"` // the directory that keeps what stood there, if anything did
+}
+
 // WorkDispatched says that work may start: it is durable before the work is.
 type WorkDispatched struct {
 	Step     string     `json:"step"`
@@ -223,7 +229,7 @@ type WorkDispatched struct {
 	Prompt   string     `json:"prompt,omitempty"` // object: what the agent or the shell was given, or the arguments of a tool
 	Injected []Injected `json:"injected,omitempty"`
 	Tree     string     `json:"tree,omitempty"` // object: the workspace as it was, where a scope is checked
-	Restored []string   `json:"restored,omitempty"`
+	Undone              // before the work
 	Reserve  Amount     `json:"reserve,omitzero"` // set aside of the budget until the work has ended
 	Child    string     `json:"child,omitempty"`  // the run that does the work, which opens with it
 }
@@ -265,12 +271,12 @@ type WorkEnded struct {
 	Changed    []string `json:"changed,omitempty"`
 	Tampered   []Change `json:"tampered,omitempty"`
 	OutOfScope []Change `json:"out_of_scope,omitempty"`
-	Quarantine string   `json:"quarantine,omitempty"` // where the differences were kept
-	Unfit      string   `json:"unfit,omitempty"`      // why its output is not what the step's schema wants
-	Conflicts  []Change `json:"conflicts,omitempty"`  // a merge: both sides are in the worktree
-	Commit     string   `json:"commit,omitempty"`     // a merge: what was merged
-	Worktree   string   `json:"worktree,omitempty"`   // a merge: where its worktree is
-	Behind     bool     `json:"behind,omitempty"`     // a merge of the run's worktree: it has to be proved first, with what it got from the workspace
+	Undone              // as soon as the work had ended
+	Unfit      string   `json:"unfit,omitempty"`     // why its output is not what the step's schema wants
+	Conflicts  []Change `json:"conflicts,omitempty"` // a merge: both sides are in the worktree
+	Commit     string   `json:"commit,omitempty"`    // a merge: what was merged
+	Worktree   string   `json:"worktree,omitempty"`  // a merge: where its worktree is
+	Behind     bool     `json:"behind,omitempty"`    // a merge of the run's worktree: it has to be proved first, with what it got from the workspace
 	Tree       string   `json:"tree,omitempty"`
 	Ending     *Ending  `json:"ending,omitempty"`   // of a run that did the work
 	Leftover   int      `json:"leftover,omitempty"` // processes that had to be killed
@@ -314,29 +320,29 @@ func indented(s string) string { return strings.ReplaceAll(s, "\n", "\n  ") }
 
 // CheckEnded is the answer of one check: evidence.
 type CheckEnded struct {
-	Step       string            `json:"step"`
-	Attempt    int               `json:"attempt"`
-	Phase      Phase             `json:"phase"` // baseline, verifying, flaky, ratchet
-	Round      int               `json:"round,omitempty"`
-	Check      string            `json:"check"`
-	Required   bool              `json:"required"`
-	Command    string            `json:"command_hash"`
-	Env        string            `json:"env_hash"`
-	Dir        string            `json:"dir,omitempty"`
-	Verdict    Verdict           `json:"verdict"`
-	Exit       int               `json:"exit"`
-	Want       int               `json:"want"`
-	Signal     string            `json:"signal,omitempty"`
-	Ms         int64             `json:"ms"`
-	Reason     string            `json:"reason,omitempty"`
-	Output     string            `json:"output_hash"` // SHA-256 over all it printed
-	Size       int64             `json:"size"`
-	Stdout     string            `json:"stdout_tail,omitempty"` // only where it did not pass
-	Stderr     string            `json:"stderr_tail,omitempty"`
-	Tree       string            `json:"tree,omitempty"` // hash of protected set and scope, where known
-	Tampered   []Change          `json:"tampered,omitempty"`
-	Quarantine string            `json:"quarantine,omitempty"`
-	Moved      map[string]string `json:"moved,omitempty"` // protected paths that the step's writes allowed to change
+	Step     string            `json:"step"`
+	Attempt  int               `json:"attempt"`
+	Phase    Phase             `json:"phase"` // baseline, verifying, flaky, ratchet
+	Round    int               `json:"round,omitempty"`
+	Check    string            `json:"check"`
+	Required bool              `json:"required"`
+	Command  string            `json:"command_hash"`
+	Env      string            `json:"env_hash"`
+	Dir      string            `json:"dir,omitempty"`
+	Verdict  Verdict           `json:"verdict"`
+	Exit     int               `json:"exit"`
+	Want     int               `json:"want"`
+	Signal   string            `json:"signal,omitempty"`
+	Ms       int64             `json:"ms"`
+	Reason   string            `json:"reason,omitempty"`
+	Output   string            `json:"output_hash"` // SHA-256 over all it printed
+	Size     int64             `json:"size"`
+	Stdout   string            `json:"stdout_tail,omitempty"` // only where it did not pass
+	Stderr   string            `json:"stderr_tail,omitempty"`
+	Tree     string            `json:"tree,omitempty"` // hash of protected set and scope, where known
+	Tampered []Change          `json:"tampered,omitempty"`
+	Undone                     // as soon as it had ended
+	Moved    map[string]string `json:"moved,omitempty"` // protected paths that the step's writes allowed to change
 	// Executables, of a baseline, are commands as in RunOpened that were not there yet then.
 	Executables map[string]string `json:"executables,omitempty"`
 	Isolation   string            `json:"isolation,omitempty"`

@@ -33,6 +33,13 @@ func (w Wanted) digest(c Change) (d Digest, known bool) {
 	return Absent, c.What == "added"
 }
 
+// Restored is what [Tree.Restore] did.
+type Restored struct {
+	Back []string     // the paths that it put back, without those that were as they must be
+	Kept bool         // something stood there, and is in the quarantine
+	Left []Unrestored // the paths that are still not as they must be
+}
+
 // Unrestored is a path that could not be put back.
 type Unrestored struct {
 	Path   string
@@ -46,26 +53,28 @@ type Unrestored struct {
 // moved away too. It may be repeated, also after a crash: what is as it must be
 // is left alone.
 //
-// It returns the paths that are still not as they must be, because what they
-// held was too large to be kept, or was never seen. An error means that it
-// stopped half way, and may be repeated. Nobody else may write in the workspace
-// meanwhile.
-func (t *Tree) Restore(ctx context.Context, changes []Change, w Wanted, quarantine string) ([]Unrestored, error) {
+// A path is left as it is where what it held was too large to be kept, or was
+// never seen. An error means that it stopped half way, and may be repeated: what
+// it returns then is what it did until then. Nobody else may write in the
+// workspace meanwhile.
+func (t *Tree) Restore(ctx context.Context, changes []Change, w Wanted, quarantine string) (done Restored, err error) {
 	r := &restorer{t: t, want: w, q: &quarantined{dir: quarantine}}
 	defer r.q.close()
-	var left []Unrestored
+	defer func() { done.Kept = r.q.list != nil }()
 	for _, c := range inOrder(changes, w) {
 		if err := ctx.Err(); err != nil {
-			return nil, fmt.Errorf("restore files: %w", err)
+			return done, fmt.Errorf("restore files: %w", err)
 		}
-		err := r.restore(c)
+		back, err := r.restore(c)
 		if reason, ok := errors.AsType[impossible](err); ok {
-			left = append(left, Unrestored{Path: c.Path, Reason: string(reason)})
+			done.Left = append(done.Left, Unrestored{Path: c.Path, Reason: string(reason)})
 		} else if err != nil {
-			return nil, fmt.Errorf("restore %s: %w", c.Path, err)
+			return done, fmt.Errorf("restore %s: %w", c.Path, err)
+		} else if back {
+			done.Back = append(done.Back, c.Path)
 		}
 	}
-	return left, nil
+	return done, nil
 }
 
 // inOrder puts links first, for other paths may lead through them, and what only
@@ -102,18 +111,23 @@ type restorer struct {
 	q    *quarantined
 }
 
-func (r *restorer) restore(c Change) error {
+// restore reports whether there was anything to put back.
+func (r *restorer) restore(c Change) (bool, error) {
 	want, known := r.want.digest(c)
 	if !known {
-		return impossible("nobody knows what it was")
+		return false, impossible("nobody knows what it was")
 	}
 	if !isName(c.Path) || c.Path == "." {
-		return impossible("not a path inside the workspace")
+		return false, impossible("not a path inside the workspace")
 	}
 	is, err := r.t.now(c.Path)
 	if err != nil || is == want {
-		return err
+		return false, err
 	}
+	return true, r.back(c, want)
+}
+
+func (r *restorer) back(c Change, want Digest) error {
 	switch want.kind() {
 	case 'v', 'u', 'o':
 		return impossible("what it was cannot be made again")

@@ -101,14 +101,14 @@ func TestRestoreRepeats(t *testing.T) {
 	w.do("a 2\nb 2")
 	cs := w.compare(b, "a", "b")
 	dir, _ := w.restore(cs[:1], tree.Wanted{Base: b})
-	if left, err := w.tree.Restore(t.Context(), cs, tree.Wanted{Base: b}, dir); err != nil || len(left) > 0 {
-		t.Errorf("second restore: %v, %v", left, err)
+	if done, err := w.tree.Restore(t.Context(), cs, tree.Wanted{Base: b}, dir); err != nil || !cmp.Equal(done, tree.Restored{Back: []string{"b"}, Kept: true}) {
+		t.Errorf("second restore: %+v, %v", done, err)
 	}
 	if d := cmp.Diff(map[string]string{"a": "changed 2", "b": "changed 2"}, quarantine(t, dir)); d != "" {
 		t.Errorf("quarantine (-want +got):\n%s", d)
 	}
-	if left, err := w.tree.Restore(t.Context(), cs, tree.Wanted{Base: b}, filepath.Join(t.TempDir(), "none")); err != nil || len(left) > 0 {
-		t.Errorf("third restore: %v, %v", left, err)
+	if done, err := w.tree.Restore(t.Context(), cs, tree.Wanted{Base: b}, filepath.Join(t.TempDir(), "none")); err != nil || !cmp.Equal(done, tree.Restored{}) {
+		t.Errorf("third restore: %+v, %v", done, err)
 	}
 }
 

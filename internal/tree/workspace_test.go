@@ -150,11 +150,11 @@ func (w *workspace) scan(since *tree.Manifest) tree.Manifest {
 func (w *workspace) restore(cs []tree.Change, want tree.Wanted) (dir string, left []tree.Unrestored) {
 	w.Helper()
 	dir = filepath.Join(w.TempDir(), "quarantine")
-	left, err := w.tree.Restore(w.Context(), cs, want, dir)
+	done, err := w.tree.Restore(w.Context(), cs, want, dir)
 	if err != nil {
 		w.Fatal(err)
 	}
-	return dir, left
+	return dir, done.Left
 }
 
 // text is what a file holds, where a link leads, or "(absent)".
