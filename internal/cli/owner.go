@@ -35,7 +35,7 @@ type owner struct {
 	tell     func([]engine.Record) // what became durable; nothing where an attempt has said something
 	ended    chan error            // of the loop
 	stop     context.CancelFunc
-	sweep    func() error // removes worktrees that nobody needs any more
+	sweep    func() // removes worktrees that nobody needs any more
 }
 
 // own takes the workspace and starts its loop. leave says when the loop may
@@ -95,7 +95,11 @@ func (s *session) equip(o *owner, c proc.Config) (err error) {
 	}
 	o.world = s.world(o)
 	o.world.Said = func() { o.tell(nil) }
-	o.sweep = func() error { return s.sweepAll(context.Background(), o.tree) }
+	o.sweep = func() {
+		if err := s.sweepAll(context.Background(), o.tree); err != nil {
+			s.app.notice("a worktree is not removed, piton gc does it later: %v", err)
+		}
+	}
 	o.do = doer(o.world)
 	return nil
 }
@@ -120,7 +124,7 @@ func (o *owner) release() error {
 		errs = append(errs, o.world.Close())
 	}
 	if o.sweep != nil {
-		errs = append(errs, o.sweep())
+		o.sweep()
 	}
 	if o.tools != nil {
 		o.tools.Close()

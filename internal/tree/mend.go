@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -23,7 +24,7 @@ func (w *Worktree) mend(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	dir, err := os.MkdirTemp("", "piton-merge-")
+	dir, err := w.temporary()
 	if err != nil {
 		return err
 	}
@@ -51,6 +52,9 @@ func (w *Worktree) mend(ctx context.Context) error {
 func torn(top, want, files string) (string, error) {
 	var list strings.Builder
 	for name := range strings.SplitSeq(strings.TrimSuffix(files, "\x00"), "\x00") {
+		if !inPlace(top, name) {
+			continue
+		}
 		begun, err := begins(filepath.Join(top, name), filepath.Join(want, name))
 		if err != nil {
 			return "", err
@@ -60,6 +64,15 @@ func torn(top, want, files string) (string, error) {
 		}
 	}
 	return list.String(), nil
+}
+
+// inPlace reports whether what leads to a file is directories, as far as it is
+// there: a link in the place of one is somebody's work.
+func inPlace(top, name string) bool {
+	return !slices.ContainsFunc(parents(name), func(dir string) bool {
+		info, err := os.Lstat(filepath.Join(top, dir))
+		return err == nil && !info.IsDir()
+	})
 }
 
 // begins reports whether a file is missing or holds the beginning of what is

@@ -135,6 +135,9 @@ func (w *Worktree) merge(ctx context.Context, effect, note string, round int, re
 	}
 	commit, err := w.both(ctx, tree, trailer+effect, now, work)
 	if err == nil {
+		err = w.free(ctx, commit)
+	}
+	if err == nil {
 		err = w.write(ctx, m, ours, commit)
 	}
 	if err != nil {

@@ -200,17 +200,16 @@ func (w *Worktree) Discard(ctx context.Context) error {
 	return os.RemoveAll(w.place)
 }
 
-// remove takes the worktree's directory away, and git's record of it, which a git
-// that was killed while it made one has left locked.
+// remove takes the worktree's directory away, and git's record of it and of no
+// other, also one that a git that was killed has left locked.
 func (w *Worktree) remove(ctx context.Context) error {
 	if err := os.RemoveAll(w.dir); err != nil {
 		return fmt.Errorf("remove a worktree: %w", err)
 	}
-	_, err := w.ask(ctx, nil, "worktree", "unlock", w.dir)
-	if _, ok := errors.AsType[*refused](err); err != nil && !ok {
-		return err // that it is not locked is no matter
+	_, err := w.ask(ctx, nil, "worktree", "remove", "--force", "--force", w.dir)
+	if _, ok := errors.AsType[*refused](err); ok {
+		err = nil // there is none
 	}
-	_, err = w.ask(ctx, nil, "worktree", "prune")
 	return err
 }
 
@@ -222,9 +221,18 @@ type picture struct {
 
 func (p picture) forget() { os.RemoveAll(filepath.Dir(p.index)) }
 
+// temporary makes a directory that goes with the worktree, if nobody removes it
+// before.
+func (w *Worktree) temporary() (string, error) {
+	if err := os.MkdirAll(w.place, 0o700); err != nil {
+		return "", err
+	}
+	return os.MkdirTemp(w.place, ".git-")
+}
+
 // snapshot takes what a checkout holds, without touching its index.
 func (w *Worktree) snapshot(ctx context.Context, gitDir, top string) (picture, error) {
-	dir, err := os.MkdirTemp("", "piton-index-")
+	dir, err := w.temporary()
 	if err != nil {
 		return picture{}, fmt.Errorf("take a snapshot: %w", err)
 	}

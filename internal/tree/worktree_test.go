@@ -466,6 +466,17 @@ func TestTornMerge(t *testing.T) {
 		t.Errorf("no conflict: %+v", m)
 	}
 	p.holds("a 3")
+	p = newPair(t, "d/a 1\nb 1", "")
+	p.aside.do("d/a 2 and more\nb 2")
+	m = p.merge("e", 0)
+	p.do("mv d moved\nd -> moved\nmoved/a 2")
+	p.cutOff(m.Commit)
+	if m := p.merge("e", 0); len(m.Conflicts) == 0 {
+		t.Errorf("a link of a person is gone: %+v", m)
+	}
+	if p.text("d") != "-> moved" {
+		t.Errorf("d is %q", p.text("d"))
+	}
 }
 
 // A git that is killed, or cannot write, leaves files of the merge unwritten. They
@@ -504,6 +515,50 @@ func TestWorkspaceThatMovesMeanwhile(t *testing.T) {
 		t.Errorf("no conflict in a: %+v", m)
 	}
 	p.holds(".gitattributes b filter=moves\n.gitignore once\na 3\nb 1\nc 1")
+}
+
+// What git ignores in the workspace is nobody's to write over.
+func TestMergeWritesOverNothingIgnored(t *testing.T) {
+	for name, test := range map[string]struct{ person, step, in string }{
+		"a file":                     {"config mine", "rm .gitignore\nconfig theirs", "config"},
+		"a directory for a file":     {"data/x mine", "rm .gitignore\ndata theirs", "data/x"},
+		"a file for a directory":     {"data mine", "rm .gitignore\ndata/x theirs", "data"},
+		"beside what is gone":        {"old/config mine", "rm .gitignore\nrm old\nold theirs", "old/config"},
+		"the same text":              {"config same", "rm .gitignore\nconfig same", ""},
+		"a directory of files to go": {"", "rm old\nold theirs", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newPair(t, ".gitignore config\\ndata\\n\nold/tracked 1", "")
+			p.do(test.person)
+			p.aside.do(test.step)
+			before := p.files()
+			m, err := p.work.Merge(t.Context(), "e", "", 0, nil)
+			switch {
+			case test.in == "" && (err != nil || m.Commit == ""):
+				t.Errorf("not merged: %+v, %v", m, err)
+			case test.in != "" && (err == nil || !strings.Contains(err.Error(), "new files: "+test.in+";")):
+				t.Errorf("merged over %s: %+v, %v", test.in, m, err)
+			case test.in != "" && p.files() != before:
+				t.Errorf("files (-before +now):\n%s", cmp.Diff(before, p.files()))
+			}
+		})
+	}
+}
+
+// A record of somebody's own worktree stays, though its files are not here now.
+func TestOtherWorktreesStay(t *testing.T) {
+	p := newPair(t, "a 1", "")
+	other := filepath.Join(t.TempDir(), "other")
+	p.git("worktree", "add", "-q", other)
+	if err := os.RemoveAll(other); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.RemoveAll(p.aside.dir), p.work.Begin(t.Context(), "", true), p.work.Discard(t.Context())); err != nil {
+		t.Fatal(err)
+	}
+	if list := p.asked("worktree", "list"); !strings.Contains(list, other) || strings.Contains(list, p.aside.dir) {
+		t.Errorf("worktrees are now:\n%s", list)
+	}
 }
 
 // cutOff makes the newest merge one that was cut off while it was written.
