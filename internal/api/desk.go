@@ -19,6 +19,13 @@ type Desk interface {
 	Activate(ctx context.Context, stream string) error
 }
 
+// An Owner is the desk of the process that owns the workspace.
+type Owner interface {
+	Desk
+	// Carried names the streams whose runs it carries on.
+	Carried() []string
+}
+
 // request is an input on the socket. Only what a person may ask has a name
 // there: results of effects never come from outside.
 type request struct {

@@ -25,7 +25,7 @@ const maxRequest = 256 << 20
 // Listener is the owner's socket: other processes send their changes here and
 // hear when the journal has grown. Close it before the owner's loop is closed.
 type Listener struct {
-	desk    Desk
+	owner   Owner
 	version string
 	foreign func(pid int) bool
 	server  *http.Server
@@ -35,10 +35,10 @@ type Listener struct {
 	ended bool
 }
 
-// Listen serves desk on the place's socket, which only this user may open.
+// Listen serves owner on the place's socket, which only this user may open.
 // foreign reports whether a process descends from an agent or a contract that
 // this owner started: its commands are refused.
-func Listen(p Place, desk Desk, version string, foreign func(pid int) bool) (*Listener, error) {
+func Listen(p Place, owner Owner, version string, foreign func(pid int) bool) (*Listener, error) {
 	if err := os.Remove(p.Socket()); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("clear the owner's socket: %w", err)
 	}
@@ -46,10 +46,11 @@ func Listen(p Place, desk Desk, version string, foreign func(pid int) bool) (*Li
 	if err != nil {
 		return nil, fmt.Errorf("open the owner's socket: %w", err)
 	}
-	l := &Listener{desk: desk, version: version, foreign: foreign, ears: map[chan struct{}]bool{}}
+	l := &Listener{owner: owner, version: version, foreign: foreign, ears: map[chan struct{}]bool{}}
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /submit", l.submit)
 	mux.HandleFunc("GET /changes", l.changes)
+	mux.HandleFunc("GET /carried", l.carried)
 	l.server = &http.Server{Handler: mux, ConnContext: withPeer, ReadHeaderTimeout: 10 * time.Second}
 	go l.server.Serve(sock) //nolint:errcheck // it ends with Close
 	return l, nil
@@ -115,7 +116,7 @@ func (l *Listener) take(r *http.Request) error {
 		}
 	}
 	if req.Kind == activate {
-		return l.desk.Activate(r.Context(), req.Stream)
+		return l.owner.Activate(r.Context(), req.Stream)
 	}
 	return l.forward(r.Context(), req)
 }
@@ -136,7 +137,12 @@ func (l *Listener) forward(ctx context.Context, req request) error {
 	if in, err = req.open(in, objects); err != nil {
 		return err
 	}
-	return l.desk.Submit(ctx, req.Stream, in, objects...)
+	return l.owner.Submit(ctx, req.Stream, in, objects...)
+}
+
+// carried answers with the streams whose runs the owner carries on.
+func (l *Listener) carried(w http.ResponseWriter, _ *http.Request) {
+	json.NewEncoder(w).Encode(l.owner.Carried()) //nolint:errcheck // the peer is gone then
 }
 
 // changes sends a byte each time the journal has grown.
@@ -236,13 +242,9 @@ func (c *Client) post(ctx context.Context, req request) error {
 // Changes calls each whenever the journal has grown, and once at the
 // beginning, until the owner goes away or ctx ends. It fails if there is no owner.
 func (c *Client) Changes(ctx context.Context, each func() error) error {
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://piton/changes", nil)
+	res, err := c.get(ctx, "changes")
 	if err != nil {
 		return err
-	}
-	res, err := c.http.Do(r)
-	if err != nil {
-		return &Problem{Code: Unavailable, Message: "the owner of this workspace does not answer: " + err.Error()}
 	}
 	defer res.Body.Close()
 	for buf := make([]byte, 64); ; {
@@ -253,4 +255,31 @@ func (c *Client) Changes(ctx context.Context, each func() error) error {
 			return err
 		}
 	}
+}
+
+// Carried names the streams whose runs the owner carries on. It fails with
+// Unavailable if there is no owner, and otherwise if the owner, of another
+// version, does not say.
+func (c *Client) Carried(ctx context.Context) (streams []string, err error) {
+	res, err := c.get(ctx, "carried")
+	if err != nil {
+		return nil, err
+	}
+	defer res.Body.Close()
+	if err := json.NewDecoder(res.Body).Decode(&streams); err != nil {
+		return nil, fmt.Errorf("ask the owner of this workspace what it carries on: %w", err)
+	}
+	return streams, nil
+}
+
+func (c *Client) get(ctx context.Context, what string) (*http.Response, error) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://piton/"+what, nil)
+	if err != nil {
+		return nil, err
+	}
+	res, err := c.http.Do(r)
+	if err != nil {
+		return nil, &Problem{Code: Unavailable, Message: "the owner of this workspace does not answer: " + err.Error()}
+	}
+	return res, nil
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -31,7 +32,9 @@ func (d *desk) Activate(_ context.Context, stream string) error {
 	return d.err
 }
 
-func listen(t *testing.T, d api.Desk, foreign bool) (api.Place, *api.Listener) {
+func (d *desk) Carried() []string { return d.active }
+
+func listen(t *testing.T, d api.Owner, foreign bool) (api.Place, *api.Listener) {
 	t.Helper()
 	p := api.Place{State: t.TempDir()}
 	l, err := api.Listen(p, d, "1.0", func(int) bool { return foreign })
@@ -52,6 +55,9 @@ func TestSubmitOverTheSocket(t *testing.T) {
 	}
 	if err := c.Activate(t.Context(), "t-1"); err != nil {
 		t.Fatal(err)
+	}
+	if streams, err := c.Carried(t.Context()); err != nil || !slices.Equal(streams, []string{"t-1"}) {
+		t.Errorf("it carries on %v, %v", streams, err)
 	}
 	if len(d.inputs) != 1 || d.inputs[0] != order || d.streams[0] != "t-1" || len(d.active) != 1 {
 		t.Errorf("the desk got %v for %v and was activated for %v", d.inputs, d.streams, d.active)

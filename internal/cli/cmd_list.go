@@ -49,21 +49,22 @@ func (a *app) list(ctx context.Context, l listing) error {
 		return err
 	}
 	return a.looking(ctx, func(s *session) error {
-		owned := sync.OnceValue(func() bool { return s.owned(ctx) })
+		ask := sync.OnceValue(func() carried { return s.carried(ctx) })
 		asked := filter.Status
-		filter.Status = stored(asked, owned)
-		var heads []engine.HeadRow
-		if len(asked) == 0 || len(filter.Status) > 0 {
-			if heads, err = s.listed(ctx, filter, l.archived); err != nil {
-				return err
-			}
+		filter.Status = stored(asked)
+		heads, err := s.listed(ctx, filter, l.archived, among(asked, ask))
+		if err != nil {
+			return err
 		}
 		more := l.recent > 0 && len(heads) > l.recent
 		if more {
 			heads = heads[:l.recent]
 		}
 		heads = families(heads)
-		carried := slices.ContainsFunc(heads, unfinished) && owned()
+		var by carried
+		if slices.ContainsFunc(heads, unfinished) {
+			by = ask()
+		}
 		plans, err := s.unrun(ctx, asked, l)
 		if err != nil {
 			return err
@@ -71,7 +72,7 @@ func (a *app) list(ctx context.Context, l listing) error {
 		if l.recent > 0 && len(plans) > l.recent {
 			plans, more = plans[:l.recent], true
 		}
-		return a.showList(s.Place.Dir, plans, heads, carried, s.changed(heads), l, more)
+		return a.showList(s.Place.Dir, plans, heads, by, s.changed(heads), l, more)
 	})
 }
 
@@ -98,18 +99,26 @@ func (s *session) unrun(ctx context.Context, asked []engine.Status, l listing) (
 func unfinished(h engine.HeadRow) bool { return !h.Ended }
 
 // stored are the statuses that the journal has for those that people see: what
-// is running there is interrupted where nobody owns the workspace.
-func stored(asked []engine.Status, owned func() bool) []engine.Status {
-	var in []engine.Status
-	for _, s := range asked {
-		switch {
-		case s != engine.Running && s != interrupted:
-			in = append(in, s)
-		case owned() == (s == engine.Running):
-			in = append(in, engine.Running)
+// is running there is interrupted where nobody carries it on.
+func stored(asked []engine.Status) []engine.Status {
+	in := slices.Clone(asked)
+	for i, s := range in {
+		if s == interrupted {
+			in[i] = engine.Running
 		}
 	}
 	return in
+}
+
+// among tells the runs that stand as was asked from those that only the journal
+// takes for such; nil if it takes none.
+func among(asked []engine.Status, by func() carried) func(engine.HeadRow) bool {
+	if slices.Contains(asked, interrupted) == slices.Contains(asked, engine.Running) {
+		return nil
+	}
+	return func(h engine.HeadRow) bool {
+		return h.Shown() != engine.Running || slices.Contains(asked, shown(h, by().on(h)))
+	}
 }
 
 // families puts the runs that carry out steps of another one of the list behind
@@ -140,20 +149,24 @@ func families(heads []engine.HeadRow) []engine.HeadRow {
 	return all
 }
 
-// listed are the runs that fit and are archived, or are not.
-func (s *session) listed(ctx context.Context, filter store.HeadFilter, archived bool) ([]engine.HeadRow, error) {
+// listed are the runs that fit and are archived, or are not; with fits only those
+// of them.
+func (s *session) listed(ctx context.Context, filter store.HeadFilter, archived bool, fits func(engine.HeadRow) bool) ([]engine.HeadRow, error) {
 	shelf, err := s.shelf()
 	if err != nil {
 		return nil, err
 	}
 	limit := filter.Limit
 	switch {
-	case archived:
+	case archived || fits != nil:
 		filter.Limit = 0 // they may be anywhere
 	case limit > 0:
 		filter.Limit += len(shelf)
 	}
 	heads, err := s.store.Heads(ctx, filter)
+	if fits != nil {
+		heads = slices.DeleteFunc(heads, func(h engine.HeadRow) bool { return !fits(h) })
+	}
 	return onShelf(heads, shelf, archived, limit), err
 }
 

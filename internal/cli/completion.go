@@ -175,9 +175,12 @@ func completeRuns(ctx context.Context, a *app, _ []string) (found []string) {
 		if err != nil {
 			return
 		}
-		owned := slices.ContainsFunc(heads, unfinished) && s.owned(ctx)
+		var by carried
+		if slices.ContainsFunc(heads, unfinished) {
+			by = s.carried(ctx)
+		}
 		for _, h := range heads {
-			found = append(found, a.described(h.Run, fmt.Sprintf("%s, %s", looks[shown(h, owned)].word, h.Title)))
+			found = append(found, a.described(h.Run, fmt.Sprintf("%s, %s", looks[shown(h, by.on(h))].word, h.Title)))
 		}
 	})
 	return found

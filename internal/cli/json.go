@@ -207,7 +207,7 @@ type runDoc struct {
 	Satisfied  int           `json:"satisfied"`
 	Waiting    int           `json:"waiting"`            // items that are open
 	Changed    bool          `json:"changed,omitzero"`   // lists: its plan document is another text now
-	Carried    *bool         `json:"carried,omitempty"`  // status and list: a process answers for the workspace and the run has not ended
+	Carried    *bool         `json:"carried,omitempty"`  // status and list: a process carries the run on
 	Proposal   *changeDoc    `json:"proposal,omitzero"`  // what that proposes
 	Parent     *parentDoc    `json:"parent,omitempty"`   // the step that it carries out
 	Worktree   *workplace    `json:"worktree,omitempty"` // that it works in, or left behind unmerged

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/piton-dev/piton/internal/agent"
@@ -231,13 +232,24 @@ func (s *session) ownOrAsk(own func() (*owner, error), ask func() error) (*owner
 	}
 }
 
-// owned reports whether a process owns the workspace. One that does not answer
-// in time is there all the same.
-func (s *session) owned(ctx context.Context) bool {
+// carried is which runs a process carries on now.
+type carried struct {
+	streams []string
+	all     bool // as far as one can know
+}
+
+// carried asks the owner of the workspace, if there is one. Of one that does not
+// answer in time, or cannot say, all is believed.
+func (s *session) carried(ctx context.Context) carried {
 	ctx, cancel := context.WithTimeout(ctx, ownerPatience)
 	defer cancel()
-	err := api.Dial(s.Place, Version).Changes(ctx, func() error { return errOver })
-	return errors.Is(err, errOver) || ctx.Err() != nil
+	streams, err := api.Dial(s.Place, Version).Carried(ctx)
+	return carried{streams: streams, all: ctx.Err() != nil || err != nil && !unavailable(err)}
+}
+
+// on reports whether a process carries the run on.
+func (c carried) on(h engine.HeadRow) bool {
+	return !h.Ended && (c.all || slices.Contains(c.streams, h.Stream))
 }
 
 // unavailable reports whether err is that the owner did not take a request.

@@ -13,16 +13,16 @@ import (
 
 // standing is a run as status shows it.
 type standing struct {
-	head   engine.HeadRow
-	steps  []engine.StepRow
-	items  []engine.ItemRow // open ones of this run, and of those under it
-	under  []engine.HeadRow // runs that carry out its steps, and of those, the newest first
-	owned  bool             // somebody carries it on
-	other  *api.Proposal    // what its plan document proposes, nil for nothing
-	newest bool             // no later run of its plan took its place
-	now    time.Time
-	said   map[string]effect.Said // by step: how far the attempt under way says it is
-	place  *workplace             // the run's worktree, nil for none
+	head    engine.HeadRow
+	steps   []engine.StepRow
+	items   []engine.ItemRow // open ones of this run, and of those under it
+	under   []engine.HeadRow // runs that carry out its steps, and of those, the newest first
+	carried bool             // a process carries it on
+	other   *api.Proposal    // what its plan document proposes, nil for nothing
+	newest  bool             // no later run of its plan took its place
+	now     time.Time
+	said    map[string]effect.Said // by step: how far the attempt under way says it is
+	place   *workplace             // the run's worktree, nil for none
 }
 
 // status shows a run, its steps, and what people can do about it.
@@ -71,7 +71,7 @@ func (t theme) heading(s standing) []string {
 // runState says how a run stands, and why.
 func (t theme) runState(s standing) (string, look) {
 	h := s.head
-	l := looks[shown(h, s.owned)]
+	l := looks[shown(h, s.carried)]
 	state := t.glyph(l) + " " + l.word
 	if h.Ended && h.Status == engine.Done {
 		state = t.glyph(l) + " done: " + join(sums(h))
@@ -116,7 +116,7 @@ func sums(h engine.HeadRow) []string {
 }
 
 // adrift reports whether the run could go on and nobody carries it on.
-func (s standing) adrift() bool { return !s.head.Ended && !s.owned }
+func (s standing) adrift() bool { return !s.head.Ended && !s.carried }
 
 // times says when the run began and how long it takes.
 func (t theme) times(s standing) string {
@@ -245,7 +245,7 @@ func (t theme) next(s standing) string {
 		return "next: " + answering(s.items[0].Item, s.items[0].Schema, s.items[0].Choices)
 	case h.Status == engine.Paused:
 		return "next: piton resume " + h.Run
-	case !s.owned:
+	case !s.carried:
 		return "nobody carries this run on now; piton resume " + h.Run + " does"
 	}
 	return "next: piton watch " + h.Run
@@ -408,24 +408,24 @@ var runColumns = []column{
 	{most: 16, least: 80},             // when
 }
 
-// list shows runs of a workspace that is owned, or is not.
-func (t theme) list(heads []engine.HeadRow, owned bool, now time.Time) []string {
+// list shows runs, and which of them a process carries on.
+func (t theme) list(heads []engine.HeadRow, by carried, now time.Time) []string {
 	rows := make([][]cell, len(heads))
 	for i, h := range heads {
-		rows[i] = t.runCells(h, owned, now)
+		rows[i] = t.runCells(h, by.on(h), now)
 	}
 	return t.table(runColumns, rows)
 }
 
-func (t theme) runCells(h engine.HeadRow, owned bool, now time.Time) []cell {
-	l, took, name := looks[shown(h, owned)], "", t.line(h.Title)
+func (t theme) runCells(h engine.HeadRow, carried bool, now time.Time) []cell {
+	l, took, name := looks[shown(h, carried)], "", t.line(h.Title)
 	if h.Parent.Run != "" {
 		name = fmt.Sprintf("%s, for step %s of %s", name, h.Parent.Step, h.Parent.Run)
 	}
 	switch {
 	case h.Ended:
 		took = span(h.Finished.Sub(h.Started))
-	case owned:
+	case carried:
 		took = span(now.Sub(h.Started))
 	}
 	return []cell{

@@ -97,9 +97,9 @@ var looks = map[engine.Status]look{
 // journal has no such status: it does not say who carries a run on.
 const interrupted engine.Status = "interrupted"
 
-// shown is how people see a run of a workspace that is owned, or is not.
-func shown(h engine.HeadRow, owned bool) engine.Status {
-	if s := h.Shown(); s != engine.Running || owned {
+// shown is how people see a run that a process carries on, or nobody does.
+func shown(h engine.HeadRow, carried bool) engine.Status {
+	if s := h.Shown(); s != engine.Running || carried {
 		return s
 	}
 	return interrupted

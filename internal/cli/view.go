@@ -109,7 +109,7 @@ func (a *app) showPlan(doc *api.Document) error {
 
 // standing reads how a run stands from the rows that the journal keeps of it.
 func (a *app) standing(ctx context.Context, s *session, head engine.HeadRow) (standing, error) {
-	st := standing{head: head, now: a.now(), owned: !head.Ended && s.owned(ctx), place: s.workplace(head)}
+	st := standing{head: head, now: a.now(), carried: !head.Ended && s.carried(ctx).on(head), place: s.workplace(head)}
 	var err error
 	if st.newest, err = s.newest(ctx, head); err != nil {
 		return standing{}, err
@@ -123,7 +123,7 @@ func (a *app) standing(ctx context.Context, s *session, head engine.HeadRow) (st
 		return standing{}, err
 	}
 	st.steps = inPlace(st.steps)
-	if st.owned {
+	if st.carried {
 		st.said = s.progressOf(head, st.steps)
 	}
 	if st.items, err = s.Waiting(ctx, head); err != nil {
@@ -172,7 +172,7 @@ func (a *app) showEnd(ctx context.Context, s *session, head engine.HeadRow) erro
 		a.document("run", doc)
 		return nil
 	}
-	st.owned = false
+	st.carried = false
 	if !a.live() {
 		return a.plainEnd(st)
 	}
@@ -207,7 +207,7 @@ func (a *app) showStatus(ctx context.Context, s *session, head engine.HeadRow) e
 	if a.json {
 		doc := runDocument(st.head, s.Place.Dir, st.steps)
 		doc.Worktree = st.place
-		doc.Carried = &st.owned
+		doc.Carried = &st.carried
 		for i, step := range doc.Steps {
 			if now, ok := st.said[step.ID]; ok {
 				doc.Steps[i].Progress = &saidDoc{now.Percent, now.Text, stamp(now.At)}
@@ -222,12 +222,12 @@ func (a *app) showStatus(ctx context.Context, s *session, head engine.HeadRow) e
 	return nil
 }
 
-func (a *app) showList(workspace string, plans []*engine.Revision, heads []engine.HeadRow, owned bool, changed map[string]bool, l listing, more bool) error {
+func (a *app) showList(workspace string, plans []*engine.Revision, heads []engine.HeadRow, by carried, changed map[string]bool, l listing, more bool) error {
 	if a.json {
 		docs := []runDoc{}
 		for _, h := range heads {
 			doc := runDocument(h, workspace, nil)
-			doc.Changed, doc.Carried = changed[h.Run], new(owned && !h.Ended)
+			doc.Changed, doc.Carried = changed[h.Run], new(by.on(h))
 			docs = append(docs, doc)
 		}
 		unrun := []revisionDoc{}
@@ -241,7 +241,7 @@ func (a *app) showList(workspace string, plans []*engine.Revision, heads []engin
 	printLines(a.out, t.plans(plans, a.now()))
 	switch {
 	case len(heads) > 0:
-		printLines(a.out, t.list(heads, owned, a.now()))
+		printLines(a.out, t.list(heads, by, a.now()))
 		for _, h := range heads {
 			if changed[h.Run] {
 				printLines(a.out, t.under(0, warnTone, fmt.Sprintf("%s was changed since run %s was approved; piton status %s says what to do", t.line(h.Path), h.Run, h.Run)))

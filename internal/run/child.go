@@ -61,7 +61,10 @@ func (h *Host) openChild(stream string, t *task, d engine.WorkDispatched, o engi
 		}
 		e.err = w.err
 	}
-	touched[e.stream], child.active = true, t.active && !h.stopping
+	touched[e.stream] = true
+	if t.active {
+		h.carry(e.stream, child)
+	}
 	if e.err == nil {
 		if err := h.admitTask(&e, child); err != nil {
 			return err
@@ -138,7 +141,8 @@ func (h *Host) match(stream string, t *task, d engine.Delegation, touched map[st
 	case d.Wanted && (child.active || !t.active || h.stopping):
 		return false, nil
 	case d.Wanted:
-		child.active, touched[d.Task] = true, true
+		h.carry(d.Task, child)
+		touched[d.Task] = true
 		return true, h.beginAndDecide(d.Task, child)
 	}
 	if err := h.admitTask(&e, to); err != nil || e.err != nil {

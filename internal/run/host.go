@@ -5,6 +5,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 
@@ -48,8 +50,8 @@ type Config struct {
 	Point func(name string)
 }
 
-// Host owns a workspace and runs its tasks. Submit and Stop are safe for
-// concurrent use; Loop is called once.
+// Host owns a workspace and runs its tasks. Submit, Activate and Carried are safe
+// for concurrent use; Loop is called once.
 type Host struct {
 	cfg     Config
 	epoch   uint64
@@ -64,10 +66,11 @@ type Host struct {
 	failed   error
 	left     []string // what quit found under way
 
-	mu     sync.Mutex
-	inbox  []envelope
-	closed bool
-	signal chan struct{} // capacity 1: something is in the inbox
+	mu      sync.Mutex
+	inbox   []envelope
+	closed  bool
+	carried map[string]bool // streams whose effects are started, until the loop has ended
+	signal  chan struct{}   // capacity 1: something is in the inbox
 
 	effects sync.WaitGroup
 }
@@ -126,7 +129,7 @@ func Open(ctx context.Context, cfg Config) (*Host, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &Host{cfg: cfg, epoch: epoch, release: release, tasks: map[string]*task{}, signal: make(chan struct{}, 1)}
+	h := &Host{cfg: cfg, epoch: epoch, release: release, tasks: map[string]*task{}, carried: map[string]bool{}, signal: make(chan struct{}, 1)}
 	for r, err := range cfg.Store.Read(ctx, engine.WorkspaceStream, 0) {
 		if err == nil {
 			err = h.work.state.Apply(r)
@@ -164,6 +167,23 @@ func (h *Host) Submit(ctx context.Context, stream string, in engine.Input, objec
 // such task.
 func (h *Host) Activate(ctx context.Context, stream string) error {
 	return h.send(ctx, envelope{stream: stream, wake: true})
+}
+
+// Carried names the streams whose effects are started: those that were activated,
+// and those of the runs that carry out their steps. They are that while the loop
+// stops what runs, too.
+func (h *Host) Carried() []string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.Sorted(maps.Keys(h.carried))
+}
+
+// carry starts the effects of a task from now on.
+func (h *Host) carry(stream string, t *task) {
+	t.active = true
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.carried[stream] = true
 }
 
 func (h *Host) send(ctx context.Context, e envelope) error {

@@ -109,7 +109,9 @@ func (h *Host) admit(e *envelope, touched map[string]bool) error {
 	if e.key != nil {
 		delete(t.running, *e.key)
 	}
-	t.active = (t.active || e.wake) && !h.stopping
+	if e.wake && !h.stopping {
+		h.carry(e.stream, t)
+	}
 	switch _, dispatches := e.in.(engine.Prepared); {
 	case e.in == nil && e.key != nil && !e.cut:
 		return fmt.Errorf("effect %v gave no answer", e.key)
