@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -15,6 +16,7 @@ import (
 	"github.com/piton-dev/piton/internal/plan/form"
 	"github.com/piton-dev/piton/internal/project"
 	"github.com/piton-dev/piton/internal/run"
+	"github.com/piton-dev/piton/internal/verify"
 )
 
 func (a *app) exportCmd() *cobra.Command {
@@ -39,7 +41,7 @@ a revision means its bytes alone.`,
 			if args[0] != "-" && !isPath(args[0]) {
 				return a.exportRun(c.Context(), args[0], form.Form(to), out)
 			}
-			return a.convert("export", args[0], form.Form(to), out)
+			return a.convert(c.Context(), "export", args[0], form.Form(to), out)
 		},
 	}
 	c.Flags().StringVar(&to, "to", "", "the form: "+formWords())
@@ -56,7 +58,9 @@ func (a *app) importCmd() *cobra.Command {
 		Long:    "Reads a plan in YAML or JSON, a graph of tool calls, or a task plan, and prints it as\nMarkdown. The form is known by the file's content. What Markdown cannot hold is listed.",
 		Example: "  piton import plan.yaml -o plans/fix.md\n  curl -s https://example.org/plan.json | piton import -",
 		Args:    exactly("a file", 1),
-		RunE:    func(_ *cobra.Command, args []string) error { return a.convert("import", args[0], form.Markdown, out) },
+		RunE: func(c *cobra.Command, args []string) error {
+			return a.convert(c.Context(), "import", args[0], form.Markdown, out)
+		},
 	}
 	c.Flags().StringVarP(&out, "output", "o", "", "write a new file instead of printing")
 	return c
@@ -81,7 +85,8 @@ type conversion struct {
 
 // convert writes the plan of a file in a form. Only a plan that can be read
 // without an error is converted: else something would be lost that nobody named.
-func (a *app) convert(verb, path string, to form.Form, out string) error {
+// Other errors are converted with it, and said.
+func (a *app) convert(ctx context.Context, verb, path string, to form.Form, out string) error {
 	source, err := a.source(path)
 	if err != nil {
 		return err
@@ -96,7 +101,25 @@ func (a *app) convert(verb, path string, to form.Form, out string) error {
 		return err
 	}
 	a.showFindings(a.err, serious(doc.Findings))
+	if err := a.showErrors(ctx, path, source); err != nil {
+		return err
+	}
 	return a.putForm(verb, doc.Form, to, out)
+}
+
+// showErrors says what keeps a plan that can be read from running.
+func (a *app) showErrors(ctx context.Context, path string, source []byte) error {
+	place, err := a.place()
+	if err != nil {
+		return err
+	}
+	doc := a.product(place, a.readable(place)).Verify(ctx, path, source)
+	wrong := slices.DeleteFunc(doc.Findings, func(f verify.Finding) bool { return f.Severity != verify.Error })
+	a.showFindings(a.err, wrong)
+	if n := len(wrong); n > 0 {
+		a.notice("%s: the plan is converted as it is, and cannot run before that is mended", plural(n, "error", "errors"))
+	}
+	return nil
 }
 
 // exportRun writes the plan that a run has pinned: where the form can hold it,

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/piton-dev/piton/internal/api"
+	"github.com/piton-dev/piton/internal/config"
 	"github.com/piton-dev/piton/internal/verify"
 )
 
@@ -125,7 +126,11 @@ func (a *app) reader() (*api.Product, error) {
 		return nil, err
 	}
 	a.idleKeys(conf)
-	return &api.Product{Place: place, Config: conf, Env: a.env, Version: Version, Now: a.now}, nil
+	return a.product(place, conf), nil
+}
+
+func (a *app) product(place api.Place, conf config.Config) *api.Product {
+	return &api.Product{Place: place, Config: conf, Env: a.env, Version: Version, Now: a.now}
 }
 
 // readOne reads a plan from a file, or from standard input for "-".
