@@ -12,7 +12,7 @@ import (
 // always are the guards of every step: what git runs and what hides files from
 // it, and what configures the harness itself.
 func always() []string {
-	return []string{".git/config#run", ".git/hooks/**", ".git/info/attributes", ".git/info/exclude", ".piton/config.yaml"}
+	return []string{".git/config#run", ".git/config.worktree", ".git/hooks/**", ".git/info/attributes", ".git/info/exclude", ".piton/config.yaml"}
 }
 
 // guards lists what must not change while the step is worked on, sorted: what
