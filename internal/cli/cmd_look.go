@@ -242,15 +242,16 @@ func (a *app) follow(ctx context.Context, prefix string, after uint64) error {
 		d := &drive{session: s, stay: true, opened: &opened}
 		err = d.follow(ctx, api.Dial(s.Place, Version))
 		d.endView()
-		if unavailable(err) || errors.Is(err, errOwnerGone) {
-			a.notice("nobody runs this workspace now")
-			return a.showStatus(ctx, s, head)
-		}
-		if err != nil || d.detached.Load() || !a.live() {
+		gone := unavailable(err) || errors.Is(err, errOwnerGone)
+		if !gone && (err != nil || d.detached.Load() || !a.live()) {
 			return err
 		}
 		if head, err = s.Find(ctx, head.Run); err != nil {
 			return err
+		}
+		if gone {
+			a.notice("nobody runs this workspace now")
+			return a.showStatus(ctx, s, head)
 		}
 		return a.showEnd(ctx, s, head)
 	})
