@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"io"
 	"os"
 	"strings"
@@ -189,6 +190,7 @@ type liveModel struct {
 	quits      bool
 	frame      string // what was drawn last
 	height     int    // its lines
+	window     int    // lines of the terminal; 0 is not known
 	interrupts int    // how often ctrl-c was pressed
 	detached   bool
 	proposed   string // what the plan document proposed when it was last looked at
@@ -207,7 +209,7 @@ func (m *liveModel) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	var then tea.Cmd
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
-		m.theme.width = max(msg.Width-1, 1) // a full line confuses terminals
+		m.theme.width, m.window = max(msg.Width-1, 1), msg.Height // a full line confuses terminals
 	case tea.KeyPressMsg:
 		then = m.key(msg)
 	case tea.PasteMsg:
@@ -275,9 +277,10 @@ func (m *liveModel) flush() tea.Cmd {
 	case m.printing || m.tick == 0:
 		return nil
 	case len(m.lines) > 0:
-		text := strings.Join(m.lines, "\n")
-		m.lines, m.printing = nil, true
-		return tea.Sequence(tea.Println(text), func() tea.Msg { return printedMsg{} })
+		n := min(len(m.lines), m.atOnce())
+		text := strings.Join(m.lines[:n], "\n")
+		m.lines, m.printing = m.lines[n:], true
+		return tea.Sequence(tea.Println(cmp.Or(text, " ")), func() tea.Msg { return printedMsg{} })
 	case m.finish && !m.ruled:
 		m.ruled = true
 		m.print(m.theme.paint(idleTone, m.theme.rule()))
@@ -288,6 +291,13 @@ func (m *liveModel) flush() tea.Cmd {
 	}
 	return nil
 }
+
+// atOnce is how many lines can be printed at once: with the live region they
+// must fit into the window, else the terminal loses count of its lines.
+func (m *liveModel) atOnce() int { return max(1, cmp.Or(m.window, usualLines)-m.room()) }
+
+// room is how many lines the live region may have: not all of the window.
+func (m *liveModel) room() int { return max(1, min(liveLines, cmp.Or(m.window, usualLines)-1)) }
 
 // attempt is one that is under way.
 type attempt struct {

@@ -12,8 +12,15 @@ import (
 	"github.com/piton-dev/piton/internal/engine"
 )
 
-// liveRows is how many lines of the live region are about steps.
-const liveRows = 7
+// liveLines is how many lines the live region has at most, and liveRows how many
+// of them are about steps.
+const (
+	liveLines = 12
+	liveRows  = 7
+)
+
+// usualLines is taken for the height of a window that does not tell it.
+const usualLines = 24
 
 // wide is the width from which there are more columns.
 const wide = 110
@@ -191,7 +198,8 @@ func (m *liveModel) shown() []engine.StepRow {
 }
 
 // View draws the live region: at most twelve lines, none wider than the
-// terminal.
+// terminal. Of a window that is too low for them it leaves a line free, and the
+// last lines are drawn.
 //
 // A region that shrinks is cleared only from where the cursor stands, so it
 // must shrink when that is at its top: right after lines were printed above it.
@@ -208,8 +216,10 @@ func (m *liveModel) View() tea.View {
 	if w := m.waitingLine(); w != "" {
 		lines = append(lines, w)
 	}
-	lines = append(lines, make([]string, max(1, m.height-2-len(lines)))...)
+	blank := min(max(1, m.height-2-len(lines)), m.room()-2-len(lines))
+	lines = append(lines, make([]string, max(0, blank))...)
 	lines = append(lines, m.counters(), m.keyLine())
+	lines = lines[max(0, len(lines)-m.room()):]
 	m.frame, m.height = strings.Join(lines, "\n"), len(lines)
 	return tea.NewView(m.frame)
 }

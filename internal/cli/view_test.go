@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -152,8 +153,15 @@ func model(t *testing.T, s *story, k keys) *liveModel {
 		t.Error("it prints before it has drawn")
 	}
 	m.Update(tickMsg{})
-	m.Update(printedMsg{})
+	printed(m)
 	return m
+}
+
+// printed says that all lines are on the screen.
+func printed(m *liveModel) {
+	for m.printing {
+		m.Update(printedMsg{})
+	}
 }
 
 func press(m *liveModel, k rune) tea.Cmd {
@@ -240,7 +248,7 @@ func TestReply(t *testing.T) {
 		return said(cmd)
 	}
 	press(m, 'a')
-	m.Update(printedMsg{})
+	printed(m)
 	if view := m.View().Content; !strings.Contains(view, item.Item+":") || !strings.Contains(view, string(skip)+" skip") {
 		t.Fatalf("it does not ask:\n%s", view)
 	}
@@ -259,7 +267,7 @@ func TestReply(t *testing.T) {
 		t.Errorf("sent %q, want %q", sent, want)
 	}
 	press(m, 'a')
-	m.Update(printedMsg{})
+	printed(m)
 	press(m, '1')
 	special(tea.KeyEscape)
 	special(tea.KeyEscape)
@@ -366,6 +374,54 @@ func TestLiveRegion(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestLowTerminal holds that the live region leaves a line of the window free and
+// keeps its last lines, and that no more is printed above it at once than fits
+// there: the terminal would lose count of its lines.
+func TestLowTerminal(t *testing.T) {
+	for name, tell := range stories {
+		s := tell(t)
+		for h := 1; h < 30; h++ {
+			m := &liveModel{clock: func() time.Time { return s.now }, keys: keys{detach: func() {}}}
+			m.Update(tea.WindowSizeMsg{Width: 81, Height: h})
+			for _, r := range s.journal {
+				m.Update(recordsMsg{r})
+				m.View()
+				m.last = map[string]string{"one": "first", "tests": "second"}
+				for m.Update(tickMsg{}); m.fold.state.Program() != nil; {
+					lines := strings.Split(m.View().Content, "\n")
+					if len(lines) > max(1, h-1) {
+						t.Fatalf("%s: %d lines in a window of %d", name, len(lines), h)
+					}
+					if !m.printing && (lines[len(lines)-1] != m.keyLine() || len(lines) > 1 && lines[len(lines)-2] != m.counters()) {
+						t.Fatalf("%s: a window of %d ends with %q", name, h, lines)
+					}
+					left := len(m.lines)
+					if m.Update(printedMsg{}); left == 0 {
+						break
+					}
+					if n := left - len(m.lines); n < 1 || n > 1 && n+len(lines) > h {
+						t.Fatalf("%s: %d lines at once above %d, in a window of %d", name, n, len(lines), h)
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestLowDrawn shows what is left out first where a window is low.
+func TestLowDrawn(t *testing.T) {
+	var files []txtar.File
+	for h := 2; h < 9; h++ {
+		s := mixed(t)
+		m := model(t, s, keys{detach: func() {}})
+		m.Update(tea.WindowSizeMsg{Width: 81, Height: h})
+		m.Update(progressMsg{"tests": "working on it"})
+		printed(m)
+		files = append(files, txtar.File{Name: fmt.Sprintf("%d rows", h), Data: []byte(m.View().Content + "\n")})
+	}
+	golden(t, "low", files)
 }
 
 func TestSafe(t *testing.T) {
