@@ -240,9 +240,9 @@ func (a *app) follow(ctx context.Context, prefix string, after uint64) error {
 		}
 		s.noticeChange(head)
 		d := &drive{session: s, stay: true, opened: &opened}
-		err = d.follow(ctx, api.Dial(s.Place, Version))
+		err = d.follow(ctx, func(ctx context.Context, each func() error) error { return s.changes(ctx, head.Stream, each) })
 		d.endView()
-		gone := unavailable(err) || errors.Is(err, errOwnerGone)
+		gone := errors.Is(err, errOwnerGone)
 		if !gone && (err != nil || d.detached.Load() || !a.live()) {
 			return err
 		}
@@ -250,7 +250,7 @@ func (a *app) follow(ctx context.Context, prefix string, after uint64) error {
 			return err
 		}
 		if gone {
-			a.notice("nobody runs this workspace now")
+			a.notice("nobody carries run %s on now", head.Run)
 			return a.showStatus(ctx, s, head)
 		}
 		return a.showEnd(ctx, s, head)
@@ -274,7 +274,7 @@ func (s *session) past(ctx context.Context, head engine.HeadRow, after uint64) e
 }
 
 // stream prints the events after a sequence number, and goes on with new ones
-// while somebody owns the workspace and the run has not ended.
+// while somebody carries the run on.
 func (s *session) stream(ctx context.Context, opened api.Opened, after uint64) error {
 	var state engine.State
 	says := progress{state: s.Place.State}
@@ -299,23 +299,9 @@ func (s *session) stream(ctx context.Context, opened api.Opened, after uint64) e
 		}
 		return nil
 	}
-	if err := each(); err != nil {
-		return unlessOver(err)
-	}
-	err := api.Dial(s.Place, Version).Changes(ctx, each)
-	if err == nil {
-		err = each() // what the owner did last
-	}
-	err = unlessOver(err)
-	if p, ok := errors.AsType[*api.Problem](err); ok && p.Code == api.Unavailable {
-		return nil // nobody owns the workspace: there is nothing more to come
-	}
-	return err
-}
-
-func unlessOver(err error) error {
-	if errors.Is(err, errOver) {
-		return nil
+	err := s.changes(ctx, opened.Stream, each)
+	if errors.Is(err, errOver) || errors.Is(err, errOwnerGone) {
+		return nil // there is nothing more to come
 	}
 	return err
 }

@@ -281,7 +281,8 @@ func (d *drive) beside(ctx context.Context) error {
 	if d.view.Load() == nil {
 		d.app.notice("run %s goes on in the process that owns this workspace", d.opened.Run)
 	}
-	if err := d.follow(ctx, client); err != nil {
+	changes := func(ctx context.Context, each func() error) error { return untilGone(ctx, client, each) }
+	if err := d.follow(ctx, changes); err != nil {
 		return err
 	}
 	if d.endView(); d.detached.Load() {
@@ -291,20 +292,14 @@ func (d *drive) beside(ctx context.Context) error {
 }
 
 // follow shows a run from the journal until it ends, can move only when a
-// person acts, or is left to itself. It fails with errOwnerGone where the owner
-// ends before that.
-func (d *drive) follow(ctx context.Context, client *api.Client) error {
+// person acts, or is left to itself. It fails as changes does, which says when
+// there is something new, where that ends before.
+func (d *drive) follow(ctx context.Context, changes func(context.Context, func() error) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	stop := func() { cancel() }
 	d.leaving.Store(&stop)
-	each := func() error { return d.step(ctx) }
-	err := client.Changes(ctx, each)
-	if err == nil && ctx.Err() == nil {
-		if err = each(); err == nil {
-			err = errOwnerGone
-		}
-	}
+	err := changes(ctx, func() error { return d.step(ctx) })
 	if errors.Is(err, errOver) || d.detached.Load() {
 		return nil
 	}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -241,15 +242,54 @@ type carried struct {
 // carried asks the owner of the workspace, if there is one. Of one that does not
 // answer in time, or cannot say, all is believed.
 func (s *session) carried(ctx context.Context) carried {
+	return carriedBy(ctx, api.Dial(s.Place, Version))
+}
+
+func carriedBy(ctx context.Context, client *api.Client) carried {
 	ctx, cancel := context.WithTimeout(ctx, ownerPatience)
 	defer cancel()
-	streams, err := api.Dial(s.Place, Version).Carried(ctx)
+	streams, err := client.Carried(ctx)
 	return carried{streams: streams, all: ctx.Err() != nil || err != nil && !unavailable(err)}
 }
 
 // on reports whether a process carries the run on.
-func (c carried) on(h engine.HeadRow) bool {
-	return !h.Ended && (c.all || slices.Contains(c.streams, h.Stream))
+func (c carried) on(h engine.HeadRow) bool { return !h.Ended && c.stream(h.Stream) }
+
+func (c carried) stream(name string) bool { return c.all || slices.Contains(c.streams, name) }
+
+// changes calls each, and again whenever the journal has grown, while a process
+// carries the stream's run on. One that takes the run over soon is followed too.
+// It fails with errOwnerGone where nobody does.
+func (s *session) changes(ctx context.Context, stream string, each func() error) error {
+	if err := each(); err != nil {
+		return err
+	}
+	client := api.Dial(s.Place, Version)
+	for since := time.Now(); ctx.Err() == nil && time.Since(since) < ownerPatience; time.Sleep(ownerPause) {
+		if !carriedBy(ctx, client).stream(stream) {
+			continue
+		}
+		err := untilGone(ctx, client, each)
+		switch {
+		case errors.Is(err, errOwnerGone):
+			since = time.Now()
+		case !unavailable(err):
+			return err
+		}
+	}
+	return cmp.Or(ctx.Err(), errOwnerGone)
+}
+
+// untilGone calls each whenever the journal has grown, and fails with errOwnerGone
+// when the owner has ended, after what that one did last.
+func untilGone(ctx context.Context, client *api.Client, each func() error) error {
+	err := client.Changes(ctx, each)
+	if err == nil && ctx.Err() == nil {
+		if err = each(); err == nil {
+			err = errOwnerGone
+		}
+	}
+	return err
 }
 
 // unavailable reports whether err is that the owner did not take a request.
