@@ -102,20 +102,26 @@ type ItemRow struct {
 	Args     string    `json:"args,omitempty"`   // object
 	Plan     string    `json:"plan,omitempty"`   // path of a plan that is to be approved
 	Parent   Parent    `json:"parent,omitzero"`  // the step that the item's run carries out
-	Behind   []string  `json:"behind,omitempty"` // ids of steps that need this one, the first few; "…" for more
+	Behind   []string  `json:"behind,omitempty"` // ids of steps that wait for this one, also behind others, the first few; "…" for more
 }
 
 // maxBehind is how many steps are named that wait behind an item.
 const maxBehind = 5
 
-// behind names steps that need step i.
+// behind names steps that wait for step i, the nearest first. It looks no further
+// than at those it names.
 func (s *State) behind(i int) []string {
 	var ids []string
-	for _, d := range s.needing(i) {
-		if len(ids) == maxBehind {
-			return append(ids, "…")
+	for found, n := []int{i}, 0; n < len(found); n++ {
+		for _, d := range s.needing(found[n]) {
+			if slices.Contains(found, d) {
+				continue
+			}
+			if len(ids) == maxBehind {
+				return append(ids, "…")
+			}
+			found, ids = append(found, d), append(ids, s.prog.Step(d).ID)
 		}
-		ids = append(ids, s.prog.Step(d).ID)
 	}
 	return ids
 }

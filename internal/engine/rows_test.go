@@ -56,6 +56,46 @@ func TestRowsOfTwoRuns(t *testing.T) {
 	}
 }
 
+// An item names the steps that wait for it, also those that wait for others that
+// do, the nearest first and a few at most.
+func TestBehind(t *testing.T) {
+	asked := plain("a")
+	asked.Kind, asked.Checks = engine.Ask, nil
+	aside := plain("aside")
+	for name, x := range map[string]struct {
+		steps []engine.Step
+		want  []string
+	}{
+		"nobody":    {[]engine.Step{asked, aside}, nil},
+		"a chain":   {[]engine.Step{asked, after(plain("b"), 0), after(plain("c"), 1), aside}, []string{"b", "c"}},
+		"two ways":  {[]engine.Step{asked, after(plain("d"), 2, 3), after(plain("b"), 0), after(plain("c"), 0)}, []string{"b", "c", "d"}},
+		"and so on": {[]engine.Step{asked, after(plain("b"), 0), after(plain("c"), 1), after(plain("d"), 2), after(plain("e"), 3), after(plain("f"), 4), after(plain("g"), 5)}, []string{"b", "c", "d", "e", "f", "…"}},
+		"five":      {[]engine.Step{asked, after(plain("b"), 0), after(plain("c"), 1), after(plain("d"), 2), after(plain("e"), 3), after(plain("f"), 4, 0)}, []string{"b", "f", "c", "d", "e"}},
+	} {
+		p, err := engine.NewProgram(engine.Definition{Plan: "p", Title: "T", Parallel: 1, Steps: x.steps})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var s engine.State
+		events := []engine.Event{begun.EpochBegan, engine.TaskOpened{Task: "task"}, engine.RunOpened{Run: "r1", Program: p.Hash(), Compiled: p, Isolation: "none"}}
+		for len(events) > 0 {
+			for _, e := range events {
+				if err := s.Apply(engine.Record{Stream: "task", Seq: s.Seq() + 1, At: dawn, Epoch: 1, Event: e}); err != nil {
+					t.Fatal(err)
+				}
+			}
+			events = s.Decide(dawn)
+		}
+		rows := s.Rows()
+		if len(rows.Items) != 1 {
+			t.Fatalf("%s: %+v", name, rows.Items)
+		}
+		if diff := cmp.Diff(x.want, rows.Items[0].Behind); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", name, diff)
+		}
+	}
+}
+
 func TestShown(t *testing.T) {
 	for _, x := range []struct {
 		head engine.HeadRow
