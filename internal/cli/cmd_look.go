@@ -238,6 +238,9 @@ func (a *app) follow(ctx context.Context, prefix string, after uint64) error {
 		if a.json {
 			return s.stream(ctx, opened, after)
 		}
+		if head.Ended {
+			return a.showStatus(ctx, s, head)
+		}
 		s.noticeChange(head)
 		d := &drive{session: s, stay: true, opened: &opened}
 		err = d.follow(ctx, func(ctx context.Context, each func() error) error { return s.changes(ctx, head.Stream, each) })
