@@ -261,11 +261,11 @@ func (c carried) stream(name string) bool { return c.all || slices.Contains(c.st
 // carries the stream's run on. One that takes the run over soon is followed too.
 // It fails with errOwnerGone where nobody does.
 func (s *session) changes(ctx context.Context, stream string, each func() error) error {
-	if err := each(); err != nil {
-		return err
-	}
 	client := api.Dial(s.Place, Version)
 	for since := time.Now(); ctx.Err() == nil && time.Since(since) < ownerPatience; time.Sleep(ownerPause) {
+		if err := each(); err != nil { // an owner may have come and gone since
+			return err
+		}
 		if !carriedBy(ctx, client).stream(stream) {
 			continue
 		}
