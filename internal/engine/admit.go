@@ -53,6 +53,8 @@ func (s *State) admitOpen(in Open) ([]Event, error) {
 		return nil, refuse(Invalid, "the run has no program", "")
 	case in.Run.Run == "" || in.Run.Run == s.run.Opened.Run:
 		return nil, refuse(Invalid, "the run has no id of its own", "")
+	case in.Run.Revises != "" || len(in.Run.Carried) > 0:
+		return nil, refuse(Invalid, "a run that opens revises none, and carries nothing over", "")
 	}
 	var es []Event
 	if in.Task != nil {
