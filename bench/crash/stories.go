@@ -318,11 +318,16 @@ echo x >> tries
 	judge: raisedOnce,
 }
 
+// fits is how many attempts of 4,000 tokens the budget has room for.
+const fits = 2
+
 // raisedOnce: before the budget was raised no more was dispatched than it held.
 func raisedOnce(w *workspace, entries []entry) error {
-	raised, asked := false, 0
+	raised, asked, ended := false, 0, 0
 	for _, e := range entries {
 		switch {
+		case e.typ == "work.ended" && e.body.How == "exit":
+			ended++
 		case e.typ == "item.opened" && e.body.Kind == "approval" && raised:
 			return errors.New("the budget was raised, and is asked for again")
 		case e.typ == "item.opened" && e.body.Kind == "approval":
@@ -333,7 +338,7 @@ func raisedOnce(w *workspace, entries []entry) error {
 			return errors.New("work was dispatched while the budget waited to be raised")
 		}
 	}
-	if asked == 0 {
+	if asked == 0 && ended > fits { // attempts that were killed leave their line, too
 		return errors.New("nobody was asked for a larger budget")
 	}
 	return nil
