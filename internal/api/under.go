@@ -56,3 +56,30 @@ func (p *Product) Waiting(ctx context.Context, head engine.HeadRow) ([]engine.It
 	}
 	return all, nil
 }
+
+// Asks lists the open items by the runs that wait for their answers: those that
+// they are of, and those that these carry out steps of. The oldest come first.
+func (p *Product) Asks(ctx context.Context) (map[string][]engine.ItemRow, error) {
+	items, err := p.Store.Items(ctx, store.ItemFilter{Open: true})
+	if err != nil {
+		return nil, err
+	}
+	asks, above := map[string][]engine.ItemRow{}, map[engine.Parent]engine.Parent{}
+	for _, it := range items {
+		asks[it.Run] = append(asks[it.Run], it)
+		for up := it.Parent; up.Run != ""; {
+			asks[up.Run] = append(asks[up.Run], it)
+			next, known := above[up]
+			if !known {
+				heads, err := p.Store.Heads(ctx, store.HeadFilter{Stream: up.Task, Run: up.Run, Limit: 1})
+				if err != nil {
+					return nil, err
+				}
+				next = head(heads).Parent
+				above[up] = next
+			}
+			up = next
+		}
+	}
+	return asks, nil
+}

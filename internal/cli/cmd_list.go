@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -49,10 +48,13 @@ func (a *app) list(ctx context.Context, l listing) error {
 		return err
 	}
 	return a.looking(ctx, func(s *session) error {
-		ask := sync.OnceValue(func() carried { return s.carried(ctx) })
+		by, err := s.stands(ctx)
+		if err != nil {
+			return err
+		}
 		asked := filter.Status
 		filter.Status = stored(asked)
-		heads, err := s.listed(ctx, filter, l.archived, among(asked, ask))
+		heads, err := s.listed(ctx, filter, l.archived, among(asked, by))
 		if err != nil {
 			return err
 		}
@@ -61,10 +63,6 @@ func (a *app) list(ctx context.Context, l listing) error {
 			heads = heads[:l.recent]
 		}
 		heads = families(heads)
-		var by carried
-		if slices.ContainsFunc(heads, unfinished) {
-			by = ask()
-		}
 		plans, err := s.unrun(ctx, asked, l)
 		if err != nil {
 			return err
@@ -98,27 +96,29 @@ func (s *session) unrun(ctx context.Context, asked []engine.Status, l listing) (
 
 func unfinished(h engine.HeadRow) bool { return !h.Ended }
 
-// stored are the statuses that the journal has for those that people see: what
-// is running there is interrupted where nobody carries it on.
+// moving reports whether the journal may have a run that people see so as running:
+// it is interrupted where nobody carries it on, and waits where a run does that
+// carries out a step of it.
+func moving(s engine.Status) bool {
+	return s == engine.Running || s == interrupted || s == engine.Waiting
+}
+
+// stored are the statuses that the journal has for those that people see.
 func stored(asked []engine.Status) []engine.Status {
-	in := slices.Clone(asked)
-	for i, s := range in {
-		if s == interrupted {
-			in[i] = engine.Running
-		}
+	in := slices.DeleteFunc(slices.Clone(asked), func(s engine.Status) bool { return s == interrupted })
+	if slices.ContainsFunc(asked, moving) && !slices.Contains(in, engine.Running) {
+		in = append(in, engine.Running)
 	}
 	return in
 }
 
 // among tells the runs that stand as was asked from those that only the journal
 // takes for such; nil if it takes none.
-func among(asked []engine.Status, by func() carried) func(engine.HeadRow) bool {
-	if slices.Contains(asked, interrupted) == slices.Contains(asked, engine.Running) {
+func among(asked []engine.Status, by stands) func(engine.HeadRow) bool {
+	if !slices.ContainsFunc(asked, moving) {
 		return nil
 	}
-	return func(h engine.HeadRow) bool {
-		return h.Shown() != engine.Running || slices.Contains(asked, shown(h, by().on(h)))
-	}
+	return func(h engine.HeadRow) bool { return slices.Contains(asked, by.of(h)) }
 }
 
 // families puts the runs that carry out steps of another one of the list behind

@@ -304,7 +304,7 @@ type holderDoc struct {
 func (x *account) document() whyDoc {
 	row, p := x.row(x.index), x.fold.state.Program().Step(x.index)
 	d := whyDoc{
-		Run: x.head.Run, RunStatus: x.head.Shown(), RunReason: x.head.Reason, Carried: x.carried, Step: rowDocument(row),
+		Run: x.head.Run, RunStatus: x.by.told(x.head), RunReason: x.head.Reason, Carried: x.carried, Step: rowDocument(row),
 		Allowed: x.fold.allowed(x.index), Then: p.OnFail.Then, Waits: x.waits(),
 		Items: inboxDocument(x.asked(), nil, nil).Items, Proof: []map[string]any{}, Next: x.next(theme{}),
 	}

@@ -175,12 +175,12 @@ func completeRuns(ctx context.Context, a *app, _ []string) (found []string) {
 		if err != nil {
 			return
 		}
-		var by carried
+		var by stands
 		if slices.ContainsFunc(heads, unfinished) {
-			by = s.carried(ctx)
+			by, _ = s.stands(ctx) // else it says less
 		}
 		for _, h := range heads {
-			found = append(found, a.described(h.Run, fmt.Sprintf("%s, %s", looks[shown(h, by.on(h))].word, h.Title)))
+			found = append(found, a.described(h.Run, fmt.Sprintf("%s, %s", looks[by.of(h)].word, h.Title)))
 		}
 	})
 	return found

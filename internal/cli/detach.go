@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"time"
 
 	"github.com/piton-dev/piton/internal/api"
 	"github.com/piton-dev/piton/internal/engine"
@@ -39,28 +40,52 @@ func (s *session) behind(head engine.HeadRow, f runFlags) (engine.HeadRow, error
 	if !f.noWait {
 		args = []string{"--wait"}
 	}
-	if err := s.background(head.Run, args...); err != nil {
+	if err := s.background(head, args...); err != nil {
 		return head, err
 	}
 	return s.Find(context.Background(), head.Run)
 }
 
 // background starts this program again, in a session of its own, to carry a run
-// on.
-func (s *session) background(run string, args ...string) error {
+// on, and returns when it does, or has ended.
+func (s *session) background(head engine.HeadRow, args ...string) error {
 	self, err := os.Executable()
 	if err != nil {
 		return fmt.Errorf("find this program: %w", err)
 	}
-	log, err := os.OpenFile(filepath.Join(s.Place.State, "detached.log"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	log, err := os.OpenFile(s.detachedLog(), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
 	if err != nil {
 		return fmt.Errorf("open the log of detached runs: %w", err)
 	}
 	defer log.Close()
-	c := exec.Command(self, append([]string{"resume", run}, args...)...)
+	c := exec.Command(self, append([]string{"resume", head.Run}, args...)...)
 	c.Dir, c.Env, c.Stdout, c.Stderr, c.SysProcAttr = s.Place.Dir, s.app.env, log, log, ownSession()
 	if err := c.Start(); err != nil {
 		return fmt.Errorf("start the run in the background: %w", err)
 	}
-	return c.Process.Release()
+	ended := make(chan struct{})
+	go func() {
+		c.Wait() //nolint:errcheck // how its run stands is in the journal
+		close(ended)
+	}()
+	return s.untilCarried(head, ended)
 }
+
+// untilCarried returns when a process carries the run on, or the one that is to
+// do so has ended.
+func (s *session) untilCarried(head engine.HeadRow, ended <-chan struct{}) error {
+	for began := time.Now(); time.Since(began) < ownerPatience; {
+		if s.carried(context.Background()).stream(head.Stream) {
+			return nil
+		}
+		select {
+		case <-ended:
+			return nil
+		case <-time.After(ownerPause):
+		}
+	}
+	return fmt.Errorf("the process that is to carry run %s on has not begun to after %s; what it says is in %s", head.Run, span(ownerPatience), s.detachedLog())
+}
+
+// detachedLog is where processes in the background say what they have to say.
+func (s *session) detachedLog() string { return filepath.Join(s.Place.State, "detached.log") }

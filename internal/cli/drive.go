@@ -258,7 +258,7 @@ func (s *session) handOn(ctx context.Context, stream string) error {
 		return err
 	}
 	id := heads[0].Run
-	if err := s.background(id, "--wait"); err != nil {
+	if err := s.background(heads[0], "--wait"); err != nil {
 		s.app.notice("run %s, which was under way here too, is stopped: %v; go on with: piton resume %s", id, err, id)
 		return nil
 	}

@@ -127,7 +127,7 @@ func drawn(t *testing.T, th theme, s *story) []txtar.File {
 		{"end", th.end(st)},
 		{"status", th.status(st)},
 		{"inbox", th.inbox(st.items, proposals(), st.now)},
-		{"list", th.list([]engine.HeadRow{st.head, {Run: "0a", Title: hostile, Status: engine.Paused, Started: dawn.Add(-48 * time.Hour)}}, carried{all: true}, st.now)},
+		{"list", th.list([]engine.HeadRow{st.head, {Run: "0a", Title: hostile, Status: engine.Paused, Started: dawn.Add(-48 * time.Hour)}}, stands{carried: carried{all: true}}, st.now)},
 		{"log", history},
 		{"log " + step, evidence},
 	}

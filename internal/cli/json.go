@@ -205,7 +205,7 @@ type runDoc struct {
 	Steps      []stepDoc     `json:"steps,omitzero"`   // left out of lists
 	Total      int           `json:"total"`
 	Satisfied  int           `json:"satisfied"`
-	Waiting    int           `json:"waiting"`            // items that are open
+	Waiting    int           `json:"waiting"`            // open items, of it and of the runs that carry out its steps
 	Changed    bool          `json:"changed,omitzero"`   // lists: its plan document is another text now
 	Carried    *bool         `json:"carried,omitempty"`  // status and list: a process carries the run on
 	Proposal   *changeDoc    `json:"proposal,omitzero"`  // what that proposes
@@ -239,7 +239,7 @@ type childDoc struct {
 func (d *runDoc) children(s standing) {
 	for i := range d.Steps {
 		if h, ok := s.child(d.Steps[i].ID); ok {
-			d.Steps[i].Child = &childDoc{h.Run, h.Shown(), h.Total, h.Settled, h.Open}
+			d.Steps[i].Child = &childDoc{h.Run, s.by.told(h), h.Total, h.Settled, s.by.open(h)}
 		}
 	}
 }

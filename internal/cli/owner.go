@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -257,27 +256,66 @@ func (c carried) on(h engine.HeadRow) bool { return !h.Ended && c.stream(h.Strea
 
 func (c carried) stream(name string) bool { return c.all || slices.Contains(c.streams, name) }
 
+// stands is what the rows of runs do not say of how these stand: which of them a
+// process carries on, and for which people are asked something.
+type stands struct {
+	carried
+	asks map[string][]engine.ItemRow // by run: open items of its own, and of the runs that carry out its steps
+}
+
+func (s *session) stands(ctx context.Context) (stands, error) {
+	asks, err := s.Asks(ctx)
+	return stands{s.carried(ctx), asks}, err
+}
+
+// of is how people see a run.
+func (s stands) of(h engine.HeadRow) engine.Status {
+	switch is := h.Shown(); {
+	case is != engine.Running:
+		return is
+	case len(s.asks[h.Run]) > 0:
+		return engine.Waiting
+	case s.on(h):
+		return is
+	}
+	return interrupted
+}
+
+// told is how a run stands, for programs: those are told apart whether a process
+// carries it on.
+func (s stands) told(h engine.HeadRow) engine.Status {
+	if is := s.of(h); is != interrupted {
+		return is
+	}
+	return engine.Running
+}
+
+// open is how many items a run waits for.
+func (s stands) open(h engine.HeadRow) int { return max(h.Open, len(s.asks[h.Run])) }
+
 // changes calls each, and again whenever the journal has grown, while a process
-// carries the stream's run on. One that takes the run over soon is followed too.
-// It fails with errOwnerGone where nobody does.
+// carries the stream's run on. One that takes the run over soon after another has
+// ended is followed too. It fails with errOwnerGone where nobody carries it on.
 func (s *session) changes(ctx context.Context, stream string, each func() error) error {
 	client := api.Dial(s.Place, Version)
-	for since := time.Now(); ctx.Err() == nil && time.Since(since) < ownerPatience; time.Sleep(ownerPause) {
+	for until := time.Now(); ctx.Err() == nil; time.Sleep(ownerPause) {
+		taken := carriedBy(ctx, client).stream(stream)
 		if err := each(); err != nil { // an owner may have come and gone since
 			return err
 		}
-		if !carriedBy(ctx, client).stream(stream) {
+		if !taken && time.Now().After(until) {
+			return errOwnerGone
+		}
+		if !taken {
 			continue
 		}
 		err := untilGone(ctx, client, each)
-		switch {
-		case errors.Is(err, errOwnerGone):
-			since = time.Now()
-		case !unavailable(err):
+		if !errors.Is(err, errOwnerGone) && !unavailable(err) {
 			return err
 		}
+		until = time.Now().Add(ownerPatience)
 	}
-	return cmp.Or(ctx.Err(), errOwnerGone)
+	return ctx.Err()
 }
 
 // untilGone calls each whenever the journal has grown, and fails with errOwnerGone

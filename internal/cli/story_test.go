@@ -238,7 +238,7 @@ func failedRun(t *testing.T) *story {
 
 // standing is how the story stands, as status shows it.
 func (s *story) standing() standing {
-	st := standing{head: s.state.Head(), now: s.now.Add(90 * time.Second), carried: true, newest: true}
+	st := standing{head: s.state.Head(), now: s.now.Add(90 * time.Second), carried: true, by: stands{carried: carried{all: true}}, newest: true}
 	for i := range s.state.Program().Len() {
 		st.steps = append(st.steps, s.state.StepRow(i))
 	}

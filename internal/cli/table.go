@@ -117,7 +117,7 @@ func (t theme) under(indent int, c tone, text string) []string {
 	indent = min(indent, t.width/2)
 	var lines []string
 	for _, l := range t.wrap(text, t.width-indent) {
-		lines = append(lines, strings.Repeat(" ", indent)+t.paint(c, t.fit(l, t.width-indent)))
+		lines = append(lines, strings.Repeat(" ", indent)+t.paint(c, l))
 	}
 	return lines
 }
@@ -139,7 +139,7 @@ func (t theme) quote(indent int, text string) []string {
 	var lines []string
 	for l := range strings.SplitSeq(strings.Trim(proc.Plain([]byte(text)), "\n"), "\n") {
 		for _, part := range t.wrap(t.captured(l), t.width-indent-2) {
-			lines = append(lines, strings.TrimRight(edge+t.fit(part, t.width-indent-2), " "))
+			lines = append(lines, strings.TrimRight(edge+part, " "))
 		}
 	}
 	return lines

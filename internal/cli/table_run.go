@@ -18,6 +18,7 @@ type standing struct {
 	items   []engine.ItemRow // open ones of this run, and of those under it
 	under   []engine.HeadRow // runs that carry out its steps, and of those, the newest first
 	carried bool             // a process carries it on
+	by      stands           // how it stands, and those under it
 	other   *api.Proposal    // what its plan document proposes, nil for nothing
 	newest  bool             // no later run of its plan took its place
 	now     time.Time
@@ -71,7 +72,7 @@ func (t theme) heading(s standing) []string {
 // runState says how a run stands, and why.
 func (t theme) runState(s standing) (string, look) {
 	h := s.head
-	l := looks[shown(h, s.carried)]
+	l := looks[s.by.of(h)]
 	state := t.glyph(l) + " " + l.word
 	if h.Ended && h.Status == engine.Done {
 		state = t.glyph(l) + " done: " + join(sums(h))
@@ -166,7 +167,7 @@ func (t theme) steps(s standing) []string {
 			lines = append(lines, t.under(6, idleTone, "says: "+says)...)
 		}
 		if child, ok := s.child(st.ID); ok {
-			lines = append(lines, t.under(6, idleTone, t.progress(child))...)
+			lines = append(lines, t.under(6, idleTone, t.progress(child, s.by))...)
 		}
 	}
 	return lines
@@ -183,14 +184,16 @@ func (s standing) child(step string) (engine.HeadRow, bool) {
 }
 
 // progress says how far a run is that carries out a step.
-func (t theme) progress(h engine.HeadRow) string {
-	return fmt.Sprintf("run %s of %s: %s, %d of %d finished", h.Run, t.line(h.Path), looks[h.Shown()].word, h.Settled, h.Total)
+func (t theme) progress(h engine.HeadRow, by stands) string {
+	return fmt.Sprintf("run %s of %s: %s, %d of %d finished", h.Run, t.line(h.Path), looks[by.of(h)].word, h.Settled, h.Total)
 }
 
 func (t theme) stepCells(st engine.StepRow, s standing) []cell {
 	l := lookOf(st.Status, st.Phase)
 	idle := s.head.Ended || s.adrift()
-	if s.adrift() && st.Status == engine.Running {
+	if child, ok := s.child(st.ID); ok && st.Status == engine.Running && s.by.of(child) == engine.Waiting {
+		l = looks[engine.Waiting]
+	} else if s.adrift() && st.Status == engine.Running {
 		l = looks[interrupted]
 	}
 	if s.head.Ended && st.Status == engine.Waiting { // nobody can answer any more
@@ -408,24 +411,33 @@ var runColumns = []column{
 	{most: 16, least: 80},             // when
 }
 
-// list shows runs, and which of them a process carries on.
-func (t theme) list(heads []engine.HeadRow, by carried, now time.Time) []string {
+// list shows runs, and how they stand. What runs wait for that carry out their
+// steps stands below.
+func (t theme) list(heads []engine.HeadRow, by stands, now time.Time) []string {
 	rows := make([][]cell, len(heads))
 	for i, h := range heads {
-		rows[i] = t.runCells(h, by.on(h), now)
+		rows[i] = t.runCells(h, by, now)
 	}
-	return t.table(runColumns, rows)
+	lines := t.table(runColumns, rows)
+	for _, h := range heads {
+		for _, it := range by.asks[h.Run] {
+			if it.Run != h.Run {
+				lines = append(lines, t.under(0, youTone, fmt.Sprintf("run %s waits for an answer to %s: step %s of run %s asks", h.Run, it.Item, it.Step, it.Run))...)
+			}
+		}
+	}
+	return lines
 }
 
-func (t theme) runCells(h engine.HeadRow, carried bool, now time.Time) []cell {
-	l, took, name := looks[shown(h, carried)], "", t.line(h.Title)
+func (t theme) runCells(h engine.HeadRow, by stands, now time.Time) []cell {
+	l, took, name := looks[by.of(h)], "", t.line(h.Title)
 	if h.Parent.Run != "" {
 		name = fmt.Sprintf("%s, for step %s of %s", name, h.Parent.Step, h.Parent.Run)
 	}
 	switch {
 	case h.Ended:
 		took = span(h.Finished.Sub(h.Started))
-	case carried:
+	case by.on(h):
 		took = span(now.Sub(h.Started))
 	}
 	return []cell{

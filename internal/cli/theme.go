@@ -3,7 +3,9 @@ package cli
 import (
 	"fmt"
 	"io"
+	"regexp"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -96,14 +98,6 @@ var looks = map[engine.Status]look{
 // interrupted is how people see what was under way when its owner ended. The
 // journal has no such status: it does not say who carries a run on.
 const interrupted engine.Status = "interrupted"
-
-// shown is how people see a run that a process carries on, or nobody does.
-func shown(h engine.HeadRow, carried bool) engine.Status {
-	if s := h.Shown(); s != engine.Running || carried {
-		return s
-	}
-	return interrupted
-}
 
 // lookOf is the look of a step: its status, in the words of its phase.
 func lookOf(s engine.Status, p engine.Phase) look {
@@ -227,9 +221,32 @@ func (t theme) right(s string, w int) string {
 // narrowest is the least width that a text is wrapped to.
 const narrowest = 8
 
-// wrap breaks a text into lines of at most w columns.
+// pathWord is a path from the root, without what ends a clause behind it.
+var pathWord = regexp.MustCompile(`(?:^| )(/[^\s;,]*[^\s;,.:)/])`)
+
+// wrap breaks a text into lines of at most w columns. A path that would be broken
+// has a line of its own, however long it is: people copy it.
 func (t theme) wrap(s string, w int) []string {
-	return strings.Split(ansi.Wrap(s, max(w, narrowest), ""), "\n")
+	var lines []string
+	whole := strings.Split(ansi.Wrap(s, max(w, narrowest), ""), "\n")
+	for _, at := range pathWord.FindAllStringSubmatchIndex(s, -1) {
+		path := s[at[2]:at[3]]
+		if slices.ContainsFunc(whole, func(l string) bool { return strings.Contains(l, path) }) {
+			continue
+		}
+		if before := strings.TrimRight(s[:at[2]], " "); before != "" {
+			lines = t.wrap(before, w)
+		}
+		lines = append(lines, path)
+		if rest := strings.TrimLeft(s[at[3]:], " ;,."); rest != "" {
+			lines = append(lines, t.wrap(rest, w)...)
+		}
+		return lines
+	}
+	for _, l := range whole {
+		lines = append(lines, t.fit(l, w))
+	}
+	return lines
 }
 
 // tail returns the last n lines of captured output, each safe and at most w

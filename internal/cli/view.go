@@ -109,8 +109,14 @@ func (a *app) showPlan(doc *api.Document) error {
 
 // standing reads how a run stands from the rows that the journal keeps of it.
 func (a *app) standing(ctx context.Context, s *session, head engine.HeadRow) (standing, error) {
-	st := standing{head: head, now: a.now(), carried: !head.Ended && s.carried(ctx).on(head), place: s.workplace(head)}
+	st := standing{head: head, now: a.now(), place: s.workplace(head)}
 	var err error
+	if !head.Ended {
+		if st.by, err = s.stands(ctx); err != nil {
+			return standing{}, err
+		}
+	}
+	st.carried = st.by.on(head)
 	if st.newest, err = s.newest(ctx, head); err != nil {
 		return standing{}, err
 	}
@@ -167,7 +173,7 @@ func (a *app) showEnd(ctx context.Context, s *session, head engine.HeadRow) erro
 	}
 	if a.json {
 		doc := runDocument(st.head, s.Place.Dir, st.steps)
-		doc.Worktree = st.place
+		doc.Worktree, doc.Waiting = st.place, st.by.open(st.head)
 		doc.children(st)
 		a.document("run", doc)
 		return nil
@@ -206,7 +212,7 @@ func (a *app) showStatus(ctx context.Context, s *session, head engine.HeadRow) e
 	}
 	if a.json {
 		doc := runDocument(st.head, s.Place.Dir, st.steps)
-		doc.Worktree = st.place
+		doc.Worktree, doc.Waiting = st.place, st.by.open(st.head)
 		doc.Carried = &st.carried
 		for i, step := range doc.Steps {
 			if now, ok := st.said[step.ID]; ok {
@@ -222,12 +228,12 @@ func (a *app) showStatus(ctx context.Context, s *session, head engine.HeadRow) e
 	return nil
 }
 
-func (a *app) showList(workspace string, plans []*engine.Revision, heads []engine.HeadRow, by carried, changed map[string]bool, l listing, more bool) error {
+func (a *app) showList(workspace string, plans []*engine.Revision, heads []engine.HeadRow, by stands, changed map[string]bool, l listing, more bool) error {
 	if a.json {
 		docs := []runDoc{}
 		for _, h := range heads {
 			doc := runDocument(h, workspace, nil)
-			doc.Changed, doc.Carried = changed[h.Run], new(by.on(h))
+			doc.Changed, doc.Carried, doc.Waiting = changed[h.Run], new(by.on(h)), by.open(h)
 			docs = append(docs, doc)
 		}
 		unrun := []revisionDoc{}

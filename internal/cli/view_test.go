@@ -109,6 +109,27 @@ func TestPastHasItsTime(t *testing.T) {
 	}
 }
 
+// TestPathsStayWhole holds that a path can be copied, however narrow the terminal is.
+func TestPathsStayWhole(t *testing.T) {
+	const path = "/home/anna/.local/state/piton/3f2a9c81d2e4-ledger.worktrees/7f3a21/port-the-handlers"
+	text := "its worktree conflicts with the workspace: a.go; resolve both sides in " + path + ", then answer retry"
+	for w := 1; w < 200; w++ {
+		lines := theme{width: w}.under(2, plainTone, text)
+		if !strings.Contains(strings.Join(lines, "\n"), path) {
+			t.Errorf("at %d columns the path is broken:\n%s", w, strings.Join(lines, "\n"))
+		}
+		for _, l := range lines {
+			if !strings.Contains(l, path) && ansi.StringWidth(l) > w {
+				t.Errorf("at %d columns a line is wider: %q", w, l)
+			}
+		}
+	}
+	want := []string{"  its worktree conflicts with the workspace: a.go; resolve both sides in", "  " + path, "  then answer retry"}
+	if diff := cmp.Diff(want, theme{width: 80}.under(2, plainTone, text)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
 // clockOf is the time that a line begins with.
 func clockOf(line string) (string, bool) {
 	if len(line) < 8 || line[2] != ':' || line[5] != ':' {
