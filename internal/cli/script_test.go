@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -21,6 +22,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 
 	"github.com/piton-dev/piton/internal/cli"
+	"github.com/piton-dev/piton/internal/proc"
 )
 
 func TestMain(m *testing.M) {
@@ -114,26 +116,55 @@ func TestScript(t *testing.T) {
 			"terminal": terminal,
 			"type":     types,
 			"talk":     talk,
+			"listen":   listen,
 		},
 		Condition: condition,
 	})
 }
 
-// condition knows "root", and "needs:PROGRAM" of scripts that a machine may be
+// condition knows "root", "offline" where commands can be kept from the network, and "needs:PROGRAM" of scripts that a machine may be
 // too bare for. The gate sets PITON_TEST_ALL: there a missing program fails.
 func condition(cond string) (bool, error) {
 	if cond == "root" {
 		return os.Geteuid() == 0, nil
 	}
 	program, ok := strings.CutPrefix(cond, "needs:")
-	if !ok {
+	var err error
+	switch {
+	case cond == "offline":
+		err = offline()
+	case !ok:
 		return false, fmt.Errorf("unknown condition %q", cond)
+	default:
+		_, err = exec.LookPath(program)
 	}
-	_, err := exec.LookPath(program)
 	if err != nil && os.Getenv("PITON_TEST_ALL") != "" {
 		return false, fmt.Errorf("no script is left out here: %w", err)
 	}
 	return err == nil, nil
+}
+
+func offline() error {
+	p, err := proc.NewPool(proc.Config{Idle: 1})
+	if err != nil {
+		return err
+	}
+	defer p.Close()
+	return p.Offline()
+}
+
+// listen VAR puts into VAR the port of this machine's loopback at which somebody
+// answers until the script ends.
+func listen(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: listen VAR")
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	ts.Check(err)
+	ts.Defer(func() { l.Close() })
+	_, port, err := net.SplitHostPort(l.Addr().String())
+	ts.Check(err)
+	ts.Setenv(args[0], port)
 }
 
 // setup makes a workspace, with agents unless the script has a configuration,

@@ -163,6 +163,9 @@ func (t theme) workEnded(e engine.WorkEnded) string {
 	if e.Leftover > 0 {
 		facts += ", " + plural(e.Leftover, "process left over and killed", "processes left over and killed")
 	}
+	if e.Network != "" {
+		facts += ", network=" + t.line(e.Network)
+	}
 	if e.Reason != "" {
 		facts += " (" + t.line(e.Reason) + ")"
 	}

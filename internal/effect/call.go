@@ -213,7 +213,7 @@ func (w *World) call(ctx context.Context, e engine.Effect, end *engine.WorkEnded
 	said := w.saying(e.Key)
 	defer said.close()
 	o := w.Tools.Call(tool.WithProgress(within, said.progress), e.Step.Tool, args, targets(e.Shown))
-	end.How, end.Ms, end.Size = engine.Exited, o.Duration.Milliseconds(), int64(len(o.Output))
+	end.How, end.Ms, end.Size, end.Network = engine.Exited, o.Duration.Milliseconds(), int64(len(o.Output)), o.Network
 	for _, c := range o.Changes {
 		end.Changed = append(end.Changed, c.Path)
 	}

@@ -281,6 +281,9 @@ type WorkEnded struct {
 	Ending     *Ending  `json:"ending,omitempty"`   // of a run that did the work
 	Leftover   int      `json:"leftover,omitempty"` // processes that had to be killed
 	Isolation  string   `json:"isolation,omitempty"`
+	// Network is what the work could reach, where it was to reach nothing:
+	// "loopback", or "host" and why.
+	Network string `json:"network,omitempty"`
 }
 
 // Claims are what an agent said of its attempt. They move nothing.

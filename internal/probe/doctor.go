@@ -43,6 +43,7 @@ func Doctor(ctx context.Context, env Env) []Line {
 		func() Line { return git(ctx, env) },
 		func() Line { return bubblewrap(ctx, env) },
 		func() Line { return namespaces(ctx, env) },
+		network,
 		landlock,
 		func() Line { return state(env.State) },
 		func() Line { return disk("disk", existing(env.State)) },
@@ -59,7 +60,7 @@ func Doctor(ctx context.Context, env Env) []Line {
 	if len(lines) == machine {
 		lines = append(lines, Line{"agents", Absent, "none is configured; plans can use `target: script`", "add one under `agents:` in .piton/config.yaml, or run `piton init`"})
 	}
-	return slices.Insert(lines, 2, isolation(lines[2], lines[3], lines[4]))
+	return slices.Insert(lines, 2, isolation(lines[2], lines[3], lines[5]))
 }
 
 // together runs the jobs, a few at once, and returns their lines in order.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/piton-dev/piton/internal/config"
 	"github.com/piton-dev/piton/internal/probe"
+	"github.com/piton-dev/piton/internal/proc"
 	"github.com/piton-dev/piton/internal/verify"
 )
 
@@ -31,12 +32,26 @@ func examine(t *testing.T, env probe.Env) map[string]probe.Line {
 	return lines
 }
 
+// networkStatus is what the doctor has to say of the network here.
+func networkStatus(t *testing.T) probe.Status {
+	t.Helper()
+	p, err := proc.NewPool(proc.Config{Idle: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	if p.Offline() != nil {
+		return probe.Warning
+	}
+	return probe.OK
+}
+
 func TestDoctorOnABareMachine(t *testing.T) {
 	state := filepath.Join(t.TempDir(), "not", "yet")
 	lines := examine(t, probe.Env{Workspace: t.TempDir(), State: state, Config: config.Default()})
 	for check, want := range map[string]probe.Status{
 		"bash": probe.Failure, "git": probe.Warning, "bubblewrap": probe.Absent, "agents": probe.Absent,
-		"state": probe.OK, "isolation": probe.Warning, "PATH": probe.OK,
+		"state": probe.OK, "network": networkStatus(t), "isolation": probe.Warning, "PATH": probe.OK,
 	} {
 		if lines[check].Status != want {
 			t.Errorf("%s: %+v, want %s", check, lines[check], want)

@@ -26,3 +26,20 @@ func bubblewrap(ctx context.Context, env Env) Line {
 	}
 	return Line{Check: "bubblewrap", Status: OK, Text: described(ctx, env, file)}
 }
+
+// network starts what keeps a command from the network, which is the only way to
+// know.
+func network() Line {
+	pool, err := proc.NewPool(proc.Config{Idle: 1})
+	if err != nil {
+		return Line{"network", Warning, "cannot be tried: " + err.Error(), ""}
+	}
+	defer pool.Close()
+	if err := pool.Offline(); err != nil {
+		return Line{
+			"network", Warning, "cannot be kept from commands: " + err.Error() + "; run_command reaches what this machine does",
+			"see user.max_user_namespaces, user.max_net_namespaces, kernel.apparmor_restrict_unprivileged_userns, and what a container allows",
+		}
+	}
+	return Line{Check: "network", Status: OK, Text: "run_command reaches a loopback of its own, and nothing else"}
+}

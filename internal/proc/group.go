@@ -2,6 +2,7 @@ package proc
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"sync"
@@ -13,6 +14,10 @@ type groupHost struct{ reason string }
 func (h groupHost) level() Level { return Group }
 func (h groupHost) why() string  { return h.reason }
 func (h groupHost) close()       {}
+
+func (h groupHost) offline() (host, error) {
+	return nil, fmt.Errorf("there is no network namespace at level %s: %s", Group, h.reason)
+}
 
 // A group is a tree whose members stayed together.
 type group struct {

@@ -11,14 +11,14 @@ import (
 // guard starts a subreaper holder and outlives it: a child that kills its parent
 // kills the holder, and then its tree falls to the guard. When told to end it
 // ends the holder and all below it.
-func guard() int {
+func guard(r role) int {
 	told := make(chan os.Signal, 1)
 	signal.Notify(told, unix.SIGTERM)
 	if adoptOrphans() != nil {
 		return 1
 	}
 	pid, err := syscall.ForkExec("/proc/self/exe", []string{holderName}, &syscall.ProcAttr{
-		Env:   holderEnv(roleSubreaper),
+		Env:   role{roleSubreaper, r.offline}.environ(),
 		Files: []uintptr{0, 1, 2, holderSock},
 		Sys:   &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGTERM},
 	})
@@ -27,6 +27,7 @@ func guard() int {
 	}
 	unix.Close(holderSock) // the harness must see the holder's end
 	hide()
+	r.dropCapabilities()
 	b := brood{strike: killChildren}
 	b.begin(pid)
 	go func() {
@@ -41,7 +42,7 @@ func guard() int {
 // watchParent ends all when the guard of a subreaper holder is gone; other
 // reasons to be told are children that try to end their parent.
 func (k *keeper) watchParent() {
-	if k.role != roleSubreaper {
+	if k.role.name != roleSubreaper {
 		return
 	}
 	guard := os.Getppid()
@@ -55,10 +56,4 @@ func (k *keeper) watchParent() {
 			return
 		}
 	}
-}
-
-// holderEnv is the whole environment of a holder. It reads its socket and waits
-// for children in blocking calls, and needs a scheduler slot for each.
-func holderEnv(role string) []string {
-	return []string{roleVar + "=" + role, "GOMAXPROCS=4"}
 }

@@ -15,6 +15,7 @@ import (
 const (
 	holderName = "piton-hold"
 	roleVar    = "PITON_HOLD"
+	offlineVar = "PITON_HOLD_OFFLINE" // set to anything: with a network of its own
 	holderSock = 3
 )
 
@@ -24,24 +25,40 @@ const (
 	roleGuard     = "guard" // starts a subreaper holder and outlives it
 )
 
+// A role is what a holder is to be.
+type role struct {
+	name    string
+	offline bool // in a network namespace that was made for it
+}
+
+// environ is the whole environment of a holder. It reads its socket and waits
+// for children in blocking calls, and needs a scheduler slot for each.
+func (r role) environ() []string {
+	env := []string{roleVar + "=" + r.name, "GOMAXPROCS=4"}
+	if r.offline {
+		env = append(env, offlineVar+"=1")
+	}
+	return env
+}
+
 // init turns this process into a holder if a [Pool] started it as one. It does so
 // before main, and before most packages are initialised, which would cost more
 // than all else a holder does.
 func init() {
-	role := os.Getenv(roleVar)
-	if role == "" || len(os.Args) != 1 || os.Args[0] != holderName {
+	r := role{os.Getenv(roleVar), os.Getenv(offlineVar) != ""}
+	if r.name == "" || len(os.Args) != 1 || os.Args[0] != holderName {
 		return
 	}
 	runtime.LockOSThread() // children are tied to the life of this thread
-	os.Exit(hold(role))
+	os.Exit(hold(r))
 }
 
-func hold(role string) int {
+func hold(r role) int {
 	shed()
-	if role == roleGuard {
-		return guard()
+	if r.name == roleGuard {
+		return guard(r)
 	}
-	k := newKeeper(role)
+	k := newKeeper(r)
 	ready, err := newFrame(kindReady), k.settle()
 	if err != nil {
 		ready = ready.str(err.Error())
@@ -62,17 +79,17 @@ func hold(role string) int {
 // blocking calls, so that nothing but the kernel stands between them and the
 // harness.
 type keeper struct {
-	role   string
+	role   role
 	brood  brood
 	work   chan struct{} // a child was started
 	doomed chan struct{} // closed when the harness or the guard is gone
 	traits traits
 }
 
-func newKeeper(role string) *keeper {
-	k := &keeper{role: role, work: make(chan struct{}, 1), doomed: make(chan struct{})}
+func newKeeper(r role) *keeper {
+	k := &keeper{role: r, work: make(chan struct{}, 1), doomed: make(chan struct{})}
 	k.brood.strike = killChildren
-	if role == roleNamespace {
+	if r.name == roleNamespace {
 		k.brood.strike = killNamespace
 	}
 	return k
@@ -104,7 +121,7 @@ func (k *keeper) serve() {
 
 // abandon ends everything because nobody listens any more.
 func (k *keeper) abandon() {
-	if k.role == roleNamespace {
+	if k.role.name == roleNamespace {
 		os.Exit(0) // the kernel kills the namespace
 	}
 	close(k.doomed)

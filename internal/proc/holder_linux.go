@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -19,30 +20,86 @@ import (
 type holderKind struct {
 	level Level
 	name  string
-	role  string
+	role  role
 	attr  syscall.SysProcAttr
 }
 
+// ownPids are the namespaces of a tree that dies as one.
+const ownPids = syscall.CLONE_NEWPID | syscall.CLONE_NEWNS
+
 // holderKinds lists the ways there are for a user, the best first.
 func holderKinds(uid int) (kinds []holderKind) {
-	const spaces = syscall.CLONE_NEWPID | syscall.CLONE_NEWNS
 	if uid == 0 {
-		kinds = append(kinds, holderKind{Namespace, "pid namespace", roleNamespace, syscall.SysProcAttr{
-			Setsid: true, Pdeathsig: syscall.SIGKILL, Cloneflags: spaces,
+		kinds = append(kinds, holderKind{Namespace, "pid namespace", role{name: roleNamespace}, syscall.SysProcAttr{
+			Setsid: true, Pdeathsig: syscall.SIGKILL, Cloneflags: ownPids,
 		}})
 	}
-	gid := os.Getegid()
+	own := asOneself(uid, os.Getegid())
+	own.Setsid, own.Pdeathsig, own.Cloneflags = true, syscall.SIGKILL, own.Cloneflags|ownPids
+	own.AmbientCaps = []uintptr{unix.CAP_SYS_ADMIN}
 	return append(kinds,
-		holderKind{Namespace, "pid namespace in a user namespace", roleNamespace, syscall.SysProcAttr{
-			Setsid: true, Pdeathsig: syscall.SIGKILL, Cloneflags: spaces | syscall.CLONE_NEWUSER,
-			UidMappings: []syscall.SysProcIDMap{{ContainerID: uid, HostID: uid, Size: 1}},
-			GidMappings: []syscall.SysProcIDMap{{ContainerID: gid, HostID: gid, Size: 1}},
-			AmbientCaps: []uintptr{unix.CAP_SYS_ADMIN},
-		}},
-		holderKind{Subreaper, "subreaper", roleGuard, syscall.SysProcAttr{
+		holderKind{Namespace, "pid namespace in a user namespace", role{name: roleNamespace}, own},
+		holderKind{Subreaper, "subreaper", role{name: roleGuard}, syscall.SysProcAttr{
 			Setsid: true, Pdeathsig: syscall.SIGTERM, // also if the holder below it cannot see the harness's end
 		}},
 	)
+}
+
+// offlineKind is the way to start a holder whose children are kept from the
+// network. It is always in a user namespace, for root too: root of the machine's
+// own could go back to the machine's network.
+func offlineKind(level Level, uid int) (holderKind, error) {
+	attr := asOneself(uid, os.Getegid())
+	attr.AmbientCaps = []uintptr{unix.CAP_NET_ADMIN, unix.CAP_SYS_ADMIN}
+	if uid == 0 { // has them as it is
+		attr.AmbientCaps = nil
+		if err := asEverybody(&attr); err != nil {
+			return holderKind{}, err
+		}
+	}
+	attr.Setsid, attr.Cloneflags = true, attr.Cloneflags|syscall.CLONE_NEWNET
+	if level == Subreaper {
+		attr.Pdeathsig = syscall.SIGTERM
+		return holderKind{level, "network namespace", role{roleGuard, true}, attr}, nil
+	}
+	attr.Pdeathsig, attr.Cloneflags = syscall.SIGKILL, attr.Cloneflags|ownPids
+	return holderKind{level, "network namespace", role{roleNamespace, true}, attr}, nil
+}
+
+// asOneself makes a user namespace that knows one user and one group, as they are.
+func asOneself(uid, gid int) syscall.SysProcAttr {
+	return syscall.SysProcAttr{
+		Cloneflags:  syscall.CLONE_NEWUSER,
+		UidMappings: []syscall.SysProcIDMap{{ContainerID: uid, HostID: uid, Size: 1}},
+		GidMappings: []syscall.SysProcIDMap{{ContainerID: gid, HostID: gid, Size: 1}},
+	}
+}
+
+// asEverybody lets root keep all the users and groups that it has here, so that
+// files belong to whom they belonged.
+func asEverybody(attr *syscall.SysProcAttr) (err error) {
+	if attr.UidMappings, err = ownIDs("/proc/self/uid_map"); err != nil {
+		return err
+	}
+	attr.GidMappings, err = ownIDs("/proc/self/gid_map")
+	attr.GidMappingsEnableSetgroups = true
+	return err
+}
+
+// ownIDs maps every id of this process's user namespace to itself.
+func ownIDs(file string) (ids []syscall.SysProcIDMap, err error) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("read which users there are: %w", err)
+	}
+	for line := range strings.Lines(string(text)) {
+		var first, outside, size int
+		if _, err := fmt.Sscan(line, &first, &outside, &size); err != nil {
+			return nil, fmt.Errorf("read which users there are: %w", err)
+		}
+		ids = append(ids, syscall.SysProcIDMap{ContainerID: first, HostID: first, Size: size})
+	}
+	return ids, nil
 }
 
 // A holder is a holder process as the harness sees it.
@@ -69,7 +126,7 @@ func (hs *holders) start() (*holder, error) {
 	}
 	attr := hs.kind.attr
 	cmd := &exec.Cmd{
-		Path: "/proc/self/exe", Args: []string{holderName}, Dir: "/", Env: holderEnv(hs.kind.role),
+		Path: "/proc/self/exe", Args: []string{holderName}, Dir: "/", Env: hs.kind.role.environ(),
 		ExtraFiles: []*os.File{theirs}, SysProcAttr: &attr,
 	}
 	started := make(chan error)

@@ -70,9 +70,9 @@ func TestChildHoldsNoLockOfTheHarness(t *testing.T) {
 
 func TestChildHasDefaultSignalsAndNoCapabilities(t *testing.T) {
 	for user, uid := range users() {
-		for _, level := range treeLevels {
-			t.Run(user+"/"+string(level), func(t *testing.T) {
-				self := harness("status:"+string(level), uid)
+		for _, place := range places {
+			t.Run(user+"/"+place, func(t *testing.T) {
+				self := harness("status:"+place, uid)
 				cmd := exec.Command("/bin/sh", "-c", `trap "" HUP INT QUIT TSTP USR1 PIPE CHLD; exec "$0"`, "/proc/self/exe")
 				// sh must find this program: as its own parent's
 				exe, err := os.Open("/proc/self/exe")

@@ -51,6 +51,11 @@ func newHost(c Config) (host, error) {
 	if len(kinds) == 0 {
 		return nil, fmt.Errorf("no such level: %q", c.Level)
 	}
+	return newHolders(c, kinds)
+}
+
+// newHolders takes the first of the kinds that works.
+func newHolders(c Config, kinds []holderKind) (host, error) {
 	hs := &holders{patience: c.Patience, keep: c.Idle, thread: make(chan func())}
 	go hs.run()
 	var reasons error
@@ -69,6 +74,15 @@ func newHost(c Config) (host, error) {
 	}
 	close(hs.thread)
 	return nil, reasons
+}
+
+// offline has no Ready: who asks for it needs one holder now.
+func (hs *holders) offline() (host, error) {
+	kind, err := offlineKind(hs.kind.level, os.Geteuid())
+	if err != nil {
+		return nil, err
+	}
+	return newHolders(Config{Patience: hs.patience, Idle: hs.keep}, []holderKind{kind})
 }
 
 // warm starts holders until there are as many as children are to be expected,

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"runtime"
+	"strings"
 	"sync"
 	"time"
 )
@@ -18,6 +19,7 @@ type Pool struct {
 	host     host
 	buffers  sync.Pool // of *[]byte, to read output into
 	closing  chan struct{}
+	offline  func() (host, error) // made when it is first asked for
 
 	mu     sync.Mutex
 	closed bool
@@ -32,6 +34,9 @@ type host interface {
 	// device. The caller closes the files afterwards. A child that cannot be
 	// started may be told by the tree's end instead.
 	begin(o order, in, out, err *os.File) (tree, error)
+	// offline makes a host of the same level whose children are kept from the
+	// network. It is closed for itself.
+	offline() (host, error)
 	close()
 }
 
@@ -77,6 +82,12 @@ func NewPool(c Config) (*Pool, error) {
 		return nil, fmt.Errorf("start process pool: %w", err)
 	}
 	p := &Pool{patience: c.Patience, host: h, closing: make(chan struct{})}
+	p.offline = sync.OnceValues(func() (host, error) {
+		if p.over() {
+			return nil, ErrClosed
+		}
+		return h.offline()
+	})
 	p.buffers.New = func() any { b := make([]byte, 64<<10); return &b }
 	return p, nil
 }
@@ -86,6 +97,27 @@ func (p *Pool) Level() Level { return p.host.level() }
 
 // Why says for people why no better level is in force; "" at the best one.
 func (p *Pool) Why() string { return p.host.why() }
+
+// Offline says why children cannot be kept from the network, see [Spec.Offline];
+// nil if they can. The first call finds out, which starts a holder, and what it
+// found holds for the life of the pool.
+func (p *Pool) Offline() error {
+	if err := p.enter(context.Background()); err != nil {
+		return err
+	}
+	defer p.busy.Done()
+	_, err := p.offline()
+	return err
+}
+
+// Reach says in a word what a child can reach that is Offline where it can be;
+// exposed is what [Pool.Offline] says.
+func Reach(exposed error) string {
+	if exposed == nil {
+		return "loopback"
+	}
+	return "host: " + strings.ReplaceAll(exposed.Error(), "\n", "; ")
+}
 
 // Close kills everything that runs and returns when nothing lives. Children
 // that are cut short are Cancelled.
@@ -98,6 +130,15 @@ func (p *Pool) Close() {
 	p.mu.Unlock()
 	p.busy.Wait()
 	p.host.close()
+	if h, err := p.offline(); err == nil { // none is made any more
+		h.close()
+	}
+}
+
+func (p *Pool) over() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.closed
 }
 
 // Run runs a child and returns when neither it nor anything it started lives.
@@ -168,13 +209,18 @@ func (p *Pool) launch(ctx context.Context, s Spec, talk bool) (*Child, error) {
 	if err := p.enter(ctx); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNotStarted, err)
 	}
+	h, err := p.hostFor(s)
+	if err != nil {
+		p.busy.Done()
+		return nil, fmt.Errorf("%w: it cannot be kept from the network: %w", ErrNotStarted, err)
+	}
 	w, err := plumb(s.Stdin, talk)
 	if err != nil {
 		p.busy.Done()
 		return nil, fmt.Errorf("%w: make pipes: %w", ErrNotStarted, err)
 	}
 	c := &Child{pool: p, spec: s, over: make(chan struct{})}
-	c.tree, err = p.host.begin(o, w.childIn, w.childOut, w.childErr)
+	c.tree, err = h.begin(o, w.childIn, w.childOut, w.childErr)
 	w.closeChildEnds()
 	if err != nil {
 		w.closeOwnEnds()
@@ -191,6 +237,13 @@ func (p *Pool) launch(ctx context.Context, s Spec, talk bool) (*Child, error) {
 	c.out = p.read(w.out, s.Output, c.tee)
 	feed(w.in, s.Stdin)
 	return c, nil
+}
+
+func (p *Pool) hostFor(s Spec) (host, error) {
+	if s.Offline {
+		return p.offline()
+	}
+	return p.host, nil
 }
 
 // enter counts a child in, unless none may start any more.

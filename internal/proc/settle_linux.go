@@ -1,6 +1,8 @@
 package proc
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -51,11 +53,16 @@ func closeInherited() {
 // settle takes the place from which a tree can be killed as a whole, or says
 // why that place is not to be had.
 func (k *keeper) settle() error {
-	var err error
-	if k.role == roleNamespace {
-		err = ownNamespace()
-	} else {
-		err = adoptOrphans()
+	own := adoptOrphans
+	if k.role.name == roleNamespace {
+		own = ownNamespace
+	}
+	err := own()
+	if err == nil && k.role.offline {
+		err = ownNetwork()
+	}
+	if err == nil {
+		err = k.role.dropCapabilities()
 	}
 	if err != nil {
 		return err
@@ -79,15 +86,53 @@ func ownNamespace() error {
 	if err := unix.Mount("proc", "/proc", "proc", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, ""); err != nil {
 		return fmt.Errorf("mount /proc: %w", err)
 	}
-	if os.Geteuid() == 0 {
-		return nil
-	}
-	return dropCapabilities()
+	return nil
 }
 
-// dropCapabilities gives up what an ordinary user has gained by making a user
-// namespace, for this thread, which is the one that starts children.
-func dropCapabilities() error {
+// ownNetwork brings up the loopback of the new network namespace, and sees that
+// it is one: the loopback of a new one is down, and nothing else can be reached.
+func ownNetwork() error {
+	s, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return fmt.Errorf("bring up loopback: %w", err)
+	}
+	defer unix.Close(s)
+	lo, err := unix.NewIfreq("lo")
+	if err == nil {
+		err = unix.IoctlIfreq(s, unix.SIOCGIFFLAGS, lo)
+	}
+	if err != nil {
+		return fmt.Errorf("look at loopback: %w", err)
+	}
+	if lo.Uint16()&unix.IFF_UP != 0 {
+		return errors.New("have the machine's loopback in what should be a new network namespace")
+	}
+	lo.SetUint16(lo.Uint16() | unix.IFF_UP)
+	if err := unix.IoctlIfreq(s, unix.SIOCSIFFLAGS, lo); err != nil {
+		return fmt.Errorf("bring up loopback: %w", err)
+	}
+	away := unix.SockaddrInet4{Port: 9, Addr: [4]byte{192, 0, 2, 1}} // of nobody; a datagram socket sends nothing to connect
+	if err := unix.Connect(s, &away); !errors.Is(err, unix.ENETUNREACH) {
+		return fmt.Errorf("have a way out of what should be a new network namespace: %w", cmp.Or(err, errConnected))
+	}
+	return nil
+}
+
+var errConnected = errors.New("another machine can be reached")
+
+// dropCapabilities gives up what children must not have, for this thread, which
+// is the one that starts them: of an ordinary user what it has gained by making a
+// user namespace, of root what would change the network for the next child.
+func (r role) dropCapabilities() error {
+	switch root := os.Geteuid() == 0; {
+	case root && r.offline:
+		if err := unix.Prctl(unix.PR_CAPBSET_DROP, unix.CAP_NET_ADMIN, 0, 0, 0); err != nil {
+			return fmt.Errorf("drop a capability: %w", err)
+		}
+		return nil
+	case root, r.name != roleNamespace && !r.offline:
+		return nil
+	}
 	if err := unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0); err != nil {
 		return fmt.Errorf("drop ambient capabilities: %w", err)
 	}

@@ -55,6 +55,13 @@ type Spec struct {
 	Tee io.Writer
 	// Limits bound each process of the tree.
 	Limits Limits
+	// Offline keeps the tree from every network but a loopback of its own, on
+	// which only the tree itself can be reached; where that is not to be had,
+	// the child is not started, see [Pool.Offline]. It needs a user namespace,
+	// for root too, who keeps all users and groups in it and loses what the
+	// machine's own root alone may do, such as mounting. What listens on a
+	// socket file can be reached all the same, and may have the network.
+	Offline bool
 }
 
 // Output bounds the bytes kept of one stream; the rest is counted and hashed.

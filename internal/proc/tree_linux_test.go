@@ -168,6 +168,9 @@ func hostileSpec(w *witness, then string) proc.Spec {
 
 var treeLevels = []proc.Level{proc.Namespace, proc.Subreaper}
 
+// places are the levels, with the network and without.
+var places = []string{"namespace", "namespace+offline", "subreaper", "subreaper+offline"}
+
 func eachTreeLevel(t *testing.T, test func(t *testing.T, p *proc.Pool)) {
 	for _, level := range treeLevels {
 		t.Run(string(level), func(t *testing.T) {
@@ -261,6 +264,13 @@ func TestForkStorm(t *testing.T) {
 // what it has inherited.
 func playHarness(role string) int {
 	what, level, _ := strings.Cut(role, ":")
+	level, offline := strings.CutSuffix(level, "+offline")
+	switch what {
+	case "talk":
+		return talk(os.Args[1:])
+	case "refused":
+		return refuseNetworks()
+	}
 	p, err := proc.NewPool(proc.Config{Level: proc.Level(level)})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -273,9 +283,18 @@ func playHarness(role string) int {
 		spec.Argv = []string{"sh", "-c", hostile + "wait", "hostile", os.Args[1]}
 	case "calm":
 		spec.Argv = []string{"sh", "-c", calm, "calm", os.Args[1]}
+	case "talker":
+		spec.Argv = append([]string{"/proc/self/exe"}, os.Args[1:]...)
+		spec.Env = append(spec.Env, roleVar+"=talk")
+	case "script":
+		spec = sh(os.Args[1])
 	}
+	spec.Offline = offline
 	r := p.Run(context.Background(), spec)
 	fmt.Print(r.Stdout.String())
+	if r.Err != nil {
+		fmt.Fprintln(os.Stderr, r.Err)
+	}
 	return r.Exit
 }
 
@@ -304,12 +323,12 @@ func users() map[string]uint32 {
 func TestNothingOutlivesTheHarness(t *testing.T) {
 	const rounds = 5
 	for user, uid := range users() {
-		for _, level := range treeLevels {
-			t.Run(user+"/"+string(level), func(t *testing.T) {
+		for _, place := range places {
+			t.Run(user+"/"+place, func(t *testing.T) {
 				var took []time.Duration
 				for range rounds {
 					w := newWitness(t)
-					h := harness("hostile:"+string(level), uid, w.path)
+					h := harness("hostile:"+place, uid, w.path)
 					if err := h.Start(); err != nil {
 						t.Fatal(err)
 					}

@@ -32,7 +32,7 @@ func (s shell) tool() Tool {
 	return Tool{
 		Definition: Definition{
 			Name: "run_command", Effect: Command,
-			Description: "Run a shell command in the workspace, as contracts are run. It gets bash without start-up files, no input and at most 60 seconds, and everything that it started is ended with it. It sees this machine's network. The call fails if the exit code is not 0.",
+			Description: "Run a shell command in the workspace, as contracts are run. It gets bash without start-up files, no input and at most 60 seconds, and everything that it started is ended with it. It reaches no network but a loopback of its own, where this machine can keep it so. The call fails if the exit code is not 0.",
 			Input: json.RawMessage(`{"type":"object","required":["command"],"additionalProperties":false,"properties":{
 				"command":{"type":"string","minLength":1,"description":"script for bash"},
 				"timeout":{"type":"integer","minimum":1,"maximum":60,"description":"seconds; 60 if absent"},
@@ -40,7 +40,7 @@ func (s shell) tool() Tool {
 			Output: json.RawMessage(`{"type":"object","required":["exit_code","stdout","stderr"],"properties":{
 				"exit_code":{"type":"integer"},"stdout":{"type":"string"},"stderr":{"type":"string"},
 				"truncated":{"type":"boolean"},"leftover":{"type":"integer","description":"processes that were still there at the end"},
-				"isolation":{"type":"string"},"network":{"type":"string"}}}`),
+				"isolation":{"type":"string"},"network":{"type":"string","description":"loopback; or host and why: what it could reach"}}}`),
 		},
 		Call: with(s.run), Weigh: weighing(s.weigh),
 		Timeout: commandTime + 15*time.Second, // for the end of its tree
@@ -72,7 +72,7 @@ func (s shell) weigh(_ context.Context, a commandArgs) (Weight, error) {
 }
 
 // run refuses what is blocked, whoever asks; for the rest the caller has asked.
-func (s shell) run(ctx context.Context, _ *Call, a commandArgs) (commandOutput, error) {
+func (s shell) run(ctx context.Context, c *Call, a commandArgs) (commandOutput, error) {
 	weight, err := s.weigh(ctx, a)
 	if err != nil {
 		return commandOutput{}, err
@@ -92,18 +92,22 @@ func (s shell) run(ctx context.Context, _ *Call, a commandArgs) (commandOutput, 
 	if err != nil {
 		return commandOutput{}, problem(Unavailable, "bash is not installed: it runs commands; install it, or put its directory in PATH")
 	}
+	exposed := s.pool.Offline()
+	c.Network = proc.Reach(exposed)
 	r := s.pool.Run(ctx, proc.Spec{
 		Argv: []string{bash, "--noprofile", "--norc", "-c", a.Command}, Dir: s.room.dir, Env: env,
-		Timeout: limit, Output: proc.Output{Head: keptHead, Tail: keptTail},
+		Timeout: limit, Output: proc.Output{Head: keptHead, Tail: keptTail}, Offline: exposed == nil,
 	})
-	return judged(ctx, r, a.Exit, limit)
+	out, err := judged(ctx, r, a.Exit, limit)
+	out.Network = c.Network
+	return out, err
 }
 
 // judged turns the end of a child into an output or a problem.
 func judged(ctx context.Context, r proc.Result, want int, limit time.Duration) (commandOutput, error) {
 	out := commandOutput{
 		Exit: r.Exit, Stdout: plainText(r.Stdout), Stderr: plainText(r.Stderr), Leftover: r.Leftover,
-		Truncated: r.Stdout.Dropped()+r.Stderr.Dropped() > 0, Isolation: string(r.Level), Network: "host",
+		Truncated: r.Stdout.Dropped()+r.Stderr.Dropped() > 0, Isolation: string(r.Level),
 	}
 	last := bounded(r.Stderr.LastLines(20, 1<<10), 1<<10)
 	if last == "" {

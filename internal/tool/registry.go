@@ -250,7 +250,7 @@ func (e *entry) call(ctx context.Context, args json.RawMessage, shown []Target, 
 	defer cancel()
 	c := &Call{Args: args, Shown: shown}
 	out, err := e.Tool.Call(bound, c)
-	o.Changes = c.Changes
+	o.Changes, o.Network = c.Changes, c.Network
 	switch {
 	case err == nil:
 	case errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil:

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -254,9 +255,37 @@ func TestServerDiesWhole(t *testing.T) {
 	}
 }
 
+// A command reaches nothing that listens on this machine, and that is said of one
+// that fails too.
+func TestRunCommandIsOffline(t *testing.T) {
+	t.Parallel()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	_, port, _ := net.SplitHostPort(l.Addr().String())
+	reach := map[string]string{"reach.sh": "exec 3<>/dev/tcp/127.0.0.1/" + port}
+	best := pool(t)
+	group, err := proc.NewPool(proc.Config{Level: proc.Group})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(group.Close)
+	for _, p := range []*proc.Pool{best, group} {
+		r, _ := open(t, tool.Config{Pool: p, Environ: os.Environ()}, reach)
+		o := r.Call(t.Context(), "run_command", args(t, m{"command": "bash reach.sh"}), nil)
+		offline := p.Offline() == nil
+		if o.OK == offline || o.Network != proc.Reach(p.Offline()) || offline == strings.HasPrefix(o.Network, "host: ") {
+			t.Errorf("%s: %+v %v", p.Level(), o, o.Problem)
+		}
+	}
+}
+
 func TestRunCommand(t *testing.T) {
 	t.Parallel()
-	r, dir := open(t, tool.Config{Pool: pool(t), Environ: []string{"BASH_ENV=/nowhere", "TOKEN=secret"}}, map[string]string{"a.txt": "one\n"})
+	p := pool(t)
+	r, dir := open(t, tool.Config{Pool: p, Environ: []string{"BASH_ENV=/nowhere", "TOKEN=secret"}}, map[string]string{"a.txt": "one\n"})
 	for _, c := range []struct {
 		name string
 		args m
@@ -271,7 +300,7 @@ func TestRunCommand(t *testing.T) {
 		{"escape sequences", m{"command": `printf 'a\033[2Jb\007'`}, "", `"stdout":"ab"`},
 		{"no text", m{"command": `printf 'a\377b'`}, "", "a\uFFFDb"},
 		{"much output", m{"command": "head -c 3000000 /dev/zero | tr '\\0' x"}, "", `"truncated":true`},
-		{"isolation is said", m{"command": "true"}, "", `"network":"host"`},
+		{"isolation is said", m{"command": "true"}, "", `"network":"` + proc.Reach(p.Offline()) + `"`},
 		{"exit code", m{"command": "echo bad >&2; exit 3"}, tool.Failed, "exit code 3 and not 0: bad"},
 		{"another exit code", m{"command": "exit 3", "exit_code": 3}, "", `"exit_code":3`},
 		{"not found", m{"command": "no-such-program"}, tool.Failed, "exit code 127"},

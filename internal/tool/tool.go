@@ -66,6 +66,9 @@ type Call struct {
 	Shown []Target
 	// Changes are noted by the tool: the files that are different now.
 	Changes []Change
+	// Network is noted by a tool that starts a process: what that could reach,
+	// see [proc.Reach].
+	Network string
 }
 
 // A Change is a file before and after a call, as SHA-256 in hex; "" is no file.
@@ -82,6 +85,7 @@ type Observation struct {
 	Output   json.RawMessage `json:"output,omitempty"`
 	Hash     string          `json:"hash,omitempty"` // SHA-256 of Output, in hex
 	Changes  []Change        `json:"changes,omitempty"`
+	Network  string          `json:"network,omitempty"` // what a process that was started could reach; see [proc.Reach]
 	Duration time.Duration   `json:"-"`
 	Problem  *Problem        `json:"-"`       // set if not OK
 	Foreign  bool            `json:"foreign"` // the output is a claim of somebody else
