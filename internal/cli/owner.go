@@ -140,14 +140,12 @@ func (o *owner) release() error {
 }
 
 // tree opens the workspace's files. Without a pool it asks git nothing.
-func (s *session) tree(pool *proc.Pool) (*tree.Tree, error) { return s.treeAt(s.Place.Dir, pool) }
-
-func (s *session) treeAt(dir string, pool *proc.Pool) (*tree.Tree, error) {
+func (s *session) tree(pool *proc.Pool) (*tree.Tree, error) {
 	git, err := proc.Outside("git", s.Env, s.Place.Dir)
 	if err != nil {
 		git = "" // then every file counts, ignored ones too
 	}
-	return tree.Open(dir, tree.Config{Keep: filepath.Join(s.Place.State, "kept"), Git: git, Pool: pool})
+	return tree.Open(s.Place.Dir, tree.Config{Keep: filepath.Join(s.Place.State, "kept"), Git: git, Pool: pool})
 }
 
 // world wires effects to the packages that carry them out.
@@ -155,7 +153,7 @@ func (s *session) world(o *owner) *effect.World {
 	return &effect.World{
 		Dir: s.Place.Dir, State: s.Place.State, Environ: s.Env, Pool: o.pool, Tree: o.tree, Tools: o.tools,
 		Agents:    agent.New(agentConfigs(s.Config), o.pool),
-		Worktrees: s.worktrees(), OpenTree: func(dir string) (*tree.Tree, error) { return s.treeAt(dir, o.pool) },
+		Worktrees: s.worktrees(),
 		OpenTools: func(dir string) (*tool.Registry, error) {
 			return s.app.openTools(api.Place{Dir: dir}, s.Config, o.pool)
 		},

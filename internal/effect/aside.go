@@ -1,12 +1,10 @@
 package effect
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/piton-dev/piton/internal/check"
@@ -74,7 +72,7 @@ func (w *World) asideOf(work *tree.Worktree, world func(dir string, t *tree.Tree
 	if a := w.asides[work.Dir()]; a != nil {
 		return a, nil
 	}
-	t, err := w.OpenTree(work.Dir())
+	t, err := work.Open()
 	if err != nil {
 		return nil, err
 	}
@@ -82,6 +80,7 @@ func (w *World) asideOf(work *tree.Worktree, world func(dir string, t *tree.Tree
 	if err != nil {
 		return nil, errors.Join(err, t.Close())
 	}
+	in.place = work
 	a := &aside{work, in}
 	if w.asides == nil {
 		w.asides = map[string]*aside{}
@@ -94,7 +93,7 @@ func (w *World) asideOf(work *tree.Worktree, world func(dir string, t *tree.Tree
 func (w *World) beneath(dir string, t *tree.Tree) (*World, error) {
 	return &World{
 		Dir: dir, State: w.State, Environ: w.Environ, Pool: w.Pool, Tree: t, Agents: w.Agents, Object: w.Object, Said: w.Said,
-		home: cmp.Or(w.home, w.Tree), outer: w,
+		outer: w,
 	}, nil
 }
 
@@ -212,21 +211,4 @@ func refusal(ctx context.Context, e engine.Effect, err error) Result {
 		return Result{Input: engine.Ended{Key: e.Key, WorkEnded: engine.WorkEnded{How: how, Reason: err.Error()}}}
 	}
 	return Result{Input: engine.Checked{Key: e.Key, Checks: faulty(e.Step, err)}}
-}
-
-// repository reports whether a guard is of the repository itself, which a
-// worktree has no copy of.
-func repository(guard string) bool { return guard == ".git" || strings.HasPrefix(guard, ".git/") }
-
-// tamperedAside compares the worktree's protected files, and the repository's
-// where that is.
-func (w *World) tamperedAside(ctx context.Context, b *tree.Base, e engine.Effect) ([]engine.Change, error) {
-	mine := slices.DeleteFunc(slices.Clone(e.Step.Guards), repository)
-	shared := slices.DeleteFunc(slices.Clone(e.Step.Guards), func(g string) bool { return !repository(g) })
-	changed, err := b.Tampered(ctx, w.Tree, mine, scopesOf(e.Step), e.Moved)
-	if err != nil || len(shared) == 0 {
-		return changed, err
-	}
-	more, err := b.Tampered(ctx, w.home, shared, scopesOf(e.Step), e.Moved)
-	return append(changed, more...), err
 }

@@ -1,6 +1,7 @@
 package effect
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -82,6 +83,15 @@ func (w *World) restore(ctx context.Context, e engine.Effect) (engine.Undone, er
 	if err := w.unswapped(e); err != nil {
 		return engine.Undone{}, err
 	}
+	_, beyond, err := w.beyond(ctx, e.Key)
+	if err != nil {
+		return beyond, err
+	}
+	undone, err := w.restoreInside(ctx, e)
+	return joined(beyond, undone), err
+}
+
+func (w *World) restoreInside(ctx context.Context, e engine.Effect) (engine.Undone, error) {
 	b, err := w.base(e.Base)
 	if err != nil {
 		return engine.Undone{}, err
@@ -95,7 +105,7 @@ func (w *World) restore(ctx context.Context, e engine.Effect) (engine.Undone, er
 		seen[c.Path] = true
 	}
 	for _, c := range e.Restore {
-		if !seen[c.Path] && !filepath.IsAbs(c.Path) { // a command is as it was again
+		if !seen[c.Path] && filepath.IsLocal(c.Path) { // the others are as they were again
 			changed = append(changed, c)
 		}
 	}
@@ -115,21 +125,10 @@ func (w *World) restore(ctx context.Context, e engine.Effect) (engine.Undone, er
 	return undone, err
 }
 
-// putBack restores paths; what belongs to the repository in the workspace, where
-// it is. What stood there goes to the quarantine of the attempt.
+// putBack restores paths. What stood there goes to the quarantine of the attempt.
 func (w *World) putBack(ctx context.Context, k engine.Key, changed []engine.Change, want tree.Wanted) (engine.Undone, []tree.Unrestored, error) {
-	mine, shared, quarantine := changed, []engine.Change(nil), w.quarantine(k)
-	if w.home != nil {
-		mine = slices.DeleteFunc(slices.Clone(changed), func(c engine.Change) bool { return repository(c.Path) })
-		shared = slices.DeleteFunc(slices.Clone(changed), func(c engine.Change) bool { return !repository(c.Path) })
-	}
-	done, err := w.Tree.Restore(ctx, mine, want, quarantine)
-	if err == nil && len(shared) > 0 {
-		var more tree.Restored
-		more, err = w.home.Restore(ctx, shared, want, quarantine)
-		done.Back, done.Left = append(done.Back, more.Back...), append(done.Left, more.Left...)
-		done.Kept = done.Kept || more.Kept
-	}
+	quarantine := w.quarantine(k)
+	done, err := w.Tree.Restore(ctx, changed, want, quarantine)
 	undone := engine.Undone{Restored: done.Back}
 	if done.Kept {
 		undone.Quarantine = quarantine
@@ -235,8 +234,41 @@ func (w *World) judge(ctx context.Context, e engine.Effect, end *engine.WorkEnde
 	if err != nil {
 		return fmt.Errorf("what it changed cannot be compared: %w", err)
 	}
-	end.Undone, err = w.undo(ctx, e, changed)
+	strays, beyond, err := w.beyond(ctx, e.Key)
+	if err != nil {
+		return err
+	}
+	if end.How != engine.Stopped {
+		end.OutOfScope = append(end.OutOfScope, strays...)
+	}
+	undone, err := w.undo(ctx, e, changed)
+	end.Undone = joined(beyond, undone)
 	return err
+}
+
+// beyond puts back what was changed in a worktree outside of the workspace, whoever
+// did that: it is in nobody's scope, and never merged.
+func (w *World) beyond(ctx context.Context, k engine.Key) ([]engine.Change, engine.Undone, error) {
+	if w.place == nil {
+		return nil, engine.Undone{}, nil
+	}
+	git := w.git()
+	git.Lock()
+	defer git.Unlock()
+	changed, err := w.place.Beyond(ctx, w.quarantine(k))
+	if err != nil || len(changed) == 0 {
+		return nil, engine.Undone{}, err
+	}
+	undone := engine.Undone{Quarantine: w.quarantine(k)}
+	for _, c := range changed {
+		undone.Restored = append(undone.Restored, c.Path)
+	}
+	return changed[:min(len(changed), maxChanged)], undone, nil
+}
+
+// joined is what was put back by both.
+func joined(a, b engine.Undone) engine.Undone {
+	return engine.Undone{Restored: slices.Concat(a.Restored, b.Restored), Quarantine: cmp.Or(a.Quarantine, b.Quarantine)}
 }
 
 // undo puts protected files back as soon as they are found changed, and not only

@@ -38,7 +38,7 @@ func (w *World) opening(ctx context.Context, e engine.Effect, in *engine.Prepare
 		in.Preview.Hash = digest([]byte(made.Refused))
 		return made.Bodies, nil
 	}
-	base, err := w.protect(ctx, made.Program.Guards())
+	base, err := w.Tree.Protect(ctx, made.Program.Guards())
 	if err != nil {
 		return nil, fmt.Errorf("look at the protected files: %w", err)
 	}

@@ -1,7 +1,6 @@
 package effect
 
 import (
-	"cmp"
 	"context"
 	"slices"
 	"sync"
@@ -91,28 +90,14 @@ func (w *World) git() *sync.Mutex {
 func (w *World) inside(dir string, t *tree.Tree) (*World, error) {
 	in := &World{
 		Dir: dir, State: w.State, Environ: w.Environ, Pool: w.Pool, Tree: t, Agents: w.Agents, Object: w.Object, Said: w.Said,
-		NewRun: w.NewRun, Executables: w.Executables, Made: w.Made, Worktrees: w.Worktrees, OpenTree: w.OpenTree, OpenTools: w.OpenTools,
-		home: cmp.Or(w.home, w.Tree), outer: w,
+		NewRun: w.NewRun, Executables: w.Executables, Made: w.Made, Worktrees: w.Worktrees, OpenTools: w.OpenTools,
+		outer: w,
 	}
 	var err error
 	if w.OpenTools != nil {
 		in.Tools, err = w.OpenTools(dir)
 	}
 	return in, err
-}
-
-// protect takes the protected files as they are, those of the repository where
-// that is.
-func (w *World) protect(ctx context.Context, guards []string) (*tree.Base, error) {
-	mine, err := w.Tree.Protect(ctx, w.guards(guards))
-	if err != nil || w.home == nil {
-		return mine, err
-	}
-	shared, err := w.home.Protect(ctx, slices.DeleteFunc(slices.Clone(guards), func(g string) bool { return !repository(g) }))
-	if err != nil {
-		return nil, err
-	}
-	return mine.Over(shared), nil
 }
 
 // land merges the worktree of a run, if nobody changed what is protected in the
@@ -140,11 +125,11 @@ func (w *World) meddled(ctx context.Context, e engine.Effect) ([]engine.Change, 
 	if err != nil {
 		return nil, err
 	}
-	changed, err := b.Tampered(ctx, w.Tree, w.guards(e.Guards), tree.Scopes{}, nil)
+	changed, err := b.Tampered(ctx, w.Tree, e.Guards, tree.Scopes{}, nil)
 	if err != nil || len(changed) == 0 {
 		return nil, err
 	}
-	other, err := b.Tampered(ctx, w.Tree, w.guards(e.Guards), tree.Scopes{}, e.Moved)
+	other, err := b.Tampered(ctx, w.Tree, e.Guards, tree.Scopes{}, e.Moved)
 	return slices.DeleteFunc(changed, func(c engine.Change) bool {
 		return !slices.ContainsFunc(other, func(o engine.Change) bool { return o.Path == c.Path })
 	}), err

@@ -38,9 +38,8 @@ type World struct {
 	Made        func(ctx context.Context, dir string, e engine.Effect) (Made, error) // from the files in dir
 
 	Worktrees string                                   // where worktrees are made, outside of workspace and state
-	OpenTree  func(dir string) (*tree.Tree, error)     // opens a worktree's files
 	OpenTools func(dir string) (*tool.Registry, error) // opens the tools of a run's worktree
-	home      *tree.Tree                               // of a world in a worktree: the workspace
+	place     *tree.Worktree                           // of a world in a worktree: that
 	outer     *World                                   // of a world in a worktree: what that was made from
 
 	scratch scratch
@@ -159,9 +158,6 @@ func (w *World) tampered(ctx context.Context, e engine.Effect) ([]engine.Change,
 	if err != nil {
 		return nil, err
 	}
-	if w.home != nil {
-		return w.tamperedAside(ctx, b, e)
-	}
 	return b.Tampered(ctx, w.Tree, e.Step.Guards, scopesOf(e.Step), e.Moved)
 }
 
@@ -235,7 +231,7 @@ func (w *World) scope(ctx context.Context, e engine.Effect, results []engine.Che
 	if err != nil {
 		return err
 	}
-	hash, err := w.Tree.ScopeHash(ctx, b, w.guards(e.Step.Guards), e.Step.Writes, e.Moved)
+	hash, err := w.Tree.ScopeHash(ctx, b, e.Step.Guards, e.Step.Writes, e.Moved)
 	for i := range results {
 		results[i].Tree = hash
 	}
@@ -252,7 +248,7 @@ func (w *World) moved(ctx context.Context, e engine.Effect, results []engine.Che
 	if err != nil {
 		return err
 	}
-	results[0].Moved, err = b.Moved(ctx, w.Tree, w.guards(e.Guards), scopesOf(e.Step), e.Moved)
+	results[0].Moved, err = b.Moved(ctx, w.Tree, e.Guards, scopesOf(e.Step), e.Moved)
 	return err
 }
 
@@ -268,12 +264,4 @@ func faulty(s *engine.Step, err error) []engine.CheckEnded {
 // stopped reports whether err is only that the effect is not wanted any more.
 func stopped(ctx context.Context, err error) bool {
 	return ctx.Err() != nil && (err == nil || errors.Is(err, ctx.Err()))
-}
-
-// guards are those that this world has files of.
-func (w *World) guards(all []string) []string {
-	if w.home == nil {
-		return all
-	}
-	return slices.DeleteFunc(slices.Clone(all), repository)
 }

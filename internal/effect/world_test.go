@@ -531,7 +531,6 @@ func TestOneBash(t *testing.T) {
 			must(t, exec.Command(git, "init", "-q", s.Dir).Run())
 			s.Environ = append(s.Environ, "PATH="+early+":"+os.Getenv("PATH"))
 			s.Worktrees = t.TempDir()
-			s.OpenTree = func(dir string) (*tree.Tree, error) { return tree.Open(dir, tree.Config{Git: git, Pool: s.Pool}) }
 			_, work := s.prepared(s.step("touch first", "test -f first"))
 			s.ended(work)
 

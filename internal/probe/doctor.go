@@ -108,9 +108,6 @@ func git(ctx context.Context, env Env) Line {
 	if gitVersion(text).Old() {
 		return Line{"git", Warning, text + " is too old for `workspace: worktree`", "install git " + verify.MinGit().String() + " or later"}
 	}
-	if info, err := os.Lstat(filepath.Join(env.Workspace, ".git")); err != nil || !info.IsDir() {
-		return Line{"git", Warning, text + "; the workspace is not the top of its repository, or a linked worktree: steps can change git's hooks and configuration unseen", "put .piton/ in the top directory of the repository itself"}
-	}
 	return Line{Check: "git", Status: OK, Text: text}
 }
 

@@ -176,13 +176,13 @@ func TestGit(t *testing.T) {
 		want                  verify.Git
 	}{
 		{"top", "git version 2.38.0", top, bin, probe.OK, verify.Git{Repository: true, Version: verify.GitVersion{Major: 2, Minor: 38}}},
-		{"deep", "git version 2.38.0", work, bin, probe.Warning, verify.Git{Repository: true, Version: verify.GitVersion{Major: 2, Minor: 38}}},
+		{"deep", "git version 2.38.0", work, bin, probe.OK, verify.Git{Repository: true, Version: verify.GitVersion{Major: 2, Minor: 38}}},
 		{"old", "git version 2.37.9.windows.1", work, bin, probe.Warning, verify.Git{Repository: true, Version: verify.GitVersion{Major: 2, Minor: 37}}},
 		{"silent", "hello", top, bin, probe.OK, verify.Git{Repository: true}},
 		{"no repository", "git version 2.50.1", t.TempDir(), bin, probe.Warning, verify.Git{Version: verify.GitVersion{Major: 2, Minor: 50}}},
 		{"none", "", work, top, probe.Warning, verify.Git{Missing: true}},
 		{"of the workspace", "", work, work, probe.Warning, verify.Git{Missing: true}},
-		{"behind that of the workspace", "git version 2.38.0", work, work + string(os.PathListSeparator) + bin, probe.Warning, verify.Git{Repository: true, Version: verify.GitVersion{Major: 2, Minor: 38}}},
+		{"behind that of the workspace", "git version 2.38.0", work, work + string(os.PathListSeparator) + bin, probe.OK, verify.Git{Repository: true, Version: verify.GitVersion{Major: 2, Minor: 38}}},
 	} {
 		tool(t, bin, "git", "echo "+c.says)
 		env := probe.Env{Workspace: c.dir, Environ: []string{path(c.path)}, Config: config.Default()}

@@ -59,6 +59,8 @@ func (c *cursor) enter(name string) (level, error) {
 	dir := "."
 	if i := strings.LastIndexByte(name, '/'); i >= 0 {
 		dir = name[:i]
+	} else if name == ".git" {
+		return level{name: dir, root: c.t.origin().root}, nil
 	}
 	for !below(dir, c.stack[len(c.stack)-1].name) {
 		c.pop()
@@ -83,6 +85,13 @@ func (c *cursor) enter(name string) (level, error) {
 
 func (c *cursor) descend(top level, base string) (level, error) {
 	next := level{name: join(top.name, base)}
+	if next.name == ".git" {
+		t := c.t.origin()
+		if t.repo != nil {
+			return t.repo.enter(t.dir)
+		}
+		top.root = t.root
+	}
 	info, err := lstat(top.root, base)
 	switch {
 	case err != nil:

@@ -15,6 +15,12 @@
 // behind one, the link and what it led to inside the workspace are both
 // protected.
 //
+// # The repository
+//
+// What is named .git/... is looked for in the repository that git itself would
+// use, wherever it is: a workspace may lie below the top of one, or be a linked
+// worktree or a submodule. In the worktree of a step it is that of the workspace.
+//
 // # Names
 //
 // A path is relative to the workspace, with slashes, and clean. Bytes that are
@@ -25,7 +31,7 @@
 // # What it must NEVER do
 //
 // It never decides: what a difference means is the engine's to say. It never
-// writes in the workspace but to restore, never outside of it but in the
-// directories it was given, never runs anything the workspace names, and never
+// writes in the workspace and its repository but to restore and to merge, never
+// outside of them but in the directories it was given, never runs anything the workspace names, and never
 // takes a file for unchanged because of a time stamp that somebody could set.
 package tree

@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -106,19 +104,6 @@ func Kept(dir, git string) (argv, env []string) {
 		return nil, nil
 	}
 	return append(gitArgs(git), kept...), gitEnv(gitDir, workTree)
-}
-
-// repository returns the repository that a directory belongs to, its own or one
-// of a directory above it, and the top of that one's files.
-func repository(of string) (gitDir, workTree string) {
-	for dir := of; ; dir = filepath.Dir(dir) {
-		gitDir = filepath.Join(dir, ".git")
-		if _, err := os.Lstat(gitDir); err == nil {
-			return gitDir, dir
-		} else if !errors.Is(err, fs.ErrNotExist) || dir == filepath.Dir(dir) {
-			return "", ""
-		}
-	}
 }
 
 func disks(names []string) []string {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,7 +14,7 @@ import (
 // shown is how many paths an error names.
 const shown = 5
 
-// landed looks with Piton's own eyes at whether the checkout holds what the
+// landed looks with Piton's own eyes at whether the workspace holds what the
 // worktree of a run does: git's store and refs are open to whoever works there.
 // Nobody needs to look at that of a step, whose contract is asked again behind
 // the merge, and whose files may be those of both sides.
@@ -29,28 +30,28 @@ func (w *Worktree) landed(ctx context.Context) error {
 	return err
 }
 
-// unlike lists the paths that differ between the worktree and the checkout.
+// unlike lists the paths that differ between the worktree and the workspace.
 func (w *Worktree) unlike(ctx context.Context) ([]string, error) {
-	theirs, err := w.look(ctx, w.dir, nil)
+	theirs, err := w.look(ctx, w.Dir(), nil)
 	if err != nil {
 		return nil, err
 	}
-	ours, err := w.look(ctx, w.top, &theirs)
+	ours, err := w.look(ctx, w.home.dir, &theirs)
 	if err != nil {
 		return nil, err
 	}
 	var names []string
 	for _, c := range Diff(theirs, ours) {
-		if !w.apart(c) && !w.sameText(c.Path) {
+		if !w.apart(c) && !w.sameText(path.Join(w.sub(), c.Path)) {
 			names = append(names, c.Path)
 		}
 	}
 	return names, nil
 }
 
-// look scans a whole checkout.
-func (w *Worktree) look(ctx context.Context, top string, since *Manifest) (Manifest, error) {
-	t, err := Open(top, Config{Git: w.home.git, Pool: w.home.pool})
+// look scans a workspace.
+func (w *Worktree) look(ctx context.Context, dir string, since *Manifest) (Manifest, error) {
+	t, err := Open(dir, Config{Git: w.home.git, Pool: w.home.pool})
 	if err != nil {
 		return Manifest{}, err
 	}
@@ -62,12 +63,12 @@ func (w *Worktree) look(ctx context.Context, top string, since *Manifest) (Manif
 // and those of a repository in the checkout, of which a worktree has no copy.
 func (w *Worktree) apart(c Change) bool {
 	return c.Path == ".git" || below(c.Path, ".git") || c.What == "added" && slices.ContainsFunc(parents(c.Path), func(dir string) bool {
-		_, err := os.Lstat(filepath.Join(w.top, disk(dir), ".git"))
+		_, err := os.Lstat(filepath.Join(w.home.dir, disk(dir), ".git"))
 		return dir != "." && err == nil
 	})
 }
 
-// sameText reports whether a file says the same on both sides: git may write
+// sameText reports whether a file of the repository says the same on both sides: git may write
 // other ends of lines, and know no executable files.
 func (w *Worktree) sameText(name string) bool {
 	text := func(top string) ([]byte, bool) {

@@ -118,7 +118,11 @@ func (w *Worktree) merge(ctx context.Context, effect, note string, round int, re
 	if err != nil {
 		return Merge{}, err
 	}
-	now, work, err := w.commitBoth(ctx, m, ours.tree, theirs.tree, note)
+	mine, err := w.within(ctx, m, theirs.tree)
+	if err != nil {
+		return Merge{}, err
+	}
+	now, work, err := w.commitBoth(ctx, m, ours.tree, mine, note)
 	if err != nil {
 		return Merge{}, err
 	}
@@ -126,7 +130,7 @@ func (w *Worktree) merge(ctx context.Context, effect, note string, round int, re
 	if err != nil {
 		return Merge{}, err
 	}
-	if len(conflicts) > 0 || w.step == Run && (resolved || tree != theirs.tree) {
+	if len(conflicts) > 0 || w.step == Run && (resolved || tree != mine) {
 		m.Conflict, err = w.both(ctx, tree, fmt.Sprintf("%s%d", rounds, round+1), now, work)
 		if err == nil {
 			err = w.note(m)

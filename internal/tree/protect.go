@@ -174,6 +174,12 @@ func (f *finder) followAll(dirs []string) error {
 
 func (f *finder) follow(key string) error {
 	file, part := splitPart(key)
+	if repo := f.t.origin().repo; repo != nil && below(file, ".git") {
+		f.lead(key, ".git") // which may lead to another one
+		if own := repo.alone(file); own != "" {
+			f.lead(key, own)
+		}
+	}
 	s, err := f.c.trace(file)
 	switch {
 	case err != nil:
@@ -194,14 +200,25 @@ func (f *finder) follow(key string) error {
 	return nil
 }
 
-// resolve returns where a link leads, if that is inside the workspace.
+// resolve returns where a link leads, if that is inside the workspace or its
+// repository.
 func (t *Tree) resolve(link, target string) (string, bool) {
-	if filepath.IsAbs(target) {
-		rel, err := filepath.Rel(t.dir, target)
-		if err != nil {
-			return "", false
-		}
-		return clean(filepath.ToSlash(rel))
+	t = t.ownerOf(link)
+	apart := t.repo != nil && below(link, ".git")
+	if !apart && !filepath.IsAbs(target) {
+		return clean(path.Join(path.Dir(link), wire(filepath.ToSlash(target))))
 	}
-	return clean(path.Join(path.Dir(link), wire(filepath.ToSlash(target))))
+	if !filepath.IsAbs(target) {
+		target = filepath.Join(t.repo.at.common, disk(path.Dir(strings.TrimPrefix(link, ".git/"))), target)
+	}
+	if apart {
+		if rel, err := filepath.Rel(t.repo.at.common, target); err == nil && filepath.IsLocal(rel) {
+			return clean(".git/" + wire(filepath.ToSlash(rel)))
+		}
+	}
+	rel, err := filepath.Rel(t.dir, target)
+	if err != nil {
+		return "", false
+	}
+	return clean(wire(filepath.ToSlash(rel)))
 }

@@ -210,12 +210,11 @@ func permOf(d Digest) fs.FileMode {
 // parent opens the directory that holds name. What is in the way of it is moved
 // to quarantine, and directories that are missing are made.
 func (r *restorer) parent(name string) (*os.Root, error) {
-	dir, err := r.t.root.OpenRoot(".")
+	dir, up, err := r.top(name)
 	if err != nil {
 		return nil, err
 	}
-	up := parents(name)
-	for _, p := range up[1:] {
+	for _, p := range up {
 		next, err := r.descend(dir, p)
 		_ = dir.Close() // it was only read from
 		if err != nil {
@@ -224,6 +223,21 @@ func (r *restorer) parent(name string) (*os.Root, error) {
 		dir = next
 	}
 	return dir, nil
+}
+
+// top opens the directory that the way to name begins in, and returns the others
+// that it leads through.
+func (r *restorer) top(name string) (*os.Root, []string, error) {
+	t, up := r.t.ownerOf(name), parents(name)[1:]
+	if t.repo == nil || len(up) == 0 || up[0] != ".git" {
+		dir, err := t.root.OpenRoot(".")
+		return dir, up, err
+	}
+	l, err := t.repo.enter(t.dir)
+	if err == nil && l.root == nil {
+		err = impossible("the workspace has another repository by now")
+	}
+	return l.root, up[1:], err
 }
 
 func (r *restorer) descend(dir *os.Root, p string) (*os.Root, error) {

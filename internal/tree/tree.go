@@ -28,6 +28,8 @@ type Config struct {
 type Tree struct {
 	dir     string
 	root    *os.Root
+	home    *Tree      // of a worktree: what it was made from, which has its .git
+	repo    *elsewhere // nil where .git is a path like any other
 	keep    *keep
 	cache   *cache
 	git     string
@@ -52,14 +54,18 @@ func Open(dir string, c Config) (*Tree, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open workspace: %w", err)
 	}
+	repo, err := openElsewhere(dir)
+	if err != nil {
+		return nil, errors.Join(err, root.Close())
+	}
 	return &Tree{
-		dir: dir, root: root, keep: k, cache: newCache(), git: c.Git, pool: c.Pool,
+		dir: dir, root: root, repo: repo, keep: k, cache: newCache(), git: c.Git, pool: c.Pool,
 		workers: min(runtime.GOMAXPROCS(0), 8),
 	}, nil
 }
 
 // Close ends the use of the workspace; nothing may be asked afterwards.
-func (t *Tree) Close() error { return errors.Join(t.keep.close(), t.root.Close()) }
+func (t *Tree) Close() error { return errors.Join(t.keep.close(), t.repo.close(), t.root.Close()) }
 
 // Digest says what path is now. It must be relative to the workspace.
 func (t *Tree) Digest(path string) (Digest, error) {

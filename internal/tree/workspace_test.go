@@ -75,6 +75,12 @@ func (w *workspace) git(args ...string) {
 	}
 }
 
+// commit commits what was added.
+func (w *workspace) commit() {
+	w.Helper()
+	w.git("-c", "user.name=me", "-c", "user.email=me@example.org", "commit", "-qm", "start")
+}
+
 func (w *workspace) path(name string) string { return filepath.Join(w.dir, filepath.FromSlash(name)) }
 
 // do runs a script as above; "rm path", "mv from to" and "chmod +x path" are

@@ -51,16 +51,29 @@ func WorktreeDir(root, run, step string) string { return filepath.Join(root, run
 
 // Dir is where the step works: what the workspace is in the checkout.
 func (w *Worktree) Dir() string {
-	rel, err := filepath.Rel(w.top, w.home.dir)
-	if err != nil {
-		return w.dir
-	}
-	return filepath.Join(w.dir, rel)
+	return filepath.Join(w.dir, filepath.FromSlash(w.sub()))
 }
 
 // Run is the name of the worktree that a whole run works in, in the place of a
 // step's, which has no such id.
 const Run = "_run"
+
+// Open opens what the step works in, once it has begun. What is named .git there
+// is that of the workspace, which must not be closed before. The caller must Close it.
+func (w *Worktree) Open() (*Tree, error) {
+	c := Config{Git: w.home.git, Pool: w.home.pool}
+	if w.home.keep != nil {
+		c.Keep = w.home.keep.dir
+	}
+	if err := os.MkdirAll(w.Dir(), 0o755); err != nil { // git keeps no empty directory
+		return nil, fmt.Errorf("open a worktree: %w", err)
+	}
+	t, err := Open(w.Dir(), c)
+	if err == nil {
+		t.home = w.home
+	}
+	return t, err
+}
 
 func (w *Worktree) what() string {
 	if w.step == Run {

@@ -33,7 +33,7 @@ func newPair(t *testing.T, script, uncommitted string) *pair {
 func newPairOf(t *testing.T, step, script, uncommitted string) *pair {
 	t.Helper()
 	w := newRepository(t, script)
-	w.git("-c", "user.name=me", "-c", "user.email=me@example.org", "commit", "-qm", "start")
+	w.commit()
 	w.do(uncommitted)
 	work, err := w.tree.Worktree(t.TempDir(), "run", step)
 	if err != nil {
@@ -335,10 +335,10 @@ func TestWorktreeWithSubmodule(t *testing.T) {
 func worktreeWithSubmodule(t *testing.T, step string) {
 	t.Helper()
 	other := newRepository(t, "lib 1")
-	other.git("-c", "user.name=me", "-c", "user.email=me@example.org", "commit", "-qm", "start")
+	other.commit()
 	w := newRepository(t, "a 1")
 	w.git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", other.dir, "sub")
-	w.git("-c", "user.name=me", "-c", "user.email=me@example.org", "commit", "-qm", "start")
+	w.commit()
 	work, err := w.tree.Worktree(t.TempDir(), "run", step)
 	if err != nil {
 		t.Fatal(err)

@@ -1,0 +1,151 @@
+package tree
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// repository returns the repository that a directory belongs to, its own or one
+// of a directory above it, and the top of that one's files.
+func repository(of string) (gitDir, workTree string) {
+	for dir := of; ; dir = filepath.Dir(dir) {
+		gitDir = filepath.Join(dir, ".git")
+		if _, err := os.Lstat(gitDir); err == nil {
+			return gitDir, dir
+		} else if !errors.Is(err, fs.ErrNotExist) || dir == filepath.Dir(dir) {
+			return "", ""
+		}
+	}
+}
+
+// elsewhere is the repository of a workspace that does not have it in a directory
+// .git of its own: the workspace lies below the top, in a linked worktree or in a
+// submodule. Its files have the names that they would have in such a directory.
+type elsewhere struct {
+	at     located
+	common *os.Root // what all its worktrees share
+}
+
+// located is where a repository is: by that it is known again.
+type located struct {
+	file   string // the .git that leads to it
+	common string // the directory that all its worktrees share
+	own    string // the directory of this worktree alone, which may be the same
+}
+
+// locate finds the repository of a directory as git does. It is the zero value
+// where that is an own directory .git, or there is none.
+func locate(dir string) (located, error) {
+	file, top := repository(dir)
+	if file == "" {
+		return located{}, nil
+	}
+	info, err := os.Lstat(file)
+	switch {
+	case err != nil:
+		return located{}, err
+	case info.IsDir() && top == dir, info.Mode().Type() == fs.ModeSymlink:
+		return located{}, nil
+	case info.IsDir():
+		return located{file, file, file}, nil
+	}
+	own, err := named(file, "gitdir: ", top)
+	if err != nil {
+		return located{}, err
+	}
+	common, err := named(filepath.Join(own, "commondir"), "", own)
+	if errors.Is(err, fs.ErrNotExist) {
+		common, err = own, nil
+	}
+	return located{file, common, own}, err
+}
+
+// named reads the path that a file of git's names, relative to dir.
+func named(file, prefix, dir string) (string, error) {
+	body, err := os.ReadFile(file)
+	if err != nil {
+		return "", err
+	}
+	path, ok := strings.CutPrefix(strings.TrimRight(string(body), "\r\n"), prefix)
+	if !ok || path == "" {
+		return "", fmt.Errorf("%s names no directory: %w", file, fs.ErrNotExist)
+	}
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(dir, path)
+	}
+	return filepath.Clean(path), nil
+}
+
+// openElsewhere opens the repository of a directory, if it is not its own .git.
+// One that cannot be found is none: then the file that leads to it is what counts.
+func openElsewhere(dir string) (*elsewhere, error) {
+	at, err := locate(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("find the repository of %s: %w", dir, err)
+	}
+	if err != nil || at == (located{}) {
+		return nil, nil
+	}
+	common, err := os.OpenRoot(at.common)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open the repository of %s: %w", dir, err)
+	}
+	return &elsewhere{at, common}, nil
+}
+
+func (e *elsewhere) close() error {
+	if e == nil {
+		return nil
+	}
+	return e.common.Close()
+}
+
+// enter goes to the repository, unless another one is used in dir by now.
+func (e *elsewhere) enter(dir string) (level, error) {
+	l := level{name: ".git"}
+	if now, err := locate(dir); err != nil || now != e.at {
+		l.link, l.block = l.name, digestOf('v', []byte(l.name+"\x00"+now.file+"\x00"+now.common+"\x00"+now.own))
+		return l, nil //nolint:nilerr // it is not what it was, whatever it is
+	}
+	root, err := e.common.OpenRoot(".")
+	l.root = root
+	return l, err
+}
+
+// alone returns the name below .git of what git keeps for this worktree alone
+// where others have the same below .git, or "".
+func (e *elsewhere) alone(name string) string {
+	base, ok := strings.CutPrefix(name, ".git/")
+	if e == nil || !ok || base != "config.worktree" {
+		return ""
+	}
+	rel, err := filepath.Rel(e.at.common, filepath.Join(e.at.own, base))
+	if err != nil || !filepath.IsLocal(rel) || rel == base {
+		return ""
+	}
+	return ".git/" + wire(filepath.ToSlash(rel))
+}
+
+// origin is the Tree whose repository this one has: of a worktree, that of the
+// workspace it was made from.
+func (t *Tree) origin() *Tree {
+	for t.home != nil {
+		t = t.home
+	}
+	return t
+}
+
+// ownerOf is the Tree that has what a name says.
+func (t *Tree) ownerOf(name string) *Tree {
+	if below(name, ".git") {
+		return t.origin()
+	}
+	return t
+}
