@@ -96,8 +96,8 @@ type Task struct {
 	Bash    string   // absolute path of what runs scripts; "" is the one in the PATH of Environ
 	Environ []string // of the harness, in the form of os.Environ; an allow-list is taken from it
 	Pass    []string // names that the step gets from it besides the role's
-	// Values are set besides, whatever they are called: what a script gets of
-	// the steps before it.
+	// Values are set besides, whatever they are called: the item, and what a
+	// script gets of the steps before it.
 	Values map[string]string
 	// Timeout bounds the attempt together with [Config.Time]; 0 is no bound.
 	Timeout time.Duration

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"math"
 	"slices"
 	"time"
 
@@ -12,9 +13,10 @@ import (
 	"github.com/piton-dev/piton/internal/verify"
 )
 
-// Forecast is what a plan's agents would use if each step took one attempt like
-// those before it: of each step the median of its own earlier attempts, else of
-// those of its agent.
+// Forecast is what a plan's agents, and those of its sub-plans, would use if each
+// step took one attempt like those before it: of each step the median of its own
+// earlier attempts, else of those of its agent. A step that lists items counts
+// once for each.
 type Forecast struct {
 	Tokens   int64         // 0 where no attempt told them
 	Cost     int64         // millionths of a dollar; 0 where no attempt told it
@@ -37,28 +39,65 @@ func (p *Product) Forecast(ctx context.Context, d *Document) (Forecast, error) {
 	if err != nil || d.Plan == nil {
 		return Forecast{}, err
 	}
+	o := outlook{past: past, used: map[*trial]bool{}, known: map[*Document]Forecast{}}
+	f := o.of(d)
+	f.Attempts = len(o.used)
+	return f, nil
+}
+
+// outlook is what is being told from the past.
+type outlook struct {
+	past  trials
+	used  map[*trial]bool
+	known map[*Document]Forecast
+}
+
+// of is the forecast of a document, each of those it delegates to looked at once.
+func (o *outlook) of(d *Document) Forecast {
+	if f, ok := o.known[d]; ok {
+		return f
+	}
 	var f Forecast
-	used := map[*trial]bool{}
 	for _, s := range d.Plan.Steps {
-		role, ok := worker(s, d.Facts)
-		if !ok {
-			continue
-		}
-		like := past.like(d.Rel, s.ID.Value, role)
-		if len(like) == 0 {
-			f.Unknown++
-			continue
-		}
-		f.Steps++
-		f.Tokens += median(like, func(t *trial) int64 { return t.tokens })
-		f.Cost += median(like, func(t *trial) int64 { return t.cost })
-		f.Work += time.Duration(median(like, func(t *trial) int64 { return int64(t.took) }))
-		for _, t := range like {
-			used[t] = true
+		g := o.step(d, s)
+		f.add(int64(s.Instances()), g)
+	}
+	o.known[d] = f
+	return f
+}
+
+// step is the forecast of one instance of a step.
+func (o *outlook) step(d *Document, s *plan.Step) Forecast {
+	if rel, ok := verify.Delegate(s); ok {
+		sub := d.Facts.Plans[rel]
+		if child := d.kin[rel]; child != nil && child.Plan != nil && sub.Cycle == "" && sub.Deep == "" {
+			return o.of(child)
 		}
 	}
-	f.Attempts = len(used)
-	return f, nil
+	role, ok := worker(s, d.Facts)
+	if !ok {
+		return Forecast{}
+	}
+	like := o.past.like(d.Rel, s.ID.Value, role)
+	if len(like) == 0 {
+		return Forecast{Unknown: 1}
+	}
+	for _, t := range like {
+		o.used[t] = true
+	}
+	return Forecast{
+		Steps: 1, Tokens: median(like, func(t *trial) int64 { return t.tokens }), Cost: median(like, func(t *trial) int64 { return t.cost }),
+		Work: time.Duration(median(like, func(t *trial) int64 { return int64(t.took) })),
+	}
+}
+
+// add adds a forecast so many times; it stays far below what a number can hold.
+func (f *Forecast) add(times int64, g Forecast) {
+	const most = math.MaxInt64 / 4
+	f.Tokens = min(f.Tokens+times*min(g.Tokens, most/times), most)
+	f.Cost = min(f.Cost+times*min(g.Cost, most/times), most)
+	f.Work = min(f.Work+time.Duration(times)*min(g.Work, most/time.Duration(times)), most)
+	f.Steps, f.Unknown = f.Steps+g.Steps, f.Unknown+g.Unknown
 }
 
 // worker is the agent that does a step; false where none does.
@@ -149,7 +188,8 @@ func (p *Product) past(ctx context.Context) (trials, error) {
 }
 
 func trialOf(path, role string, e engine.WorkEnded) *trial {
-	t := &trial{path: path, step: e.Step, role: role, took: time.Duration(e.Ms) * time.Millisecond}
+	step, _ := engine.InstanceOf(e.Step)
+	t := &trial{path: path, step: step, role: role, took: time.Duration(e.Ms) * time.Millisecond}
 	for _, n := range []*int64{e.Usage.In, e.Usage.Out} {
 		if n != nil {
 			t.tokens += *n

@@ -1,11 +1,13 @@
 package api
 
 import (
+	"bytes"
 	"context"
 	"maps"
 	"path/filepath"
 	"slices"
 
+	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/verify"
 )
 
@@ -109,5 +111,22 @@ func (d *Document) subplan(rel string, v verdicts) verify.Subplan {
 		child.judge(v)
 	}
 	s.Errors, _ = child.counts()
+	if child.Plan != nil {
+		s.Budget, s.Itemless = child.Plan.Budget.Value, child.itemless()
+	}
 	return s
+}
+
+// itemless reports whether nothing in the document, or in what it delegates to,
+// names the item that it may be run for. What is not there yet may.
+func (d *Document) itemless() bool {
+	if bytes.Contains(d.Source, []byte(engine.ItemVariable)) {
+		return false
+	}
+	for _, sub := range d.Facts.Plans {
+		if !sub.Itemless {
+			return false
+		}
+	}
+	return true
 }

@@ -217,13 +217,14 @@ type runDoc struct {
 type parentDoc struct {
 	Run  string `json:"run"`
 	Step string `json:"step"`
+	Item string `json:"item,omitempty"` // that the step is for
 }
 
 func parentDocument(p engine.Parent) *parentDoc {
 	if p.Run == "" {
 		return nil
 	}
-	return &parentDoc{p.Run, p.Step}
+	return &parentDoc{p.Run, p.Step, p.Item}
 }
 
 // childDoc is how far the run is that carries out a step.

@@ -50,7 +50,7 @@ func (t theme) heading(s standing) []string {
 	state, l := t.runState(s)
 	about := fmt.Sprintf("v%d, run %s, %s", h.Version, h.Run, plural(h.Total, "step", "steps"))
 	if h.Parent.Run != "" {
-		about += fmt.Sprintf(", for step %s of run %s", h.Parent.Step, h.Parent.Run)
+		about += fmt.Sprintf(", for step %s of run %s", t.above(h.Parent), h.Parent.Run)
 	}
 	lines := []string{
 		t.sides(cell{t.line(h.Title), boldTone}, cell{about, idleTone}),
@@ -236,7 +236,7 @@ func (t theme) next(s standing) string {
 	case h.Status == engine.Done || h.Status == engine.Cancelled:
 		return "next: piton log " + h.Run
 	case h.Ended && h.Parent.Run != "":
-		return fmt.Sprintf("next: piton log %s; it was carried out for step %s of run %s", h.Run, h.Parent.Step, h.Parent.Run)
+		return fmt.Sprintf("next: piton log %s; it was carried out for step %s of run %s", h.Run, t.above(h.Parent), h.Parent.Run)
 	case h.Ended:
 		if st, ok := firstFailed(s.steps); ok && !s.newest {
 			return fmt.Sprintf("next: piton log %s %s; a later run of the plan took its place", h.Run, st.ID)
@@ -305,7 +305,11 @@ func (t theme) asks(items []engine.ItemRow, now time.Time, about func(engine.Ite
 			lines = append(lines, "")
 		}
 		l := looks[engine.Waiting]
-		lines = append(lines, t.sides(cell{fmt.Sprintf("%s %s  step %s%s", t.glyph(l), it.Item, it.Step, above(it.Parent)), l.tone}, cell{age(now.Sub(it.Opened)), idleTone}))
+		what := fmt.Sprintf("%s %s  step %s", t.glyph(l), it.Item, it.Step)
+		if it.Parent.Run != "" {
+			what += fmt.Sprintf(" (for step %s of run %s)", t.above(it.Parent), it.Parent.Run)
+		}
+		lines = append(lines, t.sides(cell{what, l.tone}, cell{age(now.Sub(it.Opened)), idleTone}))
 		lines = append(lines, t.under(2, plainTone, t.whole(it.Question))...)
 		lines = append(lines, t.subject(it)...)
 		lines = append(lines, about(it)...)
@@ -321,12 +325,12 @@ func (t theme) asks(items []engine.ItemRow, now time.Time, about func(engine.Ite
 	return lines
 }
 
-// above names the step that a run carries out.
-func above(p engine.Parent) string {
-	if p.Run == "" {
-		return ""
+// above names the step that a run carries out, and the item that the step is for.
+func (t theme) above(p engine.Parent) string {
+	if p.Item == "" {
+		return p.Step
 	}
-	return fmt.Sprintf(" (for step %s of run %s)", p.Step, p.Run)
+	return fmt.Sprintf("%s (%s)", p.Step, t.line(p.Item))
 }
 
 // subject says what an item asks about, but for its text.
@@ -432,7 +436,7 @@ func (t theme) list(heads []engine.HeadRow, by stands, now time.Time) []string {
 func (t theme) runCells(h engine.HeadRow, by stands, now time.Time) []cell {
 	l, took, name := looks[by.of(h)], "", t.line(h.Title)
 	if h.Parent.Run != "" {
-		name = fmt.Sprintf("%s, for step %s of %s", name, h.Parent.Step, h.Parent.Run)
+		name = fmt.Sprintf("%s, for step %s of %s", name, t.above(h.Parent), h.Parent.Run)
 	}
 	switch {
 	case h.Ended:

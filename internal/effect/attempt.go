@@ -306,11 +306,13 @@ func (w *World) attempt(ctx context.Context, e engine.Effect, end *engine.WorkEn
 	if err != nil {
 		return nil, err
 	}
-	var values map[string]string
+	values := item
 	if e.Step.Kind == engine.Script {
-		if values, err = w.values(e); err != nil {
-			return nil, err
-		}
+		values = w.values
+	}
+	set, err := values(e)
+	if err != nil {
+		return nil, err
 	}
 	scratch, err := w.scratch.take()
 	if err != nil {
@@ -323,7 +325,7 @@ func (w *World) attempt(ctx context.Context, e engine.Effect, end *engine.WorkEn
 	r := w.Agents.Run(ctx, agent.Task{
 		Role: e.Step.Role, Step: e.Key.Step, Run: e.Key.Run, Attempt: e.Key.Attempt, Text: text,
 		Dir: w.Dir, Mode: e.Step.Mode, Bash: w.shellPath(), Environ: w.Environ, Pass: e.Step.Env, Timeout: e.Step.Timeout,
-		LogPath: filepath.Join(w.State, log), Scratch: scratch, Values: values, OnReport: said.report,
+		LogPath: filepath.Join(w.State, log), Scratch: scratch, Values: set, OnReport: said.report,
 	})
 	if r.Size > 0 {
 		end.Log = log

@@ -13,13 +13,13 @@ import (
 func TestItemVariable(t *testing.T) {
 	w := &World{}
 	for item, want := range map[string]string{`"a b"`: "a b", `["a",1]`: `["a",1]`, `7`: "7", `1e400`: "1e400", `null`: "null", `"\"q\" $x"`: `"q" $x`} {
-		got, err := w.values(engine.Effect{Step: &engine.Step{ID: "s.1", Item: json.RawMessage(item)}})
+		got, err := w.values(engine.Effect{Step: &engine.Step{ID: "s.1"}, Item: json.RawMessage(item)})
 		if err != nil || got[engine.ItemVariable] != want {
 			t.Errorf("%s: %q, %v", item, got, err)
 		}
 	}
 	for _, item := range []string{`"a\u0000b"`, `"` + strings.Repeat("x", engine.MaxVariable+1) + `"`} {
-		if _, err := w.values(engine.Effect{Step: &engine.Step{ID: "s.1", Item: json.RawMessage(item)}}); !lasts(err) {
+		if _, err := w.values(engine.Effect{Step: &engine.Step{ID: "s.1"}, Item: json.RawMessage(item)}); !lasts(err) {
 			t.Errorf("%.10s…: %v", item, err)
 		}
 	}

@@ -98,7 +98,7 @@ func (a *auditor) joined(f *file, e engine.StepSettled) error {
 	for _, x := range a.steps {
 		if x.of == f {
 			parts++
-			proven = proven && x.status == engine.Done && x.red
+			proven = proven && x.status == engine.Done && (x.red || x.byChild())
 		}
 		if x.of != f || x.satisfied() && x.order == nil {
 			continue

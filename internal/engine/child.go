@@ -30,6 +30,7 @@ type Parent struct {
 	Task string `json:"task"`
 	Run  string `json:"run"`
 	Step string `json:"step"`
+	Item string `json:"item,omitempty"` // what the step was made for, for people: one short line
 }
 
 // Opening is the run of a sub-plan, ready to be opened with the dispatch of the
@@ -84,8 +85,6 @@ func (s *Step) validChild() error {
 		return errors.New("is delegated to a plan that is half pinned")
 	case !c.Budget.valid():
 		return errors.New("is delegated with a budget below nothing")
-	case s.Each != nil:
-		return errors.New("is delegated, and made for each of several items")
 	case s.Worktree || len(s.Writes) > 0:
 		return errors.New("is delegated, and has a scope or a worktree: those of its plan have theirs")
 	case strings.Contains(s.ID, "/"):
@@ -119,10 +118,12 @@ func (s *State) delegates(i int, in Prepared, d *WorkDispatched) error {
 // been applied: a revision for the workspace, and the run for the child's task.
 func (s *State) Opens(d WorkDispatched, o Opening) (Draft, Open) {
 	r := s.run.Opened
+	i, _ := s.prog.Index(d.Step) // it was dispatched
+	step := s.prog.Step(i)
 	task := ChildTask(s.task, d.Step)
 	intent := intentOf(task)
 	draft := Draft{
-		Intent: &IntentOpened{ID: intent, Parent: intentOf(s.task), Prompt: o.Program.Title(), Path: o.Plan.Path},
+		Intent: &IntentOpened{ID: intent, Parent: intentOf(s.task), Prompt: step.intent(), Path: o.Plan.Path},
 		PlanDrafted: PlanDrafted{
 			Plan: r.Plan + "/" + d.Step, Version: r.Version, Intent: intent, Path: o.Plan.Path, Title: o.Program.Title(),
 			Source: o.Plan.Source, Hash: o.Plan.Own, Parent: r.Plan, By: Harness,
@@ -133,9 +134,26 @@ func (s *State) Opens(d WorkDispatched, o Opening) (Draft, Open) {
 		Run: o.Run, Plan: draft.Plan, Version: r.Version, Title: o.Program.Title(), Path: o.Plan.Path, PlanHash: o.Plan.Own, Source: o.Plan.Source,
 		Program: o.Program.Hash(), Compiled: o.Program, Config: r.Config, Agents: overlaid(r.Agents, o.Agents), Policy: r.Policy,
 		Workspace: r.Workspace, Isolation: r.Isolation, Unsealed: r.Unsealed, Base: o.Base, Executables: overlaid(o.Executables, s.run.Executables),
-		Parent: Parent{Task: s.task, Run: r.Run, Step: d.Step}, Grant: d.Reserve, Within: s.within(),
+		Parent: Parent{Task: s.task, Run: r.Run, Step: d.Step, Item: step.itemLine()}, Item: s.item(i), Grant: d.Reserve, Within: s.within(),
 	}
 	return draft, Open{Task: &TaskOpened{Task: task, Intent: intent, Parent: s.task, Origin: d.Step}, Run: run, By: Harness}
+}
+
+// intent is what the plan of a step that is delegated is to come to.
+func (s *Step) intent() string {
+	if strings.HasPrefix(s.Title, s.Task) {
+		return s.Title
+	}
+	return s.Title + "\n\n" + s.Task
+}
+
+// item is what scripts, checks and agents of step i find as [ItemVariable]: the
+// step's own item, else that of the run; nothing where there is none.
+func (s *State) item(i int) json.RawMessage {
+	if own := s.prog.Step(i).Item; len(own) > 0 {
+		return own
+	}
+	return s.run.Opened.Item
 }
 
 // overlaid has what is in both, and of the same name what is in the second.

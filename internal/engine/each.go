@@ -33,8 +33,9 @@ type Each struct {
 // have in the place of the item.
 const ItemMark = "{item}"
 
-// ItemVariable is the name in the environment of scripts and checks under which
-// they find the item of their instance: a text as it is, anything else as JSON.
+// ItemVariable is the name in the environment of scripts, checks and agents under
+// which they find the item of their instance, or of the one that their run carries
+// out: a text as it is, anything else as JSON.
 const ItemVariable = "PITON_ITEM"
 
 // InstanceID is the id of a step's n-th instance, counted from 1.
@@ -165,14 +166,24 @@ func FirstNumber(number string) string {
 	return number
 }
 
-// ItemText is what scripts and checks of an instance find of its item: a text as
-// it is, anything else as JSON.
-func (s *Step) ItemText() (string, error) {
+// ItemText is what stands in [ItemVariable] for an item; an error where it fits
+// into no variable.
+func ItemText(item json.RawMessage) (string, error) {
+	v, err := DecodeValue(item)
+	if err != nil {
+		return "", err
+	}
+	said := spoken(v, item)
+	return said, FitsVariable(ItemVariable, said)
+}
+
+// itemLine is the step's item for people, "" where it has none.
+func (s *Step) itemLine() string {
 	v, err := DecodeValue(s.Item)
 	if err != nil {
-		return "", fmt.Errorf("read the item of step %q: %w", s.ID, err)
+		return ""
 	}
-	return spoken(v, s.Item), nil
+	return inLine(spoken(v, s.Item))
 }
 
 // spoken is an item as text: a text as it is, anything else as JSON.
@@ -183,12 +194,17 @@ func spoken(v any, item json.RawMessage) string {
 	return string(item)
 }
 
-// maxItemTitle is how many letters of an item a title has.
-const maxItemTitle = 60
+// maxItemLine is how many letters of an item people see.
+const maxItemLine = 60
+
+// inLine is an item in one short line.
+func inLine(item string) string {
+	return short(strings.Join(strings.Fields(item), " "), maxItemLine)
+}
 
 // titled is the title with the item in its place, or behind it, in one line.
 func titled(title, item string) string {
-	item = short(strings.Join(strings.Fields(item), " "), maxItemTitle)
+	item = inLine(item)
 	if strings.Contains(title, ItemMark) {
 		return strings.ReplaceAll(title, ItemMark, item)
 	}

@@ -1,6 +1,9 @@
 package engine
 
-import "fmt"
+import (
+	"encoding/json"
+	"fmt"
+)
 
 // EffectKind says what an effect does. Expand, Prepare, Verify, Again and Prove are
 // inquiries, which may be repeated after a crash; Work may not, and starts
@@ -64,6 +67,7 @@ type Effect struct {
 	Value       bool                // Work: the core looks at the output, so its end must have the value
 	Edited      string              // Prepare: object with the arguments that a person gave in the place of the plan's
 	Shown       []Target            // Work: what a call may find, as it was when the call was looked at
+	Item        json.RawMessage     // what whoever works finds as [ItemVariable]; nothing where there is none
 	Outputs     map[string]string   // object with the output of each step that the step reads or subscribes to; none of one that has none
 	Lists       map[string][]string // the same of steps for each item: the objects of their instances in order, "" of one that has none
 }

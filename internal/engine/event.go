@@ -157,9 +157,11 @@ type RunOpened struct {
 	Executables map[string]string `json:"executables,omitempty"`
 
 	// Parent is the step that the run carries out, of a run of another task, and
-	// Grant what that run's budget leaves to this one.
-	Parent Parent `json:"parent,omitzero"`
-	Grant  Amount `json:"grant,omitzero"`
+	// Grant what that run's budget leaves to this one. Item is that of the step,
+	// else of the run of the step, as JSON.
+	Parent Parent          `json:"parent,omitzero"`
+	Item   json.RawMessage `json:"item,omitempty"`
+	Grant  Amount          `json:"grant,omitzero"`
 	// Within lists the runs in whose worktrees this one works, the outermost
 	// first, less its own.
 	Within []string `json:"within,omitempty"`

@@ -90,19 +90,15 @@ func (s *State) expanded(i int, items []json.RawMessage) Event {
 	return StepExpanded{Step: s.prog.Step(i).ID, Items: items}
 }
 
-// handed reports an item that scripts and checks of its instance cannot find in
-// their environment. What a journal has is not asked again.
+// handed reports an item that whoever works for its instance cannot find in the
+// environment. What a journal has is not asked again.
 func handed(made []Step) error {
 	for n := range made {
 		s := &made[n]
-		if s.Kind != Script && !s.Checkable() {
+		if (s.Kind == Tool || s.Kind == Ask) && !s.Checkable() {
 			continue
 		}
-		said, err := s.ItemText()
-		if err == nil {
-			err = FitsVariable(ItemVariable, said)
-		}
-		if err != nil {
+		if _, err := ItemText(s.Item); err != nil {
 			return fmt.Errorf("item %d, %s: %w", n+1, short(string(s.Item), 80), err)
 		}
 	}
@@ -289,7 +285,8 @@ func (s *State) unmet(i int, end Status) string {
 			continue
 		}
 		if lapsed++; lapsed <= 5 {
-			names = append(names, s.prog.Step(n).ID)
+			p := s.prog.Step(n)
+			names = append(names, fmt.Sprintf("%s (%s)", p.ID, p.itemLine()))
 		}
 	}
 	if lapsed > len(names) {

@@ -144,7 +144,10 @@ func anyStep(t *rapid.T, i int) engine.Step {
 		p.Checks = append(p.Checks, engine.Check{Name: "check" + strconv.Itoa(n), Command: "make", Exit: n, Required: n == 0})
 	}
 	if seldom.Draw(t, "delegated") == 5 {
-		p.Kind, p.Worktree, p.Writes, p.Each = engine.Delegate, false, nil, nil
+		p.Kind, p.Worktree, p.Writes = engine.Delegate, false, nil
+		if p.Each == nil && rapid.Bool().Draw(t, "for each") {
+			p.Each = anyEach(t, i)
+		}
 		p.Child = &engine.SubPlan{Path: "child.md", Budget: rapid.OneOf(rapid.Just(engine.Amount{}), amounts(500, 900, time.Hour)).Draw(t, "own")}
 		if rapid.Bool().Draw(t, "pinned") {
 			p.Child.Hash, p.Child.Own, p.Child.Source, p.Child.Program = "h", "own", "source", "program"

@@ -216,6 +216,9 @@ func TestEventRoundTrip(t *testing.T) {
 				case engine.WorkEnded:
 					x.Value = someJSON(x.Value)
 					e = x
+				case engine.RunOpened:
+					x.Item = someJSON(x.Item)
+					e = x
 				}
 				body, err := engine.Encode(e)
 				if err != nil {

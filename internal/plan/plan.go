@@ -275,6 +275,16 @@ func (f ForEach) Kind() string {
 	return "list"
 }
 
+// Instances is how often the step is done, as far as the plan says: once where
+// its items are not listed.
+func (s *Step) Instances() int {
+	if !s.ForEach.Set || s.ForEach.Value.Kind() != "list" {
+		return 1
+	}
+	items, batch := len(s.ForEach.Value.Items), max(1, s.Batch.Value)
+	return max(1, (items+batch-1)/batch)
+}
+
 // Contract is the check that decides a step.
 type Contract struct {
 	Command  Text       // a shell script; Command.At maps places inside it

@@ -1,7 +1,9 @@
 package run_test
 
 import (
+	"encoding/json"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -19,6 +21,15 @@ func delegated(id string, needs ...int) engine.Step {
 	s.Kind, s.Checks = engine.Delegate, nil
 	s.Child = &engine.SubPlan{Path: id + ".md", Hash: "h", Own: "own", Source: "source", Program: "program"}
 	return s
+}
+
+// items are what a step is for each of.
+func items(names ...string) *engine.Each {
+	e := &engine.Each{}
+	for _, name := range names {
+		e.Items = append(e.Items, json.RawMessage(strconv.Quote(name)))
+	}
+	return e
 }
 
 // ready lets the preparation of a delegated step end well: its run has these
@@ -159,6 +170,63 @@ func TestChildWaits(t *testing.T) {
 		}
 		wantRefusal(t, s.host.Submit(t.Context(), "t/sub", engine.Recall{}), engine.Invalid)
 	})
+}
+
+// TestChildOfEachItem: every item has a run, an intent and a plan of its own; two
+// of them whose steps write the same queue, and what they run knows its item.
+func TestChildOfEachItem(t *testing.T) {
+	onStage(t, func(t *testing.T, s *stage) {
+		s.loop(stay)
+		sub := delegated("sub")
+		sub.Each, sub.Task, sub.Title = items("a", "b"), "Do {item}.", "Sub"
+		in := opening(t, "t", []engine.Step{sub})
+		in.Run.Policy.Leases = true
+		if err := s.host.Submit(t.Context(), "t", in, program(t, "t", []engine.Step{sub})); err != nil {
+			t.Fatal(err)
+		}
+		s.activate("t")
+		w := script("w")
+		w.Writes = []string{"src/"}
+		s.ready("t sub.1 1 prepare 1", "c1", w, delegated("deep", 0))
+		s.ready("t sub.2 1 prepare 1", "c2", w, delegated("deep", 0))
+		s.wantRunning("t/sub.1 w 1 prepare 1")
+		s.wantJournal("t/sub.2", 3, "lease.awaited")
+		for _, what := range []string{"prepare 1", "work 1", "verify 1"} {
+			s.wantItem("t/sub.1 w 1 "+what, `"a"`)
+			s.pass("t/sub.1 w 1 " + what)
+		}
+		s.wantItem("t/sub.2 w 1 prepare 1", `"b"`)
+		own := script("y")
+		own.Each = items("z")
+		s.ready("t/sub.1 deep 1 prepare 1", "c3", script("x"), own)
+		s.wantItem("t/sub.1/deep x 1 prepare 1", `"a"`)
+		s.wantItem("t/sub.1/deep y.1 1 prepare 1", `"z"`)
+		want := map[string]string{"i-t/sub.1": "Sub: a\n\nDo a.", "i-t/sub.2": "Sub: b\n\nDo b.", "i-t/sub.1/deep": "deep\n\ndo it"}
+		if diff := cmp.Diff(want, s.intents()); diff != "" {
+			t.Errorf("intents (-want +got):\n%s", diff)
+		}
+	})
+}
+
+func (s *stage) wantItem(name, want string) {
+	s.t.Helper()
+	if got := string(s.play(name).effect.Item); got != want {
+		s.t.Errorf("%s has the item %s, not %s", name, got, want)
+	}
+}
+
+// intents are what the runs of sub-plans are for.
+func (s *stage) intents() map[string]string {
+	all := map[string]string{}
+	for r, err := range run.Read(s.t.Context(), s.store, engine.WorkspaceStream, 0) {
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		if e, ok := r.Event.(engine.IntentOpened); ok {
+			all[e.ID] = e.Prompt
+		}
+	}
+	return all
 }
 
 // TestChildThatCannotOpen: the step's work ends before it began.

@@ -3,6 +3,8 @@ package verify
 import (
 	"encoding/json"
 	"time"
+
+	"github.com/piton-dev/piton/internal/plan"
 )
 
 // Queries is what a plan needs to have looked up outside of it. Each list is
@@ -42,12 +44,16 @@ type File struct {
 	Executable bool `json:"executable,omitempty"`
 }
 
-// Subplan is what is wrong with a document that a step is delegated to.
+// Subplan is what is wrong with a document that a step is delegated to, and what
+// rules need to know of it.
 type Subplan struct {
 	Cycle  string `json:"cycle,omitempty"`  // the way that leads back to it
 	Deep   string `json:"deep,omitempty"`   // the way to it, which is too long
 	Unread string `json:"unread,omitempty"` // why it cannot be read
 	Errors int    `json:"errors,omitempty"` // errors that it has
+
+	Budget   plan.Budget `json:"budget,omitzero"`    // of its header
+	Itemless bool        `json:"itemless,omitempty"` // neither it nor what it delegates to names PITON_ITEM
 }
 
 // Tool is what rules need to know of a tool.

@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -13,7 +14,8 @@ func ruleBudget() Rule {
 		Title: "a budget cannot fit",
 		Text: "A step starts only when its own budget is left of the plan's. One that is larger than the plan's " +
 			"could never start. It is a warning where the budgets of all steps together, or the plan's own " +
-			"`Estimate:`, are more than the plan's budget: the last steps would wait for money that is not there.",
+			"`Estimate:`, are more than the plan's budget: the last steps would wait for money that is not there. A step " +
+			"counts once for each item that its `for each:` lists, and with the budget of its sub-plan where it has none.",
 		Bad:   "# Title\n\n**Budget:** max 100k tokens\n\n## Steps\n\n### 1. Fix\n\n**budget:** max 200k tokens",
 		Good:  "# Title\n\n**Budget:** max 100k tokens\n\n## Steps\n\n### 1. Fix\n\n**budget:** max 80k tokens",
 		check: checkBudget,
@@ -35,8 +37,9 @@ func checkBudget(p *pass) {
 			p.report(u, u.Budget.Pos, fmt.Sprintf("the budget of step %q has more %s than that of the plan", u.ID.Value, what),
 				"raise the plan's, or lower the step's")
 		}
-		sum.Tokens = min(sum.Tokens+b.Tokens, 1<<61)
-		sum.CostMicros = min(sum.CostMicros+b.CostMicros, 1<<61)
+		b, times := p.asked(u), int64(u.Instances())
+		sum.Tokens = min(sum.Tokens+times*min(b.Tokens, mostSummed/times), mostSummed)
+		sum.CostMicros = min(sum.CostMicros+times*min(b.CostMicros, mostSummed/times), mostSummed)
 	}
 	if what := exceeds(sum, whole); what != "" && fits {
 		p.report(nil, h.Budget.Pos, fmt.Sprintf("the budgets of the steps together have more %s than that of the plan", what),
@@ -45,6 +48,20 @@ func checkBudget(p *pass) {
 	if e := h.Estimate.Value; whole.Wall > 0 && e > whole.Wall {
 		p.report(nil, h.Estimate.Pos, fmt.Sprintf("the plan is estimated to take %s, and its budget ends after %s", inWords(e), inWords(whole.Wall)), "").Severity = Warning
 	}
+}
+
+// mostSummed is what sums of budgets stop at.
+const mostSummed = 1 << 61
+
+// asked is the budget of one instance of a step: its own, else that of its
+// sub-plan.
+func (p *pass) asked(u *unit) plan.Budget {
+	b := u.Budget.Value
+	if file, ok := Delegate(u.Step); ok {
+		sub := p.facts.Plans[file].Budget
+		b.Tokens, b.CostMicros = cmp.Or(b.Tokens, sub.Tokens), cmp.Or(b.CostMicros, sub.CostMicros)
+	}
+	return b
 }
 
 func inWords(d time.Duration) string { return plan.FormatDuration(d) }

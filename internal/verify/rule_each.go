@@ -70,7 +70,7 @@ func (p *pass) eachFile(u *unit, item plan.Text) {
 
 // eachScope reports instances that would all write the same files at once.
 func (p *pass) eachScope(u *unit) {
-	if p.doc.plan.Parallel.Value < 2 || u.apart() || len(u.Writes.Value) == 0 {
+	if p.doc.plan.Parallel.Value < 2 || u.apart() || !u.Plan.IsZero() || len(u.Writes.Value) == 0 {
 		return
 	}
 	for _, w := range u.Writes.Value {
@@ -95,8 +95,9 @@ func ruleItem() Rule {
 		Title: "an item is used where there is none, or not used",
 		Text: "Each instance of a step with `for each:` has its item as `{item}` in title, task, `args:` and `writes:`, and as " +
 			"the environment variable `PITON_ITEM` in contracts, checks and scripts, into which no text is ever " +
-			"put. A step that uses neither does the same thing again and again; in a step without `for each:`, and in a " +
-			"script, `{item}` is nothing but these letters.",
+			"put, and in all that its sub-plan runs. A step that uses neither does the same thing again and again, as does " +
+			"one whose sub-plan does not know the item; in a step without `for each:`, in a script, and in the text of a " +
+			"sub-plan, `{item}` is nothing but these letters.",
 		Bad:  "### 3. Port {item}",
 		Good: "### 3. Port {item}\n\n**for each:** src/*.py",
 		step: stepItem,
@@ -114,7 +115,13 @@ func stepItem(p *pass, u *unit) {
 	if t, ok := p.environed(u, engine.ItemMark); ok {
 		p.itemAt(u, t, "a script of step %q has {item} in its text, where it is no item", `write "$PITON_ITEM"`)
 	}
-	if _, reads := p.environed(u, engine.ItemVariable); !speaks && !reads {
+	_, reads := p.environed(u, engine.ItemVariable)
+	file, delegated := Delegate(u.Step)
+	switch {
+	case delegated && !reads && p.facts.Plans[file].Itemless:
+		p.report(u, u.ForEach.Pos, fmt.Sprintf("step %q runs %q for each item, and nothing in it reads the item", u.ID.Value, file),
+			"put \"$PITON_ITEM\" into its scripts and contracts")
+	case !delegated && !speaks && !reads:
 		p.report(u, u.ForEach.Pos, fmt.Sprintf("step %q is for each item and uses none", u.ID.Value), "put {item} into its task, and \"$PITON_ITEM\" into its contract")
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/plan"
 )
 
@@ -18,7 +19,8 @@ func ruleSubplan() Rule {
 			"it. It is a note where a step before may write anywhere and does not say that it makes the document. What " +
 			"is made during the run is verified when the step is due, and a person is asked before it runs. No " +
 			"document may lead back to itself, and sub-plans may be at most 8 deep. Nobody works on the step itself: " +
-			"it has no `tool:`, no `ask:`, no `for each:` and no `workspace: worktree`.",
+			"it has no `tool:`, no `ask:` and no `workspace: worktree`. With `for each:` one document is run for all " +
+			"items: there is no `{item}` in its path.",
 		Bad:  "**plan:** ../elsewhere/release.md",
 		Good: "**plan:** plans/release.md",
 		step: checkSubplan,
@@ -32,6 +34,11 @@ func checkSubplan(p *pass, u *unit) {
 	p.alone(u)
 	if InWords(u.Plan.Value) {
 		return // PT014 says so
+	}
+	if u.ForEach.Set && strings.Contains(u.Plan.Value, engine.ItemMark) {
+		p.report(u, u.Plan.Pos, fmt.Sprintf("step %q is delegated to %q for each item, and only one document can be approved for all of them", u.ID.Value, u.Plan.Value),
+			`name one plan; its scripts, checks and agents find the item as "$PITON_ITEM"`)
+		return
 	}
 	file, ok := below(u.Plan.Value)
 	if !ok {
@@ -50,7 +57,6 @@ func (p *pass) alone(u *unit) {
 	}
 	say(u.Tool.Set, "tool", u.Tool.Pos)
 	say(!u.Ask.IsZero(), "ask", u.Ask.Pos)
-	say(u.ForEach.Set, "for each", u.ForEach.Pos)
 	say(u.apart(), "workspace: worktree", u.Workspace.Pos)
 }
 
