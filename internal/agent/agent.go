@@ -99,6 +99,8 @@ type Task struct {
 	// Values are set besides, whatever they are called: the item, and what a
 	// script gets of the steps before it.
 	Values map[string]string
+	// Offline keeps the attempt from the network; see [proc.Spec].
+	Offline bool
 	// Timeout bounds the attempt together with [Config.Time]; 0 is no bound.
 	Timeout time.Duration
 	// LogPath is the attempt's output file. It is appended to, and made with

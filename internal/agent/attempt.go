@@ -40,7 +40,7 @@ func (a *attempt) prepare() (err error) {
 	}
 	a.spec = proc.Spec{
 		Argv: argv, Stdin: stdin, Env: env, Dir: a.task.Dir,
-		Timeout: a.limit(), Grace: a.cfg.Grace,
+		Timeout: a.limit(), Grace: a.cfg.Grace, Offline: a.task.Offline,
 		Output: proc.Output{Head: -1, Tail: MaxOutput},
 	}
 	if a.text, err = newTranscript(Preset(a.cfg.Parse)); err != nil {

@@ -26,6 +26,8 @@ type Job struct {
 	Home      string            // HOME of the checks; "" is that of Environ
 	Bash      string            // absolute path; "" is the one in the PATH of Environ
 	Pool      *proc.Pool
+	Offline   bool   // no check is to reach a network
+	Network   string // what they can reach, for the record
 }
 
 // Bytes of output: what is kept in memory of each stream to be judged, and what
@@ -63,6 +65,7 @@ func Run(ctx context.Context, j Job) []engine.CheckEnded {
 				Env:     env,
 				Timeout: j.Step.CheckTimeout,
 				Output:  proc.Output{Head: keptHead, Tail: keptTail},
+				Offline: j.Offline,
 			}))
 		}
 		answers = append(answers, a)
@@ -80,7 +83,7 @@ func (j Job) answer(c engine.Check, bash string, env []string) engine.CheckEnded
 		Step: j.Step.ID, Attempt: j.Attempt, Phase: j.Phase, Round: j.Round,
 		Check: c.Name, Required: c.Required, Want: c.Exit,
 		Command: hashOf(argv(bash, c.Command)), Env: hashOf(env), Dir: j.Workspace,
-		Isolation: string(j.Pool.Level()),
+		Isolation: string(j.Pool.Level()), Network: j.Network,
 	}
 }
 

@@ -279,6 +279,12 @@ func (s *session) isolated(doc *api.Document) error {
 	least := s.Config.Policy.Isolation
 	var wants []string
 	for _, d := range append(doc.Below(), doc) {
+		if why := d.Facts.Exposed; why != nil && *why != "" && s.unsealed == "" {
+			return &fault{
+				text: d.Path + " has `network: no`, and this machine cannot keep a script from the network: " + *why,
+				hint: "--allow-unsealed runs it all the same, and records that you said so; piton doctor says more",
+			}
+		}
 		wants = append(wants, d.Plan.Isolation.Value)
 		for _, st := range d.Plan.Steps {
 			wants = append(wants, st.Isolation.Value)

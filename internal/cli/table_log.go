@@ -145,6 +145,9 @@ func (t theme) answered(e engine.CheckEnded) string {
 	if e.Isolation != "" {
 		facts = append(facts, "isolation="+t.line(e.Isolation))
 	}
+	if e.Network != "" {
+		facts = append(facts, "network="+t.line(e.Network))
+	}
 	if e.Shared {
 		facts = append(facts, "beside other steps")
 	}

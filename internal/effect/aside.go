@@ -139,7 +139,9 @@ func (a *aside) setUp(ctx context.Context, e engine.Effect) error {
 	}
 	step := *e.Step
 	step.CheckTimeout, step.Checks = step.Timeout, []engine.Check{{Name: "setup", Command: step.Setup, Required: true}}
+	offline, reach := a.world.network(e)
 	said := check.Run(ctx, check.Job{
+		Offline: offline, Network: reach,
 		Step: &step, Phase: engine.Baseline, Run: e.Key.Run, Attempt: e.Key.Attempt,
 		Workspace: a.world.Dir, Environ: a.world.Environ, Values: values, Pool: a.world.Pool, Bash: a.world.shellPath(),
 	})

@@ -306,9 +306,10 @@ func (w *World) attempt(ctx context.Context, e engine.Effect, end *engine.WorkEn
 	if err != nil {
 		return nil, err
 	}
-	values := item
+	values, offline := item, false
 	if e.Step.Kind == engine.Script {
 		values = w.values
+		offline, end.Network = w.network(e)
 	}
 	set, err := values(e)
 	if err != nil {
@@ -325,7 +326,7 @@ func (w *World) attempt(ctx context.Context, e engine.Effect, end *engine.WorkEn
 	r := w.Agents.Run(ctx, agent.Task{
 		Role: e.Step.Role, Step: e.Key.Step, Run: e.Key.Run, Attempt: e.Key.Attempt, Text: text,
 		Dir: w.Dir, Mode: e.Step.Mode, Bash: w.shellPath(), Environ: w.Environ, Pass: e.Step.Env, Timeout: e.Step.Timeout,
-		LogPath: filepath.Join(w.State, log), Scratch: scratch, Values: set, OnReport: said.report,
+		LogPath: filepath.Join(w.State, log), Scratch: scratch, Values: set, Offline: offline, OnReport: said.report,
 	})
 	if r.Size > 0 {
 		end.Log = log

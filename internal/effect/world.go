@@ -176,9 +176,11 @@ func (w *World) checks(ctx context.Context, e engine.Effect, phase engine.Phase)
 	if err != nil {
 		return nil, err
 	}
+	offline, reach := w.network(e)
 	results := check.Run(ctx, check.Job{
 		Step: e.Step, Phase: phase, Run: e.Key.Run, Attempt: e.Key.Attempt,
 		Workspace: w.Dir, Environ: w.Environ, Pool: w.Pool, Bash: w.shellPath(), Values: values,
+		Offline: offline, Network: reach,
 	})
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
@@ -196,6 +198,20 @@ func (w *World) checks(ctx context.Context, e engine.Effect, phase engine.Phase)
 		last.Tampered, last.Undone, last.Verdict = all, undone, engine.Tampered
 	}
 	return results, err
+}
+
+// network says whether the step's scripts are to be kept from the network, and
+// what they reach of it, in the words of the journal. What cannot be kept from it
+// is not started, unless somebody allowed that.
+func (w *World) network(e engine.Effect) (offline bool, reach string) {
+	if !e.Step.Offline() {
+		return false, ""
+	}
+	exposed := w.Pool.Offline()
+	if exposed != nil && !e.Unsealed {
+		return true, ""
+	}
+	return exposed == nil, proc.Reach(exposed)
 }
 
 // prove answers Verify, Again and Prove.

@@ -63,6 +63,7 @@ type Effect struct {
 	Renew       bool                // Prepare: the worktree begins with the workspace as it is now
 	Round       int                 // Merge: how many conflicts there have been
 	Conflicts   []Change            // Merge: those of the last time
+	Unsealed    bool                // somebody allowed less isolation than the step asks for
 	Shared      bool                // other steps are under way in the same tree
 	Value       bool                // Work: the core looks at the output, so its end must have the value
 	Edited      string              // Prepare: object with the arguments that a person gave in the place of the plan's

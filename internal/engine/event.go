@@ -351,7 +351,8 @@ type CheckEnded struct {
 	// Executables, of a baseline, are commands as in RunOpened that were not there yet then.
 	Executables map[string]string `json:"executables,omitempty"`
 	Isolation   string            `json:"isolation,omitempty"`
-	Shared      bool              `json:"shared,omitempty"` // ran beside other steps in one tree
+	Network     string            `json:"network,omitempty"` // as in [WorkEnded]
+	Shared      bool              `json:"shared,omitempty"`  // ran beside other steps in one tree
 }
 
 // StepSettled is the only event that gives a step a status.

@@ -397,6 +397,10 @@ func (p *Program) Budget() Amount { return p.def.Budget }
 // Len is the number of steps.
 func (p *Program) Len() int { return len(p.def.Steps) }
 
+// Offline reports a step whose scripts, setup, contract and checks are to reach no
+// network. An agent is told no more than that there is none.
+func (s *Step) Offline() bool { return s.Network == "no" }
+
 // Step returns the i-th step, which the caller must not change.
 func (p *Program) Step(i int) *Step { return &p.def.Steps[i] }
 

@@ -65,7 +65,7 @@ func labelTexts() map[string]labelText {
 		"protect":          {"globs", "", "What must not change. In the header: unless a step's `writes:` names it."},
 		"budget":           {"`max 200k tokens, $1.50, 20 minutes`: any of these", "no limit", "What the step, or the whole run, may use."},
 		"mode":             {"`read`, `edit`, `full`", "`edit`", "What the agent may do, which it is told in its own words (`modes:`)."},
-		"network":          {"`yes`, `no`, `contract`", "`yes`", "`no`: the agent has no network. `contract`: the contract has it too."},
+		"network":          {"`yes`, `no`, `contract`", "`yes`", "`no`: a script, and the setup, contract and checks of any step, reach a loopback of their own and no other network; an agent is only told so. A machine that has no such loopback to give refuses the run, unless `--allow-unsealed`. With `yes` and `contract` nothing is kept from the network yet."},
 		"env":              {"names of variables", "", "Variables that the step's agent and contract get. They are shown when you approve."},
 		"workspace":        {"`shared`, `worktree`", "`shared`", "`worktree`: the work, in the header that of the whole run, is done in a git worktree of its own and merged."},
 		"setup":            {"fenced shell", "", "Prepares a fresh worktree before the first attempt in it. In the header: that of the run, and those of steps without a setup of their own."},

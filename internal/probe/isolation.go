@@ -2,6 +2,7 @@ package probe
 
 import (
 	"context"
+	"strings"
 
 	"github.com/piton-dev/piton/internal/proc"
 )
@@ -27,19 +28,27 @@ func bubblewrap(ctx context.Context, env Env) Line {
 	return Line{Check: "bubblewrap", Status: OK, Text: described(ctx, env, file)}
 }
 
-// network starts what keeps a command from the network, which is the only way to
-// know.
+// network says whether commands can be kept from the network.
 func network() Line {
-	pool, err := proc.NewPool(proc.Config{Idle: 1})
-	if err != nil {
-		return Line{"network", Warning, "cannot be tried: " + err.Error(), ""}
-	}
-	defer pool.Close()
-	if err := pool.Offline(); err != nil {
+	if why := *exposed(); why != "" {
 		return Line{
-			"network", Warning, "cannot be kept from commands: " + err.Error() + "; run_command reaches what this machine does",
+			"network", Warning, "cannot be kept from commands: " + why + "; run_command reaches what this machine does",
 			"see user.max_user_namespaces, user.max_net_namespaces, kernel.apparmor_restrict_unprivileged_userns, and what a container allows",
 		}
 	}
-	return Line{Check: "network", Status: OK, Text: "run_command reaches a loopback of its own, and nothing else"}
+	return Line{Check: "network", Status: OK, Text: "run_command, and scripts and checks with `network: no`, reach a loopback of their own, and nothing else"}
+}
+
+// exposed is why commands cannot be kept from the network, "" where they can. It
+// starts what keeps them, which is the only way to know.
+func exposed() *string {
+	pool, err := proc.NewPool(proc.Config{Idle: 1})
+	if err != nil {
+		return new(err.Error())
+	}
+	defer pool.Close()
+	if err := pool.Offline(); err != nil {
+		return new(strings.ReplaceAll(err.Error(), "\n", "; "))
+	}
+	return new("")
 }

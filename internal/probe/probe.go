@@ -55,6 +55,9 @@ func Answer(ctx context.Context, q verify.Queries, env Env) verify.Facts {
 		}
 		f.Commands[name] = find(name, path)
 	}
+	if q.Offline {
+		f.Exposed = exposed()
+	}
 	if q.Git {
 		f.Git = worktrees(ctx, env)
 	}

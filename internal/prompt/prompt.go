@@ -115,7 +115,7 @@ func rules(b *strings.Builder, in Input) {
 	if len(s.Guards) > 0 {
 		fmt.Fprintf(b, "- These must stay exactly as they are: %s. A change to them fails the task and is undone.\n", codes(s.Guards))
 	}
-	if s.Network == "no" {
+	if s.Offline() {
 		b.WriteString("- There is no network.\n")
 	}
 	for _, c := range in.Constraints {

@@ -258,6 +258,11 @@ func (u *unit) scripted(f Facts) bool {
 	return u.works() && ok && a.Shell
 }
 
+// offline reports a step of which scripts are to reach no network.
+func (u *unit) offline() bool {
+	return u.Network.Value == "no" && (u.works() || len(u.proofs) > 0)
+}
+
 // scriptTarget is the agent that needs no configuration and runs a task as a script.
 const scriptTarget = "script"
 

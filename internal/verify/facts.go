@@ -16,6 +16,7 @@ type Queries struct {
 	Tools    []string // names of tools that steps call
 	Globs    []string // patterns of which it is asked whether any file matches; see [MatchGlob]
 	Texts    []string // paths as in Files whose content is wanted: scripts and their like
+	Offline  bool     // whether scripts can be kept from the network is wanted
 	Git      bool     // whether worktrees can be made is wanted
 }
 
@@ -31,6 +32,7 @@ type Facts struct {
 	// Plans says of documents that steps are delegated to, by path, what is not
 	// right with them. Files has whether they are there.
 	Plans           map[string]Subplan `json:"plans,omitempty"`
+	Exposed         *string            `json:"exposed,omitempty"`   // why scripts cannot be kept from the network, "" where they can; where it was asked for
 	Git             *Git               `json:"git,omitempty"`       // where it was asked for
 	Workspace       string             `json:"workspace,omitempty"` // root of the workspace, absolute, with slashes
 	DefaultAgent    string             `json:"default_agent,omitempty"`

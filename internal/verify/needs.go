@@ -66,9 +66,11 @@ func (d *document) queries() Queries {
 	q := asking{map[string]bool{}, map[string]bool{}, map[string]bool{}}
 	q.files[".git"] = true
 	tools, globs := map[string]bool{}, map[string]bool{}
+	offline := false
 	worktrees := d.plan.Workspace.Value == inWorktree
 	for _, u := range d.units {
 		worktrees = worktrees || u.apart()
+		offline = offline || u.offline()
 		if u.ForEach.Set && u.ForEach.Value.Kind() == "glob" && badScope(u.ForEach.Value.Items[0].Value) == "" {
 			globs[cleanScope(u.ForEach.Value.Items[0].Value)] = true
 		}
@@ -96,7 +98,7 @@ func (d *document) queries() Queries {
 	return Queries{
 		Commands: slices.Sorted(maps.Keys(q.commands)), Files: slices.Sorted(maps.Keys(q.files)),
 		Agents: slices.Sorted(maps.Keys(q.agents)), Tools: slices.Sorted(maps.Keys(tools)),
-		Globs: slices.Sorted(maps.Keys(globs)), Git: worktrees,
+		Globs: slices.Sorted(maps.Keys(globs)), Git: worktrees, Offline: offline,
 	}
 }
 

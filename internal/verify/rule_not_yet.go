@@ -2,6 +2,7 @@ package verify
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/piton-dev/piton/internal/plan"
 )
@@ -12,7 +13,8 @@ func ruleNotYet() Rule {
 		Title: "the plan uses something that this version cannot run",
 		Text: "The plan is right and can be kept, shown and converted. A run would not do what it says, so " +
 			"it is refused rather than run without the label, and so is an approval. A `topic:` " +
-			"subscription is left out instead, and the step runs; `network: no` and `mode: read` are not enforced.",
+			"subscription is left out instead, and the step runs. `network: no` holds for scripts, setups, contracts and " +
+			"checks, where the machine has a network to give that leads nowhere, and not for an agent; `mode: read` is not enforced.",
 		Bad:  "**judge:** Is the summary fair to both sides?",
 		Good: "**acceptance:**\n- The summary is fair to both sides.",
 		step: checkNotYet,
@@ -27,8 +29,8 @@ func checkNotYet(p *pass, u *unit) {
 		p.report(u, u.Target.Pos, fmt.Sprintf("agent %q is of kind acp, which this version cannot drive", name),
 			"most such agents have a command for kind exec too").blocks = true
 	}
-	if u.works() && u.Network.Value == "no" {
-		p.report(u, u.Network.Pos, fmt.Sprintf("step %q has `network: no`, which this version does not enforce", u.ID.Value), "")
+	if u.Network.Value == "no" {
+		p.checkOffline(u)
 	}
 	if u.works() && u.Mode.Value == "read" {
 		p.report(u, u.Mode.Pos, fmt.Sprintf("step %q has `mode: read`, which its agent is told and nothing enforces", u.ID.Value), "")
@@ -44,6 +46,25 @@ func checkNotYet(p *pass, u *unit) {
 		if s.Kind == "topic" {
 			p.report(u, s.Pos, fmt.Sprintf("step %q subscribes to a topic, which this version leaves out", u.ID.Value), "")
 		}
+	}
+}
+
+// checkOffline says for whom `network: no` does not hold.
+func (p *pass) checkOffline(u *unit) {
+	says := func(text, hint string) {
+		p.report(u, u.Network.Pos, fmt.Sprintf("step %q has `network: no`, ", u.ID.Value)+text, hint)
+	}
+	_, delegated := Delegate(u.Step)
+	switch {
+	case u.works() && !u.scripted(p.facts):
+		says("which its agent is told and nothing enforces; it holds for contract and checks", "")
+	case delegated:
+		says("which holds for its contract and not for the steps of the plan", "give it to those")
+	case u.Tool.Value == "web_fetch", strings.Contains(u.Tool.Value, "."):
+		says("which holds for its contract and not for the tool", "")
+	}
+	if why := p.facts.Exposed; why != nil && *why != "" && u.offline() {
+		says("and this machine cannot keep a script from it: "+*why, "`piton run --allow-unsealed` runs it all the same; piton doctor says more")
 	}
 }
 

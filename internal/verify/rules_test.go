@@ -58,6 +58,9 @@ func facts(t testing.TB, q verify.Queries, file string) verify.Facts {
 	if q.Git {
 		f.Git = own.Git
 	}
+	if q.Offline {
+		f.Exposed = own.Exposed
+	}
 	for _, name := range q.Files { // only what was asked for is answered
 		if answer, ok := own.Files[name]; ok {
 			f.Files[name] = answer
