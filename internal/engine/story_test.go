@@ -24,7 +24,7 @@ import (
 // difference. After every line the journal is replayed, the snapshot restored,
 // the rows compared and the journal audited.
 //
-//	open [parallel=N] [ratchet=on] [baseline=off] [budget=LIMITS] [unmetered=refuse] [for=RUN/STEP] [grant=LIMITS]   a run of the plan below it; again: the task's next run
+//	open [parallel=N] [ratchet=on] [baseline=off] [budget=LIMITS] [unmetered=refuse] [for=RUN/STEP] [grant=LIMITS] [item=JSON]   a run of the plan below it; again: the task's next run
 //	revise [by=NAME] [stale=a,b] [was=HASH] [run=R] [plan=ID]   the run's next revision, as below it
 //	  ID [script] [needs=a,b] [retries=N] [then=WORD] [expect=WORD] [approval=WHY] [noncritical]
 //	     [budget=LIMITS: 10000t+1.50$+20m] [task=WORD] [writes=a/,b/] [once] [step] [backoff=D] [checks=build,lint?] [worktree]
@@ -431,6 +431,9 @@ func opening(t *testing.T, d *desk, td *datadriven.TestData) engine.Input {
 	if run, step, below := strings.Cut(value(td, "for"), "/"); below {
 		in.Run.Parent = engine.Parent{Task: "above", Run: run, Step: step}
 		in.Run.Grant = limits(t, value(td, "grant"))
+		if item := value(td, "item"); item != "" {
+			in.Run.Item = json.RawMessage(item)
+		}
 	}
 	if d.state.Task() == "" {
 		in.Task = &engine.TaskOpened{Task: "task", Intent: "i"}
@@ -697,6 +700,9 @@ func told(d *desk, step string) string {
 		}
 		if len(e.Beside) > 0 {
 			fmt.Fprintf(&b, "beside %v\n", e.Beside)
+		}
+		if len(e.Item) > 0 {
+			fmt.Fprintf(&b, "item %s\n", e.Item)
 		}
 		if e.Note != "" {
 			fmt.Fprintf(&b, "note %s\n", strings.ReplaceAll(e.Note, "\n", "\nnote "))
