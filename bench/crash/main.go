@@ -6,7 +6,8 @@
 // It builds the program with numbered crash points and plays stories: small
 // plans with the people around them. One has a retry, an escalation and
 // parallel steps; in others people edit a running plan, answer questions and
-// raise a budget, a worktree is merged, a tool overwrites a file. Every process
+// raise a budget, a worktree is merged, a tool overwrites a file, a sub-plan is
+// run for each of three items. Every process
 // of a story, the verbs that people call too, is killed with SIGKILL at every
 // numbered point; what goes on after that is killed again at random points and
 // moments, until the run has ended. Then the oracle judges by what is outside

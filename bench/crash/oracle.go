@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -20,9 +21,10 @@ import (
 // entry is one row of the journal, read with plain SQL: the oracle uses none of
 // Piton's own code.
 type entry struct {
-	seq  uint64
-	typ  string
-	body struct {
+	stream string // "" for that of the run, else what follows its name in that of a sub-plan
+	seq    uint64
+	typ    string
+	body   struct {
 		Step    string   `json:"step"`
 		Kind    string   `json:"kind"`
 		How     string   `json:"how"`
@@ -30,6 +32,8 @@ type entry struct {
 		Verdict string   `json:"verdict"`
 		Item    string   `json:"item"`
 		Choice  string   `json:"choice"`
+		Child   string   `json:"child"`
+		Run     string   `json:"run"`
 		Revises string   `json:"revises"`
 		Carried []string `json:"carried"`
 	}
@@ -37,18 +41,26 @@ type entry struct {
 
 // judge looks for everything that must not be.
 func (w *workspace) judge() error {
-	entries, err := w.journal()
+	all, err := w.journals()
 	if err != nil {
 		return err
 	}
-	err = errors.Join(w.nothingLost(entries), w.told(entries), w.witnesses(entries), w.whole())
+	entries := all[""]
+	err = errors.Join(w.nothingLost(entries), w.told(entries, w.story.steps), w.below(all), w.answered(all), w.witnesses(all), w.whole())
 	if w.story.judge != nil {
 		err = errors.Join(err, w.story.judge(w, entries))
 	}
 	return err
 }
 
+// journal is that of the run.
 func (w *workspace) journal() ([]entry, error) {
+	all, err := w.journals()
+	return all[""], err
+}
+
+// journals are that of the run, and those of its sub-plans.
+func (w *workspace) journals() (map[string][]entry, error) {
 	found, _ := filepath.Glob(filepath.Join(w.dir, "state", "*", "journal.db"))
 	if len(found) != 1 {
 		return nil, fmt.Errorf("%d journals", len(found))
@@ -58,24 +70,54 @@ func (w *workspace) journal() ([]entry, error) {
 		return nil, err
 	}
 	defer db.Close()
-	rows, err := db.Query("SELECT seq, type, body FROM event WHERE stream != 'workspace' ORDER BY seq")
+	rows, err := db.Query("SELECT stream, seq, type, body FROM event WHERE stream != 'workspace' ORDER BY seq")
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
-	var all []entry
+	all := map[string][]entry{}
 	for rows.Next() {
 		var e entry
 		var body []byte
-		if err := rows.Scan(&e.seq, &e.typ, &body); err != nil {
+		if err := rows.Scan(&e.stream, &e.seq, &e.typ, &body); err != nil {
 			return nil, err
 		}
 		if err := json.Unmarshal(body, &e.body); err != nil {
 			return nil, err
 		}
-		all = append(all, e)
+		_, e.stream, _ = strings.Cut(e.stream, "/")
+		all[e.stream] = append(all[e.stream], e)
 	}
 	return all, rows.Err()
+}
+
+// below: the run of a sub-plan begins once, with the attempt that is dispatched to
+// it, and keeps what every run keeps.
+func (w *workspace) below(all map[string][]entry) error {
+	sent := map[string][]string{}
+	for _, e := range all[""] {
+		if e.typ == "work.dispatched" && e.body.Child != "" {
+			sent[e.body.Step] = append(sent[e.body.Step], e.body.Child)
+		}
+	}
+	if len(sent) != w.story.below || len(all) != 1+len(sent) {
+		return fmt.Errorf("%d steps have runs of their own, in %d streams, and should be %d", len(sent), len(all)-1, w.story.below)
+	}
+	for step, runs := range sent {
+		var opened []string
+		for _, e := range all[step] {
+			if e.typ == "run.opened" {
+				opened = append(opened, e.body.Run)
+			}
+		}
+		if !slices.Equal(opened, runs) {
+			return fmt.Errorf("step %s was dispatched to the runs %v, and opened are %v", step, runs, opened)
+		}
+		if err := w.told(all[step], w.story.stepsBelow); err != nil {
+			return fmt.Errorf("the run of step %s: %w", step, err)
+		}
+	}
+	return nil
 }
 
 // nothingLost: what was printed is in the journal, where it was.
@@ -98,7 +140,7 @@ func (w *workspace) nothingLost(entries []entry) error {
 
 // told: every step is done once, by a passing check, and never works again,
 // unless a revision of the plan does not carry it over; every run ends once.
-func (w *workspace) told(entries []entry) error {
+func (w *workspace) told(entries []entry, steps int) error {
 	done, passed, opened, ended := map[string]bool{}, map[string]bool{}, 0, 0
 	for _, id := range w.story.asks {
 		passed[id] = true
@@ -132,14 +174,15 @@ func (w *workspace) told(entries []entry) error {
 			ended++
 		}
 	}
-	if len(done) != w.story.steps || ended != opened || opened == 0 {
+	if len(done) != steps || ended != opened || opened == 0 {
 		return fmt.Errorf("%d steps are done, %d runs were opened and %d ended", len(done), opened, ended)
 	}
-	return w.answered(entries)
+	return nil
 }
 
 // answered: what people were told was taken is in the journal.
-func (w *workspace) answered(entries []entry) error {
+func (w *workspace) answered(all map[string][]entry) error {
+	entries := slices.Concat(slices.Collect(maps.Values(all))...)
 	for _, id := range w.said {
 		taken := id == approved || slices.ContainsFunc(entries, func(e entry) bool {
 			return e.typ == "item.answered" && strings.HasSuffix(id, e.body.Item)
@@ -151,8 +194,9 @@ func (w *workspace) answered(entries []entry) error {
 	return nil
 }
 
-// witnesses: no script ran more often than the journal dispatched it.
-func (w *workspace) witnesses(entries []entry) error {
+// witnesses: no script ran more often than the journal dispatched it. Those of
+// sub-plans sign with the step of the run, a slash and their own.
+func (w *workspace) witnesses(all map[string][]entry) error {
 	body, err := os.ReadFile(w.witness)
 	if err != nil {
 		return err
@@ -161,9 +205,9 @@ func (w *workspace) witnesses(entries []entry) error {
 	for line := range strings.Lines(string(body)) {
 		ran[strings.TrimSpace(line)]++
 	}
-	for _, e := range entries {
+	for _, e := range slices.Concat(slices.Collect(maps.Values(all))...) {
 		if e.typ == "work.dispatched" && e.body.Kind != "merge" {
-			sent[e.body.Step]++
+			sent[path.Join(e.stream, e.body.Step)]++
 		}
 	}
 	for step, n := range ran {

@@ -17,12 +17,14 @@ import (
 
 // story is a plan and the people around it. Functions may be nil.
 type story struct {
-	name    string
-	plan    string
-	revised string   // what a person makes of the plan while it runs
-	steps   int      // that are done in the end
-	asks    []string // steps that are done without a check
-	bugs    []bug    // that can be planted in it
+	name       string
+	plan       string
+	revised    string   // what a person makes of the plan while it runs
+	steps      int      // that are done in the end
+	asks       []string // steps that are done without a check
+	below      int      // steps that runs of their own do
+	stepsBelow int      // that are done in each of these
+	bugs       []bug    // that can be planted in it
 
 	begin  func(*workspace) error                   // before anything runs
 	answer func(*workspace, item) ([]string, error) // the words that answer an item
@@ -44,7 +46,7 @@ const workEnded = "effect after end work"
 
 const front = "---\ntype: plan\nstatus: draft\nowner: crash\n---\n\n"
 
-var stories = []*story{survive, revise, beside, question, budget, worktree, overwrite}
+var stories = []*story{survive, revise, beside, question, budget, worktree, overwrite, items}
 
 // survive has what a run can meet: a first attempt that fails, two steps at
 // once, a step that a person has to rescue, and a script that leaves processes
@@ -470,6 +472,67 @@ cat out.txt > copy
 		}
 		if got := w.read("out.txt"); got != want {
 			return fmt.Errorf("the file is %q, and should be %q", got, want)
+		}
+		return nil
+	},
+}
+
+// items runs a sub-plan for each of three items, two at once. The first run of the
+// second one fails.
+var items = &story{
+	name: "items", steps: 6, asks: []string{"port"}, below: 3, stepsBelow: 2, bugs: []bug{{name: "apart", near: "commit"}},
+	plan: front + `# Items
+
+**Parallel:** 2
+
+## Steps
+
+### 1. List
+**target:** script
+**task:**
+echo list >> WITNESS
+touch listed; echo '["1", "2", "3"]'
+**contract:** ` + "`test -e listed`" + `
+
+### 2. Port
+**for each:** $list
+**plan:** sub.md
+**contract:** ` + "`grep -qx \"$PITON_ITEM\" ported`" + `
+**on_fail:** retry(40), then escalate
+
+### 3. Join
+**target:** script
+**task:**
+echo join >> WITNESS
+sort -u ported > joined
+**contract:** ` + "`test \"$(wc -l < joined)\" -eq 3`" + `
+`,
+	begin: func(w *workspace) error {
+		return w.write("sub.md", front+`# Sub
+
+## Steps
+
+### 1. First
+**target:** script
+**task:**
+echo "port.$PITON_ITEM/first" >> WITNESS
+echo x >> "tries.$PITON_ITEM"
+**contract:** `+"`test -s \"tries.$PITON_ITEM\"`"+`
+
+### 2. Second
+**target:** script
+**writes:** ported
+**task:**
+echo "port.$PITON_ITEM/second" >> WITNESS
+test "$PITON_ITEM" != 2 || test "$(wc -l < tries.2)" -ge 2 && echo "$PITON_ITEM" >> ported
+**contract:** `+"`grep -qx \"$PITON_ITEM\" ported`"+`
+**on_fail:** abort
+`)
+	},
+	answer: func(*workspace, item) ([]string, error) { return []string{"retry"}, nil },
+	judge: func(w *workspace, _ []entry) error {
+		if got := w.read("joined"); got != "1\n2\n3\n" {
+			return fmt.Errorf("what the items left is %q", got)
 		}
 		return nil
 	},

@@ -119,6 +119,14 @@ func (s *riggedStore) Append(ctx context.Context, bs ...store.Batch) error {
 	case "start-early":
 		s.start(bs)
 		crashPoint("bug started before append")
+	case "apart":
+		for _, b := range bs {
+			if err := s.Store.Append(ctx, b); err != nil {
+				return err
+			}
+			crashPoint("bug between streams")
+		}
+		return nil
 	case "yes-late", "answer-late":
 		if len(s.held) == 0 && s.late(bs) {
 			s.held = bs
