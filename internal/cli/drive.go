@@ -1,12 +1,14 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"math"
 	"os"
 	"os/signal"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -28,6 +30,7 @@ type drive struct {
 	open   func(api.Desk) (api.Opened, error) // called until it succeeds once
 	opened *api.Opened
 	state  engine.State // as far as it was followed beside an owner
+	below  *lineage     // the runs that carry out its steps, as far as they were read; nil before there is one
 	owner  *owner       // nil beside another one
 
 	ready   atomic.Bool // the run is active: the loop may end when there is nothing to do
@@ -94,11 +97,12 @@ func (d *drive) show(records []engine.Record) {
 	}
 }
 
-// later are the records of a stream behind a sequence number.
+// later are the records of a stream behind a sequence number, and those of the
+// runs that carry out steps of it.
 func later(records []engine.Record, stream string, seq uint64) []engine.Record {
 	var mine []engine.Record
 	for _, r := range records {
-		if r.Stream == stream && r.Seq > seq {
+		if r.Stream == stream && r.Seq > seq || strings.HasPrefix(r.Stream, stream+"/") {
 			mine = append(mine, r)
 		}
 	}
@@ -153,17 +157,21 @@ func (d *drive) carry(ctx context.Context) error {
 	}
 	d.stream.Store(&d.opened.Stream)
 	before, at := d.kept(0), d.app.now()
+	slices.Reverse(before)
 	if err := d.start(ctx); err != nil {
 		return err
 	}
 	last := uint64(math.MaxUint64) // nothing came, and nothing will
-	if now := d.kept(0); len(before) > 0 {
-		last = before[len(before)-1].Seq
-	} else if len(now) > 0 {
-		last = now[0].Seq - 1
+	if n := slices.IndexFunc(before, d.own); n >= 0 {
+		last = before[n].Seq
+	} else if now := d.kept(0); slices.ContainsFunc(now, d.own) {
+		last = now[slices.IndexFunc(now, d.own)].Seq - 1
 	}
 	return d.begin(ctx, last, at)
 }
+
+// own reports whether a record is of the run itself.
+func (d *drive) own(r engine.Record) bool { return r.Stream == d.opened.Stream }
 
 // carryOn goes on with a run that was followed here until its owner ended: the
 // view gets what that one did last, and then what this one does.
@@ -201,7 +209,13 @@ func (d *drive) begin(ctx context.Context, last uint64, at time.Time) error {
 		return err
 	}
 	v := d.app.newView(d.session, *d.opened, d.keys())
-	v.past(slices.DeleteFunc(past, func(r engine.Record) bool { return r.Seq > last }), at)
+	began := map[string]uint64{} // by stream: the first record that is news
+	for _, r := range d.kept(last) {
+		began[r.Stream] = min(cmp.Or(began[r.Stream], r.Seq), r.Seq)
+	}
+	v.past(slices.DeleteFunc(past, func(r engine.Record) bool {
+		return d.own(r) && r.Seq > last || began[r.Stream] > 0 && r.Seq >= began[r.Stream]
+	}), at)
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	v.records(later(d.early, d.opened.Stream, last))
@@ -210,7 +224,8 @@ func (d *drive) begin(ctx context.Context, last uint64, at time.Time) error {
 	return nil
 }
 
-// fresh reads what came after what was followed.
+// fresh reads what came after what was followed, of the runs that carry out its
+// steps too, in the order in which it happened.
 func (d *drive) fresh(ctx context.Context) ([]engine.Record, error) {
 	var records []engine.Record
 	for r, err := range run.Read(ctx, d.store, d.opened.Stream, d.state.Seq()) {
@@ -218,8 +233,48 @@ func (d *drive) fresh(ctx context.Context) ([]engine.Record, error) {
 			return nil, err
 		}
 		records = append(records, r)
+		if w, ok := r.Event.(engine.WorkDispatched); ok && w.Child != "" && d.below == nil {
+			d.below = &lineage{session: d.session, stream: d.opened.Stream, read: map[string]uint64{}}
+		}
 	}
-	return records, nil
+	if d.below == nil {
+		return records, nil
+	}
+	below, err := d.below.fresh(ctx)
+	records = append(records, below...)
+	slices.SortStableFunc(records, func(a, b engine.Record) int { return a.At.Compare(b.At) })
+	return records, err
+}
+
+// lineage are the runs that carry out steps of a task's newest run, and of those,
+// as far as they were read.
+type lineage struct {
+	*session
+	stream string
+	read   map[string]uint64 // by stream: the last sequence number
+}
+
+// fresh reads what came after what was read.
+func (l *lineage) fresh(ctx context.Context) ([]engine.Record, error) {
+	heads, err := l.store.Heads(ctx, store.HeadFilter{Stream: l.stream, Limit: 1})
+	if err != nil || len(heads) == 0 {
+		return nil, err
+	}
+	under, err := l.Under(ctx, heads[0])
+	var records []engine.Record
+	for _, h := range slices.Backward(under) { // of each stream, the first run that counts
+		if _, known := l.read[h.Stream]; !known {
+			l.read[h.Stream] = max(h.First, 1) - 1
+		}
+		for r, err := range run.Read(ctx, l.store, h.Stream, l.read[h.Stream]) {
+			if err != nil {
+				return nil, err
+			}
+			l.read[h.Stream] = r.Seq
+			records = append(records, r)
+		}
+	}
+	return records, err
 }
 
 // tell shows records; the first call begins the view.
@@ -313,6 +368,9 @@ func (d *drive) step(ctx context.Context) error {
 		return err
 	}
 	for _, r := range fresh {
+		if !d.own(r) {
+			continue
+		}
 		if err := d.state.Apply(r); err != nil {
 			return err
 		}

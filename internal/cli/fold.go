@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -9,10 +10,15 @@ import (
 	"github.com/piton-dev/piton/internal/engine"
 )
 
-// fold follows one task's stream. It is all that a view knows: the state that
-// the records make, and a little memory of the attempts under way that the
-// state does not keep. It is not safe for concurrent use.
+// fold follows one task's stream, and those of the runs that carry out its steps.
+// It is all that a view knows: the state that the records make, and a little
+// memory of the attempts under way that the state does not keep. It is not safe
+// for concurrent use.
 type fold struct {
+	stream  string           // the first record's, where it is not given
+	up      *fold            // of the run that this one carries out a step of, nil for none
+	step    string           // that one
+	below   map[string]*fold // by step: of the run that carries it out
 	state   engine.State
 	tries   map[string]*try           // by step: the newest attempt
 	items   map[string]engine.ItemRow // open ones
@@ -63,12 +69,13 @@ const (
 
 // happening is something that people want to know of, told once.
 type happening struct {
+	of      *fold // of the run that it happened in
 	at      time.Time
 	what    deed
 	step    int // index, or -1 for the run as a whole
 	attempt int
 	n       int // starts of the attempt
-	of      int // attempts that are allowed; 0 = not of interest
+	allowed int // attempts; 0 = not of interest
 	agent   string
 	took    time.Duration // of work and checks
 	waited  time.Duration // for people
@@ -83,6 +90,30 @@ type happening struct {
 	wait    time.Duration // until the retry
 	verb    engine.Verb
 	end     engine.RunEnded
+	child   string // the run that work opens
+}
+
+// follow folds a record of the run, or of one that carries out a step of it, and
+// returns the fold that it is of, which is nil for none, and what people want to
+// know of it. It fails as apply does.
+func (f *fold) follow(r engine.Record) (*fold, []happening, error) {
+	if !f.isBelow(r.Stream) {
+		hs, err := f.apply(r)
+		return f, hs, err
+	}
+	step, _, _ := strings.Cut(strings.TrimPrefix(r.Stream, f.stream+"/"), "/")
+	if f.index(step) < 0 {
+		return nil, nil, nil // of an earlier run
+	}
+	if f.below[step] == nil {
+		f.below[step] = &fold{stream: engine.ChildTask(f.stream, step), up: f, step: step}
+	}
+	return f.below[step].follow(r)
+}
+
+// isBelow reports whether a stream is that of a run which carries out a step.
+func (f *fold) isBelow(stream string) bool {
+	return f.stream != "" && strings.HasPrefix(stream, f.stream+"/")
 }
 
 // apply folds a record and returns what people want to know of it. Records
@@ -92,6 +123,7 @@ func (f *fold) apply(r engine.Record) ([]happening, error) {
 	if r.Seq <= f.state.Seq() {
 		return nil, nil
 	}
+	f.stream = r.Stream
 	run, opens := r.Event.(engine.RunOpened)
 	if opens && f.state.Seq() == 0 {
 		f.state = *engine.Before(r)
@@ -102,10 +134,13 @@ func (f *fold) apply(r engine.Record) ([]happening, error) {
 	}
 	switch {
 	case opens && (run.Revises == "" || f.tries == nil):
-		*f = fold{state: f.state, tries: map[string]*try{}, items: map[string]engine.ItemRow{}, asked: map[string]string{}, busy: map[int]engine.StepRow{}, free: map[string]int{}}
+		*f = fold{
+			stream: f.stream, up: f.up, step: f.step, below: map[string]*fold{}, state: f.state, tries: map[string]*try{},
+			items: map[string]engine.ItemRow{}, asked: map[string]string{}, busy: map[int]engine.StepRow{}, free: map[string]int{},
+		}
 	}
 	f.keep()
-	return f.tell(happening{at: r.At, step: -1}, r.Event, was), nil
+	return f.tell(happening{of: f, at: r.At, step: -1}, r.Event, was), nil
 }
 
 // keep takes over what changed in the state's rows.
@@ -260,7 +295,7 @@ func (f *fold) dispatched(h happening, e engine.WorkDispatched) []happening {
 	t.n, t.began = e.N, h.at
 	h.step, h.attempt, h.n = f.index(e.Step), e.Attempt, e.N
 	start := h
-	start.what, start.agent = started, e.Role
+	start.what, start.agent, start.child = started, e.Role, e.Child
 	if e.Kind == engine.MergeWork {
 		start.what = merging
 	}
@@ -382,7 +417,7 @@ func (f *fold) retry(h happening, at time.Time, was engine.StepRow) happening {
 		f.free[was.ID]++
 		h.text = "this machine's fault uses up no retry"
 	default:
-		h.of = f.allowed(h.step)
+		h.allowed = f.allowed(h.step)
 	}
 	h.wait = max(0, at.Sub(h.at))
 	return h
@@ -411,6 +446,63 @@ func (f *fold) elapsed(step string, now time.Time) time.Duration {
 		return max(0, now.Sub(t.began))
 	}
 	return 0
+}
+
+// row is what lists show of a step, with its number and id as the run that all of
+// this is for can name them: 2/1 and build/test.
+func (f *fold) row(i int) engine.StepRow {
+	row := f.state.StepRow(i)
+	for up, step := f.up, f.step; up != nil; up, step = up.up, up.step {
+		row.ID = step + "/" + row.ID
+		if n := up.index(step); n >= 0 {
+			row.Number = up.state.Program().Step(n).Number + "/" + row.Number
+		}
+	}
+	return row
+}
+
+// depth is how many runs this one is below.
+func (f *fold) depth() int {
+	n := 0
+	for up := f.up; up != nil; up = up.up {
+		n++
+	}
+	return n
+}
+
+// family are this fold and those below it, each behind the one that it is below,
+// in the order of their steps.
+func (f *fold) family() []*fold {
+	all := []*fold{f}
+	steps := slices.SortedFunc(maps.Keys(f.below), func(a, b string) int { return f.index(a) - f.index(b) })
+	for _, step := range steps {
+		all = append(all, f.below[step].family()...)
+	}
+	return all
+}
+
+// delegates reports whether runs of their own carry out steps of the run.
+func (f *fold) delegates() bool {
+	p := f.state.Program()
+	for i := range p.Len() {
+		if p.Step(i).Kind == engine.Delegate {
+			return true
+		}
+	}
+	return false
+}
+
+// counts says how far a run is that carries out a step.
+func (f *fold) counts() string {
+	head := f.state.Head()
+	parts := []string{fmt.Sprintf("%d/%d passed", head.Settled, head.Total)}
+	if n := len(f.busy); n > 0 {
+		parts = append(parts, fmt.Sprintf("%d running", n))
+	}
+	if n := len(f.waiting()); n > 0 {
+		parts = append(parts, plural(n, "needs you", "need you"))
+	}
+	return join(parts)
 }
 
 // concerns reports whether an event is about the step.

@@ -114,7 +114,7 @@ func drawn(t *testing.T, th theme, s *story) []txtar.File {
 			t.Fatal(err)
 		}
 		for _, h := range hs {
-			scroll = append(scroll, th.scroll(&f, h)...)
+			scroll = append(scroll, th.scroll(h)...)
 		}
 	}
 	live.printing = false

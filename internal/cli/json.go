@@ -103,6 +103,9 @@ func (v *jsonView) records(rs []engine.Record) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	for _, r := range rs {
+		if v.fold.isBelow(r.Stream) {
+			continue // piton watch of that run has its events
+		}
 		v.fold.apply(r) //nolint:errcheck // events are shown all the same
 		run := v.fold.state.Run().Run
 		writeSaid(v.out, v.progress.take(run, r.Event))
@@ -227,22 +230,31 @@ func parentDocument(p engine.Parent) *parentDoc {
 	return &parentDoc{p.Run, p.Step, p.Item}
 }
 
-// childDoc is how far the run is that carries out a step.
+// childDoc is how far the run is that carries out a step, with its own steps.
 type childDoc struct {
 	Run       string        `json:"run"`
 	Status    engine.Status `json:"status"`
 	Total     int           `json:"total"`
 	Satisfied int           `json:"satisfied"`
 	Waiting   int           `json:"waiting"`
+	Steps     []stepDoc     `json:"steps"`
 }
 
-// children names the runs that carry out the steps of the document.
-func (d *runDoc) children(s standing) {
-	for i := range d.Steps {
-		if h, ok := s.child(d.Steps[i].ID); ok {
-			d.Steps[i].Child = &childDoc{h.Run, s.by.told(h), h.Total, h.Settled, s.by.open(h)}
+// stepDocuments are the steps of a run, with what the attempts under way say of
+// themselves, and with the runs that carry them out.
+func stepDocuments(s standing) []stepDoc {
+	docs := []stepDoc{}
+	for _, row := range s.steps {
+		d := rowDocument(row)
+		if now, ok := s.said[row.ID]; ok {
+			d.Progress = &saidDoc{now.Percent, now.Text, stamp(now.At)}
 		}
+		if c, ok := s.below[row.ID]; ok {
+			d.Child = &childDoc{c.head.Run, s.by.told(c.head), c.head.Total, c.head.Settled, s.by.open(c.head), stepDocuments(c)}
+		}
+		docs = append(docs, d)
 	}
+	return docs
 }
 
 // changeDoc is what a plan document proposes for its run.

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"maps"
@@ -19,7 +20,7 @@ const silence = time.Minute
 // the tenth column.
 type plainView struct {
 	mu    sync.Mutex
-	fold  fold
+	fold  *fold
 	theme theme
 	out   *spool
 	now   func() time.Time
@@ -39,7 +40,7 @@ const tailLines = 10
 const saidPause = 10 * time.Second
 
 func newPlainView(w io.Writer, t theme, now func() time.Time, state string) *plainView {
-	v := &plainView{theme: t, out: newSpool(w), now: now, progress: progress{state: state}}
+	v := &plainView{fold: &fold{}, theme: t, out: newSpool(w), now: now, progress: progress{state: state}}
 	v.quiet = time.AfterFunc(silence, v.still)
 	return v
 }
@@ -48,16 +49,14 @@ func (v *plainView) past(rs []engine.Record, at time.Time) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	for _, r := range rs {
-		if _, err := v.fold.apply(r); err != nil {
-			v.lost(err)
+		if _, ok := v.take(r); !ok {
 			return
 		}
-		v.progress.take(v.fold.state.Run().Run, r.Event)
 	}
 	if v.fold.state.Program() == nil {
 		return
 	}
-	v.tell(happening{at: at, what: opened, step: -1})
+	v.tell(happening{of: v.fold, at: at, what: opened, step: -1})
 	for _, it := range v.fold.waiting() {
 		v.tell(v.fold.ask(it, at))
 	}
@@ -68,12 +67,10 @@ func (v *plainView) records(rs []engine.Record) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	for _, r := range rs {
-		hs, err := v.fold.apply(r)
-		if err != nil {
-			v.lost(err)
+		hs, ok := v.take(r)
+		if !ok {
 			return
 		}
-		v.progress.take(v.fold.state.Run().Run, r.Event)
 		for _, h := range hs {
 			v.tell(h)
 		}
@@ -81,16 +78,29 @@ func (v *plainView) records(rs []engine.Record) {
 	v.says()
 }
 
+// take folds a record, or says that it cannot.
+func (v *plainView) take(r engine.Record) ([]happening, bool) {
+	of, hs, err := v.fold.follow(r)
+	if err != nil {
+		v.lost(err)
+		return nil, false
+	}
+	if of != nil {
+		v.progress.take(of.state.Run().Run, r.Event)
+	}
+	return hs, true
+}
+
 // says shows what attempts say, now and then.
 func (v *plainView) says() {
 	for _, s := range v.progress.look() {
-		i := v.fold.index(s.from.step)
+		of := v.fold.member(s.from.run)
 		text := v.theme.line(saidText(s.Said))
-		if i < 0 || text == "" || s.At.Sub(s.from.shown) < saidPause {
+		if of == nil || of.index(s.from.step) < 0 || text == "" || s.At.Sub(s.from.shown) < saidPause {
 			continue
 		}
 		s.from.shown = s.At
-		row := v.fold.state.StepRow(i)
+		row := of.row(of.index(s.from.step))
 		v.quiet.Reset(silence)
 		fmt.Fprintf(v.out, "%s says  %s %s %s\n", v.clock(s.At), v.theme.line(row.Number), row.ID, v.theme.fit(text, quoted))
 	}
@@ -110,7 +120,10 @@ func (v *plainView) clock(at time.Time) string { return at.In(v.theme.zone).Form
 
 func (v *plainView) tell(h happening) {
 	v.quiet.Reset(silence)
-	for _, l := range v.fold.lines(v.theme, h) {
+	if h.of.up != nil && h.step < 0 {
+		return // the step that the run carries out tells of it
+	}
+	for _, l := range h.of.lines(v.theme, h) {
 		fmt.Fprintf(v.out, "%s %s\n", v.clock(h.at), l)
 	}
 }
@@ -121,11 +134,13 @@ func (v *plainView) still() {
 	defer v.mu.Unlock()
 	now := v.now()
 	var who []string
-	for _, i := range slices.Sorted(maps.Keys(v.fold.busy)) {
-		s := v.fold.busy[i]
-		who = append(who, fmt.Sprintf("%s %s %s", s.Number, s.ID, span(v.fold.elapsed(s.ID, now))))
+	for _, f := range v.fold.family() {
+		for _, i := range slices.Sorted(maps.Keys(f.busy)) {
+			s := f.row(i)
+			who = append(who, fmt.Sprintf("%s %s %s", s.Number, s.ID, span(f.elapsed(f.busy[i].ID, now))))
+		}
 	}
-	if n := len(v.fold.items); n > 0 {
+	if n := len(v.fold.waiting()); n > 0 {
 		who = append(who, plural(n, "item waits", "items wait")+" for you")
 	}
 	if len(who) > 0 && v.fold.state.Live() {
@@ -134,21 +149,35 @@ func (v *plainView) still() {
 	v.quiet.Reset(silence)
 }
 
-// waiting are the open items, the oldest first.
+// waiting are the open items of the run and of those below it, the oldest first.
 func (f *fold) waiting() []engine.ItemRow {
-	return slices.SortedFunc(maps.Values(f.items), func(a, b engine.ItemRow) int { return a.Opened.Compare(b.Opened) })
+	var all []engine.ItemRow
+	for _, one := range f.family() {
+		all = slices.AppendSeq(all, maps.Values(one.items))
+	}
+	slices.SortFunc(all, func(a, b engine.ItemRow) int { return cmp.Or(a.Opened.Compare(b.Opened), cmp.Compare(a.Item, b.Item)) })
+	return all
 }
 
 // open reports whether an item still waits.
 func (f *fold) open(it engine.ItemRow) bool {
-	_, open := f.items[it.Item]
-	return open
+	return slices.ContainsFunc(f.waiting(), func(o engine.ItemRow) bool { return o.Item == it.Item })
+}
+
+// member is the fold of a run, or nil where it is none of the family.
+func (f *fold) member(run string) *fold {
+	all := f.family()
+	if i := slices.IndexFunc(all, func(o *fold) bool { return o.state.Run().Run == run }); i >= 0 {
+		return all[i]
+	}
+	return nil
 }
 
 // ask tells of an item that waits already.
 func (f *fold) ask(it engine.ItemRow, at time.Time) happening {
+	of := f.member(it.Run)
 	return happening{
-		at: at, what: asked, step: f.index(it.Step), text: it.Question,
+		of: of, at: at, what: asked, step: of.index(it.Step), text: it.Question,
 		item: engine.ItemOpened{Item: it.Item, Kind: it.Kind, Choices: it.Choices, Schema: it.Schema},
 	}
 }
@@ -158,7 +187,7 @@ func (f *fold) lines(t theme, h happening) []string {
 	l := &words{theme: t}
 	l.add("%-5s", string(h.what))
 	if h.step >= 0 {
-		row := f.state.StepRow(h.step)
+		row := f.row(h.step)
 		l.add("%s %s", t.line(row.Number), row.ID)
 	}
 	switch h.what {
@@ -170,14 +199,15 @@ func (f *fold) lines(t theme, h happening) []string {
 			l.add("start=%d", h.n)
 		}
 		l.flag("agent", h.agent)
+		l.flag("run", h.child)
 	case merging:
 		l.add("attempt=%d", h.attempt)
 	case passed, failed, regressed:
 		f.verdict(l, h)
 	case retried:
 		l.add("attempt=%d", h.attempt)
-		if h.of > 0 {
-			l.add("of %d", h.of)
+		if h.allowed > 0 {
+			l.add("of %d", h.allowed)
 		}
 		if h.wait > 0 {
 			l.add("in %s", span(h.wait))

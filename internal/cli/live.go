@@ -32,7 +32,8 @@ type liveView struct {
 	mu      sync.Mutex
 	waiting []engine.Record // not known to be taken in; the first ones were sent
 	sent    int
-	ended   bool // close was called
+	notes   []string // for the person, not shown yet
+	ended   bool     // close was called
 
 	program *tea.Program
 	done    chan struct{} // the program has ended
@@ -52,6 +53,7 @@ type (
 	progressMsg map[string]string
 	planMsg     string // what the plan document proposes
 	logsMsg     []string
+	notesMsg    []string
 	failMsg     struct{ err error }
 )
 
@@ -84,6 +86,7 @@ func (v *liveView) run(m *liveModel) {
 	close(v.done)
 	v.mu.Lock()
 	defer v.mu.Unlock()
+	printLines(v.out, v.notes)
 	switch {
 	case m.interrupts > 1 && m.keys.stopNow != nil:
 		go m.keys.stopNow() // it waits for this view
@@ -94,7 +97,7 @@ func (v *liveView) run(m *liveModel) {
 		return
 	}
 	v.plain = newPlainView(v.out, m.theme, v.now, "")
-	v.plain.fold = m.fold
+	v.plain.fold = &m.fold
 	v.plain.records(v.waiting)
 	v.waiting = nil
 }
@@ -107,8 +110,11 @@ func (v *liveView) feed() {
 			return
 		case <-v.poke:
 		}
-		rs, end := v.unsent()
+		rs, notes, end := v.unsent()
 		v.program.Send(recordsMsg(rs))
+		if len(notes) > 0 {
+			v.program.Send(notesMsg(notes))
+		}
 		if end {
 			v.program.Send(finishMsg{})
 		}
@@ -117,12 +123,32 @@ func (v *liveView) feed() {
 
 // unsent returns what the model has not got. What it was sent before is taken
 // in when it takes the next message, and is kept until then.
-func (v *liveView) unsent() ([]engine.Record, bool) {
+func (v *liveView) unsent() ([]engine.Record, []string, bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.waiting = v.waiting[v.sent:]
 	v.sent = len(v.waiting)
-	return v.waiting[:v.sent:v.sent], v.ended
+	notes := v.notes
+	v.notes = nil
+	return v.waiting[:v.sent:v.sent], notes, v.ended
+}
+
+// note prints a line above what is drawn. It reports false when nothing is drawn
+// any more.
+func (v *liveView) note(text string) bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	select {
+	case <-v.done:
+		return false
+	default:
+	}
+	if v.ended {
+		return false
+	}
+	v.notes = append(v.notes, text)
+	v.nudge()
+	return true
 }
 
 func (v *liveView) past(rs []engine.Record, _ time.Time) { v.records(rs) }
@@ -209,7 +235,7 @@ func (m *liveModel) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	var then tea.Cmd
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
-		m.theme.width, m.window = max(msg.Width-1, 1), msg.Height // a full line confuses terminals
+		m.theme.width, m.window = drawable(msg.Width), msg.Height
 	case tea.KeyPressMsg:
 		then = m.key(msg)
 	case tea.PasteMsg:
@@ -233,6 +259,10 @@ func (m *liveModel) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		m.last = msg
 	case logsMsg:
 		m.print(msg...)
+	case notesMsg:
+		for _, text := range msg {
+			m.print(m.theme.under(0, warnTone, m.theme.whole(text))...)
+		}
 	case failMsg:
 		m.print(m.theme.paint(badTone, m.theme.fit(" "+m.theme.line(msg.err.Error()), m.theme.width)))
 	case recordsMsg:
@@ -249,22 +279,33 @@ func (m *liveModel) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 func (m *liveModel) take(rs []engine.Record) {
 	m.now = m.clock()
 	for _, r := range rs {
-		hs, err := m.fold.apply(r)
+		_, hs, err := m.fold.follow(r)
 		if err != nil {
 			m.print(" cannot follow the run: " + m.theme.line(err.Error()))
 			m.finish = true
 			return
 		}
 		for _, h := range hs {
-			if h.what == opened && !m.printing {
-				m.lines = nil // of an earlier run of the task
+			if h.what == opened && h.of == &m.fold {
+				m.begin()
 			}
-			m.print(m.theme.scroll(&m.fold, h)...)
+			m.print(m.theme.scroll(h)...)
 		}
 	}
 	if m.reply != nil && !m.fold.open(m.reply.item) {
 		m.reply = nil // somebody else was quicker
 	}
+}
+
+// drawable is how many columns of a terminal are drawn on: a full line confuses it.
+func drawable(width int) int { return max(width-1, 1) }
+
+// begin is where the run has been opened.
+func (m *liveModel) begin() {
+	if !m.printing {
+		m.lines = nil // of an earlier run of the task
+	}
+	m.theme.nested = m.fold.delegates()
 }
 
 func (m *liveModel) print(lines ...string) { m.lines = append(m.lines, lines...) }
@@ -301,16 +342,19 @@ func (m *liveModel) room() int { return max(1, min(liveLines, cmp.Or(m.window, u
 
 // attempt is one that is under way.
 type attempt struct {
-	step string
-	a, n int
+	run, step string
+	name      string // of the step, for the run that is shown
+	a, n      int
 }
 
 // working are attempts under way, a few at most.
 func (m *liveModel) working() []attempt {
 	var live []attempt
-	for _, s := range m.shown() {
-		if t := m.fold.tries[s.ID]; t != nil && s.Phase == engine.Working && len(live) < liveRows {
-			live = append(live, attempt{s.ID, t.attempt, t.n})
+	for _, f := range m.fold.family() {
+		for _, s := range f.shown() {
+			if t := f.tries[s.ID]; t != nil && s.Phase == engine.Working && f.child(s) == nil && len(live) < liveRows {
+				live = append(live, attempt{f.state.Run().Run, s.ID, f.row(s.Index).ID, t.attempt, t.n})
+			}
 		}
 	}
 	return live
@@ -321,14 +365,14 @@ func (m *liveModel) look() tea.Cmd {
 	if m.output == nil {
 		return nil
 	}
-	live, run, read := m.working(), m.fold.state.Run().Run, m.output
+	live, read := m.working(), m.output
 	return func() tea.Msg {
 		last := progressMsg{}
 		for _, a := range live {
-			text := strings.TrimSpace(read(run, a.step, a.a, a.n))
-			last[a.step] = text[strings.LastIndexByte(text, '\n')+1:]
-			if says := m.says(run, a.step, a.a, a.n); says != "" {
-				last[a.step] = says
+			text := strings.TrimSpace(read(a.run, a.step, a.a, a.n))
+			last[a.name] = text[strings.LastIndexByte(text, '\n')+1:]
+			if says := m.says(a.run, a.step, a.a, a.n); says != "" {
+				last[a.name] = says
 			}
 		}
 		return last

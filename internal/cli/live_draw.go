@@ -37,6 +37,9 @@ func (t theme) scrollWidths() []int {
 	case t.width < 50:
 		w[2], w[6], w[7] = 10, 0, 0
 	}
+	if t.nested && t.width >= 50 {
+		w[1] = 5
+	}
 	left := t.width - 1
 	for i, n := range w {
 		if i != 3 && n > 0 {
@@ -63,13 +66,17 @@ func (t theme) stepLine(l look, row engine.StepRow, cells ...string) string {
 }
 
 // scroll writes what stays of a happening in the scrollback.
-func (t theme) scroll(f *fold, h happening) []string {
-	if h.what == opened {
+func (t theme) scroll(h happening) []string {
+	f := h.of
+	switch {
+	case f.up != nil && h.step < 0:
+		return nil // the step that the run carries out tells of it
+	case h.what == opened:
 		return t.opened(f)
 	}
 	var row engine.StepRow
 	if h.step >= 0 {
-		row = f.state.StepRow(h.step)
+		row = f.indented(h.step)
 	}
 	cost := ""
 	if h.cost != nil {
@@ -175,8 +182,8 @@ func (t theme) retryLine(h happening) string {
 		corner = "` "
 	}
 	text := fmt.Sprintf("attempt %d", h.attempt)
-	if h.of > 0 {
-		text += fmt.Sprintf(" of %d", h.of)
+	if h.allowed > 0 {
+		text += fmt.Sprintf(" of %d", h.allowed)
 	}
 	if h.text != "" {
 		text = t.line(h.text)
@@ -189,12 +196,20 @@ func (t theme) retryLine(h happening) string {
 }
 
 // shown are the steps that run, by index.
-func (m *liveModel) shown() []engine.StepRow {
-	rows := make([]engine.StepRow, 0, len(m.fold.busy))
-	for _, i := range slices.Sorted(maps.Keys(m.fold.busy)) {
-		rows = append(rows, m.fold.busy[i])
+func (f *fold) shown() []engine.StepRow {
+	rows := make([]engine.StepRow, 0, len(f.busy))
+	for _, i := range slices.Sorted(maps.Keys(f.busy)) {
+		rows = append(rows, f.busy[i])
 	}
 	return rows
+}
+
+// indented is what the live view shows of a step: one of a sub-plan stands further
+// in than those of the run above.
+func (f *fold) indented(i int) engine.StepRow {
+	row := f.row(i)
+	row.ID = strings.Repeat("  ", f.depth()) + f.state.Program().Step(i).ID
+	return row
 }
 
 // View draws the live region: at most twelve lines, none wider than the
@@ -228,27 +243,56 @@ func (m *liveModel) View() tea.View {
 // output where there is room.
 func (m *liveModel) rows() []string {
 	t := m.theme
-	var heads, below []string
-	for _, s := range m.shown() {
-		heads, below = append(heads, m.running(s)), append(below, t.line(m.last[s.ID]))
-	}
-	for _, it := range m.fold.waiting() {
-		heads, below = append(heads, m.asking(it)), append(below, "")
-	}
-	room := liveRows - len(heads)
-	if room < 0 {
-		more := len(heads) - liveRows + 1
-		return append(heads[:liveRows-1], t.paint(idleTone, t.fit(fmt.Sprintf("   %s and %d more", t.dots(), more), t.width)))
+	rows := m.tree(&m.fold, true)
+	if len(rows) > min(liveRows, m.room()-4) {
+		rows = m.tree(&m.fold, false)
 	}
 	var lines []string
-	for i, head := range heads {
-		lines = append(lines, head)
-		if below[i] != "" && room > 0 && t.width < wide {
+	room := liveRows - len(rows)
+	if room < 0 {
+		for _, r := range rows[:liveRows-1] {
+			lines = append(lines, r.head)
+		}
+		more := len(rows) - liveRows + 1
+		return append(lines, t.paint(idleTone, t.fit(fmt.Sprintf("   %s and %d more", t.dots(), more), t.width)))
+	}
+	for _, r := range rows {
+		lines = append(lines, r.head)
+		if r.below != "" && room > 0 && t.width < wide {
 			room--
-			lines = append(lines, t.paint(idleTone, t.fit("      "+below[i], t.width)))
+			lines = append(lines, t.paint(idleTone, t.fit("      "+r.below, t.width)))
 		}
 	}
 	return lines
+}
+
+// liveRow is a step at work, or an item that waits, and the last that the step said.
+type liveRow struct{ head, below string }
+
+// tree are the rows of a run. Those of the runs that carry out its steps stand
+// below these steps where deep says so; else a step has all in its own.
+func (m *liveModel) tree(f *fold, deep bool) []liveRow {
+	var rows []liveRow
+	for _, s := range f.shown() {
+		rows = append(rows, liveRow{m.running(f, s, deep), m.theme.line(m.last[f.row(s.Index).ID])})
+		if child := f.child(s); child != nil && deep {
+			rows = append(rows, m.tree(child, deep)...)
+		}
+	}
+	for _, it := range f.waiting() {
+		if _, own := f.items[it.Item]; own {
+			rows = append(rows, liveRow{head: m.asking(f, it)})
+		}
+	}
+	return rows
+}
+
+// child is the run that carries the step out now; nil for none.
+func (f *fold) child(s engine.StepRow) *fold {
+	if c := f.below[s.ID]; c != nil && c.state.Live() {
+		return c
+	}
+	return nil
 }
 
 var (
@@ -256,9 +300,12 @@ var (
 	asciiSpinner = []string{"|", "/", "-", `\`}
 )
 
-func (m *liveModel) running(s engine.StepRow) string {
-	t := m.theme
+func (m *liveModel) running(f *fold, s engine.StepRow, deep bool) string {
+	t, child := m.theme, f.child(s)
 	l := lookOf(s.Status, s.Phase)
+	if child != nil && !deep && len(child.waiting()) > 0 {
+		l = looks[engine.Waiting]
+	}
 	if l.tone == runTone {
 		l.glyph, l.ascii = spinner[m.tick%len(spinner)], asciiSpinner[m.tick%len(asciiSpinner)]
 	}
@@ -269,24 +316,28 @@ func (m *liveModel) running(s engine.StepRow) string {
 	if s.Status == engine.Ready {
 		about = t.line(s.Reason) // it waits for another run
 	}
+	last := t.line(m.last[f.row(s.Index).ID])
+	if child != nil {
+		about, last = child.counts()+": "+about, "run "+child.state.Run().Run
+	}
 	if s.Attempts > 1 {
 		about = fmt.Sprintf("attempt %d, %s", s.Attempts, about)
 	}
 	cost := ""
-	if try := m.fold.tries[s.ID]; try != nil && try.cost != nil {
+	if try := f.tries[s.ID]; try != nil && try.cost != nil {
 		cost = money(*try.cost)
 	}
 	elapsed := ""
 	if s.Status == engine.Running {
-		elapsed = took(m.fold.elapsed(s.ID, m.now))
+		elapsed = took(f.elapsed(s.ID, m.now))
 	}
-	return t.stepLine(l, s, about, t.line(s.Agent), t.line(m.last[s.ID]), elapsed, cost)
+	return t.stepLine(l, f.indented(s.Index), about, t.line(s.Agent), last, elapsed, cost)
 }
 
-func (m *liveModel) asking(it engine.ItemRow) string {
+func (m *liveModel) asking(f *fold, it engine.ItemRow) string {
 	row := engine.StepRow{ID: it.Step}
-	if i := m.fold.index(it.Step); i >= 0 {
-		row = m.fold.state.StepRow(i)
+	if i := f.index(it.Step); i >= 0 {
+		row = f.indented(i)
 	}
 	return m.theme.stepLine(looks[engine.Waiting], row, "needs you: press a", "", "piton answer "+it.Item, span(m.now.Sub(it.Opened)))
 }
@@ -317,7 +368,7 @@ func (m *liveModel) counters() string {
 	if n := len(m.fold.busy); n > 0 {
 		left = append(left, fmt.Sprintf("%d running", n))
 	}
-	if n := len(m.fold.items); n > 0 {
+	if n := len(m.fold.waiting()); n > 0 {
 		left = append(left, plural(n, "needs you", "need you"))
 	}
 	if m.paused() {
@@ -333,7 +384,7 @@ func (m *liveModel) keyLine() string {
 		return m.prompt()
 	}
 	var offers []string
-	if len(m.fold.items) > 0 {
+	if len(m.fold.waiting()) > 0 {
 		offers = append(offers, "a answer")
 	}
 	offers = append(offers, "l log")

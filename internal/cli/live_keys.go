@@ -156,16 +156,16 @@ const outputLines = 15
 
 // showOutput shows the end of what the steps at work have printed.
 func (m *liveModel) showOutput() tea.Cmd {
-	live, run, read, t := m.working(), m.fold.state.Run().Run, m.output, m.theme
+	live, read, t := m.working(), m.output, m.theme
 	if len(live) == 0 || read == nil {
-		m.print(t.fit(" No step is at work; what happened so far: piton log "+run, t.width))
+		m.print(t.fit(" No step is at work; what happened so far: piton log "+m.fold.state.Run().Run, t.width))
 		return nil
 	}
 	return func() tea.Msg {
 		var lines logsMsg
 		for _, a := range live {
-			lines = append(lines, t.paint(boldTone, t.fit(fmt.Sprintf(" %s, attempt %d", a.step, a.a), t.width)))
-			text := t.quoteTail(2, read(run, a.step, a.a, a.n), outputLines)
+			lines = append(lines, t.paint(boldTone, t.fit(fmt.Sprintf(" %s, attempt %d", a.name, a.a), t.width)))
+			text := t.quoteTail(2, read(a.run, a.step, a.a, a.n), outputLines)
 			if len(text) == 0 {
 				text = []string{t.paint(idleTone, t.fit("   it has printed nothing", t.width))}
 			}

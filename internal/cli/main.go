@@ -15,6 +15,7 @@ import (
 	"io"
 	"os"
 	"runtime/debug"
+	"sync/atomic"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -31,7 +32,7 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	if !isTerminal(stdout) {
 		stdout = out
 	}
-	a := &app{in: stdin, out: stdout, err: stderr, env: os.Environ(), now: time.Now}
+	a := &app{in: stdin, out: stdout, err: stderr, env: os.Environ(), now: time.Now, above: &atomic.Pointer[liveView]{}}
 	root := a.root()
 	root.SetArgs(args)
 	root.SetIn(stdin)
@@ -68,6 +69,8 @@ type app struct {
 	now      func() time.Time
 
 	json bool
+
+	above *atomic.Pointer[liveView] // prints notices above its lines while it draws on this terminal
 }
 
 func (a *app) root() *cobra.Command {

@@ -43,7 +43,7 @@ func (p *progress) take(run string, e engine.Event) []saidLine {
 			p.live = append(p.live, &saying{run: run, step: e.Step, attempt: e.Attempt, n: e.N})
 		}
 	case engine.WorkEnded:
-		at := slices.IndexFunc(p.live, func(s *saying) bool { return s.step == e.Step && s.attempt == e.Attempt && s.n == e.N })
+		at := slices.IndexFunc(p.live, func(s *saying) bool { return s.run == run && s.step == e.Step && s.attempt == e.Attempt && s.n == e.N })
 		if at >= 0 {
 			rest := p.hear(p.live[at])
 			p.live = slices.Delete(p.live, at, at+1)

@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -15,12 +16,13 @@ import (
 type standing struct {
 	head    engine.HeadRow
 	steps   []engine.StepRow
-	items   []engine.ItemRow // open ones of this run, and of those under it
-	under   []engine.HeadRow // runs that carry out its steps, and of those, the newest first
-	carried bool             // a process carries it on
-	by      stands           // how it stands, and those under it
-	other   *api.Proposal    // what its plan document proposes, nil for nothing
-	newest  bool             // no later run of its plan took its place
+	items   []engine.ItemRow    // open ones of this run, and of those under it
+	under   []engine.HeadRow    // runs that carry out its steps, and of those, the newest first
+	below   map[string]standing // by step: the newest run that carries it out
+	carried bool                // a process carries it on
+	by      stands              // how it stands, and those under it
+	other   *api.Proposal       // what its plan document proposes, nil for nothing
+	newest  bool                // no later run of its plan took its place
 	now     time.Time
 	said    map[string]effect.Said // by step: how far the attempt under way says it is
 	place   *workplace             // the run's worktree, nil for none
@@ -152,23 +154,42 @@ var stepColumns = []column{
 }
 
 func (t theme) steps(s standing) []string {
-	rows := make([][]cell, len(s.steps))
-	for i, st := range s.steps {
-		rows[i] = t.stepCells(st, s)
+	var rows [][]cell
+	var under [][]string
+	t.gather(s, "", func(row []cell, below []string) { rows, under = append(rows, row), append(under, below) })
+	var lines []string
+	for i, row := range t.table(stepColumns, rows) {
+		lines = append(append(lines, row), under[i]...)
 	}
-	table := t.table(stepColumns, rows)
-	lines := make([]string, 0, 2*len(table))
-	for i, st := range s.steps {
-		lines = append(lines, table[i])
-		if reason := t.line(st.Reason); reason != "" && (st.Status != engine.Done || !st.Proven || st.Phase == engine.Ratchet) {
-			lines = append(lines, t.under(6, idleTone, reason)...)
+	return lines
+}
+
+// gather hands over the rows of a run's steps, each with the lines below it, and
+// behind a step those of the run that carries it out, unless that has come to a
+// good end. indent is how far in they stand.
+func (t theme) gather(s standing, indent string, add func(row []cell, below []string)) {
+	for _, st := range s.steps {
+		row := t.stepCells(st, s)
+		row[2].text = indent + row[2].text
+		child, delegated := s.below[st.ID]
+		add(row, t.below(st, s, 6+len(indent)))
+		if delegated && child.head.Status != engine.Done {
+			t.gather(child, indent+"  ", add)
 		}
-		if says := t.line(saidText(s.said[st.ID])); says != "" {
-			lines = append(lines, t.under(6, idleTone, "says: "+says)...)
-		}
-		if child, ok := s.child(st.ID); ok {
-			lines = append(lines, t.under(6, idleTone, t.progress(child, s.by))...)
-		}
+	}
+}
+
+// below is what stands below the row of a step.
+func (t theme) below(st engine.StepRow, s standing, indent int) []string {
+	var lines []string
+	if reason := t.line(st.Reason); reason != "" && (st.Status != engine.Done || !st.Proven || st.Phase == engine.Ratchet) {
+		lines = append(lines, t.under(indent, idleTone, reason)...)
+	}
+	if says := t.line(saidText(s.said[st.ID])); says != "" {
+		lines = append(lines, t.under(indent, idleTone, "says: "+says)...)
+	}
+	if child, ok := s.below[st.ID]; ok {
+		lines = append(lines, t.under(indent, idleTone, t.progress(child.head, s.by))...)
 	}
 	return lines
 }
@@ -183,6 +204,21 @@ func (s standing) child(step string) (engine.HeadRow, bool) {
 	return engine.HeadRow{}, false
 }
 
+// asks reports whether a person is asked by what carries a step out: a run, or
+// instances of the step.
+func (s standing) asks(step string) bool {
+	mine := func(id string) bool {
+		of, instance := engine.InstanceOf(id)
+		return id == step || instance && of == step
+	}
+	for id, child := range s.below {
+		if mine(id) && s.by.of(child.head) == engine.Waiting {
+			return true
+		}
+	}
+	return slices.ContainsFunc(s.by.asks[s.head.Run], func(it engine.ItemRow) bool { return it.Run == s.head.Run && mine(it.Step) })
+}
+
 // progress says how far a run is that carries out a step.
 func (t theme) progress(h engine.HeadRow, by stands) string {
 	return fmt.Sprintf("run %s of %s: %s, %d of %d finished", h.Run, t.line(h.Path), looks[by.of(h)].word, h.Settled, h.Total)
@@ -191,7 +227,7 @@ func (t theme) progress(h engine.HeadRow, by stands) string {
 func (t theme) stepCells(st engine.StepRow, s standing) []cell {
 	l := lookOf(st.Status, st.Phase)
 	idle := s.head.Ended || s.adrift()
-	if child, ok := s.child(st.ID); ok && st.Status == engine.Running && s.by.of(child) == engine.Waiting {
+	if st.Status == engine.Running && s.asks(st.ID) {
 		l = looks[engine.Waiting]
 	} else if s.adrift() && st.Status == engine.Running {
 		l = looks[interrupted]

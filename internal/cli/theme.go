@@ -23,6 +23,8 @@ type theme struct {
 	color bool
 	ascii bool // the locale is not UTF-8
 	zone  *time.Location
+
+	nested bool // steps of sub-plans are among those of a live view: their numbers are longer
 }
 
 // theme looks at what w is and at what the environment asks for.

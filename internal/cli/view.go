@@ -37,10 +37,14 @@ func (a *app) newView(s *session, o api.Opened, k keys) view {
 	case !a.live():
 		return newPlainView(a.out, a.theme(a.out), a.now, s.Place.State)
 	}
-	return newLiveView(a.in, a.out, a.env, &liveModel{
-		theme: a.theme(a.out), clock: a.now, now: a.now(), output: outputEnd(s.Place.State), says: saysOf(s.Place.State), change: s.proposes, fill: s.fill,
+	t := a.theme(a.out)
+	t.width = drawable(t.width)
+	v := newLiveView(a.in, a.out, a.env, &liveModel{
+		theme: t, clock: a.now, now: a.now(), output: outputEnd(s.Place.State), says: saysOf(s.Place.State), change: s.proposes, fill: s.fill,
 		keys: k,
 	})
+	a.above.Store(v)
+	return v
 }
 
 // live reports whether lines can be drawn anew where a run is shown.
@@ -125,13 +129,6 @@ func (a *app) standing(ctx context.Context, s *session, head engine.HeadRow) (st
 			return standing{}, err
 		}
 	}
-	if st.steps, err = s.store.Steps(ctx, head.Stream, head.Run); err != nil {
-		return standing{}, err
-	}
-	st.steps = inPlace(st.steps)
-	if st.carried {
-		st.said = s.progressOf(head, st.steps)
-	}
 	if st.items, err = s.Waiting(ctx, head); err != nil {
 		return standing{}, err
 	}
@@ -141,7 +138,29 @@ func (a *app) standing(ctx context.Context, s *session, head engine.HeadRow) (st
 	if st.under, err = s.Under(ctx, head); err != nil {
 		return standing{}, err
 	}
-	return st, nil
+	return st, s.steps(ctx, &st)
+}
+
+// steps reads the steps of a run, and those of the runs that carry them out.
+func (s *session) steps(ctx context.Context, st *standing) error {
+	steps, err := s.store.Steps(ctx, st.head.Stream, st.head.Run)
+	if err != nil {
+		return err
+	}
+	st.steps, st.below = inPlace(steps), map[string]standing{}
+	if st.carried {
+		st.said = s.progressOf(st.head, st.steps)
+	}
+	for _, row := range st.steps {
+		if h, ok := st.child(row.ID); ok {
+			child := standing{head: h, under: st.under, by: st.by, carried: st.by.on(h), now: st.now}
+			if err := s.steps(ctx, &child); err != nil {
+				return err
+			}
+			st.below[row.ID] = child
+		}
+	}
+	return nil
 }
 
 // inPlace puts the instances of steps below the steps that they are of.
@@ -172,9 +191,9 @@ func (a *app) showEnd(ctx context.Context, s *session, head engine.HeadRow) erro
 		return err
 	}
 	if a.json {
-		doc := runDocument(st.head, s.Place.Dir, st.steps)
+		doc := runDocument(st.head, s.Place.Dir, nil)
 		doc.Worktree, doc.Waiting = st.place, st.by.open(st.head)
-		doc.children(st)
+		doc.Steps = stepDocuments(st)
 		a.document("run", doc)
 		return nil
 	}
@@ -195,13 +214,7 @@ func (a *app) plainEnd(st standing) error {
 	if st.head.Ended && st.head.Status != engine.Failed {
 		return nil
 	}
-	t := a.theme(a.out)
-	for _, it := range st.items {
-		if it.Run != st.head.Run { // whose own events tell of it
-			fmt.Fprintf(a.out, "%s ask   run %s %s %s answer: %s\n", clock, it.Run, it.Step, quote(t.line(it.Question)), answering(it.Item, it.Schema, it.Choices))
-		}
-	}
-	fmt.Fprintf(a.out, "%s next  %s\n", clock, strings.TrimPrefix(t.next(st), "next: "))
+	fmt.Fprintf(a.out, "%s next  %s\n", clock, strings.TrimPrefix(a.theme(a.out).next(st), "next: "))
 	return nil
 }
 
@@ -211,15 +224,10 @@ func (a *app) showStatus(ctx context.Context, s *session, head engine.HeadRow) e
 		return err
 	}
 	if a.json {
-		doc := runDocument(st.head, s.Place.Dir, st.steps)
+		doc := runDocument(st.head, s.Place.Dir, nil)
 		doc.Worktree, doc.Waiting = st.place, st.by.open(st.head)
 		doc.Carried = &st.carried
-		for i, step := range doc.Steps {
-			if now, ok := st.said[step.ID]; ok {
-				doc.Steps[i].Progress = &saidDoc{now.Percent, now.Text, stamp(now.At)}
-			}
-		}
-		doc.children(st)
+		doc.Steps = stepDocuments(st)
 		doc.Proposal = proposalDocument(st.other)
 		a.document("run", doc)
 		return nil

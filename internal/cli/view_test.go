@@ -431,6 +431,43 @@ func TestLowTerminal(t *testing.T) {
 	}
 }
 
+// parted is a story of a run, and that of the run which carries out its step "sub".
+func parted(t *testing.T) (above *story, all []engine.Record) {
+	above = begin(t, "Several parts", step("first", "The first"), step("sub", "All the parts", needs(0)), step("last", "The last", needs(1)))
+	above.run(4)
+	below := begin(t, "Parts", step("one", "Part one"), step("two", "Part two", onFail(0, engine.Escalate)), step("three", "Part three"))
+	below.answers["two"] = []engine.Verdict{engine.Fail}
+	below.run(7)
+	above.now = below.now
+	all = slices.Clone(above.journal)
+	for _, r := range below.journal {
+		r.Stream = engine.ChildTask(r.Stream, "sub")
+		all = append(all, r)
+	}
+	return above, all
+}
+
+// TestPartsDrawn shows the steps of a run that carries out a step of another one:
+// below that step, and in its line where a window is low.
+func TestPartsDrawn(t *testing.T) {
+	above, all := parted(t)
+	var files []txtar.File
+	for _, size := range []struct{ width, height int }{{80, 24}, {80, 7}, {120, 40}, {40, 7}} {
+		m := &liveModel{theme: theme{width: size.width, zone: time.UTC, nested: true}, window: size.height, clock: func() time.Time { return above.now }}
+		m.take(all)
+		m.lines = nil
+		m.last = map[string]string{"sub/one": "compiling a.go", "sub/three": "linking"}
+		lines := strings.Split(m.View().Content, "\n")
+		tidy(t, m.theme, lines)
+		files = append(files, txtar.File{Name: fmt.Sprintf("%dx%d", size.width, size.height), Data: []byte(strings.Join(lines, "\n") + "\n")})
+	}
+	var out bytes.Buffer
+	v := newPlainView(&out, theme{width: 80, zone: time.UTC}, func() time.Time { return above.now }, "")
+	v.records(all)
+	v.close()
+	golden(t, "parts", append(files, txtar.File{Name: "plain", Data: out.Bytes()}))
+}
+
 // TestLowDrawn shows what is left out first where a window is low.
 func TestLowDrawn(t *testing.T) {
 	var files []txtar.File

@@ -201,8 +201,13 @@ func (a *app) byPerson() error {
 	return nil
 }
 
+// notice tells the person at the terminal something: above the lines that are
+// drawn anew there.
 func (a *app) notice(format string, args ...any) {
-	fmt.Fprintf(a.err, "piton: "+format+"\n", args...)
+	text := fmt.Sprintf("piton: "+format, args...)
+	if v := a.above.Load(); v == nil || !isTerminal(a.err) || !v.note(text) {
+		fmt.Fprintln(a.err, text)
+	}
 }
 
 func isTerminal(x any) bool {
