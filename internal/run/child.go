@@ -203,7 +203,8 @@ func Idle(ctx context.Context, st store.Store, s *engine.State) (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		if idle, err := Idle(ctx, st, child); err != nil || child.Live() && !idle {
+		idle, err := Idle(ctx, st, child)
+		if err != nil || !idle { // one that has ended lets the run above move, which s has not seen yet
 			return false, err
 		}
 	}

@@ -87,6 +87,26 @@ func TestChild(t *testing.T) {
 	})
 }
 
+// TestChildHasEnded: who follows a run, and has read it up to where the run below
+// has not ended, does not take the run for one that waits when that has ended since.
+func TestChildHasEnded(t *testing.T) {
+	onStage(t, func(t *testing.T, s *stage) {
+		s.loop(stay)
+		s.task("t", delegated("sub"), script("after", 0))
+		s.ready("t sub 1 prepare 1", "c1", script("a"))
+		behind, err := run.Load(t.Context(), s.store, "t")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, kind := range []string{"prepare", "work", "verify"} {
+			s.pass("t/sub a 1 " + kind + " 1")
+		}
+		if idle, err := run.Idle(t.Context(), s.store, behind); err != nil || idle {
+			t.Errorf("idle %v, %v", idle, err)
+		}
+	})
+}
+
 // TestChildGoesOn: the next owner goes on with the run below, and does nothing of
 // it again.
 func TestChildGoesOn(t *testing.T) {
