@@ -182,7 +182,7 @@ func (w *World) prompt(e engine.Effect) (string, []engine.Injected, error) {
 	if err != nil {
 		return "", nil, err
 	}
-	in := prompt.Input{Step: e.Step, Context: e.Context, Constraints: e.Constraints, Feedback: e.Feedback, Note: e.Note}
+	in := prompt.Input{Step: e.Step, Context: e.Context, Constraints: e.Constraints, Protects: e.Protects, Feedback: e.Feedback, Note: e.Note}
 	var injected []engine.Injected
 	for _, c := range contents {
 		in.Contents = append(in.Contents, prompt.Content(c))

@@ -158,11 +158,11 @@ func (w *World) tampered(ctx context.Context, e engine.Effect) ([]engine.Change,
 	if err != nil {
 		return nil, err
 	}
-	return b.Tampered(ctx, w.Tree, e.Step.Guards, scopesOf(e.Step), e.Moved)
+	return b.Tampered(ctx, w.Tree, e.Step.Guards, scopesOf(e), e.Moved)
 }
 
-func scopesOf(s *engine.Step) tree.Scopes {
-	return tree.Scopes{Writes: s.Writes, Opens: s.Opens()}
+func scopesOf(e engine.Effect) tree.Scopes {
+	return tree.Scopes{Writes: e.Step.Writes, Opens: e.Step.Opens(), Never: e.Protects}
 }
 
 // quarantine is where what an attempt changed against the rules is kept.
@@ -264,7 +264,7 @@ func (w *World) moved(ctx context.Context, e engine.Effect, results []engine.Che
 	if err != nil {
 		return err
 	}
-	results[0].Moved, err = b.Moved(ctx, w.Tree, e.Guards, scopesOf(e.Step), e.Moved)
+	results[0].Moved, err = b.Moved(ctx, w.Tree, e.Guards, scopesOf(e), e.Moved)
 	return err
 }
 

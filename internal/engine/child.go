@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"time"
 )
@@ -75,7 +76,7 @@ func ChildTask(task, step string) string { return task + "/" + step }
 // validChild checks what only a step that is delegated has.
 func (s *Step) validChild() error {
 	switch c := s.Child; {
-	case s.Kind != Delegate && c != nil:
+	case s.Kind != Delegate && (c != nil || len(s.Protects) > 0):
 		return fmt.Errorf("a step for %s is delegated", s.Kind)
 	case s.Kind != Delegate:
 		return nil
@@ -134,7 +135,7 @@ func (s *State) Opens(d WorkDispatched, o Opening) (Draft, Open) {
 		Run: o.Run, Plan: draft.Plan, Version: r.Version, Title: o.Program.Title(), Path: o.Plan.Path, PlanHash: o.Plan.Own, Source: o.Plan.Source,
 		Program: o.Program.Hash(), Compiled: o.Program, Config: r.Config, Agents: overlaid(r.Agents, o.Agents), Policy: r.Policy,
 		Workspace: r.Workspace, Isolation: r.Isolation, Unsealed: r.Unsealed, Base: o.Base, Executables: overlaid(o.Executables, s.run.Executables),
-		Parent: Parent{Task: s.task, Run: r.Run, Step: d.Step, Item: step.itemLine()}, Item: s.item(i), Grant: d.Reserve, Within: s.within(),
+		Parent: Parent{Task: s.task, Run: r.Run, Step: d.Step, Item: step.itemLine()}, Item: s.item(i), Grant: d.Reserve, Protects: slices.Compact(slices.Sorted(slices.Values(slices.Concat(r.Protects, step.Protects)))), Within: s.within(),
 	}
 	return draft, Open{Task: &TaskOpened{Task: task, Intent: intent, Parent: s.task, Origin: d.Step}, Run: run, By: Harness}
 }
@@ -154,6 +155,14 @@ func (s *State) item(i int) json.RawMessage {
 		return own
 	}
 	return s.run.Opened.Item
+}
+
+// guards are those of all steps of the run, with what the runs above protect.
+func (s *State) guards() []string {
+	if len(s.run.Opened.Protects) == 0 {
+		return s.prog.Guards()
+	}
+	return slices.Concat(s.prog.Guards(), s.run.Opened.Protects)
 }
 
 // overlaid has what is in both, and of the same name what is in the second.

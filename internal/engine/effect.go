@@ -53,7 +53,8 @@ type Effect struct {
 	Prompt      string              // Work: object with what the agent or shell is given
 	Work        WorkKind            // Work, and Verify for checks that may run only once
 	Tree        string              // object with the workspace as it was before the work; for Prepare that of the start before
-	Guards      []string            // of the whole program
+	Guards      []string            // of the whole program, and what runs above protect
+	Protects    []string            // what runs above protect: no step may change it, whatever its writes
 	Base        string              // object with the protected files as they were
 	Moved       map[string]string   // protected paths that finished steps were allowed to change
 	Executables map[string]string   // commands of checks as they were approved, or first found

@@ -158,10 +158,12 @@ type RunOpened struct {
 
 	// Parent is the step that the run carries out, of a run of another task, and
 	// Grant what that run's budget leaves to this one. Item is that of the step,
-	// else of the run of the step, as JSON.
-	Parent Parent          `json:"parent,omitzero"`
-	Item   json.RawMessage `json:"item,omitempty"`
-	Grant  Amount          `json:"grant,omitzero"`
+	// else of the run of the step, as JSON. Protects is what the step, and the run
+	// of the step, protect from every step of this one.
+	Parent   Parent          `json:"parent,omitzero"`
+	Item     json.RawMessage `json:"item,omitempty"`
+	Grant    Amount          `json:"grant,omitzero"`
+	Protects []string        `json:"protects,omitempty"`
 	// Within lists the runs in whose worktrees this one works, the outermost
 	// first, less its own.
 	Within []string `json:"within,omitempty"`

@@ -120,8 +120,10 @@ type Step struct {
 	Item json.RawMessage `json:"item,omitempty"`
 	// Named are the scopes of the pattern of an instance, as its plan says them.
 	Named []string `json:"-"`
-	// Child is the plan that the step is delegated to.
-	Child *SubPlan `json:"child,omitempty"`
+	// Child is the plan that the step is delegated to, and Protects the paths and
+	// globs that no step of its run may change, whatever the writes of that.
+	Child    *SubPlan `json:"child,omitempty"`
+	Protects []string `json:"protects,omitempty"`
 }
 
 // Exclusive reports whether the step takes the whole workspace: an agent with

@@ -27,7 +27,7 @@ func (s *State) wants(i int) (Effect, bool) {
 		return Effect{}, false
 	}
 	e := Effect{
-		Step: p, Title: s.prog.Title(), Context: s.prog.Context(), Constraints: s.prog.Constraints(), Document: s.run.Opened.Path, Guards: s.prog.Guards(), Base: s.run.Opened.Base, Moved: s.run.Moved, Executables: s.run.Executables, Tree: st.Tree,
+		Step: p, Title: s.prog.Title(), Context: s.prog.Context(), Constraints: s.prog.Constraints(), Document: s.run.Opened.Path, Guards: s.guards(), Protects: s.run.Opened.Protects, Base: s.run.Opened.Base, Moved: s.run.Moved, Executables: s.run.Executables, Tree: st.Tree,
 		Unsealed: s.run.Opened.Unsealed != "", Shared: len(s.active) > 1, Within: s.within(), Worktree: s.apart(i), Item: s.item(i), Outputs: s.outputs(p), Lists: s.lists(p),
 		Key: Key{Task: s.task, Run: s.run.Opened.Run, Step: p.ID, Attempt: st.Attempt, Kind: kind, N: n},
 	}

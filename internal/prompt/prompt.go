@@ -16,6 +16,7 @@ package prompt
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/piton-dev/piton/internal/engine"
@@ -49,6 +50,7 @@ type Input struct {
 	Step        *engine.Step
 	Context     string            // what whoever works has to know, in the author's words; may be empty
 	Constraints []string          // that hold for all the work, in words
+	Protects    []string          // paths and globs that must stay as they are besides the step's guards
 	Contents    []Content         // of the step's subscriptions, in their order, capped by whoever read them
 	Feedback    []engine.Feedback // what the last attempt failed
 	Note        string            // what a person, or the harness, has to say about the last attempt
@@ -112,8 +114,9 @@ func rules(b *strings.Builder, in Input) {
 	case s.Mode == "read":
 		b.WriteString("- Only read: change, add or remove no file.\n")
 	}
-	if len(s.Guards) > 0 {
-		fmt.Fprintf(b, "- These must stay exactly as they are: %s. A change to them fails the task and is undone.\n", codes(s.Guards))
+	own := func(guard string) bool { return slices.Contains(s.Guards, guard) }
+	if guards := slices.Concat(s.Guards, slices.DeleteFunc(slices.Clone(in.Protects), own)); len(guards) > 0 {
+		fmt.Fprintf(b, "- These must stay exactly as they are: %s. A change to them fails the task and is undone.\n", codes(guards))
 	}
 	if s.Offline() {
 		b.WriteString("- There is no network.\n")

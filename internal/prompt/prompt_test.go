@@ -60,7 +60,7 @@ var goldens = map[string]func() prompt.Input{
 		s.Writes = []string{"src/auth/**", "tests/auth/test_timeout.py"}
 		s.Guards = []string{"tests/auth/test_login.py", "pyproject.toml#tool.pytest", "odd`name", "tests/**"}
 		s.Network = "no"
-		return prompt.Input{Step: s, Context: "The clock of the old machines jumps.\n\nThey are replaced in May.\n", Constraints: []string{"Python 3.11 and later"}}
+		return prompt.Input{Step: s, Context: "The clock of the old machines jumps.\n\nThey are replaced in May.\n", Constraints: []string{"Python 3.11 and later"}, Protects: []string{"docs/**", "tests/**"}}
 	},
 	"read_only": func() prompt.Input {
 		s := step()

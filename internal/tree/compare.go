@@ -44,8 +44,9 @@ func (b *Base) Compare(ctx context.Context, t *Tree, guards []string, moved map[
 }
 
 // Scopes say what a step may write. Of what the base has they allow it only what
-// Opens covers, the part of Writes that a person has named; see [engine.Step.Opens].
-type Scopes struct{ Writes, Opens []string }
+// Opens covers, the part of Writes that a person has named (see [engine.Step.Opens]),
+// and nothing of what Never does: guards that hold whatever the step writes.
+type Scopes struct{ Writes, Opens, Never []string }
 
 // Tampered is [Base.Compare] for a step with explicit `writes:`: what those open
 // the step may change, protected or not, and what is new since the base was taken
@@ -53,6 +54,7 @@ type Scopes struct{ Writes, Opens []string }
 // plan has them only as the step's own `protect:`, which says more than its
 // `writes:`.
 func (b *Base) Tampered(ctx context.Context, t *Tree, guards []string, may Scopes, moved map[string]string) ([]Change, error) {
+	guards = slices.Concat(guards, may.Never)
 	cs, err := b.Compare(ctx, t, guards, moved)
 	if err != nil || len(may.Writes) == 0 {
 		return cs, err
@@ -72,11 +74,11 @@ func (b *Base) Tampered(ctx context.Context, t *Tree, guards []string, may Scope
 
 // allowed reports whether a step with these scopes may change what a key names.
 func (b *Base) allowed(may Scopes) func(key string) bool {
-	opens, writes := scopeOf(may.Opens), scopeOf(may.Writes)
+	opens, writes, never := scopeOf(may.Opens), scopeOf(may.Writes), scopeOf(may.Never)
 	return func(key string) bool {
 		file, _ := splitPart(key)
 		_, inBase := b.content.Files[key]
-		return opens.covers(file) || !inBase && writes.covers(file)
+		return opens.covers(file) && !(inBase && never.covers(file)) || !inBase && writes.covers(file)
 	}
 }
 

@@ -293,7 +293,7 @@ func TestProtectRefuses(t *testing.T) {
 func TestMoved(t *testing.T) {
 	w := newWorkspace(t, "tests/a_test.py 1\ntests/b_test.py 1\nsrc/x 1\n"+`package.json {"scripts":{"test":"a"}}`)
 	guards := []string{"tests/**", "package.json#scripts", "lib/conftest.py", "gen/**"}
-	b := w.protect(guards...)
+	b := w.protect(append(guards, "tests/**")...)
 	w.do("tests/a_test.py 2\ntests/new_test.py 1\nsrc/x 2\nlib/conftest.py 1\ngen/a 1\n" + `package.json {"scripts":{"test":"b"}}`)
 
 	writes := []string{"tests/a_test.py", "tests/new_test.py", "package.json", "lib"}
@@ -335,19 +335,21 @@ func TestMoved(t *testing.T) {
 func TestTampered(t *testing.T) {
 	w := newWorkspace(t, "tests/a_test.py 1\ntests/b_test.py 1\ntests/own/x 1\nother/c_test.py 1\n"+`package.json {"scripts":{"test":"a"}}`)
 	guards := []string{"**/*_test.py", "tests/own/**", "package.json#scripts", "tests/b_test.py"}
-	b := w.protect(guards...)
+	b := w.protect(append(guards, "tests/**")...)
 	w.do("tests/a_test.py 2\ntests/b_test.py 2\ntests/own/x 2\nother/c_test.py 2\n" + `package.json {"scripts":{"test":"b"}}`)
-	for _, tt := range []struct{ writes, want string }{
-		{"", "changed other/c_test.py\nchanged package.json#scripts\nchanged tests/a_test.py\nchanged tests/b_test.py\nchanged tests/own/x"},
-		{"src", "changed other/c_test.py\nchanged package.json#scripts\nchanged tests/a_test.py\nchanged tests/b_test.py\nchanged tests/own/x"},
-		{"tests/**", "changed other/c_test.py\nchanged package.json#scripts\nchanged tests/b_test.py\nchanged tests/own/x"},
-		{"other", "changed package.json#scripts\nchanged tests/a_test.py\nchanged tests/b_test.py\nchanged tests/own/x"},
+	for _, tt := range []struct{ writes, never, want string }{
+		{"", "", "changed other/c_test.py\nchanged package.json#scripts\nchanged tests/a_test.py\nchanged tests/b_test.py\nchanged tests/own/x"},
+		{"src", "", "changed other/c_test.py\nchanged package.json#scripts\nchanged tests/a_test.py\nchanged tests/b_test.py\nchanged tests/own/x"},
+		{"tests/**", "", "changed other/c_test.py\nchanged package.json#scripts\nchanged tests/b_test.py\nchanged tests/own/x"},
+		{"other", "", "changed package.json#scripts\nchanged tests/a_test.py\nchanged tests/b_test.py\nchanged tests/own/x"},
+		{"tests/a_test.py other", "tests/**", "changed package.json#scripts\nchanged tests/a_test.py\nchanged tests/b_test.py\nchanged tests/own/x"},
+		{"tests/a_test.py other", "other/c_test.py", "changed other/c_test.py\nchanged package.json#scripts\nchanged tests/b_test.py\nchanged tests/own/x"},
 	} {
-		cs, err := b.Tampered(t.Context(), w.tree, guards, tree.Scopes{Writes: strings.Fields(tt.writes), Opens: strings.Fields(tt.writes)}, nil)
+		cs, err := b.Tampered(t.Context(), w.tree, guards, tree.Scopes{Writes: strings.Fields(tt.writes), Opens: strings.Fields(tt.writes), Never: strings.Fields(tt.never)}, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		t.Log("writes:", tt.writes)
+		t.Log("writes:", tt.writes, "never:", tt.never)
 		w.want(cs, tt.want)
 	}
 }

@@ -159,6 +159,7 @@ func (c compiler) step(u *unit) engine.Step {
 		return callOf(s, u)
 	}
 	if file, ok := Delegate(u.Step); ok {
+		s.Protects = c.protects(u)
 		return c.delegated(s, file)
 	}
 	if agent.Shell {

@@ -53,6 +53,17 @@ func (c compiler) guards(u *unit) []string {
 	return slices.Sorted(maps.Keys(list))
 }
 
+// protects lists what the plan and the step protect from every step of the plan
+// that the step is delegated to.
+func (c compiler) protects(u *unit) []string {
+	list := slices.Concat(texts(c.doc.plan.Protect.Value), texts(u.Protect.Value))
+	for i := range list {
+		list[i] = path.Clean(list[i])
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
 // named reports whether a scope covers the guard and says so: `**` does not mean
 // what git runs, nor what configures the harness.
 func named(guard string, scopes []string) bool {
