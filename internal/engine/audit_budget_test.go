@@ -80,7 +80,7 @@ func (a *auditor) mayPay(f *file, e engine.WorkDispatched, at time.Time) error {
 			return fmt.Errorf("%d %s are used or set aside, %d are needed, and the limit is %d", x.used, x.what, x.needs, x.limit)
 		}
 	}
-	if f.def.Kind == engine.Agent && a.run.Policy.Unmetered == "refuse" && a.silent > 0 &&
+	if (f.def.Kind == engine.Agent || f.def.Kind == engine.Delegate && a.run.Policy.Below) && a.run.Policy.Unmetered == "refuse" && a.silent > 0 &&
 		own.limits.Tokens+own.limits.CostMicros+all.limits.Tokens+all.limits.CostMicros > 0 {
 		return fmt.Errorf("%d attempts did not say what they used, and nobody let that pass", a.silent)
 	}

@@ -110,7 +110,7 @@ func (s *State) fit(i int, now time.Time) fitness {
 		return ample
 	case run.Asking != "" && run.Asking != st.Item:
 		return holds
-	case late, s.spent(r, Amount{}), p.Kind == Agent && s.unmeasured(i):
+	case late, s.spent(r, Amount{}), s.unmeasured(i):
 		return shortRun
 	case s.spent(r, run.Used.Held):
 		return holds
@@ -148,10 +148,14 @@ func (s *State) ownShort(i int, now time.Time) (need Amount) {
 	return need
 }
 
-// unmeasured reports whether the policy keeps agents from going on because
-// attempts did not say what they used, and nothing was reserved for them.
+// unmeasured reports whether the policy keeps the step, an agent's or a sub-plan's,
+// from going on because attempts did not say what they used, and nothing was
+// reserved for them.
 func (s *State) unmeasured(i int) bool {
-	all, own := s.run.Limits, s.limits(i)
+	all, own, kind := s.run.Limits, s.limits(i), s.prog.Step(i).Kind
+	if kind != Agent && !(kind == Delegate && s.run.Opened.Policy.Below) {
+		return false
+	}
 	return s.run.Opened.Policy.Unmetered == UnmeteredRefuse && s.run.Unmetered > s.run.Excused &&
 		(all.Tokens > 0 || all.CostMicros > 0 || own.Tokens > 0 || own.CostMicros > 0)
 }

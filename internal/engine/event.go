@@ -128,6 +128,9 @@ type Policy struct {
 	Baseline    bool   `json:"baseline"`
 	Ratchet     bool   `json:"ratchet"` // prove everything again at the end
 	Unmetered   string `json:"unmetered,omitempty"`
+	// Below says that what is refused to an agent as unmetered is refused to a
+	// sub-plan too. Old runs do not.
+	Below bool `json:"below,omitempty"`
 	// Leases says that steps ask the workspace's owner for what they write, so
 	// that runs do not get into each other's way. Old runs do not.
 	Leases  bool   `json:"leases,omitempty"`

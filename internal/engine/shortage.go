@@ -119,7 +119,7 @@ func (s *State) shortage(i int, f fitness, now time.Time) *Shortage {
 	if f == shortStep {
 		x.Of, x.Limits, x.Needs = OfStep, s.limits(i), s.ownShort(i, now)
 		b = &s.steps[i].Used
-	} else if s.prog.Step(i).Kind == Agent && s.unmeasured(i) {
+	} else if s.unmeasured(i) {
 		x.Silent = s.run.Unmetered - s.run.Excused
 	}
 	x.Spent, x.Held, x.Since = b.Spent, b.Held, b.elapsed(now)

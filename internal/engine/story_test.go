@@ -24,13 +24,13 @@ import (
 // difference. After every line the journal is replayed, the snapshot restored,
 // the rows compared and the journal audited.
 //
-//	open [parallel=N] [ratchet=on] [baseline=off] [budget=LIMITS] [unmetered=refuse] [for=RUN/STEP] [grant=LIMITS] [item=JSON]   a run of the plan below it; again: the task's next run
+//	open [parallel=N] [ratchet=on] [baseline=off] [budget=LIMITS] [unmetered=refuse [below=on]] [for=RUN/STEP] [grant=LIMITS] [item=JSON]   a run of the plan below it; again: the task's next run
 //	revise [by=NAME] [stale=a,b] [was=HASH] [run=R] [plan=ID]   the run's next revision, as below it
 //	  ID [script] [needs=a,b] [retries=N] [then=WORD] [expect=WORD] [approval=WHY] [noncritical]
 //	     [budget=LIMITS: 10000t+1.50$+20m] [task=WORD] [writes=a/,b/] [once] [step] [backoff=D] [checks=build,lint?] [worktree]
 //	  a step that calls a tool: tool=NAME [args={"a":1}], and without checks: bare
 //	  a step that is delegated: plan=PATH [pinned], and without checks: bare
-//	ended STEP [status=WORD] [proven=N] [unproven=N]   of a run that did a step
+//	ended STEP [status=WORD] [proven=N] [unproven=N] [silent=N]   of a run that did a step
 //	recall [why=…]                       what the task above says of its child
 //	prepared STEP [tier=WORD] [call=ARGS] [target=PATH:HASH] [hash=H] [low] [refused=WHY]  of a tool
 //	prepared STEP [base=VERDICT,…] [tree=T] [err=WHY] [strays=PATH]
@@ -342,7 +342,7 @@ func ended(t *testing.T, d *desk, td *datadriven.TestData) engine.Input {
 	if status := value(td, "status"); status != "" {
 		e.Ending = &engine.Ending{
 			Status: engine.Status(status), Proven: number(t, td, "proven", 0), Unproven: number(t, td, "unproven", 0),
-			Spent: engine.Amount{Tokens: int64(number(t, td, "tokens", 0))},
+			Spent: engine.Amount{Tokens: int64(number(t, td, "tokens", 0))}, Unmetered: number(t, td, "silent", 0),
 		}
 	}
 	e.Exit, e.Absent = number(t, td, "exit", 0), value(td, "absent") != ""
@@ -426,7 +426,7 @@ func opening(t *testing.T, d *desk, td *datadriven.TestData) engine.Input {
 	d.manual = value(td, "leases") == "on"
 	in := engine.Open{By: "ann", Run: engine.RunOpened{
 		Run: "r1", Plan: p.Plan(), Version: 1, Title: p.Title(), Program: p.Hash(), Compiled: p, Base: "base",
-		Policy: engine.Policy{MaxParallel: number(t, td, "max", 9), Approve: value(td, "approve"), Baseline: value(td, "baseline") != "off", Ratchet: value(td, "ratchet") == "on", Leases: value(td, "leases") == "on", Unmetered: value(td, "unmetered")},
+		Policy: engine.Policy{MaxParallel: number(t, td, "max", 9), Approve: value(td, "approve"), Baseline: value(td, "baseline") != "off", Ratchet: value(td, "ratchet") == "on", Leases: value(td, "leases") == "on", Unmetered: value(td, "unmetered"), Below: value(td, "below") == "on"},
 	}}
 	if run, step, below := strings.Cut(value(td, "for"), "/"); below {
 		in.Run.Parent = engine.Parent{Task: "above", Run: run, Step: step}
