@@ -67,14 +67,19 @@ func (s *session) begin(ctx context.Context, o *owner, leave func(run.Traffic) b
 	if o.Host, err = run.Open(ctx, host); err != nil {
 		return err
 	}
-	if show != nil {
+	if show == nil {
+		err = s.mendAlone(ctx)
+	} else {
 		collect(owning)
-		if err = s.equip(o, pool); err != nil {
-			return err
+		if err = s.equip(o, pool); err == nil {
+			err = o.tree.Mend(ctx, s.worktrees())
 		}
-		if o.listener, err = api.Listen(s.Place, o.Host, Version, api.Descends); err != nil {
-			return err
+		if err == nil {
+			o.listener, err = api.Listen(s.Place, o.Host, Version, api.Descends)
 		}
+	}
+	if err != nil {
+		return err
 	}
 	loop, stop := context.WithCancel(ctx)
 	o.stop = stop
@@ -145,7 +150,9 @@ func (s *session) tree(pool *proc.Pool) (*tree.Tree, error) {
 	if err != nil {
 		git = "" // then every file counts, ignored ones too
 	}
-	return tree.Open(s.Place.Dir, tree.Config{Keep: filepath.Join(s.Place.State, "kept"), Git: git, Pool: pool})
+	return tree.Open(s.Place.Dir, tree.Config{
+		Keep: filepath.Join(s.Place.State, "kept"), Quarantine: filepath.Join(s.Place.State, "quarantine"), Git: git, Pool: pool,
+	})
 }
 
 // world wires effects to the packages that carry them out.

@@ -75,23 +75,39 @@ func (s *session) workplace(h engine.HeadRow) *workplace {
 	return &workplace{dir, tree.Branch(h.Run, tree.Run)}
 }
 
+// mendAlone finishes merges that an owner was killed in, for a desk that has
+// nothing to do so with: what it ends is gone into by nobody else.
+func (s *session) mendAlone(ctx context.Context) error {
+	if torn, err := tree.Torn(s.worktrees()); err != nil || !torn {
+		return err
+	}
+	return s.withTree(func(t *tree.Tree) error { return t.Mend(ctx, s.worktrees()) })
+}
+
+// withTree opens the workspace's files for as long as do takes.
+func (s *session) withTree(do func(*tree.Tree) error) error {
+	pool, err := proc.NewPool(proc.Config{})
+	if err != nil {
+		return fmt.Errorf("prepare to start processes: %w", err)
+	}
+	defer pool.Close()
+	t, err := s.tree(pool)
+	if err != nil {
+		return err
+	}
+	defer t.Close()
+	return do(t)
+}
+
 // dropWorktrees removes, or only counts, what is left of a run's worktrees.
 func (s *session) dropWorktrees(ctx context.Context, run string, dry bool) (int, error) {
 	entries, err := os.ReadDir(filepath.Join(s.worktrees(), run))
 	if err != nil || len(entries) == 0 || dry {
 		return len(entries), nil //nolint:nilerr // the run has none
 	}
-	pool, err := proc.NewPool(proc.Config{})
-	if err != nil {
-		return 0, fmt.Errorf("prepare to start processes: %w", err)
-	}
-	defer pool.Close()
-	t, err := s.tree(pool)
-	if err != nil {
-		return 0, err
-	}
-	defer t.Close()
-	return len(entries), s.sweep(ctx, t, run, true)
+	return len(entries), s.withTree(func(t *tree.Tree) error {
+		return errors.Join(t.Mend(ctx, s.worktrees()), s.sweep(ctx, t, run, true))
+	})
 }
 
 // settledSteps are the steps of a run whose worktree nobody needs any more; nil

@@ -25,6 +25,9 @@ func Wire(name string) string { return wire(name) }
 // Disk undoes Wire.
 func Disk(name string) string { return disk(name) }
 
+// During lets f be told of each moment while a merge is written.
+func (w *Worktree) During(f func(moment string)) { w.during = f }
+
 // A Keep holds contents.
 type Keep = keep
 

@@ -19,21 +19,37 @@ type marks struct {
 	Base     string `json:"base,omitempty"`     // what the worktree began with; written last
 	Ready    bool   `json:"ready,omitempty"`    // it was prepared
 	Conflict string `json:"conflict,omitempty"` // the newest one that was put, or is being put, into the worktree
-	Writing  string `json:"writing,omitempty"`  // the merge whose files are being written into the workspace
+	Writing  string `json:"writing,omitempty"`  // the merge whose files are being written
+	Into     string `json:"into,omitempty"`     // the workspace that they are written into
+	Edits    []edit `json:"edits,omitempty"`    // what is written there
 	Merged   string `json:"merged,omitempty"`   // the newest merge that the workspace has
 }
 
+// marksFile has the marks, in the place of a worktree.
+const marksFile = "marks.json"
+
+// written is what is to be noted when no file is written any more.
+func (m marks) written() marks {
+	m.Writing, m.Into, m.Edits = "", "", nil
+	return m
+}
+
 func (w *Worktree) marks() (marks, error) {
+	m, err := marksIn(w.place)
+	if err != nil {
+		err = fmt.Errorf("read what the worktree of %s has come to: %w", w.what(), err)
+	}
+	return m, err
+}
+
+func marksIn(place string) (marks, error) {
 	var m marks
-	body, err := os.ReadFile(filepath.Join(w.place, "marks.json"))
+	body, err := os.ReadFile(filepath.Join(place, marksFile))
 	if errors.Is(err, fs.ErrNotExist) {
 		return m, nil
 	}
 	if err == nil {
 		err = json.Unmarshal(body, &m)
-	}
-	if err != nil {
-		err = fmt.Errorf("read what the worktree of %s has come to: %w", w.what(), err)
 	}
 	return m, err
 }
@@ -42,7 +58,7 @@ func (w *Worktree) marks() (marks, error) {
 func (w *Worktree) note(m marks) error {
 	err := os.MkdirAll(w.place, 0o700)
 	if err == nil {
-		err = m.write(filepath.Join(w.place, "marks.json"))
+		err = m.write(filepath.Join(w.place, marksFile))
 	}
 	if err != nil {
 		err = fmt.Errorf("note what the worktree of %s has come to: %w", w.what(), err)

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -151,15 +150,23 @@ func (w *Worktree) merge(ctx context.Context, effect, note string, round int, re
 	return Merge{Commit: commit, Changed: changed}, err
 }
 
-// write makes the files of the workspace those of a merge, and notes it. Where
-// git did not get through, what is left of it is for [Worktree.mend].
+// write makes the files of the workspace those of a merge, and notes it. Where it
+// did not get through, what is left of it is for [Worktree.mend].
 func (w *Worktree) write(ctx context.Context, m marks, ours picture, commit string) error {
-	m.Writing = commit
-	if err := w.note(m); err != nil {
-		return err
+	ctx = context.WithoutCancel(ctx) // half of it helps nobody
+	p, done, err := w.pen(ctx, commit)
+	if err == nil {
+		defer done()
+		err = p.look(ctx, w, ours)
 	}
-	err := w.apply(ctx, ours, commit+"^1", commit)
-	if err != nil && !errors.Is(err, errMoved) {
+	if err == nil {
+		m.Writing, m.Edits, m.Into = commit, p.edits, w.home.dir
+		err = w.note(m)
+	}
+	if err == nil {
+		err = p.write()
+	}
+	if err != nil && (m.Writing == "" || errors.Is(err, errTorn)) {
 		return fmt.Errorf("write what was merged: %w", err)
 	}
 	if err == nil {
@@ -168,8 +175,7 @@ func (w *Worktree) write(ctx context.Context, m marks, ours picture, commit stri
 	if err == nil {
 		m.Merged = commit
 	}
-	m.Writing = ""
-	return errors.Join(err, w.note(m))
+	return errors.Join(err, w.note(m.written()))
 }
 
 // commitBoth commits both sides, each on top of what it came from.
@@ -252,22 +258,6 @@ func sides(list string) []Change {
 	}
 	return sortedByPath(all)
 }
-
-// apply changes the files of the workspace from one commit to another. Git looks
-// at all of them first: where one is no longer what the picture holds, nothing
-// is written.
-func (w *Worktree) apply(ctx context.Context, ours picture, from, to string) error {
-	ctx = context.WithoutCancel(ctx) // half of it helps nobody
-	_, err := w.ask(ctx, []string{"GIT_INDEX_FILE=" + ours.index}, "read-tree", "-m", "-u", from, to)
-	if r, ok := errors.AsType[*refused](err); ok && untouched.MatchString(r.says) {
-		return fmt.Errorf("%w: %s", errMoved, r.says)
-	}
-	return err
-}
-
-// untouched is what git says where it looked at the files and wrote none. Any
-// other error may come when some of them are written.
-var untouched = regexp.MustCompile(`not uptodate|would be (overwritten|removed) by merge|would lose untracked files`)
 
 // finish puts a conflict into the worktree: its files with both sides in them,
 // on top of what the workspace holds. So it does with what a run's worktree was

@@ -17,6 +17,9 @@ type Config struct {
 	// sight of agents; it is made if it is missing. "" keeps nothing, so that
 	// nothing can be restored. Contents are never removed by this package.
 	Keep string
+	// Quarantine is a directory for what people saved in a path that a merge wrote;
+	// it is made when it is needed.
+	Quarantine string
 	// Git is the absolute path of git, and Pool runs it. Without either a
 	// workspace is walked file by file, ignored ones included.
 	Git  string
@@ -32,6 +35,7 @@ type Tree struct {
 	repo    *elsewhere // nil where .git is a path like any other
 	keep    *keep
 	cache   *cache
+	aside   string // Config.Quarantine
 	git     string
 	pool    *proc.Pool
 	workers int
@@ -59,9 +63,23 @@ func Open(dir string, c Config) (*Tree, error) {
 		return nil, errors.Join(err, root.Close())
 	}
 	return &Tree{
-		dir: dir, root: root, repo: repo, keep: k, cache: newCache(), git: c.Git, pool: c.Pool,
+		dir: dir, root: root, repo: repo, keep: k, cache: newCache(), aside: c.Quarantine, git: c.Git, pool: c.Pool,
 		workers: min(runtime.GOMAXPROCS(0), 8),
 	}, nil
+}
+
+// beside opens another directory in the same way, a worktree, whose .git is that of
+// this Tree. It must be closed before this one.
+func (t *Tree) beside(dir string) (*Tree, error) {
+	c := Config{Quarantine: t.aside, Git: t.git, Pool: t.pool}
+	if t.keep != nil {
+		c.Keep = t.keep.dir
+	}
+	other, err := Open(dir, c)
+	if err == nil {
+		other.home = t
+	}
+	return other, err
 }
 
 // Close ends the use of the workspace; nothing may be asked afterwards.

@@ -30,10 +30,11 @@ type Worktree struct {
 	home   *Tree
 	run    string
 	step   string
-	place  string // has the marks, and the files in dir
-	dir    string // of the whole repository
-	gitDir string // of the checkout
-	top    string // of the checkout
+	place  string              // has the marks, and the files in dir
+	dir    string              // of the whole repository
+	gitDir string              // of the checkout
+	top    string              // of the checkout
+	during func(moment string) // see [pen]
 }
 
 // Worktree describes the worktree of a step of a run below root, which must lie
@@ -43,7 +44,9 @@ func (t *Tree) Worktree(root, run, step string) (*Worktree, error) {
 	if t.git == "" || t.pool == nil || gitDir == "" {
 		return nil, ErrNoRepository
 	}
-	return &Worktree{t, run, step, filepath.Join(root, run, step), WorktreeDir(root, run, step), gitDir, top}, nil
+	return &Worktree{
+		home: t, run: run, step: step, place: filepath.Join(root, run, step), dir: WorktreeDir(root, run, step), gitDir: gitDir, top: top,
+	}, nil
 }
 
 // WorktreeDir is where below root the worktree of a step of a run has its files.
@@ -61,18 +64,10 @@ const Run = "_run"
 // Open opens what the step works in, once it has begun. What is named .git there
 // is that of the workspace, which must not be closed before. The caller must Close it.
 func (w *Worktree) Open() (*Tree, error) {
-	c := Config{Git: w.home.git, Pool: w.home.pool}
-	if w.home.keep != nil {
-		c.Keep = w.home.keep.dir
-	}
 	if err := os.MkdirAll(w.Dir(), 0o755); err != nil { // git keeps no empty directory
 		return nil, fmt.Errorf("open a worktree: %w", err)
 	}
-	t, err := Open(w.Dir(), c)
-	if err == nil {
-		t.home = w.home
-	}
-	return t, err
+	return w.home.beside(w.Dir())
 }
 
 func (w *Worktree) what() string {

@@ -1,7 +1,6 @@
 package tree_test
 
 import (
-	"bytes"
 	"errors"
 	"os"
 	"os/exec"
@@ -439,48 +438,7 @@ func TestForgedRefsCountForNothing(t *testing.T) {
 	}
 }
 
-// A merge that was cut off while its files were written is finished; what
-// somebody wrote there since is not overwritten.
-func TestTornMerge(t *testing.T) {
-	for _, step := range []string{"step", tree.Run} {
-		t.Run(step, func(t *testing.T) {
-			p := newPairOf(t, step, "gone 1\ndir 1\ncut 1\nlink -> cut\nfile 1\ndone 1\nstays 1\nrun 1", "")
-			p.aside.do("gone new\ncut all of it\nrm file\nfile -> nowhere\nrm link\nlink -> new\nnew/file of the step\nrm dir\ndir/x 2\ndone 2\nrm stays\nchmod +x run")
-			m := p.merge("e", 0)
-			p.do("rm gone\ncut all\nrm link\nrm file\nfile 1\nnew/file\nstays 1\nrm dir\ndir 1\nrm run\nmine 1")
-			p.cutOff(m.Commit)
-			if m := p.merge("e", 0); len(m.Conflicts) > 0 {
-				t.Errorf("conflicts: %v", m.Conflicts)
-			} else if m.Behind {
-				p.merge("e2", 1)
-			}
-			p.holds("cut all of it\ndir/x 2\ndone 2\nfile -> nowhere\ngone new\nlink -> new\nmine 1\nnew/file of the step\nrun !1")
-		})
-	}
-	p := newPair(t, "a 1", "")
-	p.aside.do("a 2")
-	m := p.merge("e", 0)
-	p.do("a 3")
-	p.cutOff(m.Commit)
-	if m := p.merge("e", 0); len(m.Conflicts) != 1 {
-		t.Errorf("no conflict: %+v", m)
-	}
-	p.holds("a 3")
-	p = newPair(t, "d/a 1\nb 1", "")
-	p.aside.do("d/a 2 and more\nb 2")
-	m = p.merge("e", 0)
-	p.do("mv d moved\nd -> moved\nmoved/a 2")
-	p.cutOff(m.Commit)
-	if m := p.merge("e", 0); len(m.Conflicts) == 0 {
-		t.Errorf("a link of a person is gone: %+v", m)
-	}
-	if p.text("d") != "-> moved" {
-		t.Errorf("d is %q", p.text("d"))
-	}
-}
-
-// A git that is killed, or cannot write, leaves files of the merge unwritten. They
-// are no work of somebody who removed them.
+// A git that is killed, or cannot write, leaves the workspace as it is.
 func TestGitThatFailsHalfway(t *testing.T) {
 	for how, smudge := range map[string]string{"killed": "kill -9 $PPID", "failed": "exit 1; :"} {
 		t.Run(how, func(t *testing.T) {
@@ -492,9 +450,7 @@ func TestGitThatFailsHalfway(t *testing.T) {
 			if m, err := p.work.Merge(t.Context(), "e", "", 0, nil); err == nil {
 				t.Errorf("no error: %+v", m)
 			}
-			if _, err := os.Lstat(p.path("b")); err == nil {
-				t.Error("b was written after all")
-			}
+			p.holds(".gitattributes b filter=fails\na 1\nb 1\nc 1")
 			p.git("config", "filter.fails.smudge", "cat")
 			if m := p.merge("e", 0); len(m.Conflicts) > 0 {
 				t.Errorf("conflicts: %v", m.Conflicts)
@@ -558,19 +514,6 @@ func TestOtherWorktreesStay(t *testing.T) {
 	}
 	if list := p.asked("worktree", "list"); !strings.Contains(list, other) || strings.Contains(list, p.aside.dir) {
 		t.Errorf("worktrees are now:\n%s", list)
-	}
-}
-
-// cutOff makes the newest merge one that was cut off while it was written.
-func (p *pair) cutOff(commit string) {
-	p.Helper()
-	name := filepath.Join(filepath.Dir(p.aside.dir), "marks.json")
-	body, err := os.ReadFile(name)
-	if err == nil {
-		err = os.WriteFile(name, bytes.Replace(body, []byte(`"merged":"`+commit), []byte(`"writing":"`+commit), 1), 0o600)
-	}
-	if err != nil {
-		p.Fatal(err)
 	}
 }
 

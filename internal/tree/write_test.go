@@ -1,0 +1,174 @@
+package tree_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/piton-dev/piton/internal/tree"
+)
+
+// What somebody saves while a merge is written is never written over. Here that is
+// a filter of git, which is asked for b behind the last look at all files.
+func TestSavedWhileAMergeIsWritten(t *testing.T) {
+	p := newPair(t, "a 1\nb 1\nc 1\n.gitattributes b filter=saves", "")
+	p.aside.do("a 2\nb 2\nc 2")
+	p.git("config", "filter.saves.clean", "cat")
+	p.git("config", "filter.saves.smudge", "printf mine >"+p.path("c")+"; cat")
+	if m := p.merge("e", 0); len(m.Conflicts) != 1 || m.Conflicts[0].Path != "c" {
+		t.Errorf("no conflict in c: %+v", m)
+	}
+	p.holds(".gitattributes b filter=saves\na 1\nb 1\nc mine")
+}
+
+// errKilled is how a test ends the writing of a merge.
+var errKilled = errors.New("killed")
+
+// A merge that adds, changes, removes, and lets directories and files change
+// places; and what it makes.
+const (
+	mergeBegin = "changed 1\ndir/er/x in it\nfile a file\nlink -> changed\nstays here"
+	mergeStep  = "changed 2\nrm dir\ndir now a file\nrm file\nfile/x now in a directory\nrm link\nlink -> stays"
+	mergeEnd   = "changed 2\ndir now a file\nfile/x now in a directory\nlink -> stays\nstays here"
+)
+
+// momentsOf are those while that merge is written.
+func momentsOf(t *testing.T) (all []string) {
+	t.Helper()
+	p := newPair(t, mergeBegin, "")
+	p.aside.do(mergeStep)
+	p.work.During(func(moment string) { all = append(all, moment) })
+	p.merge("e", 0)
+	p.holds(mergeEnd)
+	return all
+}
+
+// A process that is killed while it writes a merge leaves what the next one
+// finishes, at every moment, and nothing else in the workspace.
+func TestKilledWhileAMergeIsWritten(t *testing.T) {
+	for n, at := range momentsOf(t) {
+		step := []string{"step", tree.Run}[n%2]
+		p := newPairOf(t, step, mergeBegin, "")
+		p.aside.do(mergeStep)
+		p.work.During(func(moment string) {
+			if moment == at {
+				panic(errKilled)
+			}
+		})
+		if survives(func() { p.merge("e", 0) }) {
+			t.Fatalf("there was no %s", at)
+		}
+		if err := p.tree.Mend(t.Context(), filepath.Dir(filepath.Dir(filepath.Dir(p.aside.dir)))); err != nil {
+			t.Fatalf("killed at %s: %v", at, err)
+		}
+		p.holds(mergeEnd)
+		if _, err := os.Lstat(p.path(".piton")); err == nil {
+			t.Errorf("killed at %s: it has left .piton", at)
+		}
+		p.work.During(nil)
+		if m := p.merge("e", 0); m.Commit == "" {
+			t.Errorf("killed at %s: not merged: %+v", at, m)
+		}
+		p.holds(mergeEnd)
+	}
+}
+
+// survives reports whether do was not killed.
+func survives(do func()) (ok bool) {
+	defer func() {
+		if why := recover(); why != nil && why != any(errKilled) {
+			panic(why)
+		}
+	}()
+	do()
+	return true
+}
+
+// Whatever somebody saves at whatever moment is there at the end, and where it was
+// no file of the merge by then, all of that is taken back.
+func TestSavedAtAnyMoment(t *testing.T) {
+	inPlace := func(w *workspace, file, text string) error { return os.WriteFile(w.path(file), []byte(text), 0o644) }
+	byRename := func(w *workspace, file, text string) error {
+		return errors.Join(os.WriteFile(w.path("tmp"), []byte(text), 0o644), os.Rename(w.path("tmp"), w.path(file)))
+	}
+	saves := 0
+	for n, at := range momentsOf(t) {
+		file := strings.Fields(at)[len(strings.Fields(at))-1]
+		save := []func(*workspace, string, string) error{inPlace, byRename}[n%2]
+		if file == "link" {
+			save = byRename
+		}
+		p := newPair(t, mergeBegin, "")
+		p.aside.do(mergeStep)
+		var saved bool
+		p.work.During(func(moment string) {
+			if moment == at && !saved {
+				saved = save(p.workspace, file, "mine") == nil // not where it is a directory, or in none
+			}
+		})
+		m := p.merge("e", 0)
+		if !saved {
+			continue
+		}
+		saves++
+		if got := p.text(file); got != "mine" {
+			t.Errorf("saved at %s: it is %q", at, got)
+		}
+		if len(m.Conflicts) > 0 && p.text("changed") == "2" {
+			t.Errorf("saved at %s: a part of the merge is left", at)
+		}
+	}
+	if saves < 20 {
+		t.Errorf("only %d saves", saves)
+	}
+}
+
+// What somebody who has a file open writes there when it is aside is merged with.
+func TestWrittenAfterItWasMovedAside(t *testing.T) {
+	p := newPair(t, mergeBegin, "")
+	p.aside.do(mergeStep)
+	open, err := os.OpenFile(p.path("changed"), os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer open.Close()
+	p.work.During(func(moment string) {
+		if moment == "put changed" {
+			_, err = open.WriteAt([]byte("mine"), 0)
+		}
+	})
+	if m := p.merge("e", 0); err != nil || len(m.Conflicts) != 1 || p.text("changed") != "mine" {
+		t.Errorf("%+v, %v, and it is %q", m, err, p.text("changed"))
+	}
+}
+
+// What was written aside and saved anew, by a process that then was killed, is kept.
+func TestSavedTwice(t *testing.T) {
+	c := gitConfig(t)
+	c.Quarantine = t.TempDir()
+	p := newPair(t, mergeBegin, "")
+	other, err := tree.Open(p.dir, c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	p.aside.do(mergeStep)
+	p.work.During(func(moment string) {
+		if moment == "put changed" {
+			p.do("changed again\n.piton/merge/0 mine")
+			panic(errKilled)
+		}
+	})
+	if survives(func() { p.merge("e", 0) }) {
+		t.Fatal("it was not killed")
+	}
+	if err := other.Mend(t.Context(), filepath.Dir(filepath.Dir(filepath.Dir(p.aside.dir)))); err != nil {
+		t.Fatal(err)
+	}
+	kept := &workspace{T: t, dir: filepath.Join(c.Quarantine, "run", "step.merge")}
+	if p.text("changed") != "again" || kept.text("0001-0") != "mine" {
+		t.Errorf("it is %q, and there was %q; kept is %s", p.text("changed"), kept.text("0001-0"), kept.files())
+	}
+}
