@@ -16,7 +16,9 @@ import (
 func binary(b *testing.B) string {
 	b.Helper()
 	path := filepath.Join(b.TempDir(), "piton")
-	if out, err := exec.Command("go", "build", "-o", path, "github.com/piton-dev/piton/cmd/piton").CombinedOutput(); err != nil {
+	c := exec.Command("go", "build", "-o", path, "github.com/piton-dev/piton/cmd/piton")
+	c.Env = append(os.Environ(), "CGO_ENABLED=0") // as it is released
+	if out, err := c.CombinedOutput(); err != nil {
 		b.Fatalf("build: %v\n%s", err, out)
 	}
 	return path

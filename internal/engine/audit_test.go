@@ -29,7 +29,8 @@ import (
 //     older than a day is there if one is asked for, while the run is neither
 //     paused nor being stopped, and never for a step that is done and was
 //     neither regressed nor ordered. No step has two live dispatches; no more
-//     are live than there is room; no agent without a scope is live beside
+//     work than there is room, and one more is merged or asked for checks that
+//     may run only once; no agent without a scope is live beside
 //     another agent, and no two overlapping scopes.
 //   - Where a run asks for leases, a step that others could disturb starts only
 //     with one of its owner, over the scope it is defined with.
@@ -335,7 +336,7 @@ func (a *auditor) dispatched(e engine.WorkDispatched, r engine.Record) error {
 	if err := a.mayStart(f, e, r); err != nil {
 		return err
 	}
-	if err := a.alone(f); err != nil {
+	if err := a.alone(f, e.Kind); err != nil {
 		return err
 	}
 	if (e.Child != "") != (e.Kind == engine.ChildWork && e.Prompt != "") {
@@ -497,8 +498,8 @@ func (a *auditor) working() bool {
 }
 
 // alone holds a dispatch against the others under way.
-func (a *auditor) alone(f *file) error {
-	live := len(a.leaving)
+func (a *auditor) alone(f *file, kind engine.WorkKind) error {
+	live, working := len(a.leaving), len(a.leaving)
 	for _, l := range a.leaving {
 		if clash(f.def, l.def) {
 			return fmt.Errorf("what a revision left of %q works in the same place", l.def.ID)
@@ -509,6 +510,9 @@ func (a *auditor) alone(f *file) error {
 			continue
 		}
 		live++
+		if o.live.Kind.Effect() == engine.Work {
+			working++
+		}
 		if clash(f.def, o.def) {
 			return fmt.Errorf("%q works in the same place", id)
 		}
@@ -517,8 +521,9 @@ func (a *auditor) alone(f *file) error {
 	if f.kept {
 		room = max(room, a.room)
 	}
-	if live+1 > room {
-		return fmt.Errorf("%d are under way already, and there is room for %d", live, room)
+	// One is made ready while another is checked or merged.
+	if kind.Effect() == engine.Work && working >= room || live >= room+min(1, room-1) {
+		return fmt.Errorf("%d are under way already, %d of them at work, and there is room for %d", live, working, room)
 	}
 	return nil
 }

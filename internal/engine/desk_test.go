@@ -139,17 +139,34 @@ func (d *desk) apply(actor string, e engine.Event) {
 	if err := d.state.Scan(); err != nil {
 		d.fail("after record %d, %s %+v: %w", r.Seq, e.Type(), e, err)
 	}
-	if active, room := len(d.state.Active()), 0; d.state.Program() != nil {
-		// A revision with less room lets what is under way come to its end.
-		if room = d.state.Room(); active > max(room, d.active) {
-			d.fail("after record %d: %d steps are under way, %d may be", r.Seq, active, room)
-		}
+	if d.state.Program() != nil {
+		d.crowded(r)
 	}
 	d.active = len(d.state.Active())
 	if err := apart(d.state); err != nil {
 		d.fail("after record %d: %w", r.Seq, err)
 	}
 	d.rows.take(d.state.Rows())
+}
+
+// crowded reports more steps at work, or under way, than there may be. One more
+// is made ready while another is checked. A revision with less room lets what is
+// under way come to its end.
+func (d *desk) crowded(r engine.Record) {
+	active, working, room := len(d.state.Active()), d.atWork(), d.state.Room()
+	if active > max(room+min(1, room-1), d.active) || working > max(room, d.active) {
+		d.fail("after record %d: %d steps are under way and %d at work, where %d may be", r.Seq, active, working, room)
+	}
+}
+
+// atWork counts the steps at work, less those that a revision took leave of.
+func (d *desk) atWork() (n int) {
+	for k := range d.live {
+		if k.Kind == engine.Work && !d.leaves(k) {
+			n++
+		}
+	}
+	return n
 }
 
 // note keeps what is under way, read off the records.

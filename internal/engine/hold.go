@@ -52,7 +52,7 @@ func (s *State) queued(i int, now time.Time, h *Hold) {
 	switch {
 	case conflicts:
 		h.Beside = []int{holder}
-	case len(s.active) >= s.room():
+	case s.full():
 		h.Full, h.Beside = true, slices.Clone(s.active)
 	case s.fit(i, now) != ample:
 		h.Budget, h.Item = true, s.run.Asking

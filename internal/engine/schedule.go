@@ -19,10 +19,21 @@ func (s *State) free() bool {
 	return s.run.Live && !s.run.Paused && !s.stopping() && s.run.Critical == 0 && len(s.run.Leaving) == 0
 }
 
-// room is how many steps may be under way at once.
+// room is how many steps may be at work at once.
 func (s *State) room() int {
 	return max(1, min(s.prog.Parallel(), s.run.Opened.Policy.MaxParallel))
 }
+
+// full: no other step may begin. Where steps run beside each other at all, one
+// more is made ready while another is being checked: else its place would stand
+// idle for as long as its checks take, and those of the next step's baseline.
+func (s *State) full() bool {
+	room := s.room()
+	return len(s.active) > room || len(s.active) == room && (room == 1 || !slices.ContainsFunc(s.active, s.checked))
+}
+
+// checked: the step's work is over, and its checks are under way.
+func (s *State) checked(i int) bool { return s.steps[i].Phase == Verifying }
 
 // eligible reports whether the step could start if there were room.
 func (s *State) eligible(i int) bool {
@@ -94,7 +105,7 @@ func (s *State) fill(now time.Time) {
 		}
 		// Nothing of the round was left to prove: it is over.
 	}
-	for s.free() && len(s.active) < s.room() {
+	for s.free() && !s.full() {
 		i, ok := s.next(now)
 		if !ok {
 			return

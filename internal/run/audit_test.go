@@ -515,10 +515,22 @@ func (w *world) auditBeside() {
 			}
 		}
 		live[place] = append(live[place], m.effort)
-		if len(live[place]) > w.room(m.effort) {
+		if w.crowd(live[place]) {
 			w.find("parallel", "%s begins as number %d", m.token, len(live[place]))
 		}
 	}
+}
+
+// crowd reports more work at once than there may be, the last of it begun now.
+// Where there may be more than one, another step is made ready or checked besides.
+func (w *world) crowd(live []*effort) bool {
+	room, working := w.room(live[len(live)-1]), 0
+	for _, x := range live {
+		if x.effect.Key.Kind == engine.Work {
+			working++
+		}
+	}
+	return working > room || len(live) > room+min(1, room-1)
 }
 
 // across: runs of one workspace that ask for leases do not disturb each other.
