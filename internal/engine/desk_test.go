@@ -27,6 +27,7 @@ type desk struct {
 	epoch   uint64
 	rows    *shelf
 	broken  error
+	twin    *engine.State       // restored from a snapshot some time ago
 	live    map[engine.Key]bool // work that was dispatched and has not ended
 	// elsewhere is that of it which runs of their own carry out.
 	elsewhere map[engine.Key]bool
@@ -136,6 +137,11 @@ func (d *desk) apply(actor string, e engine.Event) {
 	}
 	d.journal = append(d.journal, r)
 	d.note(e)
+	if d.twin != nil {
+		if err := d.twin.Apply(r); err != nil {
+			d.fail("the restored state refuses record %d: %w", r.Seq, err)
+		}
+	}
 	if err := d.state.Scan(); err != nil {
 		d.fail("after record %d, %s %+v: %w", r.Seq, e.Type(), e, err)
 	}
@@ -425,6 +431,11 @@ func (d *desk) settled() error {
 	if now := table(d.state); !now.Equal(d.rows) {
 		return fmt.Errorf("rows that were handed out are stale:\n%s%s", gocmp.Diff(d.rows.Head, now.Head), gocmp.Diff(d.rows.Steps, now.Steps))
 	}
+	if d.twin != nil {
+		if err := agree(d.state, d.twin); err != nil {
+			return fmt.Errorf("what was restored and followed: %w", err)
+		}
+	}
 	if d.state.Program() == nil {
 		return nil
 	}
@@ -437,6 +448,9 @@ func (d *desk) settled() error {
 	}
 	if err := agree(d.state, restored); err != nil {
 		return fmt.Errorf("restore: %w", err)
+	}
+	if d.twin == nil || len(d.journal)%2 == 0 { // one that is kept drifts further
+		d.twin = restored
 	}
 	return audit(d.journal)
 }

@@ -215,7 +215,6 @@ type world struct {
 	runs    int
 	sent    []engine.Input // to be sent again, too late
 	turns   int
-	twin    *engine.State // restored from a snapshot some time ago
 }
 
 func newWorld(p *engine.Program, policy engine.Policy) *world {
@@ -250,23 +249,10 @@ func (w *world) open() {
 	w.send(in)
 }
 
-// send admits an input, and tells the twin what came of it.
+// send admits an input.
 func (w *world) send(in engine.Input) error {
-	from := len(w.journal)
 	_, err := w.admit(in)
-	w.follow(from)
 	return err
-}
-
-func (w *world) follow(from int) {
-	for _, r := range w.journal[from:] {
-		if w.twin == nil {
-			continue
-		}
-		if err := w.twin.Apply(r); err != nil {
-			w.fail("the restored state refuses record %d: %w", r.Seq, err)
-		}
-	}
 }
 
 // happen lets one thing happen.
@@ -291,7 +277,7 @@ func (w *world) happen(o op) {
 		w.result(o)
 	}
 	if !w.hold {
-		w.decideAndFollow()
+		w.decide()
 		w.look()
 	}
 }
@@ -510,7 +496,6 @@ func childEnd(in engine.Ended, o op) engine.Input {
 // tick moves the clock: to when the core wants to be woken, or anywhere, a
 // little back too.
 func (w *world) tick(o op) {
-	from := len(w.journal)
 	at, ok := w.state.Wake()
 	switch {
 	case ok && o.How%2 == 0:
@@ -521,7 +506,6 @@ func (w *world) tick(o op) {
 		w.now = w.now.Add(time.Duration(o.More) * 13 * time.Minute)
 	}
 	w.decide()
-	w.follow(from)
 }
 
 func (w *world) order(o op) {
@@ -606,23 +590,16 @@ func (w *world) again(o op) {
 	}
 }
 
-// strange opens the next run where that is possible, takes a snapshot to
-// follow, or asks for what makes no sense.
+// strange opens the next run where that is possible, or asks for what makes no
+// sense.
 func (w *world) strange(o op) {
 	switch o.How % 8 {
 	case 4, 5, 6, 7:
 		w.revise(o)
-	case 0:
+	case 0, 1:
 		if !w.state.Live() {
 			w.open()
 		}
-	case 1:
-		twin, err := engine.Restore(w.image(), w.state.Program())
-		if err != nil {
-			w.fail("restore: %w", err)
-			return
-		}
-		w.twin = twin
 	case 2:
 		w.send(engine.Reply{ItemAnswered: engine.ItemAnswered{Item: "r1/" + strconv.Itoa(int(o.More)%4), Choice: "retry", By: "eve"}})
 	case 3:
@@ -644,12 +621,6 @@ func (w *world) look() {
 func (w *world) check() {
 	if err := w.settled(); err != nil {
 		w.fail("%w", err)
-		return
-	}
-	if w.twin != nil {
-		if err := agree(w.state, w.twin); err != nil {
-			w.fail("restored long ago: %w", err)
-		}
 	}
 }
 
@@ -657,7 +628,7 @@ func (w *world) check() {
 // run has ended. It reports whether that took no more than so many turns.
 func (w *world) succeed(turns int) bool {
 	w.hold = false
-	w.decideAndFollow()
+	w.decide()
 	for ; turns > 0 && w.broken == nil && w.state.Live(); turns-- {
 		fx, rows := w.state.Pending(), w.rows.open()
 		at, wakes := w.state.Wake()
@@ -683,7 +654,7 @@ func (w *world) succeed(turns int) bool {
 			w.send(engine.Order{Command: engine.Command{Verb: engine.DoResume, By: "ann"}})
 		case wakes:
 			w.now = at
-			w.decideAndFollow()
+			w.decide()
 		}
 		w.look()
 	}
@@ -712,12 +683,6 @@ func plenty(x *engine.Shortage) string {
 		args = append(args, fmt.Sprintf(`"wall":"%d00000h"`, 2*times))
 	}
 	return "{" + strings.Join(args, ",") + "}"
-}
-
-func (w *world) decideAndFollow() {
-	from := len(w.journal)
-	w.decide()
-	w.follow(from)
 }
 
 // wantsAny reports whether any of the live work is wanted.

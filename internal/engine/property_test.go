@@ -20,7 +20,7 @@ func lived(t *rapid.T, steps, ops int) *world {
 		}
 	}
 	w.hold = false
-	w.decideAndFollow()
+	w.decide()
 	w.check()
 	if w.broken != nil {
 		t.Fatalf("%v\n%s", w.broken, lines(w.journal))

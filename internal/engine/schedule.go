@@ -33,7 +33,10 @@ func (s *State) full() bool {
 }
 
 // checked: the step's work is over, and its checks are under way.
-func (s *State) checked(i int) bool { return s.steps[i].Phase == Verifying }
+func (s *State) checked(i int) bool {
+	st := &s.steps[i]
+	return st.Phase == Verifying && endVerdict(st.Ended) == NoVerdict
+}
 
 // eligible reports whether the step could start if there were room.
 func (s *State) eligible(i int) bool {
@@ -105,8 +108,8 @@ func (s *State) fill(now time.Time) {
 		}
 		// Nothing of the round was left to prove: it is over.
 	}
-	for s.free() && !s.full() {
-		i, ok := s.next(now)
+	for s.hide(); s.free() && !s.full(); s.hide() {
+		i, ok := s.startable(now)
 		if !ok {
 			return
 		}
@@ -135,22 +138,22 @@ func (s *State) drop() {
 	}
 }
 
-// next finds the first ready step that conflicts with nothing under way. A
-// class that conflicts is not looked at again before that step is released.
-func (s *State) next(now time.Time) (int, bool) {
-	for {
-		i, ok := s.startable(now)
-		if !ok {
-			return 0, false
+// hide takes steps that conflict with one under way from among the ready ones,
+// until the first of them conflicts with none: so what keeps back others is the
+// same however the state came about. A class that conflicts is not looked at
+// again before that step is released.
+func (s *State) hide() {
+	for _, of := range [...]*set{&s.ready, &s.thrifty} {
+		for i, ok := of.first(); ok; i, ok = of.first() {
+			holder, blocked := s.conflict(i)
+			if !blocked {
+				break
+			}
+			c := s.prog.classes.of[i]
+			s.offer(c, false)
+			s.queues[c].blocked = true
+			s.steps[holder].waiters = append(s.steps[holder].waiters, c)
 		}
-		holder, blocked := s.conflict(i)
-		if !blocked {
-			return i, true
-		}
-		c := s.prog.classes.of[i]
-		s.offer(c, false)
-		s.queues[c].blocked = true
-		s.steps[holder].waiters = append(s.steps[holder].waiters, c)
 	}
 }
 

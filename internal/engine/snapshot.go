@@ -138,6 +138,7 @@ func (s *State) reindex() {
 	for i := range s.steps {
 		s.touch(i)
 	}
+	s.hide()
 }
 
 // deaden counts a dead need with all that it blocks, as [State.spread] does,
