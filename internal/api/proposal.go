@@ -243,7 +243,7 @@ func (p *Product) Revise(ctx context.Context, desk Desk, pr *Proposal, o Revisin
 	if o.Executables != nil {
 		next.Executables = c.executables(o.Executables)
 	}
-	next.Config, next.Isolation = config.Hash(p.Config), o.Isolation
+	next.Config, next.Isolation, next.ApprovedBy = config.Hash(p.Config), o.Isolation, by
 	if o.Unsealed != "" {
 		next.Unsealed = o.Unsealed
 	}

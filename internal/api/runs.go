@@ -15,6 +15,7 @@ import (
 type Opening struct {
 	Isolation string // level in force
 	Unsealed  string // who allowed less than the minimum asked for, "" for nobody
+	By        string // who said yes to the plan
 	// Protect looks at the files that steps guard and returns their state as
 	// an object to pin.
 	Protect func(ctx context.Context, guards []string) (store.Object, error)
@@ -94,7 +95,7 @@ func (p *Product) opening(ctx context.Context, d *Document, r *engine.Revision, 
 		Run: id, Plan: r.Drafted.Plan, Version: r.Drafted.Version, Title: program.Title(), Path: r.Drafted.Path, PlanHash: r.Drafted.Hash, Source: r.Drafted.Source,
 		Program: program.Hash(), Compiled: program, Config: config.Hash(p.Config), Agents: p.pins(c.All()...),
 		Policy:    engine.Policy{MaxParallel: pol.MaxParallel, Baseline: pol.Baseline == "on", Ratchet: pol.Ratchet == "end", Unmetered: pol.Unmetered, Below: true, Leases: true, Approve: pol.Approve},
-		Workspace: p.Place.Dir, Isolation: o.Isolation, Unsealed: o.Unsealed, Base: base.Hash,
+		Workspace: p.Place.Dir, Isolation: o.Isolation, Unsealed: o.Unsealed, ApprovedBy: o.By, Base: base.Hash,
 	}
 	if o.Executables != nil {
 		open.Executables = c.executables(o.Executables)

@@ -16,6 +16,7 @@ import (
 	"github.com/piton-dev/piton/internal/run"
 	"github.com/piton-dev/piton/internal/store"
 	"github.com/piton-dev/piton/internal/tree"
+	"github.com/piton-dev/piton/internal/verify"
 )
 
 // runFlags are what run and resume share.
@@ -128,7 +129,7 @@ func (s *session) revise(ctx context.Context, path string, f runFlags) (bool, er
 	if err != nil || pr == nil || pr.Head.Ended {
 		return false, err
 	}
-	err = s.agreed(ctx, pr, approveFlags{yes: f.yes, weaker: f.weaker})
+	yes, err := s.consented(ctx, pr, f)
 	if waits(err) && s.app.json {
 		return true, errors.Join(err, s.app.showStatus(ctx, s, pr.Head))
 	}
@@ -136,12 +137,23 @@ func (s *session) revise(ctx context.Context, path string, f runFlags) (bool, er
 		return true, err
 	}
 	return true, s.drive(ctx, f, func(d api.Desk) (api.Opened, error) {
-		_, err := s.Revise(ctx, d, pr, s.revising(), s.By, "")
+		_, err := s.Revise(ctx, d, pr, s.revising(), yes.by, yes.why)
 		if err == nil {
 			s.app.notice("run %s goes on with revision %d", pr.Head.Run, pr.Revision)
 		}
 		return api.Opened{Stream: pr.Head.Stream, Run: pr.Head.Run, Resumed: true}, err
 	})
+}
+
+// consented is the yes to what a plan proposes for its run.
+func (s *session) consented(ctx context.Context, pr *api.Proposal, f runFlags) (*consent, error) {
+	if !f.yes && pr.Was != nil && len(pr.Diff.Weaker) == 0 && pr.Doc.OK() {
+		if yes := s.byPolicy(pr.Doc); yes != nil {
+			printLines(s.app.err, s.app.theme(s.app.err).proposal(pr))
+			return yes, nil
+		}
+	}
+	return &consent{by: s.By}, s.agreed(ctx, pr, approveFlags{yes: f.yes, weaker: f.weaker})
 }
 
 // takeUp goes on with an unfinished run of the same text where a plan that it
@@ -182,16 +194,19 @@ func (s *session) openRun(ctx context.Context, d api.Desk, doc *api.Document, ye
 	if err != nil {
 		return api.Opened{}, err
 	}
+	by := ""
 	switch {
 	case s.Approved(r):
+		by = r.Answer.By
 	case yes == nil:
 		return api.Opened{}, &api.Problem{Code: api.Conflict, Message: "the approval of " + doc.Path + " has just run out", Hint: "run it again"}
 	default:
+		by = yes.by
 		if err := s.Judge(ctx, d, r, true, yes.by, yes.why); err != nil {
 			return api.Opened{}, err
 		}
 	}
-	opened, err := s.Open(ctx, d, doc, r, api.Opening{Isolation: unsealed, Unsealed: s.unsealed, Protect: s.protect, Executables: s.executables})
+	opened, err := s.Open(ctx, d, doc, r, api.Opening{Isolation: unsealed, Unsealed: s.unsealed, By: by, Protect: s.protect, Executables: s.executables})
 	if err == nil && opened.Resumed {
 		s.app.notice("taking up unfinished run %s", opened.Run)
 	}
@@ -213,12 +228,14 @@ func (s *session) approval(ctx context.Context, doc *api.Document, f runFlags) (
 	if err != nil {
 		return nil, err
 	}
-	switch {
-	case f.yes && (len(weaker) == 0 || f.weaker):
+	if f.yes && (len(weaker) == 0 || f.weaker) {
 		s.app.showWeakened(weaker)
 		return &consent{by: s.By}, nil
-	case s.Config.Policy.Approve == "auto" && len(weaker) == 0 && !r.Rejected():
-		return &consent{by: engine.ByPolicy, why: "policy: approve is auto"}, nil
+	}
+	if len(weaker) == 0 && !r.Rejected() {
+		if yes := s.byPolicy(doc); yes != nil {
+			return yes, nil
+		}
 	}
 	draft := func(d api.Desk) error {
 		_, err := s.Draft(ctx, d, doc)
@@ -239,6 +256,36 @@ func (s *session) approval(ctx context.Context, doc *api.Document, f runFlags) (
 		s.app.notice("the plan waits for a person's yes: piton approve %s, or piton run --yes", doc.Path)
 	}
 	return nil, ended(exitWaiting)
+}
+
+// byPolicy is the yes of the policy, nil where that wants a person's: it is then
+// said what keeps the plan from being of low risk.
+func (s *session) byPolicy(doc *api.Document) *consent {
+	switch s.Config.Policy.Approve {
+	case "auto":
+		return &consent{by: engine.ByPolicy, why: "policy: approve is auto"}
+	case engine.LowRisk:
+		hazards := doc.Hazards()
+		if len(hazards) == 0 {
+			return &consent{by: engine.ByPolicy, why: "policy: approve is low-risk, and every step is of low risk"}
+		}
+		s.app.showHazards(hazards)
+	}
+	return nil
+}
+
+// hazardsShown is how many reasons are said why a plan is not of low risk.
+const hazardsShown = 5
+
+// showHazards says why the policy does not say yes.
+func (a *app) showHazards(hazards []verify.Hazard) {
+	t := a.theme(a.err)
+	for _, h := range hazards[:min(len(hazards), hazardsShown)] {
+		a.notice("not of low risk: %s", t.line(h.String()))
+	}
+	if more := len(hazards) - hazardsShown; more > 0 {
+		a.notice("not of low risk: %d more reasons like these; --json lists all", more)
+	}
 }
 
 // rejected says who said no to a text, and what can be done.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/piton-dev/piton/internal/api"
 	"github.com/piton-dev/piton/internal/config"
+	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/verify"
 )
 
@@ -112,6 +113,11 @@ func (a *app) verify(ctx context.Context, paths []string, form string) error {
 	if bad > 0 {
 		return ended(exitPlan)
 	}
+	if form == formText && product.Config.Policy.Approve == engine.LowRisk {
+		for _, doc := range docs {
+			a.showHazards(doc.Hazards())
+		}
+	}
 	return nil
 }
 
@@ -164,6 +170,8 @@ func (a *app) findings(docs []*api.Document, form string, bad int) error {
 		a.notice("%d plans: no errors", len(docs))
 	case bad == 0 && !docs[0].Runnable():
 		a.notice("%s: no errors; this version cannot run it", docs[0].Path)
+	case bad == 0 && len(docs[0].Hazards()) == 0:
+		a.notice("%s: no errors; low risk", docs[0].Path)
 	case bad == 0:
 		a.notice("%s: no errors", docs[0].Path)
 	}

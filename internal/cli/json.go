@@ -196,6 +196,7 @@ type runDoc struct {
 	Plan       planRef       `json:"plan"`
 	Workspace  string        `json:"workspace"`
 	Isolation  *string       `json:"isolation"`
+	ApprovedBy *string       `json:"approved_by"`
 	StartedAt  stamp         `json:"started_at"`
 	FinishedAt stamp         `json:"finished_at"`
 	Exit       *int          `json:"exit"`
@@ -395,7 +396,7 @@ func runDocument(h engine.HeadRow, workspace string, steps []engine.StepRow) run
 	d := runDoc{
 		ID: h.Run, Status: h.Status, Reason: h.Reason,
 		Plan:      planRef{h.Plan, h.Version, h.Title, h.PlanHash},
-		Workspace: workspace, Isolation: orNull(h.Isolation), StartedAt: stamp(h.Started), FinishedAt: stamp(h.Finished),
+		Workspace: workspace, Isolation: orNull(h.Isolation), ApprovedBy: orNull(h.ApprovedBy), StartedAt: stamp(h.Started), FinishedAt: stamp(h.Finished),
 		Proven: h.Proven, Unproven: h.Unproven, Waived: h.Waived, Skipped: h.Skipped, Usage: usageDoc{In: orNull(h.TokensIn), Out: orNull(h.TokensOut)},
 		Total: h.Total, Satisfied: h.Settled, Waiting: h.Open,
 		Budget: spendDocument(h.Budget, until(h)),
@@ -508,13 +509,28 @@ type foundDoc struct {
 	File     string `json:"file"`
 	OK       bool   `json:"ok"`
 	Runnable bool   `json:"runnable"`
+	riskDoc
+}
+
+// riskDoc is what an approval of low-risk plans goes by.
+type riskDoc struct {
+	Risk    string          `json:"risk"`    // low, high
+	Hazards []verify.Hazard `json:"hazards"` // why it is not low
+}
+
+func riskDocument(doc *api.Document) riskDoc {
+	d := riskDoc{Risk: "low", Hazards: list(doc.Hazards())}
+	if len(d.Hazards) > 0 || !doc.OK() {
+		d.Risk = "high"
+	}
+	return d
 }
 
 func findingsDocument(docs ...*api.Document) findingsDoc {
 	out := findingsDoc{OK: true, Runnable: true, Files: []foundDoc{}, Findings: []verify.Finding{}}
 	for _, doc := range docs {
 		out.OK, out.Runnable = out.OK && doc.OK(), out.Runnable && doc.Runnable()
-		out.Files = append(out.Files, foundDoc{doc.Path, doc.OK(), doc.Runnable()})
+		out.Files = append(out.Files, foundDoc{doc.Path, doc.OK(), doc.Runnable(), riskDocument(doc)})
 		out.Findings = append(out.Findings, doc.Findings...)
 	}
 	return out
@@ -522,7 +538,7 @@ func findingsDocument(docs ...*api.Document) findingsDoc {
 
 // refusalDocument is why a plan that verifies is not run.
 func refusalDocument(doc *api.Document, r *verify.Refusal) findingsDoc {
-	return findingsDoc{OK: doc.OK(), Files: []foundDoc{{File: doc.Path, OK: doc.OK()}}, Findings: r.Findings}
+	return findingsDoc{OK: doc.OK(), Files: []foundDoc{{File: doc.Path, OK: doc.OK(), riskDoc: riskDocument(doc)}}, Findings: r.Findings}
 }
 
 // How a plan stands, and a run that nobody has said yes to yet.

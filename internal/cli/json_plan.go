@@ -35,6 +35,7 @@ type planDoc struct {
 	Prose       string     `json:"prose"` // of the header, that belongs to no label
 	Steps       []planStep `json:"steps"`
 	Notes       string     `json:"notes"` // what follows the steps
+	riskDoc
 
 	Forecast *forecastDoc `json:"forecast,omitempty"` // show: from the attempts of earlier runs
 }
@@ -121,7 +122,7 @@ func planDocument(doc *api.Document) planDoc {
 		Constraints: values(p.Constraints.Value), Tags: values(p.Tags.Value), Complexity: orNull(p.Complexity.Value),
 		Memories: values(p.Memories.Value), EstimateMs: millis(p.Estimate), Parallel: p.Parallel.Value, Replans: p.Replans.Value,
 		Protect: values(p.Protect.Value), Isolation: orNull(p.Isolation.Value), Workspace: p.Workspace.Value,
-		Setup: orNull(p.Setup.Value), Prose: p.Prose.Value, Steps: []planStep{}, Notes: p.Notes.Value,
+		Setup: orNull(p.Setup.Value), Prose: p.Prose.Value, Steps: []planStep{}, Notes: p.Notes.Value, riskDoc: riskDocument(doc),
 	}
 	refs := p.Refs()
 	for i, s := range p.Steps {

@@ -274,6 +274,9 @@ func (f *fold) opening(l *words) {
 	if head.Settled > 0 {
 		l.add("(%d finished before)", head.Settled)
 	}
+	if r.ApprovedBy == engine.ByPolicy {
+		l.add("approved by policy")
+	}
 	if r.Isolation == unsealed {
 		l.add("UNSEALED: agents and contracts see what you see")
 	}

@@ -22,6 +22,9 @@ func (t theme) plan(doc *api.Document) []string {
 	if n := p.Parallel.Value; n > 1 {
 		about += fmt.Sprintf(", %d at once", n)
 	}
+	if doc.OK() && len(doc.Hazards()) == 0 {
+		about += ", low risk"
+	}
 	title := p.Title.Value
 	if p.Issue != "" {
 		title += " (#" + p.Issue + ")"

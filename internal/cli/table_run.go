@@ -54,6 +54,9 @@ func (t theme) heading(s standing) []string {
 	if h.Parent.Run != "" {
 		about += fmt.Sprintf(", for step %s of run %s", t.above(h.Parent), h.Parent.Run)
 	}
+	if h.ApprovedBy == engine.ByPolicy {
+		about += ", approved by policy"
+	}
 	lines := []string{
 		t.sides(cell{t.line(h.Title), boldTone}, cell{about, idleTone}),
 		t.sides(cell{state, l.tone}, cell{t.times(s), idleTone}),

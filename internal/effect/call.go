@@ -102,24 +102,12 @@ func (w *World) weigh(ctx context.Context, e engine.Effect, args []byte, p *engi
 	for _, t := range weight.Targets {
 		p.Targets = append(p.Targets, engine.Target(t))
 	}
-	p.Low = low(e.Step, weight)
+	p.Low = engine.LowCall(p.Tier, p.Effect, e.Step.Writes, e.Step.Offline() && w.Pool.Offline() == nil)
 	if out := outsideScope(p.Targets, e.Step.Writes); out != "" {
 		p.Refused = out + " is outside of the step's writes"
 	}
 	p.Context = w.shown(p)
 	return nil
-}
-
-// low reports a call of low risk: it looks, or makes new files inside an
-// explicit scope.
-func low(s *engine.Step, weight tool.Weight) bool {
-	switch {
-	case weight.Tier != tool.Free:
-		return false
-	case weight.Effect == tool.Create:
-		return len(s.Writes) > 0
-	}
-	return weight.Effect == tool.Read
 }
 
 // outsideScope names a target that the step's scope does not cover.

@@ -154,7 +154,10 @@ type RunOpened struct {
 	Workspace string            `json:"workspace"`
 	Isolation string            `json:"isolation"`
 	Unsealed  string            `json:"unsealed,omitempty"` // who allowed less than the asked minimum
-	Base      string            `json:"base,omitempty"`     // object: the protected files as they were
+	// ApprovedBy is who said yes to the plan: a name, or [ByPolicy]; "" in old
+	// journals, and of a plan that was approved with another.
+	ApprovedBy string `json:"approved_by,omitempty"`
+	Base       string `json:"base,omitempty"` // object: the protected files as they were
 	// Executables are the commands of checks that lie, or could lie, outside of
 	// the system's directories: the file that each stands for, and its digest.
 	Executables map[string]string `json:"executables,omitempty"`

@@ -31,6 +31,7 @@ type HeadRow struct {
 	PlanHash   string    `json:"plan_hash"`
 	Source     string    `json:"source,omitempty"` // hash of the plan document's bytes; "" in old journals
 	Isolation  string    `json:"isolation,omitempty"`
+	ApprovedBy string    `json:"approved_by,omitempty"` // as in [RunOpened]
 	Status     Status    `json:"status"`
 	Reason     string    `json:"reason,omitempty"`
 	Exit       int       `json:"exit"`
@@ -202,7 +203,7 @@ func (s *State) turnPage() {
 func (s *State) Head() HeadRow {
 	r := &s.run
 	return HeadRow{
-		Stream: s.task, First: r.First, Isolation: r.Opened.Isolation, Run: r.Opened.Run, Plan: r.Opened.Plan, Version: r.Opened.Version, Title: r.Opened.Title,
+		Stream: s.task, First: r.First, Isolation: r.Opened.Isolation, ApprovedBy: r.Opened.ApprovedBy, Run: r.Opened.Run, Plan: r.Opened.Plan, Version: r.Opened.Version, Title: r.Opened.Title,
 		Path: r.Opened.Path, PlanHash: r.Opened.PlanHash, Source: r.Opened.Source, Status: r.Status, Reason: r.Reason, Exit: r.Exit, Ended: !r.Live,
 		Started: r.Started, Finished: r.Finished, Total: len(s.steps), Settled: len(s.steps) - r.Unsat,
 		Active: len(s.active), Open: len(s.items), Proven: r.Proven, Unproven: r.Unproven, Waived: r.Waived, Skipped: r.Skipped,

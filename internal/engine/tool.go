@@ -39,10 +39,26 @@ type Preview struct {
 	Effect  string   `json:"effect,omitempty"`  // what the call does to the world, in the registry's word
 	Reasons []string `json:"reasons,omitempty"` // for the tier, the worst first
 	Targets []Target `json:"targets,omitempty"`
-	Low     bool     `json:"low,omitempty"` // low risk: it looks, or makes new files inside an explicit scope
+	Low     bool     `json:"low,omitempty"` // low risk; see [LowCall]
 	Hash    string   `json:"hash,omitempty"`
 	Context string   `json:"context,omitempty"` // for people: the arguments, and what would be lost
 	Refused string   `json:"refused,omitempty"` // why the call cannot be made at all
+}
+
+// LowCall reports a call of low risk, which is one that nobody is asked for under
+// [LowRisk]: it is free, and looks, or makes new files inside an explicit scope, or
+// runs a command that only looks and is kept from the network. effect is the
+// registry's word.
+func LowCall(tier Tier, effect string, writes []string, offline bool) bool {
+	switch {
+	case tier != FreeTier:
+		return false
+	case effect == "create":
+		return len(writes) > 0
+	case effect == "command":
+		return offline
+	}
+	return effect == "read"
 }
 
 // PreviewMade says what a call would do. The call is dispatched in the same

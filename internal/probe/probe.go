@@ -55,6 +55,7 @@ func Answer(ctx context.Context, q verify.Queries, env Env) verify.Facts {
 		}
 		f.Commands[name] = find(name, path)
 	}
+	f.Calls = calls(ctx, q.Calls, env)
 	if q.Offline {
 		f.Exposed = exposed()
 	}

@@ -1,8 +1,11 @@
 package probe
 
 import (
+	"context"
+	"encoding/json"
 	"strings"
 
+	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/tool"
 	"github.com/piton-dev/piton/internal/verify"
 )
@@ -32,4 +35,31 @@ func tools(names []string, env Env) map[string]verify.Tool {
 		answers[name] = verify.Tool{Missing: !dotted || !configured, Foreign: dotted && configured}
 	}
 	return answers
+}
+
+// calls answers what calls of built-in tools would do here. What cannot be called
+// stays unanswered.
+func calls(ctx context.Context, list []verify.Call, env Env) map[string]verify.Weight {
+	if len(list) == 0 {
+		return nil
+	}
+	r, err := tool.Open(tool.Config{Workspace: env.Workspace, Environ: env.Environ, Commands: tool.Tiers(env.Config.Commands), Hosts: env.Config.WebFetch.Allow})
+	if err != nil {
+		return nil
+	}
+	defer r.Close()
+	answers := map[string]verify.Weight{}
+	for _, c := range list {
+		if w, err := r.Weigh(ctx, c.Tool, json.RawMessage(c.Args)); err == nil {
+			answers[c.String()] = verify.Weight{Tier: engine.Tier(w.Tier), Effect: string(w.Effect), Reason: first(w.Reasons)}
+		}
+	}
+	return answers
+}
+
+func first(list []string) string {
+	if len(list) == 0 {
+		return ""
+	}
+	return list[0]
 }

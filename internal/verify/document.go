@@ -75,17 +75,22 @@ func read(p *plan.Plan, facts Facts) *document {
 		d.needs(u)
 		d.refers(u)
 		d.refersEach(u)
-		if c := s.Contract; c != nil && !c.Command.IsZero() {
-			u.proofs = append(u.proofs, d.script("contract", c.Command, true, c.ExitCode.Value))
-		}
-		for _, c := range s.Checks.Value {
-			u.proofs = append(u.proofs, d.script("check "+strconv.Quote(c.Name.Value), c.Command, !c.Optional, 0))
-		}
-		u.setup = d.script("setup", s.Setup, false, 0)
+		u.proven(d.script)
 		d.makers.add(s)
 		d.units = append(d.units, u)
 	}
 	return d
+}
+
+// proven notes the step's setup and proofs, each as read makes it of its text.
+func (u *unit) proven(read func(label string, text plan.Text, required bool, exit int) script) {
+	if c := u.Contract; c != nil && !c.Command.IsZero() {
+		u.proofs = append(u.proofs, read("contract", c.Command, true, c.ExitCode.Value))
+	}
+	for _, c := range u.Checks.Value {
+		u.proofs = append(u.proofs, read("check "+strconv.Quote(c.Name.Value), c.Command, !c.Optional, 0))
+	}
+	u.setup = read("setup", u.Setup, false, 0)
 }
 
 // distrust leaves scripts unread in which the parser found an error: a text
@@ -260,7 +265,7 @@ func (u *unit) scripted(f Facts) bool {
 
 // offline reports a step of which scripts are to reach no network.
 func (u *unit) offline() bool {
-	return u.Network.Value == "no" && (u.works() || len(u.proofs) > 0)
+	return u.Network.Value == "no" && u.runs()
 }
 
 // scriptTarget is the agent that needs no configuration and runs a task as a script.

@@ -16,6 +16,7 @@ type Queries struct {
 	Tools    []string // names of tools that steps call
 	Globs    []string // patterns of which it is asked whether any file matches; see [MatchGlob]
 	Texts    []string // paths as in Files whose content is wanted: scripts and their like
+	Calls    []Call   // of which it is asked what they would do; see [Hazards]
 	Offline  bool     // whether scripts can be kept from the network is wanted
 	Git      bool     // whether worktrees can be made is wanted
 }
@@ -28,6 +29,7 @@ type Facts struct {
 	Agents   map[string]Agent  `json:"agents"`          // every configured agent, by name
 	Tools    map[string]Tool   `json:"tools,omitempty"` // those that are asked for, and all that are built in, by name
 	Texts    map[string]string `json:"texts,omitempty"` // contents; of a file that is no text, or too long, missing
+	Calls    map[string]Weight `json:"calls,omitempty"` // by [Call.String]
 	Globs    map[string]bool   `json:"globs,omitempty"` // whether a file or directory of the workspace matches
 	// Plans says of documents that steps are delegated to, by path, what is not
 	// right with them. Files has whether they are there.

@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"cmp"
 	"maps"
 	"path"
 	"slices"
@@ -67,10 +68,14 @@ func (d *document) queries() Queries {
 	q.files[".git"] = true
 	tools, globs := map[string]bool{}, map[string]bool{}
 	offline := false
+	calls := map[Call]bool{}
 	worktrees := d.plan.Workspace.Value == inWorktree
 	for _, u := range d.units {
 		worktrees = worktrees || u.apart()
 		offline = offline || u.offline()
+		for _, c := range u.calls() {
+			calls[c] = true
+		}
 		if u.ForEach.Set && u.ForEach.Value.Kind() == "glob" && badScope(u.ForEach.Value.Items[0].Value) == "" {
 			globs[cleanScope(u.ForEach.Value.Items[0].Value)] = true
 		}
@@ -98,6 +103,7 @@ func (d *document) queries() Queries {
 	return Queries{
 		Commands: slices.Sorted(maps.Keys(q.commands)), Files: slices.Sorted(maps.Keys(q.files)),
 		Agents: slices.Sorted(maps.Keys(q.agents)), Tools: slices.Sorted(maps.Keys(tools)),
+		Calls: slices.SortedFunc(maps.Keys(calls), func(a, b Call) int { return cmp.Compare(a.String(), b.String()) }),
 		Globs: slices.Sorted(maps.Keys(globs)), Git: worktrees, Offline: offline,
 	}
 }
