@@ -38,10 +38,13 @@ func (a *app) runCmd() *cobra.Command {
 		Long: `Verifies the plan, asks for your approval unless these very bytes were approved
 already, and runs it. An unfinished run of the same bytes is taken up again.
 
-Ctrl-C stops gently, and pressed twice at once; what was proved is kept: piton resume goes on.`,
+Ctrl-C stops gently, and pressed twice at once; what was proved is kept: piton resume goes on.
+At a terminal q leaves the run to itself: it goes on with all that is under way.`,
 		Example: "  piton run plans/fix.md\n  piton run plans/fix.md --yes --no-wait   # in a script",
 		Args:    exactly("a plan", 1),
-		RunE:    func(c *cobra.Command, args []string) error { return a.run(c.Context(), args[0], f) },
+		RunE: func(c *cobra.Command, args []string) error {
+			return a.owning(f, func() error { return a.run(c.Context(), args[0], f) })
+		},
 	}
 	c.Flags().BoolVarP(&f.yes, "yes", "y", false, "approve the plan, as you; its steps still ask where they say so")
 	c.Flags().BoolVar(&f.weaker, "weaker", false, "with --yes: confirm that the plan proves or guards less than before")
@@ -71,11 +74,22 @@ func (a *app) resumeCmd() *cobra.Command {
 		Long:    "Goes on with a run that was interrupted, paused or failed. Steps whose proof is in the\njournal do not run again.",
 		Example: "  piton resume\n  piton resume 7f3a21",
 		Args:    atMost("a run", 1),
-		RunE:    func(c *cobra.Command, args []string) error { return a.resume(c.Context(), first(args), f) },
+		RunE: func(c *cobra.Command, args []string) error {
+			return a.owning(f, func() error { return a.resume(c.Context(), first(args), f) })
+		},
 	}
 	c.Flags().BoolVar(&f.detach, "detach", false, "go on in the background, in a session of its own")
 	a.waitFlags(c, &f)
 	return c
+}
+
+// owning does what may make this process the owner of a run: in one that can be
+// left, where a person at a terminal may want to.
+func (a *app) owning(f runFlags, do func() error) error {
+	if hasFronts && a.front == nil && !a.json && !f.detach && !f.dryRun && a.live() && isTerminal(a.in) {
+		return a.inFront()
+	}
+	return do()
 }
 
 func (a *app) run(ctx context.Context, path string, f runFlags) error {

@@ -24,13 +24,28 @@ func (s *session) detach(opened api.Opened, f runFlags) error {
 		if head, err = s.behind(head, f); err != nil {
 			return err
 		}
-		text = "run %[1]s goes on in the background; piton watch %[1]s follows it\n"
+		text = behindText
 	}
 	if s.app.json {
 		return s.app.showStatus(context.Background(), s, head)
 	}
 	fmt.Fprintf(s.app.out, text, head.Run)
 	return nil
+}
+
+// behindText says that a run goes on without its terminal.
+const behindText = "run %[1]s goes on in the background; piton watch %[1]s follows it\n"
+
+// goOn leaves the terminal and the process in front of this one, which goes on with
+// all that it has begun.
+func (d *drive) goOn() error {
+	log, err := d.openDetachedLog()
+	if err != nil {
+		return err
+	}
+	defer log.Close()
+	fmt.Fprintf(d.app.out, behindText, d.opened.Run)
+	return d.app.front.leave(log)
 }
 
 // behind starts the process that carries a run on, and returns how the run stands
@@ -53,9 +68,9 @@ func (s *session) background(head engine.HeadRow, args ...string) error {
 	if err != nil {
 		return fmt.Errorf("find this program: %w", err)
 	}
-	log, err := os.OpenFile(s.detachedLog(), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	log, err := s.openDetachedLog()
 	if err != nil {
-		return fmt.Errorf("open the log of detached runs: %w", err)
+		return err
 	}
 	defer log.Close()
 	c := exec.Command(self, append([]string{"resume", head.Run}, args...)...)
@@ -89,3 +104,11 @@ func (s *session) untilCarried(head engine.HeadRow, ended <-chan struct{}) error
 
 // detachedLog is where processes in the background say what they have to say.
 func (s *session) detachedLog() string { return filepath.Join(s.Place.State, "detached.log") }
+
+func (s *session) openDetachedLog() (*os.File, error) {
+	log, err := os.OpenFile(s.detachedLog(), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("open the log of detached runs: %w", err)
+	}
+	return log, nil
+}

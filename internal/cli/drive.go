@@ -71,12 +71,24 @@ func (s *session) drive(ctx context.Context, f runFlags, open func(api.Desk) (ap
 	}
 }
 
-// detachNow ends this process's part in the run; another goes on with it.
-func (d *drive) detachNow() {
+// detachNow leaves the terminal. The owner of the run goes on without it, where it
+// can and there is something to do; else this process's part in the run ends, and
+// another one has it.
+func (d *drive) detachNow() bool {
+	if d.ready.Load() && d.app.front != nil {
+		head, err := d.Find(context.Background(), d.opened.Run)
+		if err == nil && head.Status != engine.Paused {
+			err = d.goOn()
+		}
+		if err == nil && head.Status != engine.Paused {
+			return true
+		}
+	}
 	d.detached.Store(true)
 	if leave := d.leaving.Load(); leave != nil {
 		(*leave)()
 	}
+	return false
 }
 
 func (d *drive) leave(t run.Traffic) bool {

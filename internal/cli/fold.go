@@ -105,10 +105,15 @@ func (f *fold) follow(r engine.Record) (*fold, []happening, error) {
 	if f.index(step) < 0 {
 		return nil, nil, nil // of an earlier run
 	}
-	if f.below[step] == nil {
-		f.below[step] = &fold{stream: engine.ChildTask(f.stream, step), up: f, step: step}
+	below := f.below[step]
+	if _, opens := r.Event.(engine.RunOpened); below == nil && (opens || r.Seq == 1) {
+		below = &fold{stream: engine.ChildTask(f.stream, step), up: f, step: step}
+		f.below[step] = below
 	}
-	return f.below[step].follow(r)
+	if below == nil {
+		return nil, nil, nil // the same
+	}
+	return below.follow(r)
 }
 
 // isBelow reports whether a stream is that of a run which carries out a step.

@@ -89,7 +89,7 @@ func tidy(t *testing.T, th theme, lines []string) {
 // drawn is all that one terminal shows of a story.
 func drawn(t *testing.T, th theme, s *story) []txtar.File {
 	st := s.standing()
-	live := &liveModel{theme: th, clock: func() time.Time { return s.now }, keys: keys{pause: func() error { return nil }, detach: func() {}, stops: func() bool { return true }}}
+	live := &liveModel{theme: th, clock: func() time.Time { return s.now }, keys: keys{pause: func() error { return nil }, detach: func() bool { return true }, stops: func() bool { return true }}}
 	live.Update(recordsMsg(s.journal))
 	last := map[string]string{}
 	for id := range stepsOf(s) {

@@ -19,7 +19,9 @@ type keys struct {
 	pause  func() error
 	resume func() error
 	answer func(it engine.ItemRow, choice, text string) error
-	detach func()      // leave the run alone: it goes on without this terminal
+	// detach leaves the run alone: it goes on without this terminal, which is as
+	// it was. It reports whether it goes on in this process.
+	detach func() bool
 	stops  func() bool // ctrl-c stops the run; else it only ends the view
 	// stopNow ends the process: ctrl-c was pressed again. It does not return.
 	stopNow func()
@@ -93,9 +95,10 @@ func (v *liveView) run(m *liveModel) {
 	case m.interrupts > 0:
 		defer interruptSelf()
 	}
-	if v.ended || m.detached {
+	if v.ended || m.detached && !m.keys.detach() {
 		return
 	}
+	m.theme.color = m.theme.color && !m.detached
 	v.plain = newPlainView(v.out, m.theme, v.now, "")
 	v.plain.fold = &m.fold
 	v.plain.records(v.waiting)

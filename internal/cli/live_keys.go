@@ -38,7 +38,6 @@ func (m *liveModel) key(msg tea.KeyPressMsg) tea.Cmd {
 	case "q":
 		if m.keys.detach != nil {
 			m.finish, m.detached = true, true
-			m.keys.detach()
 		}
 	case "p":
 		return m.togglePause()

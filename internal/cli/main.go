@@ -32,7 +32,8 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	if !isTerminal(stdout) {
 		stdout = out
 	}
-	a := &app{in: stdin, out: stdout, err: stderr, env: os.Environ(), now: time.Now, above: &atomic.Pointer[liveView]{}}
+	front := behindFront()
+	a := &app{in: stdin, out: stdout, err: stderr, args: args, env: os.Environ(), now: time.Now, above: &atomic.Pointer[liveView]{}, front: front}
 	root := a.root()
 	root.SetArgs(args)
 	root.SetIn(stdin)
@@ -65,8 +66,10 @@ func collect(percent int) {
 type app struct {
 	in       io.Reader
 	out, err io.Writer
+	args     []string
 	env      []string
 	now      func() time.Time
+	front    *front // nil where the shell waits for this process
 
 	json bool
 

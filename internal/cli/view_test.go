@@ -218,7 +218,7 @@ func TestKeys(t *testing.T) {
 	k := keys{
 		pause:  func() error { did = append(did, "pause"); return nil },
 		resume: func() error { did = append(did, "resume"); return errors.New("refused " + hostile) },
-		detach: func() { did = append(did, "detach") },
+		detach: func() bool { return false },
 	}
 	m := model(t, mixed(t), k)
 	said(press(m, 'p'))
@@ -228,7 +228,7 @@ func TestKeys(t *testing.T) {
 	m.Update(printedMsg{})
 	press(m, 'x')
 	press(m, 'q')
-	if diff := cmp.Diff([]string{"pause", "detach"}, did); diff != "" || !m.detached || m.interrupts > 0 {
+	if diff := cmp.Diff([]string{"pause"}, did); diff != "" || !m.detached || m.interrupts > 0 {
 		t.Errorf("detached %v, interrupts %v, (-want +got):\n%s", m.detached, m.interrupts, diff)
 	}
 
@@ -379,7 +379,7 @@ func TestLiveRegion(t *testing.T) {
 	for name, tell := range stories {
 		s := tell(t)
 		for w := 1; w < 140; w += 9 {
-			m := &liveModel{clock: func() time.Time { return s.now }, keys: keys{detach: func() {}}}
+			m := &liveModel{clock: func() time.Time { return s.now }, keys: keys{detach: func() bool { return true }}}
 			m.theme.zone = time.UTC
 			m.Update(tea.WindowSizeMsg{Width: w, Height: 24})
 			for _, r := range s.journal {
@@ -404,7 +404,7 @@ func TestLowTerminal(t *testing.T) {
 	for name, tell := range stories {
 		s := tell(t)
 		for h := 1; h < 30; h++ {
-			m := &liveModel{clock: func() time.Time { return s.now }, keys: keys{detach: func() {}}}
+			m := &liveModel{clock: func() time.Time { return s.now }, keys: keys{detach: func() bool { return true }}}
 			m.Update(tea.WindowSizeMsg{Width: 81, Height: h})
 			for _, r := range s.journal {
 				m.Update(recordsMsg{r})
@@ -447,6 +447,29 @@ func parted(t *testing.T) (above *story, all []engine.Record) {
 	return above, all
 }
 
+// TestPartsAnew: the task of a step's run has had a run before, of which the view
+// has seen nothing.
+func TestPartsAnew(t *testing.T) {
+	_, all := parted(t)
+	var f fold
+	below := 0
+	for _, r := range all {
+		if strings.Contains(r.Stream, "/") {
+			r.Seq += 16
+		}
+		of, _, err := f.follow(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if of != nil && of.up == &f && of.state.Live() {
+			below++
+		}
+	}
+	if below == 0 || f.below["sub"].state.Run().Run == "" {
+		t.Errorf("%d records were followed below", below)
+	}
+}
+
 // TestPartsDrawn shows the steps of a run that carries out a step of another one:
 // below that step, and in its line where a window is low.
 func TestPartsDrawn(t *testing.T) {
@@ -473,7 +496,7 @@ func TestLowDrawn(t *testing.T) {
 	var files []txtar.File
 	for h := 2; h < 9; h++ {
 		s := mixed(t)
-		m := model(t, s, keys{detach: func() {}})
+		m := model(t, s, keys{detach: func() bool { return true }})
 		m.Update(tea.WindowSizeMsg{Width: 81, Height: h})
 		m.Update(progressMsg{"tests": "working on it"})
 		printed(m)
