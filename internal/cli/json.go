@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 	"time"
 
@@ -76,8 +77,9 @@ func newJSONView(w io.Writer, state string) *jsonView {
 }
 
 // past writes what happened in the run before, and nothing of earlier runs of
-// the task.
+// the task, nor of those that carry out its steps. The first record is its own.
 func (v *jsonView) past(rs []engine.Record, _ time.Time) {
+	rs = slices.DeleteFunc(slices.Clone(rs), func(r engine.Record) bool { return r.Stream != rs[0].Stream })
 	first := opening(rs)
 	for _, r := range rs[:first] {
 		v.fold.apply(r) //nolint:errcheck // nothing of it is shown

@@ -60,18 +60,23 @@ func (w *Workspace) Revision(id string) (*Revision, bool) {
 	return r, ok
 }
 
-// Undrafted is a draft as the stream can take it: without the intent that it
-// knows, and under an id that no other text has. False says that it has the
-// revision.
+// Undrafted is a draft with its intent as the stream can take it: without the
+// intent that it knows, and each under an id that no other text has. False says
+// that it has the revision.
 func (w *Workspace) Undrafted(d Draft) (Draft, bool) {
+	intent := *d.Intent
+	for n := 2; w.intents[intent.ID].ID != "" && w.intents[intent.ID].Prompt != intent.Prompt; n++ {
+		intent.ID = fmt.Sprintf("%s-%d", d.Intent.ID, n)
+	}
 	id := d.Plan
+	d.Intent, d.PlanDrafted.Intent = &intent, intent.ID
 	for n := 2; w.plans[d.Plan] != nil; n++ {
-		if w.plans[d.Plan].Drafted.Source == d.Source {
+		if was := w.plans[d.Plan].Drafted; was.Source == d.Source && was.Intent == intent.ID {
 			return d, false
 		}
 		d.Plan = fmt.Sprintf("%s-%d", id, n)
 	}
-	if _, known := w.intents[d.PlanDrafted.Intent]; known {
+	if _, known := w.intents[intent.ID]; known {
 		d.Intent = nil
 	}
 	return d, true

@@ -246,3 +246,46 @@ func TestWorkspaceClone(t *testing.T) {
 		t.Errorf("the copy is another: %s", diff)
 	}
 }
+
+// TestUndrafted: a text, and what is wanted of it, is drafted once; another one
+// has a name of its own.
+func TestUndrafted(t *testing.T) {
+	w, seq := &engine.Workspace{}, uint64(0)
+	for n, test := range []struct {
+		source, prompt, want string
+		fresh                bool
+	}{
+		{"text", "port a", "p of i, opens i", true},
+		{"text", "port a", "p of i, opens i", false},
+		{"other", "port a", "p-2 of i", true},
+		{"text", "port b", "p-3 of i-2, opens i-2", true},
+		{"text", "port b", "p-3 of i-2, opens i-2", false},
+		{"other", "port a", "p-2 of i, opens i", false},
+	} {
+		in := engine.Draft{
+			Intent:      &engine.IntentOpened{ID: "i", Prompt: test.prompt},
+			PlanDrafted: engine.PlanDrafted{Plan: "p", Source: test.source, Intent: "i", By: "ann"},
+		}
+		d, fresh := w.Undrafted(in)
+		got := d.Plan + " of " + d.PlanDrafted.Intent
+		if d.Intent != nil {
+			got += ", opens " + d.Intent.ID
+		}
+		if got != test.want || fresh != test.fresh {
+			t.Fatalf("%d: %s, %v", n, got, fresh)
+		}
+		if !fresh {
+			continue
+		}
+		events, err := w.Admit(d)
+		if err != nil {
+			t.Fatalf("%d: %v", n, err)
+		}
+		for _, e := range events {
+			seq++
+			if err := w.Apply(engine.Record{Stream: engine.WorkspaceStream, Seq: seq, Event: e}); err != nil {
+				t.Fatalf("%d: %v", n, err)
+			}
+		}
+	}
+}
