@@ -71,7 +71,7 @@ func (s *story) run(n int) {
 			return
 		}
 		s.now = s.now.Add(s.lasts)
-		s.tell(s.answer(pending[0]))
+		s.tell(s.answer(s.state.Effect(pending[0])))
 	}
 }
 

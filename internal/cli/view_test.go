@@ -665,7 +665,7 @@ func TestFaultsUseUpNoRetry(t *testing.T) {
 	s := begin(t, "Faults", step("one", "The first"))
 	s.answers["one"] = []engine.Verdict{engine.Fail}
 	s.run(1)
-	s.tell(engine.Ended{Key: s.state.Pending()[0].Key, WorkEnded: engine.WorkEnded{How: engine.NoStart, Reason: "no memory"}})
+	s.tell(engine.Ended{Key: s.state.Pending()[0], WorkEnded: engine.WorkEnded{How: engine.NoStart, Reason: "no memory"}})
 	s.run(1000)
 	var f fold
 	var retries []string

@@ -64,16 +64,15 @@ func (s *State) admitOpen(in Open) ([]Event, error) {
 }
 
 // wanted finds the step whose present wish the key is.
-func (s *State) wanted(k Key) (int, Effect, error) {
+func (s *State) wanted(k Key) (int, error) {
 	i, err := s.known(k)
 	if err != nil {
-		return 0, Effect{}, err
+		return 0, err
 	}
-	e, ok := s.wants(i)
-	if !ok || e.Key != k {
-		return 0, Effect{}, refuse(Conflict, k.String()+" is not wanted", "")
+	if is, ok := s.wants(i); !ok || is != k {
+		return 0, refuse(Conflict, k.String()+" is not wanted", "")
 	}
-	return i, e, nil
+	return i, nil
 }
 
 // known finds the step of a key that is of the open run.
@@ -89,7 +88,7 @@ func (s *State) known(k Key) (int, error) {
 }
 
 func (s *State) admitPrepared(in Prepared, now time.Time) ([]Event, error) {
-	i, wish, err := s.wanted(in.Key)
+	i, err := s.wanted(in.Key)
 	if err != nil {
 		return nil, err
 	}
@@ -98,7 +97,7 @@ func (s *State) admitPrepared(in Prepared, now time.Time) ([]Event, error) {
 	d.Step, d.Attempt, d.N, d.Kind, d.Role = p.ID, st.Attempt, in.Key.N, p.work(), p.Role
 	d.Reserve, d.Child = s.reserve(i, now), ""
 	switch {
-	case wish.Key.Kind != Prepare:
+	case in.Key.Kind != Prepare:
 		return nil, refuse(Conflict, in.Key.String()+" prepares nothing", "")
 	case p.Approval != "" && !p.shows() && now.Sub(st.Granted) >= approvalLife:
 		return []Event{StepSettled{Step: p.ID, Attempt: st.Attempt, Status: Pending, Reason: "the approval is older than 24 hours", By: Harness}}, nil
@@ -114,7 +113,7 @@ func (s *State) admitPrepared(in Prepared, now time.Time) ([]Event, error) {
 			d.Prompt = "" // nothing can be called
 		}
 		return []Event{d, WorkEnded{Step: d.Step, Attempt: d.Attempt, N: d.N, Kind: d.Kind, How: NoStart, Reason: text(in.Err), Absent: in.Absent}}, nil
-	case !wish.Baseline:
+	case !s.baselines(i):
 		return s.starts(i, in, d, now)
 	}
 	checks, err := s.evidence(i, in.Checks, Baseline, 0)
@@ -217,7 +216,7 @@ func (s *State) admitChecked(in Checked) ([]Event, error) {
 	}
 	i, err := s.known(in.Key)
 	if err == nil && !(s.steps[i].Kind == ContractWork && s.underWay(i, in.Key)) {
-		i, _, err = s.wanted(in.Key)
+		i, err = s.wanted(in.Key)
 	}
 	if err != nil {
 		return nil, err

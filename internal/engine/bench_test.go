@@ -102,11 +102,11 @@ func pass(b *testing.B, p *engine.Program) int {
 		Run: "r1", Program: p.Hash(), Compiled: p, Policy: engine.Policy{MaxParallel: 64, Ratchet: true, Baseline: true},
 	}})
 	for n := 0; ; n++ {
-		fx := s.Pending()
-		if len(fx) == 0 {
+		keys := s.Pending()
+		if len(keys) == 0 {
 			break
 		}
-		turn(success(fx[n%len(fx)]))
+		turn(success(s.Effect(keys[n%len(keys)])))
 	}
 	if head := s.Head(); head.Status != engine.Done {
 		b.Fatalf("it is %+v", head)
@@ -142,8 +142,8 @@ func recorded(b *testing.B, p *engine.Program) []engine.Record {
 		}
 	}
 	put(begun.EpochBegan, engine.TaskOpened{Task: "task"}, engine.RunOpened{Run: "r1", Program: p.Hash(), Compiled: p, Policy: engine.Policy{MaxParallel: 64}})
-	for fx := s.Pending(); len(fx) > 0; fx = s.Pending() {
-		es, err := s.Admit(success(fx[0]), dawn)
+	for keys := s.Pending(); len(keys) > 0; keys = s.Pending() {
+		es, err := s.Admit(success(s.Effect(keys[0])), dawn)
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -72,7 +72,7 @@ func (d *desk) decide() {
 		if again := d.state.Decide(d.now); !reflect.DeepEqual(es, again) {
 			d.fail("Decide says %v and then %v", es, again)
 		}
-		d.state.Pending()
+		d.state.Effects()
 		d.state.Idle()
 		same("Decide or Pending")
 		if len(es) == 0 {
@@ -203,7 +203,7 @@ func (d *desk) moves() error {
 		return fmt.Errorf("it wants to be woken at %s, and has nothing to say at %s", at, d.now)
 	}
 	left := slices.ContainsFunc(d.state.Delegations(), func(c engine.Delegation) bool { return d.leaves(c.Key) })
-	wants := slices.ContainsFunc(d.state.Pending(), func(e engine.Effect) bool { return !d.elsewhere[e.Key] }) || d.asking()
+	wants := slices.ContainsFunc(d.state.Effects(), func(e engine.Effect) bool { return !d.elsewhere[e.Key] }) || d.asking()
 	paused := d.state.Head().Status == engine.Paused
 	under := len(d.live) > len(d.elsewhere) || left
 	byItself := wants || under || wakes
@@ -286,10 +286,10 @@ func proving(s *engine.State, is ...int) bool {
 
 // agree reports how another state differs from this one in what can be seen.
 func agree(a, b *engine.State) error {
-	if diff := gocmp.Diff(keys(a.Pending()), keys(b.Pending())); diff != "" {
+	if diff := gocmp.Diff(keys(a.Effects()), keys(b.Effects())); diff != "" {
 		return fmt.Errorf("pending differs:\n%s", diff)
 	}
-	if !reflect.DeepEqual(a.Pending(), b.Pending()) {
+	if !reflect.DeepEqual(a.Effects(), b.Effects()) {
 		return fmt.Errorf("effects differ in their contents")
 	}
 	if one, two := table(a), table(b); !one.Equal(two) {

@@ -105,7 +105,7 @@ func TestNoItems(t *testing.T) {
 	p := plain("s")
 	p.Each = &engine.Each{Glob: "*.go"}
 	d := divided(t, p, 2)
-	d.admit(engine.Expanded{Key: d.state.Pending()[0].Key})
+	d.admit(engine.Expanded{Key: d.state.Effects()[0].Key})
 	row, head := d.state.StepRow(0), d.state.Head()
 	if row.Status != engine.Done || row.Proven || row.Verdict != engine.NoVerdict || row.Reason != "no items" {
 		t.Errorf("it is %+v", row)

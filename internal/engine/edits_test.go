@@ -104,7 +104,7 @@ func turned(n, by int) []int {
 // between: good ones, and those of work that was told to stop.
 func (d *desk) late() []engine.Input {
 	var all []engine.Input
-	for _, e := range d.state.Pending() {
+	for _, e := range d.state.Effects() {
 		all = append(all, success(e))
 	}
 	keys := slices.SortedFunc(maps.Keys(d.live), func(a, b engine.Key) int { return strings.Compare(a.String(), b.String()) })

@@ -125,7 +125,7 @@ func (s *State) lawfulUnfit(i int, e StepSettled) bool {
 }
 
 func (s *State) admitExpanded(in Expanded) ([]Event, error) {
-	i, _, err := s.wanted(in.Key)
+	i, err := s.wanted(in.Key)
 	switch {
 	case err != nil:
 		return nil, err

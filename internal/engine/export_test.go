@@ -157,3 +157,12 @@ func (s *State) Room() int { return s.room() }
 
 // Active lists the steps under way.
 func (s *State) Active() []int { return slices.Clone(s.active) }
+
+// Effects is all that should be running.
+func (s *State) Effects() []Effect {
+	var all []Effect
+	for _, k := range s.Pending() {
+		all = append(all, s.Effect(k))
+	}
+	return all
+}

@@ -167,7 +167,7 @@ func inputsAt(t testing.TB, journal []engine.Record) map[uint8][]byte {
 	revise := engine.Revise{Run: s.Run(), Was: s.Run().Program, By: "ann"}
 	revise.Run.Plan += "+"
 	inputs = append(inputs, revise)
-	for _, e := range s.Pending() {
+	for _, e := range s.Effects() {
 		inputs = append(inputs, success(e))
 	}
 	bodies := map[uint8][]byte{}

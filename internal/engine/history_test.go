@@ -285,7 +285,7 @@ func (w *world) happen(o op) {
 // result answers one of the effects that are wanted, or work that is not
 // wanted any more.
 func (w *world) result(o op) {
-	fx := w.state.Pending()
+	fx := w.state.Effects()
 	if len(fx) == 0 {
 		w.stopped()
 		return
@@ -299,7 +299,7 @@ func (w *world) result(o op) {
 // rush lets a good deal pass, so that a history comes to its later parts.
 func (w *world) rush(o op) {
 	for n := range int(o.More) {
-		fx := w.state.Pending()
+		fx := w.state.Effects()
 		if len(fx) == 0 || w.broken != nil {
 			return
 		}
@@ -310,7 +310,7 @@ func (w *world) rush(o op) {
 // stopped ends work that is not wanted any more, as its host does.
 func (w *world) stopped() {
 	wanted := map[engine.Key]bool{}
-	for _, e := range w.state.Pending() {
+	for _, e := range w.state.Effects() {
 		wanted[e.Key] = true
 	}
 	for _, k := range slices.SortedFunc(maps.Keys(w.live), func(a, b engine.Key) int { return strings.Compare(a.String(), b.String()) }) {
@@ -630,7 +630,7 @@ func (w *world) succeed(turns int) bool {
 	w.hold = false
 	w.decide()
 	for ; turns > 0 && w.broken == nil && w.state.Live(); turns-- {
-		fx, rows := w.state.Pending(), w.rows.open()
+		fx, rows := w.state.Effects(), w.rows.open()
 		at, wakes := w.state.Wake()
 		switch {
 		case len(w.live) > 0 && !w.wantsAny(fx):

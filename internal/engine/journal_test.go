@@ -133,7 +133,7 @@ func readSample(body []byte) ([]engine.Record, error) {
 
 // portrait is the state in words.
 func portrait(t testing.TB, s *engine.State) []byte {
-	p := sampleState{Head: s.Head(), Pending: keys(s.Pending()), Idle: s.Idle()}
+	p := sampleState{Head: s.Head(), Pending: keys(s.Effects()), Idle: s.Idle()}
 	for i := range s.Program().Len() {
 		p.Steps = append(p.Steps, s.StepRow(i))
 	}

@@ -100,7 +100,7 @@ func moments() []moment {
 			"a question about no look": engine.ItemOpened{Item: "i", Step: "a", Kind: engine.Approval},
 		}},
 		{"while a yes is wanted", []engine.Step{call}, func(d *desk) {
-			d.admit(engine.Prepared{Key: d.state.Pending()[0].Key, Preview: &engine.Preview{Args: "args", Tier: engine.ApproveTier, Hash: "h"}})
+			d.admit(engine.Prepared{Key: d.state.Effects()[0].Key, Preview: &engine.Preview{Args: "args", Tier: engine.ApproveTier, Hash: "h"}})
 		}, map[string]engine.Event{
 			"the call":                engine.WorkDispatched{Step: "a", Attempt: 1, N: 1, Kind: engine.ToolWork, Prompt: "args"},
 			"a no with other words":   engine.ItemAnswered{Item: "r1/1", Choice: engine.ChooseDeny, Args: json.RawMessage(`{}`), By: "ann"},
@@ -225,19 +225,19 @@ func asking(p engine.Step) engine.Step {
 // pass lets the next effects pass.
 func (d *desk) pass(times int) {
 	for range times {
-		d.admit(success(d.state.Pending()[0]))
+		d.admit(success(d.state.Effects()[0]))
 	}
 }
 
 // answer answers the checks that are asked for.
 func (d *desk) answer(v engine.Verdict) {
-	e := d.state.Pending()[0]
+	e := d.state.Effects()[0]
 	d.admit(engine.Checked{Key: e.Key, Checks: answers(e.Step, "", v)})
 }
 
 // baseline answers the checks before the work, and lets it begin.
 func (d *desk) baseline(v engine.Verdict) {
-	e := d.state.Pending()[0]
+	e := d.state.Effects()[0]
 	d.admit(engine.Prepared{Key: e.Key, Checks: answers(e.Step, "", v)})
 }
 

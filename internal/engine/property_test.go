@@ -134,7 +134,7 @@ func TestPassingRunIsDone(t *testing.T) {
 				}
 				continue
 			}
-			fx := w.state.Pending()
+			fx := w.state.Effects()
 			if len(fx) == 0 {
 				t.Fatalf("nothing is wanted:\n%s\n%s", lines(w.journal), stand(w.desk))
 			}
@@ -178,7 +178,7 @@ func TestAuditorSees(t *testing.T) {
 	w.admit(engine.Open{By: "ann", Task: &engine.TaskOpened{Task: "task"}, Run: engine.RunOpened{
 		Run: "r1", Program: p.Hash(), Compiled: p, Policy: engine.Policy{MaxParallel: 1, Ratchet: true},
 	}})
-	for fx := w.state.Pending(); len(fx) > 0; fx = w.state.Pending() {
+	for fx := w.state.Effects(); len(fx) > 0; fx = w.state.Effects() {
 		w.admit(success(fx[0]))
 	}
 	if err := w.settled(); err != nil || w.state.Head().Status != engine.Done {

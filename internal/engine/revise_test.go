@@ -24,7 +24,7 @@ func revisable(t *testing.T) *desk {
 		Run: "r1", Plan: "p", Version: 1, Program: p.Hash(), Compiled: p, Policy: engine.Policy{MaxParallel: 1, Baseline: true, Ratchet: true},
 	}})
 	for range 9 {
-		e := d.state.Pending()[0]
+		e := d.state.Effects()[0]
 		in := success(e)
 		if e.Key.Step == "c" && e.Key.Kind == engine.Verify {
 			in = engine.Checked{Key: e.Key, Checks: answers(e.Step, "", engine.Fail)}
@@ -128,7 +128,7 @@ func TestRevisionCarriesAllThatStands(t *testing.T) {
 		t.Errorf("before %+v, and now %+v", was, is)
 	}
 	for d.state.Live() && d.broken == nil {
-		fx := d.state.Pending()
+		fx := d.state.Effects()
 		if len(fx) == 0 {
 			break
 		}

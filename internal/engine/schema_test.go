@@ -91,8 +91,8 @@ func BenchmarkWaiting(b *testing.B) {
 		apply(es[0])
 	}
 	rows := s.Rows()
-	if len(rows.Items) != 10_000 || len(s.Pending()) != 0 || len(s.due) != 0 || !s.Idle() {
-		b.Fatalf("%d items, %d effects", len(rows.Items), len(s.Pending()))
+	if len(rows.Items) != 10_000 || len(s.Effects()) != 0 || len(s.due) != 0 || !s.Idle() {
+		b.Fatalf("%d items, %d effects", len(rows.Items), len(s.Effects()))
 	}
 	for b.Loop() {
 		if es := s.Decide(time.Time{}); len(es) > 0 || !s.Idle() {

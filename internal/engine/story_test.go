@@ -143,7 +143,7 @@ func (d *desk) wait(t *testing.T, span string) {
 // rest lets everything pass that is wanted, and tells the settlings only.
 func (d *desk) rest(td *datadriven.TestData) string {
 	from := len(d.journal)
-	for fx := d.state.Pending(); len(fx) > 0 && d.broken == nil; fx = d.state.Pending() {
+	for fx := d.state.Effects(); len(fx) > 0 && d.broken == nil; fx = d.state.Effects() {
 		if _, err := d.admit(success(fx[0])); err != nil {
 			d.fail("%s: %w", td.Pos, err)
 		}
@@ -309,7 +309,7 @@ func prepared(t *testing.T, d *desk, td *datadriven.TestData) engine.Input {
 	if p := stepOf(d, k.Step); p.Kind == engine.Tool || p.Kind == engine.Delegate {
 		in.Preview = looked(d, td, k)
 	}
-	for _, e := range d.state.Pending() {
+	for _, e := range d.state.Effects() {
 		if e.Key == k {
 			in.Child = childOf(e)
 		}
@@ -355,7 +355,7 @@ func looked(d *desk, td *datadriven.TestData, k engine.Key) *engine.Preview {
 		Args: cmp.Or(value(td, "call"), "args"), Tier: engine.Tier(cmp.Or(value(td, "tier"), "free")),
 		Low: td.HasArg("low"), Refused: value(td, "refused"), Context: "what is there",
 	}
-	for _, e := range d.state.Pending() {
+	for _, e := range d.state.Effects() {
 		if e.Key == k && e.Edited != "" && !td.HasArg("call") {
 			p.Args = e.Edited
 		}
@@ -395,7 +395,7 @@ func key(t *testing.T, d *desk, td *datadriven.TestData) engine.Key {
 	case "ended":
 		k.Kind = engine.Work
 	}
-	for _, e := range d.state.Pending() {
+	for _, e := range d.state.Effects() {
 		if e.Key.Step == k.Step {
 			k = e.Key
 		}
@@ -684,7 +684,7 @@ func held(d *desk, step string) string {
 
 func told(d *desk, step string) string {
 	var b strings.Builder
-	for _, e := range d.state.Pending() {
+	for _, e := range d.state.Effects() {
 		if e.Key.Step != step {
 			continue
 		}
@@ -844,7 +844,7 @@ func stand(d *desk) string {
 			wants = append(wants, "recall "+c.Run)
 		}
 	}
-	for _, e := range d.state.Pending() {
+	for _, e := range d.state.Effects() {
 		want := fmt.Sprintf("%s %s %d.%d", e.Key.Kind, e.Key.Step, e.Key.Attempt, e.Key.N)
 		if e.Baseline {
 			want += " with baseline"

@@ -1,42 +1,65 @@
 package engine
 
-// Pending returns what should be running now. Its cost is that of the steps
+// Pending names what should be running now. Its cost is that of the steps
 // under way.
-func (s *State) Pending() []Effect {
+func (s *State) Pending() []Key {
 	if !s.run.Live {
 		return nil
 	}
-	fx := make([]Effect, 0, len(s.active))
+	keys := make([]Key, 0, len(s.active))
 	for _, i := range s.active {
-		if e, ok := s.wants(i); ok {
-			fx = append(fx, e)
+		if k, ok := s.wants(i); ok {
+			keys = append(keys, k)
 		}
 	}
-	return fx
+	return keys
 }
 
-// wants is the effect a step under way needs, a function of this step and of
-// what holds for the whole run.
-func (s *State) wants(i int) (Effect, bool) {
-	st, p := &s.steps[i], s.prog.Step(i)
+// Wants reports whether the effect of this key should be running now: whether
+// it is among [State.Pending].
+func (s *State) Wants(k Key) bool {
+	i, err := s.known(k)
+	if err != nil {
+		return false
+	}
+	is, ok := s.wants(i)
+	return ok && is == k
+}
+
+// Effect is what is to be done for a key that [State.Wants]. For any other it
+// is undefined.
+func (s *State) Effect(k Key) Effect {
+	i, _ := s.prog.Index(k.Step)
+	return s.effect(i, k)
+}
+
+// wants is the effect that a step under way needs, a function of this step and
+// of what holds for the whole run.
+func (s *State) wants(i int) (Key, bool) {
+	st := &s.steps[i]
 	if !st.Active || st.Order != nil || s.stopping() || s.waits(i) || s.awaits(i) || s.foreign(st) {
-		return Effect{}, false
+		return Key{}, false
 	}
 	kind, n := s.wish(i)
 	if kind == "" {
-		return Effect{}, false
+		return Key{}, false
 	}
+	return Key{Task: s.task, Run: s.run.Opened.Run, Step: s.prog.Step(i).ID, Attempt: st.Attempt, Kind: kind, N: n}, true
+}
+
+func (s *State) effect(i int, k Key) Effect {
+	st, p := &s.steps[i], s.prog.Step(i)
 	e := Effect{
 		Step: p, Title: s.prog.Title(), Context: s.prog.Context(), Constraints: s.prog.Constraints(), Document: s.run.Opened.Path, Guards: s.guards(), Protects: s.run.Opened.Protects, Base: s.run.Opened.Base, Moved: s.run.Moved, Executables: s.run.Executables, Tree: st.Tree,
 		Unsealed: s.run.Opened.Unsealed != "", Shared: len(s.active) > 1, Within: s.within(), Worktree: s.apart(i), Item: s.item(i), Outputs: s.outputs(p), Lists: s.lists(p),
-		Key: Key{Task: s.task, Run: s.run.Opened.Run, Step: p.ID, Attempt: st.Attempt, Kind: kind, N: n},
+		Key: k,
 	}
 	if n, ok := s.prog.Landing(); ok {
 		e.Landing = s.prog.Step(n)
 	}
-	switch kind {
+	switch k.Kind {
 	case Prepare:
-		e.Baseline = !st.HasBase && s.run.Opened.Policy.Baseline && p.Rerunnable && p.Checkable()
+		e.Baseline = s.baselines(i)
 		if e.Cut = st.Cut; e.Cut {
 			e.Beside = s.beside(i)
 		}
@@ -55,7 +78,13 @@ func (s *State) wants(i int) (Effect, bool) {
 			e.Work = st.Kind
 		}
 	}
-	return e, true
+	return e
+}
+
+// baselines reports whether the checks are to run before the step's work.
+func (s *State) baselines(i int) bool {
+	p := s.prog.Step(i)
+	return !s.steps[i].HasBase && s.run.Opened.Policy.Baseline && p.Rerunnable && p.Checkable()
 }
 
 // beside lists the scopes of the other steps that were at work since this one

@@ -418,7 +418,8 @@ func picture(s *engine.State) string {
 	at, due := s.Wake()
 	var text strings.Builder
 	text.WriteString(fmt.Sprintf("seq %d live %v idle %v wake %v %v\n", s.Seq(), s.Live(), s.Idle(), at.UTC(), due))
-	for _, e := range s.Pending() {
+	for _, k := range s.Pending() {
+		e := s.Effect(k)
 		text.WriteString(fmt.Sprintf("%v %s %v %q %q\n", e.Key, e.Work, e.Baseline, e.Prompt, e.Note))
 	}
 	if s.Program() != nil {

@@ -16,27 +16,25 @@ func (h *Host) reconcile(stream string) {
 	if t == nil {
 		return
 	}
-	wants, wanted := t.wants()
-	h.giveUp(stream, t, wanted)
+	h.giveUp(stream, t)
 	for key, r := range t.running {
-		if !wanted[key] {
+		if !t.wants(key) {
 			r.stop()
 		}
 	}
-	h.startAll(stream, t, wants)
+	h.startAll(stream, t, func(engine.Effect) bool { return true })
 }
 
 // inquire starts the inquiries that the state wants, and nothing else; nothing
 // at all where something has to be stopped first.
 func (h *Host) inquire(stream string) {
 	t := h.tasks[stream]
-	wants, wanted := t.wants()
 	for key := range t.running {
-		if !wanted[key] {
+		if !t.wants(key) {
 			return
 		}
 	}
-	h.startAll(stream, t, slices.DeleteFunc(wants, waits))
+	h.startAll(stream, t, func(e engine.Effect) bool { return !waits(e) })
 }
 
 // waits reports an effect that begins only when what it rests on is durable:
@@ -47,27 +45,26 @@ func waits(e engine.Effect) bool {
 	return e.Work != "" || e.Key.Kind == engine.Merge || e.Worktree || len(e.Within) > 0 || len(e.Restore) > 0 || len(e.Step.Writes) > 0
 }
 
-// wants is what should be running for a task: nothing, once it is not active.
-func (t *task) wants() (wants []engine.Effect, wanted map[engine.Key]bool) {
-	if t.active {
-		wants = t.state.Pending()
-	}
-	wanted = make(map[engine.Key]bool, len(wants))
-	for _, e := range wants {
-		wanted[e.Key] = true
-	}
-	return wants, wanted
-}
+// wants reports whether an effect should be running: none, once the task is not
+// active.
+func (t *task) wants(k engine.Key) bool { return t.active && t.state.Wants(k) }
 
-// startAll starts what does not run yet, unless something is still ending.
-func (h *Host) startAll(stream string, t *task, effects []engine.Effect) {
+// startAll starts what may start and does not run yet, unless something is still
+// ending.
+func (h *Host) startAll(stream string, t *task, may func(engine.Effect) bool) {
+	if !t.active {
+		return
+	}
 	for _, r := range t.running {
 		if r.stopped {
 			return
 		}
 	}
-	for _, e := range effects {
-		if t.running[e.Key] == nil && e.Work != engine.ChildWork {
+	for _, k := range t.state.Pending() {
+		if t.running[k] != nil {
+			continue
+		}
+		if e := t.state.Effect(k); e.Work != engine.ChildWork && may(e) {
 			h.start(stream, t, e)
 		}
 	}
@@ -76,9 +73,9 @@ func (h *Host) startAll(stream string, t *task, effects []engine.Effect) {
 // giveUp ends work that was dispatched, is not started and is wanted no more: a
 // command, or a failure that ends the run, came in the same turn. Nobody else
 // will ever say that it ended.
-func (h *Host) giveUp(stream string, t *task, wanted map[engine.Key]bool) {
+func (h *Host) giveUp(stream string, t *task) {
 	t.unstarted = slices.DeleteFunc(t.unstarted, func(k engine.Key) bool {
-		if wanted[k] {
+		if t.wants(k) {
 			return false
 		}
 		h.put(envelope{stream: stream, in: end(k, engine.Stopped, "was not started"), key: &k})
