@@ -3,6 +3,7 @@ package proc_test
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"os/exec"
 	"testing"
 
@@ -31,10 +32,18 @@ func BenchmarkRun(b *testing.B) {
 			}
 			defer p.Close()
 			spec := proc.Spec{Argv: []string{"/bin/true"}, Env: []string{"PATH=/usr/bin:/bin"}}
-			for b.Loop() {
-				if r := p.Run(context.Background(), spec); r.Exit != 0 || r.Err != nil {
-					b.Fatalf("%+v", r)
+			for _, offline := range []bool{false, true} {
+				if offline && p.Offline() != nil {
+					continue
 				}
+				spec.Offline = offline
+				b.Run(fmt.Sprintf("offline=%v", offline), func(b *testing.B) {
+					for b.Loop() {
+						if r := p.Run(context.Background(), spec); r.Exit != 0 || r.Err != nil {
+							b.Fatalf("%+v", r)
+						}
+					}
+				})
 			}
 		})
 	}
