@@ -20,7 +20,9 @@ func worktrees(ctx context.Context, env Env) *verify.Git {
 	if file == "" {
 		return &verify.Git{Missing: true}
 	}
-	return &verify.Git{Repository: repository(env.Workspace), Version: gitVersion(version(ctx, env, file))}
+	return &verify.Git{
+		Repository: repository(env.Workspace), Version: gitVersion(version(ctx, env, file)), Taken: tree.Taken(env.Workspace),
+	}
 }
 
 // gitVersion reads "git version 2.39.5"; zero for what is none.

@@ -292,15 +292,13 @@ func (w *Worktree) put(ctx context.Context, conflict string) error {
 	if err != nil || m.Base == now {
 		return err
 	}
-	for _, step := range [][]string{
-		{"read-tree", conflict + "^2"},
-		{"read-tree", "--reset", "-u", conflict},
-		{"update-ref", "refs/heads/" + w.branch(), now},
-		{"read-tree", now},
-	} {
-		if _, err := w.aside(ctx, step...); err != nil {
-			return err
-		}
+	err = w.reindex(ctx,
+		[]string{"read-tree", conflict + "^2"},
+		[]string{"read-tree", "--reset", "-u", conflict},
+		[]string{"update-ref", "refs/heads/" + w.branch(), now},
+		[]string{"read-tree", now})
+	if err != nil {
+		return err
 	}
 	m.Base, m.Merged = now, ""
 	return w.note(m)

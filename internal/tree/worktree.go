@@ -5,9 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path"
 	"path/filepath"
-	"regexp"
 	"strings"
 
 	"github.com/piton-dev/piton/internal/proc"
@@ -79,9 +77,6 @@ func (w *Worktree) what() string {
 
 func (w *Worktree) branch() string { return Branch(w.run, w.step) }
 
-// Branch is the branch of a worktree.
-func Branch(run, step string) string { return "piton/" + run + "/" + step }
-
 // Begin makes the worktree from the workspace as it is, or brings one that is
 // there to that state if renew says so. One that has begun is left alone
 // otherwise. note is kept with it; see [Worktree.Note]. It may be repeated.
@@ -99,6 +94,9 @@ func (w *Worktree) Begin(ctx context.Context, note string, renew bool) error {
 		return nil
 	case m.Base != "" && w.step == Run:
 		return fmt.Errorf("the worktree of run %s is gone, and what was done in it: %s", w.run, w.dir)
+	}
+	if Taken(w.top) {
+		return fmt.Errorf("the repository has a branch %s, and git cannot have %s beside it: rename it, `git branch -m %s other`, then answer retry", branches, w.branch(), branches)
 	}
 	if err := w.note(marks{Ready: m.Ready && err == nil}); err != nil {
 		return err
@@ -182,7 +180,7 @@ func (w *Worktree) Keep(ctx context.Context) error {
 	}
 	commit, err := w.commit(ctx, state.tree, "The work of "+w.what(), "", head)
 	if err == nil {
-		_, err = w.aside(ctx, "read-tree", commit)
+		err = w.reindex(ctx, []string{"read-tree", commit})
 	}
 	if err == nil {
 		err = w.set(ctx, "refs/heads/"+w.branch(), commit)
@@ -326,8 +324,8 @@ type call struct {
 }
 
 // git runs git without hooks and without anybody's own settings, and returns
-// what it printed, less the end of the line. What only this worktree needs may
-// still be locked by a git that was killed: it is opened, and git asked again.
+// what it printed, less the end of the line. A ref of this worktree may still be
+// locked by a git that was killed: it is opened, and git asked again.
 func (w *Worktree) git(ctx context.Context, gitDir, top string, c call, args ...string) (string, error) {
 	out, err := w.gitOnce(ctx, gitDir, top, c, args...)
 	for range maxLocks {
@@ -340,43 +338,12 @@ func (w *Worktree) git(ctx context.Context, gitDir, top string, c call, args ...
 	return out, err
 }
 
-// maxLocks bounds the locks that one call of git finds one after the other.
-const maxLocks = 4
-
-// lockIn is what git says of a lock that is there.
-var lockIn = regexp.MustCompile(`Unable to create '(.+\.lock)': File exists`)
-
-// lockOf returns the lock that was in git's way, if nobody but Piton can have it:
-// that of a ref of this worktree, or of its own index or HEAD.
-func (w *Worktree) lockOf(err error) string {
-	r, ok := errors.AsType[*refused](err)
-	if !ok {
-		return ""
-	}
-	found := lockIn.FindStringSubmatch(r.says)
-	if found == nil {
-		return ""
-	}
-	name := filepath.ToSlash(found[1])
-	for _, ref := range []string{w.held(), "refs/heads/" + w.branch()} {
-		if strings.HasSuffix(name, "/"+ref+".lock") {
-			return found[1]
-		}
-	}
-	body, err := os.ReadFile(filepath.Join(w.dir, ".git"))
-	own, named := strings.CutPrefix(strings.TrimSpace(string(body)), "gitdir: ")
-	if err == nil && named && path.Dir(name) == filepath.ToSlash(own) && strings.Contains(own, "/worktrees/") {
-		return found[1]
-	}
-	return ""
-}
-
 func (w *Worktree) gitOnce(ctx context.Context, gitDir, top string, c call, args ...string) (string, error) {
 	argv := []string{
 		w.home.git, "--no-pager", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=" + os.DevNull,
 		"-c", "core.untrackedCache=false", "-c", "core.excludesFile=" + os.DevNull,
 		"-c", "advice.addEmbeddedRepo=false", "-c", "advice.graftFileDeprecated=false", "-c", "gc.auto=0",
-		"-c", "core.sparseCheckout=false",
+		"-c", "core.sparseCheckout=false", "-c", fmt.Sprintf("core.filesRefLockTimeout=%d", lockWait.Milliseconds()),
 	}
 	r := w.home.pool.Run(ctx, proc.Spec{
 		Argv: append(argv, args...), Dir: top, Env: append(gitEnv(gitDir, top), c.env...), Stdin: []byte(c.stdin),

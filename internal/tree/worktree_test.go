@@ -521,7 +521,7 @@ func TestOtherWorktreesStay(t *testing.T) {
 func TestLocksOfTheDead(t *testing.T) {
 	for _, lock := range []string{
 		"packed-refs.lock", "refs/piton/run/step.lock", "refs/heads/piton/run/step.lock",
-		"worktrees/tree/index.lock", "worktrees/tree/HEAD.lock", "worktrees/tree/locked", "index.lock", "HEAD.lock",
+		"worktrees/tree/HEAD.lock", "worktrees/tree/locked", "index.lock", "HEAD.lock",
 	} {
 		t.Run(path.Base(path.Dir(lock))+" "+path.Base(lock), func(t *testing.T) {
 			p := newPair(t, "a 1", "")
@@ -551,6 +551,43 @@ func TestLocksOfTheDead(t *testing.T) {
 				t.Fatalf("begin where it is gone: %v", err)
 			}
 		})
+	}
+}
+
+// The lock of an index may be that of a commit whose message somebody writes.
+func TestLockOfTheLiving(t *testing.T) {
+	p := newPair(t, "a 1", "")
+	p.do("a 2")
+	p.aside.do("a 3")
+	const lock = ".git/worktrees/tree/index.lock"
+	p.do(lock + " theirs")
+	if _, err := p.work.Merge(t.Context(), "e", "", 0, nil); err == nil || !strings.Contains(err.Error(), "index.lock is there") {
+		t.Errorf("a conflict is put beside it: %v", err)
+	}
+	if err := p.work.Keep(t.Context()); err == nil || p.text(lock) != "theirs" {
+		t.Errorf("kept beside it: %v; the lock is %q", err, p.text(lock))
+	}
+	p.aside.holds("a 3")
+	p.do("rm " + lock)
+	if m := p.merge("e", 0); len(m.Conflicts) != 1 {
+		t.Errorf("no conflict: %+v", m)
+	}
+}
+
+// A lock that Piton took itself is known again by whoever comes after it.
+func TestLockOfPiton(t *testing.T) {
+	p := newPair(t, "a 1", "")
+	p.do("a 2")
+	p.aside.do("a 3")
+	p.do(".git/worktrees/tree/piton-index half\n.git/worktrees/tree/piton-index.lock half")
+	if err := os.Link(p.path(".git/worktrees/tree/piton-index"), p.path(".git/worktrees/tree/index.lock")); err != nil {
+		t.Fatal(err)
+	}
+	if m := p.merge("e", 0); len(m.Conflicts) != 1 {
+		t.Errorf("no conflict: %+v", m)
+	}
+	if got := p.asked("ls-files", "--others", "--exclude-standard"); got != "" {
+		t.Errorf("there is %s", got)
 	}
 }
 

@@ -11,7 +11,7 @@ func ruleWorktree() Rule {
 		ID: "PT068", Name: "worktree", Severity: Error,
 		Title: "a worktree cannot be made, or a setup prepares none",
 		Text: "`workspace: worktree` gives a step, or in the header the whole run, a git worktree, which Piton merges into the workspace. That needs a git " +
-			"repository around the workspace, and git 2.38 or later, which can merge without touching a checkout. It is a " +
+			"repository around the workspace, and git 2.38 or later, which can merge without touching a checkout, and no branch that is called `piton`: those of worktrees are `piton/RUN/STEP`, and git cannot have both. It is a " +
 			"warning where a `setup:` stands in a step that works in the workspace itself, or in the header of a plan " +
 			"without any worktree: nothing would run it.",
 		Bad:   "**setup:**\n```shell\nnpm ci\n```",
@@ -70,6 +70,8 @@ func (g *Git) lacks() lack {
 		return lack{"the workspace is in no git repository", "run `git init`"}
 	case g.Version.Old():
 		return lack{fmt.Sprintf("this machine has git %v", g.Version), "install git " + MinGit().String() + " or later"}
+	case g.Taken:
+		return lack{"the repository has a branch `piton`, beside which git can have no `piton/...`", "rename it: `git branch -m piton other`"}
 	}
 	return lack{}
 }
@@ -79,6 +81,7 @@ type Git struct {
 	Missing    bool       `json:"missing,omitempty"` // it is not on PATH
 	Repository bool       `json:"repository,omitempty"`
 	Version    GitVersion `json:"version,omitzero"` // zero where it does not say
+	Taken      bool       `json:"taken,omitempty"`  // a branch keeps the worktrees from having theirs
 }
 
 // GitVersion is the first two numbers of a version of git.
