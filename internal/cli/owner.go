@@ -100,6 +100,9 @@ func (s *session) equip(o *owner, c proc.Config) (err error) {
 		return err
 	}
 	o.world = s.world(o)
+	if err := o.world.Sweep(); err != nil {
+		s.app.notice("what an owner that was killed has left is not removed: %v", err)
+	}
 	o.world.Said = func() { o.tell(nil) }
 	o.sweep = func() {
 		if err := s.sweepAll(context.Background(), o.tree); err != nil {

@@ -315,11 +315,12 @@ func (w *World) attempt(ctx context.Context, e engine.Effect, end *engine.WorkEn
 	if err != nil {
 		return nil, err
 	}
-	scratch, err := w.scratch.take()
+	free := w.scratches()
+	scratch, err := free.take(w.State)
 	if err != nil {
 		return nil, err
 	}
-	defer w.scratch.give(scratch)
+	defer free.give(scratch)
 	log := filepath.Join("attempts", e.Key.Run, fmt.Sprintf("%s.%d.%d.log", e.Key.Step, e.Key.Attempt, e.Key.N))
 	said := w.saying(e.Key)
 	defer said.close()

@@ -81,6 +81,15 @@ func (w *World) shellPath() string {
 	return w.bash
 }
 
+// scratches has the directories of attempts, of this world and of those in its
+// worktrees.
+func (w *World) scratches() *scratch {
+	if w.outer != nil {
+		return w.outer.scratches()
+	}
+	return &w.scratch
+}
+
 // Do carries e out. When ctx ends everything it started is stopped, and it
 // returns: work with its end, an inquiry with nothing.
 func (w *World) Do(ctx context.Context, e engine.Effect) Result {
