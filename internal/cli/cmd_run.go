@@ -159,9 +159,10 @@ func (s *session) revise(ctx context.Context, path string, f runFlags) (bool, er
 	})
 }
 
-// consented is the yes to what a plan proposes for its run.
+// consented is the yes to what a plan proposes for its run: a person's, or of a
+// plan of low risk the policy's.
 func (s *session) consented(ctx context.Context, pr *api.Proposal, f runFlags) (*consent, error) {
-	if !f.yes && pr.Was != nil && len(pr.Diff.Weaker) == 0 && pr.Doc.OK() {
+	if s.Config.Policy.Approve == engine.LowRisk && !f.yes && pr.Was != nil && len(pr.Diff.Weaker) == 0 {
 		if yes := s.byPolicy(pr.Doc); yes != nil {
 			printLines(s.app.err, s.app.theme(s.app.err).proposal(pr))
 			return yes, nil
