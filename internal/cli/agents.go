@@ -43,8 +43,8 @@ func shelled(p *engine.Program) bool {
 // equipped refuses programs that need what is not on this machine, before
 // anything is begun that could not go on. state is as for roles.
 func (s *session) equipped(ctx context.Context, state *engine.State, programs ...*engine.Program) error {
-	if _, err := proc.Find("bash", proc.SearchPath(s.Env)); err != nil && slices.ContainsFunc(programs, shelled) {
-		return &fault{text: "scripts and contracts run in bash, and there is none on PATH", hint: "install bash; piton doctor looks for all that a run needs"}
+	if _, err := proc.Bash(s.Env, s.Place.Dir); err != nil && slices.ContainsFunc(programs, shelled) {
+		return &fault{text: "scripts and contracts run in bash, and there is none on PATH outside of the workspace, nor in /bin", hint: "install bash; piton doctor looks for all that a run needs"}
 	}
 	missing := s.Missing(ctx)
 	for _, role := range roles(state, programs...) {

@@ -32,23 +32,34 @@ and what is in the journal now: runs, steps, and items that wait for you.`,
   piton completion powershell | Out-String | Invoke-Expression`,
 		Args:      exactly("a shell: bash, zsh, fish or powershell", 1),
 		ValidArgs: shells,
-		RunE:      func(c *cobra.Command, args []string) error { return a.completion(c.Root(), args[0]) },
+		RunE: func(c *cobra.Command, args []string) error {
+			if !a.json {
+				return completion(a.out, c.Root(), args[0])
+			}
+			var script strings.Builder
+			if err := completion(&script, c.Root(), args[0]); err != nil {
+				return err
+			}
+			a.document("completion", map[string]string{"shell": args[0], "script": script.String()})
+			return nil
+		},
 	}
 }
 
-func (a *app) completion(root *cobra.Command, shell string) error {
+// completion writes the script for a shell.
+func completion(w io.Writer, root *cobra.Command, shell string) error {
 	switch shell {
 	case "bash":
-		if _, err := io.WriteString(a.out, bashWords); err != nil {
+		if _, err := io.WriteString(w, bashWords); err != nil {
 			return err
 		}
-		return root.GenBashCompletionV2(a.out, true)
+		return root.GenBashCompletionV2(w, true)
 	case "zsh":
-		return root.GenZshCompletion(a.out)
+		return root.GenZshCompletion(w)
 	case "fish":
-		return root.GenFishCompletion(a.out, true)
+		return root.GenFishCompletion(w, true)
 	case "powershell":
-		return root.GenPowerShellCompletionWithDesc(a.out)
+		return root.GenPowerShellCompletionWithDesc(w)
 	}
 	return &misuse{text: fmt.Sprintf("there is no completion for %q", shell), hint: "one of: bash, zsh, fish, powershell"}
 }

@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"sync/atomic"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -102,11 +103,22 @@ func (a *app) inFront() error {
 	case err == nil:
 		return nil
 	case ok && status.Signaled():
-		return ended(128 + int(status.Signal()))
+		return dieOf(status.Signal())
 	case ok && status.Exited():
 		return ended(status.ExitStatus())
 	}
 	return err
+}
+
+// dieOf ends this process as the other one did: a shell takes a program that died of
+// Ctrl-C for another than one that ended by itself.
+func dieOf(sig syscall.Signal) error {
+	if sig == syscall.SIGINT || sig == syscall.SIGTERM || sig == syscall.SIGHUP {
+		signal.Reset(sig)
+		syscall.Kill(os.Getpid(), sig) //nolint:errcheck // it is this process
+		time.Sleep(time.Second)        // it reaches any of its threads
+	}
+	return ended(128 + int(sig))
 }
 
 // pass passes a signal on. What stops this process stops the other one too, and

@@ -242,7 +242,8 @@ func (t theme) stepCells(st engine.StepRow, s standing) []cell {
 	if st.Attempts > 1 {
 		tries = fmt.Sprintf("x%d", st.Attempts)
 	}
-	if !st.Started.IsZero() && (!st.Finished.IsZero() || !idle) {
+	leftOut := st.Status == engine.Skipped || st.Status == engine.Waived // then it has waited, most of the time
+	if !st.Started.IsZero() && (!st.Finished.IsZero() || !idle) && !leftOut {
 		took = span(cmpTime(st.Finished, s.now).Sub(st.Started))
 	}
 	word := l.word

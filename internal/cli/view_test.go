@@ -513,7 +513,8 @@ func TestSafe(t *testing.T) {
 		all = append(all, th.under(4, plainTone, th.line(text))...)
 		all = append(all, th.script(3, text)...)
 		for _, l := range all {
-			if ansi.StringWidth(l) > th.width {
+			path, _ := strings.CutPrefix(strings.TrimLeft(l, " "), "/") // alone in its line, it is never broken
+			if alone := strings.HasSuffix(l, "/"+path) && !strings.Contains(path, " "); ansi.StringWidth(l) > th.width && !alone {
 				t.Errorf("%q is wider than %d", l, th.width)
 			}
 			for _, r := range l {

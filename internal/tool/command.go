@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/piton-dev/piton/internal/proc"
@@ -26,6 +27,13 @@ type shell struct {
 	pool    *proc.Pool
 	environ []string
 	judge   *judge
+	bash    func() (string, error)
+}
+
+// bashOnce finds the shell that runs commands when one is run first: what a step puts
+// before it on PATH later runs nothing.
+func bashOnce(environ []string, workspace string) func() (string, error) {
+	return sync.OnceValues(func() (string, error) { return proc.Bash(proc.Environ(environ, nil, nil), workspace) })
 }
 
 func (s shell) tool() Tool {
@@ -88,7 +96,7 @@ func (s shell) run(ctx context.Context, c *Call, a commandArgs) (commandOutput, 
 		limit = time.Duration(a.Timeout) * time.Second
 	}
 	env := proc.Environ(s.environ, nil, map[string]string{"PITON_WORKSPACE": s.room.dir})
-	bash, err := proc.Bash(env, s.room.dir)
+	bash, err := s.bash()
 	if err != nil {
 		return commandOutput{}, problem(Unavailable, "bash is not installed: it runs commands; install it, or put its directory in PATH")
 	}

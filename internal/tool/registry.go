@@ -68,7 +68,7 @@ func (r *Registry) fill(ctx context.Context, c Config) error {
 		return err
 	}
 	builtin := slices.Concat(r.room.lookers(), r.room.changers(), []Tool{
-		shell{room: r.room, pool: c.Pool, environ: c.Environ, judge: judge}.tool(),
+		shell{room: r.room, pool: c.Pool, environ: c.Environ, judge: judge, bash: bashOnce(c.Environ, r.room.dir)}.tool(),
 		newFetcher(hosts).tool(),
 	})
 	for _, t := range builtin {

@@ -23,7 +23,7 @@ type writer struct {
 	chain *chain
 
 	known sync.Mutex      // of heads, which callers of Append look into
-	heads map[string]head // as committed
+	heads map[string]head // as committed; of the streams that were written last
 
 	pending  map[string]head // as of the open transaction
 	newest   anchor          // the last record that was committed
@@ -139,13 +139,25 @@ func (w *writer) rollback() error {
 	return err
 }
 
+// knownHeads is how many streams' ends are kept in memory: those of the tasks that
+// one owner carries on are far fewer.
+const knownHeads = 4096
+
 // keep makes what was written what is known to be committed.
 func (w *writer) keep() {
-	w.known.Lock()
-	maps.Copy(w.heads, w.pending)
-	w.known.Unlock()
+	w.learn(w.pending)
 	w.newest = w.next
 	clear(w.pending)
+}
+
+// learn keeps where streams end. Those that it forgets are read again.
+func (w *writer) learn(heads map[string]head) {
+	w.known.Lock()
+	defer w.known.Unlock()
+	if len(w.heads)+len(heads) > knownHeads {
+		clear(w.heads)
+	}
+	maps.Copy(w.heads, heads)
 }
 
 func (w *writer) storedEpoch() (uint64, error) {
@@ -202,9 +214,7 @@ func (w *writer) head(stream string) (head, error) {
 		return head{}, fmt.Errorf("%w: stream %s ends at %d by its head, at %d by its records", store.ErrCorrupt, stream, seq, last)
 	}
 	copy(h.link[:], link)
-	w.known.Lock()
-	defer w.known.Unlock()
-	w.heads[stream] = h
+	w.learn(map[string]head{stream: h})
 	return h, nil
 }
 
