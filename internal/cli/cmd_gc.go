@@ -156,19 +156,11 @@ func (s *session) collect(ctx context.Context, w *waste) error {
 	}
 	left := map[string]bool{}
 	for run := range over {
-		if s.dropDir(filepath.Join("attempts", run), &w.Logs, w) {
-			left[run] = true
-		}
-		if s.dropDir(filepath.Join("quarantine", run), &w.Quarantined, w) {
-			left[run] = true
-		}
-		if n, err := s.dropWorktrees(ctx, run, w.DryRun); err != nil {
+		if left[run], err = s.dropRun(ctx, run, w); err != nil {
 			return err
-		} else if n > 0 {
-			w.Worktrees += n
-			left[run] = true
 		}
 	}
+	maps.DeleteFunc(left, func(_ string, something bool) bool { return !something })
 	if len(over) == len(runs) && len(runs) > 0 {
 		s.dropDir("kept", &w.Kept, w)
 	}
@@ -176,6 +168,15 @@ func (s *session) collect(ctx context.Context, w *waste) error {
 		w.Runs = len(over)
 	}
 	return nil
+}
+
+// dropRun removes what a run left in files, and reports whether there was anything.
+func (s *session) dropRun(ctx context.Context, run string, w *waste) (bool, error) {
+	logs := s.dropDir(filepath.Join("attempts", run), &w.Logs, w)
+	quarantined := s.dropDir(filepath.Join("quarantine", run), &w.Quarantined, w)
+	n, err := s.dropWorktrees(ctx, run, w.DryRun)
+	w.Worktrees += n
+	return logs || quarantined || n > 0, err
 }
 
 // pasts reads all runs from the journal, and what is needed whatever becomes

@@ -86,7 +86,7 @@ func (a *app) resumeCmd() *cobra.Command {
 // owning does what may make this process the owner of a run: in one that can be
 // left, where a person at a terminal may want to.
 func (a *app) owning(f runFlags, do func() error) error {
-	if hasFronts && a.front == nil && !a.json && !f.detach && !f.dryRun && a.live() && isTerminal(a.in) {
+	if a.front == nil && !a.json && !f.detach && !f.dryRun && a.live() && isTerminal(a.in) && a.mayFront() {
 		return a.inFront()
 	}
 	return do()
@@ -109,14 +109,7 @@ func (a *app) run(ctx context.Context, path string, f runFlags) error {
 		if f.dryRun {
 			return a.showPlan(doc)
 		}
-		if err := s.equipped(ctx, nil, compiled.All()...); err != nil {
-			return err
-		}
-		s.parallel = min(compiled.Program.Parallel(), s.Config.Policy.MaxParallel)
-		if f.unsealed {
-			s.unsealed = s.By
-		}
-		if err := s.isolated(doc); err != nil {
+		if err := s.able(ctx, doc, compiled, f); err != nil {
 			return err
 		}
 		if done, err := s.revise(ctx, path, f); done || err != nil {
@@ -134,6 +127,18 @@ func (a *app) run(ctx context.Context, path string, f runFlags) error {
 		}
 		return s.drive(ctx, f, func(d api.Desk) (api.Opened, error) { return s.openRun(ctx, d, doc, yes) })
 	})
+}
+
+// able refuses a plan that this machine cannot run as it asks.
+func (s *session) able(ctx context.Context, doc *api.Document, c api.Compiled, f runFlags) error {
+	if err := s.equipped(ctx, nil, c.All()...); err != nil {
+		return err
+	}
+	s.parallel = min(c.Program.Parallel(), s.Config.Policy.MaxParallel)
+	if f.unsealed {
+		s.unsealed = s.By
+	}
+	return s.isolated(doc)
 }
 
 // revise asks for a yes to the difference where a run of the plan is not
@@ -365,27 +370,9 @@ func (s *session) isolated(doc *api.Document) error {
 
 func (a *app) resume(ctx context.Context, prefix string, f runFlags) error {
 	return a.with(ctx, func(s *session) error {
-		head, err := s.Find(ctx, prefix)
+		head, state, err := s.unfinished(ctx, prefix)
 		if err != nil {
 			return err
-		}
-		if head.Parent.Run != "" && !head.Ended {
-			top, err := s.Top(ctx, head)
-			if err != nil {
-				return err
-			}
-			a.notice("run %s is carried out for run %s, which goes on", head.Run, top.Run)
-			head = top
-		}
-		if head.Ended && head.Status != engine.Failed {
-			return &api.Problem{Code: api.Conflict, Message: fmt.Sprintf("run %s is %s", head.Run, head.Status), Hint: "piton run PLAN opens a new run"}
-		}
-		state, err := run.Load(ctx, s.store, head.Stream)
-		if err != nil {
-			return err
-		}
-		if newest := state.Run().Run; newest != head.Run {
-			return &api.Problem{Code: api.Conflict, Message: fmt.Sprintf("run %s is over, and run %s is the newest of this plan", head.Run, newest), Hint: "piton resume " + newest}
 		}
 		if err := s.Pinned(state.Run()); err != nil {
 			return err
@@ -404,6 +391,34 @@ func (a *app) resume(ctx context.Context, prefix string, f runFlags) error {
 			return api.Opened{Stream: head.Stream, Run: head.Run, Resumed: true}, nil
 		})
 	})
+}
+
+// unfinished finds a run that can go on: of one that carries out a step, that at
+// the top.
+func (s *session) unfinished(ctx context.Context, prefix string) (engine.HeadRow, *engine.State, error) {
+	head, err := s.Find(ctx, prefix)
+	if err != nil {
+		return head, nil, err
+	}
+	if head.Parent.Run != "" && !head.Ended {
+		top, err := s.Top(ctx, head)
+		if err != nil {
+			return head, nil, err
+		}
+		s.app.notice("run %s is carried out for run %s, which goes on", head.Run, top.Run)
+		head = top
+	}
+	if head.Ended && head.Status != engine.Failed {
+		return head, nil, &api.Problem{Code: api.Conflict, Message: fmt.Sprintf("run %s is %s", head.Run, head.Status), Hint: "piton run PLAN opens a new run"}
+	}
+	state, err := run.Load(ctx, s.store, head.Stream)
+	if err != nil {
+		return head, nil, err
+	}
+	if newest := state.Run().Run; newest != head.Run {
+		return head, nil, &api.Problem{Code: api.Conflict, Message: fmt.Sprintf("run %s is over, and run %s is the newest of this plan", head.Run, newest), Hint: "piton resume " + newest}
+	}
+	return head, state, nil
 }
 
 func (s *session) protect(ctx context.Context, guards []string) (store.Object, error) {

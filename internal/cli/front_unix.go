@@ -65,8 +65,16 @@ func (f *front) leave(log *os.File) error {
 	return err
 }
 
-// hasFronts: here a process can go on without the one that the shell waits for.
-const hasFronts = true
+// mayFront reports whether this process is the one at its terminal: a job in the
+// background shall not take it from the shell.
+func (a *app) mayFront() bool {
+	in, ok := a.in.(*os.File)
+	if !ok {
+		return false
+	}
+	group, err := unix.IoctlGetInt(int(in.Fd()), unix.TIOCGPGRP)
+	return err == nil && group == unix.Getpgrp()
+}
 
 // inFront starts this program again to do the work, at this terminal and in a session of
 // its own, and ends with it, or when it is left. It passes on the signals of the
@@ -91,7 +99,7 @@ func (a *app) inFront() error {
 	its.Close()
 	go func() {
 		for sig := range signals {
-			pass(c.Process, sig.(syscall.Signal))
+			a.pass(c.Process, sig.(syscall.Signal))
 		}
 	}()
 	if n, _ := mine.Read(make([]byte, 1)); n > 0 {
@@ -121,15 +129,16 @@ func dieOf(sig syscall.Signal) error {
 	return ended(128 + int(sig))
 }
 
-// pass passes a signal on. What stops this process stops the other one too, and
-// both go on together.
-func pass(to *os.Process, sig syscall.Signal) {
-	if sig != syscall.SIGTSTP {
+// pass passes a signal on. What stops this process stops the other one too, which
+// goes on when this one is at the terminal again.
+func (a *app) pass(to *os.Process, sig syscall.Signal) {
+	switch {
+	case sig == syscall.SIGTSTP:
+		to.Signal(syscall.SIGSTOP)                 //nolint:errcheck // it has ended
+		syscall.Kill(os.Getpid(), syscall.SIGSTOP) //nolint:errcheck // it is this process
+	case sig != syscall.SIGCONT || a.mayFront():
 		to.Signal(sig) //nolint:errcheck // it has ended
-		return
 	}
-	to.Signal(syscall.SIGSTOP)                 //nolint:errcheck // the same
-	syscall.Kill(os.Getpid(), syscall.SIGSTOP) //nolint:errcheck // it is this process
 }
 
 // line is a connection of which each end hears when the other one ends.

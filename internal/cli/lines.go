@@ -194,25 +194,13 @@ func (f *fold) lines(t theme, h happening) []string {
 	case opened:
 		f.opening(l)
 	case started:
-		l.add("attempt=%d", h.attempt)
-		if h.n > 1 {
-			l.add("start=%d", h.n)
-		}
-		l.flag("agent", h.agent)
-		l.flag("run", h.child)
+		l.start(h)
 	case merging:
 		l.add("attempt=%d", h.attempt)
 	case passed, failed, regressed:
 		f.verdict(l, h)
 	case retried:
-		l.add("attempt=%d", h.attempt)
-		if h.allowed > 0 {
-			l.add("of %d", h.allowed)
-		}
-		if h.wait > 0 {
-			l.add("in %s", span(h.wait))
-		}
-		l.note(h.text)
+		l.retrial(h)
 	case asked:
 		l.add("%s answer: %s", quote(t.line(h.text)), answering(h.item.Item, h.item.Schema, h.item.Choices))
 	case answered:
@@ -267,6 +255,26 @@ func (l *words) note(text string) {
 
 // quote makes a line that is safe already one word.
 func quote(s string) string { return `"` + strings.ReplaceAll(s, `"`, `\"`) + `"` }
+
+func (l *words) start(h happening) {
+	l.add("attempt=%d", h.attempt)
+	if h.n > 1 {
+		l.add("start=%d", h.n)
+	}
+	l.flag("agent", h.agent)
+	l.flag("run", h.child)
+}
+
+func (l *words) retrial(h happening) {
+	l.add("attempt=%d", h.attempt)
+	if h.allowed > 0 {
+		l.add("of %d", h.allowed)
+	}
+	if h.wait > 0 {
+		l.add("in %s", span(h.wait))
+	}
+	l.note(h.text)
+}
 
 func (f *fold) opening(l *words) {
 	r, head := f.state.Run(), f.state.Head()
