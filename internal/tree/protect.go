@@ -2,7 +2,9 @@ package tree
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"path"
 	"path/filepath"
@@ -27,7 +29,8 @@ type Change = engine.Change
 //     of that name (package.json#scripts), pyproject.toml#tool the tables
 //     [tool.*] save the lists of dependencies, setup.cfg#pytest (and other .cfg
 //     and .ini) the sections with that word in their name, .git/config#run the
-//     variables that make git run or redirect something. A file that is not
+//     variables that make git run or redirect something, and the files that it
+//     includes. A file that is not
 //     well-formed is protected as a whole.
 //
 // It walks the directories of the globs once, without .git and .piton, and does
@@ -180,6 +183,11 @@ func (f *finder) follow(key string) error {
 			f.lead(key, own)
 		}
 	}
+	if isGitConfig(file) {
+		if err := f.include(key, file, maxIncludes); err != nil {
+			return err
+		}
+	}
 	s, err := f.c.trace(file)
 	switch {
 	case err != nil:
@@ -196,6 +204,48 @@ func (f *finder) follow(key string) error {
 			f.add(name)
 		}
 		return err
+	}
+	return nil
+}
+
+// maxIncludes is how deep git lets its configuration files include others.
+const maxIncludes = 10
+
+// isGitConfig reports whether git reads a file of its own as configuration.
+func isGitConfig(file string) bool {
+	base := baseOf(file)
+	return below(file, ".git") && (base == "config" || base == "config.worktree")
+}
+
+// include protects with key the files that one of git's configuration includes, on
+// whatever condition. What is malformed git does not read either.
+func (f *finder) include(key, file string, depth int) error {
+	if depth == 0 {
+		return nil
+	}
+	opened, info, err := f.c.open(file)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() > maxManifest {
+		return nil
+	} else if err != nil {
+		_, err = unreachable(file, err)
+		return err
+	}
+	text, err := f.c.all(opened, info.Size())
+	_ = opened.Close() // it was only read
+	if err != nil {
+		return fmt.Errorf("read %s: %w", file, err)
+	}
+	all, _ := settings(text)
+	for _, s := range all {
+		if s.key != "path" || s.section != "include" && s.section != "includeif" {
+			continue
+		}
+		if next, ok := f.t.resolve(file, s.value); ok && s.value != "" && next != file {
+			f.lead(key, next)
+			if err := f.include(key, next, depth-1); err != nil {
+				return err
+			}
+		}
 	}
 	return nil
 }

@@ -195,3 +195,29 @@ func TestWorktreeBelowTheTop(t *testing.T) {
 		})
 	}
 }
+
+// A file that git's configuration includes runs and redirects as that does.
+func TestIncludedConfiguration(t *testing.T) {
+	for _, p := range append(slices.Clone(places), atTheTop) {
+		t.Run(p.name, func(t *testing.T) {
+			top, w := place(t, p.make, p.dir)
+			w.do("tools/gitconfig [include]\\n\\tpath = more\\n[user]\\n\\tname = me\\n\ntools/more [user]\\n\\tname = me\\n\nfree 1")
+			w.git("config", "include.path", w.path("tools/gitconfig"))
+			w.git("config", "includeIf.onbranch:other.path", w.path("absent"))
+			b := w.protect(gitsOwn...)
+			w.do("tools/more [alias]\\n\\tst = !evil\\n\nabsent [alias]\\n\\tst = !evil\\n\nfree 2")
+			changes := w.compare(b, gitsOwn...)
+			w.want(changes, "added absent\nchanged tools/more")
+			if _, left := w.restore(changes, tree.Wanted{Base: b}); len(left) > 0 {
+				t.Errorf("left: %+v", left)
+			}
+			w.want(w.compare(b, gitsOwn...), "")
+			kept := &workspace{T: t, dir: top.path(p.kept)}
+			kept.do("beside [user]\\n\\tname = me\\n")
+			w.git("config", "--add", "include.path", "beside")
+			b = w.protect(gitsOwn...)
+			kept.do("beside [alias]\\n\\tst = !evil\\n")
+			w.want(w.compare(b, gitsOwn...), "changed .git/beside")
+		})
+	}
+}
