@@ -45,6 +45,7 @@ func TestExamples(t *testing.T) {
 		"PT053": func(f *verify.Facts) {
 			f.Texts = map[string]string{"Makefile": "include mk/*.mk\nlint:\n\tgolint ./...\n"}
 		},
+		"PT054": func(f *verify.Facts) { f.Files["lib/check.sh"] = verify.File{Exists: true} },
 		"PT042": func(f *verify.Facts) {
 			f.Files["docs/none.md"], f.Files["docs/design.md"] = verify.File{}, verify.File{Exists: true}
 		},

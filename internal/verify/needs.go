@@ -79,6 +79,11 @@ func (d *document) queries() Queries {
 		if u.ForEach.Set && u.ForEach.Value.Kind() == "glob" && badScope(u.ForEach.Value.Items[0].Value) == "" {
 			globs[cleanScope(u.ForEach.Value.Items[0].Value)] = true
 		}
+		for _, name := range u.lifted() {
+			if isGlob(name) {
+				globs[name] = true
+			}
+		}
 		if u.Tool.Set {
 			tools[u.Tool.Value] = true
 		}
