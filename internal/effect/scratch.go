@@ -18,23 +18,24 @@ import (
 // it.
 //
 // They lie in the system's directory for temporary files: there paths are short
-// enough for sockets, and nothing leads to the state. A link in the state
-// directory, which is there before they are, leads whoever owns the workspace
-// next to what a process that was killed has left.
+// enough for sockets, and nothing leads to the state. A file in the state
+// directory, which is there before they are, tells whoever owns the workspace
+// next what a process that was killed has left. (A link would need a privilege on
+// Windows.)
 type scratch struct {
 	mu    sync.Mutex
-	link  string
+	note  string
 	root  string
 	empty []string
 }
 
 const (
-	scratchLink   = "scratch"
+	scratchNote   = "scratch"
 	scratchPrefix = "piton-"
 	attemptPrefix = "attempt-"
 )
 
-// take gives a directory, in one that the state directory has the link to.
+// take gives a directory, in one that is noted in the state directory.
 func (s *scratch) take(state string) (string, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -44,7 +45,7 @@ func (s *scratch) take(state string) (string, error) {
 		return dir, nil
 	}
 	if s.root == "" {
-		if err := s.begin(filepath.Join(state, scratchLink)); err != nil {
+		if err := s.begin(filepath.Join(state, scratchNote)); err != nil {
 			return "", fmt.Errorf("make a directory for attempts: %w", err)
 		}
 	}
@@ -55,46 +56,55 @@ func (s *scratch) take(state string) (string, error) {
 	return dir, nil
 }
 
-func (s *scratch) begin(link string) error {
+func (s *scratch) begin(note string) error {
 	var name [8]byte
 	_, _ = rand.Read(name[:]) // it never fails
 	root := filepath.Join(os.TempDir(), scratchPrefix+hex.EncodeToString(name[:]))
-	err := os.Symlink(root, link)
+	err := noteScratch(note, root)
 	if errors.Is(err, fs.ErrExist) {
-		if err = sweepScratch(link); err == nil {
-			err = os.Symlink(root, link)
+		if err = sweepScratch(note); err == nil {
+			err = noteScratch(note, root)
 		}
 	}
 	if err == nil {
 		err = os.Mkdir(root, 0o700)
 	}
 	if err == nil {
-		s.link, s.root = link, root
+		s.note, s.root = note, root
 	}
 	return err
 }
 
+func noteScratch(note, root string) error {
+	f, err := os.OpenFile(note, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(root)
+	return errors.Join(err, f.Close())
+}
+
 // Sweep removes what an owner of the workspace that was killed has left of its
 // attempts. To be called by the owner alone, before the first effect.
-func (w *World) Sweep() error { return sweepScratch(filepath.Join(w.State, scratchLink)) }
+func (w *World) Sweep() error { return sweepScratch(filepath.Join(w.State, scratchNote)) }
 
-// sweepScratch removes what a link leads to, and the link, if that looks like
-// what is made here: agents can write links, too.
-func sweepScratch(link string) error {
-	root, err := os.Readlink(link)
+// sweepScratch removes what is noted, if that looks like what is made here, and
+// the note: an agent could have written that, too.
+func sweepScratch(note string) error {
+	root, err := os.ReadFile(note)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	if err == nil && isScratch(root) {
-		err = os.RemoveAll(root)
+	if err == nil && isScratch(string(root)) {
+		err = os.RemoveAll(string(root))
 	}
-	return errors.Join(err, os.RemoveAll(link))
+	return errors.Join(err, os.RemoveAll(note))
 }
 
 func isScratch(root string) bool {
 	info, err := os.Lstat(root)
 	entries, readErr := os.ReadDir(root)
-	if err != nil || readErr != nil || info.Mode() != fs.ModeDir|0o700 || !strings.HasPrefix(filepath.Base(root), scratchPrefix) {
+	if err != nil || readErr != nil || !info.IsDir() || !strings.HasPrefix(filepath.Base(root), scratchPrefix) {
 		return false
 	}
 	for _, e := range entries {
@@ -126,5 +136,5 @@ func (s *scratch) close() error {
 	if root == "" {
 		return nil
 	}
-	return errors.Join(os.RemoveAll(root), os.Remove(s.link))
+	return errors.Join(os.RemoveAll(root), os.Remove(s.note))
 }

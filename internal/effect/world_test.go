@@ -555,21 +555,20 @@ func TestOneBash(t *testing.T) {
 	}
 }
 
-// What an agent made the link to scratch directories lead to is not removed.
+// What an agent noted as directories of attempts is not removed.
 func TestSweepRemovesScratchOnly(t *testing.T) {
 	state, dirs := t.TempDir(), t.TempDir()
-	link := filepath.Join(state, "scratch")
+	note := filepath.Join(state, "scratch")
 	for name, left := range map[string]bool{"piton-1/attempt-1/x": false, "piton-2/letters/x": true, "home/attempt-1/x": true} {
 		write(t, filepath.Join(dirs, name), "1")
 		root := filepath.Join(dirs, strings.Split(name, "/")[0])
-		must(t, os.Chmod(root, 0o700))
-		must(t, os.Symlink(root, link))
+		write(t, note, root)
 		must(t, (&effect.World{State: state}).Sweep())
 		if got := exists(filepath.Join(dirs, name)); got != left {
 			t.Errorf("%s is left: %v", name, got)
 		}
-		if _, err := os.Lstat(link); err == nil {
-			t.Error("the link is left")
+		if _, err := os.Lstat(note); err == nil {
+			t.Error("the note is left")
 		}
 	}
 }
