@@ -94,7 +94,7 @@ func playPlan(b *testing.B, st store.Store, steps []engine.Step, until string) {
 		b.Fatal(err)
 	}
 	in := engine.Open{By: "bench", Task: &engine.TaskOpened{Task: stream, Intent: "i"}, Run: engine.RunOpened{
-		Run: "r", Plan: "p", Program: p.Hash(), Compiled: p, Policy: engine.Policy{MaxParallel: 4},
+		Run: "r", Plan: "p", Program: p.Hash(), Compiled: p, Policy: engine.Policy{MaxParallel: 4, Ahead: true},
 	}}
 	if err := host.Submit(ctx, stream, in, store.NewObject(p.Encode())); err != nil {
 		b.Fatal(err)

@@ -522,13 +522,21 @@ func (a *auditor) alone(f *file, kind engine.WorkKind) error {
 		room = max(room, a.room)
 	}
 	// One is made ready while another is checked or merged.
-	if kind.Effect() == engine.Work && working >= room || live >= room+min(1, room-1) {
+	if kind.Effect() == engine.Work && working >= room || live >= room+besides(a.run.Policy, room) {
 		return fmt.Errorf("%d are under way already, %d of them at work, and there is room for %d", live, working, room)
 	}
 	return nil
 }
 
 func roomOf(r engine.RunOpened) int { return max(1, min(r.Compiled.Parallel(), r.Policy.MaxParallel)) }
+
+// besides is how many steps may be made ready or checked beside those at work.
+func besides(p engine.Policy, room int) int {
+	if !p.Ahead {
+		return 0
+	}
+	return min(1, room-1)
+}
 
 // clash reports whether two steps must not be at work together.
 func clash(a, b *engine.Step) bool {

@@ -160,7 +160,7 @@ func (d *desk) apply(actor string, e engine.Event) {
 // under way come to its end.
 func (d *desk) crowded(r engine.Record) {
 	active, working, room := len(d.state.Active()), d.atWork(), d.state.Room()
-	if active > max(room+min(1, room-1), d.active) || working > max(room, d.active) {
+	if active > max(room+besides(d.state.Run().Policy, room), d.active) || working > max(room, d.active) {
 		d.fail("after record %d: %d steps are under way and %d at work, where %d may be", r.Seq, active, working, room)
 	}
 }

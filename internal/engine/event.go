@@ -131,6 +131,9 @@ type Policy struct {
 	// Below says that what is refused to an agent as unmetered is refused to a
 	// sub-plan too. Old runs do not.
 	Below bool `json:"below,omitempty"`
+	// Ahead says that one more step is made ready while another is checked. Old
+	// runs do not.
+	Ahead bool `json:"ahead,omitempty"`
 	// Leases says that steps ask the workspace's owner for what they write, so
 	// that runs do not get into each other's way. Old runs do not.
 	Leases  bool   `json:"leases,omitempty"`

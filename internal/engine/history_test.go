@@ -232,7 +232,7 @@ func policies() *rapid.Generator[engine.Policy] {
 			Baseline:    rapid.Bool().Draw(t, "baseline"), Ratchet: rapid.Bool().Draw(t, "ratchet"),
 			Leases:    rapid.Bool().Draw(t, "leases"),
 			Unmetered: rapid.SampledFrom([]string{"", "warn", "refuse"}).Draw(t, "unmetered"),
-			Below:     rapid.Bool().Draw(t, "below"),
+			Below:     rapid.Bool().Draw(t, "below"), Ahead: rapid.Bool().Draw(t, "ahead"),
 		}
 	})
 }

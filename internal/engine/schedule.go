@@ -29,7 +29,8 @@ func (s *State) room() int {
 // idle for as long as its checks take, and those of the next step's baseline.
 func (s *State) full() bool {
 	room := s.room()
-	return len(s.active) > room || len(s.active) == room && (room == 1 || !slices.ContainsFunc(s.active, s.checked))
+	ahead := s.run.Opened.Policy.Ahead && room > 1 && len(s.active) == room && slices.ContainsFunc(s.active, s.checked)
+	return len(s.active) >= room && !ahead
 }
 
 // checked: the step's work is over, and its checks are under way.

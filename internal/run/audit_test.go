@@ -525,13 +525,17 @@ func (w *world) auditBeside() {
 // crowd reports more work at once than there may be, the last of it begun now.
 // Where there may be more than one, another step is made ready or checked besides.
 func (w *world) crowd(live []*effort) bool {
-	room, working := w.room(live[len(live)-1]), 0
+	last := live[len(live)-1]
+	room, working, besides := w.room(last), 0, 0
+	if w.job(last.effect.Key.Task).policy.Ahead {
+		besides = min(1, room-1)
+	}
 	for _, x := range live {
 		if x.effect.Key.Kind == engine.Work {
 			working++
 		}
 	}
-	return working > room || len(live) > room+min(1, room-1)
+	return working > room || len(live) > room+besides
 }
 
 // across: runs of one workspace that ask for leases do not disturb each other.

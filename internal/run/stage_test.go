@@ -305,7 +305,7 @@ func program(t testing.TB, stream string, steps []engine.Step) store.Object {
 func opening(t testing.TB, stream string, steps []engine.Step) engine.Open {
 	p := compile(t, stream, steps)
 	return engine.Open{By: "ann", Task: &engine.TaskOpened{Task: stream, Intent: "i"}, Run: engine.RunOpened{
-		Run: stream + "-r1", Plan: p.Plan(), Program: p.Hash(), Compiled: p, Policy: engine.Policy{MaxParallel: 4},
+		Run: stream + "-r1", Plan: p.Plan(), Program: p.Hash(), Compiled: p, Policy: engine.Policy{MaxParallel: 4, Ahead: true},
 	}}
 }
 
