@@ -12,14 +12,22 @@ import (
 func (w *reading) call(n *syntax.CallExpr, in source) {
 	for _, a := range n.Assigns {
 		if a.Name != nil {
-			w.assignment(a)
+			w.assignment(a, false)
 		}
 	}
 	if len(n.Args) == 0 {
 		return
 	}
 	away := slices.ContainsFunc(n.Args, func(a *syntax.Word) bool { return a.Lit() == "" && substitutes(a) && w.fetches(a) })
-	w.run(words(n.Args), in, away)
+	ws := words(n.Args)
+	if from, ok := w.functions[ws[0].text]; ok && ws[0].known && n.Pos().Offset() >= from {
+		w.assumed = true
+		if len(ws) > 1 && w.knows(ws[1].text) {
+			w.run(ws[1:], in, away)
+		}
+		return
+	}
+	w.run(ws, in, away)
 }
 
 func substitutes(a *syntax.Word) bool {
@@ -44,12 +52,6 @@ func (w *reading) run(ws []word, in source, away bool) {
 		return
 	}
 	name := programName(first.text)
-	if w.functions[name] {
-		if len(args) > 0 && w.knows(args[0].text) {
-			w.run(args, in, away)
-		}
-		return
-	}
 	w.paths(name, ws)
 	if strings.Contains(name, "/") && len(w.rules.of(name)) == 0 {
 		w.own(ws)
@@ -110,7 +112,11 @@ func programName(text string) string {
 // look finds a command's tier in the table.
 func (w *reading) look(given, name string, args []word) {
 	ws := append([]word{{text: given, known: true}}, args...)
-	tier, known := w.rules.weigh(name, normalized(name, args))
+	rest := normalized(name, args)
+	tier, known := w.rules.weigh(name, rest)
+	if known && tier == Free && w.optional(name, rest) {
+		w.raise(Review, "may take a file whose name begins with a dash for an option (./* does not): %s", show(ws))
+	}
 	switch {
 	case known && tier == Review:
 		w.raise(Review, "runs code of the workspace or makes something: %s", show(ws))
@@ -121,6 +127,17 @@ func (w *reading) look(given, name string, args []word) {
 	case !known:
 		w.raise(Approve, "is not in the table of commands: %s", show(ws))
 	}
+}
+
+// optional reports whether a pattern for names of files could match an option that
+// makes a command of the table worse.
+func (w *reading) optional(name string, args []word) bool {
+	matched := slices.Clone(args)
+	for i, a := range matched {
+		matched[i].known = a.known && !(a.glob && strings.ContainsAny(a.text[:1], "*?["))
+	}
+	tier, _ := w.rules.weigh(name, matched)
+	return tier != Free
 }
 
 func show(ws []word) string {
@@ -170,6 +187,8 @@ func (w *reading) closer(name string, args []word, in source, away bool) {
 		case len(args) > 0 && strings.HasPrefix(args[0].text, "/dev/"):
 			w.input(max(in, fromHere))
 		}
+	case name == "unset":
+		w.unset = w.unset || len(args) == 0 || args[0].text != "-v"
 	case name == "trap":
 		w.inString(operands(args), fromNowhere, away, 1)
 	case name == "find":
@@ -375,7 +394,7 @@ func (w *reading) reads(a word, name string) {
 	case name == "echo" || name == "printf":
 	case strings.HasPrefix(a.text, "/dev/tcp/"), strings.HasPrefix(a.text, "/dev/udp/"):
 		w.raise(Block, "connects to another machine through %s", a.text)
-	case looksLikePath(a.text) && w.leaves(a.text) && !strings.HasPrefix(a.text, "/dev/"):
+	case looksLikePath(a.text) && w.leaves(a.text) && !(strings.HasPrefix(path.Clean(a.text), "/dev/") && !strings.Contains(a.text, "..")):
 		w.raise(Review, "looks outside of the workspace: %s", a.text)
 	}
 }

@@ -26,7 +26,7 @@ func prefixes() map[string]prefix {
 		"ionice": {valued: "-c -n --class --classdata"}, "time": {valued: "-f -o --format --output"},
 		"timeout": {valued: "-k -s --kill-after --signal", operands: 1}, "stdbuf": {valued: "-i -o -e"}, "setsid": {},
 		"command": {}, "builtin": {}, "exec": {valued: "-a"}, "eval": {script: true}, "chrt": {operands: 1}, "taskset": {operands: 1},
-		"xargs":    {valued: "-I -L -n -P -s -d -E -a --arg-file --delimiter --max-args --max-procs --replace", fed: true},
+		"xargs":    {valued: "-I -L -n -P -s -d -E -a --arg-file --delimiter --max-args --max-chars --max-procs --process-slot-var", fed: true},
 		"parallel": {valued: "-j --jobs -a", fed: true}, "watch": {valued: "-n --interval", script: true},
 		"strace": {valued: "-e -o -p -s"}, "ltrace": {valued: "-e -o"}, "flock": {valued: "-w -E --timeout", operands: 1},
 		"busybox": {}, "toybox": {}, "unbuffer": {}, "caffeinate": {valued: "-t"}, "chronic": {}, "ts": {}, "faketime": {operands: 1},
@@ -44,7 +44,7 @@ func (p prefix) rest(args []word) []word {
 		case a.text == "--":
 			args = args[1:]
 			return args[min(skip, len(args)):]
-		case strings.HasPrefix(a.text, "-") && slices.Contains(strings.Fields(p.valued), a.text):
+		case p.takes(a.text):
 			args = args[min(2, len(args)):]
 		case strings.HasPrefix(a.text, "-"), p.assigns && assigns(a.text):
 			args = args[1:]
@@ -56,6 +56,14 @@ func (p prefix) rest(args []word) []word {
 		}
 	}
 	return nil
+}
+
+// takes reports a flag whose value is the next word. Programs take the beginning of
+// a long one for it.
+func (p prefix) takes(flag string) bool {
+	return slices.ContainsFunc(strings.Fields(p.valued), func(v string) bool {
+		return flag == v || strings.HasPrefix(v, "--") && !strings.Contains(flag, "=") && hasFlag(flag, v)
+	})
 }
 
 func assigns(text string) bool {
@@ -125,6 +133,8 @@ func (w *reading) options(name string, list []word, in source, away bool) {
 			}
 			w.raise(Approve, "env splits a text into a command: %s", a.text)
 			w.inString([]word{{text: text, known: a.known}}, in, away, 1)
+		case name == "env" && (strings.HasPrefix(a.text, "-C") || hasFlag(a.text, "--chdir")):
+			w.moved = true
 		case name == "su" && a.text == "-c" && i+1 < len(list):
 			w.inString(list[i+1:i+2], in, away, 1)
 		case (name == "time" || name == "strace" || name == "ltrace") && (a.text == "-o" || a.text == "--output") && i+1 < len(list):
@@ -144,18 +154,28 @@ func (w *reading) variable(name string) {
 		VISUAL BROWSER NODE_OPTIONS NODE_PATH PERL5LIB PERL5OPT PERLLIB PERL5DB RUBYOPT RUBYLIB JAVA_TOOL_OPTIONS _JAVA_OPTIONS JDK_JAVA_OPTIONS
 		CLASSPATH MAKEFLAGS GNUMAKEFLAGS MAKEFILES GOFLAGS GOROOT GOPROXY GOTOOLCHAIN GOENV RUSTC RUSTC_WRAPPER RUSTFLAGS CC CXX LD SHELL SSH_ASKPASS SUDO_ASKPASS
 		SSH_AUTH_SOCK HOME XDG_CONFIG_HOME HTTP_PROXY HTTPS_PROXY ALL_PROXY TAR_OPTIONS RSYNC_RSH CDPATH GLOBIGNORE BASH_LOADABLES_PATH
+		BASH_CMDS BASH_ALIASES GOCACHEPROG GOAUTH GETCONF_DIR
 		GCONV_PATH HOSTALIASES LOCPATH NLSPATH RIPGREP_CONFIG_PATH JQ_LIBRARY_PATH AWKPATH AWKLIBPATH TREE_COLORS`)
 	prefixes := []string{"LD_", "DYLD_", "GIT_", "PYTHON", "NPM_CONFIG_", "PIP_", "CARGO_", "BASH_FUNC_", "PITON_", "DOCKER_", "KUBE"}
 	if slices.Contains(dangerous, upper) || slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(upper, p) }) {
 		w.raise(Approve, "sets %s, which changes what programs run", name)
 	}
+	if calculates(name) {
+		w.raise(Approve, "sets %s, which calculates what it is given, and runs the commands in it", name)
+	}
+}
+
+// calculates reports the variables of bash that take a number for an expression.
+func calculates(name string) bool {
+	return slices.Contains(strings.Fields("RANDOM SRANDOM SECONDS OPTIND HISTCMD"), name)
 }
 
 // declaration weighs declare, export and their kin.
 func (w *reading) declaration(n *syntax.DeclClause) {
+	named := false // subscripts are names
 	for _, a := range n.Args {
 		if a.Name != nil {
-			w.assignment(a)
+			w.assignment(a, named)
 			continue
 		}
 		if a.Value == nil {
@@ -165,14 +185,26 @@ func (w *reading) declaration(n *syntax.DeclClause) {
 		if strings.HasPrefix(flag.text, "-") && strings.Contains(flag.text, "n") || n.Variant.Value == "nameref" {
 			w.raise(Approve, "makes one name stand for another variable")
 		}
+		if strings.HasPrefix(flag.text, "-") && strings.Contains(flag.text, "i") {
+			w.raise(Approve, "makes a variable that calculates what it is given, and runs the commands in it")
+		}
+		named = named || strings.HasPrefix(flag.text, "-") && strings.Contains(flag.text, "A")
 		w.evaluatedWords(n.Variant.Value, []word{flag})
 	}
 }
 
 // assignment weighs NAME=value. A value with a substitution in quotes does nothing
-// by itself, but any later calculation with the variable runs it.
-func (w *reading) assignment(a *syntax.Assign) {
-	w.variable(a.Name.Value)
+// by itself, but any later calculation with the variable runs it. named says that
+// subscripts in a list are names and not numbers.
+func (w *reading) assignment(a *syntax.Assign, named bool) {
+	if v := a.Value; !calculates(a.Name.Value) || v != nil && (v.Lit() == "" || strings.Trim(v.Lit(), "0123456789") != "") {
+		w.variable(a.Name.Value)
+	}
+	if a.Array != nil && !named {
+		for _, e := range a.Array.Elems {
+			w.calculated(e.Index)
+		}
+	}
 	if a.Value == nil {
 		return
 	}
@@ -255,8 +287,17 @@ func (w *reading) evaluated(n *syntax.TestClause) {
 		if q, ok := node.(*syntax.SglQuoted); ok && hidesCommand(q.Value) {
 			w.raise(Approve, "[[ may run what stands in a text: %s", q.Value)
 		}
+		if u, ok := node.(*syntax.UnaryTest); ok && (u.Op == syntax.TsVarSet || u.Op == syntax.TsRefVar) && !named(u.X) {
+			w.raise(Approve, "[[ may run what stands in the name of a variable")
+		}
 		if b, ok := node.(*syntax.BinaryTest); ok && b.Op >= syntax.TsEql && b.Op <= syntax.TsGtr {
 			w.raise(Review, "compares numbers in [[, where a value could hold a command; [ does not run it")
 		}
 	}
+}
+
+// named reports a test of a variable whose name stands in the text.
+func named(x syntax.TestExpr) bool {
+	w, ok := x.(*syntax.Word)
+	return ok && syntax.ValidName(constant(w).text) && constant(w).known
 }

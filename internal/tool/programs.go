@@ -57,14 +57,15 @@ func sedScripts(args []word) []word {
 	var scripts []word
 	next := false
 	for _, a := range args {
-		_, long, ok := strings.Cut(a.text, "--expression=")
+		_, long, ok := strings.Cut(a.text, "=")
+		expression := hasFlag(a.text, "--expression")
 		at := strings.IndexByte(a.text, 'e')
 		switch {
 		case next:
 			scripts, next = append(scripts, a), false
-		case a.text == "--expression":
+		case expression && !ok:
 			next = true
-		case ok:
+		case expression:
 			scripts = append(scripts, word{text: long, known: a.known})
 		case strings.HasPrefix(a.text, "--"), !strings.HasPrefix(a.text, "-"), at < 0:
 		case at == len(a.text)-1:
@@ -140,7 +141,10 @@ func split(text string, at byte) []string {
 
 // git weighs options before the verb and what goes where.
 func (w *reading) git(args []word) {
+	freed := func(r rule) bool { return r.custom && r.tier == Free && r.fits(normalized("git", args)) }
+	w.elsewhere = w.elsewhere || !slices.ContainsFunc(w.rules.of("git"), freed)
 	for _, a := range args[:len(args)-len(normalized("git", args))] {
+		w.moved = w.moved || strings.HasPrefix(a.text, "-C")
 		if a.text == "-c" || strings.HasPrefix(a.text, "-c") || strings.HasPrefix(a.text, "--exec-path=") || strings.HasPrefix(a.text, "--config-env") || strings.HasPrefix(a.text, "--git-dir") {
 			w.raise(Approve, "changes how git works, which can run programs: %s", a.text)
 		}

@@ -51,10 +51,16 @@ func fetchers() []string {
 
 // weigh says what a script for bash needs: as much as the worst of its parts.
 func (j *judge) weigh(script string) (Tier, []string) {
-	w := &reading{judge: j, tier: Free, functions: map[string]bool{}}
+	w := &reading{judge: j, tier: Free}
 	w.script(script, fromNowhere)
 	if w.kept && w.tier.Above(Free) {
 		w.raise(Block, "works inside a directory that belongs to Git or Piton")
+	}
+	if w.assumed && w.unset {
+		w.raise(Approve, "takes back functions, whose names then mean programs")
+	}
+	if w.elsewhere && (w.moved || !w.there(".git")) {
+		w.raise(Review, "git may find a repository that files of the workspace make, and run what its configuration says")
 	}
 	slices.SortStableFunc(w.reasons, func(a, b reason) int {
 		return slices.Index(tierList(), b.tier) - slices.Index(tierList(), a.tier)
@@ -85,9 +91,12 @@ type reading struct {
 	*judge
 	tier      Tier
 	reasons   []reason
-	functions map[string]bool
-	moved     bool // it changes directory: where relative paths lead is not known
-	kept      bool // into one that belongs to others
+	functions map[string]uint // by name, from where in the text on a call is surely one of it
+	assumed   bool            // a call was taken for one of a function
+	unset     bool            // functions may be taken back
+	elsewhere bool            // git is called, and takes its repository from where it is called
+	moved     bool            // it changes directory: where relative paths lead is not known
+	kept      bool            // into one that belongs to others
 	depth     int
 	text      string // of the script that is being read
 }
@@ -121,19 +130,48 @@ func (w *reading) script(text string, in source) {
 		w.raise(Block, "this is no bash that can be read: %v", err)
 		return
 	}
-	outer := w.text
-	w.text = text
+	outer, functions := w.text, w.functions
+	w.text, w.functions = text, standing(file)
 	w.depth++
 	w.declare(file)
 	w.walk(file, in)
 	w.depth--
-	w.text = outer
+	w.text, w.functions = outer, functions
+}
+
+// standing lists the functions that the script makes whatever happens, by the end of
+// what makes them: behind it, a command of that name is the function. What a here
+// document substitutes runs before the rest of its line.
+func standing(file *syntax.File) map[string]uint {
+	all := map[string]uint{}
+	for _, s := range file.Stmts {
+		if f, ok := s.Cmd.(*syntax.FuncDecl); ok && !s.Background && f.Name != nil && !beforeDocument(file, f) {
+			if _, twice := all[f.Name.Value]; !twice {
+				all[f.Name.Value] = f.End().Offset()
+			}
+		}
+	}
+	return all
+}
+
+// beforeDocument reports a function that stands between a command and its here document.
+func beforeDocument(file *syntax.File, f *syntax.FuncDecl) bool {
+	for n := range syntax.Preorder(file) {
+		r, ok := n.(*syntax.Redirect)
+		if ok && r.Hdoc != nil && !r.Pos().After(f.Pos()) && r.Hdoc.Pos().After(f.Pos()) {
+			return true
+		}
+	}
+	return false
 }
 
 // parse reads a script; one that nests too deep is not even tried.
 func parse(text string) (*syntax.File, error) {
 	if nestsDeep(text) {
 		return nil, errors.New("it nests too deep")
+	}
+	if strings.ContainsRune(text, '\r') {
+		return nil, errors.New("it has carriage returns, which bash takes for letters; end its lines with a newline alone")
 	}
 	return syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(text), "")
 }
@@ -176,7 +214,6 @@ func (w *reading) declare(file *syntax.File) {
 		switch n := node.(type) {
 		case *syntax.FuncDecl:
 			if n.Name != nil {
-				w.functions[n.Name.Value] = true
 				w.selfCall(n)
 			}
 		case *syntax.CallExpr:
@@ -368,7 +405,7 @@ func (w *reading) document(s *syntax.Stmt, r *syntax.Redirect) source {
 // output weighs a file that a redirection writes.
 func (w *reading) output(to word) {
 	switch {
-	case slices.Contains([]string{"/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"}, to.text) || strings.HasPrefix(to.text, "/dev/fd/"):
+	case slices.Contains([]string{"/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"}, to.text) || descriptor(to.text):
 	case strings.HasPrefix(to.text, "/dev/tcp/"), strings.HasPrefix(to.text, "/dev/udp/"):
 		w.raise(Block, "connects to another machine through %s", to.text)
 	case !to.known || to.glob:
@@ -384,6 +421,12 @@ func (w *reading) output(to word) {
 	default:
 		w.raise(Review, "makes the file %s", to.text)
 	}
+}
+
+// descriptor reports an open file that its number names, and no path through it.
+func descriptor(name string) bool {
+	number, ok := strings.CutPrefix(name, "/dev/fd/")
+	return ok && strings.Trim(number, "0123456789") == ""
 }
 
 // there reports whether something is at a path of the workspace, or may be.

@@ -77,7 +77,8 @@ func (r rule) outranks(other rule) bool {
 	return r.tier.Above(other.tier)
 }
 
-// fits reports whether all of a rule stands in the arguments.
+// fits reports whether all of a rule stands in the arguments. What only prints a
+// version does so alone: behind a file it is an argument of the program there.
 func (r rule) fits(args []word) bool {
 	plain := operands(args)
 	if len(plain) < len(r.words) {
@@ -93,7 +94,7 @@ func (r rule) fits(args []word) bool {
 			return false
 		}
 	}
-	return true
+	return r.custom || r.tier != Free || len(args) == 1 || !slices.Contains(r.flags, "--version")
 }
 
 // has reports whether an argument is a flag of the rule. Nothing is free for a

@@ -75,3 +75,23 @@ func TestTiers(t *testing.T) {
 		t.Errorf("%d commands were read", n)
 	}
 }
+
+// TestCarriageReturn: to bash it is a letter, so that the line behind it is a command of its own.
+func TestCarriageReturn(t *testing.T) {
+	t.Parallel()
+	r, _ := open(t, tool.Config{}, nil)
+	for _, command := range []string{"echo \\\r\nrm old.txt", "ls #\\\r\nrm old.txt", "bash -c 'echo \\\r\nrm old.txt'"} {
+		if w := weighCommand(t, r, command); w.Tier != tool.Block {
+			t.Errorf("%q is %s", command, w.Tier)
+		}
+	}
+}
+
+// TestNoRepository: without one of its own, a workspace may hold files that git takes for one.
+func TestNoRepository(t *testing.T) {
+	t.Parallel()
+	r, _ := open(t, tool.Config{}, nil)
+	if w := weighCommand(t, r, "git status"); w.Tier != tool.Review {
+		t.Errorf("git status without a repository is %s", w.Tier)
+	}
+}
