@@ -1,5 +1,10 @@
 package tree
 
+import (
+	"io"
+	"os"
+)
+
 // Extract returns the part of a manifest that counts.
 func Extract(file, part string, text []byte) ([]byte, error) {
 	return formatOf(file, part).extract(text, part)
@@ -45,3 +50,6 @@ func (k *keep) Flush() error { return k.flush() }
 
 // OfSystem reports a directory of the system's.
 func OfSystem(dir string) bool { return ofSystem(dir) }
+
+// CopyInto writes a file where the file system has no links.
+func CopyInto(dir *os.Root, base string, in io.Reader) error { return copyInto(dir, base, 0o644, in) }

@@ -27,7 +27,7 @@ func tornIn(root string) ([]string, error) {
 		place := filepath.Dir(filepath.Join(root, filepath.FromSlash(name)))
 		m, err := marksIn(place)
 		if err != nil {
-			return nil, fmt.Errorf("read what a worktree has come to: %w", err)
+			return nil, fmt.Errorf("read what the worktree in %s has come to: %w", place, err)
 		}
 		if m.Writing != "" {
 			places = append(places, place)
@@ -39,7 +39,8 @@ func tornIn(root string) ([]string, error) {
 // Mend finishes the merges that were cut off while their files were written, of all
 // worktrees below root, into this workspace or into the worktree of a run. To be
 // called before anybody looks at the workspace, by whoever owns it. What somebody
-// else has written since stays as it is. It costs nothing where there are no worktrees.
+// else has written since stays as it is. A merge that git does not have any more is
+// taken back. It costs nothing where there are no worktrees.
 func (t *Tree) Mend(ctx context.Context, root string) error {
 	places, err := tornIn(root)
 	if err != nil {
@@ -68,7 +69,12 @@ func (t *Tree) mendAt(ctx context.Context, root, place string) error {
 		}
 		defer home.Close()
 	}
-	w, err := home.Worktree(root, filepath.Base(filepath.Dir(place)), filepath.Base(place))
+	run, step := filepath.Base(filepath.Dir(place)), filepath.Base(place)
+	w, err := home.Worktree(root, run, step)
+	if errors.Is(err, ErrNoRepository) {
+		w = &Worktree{home: home, run: run, step: step, place: place}
+		return w.backOut(m)
+	}
 	if err != nil {
 		return err
 	}
@@ -84,6 +90,9 @@ func (w *Worktree) mend(ctx context.Context) error {
 		return err
 	}
 	p, done, err := w.pen(ctx, m.Writing)
+	if _, ok := errors.AsType[*refused](err); ok {
+		return w.backOut(m)
+	}
 	if err != nil {
 		return err
 	}
@@ -97,6 +106,24 @@ func (w *Worktree) mend(ctx context.Context) error {
 	}
 	if p.each(p.written) == nil {
 		m.Merged = m.Writing
+	}
+	return w.note(m.written())
+}
+
+// backOut takes back a merge that was cut off and cannot be had from git again: the
+// repository is another one, or none is there. One that was written to its end stays.
+func (w *Worktree) backOut(m marks) error {
+	p := &pen{t: w.home, kept: w.saved(), edits: m.Edits, during: w.during}
+	through, err := p.through()
+	switch {
+	case err != nil:
+	case through:
+		err = p.clear()
+	default:
+		err = p.takeAllBack(p.order())
+	}
+	if err != nil {
+		return err
 	}
 	return w.note(m.written())
 }

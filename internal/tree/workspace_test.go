@@ -63,7 +63,7 @@ func gitConfig(t *testing.T) tree.Config {
 		t.Fatal(err)
 	}
 	t.Cleanup(pool.Close)
-	return tree.Config{Keep: filepath.Join(t.TempDir(), "keep"), Git: git, Pool: pool}
+	return tree.Config{Keep: filepath.Join(t.TempDir(), "keep"), Quarantine: filepath.Join(t.TempDir(), "quarantine"), Git: git, Pool: pool}
 }
 
 func (w *workspace) git(args ...string) {

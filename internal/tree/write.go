@@ -170,7 +170,10 @@ func copyInto(dir *os.Root, base string, perm fs.FileMode, in io.Reader) error {
 		return err
 	}
 	_, err = io.Copy(out, in)
-	return errors.Join(err, out.Close())
+	if err = errors.Join(err, out.Close()); err != nil {
+		return errors.Join(err, dir.Remove(base)) // a part of it would count as somebody's file
+	}
+	return nil
 }
 
 // put gives what was prepared, or moved aside, the name of its edit, which must be free.
@@ -264,15 +267,18 @@ func (p *pen) prune(name string) {
 
 // undo takes back the edits of these numbers. What somebody saved since stays.
 func (p *pen) undo(why error, numbers []int) error {
+	if err := p.takeAllBack(numbers); err != nil {
+		return fmt.Errorf("%v; %w: %w", why, errTorn, err)
+	}
+	return why
+}
+
+func (p *pen) takeAllBack(numbers []int) error {
 	var errs []error
 	for _, n := range slices.Backward(numbers) {
 		errs = append(errs, p.takeBack(n))
 	}
-	errs = append(errs, p.clear())
-	if err := errors.Join(errs...); err != nil {
-		return fmt.Errorf("%v; %w: %w", why, errTorn, err)
-	}
-	return why
+	return errors.Join(append(errs, p.clear())...)
 }
 
 // errTorn says that a part of the files of a merge is written, and the rest not.
@@ -329,6 +335,17 @@ func (p *pen) finish() error {
 		}
 	}
 	return p.clear()
+}
+
+// through reports whether all was written, in which somebody may have written since.
+func (p *pen) through() (bool, error) {
+	for _, e := range p.edits {
+		is, err := p.t.file(e.Path)
+		if err != nil || is == e.Was && e.Was != e.Is || is == Absent && e.Is != Absent {
+			return false, err
+		}
+	}
+	return true, nil
 }
 
 // written fails where a path is not what was to be written.

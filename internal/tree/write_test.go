@@ -2,10 +2,13 @@ package tree_test
 
 import (
 	"errors"
+	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/iotest"
 
 	"github.com/piton-dev/piton/internal/tree"
 )
@@ -72,6 +75,44 @@ func TestKilledWhileAMergeIsWritten(t *testing.T) {
 			t.Errorf("killed at %s: not merged: %+v", at, m)
 		}
 		p.holds(mergeEnd)
+	}
+}
+
+// Where git does not have a merge any more that was cut off, it is taken back, or
+// stays where it was written to its end: nobody is kept from the workspace.
+func TestKilledAndTheRepositoryIsGone(t *testing.T) {
+	ends := map[string]int{}
+	for n, at := range momentsOf(t) {
+		p := newPair(t, mergeBegin, "")
+		p.aside.do(mergeStep)
+		p.work.During(func(moment string) {
+			if moment == at {
+				panic(errKilled)
+			}
+		})
+		if survives(func() { p.merge("e", 0) }) {
+			t.Fatalf("there was no %s", at)
+		}
+		p.do("rm .git")
+		if n%2 == 0 {
+			p.git("init", "-q")
+		}
+		root := filepath.Dir(filepath.Dir(filepath.Dir(p.aside.dir)))
+		if err := p.tree.Mend(t.Context(), root); err != nil {
+			t.Fatalf("killed at %s: %v", at, err)
+		}
+		end := map[string]string{"1": mergeBegin, "2": mergeEnd}[p.text("changed")]
+		p.holds(end)
+		ends[end]++
+		if _, err := os.Lstat(p.path(".piton")); err == nil {
+			t.Errorf("killed at %s: it has left .piton", at)
+		}
+		if torn, err := tree.Torn(root); err != nil || torn {
+			t.Errorf("killed at %s: it is torn for ever: %v", at, err)
+		}
+	}
+	if ends[mergeBegin] < 5 || ends[mergeEnd] < 5 {
+		t.Errorf("only %v", ends)
 	}
 }
 
@@ -147,7 +188,6 @@ func TestWrittenAfterItWasMovedAside(t *testing.T) {
 // What was written aside and saved anew, by a process that then was killed, is kept.
 func TestSavedTwice(t *testing.T) {
 	c := gitConfig(t)
-	c.Quarantine = t.TempDir()
 	p := newPair(t, mergeBegin, "")
 	other, err := tree.Open(p.dir, c)
 	if err != nil {
@@ -170,5 +210,22 @@ func TestSavedTwice(t *testing.T) {
 	kept := &workspace{T: t, dir: filepath.Join(c.Quarantine, "run", "step.merge")}
 	if p.text("changed") != "again" || kept.text("0001-0") != "mine" {
 		t.Errorf("it is %q, and there was %q; kept is %s", p.text("changed"), kept.text("0001-0"), kept.files())
+	}
+}
+
+// A file that cannot be written whole is not there: what it is for has to get its
+// name again.
+func TestPartOfAFile(t *testing.T) {
+	dir, err := os.OpenRoot(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dir.Close()
+	full := errors.New("the disk is full")
+	if err := tree.CopyInto(dir, "new", io.MultiReader(strings.NewReader("half"), iotest.ErrReader(full))); !errors.Is(err, full) {
+		t.Errorf("%v", err)
+	}
+	if _, err := dir.Lstat("new"); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("a part of it is there: %v", err)
 	}
 }
