@@ -529,7 +529,12 @@ test "$PITON_ITEM" != 2 || test "$(wc -l < tries.2)" -ge 2 && echo "$PITON_ITEM"
 **on_fail:** abort
 `)
 	},
-	answer: func(*workspace, item) ([]string, error) { return []string{"retry"}, nil },
+	answer: func(_ *workspace, it item) ([]string, error) {
+		if strings.Contains(it.Text, "outside its writes") {
+			return nil, fmt.Errorf("what an item changed is asked about as nobody's, at step %s: %s", it.Step, it.Text)
+		}
+		return []string{"retry"}, nil
+	},
 	judge: func(w *workspace, _ []entry) error {
 		if got := w.read("joined"); got != "1\n2\n3\n" {
 			return fmt.Errorf("what the items left is %q", got)

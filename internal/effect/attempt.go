@@ -158,8 +158,15 @@ func (w *World) look(ctx context.Context, e engine.Effect, in *engine.Prepared) 
 		return nil, err
 	}
 	m, err := w.Tree.Scan(ctx, tree.ScanOptions{Since: &before})
-	in.Strays = outside(tree.Diff(before, m), e, e.Beside)
+	in.Strays = outside(tree.Diff(before, m), e, slices.Concat(e.Beside, w.met(e)))
 	return m.Encode(), err
+}
+
+// met lists the scopes of those who were at work since the step is watched.
+func (w *World) met(e engine.Effect) [][]string {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.Clone(w.watching[watcher{e.Key.Run, e.Key.Step}].met)
 }
 
 // lasts reports an error that trying again does not take away.

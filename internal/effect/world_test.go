@@ -407,6 +407,31 @@ func TestNeighbourThatIsGone(t *testing.T) {
 	}
 }
 
+// One that begins only while the work that was cut off is prepared again is known
+// to nobody else.
+func TestNeighbourOfAPreparationAfterACut(t *testing.T) {
+	s := newStage(t, nil)
+	one := s.step("mkdir -p a; echo >a/x; touch begun; until test -e go; do sleep 0.01; done", "test -e a/x", "a/**", "begun", "go")
+	two := s.step("true", "test -e b/x", "b/**")
+	two.ID = "other"
+	_, workTwo := s.prepared(two)
+	_, workOne := s.prepared(one)
+	ended := make(chan struct{})
+	go func() { defer close(ended); s.Do(context.Background(), workOne) }()
+	for !exists(filepath.Join(s.Dir, "begun")) {
+		runtime.Gosched()
+	}
+	write(t, filepath.Join(s.Dir, "stray"), "")
+	e := s.effect(engine.Prepare, two)
+	e.Cut, e.Tree = true, workTwo.Tree
+	in, _ := s.Do(t.Context(), e).Input.(engine.Prepared)
+	write(t, filepath.Join(s.Dir, "go"), "")
+	<-ended
+	if diff := cmp.Diff([]string{"stray"}, paths(in.Strays)); diff != "" {
+		t.Error(diff)
+	}
+}
+
 // What lies outside of every scope may be anybody's: who ends first must not take
 // the blame alone, and with it the evidence.
 func TestNeighboursShareTheBlame(t *testing.T) {

@@ -45,7 +45,7 @@ func (s *State) applyDispatched(e WorkDispatched, r Record) error {
 		if once {
 			return
 		}
-		st.Phase, st.Prompt, st.Tree = Working, e.Prompt, e.Tree
+		st.Phase, st.Prompt, st.Tree, st.Began = Working, e.Prompt, e.Tree, st.starts(r)
 		if st.Child = e.Child; p.shows() {
 			st.called(e)
 		}
@@ -82,7 +82,7 @@ func (st *step) begin(at time.Time) {
 	}
 }
 
-func (s *State) applyWorkEnded(e WorkEnded) error {
+func (s *State) applyWorkEnded(e WorkEnded, at time.Time) error {
 	if s.run.Live && e.How.known() && s.applyLeft(e) {
 		return nil
 	}
@@ -110,7 +110,7 @@ func (s *State) applyWorkEnded(e WorkEnded) error {
 			st.Used.settle(st.Reserve, used(e, st.Reserve))
 			st.Reserve = Amount{}
 		}
-		st.Live = false
+		st.Live, st.Left = false, Start{at, st.Epoch}
 		switch {
 		case e.Kind == MergeWork && s.lands(i):
 			s.endLanding(i, st, e)
@@ -189,6 +189,9 @@ func (s *State) applyCheck(e CheckEnded, at time.Time) error {
 		return err
 	}
 	st.Checks = append(st.Checks, e)
+	if e.Phase == Verifying || e.Phase == Flaky {
+		st.Left = Start{at, s.epoch}
+	}
 	s.pin(e.Executables)
 	if s.complete(i) {
 		s.change(i, func(st *step) { s.conclude(i, st, at) })

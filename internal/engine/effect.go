@@ -46,7 +46,8 @@ type Effect struct {
 	Document    string              // of the plan, relative to the workspace: who changes it proposes a plan, and no more
 	Baseline    bool                // Prepare: run the checks before the work
 	Cut         bool                // Prepare: work was begun and cut off; Tree is from before it
-	Beside      [][]string          // Prepare after a cut: the scopes of the steps that were at work meanwhile; an empty one is the whole workspace
+	Began       Start               // Prepare after a cut: the start that was cut off
+	Beside      [][]string          // Prepare after a cut: the scopes of the steps that were at work meanwhile, of the run alone; an empty one is the whole workspace; see [State.Beside]
 	Feedback    []Feedback          // Prepare: what the last attempt failed
 	Note        string              // Prepare: what a person, or the harness, has to say about the last attempt
 	Restore     []Change            // Prepare: paths to put back

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 )
 
 // LeaseGranted says that nobody else uses what the step may write, in any run
@@ -143,12 +144,12 @@ func (h Holder) same(o Holder) bool {
 	return h.Run == o.Run && h.Step == o.Step && h.First == o.First && slices.Equal(h.Scope, o.Scope)
 }
 
-func (s *State) applyGranted(e LeaseGranted) error {
+func (s *State) applyGranted(e LeaseGranted, at time.Time) error {
 	i, err := s.mayLease(e.Step, e.Attempt)
 	if err != nil {
 		return err
 	}
-	s.steps[i].Lease, s.steps[i].Behind = s.epoch, nil
+	s.steps[i].Lease, s.steps[i].Leased, s.steps[i].Behind = s.epoch, at, nil
 	s.show(i)
 	s.touch(i)
 	return nil

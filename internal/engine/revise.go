@@ -284,7 +284,7 @@ func (st *step) revised() step {
 		return step{Status: Pending}
 	}
 	return step{
-		Status: Pending, Attempt: st.Attempt + 1, Tree: st.Tree, Renew: true, Round: st.Round,
+		Status: Pending, Attempt: st.Attempt + 1, Tree: st.Tree, Began: st.Began, Left: st.Left, Renew: true, Round: st.Round,
 		Restore: slices.Concat(st.Restore, restore(st)), Used: st.Used,
 		Cut: st.Cut || st.Live && st.Kind != ContractWork,
 	}

@@ -87,6 +87,9 @@ type step struct {
 	Cut      bool          `json:",omitzero"`
 	Infra    int           `json:",omitzero"` // faults of this machine in a row
 	Epoch    uint64        `json:",omitzero"` // of the live dispatch
+	Leased   time.Time     `json:",omitzero"` // when its newest lease was granted
+	Began    Start         `json:",omitzero"` // of the newest dispatch, with Tree
+	Left     Start         `json:",omitzero"` // the end of the newest work, or of its checks, and who did that
 	Live     bool          `json:",omitzero"`
 	Kind     WorkKind      `json:",omitzero"` // of the live dispatch
 	Prompt   string        `json:",omitzero"`
@@ -260,13 +263,13 @@ func (s *State) apply(r Record) error {
 	case WorkDispatched:
 		return s.applyDispatched(e, r)
 	case WorkEnded:
-		return s.applyWorkEnded(e)
+		return s.applyWorkEnded(e, r.At)
 	case CheckEnded:
 		return s.applyCheck(e, r.At)
 	case StepSettled:
 		return s.applySettled(e, r.At)
 	case LeaseGranted:
-		return s.applyGranted(e)
+		return s.applyGranted(e, r.At)
 	case LeaseAwaited:
 		return s.applyAwaited(e)
 	case PreviewMade:

@@ -61,7 +61,8 @@ func (s *State) effect(i int, k Key) Effect {
 	case Prepare:
 		e.Baseline = s.baselines(i)
 		if e.Cut = st.Cut; e.Cut {
-			e.Beside = s.beside(i)
+			e.Began = st.Began
+			e.Beside = s.Beside(e)
 		}
 		e.Renew = st.Renew
 		e.Edited = st.Edited
@@ -85,21 +86,6 @@ func (s *State) effect(i int, k Key) Effect {
 func (s *State) baselines(i int) bool {
 	p := s.prog.Step(i)
 	return !s.steps[i].HasBase && s.run.Opened.Policy.Baseline && p.Rerunnable && p.Checkable()
-}
-
-// beside lists the scopes of the other steps that were at work since this one
-// began. It looks at every step, but only after a crash or a stop.
-func (s *State) beside(i int) [][]string {
-	var scopes [][]string
-	began, p := s.steps[i].Started, s.prog.Step(i)
-	for j := range s.steps {
-		st, other := &s.steps[j], s.prog.Step(j)
-		met := st.Active || st.settled() && st.Finished.After(began)
-		if j != i && met && other.Each == nil && !st.Started.IsZero() && !p.conflicts(other) {
-			scopes = append(scopes, other.Writes)
-		}
-	}
-	return scopes
 }
 
 // wish is the kind and number of the effect that the step's phase needs.

@@ -94,6 +94,7 @@ func (h *Host) start(stream string, t *task, e engine.Effect) {
 	h.point("effect before start " + string(e.Key.Kind))
 	h.effects.Go(func() {
 		defer cancel()
+		e.Beside = append(e.Beside, beside(ctx, h.cfg.Store, e)...)
 		a := h.cfg.Do(ctx, e)
 		cut := ctx.Err() != nil
 		h.point("effect after end " + string(e.Key.Kind))

@@ -1,0 +1,189 @@
+package run_test
+
+import (
+	"errors"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/piton-dev/piton/internal/engine"
+	"github.com/piton-dev/piton/internal/store"
+)
+
+// scoped is a script that writes below a directory of its own name.
+func scoped(id string, needs ...int) engine.Step {
+	s := script(id, needs...)
+	s.Writes = []string{id + "/"}
+	return s
+}
+
+// leased opens and starts the run of a task whose steps ask for what they write.
+func (s *stage) leased(stream string, in engine.Open, steps ...engine.Step) {
+	s.t.Helper()
+	in.Run.Policy.Leases = true
+	if err := s.host.Submit(s.t.Context(), stream, in, program(s.t, stream, steps)); err != nil {
+		s.t.Fatal(err)
+	}
+	s.activate(stream)
+}
+
+// look lets a preparation end well that has seen the workspace.
+func (s *stage) look(name string) {
+	s.t.Helper()
+	p := s.play(name)
+	a := good(p.effect)
+	in, _ := a.Input.(engine.Prepared)
+	in.Dispatch.Tree = "before"
+	a.Input = in
+	p.answer <- a
+	s.passes()
+}
+
+// passes lets time go by in which nothing happens.
+func (s *stage) passes() {
+	synctest.Wait()
+	s.slept.Add(int64(time.Second))
+}
+
+// whole lets a step be done.
+func (s *stage) whole(step string) {
+	s.t.Helper()
+	s.look(step + " 1 prepare 1")
+	s.pass(step + " 1 work 1")
+	s.pass(step + " 1 verify 1")
+	s.passes()
+}
+
+// dies is kill -9: nothing more gets to the disk, and a new process comes.
+func (s *stage) dies() {
+	s.t.Helper()
+	s.store.breakWith(store.ErrFull)
+	s.stop()
+	if err := <-s.ended; len(s.plays) > 0 && !errors.Is(err, store.ErrFull) {
+		s.t.Fatalf("the loop ended with %v", err)
+	}
+	s.close()
+	s.store.breakWith(nil)
+	s.open()
+	s.loop(stay)
+	s.passes()
+}
+
+func (s *stage) wantBeside(name string, want ...[]string) {
+	s.t.Helper()
+	if diff := cmp.Diff(want, s.play(name).effect.Beside); diff != "" {
+		s.t.Errorf("beside %s (-want +got):\n%s", name, diff)
+	}
+}
+
+// TestBesideOtherRuns: whoever had a part of the workspace while work was cut off
+// answers for it, also a step of another run, whether it is done, was cut off as
+// well and is carried out by nobody, or began only after the restart.
+func TestBesideOtherRuns(t *testing.T) {
+	onStage(t, func(t *testing.T, s *stage) {
+		s.loop(stay)
+		before, done, other, cut := []engine.Step{scoped("before")}, []engine.Step{scoped("done")}, []engine.Step{scoped("other"), scoped("later", 0)}, []engine.Step{scoped("cut")}
+		s.leased("a", opening(t, "a", before), before...)
+		s.whole("a before")
+		s.leased("t", opening(t, "t", cut), cut...)
+		s.look("t cut 1 prepare 1")
+		in := opening(t, "b", done)
+		in.Run.Path = "done.md"
+		s.leased("b", in, done...)
+		s.whole("b done")
+		s.leased("c", opening(t, "c", other), other...)
+		s.look("c other 1 prepare 1")
+		s.leased("d", opening(t, "d", []engine.Step{scoped("ready")}), scoped("ready")) // it never begins
+		s.dies()
+
+		s.activate("t")
+		s.wantBeside("t cut 1 prepare 2", []string{"other/"}, []string{"done.md"}, []string{"done/"})
+		s.dies() // once more, and another run is taken up before this one
+		s.activate("c")
+		s.look("c other 1 prepare 2")
+		s.pass("c other 1 work 2")
+		s.pass("c other 1 verify 2")
+		s.look("c later 1 prepare 1")
+		s.activate("t")
+		s.wantBeside("t cut 1 prepare 2", []string{"other/"}, []string{"later/"}, []string{"done.md"}, []string{"done/"})
+	})
+}
+
+// TestBesideNobody: work that ended with its owner before ours began, and nobody
+// took up again, is not at work beside it. Nor is what is in another tree.
+func TestBesideNobody(t *testing.T) {
+	onStage(t, func(t *testing.T, s *stage) {
+		s.loop(stay)
+		gone, cut := []engine.Step{scoped("gone")}, []engine.Step{scoped("cut")}
+		s.leased("a", opening(t, "a", gone), gone...)
+		s.look("a gone 1 prepare 1")
+		s.dies()
+		elsewhere := opening(t, "b", []engine.Step{scoped("elsewhere")})
+		elsewhere.Run.Within = []string{"b-r1"}
+		s.leased("b", elsewhere, scoped("elsewhere"))
+		s.leased("t", opening(t, "t", cut), cut...)
+		s.look("t cut 1 prepare 1")
+		s.look("b elsewhere 1 prepare 1")
+		s.dies()
+		s.activate("a") // only now it is told that its work was lost
+		s.activate("t")
+		s.wantBeside("t cut 1 prepare 2")
+	})
+}
+
+// TestBesideAnEarlierRun: a task that has a newer run had another one before.
+func TestBesideAnEarlierRun(t *testing.T) {
+	onStage(t, func(t *testing.T, s *stage) {
+		s.loop(stay)
+		first, second, cut := []engine.Step{scoped("first")}, []engine.Step{scoped("second")}, []engine.Step{scoped("cut")}
+		s.leased("t", opening(t, "t", cut), cut...)
+		s.look("t cut 1 prepare 1")
+		s.leased("a", opening(t, "a", first), first...)
+		s.whole("a first")
+		next := opening(t, "a", second)
+		next.Task, next.Run.Run = nil, "a-r2"
+		s.leased("a", next, second...)
+		s.look("a second 1 prepare 1")
+		s.dies()
+		s.activate("t")
+		s.wantBeside("t cut 1 prepare 2", []string{"second/"}, []string{"first/"})
+	})
+}
+
+// TestBesideSiblings: the runs of two items answer for each other, and the steps
+// that they carry out for nothing.
+func TestBesideSiblings(t *testing.T) {
+	onStage(t, func(t *testing.T, s *stage) {
+		s.loop(stay)
+		sub := delegated("sub")
+		sub.Each = items("a", "b")
+		steps := []engine.Step{sub}
+		s.leased("t", opening(t, "t", steps), steps...)
+		s.ready("t sub.1 1 prepare 1", "c1", scoped("one"))
+		s.ready("t sub.2 1 prepare 1", "c2", scoped("two"))
+		s.look("t/sub.1 one 1 prepare 1")
+		s.look("t/sub.2 two 1 prepare 1")
+		s.dies()
+		s.activate("t")
+		s.wantBeside("t/sub.1 one 1 prepare 2", []string{"two/"})
+		s.wantBeside("t/sub.2 two 1 prepare 2", []string{"one/"})
+	})
+}
+
+// TestBesideASubPlan: what a step changes that is delegated, the steps below do.
+func TestBesideASubPlan(t *testing.T) {
+	onStage(t, func(t *testing.T, s *stage) {
+		s.loop(stay)
+		steps := []engine.Step{delegated("sub"), scoped("own")}
+		s.leased("t", opening(t, "t", steps), steps...)
+		s.ready("t sub 1 prepare 1", "c1", scoped("below"))
+		s.look("t own 1 prepare 1")
+		s.look("t/sub below 1 prepare 1")
+		s.dies()
+		s.activate("t")
+		s.wantBeside("t own 1 prepare 2", []string{"below/"})
+		s.wantBeside("t/sub below 1 prepare 2", []string{"own/"})
+	})
+}
