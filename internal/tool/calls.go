@@ -189,6 +189,7 @@ func (w *reading) closer(name string, args []word, in source, away bool) {
 		}
 	case name == "unset":
 		w.unset = w.unset || len(args) == 0 || args[0].text != "-v"
+		w.evaluatedWords(name, args)
 	case name == "trap":
 		w.inString(operands(args), fromNowhere, away, 1)
 	case name == "find":
