@@ -1,7 +1,9 @@
 package run_test
 
 import (
+	"context"
 	"errors"
+	"iter"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -185,5 +187,42 @@ func TestBesideASubPlan(t *testing.T) {
 		s.activate("t")
 		s.wantBeside("t own 1 prepare 2", []string{"below/"})
 		s.wantBeside("t/sub below 1 prepare 2", []string{"own/"})
+	})
+}
+
+// unread is a store of which one stream cannot be read.
+type unread struct {
+	store.Store
+	stream string
+}
+
+func (u unread) Snapshot(ctx context.Context, stream string) (uint64, []byte, error) {
+	if stream == u.stream {
+		return 0, nil, store.ErrCorrupt
+	}
+	return u.Store.Snapshot(ctx, stream)
+}
+
+func (u unread) Read(ctx context.Context, stream string, after uint64) iter.Seq2[engine.Record, error] {
+	if stream == u.stream {
+		return func(yield func(engine.Record, error) bool) { yield(engine.Record{}, store.ErrCorrupt) }
+	}
+	return u.Store.Read(ctx, stream, after)
+}
+
+// TestBesideUnread: a run that cannot be read covers nothing, and keeps no other
+// one from going on.
+func TestBesideUnread(t *testing.T) {
+	onStage(t, func(t *testing.T, s *stage) {
+		s.loop(stay)
+		for _, stream := range []string{"t", "a", "b"} {
+			steps := []engine.Step{scoped("of-" + stream)}
+			s.leased(stream, opening(t, stream, steps), steps...)
+			s.look(stream + " of-" + stream + " 1 prepare 1")
+		}
+		s.over = unread{s.store, "a"}
+		s.dies()
+		s.activate("t")
+		s.wantBeside("t of-t 1 prepare 2", []string{"of-b/"})
 	})
 }

@@ -24,6 +24,7 @@ import (
 type stage struct {
 	t     *testing.T
 	store *counted
+	over  store.Store // what the next host has of it
 	host  *run.Host
 	ended chan error // of the loop
 	stop  context.CancelFunc
@@ -98,6 +99,7 @@ func onStage(t *testing.T, f func(t *testing.T, s *stage)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		s := &stage{t: t, store: &counted{Memory: store.NewMemory()}}
+		s.over = s.store
 		s.open()
 		f(t, s)
 		s.close()
@@ -109,7 +111,7 @@ func onStage(t *testing.T, f func(t *testing.T, s *stage)) {
 func (s *stage) open() {
 	s.t.Helper()
 	host, err := run.Open(s.t.Context(), run.Config{
-		Store: s.store, Do: s.do, Now: s.now, Workspace: "w", Machine: "m", Version: "v", Isolation: "none", Show: s.show,
+		Store: s.over, Do: s.do, Now: s.now, Workspace: "w", Machine: "m", Version: "v", Isolation: "none", Show: s.show,
 	})
 	if err != nil {
 		s.t.Fatal(err)
