@@ -274,9 +274,26 @@ func Resolve(v any, output func(step string) (any, error)) (any, error) {
 // Fits reports why no output of a decoded JSON Schema can have what the
 // reference names: a key that an object with properties does not list, or a
 // part of what has none. Where the schema says nothing, anything may be.
-func (r Ref) Fits(schema any) error {
+func (r Ref) Fits(schema any) error { return r.fits(0, schema) }
+
+// FitsEach is [Ref.Fits] for the output of a step that is done for each of its
+// items: a list of what the schema describes, which may be nil.
+func (r Ref) FitsEach(schema any) error {
+	if len(r.Path) == 0 {
+		return nil
+	}
+	if r.Path[0].Key != "" {
+		first := Ref{r.Step, slices.Insert(slices.Clone(r.Path), 0, Hop{})}
+		return fmt.Errorf("%s: %s is a list, with one output for each item of the step; %s is of the first", r, r.upTo(0), first)
+	}
+	return r.fits(1, schema)
+}
+
+// fits is [Ref.Fits] for the parts of the way from the given one on.
+func (r Ref) fits(from int, schema any) error {
 	root := schema
-	for n, h := range r.Path {
+	for n := from; n < len(r.Path); n++ {
+		h := r.Path[n]
 		s, ok := follow(root, schema)
 		if !ok {
 			return nil

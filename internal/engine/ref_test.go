@@ -138,6 +138,38 @@ func TestRefFits(t *testing.T) {
 	}
 }
 
+func TestRefFitsEach(t *testing.T) {
+	s, err := DecodeValue([]byte(`{"type": "object", "properties": {"path": {"$ref": "#/$defs/name"}}, "$defs": {"name": {"type": "string"}}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		ref    string
+		schema any
+		want   string
+	}{
+		{"$w", s, ""},
+		{"$w[3].path", s, ""},
+		{"$w[3].path.x", s, "$w[3].path.x: $w[3].path is a string by its schema, not an object"},
+		{"$w[0].pat", s, `$w[0].pat: $w[0] has no key "pat" by its schema; it has path`},
+		{"$w.path", s, "$w.path: $w is a list, with one output for each item of the step; $w[0].path is of the first"},
+		{"$w.path", nil, "$w.path: $w is a list, with one output for each item of the step; $w[0].path is of the first"},
+		{"$w[0].anything", nil, ""},
+	} {
+		r, ok := ParseRef(c.ref)
+		if !ok {
+			t.Fatal(c.ref)
+		}
+		got := ""
+		if err := r.FitsEach(c.schema); err != nil {
+			got = err.Error()
+		}
+		if got != c.want {
+			t.Errorf("%s: %q, want %q", c.ref, got, c.want)
+		}
+	}
+}
+
 func TestDecodeValueRefuses(t *testing.T) {
 	for _, body := range []string{"", "{", "1 2", `{"a":1}x`, `"` + strings.Repeat("a", MaxOutput) + `"`} {
 		if v, err := DecodeValue([]byte(body)); err == nil {

@@ -51,7 +51,11 @@ func (p *pass) eachOf(u *unit, item plan.Text) {
 		p.report(u, item.Pos, fmt.Sprintf("step %q is for each of $%s, and no step has such an id", u.ID.Value, ref.Step),
 			"take the id of a step before it")
 	default:
-		p.waitedFor(u, p.doc.refs.Find(ref.Step)[0], "$"+ref.Step, item.Pos)
+		from := p.doc.units[p.doc.refs.Find(ref.Step)[0]]
+		p.waitedFor(u, from.index, "$"+ref.Step, item.Pos)
+		if why := p.misses(ref, from); why != "" {
+			p.report(u, item.Pos, fmt.Sprintf("step %q is for each of what there is not: %s", u.ID.Value, why), "")
+		}
 	}
 }
 

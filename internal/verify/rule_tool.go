@@ -244,17 +244,35 @@ func (c calling) references() {
 			continue
 		}
 		p.waitedFor(c.unit, from.index, ref.String(), c.args.Places[at])
-		schema, whose := p.puts(from)
-		if v, err := engine.DecodeValue(schema); len(schema) > 0 && err == nil {
-			if err := ref.Fits(v); err != nil {
-				c.wrong(at, "", "%v (%s)", err, whose)
-			}
+		if why := p.misses(ref, from); why != "" {
+			c.wrong(at, "", "%s", why)
 		}
 	}
 }
 
-// puts is the schema of what the step puts out, and where it is from; nothing
-// where that is not known.
+// misses says why the output of a step can have nothing that a reference to it
+// names, "" if it may.
+func (p *pass) misses(ref engine.Ref, from *unit) string {
+	text, whose := p.puts(from)
+	var schema any
+	if len(text) > 0 {
+		schema, _ = engine.DecodeValue(text) //nolint:errcheck // a rule of its own speaks of a schema that is none
+	}
+	err := ref.Fits(schema)
+	if from.ForEach.Set {
+		err = ref.FitsEach(schema)
+	}
+	switch {
+	case err == nil:
+		return ""
+	case schema == nil:
+		return err.Error()
+	}
+	return fmt.Sprintf("%v (%s)", err, whose)
+}
+
+// puts is the schema of what the step, or each of its instances, puts out, and
+// where it is from; nothing where that is not known.
 func (p *pass) puts(u *unit) (schema []byte, whose string) {
 	if !u.Schema.IsZero() {
 		return []byte(u.Schema.Value), "the schema of step " + strconv.Quote(u.ID.Value)
