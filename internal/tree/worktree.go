@@ -98,6 +98,9 @@ func (w *Worktree) Begin(ctx context.Context, note string, renew bool) error {
 	if Taken(w.top) {
 		return fmt.Errorf("the repository has a branch %s, and git cannot have %s beside it: rename it, `git branch -m %s other`, then answer retry", branches, w.branch(), branches)
 	}
+	if err := w.home.setsAside(); err != nil {
+		return err
+	}
 	if err := w.note(marks{Ready: m.Ready && err == nil}); err != nil {
 		return err
 	}

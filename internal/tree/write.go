@@ -40,6 +40,16 @@ const asideDir = ".piton/merge"
 
 func aside(n int) string { return asideDir + "/" + strconv.Itoa(n) }
 
+// setsAside reports why the tree has no place to set aside what a merge replaces.
+func (t *Tree) setsAside() error {
+	for _, name := range []string{path.Dir(asideDir), asideDir} {
+		if info, err := t.root.Lstat(name); err == nil && !info.IsDir() {
+			return fmt.Errorf("%s is no directory of its own, in which a merge sets aside what it replaces: make it one, then answer retry", name)
+		}
+	}
+	return nil
+}
+
 func (p *pen) at(moment string, e edit) {
 	if p.during != nil {
 		p.during(moment + " " + e.Path)
@@ -506,6 +516,9 @@ func (p *pen) each(do func(e *edit) error) error {
 // look takes the workspace as it is, and fails with errMoved where git finds it to
 // be other than in the picture that a merge was computed from.
 func (p *pen) look(ctx context.Context, w *Worktree, ours picture) error {
+	if err := p.t.setsAside(); err != nil {
+		return err
+	}
 	err := p.each(func(e *edit) (err error) {
 		e.Was, err = p.t.file(e.Path)
 		return err

@@ -229,3 +229,31 @@ func TestPartOfAFile(t *testing.T) {
 		t.Errorf("a part of it is there: %v", err)
 	}
 }
+
+// Where nothing can be set aside a merge is not begun, and nor is a worktree.
+func TestNoPlaceAside(t *testing.T) {
+	const is, why = ".piton -> conf\nchanged 1\nconf/it is", ".piton is no directory"
+	p := newPair(t, "changed 1", "")
+	p.aside.do("changed 2")
+	p.do(is)
+	if m, err := p.work.Merge(t.Context(), "e", "", 0, nil); err == nil || !strings.Contains(err.Error(), why) {
+		t.Errorf("%+v, %v", m, err)
+	}
+	p.holds(is)
+	root := filepath.Dir(filepath.Dir(filepath.Dir(p.aside.dir)))
+	if torn, err := tree.Torn(root); err != nil || torn {
+		t.Errorf("it is torn: %v, %v", torn, err)
+	}
+	other, err := p.tree.Worktree(root, "run", "other")
+	if err == nil {
+		err = other.Begin(t.Context(), "", false)
+	}
+	if err == nil || !strings.Contains(err.Error(), why) {
+		t.Errorf("it begins: %v", err)
+	}
+	p.do("rm .piton")
+	if m := p.merge("e", 0); m.Commit == "" {
+		t.Errorf("not merged: %+v", m)
+	}
+	p.holds("changed 2\nconf/it is")
+}
