@@ -263,6 +263,10 @@ func (w *reading) shellFlags(args []word) (script, stdin bool, rest []word) {
 		case strings.HasPrefix(a.text, "-") || strings.HasPrefix(a.text, "+"):
 			script = script || strings.Contains(a.text, "c")
 			stdin = stdin || strings.Contains(a.text, "s")
+			strict := len(args) > 1 && slices.Contains([]string{"pipefail", "errexit", "nounset"}, args[1].text)
+			if strings.ContainsAny(a.text, "Ok") || strings.Contains(a.text, "o") && !strict {
+				w.raise(Approve, "changes how the shell reads: %s", show(args))
+			}
 			if strings.ContainsAny(a.text, "oO") && len(args) > 1 {
 				args = args[1:]
 			}

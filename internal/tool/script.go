@@ -145,13 +145,18 @@ func (w *reading) script(text string, in source) {
 func standing(file *syntax.File) map[string]uint {
 	all := map[string]uint{}
 	for _, s := range file.Stmts {
-		if f, ok := s.Cmd.(*syntax.FuncDecl); ok && !s.Background && f.Name != nil && !beforeDocument(file, f) {
+		if f, ok := s.Cmd.(*syntax.FuncDecl); ok && !s.Background && f.Name != nil && !special(f.Name.Value) && !beforeDocument(file, f) {
 			if _, twice := all[f.Name.Value]; !twice {
 				all[f.Name.Value] = f.End().Offset()
 			}
 		}
 	}
 	return all
+}
+
+// special reports the builtins that bash finds before functions, where it keeps to POSIX.
+func special(name string) bool {
+	return slices.Contains(strings.Fields(". : break continue eval exec exit export readonly return set shift source times trap unset"), name)
 }
 
 // beforeDocument reports a function that stands between a command and its here document.

@@ -68,9 +68,9 @@ const approveCommands = `
 	bundle, npm, npx, yarn, pnpm, bun, deno, go, cargo, rustup, composer, mvn, gradle, dotnet, bazel, docker, podman,
 	kubectl, helm, terraform, tofu, ansible, aws, gcloud, az, gh, glab, twine, git, hg, svn, psql, mysql, sqlite3, redis-cli, mongosh
 	find -delete, find -fprint, find -fprint0, find -fprintf, find -fls, find -files0-from
-	sort -o, sort --output, sort --compress-program, date -s, date --set, xxd -r, tree -o, sed -i, sed --in-place, sed -n -i,
+	sort -o, sort --output, sort --compress-program, date -s, date --set, xxd -r, tree -o, tree -R, sed -i, sed --in-place, sed -n -i,
 	sed -E -i, rg --pre, rg --hostname-bin, file -C, hash -p, printf -v, hostname -F, hostname -b, ps --info, jq --run-tests
-	awk -f, awk -i, gawk -f, gawk -i, gawk -o, gawk -l, gawk -p, gawk -d, mawk -f, sed -f, sed --file, set -o, mapfile -C, readarray -C, uv run --with, uv run --from
+	awk -f, awk -i, gawk -f, gawk -i, gawk -o, gawk -l, gawk -p, gawk -d, mawk -f, sed -f, sed --file, set -o, set -k, mapfile -C, readarray -C, uv run --with, uv run --from
 	git push, git pull, git fetch, git clone, git checkout, git restore, git clean, git rebase, git rm, git mv, git config, git remote,
 	git submodule, git cherry-pick, git revert, git am, git apply, git gc, git prune, git bisect, git send-email, git worktree, git notes,
 	git replace, git lfs, git daemon, git credential, git hook, git maintenance, git sparse-checkout, git symbolic-ref
