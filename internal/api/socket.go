@@ -37,8 +37,10 @@ type Listener struct {
 
 // Listen serves owner on the place's socket, which only this user may open.
 // foreign reports whether a process descends from an agent or a contract that
-// this owner started: its commands are refused.
-func Listen(p Place, owner Owner, version string, foreign func(pid int) bool) (*Listener, error) {
+// this owner started: its commands are refused. met gets each other process that
+// connects, where the system tells which that is; one
+// after the other.
+func Listen(p Place, owner Owner, version string, foreign func(pid int) bool, met func(pid int)) (*Listener, error) {
 	if err := os.Remove(p.Socket()); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("clear the owner's socket: %w", err)
 	}
@@ -51,9 +53,20 @@ func Listen(p Place, owner Owner, version string, foreign func(pid int) bool) (*
 	mux.HandleFunc("POST /submit", l.submit)
 	mux.HandleFunc("GET /changes", l.changes)
 	mux.HandleFunc("GET /carried", l.carried)
-	l.server = &http.Server{Handler: mux, ConnContext: withPeer, ReadHeaderTimeout: 10 * time.Second}
+	l.server = &http.Server{Handler: mux, ConnContext: l.meet(met), ReadHeaderTimeout: 10 * time.Second}
 	go l.server.Serve(sock) //nolint:errcheck // it ends with Close
 	return l, nil
+}
+
+// meet notes which process is at the other end of a connection, and tells.
+func (l *Listener) meet(met func(pid int)) func(context.Context, net.Conn) context.Context {
+	return func(ctx context.Context, c net.Conn) context.Context {
+		ctx = withPeer(ctx, c)
+		if pid, ok := ctx.Value(peerKey{}).(int); ok && !l.foreign(pid) {
+			met(pid)
+		}
+		return ctx
+	}
 }
 
 // Changed tells everybody who watches that there is something to read.

@@ -37,7 +37,7 @@ func (d *desk) Carried() []string { return d.active }
 func listen(t *testing.T, d api.Owner, foreign bool) (api.Place, *api.Listener) {
 	t.Helper()
 	p := api.Place{State: t.TempDir()}
-	l, err := api.Listen(p, d, "1.0", func(int) bool { return foreign })
+	l, err := api.Listen(p, d, "1.0", func(int) bool { return foreign }, func(int) {})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,7 +20,7 @@ func TestSocketBelowALongPath(t *testing.T) {
 	if err := os.Mkdir(p.State, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	l, err := api.Listen(p, &desk{}, "1.0", func(int) bool { return false })
+	l, err := api.Listen(p, &desk{}, "1.0", func(int) bool { return false }, func(int) {})
 	if err != nil {
 		t.Fatal(err)
 	}

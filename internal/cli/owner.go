@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -75,7 +76,7 @@ func (s *session) begin(ctx context.Context, o *owner, leave func(run.Traffic) b
 			err = o.tree.Mend(ctx, s.worktrees())
 		}
 		if err == nil {
-			o.listener, err = api.Listen(s.Place, o.Host, Version, api.Descends)
+			o.listener, err = api.Listen(s.Place, o.Host, Version, api.Descends, o.outputOf)
 		}
 	}
 	if err != nil {
@@ -96,6 +97,11 @@ func (s *session) equip(o *owner, c proc.Config) (err error) {
 	if o.tree, err = s.tree(o.pool); err != nil {
 		return err
 	}
+	for _, w := range []io.Writer{s.app.printer(), s.app.err} {
+		if f, ok := w.(*os.File); ok {
+			o.prints(f.Stat())
+		}
+	}
 	if o.tools, err = s.app.openTools(s.Place, s.Config, o.pool); err != nil {
 		return err
 	}
@@ -111,6 +117,21 @@ func (s *session) equip(o *owner, c proc.Config) (err error) {
 	}
 	o.do = doer(o.world)
 	return nil
+}
+
+// outputOf keeps what another process of Piton prints from being taken for a change
+// to the workspace, where the system says what that process prints to.
+func (o *owner) outputOf(pid int) {
+	for _, fd := range []int{1, 2} {
+		o.prints(os.Stat(fmt.Sprintf("/proc/%d/fd/%d", pid, fd)))
+	}
+}
+
+// prints keeps a file from being taken for a change to the workspace.
+func (o *owner) prints(file os.FileInfo, err error) {
+	if err == nil && file.Mode().IsRegular() {
+		o.tree.Output(file)
+	}
 }
 
 // release ends what own began, in the opposite order. The loop must have ended

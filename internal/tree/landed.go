@@ -42,7 +42,7 @@ func (w *Worktree) unlike(ctx context.Context) ([]string, error) {
 	}
 	var names []string
 	for _, c := range Diff(theirs, ours) {
-		if !w.apart(c) && !w.sameText(path.Join(w.sub(), c.Path)) {
+		if !w.apart(c) && !w.home.isOutput(c.Path) && !w.sameText(path.Join(w.sub(), c.Path)) {
 			names = append(names, c.Path)
 		}
 	}

@@ -20,6 +20,9 @@ type Manifest struct {
 	// Ignored are the files and whole directories that git ignored. What is
 	// there is no addition once git stops ignoring it.
 	Ignored []string `json:"ignored,omitempty"`
+	// Output are the files that Piton itself printed to (see [Tree.Output]): left out
+	// too, here and in what is compared with this manifest.
+	Output []string `json:"output,omitempty"`
 }
 
 // Encode returns the manifest's canonical bytes: the same files give the same bytes.
@@ -40,9 +43,9 @@ func DecodeManifest(body []byte) (Manifest, error) {
 	if err := checkDigests(m.Files); err != nil {
 		return Manifest{}, fmt.Errorf("decode manifest: %w", err)
 	}
-	for _, name := range m.Ignored {
+	for _, name := range slices.Concat(m.Ignored, m.Output) {
 		if !isName(name) {
-			return Manifest{}, fmt.Errorf("decode manifest: %q is ignored", name)
+			return Manifest{}, fmt.Errorf("decode manifest: %q is left out", name)
 		}
 	}
 	return m, nil

@@ -39,6 +39,7 @@ type Tree struct {
 	git     string
 	pool    *proc.Pool
 	workers int
+	prints  outputs
 }
 
 // Open opens the workspace in dir. The caller must Close it.

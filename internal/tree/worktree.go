@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 
@@ -254,7 +255,8 @@ func (w *Worktree) snapshot(ctx context.Context, gitDir, top string) (picture, e
 
 // fillIndex makes an index of what git follows there and of all that it does not
 // ignore. Of the checkout's own index only the names count: whoever works there
-// writes it, and it may call files unchanged that are not.
+// writes it, and it may call files unchanged that are not. What Piton itself prints
+// to is as git has it there, or left out.
 func (w *Worktree) fillIndex(ctx context.Context, gitDir, top, index string) (string, error) {
 	names, err := w.git(ctx, gitDir, top, call{}, "ls-files", "--stage", "-z")
 	if err != nil {
@@ -264,10 +266,37 @@ func (w *Worktree) fillIndex(ctx context.Context, gitDir, top, index string) (st
 	if _, err := w.git(ctx, gitDir, top, call{env: mine, stdin: names}, "update-index", "-z", "--index-info"); err != nil {
 		return "", err
 	}
-	if _, err := w.git(ctx, gitDir, top, call{env: mine}, "add", "--all"); err != nil {
+	add := []string{"add", "--all"}
+	if top == w.top {
+		without, err := w.withoutOutput(ctx)
+		if err != nil {
+			return "", err
+		}
+		add = append(add, without...)
+	}
+	if _, err := w.git(ctx, gitDir, top, call{env: mine}, add...); err != nil {
 		return "", err
 	}
 	return w.git(ctx, gitDir, top, call{env: mine}, "write-tree")
+}
+
+// withoutOutput has git pass over what Piton itself prints to in the checkout.
+func (w *Worktree) withoutOutput(ctx context.Context) (args []string, err error) {
+	var names []string
+	if w.home.seeks() {
+		if names, _, err = w.home.gitFiles(ctx); err != nil {
+			return nil, err
+		}
+	}
+	own, err := w.home.outputs(ctx, names)
+	if err != nil || len(own) == 0 {
+		return nil, err
+	}
+	args = []string{"--", ":(top)"}
+	for _, name := range own {
+		args = append(args, ":(top,exclude,literal)"+disk(path.Join(w.sub(), name)))
+	}
+	return args, nil
 }
 
 // commit makes a commit of a tree. Empty parents are left out.
