@@ -3,6 +3,7 @@ package probe
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"strings"
 
 	"github.com/piton-dev/piton/internal/engine"
@@ -38,7 +39,7 @@ func tools(names []string, env Env) map[string]verify.Tool {
 }
 
 // calls answers what calls of built-in tools would do here. What cannot be called
-// stays unanswered.
+// now stays unanswered, unless it never can.
 func calls(ctx context.Context, list []verify.Call, env Env) map[string]verify.Weight {
 	if len(list) == 0 {
 		return nil
@@ -50,11 +51,22 @@ func calls(ctx context.Context, list []verify.Call, env Env) map[string]verify.W
 	defer r.Close()
 	answers := map[string]verify.Weight{}
 	for _, c := range list {
-		if w, err := r.Weigh(ctx, c.Tool, json.RawMessage(c.Args)); err == nil {
-			answers[c.String()] = verify.Weight{Tier: engine.Tier(w.Tier), Effect: string(w.Effect), Reason: first(w.Reasons)}
+		w, err := r.Weigh(ctx, c.Tool, json.RawMessage(c.Args))
+		if err == nil {
+			answers[c.String()] = weight(w)
+		} else if p, ok := errors.AsType[*tool.Problem](err); ok && p.Final() {
+			answers[c.String()] = verify.Weight{Refused: p.Message}
 		}
 	}
 	return answers
+}
+
+func weight(w tool.Weight) verify.Weight {
+	v := verify.Weight{Tier: engine.Tier(w.Tier), Effect: string(w.Effect), Reason: first(w.Reasons)}
+	for _, t := range w.Targets {
+		v.Targets = append(v.Targets, t.Path)
+	}
+	return v
 }
 
 func first(list []string) string {

@@ -38,7 +38,7 @@ func (r *room) lookers() []Tool {
 						"path":{"type":"string"},"type":{"enum":["file","directory","link","other"]},"size":{"type":"integer"}}}},
 					"truncated":{"type":"boolean"}}}`),
 			},
-			Call: with(r.list),
+			Call: with(r.list), Weigh: looking(func(a listArgs) string { return orHere(a.Path) }),
 		},
 		{
 			Definition: Definition{
@@ -51,7 +51,7 @@ func (r *room) lookers() []Tool {
 					"lines":{"type":"integer","minimum":1,"description":"how many lines; to the end if absent"}}}`),
 				Output: json.RawMessage(`{"type":"string"}`),
 			},
-			Call: with(r.read),
+			Call: with(r.read), Weigh: looking(func(a readArgs) string { return a.Path }),
 		},
 		{
 			Definition: Definition{
@@ -70,9 +70,17 @@ func (r *room) lookers() []Tool {
 					"files":{"type":"integer","description":"files that were looked at"},
 					"truncated":{"type":"boolean"}}}`),
 			},
-			Call: with(r.search),
+			Call: with(r.search), Weigh: looking(func(a searchArgs) string { return orHere(a.Path) }),
 		},
 	}
+}
+
+// looking makes a Weigh function of one that returns the path of the arguments.
+func looking[A any](path func(A) string) func(context.Context, json.RawMessage) (Weight, error) {
+	return weighing(func(_ context.Context, a A) (Weight, error) {
+		_, err := clean(path(a))
+		return Weight{Tier: Free, Effect: Read}, err
+	})
 }
 
 // with makes a tool's function of one with typed arguments and output.

@@ -41,6 +41,12 @@ func (p *Problem) Error() string { return p.Message }
 // Unwrap returns the system's own error, if there is one.
 func (p *Problem) Unwrap() error { return p.cause }
 
+// Final reports whether the call is refused by what it says and the configuration,
+// so that it fails whatever the workspace or the system is like by then.
+func (p *Problem) Final() bool {
+	return p.cause == nil && (p.Code == Denied || p.Code == OutsideWorkspace)
+}
+
 func problem(c Code, format string, args ...any) *Problem {
 	return &Problem{Code: c, Message: fmt.Sprintf(format, args...)}
 }

@@ -10,9 +10,8 @@ import (
 	"github.com/piton-dev/piton/internal/plan"
 )
 
-// A Call is a call of a tool as the plan has it: what it would do is asked for
-// where all else of its step is of low risk. Scripts are asked for as calls of
-// run_command.
+// A Call is a call of a tool as the plan has it. Scripts are asked for as calls of
+// run_command, where all else of their step is of low risk.
 type Call struct {
 	Tool string
 	Args string // JSON
@@ -26,6 +25,9 @@ type Weight struct {
 	Tier   engine.Tier `json:"tier"`
 	Effect string      `json:"effect"` // in the registry's word
 	Reason string      `json:"reason,omitempty"`
+
+	Targets []string `json:"targets,omitempty"` // files that it would change, by their paths below the workspace
+	Refused string   `json:"refused,omitempty"` // why it is never made, whatever else there is by then
 }
 
 // Hazard is one reason why a plan is not of low risk.
@@ -204,15 +206,15 @@ func newCall(name string, args any) Call {
 
 // calls are those of a step of which it matters what they do.
 func (u *unit) calls() []Call {
-	if u.open() != "" {
-		return nil
-	}
 	var all []Call
+	if u.literal() {
+		all = append(all, u.call())
+	}
+	if u.open() != "" {
+		return all
+	}
 	for _, s := range u.scripts() {
 		all = append(all, running(s.text.Value))
-	}
-	if u.Tool.Set {
-		all = append(all, u.call())
 	}
 	return all
 }

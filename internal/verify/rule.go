@@ -36,7 +36,7 @@ func Rules() []Rule {
 		ruleNoErrexit(), ruleNegated(), ruleWeak(), ruleDuplicateCheck(), ruleNoRunner(),
 		ruleUnknownAgent(), ruleNoAgent(), ruleNoTask(), ruleUnscoped(), ruleUnmetered(),
 		ruleBudget(), ruleShortLimit(), ruleNotInstalled(), ruleScope(),
-		ruleOverlap(), ruleMissingCommand(), ruleNotExecutable(), ruleSubscription(), ruleImpliedOrder(), ruleUntold(), ruleOutside(), ruleUpToDate(), ruleOpenInclude(), ruleLifted(), ruleOutput(), ruleQuestion(), ruleWhen(), ruleTool(), ruleClaim(), ruleSubplan(), ruleWorktree(),
+		ruleOverlap(), ruleMissingCommand(), ruleNotExecutable(), ruleSubscription(), ruleImpliedOrder(), ruleUntold(), ruleOutside(), ruleUpToDate(), ruleOpenInclude(), ruleLifted(), ruleOutput(), ruleQuestion(), ruleWhen(), ruleTool(), ruleClaim(), ruleRefused(), ruleSubplan(), ruleWorktree(),
 	}
 	rules = append(rules, textRules()...)
 	slices.SortFunc(rules, func(a, b Rule) int { return strings.Compare(a.ID, b.ID) })

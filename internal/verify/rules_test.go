@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/plan"
 	"github.com/piton-dev/piton/internal/verify"
 )
@@ -36,7 +37,7 @@ func facts(t testing.TB, q verify.Queries, file string) verify.Facts {
 			f.Commands[name] = ""
 		}
 	}
-	f.Tools = toolFacts(q.Tools)
+	f.Tools, f.Calls = toolFacts(q.Tools), callFacts(q.Calls)
 	body, err := os.ReadFile(file)
 	if os.IsNotExist(err) {
 		return f
@@ -100,6 +101,27 @@ func toolFacts(names []string) map[string]verify.Tool {
 		}
 	}
 	return tools
+}
+
+// callFacts knows that sudo is blocked, that paths with two dots are refused, and
+// that write_file changes its path.
+func callFacts(calls []verify.Call) map[string]verify.Weight {
+	weights := map[string]verify.Weight{}
+	for _, c := range calls {
+		var args struct{ Path, Command string }
+		if json.Unmarshal([]byte(c.Args), &args) != nil {
+			continue
+		}
+		switch {
+		case strings.HasPrefix(args.Command, "sudo"):
+			weights[c.String()] = verify.Weight{Tier: engine.BlockTier, Reason: "is never run: sudo"}
+		case strings.HasPrefix(args.Path, "../"):
+			weights[c.String()] = verify.Weight{Refused: args.Path + " leads out of the workspace"}
+		case c.Tool == "write_file":
+			weights[c.String()] = verify.Weight{Tier: engine.FreeTier, Effect: "create", Targets: []string{args.Path}}
+		}
+	}
+	return weights
 }
 
 func check(t testing.TB, name string, text []byte, factsFile string) []verify.Finding {
