@@ -246,7 +246,7 @@ func (d *drive) fresh(ctx context.Context) ([]engine.Record, error) {
 		}
 		records = append(records, r)
 		if w, ok := r.Event.(engine.WorkDispatched); ok && w.Child != "" && d.below == nil {
-			d.below = &lineage{session: d.session, stream: d.opened.Stream, read: map[string]uint64{}}
+			d.below = &lineage{session: d.session, stream: d.opened.Stream, read: map[string]uint64{}, over: map[string]bool{}}
 		}
 	}
 	if d.below == nil {
@@ -264,6 +264,7 @@ type lineage struct {
 	*session
 	stream string
 	read   map[string]uint64 // by stream: the last sequence number
+	over   map[string]bool   // by run: it was read to its end
 }
 
 // fresh reads what came after what was read.
@@ -275,6 +276,9 @@ func (l *lineage) fresh(ctx context.Context) ([]engine.Record, error) {
 	under, err := l.Under(ctx, heads[0])
 	var records []engine.Record
 	for _, h := range slices.Backward(under) { // of each stream, the first run that counts
+		if l.over[h.Run] {
+			continue
+		}
 		if _, known := l.read[h.Stream]; !known {
 			l.read[h.Stream] = max(h.First, 1) - 1
 		}
@@ -285,6 +289,7 @@ func (l *lineage) fresh(ctx context.Context) ([]engine.Record, error) {
 			l.read[h.Stream] = r.Seq
 			records = append(records, r)
 		}
+		l.over[h.Run] = h.Ended
 	}
 	return records, err
 }
