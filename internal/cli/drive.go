@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"math"
 	"os"
 	"os/signal"
@@ -253,9 +254,42 @@ func (d *drive) fresh(ctx context.Context) ([]engine.Record, error) {
 		return records, nil
 	}
 	below, err := d.below.fresh(ctx)
-	records = append(records, below...)
-	slices.SortStableFunc(records, func(a, b engine.Record) int { return a.At.Compare(b.At) })
-	return records, err
+	return merged(append(records, below...)), err
+}
+
+// merged puts records of several streams in the order in which they happened, as
+// far as times tell: a clock may have been set back. Records of one stream keep
+// their order, and no stream begins before the dispatch that opened it.
+func merged(records []engine.Record) []engine.Record {
+	lanes, unopened := map[string][]engine.Record{}, map[string]bool{}
+	for _, r := range records {
+		lanes[r.Stream] = append(lanes[r.Stream], r)
+		if w, ok := r.Event.(engine.WorkDispatched); ok && w.Child != "" {
+			unopened[engine.ChildTask(r.Stream, w.Step)] = true
+		}
+	}
+	for name, lane := range lanes {
+		unopened[name] = unopened[name] && lane[0].Seq == 1
+	}
+	names := slices.Sorted(maps.Keys(lanes))
+	var all []engine.Record
+	for len(all) < len(records) {
+		next := ""
+		for _, name := range names {
+			if !unopened[name] && (next == "" || lanes[name][0].At.Before(lanes[next][0].At)) {
+				next = name
+			}
+		}
+		r := lanes[next][0]
+		all = append(all, r)
+		if lanes[next] = lanes[next][1:]; len(lanes[next]) == 0 {
+			names = slices.DeleteFunc(names, func(name string) bool { return name == next })
+		}
+		if w, ok := r.Event.(engine.WorkDispatched); ok && w.Child != "" {
+			unopened[engine.ChildTask(r.Stream, w.Step)] = false
+		}
+	}
+	return all
 }
 
 // lineage are the runs that carry out steps of a task's newest run, and of those,
@@ -264,7 +298,7 @@ type lineage struct {
 	*session
 	stream string
 	read   map[string]uint64 // by stream: the last sequence number
-	over   map[string]bool   // by run: it was read to its end
+	over   map[string]bool   // by run: it had ended when it was read last
 }
 
 // fresh reads what came after what was read.
@@ -274,22 +308,23 @@ func (l *lineage) fresh(ctx context.Context) ([]engine.Record, error) {
 		return nil, err
 	}
 	under, err := l.Under(ctx, heads[0])
+	from, grown := map[string]uint64{}, map[string]bool{} // by stream: the first record of the first run that counts
+	for _, h := range under {
+		first := max(h.First, 1)
+		from[h.Stream] = min(cmp.Or(from[h.Stream], first), first)
+		grown[h.Stream] = grown[h.Stream] || !h.Ended || !l.over[h.Run]
+		l.over[h.Run] = h.Ended
+	}
+	maps.DeleteFunc(from, func(stream string, _ uint64) bool { return !grown[stream] })
 	var records []engine.Record
-	for _, h := range slices.Backward(under) { // of each stream, the first run that counts
-		if l.over[h.Run] {
-			continue
-		}
-		if _, known := l.read[h.Stream]; !known {
-			l.read[h.Stream] = max(h.First, 1) - 1
-		}
-		for r, err := range run.Read(ctx, l.store, h.Stream, l.read[h.Stream]) {
+	for _, stream := range slices.Sorted(maps.Keys(from)) {
+		for r, err := range run.Read(ctx, l.store, stream, max(l.read[stream], from[stream]-1)) {
 			if err != nil {
 				return nil, err
 			}
-			l.read[h.Stream] = r.Seq
+			l.read[stream] = r.Seq
 			records = append(records, r)
 		}
-		l.over[h.Run] = h.Ended
 	}
 	return records, err
 }

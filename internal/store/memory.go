@@ -303,9 +303,11 @@ func (m *Memory) Heads(ctx context.Context, filter HeadFilter) ([]engine.HeadRow
 			}
 		}
 	}
-	slices.SortStableFunc(heads, func(a, b engine.HeadRow) int {
-		return cmp.Or(b.Started.Compare(a.Started), cmp.Compare(a.Stream, b.Stream))
-	})
+	if filter.Stream == "" {
+		slices.SortStableFunc(heads, func(a, b engine.HeadRow) int {
+			return cmp.Or(b.Started.Compare(a.Started), cmp.Compare(a.Stream, b.Stream))
+		})
+	}
 	if filter.Limit > 0 && len(heads) > filter.Limit {
 		heads = heads[:filter.Limit]
 	}

@@ -238,8 +238,9 @@ type Store interface {
 	Changed(ctx context.Context, token string) (streams []string, next string, err error)
 
 	// Heads returns the rows of runs, the newest start first, and of one
-	// stream's that started together the one that came later. A stream that
-	// never got one has none. With a limit, or for one run, it costs no more
+	// stream's that started together the one that came later. Of a single
+	// stream the one that came later is always first, whatever the clock said. A
+	// stream that never got one has none. With a limit, or for one run, it costs no more
 	// for all the runs that it does not return, unless titles are looked
 	// through.
 	Heads(ctx context.Context, filter HeadFilter) ([]engine.HeadRow, error)

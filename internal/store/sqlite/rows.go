@@ -131,7 +131,11 @@ func (w *rowWriter) writePlans(r *runRows) error {
 // Heads implements [store.Store].
 func (s *Store) Heads(ctx context.Context, filter store.HeadFilter) ([]engine.HeadRow, error) {
 	sel := headSelection(filter)
-	query := sel.query("SELECT row FROM run", "ORDER BY started DESC, stream, n DESC"+limit(filter.Limit))
+	order := "ORDER BY started DESC, stream, n DESC"
+	if filter.Stream != "" {
+		order = "ORDER BY n DESC"
+	}
+	query := sel.query("SELECT row FROM run", order+limit(filter.Limit))
 	heads, err := collect(ctx, s.readers, query, sel.args, scanJSON[engine.HeadRow])
 	if err != nil {
 		return nil, s.explain("list runs in", err)

@@ -107,6 +107,12 @@ func runsThatStartTogether(t *testing.T, s store.Store) {
 	write(t, s, withRows("t", 2, epoch, engine.Rows{Head: &a}))
 	equal(t, "heads", headsOf(t, s, store.HeadFilter{}), []engine.HeadRow{z, a})
 	equal(t, "the newest head", headsOf(t, s, store.HeadFilter{Stream: "t", Limit: 1}), []engine.HeadRow{z})
+
+	b := headRow("t", "b", engine.Done, store.Micro(began()).Add(-time.Hour))
+	write(t, s, withRows("t", 3, epoch, engine.Rows{Head: &b}))
+	equal(t, "the newest head after a clock was set back", headsOf(t, s, store.HeadFilter{Stream: "t", Limit: 1}), []engine.HeadRow{b})
+	equal(t, "all heads of the stream", headsOf(t, s, store.HeadFilter{Stream: "t"}), []engine.HeadRow{b, z, a})
+	equal(t, "all heads", headsOf(t, s, store.HeadFilter{}), []engine.HeadRow{z, a, b})
 }
 
 // superseded: one batch ends a run and opens the next, which goes on.
