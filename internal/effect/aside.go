@@ -190,6 +190,7 @@ func (w *World) mergeInto(ctx context.Context, work *tree.Worktree, e engine.Eff
 	git.Lock()
 	defer git.Unlock()
 	k := e.Key
+	defer w.enter(e)() // what it writes is nobody's doing who works meanwhile
 	m, err := work.Merge(ctx, fmt.Sprintf("%s/%s/%s/%d/merge", k.Task, k.Run, k.Step, k.Attempt), noteOf(e.Moved), e.Round, e.Conflicts)
 	end.Commit, end.Conflicts, end.Behind, end.Worktree = m.Commit, m.Conflicts, m.Behind, work.Dir()
 	end.Changed = m.Changed[:min(len(m.Changed), maxChanged)]
