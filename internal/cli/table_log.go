@@ -159,7 +159,14 @@ func (t theme) answered(e engine.CheckEnded) string {
 
 // workEnded says in one line how work ended.
 func (t theme) workEnded(e engine.WorkEnded) string {
-	facts := fmt.Sprintf("%s ended: %s, exit=%d %s, %d bytes of output", e.Kind, e.How, e.Exit, span(ms(e.Ms)), e.Size)
+	how := fmt.Sprintf("%s, exit=%d", e.How, e.Exit)
+	switch {
+	case e.How != engine.Exited:
+		how = string(e.How)
+	case e.Failed && e.Exit == 0:
+		how = "failed"
+	}
+	facts := fmt.Sprintf("%s ended: %s %s, %d bytes of output", e.Kind, how, span(ms(e.Ms)), e.Size)
 	if n := len(e.Changed); n > 0 {
 		facts += ", " + plural(n, "file changed", "files changed")
 	}

@@ -219,7 +219,7 @@ func (w *World) work(ctx context.Context, e engine.Effect) Result {
 	if len(output) > 0 {
 		bodies, ended.Output = [][]byte{output}, digest(output)
 	}
-	if failed := e.Step.Kind == engine.Tool && ended.Exit != 0; ended.How == engine.Exited && !failed {
+	if ended.How == engine.Exited && !ended.Failed {
 		ended.Unfit = e.Step.Unfit(output)
 	}
 	if v, err := engine.ValueOf(output); e.Value && err == nil {

@@ -208,6 +208,10 @@ func (w *World) call(ctx context.Context, e engine.Effect, end *engine.WorkEnded
 	if o.OK {
 		return o.Output, nil
 	}
+	if within.Err() != nil && ctx.Err() == nil {
+		end.How, end.Reason = engine.TimedOut, fmt.Sprintf("%s took longer than %v, the timeout of the step", e.Step.Tool, e.Step.Timeout)
+		return nil, nil
+	}
 	return nil, failed(ctx, o.Problem, end)
 }
 
@@ -236,7 +240,7 @@ func failed(ctx context.Context, p *tool.Problem, end *engine.WorkEnded) error {
 	case p.Code == tool.Unavailable, p.Code == tool.Changed && len(end.Changed) == 0:
 		return errors.New(p.Message)
 	default:
-		end.Exit = 1
+		end.Failed, end.Exit = true, p.Exit
 	}
 	return nil
 }

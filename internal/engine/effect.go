@@ -75,6 +75,13 @@ type Effect struct {
 	Lists       map[string][]string // the same of steps for each item: the objects of their instances in order, "" of one that has none
 }
 
+// workItself is the check of a [Feedback] that speaks of the work.
+const workItself = "work"
+
+// Exited reports whether there is an exit code that says something of the end:
+// not of work that ended no process, or was cut off.
+func (f Feedback) Exited() bool { return f.Exit > 0 || f.Verdict == Fail && f.Check != workItself }
+
 // Feedback is what an agent is told of a check that did not pass.
 type Feedback struct {
 	Check   string  `json:"check"`

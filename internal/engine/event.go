@@ -272,6 +272,7 @@ type WorkEnded struct {
 	Signal  string   `json:"signal,omitempty"`
 	Ms      int64    `json:"ms"`
 	Reason  string   `json:"reason,omitempty"` // why it could not start, or was stopped
+	Failed  bool     `json:"failed,omitempty"` // a call without an output, whatever its process exited with; older records have exit 1 instead
 	Absent  bool     `json:"absent,omitempty"` // its program is not there: trying again finds it no sooner
 	Usage   Usage    `json:"usage"`
 	Output  string   `json:"output,omitempty"` // object: the step's output

@@ -140,7 +140,11 @@ func (s *State) escalation(i int) ItemOpened {
 	var context strings.Builder
 	context.WriteString(st.Claims.context())
 	for _, f := range st.Feedback {
-		fmt.Fprintf(&context, "%s: %s, exit %d\n%s%s", f.Check, f.Verdict, f.Exit, f.Stdout, f.Stderr)
+		fmt.Fprintf(&context, "%s: %s", f.Check, f.Verdict)
+		if f.Exited() {
+			fmt.Fprintf(&context, ", exit %d", f.Exit)
+		}
+		context.WriteString("\n" + f.Stdout + f.Stderr)
 	}
 	if st.Preview != nil {
 		context.WriteString(st.Preview.Context)

@@ -95,7 +95,7 @@ func endVerdict(e *WorkEnded) Verdict {
 		return Timeout
 	case e.How == NoStart:
 		return Infra
-	case (e.Kind == ToolWork || e.Kind == ChildWork) && e.Exit != 0, e.Unfit != "":
+	case e.Failed, (e.Kind == ToolWork || e.Kind == ChildWork) && e.Exit != 0, e.Unfit != "":
 		return Fail
 	}
 	return NoVerdict
@@ -204,7 +204,7 @@ func bars(x Expect, v Verdict) Verdict {
 func feedback(st *step) []Feedback {
 	var fs []Feedback
 	if st.Ended != nil && endVerdict(st.Ended) != NoVerdict {
-		fs = append(fs, Feedback{Check: "work", Verdict: endVerdict(st.Ended), Exit: st.Ended.Exit, Reason: st.Reason})
+		fs = append(fs, Feedback{Check: workItself, Verdict: endVerdict(st.Ended), Exit: st.Ended.Exit, Reason: st.Reason})
 	}
 	for _, c := range st.Checks {
 		if c.Verdict != Pass || len(c.Tampered) > 0 {

@@ -63,6 +63,9 @@ func outcome(f engine.Feedback) string {
 	text := ""
 	switch f.Verdict {
 	case engine.Fail:
+		if !f.Exited() {
+			break
+		}
 		text = fmt.Sprintf("It ended with exit code %d; %d is wanted.", f.Exit, f.Want)
 	case engine.Timeout:
 		text = "It took too long and was stopped."

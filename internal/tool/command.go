@@ -121,18 +121,21 @@ func judged(ctx context.Context, r proc.Result, want int, limit time.Duration) (
 	if last == "" {
 		last = bounded(r.Stdout.LastLines(20, 1<<10), 1<<10)
 	}
+	if last != "" {
+		last = ": " + last
+	}
 	exit, exited := r.Exited()
 	switch {
 	case errors.Is(r.Err, proc.ErrNotStarted), errors.Is(r.Err, proc.ErrLost), errors.Is(r.Err, proc.ErrClosed):
 		return out, &Problem{Code: Unavailable, Message: fmt.Sprintf("the command could not be run: %v", r.Err), cause: r.Err}
 	case r.TimedOut:
-		return out, problem(TimedOut, "the command took longer than %v and was ended: %s", limit, last)
+		return out, problem(TimedOut, "the command took longer than %v and was ended%s", limit, last)
 	case r.Cancelled:
 		return out, &Problem{Code: Cancelled, Message: "the command was ended by the harness", cause: ctx.Err()}
 	case !exited:
-		return out, problem(Failed, "the command died of %s: %s", r.Signal, last)
+		return out, problem(Failed, "the command died of %s%s", r.Signal, last)
 	case exit != want:
-		return out, problem(Failed, "the command ended with exit code %d and not %d: %s", exit, want, last)
+		return out, &Problem{Code: Failed, Message: fmt.Sprintf("the command ended with exit code %d and not %d%s", exit, want, last), Exit: exit}
 	}
 	return out, nil
 }

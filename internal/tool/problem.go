@@ -33,6 +33,7 @@ const (
 type Problem struct {
 	Code    Code
 	Message string
+	Exit    int // of the process that was run; 0 where there was none
 	cause   error
 }
 
