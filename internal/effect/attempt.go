@@ -13,6 +13,7 @@ import (
 	"github.com/piton-dev/piton/internal/agent"
 	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/notes"
+	"github.com/piton-dev/piton/internal/proc"
 	"github.com/piton-dev/piton/internal/prompt"
 	"github.com/piton-dev/piton/internal/tree"
 )
@@ -172,7 +173,7 @@ func (w *World) met(e engine.Effect) [][]string {
 // lasts reports an error that trying again does not take away.
 func lasts(err error) bool {
 	_, ok := errors.AsType[misfit](err)
-	return ok
+	return ok || errors.Is(err, proc.ErrNoProgram)
 }
 
 func digest(body []byte) string {

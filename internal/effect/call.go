@@ -238,7 +238,7 @@ func failed(ctx context.Context, p *tool.Problem, end *engine.WorkEnded) error {
 	case p.Code == tool.TimedOut:
 		end.How = engine.TimedOut
 	case p.Code == tool.Unavailable, p.Code == tool.Changed && len(end.Changed) == 0:
-		return errors.New(p.Message)
+		return p
 	default:
 		end.Failed, end.Exit = true, p.Exit
 	}

@@ -52,17 +52,21 @@ func Unset(env Env, a config.Agent) []string {
 // agentProgram finds the program of an agent, "" where there is none: on the PATH
 // of its own configuration, if that has one.
 func agentProgram(env Env, a config.Agent) string {
-	path := proc.SearchPath(env.Environ)
 	switch {
 	case a.Kind == config.Shell:
 		return outside("bash", env)
 	case len(a.Command) == 0:
 		return ""
 	}
-	if own, ok := a.Env["PATH"]; ok {
-		path = proc.SearchPath([]string{"PATH=" + own})
+	return program(a.Command[0], searched(a.Env, env), env.Workspace)
+}
+
+// searched is the PATH of a program with variables of its own.
+func searched(own map[string]string, env Env) []string {
+	if path, ok := own["PATH"]; ok {
+		return proc.SearchPath([]string{"PATH=" + path})
 	}
-	return program(a.Command[0], path, env.Workspace)
+	return proc.SearchPath(env.Environ)
 }
 
 // program finds an agent's program: a bare name on PATH, a relative path from

@@ -56,8 +56,12 @@ func Doctor(ctx context.Context, env Env) []Line {
 			jobs = append(jobs, func() Line { return agent(ctx, env, name) })
 		}
 	}
+	agents := len(jobs) - machine
+	for _, name := range slices.Sorted(maps.Keys(env.Config.MCPServers)) {
+		jobs = append(jobs, func() Line { return server(env, name) })
+	}
 	lines := together(jobs)
-	if len(lines) == machine {
+	if agents == 0 {
 		lines = append(lines, Line{"agents", Absent, "none is configured; plans can use `target: script`", "add one under `agents:` in .piton/config.yaml, or run `piton init`"})
 	}
 	return slices.Insert(lines, 2, isolation(lines[2], lines[3], lines[5]))

@@ -201,3 +201,25 @@ func TestGit(t *testing.T) {
 		t.Error("the workspace's git was run")
 	}
 }
+
+func TestServersOfTheConfiguration(t *testing.T) {
+	env := probe.Env{Workspace: t.TempDir(), State: filepath.Join(t.TempDir(), "state"), Config: config.Default()}
+	env.Config.MCPServers = map[string]config.Server{
+		"away":   {Command: []string{"no-such-server"}},
+		"remote": {URL: "http://127.0.0.1:9/mcp"},
+		"here":   {Command: []string{"./serve"}},
+	}
+	tool(t, env.Workspace, "serve", "")
+	lines := examine(t, env)
+	for check, want := range map[string]probe.Status{"server away": probe.Warning, "server remote": probe.OK, "server here": probe.OK, "agents": probe.Absent} {
+		if lines[check].Status != want {
+			t.Errorf("%s: %+v, want %s", check, lines[check], want)
+		}
+	}
+	facts := probe.Answer(t.Context(), verify.Queries{Tools: []string{"away.x", "remote.x", "here.x"}}, env)
+	for name, want := range map[string]string{"away.x": "no-such-server", "remote.x": "", "here.x": ""} {
+		if got := facts.Tools[name].Absent; got != want {
+			t.Errorf("%s: %q is absent, want %q", name, got, want)
+		}
+	}
+}

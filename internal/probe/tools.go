@@ -6,6 +6,7 @@ import (
 	"errors"
 	"strings"
 
+	"github.com/piton-dev/piton/internal/config"
 	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/tool"
 	"github.com/piton-dev/piton/internal/verify"
@@ -32,10 +33,35 @@ func tools(names []string, env Env) map[string]verify.Tool {
 			continue
 		}
 		server, _, dotted := strings.Cut(name, ".")
-		_, configured := env.Config.MCPServers[server]
-		answers[name] = verify.Tool{Missing: !dotted || !configured, Foreign: dotted && configured}
+		s, configured := env.Config.MCPServers[server]
+		answers[name] = verify.Tool{Missing: !dotted || !configured, Foreign: dotted && configured, Absent: absent(s, env)}
 	}
 	return answers
+}
+
+// absent is the program of a server that this machine has not, "" where it has.
+func absent(s config.Server, env Env) string {
+	if len(s.Command) == 0 || serverProgram(s, env) != "" {
+		return ""
+	}
+	return s.Command[0]
+}
+
+// serverProgram finds the program of a server, "" where there is none.
+func serverProgram(s config.Server, env Env) string {
+	return program(s.Command[0], searched(s.Env, env), env.Workspace)
+}
+
+// server looks for the program of a server, and starts nothing.
+func server(env Env, name string) Line {
+	s := env.Config.MCPServers[name]
+	switch {
+	case len(s.Command) == 0:
+		return Line{"server " + name, OK, s.URL, ""}
+	case serverProgram(s, env) == "":
+		return Line{"server " + name, Warning, s.Command[0] + " is not on PATH", "install it, or correct `command:` in the configuration"}
+	}
+	return Line{"server " + name, OK, serverProgram(s, env), ""}
 }
 
 // calls answers what calls of built-in tools would do here. What cannot be called

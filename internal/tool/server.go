@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"sync"
@@ -48,6 +49,7 @@ type server struct {
 	mu     sync.Mutex
 	link   *link
 	starts int
+	why    error // the last start failed, or the last session ended; nil: neither did
 }
 
 // link is a session with a running server.
@@ -59,6 +61,8 @@ type link struct {
 	broken  atomic.Bool   // nothing sensible came back: the session is not used again
 	tools   map[string]*entry
 	faults  []error // tools that cannot be used
+	ends    sync.Once
+	last    string // what its end said, once it has been ended
 }
 
 func newServer(life context.Context, name string, conf Server, c Config) *server {
@@ -81,11 +85,12 @@ func (s *server) get(ctx context.Context) (*link, error) {
 		return nil, problem(Unavailable, "server %s is closed", s.name)
 	}
 	if s.starts == maxStarts && s.conf.URL == "" {
-		return nil, problem(Unavailable, "server %s ended by itself twice, and is not started again", s.name)
+		return nil, &Problem{Code: Unavailable, Message: fmt.Sprintf("server %s is not started a third time: %v", s.name, s.why), cause: s.why}
 	}
 	s.starts++
 	l, err := s.start(ctx)
 	if err != nil {
+		s.why = err
 		return nil, err
 	}
 	s.link = l
@@ -151,6 +156,11 @@ const lastWords = time.Second
 // end ends the session and everything of the server, and returns what its program
 // last said on its error output.
 func (l *link) end() string {
+	l.ends.Do(func() { l.last = l.finish() })
+	return l.last
+}
+
+func (l *link) finish() string {
 	if l.child == nil {
 		if l.session != nil {
 			l.session.Close() //nolint:errcheck // nobody is left to hear of it
@@ -287,8 +297,21 @@ func (s *server) call(ctx context.Context, own string, args json.RawMessage) (js
 	if refusal, ok := errors.AsType[*jsonrpc.Error](err); ok && !errors.Is(err, mcp.ErrConnectionClosed) && !l.ended() {
 		return nil, &Problem{Code: Failed, Message: fmt.Sprintf("server %s refuses: %s", s.name, bounded(refusal.Message, maxMessage)), cause: err}
 	}
+	return nil, s.died(l, err)
+}
+
+// died ends a session that broke during a call, and says what is known of why.
+func (s *server) died(l *link, err error) error {
 	l.broken.Store(true)
-	return nil, &Problem{Code: Unavailable, Message: fmt.Sprintf("server %s ended during the call: %s", s.name, bounded(err.Error(), 300)), cause: err}
+	said := l.end()
+	if closed := errors.Is(err, io.EOF) || errors.Is(err, mcp.ErrConnectionClosed); !closed || said == "" {
+		said = ": " + bounded(err.Error(), 300) + said
+	}
+	p := &Problem{Code: Unavailable, Message: fmt.Sprintf("server %s ended during the call%s", s.name, said), cause: err}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.why = p
+	return p
 }
 
 func (l *link) ended() bool {

@@ -122,10 +122,10 @@ func TestServerCrash(t *testing.T) {
 		says string
 	}{
 		{"s.echo", "", ""},
-		{"s.dies", tool.Unavailable, "server s ended during the call"},
+		{"s.dies", tool.Unavailable, "server s ended during the call; its exit code was 7; it said: I am ill"},
 		{"s.echo", "", ""},
-		{"s.dies", tool.Unavailable, "server s ended during the call"},
-		{"s.echo", tool.Unavailable, "twice"},
+		{"s.dies", tool.Unavailable, "server s ended during the call; its exit code was 7; it said: I am ill"},
+		{"s.echo", tool.Unavailable, "server s is not started a third time: server s ended during the call; its exit code was 7; it said: I am ill"},
 	} {
 		o := r.Call(t.Context(), c.name, args(t, m{"text": "x"}), nil)
 		if code(o) != c.want {
@@ -194,8 +194,17 @@ func TestServerStarts(t *testing.T) {
 		t.Errorf("a server that says nothing: %q %v", code(o), o.Problem)
 	}
 	r, _ := open(t, tool.Config{Pool: pool(t), Servers: map[string]tool.Server{"s": {Command: []string{"no-such-program"}}}}, nil)
-	if o := r.Call(t.Context(), "s.echo", nil, nil); code(o) != tool.Unavailable || !strings.Contains(o.Problem.Message, "no-such-program") {
-		t.Errorf("a program that is not there: %v", o.Problem)
+	for range 4 { // each of them says why
+		o := r.Call(t.Context(), "s.echo", nil, nil)
+		if code(o) != tool.Unavailable || !strings.Contains(o.Problem.Message, "no-such-program") || !errors.Is(o.Problem, proc.ErrNoProgram) {
+			t.Errorf("a program that is not there: %v", o.Problem)
+		}
+	}
+	dead := served(t, "dead")
+	for range 3 {
+		if o := dead.Call(t.Context(), "s.echo", nil, nil); !strings.Contains(o.Problem.Message, "cannot start: no licence") {
+			t.Errorf("a server that never started: %v", o.Problem)
+		}
 	}
 	r, _ = open(t, tool.Config{Servers: map[string]tool.Server{"s": {Command: []string{"bash"}}}}, nil)
 	if o := r.Call(t.Context(), "s.echo", nil, nil); code(o) != tool.Unavailable {

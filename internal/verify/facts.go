@@ -64,6 +64,7 @@ type Subplan struct {
 type Tool struct {
 	Missing bool            `json:"missing,omitempty"` // there is no tool of that name
 	Foreign bool            `json:"foreign,omitempty"` // what it returns is a claim; without schemas, they are not known before a run
+	Absent  string          `json:"absent,omitempty"`  // the program of its server, where this machine has none of that name
 	Input   json.RawMessage `json:"input,omitempty"`   // JSON Schema
 	Output  json.RawMessage `json:"output,omitempty"`
 }

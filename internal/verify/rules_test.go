@@ -76,7 +76,8 @@ func facts(t testing.TB, q verify.Queries, file string) verify.Facts {
 	return f
 }
 
-// toolFacts knows three tools and those with a dot, of which the tracker is foreign.
+// toolFacts knows three tools and those with a dot, of which the tracker is foreign,
+// and of which those called away have no program here.
 func toolFacts(names []string) map[string]verify.Tool {
 	if len(names) == 0 {
 		return nil
@@ -97,7 +98,11 @@ func toolFacts(names []string) map[string]verify.Tool {
 	}
 	for _, name := range names {
 		if _, known := tools[name]; !known {
-			tools[name] = verify.Tool{Missing: !strings.Contains(name, "."), Foreign: strings.HasPrefix(name, "tracker.")}
+			program, away := strings.CutSuffix(name, ".away")
+			if !away {
+				program = ""
+			}
+			tools[name] = verify.Tool{Missing: !strings.Contains(name, "."), Foreign: strings.HasPrefix(name, "tracker."), Absent: program}
 		}
 	}
 	return tools
