@@ -3,6 +3,8 @@ package agent
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -65,6 +67,20 @@ type reportLine struct {
 	Out        number     `json:"tokens_out"`
 	Cost       number     `json:"cost_usd"`
 	Cumulative bool       `json:"cumulative"`
+}
+
+// strange lists the keys of a line that no report has. They may be what it meant
+// to say.
+func strange(line []byte) []string {
+	var keys map[string]json.RawMessage
+	if json.Unmarshal(line, &keys) != nil {
+		return nil
+	}
+	known := []string{"type", "text", "percent", "tokens_in", "tokens_out", "cost_usd", "cumulative"}
+	maps.DeleteFunc(keys, func(key string, _ json.RawMessage) bool {
+		return slices.ContainsFunc(known, func(k string) bool { return strings.EqualFold(k, key) })
+	})
+	return slices.Sorted(maps.Keys(keys))
 }
 
 // parseReport reads one line; false if it is no report.

@@ -1,8 +1,10 @@
 package agent
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -82,7 +84,7 @@ func TestUsageAddsUp(t *testing.T) {
 
 func TestReadClaims(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "report")
-	text := `{"type":"usage","tokens_in":3,"tokens_out":-3}` + "\ngarbage \xff\x00\n\n" + strings.Repeat("x", MaxLine+1) + "\n" +
+	text := `{"type":"usage","tokens_in":3,"tokens_out":-3}` + "\n" + `{"type":"usage","tokens_in":0,"output_tokens":9,"a\u001b":1}` + "\ngarbage \xff\x00\n\n" + strings.Repeat("x", MaxLine+1) + "\n" +
 		`{"type":"log","text":"` + strings.Repeat("y", MaxLine-25) + "\"}\n" +
 		strings.Repeat(`{"type":"question","text":"why?"}`+"\n", MaxClaims+3) + `{"type":"blocked","text":"at the end"}`
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
@@ -92,9 +94,39 @@ func TestReadClaims(t *testing.T) {
 	if len(c.Questions) != MaxClaims || c.Blocked != "at the end" {
 		t.Errorf("%d questions, blocked %q", len(c.Questions), c.Blocked)
 	}
-	want := []string{"lines of the report that were not understood: 1", "lines of the report that say of tokens or cost what cannot be, of which too much counts as the most that can and the rest as not known: 1", "lines of the report that were too long: 1", "discoveries or questions beyond those kept: 3"}
+	want := []string{"lines of the report that were not understood: 1; the first: garbage \ufffd", "words of the report that mean nothing: \"a\\x1b\", \"output_tokens\"", "lines of the report that say of tokens or cost what cannot be, of which too much counts as the most that can and the rest as not known: 1", "lines of the report that were too long: 1", "discoveries or questions beyond those kept: 3"}
 	if diff := cmp.Diff(want, notes); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
+	}
+}
+
+// TestDocumentedReports: the page shows every form, with every key, and each as
+// it is read.
+func TestDocumentedReports(t *testing.T) {
+	page, err := os.ReadFile("../../docs/concepts.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, after, _ := strings.Cut(string(page), "`PITON_REPORT` takes one JSON object a line")
+	_, after, _ = strings.Cut(after, "```json\n")
+	block, _, _ := strings.Cut(after, "```")
+	types, keys := map[ReportType]bool{}, map[string]bool{}
+	for line := range strings.Lines(block) {
+		r, ok := parseReport([]byte(line))
+		if none := strange([]byte(line)); !ok || len(none) > 0 {
+			t.Errorf("%s is no report, or has keys that none has: %q", line, none)
+		}
+		types[r.Type] = true
+		var object map[string]any
+		if err := json.Unmarshal([]byte(line), &object); err != nil {
+			t.Fatal(err)
+		}
+		for key := range object {
+			keys[key] = true
+		}
+	}
+	if len(types) != 6 || len(keys) != reflect.TypeFor[reportLine]().NumField() {
+		t.Errorf("the page shows the types %v with the keys %v", types, keys)
 	}
 }
 

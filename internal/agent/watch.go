@@ -6,8 +6,13 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"slices"
+	"strings"
 	"time"
 )
+
+// maxStrange is how many keys that mean nothing are named.
+const maxStrange = 5
 
 // pollEvery is how often a report is looked at while its agent works. A look
 // that finds nothing new costs one open file.
@@ -117,11 +122,20 @@ func readClaims(path string) (c Claims, notes []string) {
 	defer f.Close()
 	var l lines
 	malformed, many, odd := 0, 0, 0
+	var first string
+	var none []string // keys that mean nothing
 	take := func(line []byte) {
 		r, ok := parseReport(line)
+		for _, key := range strange(line) {
+			if key = fmt.Sprintf("%.60q", key); len(none) < maxStrange && !slices.Contains(none, key) {
+				none = append(none, key)
+			}
+		}
 		switch {
 		case !ok:
-			malformed++
+			if malformed++; malformed == 1 {
+				first = fmt.Sprintf("%.200s", plainText(string(line)))
+			}
 		case !c.add(r):
 			many++
 		case r.Odd:
@@ -130,7 +144,10 @@ func readClaims(path string) (c Claims, notes []string) {
 	}
 	n, err := eachLine(io.LimitReader(f, MaxReport), &l, take)
 	l.end(take)
-	notes = counted(notes, malformed, "lines of the report that were not understood: %d")
+	notes = counted(notes, malformed, "lines of the report that were not understood: %d; the first: "+strings.ReplaceAll(first, "%", "%%"))
+	if len(none) > 0 {
+		notes = append(notes, "words of the report that mean nothing: "+strings.Join(none, ", "))
+	}
 	notes = counted(notes, odd, "lines of the report that say of tokens or cost what cannot be, of which too much counts as the most that can and the rest as not known: %d")
 	notes = counted(notes, l.tooLong, "lines of the report that were too long: %d")
 	notes = counted(notes, many, "discoveries or questions beyond those kept: %d")
