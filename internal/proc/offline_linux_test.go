@@ -209,9 +209,10 @@ func TestClosedPoolStartsNoHolder(t *testing.T) {
 }
 
 // refuseNetworks is a harness on a machine whose limit says that there are to be
-// no network namespaces.
+// no network namespaces, until it says otherwise.
 func refuseNetworks() int {
-	if err := os.WriteFile("/proc/sys/user/max_net_namespaces", []byte("0"), 0); err != nil {
+	const limit = "/proc/sys/user/max_net_namespaces"
+	if err := os.WriteFile(limit, []byte("0"), 0); err != nil {
 		fmt.Println(err)
 		return 1
 	}
@@ -227,6 +228,11 @@ func refuseNetworks() int {
 	r := p.Run(context.Background(), spec)
 	fmt.Println(p.Level(), errors.Is(r.Err, proc.ErrNotStarted), r.Stdout.Total)
 	fmt.Println(p.Offline())
+	if err := os.WriteFile(limit, []byte("64"), 0); err != nil {
+		fmt.Println(err)
+		return 1
+	}
+	fmt.Println(p.Offline()) // in a namespace of an ordinary user it is refused otherwise
 	return 0
 }
 
@@ -236,6 +242,8 @@ func TestMachineRefusesNetworkNamespaces(t *testing.T) {
 		Cloneflags:  syscall.CLONE_NEWUSER,
 		UidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}},
 		GidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}},
+
+		GidMappingsEnableSetgroups: os.Getuid() == 0,
 	}
 	stdout, err := h.StdoutPipe()
 	if err != nil {
@@ -248,7 +256,7 @@ func TestMachineRefusesNetworkNamespaces(t *testing.T) {
 	if err := h.Wait(); err != nil {
 		t.Error(err)
 	}
-	if want := "ran\nnamespace true 0\nnetwork namespace: start holder: "; !strings.HasPrefix(string(out), want) || !strings.Contains(string(out), "no space") {
+	if want := "ran\nnamespace true 0\nnetwork namespace: start holder: "; !strings.HasPrefix(string(out), want) || strings.Count(string(out), "no space") != 1 {
 		t.Errorf("%s", out)
 	}
 }

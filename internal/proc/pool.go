@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"runtime"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -19,7 +21,7 @@ type Pool struct {
 	host     host
 	buffers  sync.Pool // of *[]byte, to read output into
 	closing  chan struct{}
-	offline  func() (host, error) // made when it is first asked for
+	cut      offlineHost // for children that are kept from the network
 
 	mu     sync.Mutex
 	closed bool
@@ -82,12 +84,6 @@ func NewPool(c Config) (*Pool, error) {
 		return nil, fmt.Errorf("start process pool: %w", err)
 	}
 	p := &Pool{patience: c.Patience, host: h, closing: make(chan struct{})}
-	p.offline = sync.OnceValues(func() (host, error) {
-		if p.over() {
-			return nil, ErrClosed
-		}
-		return h.offline()
-	})
 	p.buffers.New = func() any { b := make([]byte, 64<<10); return &b }
 	return p, nil
 }
@@ -99,14 +95,15 @@ func (p *Pool) Level() Level { return p.host.level() }
 func (p *Pool) Why() string { return p.host.why() }
 
 // Offline says why children cannot be kept from the network, see [Spec.Offline];
-// nil if they can. The first call finds out, which starts a holder, and what it
-// found holds for the life of the pool.
+// nil if they can. The first call finds out, which starts a holder. That they can
+// holds for the life of the pool, and so does a refusal by the system; what may
+// pass, such as a limit that is reached, is tried again by the next call.
 func (p *Pool) Offline() error {
 	if err := p.enter(context.Background()); err != nil {
 		return err
 	}
 	defer p.busy.Done()
-	_, err := p.offline()
+	_, err := p.cut.from(p.host)
 	return err
 }
 
@@ -130,15 +127,7 @@ func (p *Pool) Close() {
 	p.mu.Unlock()
 	p.busy.Wait()
 	p.host.close()
-	if h, err := p.offline(); err == nil { // none is made any more
-		h.close()
-	}
-}
-
-func (p *Pool) over() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.closed
+	p.cut.close() // none is made any more
 }
 
 // Run runs a child and returns when neither it nor anything it started lives.
@@ -241,9 +230,47 @@ func (p *Pool) launch(ctx context.Context, s Spec, talk bool) (*Child, error) {
 
 func (p *Pool) hostFor(s Spec) (host, error) {
 	if s.Offline {
-		return p.offline()
+		return p.cut.from(p.host)
 	}
 	return p.host, nil
+}
+
+// An offlineHost is a host whose children are kept from the network, made when it is
+// first asked for.
+type offlineHost struct {
+	mu    sync.Mutex
+	host  host
+	never error // why there will be none
+}
+
+// from makes the host of the same level as h, unless it is there or cannot be had.
+func (o *offlineHost) from(h host) (host, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.host != nil || o.never != nil {
+		return o.host, o.never
+	}
+	made, err := h.offline()
+	if err == nil {
+		o.host = made
+	} else if refusedForGood(err) {
+		o.never = err
+	}
+	return made, err
+}
+
+// refusedForGood reports that the system does not do it, or not for this user. Other
+// errors may pass.
+func refusedForGood(err error) bool {
+	return errors.Is(err, fs.ErrPermission) || errors.Is(err, errors.ErrUnsupported) || errors.Is(err, syscall.EINVAL)
+}
+
+func (o *offlineHost) close() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.host != nil {
+		o.host.close()
+	}
 }
 
 // enter counts a child in, unless none may start any more.
