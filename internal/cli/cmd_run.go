@@ -39,7 +39,8 @@ func (a *app) runCmd() *cobra.Command {
 already, and runs it. An unfinished run of the same bytes is taken up again.
 
 Ctrl-C stops gently, and pressed twice at once; what was proved is kept: piton resume goes on.
-At a terminal q leaves the run to itself: it goes on with all that is under way.`,
+At a terminal q leaves the run to itself: it goes on with all that is under way. So it
+does when the terminal is closed or its connection lost; elsewhere that stops it gently.`,
 		Example: "  piton run plans/fix.md\n  piton run plans/fix.md --yes --no-wait   # in a script",
 		Args:    exactly("a plan", 1),
 		RunE: func(c *cobra.Command, args []string) error {

@@ -502,22 +502,41 @@ func (s *session) code(ctx context.Context, head engine.HeadRow) error {
 	return ended(code)
 }
 
-// signals makes the first Ctrl-C stop gently and the second at once.
+// signals makes the first Ctrl-C stop gently and the second at once. The end of the
+// terminal stops gently where it does not leave the run alone.
 func (d *drive) signals() (done func()) {
 	c := make(chan os.Signal, 2)
 	signal.Notify(c, os.Interrupt, syscall.SIGTERM)
+	if !signal.Ignored(syscall.SIGHUP) { // as by nohup
+		signal.Notify(c, syscall.SIGHUP)
+	}
 	quit := make(chan struct{})
 	go func() {
 		for {
 			select {
 			case sig := <-c:
-				d.interrupt(sig.(syscall.Signal))
+				if sig != syscall.SIGHUP || !d.hangup() {
+					d.interrupt(sig.(syscall.Signal))
+				}
 			case <-quit:
 				return
 			}
 		}
 	}()
 	return func() { signal.Stop(c); close(quit) }
+}
+
+// hangup leaves the run alone, as a person does that leaves the terminal, where
+// another process is in front of this one. It reports whether that was done.
+func (d *drive) hangup() bool {
+	v := d.view.Load()
+	if v == nil || d.app.front == nil || !d.ready.Load() {
+		return false
+	}
+	if live, ok := (*v).(*liveView); ok {
+		live.hangup()
+	}
+	return d.app.front.gone() || d.detached.Load()
 }
 
 func (d *drive) interrupt(sig syscall.Signal) {

@@ -24,6 +24,7 @@ const (
 	exitIntegrity  = 7
 	exitOwner      = 8
 	exitMachine    = 9
+	exitHangup     = 129
 	exitInterrupt  = 130
 	exitTerminated = 143
 )
@@ -48,6 +49,7 @@ func exitCodes() []exitCode {
 		{exitIntegrity, "journal or pinned plan damaged"},
 		{exitOwner, "the owner of the workspace does not answer or is another version"},
 		{exitMachine, "this machine's fault"},
+		{exitHangup, "stopped, for its terminal is gone"},
 		{exitInterrupt, "interrupted"},
 		{exitTerminated, "terminated"},
 	}

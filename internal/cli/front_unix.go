@@ -65,6 +65,9 @@ func (f *front) leave(log *os.File) error {
 	return err
 }
 
+// gone reports whether this process goes on without the front.
+func (f *front) gone() bool { return f.left.Load() }
+
 // mayFront reports whether this process is the one at its terminal: a job in the
 // background shall not take it from the shell.
 func (a *app) mayFront() bool {

@@ -18,5 +18,7 @@ func (*front) leave(*os.File) error {
 	return errors.New("there is no other process in front of this one")
 }
 
+func (*front) gone() bool { return false }
+
 // inFront is never asked for on this system.
 func (*app) inFront() error { return errors.New("there is no process to put in front") }

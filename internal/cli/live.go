@@ -52,6 +52,7 @@ type (
 	tickMsg     struct{}
 	printedMsg  struct{}
 	finishMsg   struct{}
+	hangupMsg   struct{}
 	progressMsg map[string]string
 	planMsg     string // what the plan document proposes
 	logsMsg     []string
@@ -176,6 +177,12 @@ func (v *liveView) nudge() {
 	}
 }
 
+// hangup leaves the run alone where the terminal is gone, and returns when that is done.
+func (v *liveView) hangup() {
+	v.program.Send(hangupMsg{})
+	<-v.left
+}
+
 func (v *liveView) close() {
 	v.mu.Lock()
 	v.ended = true
@@ -274,6 +281,8 @@ func (m *liveModel) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		m.printing, m.height = false, 0
 	case finishMsg:
 		m.finish = true
+	case hangupMsg:
+		m.leave()
 	}
 	return m, tea.Batch(then, m.flush())
 }

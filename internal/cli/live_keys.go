@@ -36,9 +36,7 @@ func (m *liveModel) key(msg tea.KeyPressMsg) tea.Cmd {
 	}
 	switch k {
 	case "q":
-		if m.keys.detach != nil {
-			m.finish, m.detached = true, true
-		}
+		m.leave()
 	case "p":
 		return m.togglePause()
 	case "a":
@@ -47,6 +45,13 @@ func (m *liveModel) key(msg tea.KeyPressMsg) tea.Cmd {
 		return m.showOutput()
 	}
 	return nil
+}
+
+// leave ends the view and leaves the run alone, where that can be.
+func (m *liveModel) leave() {
+	if m.keys.detach != nil {
+		m.finish, m.detached = true, true
+	}
 }
 
 func (m *liveModel) togglePause() tea.Cmd {

@@ -406,12 +406,12 @@ func started(ts *testscript.TestScript, name string) *exec.Cmd {
 	return c
 }
 
-var signals = map[string]syscall.Signal{"INT": syscall.SIGINT, "TERM": syscall.SIGTERM, "KILL": syscall.SIGKILL}
+var signals = map[string]syscall.Signal{"INT": syscall.SIGINT, "TERM": syscall.SIGTERM, "KILL": syscall.SIGKILL, "HUP": syscall.SIGHUP}
 
 // signal NAME SIGNAL signals a program that was started.
 func signal(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) != 2 || signals[args[1]] == 0 {
-		ts.Fatalf("usage: signal NAME INT|TERM|KILL")
+		ts.Fatalf("usage: signal NAME INT|TERM|KILL|HUP")
 	}
 	ts.Check(started(ts, args[0]).Process.Signal(signals[args[1]]))
 }
