@@ -78,6 +78,14 @@ func (s *session) approveDocument(ctx context.Context, doc *api.Document, f appr
 	if err := matches(doc, f.hash); err != nil {
 		return err
 	}
+	r, err := s.approved(ctx, doc)
+	if err != nil {
+		return err
+	}
+	if r != nil {
+		s.app.report("approve", approvalDocument(doc, r, "", true), s.app.theme(s.app.out).approvedAlready(r, doc.Path))
+		return nil
+	}
 	if err := s.seen(ctx, doc, f); err != nil {
 		return s.unanswered(ctx, err, doc, "")
 	}
@@ -92,6 +100,21 @@ func (s *session) approveDocument(ctx context.Context, doc *api.Document, f appr
 		s.app.report("approve", approvalDocument(doc, r, "", true), fmt.Sprintf("approved %s (%s), version %d", r.Drafted.Plan, doc.Path, r.Drafted.Version))
 		return nil
 	})
+}
+
+// approved is the revision that has the text of a document and a yes that holds, nil
+// for none.
+func (s *session) approved(ctx context.Context, doc *api.Document) (*engine.Revision, error) {
+	r, err := s.Recorded(ctx, doc)
+	if err != nil || r == nil || !s.Approved(r) {
+		return nil, err
+	}
+	return r, nil
+}
+
+// approvedAlready says who said yes to a text before.
+func (t theme) approvedAlready(r *engine.Revision, path string) string {
+	return fmt.Sprintf("%s is approved already, version %d, by %s on %s", t.line(path), r.Drafted.Version, t.line(r.Answer.By), r.Answered.In(t.zone).Format("2006-01-02 15:04"))
 }
 
 // unanswered tells programs of the plan that waits, where that is all that err says.

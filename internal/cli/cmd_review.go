@@ -82,12 +82,27 @@ func (r *review) walk(ctx context.Context) error {
 	}
 	switch {
 	case errors.Is(err, errQuit):
-		r.say("Left. %s; the plan is not approved. Go on with: piton review %s", r.changed(), r.path)
-		return ended(exitWaiting)
+		return r.left(ctx)
 	case err == nil && !approved:
 		return ended(exitWaiting)
 	}
 	return err
+}
+
+// left says how the plan stands when a walk was left.
+func (r *review) left(ctx context.Context) error {
+	if r.doc != nil {
+		was, err := r.approved(ctx, r.doc)
+		if err != nil {
+			return err
+		}
+		if was != nil {
+			r.say("Left. %s; %s.", r.changed(), r.theme.approvedAlready(was, r.path))
+			return nil
+		}
+	}
+	r.say("Left. %s; the plan is not approved. Go on with: piton review %s", r.changed(), r.path)
+	return ended(exitWaiting)
 }
 
 func (r *review) changed() string {
@@ -342,6 +357,14 @@ func (r *review) approve(ctx context.Context) (bool, error) {
 	if _, err := r.fit(r.doc); err != nil {
 		r.say("The plan cannot be approved as it is. Mend it with: piton review %s", r.path)
 		return false, err
+	}
+	was, err := r.approved(ctx, r.doc)
+	if err != nil {
+		return false, err
+	}
+	if was != nil {
+		r.say("%s.", r.theme.approvedAlready(was, r.path))
+		return true, nil
 	}
 	answer, err := r.ask(fmt.Sprintf("Approve this plan of %s? [y/N]", plural(len(r.doc.Plan.Steps), "step", "steps")))
 	if err != nil {
