@@ -314,8 +314,7 @@ func (f *fold) undone(h happening, step string, attempt int, u engine.Undone) []
 	}
 	h.what, h.step, h.attempt, h.text = undone, f.index(step), attempt, few(u.Restored)+" put back as before"
 	if u.Quarantine != "" {
-		h.text += fmt.Sprintf("; what stood there is kept in quarantine/%s/%s.%d of the state directory, which piton doctor names",
-			f.state.Run().Run, step, attempt)
+		h.text += "; " + u.Quarantine + " keeps what stood there"
 	}
 	return []happening{h}
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/charmbracelet/x/ansi"
+
 	"github.com/piton-dev/piton/internal/api"
 	"github.com/piton-dev/piton/internal/effect"
 	"github.com/piton-dev/piton/internal/engine"
@@ -42,9 +44,47 @@ func (t theme) status(s standing) []string {
 		lines = append(lines, t.proposed(s.other)...)
 	}
 	if next := t.next(s); next != "" {
-		lines = append(lines, "", t.fit(next, t.width))
+		lines = append(append(lines, ""), t.commands(0, next)...)
 	}
 	return lines
+}
+
+// commands breaks a text about what to do into lines, and no command in it: that
+// is there to be copied.
+func (t theme) commands(indent int, text string) []string {
+	var lines []string
+	line := strings.Repeat(" ", indent)
+	hang := line
+	if strings.HasPrefix(text, "next: ") {
+		hang += "      "
+	}
+	for _, part := range commandParts(text) {
+		if strings.TrimSpace(line) != "" && ansi.StringWidth(line+part) > t.width {
+			lines, line = append(lines, strings.TrimRight(line, " ")), hang
+		}
+		line += part + " "
+	}
+	return append(lines, strings.TrimRight(line, " "))
+}
+
+// commandParts are the commands in a text, each with what follows it, and the words
+// of the rest.
+func commandParts(text string) []string {
+	var parts []string
+	command := false
+	for word := range strings.FieldsSeq(text) {
+		switch {
+		case word == "piton" && len(parts) == 1 && parts[0] == "next:":
+			parts[0] += " " + word
+			command = true
+		case word == "piton" || !command:
+			parts, command = append(parts, word), word == "piton"
+		default:
+			parts[len(parts)-1] += " " + word
+			command = !strings.HasSuffix(word, ";")
+		}
+	}
+	return parts
 }
 
 func (t theme) heading(s standing) []string {
@@ -535,11 +575,11 @@ func (t theme) end(s standing) []string {
 		lines := t.under(0, l.tone, fmt.Sprintf("%s %s after %s%s: %s", t.glyph(l), title(l.word), took, cost, cmp.Or(t.line(h.Reason), "no reason was given")))
 		lines = append(lines, t.fit(fmt.Sprintf("  %d of %d finished, %s.", h.Settled, h.Total, join(sums(h))), t.width))
 		lines = append(lines, t.place(s)...)
-		return append(lines, t.fit("  "+t.next(s), t.width))
+		return append(lines, t.commands(2, t.next(s))...)
 	case len(s.items) > 0:
 		return t.items(s.items, s.now)
 	}
-	return []string{t.fit("  "+t.next(s), t.width)}
+	return t.commands(2, t.next(s))
 }
 
 // title begins a word with a capital.

@@ -24,7 +24,7 @@ func (t theme) why(x account) []string {
 		lines = append(append(lines, ""), t.items(items, x.now)...)
 	}
 	if next := x.next(t); next != "" {
-		lines = append(lines, "", t.fit(next, t.width))
+		lines = append(append(lines, ""), t.commands(0, next)...)
 	}
 	return lines
 }
@@ -38,7 +38,7 @@ func (t theme) unrun(r *engine.Revision, now time.Time) []string {
 		return t.under(0, warnTone, t.rejected(r, r.Drafted.Path))
 	}
 	lines := t.revision(api.Entry{Revision: r})
-	return append(lines, "nothing of it was run yet", "", t.fit("next: "+t.line(toRun(r)), t.width))
+	return append(append(lines, "nothing of it was run yet", ""), t.commands(0, "next: "+t.line(toRun(r)))...)
 }
 
 // mostWaited is how many steps are shown that a step waits for.
