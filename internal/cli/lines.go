@@ -368,12 +368,17 @@ func (f *fold) ending(l *words, h happening) {
 	} else if head.CostMicros > 0 {
 		l.add("%s", money(head.CostMicros))
 	}
+	forgone := f.state.Forgone()
+	head.Skipped -= forgone
 	counts := sums(head)
+	if forgone > 0 {
+		counts = append(counts, fmt.Sprintf("%d skipped and not satisfied", forgone))
+	}
 	if f.retries > 0 {
 		counts = append(counts, plural(f.retries, "retry", "retries"))
 	}
-	if h.end.Left > 0 {
-		counts = append(counts, fmt.Sprintf("%d left", h.end.Left))
+	if left := h.end.Left - forgone; left > 0 {
+		counts = append(counts, fmt.Sprintf("%d left", left))
 	}
 	l.lines[0] += ": " + join(counts)
 	l.note(h.end.Reason)

@@ -323,6 +323,9 @@ func (t theme) next(s standing) string {
 		} else if ok {
 			return fmt.Sprintf("next: piton log %s %s, then piton retry %s and piton resume %s", h.Run, st.ID, st.ID, h.Run)
 		}
+		if st, ok := forgone(s); ok && s.newest {
+			return fmt.Sprintf("next: piton skip %s, to go on without it, or piton retry %s; then piton resume %s", st.ID, st.ID, h.Run)
+		}
 		return "next: piton log " + h.Run
 	case len(s.items) > 0:
 		return "next: " + answering(s.items[0].Item, s.items[0].Schema, s.items[0].Choices)
@@ -332,6 +335,15 @@ func (t theme) next(s standing) string {
 		return "nobody carries this run on now; piton resume " + h.Run + " does"
 	}
 	return "next: piton watch " + h.Run
+}
+
+// forgone is the skipped step that the run failed because of.
+func forgone(s standing) (engine.StepRow, bool) {
+	i := slices.IndexFunc(s.steps, func(st engine.StepRow) bool { return st.Status == engine.Skipped && st.Ends() == s.head.Reason })
+	if i < 0 {
+		return engine.StepRow{}, false
+	}
+	return s.steps[i], true
 }
 
 func firstFailed(steps []engine.StepRow) (engine.StepRow, bool) {
@@ -356,7 +368,7 @@ func consequence(choice string) string {
 	case engine.ChooseApprove:
 		return "the step runs"
 	case engine.ChooseDeny:
-		return "the step is left out; what needs it is blocked"
+		return "left out; blocks what needs it; the run fails"
 	case engine.ChooseRetry:
 		return "one more attempt; --text goes with it"
 	case engine.ChooseSkip:

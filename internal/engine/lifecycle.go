@@ -169,7 +169,7 @@ func (s *State) ended(status Status, exit int, reason string) RunEnded {
 func (s *State) failed() RunEnded {
 	for _, want := range []Status{Failed, Skipped} {
 		for i := range s.steps {
-			st, p := &s.steps[i], s.prog.Step(i)
+			st := &s.steps[i]
 			if st.Status != want || st.satisfied() {
 				continue
 			}
@@ -177,10 +177,22 @@ func (s *State) failed() RunEnded {
 			if st.Verdict == OverBudget {
 				exit = exitBudget
 			}
-			return s.ended(Failed, exit, fmt.Sprintf("step %s %q is %s: %s", p.Number, p.Title, st.Status, st.Reason))
+			return s.ended(Failed, exit, s.StepRow(i).Ends())
 		}
 	}
 	return s.ended(Failed, 1, "no step can move")
+}
+
+// Forgone is how many steps were skipped and do not count as satisfied: a person
+// denied them, or their `on_fail:` gave them up.
+func (s *State) Forgone() int {
+	n := 0
+	for i := range s.steps {
+		if st := &s.steps[i]; st.Status == Skipped && !st.satisfied() {
+			n++
+		}
+	}
+	return n
 }
 
 // exitBudget is the exit code of a run that ends for want of a larger budget.

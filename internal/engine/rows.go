@@ -211,6 +211,11 @@ func (s *State) Head() HeadRow {
 	}
 }
 
+// Ends is the reason of a run that fails because of the step as it stands.
+func (r StepRow) Ends() string {
+	return fmt.Sprintf("step %s %q is %s: %s", r.Number, r.Title, r.Status, r.Reason)
+}
+
 // StepRow is what lists show of the i-th step.
 func (s *State) StepRow(i int) StepRow {
 	st, p := &s.steps[i], s.prog.Step(i)

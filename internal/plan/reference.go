@@ -54,7 +54,7 @@ func labelTexts() map[string]labelText {
 		"checks":           {"list of `name: command`; `(optional)` after a name that need not pass", "", "Further checks. All but the optional ones must pass."},
 		"judge":            {"text", "", "A question to a model that reads the evidence. It is never the only proof."},
 		"expect":           {"`any`, `red`, `green`", "`any`", "What the contract says before the step: `red` = it must fail first, `green` = it holds before and after."},
-		"on_fail":          {"`retry(N)`, `escalate`, `abort`, `skip`, `replan`, joined by `, then`", "`retry(2), then escalate`", "What happens after an attempt that was not proved. `retry(N)` means N more attempts."},
+		"on_fail":          {"`retry(N)`, `escalate`, `abort`, `skip`, `replan`, joined by `, then`", "`retry(2), then escalate`", "What happens after an attempt that was not proved. `retry(N)` means N more attempts. A step that ends as `skip` does not satisfy what needs it, and the run ends as failed; a person's `piton skip` does."},
 		"backoff":          {"duration, or `none`", "`none` for agents", "The wait between attempts."},
 		"iterations":       {"number", "no loop; 10 for the label alone", "The step is a loop with a fresh agent each time, until its checks pass."},
 		"approval":         {"`required`, `auto`, or a reason", "`auto`", "A person must say yes before the step starts."},
