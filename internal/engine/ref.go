@@ -206,24 +206,34 @@ func sortOf(v any) string {
 // Refs yields the references in a decoded value, each with its place as a JSON
 // pointer, in the order of keys and elements.
 func Refs(v any) iter.Seq2[string, Ref] {
-	return func(yield func(string, Ref) bool) { eachRef("", v, yield) }
+	return func(yield func(string, Ref) bool) {
+		for at, text := range Texts(v) {
+			if r, ok := ParseRef(text); ok && !yield(at, r) {
+				return
+			}
+		}
+	}
 }
 
-func eachRef(at string, v any, yield func(string, Ref) bool) bool {
+// Texts yields the strings in a decoded value, keys aside, as [Refs] does the
+// references.
+func Texts(v any) iter.Seq2[string, string] {
+	return func(yield func(string, string) bool) { eachText("", v, yield) }
+}
+
+func eachText(at string, v any, yield func(string, string) bool) bool {
 	switch v := v.(type) {
 	case string:
-		if r, ok := ParseRef(v); ok {
-			return yield(at, r)
-		}
+		return yield(at, v)
 	case []any:
 		for n, e := range v {
-			if !eachRef(at+"/"+strconv.Itoa(n), e, yield) {
+			if !eachText(at+"/"+strconv.Itoa(n), e, yield) {
 				return false
 			}
 		}
 	case map[string]any:
 		for _, k := range slices.Sorted(maps.Keys(v)) {
-			if !eachRef(at+"/"+pointerEscapes.Replace(k), v[k], yield) {
+			if !eachText(at+"/"+pointerEscapes.Replace(k), v[k], yield) {
 				return false
 			}
 		}

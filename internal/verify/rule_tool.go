@@ -3,6 +3,7 @@ package verify
 import (
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -17,7 +18,8 @@ func ruleTool() Rule {
 		Title: "a tool cannot be called so",
 		Text: "The tool must be one of `piton tools`, the arguments an object that fits its input schema, and each " +
 			"`$reference` the output of another step, which this one then waits for, with the keys that the output schema of " +
-			"that step's tool has. The tools of a server are not asked before the plan is approved, because that would " +
+			"that step's tool has. A reference is a whole string: `$id` inside of a longer text is a warning, since it stays " +
+			"as it is. The tools of a server are not asked before the plan is approved, because that would " +
 			"start the server: their arguments are checked when the step is due.",
 		Bad:  "**tool:** write_fil\n**args:**\n```json\n{\"path\": \"notes.md\", \"content\": \"\"}\n```",
 		Good: "**tool:** write_file\n**args:**\n```json\n{\"path\": \"notes.md\", \"content\": \"\"}\n```",
@@ -68,6 +70,7 @@ func checkTool(p *pass, u *unit) {
 		c.fits(fact.Input, c.args.Value, "")
 	}
 	c.references()
+	c.mentions()
 }
 
 func hintOr(near, otherwise string) string {
@@ -96,7 +99,7 @@ type calling struct {
 }
 
 // wrong reports what is wrong at a place in the arguments.
-func (c calling) wrong(at, hint, format string, a ...any) {
+func (c calling) wrong(at, hint, format string, a ...any) *Finding {
 	where := "args"
 	if at != "" {
 		where = "args " + at
@@ -106,7 +109,7 @@ func (c calling) wrong(at, hint, format string, a ...any) {
 		up = up[:strings.LastIndexByte(up, '/')]
 		pos, ok = c.args.Places[up]
 	}
-	c.pass.report(c.unit, pos, fmt.Sprintf("step %q, %s: %s", c.unit.ID.Value, where, fmt.Sprintf(format, a...)), hint)
+	return c.pass.report(c.unit, pos, fmt.Sprintf("step %q, %s: %s", c.unit.ID.Value, where, fmt.Sprintf(format, a...)), hint)
 }
 
 // schema is the part of a JSON Schema that can be judged before the values of
@@ -248,6 +251,32 @@ func (c calling) references() {
 			c.wrong(at, "", "%s", why)
 		}
 	}
+}
+
+var idInText = regexp.MustCompile(`\$[a-z0-9][a-z0-9_-]*`)
+
+// mentions warns of what looks like a reference inside of a longer text, where it
+// is none.
+func (c calling) mentions() {
+	for at, text := range engine.Texts(c.args.Value) {
+		if _, whole := engine.ParseRef(text); whole {
+			continue
+		}
+		for _, found := range idInText.FindAllStringIndex(text, -1) {
+			id := strings.TrimRight(text[found[0]+1:found[1]], "_-")
+			escaped := found[0] > 0 && text[found[0]-1] == '$'
+			if escaped || c.pass.doc.byID()[id] == nil || c.unit.Tool.Value == runCommand && assigns(text, id) {
+				continue
+			}
+			c.wrong(at, "make $"+id+" the whole of a string, or build the text in a script, which finds the output as "+engine.Variable(id),
+				"$%s is inside of a longer text, where it stands for itself and not for an output", id).Severity = Warning
+		}
+	}
+}
+
+// assigns reports whether a script gives a variable of the name a value.
+func assigns(script, name string) bool {
+	return strings.Contains(script, name+"=") || strings.Contains(script, "for "+name+" ") || strings.Contains(script, "read "+name)
 }
 
 // misses says why the output of a step can have nothing that a reference to it

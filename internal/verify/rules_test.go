@@ -76,13 +76,14 @@ func facts(t testing.TB, q verify.Queries, file string) verify.Facts {
 	return f
 }
 
-// toolFacts knows three tools and those with a dot, of which the tracker is foreign,
+// toolFacts knows four tools and those with a dot, of which the tracker is foreign,
 // and of which those called away have no program here.
 func toolFacts(names []string) map[string]verify.Tool {
 	if len(names) == 0 {
 		return nil
 	}
 	tools := map[string]verify.Tool{
+		"run_command": {},
 		"read_file": {
 			Input:  json.RawMessage(`{"type":"object","required":["path"],"additionalProperties":false,"properties":{"path":{"type":"string"},"encoding":{"enum":["text","base64"]}}}`),
 			Output: json.RawMessage(`{"type":"object","required":["path","content"],"properties":{"path":{"type":"string"},"content":{"type":"string"}}}`),
