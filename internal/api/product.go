@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -124,9 +125,28 @@ func ambiguous(prefix string, found []engine.HeadRow) error {
 	}
 }
 
-// Step returns the id of the step that word names in a run: an id, a unique
-// prefix of one, or the number in the plan.
-func (p *Product) Step(ctx context.Context, head engine.HeadRow, word string) (string, error) {
+// Step finds the step that word names in a run: an id, a unique prefix of one, or
+// the number in the plan. One of a run that carries out a step is named behind that
+// step, as in build/test or 1/2; the run that has the step is returned too.
+func (p *Product) Step(ctx context.Context, head engine.HeadRow, word string) (engine.HeadRow, string, error) {
+	word, below, isBelow := strings.Cut(word, "/")
+	step, err := p.step(ctx, head, word)
+	if err != nil || !isBelow {
+		return head, step, err
+	}
+	runs, err := p.Store.Heads(ctx, store.HeadFilter{Stream: engine.ChildTask(head.Stream, step)})
+	if err != nil {
+		return head, "", err
+	}
+	i := slices.IndexFunc(runs, func(h engine.HeadRow) bool { return h.Parent.Run == head.Run })
+	if i < 0 {
+		return head, "", &Problem{Code: NotFound, Message: fmt.Sprintf("no run carries out step %s of run %s", step, head.Run), Hint: "piton status shows the steps"}
+	}
+	return p.Step(ctx, runs[i], below)
+}
+
+// step is the id of a step of the run itself.
+func (p *Product) step(ctx context.Context, head engine.HeadRow, word string) (string, error) {
 	steps, err := p.Store.Steps(ctx, head.Stream, head.Run)
 	if err != nil {
 		return "", err

@@ -129,6 +129,13 @@ func (a *app) inboxItem(ctx context.Context, word string, limited bool) error {
 	}
 	return a.looking(ctx, func(s *session) error {
 		it, err := s.Item(ctx, word)
+		if isNotFound(err) {
+			if r, other := s.proposalOf(ctx, word); other != nil {
+				return other
+			} else if r != nil {
+				return a.showInbox(nil, []*engine.Revision{r}, nil)
+			}
+		}
 		if err != nil {
 			return err
 		}
@@ -139,6 +146,15 @@ func (a *app) inboxItem(ctx context.Context, word string, limited bool) error {
 		}
 		return a.showItem(items[0], args)
 	})
+}
+
+// proposalOf is the plan of this id that waits for a yes or no; nil for none.
+func (s *session) proposalOf(ctx context.Context, id string) (*engine.Revision, error) {
+	plans, err := s.Proposals(ctx)
+	if i := slices.IndexFunc(plans, func(r *engine.Revision) bool { return r.Drafted.Plan == id }); i >= 0 {
+		return plans[i], err
+	}
+	return nil, err
 }
 
 // manyItems is more than a person reads at once.
@@ -413,15 +429,14 @@ func (s *session) runAndStep(ctx context.Context, args []string) (engine.HeadRow
 		if other != nil {
 			return head, "", err
 		}
-		if step, other := s.Step(ctx, newest, args[0]); other == nil {
-			return newest, step, nil
+		if of, step, other := s.Step(ctx, newest, args[0]); other == nil {
+			return of, step, nil
 		}
 	}
 	if err != nil || len(args) < 2 {
 		return head, "", err
 	}
-	step, err := s.Step(ctx, head, args[1])
-	return head, step, err
+	return s.Step(ctx, head, args[1])
 }
 
 // attemptDoc is what one attempt printed.

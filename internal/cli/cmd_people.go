@@ -73,7 +73,7 @@ func (a *app) command(ctx context.Context, prefix, step string, c engine.Command
 			return err
 		}
 		if step != "" {
-			if c.Step, err = s.Step(ctx, head, step); err != nil {
+			if head, c.Step, err = s.Step(ctx, head, step); err != nil {
 				return err
 			}
 		}
@@ -142,6 +142,11 @@ func (a *app) answer(ctx context.Context, word string, answer engine.ItemAnswere
 	}
 	return a.with(ctx, func(s *session) error {
 		it, err := s.Item(ctx, word)
+		if isNotFound(err) {
+			if r, other := s.proposalOf(ctx, word); other == nil && r != nil {
+				return &misuse{text: word + " is a plan, and no answer to an item is a yes to it", hint: toRun(r) + " says yes, piton reject " + r.Drafted.Path + " says no"}
+			}
+		}
 		if err != nil {
 			return err
 		}

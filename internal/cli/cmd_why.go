@@ -34,7 +34,7 @@ func (a *app) why(ctx context.Context, prefix, word string) error {
 		head, err := s.Find(ctx, prefix)
 		step := ""
 		if err == nil {
-			step, err = s.Step(ctx, head, word)
+			head, step, err = s.Step(ctx, head, word)
 		}
 		if isNotFound(err) && prefix == "" {
 			r, st, other := s.planned(ctx, word)
