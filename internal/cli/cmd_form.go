@@ -145,6 +145,7 @@ func (a *app) exportRun(ctx context.Context, word string, to form.Form, out stri
 			return err
 		}
 		if to != form.YAML && to != form.JSON {
+			a.notice("what became of the steps is not in %s; --to yaml or --to json has it", to)
 			return a.putForm("export", doc.Form, to, out)
 		}
 		rows, err := s.store.Steps(ctx, head.Stream, head.Run)

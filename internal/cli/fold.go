@@ -331,7 +331,7 @@ func few(names []string) string {
 func (f *fold) workEnded(h happening, e engine.WorkEnded) []happening {
 	t := f.try(e.Step)
 	t.spent += ms(e.Ms)
-	if u := e.Usage.CostMicros; u != nil {
+	if u := e.Usage.CostMicros; u != nil && (*u > 0 || e.Kind != engine.ChildWork) { // whose sum is 0 where nothing was measured
 		sum := *u
 		if t.cost != nil {
 			sum += *t.cost
