@@ -226,15 +226,40 @@ func (d *drive) begin(ctx context.Context, last uint64, at time.Time) error {
 	for _, r := range d.kept(last) {
 		began[r.Stream] = min(cmp.Or(began[r.Stream], r.Seq), r.Seq)
 	}
-	v.past(slices.DeleteFunc(past, func(r engine.Record) bool {
+	past = slices.DeleteFunc(past, func(r engine.Record) bool {
 		return d.own(r) && r.Seq > last || began[r.Stream] > 0 && r.Seq >= began[r.Stream]
-	}), at)
+	})
+	shown := d.shown(past)
+	v.past(past[:shown], at)
+	v.records(past[shown:])
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	v.records(later(d.early, d.opened.Stream, last))
 	d.early = nil
 	d.view.Store(&v)
 	return nil
+}
+
+// shown is how many of the records some view has shown, or need not be: not what
+// came of an answer, or of the opening of the run here, where no work has followed.
+func (d *drive) shown(records []engine.Record) int {
+	shown := len(records)
+	for i, r := range records {
+		if !d.own(r) {
+			continue
+		}
+		switch r.Event.(type) {
+		case engine.RunOpened:
+			if !d.opened.Resumed {
+				shown = i + 1
+			}
+		case engine.ItemAnswered:
+			shown = min(shown, i)
+		case engine.WorkDispatched, engine.WorkEnded, engine.CheckEnded:
+			shown = len(records)
+		}
+	}
+	return shown
 }
 
 // fresh reads what came after what was followed, of the runs that carry out its
