@@ -73,9 +73,7 @@ func (s *session) begin(ctx context.Context, o *owner, leave func(run.Traffic) b
 	} else {
 		collect(owning)
 		if err = s.equip(o, pool); err == nil {
-			err = o.tree.Mend(ctx, s.worktrees())
-		}
-		if err == nil {
+			s.app.showTorn(o.world.Mend(ctx))
 			o.listener, err = api.Listen(s.Place, o.Host, Version, api.Descends, o.outputOf)
 		}
 	}

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/proc"
@@ -78,10 +80,20 @@ func (s *session) workplace(h engine.HeadRow) *workplace {
 // mendAlone finishes merges that an owner was killed in, for a desk that has
 // nothing to do so with: what it ends is gone into by nobody else.
 func (s *session) mendAlone(ctx context.Context) error {
-	if torn, err := tree.Torn(s.worktrees()); err != nil || !torn {
-		return err
+	if !tree.Torn(s.worktrees()) {
+		return nil
 	}
-	return s.withTree(func(t *tree.Tree) error { return t.Mend(ctx, s.worktrees()) })
+	return s.withTree(func(t *tree.Tree) error {
+		s.app.showTorn(t.Mend(ctx, s.worktrees()))
+		return nil
+	})
+}
+
+// showTorn says which runs do not go on because a merge of theirs is not finished.
+func (a *app) showTorn(torn map[string]error) {
+	for _, run := range slices.Sorted(maps.Keys(torn)) {
+		a.notice("run %s does not go on before its merge is finished: %s; mend that, or cancel the run", run, a.theme(a.err).line(torn[run].Error()))
+	}
 }
 
 // withTree opens the workspace's files for as long as do takes.
@@ -106,7 +118,7 @@ func (s *session) dropWorktrees(ctx context.Context, run string, dry bool) (int,
 		return len(entries), nil //nolint:nilerr // the run has none
 	}
 	return len(entries), s.withTree(func(t *tree.Tree) error {
-		return errors.Join(t.Mend(ctx, s.worktrees()), s.sweep(ctx, t, run, true))
+		return errors.Join(t.MendRun(ctx, s.worktrees(), run), s.sweep(ctx, t, run, true))
 	})
 }
 

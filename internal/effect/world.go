@@ -59,6 +59,7 @@ type World struct {
 	bases    map[string]*tree.Base
 	live     map[engine.Key]*presence // the work under way
 	watching map[watcher]*presence    // steps that were looked at and have not begun
+	torn     map[string]error         // runs whose merges are not finished, and why
 }
 
 // Result is an effect's answer with the contents it names by hash.
@@ -93,6 +94,9 @@ func (w *World) scratches() *scratch {
 // Do carries e out. When ctx ends everything it started is stopped, and it
 // returns: work with its end, an inquiry with nothing.
 func (w *World) Do(ctx context.Context, e engine.Effect) Result {
+	if err := w.mended(ctx, append(slices.Clone(e.Within), e.Key.Run)); err != nil {
+		return refusal(ctx, e, err)
+	}
 	runs := e.Within
 	if e.Step.Kind == engine.Landing {
 		runs = runs[:len(runs)-1]

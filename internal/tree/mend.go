@@ -10,49 +10,66 @@ import (
 	"slices"
 )
 
-// Torn reports whether there is anything for [Tree.Mend] below root. It asks no git.
-func Torn(root string) (bool, error) {
-	places, err := tornIn(root)
-	return len(places) > 0, err
+// Torn reports whether there is anything for [Tree.Mend] below root, or nobody can
+// say so. It asks no git.
+func Torn(root string) bool {
+	return slices.ContainsFunc(runsIn(root), func(run string) bool {
+		places, err := tornIn(filepath.Join(root, run))
+		return err != nil || len(places) > 0
+	})
 }
 
-// tornIn lists the places of the worktrees whose merge was cut off.
-func tornIn(root string) ([]string, error) {
-	found, err := fs.Glob(os.DirFS(root), "*/*/"+marksFile)
-	if err != nil {
-		return nil, err
+// runsIn lists the runs that have worktrees below root.
+func runsIn(root string) (runs []string) {
+	entries, _ := os.ReadDir(root) // none: there never was a worktree
+	for _, e := range entries {
+		runs = append(runs, e.Name())
 	}
-	var places []string
+	return runs
+}
+
+// tornIn lists the places of a run's worktrees whose merge was cut off. Its error
+// says of which others that is not known.
+func tornIn(dir string) (places []string, err error) {
+	found, err := fs.Glob(os.DirFS(dir), "*/"+marksFile)
 	for _, name := range found {
-		place := filepath.Dir(filepath.Join(root, filepath.FromSlash(name)))
-		m, err := marksIn(place)
-		if err != nil {
-			return nil, fmt.Errorf("read what the worktree in %s has come to: %w", place, err)
-		}
-		if m.Writing != "" {
+		place := filepath.Dir(filepath.Join(dir, filepath.FromSlash(name)))
+		m, unread := marksIn(place)
+		switch {
+		case unread != nil:
+			err = errors.Join(err, fmt.Errorf("read what the worktree in %s has come to, from %s: %w", place, marksFile, unread))
+		case m.Writing != "":
 			places = append(places, place)
 		}
 	}
-	return places, nil
+	return places, err
 }
 
 // Mend finishes the merges that were cut off while their files were written, of all
 // worktrees below root, into this workspace or into the worktree of a run. To be
 // called before anybody looks at the workspace, by whoever owns it. What somebody
 // else has written since stays as it is. A merge that git does not have any more is
-// taken back. It costs nothing where there are no worktrees.
-func (t *Tree) Mend(ctx context.Context, root string) error {
-	places, err := tornIn(root)
-	if err != nil {
-		return err
-	}
-	var errs []error
-	for _, place := range places {
-		if err := t.mendAt(ctx, root, place); err != nil {
-			errs = append(errs, fmt.Errorf("finish the merge of %s, which was cut off: %w", place, err))
+// taken back. It costs nothing where there are no worktrees. It returns, by run, why
+// a merge is not finished: such a run must not go on.
+func (t *Tree) Mend(ctx context.Context, root string) map[string]error {
+	torn := map[string]error{}
+	for _, run := range runsIn(root) {
+		if err := t.MendRun(ctx, root, run); err != nil {
+			torn[run] = err
 		}
 	}
-	return errors.Join(errs...)
+	return torn
+}
+
+// MendRun is Mend for one run.
+func (t *Tree) MendRun(ctx context.Context, root, run string) error {
+	places, err := tornIn(filepath.Join(root, run))
+	for _, place := range places {
+		if cause := t.mendAt(ctx, root, place); cause != nil {
+			err = errors.Join(err, fmt.Errorf("finish the merge of %s, which was cut off: %w", place, cause))
+		}
+	}
+	return err
 }
 
 func (t *Tree) mendAt(ctx context.Context, root, place string) error {
