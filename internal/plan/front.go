@@ -1,8 +1,10 @@
 package plan
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v4"
@@ -192,6 +194,15 @@ func reserved(lines []string) int {
 	return -1
 }
 
+// runWords are what a plan's status may be: the words of runs, and those that
+// other systems have for them.
+func runWords() []string {
+	return []string{
+		"draft", "verified", "approved", "running", "paused", "replanning", "done", "failed", "cancelled", "superseded",
+		"pending", "active", "in-progress", "in_progress", "complete", "completed", "aborted",
+	}
+}
+
 // projectStatus notes where the value of status stands, if it is one word or
 // one quoted text on the key's own line.
 func (p *parser) projectStatus(f frontText, n int, value *yaml.Node) {
@@ -214,6 +225,10 @@ func (p *parser) projectStatus(f frontText, n int, value *yaml.Node) {
 	if to < 0 || strings.Trim(rest[from:to], `"'`) != value.Value {
 		p.problem(Pos{f.line + n, 1}, Warning, BadStatus, "the harness cannot write a status here", "write one word: status: draft")
 		return
+	}
+	if words := runWords(); !slices.Contains(words, value.Value) {
+		hint := cmp.Or(Nearest(value.Value, words), "write status: draft; the harness writes the rest")
+		p.problem(Pos{f.line + n, 1}, Warning, BadStatus, fmt.Sprintf("%q is no status of a plan", value.Value), hint)
 	}
 	p.plan.status = span{at + from, at + to}
 	p.plan.projected = append(p.plan.projected, p.plan.status)

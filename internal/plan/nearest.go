@@ -8,7 +8,7 @@ import "fmt"
 func Nearest(word string, known []string) string {
 	best, at := len(word)/3+2, -1
 	for i, k := range known {
-		if d := distance(word, k, best); d < best {
+		if d := distance(word, k, best); d < best && d < max(len(word), len(k)) { // something of it is alike
 			best, at = d, i
 		}
 	}

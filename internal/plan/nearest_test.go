@@ -15,7 +15,8 @@ func TestNearest(t *testing.T) {
 	}{
 		{"max_paralel", `did you mean "max_parallel"?`, []string{"mark", "max_parallel"}},
 		{"coder", "", []string{"reviewer", "script"}},
-		{"a", `did you mean "b"?`, []string{"b", "c"}},
+		{"abc", `did you mean "abx"?`, []string{"abx", "aby"}},
+		{"7", "", []string{"a", "b"}},
 		{"", "", nil},
 		{long + "x", `did you mean "` + long + `"?`, []string{"short", long}},
 		{"writes", `did you mean "write"?`, []string{"white", "write"}},

@@ -62,7 +62,7 @@ func (p *pass) eachOf(u *unit, item plan.Text) {
 // eachFile looks at a pattern of files.
 func (p *pass) eachFile(u *unit, item plan.Text) {
 	if why := badScope(item.Value); why != "" {
-		p.report(u, item.Pos, fmt.Sprintf("`for each: %s` %s", item.Value, why), "")
+		p.report(u, item.Pos, fmt.Sprintf("`for each: %s` %s", item.Value, why), scopeHint)
 		return
 	}
 	matches, asked := p.facts.Globs[cleanScope(item.Value)]

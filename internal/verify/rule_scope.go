@@ -37,10 +37,13 @@ func (p *pass) scopes(u *unit, label string, list []plan.Text) {
 	}
 	for _, t := range list {
 		if why := badScope(t.Value); why != "" {
-			p.report(u, t.Pos, fmt.Sprintf("`%s: %s` %s", label, t.Value, why), "")
+			p.report(u, t.Pos, fmt.Sprintf("`%s: %s` %s", label, t.Value, why), scopeHint)
 		}
 	}
 }
+
+// scopeHint says what a scope that can be used looks like.
+const scopeHint = "write a path or a short pattern below the workspace, such as src/** or docs/*.md"
 
 // maxScopes is how many entries one list may have.
 const maxScopes = 200

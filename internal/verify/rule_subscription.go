@@ -36,7 +36,7 @@ func checkSubscription(p *pass, u *unit) {
 func (p *pass) subscribedFile(u *unit, s plan.Subscription) {
 	file, ok := subscribed(s)
 	if !ok {
-		p.report(u, s.Pos, fmt.Sprintf("step %q subscribes to %q, which is outside of the workspace", u.ID.Value, s.Ref), "")
+		p.report(u, s.Pos, fmt.Sprintf("step %q subscribes to %q, which is outside of the workspace", u.ID.Value, s.Ref), "name a file below the workspace, or copy it there")
 		return
 	}
 	if f, asked := p.facts.Files[file]; !asked || f.Exists || isGlob(file) || len(u.lost) > 0 || u.stuck(p.doc) {
@@ -126,10 +126,10 @@ func (p *pass) subscribedStep(u *unit, s plan.Subscription) {
 	found := p.doc.refs.Find(s.Ref)
 	switch {
 	case len(found) == 0:
-		p.report(u, s.Pos, fmt.Sprintf("step %q subscribes to step %q, which this plan does not have", u.ID.Value, s.Ref), "")
+		p.report(u, s.Pos, fmt.Sprintf("step %q subscribes to step %q, which this plan does not have", u.ID.Value, s.Ref), hintOr(p.needs.hint(s.Ref, p.doc.ids), "take the id of a step before it"))
 	case len(found) > 1:
 		p.report(u, s.Pos, fmt.Sprintf("step %q subscribes to step %q, a number that %d steps have", u.ID.Value, s.Ref, len(found)), "name the step by its id")
 	case found[0] == u.index:
-		p.report(u, s.Pos, fmt.Sprintf("step %q subscribes to itself", u.ID.Value), "")
+		p.report(u, s.Pos, fmt.Sprintf("step %q subscribes to itself", u.ID.Value), "take it out: what an earlier attempt failed is told anyway")
 	}
 }

@@ -23,7 +23,7 @@ func checkUnknownNeed(p *pass, u *unit) {
 	for _, ref := range u.lost {
 		if ref.found == 0 {
 			p.report(u, ref.text.Pos, fmt.Sprintf("step %q needs %q, which is no step of this plan", u.ID.Value, ref.text.Value),
-				p.needs.hint(ref.text.Value, p.doc.ids))
+				hintOr(p.needs.hint(ref.text.Value, p.doc.ids), fmt.Sprintf("name a step by its id, or by its number; there are %d", len(p.doc.units))))
 		}
 	}
 }

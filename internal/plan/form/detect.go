@@ -1,6 +1,7 @@
 package form
 
 import (
+	"encoding/json"
 	"regexp"
 	"slices"
 	"strings"
@@ -15,18 +16,24 @@ var (
 	body = regexp.MustCompile(`(?m)^["']?(steps|checklist|maxIterations|currentStepIndex|estimatedDuration)["']?[ \t]*:([ \t\r]|$)`)
 )
 
-// Of says which form bytes have. What begins with { is JSON; what begins with a
+// Of says which form bytes have. What begins with {, or is a list in JSON, is JSON; what begins with a
 // key of these forms, or with any key and has steps below it, but no heading of
 // a step, is YAML; all else is Markdown. Between forms of the same syntax their keys decide. The cost is linear.
 func Of(src []byte) Form {
 	text := strings.TrimPrefix(string(src), "\ufeff")
 	switch {
-	case strings.HasPrefix(strings.TrimLeft(text, blank), "{"):
+	case strings.HasPrefix(strings.TrimLeft(text, blank), "{"), isList(text):
 		return JSON
 	case isYAML(text):
 		return YAML
 	}
 	return Markdown
+}
+
+// isList reports a list in JSON, which is no plan, but no Markdown either: there a
+// text in square brackets is a link or a note.
+func isList(text string) bool {
+	return strings.HasPrefix(strings.TrimLeft(text, blank), "[") && json.Valid([]byte(text))
 }
 
 func isYAML(text string) bool {

@@ -1,8 +1,10 @@
 package form
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/piton-dev/piton/internal/plan"
 )
@@ -108,7 +110,8 @@ func fieldsOf[T any](r *reader, n *node, to T, table []field[T]) bool {
 		case !slices.ContainsFunc(table, func(f field[T]) bool { return f.key == p.key }):
 			hint := ""
 			if len(r.list) < plan.MaxProblems {
-				hint = plan.Nearest(p.key, keysOf(table))
+				keys := keysOf(table)
+				hint = cmp.Or(plan.Nearest(p.key, keys), "take it out; the keys here are "+strings.Join(keys, ", "))
 			}
 			r.problem(p.at, plan.Error, plan.UnknownField, fmt.Sprintf("there is no key %q here", p.key), hint)
 		default:

@@ -54,8 +54,12 @@ func (r *reader) notJSON(src string, err error) {
 	if e, ok := errors.AsType[*json.SyntaxError](err); ok {
 		at = max(0, min(int(e.Offset)-1, len(src)))
 	}
+	hint := "put a comma between values, and names in double quotes"
+	if at >= len(strings.TrimRight(src, blank))-1 && strings.Contains(message, "unexpected end") {
+		hint = "the text ends too early: close every quote, ] and }"
+	}
 	c := newCursor(src)
-	r.problem(c.at(at), plan.Error, plan.BadSyntax, "this is not JSON: "+message, "put a comma between values, and names in double quotes")
+	r.problem(c.at(at), plan.Error, plan.BadSyntax, "this is not JSON: "+message, hint)
 }
 
 func (t *jsonText) space() byte {
