@@ -15,7 +15,20 @@ func SyncDir(dir string) error {
 	if err != nil {
 		return err
 	}
-	err = d.Sync()
+	return syncOpen(d)
+}
+
+// SyncRoot is SyncDir for a directory that is open.
+func SyncRoot(dir *os.Root) error {
+	d, err := dir.Open(".")
+	if err != nil {
+		return err
+	}
+	return syncOpen(d)
+}
+
+func syncOpen(d *os.File) error {
+	err := d.Sync()
 	if errors.Is(err, syscall.EINVAL) || errors.Is(err, errors.ErrUnsupported) {
 		err = nil
 	}

@@ -2,6 +2,7 @@ package durable
 
 import (
 	"errors"
+	"os"
 
 	"golang.org/x/sys/windows"
 )
@@ -9,6 +10,9 @@ import (
 // SyncDir does nothing: a directory cannot be synced here, and its journal
 // keeps the order of renames.
 func SyncDir(string) error { return nil }
+
+// SyncRoot is SyncDir for a directory that is open.
+func SyncRoot(*os.Root) error { return nil }
 
 // IsFull reports whether err is that a disk, or what an account may use of it, is
 // full.

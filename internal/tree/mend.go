@@ -135,7 +135,7 @@ func (w *Worktree) backOut(m marks) error {
 	switch {
 	case err != nil:
 	case through:
-		err = p.clear()
+		err = p.settle()
 	default:
 		err = p.takeAllBack(p.order())
 	}

@@ -6,12 +6,15 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/piton-dev/piton/internal/durable"
 )
 
 // An edit is a path of the workspace that a merge changes.
@@ -69,6 +72,49 @@ func (p *pen) write() error {
 			return p.undo(errors.Join(movedAt(e), err), p.order())
 		}
 		p.at("looked once more at", e)
+	}
+	if err := p.sync(); err != nil {
+		return p.undo(err, p.order())
+	}
+	return p.clear()
+}
+
+// sync makes the names of what was written durable, each directory once, so that
+// what it replaced may go. The files are durable since they were prepared.
+func (p *pen) sync() error {
+	dirs := map[string]bool{}
+	for _, e := range p.edits {
+		if e.Is != e.Was {
+			for _, up := range parents(e.Path) {
+				dirs[up] = true
+			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(dirs)) {
+		if err := p.syncDir(name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (p *pen) syncDir(name string) error {
+	dir, err := p.dir(join(name, "x"), false)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrExist) {
+		return nil // removed, or a file now
+	}
+	if err != nil {
+		return err
+	}
+	err = errors.Join(durable.SyncRoot(dir), dir.Close())
+	p.at("synced", edit{Path: name})
+	return err
+}
+
+// settle ends what was written before, by this process or another one.
+func (p *pen) settle() error {
+	if err := p.sync(); err != nil {
+		return err
 	}
 	return p.clear()
 }
@@ -180,6 +226,9 @@ func copyInto(dir *os.Root, base string, perm fs.FileMode, in io.Reader) error {
 		return err
 	}
 	_, err = io.Copy(out, in)
+	if err == nil {
+		err = out.Sync() // what it replaces is removed
+	}
 	if err = errors.Join(err, out.Close()); err != nil {
 		return errors.Join(err, dir.Remove(base)) // a part of it would count as somebody's file
 	}
@@ -344,7 +393,7 @@ func (p *pen) finish() error {
 			return err
 		}
 	}
-	return p.clear()
+	return p.settle()
 }
 
 // through reports whether all was written, in which somebody may have written since.

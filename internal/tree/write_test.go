@@ -48,6 +48,22 @@ func momentsOf(t *testing.T) (all []string) {
 	return all
 }
 
+// What a merge replaces is removed once the names of what is there instead are
+// durable, with one sync a directory.
+func TestMergeIsDurableBeforeItIsCleared(t *testing.T) {
+	var synced []string
+	for _, at := range momentsOf(t) {
+		if dir, ok := strings.CutPrefix(at, "synced "); ok {
+			synced = append(synced, dir)
+		} else if strings.HasPrefix(at, "cleared ") {
+			break
+		}
+	}
+	if got := strings.Join(synced, " "); got != ". file" {
+		t.Errorf("synced before that: %q", got)
+	}
+}
+
 // A process that is killed while it writes a merge leaves what the next one
 // finishes, at every moment, and nothing else in the workspace.
 func TestKilledWhileAMergeIsWritten(t *testing.T) {
