@@ -170,9 +170,7 @@ func (s *session) await(ctx context.Context, doc *api.Document, said bool) error
 
 // showWeakened calls out where a text proves or guards less than the one before.
 func (a *app) showWeakened(lines []string) {
-	for _, w := range lines {
-		a.notice("WEAKER than before: %s", a.theme(a.err).line(w))
-	}
+	a.showReasons("WEAKER than before", lines, "piton diff lists all")
 }
 
 // matches refuses another text than the one that was shown.

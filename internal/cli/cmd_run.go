@@ -295,17 +295,27 @@ func (s *session) byPolicy(doc *api.Document) *consent {
 	return nil
 }
 
-// hazardsShown is how many reasons are said why a plan is not of low risk.
-const hazardsShown = 5
-
 // showHazards says why the policy does not say yes.
 func (a *app) showHazards(hazards []verify.Hazard) {
-	t := a.theme(a.err)
-	for _, h := range hazards[:min(len(hazards), hazardsShown)] {
-		a.notice("not of low risk: %s", t.line(h.String()))
+	lines := make([]string, len(hazards))
+	for i, h := range hazards {
+		lines[i] = h.String()
 	}
-	if more := len(hazards) - hazardsShown; more > 0 {
-		a.notice("not of low risk: %d more reasons like these; --json lists all", more)
+	a.showReasons("not of low risk", lines, "--json lists all")
+}
+
+// reasonsShown is how many reasons of a kind are said.
+const reasonsShown = 5
+
+// showReasons says the first reasons, each behind what it is one for, and how many
+// more there are; all says where those are.
+func (a *app) showReasons(what string, reasons []string, all string) {
+	t := a.theme(a.err)
+	for _, r := range reasons[:min(len(reasons), reasonsShown)] {
+		a.notice("%s: %s", what, t.line(r))
+	}
+	if more := len(reasons) - reasonsShown; more > 0 {
+		a.notice("%s: %d more reasons like these; %s", what, more, all)
 	}
 }
 
