@@ -178,6 +178,12 @@ func overlaid(a, b map[string]string) map[string]string {
 // intentOf is the intent of a task.
 func intentOf(task string) string { return "i-" + strings.TrimPrefix(task, "t-") }
 
+// Delegated reports whether a run of its own carries out the work of this key.
+func (s *State) Delegated(k Key) bool {
+	i, ok := s.prog.Index(k.Step)
+	return ok && k.Kind == Work && s.steps[i].Live && s.steps[i].Kind == ChildWork
+}
+
 // Delegation is the work of a step that a run of its own carries out.
 type Delegation struct {
 	Key    Key

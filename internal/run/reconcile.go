@@ -61,10 +61,10 @@ func (h *Host) startAll(stream string, t *task, may func(engine.Effect) bool) {
 		}
 	}
 	for _, k := range t.state.Pending() {
-		if t.running[k] != nil {
+		if t.running[k] != nil || t.state.Delegated(k) {
 			continue
 		}
-		if e := t.state.Effect(k); e.Work != engine.ChildWork && may(e) {
+		if e := t.state.Effect(k); may(e) {
 			h.start(stream, t, e)
 		}
 	}
