@@ -94,7 +94,10 @@ func (p *Product) opening(ctx context.Context, d *Document, r *engine.Revision, 
 	open := engine.RunOpened{
 		Run: id, Plan: r.Drafted.Plan, Version: r.Drafted.Version, Title: program.Title(), Path: r.Drafted.Path, PlanHash: r.Drafted.Hash, Source: r.Drafted.Source,
 		Program: program.Hash(), Compiled: program, Config: config.Hash(p.Config), Agents: p.pins(c.All()...),
-		Policy:    engine.Policy{MaxParallel: pol.MaxParallel, Baseline: pol.Baseline == "on", Ratchet: pol.Ratchet == "end", Unmetered: pol.Unmetered, Below: true, Ahead: true, Leases: true, Approve: pol.Approve},
+		Policy: engine.Policy{
+			MaxParallel: pol.MaxParallel, Baseline: pol.Baseline == "on", Ratchet: pol.Ratchet == "end", Unmetered: pol.Unmetered,
+			Below: true, Ahead: true, Leases: true, Approve: pol.Approve,
+		},
 		Workspace: p.Place.Dir, Isolation: o.Isolation, Unsealed: o.Unsealed, ApprovedBy: o.By, Base: base.Hash,
 	}
 	if o.Executables != nil {

@@ -135,7 +135,9 @@ func (s *State) Opens(d WorkDispatched, o Opening) (Draft, Open) {
 		Run: o.Run, Plan: draft.Plan, Version: r.Version, Title: o.Program.Title(), Path: o.Plan.Path, PlanHash: o.Plan.Own, Source: o.Plan.Source,
 		Program: o.Program.Hash(), Compiled: o.Program, Config: r.Config, Agents: overlaid(r.Agents, o.Agents), Policy: r.Policy,
 		Workspace: r.Workspace, Isolation: r.Isolation, Unsealed: r.Unsealed, Base: o.Base, Executables: overlaid(o.Executables, s.run.Executables),
-		Parent: Parent{Task: s.task, Run: r.Run, Step: d.Step, Item: step.itemLine()}, Item: s.item(i), Grant: d.Reserve, Protects: slices.Compact(slices.Sorted(slices.Values(slices.Concat(r.Protects, step.Protects)))), Within: s.within(),
+		Parent: Parent{Task: s.task, Run: r.Run, Step: d.Step, Item: step.itemLine()}, Item: s.item(i), Grant: d.Reserve,
+		Protects: slices.Compact(slices.Sorted(slices.Values(slices.Concat(r.Protects, step.Protects)))),
+		Within:   s.within(),
 	}
 	return draft, Open{Task: &TaskOpened{Task: task, Intent: intent, Parent: s.task, Origin: d.Step}, Run: run, By: Harness}
 }
