@@ -12,6 +12,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	ossignal "os/signal"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -36,6 +37,8 @@ func TestMain(m *testing.M) {
 type endsAll struct{ *testing.M }
 
 func (m endsAll) Run() int {
+	// Programs that are started then heed a hangup, under nohup too.
+	ossignal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
 	piton, err := exec.LookPath("piton")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
