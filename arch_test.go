@@ -30,7 +30,8 @@ var layers = map[string]layer{
 	"internal/plan":      {"", "go.yaml.in/yaml/v4"},
 	"internal/plan/form": {"plan", "go.yaml.in/yaml/v4"},
 	"internal/engine":    {"", "github.com/expr-lang/expr"},
-	"internal/verify":    {"plan engine", "mvdan.cc/sh/v3/syntax github.com/bmatcuk/doublestar/v4"},
+	"internal/shell":     {"", "mvdan.cc/sh/v3/syntax"},
+	"internal/verify":    {"plan engine shell", module + "/docs mvdan.cc/sh/v3/syntax github.com/bmatcuk/doublestar/v4"},
 	"internal/prompt":    {"engine", ""},
 
 	"internal/template": {"plan", "go.yaml.in/yaml/v4"},
@@ -39,8 +40,8 @@ var layers = map[string]layer{
 	"internal/durable": {"", "golang.org/x/sys"},
 	"internal/proc":    {"", "golang.org/x/sys"},
 	"internal/tree":    {"durable engine proc", "golang.org/x/sys github.com/bmatcuk/doublestar/v4"},
-	"internal/check":   {"engine proc tree", "mvdan.cc/sh/v3"},
-	"internal/tool": {"proc", "github.com/modelcontextprotocol/go-sdk github.com/santhosh-tekuri/jsonschema/v6 " +
+	"internal/check":   {"engine proc tree shell", "mvdan.cc/sh/v3"},
+	"internal/tool": {"proc shell", "github.com/modelcontextprotocol/go-sdk github.com/santhosh-tekuri/jsonschema/v6 " +
 		"github.com/bmatcuk/doublestar/v4 mvdan.cc/sh/v3"},
 	"internal/agent": {"engine proc", "golang.org/x/sys"},
 	"internal/notes": {"engine", "golang.org/x/sys"},
@@ -54,11 +55,17 @@ var layers = map[string]layer{
 	"internal/effect":  {"engine check agent tool prompt tree notes proc", ""},
 	"internal/project": {"durable plan plan/form engine", ""},
 	"internal/api":     {"plan plan/form verify engine store run probe project config", "golang.org/x/sys"},
+	"internal/view":    {"api engine plan store verify", ""},
+	"internal/owner": {
+		"agent api check config effect engine notes plan proc project run store store/sqlite tool tree verify",
+		"golang.org/x/sys",
+	},
 	"internal/cli": {
-		"agent api check config durable effect engine notes plan plan/form probe proc project prompt run store store/sqlite template tool tree verify",
+		"agent api check config durable effect engine notes owner plan plan/form probe proc project prompt run store store/sqlite template tool tree verify view",
 		"github.com/spf13/cobra github.com/spf13/pflag golang.org/x charm.land github.com/charmbracelet github.com/rogpeppe/go-internal/diff",
 	},
 	"cmd/piton": {"cli proc", ""},
+	"docs":      {"", ""},
 }
 
 // pureStd is what the pure packages may use of the standard library: no clock
@@ -66,7 +73,7 @@ var layers = map[string]layer{
 var pureStd = strings.Fields(`bytes cmp container/heap crypto/sha256 encoding/hex encoding/json errors fmt iter maps
 	math math/bits path regexp slices strconv strings text/template time unicode unicode/utf8 unique hash/fnv`)
 
-var pure = []string{"internal/plan", "internal/plan/form", "internal/engine", "internal/verify", "internal/prompt"}
+var pure = []string{"internal/plan", "internal/plan/form", "internal/engine", "internal/verify", "internal/prompt", "internal/shell"}
 
 type pkg struct {
 	ImportPath, Dir, Doc, Name string

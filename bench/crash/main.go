@@ -7,9 +7,9 @@
 // plans with the people around them. One has a retry, an escalation and
 // parallel steps; in others people edit a running plan, answer questions and
 // raise a budget, a worktree is merged, a tool overwrites a file, a sub-plan is
-// run for each of three items. Every process
-// of a story, the verbs that people call too, is killed with SIGKILL at every
-// numbered point; what goes on after that is killed again at random points and
+// run for each of three items. The owner
+// and the client of every process of a story, the verbs that people call too, are
+// killed with SIGKILL at every numbered point; what goes on after that is killed again at random points and
 // moments, until the run has ended. Then the oracle judges by what is outside
 // of Piton: what it had printed, the witness lines that the plan's own scripts
 // wrote, the files, the process table, and the journal's tables.
@@ -249,7 +249,7 @@ func (b *bench) catch(t telling, bug bug) (int, error) {
 	likely := t.likely(bug)
 	for n, p := range likely {
 		s := scenario{id: fmt.Sprintf("%s-%s-%d", t.name, bug.name, n), story: t.story, bug: bug.name}
-		s.kills = append(make([]kill, bug.in), kill{point: p})
+		s.kills = append(make([]kill, bug.in), kill{who: bug.who, point: p})
 		if n%2 == 1 {
 			s.kills = append(s.kills, soon(r, again)...)
 		}

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -98,7 +99,7 @@ func (w *workspace) lives() error {
 			return err
 		}
 		switch code {
-		case died:
+		case dead:
 			if over, err := w.between(); over || err != nil {
 				return err // after its last record: nothing was left to do
 			}
@@ -154,8 +155,8 @@ func (w *workspace) goOn() []string {
 	return []string{"run", "plan.md", "--yes", "--no-wait", "--json"}
 }
 
-// died is the exit code of a process that was killed.
-const died = -1
+// dead is the exit code of a process that was killed.
+const dead = -1
 
 // patience bounds one life of the program; a life longer than this hangs.
 const patience = 60 * time.Second
@@ -165,8 +166,34 @@ type process struct {
 	*exec.Cmd
 	name   string
 	out    bytes.Buffer
+	mark   string       // the file that is there once the owner was killed at a point
+	struck atomic.Int32 // owners that were killed after a while
 	ctx    context.Context
 	cancel func()
+}
+
+// strike kills the client, its owner, or both at the same time.
+func (w *workspace) strike(p *process, who victim) {
+	if who != theOwner {
+		p.Process.Signal(syscall.SIGSTOP) //nolint:errcheck // it has ended
+	}
+	if pid := w.owner(); pid > 0 && who != theClient && syscall.Kill(pid, syscall.SIGKILL) == nil {
+		p.struck.Add(1)
+	}
+	if who != theOwner {
+		p.Process.Kill() //nolint:errcheck // it has ended
+	}
+}
+
+// owner is the process that owns the workspace; 0 for none.
+func (w *workspace) owner() int {
+	for _, pid := range w.look.inside(w.work) {
+		line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+		if args := bytes.Split(line, []byte{0}); len(args) > 2 && string(args[1]) == "owner" && string(args[2]) == w.work {
+			return pid
+		}
+	}
+	return 0
 }
 
 // start runs the program to its end, after which nothing of it may live.
@@ -190,8 +217,13 @@ func (w *workspace) begin(args ...string) (*process, error) {
 	if n := len(w.verbs); n < len(w.kills) {
 		k = w.kills[n]
 	}
+	p.mark = filepath.Join(w.dir, fmt.Sprintf("killed.%d", len(w.verbs)))
 	if k.point > 0 {
-		p.Env = append(p.Env, "PITON_CRASH_AT="+strconv.Itoa(k.point))
+		at := map[victim]string{theOwner: "OWNER", theClient: "CLIENT", both: "OWNER"}[k.who]
+		if k.who == both {
+			p.Env = append(p.Env, "PITON_CRASH_BOTH=1")
+		}
+		p.Env = append(p.Env, "PITON_CRASH_AT_"+at+"="+strconv.Itoa(k.point), "PITON_CRASH_ONCE="+p.mark)
 	}
 	if w.points != "" {
 		p.Env = append(p.Env, fmt.Sprintf("PITON_CRASH_LOG=%s.%d", w.points, len(w.verbs)))
@@ -207,7 +239,7 @@ func (w *workspace) begin(args ...string) (*process, error) {
 		return nil, err
 	}
 	if k.after > 0 {
-		timer := time.AfterFunc(k.after, func() { p.Process.Kill() })
+		timer := time.AfterFunc(k.after, func() { w.strike(p, k.who) })
 		context.AfterFunc(p.ctx, func() { timer.Stop() })
 	}
 	return p, nil
@@ -220,9 +252,14 @@ func (w *workspace) end(p *process) (int, error) {
 	if p.ctx.Err() != nil {
 		return 0, fmt.Errorf("%s hung for %v", p.name, patience)
 	}
-	if ws, ok := p.ProcessState.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
+	w.killed += int(p.struck.Load())
+	ws, ok := p.ProcessState.Sys().(syscall.WaitStatus)
+	died := ok && ws.Signaled()
+	if _, err := os.Stat(p.mark); err == nil || died {
 		w.killed++
-		return died, nil
+	}
+	if died {
+		return dead, nil
 	}
 	if _, ok := errors.AsType[*exec.ExitError](err); err != nil && !ok {
 		return 0, err
@@ -342,7 +379,7 @@ func (w *workspace) answer(it item) error {
 	}
 	if len(out) > 0 {
 		w.said = append(w.said, it.ID)
-	} else if code != died {
+	} else if code != dead {
 		return fmt.Errorf("answer %s %s: exit code %d: %s", it.ID, words, code, w.last())
 	}
 	return nil

@@ -23,18 +23,31 @@ type scenario struct {
 	bug   string
 }
 
-// kill is when a process dies: at a numbered point, or after a while. The zero
-// value is never.
+// kill is which process dies, and when: at a numbered point, or after a while. The
+// zero value is never.
 type kill struct {
+	who   victim
 	point int
 	after time.Duration
 }
 
+// victim is a process of a verb: that which a person has called, or the owner that
+// it has started.
+type victim int
+
+const (
+	theOwner victim = iota
+	theClient
+	both // after a while, at once; at a point, the owner and then the client that misses it
+)
+
+func (v victim) String() string { return [...]string{"owner", "client", "both"}[v] }
+
 func (k kill) String() string {
 	if k.after > 0 {
-		return k.after.String()
+		return k.who.String() + " " + k.after.String()
 	}
-	return fmt.Sprint(k.point)
+	return k.who.String() + " " + fmt.Sprint(k.point)
 }
 
 func (s scenario) String() string {
@@ -45,8 +58,9 @@ func (s scenario) String() string {
 // passes when nobody disturbs it.
 type telling struct {
 	*story
-	points [][]string
-	verbs  []string
+	points  [][]string // of owners
+	clients [][]string
+	verbs   []string
 }
 
 // margin is for the points that a bug adds.
@@ -103,11 +117,13 @@ func (b *bench) listen(t *telling) error {
 	}
 	t.verbs = w.verbs
 	for n := range w.verbs {
-		body, err := os.ReadFile(fmt.Sprintf("%s.%d", w.points, n))
-		if err != nil {
-			return err
+		for who, all := range map[victim]*[][]string{theOwner: &t.points, theClient: &t.clients} {
+			body, err := os.ReadFile(fmt.Sprintf("%s.%d.%v", w.points, n, who))
+			if err != nil && !errors.Is(err, os.ErrNotExist) {
+				return err
+			}
+			*all = append(*all, slices.Collect(strings.Lines(string(body))))
 		}
-		t.points = append(t.points, slices.Collect(strings.Lines(string(body))))
 	}
 	return nil
 }
@@ -116,8 +132,8 @@ func (b *bench) listen(t *telling) error {
 // the start that little is done before it.
 const again = 6
 
-// everyPoint kills every process of the first story, and every verb that people
-// call, at each of its points once. Of the runs of the other stories, which pass
+// everyPoint kills the owner and the client of every process of the first story, and
+// of every verb that people call, at each of their points once. Of the runs of the other stories, which pass
 // the same points again, it takes every eighth, another one for another seed.
 // What goes on after that is killed again at random points and moments, every
 // third time not at all.
@@ -125,19 +141,21 @@ func everyPoint(told []telling, seed uint64) []scenario {
 	var all []scenario
 	r := rand.New(rand.NewPCG(seed, 1))
 	for _, t := range told {
-		for process, points := range t.points {
-			runs := t.verbs[process] == "run" || t.verbs[process] == "resume"
-			for p := 1; p <= len(points); p++ {
-				later := soon(r, again)
-				if len(told) > 1 && t.story != survive && runs && (uint64(p)+seed)%8 != 0 {
-					continue
+		for process := range t.points {
+			for who, names := range [][]string{theOwner: t.points[process], theClient: t.clients[process]} {
+				runs := t.verbs[process] == "run" || t.verbs[process] == "resume"
+				for p := 1; p <= len(names); p++ {
+					later := soon(r, again)
+					if len(told) > 1 && t.story != survive && runs && (uint64(p)+seed)%8 != 0 {
+						continue
+					}
+					s := scenario{id: fmt.Sprintf("%s-%d-%v-%d", t.name, process, victim(who), p), story: t.story}
+					s.kills = append(make([]kill, process), kill{who: victim(who), point: p})
+					if p%3 > 0 {
+						s.kills = append(s.kills, later...)
+					}
+					all = append(all, s)
 				}
-				s := scenario{id: fmt.Sprintf("%s-%d-%d", t.name, process, p), story: t.story}
-				s.kills = append(make([]kill, process), kill{point: p})
-				if p%3 > 0 {
-					s.kills = append(s.kills, later...)
-				}
-				all = append(all, s)
 			}
 		}
 	}
@@ -155,8 +173,9 @@ func soon(r *rand.Rand, n int) []kill {
 	all := make([]kill, n)
 	for i := range all {
 		if i%2 == 0 {
-			all[i].point = 1 + r.IntN(30)
+			all[i] = kill{who: victim(r.IntN(2)), point: 1 + r.IntN(30)}
 		} else {
+			all[i].who = victim(r.IntN(3))
 			all[i].after = time.Duration(1+r.IntN(150_000)) * time.Microsecond
 		}
 	}

@@ -40,6 +40,7 @@ type bug struct {
 	name string
 	in   int
 	near string
+	who  victim // who is killed there
 }
 
 const workEnded = "effect after end work"
@@ -54,7 +55,7 @@ var stories = []*story{survive, revise, beside, question, budget, worktree, over
 var survive = &story{
 	name: "survive", steps: 5,
 	bugs: []bug{
-		{name: "forget-commit"}, {name: "show-early"}, {name: "start-early"}, {name: "orphans"}, {name: "rerun-done"}, {name: "tamper"}, {name: "drop-tail"},
+		{name: "forget-commit"}, {name: "start-early"}, {name: "orphans"}, {name: "rerun-done"}, {name: "tamper"}, {name: "drop-tail"},
 	},
 	plan: front + `# Survive
 
@@ -167,7 +168,7 @@ func (w *workspace) approve() error {
 		return err
 	}
 	code, err := w.endApproval(p)
-	if err == nil && code != died && code != 0 {
+	if err == nil && code != dead && code != 0 {
 		err = fmt.Errorf("approve: exit code %d: %s", code, w.last())
 	}
 	return errors.Join(err, w.alone())
@@ -192,7 +193,7 @@ func (w *workspace) beginApproval() (*process, error) {
 
 func (w *workspace) endApproval(p *process) (int, error) {
 	code, err := w.end(p)
-	if strings.Contains(p.out.String(), "goes on with revision") {
+	if strings.Contains(p.out.String(), "continues with revision") {
 		w.said = append(w.said, approved)
 	}
 	return code, err
@@ -349,7 +350,7 @@ func raisedOnce(w *workspace, entries []entry) error {
 // worktree merges a step's own worktree. Once that is done the person writes
 // behind what was merged: merged again, it would be a conflict.
 var worktree = &story{
-	name: "worktree", steps: 2, bugs: []bug{{name: "merge-again", near: "effect after end merge"}},
+	name: "worktree", steps: 2, bugs: []bug{{name: "merge-again", near: "effect after end merge", who: both}},
 	plan: front + `# Merge
 
 ## Steps
@@ -429,7 +430,7 @@ func (w *workspace) git(args ...string) (string, error) {
 // overwrite calls a tool that overwrites a file, once a person has said yes.
 // After its end is durable the person writes in it, too.
 var overwrite = &story{
-	name: "overwrite", steps: 2, bugs: []bug{{name: "call-again", in: 2, near: workEnded}},
+	name: "overwrite", steps: 2, bugs: []bug{{name: "call-again", in: 2, near: workEnded, who: both}},
 	plan: front + `# Overwrite
 
 ## Steps

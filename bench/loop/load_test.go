@@ -10,6 +10,7 @@ import (
 	"github.com/piton-dev/piton/internal/run"
 	"github.com/piton-dev/piton/internal/store"
 	"github.com/piton-dev/piton/internal/store/sqlite"
+	"github.com/piton-dev/piton/internal/store/storetest"
 )
 
 // BenchmarkLoad takes up an interrupted run of 10,000 steps from a journal on
@@ -58,16 +59,16 @@ type withoutSnapshots struct{ store.Store }
 func (withoutSnapshots) Snapshot(context.Context, string) (uint64, []byte, error) { return 0, nil, nil }
 
 // interrupted is a run that was stopped shortly before its end.
-func interrupted(b *testing.B, steps int) *store.Memory {
+func interrupted(b *testing.B, steps int) *storetest.Memory {
 	b.Helper()
-	st := store.NewMemory()
+	st := storetest.NewMemory()
 	play(b, st, steps, "s9900")
 	return st
 }
 
 // copyTo writes what a store holds of the stream to a directory, in few
 // commits, with its newest snapshot where it belongs.
-func copyTo(b *testing.B, dir string, from *store.Memory) {
+func copyTo(b *testing.B, dir string, from *storetest.Memory) {
 	b.Helper()
 	ctx := b.Context()
 	to, _, err := sqlite.Open(ctx, sqlite.Config{Dir: dir})

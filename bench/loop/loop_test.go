@@ -10,6 +10,7 @@ import (
 	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/run"
 	"github.com/piton-dev/piton/internal/store"
+	"github.com/piton-dev/piton/internal/store/storetest"
 )
 
 // BenchmarkChain runs a chain of steps from open to done: three turns a step,
@@ -19,7 +20,7 @@ func BenchmarkChain(b *testing.B) {
 		b.Run(fmt.Sprint(steps), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				play(b, store.NewMemory(), steps, "")
+				play(b, storetest.NewMemory(), steps, "")
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(steps), "ns/step")
 		})
@@ -37,7 +38,7 @@ func BenchmarkWide(b *testing.B) {
 				for i := range wide[:steps-1] {
 					wide[i].Needs = nil
 				}
-				playPlan(b, store.NewMemory(), wide, "")
+				playPlan(b, storetest.NewMemory(), wide, "")
 			}
 			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(steps), "ns/step")
 		})
@@ -75,7 +76,7 @@ func playPlan(b *testing.B, st store.Store, steps []engine.Step, until string) {
 	b.Helper()
 	ctx, stop := context.WithCancel(b.Context())
 	defer stop()
-	do := func(ctx context.Context, e engine.Effect) run.Answer {
+	do := func(ctx context.Context, e engine.Effect, r *run.Reporter) run.Answer {
 		if e.Key.Step == until && e.Key.Kind == engine.Work {
 			stop()
 			<-ctx.Done()
@@ -94,7 +95,7 @@ func playPlan(b *testing.B, st store.Store, steps []engine.Step, until string) {
 		b.Fatal(err)
 	}
 	in := engine.Open{By: "bench", Task: &engine.TaskOpened{Task: stream, Intent: "i"}, Run: engine.RunOpened{
-		Run: "r", Plan: "p", Program: p.Hash(), Compiled: p, Policy: engine.Policy{MaxParallel: 4, Ahead: true},
+		Run: "r", Plan: "p", Program: p.Hash(), Compiled: p, Policy: engine.Policy{MaxParallel: 4},
 	}}
 	if err := host.Submit(ctx, stream, in, store.NewObject(p.Encode())); err != nil {
 		b.Fatal(err)

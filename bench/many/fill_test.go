@@ -158,7 +158,7 @@ func (f *filling) show(records []engine.Record) {
 }
 
 // do answers at once: the second step of some runs does not pass.
-func (f *filling) do(_ context.Context, e engine.Effect) run.Answer {
+func (f *filling) do(_ context.Context, e engine.Effect, _ *run.Reporter) run.Answer {
 	switch e.Key.Kind {
 	case engine.Prepare:
 		return run.Answer{Input: engine.Prepared{Key: e.Key}}

@@ -24,7 +24,7 @@ func BenchmarkVerbs(b *testing.B) {
 			{"version"},
 			{"list"},
 			{"list", "--json"},
-			{"list", "--status", "needs-you"},
+			{"list", "--status", "waiting"},
 			{"list", "--title", "part 3"},
 			{"status"},
 			{"status", old},

@@ -1,15 +1,14 @@
-// Package agent runs the agents that do the work of a step: a command that is
-// given a prompt, or a shell that is given a script.
+// Package agent runs the agents that do the work of a step: a command that is given a
+// prompt, or a shell that is given a script.
 //
-// The one idea: an agent is a process, and what it says about its work is a
-// claim. Its exit code, its last words and the lines of its report are recorded
-// as they are; nothing here follows from them. What can be said for sure is
-// whether the process ran, and how it ended, and that nothing of it lives any
-// more when Run returns.
+// An agent is a process, and what it says about its work is a claim. Its exit code, its
+// last words and the lines of its report are recorded and decide nothing. What is known
+// for sure is whether the process ran, how it ended, and that nothing of it lives when
+// Run returns.
 //
-// It must never decide whether a step is done, never wait for anything that an
-// agent can hold back (a pipe instead of its report, an endless line), and never
-// give an agent a variable of the harness's own.
+// It must never decide whether a step is done, never wait for anything that an agent
+// can hold back (a pipe instead of its report, an endless line), and never give an
+// agent one of Piton's own variables.
 package agent
 
 import (
@@ -114,6 +113,9 @@ type Task struct {
 	// time and none after Run has returned. It must return soon. An agent that
 	// writes its report anew is heard anew.
 	OnReport func(Report)
+	// OnClaims, if set, gets what the agent claims so far, by its report and what it
+	// prints, now and then when that has changed; else as OnReport.
+	OnClaims func(Claims)
 }
 
 // Result says how an attempt ended, and what the agent claimed.

@@ -71,13 +71,19 @@ func (a *attempt) run(ctx context.Context, pool *proc.Pool) Result {
 	pulse := newPulse(a.cfg.Idle, func() { cancel(errIdle) })
 	defer pulse.stop()
 	a.spec.Tee = teeTo{a.log, pulse, a.text}
-	watch := startWatch(a.desk.report, a.task.OnReport, pulse)
+	watch := startWatch(&watch{path: a.desk.report, tell: a.task.OnReport, claim: a.task.OnClaims, text: a.text, pulse: pulse})
 	p := pool.Run(ctx, a.spec)
-	watch.finish()
-	return a.result(p, context.Cause(ctx))
+	claims, notes := watch.finish()
+	r := a.result(p, context.Cause(ctx))
+	if r.How == engine.NoStart && p.Err != nil {
+		return r
+	}
+	r.Claims, r.Notes = claims, notes
+	a.words(&r, p)
+	return r
 }
 
-// result puts together what the harness saw and what the agent claimed.
+// result is what the harness saw.
 func (a *attempt) result(p proc.Result, cause error) Result {
 	r := Result{
 		Exit: p.Exit, Signal: p.Signal, Duration: p.Duration, Level: p.Level,
@@ -86,12 +92,15 @@ func (a *attempt) result(p proc.Result, cause error) Result {
 	r.How, r.Reason = a.end(p, cause)
 	if r.How == engine.NoStart && p.Err != nil {
 		r.Absent = errors.Is(p.Err, proc.ErrNoProgram)
-		return r
 	}
-	r.Claims, r.Notes = readClaims(a.desk.report)
+	return r
+}
+
+// words adds what the agent said, beside its report.
+func (a *attempt) words(r *Result, p proc.Result) {
 	s, notes := a.text.finish(p.Stdout)
 	r.Notes = append(r.Notes, notes...)
-	r.Session, r.Usage = s.session, a.cfg.Price.charge(over(r.Usage, s.usage))
+	r.Session, r.Usage = s.session, a.cfg.Price.charge(most(r.Usage, s.usage))
 	body, note := a.desk.readOutput()
 	switch {
 	case body != nil:
@@ -106,7 +115,6 @@ func (a *attempt) result(p proc.Result, cause error) Result {
 			r.Notes = append(r.Notes, n)
 		}
 	}
-	return r
 }
 
 // end says how the process ended. An exit code, whichever, is an end like any

@@ -2,7 +2,6 @@ package agent
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
@@ -47,7 +46,7 @@ type said struct {
 // concurrent use: a writer that was given up may come late.
 type transcript struct {
 	mu    sync.Mutex
-	shape func(*said, []byte) bool
+	shape shape
 	lines lines
 	said  said
 	over  bool // nothing is read any more
@@ -58,8 +57,8 @@ func newTranscript(p Preset) (*transcript, error) {
 	if p == NoPreset || p == "" {
 		return nil, nil
 	}
-	shape := shapeOf(p)
-	if shape == nil {
+	shape, ok := shapes[p]
+	if !ok {
 		return nil, fmt.Errorf("its parse %q is none of none, codex, claude, gemini, opencode, copilot, qwen, pi and cline", p)
 	}
 	return &transcript{shape: shape}, nil
@@ -79,9 +78,19 @@ func (t *transcript) write(p []byte) {
 // take reads a line from its first brace on: what stands before is a word of
 // another stream, or of a program that the agent started.
 func (t *transcript) take(line []byte) {
-	if at := bytes.IndexByte(line, '{'); at >= 0 && t.shape(&t.said, line[at:]) {
+	if at := bytes.IndexByte(line, '{'); at >= 0 && t.shape.hear(&t.said, line[at:]) {
 		t.said.events++
 	}
+}
+
+// usage is what was used, as far as it is known by now.
+func (t *transcript) usage() engine.Usage {
+	if t == nil {
+		return engine.Usage{}
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.said.usage
 }
 
 // finish returns what was said in out. Out that was captured whole is read
@@ -113,16 +122,8 @@ func (t *transcript) finish(out proc.Capture) (said, []string) {
 	return t.said, nil
 }
 
-// over returns u with what is unknown there taken from other.
-func over(u, other engine.Usage) engine.Usage {
-	return engine.Usage{
-		In: sum(other.In, u.In, true), Out: sum(other.Out, u.Out, true),
-		CostMicros: sum(other.CostMicros, u.CostMicros, true),
-	}
-}
-
 // total takes u as what was used in all so far.
-func (s *said) total(u engine.Usage) { s.usage = over(u, s.usage) }
+func (s *said) total(u engine.Usage) { s.usage = most(s.usage, u) }
 
 // add takes u as what one call used. A call that is told in pieces has one name
 // for them all and counts once; an empty name is a call of its own.
@@ -131,10 +132,7 @@ func (s *said) add(call string, u engine.Usage) {
 		return
 	}
 	s.call = call
-	s.calls = engine.Usage{
-		In: added(s.calls.In, u.In), Out: added(s.calls.Out, u.Out),
-		CostMicros: added(s.calls.CostMicros, u.CostMicros),
-	}
+	s.calls = plus(s.calls, u)
 	s.total(s.calls)
 }
 
@@ -222,14 +220,4 @@ func (n number) micros() *int64 {
 // odd reports whether something is there that was not read, or is more than limit.
 func (n number) odd(read *int64, limit float64) bool {
 	return n.given && (read == nil || *n.value > limit)
-}
-
-// decode reads one object. A member of another type than expected is unknown;
-// the others count.
-func decode[T any](line []byte) (event T, ok bool) {
-	err := json.Unmarshal(line, &event)
-	if _, odd := errors.AsType[*json.UnmarshalTypeError](err); err != nil && !odd {
-		return event, false
-	}
-	return event, true
 }

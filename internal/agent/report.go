@@ -123,9 +123,11 @@ func plainText(s string) string {
 func (c *Claims) add(r Report) bool {
 	switch r.Type {
 	case UsageReport:
-		c.Usage.In = sum(c.Usage.In, r.Usage.In, r.Cumulative)
-		c.Usage.Out = sum(c.Usage.Out, r.Usage.Out, r.Cumulative)
-		c.Usage.CostMicros = sum(c.Usage.CostMicros, r.Usage.CostMicros, r.Cumulative)
+		if r.Cumulative {
+			c.Usage = most(c.Usage, r.Usage)
+		} else {
+			c.Usage = plus(c.Usage, r.Usage)
+		}
 	case Blocked:
 		c.Blocked = r.Text
 	case Discovery:
@@ -136,15 +138,23 @@ func (c *Claims) add(r Report) bool {
 	return true
 }
 
-// sum leaves a total alone when nothing is said of it: unknown is not zero.
-func sum(total, said *int64, cumulative bool) *int64 {
-	if said == nil || total == nil || cumulative {
-		if said == nil {
-			return total
-		}
-		return said
+// plus is what two usages come to. What is not said is unknown, not nothing.
+func plus(a, b engine.Usage) engine.Usage {
+	return engine.Usage{In: added(a.In, b.In), Out: added(a.Out, b.Out), CostMicros: added(a.CostMicros, b.CostMicros)}
+}
+
+// larger is the larger of what is known.
+func larger(a, b *int64) *int64 {
+	if a == nil || b != nil && *b > *a {
+		return b
 	}
-	return new(*total + *said)
+	return a
+}
+
+// most is the larger usage of two, each kind by itself: nothing that was used is
+// taken back.
+func most(a, b engine.Usage) engine.Usage {
+	return engine.Usage{In: larger(a.In, b.In), Out: larger(a.Out, b.Out), CostMicros: larger(a.CostMicros, b.CostMicros)}
 }
 
 func push(list *[]string, text string) bool {

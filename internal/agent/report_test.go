@@ -72,11 +72,12 @@ func TestUsageAddsUp(t *testing.T) {
 		`{"type":"usage","tokens_in":100}`,
 		`{"type":"usage","tokens_in":150,"cumulative":true}`,
 		`{"type":"usage","tokens_in":5}`,
+		`{"type":"usage","tokens_in":0,"tokens_out":3,"cumulative":true}`,
 	} {
 		r, _ := parseReport([]byte(line))
 		c.add(r)
 	}
-	want := engine.Usage{In: new(int64(155)), Out: new(int64(10))}
+	want := engine.Usage{In: new(int64(205)), Out: new(int64(10))} // no total takes anything back
 	if diff := cmp.Diff(want, c.Usage); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
@@ -103,7 +104,7 @@ func TestReadClaims(t *testing.T) {
 // TestDocumentedReports: the page shows every form, with every key, and each as
 // it is read.
 func TestDocumentedReports(t *testing.T) {
-	page, err := os.ReadFile("../../docs/concepts.md")
+	page, err := os.ReadFile("../../docs/agents.md")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -137,7 +138,7 @@ func TestWatchHandsOnNoMoreThanItMay(t *testing.T) {
 		t.Fatal(err)
 	}
 	told := 0
-	startWatch(path, func(Report) { told++ }, nil).finish()
+	startWatch(&watch{path: path, tell: func(Report) { told++ }}).finish()
 	if told != MaxReports {
 		t.Errorf("told %d, want %d", told, MaxReports)
 	}

@@ -430,6 +430,29 @@ func TestLogIsMadeForTheFirstByte(t *testing.T) {
 
 func exists(path string) bool { _, err := os.Stat(path); return err == nil }
 
+// TestUsageIsNotTakenBack: what an agent has said that it used stays, whatever it
+// says later, and whatever becomes of its report.
+func TestUsageIsNotTakenBack(t *testing.T) {
+	for name, then := range map[string]string{
+		"nothing in all":    `echo '{"type":"usage","tokens_in":0,"tokens_out":0,"cost_usd":0,"cumulative":true}' >>"$PITON_REPORT"`,
+		"an emptied report": `: >"$PITON_REPORT"`,
+		"no report":         `rm "$PITON_REPORT"`,
+		"another report":    `echo '{"type":"usage","tokens_in":1}' >"$PITON_REPORT.new"; mv "$PITON_REPORT.new" "$PITON_REPORT"`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			k := task(t, "")
+			k.OnReport = func(agent.Report) { must(t, os.WriteFile(filepath.Join(k.Dir, "go"), nil, 0o600)) }
+			r := run(t, script(`echo '{"type":"usage","tokens_in":70,"tokens_out":7,"cost_usd":0.5}' >>"$PITON_REPORT"
+				until [ -e go ]; do sleep 0.02; done; `+then), k)
+			wantExit(t, r, 0)
+			want := engine.Usage{In: new(int64(70)), Out: new(int64(7)), CostMicros: new(int64(500_000))}
+			if diff := cmp.Diff(want, r.Usage); diff != "" {
+				t.Errorf("-want +got:\n%s", diff)
+			}
+		})
+	}
+}
+
 func TestReportWrittenAnew(t *testing.T) {
 	r := run(t, script(`echo '{"type":"usage","tokens_in":1}' >"$PITON_REPORT"
 		echo '{"type":"usage","tokens_in":2}' >"$PITON_REPORT.new"; mv "$PITON_REPORT.new" "$PITON_REPORT"`), task(t, ""))

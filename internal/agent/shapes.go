@@ -1,353 +1,241 @@
 package agent
 
-import "github.com/piton-dev/piton/internal/engine"
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
 
-// shapeOf returns how to read one object that an agent printed; nil if the
-// preset is not known. A shape reports whether the object told something, or
-// was at least one of those it knows to tell something.
-//
-// Tokens in are all that a model read, those from a cache and those written to
-// one included: agents that count these apart have them added. Tokens out are
-// all that it wrote, with its reasoning where the agent tells it.
-func shapeOf(p Preset) func(*said, []byte) bool {
-	switch p {
-	case Codex:
-		return codexEvent
-	case Claude:
-		return claudeEvent
-	case Gemini:
-		return geminiEvent
-	case OpenCode:
-		return opencodeEvent
-	case Copilot:
-		return copilotEvent
-	case Qwen:
-		return qwenEvent
-	case Pi:
-		return piEvent
-	case Cline:
-		return clineEvent
+	"github.com/piton-dev/piton/internal/engine"
+)
+
+// A shape says how to read the objects that an agent prints. Places in them are
+// paths: keys with dots between them, and * for every key.
+type shape struct {
+	session string           // the agent's name for its conversation
+	only    string           // the one type of object that has it; "" is any
+	events  map[string]event // by the object's type
+}
+
+// An event is what an object of one type tells; many tell nothing.
+type event struct {
+	where  [2]string // a place and what is there, where the object tells anything
+	orElse bool      // where it does not, what comes next is a message of its own
+	any    []string  // one of these is there, or nobody knows the object
+
+	words string // a message, or a list of its parts
+	piece string // words continue the message under way where something is at this place that is not false
+	apart bool   // what comes next is a message of its own
+
+	used  usage
+	other usage  // where used is not told
+	each  bool   // it is what one call used, and not all so far
+	call  string // the call's name
+}
+
+// usage is where an object tells what was used. Tokens in are all that a model
+// read, those from a cache and those written to one included: agents that count
+// these apart have them added. Tokens out are all that it wrote, with its
+// reasoning where the agent tells it.
+type usage struct{ in, out, cost string }
+
+// shapes are the presets.
+var shapes = map[Preset]shape{
+	// Usage is of the whole thread so far, with the cached tokens in input_tokens
+	// and the reasoning in output_tokens. A thread that was taken up again counts
+	// its earlier turns too.
+	Codex: {session: "thread_id", events: map[string]event{
+		"thread.started": {},
+		"item.completed": {where: [2]string{"item.type", "agent_message"}, words: "item.text"},
+		"turn.completed": {used: usage{in: "usage.input_tokens", out: "usage.output_tokens"}},
+	}},
+	// The result has the totals. What single messages tell of usage is not final,
+	// and repeated.
+	Claude: {session: "session_id", events: map[string]event{
+		"system":    {},
+		"assistant": {words: "message.content", apart: true},
+		"result": {words: "result", used: usage{
+			in:  "usage.input_tokens usage.cache_creation_input_tokens usage.cache_read_input_tokens",
+			out: "usage.output_tokens", cost: "total_cost_usd",
+		}},
+	}},
+	// Each message has the usage of its call, with the cached tokens in
+	// input_tokens. The result's is never added.
+	Qwen: {session: "session_id", events: map[string]event{
+		"system": {},
+		"assistant": {
+			words: "message.content", apart: true, each: true, call: "message.id",
+			used: usage{in: "message.usage.input_tokens", out: "message.usage.output_tokens"},
+		},
+		"result": {words: "result", used: usage{in: "usage.input_tokens", out: "usage.output_tokens"}},
+	}},
+	// The totals are by line in a stream, by model in a single object. Both count
+	// cached tokens as input.
+	Gemini: {session: "session_id", events: map[string]event{
+		"init":        {used: geminiStream, other: geminiModels},
+		"result":      {used: geminiStream, other: geminiModels},
+		"message":     {where: [2]string{"role", "assistant"}, orElse: true, words: "content", piece: "delta"},
+		"tool_use":    {apart: true},
+		"tool_result": {apart: true},
+		"":            {any: []string{"response", "stats"}, words: "response", used: geminiStream, other: geminiModels},
+	}},
+	// Each step is one call; input, cache, output and reasoning are apart.
+	OpenCode: {session: "sessionID", events: map[string]event{
+		"step_start": {apart: true},
+		"text":       {words: "part.text", piece: "type"},
+		"step_finish": {each: true, used: usage{
+			in:  "part.tokens.input part.tokens.cache.read part.tokens.cache.write",
+			out: "part.tokens.output part.tokens.reasoning", cost: "part.cost",
+		}},
+		"tool_use": {},
+		"error":    {},
+	}},
+	// Messages may tell what was written for them; nothing tells what was read.
+	Copilot: {session: "sessionId", only: "result", events: map[string]event{
+		"assistant.message": {words: "data.content", each: true, used: usage{out: "data.outputTokens"}},
+		"result":            {},
+	}},
+	// Each message of the assistant is one call, and is told once more at the end
+	// of its turn and of the run. Input and cache are apart.
+	Pi: {session: "id", only: "session", events: map[string]event{
+		"session": {},
+		"message_end": {where: [2]string{"message.role", "assistant"}, words: "message.content", apart: true, each: true, used: usage{
+			in:  "message.usage.input message.usage.cacheRead message.usage.cacheWrite",
+			out: "message.usage.output", cost: "message.usage.cost.total",
+		}},
+	}},
+	// The last line has the totals.
+	Cline: {session: "taskId", events: map[string]event{
+		"agent_event": {},
+		"run_result":  {words: "text", used: usage{in: "usage.inputTokens", out: "usage.outputTokens", cost: "usage.totalCost"}},
+	}},
+}
+
+var (
+	geminiStream = usage{in: "stats.input_tokens", out: "stats.output_tokens"}
+	geminiModels = usage{in: "stats.models.*.tokens.prompt", out: "stats.models.*.tokens.candidates stats.models.*.tokens.thoughts"}
+)
+
+// hear takes one object; false if it is none that tells something.
+func (f *shape) hear(s *said, line []byte) bool {
+	o, ok := decode(line)
+	if !ok {
+		return false
+	}
+	kind := o.text("type")
+	e, known := f.events[kind]
+	if known = known && (e.any == nil || o.has(e.any)); !known {
+		return false
+	}
+	if f.only == "" || f.only == kind {
+		s.setSession(o.text(f.session))
+	}
+	if e.where[0] != "" && o.text(e.where[0]) != e.where[1] {
+		s.apart = s.apart || e.orElse
+		return true
+	}
+	e.say(s, o)
+	u := o.usage(e.used)
+	if u == (engine.Usage{}) {
+		u = o.usage(e.other)
+	}
+	if e.each {
+		s.add(o.text(e.call), u)
+	} else {
+		s.total(u)
+	}
+	return true
+}
+
+// say takes the words of an object.
+func (e *event) say(s *said, o object) {
+	piece := e.piece != "" && len(o.at(e.piece)) > 0 && string(o.at(e.piece)[0]) != "false"
+	switch words := o.text(e.words); {
+	case piece:
+		s.more(words)
+	case words != "":
+		s.say(words)
+	default:
+		s.apart = s.apart || e.apart
+		for _, part := range o.at(e.words + ".*") {
+			if p, ok := decode(part); ok && p.text("type") == "text" {
+				s.more(p.text("text"))
+			}
+		}
+		s.apart = s.apart || e.apart
+	}
+}
+
+// object is what an agent printed on a line, read as far as somebody asks.
+type object map[string]json.RawMessage
+
+// decode reads one object.
+func decode(line []byte) (o object, ok bool) {
+	return o, json.Unmarshal(line, &o) == nil && o != nil
+}
+
+// at lists what is at a place.
+func (o object) at(path string) []json.RawMessage {
+	key, rest, deeper := strings.Cut(path, ".")
+	var found []json.RawMessage
+	for _, member := range o.members(key) {
+		if !deeper {
+			found = append(found, member)
+			continue
+		}
+		if inner, ok := decode(member); ok {
+			found = append(found, inner.at(rest)...)
+			continue
+		}
+		var list []json.RawMessage
+		if rest == "*" && json.Unmarshal(member, &list) == nil {
+			found = append(found, list...)
+		}
+	}
+	return found
+}
+
+func (o object) members(key string) []json.RawMessage {
+	if key == "*" {
+		return slices.Collect(maps.Values(o))
+	}
+	if member, ok := o[key]; ok {
+		return []json.RawMessage{member}
 	}
 	return nil
 }
 
-// codexEvent: usage is of the whole thread so far, with the cached tokens in
-// input_tokens and the reasoning in output_tokens. A thread that was taken up
-// again counts its earlier turns too.
-func codexEvent(s *said, line []byte) bool {
-	e, ok := decode[struct {
-		Type   string `json:"type"`
-		Thread string `json:"thread_id"`
-		Item   struct {
-			Type string `json:"type"`
-			Text string `json:"text"`
-		} `json:"item"`
-		Usage struct {
-			In  number `json:"input_tokens"`
-			Out number `json:"output_tokens"`
-		} `json:"usage"`
-	}](line)
-	if !ok {
-		return false
-	}
-	switch e.Type {
-	case "thread.started":
-		s.setSession(e.Thread)
-	case "item.completed":
-		if e.Item.Type == "agent_message" {
-			s.say(e.Item.Text)
-		}
-	case "turn.completed":
-		s.total(engine.Usage{In: e.Usage.In.tokens(), Out: e.Usage.Out.tokens()})
-	default:
-		return false
-	}
-	return true
-}
-
-// claudeLine is a line of claude, and of qwen, which prints the like.
-type claudeLine struct {
-	Type    string      `json:"type"`
-	Session string      `json:"session_id"`
-	Result  string      `json:"result"`
-	Cost    number      `json:"total_cost_usd"`
-	Usage   claudeUsage `json:"usage"`
-	Message struct {
-		ID      string      `json:"id"`
-		Content []part      `json:"content"`
-		Usage   claudeUsage `json:"usage"`
-	} `json:"message"`
-}
-
-type claudeUsage struct {
-	In         number `json:"input_tokens"`
-	CacheWrite number `json:"cache_creation_input_tokens"`
-	CacheRead  number `json:"cache_read_input_tokens"`
-	Out        number `json:"output_tokens"`
-}
-
-// part is a piece of a message.
-type part struct {
-	Type string `json:"type"`
-	Text string `json:"text"`
-}
-
-// sayParts takes the text among parts as one message.
-func (s *said) sayParts(parts []part) {
-	s.apart = true
-	for _, p := range parts {
-		if p.Type == "text" {
-			s.more(p.Text)
+func (o object) has(paths []string) bool {
+	for _, path := range paths {
+		if at := o.at(path); len(at) > 0 && string(at[0]) != "null" {
+			return true
 		}
 	}
-	s.apart = true
+	return false
 }
 
-// claudeEvent: the result has the totals. What single messages tell of usage is
-// not final, and repeated.
-func claudeEvent(s *said, line []byte) bool {
-	e, ok := decode[claudeLine](line)
-	if !ok {
-		return false
-	}
-	switch e.Type {
-	case "system":
-	case "assistant":
-		s.sayParts(e.Message.Content)
-	case "result":
-		s.say(e.Result)
-		u := e.Usage
-		s.total(engine.Usage{
-			In:  added(u.In.tokens(), u.CacheWrite.tokens(), u.CacheRead.tokens()),
-			Out: u.Out.tokens(), CostMicros: e.Cost.micros(),
-		})
-	default:
-		return false
-	}
-	s.setSession(e.Session)
-	return true
-}
-
-// qwenEvent: each message has the usage of its call, with the cached tokens in
-// input_tokens. The result's is taken where it is more, and never added.
-func qwenEvent(s *said, line []byte) bool {
-	e, ok := decode[claudeLine](line)
-	if !ok {
-		return false
-	}
-	switch e.Type {
-	case "system":
-	case "assistant":
-		s.sayParts(e.Message.Content)
-		s.add(e.Message.ID, engine.Usage{In: e.Message.Usage.In.tokens(), Out: e.Message.Usage.Out.tokens()})
-	case "result":
-		s.say(e.Result)
-		s.total(engine.Usage{In: larger(s.usage.In, e.Usage.In.tokens()), Out: larger(s.usage.Out, e.Usage.Out.tokens())})
-	default:
-		return false
-	}
-	s.setSession(e.Session)
-	return true
-}
-
-func larger(a, b *int64) *int64 {
-	if a == nil || b != nil && *b > *a {
-		return b
-	}
-	return a
-}
-
-// geminiStats are the totals of a run: by line in a stream, by model in a
-// single object. Both count cached tokens as input.
-type geminiStats struct {
-	In     number `json:"input_tokens"`
-	Out    number `json:"output_tokens"`
-	Models map[string]struct {
-		Tokens struct {
-			Prompt     number `json:"prompt"`
-			Candidates number `json:"candidates"`
-			Thoughts   number `json:"thoughts"`
-		} `json:"tokens"`
-	} `json:"models"`
-}
-
-func (g geminiStats) usage() engine.Usage {
-	u := engine.Usage{In: g.In.tokens(), Out: g.Out.tokens()}
-	if u != (engine.Usage{}) {
-		return u
-	}
-	for _, m := range g.Models {
-		u.In = added(u.In, m.Tokens.Prompt.tokens())
-		u.Out = added(u.Out, m.Tokens.Candidates.tokens(), m.Tokens.Thoughts.tokens())
-	}
-	return u
-}
-
-func geminiEvent(s *said, line []byte) bool {
-	e, ok := decode[struct {
-		Type     string       `json:"type"`
-		Session  string       `json:"session_id"`
-		Role     string       `json:"role"`
-		Content  string       `json:"content"`
-		Delta    bool         `json:"delta"`
-		Response *string      `json:"response"`
-		Stats    *geminiStats `json:"stats"`
-	}](line)
-	if !ok {
-		return false
-	}
-	switch {
-	case e.Type == "init", e.Type == "result":
-	case e.Type == "message" && e.Role == "assistant" && e.Delta:
-		s.more(e.Content)
-	case e.Type == "message" && e.Role == "assistant":
-		s.say(e.Content)
-	case e.Type == "message", e.Type == "tool_use", e.Type == "tool_result":
-		s.apart = true
-	case e.Type == "" && e.Response != nil:
-		s.say(*e.Response)
-	case e.Type == "" && e.Stats != nil: // a run that failed
-	default:
-		return false
-	}
-	s.setSession(e.Session)
-	if e.Stats != nil {
-		s.total(e.Stats.usage())
-	}
-	return true
-}
-
-// opencodeEvent: each step is one call; input, cache, output and reasoning are
-// apart from each other.
-func opencodeEvent(s *said, line []byte) bool {
-	e, ok := decode[struct {
-		Type    string `json:"type"`
-		Session string `json:"sessionID"`
-		Part    struct {
-			Text   string `json:"text"`
-			Cost   number `json:"cost"`
-			Tokens struct {
-				In        number `json:"input"`
-				Out       number `json:"output"`
-				Reasoning number `json:"reasoning"`
-				Cache     struct {
-					Read  number `json:"read"`
-					Write number `json:"write"`
-				} `json:"cache"`
-			} `json:"tokens"`
-		} `json:"part"`
-	}](line)
-	if !ok {
-		return false
-	}
-	switch e.Type {
-	case "step_start":
-		s.apart = true
-	case "text":
-		s.more(e.Part.Text)
-	case "step_finish":
-		t := e.Part.Tokens
-		s.add("", engine.Usage{
-			In:         added(t.In.tokens(), t.Cache.Read.tokens(), t.Cache.Write.tokens()),
-			Out:        added(t.Out.tokens(), t.Reasoning.tokens()),
-			CostMicros: e.Part.Cost.micros(),
-		})
-	case "tool_use", "error":
-	default:
-		return false
-	}
-	s.setSession(e.Session)
-	return true
-}
-
-// copilotEvent: messages may tell what was written for them; nothing tells what
-// was read.
-func copilotEvent(s *said, line []byte) bool {
-	e, ok := decode[struct {
-		Type    string `json:"type"`
-		Session string `json:"sessionId"`
-		Data    struct {
-			Content string `json:"content"`
-			Out     number `json:"outputTokens"`
-		} `json:"data"`
-	}](line)
-	if !ok {
-		return false
-	}
-	switch e.Type {
-	case "assistant.message":
-		s.say(e.Data.Content)
-		s.add("", engine.Usage{Out: e.Data.Out.tokens()})
-	case "result":
-		s.setSession(e.Session)
-	default:
-		return false
-	}
-	return true
-}
-
-// piEvent: each message of the assistant is one call, and is told once more at
-// the end of its turn and of the run. Input and cache are apart.
-func piEvent(s *said, line []byte) bool {
-	e, ok := decode[struct {
-		Type    string `json:"type"`
-		ID      string `json:"id"`
-		Message struct {
-			Role    string `json:"role"`
-			Content []part `json:"content"`
-			Usage   struct {
-				In         number `json:"input"`
-				Out        number `json:"output"`
-				CacheRead  number `json:"cacheRead"`
-				CacheWrite number `json:"cacheWrite"`
-				Cost       struct {
-					Total number `json:"total"`
-				} `json:"cost"`
-			} `json:"usage"`
-		} `json:"message"`
-	}](line)
-	if !ok {
-		return false
-	}
-	switch e.Type {
-	case "session":
-		s.setSession(e.ID)
-	case "message_end":
-		if e.Message.Role != "assistant" {
-			break
+// text is the text at a place, "" if there is none.
+func (o object) text(path string) (s string) {
+	for _, v := range o.at(path) {
+		if json.Unmarshal(v, &s) == nil {
+			return s
 		}
-		s.sayParts(e.Message.Content)
-		u := e.Message.Usage
-		s.add("", engine.Usage{
-			In:  added(u.In.tokens(), u.CacheRead.tokens(), u.CacheWrite.tokens()),
-			Out: u.Out.tokens(), CostMicros: u.Cost.Total.micros(),
-		})
-	default:
-		return false
 	}
-	return true
+	return ""
 }
 
-// clineEvent: the last line has the totals.
-func clineEvent(s *said, line []byte) bool {
-	e, ok := decode[struct {
-		Type  string `json:"type"`
-		Task  string `json:"taskId"`
-		Text  string `json:"text"`
-		Usage struct {
-			In   number `json:"inputTokens"`
-			Out  number `json:"outputTokens"`
-			Cost number `json:"totalCost"`
-		} `json:"usage"`
-	}](line)
-	if !ok {
-		return false
+func (o object) usage(u usage) engine.Usage {
+	return engine.Usage{In: o.sum(u.in, number.tokens), Out: o.sum(u.out, number.tokens), CostMicros: o.sum(u.cost, number.micros)}
+}
+
+// sum adds up what is known at the places.
+func (o object) sum(paths string, read func(number) *int64) (total *int64) {
+	for path := range strings.FieldsSeq(paths) {
+		for _, v := range o.at(path) {
+			var is number
+			_ = is.UnmarshalJSON(v) // it never fails
+			total = added(total, read(is))
+		}
 	}
-	s.setSession(e.Task)
-	if e.Type != "run_result" {
-		return e.Type == "agent_event"
-	}
-	s.say(e.Text)
-	s.total(engine.Usage{In: e.Usage.In.tokens(), Out: e.Usage.Out.tokens(), CostMicros: e.Usage.Cost.micros()})
-	return true
+	return total
 }

@@ -6,9 +6,12 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"reflect"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/piton-dev/piton/internal/engine"
 )
 
 // maxStrange is how many keys that mean nothing are named.
@@ -18,26 +21,31 @@ const maxStrange = 5
 // that finds nothing new costs one open file.
 const pollEvery = 250 * time.Millisecond
 
-// A watch hands on the reports of an agent while it works.
+// claimEvery is the least time between two looks at what an agent claims.
+const claimEvery = 5 * time.Second
+
+// A watch reads the report of an agent while it works, and hands it on.
 type watch struct {
 	path  string
-	tell  func(Report)
+	tell  func(Report) // may be nil
+	claim func(Claims) // may be nil
+	text  *transcript
 	pulse *pulse
 
-	lines  lines
-	file   os.FileInfo // that was read last
-	offset int64       // up to where
-	told   int
+	now     ledger
+	before  engine.Usage // told by what the report was before it was written anew
+	file    os.FileInfo  // that was read last
+	offset  int64        // up to where
+	told    int
+	claimed Claims
+	looked  time.Time // at the claims
 
 	stop chan struct{}
 	done chan struct{}
 }
 
-func startWatch(path string, tell func(Report), p *pulse) *watch {
-	if tell == nil {
-		tell = func(Report) {}
-	}
-	w := &watch{path: path, tell: tell, pulse: p, stop: make(chan struct{}), done: make(chan struct{})}
+func startWatch(w *watch) *watch {
+	w.stop, w.done = make(chan struct{}), make(chan struct{})
 	go w.poll()
 	return w
 }
@@ -52,16 +60,36 @@ func (w *watch) poll() {
 			return
 		case <-tick.C:
 			w.look()
+			w.claims()
 		}
 	}
 }
 
-// finish looks a last time. Nothing is handed on afterwards.
-func (w *watch) finish() {
+// finish looks a last time. Nothing is handed on afterwards. It returns the claims
+// of the report as it is now, and the most that it ever told of what was used. The
+// notes say what of it was no report.
+func (w *watch) finish() (Claims, []string) {
 	close(w.stop)
 	<-w.done
 	w.look()
-	w.lines.end(w.take)
+	w.now.lines.end(w.take)
+	c, notes := readClaims(w.path)
+	c.Usage = most(c.Usage, most(w.before, w.now.Usage))
+	return c, notes
+}
+
+// claims hands on what is claimed, where that has changed.
+func (w *watch) claims() {
+	if w.claim == nil || time.Since(w.looked) < claimEvery {
+		return
+	}
+	w.looked = time.Now()
+	c := Claims{Usage: most(w.text.usage(), most(w.before, w.now.Usage)), Claims: w.now.Claims.Claims}
+	if !reflect.DeepEqual(c, w.claimed) {
+		w.claimed = c
+		c.Questions, c.Discoveries = slices.Clone(c.Questions), slices.Clone(c.Discoveries)
+		w.claim(c)
+	}
 }
 
 // look reads what is new. A file that is another one, or shorter than before,
@@ -77,17 +105,18 @@ func (w *watch) look() {
 		return
 	}
 	if w.file != nil && !os.SameFile(w.file, info) || info.Size() < w.offset {
-		w.lines, w.offset = lines{}, 0
+		w.before = most(w.before, w.now.Usage)
+		w.now, w.offset = ledger{}, 0
 	}
 	w.file = info
-	n, _ := eachLine(io.NewSectionReader(f, w.offset, MaxReport-w.offset), &w.lines, w.take)
+	n, _ := eachLine(io.NewSectionReader(f, w.offset, MaxReport-w.offset), &w.now.lines, w.take)
 	if w.offset += n; n > 0 {
 		w.pulse.touch()
 	}
 }
 
 func (w *watch) take(line []byte) {
-	if r, ok := parseReport(line); ok && w.told < MaxReports {
+	if r, ok := w.now.take(line); ok && w.tell != nil && w.told < MaxReports {
 		w.told++
 		w.tell(r)
 	}
@@ -111,52 +140,75 @@ func eachLine(r io.Reader, l *lines, take func([]byte)) (n int64, err error) {
 
 // readClaims reads a report as it is now; without a file nothing was claimed.
 // The notes say what of it was no report.
-func readClaims(path string) (c Claims, notes []string) {
+func readClaims(path string) (Claims, []string) {
 	f, err := openRegular(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return c, nil
+		return Claims{}, nil
 	}
 	if err != nil {
-		return c, []string{fmt.Sprintf("the report was not read: %v", err)}
+		return Claims{}, []string{fmt.Sprintf("the report was not read: %v", err)}
 	}
 	defer f.Close()
-	var l lines
-	malformed, many, odd := 0, 0, 0
-	var first string
-	var none []string // keys that mean nothing
+	var l ledger
 	take := func(line []byte) {
-		r, ok := parseReport(line)
-		for _, key := range strange(line) {
-			if key = fmt.Sprintf("%.60q", key); len(none) < maxStrange && !slices.Contains(none, key) {
-				none = append(none, key)
-			}
-		}
-		switch {
-		case !ok:
-			if malformed++; malformed == 1 {
-				first = fmt.Sprintf("%.200s", plainText(string(line)))
-			}
-		case !c.add(r):
-			many++
-		case r.Odd:
-			odd++
-		}
+		l.take(line)
+		l.wonder(line)
 	}
-	n, err := eachLine(io.LimitReader(f, MaxReport), &l, take)
-	l.end(take)
-	notes = counted(notes, malformed, "lines of the report that were not understood: %d; the first: "+strings.ReplaceAll(first, "%", "%%"))
-	if len(none) > 0 {
-		notes = append(notes, "words of the report that mean nothing: "+strings.Join(none, ", "))
-	}
-	notes = counted(notes, odd, "lines of the report that say of tokens or cost what cannot be, of which too much counts as the most that can and the rest as not known: %d")
-	notes = counted(notes, l.tooLong, "lines of the report that were too long: %d")
-	notes = counted(notes, many, "discoveries or questions beyond those kept: %d")
+	n, err := eachLine(io.LimitReader(f, MaxReport), &l.lines, take)
+	l.lines.end(take)
+	notes := l.notes()
 	if err != nil {
 		notes = append(notes, fmt.Sprintf("the report was not read to its end: %v", plainError(err)))
 	} else if info, err := f.Stat(); err == nil && info.Size() > n {
 		notes = append(notes, fmt.Sprintf("the report has %d bytes; the first %d were read", info.Size(), n))
 	}
-	return c, notes
+	return l.Claims, notes
+}
+
+// A ledger is what the lines of a report come to.
+type ledger struct {
+	Claims
+	lines lines
+
+	malformed, many, odd int
+	first                string   // line that was no report
+	none                 []string // keys that mean nothing
+}
+
+// take adds a line; false if it is no report.
+func (l *ledger) take(line []byte) (Report, bool) {
+	r, ok := parseReport(line)
+	switch {
+	case !ok:
+		if l.malformed++; l.malformed == 1 {
+			l.first = fmt.Sprintf("%.200s", plainText(string(line)))
+		}
+	case !l.add(r):
+		l.many++
+	case r.Odd:
+		l.odd++
+	}
+	return r, ok
+}
+
+// wonder notes the keys of a line that mean nothing.
+func (l *ledger) wonder(line []byte) {
+	for _, key := range strange(line) {
+		if key = fmt.Sprintf("%.60q", key); len(l.none) < maxStrange && !slices.Contains(l.none, key) {
+			l.none = append(l.none, key)
+		}
+	}
+}
+
+// notes say for people what of the report was not taken.
+func (l *ledger) notes() (notes []string) {
+	notes = counted(notes, l.malformed, "lines of the report that were not understood: %d; the first: "+strings.ReplaceAll(l.first, "%", "%%"))
+	if len(l.none) > 0 {
+		notes = append(notes, "words of the report that mean nothing: "+strings.Join(l.none, ", "))
+	}
+	notes = counted(notes, l.odd, "lines of the report that say of tokens or cost what cannot be, of which too much counts as the most that can and the rest as not known: %d")
+	notes = counted(notes, l.lines.tooLong, "lines of the report that were too long: %d")
+	return counted(notes, l.many, "discoveries or questions beyond those kept: %d")
 }
 
 // counted adds a note of what was counted, unless there was nothing of it.

@@ -51,7 +51,14 @@ func (c Compiled) executables(find func(*engine.Program) map[string]string) map[
 // Compile turns the document, and all that it delegates to, into programs for
 // the revision plan, or fails with a *verify.Refusal.
 func (p *Product) Compile(d *Document, plan string) (Compiled, error) {
-	return p.compile(d, plan, nil)
+	if c, known := d.compiled[plan]; known {
+		return c, nil
+	}
+	c, err := p.compile(d, plan, nil)
+	if err == nil {
+		d.compiled = map[string]Compiled{plan: c}
+	}
+	return c, err
 }
 
 // compile does so for a run that goes on, where it takes the place of revises.
@@ -73,8 +80,8 @@ func (c *compilation) compile(d *Document, plan string, revises *verify.Revised)
 	if err != nil {
 		return nil, err
 	}
-	return verify.Compile(d.Plan, d.Facts, verify.Options{
-		Plan: plan, Problems: d.Problems, Expect: engine.Expect(c.product.Config.Policy.Expect), Children: children, Revises: revises,
+	return d.analysis.Compile(verify.Options{
+		Plan: plan, Expect: engine.Expect(c.product.Config.Policy.Expect), Children: children, Revises: revises,
 	})
 }
 

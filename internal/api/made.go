@@ -93,5 +93,5 @@ func (p *Product) In(dir string) *Product {
 	}
 	place := p.Place
 	place.Dir = dir
-	return &Product{Place: place, Config: p.Config, Store: p.Store, Env: p.Env, Version: p.Version, Now: p.Now, By: p.By, Via: p.Via}
+	return &Product{Place: place, Config: p.Config, Store: p.Store, Here: p.Here, Env: p.Env, Version: p.Version, Now: p.Now, By: p.By, Via: p.Via}
 }

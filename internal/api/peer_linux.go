@@ -2,7 +2,6 @@ package api
 
 import (
 	"bytes"
-	"context"
 	"net"
 	"os"
 	"strconv"
@@ -11,25 +10,23 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-type peerKey struct{}
-
-// withPeer notes which process is at the other end, as the kernel says.
-func withPeer(ctx context.Context, c net.Conn) context.Context {
+// peerOf asks the kernel which process is at the other end, and whose it is.
+func peerOf(c net.Conn) peer {
 	uc, ok := c.(*net.UnixConn)
 	if !ok {
-		return ctx
+		return peer{}
 	}
 	raw, err := uc.SyscallConn()
 	if err != nil {
-		return ctx
+		return peer{}
 	}
 	var cred *unix.Ucred
 	if err := raw.Control(func(fd uintptr) {
 		cred, _ = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED)
 	}); err != nil || cred == nil {
-		return ctx
+		return peer{}
 	}
-	return context.WithValue(ctx, peerKey{}, int(cred.Pid))
+	return peer{known: true, pid: int(cred.Pid), uid: int(cred.Uid)}
 }
 
 // Descends reports whether process pid has this process among its ancestors:

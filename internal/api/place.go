@@ -48,11 +48,18 @@ func Locate(dir string, env map[string]string) (Place, error) {
 	return p, nil
 }
 
+// At is the workspace at dir whose state is in the directory state, as [Locate]
+// found both.
+func At(dir, state string) (Place, error) {
+	id, err := identity(dir)
+	return Place{Dir: dir, State: state, ID: id}, err
+}
+
 // root goes up to the nearest directory that marks a workspace.
 func root(dir string) string {
 	for at := dir; ; {
 		for _, mark := range []string{".piton", ".git"} {
-			if _, err := os.Stat(filepath.Join(at, mark)); err == nil {
+			if exists(filepath.Join(at, mark)) {
 				return at
 			}
 		}
@@ -100,7 +107,7 @@ func stateBase(env map[string]string) (string, error) {
 		home = env["LOCALAPPDATA"]
 	}
 	if home == "" {
-		return "", &Problem{Code: Invalid, Message: "there is no home directory to keep state in", Hint: "set PITON_STATE to a directory"}
+		return "", &Problem{Code: Invalid, Message: "there is no home directory for the state", Hint: "set PITON_STATE to a directory"}
 	}
 	if runtime.GOOS == "windows" {
 		return filepath.Join(home, "piton"), nil
@@ -118,6 +125,42 @@ func resolved(path string) string {
 		return path
 	}
 	return real
+}
+
+// Guard is what an owner locks of the workspace itself: its repository, its .piton, or
+// its directory. Another owner may keep its state elsewhere.
+func (p Place) Guard() string {
+	for _, mark := range []string{".git", ".piton"} {
+		if at := filepath.Join(p.Dir, mark); exists(at) {
+			return at
+		}
+	}
+	return p.Dir
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+// Private refuses a state directory that is there and that others can enter: its
+// journal, and its socket, would be theirs too.
+func (p Place) Private() error {
+	info, err := os.Lstat(p.State)
+	var why, do string
+	switch {
+	case err != nil:
+		return nil //nolint:nilerr // it will be made, or the journal says what is wrong
+	case !info.IsDir():
+		why, do = "is no directory", "move it away"
+	case !ours(info):
+		why, do = "belongs to another user", "move it away, or chown it"
+	case runtime.GOOS != "windows" && info.Mode().Perm()&0o077 != 0:
+		why, do = fmt.Sprintf("is open to others (mode %04o)", info.Mode().Perm()), "if nobody else wrote there, chmod 700 "+p.State
+	default:
+		return nil
+	}
+	return &Problem{Code: Internal, Message: fmt.Sprintf("the state directory %s %s", p.State, why), Hint: do}
 }
 
 // Socket is the path of the owner's socket.

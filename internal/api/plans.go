@@ -30,10 +30,13 @@ type Document struct {
 	Plan     *plan.Plan     // nil if the bytes are refused altogether
 	Problems []plan.Problem // of the parser
 	Facts    verify.Facts
+	analysis *verify.Analysis
 	Findings []verify.Finding
 
 	kin    map[string]*Document // documents that it, and each of these, delegates to, by path in the workspace
 	judged bool
+
+	compiled map[string]Compiled // by revision
 }
 
 // OK reports whether nothing keeps the plan from running.
@@ -58,9 +61,28 @@ func (d *Document) counts() (errs, warnings int) {
 	return errs, warnings
 }
 
+// Named is Read for a word that may also be the id of a plan. It knows when a run was
+// given in its place.
+func (p *Product) Named(ctx context.Context, path string) (*Document, error) {
+	doc, err := p.Read(ctx, path)
+	if err == nil || Explain(err).Code != NotFound {
+		return doc, err
+	}
+	if recorded, other := p.ReadAs(ctx, path); other == nil || Explain(other).Code != NotFound {
+		return recorded, other
+	}
+	if head, other := p.Find(ctx, path); other == nil {
+		err = &Problem{
+			Code: NotFound, Message: fmt.Sprintf("%s is the id of a run of %q; this needs the file of a plan", path, head.Title),
+			Hint: fmt.Sprintf("piton resume %s continues the run, piton show %s shows its plan", head.Run, head.Run),
+		}
+	}
+	return nil, err
+}
+
 // Read reads and verifies the plan at path.
 func (p *Product) Read(ctx context.Context, path string) (*Document, error) {
-	source, err := ReadPlan(path)
+	source, err := p.readPlan(path)
 	if err != nil {
 		return nil, err
 	}
@@ -92,14 +114,17 @@ func (p *Product) look(ctx context.Context, path string, source []byte) *Documen
 	d.Plan = d.Form.Plan
 	if d.Plan != nil {
 		env := p.probeEnv()
-		d.Facts = verify.Gather(d.Plan, func(q verify.Queries) verify.Facts { return probe.Answer(ctx, q, env) })
+		d.analysis, d.Facts = verify.Study(d.Plan, d.Problems, func(q verify.Queries) verify.Facts { return probe.Answer(ctx, q, env) })
 	}
 	return d
 }
 
 // check gives the document the findings of the rules.
 func (d *Document) check() {
-	d.Findings = verify.Check(d.Plan, d.Problems, d.Facts)
+	if d.analysis == nil {
+		d.analysis = verify.Analyse(d.Plan, d.Problems, d.Facts)
+	}
+	d.Findings = d.analysis.Check(d.Facts)
 	for i := range d.Findings {
 		d.Findings[i].File = d.Path // also where the bytes were refused before there was a plan with a name
 	}
@@ -131,8 +156,8 @@ func (p *Product) ReadAs(ctx context.Context, word string) (*Document, error) {
 	d, err := p.Read(ctx, path)
 	if err == nil && (d.Plan == nil || d.Plan.Hash() != r.Drafted.Hash) {
 		err = &Problem{
-			Code: Conflict, Message: fmt.Sprintf("%s is another text now than %s", path, r.Drafted.Plan),
-			Hint: fmt.Sprintf("give the file to mean what it says now; piton diff %s %s shows the difference", r.Drafted.Plan, path),
+			Code: Conflict, Message: fmt.Sprintf("%s differs from %s", path, r.Drafted.Plan),
+			Hint: fmt.Sprintf("give the file to use its text; piton diff %s %s shows the difference", r.Drafted.Plan, path),
 		}
 	}
 	return d, err
@@ -140,11 +165,36 @@ func (p *Product) ReadAs(ctx context.Context, word string) (*Document, error) {
 
 // ReadPlan reads the bytes of the plan at path, one more than a plan may have at
 // the most. Its errors are problems that name the path.
-func ReadPlan(path string) ([]byte, error) {
-	info, err := os.Stat(path)
+func ReadPlan(path string) ([]byte, error) { return readPlan(path, path) }
+
+// IsPlan reports whether a word of the person is the path of a file that can be read.
+func (p *Product) IsPlan(word string) bool {
+	_, err := p.readPlan(word)
+	return err == nil
+}
+
+// readPlan is ReadPlan for a path that the person gave.
+func (p *Product) readPlan(path string) ([]byte, error) {
+	if path == "-" {
+		return readPlan(path, path)
+	}
+	return readPlan(path, p.at(path))
+}
+
+// at is where a path of the person leads.
+func (p *Product) at(path string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(p.Here, path)
+}
+
+// readPlan reads a file that is called path in messages.
+func readPlan(path, file string) ([]byte, error) {
+	info, err := os.Stat(file)
 	switch {
 	case err != nil && path == "-":
-		return nil, &Problem{Code: Invalid, Message: "this verb does not read standard input: what is recorded of a plan goes by the name of its file", Hint: "save the plan to a file and give that; piton verify - only checks it"}
+		return nil, &Problem{Code: Invalid, Message: "this verb does not read standard input: plans are recorded by file name", Hint: "save the plan to a file; only piton verify - reads standard input"}
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, &Problem{Code: NotFound, Message: path + ": there is no such file", Hint: "give the path of a plan document"}
 	case err != nil:
@@ -154,7 +204,7 @@ func ReadPlan(path string) ([]byte, error) {
 	case !info.Mode().IsRegular():
 		return nil, &Problem{Code: Invalid, Message: path + " is not a regular file"}
 	}
-	f, err := os.Open(path)
+	f, err := os.Open(file)
 	if err != nil {
 		return nil, unreadable(path, err)
 	}
@@ -172,14 +222,14 @@ func unreadable(path string, err error) *Problem {
 	}
 	p := &Problem{Code: Invalid, Message: fmt.Sprintf("%s cannot be read: %v", path, err)}
 	if errors.Is(err, fs.ErrPermission) {
-		p.Hint = "give yourself the right to read it: chmod u+r " + path
+		p.Hint = "make it readable: chmod u+r " + path
 	}
 	return p
 }
 
 // relative names the document within the workspace, or by its whole path.
 func (p *Product) relative(path string) string {
-	abs, err := filepath.Abs(path)
+	abs, err := filepath.Abs(p.at(path))
 	if err != nil {
 		return filepath.ToSlash(path)
 	}
@@ -229,17 +279,39 @@ func (p *Product) record(ctx context.Context, desk Desk, d *Document, since *ver
 	}
 	switch {
 	case since != nil:
-		in.Changes, in.Weakened = since.Counts(), weakened(*since)
+		in.Changes, in.Weakened = since.Counts(), WeakenedLines(*since)
 	case newest != nil:
 		if changed := p.since(ctx, newest, d); changed != nil {
 			in.Changes = changed.Counts()
 		}
-		in.Weakened = p.weakened(ctx, agreed(w, newest), d)
+		if in.Weakened, err = p.weaker(ctx, w, newest, d); err != nil {
+			return nil, err
+		}
 	}
 	if err := desk.Submit(ctx, engine.WorkspaceStream, in, objects...); err != nil {
 		return nil, err
 	}
 	return &engine.Revision{Drafted: in.PlanDrafted, Verified: in.Verified, At: p.Now()}, nil
+}
+
+// CompileNext is Compile for the revision that the document is, or becomes when it
+// is recorded.
+func (p *Product) CompileNext(ctx context.Context, d *Document) (Compiled, error) {
+	w, err := p.workspace(ctx)
+	if err != nil {
+		return Compiled{}, err
+	}
+	return p.Compile(d, p.revisionID(w, d))
+}
+
+// revisionID is the id of the revision that the document is, or becomes.
+func (p *Product) revisionID(w *engine.Workspace, d *Document) string {
+	if r := recorded(w, d); r != nil {
+		return r.Drafted.Plan
+	}
+	newest, _ := w.Newest(d.Rel)
+	id, _ := p.nextID(w, newest, d)
+	return id
 }
 
 // Weakens says where the document proves or guards less than the newest text of
@@ -253,7 +325,21 @@ func (p *Product) Weakens(ctx context.Context, d *Document) ([]string, error) {
 		return r.Drafted.Weakened, nil
 	}
 	newest, _ := w.Newest(d.Rel)
-	return p.weakened(ctx, agreed(w, newest), d), nil
+	return p.weaker(ctx, w, newest, d)
+}
+
+// weaker says where the document asks less than the newest text that somebody said
+// yes to. Where the run of that was cancelled, nothing holds by it any more.
+func (p *Product) weaker(ctx context.Context, w *engine.Workspace, newest *engine.Revision, d *Document) ([]string, error) {
+	was := agreed(w, newest)
+	if was == nil {
+		return nil, nil
+	}
+	head, err := p.newestOf(ctx, was)
+	if err != nil || head.Status == engine.Cancelled {
+		return nil, err
+	}
+	return p.weakened(ctx, was, d), nil
 }
 
 // agreed is the newest revision that somebody said yes to, from r on backwards;
@@ -299,18 +385,12 @@ func (p *Product) draft(ctx context.Context, w *engine.Workspace, newest *engine
 	errs, warnings := d.counts()
 	in := engine.Draft{
 		PlanDrafted: engine.PlanDrafted{
-			Version: 1, Path: d.Rel, Title: d.Plan.Title.Value, Source: source.Hash, Hash: d.Plan.Hash(), Children: d.pins(), By: p.By,
+			Path: d.Rel, Title: d.Plan.Title.Value, Source: source.Hash, Hash: d.Plan.Hash(), Children: d.pins(), By: p.By,
 		},
 		Verified: engine.PlanVerified{OK: d.OK(), Errors: errs, Warnings: warnings, Findings: found.Hash},
 	}
 	if newest != nil {
-		in.Version, in.Previous = newest.Drafted.Version+1, newest.Drafted.Plan
-		in.PlanDrafted.Intent = newest.Drafted.Intent
-		base := strings.TrimSuffix(newest.Drafted.Plan, fmt.Sprintf("-v%d", newest.Drafted.Version))
-		for in.Plan = fmt.Sprintf("%s-v%d", base, in.Version); taken(w, in.Plan); {
-			in.Version++
-			in.Plan = fmt.Sprintf("%s-v%d", base, in.Version)
-		}
+		in.Previous, in.PlanDrafted.Intent = newest.Drafted.Plan, newest.Drafted.Intent
 	} else {
 		id, err := p.NewRun(ctx)
 		if err != nil {
@@ -318,8 +398,8 @@ func (p *Product) draft(ctx context.Context, w *engine.Workspace, newest *engine
 		}
 		in.Intent = &engine.IntentOpened{ID: "i-" + id, Prompt: d.Plan.Title.Value, Path: d.Rel}
 		in.PlanDrafted.Intent = in.Intent.ID
-		in.Plan = p.planID(w, d.Plan.Title.Value)
 	}
+	in.Plan, in.Version = p.nextID(w, newest, d)
 	return in, append(d.sources(), source, found), nil
 }
 
@@ -328,16 +408,23 @@ func taken(w *engine.Workspace, id string) bool {
 	return ok
 }
 
-// planID is plan-YYYYMMDD-slug, with a number where that is taken.
-func (p *Product) planID(w *engine.Workspace, title string) string {
-	base := planIDs + p.Now().UTC().Format("20060102") + "-" + plan.Slug(title)
+// nextID is the id and the version of the revision that follows newest: of the first
+// one plan-YYYYMMDD-slug, with a number where that is taken.
+func (p *Product) nextID(w *engine.Workspace, newest *engine.Revision, d *Document) (string, int) {
+	base, number, version := planIDs+p.Now().UTC().Format("20060102")+"-"+plan.Slug(d.Plan.Title.Value), "-%d", 1
 	id := base
-	for n := 2; ; n++ {
-		if !taken(w, id) {
-			return id
-		}
-		id = fmt.Sprintf("%s-%d", base, n)
+	if newest != nil {
+		version = newest.Drafted.Version + 1
+		base, number = strings.TrimSuffix(newest.Drafted.Plan, fmt.Sprintf("-v%d", newest.Drafted.Version)), "-v%d"
+		id = base + fmt.Sprintf(number, version)
 	}
+	for n := version + 1; taken(w, id); n++ {
+		id = base + fmt.Sprintf(number, n)
+		if newest != nil {
+			version = n
+		}
+	}
+	return id, version
 }
 
 // Judge records a yes or no to a revision, bound to its bytes and to the
@@ -368,7 +455,7 @@ func (p *Product) Proposals(ctx context.Context) ([]*engine.Revision, error) {
 }
 
 // Unrun lists the plans of which nothing was run yet, the oldest first: of each
-// document the newest text. It waits for a yes or no, or has one.
+// document the newest text. It waits for approval, or has one.
 func (p *Product) Unrun(ctx context.Context) ([]*engine.Revision, error) {
 	w, err := p.workspace(ctx)
 	if err != nil {

@@ -1,7 +1,10 @@
 package api
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
+	"fmt"
 
 	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/run"
@@ -20,14 +23,54 @@ const (
 	Internal    Code = "internal"
 )
 
-// Problem is an error for people: what is wrong and what to do.
+// Problem is an error for people: what is wrong and what to do. It may wrap one of
+// the causes that faces tell apart.
 type Problem struct {
 	Code    Code   `json:"code"`
 	Message string `json:"message"`
 	Hint    string `json:"hint,omitempty"`
+
+	cause error
 }
 
 func (p *Problem) Error() string { return p.Message }
+
+func (p *Problem) Unwrap() error { return p.cause }
+
+// ErrMachine is the cause of a problem that is this machine's fault.
+var ErrMachine = errors.New("this machine's fault")
+
+// Fault is something that this machine cannot do.
+func Fault(text, hint string) *Problem {
+	return &Problem{Code: Unavailable, Message: text, Hint: hint, cause: ErrMachine}
+}
+
+// causes are told apart by faces. On the socket they have these names.
+var causes = map[string]error{
+	"machine": ErrMachine, "corrupt": store.ErrCorrupt, "full": store.ErrFull, "read-only": store.ErrReadOnly, "version": store.ErrVersion,
+	"stopped": run.ErrStopped, "elsewhere": store.ErrElsewhere,
+}
+
+// sent is a problem on the socket.
+type sent struct {
+	Problem
+	Cause string `json:"cause,omitempty"`
+}
+
+func encodeProblem(err error) sent {
+	s := sent{Problem: *Explain(err)}
+	for name, cause := range causes {
+		if errors.Is(err, cause) {
+			s.Cause = name
+		}
+	}
+	return s
+}
+
+func (s sent) problem() *Problem {
+	s.cause = causes[s.Cause]
+	return &s.Problem
+}
 
 // Explain turns any error into a problem.
 func Explain(err error) *Problem {
@@ -35,11 +78,11 @@ func Explain(err error) *Problem {
 		return p
 	}
 	if r, ok := errors.AsType[*engine.Refusal](err); ok {
-		return &Problem{Code: Code(r.Code), Message: r.Message, Hint: r.Hint}
+		return &Problem{Code: Code(r.Code), Message: r.Message, Hint: hintOf(r)}
 	}
 	code := Internal
 	switch {
-	case errors.Is(err, store.ErrOwned), errors.Is(err, store.ErrFenced), errors.Is(err, run.ErrStopped),
+	case errors.Is(err, store.ErrOwned), errors.Is(err, store.ErrElsewhere), errors.Is(err, store.ErrFenced), errors.Is(err, run.ErrStopped),
 		errors.Is(err, store.ErrFull), errors.Is(err, store.ErrReadOnly):
 		code = Unavailable
 	case errors.Is(err, store.ErrNotFound):
@@ -47,3 +90,51 @@ func Explain(err error) *Problem {
 	}
 	return &Problem{Code: code, Message: err.Error()}
 }
+
+// remedies says in the words of the command line what helps against a refusal.
+var remedies = map[string]string{
+	engine.AnswerItem:    "answer item %s",
+	engine.ApprovePlan:   "a person can: piton approve %s",
+	engine.AtLeast:       "give at least --args '%s'",
+	engine.AwaitNextRun:  "the next run of that plan takes the text as it is then",
+	engine.Choose:        "choose one of: %s",
+	engine.EndRunFirst:   "resume or cancel it first",
+	engine.ExplainAnswer: "give it with --text; it is recorded with your name",
+	engine.FitSchema:     "the schema is %s",
+	engine.GiveReason:    "give it with --why",
+	engine.GiveText:      "give it with --text",
+	engine.GiveValue:     "give it with --args, as JSON of this schema: %s",
+	engine.ListItems:     "piton inbox lists the open items",
+	engine.ListRuns:      "piton list shows which is",
+	engine.ListSteps:     "piton status lists them",
+	engine.LookAgain:     "look at it again",
+	engine.MendErrors:    "fix its errors first",
+	engine.NameInstance:  "name the one you mean, such as %s",
+	engine.NameRun:       "name the one you mean",
+	engine.NewLimit:      "give the new limit, such as --args '%s'",
+	engine.NoArgs:        "leave --args out",
+	engine.OpenRun:       "piton run opens a new one",
+	engine.RetryAbove:    "piton retry %s --run %s runs the step again",
+	engine.RetryFrom:     "retry --from runs it again, with all steps that need it",
+	engine.RetryStep:     "retry %s does it again",
+	engine.RunAnew:       "cancel it, and run the plan anew",
+	engine.WaitOrCancel:  "wait for it, or cancel the run",
+	engine.WriteLimits:   "write them as in --args '%s'",
+}
+
+func hintOf(r *engine.Refusal) string {
+	with := make([]any, len(r.With))
+	for i, s := range r.With {
+		with[i] = s
+	}
+	return fmt.Sprintf(remedies[r.Remedy], with...)
+}
+
+// EncodeProblem is an error as one line of JSON.
+func EncodeProblem(err error) []byte {
+	line, _ := json.Marshal(encodeProblem(err)) // texts always can
+	return line
+}
+
+// DecodeProblem is the error that such a line tells of.
+func DecodeProblem(line []byte) error { return problemOf(bytes.NewReader(line)) }

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -15,13 +16,18 @@ import (
 	"github.com/piton-dev/piton/internal/store"
 )
 
-// Product is Piton at one workspace: what every face asks. Its methods read
-// the journal and hand changes to the desk they are given. It is safe for
+// Unsealed is the isolation level of this version: agents and contracts see what
+// the user sees.
+const Unsealed = "none"
+
+// Product is Piton at one workspace. Every face reads the journal by its methods;
+// those that take a [Desk] are for the owner, which alone has one. It is safe for
 // concurrent use.
 type Product struct {
 	Place   Place
 	Config  config.Config
 	Store   store.Store // opened for reading at least
+	Here    string      // where the person is, which relative paths begin at; "" is the directory of this process
 	Env     []string    // name=value: where commands are looked for
 	Version string
 	Now     func() time.Time
@@ -30,6 +36,15 @@ type Product struct {
 
 	reading sync.Mutex
 	folded  *engine.Workspace // as far as it was read; never changed
+}
+
+// For is the product for one request: with who asks, where they are, and a
+// configuration. It knows what was read of the workspace's stream.
+func (p *Product) For(ctx context.Context, c Caller, conf config.Config) (*Product, error) {
+	w, err := p.workspace(ctx)
+	return &Product{
+		Place: p.Place, Config: conf, Store: p.Store, Here: c.Dir, Env: p.Env, Version: p.Version, Now: p.Now, By: c.By, Via: c.Via, folded: w,
+	}, err
 }
 
 // workspace is the fold of the workspace's stream. Only records that came since
@@ -96,12 +111,18 @@ func (p *Product) Find(ctx context.Context, prefix string) (engine.HeadRow, erro
 	case prefix == "":
 		return engine.HeadRow{}, NoRuns()
 	}
+	if _, err := os.Stat(p.at(prefix)); err == nil {
+		return engine.HeadRow{}, &Problem{
+			Code: NotFound, Message: prefix + " is a file; this needs the id of a run",
+			Hint: "piton list shows the runs; without an id the newest is used",
+		}
+	}
 	return engine.HeadRow{}, &Problem{Code: NotFound, Message: fmt.Sprintf("no run %q in this workspace", prefix), Hint: "piton list shows them"}
 }
 
 // NoRuns is the problem of a workspace where nothing was run.
 func NoRuns() *Problem {
-	return &Problem{Code: NotFound, Message: "no plan was run in this workspace yet", Hint: "piton run PLAN"}
+	return &Problem{Code: NotFound, Message: "no plan has run in this workspace yet", Hint: "piton run PLAN"}
 }
 
 func head(found []engine.HeadRow) engine.HeadRow {
@@ -140,7 +161,7 @@ func (p *Product) Step(ctx context.Context, head engine.HeadRow, word string) (e
 	}
 	i := slices.IndexFunc(runs, func(h engine.HeadRow) bool { return h.Parent.Run == head.Run })
 	if i < 0 {
-		return head, "", &Problem{Code: NotFound, Message: fmt.Sprintf("no run carries out step %s of run %s", step, head.Run), Hint: "piton status shows the steps"}
+		return head, "", &Problem{Code: NotFound, Message: fmt.Sprintf("step %s of run %s has no run", step, head.Run), Hint: "piton status shows the steps"}
 	}
 	return p.Step(ctx, runs[i], below)
 }
@@ -197,7 +218,7 @@ func (p *Product) Item(ctx context.Context, word string) (engine.ItemRow, error)
 	case 1:
 		return found[0], nil
 	case 0:
-		return engine.ItemRow{}, &Problem{Code: NotFound, Message: fmt.Sprintf("no open item %q", word), Hint: "piton inbox shows what waits"}
+		return engine.ItemRow{}, &Problem{Code: NotFound, Message: fmt.Sprintf("no open item %q", word), Hint: "piton inbox lists the open items"}
 	}
 	return engine.ItemRow{}, &Problem{Code: Invalid, Message: fmt.Sprintf("%d items begin with %q", len(found), word), Hint: "give more of the id"}
 }

@@ -8,12 +8,13 @@ import (
 	"github.com/piton-dev/piton/internal/api"
 	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/store"
+	"github.com/piton-dev/piton/internal/store/storetest"
 )
 
 // TestWorkspaceIsReadOnce: what was read of the workspace's stream is kept, and
 // only what came since is read.
 func TestWorkspaceIsReadOnce(t *testing.T) {
-	journal := store.NewMemory()
+	journal := storetest.NewMemory()
 	epoch, release, err := journal.Own(t.Context(), "ws")
 	if err != nil {
 		t.Fatal(err)

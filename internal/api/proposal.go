@@ -26,6 +26,8 @@ type Proposal struct {
 	Diff verify.Difference
 
 	Revision int // that it would be
+
+	compiled map[string]Compiled // by revision
 }
 
 // Summary says in a line what changed.
@@ -45,15 +47,23 @@ func (p *Product) Changed(head engine.HeadRow) bool {
 }
 
 func (p *Product) changed(head engine.HeadRow) ([]byte, bool) {
-	if head.Path == "" || head.Parent.Task != "" || head.Ended && head.Status != engine.Failed {
+	if !revisable(head) {
 		return nil, false
 	}
 	source, err := ReadPlan(p.file(head.Path))
 	if err != nil || store.NewObject(source).Hash == head.Source {
 		return nil, false // the very bytes need no reading: that takes long for a large plan
 	}
-	d := Parse(head.Path, source)
-	return source, d.Plan != nil && d.Plan.Hash() != head.PlanHash
+	return source, differs(head, Parse(head.Path, source))
+}
+
+// revisable reports whether a run can go on with another text.
+func revisable(head engine.HeadRow) bool {
+	return head.Path != "" && head.Parent.Task == "" && (!head.Ended || head.Status == engine.Failed)
+}
+
+func differs(head engine.HeadRow, d *Document) bool {
+	return d.Plan != nil && d.Plan.Hash() != head.PlanHash
 }
 
 // File is where the plan document of a run lies.
@@ -71,7 +81,7 @@ func (p *Product) file(path string) string {
 // near is the path of a file as a person would write it here: seen from the
 // current directory where both lie in the workspace.
 func (p *Product) near(path string) string {
-	here, err := filepath.Abs(".")
+	here, err := filepath.Abs(p.Here)
 	if err == nil {
 		here, err = filepath.EvalSymlinks(here)
 	}
@@ -97,6 +107,26 @@ func (p *Product) Proposal(ctx context.Context, head engine.HeadRow) (*Proposal,
 	if !changed {
 		return nil, nil
 	}
+	return p.proposal(ctx, head, func(k kin) *Document { return p.verify(ctx, p.near(p.file(head.Path)), source, k) })
+}
+
+// ProposalOf is what a document proposes for the newest run of its plan; nil for
+// nothing.
+func (p *Product) ProposalOf(ctx context.Context, d *Document) (*Proposal, error) {
+	head, err := p.runOf(ctx, d.Rel)
+	if err != nil || !revisable(head) || !differs(head, d) {
+		return nil, err
+	}
+	return p.proposal(ctx, head, func(k kin) *Document {
+		if len(k.pinned) == 0 {
+			return d
+		}
+		return p.verify(ctx, d.Path, d.Source, k)
+	})
+}
+
+// proposal compares a document, read with the sub-plans of the run, with its text.
+func (p *Product) proposal(ctx context.Context, head engine.HeadRow, read func(kin) *Document) (*Proposal, error) {
 	w, err := p.workspace(ctx)
 	if err != nil {
 		return nil, err
@@ -113,12 +143,12 @@ func (p *Product) Proposal(ctx context.Context, head engine.HeadRow) (*Proposal,
 	if err != nil {
 		return nil, err
 	}
-	pr := &Proposal{Head: head, Doc: p.verify(ctx, p.near(p.file(head.Path)), source, kin{pinned: pins}), Old: old, Was: Parse(head.Path, old).Plan}
+	pr := &Proposal{Head: head, Doc: read(kin{pinned: pins}), Old: old, Was: Parse(head.Path, old).Plan}
 	if r, known := w.Newest(head.Path); known {
 		pr.Revision = r.Drafted.Version + 1
 		if r.Drafted.Hash == pr.Doc.Plan.Hash() {
 			pr.Revision = r.Drafted.Version
-			if r.Answer != nil && !r.Answer.Yes {
+			if r.Rejected() {
 				return nil, nil
 			}
 		}
@@ -145,7 +175,7 @@ func (p *Product) RunOf(ctx context.Context, word string) (engine.HeadRow, error
 	if word == "" {
 		return p.Find(ctx, "")
 	}
-	if _, err := ReadPlan(word); err != nil {
+	if _, err := p.readPlan(word); err != nil {
 		if head, other := p.Find(ctx, word); other == nil {
 			return head, nil
 		}
@@ -158,11 +188,16 @@ func (p *Product) RunOf(ctx context.Context, word string) (engine.HeadRow, error
 		}
 		return engine.HeadRow{}, err
 	}
+	return p.runOf(ctx, p.relative(word))
+}
+
+// runOf is the newest run of the document that the journal knows by this path.
+func (p *Product) runOf(ctx context.Context, rel string) (engine.HeadRow, error) {
 	w, err := p.workspace(ctx)
 	if err != nil {
 		return engine.HeadRow{}, err
 	}
-	newest, ok := w.Newest(p.relative(word))
+	newest, ok := w.Newest(rel)
 	if !ok {
 		return engine.HeadRow{}, nil
 	}
@@ -190,7 +225,34 @@ type Revising struct {
 	Given func(subs []engine.Subscription) ([]engine.Injected, error)
 }
 
-// Propose records a proposal as a revision that waits for a yes or no.
+// CompileRevised compiles the text of a proposal for the run that goes on with it.
+func (p *Product) CompileRevised(ctx context.Context, pr *Proposal) (Compiled, error) {
+	if pr.Was == nil {
+		return Compiled{}, &Problem{
+			Code: Conflict, Message: fmt.Sprintf("this version cannot read the approved text of %s, so the changes are not known", pr.Head.Path),
+			Hint: "cancel the run with piton cancel, then run the plan again",
+		}
+	}
+	w, err := p.workspace(ctx)
+	if err != nil {
+		return Compiled{}, err
+	}
+	id := p.revisionID(w, pr.Doc)
+	if c, known := pr.compiled[id]; known {
+		return c, nil
+	}
+	state, err := run.Load(ctx, p.Store, pr.Head.Stream)
+	if err != nil {
+		return Compiled{}, err
+	}
+	c, err := p.compile(pr.Doc, id, &verify.Revised{Plan: pr.Was, Program: state.Program()})
+	if err == nil {
+		pr.compiled = map[string]Compiled{id: c}
+	}
+	return c, err
+}
+
+// Propose records a proposal as a revision that waits for approval.
 func (p *Product) Propose(ctx context.Context, desk Desk, pr *Proposal) (*engine.Revision, error) {
 	return p.record(ctx, desk, pr.Doc, &pr.Diff)
 }
@@ -202,15 +264,9 @@ func (p *Product) Revise(ctx context.Context, desk Desk, pr *Proposal, o Revisin
 	if err != nil {
 		return nil, err
 	}
-	if pr.Was == nil {
-		return nil, &Problem{
-			Code: Conflict, Message: fmt.Sprintf("the text of %s that was approved cannot be read by this version, so nobody can say what changed", pr.Head.Path),
-			Hint: "piton cancel the run, then run the plan anew",
-		}
-	}
 	now := state.Run()
 	if now.Run != pr.Head.Run || now.PlanHash != pr.Head.PlanHash {
-		return nil, &Problem{Code: Conflict, Message: fmt.Sprintf("run %s has gone on to another text since the difference was shown", pr.Head.Run), Hint: "look at it again"}
+		return nil, &Problem{Code: Conflict, Message: fmt.Sprintf("run %s has moved to another text since the difference was shown", pr.Head.Run), Hint: "look at it again"}
 	}
 	if err := p.Pinned(now); err != nil {
 		return nil, err
@@ -219,7 +275,7 @@ func (p *Product) Revise(ctx context.Context, desk Desk, pr *Proposal, o Revisin
 	if err != nil {
 		return nil, err
 	}
-	c, err := p.compile(pr.Doc, r.Drafted.Plan, &verify.Revised{Plan: pr.Was, Program: state.Program()})
+	c, err := p.CompileRevised(ctx, pr)
 	if err != nil {
 		return nil, err
 	}
@@ -303,7 +359,7 @@ func (p *Product) since(ctx context.Context, r *engine.Revision, d *Document) *v
 }
 
 // lostText stands for what a text that cannot be read any more might have asked.
-const lostText = "what was approved cannot be read any more: nothing shows that this asks as much"
+const lostText = "the approved text cannot be read any more, so it may check less"
 
 // weakened words where a document, or one that it delegates to, asks less than a
 // revision, a line each; nothing of none.
@@ -316,7 +372,7 @@ func (p *Product) weakened(ctx context.Context, r *engine.Revision, d *Document)
 	if diff == nil || err != nil {
 		return []string{lostText}
 	}
-	lines := weakened(*diff)
+	lines := WeakenedLines(*diff)
 	for _, child := range d.Below() {
 		source, delegated := pins[child.Rel]
 		if !delegated {
@@ -334,8 +390,8 @@ func (p *Product) weakened(ctx context.Context, r *engine.Revision, d *Document)
 	return lines
 }
 
-// weakened words a difference's weakenings, a line each.
-func weakened(d verify.Difference) []string {
+// WeakenedLines words a difference's weakenings, a line each.
+func WeakenedLines(d verify.Difference) []string {
 	var lines []string
 	for _, w := range d.Weaker {
 		lines = append(lines, Weakened(w))
@@ -415,7 +471,7 @@ type Text struct {
 // TextOf finds what word names: a file, a run (the text it is carried out on), a
 // revision by its id, or one of the revisions of any of them, as in fix.md@2.
 func (p *Product) TextOf(ctx context.Context, word string) (Text, error) {
-	if source, err := ReadPlan(word); err == nil {
+	if source, err := p.readPlan(word); err == nil {
 		return p.text(word, source)
 	}
 	name, number, numbered := cutLast(word, "@")
@@ -428,7 +484,7 @@ func (p *Product) TextOf(ctx context.Context, word string) (Text, error) {
 			return p.kept(ctx, r.Drafted.Plan, r.Drafted.Plan)
 		}
 		if Explain(err).Code == NotFound {
-			_, err = ReadPlan(word)
+			_, err = p.readPlan(word)
 		}
 		return Text{}, err
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/run"
 	"github.com/piton-dev/piton/internal/store"
+	"github.com/piton-dev/piton/internal/store/storetest"
 )
 
 // overtaken lets somebody else do the same before the first input arrives.
@@ -74,10 +75,13 @@ func TestTwoRunTheSamePlanAtOnce(t *testing.T) {
 // productWithOwner is a product whose journal is in memory, and its owner.
 func productWithOwner(t *testing.T) (*api.Product, *run.Host) {
 	t.Helper()
-	journal := store.NewMemory()
+	journal := storetest.NewMemory()
 	host, err := run.Open(t.Context(), run.Config{
 		Store: journal, Now: time.Now, Workspace: "ws", Machine: "m", Version: "v", Isolation: "none",
-		Do: func(ctx context.Context, _ engine.Effect) run.Answer { <-ctx.Done(); return run.Answer{} },
+		Do: func(ctx context.Context, _ engine.Effect, r *run.Reporter) run.Answer {
+			<-ctx.Done()
+			return run.Answer{}
+		},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -24,13 +24,6 @@ type Opening struct {
 	Executables func(*engine.Program) map[string]string
 }
 
-// Opened is what came of it.
-type Opened struct {
-	Stream  string // the task
-	Run     string
-	Resumed bool // an unfinished run of the same bytes was taken up
-}
-
 // taskOf is the stream of an intent's task.
 func taskOf(intent string) string { return "t-" + strings.TrimPrefix(intent, "i-") }
 
@@ -50,7 +43,7 @@ func (p *Product) open(ctx context.Context, desk Desk, d *Document, r *engine.Re
 		return Opened{}, err
 	}
 	if state.Live() {
-		return Opened{Stream: stream, Run: state.Run().Run, Resumed: true}, nil
+		return Opened{Stream: stream, Run: state.Run().Run, Resumed: true, After: state.Seq()}, nil
 	}
 	in, objects, err := p.opening(ctx, d, r, o)
 	if err != nil {
@@ -62,7 +55,7 @@ func (p *Product) open(ctx context.Context, desk Desk, d *Document, r *engine.Re
 	if err := desk.Submit(ctx, stream, in, objects...); err != nil {
 		return Opened{}, err
 	}
-	return Opened{Stream: stream, Run: in.Run.Run}, nil
+	return Opened{Stream: stream, Run: in.Run.Run, After: state.Seq()}, nil
 }
 
 func hindrance(state *engine.State, d *Document) error {
@@ -72,7 +65,7 @@ func hindrance(state *engine.State, d *Document) error {
 	}
 	return &Problem{
 		Code: Conflict, Message: fmt.Sprintf("run %s of an earlier text of %s is not finished", old.Run, d.Path),
-		Hint: fmt.Sprintf("piton approve %s lets it go on with the new text, piton resume %s with the old one; piton cancel %s gives it up", d.Path, old.Run, old.Run),
+		Hint: fmt.Sprintf("piton approve %s continues with the new text, piton resume %s with the old one; piton cancel %s ends it", d.Path, old.Run, old.Run),
 	}
 }
 
@@ -96,7 +89,7 @@ func (p *Product) opening(ctx context.Context, d *Document, r *engine.Revision, 
 		Program: program.Hash(), Compiled: program, Config: config.Hash(p.Config), Agents: p.pins(c.All()...),
 		Policy: engine.Policy{
 			MaxParallel: pol.MaxParallel, Baseline: pol.Baseline == "on", Ratchet: pol.Ratchet == "end", Unmetered: pol.Unmetered,
-			Below: true, Ahead: true, Leases: true, Approve: pol.Approve,
+			Leases: true, Approve: pol.Approve,
 		},
 		Workspace: p.Place.Dir, Isolation: o.Isolation, Unsealed: o.Unsealed, ApprovedBy: o.By, Base: base.Hash,
 	}

@@ -1,7 +1,7 @@
 package api
 
 import (
-	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,37 +10,86 @@ import (
 	"io/fs"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
+	"slices"
+	"strings"
 	"sync"
 	"time"
-
-	"github.com/piton-dev/piton/internal/engine"
-	"github.com/piton-dev/piton/internal/store"
 )
 
-// maxRequest bounds a request on the socket: a program of the largest plan
-// fits many times.
-const maxRequest = 256 << 20
+// Headers of a request.
+const (
+	versionHeader  = "Piton-Version"
+	faceHeader     = "Piton-Face"
+	dirHeader      = "Piton-Dir"      // where the person is, escaped as in a URL
+	againHeader    = "Piton-Again"    // when the request was sent first; its answer was lost
+	settingsHeader = "Piton-Settings" // of the client's environment, as a JSON list
+	notesHeader    = "Piton-Notes"    // of an answer: words for the person, as a JSON list
+)
 
-// Listener is the owner's socket: other processes send their changes here and
+// faces may send requests.
+var faces = []string{"cli", "page", "mcp"}
+
+// maxRequest bounds a request on the socket: what a person says is short.
+const maxRequest = 16 << 20
+
+// Waits of the listener: for a request that was begun, and for the next one on a
+// connection. One that says nothing does not keep the owner alive.
+const (
+	requestTime = 5 * time.Second
+	idleTime    = 3 * time.Second
+)
+
+// End is what the end of a client's connection means for the run that it carries.
+type End string
+
+const (
+	Stop  End = "stop"  // the run is let go of, unless somebody else carries it
+	Leave End = "leave" // the run goes on
+)
+
+// Serving is what a [Listener] needs of the owner. Its functions are safe for
+// concurrent use.
+type Serving struct {
+	Version string
+	Uses    func(Caller) Uses
+	// Carry starts what the task's run wants. done ends this client's part in it.
+	Carry func(ctx context.Context, c Caller, stream string, end End) (done func(), err error)
+	// Over is closed when nobody carries the task's run any more; it is so at once
+	// where nobody does.
+	Over    func(stream string) <-chan struct{}
+	Carried func() []string
+	// Foreign reports whether a process descends from an agent or a contract that
+	// this owner started: its commands are refused.
+	Foreign func(pid int) bool
+	Met     func(pid int) // another process has connected, where the system tells which
+	Nudge   func()        // a connection has ended
+}
+
+// Listener is the owner's socket: other processes send their requests here and
 // hear when the journal has grown. Close it before the owner's loop is closed.
 type Listener struct {
-	owner   Owner
-	version string
-	foreign func(pid int) bool
-	server  *http.Server
+	Serving
+	server *http.Server
 
 	mu    sync.Mutex
-	ears  map[chan struct{}]bool
+	ears  map[*ear]bool
+	notes []string // for the next client that carries a run
+	held  int      // connections on which a request can still come; at first, that of who started the owner
+	met   bool     // somebody has connected
 	ended bool
 }
 
-// Listen serves owner on the place's socket, which only this user may open.
-// foreign reports whether a process descends from an agent or a contract that
-// this owner started: its commands are refused. met gets each other process that
-// connects, where the system tells which that is; one
-// after the other.
-func Listen(p Place, owner Owner, version string, foreign func(pid int) bool, met func(pid int)) (*Listener, error) {
+// ear is one client that follows.
+type ear struct {
+	carries bool
+	notes   []string // not told yet; the listener's mutex guards them
+	more    chan struct{}
+}
+
+// Listen serves the place's socket, which only this user may open.
+func Listen(p Place, s Serving) (*Listener, error) {
 	if err := os.Remove(p.Socket()); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("clear the owner's socket: %w", err)
 	}
@@ -48,36 +97,95 @@ func Listen(p Place, owner Owner, version string, foreign func(pid int) bool, me
 	if err != nil {
 		return nil, fmt.Errorf("open the owner's socket: %w", err)
 	}
-	l := &Listener{owner: owner, version: version, foreign: foreign, ears: map[chan struct{}]bool{}}
+	l := &Listener{Serving: s, ears: map[*ear]bool{}}
 	mux := http.NewServeMux()
-	mux.HandleFunc("POST /submit", l.submit)
-	mux.HandleFunc("GET /changes", l.changes)
-	mux.HandleFunc("GET /carried", l.carried)
-	l.server = &http.Server{Handler: mux, ConnContext: l.meet(met), ReadHeaderTimeout: 10 * time.Second}
+	mux.HandleFunc("POST /v1/{use}", l.use)
+	mux.HandleFunc("GET /v1/changes", l.changes)
+	mux.HandleFunc("GET /v1/carried", l.carried)
+	l.server = &http.Server{Handler: mux, ConnContext: l.meet, ConnState: l.connection, ReadHeaderTimeout: requestTime, IdleTimeout: idleTime}
+	l.held = 1
+	time.AfterFunc(idleTime, l.welcome)
 	go l.server.Serve(sock) //nolint:errcheck // it ends with Close
 	return l, nil
 }
 
-// meet notes which process is at the other end of a connection, and tells.
-func (l *Listener) meet(met func(pid int)) func(context.Context, net.Conn) context.Context {
-	return func(ctx context.Context, c net.Conn) context.Context {
-		ctx = withPeer(ctx, c)
-		if pid, ok := ctx.Value(peerKey{}).(int); ok && !l.foreign(pid) {
-			met(pid)
-		}
-		return ctx
+// welcome ends the wait for whoever started the owner.
+func (l *Listener) welcome() {
+	l.mu.Lock()
+	met := l.met
+	l.met = true
+	l.mu.Unlock()
+	if !met {
+		l.hold(-1)
 	}
+}
+
+// meet notes which process is at the other end of a connection.
+func (l *Listener) meet(ctx context.Context, c net.Conn) context.Context {
+	p := peerOf(c)
+	if p.known && !l.Foreign(p.pid) {
+		l.Met(p.pid)
+	}
+	return context.WithValue(ctx, peerKey{}, p)
+}
+
+func (l *Listener) connection(_ net.Conn, s http.ConnState) {
+	switch s {
+	case http.StateNew:
+		l.hold(1)
+		l.welcome()
+	case http.StateClosed, http.StateHijacked:
+		l.hold(-1)
+	}
+}
+
+func (l *Listener) hold(n int) {
+	l.mu.Lock()
+	l.held += n
+	l.mu.Unlock()
+	if n < 0 {
+		l.Nudge()
+	}
+}
+
+// Held reports whether there is a connection on which a request can still come.
+func (l *Listener) Held() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.held > 0
 }
 
 // Changed tells everybody who watches that there is something to read.
 func (l *Listener) Changed() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for ear := range l.ears {
-		select {
-		case ear <- struct{}{}:
-		default:
+	for e := range l.ears {
+		e.hear()
+	}
+}
+
+func (e *ear) hear() {
+	select {
+	case e.more <- struct{}{}:
+	default:
+	}
+}
+
+// Say tells everybody who carries a run something in words; where nobody does, who
+// sends the next request.
+func (l *Listener) Say(note string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	told := false
+	for e := range l.ears {
+		if e.carries {
+			told = true
+			e.notes = append(e.notes, note)
+			e.hear()
 		}
+	}
+	if !told {
+		l.notes = append(l.notes, note)
 	}
 }
 
@@ -86,8 +194,8 @@ func (l *Listener) Close() error {
 	l.mu.Lock()
 	if !l.ended {
 		l.ended = true
-		for ear := range l.ears {
-			close(ear)
+		for e := range l.ears {
+			close(e.more)
 		}
 		l.ears = nil
 	}
@@ -100,199 +208,184 @@ func (l *Listener) Close() error {
 	return nil
 }
 
-func (l *Listener) submit(w http.ResponseWriter, r *http.Request) {
-	err := l.take(r)
-	if err == nil {
-		w.WriteHeader(http.StatusNoContent)
-		return
+// use carries one request out.
+func (l *Listener) use(w http.ResponseWriter, r *http.Request) {
+	answer, err := l.answer(w, r)
+	if err != nil {
+		w.WriteHeader(http.StatusConflict)
+		answer = encodeProblem(err)
 	}
-	w.WriteHeader(http.StatusConflict)
-	json.NewEncoder(w).Encode(Explain(err)) //nolint:errcheck // the peer is gone then
+	json.NewEncoder(w).Encode(answer) //nolint:errcheck // the peer is gone then
 }
 
-func (l *Listener) take(r *http.Request) error {
-	if pid, ok := r.Context().Value(peerKey{}).(int); ok && l.foreign(pid) {
-		return &Problem{Code: Denied, Message: "a process that this run started may not command it", Hint: "only a person can; run piton in your own shell"}
-	}
-	body, err := io.ReadAll(http.MaxBytesReader(nil, r.Body, maxRequest))
+func (l *Listener) answer(w http.ResponseWriter, r *http.Request) (any, error) {
+	body, late := read(w, r)
+	caller, err := l.admit(r)
 	if err != nil {
-		return fmt.Errorf("read request: %w", err)
+		return nil, err
 	}
-	var req request
-	if err := json.Unmarshal(body, &req); err != nil {
-		return &Problem{Code: Invalid, Message: "the request is not understood: " + err.Error()}
+	do, known := uses[r.PathValue("use")]
+	if !known {
+		return nil, &Problem{Code: Invalid, Message: fmt.Sprintf("unknown request %q", r.PathValue("use"))}
 	}
-	if req.Version != l.version {
-		return &Problem{
-			Code: Unavailable, Message: fmt.Sprintf("the owner of this workspace is piton %s, and this is %s", l.version, req.Version),
+	if late != nil {
+		return nil, &Problem{Code: Invalid, Message: "the request cannot be read: " + late.Error()}
+	}
+	answer, err := do(r.Context(), l.Uses(caller), body)
+	if notes := l.takeNotes(); notes != nil {
+		text, _ := json.Marshal(notes) // texts always can
+		w.Header().Set(notesHeader, string(text))
+	}
+	return answer, err
+}
+
+// read reads a request that comes in time. One that does not ends with its connection.
+func read(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+	c := http.NewResponseController(w)
+	if err := c.SetReadDeadline(time.Now().Add(requestTime)); err != nil {
+		return nil, err
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxRequest))
+	if err != nil {
+		w.Header().Set("Connection", "close")
+		return nil, err
+	}
+	return body, c.SetReadDeadline(time.Time{})
+}
+
+// admit says who sends a request, as the system knows them.
+func (l *Listener) admit(r *http.Request) (Caller, error) {
+	p, _ := r.Context().Value(peerKey{}).(peer)
+	version, face := r.Header.Get(versionHeader), r.Header.Get(faceHeader)
+	switch {
+	case p.known && l.Foreign(p.pid):
+		return Caller{}, &Problem{Code: Denied, Message: "a process that this run started may not control it", Hint: "only a person can; run piton in your own shell"}
+	case version != l.Version:
+		return Caller{}, &Problem{
+			Code: Unavailable, Message: fmt.Sprintf("the owner of this workspace is piton %s, and this is %s", l.Version, version),
 			Hint: "let its runs end, or stop it; then use one version",
 		}
+	case !slices.Contains(faces, face):
+		return Caller{}, &Problem{Code: Invalid, Message: fmt.Sprintf("unknown face %q", face)}
 	}
-	if req.Kind == activate {
-		return l.owner.Activate(r.Context(), req.Stream)
-	}
-	return l.forward(r.Context(), req)
-}
-
-func (l *Listener) forward(ctx context.Context, req request) error {
-	decode, ok := kinds[req.Kind]
-	if !ok {
-		return &Problem{Code: Invalid, Message: fmt.Sprintf("unknown request %q", req.Kind)}
-	}
-	in, err := decode(req.Input)
+	dir, err := url.PathUnescape(r.Header.Get(dirHeader))
 	if err != nil {
-		return &Problem{Code: Invalid, Message: "the request is not understood: " + err.Error()}
+		return Caller{}, &Problem{Code: Invalid, Message: "the request is not understood: " + err.Error()}
 	}
-	var objects []store.Object
-	for _, body := range req.Objects {
-		objects = append(objects, store.NewObject(body))
+	c := Caller{By: p.user(), Via: face, Dir: dir}
+	if again := r.Header.Get(againHeader); again != "" {
+		c.Again, _ = time.Parse(time.RFC3339Nano, again)
 	}
-	if in, err = req.open(in, objects); err != nil {
-		return err
-	}
-	return l.owner.Submit(ctx, req.Stream, in, objects...)
+	return c, json.Unmarshal([]byte(cmp.Or(r.Header.Get(settingsHeader), "null")), &c.Settings)
 }
 
 // carried answers with the streams whose runs the owner carries on.
 func (l *Listener) carried(w http.ResponseWriter, _ *http.Request) {
-	json.NewEncoder(w).Encode(l.owner.Carried()) //nolint:errcheck // the peer is gone then
+	json.NewEncoder(w).Encode(l.Carried()) //nolint:errcheck // the peer is gone then
 }
 
-// changes sends a byte each time the journal has grown.
+// What a line of the changes begins with; an empty one says that the journal has
+// grown.
+const (
+	letGo   = "x" // nobody carries the run any more
+	noted   = "!" // words for the person
+	refused = "{" // a problem
+)
+
+// changes sends a line each time the journal has grown, until nobody carries the
+// task's run on. With `end` it carries the run on itself as long as it lasts.
 func (l *Listener) changes(w http.ResponseWriter, r *http.Request) {
-	ear := make(chan struct{}, 1)
-	l.mu.Lock()
-	if l.ended {
-		l.mu.Unlock()
+	stream, end := r.URL.Query().Get("stream"), End(r.URL.Query().Get("end"))
+	e, ok := l.listen(end != "")
+	if !ok {
 		return
 	}
-	l.ears[ear] = true
-	l.mu.Unlock()
-	defer func() {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		delete(l.ears, ear)
-	}()
+	defer l.deafen(e)
+	if end != "" {
+		done, err := l.carry(r, stream, end)
+		if err != nil {
+			w.Write(append(EncodeProblem(err), '\n')) //nolint:errcheck // the peer is gone then
+			return
+		}
+		defer done()
+	}
+	l.hold(-1)
+	defer l.hold(1)
+	l.tell(r.Context(), w, e, l.Over(stream))
+}
+
+func (l *Listener) carry(r *http.Request, stream string, end End) (func(), error) {
+	caller, err := l.admit(r)
+	if err != nil {
+		return nil, err
+	}
+	return l.Carry(r.Context(), caller, stream, end)
+}
+
+// tell writes until there is nothing more to tell.
+func (l *Listener) tell(ctx context.Context, w http.ResponseWriter, e *ear, over <-chan struct{}) {
 	flush := http.NewResponseController(w)
-	for open := true; open; {
-		if _, err := w.Write([]byte{'\n'}); err != nil || flush.Flush() != nil {
+	for {
+		for _, note := range append(l.take(e), "") {
+			if _, err := io.WriteString(w, note+"\n"); err != nil {
+				return
+			}
+		}
+		if flush.Flush() != nil {
 			return
 		}
 		select {
-		case _, open = <-ear:
-		case <-r.Context().Done():
+		case _, open := <-e.more:
+			if !open {
+				return
+			}
+		case <-over:
+			for _, note := range append(l.take(e), letGo) {
+				io.WriteString(w, note+"\n") //nolint:errcheck // the peer is gone then
+			}
+			return
+		case <-ctx.Done():
 			return
 		}
 	}
 }
 
-// Client is a Desk over the owner's socket.
-type Client struct {
-	http    *http.Client
-	version string
+// take is what an ear has to be told in words.
+func (l *Listener) take(e *ear) (lines []string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, note := range e.notes {
+		lines = append(lines, noted+strings.ReplaceAll(note, "\n", " "))
+	}
+	e.notes = nil
+	return lines
 }
 
-// Dial returns a desk at the place's owner. It connects at the first request.
-func Dial(p Place, version string) *Client {
-	dial := func(ctx context.Context, _, _ string) (net.Conn, error) { return dialSocket(ctx, p) }
-	return &Client{version: version, http: &http.Client{Transport: &http.Transport{DialContext: dial}}}
+// takeNotes are the words that nobody was told.
+func (l *Listener) takeNotes() []string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	notes := l.notes
+	l.notes = nil
+	return notes
 }
 
-// Submit sends an input to the owner.
-func (c *Client) Submit(ctx context.Context, stream string, in engine.Input, objects ...store.Object) error {
-	kind, err := kindOf(in)
-	if err != nil {
-		return err
+// listen makes an ear that hears of every change from now on.
+func (l *Listener) listen(carries bool) (*ear, bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	e := &ear{carries: carries, more: make(chan struct{}, 1)}
+	if carries {
+		e.notes, l.notes = l.notes, nil
 	}
-	body, err := json.Marshal(in)
-	if err != nil {
-		return fmt.Errorf("encode request: %w", err)
+	if !l.ended {
+		l.ears[e] = true
 	}
-	req := request{Version: c.version, Stream: stream, Kind: kind, Input: body}
-	for _, o := range objects {
-		req.Objects = append(req.Objects, o.Body)
-	}
-	return c.post(ctx, req)
+	return e, !l.ended
 }
 
-// Activate asks the owner to go on with a task's run.
-func (c *Client) Activate(ctx context.Context, stream string) error {
-	return c.post(ctx, request{Version: c.version, Stream: stream, Kind: activate})
-}
-
-// answerTime is how long an owner may take to make a change durable.
-const answerTime = 30 * time.Second
-
-func (c *Client) post(ctx context.Context, req request) error {
-	body, err := json.Marshal(req)
-	if err != nil {
-		return fmt.Errorf("encode request: %w", err)
-	}
-	ctx, cancel := context.WithTimeout(ctx, answerTime)
-	defer cancel()
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://piton/submit", bytes.NewReader(body))
-	if err != nil {
-		return err
-	}
-	res, err := c.http.Do(r)
-	if err != nil {
-		return &Problem{
-			Code: Unavailable, Message: "the owner of this workspace does not answer: " + err.Error(),
-			Hint: "if it hangs, stop it (its state is safe) and use piton resume",
-		}
-	}
-	defer res.Body.Close()
-	if res.StatusCode == http.StatusNoContent {
-		return nil
-	}
-	var p Problem
-	if err := json.NewDecoder(res.Body).Decode(&p); err != nil {
-		return &Problem{Code: Unavailable, Message: "the owner of this workspace answers nonsense: " + err.Error()}
-	}
-	return &p
-}
-
-// Changes calls each whenever the journal has grown, and once at the
-// beginning, until the owner goes away or ctx ends. It fails if there is no owner.
-func (c *Client) Changes(ctx context.Context, each func() error) error {
-	res, err := c.get(ctx, "changes")
-	if err != nil {
-		return err
-	}
-	defer res.Body.Close()
-	for buf := make([]byte, 64); ; {
-		if _, err := res.Body.Read(buf); err != nil {
-			return nil // the owner ended, or ctx
-		}
-		if err := each(); err != nil {
-			return err
-		}
-	}
-}
-
-// Carried names the streams whose runs the owner carries on. It fails with
-// Unavailable if there is no owner, and otherwise if the owner, of another
-// version, does not say.
-func (c *Client) Carried(ctx context.Context) (streams []string, err error) {
-	res, err := c.get(ctx, "carried")
-	if err != nil {
-		return nil, err
-	}
-	defer res.Body.Close()
-	if err := json.NewDecoder(res.Body).Decode(&streams); err != nil {
-		return nil, fmt.Errorf("ask the owner of this workspace what it carries on: %w", err)
-	}
-	return streams, nil
-}
-
-func (c *Client) get(ctx context.Context, what string) (*http.Response, error) {
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://piton/"+what, nil)
-	if err != nil {
-		return nil, err
-	}
-	res, err := c.http.Do(r)
-	if err != nil {
-		return nil, &Problem{Code: Unavailable, Message: "the owner of this workspace does not answer: " + err.Error()}
-	}
-	return res, nil
+func (l *Listener) deafen(e *ear) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	delete(l.ears, e)
 }

@@ -3,41 +3,83 @@ package api_test
 import (
 	"context"
 	"errors"
+	"io"
+	"net"
+	"net/http"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/piton-dev/piton/internal/api"
 	"github.com/piton-dev/piton/internal/engine"
+	"github.com/piton-dev/piton/internal/run"
 	"github.com/piton-dev/piton/internal/store"
 )
 
-// desk keeps what it is told, and answers with err.
-type desk struct {
-	streams []string
-	inputs  []engine.Input
-	active  []string
-	err     error
+// owner answers as a test says, and keeps who asked.
+type owner struct {
+	api.Uses
+	foreign bool
+	err     func() error
+
+	mu      sync.Mutex
+	callers []api.Caller
+	orders  []api.Order
+	left    chan api.End
+	over    chan struct{}
+	freed   chan struct{} // a connection has ended
 }
 
-func (d *desk) Submit(_ context.Context, stream string, in engine.Input, _ ...store.Object) error {
-	d.streams, d.inputs = append(d.streams, stream), append(d.inputs, in)
-	return d.err
+func (o *owner) Order(_ context.Context, q api.Order) (api.Ordered, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.orders = append(o.orders, q)
+	if o.err != nil {
+		return api.Ordered{}, o.err()
+	}
+	return api.Ordered{Run: q.Run, Carried: true}, nil
 }
 
-func (d *desk) Activate(_ context.Context, stream string) error {
-	d.active = append(d.active, stream)
-	return d.err
+func (o *owner) Run(context.Context, api.Saying) (api.Said, error) {
+	panic("the request kills the owner")
 }
 
-func (d *desk) Carried() []string { return d.active }
+func (o *owner) serving() api.Serving {
+	return api.Serving{
+		Version: "1.0", Foreign: func(int) bool { return o.foreign }, Met: func(int) {},
+		Uses: func(c api.Caller) api.Uses {
+			o.mu.Lock()
+			defer o.mu.Unlock()
+			o.callers = append(o.callers, c)
+			return o
+		},
+		Carry: func(_ context.Context, _ api.Caller, _ string, end api.End) (func(), error) {
+			if o.err != nil {
+				return nil, o.err()
+			}
+			return func() { o.left <- end }, nil
+		},
+		Over:    func(string) <-chan struct{} { return o.over },
+		Carried: func() []string { return []string{"t-1"} },
+		Nudge: func() {
+			select {
+			case o.freed <- struct{}{}:
+			default:
+			}
+		},
+	}
+}
 
-func listen(t *testing.T, d api.Owner, foreign bool) (api.Place, *api.Listener) {
+func listen(t *testing.T, o *owner) (api.Place, *api.Listener) {
 	t.Helper()
+	o.left, o.over, o.freed = make(chan api.End, 8), make(chan struct{}), make(chan struct{}, 1)
 	p := api.Place{State: t.TempDir()}
-	l, err := api.Listen(p, d, "1.0", func(int) bool { return foreign }, func(int) {})
+	l, err := api.Listen(p, o.serving())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,96 +87,295 @@ func listen(t *testing.T, d api.Owner, foreign bool) (api.Place, *api.Listener) 
 	return p, l
 }
 
-func TestSubmitOverTheSocket(t *testing.T) {
-	d := &desk{}
-	p, _ := listen(t, d, false)
-	c := api.Dial(p, "1.0")
-	order := engine.Order{Command: engine.Command{Verb: engine.DoSkip, Step: "a", Why: "because", By: "ann"}}
-	if err := c.Submit(t.Context(), "t-1", order); err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Activate(t.Context(), "t-1"); err != nil {
-		t.Fatal(err)
+// The owner knows from the system who asks: a client has no way to say it.
+func TestRequestOverTheSocket(t *testing.T) {
+	o := &owner{}
+	p, _ := listen(t, o)
+	c := api.Dial(p, "1.0", []string{"HOME=/", "PITON_POLICY_MARK=off"}, nil)
+	q := api.Order{Run: "7f3a21", Step: "a", Verb: engine.DoSkip, Why: "because"}
+	done, err := c.Order(t.Context(), q)
+	if err != nil || done.Run != "7f3a21" || !done.Carried {
+		t.Fatalf("%+v, %v", done, err)
 	}
 	if streams, err := c.Carried(t.Context()); err != nil || !slices.Equal(streams, []string{"t-1"}) {
 		t.Errorf("it carries on %v, %v", streams, err)
 	}
-	if len(d.inputs) != 1 || d.inputs[0] != order || d.streams[0] != "t-1" || len(d.active) != 1 {
-		t.Errorf("the desk got %v for %v and was activated for %v", d.inputs, d.streams, d.active)
+	who := o.callers[0]
+	if !slices.Equal(o.orders, []api.Order{q}) || who.By != api.Person() || who.Via != "cli" || !slices.Equal(who.Settings, []string{"PITON_POLICY_MARK=off"}) {
+		t.Errorf("the owner got %+v from %+v", o.orders, who)
 	}
 	if info, err := os.Stat(p.Socket()); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("the socket: %v, %v", info.Mode(), err)
 	}
 }
 
+// Errors come through with their words, and with what faces tell apart.
 func TestRefusalsKeepTheirWords(t *testing.T) {
-	p, _ := listen(t, &desk{err: &engine.Refusal{Code: engine.Conflict, Message: "run 1 is done", Hint: "open another"}}, false)
-	err := api.Dial(p, "1.0").Submit(t.Context(), "t-1", engine.Reply{})
-	problem, ok := errors.AsType[*api.Problem](err)
-	if !ok || problem.Code != api.Conflict || problem.Message != "run 1 is done" || problem.Hint != "open another" {
-		t.Errorf("got %#v", err)
+	o := &owner{err: func() error {
+		return &engine.Refusal{Code: engine.Conflict, Message: "run 1 is done", Remedy: engine.RetryAbove, With: []string{"a", "r1"}}
+	}}
+	p, _ := listen(t, o)
+	order := func() error {
+		_, err := api.Dial(p, "1.0", nil, nil).Order(t.Context(), api.Order{})
+		return err
+	}
+	problem, ok := errors.AsType[*api.Problem](order())
+	if !ok || problem.Code != api.Conflict || problem.Message != "run 1 is done" || problem.Hint != "piton retry a --run r1 runs the step again" {
+		t.Errorf("got %#v", problem)
+	}
+	for _, cause := range []error{store.ErrCorrupt, store.ErrFull, store.ErrReadOnly, store.ErrVersion, api.ErrMachine} {
+		o.err = func() error { return cause }
+		if err := order(); !errors.Is(err, cause) {
+			t.Errorf("%v came as %v", cause, err)
+		}
 	}
 }
 
 func TestProcessesOfARunAreRefused(t *testing.T) {
-	d := &desk{}
-	p, _ := listen(t, d, true)
+	o := &owner{foreign: true}
+	p, _ := listen(t, o)
 	if api.Descends(os.Getpid()) {
 		t.Error("a process counts as its own child")
 	}
-	err := api.Dial(p, "1.0").Submit(t.Context(), "t-1", engine.Order{})
-	if problem, ok := errors.AsType[*api.Problem](err); !ok || problem.Code != api.Denied {
-		t.Errorf("got %v", err)
+	c := api.Dial(p, "1.0", nil, nil)
+	_, err := c.Order(t.Context(), api.Order{})
+	carried := c.Carry(t.Context(), "t-1", api.Stop, func() error { return nil })
+	for _, err := range []error{err, carried} {
+		if problem, ok := errors.AsType[*api.Problem](err); !ok || problem.Code != api.Denied {
+			t.Errorf("got %v", err)
+		}
 	}
-	if len(d.inputs) > 0 {
-		t.Error("the command reached the desk")
+	if len(o.orders)+len(o.left) > 0 {
+		t.Error("the command reached the owner")
 	}
 }
 
 func TestOtherVersionsAreRefused(t *testing.T) {
-	d := &desk{}
-	p, _ := listen(t, d, false)
-	err := api.Dial(p, "2.0").Submit(t.Context(), "t-1", engine.Order{})
-	if problem, ok := errors.AsType[*api.Problem](err); !ok || problem.Code != api.Unavailable || !strings.Contains(problem.Message, "1.0") {
-		t.Errorf("got %v", err)
+	o := &owner{}
+	p, _ := listen(t, o)
+	start := func(context.Context) error { t.Error("another owner is started"); return nil }
+	c := api.Dial(p, "2.0", nil, start)
+	_, err := c.Order(t.Context(), api.Order{})
+	carried := c.Carry(t.Context(), "t-1", api.Stop, func() error { return nil })
+	for _, err := range []error{err, carried} {
+		if problem, ok := errors.AsType[*api.Problem](err); !ok || problem.Code != api.Unavailable || !strings.Contains(problem.Message, "1.0") {
+			t.Errorf("got %v", err)
+		}
 	}
-	if len(d.inputs) > 0 {
-		t.Error("the command reached the desk")
+	if len(o.orders)+len(o.left) > 0 {
+		t.Error("the command reached the owner")
 	}
 }
 
-// Results of effects never come from outside: nobody can send a verdict.
-func TestResultsCannotBeSent(t *testing.T) {
-	p, _ := listen(t, &desk{}, false)
-	for _, in := range []engine.Input{engine.Checked{}, engine.Ended{}, engine.Prepared{}, engine.Begin{}} {
-		if err := api.Dial(p, "1.0").Submit(t.Context(), "t-1", in); err == nil {
-			t.Errorf("%T was sent", in)
+// Nobody can send what the core takes, a verdict least of all: only the use cases
+// have names.
+func TestOnlyUseCasesHaveNames(t *testing.T) {
+	p, _ := listen(t, &owner{})
+	c := http.Client{Transport: &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
+		return net.Dial("unix", p.Socket())
+	}}}
+	for _, name := range []string{"submit", "checked", "ended", "prepared", "expanded", "begin", "open", "draft", "judgement", "activate"} {
+		r, _ := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://piton/v1/"+name, strings.NewReader(`{}`))
+		r.Header.Set("Piton-Version", "1.0")
+		r.Header.Set("Piton-Face", "cli")
+		res, err := c.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, _ := io.ReadAll(res.Body)
+		res.Body.Close()
+		if res.StatusCode == http.StatusOK || !strings.Contains(string(body), "unknown request") {
+			t.Errorf("%s was taken: %s", name, body)
 		}
 	}
 }
 
 func TestNobodyListens(t *testing.T) {
-	err := api.Dial(api.Place{State: t.TempDir()}, "1.0").Submit(t.Context(), "t-1", engine.Order{})
+	_, err := api.Dial(api.Place{State: t.TempDir()}, "1.0", nil, nil).Order(t.Context(), api.Order{})
 	if problem, ok := errors.AsType[*api.Problem](err); !ok || problem.Code != api.Unavailable {
 		t.Errorf("got %v", err)
 	}
 }
 
-func TestChanges(t *testing.T) {
-	p, l := listen(t, &desk{}, false)
-	told := make(chan struct{}, 8)
+// Where nobody listens the client starts an owner, once, and says what keeps it from
+// that.
+func TestClientStartsTheOwner(t *testing.T) {
+	p := api.Place{State: t.TempDir()}
+	o, starts := &owner{}, 0
+	start := func(context.Context) error {
+		starts++
+		l, err := api.Listen(p, o.serving())
+		if err == nil {
+			t.Cleanup(func() { l.Close() })
+		}
+		return err
+	}
+	if _, err := api.Dial(p, "1.0", nil, start).Order(t.Context(), api.Order{}); err != nil || starts != 1 || len(o.orders) != 1 {
+		t.Errorf("%v after %d starts and %d orders", err, starts, len(o.orders))
+	}
+	why := errors.New("no room on the disk")
+	_, err := api.Dial(api.Place{State: t.TempDir()}, "1.0", nil, func(context.Context) error { return why }).Order(t.Context(), api.Order{})
+	if !errors.Is(err, why) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// An owner that is about to end takes nothing: the next one gets the request.
+func TestStoppingOwnerIsAskedNoMore(t *testing.T) {
+	o, began := &owner{}, 0
+	o.err = func() error {
+		if began++; began < 3 {
+			return run.ErrStopped
+		}
+		return nil
+	}
+	p, _ := listen(t, o)
+	if _, err := api.Dial(p, "1.0", nil, func(context.Context) error { return store.ErrOwned }).Order(t.Context(), api.Order{}); err != nil {
+		t.Error(err)
+	}
+	if again := o.callers[len(o.callers)-1].Again; len(o.callers) != 3 || !again.IsZero() {
+		t.Errorf("%d requests, the last one again since %v", len(o.callers), again)
+	}
+}
+
+// An owner that ended between a request and its answer may have carried it out: the
+// next one is told.
+func TestLostAnswerIsAskedForAgain(t *testing.T) {
+	p := api.Place{State: t.TempDir()}
+	dying, err := net.Listen("unix", p.Socket())
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		c, err := dying.Accept()
+		if err == nil {
+			io.ReadFull(c, make([]byte, 100)) //nolint:errcheck // the request has come
+			c.Close()
+		}
+		dying.Close()
+	}()
+	o, before := &owner{}, time.Now()
+	_, err = api.Dial(p, "1.0", nil, func(context.Context) error {
+		l, err := api.Listen(p, o.serving())
+		if err == nil {
+			t.Cleanup(func() { l.Close() })
+		}
+		return err
+	}).Order(t.Context(), api.Order{})
+	if err != nil || len(o.callers) != 1 {
+		t.Fatalf("%v, %d requests", err, len(o.callers))
+	}
+	if again := o.callers[0].Again; again.Before(before) || again.After(time.Now()) {
+		t.Errorf("it was sent first at %v", again)
+	}
+}
+
+// Who carries a run hears of every change, and its end tells the owner what it means.
+func TestCarry(t *testing.T) {
+	o := &owner{}
+	p, l := listen(t, o)
+	told, enough := make(chan struct{}, 8), errors.New("enough")
+	var seen error
 	over := make(chan error, 1)
 	go func() {
-		over <- api.Dial(p, "1.0").Changes(t.Context(), func() error { told <- struct{}{}; return nil })
+		over <- api.Dial(p, "1.0", nil, nil).Carry(t.Context(), "t-1", api.Leave, func() error { told <- struct{}{}; return seen })
 	}()
 	<-told // once at the beginning
 	l.Changed()
 	<-told
-	if err := l.Close(); err != nil {
+	seen = enough
+	l.Changed()
+	if err := <-over; !errors.Is(err, enough) {
+		t.Errorf("it ends with %v", err)
+	}
+	if end := <-o.left; end != api.Leave {
+		t.Errorf("the owner is told %q", end)
+	}
+}
+
+// The end of a run and that of its owner are told apart.
+func TestCarryEnds(t *testing.T) {
+	follow := func(end func(*owner, *api.Listener)) error {
+		o := &owner{}
+		p, l := listen(t, o)
+		told, over := make(chan struct{}, 8), make(chan error, 1)
+		go func() {
+			over <- api.Dial(p, "1.0", nil, nil).Carry(t.Context(), "t-1", api.Stop, func() error { told <- struct{}{}; return nil })
+		}()
+		<-told
+		end(o, l)
+		return <-over
+	}
+	if err := follow(func(o *owner, _ *api.Listener) { close(o.over) }); err != nil {
+		t.Errorf("the end of the run is %v", err)
+	}
+	if err := follow(func(_ *owner, l *api.Listener) { l.Close() }); !api.ErrGone(err) {
+		t.Errorf("the end of the owner is %v", err)
+	}
+}
+
+// A connection on which nothing is said does not keep the owner alive for long, and
+// one that follows a run does so only by the run.
+func TestHungConnections(t *testing.T) {
+	o := &owner{}
+	p, l := listen(t, o)
+	silent, err := net.Dial("unix", p.Socket())
+	if err != nil {
 		t.Fatal(err)
 	}
-	if err := <-over; err != nil {
-		t.Errorf("the owner's end is %v", err)
+	defer silent.Close()
+	for !l.Held() {
+		runtime.Gosched()
+	}
+	for l.Held() {
+		<-o.freed
+	}
+	deaf, err := net.Dial("unix", p.Socket())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer deaf.Close()
+	io.WriteString(deaf, "GET /v1/changes?stream=t-1&end=stop HTTP/1.1\r\nHost: piton\r\nPiton-Version: 1.0\r\nPiton-Face: cli\r\n\r\n") //nolint:errcheck // nobody listens then
+	deaf.Read(make([]byte, 1))                                                                                                           //nolint:errcheck // the answer begins
+	for l.Held() {
+		<-o.freed
+	}
+	for range 100_000 {
+		l.Changed() // never waits for it
+	}
+	deaf.Close()
+	if end := <-o.left; end != api.Stop {
+		t.Errorf("the owner is told %q", end)
+	}
+}
+
+// A request of which only a part comes ends with its connection, whatever is wrong
+// with it besides, and takes nobody's notes.
+func TestHalfARequest(t *testing.T) {
+	for _, version := range []string{"1.0", "0.9"} {
+		t.Run(version, func(t *testing.T) {
+			t.Parallel()
+			o := &owner{}
+			p, l := listen(t, o)
+			l.Say("a word for the person")
+			half, err := net.Dial("unix", p.Socket())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer half.Close()
+			io.WriteString(half, "POST /v1/order HTTP/1.1\r\nHost: piton\r\nPiton-Version: "+version+"\r\nPiton-Face: cli\r\nContent-Length: 200\r\n\r\n{\"run\"") //nolint:errcheck // nobody listens then
+			half.SetReadDeadline(time.Now().Add(20 * time.Second))                                                                                                 //nolint:errcheck // it is a socket
+			answer, err := io.ReadAll(half)
+			if err != nil {
+				t.Errorf("after %q: %v", answer, err)
+			}
+			for l.Held() {
+				<-o.freed
+			}
+			if version != "1.0" && strings.Contains(string(answer), "a word") {
+				t.Errorf("who is refused takes the notes: %q", answer)
+			}
+		})
 	}
 }
 

@@ -20,13 +20,13 @@ func TestSocketBelowALongPath(t *testing.T) {
 	if err := os.Mkdir(p.State, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	l, err := api.Listen(p, &desk{}, "1.0", func(int) bool { return false }, func(int) {})
+	l, err := api.Listen(p, (&owner{}).serving())
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer l.Close()
 	for range 3 {
-		if err := api.Dial(p, "1.0").Activate(t.Context(), "t-1"); err != nil {
+		if _, err := api.Dial(p, "1.0", nil, nil).Carried(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := api.LinkTo(p.State); err != nil {

@@ -1,134 +1,80 @@
 package check
 
 import (
-	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 
-	"mvdan.cc/sh/v3/syntax"
+	"github.com/piton-dev/piton/internal/engine"
+	"github.com/piton-dev/piton/internal/shell"
 )
+
+// Executables names the commands that checks start: by a name that is searched
+// for, or by an absolute path. The shell itself is one. It sees what the text
+// tells, also behind wrappers (timeout, sudo, xargs), in a text for a shell (bash
+// -c, eval), and after find -exec. It does not see what scripts, Makefiles and
+// other programs start. What lies in the workspace is a matter of guards. The
+// names are sorted.
+func Executables(checks []engine.Check) []string {
+	if len(checks) == 0 {
+		return nil
+	}
+	names := []string{"bash"}
+	for _, c := range checks {
+		for _, call := range shell.Parse(c.Command).Calls {
+			if name := call.Name(); filepath.IsAbs(name) || name != "" && !strings.ContainsAny(name, `/\`) {
+				names = append(names, name)
+			}
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
 
 // calls returns the names of the runners that a script calls. A script that no
 // shell could read calls none.
 func calls(script string) map[string]bool {
-	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(script), "")
-	if err != nil {
-		return nil
-	}
 	called := map[string]bool{}
-	syntax.Walk(file, func(n syntax.Node) bool {
-		if call, ok := n.(*syntax.CallExpr); ok {
-			for _, name := range runnersOf(texts(call.Args)) {
+	for _, c := range shell.Parse(script).Calls {
+		for ok := true; ok; c, ok = shell.Started(c) {
+			for _, name := range runnersOf(c) {
 				called[name] = true
 			}
 		}
-		return true
-	})
+	}
 	return called
 }
 
-// texts returns what the words of a command say; one that is only known when it
-// runs says nothing.
-func texts(words []*syntax.Word) []string {
-	out := make([]string, len(words))
-	for i, w := range words {
-		var b strings.Builder
-		for _, part := range w.Parts {
-			writeText(&b, part)
-		}
-		out[i] = b.String()
-	}
-	return out
-}
-
-func writeText(b *strings.Builder, part syntax.WordPart) {
-	switch p := part.(type) {
-	case *syntax.Lit:
-		b.WriteString(p.Value)
-	case *syntax.SglQuoted:
-		b.WriteString(p.Value)
-	case *syntax.DblQuoted:
-		for _, inner := range p.Parts {
-			writeText(b, inner)
-		}
-	}
-}
-
-// wrappers run the command that follows them, after options, settings and
-// numbers of their own.
-var wrappers = setOf("timeout env nice time command exec nohup xvfb-run stdbuf uv uvx poetry pipenv pdm hatch rye " +
-	"run coverage npx bunx npm pnpm yarn bun exec dlx x python python3 py cross-env c8 nyc")
-
-func setOf(words string) map[string]bool {
-	set := map[string]bool{}
-	for w := range strings.FieldsSeq(words) {
-		set[w] = true
-	}
-	return set
-}
-
-// runnersOf returns the runners that one command calls, itself or through
-// wrappers.
-func runnersOf(words []string) []string {
-	for i, w := range words {
-		base := path.Base(w)
-		if names := runnersAt(base, words[i+1:], words[:i]); len(names) > 0 {
-			return names
-		}
-		if !wrappers[base] && !passed(w) && (i == 0 || !strings.HasPrefix(words[i-1], "-")) {
-			return nil
-		}
-	}
-	return nil
-}
-
-// passed reports whether a word is an option, setting or number of a wrapper
-// before it.
-func passed(w string) bool {
-	return strings.HasPrefix(w, "-") || strings.Contains(w, "=") || w == "" || w[0] >= '0' && w[0] <= '9'
-}
-
-// runnersAt returns the runners that a word stands for, given what follows it
-// and what came before.
-func runnersAt(base string, rest, before []string) []string {
-	first := ""
-	if len(rest) > 0 {
-		first = rest[0]
-	}
-	switch base {
+// runnersOf returns the runners that a command stands for.
+func runnersOf(c shell.Call) []string {
+	verb, rest := shell.Verb(c, shell.Wrapper{Short: "CF", Long: []string{"--prefix", "--cwd", "--dir", "--workspace", "--filter"}})
+	switch tool := c.Tool(); tool {
 	case "pytest", "py.test":
 		return []string{"pytest"}
-	case "unittest":
-		if len(before) > 0 && before[len(before)-1] == "-m" {
-			return []string{"unittest"}
+	case "go":
+		if verb == "test" {
+			return []string{"go test"}
 		}
-	case "go", "cargo":
-		if first == "test" || first == "t" && base == "cargo" {
-			return []string{base + " test"}
+	case "cargo":
+		if verb == "test" || verb == "t" {
+			return []string{"cargo test"}
 		}
 	case "node":
-		if slices.Contains(rest, "--test") {
+		if shell.HasAny(c, "--test") {
 			return []string{"node --test"}
 		}
-	case "jest", "vitest", "mocha":
-		return []string{base}
+	case "unittest", "jest", "vitest", "mocha":
+		return []string{tool}
 	case "npm", "pnpm", "yarn", "bun":
-		if script(rest) {
+		if verb == "run" || verb == "run-script" {
+			verb, rest = shell.Verb(rest, shell.Wrapper{})
+		}
+		if verb == "t" || verb == "tst" || strings.HasPrefix(verb, "test") {
 			return []string{"node --test", "jest", "vitest", "mocha"}
+		}
+		if len(rest.Words) > 0 && tool != "npm" {
+			return runnersOf(rest) // yarn jest
 		}
 	}
 	return nil
-}
-
-// script reports whether the arguments of a package manager run a test script,
-// which may call any of its runners.
-func script(args []string) bool {
-	for _, w := range args {
-		switch {
-		case w == "run" || w == "run-script" || strings.HasPrefix(w, "-"):
-		default:
-			return w == "t" || w == "tst" || strings.HasPrefix(w, "test")
-		}
-	}
-	return false
 }

@@ -1,13 +1,11 @@
-// Package check runs the checks of one step, each in a process of its own, and
-// says what each answer means.
+// Package check runs the checks of one step, each in its own process, and says what
+// each answer means.
 //
-// The one idea: only the wait status of a process that the harness itself
-// started, and whose whole tree is dead, can be a pass. Output is read for one
-// purpose: to say of a status that it proves nothing, because no test was run or
-// a command was not there. Output never makes a pass.
+// Only the wait status of a process that Piton itself started, and whose whole tree is
+// dead, can be a pass. Output is read for one purpose: to find that a status proves
+// nothing, because no test ran or a command was missing. Output never makes a pass.
 //
-// What it must NEVER do: make a step done, which is the engine's to say from all
-// the answers; read a result from a file; run a command that is not in the step;
-// or let the environment of the harness through, but for what an allow-list and
-// the step name.
+// It must NEVER make a step done, which the engine decides from all answers; read a
+// result from a file; run a command that is not in the step; or pass on the
+// environment, except an allow-list and the names in the step.
 package check

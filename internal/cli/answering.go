@@ -6,41 +6,13 @@ import (
 	"strings"
 
 	"github.com/piton-dev/piton/internal/engine"
+	"github.com/piton-dev/piton/internal/view"
 )
-
-// answering is the command that answers an item with one of choices.
-func answering(item, schema string, choices []string) string {
-	words := "piton answer " + item + " "
-	if len(choices) != 1 || choices[0] != engine.ChooseAnswer {
-		return words + chosen(choices)
-	}
-	if schema != "" {
-		return words + "--args JSON"
-	}
-	return words + "--text TEXT"
-}
-
-// chosen are choices as a shell takes them.
-func chosen(choices []string) string {
-	words := make([]string, len(choices))
-	for i, c := range choices {
-		words[i] = shellWord(c)
-	}
-	return strings.Join(words, "|")
-}
-
-// shellWord is a word as a shell takes it.
-func shellWord(s string) string {
-	if strings.ContainsAny(s, " \t'\"`$&|;<>()*?[]#~!\\{}") {
-		return quote(s)
-	}
-	return s
-}
 
 // ownWords refuses a choice where a person's own words or value are asked for,
 // and says how they are given.
 func ownWords(it engine.ItemRow, word string) error {
-	how := answering(it.Item, it.Schema, it.Choices)
+	how := view.Answering(it.Item, it.Schema, engine.ChooseAnswer)
 	if word == "" {
 		return &misuse{text: fmt.Sprintf("item %s needs an answer", it.Item), hint: how}
 	}

@@ -9,16 +9,16 @@ import (
 
 	"github.com/piton-dev/piton/internal/config"
 	"github.com/piton-dev/piton/internal/probe"
+	"github.com/piton-dev/piton/internal/view"
 )
 
 func (a *app) agentsCmd() *cobra.Command {
 	return &cobra.Command{
 		Use:     "agents",
 		Example: "  piton agents\n  piton agents --json | jq -r '.data.agents[] | select(.found | not) | .name'",
-		Short:   "The agents that steps can name, and whether their programs are here",
-		Long: `Lists the agents of the configuration in force and the built-in one: how each is driven, with
-which command and model, where its program was found, and where it is configured. Starts none
-of them; piton doctor asks their programs for a version.`,
+		Short:   "List the agents that steps can name, and whether they are installed",
+		Long: `Lists the configured agents and the built-in one: kind, command, model, where the program is, and
+where it is configured. Starts none of them; piton doctor asks them for their version.`,
 		Args: atMost("nothing", 0),
 		RunE: func(*cobra.Command, []string) error { return a.agents() },
 	}
@@ -66,8 +66,8 @@ func agentDocument(env probe.Env, name string) agentDoc {
 	c, at := env.Config.Agents[name], env.Config.Origin("agents."+name)
 	said, file := probe.Agent(env, name)
 	return agentDoc{
-		Name: name, Kind: c.Kind, Command: list(c.Command), Model: c.Model, Default: name == env.Config.DefaultAgent,
-		BuiltIn: at.File == "", Found: file != "", Program: orNull(file), Unset: list(probe.Unset(env, c)),
+		Name: name, Kind: c.Kind, Command: view.List(c.Command), Model: c.Model, Default: name == env.Config.DefaultAgent,
+		BuiltIn: at.File == "", Found: file != "", Program: view.OrNull(file), Unset: view.List(probe.Unset(env, c)),
 		Status: said.Status, Text: said.Text, Hint: said.Hint,
 		Origin: at.String(), File: at.File, Line: at.Line, Column: at.Column,
 	}
@@ -107,7 +107,7 @@ func (t theme) agents(docs []agentDoc) []string {
 func (d agentDoc) command() string {
 	words := make([]string, len(d.Command))
 	for i, w := range d.Command {
-		words[i] = shellWord(w)
+		words[i] = view.ShellWord(w)
 	}
 	return strings.Join(words, " ")
 }
@@ -124,5 +124,5 @@ func (d agentDoc) about() string {
 	if d.Default {
 		words = append(words, "the default")
 	}
-	return join(words)
+	return view.Join(words)
 }

@@ -15,8 +15,8 @@ func (a *app) configCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:     "config",
 		Example: "  piton config show --origin",
-		Short:   "The configuration in force",
-		Long:    "Settings come from flags, from PITON_ variables of the environment, from .piton/config.yaml,\nfrom your own configuration, and from defaults; the first that says something counts.",
+		Short:   "Show the configuration",
+		Long:    "Settings come from flags, PITON_ environment variables, .piton/config.yaml, your own configuration\nand defaults. The first source that has a value wins.",
 		Args:    verbs,
 		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
@@ -28,8 +28,8 @@ func (a *app) configShowCmd() *cobra.Command {
 	var origin bool
 	c := &cobra.Command{
 		Use:   "show [SETTING]",
-		Short: "Show every setting that is in force, and where it comes from",
-		Long:  "Shows every setting in force, or those below SETTING. --origin adds where each comes from:\nfile:line:column, a variable, a flag or the default. Passwords in addresses are left out.",
+		Short: "Show every setting in force, and where it comes from",
+		Long:  "Shows every setting in force, or those below SETTING. --origin adds the source of each: file, line\nand column, a variable, a flag or the default. Passwords in addresses are hidden.",
 		Example: "  piton config show --origin\n  piton config show policy\n" +
 			"  piton config show --json | jq -r '.data.settings[] | select(.origin != \"default\") | .path'",
 		Args: atMost("a setting", 1),

@@ -10,16 +10,16 @@ import (
 	"github.com/piton-dev/piton/internal/api"
 	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/verify"
+	"github.com/piton-dev/piton/internal/view"
 )
 
 func (a *app) diffCmd() *cobra.Command {
 	return &cobra.Command{
 		Use:   "diff [PLAN|RUN] [PLAN|RUN]",
-		Short: "What two texts of a plan differ in, line by line and step by step",
-		Long: `Compares two plans: files, runs (the text that each is carried out on), or revisions of
-either, as in fix.md@1, 7f3a21@2 or by the id of a revision. One name compares the text of its run with the file as
-it stands; none does so for the newest run. Where the second proves or guards less than the
-first, that is called out.`,
+		Short: "Compare two texts of a plan, by line and by step",
+		Long: `Compares two plans. Each is a file, a run, or a revision of either: fix.md@1, 7f3a21@2, or the
+id of a revision. With one name, compares the text of its run with the file now; with none, that
+of the newest run. Says where the second text proves or guards less than the first.`,
 		Example: "  piton diff plans/fix.md\n  piton diff 7f3a21@1 7f3a21@2",
 		Args:    atMost("two plans", 2),
 		RunE:    func(c *cobra.Command, args []string) error { return a.diff(c.Context(), args) },
@@ -35,11 +35,11 @@ func (a *app) diff(ctx context.Context, args []string) error {
 		d := verify.Diff(one.Plan, two.Plan)
 		lines := string(diff.Diff(one.Name, one.Source, two.Name, two.Source))
 		if a.json {
-			d.Header, d.Steps, d.Weaker = list(d.Header), list(d.Steps), list(d.Weaker)
+			d.Header, d.Steps, d.Weaker = view.List(d.Header), view.List(d.Steps), view.List(d.Weaker)
 			for i := range d.Steps {
-				d.Steps[i].Labels = list(d.Steps[i].Labels)
+				d.Steps[i].Labels = view.List(d.Steps[i].Labels)
 			}
-			a.document("diff", diffDoc{From: one.Name, To: two.Name, Text: lines, Difference: d})
+			a.document("diff", view.Diff{From: one.Name, To: two.Name, Text: lines, Difference: d})
 			return nil
 		}
 		t := a.theme(a.out)
@@ -50,14 +50,6 @@ func (a *app) diff(ctx context.Context, args []string) error {
 		printLines(a.out, append(t.changedLines(lines), append([]string{""}, t.difference(d)...)...))
 		return nil
 	})
-}
-
-// diffDoc is a difference for programs.
-type diffDoc struct {
-	From string `json:"from"`
-	To   string `json:"to"`
-	Text string `json:"text"` // unified
-	verify.Difference
 }
 
 // compared finds the two texts that are meant.

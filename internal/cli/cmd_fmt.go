@@ -25,19 +25,18 @@ func (a *app) fmtCmd() *cobra.Command {
 	var f fmtFlags
 	c := &cobra.Command{
 		Use:   "fmt PLAN...",
-		Short: "Lay plans out in the one canonical way",
-		Long: `Prints the plan in its canonical layout, which parses to the same plan. - reads standard
-input. A plan that cannot be read without errors is left alone: exit code 4.
+		Short: "Format plans in the canonical layout",
+		Long: `Prints the plan in canonical layout. The meaning stays the same. - reads standard input. A plan
+with errors is not changed: exit code 4.
 
--d shows the difference instead, and ends with exit code 1 if there is one: for hooks and
-CI. -w writes the files, each whole or not at all, and only if nobody changed it meanwhile.
-A laid-out plan has other bytes: an approval that it had does not cover them.`,
+-d prints the difference instead, with exit code 1 if there is one, for hooks and CI. -w writes
+the files. A formatted plan has other bytes, so it needs a new approval.`,
 		Example: "  piton fmt -d plans/*.md      # what is not canonical, exit code 1 if anything\n  piton fmt -w plans/*.md\n  piton fmt - <draft.md >plan.md",
 		Args:    atLeast("a plan", 1),
 		RunE:    func(_ *cobra.Command, args []string) error { return a.fmt(args, f) },
 	}
-	c.Flags().BoolVarP(&f.diff, "diff", "d", false, "show what would change, as a unified difference")
-	c.Flags().BoolVarP(&f.write, "write", "w", false, "write the layout into the files")
+	c.Flags().BoolVarP(&f.diff, "diff", "d", false, "print what would change, as a unified diff")
+	c.Flags().BoolVarP(&f.write, "write", "w", false, "write the result to the files")
 	c.PreRunE = func(c *cobra.Command, _ []string) error {
 		if f.diff && f.write {
 			return usage(c, errors.New("--diff and --write contradict each other"))
@@ -61,7 +60,7 @@ type laid struct {
 // do. For programs there is one document: the layouts, or the error.
 func (a *app) fmt(paths []string, f fmtFlags) error {
 	if len(paths) > 1 && !f.diff && !f.write && !a.json {
-		return &misuse{text: "several plans cannot go to standard output as one", hint: "-w writes each, -d shows the differences"}
+		return &misuse{text: "several plans cannot be printed together", hint: "-w writes each, -d shows the differences"}
 	}
 	code := exitDone
 	docs := []laid{}
@@ -106,7 +105,7 @@ func (a *app) lay(path string) (laid, error) {
 	doc := api.Parse(shown, seen)
 	if !doc.OK() {
 		err := a.refuse(doc)
-		a.notice("%s is left as it is: mend the errors first", shown)
+		a.notice("%s is not changed: fix the errors first", shown)
 		return laid{}, err
 	}
 	text := plan.Format(doc.Plan)
@@ -120,7 +119,7 @@ func markdownOnly(verb, path string, source []byte) error {
 		return nil
 	}
 	return &misuse{
-		text: fmt.Sprintf("%s is a plan in the form %s, and %s works on Markdown", path, f, verb),
+		text: fmt.Sprintf("%s is a plan in the form %s, but %s works on Markdown", path, f, verb),
 		hint: "piton import writes it as Markdown",
 	}
 }
@@ -170,7 +169,7 @@ func rewrite(path string, seen, text []byte) error {
 	err := project.Replace(path, seen, text)
 	switch {
 	case errors.Is(err, project.ErrChanged):
-		return &api.Problem{Code: api.Conflict, Message: path + " was changed meanwhile, and is left as it is", Hint: "call this again"}
+		return &api.Problem{Code: api.Conflict, Message: path + " was changed meanwhile, so it is not written", Hint: "run this again"}
 	case err != nil:
 		return cannotWrite(path, err)
 	}

@@ -17,21 +17,20 @@ import (
 	"github.com/piton-dev/piton/internal/project"
 	"github.com/piton-dev/piton/internal/run"
 	"github.com/piton-dev/piton/internal/verify"
+	"github.com/piton-dev/piton/internal/view"
 )
 
 func (a *app) exportCmd() *cobra.Command {
 	var to, out string
 	c := &cobra.Command{
 		Use:   "export PLAN|RUN --to FORM",
-		Short: "Write a plan in another form, or a run as a record of its plan",
-		Long: `Writes the plan as yaml, json, dag (steps that call tools), taskplan (one loop
-step) or md. The form that it is in is known by its content. What the new form
-cannot hold is listed, never left out silently.
+		Short: "Write a plan or a run in another form",
+		Long: `Writes the plan as yaml, json, dag (a graph of tool calls), taskplan (one loop step) or md. What the
+new form cannot hold is listed.
 
-Of a RUN it writes the plan that the run has pinned. As yaml and json that is a record: with
-the plan's id, version and the revision before, when and by whom it was made, the step that
-is next, and of each step its status, who did it, attempts, times, output and error. The id of
-a revision means its bytes alone.`,
+For a RUN it writes the run's own text of the plan. As yaml and json this includes the history: ids
+and versions, and for each step status, agent, attempts, times, output and error. The id of a
+revision gives only its text.`,
 		Example: "  piton export plans/fix.md --to yaml\n  piton export plans/fix.md --to json -o fix.json\n  piton export 7f3a21 --to yaml",
 		Args:    exactly("a plan or a run", 1),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -54,8 +53,8 @@ func (a *app) importCmd() *cobra.Command {
 	var out string
 	c := &cobra.Command{
 		Use:     "import FILE",
-		Short:   "Write a plan that is in another form as Markdown",
-		Long:    "Reads a plan in YAML or JSON, a graph of tool calls, or a task plan, and prints it as\nMarkdown. The form is known by the file's content. What Markdown cannot hold is listed.",
+		Short:   "Convert a plan from another form to Markdown",
+		Long:    "Reads a plan in YAML or JSON, a graph of tool calls or a task plan, and prints it as Markdown. What\nMarkdown cannot hold is listed.",
 		Example: "  piton import plan.yaml -o plans/fix.md\n  curl -s https://example.org/plan.json | piton import -",
 		Args:    exactly("a file", 1),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -97,7 +96,7 @@ func (a *app) convert(ctx context.Context, verb, path string, to form.Form, out 
 	doc := api.Parse(path, source)
 	if !doc.OK() {
 		err := a.refuse(doc)
-		a.notice("mend the errors first: what cannot be read cannot be converted")
+		a.notice("fix the errors first: a plan that cannot be read cannot be converted")
 		return err
 	}
 	a.showFindings(a.err, serious(doc.Findings))
@@ -117,7 +116,7 @@ func (a *app) showErrors(ctx context.Context, path string, source []byte) error 
 	wrong := slices.DeleteFunc(doc.Findings, func(f verify.Finding) bool { return f.Severity != verify.Error })
 	a.showFindings(a.err, wrong)
 	if n := len(wrong); n > 0 {
-		a.notice("%s: the plan is converted as it is, and cannot run before that is mended", plural(n, "error", "errors"))
+		a.notice("%s: the plan is converted, but cannot run until these are fixed", view.Plural(n, "error", "errors"))
 	}
 	return nil
 }
@@ -145,27 +144,28 @@ func (a *app) exportRun(ctx context.Context, word string, to form.Form, out stri
 			return err
 		}
 		if to != form.YAML && to != form.JSON {
-			a.notice("what became of the steps is not in %s; --to yaml or --to json has it", to)
+			a.notice("the history of the steps is not in %s; --to yaml or --to json has it", to)
 			return a.putForm("export", doc.Form, to, out)
 		}
 		rows, err := s.store.Steps(ctx, head.Stream, head.Run)
 		if err != nil {
 			return err
 		}
-		values, err := s.results(ctx, head)
+		done, err := s.results(ctx, head)
 		if err != nil {
 			return err
 		}
-		return a.putForm("export", project.Record(doc.Form, head, r, rows, values), to, out)
+		return a.putForm("export", project.Record(doc.Form, head, r, rows, done), to, out)
 	})
 }
 
-// results are the newest outputs of a run's steps, as texts, by id.
-func (s *session) results(ctx context.Context, head engine.HeadRow) (map[string]string, error) {
-	texts, asked := map[string]string{}, map[string]string{}
+// results are what a run's steps put out, the newest of each, as texts, and what
+// they changed: a worktree when it was merged.
+func (s *session) results(ctx context.Context, head engine.HeadRow) (project.Deeds, error) {
+	done, asked := project.Deeds{Outputs: map[string]string{}, Changed: map[string][]string{}}, map[string]string{}
 	for r, err := range run.ReadRun(ctx, s.store, head) {
 		if err != nil {
-			return nil, err
+			return done, err
 		}
 		switch e := r.Event.(type) {
 		case engine.ItemOpened:
@@ -174,17 +174,23 @@ func (s *session) results(ctx context.Context, head engine.HeadRow) (map[string]
 			}
 		case engine.ItemAnswered:
 			if step, ok := asked[e.Item]; ok {
-				texts[step] = string(e.Output())
+				done.Outputs[step] = string(e.Output())
 			}
 		case engine.WorkEnded:
-			body, err := s.outputOf(ctx, e)
-			if err != nil {
-				return nil, err
+			if len(e.Changed) > 0 {
+				done.Changed[e.Step] = e.Changed
 			}
-			texts[e.Step] = string(body)
+			if e.Kind == engine.MergeWork {
+				continue // it puts out nothing
+			}
+			body, err := s.reader().Output(ctx, e)
+			if err != nil {
+				return done, err
+			}
+			done.Outputs[e.Step] = string(body)
 		}
 	}
-	return texts, nil
+	return done, nil
 }
 
 // putForm writes a plan in a form to where it is wanted.
@@ -199,9 +205,9 @@ func (a *app) putForm(verb string, doc form.Document, to form.Form, out string) 
 		}
 	}
 	if a.json {
-		c := conversion{From: doc.Form, To: to, File: orNull(out), Losses: list(losses)}
+		c := conversion{From: doc.Form, To: to, File: view.OrNull(out), Losses: view.List(losses)}
 		if out == "" {
-			c.Text = orNull(string(text))
+			c.Text = view.OrNull(string(text))
 		}
 		a.document(verb, c)
 		return nil
@@ -221,8 +227,8 @@ func (a *app) schemaCmd() *cobra.Command {
 	var of string
 	c := &cobra.Command{
 		Use:       "schema [config]",
-		Short:     "Print the JSON Schema of a form of plans, or of the configuration",
-		Long:      "Prints a JSON Schema (2020-12) for editors and programs: of plans in YAML and JSON, of\ngraphs of tool calls (dag), or of task plans (taskplan). `piton schema config` prints\nthat of `.piton/config.yaml`.",
+		Short:     "Print the JSON Schema of plans or of the configuration",
+		Long:      "Prints a JSON Schema (2020-12) for editors and programs: of plans in YAML and JSON, of graphs of\ntool calls (dag), or of task plans (taskplan). `piton schema config`\nprints that of `.piton/config.yaml`.",
 		Example:   "  piton schema > plan.schema.json\n  piton schema --form dag\n  piton schema config > .piton/config.schema.json",
 		Args:      atMost("config", 1),
 		ValidArgs: []string{"config"},
@@ -248,7 +254,7 @@ func (a *app) schemaCmd() *cobra.Command {
 func schemaOf(of string, args []string, formed bool) ([]byte, error) {
 	switch {
 	case len(args) == 1 && (args[0] != "config" || formed):
-		return nil, fmt.Errorf("%q has no schema beside those of --form; `piton schema config` prints that of the configuration", args[0])
+		return nil, fmt.Errorf("there is no schema %q; use --form, or `piton schema config` for the configuration", args[0])
 	case len(args) == 1:
 		return config.Schema(), nil
 	case of == "plan":

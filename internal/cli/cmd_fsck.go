@@ -14,14 +14,15 @@ import (
 	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/run"
 	"github.com/piton-dev/piton/internal/store"
+	"github.com/piton-dev/piton/internal/view"
 )
 
 func (a *app) fsckCmd() *cobra.Command {
 	return &cobra.Command{
 		Use:     "fsck",
 		Example: "  piton fsck",
-		Short:   "Check the whole journal",
-		Long:    "Checks every record's place in its chain, every object's hash, that nothing is missing at\nthe end, and that the lists show what the records say. Names the first bad record: exit\ncode 7 if there is one. Lists that show something else are made anew from the records.",
+		Short:   "Check the journal for damage",
+		Long:    "Checks the chain of all records, the hash of every object, that the end is complete, and that the\nlists agree with the records. Names the first bad record, with exit code 7. Wrong lists are\nrebuilt from the records.",
 		Args:    atMost("nothing", 0),
 		RunE:    func(c *cobra.Command, _ []string) error { return a.fsck(c.Context()) },
 	}
@@ -49,10 +50,10 @@ func (a *app) fsck(ctx context.Context) error {
 		return nil
 	}
 	for _, u := range unlike {
-		fmt.Fprintf(a.out, "the lists of %s did not show what its records say, and were made anew\n", u.name)
+		fmt.Fprintf(a.out, "the lists of %s did not agree with the records and were rebuilt\n", u.name)
 	}
-	fmt.Fprintf(a.out, "the journal is whole: %s in %s, %s\n",
-		plural(report.Events, "record", "records"), plural(report.Streams, "stream", "streams"), plural(report.Objects, "object", "objects"))
+	fmt.Fprintf(a.out, "the journal is sound: %s in %s, %s\n",
+		view.Plural(report.Events, "record", "records"), view.Plural(report.Streams, "stream", "streams"), view.Plural(report.Objects, "object", "objects"))
 	return nil
 }
 
@@ -89,7 +90,7 @@ func (a *app) relist(ctx context.Context, p *api.Product, wrong []unlike) (err e
 	defer func() { err = errors.Join(err, s.store.Close()) }()
 	epoch, release, err := s.store.Own(ctx, s.Place.ID)
 	if err != nil {
-		return fmt.Errorf("the lists do not show %s as its records have it, and cannot be made anew now: %w", wrong[0].name, err)
+		return fmt.Errorf("the lists do not agree with the records of %s, and cannot be rebuilt now: %w", wrong[0].name, err)
 	}
 	defer func() { err = errors.Join(err, release()) }()
 	for _, u := range wrong {
@@ -110,7 +111,7 @@ func (a *app) relist(ctx context.Context, p *api.Product, wrong []unlike) (err e
 	}
 	left, err := s.replay(ctx)
 	if err == nil && len(left) > 0 {
-		err = fmt.Errorf("the lists do not show %s as its records have it, also after they were made anew", left[0].name)
+		err = fmt.Errorf("the lists do not agree with the records of %s, also after they were rebuilt", left[0].name)
 	}
 	return err
 }

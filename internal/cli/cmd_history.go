@@ -8,13 +8,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/piton-dev/piton/internal/api"
+	"github.com/piton-dev/piton/internal/view"
 )
 
 func (a *app) historyCmd() *cobra.Command {
 	return &cobra.Command{
 		Use:     "history PLAN|RUN",
-		Short:   "The revisions of a plan: who, when, why, and what changed",
-		Long:    "Lists every text of the plan that was approved, rejected or proposed, the oldest first.\nEach is kept: piton diff PLAN@1 PLAN@2 compares two of them.",
+		Short:   "List the revisions of a plan: who, when, why, and what changed",
+		Long:    "Lists every text of the plan that was approved, rejected or proposed, the oldest first.\npiton diff PLAN@1 PLAN@2 compares two of them.",
 		Example: "  piton history plans/fix.md",
 		Args:    exactly("a plan or a run", 1),
 		RunE:    func(c *cobra.Command, args []string) error { return a.history(c.Context(), args[0]) },
@@ -28,9 +29,9 @@ func (a *app) history(ctx context.Context, word string) error {
 			return err
 		}
 		if a.json {
-			docs := []revisionDoc{}
+			docs := []view.Revision{}
 			for _, e := range all {
-				docs = append(docs, revisionDocument(e))
+				docs = append(docs, view.RevisionOf(e))
 			}
 			a.document("history", map[string]any{"revisions": docs})
 			return nil
@@ -43,44 +44,12 @@ func (a *app) history(ctx context.Context, word string) error {
 	})
 }
 
-// revisionDoc is one revision for programs.
-type revisionDoc struct {
-	ID         string   `json:"id"`
-	Version    int      `json:"version"`
-	Previous   string   `json:"previous"`
-	Path       string   `json:"path"`
-	Title      string   `json:"title"`
-	Hash       string   `json:"hash"`
-	By         string   `json:"by"`
-	At         stamp    `json:"at"`
-	Answer     *string  `json:"answer"` // approved, rejected, null while it waits
-	AnsweredBy string   `json:"answered_by"`
-	AnsweredAt stamp    `json:"answered_at"`
-	Why        string   `json:"why"`
-	Changes    string   `json:"changes"`
-	Weakened   []string `json:"weakened"`
-	Runs       []string `json:"runs"`
-}
-
-func revisionDocument(e api.Entry) revisionDoc {
-	p := e.Drafted
-	d := revisionDoc{
-		ID: p.Plan, Version: p.Version, Previous: p.Previous, Path: p.Path, Title: p.Title, Hash: p.Hash, By: p.By, At: stamp(e.At),
-		Changes: p.Changes, Weakened: list(p.Weakened), Runs: list(e.Runs),
-	}
-	if e.Answer != nil {
-		word := string(planStatus(e.Revision))
-		d.Answer, d.AnsweredBy, d.AnsweredAt, d.Why = &word, e.Answer.By, stamp(e.Answered), e.Answer.Why
-	}
-	return d
-}
-
 // revision is one entry of a history.
 func (t theme) revision(e api.Entry) []string {
 	p := e.Drafted
-	state, tone := "waits for a yes or no", warnTone
+	state, tone := "waits for approval", warnTone
 	if e.Answer != nil {
-		state, tone = fmt.Sprintf("%s by %s, %s", planStatus(e.Revision), t.line(e.Answer.By), e.Answered.In(t.zone).Format("2006-01-02 15:04")), okTone
+		state, tone = fmt.Sprintf("%s by %s, %s", view.PlanStatus(e.Revision), t.line(e.Answer.By), e.Answered.In(t.zone).Format("2006-01-02 15:04")), okTone
 		if !e.Answer.Yes {
 			tone = badTone
 		}

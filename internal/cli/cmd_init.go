@@ -38,14 +38,14 @@ func (a *app) initCmd() *cobra.Command {
 	here := false
 	c := &cobra.Command{
 		Use:   "init",
-		Short: "Make a configuration with the agents found here, and an example plan",
-		Long: `Writes .piton/config.yaml and plans/example.md in the current directory. What exists
-is kept. Within a workspace it makes no second one, unless --here says so.`,
-		Example: "  piton init\n  piton init --here   # a workspace of its own below another one",
+		Short: "Write a configuration for the agents found here, and an example plan",
+		Long: `Writes .piton/config.yaml and plans/example.md in the current directory. Existing files are kept.
+Inside another workspace it refuses, unless --here is given.`,
+		Example: "  piton init\n  piton init --here   # a workspace inside another one",
 		Args:    atMost("nothing", 0),
 		RunE:    func(*cobra.Command, []string) error { return a.init(here) },
 	}
-	c.Flags().BoolVar(&here, "here", false, "make a workspace here though a directory above is one")
+	c.Flags().BoolVar(&here, "here", false, "make a workspace here, inside another one")
 	return c
 }
 
@@ -63,7 +63,7 @@ func (a *app) init(here bool) error {
 	if above := workspaceAbove(dir); above != "" && !here {
 		return &api.Problem{
 			Code: api.Conflict, Message: "this directory belongs to the workspace " + above,
-			Hint: "work there, or make a workspace of its own here with: piton init --here",
+			Hint: "work there, or make a new workspace here: piton init --here",
 		}
 	}
 	done := begun{Written: []string{}, Kept: []string{}}
@@ -108,7 +108,7 @@ func (a *app) write(done *begun, path, name string, body []byte) error {
 	case err == nil:
 		done.Kept = append(done.Kept, name)
 		if !a.json {
-			a.notice("%s is kept as it is", name)
+			a.notice("%s exists and is not changed", name)
 		}
 		return nil
 	case !errors.Is(err, fs.ErrNotExist):

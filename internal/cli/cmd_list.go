@@ -10,6 +10,7 @@ import (
 
 	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/store"
+	"github.com/piton-dev/piton/internal/view"
 )
 
 // recentRuns is how many runs are listed unless asked otherwise.
@@ -28,17 +29,18 @@ func (a *app) listCmd() *cobra.Command {
 	var l listing
 	c := &cobra.Command{
 		Use:     "list",
-		Short:   "The runs of this workspace, the newest first",
-		Long:    "Lists the plans that wait for a yes, and then the runs, the newest first. The filters go together:\nonly what fits all of them is listed. --status approved,rejected lists plans of which nothing was\nrun yet.",
-		Example: "  piton list --status failed,needs-you --title payment",
+		Aliases: []string{"ls"},
+		Short:   "List the runs of this workspace, the newest first",
+		Long:    "Lists the plans that wait for approval, then the runs, the newest first. Several filters must all\nmatch. --status approved,rejected lists plans that never ran.",
+		Example: "  piton list --status failed,waiting --title payment",
 		Args:    atMost("nothing", 0),
 		RunE:    func(c *cobra.Command, _ []string) error { return a.list(c.Context(), l) },
 	}
-	c.Flags().StringSliceVar(&l.status, "status", nil, "only what stands so: "+join(statusWords()))
+	c.Flags().StringSliceVar(&l.status, "status", nil, "only with one of these statuses: "+view.Join(statusWords()))
 	_ = c.RegisterFlagCompletionFunc("status", cobra.FixedCompletions(statusWords(), cobra.ShellCompDirectiveNoFileComp))
-	c.Flags().StringVar(&l.title, "title", "", "only what has this in its title, in capitals or not")
-	c.Flags().IntVar(&l.recent, "recent", recentRuns, "so many of the newest at most; 0 for all")
-	c.Flags().BoolVar(&l.archived, "archived", false, "only runs that piton archive took out of the lists")
+	c.Flags().StringVar(&l.title, "title", "", "only with this text in the title, in any case")
+	c.Flags().IntVar(&l.recent, "recent", recentRuns, "at most this many, the newest; 0 for all")
+	c.Flags().BoolVar(&l.archived, "archived", false, "only archived runs")
 	return c
 }
 
@@ -53,8 +55,8 @@ func (a *app) list(ctx context.Context, l listing) error {
 			return err
 		}
 		asked := filter.Status
-		filter.Status = stored(asked)
-		heads, err := s.listed(ctx, filter, l.archived, among(asked, by))
+		filter.Status = view.Stored(asked)
+		heads, err := s.listed(ctx, filter, l.archived, view.Among(asked, by))
 		if err != nil {
 			return err
 		}
@@ -62,7 +64,7 @@ func (a *app) list(ctx context.Context, l listing) error {
 		if more {
 			heads = heads[:l.recent]
 		}
-		heads = families(heads)
+		heads = view.Families(heads)
 		plans, err := s.unrun(ctx, asked, l)
 		if err != nil {
 			return err
@@ -82,77 +84,23 @@ func (s *session) unrun(ctx context.Context, asked []engine.Status, l listing) (
 		return nil, nil
 	}
 	find := s.UnrunProposals
-	if slices.Contains(asked, approved) || slices.Contains(asked, rejected) {
+	if slices.Contains(asked, view.Approved) || slices.Contains(asked, view.Rejected) {
 		find = s.Unrun
 	}
 	plans, err := find(ctx)
 	slices.Reverse(plans)
 	plans = slices.DeleteFunc(plans, func(r *engine.Revision) bool {
-		stands := slices.ContainsFunc(asked, func(s engine.Status) bool { return looks[s].word == looks[planStatus(r)].word })
-		return len(asked) > 0 && !stands || !strings.Contains(store.Fold(r.Drafted.Title), store.Fold(l.title))
+		return len(asked) > 0 && !slices.Contains(asked, view.PlanStatus(r)) || !strings.Contains(store.Fold(r.Drafted.Title), store.Fold(l.title))
 	})
 	return plans, err
 }
 
 func unfinished(h engine.HeadRow) bool { return !h.Ended }
 
-// moving reports whether the journal may have a run that people see so as running:
-// it is interrupted where nobody carries it on, and waits where a run does that
-// carries out a step of it.
-func moving(s engine.Status) bool {
-	return s == engine.Running || s == interrupted || s == engine.Waiting
-}
-
-// stored are the statuses that the journal has for those that people see.
-func stored(asked []engine.Status) []engine.Status {
-	in := slices.DeleteFunc(slices.Clone(asked), func(s engine.Status) bool { return s == interrupted })
-	if slices.ContainsFunc(asked, moving) && !slices.Contains(in, engine.Running) {
-		in = append(in, engine.Running)
-	}
-	return in
-}
-
-// among tells the runs that stand as was asked from those that only the journal
-// takes for such; nil if it takes none.
-func among(asked []engine.Status, by stands) func(engine.HeadRow) bool {
-	if !slices.ContainsFunc(asked, moving) {
-		return nil
-	}
-	return func(h engine.HeadRow) bool { return slices.Contains(asked, by.of(h)) }
-}
-
-// families puts the runs that carry out steps of another one of the list behind
-// that one.
-func families(heads []engine.HeadRow) []engine.HeadRow {
-	below, here := map[string][]engine.HeadRow{}, map[string]bool{}
-	for _, h := range heads {
-		here[h.Run] = true
-	}
-	for _, h := range heads {
-		if here[h.Parent.Run] {
-			below[h.Parent.Run] = append(below[h.Parent.Run], h)
-		}
-	}
-	var all []engine.HeadRow
-	var add func(h engine.HeadRow)
-	add = func(h engine.HeadRow) {
-		all = append(all, h)
-		for _, child := range slices.Backward(below[h.Run]) {
-			add(child)
-		}
-	}
-	for _, h := range heads {
-		if !here[h.Parent.Run] {
-			add(h)
-		}
-	}
-	return all
-}
-
 // listed are the runs that fit and are archived, or are not; with fits only those
 // of them.
 func (s *session) listed(ctx context.Context, filter store.HeadFilter, archived bool, fits func(engine.HeadRow) bool) ([]engine.HeadRow, error) {
-	shelf, err := s.shelf()
+	shelf, err := s.store.Archived(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -186,15 +134,15 @@ func (s *session) changed(heads []engine.HeadRow) map[string]bool {
 func (l listing) filter() (store.HeadFilter, error) {
 	filter := store.HeadFilter{Title: l.title}
 	if l.recent < 0 {
-		return filter, &misuse{text: fmt.Sprintf("--recent %d is no number of runs", l.recent), hint: "0 lists all"}
+		return filter, &misuse{text: fmt.Sprintf("--recent %d is not a number of runs", l.recent), hint: "0 lists all"}
 	}
 	if l.recent > 0 {
 		filter.Limit = l.recent + 1
 	}
 	for _, word := range l.status {
-		status, ok := statusOf(word)
-		if !ok {
-			return filter, &misuse{text: fmt.Sprintf("nothing stands as %q", word), hint: "one of: " + join(statusWords())}
+		status := engine.Status(strings.ToLower(word))
+		if !slices.Contains(view.Statuses(), status) {
+			return filter, &misuse{text: fmt.Sprintf("there is no status %q", word), hint: "one of: " + view.Join(statusWords())}
 		}
 		filter.Status = append(filter.Status, status)
 	}
@@ -203,29 +151,10 @@ func (l listing) filter() (store.HeadFilter, error) {
 
 func (l listing) filters() bool { return len(l.status) > 0 || l.title != "" || l.archived }
 
-// runStatuses are how a run can stand, or a plan of which nothing was run.
-func runStatuses() []engine.Status {
-	return []engine.Status{engine.Running, interrupted, engine.Waiting, engine.Paused, engine.Done, engine.Failed, engine.Cancelled, engine.Superseded, approved, rejected}
-}
-
-// statusOf understands the word that lists show, and the one in documents.
-func statusOf(word string) (engine.Status, bool) {
-	i := slices.IndexFunc(runStatuses(), func(s engine.Status) bool {
-		return strings.EqualFold(word, statusWord(s)) || strings.EqualFold(word, looks[s].word) || strings.EqualFold(word, string(s))
-	})
-	if i < 0 {
-		return "", false
-	}
-	return runStatuses()[i], true
-}
-
-// statusWord is the word that lists show, without blanks.
-func statusWord(s engine.Status) string { return strings.ReplaceAll(looks[s].word, " ", "-") }
-
 func statusWords() []string {
 	var words []string
-	for _, s := range runStatuses() {
-		words = append(words, statusWord(s))
+	for _, s := range view.Statuses() {
+		words = append(words, view.Word(s, engine.NoPhase))
 	}
 	return words
 }

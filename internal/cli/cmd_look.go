@@ -1,9 +1,7 @@
 package cli
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -20,6 +18,7 @@ import (
 	"github.com/piton-dev/piton/internal/probe"
 	"github.com/piton-dev/piton/internal/run"
 	"github.com/piton-dev/piton/internal/store"
+	"github.com/piton-dev/piton/internal/view"
 )
 
 func first(args []string) string {
@@ -28,8 +27,6 @@ func first(args []string) string {
 	}
 	return args[0]
 }
-
-func join(words []string) string { return strings.Join(words, ", ") }
 
 func exactly(what string, n int) cobra.PositionalArgs {
 	return cobra.MatchAll(atLeast(what, n), atMost(what, n))
@@ -47,7 +44,7 @@ func atLeast(what string, n int) cobra.PositionalArgs {
 func atMost(what string, n int) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if len(args) > n {
-			return usage(c, fmt.Errorf("%s takes %s and no more; %q is too much", c.CommandPath(), what, args[n]))
+			return usage(c, fmt.Errorf("%s takes %s; %q is too much", c.CommandPath(), what, args[n]))
 		}
 		return noneEmpty(c, args)
 	}
@@ -69,7 +66,7 @@ func (a *app) statusCmd() *cobra.Command {
 	return &cobra.Command{
 		Use:     "status [RUN]",
 		Example: "  piton status\n  piton status 7f3a21 --json",
-		Short:   "What is: a run, its steps, and what waits for you",
+		Short:   "Show a run, its steps, and what waits for you",
 		Args:    atMost("a run", 1),
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.looking(c.Context(), func(s *session) error {
@@ -88,15 +85,15 @@ func (a *app) inboxCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:     "inbox [ITEM]",
 		Example: "  piton inbox\n  piton inbox 7f3a21/1\n  piton inbox --limit 5",
-		Short:   "What waits for a person, the oldest first",
-		Long:    "What waits for a person, the oldest first: of each item up to 40 lines of what a yes is for.\nWith an item, that one alone and whole.",
+		Short:   "List what waits for you, the oldest first",
+		Long:    "Lists what waits for you, the oldest first, with up to 40 lines of each item. piton inbox ITEM shows\none item in full.",
 		Args:    atMost("an item", 1),
 		RunE: func(c *cobra.Command, words []string) error {
 			if len(words) > 0 {
 				return a.inboxItem(c.Context(), words[0], c.Flags().Changed("limit"))
 			}
 			if limit < 0 {
-				return &misuse{text: fmt.Sprintf("--limit %d is no number of items", limit), hint: "0 shows all"}
+				return &misuse{text: fmt.Sprintf("--limit %d is not a number of items", limit), hint: "0 shows all"}
 			}
 			if !a.json && !c.Flags().Changed("limit") {
 				limit = manyItems
@@ -110,7 +107,7 @@ func (a *app) inboxCmd() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				args, err := s.argsOf(c.Context(), items)
+				args, err := s.reader().Args(c.Context(), items)
 				if err != nil {
 					return err
 				}
@@ -118,14 +115,14 @@ func (a *app) inboxCmd() *cobra.Command {
 			})
 		},
 	}
-	c.Flags().IntVar(&limit, "limit", 0, "show at most so many items; 0 is all, and what --json shows; else it is 50")
+	c.Flags().IntVar(&limit, "limit", 0, "show at most this many items; 0 for all (default 50, with --json all)")
 	return c
 }
 
 // inboxItem shows one item whole.
 func (a *app) inboxItem(ctx context.Context, word string, limited bool) error {
 	if limited {
-		return &misuse{text: "--limit goes with the list, and one item is shown whole", hint: "piton inbox " + word}
+		return &misuse{text: "--limit is for the list; a single item is shown in full", hint: "piton inbox " + word}
 	}
 	return a.looking(ctx, func(s *session) error {
 		it, err := s.Item(ctx, word)
@@ -140,7 +137,7 @@ func (a *app) inboxItem(ctx context.Context, word string, limited bool) error {
 			return err
 		}
 		items := []engine.ItemRow{it}
-		args, err := s.argsOf(ctx, items)
+		args, err := s.reader().Args(ctx, items)
 		if err != nil {
 			return err
 		}
@@ -148,7 +145,7 @@ func (a *app) inboxItem(ctx context.Context, word string, limited bool) error {
 	})
 }
 
-// proposalOf is the plan of this id that waits for a yes or no; nil for none.
+// proposalOf is the plan of this id that waits for approval; nil for none.
 func (s *session) proposalOf(ctx context.Context, id string) (*engine.Revision, error) {
 	plans, err := s.Proposals(ctx)
 	if i := slices.IndexFunc(plans, func(r *engine.Revision) bool { return r.Drafted.Plan == id }); i >= 0 {
@@ -169,52 +166,17 @@ func (s *session) waiting(ctx context.Context, limit int) ([]engine.ItemRow, err
 	items, err := s.store.Items(ctx, filter)
 	if limit > 0 && len(items) > limit {
 		items = items[:limit]
-		s.app.notice("more wait than these %d; piton inbox --limit 0 shows all", limit)
+		s.app.notice("more than these %d wait; piton inbox --limit 0 shows all", limit)
 	}
 	return items, err
 }
 
-// argsOf reads what the calls among the items are called with, by its hash, and
-// puts all of it into what they are about.
-func (s *session) argsOf(ctx context.Context, items []engine.ItemRow) (map[string]json.RawMessage, error) {
-	args := map[string]json.RawMessage{}
-	for i := range items {
-		it := &items[i]
-		if it.Args == "" {
-			continue
-		}
-		body, err := s.store.Object(ctx, it.Args)
-		if errors.Is(err, store.ErrNotFound) {
-			continue // what is kept in the journal says that it is cut
-		}
-		if err != nil {
-			return nil, err
-		}
-		args[it.Args] = body
-		it.Context = withArgs(it.Context, body)
-	}
-	return args, nil
-}
-
-// fill is argsOf for one item that a view shows.
+// fill reads the arguments of one item that a view shows.
 func (s *session) fill(it *engine.ItemRow) error {
 	items := []engine.ItemRow{*it}
-	_, err := s.argsOf(context.Background(), items)
+	_, err := s.reader().Args(context.Background(), items)
 	*it = items[0]
 	return err
-}
-
-// withArgs puts the whole arguments in the place of their beginning, behind which
-// an empty line stands.
-func withArgs(about string, args []byte) string {
-	var b bytes.Buffer
-	if json.Indent(&b, args, "", "  ") != nil {
-		return about
-	}
-	if _, rest, more := strings.Cut(about, "\n\n"); more {
-		b.WriteString("\n\n" + rest)
-	}
-	return b.String()
 }
 
 func (a *app) watchCmd() *cobra.Command {
@@ -222,7 +184,7 @@ func (a *app) watchCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:     "watch [RUN]",
 		Example: "  piton watch\n  piton watch 7f3a21 --json --after 40",
-		Short:   "Follow a run that another process carries out",
+		Short:   "Follow a run until it ends or waits for you",
 		Args:    atMost("a run", 1),
 		RunE:    func(c *cobra.Command, args []string) error { return a.watch(c.Context(), first(args), after) },
 	}
@@ -247,7 +209,7 @@ func (a *app) follow(ctx context.Context, prefix string, after uint64) error {
 		if err != nil {
 			return err
 		}
-		if newest, err := s.newest(ctx, head); err != nil || !newest {
+		if newest, err := s.reader().Newest(ctx, head); err != nil || !newest {
 			return errors.Join(err, s.past(ctx, head, after))
 		}
 		opened := api.Opened{Stream: head.Stream, Run: head.Run}
@@ -258,10 +220,15 @@ func (a *app) follow(ctx context.Context, prefix string, after uint64) error {
 			return a.showStatus(ctx, s, head)
 		}
 		s.noticeChange(head)
-		d := &drive{session: s, stay: true, opened: &opened}
-		err = d.follow(ctx, func(ctx context.Context, each func() error) error { return s.changes(ctx, head.Stream, each) })
+		d := &follower{session: s, stay: true, opened: opened}
+		ctx, d.leave = context.WithCancel(ctx)
+		defer d.leave()
+		err = s.changes(ctx, head.Stream, func() error { return d.step(ctx) })
 		d.endView()
-		gone := errors.Is(err, errOwnerGone)
+		if errors.Is(err, errOver) || d.detached.Load() {
+			err = nil
+		}
+		gone := errors.Is(err, errNobody)
 		if !gone && (err != nil || d.detached.Load() || !a.live()) {
 			return err
 		}
@@ -269,7 +236,7 @@ func (a *app) follow(ctx context.Context, prefix string, after uint64) error {
 			return err
 		}
 		if gone {
-			a.notice("nobody carries run %s on now", head.Run)
+			a.notice("run %s is not active", head.Run)
 			return a.showStatus(ctx, s, head)
 		}
 		return a.showEnd(ctx, s, head)
@@ -319,7 +286,7 @@ func (s *session) stream(ctx context.Context, opened api.Opened, after uint64) e
 		return nil
 	}
 	err := s.changes(ctx, opened.Stream, each)
-	if errors.Is(err, errOver) || errors.Is(err, errOwnerGone) {
+	if errors.Is(err, errOver) || errors.Is(err, errNobody) {
 		return nil // there is nothing more to come
 	}
 	return err
@@ -330,8 +297,8 @@ func (a *app) logCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:     "log [RUN] [STEP]",
 		Example: "  piton log\n  piton log 7f3a21 write-tests --transcript",
-		Short:   "What happened, and the evidence",
-		Long:    "The history of a run, or of one step with the answers of its checks and the head of what\nit put out; all of that is in the value of its events with --json. --transcript prints\nwhat the attempts of the step printed.",
+		Short:   "Show the history of a run, with the evidence",
+		Long:    "Shows the history of a run, or of one step with the results of its checks and the start of its\noutput; --json has all of it. --transcript prints what the agent or script of the step printed.",
 		Args:    atMost("a run and a step", 2),
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.log(c.Context(), args, transcript)
@@ -357,68 +324,12 @@ func (a *app) log(ctx context.Context, args []string, transcript bool) error {
 		if transcript {
 			return s.transcript(head, step, records)
 		}
-		values, err := s.outputs(ctx, step, records)
+		values, err := s.reader().Outputs(ctx, step, records)
 		if err != nil {
 			return err
 		}
 		return a.showLog(head, step, records, values)
 	})
-}
-
-// outputs are what steps put out, by the hash of the object that holds it.
-type outputs map[string][]byte
-
-// outputs reads what a step put out. What gc has removed is left out.
-func (s *session) outputs(ctx context.Context, step string, records []engine.Record) (outputs, error) {
-	all := outputs{}
-	for _, r := range records {
-		e, ok := r.Event.(engine.WorkEnded)
-		if !ok || step == "" || e.Step != step {
-			continue
-		}
-		body, err := s.outputOf(ctx, e)
-		if err != nil {
-			return nil, err
-		}
-		all[e.Output] = body
-	}
-	return all, nil
-}
-
-// outputOf is what work put out; nothing where gc has removed it.
-func (s *session) outputOf(ctx context.Context, e engine.WorkEnded) ([]byte, error) {
-	if e.Output == "" {
-		return nil, nil
-	}
-	body, err := s.store.Object(ctx, e.Output)
-	if errors.Is(err, store.ErrNotFound) {
-		return nil, nil
-	}
-	return body, err
-}
-
-// of is the value that an event tells of, for programs: JSON as it is, all else
-// as a text; nil where it tells of none.
-func (o outputs) of(e engine.Event) json.RawMessage {
-	var body []byte
-	switch e := e.(type) {
-	case engine.WorkEnded:
-		body = o[e.Output]
-	case engine.ItemAnswered:
-		body = e.Output()
-	}
-	if len(body) == 0 {
-		return nil
-	}
-	v, err := engine.ValueOf(body)
-	if err != nil {
-		return nil
-	}
-	value, err := engine.EncodeValue(v)
-	if err != nil {
-		return nil
-	}
-	return value
 }
 
 // runAndStep understands RUN, STEP, and RUN STEP.
@@ -472,7 +383,7 @@ func (s *session) transcript(head engine.HeadRow, step string, records []engine.
 	if s.app.json {
 		s.app.document("log", map[string]any{"run": head.Run, "step": step, "attempts": attempts})
 	} else if len(attempts) == 0 {
-		s.app.notice("nothing was printed: calls of tools and answers of people print nothing; their values: piton log %s STEP", head.Run)
+		s.app.notice("nothing was printed: tool calls and answers print nothing; their values: piton log %s STEP", head.Run)
 	}
 	return nil
 }
@@ -485,7 +396,7 @@ func (s *session) copyLog(to io.Writer, name string) error {
 	defer root.Close()
 	f, err := root.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
-		s.app.notice("this log is not there any more: gc removes those of finished runs")
+		s.app.notice("this log is gone: gc removes those of finished runs")
 		return nil
 	}
 	if err != nil {
@@ -501,15 +412,15 @@ func (a *app) backupCmd() *cobra.Command {
 	return &cobra.Command{
 		Use:     "backup DIR",
 		Example: "  piton backup /backups/piton-2026-11-22",
-		Short:   "Copy the journal, whole and checked, while it is in use",
-		Long:    "Makes the directory and copies the journal with its objects into it. Put its files into the\nplace of a journal that was lost.",
+		Short:   "Copy the journal, also while it is in use",
+		Long:    "Copies the journal and its objects into a new directory. To restore a lost journal, put these\nfiles in its place.",
 		Args:    exactly("a new directory", 1),
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.looking(c.Context(), func(s *session) error {
 				if err := s.backupTarget(args[0]); err != nil {
 					return err
 				}
-				if err := s.backup(c.Context(), args[0]); err != nil {
+				if err := s.store.Backup(c.Context(), args[0]); err != nil {
 					return err
 				}
 				a.did("backup", args[0], "the journal is copied to "+args[0])
@@ -519,39 +430,21 @@ func (a *app) backupCmd() *cobra.Command {
 	}
 }
 
-// backup copies the journal, and beside it which runs are archived.
-func (s *session) backup(ctx context.Context, dir string) error {
-	if err := s.store.Backup(ctx, dir); err != nil {
-		return err
-	}
-	lines, err := os.ReadFile(s.shelfPath())
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err == nil {
-		err = os.WriteFile(filepath.Join(dir, filepath.Base(s.shelfPath())), lines, 0o600)
-	}
-	if err != nil {
-		return fmt.Errorf("copy which runs are archived: %w", err)
-	}
-	return nil
-}
-
 // backupTarget refuses what cannot become the directory of a copy.
 func (s *session) backupTarget(path string) error {
 	up := filepath.Dir(path)
 	info, err := os.Stat(up)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return &misuse{text: fmt.Sprintf("there is no directory %s to back up into", up), hint: "make it first"}
+		return &misuse{text: fmt.Sprintf("there is no directory %s for the backup", up), hint: "make it first"}
 	case err == nil && !info.IsDir():
 		return &misuse{text: up + " is not a directory", hint: "give the path of a new directory"}
 	}
 	if _, err := os.Lstat(path); err == nil {
-		return &misuse{text: path + " exists already", hint: "a backup makes a directory of its own: give a new name"}
+		return &misuse{text: path + " exists already", hint: "a backup makes a new directory: give another name"}
 	}
 	if real, err := filepath.EvalSymlinks(up); err == nil && within(s.Place.State, real) {
-		return &misuse{text: path + " lies in the state directory, and is lost with it", hint: "give the path of a new directory elsewhere"}
+		return &misuse{text: path + " is inside the state directory and would be lost with it", hint: "give the path of a new directory elsewhere"}
 	}
 	return nil
 }
@@ -569,8 +462,8 @@ func (a *app) doctorCmd() *cobra.Command {
 	return &cobra.Command{
 		Use:     "doctor",
 		Example: "  piton doctor",
-		Short:   "What this machine can do for Piton, and what is missing",
-		Long:    "Looks at the configuration, the machine and the configured agents. Exit code 9 if something\nkeeps every run from working.",
+		Short:   "Check this machine and the configuration",
+		Long:    "Checks the configuration, the machine and the configured agents. Exit code 9 if no run could\nwork.",
 		Args:    atMost("nothing", 0),
 		RunE: func(c *cobra.Command, _ []string) error {
 			place, err := a.place()
@@ -587,20 +480,18 @@ func (a *app) doctorCmd() *cobra.Command {
 func (a *app) versionCmd() *cobra.Command {
 	return &cobra.Command{
 		Use:     "version",
-		Example: "  piton version --json", Short: "The version of this program", Args: atMost("nothing", 0),
-		RunE: func(*cobra.Command, []string) error {
-			if a.json {
-				a.document("version", map[string]any{"version": Version, "schema": schema})
-				return nil
-			}
-			fmt.Fprintf(a.out, "piton %s\n", Version)
-			return nil
-		},
+		Example: "  piton version --json", Short: "Print the version", Args: atMost("nothing", 0),
+		RunE: func(*cobra.Command, []string) error { return a.showVersion() },
 	}
 }
 
+func (a *app) showVersion() error {
+	a.report("version", map[string]any{"version": Version, "schema": view.Schema}, "piton "+Version)
+	return nil
+}
+
 // document prints one JSON object for a verb that ends.
-func (a *app) document(kind string, data any) { writeDocument(a.out, kind, data) }
+func (a *app) document(kind string, data any) { view.Write(a.out, kind, data) }
 
 // did reports a small act: its id for programs, a sentence for people.
 func (a *app) did(verb, id, sentence string) {

@@ -30,21 +30,19 @@ func (a *app) newCmd() *cobra.Command {
 	var f newFlags
 	c := &cobra.Command{
 		Use:   "new TITLE",
-		Short: "A plan to fill in, empty or made from a template",
-		Long: `Prints a plan with this title and one step to fill in. With -o it goes to a file; at a
-terminal it goes to plans/ in the workspace. No file is ever written over.
+		Short: "Make a new plan, empty or from a template",
+		Long: `Makes a plan with this title and one step to fill in. At a terminal it is written to plans/, with -o
+to a file, and otherwise printed. Existing files are kept. piton verify lists what is still
+missing.
 
-The new plan does not verify yet: piton verify names what is still to be said.
-
---from makes a whole plan of a template: of those that come with Piton (bugfix, feature,
-migration, refactor, release) or of your own, .piton/templates/NAME.md. What differs from
-workspace to workspace are variables, with defaults; --var gives one another value.
---list prints all templates and their variables.`,
+--from makes a complete plan from a template: bugfix, feature, migration, refactor, release, or
+your own .piton/templates/NAME.md. --var sets a variable of the template. --list prints all
+templates and their variables.`,
 		Example: "  piton new \"Fix the login timeout (#423)\"\n  piton new \"Greet people\" -o plans/greet.md\n  piton new --list\n" +
 			"  piton new \"Fix the login timeout (#423)\" --from bugfix --var test='make check'",
 		Args: func(c *cobra.Command, args []string) error {
 			if f.list {
-				return atMost("no title beside --list", 0)(c, args)
+				return atMost("no title with --list", 0)(c, args)
 			}
 			return atLeast("a title", 1)(c, args)
 		},
@@ -55,9 +53,9 @@ workspace to workspace are variables, with defaults; --var gives one another val
 			return a.newPlan(strings.Join(args, " "), f)
 		},
 	}
-	c.Flags().StringVarP(&f.out, "output", "o", "", "write to this `FILE`, which must not exist; - is standard output")
-	c.Flags().StringVar(&f.from, "from", "", "make it of this `TEMPLATE`")
-	c.Flags().StringArrayVar(&f.values, "var", nil, "give a variable of the template a value, as `NAME=VALUE`; may be repeated")
+	c.Flags().StringVarP(&f.out, "output", "o", "", "write to this new `FILE`; - is standard output")
+	c.Flags().StringVar(&f.from, "from", "", "make the plan from this `TEMPLATE`")
+	c.Flags().StringArrayVar(&f.values, "var", nil, "set a variable of the template, as `NAME=VALUE`; may be repeated")
 	c.Flags().BoolVar(&f.list, "list", false, "print the templates and their variables instead")
 	_ = c.RegisterFlagCompletionFunc("from", a.completeTemplates)
 	_ = c.RegisterFlagCompletionFunc("var", a.completeVariables)
@@ -77,7 +75,7 @@ func (a *app) newPlan(title string, f newFlags) error {
 	if err != nil {
 		return err
 	}
-	text, err := entitled(p, title, person())
+	text, err := entitled(p, title, api.Person())
 	if err != nil {
 		return err
 	}
@@ -106,7 +104,7 @@ func (a *app) begun(place api.Place, agent, title string, f newFlags) (*plan.Pla
 		return a.fill(place, title, f)
 	}
 	if len(f.values) > 0 {
-		return nil, &misuse{text: "--var gives a value to a template, and there is none", hint: "name one with --from; piton new --list prints them"}
+		return nil, &misuse{text: "--var needs a template", hint: "choose one with --from; piton new --list prints them"}
 	}
 	return emptied(agent), nil
 }
@@ -132,7 +130,7 @@ func emptied(agent string) *plan.Plan {
 	if agent != "" {
 		s := p.Steps[0]
 		s.Target = plan.Is(agent)
-		s.Task = plan.Text{Value: "Say what is to be done, and what it is for."}
+		s.Task = plan.Text{Value: "Say what to do, and what it is for."}
 	}
 	return p
 }
@@ -174,7 +172,7 @@ func writeNew(path string, text []byte) error {
 	err := create(path, text)
 	switch {
 	case errors.Is(err, fs.ErrExist):
-		return &api.Problem{Code: api.Conflict, Message: path + " exists already, and is not written over", Hint: "give another file with -o, or remove it first"}
+		return &api.Problem{Code: api.Conflict, Message: path + " exists already and is not overwritten", Hint: "give another file with -o, or remove it first"}
 	case err != nil:
 		return cannotWrite(path, err)
 	}
@@ -205,7 +203,7 @@ func cannotWrite(path string, err error) error {
 		err = p.Err
 	}
 	if durable.IsFull(err) {
-		return &fault{text: fmt.Sprintf("cannot write %s: %v", path, err), hint: "free some space, then call this again"}
+		return &fault{text: fmt.Sprintf("cannot write %s: %v", path, err), hint: "free some space, then run this again"}
 	}
 	return &api.Problem{Code: api.Invalid, Message: fmt.Sprintf("cannot write %s: %v", path, err), Hint: "check the directory and who may write there"}
 }

@@ -18,18 +18,17 @@ import (
 	"github.com/piton-dev/piton/internal/api"
 	"github.com/piton-dev/piton/internal/plan"
 	"github.com/piton-dev/piton/internal/verify"
+	"github.com/piton-dev/piton/internal/view"
 )
 
 func (a *app) reviewCmd() *cobra.Command {
 	return &cobra.Command{
 		Use:   "review PLAN",
-		Short: "Walk through a plan step by step: keep, change, approve",
-		Long: `Shows one step after the other and asks what to do with it: keep it, edit it in $EDITOR,
-move it, leave it out of runs, add one after it, remove it. Each answer is written to the
-file at once and touches that step alone, so you can stop at any time and lose nothing. At
-the end it asks for your yes to the whole plan, as piton approve records it.
-
-It works in any terminal, 80 columns wide or less.`,
+		Short: "Review a plan step by step, change it, approve it",
+		Long: `Shows one step at a time and asks what to do: keep it, edit it in $EDITOR, move it, leave it out of
+runs, add one after it, or remove it. Each answer is written to the file at once, so you can
+stop at any time. At the end it asks for your approval of the whole plan, as piton approve
+does.`,
 		Example: "  piton review plans/fix.md\n  EDITOR=nano piton review plans/fix.md",
 		Args:    exactly("a plan", 1),
 		RunE:    func(c *cobra.Command, args []string) error { return a.review(c.Context(), args[0]) },
@@ -41,7 +40,7 @@ func (a *app) review(ctx context.Context, path string) error {
 		return err
 	}
 	if !a.asks() {
-		return &misuse{text: "review asks questions, and nobody sits at a terminal here", hint: "piton show PLAN shows the plan, piton approve PLAN says yes to it"}
+		return &misuse{text: "review asks questions and needs a terminal", hint: "piton show PLAN shows the plan, piton approve PLAN approves it"}
 	}
 	return a.with(ctx, func(s *session) error {
 		r := &review{session: s, path: path, in: bufio.NewReader(a.in), theme: a.theme(a.err)}
@@ -62,7 +61,7 @@ type review struct {
 }
 
 // errQuit ends a walk; what was changed is in the file already.
-var errQuit = errors.New("the review was left")
+var errQuit = errors.New("the review was stopped")
 
 // reviewDoc is what came of a walk, for programs.
 type reviewDoc struct {
@@ -97,11 +96,11 @@ func (r *review) left(ctx context.Context) error {
 			return err
 		}
 		if was != nil {
-			r.say("Left. %s; %s.", r.changed(), r.theme.approvedAlready(was, r.path))
+			r.say("Stopped. %s; %s.", r.changed(), r.theme.approvedAlready(was, r.path))
 			return nil
 		}
 	}
-	r.say("Left. %s; the plan is not approved. Go on with: piton review %s", r.changed(), r.path)
+	r.say("Stopped. %s; the plan is not approved. To continue: piton review %s", r.changed(), r.path)
 	return ended(exitWaiting)
 }
 
@@ -109,7 +108,7 @@ func (r *review) changed() string {
 	if r.changes == 0 {
 		return "Nothing was changed"
 	}
-	return plural(r.changes, "change is", "changes are") + " in the file"
+	return view.Plural(r.changes, "change is", "changes are") + " in the file"
 }
 
 // steps asks about one step after the other.
@@ -117,7 +116,7 @@ func (r *review) steps(ctx context.Context) error {
 	if err := r.read(ctx); err != nil {
 		return err
 	}
-	r.say("%s: %s, %s. Every answer is written at once; q leaves.", r.path, r.theme.line(r.doc.Plan.Title.Value), plural(len(r.doc.Plan.Steps), "step", "steps"))
+	r.say("%s: %s, %s. Every answer is written at once; q leaves.", r.path, r.theme.line(r.doc.Plan.Title.Value), view.Plural(len(r.doc.Plan.Steps), "step", "steps"))
 	for r.at < len(r.doc.Plan.Steps) {
 		r.show()
 		answer, err := r.ask("keep, edit, move, skip, add, remove, back, quit [k/e/m/s/a/r/b/q]")
@@ -136,7 +135,7 @@ func (r *review) steps(ctx context.Context) error {
 
 // read takes the file as it is now: somebody may have changed it.
 func (r *review) read(ctx context.Context) (err error) {
-	if r.doc, err = r.Read(ctx, r.path); err != nil {
+	if r.doc, err = r.Named(ctx, r.path); err != nil {
 		return err
 	}
 	if err := markdownOnly("review", r.path, r.doc.Source); err != nil {
@@ -152,7 +151,7 @@ func (r *review) show() {
 	p, s := r.doc.Plan, r.doc.Plan.Steps[r.at]
 	fmt.Fprintln(r.app.err)
 	r.say("Step %d of %d", r.at+1, len(p.Steps))
-	lines := r.theme.planStep(s, r.doc, needsOf(p, p.Refs(), r.at))
+	lines := r.theme.planStep(s, r.doc, view.NeedsOf(p, p.Refs(), r.at))
 	if leftOut(s) {
 		lines = append(lines, r.theme.under(3, youTone, "left out of runs (when: false)")...)
 	}
@@ -206,7 +205,7 @@ func (r *review) do(answer string) error {
 	case "q", "quit":
 		return errQuit
 	default:
-		r.say("%q is none of the answers; one letter is enough.", r.theme.line(answer))
+		r.say("%q is not an answer; one letter is enough.", r.theme.line(answer))
 	}
 	return nil
 }
@@ -221,7 +220,7 @@ func (r *review) write(text []byte) error {
 		if api.Explain(err).Code != api.Conflict {
 			return err
 		}
-		r.say("%s was changed by somebody else meanwhile; here it is anew.", r.path)
+		r.say("%s was changed by somebody else; here is the new text.", r.path)
 		return nil
 	}
 	r.changes++
@@ -245,7 +244,7 @@ func (r *review) edit() error {
 		if err == nil {
 			return r.write(whole)
 		}
-		r.say("This is not one step yet: %v", err)
+		r.say("This is not a single step: %v", err)
 		again, err := r.ask("Edit it again? [Y/n]")
 		if err != nil {
 			return err
@@ -295,7 +294,7 @@ func (r *review) move() error {
 	}
 	place, err := strconv.Atoi(answer)
 	if err != nil || place < 1 || place > len(p.Steps) {
-		r.say("%q is no place from 1 to %d; the step stays.", r.theme.line(answer), len(p.Steps))
+		r.say("%q is not a place from 1 to %d; the step stays.", r.theme.line(answer), len(p.Steps))
 		return nil
 	}
 	if place-1 == r.at {
@@ -306,7 +305,7 @@ func (r *review) move() error {
 	if err := r.write(moved(p, r.at, place-1)); err != nil || r.changes == before {
 		return err
 	}
-	r.say("Moved. Numbers stay as they are; a step without needs now waits for the one that stands before it.")
+	r.say("Moved. Numbers do not change; a step without needs now waits for the step before it.")
 	if place-1 < r.at {
 		r.at++ // the steps before were looked at already
 	}
@@ -338,7 +337,7 @@ func (r *review) remove() error {
 		return nil
 	}
 	if names := needing(p, r.at); len(names) > 0 {
-		r.say("These steps wait for it: %s", r.theme.line(join(names)))
+		r.say("These steps wait for it: %s", r.theme.line(view.Join(names)))
 	}
 	answer, err := r.ask("Remove the step? [y/N]")
 	if err != nil {
@@ -355,7 +354,7 @@ func (r *review) approve(ctx context.Context) (bool, error) {
 	fmt.Fprintln(r.app.err)
 	r.say("That was all. %s.", r.changed())
 	if _, err := r.fit(r.doc); err != nil {
-		r.say("The plan cannot be approved as it is. Mend it with: piton review %s", r.path)
+		r.say("The plan cannot be approved yet. Fix it with: piton review %s", r.path)
 		return false, err
 	}
 	was, err := r.approved(ctx, r.doc)
@@ -366,7 +365,7 @@ func (r *review) approve(ctx context.Context) (bool, error) {
 		r.say("%s.", r.theme.approvedAlready(was, r.path))
 		return true, nil
 	}
-	answer, err := r.ask(fmt.Sprintf("Approve this plan of %s? [y/N]", plural(len(r.doc.Plan.Steps), "step", "steps")))
+	answer, err := r.ask(fmt.Sprintf("Approve this plan of %s? [y/N]", view.Plural(len(r.doc.Plan.Steps), "step", "steps")))
 	if err != nil {
 		return false, err
 	}
@@ -374,15 +373,9 @@ func (r *review) approve(ctx context.Context) (bool, error) {
 		r.say("Not approved.")
 		return false, nil
 	}
-	err = r.desk(ctx, func(d api.Desk) error {
-		v, err := r.Draft(ctx, d, r.doc)
-		if err != nil {
-			return err
-		}
-		return r.Judge(ctx, d, v, true, r.By, "")
-	})
+	said, err := r.sayApproved(ctx, r.path, r.doc, approveFlags{}, true)
 	if err == nil {
-		r.say("Approved. Start it with: piton run %s", r.path)
+		r.say("Approved. Start it with: piton run %s", said.Path)
 	}
 	return err == nil, err
 }

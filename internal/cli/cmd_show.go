@@ -11,17 +11,18 @@ import (
 
 	"github.com/piton-dev/piton/internal/api"
 	"github.com/piton-dev/piton/internal/engine"
+	"github.com/piton-dev/piton/internal/view"
 )
 
 func (a *app) showCmd() *cobra.Command {
 	return &cobra.Command{
 		Use:   "show [PLAN|RUN]",
-		Short: "Show a plan as it would run, or as a run has it",
-		Long: `Shows who does each step, after what, and what proves it. PLAN is a file, or - for
-standard input. Of a RUN, the newest if none is given, it shows the bytes that the run has
-pinned, whatever the file says now; the id of a recorded revision shows that one.
+		Short: "Show a plan, or the plan of a run",
+		Long: `Shows who does each step, what it waits for, and what proves it. PLAN is a file, or - for
+standard input. For a RUN, or the newest if none is given, shows the run's own text, whatever
+the file says now. The id of a revision shows that revision.
 
-With --json it gives every label of the format, in snake_case.`,
+With --json it has every label of the format, in snake_case.`,
 		Example: "  piton show plans/fix.md\n  piton show 7f3a21\n  piton show plans/fix.md --json | jq -r '.data.steps[].id'",
 		Args:    atMost("a plan or a run", 1),
 		RunE:    func(c *cobra.Command, args []string) error { return a.show(c.Context(), first(args)) },
@@ -86,11 +87,13 @@ func (a *app) showDocument(ctx context.Context, doc *api.Document, r *engine.Rev
 		printLines(a.out, a.theme(a.out).forecast(f))
 		return nil
 	}
-	d := planDocument(doc)
+	d := view.PlanOf(doc)
 	if r != nil {
-		d.ID, d.Version, d.Status = &r.Drafted.Plan, &r.Drafted.Version, string(planStatus(r))
+		d["id"], d["version"], d["status"] = r.Drafted.Plan, r.Drafted.Version, view.PlanStatus(r)
 	}
-	d.Forecast = forecastDocument(f)
+	if f := view.ForecastOf(f); f != nil {
+		d["forecast"] = f
+	}
 	a.document("plan", d)
 	return nil
 }
@@ -111,32 +114,15 @@ func (t theme) forecast(f api.Forecast) []string {
 	}
 	var parts []string
 	if f.Tokens > 0 {
-		parts = append(parts, count(f.Tokens)+" tokens")
+		parts = append(parts, view.Count(f.Tokens)+" tokens")
 	}
 	if f.Cost > 0 {
-		parts = append(parts, money(f.Cost))
+		parts = append(parts, view.Money(f.Cost))
 	}
-	parts = append(parts, span(f.Work))
-	text := fmt.Sprintf("forecast: about %s from %s", join(parts), plural(f.Attempts, "earlier attempt", "earlier attempts"))
+	parts = append(parts, view.Span(f.Work))
+	text := fmt.Sprintf("forecast: about %s from %s", view.Join(parts), view.Plural(f.Attempts, "earlier attempt", "earlier attempts"))
 	if f.Unknown > 0 {
-		text += fmt.Sprintf(" (%s)", plural(f.Unknown, "new step", "new steps"))
+		text += fmt.Sprintf(" (%s)", view.Plural(f.Unknown, "new step", "new steps"))
 	}
 	return append([]string{""}, t.under(0, idleTone, text)...)
-}
-
-// forecastDoc is the same for programs.
-type forecastDoc struct {
-	Tokens   *int64   `json:"tokens"`
-	CostUSD  *float64 `json:"cost_usd"`
-	WorkMs   int64    `json:"work_ms"`
-	Attempts int      `json:"attempts"`
-	Steps    int      `json:"steps"`
-	Unknown  int      `json:"unknown"` // steps of agents of which nothing is known
-}
-
-func forecastDocument(f api.Forecast) *forecastDoc {
-	if f.Steps == 0 {
-		return nil
-	}
-	return &forecastDoc{orNull(f.Tokens), orNull(float64(f.Cost) / 1e6), f.Work.Milliseconds(), f.Attempts, f.Steps, f.Unknown}
 }

@@ -9,25 +9,16 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/piton-dev/piton/internal/api"
-	"github.com/piton-dev/piton/internal/config"
+	"github.com/piton-dev/piton/internal/owner"
 	"github.com/piton-dev/piton/internal/proc"
 	"github.com/piton-dev/piton/internal/tool"
 )
 
-// toolConfig tells package tool what the configuration says.
-func toolConfig(c config.Config) tool.Config {
-	servers := make(map[string]tool.Server, len(c.MCPServers))
-	for name, s := range c.MCPServers {
-		servers[name] = tool.Server{Command: s.Command, URL: s.URL, Env: s.Env, EnvPass: s.EnvPass}
-	}
-	return tool.Config{Commands: tool.Tiers(c.Commands), Hosts: c.WebFetch.Allow, Servers: servers}
-}
-
 func (a *app) toolsCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use: "tools", Example: "  piton tools\n  piton tools show write_file\n  piton tools --json | jq -r '.data.tools[].name'",
-		Short: "The tools that steps can call: the built-in ones and those of MCP servers",
-		Long:  "Lists the built-in tools and those of the MCP servers of the configuration, which it\nstarts to ask them. `piton tools show NAME` prints one with its schemas.",
+		Short: "List the tools that steps can call",
+		Long:  "Lists the built-in tools and those of the configured MCP servers, which it starts to ask them. `piton tools show NAME` prints one with its schemas.",
 		Args:  verbs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			return a.tools(func(r *tool.Registry) error { return a.listTools(c.Context(), r) })
@@ -35,7 +26,7 @@ func (a *app) toolsCmd() *cobra.Command {
 	}
 	c.AddCommand(&cobra.Command{
 		Use: "show NAME", Example: "  piton tools show run_command",
-		Short: "One tool with its schemas",
+		Short: "Show one tool with its schemas",
 		Args:  exactly("a tool's name", 1),
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.tools(func(r *tool.Registry) error { return a.showTool(c.Context(), r, args[0]) })
@@ -59,23 +50,12 @@ func (a *app) tools(do func(*tool.Registry) error) error {
 		return err
 	}
 	defer pool.Close()
-	r, err := a.openTools(place, conf, pool)
+	r, err := owner.OpenTools(place.Dir, conf, a.env, pool)
 	if err != nil {
 		return err
 	}
 	defer r.Close()
 	return do(r)
-}
-
-// openTools opens the tools of a workspace. No server is started by that.
-func (a *app) openTools(place api.Place, conf config.Config, pool *proc.Pool) (*tool.Registry, error) {
-	c := toolConfig(conf)
-	c.Workspace, c.Environ, c.Pool = place.Dir, a.env, pool
-	r, err := tool.Open(c)
-	if err != nil {
-		return nil, &misuse{text: err.Error(), hint: "correct .piton/config.yaml"}
-	}
-	return r, nil
 }
 
 // listTools prints what there is. A server that does not answer is said and does

@@ -12,6 +12,7 @@ import (
 	"github.com/piton-dev/piton/internal/config"
 	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/verify"
+	"github.com/piton-dev/piton/internal/view"
 )
 
 // Forms of the findings.
@@ -28,9 +29,9 @@ func (a *app) verifyCmd() *cobra.Command {
 	format, explain := "", ""
 	c := &cobra.Command{
 		Use:   "verify PLAN...",
-		Short: "Say everything that is wrong with plans, like a compiler",
-		Long: `Reads plans and prints every finding with its line and column. Nothing is run or
-recorded. A - reads a plan from standard input.
+		Short: "Check plans and list what is wrong, like a compiler",
+		Long: `Prints every finding with its line and column. Runs and records nothing. - reads a plan from
+standard input.
 
 Exit code 0 if no plan has an error, 4 if one has, 2 if one cannot be read.`,
 		Example: `  piton verify plans/fix.md
@@ -39,7 +40,7 @@ Exit code 0 if no plan has an error, 4 if one has, 2 if one cannot be read.`,
   piton verify --explain PT012`,
 		Args: func(c *cobra.Command, args []string) error {
 			if c.Flags().Changed("explain") {
-				return atMost("no plan beside --explain", 0)(c, args)
+				return atMost("no plan with --explain", 0)(c, args)
 			}
 			return atLeast("a plan", 1)(c, args)
 		},
@@ -54,8 +55,8 @@ Exit code 0 if no plan has an error, 4 if one has, 2 if one cannot be read.`,
 			return a.verify(c.Context(), args, form)
 		},
 	}
-	c.Flags().StringVar(&format, "format", formText, "form of the findings: text, json or sarif (2.1.0)")
-	c.Flags().StringVar(&explain, "explain", "", "print what a rule means, by its id or name, instead of reading a plan")
+	c.Flags().StringVar(&format, "format", formText, "output format: text, json or sarif (2.1.0)")
+	c.Flags().StringVar(&explain, "explain", "", "explain a rule, by its id or name, instead of reading a plan")
 	_ = c.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{formText, formJSON, formSARIF}, cobra.ShellCompDirectiveNoFileComp))
 	_ = c.RegisterFlagCompletionFunc("explain", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		var ids []string
@@ -131,7 +132,6 @@ func (a *app) reader() (*api.Product, error) {
 	if err != nil {
 		return nil, err
 	}
-	a.idleKeys(conf)
 	return a.product(place, conf), nil
 }
 
@@ -155,10 +155,10 @@ func (a *app) readOne(ctx context.Context, product *api.Product, path string) (*
 func (a *app) findings(docs []*api.Document, form string, bad int) error {
 	switch form {
 	case formJSON:
-		a.document("findings", findingsDocument(docs...))
+		a.document("findings", view.FindingsOf(docs...))
 		return nil
 	case formSARIF:
-		return writeSARIF(a.out, docs)
+		return view.WriteSARIF(a.out, Version, docs)
 	}
 	for _, doc := range docs {
 		a.showFindings(a.out, doc.Findings)
@@ -186,23 +186,9 @@ func (a *app) explain(name string) error {
 		return &misuse{text: fmt.Sprintf("there is no rule %q", name), hint: hint}
 	}
 	if a.json {
-		a.document("verify", ruleDocument(rule))
+		a.document("verify", view.RuleOf(rule))
 		return nil
 	}
 	fmt.Fprint(a.out, rule.Page())
 	return nil
-}
-
-type ruleDoc struct {
-	ID       string          `json:"id"`
-	Name     string          `json:"name"`
-	Title    string          `json:"title"`
-	Severity verify.Severity `json:"severity"`
-	Text     string          `json:"text"`
-	Bad      string          `json:"bad"`
-	Good     string          `json:"good"`
-}
-
-func ruleDocument(r verify.Rule) ruleDoc {
-	return ruleDoc{r.ID, r.Name, r.Title, r.Severity, r.Text, r.Bad, r.Good}
 }

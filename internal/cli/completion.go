@@ -15,6 +15,7 @@ import (
 	"github.com/piton-dev/piton/internal/config"
 	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/store"
+	"github.com/piton-dev/piton/internal/view"
 )
 
 // shells are those that can complete, each with how to begin.
@@ -23,9 +24,9 @@ var shells = []string{"bash\tsource <(piton completion bash)", "zsh\tsource <(pi
 func (a *app) completionCmd() *cobra.Command {
 	return &cobra.Command{
 		Use:   "completion SHELL",
-		Short: "A script that lets your shell complete verbs, flags and live ids",
-		Long: `Prints a script for bash, zsh, fish or powershell. It completes verbs and flags, plan files,
-and what is in the journal now: runs, steps, and items that wait for you.`,
+		Short: "Print a completion script for your shell",
+		Long: `Prints a script for bash, zsh, fish or powershell. It completes verbs, flags, plan files, and the
+ids of runs, steps and inbox items.`,
 		Example: `  source <(piton completion bash)                       # in ~/.bashrc
   source <(piton completion zsh)                        # in ~/.zshrc, after compinit
   piton completion fish | source                        # in ~/.config/fish/config.fish
@@ -186,12 +187,12 @@ func completeRuns(ctx context.Context, a *app, _ []string) (found []string) {
 		if err != nil {
 			return
 		}
-		var by stands
+		var by view.Stands
 		if slices.ContainsFunc(heads, unfinished) {
 			by, _ = s.stands(ctx) // else it says less
 		}
 		for _, h := range heads {
-			found = append(found, a.described(h.Run, fmt.Sprintf("%s, %s", looks[by.of(h)].word, h.Title)))
+			found = append(found, a.described(h.Run, fmt.Sprintf("%s, %s", lookOf(by.Of(h), "").word, h.Title)))
 		}
 	})
 	return found
@@ -235,7 +236,7 @@ func completeChoices(ctx context.Context, a *app, before []string) (found []stri
 			return
 		}
 		for _, c := range it.Choices {
-			found = append(found, a.described(c, consequence(c)))
+			found = append(found, a.described(c, view.Consequence(c)))
 		}
 	})
 	return found

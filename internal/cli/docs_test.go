@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// The page of all verbs says what the program says; -update writes it anew.
+// The page of all verbs has the texts of the program; -update rewrites it.
 func TestVerbsPage(t *testing.T) {
 	a := &app{}
 	page := verbsPage(a.root())
@@ -31,29 +31,28 @@ func TestVerbsPage(t *testing.T) {
 	}
 }
 
-// kindsText says which documents there are.
-const kindsText = `The ` + "`kind`" + ` is the name of the verb, but for these:
+// kindsText lists the kinds of JSON documents.
+const kindsText = `The ` + "`kind`" + ` is the name of the verb, with these exceptions:
 
 | kind | printed by |
 |---|---|
 | ` + "`plan`" + ` | ` + "`show`, `run --dry-run`" + ` |
-| ` + "`findings`" + ` | ` + "`verify`" + `, and every verb that refuses a plan because it does not verify (exit code 4) |
-| ` + "`run`" + ` | ` + "`status`" + `; ` + "`run` and `resume`" + ` at the end. A run that waits for a yes to its plan has no id yet and the status ` + "`verified`" + ` |
-| ` + "`event`" + ` | ` + "`run`, `resume`, `watch` and `log`" + `: what happened, one a line, from the opening of the run on |
+| ` + "`findings`" + ` | ` + "`verify`" + `, and every verb that refuses a plan which does not verify (exit code 4) |
+| ` + "`run`" + ` | ` + "`status`" + `; ` + "`run` and `resume`" + ` at the end. A run whose plan waits for approval has no id yet, and the status ` + "`verified`" + ` |
+| ` + "`event`" + ` | ` + "`run`, `resume`, `watch` and `log`" + `: one line for each event since the run was opened |
 | ` + "`error`" + ` | every verb that fails: ` + "`code`, `message`, `hint`" + ` |
 
 Times are RFC 3339 in UTC with milliseconds, durations are milliseconds in keys that end in ` + "`_ms`" + `, money is dollars in
-` + "`cost_usd`" + `. New keys may come at any time; whatever else changes raises ` + "`schema`" + `.
+` + "`cost_usd`" + `. New keys may be added at any time. Any other change raises ` + "`schema`" + `.
 
 `
 
 func verbsPage(root *cobra.Command) string {
 	var b strings.Builder
-	b.WriteString("# Verbs\n\nEvery verb of the command line, as `piton VERB --help` tells it. This page is made from the program itself.\n\n")
-	b.WriteString("Data goes to standard output, notices to standard error. Nothing is asked where standard input is no terminal.\n" +
-		"Every verb takes `--json`: one object for a verb that ends, one per line for a verb that streams, as\n" +
-		"`{\"schema\":1,\"kind\":…,\"data\":…}`. Every id can be given by a prefix that fits one alone; where a run is expected\n" +
-		"and none is given, the newest of this workspace is meant.\n\n" + kindsText)
+	b.WriteString("# Verbs\n\nEvery verb of the command line, with the texts of `piton VERB --help`.\n\n")
+	b.WriteString("Data goes to standard output, notices to standard error. Piton asks questions only at a terminal.\n" +
+		"Every verb takes `--json` and prints `{\"schema\":1,\"kind\":…,\"data\":…}`: one object if it ends, one per line if it\n" +
+		"streams. An id may be shortened to a unique prefix. Without a run, a verb takes the newest one of the workspace.\n\n" + kindsText)
 	each(root, func(c *cobra.Command) {
 		if c != root {
 			fmt.Fprintf(&b, "- [`%s`](#%s): %s\n", c.CommandPath(), strings.ReplaceAll(c.CommandPath(), " ", "-"), c.Short)

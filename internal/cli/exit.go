@@ -48,8 +48,8 @@ func exitCodes() []exitCode {
 		{exitDiverging, "not converging"},
 		{exitIntegrity, "journal or pinned plan damaged"},
 		{exitOwner, "the owner of the workspace does not answer or is another version"},
-		{exitMachine, "this machine's fault"},
-		{exitHangup, "stopped, for its terminal is gone"},
+		{exitMachine, "environment error"},
+		{exitHangup, "stopped, because the terminal was closed"},
 		{exitInterrupt, "interrupted"},
 		{exitTerminated, "terminated"},
 	}
@@ -157,14 +157,14 @@ func (a *app) problem(err error) (*api.Problem, int) {
 	if code := codeOf(err, p); code != exitIntegrity || p.Hint != "" {
 		return p, code
 	}
-	return &api.Problem{Code: p.Code, Message: p.Message, Hint: "put the files of a backup in its place (piton backup makes them); or move the directory away to begin anew: what it proves is lost then"}, exitIntegrity
+	return &api.Problem{Code: p.Code, Message: p.Message, Hint: "restore the files of a backup (piton backup makes them), or move the directory away to start from nothing; its proofs are then lost"}, exitIntegrity
 }
 
 func codeOf(err error, p *api.Problem) int {
 	switch {
 	case errors.Is(err, store.ErrCorrupt):
 		return exitIntegrity
-	case errors.Is(err, store.ErrFull), errors.Is(err, store.ErrReadOnly), errors.Is(err, store.ErrNewer):
+	case errors.Is(err, api.ErrMachine), errors.Is(err, store.ErrFull), errors.Is(err, store.ErrReadOnly), errors.Is(err, store.ErrVersion):
 		return exitMachine
 	case p.Code == api.Unavailable:
 		return exitOwner

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -19,6 +20,7 @@ import (
 
 	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/probe"
+	"github.com/piton-dev/piton/internal/view"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -86,12 +88,11 @@ func tidy(t *testing.T, th theme, lines []string) {
 	}
 }
 
-// oneCommand reports whether a line holds nothing but a command to be copied, and
-// what joins it to the next one: that is never cut.
-func oneCommand(line string) bool {
-	line = strings.TrimPrefix(strings.TrimSpace(line), "next: ")
-	return strings.HasPrefix(line, "piton ") && strings.Count(line, "piton ") == 1 && !strings.Contains(line, "; ")
-}
+// advised is what a line begins with that holds nothing but commands to be copied,
+// which are never cut.
+var advised = regexp.MustCompile(`^(next: |then: |or: )?piton [^;]*$`)
+
+func oneCommand(line string) bool { return advised.MatchString(strings.TrimSpace(line)) }
 
 // drawn is all that one terminal shows of a story.
 func drawn(t *testing.T, th theme, s *story) []txtar.File {
@@ -108,15 +109,15 @@ func drawn(t *testing.T, th theme, s *story) []txtar.File {
 	if err != nil {
 		t.Fatal(err)
 	}
-	step := st.steps[min(1, len(st.steps)-1)].ID
+	step := st.Steps[min(1, len(st.Steps)-1)].ID
 	evidence, err := th.history("7f3a21", step, s.journal, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	var f fold
+	var f view.Fold
 	var scroll []string
 	for _, r := range s.journal {
-		hs, err := f.apply(r)
+		hs, err := f.Apply(r)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -133,8 +134,8 @@ func drawn(t *testing.T, th theme, s *story) []txtar.File {
 		{"live", strings.Split(live.View().Content, "\n")},
 		{"end", th.end(st)},
 		{"status", th.status(st)},
-		{"inbox", th.inbox(st.items, proposals(), st.now)},
-		{"list", th.list([]engine.HeadRow{st.head, {Run: "0a", Title: hostile, Status: engine.Paused, Started: dawn.Add(-48 * time.Hour)}}, stands{carried: carried{all: true}}, st.now)},
+		{"inbox", th.inbox(st.Items, proposals(), st.Now)},
+		{"list", th.list([]engine.HeadRow{st.Head, {Run: "0a", Title: hostile, Status: engine.Paused, Started: dawn.Add(-48 * time.Hour)}}, view.Stands{Carried: view.Carried{All: true}}, st.Now)},
 		{"log", history},
 		{"log " + step, evidence},
 	}
@@ -203,8 +204,8 @@ func TestPrinted(t *testing.T) {
 			var plain, events bytes.Buffer
 			th := theme{width: 80, zone: time.UTC}
 			v, j := newPlainView(&plain, th, func() time.Time { return s.now }, ""), newJSONView(&events, "")
-			v.past(s.journal[:3], s.now)
-			j.past(s.journal[:3], s.now)
+			v.past(s.journal[:3], s.now, nil)
+			j.past(s.journal[:3], s.now, nil)
 			v.records(s.journal) // the first ones again: they are not shown twice
 			j.records(s.journal[3:])
 			v.close()
@@ -214,7 +215,7 @@ func TestPrinted(t *testing.T) {
 			}
 			st := s.standing()
 			files := []txtar.File{{Name: "plain", Data: plain.Bytes()}, {Name: "events", Data: events.Bytes()}}
-			files = append(files, document(t, "run", runDocument(st.head, "/home/anna/ledger", st.steps)), document(t, "inbox", inboxDocument(st.items, proposals(), nil)))
+			files = append(files, document(t, "run", st.Document("/home/anna/ledger")), document(t, "inbox", view.InboxOf(st.Items, proposals(), nil)))
 			golden(t, name+"-printed", files)
 		})
 	}
@@ -223,7 +224,7 @@ func TestPrinted(t *testing.T) {
 func document(t *testing.T, kind string, data any) txtar.File {
 	t.Helper()
 	var one, pretty bytes.Buffer
-	writeDocument(&one, kind, data)
+	view.Write(&one, kind, data)
 	if n := bytes.Count(one.Bytes(), []byte("\n")); n != 1 {
 		t.Errorf("document %s has %d lines", kind, n)
 	}
@@ -276,7 +277,7 @@ func TestEvents(t *testing.T) {
 		if e.Schema != 1 || e.Kind != "event" || e.Data.Seq != r.Seq || e.Data.Type != r.Event.Type() || e.Data.Run != "7f3a21" || e.Data.Compiled != nil {
 			t.Errorf("record %d became %s", r.Seq, line)
 		}
-		if at, err := time.Parse(stampLayout, e.Data.At); err != nil || !at.Equal(r.At) {
+		if at, err := time.Parse(view.StampLayout, e.Data.At); err != nil || !at.Equal(r.At) {
 			t.Errorf("record %d was at %v, and became %s", r.Seq, r.At, e.Data.At)
 		}
 	}

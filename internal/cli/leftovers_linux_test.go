@@ -61,6 +61,19 @@ func outlives(pid int, deadline time.Time) (line string, alive bool) {
 	}
 }
 
+// ownerOf is the process that owns the workspace; 0 for none.
+func ownerOf(workspace string) int {
+	found, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+	for _, path := range found {
+		line, _ := os.ReadFile(path)
+		if args := bytes.Split(line, []byte{0}); len(args) > 2 && string(args[1]) == "owner" && string(args[2]) == workspace {
+			pid, _ := strconv.Atoi(filepath.Base(filepath.Dir(path)))
+			return pid
+		}
+	}
+	return 0
+}
+
 func TestLeftovers(t *testing.T) {
 	t.Parallel()
 	mark := "MARK=" + t.TempDir()

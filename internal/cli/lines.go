@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"fmt"
 	"io"
 	"maps"
@@ -11,6 +10,7 @@ import (
 	"time"
 
 	"github.com/piton-dev/piton/internal/engine"
+	"github.com/piton-dev/piton/internal/view"
 )
 
 // silence is how long a plain view says nothing before it says who is at work.
@@ -20,7 +20,7 @@ const silence = time.Minute
 // the tenth column.
 type plainView struct {
 	mu    sync.Mutex
-	fold  *fold
+	fold  *view.Fold
 	theme theme
 	out   *spool
 	now   func() time.Time
@@ -40,12 +40,12 @@ const tailLines = 10
 const saidPause = 10 * time.Second
 
 func newPlainView(w io.Writer, t theme, now func() time.Time, state string) *plainView {
-	v := &plainView{fold: &fold{}, theme: t, out: newSpool(w), now: now, progress: progress{state: state}}
+	v := &plainView{fold: &view.Fold{}, theme: t, out: newSpool(w), now: now, progress: progress{state: state}}
 	v.quiet = time.AfterFunc(silence, v.still)
 	return v
 }
 
-func (v *plainView) past(rs []engine.Record, at time.Time) {
+func (v *plainView) past(rs []engine.Record, at time.Time, news []engine.Record) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	for _, r := range rs {
@@ -53,12 +53,14 @@ func (v *plainView) past(rs []engine.Record, at time.Time) {
 			return
 		}
 	}
-	if v.fold.state.Program() == nil {
+	if v.fold.State.Program() == nil {
 		return
 	}
-	v.tell(happening{of: v.fold, at: at, what: opened, step: -1})
-	for _, it := range v.fold.waiting() {
-		v.tell(v.fold.ask(it, at))
+	v.tell(view.Happening{Of: v.fold, At: at, What: view.Opened, Step: -1})
+	for _, it := range v.fold.Waiting() {
+		if !answeredIn(news, it) {
+			v.tell(v.fold.Ask(it, at))
+		}
 	}
 	v.says()
 }
@@ -79,14 +81,14 @@ func (v *plainView) records(rs []engine.Record) {
 }
 
 // take folds a record, or says that it cannot.
-func (v *plainView) take(r engine.Record) ([]happening, bool) {
-	of, hs, err := v.fold.follow(r)
+func (v *plainView) take(r engine.Record) ([]view.Happening, bool) {
+	of, hs, err := v.fold.Follow(r)
 	if err != nil {
 		v.lost(err)
 		return nil, false
 	}
 	if of != nil {
-		v.progress.take(of.state.Run().Run, r.Event)
+		v.progress.take(of.State.Run().Run, r.Event)
 	}
 	return hs, true
 }
@@ -94,13 +96,13 @@ func (v *plainView) take(r engine.Record) ([]happening, bool) {
 // says shows what attempts say, now and then.
 func (v *plainView) says() {
 	for _, s := range v.progress.look() {
-		of := v.fold.member(s.from.run)
-		text := v.theme.line(saidText(s.Said))
-		if of == nil || of.index(s.from.step) < 0 || text == "" || s.At.Sub(s.from.shown) < saidPause {
+		of := v.fold.Member(s.from.run)
+		text := v.theme.line(claimed(s.Said).String())
+		if of == nil || of.Index(s.from.step) < 0 || text == "" || s.At.Sub(s.from.shown) < saidPause {
 			continue
 		}
 		s.from.shown = s.At
-		row := of.row(of.index(s.from.step))
+		row := of.Row(of.Index(s.from.step))
 		v.quiet.Reset(silence)
 		fmt.Fprintf(v.out, "%s says  %s %s %s\n", v.clock(s.At), v.theme.line(row.Number), row.ID, v.theme.fit(text, quoted))
 	}
@@ -118,13 +120,13 @@ func (v *plainView) close() {
 
 func (v *plainView) clock(at time.Time) string { return at.In(v.theme.zone).Format("15:04:05") }
 
-func (v *plainView) tell(h happening) {
+func (v *plainView) tell(h view.Happening) {
 	v.quiet.Reset(silence)
-	if h.of.up != nil && h.step < 0 {
+	if h.Of.Up != nil && h.Step < 0 {
 		return // the step that the run carries out tells of it
 	}
-	for _, l := range h.of.lines(v.theme, h) {
-		fmt.Fprintf(v.out, "%s %s\n", v.clock(h.at), l)
+	for _, l := range v.theme.lines(h) {
+		fmt.Fprintf(v.out, "%s %s\n", v.clock(h.At), l)
 	}
 }
 
@@ -134,96 +136,19 @@ func (v *plainView) still() {
 	defer v.mu.Unlock()
 	now := v.now()
 	var who []string
-	for _, f := range v.fold.family() {
-		for _, i := range slices.Sorted(maps.Keys(f.busy)) {
-			s := f.row(i)
-			who = append(who, fmt.Sprintf("%s %s %s", s.Number, s.ID, span(f.elapsed(f.busy[i].ID, now))))
+	for _, f := range v.fold.Family() {
+		for _, i := range slices.Sorted(maps.Keys(f.Busy)) {
+			s := f.Row(i)
+			who = append(who, fmt.Sprintf("%s %s %s", s.Number, s.ID, view.Span(f.Elapsed(f.Busy[i].ID, now))))
 		}
 	}
-	if n := len(v.fold.waiting()); n > 0 {
-		who = append(who, plural(n, "item waits", "items wait")+" for you")
+	if n := len(v.fold.Waiting()); n > 0 {
+		who = append(who, view.Plural(n, "item waits", "items wait")+" for you")
 	}
-	if len(who) > 0 && v.fold.state.Live() {
+	if len(who) > 0 && v.fold.State.Live() {
 		fmt.Fprintf(v.out, "%s still %s\n", v.clock(now), strings.Join(who, ", "))
 	}
 	v.quiet.Reset(silence)
-}
-
-// waiting are the open items of the run and of those below it, the oldest first.
-func (f *fold) waiting() []engine.ItemRow {
-	var all []engine.ItemRow
-	for _, one := range f.family() {
-		all = slices.AppendSeq(all, maps.Values(one.items))
-	}
-	slices.SortFunc(all, func(a, b engine.ItemRow) int { return cmp.Or(a.Opened.Compare(b.Opened), cmp.Compare(a.Item, b.Item)) })
-	return all
-}
-
-// open reports whether an item still waits.
-func (f *fold) open(it engine.ItemRow) bool {
-	return slices.ContainsFunc(f.waiting(), func(o engine.ItemRow) bool { return o.Item == it.Item })
-}
-
-// member is the fold of a run, or nil where it is none of the family.
-func (f *fold) member(run string) *fold {
-	all := f.family()
-	if i := slices.IndexFunc(all, func(o *fold) bool { return o.state.Run().Run == run }); i >= 0 {
-		return all[i]
-	}
-	return nil
-}
-
-// ask tells of an item that waits already.
-func (f *fold) ask(it engine.ItemRow, at time.Time) happening {
-	of := f.member(it.Run)
-	return happening{
-		of: of, at: at, what: asked, step: of.index(it.Step), text: it.Question,
-		item: engine.ItemOpened{Item: it.Item, Kind: it.Kind, Choices: it.Choices, Schema: it.Schema},
-	}
-}
-
-// lines writes a happening as plain lines, without their time.
-func (f *fold) lines(t theme, h happening) []string {
-	l := &words{theme: t}
-	l.add("%-5s", string(h.what))
-	if h.step >= 0 {
-		row := f.row(h.step)
-		l.add("%s %s", t.line(row.Number), row.ID)
-	}
-	switch h.what {
-	case opened:
-		f.opening(l)
-	case started:
-		l.start(h)
-	case merging:
-		l.add("attempt=%d", h.attempt)
-	case passed, failed, regressed:
-		f.verdict(l, h)
-	case retried:
-		l.retrial(h)
-	case asked:
-		l.add("%s answer: %s", quote(t.line(h.text)), answering(h.item.Item, h.item.Schema, h.item.Choices))
-	case answered:
-		l.add("%s", t.line(h.text))
-		if h.said != "" {
-			l.add("%s", quote(t.fit(t.line(h.said), quoted)))
-		}
-		l.add("by %s", t.line(h.by))
-	case commanded:
-		l.lines[0] = fmt.Sprintf("%-5s", string(h.verb)) + " " + f.state.Run().Run + " by " + t.line(h.by)
-		l.note(h.text)
-	case revised:
-		l.lines[0] += " " + f.state.Run().Run
-		l.note(h.text)
-	case over:
-		f.ending(l, h)
-	default: // skip, waive, redo, stop, undo, wait
-		if h.by != "" {
-			l.add("by %s", t.line(h.by))
-		}
-		l.note(h.text)
-	}
-	return l.lines
 }
 
 // words gathers the words of a line, and the lines below it.
@@ -253,32 +178,90 @@ func (l *words) note(text string) {
 	}
 }
 
-// quote makes a line that is safe already one word.
-func quote(s string) string { return `"` + strings.ReplaceAll(s, `"`, `\"`) + `"` }
-
-func (l *words) start(h happening) {
-	l.add("attempt=%d", h.attempt)
-	if h.n > 1 {
-		l.add("start=%d", h.n)
+func (l *words) question(h view.Happening) {
+	l.add("%s", view.Quote(l.theme.line(h.Text)))
+	if choices := h.Item.Choices; len(choices) == 1 {
+		l.add("answer: %s", view.Answering(h.Item.Item, h.Item.Schema, choices[0]))
+		return
 	}
-	l.flag("agent", h.agent)
-	l.flag("run", h.child)
+	l.add("(%s) answer: piton inbox %s", l.theme.line(view.Join(h.Item.Choices)), h.Item.Item)
 }
 
-func (l *words) retrial(h happening) {
-	l.add("attempt=%d", h.attempt)
-	if h.allowed > 0 {
-		l.add("of %d", h.allowed)
+func (l *words) start(h view.Happening) {
+	l.add("attempt=%d", h.Attempt)
+	if h.N > 1 {
+		l.add("start=%d", h.N)
 	}
-	if h.wait > 0 {
-		l.add("in %s", span(h.wait))
-	}
-	l.note(h.text)
+	l.flag("agent", h.Agent)
+	l.flag("run", h.Child)
 }
 
-func (f *fold) opening(l *words) {
-	r, head := f.state.Run(), f.state.Head()
-	l.add("%s %s, v%d, %s", r.Run, l.theme.line(r.Title), r.Version, plural(head.Total, "step", "steps"))
+func (l *words) retrial(h view.Happening) {
+	l.add("attempt=%d", h.Attempt)
+	if h.Allowed > 0 {
+		l.add("of %d", h.Allowed)
+	}
+	if h.Wait > 0 {
+		l.add("in %s", view.Span(h.Wait))
+	}
+	l.note(h.Text)
+}
+
+// lineEnd is what a text lacks to end in a line of its own.
+func lineEnd(s string) string {
+	if s == "" || strings.HasSuffix(s, "\n") {
+		return ""
+	}
+	return "\n"
+}
+
+// lines writes a happening as plain lines, without their time.
+func (t theme) lines(h view.Happening) []string {
+	l, f := &words{theme: t}, h.Of
+	l.add("%-5s", string(h.What))
+	if h.Step >= 0 {
+		row := f.Row(h.Step)
+		l.add("%s %s", t.line(row.Number), row.ID)
+	}
+	switch h.What {
+	case view.Opened:
+		l.opening(f)
+	case view.Started:
+		l.start(h)
+	case view.Merging:
+		l.add("attempt=%d", h.Attempt)
+	case view.Passed, view.Failed, view.Regressed:
+		l.verdict(h)
+	case view.Retried:
+		l.retrial(h)
+	case view.Asked:
+		l.question(h)
+	case view.Answered:
+		l.add("%s", t.line(h.Text))
+		if h.Said != "" {
+			l.add("%s", view.Quote(t.fit(t.line(h.Said), quoted)))
+		}
+		l.add("by %s", t.line(h.By))
+	case view.Commanded:
+		l.lines[0] = fmt.Sprintf("%-5s", string(h.Verb)) + " " + f.State.Run().Run + " by " + t.line(h.By)
+		l.note(h.Text)
+	case view.Revised:
+		l.lines[0] += " " + f.State.Run().Run
+		l.note(h.Text)
+	case view.Over:
+		l.ending(h)
+	default: // skip, waive, redo, stop, undo, wait
+		if h.By != "" {
+			l.add("by %s", t.line(h.By))
+		}
+		l.note(h.Text)
+	}
+	return l.lines
+}
+
+func (l *words) opening(f *view.Fold) {
+	r, head := f.State.Run(), f.State.Head()
+	l.add("%s %s, v%d, %s", r.Run, l.theme.line(r.Title), r.Version, view.Plural(head.Total, "step", "steps"))
 	if head.Settled > 0 {
 		l.add("(%d finished before)", head.Settled)
 	}
@@ -290,40 +273,43 @@ func (f *fold) opening(l *words) {
 	}
 }
 
-func (f *fold) verdict(l *words, h happening) {
-	if f.pattern(h.step) {
-		if h.what == passed && !h.proven {
+func (l *words) verdict(h view.Happening) {
+	f := h.Of
+	if f.Pattern(h.Step) {
+		if h.What == view.Passed && !h.Proven {
 			l.add("unproven")
 		}
-		l.note(h.text)
+		l.note(h.Text)
 		return
 	}
-	l.add("attempt=%d", h.attempt)
-	if h.took > 0 {
-		l.add("%s", span(h.took))
+	if h.Attempt > 0 { // a question that is answered has none
+		l.add("attempt=%d", h.Attempt)
 	}
-	if h.waited > 0 {
-		l.add("waited=%s", span(h.waited))
+	if h.Took > 0 {
+		l.add("%s", view.Span(h.Took))
 	}
-	if h.cost != nil {
-		l.add("%s", money(*h.cost))
+	if h.Waited > 0 {
+		l.add("waited=%s", view.Span(h.Waited))
 	}
-	if h.what != passed && h.verdict != engine.Fail {
-		l.flag("verdict", string(h.verdict))
+	if h.Cost != nil {
+		l.add("%s", view.Money(*h.Cost))
 	}
-	if len(h.checks) > 0 {
-		f.evidence(l, h.step, h.checks[0])
+	if h.What != view.Passed && h.Verdict != engine.Fail {
+		l.flag("verdict", string(h.Verdict))
 	}
-	if h.what == passed {
-		if !h.proven {
+	if len(h.Checks) > 0 {
+		l.evidence(f, h.Step, h.Checks[0])
+	}
+	if h.What == view.Passed {
+		if !h.Proven {
 			l.add("unproven")
 		}
 		return
 	}
-	if len(h.checks) == 0 || h.verdict != engine.Fail {
-		l.note(h.text)
+	if len(h.Checks) == 0 || h.Verdict != engine.Fail {
+		l.note(h.Text)
 	}
-	for _, c := range h.checks {
+	for _, c := range h.Checks {
 		for _, line := range l.theme.tail(c.Stdout+lineEnd(c.Stdout)+c.Stderr, tailLines, 2*quoted) {
 			l.lines = append(l.lines, "  | "+line)
 		}
@@ -331,10 +317,10 @@ func (f *fold) verdict(l *words, h happening) {
 }
 
 // evidence quotes a check and its answer.
-func (f *fold) evidence(l *words, step int, c engine.CheckEnded) {
-	for _, want := range f.state.Program().Step(step).Checks {
+func (l *words) evidence(f *view.Fold, step int, c engine.CheckEnded) {
+	for _, want := range f.State.Program().Step(step).Checks {
 		if want.Name == c.Check {
-			l.add("%s=%s", l.theme.line(c.Check), quote(l.theme.fit(l.theme.brief(want.Command), quoted)))
+			l.add("%s=%s", l.theme.line(c.Check), view.Quote(l.theme.fit(l.theme.brief(want.Command), quoted)))
 		}
 	}
 	l.add("exit=%d", c.Exit)
@@ -344,42 +330,35 @@ func (f *fold) evidence(l *words, step int, c engine.CheckEnded) {
 	l.flag("signal", c.Signal)
 }
 
-// lineEnd is what a text lacks to end in a line of its own.
-func lineEnd(s string) string {
-	if s == "" || strings.HasSuffix(s, "\n") {
-		return ""
-	}
-	return "\n"
-}
-
 // ending is the last line of a run. Its word is fail for a failed one.
-func (f *fold) ending(l *words, h happening) {
-	switch h.end.Status {
+func (l *words) ending(h view.Happening) {
+	f := h.Of
+	switch h.End.Status {
 	case engine.Failed:
-		l.lines[0] = fmt.Sprintf("%-5s", string(failed))
+		l.lines[0] = fmt.Sprintf("%-5s", string(view.Failed))
 	case engine.Done:
 	default:
-		l.lines[0] = fmt.Sprintf("%-5s", string(h.end.Status))
+		l.lines[0] = fmt.Sprintf("%-5s", string(h.End.Status))
 	}
-	head := f.state.Head()
-	l.add("%s %s", head.Run, span(head.Finished.Sub(head.Started)))
+	head := f.State.Head()
+	l.add("%s %s", head.Run, view.Span(head.Work.Ran))
 	if head.Budget.Limits != (engine.Amount{}) {
-		l.add("%s", strings.Join(spending(head, head.Finished), ", "))
+		l.add("%s", strings.Join(view.Spending(head, head.Finished), ", "))
 	} else if head.CostMicros > 0 {
-		l.add("%s", money(head.CostMicros))
+		l.add("%s", view.Money(head.CostMicros))
 	}
-	forgone := f.state.Forgone()
+	forgone := f.State.Forgone()
 	head.Skipped -= forgone
-	counts := sums(head)
+	counts := view.Sums(head)
 	if forgone > 0 {
 		counts = append(counts, fmt.Sprintf("%d skipped and not satisfied", forgone))
 	}
-	if f.retries > 0 {
-		counts = append(counts, plural(f.retries, "retry", "retries"))
+	if f.Retries > 0 {
+		counts = append(counts, view.Plural(f.Retries, "retry", "retries"))
 	}
-	if left := h.end.Left - forgone; left > 0 {
+	if left := h.End.Left - forgone; left > 0 {
 		counts = append(counts, fmt.Sprintf("%d left", left))
 	}
-	l.lines[0] += ": " + join(counts)
-	l.note(h.end.Reason)
+	l.lines[0] += ": " + view.Join(counts)
+	l.note(h.End.Reason)
 }

@@ -11,6 +11,7 @@ import (
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/piton-dev/piton/internal/engine"
+	"github.com/piton-dev/piton/internal/view"
 )
 
 // keys is what a person can do to a run from its live view. What is nil is not
@@ -155,7 +156,7 @@ func (v *liveView) note(text string) bool {
 	return true
 }
 
-func (v *liveView) past(rs []engine.Record, _ time.Time) { v.records(rs) }
+func (v *liveView) past(rs []engine.Record, _ time.Time, _ []engine.Record) { v.records(rs) }
 
 // records keeps all of them: the model leaves out what it has seen, and plain
 // lines can go on where it ended.
@@ -207,7 +208,7 @@ func interruptSelf() {
 
 // liveModel is the state of a live view: the fold, and what the terminal shows.
 type liveModel struct {
-	fold   fold
+	fold   view.Fold
 	theme  theme
 	clock  func() time.Time
 	keys   keys
@@ -271,7 +272,7 @@ func (m *liveModel) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		m.print(msg...)
 	case notesMsg:
 		for _, text := range msg {
-			m.print(m.theme.under(0, warnTone, m.theme.whole(text))...)
+			m.print(m.theme.under(0, warnTone, m.theme.one(text))...)
 		}
 	case failMsg:
 		m.print(m.theme.paint(badTone, m.theme.fit(" "+m.theme.line(msg.err.Error()), m.theme.width)))
@@ -291,20 +292,20 @@ func (m *liveModel) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 func (m *liveModel) take(rs []engine.Record) {
 	m.now = m.clock()
 	for _, r := range rs {
-		_, hs, err := m.fold.follow(r)
+		_, hs, err := m.fold.Follow(r)
 		if err != nil {
 			m.print(" cannot follow the run: " + m.theme.line(err.Error()))
 			m.finish = true
 			return
 		}
 		for _, h := range hs {
-			if h.what == opened && h.of == &m.fold {
+			if h.What == view.Opened && h.Of == &m.fold {
 				m.begin()
 			}
 			m.print(m.theme.scroll(h)...)
 		}
 	}
-	if m.reply != nil && !m.fold.open(m.reply.item) {
+	if m.reply != nil && !m.fold.Open(m.reply.item) {
 		m.reply = nil // somebody else was quicker
 	}
 }
@@ -317,7 +318,7 @@ func (m *liveModel) begin() {
 	if !m.printing {
 		m.lines = nil // of an earlier run of the task
 	}
-	m.theme.nested = m.fold.delegates()
+	m.theme.nested = m.fold.Delegates()
 }
 
 func (m *liveModel) print(lines ...string) { m.lines = append(m.lines, lines...) }
@@ -362,10 +363,10 @@ type attempt struct {
 // working are attempts under way, a few at most.
 func (m *liveModel) working() []attempt {
 	var live []attempt
-	for _, f := range m.fold.family() {
-		for _, s := range f.shown() {
-			if t := f.tries[s.ID]; t != nil && s.Phase == engine.Working && f.child(s) == nil && len(live) < liveRows {
-				live = append(live, attempt{f.state.Run().Run, s.ID, f.row(s.Index).ID, t.attempt, t.n})
+	for _, f := range m.fold.Family() {
+		for _, s := range f.Shown() {
+			if t := f.Tries[s.ID]; t != nil && s.Phase == engine.Working && f.Child(s) == nil && len(live) < liveRows {
+				live = append(live, attempt{f.State.Run().Run, s.ID, f.Row(s.Index).ID, t.Attempt, t.N})
 			}
 		}
 	}
@@ -393,11 +394,11 @@ func (m *liveModel) look() tea.Cmd {
 
 // lookAtPlan asks whether the plan document was changed since.
 func (m *liveModel) lookAtPlan() tea.Cmd {
-	if m.change == nil || m.fold.state.Program() == nil {
+	if m.change == nil || m.fold.State.Program() == nil {
 		return nil
 	}
-	head, ask := m.fold.state.Head(), m.change
+	head, ask := m.fold.State.Head(), m.change
 	return func() tea.Msg { return planMsg(ask(head)) }
 }
 
-func (m *liveModel) paused() bool { return m.fold.state.Head().Status == engine.Paused }
+func (m *liveModel) paused() bool { return m.fold.State.Head().Status == engine.Paused }

@@ -2,14 +2,13 @@ package cli
 
 import (
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
 
 	"github.com/piton-dev/piton/internal/engine"
+	"github.com/piton-dev/piton/internal/view"
 )
 
 // liveLines is how many lines the live region has at most, and liveRows how many
@@ -66,56 +65,56 @@ func (t theme) stepLine(l look, row engine.StepRow, cells ...string) string {
 }
 
 // scroll writes what stays of a happening in the scrollback.
-func (t theme) scroll(h happening) []string {
-	f := h.of
+func (t theme) scroll(h view.Happening) []string {
+	f := h.Of
 	switch {
-	case f.up != nil && h.step < 0:
+	case f.Up != nil && h.Step < 0:
 		return nil // the step that the run carries out tells of it
-	case h.what == opened:
+	case h.What == view.Opened:
 		return t.opened(f)
 	}
 	var row engine.StepRow
-	if h.step >= 0 {
-		row = f.indented(h.step)
+	if h.Step >= 0 {
+		row = indent(f, h.Step)
 	}
 	cost := ""
-	if h.cost != nil {
-		cost = money(*h.cost)
+	if h.Cost != nil {
+		cost = view.Money(*h.Cost)
 	}
-	switch h.what {
-	case passed:
+	switch h.What {
+	case view.Passed:
 		text := t.line(row.Title)
-		if !h.proven {
+		if !h.Proven {
 			text += " (unproven)"
 		}
-		if h.waited > 0 {
-			text += ", waited " + span(h.waited) + " for you"
+		if h.Waited > 0 {
+			text += ", waited " + view.Span(h.Waited) + " for you"
 		}
-		return []string{t.stepLine(looks[engine.Done], row, text, t.line(row.Agent), t.contract(f, h), took(h.took), cost)}
-	case failed:
-		text := fmt.Sprintf("attempt %d: %s", h.attempt, t.line(h.text))
-		lines := []string{t.stepLine(looks[engine.Failed], row, text, t.line(row.Agent), t.contract(f, h), took(h.took), cost)}
+		return []string{t.stepLine(lookOf(engine.Done, ""), row, text, t.line(row.Agent), t.contract(f, h), took(h.Took), cost)}
+	case view.Failed:
+		text := fmt.Sprintf("attempt %d: %s", h.Attempt, t.line(h.Text))
+		lines := []string{t.stepLine(lookOf(engine.Failed, ""), row, text, t.line(row.Agent), t.contract(f, h), took(h.Took), cost)}
 		return append(lines, t.failure(f, h)...)
-	case retried:
+	case view.Retried:
 		return []string{t.retryLine(h)}
-	case regressed:
-		return append([]string{t.stepLine(looks[engine.Regressed], row, t.line(h.text))}, t.failure(f, h)...)
-	case skipped:
-		return []string{t.stepLine(looks[engine.Skipped], row, t.byWhom("skipped", h))}
-	case waived:
-		return []string{t.stepLine(looks[engine.Waived], row, t.byWhom("waived", h))}
-	case redone:
-		return []string{t.stepLine(looks[engine.Regressed], row, t.byWhom("once more", h))}
-	case cutOff:
-		return []string{t.stepLine(looks[engine.Cancelled], row, "cut off: "+t.line(h.text))}
-	case undone:
-		return append([]string{t.stepLine(looks[engine.Regressed], row, "undone")}, t.under(6, warnTone, t.line(h.text))...)
-	case answered:
-		return []string{t.stepLine(looks[engine.Waiting], row, t.line(h.by)+" answered: "+h.text)}
-	case revised:
-		return t.under(1, warnTone, t.line(h.text))
-	case commanded:
-		return []string{t.paint(warnTone, t.fit(fmt.Sprintf(" %s by %s", h.verb, t.line(h.by)), t.width))}
+	case view.Regressed:
+		return append([]string{t.stepLine(lookOf(engine.Regressed, ""), row, t.line(h.Text))}, t.failure(f, h)...)
+	case view.Skipped:
+		return []string{t.stepLine(lookOf(engine.Skipped, ""), row, t.byWhom("skipped", h))}
+	case view.Waived:
+		return []string{t.stepLine(lookOf(engine.Waived, ""), row, t.byWhom("waived", h))}
+	case view.Redone:
+		return []string{t.stepLine(lookOf(engine.Regressed, ""), row, t.byWhom("once more", h))}
+	case view.CutOff:
+		return []string{t.stepLine(lookOf(engine.Cancelled, ""), row, "cut off: "+t.line(h.Text))}
+	case view.Undone:
+		return append([]string{t.stepLine(lookOf(engine.Regressed, ""), row, "undone")}, t.under(6, warnTone, t.line(h.Text))...)
+	case view.Answered:
+		return []string{t.stepLine(lookOf(engine.Waiting, ""), row, t.line(h.By)+" answered: "+h.Text)}
+	case view.Revised:
+		return t.under(1, warnTone, t.line(h.Text))
+	case view.Commanded:
+		return []string{t.paint(warnTone, t.fit(fmt.Sprintf(" %s by %s", h.Verb, t.line(h.By)), t.width))}
 	}
 	return nil // what starts and waits stands below; the end has its own words
 }
@@ -124,22 +123,22 @@ func took(d time.Duration) string {
 	if d <= 0 {
 		return ""
 	}
-	return span(d)
+	return view.Span(d)
 }
 
-func (t theme) byWhom(what string, h happening) string {
-	if h.by != "" {
-		what += " by " + t.line(h.by)
+func (t theme) byWhom(what string, h view.Happening) string {
+	if h.By != "" {
+		what += " by " + t.line(h.By)
 	}
-	if h.text != "" {
-		what += ": " + t.line(h.text)
+	if h.Text != "" {
+		what += ": " + t.line(h.Text)
 	}
 	return what
 }
 
-func (t theme) opened(f *fold) []string {
-	r, head := f.state.Run(), f.state.Head()
-	about := fmt.Sprintf("v%d, run %s, %s", r.Version, r.Run, plural(head.Total, "step", "steps"))
+func (t theme) opened(f *view.Fold) []string {
+	r, head := f.State.Run(), f.State.Head()
+	about := fmt.Sprintf("v%d, run %s, %s", r.Version, r.Run, view.Plural(head.Total, "step", "steps"))
 	isolation := cell{t.line(r.Isolation), idleTone}
 	if r.Isolation == unsealed {
 		isolation = cell{"UNSEALED", badTone}
@@ -151,12 +150,12 @@ func (t theme) opened(f *fold) []string {
 }
 
 // contract is the command of the check that a happening quotes first.
-func (t theme) contract(f *fold, h happening) string {
-	if len(h.checks) == 0 {
+func (t theme) contract(f *view.Fold, h view.Happening) string {
+	if len(h.Checks) == 0 {
 		return ""
 	}
-	for _, c := range f.state.Program().Step(h.step).Checks {
-		if c.Name == h.checks[0].Check {
+	for _, c := range f.State.Program().Step(h.Step).Checks {
+		if c.Name == h.Checks[0].Check {
 			return t.brief(c.Command)
 		}
 	}
@@ -165,51 +164,34 @@ func (t theme) contract(f *fold, h happening) string {
 
 // failure shows the check that failed, where no column has it, and the end of
 // what it printed.
-func (t theme) failure(f *fold, h happening) []string {
+func (t theme) failure(f *view.Fold, h view.Happening) []string {
 	var lines []string
 	if command := t.contract(f, h); command != "" && t.width < wide {
 		lines = append(lines, t.fit("      $ "+command, t.width))
 	}
-	for _, c := range h.checks {
+	for _, c := range h.Checks {
 		lines = append(lines, t.quoteTail(6, c.Stdout+lineEnd(c.Stdout)+c.Stderr, 5)...)
 	}
 	return lines
 }
 
-func (t theme) retryLine(h happening) string {
+func (t theme) retryLine(h view.Happening) string {
 	corner := "└ "
 	if t.ascii {
 		corner = "` "
 	}
-	text := fmt.Sprintf("attempt %d", h.attempt)
-	if h.allowed > 0 {
-		text += fmt.Sprintf(" of %d", h.allowed)
+	text := fmt.Sprintf("attempt %d", h.Attempt)
+	if h.Allowed > 0 {
+		text += fmt.Sprintf(" of %d", h.Allowed)
 	}
-	if h.text != "" {
-		text = t.line(h.text)
+	if h.Text != "" {
+		text = t.line(h.Text)
 	}
-	if h.wait > 0 {
-		text += " in " + span(h.wait)
+	if h.Wait > 0 {
+		text += " in " + view.Span(h.Wait)
 	}
 	indent := min(6, t.width/4)
 	return strings.Repeat(" ", indent) + t.paint(warnTone, t.fit(corner+text, t.width-indent))
-}
-
-// shown are the steps that run, by index.
-func (f *fold) shown() []engine.StepRow {
-	rows := make([]engine.StepRow, 0, len(f.busy))
-	for _, i := range slices.Sorted(maps.Keys(f.busy)) {
-		rows = append(rows, f.busy[i])
-	}
-	return rows
-}
-
-// indented is what the live view shows of a step: one of a sub-plan stands further
-// in than those of the run above.
-func (f *fold) indented(i int) engine.StepRow {
-	row := f.row(i)
-	row.ID = strings.Repeat("  ", f.depth()) + f.state.Program().Step(i).ID
-	return row
 }
 
 // View draws the live region: at most twelve lines, none wider than the
@@ -221,7 +203,7 @@ func (f *fold) indented(i int) engine.StepRow {
 // Until then it keeps its height, and while lines are printed its content.
 func (m *liveModel) View() tea.View {
 	switch {
-	case m.quits || m.fold.state.Program() == nil:
+	case m.quits || m.fold.State.Program() == nil:
 		return tea.NewView(" ")
 	case m.printing:
 		return tea.NewView(m.frame)
@@ -271,28 +253,20 @@ type liveRow struct{ head, below string }
 
 // tree are the rows of a run. Those of the runs that carry out its steps stand
 // below these steps where deep says so; else a step has all in its own.
-func (m *liveModel) tree(f *fold, deep bool) []liveRow {
+func (m *liveModel) tree(f *view.Fold, deep bool) []liveRow {
 	var rows []liveRow
-	for _, s := range f.shown() {
-		rows = append(rows, liveRow{m.running(f, s, deep), m.theme.line(m.last[f.row(s.Index).ID])})
-		if child := f.child(s); child != nil && deep {
+	for _, s := range f.Shown() {
+		rows = append(rows, liveRow{m.running(f, s, deep), m.theme.line(m.last[f.Row(s.Index).ID])})
+		if child := f.Child(s); child != nil && deep {
 			rows = append(rows, m.tree(child, deep)...)
 		}
 	}
-	for _, it := range f.waiting() {
-		if _, own := f.items[it.Item]; own {
+	for _, it := range f.Waiting() {
+		if _, own := f.Items[it.Item]; own {
 			rows = append(rows, liveRow{head: m.asking(f, it)})
 		}
 	}
 	return rows
-}
-
-// child is the run that carries the step out now; nil for none.
-func (f *fold) child(s engine.StepRow) *fold {
-	if c := f.below[s.ID]; c != nil && c.state.Live() {
-		return c
-	}
-	return nil
 }
 
 var (
@@ -300,11 +274,11 @@ var (
 	asciiSpinner = []string{"|", "/", "-", `\`}
 )
 
-func (m *liveModel) running(f *fold, s engine.StepRow, deep bool) string {
-	t, child := m.theme, f.child(s)
+func (m *liveModel) running(f *view.Fold, s engine.StepRow, deep bool) string {
+	t, child := m.theme, f.Child(s)
 	l := lookOf(s.Status, s.Phase)
-	if child != nil && !deep && len(child.waiting()) > 0 {
-		l = looks[engine.Waiting]
+	if child != nil && !deep && len(child.Waiting()) > 0 {
+		l = lookOf(engine.Waiting, "")
 	}
 	if l.tone == runTone {
 		l.glyph, l.ascii = spinner[m.tick%len(spinner)], asciiSpinner[m.tick%len(asciiSpinner)]
@@ -316,46 +290,46 @@ func (m *liveModel) running(f *fold, s engine.StepRow, deep bool) string {
 	if s.Status == engine.Ready {
 		about = t.line(s.Reason) // it waits for another run
 	}
-	last := t.line(m.last[f.row(s.Index).ID])
+	last := t.line(m.last[f.Row(s.Index).ID])
 	if child != nil {
-		about, last = child.counts()+": "+about, "run "+child.state.Run().Run
+		about, last = child.Counts()+": "+about, "run "+child.State.Run().Run
 	}
 	if s.Attempts > 1 {
 		about = fmt.Sprintf("attempt %d, %s", s.Attempts, about)
 	}
 	cost := ""
-	if try := f.tries[s.ID]; try != nil && try.cost != nil {
-		cost = money(*try.cost)
+	if try := f.Tries[s.ID]; try != nil && try.Cost != nil {
+		cost = view.Money(*try.Cost)
 	}
 	elapsed := ""
 	if s.Status == engine.Running {
-		elapsed = took(f.elapsed(s.ID, m.now))
+		elapsed = took(f.Elapsed(s.ID, m.now))
 	}
-	return t.stepLine(l, f.indented(s.Index), about, t.line(s.Agent), last, elapsed, cost)
+	return t.stepLine(l, indent(f, s.Index), about, t.line(s.Agent), last, elapsed, cost)
 }
 
-func (m *liveModel) asking(f *fold, it engine.ItemRow) string {
+func (m *liveModel) asking(f *view.Fold, it engine.ItemRow) string {
 	row := engine.StepRow{ID: it.Step}
-	if i := f.index(it.Step); i >= 0 {
-		row = f.indented(i)
+	if i := f.Index(it.Step); i >= 0 {
+		row = indent(f, i)
 	}
-	return m.theme.stepLine(looks[engine.Waiting], row, "needs you: press a", "", "piton answer "+it.Item, span(m.now.Sub(it.Opened)))
+	return m.theme.stepLine(lookOf(engine.Waiting, ""), row, "waiting for you: press a", "", "piton answer "+it.Item, view.Span(m.now.Sub(it.Opened)))
 }
 
 // maxNamed is how many waiting steps are named.
 const maxNamed = 6
 
 func (m *liveModel) waitingLine() string {
-	idle := m.fold.idle
+	idle := m.fold.Idle
 	if len(idle) == 0 {
 		return ""
 	}
 	var names []string
 	for _, i := range idle[:min(len(idle), maxNamed)] {
-		names = append(names, m.fold.state.Program().Step(i).ID)
+		names = append(names, m.fold.State.Program().Step(i).ID)
 	}
 	t := m.theme
-	text := fmt.Sprintf(" %s %d waiting: %s", t.glyph(looks[engine.Pending]), len(idle), join(names))
+	text := fmt.Sprintf(" %s %d pending: %s", t.glyph(lookOf(engine.Pending, "")), len(idle), view.Join(names))
 	if len(idle) > maxNamed {
 		text += ", " + t.dots()
 	}
@@ -363,19 +337,19 @@ func (m *liveModel) waitingLine() string {
 }
 
 func (m *liveModel) counters() string {
-	t, h := m.theme, m.fold.state.Head()
-	left := []string{fmt.Sprintf("%d/%d passed", h.Settled, h.Total)}
-	if n := len(m.fold.busy); n > 0 {
+	t, h := m.theme, m.fold.State.Head()
+	left := []string{fmt.Sprintf("%d/%d finished", h.Settled, h.Total)}
+	if n := len(m.fold.Busy); n > 0 {
 		left = append(left, fmt.Sprintf("%d running", n))
 	}
-	if n := len(m.fold.waiting()); n > 0 {
-		left = append(left, plural(n, "needs you", "need you"))
+	if n := len(m.fold.Waiting()); n > 0 {
+		left = append(left, fmt.Sprintf("%d waiting for you", n))
 	}
 	if m.paused() {
 		left = append(left, "paused")
 	}
-	right := []string{span(cmpTime(h.Finished, m.now).Sub(h.Started))}
-	right = append(right, spending(h, cmpTime(h.Finished, m.now))...)
+	right := []string{view.Span(h.Work.At(m.now))}
+	right = append(right, view.Spending(h, view.CmpTime(h.Finished, m.now))...)
 	return t.sides(cell{" " + strings.Join(left, "  "), plainTone}, cell{strings.Join(right, "  "), plainTone})
 }
 
@@ -384,7 +358,7 @@ func (m *liveModel) keyLine() string {
 		return m.prompt()
 	}
 	var offers []string
-	if len(m.fold.waiting()) > 0 {
+	if len(m.fold.Waiting()) > 0 {
 		offers = append(offers, "a answer")
 	}
 	offers = append(offers, "l log")
@@ -403,4 +377,12 @@ func (m *liveModel) keyLine() string {
 		offers = append(offers, "ctrl-c leave")
 	}
 	return m.theme.paint(idleTone, m.theme.fit(" "+strings.Join(offers, "  "), m.theme.width))
+}
+
+// indent is what the live view shows of a step: one of a sub-plan stands further
+// in than those of the run above.
+func indent(f *view.Fold, i int) engine.StepRow {
+	row := f.Row(i)
+	row.ID = strings.Repeat("  ", f.Depth()) + f.State.Program().Step(i).ID
+	return row
 }

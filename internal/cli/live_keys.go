@@ -72,7 +72,7 @@ func (m *liveModel) togglePause() tea.Cmd {
 
 // beginReply shows the oldest item and asks for its answer.
 func (m *liveModel) beginReply() {
-	items := m.fold.waiting()
+	items := m.fold.Waiting()
 	if len(items) == 0 {
 		m.print(m.theme.fit(" Nothing waits for you.", m.theme.width))
 		return
@@ -162,7 +162,7 @@ const outputLines = 15
 func (m *liveModel) showOutput() tea.Cmd {
 	live, read, t := m.working(), m.output, m.theme
 	if len(live) == 0 || read == nil {
-		m.print(t.fit(" No step is at work; what happened so far: piton log "+m.fold.state.Run().Run, t.width))
+		m.print(t.fit(" No step is at work; what happened so far: piton log "+m.fold.State.Run().Run, t.width))
 		return nil
 	}
 	return func() tea.Msg {
@@ -171,7 +171,7 @@ func (m *liveModel) showOutput() tea.Cmd {
 			lines = append(lines, t.paint(boldTone, t.fit(fmt.Sprintf(" %s, attempt %d", a.name, a.a), t.width)))
 			text := t.quoteTail(2, read(a.run, a.step, a.a, a.n), outputLines)
 			if len(text) == 0 {
-				text = []string{t.paint(idleTone, t.fit("   it has printed nothing", t.width))}
+				text = []string{t.paint(idleTone, t.fit("   it has printed nothing yet yet yet yet", t.width))}
 			}
 			lines = append(lines, text...)
 		}

@@ -1,17 +1,18 @@
-// Package cli is Piton at a terminal: its verbs, their flags and texts, and the
-// wiring of all other packages.
+// Package cli is Piton at a terminal: its verbs, their flags and texts.
 //
-// The one idea: a verb is a few lines over package api. What a verb prints for
-// people goes through one theme, what it prints for machines through one
-// envelope, and how it ends through one table of exit codes.
+// A verb is a few lines over package api. What a verb prints for people goes through
+// one theme, what it prints for programs through one envelope, and how it ends through
+// one table of exit codes.
 //
-// It must never decide anything about a run, prompt when nobody sits at a
-// terminal, or print on standard output what is not data.
+// It must never decide anything about a run, ask questions without a terminal, or print
+// on standard output what is not data.
 package cli
 
 import (
 	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"io"
 	"os"
 	"runtime/debug"
@@ -32,8 +33,7 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	if !isTerminal(stdout) {
 		stdout = out
 	}
-	front := behindFront()
-	a := &app{in: stdin, out: stdout, err: stderr, args: args, env: os.Environ(), now: time.Now, above: &atomic.Pointer[liveView]{}, front: front}
+	a := &app{in: stdin, out: stdout, err: stderr, args: args, env: os.Environ(), now: time.Now, above: &atomic.Pointer[liveView]{}}
 	root := a.root()
 	root.SetArgs(args)
 	root.SetIn(stdin)
@@ -69,7 +69,6 @@ type app struct {
 	args     []string
 	env      []string
 	now      func() time.Time
-	front    *front // nil where the shell waits for this process
 
 	json bool
 
@@ -77,16 +76,25 @@ type app struct {
 }
 
 func (a *app) root() *cobra.Command {
+	dir, version := "", false
 	root := &cobra.Command{
 		Use:           "piton",
-		Short:         "Runs reviewable plans with coding agents and counts no step as done until it has seen the proof",
+		Short:         "Run reviewable plans with coding agents; a step is done only when its proof was seen",
 		Long:          rootText + "\n\n" + exitText(),
 		Example:       "  piton run plans/fix.md",
 		SilenceErrors: true,
 		SilenceUsage:  true,
 		Args:          verbs,
-		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
+		RunE: func(c *cobra.Command, _ []string) error {
+			if version {
+				return a.showVersion()
+			}
+			return c.Help()
+		},
+		PersistentPreRunE: func(*cobra.Command, []string) error { return goTo(dir) },
 	}
+	root.Flags().BoolVarP(&version, "version", "v", false, "print the version")
+	root.PersistentFlags().StringVarP(&dir, "directory", "C", "", "work in this `DIR`")
 	root.PersistentFlags().BoolVar(&a.json, "json", false, "print JSON for programs")
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetFlagErrorFunc(badFlag)
@@ -97,15 +105,29 @@ func (a *app) root() *cobra.Command {
 		a.exportCmd(), a.importCmd(), a.schemaCmd(),
 		a.fsckCmd(), a.backupCmd(), a.agentsCmd(), a.toolsCmd(), a.doctorCmd(), a.versionCmd(),
 		a.rejectCmd(), a.diffCmd(), a.historyCmd(),
-		a.newCmd(), a.fmtCmd(), a.reviewCmd(), a.gcCmd(), a.archiveCmd(), a.configCmd(), a.completionCmd(), a.manCmd(),
+		a.newCmd(), a.fmtCmd(), a.reviewCmd(), a.gcCmd(), a.archiveCmd(), a.configCmd(), a.completionCmd(), a.manCmd(), a.ownerCmd(),
 	)
 	a.complete(root)
 	return root
 }
 
-const rootText = `Piton runs a plan step by step. Agents and scripts do the work; only Piton's own
-checks, run by Piton in processes of its own, make a step done.
+const rootText = `Piton runs a plan step by step. Agents and scripts do the work. A step is done only
+when a check that Piton runs itself has passed.
 
-  piton run plan.md      run a plan: verify it, ask for your yes, run it to the end
-  piton status           what is, and what waits for you
-  piton resume           go on from the last proof, also after a crash`
+  piton run plan.md      verify a plan, ask for your approval, run it
+  piton status           show how far it is, and what waits for you
+  piton resume           continue from the last proof, also after a crash`
+
+// goTo makes a directory the current one.
+func goTo(dir string) error {
+	if dir == "" {
+		return nil
+	}
+	if err := os.Chdir(dir); err != nil {
+		if p, ok := errors.AsType[*os.PathError](err); ok {
+			err = p.Err
+		}
+		return &misuse{text: fmt.Sprintf("cannot work in %s: %v", dir, err), hint: "give -C a directory"}
+	}
+	return nil
+}

@@ -10,15 +10,15 @@ import (
 	"github.com/spf13/cobra/doc"
 
 	"github.com/piton-dev/piton/internal/api"
+	"github.com/piton-dev/piton/internal/view"
 )
 
 func (a *app) manCmd() *cobra.Command {
 	return &cobra.Command{
 		Use:   "man DIR",
-		Short: "Write the manual pages of all verbs into a directory",
-		Long: `Writes one page for each verb, made from the same texts as --help. The directory is made
-if it is missing; pages that are there are written anew. The date in them is that of
-$SOURCE_DATE_EPOCH, else today.`,
+		Short: "Write manual pages into a directory",
+		Long: `Writes one page for each verb, with the texts of --help. Existing pages are replaced. The date in
+them is $SOURCE_DATE_EPOCH, or today.`,
 		Example: "  piton man ~/.local/share/man/man1 && man piton-run",
 		Args:    exactly("a directory", 1),
 		RunE:    func(c *cobra.Command, args []string) error { return a.man(c.Root(), args[0]) },
@@ -41,6 +41,6 @@ func (a *app) man(root *cobra.Command, dir string) error {
 	if err != nil {
 		return fmt.Errorf("count the pages: %w", err)
 	}
-	a.did("man", dir, fmt.Sprintf("wrote %s to %s", plural(len(pages), "page", "pages"), filepath.Clean(dir)))
+	a.did("man", dir, fmt.Sprintf("wrote %s to %s", view.Plural(len(pages), "page", "pages"), filepath.Clean(dir)))
 	return nil
 }

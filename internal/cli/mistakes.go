@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -11,7 +10,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/piton-dev/piton/internal/api"
-	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/plan"
 	"github.com/piton-dev/piton/internal/store"
 )
@@ -65,41 +63,9 @@ func wanted(odd *pflag.InvalidValueError) string {
 	return fmt.Sprintf("another value than %q", odd.GetValue())
 }
 
-// Find finds a run, and knows when a plan was given in its place.
-func (s *session) Find(ctx context.Context, prefix string) (engine.HeadRow, error) {
-	head, err := s.Product.Find(ctx, prefix)
-	if _, other := os.Stat(prefix); prefix != "" && isNotFound(err) && other == nil {
-		err = &api.Problem{
-			Code: api.NotFound, Message: prefix + " is a file, and this wants the id of a run",
-			Hint: "piton list shows the runs; without an id the newest is meant",
-		}
-	}
-	return head, err
-}
-
-// Read reads a plan, also one that goes by its id, and knows when a run was given
-// in its place.
-func (s *session) Read(ctx context.Context, path string) (*api.Document, error) {
-	doc, err := s.Product.Read(ctx, path)
-	if !isNotFound(err) {
-		return doc, err
-	}
-	if recorded, other := s.ReadAs(ctx, path); !isNotFound(other) {
-		return recorded, other
-	}
-	head, other := s.Product.Find(ctx, path)
-	if other == nil {
-		err = &api.Problem{
-			Code: api.NotFound, Message: fmt.Sprintf("%s is the id of a run of %q, and this wants the file of a plan", path, head.Title),
-			Hint: fmt.Sprintf("piton resume %s goes on with the run, piton show %s shows its plan", head.Run, head.Run),
-		}
-	}
-	return doc, err
-}
-
 // noState says what to do when the journal's directory cannot be used.
 func noState(place api.Place, err error) error {
-	for _, known := range []error{store.ErrCorrupt, store.ErrFull, store.ErrNewer, store.ErrOwned} {
+	for _, known := range []error{store.ErrCorrupt, store.ErrFull, store.ErrVersion, store.ErrOwned} {
 		if errors.Is(err, known) {
 			return err // it says so itself
 		}

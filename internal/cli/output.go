@@ -37,14 +37,6 @@ func (o *output) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// printer is what standard output goes to.
-func (a *app) printer() io.Writer {
-	if o, ok := a.out.(*output); ok {
-		return o.w
-	}
-	return a.out
-}
-
 // leave notices that the reader has left, once.
 func (o *output) leave() {
 	o.mu.Lock()

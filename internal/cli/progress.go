@@ -1,13 +1,13 @@
 package cli
 
 import (
-	"fmt"
 	"io"
 	"slices"
 	"time"
 
 	"github.com/piton-dev/piton/internal/effect"
 	"github.com/piton-dev/piton/internal/engine"
+	"github.com/piton-dev/piton/internal/view"
 )
 
 // progress follows what the attempts under way say of themselves. That is kept
@@ -79,40 +79,22 @@ func (p *progress) hear(s *saying) (all []saidLine) {
 // takes events up again after one of them gets what is under way from its first line.
 func writeSaid(w io.Writer, all []saidLine) {
 	for _, s := range all {
-		writeDocument(w, "event", map[string]any{
+		view.Write(w, "event", map[string]any{
 			"type": s.Type, "run": s.from.run, "step": s.from.step, "attempt": s.from.attempt, "n": s.from.n,
-			"line": s.line, "at": stamp(s.At), "percent": s.Percent, "text": s.Text,
+			"line": s.line, "at": view.Stamp(s.At), "percent": s.Percent, "text": s.Text,
 		})
 	}
 }
 
-// saidText is what an attempt says, for people: "40% tests written".
-func saidText(s effect.Said) string {
-	switch {
-	case s.Percent == nil:
-		return s.Text
-	case s.Text == "":
-		return fmt.Sprintf("%.0f%%", *s.Percent)
-	}
-	return fmt.Sprintf("%.0f%% %s", *s.Percent, s.Text)
-}
-
-// saidDoc is how far the attempt under way says it is.
-type saidDoc struct {
-	Percent *float64 `json:"percent"`
-	Text    string   `json:"text"`
-	At      stamp    `json:"at"`
-}
-
 // progressOf is how far the steps at work say they are, by id.
-func (s *session) progressOf(head engine.HeadRow, steps []engine.StepRow) map[string]effect.Said {
-	all := map[string]effect.Said{}
+func (s *session) progressOf(head engine.HeadRow, steps []engine.StepRow) map[string]view.Said {
+	all := map[string]view.Said{}
 	for _, st := range steps {
 		if st.Status != engine.Running || st.Phase != engine.Working {
 			continue
 		}
 		if now, ok := effect.NewestSaid(s.Place.State, head.Run, st.ID, st.Attempts); ok {
-			all[st.ID] = now
+			all[st.ID] = claimed(now)
 		}
 	}
 	return all
@@ -121,6 +103,11 @@ func (s *session) progressOf(head engine.HeadRow, steps []engine.StepRow) map[st
 func saysOf(state string) func(run, step string, attempt, n int) string {
 	return func(run, step string, attempt, n int) string {
 		now, _ := effect.LastSaid(state, run, step, attempt, n)
-		return saidText(now)
+		return claimed(now).String()
 	}
+}
+
+// claimed is what an attempt claims of its progress, as faces show it.
+func claimed(s effect.Said) view.Said {
+	return view.Said{Percent: s.Percent, Text: s.Text, At: view.Stamp(s.At)}
 }

@@ -6,15 +6,16 @@ import (
 
 	"github.com/piton-dev/piton/internal/api"
 	"github.com/piton-dev/piton/internal/verify"
+	"github.com/piton-dev/piton/internal/view"
 )
 
 // refuse says why a plan cannot be used: to people where notices go, to programs
 // as the one document of the verb.
 func (a *app) refuse(doc *api.Document) error {
-	return a.stops(findingsDocument(doc))
+	return a.stops(view.FindingsOf(doc))
 }
 
-func (a *app) stops(d findingsDoc) error {
+func (a *app) stops(d view.Findings) error {
 	if a.json {
 		a.document("findings", d)
 	} else {
@@ -44,7 +45,7 @@ func (a *app) runnable(doc *api.Document, err error) error {
 		return err
 	}
 	a.notice("this version cannot run the plan:")
-	return a.stops(refusalDocument(doc, refusal))
+	return a.stops(view.RefusalOf(doc, refusal))
 }
 
 // serious leaves out notes, which verify shows.

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/piton-dev/piton/internal/plan"
+	"github.com/piton-dev/piton/internal/view"
 )
 
 // Edits of one step of a plan's text. Each returns the whole text with every
@@ -72,7 +73,7 @@ func replaced(p *plan.Plan, i int, text []byte) ([]byte, error) {
 	case len(alone.Steps) > 1:
 		return nil, fmt.Errorf("line %d: a second step begins here; add makes another step", alone.Steps[1].Pos.Line-strings.Count(before, "\n"))
 	case !alone.Notes.IsZero():
-		return nil, fmt.Errorf("the text goes on after the step; take out what is not the step")
+		return nil, fmt.Errorf("the text continues after the step; remove what does not belong to it")
 	}
 	return plan.ReplaceStep(p, i, alone.Steps[0]), nil
 }
@@ -120,7 +121,7 @@ func needing(p *plan.Plan, i int) []string {
 	var names []string
 	refs := p.Refs()
 	for j, s := range p.Steps {
-		if j != i && slices.Contains(needsOf(p, refs, j), p.Steps[i].ID.Value) {
+		if j != i && slices.Contains(view.NeedsOf(p, refs, j), p.Steps[i].ID.Value) {
 			names = append(names, s.ID.Value)
 		}
 	}

@@ -114,6 +114,7 @@ func TestScript(t *testing.T) {
 			"until":    until,
 			"start":    start,
 			"signal":   signal,
+			"owner":    signalOwner,
 			"ends":     ends,
 			"journal":  journal,
 			"terminal": terminal,
@@ -193,7 +194,12 @@ func setup(env *testscript.Env) error {
 	if err := os.MkdirAll(home, 0o755); err != nil {
 		return err
 	}
+	examples, err := filepath.Abs(filepath.Join("..", "..", "examples"))
+	if err != nil {
+		return err
+	}
 	env.Cd = ws
+	env.Setenv("EXAMPLES", examples)
 	env.Setenv("HOME", home)
 	env.Setenv("PITON_STATE", filepath.Join(env.WorkDir, "state"))
 	env.Setenv("PATH", filepath.Join(env.WorkDir, "bin")+":"+env.Getenv("PATH"))
@@ -409,7 +415,7 @@ func started(ts *testscript.TestScript, name string) *exec.Cmd {
 	return c
 }
 
-var signals = map[string]syscall.Signal{"INT": syscall.SIGINT, "TERM": syscall.SIGTERM, "KILL": syscall.SIGKILL, "HUP": syscall.SIGHUP}
+var signals = map[string]syscall.Signal{"INT": syscall.SIGINT, "TERM": syscall.SIGTERM, "KILL": syscall.SIGKILL, "HUP": syscall.SIGHUP, "STOP": syscall.SIGSTOP}
 
 // signal NAME SIGNAL signals a program that was started.
 func signal(ts *testscript.TestScript, neg bool, args []string) {
@@ -417,6 +423,44 @@ func signal(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("usage: signal NAME INT|TERM|KILL|HUP")
 	}
 	ts.Check(started(ts, args[0]).Process.Signal(signals[args[1]]))
+}
+
+// ownerless waits until an owner has ended; 0 is any.
+func ownerless(ts *testscript.TestScript, pid int) {
+	for deadline := time.Now().Add(patience); ; {
+		is := ownerOf(ts.MkAbs("."))
+		if is == 0 || pid != 0 && is != pid {
+			return
+		}
+		if time.Now().After(deadline) {
+			ts.Fatalf("owner %d still lives", is)
+		}
+	}
+}
+
+// owner none waits until the workspace has no owner. owner SIGNAL [NAME...] signals the owner of the workspace, and waits for its end. The
+// programs of these names are stopped before and killed after, so that none of them
+// starts another owner.
+func signalOwner(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) == 1 && args[0] == "none" {
+		ownerless(ts, 0)
+		return
+	}
+	if neg || len(args) == 0 || signals[args[0]] == 0 {
+		ts.Fatalf("usage: owner none, or owner INT|TERM|KILL [NAME...]")
+	}
+	for _, name := range args[1:] {
+		ts.Check(started(ts, name).Process.Signal(syscall.SIGSTOP))
+	}
+	pid := ownerOf(ts.MkAbs("."))
+	if pid == 0 {
+		ts.Fatalf("the workspace has no owner")
+	}
+	ts.Check(syscall.Kill(pid, signals[args[0]]))
+	ownerless(ts, pid)
+	for _, name := range args[1:] {
+		ts.Check(started(ts, name).Process.Kill())
+	}
 }
 
 // ends NAME CODE waits for the end of a program that was started. The code is

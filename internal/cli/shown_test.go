@@ -8,6 +8,7 @@ import (
 	"github.com/piton-dev/piton/internal/api"
 	"github.com/piton-dev/piton/internal/plan"
 	"github.com/piton-dev/piton/internal/verify"
+	"github.com/piton-dev/piton/internal/view"
 )
 
 // sample is a label that says something else than the format does by itself.
@@ -121,10 +122,10 @@ func whatIsShown(t *testing.T, text string) (lines, data string) {
 		t.Fatalf("%s\n%v", text, problems)
 	}
 	doc := &api.Document{Path: "plan.md", Plan: p, Facts: verify.Facts{Agents: map[string]verify.Agent{"script": {Shell: true}}}}
-	d := planDocument(doc)
-	d.Hash = ""
-	for i := range d.Steps {
-		d.Steps[i].Place = planPlace{}
+	d := view.PlanOf(doc)
+	d["hash"] = ""
+	for _, step := range d["steps"].([]view.Plan) {
+		delete(step, "place")
 	}
 	body, err := json.Marshal(d)
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/piton-dev/piton/internal/engine"
+	"github.com/piton-dev/piton/internal/view"
 )
 
 // dawn is when every story begins.
@@ -88,6 +89,8 @@ func (s *story) answer(e engine.Effect) engine.Input {
 		return engine.Ended{Key: e.Key, WorkEnded: engine.WorkEnded{
 			How: engine.Exited, Ms: 9_000, Size: 1234, Usage: engine.Usage{In: &in, Out: &out, CostMicros: &micros}, Changed: []string{"a.go"},
 		}}
+	case engine.Survey:
+		return engine.Surveyed{Key: e.Key, Tree: "tree"}
 	case engine.Prove:
 		return engine.Checked{Key: e.Key, Checks: s.checks(e, s.next(s.proofs, e))}
 	}
@@ -163,7 +166,7 @@ func begin(t *testing.T, title string, steps ...engine.Step) *story {
 	s.tell(engine.Begin{EpochBegan: engine.EpochBegan{Host: "h", Version: "1", Isolation: "none"}})
 	s.tell(engine.Open{Task: &engine.TaskOpened{Task: "t-1", Intent: "i"}, By: "anna", Run: engine.RunOpened{
 		Run: "7f3a21", Plan: "plan-1", Version: 3, Title: title, PlanHash: "abcd", Program: p.Hash(), Compiled: p,
-		Policy: engine.Policy{MaxParallel: 3, Baseline: true, Ratchet: true, Ahead: true}, Workspace: "/home/anna/ledger", Isolation: unsealed, Base: "base",
+		Policy: engine.Policy{MaxParallel: 3, Baseline: true, Ratchet: true}, Workspace: "/home/anna/ledger", Isolation: unsealed, Base: "base",
 	}})
 	return s
 }
@@ -237,10 +240,10 @@ func failedRun(t *testing.T) *story {
 }
 
 // standing is how the story stands, as status shows it.
-func (s *story) standing() standing {
-	st := standing{head: s.state.Head(), now: s.now.Add(90 * time.Second), carried: true, by: stands{carried: carried{all: true}}, newest: true}
+func (s *story) standing() view.Standing {
+	st := view.Standing{Head: s.state.Head(), Now: s.now.Add(90 * time.Second), Carried: true, By: view.Stands{Carried: view.Carried{All: true}}, Newest: true}
 	for i := range s.state.Program().Len() {
-		st.steps = append(st.steps, s.state.StepRow(i))
+		st.Steps = append(st.Steps, s.state.StepRow(i))
 	}
 	items := map[string]engine.ItemRow{}
 	for _, it := range s.state.Rows().Items {
@@ -249,9 +252,9 @@ func (s *story) standing() standing {
 		}
 	}
 	for _, it := range items {
-		st.items = append(st.items, it)
+		st.Items = append(st.Items, it)
 	}
-	slices.SortFunc(st.items, func(a, b engine.ItemRow) int { return cmp.Compare(a.Item, b.Item) })
+	slices.SortFunc(st.Items, func(a, b engine.ItemRow) int { return cmp.Compare(a.Item, b.Item) })
 	return st
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/piton-dev/piton/internal/plan"
+	"github.com/piton-dev/piton/internal/view"
 )
 
 // facts are short labels, each with its value.
@@ -23,7 +24,7 @@ func (t theme) facts(indent int, f facts) []string {
 	if len(f) == 0 {
 		return nil
 	}
-	return t.under(indent, idleTone, t.whole(strings.Join(f, " · ")))
+	return t.under(indent, idleTone, t.one(strings.Join(f, " · ")))
 }
 
 // unusual is a value as a plan writes it, "" for the one that holds where
@@ -104,8 +105,8 @@ func failure(s *plan.Step) facts {
 
 // onFailure says what becomes of a step that does not pass.
 func onFailure(retries int, then string) string {
-	return fmt.Sprintf("on failure: %s, then %s", plural(retries, "retry", "retries"), then)
+	return fmt.Sprintf("on failure: %s, then %s", view.Plural(retries, "retry", "retries"), then)
 }
 
 // listed is a list of short values on one line.
-func listed(list []plan.Text) string { return strings.Join(values(list), ", ") }
+func listed(list []plan.Text) string { return strings.Join(view.Values(list), ", ") }

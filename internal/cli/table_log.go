@@ -6,24 +6,25 @@ import (
 
 	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/probe"
+	"github.com/piton-dev/piton/internal/view"
 )
 
 // history tells what happened to the run, or to one step of it with its
 // evidence and its values, from all records of its task.
-func (t theme) history(run, step string, records []engine.Record, values outputs) ([]string, error) {
-	var f fold
+func (t theme) history(run, step string, records []engine.Record, values view.Outputs) ([]string, error) {
+	var f view.Fold
 	var lines []string
 	for _, r := range records {
-		hs, err := f.apply(r)
+		hs, err := f.Apply(r)
 		if err != nil {
 			return nil, err
 		}
-		if f.state.Run().Run != run {
+		if f.State.Run().Run != run {
 			continue
 		}
 		for _, h := range hs {
-			if step == "" || h.step >= 0 && h.step == f.index(step) {
-				lines = append(lines, t.told(&f, h)...)
+			if step == "" || h.Step >= 0 && h.Step == f.Index(step) {
+				lines = append(lines, t.told(h)...)
 			}
 		}
 		if step != "" {
@@ -38,11 +39,15 @@ func (t theme) history(run, step string, records []engine.Record, values outputs
 const logIndent = len("01-02 15:04:05 ")
 
 // told is a plain line with its time and in colour.
-func (t theme) told(f *fold, h happening) []string {
-	plain := f.lines(t, h)
-	lines := t.under(logIndent, toneOf(h.what), plain[0])
+func (t theme) told(h view.Happening) []string {
+	plain := t.lines(h)
+	if t.whole {
+		plain[0] = h.At.In(t.zone).Format("01-02 15:04:05 ") + plain[0]
+		return plain
+	}
+	lines := t.under(logIndent, toneOf(h.What), plain[0])
 	if t.width >= 2*logIndent {
-		lines[0] = h.at.In(t.zone).Format("01-02 15:04:05 ") + strings.TrimLeft(lines[0], " ")
+		lines[0] = h.At.In(t.zone).Format("01-02 15:04:05 ") + strings.TrimLeft(lines[0], " ")
 	}
 	for _, l := range plain[1:] {
 		lines = append(lines, t.fit(strings.Repeat(" ", logIndent)+l, t.width))
@@ -50,22 +55,22 @@ func (t theme) told(f *fold, h happening) []string {
 	return lines
 }
 
-func toneOf(d deed) tone {
+func toneOf(d view.Deed) tone {
 	switch d {
-	case passed, over:
+	case view.Passed, view.Over:
 		return okTone
-	case failed, regressed:
+	case view.Failed, view.Regressed:
 		return badTone
-	case asked:
+	case view.Asked:
 		return youTone
-	case retried, waived, cutOff, undone:
+	case view.Retried, view.Waived, view.CutOff, view.Undone:
 		return warnTone
 	}
 	return plainTone
 }
 
 // proof shows the evidence that an event of the step holds.
-func (t theme) proof(f *fold, step string, event engine.Event) []string {
+func (t theme) proof(f *view.Fold, step string, event engine.Event) []string {
 	switch e := event.(type) {
 	case engine.CheckEnded:
 		if e.Step == step {
@@ -91,7 +96,7 @@ const (
 )
 
 // value shows the head of what the work of the step put out, and where all of it is.
-func (t theme) value(run, step string, event engine.Event, values outputs) []string {
+func (t theme) value(run, step string, event engine.Event, values view.Outputs) []string {
 	e, ok := event.(engine.WorkEnded)
 	body := values[e.Output]
 	if !ok || e.Step != step || len(body) == 0 {
@@ -109,8 +114,8 @@ func (t theme) value(run, step string, event engine.Event, values outputs) []str
 }
 
 // call is what a call was seen to need before it was made.
-func (t theme) call(f *fold, e engine.PreviewMade) []string {
-	step := f.state.Program().Step(f.index(e.Step))
+func (t theme) call(f *view.Fold, e engine.PreviewMade) []string {
+	step := f.State.Program().Step(f.Index(e.Step))
 	said := fmt.Sprintf("call of %s: tier %s", t.line(step.Tool), e.Tier)
 	if step.Child != nil {
 		said = "the plan " + t.line(step.Child.Path)
@@ -126,9 +131,9 @@ func (t theme) call(f *fold, e engine.PreviewMade) []string {
 }
 
 // answer is one check's answer.
-func (t theme) answer(f *fold, e engine.CheckEnded) []string {
+func (t theme) answer(f *view.Fold, e engine.CheckEnded) []string {
 	lines := t.under(logIndent, idleTone, t.answered(e))
-	for _, c := range f.state.Program().Step(f.index(e.Step)).Checks {
+	for _, c := range f.State.Program().Step(f.Index(e.Step)).Checks {
 		if c.Name == e.Check {
 			lines = append(lines, t.script(logIndent+2, c.Command)...)
 		}
@@ -149,7 +154,7 @@ func (t theme) answered(e engine.CheckEnded) string {
 		facts = append(facts, "network="+t.line(e.Network))
 	}
 	if e.Shared {
-		facts = append(facts, "beside other steps")
+		facts = append(facts, "with other steps at the same time")
 	}
 	if e.Reason != "" {
 		facts = append(facts, "("+t.line(e.Reason)+")")
@@ -166,12 +171,12 @@ func (t theme) workEnded(e engine.WorkEnded) string {
 	case e.Failed && e.Exit == 0:
 		how = "failed"
 	}
-	facts := fmt.Sprintf("%s ended: %s %s, %d bytes of output", e.Kind, how, span(ms(e.Ms)), e.Size)
+	facts := fmt.Sprintf("%s ended: %s %s, %d bytes of output", e.Kind, how, view.Span(view.Ms(e.Ms)), e.Size)
 	if n := len(e.Changed); n > 0 {
-		facts += ", " + plural(n, "file changed", "files changed")
+		facts += ", " + view.Plural(n, "file changed", "files changed")
 	}
 	if e.Leftover > 0 {
-		facts += ", " + plural(e.Leftover, "process left over and killed", "processes left over and killed")
+		facts += ", " + view.Plural(e.Leftover, "process left over and killed", "processes left over and killed")
 	}
 	if e.Network != "" {
 		facts += ", network=" + t.line(e.Network)
@@ -200,7 +205,7 @@ func (t theme) claims(c engine.Claims) []string {
 		}
 	}
 	if c.Blocked != "" {
-		say("it says it was stopped by: ", c.Blocked)
+		say("it says it is blocked by: ", c.Blocked)
 	}
 	say("it asks: ", c.Questions...)
 	say("it found: ", c.Discoveries...)
@@ -241,11 +246,11 @@ const doctorIndent = 3 + 14 + 1 + 7 + 2
 func doctorLook(s probe.Status) look {
 	switch s {
 	case probe.OK:
-		return look{"✓", "+", "ok", okTone}
+		return look{"✓", "+", okTone, "ok"}
 	case probe.Warning:
-		return look{"!", "!", "warning", warnTone}
+		return look{"!", "!", warnTone, "warning"}
 	case probe.Failure:
-		return look{"✕", "x", "error", badTone}
+		return look{"✕", "x", badTone, "error"}
 	}
-	return look{"–", "-", "absent", idleTone}
+	return look{"–", "-", idleTone, "absent"}
 }

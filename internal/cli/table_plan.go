@@ -11,6 +11,7 @@ import (
 	"github.com/piton-dev/piton/internal/api"
 	"github.com/piton-dev/piton/internal/plan"
 	"github.com/piton-dev/piton/internal/verify"
+	"github.com/piton-dev/piton/internal/view"
 )
 
 // plan shows a plan as it would run: who does each step, after what, and what
@@ -18,7 +19,7 @@ import (
 // no command, is shortened.
 func (t theme) plan(doc *api.Document) []string {
 	p := doc.Plan
-	about := plural(len(p.Steps), "step", "steps")
+	about := view.Plural(len(p.Steps), "step", "steps")
 	if n := p.Parallel.Value; n > 1 {
 		about += fmt.Sprintf(", %d at once", n)
 	}
@@ -29,7 +30,7 @@ func (t theme) plan(doc *api.Document) []string {
 	if p.Issue != "" {
 		title += " (#" + p.Issue + ")"
 	}
-	lines := t.titled(cell{t.whole(title), boldTone}, cell{about, idleTone})
+	lines := t.titled(cell{t.one(title), boldTone}, cell{about, idleTone})
 	lines = append(lines, t.headerFacts(p)...)
 	lines = append(lines, t.words(0, "notes", p.Prose.Value)...)
 	lines = append(lines, t.words(0, "context", p.Context.Value)...)
@@ -39,7 +40,7 @@ func (t theme) plan(doc *api.Document) []string {
 	refs := p.Refs()
 	for i, s := range p.Steps {
 		lines = append(lines, "")
-		lines = append(lines, t.planStep(s, doc, needsOf(p, refs, i))...)
+		lines = append(lines, t.planStep(s, doc, view.NeedsOf(p, refs, i))...)
 	}
 	if !p.Notes.IsZero() {
 		lines = append(append(lines, ""), t.words(0, "notes", p.Notes.Value)...)
@@ -66,7 +67,7 @@ func (t theme) family(doc *api.Document) []string {
 }
 
 func (t theme) planStep(s *plan.Step, doc *api.Document, needs []string) []string {
-	kind := kindOf(s, doc)
+	kind := view.KindOf(s, doc)
 	about := kind
 	if name, _, known := doc.Facts.Agent(s.Target.Value); kind == "agent" {
 		about = t.line(s.Target.Value)
@@ -74,7 +75,7 @@ func (t theme) planStep(s *plan.Step, doc *api.Document, needs []string) []strin
 			about = t.line(name)
 		}
 	}
-	lines := t.titled(cell{fmt.Sprintf("%s. %s (%s)", t.line(s.Number), t.whole(s.Title.Value), t.line(s.ID.Value)), plainTone}, cell{about, runTone})
+	lines := t.titled(cell{fmt.Sprintf("%s. %s (%s)", t.line(s.Number), t.one(s.Title.Value), t.line(s.ID.Value)), plainTone}, cell{about, runTone})
 	lines = append(lines, t.facts(3, append(stepFacts(s, doc, needs), bounds(s)...))...)
 	lines = append(lines, t.words(3, "notes", s.Prose.Value)...)
 	lines = append(lines, t.given(s, kind)...)
@@ -83,7 +84,7 @@ func (t theme) planStep(s *plan.Step, doc *api.Document, needs []string) []strin
 
 // stepFacts are what a few words say of a step's work.
 func stepFacts(s *plan.Step, doc *api.Document, needs []string) facts {
-	f := facts{"after: " + cmp.Or(join(needs), "nothing")}
+	f := facts{"after: " + cmp.Or(view.Join(needs), "nothing")}
 	f.add("when", s.When.Value)
 	f.add("for each", listed(s.ForEach.Value.Items))
 	f.add("batch", unusual(s.Batch, plan.NewStep("", "").Batch))
@@ -161,7 +162,7 @@ func pinning(doc *api.Document, path string) string {
 			return "hash " + child.Plan.Hash()[:12]
 		}
 	}
-	return "made during the run, which asks you before that runs"
+	return "made during the run; you approve it before it runs"
 }
 
 // command shows a script whole, each of its lines on lines of its own; nothing
@@ -184,7 +185,7 @@ func (t theme) words(indent int, name, text string) []string {
 // bullets are texts as one, each with a sign where it begins.
 func bullets(list []plan.Text) string {
 	var b strings.Builder
-	for _, text := range values(list) {
+	for _, text := range view.Values(list) {
 		b.WriteString("- " + strings.ReplaceAll(text, "\n", "\n  ") + "\n")
 	}
 	return b.String()

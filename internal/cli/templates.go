@@ -121,7 +121,7 @@ func assignments(words []string) (map[string]string, error) {
 	for _, w := range words {
 		name, value, ok := strings.Cut(w, "=")
 		if !ok || name == "" {
-			return nil, &misuse{text: fmt.Sprintf("--var %q gives no variable a value", w), hint: "write --var NAME=VALUE"}
+			return nil, &misuse{text: fmt.Sprintf("--var %q does not set a variable", w), hint: "write --var NAME=VALUE"}
 		}
 		if _, twice := values[name]; twice {
 			return nil, &misuse{text: fmt.Sprintf("--var gives %q two values", name), hint: "keep one of them"}

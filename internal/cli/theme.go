@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"fmt"
 	"io"
 	"regexp"
 	"runtime"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/proc"
+	"github.com/piton-dev/piton/internal/view"
 )
 
 // theme is how one terminal, or file, is written to. Every text from outside
@@ -22,6 +22,7 @@ type theme struct {
 	width int // columns
 	color bool
 	ascii bool // the locale is not UTF-8
+	whole bool // no terminal: lines that tell of something are not folded
 	zone  *time.Location
 
 	nested bool // steps of sub-plans are among those of a live view: their numbers are longer
@@ -32,6 +33,7 @@ func (a *app) theme(w io.Writer) theme {
 	env := a.environ()
 	return theme{
 		width: width(w),
+		whole: !isTerminal(w),
 		color: isTerminal(w) && env["NO_COLOR"] == "" && env["TERM"] != "dumb",
 		ascii: !utf8Locale(env),
 		zone:  time.Local,
@@ -73,50 +75,43 @@ func (t theme) paint(c tone, s string) string {
 // look is how a status is shown: one glyph, one word, one colour.
 type look struct {
 	glyph, ascii string
-	word         string
 	tone         tone
+	word         string
 }
 
+// looks are the signs and colours of all statuses; the words are those of [view.Word].
 var looks = map[engine.Status]look{
-	engine.Pending:    {"○", ".", "pending", idleTone},
-	engine.Ready:      {"◎", "o", "ready", idleTone},
-	engine.Blocked:    {"⊘", "/", "blocked", idleTone},
-	engine.Running:    {"●", ">", "running", runTone},
-	engine.Waiting:    {"◆", "?", "needs you", youTone},
-	engine.Done:       {"✓", "+", "passed", okTone},
-	engine.Failed:     {"✕", "x", "failed", badTone},
-	engine.Skipped:    {"–", "-", "skipped", idleTone},
-	engine.Waived:     {"◇", "w", "waived", warnTone},
-	engine.Regressed:  {"↻", "r", "regressed", warnTone},
-	engine.Paused:     {"‖", "=", "paused", warnTone},
-	engine.Cancelled:  {"□", "#", "cancelled", idleTone},
-	engine.Superseded: {"□", "#", "superseded", idleTone},
-	interrupted:       {"□", "#", "interrupted", warnTone},
-	unapproved:        {"◆", "?", "needs you", youTone},
-	approved:          {"◎", "o", "approved", idleTone},
-	rejected:          {"✕", "x", "rejected", badTone},
+	engine.Pending:   {glyph: "○", ascii: ".", tone: idleTone},
+	engine.Ready:     {glyph: "◎", ascii: "o", tone: idleTone},
+	engine.Blocked:   {glyph: "⊘", ascii: "/", tone: idleTone},
+	engine.Running:   {glyph: "●", ascii: ">", tone: runTone},
+	engine.Waiting:   {glyph: "◆", ascii: "?", tone: youTone},
+	engine.Done:      {glyph: "✓", ascii: "+", tone: okTone},
+	engine.Failed:    {glyph: "✕", ascii: "x", tone: badTone},
+	engine.Skipped:   {glyph: "–", ascii: "-", tone: idleTone},
+	engine.Waived:    {glyph: "◇", ascii: "w", tone: warnTone},
+	engine.Regressed: {glyph: "↻", ascii: "r", tone: warnTone},
+	engine.Paused:    {glyph: "‖", ascii: "=", tone: warnTone},
+	engine.Cancelled: {glyph: "□", ascii: "#", tone: idleTone},
+	view.Interrupted: {glyph: "□", ascii: "#", tone: warnTone},
+	view.Verified:    {glyph: "◆", ascii: "?", tone: youTone},
+	view.Approved:    {glyph: "◎", ascii: "o", tone: idleTone},
+	view.Rejected:    {glyph: "✕", ascii: "x", tone: badTone},
 }
 
-// interrupted is how people see what was under way when its owner ended. The
-// journal has no such status: it does not say who carries a run on.
-const interrupted engine.Status = "interrupted"
-
-// lookOf is the look of a step: its status, in the words of its phase.
+// lookOf is the look of a status, and of a step in a phase.
 func lookOf(s engine.Status, p engine.Phase) look {
+	l, ok := looks[s]
 	switch {
-	case s == engine.Running && (p == engine.Verifying || p == engine.Flaky):
-		return look{"●", "~", "verifying", runTone}
-	case s == engine.Running && p == engine.Baseline:
-		return look{"●", ">", "preparing", runTone}
+	case !ok:
+		l = look{glyph: "·", ascii: ".", tone: plainTone}
 	case s == engine.Running && p == engine.Retrying:
-		return look{"↻", "r", "retrying", warnTone}
-	case s == engine.Done && p == engine.Ratchet:
-		return look{"✓", "~", "proving again", okTone}
+		l = look{glyph: "↻", ascii: "r", tone: warnTone}
+	case s == engine.Running && (p == engine.Verifying || p == engine.Flaky), s == engine.Done && p == engine.Ratchet:
+		l.ascii = "~"
 	}
-	if l, ok := looks[s]; ok {
-		return l
-	}
-	return look{"·", ".", string(s), plainTone}
+	l.word = view.Word(s, p)
+	return l
 }
 
 func (t theme) glyph(l look) string {
@@ -167,11 +162,11 @@ func (t theme) line(s string) string {
 	if len(s) > maxText {
 		s = s[:maxText]
 	}
-	return t.whole(s)
+	return t.one(s)
 }
 
-// whole is line for what must not be cut.
-func (t theme) whole(s string) string {
+// one is line for what must not be cut.
+func (t theme) one(s string) string {
 	return t.safe(strings.Join(strings.FieldsFunc(proc.Plain([]byte(s)), unicode.IsSpace), " "))
 }
 
@@ -246,7 +241,9 @@ func (t theme) wrap(s string, w int) []string {
 		return lines
 	}
 	for _, l := range whole {
-		lines = append(lines, t.fit(l, w))
+		for part := range strings.SplitSeq(ansi.Hardwrap(l, max(w, narrowest), false), "\n") { // it may be longer, broken in a word
+			lines = append(lines, t.fit(part, w))
+		}
 	}
 	return lines
 }
@@ -269,59 +266,4 @@ func (t theme) tail(s string, n, w int) []string {
 // captured is a line of plain output or of a script, with the blanks in it.
 func (t theme) captured(s string) string {
 	return strings.TrimRight(t.safe(strings.ReplaceAll(s, "\t", "    ")), " ")
-}
-
-// span writes a duration for people: 0.4s, 30s, 1m48s, 2h05m.
-func span(d time.Duration) string {
-	switch d = max(d, 0); {
-	case d < 9950*time.Millisecond:
-		return fmt.Sprintf("%.1fs", d.Seconds())
-	case d < time.Minute-time.Second/2:
-		return fmt.Sprintf("%.0fs", d.Seconds())
-	case d < time.Hour:
-		d = d.Round(time.Second)
-		return fmt.Sprintf("%dm%02ds", int(d.Minutes()), int(d.Seconds())%60)
-	case d < 100*time.Hour:
-		return fmt.Sprintf("%dh%02dm", int(d.Hours()), int(d.Minutes())%60)
-	}
-	return fmt.Sprintf("%dd", int(d.Hours())/24)
-}
-
-// age writes how long ago something was.
-func age(d time.Duration) string {
-	switch {
-	case d < time.Minute:
-		return "just now"
-	case d < time.Hour:
-		return fmt.Sprintf("%d min ago", int(d.Minutes()))
-	case d < 48*time.Hour:
-		return fmt.Sprintf("%d h ago", int(d.Hours()))
-	}
-	return fmt.Sprintf("%d days ago", int(d.Hours())/24)
-}
-
-// money writes millionths of a dollar.
-func money(micros int64) string {
-	if micros > 0 && micros < 5_000 {
-		return "<$0.01"
-	}
-	return fmt.Sprintf("$%.2f", float64(micros)/1e6)
-}
-
-// count writes a number of tokens.
-func count(n int64) string {
-	switch {
-	case n < 1_000:
-		return fmt.Sprint(n)
-	case n < 1_000_000:
-		return fmt.Sprintf("%.1fk", float64(n)/1e3)
-	}
-	return fmt.Sprintf("%.2fM", float64(n)/1e6)
-}
-
-func plural(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return fmt.Sprintf("%d %s", n, many)
 }

@@ -1,35 +1,33 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/piton-dev/piton/internal/api"
 	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/probe"
 	"github.com/piton-dev/piton/internal/proc"
-	"github.com/piton-dev/piton/internal/store"
 	"github.com/piton-dev/piton/internal/verify"
+	"github.com/piton-dev/piton/internal/view"
 )
 
-// A view shows one run as its records arrive. It is a fold: what it shows comes
+// A viewer shows one run as its records arrive. It is a fold: what it shows comes
 // from the records, and from what attempts say while they work. Its methods return
 // at once; past is called first and close last, and close waits until all is shown.
-type view interface {
-	past([]engine.Record, time.Time) // what the journal held at that time, when the view began; called once, first
-	records([]engine.Record)         // what became durable now; none where an attempt has said something
+type viewer interface {
+	past(rs []engine.Record, at time.Time, news []engine.Record) // what the journal held at that time, when the view began; called once, first
+	records([]engine.Record)                                     // what became durable now; none where an attempt has said something
 	close()
 }
 
 // newView is the view that fits whoever reads. A person at it can do to the run
 // what k offers, and what any other process could.
-func (a *app) newView(s *session, o api.Opened, k keys) view {
+func (a *app) newView(s *session, o api.Opened, k keys) viewer {
 	k.pause, k.resume, k.answer = s.press(o, engine.DoPause), s.press(o, engine.DoResume), s.answerHere
 	switch {
 	case a.json:
@@ -58,11 +56,8 @@ func (s *session) press(o api.Opened, verb engine.Verb) func() error {
 	return func() error {
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 		defer cancel()
-		client := api.Dial(s.Place, Version)
-		if err := s.Order(ctx, client, engine.HeadRow{Stream: o.Stream, Run: o.Run}, engine.Command{Verb: verb}); err != nil {
-			return err
-		}
-		return client.Activate(ctx, o.Stream)
+		_, err := s.client.Order(ctx, api.Order{Run: o.Run, Verb: verb})
+		return err
 	}
 }
 
@@ -70,11 +65,8 @@ func (s *session) press(o api.Opened, verb engine.Verb) func() error {
 func (s *session) answerHere(it engine.ItemRow, choice, text string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
-	client := api.Dial(s.Place, Version)
-	if err := s.Reply(ctx, client, it, engine.ItemAnswered{Choice: choice, Text: text}); err != nil {
-		return err
-	}
-	return client.Activate(ctx, it.Stream)
+	_, err := s.client.Answer(ctx, api.Answer{Item: it.Item, Choice: choice, Text: text})
+	return err
 }
 
 // event prints one record for programs.
@@ -104,100 +96,28 @@ func (t theme) finding(f verify.Finding) []string {
 
 func (a *app) showPlan(doc *api.Document) error {
 	if a.json {
-		a.document("plan", planDocument(doc))
+		a.document("plan", view.PlanOf(doc))
 		return nil
 	}
 	printLines(a.out, a.theme(a.out).family(doc))
 	return nil
 }
 
-// standing reads how a run stands from the rows that the journal keeps of it.
-func (a *app) standing(ctx context.Context, s *session, head engine.HeadRow) (standing, error) {
-	st := standing{head: head, now: a.now(), place: s.workplace(head)}
-	var err error
-	if !head.Ended {
-		if st.by, err = s.stands(ctx); err != nil {
-			return standing{}, err
-		}
-	}
-	st.carried = st.by.on(head)
-	if st.newest, err = s.newest(ctx, head); err != nil {
-		return standing{}, err
-	}
-	if st.newest {
-		if st.other, err = s.Proposal(ctx, head); err != nil {
-			return standing{}, err
-		}
-	}
-	if st.items, err = s.Waiting(ctx, head); err != nil {
-		return standing{}, err
-	}
-	if _, err = s.argsOf(ctx, st.items); err != nil {
-		return standing{}, err
-	}
-	if st.under, err = s.Under(ctx, head); err != nil {
-		return standing{}, err
-	}
-	return st, s.steps(ctx, &st)
-}
-
-// steps reads the steps of a run, and those of the runs that carry them out.
-func (s *session) steps(ctx context.Context, st *standing) error {
-	steps, err := s.store.Steps(ctx, st.head.Stream, st.head.Run)
-	if err != nil {
-		return err
-	}
-	st.steps, st.below = inPlace(steps), map[string]standing{}
-	if st.carried {
-		st.said = s.progressOf(st.head, st.steps)
-	}
-	for _, row := range st.steps {
-		if h, ok := st.child(row.ID); ok {
-			child := standing{head: h, under: st.under, by: st.by, carried: st.by.on(h), now: st.now}
-			if err := s.steps(ctx, &child); err != nil {
-				return err
-			}
-			st.below[row.ID] = child
-		}
-	}
-	return nil
-}
-
-// inPlace puts the instances of steps below the steps that they are of.
-func inPlace(rows []engine.StepRow) []engine.StepRow {
-	place := make(map[string]int, len(rows))
-	for _, r := range rows {
-		place[r.ID] = r.Index
-	}
-	of := func(r engine.StepRow) int {
-		if pattern, instance := engine.InstanceOf(r.ID); instance {
-			return place[pattern]
-		}
-		return r.Index
-	}
-	slices.SortStableFunc(rows, func(a, b engine.StepRow) int { return cmp.Or(of(a)-of(b), a.Index-b.Index) })
-	return rows
-}
-
-// newest reports whether no later run of the plan took this one's place.
-func (s *session) newest(ctx context.Context, head engine.HeadRow) (bool, error) {
-	heads, err := s.store.Heads(ctx, store.HeadFilter{Stream: head.Stream, Limit: 1})
-	return len(heads) == 0 || heads[0].Run == head.Run, err
+// reader reads what is shown of this workspace.
+func (s *session) reader() view.Reader {
+	return view.Reader{Product: s.Product, Stands: s.stands, Place: s.workplace, Said: s.progressOf}
 }
 
 func (a *app) showEnd(ctx context.Context, s *session, head engine.HeadRow) error {
-	st, err := a.standing(ctx, s, head)
+	st, err := s.reader().Standing(ctx, head)
 	if err != nil {
 		return err
 	}
 	if a.json {
-		doc := runDocument(st.head, s.Place.Dir, nil)
-		doc.Worktree, doc.Waiting = st.place, st.by.open(st.head)
-		doc.Steps = stepDocuments(st)
-		a.document("run", doc)
+		a.document("run", st.Document(s.Place.Dir))
 		return nil
 	}
-	st.carried = false
+	st.Carried = false
 	if !a.live() {
 		return a.plainEnd(st)
 	}
@@ -206,29 +126,28 @@ func (a *app) showEnd(ctx context.Context, s *session, head engine.HeadRow) erro
 }
 
 // plainEnd says what to do next; how the run stands, the plain lines have said.
-func (a *app) plainEnd(st standing) error {
-	clock := st.now.Local().Format("15:04:05")
-	if st.head.Ended && st.place != nil {
-		fmt.Fprintf(a.out, "%s left  %s\n", clock, st.place.left(a.theme(a.out)))
+func (a *app) plainEnd(st view.Standing) error {
+	clock := st.Now.Local().Format("15:04:05")
+	if st.Head.Ended && st.Place != nil {
+		fmt.Fprintf(a.out, "%s left  %s\n", clock, a.theme(a.out).left(st.Place))
 	}
-	if st.head.Ended && st.head.Status != engine.Failed {
+	if st.Head.Ended && st.Head.Status != engine.Failed {
 		return nil
 	}
-	fmt.Fprintf(a.out, "%s next  %s\n", clock, strings.TrimPrefix(a.theme(a.out).next(st), "next: "))
+	for _, next := range st.Next() {
+		fmt.Fprintf(a.out, "%s %-5s %s\n", clock, next.Word, next.Command)
+	}
 	return nil
 }
 
 func (a *app) showStatus(ctx context.Context, s *session, head engine.HeadRow) error {
-	st, err := a.standing(ctx, s, head)
+	st, err := s.reader().Standing(ctx, head)
 	if err != nil {
 		return err
 	}
 	if a.json {
-		doc := runDocument(st.head, s.Place.Dir, nil)
-		doc.Worktree, doc.Waiting = st.place, st.by.open(st.head)
-		doc.Carried = &st.carried
-		doc.Steps = stepDocuments(st)
-		doc.Proposal = proposalDocument(st.other)
+		doc := st.Document(s.Place.Dir)
+		doc.Carried, doc.Proposal = &st.Carried, view.ChangeOf(st.Other)
 		a.document("run", doc)
 		return nil
 	}
@@ -236,17 +155,17 @@ func (a *app) showStatus(ctx context.Context, s *session, head engine.HeadRow) e
 	return nil
 }
 
-func (a *app) showList(workspace string, plans []*engine.Revision, heads []engine.HeadRow, by stands, changed map[string]bool, l listing, more bool) error {
+func (a *app) showList(workspace string, plans []*engine.Revision, heads []engine.HeadRow, by view.Stands, changed map[string]bool, l listing, more bool) error {
 	if a.json {
-		docs := []runDoc{}
+		docs := []view.Run{}
 		for _, h := range heads {
-			doc := runDocument(h, workspace, nil)
-			doc.Changed, doc.Carried, doc.Waiting = changed[h.Run], new(by.on(h)), by.open(h)
+			doc := by.RunOf(h, workspace, a.now())
+			doc.Changed, doc.Carried = changed[h.Run], new(by.On(h))
 			docs = append(docs, doc)
 		}
-		unrun := []revisionDoc{}
+		unrun := []view.Revision{}
 		for _, r := range plans {
-			unrun = append(unrun, revisionDocument(api.Entry{Revision: r}))
+			unrun = append(unrun, view.RevisionOf(api.Entry{Revision: r}))
 		}
 		a.document("list", map[string]any{"plans": unrun, "runs": docs, "more": more})
 		return nil
@@ -275,7 +194,7 @@ func (a *app) showList(workspace string, plans []*engine.Revision, heads []engin
 
 func (a *app) showInbox(items []engine.ItemRow, plans []*engine.Revision, args map[string]json.RawMessage) error {
 	if a.json {
-		a.document("inbox", inboxDocument(items, plans, args))
+		a.document("inbox", view.InboxOf(items, plans, args))
 		return nil
 	}
 	printLines(a.out, a.theme(a.out).inbox(items, plans, a.now()))
@@ -293,7 +212,7 @@ func (a *app) showItem(it engine.ItemRow, args map[string]json.RawMessage) error
 	return nil
 }
 
-func (a *app) showLog(head engine.HeadRow, step string, records []engine.Record, values outputs) error {
+func (a *app) showLog(head engine.HeadRow, step string, records []engine.Record, values view.Outputs) error {
 	if a.json {
 		return a.logEvents(head.Run, step, records, values)
 	}
@@ -304,14 +223,14 @@ func (a *app) showLog(head engine.HeadRow, step string, records []engine.Record,
 
 // logEvents prints the events of one run, or of one step of it with the values
 // that it put out.
-func (a *app) logEvents(runID, step string, records []engine.Record, values outputs) error {
-	var f fold
+func (a *app) logEvents(runID, step string, records []engine.Record, values view.Outputs) error {
+	var f view.Fold
 	for _, r := range records {
-		if _, err := f.apply(r); err != nil {
+		if _, err := f.Apply(r); err != nil {
 			return err
 		}
-		if f.state.Run().Run == runID && (step == "" || f.concerns(r.Event, step)) {
-			writeEventWith(a.out, runID, r, values.of(r.Event))
+		if f.State.Run().Run == runID && (step == "" || f.Concerns(r.Event, step)) {
+			writeEventWith(a.out, runID, r, values.Of(r.Event))
 		}
 	}
 	return nil
@@ -328,8 +247,6 @@ func (a *app) showDoctor(lines []probe.Line) error {
 	}
 	return nil
 }
-
-func ms(n int64) time.Duration { return time.Duration(n) * time.Millisecond }
 
 // plainWriter keeps escape sequences from the terminal.
 type plainWriter struct{ w io.Writer }

@@ -23,6 +23,7 @@ import (
 	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/plan"
 	"github.com/piton-dev/piton/internal/verify"
+	"github.com/piton-dev/piton/internal/view"
 )
 
 // TestSilence holds that a plain view says who is at work after each minute
@@ -35,7 +36,7 @@ func TestSilence(t *testing.T) {
 		s.run(1)
 		var out bytes.Buffer
 		v := newPlainView(&out, theme{width: 80, zone: time.UTC}, time.Now, "")
-		v.past(s.journal, s.now)
+		v.past(s.journal, s.now, nil)
 		time.Sleep(2*time.Minute + time.Second)
 		synctest.Wait()
 		s.now = time.Now()
@@ -78,7 +79,7 @@ func TestOutOfOrder(t *testing.T) {
 	s := again(t)
 	var out bytes.Buffer
 	v := newPlainView(&out, theme{width: 80, zone: time.UTC}, func() time.Time { return s.now }, "")
-	v.past(s.journal[:4], s.now)
+	v.past(s.journal[:4], s.now, nil)
 	v.records(s.journal[6:])
 	v.close()
 	if !strings.Contains(out.String(), " lost  cannot follow the run") {
@@ -93,7 +94,7 @@ func TestPastHasItsTime(t *testing.T) {
 	var out bytes.Buffer
 	began := s.journal[3].At
 	v := newPlainView(&out, theme{width: 80, zone: time.UTC}, func() time.Time { return s.now.Add(time.Hour) }, "")
-	v.past(s.journal[:4], began)
+	v.past(s.journal[:4], began, nil)
 	v.records(s.journal[4:])
 	v.close()
 	last := ""
@@ -127,6 +128,24 @@ func TestPathsStayWhole(t *testing.T) {
 	want := []string{"  its worktree conflicts with the workspace: a.go; resolve both sides in", "  " + path, "  then answer retry"}
 	if diff := cmp.Diff(want, theme{width: 80}.under(2, plainTone, text)); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// TestFoldingLosesNothing holds that a text that is broken into lines keeps every
+// character, also where a line is broken in a word.
+func TestFoldingLosesNothing(t *testing.T) {
+	const text = `pass  1 greet attempt=1 0.0s contract="grep -q done some-file-with-a-long-name || ls --all --long" exit=0`
+	bare := strings.ReplaceAll(text, " ", "")
+	for w := narrowest; w < 120; w++ {
+		lines := theme{width: w}.wrap(text, w)
+		if got := strings.ReplaceAll(strings.Join(lines, ""), " ", ""); got != bare {
+			t.Errorf("at %d columns %q became %q", w, bare, got)
+		}
+		for _, l := range lines {
+			if ansi.StringWidth(l) > w {
+				t.Errorf("at %d columns a line is wider: %q", w, l)
+			}
+		}
 	}
 }
 
@@ -257,7 +276,7 @@ func TestReply(t *testing.T) {
 		sent = append(sent, choice+" "+text)
 		return nil
 	}})
-	item := m.fold.waiting()[0]
+	item := m.fold.Waiting()[0]
 	skip := rune('1' + slices.Index(item.Choices, engine.ChooseSkip))
 	typeIn := func(text string) {
 		for _, k := range text {
@@ -351,21 +370,21 @@ func TestQuits(t *testing.T) {
 // look at all of them, after every record.
 func TestIdle(t *testing.T) {
 	for name, tell := range stories {
-		var f fold
+		var f view.Fold
 		some := 0
 		for _, r := range tell(t).journal {
-			if _, err := f.apply(r); err != nil {
+			if _, err := f.Apply(r); err != nil {
 				t.Fatal(err)
 			}
 			var want []int
-			for i := 0; f.state.Program() != nil && i < f.state.Program().Len(); i++ {
-				switch f.state.StepRow(i).Status {
+			for i := 0; f.State.Program() != nil && i < f.State.Program().Len(); i++ {
+				switch f.State.StepRow(i).Status {
 				case engine.Pending, engine.Ready, engine.Blocked:
 					want = append(want, i)
 				}
 			}
-			if some += len(want); !slices.Equal(f.idle, want) {
-				t.Fatalf("%s, record %d (%s): %v, want %v", name, r.Seq, r.Event.Type(), f.idle, want)
+			if some += len(want); !slices.Equal(f.Idle, want) {
+				t.Fatalf("%s, record %d (%s): %v, want %v", name, r.Seq, r.Event.Type(), f.Idle, want)
 			}
 		}
 		if some == 0 {
@@ -410,7 +429,7 @@ func TestLowTerminal(t *testing.T) {
 				m.Update(recordsMsg{r})
 				m.View()
 				m.last = map[string]string{"one": "first", "tests": "second"}
-				for m.Update(tickMsg{}); m.fold.state.Program() != nil; {
+				for m.Update(tickMsg{}); m.fold.State.Program() != nil; {
 					lines := strings.Split(m.View().Content, "\n")
 					if len(lines) > max(1, h-1) {
 						t.Fatalf("%s: %d lines in a window of %d", name, len(lines), h)
@@ -451,21 +470,21 @@ func parted(t *testing.T) (above *story, all []engine.Record) {
 // has seen nothing.
 func TestPartsAnew(t *testing.T) {
 	_, all := parted(t)
-	var f fold
+	var f view.Fold
 	below := 0
 	for _, r := range all {
 		if strings.Contains(r.Stream, "/") {
 			r.Seq += 16
 		}
-		of, _, err := f.follow(r)
+		of, _, err := f.Follow(r)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if of != nil && of.up == &f && of.state.Live() {
+		if of != nil && of.Up == &f && of.State.Live() {
 			below++
 		}
 	}
-	if below == 0 || f.below["sub"].state.Run().Run == "" {
+	if below == 0 || f.Below["sub"].State.Run().Run == "" {
 		t.Errorf("%d records were followed below", below)
 	}
 }
@@ -532,17 +551,17 @@ func TestWordsForNumbers(t *testing.T) {
 		59400 * time.Millisecond: "59s", 59600 * time.Millisecond: "1m00s", 108 * time.Second: "1m48s",
 		59*time.Minute + 59*time.Second: "59m59s", 125 * time.Minute: "2h05m", 120 * time.Hour: "5d", -time.Second: "0.0s",
 	} {
-		if got := span(d); got != want {
+		if got := view.Span(d); got != want {
 			t.Errorf("span(%v) = %q, want %q", d, got, want)
 		}
 	}
 	for micros, want := range map[int64]string{0: "$0.00", 10: "<$0.01", 190_000: "$0.19", 12_345_678: "$12.35"} {
-		if got := money(micros); got != want {
+		if got := view.Money(micros); got != want {
 			t.Errorf("money(%d) = %q, want %q", micros, got, want)
 		}
 	}
 	for n, want := range map[int64]string{0: "0", 999: "999", 2_060_000: "2.06M", 61_204: "61.2k"} {
-		if got := count(n); got != want {
+		if got := view.Count(n); got != want {
 			t.Errorf("count(%d) = %q, want %q", n, got, want)
 		}
 	}
@@ -638,7 +657,7 @@ func TestPlan(t *testing.T) {
 	}
 	doc := &api.Document{Path: "plan.md", Plan: p, Facts: verify.Facts{Agents: map[string]verify.Agent{"script": {Shell: true}, "coder": {}}}}
 	files := []fileOf{{"80", themes()["80"].plan(doc)}, {"40ascii", themes()["40ascii"].plan(doc)}}
-	archive := []txtar.File{document(t, "plan", planDocument(doc))}
+	archive := []txtar.File{document(t, "plan", view.PlanOf(doc))}
 	for _, f := range files {
 		tidy(t, themes()[f.size], f.lines)
 		archive = append(archive, txtar.File{Name: f.size, Data: []byte(strings.Join(f.lines, "\n") + "\n")})
@@ -655,7 +674,7 @@ type fileOf struct {
 }
 
 func TestStamp(t *testing.T) {
-	body, err := json.Marshal([]stamp{{}, stamp(dawn.In(time.FixedZone("x", 3600)))})
+	body, err := json.Marshal([]view.Stamp{{}, view.Stamp(dawn.In(time.FixedZone("x", 3600)))})
 	if err != nil || string(body) != `[null,"2026-11-21T14:02:00.000Z"]` {
 		t.Errorf("%s, %v", body, err)
 	}
@@ -668,21 +687,21 @@ func TestFaultsUseUpNoRetry(t *testing.T) {
 	s.run(1)
 	s.tell(engine.Ended{Key: s.state.Pending()[0], WorkEnded: engine.WorkEnded{How: engine.NoStart, Reason: "no memory"}})
 	s.run(1000)
-	var f fold
+	var f view.Fold
 	var retries []string
 	for _, r := range s.journal {
-		hs, err := f.apply(r)
+		hs, err := f.Apply(r)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, h := range hs {
-			if h.what == retried {
-				retries = append(retries, f.lines(theme{width: 80, zone: time.UTC}, h)...)
+			if h.What == view.Retried {
+				retries = append(retries, theme{width: 80, zone: time.UTC}.lines(h)...)
 			}
 		}
 	}
 	want := []string{
-		"retry 1 one attempt=2 in 1.0s (this machine's fault uses up no retry)",
+		"retry 1 one attempt=2 in 1.0s (an environment error uses no retry)",
 		"retry 1 one attempt=3 of 4",
 		"retry 1 one attempt=4 of 4",
 	}

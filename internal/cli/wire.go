@@ -8,28 +8,23 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"os/user"
 	"strings"
 
 	"golang.org/x/term"
 
 	"github.com/piton-dev/piton/internal/api"
 	"github.com/piton-dev/piton/internal/config"
-	"github.com/piton-dev/piton/internal/engine"
+	"github.com/piton-dev/piton/internal/owner"
 	"github.com/piton-dev/piton/internal/probe"
-	"github.com/piton-dev/piton/internal/run"
 	"github.com/piton-dev/piton/internal/store/sqlite"
 )
 
 // session is one workspace opened for one verb.
 type session struct {
 	*api.Product
-	app   *app
-	store *sqlite.Store
-
-	unsealed string        // who allowed less isolation than was asked for
-	known    *engine.State // of the run that is to be carried out, where it was read: for the next owner here
-	parallel int           // steps that will run at once, where that is known
+	app    *app
+	store  *sqlite.Store
+	client *api.Client
 }
 
 // configuration reads all sources, or fails with everything there is to mend.
@@ -62,14 +57,11 @@ func (a *app) checkConfiguration(place api.Place) (config.Config, []probe.Line) 
 	conf, err := a.configuration(place, nil)
 	broken, ok := errors.AsType[misconfigured](err)
 	if err != nil && !ok {
-		return conf, []probe.Line{{Check: "config", Status: probe.Failure, Text: err.Error(), Hint: "make it a file that can be read"}}
+		return conf, []probe.Line{{Check: "config", Status: probe.Failure, Text: err.Error(), Hint: "make it a readable file"}}
 	}
 	var lines []probe.Line
 	for _, p := range broken {
-		lines = append(lines, probe.Line{Check: "config", Status: probe.Failure, Text: p.Origin.String() + ": " + p.Message, Hint: cmp.Or(p.Hint, "mend it: no verb runs anything before")})
-	}
-	for _, p := range conf.Idle() {
-		lines = append(lines, probe.Line{Check: "config", Status: probe.Warning, Text: p.String()})
+		lines = append(lines, probe.Line{Check: "config", Status: probe.Failure, Text: p.Origin.String() + ": " + p.Message, Hint: cmp.Or(p.Hint, "fix it: until then no verb starts work")})
 	}
 	if len(lines) == 0 {
 		lines = []probe.Line{{Check: "config", Status: probe.OK, Text: "no problems"}}
@@ -91,15 +83,8 @@ func (a *app) readable(place api.Place) config.Config {
 			text += fmt.Sprintf(", and %d more", more)
 		}
 	}
-	a.notice("note: %s; this verb goes by the rest, and no work starts before it is mended (piton doctor says all)", text)
+	a.notice("note: %s; this verb uses the rest, but no work starts until it is fixed (see piton doctor)", text)
 	return conf
-}
-
-// idleKeys says which settings do nothing in this version.
-func (a *app) idleKeys(c config.Config) {
-	for _, p := range c.Idle() {
-		a.notice("note: %s", p)
-	}
 }
 
 func (a *app) place() (api.Place, error) {
@@ -119,7 +104,7 @@ func (a *app) environ() map[string]string {
 	return env
 }
 
-// open opens the workspace's journal for reading; changes need a desk.
+// open opens the workspace's journal for reading; the owner makes every change.
 func (a *app) open(ctx context.Context, flags map[string]string) (*session, error) {
 	place, err := a.place()
 	if err != nil {
@@ -144,7 +129,10 @@ func (a *app) openToLook(ctx context.Context, inspect bool) (*session, error) {
 
 // journal opens the journal; with inspect as it is, sound or not.
 func (a *app) journal(ctx context.Context, place api.Place, conf config.Config, inspect bool) (*session, error) {
-	st, warning, err := sqlite.Open(ctx, sqlite.Config{Dir: place.State, Rows: run.Rows, Point: crashPoint, Inspect: inspect})
+	if err := place.Private(); err != nil {
+		return nil, err
+	}
+	st, warning, err := sqlite.Open(ctx, sqlite.Config{Dir: place.State, Workspace: place.ID, Guard: place.Guard(), Point: owner.Point, Inspect: inspect})
 	switch {
 	case inspect && errors.Is(err, fs.ErrNotExist):
 		return nil, api.NoRuns()
@@ -154,8 +142,10 @@ func (a *app) journal(ctx context.Context, place api.Place, conf config.Config, 
 	if warning != "" {
 		a.notice("%s", warning)
 	}
-	p := &api.Product{Place: place, Config: conf, Store: st, Env: a.env, Version: Version, Now: a.now, By: person(), Via: "cli"}
-	return &session{Product: p, app: a, store: st}, nil
+	p := &api.Product{Place: place, Config: conf, Store: st, Env: a.env, Version: Version, Now: a.now, By: api.Person(), Via: "cli"}
+	client := api.Dial(place, Version, a.env, owner.Starter(place, a.env))
+	client.Note = func(note string) { a.notice("%s", note) }
+	return &session{Product: p, app: a, store: st, client: client}, nil
 }
 
 // with opens the workspace, calls do and closes it again.
@@ -182,19 +172,11 @@ func (s *session) use(do func(*session) error) error {
 	return do(s)
 }
 
-// person is who sits here, as the system knows them.
-func person() string {
-	if u, err := user.Current(); err == nil && u.Username != "" {
-		return u.Username
-	}
-	return "somebody"
-}
-
 // byPerson refuses to act for an agent or a contract: only people command runs.
 func (a *app) byPerson() error {
 	if id := a.environ()["PITON_RUN"]; id != "" {
 		return &api.Problem{
-			Code: api.Denied, Message: "this process belongs to run " + id + ", and a run may not command itself",
+			Code: api.Denied, Message: "this process belongs to run " + id + ", and a run may not control itself",
 			Hint: "only a person can; run piton in your own shell",
 		}
 	}

@@ -19,17 +19,8 @@ func (d *decoder) check(c *Config) {
 	if c.DefaultAgent != "" {
 		d.isAgent("default_agent", c.DefaultAgent, c)
 	}
-	for _, m := range []struct {
-		path string
-		Model
-	}{{"planner", c.Planner}, {"arbiter", c.Arbiter}, {"judge", c.Judge}, {"extraction", c.Extraction}} {
-		d.model(c, m.path, m.Model)
-	}
 	for _, name := range slices.Sorted(maps.Keys(c.MCPServers)) {
 		d.server(join("mcp_servers", name), c.MCPServers[name])
-	}
-	for _, name := range slices.Sorted(maps.Keys(c.Queues)) {
-		d.isAgent(join("queues", name), name, c)
 	}
 }
 
@@ -58,7 +49,7 @@ func (d *decoder) agent(c *Config, name string) {
 		d.wrong(path, "", "an agent cannot be called %q: the word has a meaning in plans", name)
 	case a.Kind == "":
 		if !d.refused[path] && !d.refused[path+".kind"] {
-			d.wrong(path, "", "%s has no kind (acp, exec or shell)", path)
+			d.wrong(path, "", "%s has no kind (exec or shell)", path)
 		}
 	case name == Script && a.Kind != Shell:
 		d.wrong(path+".kind", "choose another name", "%s is built in and its kind is shell", path)
@@ -66,35 +57,16 @@ func (d *decoder) agent(c *Config, name string) {
 		if !d.refused[path+".command"] {
 			d.wrong(path, "", "%s has no command, which kind %s needs", path, a.Kind)
 		}
-	default:
-		d.meaningless(path, a.Kind)
+	case a.Kind == Shell:
+		d.meaningless(path)
 	}
 }
 
-// meaningless refuses keys that an agent of this kind would not heed.
-func (d *decoder) meaningless(path string, kind Kind) {
-	heeds := []struct {
-		key   string
-		kinds []Kind
-	}{
-		{"command", []Kind{ACP, Exec}},
-		{"prompt", []Kind{Exec}},
-		{"parse", []Kind{Exec}},
-		{"modes.read", []Kind{ACP, Exec}},
-		{"modes.edit", []Kind{ACP, Exec}},
-		{"modes.full", []Kind{ACP, Exec}},
-		{"permissions.read", []Kind{ACP}},
-		{"permissions.edit", []Kind{ACP}},
-		{"permissions.full", []Kind{ACP}},
-		{"limits.cost_usd", []Kind{ACP, Exec}},
-		{"auth", []Kind{ACP}},
-		{"resume", []Kind{ACP, Exec}},
-		{"model", []Kind{ACP, Exec}},
-		{"mode", []Kind{ACP, Exec}},
-	}
-	for _, h := range heeds {
-		if _, there := d.origins[path+"."+h.key]; there && !slices.Contains(h.kinds, kind) {
-			d.wrong(path+"."+h.key, "", "%s.%s has no meaning for kind %s", path, h.key, kind)
+// meaningless refuses keys that a script does not heed.
+func (d *decoder) meaningless(path string) {
+	for _, key := range []string{"command", "prompt", "parse", "modes.read", "modes.edit", "modes.full", "model", "mode"} {
+		if at := path + "." + key; d.origins[at] != (Origin{}) {
+			d.wrong(at, "", "%s has no meaning for kind shell", at)
 		}
 	}
 }
@@ -109,38 +81,6 @@ func (d *decoder) isAgent(path, name string, c *Config) {
 		hint = "agents: " + strings.Join(names, ", ")
 	}
 	d.wrong(path, hint, "%s names agent %q, which is not configured", path, name)
-}
-
-func (d *decoder) model(c *Config, path string, m Model) {
-	switch {
-	case m.Agent != "" && (m.API != "" || m.BaseURL != "" || m.Model != "" || m.KeyEnv != ""):
-		d.wrong(path+".agent", "", "%s is either an agent or an api with its model, not both", path)
-	case m.Agent != "":
-		d.isAgent(path+".agent", m.Agent, c)
-		if c.Agents[m.Agent].Kind == Shell {
-			d.wrong(path+".agent", "", "%s needs an agent with a model, and %q is of kind shell", path, m.Agent)
-		}
-	case m.API == "" && m != Model{}:
-		d.wrong(d.first(path, "base_url", "model", "key_env"), "", "%s has no api (openai or anthropic)", path)
-	case m.API != "" && m.Model == "":
-		d.wrong(path+".api", "", "%s names no model", path)
-	}
-	if m.KeyEnv != "" && !isEnvName(m.KeyEnv) {
-		d.wrong(path+".key_env", "", "%s.key_env is the name of a variable, and %q is none", path, m.KeyEnv)
-	}
-	if m.BaseURL != "" {
-		d.webAddress(path+".base_url", m.BaseURL)
-	}
-}
-
-// first returns the first of the keys below path that a source has set.
-func (d *decoder) first(path string, keys ...string) string {
-	for _, k := range keys {
-		if _, ok := d.origins[path+"."+k]; ok {
-			return path + "." + k
-		}
-	}
-	return path
 }
 
 func (d *decoder) server(path string, s Server) {

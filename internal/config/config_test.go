@@ -162,8 +162,8 @@ func TestDefaults(t *testing.T) {
 	if c.Agents[config.Script].Kind != config.Shell || len(c.Agents) != 1 {
 		t.Errorf("agents are %v; only the built-in script exists without a source", c.Agents)
 	}
-	if c.Retention != 90*24*time.Hour || c.PermissionWait != 10*time.Minute {
-		t.Errorf("retention %v, permission_wait %v", c.Retention, c.PermissionWait)
+	if c.Retention != 90*24*time.Hour {
+		t.Errorf("retention %v", c.Retention)
 	}
 	if o := c.Origin("policy.baseline"); o.String() != "default" {
 		t.Errorf("origin of a default is %v", o)
@@ -176,16 +176,15 @@ agents:
   coder:
     kind: exec
     command: [codex, exec, --json, -s, workspace-write, -]
-    limits: {time: 20m, idle: 1h30m, cost_usd: 2.50}
+    limits: {time: 20m, idle: 1h30m}
     env: {A: on, B: 010, C: 1_000}
 prices: {gpt-5.1: {input: 1.25, output: 10}}
-queues: {coder: {limit: 4, rate: 10/min}}
 `)
 	a := c.Agents["coder"]
 	if diff := cmp.Diff([]string{"codex", "exec", "--json", "-s", "workspace-write", "-"}, a.Command); diff != "" {
 		t.Errorf("command (-want +got):\n%s", diff)
 	}
-	if diff := cmp.Diff(config.Limits{Time: 20 * time.Minute, Idle: 90 * time.Minute, Cost: 2_500_000}, a.Limits); diff != "" {
+	if diff := cmp.Diff(config.Limits{Time: 20 * time.Minute, Idle: 90 * time.Minute}, a.Limits); diff != "" {
 		t.Errorf("limits (-want +got):\n%s", diff)
 	}
 	if diff := cmp.Diff(map[string]string{"A": "on", "B": "010", "C": "1_000"}, a.Env); diff != "" {
@@ -196,9 +195,6 @@ queues: {coder: {limit: 4, rate: 10/min}}
 	}
 	if p := c.Prices["gpt-5.1"]; p.Input != 1_250_000 || p.Output != 10_000_000 {
 		t.Errorf("price %+v", p)
-	}
-	if q := c.Queues["coder"]; q.Limit != 4 || q.Rate != (config.Rate{Count: 10, Per: time.Minute}) {
-		t.Errorf("queue %+v", q)
 	}
 }
 
@@ -218,7 +214,7 @@ func TestHash(t *testing.T) {
 	seen := map[string]string{base: "nothing"}
 	for _, text := range []string{
 		"policy: {expect: red}",
-		"agents: {script: {kind: shell, when: x}}",
+		"agents: {script: {kind: shell, limits: {time: 1m}}}",
 		"agents: {b: {kind: exec, command: [a, b]}}",
 		"agents: {b: {kind: exec, command: ['a b']}}",
 		"agents: {b: {kind: exec, command: [a, b], env: {A: b}}}",
@@ -252,23 +248,6 @@ func TestAgentHash(t *testing.T) {
 	}
 	if _, ok := config.AgentHash(one, "c"); ok {
 		t.Error("an agent that is not configured has a hash")
-	}
-}
-
-func TestSettingsHidePasswords(t *testing.T) {
-	for _, address := range []string{"postgres://me:hunter2@db/piton", "user=me password=hunter2"} {
-		c, problems, err := config.Load(config.Sources{Env: []string{"PITON_DATABASE_URL=" + address}})
-		if err != nil || len(problems) > 0 {
-			t.Fatalf("problems %v, error %v", problems, err)
-		}
-		if c.DatabaseURL != address {
-			t.Errorf("database_url is %q", c.DatabaseURL)
-		}
-		for _, s := range c.Settings() {
-			if strings.Contains(s.Value, "hunter2") {
-				t.Errorf("%s shows the password: %s", s.Path, s.Value)
-			}
-		}
 	}
 }
 

@@ -78,7 +78,7 @@ func (d *decoder) list(path string, n *yaml.Node, v reflect.Value, tag reflect.S
 		case item.Kind != yaml.ScalarNode || null(item):
 			d.problem(path, item, "", "is a list of words, and this is a %s", shape(item))
 		case tag.Get("items") == "env" && !isEnvName(item.Value):
-			d.problem(path, item, "", "holds names of variables, and %q is none", item.Value)
+			d.problem(path, item, "", "must hold names of variables, and %q is not one", item.Value)
 		default:
 			words = append(words, item.Value)
 		}
@@ -175,8 +175,6 @@ func setScalar(v reflect.Value, text string, tag reflect.StructTag) error {
 		return set(p, text, parseDuration)
 	case *USD:
 		return set(p, text, parseUSD)
-	case *Rate:
-		return set(p, text, parseRate)
 	}
 	if v.Kind() == reflect.Int {
 		return setInt(v, text, tag)

@@ -46,9 +46,6 @@ func groupSchema(t reflect.Type) object {
 		if s.tag.Get("default") != "" {
 			one["default"] = defaultOf(f.Type, s.tag)
 		}
-		if s.tag.Get("idle") != "" {
-			one["description"] = "This version reads it and does not heed it yet."
-		}
 		properties[s.key] = one
 	}
 	return object{"type": []string{"object", "null"}, "properties": properties, "additionalProperties": false}
@@ -70,8 +67,6 @@ func scalarSchema(t reflect.Type, tag reflect.StructTag) object {
 	case reflect.TypeFor[USD]():
 		return either(object{"type": "number", "minimum": 0, "exclusiveMaximum": maxDollars + 1},
 			object{"type": "string", "pattern": `^\$?[0-9]+(\.[0-9]{0,6})?$`})
-	case reflect.TypeFor[Rate]():
-		return object{"type": "string", "pattern": `^\+?[0-9]+/(s|min|h)$`}
 	}
 	if t.Kind() == reflect.Int {
 		low, _ := strconv.Atoi(tag.Get("min"))

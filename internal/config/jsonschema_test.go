@@ -22,7 +22,6 @@ var blind = map[string]string{
 	"bad-direction-override":     "a character that nobody sees",
 	"bad-alias":                  "an alias stands for the value itself",
 	"bad-merge-key":              "an alias stands for the value itself",
-	"bad-models":                 "two settings that do not go together",
 	"bad-references":             "a setting that names another one",
 	"bad-environment":            "the environment is wrong",
 	"bad-flags":                  "the flags are wrong",

@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"net/url"
 	"reflect"
 	"slices"
 	"strings"
@@ -14,7 +13,7 @@ import (
 // Setting is one effective value, for people: text, path and origin.
 type Setting struct {
 	Path   string // dotted: "agents.coder.limits.time"
-	Value  string // as a file would have it; lists and words as in Go's %q, a password as xxxxx
+	Value  string // as a file would have it; lists and words as in Go's %q
 	Origin Origin
 }
 
@@ -22,7 +21,7 @@ type Setting struct {
 // and were set by no source are left out.
 func (c Config) Settings() []Setting {
 	var list []Setting
-	walk(reflect.ValueOf(c), "", "", func(path string, v reflect.Value, tag reflect.StructTag) {
+	walk(reflect.ValueOf(c), "", func(path string, v reflect.Value) {
 		o, set := c.origins[path]
 		if !set && empty(v) {
 			return
@@ -30,11 +29,7 @@ func (c Config) Settings() []Setting {
 		if !set {
 			o = Origin{Source: "default"}
 		}
-		value := show(v)
-		if tag.Get("secret") == "url" {
-			value = redacted(v.String())
-		}
-		list = append(list, Setting{path, value, o})
+		list = append(list, Setting{path, show(v), o})
 	})
 	slices.SortFunc(list, func(a, b Setting) int { return strings.Compare(a.Path, b.Path) })
 	return list
@@ -68,7 +63,7 @@ func AgentHash(c Config, name string) (string, bool) {
 // that does not depend on the declaration of the types.
 func hash(v reflect.Value) string {
 	var lines []string
-	walk(v, "", "", func(path string, v reflect.Value, _ reflect.StructTag) {
+	walk(v, "", func(path string, v reflect.Value) {
 		if !empty(v) {
 			lines = append(lines, fmt.Sprintf("%q=%q\n", path, show(v)))
 		}
@@ -79,17 +74,17 @@ func hash(v reflect.Value) string {
 }
 
 // walk calls visit for every scalar and list of a value, in no fixed order.
-func walk(v reflect.Value, path string, tag reflect.StructTag, visit func(string, reflect.Value, reflect.StructTag)) {
+func walk(v reflect.Value, path string, visit func(string, reflect.Value)) {
 	switch {
 	case isScalar(v.Type()) || v.Kind() == reflect.Slice:
-		visit(path, v, tag)
+		visit(path, v)
 	case v.Kind() == reflect.Map:
 		for name, entry := range v.Seq2() {
-			walk(entry, join(path, name.String()), tag, visit)
+			walk(entry, join(path, name.String()), visit)
 		}
 	default:
 		for _, s := range settings(v.Type()) {
-			walk(v.Field(s.index), join(path, s.key), s.tag, visit)
+			walk(v.Field(s.index), join(path, s.key), visit)
 		}
 	}
 }
@@ -108,14 +103,4 @@ func show(v reflect.Value) string {
 	default:
 		return fmt.Sprint(value)
 	}
-}
-
-func redacted(address string) string {
-	if u, err := url.Parse(address); err == nil && u.Scheme != "" {
-		return u.Redacted()
-	}
-	if address == "" {
-		return ""
-	}
-	return "(hidden)"
 }

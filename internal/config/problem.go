@@ -1,6 +1,11 @@
 package config
 
-import "fmt"
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
 
 // Problem is something in a source of the configuration that cannot be used.
 // Its text says what is allowed instead.
@@ -39,4 +44,25 @@ func (o Origin) String() string {
 	default:
 		return fmt.Sprintf("%s:%d:%d", o.File, o.Line, o.Column)
 	}
+}
+
+// byPosition sorts problems as a reader meets them: the weakest source first,
+// files from top to bottom.
+func byPosition(list []Problem) {
+	slices.SortStableFunc(list, func(p, q Problem) int {
+		a, b := p.Origin, q.Origin
+		return cmp.Or(cmp.Compare(a.rank(), b.rank()), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column), cmp.Compare(a.Source, b.Source))
+	})
+}
+
+func (o Origin) rank() int {
+	switch {
+	case o.File == File:
+		return 1
+	case o.File != "":
+		return 0
+	case strings.HasPrefix(o.Source, "env "):
+		return 2
+	}
+	return 3
 }

@@ -37,7 +37,7 @@ func keys(list []setting) []string {
 // isScalar reports whether a value of the type is one word of text.
 func isScalar(t reflect.Type) bool {
 	switch t {
-	case reflect.TypeFor[USD](), reflect.TypeFor[Rate](), reflect.TypeFor[time.Duration]():
+	case reflect.TypeFor[USD](), reflect.TypeFor[time.Duration]():
 		return true
 	}
 	return t.Kind() == reflect.String || t.Kind() == reflect.Int

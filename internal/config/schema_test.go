@@ -9,7 +9,7 @@ import (
 // TestSchema checks the declarations themselves: every default is a value its
 // own setting accepts, and every number has its limits.
 func TestSchema(t *testing.T) {
-	types := []any{Config{}, Agent{}, Server{}, Price{}, Queue{}}
+	types := []any{Config{}, Agent{}, Server{}, Price{}}
 	for _, declared := range types {
 		v := reflect.New(reflect.TypeOf(declared)).Elem()
 		scalars(v, "", func(path string, v reflect.Value, tag reflect.StructTag) {
@@ -46,7 +46,7 @@ func TestVariablesAreNoFlags(t *testing.T) {
 			}
 		}
 	})
-	if seen["PITON_DATABASE_URL"] != "database_url" || seen["PITON_POLICY_MAX_PARALLEL"] != "policy.max_parallel" {
+	if seen["PITON_DEFAULT_AGENT"] != "default_agent" || seen["PITON_POLICY_MAX_PARALLEL"] != "policy.max_parallel" {
 		t.Errorf("variables are %v", seen)
 	}
 }

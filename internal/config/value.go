@@ -41,43 +41,6 @@ func digits(s string) bool {
 	return strings.Trim(s, "0123456789") == ""
 }
 
-// Rate is how much may start in a time; the zero Rate bounds nothing.
-type Rate struct {
-	Count int
-	Per   time.Duration
-}
-
-// String writes the rate as a configuration file does.
-func (r Rate) String() string {
-	switch r.Per {
-	case time.Second:
-		return fmt.Sprintf("%d/s", r.Count)
-	case time.Minute:
-		return fmt.Sprintf("%d/min", r.Count)
-	case time.Hour:
-		return fmt.Sprintf("%d/h", r.Count)
-	}
-	return ""
-}
-
-func parseRate(text string) (Rate, error) {
-	count, per, _ := strings.Cut(text, "/")
-	n, err := strconv.Atoi(count)
-	r := Rate{Count: n}
-	switch per {
-	case "s":
-		r.Per = time.Second
-	case "min":
-		r.Per = time.Minute
-	case "h":
-		r.Per = time.Hour
-	}
-	if err != nil || n < 1 || r.Per == 0 {
-		return Rate{}, fmt.Errorf("is a rate such as 10/min (s, min or h), not %q", text)
-	}
-	return r, nil
-}
-
 const day = 24 * time.Hour
 
 // parseDuration reads Go's durations and whole days, as in 90d.

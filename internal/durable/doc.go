@@ -1,5 +1,5 @@
-// Package durable writes files that are there whole or not at all, and durably.
+// Package durable writes files durably: a file is there as a whole, or not at all.
 //
-// It must never know what is in them, or follow anything below a workspace that
-// an agent could have put there: for that there is os.Root.
+// It must never know what is in them, or follow anything below a workspace that an
+// agent could have put there: for that there is os.Root.
 package durable

@@ -2,10 +2,37 @@ package durable
 
 import (
 	"errors"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"syscall"
 )
+
+// ErrNotText says that a file is none that can be read as a whole.
+var ErrNotText = errors.New("not a regular file, or too large")
+
+// ReadFile reads a file that others can write. It fails with ErrNotText on one of more
+// than most bytes, and on anything but a regular file; a pipe keeps nobody waiting.
+func ReadFile(path string, most int64) ([]byte, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() || info.Size() > most {
+		return nil, &fs.PathError{Op: "read", Path: path, Err: ErrNotText}
+	}
+	body, err := io.ReadAll(io.LimitReader(f, most+1))
+	if err == nil && int64(len(body)) > most {
+		err = &fs.PathError{Op: "read", Path: path, Err: ErrNotText}
+	}
+	return body, err
+}
 
 // A Stage is how far Replace has come.
 type Stage int

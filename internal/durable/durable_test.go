@@ -61,3 +61,23 @@ func TestReplaceFails(t *testing.T) {
 		t.Errorf("left: %v, %v", left, err)
 	}
 }
+
+// Only what is a file of bounded size is read.
+func TestReadFile(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "f")
+	if err := os.WriteFile(path, []byte("1234"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if body, err := durable.ReadFile(path, 4); err != nil || string(body) != "1234" {
+		t.Errorf("%q, %v", body, err)
+	}
+	for most, path := range map[int64]string{3: path, 100: dir} {
+		if body, err := durable.ReadFile(path, most); !errors.Is(err, durable.ErrNotText) {
+			t.Errorf("%s: %q, %v", path, body, err)
+		}
+	}
+	if _, err := durable.ReadFile(path+"x", 4); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("%v", err)
+	}
+}

@@ -18,28 +18,17 @@ type aside struct {
 	world *World
 }
 
-// worktree describes the worktree of a step; it opens and makes nothing.
-func (w *World) worktree(k engine.Key) (*tree.Worktree, error) {
-	return w.Tree.Worktree(w.Worktrees, k.Run, k.Step)
+// worktreeOf describes the worktree of a step, or of a run; it opens and makes nothing.
+func (w *World) worktreeOf(run, of string) (*tree.Worktree, error) {
+	return w.Tree.Worktree(w.Worktrees, run, of)
 }
 
-// beside carries out an effect in the step's own worktree, as it would in the
-// workspace. What belongs to the repository itself is guarded where it is.
-func (w *World) beside(ctx context.Context, e engine.Effect) Result {
-	a, err := w.enterAside(ctx, &e)
-	if err != nil {
-		return refusal(ctx, e, err)
-	}
-	if err := a.translate(ctx, &e); err != nil {
-		return refusal(ctx, e, err)
-	}
-	return a.world.do(ctx, e)
-}
-
-// enterAside finds the worktree of an effect. To prepare an attempt makes it,
-// and runs what the plan wants before the first one.
-func (w *World) enterAside(ctx context.Context, e *engine.Effect) (*aside, error) {
-	work, err := w.worktree(e.Key)
+// apart finds the world in the step's own worktree, where an effect is carried out
+// as it would be in the workspace, and makes it one of that: what belongs to the
+// repository itself is guarded where it is. To prepare an attempt makes the
+// worktree, and runs what the plan wants before the first one.
+func (w *World) apart(ctx context.Context, e *engine.Effect) (*World, error) {
+	work, err := w.worktreeOf(e.Key.Run, e.Key.Step)
 	if err != nil {
 		return nil, err
 	}
@@ -52,7 +41,10 @@ func (w *World) enterAside(ctx context.Context, e *engine.Effect) (*aside, error
 	if err == nil && e.Key.Kind == engine.Prepare && e.Step.Setup != "" {
 		err = a.setUp(ctx, *e)
 	}
-	return a, err
+	if err != nil {
+		return nil, err
+	}
+	return a.world, a.translate(ctx, e)
 }
 
 func (w *World) makeAside(ctx context.Context, work *tree.Worktree, e *engine.Effect) error {
@@ -80,7 +72,7 @@ func (w *World) asideOf(work *tree.Worktree, world func(dir string, t *tree.Tree
 	if err != nil {
 		return nil, errors.Join(err, t.Close())
 	}
-	in.place = work
+	in.worktree = work
 	a := &aside{work, in}
 	if w.asides == nil {
 		w.asides = map[string]*aside{}
@@ -92,7 +84,7 @@ func (w *World) asideOf(work *tree.Worktree, world func(dir string, t *tree.Tree
 // beneath is the world of a step's worktree.
 func (w *World) beneath(dir string, t *tree.Tree) (*World, error) {
 	return &World{
-		Dir: dir, State: w.State, Environ: w.Environ, Pool: w.Pool, Tree: t, Agents: w.Agents, Object: w.Object, Said: w.Said,
+		Dir: dir, State: w.State, Environ: w.Environ, Pool: w.Pool, Tree: t, Agents: w.Agents, Object: w.Object,
 		outer: w,
 	}, nil
 }
@@ -159,7 +151,7 @@ func (a *aside) setUp(ctx context.Context, e engine.Effect) error {
 }
 
 // merge brings the step's worktree into the workspace, one at a time.
-func (w *World) merge(ctx context.Context, e engine.Effect) Result {
+func (w *World) merge(ctx context.Context, e engine.Effect, _ Reporter) Result {
 	ended := engine.Ended{Key: e.Key}
 	end := &ended.WorkEnded
 	end.How = engine.Exited
@@ -178,7 +170,7 @@ func (w *World) mergeOf(ctx context.Context, e engine.Effect, end *engine.WorkEn
 	if e.Step.Kind == engine.Landing {
 		return w.land(ctx, e, end)
 	}
-	work, err := w.worktree(e.Key)
+	work, err := w.worktreeOf(e.Key.Run, e.Key.Step)
 	if err != nil {
 		return err
 	}
@@ -189,29 +181,10 @@ func (w *World) mergeInto(ctx context.Context, work *tree.Worktree, e engine.Eff
 	git := w.git()
 	git.Lock()
 	defer git.Unlock()
+	w.begins()
 	k := e.Key
-	defer w.enter(e)() // what it writes is nobody's doing who works meanwhile
 	m, err := work.Merge(ctx, fmt.Sprintf("%s/%s/%s/%d/merge", k.Task, k.Run, k.Step, k.Attempt), noteOf(e.Moved), e.Round, e.Conflicts)
 	end.Commit, end.Conflicts, end.Behind, end.Worktree = m.Commit, m.Conflicts, m.Behind, work.Dir()
 	end.Changed = m.Changed[:min(len(m.Changed), maxChanged)]
 	return err
-}
-
-// refusal answers an effect that has no worktree to act in.
-func refusal(ctx context.Context, e engine.Effect, err error) Result {
-	switch {
-	case ctx.Err() != nil && e.Work == "":
-		return Result{}
-	case e.Key.Kind == engine.Prepare:
-		return Result{Input: engine.Prepared{Key: e.Key, Err: err.Error()}}
-	case e.Key.Kind == engine.Expand:
-		return Result{Input: engine.Expanded{Key: e.Key, Err: err.Error()}}
-	case e.Key.Kind == engine.Work || e.Key.Kind == engine.Merge:
-		how := engine.NoStart
-		if ctx.Err() != nil {
-			how = engine.Stopped
-		}
-		return Result{Input: engine.Ended{Key: e.Key, WorkEnded: engine.WorkEnded{How: how, Reason: err.Error()}}}
-	}
-	return Result{Input: engine.Checked{Key: e.Key, Checks: faulty(e.Step, err)}}
 }

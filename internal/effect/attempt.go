@@ -23,9 +23,9 @@ const maxChanged = 1000
 
 // prepare puts the protected files back, asks the checks before the work, looks
 // at the tree and writes the prompt.
-func (w *World) prepare(ctx context.Context, e engine.Effect) Result {
+func (w *World) prepare(ctx context.Context, e engine.Effect, r Reporter) Result {
 	in := engine.Prepared{Key: e.Key}
-	bodies, err := w.ready(ctx, e, &in)
+	bodies, err := w.ready(ctx, e, r, &in)
 	if stopped(ctx, err) {
 		return Result{}
 	}
@@ -35,12 +35,12 @@ func (w *World) prepare(ctx context.Context, e engine.Effect) Result {
 	return Result{Input: in, Bodies: bodies}
 }
 
-func (w *World) ready(ctx context.Context, e engine.Effect, in *engine.Prepared) (bodies [][]byte, err error) {
-	if in.Dispatch.Undone, err = w.restore(ctx, e); err != nil {
+func (w *World) ready(ctx context.Context, e engine.Effect, r Reporter, in *engine.Prepared) (bodies [][]byte, err error) {
+	if in.Dispatch.Undone, err = w.restore(ctx, e, r); err != nil {
 		return nil, err
 	}
 	if e.Baseline {
-		if in.Checks, err = w.checks(ctx, e, engine.Baseline); err != nil {
+		if in.Checks, err = w.checks(ctx, e, r, engine.Baseline); err != nil {
 			return nil, err
 		}
 		if found := w.appeared(e); len(in.Checks) > 0 && len(found) > 0 {
@@ -51,7 +51,7 @@ func (w *World) ready(ctx context.Context, e engine.Effect, in *engine.Prepared)
 		}
 	}
 	if len(e.Step.Writes) > 0 {
-		body, err := w.look(ctx, e, in)
+		body, err := w.look(ctx, e, r, in)
 		if err != nil {
 			return nil, err
 		}
@@ -80,7 +80,7 @@ func (w *World) ready(ctx context.Context, e engine.Effect, in *engine.Prepared)
 // restore puts back what the last attempt changed against the rules, and any
 // protected file that differs for whatever other reason. What stood there goes
 // to quarantine.
-func (w *World) restore(ctx context.Context, e engine.Effect) (engine.Undone, error) {
+func (w *World) restore(ctx context.Context, e engine.Effect, r Reporter) (engine.Undone, error) {
 	if err := w.unswapped(e); err != nil {
 		return engine.Undone{}, err
 	}
@@ -88,24 +88,31 @@ func (w *World) restore(ctx context.Context, e engine.Effect) (engine.Undone, er
 	if err != nil {
 		return beyond, err
 	}
-	undone, err := w.restoreInside(ctx, e)
+	undone, err := w.restoreInside(ctx, e, r)
 	return joined(beyond, undone), err
 }
 
-func (w *World) restoreInside(ctx context.Context, e engine.Effect) (engine.Undone, error) {
+// restoreInside leaves alone what may be the doing of others: protected files in
+// the scope of a step at work, and any other file in the scope of one that was
+// since the last attempt began.
+func (w *World) restoreInside(ctx context.Context, e engine.Effect, r Reporter) (engine.Undone, error) {
 	b, err := w.base(e.Base)
 	if err != nil {
 		return engine.Undone{}, err
 	}
 	changed, err := w.tampered(ctx, e)
-	if err != nil {
+	if err != nil || len(changed)+len(e.Restore) == 0 {
 		return engine.Undone{}, err
 	}
+	w.restoring.Lock()
+	defer w.restoring.Unlock()
+	beside := r.Beside()
 	seen := map[string]bool{}
 	for _, c := range changed {
 		seen[c.Path] = true
 	}
-	for _, c := range e.Restore {
+	changed = beyondScopes(changed, live(beside))
+	for _, c := range beyondScopes(e.Restore, beside) {
 		if !seen[c.Path] && filepath.IsLocal(c.Path) { // the others are as they were again
 			changed = append(changed, c)
 		}
@@ -148,8 +155,7 @@ func (w *World) before(hash string) (tree.Manifest, error) {
 // look takes the workspace as it is before the work. What a start that was cut
 // off, or anybody since, changed outside the step's scope is for a person, save
 // what lies in the scope of a step that was at work meanwhile.
-func (w *World) look(ctx context.Context, e engine.Effect, in *engine.Prepared) ([]byte, error) {
-	w.watch(e)
+func (w *World) look(ctx context.Context, e engine.Effect, r Reporter, in *engine.Prepared) ([]byte, error) {
 	if !e.Cut || e.Tree == "" {
 		m, err := w.Tree.Scan(ctx, tree.ScanOptions{})
 		return m.Encode(), err
@@ -159,15 +165,8 @@ func (w *World) look(ctx context.Context, e engine.Effect, in *engine.Prepared) 
 		return nil, err
 	}
 	m, err := w.Tree.Scan(ctx, tree.ScanOptions{Since: &before})
-	in.Strays = outside(tree.Diff(before, m), e, slices.Concat(e.Beside, w.met(e)))
+	in.Strays = outside(tree.Diff(before, m), e, r.Beside())
 	return m.Encode(), err
-}
-
-// met lists the scopes of those who were at work since the step is watched.
-func (w *World) met(e engine.Effect) [][]string {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	return slices.Clone(w.watching[watcher{e.Key.Run, e.Key.Step}].met)
 }
 
 // lasts reports an error that trying again does not take away.
@@ -201,17 +200,16 @@ func (w *World) prompt(e engine.Effect) (string, []engine.Injected, error) {
 
 // work runs the agent or script, or calls the tool, and looks at what it did to the tree once
 // nothing of it lives.
-func (w *World) work(ctx context.Context, e engine.Effect) Result {
-	leave := w.enter(e)
+func (w *World) work(ctx context.Context, e engine.Effect, r Reporter) Result {
+	w.begins()
 	ended := engine.Ended{Key: e.Key}
 	do := w.attempt
 	if e.Step.Kind == engine.Tool {
 		do = w.call
 	}
-	output, err := do(ctx, e, &ended.WorkEnded)
-	me := leave()
+	output, err := do(ctx, e, r, &ended.WorkEnded)
 	if err == nil {
-		err = w.judge(context.WithoutCancel(ctx), e, &ended.WorkEnded, me)
+		err = w.judge(context.WithoutCancel(ctx), e, r, &ended.WorkEnded)
 	}
 	if err != nil {
 		ended.How, ended.Reason, ended.Absent = engine.NoStart, err.Error(), lasts(err)
@@ -233,11 +231,11 @@ func (w *World) work(ctx context.Context, e engine.Effect) Result {
 
 // judge compares what is there after the work, unless it was stopped, and puts
 // protected files back.
-func (w *World) judge(ctx context.Context, e engine.Effect, end *engine.WorkEnded, me *presence) error {
+func (w *World) judge(ctx context.Context, e engine.Effect, r Reporter, end *engine.WorkEnded) error {
 	changed, err := w.tampered(ctx, e)
 	if err == nil && end.How != engine.Stopped {
 		end.Tampered = slices.Concat(changed, w.swapped(e))
-		err = w.compare(ctx, e, end, me)
+		err = w.compare(ctx, e, r, end)
 	}
 	if err != nil {
 		return fmt.Errorf("what it changed cannot be compared: %w", err)
@@ -249,7 +247,7 @@ func (w *World) judge(ctx context.Context, e engine.Effect, end *engine.WorkEnde
 	if end.How != engine.Stopped {
 		end.OutOfScope = append(end.OutOfScope, strays...)
 	}
-	undone, err := w.undo(ctx, e, changed)
+	undone, err := w.undo(ctx, e, r, changed)
 	end.Undone = joined(beyond, undone)
 	return err
 }
@@ -257,13 +255,13 @@ func (w *World) judge(ctx context.Context, e engine.Effect, end *engine.WorkEnde
 // beyond puts back what was changed in a worktree outside of the workspace, whoever
 // did that: it is in nobody's scope, and never merged.
 func (w *World) beyond(ctx context.Context, k engine.Key) ([]engine.Change, engine.Undone, error) {
-	if w.place == nil {
+	if w.worktree == nil {
 		return nil, engine.Undone{}, nil
 	}
 	git := w.git()
 	git.Lock()
 	defer git.Unlock()
-	changed, err := w.place.Beyond(ctx, w.quarantine(k))
+	changed, err := w.worktree.Beyond(ctx, w.quarantine(k))
 	if err != nil || len(changed) == 0 {
 		return nil, engine.Undone{}, err
 	}
@@ -283,11 +281,13 @@ func joined(a, b engine.Undone) engine.Undone {
 // before the next attempt: there may be none, and nobody else may find a changed
 // check in the tree and prove with it. What a step at work may change, and what
 // cannot be put back, is left to whatever starts next.
-func (w *World) undo(ctx context.Context, e engine.Effect, changed []engine.Change) (engine.Undone, error) {
-	if scopes := w.scopes(); len(scopes) > 0 {
-		changed = tree.OutOfScope(changed, scopes)
-	}
+func (w *World) undo(ctx context.Context, e engine.Effect, r Reporter, changed []engine.Change) (engine.Undone, error) {
 	if len(changed) == 0 {
+		return engine.Undone{}, nil
+	}
+	w.restoring.Lock()
+	defer w.restoring.Unlock()
+	if changed = beyondScopes(changed, live(r.Beside())); len(changed) == 0 {
 		return engine.Undone{}, nil
 	}
 	b, err := w.base(e.Base)
@@ -298,18 +298,32 @@ func (w *World) undo(ctx context.Context, e engine.Effect, changed []engine.Chan
 	return undone, err
 }
 
-// scopes are those of the steps at work.
-func (w *World) scopes() (all []string) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for _, p := range w.live {
-		all = append(all, p.writes...)
+// begins waits until nobody puts anything back: whoever does so later finds the
+// work under way.
+func (w *World) begins() {
+	w.restoring.RLock()
+	defer w.restoring.RUnlock()
+}
+
+// live leaves those who are at work now.
+func live(beside []engine.Neighbour) []engine.Neighbour {
+	return slices.DeleteFunc(slices.Clone(beside), func(n engine.Neighbour) bool { return !n.Live })
+}
+
+// beyondScopes leaves out the changes that lie in somebody's scope.
+func beyondScopes(changes []engine.Change, of []engine.Neighbour) []engine.Change {
+	var writes []string
+	for _, n := range of {
+		writes = append(writes, n.Writes...)
 	}
-	return all
+	if len(writes) == 0 {
+		return changes
+	}
+	return tree.OutOfScope(changes, writes)
 }
 
 // attempt runs the work in directories of its own, out of sight of the journal.
-func (w *World) attempt(ctx context.Context, e engine.Effect, end *engine.WorkEnded) ([]byte, error) {
+func (w *World) attempt(ctx context.Context, e engine.Effect, report Reporter, end *engine.WorkEnded) ([]byte, error) {
 	text, err := w.text(e.Prompt)
 	if err != nil {
 		return nil, err
@@ -330,12 +344,13 @@ func (w *World) attempt(ctx context.Context, e engine.Effect, end *engine.WorkEn
 	}
 	defer free.give(scratch)
 	log := filepath.Join("attempts", e.Key.Run, fmt.Sprintf("%s.%d.%d.log", e.Key.Step, e.Key.Attempt, e.Key.N))
-	said := w.saying(e.Key)
+	said := w.saying(e.Key, report.Said)
 	defer said.close()
 	r := w.Agents.Run(ctx, agent.Task{
 		Role: e.Step.Role, Step: e.Key.Step, Run: e.Key.Run, Attempt: e.Key.Attempt, Text: text,
 		Dir: w.Dir, Mode: e.Step.Mode, Bash: w.shellPath(), Environ: w.Environ, Pass: e.Step.Env, Timeout: e.Step.Timeout,
 		LogPath: filepath.Join(w.State, log), Scratch: scratch, Values: set, Offline: offline, OnReport: said.report,
+		OnClaims: func(c agent.Claims) { report.Report(c.Usage, c.Claims) },
 	})
 	if r.Size > 0 {
 		end.Log = log
@@ -359,8 +374,11 @@ func (w *World) text(hash string) (string, error) {
 	return string(body), nil
 }
 
-// compare fills in what the attempt changed, and what of it against the rules.
-func (w *World) compare(ctx context.Context, e engine.Effect, end *engine.WorkEnded, me *presence) error {
+// compare fills in what the attempt changed, and what of it against the rules. A
+// change in the scope of a neighbour is that one's. One outside of all scopes may
+// be anybody's who was at work meanwhile, and who ends first has it taken away:
+// so it is the blame of all of them.
+func (w *World) compare(ctx context.Context, e engine.Effect, r Reporter, end *engine.WorkEnded) error {
 	if e.Tree == "" {
 		return nil
 	}
@@ -372,98 +390,46 @@ func (w *World) compare(ctx context.Context, e engine.Effect, end *engine.WorkEn
 	if err != nil {
 		return err
 	}
-	changes := tree.Diff(before, after)
+	changes, beside := tree.Diff(before, after), r.Beside()
+	strays := outside(changes, e, beside)
+	mine := without(changes, without(tree.OutOfScope(changes, e.Step.Writes), strays))
 	end.Changed = nil
-	for _, c := range changes[:min(len(changes), maxChanged)] {
+	for _, c := range mine[:min(len(mine), maxChanged)] {
 		end.Changed = append(end.Changed, c.Path)
 	}
-	end.OutOfScope = w.blame(e, outside(changes, e, me.met), me)
+	for _, n := range beside {
+		strays = append(strays, without(outside(n.Strays, e, nil), strays)...)
+	}
+	end.OutOfScope = strays
 	return nil
 }
 
-// outside leaves out what a neighbour's scope covers: such a change is its own.
-// A neighbour without a scope may have changed anything.
-func outside(changes []engine.Change, e engine.Effect, others [][]string) []engine.Change {
-	allowed := e.Step.Writes
-	for _, o := range others {
-		if len(o) == 0 {
+// outside lists the changes that lie neither in the scope of the effect's step nor
+// in that of a neighbour. A neighbour without a scope may have changed anything.
+func outside(changes []engine.Change, e engine.Effect, beside []engine.Neighbour) []engine.Change {
+	allowed := slices.Clone(e.Step.Writes)
+	for _, n := range beside {
+		if len(n.Writes) == 0 {
 			return nil
 		}
-		allowed = append(allowed[:len(allowed):len(allowed)], o...)
+		allowed = append(allowed, n.Writes...)
 	}
-	changes = slices.DeleteFunc(slices.Clone(changes), func(c engine.Change) bool { return c.Path == e.Document })
-	return tree.OutOfScope(changes, allowed)
+	return tree.OutOfScope(without(changes, []engine.Change{{Path: e.Document}}), allowed)
 }
 
-// blame shares what lies outside of all scopes with everybody who is at work:
-// nobody can tell whose doing it is, and whoever ends first has it taken away. It
-// returns what is the blame of this one.
-func (w *World) blame(e engine.Effect, strays []engine.Change, me *presence) []engine.Change {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	for _, other := range w.live {
-		other.strays = append(other.strays, strays...)
+// without leaves out the changes of paths that others name.
+func without(changes, others []engine.Change) (rest []engine.Change) {
+	if len(others) == 0 {
+		return changes
 	}
-	for _, c := range outside(me.strays, e, nil) {
-		if !slices.ContainsFunc(strays, func(s engine.Change) bool { return s.Path == c.Path }) {
-			strays = append(strays, c)
+	named := map[string]bool{}
+	for _, c := range others {
+		named[c.Path] = true
+	}
+	for _, c := range changes {
+		if !named[c.Path] {
+			rest = append(rest, c)
 		}
 	}
-	return strays
-}
-
-// watch notes who is at work from the moment a step's workspace is looked at:
-// what they change until the step's own work begins is theirs too.
-func (w *World) watch(e engine.Effect) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.watching == nil {
-		w.watching = map[watcher]*presence{}
-	}
-	me := &presence{writes: e.Step.Writes}
-	for _, other := range w.live {
-		me.met = append(me.met, other.writes)
-	}
-	w.watching[watcher{e.Key.Run, e.Key.Step}] = me
-}
-
-// enter notes that the work is under way. The function it returns ends that,
-// and says who else was at work since the workspace was looked at.
-func (w *World) enter(e engine.Effect) (leave func() *presence) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if w.live == nil {
-		w.live = map[engine.Key]*presence{}
-	}
-	who := watcher{e.Key.Run, e.Key.Step}
-	me := &presence{writes: e.Step.Writes}
-	if seen := w.watching[who]; seen != nil {
-		me.met = seen.met
-		delete(w.watching, who)
-	}
-	for _, other := range w.live {
-		me.met = append(me.met, other.writes)
-		other.met = append(other.met, me.writes)
-	}
-	for _, other := range w.watching {
-		other.met = append(other.met, me.writes)
-	}
-	w.live[e.Key] = me
-	return func() *presence {
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		delete(w.live, e.Key)
-		return me
-	}
-}
-
-// watcher is a step that was prepared and has not begun.
-type watcher struct{ run, step string }
-
-// presence is one step's work under way, the scopes it met, and what others found
-// meanwhile that lies outside of all.
-type presence struct {
-	writes []string
-	met    [][]string
-	strays []engine.Change
+	return rest
 }

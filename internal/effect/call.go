@@ -104,7 +104,7 @@ func (w *World) weigh(ctx context.Context, e engine.Effect, args []byte, p *engi
 	}
 	p.Low = engine.LowCall(p.Tier, p.Effect, e.Step.Writes, e.Step.Offline() && w.Pool.Offline() == nil)
 	if out := outsideScope(p.Targets, e.Step.Writes); out != "" {
-		p.Refused = out + " is outside of the step's writes"
+		p.Refused = out + " is outside the step's writes"
 	}
 	p.Context = w.shown(p)
 	return nil
@@ -191,14 +191,14 @@ func cutOf(s string, most, size int) string {
 }
 
 // call calls the step's tool, bound to what was there when it was looked at.
-func (w *World) call(ctx context.Context, e engine.Effect, end *engine.WorkEnded) ([]byte, error) {
+func (w *World) call(ctx context.Context, e engine.Effect, r Reporter, end *engine.WorkEnded) ([]byte, error) {
 	args, err := w.Object(e.Prompt)
 	if err != nil {
 		return nil, fmt.Errorf("read the arguments: %w", err)
 	}
 	within, cancel := context.WithTimeout(ctx, e.Step.Timeout)
 	defer cancel()
-	said := w.saying(e.Key)
+	said := w.saying(e.Key, r.Said)
 	defer said.close()
 	o := w.Tools.Call(tool.WithProgress(within, said.progress), e.Step.Tool, args, targets(e.Shown))
 	end.How, end.Ms, end.Size, end.Network = engine.Exited, o.Duration.Milliseconds(), int64(len(o.Output)), o.Network

@@ -1,11 +1,11 @@
-// Package effect carries the core's wishes out: it knows which package does
-// what, and in which order the security of a verdict asks for it.
+// Package effect carries out the core's wishes. It knows which package does what, and
+// in which order, so that a verdict is safe.
 //
-// The one idea: an effect goes in, one input for the core comes out, and
-// nothing else decides. Before an attempt its protected files are put back and
-// its checks asked; after it everything it started is dead before anything is
-// compared; what was compared is compared again after the checks.
+// An effect goes in, one input for the core comes out. Before an attempt, protected
+// files are put back and the checks run. After the attempt, everything that it started
+// is dead before anything is compared, and what was compared is compared again after
+// the checks.
 //
-// It must never judge a step, write the journal, or let an agent's word stand
-// for what the harness can see.
+// It must never judge a step, write the journal, or accept an agent's word for what
+// Piton can see itself.
 package effect

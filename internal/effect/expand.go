@@ -9,7 +9,7 @@ import (
 )
 
 // expand finds the files that a step is for each of.
-func (w *World) expand(ctx context.Context, e engine.Effect) Result {
+func (w *World) expand(ctx context.Context, e engine.Effect, _ Reporter) Result {
 	in := engine.Expanded{Key: e.Key}
 	names, err := w.Tree.Find(ctx, e.Step.Each.Glob, engine.MaxInstances*max(1, e.Step.Each.Batch))
 	switch {

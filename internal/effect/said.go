@@ -109,15 +109,15 @@ const maxSaid = agent.MaxReports
 // cannot be written is left out: nothing rests on it.
 type saying struct {
 	path string
-	tell func() // called after each line; may be nil
+	tell func() // called after each line
 
 	mu   sync.Mutex
 	file *os.File // nil until something is said, or it is not the first start
 	left int
 }
 
-func (w *World) saying(k engine.Key) *saying {
-	s := &saying{path: SaidFile(w.State, k.Run, k.Step, k.Attempt, k.N), tell: w.Said, left: maxSaid}
+func (w *World) saying(k engine.Key, tell func()) *saying {
+	s := &saying{path: SaidFile(w.State, k.Run, k.Step, k.Attempt, k.N), tell: tell, left: maxSaid}
 	if k.N > 1 {
 		_ = s.open() // an empty file: what a start before it said is over
 	}
@@ -135,7 +135,7 @@ func (s *saying) progress(p tool.Progress) {
 }
 
 func (s *saying) say(what Said) {
-	if s.write(what) && s.tell != nil {
+	if s.write(what) {
 		s.tell()
 	}
 }

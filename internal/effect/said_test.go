@@ -16,11 +16,13 @@ import (
 
 var buildKey = engine.Key{Run: "r1", Step: "build", Attempt: 2, N: 1}
 
+func silent() {}
+
 // What is said is there to be read in order, from any line on.
 func TestSaid(t *testing.T) {
 	told := 0
-	w := &World{State: t.TempDir(), Said: func() { told++ }}
-	s := w.saying(buildKey)
+	w := &World{State: t.TempDir()}
+	s := w.saying(buildKey, func() { told++ })
 	s.report(agent.Report{Type: agent.Progress, Percent: new(10.0), Text: "one"})
 	s.report(agent.Report{Type: agent.UsageReport})
 	s.progress(tool.Progress{Text: "two"})
@@ -52,7 +54,7 @@ func TestNewestStart(t *testing.T) {
 	for n, text := range []string{"first", "second", "third"} {
 		k := buildKey
 		k.N = n + 1
-		s := w.saying(k)
+		s := w.saying(k, silent)
 		s.report(agent.Report{Type: agent.Log, Text: text})
 		s.close()
 	}
@@ -64,11 +66,11 @@ func TestNewestStart(t *testing.T) {
 	}
 	k := buildKey
 	k.N = 11 // those between were cut off before they began
-	w.saying(k).close()
+	w.saying(k, silent).close()
 	if now, ok := NewestSaid(w.State, "r1", "build", 2); ok {
 		t.Errorf("a start that said nothing says %q", now.Text)
 	}
-	s := w.saying(k)
+	s := w.saying(k, silent)
 	s.report(agent.Report{Type: agent.Log, Text: "eleventh"})
 	s.close()
 	if now, _ := NewestSaid(w.State, "r1", "build", 2); now.Text != "eleventh" {
@@ -79,7 +81,7 @@ func TestNewestStart(t *testing.T) {
 // What is kept has a bound, and a damaged file is read as far as it makes sense.
 func TestSaidIsBounded(t *testing.T) {
 	w := &World{State: t.TempDir()}
-	s := w.saying(buildKey)
+	s := w.saying(buildKey, silent)
 	s.left = 3
 	for range 10 {
 		s.report(agent.Report{Type: agent.Log, Text: "x"})

@@ -27,7 +27,7 @@ func (w *World) mended(ctx context.Context, runs []string) error {
 			continue
 		}
 		if err := w.Tree.MendRun(ctx, w.Worktrees, run); err != nil {
-			return fmt.Errorf("run %s does not go on before its merge is finished: %w", run, err)
+			return fmt.Errorf("run %s cannot continue until its merge is finished: %w", run, err)
 		}
 		delete(w.torn, run)
 	}

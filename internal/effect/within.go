@@ -41,7 +41,7 @@ func (w *World) whole(ctx context.Context, run string, e engine.Effect, landing 
 	if at.ready {
 		return at.aside, nil
 	}
-	work, err := w.worktreeOf(run)
+	work, err := w.worktreeOf(run, tree.Run)
 	if err == nil && at.aside == nil {
 		if err = w.begin(ctx, work); err == nil {
 			at.aside, err = w.asideOf(work, w.inside)
@@ -66,10 +66,6 @@ func (w *World) wholeOf(run string) *whole {
 	return w.wholes[run]
 }
 
-func (w *World) worktreeOf(run string) (*tree.Worktree, error) {
-	return w.Tree.Worktree(w.Worktrees, run, tree.Run)
-}
-
 func (w *World) begin(ctx context.Context, work *tree.Worktree) error {
 	git := w.git()
 	git.Lock()
@@ -89,7 +85,7 @@ func (w *World) git() *sync.Mutex {
 // happen there.
 func (w *World) inside(dir string, t *tree.Tree) (*World, error) {
 	in := &World{
-		Dir: dir, State: w.State, Environ: w.Environ, Pool: w.Pool, Tree: t, Agents: w.Agents, Object: w.Object, Said: w.Said,
+		Dir: dir, State: w.State, Environ: w.Environ, Pool: w.Pool, Tree: t, Agents: w.Agents, Object: w.Object,
 		NewRun: w.NewRun, Executables: w.Executables, Made: w.Made, Worktrees: w.Worktrees, OpenTools: w.OpenTools,
 		outer: w,
 	}
@@ -103,7 +99,7 @@ func (w *World) inside(dir string, t *tree.Tree) (*World, error) {
 // land merges the worktree of a run, if nobody changed what is protected in the
 // workspace meanwhile: nobody could tell whose doing that is.
 func (w *World) land(ctx context.Context, e engine.Effect, end *engine.WorkEnded) error {
-	work, err := w.worktreeOf(e.Key.Run)
+	work, err := w.worktreeOf(e.Key.Run, tree.Run)
 	if err == nil {
 		err = w.begin(ctx, work) // nothing may have needed it so far
 	}

@@ -27,9 +27,6 @@ type World struct {
 	Agents  *agent.Roles
 	Tools   *tool.Registry
 	Object  func(hash string) ([]byte, error) // content the journal names
-	// Said, if set, is called when an attempt has said something of itself
-	// ([SaidFile]), from any goroutine. It must return soon.
-	Said func()
 
 	// Of steps that are delegated to plans: a new run's id, and a plan that was
 	// made during a run.
@@ -39,7 +36,7 @@ type World struct {
 
 	Worktrees string                                   // where worktrees are made, outside of workspace and state
 	OpenTools func(dir string) (*tool.Registry, error) // opens the tools of a run's worktree
-	place     *tree.Worktree                           // of a world in a worktree: that
+	worktree  *tree.Worktree                           // of a world in a worktree: that
 	outer     *World                                   // of a world in a worktree: what that was made from
 
 	scratch scratch
@@ -53,19 +50,33 @@ type World struct {
 
 	merging sync.Mutex // git changes the workspace, or takes it as a worktree's beginning
 
-	mu       sync.Mutex
-	asides   map[string]*aside // by directory
-	wholes   map[string]*whole // by run
-	bases    map[string]*tree.Base
-	live     map[engine.Key]*presence // the work under way
-	watching map[watcher]*presence    // steps that were looked at and have not begun
-	torn     map[string]error         // runs whose merges are not finished, and why
+	// restoring is held while paths are put back of which nobody at work may have
+	// one in its scope. Work that begins waits for it.
+	restoring sync.RWMutex
+
+	mu     sync.Mutex
+	asides map[string]*aside // by directory
+	wholes map[string]*whole // by run
+	bases  map[string]*tree.Base
+	torn   map[string]error // runs whose merges are not finished, and why
+}
+
+// A Reporter is how an effect under way speaks with the owner.
+type Reporter interface {
+	// Beside lists who is at work in the effect's tree, and who was since its
+	// work began, or since the start that was cut off.
+	Beside() []engine.Neighbour
+	// Said says that the attempt has said something of itself ([SaidFile]).
+	Said()
+	// Report says what the work used so far, and claims.
+	Report(engine.Usage, engine.Claims)
 }
 
 // Result is an effect's answer with the contents it names by hash.
 type Result struct {
 	Input  engine.Input
 	Bodies [][]byte
+	Err    error // there is no such effect
 }
 
 // shellPath is the bash of this world and of those in its worktrees, looked for
@@ -93,42 +104,44 @@ func (w *World) scratches() *scratch {
 
 // Do carries e out. When ctx ends everything it started is stopped, and it
 // returns: work with its end, an inquiry with nothing.
-func (w *World) Do(ctx context.Context, e engine.Effect) Result {
-	if err := w.mended(ctx, append(slices.Clone(e.Within), e.Key.Run)); err != nil {
+func (w *World) Do(ctx context.Context, e engine.Effect, r Reporter) Result {
+	act := acts[e.Key.Kind]
+	if act == nil {
+		return Result{Err: fmt.Errorf("nothing here carries out effects of the kind %q", e.Key.Kind)}
+	}
+	in, err := w.place(ctx, &e)
+	if err != nil {
 		return refusal(ctx, e, err)
+	}
+	return act(in, ctx, e, r)
+}
+
+// acts are the kinds of effects that happen in a tree.
+var acts = map[engine.EffectKind]func(w *World, ctx context.Context, e engine.Effect, r Reporter) Result{
+	engine.Expand:  (*World).expand,
+	engine.Prepare: (*World).prepare,
+	engine.Work:    (*World).work,
+	engine.Verify:  (*World).prove,
+	engine.Again:   (*World).prove,
+	engine.Prove:   (*World).prove,
+	engine.Survey:  (*World).survey,
+	engine.Merge:   (*World).merge,
+}
+
+// place finds the world that an effect acts in, and makes it one of that world.
+func (w *World) place(ctx context.Context, e *engine.Effect) (*World, error) {
+	if err := w.mended(ctx, append(slices.Clone(e.Within), e.Key.Run)); err != nil {
+		return nil, err
 	}
 	runs := e.Within
 	if e.Step.Kind == engine.Landing {
 		runs = runs[:len(runs)-1]
 	}
-	in, err := w.within(ctx, e, runs)
-	if err != nil {
-		return refusal(ctx, e, err)
+	in, err := w.within(ctx, *e, runs)
+	if err != nil || !e.Apart() {
+		return in, err
 	}
-	return in.act(ctx, e)
-}
-
-func (w *World) act(ctx context.Context, e engine.Effect) Result {
-	switch {
-	case e.Key.Kind == engine.Expand:
-		return w.expand(ctx, e)
-	case e.Worktree:
-		return w.beside(ctx, e)
-	case e.Key.Kind == engine.Merge:
-		return w.merge(ctx, e)
-	}
-	return w.do(ctx, e)
-}
-
-func (w *World) do(ctx context.Context, e engine.Effect) Result {
-	switch e.Key.Kind {
-	case engine.Prepare:
-		return w.prepare(ctx, e)
-	case engine.Work:
-		return w.work(ctx, e)
-	default:
-		return w.prove(ctx, e)
-	}
+	return in.apart(ctx, e)
 }
 
 // Close removes what attempts were given to write in.
@@ -184,7 +197,7 @@ func (w *World) quarantine(k engine.Key) string {
 }
 
 // checks runs the step's checks and looks at the protected files afterwards.
-func (w *World) checks(ctx context.Context, e engine.Effect, phase engine.Phase) ([]engine.CheckEnded, error) {
+func (w *World) checks(ctx context.Context, e engine.Effect, r Reporter, phase engine.Phase) ([]engine.CheckEnded, error) {
 	values, err := w.values(e)
 	if err != nil {
 		return nil, err
@@ -205,7 +218,7 @@ func (w *World) checks(ctx context.Context, e engine.Effect, phase engine.Phase)
 	for i := range results {
 		results[i].Shared = e.Shared
 	}
-	undone, err := w.undo(ctx, e, changed)
+	undone, err := w.undo(ctx, e, r, changed)
 	if all := slices.Concat(changed, w.swapped(e)); len(all) > 0 && len(results) > 0 {
 		last := &results[len(results)-1]
 		last.Tampered, last.Undone, last.Verdict = all, undone, engine.Tampered
@@ -228,27 +241,25 @@ func (w *World) network(e engine.Effect) (offline bool, reach string) {
 }
 
 // prove answers Verify, Again and Prove.
-func (w *World) prove(ctx context.Context, e engine.Effect) Result {
-	results, err := w.checks(ctx, e, phases[e.Key.Kind])
-	switch {
-	case err == nil:
-		if err = w.scope(ctx, e, results); err == nil {
-			err = w.moved(ctx, e, results)
-		}
-	case ctx.Err() != nil && e.Work == engine.ContractWork:
-		return Result{Input: engine.Ended{Key: e.Key, WorkEnded: engine.WorkEnded{How: engine.Stopped, Reason: "stopped by the harness"}}}
-	}
-	if ctx.Err() != nil {
-		return Result{}
-	}
+func (w *World) prove(ctx context.Context, e engine.Effect, r Reporter) Result {
+	before, err := w.Tree.Digests(ctx, e.Watch, e.Document)
 	if err != nil {
-		results = faulty(e.Step, err)
+		return refusal(ctx, e, err)
+	}
+	results, err := w.checks(ctx, e, r, e.Key.Kind.Phase())
+	if err == nil {
+		err = w.altered(ctx, e, before, results)
+	}
+	if err == nil {
+		err = w.scope(ctx, e, results)
+	}
+	if err == nil {
+		err = w.moved(ctx, e, results)
+	}
+	if err != nil || ctx.Err() != nil {
+		return refusal(ctx, e, err)
 	}
 	return Result{Input: engine.Checked{Key: e.Key, Checks: results}}
-}
-
-var phases = map[engine.EffectKind]engine.Phase{
-	engine.Verify: engine.Verifying, engine.Again: engine.Flaky, engine.Prove: engine.Ratchet,
 }
 
 // scope adds, for a step with a scope, the hash of the tree that was judged.
@@ -281,13 +292,16 @@ func (w *World) moved(ctx context.Context, e engine.Effect, results []engine.Che
 	return err
 }
 
-// faulty answers every check with this machine's fault.
-func faulty(s *engine.Step, err error) []engine.CheckEnded {
-	results := make([]engine.CheckEnded, len(s.Checks))
-	for i, c := range s.Checks {
-		results[i] = engine.CheckEnded{Check: c.Name, Verdict: engine.Infra, Exit: -1, Reason: err.Error()}
+// refusal answers an effect that was not carried out: because of err, or because
+// it was told to stop.
+func refusal(ctx context.Context, e engine.Effect, err error) Result {
+	switch {
+	case ctx.Err() == nil:
+		return Result{Input: e.Fails(engine.NoStart, err.Error())}
+	case e.Repeats():
+		return Result{}
 	}
-	return results
+	return Result{Input: e.Fails(engine.Stopped, "stopped by the harness")}
 }
 
 // stopped reports whether err is only that the effect is not wanted any more.

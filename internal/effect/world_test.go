@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -32,7 +31,38 @@ type stage struct {
 	objects map[string][]byte
 	base    string
 	guards  []string
+	beside  func(e engine.Effect) []engine.Neighbour // whom the owner names
+
+	reported []engine.Usage // while work went on
 }
+
+// reporter is the owner of one effect.
+type reporter struct {
+	s *stage
+	e engine.Effect
+}
+
+func (r reporter) Said() {}
+
+func (r reporter) Report(u engine.Usage, c engine.Claims) {
+	r.s.reported = append(r.s.reported, u)
+	os.WriteFile(filepath.Join(r.s.Dir, "heard"), nil, 0o600)
+}
+
+func (r reporter) Beside() []engine.Neighbour {
+	if r.s.beside == nil {
+		return nil
+	}
+	return r.s.beside(r.e)
+}
+
+// Do carries an effect out as the owner has it done.
+func (s *stage) Do(ctx context.Context, e engine.Effect) effect.Result {
+	return s.World.Do(ctx, e, reporter{s, e})
+}
+
+// at is a step that is at work now.
+func at(writes ...string) engine.Neighbour { return engine.Neighbour{Writes: writes, Live: true} }
 
 func newStage(t *testing.T, files map[string]string, guards ...string) *stage {
 	t.Helper()
@@ -334,6 +364,12 @@ func TestNeighbours(t *testing.T) {
 	one := s.step("mkdir -p a; echo >a/x; "+fmt.Sprintf(wait, "b"), "test -e a/x", "a/**")
 	two := s.step("mkdir -p b; echo >b/x; "+fmt.Sprintf(wait, "a")+"; echo >stray", "test -e b/x", "b/**")
 	two.ID = "other"
+	s.beside = func(e engine.Effect) []engine.Neighbour {
+		if e.Step == one {
+			return []engine.Neighbour{at("b/**")}
+		}
+		return []engine.Neighbour{at("a/**")}
+	}
 	_, workOne := s.prepared(one)
 	_, workTwo := s.prepared(two)
 	ends := make(chan engine.Ended, 2)
@@ -366,15 +402,16 @@ func TestNeighboursOfWorkThatWasCutOff(t *testing.T) {
 		must(t, os.WriteFile(filepath.Join(s.Dir, name), nil, 0o600))
 	}
 	for _, tt := range []struct {
-		beside [][]string
+		beside []engine.Neighbour
 		want   []string
 	}{
 		{nil, []string{"b/x", "stray"}},
-		{[][]string{{"b/**"}}, []string{"stray"}},
-		{[][]string{{"b/**"}, {}}, nil},
+		{[]engine.Neighbour{{Writes: []string{"b/**"}}}, []string{"stray"}},
+		{[]engine.Neighbour{{Writes: []string{"b/**"}}, {}}, nil},
 	} {
 		e := s.effect(engine.Prepare, step)
-		e.Cut, e.Tree, e.Beside = true, work.Tree, tt.beside
+		e.Cut, e.Tree = true, work.Tree
+		s.beside = func(engine.Effect) []engine.Neighbour { return tt.beside }
 		in, _ := s.Do(t.Context(), e).Input.(engine.Prepared)
 		var got []string
 		for _, c := range in.Strays {
@@ -386,73 +423,83 @@ func TestNeighboursOfWorkThatWasCutOff(t *testing.T) {
 	}
 }
 
-// A neighbour that is at work while a step is prepared, and gone before its own
-// work begins, is a neighbour all the same.
-func TestNeighbourThatIsGone(t *testing.T) {
-	s := newStage(t, nil)
-	one := s.step("touch begun; until test -e go; do sleep 0.01; done; mkdir -p a; echo >a/x", "test -e a/x", "a/**", "begun", "go")
-	two := s.step("mkdir -p b; echo >b/x", "test -e b/x", "b/**")
-	two.ID = "other"
-	_, workOne := s.prepared(one)
-	ended := make(chan struct{})
-	go func() { defer close(ended); s.Do(context.Background(), workOne) }()
-	for !exists(filepath.Join(s.Dir, "begun")) {
-		runtime.Gosched()
-	}
-	_, workTwo := s.prepared(two)
-	write(t, filepath.Join(s.Dir, "go"), "")
-	<-ended
-	if end := s.ended(workTwo); len(end.OutOfScope) > 0 {
-		t.Errorf("%s is called out of scope", paths(end.OutOfScope))
-	}
-}
-
-// One that begins only while the work that was cut off is prepared again is known
-// to nobody else.
-func TestNeighbourOfAPreparationAfterACut(t *testing.T) {
-	s := newStage(t, nil)
-	one := s.step("mkdir -p a; echo >a/x; touch begun; until test -e go; do sleep 0.01; done", "test -e a/x", "a/**", "begun", "go")
-	two := s.step("true", "test -e b/x", "b/**")
-	two.ID = "other"
-	_, workTwo := s.prepared(two)
-	_, workOne := s.prepared(one)
-	ended := make(chan struct{})
-	go func() { defer close(ended); s.Do(context.Background(), workOne) }()
-	for !exists(filepath.Join(s.Dir, "begun")) {
-		runtime.Gosched()
-	}
-	write(t, filepath.Join(s.Dir, "stray"), "")
-	e := s.effect(engine.Prepare, two)
-	e.Cut, e.Tree = true, workTwo.Tree
-	in, _ := s.Do(t.Context(), e).Input.(engine.Prepared)
-	write(t, filepath.Join(s.Dir, "go"), "")
-	<-ended
-	if diff := cmp.Diff([]string{"stray"}, paths(in.Strays)); diff != "" {
-		t.Error(diff)
-	}
-}
-
-// What lies outside of every scope may be anybody's: who ends first must not take
-// the blame alone, and with it the evidence.
+// What a neighbour was found to have changed outside of all scopes may be
+// anybody's: who ends first must not take the blame alone, and with it the
+// evidence. What lies in the step's own scope is not to blame.
 func TestNeighboursShareTheBlame(t *testing.T) {
 	s := newStage(t, nil)
-	one := s.step("touch begun; until test -e go; do sleep 0.01; done; mkdir -p a; echo >a/x", "test -e a/x", "a/**", "begun", "go")
-	two := s.step("mkdir -p b; echo >b/x; echo >stray", "test -e b/x", "b/**")
-	two.ID = "other"
-	_, workOne := s.prepared(one)
-	_, workTwo := s.prepared(two)
-	ended := make(chan engine.Ended, 1)
-	go func() { ended <- s.Do(context.Background(), workOne).Input.(engine.Ended) }()
-	for !exists(filepath.Join(s.Dir, "begun")) {
-		runtime.Gosched()
+	_, work := s.prepared(s.step("mkdir -p a; echo >a/x", "test -e a/x", "a/**"))
+	s.beside = func(engine.Effect) []engine.Neighbour {
+		return []engine.Neighbour{{Writes: []string{"b/**"}, Strays: []engine.Change{{Path: "stray"}, {Path: "a/y"}}}}
 	}
-	if diff := cmp.Diff([]string{"stray"}, paths(s.ended(workTwo).OutOfScope)); diff != "" {
-		t.Errorf("who ends first: %s", diff)
+	end := s.ended(work)
+	if diff := cmp.Diff([]string{"stray"}, paths(end.OutOfScope)); diff != "" {
+		t.Error(diff)
 	}
-	must(t, os.Remove(filepath.Join(s.Dir, "stray")))
-	write(t, filepath.Join(s.Dir, "go"), "")
-	if diff := cmp.Diff([]string{"stray"}, paths((<-ended).OutOfScope)); diff != "" {
-		t.Errorf("who ends later: %s", diff)
+	if diff := cmp.Diff([]string{"a/x"}, end.Changed); diff != "" {
+		t.Errorf("changed: %s", diff)
+	}
+}
+
+// A step that begins while the changes of another are compared is a neighbour:
+// the owner is asked after the look, never before.
+func TestNeighbourOfTheLook(t *testing.T) {
+	s := newStage(t, nil)
+	_, work := s.prepared(s.step("mkdir -p a; echo >a/x", "test -e a/x", "a/**"))
+	s.beside = func(engine.Effect) []engine.Neighbour {
+		write(t, filepath.Join(s.Dir, "b/late"), "")
+		return []engine.Neighbour{at("c/**")}
+	}
+	if end := s.ended(work); len(end.OutOfScope) > 0 {
+		t.Errorf("%s was seen, which was made after the owner was asked", paths(end.OutOfScope))
+	}
+}
+
+// What the last attempt changed against the rules is put back, unless it lies in
+// the scope of somebody who was at work since: then it may be that one's.
+func TestRestoreSparesNeighbours(t *testing.T) {
+	s := newStage(t, map[string]string{"check.sh": "true\n", "own.sh": "true\n"}, "check.sh", "own.sh")
+	step := s.step("true", "true", "a/**")
+	_, work := s.prepared(step)
+	for _, name := range []string{"check.sh", "own.sh", "b/gone", "c/live", "stray"} {
+		write(t, filepath.Join(s.Dir, name), "changed\n")
+	}
+	s.beside = func(engine.Effect) []engine.Neighbour {
+		return []engine.Neighbour{{Writes: []string{"b/**", "own.sh"}}, at("c/**", "check.sh")}
+	}
+	e := s.effect(engine.Prepare, step)
+	e.Tree = work.Tree
+	for _, name := range []string{"b/gone", "c/live", "stray"} {
+		e.Restore = append(e.Restore, engine.Change{Path: name, What: "added"})
+	}
+	in, _ := s.Do(t.Context(), e).Input.(engine.Prepared)
+	if in.Err != "" {
+		t.Fatal(in.Err)
+	}
+	if diff := cmp.Diff([]string{"own.sh", "stray"}, in.Dispatch.Undone.Restored); diff != "" {
+		t.Error(diff)
+	}
+	if read(t, filepath.Join(s.Dir, "check.sh")) != "changed\n" || !exists(filepath.Join(s.Dir, "b/gone")) {
+		t.Error("what lies in a neighbour's scope was put back")
+	}
+}
+
+// A kind of effect that nobody carries out is refused, and nothing is run for it.
+func TestUnknownKind(t *testing.T) {
+	s := newStage(t, nil)
+	r := s.Do(t.Context(), s.effect("dance", s.step("true", "touch danced")))
+	if r.Err == nil || r.Input != nil || exists(filepath.Join(s.Dir, "danced")) {
+		t.Errorf("%+v", r)
+	}
+}
+
+// What an attempt used is told while it works.
+func TestUsageWhileItWorks(t *testing.T) {
+	s := newStage(t, nil)
+	_, work := s.prepared(s.step(`echo '{"type":"usage","tokens_in":70}' >>"$PITON_REPORT"; until test -e heard; do sleep 0.02; done`, "true"))
+	s.ended(work)
+	if diff := cmp.Diff([]engine.Usage{{In: new(int64(70))}}, s.reported); diff != "" {
+		t.Error(diff)
 	}
 }
 

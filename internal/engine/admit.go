@@ -24,8 +24,12 @@ func (s *State) Admit(in Input, now time.Time) ([]Event, error) {
 		return s.admitPrepared(in, now)
 	case Ended:
 		return s.admitEnded(in)
+	case Reported:
+		return s.admitReported(in)
 	case Checked:
 		return s.admitChecked(in)
+	case Surveyed:
+		return s.admitSurveyed(in)
 	case Expanded:
 		return s.admitExpanded(in)
 	case Lease:
@@ -37,24 +41,24 @@ func (s *State) Admit(in Input, now time.Time) ([]Event, error) {
 	case Reply:
 		return s.admitReply(in.ItemAnswered, now)
 	}
-	return nil, refuse(Invalid, fmt.Sprintf("%T is not for a task", in), "")
+	return nil, refuse(Invalid, fmt.Sprintf("%T is not for a task", in))
 }
 
 func (s *State) admitOpen(in Open) ([]Event, error) {
 	p := in.Run.Compiled
 	switch {
 	case s.task == "" && (in.Task == nil || in.Task.Task == ""):
-		return nil, refuse(NotFound, "the run has no task", "")
+		return nil, refuse(NotFound, "the run has no task")
 	case s.task != "" && in.Task != nil:
-		return nil, refuse(Conflict, "task "+s.task+" is open already", "")
+		return nil, refuse(Conflict, "task "+s.task+" is open already")
 	case s.run.Live:
-		return nil, refuse(Conflict, "run "+s.run.Opened.Run+" has not ended", "resume it, or cancel it first")
+		return nil, refuse(Conflict, "run "+s.run.Opened.Run+" has not ended", EndRunFirst)
 	case p == nil || p.Hash() != in.Run.Program:
-		return nil, refuse(Invalid, "the run has no program", "")
+		return nil, refuse(Invalid, "the run has no program")
 	case in.Run.Run == "" || in.Run.Run == s.run.Opened.Run:
-		return nil, refuse(Invalid, "the run has no id of its own", "")
+		return nil, refuse(Invalid, "the run has no id of its own")
 	case in.Run.Revises != "" || len(in.Run.Carried) > 0:
-		return nil, refuse(Invalid, "a run that opens revises none, and carries nothing over", "")
+		return nil, refuse(Invalid, "a run that opens revises none, and carries nothing over")
 	}
 	var es []Event
 	if in.Task != nil {
@@ -70,7 +74,7 @@ func (s *State) wanted(k Key) (int, error) {
 		return 0, err
 	}
 	if is, ok := s.wants(i); !ok || is != k {
-		return 0, refuse(Conflict, k.String()+" is not wanted", "")
+		return 0, refuse(Conflict, k.String()+" is not wanted")
 	}
 	return i, nil
 }
@@ -78,11 +82,11 @@ func (s *State) wanted(k Key) (int, error) {
 // known finds the step of a key that is of the open run.
 func (s *State) known(k Key) (int, error) {
 	if !s.run.Live || k.Run != s.run.Opened.Run || k.Task != s.task {
-		return 0, refuse(Conflict, "run "+k.Run+" is not open", "")
+		return 0, refuse(Conflict, "run "+k.Run+" is not open")
 	}
 	i, ok := s.prog.Index(k.Step)
 	if !ok {
-		return 0, refuse(NotFound, fmt.Sprintf("run %s has no step %q", k.Run, k.Step), "piton status lists them")
+		return 0, refuse(NotFound, fmt.Sprintf("run %s has no step %q", k.Run, k.Step), ListSteps)
 	}
 	return i, nil
 }
@@ -98,7 +102,7 @@ func (s *State) admitPrepared(in Prepared, now time.Time) ([]Event, error) {
 	d.Reserve, d.Child = s.reserve(i, now), ""
 	switch {
 	case in.Key.Kind != Prepare:
-		return nil, refuse(Conflict, in.Key.String()+" prepares nothing", "")
+		return nil, refuse(Conflict, in.Key.String()+" prepares nothing")
 	case p.Approval != "" && !p.shows() && now.Sub(st.Granted) >= approvalLife:
 		return []Event{StepSettled{Step: p.ID, Attempt: st.Attempt, Status: Pending, Reason: "the approval is older than 24 hours", By: Harness}}, nil
 	case len(in.Strays) > 0 && st.Cut:
@@ -143,7 +147,7 @@ func (s *State) starts(i int, in Prepared, d WorkDispatched, now time.Time) ([]E
 func (s *State) evidence(i int, checks []CheckEnded, phase Phase, round int) ([]CheckEnded, error) {
 	st, p := &s.steps[i], s.prog.Step(i)
 	if len(checks) != len(p.Checks) {
-		return nil, refuse(Invalid, fmt.Sprintf("step %q has %d checks, and %d answers came", p.ID, len(p.Checks), len(checks)), "")
+		return nil, refuse(Invalid, fmt.Sprintf("step %q has %d checks, and %d answers came", p.ID, len(p.Checks), len(checks)))
 	}
 	said := make([]CheckEnded, len(checks))
 	for n, c := range checks {
@@ -151,7 +155,7 @@ func (s *State) evidence(i int, checks []CheckEnded, phase Phase, round int) ([]
 		c.Required, c.Want = p.Checks[n].Required, p.Checks[n].Exit
 		c.Reason, c.Stdout, c.Stderr = text(c.Reason), text(c.Stdout), text(c.Stderr)
 		if err := p.answers(n, c); err != nil {
-			return nil, refuse(Invalid, err.Error(), "")
+			return nil, refuse(Invalid, err.Error())
 		}
 		said[n] = c
 	}
@@ -178,17 +182,19 @@ func (s *State) admitEnded(in Ended) ([]Event, error) {
 	}
 	switch {
 	case !leaves && !s.underWay(i, k):
-		return nil, refuse(Conflict, k.String()+" is not under way", "")
+		return nil, refuse(Conflict, k.String()+" is not under way")
 	case !in.How.known() || in.How == Lost: // only the core says that work is lost
-		return nil, refuse(Invalid, fmt.Sprintf("%s cannot end by %q", k, in.How), "")
+		return nil, refuse(Invalid, fmt.Sprintf("%s cannot end by %q", k, in.How))
 	case in.How == Exited && l.Kind == ContractWork:
-		return nil, refuse(Invalid, k.String()+" ends with the answers of its checks", "")
+		return nil, refuse(Invalid, k.String()+" ends with the answers of its checks")
 	case !leaves && !endsRightly(in.WorkEnded, l.Kind):
-		return nil, refuse(Invalid, k.String()+" ends with the end of its run, and no other work does", "")
+		return nil, refuse(Invalid, k.String()+" ends with the end of its run, and no other work does")
 	}
 	e := in.WorkEnded
 	e.Step, e.Attempt, e.N, e.Kind = k.Step, k.Attempt, k.N, l.Kind
-	e.Unfit = text(e.Unfit)
+	if e.Unfit = text(e.Unfit); !leaves && e.Ending == nil {
+		e.Usage = s.steps[i].reported(e.Usage)
+	}
 	e.Reason, e.Claims, e.Notes = text(e.Reason), e.plain(), texts(e.Notes)
 	if e.Value, err = Canonical(e.Value); err != nil || leaves || !s.prog.inline[i] {
 		e.Value = nil
@@ -221,15 +227,12 @@ func (s *State) admitChecked(in Checked) ([]Event, error) {
 	if err != nil {
 		return nil, err
 	}
-	phase, round := Verifying, 0
-	switch in.Key.Kind {
-	case Verify:
-	case Again:
-		phase, round = Flaky, in.Key.N
-	case Prove:
-		phase, round = Ratchet, in.Key.N
-	default:
-		return nil, refuse(Conflict, in.Key.String()+" asks no checks", "")
+	phase, round := in.Key.Kind.Phase(), in.Key.N
+	switch phase {
+	case NoPhase:
+		return nil, refuse(Conflict, in.Key.String()+" asks no checks")
+	case Verifying:
+		round = 0
 	}
 	checks, err := s.evidence(i, in.Checks, phase, round)
 	if err != nil {

@@ -31,32 +31,33 @@ func (p *Step) admitAnswer(a ItemAnswered) (ItemAnswered, error) {
 	case p.Schema != "":
 		v, err := DecodeValue(a.Args)
 		if len(a.Args) == 0 {
-			return a, refuse(Invalid, fmt.Sprintf("item %s asks for a value", a.Item), "give it with --args, as JSON of this schema: "+p.Schema)
+			return a, refuse(Invalid, fmt.Sprintf("item %s asks for a value", a.Item), GiveValue, p.Schema)
 		}
 		if err != nil {
-			return a, refuse(Invalid, fmt.Sprintf("the answer to item %s is no JSON: %v", a.Item, err), "")
+			return a, refuse(Invalid, fmt.Sprintf("the answer to item %s is no JSON: %v", a.Item, err))
 		}
 		if a.Args, err = EncodeValue(v); err == nil {
 			err = p.fitsSchema(v)
 		}
 		if err != nil {
-			return a, refuse(Invalid, fmt.Sprintf("the answer to item %s does not fit: %v", a.Item, err), "the schema is "+p.Schema)
+			return a, refuse(Invalid, fmt.Sprintf("the answer to item %s does not fit: %v", a.Item, err), FitSchema, p.Schema)
 		}
 	case len(a.Args) > 0:
-		return a, refuse(Invalid, fmt.Sprintf("item %s takes no JSON", a.Item), "answer with "+p.wants())
+		return a, refuse(Invalid, fmt.Sprintf("item %s takes no JSON", a.Item), p.wants()...)
 	case len(p.Choices) == 0 && strings.TrimSpace(a.Text) == "":
-		return a, refuse(Invalid, fmt.Sprintf("item %s asks for a text", a.Item), "give it with --text")
+		return a, refuse(Invalid, fmt.Sprintf("item %s asks for a text", a.Item), GiveText)
 	case len(a.Text) > MaxOutput:
-		return a, refuse(Invalid, fmt.Sprintf("the answer to item %s has %d bytes; at most %d are allowed", a.Item, len(a.Text), MaxOutput), "")
+		return a, refuse(Invalid, fmt.Sprintf("the answer to item %s has %d bytes; at most %d are allowed", a.Item, len(a.Text), MaxOutput))
 	}
 	return a, nil
 }
 
-func (p *Step) wants() string {
+// wants is the remedy for an answer of another kind.
+func (p *Step) wants() []string {
 	if len(p.Choices) > 0 {
-		return "one of: " + strings.Join(p.Choices, ", ")
+		return []string{Choose, strings.Join(p.Choices, ", ")}
 	}
-	return "--text"
+	return []string{GiveText}
 }
 
 // Unfit says why an output is not what the step's schema wants; nothing where it

@@ -55,9 +55,9 @@ func (s *State) applyDispatched(e WorkDispatched, r Record) error {
 		}
 		st.begin(r.At)
 		st.Reserve = e.Reserve
-		st.Used.hold(e.Reserve, r.At)
-		s.run.Used.hold(e.Reserve, r.At)
-		s.run.Proved = false
+		st.Used.hold(e.Reserve)
+		s.run.Used.hold(e.Reserve)
+		s.run.Proof.stale()
 	})
 	return nil
 }
@@ -83,7 +83,7 @@ func (st *step) begin(at time.Time) {
 }
 
 func (s *State) applyWorkEnded(e WorkEnded, at time.Time) error {
-	if s.run.Live && e.How.known() && s.applyLeft(e) {
+	if s.run.Live && e.How.known() && s.applyLeft(e, at) {
 		return nil
 	}
 	i, err := s.at(e.Step)
@@ -104,13 +104,14 @@ func (s *State) applyWorkEnded(e WorkEnded, at time.Time) error {
 		s.applyEnding(e.Ending)
 	}
 	s.spend(e.Usage)
+	s.leaves(i, Start{at, st.Epoch}, e.OutOfScope)
 	s.change(i, func(st *step) {
 		if e.Kind != ContractWork && e.Kind != MergeWork {
 			s.settleWork(e, s.prog.Step(i).Role, st.Reserve, s.limits(i))
 			st.Used.settle(st.Reserve, used(e, st.Reserve))
 			st.Reserve = Amount{}
 		}
-		st.Live, st.Left = false, Start{at, st.Epoch}
+		st.Live, st.Said, st.Left = false, Usage{}, Start{at, st.Epoch}
 		switch {
 		case e.Kind == MergeWork && s.lands(i):
 			s.endLanding(i, st, e)
@@ -191,8 +192,12 @@ func (s *State) applyCheck(e CheckEnded, at time.Time) error {
 	st.Checks = append(st.Checks, e)
 	if e.Phase == Verifying || e.Phase == Flaky {
 		st.Left = Start{at, s.epoch}
+		s.leaves(i, st.Left, nil)
 	}
 	s.pin(e.Executables)
+	if e.Phase == Ratchet {
+		s.alter(i, e.Altered)
+	}
 	if s.complete(i) {
 		s.change(i, func(st *step) { s.conclude(i, st, at) })
 	}

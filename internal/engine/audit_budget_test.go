@@ -17,14 +17,28 @@ type purse struct {
 	limits engine.Amount
 	spent  engine.Amount
 	most   engine.Amount
-	began  time.Time
+	ran    time.Duration // while its work was live, under owners that lived: no clock may show less
 }
 
-func (p *purse) since(at time.Time) time.Duration {
-	if p.began.IsZero() || at.Before(p.began) {
-		return 0
+// pass lets the time pass between two records.
+func (a *auditor) pass(r engine.Record) {
+	span := r.At.Sub(a.last)
+	a.back += max(0, -span)
+	span = max(0, span)
+	a.last, a.age = r.At, a.age+span
+	if _, gap := r.Event.(engine.EpochBegan); gap {
+		return
 	}
-	return at.Sub(p.began)
+	live := false
+	for _, f := range a.steps {
+		if f.live != nil {
+			live = true
+			f.purse.ran += span
+		}
+	}
+	if live {
+		a.purse.ran += span
+	}
 }
 
 // held is what is set aside, found by looking at all that is under way.
@@ -45,7 +59,7 @@ func (a *auditor) held() (sum engine.Amount) {
 }
 
 // mayPay holds a dispatch against the budgets.
-func (a *auditor) mayPay(f *file, e engine.WorkDispatched, at time.Time) error {
+func (a *auditor) mayPay(f *file, e engine.WorkDispatched) error {
 	own, all, held := f.purse, a.purse, a.held()
 	role := a.roles[f.def.Role]
 	if f.def.Kind == engine.Delegate {
@@ -71,23 +85,26 @@ func (a *auditor) mayPay(f *file, e engine.WorkDispatched, at time.Time) error {
 	}{
 		{"tokens of the step", own.limits.Tokens, own.spent.Tokens, own.most.Tokens, true},
 		{"money of the step", own.limits.CostMicros, own.spent.CostMicros, own.most.CostMicros, true},
-		{"time of the step", int64(own.limits.Wall), int64(own.since(at)), int64(own.most.Wall), true},
+		{"time of the step", int64(own.limits.Wall), int64(own.ran - a.back), int64(own.most.Wall), true},
 		{"tokens of the run", all.limits.Tokens, all.spent.Tokens + held.Tokens, e.Reserve.Tokens, asks},
 		{"money of the run", all.limits.CostMicros, all.spent.CostMicros + held.CostMicros, e.Reserve.CostMicros, asks},
-		{"time of the run", int64(all.limits.Wall), int64(all.since(at)), int64(e.Reserve.Wall), true},
+		{"time of the run", int64(all.limits.Wall), int64(all.ran - a.back), int64(e.Reserve.Wall), true},
 	} {
 		if x.asks && x.limit > 0 && (x.used >= x.limit || x.used+x.needs > x.limit) {
 			return fmt.Errorf("%d %s are used or set aside, %d are needed, and the limit is %d", x.used, x.what, x.needs, x.limit)
 		}
 	}
-	if (f.def.Kind == engine.Agent || f.def.Kind == engine.Delegate && a.run.Policy.Below) && a.run.Policy.Unmetered == "refuse" && a.silent > 0 &&
+	unsized := func(r engine.Amount) bool {
+		return all.limits.Tokens > 0 && r.Tokens == 0 || all.limits.CostMicros > 0 && r.CostMicros == 0
+	}
+	for _, other := range a.steps {
+		if d := other.live; d != nil && d.Kind == engine.AgentWork && asks && unsized(d.Reserve) && unsized(e.Reserve) {
+			return fmt.Errorf("nobody knows how much it uses, and the same is true of %q, which is at work", d.Step)
+		}
+	}
+	if (f.def.Kind == engine.Agent || f.def.Kind == engine.Delegate) && a.run.Policy.Unmetered == "refuse" && a.silent > 0 &&
 		own.limits.Tokens+own.limits.CostMicros+all.limits.Tokens+all.limits.CostMicros > 0 {
 		return fmt.Errorf("%d attempts did not say what they used, and nobody let that pass", a.silent)
-	}
-	for _, p := range []*purse{&f.purse, &a.purse} {
-		if p.began.IsZero() {
-			p.began = at
-		}
 	}
 	return nil
 }
@@ -162,7 +179,7 @@ func highest(a, b engine.Amount) engine.Amount {
 
 // begged holds the question for more against what is there: nobody is asked
 // for what work under way would give back.
-func (a *auditor) begged(f *file, e engine.ItemOpened, at time.Time) error {
+func (a *auditor) begged(f *file, e engine.ItemOpened) error {
 	if a.paused || a.stopping {
 		return fmt.Errorf("more is asked for while the run is paused (%v) or being stopped (%v)", a.paused, a.stopping)
 	}
@@ -178,11 +195,14 @@ func (a *auditor) begged(f *file, e engine.ItemOpened, at time.Time) error {
 	if e.Shortage.Limits != p.limits || e.Shortage.Spent != p.spent {
 		return fmt.Errorf("it says %+v, and the %s has used %+v of %+v", *e.Shortage, whose, p.spent, p.limits)
 	}
+	if since := e.Shortage.Since; since < p.ran-a.back || since > a.age {
+		return fmt.Errorf("it says that %s was at work for %s; it was for %s at least, in %s", whose, since, p.ran, a.age)
+	}
 	short := a.silent > 0
 	for _, x := range [][3]int64{
 		{p.limits.Tokens, p.spent.Tokens, e.Shortage.Needs.Tokens},
 		{p.limits.CostMicros, p.spent.CostMicros, e.Shortage.Needs.CostMicros},
-		{int64(p.limits.Wall), int64(p.since(at)), int64(e.Shortage.Needs.Wall)},
+		{int64(p.limits.Wall), int64(e.Shortage.Since), int64(e.Shortage.Needs.Wall)},
 	} {
 		short = short || x[0] > 0 && (x[1] >= x[0] || x[1]+x[2] > x[0])
 	}

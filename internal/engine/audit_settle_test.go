@@ -173,6 +173,7 @@ func (a *auditor) settledByPerson(f *file, e engine.StepSettled) error {
 	f.retries = min(f.retries, f.def.OnFail.Retries)
 	f.order, f.reply, f.waits, f.infra, f.base = nil, nil, nil, 0, ""
 	f.status, f.counts = e.Status, e.Satisfies
+	f.aborted = e.Status == engine.Failed && e.Verdict != engine.OverBudget
 	if f.each != nil && e.Status == engine.Pending {
 		a.collapsed(f)
 	}
@@ -197,7 +198,7 @@ func (a *auditor) short(id string) bool {
 	return false
 }
 
-func (a *auditor) asked(e engine.ItemOpened, r engine.Record) error {
+func (a *auditor) asked(e engine.ItemOpened) error {
 	f, err := a.step(e.Step)
 	if err != nil {
 		return err
@@ -214,7 +215,7 @@ func (a *auditor) asked(e engine.ItemOpened, r engine.Record) error {
 		return fmt.Errorf("step %q is %s", e.Step, f.status)
 	}
 	if e.Shortage != nil {
-		if err := a.begged(f, e, r.At); err != nil {
+		if err := a.begged(f, e); err != nil {
 			return err
 		}
 	}

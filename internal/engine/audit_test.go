@@ -67,6 +67,9 @@ func audit(journal []engine.Record) error {
 
 type auditor struct {
 	seq, epoch uint64
+	last       time.Time     // of the newest record
+	age        time.Duration // of the run
+	back       time.Duration // by which clocks were put back, so that less was counted
 	run        engine.RunOpened
 	steps      map[string]*file
 	items      map[string]engine.ItemOpened // open ones
@@ -82,6 +85,12 @@ type auditor struct {
 	silent     int                      // attempts that did not say what they used
 	asking     string                   // item that asks for more for the run
 	work       int                      // dispatches and ends of work so far, to order proofs by
+	seenTree   bool                     // at the tree, after the newest proof
+	blind      bool                     // there was nothing to compare it with
+	round      int                      // of proofs
+	before     int                      // round before which the tree was looked at
+	proofs     int                      // in this round
+	changed    map[string][2]string     // what checks changed in this round: as it was before, and is
 	brought    bool                     // the run's worktree got something that was not proved there
 }
 
@@ -94,11 +103,13 @@ type file struct {
 	n         int
 	live      *engine.WorkDispatched
 	liveEpoch uint64
+	said      int64             // tokens that the live work told of
 	end       *engine.WorkEnded // of the newest attempt's own work
 	answers   []engine.CheckEnded
 	complete  []set          // complete answers since the newest dispatch
 	red       bool           // its checks were seen to fail
 	base      engine.Verdict // of a baseline that nobody has acted upon yet
+	aborted   bool           // by a person
 	granted   time.Time
 	retries   int                 // without a person's word
 	infra     int                 // in a row
@@ -134,6 +145,7 @@ func (a *auditor) read(r engine.Record) error {
 		return fmt.Errorf("an owner of epoch %d writes after epoch %d began", r.Epoch, a.epoch)
 	}
 	a.seq = r.Seq
+	a.pass(r)
 	switch e := r.Event.(type) {
 	case engine.EpochBegan:
 		a.epoch = r.Epoch
@@ -149,6 +161,8 @@ func (a *auditor) read(r engine.Record) error {
 		return a.commanded(e)
 	case engine.WorkDispatched:
 		return a.dispatched(e, r)
+	case engine.WorkReported:
+		return a.reported(e)
 	case engine.WorkEnded:
 		return a.workEnded(e, r)
 	case engine.PreviewMade:
@@ -166,8 +180,10 @@ func (a *auditor) read(r engine.Record) error {
 		return a.leased(e, r)
 	case engine.LeaseAwaited:
 		return a.awaited(e)
+	case engine.TreeSurveyed:
+		return a.surveyed(e)
 	case engine.ItemOpened:
-		return a.asked(e, r)
+		return a.asked(e)
 	case engine.ItemAnswered:
 		return a.answered(e, r)
 	default:
@@ -180,7 +196,7 @@ func (a *auditor) opened(e engine.RunOpened) error {
 	if a.open {
 		return fmt.Errorf("the run before has not ended")
 	}
-	*a = auditor{seq: a.seq, epoch: a.epoch, run: e, open: true, steps: map[string]*file{}, items: map[string]engine.ItemOpened{}, roles: map[string]engine.Amount{}}
+	*a = auditor{seq: a.seq, epoch: a.epoch, last: a.last, changed: map[string][2]string{}, run: e, open: true, steps: map[string]*file{}, items: map[string]engine.ItemOpened{}, roles: map[string]engine.Amount{}}
 	a.purse.limits = tightest(e.Compiled.Budget(), e.Grant)
 	for i := range e.Compiled.Len() {
 		p := e.Compiled.Step(i)
@@ -207,15 +223,11 @@ func (a *auditor) ended(e engine.RunEnded) error {
 		if a.unproved(f) {
 			return fmt.Errorf("it is done, and %q was not proved again since the last work", id)
 		}
-	}
-	for _, it := range a.items {
-		if it.Kind == engine.Approval {
-			a.steps[it.Step].status = engine.Pending
+		if err := a.settledTree(); err != nil && a.proofs > 1 {
+			return err
 		}
 	}
 	a.open, a.failed = false, e.Status == engine.Failed
-	clear(a.items)
-	a.asking = ""
 	return nil
 }
 
@@ -276,7 +288,7 @@ func (a *auditor) commanded(e engine.Command) error {
 		}
 	case engine.DoResume:
 		a.paused = false
-		a.orderAll(e, func(f *file) bool { return !goesOn && f.status == engine.Failed && f.each == nil })
+		a.orderAll(e, func(f *file) bool { return !goesOn && f.status == engine.Failed && f.each == nil && !f.aborted })
 	case engine.DoCancel:
 		a.stopping = true
 	case engine.DoRetry:
@@ -351,7 +363,7 @@ func (a *auditor) dispatched(e engine.WorkDispatched, r engine.Record) error {
 		return fmt.Errorf("nobody gave it a lease in epoch %d", r.Epoch)
 	}
 	if e.Kind != engine.ContractWork && e.Kind != engine.MergeWork {
-		if err := a.mayPay(f, e, r.At); err != nil {
+		if err := a.mayPay(f, e); err != nil {
 			return err
 		}
 	}
@@ -445,6 +457,29 @@ func (a *auditor) mayLand(f *file, e engine.WorkDispatched) error {
 // lands reports whether the step is a merge of the run's worktree that is done.
 func (f *file) lands() bool { return f.def.Kind == engine.Landing && f.merged }
 
+// surveyed takes a look at the tree around a round of proofs.
+func (a *auditor) surveyed(e engine.TreeSurveyed) error {
+	a.seenTree = e.After
+	if !e.After {
+		a.changed, a.blind, a.before = map[string][2]string{}, e.Tree == "", e.Round
+	}
+	return nil
+}
+
+// settledTree reports checks of the last round of proofs that took back what
+// another one saw, or that nobody looked for that.
+func (a *auditor) settledTree() error {
+	if !a.seenTree && !a.blind || a.before != a.round {
+		return fmt.Errorf("it is done, and nobody looked whether one proof took another one back")
+	}
+	for path, c := range a.changed {
+		if c[0] == c[1] {
+			return fmt.Errorf("it is done, and proofs changed %s back and forth", path)
+		}
+	}
+	return nil
+}
+
 // unproved reports whether a step that is done has to be proved again.
 func (a *auditor) unproved(f *file) bool {
 	again := f.def.Each == nil && f.def.Holds && f.def.Rerunnable && f.def.Checkable() && f.status == engine.Done
@@ -522,21 +557,13 @@ func (a *auditor) alone(f *file, kind engine.WorkKind) error {
 		room = max(room, a.room)
 	}
 	// One is made ready while another is checked or merged.
-	if kind.Effect() == engine.Work && working >= room || live >= room+besides(a.run.Policy, room) {
+	if kind.Effect() == engine.Work && working >= room || live >= room+min(1, room-1) {
 		return fmt.Errorf("%d are under way already, %d of them at work, and there is room for %d", live, working, room)
 	}
 	return nil
 }
 
 func roomOf(r engine.RunOpened) int { return max(1, min(r.Compiled.Parallel(), r.Policy.MaxParallel)) }
-
-// besides is how many steps may be made ready or checked beside those at work.
-func besides(p engine.Policy, room int) int {
-	if !p.Ahead {
-		return 0
-	}
-	return min(1, room-1)
-}
 
 // clash reports whether two steps must not be at work together.
 func clash(a, b *engine.Step) bool {
@@ -571,6 +598,28 @@ func ends(e engine.WorkEnded, began, now uint64) error {
 	return nil
 }
 
+// reported holds that only work under way reports, and takes nothing back.
+func (a *auditor) reported(e engine.WorkReported) error {
+	f, err := a.step(e.Step)
+	if err != nil {
+		return err
+	}
+	if f.live == nil || f.live.Attempt != e.Attempt || f.live.N != e.N || tokens(e.Usage) < f.said {
+		return fmt.Errorf("work %d.%d of %q is not under way, or takes back what it said that it used", e.Attempt, e.N, e.Step)
+	}
+	f.said = tokens(e.Usage)
+	return nil
+}
+
+func tokens(u engine.Usage) (sum int64) {
+	for _, n := range []*int64{u.In, u.Out} {
+		if n != nil {
+			sum += *n
+		}
+	}
+	return sum
+}
+
 func (a *auditor) workEnded(e engine.WorkEnded, r engine.Record) error {
 	if left, err := a.leftEnded(e, r); left || err != nil {
 		return err
@@ -585,8 +634,11 @@ func (a *auditor) workEnded(e engine.WorkEnded, r engine.Record) error {
 	if err := ends(e, f.liveEpoch, r.Epoch); err != nil {
 		return err
 	}
+	if tokens(e.Usage) < f.said {
+		return fmt.Errorf("work %d.%d of %q takes back what it said that it used", e.Attempt, e.N, e.Step)
+	}
 	a.paid(f.def, &f.purse, *f.live, e)
-	f.live = nil
+	f.live, f.said = nil, 0
 	if e.Kind == engine.ContractWork {
 		if e.How != engine.Exited {
 			f.end, f.complete, f.answers = &e, nil, nil
@@ -643,11 +695,29 @@ func (a *auditor) checked(e engine.CheckEnded) error {
 	case e.Phase == engine.Ratchet && a.working():
 		return fmt.Errorf("work is under way while everything is proved again")
 	}
+	if e.Phase == engine.Ratchet {
+		a.inRound(e)
+	}
 	if f.answers = append(f.answers, e); len(f.answers) < len(f.def.Checks) {
 		return nil
 	}
 	a.completed(f, e.Phase)
 	return nil
+}
+
+// inRound notes an answer in a round of proofs.
+func (a *auditor) inRound(e engine.CheckEnded) {
+	if e.Round != a.round {
+		a.round, a.proofs = e.Round, 0
+	}
+	a.seenTree = false
+	for _, c := range e.Altered {
+		was, known := a.changed[c.Path]
+		if !known {
+			was[0] = c.Was
+		}
+		a.changed[c.Path] = [2]string{was[0], c.Is}
+	}
 }
 
 // completed takes the answers of all checks of a step.
@@ -673,5 +743,6 @@ func (a *auditor) completed(f *file, phase engine.Phase) {
 	}
 	if phase == engine.Ratchet && s.pass {
 		f.proved = a.work
+		a.proofs++
 	}
 }

@@ -99,7 +99,7 @@ func pass(b *testing.B, p *engine.Program) int {
 	}
 	s.Apply(engine.Record{Stream: "task", Seq: 1, Epoch: 1, Event: begun.EpochBegan})
 	turn(engine.Open{By: "ann", Task: &engine.TaskOpened{Task: "task"}, Run: engine.RunOpened{
-		Run: "r1", Program: p.Hash(), Compiled: p, Policy: engine.Policy{MaxParallel: 64, Ratchet: true, Baseline: true, Ahead: true},
+		Run: "r1", Program: p.Hash(), Compiled: p, Policy: engine.Policy{MaxParallel: 64, Ratchet: true, Baseline: true},
 	}})
 	for n := 0; ; n++ {
 		keys := s.Pending()
@@ -141,7 +141,7 @@ func recorded(b *testing.B, p *engine.Program) []engine.Record {
 			journal = append(journal, r)
 		}
 	}
-	put(begun.EpochBegan, engine.TaskOpened{Task: "task"}, engine.RunOpened{Run: "r1", Program: p.Hash(), Compiled: p, Policy: engine.Policy{MaxParallel: 64, Ahead: true}})
+	put(begun.EpochBegan, engine.TaskOpened{Task: "task"}, engine.RunOpened{Run: "r1", Program: p.Hash(), Compiled: p, Policy: engine.Policy{MaxParallel: 64}})
 	for keys := s.Pending(); len(keys) > 0; keys = s.Pending() {
 		es, err := s.Admit(success(s.Effect(keys[0])), dawn)
 		if err != nil {

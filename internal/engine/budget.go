@@ -2,6 +2,7 @@ package engine
 
 import (
 	"math"
+	"slices"
 	"time"
 )
 
@@ -9,16 +10,61 @@ import (
 type Amount struct {
 	Tokens     int64         `json:"tokens,omitempty"`
 	CostMicros int64         `json:"cost_micros,omitempty"` // millionths of a dollar
-	Wall       time.Duration `json:"wall,omitempty"`        // since the first dispatch, in nanoseconds
+	Wall       time.Duration `json:"wall,omitempty"`        // time at work, in nanoseconds
 }
 
-// budget is what a run, or a step of it, has used up of its limits. Time is
-// not among what is added up: it passes for all alike.
+// budget is what a run, or a step of it, has used of its limits.
 type budget struct {
-	Spent Amount    `json:",omitzero"` // settled; what is not known settled at its reserve
-	Held  Amount    `json:",omitzero"` // reserves of work under way
-	Most  Amount    `json:",omitzero"` // the largest attempt that has settled
-	Began time.Time `json:",omitzero"` // first dispatch
+	Spent Amount `json:",omitzero"` // settled, less the time; what is not known settled at its reserve
+	Held  Amount `json:",omitzero"` // reserves of work under way
+	Most  Amount `json:",omitzero"` // the largest attempt that has settled
+	Work  Clock  `json:",omitzero"`
+}
+
+// Clock is the time in which something was at work. It stands still while people
+// are waited for, while no owner lives, and after the end.
+type Clock struct {
+	Ran   time.Duration `json:"ran,omitempty"`  // before Since
+	Since time.Time     `json:"since,omitzero"` // from when it runs, while it does
+}
+
+// At is what the clock shows at now.
+func (c Clock) At(now time.Time) time.Duration {
+	if c.Since.IsZero() {
+		return c.Ran
+	}
+	return c.Ran + max(0, now.Sub(c.Since))
+}
+
+// run lets the clock run from now on, or stand still.
+func (c *Clock) run(runs bool, now time.Time) {
+	if runs == !c.Since.IsZero() {
+		return
+	}
+	if c.Ran = c.At(now); runs {
+		c.Since = now
+	} else {
+		c.Since = time.Time{}
+	}
+}
+
+// takeOver leaves the time out in which no owner lived.
+func (c *Clock) takeOver(last, now time.Time) {
+	if !c.Since.IsZero() {
+		c.Ran, c.Since = c.At(last), now
+	}
+}
+
+// tick lets the run's clock run while any step of it is at work.
+func (s *State) tick(now time.Time) {
+	s.run.Used.Work.run(s.run.Live && slices.ContainsFunc(s.active, s.busy), now)
+}
+
+// busy reports whether a step under way waits neither for a lease nor for the end
+// of a pause.
+func (s *State) busy(i int) bool {
+	st := &s.steps[i]
+	return st.Live || !s.awaits(i) && !(s.run.Paused && st.Phase.first())
 }
 
 // fitness says whether a step may be dispatched.
@@ -70,7 +116,7 @@ func (s *State) reserve(i int, now time.Time) Amount {
 	return Amount{
 		Tokens:     aside(own.Tokens, st.Used.Spent.Tokens, role.Tokens, all.Tokens),
 		CostMicros: aside(own.CostMicros, st.Used.Spent.CostMicros, role.CostMicros, all.CostMicros),
-		Wall:       aside(own.Wall, st.Used.elapsed(now), role.Wall, all.Wall),
+		Wall:       aside(own.Wall, st.Used.Work.At(now), role.Wall, all.Wall),
 	}
 }
 
@@ -85,14 +131,6 @@ func aside[T int64 | time.Duration](own, used, role, all T) T {
 	return 0
 }
 
-// elapsed is how long ago the first dispatch was.
-func (b *budget) elapsed(now time.Time) time.Duration {
-	if b.Began.IsZero() {
-		return 0
-	}
-	return max(0, now.Sub(b.Began))
-}
-
 // fit says whether the step may be dispatched at now. Limits bind here and
 // nowhere else: what is under way comes to its end.
 func (s *State) fit(i int, now time.Time) fitness {
@@ -104,7 +142,7 @@ func (s *State) fit(i int, now time.Time) fitness {
 		return shortStep
 	}
 	r, run := s.reserve(i, now), &s.run
-	late := over(run.Limits.Wall, run.Used.elapsed(now), r.Wall)
+	late := over(run.Limits.Wall, run.Used.Work.At(now), r.Wall)
 	switch {
 	case !p.spends() && !late:
 		return ample
@@ -112,10 +150,26 @@ func (s *State) fit(i int, now time.Time) fitness {
 		return holds
 	case late, s.spent(r, Amount{}), s.unmeasured(i):
 		return shortRun
-	case s.spent(r, run.Used.Held):
+	case s.spent(r, run.Used.Held), s.unsized(r) && s.gambles():
 		return holds
 	}
 	return ample
+}
+
+// unsized reports whether r sets nothing aside of a kind that the run limits:
+// nobody knows how much the attempt will use.
+func (s *State) unsized(r Amount) bool {
+	l := s.run.Limits
+	return l.Tokens > 0 && r.Tokens == 0 || l.CostMicros > 0 && r.CostMicros == 0
+}
+
+// gambles reports whether an attempt of unknown size is at work. It may exceed
+// the run's budget, so no other one may start beside it.
+func (s *State) gambles() bool {
+	return slices.ContainsFunc(s.active, func(i int) bool {
+		st := &s.steps[i]
+		return st.Live && st.Phase == Working && s.prog.Step(i).spends() && s.unsized(st.Reserve)
+	}) || slices.ContainsFunc(s.run.Leaving, func(l leaving) bool { return l.Kind == AgentWork && s.unsized(l.Reserve) })
 }
 
 // spent reports whether the run's tokens or money are too few for r beside
@@ -142,7 +196,7 @@ func (s *State) ownShort(i int, now time.Time) (need Amount) {
 	if over(own.CostMicros, b.Spent.CostMicros, b.Most.CostMicros) {
 		need.CostMicros = max(1, b.Most.CostMicros)
 	}
-	if elapsed := b.elapsed(now); over(own.Wall, elapsed, b.Most.Wall) {
+	if over(own.Wall, b.Work.At(now), b.Most.Wall) {
 		need.Wall = max(time.Second, b.Most.Wall)
 	}
 	return need
@@ -153,7 +207,7 @@ func (s *State) ownShort(i int, now time.Time) (need Amount) {
 // reserved for them.
 func (s *State) unmeasured(i int) bool {
 	all, own, kind := s.run.Limits, s.limits(i), s.prog.Step(i).Kind
-	if kind != Agent && !(kind == Delegate && s.run.Opened.Policy.Below) {
+	if kind != Agent && kind != Delegate {
 		return false
 	}
 	return s.run.Opened.Policy.Unmetered == UnmeteredRefuse && s.run.Unmetered > s.run.Excused &&
@@ -181,10 +235,7 @@ func larger(a, b Amount) Amount {
 }
 
 // hold sets the reserve of a dispatch aside.
-func (b *budget) hold(r Amount, at time.Time) {
-	if b.Began.IsZero() {
-		b.Began = at
-	}
+func (b *budget) hold(r Amount) {
 	b.Held.Tokens = add(b.Held.Tokens, r.Tokens)
 	b.Held.CostMicros = add(b.Held.CostMicros, r.CostMicros)
 }
@@ -275,7 +326,7 @@ func (s *State) startable(now time.Time) (int, bool) {
 // begs finds the ready step for which a person has to be asked for more: it
 // would be the next, and nothing that is under way will give back what it needs.
 func (s *State) begs(now time.Time) (ItemOpened, bool) {
-	if !s.free() || s.run.Proving {
+	if !s.free() || s.run.Proof.Stage != noRound {
 		return ItemOpened{}, false
 	}
 	for _, set := range [...]*set{&s.ready, &s.thrifty} {
@@ -297,26 +348,25 @@ func (s *State) Budget() Budget {
 	if r.Limits == (Amount{}) {
 		return Budget{}
 	}
-	return Budget{Limits: r.Limits, Spent: r.Used.Spent, Held: r.Used.Held, Began: r.Used.Began, Unmetered: r.Unmetered}
+	return Budget{Limits: r.Limits, Spent: r.Used.Spent, Held: r.Used.Held, Work: r.Used.Work, Unmetered: r.Unmetered}
 }
 
 // Budget is a run's, or a step's, limits and what was used of them.
 type Budget struct {
-	Limits    Amount    `json:"limits,omitzero"`
-	Spent     Amount    `json:"spent,omitzero"` // attempts that did not say count as reserved
-	Held      Amount    `json:"held,omitzero"`  // set aside for what is under way
-	Began     time.Time `json:"began,omitzero"` // first dispatch, from which time counts
-	Unmetered int       `json:"unmetered,omitempty"`
+	Limits    Amount `json:"limits,omitzero"`
+	Spent     Amount `json:"spent,omitzero"` // attempts that did not say count as reserved
+	Held      Amount `json:"held,omitzero"`  // set aside for what is under way
+	Work      Clock  `json:"work,omitzero"`  // the time used
+	Unmetered int    `json:"unmetered,omitempty"`
 }
 
 // Left is what is left of each limit at now; kinds without a limit are 0, and
 // so is what is used up.
 func (b Budget) Left(now time.Time) Amount {
-	used := budget{Began: b.Began}
 	left := func(limit, used int64) int64 { return max(0, limit-min(limit, used)) }
 	return Amount{
 		Tokens:     left(b.Limits.Tokens, add(b.Spent.Tokens, b.Held.Tokens)),
 		CostMicros: left(b.Limits.CostMicros, add(b.Spent.CostMicros, b.Held.CostMicros)),
-		Wall:       max(0, b.Limits.Wall-used.elapsed(now)),
+		Wall:       max(0, b.Limits.Wall-b.Work.At(now)),
 	}
 }

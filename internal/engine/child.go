@@ -93,7 +93,7 @@ func (s *Step) validChild() error {
 	case s.Schema != "":
 		return errors.New("is delegated, and has a schema: a run puts nothing out")
 	case s.Holds && len(s.Checks) == 0:
-		return errors.New("has nothing that could be proved again")
+		return errors.New("has nothing that could be proven again")
 	}
 	return nil
 }
@@ -109,7 +109,7 @@ func (s *State) delegates(i int, in Prepared, d *WorkDispatched) error {
 	}
 	o := in.Child
 	if o == nil || o.Run == "" || o.Program == nil || o.Plan.Own == "" {
-		return refuse(Invalid, in.Key.String()+" does not say which run it opens", "")
+		return refuse(Invalid, in.Key.String()+" does not say which run it opens")
 	}
 	d.Child = o.Run
 	return nil
@@ -228,7 +228,7 @@ func (s *State) foreign(st *step) bool { return st.Live && st.Epoch != s.epoch &
 func (s *State) Ended() WorkEnded {
 	r := &s.run
 	e := WorkEnded{
-		Kind: ChildWork, How: Exited, Exit: r.Exit, Ms: r.Finished.Sub(r.Started).Milliseconds(),
+		Kind: ChildWork, How: Exited, Exit: r.Exit, Ms: r.Used.Work.Ran.Milliseconds(),
 		Usage: Usage{In: new(r.TokensIn), Out: new(r.TokensOut), CostMicros: new(r.CostMicros)},
 		Ending: &Ending{
 			Status: r.Status, Proven: r.Proven, Unproven: r.Unproven, Waived: r.Waived, Skipped: r.Skipped,
@@ -325,9 +325,9 @@ func (s *State) applyEnding(e *Ending) {
 func (s *State) admitRecall(in Recall) ([]Event, error) {
 	switch {
 	case s.run.Opened.Parent == (Parent{}):
-		return nil, refuse(Denied, "only the run of a sub-plan can be recalled", "")
+		return nil, refuse(Denied, "only the run of a sub-plan can be recalled")
 	case !s.run.Live || s.run.Cancelled:
-		return nil, refuse(Conflict, "run "+s.run.Opened.Run+" is over, or ends", "")
+		return nil, refuse(Conflict, "run "+s.run.Opened.Run+" is over, or ends")
 	}
 	return []Event{Command{Verb: DoCancel, Why: text(in.Why), By: Harness}}, nil
 }
@@ -340,7 +340,7 @@ func (s *State) refuseChild() error {
 		return nil
 	}
 	return refuse(Conflict, fmt.Sprintf("run %s is over: it was carried out for step %q of run %s", s.run.Opened.Run, p.Step, p.Run),
-		fmt.Sprintf("piton retry %s --run %s does the step again", p.Step, p.Run))
+		RetryAbove, p.Step, p.Run)
 }
 
 // grant is what a step that is delegated sets aside of each kind that the run

@@ -129,7 +129,7 @@ func (s *State) follows(i int, now time.Time) Event {
 	st, p := &s.steps[i], s.prog.Step(i)
 	switch s.rule(i) {
 	case loses:
-		return WorkEnded{Step: p.ID, Attempt: st.Attempt, N: st.N, Kind: st.Kind, How: Lost, Reason: "its owner stopped"}
+		return WorkEnded{Step: p.ID, Attempt: st.Attempt, N: st.N, Kind: st.Kind, How: Lost, Usage: st.Said, Reason: "its owner stopped"}
 	case obeys:
 		return s.obeyed(i)
 	case heeds:

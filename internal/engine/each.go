@@ -323,9 +323,9 @@ func scopeFor(scope, item string) (string, error) {
 	plain := func(r rune) bool { return r < ' ' || r == 0x7f || r == '\\' }
 	switch {
 	case item == "" || path.Clean(item) != item || path.IsAbs(item) || item == "." || item == ".." || strings.HasPrefix(item, "../"):
-		return "", errors.New("it stands in `writes:` and is no plain path below the workspace")
+		return "", errors.New("it is used in `writes:` but is not a plain path below the workspace")
 	case strings.HasPrefix(item, "~") || strings.ContainsFunc(item, plain):
-		return "", errors.New("it stands in `writes:` and has characters that no scope may have")
+		return "", errors.New("it is used in `writes:` but has characters that a scope must not have")
 	}
 	made := path.Clean(strings.ReplaceAll(scope, ItemMark, globEscapes.Replace(item)))
 	for _, own := range []string{".git", ".piton"} {
@@ -356,7 +356,7 @@ func collide(steps []Step) error {
 		for _, w := range steps[i].Writes {
 			for dir := plainScope(w); dir != "." && dir != "/"; dir = path.Dir(dir) {
 				if j, taken := owners[dir]; taken && j != i {
-					return fmt.Errorf("%s and %s may run at once, and both write %s: give each item a path of its own, or the step `workspace: worktree`",
+					return fmt.Errorf("%s and %s may run at once, and both write %s: give each item a separate path, or the step `workspace: worktree`",
 						steps[min(i, j)].ID, steps[max(i, j)].ID, w)
 				}
 			}

@@ -5,9 +5,7 @@ import (
 	"fmt"
 )
 
-// EffectKind says what an effect does. Expand, Prepare, Verify, Again and Prove are
-// inquiries, which may be repeated after a crash; Work may not, and starts
-// only after its dispatch is durable.
+// EffectKind says what an effect does. What holds for each kind is in one table.
 type EffectKind string
 
 const (
@@ -15,9 +13,11 @@ const (
 	Prepare EffectKind = "prepare" // restore, look at the tree, baseline, make the prompt
 	Work    EffectKind = "work"
 	Verify  EffectKind = "verify"
-	Again   EffectKind = "again" // a check gave another answer on the same tree
-	Merge   EffectKind = "merge" // bring the step's worktree into the workspace: a publication, looked for before it is repeated
-	Prove   EffectKind = "prove" // ratchet: the proof again, on the final tree
+	Again   EffectKind = "again"  // a check gave another answer on the same tree
+	Merge   EffectKind = "merge"  // bring the step's worktree into the workspace: a publication, looked for before it is repeated
+	Prove   EffectKind = "prove"  // ratchet: the proof again, on the final tree
+	Draw    EffectKind = "draw"   // make a plan of a request: of the workspace, not of a step
+	Survey  EffectKind = "survey" // ratchet: look at the tree before and after the proof
 )
 
 // Key identifies an effect for ever.
@@ -39,15 +39,14 @@ func (k Key) String() string {
 // and the same state always wishes for the same effects.
 type Effect struct {
 	Key         Key
-	Step        *Step
+	Step        *Step               // nil where it is of no step
 	Title       string              // of the plan
 	Context     string              // of the plan: what whoever works has to know
 	Constraints []string            // of the plan
 	Document    string              // of the plan, relative to the workspace: who changes it proposes a plan, and no more
 	Baseline    bool                // Prepare: run the checks before the work
 	Cut         bool                // Prepare: work was begun and cut off; Tree is from before it
-	Began       Start               // Prepare after a cut: the start that was cut off
-	Beside      [][]string          // Prepare after a cut: the scopes of the steps that were at work meanwhile, of the run alone; an empty one is the whole workspace; see [State.Beside]
+	Began       Start               // of the work, or of the newest start before this one; zero before the first; see [State.Beside]
 	Feedback    []Feedback          // Prepare: what the last attempt failed
 	Note        string              // Prepare: what a person, or the harness, has to say about the last attempt
 	Restore     []Change            // Prepare: paths to put back
@@ -65,6 +64,8 @@ type Effect struct {
 	Renew       bool                // Prepare: the worktree begins with the workspace as it is now
 	Round       int                 // Merge: how many conflicts there have been
 	Conflicts   []Change            // Merge: those of the last time
+	After       bool                // Survey: the round is over; Tree is from before it
+	Watch       []string            // Prove: paths of which the answer says what the checks changed
 	Unsealed    bool                // somebody allowed less isolation than the step asks for
 	Shared      bool                // other steps are under way in the same tree
 	Value       bool                // Work: the core looks at the output, so its end must have the value
@@ -91,4 +92,89 @@ type Feedback struct {
 	Reason  string  `json:"reason,omitempty"`
 	Stdout  string  `json:"stdout,omitempty"`
 	Stderr  string  `json:"stderr,omitempty"`
+}
+
+// trait is what holds for every effect of a kind.
+type trait struct {
+	// repeats: it may be carried out again after a crash, so it may begin before
+	// what it rests on is durable. Any other always has an end.
+	repeats bool
+	apart   bool  // it happens in the step's own worktree, where the step is in one
+	phase   Phase // whose checks it asks
+	// answered reports the input that answers it.
+	answered func(Input) bool
+	// fails is the answer of one that was not carried out.
+	fails func(e *Effect, how How, reason string) Input
+}
+
+// traits has every kind of effect that there is.
+var traits = map[EffectKind]trait{
+	Expand:  {repeats: true, answered: is[Expanded], fails: expandFails},
+	Prepare: {repeats: true, apart: true, answered: is[Prepared], fails: prepareFails},
+	Work:    {apart: true, answered: is[Ended], fails: workFails},
+	Draw:    {answered: is[Ended], fails: workFails},
+	Merge:   {answered: is[Ended], fails: workFails},
+	Verify:  {repeats: true, apart: true, phase: Verifying, answered: either[Checked, Ended], fails: checksFail},
+	Again:   {repeats: true, apart: true, phase: Flaky, answered: is[Checked], fails: checksFail},
+	Survey:  {repeats: true, answered: is[Surveyed], fails: surveyFails},
+	Prove:   {repeats: true, apart: true, phase: Ratchet, answered: is[Checked], fails: checksFail},
+}
+
+func is[T Input](in Input) bool {
+	_, ok := in.(T)
+	return ok
+}
+
+func either[T, U Input](in Input) bool { return is[T](in) || is[U](in) }
+
+func expandFails(e *Effect, _ How, reason string) Input { return Expanded{Key: e.Key, Err: reason} }
+
+func prepareFails(e *Effect, _ How, reason string) Input { return Prepared{Key: e.Key, Err: reason} }
+
+func surveyFails(e *Effect, _ How, reason string) Input { return Surveyed{Key: e.Key, Err: reason} }
+
+func workFails(e *Effect, how How, reason string) Input {
+	return Ended{Key: e.Key, WorkEnded: WorkEnded{How: how, Reason: reason}}
+}
+
+// checksFail answers every check with this machine's fault. Checks that may run
+// only once, and were told to stop, are work that was stopped.
+func checksFail(e *Effect, how How, reason string) Input {
+	if e.Work != "" && how == Stopped {
+		return workFails(e, how, reason)
+	}
+	in := Checked{Key: e.Key}
+	for _, c := range e.Step.Checks {
+		in.Checks = append(in.Checks, CheckEnded{Check: c.Name, Verdict: Infra, Exit: -1, Reason: reason})
+	}
+	return in
+}
+
+// Phase is the phase whose checks the effect asks.
+func (k EffectKind) Phase() Phase { return traits[k].phase }
+
+// Known reports whether there is such a kind of effect.
+func (k EffectKind) Known() bool { return traits[k].answered != nil }
+
+// Repeats reports whether the effect may be carried out again after a crash. One
+// that repeats need not answer when it is told to stop; any other has an end.
+func (e *Effect) Repeats() bool { return e.Work == "" && traits[e.Key.Kind].repeats }
+
+// Waits reports whether the effect begins only when what it rests on is durable:
+// one that must not be repeated, and one that after a crash would be taken for
+// somebody else's doing, because it puts files back, makes a worktree, or leaves
+// files of its own outside a scope.
+func (e *Effect) Waits() bool {
+	return !e.Repeats() || e.Worktree || len(e.Within) > 0 || len(e.Restore) > 0 || len(e.Step.Writes) > 0
+}
+
+// Apart reports whether it all happens in the step's own worktree.
+func (e *Effect) Apart() bool { return e.Worktree && traits[e.Key.Kind].apart }
+
+// Takes reports whether in is an answer of the effect.
+func (e *Effect) Takes(in Input) bool { return e.Key.Kind.Known() && traits[e.Key.Kind].answered(in) }
+
+// Fails is the answer of an effect that was not carried out, or not to its end.
+func (e *Effect) Fails(how How, reason string) Input {
+	return traits[e.Key.Kind].fails(e, how, reason)
 }

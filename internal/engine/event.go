@@ -128,14 +128,8 @@ type Policy struct {
 	Baseline    bool   `json:"baseline"`
 	Ratchet     bool   `json:"ratchet"` // prove everything again at the end
 	Unmetered   string `json:"unmetered,omitempty"`
-	// Below says that what is refused to an agent as unmetered is refused to a
-	// sub-plan too. Old runs do not.
-	Below bool `json:"below,omitempty"`
-	// Ahead says that one more step is made ready while another is checked. Old
-	// runs do not.
-	Ahead bool `json:"ahead,omitempty"`
 	// Leases says that steps ask the workspace's owner for what they write, so
-	// that runs do not get into each other's way. Old runs do not.
+	// that runs do not get into each other's way.
 	Leases  bool   `json:"leases,omitempty"`
 	Approve string `json:"approve,omitempty"` // for whom nobody is asked: [LowRisk], or nothing
 }
@@ -149,7 +143,7 @@ type RunOpened struct {
 	Title     string            `json:"title"`
 	Path      string            `json:"path,omitempty"` // of the plan document, relative to the workspace
 	PlanHash  string            `json:"plan_hash"`
-	Source    string            `json:"source,omitempty"` // object: the plan document's bytes; "" in old journals
+	Source    string            `json:"source,omitempty"` // object: the plan document's bytes
 	Program   string            `json:"program"`          // object
 	Config    string            `json:"config"`           // hash of the pinned configuration
 	Agents    map[string]string `json:"agents,omitempty"`
@@ -157,8 +151,8 @@ type RunOpened struct {
 	Workspace string            `json:"workspace"`
 	Isolation string            `json:"isolation"`
 	Unsealed  string            `json:"unsealed,omitempty"` // who allowed less than the asked minimum
-	// ApprovedBy is who said yes to the plan: a name, or [ByPolicy]; "" in old
-	// journals, and of a plan that was approved with another.
+	// ApprovedBy is who said yes to the plan: a name, or [ByPolicy]; "" of a plan that
+	// was approved with another.
 	ApprovedBy string `json:"approved_by,omitempty"`
 	Base       string `json:"base,omitempty"` // object: the protected files as they were
 	// Executables are the commands of checks that lie, or could lie, outside of
@@ -186,6 +180,14 @@ type RunOpened struct {
 	// Compiled is the decoded Program. Whoever reads a journal sets it from
 	// the object before Apply; it is never on the wire.
 	Compiled *Program `json:"-"`
+}
+
+// RunArchived takes a run that is over out of the lists, or puts it back. It is a
+// fact of the workspace: it says nothing of the run.
+type RunArchived struct {
+	Run  string `json:"run"`
+	Back bool   `json:"back,omitempty"`
+	By   string `json:"by"`
 }
 
 // RunEnded closes a run. A later resume or retry takes a failed one up again.
@@ -229,7 +231,7 @@ type Injected struct {
 // Undone says what was put back as before.
 type Undone struct {
 	Restored   []string `json:"restored,omitempty"`
-	Quarantine string   `json:"quarantine,omitempty"` // the directory that keeps what stood there, if anything did
+	Quarantine string   `json:"quarantine,omitempty"` // the directory that keeps the version that was replaced, if anything did
 }
 
 // WorkDispatched says that work may start: it is durable before the work is.
@@ -272,7 +274,7 @@ type WorkEnded struct {
 	Signal  string   `json:"signal,omitempty"`
 	Ms      int64    `json:"ms"`
 	Reason  string   `json:"reason,omitempty"` // why it could not start, or was stopped
-	Failed  bool     `json:"failed,omitempty"` // a call without an output, whatever its process exited with; older records have exit 1 instead
+	Failed  bool     `json:"failed,omitempty"` // a call without an output, whatever its process exited with
 	Absent  bool     `json:"absent,omitempty"` // its program is not there: trying again finds it no sooner
 	Usage   Usage    `json:"usage"`
 	Output  string   `json:"output,omitempty"` // object: the step's output
@@ -362,9 +364,10 @@ type CheckEnded struct {
 	Moved    map[string]string `json:"moved,omitempty"` // protected paths that the step's writes allowed to change
 	// Executables, of a baseline, are commands as in RunOpened that were not there yet then.
 	Executables map[string]string `json:"executables,omitempty"`
+	Altered     []Alteration      `json:"altered,omitempty"` // in a proof at the end: what the checks changed of what was watched
 	Isolation   string            `json:"isolation,omitempty"`
 	Network     string            `json:"network,omitempty"` // as in [WorkEnded]
-	Shared      bool              `json:"shared,omitempty"`  // ran beside other steps in one tree
+	Shared      bool              `json:"shared,omitempty"`  // ran with other steps at the same time in one tree
 }
 
 // StepSettled is the only event that gives a step a status.
@@ -431,6 +434,7 @@ func (IntentOpened) Type() string   { return "intent.opened" }
 func (PlanDrafted) Type() string    { return "plan.drafted" }
 func (PlanVerified) Type() string   { return "plan.verified" }
 func (PlanAnswered) Type() string   { return "plan.answered" }
+func (RunArchived) Type() string    { return "run.archived" }
 func (TaskOpened) Type() string     { return "task.opened" }
 func (RunOpened) Type() string      { return "run.opened" }
 func (RunEnded) Type() string       { return "run.ended" }
@@ -480,6 +484,10 @@ func decoder(typ string) func([]byte) (Event, error) {
 		return decodeAs[PlanVerified]
 	case "plan.answered":
 		return decodeAs[PlanAnswered]
+	case "run.archived":
+		return decodeAs[RunArchived]
+	case "errand.asked":
+		return decodeAs[ErrandAsked]
 	case "task.opened":
 		return decodeAs[TaskOpened]
 	case "run.opened":
@@ -492,10 +500,14 @@ func decoder(typ string) func([]byte) (Event, error) {
 		return decodeAs[StepExpanded]
 	case "work.dispatched":
 		return decodeAs[WorkDispatched]
+	case "work.reported":
+		return decodeAs[WorkReported]
 	case "work.ended":
 		return decodeAs[WorkEnded]
 	case "check.ended":
 		return decodeAs[CheckEnded]
+	case "tree.surveyed":
+		return decodeAs[TreeSurveyed]
 	case "step.settled":
 		return decodeAs[StepSettled]
 	case "lease.granted":

@@ -130,14 +130,14 @@ func (s *State) admitExpanded(in Expanded) ([]Event, error) {
 	case err != nil:
 		return nil, err
 	case in.Key.Kind != Expand:
-		return nil, refuse(Conflict, in.Key.String()+" expands nothing", "")
+		return nil, refuse(Conflict, in.Key.String()+" expands nothing")
 	case in.Err != "":
 		return []Event{s.unfit(i, fmt.Errorf("%s: %s", s.prog.Step(i).Each.Glob, in.Err))}, nil
 	}
 	items := make([]json.RawMessage, len(in.Items))
 	for n := range in.Items {
 		if items[n], err = Canonical(in.Items[n]); err != nil {
-			return nil, refuse(Invalid, fmt.Sprintf("item %d of %s: %v", n+1, in.Key, err), "")
+			return nil, refuse(Invalid, fmt.Sprintf("item %d of %s: %v", n+1, in.Key, err))
 		}
 	}
 	return []Event{s.expanded(i, items)}, nil

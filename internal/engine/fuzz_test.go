@@ -201,6 +201,8 @@ func kindOf(in engine.Input) uint8 {
 		return 9
 	case engine.Expanded:
 		return 11
+	case engine.Surveyed:
+		return 8
 	}
 	return 7
 }
@@ -235,6 +237,8 @@ func inputFrom(kind uint8, body []byte, journal []engine.Record) engine.Input {
 		return read[engine.Draft](body)
 	case 11:
 		return read[engine.Expanded](body)
+	case 8:
+		return read[engine.Surveyed](body)
 	case 9:
 		in, ok := read[engine.Revise](body).(engine.Revise)
 		if !ok {
@@ -433,7 +437,7 @@ func proofs(journal []engine.Record) error {
 			}
 		case engine.WorkDispatched:
 			if f := a.steps[e.Step]; e.Kind == engine.MergeWork {
-				f.n, f.complete, f.answers = e.N, nil, nil
+				f.n, f.attempt, f.complete, f.answers = e.N, e.Attempt, nil, nil
 			} else if e.Kind != engine.ContractWork {
 				f.merged = false
 				f.n = e.N
@@ -467,7 +471,7 @@ func proofs(journal []engine.Record) error {
 			a.divide(a.steps[e.Step], e.Items)
 		case engine.StepSettled:
 			f := a.steps[e.Step]
-			if e.Status == engine.Done && f.status != engine.Done {
+			if e.Status == engine.Done && f.status != engine.Done && f.def.Kind != engine.Ask {
 				if err := a.proof(f, e); err != nil {
 					return err
 				}

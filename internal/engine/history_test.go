@@ -219,6 +219,7 @@ type world struct {
 
 func newWorld(p *engine.Program, policy engine.Policy) *world {
 	w := &world{desk: newDesk(), program: p, policy: policy}
+	w.surveys = true
 	w.send(begun)
 	w.open()
 	return w
@@ -232,7 +233,6 @@ func policies() *rapid.Generator[engine.Policy] {
 			Baseline:    rapid.Bool().Draw(t, "baseline"), Ratchet: rapid.Bool().Draw(t, "ratchet"),
 			Leases:    rapid.Bool().Draw(t, "leases"),
 			Unmetered: rapid.SampledFrom([]string{"", "warn", "refuse"}).Draw(t, "unmetered"),
-			Below:     rapid.Bool().Draw(t, "below"), Ahead: rapid.Bool().Draw(t, "ahead"),
 		}
 	})
 }
@@ -331,6 +331,12 @@ func answer(e engine.Effect, o op) engine.Input {
 	switch e.Key.Kind {
 	case engine.Expand:
 		return find(e, o)
+	case engine.Survey:
+		in := engine.Surveyed{Key: e.Key, Tree: "tree", Touched: []string{"a", "b", "dir/"}[:o.More%4%3]}
+		if o.How%32 == 31 {
+			in.Err = "no such file"
+		}
+		return in
 	case engine.Prepare:
 		return prepare(e, o, tree)
 	case engine.Work, engine.Merge:
@@ -341,6 +347,9 @@ func answer(e engine.Effect, o op) engine.Input {
 	}
 	checks := answers(e.Step, tree, verdictFor(o.How, engine.Pass), verdictFor(o.More, engine.Pass))
 	if len(checks) > 0 {
+		if path := "dir/"; e.Key.Kind == engine.Prove && slices.Contains(e.Watch, path) && o.More%4 == 3 {
+			checks[0].Altered = []engine.Alteration{{Path: path, Was: strconv.Itoa(int(o.How % 2)), Is: strconv.Itoa(int(1 - o.How%2))}}
+		}
 		checks[0].Stdout, checks[0].Stderr = "\xff a tail that begins in the middle", "and ends in \xe2"
 	}
 	return engine.Checked{Key: e.Key, Checks: checks}

@@ -42,7 +42,7 @@ func (s *State) Hold(i int, now time.Time) Hold {
 	if !st.Active && s.eligible(i) && s.free() {
 		s.queued(i, now, &h)
 	}
-	h.Proving = !st.Active && (s.run.Proving || s.lands(i) && s.undone() == 0 && s.owes())
+	h.Proving = !st.Active && (s.run.Proof.Stage != noRound || s.lands(i) && s.undone() == 0 && s.owes())
 	return h
 }
 

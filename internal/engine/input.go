@@ -72,6 +72,15 @@ type Draft struct {
 // Judgement is a person's, or a policy's, word on a plan revision.
 type Judgement struct{ PlanAnswered }
 
+// Archive takes runs that are over out of the lists, or puts them back.
+type Archive struct {
+	Runs []string
+	Back bool
+	By   string
+}
+
+func (i Archive) Actor() string { return i.By }
+
 func (Begin) Actor() string       { return Harness }
 func (i Open) Actor() string      { return i.By }
 func (i Revise) Actor() string    { return i.By }
@@ -92,8 +101,40 @@ func text(s string) string { return strings.ToValidUTF8(s, "\ufffd") }
 type Refusal struct {
 	Code    Code
 	Message string
-	Hint    string
+	Remedy  string   // what helps, one of the words below, or nothing; a face says how
+	With    []string // what the remedy needs: names, values
 }
+
+// Remedies, with what comes With them.
+const (
+	AnswerItem    = "answer_item"    // item
+	ApprovePlan   = "approve_plan"   // path
+	AtLeast       = "at_least"       // limits
+	AwaitNextRun  = "await_next_run" // which takes the text as it is then
+	Choose        = "choose"         // choices
+	EndRunFirst   = "end_run_first"
+	ExplainAnswer = "explain_answer"
+	FitSchema     = "fit_schema" // schema
+	GiveReason    = "give_reason"
+	GiveText      = "give_text"
+	GiveValue     = "give_value" // schema
+	ListItems     = "list_items"
+	ListRuns      = "list_runs"
+	ListSteps     = "list_steps"
+	LookAgain     = "look_again"
+	MendErrors    = "mend_errors"
+	NameInstance  = "name_instance" // one, for example
+	NameRun       = "name_run"
+	NewLimit      = "new_limit" // limits
+	NoArgs        = "no_args"
+	OpenRun       = "open_run"
+	RetryAbove    = "retry_above" // step, run
+	RetryFrom     = "retry_from"
+	RetryStep     = "retry_step" // step
+	RunAnew       = "run_anew"
+	WaitOrCancel  = "wait_or_cancel"
+	WriteLimits   = "write_limits" // limits
+)
 
 // Code is the machine's word for a refusal, as command line and pages show it.
 type Code string
@@ -107,6 +148,11 @@ const (
 
 func (r *Refusal) Error() string { return r.Message }
 
-func refuse(c Code, message, hint string) error {
-	return &Refusal{Code: c, Message: message, Hint: hint}
+// refuse takes a remedy behind the message, where there is one, and what it needs.
+func refuse(c Code, message string, remedy ...string) error {
+	r := &Refusal{Code: c, Message: message}
+	if len(remedy) > 0 {
+		r.Remedy, r.With = remedy[0], remedy[1:]
+	}
+	return r
 }

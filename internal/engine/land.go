@@ -78,7 +78,7 @@ func (s *State) tree(i int) string {
 // owes reports whether all that was proved has to be proved again, before the
 // run may end or its worktree may be merged.
 func (s *State) owes() bool {
-	return !s.run.Proved && (s.run.Opened.Policy.Ratchet || s.run.Brought)
+	return !s.run.Proof.Holds && (s.run.Opened.Policy.Ratchet || s.run.Proof.Brought)
 }
 
 // undone is how many steps of the plan are not satisfied.
@@ -91,7 +91,7 @@ func (s *State) undone() int {
 
 // provenAll says whether everything was proved as it is now.
 func (s *State) provenAll(all bool) {
-	s.run.Proved = all
+	s.run.Proof.Holds = all
 	s.mayLand()
 }
 
@@ -126,7 +126,7 @@ func (s *State) endLanding(i int, st *step, e WorkEnded) {
 	}
 	st.Merged, st.Renew, st.Stuck, st.Resolved = false, false, false, false
 	st.Round++
-	s.run.Brought, s.run.Proved = true, false
+	s.run.Proof.Brought, s.run.Proof.Holds = true, false
 	if st.Tries++; st.Tries >= maxNews {
 		st.Tries, st.Phase, st.Merge = 0, Merging, &e
 		return

@@ -81,7 +81,7 @@ func (c Claim) Conflicts(other Claim) bool {
 func (c Claim) anywhere() bool { return c.Step.Worktree && len(c.Step.Writes) == 0 }
 
 // Claims returns what the steps under way hold or want. Its cost is that of the
-// steps under way. Runs of older journals ask nobody: they hold what they use.
+// steps under way. A run that asks nobody holds what it uses.
 func (s *State) Claims() []Claim {
 	if !s.run.Live {
 		return nil
@@ -124,18 +124,18 @@ func (s *State) withdrawn(i int) bool {
 
 func (s *State) admitLease(in Lease) ([]Event, error) {
 	if !s.run.Live {
-		return nil, refuse(Conflict, "no run is open", "")
+		return nil, refuse(Conflict, "no run is open")
 	}
 	i, ok := s.prog.Index(in.Step)
 	switch {
 	case !ok:
-		return nil, refuse(NotFound, fmt.Sprintf("run %s has no step %q", s.run.Opened.Run, in.Step), "")
+		return nil, refuse(NotFound, fmt.Sprintf("run %s has no step %q", s.run.Opened.Run, in.Step))
 	case !s.awaits(i) || s.withdrawn(i) || s.steps[i].Attempt != in.Attempt:
-		return nil, refuse(Conflict, fmt.Sprintf("step %q wants no lease", in.Step), "")
+		return nil, refuse(Conflict, fmt.Sprintf("step %q wants no lease", in.Step))
 	case in.Behind == nil:
 		return []Event{LeaseGranted{Step: in.Step, Attempt: in.Attempt, Scope: s.prog.Step(i).Writes, Reads: s.steps[i].Phase == Ratchet}}, nil
 	case s.steps[i].Behind != nil && s.steps[i].Behind.same(*in.Behind):
-		return nil, refuse(Conflict, fmt.Sprintf("step %q is known to wait", in.Step), "")
+		return nil, refuse(Conflict, fmt.Sprintf("step %q is known to wait", in.Step))
 	}
 	return []Event{LeaseAwaited{Step: in.Step, Attempt: in.Attempt, Behind: *in.Behind}}, nil
 }

@@ -7,9 +7,14 @@ import (
 	"time"
 )
 
-func (s *State) applyEpoch(r Record) error {
-	s.epoch = r.Epoch
+// applyEpoch lets a new owner go on; was is when the one before last wrote.
+func (s *State) applyEpoch(r Record, was time.Time) error {
+	s.epoch, s.past = r.Epoch, nil
 	s.forgetLeases()
+	s.run.Used.Work.takeOver(was, r.At)
+	for _, i := range s.active {
+		s.steps[i].Used.Work.takeOver(was, r.At)
+	}
 	return nil
 }
 
@@ -34,7 +39,11 @@ func (s *State) applyRun(e RunOpened, r Record) error {
 	}
 	s.turnPage()
 	s.prog = e.Compiled
-	s.run = run{Opened: e, First: r.Seq, Live: true, Status: Running, Started: r.At, Unsat: s.prog.Len(), Executables: e.Executables}
+	s.run = run{Opened: e, First: r.Seq, Live: true, Executables: e.Executables}
+	s.run.Status, s.run.Started, s.run.Unsat = Running, r.At, s.prog.Len()
+	if _, whole := s.prog.Landing(); whole {
+		s.run.Apart = 1
+	}
 	s.allot(nil, s.prog)
 	s.items = map[string]ItemRow{}
 	s.steps = make([]step, s.prog.Len())
@@ -55,7 +64,7 @@ func (s *State) applyRunEnded(e RunEnded, at time.Time) error {
 		return fmt.Errorf("run %q ends, which is not open", s.run.Opened.Run)
 	case live:
 		return fmt.Errorf("run %s ends while work is under way", s.run.Opened.Run)
-	case e.Status == Done && (s.run.Unsat > 0 || len(s.active) > 0):
+	case e.Status == Done && (s.run.Unsat > 0 || len(s.active) > 0 || s.owes()):
 		return fmt.Errorf("run %s ends as done with %d steps left", s.run.Opened.Run, s.run.Unsat)
 	case e.Status != Done && e.Status != Failed && e.Status != Cancelled && e.Status != Superseded:
 		return fmt.Errorf("run %s cannot end as %q", s.run.Opened.Run, e.Status)
@@ -63,14 +72,25 @@ func (s *State) applyRunEnded(e RunEnded, at time.Time) error {
 	s.showReady()
 	r := &s.run
 	r.Live, r.Status, r.Reason, r.Exit, r.Finished = false, e.Status, e.Reason, e.Exit, at
-	r.Proving, r.ProveLeft = false, nil
+	r.Proof.Stage, r.Proof.Left = noRound, nil
 	for _, i := range slices.Clone(s.active) {
 		s.stop(i)
 	}
 	for i := range s.steps {
 		s.rest(i)
 	}
+	s.showItems()
 	return nil
+}
+
+// showItems tells lists which items wait: those of a run that has ended do not,
+// and do again under their names once somebody takes the run up.
+func (s *State) showItems() {
+	for name, row := range s.items {
+		row.Open = s.run.Live
+		s.items[name] = row
+		s.dirty.item(row)
+	}
 }
 
 // working reports whether any work was dispatched and has not ended.
@@ -78,18 +98,18 @@ func (s *State) working() bool {
 	return len(s.run.Leaving) > 0 || slices.ContainsFunc(s.active, func(i int) bool { return s.steps[i].Live })
 }
 
-// rest takes back what a step waited for when its run ended.
+// rest takes back what a step waited for when its run ended, less a person's
+// answer: that is asked for again, should the run be taken up.
 func (s *State) rest(i int) {
 	st := &s.steps[i]
 	if st.Status == Waiting {
 		s.show(i)
 	}
-	if st.Item == "" && st.Status != Running && st.Order == nil {
+	if st.Answer == nil && st.Status != Running && st.Order == nil {
 		s.touch(i)
 		return
 	}
 	s.change(i, func(st *step) {
-		s.closeItem(i)
 		s.unwait(i)
 		st.Order, st.Answer = nil, nil
 		if st.Status == Running {
@@ -101,6 +121,7 @@ func (s *State) rest(i int) {
 // reopen takes a failed run up again.
 func (s *State) reopen() {
 	s.run.reopen()
+	s.showItems()
 	for i := range s.steps {
 		s.touch(i)
 	}
@@ -108,8 +129,9 @@ func (s *State) reopen() {
 }
 
 func (r *run) reopen() {
-	r.Live, r.Paused, r.Aborted, r.Cancelled, r.Proved = true, false, false, false, false
-	r.Status, r.Reason, r.Exit, r.Finished, r.Regression = Running, "", 0, time.Time{}, nil
+	r.Live, r.control, r.ending = true, control{}, ending{Status: Running, Started: r.Started}
+	r.Proof.Counts = nil
+	r.Proof.stale()
 }
 
 // halt makes all live work end. What still follows for any step is looked at
@@ -144,10 +166,12 @@ func (s *State) ends() (RunEnded, bool) {
 		return s.ended(Cancelled, 1, s.run.Reason), true
 	case s.run.Aborted:
 		return s.failed(), true
-	case s.run.Paused || s.run.Proving:
+	case s.run.Proof.Undone != "":
+		return s.ended(Failed, 6, "not converging: checks change files back and forth: "+s.run.Proof.Undone), true
+	case s.run.Paused || s.run.Proof.Stage != noRound:
 		return RunEnded{}, false
 	case s.run.Unsat > 0 && s.diverging():
-		return s.ended(Failed, 6, "not converging: what was proved keeps breaking, round after round"), true
+		return s.ended(Failed, 6, "not converging: proven steps keep breaking"), true
 	case len(s.active) > 0:
 		return RunEnded{}, false
 	case s.run.Critical > 0:
@@ -180,7 +204,7 @@ func (s *State) failed() RunEnded {
 			return s.ended(Failed, exit, s.StepRow(i).Ends())
 		}
 	}
-	return s.ended(Failed, 1, "no step can move")
+	return s.ended(Failed, 1, "no step can continue")
 }
 
 // Forgone is how many steps were skipped and do not count as satisfied: a person

@@ -9,6 +9,8 @@ func (k WorkKind) Effect() EffectKind {
 		return Verify
 	case MergeWork:
 		return Merge
+	case PlanWork:
+		return Draw
 	}
 	return Work
 }
@@ -51,7 +53,7 @@ func (s *State) applyMerge(i int, e WorkDispatched, r Record) error {
 			st.begin(r.At)
 			return // what it merges is what was proved
 		}
-		s.run.Proved = false
+		s.run.Proof.stale()
 	})
 	return nil
 }

@@ -9,11 +9,11 @@ import (
 
 func (s *State) admitOrder(in Order) ([]Event, error) {
 	if s.prog == nil {
-		return nil, refuse(NotFound, "no run was opened yet", "")
+		return nil, refuse(NotFound, "no run was opened yet")
 	}
 	c := in.Command
 	if in.Run != "" && in.Run != s.run.Opened.Run {
-		return nil, refuse(Conflict, fmt.Sprintf("run %s is over, and run %s is the newest of this plan", in.Run, s.run.Opened.Run), "name the one you mean")
+		return nil, refuse(Conflict, fmt.Sprintf("run %s has ended, and run %s is the newest of this plan", in.Run, s.run.Opened.Run), NameRun)
 	}
 	err := named(c.By)
 	if err == nil {
@@ -30,7 +30,7 @@ func (s *State) admitOrder(in Order) ([]Event, error) {
 	case DoRetry:
 		err = s.refuseRetry(c)
 	default:
-		err = refuse(Invalid, fmt.Sprintf("unknown command %q", c.Verb), "")
+		err = refuse(Invalid, fmt.Sprintf("unknown command %q", c.Verb))
 	}
 	if err != nil {
 		return nil, err
@@ -42,7 +42,7 @@ func (s *State) admitOrder(in Order) ([]Event, error) {
 // named refuses words that no person stands behind.
 func named(by string) error {
 	if by == "" || by == Harness {
-		return refuse(Invalid, "a command or an answer needs the name of the person who gave it", "")
+		return refuse(Invalid, "a command or an answer needs the name of the person who gave it")
 	}
 	return nil
 }
@@ -51,15 +51,26 @@ func (s *State) refuseRunOrder(c Command) error {
 	name := "run " + s.run.Opened.Run
 	switch {
 	case c.Verb == DoResume && !s.run.Live && s.run.Status == Failed:
-		return nil
+		return s.refuseAborted()
 	case !s.run.Live:
-		return refuse(Conflict, fmt.Sprintf("%s is %s", name, s.run.Status), "")
+		return refuse(Conflict, fmt.Sprintf("%s is %s", name, s.run.Status))
 	case s.run.Cancelled:
-		return refuse(Conflict, name+" is being cancelled", "")
+		return refuse(Conflict, name+" is being cancelled")
 	case c.Verb == DoPause && s.run.Paused:
-		return refuse(Conflict, name+" is paused already", "")
+		return refuse(Conflict, name+" is paused already")
 	case c.Verb == DoResume && !s.run.Paused:
-		return refuse(Conflict, name+" is not paused", "")
+		return refuse(Conflict, name+" is not paused")
+	}
+	return nil
+}
+
+// refuseAborted refuses to take a run up that cannot go on before somebody
+// retries a step that was aborted. It looks at all steps.
+func (s *State) refuseAborted() error {
+	for i := range s.steps {
+		if p := s.prog.Step(i); s.steps[i].Aborted && p.Critical {
+			return refuse(Conflict, fmt.Sprintf("step %q was aborted, and nothing goes on without it", p.ID), RetryStep, p.ID)
+		}
 	}
 	return nil
 }
@@ -68,18 +79,18 @@ func (s *State) refuseRunOrder(c Command) error {
 func (s *State) refuseStep(c Command) (int, error) {
 	i, ok := s.prog.Index(c.Step)
 	if !ok {
-		return 0, refuse(NotFound, fmt.Sprintf("run %s has no step %q", s.run.Opened.Run, c.Step), "piton status lists them")
+		return 0, refuse(NotFound, fmt.Sprintf("run %s has no step %q", s.run.Opened.Run, c.Step), ListSteps)
 	}
 	st := &s.steps[i]
 	switch {
 	case s.run.Live && s.stopping():
-		return 0, refuse(Conflict, fmt.Sprintf("run %s is being stopped", s.run.Opened.Run), "")
+		return 0, refuse(Conflict, fmt.Sprintf("run %s is being stopped", s.run.Opened.Run))
 	case !s.run.Live && s.run.Status != Failed:
-		return 0, refuse(Conflict, fmt.Sprintf("run %s is %s", s.run.Opened.Run, s.run.Status), "")
+		return 0, refuse(Conflict, fmt.Sprintf("run %s is %s", s.run.Opened.Run, s.run.Status))
 	case st.Order != nil:
-		return 0, refuse(Conflict, fmt.Sprintf("step %q was told to %s already", c.Step, st.Order.Verb), "")
+		return 0, refuse(Conflict, fmt.Sprintf("step %q was told to %s already", c.Step, st.Order.Verb))
 	case st.Answer != nil:
-		return 0, refuse(Conflict, fmt.Sprintf("step %q has its answer already: %s", c.Step, st.Answer.Choice), "")
+		return 0, refuse(Conflict, fmt.Sprintf("step %q has its answer already: %s", c.Step, st.Answer.Choice))
 	}
 	return i, nil
 }
@@ -91,9 +102,9 @@ func (s *State) refuseVerdict(c Command) error {
 	case err != nil:
 		return err
 	case strings.TrimSpace(c.Why) == "":
-		return refuse(Invalid, fmt.Sprintf("a %s needs a reason", c.Verb), "give it with --why")
+		return refuse(Invalid, fmt.Sprintf("a %s needs a reason", c.Verb), GiveReason)
 	case s.steps[i].satisfied():
-		return refuse(Conflict, fmt.Sprintf("step %q is %s", c.Step, s.steps[i].Status), "")
+		return refuse(Conflict, fmt.Sprintf("step %q is %s", c.Step, s.steps[i].Status))
 	}
 	return nil
 }
@@ -106,21 +117,21 @@ func (s *State) refuseRetry(c Command) error {
 	st := &s.steps[i]
 	switch {
 	case c.From && slices.ContainsFunc(s.downstream(i), func(d int) bool { return s.steps[d].Active }):
-		return refuse(Conflict, fmt.Sprintf("step %q, or one that needs it, is running", c.Step), "wait for it, or cancel the run")
+		return refuse(Conflict, fmt.Sprintf("step %q, or one that needs it, is running", c.Step), WaitOrCancel)
 	case st.Expanded && !c.From && len(s.meant(i, c.Verb)) == 0:
-		return refuse(Conflict, fmt.Sprintf("no instance of step %q has failed", c.Step), "name the one you mean, such as "+InstanceID(c.Step, 1))
+		return refuse(Conflict, fmt.Sprintf("no instance of step %q has failed", c.Step), NameInstance, InstanceID(c.Step, 1))
 	case st.Expanded && !c.From:
 		return nil
 	case c.From && len(s.redone(i)) == 0, !c.From && st.Status == Pending:
-		return refuse(Conflict, fmt.Sprintf("step %q has not run yet", c.Step), "")
+		return refuse(Conflict, fmt.Sprintf("step %q has not run yet", c.Step))
 	case c.From:
 		return nil
 	case st.Active:
-		return refuse(Conflict, fmt.Sprintf("step %q is running", c.Step), "")
+		return refuse(Conflict, fmt.Sprintf("step %q is running", c.Step))
 	case st.satisfied():
-		return refuse(Conflict, fmt.Sprintf("step %q is %s", c.Step, st.Status), "retry --from does it again, with all that needs it")
+		return refuse(Conflict, fmt.Sprintf("step %q is %s", c.Step, st.Status), RetryFrom)
 	case s.items[st.Item].Kind.early():
-		return refuse(Conflict, fmt.Sprintf("step %q waits for an %s", c.Step, map[ItemKind]string{Approval: "approval", Question: "answer"}[s.items[st.Item].Kind]), "answer item "+st.Item)
+		return refuse(Conflict, fmt.Sprintf("step %q waits for an %s", c.Step, map[ItemKind]string{Approval: "approval", Question: "answer"}[s.items[st.Item].Kind]), AnswerItem, st.Item)
 	}
 	return nil
 }
@@ -164,13 +175,13 @@ func (s *State) admitReply(a ItemAnswered, now time.Time) ([]Event, error) {
 	}
 	it, open := s.items[a.Item]
 	switch {
-	case !open:
-		return nil, refuse(NotFound, fmt.Sprintf("no item %q is open", a.Item), "piton inbox lists what is")
+	case !open || !s.run.Live:
+		return nil, refuse(NotFound, fmt.Sprintf("no item %q is open", a.Item), ListItems)
 	case !slices.Contains(it.Choices, a.Choice):
-		return nil, refuse(Invalid, fmt.Sprintf("item %s cannot be answered with %q", a.Item, a.Choice), "choose one of: "+strings.Join(it.Choices, ", "))
+		return nil, refuse(Invalid, fmt.Sprintf("item %s cannot be answered with %q", a.Item, a.Choice), Choose, strings.Join(it.Choices, ", "))
 	}
 	if i, _ := s.prog.Index(it.Step); s.steps[i].Answer != nil || s.steps[i].Order != nil {
-		return nil, refuse(Conflict, fmt.Sprintf("item %s is answered already", a.Item), "")
+		return nil, refuse(Conflict, fmt.Sprintf("item %s is answered already", a.Item))
 	}
 	a.Text, a.By = text(a.Text), text(a.By)
 	if err := refuseAnswer(it, a); err != nil {
@@ -192,7 +203,7 @@ func refuseAnswer(it ItemRow, a ItemAnswered) error {
 	if it.Kind == Question || a.Choice != ChooseSkip && a.Choice != ChooseWaive || strings.TrimSpace(a.Text) != "" {
 		return nil
 	}
-	return refuse(Invalid, fmt.Sprintf("a %s needs a reason", a.Choice), "give it with --text; the journal keeps it with your name")
+	return refuse(Invalid, fmt.Sprintf("a %s needs a reason", a.Choice), ExplainAnswer)
 }
 
 // applyCommand folds a person's command.
@@ -218,7 +229,7 @@ func (s *State) applyCommand(c Command) error {
 }
 
 // applyResume goes on with a paused run, or does the failed steps of an ended
-// one again.
+// one again, less those that a person aborted.
 func (s *State) applyResume(c Command) {
 	if s.run.Live {
 		s.run.Paused, s.run.Status = false, Running
@@ -226,7 +237,7 @@ func (s *State) applyResume(c Command) {
 	}
 	s.reopen()
 	for i := range s.steps {
-		if s.steps[i].Status == Failed && !s.steps[i].Expanded {
+		if st := &s.steps[i]; st.Status == Failed && !st.Expanded && !st.Aborted {
 			s.order(i, c)
 		}
 	}

@@ -20,6 +20,10 @@ type leaving struct {
 	Role    string `json:",omitzero"`
 	Reserve Amount `json:",omitzero"`
 	Child   string `json:",omitzero"`
+
+	Here   bool     `json:",omitzero"` // it is in a tree that others are in
+	Tree   string   `json:",omitzero"`
+	Writes []string `json:",omitempty"`
 }
 
 func (l leaving) is(e WorkEnded) bool {
@@ -41,23 +45,23 @@ func (s *State) admitRevise(in Revise) ([]Event, error) {
 		return nil, err
 	}
 	if now.Parent != (Parent{}) {
-		return nil, refuse(Conflict, fmt.Sprintf("%s is of a plan that was approved together with that of run %s", name, now.Parent.Run), "the next run of that plan takes the text as it is then")
+		return nil, refuse(Conflict, fmt.Sprintf("%s is of a plan that was approved together with that of run %s", name, now.Parent.Run), AwaitNextRun)
 	}
 	switch {
 	case s.prog == nil || e.Run != now.Run:
-		return nil, refuse(NotFound, fmt.Sprintf("run %s is not the newest of its plan", e.Run), "piton list shows which is")
+		return nil, refuse(NotFound, fmt.Sprintf("run %s is not the newest of its plan", e.Run), ListRuns)
 	case !s.run.Live && s.run.Status != Failed:
-		return nil, refuse(Conflict, fmt.Sprintf("%s is %s", name, s.run.Status), "piton run opens a new one")
+		return nil, refuse(Conflict, fmt.Sprintf("%s is %s", name, s.run.Status), OpenRun)
 	case s.run.Live && s.stopping():
-		return nil, refuse(Conflict, name+" is being stopped", "")
+		return nil, refuse(Conflict, name+" is being stopped")
 	case in.Was != now.Program:
-		return nil, refuse(Conflict, fmt.Sprintf("%s has gone on to revision %d since the difference was shown", name, now.Version), "look at it again")
+		return nil, refuse(Conflict, fmt.Sprintf("%s has gone on to revision %d since the difference was shown", name, now.Version), LookAgain)
 	case e.Compiled == nil || e.Compiled.Hash() != e.Program:
-		return nil, refuse(Invalid, "the revision has no program", "")
+		return nil, refuse(Invalid, "the revision has no program")
 	case (s.prog.landing > 0) != (e.Compiled.landing > 0):
-		return nil, refuse(Conflict, name+" cannot go on in another tree: `**Workspace:**` says where it works", "cancel it, and run the plan anew")
+		return nil, refuse(Conflict, name+" cannot go on in another tree: `**Workspace:**` says where it works", RunAnew)
 	case e.Plan == "" || e.Plan == now.Plan:
-		return nil, refuse(Invalid, "the revision has no id of its own", "")
+		return nil, refuse(Invalid, "the revision has no id of its own")
 	}
 	e.Revises = now.Plan
 	e.Carried = s.carries(e.Compiled, in.Stale)
@@ -257,8 +261,7 @@ func (s *State) mayCarry(p *Program, carried []string) error {
 // prepared takes its turn again.
 func (st *step) carried() (c step) {
 	c = *st
-	c.open, c.dead, c.waiters, c.Blocker, c.Looked = 0, 0, nil, 0, false
-	c.left, c.spoilt, c.failed = 0, 0, 0
+	c.needs, c.instances, c.Looked = needs{}, instances{}, false
 	defer func() {
 		if !c.Active {
 			c.Lease, c.Behind = 0, nil
@@ -280,14 +283,16 @@ func (st *step) carried() (c step) {
 // attempts go on counting, so that no late answer is taken for a new one, and
 // what the last one changed against the rules is put back.
 func (st *step) revised() step {
+	next := step{outcome: outcome{Status: Pending}}
 	if st.Attempt == 0 {
-		return step{Status: Pending}
+		return next
 	}
-	return step{
-		Status: Pending, Attempt: st.Attempt + 1, Tree: st.Tree, Began: st.Began, Left: st.Left, Renew: true, Round: st.Round,
-		Restore: slices.Concat(st.Restore, restore(st)), Used: st.Used,
-		Cut: st.Cut || st.Live && st.Kind != ContractWork,
+	next.attempt = attempt{
+		Attempt: st.Attempt + 1, Cut: st.Cut || st.Live && st.Kind != ContractWork, Restore: slices.Concat(st.Restore, restore(st)),
 	}
+	next.dispatch = dispatch{Tree: st.Tree, Began: st.Began, Left: st.Left}
+	next.worktree, next.Used = worktree{Renew: true, Round: st.Round}, st.Used
+	return next
 }
 
 // leave takes leave of a step: nobody is asked about it any more, and work that
@@ -296,7 +301,11 @@ func (s *State) leave(j int) {
 	st := &s.steps[j]
 	s.closeItem(j)
 	if st.Live {
-		s.run.Leaving = append(s.run.Leaving, leaving{Step: s.prog.Step(j).ID, Attempt: st.Attempt, N: st.N, Kind: st.Kind, Epoch: st.Epoch, Role: s.prog.Step(j).Role, Reserve: st.Reserve, Child: st.Child})
+		p := s.prog.Step(j)
+		s.run.Leaving = append(s.run.Leaving, leaving{
+			Step: p.ID, Attempt: st.Attempt, N: st.N, Kind: st.Kind, Epoch: st.Epoch, Role: p.Role, Reserve: st.Reserve, Child: st.Child,
+			Here: s.enters(j), Tree: s.tree(j), Writes: p.Writes,
+		})
 	}
 }
 
@@ -308,6 +317,7 @@ func (s *State) goOn(e RunOpened, prog *Program, steps []step, past map[string]i
 	r.Opened, r.Past = e, past
 	if !r.Live {
 		r.reopen()
+		s.showItems()
 	}
 	s.settleIn(prog, steps)
 }
@@ -319,7 +329,11 @@ func (s *State) settleIn(prog *Program, steps []step) {
 	if len(r.Past) > 0 {
 		maps.DeleteFunc(r.Past, func(id string, _ int) bool { _, back := s.prog.Index(id); return back })
 	}
-	r.Proving, r.ProveLeft, r.Proved, r.Regressed = false, nil, false, 0
+	r.Proof.reset()
+	r.Proof.stale()
+	for i := range steps {
+		steps[i].Used.Work.run(steps[i].Active, s.last)
+	}
 	s.index()
 	s.reindex()
 	s.recount()
@@ -329,7 +343,7 @@ func (s *State) settleIn(prog *Program, steps []step) {
 // recount derives the sums, and which dead need is named to people, from the steps.
 func (s *State) recount() {
 	r := &s.run
-	r.Unsat, r.Critical, r.Proven, r.Unproven, r.Waived, r.Skipped = 0, 0, 0, 0, 0, 0
+	r.sums = sums{}
 	for i := range s.steps {
 		st := &s.steps[i]
 		s.tally(s.standing(i), 1)
@@ -347,13 +361,16 @@ func (s *State) recount() {
 
 // applyLeft takes the end of work that nobody wanted any more. It reports
 // whether e is one.
-func (s *State) applyLeft(e WorkEnded) bool {
-	at := slices.IndexFunc(s.run.Leaving, func(l leaving) bool { return l.is(e) })
-	if at < 0 {
+func (s *State) applyLeft(e WorkEnded, at time.Time) bool {
+	n := slices.IndexFunc(s.run.Leaving, func(l leaving) bool { return l.is(e) })
+	if n < 0 {
 		return false
 	}
-	l := s.run.Leaving[at]
-	s.run.Leaving = slices.Delete(slices.Clone(s.run.Leaving), at, at+1)
+	l := s.run.Leaving[n]
+	if l.Here {
+		s.note(presence{Neighbour{Run: s.run.Opened.Run, Step: l.Step, Writes: l.Writes}, l.Tree, Start{at, l.Epoch}}, e.OutOfScope)
+	}
+	s.run.Leaving = slices.Delete(slices.Clone(s.run.Leaving), n, n+1)
 	if len(s.run.Leaving) == 0 {
 		s.run.Leaving = nil
 	}

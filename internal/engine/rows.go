@@ -17,6 +17,14 @@ type Rows struct {
 	Steps   []StepRow // changed ones of the head's run only
 	Items   []ItemRow // opened, and closed ones with Open false
 	Plans   []PlanRow // of the workspace: those that wait now, and those that no longer do
+
+	Archived []ArchivedRow // of the workspace: runs that were taken out of the lists, or put back
+}
+
+// ArchivedRow says that a run is archived, or with Back that it is no more.
+type ArchivedRow struct {
+	Run  string
+	Back bool
 }
 
 // HeadRow sums up one run of a task.
@@ -27,9 +35,9 @@ type HeadRow struct {
 	Plan       string    `json:"plan"`
 	Version    int       `json:"version"`
 	Title      string    `json:"title"`
-	Path       string    `json:"path,omitempty"` // of the plan document; "" in old journals
+	Path       string    `json:"path,omitempty"` // of the plan document
 	PlanHash   string    `json:"plan_hash"`
-	Source     string    `json:"source,omitempty"` // hash of the plan document's bytes; "" in old journals
+	Source     string    `json:"source,omitempty"` // hash of the plan document's bytes
 	Isolation  string    `json:"isolation,omitempty"`
 	ApprovedBy string    `json:"approved_by,omitempty"` // as in [RunOpened]
 	Status     Status    `json:"status"`
@@ -50,6 +58,7 @@ type HeadRow struct {
 	TokensOut  int64     `json:"tokens_out"`
 	CostMicros int64     `json:"cost_micros"`
 	Budget     Budget    `json:"budget,omitzero"`
+	Work       Clock     `json:"work,omitzero"`    // the time in which something was at work
 	Parent     Parent    `json:"parent,omitzero"`  // the step that the run carries out
 	Landed     bool      `json:"landed,omitempty"` // its worktree is in the workspace
 }
@@ -77,7 +86,7 @@ type StepRow struct {
 	Verdict  Verdict   `json:"verdict,omitempty"`
 	Baseline Verdict   `json:"baseline,omitempty"`
 	Proven   bool      `json:"proven,omitempty"`
-	Started  time.Time `json:"started"`
+	Started  time.Time `json:"started"` // since a person last sent it back to its start
 	Finished time.Time `json:"finished"`
 	Needs    []string  `json:"needs,omitempty"`
 }
@@ -127,7 +136,7 @@ func (s *State) behind(i int) []string {
 	return ids
 }
 
-// PlanRow is a revision of a plan that waits for a yes or no. One that does
+// PlanRow is a revision of a plan that waits for approval. One that does
 // not wait any more is no row: Open false takes it away.
 type PlanRow struct {
 	Drafted  PlanDrafted  `json:"drafted"`
@@ -205,10 +214,18 @@ func (s *State) Head() HeadRow {
 	return HeadRow{
 		Stream: s.task, First: r.First, Isolation: r.Opened.Isolation, ApprovedBy: r.Opened.ApprovedBy, Run: r.Opened.Run, Plan: r.Opened.Plan, Version: r.Opened.Version, Title: r.Opened.Title,
 		Path: r.Opened.Path, PlanHash: r.Opened.PlanHash, Source: r.Opened.Source, Status: r.Status, Reason: r.Reason, Exit: r.Exit, Ended: !r.Live,
-		Started: r.Started, Finished: r.Finished, Total: len(s.steps), Settled: len(s.steps) - r.Unsat,
-		Active: len(s.active), Open: len(s.items), Proven: r.Proven, Unproven: r.Unproven, Waived: r.Waived, Skipped: r.Skipped,
-		TokensIn: r.TokensIn, TokensOut: r.TokensOut, CostMicros: r.CostMicros, Budget: s.Budget(), Parent: r.Opened.Parent, Landed: s.landed(),
+		Started: r.Started, Finished: r.Finished, Total: len(s.steps) - r.Apart, Settled: len(s.steps) - r.Unsat - r.ApartMet,
+		Active: len(s.active), Open: s.open(), Proven: r.Proven, Unproven: r.Unproven, Waived: r.Waived, Skipped: r.Skipped,
+		TokensIn: r.TokensIn, TokensOut: r.TokensOut, CostMicros: r.CostMicros, Budget: s.Budget(), Work: r.Used.Work, Parent: r.Opened.Parent, Landed: s.landed(),
 	}
+}
+
+// open is how many items wait for a person.
+func (s *State) open() int {
+	if !s.run.Live {
+		return 0
+	}
+	return len(s.items)
 }
 
 // Ends is the reason of a run that fails because of the step as it stands.
@@ -247,6 +264,8 @@ func (s *State) StepRow(i int) StepRow {
 func (s *State) shown(i int) Status {
 	st := &s.steps[i]
 	switch {
+	case st.Status == Waiting && !s.run.Live && s.items[st.Item].Kind.early():
+		return Pending
 	case st.Status == Waiting && !s.run.Live:
 		return Failed
 	case st.Status == Pending && st.dead > 0:

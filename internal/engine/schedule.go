@@ -29,7 +29,7 @@ func (s *State) room() int {
 // idle for as long as its checks take, and those of the next step's baseline.
 func (s *State) full() bool {
 	room := s.room()
-	ahead := s.run.Opened.Policy.Ahead && room > 1 && len(s.active) == room && slices.ContainsFunc(s.active, s.checked)
+	ahead := room > 1 && len(s.active) == room && slices.ContainsFunc(s.active, s.checked)
 	return len(s.active) >= room && !ahead
 }
 
@@ -102,12 +102,8 @@ func (s *State) fill(now time.Time) {
 		s.drop()
 		return
 	}
-	for s.round() {
-		s.fillRound()
-		if len(s.active) > 0 {
-			return
-		}
-		// Nothing of the round was left to prove: it is over.
+	if s.round() {
+		return
 	}
 	for s.hide(); s.free() && !s.full(); s.hide() {
 		i, ok := s.startable(now)
@@ -177,6 +173,7 @@ func (s *State) start(i int, phase Phase) {
 	s.active = slices.Insert(s.active, at, i)
 	s.change(i, func(st *step) {
 		st.Active, st.Phase = true, phase
+		st.Used.Work.run(true, s.last)
 		st.Looked = false
 		switch phase {
 		case Baseline:
@@ -213,6 +210,7 @@ func (s *State) release(i int) {
 		return
 	}
 	st.Active, st.Lease, st.Behind = false, 0, nil
+	st.Used.Work.run(false, s.last)
 	at, _ := slices.BinarySearch(s.active, i)
 	s.active = slices.Delete(s.active, at, at+1)
 	for _, c := range st.waiters {

@@ -49,10 +49,14 @@ func (s *State) applySettled(e StepSettled, at time.Time) error {
 
 // haltAfter lets a failure that ends the run do so.
 func (s *State) haltAfter(i int, e StepSettled) {
-	byPerson := e.By != "" && e.By != Harness && e.Verdict != OverBudget
-	if e.Status == Failed && (byPerson || s.prog.Step(i).Critical) {
+	if e.Status == Failed && (e.aborts() || s.prog.Step(i).Critical) {
 		s.halt(&s.run.Aborted)
 	}
+}
+
+// aborts reports whether a person failed the step, and the run with it.
+func (e StepSettled) aborts() bool {
+	return e.Status == Failed && e.By != "" && e.By != Harness && e.Verdict != OverBudget
 }
 
 // lawful reports whether the step may settle so. It holds the laws that no
@@ -66,8 +70,7 @@ func (s *State) lawful(i int, e StepSettled) bool {
 		return lawfulChoice(st, e)
 	case s.joins(i):
 		want := s.join(i)
-		fits := e.Proven == want.Proven || s.empty(i) // which older records call proven; they stay what they are
-		return fits && e.By == want.By && e.Status == want.Status && e.Attempt == want.Attempt && e.RetryAt == nil && !e.Satisfies
+		return e.Proven == want.Proven && e.By == want.By && e.Status == want.Status && e.Attempt == want.Attempt && e.RetryAt == nil && !e.Satisfies
 	case s.lawfulUnfit(i, e):
 		return true
 	}
@@ -216,7 +219,7 @@ func (st *step) fresh() {
 		st.HasBase, st.Barred = false, NoVerdict
 	}
 	st.N, st.Lost, st.Cut, st.Infra, st.Looked = 0, 0, false, 0, false
-	st.Merged, st.Merge, st.Stuck, st.Resolved = false, nil, false, false
+	st.worktree = worktree{Renew: st.Renew, Round: st.Round, Clashes: st.Clashes}
 	st.Ended, st.Checks, st.Answers = nil, nil, nil
 }
 
@@ -241,13 +244,13 @@ func (s *State) settleAs(i int, st *step, e StepSettled, at time.Time) {
 		st.Merged = false
 	default:
 		if st.Phase == Ratchet {
-			s.run.Regressed++
+			s.run.Proof.Regressed++
 		}
 		st.collect()
 	}
 	st.Stuck = st.Merge != nil && e.Status == Waiting && e.Verdict == Clash
 	st.Status, st.Phase, st.Merge = e.Status, NoPhase, nil
-	st.Proven, st.Counts = e.Proven, e.Satisfies
+	st.Proven, st.Counts, st.Aborted = e.Proven, e.Satisfies, e.aborts()
 	if st.settled() {
 		st.Finished = at
 	}
@@ -259,7 +262,8 @@ func (st *step) reenter(e StepSettled, order *Command, answer *ItemAnswered) {
 	if st.satisfied() {
 		st.Tries = 0
 	}
-	st.Status, st.Phase, st.Proven, st.Counts, st.Finished = Pending, NoPhase, false, false, time.Time{}
+	st.Status, st.Phase, st.Started, st.Finished = Pending, NoPhase, time.Time{}, time.Time{}
+	st.Proven, st.Counts, st.Aborted = false, false, false
 	switch {
 	case e.By == Harness && e.Verdict == OverBudget:
 		return

@@ -23,7 +23,7 @@ type Shortage struct {
 	Limits Amount        `json:"limits"`
 	Spent  Amount        `json:"spent,omitzero"`
 	Held   Amount        `json:"held,omitzero"`   // set aside for what is under way
-	Since  time.Duration `json:"since,omitempty"` // the first dispatch, in nanoseconds
+	Since  time.Duration `json:"since,omitempty"` // time at work, in nanoseconds
 	Needs  Amount        `json:"needs,omitzero"`  // by the step that does not fit
 	Raise  Amount        `json:"raise"`           // limits with which it would fit
 	Silent int           `json:"silent,omitempty"`
@@ -122,7 +122,7 @@ func (s *State) shortage(i int, f fitness, now time.Time) *Shortage {
 	} else if s.unmeasured(i) {
 		x.Silent = s.run.Unmetered - s.run.Excused
 	}
-	x.Spent, x.Held, x.Since = b.Spent, b.Held, b.elapsed(now)
+	x.Spent, x.Held, x.Since = b.Spent, b.Held, b.Work.At(now)
 	if !s.prog.Step(i).spends() {
 		x.Needs.Tokens, x.Needs.CostMicros = 0, 0
 	}
@@ -194,7 +194,7 @@ func (x *Shortage) tight() []string {
 
 // context shows the answer that raises the budget.
 func (x *Shortage) context() string {
-	return "approve raises it to " + string(x.Args()) + "\nother limits: approve --args and the same in JSON"
+	return "A yes raises it to " + string(x.Args()) + "\nA yes may give other limits, written alike."
 }
 
 // words are limits for people.
@@ -243,7 +243,7 @@ func (s *State) lacks(i int, e ItemOpened, now time.Time) bool {
 func (s *State) noRoom(i int) StepSettled {
 	return StepSettled{
 		Step: s.prog.Step(i).ID, Attempt: s.steps[i].Attempt, Status: Pending, Verdict: OverBudget,
-		Reason: "the budget leaves no room for it now", By: Harness,
+		Reason: "the budget does not allow it now", By: Harness,
 	}
 }
 
@@ -256,7 +256,7 @@ func (s *State) admitArgs(it ItemRow, a ItemAnswered, now time.Time) (json.RawMe
 		return otherArguments(a)
 	case x == nil || a.Choice != ChooseApprove:
 		if len(a.Args) > 0 {
-			return nil, refuse(Invalid, fmt.Sprintf("%q of item %s takes no arguments", a.Choice, a.Item), "leave --args out")
+			return nil, refuse(Invalid, fmt.Sprintf("%q of item %s takes no arguments", a.Choice, a.Item), NoArgs)
 		}
 		return nil, nil
 	case len(a.Args) == 0:
@@ -264,7 +264,7 @@ func (s *State) admitArgs(it ItemRow, a ItemAnswered, now time.Time) (json.RawMe
 	}
 	given, err := readArgs(a.Args)
 	if err != nil {
-		return nil, refuse(Invalid, "the new limits cannot be read: "+strings.TrimPrefix(err.Error(), "json: "), "write them as in --args '"+string(x.Args())+"'")
+		return nil, refuse(Invalid, "the new limits cannot be read: "+strings.TrimPrefix(err.Error(), "json: "), WriteLimits, string(x.Args()))
 	}
 	i, _ := s.prog.Index(it.Step)
 	if err := s.refuseLimits(i, x, given, now); err != nil {
@@ -280,12 +280,12 @@ func (s *State) refuseLimits(i int, x *Shortage, given Amount, now time.Time) er
 		f = shortStep
 	}
 	if e := is.lowered(given); e != "" {
-		return refuse(Invalid, e, "give the new limit, such as --args '"+string(x.Args())+"'")
+		return refuse(Invalid, e, NewLimit, string(x.Args()))
 	}
 	y := *s.shortage(i, f, now)
 	y.Limits = larger(is, given)
 	if tight := y.tight(); len(tight) > 0 {
-		return refuse(Invalid, "that would still be too little: "+strings.Join(tight, "; "), "give at least --args '"+string(y.enough().args())+"'")
+		return refuse(Invalid, "that would still be too little: "+strings.Join(tight, "; "), AtLeast, string(y.enough().args()))
 	}
 	return nil
 }

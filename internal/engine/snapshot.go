@@ -7,11 +7,12 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 )
 
 // snapshotVersion changes with the shape or the meaning of a snapshot, so that
 // one from another version is thrown away and the journal is replayed instead.
-const snapshotVersion = 12
+const snapshotVersion = 15
 
 // snapshotHead is the first line of a snapshot: what one must know before the
 // rest is worth reading.
@@ -24,6 +25,7 @@ type snapshotHead struct {
 type snapshot struct {
 	Task  string    `json:"task"`
 	Seq   uint64    `json:"seq"`
+	Last  time.Time `json:"last"`
 	Epoch uint64    `json:"epoch"`
 	Run   run       `json:"run"`
 	Steps []step    `json:"steps"`
@@ -37,7 +39,7 @@ var ErrSnapshot = errors.New("snapshot of another version or program")
 // Snapshot returns the state as bytes that [Restore] takes. It is a shortcut
 // past a long replay and never the truth; it costs a pass over all steps.
 func (s *State) Snapshot() ([]byte, error) {
-	snap := snapshot{Task: s.task, Seq: s.seq, Epoch: s.epoch, Run: s.run, Steps: s.steps}
+	snap := snapshot{Task: s.task, Seq: s.seq, Last: s.last, Epoch: s.epoch, Run: s.run, Steps: s.steps}
 	for _, name := range slices.Sorted(maps.Keys(s.items)) {
 		snap.Items = append(snap.Items, s.items[name])
 	}
@@ -92,7 +94,7 @@ func Restore(body []byte, p *Program) (*State, error) {
 	if p, err = regrow(base, snap.Run.Expanded); err != nil || len(snap.Steps) != p.Len() {
 		return nil, ErrSnapshot
 	}
-	s := &State{task: snap.Task, seq: snap.Seq, epoch: snap.Epoch, run: snap.Run, steps: snap.Steps, prog: p}
+	s := &State{task: snap.Task, seq: snap.Seq, last: snap.Last, epoch: snap.Epoch, run: snap.Run, steps: snap.Steps, prog: p}
 	s.run.Opened.Compiled = base
 	s.items = map[string]ItemRow{}
 	for _, row := range snap.Items {

@@ -10,6 +10,7 @@ import (
 type State struct {
 	task  string
 	seq   uint64
+	last  time.Time // of the newest record
 	epoch uint64
 	run   run
 	prog  *Program
@@ -25,6 +26,7 @@ type State struct {
 	thrifty set
 	queues  []queue // by class
 	due     dueHeap
+	past    []presence // what ended under this owner, as it ended
 
 	items map[string]ItemRow // open ones
 	dirty dirty
@@ -32,34 +34,53 @@ type State struct {
 
 // run is what State knows of the newest run beside its steps.
 type run struct {
-	Opened     RunOpened
-	First      uint64 // sequence number of the record that opened it
-	Live       bool   // opened and not ended
-	Paused     bool
-	Cancelled  bool // wanted; live work is being stopped
-	Aborted    bool
-	Status     Status
-	Reason     string
-	Exit       int
-	Started    time.Time
-	Finished   time.Time
-	Items      int // opened ever, for their names
-	Critical   int // failed critical steps
-	Unsat      int
-	Round      int   // ratchet rounds begun
-	Proving    bool  // a ratchet round is under way
-	ProveLeft  []int // steps it has still to prove, ascending
-	Regressed  int   // in this round
-	Regression []int // counts of the rounds that ended with regressions
-	Proved     bool  // the last round found nothing, and nothing ran since
-	Brought    bool  `json:",omitzero"` // the run's worktree got something that was not proved there
-	Proven     int   // steps whose contract failed before and passed after
-	Unproven   int   // steps done whose contract passed before too, or was not asked
-	Waived     int
-	Skipped    int
-	Leaving    []leaving      // work of steps that a revision changed or took out
-	Past       map[string]int // attempts of steps that revisions took out
-	Moved      map[string]string
+	Opened RunOpened
+	First  uint64 // sequence number of the record that opened it
+	Live   bool   // opened and not ended
+	control
+	ending
+	sums
+	spending
+	Proof   proof             `json:",omitzero"`
+	Leaving []leaving         // work of steps that a revision changed or took out
+	Past    map[string]int    // attempts of steps that revisions took out
+	Moved   map[string]string // protected paths that steps were allowed to change
+	// Executables are those of the run's opening, and what baselines found since.
+	Executables map[string]string `json:",omitempty"`
+	Expanded    []StepExpanded    `json:",omitempty"` // of steps for each item, in their order
+	Items       int               // opened ever, for their names
+}
+
+// control is what people made of a run, and failures that end it.
+type control struct {
+	Paused    bool
+	Cancelled bool // wanted; live work is being stopped
+	Aborted   bool
+}
+
+// ending is how a run stands, and how it ended.
+type ending struct {
+	Status   Status
+	Reason   string
+	Exit     int
+	Started  time.Time
+	Finished time.Time
+}
+
+// sums are counts of steps; see [State.tally].
+type sums struct {
+	Critical int // failed critical ones
+	Unsat    int
+	Proven   int // their contract failed before and passed after
+	Unproven int // done, and their contract passed before too, or was not asked
+	Waived   int
+	Skipped  int
+	Apart    int `json:",omitzero"` // steps that no sum counts: their instances are counted
+	ApartMet int `json:",omitzero"` // of these the satisfied ones
+}
+
+// spending is what a run used, and may use.
+type spending struct {
 	TokensIn   int64
 	TokensOut  int64
 	CostMicros int64
@@ -69,81 +90,130 @@ type run struct {
 	Unmetered  int               `json:",omitzero"`  // attempts that did not say what they used, with nothing reserved
 	Excused    int               `json:",omitzero"`  // those that a person let pass
 	Asking     string            `json:",omitzero"`  // the item that asks for more
-	// Executables are those of the run's opening, and what baselines found since.
-	Executables map[string]string `json:",omitempty"`
-	Expanded    []StepExpanded    `json:",omitempty"` // of steps for each item, in their order
 }
 
-// step is what State knows of one step. Fields are exported for the snapshot only.
+// step is what State knows of one step, by concern. Fields are exported for the
+// snapshot only.
 type step struct {
-	Status   Status        `json:",omitzero"`
-	Phase    Phase         `json:",omitzero"`
-	Verdict  Verdict       `json:",omitzero"`
-	Reason   string        `json:",omitzero"`
-	Attempt  int           `json:",omitzero"` // current or last
-	Tries    int           `json:",omitzero"` // retries used up
-	N        int           `json:",omitzero"` // dispatches of this attempt
-	Lost     int           `json:",omitzero"` // of them lost with their owner
-	Cut      bool          `json:",omitzero"`
-	Infra    int           `json:",omitzero"` // faults of this machine in a row
-	Epoch    uint64        `json:",omitzero"` // of the live dispatch
-	Leased   time.Time     `json:",omitzero"` // when its newest lease was granted
-	Began    Start         `json:",omitzero"` // of the newest dispatch, with Tree
-	Left     Start         `json:",omitzero"` // the end of the newest work, or of its checks, and who did that
-	Live     bool          `json:",omitzero"`
-	Kind     WorkKind      `json:",omitzero"` // of the live dispatch
-	Prompt   string        `json:",omitzero"`
-	Tree     string        `json:",omitzero"` // before the newest dispatch
-	HasBase  bool          `json:",omitzero"` // the baseline was run
-	Baseline Verdict       `json:",omitzero"` // what it said
-	Barred   Verdict       `json:",omitzero"` // why work must not start after such a baseline
-	Seen     []answered    `json:",omitempty"`
-	Ended    *WorkEnded    `json:",omitzero"`
-	Checks   []CheckEnded  `json:",omitempty"` // of the phase under way
-	Answers  []Verdict     `json:",omitempty"` // on one tree: the one that contradicts, then the reruns
-	Feedback []Feedback    `json:",omitempty"`
-	Claims   Claims        `json:",omitzero"` // of the newest attempt that is over
-	Restore  []Change      `json:",omitempty"`
-	Note     string        `json:",omitzero"`
-	Granted  time.Time     `json:",omitzero"`
-	Preview  *PreviewMade  `json:",omitzero"` // the newest look at the call
-	Looked   bool          `json:",omitzero"` // it is of what is about to be called
-	Edited   string        `json:",omitzero"` // object: arguments that a person gave
-	Item     string        `json:",omitzero"`
-	Child    string        `json:",omitzero"` // the run that does, or did, the newest attempt
-	Answer   *ItemAnswered `json:",omitzero"`
-	Order    *Command      `json:",omitzero"`
-	Again    bool          `json:",omitzero"` // re-entered by regression once
-	Proven   bool          `json:",omitzero"`
-	Counts   bool          `json:",omitzero"` // skipped, and satisfies what needs it
-	Active   bool          `json:",omitzero"`
-	Merged   bool          `json:",omitzero"`  // the attempt's worktree is in the workspace
-	Renew    bool          `json:",omitzero"`  // the next attempt begins with another worktree
-	Merge    *WorkEnded    `json:",omitzero"`  // the merge, where it did not come to its end
-	Stuck    bool          `json:",omitzero"`  // a person resolves a conflict
-	Resolved bool          `json:",omitzero"`  // and has
-	Round    int           `json:",omitzero"`  // conflicts so far
-	Clashes  []Change      `json:",omitempty"` // the newest ones, until they are merged
-	Lease    uint64        `json:",omitzero"`  // epoch of the owner that gave it, while the step is under way
-	Behind   *Holder       `json:",omitzero"`  // whom it waits for instead
-	Blocker  int           `json:",omitzero"`  // a need that cannot be satisfied; of meaning while there is one
-	RetryAt  time.Time     `json:",omitzero"`
-	Value    string        `json:",omitzero"` // the output itself, as JSON, where the core looks at it
-	Chosen   bool          `json:",omitzero"` // its condition holds
-	Output   string        `json:",omitzero"` // object: what the work of the last attempt put out
-	Started  time.Time     `json:",omitzero"`
-	Finished time.Time     `json:",omitzero"`
-	Used     budget        `json:",omitzero"`
-	Reserve  Amount        `json:",omitzero"` // of the live dispatch
-	Raised   Amount        `json:",omitzero"` // limits that a person gave in place of the plan's
-	Expanded bool          `json:",omitzero"` // its instances stand behind the steps of the plan
+	outcome
+	attempt
+	dispatch
+	evidence
+	slot
+	asking
+	worktree
+	product
+	Used   budget `json:",omitzero"`
+	Raised Amount `json:",omitzero"` // limits that a person gave in place of the plan's
+	needs
+	instances
+}
 
-	open    int   // needs that are not satisfied
-	dead    int   // needs that cannot be satisfied as things stand
+// outcome is how a step stands.
+type outcome struct {
+	Status   Status    `json:",omitzero"`
+	Phase    Phase     `json:",omitzero"`
+	Verdict  Verdict   `json:",omitzero"`
+	Reason   string    `json:",omitzero"`
+	Proven   bool      `json:",omitzero"`
+	Counts   bool      `json:",omitzero"` // skipped, and satisfies what needs it
+	Aborted  bool      `json:",omitzero"` // failed by a person's word
+	Again    bool      `json:",omitzero"` // re-entered by regression once
+	Started  time.Time `json:",omitzero"`
+	Finished time.Time `json:",omitzero"`
+}
+
+// attempt is how often a step was tried, and what the next attempt is told.
+type attempt struct {
+	Attempt  int        `json:",omitzero"` // current or last
+	Tries    int        `json:",omitzero"` // retries used up
+	N        int        `json:",omitzero"` // dispatches of this attempt
+	Lost     int        `json:",omitzero"` // of them lost with their owner
+	Cut      bool       `json:",omitzero"` // the newest of them was cut off
+	Infra    int        `json:",omitzero"` // faults of this machine in a row
+	RetryAt  time.Time  `json:",omitzero"`
+	Feedback []Feedback `json:",omitempty"`
+	Claims   Claims     `json:",omitzero"` // of the newest attempt that is over
+	Restore  []Change   `json:",omitempty"`
+	Note     string     `json:",omitzero"`
+}
+
+// dispatch is the newest dispatched work of a step.
+type dispatch struct {
+	Live    bool     `json:",omitzero"`
+	Kind    WorkKind `json:",omitzero"`
+	Epoch   uint64   `json:",omitzero"`
+	Began   Start    `json:",omitzero"` // with Tree
+	Left    Start    `json:",omitzero"` // the end of the newest work, or of its checks, and who did that
+	Prompt  string   `json:",omitzero"`
+	Tree    string   `json:",omitzero"` // before it
+	Child   string   `json:",omitzero"` // the run that does, or did, the newest attempt
+	Reserve Amount   `json:",omitzero"`
+	Said    Usage    `json:",omitzero"` // what it says it used so far
+}
+
+// evidence is what work and checks showed.
+type evidence struct {
+	HasBase  bool         `json:",omitzero"` // the baseline was run
+	Baseline Verdict      `json:",omitzero"` // what it said
+	Barred   Verdict      `json:",omitzero"` // why work must not start after such a baseline
+	Seen     []answered   `json:",omitempty"`
+	Ended    *WorkEnded   `json:",omitzero"`
+	Checks   []CheckEnded `json:",omitempty"` // of the phase under way
+	Answers  []Verdict    `json:",omitempty"` // on one tree: the one that contradicts, then the reruns
+}
+
+// slot is a step's place among those under way, and the use of its scope.
+type slot struct {
+	Active bool      `json:",omitzero"`
+	Lease  uint64    `json:",omitzero"` // epoch of the owner that gave it, while the step is under way
+	Leased time.Time `json:",omitzero"` // when its newest lease was granted
+	Behind *Holder   `json:",omitzero"` // whom it waits for instead
+}
+
+// asking is what people are asked about a step, and said.
+type asking struct {
+	Granted time.Time     `json:",omitzero"`
+	Preview *PreviewMade  `json:",omitzero"` // the newest look at the call
+	Looked  bool          `json:",omitzero"` // it is of what is about to be called
+	Edited  string        `json:",omitzero"` // object: arguments that a person gave
+	Item    string        `json:",omitzero"`
+	Answer  *ItemAnswered `json:",omitzero"`
+	Order   *Command      `json:",omitzero"`
+}
+
+// worktree is how the merge of a step's worktree stands.
+type worktree struct {
+	Merged   bool       `json:",omitzero"`  // the attempt's worktree is in the workspace
+	Merge    *WorkEnded `json:",omitzero"`  // the merge, where it did not come to its end
+	Stuck    bool       `json:",omitzero"`  // a person resolves a conflict
+	Resolved bool       `json:",omitzero"`  // and has
+	Renew    bool       `json:",omitzero"`  // the next attempt begins with another worktree
+	Round    int        `json:",omitzero"`  // conflicts so far
+	Clashes  []Change   `json:",omitempty"` // the newest ones, until they are merged
+}
+
+// product is what a step put out, and what became of it by what others put out.
+type product struct {
+	Value    string `json:",omitzero"` // the output itself, as JSON, where the core looks at it
+	Output   string `json:",omitzero"` // object: what the work of the last attempt put out
+	Chosen   bool   `json:",omitzero"` // its condition holds
+	Expanded bool   `json:",omitzero"` // its instances stand behind the steps of the plan
+}
+
+// needs is what a step waits for, and who waits for it. All but Blocker is derived.
+type needs struct {
+	Blocker int   `json:",omitzero"` // a need that cannot be satisfied; of meaning while there is one
+	open    int   // that are not satisfied
+	dead    int   // that cannot be satisfied as things stand
 	waiters []int // classes that wait for this step to release its scope
-	left    int   // instances that are not satisfied
-	spoilt  int   // of them hopeless
-	failed  int   // of those failed
+}
+
+// instances counts the instances of a step. It is derived.
+type instances struct {
+	left   int // that are not satisfied
+	spoilt int // of them hopeless
+	failed int // of those failed
 }
 
 // answered remembers what the checks said of a tree.
@@ -192,6 +262,9 @@ func (s *State) Idle() bool {
 			return false
 		}
 	}
+	if _, looks := s.surveys(); looks {
+		return false
+	}
 	return s.run.Paused || (delegated || len(s.items) > 0) && (len(s.due) == 0 || s.stopping())
 }
 
@@ -232,23 +305,26 @@ func (st *step) hopeless() bool { return st.lapsed() || st.Status == Pending && 
 // opening, revising, ending and taking up a run, aborting it and beginning a ratchet
 // round look at all steps.
 func (s *State) Apply(r Record) error {
-	err := inOrder(r, s.seq, s.epoch)
+	was, err := s.last, inOrder(r, s.seq, s.epoch)
 	if err == nil {
-		err = s.apply(r)
+		s.last = r.At
+		err = s.apply(r, was)
 	}
 	if err != nil {
+		s.last = was
 		return fmt.Errorf("stream %s, record %d: %w", r.Stream, r.Seq, err)
 	}
 	s.seq = r.Seq
 	s.dirty.head = true
 	s.fill(r.At)
+	s.tick(r.At)
 	return nil
 }
 
-func (s *State) apply(r Record) error {
+func (s *State) apply(r Record, was time.Time) error {
 	switch e := r.Event.(type) {
 	case EpochBegan:
-		return s.applyEpoch(r)
+		return s.applyEpoch(r, was)
 	case TaskOpened:
 		return s.applyTask(e)
 	case RunOpened:
@@ -262,10 +338,14 @@ func (s *State) apply(r Record) error {
 		return s.applyCommand(e)
 	case WorkDispatched:
 		return s.applyDispatched(e, r)
+	case WorkReported:
+		return s.applyReported(e)
 	case WorkEnded:
 		return s.applyWorkEnded(e, r.At)
 	case CheckEnded:
 		return s.applyCheck(e, r.At)
+	case TreeSurveyed:
+		return s.applySurveyed(e)
 	case StepSettled:
 		return s.applySettled(e, r.At)
 	case LeaseGranted:

@@ -24,7 +24,7 @@ import (
 // difference. After every line the journal is replayed, the snapshot restored,
 // the rows compared and the journal audited.
 //
-//	open [parallel=N] [ratchet=on] [baseline=off] [budget=LIMITS] [unmetered=refuse [below=on]] [ahead=off] [for=RUN/STEP] [grant=LIMITS] [item=JSON]   a run of the plan below it; again: the task's next run
+//	open [parallel=N] [ratchet=on] [baseline=off] [budget=LIMITS] [unmetered=refuse] [for=RUN/STEP] [grant=LIMITS] [item=JSON]   a run of the plan below it; again: the task's next run
 //	revise [by=NAME] [stale=a,b] [was=HASH] [run=R] [plan=ID]   the run's next revision, as below it
 //	  ID [script] [needs=a,b] [retries=N] [then=WORD] [expect=WORD] [approval=WHY] [noncritical]
 //	     [budget=LIMITS: 10000t+1.50$+20m] [task=WORD] [writes=a/,b/] [once] [step] [backoff=D] [checks=build,lint?] [worktree]
@@ -32,12 +32,15 @@ import (
 //	  a step that is delegated: plan=PATH [pinned], and without checks: bare
 //	ended STEP [status=WORD] [proven=N] [unproven=N] [silent=N]   of a run that did a step
 //	recall [why=…]                       what the task above says of its child
-//	prepared STEP [tier=WORD] [call=ARGS] [target=PATH:HASH] [hash=H] [low] [refused=WHY]  of a tool
+//	prepared STEP [tier=WORD] [effect=WORD] [call=ARGS] [target=PATH:HASH] [hash=H] [low] [refused=WHY]  of a tool
 //	prepared STEP [base=VERDICT,…] [tree=T] [err=WHY] [strays=PATH]
+//	reported STEP [tokens=N]
 //	ended STEP [how=WORD] [exit=N] [tampered=PATH] [strays=PATH] [tokens=N] [usd=X] [ms=N] [conflict=PATH]
 //	checked STEP [VERDICT,…] [tree=T] [moved=PATH]
 //	  with attempt=N, n=N, kind=WORD, run=R or task=T where the key is not the wanted one
 //	  with hold: what comes next is in the same turn
+//	surveyed [touched=PATH,…] [err=WHY]  where the run is opened with surveys=on; else nothing was touched
+//	checked STEP … [altered=PATH:WAS:IS] in a proof at the end
 //	lease STEP [behind=RUN/STEP] [first]   where the run is opened with leases=on
 //	order VERB [STEP] [from] [why=…] [by=NAME]
 //	reply N CHOICE [text=…] [args=JSON] [by=NAME]
@@ -99,8 +102,8 @@ func tell(t *testing.T, d *desk, td *datadriven.TestData) string {
 		_, err := d.admit(input(t, d, td))
 		if refusal, ok := err.(*engine.Refusal); ok {
 			hint := ""
-			if refusal.Hint != "" {
-				hint = " (" + refusal.Hint + ")"
+			if refusal.Remedy != "" {
+				hint = " (" + strings.Join(append([]string{refusal.Remedy}, refusal.With...), " ") + ")"
 			}
 			if !d.hold {
 				d.decide()
@@ -177,6 +180,8 @@ func success(e engine.Effect) engine.Input {
 		return in
 	case engine.Expand:
 		return engine.Expanded{Key: e.Key, Items: []json.RawMessage{[]byte(`"x"`), []byte(`"y"`)}}
+	case engine.Survey:
+		return engine.Surveyed{Key: e.Key, Tree: "tree"}
 	case engine.Work, engine.Merge:
 		end := engine.WorkEnded{How: engine.Exited, Ending: endingOf(e)}
 		if e.Value {
@@ -264,6 +269,15 @@ func input(t *testing.T, d *desk, td *datadriven.TestData) engine.Input {
 		return prepared(t, d, td)
 	case "ended":
 		return ended(t, d, td)
+	case "surveyed":
+		in := engine.Surveyed{Key: d.state.Pending()[0], Tree: "tree", Err: value(td, "err")}
+		if touched := value(td, "touched"); touched != "" {
+			in.Touched = strings.Split(touched, ",")
+		}
+		return in
+	case "reported":
+		end := ended(t, d, td).(engine.Ended)
+		return engine.Reported{Key: end.Key, Usage: end.Usage}
 	case "expanded":
 		return found(t, d, td)
 	case "checked":
@@ -271,6 +285,9 @@ func input(t *testing.T, d *desk, td *datadriven.TestData) engine.Input {
 		checks := answers(stepOf(d, k.Step), value(td, "tree"), verdicts(word(td, 1), engine.Pass)...)
 		if path := value(td, "moved"); path != "" {
 			checks[0].Moved = map[string]string{path: "hash of " + k.Step}
+		}
+		if change := strings.Split(value(td, "altered"), ":"); len(change) == 3 {
+			checks[0].Altered = []engine.Alteration{{Path: change[0], Was: change[1], Is: change[2]}}
 		}
 		return engine.Checked{Key: k, Checks: checks}
 	}
@@ -353,7 +370,7 @@ func ended(t *testing.T, d *desk, td *datadriven.TestData) engine.Input {
 func looked(d *desk, td *datadriven.TestData, k engine.Key) *engine.Preview {
 	p := engine.Preview{
 		Args: cmp.Or(value(td, "call"), "args"), Tier: engine.Tier(cmp.Or(value(td, "tier"), "free")),
-		Low: td.HasArg("low"), Refused: value(td, "refused"), Context: "what is there",
+		Effect: value(td, "effect"), Low: td.HasArg("low"), Refused: value(td, "refused"), Context: "what is there",
 	}
 	for _, e := range d.state.Effects() {
 		if e.Key == k && e.Edited != "" && !td.HasArg("call") {
@@ -392,7 +409,7 @@ func key(t *testing.T, d *desk, td *datadriven.TestData) engine.Key {
 	switch td.Cmd {
 	case "prepared":
 		k.Kind = engine.Prepare
-	case "ended":
+	case "ended", "reported":
 		k.Kind = engine.Work
 	}
 	for _, e := range d.state.Effects() {
@@ -423,10 +440,10 @@ func stepOf(d *desk, id string) *engine.Step {
 // opening is a run of the plan in the line's input.
 func opening(t *testing.T, d *desk, td *datadriven.TestData) engine.Input {
 	p := planOf(t, td, "plan-1")
-	d.manual = value(td, "leases") == "on"
+	d.manual, d.surveys = value(td, "leases") == "on", value(td, "surveys") == "on"
 	in := engine.Open{By: "ann", Run: engine.RunOpened{
 		Run: "r1", Plan: p.Plan(), Version: 1, Title: p.Title(), Program: p.Hash(), Compiled: p, Base: "base",
-		Policy: engine.Policy{MaxParallel: number(t, td, "max", 9), Approve: value(td, "approve"), Baseline: value(td, "baseline") != "off", Ratchet: value(td, "ratchet") == "on", Leases: value(td, "leases") == "on", Unmetered: value(td, "unmetered"), Below: value(td, "below") == "on", Ahead: value(td, "ahead") != "off"},
+		Policy: engine.Policy{MaxParallel: number(t, td, "max", 9), Approve: value(td, "approve"), Baseline: value(td, "baseline") != "off", Ratchet: value(td, "ratchet") == "on", Leases: value(td, "leases") == "on", Unmetered: value(td, "unmetered")},
 	}}
 	if run, step, below := strings.Cut(value(td, "for"), "/"); below {
 		in.Run.Parent = engine.Parent{Task: "above", Run: run, Step: step}
@@ -698,8 +715,13 @@ func told(d *desk, step string) string {
 		for _, c := range e.Restore {
 			fmt.Fprintf(&b, "restore %s\n", c.Path)
 		}
-		if len(e.Beside) > 0 {
-			fmt.Fprintf(&b, "beside %v\n", e.Beside)
+		if beside := d.state.Beside(e); e.Key.Kind == engine.Prepare && e.Cut && len(beside) > 0 {
+			var scopes [][]string
+			for _, n := range beside {
+				scopes = append(scopes, n.Writes)
+			}
+			slices.SortFunc(scopes, slices.Compare)
+			fmt.Fprintf(&b, "beside %v\n", scopes)
 		}
 		if len(e.Item) > 0 {
 			fmt.Fprintf(&b, "item %s\n", e.Item)
@@ -760,6 +782,8 @@ func line(r engine.Record) string {
 			opens = " by " + e.Child
 		}
 		return fmt.Sprintf("%s %d.%d %s%s%s", e.Step, e.Attempt, e.N, e.Kind, opens, amount(" reserve", e.Reserve))
+	case engine.WorkReported:
+		return fmt.Sprintf("%s %d.%d %dt", e.Step, e.Attempt, e.N, tokens(e.Usage))
 	case engine.WorkEnded:
 		return fmt.Sprintf("%s %d.%d %s %s %s", e.Step, e.Attempt, e.N, e.Kind, e.How, e.Reason)
 	case engine.PreviewMade:
@@ -770,6 +794,8 @@ func line(r engine.Record) string {
 		return settling(r, e)
 	case engine.StepExpanded:
 		return fmt.Sprintf("%s %s", e.Step, e.Items)
+	case engine.TreeSurveyed:
+		return fmt.Sprintf("round %d after=%v touched=%v %s", e.Round, e.After, e.Touched, e.Reason)
 	case engine.LeaseGranted:
 		return fmt.Sprintf("%s %d %s reads=%v", e.Step, e.Attempt, strings.Join(e.Scope, ","), e.Reads)
 	case engine.LeaseAwaited:

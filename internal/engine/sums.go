@@ -3,19 +3,23 @@ package engine
 // standing is what a step counts for in the run's sums and with its dependents.
 type standing struct {
 	satisfied, hopeless, critical, done, proven, waived, skipped, failed bool
+
+	apart bool // counted by its instances, or by none of the sums
 }
 
 func (s *State) standing(i int) standing {
 	st := &s.steps[i]
+	divided := st.Expanded && (st.Proven || !s.empty(i))
 	return standing{
 		satisfied: st.satisfied(),
 		hopeless:  st.hopeless(),
 		critical:  st.Status == Failed && s.prog.Step(i).Critical,
-		done:      st.Status == Done && (!st.Expanded || s.empty(i) && !st.Proven) && !s.lands(i),
+		done:      st.Status == Done && !divided && !s.lands(i),
 		proven:    st.Proven,
 		waived:    st.Status == Waived,
 		skipped:   st.Status == Skipped,
 		failed:    st.Status == Failed && st.lapsed(),
+		apart:     (divided || s.lands(i)) && st.Status != Waived && st.Status != Skipped,
 	}
 }
 
@@ -46,6 +50,12 @@ func (s *State) change(i int, to func(st *step)) {
 func (s *State) tally(x standing, by int) {
 	if x.critical {
 		s.run.Critical += by
+	}
+	if x.apart {
+		s.run.Apart += by
+	}
+	if x.apart && x.satisfied {
+		s.run.ApartMet += by
 	}
 	switch {
 	case x.done && x.proven:

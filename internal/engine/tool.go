@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
@@ -106,7 +107,7 @@ func (s *Step) validTool() error {
 		return errors.New("calls a tool in a worktree, which no tool works in")
 	}
 	if s.Holds && len(s.Checks) == 0 {
-		return errors.New("has nothing that could be proved again")
+		return errors.New("has nothing that could be proven again")
 	}
 	v, err := s.arguments()
 	if _, object := v.(map[string]any); err == nil && !object {
@@ -174,7 +175,7 @@ func (s *Step) Arguments(output func(step string) (any, error)) (json.RawMessage
 // previewed takes the look at a call, and lets the call follow if it may.
 func (s *State) previewed(i int, in Prepared, d WorkDispatched, now time.Time) ([]Event, error) {
 	if in.Preview == nil || in.Preview.Tier.rank() < 0 {
-		return nil, refuse(Invalid, in.Key.String()+" says nothing of the call", "")
+		return nil, refuse(Invalid, in.Key.String()+" says nothing of the call")
 	}
 	e := PreviewMade{Step: d.Step, Attempt: d.Attempt, Preview: *in.Preview}
 	e.Context, e.Refused, e.Reasons = text(e.Context), text(e.Refused), slices.Clone(e.Reasons)
@@ -228,12 +229,26 @@ func (s *State) needsYes(i int, e PreviewMade) string {
 	switch {
 	case e.Tier == ApproveTier:
 		return e.why("the call needs a yes")
-	case e.Tier == ReviewTier && len(s.prog.refers[i]) > 0:
+	case s.prog.unseen(i) && (e.Tier == ReviewTier || e.Effect == "command" && !e.Low):
 		return e.why("the call needs a review") + ", and what it is called with was not known when the plan was approved"
 	case e.Low && s.run.Opened.Policy.Approve == LowRisk:
 		return ""
 	}
 	return p.Approval
+}
+
+// unseen reports a call with values that nobody saw when the plan was approved:
+// the output of a step, or an item that a step or a pattern of files gave.
+func (p *Program) unseen(i int) bool {
+	if len(p.refers[i]) > 0 {
+		return true
+	}
+	pattern, ok := p.Pattern(i)
+	if !ok {
+		return false
+	}
+	s := p.Step(pattern)
+	return len(s.Each.Items) == 0 && bytes.Contains(s.Args, []byte(ItemMark))
 }
 
 // LowRisk is the policy by which nobody is asked for calls of low risk.
@@ -343,7 +358,7 @@ func (s *State) presentation(i int) ItemOpened {
 func otherArguments(a ItemAnswered) (json.RawMessage, error) {
 	args, err := Canonical(a.Args)
 	if err != nil {
-		return nil, refuse(Invalid, fmt.Sprintf("the arguments for item %s are no JSON: %v", a.Item, err), "")
+		return nil, refuse(Invalid, fmt.Sprintf("the arguments for item %s are no JSON: %v", a.Item, err))
 	}
 	return args, nil
 }

@@ -69,7 +69,7 @@ func (s *State) reason(i int, v Verdict) string {
 	case st.Ended != nil && endVerdict(st.Ended) == v:
 		return endReason(st, p)
 	case v == FlakyCheck:
-		return "the checks answered differently on the same tree, again and again"
+		return "the checks keep giving different answers for the same files"
 	case st.Phase == Baseline && st.refused() != "":
 		return st.refused()
 	case st.Phase == Baseline && v == Inconclusive:
@@ -119,7 +119,7 @@ func endReason(st *step, p *Step) string {
 		return cmp.Or(e.Reason, e.Unfit)
 	}
 	if e.Kind == ContractWork {
-		return "the checks, which may run only once, were cut off: nobody knows what they did"
+		return "the checks may run only once and were cut off: their result is not known"
 	}
 	return fmt.Sprintf("the work was cut off %d times by the end of its owner", st.Lost)
 }

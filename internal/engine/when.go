@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -31,7 +32,7 @@ var conditionWords = []string{
 // Condition is a compiled `when:`. It is safe for concurrent use.
 type Condition struct {
 	program *vm.Program
-	reads   []string // ids of steps, each once
+	names   map[string]string // names in the expression, and the ids of the steps they mean
 }
 
 // ConditionError is what is wrong with the text of a condition.
@@ -42,23 +43,19 @@ type ConditionError struct {
 
 func (e *ConditionError) Error() string { return e.Message }
 
-// ParseCondition compiles an expression over the outputs of steps, named as $id
-// or, where the id is a plain word, as id; steps says which there are. What
-// cannot be true or false, unknown names and calls, and loops are errors of
-// type [*ConditionError].
+// ParseCondition compiles an expression over the outputs of steps. A step is
+// named $id, or id if that is a plain word and no function; steps says which ids
+// there are. What cannot be true or false, unknown names and calls, and loops
+// are errors of type [*ConditionError].
 func ParseCondition(text string, steps func(id string) bool) (*Condition, error) {
 	if len(text) > maxCondition {
 		return nil, &ConditionError{0, fmt.Sprintf("it has %d bytes; at most %d are allowed", len(text), maxCondition)}
 	}
 	plain, names := spelled(text, steps)
 	env := types.Map{}
-	c := &Condition{}
-	for name, id := range names {
+	for name := range names {
 		env[name] = types.Any
-		c.reads = append(c.reads, id)
 	}
-	slices.Sort(c.reads)
-	c.reads = slices.Compact(c.reads)
 	l := &limits{}
 	options := []expr.Option{expr.Env(env), expr.AsBool(), expr.Optimize(false), expr.DisableAllBuiltins(), expr.Patch(l)}
 	for _, word := range conditionWords {
@@ -71,8 +68,7 @@ func ParseCondition(text string, steps func(id string) bool) (*Condition, error)
 	if err != nil {
 		return nil, conditionError(text, err)
 	}
-	c.program = program
-	return c, nil
+	return &Condition{program, names}, nil
 }
 
 func conditionError(text string, err error) error {
@@ -91,16 +87,16 @@ func conditionError(text string, err error) error {
 }
 
 // Reads lists the steps whose outputs the condition looks at, each once.
-func (c *Condition) Reads() []string { return c.reads }
+func (c *Condition) Reads() []string {
+	return slices.Compact(slices.Sorted(maps.Values(c.names)))
+}
 
 // Holds evaluates the condition over decoded outputs; those that are not there
 // are nil.
 func (c *Condition) Holds(outputs map[string]any) (bool, error) {
 	env := map[string]any{}
-	for _, id := range c.reads {
-		v := plainValue(outputs[id])
-		name := strings.ReplaceAll(id, "-", "_")
-		env[name], env["$"+name] = v, v
+	for name, id := range c.names {
+		env[name] = plainValue(outputs[id])
 	}
 	v, err := expr.Run(c.program, env)
 	if e, ok := errors.AsType[*file.Error](err); ok {
@@ -160,8 +156,11 @@ func spelled(text string, steps func(id string) bool) (string, map[string]string
 			end = i + stepName(text[i:end], steps)
 			id := strings.TrimPrefix(text[i:end], "$")
 			name := strings.ReplaceAll(text[i:end], "-", "_")
+			if name == wholeEnv {
+				name = strings.ToUpper(name) // ids have small letters only
+			}
 			copy(out[i:end], name)
-			if steps(id) {
+			if steps(id) && !slices.Contains(conditionWords, name) {
 				names[name] = id
 			}
 			i = end
@@ -171,6 +170,9 @@ func spelled(text string, steps func(id string) bool) (string, map[string]string
 	}
 	return string(out), names
 }
+
+// wholeEnv is what the expression language itself calls all values together.
+const wholeEnv = "$env"
 
 // stepName is how much of a word is the name of a step: the longest part before
 // a hyphen that is one, else what stands before the first hyphen.

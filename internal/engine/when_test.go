@@ -9,7 +9,7 @@ import (
 
 func TestCondition(t *testing.T) {
 	outputs := map[string]any{}
-	for id, body := range map[string]string{"inv": `{"files":["a","b"],"n":2,"half":0.5}`, "check-docs": `"yes"`, "gone": `null`} {
+	for id, body := range map[string]string{"inv": `{"files":["a","b"],"n":2,"half":0.5}`, "check-docs": `"yes"`, "gone": `null`, "env": `"ok"`, "len": `3`, "in": `4`} {
 		v, err := DecodeValue([]byte(body))
 		if err != nil {
 			t.Fatal(err)
@@ -25,6 +25,10 @@ func TestCondition(t *testing.T) {
 		`"$check-docs" == 'a\'$later' || false`: "false",
 		`"c" in $inv.files`:                     "false",
 		`gone == nil`:                           "true",
+		`$env == "ok" and env == "ok"`:          "true",
+		`$env.x == 1`:                           "invalid operation: int(string)",
+		`$len + len("ab") == 5 and $in == 4`:    "true",
+		`$ENV == "ok"`:                          "0: unknown name $ENV",
 		`$gone.x`:                               "cannot fetch x from <nil>",
 		`$inv.n`:                                "invalid operation: bool(int)",
 		`$later == 1`:                           "0: unknown name $later",
@@ -70,4 +74,13 @@ func FuzzCondition(f *testing.F) {
 			_, _ = c.Holds(map[string]any{"a": v, "a-b": v})
 		}
 	})
+}
+
+// TestConditionOfNoStep: the expression language's own names are no way in.
+func TestConditionOfNoStep(t *testing.T) {
+	for _, text := range []string{`$env == nil`, `$env["a"] == 1`, `len($env) > 0`} {
+		if _, err := ParseCondition(text, func(id string) bool { return id == "a" }); err == nil {
+			t.Errorf("%s compiles", text)
+		}
+	}
 }

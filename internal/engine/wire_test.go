@@ -41,16 +41,20 @@ func makers() map[string]*rapid.Generator[engine.Event] {
 		"PlanDrafted":    anyOf[engine.PlanDrafted](),
 		"PlanVerified":   anyOf[engine.PlanVerified](),
 		"PlanAnswered":   anyOf[engine.PlanAnswered](),
+		"RunArchived":    anyOf[engine.RunArchived](),
+		"ErrandAsked":    anyOf[engine.ErrandAsked](),
 		"TaskOpened":     anyOf[engine.TaskOpened](),
 		"RunOpened":      anyOf[engine.RunOpened](),
 		"RunEnded":       anyOf[engine.RunEnded](),
 		"Command":        anyOf[engine.Command](),
 		"WorkDispatched": anyOf[engine.WorkDispatched](),
+		"WorkReported":   anyOf[engine.WorkReported](),
 		"WorkEnded":      anyOf[engine.WorkEnded](),
 		"CheckEnded":     anyOf[engine.CheckEnded](),
 		"StepSettled":    anyOf[engine.StepSettled](),
 		"StepExpanded":   anyExpansion(),
 		"LeaseGranted":   anyOf[engine.LeaseGranted](),
+		"TreeSurveyed":   anyOf[engine.TreeSurveyed](),
 		"LeaseAwaited":   anyOf[engine.LeaseAwaited](),
 		"PreviewMade":    anyOf[engine.PreviewMade](),
 		"ItemOpened":     anyOf[engine.ItemOpened](),
@@ -270,7 +274,7 @@ func TestDecode(t *testing.T) {
 	}
 }
 
-// A prompt full of markup is kept as it is written, for people who read journals.
+// A prompt full of markup exists and is not changed written, for people who read journals.
 func TestEncodeKeepsMarkup(t *testing.T) {
 	body, err := engine.Encode(engine.Command{Why: "<b> & 'c'"})
 	if err != nil || !strings.Contains(string(body), "<b> & 'c'") || bytes.HasSuffix(body, []byte("\n")) {

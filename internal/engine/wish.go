@@ -12,6 +12,9 @@ func (s *State) Pending() []Key {
 			keys = append(keys, k)
 		}
 	}
+	if k, ok := s.surveys(); ok {
+		keys = append(keys, k)
+	}
 	return keys
 }
 
@@ -23,6 +26,9 @@ func (s *State) Wants(k Key) bool {
 		return false
 	}
 	is, ok := s.wants(i)
+	if k.Kind == Survey {
+		is, ok = s.surveys()
+	}
 	return ok && is == k
 }
 
@@ -52,7 +58,7 @@ func (s *State) effect(i int, k Key) Effect {
 	e := Effect{
 		Step: p, Title: s.prog.Title(), Context: s.prog.Context(), Constraints: s.prog.Constraints(), Document: s.run.Opened.Path,
 		Guards: s.guards(), Protects: s.run.Opened.Protects, Base: s.run.Opened.Base, Moved: s.run.Moved,
-		Executables: s.run.Executables, Tree: st.Tree,
+		Executables: s.run.Executables, Tree: st.Tree, Began: st.Began,
 		Unsealed: s.run.Opened.Unsealed != "", Shared: len(s.active) > 1, Within: s.within(), Worktree: s.apart(i),
 		Item: s.item(i), Outputs: s.outputs(p), Lists: s.lists(p),
 		Key: k,
@@ -61,12 +67,13 @@ func (s *State) effect(i int, k Key) Effect {
 		e.Landing = s.prog.Step(n)
 	}
 	switch k.Kind {
+	case Survey:
+		e.Tree, e.After, e.Worktree = s.run.Proof.Tree, s.run.Proof.Stage == after, false
+	case Prove:
+		e.Watch = s.run.Proof.Watch
 	case Prepare:
 		e.Baseline = s.baselines(i)
-		if e.Cut = st.Cut; e.Cut {
-			e.Began = st.Began
-			e.Beside = s.Beside(e)
-		}
+		e.Cut = st.Cut
 		e.Renew = st.Renew
 		e.Edited = st.Edited
 		e.Feedback, e.Note, e.Restore = st.Feedback, st.note(), st.Restore
@@ -109,7 +116,7 @@ func (s *State) wish(i int) (EffectKind, int) {
 	case st.Phase == Flaky && asked:
 		return Again, len(st.Answers)
 	case st.Phase == Ratchet && asked:
-		return Prove, s.run.Round
+		return Prove, s.run.Proof.Round
 	}
 	return "", 0
 }

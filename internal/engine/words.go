@@ -78,4 +78,5 @@ const (
 	ContractWork WorkKind = "contract" // checks that may run only once
 	ChildWork    WorkKind = "child"    // a run of its own
 	MergeWork    WorkKind = "merge"    // brings the step's worktree into the workspace
+	PlanWork     WorkKind = "plan"     // makes a plan: an errand of the workspace
 )

@@ -23,6 +23,10 @@ type Workspace struct {
 	order   []*Revision       // as they were drafted
 	paths   map[string]string // path of a document → its newest revision
 	changed []string          // revisions whose row may have changed
+	shelf   map[string]bool   // runs that are archived
+	moved   []ArchivedRow     // on to it, or from it
+	errands []errand          // that have not ended, as they were asked for
+	asked   map[string]bool   // every errand
 }
 
 // Revision is what is known of one revision of a plan.
@@ -42,7 +46,8 @@ func (w *Workspace) Seq() uint64 { return w.seq }
 
 // Clone returns a copy that goes its own way. It costs a pass over all plans.
 func (w *Workspace) Clone() *Workspace {
-	c := &Workspace{seq: w.seq, epoch: w.epoch, intents: maps.Clone(w.intents), paths: maps.Clone(w.paths), changed: slices.Clone(w.changed)}
+	c := &Workspace{seq: w.seq, epoch: w.epoch, intents: maps.Clone(w.intents), paths: maps.Clone(w.paths), changed: slices.Clone(w.changed), shelf: maps.Clone(w.shelf), moved: slices.Clone(w.moved)}
+	c.errands, c.asked = slices.Clone(w.errands), maps.Clone(w.asked)
 	if w.plans != nil {
 		c.plans = make(map[string]*Revision, len(w.plans))
 	}
@@ -97,7 +102,7 @@ func (w *Workspace) Revisions(yield func(*Revision) bool) {
 	}
 }
 
-// waits reports whether the revision waits for a yes or no: only the newest of
+// waits reports whether the revision waits for approval: only the newest of
 // a document does.
 func (w *Workspace) waits(r *Revision) bool {
 	return r.Drafted.Parent == "" && w.paths[r.Drafted.Path] == r.Drafted.Plan && r.Answer == nil && r.Verified.OK
@@ -112,12 +117,13 @@ func (w *Workspace) Rows() Rows {
 		r := w.plans[id]
 		rows.Plans = append(rows.Plans, PlanRow{Drafted: r.Drafted, Verified: r.Verified, At: r.At, Open: w.waits(r)})
 	}
-	w.changed = nil
+	rows.Archived = w.moved
+	w.changed, w.moved = nil, nil
 	return rows
 }
 
 // Forget drops what changed in the projections: the store has it.
-func (w *Workspace) Forget() { w.changed = nil }
+func (w *Workspace) Forget() { w.changed, w.moved = nil, nil }
 
 // Approved reports whether a person or policy said yes to exactly these bytes
 // under this configuration, less than 24 hours before now.
@@ -130,6 +136,7 @@ func (r *Revision) Approved(config string, now time.Time) bool {
 func (w *Workspace) Apply(r Record) error {
 	if w.plans == nil {
 		w.intents, w.plans, w.paths = map[string]IntentOpened{}, map[string]*Revision{}, map[string]string{}
+		w.asked = map[string]bool{}
 	}
 	err := inOrder(r, w.seq, w.epoch)
 	if err == nil {
@@ -190,6 +197,10 @@ func (w *Workspace) apply(r Record) error {
 		}
 		p.Answer, p.Answered = &e, r.At
 		w.changed = append(w.changed, e.Plan)
+	case RunArchived:
+		w.archive(e)
+	case ErrandAsked, WorkDispatched, WorkEnded:
+		return w.applyErrand(e, r.Epoch)
 	default:
 		return fmt.Errorf("%T does not belong in the workspace's stream", r.Event)
 	}
@@ -197,7 +208,7 @@ func (w *Workspace) apply(r Record) error {
 }
 
 // Admit turns an input into facts, or refuses it with a [*Refusal].
-func (w *Workspace) Admit(in Input) ([]Event, error) {
+func (w *Workspace) Admit(in Input, _ time.Time) ([]Event, error) {
 	switch in := in.(type) {
 	case Begin:
 		return []Event{in.EpochBegan}, nil
@@ -205,8 +216,41 @@ func (w *Workspace) Admit(in Input) ([]Event, error) {
 		return w.admitDraft(in)
 	case Judgement:
 		return w.admitJudgement(in.PlanAnswered)
+	case Archive:
+		return w.admitArchive(in)
+	case Errand:
+		return w.admitErrand(in)
+	case Ended:
+		return w.admitEnded(in)
 	}
-	return nil, refuse(Invalid, fmt.Sprintf("%T is not for a workspace", in), "")
+	return nil, refuse(Invalid, fmt.Sprintf("%T is not for a workspace", in))
+}
+
+// archive puts a run on the shelf, or takes it from there.
+func (w *Workspace) archive(e RunArchived) {
+	if w.shelf == nil {
+		w.shelf = map[string]bool{}
+	}
+	if e.Back {
+		delete(w.shelf, e.Run)
+	} else {
+		w.shelf[e.Run] = true
+	}
+	w.moved = append(w.moved, ArchivedRow{e.Run, e.Back})
+}
+
+// admitArchive leaves out the runs that are where they are to be.
+func (w *Workspace) admitArchive(in Archive) ([]Event, error) {
+	if in.By == "" || slices.Contains(in.Runs, "") {
+		return nil, refuse(Invalid, "archiving needs the ids of runs, and the name of who does it", "")
+	}
+	var es []Event
+	for _, run := range in.Runs {
+		if w.shelf[run] == in.Back {
+			es = append(es, RunArchived{Run: run, Back: in.Back, By: in.By})
+		}
+	}
+	return es, nil
 }
 
 func (w *Workspace) admitDraft(in Draft) ([]Event, error) {
@@ -214,13 +258,13 @@ func (w *Workspace) admitDraft(in Draft) ([]Event, error) {
 	_, twice := w.plans[in.Plan]
 	switch {
 	case in.Plan == "" || in.By == "":
-		return nil, refuse(Invalid, "a draft needs an id and the name of who made it", "")
+		return nil, refuse(Invalid, "a draft needs an id and the name of who made it")
 	case twice:
-		return nil, refuse(Conflict, "plan "+in.Plan+" exists already", "")
+		return nil, refuse(Conflict, "plan "+in.Plan+" exists already")
 	case in.Intent == nil && !known:
-		return nil, refuse(NotFound, "plan "+in.Plan+" belongs to no intent", "")
+		return nil, refuse(NotFound, "plan "+in.Plan+" belongs to no intent")
 	case in.Intent != nil && (known || in.Intent.ID == "" || in.Intent.ID != in.PlanDrafted.Intent):
-		return nil, refuse(Conflict, fmt.Sprintf("plan %s is of intent %q, which is not the new one %q", in.Plan, in.PlanDrafted.Intent, in.Intent.ID), "")
+		return nil, refuse(Conflict, fmt.Sprintf("plan %s is of intent %q, which is not the new one %q", in.Plan, in.PlanDrafted.Intent, in.Intent.ID))
 	}
 	var es []Event
 	if in.Intent != nil {
@@ -234,15 +278,15 @@ func (w *Workspace) admitJudgement(a PlanAnswered) ([]Event, error) {
 	r, ok := w.plans[a.Plan]
 	switch {
 	case !ok:
-		return nil, refuse(NotFound, "no plan "+a.Plan, "")
+		return nil, refuse(NotFound, "no plan "+a.Plan)
 	case a.By == "":
-		return nil, refuse(Invalid, "an answer needs the name of who gave it", "")
+		return nil, refuse(Invalid, "an answer needs the name of who gave it")
 	case a.Hash != r.Drafted.Covers():
-		return nil, refuse(Conflict, "plan "+a.Plan+" has other bytes than those that were shown", "look at it again")
+		return nil, refuse(Conflict, "plan "+a.Plan+" has other bytes than those that were shown", LookAgain)
 	case a.Yes && !r.Verified.OK:
-		return nil, refuse(Conflict, "plan "+a.Plan+" does not verify", "mend its errors first")
+		return nil, refuse(Conflict, "plan "+a.Plan+" does not verify", MendErrors)
 	case a.Yes && a.By == ByPolicy && len(r.Drafted.Weakened) > 0:
-		return nil, refuse(Denied, "plan "+a.Plan+" proves or guards less than the text before, and no policy says yes to that", "a person can: piton approve "+r.Drafted.Path)
+		return nil, refuse(Denied, "plan "+a.Plan+" proves or guards less than the text before, and no policy says yes to that", ApprovePlan, r.Drafted.Path)
 	}
 	return []Event{a}, nil
 }

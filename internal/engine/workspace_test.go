@@ -29,7 +29,7 @@ func newShop(t *testing.T) *shop {
 
 // take admits an input and returns the names of the records, or the refusal.
 func (s *shop) take(in engine.Input) string {
-	es, err := s.state.Admit(in)
+	es, err := s.state.Admit(in, time.Time{})
 	if refusal, ok := errors.AsType[*engine.Refusal](err); ok {
 		return string(refusal.Code) + ": " + refusal.Message
 	} else if err != nil {
@@ -277,7 +277,7 @@ func TestUndrafted(t *testing.T) {
 		if !fresh {
 			continue
 		}
-		events, err := w.Admit(d)
+		events, err := w.Admit(d, time.Time{})
 		if err != nil {
 			t.Fatalf("%d: %v", n, err)
 		}
@@ -287,5 +287,67 @@ func TestUndrafted(t *testing.T) {
 				t.Fatalf("%d: %v", n, err)
 			}
 		}
+	}
+}
+
+// TestErrandsThatCannotBe: a journal in which an errand's work begins or ends
+// without reason is corrupt.
+func TestErrandsThatCannotBe(t *testing.T) {
+	asked := engine.ErrandAsked{Errand: "e", Kind: engine.PlanWork, Request: "r", By: "ann"}
+	begun := engine.WorkDispatched{Step: "e", Attempt: 1, N: 1, Kind: engine.PlanWork}
+	ended := engine.WorkEnded{Step: "e", Attempt: 1, N: 1, Kind: engine.PlanWork, How: engine.Exited}
+	for _, tt := range [][]engine.Event{
+		{asked, asked},
+		{begun},
+		{asked, begun, begun},
+		{asked, engine.WorkDispatched{Step: "e", Attempt: 1, N: 2, Kind: engine.PlanWork}},
+		{asked, engine.WorkDispatched{Step: "e", Attempt: 1, N: 1, Kind: engine.AgentWork}},
+		{asked, ended},
+		{asked, begun, engine.WorkEnded{Step: "e", Attempt: 1, N: 1, Kind: engine.PlanWork, How: "well"}},
+		{asked, begun, ended, ended},
+		{asked, begun, ended, asked},
+	} {
+		var w engine.Workspace
+		for n, e := range append([]engine.Event{engine.EpochBegan{}}, tt...) {
+			err := w.Apply(engine.Record{Stream: engine.WorkspaceStream, Seq: uint64(n + 1), Epoch: 1, Event: e})
+			if last := n == len(tt); (err != nil) != last {
+				t.Errorf("%v: record %d: %v", tt, n+1, err)
+			}
+		}
+	}
+}
+
+// Runs are archived and put back; what is where it is to be is no fact.
+func TestArchive(t *testing.T) {
+	var w engine.Workspace
+	seq := uint64(0)
+	put := func(in engine.Input) int {
+		t.Helper()
+		es, err := w.Admit(in, time.Now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range es {
+			seq++
+			if err := w.Apply(engine.Record{Stream: engine.WorkspaceStream, Seq: seq, Epoch: 1, Event: e}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return len(es)
+	}
+	put(engine.Begin{})
+	if n := put(engine.Archive{Runs: []string{"a", "b"}, By: "ann"}); n != 2 {
+		t.Errorf("%d facts of two runs", n)
+	}
+	if n := put(engine.Archive{Runs: []string{"a"}, By: "ann"}); n != 0 {
+		t.Errorf("%d facts of a run that is archived", n)
+	}
+	put(engine.Archive{Runs: []string{"b"}, Back: true, By: "ann"})
+	want := []engine.ArchivedRow{{Run: "a"}, {Run: "b"}, {Run: "b", Back: true}}
+	if rows := w.Rows(); !slices.Equal(rows.Archived, want) || w.Rows().Archived != nil {
+		t.Errorf("the rows are %v", rows.Archived)
+	}
+	if _, err := w.Admit(engine.Archive{Runs: []string{""}, By: "ann"}, time.Now()); err == nil {
+		t.Error("no run is archived")
 	}
 }

@@ -1,12 +1,10 @@
 // Package notes reads the context that a step subscribes to.
 //
-// The one idea: a subscription never fails. What can be read is read, capped
-// and hashed; what cannot is reported as missing, with the reason in words, and
-// the agent is told so.
+// A subscription never fails. What can be read is read, capped and hashed. What cannot
+// be read is reported as missing, with the reason, and the agent is told so.
 //
-// It must never read outside of the workspace, whatever links lead out of it,
-// never wait for a file that has no end (a pipe, a device), never write, and
-// never run anything.
+// It must never read outside the workspace, whatever links lead there, never wait for a
+// file without an end (a pipe, a device), never write, and never run anything.
 package notes
 
 import (

@@ -176,7 +176,7 @@ func (y yamlArgs) value(n *yaml.Node, at string, depth int) (any, error) {
 	case yaml.ScalarNode:
 		return scalar(n)
 	}
-	return nil, errors.New("anchors and aliases have no place in arguments")
+	return nil, errors.New("arguments cannot have anchors or aliases")
 }
 
 func (y yamlArgs) object(n *yaml.Node, at string, depth int) (any, error) {

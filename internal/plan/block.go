@@ -239,7 +239,7 @@ func (p *parser) chosen(v *value, b blocks) Text {
 		p.empty(v)
 		return Text{}
 	case !bare.IsZero():
-		p.problem(bare.Pos, Warning, TextBesideBlock, fmt.Sprintf("this text is no part of %q", v.spec.name), "")
+		p.problem(bare.Pos, Warning, TextBesideBlock, fmt.Sprintf("this text is not part of %q", v.spec.name), "")
 		p.leave(b.bare...)
 	}
 	if len(b.code.Value) > MaxContract {
@@ -321,7 +321,7 @@ func (p *parser) exitCode(t Text, c *Contract) bool {
 	}
 	switch {
 	case len(sign) == len(rest) || number == "" || n > 255 || after != "" && after[0] != '#' && after[0] != '(':
-		p.problem(t.Pos, Error, BadExitCode, fmt.Sprintf("%q is no exit code", t.Value), "write exit_code == 0, with a number up to 255")
+		p.problem(t.Pos, Error, BadExitCode, fmt.Sprintf("%q is not an exit code", t.Value), "write exit_code == 0, with a number up to 255")
 	case c.ExitCode.Set && c.ExitCode.Value != n:
 		p.problem(t.Pos, Error, BadExitCode, "the contract has two exit codes", "keep one of them")
 	default:

@@ -150,56 +150,6 @@ func between(s string, i, n int) bool {
 	return before >= 0x600 && after >= 0x600 && (unseen(before) == "" || variation(before)) && unseen(after) == ""
 }
 
-// hidden reports where a line outside of fenced blocks begins something that is
-// not shown where Markdown is rendered: a comment, or an element that browsers
-// do not show. Code spans hide nothing. It returns -1 if there is none.
-func hidden(s string) int {
-	at := strings.IndexByte(s, '<')
-	if at < 0 {
-		return -1
-	}
-	spans := codeSpans(s)
-	for ; at < len(s); at++ {
-		if s[at] != '<' || !unshown(s[at+1:]) {
-			continue
-		}
-		for len(spans) > 0 && spans[0].end <= at {
-			spans = spans[1:]
-		}
-		if len(spans) == 0 || spans[0].start > at {
-			return at
-		}
-	}
-	return -1
-}
-
-func unshown(s string) bool {
-	if s == "" {
-		return false
-	}
-	if s[0] == '?' || s[0] == '!' && len(s) > 1 && (s[1] == '-' || s[1] == '[' || s[1]|32 >= 'a' && s[1]|32 <= 'z') {
-		return true
-	}
-	n := 0
-	for n < len(s) && n < 12 && (s[n]|32 >= 'a' && s[n]|32 <= 'z') {
-		n++
-	}
-	switch strings.ToLower(s[:n]) {
-	case "script", "style", "template", "details":
-		return true
-	}
-	return false
-}
-
-// definition reports whether a line is a link definition, which is not shown.
-func definition(s string) bool {
-	if s == "" || s[0] != '[' {
-		return false
-	}
-	n := strings.Index(s, "]:")
-	return n > 1 && !strings.ContainsAny(s[1:n], "[]")
-}
-
 // codeSpans returns the places of the inline code of a line, back-ticks
 // included, in linear time.
 func codeSpans(s string) []span {

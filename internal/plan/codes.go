@@ -108,7 +108,7 @@ func (p *problems) sorted() []Problem {
 		p.list = append(p.list, Problem{
 			Pos: Pos{1, 1}, Severity: Error, Code: TooManyProblems,
 			Message: "the plan has more problems than are listed here",
-			Hint:    "mend these first",
+			Hint:    "fix these first",
 		})
 	}
 	slices.SortStableFunc(p.list, func(a, b Problem) int {

@@ -69,7 +69,7 @@ func (p *parser) checkKeys(at Pos) {
 		case k.Name == "type" && k.Value != "plan":
 			p.problem(k.Pos, Error, NotAPlan, fmt.Sprintf("the frontmatter says that this is a %q", k.Value), "write type: plan")
 		case k.Name != "type" && k.Name != "status" && k.Name != "owner":
-			p.problem(k.Pos, Note, UnknownKey, fmt.Sprintf("%q means nothing to the runtime; it is kept", k.Name), "")
+			p.problem(k.Pos, Note, UnknownKey, fmt.Sprintf("%q is not used; it is kept", k.Name), "")
 		}
 		seen[k.Name] = true
 	}
@@ -104,7 +104,7 @@ func (p *parser) keys(f frontText) ([]Key, error) {
 	}
 	if doc.Kind != yaml.DocumentNode || len(doc.Content) != 1 || doc.Content[0].Kind != yaml.MappingNode ||
 		doc.Content[0].Style&yaml.FlowStyle != 0 {
-		return nil, &misread{Pos{f.line, 1}, "the frontmatter is no list of keys", "write one `key: value` a line"}
+		return nil, &misread{Pos{f.line, 1}, "the frontmatter is not a list of keys", "write one `key: value` a line"}
 	}
 	root := doc.Content[0]
 	if err := f.check(root, 1); err != nil {
@@ -228,7 +228,7 @@ func (p *parser) projectStatus(f frontText, n int, value *yaml.Node) {
 	}
 	if words := runWords(); !slices.Contains(words, value.Value) {
 		hint := cmp.Or(Nearest(value.Value, words), "write status: draft; the harness writes the rest")
-		p.problem(Pos{f.line + n, 1}, Warning, BadStatus, fmt.Sprintf("%q is no status of a plan", value.Value), hint)
+		p.problem(Pos{f.line + n, 1}, Warning, BadStatus, fmt.Sprintf("%q is not a status of a plan", value.Value), hint)
 	}
 	p.plan.status = span{at + from, at + to}
 	p.plan.projected = append(p.plan.projected, p.plan.status)

@@ -90,7 +90,7 @@ func (l *list) line(ln *line) {
 		}
 	default:
 		if ln.kind == fenceOpen && l.state == atStart {
-			l.p.problem(l.p.at(ln, ln.text), Error, UnexpectedFence, "a list cannot stand in a fenced block", "write one `- item` a line")
+			l.p.problem(l.p.at(ln, ln.text), Error, UnexpectedFence, "a list cannot be in a fenced block", "write one `- item` a line")
 		}
 		l.flush()
 		l.state = outOfList
@@ -277,7 +277,7 @@ func (p *parser) setList(v *value, to *Field[[]Text], items []Text, l items) boo
 }
 
 func (p *parser) empty(v *value) {
-	p.problem(p.at(&v.line, v.line.text), Error, EmptyLabel, fmt.Sprintf("%q is empty", v.spec.name), "fill it in or take it out")
+	p.problem(p.at(&v.line, v.line.text), Error, EmptyLabel, fmt.Sprintf("%q is empty", v.spec.name), "fill it in or remove it")
 }
 
 // subscriptions reads `file:path`, `topic:name` and `step:id`.
@@ -327,7 +327,7 @@ func (p *parser) subscription(t Text) (Subscription, bool) {
 	from, to := unquote(ref)
 	ref = trimmed(ref[from:to])
 	if !ok || !subscribable(kind) || ref == "" {
-		p.problem(t.Pos, Error, BadSubscription, fmt.Sprintf("%q is no subscription", t.Value), "write file:path, topic:name or step:id")
+		p.problem(t.Pos, Error, BadSubscription, fmt.Sprintf("%q is not a subscription", t.Value), "write file:path, topic:name or step:id")
 		return Subscription{}, false
 	}
 	return Subscription{kind, ref, t.Pos}, true
@@ -376,7 +376,7 @@ func (p *parser) check(v *value, t Text) (Check, bool) {
 		return c, false
 	}
 	if c.Name.IsZero() || c.Command.IsZero() || !checkName(c.Name.Value) {
-		p.problem(t.Pos, Error, BadCheck, fmt.Sprintf("%q is no check", first), "write `name: command`")
+		p.problem(t.Pos, Error, BadCheck, fmt.Sprintf("%q is not a check", first), "write `name: command`")
 		return c, false
 	}
 	if len(c.Command.Value) > MaxContract {

@@ -22,6 +22,7 @@ func Parse(name string, src []byte) (*Plan, []Problem) {
 	p.plan.Name, p.plan.Source = name, append([]byte{}, src...)
 	p.sc = scanner{src: p.src, off: len(p.src) - len(strings.TrimPrefix(p.src, bom))}
 	p.prose.src = p.src
+	p.veils = strings.IndexByte(p.src, '<') >= 0 || strings.IndexByte(p.src, '[') >= 0 || strings.IndexByte(p.src, '|') >= 0 || strings.Contains(p.src, ":-") || strings.Contains(p.src, "-:")
 	bad := checkCharacters(p.src, &p.probs)
 	p.front(bad)
 	p.body()
@@ -48,6 +49,8 @@ type parser struct {
 	split   []Text // the items of the last list, each on its own
 	closer  string // the fence that the end of the text lacks
 	full    bool   // MaxSteps reached
+	veils   bool   // something may be hidden from those who see the plan rendered
+	veil    veil   // of the paragraph so far
 }
 
 // value is a label and the lines that follow it.
@@ -83,6 +86,14 @@ func (p *parser) body() {
 		}
 		if l.broke {
 			p.unclosed()
+		}
+		switch l.kind {
+		case blankLine, fenceOpen, fenceBody, fenceClose:
+			p.veil = veil{}
+		default:
+			if p.veils {
+				p.shown(&l)
+			}
 		}
 		switch l.kind {
 		case statusLine:
@@ -123,21 +134,13 @@ func (p *parser) content(l *line) {
 	p.prose.add(l.start, l.end, Pos{l.num, 1})
 }
 
-// visible reports what a reader of the rendered plan would not see, or would
-// see as something else than it is.
+// visible reports what a reader of the rendered plan would see as something else
+// than it is.
 func (p *parser) visible(l *line) {
 	if l.kind == fenceBody || l.kind == fenceClose {
 		return
 	}
 	text := p.src[l.text:l.end]
-	if i := hidden(text); i >= 0 {
-		p.problem(p.at(l, l.text+i), Error, HiddenText, "this is not shown where the plan is rendered",
-			"take it out, or put it in `back-ticks` or a fenced block")
-	}
-	if l.kind == plainLine && definition(text) {
-		p.problem(p.at(l, l.text), Warning, HiddenText, "a link definition is not shown where the plan is rendered",
-			"write the link where it is used")
-	}
 	if l.kind == fenceOpen || text == "" {
 		return
 	}
@@ -151,7 +154,7 @@ func (p *parser) visible(l *line) {
 		}
 	case '#':
 		if _, _, ok := splitNumber(headingText(text, run(text))); ok {
-			p.problem(p.at(l, l.text), Warning, HiddenLabel, "this heading begins no step: it stands in a list or in indented code",
+			p.problem(p.at(l, l.text), Warning, HiddenLabel, "this heading does not begin a step: it is in a list or in indented code",
 				"put it at the start of the line")
 		}
 	}
@@ -168,9 +171,6 @@ func (p *parser) status(l *line) {
 
 func (p *parser) heading(l *line) {
 	text := headingText(p.src[l.text:l.end], l.level)
-	if i := hidden(p.src[l.text:l.end]); i >= 0 {
-		p.problem(p.at(l, l.text+i), Error, HiddenText, "this is not shown where the plan is rendered", "take it out")
-	}
 	number, _, numbered := splitNumber(text)
 	switch {
 	case l.level == 1 && p.section == inHeader && p.plan.Title.IsZero() && text != "":
@@ -199,7 +199,7 @@ func (p *parser) otherHeading(l *line, text string, numbered bool) {
 	case l.level <= 4 && (numbered || almostNumbered(text)):
 		p.problem(at, Error, BadStepHeading, "this heading looks like a step's but begins none", "write `### 1. Title`")
 	case p.section == inStep:
-		p.problem(at, Warning, HeadingInStep, "what follows this heading belongs to no label: no agent gets it",
+		p.problem(at, Warning, HeadingInStep, "the text after this heading has no label, so no agent gets it",
 			"in a task, write the heading in bold")
 	}
 }
@@ -299,9 +299,6 @@ func markOf(s string) (Mark, int) {
 
 func (p *parser) label(l *line) {
 	w := l.label
-	if i := hidden(p.src[l.text:l.end]); i >= 0 {
-		p.problem(p.at(l, l.text+i), Error, HiddenText, "this is not shown where the plan is rendered", "take it out")
-	}
 	r, s := p.roleOf(w.key)
 	if !r.begins() || p.section == inNotes {
 		p.boldText(l, w, r, s)
@@ -344,14 +341,14 @@ func (p *parser) roleOf(key string) (role, spec) {
 // boldText is a line that looks like a label and is only text. In running text
 // it stays where it is; anywhere else it ends the value.
 func (p *parser) boldText(l *line, w written, r role, s spec) {
-	severity, message := Warning, fmt.Sprintf("%q is no label; it is read as text", w.key)
+	severity, message := Warning, fmt.Sprintf("%q is not a label; it is read as text", w.key)
 	running := p.value.key != "" && p.value.role == known && p.value.spec.text
 	switch {
 	case r == misplaced:
 		severity = Error
 		message = fmt.Sprintf("%q does nothing outside of its place", s.name)
 	case r == elsewhere:
-		message = fmt.Sprintf("%q is no label here; it is read as text", s.name)
+		message = fmt.Sprintf("%q is not a label here; it is read as text", s.name)
 	case running || p.section == inNotes:
 		severity = Note
 	}

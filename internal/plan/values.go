@@ -142,7 +142,7 @@ func (p *parser) readScope(v *value, to *Step) bool {
 	case "isolation":
 		return p.word(v, &to.Isolation, "sealed", "fenced")
 	case "status":
-		p.problem(p.at(&v.line, v.line.text), Warning, BadStatus, "this is no status that the harness writes", "leave it to the harness")
+		p.problem(p.at(&v.line, v.line.text), Warning, BadStatus, "Piton writes no such status", "leave it to the harness")
 	}
 	return false
 }
@@ -159,7 +159,7 @@ func (p *parser) scalar(v *value) (Text, bool) {
 			rest.add(l.start, l.end, Pos{l.num, 1})
 		case l.kind == fenceOpen:
 			block = true
-			p.problem(p.at(l, l.text), Error, UnexpectedFence, fmt.Sprintf("%q is one line, not a block", v.spec.name), "write it behind the label")
+			p.problem(p.at(l, l.text), Error, UnexpectedFence, fmt.Sprintf("%q is one line, not a block", v.spec.name), "write it after the label")
 			rest.add(l.start, l.end, Pos{l.num, 1})
 		default:
 			t = unquoted(p.trimmed(l, l.text, l.end))
@@ -224,7 +224,7 @@ func (p *parser) number(v *value, to *Field[int], least, most int) bool {
 	return given(p, v, to, BadNumber, fmt.Sprintf("write a number from %d to %d", least, most), func(s string) (int, error) {
 		n, err := strconv.Atoi(s)
 		if err != nil || n < least || n > most {
-			return 0, fmt.Errorf("%q is no number from %d to %d", s, least, most)
+			return 0, fmt.Errorf("%q is not a number from %d to %d", s, least, most)
 		}
 		return n, nil
 	})
@@ -327,7 +327,7 @@ func (p *parser) env(v *value, to *Step) bool {
 	var names []Text
 	for _, t := range all.Value {
 		if !variable(t.Value) {
-			p.problem(t.Pos, Error, BadEnv, fmt.Sprintf("%q is no name of a variable", t.Value), "write names only; values come from the environment")
+			p.problem(t.Pos, Error, BadEnv, fmt.Sprintf("%q is not the name of a variable", t.Value), "write names only; values come from the environment")
 			continue
 		}
 		names = append(names, t)

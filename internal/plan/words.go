@@ -30,15 +30,15 @@ func ParseDuration(s string) (time.Duration, error) {
 		size := unitOf(unit)
 		switch {
 		case number == "":
-			return 0, fmt.Errorf("%q is no duration", s)
+			return 0, fmt.Errorf("%q is not a duration", s)
 		case size == 0 && unit == "":
 			return 0, fmt.Errorf("%q has no unit", s)
 		case size == 0:
-			return 0, fmt.Errorf("%q is no unit of time", unit)
+			return 0, fmt.Errorf("%q is not a unit of time", unit)
 		}
 		n, err := scaled(number, int64(size))
 		if err != nil || n%int64(time.Millisecond) != 0 {
-			return 0, fmt.Errorf("%q is no duration that can be measured", s)
+			return 0, fmt.Errorf("%q is not a duration that can be measured", s)
 		}
 		if total += time.Duration(n); n > int64(maxDuration) || total > maxDuration {
 			return 0, fmt.Errorf("%q is more than 366 days", s)
@@ -219,7 +219,7 @@ func amount(s string, factor int64) (int64, error) {
 	s = strings.ReplaceAll(trimmed(s), ",", "")
 	number, rest := takeNumber(s)
 	if number == "" || rest != "" {
-		return 0, fmt.Errorf("%q is no number", s)
+		return 0, fmt.Errorf("%q is not a number", s)
 	}
 	return scaled(number, factor)
 }

@@ -31,10 +31,6 @@ func Agent(env Env, name string) (line Line, file string) {
 		line.Status, line.Hint = Warning, "set it where you start piton"
 		line.Text += "; not set: " + strings.Join(unset, ", ")
 	}
-	if a.Kind == config.ACP {
-		line.Status, line.Hint = Warning, "most such agents have a command for kind exec too"
-		line.Text += "; of kind acp, which this version cannot drive"
-	}
 	return line, file
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/piton-dev/piton/internal/config"
 	"github.com/piton-dev/piton/internal/proc"
+	"github.com/piton-dev/piton/internal/tree"
 	"github.com/piton-dev/piton/internal/verify"
 )
 
@@ -52,7 +53,7 @@ func Doctor(ctx context.Context, env Env) []Line {
 	}
 	machine := len(jobs)
 	for _, name := range slices.Sorted(maps.Keys(env.Config.Agents)) {
-		if env.Config.Agents[name].Kind != config.Shell {
+		if name != config.Script {
 			jobs = append(jobs, func() Line { return agent(ctx, env, name) })
 		}
 	}
@@ -62,7 +63,7 @@ func Doctor(ctx context.Context, env Env) []Line {
 	}
 	lines := together(jobs)
 	if agents == 0 {
-		lines = append(lines, Line{"agents", Absent, "none is configured; plans can use `target: script`", "add one under `agents:` in .piton/config.yaml, or run `piton init`"})
+		lines = append(lines, Line{"agents", Absent, "only the built-in `script`, which runs shell steps", "add one under `agents:` in .piton/config.yaml, or run `piton init`"})
 	}
 	return slices.Insert(lines, 2, isolation(lines[2], lines[3], lines[5]))
 }
@@ -105,8 +106,8 @@ func git(ctx context.Context, env Env) Line {
 	if file == "" {
 		return Line{"git", Warning, "is not on PATH; ignored files cannot be told from others", "install git"}
 	}
-	if !repository(env.Workspace) {
-		return Line{"git", Warning, "the workspace is in no git repository; ignored files cannot be told from others, and there are no worktrees", "run `git init`"}
+	if !tree.InRepository(env.Workspace) {
+		return Line{"git", Warning, "the workspace is not in a git repository; ignored files are not known, and there are no worktrees", "run `git init`"}
 	}
 	text := described(ctx, env, file)
 	if gitVersion(text).Old() {
@@ -217,7 +218,7 @@ func path(env Env) Line {
 // agent is [Agent] with the version that the program says it has.
 func agent(ctx context.Context, env Env, name string) Line {
 	line, file := Agent(env, name)
-	if file != "" && proc.IsBare(env.Config.Agents[name].Command[0]) {
+	if command := env.Config.Agents[name].Command; file != "" && len(command) > 0 && proc.IsBare(command[0]) {
 		line.Text = described(ctx, env, file) + strings.TrimPrefix(line.Text, file)
 	}
 	return line

@@ -87,8 +87,7 @@ agents:
   c: {kind: exec, command: [long]}
   d: {kind: exec, command: [./evil]}
   e: {kind: exec, command: [worse]}
-  f: {kind: acp, command: [nowhere]}
-  g: {kind: acp, command: [quiet]}
+  f: {kind: exec, command: [nowhere]}
 `)
 	lines := examine(t, probe.Env{
 		Workspace: work, State: t.TempDir(), Config: c,
@@ -103,7 +102,6 @@ agents:
 		"agent d": "ok " + filepath.Join(work, "evil"),
 		"agent e": "ok " + filepath.Join(work, "bin", "worse"),
 		"agent f": "warning nowhere is not on PATH",
-		"agent g": "warning " + filepath.Join(bin, "quiet") + "; of kind acp, which this version cannot drive",
 	} {
 		if got := string(lines[check].Status) + " " + lines[check].Text; got != want {
 			t.Errorf("%s: %s, want %s", check, got, want)
@@ -120,6 +118,11 @@ agents:
 	}
 	if _, there := lines["agents"]; there {
 		t.Error("agents are configured, and the doctor says that none is")
+	}
+	shell := load(t, work, "agents:\n  h: {kind: shell}\n")
+	lines = examine(t, probe.Env{Workspace: work, State: t.TempDir(), Config: shell, Environ: []string{path(bin)}})
+	if got, none := lines["agent h"], lines["agents"]; got.Status != probe.OK || got.Text != filepath.Join(bin, "bash") || none.Check != "" {
+		t.Errorf("of an agent that is a shell the doctor says %+v and %+v", got, none)
 	}
 }
 

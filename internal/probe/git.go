@@ -4,9 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -21,7 +19,7 @@ func worktrees(ctx context.Context, env Env) *verify.Git {
 		return &verify.Git{Missing: true}
 	}
 	return &verify.Git{
-		Repository: repository(env.Workspace), Version: gitVersion(version(ctx, env, file)), Taken: tree.Taken(env.Workspace),
+		Repository: tree.InRepository(env.Workspace), Version: gitVersion(version(ctx, env, file)), Taken: tree.Taken(env.Workspace),
 	}
 }
 
@@ -31,20 +29,6 @@ func gitVersion(line string) (v verify.GitVersion) {
 		return verify.GitVersion{}
 	}
 	return v
-}
-
-// repository reports whether a git repository is around the directory.
-func repository(dir string) bool {
-	for {
-		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
-			return true
-		}
-		up := filepath.Dir(dir)
-		if up == dir {
-			return false
-		}
-		dir = up
-	}
 }
 
 // maxKept is how much of what git lists is read.

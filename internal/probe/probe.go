@@ -1,14 +1,13 @@
-// Package probe looks at the machine: it answers what a plan's verification
-// asks ([Answer]) and says what a run here would find ([Doctor]).
+// Package probe looks at the machine. It answers what the verification of a plan asks
+// ([Answer]), and says what a run would find here ([Doctor]).
 //
-// The one idea: everything outside of a plan that a rule depends on is looked
-// up here, once, and handed over as plain values, so that the rules stay pure.
+// Everything outside a plan that a rule depends on is looked up here, once, and passed
+// on as plain values, so that the rules stay pure.
 //
-// It must never start anything that the workspace provides: programs are looked
-// up and not run. Only programs outside of the workspace are asked for their
-// version: by doctor, and git where a plan wants worktrees. Git is asked for the
-// files too that it does not ignore, where a pattern names some. It changes
-// nothing that stays.
+// It must never start anything that the workspace provides: such programs are looked up
+// and not run. Only programs outside the workspace are asked for their version: by
+// doctor, and git if a plan wants worktrees. If a pattern names files, git is also asked
+// which ones it does not ignore. Nothing that probe changes stays.
 package probe
 
 import (
@@ -173,8 +172,8 @@ func agents(env Env) map[string]verify.Agent {
 	list := make(map[string]verify.Agent, len(env.Config.Agents))
 	for name, a := range env.Config.Agents {
 		fact := verify.Agent{
-			Shell: a.Kind == config.Shell, Undriven: a.Kind == config.ACP,
-			Metered: a.Kind == config.ACP || a.Kind == config.Exec && tellsUsage(a.Parse),
+			Shell:   a.Kind == config.Shell,
+			Metered: a.Kind == config.Exec && tellsUsage(a.Parse),
 			Time:    a.Limits.Time,
 		}
 		_, priced := env.Config.Price(name)

@@ -128,7 +128,7 @@ func TestAnswerAgents(t *testing.T) {
 	tool(t, filepath.Join(work, "tools"), "own", "exit 0")
 	c := load(t, work, `
 agents:
-  a: {kind: acp, command: [here, --acp], limits: {time: 5m}}
+  a: {kind: exec, parse: codex, command: [here, --json], limits: {time: 5m}}
   b: {kind: exec, command: [nowhere]}
   c: {kind: exec, command: [here], parse: codex}
   d: {kind: exec, command: [./tools/own]}
@@ -144,7 +144,7 @@ policy: {unmetered: refuse}
 		Commands: map[string]string{}, Files: map[string]verify.File{}, Texts: map[string]string{},
 		Workspace: filepath.ToSlash(work),
 		Agents: map[string]verify.Agent{
-			"a":      {Metered: true, Undriven: true, Time: 5 * time.Minute},
+			"a":      {Metered: true, Costless: true, Time: 5 * time.Minute},
 			"b":      {Missing: "nowhere"},
 			"c":      {Metered: true, Costless: true},
 			"d":      {},

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"sync"
 	"syscall"
-	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -92,8 +91,7 @@ func (b *brood) collect() (r report, over bool) {
 func (b *brood) reap() (none bool) {
 	for {
 		var ws syscall.WaitStatus
-		var ru syscall.Rusage
-		pid, err := syscall.Wait4(-1, &ws, syscall.WNOHANG, &ru)
+		pid, err := syscall.Wait4(-1, &ws, syscall.WNOHANG, nil)
 		if errors.Is(err, syscall.ECHILD) {
 			return true
 		}
@@ -101,14 +99,12 @@ func (b *brood) reap() (none bool) {
 			return false
 		}
 		if err == nil {
-			b.count(pid, ws, ru)
+			b.count(pid, ws)
 		}
 	}
 }
 
-func (b *brood) count(pid int, ws syscall.WaitStatus, ru syscall.Rusage) {
-	b.tally.cpu += time.Duration(ru.Utime.Nano() + ru.Stime.Nano())
-	b.tally.rss = max(b.tally.rss, int64(ru.Maxrss)<<10)
+func (b *brood) count(pid int, ws syscall.WaitStatus) {
 	switch {
 	case pid == b.head:
 		b.head, b.killing, b.tally.status = 0, true, ws

@@ -29,9 +29,6 @@ type group struct {
 }
 
 func (h groupHost) begin(o order, in, out, errs *os.File) (tree, error) {
-	if o.limits != (Limits{}) {
-		return nil, startError(o, errors.New("limits are not available on this system"))
-	}
 	cmd := &exec.Cmd{Path: o.path, Args: o.argv, Dir: o.dir, Env: o.env, Stdout: out, Stderr: errs}
 	if in != nil {
 		cmd.Stdin = in
@@ -64,9 +61,7 @@ func (g *group) wait(cmd *exec.Cmd) {
 		g.end <- ending{exit: -1, err: errors.Join(ErrLost, err)}
 		return
 	}
-	e := ending{exit: state.ExitCode(), cpu: state.UserTime() + state.SystemTime()}
-	e.signal, e.rss = deathOf(state)
-	g.end <- e
+	g.end <- ending{exit: state.ExitCode(), signal: deathOf(state)}
 }
 
 func (g *group) started() chan struct{} { return g.up }

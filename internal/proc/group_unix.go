@@ -5,7 +5,6 @@ package proc
 import (
 	"os"
 	"os/exec"
-	"runtime"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -31,17 +30,10 @@ func (r *reins) terminate() { unix.Kill(-r.pgid, unix.SIGTERM) }
 func (r *reins) kill()      { unix.Kill(-r.pgid, unix.SIGKILL) }
 func (r *reins) release()   {}
 
-// deathOf returns the signal that ended a process, if one did, and its largest
-// resident set in bytes.
-func deathOf(s *os.ProcessState) (signal string, rss int64) {
+// deathOf returns the signal that ended a process, if one did.
+func deathOf(s *os.ProcessState) string {
 	if ws, ok := s.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
-		signal = unix.SignalName(ws.Signal())
+		return unix.SignalName(ws.Signal())
 	}
-	if ru, ok := s.SysUsage().(*syscall.Rusage); ok {
-		rss = int64(ru.Maxrss)
-		if runtime.GOOS != "darwin" {
-			rss *= 1024
-		}
-	}
-	return signal, rss
+	return ""
 }

@@ -63,4 +63,4 @@ func (r *reins) terminate() { windows.GenerateConsoleCtrlEvent(windows.CTRL_BREA
 func (r *reins) kill()      { windows.TerminateJobObject(r.job, 1) }
 func (r *reins) release()   { windows.CloseHandle(r.job) }
 
-func deathOf(*os.ProcessState) (string, int64) { return "", 0 }
+func deathOf(*os.ProcessState) string { return "" }

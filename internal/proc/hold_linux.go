@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"runtime"
+	"strconv"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -59,13 +60,12 @@ func hold(r role) int {
 		return guard(r)
 	}
 	k := newKeeper(r)
-	ready, err := newFrame(kindReady), k.settle()
+	refusal := ""
+	err := k.settle()
 	if err != nil {
-		ready = ready.str(err.Error())
-	} else {
-		ready = ready.str("")
+		refusal = err.Error()
 	}
-	if k.send(ready.frame()) != nil || err != nil {
+	if k.send(pack(kindReady, refusal)) != nil || err != nil {
 		return 1
 	}
 	go k.watchParent()
@@ -80,6 +80,7 @@ func hold(r role) int {
 // harness.
 type keeper struct {
 	role   role
+	sock   *os.File // to the harness
 	brood  brood
 	work   chan struct{} // a child was started
 	doomed chan struct{} // closed when the harness or the guard is gone
@@ -87,7 +88,7 @@ type keeper struct {
 }
 
 func newKeeper(r role) *keeper {
-	k := &keeper{role: r, work: make(chan struct{}, 1), doomed: make(chan struct{})}
+	k := &keeper{role: r, sock: os.NewFile(holderSock, "harness"), work: make(chan struct{}, 1), doomed: make(chan struct{})}
 	k.brood.strike = killChildren
 	if r.name == roleNamespace {
 		k.brood.strike = killNamespace
@@ -98,7 +99,7 @@ func newKeeper(r role) *keeper {
 // serve obeys the harness until it is gone.
 func (k *keeper) serve() {
 	for {
-		kind, body, files, err := receive()
+		kind, body, files, err := k.receive()
 		if err != nil {
 			break
 		}
@@ -169,7 +170,7 @@ func (k *keeper) start(body []byte, files []int) error {
 		return k.refuse(err)
 	}
 	k.brood.begin(pid)
-	err = k.send(newFrame(kindRunning).frame())
+	err = k.send(pack(kindRunning))
 	k.work <- struct{}{}
 	return err
 }
@@ -179,83 +180,29 @@ func (k *keeper) refuse(err error) error {
 	if !errors.As(err, &errno) {
 		errno = syscall.EINVAL
 	}
-	return k.send(newFrame(kindRefused).num(uint64(errno)).frame())
+	return k.send(pack(kindRefused, strconv.Itoa(int(errno))))
 }
 
-// spawn starts a program in a session of its own. Its limits are set while the
-// kernel holds it at its first instruction.
+// spawn starts a program in a session of its own.
 func spawn(o order, files []int) (pid int, err error) {
-	limited := o.limits != (Limits{})
-	pid, err = syscall.ForkExec(o.path, o.argv, &syscall.ProcAttr{
+	return syscall.ForkExec(o.path, o.argv, &syscall.ProcAttr{
 		Dir:   o.dir,
 		Env:   o.env,
 		Files: []uintptr{uintptr(files[0]), uintptr(files[1]), uintptr(files[2])},
-		Sys:   &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL, Ptrace: limited},
+		Sys:   &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL},
 	})
-	if err == nil && limited {
-		err = limit(pid, o.limits)
-	}
-	return pid, err
-}
-
-// limit bounds a child that was started traced, and lets it go.
-func limit(pid int, l Limits) error {
-	var ws syscall.WaitStatus
-	if _, err := syscall.Wait4(pid, &ws, 0, nil); err != nil {
-		return err
-	}
-	if !ws.Stopped() {
-		return syscall.ECHILD
-	}
-	err := setLimits(pid, l)
-	if err == nil {
-		err = syscall.PtraceDetach(pid)
-	}
-	if err != nil {
-		unix.Kill(pid, unix.SIGKILL)
-		syscall.Wait4(pid, &ws, 0, nil)
-	}
-	return err
-}
-
-func setLimits(pid int, l Limits) error {
-	for resource, bound := range map[int]uint64{
-		unix.RLIMIT_AS:     l.Memory,
-		unix.RLIMIT_FSIZE:  l.FileSize,
-		unix.RLIMIT_NPROC:  l.Processes,
-		unix.RLIMIT_NOFILE: l.Files,
-	} {
-		var now unix.Rlimit
-		if bound == 0 {
-			continue
-		}
-		if err := unix.Prlimit(pid, resource, nil, &now); err != nil {
-			return err
-		}
-		bound = min(bound, now.Max) // more than the harness has is not to be had
-		if err := unix.Prlimit(pid, resource, &unix.Rlimit{Cur: bound, Max: bound}, nil); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // send writes a frame; only one goroutine at a time has something to say.
 func (k *keeper) send(frame []byte) error {
-	for len(frame) > 0 {
-		n, err := unix.SendmsgN(holderSock, frame, nil, nil, unix.MSG_NOSIGNAL)
-		if err != nil && !errors.Is(err, unix.EINTR) {
-			return err
-		}
-		frame = frame[max(n, 0):]
-	}
-	return nil
+	_, err := k.sock.Write(frame)
+	return err
 }
 
 // receive reads a frame and the descriptors that came with it.
-func receive() (kind, []byte, []int, error) {
+func (k *keeper) receive() (kind, []byte, []int, error) {
 	var head [frameHeader]byte
-	files, err := receiveHead(&head)
+	files, err := k.receiveHead(&head)
 	if err != nil {
 		return 0, nil, nil, err
 	}
@@ -264,14 +211,12 @@ func receive() (kind, []byte, []int, error) {
 		return 0, nil, nil, err
 	}
 	body := make([]byte, size)
-	if err := readFull(body); err != nil {
-		return 0, nil, nil, err
-	}
-	return kind, body, files, nil
+	_, err = io.ReadFull(k.sock, body)
+	return kind, body, files, err
 }
 
 // receiveHead reads a header; descriptors come with its first byte.
-func receiveHead(head *[frameHeader]byte) ([]int, error) {
+func (k *keeper) receiveHead(head *[frameHeader]byte) ([]int, error) {
 	oob := make([]byte, unix.CmsgSpace(3*4))
 	for {
 		n, used, _, _, err := unix.Recvmsg(holderSock, head[:], oob, unix.MSG_CMSG_CLOEXEC)
@@ -284,8 +229,8 @@ func receiveHead(head *[frameHeader]byte) ([]int, error) {
 			return nil, io.EOF
 		}
 		files, err := parseRights(oob[:used])
-		if err == nil && n < len(head) {
-			err = readFull(head[n:])
+		if err == nil {
+			_, err = io.ReadFull(k.sock, head[n:])
 		}
 		return files, err
 	}
@@ -300,22 +245,6 @@ func parseRights(oob []byte) ([]int, error) {
 		return nil, errNonsense
 	}
 	return unix.ParseUnixRights(&messages[0])
-}
-
-func readFull(b []byte) error {
-	for len(b) > 0 {
-		n, err := unix.Read(holderSock, b)
-		switch {
-		case errors.Is(err, unix.EINTR):
-			continue
-		case err != nil:
-			return err
-		case n == 0:
-			return io.ErrUnexpectedEOF
-		}
-		b = b[n:]
-	}
-	return nil
 }
 
 func closeFDs(fds []int) {

@@ -8,6 +8,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -156,12 +157,11 @@ func (h *holder) ready(patience time.Duration) error {
 	if err != nil {
 		return fmt.Errorf("holder does not answer: %w", err)
 	}
-	u := unpacker{rest: body}
-	if refusal := u.str(); kind == kindReady && u.end() == nil && refusal != "" {
-		return errors.New(refusal)
-	}
-	if kind != kindReady || u.end() != nil {
+	if kind != kindReady {
 		return errNonsense
+	}
+	if len(body) > 0 {
+		return errors.New(string(body))
 	}
 	return nil
 }
@@ -276,7 +276,7 @@ func (l *lease) ask(k kind) {
 	if k == kindKill {
 		l.h.conn.SetReadDeadline(soon)
 	}
-	l.h.send(newFrame(k).frame(), nil)
+	l.h.send(pack(k), nil)
 }
 
 func (l *lease) release() {
@@ -312,9 +312,8 @@ func (l *lease) listen() (e ending, spent bool, err error) {
 		return e, false, err
 	}
 	if kind == kindRefused {
-		u := unpacker{rest: body}
-		cause := startError(l.order, syscall.Errno(u.num()))
-		return ending{exit: -1, err: cause}, false, u.end()
+		errno, err := strconv.ParseUint(string(body), 10, 16)
+		return ending{exit: -1, err: startError(l.order, syscall.Errno(errno))}, false, err
 	}
 	if kind != kindRunning {
 		return e, false, errNonsense
@@ -332,7 +331,7 @@ func (l *lease) listen() (e ending, spent bool, err error) {
 }
 
 func (r report) ending() ending {
-	e := ending{exit: r.status.ExitStatus(), cpu: r.cpu, rss: r.rss, leftover: r.leftover}
+	e := ending{exit: r.status.ExitStatus(), leftover: r.leftover}
 	if r.status.Signaled() {
 		e.signal = unix.SignalName(r.status.Signal())
 	}

@@ -158,33 +158,6 @@ func TestMountsDoNotLeak(t *testing.T) {
 	}
 }
 
-func TestLimits(t *testing.T) {
-	dir := t.TempDir()
-	eachTreeLevel(t, func(t *testing.T, p *proc.Pool) {
-		spec := sh("ulimit -n; ulimit -v; ulimit -u; ulimit -H -f; head -c 2097152 /dev/zero >f; echo $(wc -c <f)")
-		if shell, err := exec.LookPath("bash"); err == nil {
-			spec.Argv[0] = shell
-		}
-		spec.Dir = dir
-		spec.Limits = proc.Limits{Memory: 1 << 30, FileSize: 1 << 20, Processes: 30000, Files: 99}
-		r := p.Run(context.Background(), spec)
-		if diff := cmp.Diff("99\n1048576\n30000\n1024\n1048576\n", r.Stdout.String()); diff != "" {
-			t.Error(diff, r.Err, r.Stderr)
-		}
-		if r := p.Run(context.Background(), sh("ulimit -n")); r.Stdout.String() == "99\n" {
-			t.Error("limits stay for the next child")
-		}
-		spec.Argv = []string{"/etc/passwd"}
-		if r := p.Run(context.Background(), spec); !errors.Is(r.Err, syscall.EACCES) {
-			t.Errorf("limited child that cannot start: %+v", r)
-		}
-	})
-	p := newPool(t, proc.Config{Level: proc.Group})
-	if r := p.Run(context.Background(), proc.Spec{Argv: []string{"/bin/true"}, Limits: proc.Limits{Files: 9}}); !errors.Is(r.Err, proc.ErrNotStarted) {
-		t.Errorf("limits without a holder: %+v", r)
-	}
-}
-
 func TestFailingTee(t *testing.T) {
 	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
 	if err != nil {
@@ -207,7 +180,7 @@ func TestAsOrdinaryUser(t *testing.T) {
 		return // all tests already run as one
 	}
 	dir := openDir(t)
-	cmd := harness("", nobody, "-test.run=^(TestRun|TestNothing|TestChild|TestPids|TestHolder|TestLimits|TestStopped)")
+	cmd := harness("", nobody, "-test.run=^(TestRun|TestNothing|TestChild|TestPids|TestHolder|TestStopped)")
 	cmd.Env = append(cmd.Env, "TMPDIR="+dir, "HOME="+dir)
 	cmd.Dir, cmd.Stderr = dir, nil
 	if out, err := cmd.CombinedOutput(); err != nil {

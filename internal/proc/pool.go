@@ -44,11 +44,10 @@ type host interface {
 
 // An order is what a host needs to know of a Spec.
 type order struct {
-	path   string // absolute
-	argv   []string
-	dir    string // absolute
-	env    []string
-	limits Limits
+	path string // absolute
+	argv []string
+	dir  string // absolute
+	env  []string
 }
 
 // A tree is a running child with all it started. Its methods are called by one
@@ -64,8 +63,6 @@ type ending struct {
 	err      error
 	exit     int
 	signal   string
-	cpu      time.Duration
-	rss      int64
 	leftover int
 }
 
@@ -296,7 +293,7 @@ func (c *Child) finish(ctx context.Context) {
 	r.Duration = time.Since(c.begun)
 	r.Level = c.pool.Level()
 	r.Err, r.Exit, r.Signal = e.err, e.exit, e.signal
-	r.CPU, r.MaxRSS, r.Leftover = e.cpu, e.rss, e.leftover
+	r.Leftover = e.leftover
 	if c.Stdin != nil {
 		c.Stdin.Close()
 	}
@@ -320,7 +317,8 @@ func (c *Child) drain(r *Result) {
 	r.TeeErr = c.tee.finish()
 }
 
-// watch waits for the end and brings it about where it is due.
+// watch waits for the end and brings it about where it is due. A child that has
+// ended by itself did so, whatever else is due.
 func (c *Child) watch(ctx context.Context) ending {
 	var timeout <-chan time.Time
 	if c.spec.Timeout > 0 {
@@ -328,7 +326,6 @@ func (c *Child) watch(ctx context.Context) ending {
 		defer t.Stop()
 		timeout = t.C
 	}
-	grace := c.spec.Grace
 	select {
 	case e := <-c.tree.done():
 		return e
@@ -337,21 +334,66 @@ func (c *Child) watch(ctx context.Context) ending {
 	case <-ctx.Done():
 		c.result.Cancelled = true
 	case <-c.pool.closing:
-		c.result.Cancelled, grace = true, 0
+		c.result.Cancelled = true
 	}
-	if grace > 0 {
+	if e, ended := c.within(c.behind()); ended {
+		c.result.TimedOut, c.result.Cancelled = false, false
+		return e
+	}
+	if grace := c.spec.Grace; grace > 0 && !c.pool.isClosing() {
 		c.tree.terminate()
-		t := time.NewTimer(grace)
-		defer t.Stop()
-		select {
-		case e := <-c.tree.done():
+		if e, ended := c.within(grace); ended {
 			return e
-		case <-t.C:
-		case <-c.pool.closing:
 		}
 	}
 	c.tree.kill()
 	return <-c.tree.done()
+}
+
+// lag is how late a timer may be in a process that runs, and catchUp how long one
+// that was stopped takes to hear what happened meanwhile.
+const (
+	lag     = 100 * time.Millisecond
+	catchUp = time.Second
+)
+
+// behind is how long news of the child may still be on their way: this process may
+// have been stopped while the child ended.
+func (c *Child) behind() time.Duration {
+	if c.result.TimedOut && time.Since(c.begun) > c.spec.Timeout+lag {
+		return catchUp
+	}
+	return 0
+}
+
+// within waits for the end, at most for d, and not while the pool closes.
+func (c *Child) within(d time.Duration) (ending, bool) {
+	select {
+	case e := <-c.tree.done():
+		return e, true
+	default:
+	}
+	if d <= 0 {
+		return ending{}, false
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case e := <-c.tree.done():
+		return e, true
+	case <-t.C:
+	case <-c.pool.closing:
+	}
+	return ending{}, false
+}
+
+func (p *Pool) isClosing() bool {
+	select {
+	case <-p.closing:
+		return true
+	default:
+		return false
+	}
 }
 
 // errNoArgv and the like are refusals of a Spec.

@@ -37,7 +37,7 @@ func resolve(s Spec) (order, error) {
 	if err != nil {
 		return order{}, err
 	}
-	return order{path: path, argv: s.Argv, dir: dir, env: s.Env, limits: s.Limits}, nil
+	return order{path: path, argv: s.Argv, dir: dir, env: s.Env}, nil
 }
 
 // workingDir makes a directory absolute and sure to be one.

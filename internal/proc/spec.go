@@ -53,8 +53,6 @@ type Spec struct {
 	// megabyte waits, it gets no more and [Result.TeeErr] says why; the child
 	// does not notice.
 	Tee io.Writer
-	// Limits bound each process of the tree.
-	Limits Limits
 	// Offline keeps the tree from every network but a loopback of its own, on
 	// which only the tree itself can be reached; where that is not to be had,
 	// the child is not started, see [Pool.Offline]. It needs a user namespace,
@@ -68,16 +66,6 @@ type Spec struct {
 type Output struct {
 	Head int // first bytes kept; 0 is 4 KiB, negative none
 	Tail int // last bytes kept; 0 is 64 KiB, negative none
-}
-
-// Limits are resource limits in force from the child's first instruction and
-// inherited by what it starts; 0 leaves the harness's own. They exist on Linux
-// only: elsewhere a child with limits is refused. Core dumps are always off.
-type Limits struct {
-	Memory    uint64 // bytes of address space of one process
-	FileSize  uint64 // bytes of one file
-	Processes uint64 // of the user; root is not bound by it
-	Files     uint64 // open descriptors of one process
 }
 
 // A Result says how a child ended. Use [Result.Exited] to judge it.
@@ -109,11 +97,6 @@ type Result struct {
 	// tree: a process outside of it holds it. At level Group that is a
 	// survivor.
 	Escaped bool
-	// CPU is the user and system time of the tree.
-	CPU time.Duration
-	// MaxRSS is the largest resident set of one process of the tree, in bytes.
-	// It never reads lower than that of the process that started the child.
-	MaxRSS int64
 }
 
 // Exited returns the child's own exit status. ok is false if the child did not

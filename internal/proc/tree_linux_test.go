@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -288,14 +289,59 @@ func playHarness(role string) int {
 		spec.Env = append(spec.Env, roleVar+"=talk")
 	case "script":
 		spec = sh(os.Args[1])
+	case "timed":
+		spec = sh(os.Args[1])
+		spec.Timeout = timedOut
 	}
 	spec.Offline = offline
 	r := p.Run(context.Background(), spec)
 	fmt.Print(r.Stdout.String())
+	if r.TimedOut {
+		fmt.Print("timed out")
+	}
 	if r.Err != nil {
 		fmt.Fprintln(os.Stderr, r.Err)
 	}
 	return r.Exit
+}
+
+// timedOut is the bound of a child whose harness is stopped for longer.
+const timedOut = 1500 * time.Millisecond
+
+// A child that ended in time did so, whatever its harness could see meanwhile.
+func TestHarnessThatIsStopped(t *testing.T) {
+	for _, level := range levels {
+		t.Run(string(level), func(t *testing.T) {
+			dir := openDir(t)
+			cmd := harness("timed:"+string(level), 0, "cd "+dir+"; touch ready; until test -e go; do sleep 0.01; done; touch done; exit 3")
+			var out strings.Builder
+			cmd.Stdout = &out
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			until(t, filepath.Join(dir, "ready"))
+			begun := time.Now()
+			cmd.Process.Signal(syscall.SIGSTOP)
+			os.WriteFile(filepath.Join(dir, "go"), nil, 0o600)
+			until(t, filepath.Join(dir, "done"))
+			<-time.After(time.Until(begun.Add(timedOut + 200*time.Millisecond)))
+			cmd.Process.Signal(syscall.SIGCONT)
+			cmd.Wait()
+			if cmd.ProcessState.ExitCode() != 3 || out.String() != "" {
+				t.Errorf("exit %d, %q", cmd.ProcessState.ExitCode(), out.String())
+			}
+		})
+	}
+}
+
+func until(t *testing.T, path string) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); runtime.Gosched() {
+		if _, err := os.Stat(path); err == nil {
+			return
+		}
+	}
+	t.Fatalf("%s does not appear", path)
 }
 
 // harness starts this program as a harness, for another user if uid is not 0.

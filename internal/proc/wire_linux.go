@@ -3,8 +3,10 @@ package proc
 import (
 	"encoding/binary"
 	"errors"
+	"slices"
+	"strconv"
+	"strings"
 	"syscall"
-	"time"
 )
 
 // Harness and holder talk over a stream socket in frames: four bytes of length,
@@ -34,27 +36,14 @@ const (
 
 var errNonsense = errors.New("nonsense on the holder's socket")
 
-// A packer builds a frame.
-type packer []byte
-
-func newFrame(k kind) packer { return packer{0, 0, 0, 0, byte(k)} }
-
-func (p packer) num(n uint64) packer { return binary.AppendUvarint(p, n) }
-func (p packer) str(s string) packer { return append(p.num(uint64(len(s))), s...) }
-
-func (p packer) strs(list []string) packer {
-	p = p.num(uint64(len(list)))
-	for _, s := range list {
-		p = p.str(s)
-	}
-	return p
+// pack builds a frame of texts, none of which has a NUL.
+func pack(k kind, texts ...string) []byte {
+	body := strings.Join(texts, "\x00")
+	frame := binary.BigEndian.AppendUint32(nil, uint32(len(body)))
+	return append(append(frame, byte(k)), body...)
 }
 
-// frame fills in the length.
-func (p packer) frame() []byte {
-	binary.BigEndian.PutUint32(p, uint32(len(p)-frameHeader))
-	return p
-}
+func unpack(body []byte) []string { return strings.Split(string(body), "\x00") }
 
 // parseHeader reads a frame's header; the body may have at most limit bytes.
 func parseHeader(h [frameHeader]byte, limit int) (kind, int, error) {
@@ -65,93 +54,44 @@ func parseHeader(h [frameHeader]byte, limit int) (kind, int, error) {
 	return kind(h[4]), int(n), nil
 }
 
-// An unpacker reads a body. After the first thing that is not there all it
-// reads is zero and err is set.
-type unpacker struct {
-	rest []byte
-	err  error
-}
-
-func (u *unpacker) num() uint64 {
-	n, size := binary.Uvarint(u.rest)
-	if size <= 0 {
-		u.rest, u.err = nil, errNonsense
-		return 0
-	}
-	u.rest = u.rest[size:]
-	return n
-}
-
-func (u *unpacker) str() string {
-	n := u.num()
-	if n > uint64(len(u.rest)) {
-		u.rest, u.err = nil, errNonsense
-		return ""
-	}
-	s := string(u.rest[:n])
-	u.rest = u.rest[n:]
-	return s
-}
-
-func (u *unpacker) strs() []string {
-	n := u.num()
-	if n > uint64(len(u.rest)) { // each takes a byte at least
-		u.rest, u.err = nil, errNonsense
-		return nil
-	}
-	list := make([]string, 0, n)
-	for range n {
-		list = append(list, u.str())
-	}
-	return list
-}
-
-func (u *unpacker) end() error {
-	if u.err == nil && len(u.rest) > 0 {
-		u.err = errNonsense
-	}
-	return u.err
-}
-
 func packOrder(o order) []byte {
-	l := o.limits
-	return newFrame(kindOrder).str(o.path).str(o.dir).strs(o.argv).strs(o.env).
-		num(l.Memory).num(l.FileSize).num(l.Processes).num(l.Files).frame()
+	return pack(kindOrder, slices.Concat([]string{o.path, o.dir, strconv.Itoa(len(o.argv))}, o.argv, o.env)...)
 }
 
 func unpackOrder(body []byte) (order, error) {
-	u := unpacker{rest: body}
-	o := order{path: u.str(), dir: u.str(), argv: u.strs(), env: u.strs()}
-	o.limits = Limits{Memory: u.num(), FileSize: u.num(), Processes: u.num(), Files: u.num()}
-	return o, u.end()
+	texts := unpack(body)
+	if len(texts) < 3 {
+		return order{}, errNonsense
+	}
+	n, err := strconv.Atoi(texts[2])
+	rest := texts[3:]
+	if err != nil || n < 0 || n > len(rest) {
+		return order{}, errNonsense
+	}
+	return order{path: texts[0], dir: texts[1], argv: rest[:n], env: rest[n:]}, nil
 }
 
 // A report is a tree's end as the holder saw it.
 type report struct {
 	status   syscall.WaitStatus // of the child
-	cpu      time.Duration
-	rss      int64 // bytes
 	leftover int
 	spent    bool // the holder is not fit to run another child
 }
 
 func packReport(r report) []byte {
-	spent := uint64(0)
-	if r.spent {
-		spent = 1
-	}
-	return newFrame(kindEnded).num(uint64(r.status)).num(uint64(r.cpu)).num(uint64(r.rss)).
-		num(uint64(r.leftover)).num(spent).frame()
+	return pack(kindEnded, strconv.FormatUint(uint64(r.status), 10), strconv.Itoa(r.leftover), strconv.FormatBool(r.spent))
 }
 
 func unpackReport(body []byte) (report, error) {
-	u := unpacker{rest: body}
-	r := report{status: syscall.WaitStatus(u.num()), cpu: time.Duration(u.num()), rss: int64(u.num())}
-	r.leftover, r.spent = int(u.num()), u.num() != 0
-	if err := u.end(); err != nil {
-		return report{}, err
+	texts := unpack(body)
+	if len(texts) != 3 {
+		return report{}, errNonsense
 	}
-	if !r.status.Exited() && !r.status.Signaled() {
+	status, err := strconv.ParseUint(texts[0], 10, 32)
+	leftover, err2 := strconv.Atoi(texts[1])
+	spent, err3 := strconv.ParseBool(texts[2])
+	r := report{syscall.WaitStatus(status), leftover, spent}
+	if errors.Join(err, err2, err3) != nil || !r.status.Exited() && !r.status.Signaled() {
 		return report{}, errNonsense
 	}
 	return r, nil

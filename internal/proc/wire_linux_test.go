@@ -10,11 +10,10 @@ import (
 )
 
 func TestOrderRoundTrip(t *testing.T) {
-	text := rapid.Custom(func(t *rapid.T) string { return string(rapid.SliceOf(rapid.Byte()).Draw(t, "bytes")) })
+	text := rapid.Custom(func(t *rapid.T) string { return string(rapid.SliceOf(rapid.ByteRange(1, 255)).Draw(t, "bytes")) }) // no NUL, as in all that a process gets
 	list := rapid.SliceOf(text).Filter(func(s []string) bool { return s != nil })
 	rapid.Check(t, func(t *rapid.T) {
 		o := order{path: text.Draw(t, "path"), dir: text.Draw(t, "dir"), argv: list.Draw(t, "argv"), env: list.Draw(t, "env")}
-		o.limits = Limits{rapid.Uint64().Draw(t, "memory"), rapid.Uint64().Draw(t, "file"), rapid.Uint64().Draw(t, "processes"), rapid.Uint64().Draw(t, "files")}
 		frame := packOrder(o)
 		kind, size, err := parseHeader([frameHeader]byte(frame), maxOrder)
 		if err != nil || kind != kindOrder || size != len(frame)-frameHeader {
@@ -29,7 +28,7 @@ func TestOrderRoundTrip(t *testing.T) {
 
 func TestReportRoundTrip(t *testing.T) {
 	for _, r := range []report{
-		{status: 0x0700, cpu: 5, rss: 1 << 40, leftover: 3},
+		{status: 0x0700, leftover: 3},
 		{status: 9, spent: true},
 	} {
 		got, err := unpackReport(packReport(r)[frameHeader:])
@@ -53,7 +52,7 @@ func TestHeaderBoundsTheBody(t *testing.T) {
 func FuzzUnpack(f *testing.F) {
 	f.Add(packOrder(order{path: "/bin/sh", argv: []string{"sh", "-c", ":"}, env: []string{"A=1"}})[frameHeader:])
 	f.Add(packReport(report{status: 0x0100, leftover: 2, spent: true})[frameHeader:])
-	f.Add([]byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01})
+	f.Add([]byte("/bin/sh\x00\x0099999999999999999999"))
 	f.Fuzz(func(t *testing.T, body []byte) {
 		if o, err := unpackOrder(body); err == nil && len(packOrder(o))-frameHeader > len(body) {
 			t.Errorf("order %+v of %d bytes packs longer", o, len(body))

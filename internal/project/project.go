@@ -1,12 +1,12 @@
-// Package project writes into plan documents: a run's outcome, where people look
+// Package project writes into plan documents: the outcome of a run, where people look
 // for it, and what a person changed at the command line.
 //
-// The one idea: a projection follows the journal and is never read back. The
-// marks lie outside the document's hash, so they break no approval. A document
-// is replaced whole, by renaming, and only while it is the one that was read.
+// A projection follows the journal and is never read back. The marks are not part of
+// the document's hash, so they break no approval. A document is replaced as a whole, by
+// renaming, and only if it is still the one that was read.
 //
-// It must never mark a byte that the hash covers, and never write over a
-// document that somebody changed meanwhile.
+// It must never mark a byte that the hash covers, and never overwrite a document that
+// somebody changed meanwhile.
 package project
 
 import (
@@ -32,6 +32,28 @@ var ErrChanged = errors.New("the plan document was changed")
 // the hash that the run pinned: else it fails with ErrChanged. Two calls at once
 // for one path are safe; a person's editor that saves in between is not seen.
 func Mark(path, hash string, status engine.Status, steps []engine.StepRow) error {
+	return remark(path, hash, func(src []byte, _ *plan.Plan) []byte {
+		return plan.SetStatus(src, string(status), marks(steps))
+	})
+}
+
+// Unmark takes the marks of an earlier run away when the next one opens, under the
+// same conditions. A document without marks stays as it is.
+func Unmark(path, hash string) error {
+	return remark(path, hash, func(src []byte, p *plan.Plan) []byte {
+		none := map[string]plan.Mark{}
+		for _, s := range p.Steps {
+			none[s.ID.Value] = plan.NoMark
+		}
+		if bytes.Equal(plan.SetStatus(src, "", none), src) {
+			return src
+		}
+		return plan.SetStatus(src, string(engine.Running), none)
+	})
+}
+
+// remark puts what marked makes of the document in its place.
+func remark(path, hash string, marked func(src []byte, p *plan.Plan) []byte) error {
 	info, err := os.Lstat(path)
 	if err != nil {
 		return fmt.Errorf("mark plan: %w", err)
@@ -39,20 +61,25 @@ func Mark(path, hash string, status engine.Status, steps []engine.StepRow) error
 	if !info.Mode().IsRegular() {
 		return fmt.Errorf("mark plan: %s is not a regular file", path)
 	}
-	src, err := os.ReadFile(path)
+	src, err := durable.ReadFile(path, plan.MaxBytes)
+	if errors.Is(err, durable.ErrNotText) {
+		return ErrChanged
+	}
 	if err != nil {
 		return fmt.Errorf("mark plan: %w", err)
 	}
-	if d, _ := form.Read(path, src); d.Plan == nil || d.Plan.Hash() != hash {
+	d, _ := form.Read(path, src)
+	if d.Plan == nil || d.Plan.Hash() != hash {
 		return ErrChanged
-	} else if d.Form != form.Markdown {
+	}
+	if d.Form != form.Markdown {
 		return nil // every byte of the other forms is covered by the hash
 	}
-	marked := plan.SetStatus(src, string(status), marks(steps))
-	if bytes.Equal(marked, src) {
+	text := marked(src, d.Plan)
+	if bytes.Equal(text, src) {
 		return nil
 	}
-	if err := replace(path, src, marked, info.Mode().Perm()); err != nil {
+	if err := replace(path, src, text, info.Mode().Perm()); err != nil {
 		return fmt.Errorf("mark plan: %w", err)
 	}
 	return nil
@@ -77,7 +104,7 @@ func Replace(path string, seen, text []byte) error {
 }
 
 func replace(path string, seen, text []byte, mode fs.FileMode) error {
-	if now, err := os.ReadFile(path); err != nil || !bytes.Equal(now, seen) {
+	if now, err := durable.ReadFile(path, plan.MaxBytes); err != nil || !bytes.Equal(now, seen) {
 		return ErrChanged
 	}
 	return durable.Replace(path, text, mode, nil)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -69,5 +70,25 @@ func TestMarkRefusesLinks(t *testing.T) {
 	}
 	if err := project.Mark(link, hash, engine.Done, nil); err == nil {
 		t.Error("a link was marked")
+	}
+}
+
+// A document that somebody made larger than any plan is not read to its end.
+func TestMarkReadsNoMoreThanAPlan(t *testing.T) {
+	path, hash := write(t, document)
+	if err := os.Truncate(path, 256<<20); err != nil {
+		t.Fatal(err)
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	if err := project.Mark(path, hash, engine.Done, nil); !errors.Is(err, project.ErrChanged) {
+		t.Errorf("marked: %v", err)
+	}
+	if err := project.Replace(path, []byte(document), nil); !errors.Is(err, project.ErrChanged) {
+		t.Errorf("replaced: %v", err)
+	}
+	runtime.ReadMemStats(&after)
+	if read := after.TotalAlloc - before.TotalAlloc; read > 64<<20 {
+		t.Errorf("%d MiB were read", read>>20)
 	}
 }

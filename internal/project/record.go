@@ -4,13 +4,14 @@ import (
 	"time"
 
 	"github.com/piton-dev/piton/internal/engine"
+	"github.com/piton-dev/piton/internal/plan"
 	"github.com/piton-dev/piton/internal/plan/form"
 )
 
 // Record is a run as a plan in YAML or JSON holds one: the pinned document with
-// what became of it and of each step. outputs are those of steps, by id. It is
+// what became of it and of each step, whose files are those that it changed. It is
 // made of what the journal says and of nothing else.
-func Record(d form.Document, head engine.HeadRow, r *engine.Revision, rows []engine.StepRow, outputs map[string]string) form.Document {
+func Record(d form.Document, head engine.HeadRow, r *engine.Revision, rows []engine.StepRow, done Deeds) form.Document {
 	p := r.Drafted
 	rec := form.Record{
 		ID: p.Plan, Previous: p.Previous, Version: p.Version, Status: runWord(head.Status), Current: len(d.Plan.Steps),
@@ -24,7 +25,10 @@ func Record(d form.Document, head engine.HeadRow, r *engine.Revision, rows []eng
 		row := byID[s.ID.Value]
 		step := form.StepRecord{
 			Status: stepWord(row.Status), ExecutedBy: row.Agent, Attempts: row.Attempts,
-			StartedAt: moment(row.Started), CompletedAt: moment(row.Finished), Output: outputs[row.ID],
+			StartedAt: moment(row.Started), CompletedAt: moment(row.Finished), Output: done.Outputs[row.ID],
+		}
+		if files, known := done.Changed[row.ID]; known {
+			s.Writes = written(files)
 		}
 		if step.Status == "failed" {
 			step.Error = row.Reason
@@ -35,6 +39,21 @@ func Record(d form.Document, head engine.HeadRow, r *engine.Revision, rows []eng
 		rec.Steps = append(rec.Steps, step)
 	}
 	return d.Recorded(rec)
+}
+
+// Deeds are what steps put out and changed, by id. Of a step whose changes nobody
+// looked at there are none.
+type Deeds struct {
+	Outputs map[string]string
+	Changed map[string][]string
+}
+
+func written(files []string) plan.Field[[]plan.Text] {
+	list := make([]plan.Text, len(files))
+	for n, file := range files {
+		list[n] = plan.Text{Value: file}
+	}
+	return plan.Is(list)
 }
 
 // moment is a time as all documents write it, "" for none.

@@ -233,7 +233,6 @@ func TestWorkspaceStream(t *testing.T) {
 		}
 		wantRefusal(t, s.submit(engine.WorkspaceStream, draft), engine.Conflict)
 		wantRefusal(t, s.submit(engine.WorkspaceStream, order(engine.DoPause, "")), engine.Invalid)
-		wantRefusal(t, s.host.Activate(t.Context(), engine.WorkspaceStream), engine.Invalid)
 		s.interrupt()
 		s.close()
 

@@ -526,16 +526,13 @@ func (w *world) auditBeside() {
 // Where there may be more than one, another step is made ready or checked besides.
 func (w *world) crowd(live []*effort) bool {
 	last := live[len(live)-1]
-	room, working, besides := w.room(last), 0, 0
-	if w.job(last.effect.Key.Task).policy.Ahead {
-		besides = min(1, room-1)
-	}
+	room, working := w.room(last), 0
 	for _, x := range live {
 		if x.effect.Key.Kind == engine.Work {
 			working++
 		}
 	}
-	return working > room || len(live) > room+besides
+	return working > room || len(live) > room+min(1, room-1)
 }
 
 // across: runs of one workspace that ask for leases do not disturb each other.
@@ -544,8 +541,8 @@ func (w *world) across(x, y *effort) {
 	if a.Task == b.Task || !w.job(a.Task).policy.Leases || !w.job(b.Task).policy.Leases {
 		return
 	}
-	if a.Kind == engine.Prove && b.Kind == engine.Prove {
-		return // both only look
+	if a.Kind == engine.Prove && b.Kind == engine.Prove || a.Kind == engine.Survey || b.Kind == engine.Survey {
+		return // they only look
 	}
 	s, o := w.step(x), w.step(y)
 	agents := s.Kind == engine.Agent && o.Kind == engine.Agent

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/piton-dev/piton/internal/engine"
+	"github.com/piton-dev/piton/internal/run"
 	"github.com/piton-dev/piton/internal/store"
 )
 
@@ -75,7 +77,14 @@ func (s *stage) dies() {
 
 func (s *stage) wantBeside(name string, want ...[]string) {
 	s.t.Helper()
-	if diff := cmp.Diff(want, s.play(name).effect.Beside); diff != "" {
+	var scopes [][]string
+	for _, n := range s.play(name).report.Beside() {
+		scopes = append(scopes, n.Writes)
+	}
+	byName := func(a, b []string) int { return slices.Compare(a, b) }
+	slices.SortFunc(scopes, byName)
+	slices.SortFunc(want, byName)
+	if diff := cmp.Diff(want, scopes); diff != "" {
 		s.t.Errorf("beside %s (-want +got):\n%s", name, diff)
 	}
 }
@@ -224,5 +233,83 @@ func TestBesideUnread(t *testing.T) {
 		s.dies()
 		s.activate("t")
 		s.wantBeside("t of-t 1 prepare 2", []string{"of-b/"})
+	})
+}
+
+// strays lets work end that changed these paths outside of all scopes.
+func (s *stage) strays(name string, paths ...string) {
+	s.t.Helper()
+	p := s.play(name)
+	end := engine.WorkEnded{How: engine.Exited}
+	for _, path := range paths {
+		end.OutOfScope = append(end.OutOfScope, engine.Change{Path: path, What: "added"})
+	}
+	p.answer <- run.Answer{Input: engine.Ended{Key: p.effect.Key, WorkEnded: end}}
+	s.passes()
+}
+
+// TestBesideWork: work under way is told of whoever was at work since it began, of
+// its own run and of others, and of whoever is; but not of those before.
+func TestBesideWork(t *testing.T) {
+	onStage(t, func(t *testing.T, s *stage) {
+		s.loop(stay)
+		before, mine, other := []engine.Step{scoped("before")}, []engine.Step{scoped("one"), scoped("two")}, []engine.Step{scoped("gone"), scoped("live")}
+		s.leased("a", opening(t, "a", before), before...)
+		s.whole("a before")
+		s.leased("t", opening(t, "t", mine), mine...)
+		s.leased("b", opening(t, "b", other), other...)
+		s.look("b gone 1 prepare 1")
+		s.look("b live 1 prepare 1")
+		s.look("t two 1 prepare 1")
+		s.strays("b gone 1 work 1", "stray")
+		s.look("t one 1 prepare 1") // which had its lease, and may have looked, while gone was at work
+		one := s.play("t one 1 work 1")
+		s.pass("t two 1 work 1")
+		s.pass("t two 1 verify 1")
+		want := []engine.Neighbour{
+			{Run: "b-r1", Step: "gone", Writes: []string{"gone/"}, Strays: []engine.Change{{Path: "stray", What: "added"}}},
+			{Run: "b-r1", Step: "live", Writes: []string{"live/"}, Live: true},
+			{Run: "t-r1", Step: "two", Writes: []string{"two/"}},
+		}
+		if diff := cmp.Diff(want, one.report.Beside()); diff != "" {
+			t.Errorf("beside one (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// TestBesideBlamedOnce: a stray that two share is not handed on to who begins
+// after the first of them has ended.
+func TestBesideBlamedOnce(t *testing.T) {
+	onStage(t, func(t *testing.T, s *stage) {
+		s.loop(stay)
+		steps := []engine.Step{scoped("a"), scoped("b"), scoped("c")}
+		s.leased("t", opening(t, "t", steps), steps...)
+		s.look("t a 1 prepare 1")
+		s.look("t b 1 prepare 1")
+		s.strays("t a 1 work 1", "stray")
+		s.look("t c 1 prepare 1")
+		s.strays("t b 1 work 1", "stray")
+		for _, n := range s.play("t c 1 work 1").report.Beside() {
+			if len(n.Strays) > 0 {
+				t.Errorf("%s hands on %v", n.Step, n.Strays)
+			}
+		}
+	})
+}
+
+// TestBesideAfterTheEnd: who asks when no turn comes any more is answered.
+func TestBesideAfterTheEnd(t *testing.T) {
+	onStage(t, func(t *testing.T, s *stage) {
+		s.loop(stay)
+		s.task("t", script("one"))
+		p := s.play("t one 1 prepare 1")
+		s.store.breakWith(store.ErrFull)
+		s.pass("t one 1 prepare 1")
+		if err := <-s.ended; !errors.Is(err, store.ErrFull) {
+			t.Fatal(err)
+		}
+		if beside := p.report.Beside(); beside != nil {
+			t.Errorf("beside %v", beside)
+		}
 	})
 }

@@ -52,11 +52,12 @@ func (h *Host) openChild(stream string, t *task, d engine.WorkDispatched, o engi
 	if child.state.Task() != "" {
 		open.Task = nil
 	}
-	draft, fresh := h.work.state.Undrafted(draft)
+	draft, fresh := h.plans.Undrafted(draft)
 	open.Run.Plan, e.in = draft.Plan, open
 	if fresh {
 		w := envelope{stream: engine.WorkspaceStream, in: draft}
-		if err := h.admitWorkspace(&w, touched); err != nil {
+		touched[w.stream] = true
+		if err := h.admitTo(&w, h.work); err != nil {
 			return err
 		}
 		e.err = w.err
@@ -66,7 +67,7 @@ func (h *Host) openChild(stream string, t *task, d engine.WorkDispatched, o engi
 		h.carry(e.stream, child)
 	}
 	if e.err == nil {
-		if err := h.admitTask(&e, child); err != nil {
+		if err := h.admitTo(&e, child); err != nil {
 			return err
 		}
 	}
@@ -74,7 +75,7 @@ func (h *Host) openChild(stream string, t *task, d engine.WorkDispatched, o engi
 		return nil
 	}
 	k := engine.Key{Task: stream, Run: t.state.Run().Run, Step: d.Step, Attempt: d.Attempt, Kind: engine.Work, N: d.N}
-	return h.admitTask(&envelope{stream: stream, in: end(k, engine.NoStart, "its run cannot be opened: "+e.err.Error())}, t)
+	return h.admitTo(&envelope{stream: stream, in: end(k, engine.NoStart, "its run cannot be opened: "+e.err.Error())}, t)
 }
 
 // passOn lets the runs below do what a person told a run to do. One that does so
@@ -87,7 +88,7 @@ func (h *Host) passOn(t *task, in engine.Order, touched map[string]bool) error {
 		}
 		touched[d.Task] = true
 		order := engine.Order{Command: in.Command, Run: d.Run}
-		if err := h.admitTask(&envelope{stream: d.Task, in: order}, child); err != nil {
+		if err := h.admitTo(&envelope{stream: d.Task, in: order}, child); err != nil {
 			return err
 		}
 		if err := h.passOn(child, order, touched); err != nil {
@@ -145,7 +146,7 @@ func (h *Host) match(stream string, t *task, d engine.Delegation, touched map[st
 		touched[d.Task] = true
 		return true, h.beginAndDecide(d.Task, child)
 	}
-	if err := h.admitTask(&e, to); err != nil || e.err != nil {
+	if err := h.admitTo(&e, to); err != nil || e.err != nil {
 		return false, err
 	}
 	touched[e.stream] = true
@@ -181,15 +182,6 @@ func (t *task) object(st store.Store, hash string) ([]byte, bool) {
 	}
 	body, err := st.Object(context.Background(), hash)
 	return body, err == nil
-}
-
-// family reports whether the run, or one that carries out a step of it, goes on
-// without a person's doing.
-func (h *Host) family(t *task) bool {
-	return t.moves() || slices.ContainsFunc(t.state.Delegations(), func(d engine.Delegation) bool {
-		child := h.tasks[d.Task]
-		return child != nil && h.family(child)
-	})
 }
 
 // Idle reports whether a run that is carried out elsewhere can move only when a

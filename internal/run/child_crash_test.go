@@ -13,13 +13,14 @@ import (
 	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/run"
 	"github.com/piton-dev/piton/internal/store"
+	"github.com/piton-dev/piton/internal/store/storetest"
 )
 
 var errDead = errors.New("the process is dead")
 
 // mortal is a store that a dead process cannot write to any more.
 type mortal struct {
-	*store.Memory
+	*storetest.Memory
 	dead *atomic.Bool
 }
 
@@ -60,7 +61,7 @@ func TestChildCrashes(t *testing.T) {
 // end. It returns how many lives were cut short.
 func (n nested) crashing(t *testing.T, at int) (crashed int) {
 	w := &n
-	w.t, w.memory, w.runs = t, store.NewMemory(), &atomic.Int64{}
+	w.t, w.memory, w.runs = t, storetest.NewMemory(), &atomic.Int64{}
 	for _, point := range []int{at, at/2 + 1, 0} {
 		if w.live(point) {
 			crashed++
@@ -77,7 +78,7 @@ type nested struct {
 	sub     engine.Step
 	streams []string // that there are in the end
 	t       *testing.T
-	memory  *store.Memory
+	memory  *storetest.Memory
 	runs    *atomic.Int64
 }
 
@@ -118,7 +119,7 @@ func (w *nested) live(point int) bool {
 	return dead.Load()
 }
 
-func (w *nested) do(ctx context.Context, e engine.Effect) run.Answer {
+func (w *nested) do(ctx context.Context, e engine.Effect, r *run.Reporter) run.Answer {
 	select {
 	case <-time.After(time.Second):
 	case <-ctx.Done():

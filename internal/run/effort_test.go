@@ -38,7 +38,7 @@ type moment struct {
 }
 
 // do is what the host calls to carry out an effect.
-func (l *life) do(ctx context.Context, e engine.Effect) run.Answer {
+func (l *life) do(ctx context.Context, e engine.Effect, r *run.Reporter) run.Answer {
 	if l.isGone() {
 		return run.Answer{}
 	}
@@ -146,6 +146,13 @@ func (x *effort) script(r *rand.Rand) {
 		x.intent = x.prepared(r)
 	case engine.Work:
 		x.intent = x.ended(r)
+	case engine.Survey:
+		tree := store.NewObject([]byte("tree"))
+		in := engine.Surveyed{Key: e.Key, Tree: tree.Hash}
+		if chance(r, 10) {
+			in.Touched = []string{"app"}
+		}
+		x.intent = run.Answer{Input: in, Objects: []store.Object{tree}}
 	default:
 		x.intent = run.Answer{Input: engine.Checked{Key: e.Key, Checks: x.checks(r)}}
 	}

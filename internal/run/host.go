@@ -20,16 +20,17 @@ import (
 // answers with engine.Ended and How Stopped. An inquiry may then answer nothing,
 // and whatever it does answer is thrown away, for its child may have been killed
 // half way. An answer that the core finds malformed ends the loop.
-type Do func(ctx context.Context, e engine.Effect) Answer
+type Do func(ctx context.Context, e engine.Effect, r *Reporter) Answer
 
 // Answer is the result of an effect with the objects it names. Input is nil
 // only for an inquiry that was told to stop.
 type Answer struct {
 	Input   engine.Input
 	Objects []store.Object
+	Err     error // nobody here carries out effects of this kind
 }
 
-// Config is what a [Host] needs. All fields but Known, Show and Point are required.
+// Config is what a [Host] needs. All fields but Show and Point are required.
 type Config struct {
 	Store     store.Store
 	Do        Do
@@ -39,11 +40,8 @@ type Config struct {
 	Version   string
 	Isolation string // level in force, as probed
 
-	// Known is the state of a task as [Load] returned it, which need not be
-	// read again, or nil. It is the host's from then on.
-	Known *engine.State
-	// Show is called in the loop with records that are durable now. It must
-	// return at once.
+	// Show is called in the loop with records that are durable now, and with none
+	// when an effect has said something. It must return at once.
 	Show func([]engine.Record)
 	// Point is called at every boundary of a durable write or an effect. It is
 	// for crash tests.
@@ -58,35 +56,48 @@ type Host struct {
 	release func() error
 
 	// Of the loop alone.
-	work     workspace
+	plans    engine.Workspace
+	work     *task // of the workspace's own stream, whose state is plans
 	tasks    map[string]*task
 	holdings holdings
 	seen     time.Time // when the last turn was
 	stopping bool      // nothing is started any more
 	failed   error
-	left     []string // what quit found under way
+	releases map[string][]chan error // by stream: who waits until nothing of it runs any more
 
 	mu      sync.Mutex
 	inbox   []envelope
 	closed  bool
 	carried map[string]bool // streams whose effects are started, until the loop has ended
 	signal  chan struct{}   // capacity 1: something is in the inbox
+	// inquiries are effects that ask who is beside them; said is that one has
+	// said something.
+	inquiries []inquiry
+	said      bool
+	over      chan struct{} // closed when no turn comes any more
 
 	effects sync.WaitGroup
 }
 
-// workspace is the workspace stream's state, and whether this owner has begun it.
-type workspace struct {
-	state engine.Workspace
-	begun bool
-	batch *batch
+// fold is the state of a stream: of a task, or of the workspace itself.
+type fold interface {
+	Seq() uint64
+	Apply(engine.Record) error
+	Admit(engine.Input, time.Time) ([]engine.Event, error)
+	Decide(time.Time) []engine.Event
+	Live() bool // something is to be done
+	Pending() []engine.Key
+	Wants(engine.Key) bool
+	Effect(engine.Key) engine.Effect
+	Rows() engine.Rows
 }
 
-// task is one task's state and what runs for it.
+// task is a stream's state and what runs for it.
 type task struct {
-	state     *engine.State
-	active    bool // effects are started for it
-	begun     bool // this owner's epoch is in its stream
+	fold
+	state     *engine.State // the fold of a task; nil for the workspace
+	active    bool          // effects are started for it
+	begun     bool          // this owner's epoch is in its stream
 	running   map[engine.Key]*running
 	unstarted []engine.Key // work that was dispatched by this owner and not started
 	since     int          // records since the last snapshot
@@ -115,6 +126,8 @@ type envelope struct {
 	key     *engine.Key // of the effect that ended
 	cut     bool        // it was told to stop before it answered
 	wake    bool        // run the task from now on
+	release bool        // do not run the task any more
+	look    func(*engine.State)
 	ack     chan error
 	err     error
 }
@@ -129,25 +142,22 @@ func Open(ctx context.Context, cfg Config) (*Host, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &Host{cfg: cfg, epoch: epoch, release: release, tasks: map[string]*task{}, carried: map[string]bool{}, signal: make(chan struct{}, 1)}
+	h := &Host{cfg: cfg, epoch: epoch, release: release, tasks: map[string]*task{}, releases: map[string][]chan error{}, carried: map[string]bool{}, signal: make(chan struct{}, 1), over: make(chan struct{})}
+	h.work = &task{fold: &h.plans, running: map[engine.Key]*running{}}
 	for r, err := range cfg.Store.Read(ctx, engine.WorkspaceStream, 0) {
 		if err == nil {
-			err = h.work.state.Apply(r)
+			err = h.plans.Apply(r)
 		}
 		if err != nil {
 			return nil, errors.Join(err, release())
 		}
 	}
-	h.work.state.Forget() // the rows are in the store already
+	h.plans.Forget() // the rows are in the store already
 	return h, nil
 }
 
 // Epoch is the number of this ownership.
 func (h *Host) Epoch() uint64 { return h.epoch }
-
-// Left names the streams whose runs had something under way, or due, when the
-// loop was told to end. Call it when Loop has returned.
-func (h *Host) Left() []string { return h.left }
 
 // Submit hands an input to the next turn and returns when the facts it became
 // are durable, or why it was refused: an *engine.Refusal, or what stopped the
@@ -157,16 +167,29 @@ func (h *Host) Left() []string { return h.left }
 // Do and from nowhere else.
 func (h *Host) Submit(ctx context.Context, stream string, in engine.Input, objects ...store.Object) error {
 	switch in.(type) {
-	case nil, engine.Begin, engine.Prepared, engine.Ended, engine.Checked, engine.Lease, engine.Recall:
-		return &engine.Refusal{Code: engine.Invalid, Message: fmt.Sprintf("%T cannot be submitted", in)}
+	case engine.Open, engine.Revise, engine.Order, engine.Reply, engine.Draft, engine.Judgement, engine.Archive, engine.Errand:
+		return h.send(ctx, envelope{stream: stream, in: in, objects: objects})
 	}
-	return h.send(ctx, envelope{stream: stream, in: in, objects: objects})
+	return &engine.Refusal{Code: engine.Invalid, Message: fmt.Sprintf("%T cannot be submitted", in)}
 }
 
-// Activate starts the effects of a task from now on. It fails if there is no
-// such task.
+// Activate starts the effects of a task, or of the workspace itself, from now on.
+// It fails if there is no such task.
 func (h *Host) Activate(ctx context.Context, stream string) error {
 	return h.send(ctx, envelope{stream: stream, wake: true})
+}
+
+// Release stops the effects of a task, and of the runs that carry out its steps,
+// and starts no more of them. It returns when nothing of them runs any more, and
+// how it ended is durable. The run stays open: Activate goes on with it.
+func (h *Host) Release(ctx context.Context, stream string) error {
+	return h.send(ctx, envelope{stream: stream, release: true})
+}
+
+// Look lets somebody look at the state of a task in the loop. look keeps nothing of
+// it, and returns at once.
+func (h *Host) Look(ctx context.Context, stream string, look func(*engine.State)) error {
+	return h.send(ctx, envelope{stream: stream, look: look})
 }
 
 // Carried names the streams whose effects are started: those that were activated,
@@ -181,6 +204,9 @@ func (h *Host) Carried() []string {
 // carry starts the effects of a task from now on.
 func (h *Host) carry(stream string, t *task) {
 	t.active = true
+	if t.state == nil {
+		return // it is no run
+	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.carried[stream] = true
@@ -254,6 +280,7 @@ func (h *Host) shut() {
 // refuse answers everybody who still waits, and takes nothing more.
 func (h *Host) refuse() {
 	h.shut()
+	h.released()
 	for _, e := range h.drain() {
 		e.answer(cmp.Or(h.failed, ErrStopped))
 	}

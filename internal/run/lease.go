@@ -71,7 +71,7 @@ func (h *Host) answer(x *holding) error {
 	if !x.held {
 		in.Behind = &engine.Holder{Run: x.behind.run, Step: x.behind.claim.Step.ID, Scope: x.behind.claim.Step.Writes, First: x.first}
 	}
-	return h.admitTask(&envelope{stream: x.stream, in: in}, t)
+	return h.admitTo(&envelope{stream: x.stream, in: in}, t)
 }
 
 // match makes the holdings of a stream what its task claims now. What is claimed

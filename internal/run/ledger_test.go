@@ -111,8 +111,14 @@ func (g *ledger) enter(r engine.Record) {
 		g.leased(e, r)
 	case engine.LeaseAwaited:
 		g.awaited(e)
+	case engine.TreeSurveyed:
+		g.account(e.Step)
 	case engine.PreviewMade:
 		g.account(e.Step).look = &e
+	case engine.WorkReported:
+		if a := g.account(e.Step); a.live == nil || a.n != e.N {
+			g.find("sequence", "%s %d.%d reports, and is not under way", e.Step, e.Attempt, e.N)
+		}
 	case engine.ItemOpened:
 		g.itemOpened(e)
 	case engine.ItemAnswered:
@@ -487,7 +493,7 @@ func (g *ledger) itemOpened(e engine.ItemOpened) {
 
 func (g *ledger) itemAnswered(e engine.ItemAnswered, r engine.Record) {
 	it := g.items[e.Item]
-	if it == nil || !slices.Contains(it.Choices, e.Choice) {
+	if it == nil || !g.live || !slices.Contains(it.Choices, e.Choice) {
 		g.find("items", "%s is answered with %q, which cannot be", e.Item, e.Choice)
 		return
 	}
@@ -509,10 +515,10 @@ func (g *ledger) runEnded(e engine.RunEnded) {
 		case a.status == engine.Done:
 			unproven++
 		}
-		if it := g.items[a.item]; a.status == engine.Running || it != nil && it.Kind == engine.Approval {
+		if a.status == engine.Running {
 			a.status = engine.Pending
 		}
-		a.item, a.ended, a.round, a.notBefore, a.waits = "", nil, nil, time.Time{}, false
+		a.ended, a.round, a.notBefore, a.waits = nil, nil, time.Time{}, false
 		clear(a.told)
 		a.ordered = false
 	}
@@ -530,7 +536,6 @@ func (g *ledger) runEnded(e engine.RunEnded) {
 		g.find("ended", "the run ends as %+v with %d steps left", e, left)
 	}
 	g.live, g.paused, g.cancel, g.failed = false, false, false, e.Status == engine.Failed
-	clear(g.items)
 }
 
 func (g *ledger) String() string {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"maps"
 	"slices"
 
 	"github.com/piton-dev/piton/internal/engine"
@@ -14,11 +15,7 @@ import (
 // Load replays a task's stream: from its newest snapshot where that can be
 // used, else from the beginning. An unknown stream gives an empty state.
 func Load(ctx context.Context, st store.Store, stream string) (*engine.State, error) {
-	return catchUp(ctx, st, stream, fromSnapshot(ctx, st, stream))
-}
-
-// catchUp takes into a state what came after it.
-func catchUp(ctx context.Context, st store.Store, stream string, state *engine.State) (*engine.State, error) {
+	state := fromSnapshot(ctx, st, stream)
 	for r, err := range Read(ctx, st, stream, state.Seq()) {
 		if err == nil {
 			state.Forget() // the rows are in the store already
@@ -70,8 +67,16 @@ func plans(ctx context.Context, st store.Store) (engine.Rows, error) {
 			return engine.Rows{}, fmt.Errorf("replay the workspace: %w", err)
 		}
 	}
+	all := w.Rows()
 	var rows engine.Rows
-	for _, p := range w.Rows().Plans {
+	archived := map[string]bool{}
+	for _, row := range all.Archived {
+		if archived[row.Run] = true; row.Back {
+			delete(archived, row.Run)
+		}
+	}
+	rows.Archived = store.ArchivedRows(slices.Sorted(maps.Keys(archived)))
+	for _, p := range all.Plans {
 		if p.Open {
 			rows.Plans = append(rows.Plans, p)
 		}

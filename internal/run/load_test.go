@@ -15,6 +15,7 @@ import (
 	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/run"
 	"github.com/piton-dev/piton/internal/store"
+	"github.com/piton-dev/piton/internal/store/storetest"
 )
 
 // chain is a plan of n scripts, each of which needs the one before.
@@ -31,11 +32,11 @@ func chain(n int) []engine.Step {
 
 // chainUntil runs a chain of n steps until the work of one is under way, and
 // then stops.
-func chainUntil(t *testing.T, n int, until string) *store.Memory {
+func chainUntil(t *testing.T, n int, until string) *storetest.Memory {
 	t.Helper()
-	st := store.NewMemory()
+	st := storetest.NewMemory()
 	synctest.Test(t, func(t *testing.T) {
-		do := func(ctx context.Context, e engine.Effect) run.Answer {
+		do := func(ctx context.Context, e engine.Effect, r *run.Reporter) run.Answer {
 			if e.Key.Step == until && e.Key.Kind == engine.Work {
 				<-ctx.Done()
 				return stopped(e.Key)
@@ -160,43 +161,31 @@ func TestStepsOfALongPlanCostTheSame(t *testing.T) {
 	}
 }
 
-// TestKnownStateIsNotReadAgain: whoever looked at a long run before it goes on
-// has read it once, and what came since is read.
-func TestKnownStateIsNotReadAgain(t *testing.T) {
+// TestTaskIsReadOnce: who looks at a long run before it goes on has read it, and
+// nothing is read again.
+func TestTaskIsReadOnce(t *testing.T) {
 	st := chainUntil(t, 1000, "s900")
-	known, err := run.Load(t.Context(), st, "t")
+	once := &tailOnly{Store: st}
+	host, err := run.Open(t.Context(), run.Config{Store: once, Now: time.Now, Workspace: "w"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	seq := known.Seq()
-	order := func(st store.Store, known *engine.State, verb engine.Verb) error {
-		host, err := run.Open(t.Context(), run.Config{Store: st, Now: time.Now, Workspace: "w", Known: known})
-		if err != nil {
-			t.Fatal(err)
-		}
-		ctx, stop := context.WithCancel(t.Context())
-		ended := make(chan error, 1)
-		go func() { ended <- host.Loop(ctx, stay) }()
-		defer func() { stop(); <-ended; host.Close() }()
-		return host.Submit(t.Context(), "t", engine.Order{Command: engine.Command{Verb: verb, By: "ann"}, Run: known.Run().Run})
-	}
-	if other, err := run.Load(t.Context(), st, "t"); err != nil || order(st, other, engine.DoPause) != nil {
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- host.Loop(ctx, stay) }()
+	defer func() { stop(); <-ended; host.Close() }()
+	id := ""
+	if err := host.Look(t.Context(), "t", func(s *engine.State) { id, once.from = s.Run().Run, s.Seq() }); err != nil {
 		t.Fatal(err)
 	}
-	if err := order(&tailOnly{Store: withoutSnapshots{st}, from: seq}, known, engine.DoResume); err != nil {
-		t.Errorf("resume with a state that was read before: %v", err)
+	if err := host.Submit(t.Context(), "t", engine.Order{Command: engine.Command{Verb: engine.DoPause, By: "ann"}, Run: id}); err != nil {
+		t.Errorf("after a look: %v", err)
 	}
-	full, err := run.Load(t.Context(), withoutSnapshots{st}, "t")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff(picture(full), picture(known)); diff != "" {
-		t.Errorf("from the journal, and from the state that the host took over:\n%s", diff)
-	}
+	wantRefusal(t, host.Look(t.Context(), "other", func(*engine.State) { t.Error("there is no such task") }), engine.NotFound)
 }
 
 func TestLoadOfNothing(t *testing.T) {
-	state, err := run.Load(t.Context(), store.NewMemory(), "t")
+	state, err := run.Load(t.Context(), storetest.NewMemory(), "t")
 	if err != nil || state.Task() != "" || state.Seq() != 0 {
 		t.Errorf("an unknown stream is %q at %d, %v", state.Task(), state.Seq(), err)
 	}

@@ -14,6 +14,7 @@ import (
 type Traffic struct {
 	Moving  int // runs with something under way, ready or due
 	Waiting int // runs that can move only when a person acts
+	Stopped int // runs whose effects are being stopped, after a Release
 }
 
 // Loop runs turns until leave says that it may end: leave is asked whenever
@@ -54,9 +55,14 @@ func (h *Host) await(ctx context.Context) (stopped bool) {
 // traffic counts what there is to do; quiet is false while inputs wait.
 func (h *Host) traffic() (t Traffic, quiet bool) {
 	quiet = !h.inboxed()
+	if h.work.active && h.work.Live() {
+		t.Moving++
+	}
 	for _, x := range h.tasks {
 		switch {
-		case !x.active || !x.state.Live():
+		case !x.active && len(x.running) > 0:
+			t.Stopped++
+		case !x.active || !x.Live():
 		case x.moves():
 			t.Moving++
 		default:
@@ -101,13 +107,8 @@ func turnAt(at time.Time) time.Time {
 func (h *Host) quit() error {
 	h.shut()
 	h.stopping = true
-	for _, stream := range slices.Sorted(maps.Keys(h.tasks)) {
-		if t := h.tasks[stream]; t.active && t.state.Run().Parent.Task == "" && h.family(t) && t.state.Head().Status != engine.Paused {
-			h.left = append(h.left, stream)
-		}
-	}
-	for _, stream := range slices.Sorted(maps.Keys(h.tasks)) {
-		h.tasks[stream].active = false
+	for _, stream := range append(slices.Sorted(maps.Keys(h.tasks)), engine.WorkspaceStream) {
+		h.stream(stream).active = false
 		h.reconcile(stream)
 	}
 	for h.anyRunning() {
@@ -128,16 +129,17 @@ func (h *Host) anyRunning() bool {
 			return true
 		}
 	}
-	return false
+	return len(h.work.running) > 0
 }
 
 // abandon stops what runs without recording anything: the journal is not to be
 // written any more.
 func (h *Host) abandon() {
-	for _, t := range h.tasks {
+	for _, t := range append(slices.Collect(maps.Values(h.tasks)), h.work) {
 		for _, r := range t.running {
 			r.stop()
 		}
 	}
+	close(h.over)
 	h.effects.Wait()
 }

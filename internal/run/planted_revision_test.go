@@ -141,9 +141,9 @@ func (s *recounting) rewrite(r engine.Record) engine.Event {
 // heedless says at once that the work of a step has stopped that is not in the
 // plan any more; in truth it goes on.
 func heedless(l *life, do run.Do) run.Do {
-	return func(ctx context.Context, e engine.Effect) run.Answer {
+	return func(ctx context.Context, e engine.Effect, r *run.Reporter) run.Answer {
 		done := make(chan run.Answer, 1)
-		go func() { done <- do(context.WithoutCancel(ctx), e) }()
+		go func() { done <- do(context.WithoutCancel(ctx), e, r) }()
 		select {
 		case a := <-done:
 			return a
@@ -211,8 +211,8 @@ func (s *impatient) holds(r engine.Record) bool {
 // stale answers for work with what the attempt before said, which worked on
 // another text of the step.
 func stale(l *life, do run.Do) run.Do {
-	return func(ctx context.Context, e engine.Effect) run.Answer {
-		a := do(ctx, e)
+	return func(ctx context.Context, e engine.Effect, r *run.Reporter) run.Answer {
+		a := do(ctx, e, r)
 		_, ended := a.Input.(engine.Ended)
 		l.world.mu.Lock()
 		defer l.world.mu.Unlock()

@@ -347,8 +347,8 @@ func (s hazy) Snapshot(ctx context.Context, stream string) (uint64, []byte, erro
 
 // takeOver answers for work with what an earlier life's effort would have said.
 func takeOver(l *life, do run.Do) run.Do {
-	return func(ctx context.Context, e engine.Effect) run.Answer {
-		a := do(ctx, e)
+	return func(ctx context.Context, e engine.Effect, r *run.Reporter) run.Answer {
+		a := do(ctx, e, r)
 		l.world.mu.Lock()
 		defer l.world.mu.Unlock()
 		for _, m := range l.world.log {
@@ -364,8 +364,8 @@ func takeOver(l *life, do run.Do) run.Do {
 }
 
 func allGreen(_ *life, do run.Do) run.Do {
-	return func(ctx context.Context, e engine.Effect) run.Answer {
-		a := do(ctx, e)
+	return func(ctx context.Context, e engine.Effect, r *run.Reporter) run.Answer {
+		a := do(ctx, e, r)
 		in, ok := a.Input.(engine.Checked)
 		if !ok {
 			return a
@@ -381,10 +381,10 @@ func allGreen(_ *life, do run.Do) run.Do {
 }
 
 func twice(do run.Do) run.Do {
-	return func(ctx context.Context, e engine.Effect) run.Answer {
+	return func(ctx context.Context, e engine.Effect, r *run.Reporter) run.Answer {
 		done := make(chan run.Answer, 1)
-		go func() { done <- do(ctx, e) }()
-		a := do(ctx, e)
+		go func() { done <- do(ctx, e, r) }()
+		a := do(ctx, e, r)
 		<-done
 		return a
 	}
@@ -392,9 +392,9 @@ func twice(do run.Do) run.Do {
 
 // hasty answers as soon as it is told to stop; the effort takes its time.
 func hasty(do run.Do) run.Do {
-	return func(ctx context.Context, e engine.Effect) run.Answer {
+	return func(ctx context.Context, e engine.Effect, r *run.Reporter) run.Answer {
 		done := make(chan run.Answer, 1)
-		go func() { done <- do(ctx, e) }()
+		go func() { done <- do(ctx, e, r) }()
 		select {
 		case a := <-done:
 			return a
@@ -406,21 +406,21 @@ func hasty(do run.Do) run.Do {
 
 // hang never ends some work by itself.
 func hang(l *life, do run.Do) run.Do {
-	return func(ctx context.Context, e engine.Effect) run.Answer {
+	return func(ctx context.Context, e engine.Effect, r *run.Reporter) run.Answer {
 		if e.Work != "" && l.fate.calm {
 			select {
 			case <-ctx.Done():
 			case <-l.gone:
 			}
 		}
-		return do(ctx, e)
+		return do(ctx, e, r)
 	}
 }
 
 // deaf takes hours to stop.
 func deaf(l *life, do run.Do) run.Do {
-	return func(ctx context.Context, e engine.Effect) run.Answer {
-		a := do(ctx, e)
+	return func(ctx context.Context, e engine.Effect, r *run.Reporter) run.Answer {
+		a := do(ctx, e, r)
 		if ctx.Err() != nil {
 			select {
 			case <-time.After(2 * time.Hour):

@@ -2,6 +2,7 @@ package run
 
 import (
 	"context"
+	"fmt"
 	"slices"
 
 	"github.com/piton-dev/piton/internal/engine"
@@ -12,7 +13,7 @@ import (
 // something is still being stopped nothing new starts for the task, so that two
 // efforts never meet in one tree.
 func (h *Host) reconcile(stream string) {
-	t := h.tasks[stream]
+	t := h.stream(stream)
 	if t == nil {
 		return
 	}
@@ -28,26 +29,18 @@ func (h *Host) reconcile(stream string) {
 // inquire starts the inquiries that the state wants, and nothing else; nothing
 // at all where something has to be stopped first.
 func (h *Host) inquire(stream string) {
-	t := h.tasks[stream]
+	t := h.stream(stream)
 	for key := range t.running {
 		if !t.wants(key) {
 			return
 		}
 	}
-	h.startAll(stream, t, func(e engine.Effect) bool { return !waits(e) })
-}
-
-// waits reports an effect that begins only when what it rests on is durable:
-// work, and an inquiry that after a crash would be taken for somebody else's
-// doing, because it puts files back, makes a worktree, or leaves files of its
-// own outside a scope.
-func waits(e engine.Effect) bool {
-	return e.Work != "" || e.Key.Kind == engine.Merge || e.Worktree || len(e.Within) > 0 || len(e.Restore) > 0 || len(e.Step.Writes) > 0
+	h.startAll(stream, t, func(e engine.Effect) bool { return !e.Waits() })
 }
 
 // wants reports whether an effect should be running: none, once the task is not
 // active.
-func (t *task) wants(k engine.Key) bool { return t.active && t.state.Wants(k) }
+func (t *task) wants(k engine.Key) bool { return t.active && t.Wants(k) }
 
 // startAll starts what may start and does not run yet, unless something is still
 // ending.
@@ -60,11 +53,11 @@ func (h *Host) startAll(stream string, t *task, may func(engine.Effect) bool) {
 			return
 		}
 	}
-	for _, k := range t.state.Pending() {
-		if t.running[k] != nil || t.state.Delegated(k) {
+	for _, k := range t.Pending() {
+		if t.running[k] != nil || t.state != nil && t.state.Delegated(k) {
 			continue
 		}
-		if e := t.state.Effect(k); may(e) {
+		if e := t.Effect(k); may(e) {
 			h.start(stream, t, e)
 		}
 	}
@@ -94,8 +87,7 @@ func (h *Host) start(stream string, t *task, e engine.Effect) {
 	h.point("effect before start " + string(e.Key.Kind))
 	h.effects.Go(func() {
 		defer cancel()
-		e.Beside = append(e.Beside, beside(ctx, h.cfg.Store, e)...)
-		a := h.cfg.Do(ctx, e)
+		a := h.cfg.Do(ctx, e, &Reporter{host: h, effect: e})
 		cut := ctx.Err() != nil
 		h.point("effect after end " + string(e.Key.Kind))
 		h.put(result(stream, e, a, cut))
@@ -103,16 +95,22 @@ func (h *Host) start(stream string, t *task, e engine.Effect) {
 }
 
 // result makes of an answer what a turn takes in; cut says that the effect was
-// told to stop before it answered. Work has an end even where Do gives none.
+// told to stop before it answered. One that may not be repeated has an end even
+// where Do gives none.
 func result(stream string, e engine.Effect, a Answer, cut bool) envelope {
-	r := envelope{stream: stream, in: a.Input, objects: a.Objects, key: &e.Key, cut: cut}
+	r := envelope{stream: stream, in: a.Input, objects: a.Objects, key: &e.Key, cut: cut, err: a.Err}
 	switch {
-	case e.Work == "" && cut:
+	case a.Err != nil && !e.Key.Kind.Known():
+	case a.Err != nil:
+		r.in, r.err = e.Fails(engine.NoStart, a.Err.Error()), nil
+	case e.Repeats() && cut:
 		r.in, r.objects = nil, nil
-	case e.Work != "" && a.Input == nil && cut:
-		r.in = end(e.Key, engine.Stopped, "was stopped and gave no answer")
-	case e.Work != "" && a.Input == nil:
-		r.in = end(e.Key, engine.NoStart, "gave no answer")
+	case a.Input == nil && cut:
+		r.in = e.Fails(engine.Stopped, "was stopped and gave no answer")
+	case a.Input == nil && !e.Repeats():
+		r.in = e.Fails(engine.NoStart, "gave no answer")
+	case !e.Takes(a.Input):
+		r.err = fmt.Errorf("%T is no answer to it", a.Input)
 	}
 	return r
 }
@@ -123,13 +121,16 @@ func (r *running) stop() {
 }
 
 // note keeps the list of work that is dispatched and not started.
-func (t *task) note(e engine.Event) {
+func (t *task) note(stream string, e engine.Event) {
 	switch e := e.(type) {
 	case engine.WorkDispatched:
 		if e.Kind == engine.ChildWork {
 			return // its run is opened with it
 		}
-		k := engine.Key{Task: t.state.Task(), Run: t.state.Run().Run, Step: e.Step, Attempt: e.Attempt, Kind: e.Kind.Effect(), N: e.N}
+		k := engine.Key{Task: stream, Step: e.Step, Attempt: e.Attempt, Kind: e.Kind.Effect(), N: e.N}
+		if t.state != nil {
+			k.Run = t.state.Run().Run
+		}
 		t.unstarted = append(t.unstarted, k)
 	case engine.WorkEnded:
 		t.unstarted = slices.DeleteFunc(t.unstarted, func(k engine.Key) bool { return k.Step == e.Step })

@@ -17,6 +17,7 @@ import (
 	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/run"
 	"github.com/piton-dev/piton/internal/store"
+	"github.com/piton-dev/piton/internal/store/storetest"
 )
 
 // stage is a host whose effects end when the test says so. Everything on it
@@ -39,13 +40,14 @@ type stage struct {
 // play is an effect under way.
 type play struct {
 	effect engine.Effect
+	report *run.Reporter
 	ctx    context.Context
 	answer chan run.Answer
 }
 
 // counted is a store that counts appends, can hold them up and can fail.
 type counted struct {
-	*store.Memory
+	*storetest.Memory
 	mu      sync.Mutex
 	appends [][]store.Batch
 	gate    chan struct{}
@@ -98,7 +100,7 @@ func (c *counted) count() int {
 func onStage(t *testing.T, f func(t *testing.T, s *stage)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		s := &stage{t: t, store: &counted{Memory: store.NewMemory()}}
+		s := &stage{t: t, store: &counted{Memory: storetest.NewMemory()}}
 		s.over = s.store
 		s.open()
 		f(t, s)
@@ -151,8 +153,8 @@ func (s *stage) close() {
 	s.host = nil
 }
 
-func (s *stage) do(ctx context.Context, e engine.Effect) run.Answer {
-	p := &play{effect: e, ctx: ctx, answer: make(chan run.Answer, 1)}
+func (s *stage) do(ctx context.Context, e engine.Effect, r *run.Reporter) run.Answer {
+	p := &play{effect: e, report: r, ctx: ctx, answer: make(chan run.Answer, 1)}
 	name := playName(e.Key)
 	s.mu.Lock()
 	s.plays[name] = p
@@ -162,7 +164,7 @@ func (s *stage) do(ctx context.Context, e engine.Effect) run.Answer {
 		defer s.mu.Unlock()
 		delete(s.plays, name)
 	}()
-	if e.Step.Task == "dies slowly" {
+	if e.Step != nil && e.Step.Task == "dies slowly" {
 		return <-p.answer
 	}
 	select {
@@ -307,7 +309,7 @@ func program(t testing.TB, stream string, steps []engine.Step) store.Object {
 func opening(t testing.TB, stream string, steps []engine.Step) engine.Open {
 	p := compile(t, stream, steps)
 	return engine.Open{By: "ann", Task: &engine.TaskOpened{Task: stream, Intent: "i"}, Run: engine.RunOpened{
-		Run: stream + "-r1", Plan: p.Plan(), Program: p.Hash(), Compiled: p, Policy: engine.Policy{MaxParallel: 4, Ahead: true},
+		Run: stream + "-r1", Plan: p.Plan(), Program: p.Hash(), Compiled: p, Policy: engine.Policy{MaxParallel: 4},
 	}}
 }
 

@@ -24,12 +24,18 @@ func (h *Host) turn() error {
 	inputs := h.drain()
 	touched, err := h.gather(inputs)
 	if err == nil {
+		h.inform()
 		err = h.settle(touched)
 	}
 	for _, e := range inputs {
+		if e.release && err == nil && e.err == nil {
+			h.releases[e.stream] = append(h.releases[e.stream], e.ack)
+			continue
+		}
 		e.answer(cmp.Or(err, e.err))
 	}
 	h.failed = err
+	h.released()
 	return err
 }
 
@@ -82,7 +88,7 @@ func (h *Host) settle(streams []string) error {
 		h.reconcile(stream)
 	}
 	h.yield()
-	if h.cfg.Show != nil && len(records) > 0 {
+	if h.cfg.Show != nil && (h.spoke() || len(records) > 0) {
 		h.cfg.Show(records)
 	}
 	return nil
@@ -98,12 +104,17 @@ func (h *Host) yield() {
 // admit takes one input through the core. A refusal goes back to whoever
 // asked; an error means that the journal or this program is broken.
 func (h *Host) admit(e *envelope, touched map[string]bool) error {
-	if e.stream == engine.WorkspaceStream {
-		return h.admitWorkspace(e, touched)
-	}
 	t, err := h.task(e)
 	if err != nil || t == nil {
 		return err
+	}
+	if (e.look != nil || e.release) && t.state == nil {
+		e.err = &engine.Refusal{Code: engine.Invalid, Message: e.stream + " is no task"}
+		return nil
+	}
+	if e.look != nil {
+		e.look(t.state)
+		return nil
 	}
 	touched[e.stream] = true
 	if e.key != nil {
@@ -112,30 +123,34 @@ func (h *Host) admit(e *envelope, touched map[string]bool) error {
 	if e.wake && !h.stopping {
 		h.carry(e.stream, t)
 	}
+	if e.release {
+		h.letGo(e.stream, t, touched)
+		return nil
+	}
 	switch _, dispatches := e.in.(engine.Prepared); {
+	case e.err != nil:
+		return fmt.Errorf("effect %v: %w", e.key, e.err)
 	case e.in == nil && e.key != nil && !e.cut:
 		return fmt.Errorf("effect %v gave no answer", e.key)
-	case e.in == nil && e.wake && t.state.Live():
+	case e.in == nil && e.wake && t.Live():
 		return h.begin(e.stream, t)
 	case e.in == nil, dispatches && !t.active:
 		return nil
 	}
-	if err := h.admitTask(e, t); err != nil || e.err != nil {
+	if err := h.admitTo(e, t); err != nil || e.err != nil {
 		return err
 	}
 	return h.delegate(e, t, touched)
 }
 
-func (h *Host) admitTask(e *envelope, t *task) error {
-	events, err := t.state.Admit(e.in, h.seen)
+func (h *Host) admitTo(e *envelope, t *task) error {
+	events, err := t.Admit(e.in, h.seen)
 	if err != nil {
 		e.err = err
 		if e.key != nil && refused(err, engine.Invalid) {
 			return fmt.Errorf("take the answer of effect %v: %w", e.key, err)
 		}
-		if t.state.Task() == "" {
-			delete(h.tasks, e.stream)
-		}
+		h.forget(e.stream, t)
 		return nil
 	}
 	if err := h.begin(e.stream, t); err != nil {
@@ -152,48 +167,13 @@ func (h *Host) admitTask(e *envelope, t *task) error {
 // firm reports a stream in which something must be durable before anything
 // rests on it: what a person said, or an object that an effect may read.
 func (h *Host) firm(stream string) bool {
-	t := h.tasks[stream]
+	t := h.stream(stream)
 	return t == nil || t.batch == nil || t.batch.firm
 }
 
 func refused(err error, code engine.Code) bool {
 	refusal, ok := errors.AsType[*engine.Refusal](err)
 	return ok && refusal.Code == code
-}
-
-func (h *Host) admitWorkspace(e *envelope, touched map[string]bool) error {
-	events, refusal := h.work.state.Admit(e.in)
-	if refusal != nil {
-		e.err = refusal
-		return nil
-	}
-	touched[e.stream] = true
-	if !h.work.begun {
-		h.work.begun = true
-		if err := h.applyWorkspace(engine.Harness, h.began()); err != nil {
-			return fmt.Errorf("begin epoch %d: %w: %w", h.epoch, store.ErrFenced, err)
-		}
-	}
-	if err := h.applyWorkspace(e.in.Actor(), events...); err != nil {
-		return err
-	}
-	h.work.batch.objects = append(h.work.batch.objects, e.objects...)
-	return nil
-}
-
-func (h *Host) applyWorkspace(actor string, events ...engine.Event) error {
-	w := &h.work
-	if w.batch == nil {
-		w.batch = &batch{after: w.state.Seq()}
-	}
-	for _, ev := range events {
-		r := engine.Record{Stream: engine.WorkspaceStream, Seq: w.state.Seq() + 1, At: h.seen, Actor: actor, Epoch: h.epoch, Event: ev}
-		if err := w.state.Apply(r); err != nil {
-			return err
-		}
-		w.batch.records = append(w.batch.records, r)
-	}
-	return nil
 }
 
 func (h *Host) began() engine.EpochBegan {
@@ -206,34 +186,42 @@ func (h *Host) task(e *envelope) (*task, error) {
 	if err != nil {
 		return nil, err
 	}
-	if _, opens := e.in.(engine.Open); t.state.Task() == "" && !opens {
-		delete(h.tasks, e.stream)
+	if _, opens := e.in.(engine.Open); !opens && h.forget(e.stream, t) {
 		e.err = &engine.Refusal{Code: engine.NotFound, Message: "no task " + e.stream}
 		return nil, nil
 	}
 	return t, nil
 }
 
+// forget drops a task that does not exist; true says that it does not.
+func (h *Host) forget(stream string, t *task) bool {
+	if t.state == nil || t.state.Task() != "" {
+		return false
+	}
+	delete(h.tasks, stream)
+	return true
+}
+
+// stream finds what was loaded of a stream; nil if nothing was.
+func (h *Host) stream(name string) *task {
+	if name == engine.WorkspaceStream {
+		return h.work
+	}
+	return h.tasks[name]
+}
+
 // load finds a task, and reads it the first time.
 func (h *Host) load(stream string) (*task, error) {
-	if t := h.tasks[stream]; t != nil {
+	if t := h.stream(stream); t != nil {
 		return t, nil
 	}
-	state, err := h.read(stream)
+	state, err := Load(context.Background(), h.cfg.Store, stream)
 	if err != nil {
 		return nil, err
 	}
-	t := &task{state: state, running: map[engine.Key]*running{}}
+	t := &task{fold: state, state: state, running: map[engine.Key]*running{}}
 	h.tasks[stream] = t
 	return t, nil
-}
-
-func (h *Host) read(stream string) (*engine.State, error) {
-	if known := h.cfg.Known; known != nil && known.Task() == stream {
-		h.cfg.Known = nil
-		return catchUp(context.Background(), h.cfg.Store, stream, known)
-	}
-	return Load(context.Background(), h.cfg.Store, stream)
 }
 
 // begin puts this owner's epoch into the stream before anything else of it.
@@ -251,14 +239,14 @@ func (h *Host) begin(stream string, t *task) error {
 
 func (h *Host) apply(stream string, t *task, actor string, events []engine.Event) error {
 	if t.batch == nil {
-		t.batch = &batch{after: t.state.Seq()}
+		t.batch = &batch{after: t.Seq()}
 	}
 	for _, ev := range events {
-		r := engine.Record{Stream: stream, Seq: t.state.Seq() + 1, At: h.seen, Actor: actor, Epoch: h.epoch, Event: ev}
-		if err := t.state.Apply(r); err != nil {
+		r := engine.Record{Stream: stream, Seq: t.Seq() + 1, At: h.seen, Actor: actor, Epoch: h.epoch, Event: ev}
+		if err := t.Apply(r); err != nil {
 			return err
 		}
-		t.note(ev)
+		t.note(stream, ev)
 		t.batch.records = append(t.batch.records, r)
 	}
 	return nil
@@ -267,12 +255,12 @@ func (h *Host) apply(stream string, t *task, actor string, events []engine.Event
 // decide adds what follows, until nothing does. Work is not dispatched for a
 // task that is not active, because nobody would start it.
 func (h *Host) decide(stream string) error {
-	t := h.tasks[stream]
+	t := h.stream(stream)
 	if t == nil || !t.begun {
 		return nil
 	}
 	for {
-		events := t.state.Decide(h.seen)
+		events := t.Decide(h.seen)
 		if len(events) == 0 || !t.active && slices.ContainsFunc(events, dispatch) {
 			return nil
 		}
@@ -302,30 +290,23 @@ func (h *Host) batches(streams []string) ([]store.Batch, []engine.Record) {
 
 // take empties the batch of a stream; false says that nothing was in it.
 func (h *Host) take(stream string) (store.Batch, bool) {
-	b := &h.work.batch
-	t := h.tasks[stream]
-	if t != nil {
-		b = &t.batch
-	} else if stream != engine.WorkspaceStream {
+	t := h.stream(stream)
+	if t == nil || t.batch == nil {
 		return store.Batch{}, false
 	}
-	if *b == nil {
-		return store.Batch{}, false
-	}
-	out := store.Batch{Stream: stream, After: (*b).after, Epoch: h.epoch, Records: (*b).records, Objects: (*b).objects}
-	*b = nil
-	if t == nil {
-		out.Rows = h.work.state.Rows()
-	} else {
-		out.Rows = t.state.Rows()
-		out.Snapshot = t.snapshot(len(out.Records))
-	}
+	b := t.batch
+	t.batch = nil
+	out := store.Batch{Stream: stream, After: b.after, Epoch: h.epoch, Records: b.records, Objects: b.objects, Rows: t.Rows()}
+	out.Snapshot = t.snapshot(len(out.Records))
 	return out, true
 }
 
 // snapshot is taken so seldom that all snapshots together cost no more than
 // the records they stand for.
 func (t *task) snapshot(records int) []byte {
+	if t.state == nil {
+		return nil
+	}
 	t.since += records
 	p := t.state.Program()
 	if p == nil || t.since < max(snapshotEvery, p.Len()/2) {

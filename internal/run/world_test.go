@@ -12,6 +12,7 @@ import (
 	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/run"
 	"github.com/piton-dev/piton/internal/store"
+	"github.com/piton-dev/piton/internal/store/storetest"
 )
 
 // patience is how long a world waits for a loop that should end. Its clock
@@ -28,7 +29,7 @@ const slack = 30 * time.Minute
 type world struct {
 	seed  uint64
 	bug   planted
-	store *store.Memory
+	store *storetest.Memory
 	jobs  []job
 	plans map[string]engine.Definition // by the hash of the program: what people approved
 	texts map[string]text              // by their ids: the same
@@ -52,7 +53,7 @@ type finding struct{ rule, text string }
 
 func newWorld(seed uint64, bug planted) *world {
 	w := &world{
-		seed: seed, bug: bug, store: store.NewMemory(), plans: map[string]engine.Definition{}, texts: map[string]text{},
+		seed: seed, bug: bug, store: storetest.NewMemory(), plans: map[string]engine.Definition{}, texts: map[string]text{},
 		times: map[string]int{}, ends: map[string]map[uint64]bool{}, mirrors: map[string]*engine.State{}, journals: map[string][]engine.Record{}, course: map[string][]openedAt{}, counts: map[string]int{},
 	}
 	for i := range pick(w.draw("jobs"), 1, 1, 2) {

@@ -1,13 +1,12 @@
-// Package store keeps the journal: what it means to append to it and to read
-// it, whatever lies below.
+// Package store keeps the journal: what it means to append to it and to read it,
+// whatever lies below.
 //
-// The one idea: a [Batch] carries the facts, the objects they name and the rows
-// that lists show, and one [Store.Append] makes all of it durable or none of
-// it. Whatever is shown, started or acknowledged waits until Append has
-// returned nil.
+// A [Batch] carries the facts, the objects that they name and the rows that lists show.
+// One [Store.Append] makes all of it durable, or none of it. Whatever is shown, started or
+// acknowledged waits until Append has returned nil.
 //
-// A store must never learn what an event means, change or drop a record, or
-// answer an append before it is durable.
+// A store must never learn what an event means, change or drop a record, or answer an
+// append before it is durable.
 package store
 
 import (
@@ -20,6 +19,7 @@ import (
 	"iter"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/piton-dev/piton/internal/engine"
 )
@@ -36,6 +36,9 @@ var (
 	// ErrOwned: another live process owns the workspace. Send it the command
 	// instead, or wait for it to end.
 	ErrOwned = errors.New("owned by another process")
+	// ErrElsewhere: another live process owns the workspace, and keeps its state in
+	// another place.
+	ErrElsewhere = errors.New("owned by a process that keeps its state elsewhere")
 	// ErrNotFound: there is no such object.
 	ErrNotFound = errors.New("not found")
 	// ErrFull: the disk is full. Free space, then open the store again.
@@ -44,8 +47,8 @@ var (
 	ErrReadOnly = errors.New("read-only")
 	// ErrCorrupt: what is stored is not what was written.
 	ErrCorrupt = errors.New("corrupt journal")
-	// ErrNewer: a later version of the program wrote the store.
-	ErrNewer = errors.New("written by a newer version")
+	// ErrVersion: another version of the program wrote the store.
+	ErrVersion = errors.New("written by another version")
 )
 
 // An Object is content that events name by its hash: plan documents, programs,
@@ -137,11 +140,23 @@ func ByRun(rows engine.Rows) []engine.Rows {
 	return append(all, rows)
 }
 
+// ArchivedRows are the rows of runs that are archived.
+func ArchivedRows(runs []string) (rows []engine.ArchivedRow) {
+	for _, run := range runs {
+		rows = append(rows, engine.ArchivedRow{Run: run})
+	}
+	return rows
+}
+
 // Rows reads all rows of a stream, those of its newest run last.
 func Rows(ctx context.Context, s Store, stream string) (engine.Rows, error) {
 	plans, err := s.Plans(ctx, stream)
 	if err != nil {
 		return engine.Rows{}, err
+	}
+	if stream == engine.WorkspaceStream {
+		archived, err := s.Archived(ctx)
+		return engine.Rows{Plans: plans, Archived: ArchivedRows(archived)}, err
 	}
 	heads, err := s.Heads(ctx, HeadFilter{Stream: stream})
 	if err != nil || len(heads) == 0 {
@@ -180,6 +195,15 @@ func (b Batch) validRecord(r engine.Record, seq uint64) error {
 		return fmt.Errorf("batch for %s: record %d has no event", b.Stream, seq)
 	}
 	return nil
+}
+
+// Micro returns t as a store gives it back: to the microsecond, in UTC. The
+// zero time stays zero.
+func Micro(t time.Time) time.Time {
+	if t.IsZero() {
+		return time.Time{}
+	}
+	return time.UnixMicro(t.UnixMicro()).UTC()
 }
 
 // HeadFilter selects head rows. The zero value selects all.
@@ -251,6 +275,8 @@ type Store interface {
 	// Steps returns the step rows of a run of the stream, by index.
 	Steps(ctx context.Context, stream, run string) ([]engine.StepRow, error)
 
+	// Archived lists the runs that are archived, in order.
+	Archived(ctx context.Context) ([]string, error)
 	// Plans returns the rows of the stream's plans that are open, the oldest
 	// first.
 	Plans(ctx context.Context, stream string) ([]engine.PlanRow, error)

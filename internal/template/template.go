@@ -1,12 +1,11 @@
-// Package template reads plan templates: plans with holes in them, {{name}},
-// and a declaration of each hole in the frontmatter.
+// Package template reads plan templates: plans with holes, {{name}}, and a declaration
+// of each hole in the frontmatter.
 //
-// The one idea: a template is a plan's text. It is filled before it is read as
-// a plan, and what comes out is an ordinary plan that says nothing of where it
-// came from.
+// A template is the text of a plan. It is filled before it is read as a plan, and the
+// result is an ordinary plan that says nothing of its template.
 //
-// It must never touch a file, run anything, or make a plan that its caller has
-// not parsed and can show to a person: a filled template is a draft.
+// It must never touch a file, run anything, or make a plan that its caller has not
+// parsed and can show to a person: a filled template is a draft.
 package template
 
 import (
@@ -214,7 +213,7 @@ func (t *Template) values(given map[string]string, has func(string) bool) (map[s
 func (t *Template) takes(name, value string) error {
 	switch {
 	case name == Title:
-		return &Unfit{"the title of the plan is no --var", `write it behind new: piton new "TITLE"`}
+		return &Unfit{"the title of the plan is not a --var", `write it after new: piton new "TITLE"`}
 	case t.variable(name) == nil:
 		return &Unfit{fmt.Sprintf("the template %s has no variable %q", t.Name, name), cmp.Or(plan.Nearest(name, t.names()), t.has())}
 	case strings.TrimSpace(value) == "":

@@ -82,7 +82,7 @@ func TestValuesThatDoNotFit(t *testing.T) {
 	}{
 		{"hwo2", "x", `has no variable "hwo2"`, `did you mean "`},
 		{"nobody-knows", "x", `has no variable "nobody-knows"`, "it has who, how"},
-		{"title", "x", "the title of the plan is no --var", "piton new"},
+		{"title", "x", "the title of the plan is not a --var", "piton new"},
 		{"how", " ", `the value of "how" is empty`, "default"},
 		{"how", "a\nb", `the value of "how" has several lines`, "one line"},
 		{"how", "x", "needs more values: --var who=… (who is greeted)", "each"},

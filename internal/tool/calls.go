@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/piton-dev/piton/internal/shell"
 )
 
 // call weighs a simple command. What is substituted in it is weighed by walk.
@@ -20,9 +22,9 @@ func (w *reading) call(n *syntax.CallExpr, in source) {
 	}
 	away := slices.ContainsFunc(n.Args, func(a *syntax.Word) bool { return a.Lit() == "" && substitutes(a) && w.fetches(a) })
 	ws := words(n.Args)
-	if from, ok := w.functions[ws[0].text]; ok && ws[0].known && n.Pos().Offset() >= from {
+	if from, ok := w.functions[ws[0].Text]; ok && ws[0].Known && n.Pos().Offset() >= from {
 		w.assumed = true
-		if len(ws) > 1 && w.knows(ws[1].text) {
+		if len(ws) > 1 && w.knows(ws[1].Text) {
 			w.run(ws[1:], in, away)
 		}
 		return
@@ -42,16 +44,16 @@ func substitutes(a *syntax.Word) bool {
 
 // run weighs a command by its words. away says that one of them is fetched from
 // another machine.
-func (w *reading) run(ws []word, in source, away bool) {
+func (w *reading) run(ws []shell.Word, in source, away bool) {
 	if len(ws) == 0 {
 		return
 	}
 	first, args := ws[0], ws[1:]
-	if !first.known || first.glob || first.text == "" {
+	if !first.Known || first.Glob || first.Text == "" {
 		w.unknown(ws, away)
 		return
 	}
-	name := programName(first.text)
+	name := programName(first.Text)
 	w.paths(name, ws)
 	if strings.Contains(name, "/") && len(w.rules.of(name)) == 0 {
 		w.own(ws)
@@ -60,21 +62,21 @@ func (w *reading) run(ws []word, in source, away bool) {
 			return
 		}
 	}
-	if p, ok := prefixes()[name]; ok && (name != "env" || len(args) > 0) {
+	if p, ok := shell.WrapperOf(name); ok && (name != "env" || len(args) > 0) {
 		w.prefixed(name, ws, p, in, away)
 		return
 	}
-	if isShell(name) {
+	if shell.IsShell(name) {
 		w.shell(ws, in, away)
 		return
 	}
-	w.look(first.text, name, args)
+	w.look(first.Text, name, args)
 	w.closer(name, args, in, away)
 }
 
 // own weighs a program that a path names. What its name would mean is weighed too.
-func (w *reading) own(ws []word) {
-	if w.leaves(ws[0].text) || w.moved {
+func (w *reading) own(ws []shell.Word) {
+	if w.leaves(ws[0].Text) || w.moved {
 		w.raise(Approve, "runs a program from outside of the workspace, or from where the text does not tell: %s", show(ws))
 		return
 	}
@@ -82,13 +84,13 @@ func (w *reading) own(ws []word) {
 }
 
 // unknown weighs a command whose name the text does not tell.
-func (w *reading) unknown(ws []word, away bool) {
+func (w *reading) unknown(ws []shell.Word, away bool) {
 	if away {
 		w.raise(Block, "runs what it fetched from another machine")
 		return
 	}
 	w.raise(Approve, "which program this is, is only known when it runs: %s", show(ws))
-	if len(ws) > 1 && w.knows(ws[1].text) {
+	if len(ws) > 1 && w.knows(ws[1].Text) {
 		w.run(ws[1:], fromHere, false)
 	}
 }
@@ -96,7 +98,7 @@ func (w *reading) unknown(ws []word, away bool) {
 // knows reports whether the table or a list of special commands has a name.
 func (w *reading) knows(name string) bool {
 	name = programName(name)
-	_, prefix := prefixes()[name]
+	_, prefix := shell.WrapperOf(name)
 	return prefix || len(w.rules.of(name)) > 0
 }
 
@@ -110,8 +112,8 @@ func programName(text string) string {
 }
 
 // look finds a command's tier in the table.
-func (w *reading) look(given, name string, args []word) {
-	ws := append([]word{{text: given, known: true}}, args...)
+func (w *reading) look(given, name string, args []shell.Word) {
+	ws := append([]shell.Word{{Text: given, Known: true}}, args...)
 	rest := normalized(name, args)
 	tier, known := w.rules.weigh(name, rest)
 	if known && tier == Free && w.optional(name, rest) {
@@ -131,23 +133,23 @@ func (w *reading) look(given, name string, args []word) {
 
 // optional reports whether a pattern for names of files could match an option that
 // makes a command of the table worse.
-func (w *reading) optional(name string, args []word) bool {
+func (w *reading) optional(name string, args []shell.Word) bool {
 	matched := slices.Clone(args)
 	for i, a := range matched {
-		matched[i].known = a.known && !(a.glob && strings.ContainsAny(a.text[:1], "*?["))
+		matched[i].Known = a.Known && !(a.Glob && strings.ContainsAny(a.Text[:1], "*?["))
 	}
 	tier, _ := w.rules.weigh(name, matched)
 	return tier != Free
 }
 
-func show(ws []word) string {
+func show(ws []shell.Word) string {
 	var b strings.Builder
 	for i, a := range ws {
 		if i > 0 {
 			b.WriteByte(' ')
 		}
-		b.WriteString(a.text)
-		if !a.known {
+		b.WriteString(a.Text)
+		if !a.Known {
 			b.WriteString("…")
 		}
 		if b.Len() > 120 {
@@ -158,13 +160,13 @@ func show(ws []word) string {
 }
 
 // normalized takes off what stands between git and its verb.
-func normalized(name string, args []word) []word {
+func normalized(name string, args []shell.Word) []shell.Word {
 	if name != "git" {
 		return args
 	}
-	for len(args) > 0 && strings.HasPrefix(args[0].text, "-") {
+	for len(args) > 0 && strings.HasPrefix(args[0].Text, "-") {
 		n := 1
-		switch args[0].text {
+		switch args[0].Text {
 		case "-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path", "--config-env":
 			n = 2
 		case "--version", "--help":
@@ -176,19 +178,19 @@ func normalized(name string, args []word) []word {
 }
 
 // closer looks at what a table cannot tell.
-func (w *reading) closer(name string, args []word, in source, away bool) {
+func (w *reading) closer(name string, args []shell.Word, in source, away bool) {
 	switch {
 	case isInterpreter(name):
 		w.interpreter(args, in, away)
 	case name == "." || name == "source":
 		switch {
-		case away || len(args) > 0 && !args[0].known:
+		case away || len(args) > 0 && !args[0].Known:
 			w.shellUnknown(away)
-		case len(args) > 0 && strings.HasPrefix(args[0].text, "/dev/"):
+		case len(args) > 0 && strings.HasPrefix(args[0].Text, "/dev/"):
 			w.input(max(in, fromHere))
 		}
 	case name == "unset":
-		w.unset = w.unset || len(args) == 0 || args[0].text != "-v"
+		w.unset = w.unset || len(args) == 0 || args[0].Text != "-v"
 		w.evaluatedWords(name, args)
 	case name == "trap":
 		w.inString(operands(args), fromNowhere, away, 1)
@@ -197,10 +199,10 @@ func (w *reading) closer(name string, args []word, in source, away bool) {
 	case name == "sed" || strings.HasSuffix(name, "awk"):
 		w.program(name, args)
 	case name == "uniq" && len(operands(args)) > 1, name == "xxd" && len(operands(args)) > 1:
-		w.raise(Approve, "writes its second file: %s", show(append([]word{{text: name, known: true}}, args...)))
-	case name == "date" && slices.ContainsFunc(operands(args), func(a word) bool { return a.known && strings.Trim(a.text, "0123456789.") == "" }):
+		w.raise(Approve, "writes its second file: %s", show(append([]shell.Word{{Text: name, Known: true}}, args...)))
+	case name == "date" && slices.ContainsFunc(operands(args), func(a shell.Word) bool { return a.Known && strings.Trim(a.Text, "0123456789.") == "" }):
 		w.raise(Approve, "sets the clock")
-	case name == "go" && len(args) > 0 && args[0].text == "run" && slices.ContainsFunc(args, func(a word) bool { return strings.Contains(a.text, "@") }):
+	case name == "go" && len(args) > 0 && args[0].Text == "run" && slices.ContainsFunc(args, func(a shell.Word) bool { return strings.Contains(a.Text, "@") }):
 		w.raise(Approve, "runs a program that it fetches: %s", show(args))
 	case name == "hostname" && len(operands(args)) > 0:
 		w.raise(Block, "renames the machine")
@@ -215,31 +217,28 @@ func (w *reading) closer(name string, args []word, in source, away bool) {
 	}
 }
 
-func isShell(name string) bool {
-	return slices.Contains([]string{"sh", "bash", "dash", "zsh", "ksh", "ash", "fish", "csh", "tcsh"}, name)
-}
-
+// isInterpreter reports programs that run a script, but for awk, which [reading.program] weighs.
 func isInterpreter(name string) bool {
-	name = strings.TrimRight(name, "0123456789.")
-	return slices.Contains([]string{"python", "node", "ruby", "perl", "php", "lua", "deno", "bun", "osascript", "tclsh", "guile"}, name)
+	lang := shell.Interpreter(name)
+	return lang != "" && !strings.HasSuffix(lang, "awk") || slices.Contains([]string{"bun", "osascript", "guile"}, strings.TrimRight(name, "0123456789."))
 }
 
 // shell weighs sh and its kin: a script in a word, in a file, or on its input.
-func (w *reading) shell(ws []word, in source, away bool) {
+func (w *reading) shell(ws []shell.Word, in source, away bool) {
 	script, stdin, rest := w.shellFlags(ws[1:])
 	switch {
-	case len(rest) > 0 && !rest[0].known && !script:
+	case len(rest) > 0 && !rest[0].Known && !script:
 		w.shellUnknown(away)
 	case script:
 		w.inString(rest, in, away, 1)
-		if len(rest) > 2 && strings.Contains(rest[0].text, "$") && w.knows(rest[2].text) {
+		if len(rest) > 2 && strings.Contains(rest[0].Text, "$") && w.knows(rest[2].Text) {
 			w.run(rest[2:], in, away) // as "$@"
 		}
-	case stdin || len(rest) == 0 || strings.HasPrefix(rest[0].text, "/dev/"):
-		w.look(ws[0].text, programName(ws[0].text), ws[1:])
+	case stdin || len(rest) == 0 || strings.HasPrefix(rest[0].Text, "/dev/"):
+		w.look(ws[0].Text, programName(ws[0].Text), ws[1:])
 		w.input(in)
 	default: // a file, which the table and the paths speak of
-		w.look(ws[0].text, programName(ws[0].text), ws[1:])
+		w.look(ws[0].Text, programName(ws[0].Text), ws[1:])
 		if away {
 			w.raise(Block, "runs what it fetched from another machine")
 		}
@@ -247,27 +246,27 @@ func (w *reading) shell(ws []word, in source, away bool) {
 }
 
 // shellFlags reads a shell's flags: -c and -s in any cluster, and what takes a value.
-func (w *reading) shellFlags(args []word) (script, stdin bool, rest []word) {
+func (w *reading) shellFlags(args []shell.Word) (script, stdin bool, rest []shell.Word) {
 	for len(args) > 0 {
 		a := args[0]
 		switch {
-		case !a.known:
+		case !a.Known:
 			return script, stdin, args
-		case a.text == "-" || a.text == "--":
+		case a.Text == "-" || a.Text == "--":
 			return script, stdin, args[1:]
-		case strings.HasPrefix(a.text, "--"):
-			if hasFlag(a.text, "--rcfile") || hasFlag(a.text, "--init-file") {
+		case strings.HasPrefix(a.Text, "--"):
+			if hasFlag(a.Text, "--rcfile") || hasFlag(a.Text, "--init-file") {
 				w.raise(Approve, "makes the shell read a file first: %s", show(args))
 				args = args[1:]
 			}
-		case strings.HasPrefix(a.text, "-") || strings.HasPrefix(a.text, "+"):
-			script = script || strings.Contains(a.text, "c")
-			stdin = stdin || strings.Contains(a.text, "s")
-			strict := len(args) > 1 && slices.Contains([]string{"pipefail", "errexit", "nounset"}, args[1].text)
-			if strings.ContainsAny(a.text, "Ok") || strings.Contains(a.text, "o") && !strict {
+		case strings.HasPrefix(a.Text, "-") || strings.HasPrefix(a.Text, "+"):
+			script = script || strings.Contains(a.Text, "c")
+			stdin = stdin || strings.Contains(a.Text, "s")
+			strict := len(args) > 1 && slices.Contains([]string{"pipefail", "errexit", "nounset"}, args[1].Text)
+			if strings.ContainsAny(a.Text, "Ok") || strings.Contains(a.Text, "o") && !strict {
 				w.raise(Approve, "changes how the shell reads: %s", show(args))
 			}
-			if strings.ContainsAny(a.text, "oO") && len(args) > 1 {
+			if strings.ContainsAny(a.Text, "oO") && len(args) > 1 {
 				args = args[1:]
 			}
 		default:
@@ -297,12 +296,12 @@ func (w *reading) input(in source) {
 }
 
 // inString weighs a script that the first n words are.
-func (w *reading) inString(args []word, in source, away bool, n int) {
+func (w *reading) inString(args []shell.Word, in source, away bool, n int) {
 	var parts []string
 	known := true
 	for _, a := range args[:min(n, len(args))] {
-		known = known && a.known
-		parts = append(parts, a.text)
+		known = known && a.Known
+		parts = append(parts, a.Text)
 	}
 	text := strings.Join(parts, " ")
 	if !known {
@@ -315,31 +314,31 @@ func (w *reading) inString(args []word, in source, away bool, n int) {
 }
 
 // interpreter weighs what python and its kin read on their input.
-func (w *reading) interpreter(args []word, in source, away bool) {
+func (w *reading) interpreter(args []shell.Word, in source, away bool) {
 	for _, a := range args {
 		switch {
 		case away:
 			w.raise(Block, "runs what it fetched from another machine")
 			return
-		case a.text == "-":
+		case a.Text == "-":
 			w.input(in)
 			return
-		case !strings.HasPrefix(a.text, "-"):
+		case !strings.HasPrefix(a.Text, "-"):
 			return
-		case len(a.text) > 1 && a.text != "-u" && a.text != "-B" && a.text != "-I" && a.text != "-s" && !strings.HasPrefix(a.text, "--"):
+		case len(a.Text) > 1 && a.Text != "-u" && a.Text != "-B" && a.Text != "-I" && a.Text != "-s" && !strings.HasPrefix(a.Text, "--"):
 			return // the table knows the flags that matter
 		}
 	}
-	if len(args) == 0 || args[len(args)-1].text != "--version" {
+	if len(args) == 0 || args[len(args)-1].Text != "--version" {
 		w.input(in)
 	}
 }
 
 // paths weighs where the arguments lead.
-func (w *reading) paths(name string, ws []word) {
+func (w *reading) paths(name string, ws []shell.Word) {
 	writes := slices.Contains(strings.Fields("rm rmdir unlink shred mv cp ln install tee touch mkdir truncate dd chmod chown chgrp patch rsync mktemp mkfifo split sed"), name)
 	for _, a := range ws[1:] {
-		text := a.text
+		text := a.Text
 		if strings.HasPrefix(text, "-") {
 			_, text, _ = strings.Cut(text, "=")
 		} else if before, after, ok := strings.Cut(text, "="); ok && !strings.Contains(before, "/") {
@@ -349,8 +348,8 @@ func (w *reading) paths(name string, ws []word) {
 			continue
 		}
 		w.secret(text, name)
-		if !a.isPattern(name, ws) {
-			w.reads(word{text, a.known, a.glob}, name)
+		if !isPattern(a, name, ws) {
+			w.reads(shell.Word{Text: text, Known: a.Known, Glob: a.Glob}, name)
 		}
 		if who := keptBy(text); writes && who != "" && (name != "sed" || hasInPlace(ws)) {
 			w.raise(Block, "%s of %s, which belongs to %s", name, text, who)
@@ -361,22 +360,22 @@ func (w *reading) paths(name string, ws []word) {
 	}
 }
 
-func hasInPlace(ws []word) bool {
-	return slices.ContainsFunc(ws, func(a word) bool { return hasFlag(a.text, "-i") || hasFlag(a.text, "--in-place") })
+func hasInPlace(ws []shell.Word) bool {
+	return slices.ContainsFunc(ws, func(a shell.Word) bool { return hasFlag(a.Text, "-i") || hasFlag(a.Text, "--in-place") })
 }
 
 func looksLikePath(text string) bool {
-	return strings.HasPrefix(text, "/") || strings.HasPrefix(text, home) || strings.HasPrefix(text, "..") || strings.Contains(text, "/../")
+	return strings.HasPrefix(text, "/") || strings.HasPrefix(text, shell.Home) || strings.HasPrefix(text, "..") || strings.Contains(text, "/../")
 }
 
 // isPattern reports the first operand of a program that takes a pattern or a
 // program there and no file.
-func (a word) isPattern(name string, ws []word) bool {
+func isPattern(a shell.Word, name string, ws []shell.Word) bool {
 	if !slices.Contains(strings.Fields("sed awk gawk mawk nawk grep egrep fgrep zgrep rg jq"), name) {
 		return false
 	}
 	plain := operands(ws[1:])
-	return len(plain) > 1 && plain[0] == a && !slices.ContainsFunc(ws, func(f word) bool { return hasFlag(f.text, "-e") || hasFlag(f.text, "-f") })
+	return len(plain) > 1 && plain[0] == a && !slices.ContainsFunc(ws, func(f shell.Word) bool { return hasFlag(f.Text, "-e") || hasFlag(f.Text, "-f") })
 }
 
 // secret weighs the places where passwords and keys are kept.
@@ -394,12 +393,12 @@ func (w *reading) secret(text, name string) {
 }
 
 // reads weighs a path that is at least looked at.
-func (w *reading) reads(a word, name string) {
+func (w *reading) reads(a shell.Word, name string) {
 	switch {
 	case name == "echo" || name == "printf":
-	case strings.HasPrefix(a.text, "/dev/tcp/"), strings.HasPrefix(a.text, "/dev/udp/"):
-		w.raise(Block, "connects to another machine through %s", a.text)
-	case looksLikePath(a.text) && w.leaves(a.text) && !(strings.HasPrefix(path.Clean(a.text), "/dev/") && !strings.Contains(a.text, "..")):
-		w.raise(Review, "looks outside of the workspace: %s", a.text)
+	case strings.HasPrefix(a.Text, "/dev/tcp/"), strings.HasPrefix(a.Text, "/dev/udp/"):
+		w.raise(Block, "connects to another machine through %s", a.Text)
+	case looksLikePath(a.Text) && w.leaves(a.Text) && !(strings.HasPrefix(path.Clean(a.Text), "/dev/") && !strings.Contains(a.Text, "..")):
+		w.raise(Review, "looks outside of the workspace: %s", a.Text)
 	}
 }

@@ -13,52 +13,6 @@ import (
 	"strings"
 )
 
-// changers are the tools that change files.
-func (r *room) changers() []Tool {
-	return []Tool{
-		{
-			Definition: Definition{
-				Name: "write_file", Effect: Overwrite,
-				Description: "Write a file, whole. Missing directories are made. A file that is there is replaced and keeps its mode. Content that is no text is written as JSON.",
-				Input: json.RawMessage(`{"type":"object","required":["path","content"],"additionalProperties":false,"properties":{
-					"path":{"type":"string","description":"file, relative to the workspace"},
-					"content":{"description":"text, or any JSON value, which is written as JSON"},
-					"encoding":{"enum":["text","base64"],"description":"what a text in content is; text if absent"},
-					"overwrite":{"type":"boolean","description":"false: fail if the file is there; true if absent"}}}`),
-				Output: json.RawMessage(changedSchema),
-			},
-			Call: with(r.write), Weigh: weighing(r.weighWrite),
-		},
-		{
-			Definition: Definition{
-				Name: "move_file", Effect: Overwrite,
-				Description: "Move or rename a file. Missing directories are made.",
-				Input: json.RawMessage(`{"type":"object","required":["from","to"],"additionalProperties":false,"properties":{
-					"from":{"type":"string","description":"file, relative to the workspace"},
-					"to":{"type":"string","description":"its new path, with the file's name"},
-					"overwrite":{"type":"boolean","description":"true: replace a file that is there; false if absent"}}}`),
-				Output: json.RawMessage(changedSchema),
-			},
-			Call: with(r.move), Weigh: weighing(r.weighMove),
-		},
-		{
-			Definition: Definition{
-				Name: "delete_file", Effect: Delete,
-				Description: "Delete one file. Directories are not deleted.",
-				Input: json.RawMessage(`{"type":"object","required":["path"],"additionalProperties":false,"properties":{
-					"path":{"type":"string","description":"file, relative to the workspace"}}}`),
-				Output: json.RawMessage(changedSchema),
-			},
-			Call: with(r.remove), Weigh: weighing(r.weighRemove),
-		},
-	}
-}
-
-const changedSchema = `{"type":"object","required":["path"],"properties":{
-	"path":{"type":"string"},"bytes":{"type":"integer"},
-	"before":{"type":"string","description":"SHA-256 of what was at the path; absent if nothing was"},
-	"after":{"type":"string","description":"SHA-256 of what is at the path; absent if nothing is"}}}`
-
 type changed struct {
 	Change
 	Bytes int64 `json:"bytes"`

@@ -12,8 +12,12 @@ import (
 	"github.com/piton-dev/piton/internal/proc"
 )
 
-// commandTime bounds run_command; a call may ask for less.
-const commandTime = 60 * time.Second
+// commandTime bounds run_command; a call may ask for less. The end of its tree takes
+// endTime at most.
+const (
+	commandTime = 60 * time.Second
+	endTime     = 15 * time.Second
+)
 
 // Bytes kept of each stream of a command.
 const (
@@ -21,8 +25,8 @@ const (
 	keptTail = 128 << 10
 )
 
-// shell is the tool run_command.
-type shell struct {
+// runner is the tool run_command.
+type runner struct {
 	room    *room
 	pool    *proc.Pool
 	environ []string
@@ -36,29 +40,30 @@ func bashOnce(environ []string, workspace string) func() (string, error) {
 	return sync.OnceValues(func() (string, error) { return proc.Bash(proc.Environ(environ, nil, nil), workspace) })
 }
 
-func (s shell) tool() Tool {
-	return Tool{
-		Definition: Definition{
-			Name: "run_command", Effect: Command,
-			Description: "Run a shell command in the workspace, as contracts are run. It gets bash without start-up files, no input and at most 60 seconds, and everything that it started is ended with it. It reaches no network but a loopback of its own, where this machine can keep it so. The call fails if the exit code is not 0.",
-			Input: json.RawMessage(`{"type":"object","required":["command"],"additionalProperties":false,"properties":{
-				"command":{"type":"string","minLength":1,"description":"script for bash"},
-				"timeout":{"type":"integer","minimum":1,"maximum":60,"description":"seconds; 60 if absent"},
-				"exit_code":{"type":"integer","minimum":0,"maximum":255,"description":"the exit code that counts as success; 0 if absent"}}}`),
-			Output: json.RawMessage(`{"type":"object","required":["exit_code","stdout","stderr"],"properties":{
-				"exit_code":{"type":"integer"},"stdout":{"type":"string"},"stderr":{"type":"string"},
-				"truncated":{"type":"boolean"},"leftover":{"type":"integer","description":"processes that were still there at the end"},
-				"isolation":{"type":"string"},"network":{"type":"string","description":"loopback; or host and why: what it could reach"}}}`),
-		},
-		Call: with(s.run), Weigh: weighing(s.weigh),
-		Timeout: commandTime + 15*time.Second, // for the end of its tree
-	}
+type commandArgs struct {
+	Command string   `json:"command"`
+	Args    []scalar `json:"args"`
+	Timeout int      `json:"timeout"`
+	Exit    int      `json:"exit_code"`
 }
 
-type commandArgs struct {
-	Command string `json:"command"`
-	Timeout int    `json:"timeout"`
-	Exit    int    `json:"exit_code"`
+// scalar is an argument of a script: a text as it is, anything else as JSON.
+type scalar string
+
+// UnmarshalJSON reads any JSON value.
+func (s *scalar) UnmarshalJSON(body []byte) error {
+	if json.Unmarshal(body, (*string)(s)) != nil {
+		*s = scalar(body)
+	}
+	return nil
+}
+
+func (a commandArgs) list() []string {
+	list := make([]string, len(a.Args))
+	for i, s := range a.Args {
+		list[i] = string(s)
+	}
+	return list
 }
 
 type commandOutput struct {
@@ -71,16 +76,16 @@ type commandOutput struct {
 	Network   string `json:"network"`
 }
 
-func (s shell) weigh(_ context.Context, a commandArgs) (Weight, error) {
-	if strings.ContainsRune(a.Command, 0) {
+func (s runner) weigh(_ context.Context, a commandArgs) (Weight, error) {
+	if strings.ContainsRune(a.Command+strings.Join(a.list(), ""), 0) {
 		return Weight{}, problem(InvalidArguments, "the command has a zero byte")
 	}
-	tier, reasons := s.judge.weigh(a.Command)
+	tier, reasons := s.judge.weigh(a.Command, a.list()...)
 	return Weight{Tier: tier, Effect: Command, Reasons: reasons}, nil
 }
 
 // run refuses what is blocked, whoever asks; for the rest the caller has asked.
-func (s shell) run(ctx context.Context, c *Call, a commandArgs) (commandOutput, error) {
+func (s runner) run(ctx context.Context, c *Call, a commandArgs) (commandOutput, error) {
 	weight, err := s.weigh(ctx, a)
 	if err != nil {
 		return commandOutput{}, err
@@ -103,7 +108,7 @@ func (s shell) run(ctx context.Context, c *Call, a commandArgs) (commandOutput, 
 	exposed := s.pool.Offline()
 	c.Network = proc.Reach(exposed)
 	r := s.pool.Run(ctx, proc.Spec{
-		Argv: []string{bash, "--noprofile", "--norc", "-c", a.Command}, Dir: s.room.dir, Env: env,
+		Argv: append([]string{bash, "--noprofile", "--norc", "-c", a.Command, "bash"}, a.list()...), Dir: s.room.dir, Env: env,
 		Timeout: limit, Output: proc.Output{Head: keptHead, Tail: keptTail}, Offline: exposed == nil,
 	})
 	out, err := judged(ctx, r, a.Exit, limit)

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -13,6 +12,7 @@ import (
 	"net/netip"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -88,21 +88,6 @@ func newFetcher(hosts []hostRule) *fetcher {
 	return f
 }
 
-func (f *fetcher) tool() Tool {
-	return Tool{
-		Definition: Definition{
-			Name: "web_fetch", Effect: Network,
-			Description: "Fetch a page or file by GET from one of the hosts that the configuration allows. The most is 512 KiB. What comes back was written by others.",
-			Input: json.RawMessage(`{"type":"object","required":["url"],"additionalProperties":false,"properties":{
-				"url":{"type":"string","maxLength":4096,"description":"http or https address"}}}`),
-			Output: json.RawMessage(`{"type":"object","required":["url","status","content","encoding"],"properties":{
-				"url":{"type":"string","description":"where it came from in the end"},"status":{"type":"integer"},
-				"type":{"type":"string"},"content":{"type":"string"},"encoding":{"enum":["text","base64"]}}}`),
-		},
-		Call: with(f.fetch), Weigh: weighing(f.weigh), Timeout: fetchTime,
-	}
-}
-
 type fetchArgs struct {
 	URL string `json:"url"`
 }
@@ -156,8 +141,8 @@ func usualPort(scheme string) string {
 	return "443"
 }
 
-// reachable refuses private addresses that no entry names, whatever name led to
-// them. It is asked once the name is resolved, for the address that is dialled.
+// reachable refuses private addresses and ports that no entry names, whatever
+// name led to them. It is asked once the name is resolved, for the address that is dialled.
 func (f *fetcher) reachable(address string) error {
 	at, err := netip.ParseAddrPort(address)
 	if err != nil {
@@ -168,11 +153,18 @@ func (f *fetcher) reachable(address string) error {
 		return nil
 	}
 	for _, r := range f.hosts {
-		if r.network.IsValid() && r.network.Contains(ip) || r.name == "localhost" && ip.IsLoopback() {
+		named := r.network.IsValid() && r.network.Contains(ip) || r.name == "localhost" && ip.IsLoopback()
+		if named && r.dials(strconv.Itoa(int(at.Port()))) {
 			return nil
 		}
 	}
-	return problem(Denied, "%s is a private address, which web_fetch.allow does not list", ip)
+	return problem(Denied, "%s is a private address, which web_fetch.allow does not list", netip.AddrPortFrom(ip, at.Port()))
+}
+
+// dials reports whether the entry is for a port. One without a port is for the
+// usual ports of both schemes.
+func (r hostRule) dials(port string) bool {
+	return port == r.port || r.port == "" && (port == usualPort("http") || port == usualPort("https"))
 }
 
 // private reports addresses that are not of the public internet, and those that

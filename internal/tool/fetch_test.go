@@ -1,7 +1,6 @@
 package tool_test
 
 import (
-	"encoding/json"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -126,57 +125,38 @@ func TestPrivateAddresses(t *testing.T) {
 	}
 }
 
+// TestDialled: an entry lets a name lead to its address at the entry's port alone.
+func TestDialled(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		entry, address string
+		may            bool
+	}{
+		{"127.0.0.1:8080", "127.0.0.1:8080", true},
+		{"127.0.0.1:8080", "127.0.0.1:80", false},
+		{"127.0.0.1", "127.0.0.1:80", true},
+		{"127.0.0.1", "127.0.0.1:443", true},
+		{"127.0.0.1", "127.0.0.1:8080", false},
+		{"127.0.0.0/8", "127.0.0.2:443", true},
+		{"127.0.0.0/8", "127.0.0.2:8080", false},
+		{"localhost:8080", "[::1]:8080", true},
+		{"localhost:8080", "127.0.0.1:80", false},
+		{"[::1]:8080", "[::1]:80", false},
+		{"vm", "127.0.0.1:80", false},
+		{"vm", "8.8.8.8:80", true},
+	} {
+		if err := tool.Dials([]string{c.entry, "vm"}, c.address); (err == nil) != c.may {
+			t.Errorf("%s lets a name lead to %s: %v, want %v", c.entry, c.address, err, c.may)
+		}
+	}
+}
+
 func TestWrongHosts(t *testing.T) {
 	t.Parallel()
 	for _, host := range []string{"", "https://example.org", "example.org/path", "*", "*.", "a*b.org", "user@example.org", "a b"} {
 		if r, err := tool.Open(tool.Config{Workspace: t.TempDir(), Hosts: []string{host}}); err == nil {
 			r.Close()
 			t.Errorf("%q is a host", host)
-		}
-	}
-}
-
-func TestExports(t *testing.T) {
-	t.Parallel()
-	r, _ := open(t, tool.Config{}, nil)
-	list := r.Builtin()
-	long := tool.Definition{Name: "server." + strings.Repeat("x", 100), Input: json.RawMessage(`{"type":"object"}`), Foreign: true}
-	list = append(list, tool.Definition{Name: "a.b", Input: long.Input}, tool.Definition{Name: "a__b", Input: long.Input}, tool.Definition{Name: "a.b/c", Input: long.Input}, long)
-	functions := tool.Functions(list)
-	seen := map[string]bool{}
-	for i, f := range functions {
-		if f.Tool != list[i].Name || f.Name == "" || len(f.Name) > 64 || strings.ContainsAny(f.Name, "./") || seen[f.Name] {
-			t.Errorf("%s is exported as %q", list[i].Name, f.Name)
-		}
-		seen[f.Name] = true
-		var openai struct {
-			Type     string
-			Function struct {
-				Name, Description string
-				Parameters        struct{ Type string }
-			}
-		}
-		if err := json.Unmarshal(f.OpenAI(), &openai); err != nil || openai.Type != "function" || openai.Function.Name != f.Name || openai.Function.Parameters.Type != "object" {
-			t.Errorf("%s %v", f.OpenAI(), err)
-		}
-		var anthropic struct {
-			Name        string
-			InputSchema struct{ Type string } `json:"input_schema"`
-		}
-		if err := json.Unmarshal(f.Anthropic(), &anthropic); err != nil || anthropic.Name != f.Name || anthropic.InputSchema.Type != "object" {
-			t.Errorf("%s %v", f.Anthropic(), err)
-		}
-		var mcp struct {
-			Name                      string
-			InputSchema, OutputSchema struct{ Type string }
-			Annotations               struct{ ReadOnlyHint, DestructiveHint bool }
-		}
-		err := json.Unmarshal(list[i].MCP(), &mcp)
-		if err != nil || mcp.Name != list[i].Name || mcp.InputSchema.Type != "object" || mcp.OutputSchema.Type != "object" && mcp.OutputSchema.Type != "" {
-			t.Errorf("%s %v", list[i].MCP(), err)
-		}
-		if mcp.Annotations.ReadOnlyHint != (list[i].Effect == tool.Read) {
-			t.Errorf("%s", list[i].MCP())
 		}
 	}
 }

@@ -23,58 +23,6 @@ const (
 	maxEntries = 10_000
 )
 
-// lookers are the tools that only read.
-func (r *room) lookers() []Tool {
-	return []Tool{
-		{
-			Definition: Definition{
-				Name: "list_directory", Effect: Read,
-				Description: "List the files and directories of a directory, sorted by path. Links are named and not followed.",
-				Input: json.RawMessage(`{"type":"object","additionalProperties":false,"properties":{
-					"path":{"type":"string","description":"directory, relative to the workspace; the workspace itself if absent"},
-					"depth":{"type":"integer","minimum":1,"maximum":32,"description":"how many levels; 1 if absent"}}}`),
-				Output: json.RawMessage(`{"type":"object","required":["entries","truncated"],"properties":{
-					"entries":{"type":"array","items":{"type":"object","required":["path","type"],"properties":{
-						"path":{"type":"string"},"type":{"enum":["file","directory","link","other"]},"size":{"type":"integer"}}}},
-					"truncated":{"type":"boolean"}}}`),
-			},
-			Call: with(r.list), Weigh: looking(func(a listArgs) string { return orHere(a.Path) }),
-		},
-		{
-			Definition: Definition{
-				Name: "read_file", Effect: Read,
-				Description: "Read a file. The output is its text, at most 1 MiB; of a larger file, some lines. Bytes that are no text need encoding base64.",
-				Input: json.RawMessage(`{"type":"object","required":["path"],"additionalProperties":false,"properties":{
-					"path":{"type":"string","description":"file, relative to the workspace"},
-					"encoding":{"enum":["text","base64"],"description":"text if absent"},
-					"from":{"type":"integer","minimum":1,"description":"first line, counted from 1"},
-					"lines":{"type":"integer","minimum":1,"description":"how many lines; to the end if absent"}}}`),
-				Output: json.RawMessage(`{"type":"string"}`),
-			},
-			Call: with(r.read), Weigh: looking(func(a readArgs) string { return a.Path }),
-		},
-		{
-			Definition: Definition{
-				Name: "search", Effect: Read,
-				Description: "Find files by a glob, lines by a regular expression (RE2), or lines in the files of a glob. Version control is left out, binary files too.",
-				Input: json.RawMessage(`{"type":"object","additionalProperties":false,"anyOf":[{"required":["text"]},{"required":["glob"]}],"properties":{
-					"text":{"type":"string","minLength":1,"maxLength":1000,"description":"regular expression that a line matches"},
-					"literal":{"type":"boolean","description":"text is no regular expression"},
-					"ignore_case":{"type":"boolean"},
-					"glob":{"type":"string","minLength":1,"maxLength":500,"description":"such as **/*.go, relative to the path"},
-					"path":{"type":"string","description":"directory, relative to the workspace; the workspace itself if absent"},
-					"limit":{"type":"integer","minimum":1,"maximum":2000,"description":"the most matches; 200 if absent"}}}`),
-				Output: json.RawMessage(`{"type":"object","required":["matches","files","truncated"],"properties":{
-					"matches":{"type":"array","items":{"type":"object","required":["path"],"properties":{
-						"path":{"type":"string"},"line":{"type":"integer"},"text":{"type":"string"}}}},
-					"files":{"type":"integer","description":"files that were looked at"},
-					"truncated":{"type":"boolean"}}}`),
-			},
-			Call: with(r.search), Weigh: looking(func(a searchArgs) string { return orHere(a.Path) }),
-		},
-	}
-}
-
 // looking makes a Weigh function of one that returns the path of the arguments.
 func looking[A any](path func(A) string) func(context.Context, json.RawMessage) (Weight, error) {
 	return weighing(func(_ context.Context, a A) (Weight, error) {

@@ -6,75 +6,14 @@ import (
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/piton-dev/piton/internal/shell"
 )
 
-// prefix is a command whose arguments are another command.
-type prefix struct {
-	valued   string // flags that take the next word
-	operands int    // words before the command
-	assigns  bool   // NAME=value may stand before it
-	script   bool   // the words are a script for a shell
-	fed      bool   // it adds words of its own to the command
-}
-
-// prefixes are the commands that run others.
-func prefixes() map[string]prefix {
-	return map[string]prefix{
-		"sudo": {valued: "-u -g -h -p -C -r -t -T -U -D -R --user --group --host --prompt --chdir", assigns: true},
-		"doas": {valued: "-u -C"}, "pkexec": {valued: "--user"}, "run0": {valued: "-u --user"},
-		"env": {valued: "-u -C --unset --chdir", assigns: true}, "nohup": {}, "nice": {valued: "-n --adjustment"},
-		"ionice": {valued: "-c -n --class --classdata"}, "time": {valued: "-f -o --format --output"},
-		"timeout": {valued: "-k -s --kill-after --signal", operands: 1}, "stdbuf": {valued: "-i -o -e"}, "setsid": {},
-		"command": {}, "builtin": {}, "exec": {valued: "-a"}, "eval": {script: true}, "chrt": {operands: 1}, "taskset": {operands: 1},
-		"xargs":    {valued: "-I -L -n -P -s -d -E -a --arg-file --delimiter --max-args --max-chars --max-procs --process-slot-var", fed: true},
-		"parallel": {valued: "-j --jobs -a", fed: true}, "watch": {valued: "-n --interval", script: true},
-		"strace": {valued: "-e -o -p -s"}, "ltrace": {valued: "-e -o"}, "flock": {valued: "-w -E --timeout", operands: 1},
-		"busybox": {}, "toybox": {}, "unbuffer": {}, "caffeinate": {valued: "-t"}, "chronic": {}, "ts": {}, "faketime": {operands: 1},
-		"ssh": {valued: "-p -i -l -o -F -J -L -R -D -W -b -c -e -m", operands: 1, script: true}, "unshare": {}, "chroot": {operands: 1},
-		"nsenter": {valued: "-t"}, "su": {valued: "-c -s -g", operands: 1},
-	}
-}
-
-// rest is what is left of the words once flags and operands are taken off.
-func (p prefix) rest(args []word) []word {
-	skip := p.operands
-	for len(args) > 0 {
-		a := args[0]
-		switch {
-		case a.text == "--":
-			args = args[1:]
-			return args[min(skip, len(args)):]
-		case p.takes(a.text):
-			args = args[min(2, len(args)):]
-		case strings.HasPrefix(a.text, "-"), p.assigns && assigns(a.text):
-			args = args[1:]
-		case skip > 0:
-			skip--
-			args = args[1:]
-		default:
-			return args
-		}
-	}
-	return nil
-}
-
-// takes reports a flag whose value is the next word. Programs take the beginning of
-// a long one for it.
-func (p prefix) takes(flag string) bool {
-	return slices.ContainsFunc(strings.Fields(p.valued), func(v string) bool {
-		return flag == v || strings.HasPrefix(v, "--") && !strings.Contains(flag, "=") && hasFlag(flag, v)
-	})
-}
-
-func assigns(text string) bool {
-	name, _, ok := strings.Cut(text, "=")
-	return ok && syntax.ValidName(name)
-}
-
 // prefixed weighs a command that runs another, and that other.
-func (w *reading) prefixed(name string, ws []word, p prefix, in source, away bool) {
+func (w *reading) prefixed(name string, ws []shell.Word, p shell.Wrapper, in source, away bool) {
 	args := ws[1:]
-	inner := p.rest(args)
+	inner := p.Rest(args)
 	if tier, known := w.rules.weigh(name, args); known && name != "env" {
 		if tier == Block {
 			w.raise(Block, "is never run: %s", show(ws))
@@ -83,13 +22,13 @@ func (w *reading) prefixed(name string, ws []word, p prefix, in source, away boo
 		}
 	}
 	w.options(name, args[:len(args)-len(inner)], in, away)
-	if name == "command" && len(args) > 0 && (args[0].text == "-v" || args[0].text == "-V") {
+	if name == "command" && len(args) > 0 && (args[0].Text == "-v" || args[0].Text == "-V") {
 		return
 	}
 	switch {
-	case p.script && len(inner) > 0:
+	case p.Script && len(inner) > 0:
 		w.inString(inner, in, away, len(inner))
-	case p.fed:
+	case p.Fed:
 		w.fed(name, inner, in)
 	case len(inner) > 0:
 		w.run(inner, in, away)
@@ -99,47 +38,47 @@ func (w *reading) prefixed(name string, ws []word, p prefix, in source, away boo
 }
 
 // fed weighs a command that gets further words from elsewhere.
-func (w *reading) fed(name string, inner []word, in source) {
+func (w *reading) fed(name string, inner []shell.Word, in source) {
 	if len(inner) == 0 {
 		if name == "parallel" {
 			w.input(max(in, fromHere))
 		}
 		return // xargs alone is echo
 	}
-	inner = braces(inner)
-	w.run(append(inner, word{}), in, in == fromAway && runsWords(inner[0].text))
+	inner = shell.Found(inner)
+	w.run(append(inner, shell.Word{}), in, in == fromAway && runsWords(inner[0].Text))
 }
 
 // runsWords reports programs that take an argument for a program.
 func runsWords(name string) bool {
 	name = path.Base(name)
-	return isShell(name) || isInterpreter(name) || name == "eval" || name == "env"
+	return shell.IsShell(name) || isInterpreter(name) || name == "eval" || name == "env"
 }
 
 // options weighs flags and assignments of a prefix.
-func (w *reading) options(name string, list []word, in source, away bool) {
+func (w *reading) options(name string, list []shell.Word, in source, away bool) {
 	for i, a := range list {
 		switch {
-		case assigns(a.text):
-			key, _, _ := strings.Cut(a.text, "=")
+		case shell.Assigns(a.Text):
+			key, _, _ := strings.Cut(a.Text, "=")
 			w.variable(key)
-		case name == "env" && (hasFlag(a.text, "-S") || hasFlag(a.text, "--split-string")):
-			text := strings.TrimPrefix(a.text, "-S")
-			if _, after, ok := strings.Cut(a.text, "="); ok {
+		case name == "env" && (hasFlag(a.Text, "-S") || hasFlag(a.Text, "--split-string")):
+			text := strings.TrimPrefix(a.Text, "-S")
+			if _, after, ok := strings.Cut(a.Text, "="); ok {
 				text = after
 			}
 			if i+1 < len(list) {
-				text += " " + list[i+1].text
+				text += " " + list[i+1].Text
 			}
-			w.raise(Approve, "env splits a text into a command: %s", a.text)
-			w.inString([]word{{text: text, known: a.known}}, in, away, 1)
-		case name == "env" && (strings.HasPrefix(a.text, "-C") || hasFlag(a.text, "--chdir")):
+			w.raise(Approve, "env splits a text into a command: %s", a.Text)
+			w.inString([]shell.Word{{Text: text, Known: a.Known}}, in, away, 1)
+		case name == "env" && (strings.HasPrefix(a.Text, "-C") || hasFlag(a.Text, "--chdir")):
 			w.moved = true
-		case name == "su" && a.text == "-c" && i+1 < len(list):
+		case name == "su" && a.Text == "-c" && i+1 < len(list):
 			w.inString(list[i+1:i+2], in, away, 1)
-		case (name == "time" || name == "strace" || name == "ltrace") && (a.text == "-o" || a.text == "--output") && i+1 < len(list):
+		case (name == "time" || name == "strace" || name == "ltrace") && (a.Text == "-o" || a.Text == "--output") && i+1 < len(list):
 			w.output(list[i+1])
-		case !a.known:
+		case !a.Known:
 			w.raise(Approve, "what %s does is only known when it runs", name)
 		}
 	}
@@ -181,15 +120,15 @@ func (w *reading) declaration(n *syntax.DeclClause) {
 		if a.Value == nil {
 			continue
 		}
-		flag := constant(a.Value)
-		if strings.HasPrefix(flag.text, "-") && strings.Contains(flag.text, "n") || n.Variant.Value == "nameref" {
-			w.raise(Approve, "makes one name stand for another variable")
+		flag := shell.Constant(a.Value)
+		if strings.HasPrefix(flag.Text, "-") && strings.Contains(flag.Text, "n") || n.Variant.Value == "nameref" {
+			w.raise(Approve, "makes one name refer to another variable")
 		}
-		if strings.HasPrefix(flag.text, "-") && strings.Contains(flag.text, "i") {
+		if strings.HasPrefix(flag.Text, "-") && strings.Contains(flag.Text, "i") {
 			w.raise(Approve, "makes a variable that calculates what it is given, and runs the commands in it")
 		}
-		named = named || strings.HasPrefix(flag.text, "-") && strings.Contains(flag.text, "A")
-		w.evaluatedWords(n.Variant.Value, []word{flag})
+		named = named || strings.HasPrefix(flag.Text, "-") && strings.Contains(flag.Text, "A")
+		w.evaluatedWords(n.Variant.Value, []shell.Word{flag})
 	}
 }
 
@@ -213,8 +152,8 @@ func (w *reading) assignment(a *syntax.Assign, named bool) {
 			w.raise(Approve, "keeps a command in a variable: %s", q.Value)
 		}
 	}
-	if v := constant(a.Value); v.known && hidesCommand(v.text) {
-		w.raise(Approve, "keeps a command in a variable: %s", v.text)
+	if v := shell.Constant(a.Value); v.Known && hidesCommand(v.Text) {
+		w.raise(Approve, "keeps a command in a variable: %s", v.Text)
 	}
 	w.calculated(a.Index)
 }
@@ -266,16 +205,16 @@ func evaluates(name string) bool {
 	return slices.Contains(strings.Fields("test [ printf read unset let declare typeset local export readonly mapfile readarray getopts wait"), name)
 }
 
-func (w *reading) evaluatedWords(name string, args []word) {
+func (w *reading) evaluatedWords(name string, args []shell.Word) {
 	for _, a := range args {
-		if hidesCommand(a.text) || !a.known && slices.ContainsFunc(args, func(f word) bool { return f.text == "-v" }) {
-			w.raise(Approve, "%s may run what stands in a text: %s", name, a.text)
+		if hidesCommand(a.Text) || !a.Known && slices.ContainsFunc(args, func(f shell.Word) bool { return f.Text == "-v" }) {
+			w.raise(Approve, "%s may run the text: %s", name, a.Text)
 		}
-		if name != "test" && name != "[" && name != "printf" && name != "wait" && !strings.HasPrefix(a.text, "-") {
-			key, _, _ := strings.Cut(a.text, "=")
+		if name != "test" && name != "[" && name != "printf" && name != "wait" && !strings.HasPrefix(a.Text, "-") {
+			key, _, _ := strings.Cut(a.Text, "=")
 			w.variable(key)
 		}
-		if !a.known && name != "test" && name != "[" && name != "printf" {
+		if !a.Known && name != "test" && name != "[" && name != "printf" {
 			w.raise(Review, "which variable %s sets is only known when it runs", name)
 		}
 	}
@@ -285,10 +224,10 @@ func (w *reading) evaluatedWords(name string, args []word) {
 func (w *reading) evaluated(n *syntax.TestClause) {
 	for node := range syntax.Preorder(n) {
 		if q, ok := node.(*syntax.SglQuoted); ok && hidesCommand(q.Value) {
-			w.raise(Approve, "[[ may run what stands in a text: %s", q.Value)
+			w.raise(Approve, "[[ may run the text: %s", q.Value)
 		}
 		if u, ok := node.(*syntax.UnaryTest); ok && (u.Op == syntax.TsVarSet || u.Op == syntax.TsRefVar) && !named(u.X) {
-			w.raise(Approve, "[[ may run what stands in the name of a variable")
+			w.raise(Approve, "[[ may run the text in the name of a variable")
 		}
 		if b, ok := node.(*syntax.BinaryTest); ok && b.Op >= syntax.TsEql && b.Op <= syntax.TsGtr {
 			w.raise(Review, "compares numbers in [[, where a value could hold a command; [ does not run it")
@@ -299,5 +238,5 @@ func (w *reading) evaluated(n *syntax.TestClause) {
 // named reports a test of a variable whose name stands in the text.
 func named(x syntax.TestExpr) bool {
 	w, ok := x.(*syntax.Word)
-	return ok && syntax.ValidName(constant(w).text) && constant(w).known
+	return ok && syntax.ValidName(shell.Constant(w).Text) && shell.Constant(w).Known
 }

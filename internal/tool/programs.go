@@ -5,36 +5,23 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/piton-dev/piton/internal/shell"
 )
 
 // find weighs what find runs.
-func (w *reading) find(args []word) {
+func (w *reading) find(args []shell.Word) {
 	for i, a := range args {
-		if slices.Contains([]string{"-exec", "-execdir", "-ok", "-okdir"}, a.text) {
-			inner := args[i+1:]
-			if end := slices.IndexFunc(inner, func(a word) bool { return a.text == ";" || a.text == "+" }); end >= 0 {
-				inner = inner[:end]
-			}
+		if slices.Contains([]string{"-exec", "-execdir", "-ok", "-okdir"}, a.Text) {
 			w.raise(Review, "runs a command for what it finds")
-			w.run(braces(inner), fromHere, false)
+			w.run(shell.Executed(args[i+1:]), fromHere, false)
 		}
 	}
-}
-
-// braces makes {} a word that is not known.
-func braces(ws []word) []word {
-	out := slices.Clone(ws)
-	for i, a := range out {
-		if strings.Contains(a.text, "{}") {
-			out[i].known = false
-		}
-	}
-	return out
 }
 
 // program weighs the programs of sed and awk, which can write and run.
-func (w *reading) program(name string, args []word) {
-	if name != "sed" && slices.ContainsFunc(args, func(a word) bool { return strings.HasPrefix(a.text, "--") && len(a.text) > 2 }) {
+func (w *reading) program(name string, args []shell.Word) {
+	if name != "sed" && slices.ContainsFunc(args, func(a shell.Word) bool { return strings.HasPrefix(a.Text, "--") && len(a.Text) > 2 }) {
 		w.raise(Approve, "%s is told more than a program", name)
 	}
 	texts := operands(args)
@@ -43,41 +30,41 @@ func (w *reading) program(name string, args []word) {
 	}
 	for _, a := range texts {
 		switch {
-		case !a.known:
+		case !a.Known:
 			w.raise(Approve, "what %s does is only known when it runs", name)
-		case name == "sed" && sedWrites(a.text),
-			name != "sed" && (strings.ContainsAny(a.text, "|>@") || strings.Contains(a.text, "system") || strings.Contains(a.text, "getline")):
-			w.raise(Approve, "%s may write a file or run a command: %s", name, a.text)
+		case name == "sed" && sedWrites(a.Text),
+			name != "sed" && (strings.ContainsAny(a.Text, "|>@") || strings.Contains(a.Text, "system") || strings.Contains(a.Text, "getline")):
+			w.raise(Approve, "%s may write a file or run a command: %s", name, a.Text)
 		}
 	}
 }
 
 // sedScripts are the arguments of sed that are scripts; all that may be, in doubt.
-func sedScripts(args []word) []word {
-	var scripts []word
+func sedScripts(args []shell.Word) []shell.Word {
+	var scripts []shell.Word
 	next := false
 	for _, a := range args {
-		_, long, ok := strings.Cut(a.text, "=")
-		expression := hasFlag(a.text, "--expression")
-		at := strings.IndexByte(a.text, 'e')
+		_, long, ok := strings.Cut(a.Text, "=")
+		expression := hasFlag(a.Text, "--expression")
+		at := strings.IndexByte(a.Text, 'e')
 		switch {
 		case next:
 			scripts, next = append(scripts, a), false
 		case expression && !ok:
 			next = true
 		case expression:
-			scripts = append(scripts, word{text: long, known: a.known})
-		case strings.HasPrefix(a.text, "--"), !strings.HasPrefix(a.text, "-"), at < 0:
-		case at == len(a.text)-1:
+			scripts = append(scripts, shell.Word{Text: long, Known: a.Known})
+		case strings.HasPrefix(a.Text, "--"), !strings.HasPrefix(a.Text, "-"), at < 0:
+		case at == len(a.Text)-1:
 			next = true
 		default:
-			scripts = append(scripts, word{text: a.text[at+1:], known: a.known})
+			scripts = append(scripts, shell.Word{Text: a.Text[at+1:], Known: a.Known})
 		}
 	}
 	plain := operands(args)
 	switch {
-	case slices.ContainsFunc(args, func(a word) bool {
-		return hasFlag(a.text, "-l") || strings.HasPrefix(a.text, "--") && !strings.Contains(a.text, "=") && a.text != "--"
+	case slices.ContainsFunc(args, func(a shell.Word) bool {
+		return hasFlag(a.Text, "-l") || strings.HasPrefix(a.Text, "--") && !strings.Contains(a.Text, "=") && a.Text != "--"
 	}):
 		return append(scripts, plain...)
 	case len(scripts) == 0 && len(plain) > 0:
@@ -140,34 +127,34 @@ func split(text string, at byte) []string {
 }
 
 // git weighs options before the verb and what goes where.
-func (w *reading) git(args []word) {
+func (w *reading) git(args []shell.Word) {
 	freed := func(r rule) bool { return r.custom && r.tier == Free && r.fits(normalized("git", args)) }
 	w.elsewhere = w.elsewhere || !slices.ContainsFunc(w.rules.of("git"), freed)
 	for _, a := range args[:len(args)-len(normalized("git", args))] {
-		w.moved = w.moved || strings.HasPrefix(a.text, "-C")
-		if a.text == "-c" || strings.HasPrefix(a.text, "-c") || strings.HasPrefix(a.text, "--exec-path=") || strings.HasPrefix(a.text, "--config-env") || strings.HasPrefix(a.text, "--git-dir") {
-			w.raise(Approve, "changes how git works, which can run programs: %s", a.text)
+		w.moved = w.moved || strings.HasPrefix(a.Text, "-C")
+		if a.Text == "-c" || strings.HasPrefix(a.Text, "-c") || strings.HasPrefix(a.Text, "--exec-path=") || strings.HasPrefix(a.Text, "--config-env") || strings.HasPrefix(a.Text, "--git-dir") {
+			w.raise(Approve, "changes how git works, which can run programs: %s", a.Text)
 		}
 	}
 	for _, a := range normalized("git", args) {
-		if hasFlag(a.text, "--output") || hasFlag(a.text, "--ext-diff") || hasFlag(a.text, "--upload-pack") || hasFlag(a.text, "--receive-pack") || hasFlag(a.text, "--edit-description") {
-			w.raise(Approve, "git may write a file or run a program: %s", a.text)
+		if hasFlag(a.Text, "--output") || hasFlag(a.Text, "--ext-diff") || hasFlag(a.Text, "--upload-pack") || hasFlag(a.Text, "--receive-pack") || hasFlag(a.Text, "--edit-description") {
+			w.raise(Approve, "git may write a file or run a program: %s", a.Text)
 		}
 	}
 	rest := operands(normalized("git", args))
-	if len(rest) > 1 && rest[0].text == "push" && slices.ContainsFunc(rest[1:], func(a word) bool { return strings.HasPrefix(a.text, "+") }) {
+	if len(rest) > 1 && rest[0].Text == "push" && slices.ContainsFunc(rest[1:], func(a shell.Word) bool { return strings.HasPrefix(a.Text, "+") }) {
 		w.raise(Block, "is never run: a push with + replaces what others have")
 	}
-	if len(rest) > 1 && slices.Contains([]string{"branch", "tag", "stash", "remote"}, rest[0].text) && w.tier == Free {
+	if len(rest) > 1 && slices.Contains([]string{"branch", "tag", "stash", "remote"}, rest[0].Text) && w.tier == Free {
 		w.raise(Review, "git %s", show(rest))
 	}
 }
 
 // recursive reports commands that change everything below their operands.
-func recursive(name string, args []word) bool {
+func recursive(name string, args []shell.Word) bool {
 	has := func(flags ...string) bool {
-		return slices.ContainsFunc(args, func(a word) bool {
-			return slices.ContainsFunc(flags, func(f string) bool { return hasFlag(a.text, f) })
+		return slices.ContainsFunc(args, func(a shell.Word) bool {
+			return slices.ContainsFunc(flags, func(f string) bool { return hasFlag(a.Text, f) })
 		})
 	}
 	switch name {
@@ -182,19 +169,19 @@ func recursive(name string, args []word) bool {
 }
 
 // wide blocks what would ruin the machine or all that the person has.
-func (w *reading) wide(name string, args []word) {
+func (w *reading) wide(name string, args []shell.Word) {
 	for _, a := range operands(args) {
-		text := strings.TrimRight(strings.TrimSuffix(strings.TrimRight(a.text, "/"), "*"), "/")
-		rooted := strings.HasPrefix(a.text, "/")
+		text := strings.TrimRight(strings.TrimSuffix(strings.TrimRight(a.Text, "/"), "*"), "/")
+		rooted := strings.HasPrefix(a.Text, "/")
 		switch {
-		case rooted && (text == "" || path.Clean(text) == "/"), text == home, text == filepath.ToSlash(w.room.dir):
-			w.raise(Block, "%s of %s, all that is below", name, a.text)
+		case rooted && (text == "" || path.Clean(text) == "/"), text == shell.Home, text == filepath.ToSlash(w.room.dir):
+			w.raise(Block, "%s of %s, all that is below", name, a.Text)
 		case rooted && w.leaves(text) && systemPath(text):
-			w.raise(Block, "%s of %s, which belongs to the system", name, a.text)
-		case strings.HasPrefix(a.text, home) && strings.Count(text, "/") <= 1:
-			w.raise(Block, "%s of %s, in the home directory", name, a.text)
+			w.raise(Block, "%s of %s, which belongs to the system", name, a.Text)
+		case strings.HasPrefix(a.Text, shell.Home) && strings.Count(text, "/") <= 1:
+			w.raise(Block, "%s of %s, in the home directory", name, a.Text)
 		case path.Clean(text) == ".." || strings.HasSuffix(path.Clean(text), "/.."):
-			w.raise(Block, "%s of %s, above the workspace", name, a.text)
+			w.raise(Block, "%s of %s, above the workspace", name, a.Text)
 		}
 	}
 }
@@ -209,10 +196,10 @@ func systemPath(name string) bool {
 		(top != "home" && top != "Users" && top != "root" && top != "var" && top != "opt" || strings.Count(path.Clean(name), "/") <= 2)
 }
 
-func (w *reading) disk(args []word) {
+func (w *reading) disk(args []shell.Word) {
 	for _, a := range args {
-		if to, ok := strings.CutPrefix(a.text, "of="); ok {
-			w.output(word{text: to, known: a.known})
+		if to, ok := strings.CutPrefix(a.Text, "of="); ok {
+			w.output(shell.Word{Text: to, Known: a.Known})
 		}
 	}
 }

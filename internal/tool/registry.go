@@ -2,6 +2,7 @@ package tool
 
 import (
 	"context"
+	_ "embed" // for the definitions of the built-in tools
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -67,17 +68,44 @@ func (r *Registry) fill(ctx context.Context, c Config) error {
 	if err != nil {
 		return err
 	}
-	builtin := slices.Concat(r.room.lookers(), r.room.changers(), []Tool{
-		shell{room: r.room, pool: c.Pool, environ: c.Environ, judge: judge, bash: bashOnce(c.Environ, r.room.dir)}.tool(),
-		newFetcher(hosts).tool(),
-	})
-	for _, t := range builtin {
-		if err := r.Register(t); err != nil {
-			return err
-		}
+	if err := r.builtin(c, judge, newFetcher(hosts)); err != nil {
+		return err
 	}
 	for name, s := range c.Servers {
 		r.servers[name] = newServer(ctx, name, s, c)
+	}
+	return nil
+}
+
+// definitions are those of the built-in tools.
+//
+//go:embed builtin.json
+var definitions []byte
+
+// builtin registers the built-in tools.
+func (r *Registry) builtin(c Config, j *judge, f *fetcher) error {
+	room := r.room
+	run := runner{room: room, pool: c.Pool, environ: c.Environ, judge: j, bash: bashOnce(c.Environ, room.dir)}
+	tools := map[string]Tool{
+		"list_directory": {Call: with(room.list), Weigh: looking(func(a listArgs) string { return orHere(a.Path) })},
+		"read_file":      {Call: with(room.read), Weigh: looking(func(a readArgs) string { return a.Path })},
+		"search":         {Call: with(room.search), Weigh: looking(func(a searchArgs) string { return orHere(a.Path) })},
+		"write_file":     {Call: with(room.write), Weigh: weighing(room.weighWrite)},
+		"move_file":      {Call: with(room.move), Weigh: weighing(room.weighMove)},
+		"delete_file":    {Call: with(room.remove), Weigh: weighing(room.weighRemove)},
+		"web_fetch":      {Call: with(f.fetch), Weigh: weighing(f.weigh), Timeout: fetchTime},
+		"run_command":    {Call: with(run.run), Weigh: weighing(run.weigh), Timeout: commandTime + endTime},
+	}
+	var list []Definition
+	if err := json.Unmarshal(definitions, &list); err != nil {
+		return fmt.Errorf("read the built-in tools: %w", err)
+	}
+	for _, d := range list {
+		t := tools[d.Name]
+		t.Definition = d
+		if err := r.Register(t); err != nil {
+			return err
+		}
 	}
 	return nil
 }

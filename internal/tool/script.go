@@ -8,9 +8,12 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/piton-dev/piton/internal/shell"
 )
 
 // Limits of a script that is weighed.
@@ -49,10 +52,15 @@ func fetchers() []string {
 	return strings.Fields("curl wget aria2c lynx w3m links nc ncat netcat socat ftp tftp sftp scp ssh rsync telnet httpie xh")
 }
 
-// weigh says what a script for bash needs: as much as the worst of its parts.
-func (j *judge) weigh(script string) (Tier, []string) {
-	w := &reading{judge: j, tier: Free}
+// weigh says what a script for bash needs: as much as the worst of its parts, and
+// of the places that its arguments name.
+func (j *judge) weigh(script string, args ...string) (Tier, []string) {
+	w := &reading{judge: j, tier: Free, args: args}
 	w.script(script, fromNowhere)
+	for _, a := range args {
+		w.secret(a, "")
+		w.reads(shell.Word{Text: a, Known: true}, "")
+	}
 	if w.kept && w.tier.Above(Free) {
 		w.raise(Block, "works inside a directory that belongs to Git or Piton")
 	}
@@ -98,7 +106,8 @@ type reading struct {
 	moved     bool            // it changes directory: where relative paths lead is not known
 	kept      bool            // into one that belongs to others
 	depth     int
-	text      string // of the script that is being read
+	text      string   // of the script that is being read
+	args      []string // of the outermost script
 }
 
 func (w *reading) raise(t Tier, format string, args ...any) {
@@ -131,12 +140,50 @@ func (w *reading) script(text string, in source) {
 		return
 	}
 	outer, functions := w.text, w.functions
+	if w.depth == 0 {
+		fill(file, w.args)
+	}
 	w.text, w.functions = text, standing(file)
 	w.depth++
 	w.declare(file)
 	w.walk(file, in)
 	w.depth--
 	w.text, w.functions = outer, functions
+}
+
+// fill puts the script's arguments where they stand in quotes, "$1" and so on: each
+// is one word then, whatever it says. Functions have arguments of their own, and
+// set and shift change those of the script.
+func fill(file *syntax.File, args []string) {
+	if len(args) == 0 {
+		return
+	}
+	for n := range syntax.Preorder(file) {
+		if c, ok := n.(*syntax.CallExpr); ok && len(c.Args) > 0 && slices.Contains([]string{"", "set", "shift", "eval", "builtin", "command", ".", "source"}, c.Args[0].Lit()) {
+			return
+		}
+	}
+	syntax.Walk(file, func(n syntax.Node) bool {
+		if _, function := n.(*syntax.FuncDecl); function {
+			return false
+		}
+		if q, ok := n.(*syntax.DblQuoted); ok {
+			for i, part := range q.Parts {
+				q.Parts[i] = filled(part, args)
+			}
+		}
+		return true
+	})
+}
+
+// filled is a part of a text in quotes with the argument that it names.
+func filled(part syntax.WordPart, args []string) syntax.WordPart {
+	n, err := strconv.Atoi(shell.Plain(part))
+	if err != nil || n < 1 || n > len(args) {
+		return part
+	}
+	text := strings.NewReplacer(`\`, `\\`, `"`, `\"`, "$", `\$`, "`", "\\`").Replace(args[n-1])
+	return &syntax.Lit{ValuePos: part.Pos(), ValueEnd: part.End(), Value: text}
 }
 
 // standing lists the functions that the script makes whatever happens, by the end of
@@ -222,9 +269,9 @@ func (w *reading) declare(file *syntax.File) {
 				w.selfCall(n)
 			}
 		case *syntax.CallExpr:
-			if ws := words(n.Args); len(ws) > 0 && slices.Contains([]string{"cd", "pushd", "popd"}, ws[0].text) {
+			if ws := words(n.Args); len(ws) > 0 && slices.Contains([]string{"cd", "pushd", "popd"}, ws[0].Text) {
 				w.moved = true
-				w.kept = w.kept || slices.ContainsFunc(ws[1:], func(a word) bool { return keptBy(a.text) != "" })
+				w.kept = w.kept || slices.ContainsFunc(ws[1:], func(a shell.Word) bool { return keptBy(a.Text) != "" })
 			}
 		}
 	}
@@ -316,7 +363,7 @@ func (w *reading) fetches(node syntax.Node) bool {
 	for n := range syntax.Preorder(node) {
 		if call, ok := n.(*syntax.CallExpr); ok {
 			for _, word := range words(call.Args) {
-				if slices.Contains(fetchers(), path.Base(word.text)) {
+				if slices.Contains(fetchers(), path.Base(word.Text)) {
 					return true
 				}
 			}
@@ -333,15 +380,15 @@ func echoed(s *syntax.Stmt) (string, bool) {
 		return "", false
 	}
 	ws := words(call.Args)
-	if ws[0].text != "echo" && ws[0].text != "printf" {
+	if ws[0].Text != "echo" && ws[0].Text != "printf" {
 		return "", false
 	}
 	var parts []string
 	for _, p := range ws[1:] {
-		if !p.known {
+		if !p.Known {
 			return "", false
 		}
-		parts = append(parts, p.text)
+		parts = append(parts, p.Text)
 	}
 	return strings.Join(parts, " "), true
 }
@@ -353,7 +400,9 @@ func (w *reading) echoedInto(to *syntax.Stmt, text string) {
 		if !ok {
 			continue
 		}
-		if ws := words(call.Args); slices.ContainsFunc(ws, func(a word) bool { return isShell(path.Base(a.text)) || a.text == "." || a.text == "source" }) {
+		if ws := words(call.Args); slices.ContainsFunc(ws, func(a shell.Word) bool {
+			return shell.IsShell(path.Base(a.Text)) || a.Text == "." || a.Text == "source"
+		}) {
 			w.script(text, fromNowhere)
 			return
 		}
@@ -366,15 +415,15 @@ func (w *reading) redirections(s *syntax.Stmt, in source) source {
 	for _, r := range s.Redirs {
 		switch r.Op {
 		case syntax.RdrOut, syntax.AppOut, syntax.RdrClob, syntax.RdrInOut, syntax.RdrAll, syntax.AppAll, syntax.AppClob, syntax.RdrAllClob, syntax.AppAllClob:
-			w.output(constant(r.Word))
+			w.output(shell.Constant(r.Word))
 		case syntax.DplOut:
-			if to := constant(r.Word); !to.known || strings.Trim(to.text, "0123456789-") != "" {
+			if to := shell.Constant(r.Word); !to.Known || strings.Trim(to.Text, "0123456789-") != "" {
 				w.output(to)
 			}
 		case syntax.RdrIn:
 			in = fromHere
-			from := constant(r.Word)
-			w.secret(from.text, "")
+			from := shell.Constant(r.Word)
+			w.secret(from.Text, "")
 			w.reads(from, "")
 			if w.fetches(r) {
 				in = fromAway
@@ -398,33 +447,33 @@ func (w *reading) document(s *syntax.Stmt, r *syntax.Redirect) source {
 	if w.fetches(body) {
 		return fromAway
 	}
-	if text := constant(body); text.known {
+	if text := shell.Constant(body); text.Known {
 		bare := &syntax.Stmt{Cmd: s.Cmd, Position: s.Position}
 		if s.Cmd != nil {
-			w.echoedInto(bare, text.text)
+			w.echoedInto(bare, text.Text)
 		}
 	}
 	return fromHere
 }
 
 // output weighs a file that a redirection writes.
-func (w *reading) output(to word) {
+func (w *reading) output(to shell.Word) {
 	switch {
-	case slices.Contains([]string{"/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"}, to.text) || descriptor(to.text):
-	case strings.HasPrefix(to.text, "/dev/tcp/"), strings.HasPrefix(to.text, "/dev/udp/"):
-		w.raise(Block, "connects to another machine through %s", to.text)
-	case !to.known || to.glob:
+	case slices.Contains([]string{"/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"}, to.Text) || descriptor(to.Text):
+	case strings.HasPrefix(to.Text, "/dev/tcp/"), strings.HasPrefix(to.Text, "/dev/udp/"):
+		w.raise(Block, "connects to another machine through %s", to.Text)
+	case !to.Known || to.Glob:
 		w.raise(Approve, "writes to a file whose name is only known when it runs")
-	case keptBy(to.text) != "":
-		w.raise(Block, "writes to %s, which belongs to %s", to.text, keptBy(to.text))
-	case w.leaves(to.text) && systemPath(to.text):
-		w.raise(Block, "writes to %s, which belongs to the system", to.text)
-	case w.leaves(to.text):
-		w.raise(Approve, "writes to %s, outside of the workspace", to.text)
-	case w.moved || w.there(to.text):
-		w.raise(Approve, "may overwrite %s", to.text)
+	case keptBy(to.Text) != "":
+		w.raise(Block, "writes to %s, which belongs to %s", to.Text, keptBy(to.Text))
+	case w.leaves(to.Text) && systemPath(to.Text):
+		w.raise(Block, "writes to %s, which belongs to the system", to.Text)
+	case w.leaves(to.Text):
+		w.raise(Approve, "writes to %s, outside of the workspace", to.Text)
+	case w.moved || w.there(to.Text):
+		w.raise(Approve, "may overwrite %s", to.Text)
 	default:
-		w.raise(Review, "makes the file %s", to.text)
+		w.raise(Review, "makes the file %s", to.Text)
 	}
 }
 
@@ -454,5 +503,5 @@ func (w *reading) leaves(name string) bool {
 		return false
 	}
 	name = w.inside(name)
-	return strings.HasPrefix(name, home) || !filepath.IsLocal(filepath.FromSlash(name)) || w.moved && strings.Contains(name, "..")
+	return strings.HasPrefix(name, shell.Home) || !filepath.IsLocal(filepath.FromSlash(name)) || w.moved && strings.Contains(name, "..")
 }

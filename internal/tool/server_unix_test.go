@@ -301,6 +301,9 @@ func TestRunCommand(t *testing.T) {
 		want tool.Code
 		says string
 	}{
+		{"arguments", m{"command": `printf '%s|' "$0" "$@"`, "args": []any{"a'; exit 3 #", "$(exit 4)", 5, true, ""}}, "", `"bash|a'; exit 3 #|$(exit 4)|5|true||"`},
+		{"an argument with a zero byte", m{"command": "ls", "args": []any{"a\x00b"}}, tool.InvalidArguments, "zero byte"},
+		{"an argument that is a list", m{"command": "ls", "args": []any{[]any{}}}, tool.InvalidArguments, "args"},
 		{"output", m{"command": "cat a.txt; echo two >&2"}, "", `"stdout":"one\n"`},
 		{"error output", m{"command": "echo two >&2"}, "", `"stderr":"two\n"`},
 		{"the workspace", m{"command": "pwd -P"}, "", filepath.Base(dir)},

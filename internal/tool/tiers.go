@@ -1,10 +1,13 @@
 package tool
 
 import (
+	_ "embed" // for the table of commands
 	"fmt"
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/piton-dev/piton/internal/shell"
 )
 
 // Tiers add to the built-in table of commands. An entry is the name of a command,
@@ -24,6 +27,8 @@ type rule struct {
 	words  []string
 	tier   Tier
 	custom bool
+
+	options string // of a free command: the harmless ones, where others are not
 }
 
 // rules are the entries for each plain name, and under "" those with a pattern.
@@ -55,6 +60,38 @@ func (rs rules) add(tier Tier, entries []string, custom bool) error {
 	return nil
 }
 
+// builtinTiers is the table of commands.
+//
+//go:embed tiers_builtin.txt
+var builtinTiers string
+
+// builtinRules reads the table. A command that it does not name needs a yes.
+func builtinRules() (rules, error) {
+	rs, options, section := rules{}, map[string]string{}, ""
+	for line := range strings.Lines(builtinTiers) {
+		line = strings.TrimSpace(line)
+		name, list, isOption := strings.Cut(line, " = ")
+		switch {
+		case line == "" || line[0] == '#':
+		case isOption:
+			options[name] = list
+		case strings.HasSuffix(line, ":"):
+			section = strings.TrimSuffix(line, ":")
+		default:
+			entries := strings.FieldsFunc(line, func(r rune) bool { return r == ',' })
+			if err := rs.add(Tier(section), entries, false); err != nil {
+				return nil, err
+			}
+		}
+	}
+	for name, list := range rs {
+		for i, r := range list {
+			rs[name][i].options = options[strings.Join(append([]string{r.name}, r.words...), " ")]
+		}
+	}
+	return rs, nil
+}
+
 // of lists the rules that may be about a command.
 func (rs rules) of(name string) []rule {
 	list := rs[name]
@@ -79,18 +116,18 @@ func (r rule) outranks(other rule) bool {
 
 // fits reports whether all of a rule stands in the arguments. What only prints a
 // version does so alone: behind a file it is an argument of the program there.
-func (r rule) fits(args []word) bool {
+func (r rule) fits(args []shell.Word) bool {
 	plain := operands(args)
 	if len(plain) < len(r.words) {
 		return false
 	}
 	for i, w := range r.words {
-		if ok, err := path.Match(w, plain[i].text); !ok || err != nil {
+		if ok, err := path.Match(w, plain[i].Text); !ok || err != nil {
 			return false
 		}
 	}
 	for _, f := range r.flags {
-		if !slices.ContainsFunc(args, func(a word) bool { return r.has(a.text, f) }) {
+		if !slices.ContainsFunc(args, func(a shell.Word) bool { return r.has(a.Text, f) }) {
 			return false
 		}
 	}
@@ -107,13 +144,13 @@ func (r rule) has(arg, flag string) bool {
 }
 
 // operands are the arguments that do not begin with a dash.
-func operands(args []word) []word {
-	var list []word
+func operands(args []shell.Word) []shell.Word {
+	var list []shell.Word
 	for i, a := range args {
-		if a.text == "--" {
+		if a.Text == "--" {
 			return append(list, args[i+1:]...)
 		}
-		if !strings.HasPrefix(a.text, "-") || a.text == "-" {
+		if !strings.HasPrefix(a.Text, "-") || a.Text == "-" {
 			list = append(list, a)
 		}
 	}
@@ -139,7 +176,7 @@ func hasFlag(arg, flag string) bool {
 }
 
 // weigh looks a command up. Words that are not known from the text may be any.
-func (rs rules) weigh(name string, args []word) (Tier, bool) {
+func (rs rules) weigh(name string, args []shell.Word) (Tier, bool) {
 	var best *rule
 	list := rs.of(name)
 	for i, r := range list {
@@ -151,10 +188,10 @@ func (rs rules) weigh(name string, args []word) (Tier, bool) {
 		return Approve, false
 	}
 	tier := best.tier
-	if tier == Free && !best.custom && !harmless(strings.Join(append([]string{name}, best.words...), " "), args) {
+	if tier == Free && !best.harmless(args) {
 		return Approve, true
 	}
-	if slices.ContainsFunc(args, func(w word) bool { return !w.known }) {
+	if slices.ContainsFunc(args, func(w shell.Word) bool { return !w.Known }) {
 		for _, r := range list {
 			if r.tier.Above(tier) && r.outranks(*best) {
 				tier = r.tier
@@ -165,4 +202,50 @@ func (rs rules) weigh(name string, args []word) (Tier, bool) {
 		}
 	}
 	return tier, true
+}
+
+// harmless reports whether a free command has no option but those that are known
+// to be harmless, each written out.
+func (r rule) harmless(args []shell.Word) bool {
+	if r.options == "" || r.custom {
+		return true
+	}
+	known, golike := strings.Fields(r.options), r.name == "go"
+	for i := 0; i < len(args); i++ {
+		switch text := args[i].Text; {
+		case !args[i].Known:
+			return false
+		case text == "--":
+			return !slices.ContainsFunc(args[i:], func(a shell.Word) bool { return !a.Known })
+		case !strings.HasPrefix(text, "-") || text == "-":
+		case slices.Contains(known, dashed(text, golike)+":"):
+			i++ // its value
+		case !listed(known, dashed(text, golike), golike):
+			return false
+		}
+	}
+	return true
+}
+
+// dashed takes off the second dash, which says nothing to programs written in Go.
+func dashed(text string, golike bool) string {
+	if golike && strings.HasPrefix(text, "--") {
+		return text[1:]
+	}
+	return text
+}
+
+// listed looks for an option with its value in the same word, or for a cluster
+// of letters.
+func listed(known []string, text string, golike bool) bool {
+	name, _, _ := strings.Cut(text, "=")
+	switch {
+	case slices.Contains(known, name), name != text && slices.Contains(known, name+":"):
+		return true
+	case golike || strings.HasPrefix(text, "--"):
+		return false
+	case slices.Contains(known, text[:2]+":"):
+		return true
+	}
+	return !strings.ContainsFunc(text[1:], func(r rune) bool { return !slices.Contains(known, "-"+string(r)) })
 }

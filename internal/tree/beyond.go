@@ -52,7 +52,7 @@ func (w *Worktree) Beyond(ctx context.Context, quarantine string) ([]Change, err
 		_, err = w.git(ctx, filepath.Join(w.dir, ".git"), w.dir, call{env: []string{"GIT_INDEX_FILE=" + is.index}}, "read-tree", "-m", "-u", is.tree, want)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("put back what is outside of the workspace: %w", err)
+		return nil, fmt.Errorf("put back files outside the workspace: %w", err)
 	}
 	return changed, nil
 }
@@ -98,13 +98,12 @@ func (w *Worktree) has(ctx context.Context, tree, name string) bool {
 
 // strays are the differences between two trees, with paths that begin in the workspace.
 func (w *Worktree) strays(ctx context.Context, want, is string) ([]Change, error) {
-	list, err := w.ask(ctx, nil, "diff-tree", "-r", "-z", "--name-status", "--no-renames", want, is)
-	fields := strings.Split(list, "\x00")
+	differences, err := w.diffTree(ctx, want, is)
 	words := map[string]string{"A": "added", "D": "removed", "M": "changed", "T": "type"}
 	up := strings.Repeat("../", 1+strings.Count(w.sub(), "/"))
 	var all []Change
-	for i := 0; i+1 < len(fields); i += 2 {
-		all = append(all, Change{Path: path.Clean(up + wire(fields[i+1])), What: words[fields[i]]})
+	for _, d := range differences {
+		all = append(all, Change{Path: path.Clean(up + wire(d.name)), What: words[d.status]})
 	}
 	return sortedByPath(all), err
 }

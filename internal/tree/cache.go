@@ -5,13 +5,13 @@ import (
 	"time"
 )
 
-// identity is all that the file system says of a file. The change time is part
-// of it: setting a file's modification time back moves the change time forward.
+// identity is what the file system says of a file. The time is that of its last
+// change, which nobody can set: to set back the modification time moves it forward.
 type identity struct {
-	dev, ino     uint64
-	size         int64
-	mtime, ctime int64 // nanoseconds
-	mode         uint32
+	dev, ino uint64
+	size     int64
+	ctime    int64 // nanoseconds
+	mode     uint32
 }
 
 // Time stamps are taken from a clock that ticks. A file that was changed within
@@ -26,10 +26,10 @@ const (
 // look different after any later change.
 func (id identity) settled(now time.Time) bool {
 	wait := tick
-	if id.ctime%int64(time.Second) == 0 && id.mtime%int64(time.Second) == 0 {
+	if id.ctime%int64(time.Second) == 0 {
 		wait = coarseTick
 	}
-	return now.UnixNano()-max(id.ctime, id.mtime) > int64(wait)
+	return now.UnixNano()-id.ctime > int64(wait)
 }
 
 // maxCached bounds the memory of a cache, about 200 bytes an entry.

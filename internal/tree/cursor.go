@@ -2,26 +2,25 @@ package tree
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
-	"hash"
 	"io/fs"
 	"os"
 	"strings"
 	"sync"
 	"syscall"
+	"time"
 )
 
 // A cursor takes digests without ever following a link: it enters one directory
 // after the other, having looked at each, and keeps them open, so that paths
 // asked for in sorted order cost one look each. It is for one goroutine.
 type cursor struct {
+	ctx   context.Context
 	t     *Tree
 	stack []level
 	keep  int64 // contents up to this size are kept
 	buf   []byte
-	sum   hash.Hash
 }
 
 type level struct {
@@ -32,11 +31,11 @@ type level struct {
 	link, target string // the link, or the .git file, that is why
 }
 
-func (t *Tree) cursor(keep int64) *cursor {
+func (t *Tree) cursor(ctx context.Context, keep int64) *cursor {
 	if t.keep == nil {
 		keep = -1
 	}
-	return &cursor{t: t, keep: keep, stack: []level{{name: ".", root: t.root}}, sum: sha256.New()}
+	return &cursor{ctx: ctx, t: t, keep: keep, stack: []level{{name: ".", root: t.root}}}
 }
 
 // close closes what is open; the cursor may be used again.
@@ -230,10 +229,17 @@ func (c *cursor) link(dir *os.Root, base, name string) (Digest, error) {
 	return d, err
 }
 
+// lookTimeout is how long it may take to read what is to be compared.
+const lookTimeout = 20 * time.Minute
+
+var errLook = fmt.Errorf("the files take longer than %s to read", lookTimeout)
+
 // each calls look for every index below n, from a few goroutines which each get
 // a cursor and a run of neighbours; few are looked at here and now. The first
-// error ends all.
+// error ends all, and so does it if all of them take too long.
 func (t *Tree) each(ctx context.Context, n int, keep int64, look func(c *cursor, i int) error) error {
+	ctx, done := context.WithTimeoutCause(ctx, lookTimeout, errLook)
+	defer done()
 	workers := min(t.workers, (n+63)/64)
 	if workers <= 1 {
 		return t.some(ctx, 0, n, keep, look)
@@ -254,7 +260,7 @@ func (t *Tree) each(ctx context.Context, n int, keep int64, look func(c *cursor,
 
 // some does it for those from one index up to another.
 func (t *Tree) some(ctx context.Context, from, to int, keep int64, look func(c *cursor, i int) error) error {
-	c := t.cursor(keep)
+	c := t.cursor(ctx, keep)
 	defer c.close()
 	for i := from; i < to && ctx.Err() == nil; i++ {
 		if err := look(c, i); err != nil {

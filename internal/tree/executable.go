@@ -1,9 +1,7 @@
 package tree
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
-	"io"
+	"context"
 	"os"
 	"path/filepath"
 	"slices"
@@ -95,11 +93,11 @@ func (x *Executables) digest(file string) Digest {
 		return unreadable
 	}
 	defer f.Close()
-	sum := sha256.New()
-	if _, err := io.Copy(sum, f); err != nil {
+	sum, err := sumOf(context.Background(), f, info.Size())
+	if err != nil {
 		return unreadable
 	}
-	d := Digest("x:" + hex.EncodeToString(sum.Sum(nil)))
+	d := Digest("x:" + sum)
 	if known {
 		x.cache.put(file, id, d, began)
 	}

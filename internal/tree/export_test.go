@@ -1,6 +1,7 @@
 package tree
 
 import (
+	"context"
 	"io"
 	"os"
 )
@@ -13,6 +14,12 @@ func Extract(file, part string, text []byte) ([]byte, error) {
 // Splice returns a manifest with another part in it.
 func Splice(file, name string, text, part []byte) ([]byte, error) {
 	return formatOf(file, name).splice(text, part, name)
+}
+
+// Digest says what a path of the workspace is now.
+func (t *Tree) Digest(name string) (Digest, error) {
+	ds, err := t.digests(context.Background(), []string{name}, -1)
+	return append(ds, Absent)[0], err
 }
 
 // Matches reports whether a guard covers a name, and false for a malformed one.

@@ -46,27 +46,14 @@ func (t *Tree) ask(ctx context.Context, args ...string) (names []string, ok bool
 	if t.git == "" || t.pool == nil || gitDir == "" {
 		return nil, false, nil
 	}
-	r := t.pool.Run(ctx, proc.Spec{
-		Argv:    append(gitArgs(t.git), args...),
-		Dir:     t.dir,
-		Env:     gitEnv(gitDir, workTree),
-		Timeout: gitTimeout,
-		Output:  proc.Output{Head: -1, Tail: maxGitBytes},
-	})
-	status, exited := r.Exited()
-	switch {
-	case ctx.Err() != nil:
-		return nil, false, ctx.Err()
-	case r.Err != nil:
-		return nil, false, fmt.Errorf("ask git for the files: %w", r.Err)
-	case !exited:
-		return nil, false, fmt.Errorf("ask git for the files: it was ended (timeout %t, signal %q)", r.TimedOut, r.Signal)
-	case r.Stdout.Dropped() > 0:
-		return nil, false, errors.New("ask git for the files: more than can be held")
-	case status != 0:
+	out, err := t.runGit(ctx, proc.Spec{Argv: append(gitArgs(t.git), args...), Dir: t.dir, Env: gitEnv(gitDir, workTree)}, "ls-files")
+	if _, ok := errors.AsType[*refused](err); ok {
 		return nil, false, nil
 	}
-	for name := range strings.SplitSeq(string(r.Stdout.Tail), "\x00") {
+	if err != nil {
+		return nil, false, err
+	}
+	for name := range strings.SplitSeq(out, "\x00") {
 		if name, ok := clean(wire(name)); ok && !skipped(name) {
 			names = append(names, name)
 		}
@@ -74,15 +61,47 @@ func (t *Tree) ask(ctx context.Context, args ...string) (names []string, ok bool
 	return names, true, nil
 }
 
-// gitArgs ask for names only. Nothing that the repository's own configuration
-// says may run a program or send git elsewhere.
-func gitArgs(git string) []string {
-	return []string{
-		git, "--no-pager", "--literal-pathspecs",
-		"-c", "core.fsmonitor=false", "-c", "core.hooksPath=" + os.DevNull,
-		"-c", "core.untrackedCache=false", "-c", "core.excludesFile=" + os.DevNull,
-		"ls-files", "-z",
+// refused is the answer of a git that did not do what it was told.
+type refused struct {
+	verb   string
+	status int
+	says   string
+	out    string
+}
+
+func (r *refused) Error() string { return fmt.Sprintf("git %s: exit %d: %s", r.verb, r.status, r.says) }
+
+// runGit returns what git printed.
+func (t *Tree) runGit(ctx context.Context, spec proc.Spec, verb string) (string, error) {
+	spec.Timeout, spec.Output = gitTimeout, proc.Output{Head: -1, Tail: maxGitBytes}
+	r := t.pool.Run(ctx, spec)
+	status, exited := r.Exited()
+	out := string(r.Stdout.Tail)
+	switch {
+	case ctx.Err() != nil:
+		return "", ctx.Err()
+	case r.Err != nil:
+		return "", fmt.Errorf("git %s: %w", verb, r.Err)
+	case !exited:
+		return "", fmt.Errorf("git %s: it was ended (timeout %t, signal %q)", verb, r.TimedOut, r.Signal)
+	case r.Stdout.Dropped() > 0:
+		return "", fmt.Errorf("git %s: it prints more than can be held", verb)
+	case status != 0:
+		return "", &refused{verb, status, r.Stderr.LastLines(12, 2000), out}
 	}
+	return out, nil
+}
+
+// safely are settings by which nothing that the repository's own configuration says
+// runs a program or sends git elsewhere.
+var safely = []string{
+	"--no-pager", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=" + os.DevNull,
+	"-c", "core.untrackedCache=false", "-c", "core.excludesFile=" + os.DevNull,
+}
+
+// gitArgs ask for names only.
+func gitArgs(git string) []string {
+	return slices.Concat([]string{git}, safely, []string{"--literal-pathspecs", "ls-files", "-z"})
 }
 
 func gitEnv(gitDir, workTree string) []string {

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/piton-dev/piton/internal/durable"
 )
 
 // shown is how many paths an error names.
@@ -24,7 +26,7 @@ func (w *Worktree) landed(ctx context.Context) error {
 	}
 	other, err := w.unlike(context.WithoutCancel(ctx))
 	if err == nil && len(other) > 0 {
-		err = fmt.Errorf("the workspace does not hold what the worktree does: %s; compare it with %s, and copy by hand what is right",
+		err = fmt.Errorf("the workspace differs from the worktree: %s; compare it with %s, and copy by hand what is right",
 			strings.Join(other[:min(len(other), shown)], ", "), w.dir)
 	}
 	return err
@@ -76,7 +78,7 @@ func (w *Worktree) sameText(name string) bool {
 		if info, err := os.Lstat(file); err != nil || !info.Mode().IsRegular() {
 			return nil, false
 		}
-		body, err := os.ReadFile(file)
+		body, err := durable.ReadFile(file, maxText)
 		return bytes.ReplaceAll(body, []byte("\r\n"), []byte("\n")), err == nil
 	}
 	ours, ok := text(w.top)

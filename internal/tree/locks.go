@@ -103,7 +103,7 @@ func unlocked(mine, lock string) error {
 }
 
 func locked(lock string) error {
-	return fmt.Errorf("somebody's git is at work in the worktree: %s is there; end it, or remove that file if no git works there, then answer retry", lock)
+	return fmt.Errorf("another git works in the worktree: %s exists; wait for it, or remove that file if no git runs, then answer retry", lock)
 }
 
 // install makes an index that of the worktree, under its lock.

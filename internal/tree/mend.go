@@ -50,9 +50,11 @@ func tornIn(dir string) (places []string, err error) {
 // called before anybody looks at the workspace, by whoever owns it. What somebody
 // else has written since stays as it is. A merge that git does not have any more is
 // taken back. It costs nothing where there are no worktrees. It returns, by run, why
-// a merge is not finished: such a run must not go on.
+// a merge is not finished: such a run must not go on. What a killed git left of
+// worktrees below root, of these and of no others, is removed.
 func (t *Tree) Mend(ctx context.Context, root string) map[string]error {
 	torn := map[string]error{}
+	_ = t.dropHalfMade(root) // Begin says what is wrong
 	for _, run := range runsIn(root) {
 		if err := t.MendRun(ctx, root, run); err != nil {
 			torn[run] = err
@@ -64,6 +66,7 @@ func (t *Tree) Mend(ctx context.Context, root string) map[string]error {
 // MendRun is Mend for one run.
 func (t *Tree) MendRun(ctx context.Context, root, run string) error {
 	places, err := tornIn(filepath.Join(root, run))
+	err = errors.Join(err, t.dropHalfMade(filepath.Join(root, run)))
 	for _, place := range places {
 		if cause := t.mendAt(ctx, root, place); cause != nil {
 			err = errors.Join(err, fmt.Errorf("finish the merge of %s, which was cut off: %w", place, cause))
@@ -90,7 +93,7 @@ func (t *Tree) mendAt(ctx context.Context, root, place string) error {
 	w, err := home.Worktree(root, run, step)
 	if errors.Is(err, ErrNoRepository) {
 		w = &Worktree{home: home, run: run, step: step, place: place}
-		return w.backOut(m)
+		return w.backOut(ctx, m)
 	}
 	if err != nil {
 		return err
@@ -108,7 +111,7 @@ func (w *Worktree) mend(ctx context.Context) error {
 	}
 	p, done, err := w.pen(ctx, m.Writing)
 	if _, ok := errors.AsType[*refused](err); ok {
-		return w.backOut(m)
+		return w.backOut(ctx, m)
 	}
 	if err != nil {
 		return err
@@ -129,8 +132,8 @@ func (w *Worktree) mend(ctx context.Context) error {
 
 // backOut takes back a merge that was cut off and cannot be had from git again: the
 // repository is another one, or none is there. One that was written to its end stays.
-func (w *Worktree) backOut(m marks) error {
-	p := &pen{t: w.home, kept: w.saved(), edits: m.Edits, during: w.during}
+func (w *Worktree) backOut(ctx context.Context, m marks) error {
+	p := &pen{ctx: ctx, t: w.home, kept: w.saved(), edits: m.Edits, during: w.during}
 	through, err := p.through()
 	switch {
 	case err != nil:

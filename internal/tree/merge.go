@@ -5,10 +5,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/piton-dev/piton/internal/durable"
 )
 
 // Merge is what came of bringing a worktree's changes into the workspace.
@@ -308,7 +309,7 @@ func (w *Worktree) put(ctx context.Context, conflict string) error {
 func (w *Worktree) marked(conflicts []Change) []Change {
 	var left []Change
 	for _, c := range conflicts {
-		body, err := os.ReadFile(filepath.Join(w.dir, disk(c.Path)))
+		body, err := durable.ReadFile(filepath.Join(w.dir, disk(c.Path)), maxText)
 		if err == nil && hasLine(body, "<<<<<<< ") && hasLine(body, ">>>>>>> ") {
 			left = append(left, Change{Path: c.Path, What: "still has the marks of both sides"})
 		}
@@ -316,18 +317,19 @@ func (w *Worktree) marked(conflicts []Change) []Change {
 	return left
 }
 
+// maxText is how much of a file is looked into.
+const maxText = 64 << 20
+
 func hasLine(body []byte, prefix string) bool {
 	return bytes.HasPrefix(body, []byte(prefix)) || bytes.Contains(body, []byte("\n"+prefix))
 }
 
 // differing lists the paths that differ between two commits.
 func (w *Worktree) differing(ctx context.Context, a, b string) ([]string, error) {
-	out, err := w.ask(ctx, nil, "diff-tree", "-r", "-z", "--name-only", "--no-renames", a, b)
+	differences, err := w.diffTree(ctx, a, b)
 	var names []string
-	for name := range strings.SplitSeq(out, "\x00") {
-		if name != "" {
-			names = append(names, wire(name))
-		}
+	for _, d := range differences {
+		names = append(names, wire(d.name))
 	}
 	return names, err
 }

@@ -116,37 +116,37 @@ func objectOf(ms []member, indented bool) ([]byte, error) {
 func writeValue(b *bytes.Buffer, value []byte) error {
 	dec := json.NewDecoder(bytes.NewReader(value))
 	dec.UseNumber()
-	type nest struct{ object, begun, key bool }
-	var open []nest
-	for {
-		t, err := dec.Token()
-		if err == io.EOF {
-			return nil
-		} else if err != nil {
-			return errMalformed
-		}
-		if d, ok := t.(json.Delim); ok && (d == '}' || d == ']') {
-			b.WriteByte(byte(d))
-			open = open[:len(open)-1]
-			continue
-		}
-		if n := len(open) - 1; n >= 0 {
-			top := &open[n]
-			switch {
-			case top.object && top.key:
-				b.WriteByte(':')
-			case top.begun:
-				b.WriteByte(',')
-			}
-			top.begun, top.key = true, top.object && !top.key
-		}
-		if d, ok := t.(json.Delim); ok {
-			b.WriteByte(byte(d))
-			open = append(open, nest{object: d == '{'})
-			continue
-		}
-		writeScalar(b, t)
+	return writeNext(b, dec)
+}
+
+func writeNext(b *bytes.Buffer, dec *json.Decoder) error {
+	t, err := dec.Token()
+	if err != nil {
+		return errMalformed
 	}
+	open, nested := t.(json.Delim)
+	if !nested {
+		writeScalar(b, t)
+		return nil
+	}
+	b.WriteByte(byte(open))
+	for n := 0; dec.More(); n++ {
+		if n > 0 {
+			b.WriteByte(',')
+		}
+		if open == '{' {
+			if err := writeNext(b, dec); err != nil { // the key
+				return err
+			}
+			b.WriteByte(':')
+		}
+		if err := writeNext(b, dec); err != nil {
+			return err
+		}
+	}
+	b.WriteByte(byte(open) + 2) // as ] follows [ and } follows {
+	_, err = dec.Token()
+	return err
 }
 
 func writeScalar(b *bytes.Buffer, t json.Token) {

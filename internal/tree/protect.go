@@ -46,7 +46,7 @@ func (t *Tree) Protect(ctx context.Context, guards []string) (*Base, error) {
 	if err != nil {
 		return nil, fmt.Errorf("take protected base: %w", err)
 	}
-	f := &finder{ctx: ctx, t: t, c: t.cursor(-1), found: map[string]bool{}, along: map[string][]string{}}
+	f := &finder{ctx: ctx, t: t, c: t.cursor(ctx, -1), found: map[string]bool{}, along: map[string][]string{}}
 	defer f.c.close()
 	for _, g := range gs {
 		if !g.glob {

@@ -1,10 +1,10 @@
 package tree
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -23,6 +23,7 @@ type entry struct {
 
 // quarantined is a quarantine directory that is being filled.
 type quarantined struct {
+	ctx  context.Context
 	dir  string
 	list *os.File
 	n    int
@@ -76,7 +77,7 @@ func (q *quarantined) take(dir *os.Root, info fs.FileInfo, stays bool, e entry) 
 		return err
 	}
 	if stays {
-		err := copyFile(dir, disk(base), info, filepath.Join(q.dir, e.Kept))
+		err := q.copyFile(dir, disk(base), info, filepath.Join(q.dir, e.Kept))
 		if !errors.Is(err, fs.ErrPermission) {
 			return err
 		}
@@ -84,7 +85,7 @@ func (q *quarantined) take(dir *os.Root, info fs.FileInfo, stays bool, e entry) 
 	if moved, err := move(dir, disk(base), q.dir, e.Kept); moved || err != nil {
 		return err
 	}
-	if err := copyTree(dir, disk(base), info, filepath.Join(q.dir, e.Kept)); err != nil {
+	if err := q.copyTree(dir, disk(base), info, filepath.Join(q.dir, e.Kept)); err != nil {
 		return err
 	}
 	return dir.RemoveAll(disk(base))
@@ -103,12 +104,12 @@ func plainName(base string) string {
 
 // copyTree copies what is at base to a path that does not exist. Of a link it
 // writes down where it leads; devices and their like leave nothing.
-func copyTree(dir *os.Root, base string, info fs.FileInfo, to string) error {
+func (q *quarantined) copyTree(dir *os.Root, base string, info fs.FileInfo, to string) error {
 	switch mode := info.Mode(); {
 	case mode.IsRegular():
-		return copyFile(dir, base, info, to)
+		return q.copyFile(dir, base, info, to)
 	case mode.IsDir():
-		return copyDir(dir, base, info, to)
+		return q.copyDir(dir, base, info, to)
 	case mode.Type() == fs.ModeSymlink:
 		target, err := dir.Readlink(base)
 		if err != nil {
@@ -119,7 +120,7 @@ func copyTree(dir *os.Root, base string, info fs.FileInfo, to string) error {
 	return nil
 }
 
-func copyFile(dir *os.Root, base string, info fs.FileInfo, to string) error {
+func (q *quarantined) copyFile(dir *os.Root, base string, info fs.FileInfo, to string) error {
 	from, err := openFile(dir, wire(base), info)
 	if err != nil {
 		return err
@@ -129,11 +130,17 @@ func copyFile(dir *os.Root, base string, info fs.FileInfo, to string) error {
 	if err != nil {
 		return err
 	}
-	_, err = io.Copy(f, from)
-	return errors.Join(err, f.Close())
+	err = eachBlock(q.ctx, from, info.Size(), func(at int64, block []byte) error {
+		_, err := f.WriteAt(block, at)
+		return err
+	})
+	return errors.Join(err, f.Truncate(info.Size()), f.Close())
 }
 
-func copyDir(parent *os.Root, base string, info fs.FileInfo, to string) error {
+func (q *quarantined) copyDir(parent *os.Root, base string, info fs.FileInfo, to string) error {
+	if err := q.ctx.Err(); err != nil {
+		return err
+	}
 	dir, err := openDir(parent, wire(base), info)
 	if err != nil {
 		return err
@@ -148,7 +155,7 @@ func copyDir(parent *os.Root, base string, info fs.FileInfo, to string) error {
 			return err
 		}
 		if info, err = dir.Lstat(e.Name()); err == nil {
-			err = copyTree(dir, e.Name(), info, filepath.Join(to, e.Name()))
+			err = q.copyTree(dir, e.Name(), info, filepath.Join(to, e.Name()))
 		}
 	}
 	return err

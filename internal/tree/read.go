@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"syscall"
 	"time"
 )
 
@@ -98,9 +99,9 @@ func (c *cursor) kept(d Digest, size int64) bool {
 }
 
 // openFile opens the regular file that info describes, and nothing that took
-// its place.
+// its place: a pipe keeps nobody waiting.
 func openFile(dir *os.Root, base string, info fs.FileInfo) (*os.File, error) {
-	f, err := dir.OpenFile(disk(base), os.O_RDONLY|openFlags, 0)
+	f, err := dir.OpenFile(disk(base), os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -134,12 +135,7 @@ func (c *cursor) open(name string) (*os.File, fs.FileInfo, error) {
 // hash returns the SHA-256 of f in hex, and keeps the content if it is small enough.
 func (c *cursor) hash(f *os.File, size int64) (string, error) {
 	if size > c.keep {
-		if c.buf == nil {
-			c.buf = make([]byte, 64<<10)
-		}
-		c.sum.Reset()
-		_, err := io.CopyBuffer(c.sum, struct{ io.Reader }{f}, c.buf[:cap(c.buf)])
-		return hex.EncodeToString(c.sum.Sum(nil)), err
+		return sumOf(c.ctx, f, size)
 	}
 	content, err := c.all(f, size)
 	if err != nil {
@@ -150,22 +146,15 @@ func (c *cursor) hash(f *os.File, size int64) (string, error) {
 	return text, c.t.keep.put(text, content)
 }
 
-// all reads f into the cursor's buffer, where it stays until the next read.
+// all reads the first size bytes of f into the cursor's buffer, where they stay until
+// the next read.
 func (c *cursor) all(f io.Reader, size int64) ([]byte, error) {
-	if need := int(size) + 512; cap(c.buf) < need {
-		c.buf = make([]byte, max(need, 64<<10))
+	if int64(cap(c.buf)) < size {
+		c.buf = make([]byte, max(size, 64<<10))
 	}
-	c.buf = c.buf[:cap(c.buf)]
-	for n := 0; ; {
-		m, err := f.Read(c.buf[n:])
-		n += m
-		if errors.Is(err, io.EOF) {
-			return c.buf[:n], nil
-		} else if err != nil {
-			return nil, err
-		}
-		if n == len(c.buf) { // it grows while it is read
-			c.buf = append(c.buf, make([]byte, len(c.buf))...)
-		}
+	n, err := io.ReadFull(f, c.buf[:size])
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		err = nil // it was cut meanwhile
 	}
+	return c.buf[:n], err
 }

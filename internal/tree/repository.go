@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/piton-dev/piton/internal/durable"
 )
 
 // repository returns the repository that a directory belongs to, its own or one
@@ -20,6 +22,12 @@ func repository(of string) (gitDir, workTree string) {
 			return "", ""
 		}
 	}
+}
+
+// InRepository reports whether a git repository is around a directory.
+func InRepository(dir string) bool {
+	gitDir, _ := repository(dir)
+	return gitDir != ""
 }
 
 // elsewhere is the repository of a workspace that does not have it in a directory
@@ -66,7 +74,7 @@ func locate(dir string) (located, error) {
 
 // named reads the path that a file of git's names, relative to dir.
 func named(file, prefix, dir string) (string, error) {
-	body, err := os.ReadFile(file)
+	body, err := durable.ReadFile(file, maxText)
 	if err != nil {
 		return "", err
 	}

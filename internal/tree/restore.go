@@ -58,7 +58,7 @@ type Unrestored struct {
 // it returns then is what it did until then. Nobody else may write in the
 // workspace meanwhile.
 func (t *Tree) Restore(ctx context.Context, changes []Change, w Wanted, quarantine string) (done Restored, err error) {
-	r := &restorer{t: t, want: w, q: &quarantined{dir: quarantine}}
+	r := &restorer{ctx: ctx, t: t, want: w, q: &quarantined{ctx: ctx, dir: quarantine}}
 	defer r.q.close()
 	defer func() { done.Kept = r.q.list != nil }()
 	for _, c := range inOrder(changes, w) {
@@ -106,6 +106,7 @@ type impossible string
 func (i impossible) Error() string { return string(i) }
 
 type restorer struct {
+	ctx  context.Context
 	t    *Tree
 	want Wanted
 	q    *quarantined
@@ -120,7 +121,7 @@ func (r *restorer) restore(c Change) (bool, error) {
 	if !isName(c.Path) || c.Path == "." {
 		return false, impossible("not a path inside the workspace")
 	}
-	is, err := r.t.now(c.Path)
+	is, err := r.t.now(r.ctx, c.Path)
 	if err != nil || is == want {
 		return false, err
 	}
@@ -143,8 +144,8 @@ func (r *restorer) back(c Change, want Digest) error {
 }
 
 // now is the digest of a key at this moment.
-func (t *Tree) now(key string) (Digest, error) {
-	c := t.cursor(-1)
+func (t *Tree) now(ctx context.Context, key string) (Digest, error) {
+	c := t.cursor(ctx, -1)
 	defer c.close()
 	return c.digestKey(key)
 }
@@ -186,11 +187,11 @@ func (t *Tree) content(d Digest) ([]byte, error) {
 // setMode makes a file whose content is right executable or not. done is false
 // if more than that is wrong.
 func (r *restorer) setMode(name string, want Digest) (done bool, err error) {
-	is, err := r.t.now(name)
+	is, err := r.t.now(r.ctx, name)
 	if err != nil || !is.isFile() || is.sum() != want.sum() {
 		return false, err
 	}
-	c := r.t.cursor(-1)
+	c := r.t.cursor(r.ctx, -1)
 	defer c.close()
 	f, _, err := c.open(name)
 	if err != nil {
@@ -272,7 +273,7 @@ func (r *restorer) away(dir *os.Root, name, what string, want Digest, byFile boo
 	} else if err != nil {
 		return err
 	}
-	is, err := r.t.now(name)
+	is, err := r.t.now(r.ctx, name)
 	if err != nil {
 		return err
 	}
@@ -351,7 +352,7 @@ func (r *restorer) part(c Change, want Digest) error {
 
 // text reads a manifest as it is now.
 func (r *restorer) text(file string) ([]byte, error) {
-	c := r.t.cursor(-1)
+	c := r.t.cursor(r.ctx, -1)
 	defer c.close()
 	f, info, err := c.open(file)
 	if err != nil {

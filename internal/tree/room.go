@@ -14,19 +14,18 @@ import (
 // free looks at whether new files have room in the workspace: what git ignores
 // there is in no side of a merge, and git would write over it.
 func (w *Worktree) free(ctx context.Context, commit string) error {
-	list, err := w.ask(ctx, nil, "diff-tree", "-r", "-z", "--name-status", "--no-renames", "--diff-filter=AD", commit+"^1", commit)
+	differences, err := w.diffTree(ctx, commit+"^1", commit)
 	if err != nil {
 		return err
 	}
 	var added []string
 	gone := map[string]bool{}
-	for pair := range slices.Chunk(strings.Split(strings.TrimSuffix(list, "\x00"), "\x00"), 2) {
-		switch {
-		case len(pair) < 2: // there is none
-		case pair[0] == "D":
-			gone[pair[1]] = true
-		default:
-			added = append(added, pair[1])
+	for _, d := range differences {
+		switch d.status {
+		case "D":
+			gone[d.name] = true
+		case "A":
+			added = append(added, d.name)
 		}
 	}
 	var taken []string
@@ -36,7 +35,7 @@ func (w *Worktree) free(ctx context.Context, commit string) error {
 		}
 	}
 	if len(taken) > 0 {
-		return fmt.Errorf("git ignores what the workspace has in the place of new files: %s; move it away, then answer retry", strings.Join(taken[:min(len(taken), shown)], ", "))
+		return fmt.Errorf("ignored files are in the way of new files: %s; move them away, then answer retry", strings.Join(taken[:min(len(taken), shown)], ", "))
 	}
 	return nil
 }
@@ -45,7 +44,10 @@ func (w *Worktree) free(ctx context.Context, commit string) error {
 // files that are gone with the merge, or "".
 func (w *Worktree) inTheWay(name string, gone map[string]bool) string {
 	for _, dir := range parents(name) {
-		if info, err := os.Lstat(filepath.Join(w.top, dir)); err == nil && !info.IsDir() && !gone[dir] {
+		if info, err := os.Lstat(filepath.Join(w.top, dir)); err == nil && !info.IsDir() {
+			if gone[dir] {
+				return "" // what lies behind a link is not in the way
+			}
 			return wire(dir)
 		}
 	}

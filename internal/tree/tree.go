@@ -86,20 +86,6 @@ func (t *Tree) beside(dir string) (*Tree, error) {
 // Close ends the use of the workspace; nothing may be asked afterwards.
 func (t *Tree) Close() error { return errors.Join(t.keep.close(), t.repo.close(), t.root.Close()) }
 
-// Digest says what path is now. It must be relative to the workspace.
-func (t *Tree) Digest(path string) (Digest, error) {
-	name, ok := clean(path)
-	if !ok {
-		return "", fmt.Errorf("digest of %q: not a path inside the workspace", path)
-	}
-	if err := t.stands(); err != nil {
-		return "", err
-	}
-	c := t.cursor(-1)
-	defer c.close()
-	return c.digest(name)
-}
-
 // stands reports an error where the path of the workspace leads to another
 // directory than the one that was opened: what runs in that path would not be
 // what is looked at here.

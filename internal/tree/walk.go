@@ -26,7 +26,7 @@ type walker struct {
 // nothing. A dir inside .git is walked, one outside never leads there.
 func (t *Tree) walk(ctx context.Context, dirs []string, take func(name string) bool) ([]string, error) {
 	w := &walker{ctx: ctx, take: take}
-	c := t.cursor(-1)
+	c := t.cursor(ctx, -1)
 	defer c.close()
 	for _, dir := range outermost(dirs) {
 		if err := w.from(c, dir); err != nil {

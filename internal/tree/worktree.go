@@ -7,6 +7,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/piton-dev/piton/internal/proc"
@@ -48,6 +49,9 @@ func (t *Tree) Worktree(root, run, step string) (*Worktree, error) {
 	}, nil
 }
 
+// root is the directory of all worktrees.
+func (w *Worktree) root() string { return filepath.Dir(filepath.Dir(w.place)) }
+
 // WorktreeDir is where below root the worktree of a step of a run has its files.
 func WorktreeDir(root, run, step string) string { return filepath.Join(root, run, step, "tree") }
 
@@ -82,6 +86,9 @@ func (w *Worktree) branch() string { return Branch(w.run, w.step) }
 // there to that state if renew says so. One that has begun is left alone
 // otherwise. note is kept with it; see [Worktree.Note]. It may be repeated.
 func (w *Worktree) Begin(ctx context.Context, note string, renew bool) error {
+	if err := w.home.dropHalfMade(w.root()); err != nil {
+		return err
+	}
 	if err := w.mend(ctx); err != nil {
 		return err
 	}
@@ -94,10 +101,10 @@ func (w *Worktree) Begin(ctx context.Context, note string, renew bool) error {
 	case m.Base != "" && err == nil && !renew:
 		return nil
 	case m.Base != "" && w.step == Run:
-		return fmt.Errorf("the worktree of run %s is gone, and what was done in it: %s", w.run, w.dir)
+		return fmt.Errorf("the worktree of run %s is gone, with the work in it: %s", w.run, w.dir)
 	}
 	if Taken(w.top) {
-		return fmt.Errorf("the repository has a branch %s, and git cannot have %s beside it: rename it, `git branch -m %s other`, then answer retry", branches, w.branch(), branches)
+		return fmt.Errorf("the repository has a branch %s, so git cannot make %s: rename it, `git branch -m %s other`, then answer retry", branches, w.branch(), branches)
 	}
 	if err := w.home.setsAside(); err != nil {
 		return err
@@ -134,7 +141,7 @@ func (w *Worktree) fill(ctx context.Context, commit string) (kept bool, err erro
 			return true, err
 		}
 	}
-	if err := w.remove(ctx); err != nil {
+	if err := w.remove(); err != nil {
 		return false, err
 	}
 	_, err = w.ask(ctx, nil, "worktree", "add", "--quiet", "--force", "-B", w.branch(), w.dir, commit)
@@ -195,7 +202,7 @@ func (w *Worktree) Keep(ctx context.Context) error {
 // Discard removes the worktree, its branch and all that is kept for it. It may be
 // repeated.
 func (w *Worktree) Discard(ctx context.Context) error {
-	if err := w.remove(ctx); err != nil {
+	if err := w.remove(); err != nil {
 		return err
 	}
 	refs, err := w.ask(ctx, nil, "for-each-ref", "--format=%(refname)", w.held(), "refs/heads/"+w.branch())
@@ -210,15 +217,18 @@ func (w *Worktree) Discard(ctx context.Context) error {
 	return os.RemoveAll(w.place)
 }
 
-// remove takes the worktree's directory away, and git's record of it and of no
-// other, also one that a git that was killed has left locked.
-func (w *Worktree) remove(ctx context.Context) error {
-	if err := os.RemoveAll(w.dir); err != nil {
-		return fmt.Errorf("remove a worktree: %w", err)
+// remove takes the worktree's directory away, and git's record of it.
+func (w *Worktree) remove() error {
+	place := w.place // as git writes it
+	if real, err := filepath.EvalSymlinks(place); err == nil {
+		place = real
 	}
-	_, err := w.ask(ctx, nil, "worktree", "remove", "--force", "--force", w.dir)
-	if _, ok := errors.AsType[*refused](err); ok {
-		err = nil // there is none
+	err := os.RemoveAll(w.dir)
+	if err == nil {
+		err = dropRecords(commonDir(w.gitDir), func(r record) bool { return filepath.Dir(r.tree) == place })
+	}
+	if err != nil {
+		err = fmt.Errorf("remove a worktree: %w", err)
 	}
 	return err
 }
@@ -339,16 +349,6 @@ func (w *Worktree) aside(ctx context.Context, args ...string) (string, error) {
 	return w.git(ctx, filepath.Join(w.dir, ".git"), w.dir, call{}, args...)
 }
 
-// refused is the answer of a git that did not do what it was told.
-type refused struct {
-	verb   string
-	status int
-	says   string
-	out    string
-}
-
-func (r *refused) Error() string { return fmt.Sprintf("git %s: exit %d: %s", r.verb, r.status, r.says) }
-
 // A call is what git is given beside its arguments.
 type call struct {
 	env   []string
@@ -371,26 +371,29 @@ func (w *Worktree) git(ctx context.Context, gitDir, top string, c call, args ...
 }
 
 func (w *Worktree) gitOnce(ctx context.Context, gitDir, top string, c call, args ...string) (string, error) {
-	argv := []string{
-		w.home.git, "--no-pager", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=" + os.DevNull,
-		"-c", "core.untrackedCache=false", "-c", "core.excludesFile=" + os.DevNull,
+	argv := slices.Concat([]string{w.home.git}, safely, []string{
 		"-c", "advice.addEmbeddedRepo=false", "-c", "advice.graftFileDeprecated=false", "-c", "gc.auto=0",
 		"-c", "core.sparseCheckout=false", "-c", fmt.Sprintf("core.filesRefLockTimeout=%d", lockWait.Milliseconds()),
+	}, args)
+	out, err := w.home.runGit(ctx, proc.Spec{Argv: argv, Dir: top, Env: append(gitEnv(gitDir, top), c.env...), Stdin: []byte(c.stdin)}, args[0])
+	return strings.TrimSuffix(out, "\n"), err
+}
+
+// A difference is a path that is not the same in two trees of git.
+type difference struct {
+	name   string
+	status string // A, D, M or T
+	module bool   // a repository in the repository, on either side
+}
+
+// diffTree lists the differences from one commit, or tree, to another.
+func (w *Worktree) diffTree(ctx context.Context, from, to string) ([]difference, error) {
+	list, err := w.ask(ctx, nil, "diff-tree", "-r", "-z", "--raw", "--no-renames", from, to)
+	var all []difference
+	for pair := range slices.Chunk(strings.Split(list, "\x00"), 2) {
+		if fields := strings.Fields(pair[0]); len(pair) == 2 && len(fields) == 5 {
+			all = append(all, difference{pair[1], fields[4], strings.Contains(fields[0]+fields[1], "160000")})
+		}
 	}
-	r := w.home.pool.Run(ctx, proc.Spec{
-		Argv: append(argv, args...), Dir: top, Env: append(gitEnv(gitDir, top), c.env...), Stdin: []byte(c.stdin),
-		Timeout: gitTimeout, Output: proc.Output{Head: -1, Tail: maxGitBytes},
-	})
-	status, exited := r.Exited()
-	switch {
-	case ctx.Err() != nil:
-		return "", ctx.Err()
-	case r.Err != nil:
-		return "", fmt.Errorf("git %s: %w", args[0], r.Err)
-	case !exited:
-		return "", fmt.Errorf("git %s: it was ended (timeout %t, signal %q)", args[0], r.TimedOut, r.Signal)
-	case status != 0:
-		return "", &refused{args[0], status, r.Stderr.LastLines(12, 2000), string(r.Stdout.Tail)}
-	}
-	return strings.TrimSuffix(string(r.Stdout.Tail), "\n"), nil
+	return all, err
 }

@@ -130,7 +130,17 @@ var merges = map[string]struct {
 	"executable bit":               {begin: "run 1\nstop !1", step: "chmod +x run\nchmod -x stop", want: "run !1\nstop 1"},
 	"links":                        {begin: "a 1\nl -> a\nm -> a", step: "rm l\nl -> b\nn -> nowhere", person: "rm m\nm 2", want: "a 1\nl -> b\nm 2\nn -> nowhere"},
 	"file becomes directory":       {begin: "a 1\nd/x 1", step: "rm a\na/x 2\nrm d\nd 2", want: "a/x 2\nd 2"},
-	"renamed beside a change":      {begin: `a one\ntwo\nthree\nfour\n`, step: "mv a b", person: `a one\ntwo\nthree\nfour\nfive\n`, want: `b one\ntwo\nthree\nfour\nfive\n`},
+	"directory becomes a link":     {begin: "d/x 1\nd/y 1\nk/x 2", step: "rm d\nd -> k", want: "d -> k\nk/x 2"},
+	"link becomes a directory":     {begin: "d -> k\nk/x 2", step: "rm d\nd/x 1", want: "d/x 1\nk/x 2"},
+	"link becomes a deep directory": {
+		begin: "d -> k\nk/e/x 2", step: "rm d\nd/e/x 1\nd/e/f 1\nk/e/x 3", person: "k/y 4", want: "d/e/f 1\nd/e/x 1\nk/e/x 3\nk/y 4",
+	},
+	"directory becomes a link to nothing": {begin: "a 1\nd/e/x 1", step: "rm d\nd -> nowhere\na 2", want: "a 2\nd -> nowhere"},
+	"directory becomes a link beside a person's file in it": {
+		begin: "d/x 1\nk/x 2", step: "rm d\nd -> k", person: "d/mine 3", want: "d/mine 3\nd/x 1\nk/x 2",
+		conflicts: "in the way: of the step d~",
+	},
+	"renamed beside a change": {begin: `a one\ntwo\nthree\nfour\n`, step: "mv a b", person: `a one\ntwo\nthree\nfour\nfive\n`, want: `b one\ntwo\nthree\nfour\nfive\n`},
 	"one line": {
 		begin: "a 1", step: "a 2\nother 1", person: "a 3", want: "a 3",
 		conflicts: "changed in the workspace and by the step a",
@@ -517,6 +527,50 @@ func TestOtherWorktreesStay(t *testing.T) {
 	}
 }
 
+// A `git worktree add` that was killed leaves a record that no git can read. Those
+// of Piton's own worktrees go, and nobody else's.
+func TestWorktreeAddIsKilled(t *testing.T) {
+	states := map[string]string{
+		"no commondir":    "locked initializing\ngitdir %s\nHEAD ref: refs/heads/x",
+		"empty commondir": "locked initializing\ngitdir %s\ncommondir",
+		"no HEAD":         "locked initializing\ngitdir %s\ncommondir ../..",
+	}
+	for name, state := range states {
+		t.Run(name, func(t *testing.T) {
+			p := newPair(t, "a 1", "")
+			root := filepath.Dir(filepath.Dir(filepath.Dir(p.aside.dir)))
+			half := func(as, dir string) {
+				record := &workspace{T: t, dir: p.path(".git/worktrees/" + as)}
+				record.do(strings.ReplaceAll(state, "%s", filepath.Join(dir, ".git")))
+			}
+			p.do(".git/worktrees/theirs/locked initializing\n.git/worktrees/theirs/gitdir " + filepath.Join(t.TempDir(), ".git"))
+			half("tree1", tree.WorktreeDir(root, "run", "dead"))
+			if torn := p.tree.Mend(t.Context(), root); len(torn) > 0 {
+				t.Fatal(torn)
+			}
+			if list := p.asked("worktree", "list"); !strings.Contains(list, p.aside.dir) || strings.Contains(list, "dead") {
+				t.Errorf("worktrees are now:\n%s", list)
+			}
+			half("tree1", tree.WorktreeDir(root, "run", "dead"))
+			half("tree2", tree.WorktreeDir(root, "run", "next"))
+			next, err := p.tree.Worktree(root, "run", "next")
+			if err == nil {
+				err = next.Begin(t.Context(), "", false)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			p.asked("branch")
+			if list := p.asked("worktree", "list"); !strings.Contains(list, next.Dir()) || strings.Contains(list, "dead") {
+				t.Errorf("worktrees are now:\n%s", list)
+			}
+			if got := p.text(".git/worktrees/theirs/locked"); got != "initializing" {
+				t.Errorf("somebody else's record is %s", got)
+			}
+		})
+	}
+}
+
 // A git that was killed leaves what it had locked.
 func TestLocksOfTheDead(t *testing.T) {
 	for _, lock := range []string{
@@ -561,7 +615,7 @@ func TestLockOfTheLiving(t *testing.T) {
 	p.aside.do("a 3")
 	const lock = ".git/worktrees/tree/index.lock"
 	p.do(lock + " theirs")
-	if _, err := p.work.Merge(t.Context(), "e", "", 0, nil); err == nil || !strings.Contains(err.Error(), "index.lock is there") {
+	if _, err := p.work.Merge(t.Context(), "e", "", 0, nil); err == nil || !strings.Contains(err.Error(), "index.lock exists") {
 		t.Errorf("a conflict is put beside it: %v", err)
 	}
 	if err := p.work.Keep(t.Context()); err == nil || p.text(lock) != "theirs" {
@@ -605,7 +659,7 @@ func TestMergeIsLookedAt(t *testing.T) {
 	if err := errors.Join(os.Remove(good), os.Rename(evil, good)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := p.work.Merge(t.Context(), "e", "", 0, nil); err == nil || !strings.Contains(err.Error(), "worktree does: a;") {
+	if _, err := p.work.Merge(t.Context(), "e", "", 0, nil); err == nil || !strings.Contains(err.Error(), "worktree: a;") {
 		t.Errorf("a is %q, and nobody was told: %v", p.text("a"), err)
 	}
 	p.aside.holds("a good")

@@ -30,6 +30,7 @@ type edit struct {
 // the merge was not computed from, and whoever is killed leaves either what was
 // there, or what is there now, and the other one aside.
 type pen struct {
+	ctx    context.Context
 	t      *Tree
 	stage  *Tree // has the new files, by the same names
 	kept   string
@@ -47,7 +48,7 @@ func aside(n int) string { return asideDir + "/" + strconv.Itoa(n) }
 func (t *Tree) setsAside() error {
 	for _, name := range []string{path.Dir(asideDir), asideDir} {
 		if info, err := t.root.Lstat(name); err == nil && !info.IsDir() {
-			return fmt.Errorf("%s is no directory of its own, in which a merge sets aside what it replaces: make it one, then answer retry", name)
+			return fmt.Errorf("%s must be a directory, because a merge sets replaced files aside in it: make it one, then answer retry", name)
 		}
 	}
 	return nil
@@ -136,14 +137,15 @@ func movedAt(e edit) error { return fmt.Errorf("%w: %s", errMoved, e.Path) }
 
 // differs reports whether a path is none of what it may be.
 func (p *pen) differs(name string, may ...Digest) (bool, error) {
-	is, err := p.t.file(name)
+	is, err := p.t.file(p.ctx, name)
 	return !slices.Contains(may, is), err
 }
 
-// file is the digest of a path that no directory counts as anything in: git has none.
-func (t *Tree) file(name string) (Digest, error) {
-	d, err := t.now(name)
-	if d == directory {
+// file is the digest of a path as git sees it: a directory is nothing, and nothing
+// lies behind a link.
+func (t *Tree) file(ctx context.Context, name string) (Digest, error) {
+	d, err := t.now(ctx, name)
+	if d == directory || d.kind() == 'v' {
 		d = Absent
 	}
 	return d, err
@@ -277,7 +279,7 @@ func (p *pen) put(from string, e edit) error {
 // dir opens the directory that holds a path, and enters no link. With make it is
 // made where it is missing; something else in its place is ErrExist.
 func (p *pen) dir(name string, make bool) (*os.Root, error) {
-	c := p.t.cursor(-1)
+	c := p.t.cursor(p.ctx, -1)
 	defer c.close()
 	for _, up := range parents(name)[1:] {
 		l, err := c.enter(up)
@@ -345,12 +347,12 @@ var errTorn = errors.New("what was written of it cannot be taken back")
 
 func (p *pen) takeBack(n int) error {
 	e := p.edits[n]
-	is, err := p.t.file(e.Path)
+	is, err := p.t.file(p.ctx, e.Path)
 	if err != nil {
 		return err
 	}
 	p.at("taking back", e)
-	back, err := p.t.file(aside(n))
+	back, err := p.t.file(p.ctx, aside(n))
 	if err != nil || back == Absent && e.Was != Absent {
 		return err // it was not begun
 	}
@@ -399,7 +401,7 @@ func (p *pen) finish() error {
 // through reports whether all was written, in which somebody may have written since.
 func (p *pen) through() (bool, error) {
 	for _, e := range p.edits {
-		is, err := p.t.file(e.Path)
+		is, err := p.t.file(p.ctx, e.Path)
 		if err != nil || is == e.Was && e.Was != e.Is || is == Absent && e.Is != Absent {
 			return false, err
 		}
@@ -418,11 +420,11 @@ func (p *pen) written(e *edit) error {
 
 func (p *pen) resume(n int) error {
 	e := p.edits[n]
-	is, err := p.t.file(e.Path)
+	is, err := p.t.file(p.ctx, e.Path)
 	if err != nil {
 		return err
 	}
-	back, err := p.t.file(aside(n))
+	back, err := p.t.file(p.ctx, aside(n))
 	switch {
 	case err != nil:
 		return err
@@ -455,10 +457,10 @@ func (p *pen) clear() error {
 		return err
 	}
 	defer dir.Close()
-	q := &quarantined{dir: p.kept}
+	q := &quarantined{ctx: p.ctx, dir: p.kept}
 	defer q.close()
 	for n, e := range p.edits {
-		is, err := p.t.file(aside(n))
+		is, err := p.t.file(p.ctx, aside(n))
 		if err == nil && is != Absent && is != e.Was && is != e.Is {
 			err = p.save(q, dir, n, is)
 		}
@@ -487,25 +489,20 @@ func (p *pen) save(q *quarantined, dir *os.Root, n int, is Digest) error {
 // the workspace, and says what there is to be done. Directories of other
 // repositories are left as they are.
 func (w *Worktree) staged(ctx context.Context, commit, dir string) ([]edit, error) {
-	list, err := w.ask(ctx, nil, "diff-tree", "-r", "-z", "--raw", "--no-renames", "--no-abbrev", commit+"^1", commit)
+	differences, err := w.diffTree(ctx, commit+"^1", commit)
 	if err != nil {
 		return nil, err
 	}
-	const module = "160000"
 	var edits []edit
 	var written strings.Builder
-	for pair := range slices.Chunk(strings.Split(strings.TrimSuffix(list, "\x00"), "\x00"), 2) {
-		if len(pair) < 2 {
-			break
-		}
-		fields, name := strings.Fields(pair[0]), pair[1]
-		if len(fields) < 5 || fields[0] == ":"+module || fields[1] == module {
+	for _, d := range differences {
+		if d.module {
 			continue
 		}
-		if fields[4] != "D" {
-			written.WriteString(name + "\x00")
+		if d.status != "D" {
+			written.WriteString(d.name + "\x00")
 		}
-		edits = append(edits, edit{Path: w.inWorkspace(wire(name))})
+		edits = append(edits, edit{Path: w.inWorkspace(wire(d.name))})
 	}
 	if err := os.Mkdir(dir, 0o700); err != nil {
 		return nil, err
@@ -540,9 +537,9 @@ func (w *Worktree) pen(ctx context.Context, commit string) (p *pen, done func(),
 		var stage *Tree
 		if stage, err = Open(at, Config{}); err == nil {
 			done = func() { _ = stage.Close(); os.RemoveAll(dir) } //nolint:errcheck // it was only read
-			p = &pen{t: w.home, stage: stage, kept: w.saved(), edits: edits, during: w.during}
+			p = &pen{ctx: ctx, t: w.home, stage: stage, kept: w.saved(), edits: edits, during: w.during}
 			err = p.each(func(e *edit) (err error) {
-				e.Is, err = p.stage.file(e.Path)
+				e.Is, err = p.stage.file(p.ctx, e.Path)
 				return err
 			})
 		}
@@ -569,7 +566,7 @@ func (p *pen) look(ctx context.Context, w *Worktree, ours picture) error {
 		return err
 	}
 	err := p.each(func(e *edit) (err error) {
-		e.Was, err = p.t.file(e.Path)
+		e.Was, err = p.t.file(p.ctx, e.Path)
 		return err
 	})
 	if err != nil {

@@ -32,9 +32,9 @@ var errKilled = errors.New("killed")
 // A merge that adds, changes, removes, and lets directories and files change
 // places; and what it makes.
 const (
-	mergeBegin = "changed 1\ndir/er/x in it\nfile a file\nlink -> changed\nstays here"
-	mergeStep  = "changed 2\nrm dir\ndir now a file\nrm file\nfile/x now in a directory\nrm link\nlink -> stays"
-	mergeEnd   = "changed 2\ndir now a file\nfile/x now in a directory\nlink -> stays\nstays here"
+	mergeBegin = "changed 1\ndir/er/x in it\nfile a file\nled -> was\nlink -> changed\nold/x here\nstays here\nwas/x there"
+	mergeStep  = "changed 2\nrm dir\ndir now a file\nrm file\nfile/x now in a directory\nrm link\nlink -> stays\nrm old\nold -> was\nrm led\nled/x now in a directory"
+	mergeEnd   = "changed 2\ndir now a file\nfile/x now in a directory\nled/x now in a directory\nlink -> stays\nold -> was\nstays here\nwas/x there"
 )
 
 // momentsOf are those while that merge is written.
@@ -59,7 +59,7 @@ func TestMergeIsDurableBeforeItIsCleared(t *testing.T) {
 			break
 		}
 	}
-	if got := strings.Join(synced, " "); got != ". file" {
+	if got := strings.Join(synced, " "); got != ". file led" {
 		t.Errorf("synced before that: %q", got)
 	}
 }
@@ -248,7 +248,7 @@ func TestPartOfAFile(t *testing.T) {
 
 // Where nothing can be set aside a merge is not begun, and nor is a worktree.
 func TestNoPlaceAside(t *testing.T) {
-	const is, why = ".piton -> conf\nchanged 1\nconf/it is", ".piton is no directory"
+	const is, why = ".piton -> conf\nchanged 1\nconf/it is", ".piton must be a directory"
 	p := newPair(t, "changed 1", "")
 	p.aside.do("changed 2")
 	p.do(is)

@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path"
@@ -15,7 +16,7 @@ import (
 // Options are what a program takes from elsewhere than the plan and the facts.
 type Options struct {
 	Plan     string         // id of the plan's revision
-	Problems []plan.Problem // that parsing gave; an error among them stops the plan
+	Problems []plan.Problem // that parsing gave, for [Compile]; an error among them stops the plan
 	Expect   engine.Expect  // where a step does not say; empty = any
 	// Children are the plans that steps are delegated to, by path. A document
 	// that is not among them is made during the run.
@@ -45,12 +46,19 @@ func (r *Refusal) Error() string {
 	return "plan cannot run: " + text
 }
 
-// Compile turns a plan into the program the machine accepts. It returns a
-// [*Refusal] where [Check] finds an error, or something that this version cannot
-// run. The cost is linear in the size of the plan.
+// Compile turns a plan into the program the machine accepts; see [Analysis.Compile].
 func Compile(p *plan.Plan, facts Facts, o Options) (*engine.Program, error) {
+	a := Analyse(p, o.Problems, facts)
+	a.Check(facts)
+	return a.Compile(o)
+}
+
+// Compile turns a plan that was checked into the program the machine accepts. It
+// returns a [*Refusal] where [Analysis.Check] found an error, or something that
+// this version cannot run. The cost is linear in the size of the plan.
+func (a *Analysis) Compile(o Options) (*engine.Program, error) {
 	var stops []Finding
-	for _, f := range Check(p, o.Problems, facts) {
+	for _, f := range a.findings {
 		if f.Stops() {
 			stops = append(stops, f)
 		}
@@ -58,10 +66,10 @@ func Compile(p *plan.Plan, facts Facts, o Options) (*engine.Program, error) {
 	if len(stops) > 0 {
 		return nil, &Refusal{stops}
 	}
-	if p == nil {
+	if a.doc == nil {
 		return nil, errors.New("compile plan: there is none")
 	}
-	c := compiler{read(p, facts), facts, o}
+	c := compiler{a.doc, a.facts, o}
 	program, err := engine.NewProgram(c.definition())
 	if err != nil {
 		return nil, fmt.Errorf("compile plan: %w", err)
@@ -141,7 +149,7 @@ func (c compiler) step(u *unit) engine.Step {
 		ID: u.ID.Value, Number: u.Number, Title: u.Title.Value,
 		Kind: engine.Agent, Role: role, Target: u.Target.Value,
 		Needs: indexes(u.needs), Subscriptions: c.subscriptions(u), Reads: c.doc.reads(u, c.facts),
-		Task: u.Task.Value, Acceptance: texts(u.Acceptance.Value), Checks: checks(u),
+		Task: cmp.Or(u.Task.Value, u.Title.Value), Acceptance: texts(u.Acceptance.Value), Checks: checks(u),
 		Expect: c.expect(u), OnFail: engine.OnFail{Retries: u.OnFail.Value.Retries, Then: engine.Then(u.OnFail.Value.Then)},
 		Backoff: u.Backoff.Value, Critical: u.Critical.Value, Approval: approval(u.Approval.Value),
 		Timeout: shorter(u.Timeout.Value, agent.Time), CheckTimeout: u.CheckTimeout.Value,
@@ -164,8 +172,6 @@ func (c compiler) step(u *unit) engine.Step {
 	}
 	if agent.Shell {
 		s.Kind, s.Task = engine.Script, u.Task.Code().Value
-	} else if s.Task == "" {
-		s.Task = s.Title
 	}
 	return s
 }
@@ -206,9 +212,6 @@ func callOf(s engine.Step, u *unit) engine.Step {
 	if !u.Backoff.Set {
 		s.Backoff = toolBackoff
 	}
-	if s.Task == "" {
-		s.Task = s.Title
-	}
 	if !u.Args.IsZero() {
 		s.Args, _ = engine.EncodeValue(u.args.Value) // plain values: they always encode
 	}
@@ -219,9 +222,6 @@ func callOf(s engine.Step, u *unit) engine.Step {
 func (c compiler) delegated(s engine.Step, file string) engine.Step {
 	s.Kind, s.Role, s.Target, s.Writes, s.Setup = engine.Delegate, "", "", nil, ""
 	s.Holds = s.Holds && s.Checkable()
-	if s.Task == "" {
-		s.Task = s.Title
-	}
 	child := c.options.Children[file]
 	child.Path = file
 	s.Child, s.Schema = &child, ""

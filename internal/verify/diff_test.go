@@ -104,7 +104,7 @@ func TestDiff(t *testing.T) {
 
 // What cannot be shown to prove as much is for a person to judge.
 func TestWeakerScript(t *testing.T) {
-	const less, other = "contract asks less: commands of it are gone", "contract is replaced: nothing shows that it proves as much"
+	const less, other = "contract checks less: some of its commands are gone", "contract is replaced: it may prove less"
 	for name, x := range map[string]struct{ before, after, want string }{
 		"the same":                {"grep -q a a", "grep -q a a", ""},
 		"a remark":                {"grep -q a a", "# a is there\ngrep -q a a  # still", ""},
@@ -113,13 +113,13 @@ func TestWeakerScript(t *testing.T) {
 		"other words":             {"grep -q a a", "grep -q . a", other},
 		"one more":                {"grep -q a a", "grep -q a a && grep -q b a", ""},
 		"one less":                {"grep -q a a && grep -q b a", "grep -q a a", less},
-		"one before":              {"grep -q a a", "exit 0 && grep -q a a", "contract cannot fail any more"},
+		"one before":              {"grep -q a a", "exit 0 && grep -q a a", "contract can no longer fail"},
 		"another order":           {"cd x && test -e a", "test -e a && cd x", other},
-		"with an alternative":     {"grep -q a a", "grep -q a a || true", "contract cannot fail any more"},
+		"with an alternative":     {"grep -q a a", "grep -q a a || true", "contract can no longer fail"},
 		"with some alternative":   {"grep -q a a", "grep -q a a || test -e a", other},
 		"one more, or not":        {"grep -q a a", "grep -q a a && test -e a || test -e b", other},
 		"the other way round":     {"grep -q a a", "! grep -q a a", other},
-		"beside it":               {"grep -q a a", "grep -q a a && test -e a &", "contract cannot fail any more"},
+		"beside it":               {"grep -q a a", "grep -q a a && test -e a &", "contract can no longer fail"},
 		"another line":            {"grep -q a a", "grep -q a a\ntest -e a", other},
 		"more in the last line":   {"cd x\ntest -e a", "cd x\ntest -e a && test -e b", ""},
 		"another line before":     {"cd x\ntest -e a", "cd y\ntest -e a && test -e b", other},
@@ -166,14 +166,14 @@ func TestWeaker(t *testing.T) {
 	}{
 		"nothing":          {nil, nil},
 		"a longer timeout": {[]string{"Do it.", "Do it.\n", "**id:** first", "**id:** first\n**timeout:** 2h\n**on_fail:** retry(9), abort"}, nil},
-		"another contract": {[]string{"make e2e", "make all"}, []string{"second: contract is replaced: nothing shows that it proves as much"}},
+		"another contract": {[]string{"make e2e", "make all"}, []string{"second: contract is replaced: it may prove less"}},
 		"one command more": {[]string{"make e2e", "make e2e && make all"}, nil},
 		"a check more":     {[]string{"- lint: make lint", "- lint: make lint\n- vet: make vet"}, nil},
 		"stricter":         {[]string{"**contract:** make docs", "**expect:** red\n**contract:** make docs"}, nil},
 		"a narrower scope": {[]string{"writes:** src/", "writes:** src/a/"}, nil},
 		"no contract":      {[]string{"**contract:** make e2e", "**checks:**\n- other: make other"}, []string{"second: contract is gone"}},
-		"constant":         {[]string{"make e2e", "make e2e || true"}, []string{"second: contract cannot fail any more"}},
-		"fewer commands":   {[]string{"make build && make test", "make build"}, []string{"first: contract asks less: commands of it are gone"}},
+		"constant":         {[]string{"make e2e", "make e2e || true"}, []string{"second: contract can no longer fail"}},
+		"fewer commands":   {[]string{"make build && make test", "make build"}, []string{"first: contract checks less: some of its commands are gone"}},
 		"a check gone":     {[]string{"**checks:**\n- lint: make lint\n", ""}, []string{`first: check "lint" is gone`}},
 		"a check renamed":  {[]string{"- lint: make lint", "- style: make lint"}, nil},
 		"optional":         {[]string{"- lint: make lint", "- lint (optional): make lint"}, []string{`first: check "lint" is optional now`}},
@@ -182,11 +182,11 @@ func TestWeaker(t *testing.T) {
 		"a criterion":      {[]string{"- it is short\n", ""}, []string{`first: drops the criterion "it is short"`}},
 		"a wider scope":    {[]string{"writes:** src/", "writes:** src/, docs/"}, []string{"first: may also change docs/"}},
 		"any scope":        {[]string{"**writes:** src/\n", ""}, []string{"first: may change the whole workspace"}},
-		"protection":       {[]string{"go.mod, go.sum", "go.mod"}, []string{": the plan protects go.sum no more"}},
-		"holds":            {[]string{"**id:** third", "**id:** third\n**holds:** step"}, []string{"third: is not proved again at the end of the run any more (holds: step)"}},
-		"only sometimes":   {[]string{"**id:** third", "**id:** third\n**when:** `$first == 1`"}, []string{"third: is left out where a condition does not hold (when)"}},
-		"never":            {[]string{"**id:** third", "**id:** third\n**when:** `false`"}, []string{"third: is left out where a condition does not hold (when)"}},
-		"a need":           {[]string{"**needs:** first", "**needs:** none"}, []string{"second: does not wait for first any more"}},
+		"protection":       {[]string{"go.mod, go.sum", "go.mod"}, []string{": the plan no longer protects go.sum"}},
+		"holds":            {[]string{"**id:** third", "**id:** third\n**holds:** step"}, []string{"third: is no longer proven at the end of the run (holds: step)"}},
+		"only sometimes":   {[]string{"**id:** third", "**id:** third\n**when:** `$first == 1`"}, []string{"third: is skipped if a condition is false (when)"}},
+		"never":            {[]string{"**id:** third", "**id:** third\n**when:** `false`"}, []string{"third: is skipped if a condition is false (when)"}},
+		"a need":           {[]string{"**needs:** first", "**needs:** none"}, []string{"second: no longer waits for first"}},
 		"rights":           {[]string{"**id:** third", "**id:** third\n**mode:** full"}, []string{`third: has mode "full", was "edit"`}},
 		"another id":       {[]string{"**id:** third", "**id:** last"}, []string{"third: is gone, or has another id"}},
 		"a step more":      {[]string{"### 3. Third", "### 3. New\n**id:** new\n**needs:** none\n**contract:** make new\n\n### 4. Third"}, nil},
@@ -206,7 +206,7 @@ func schemaOf(text string) string { return "**schema:**\n```json\n" + text + "\n
 func TestWeakerHeader(t *testing.T) {
 	apart := edited(t, "**protect:**", "**workspace:** worktree\n**protect:**")
 	all := verify.Weaker(apart, parsed(t, diffed))
-	if len(all) != 1 || all[0].Text != "the plan does not work in a worktree of its own any more (workspace)" {
+	if len(all) != 1 || all[0].Text != "the plan no longer works in its own worktree (workspace)" {
 		t.Error(all)
 	}
 	if all := verify.Weaker(parsed(t, diffed), apart); len(all) > 0 {
@@ -262,29 +262,29 @@ func TestWeakerOpening(t *testing.T) {
 // What only some steps have is compared as well: each row is one step before and after.
 func TestWeakerStep(t *testing.T) {
 	for name, x := range map[string]struct{ before, after, want string }{
-		"writes over the contract": {"", "**writes:** t.sh", "may change what was guarded for it: {t.sh}"},
-		"writes over protection":   {"", "**writes:** go.mod", "may change what was guarded for it: go.mod"},
+		"writes over the contract": {"", "**writes:** t.sh", "may change files that were protected from it: {t.sh}"},
+		"writes over protection":   {"", "**writes:** go.mod", "may change files that were protected from it: go.mod"},
 		"writes beside it":         {"", "**writes:** src/", ""},
-		"each":                     {"", "**for each:** a, b", "is done for other items, as many as there are (for each)"},
+		"each":                     {"", "**for each:** a, b", "is done for other items (for each)"},
 		"more items":               {"**for each:** a, b", "**for each:** a, b, c", ""},
-		"fewer items":              {"**for each:** a, b", "**for each:** a", "is not done for b any more"},
-		"no items":                 {"**for each:** `*.go`", "", "is not done for *.go any more"},
+		"fewer items":              {"**for each:** a, b", "**for each:** a", "is no longer done for b"},
+		"no items":                 {"**for each:** `*.go`", "", "is no longer done for *.go"},
 		"batch":                    {"**for each:** a, b\n**batch:** 2", "**for each:** a, b\n**batch:** 3", "takes 3 items at once, was 2 (batch)"},
-		"another condition":        {"**when:** `$x == 1`", "**when:** `$x == 2`", "is done under another condition (when)"},
-		"no condition":             {"**when:** `$x == 1`", "", "is done under another condition (when)"},
-		"critical":                 {"", "**critical:** no", "may fail without the run failing (critical: no)"},
-		"strong":                   {"**strong:** yes", "", "has a contract that need not fail without its change any more (strong: no)"},
-		"skip":                     {"", "**on_fail:** retry(2), skip", "is skipped where it fails (on_fail)"},
+		"another condition":        {"**when:** `$x == 1`", "**when:** `$x == 2`", "has another condition (when)"},
+		"no condition":             {"**when:** `$x == 1`", "", "has another condition (when)"},
+		"critical":                 {"", "**critical:** no", "may fail and other steps go on (critical: no)"},
+		"strong":                   {"**strong:** yes", "", "has a contract that may pass without its change (strong: no)"},
+		"skip":                     {"", "**on_fail:** retry(2), skip", "is skipped if it fails (on_fail)"},
 		"env":                      {"**env:** A", "**env:** A, B", "gets the variable B"},
 		"budget raised":            {"**budget:** 1000 tokens", "**budget:** 2000 tokens", "may use more tokens (budget)"},
 		"budget gone":              {"**budget:** 1000 tokens", "", "may use more tokens (budget)"},
 		"budget lowered":           {"**budget:** 1000 tokens", "**budget:** 500 tokens", ""},
 		"network":                  {"**network:** no", "", `has network "yes", was "no"`},
 		"schema gone":              {schemaOf(`{"required":["n"]}`), "", "schema is gone"},
-		"another schema":           {schemaOf(`{"required":["n"]}`), schemaOf(`{"required":["n","ok"]}`), "schema is replaced: nothing shows that it asks as much"},
+		"another schema":           {schemaOf(`{"required":["n"]}`), schemaOf(`{"required":["n","ok"]}`), "schema is replaced: it may ask for less"},
 		"the same schema":          {schemaOf(`{"required":["n"]}`), schemaOf(`{"required":["n"]}`), ""},
 		"a schema":                 {"", schemaOf(`{"required":["n"]}`), ""},
-		"no worktree":              {"**workspace:** worktree", "", "does not work in a worktree of its own any more (workspace)"},
+		"no worktree":              {"**workspace:** worktree", "", "no longer works in its own worktree (workspace)"},
 		"a worktree":               {"", "**workspace:** worktree", ""},
 		"another sub-plan":         {"**plan:** a.md", "**plan:** b.md", "is not done by a.md any more (plan)"},
 		"no sub-plan":              {"**plan:** a.md", "", "is not done by a.md any more (plan)"},

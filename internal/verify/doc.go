@@ -1,13 +1,12 @@
-// Package verify judges a plan before anything of it runs, and turns a plan
-// that stands into the program that the machine accepts.
+// Package verify judges a plan before anything of it runs, and compiles a valid plan
+// into the program that the engine accepts.
 //
-// The one idea: [Needs] says what has to be looked up outside, the caller looks
-// it up, and [Check] and [Compile] are pure functions of the plan and those
-// [Facts]. A rule is a value with an id, a text and a check, one file each.
-// [Compile] is the only maker of programs, and it refuses a plan in which
-// Check finds an error.
+// [Study] says what has to be looked up outside, the caller looks it up, and checking
+// and compiling are pure functions of the plan and these [Facts]. A rule is a row of a
+// table with an id and a check; its texts are in docs/findings.md and nowhere else.
+// Compile is the only maker of programs, and refuses a plan that has an error.
 //
-// It must never look at a file, the environment, a clock or the network; never
-// take more than linear time in the size of the plan; and never let a plan pass
-// because it did not understand it.
+// It must never look at a file, the environment, a clock or the network; never take
+// more than linear time in the size of the plan; and never let a plan pass because it
+// did not understand it.
 package verify

@@ -3,6 +3,7 @@ package verify_test
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -12,10 +13,9 @@ import (
 	"github.com/piton-dev/piton/internal/verify"
 )
 
-// TestDocs keeps the pages about findings and about the format as the rules and
-// the table of labels have them; -update writes them.
+// TestDocs keeps the page about the format as the table of labels has it; -update
+// writes it.
 func TestDocs(t *testing.T) {
-	page(t, "../../docs/findings.md", func(string) string { return findingsPage() })
 	page(t, "../../docs/format.md", func(old string) string {
 		labels := plan.Labels()
 		old = made(t, old, "header", labelTable(labels, func(l plan.LabelText) bool { return l.Header }))
@@ -105,25 +105,35 @@ func limitTable() string {
 	return b.String()
 }
 
-func findingsPage() string {
-	var b strings.Builder
-	b.WriteString(`# Findings
-
-What ` + "`piton verify`" + ` can say about a plan, by code. An *error* keeps the plan from running; a *warning* says that it
-probably does not do what its author thinks; a *note* is worth knowing. ` + "`piton verify --explain CODE`" + ` prints the same.
-
-A code never changes its meaning. Where a rule shows a piece of a plan, the piece stands below the heading of a step
-unless it has headings itself.
-
-| code | name | severity | says |
-|---|---|---|---|
-`)
+// TestFindingsPage keeps the page about findings, which the rules' texts come from,
+// whole: each rule that judges a plan has a row of its severity and a section, and
+// each section says what its row says.
+func TestFindingsPage(t *testing.T) {
+	body, err := os.ReadFile("../../docs/findings.md")
+	if err != nil {
+		t.Fatal(err)
+	}
 	rules := verify.Rules()
+	for _, j := range verify.Judges() {
+		if i := slices.IndexFunc(rules, func(r verify.Rule) bool { return r.ID == j.ID }); i < 0 || rules[i].Severity != j.Severity {
+			t.Errorf("the page has no row of %s (%s)", j.ID, j.Severity)
+		}
+	}
+	before, _, _ := strings.Cut(string(body), "| [PT")
+	var page strings.Builder
+	page.WriteString(before)
 	for _, r := range rules {
-		fmt.Fprintf(&b, "| [%s](#%s) | %s | %s | %s |\n", r.ID, strings.ToLower(r.ID), r.Name, r.Severity, r.Title)
+		fmt.Fprintf(&page, "| [%s](#%s) | %s | %s | %s |\n", r.ID, strings.ToLower(r.ID), r.Name, r.Severity, r.Title)
 	}
 	for _, r := range rules {
-		fmt.Fprintf(&b, "\n## %s\n\n%s", r.ID, r.Markdown())
+		fmt.Fprintf(&page, "\n## %s\n\n**%s.** %s\n", r.ID, strings.ToUpper(r.Title[:1])+r.Title[1:], r.Text)
+		for _, example := range []struct{ name, text string }{{"Bad", r.Bad}, {"Good", r.Good}} {
+			if example.text != "" {
+				fmt.Fprintf(&page, "\n%s:\n\n````markdown\n%s\n````\n", example.name, example.text)
+			}
+		}
 	}
-	return b.String()
+	if diff := cmp.Diff(page.String(), string(body)); diff != "" {
+		t.Errorf("docs/findings.md is not in the form of the rules (-want +got):\n%s", diff)
+	}
 }

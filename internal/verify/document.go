@@ -7,6 +7,7 @@ import (
 
 	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/plan"
+	"github.com/piton-dev/piton/internal/shell"
 )
 
 // document is a plan with what several rules want to know of it.
@@ -14,7 +15,7 @@ type document struct {
 	plan   *plan.Plan
 	refs   plan.Refs
 	units  []*unit
-	shells map[string]*shell // by text
+	shells map[string]*reading // by text
 	makers makers
 	trace  *tracer
 
@@ -59,13 +60,16 @@ type script struct {
 	text     plan.Text
 	required bool
 	exit     int
-	*shell
+	*reading
 }
 
 // read resolves the references of a plan and parses its scripts, each text once,
 // in the light of the facts.
-func read(p *plan.Plan, facts Facts) *document {
-	d := &document{plan: p, refs: p.Refs(), shells: map[string]*shell{}, trace: newTracer(facts)}
+func read(p *plan.Plan, facts Facts) *document { return readWith(p, facts, shell.NewParser()) }
+
+// readWith is read with a parser that may have seen the scripts before.
+func readWith(p *plan.Plan, facts Facts, sh *shell.Parser) *document {
+	d := &document{plan: p, refs: p.Refs(), shells: map[string]*reading{}, trace: newTracer(facts, sh)}
 	d.units = make([]*unit, 0, len(p.Steps))
 	units := make([]unit, len(p.Steps))
 	for i, s := range p.Steps {
@@ -74,7 +78,9 @@ func read(p *plan.Plan, facts Facts) *document {
 		d.needing = d.needing || s.Needs.Set
 		d.needs(u)
 		d.refers(u)
-		d.refersEach(u)
+		if ref, ok := u.items(); ok {
+			d.waits(u, ref, u.ForEach.Value.Items[0].Pos)
+		}
 		u.proven(d.script)
 		d.makers.add(s)
 		d.units = append(d.units, u)
@@ -113,11 +119,11 @@ func (d *document) distrust(problems []plan.Problem) {
 	for _, u := range d.units {
 		for i := range u.proofs {
 			if u.proofs[i].touches(bad) {
-				u.proofs[i].shell = nil
+				u.proofs[i].reading = nil
 			}
 		}
 		if u.setup.touches(bad) {
-			u.setup.shell = nil
+			u.setup.reading = nil
 		}
 	}
 }
@@ -142,26 +148,18 @@ func (d *document) refers(u *unit) {
 		return
 	}
 	for at, ref := range engine.Refs(u.args.Value) {
-		found := d.refs.Find(ref.Step)
-		if len(found) != 1 || found[0] == u.index || d.plan.Steps[found[0]].ID.Value != ref.Step ||
-			slices.ContainsFunc(u.needs, func(n need) bool { return n.index == found[0] }) {
-			continue
-		}
-		u.needs = append(u.needs, need{found[0], u.args.Places[at]})
+		d.waits(u, ref, u.args.Places[at])
 	}
 }
 
-// refersEach adds the step whose output a step takes its items from.
-func (d *document) refersEach(u *unit) {
-	ref, ok := u.items()
-	if !ok {
+// waits adds the step whose output a reference means.
+func (d *document) waits(u *unit, ref engine.Ref, at plan.Pos) {
+	found := d.refs.Find(ref.Step)
+	if len(found) != 1 || found[0] == u.index || d.plan.Steps[found[0]].ID.Value != ref.Step ||
+		slices.ContainsFunc(u.needs, func(n need) bool { return n.index == found[0] }) {
 		return
 	}
-	at, found := d.refs.Find(ref.Step), u.ForEach.Value.Items[0].Pos
-	if len(at) == 1 && at[0] != u.index && d.plan.Steps[at[0]].ID.Value == ref.Step &&
-		!slices.ContainsFunc(u.needs, func(n need) bool { return n.index == at[0] }) {
-		u.needs = append(u.needs, need{at[0], found})
-	}
+	u.needs = append(u.needs, need{found[0], at})
 }
 
 // items is the reference that a step takes its items from.
@@ -200,11 +198,10 @@ func (d *document) script(label string, text plan.Text, required bool, exit int)
 	}
 	parsed, known := d.shells[text.Value]
 	if !known {
-		parsed = parseScript(text.Value, d.trace.frame())
-		d.trace.shell(parsed)
+		parsed = d.trace.read(text.Value)
 		d.shells[text.Value] = parsed
 	}
-	s.shell = parsed
+	s.reading = parsed
 	return s
 }
 

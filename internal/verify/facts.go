@@ -75,6 +75,5 @@ type Agent struct {
 	Metered  bool          `json:"metered,omitempty"`  // it reports what it uses
 	Costless bool          `json:"costless,omitempty"` // it reports tokens and not what they cost, and no price is configured
 	Time     time.Duration `json:"time,omitempty"`     // its own limit of one attempt; 0 for none
-	Undriven bool          `json:"undriven,omitempty"` // it speaks a protocol that this version does not
 	Missing  string        `json:"missing,omitempty"`  // its program, where this machine has none of that name
 }

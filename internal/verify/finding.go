@@ -46,20 +46,44 @@ func HasErrors(findings []Finding) bool {
 	return slices.ContainsFunc(findings, func(f Finding) bool { return f.Severity == Error })
 }
 
-// Check returns what the rules find in a plan, in the order of their places.
-// The problems are those that parsing the plan gave; the plan is nil where its
-// bytes were refused altogether. The cost is linear in the size of the plan.
-func Check(p *plan.Plan, problems []plan.Problem, facts Facts) []Finding {
-	ps := &pass{facts: facts, problems: problems}
+// Analysis is a plan that was read once, to be checked and compiled.
+type Analysis struct {
+	doc      *document // nil where the bytes of the plan were refused altogether
+	problems []plan.Problem
+	facts    Facts
+	findings []Finding
+}
+
+// Analyse reads a plan in the light of the facts. The problems are those that
+// parsing the plan gave; the plan is nil where its bytes were refused altogether.
+func Analyse(p *plan.Plan, problems []plan.Problem, facts Facts) *Analysis {
+	a := &Analysis{problems: problems}
 	if p != nil {
-		ps.doc, ps.file = read(p, facts), p.Name
-		ps.doc.distrust(problems)
+		a.doc = read(p, facts)
 	}
-	return ps.run()
+	return a
+}
+
+// Check returns what the rules find in the plan, in the order of their places. The
+// facts are those that the plan was read with, and what is known of sub-plans. The
+// cost is linear in the size of the plan.
+func (a *Analysis) Check(facts Facts) []Finding {
+	ps := &pass{doc: a.doc, facts: facts, problems: a.problems}
+	if a.doc != nil {
+		ps.file = a.doc.plan.Name
+		a.doc.distrust(a.problems)
+	}
+	a.facts, a.findings = facts, ps.run()
+	return a.findings
+}
+
+// Check returns what the rules find in a plan; see [Analysis.Check].
+func Check(p *plan.Plan, problems []plan.Problem, facts Facts) []Finding {
+	return Analyse(p, problems, facts).Check(facts)
 }
 
 func (p *pass) run() []Finding {
-	rules := Rules()
+	rules := judges()
 	if p.doc != nil {
 		p.whole(rules)
 		p.steps(slices.DeleteFunc(rules, func(r Rule) bool { return r.step == nil }))

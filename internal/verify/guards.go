@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
+
+	"github.com/piton-dev/piton/internal/shell"
 )
 
 // guard is a path or a glob, relative to the workspace, whose content decides
@@ -27,19 +29,19 @@ type guarding struct {
 	next   []target        // texts that say what else is run
 	beyond bool            // what is found is not named by the contract itself
 	goals  goals           // of make
-	strays []word          // what runs from outside of the workspace
+	strays []shell.Word    // what runs from outside of the workspace
 	lose   func(at int, what string)
 }
 
 // commands adds the files that commands execute, or that the programs they run
 // collect or are configured by. An argument that a program only reads is none
 // of them: those of test, grep, wc, cat or a linter never count.
-func (g *guarding) commands(s *shell) {
-	g.search = s.search
-	for _, c := range s.calls {
+func (g *guarding) commands(s *shell.Script) {
+	g.search = s.Search
+	for _, c := range s.Calls {
 		g.notes(c)
 		g.command(c, 0)
-		g.built = g.built || builds(c.tool())
+		g.built = g.built || builds(c.Tool())
 	}
 	if len(g.made) > 0 {
 		g.index()
@@ -54,12 +56,12 @@ func (g *guarding) config(dir string, names ...string) { g.add(dir, true, names)
 func (g *guarding) existing(dir string, names ...string) { g.add(dir, false, names) }
 
 func (g *guarding) add(dir string, absent bool, names []string) {
-	if dir == unknownDir {
+	if dir == shell.UnknownDir {
 		dir, absent = "**", false
 	}
 	g.list = slices.Grow(g.list, len(names))
 	for _, name := range names {
-		g.put(joint(strings.ReplaceAll(dir, "#", "?"), name), absent)
+		g.put(shell.Joint(strings.ReplaceAll(dir, "#", "?"), name), absent)
 	}
 }
 
@@ -102,25 +104,25 @@ func (g *guarding) index() {
 
 // file guards a file that is executed, and returns its path: "" for one that is
 // not in the workspace, not known, or built by the contract itself.
-func (g *guarding) file(dir string, w word) string {
-	if !w.known {
-		g.lose(w.at, "which file runs here")
+func (g *guarding) file(dir string, w shell.Word) string {
+	if !w.Known {
+		g.lose(w.At, "which file runs here")
 		return ""
 	}
-	if strings.HasPrefix(w.text, "-") || w.text == "" {
+	if strings.HasPrefix(w.Text, "-") || w.Text == "" {
 		return ""
 	}
-	p := within(dir, w.text)
-	if p == unknownDir && dir == unknownDir && within("", w.text) != unknownDir {
-		g.lose(w.at, "the directory of what runs here")
+	p := shell.Within(dir, w.Text)
+	if p == shell.UnknownDir && dir == shell.UnknownDir && shell.Within("", w.Text) != shell.UnknownDir {
+		g.lose(w.At, "the directory of what runs here")
 	}
-	if p == unknownDir && dir != unknownDir && len(g.strays) < maxPerScript && strays(w.text) {
+	if p == shell.UnknownDir && dir != shell.UnknownDir && len(g.strays) < maxPerScript && strays(w.Text) {
 		g.strays = append(g.strays, w)
 	}
-	if p == unknownDir || p == "" || g.built && isProduct(p) {
+	if p == shell.UnknownDir || p == "" || g.built && isProduct(p) {
 		return ""
 	}
-	if w.glob {
+	if w.Glob {
 		g.put(strings.ReplaceAll(p, "#", "?"), false) // a # would name a part
 		return ""
 	}
@@ -135,7 +137,7 @@ func strays(name string) bool {
 	case "bin", "sbin", "dev", "fd":
 		return !path.IsAbs(name)
 	}
-	return len(name) <= maxPath
+	return len(name) <= shell.MaxPath
 }
 
 // plainName writes a name so that nothing in it is read as a pattern or a part:
@@ -143,13 +145,13 @@ func strays(name string) bool {
 var plainName = strings.NewReplacer("#", "?", "*", "?", "[", "?", "]", "?", "{", "?", "}", "?", `\`, "?")
 
 // notes remembers what a compiler is told to write.
-func (g *guarding) notes(c call) {
-	for i, w := range c.args() {
-		if w.text == "-o" && i+1 < len(c.args()) && c.args()[i+1].known {
+func (g *guarding) notes(c shell.Call) {
+	for i, w := range c.Args() {
+		if w.Text == "-o" && i+1 < len(c.Args()) && c.Args()[i+1].Known {
 			if g.made == nil {
 				g.made = map[string]bool{}
 			}
-			g.made[within(c.dir, c.args()[i+1].text)] = true
+			g.made[shell.Within(c.Dir, c.Args()[i+1].Text)] = true
 		}
 	}
 }
@@ -183,191 +185,146 @@ func isProduct(p string) bool {
 const maxRunners = 8
 
 // command adds the guards of one command, and of the commands it starts.
-func (g *guarding) command(c call, depth int) {
-	if c.name() == "" {
-		if len(c.words) > 0 && !c.words[0].known {
-			g.lose(c.words[0].at, "which command runs here")
+func (g *guarding) command(c shell.Call, depth int) {
+	if c.Name() == "" {
+		if len(c.Words) > 0 && !c.Words[0].Known {
+			g.lose(c.Words[0].At, "which command runs here")
 		}
 		return
 	}
 	if depth > maxRunners {
 		return
 	}
-	tool := c.tool()
-	if strings.Contains(c.name(), "/") {
-		g.follow(target{kind: ranKind, file: g.file(c.dir, c.words[0]), dir: c.dir, zero: c.name(), args: c.args()})
-	} else if !isBuiltin(tool) {
+	tool := c.Tool()
+	if strings.Contains(c.Name(), "/") {
+		g.follow(target{kind: ranKind, file: g.file(c.Dir, c.Words[0]), dir: c.Dir, zero: c.Name(), args: c.Args()})
+	} else if !shell.IsBuiltin(tool) {
 		for _, dir := range g.search {
 			g.config(dir, tool)
 		}
 	}
-	if inner, ok := started(c); ok {
+	if inner, ok := shell.Started(c); ok {
 		if isPackager(tool) {
 			g.installed(inner)
 		}
 		g.command(inner, depth+1)
 	}
-	switch lang := interpreter(tool); {
-	case (isShell(tool) || lang != "") && readsScript(c):
+	switch lang := shell.Interpreter(tool); {
+	case (shell.IsShell(tool) || lang != "") && shell.ReadsScript(c):
 		g.reads(c)
-	case isShell(tool) || tool == "." || tool == "source":
+	case shell.IsShell(tool) || tool == "." || tool == "source":
 		g.scriptFile(c, "oO", shellKind)
 	case lang != "":
-		g.interpreted(c, lang, depth)
+		g.interpreted(c, lang)
 	default:
 		g.runner(c, tool)
 	}
 }
 
 // reads guards the files that an interpreter reads its script from.
-func (g *guarding) reads(c call) {
-	kind := scriptKind(c.tool())
-	switch c.stdin.kind {
-	case fileInput:
-		for _, w := range c.stdin.files {
-			if w.at == 0 {
-				w.at = c.words[0].at
+func (g *guarding) reads(c shell.Call) {
+	kind := scriptKind(c.Tool())
+	switch c.Stdin.Kind {
+	case shell.FileInput:
+		for _, w := range c.Stdin.Files {
+			if w.At == 0 {
+				w.At = c.Words[0].At
 			}
-			g.follow(target{kind: kind, file: g.file(c.dir, w), dir: c.dir, zero: c.name()})
+			g.follow(target{kind: kind, file: g.file(c.Dir, w), dir: c.Dir, zero: c.Name()})
 		}
-	case unknownInput:
-		g.lose(c.words[0].at, "what "+c.tool()+" reads here")
+	case shell.UnknownInput:
+		g.lose(c.Words[0].At, "what "+c.Tool()+" reads here")
 	}
 }
 
 // scriptFile guards the first argument that is no option.
-func (g *guarding) scriptFile(c call, valued string, kind targetKind) {
-	if _, ok := scriptWord(c); ok && isShell(c.tool()) {
+func (g *guarding) scriptFile(c shell.Call, valued string, kind targetKind) {
+	if _, ok := shell.ScriptWord(c); ok && shell.IsShell(c.Tool()) {
 		return
 	}
-	i := firstIndex(c.args(), wrapper{short: valued})
+	i := shell.FirstIndex(c.Args(), shell.Wrapper{Short: valued})
 	if i < 0 {
 		return
 	}
-	w := c.args()[i]
-	g.follow(target{kind: kind, file: g.file(c.dir, w), dir: c.dir, zero: w.text, args: c.args()[i+1:]})
+	w := c.Args()[i]
+	g.follow(target{kind: kind, file: g.file(c.Dir, w), dir: c.Dir, zero: w.Text, args: c.Args()[i+1:]})
 }
 
-// firstIndex is the place of the first word after the options, which need not be
-// known; -1 if there is none.
-func firstIndex(args []word, w wrapper) int {
-	for i := 0; i < len(args); i++ {
-		text := args[i].text
-		switch {
-		case text == "--" && i+1 < len(args):
-			return i + 1
-		case !args[i].known || !strings.HasPrefix(text, "-"):
-			return i
-		case w.takesNext(text):
-			i++
-		}
-	}
-	return -1
-}
-
-// first is the first word after the options.
-func first(args []word, w wrapper) (word, bool) {
-	if i := firstIndex(args, w); i >= 0 {
-		return args[i], true
-	}
-	return word{}, false
-}
-
-// interpreter is the language of a program that takes a script, or "".
-func interpreter(tool string) string {
-	base := strings.TrimRight(tool, "0123456789.")
-	switch base {
-	case "python", "pypy", "node", "ruby", "perl", "php", "lua", "Rscript", "tsx", "ts-node",
-		"deno", "awk", "gawk", "mawk", "bats", "expect", "tclsh", "pwsh":
-		return base
-	}
-	return ""
-}
-
-func (g *guarding) interpreted(c call, lang string, depth int) {
+func (g *guarding) interpreted(c shell.Call, lang string) {
 	switch lang {
 	case "python", "pypy":
-		g.python(c, depth)
+		g.python(c)
 	case "node", "tsx", "ts-node":
 		g.node(c)
 	case "deno":
 		g.deno(c)
 	case "awk", "gawk", "mawk":
-		if w, ok := option(c, "-f", "--file"); ok {
-			g.file(c.dir, w)
+		if w, ok := shell.Option(c, "-f", "--file"); ok {
+			g.file(c.Dir, w)
 		}
 	case "perl":
-		if hasAny(c, "-e", "-E", "-ne", "-pe", "-i", "-lne", "-lane") {
+		if shell.HasAny(c, "-e", "-E", "-ne", "-pe", "-i", "-lne", "-lane") {
 			return
 		}
 		g.scriptFile(c, "IM", noKind)
 	case "ruby":
-		if !hasAny(c, "-e", "-ne", "-pe") {
+		if !shell.HasAny(c, "-e", "-ne", "-pe") {
 			g.scriptFile(c, "IrC", noKind)
 		}
 	case "php":
-		if hasAny(c, "-r") {
+		if shell.HasAny(c, "-r") {
 			return
 		}
 		g.scriptFile(c, "cd", noKind)
-		if w, ok := first(c.args(), wrapper{short: "cd"}); ok && path.Base(w.text) == "phpunit" {
-			g.phpunit(c.dir)
+		if w, ok := shell.First(c.Args(), shell.Wrapper{Short: "cd"}); ok && path.Base(w.Text) == "phpunit" {
+			g.runner(c, "phpunit")
 		}
 	default:
-		if !hasAny(c, "-e", "-c", "-Command") {
+		if !shell.HasAny(c, "-e", "-c", "-Command") {
 			g.scriptFile(c, "", noKind)
 		}
 	}
 }
 
 // python guards the script, or what a module that runs tests collects.
-func (g *guarding) python(c call, depth int) {
-	args := c.args()
-	for i, w := range args {
-		switch {
-		case w.text == "-c":
-			return
-		case w.text == "-m" && i+1 < len(args):
-			g.module(call{words: args[i+1:], dir: c.dir}, depth)
-			return
-		case w.text == "-W" || w.text == "-X":
-			continue
-		case i > 0 && (args[i-1].text == "-W" || args[i-1].text == "-X"):
-			continue
-		case !w.known || !strings.HasPrefix(w.text, "-"):
-			g.follow(target{kind: pythonKind, file: g.file(c.dir, w), dir: c.dir})
-			return
-		}
+func (g *guarding) python(c shell.Call) {
+	module, ok := shell.Started(c)
+	i := shell.FirstIndex(c.Args(), shell.Wrapper{Short: "WX"})
+	switch {
+	case ok:
+		g.module(module)
+	case i >= 0 && !shell.HasAny(shell.Call{Words: c.Words[:i+1]}, "-c"):
+		g.scriptFile(c, "WX", pythonKind)
 	}
 }
 
-func (g *guarding) node(c call) {
-	if hasAny(c, "-e", "--eval", "-p", "--print") {
+func (g *guarding) node(c shell.Call) {
+	if shell.HasAny(c, "-e", "--eval", "-p", "--print") {
 		return
 	}
-	options := wrapper{short: "rC", long: []string{"--require", "--import", "--loader", "--env-file"}}
-	if !hasAny(c, "--test") {
-		if w, ok := first(c.args(), options); ok {
-			g.file(c.dir, w)
+	options := shell.Wrapper{Short: "rC", Long: []string{"--require", "--import", "--loader", "--env-file"}}
+	if !shell.HasAny(c, "--test") {
+		if w, ok := shell.First(c.Args(), options); ok {
+			g.file(c.Dir, w)
 		}
 		return
 	}
 	if !g.paths(c, options) {
-		g.existing(c.dir, "**/*.test.{js,cjs,mjs,ts,mts,cts}", "**/*-test.{js,cjs,mjs}", "**/test.{js,cjs,mjs}", "**/test/**/*.{js,cjs,mjs}")
+		g.existing(c.Dir, "**/*.test.{js,cjs,mjs,ts,mts,cts}", "**/*-test.{js,cjs,mjs}", "**/test.{js,cjs,mjs}", "**/test/**/*.{js,cjs,mjs}")
 	}
 }
 
-func (g *guarding) deno(c call) {
-	g.config(c.dir, "deno.json#tasks", "deno.jsonc")
-	args := c.args()
+func (g *guarding) deno(c shell.Call) {
+	g.config(c.Dir, "deno.json#tasks", "deno.jsonc")
+	args := c.Args()
 	if len(args) == 0 {
 		return
 	}
-	rest := call{words: args, dir: c.dir}
-	switch args[0].text {
+	rest := shell.Call{Words: args, Dir: c.Dir}
+	switch args[0].Text {
 	case "test":
-		if !g.paths(rest, wrapper{}) {
-			g.existing(c.dir, "**/*_test.{ts,tsx,js,mjs,jsx}", "**/*.test.{ts,tsx,js,mjs,jsx}")
+		if !g.paths(rest, shell.Wrapper{}) {
+			g.existing(c.Dir, "**/*_test.{ts,tsx,js,mjs,jsx}", "**/*.test.{ts,tsx,js,mjs,jsx}")
 		}
 	case "run":
 		g.scriptFile(rest, "", noKind)
@@ -376,70 +333,25 @@ func (g *guarding) deno(c call) {
 
 // paths guards the files and directories that a runner is given; it reports
 // whether there were any.
-func (g *guarding) paths(c call, options wrapper) bool {
+func (g *guarding) paths(c shell.Call, options shell.Wrapper) bool {
 	found := false
-	args := c.args()
+	args := c.Args()
 	for i := 0; i < len(args); i++ {
-		text := args[i].text
+		text := args[i].Text
 		if strings.HasPrefix(text, "-") {
-			if options.takesNext(text) {
+			if options.TakesNext(text) {
 				i++
 			}
 			continue
 		}
 		found = true
-		if !args[i].known {
-			g.lose(args[i].at, "which file runs here")
+		if !args[i].Known {
+			g.lose(args[i].At, "which file runs here")
 		} else if path.Ext(text) != "" || isGlob(text) {
-			g.file(c.dir, args[i])
-		} else if dir := within(c.dir, text); args[i].known && dir != unknownDir {
+			g.file(c.Dir, args[i])
+		} else if dir := shell.Within(c.Dir, text); args[i].Known && dir != shell.UnknownDir {
 			g.existing(dir, "**")
 		}
 	}
 	return found
-}
-
-// option is the value of one of the options: -f FILE, -fFILE, --file=FILE.
-func option(c call, names ...string) (word, bool) {
-	args := c.args()
-	for i, w := range args {
-		for _, name := range names {
-			switch {
-			case !w.known:
-			case w.text == name && i+1 < len(args):
-				return args[i+1], true
-			case strings.HasPrefix(name, "--") && strings.HasPrefix(w.text, name+"="):
-				return word{text: w.text[len(name)+1:], known: true, glob: w.glob, at: w.at}, true
-			case len(name) == 2 && len(w.text) > 2 && strings.HasPrefix(w.text, name):
-				return word{text: w.text[2:], known: true, glob: w.glob, at: w.at}, true
-			}
-		}
-	}
-	return word{}, false
-}
-
-func hasAny(c call, options ...string) bool {
-	for _, w := range c.args() {
-		if slices.Contains(options, w.text) {
-			return true
-		}
-	}
-	return false
-}
-
-// verb is the first argument that is no option, and the words from it on.
-func verb(c call, options wrapper) (string, call) {
-	args := c.args()
-	for i := 0; i < len(args); i++ {
-		if !strings.HasPrefix(args[i].text, "-") {
-			if !args[i].known {
-				break
-			}
-			return args[i].text, call{words: args[i:], dir: c.dir}
-		}
-		if options.takesNext(args[i].text) {
-			i++
-		}
-	}
-	return "", call{dir: c.dir}
 }

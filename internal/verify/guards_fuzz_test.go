@@ -37,17 +37,17 @@ func FuzzGuards(f *testing.F) {
 			files[name] = contract
 		}
 		s := derived(contract, files)
-		if s.fault != "" {
+		if s.Fault != "" {
 			return
 		}
-		if s.left < -8*len(contract)-8000 {
-			t.Errorf("%d statements are walked too often for %d bytes", -s.left, len(contract))
+		if s.Left < -8*len(contract)-8000 {
+			t.Errorf("%d statements are walked too often for %d bytes", -s.Left, len(contract))
 		}
 		if movesAbout.MatchString(contract) || strings.Contains(contract, "`") {
 			return
 		}
 		names := said(s.guards)
-		for node := range syntax.Preorder(s.file) {
+		for node := range syntax.Preorder(s.File) {
 			c, ok := node.(*syntax.CallExpr)
 			if !ok || len(c.Args) == 0 || !plainScript.MatchString(c.Args[0].Lit()) {
 				continue

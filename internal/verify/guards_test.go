@@ -4,8 +4,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/piton-dev/piton/internal/shell"
 )
 
 // said writes guards one a word: a literal whose absence counts has a +.
@@ -25,15 +28,12 @@ func said(list []guard) []string {
 }
 
 // derived reads a contract in a workspace at /ws with some files.
-func derived(contract string, files map[string]string) *shell {
+func derived(contract string, files map[string]string) *reading {
 	facts := Facts{Workspace: "/ws", Texts: files, Files: map[string]File{}}
 	if _, ok := files[".git"]; ok {
 		facts.Files[".git"] = File{Exists: true}
 	}
-	tr := newTracer(facts)
-	s := parseScript(contract, tr.frame())
-	tr.shell(s)
-	return s
+	return newTracer(facts, shell.NewParser()).read(contract)
 }
 
 func TestGuards(t *testing.T) {
@@ -143,8 +143,8 @@ func TestGuards(t *testing.T) {
 		want := strings.Fields(test.want)
 		slices.Sort(want)
 		s := derived(test.contract, nil)
-		if s.fault != "" {
-			t.Errorf("%s: %s", test.contract, s.fault)
+		if s.Fault != "" {
+			t.Errorf("%s: %s", test.contract, s.Fault)
 			continue
 		}
 		if diff := cmp.Diff(want, said(s.guards), cmp.Transformer("set", func(l []string) []string { return append([]string{}, l...) })); diff != "" {
@@ -169,6 +169,33 @@ func TestJavaScriptGuards(t *testing.T) {
 	for _, contract := range []string{`npm test`, `yarn test`, `pnpm test`} {
 		if got := strings.Join(said(derived(contract, nil).guards), " "); !strings.Contains(got, "package.json#scripts+") || !strings.Contains(got, ".npmrc+") {
 			t.Errorf("%s guards %s", contract, got)
+		}
+	}
+}
+
+// TestHostileScripts keeps what a contract may cost within what it may say.
+func TestHostileScripts(t *testing.T) {
+	for name, text := range map[string]string{
+		"npm":        strings.Repeat("npm test;", 7_000),
+		"cd":         strings.Repeat("cd abc;./x;", 5_900),
+		"and":        strings.Repeat("a&&", 21_000) + "a",
+		"pipe":       strings.Repeat("a|", 32_000) + "a",
+		"subst":      strings.Repeat("$(a ", 12_000) + strings.Repeat(")", 12_000),
+		"strings":    strings.Repeat(`sh -c 'sh -c "sh -c a"';`, 2_700),
+		"assign":     strings.Repeat("a=$(b);", 9_000),
+		"find":       strings.Repeat("find -exec ", 5_900) + "a",
+		"wrappers":   strings.Repeat("env ", 16_000) + "a",
+		"if":         strings.Repeat("if a;then ", 6_000) + "b" + strings.Repeat(";fi", 6_000),
+		"braces":     strings.Repeat("{ ", 21_000) + "a" + strings.Repeat(";}", 21_000),
+		"words":      "bash " + strings.Repeat("x ", 32_000),
+		"test paths": "pytest " + strings.Repeat("a/b/c/d/e/f.py ", 4_300),
+	} {
+		start := time.Now()
+		derived(text, nil)
+		if took := time.Since(start); took > 10*time.Second {
+			t.Errorf("%s: %d bytes take %v", name, len(text), took)
+		} else {
+			t.Logf("%s: %v", name, took)
 		}
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/piton-dev/piton/internal/shell"
 )
 
 // makefile is what is read of a Makefile: plain variables, and of each target
@@ -106,7 +108,7 @@ func (m *makefile) rule(names, rest string) []string {
 	if slices.Contains(targets, ".PHONY") {
 		for _, t := range m.needs[".PHONY"] {
 			m.always[t] = true
-			m.blind = m.blind || strings.Contains(t, unknownText)
+			m.blind = m.blind || strings.Contains(t, shell.UnknownText)
 		}
 	}
 	if inline {
@@ -214,7 +216,7 @@ func (m *makefile) expand(text string, depth int) string {
 			end = strings.IndexByte(text[i:], ")}"[open])
 		}
 		if end < 0 {
-			b.WriteString(unknownText) // $@, $<
+			b.WriteString(shell.UnknownText) // $@, $<
 			continue
 		}
 		b.WriteString(m.named(text[i+1:i+end], depth))
@@ -234,19 +236,19 @@ func (m *makefile) named(name string, depth int) string {
 	case ok && depth > 0:
 		return m.expand(value, depth-1)
 	}
-	return unknownText
+	return shell.UnknownText
 }
 
 // makefile follows what a Makefile includes and what its goals run.
-func (g *guarding) makefile(to target, text string, from frame) {
+func (g *guarding) makefile(to target, text string, from shell.Frame) {
 	m := readMakefile(text)
 	for _, pattern := range m.include {
 		name := m.value(pattern)
-		if strings.Contains(name, unknownText) {
+		if strings.Contains(name, shell.UnknownText) {
 			m.blind = true
 			continue
 		}
-		if p := within(to.dir, name); p != unknownDir {
+		if p := shell.Within(to.dir, name); p != shell.UnknownDir {
 			g.config("", p)
 			switch {
 			case !isGlob(p):
@@ -259,10 +261,10 @@ func (g *guarding) makefile(to target, text string, from frame) {
 	}
 	var goals []string
 	for _, w := range to.args {
-		if name, value, ok := strings.Cut(w.text, "="); ok {
+		if name, value, ok := strings.Cut(w.Text, "="); ok {
 			m.vars[name] = value
 		} else {
-			goals = append(goals, w.text)
+			goals = append(goals, w.Text)
 		}
 	}
 	if len(goals) == 0 {
@@ -286,7 +288,7 @@ type goals struct {
 
 // idle notes the goals for which make may run nothing.
 func (g *guarding) idle(m *makefile, to target, names []string) {
-	g.goals.blind = g.goals.blind || m.blind || to.zero == alwaysMake || to.dir == unknownDir
+	g.goals.blind = g.goals.blind || m.blind || to.zero == alwaysMake || to.dir == shell.UnknownDir
 	g.goals.always = map[string]bool{}
 	for t := range m.always {
 		g.goals.always[path.Join(to.dir, t)] = true
@@ -322,37 +324,37 @@ func (g *goals) settle() {
 const alwaysMake = "-B"
 
 // make guards the Makefile and follows it.
-func (g *guarding) make(c call) {
+func (g *guarding) make(c shell.Call) {
 	dir, zero := moved(c, "-C", "--directory"), ""
-	if hasAny(c, alwaysMake, "--always-make") {
+	if shell.HasAny(c, alwaysMake, "--always-make") {
 		zero = alwaysMake
 	}
-	var goals []word
-	valued := wrapper{short: "CfIoWjl", long: []string{"--directory", "--file", "--makefile"}}
-	for i := 0; i < len(c.args()); i++ {
-		switch w := c.args()[i]; {
-		case w.known && strings.HasPrefix(w.text, "-"):
-			if valued.takesNext(w.text) && !(w.text == "-j" || w.text == "-l") {
+	var goals []shell.Word
+	valued := shell.Wrapper{Short: "CfIoWjl", Long: []string{"--directory", "--file", "--makefile"}}
+	for i := 0; i < len(c.Args()); i++ {
+		switch w := c.Args()[i]; {
+		case w.Known && strings.HasPrefix(w.Text, "-"):
+			if valued.TakesNext(w.Text) && !(w.Text == "-j" || w.Text == "-l") {
 				i++
 			}
-		case w.known:
+		case w.Known:
 			goals = append(goals, w)
 		}
 	}
 	names := []string{"GNUmakefile", "makefile", "Makefile"}
-	if w, ok := option(c, "-f", "--file", "--makefile"); ok {
-		if !w.known {
-			g.lose(w.at, "which Makefile decides here")
+	if w, ok := shell.Option(c, "-f", "--file", "--makefile"); ok {
+		if !w.Known {
+			g.lose(w.At, "which Makefile decides here")
 			return
 		}
-		if dir == unknownDir || within(dir, w.text) == unknownDir {
+		if dir == shell.UnknownDir || shell.Within(dir, w.Text) == shell.UnknownDir {
 			return
 		}
-		names = []string{w.text}
+		names = []string{w.Text}
 	}
 	for _, name := range names {
 		g.config(dir, name)
-		if dir != unknownDir {
+		if dir != shell.UnknownDir {
 			g.follow(target{kind: makeKind, file: path.Join(dir, name), dir: dir, zero: zero, args: goals})
 		}
 	}

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"path"
 	"strings"
+
+	"github.com/piton-dev/piton/internal/shell"
 )
 
 // isPackager reports the programs that look for others in node_modules.
@@ -17,7 +19,7 @@ func isPackager(tool string) bool {
 
 // packageScripts follows the scripts of a package.json that npm runs for the
 // names in the arguments, with what it runs before and after them.
-func (g *guarding) packageScripts(to target, text string, from frame) {
+func (g *guarding) packageScripts(to target, text string, from shell.Frame) {
 	var manifest struct {
 		Scripts map[string]string `json:"scripts"`
 	}
@@ -25,17 +27,17 @@ func (g *guarding) packageScripts(to target, text string, from frame) {
 		return
 	}
 	for _, w := range to.args {
-		for _, name := range []string{"pre" + w.text, w.text, "post" + w.text} {
+		for _, name := range []string{"pre" + w.Text, w.Text, "post" + w.Text} {
 			line, ok := manifest.Scripts[name]
 			if !ok {
 				continue
 			}
-			from.dir = to.dir
-			s := parseScript(line, from)
-			if s.fault != "" {
+			from.Dir = to.dir
+			s := shell.Read(line, from)
+			if s.Fault != "" {
 				continue
 			}
-			for _, c := range s.calls {
+			for _, c := range s.Calls {
 				g.installed(c)
 			}
 			g.commands(s)
@@ -45,32 +47,31 @@ func (g *guarding) packageScripts(to target, text string, from frame) {
 
 // module guards what python -m runs: a runner of tests, and whatever could stand
 // in its place, or a module of the workspace.
-func (g *guarding) module(c call, depth int) {
-	w := c.words[0]
-	if !w.known {
-		g.lose(w.at, "which module runs here")
+func (g *guarding) module(c shell.Call) {
+	w := c.Words[0]
+	if !w.Known {
+		g.lose(w.At, "which module runs here")
 		return
 	}
-	name := strings.ReplaceAll(w.text, ".", "/")
+	name := strings.ReplaceAll(w.Text, ".", "/")
 	top, _, _ := strings.Cut(name, "/")
 	switch {
-	case c.dir == unknownDir:
+	case c.Dir == shell.UnknownDir:
 	case isRunner(top) || isStandard(top):
-		g.config(c.dir, top+".py", top+"/__init__.py")
+		g.config(c.Dir, top+".py", top+"/__init__.py")
 	default:
 		for _, file := range []string{name + ".py", name + "/__main__.py", name + "/__init__.py"} {
-			p := within(c.dir, file)
-			if p == unknownDir {
+			p := shell.Within(c.Dir, file)
+			if p == shell.UnknownDir {
 				continue
 			}
 			beyond := g.beyond
 			g.beyond = true
 			g.put(plainName.Replace(p), false)
 			g.beyond = beyond
-			g.follow(target{kind: pythonKind, file: p, dir: c.dir})
+			g.follow(target{kind: pythonKind, file: p, dir: c.Dir})
 		}
 	}
-	g.command(call{words: c.words, dir: c.dir}, depth+1)
 }
 
 func isRunner(module string) bool {

@@ -8,28 +8,39 @@ import (
 	"strings"
 
 	"github.com/piton-dev/piton/internal/plan"
+	"github.com/piton-dev/piton/internal/shell"
 )
 
 // maxRounds is how often the answers may lead to further questions: how deep
 // scripts are followed that run one another.
 const maxRounds = 10
 
-// Gather asks for everything that has to be looked up before the plan can be
-// judged: what the plan names, and then what the texts name that came back. ask
+// Gather returns the answers to everything that has to be looked up before the
+// plan can be judged; see [Study].
+func Gather(p *plan.Plan, ask func(Queries) Facts) Facts {
+	_, facts := Study(p, nil, ask)
+	return facts
+}
+
+// Study reads a plan and asks for everything that has to be looked up before it can
+// be judged: what the plan names, and then what the texts name that came back. ask
 // is called a bounded number of times, each time for what was not asked before.
 // The cost is linear in the size of the plan and of the answers.
-func Gather(p *plan.Plan, ask func(Queries) Facts) Facts {
-	facts := ask(Needs(p))
+func Study(p *plan.Plan, problems []plan.Problem, ask func(Queries) Facts) (*Analysis, Facts) {
+	sh := shell.NewParser()
+	facts := ask(readWith(p, Facts{}, sh).queries())
 	asked := map[string]bool{}
+	d := readWith(p, facts, sh)
 	for range maxRounds {
-		q := more(p, facts, asked)
+		q := d.more(facts, asked)
 		if len(q.Files) == 0 && len(q.Texts) == 0 {
 			break
 		}
 		answers := ask(q)
 		facts.Files, facts.Texts = merged(facts.Files, answers.Files), merged(facts.Texts, answers.Texts)
+		d = readWith(p, facts, sh)
 	}
-	return facts
+	return &Analysis{doc: d, problems: problems}, facts
 }
 
 func merged[V any](into, from map[string]V) map[string]V {
@@ -41,8 +52,7 @@ func merged[V any](into, from map[string]V) map[string]V {
 }
 
 // more lists the files that are asked for in the light of the facts, each once.
-func more(p *plan.Plan, facts Facts, asked map[string]bool) Queries {
-	d := read(p, facts)
+func (d *document) more(facts Facts, asked map[string]bool) Queries {
 	fresh := func(list []string, mark string) []string {
 		return slices.DeleteFunc(list, func(name string) bool {
 			was := asked[mark+name]
@@ -122,7 +132,7 @@ func (q asking) script(s script) {
 	if !s.readable() {
 		return
 	}
-	for _, c := range s.calls {
+	for _, c := range s.Calls {
 		q.command(c)
 	}
 	for _, name := range s.goals.idle {
@@ -141,18 +151,18 @@ func (q asking) script(s script) {
 	}
 }
 
-func (q asking) command(c call) {
-	name := c.name()
-	if name == "" || isBuiltin(name) {
+func (q asking) command(c shell.Call) {
+	name := c.Name()
+	if name == "" || shell.IsBuiltin(name) {
 		return
 	}
-	if c.words[0].drawn {
+	if c.Words[0].Drawn {
 		return
 	}
 	if !strings.Contains(name, "/") || path.IsAbs(name) {
 		q.commands[name] = true
 	}
-	if file := within(c.dir, name); file != unknownDir && file != "" {
+	if file := shell.Within(c.Dir, name); file != shell.UnknownDir && file != "" {
 		q.files[file] = true
 	}
 }

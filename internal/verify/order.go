@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/piton-dev/piton/internal/shell"
 )
 
 // order tells which steps wait for which, directly or through others.
@@ -128,7 +130,7 @@ func (d *document) gathered() *namings {
 		}
 		for _, s := range u.proofs {
 			for _, p := range s.mentions() {
-				n.contracts.put(p.text, i)
+				n.contracts.put(p.Text, i)
 			}
 		}
 		for _, p := range mentioned(u.Task.Value) {
@@ -185,15 +187,15 @@ func (n *namings) writers(file string) (steps []int, known bool) {
 
 // mentions lists the constant words of a script that look like paths of files,
 // as seen from the workspace.
-func (s script) mentions() []word {
+func (s script) mentions() []shell.Word {
 	if !s.readable() {
 		return nil
 	}
 	if s.named == nil {
-		s.named = []word{}
-		for node := range syntax.Preorder(s.file) {
+		s.named = []shell.Word{}
+		for node := range syntax.Preorder(s.File) {
 			if w, ok := node.(*syntax.Word); ok {
-				s.mention(constant(w))
+				s.mention(shell.Constant(w))
 			}
 		}
 	}
@@ -201,11 +203,11 @@ func (s script) mentions() []word {
 }
 
 // mention notes a word that looks like a path.
-func (s *shell) mention(w word) {
-	if !w.known || w.glob || !looksLikeFile(w.text) {
+func (s *reading) mention(w shell.Word) {
+	if !w.Known || w.Glob || !looksLikeFile(w.Text) {
 		return
 	}
-	if w.text = within("", w.text); w.text != unknownDir && w.text != "" {
+	if w.Text = shell.Within("", w.Text); w.Text != shell.UnknownDir && w.Text != "" {
 		s.named = append(s.named, w)
 	}
 }
@@ -213,7 +215,7 @@ func (s *shell) mention(w word) {
 // looksLikeFile reports a word that people write for a file: with a directory
 // or an ending, and without what no path has.
 func looksLikeFile(s string) bool {
-	if len(s) < 3 || len(s) > maxPath || strings.HasPrefix(s, "-") || strings.Contains(s, "...") || strings.ContainsAny(s, " \t\n:=$*?|()<>'\"\\") {
+	if len(s) < 3 || len(s) > shell.MaxPath || strings.HasPrefix(s, "-") || strings.Contains(s, "...") || strings.ContainsAny(s, " \t\n:=$*?|()<>'\"\\") {
 		return false
 	}
 	dot := strings.LastIndexByte(path.Base(s), '.')

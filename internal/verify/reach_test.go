@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/piton-dev/piton/internal/shell"
 )
 
 // TestReach derives what a contract reaches by other ways than a literal name.
@@ -81,8 +83,8 @@ func TestReach(t *testing.T) {
 		{`case $1 in a) ./x.sh;; *) ./y.sh;; esac`, "x.sh y.sh"},
 	} {
 		s := derived(test.contract, nil)
-		if s.fault != "" {
-			t.Errorf("%s: %s", test.contract, s.fault)
+		if s.Fault != "" {
+			t.Errorf("%s: %s", test.contract, s.Fault)
 			continue
 		}
 		want := strings.Fields(test.want)
@@ -93,8 +95,8 @@ func TestReach(t *testing.T) {
 		if got := said(s.guards); !slices.Equal(got, want) {
 			t.Errorf("%s\n guards %q\n want   %q", test.contract, got, want)
 		}
-		if len(s.lost) > 0 {
-			t.Errorf("%s: cannot tell %v", test.contract, s.lost)
+		if len(s.Lost) > 0 {
+			t.Errorf("%s: cannot tell %v", test.contract, s.Lost)
 		}
 	}
 }
@@ -169,9 +171,7 @@ func TestIdleGoals(t *testing.T) {
 	} {
 		files := map[string]string{"Makefile": test.makefile, "a.mk": ".PHONY: test\n", "sub/Makefile": "test:\n\ttrue\n"}
 		facts := Facts{Texts: files, Files: map[string]File{"test": {}, "lint": {}, "unit-test": {}, "all": {}, "app": {}, "sub/test": {}}}
-		tr := newTracer(facts)
-		s := parseScript(test.contract, tr.frame())
-		tr.shell(s)
+		s := newTracer(facts, shell.NewParser()).read(test.contract)
 		guards := slices.DeleteFunc(said(s.guards), func(g string) bool { return strings.HasSuffix(g, "akefile+") })
 		if got := strings.Join(s.goals.idle, " "); got != test.idle {
 			t.Errorf("%s: idle %q, want %q", name, got, test.idle)
@@ -250,11 +250,11 @@ func TestUntold(t *testing.T) {
 	} {
 		s := derived(test.contract, nil)
 		got := -1
-		if len(s.lost) > 0 {
-			got = s.lost[0].at
+		if len(s.Lost) > 0 {
+			got = s.Lost[0].At
 		}
 		if got != test.at {
-			t.Errorf("%s: cannot tell at %d (%v), want %d", test.contract, got, s.lost, test.at)
+			t.Errorf("%s: cannot tell at %d (%v), want %d", test.contract, got, s.Lost, test.at)
 		}
 	}
 }
@@ -275,11 +275,11 @@ func TestReachIsLinear(t *testing.T) {
 		strings.Repeat("a=1;a=2;b=3;b=4;c=5;c=6;$a$b$c $a$b$c $a$b$c;", 200),
 	} {
 		s := derived(script, nil)
-		if s.left < -10*len(script)-1000 {
-			t.Errorf("%.40s…: %d statements too many for %d bytes", script, -s.left, len(script))
+		if s.Left < -10*len(script)-1000 {
+			t.Errorf("%.40s…: %d statements too many for %d bytes", script, -s.Left, len(script))
 		}
-		if len(s.calls) > 16*len(script)+20000 {
-			t.Errorf("%.40s…: %d commands in %d bytes", script, len(s.calls), len(script))
+		if len(s.Calls) > 16*len(script)+20000 {
+			t.Errorf("%.40s…: %d commands in %d bytes", script, len(s.Calls), len(script))
 		}
 	}
 }

@@ -76,7 +76,7 @@ func (h Hazard) String() string {
 // trusted says that the step does what its agent likes.
 func (u *unit) trusted(facts Facts) string {
 	if u.works() && !u.scripted(facts) {
-		return "an agent does it, which nothing keeps from the network or from deleting files"
+		return "an agent does it: nothing keeps it off the network or from deleting files"
 	}
 	return ""
 }
@@ -115,9 +115,9 @@ func (u *unit) exposed(facts Facts) string {
 	case !u.runs():
 		return ""
 	case facts.Exposed == nil:
-		return "nobody looked whether it can be kept from the network"
+		return "it is not known whether this machine can keep it off the network"
 	case *facts.Exposed != "":
-		return "this machine cannot keep it from the network: " + *facts.Exposed
+		return "this machine cannot keep it off the network: " + *facts.Exposed
 	}
 	return ""
 }

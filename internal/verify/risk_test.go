@@ -36,8 +36,8 @@ func TestHazards(t *testing.T) {
 	for _, tc := range []struct{ name, step, want string }{
 		{"script", "**target:** script\n" + held + "**task:** `look at`\n" + proof, ""},
 		{"role of a shell", "**target:** sh\n" + held + "**task:** `look at`\n" + proof, ""},
-		{"agent", "**target:** coder\n" + held + proof, "an agent does it, which nothing keeps from the network or from deleting files"},
-		{"nobody known", "**target:** nobody\n" + held + proof, "an agent does it, which nothing keeps from the network or from deleting files"},
+		{"agent", "**target:** coder\n" + held + proof, "an agent does it: nothing keeps it off the network or from deleting files"},
+		{"nobody known", "**target:** nobody\n" + held + proof, "an agent does it: nothing keeps it off the network or from deleting files"},
 		{"script that acts", "**target:** script\n" + held + "**task:** `act`\n" + proof, "its script does more than look: runs code"},
 		{"check that acts", "**target:** script\n" + held + "**task:** `look`\n" + proof + "**checks:**\n- lint: `act`\n", `its check "lint" does more than look: runs code`},
 		{"setup that acts", "**target:** script\n**workspace:** worktree\n" + held + "**task:** `look`\n**setup:**\n```shell\nact\n```\n" + proof, "its setup does more than look: runs code"},
@@ -86,7 +86,7 @@ func TestHazards(t *testing.T) {
 		if tc.want != "" || !runs {
 			continue
 		}
-		for why, exposed := range map[string]*string{"this machine cannot keep it from the network: refused": new("refused"), "nobody looked whether it can be kept from the network": nil} {
+		for why, exposed := range map[string]*string{"this machine cannot keep it off the network: refused": new("refused"), "it is not known whether this machine can keep it off the network": nil} {
 			if got := hazards(exposed); got != why {
 				t.Errorf("%s, exposed: %q, want %q", tc.name, got, why)
 			}

@@ -3,105 +3,142 @@ package verify
 import (
 	"path"
 	"strings"
+
+	"github.com/piton-dev/piton/internal/shell"
 )
 
-// started returns the command that a program which runs programs of a project
-// starts: uv run pytest, npx jest, bundle exec rspec.
-func started(c call) (call, bool) {
-	run := func(verbs string, w wrapper) (call, bool) {
-		v, rest := verb(c, w)
-		if v == "" || !strings.Contains(" "+verbs+" ", " "+v+" ") {
-			return call{}, false
-		}
-		return w.inner(rest, 1)
-	}
-	switch c.tool() {
-	case "uv":
-		if v, rest := verb(c, wrapper{}); v == "run" && len(rest.words) > 2 && rest.words[1].text == "-m" {
-			return call{words: append([]word{{text: "python", known: true}}, rest.args()...), dir: c.dir}, true
-		}
-		return run("run", wrapper{short: "pC", long: []string{
-			"--with", "--extra", "--group", "--python", "--project", "--directory", "--env-file", "--package",
-		}})
-	case "poetry", "pdm", "rye", "pipenv", "pixi":
-		return run("run", wrapper{short: "ep"})
-	case "hatch":
-		return run("run", wrapper{short: "ep"})
-	case "conda", "mamba", "micromamba":
-		return run("run", wrapper{short: "np"})
-	case "bundle":
-		return run("exec", wrapper{})
-	case "npm":
-		return run("exec x", wrapper{short: "wp"})
-	case "pnpm":
-		return run("exec dlx", wrapper{short: "CF"})
-	case "yarn":
-		return run("exec dlx", wrapper{})
-	case "bun":
-		return run("x", wrapper{})
-	case "npx", "bunx", "pnpx":
-		return wrapper{short: "pw", long: []string{"--package"}}.inner(c, 1)
-	case "coverage":
-		return coverage(c)
-	case "mise", "rtx", "asdf":
-		return run("exec x", wrapper{})
-	}
-	return call{}, false
+// collection is what a runner is configured by and collects.
+type collection struct {
+	configs, tests []string
+	paths          *shell.Wrapper // of the options: paths among the arguments take the place of the tests
+	testing        bool           // only where its verb tests or builds
+	dir, file      []string       // options that name where it works, and its one configuration
 }
 
-// coverage runs a script or a module as python does.
-func coverage(c call) (call, bool) {
-	v, rest := verb(c, wrapper{})
-	if v != "run" {
-		return call{}, false
+// collections are those of the runners of which nothing else matters, by name.
+var collections = gathered([]struct {
+	tools, configs, tests string
+	rest                  collection
+}{
+	{"tox", "tox.ini setup.cfg#tox pyproject.toml#tool", "", collection{}},
+	{"nox", "noxfile.py", "", collection{}},
+	{"behave", "behave.ini .behaverc tox.ini setup.cfg#behave", "features/**", collection{}},
+	{"pre-commit", ".pre-commit-config.yaml", "", collection{}},
+	{"rspec", ".rspec .rspec-local spec/spec_helper.rb spec/rails_helper.rb", "spec/**", collection{paths: &shell.Wrapper{Short: "rfoeIPt"}}},
+	{"rake", "Rakefile rakefile Rakefile.rb rakefile.rb", "test/** spec/** rakelib/**", collection{}},
+	{"cucumber", "cucumber.yml config/cucumber.yml", "features/**", collection{}},
+	{"minitest", "test/test_helper.rb", "test/**", collection{}},
+	{"rails", "test/test_helper.rb", "test/**", collection{testing: true}},
+	{"composer", "composer.json#scripts", "", collection{}},
+	{
+		"phpunit pest paratest composer", "phpunit.xml phpunit.xml.dist phpunit.dist.xml tests/Pest.php tests/bootstrap.php",
+		"**/*Test.php tests/**/*.php",
+		collection{},
+	},
+	{
+		"just", "justfile Justfile .justfile", "",
+		collection{dir: []string{"-d", "--working-directory"}, file: []string{"-f", "--justfile"}},
+	},
+	{
+		"task", "Taskfile.yml Taskfile.yaml taskfile.yml taskfile.yaml Taskfile.dist.yml Taskfile.dist.yaml", "",
+		collection{dir: []string{"-d", "--dir"}},
+	},
+	{"mage", "magefile.go", "magefiles/**", collection{}},
+	{"ctest", "CTestConfig.cmake CMakePresets.json CMakeUserPresets.json", "test/** tests/**", collection{}},
+	{"bazel", ".bazelrc user.bazelrc", "", collection{}},
+	{"prove", ".proverc", "t/**", collection{paths: &shell.Wrapper{Short: "jIMPe"}}},
+	{"gradle gradlew", "gradle.properties gradle/wrapper/gradle-wrapper.properties init.gradle", "**/src/*[tT]est/**", collection{}},
+	{
+		"mvn mvnw", ".mvn/maven.config .mvn/jvm.config .mvn/extensions.xml .mvn/wrapper/maven-wrapper.properties",
+		"**/src/test/** **/src/it/**",
+		collection{},
+	},
+	{"dotnet", "Directory.Build.props Directory.Build.targets .runsettings", "", collection{}},
+	{"dotnet", "", "**/*Test*/**/*.cs **/*Tests.cs **/*.runsettings", collection{testing: true}},
+	{"mix", "test/test_helper.exs", "**/*_test.exs", collection{testing: true}},
+	{"swift", "", "Tests/**", collection{testing: true}},
+	{"dart flutter", "dart_test.yaml", "test/** **/*_test.dart", collection{testing: true}},
+	{"stack cabal sbt", "", "test/** tests/** src/test/**", collection{testing: true}},
+})
+
+func gathered(rows []struct {
+	tools, configs, tests string
+	rest                  collection
+},
+) map[string][]collection {
+	all := map[string][]collection{}
+	for _, r := range rows {
+		r.rest.configs, r.rest.tests = strings.Fields(r.configs), strings.Fields(r.tests)
+		for tool := range strings.FieldsSeq(r.tools) {
+			all[tool] = append(all[tool], r.rest)
+		}
 	}
-	rest.words = append([]word{{text: "python", known: true}}, rest.args()...)
-	return rest, true
+	return all
 }
 
 // runner adds what the known runners collect and are configured by. A runner
 // of tests is told by its name or by its verb; other verbs add nothing.
-func (g *guarding) runner(c call, tool string) {
+func (g *guarding) runner(c shell.Call, tool string) {
 	switch tool {
 	case "make", "gmake", "bmake":
 		g.make(c)
 	case "go", "gotestsum", "ginkgo":
 		g.golang(c, tool)
-	case "pytest", "py.test", "unittest", "tox", "nox", "nosetests", "behave", "pre-commit":
-		g.pythonTests(c, tool)
+	case "pytest", "py.test", "tox", "nox", "nosetests":
+		g.pytest(c, tool == "pytest" || tool == "py.test")
+	case "unittest":
+		g.unittest(c)
 	case "npm", "yarn", "pnpm", "bun", "npx", "bunx", "nx", "turbo", "lerna":
 		g.packages(c, tool)
 	case "jest", "vitest", "mocha", "ava", "tap", "playwright", "cypress", "karma", "jasmine", "wtr":
-		g.javascriptTests(c.dir)
+		g.javascriptTests(c.Dir)
 	case "cargo":
 		g.cargo(c)
-	case "rspec", "rake", "rails", "cucumber", "minitest":
-		g.ruby(c, tool)
-	case "phpunit", "pest", "paratest":
-		g.phpunit(c.dir)
-	case "composer":
-		g.config(c.dir, "composer.json#scripts")
-		g.phpunit(c.dir)
-	case "just", "task", "mage", "ctest", "bazel", "prove":
-		g.tasks(c, tool)
-	case "gradle", "gradlew", "mvn", "mvnw", "dotnet", "mix", "swift", "dart", "flutter", "stack", "cabal", "sbt":
-		g.otherTests(c, tool)
 	}
+	for _, row := range collections[tool] {
+		g.collect(c, row)
+	}
+}
+
+func (g *guarding) collect(c shell.Call, row collection) {
+	if v, _ := shell.Verb(c, shell.Wrapper{}); row.testing && !tests(v) {
+		return
+	}
+	if w, ok := shell.Option(c, row.file...); ok && w.Known {
+		if p := shell.Within(c.Dir, w.Text); p != shell.UnknownDir {
+			g.config("", p)
+		}
+		return
+	}
+	dir := moved(c, row.dir...)
+	g.config(dir, row.configs...)
+	if row.paths == nil || !g.paths(c, *row.paths) {
+		g.existing(dir, row.tests...)
+	}
+}
+
+// tests reports the verb of a program that tests or builds.
+func tests(verb string) bool {
+	switch verb {
+	case "check", "verify", "build", "package", "install":
+		return true
+	}
+	return strings.Contains(verb, "test")
 }
 
 // moved is the directory a program is told to work in.
-func moved(c call, options ...string) string {
-	if w, ok := option(c, options...); ok {
-		if !w.known {
-			return unknownDir
+func moved(c shell.Call, options ...string) string {
+	if w, ok := shell.Option(c, options...); ok {
+		if !w.Known {
+			return shell.UnknownDir
 		}
-		return within(c.dir, w.text)
+		return shell.Within(c.Dir, w.Text)
 	}
-	return c.dir
+	return c.Dir
 }
 
-func (g *guarding) golang(c call, tool string) {
-	v, rest := verb(c, wrapper{short: "C"})
+func (g *guarding) golang(c shell.Call, tool string) {
+	v, rest := shell.Verb(c, shell.Wrapper{Short: "C"})
 	if tool == "go" && v == "run" {
 		g.goRun(rest)
 	}
@@ -117,26 +154,26 @@ func (g *guarding) golang(c call, tool string) {
 
 // goRun guards the files that go run is given; a package by path is the work
 // itself as often as a checker of it.
-func (g *guarding) goRun(run call) {
-	for _, w := range run.args() {
-		if strings.HasSuffix(w.text, ".go") {
-			g.file(run.dir, w)
+func (g *guarding) goRun(run shell.Call) {
+	for _, w := range run.Args() {
+		if strings.HasSuffix(w.Text, ".go") {
+			g.file(run.Dir, w)
 		}
 	}
 }
 
 // goPackages guards the tests of the packages that are named by path; it
 // reports whether all packages are.
-func (g *guarding) goPackages(test call, dir string) bool {
+func (g *guarding) goPackages(test shell.Call, dir string) bool {
 	var globs []string
-	for _, w := range test.args() {
-		if strings.HasPrefix(w.text, "-") {
+	for _, w := range test.Args() {
+		if strings.HasPrefix(w.Text, "-") {
 			continue
 		}
-		if !w.known {
+		if !w.Known {
 			return false
 		}
-		switch name := strings.TrimSuffix(w.text, "/"); {
+		switch name := strings.TrimSuffix(w.Text, "/"); {
 		case name == "." || name == "./":
 			globs = append(globs, "*_test.go")
 		case strings.HasPrefix(name, "./") && strings.HasSuffix(name, "/..."):
@@ -158,57 +195,37 @@ func isGoValue(name string) bool {
 	return strings.Trim(name, "0123456789.smh") == "" || strings.ContainsAny(name, "^$|") || !strings.ContainsAny(name, "./")
 }
 
-func (g *guarding) pythonTests(c call, tool string) {
-	switch tool {
-	case "tox":
-		g.config(c.dir, "tox.ini", "setup.cfg#tox", "pyproject.toml#tool")
-	case "nox":
-		g.config(c.dir, "noxfile.py")
-	case "behave":
-		g.config(c.dir, "behave.ini", ".behaverc", "tox.ini", "setup.cfg#behave")
-		g.existing(c.dir, "features/**")
-		return
-	case "pre-commit":
-		g.config(c.dir, ".pre-commit-config.yaml")
-		return
-	case "unittest":
-		g.unittest(c)
-		return
-	}
-	g.pytest(c, tool == "pytest" || tool == "py.test")
-}
-
 // pytest guards the tests below the paths that are given, and what configures
 // them on the way there.
-func (g *guarding) pytest(c call, paths bool) {
-	g.config(c.dir, "conftest.py", "pytest.ini", ".pytest.ini", "tox.ini", "setup.cfg#pytest", "pyproject.toml#tool")
-	if w, ok := option(c, "-c", "--config-file"); ok && paths && w.known {
-		if p := within(c.dir, w.text); p != unknownDir {
+func (g *guarding) pytest(c shell.Call, paths bool) {
+	g.config(c.Dir, "conftest.py", "pytest.ini", ".pytest.ini", "tox.ini", "setup.cfg#pytest", "pyproject.toml#tool")
+	if w, ok := shell.Option(c, "-c", "--config-file"); ok && paths && w.Known {
+		if p := shell.Within(c.Dir, w.Text); p != shell.UnknownDir {
 			g.config("", p)
 		}
 	}
-	options := wrapper{short: "kmnpcoWr", long: []string{
+	options := shell.Wrapper{Short: "kmnpcoWr", Long: []string{
 		"--rootdir", "--ignore", "--ignore-glob", "--deselect", "--junitxml", "--junit-xml", "--maxfail", "--cov-report",
 		"--tb", "--durations", "--timeout", "--color", "--basetemp", "--confcutdir", "--dist", "--numprocesses",
 		"--import-mode", "--log-level", "--config-file", "--cov-config",
 	}}
 	found := false
-	args := c.args()
+	args := c.Args()
 	for i := 0; paths && i < len(args); i++ {
-		text, _, _ := strings.Cut(args[i].text, "::")
+		text, _, _ := strings.Cut(args[i].Text, "::")
 		if strings.HasPrefix(text, "-") {
-			if options.takesNext(text) {
+			if options.TakesNext(text) {
 				i++
 			}
 			continue
 		}
-		if p := within(c.dir, text); args[i].known && p != unknownDir && !isGlob(p) {
+		if p := shell.Within(c.Dir, text); args[i].Known && p != shell.UnknownDir && !isGlob(p) {
 			found = true
-			g.pytestPath(c.dir, p)
+			g.pytestPath(c.Dir, p)
 		}
 	}
 	if !found {
-		g.existing(c.dir, "**/test_*.py", "**/*_test.py", "**/conftest.py")
+		g.existing(c.Dir, "**/test_*.py", "**/*_test.py", "**/conftest.py")
 	}
 }
 
@@ -226,13 +243,13 @@ func (g *guarding) pytestPath(root, p string) {
 	}
 }
 
-func (g *guarding) unittest(c call) {
+func (g *guarding) unittest(c shell.Call) {
 	dir := moved(c, "-s", "--start-directory")
 	found := false
-	for _, w := range c.args() {
-		if strings.HasSuffix(w.text, ".py") {
+	for _, w := range c.Args() {
+		if strings.HasSuffix(w.Text, ".py") {
 			found = true
-			g.file(c.dir, w)
+			g.file(c.Dir, w)
 		}
 	}
 	if !found {
@@ -242,7 +259,7 @@ func (g *guarding) unittest(c call) {
 
 // packages guards the scripts of a package.json, and the tests where a script
 // or verb of that name is run.
-func (g *guarding) packages(c call, tool string) {
+func (g *guarding) packages(c shell.Call, tool string) {
 	dir := moved(c, "--prefix", "--cwd", "--dir")
 	if tool == "pnpm" {
 		dir = moved(c, "-C", "--dir")
@@ -262,21 +279,21 @@ func (g *guarding) packages(c call, tool string) {
 	case "turbo":
 		g.config(dir, "turbo.json")
 	}
-	options := wrapper{short: "wCF", long: []string{"--prefix", "--cwd", "--dir", "--workspace", "--filter"}}
-	v, rest := verb(c, options)
+	options := shell.Wrapper{Short: "wCF", Long: []string{"--prefix", "--cwd", "--dir", "--workspace", "--filter"}}
+	v, rest := shell.Verb(c, options)
 	if tool != "npm" && v != "" {
 		g.runner(rest, v) // yarn jest
 	}
 	if v == "run" || v == "run-script" || v == "run-many" {
-		v, _ = verb(rest, wrapper{})
+		v, _ = shell.Verb(rest, shell.Wrapper{})
 	}
 	switch v {
 	case "", "install", "i", "ci", "add", "audit", "exec", "x", "dlx", "view", "pack", "publish", "ls", "outdated":
 		return
 	}
 	g.config(dir, "package.json#scripts")
-	if dir != unknownDir {
-		g.follow(target{kind: packageKind, file: path.Join(dir, "package.json"), dir: dir, args: []word{{text: scriptName(v), known: true}}})
+	if dir != shell.UnknownDir {
+		g.follow(target{kind: packageKind, file: path.Join(dir, "package.json"), dir: dir, args: []shell.Word{{Text: scriptName(v), Known: true}}})
 	}
 	if v == "t" || v == "tst" || strings.Contains(v, "test") || strings.Contains(v, "e2e") || strings.Contains(v, "spec") {
 		g.javascriptTests(dir)
@@ -312,15 +329,15 @@ func (g *guarding) javascriptTests(dir string) {
 	g.existing(dir, "**/*.test."+ext, "**/*.spec."+ext, "**/*.cy."+ext, "**/__tests__/**", "**/__snapshots__/**", "test/**", "tests/**")
 }
 
-func (g *guarding) cargo(c call) {
-	dir := c.dir
-	if w, ok := option(c, "--manifest-path"); ok && w.known {
-		dir = path.Dir(within(dir, w.text))
+func (g *guarding) cargo(c shell.Call) {
+	dir := c.Dir
+	if w, ok := shell.Option(c, "--manifest-path"); ok && w.Known {
+		dir = path.Dir(shell.Within(dir, w.Text))
 		if dir == "." {
 			dir = ""
 		}
 	}
-	v, _ := verb(c, wrapper{short: "CZ", long: []string{"--manifest-path"}})
+	v, _ := shell.Verb(c, shell.Wrapper{Short: "CZ", Long: []string{"--manifest-path"}})
 	switch v {
 	case "test", "t", "nextest", "llvm-cov", "tarpaulin", "bench":
 		g.existing(dir, "tests/**", "**/tests/**/*.rs")
@@ -330,94 +347,4 @@ func (g *guarding) cargo(c call) {
 		return
 	}
 	g.config(dir, ".cargo/config.toml", ".cargo/config")
-}
-
-func (g *guarding) ruby(c call, tool string) {
-	switch tool {
-	case "rspec":
-		g.config(c.dir, ".rspec", ".rspec-local", "spec/spec_helper.rb", "spec/rails_helper.rb")
-		if !g.paths(c, wrapper{short: "rfoeIPt"}) {
-			g.existing(c.dir, "spec/**")
-		}
-	case "rake":
-		g.config(c.dir, "Rakefile", "rakefile", "Rakefile.rb", "rakefile.rb")
-		g.existing(c.dir, "test/**", "spec/**", "rakelib/**")
-	case "cucumber":
-		g.config(c.dir, "cucumber.yml", "config/cucumber.yml")
-		g.existing(c.dir, "features/**")
-	default:
-		if v, _ := verb(c, wrapper{}); tool == "minitest" || strings.HasPrefix(v, "test") {
-			g.config(c.dir, "test/test_helper.rb")
-			g.existing(c.dir, "test/**")
-		}
-	}
-}
-
-func (g *guarding) phpunit(dir string) {
-	g.config(dir, "phpunit.xml", "phpunit.xml.dist", "phpunit.dist.xml", "tests/Pest.php", "tests/bootstrap.php")
-	g.existing(dir, "**/*Test.php", "tests/**/*.php")
-}
-
-func (g *guarding) tasks(c call, tool string) {
-	switch tool {
-	case "just":
-		if w, ok := option(c, "-f", "--justfile"); ok && w.known {
-			if p := within(c.dir, w.text); p != unknownDir {
-				g.config("", p)
-			}
-			return
-		}
-		g.config(moved(c, "-d", "--working-directory"), "justfile", "Justfile", ".justfile")
-	case "task":
-		g.config(moved(c, "-d", "--dir"), "Taskfile.yml", "Taskfile.yaml", "taskfile.yml", "taskfile.yaml", "Taskfile.dist.yml", "Taskfile.dist.yaml")
-	case "mage":
-		g.config(c.dir, "magefile.go")
-		g.existing(c.dir, "magefiles/**")
-	case "ctest":
-		g.config(c.dir, "CTestConfig.cmake", "CMakePresets.json", "CMakeUserPresets.json")
-		g.existing(c.dir, "test/**", "tests/**")
-	case "bazel":
-		g.config(c.dir, ".bazelrc", "user.bazelrc")
-	case "prove":
-		g.config(c.dir, ".proverc")
-		if !g.paths(c, wrapper{short: "jIMPe"}) {
-			g.existing(c.dir, "t/**")
-		}
-	}
-}
-
-func (g *guarding) otherTests(c call, tool string) {
-	v, _ := verb(c, wrapper{})
-	tests := strings.Contains(v, "test") || v == "check" || v == "verify" || v == "build" || v == "package" || v == "install"
-	switch tool {
-	case "gradle", "gradlew":
-		g.config(c.dir, "gradle.properties", "gradle/wrapper/gradle-wrapper.properties", "init.gradle")
-		g.existing(c.dir, "**/src/*[tT]est/**")
-	case "mvn", "mvnw":
-		g.config(c.dir, ".mvn/maven.config", ".mvn/jvm.config", ".mvn/extensions.xml", ".mvn/wrapper/maven-wrapper.properties")
-		g.existing(c.dir, "**/src/test/**", "**/src/it/**")
-	case "dotnet":
-		g.config(c.dir, "Directory.Build.props", "Directory.Build.targets", ".runsettings")
-		if tests {
-			g.existing(c.dir, "**/*Test*/**/*.cs", "**/*Tests.cs", "**/*.runsettings")
-		}
-	case "mix":
-		if tests {
-			g.config(c.dir, "test/test_helper.exs")
-			g.existing(c.dir, "**/*_test.exs")
-		}
-	case "swift":
-		if tests {
-			g.existing(c.dir, "Tests/**")
-		}
-	case "dart", "flutter":
-		if tests {
-			g.config(c.dir, "dart_test.yaml")
-			g.existing(c.dir, "test/**", "**/*_test.dart")
-		}
-	default:
-		if tests {
-			g.existing(c.dir, "test/**", "tests/**", "src/test/**")
-		}
-	}
 }

@@ -5,16 +5,16 @@ import (
 	"slices"
 	"strings"
 
-	"mvdan.cc/sh/v3/syntax"
+	"github.com/piton-dev/piton/internal/shell"
 )
 
 // A target is a text of the workspace that says what else a contract runs.
 type target struct {
 	kind targetKind
-	file string // in the workspace
-	dir  string // where it is run
-	zero string // how it was called; of make -B or nothing
-	args []word // of a script; of a Makefile its goals; of package.json the scripts
+	file string       // in the workspace
+	dir  string       // where it is run
+	zero string       // how it was called; of make -B or nothing
+	args []shell.Word // of a script; of a Makefile its goals; of package.json the scripts
 }
 
 type targetKind int
@@ -38,9 +38,9 @@ const (
 // scriptKind is what a program takes for a script.
 func scriptKind(tool string) targetKind {
 	switch {
-	case isShell(tool):
+	case shell.IsShell(tool):
 		return shellKind
-	case interpreter(tool) == "python" || interpreter(tool) == "pypy":
+	case shell.Interpreter(tool) == "python" || shell.Interpreter(tool) == "pypy":
 		return pythonKind
 	}
 	return noKind
@@ -49,7 +49,7 @@ func scriptKind(tool string) targetKind {
 func (t target) key() string {
 	parts := []string{string(rune('0' + t.kind)), t.file, t.dir, t.zero}
 	for _, w := range t.args {
-		parts = append(parts, w.text)
+		parts = append(parts, w.Text)
 	}
 	return strings.Join(parts, "\x01")
 }
@@ -65,7 +65,7 @@ func (g *guarding) follow(t target) {
 // facts hold. Each text is followed once for every way in which it is called.
 type tracer struct {
 	facts Facts
-	sh    *syntax.Parser
+	sh    *shell.Parser
 	wants map[string]bool
 	known map[string]*traced
 	left  int // bytes
@@ -78,19 +78,30 @@ type traced struct {
 	goals  goals
 }
 
-func newTracer(facts Facts) *tracer {
-	return &tracer{facts: facts, sh: newParser(), wants: map[string]bool{}, known: map[string]*traced{}, left: traceBytes}
+func newTracer(facts Facts, sh *shell.Parser) *tracer {
+	return &tracer{facts: facts, sh: sh, wants: map[string]bool{}, known: map[string]*traced{}, left: traceBytes}
 }
 
 // frame is what a contract starts with.
-func (t *tracer) frame() frame {
-	return frame{parser: t.sh, root: strings.TrimSuffix(t.facts.Workspace, "/"), git: t.facts.Files[".git"].Exists}
+func (t *tracer) frame() shell.Frame {
+	return shell.Frame{Parser: t.sh, Root: strings.TrimSuffix(t.facts.Workspace, "/"), Git: t.facts.Files[".git"].Exists}
 }
 
-// shell derives the guards of a contract, those that the files it runs name included.
-func (t *tracer) shell(s *shell) {
-	g := &guarding{lose: s.lose}
-	g.commands(s)
+// reading is what is read of a shell text and what it leads to. It does not know
+// where in a plan it stands, so that steps with the same contract share it.
+type reading struct {
+	*shell.Script
+	guards []guard
+	goals  goals        // of make
+	strays []shell.Word // what it runs from outside of the workspace
+	named  []shell.Word // that look like paths of files; made when asked for
+}
+
+// read reads a contract and derives its guards, those that the files it runs name included.
+func (t *tracer) read(text string) *reading {
+	s := &reading{Script: shell.Read(text, t.frame())}
+	g := &guarding{lose: s.Lose}
+	g.commands(s.Script)
 	next, seen := g.next, map[string]bool{}
 	for len(next) > 0 && len(seen) < maxTraced {
 		to := next[0]
@@ -107,8 +118,8 @@ func (t *tracer) shell(s *shell) {
 		next = append(next, found.next...)
 		s.goals.add(found.goals)
 	}
-	if (len(next) > 0 || t.left <= 0) && len(s.calls) > 0 {
-		s.lose(s.calls[0].words[0].at, "all that the scripts run which run here")
+	if (len(next) > 0 || t.left <= 0) && len(s.Calls) > 0 {
+		s.Lose(s.Calls[0].Words[0].At, "everything that these scripts run")
 	}
 	s.goals.settle()
 	for _, name := range s.goals.idle {
@@ -118,6 +129,7 @@ func (t *tracer) shell(s *shell) {
 		}
 	}
 	s.guards, s.strays = g.list, g.strays
+	return s
 }
 
 // text is what one text says; nothing until it was looked up.
@@ -161,49 +173,49 @@ func (g *guarding) ran(to target, text string) {
 		g.follow(to)
 		return
 	}
-	c := call{dir: to.dir}
+	c := shell.Call{Dir: to.dir}
 	for f := range strings.FieldsSeq(program) {
-		c.words = append(c.words, word{text: f, known: true})
+		c.Words = append(c.Words, shell.Word{Text: f, Known: true})
 	}
-	if len(c.words) > 0 && c.tool() == "env" {
-		c, _ = unwrap(call{words: slices.DeleteFunc(c.words, func(w word) bool { return w.text == "-S" }), dir: to.dir})
+	if len(c.Words) > 0 && c.Tool() == "env" {
+		c, _ = shell.Unwrap(shell.Call{Words: slices.DeleteFunc(c.Words, func(w shell.Word) bool { return w.Text == "-S" }), Dir: to.dir})
 	}
-	if len(c.words) == 0 {
+	if len(c.Words) == 0 {
 		return
 	}
-	c.words = append(c.words[:len(c.words):len(c.words)], word{text: workspace + "/" + to.file, known: true})
-	c.words = append(c.words, to.args...)
-	switch kind := scriptKind(c.tool()); {
+	c.Words = append(c.Words[:len(c.Words):len(c.Words)], shell.Word{Text: shell.Workspace + "/" + to.file, Known: true})
+	c.Words = append(c.Words, to.args...)
+	switch kind := scriptKind(c.Tool()); {
 	case kind == shellKind:
 		to.kind = kind
 		g.follow(to)
-	case !strings.HasPrefix(c.name(), "/") || interpreter(c.tool()) != "" || c.tool() == "make":
+	case !strings.HasPrefix(c.Name(), "/") || shell.Interpreter(c.Tool()) != "" || c.Tool() == "make":
 		g.command(c, 1)
 	}
 }
 
 // script follows a script of a shell.
-func (g *guarding) script(to target, text string, from frame) {
-	from.zero, from.dir, from.args = to.zero, to.dir, to.args
-	if s := parseScript(text, from); s.fault == "" {
+func (g *guarding) script(to target, text string, from shell.Frame) {
+	from.Zero, from.Dir, from.Args = to.zero, to.dir, to.args
+	if s := shell.Read(text, from); s.Fault == "" {
 		g.commands(s)
 	}
 }
 
 // line follows a command of a Makefile or a package.json.
-func (g *guarding) line(text, dir string, from frame) {
-	from.dir = dir
-	if s := parseScript(text, from); s.fault == "" {
+func (g *guarding) line(text, dir string, from shell.Frame) {
+	from.Dir = dir
+	if s := shell.Read(text, from); s.Fault == "" {
 		g.commands(s)
 	}
 }
 
 // installed guards a program of node_modules, where there is one.
-func (g *guarding) installed(c call) {
-	if name := c.name(); name != "" && !strings.Contains(name, "/") && !isBuiltin(name) && c.dir != unknownDir && !g.built {
+func (g *guarding) installed(c shell.Call) {
+	if name := c.Name(); name != "" && !strings.Contains(name, "/") && !shell.IsBuiltin(name) && c.Dir != shell.UnknownDir && !g.built {
 		beyond := g.beyond
 		g.beyond = true
-		g.put(plainName.Replace(path.Join(c.dir, "node_modules/.bin", name)), false)
+		g.put(plainName.Replace(path.Join(c.Dir, "node_modules/.bin", name)), false)
 		g.beyond = beyond
 	}
 }

@@ -28,7 +28,7 @@ func Weaker(before, after *plan.Plan) []Weakening {
 
 func weaker(a, b *document) []Weakening {
 	var all []Weakening
-	for _, text := range lacking("protects %s no more", a.plan.Protect.Value, b.plan.Protect.Value) {
+	for _, text := range lacking("no longer protects %s", a.plan.Protect.Value, b.plan.Protect.Value) {
 		all = append(all, Weakening{Text: "the plan " + text})
 	}
 	if sealing(b.plan.Isolation.Value) < sealing(a.plan.Isolation.Value) {
@@ -38,7 +38,7 @@ func weaker(a, b *document) []Weakening {
 		all = append(all, Weakening{Text: "the plan " + text})
 	}
 	if a.plan.Workspace.Value == inWorktree && b.plan.Workspace.Value != inWorktree {
-		all = append(all, Weakening{Text: "the plan does not work in a worktree of its own any more (workspace)"})
+		all = append(all, Weakening{Text: "the plan no longer works in its own worktree (workspace)"})
 	}
 	old, stays := a.byID(), b.byID()
 	for _, u := range a.units {
@@ -58,7 +58,7 @@ func weaker(a, b *document) []Weakening {
 		}
 	}
 	if opened.left < 0 {
-		all = append(all, Weakening{Text: "the plan has too many scopes to compare them all with what its steps are judged by"})
+		all = append(all, Weakening{Text: "the plan has too many scopes to compare them all with the files that judge its steps"})
 	}
 	return all
 }
@@ -77,16 +77,16 @@ func weakerProof(a, b *unit) []string {
 	all = append(all, lacking("drops the criterion %q", a.Acceptance.Value, b.Acceptance.Value)...)
 	switch {
 	case a.Holds.Value == "run" && b.Holds.Value == "step":
-		all = append(all, "is not proved again at the end of the run any more (holds: step)")
+		all = append(all, "is no longer proven at the end of the run (holds: step)")
 	case a.Rerunnable.Value && !b.Rerunnable.Value:
-		all = append(all, "is not proved before the work and at the end of the run any more (rerunnable: no)")
+		all = append(all, "is no longer proven before the work and at the end of the run (rerunnable: no)")
 	}
 	switch now := b.When.Value; {
 	case now == a.When.Value:
 	case a.When.IsZero() || now == "false":
-		all = append(all, "is left out where a condition does not hold (when)")
+		all = append(all, "is skipped if a condition is false (when)")
 	default:
-		all = append(all, "is done under another condition (when)")
+		all = append(all, "has another condition (when)")
 	}
 	all = append(all, weakerItems(a, b)...)
 	if was, ok := Delegate(a.Step); ok {
@@ -95,14 +95,14 @@ func weakerProof(a, b *unit) []string {
 		}
 	}
 	if a.Judge.Value != "" && b.Judge.Value == "" {
-		all = append(all, "is not judged any more")
+		all = append(all, "is no longer judged")
 	}
 	switch was, now := strings.TrimSpace(a.Schema.Value), strings.TrimSpace(b.Schema.Value); {
 	case was == "" || was == now:
 	case now == "":
 		all = append(all, "schema is gone")
 	default:
-		all = append(all, "schema is replaced: nothing shows that it asks as much")
+		all = append(all, "schema is replaced: it may ask for less")
 	}
 	return all
 }
@@ -110,9 +110,9 @@ func weakerProof(a, b *unit) []string {
 // weakerItems compares what the step is done for.
 func weakerItems(a, b *unit) []string {
 	was, now := a.ForEach, b.ForEach
-	all := lacking("is not done for %s any more", was.Value.Items, now.Value.Items)
+	all := lacking("is no longer done for %s", was.Value.Items, now.Value.Items)
 	if now.Set && (!was.Set || len(all) == 0 && was.Value.Kind() != now.Value.Kind()) {
-		all = append(all, "is done for other items, as many as there are (for each)")
+		all = append(all, "is done for other items (for each)")
 	}
 	if a.Batch.Value != b.Batch.Value {
 		all = append(all, fmt.Sprintf("takes %d items at once, was %d (batch)", b.Batch.Value, a.Batch.Value))
@@ -135,7 +135,7 @@ func weakerOrder(a, b *document, stays map[string]*unit, was, now *unit) []strin
 			b.reach(now, waits)
 		}
 		if !waits[u.index] {
-			all = append(all, "does not wait for "+id+" any more")
+			all = append(all, "no longer waits for "+id)
 		}
 	}
 	return all
@@ -163,7 +163,7 @@ func weakerGuards(d *document, was, now *unit) []string {
 	var all []string
 	for _, g := range c.guards(was) {
 		if !slices.Contains(left, g) {
-			all = append(all, "may change what was guarded for it: "+g)
+			all = append(all, "may change files that were protected from it: "+g)
 		}
 	}
 	return all
@@ -173,13 +173,13 @@ func weakerGuards(d *document, was, now *unit) []string {
 func weakerEnd(a, b *unit) []string {
 	var all []string
 	if a.Critical.Value && !b.Critical.Value {
-		all = append(all, "may fail without the run failing (critical: no)")
+		all = append(all, "may fail and other steps go on (critical: no)")
 	}
 	if a.Strong.Value && !b.Strong.Value {
-		all = append(all, "has a contract that need not fail without its change any more (strong: no)")
+		all = append(all, "has a contract that may pass without its change (strong: no)")
 	}
 	if then := b.OnFail.Value.Then; then == plan.Skip && a.OnFail.Value.Then != then {
-		all = append(all, "is skipped where it fails (on_fail)")
+		all = append(all, "is skipped if it fails (on_fail)")
 	}
 	all = append(all, lacking("gets the variable %s", b.Env.Value, a.Env.Value)...)
 	return append(all, weakerBudget(a.Budget.Value, b.Budget.Value)...)
@@ -221,12 +221,12 @@ func weakerScript(was script, now []script) string {
 		return was.label + " is optional now"
 	case s.exit != was.exit:
 		return fmt.Sprintf("%s wants exit code %d, was %d", was.label, s.exit, was.exit)
-	case s.readable() && s.ends.only(s.exit) && !(was.readable() && was.ends.only(was.exit)):
-		return was.label + " cannot fail any more"
+	case s.readable() && s.Ends.Only(s.exit) && !(was.readable() && was.Ends.Only(was.exit)):
+		return was.label + " can no longer fail"
 	case asksLess(was, s):
-		return was.label + " asks less: commands of it are gone"
+		return was.label + " checks less: some of its commands are gone"
 	case !provesAsMuch(was, s):
-		return was.label + " is replaced: nothing shows that it proves as much"
+		return was.label + " is replaced: it may prove less"
 	}
 	return ""
 }
@@ -268,8 +268,8 @@ func commandsOf(s script) (all []string, statements int) {
 		from, to := int(st.Pos().Offset()), int(st.End().Offset())
 		all = append(all, strings.TrimRight(strings.TrimSpace(s.text.Value[from:to]), "; \t"))
 	}
-	last := len(s.file.Stmts) - 1
-	for i, st := range s.file.Stmts {
+	last := len(s.File.Stmts) - 1
+	for i, st := range s.File.Stmts {
 		if i < last {
 			add(st)
 			continue
@@ -278,7 +278,7 @@ func commandsOf(s script) (all []string, statements int) {
 			add(part)
 		}
 	}
-	return all, len(s.file.Stmts)
+	return all, len(s.File.Stmts)
 }
 
 // chained takes a statement apart at each && that is not inside of anything.
@@ -306,12 +306,12 @@ func weakerBounds(a, b *unit) []string {
 			}
 		}
 	}
-	all = append(all, lacking("protects %s no more", a.Protect.Value, b.Protect.Value)...)
+	all = append(all, lacking("no longer protects %s", a.Protect.Value, b.Protect.Value)...)
 	if a.Workspace.Value == inWorktree && b.Workspace.Value != inWorktree {
-		all = append(all, "does not work in a worktree of its own any more (workspace)")
+		all = append(all, "no longer works in its own worktree (workspace)")
 	}
 	if approval(a.Approval.Value) != "" && approval(b.Approval.Value) == "" {
-		all = append(all, "asks nobody before it runs any more")
+		all = append(all, "no longer asks before it runs")
 	}
 	for _, x := range []struct {
 		name     string

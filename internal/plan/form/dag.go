@@ -15,7 +15,7 @@ const toolPlan = "Tool plan"
 func dagFields() []field[header] {
 	table := callFields()
 	return []field[header]{
-		past[header]("id", "Name of this plan.", name()),
+		past[header]("id", "The plan's id.", name()),
 		{
 			key: "taskId", label: "title", schema: name().schema, about: "The task that the plan is for.",
 			read: func(r *reader, n *node, to header) {
@@ -62,7 +62,8 @@ func seconds() shape[int] { return integer(1, 366*24*60*60) }
 // callFields are the keys of a step that calls a tool.
 func callFields() []field[row] {
 	needs := listOf(stepID(), 0)
-	args := stepTexts()[1].data("Arguments of the tool. A text that is $step or $step.field is a reference to that step's output.")
+	critical := on("critical", "", yesNo(), func(s row) *plan.Field[bool] { return &s.Critical })
+	args := data("args", "Arguments of the tool. A text that is $step or $step.field is a reference to that step's output.", func(s row) *plan.Text { return &s.Args })
 	args.schema = func() *node { return schemaOf("type", "object") }
 	anyArgs := args.read
 	args.read = func(r *reader, n *node, to row) {
@@ -79,14 +80,14 @@ func callFields() []field[row] {
 	return []field[row]{
 		idField().required(),
 		{
-			key: "order", schema: integer(0, 1<<30).schema, about: "The place that a list shows the step at.",
+			key: "order", schema: integer(0, 1<<30).schema, about: "Not used: a step starts when the steps that it needs are done.",
 			read: past[row]("order", "", integer(0, 1<<30)).read, write: func(s row) *node { return numbers(strconv.Itoa(s.i)) },
 		},
 		description(),
 		on("tool", "The tool that the step calls.", name(), str(func(s *plan.Step) *plan.Field[string] { return &s.Tool })).required(),
 		args,
 		{
-			key: "dependsOn", label: "needs", schema: needs.schema, about: "Ids of the steps that must be done before. Without it, none.",
+			key: "dependsOn", label: "needs", schema: needs.schema, about: "Ids of the steps that must be done before. Absent: none.",
 			read: func(r *reader, n *node, to row) {
 				if ids, ok := listOf(line(), 0).read(r, n); ok {
 					*r.wish(to.i) = wish{set: true, at: n.at, refs: ids, named: true}
@@ -96,11 +97,7 @@ func callFields() []field[row] {
 		},
 		{
 			key: "critical", schema: yesNo().schema, about: "After its failure nothing new starts. No if absent.",
-			read: func(r *reader, n *node, to row) {
-				if yes, ok := yesNo().read(r, n); ok {
-					to.Critical = plan.Field[bool]{Value: yes, Set: !yes, Pos: n.at}
-				}
-			},
+			read: critical.read,
 			write: func(s row) *node {
 				if s.Critical.Value {
 					return booleans(true)
@@ -108,8 +105,8 @@ func callFields() []field[row] {
 				return nil
 			},
 		},
-		statusField(stepWords("completed"), "pending", "blocked", "ready", "running", "completed", "failed", "skipped"),
-		past[row]("result", "What came of the step.", anything()),
+		statusField[row]("pending", "blocked", "ready", "running", "completed", "failed", "skipped"),
+		past[row]("result", "The step's output.", anything()),
 	}
 }
 

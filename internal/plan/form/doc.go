@@ -1,16 +1,13 @@
-// Package form reads and writes every form that a plan can have beside
-// Markdown: YAML and JSON with the same keys, a graph of tool calls, and the
-// task plan of one loop step.
+// Package form reads and writes the forms of a plan other than Markdown: YAML and JSON
+// with the same keys, a graph of tool calls, and the task plan of one loop step.
 //
-// The one idea: a table. Each key of a form is one [field] with the type of its
-// value, where it stands in the tree of package plan, and how it is read and
-// written; reading, writing, the JSON Schema and the list of what a form cannot
-// hold all come from it. What a form lost is found by reading what was written
-// and comparing, so that nothing is lost silently.
+// A form is a table. Each key is one [field] with the type of its value, its place in
+// the tree of package plan, and how it is read and written. Reading, writing, the JSON
+// Schema and the list of what a form cannot hold all come from it. Losses are found by
+// reading what was written and comparing, so that nothing is lost silently.
 //
-// What the package must never do: touch a file, a clock, the network or a
-// process; expand an alias; guess a value that it could not read; or change
-// what a plan means without a [Loss] that says so.
+// It must never touch a file, a clock, the network or a process; expand an alias; guess
+// a value that it could not read; or change what a plan means without a [Loss].
 package form
 
 import (
@@ -44,9 +41,10 @@ type Document struct {
 	Form Form
 	Plan *plan.Plan // nil if the bytes are refused altogether
 
-	kept     kept // data that means nothing to a run: history
-	comments bool // YAML comments, which are not read
-	recorded bool // statuses are those of a run, in the place of the plan's
+	kept     kept  // data that means nothing to a run: history
+	marked   []int // where a status stands that is not taken over
+	comments bool  // YAML comments, which are not read
+	recorded bool  // statuses are those of a run, in the place of the plan's
 }
 
 // kept is data of the form by where it stands: -1 for the document itself, else

@@ -11,18 +11,16 @@ import (
 
 // field is one key of an object whose values go into a T.
 type field[T any] struct {
-	key    string
-	label  string // of Markdown, where it has another name; for losses
-	about  string
-	must   bool // the form requires it
-	first  bool // the reading of other keys depends on it
-	layout bool // says only how something looks in Markdown
-	past   bool // history: data that means nothing to a run
+	key   string
+	label string // of Markdown, where it has another name; for losses
+	about string
+	must  bool // the form requires it
+	past  bool // history: data that means nothing to a run
 
 	schema func() *node
 	read   func(r *reader, n *node, to T)
 	write  func(from T) *node // nil if there is nothing to write
-	same   func(a, b T) bool  // mean the same, if they are not written the same; may be nil
+	text   func(T) *plan.Text // the text that the key is bound to, if it is one
 }
 
 func (f field[T]) name() string {
@@ -59,7 +57,7 @@ func on[T, V any](key, about string, s shape[V], get func(T) *plan.Field[V]) fie
 // at binds a key to a text of the tree.
 func at[T any](key, about string, s shape[plan.Text], get func(T) *plan.Text) field[T] {
 	return field[T]{
-		key: key, about: about, schema: s.schema,
+		key: key, about: about, schema: s.schema, text: get,
 		read: func(r *reader, n *node, to T) {
 			if t, ok := s.read(r, n); ok {
 				*get(to) = t
@@ -101,9 +99,6 @@ func fieldsOf[T any](r *reader, n *node, to T, table []field[T]) bool {
 	if !r.is(n, object) {
 		return false
 	}
-	outer := r.fences
-	r.fences = nil
-	defer func() { r.fences = outer }()
 	values := make(map[string]*node, len(n.pairs))
 	for _, p := range n.pairs {
 		switch {
@@ -118,16 +113,12 @@ func fieldsOf[T any](r *reader, n *node, to T, table []field[T]) bool {
 			values[p.key] = p.value
 		}
 	}
-	for _, early := range []bool{true, false} {
-		for _, f := range table {
-			v := values[f.key]
-			switch {
-			case f.first != early:
-			case v != nil:
-				f.read(r, v, to)
-			case f.must:
-				r.wrong(n, plan.MissingField, "", "the key %q is missing", f.key)
-			}
+	for _, f := range table {
+		switch v := values[f.key]; {
+		case v != nil:
+			f.read(r, v, to)
+		case f.must:
+			r.wrong(n, plan.MissingField, "", "the key %q is missing", f.key)
 		}
 	}
 	return true

@@ -14,38 +14,36 @@ type comparison struct {
 	from   Document
 	to     Form
 	losses []Loss
-	// exact forms hold how a plan looks too; of the others only what it means
-	// is compared, and a value that the form adds is no loss.
-	exact bool
 }
 
+// mark is why a status is not taken over.
+const mark = "it is a mark: what became of a step only the record of a run says"
+
 // losses compares the document with what is read from what was written. The
-// steps that were left out are known, with the reason.
+// steps that were left out are known, with the reason. A value that the form
+// adds is no loss.
 func (d Document) losses(to Form, again Document, dropped map[int]string) []Loss {
-	c := &comparison{from: d, to: to, exact: to != DAG && to != TaskPlan}
+	c := &comparison{from: d, to: to}
 	c.history()
-	c.front(d.Plan, again.Plan)
-	tables := append(sheetFields(), metadataFields()...)
-	compare(c, "", d.Plan, again.Plan, tables)
+	c.front(again.Plan)
+	compare(c, "", d.Plan, again.Plan, append(sheetFields(), metadataFields()...))
 	c.unread("", d.Plan.Labels)
 	refs, refsAgain := d.Plan.Refs(), again.Plan.Refs()
 	table, k := stepFields(), 0
 	for i, s := range d.Plan.Steps {
 		id := s.ID.Value
-		if why := dropped[i]; why != "" {
-			c.lose(id, "step", why)
+		if dropped[i] != "" || k == len(again.Plan.Steps) {
+			c.lose(id, "step", dropped[i])
 			continue
 		}
-		if k == len(again.Plan.Steps) {
-			c.lose(id, "step", "it could not be written")
-			continue
+		a, b := row{s, d.Plan, refs, i}, row{again.Plan.Steps[k], again.Plan, refsAgain, k}
+		compare(c, id, a, b, table)
+		c.needs(a, b)
+		if c.to != Markdown && !d.recorded && (s.Mark != plan.NoMark || !s.Status.IsZero()) {
+			c.lose(id, "status", mark)
 		}
-		t := again.Plan.Steps[k]
-		compare(c, id, row{s, d.Plan, refs, i}, row{t, again.Plan, refsAgain, k}, table)
-		c.needs(row{s, d.Plan, refs, i}, row{t, again.Plan, refsAgain, k})
-		c.projection(id, s, t)
 		if c.to == TaskPlan {
-			c.checks(id, s, t)
+			c.checks(id, s, b.Step)
 		}
 		c.unread(id, s.Labels)
 		k++
@@ -76,38 +74,23 @@ func (c *comparison) history() {
 	if d.comments {
 		c.lose("", "comments", "comments of YAML are not kept")
 	}
-	if d.Form.holdsSame(c.to) {
-		return
+	id := func(place int) string {
+		if place < 0 || place >= len(d.Plan.Steps) {
+			return ""
+		}
+		return d.Plan.Steps[place].ID.Value
+	}
+	for _, place := range d.marked {
+		c.lose(id(place), "status", mark)
 	}
 	for _, place := range slices.Sorted(maps.Keys(d.kept)) {
-		id := ""
-		if place >= 0 && place < len(d.Plan.Steps) {
-			id = d.Plan.Steps[place].ID.Value
-		}
 		for _, p := range d.kept[place] {
-			if p.key == "checklist" {
-				c.checklist(p.value)
-				continue
-			}
-			c.lose(id, p.key, "it is data about the past, which only the form it came in holds")
-		}
-	}
-}
-
-// checklist lists what a task plan's items say beside their words.
-func (c *comparison) checklist(list *node) {
-	for _, n := range list.items {
-		for _, p := range n.pairs {
-			id := n.get("id")
 			switch {
-			case id == nil || p.key == "id" && usualItem(p.value.value) != "":
-				continue
-			case p.key == "description" && (usualItem(id.value) == "" || id.value == "implement" || usualItem(id.value) == p.value.value):
-				continue
-			case p.key == "id" && n.get("description") != nil && plan.Slug(n.get("description").value) == p.value.value:
-				continue
+			case strings.HasPrefix(p.key, checklistOf):
+				c.lose("", p.key, "it is data that only the file itself holds")
+			case !d.Form.holdsSame(c.to):
+				c.lose(id(place), p.key, "it is data about the past, which only the form it came in holds")
 			}
-			c.lose("", fmt.Sprintf("checklist %s: %s", id.value, p.key), "it is data that only a task plan holds")
 		}
 	}
 }
@@ -115,42 +98,40 @@ func (c *comparison) checklist(list *node) {
 // compare compares two values by the keys of a table.
 func compare[T any](c *comparison, step string, a, b T, table []field[T]) {
 	for _, f := range table {
-		if f.past || f.layout && !c.exact || separately(f.key) || f.key == "checks" && c.to == TaskPlan {
+		if f.past || separately(f.key) || f.key == "checks" && c.to == TaskPlan {
 			continue
 		}
 		was, is := f.write(a), f.write(b)
-		if f.key == "args" && c.to == DAG && is == nil && was != nil {
-			c.lose(step, f.name(), "arguments are an object here, and this text is none")
+		switch {
+		case f.text != nil && !f.text(a).IsZero() && was == nil, was != nil && !was.equal(is):
+		case f.text != nil && was != nil && was.kind == text && bare(f.text(a)) != bare(f.text(b)):
+		default:
 			continue
 		}
-		if was.equal(is) || was == nil && !c.exact || !c.exact && f.same != nil && f.same(a, b) {
-			continue
+		why := c.why()
+		if f.key == "args" && c.to == DAG {
+			why = "arguments are an object here, and this text is none"
 		}
-		c.lose(step, f.name(), c.why())
+		c.lose(step, f.name(), why)
 	}
+}
+
+// bare is a text as a shell gets it, without blank lines around it.
+func bare(t *plan.Text) string {
+	s, _ := trim(t.Code().Value)
+	if !strings.Contains(s, "\n") {
+		s = strings.Trim(s, blank)
+	}
+	return s
 }
 
 // separately reports whether a key is compared by a function of its own.
 func separately(key string) bool {
-	switch key {
-	case "metadata", "steps", "index", "dependsOn", "needs", "status", "owner", "frontmatter":
-		return true
-	}
-	return false
+	return slices.Contains([]string{"metadata", "steps", "index", "dependsOn", "needs", "status", "owner"}, key)
 }
 
 // needs compares what a step waits for.
 func (c *comparison) needs(a, b row) {
-	if c.exact {
-		table := needsFields()
-		for _, f := range table {
-			if !f.write(a).equal(f.write(b)) {
-				c.lose(a.ID.Value, "needs", c.why())
-				return
-			}
-		}
-		return
-	}
 	have := map[string]bool{}
 	for _, k := range needed(b.plan, b.refs, b.i) {
 		have[b.plan.Steps[k].ID.Value] = true
@@ -161,16 +142,10 @@ func (c *comparison) needs(a, b row) {
 		}
 	}
 	for _, ref := range a.Needs.Value {
-		if len(a.refs.Find(ref.Value)) == 0 {
+		kept := slices.ContainsFunc(b.Needs.Value, func(t plan.Text) bool { return t.Value == ref.Value })
+		if len(a.refs.Find(ref.Value)) == 0 && !kept {
 			c.lose(a.ID.Value, "needs", fmt.Sprintf("there is no step %q", ref.Value))
 		}
-	}
-}
-
-// projection compares what the harness wrote into a step.
-func (c *comparison) projection(id string, a, b *plan.Step) {
-	if !c.from.recorded && (a.Mark != b.Mark || a.Status.Value != b.Status.Value) {
-		c.lose(id, "status", "it shows how far a run was; the harness writes it anew")
 	}
 }
 
@@ -197,37 +172,15 @@ func (c *comparison) unread(step string, labels []plan.Label) {
 	}
 }
 
-// front compares the frontmatter, entry by entry.
-func (c *comparison) front(a, b *plan.Plan) {
-	names := func(p *plan.Plan) string {
-		var all []string
-		for _, k := range p.Front {
-			all = append(all, k.Name)
-		}
-		return strings.Join(all, "\n")
-	}
-	lost := false
-	for _, k := range a.Front {
-		is, ok := b.Key(k.Name)
-		if ok && is.Value == k.Value && (!c.exact || written(k) == written(is)) || k.Name == "status" && c.from.recorded {
-			continue
-		}
-		lost = true
-		why := c.why()
+// front lists the entries of the frontmatter that only Markdown holds.
+func (c *comparison) front(again *plan.Plan) {
+	for _, k := range c.from.Plan.Front {
 		switch {
+		case c.to == Markdown || k.Name == "type" || k.Name == "owner" && k.Value == again.Owner() || k.Name == "status" && (c.from.recorded || k.Value == "draft"):
 		case k.Name == "status":
-			why = "it shows how far a run was; the harness writes it anew"
-		case ok && is.Value == k.Value:
-			why = "its comments and quotes are layout of the frontmatter"
+			c.lose("", "status", mark)
+		default:
+			c.lose("", k.Name, "only the frontmatter of Markdown holds it")
 		}
-		c.lose("", k.Name, why)
 	}
-	if c.exact && !lost && names(a) != names(b) {
-		c.lose("", "frontmatter", "its entries are written in another order, or were completed")
-	}
-}
-
-// written is an entry of the frontmatter as it stands in Markdown.
-func written(k plan.Key) string {
-	return string(plan.Format(&plan.Plan{Front: []plan.Key{k}}))
 }

@@ -22,7 +22,7 @@ func needsFields() []field[row] {
 	index, ref := listOf(integer(0, plan.MaxSteps-1), 0), listOf(line(), 0)
 	return []field[row]{
 		{
-			key: "dependsOn", label: "needs", schema: index.schema, about: "Steps that must be done before, counted from 0. Without it, none.",
+			key: "dependsOn", label: "needs", schema: index.schema, about: "Steps that must be done before, counted from 0. Absent: none.",
 			read: func(r *reader, n *node, to row) {
 				if _, ok := index.read(r, n); ok {
 					r.wish(to.i).indexes, r.wish(to.i).at, r.wish(to.i).set = n.items, n.at, true
@@ -31,7 +31,7 @@ func needsFields() []field[row] {
 			write: func(s row) *node { return s.dependsOn() },
 		},
 		{
-			key: "needs", schema: ref.schema, about: "Ids or numbers of the steps that must be done before, in the place of `dependsOn`.",
+			key: "needs", schema: ref.schema, about: "Ids or numbers of the steps that must be done before, instead of `dependsOn`.",
 			read: func(r *reader, n *node, to row) {
 				refs, ok := ref.read(r, n)
 				if !ok {

@@ -18,8 +18,8 @@ type reader struct {
 	more     bool
 	comments bool
 	kept     kept
-	place    int // whose pairs are read: an index of kept
-	fences   map[string]fence
+	place    int   // whose pairs are read: an index of kept
+	marked   []int // places with a status that is a mark
 	wishes   []wish
 }
 
@@ -44,7 +44,7 @@ func (r *reader) sorted() []plan.Problem {
 	if r.more {
 		r.list = append(r.list, plan.Problem{
 			Pos: plan.Pos{Line: 1, Column: 1}, Severity: plan.Error, Code: plan.TooManyProblems,
-			Message: "the plan has more problems than are listed here", Hint: "mend these first",
+			Message: "the plan has more problems than are listed here", Hint: "fix these first",
 		})
 	}
 	slices.SortStableFunc(r.list, func(a, b plan.Problem) int {

@@ -75,7 +75,10 @@ func running() shape[plan.Text] {
 			}
 			return trimmed(n), true
 		},
-		write: func(t plan.Text) *node { return texts(t.Value) },
+		write: func(t plan.Text) *node {
+			value, _ := trim(t.Value)
+			return texts(value)
+		},
 	}
 }
 
@@ -83,26 +86,31 @@ func (r *reader) blank(n *node) bool {
 	if strings.Trim(n.value, blank) != "" {
 		return false
 	}
-	r.wrong(n, plan.EmptyLabel, "fill it in or take it out", "the text is empty")
+	r.wrong(n, plan.EmptyLabel, "fill it in or remove it", "the text is empty")
 	return true
 }
 
 // trimmed is a text without blank lines before and white space behind it.
 func trimmed(n *node) plan.Text {
-	value := strings.TrimRight(n.value, blank)
-	lines := n.lines[:strings.Count(value, "\n")+1]
-	for {
-		first, rest, more := strings.Cut(value, "\n")
-		if !more || strings.Trim(first, blank) != "" {
-			break
-		}
-		value, lines = rest, lines[1:]
-	}
-	m := node{kind: text, value: value, at: n.at, lines: lines}
-	if !lines[0].IsValid() {
-		m.lines = append([]plan.Pos{n.at}, lines[1:]...)
+	value, skipped := trim(n.value)
+	m := node{kind: text, value: value, at: n.at, lines: n.lines[skipped : skipped+strings.Count(value, "\n")+1]}
+	if !m.lines[0].IsValid() {
+		m.lines = append([]plan.Pos{n.at}, m.lines[1:]...)
 	}
 	return m.asText()
+}
+
+// trim takes blank lines off the beginning of a text, which it counts, and white
+// space off its end.
+func trim(s string) (string, int) {
+	s = strings.TrimRight(s, blank)
+	for skipped := 0; ; skipped++ {
+		first, rest, more := strings.Cut(s, "\n")
+		if !more || strings.Trim(first, blank) != "" {
+			return s, skipped
+		}
+		s = rest
+	}
 }
 
 // verbatim is text that is shown in a fenced block. One line end at its end is
@@ -320,7 +328,7 @@ func listOf[V any](of shape[V], least int) shape[[]V] {
 				r.wrong(n, plan.TooManyItems, "use a glob, or split the step", "the list has more than %d items", plan.MaxItems)
 				return nil, false
 			case len(n.items) < least:
-				r.wrong(n, plan.EmptyLabel, "fill it in or take it out", "the list is empty")
+				r.wrong(n, plan.EmptyLabel, "fill it in or remove it", "the list is empty")
 				return nil, false
 			}
 			var out []V

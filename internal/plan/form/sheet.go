@@ -23,35 +23,26 @@ type (
 // sheetFields are the keys of a plan in YAML and JSON.
 func sheetFields() []field[header] {
 	f := []field[header]{
-		past[header]("id", "Name of this plan.", name()),
+		past[header]("id", "The plan's id.", name()),
 		titleField(),
-		planStatus(),
+		statusField[header]("draft", "in_progress", "complete", "failed", "replanning"),
 		past[header]("version", "Counts the revisions of the plan.", integer(0, 1<<30)),
 		past[header]("previousPlanId", "The plan that this one replaced.", name()),
 		past[header]("currentStepIndex", "The step that was next, counted from 0.", integer(0, plan.MaxSteps)),
 		past[header]("createdAt", "When the plan was made.", name()),
 		past[header]("updatedAt", "When the plan was changed last.", name()),
 		past[header]("createdBy", "Who made the plan.", name()),
-		frontKey("owner", "orchestrator", "The agent role that owns the plan."),
-		otherKeys(),
+		ownerField(),
 	}
 	f = append(f, headerLabels()...)
-	return append(f, metadataField(), fences(headerTexts()), stepsField())
+	return append(f, metadataField(), stepsField())
 }
 
 func titleField() field[header] {
 	return at("task", "What the plan is for, in one line.", line(), func(p header) *plan.Text { return &p.Title }).as("title").required()
 }
 
-func headerTexts() []fenced[header] {
-	return []fenced[header]{
-		{key: "context", text: func(p header) *plan.Text { return &p.Context }},
-		{key: "setup", text: func(p header) *plan.Text { return &p.Setup }, code: true, lang: "shell"},
-	}
-}
-
 func headerLabels() []field[header] {
-	t := headerTexts()
 	issue := field[header]{
 		key: "issue", about: "The issue that the plan is for.", schema: issueName().schema,
 		read: func(r *reader, n *node, to header) {
@@ -63,7 +54,7 @@ func headerLabels() []field[header] {
 	}
 	return []field[header]{
 		issue,
-		t[0].field("What an agent must know about the whole plan."),
+		prose("context", "What an agent must know about the whole plan.", func(p header) *plan.Text { return &p.Context }),
 		on("budget", "What the run may use.", budget(), func(p header) *plan.Field[plan.Budget] { return &p.Budget }),
 		on("priority", "", word("critical", "high", "normal", "low", "idle"), func(p header) *plan.Field[string] { return &p.Priority }),
 		on("estimate", "How long it will take.", duration(), durationOf(func(p header) *durationField { return &p.Estimate })),
@@ -72,8 +63,8 @@ func headerLabels() []field[header] {
 		on("protect", "Globs that no step may change unless it says so.", listOf(line(), 0), func(p header) *plan.Field[lines] { return &p.Protect }),
 		on("isolation", "The least isolation that the plan accepts.", word("sealed", "fenced"), func(p header) *plan.Field[string] { return &p.Isolation }),
 		on("workspace", "", word("shared", "worktree"), func(p header) *plan.Field[string] { return &p.Workspace }),
-		t[1].field("Shell that prepares a fresh worktree."),
-		at("prose", "Text before the steps that belongs to no label.", verbatim(), func(p header) *plan.Text { return &p.Prose }),
+		script("setup", "Shell that prepares a fresh worktree.", func(p header) *plan.Text { return &p.Setup }),
+		at("prose", "Text before the steps that has no label.", verbatim(), func(p header) *plan.Text { return &p.Prose }),
 		at("notes", "Text after the steps.", verbatim(), func(p header) *plan.Text { return &p.Notes }),
 	}
 }
@@ -186,6 +177,6 @@ func (r *reader) document(f Form, root *node) Document {
 		fieldsOf(r, root, d.Plan, sheetFields())
 		r.needs(d.Plan)
 	}
-	d.kept, d.comments = r.kept, r.comments
+	d.kept, d.marked, d.comments = r.kept, r.marked, r.comments
 	return d
 }

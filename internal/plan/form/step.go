@@ -15,31 +15,17 @@ func str(get func(*plan.Step) *plan.Field[string]) func(row) *plan.Field[string]
 	return func(s row) *plan.Field[string] { return get(s.Step) }
 }
 
-func stepTexts() []fenced[row] {
-	return []fenced[row]{
-		{key: "instructions", text: func(s row) *plan.Text { return &s.Task }},
-		{key: "args", text: func(s row) *plan.Text { return &s.Args }, code: true, lang: "json"},
-		{key: "plan", text: func(s row) *plan.Text { return &s.Plan }},
-		{key: "ask", text: func(s row) *plan.Text { return &s.Ask }},
-		{key: "when", text: func(s row) *plan.Text { return &s.When }},
-		{key: "judge", text: func(s row) *plan.Text { return &s.Judge }},
-		{key: "setup", text: func(s row) *plan.Text { return &s.Setup }, code: true, lang: "shell"},
-		{key: "schema", text: func(s row) *plan.Text { return &s.Schema }, code: true, lang: "json"},
-	}
-}
-
 // stepFields are the keys of a step in YAML and JSON.
 func stepFields() []field[row] {
 	f := []field[row]{indexField(), stepNumber(), idField()}
 	f = append(f, at("description", "The step's title, in one line.", line(), func(s row) *plan.Text { return &s.Title }).as("title").required())
-	f = append(f, stepStatus(), on("suggestedAgent", "The agent role that does the step.", name(), str(func(s *plan.Step) *plan.Field[string] { return &s.Target })).as("target"))
+	f = append(f, statusField[row]("pending", "in_progress", "complete", "failed", "skipped"), on("suggestedAgent", "The agent role that does the step.", name(), str(func(s *plan.Step) *plan.Field[string] { return &s.Target })).as("target"))
 	f = append(f, needsFields()...)
 	f = append(f, workLabels()...)
 	f = append(f, proofLabels()...)
 	f = append(f, scopeLabels()...)
 	f = append(f,
-		at("prose", "Text of the step that belongs to no label; no agent gets it.", verbatim(), func(s row) *plan.Text { return &s.Prose }),
-		fences(append(stepTexts(), contractText())),
+		at("prose", "Text of the step that has no label. No agent gets it.", verbatim(), func(s row) *plan.Text { return &s.Prose }),
 	)
 	return append(f, history()...)
 }
@@ -48,9 +34,9 @@ func history() []field[row] {
 	return []field[row]{
 		past[row]("executedBy", "Who did the step.", name()),
 		past[row]("attempts", "How often it was tried.", integer(0, 1<<30)),
-		past[row]("startedAt", "When it was begun.", name()),
+		past[row]("startedAt", "When it started.", name()),
 		past[row]("completedAt", "When it was completed.", name()),
-		past[row]("output", "What came of it.", anyText()),
+		past[row]("output", "Its output.", anyText()),
 		past[row]("error", "Why it failed.", anyText()),
 	}
 }
@@ -61,36 +47,34 @@ func idField() field[row] {
 
 // workLabels say what the step does.
 func workLabels() []field[row] {
-	t := stepTexts()
 	return []field[row]{
-		t[0].field("What the agent is told to do.").as("task"),
+		prose("instructions", "What the agent is told to do.", func(s row) *plan.Text { return &s.Task }).as("task"),
 		on("acceptanceCriteria", "Criteria in words, for the agent and its reviewer.", listOf(running(), 0), func(s row) *plan.Field[lines] { return &s.Acceptance }).as("acceptance"),
 		on("subscriptions", "Context that the agent gets: file:path, topic:name, step:id.", listOf(subscription(), 0), func(s row) *plan.Field[[]plan.Subscription] { return &s.Subscriptions }),
-		on("tool", "The tool that the step calls, in the place of an agent.", name(), str(func(s *plan.Step) *plan.Field[string] { return &s.Tool })),
-		argsField("Arguments of the tool. A text that is $step or $step.field is a reference to an earlier step's output."),
-		t[2].field("A sub-plan: a path, or a request in words."),
-		t[3].field("A question to a person, in the place of an agent."),
+		on("tool", "The tool that the step calls, instead of an agent.", name(), str(func(s *plan.Step) *plan.Field[string] { return &s.Tool })),
+		data("args", "Arguments of the tool. A text that is $step or $step.field is a reference to an earlier step's output.", func(s row) *plan.Text { return &s.Args }),
+		prose("plan", "A sub-plan: a path, or a request in words.", func(s row) *plan.Text { return &s.Plan }),
+		prose("ask", "A question to a person, instead of an agent.", func(s row) *plan.Text { return &s.Ask }),
 		choicesField(),
-		t[4].field("The step runs only if this expression is true."),
+		prose("when", "The step runs only if this expression is true.", func(s row) *plan.Text { return &s.When }),
 		forEachField(),
 		on("batch", "Items for each instance of `forEach`.", integer(1, 100_000), func(s row) *plan.Field[int] { return &s.Batch }),
-		t[7].data("JSON Schema of the output."),
+		data("schema", "JSON Schema of the output.", func(s row) *plan.Text { return &s.Schema }),
 	}
 }
 
 // proofLabels decide whether the step is done.
 func proofLabels() []field[row] {
-	t := stepTexts()
 	return []field[row]{
 		contractField(),
 		exitCodeField(),
 		on("contractTimeout", "", duration(), durationOf(func(s row) *durationField { return &s.CheckTimeout })).as("contract timeout"),
 		checksField(),
-		t[5].field("What a model must find in the evidence.").as("judge"),
+		prose("judge", "What a model must find in the evidence.", func(s row) *plan.Text { return &s.Judge }),
 		on("expect", "What the contract says before the step.", word("any", "red", "green"), str(func(s *plan.Step) *plan.Field[string] { return &s.Expect })),
 		on("onFail", "What happens after an attempt that did not pass.", onFail(), func(s row) *plan.Field[plan.OnFail] { return &s.OnFail }).as("on_fail"),
 		on("backoff", "The pause between attempts.", backoff(), durationOf(func(s row) *durationField { return &s.Backoff })),
-		on("iterations", "The step is a loop with a fresh agent each time, at most so often.", integer(1, 1000), func(s row) *plan.Field[int] { return &s.Iterations }),
+		on("iterations", "The step is a loop with a fresh agent each time, at most this often.", integer(1, 1000), func(s row) *plan.Field[int] { return &s.Iterations }),
 		on("holds", "Whether the contract must hold at the end of the run too.", word("run", "step"), str(func(s *plan.Step) *plan.Field[string] { return &s.Holds })),
 		on("rerunnable", "Whether the contract may run more than once.", yesNo(), func(s row) *plan.Field[bool] { return &s.Rerunnable }),
 		on("strong", "Without the step's change the contract must fail.", yesNo(), func(s row) *plan.Field[bool] { return &s.Strong }),
@@ -99,36 +83,20 @@ func proofLabels() []field[row] {
 
 // scopeLabels say what the step may do and use.
 func scopeLabels() []field[row] {
-	t := stepTexts()
 	return []field[row]{
-		on("affectedFiles", "Globs that the step may change; [] for none. Without the key, the whole workspace.", listOf(line(), 0), func(s row) *plan.Field[lines] { return &s.Writes }).as("writes"),
+		on("affectedFiles", "Globs that the step may change; [] for none. Absent: the whole workspace.", listOf(line(), 0), func(s row) *plan.Field[lines] { return &s.Writes }).as("writes"),
 		on("protect", "Globs that must not change during the step.", listOf(line(), 0), func(s row) *plan.Field[lines] { return &s.Protect }),
 		on("approval", "required, auto, or why a person must say yes.", name(), str(func(s *plan.Step) *plan.Field[string] { return &s.Approval })),
-		criticalField(),
+		on("critical", "After its failure nothing new starts.", yesNo(), func(s row) *plan.Field[bool] { return &s.Critical }),
 		on("timeout", "Of one attempt.", duration(), durationOf(func(s row) *durationField { return &s.Timeout })),
 		on("budget", "What the step may use.", budget(), func(s row) *plan.Field[plan.Budget] { return &s.Budget }),
 		on("mode", "What the agent may do.", word("read", "edit", "full"), str(func(s *plan.Step) *plan.Field[string] { return &s.Mode })),
 		on("network", "", word("yes", "no", "contract"), str(func(s *plan.Step) *plan.Field[string] { return &s.Network })),
 		on("env", "Names of variables that agent and contract get.", listOf(variable(), 0), func(s row) *plan.Field[lines] { return &s.Env }),
 		on("workspace", "", word("shared", "worktree"), str(func(s *plan.Step) *plan.Field[string] { return &s.Workspace })),
-		t[6].field("Shell that prepares a fresh worktree."),
+		script("setup", "Shell that prepares a fresh worktree.", func(s row) *plan.Text { return &s.Setup }),
 		on("isolation", "The least isolation that the step accepts.", word("sealed", "fenced"), str(func(s *plan.Step) *plan.Field[string] { return &s.Isolation })),
 	}
-}
-
-func argsField(about string) field[row] {
-	f := stepTexts()[1].data(about)
-	f.same = func(a, b row) bool {
-		was := valueOf(&a.Args)
-		return was != nil && was.equal(valueOf(&b.Args))
-	}
-	return f
-}
-
-func criticalField() field[row] {
-	f := on("critical", "After its failure nothing new starts.", yesNo(), func(s row) *plan.Field[bool] { return &s.Critical })
-	f.same = func(a, b row) bool { return a.Critical.Value == b.Critical.Value }
-	return f
 }
 
 func anyText() shape[string] {

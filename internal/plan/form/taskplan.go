@@ -20,7 +20,6 @@ func (t *task) step() *plan.Step { return t.Steps[0] }
 // checkItem is one line of the checklist.
 type checkItem struct {
 	id, description string
-	past            *node // as it was read
 	at              plan.Pos
 }
 
@@ -50,27 +49,13 @@ func usualItem(id string) string {
 	return ""
 }
 
-// taskWords are the statuses of plans and of task plans.
-func taskWords() twins {
-	return twins{{"draft", "pending"}, {"running", "running"}, {"paused", "paused"}, {"done", "completed"}, {"failed", "failed"}, {"cancelled", "aborted"}}
-}
-
 func taskFields() []field[*task] {
-	status := word("pending", "running", "paused", "completed", "failed", "aborted")
 	return []field[*task]{
 		at("taskId", "The task, in one line.", line(), func(t *task) *plan.Text { return &t.Title }).as("title").required(),
-		past[*task]("featureId", "What the task is a part of.", name()),
-		past[*task]("iteration", "The iteration under way, counted from 1.", integer(0, 1000)),
-		on("maxIterations", "A fresh agent each time, at most so often; 10 if absent.", integer(1, 1000), func(t *task) *plan.Field[int] { return &t.step().Iterations }).as("iterations"),
-		{
-			key: "status", schema: status.schema, about: "Shows how far the task is; writing it changes nothing.",
-			read: func(r *reader, n *node, to *task) {
-				if w, ok := status.read(r, n); ok {
-					setFront(to.Plan, "status", taskWords().back(w), n.at)
-				}
-			},
-			write: func(t *task) *node { return unlessEmpty(taskWords().there(t.Status())) },
-		},
+		past[*task]("featureId", "The feature that the task belongs to.", name()),
+		past[*task]("iteration", "The current iteration, counted from 1.", integer(0, 1000)),
+		on("maxIterations", "A fresh agent each time, at most this often; 10 if absent.", integer(1, 1000), func(t *task) *plan.Field[int] { return &t.step().Iterations }).as("iterations"),
+		statusField[*task]("pending", "running", "paused", "completed", "failed", "aborted"),
 		checklistField(),
 		past[*task]("activity", "What was done in each iteration.", listOf(anything(), 0)),
 		past[*task]("createdAt", "When the task was made.", name()),
@@ -79,6 +64,9 @@ func taskFields() []field[*task] {
 		configField(),
 	}
 }
+
+// checklistOf begins the name of what no form keeps of an item.
+const checklistOf = "checklist "
 
 func checklistField() field[*task] {
 	table := itemFields()
@@ -89,11 +77,20 @@ func checklistField() field[*task] {
 		},
 		read: func(r *reader, n *node, to *task) {
 			s := listOf(shape[checkItem]{read: func(r *reader, n *node) (checkItem, bool) {
-				it := checkItem{past: n, at: n.at}
+				it := checkItem{at: n.at}
 				outer := r.kept
-				r.kept = nil // the items are kept as they are
+				r.kept = nil
 				ok := fieldsOf(r, n, &it, table)
+				lost := r.kept[r.place]
 				r.kept = outer
+				if usual := usualItem(it.id); usual == "" && plan.Slug(it.description) != it.id {
+					lost = append(lost, pair{key: "id"})
+				} else if usual != "" && it.id != "implement" && it.description != usual {
+					lost = append(lost, pair{key: "description"})
+				}
+				for _, p := range lost {
+					r.keep(checklistOf+it.id+": "+p.key, n)
+				}
 				return it, ok && it.id != "" && it.description != ""
 			}}, 0)
 			to.items, _ = s.read(r, n)
@@ -103,7 +100,6 @@ func checklistField() field[*task] {
 }
 
 func itemFields() []field[*checkItem] {
-	word := word("pending", "pass", "fail", "skipped")
 	plain := func(key string, get func(*checkItem) *string) field[*checkItem] {
 		return field[*checkItem]{
 			key: key, must: true, schema: name().schema,
@@ -119,7 +115,7 @@ func itemFields() []field[*checkItem] {
 	}
 	return []field[*checkItem]{
 		plain("id", func(it *checkItem) *string { return &it.id }), text,
-		past[*checkItem]("status", "How far it is; writing it changes nothing.", word),
+		statusField[*checkItem]("pending", "pass", "fail", "skipped"),
 		past[*checkItem]("error", "Why it failed.", anyText()),
 		past[*checkItem]("output", "What the command printed.", anyText()),
 		past[*checkItem]("verifiedAt", "When it was looked at last.", name()),
@@ -129,7 +125,7 @@ func itemFields() []field[*checkItem] {
 func configField() field[*task] {
 	table := configFields()
 	return field[*task]{
-		key: "config", schema: func() *node { return objectSchema(table) }, about: "Which checks are made, and how.",
+		key: "config", schema: func() *node { return objectSchema(table) }, about: "Which checks run, and how.",
 		read: func(r *reader, n *node, to *task) {
 			to.config.at = n.at
 			fieldsOf(r, n, &to.config, table)
@@ -170,9 +166,6 @@ func (r *reader) readTaskPlan(root *node, p *plan.Plan) {
 	s.Iterations = plan.Is(plan.DefaultLoops)
 	fieldsOf(r, root, t, taskFields())
 	s.Title = p.Title
-	if list := root.get("checklist"); list != nil {
-		r.keep("checklist", list)
-	}
 	r.criteria(t)
 	r.commands(t)
 	r.needs(p)
@@ -234,54 +227,24 @@ func (d Document) writeTaskPlan() ([]byte, error) {
 	}
 	var history []pair
 	if d.Form == TaskPlan {
-		for _, p := range d.kept[-1] {
-			if p.key == "checklist" {
-				t.remember(p.value)
-				continue
-			}
-			history = append(history, p)
-		}
+		history = d.kept[-1]
 	}
 	return writeJSON(objectOf(t, taskFields(), history)), nil
 }
 
-// remember takes in the checklist as it was read.
-func (t *task) remember(list *node) {
-	for _, n := range list.items {
-		id, text := n.get("id"), n.get("description")
-		if id != nil && text != nil {
-			t.items = append(t.items, checkItem{id: id.value, description: strings.Trim(text.value, blank), past: n})
-		}
-	}
-}
-
-// checklist writes the usual items and the criteria. What an item was read as
-// it stays, with its history.
+// checklist writes the usual items and the criteria.
 func (t *task) checklist(table []field[*checkItem]) *node {
 	n := &node{kind: list}
+	add := func(it checkItem) { n.items = append(n.items, objectOf(&it, table, nil)) }
 	for _, u := range usualItems() {
 		it := checkItem{id: u[0], description: u[1]}
 		if task := t.step().Task; u[0] == "implement" && !task.IsZero() {
 			it.description = task.Value
 		}
-		n.items = append(n.items, t.item(it, func(old checkItem) bool {
-			return old.id == it.id && (it.id != "implement" || old.description == it.description)
-		}, table))
+		add(it)
 	}
 	for _, a := range t.step().Acceptance.Value {
-		it := checkItem{id: plan.Slug(a.Value), description: a.Value}
-		n.items = append(n.items, t.item(it, func(old checkItem) bool { return usualItem(old.id) == "" && old.description == it.description }, table))
+		add(checkItem{id: plan.Slug(a.Value), description: a.Value})
 	}
 	return n
-}
-
-// item writes an item, or the one that it was read from.
-func (t *task) item(it checkItem, same func(checkItem) bool, table []field[*checkItem]) *node {
-	for i, old := range t.items {
-		if old.past != nil && same(old) {
-			t.items[i].past = nil
-			return old.past
-		}
-	}
-	return objectOf(&it, table, nil)
 }

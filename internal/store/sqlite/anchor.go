@@ -20,33 +20,18 @@ import (
 // shows when records at the file's end are missing. It may be older than the
 // file, never newer. Ids have no gaps, so ID is also the number of records.
 type anchor struct {
-	ID     int64
-	Stream string
-	Seq    uint64
-	Epoch  uint64
-	Hash   sum
-}
-
-type anchorText struct {
 	ID     int64  `json:"id"`
 	Stream string `json:"stream"`
 	Seq    uint64 `json:"seq"`
 	Epoch  uint64 `json:"epoch"`
-	Hash   string `json:"hash"`
+	Hash   string `json:"hash"` // in hexadecimal
 }
 
-func (a anchor) encode() ([]byte, error) {
-	text, err := json.Marshal(anchorText{a.ID, a.Stream, a.Seq, a.Epoch, hex.EncodeToString(a.Hash[:])})
-	return append(text, '\n'), err
-}
-
-func decodeAnchor(text []byte) (anchor, error) {
-	var t anchorText
-	if err := json.Unmarshal(text, &t); err != nil {
+func decodeAnchor(text []byte) (a anchor, err error) {
+	if err := json.Unmarshal(text, &a); err != nil {
 		return anchor{}, err
 	}
-	a := anchor{ID: t.ID, Stream: t.Stream, Seq: t.Seq, Epoch: t.Epoch}
-	if n, err := hex.Decode(a.Hash[:], []byte(t.Hash[:min(len(t.Hash), 2*len(a.Hash))])); err != nil || n != len(a.Hash) || t.ID <= 0 {
+	if link, err := hex.DecodeString(a.Hash); err != nil || len(link) != len(sum{}) || a.ID <= 0 {
 		return anchor{}, errors.New("it names no record")
 	}
 	return a, nil
@@ -89,7 +74,7 @@ func anchorAt(ctx context.Context, q querier, query string, args ...any) (anchor
 	if errors.Is(err, sql.ErrNoRows) {
 		return anchor{}, nil
 	}
-	copy(a.Hash[:], link)
+	a.Hash = hex.EncodeToString(link)
 	return a, err
 }
 
@@ -170,9 +155,9 @@ func (a *anchorer) write() error {
 	if newest == a.written {
 		return nil
 	}
-	text, err := newest.encode()
+	text, err := json.Marshal(newest)
 	if err == nil {
-		err = durable.Replace(a.path, text, 0o600, stages(a.point, PointAnchorWrite, PointAnchorRename, PointAnchorDone))
+		err = durable.Replace(a.path, append(text, '\n'), 0o600, stages(a.point, PointAnchorWrite, PointAnchorRename, PointAnchorDone))
 	}
 	if err == nil {
 		a.written = newest

@@ -1,10 +1,12 @@
 package sqlite_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -71,53 +73,33 @@ func TestFailedBackupLeavesNothing(t *testing.T) {
 	}
 }
 
-func TestVersions(t *testing.T) {
+// A journal of another schema is refused, and left as it is; one whose version
+// alone was changed is damaged.
+func TestOtherVersions(t *testing.T) {
 	dir := scratch(t)
 	sample(t, dir)
-	want := contents(t, dir)
-	next := sqlite.Config{Dir: dir}.WithNext("ALTER TABLE head ADD COLUMN note TEXT")
-
-	owner, _ := owned(t, dir)
-	next.LockRetry = 1
-	if _, _, err := sqlite.Open(t.Context(), next); !errors.Is(err, store.ErrOwned) {
-		t.Errorf("upgrade under an owner: %v, want ErrOwned", err)
-	}
-	if err := owner.Close(); err != nil {
-		t.Fatal(err)
-	}
 	late := openIn(t, dir)
 	defer late.Close()
-	s, _, err := sqlite.Open(t.Context(), next)
-	if err != nil {
-		t.Fatal(err)
+	tamper(t, dir, "PRAGMA user_version = 7")
+	before := readFile(t, filepath.Join(dir, "journal.db"))
+	if _, _, err := sqlite.Open(t.Context(), sqlite.Config{Dir: dir}); !errors.Is(err, store.ErrCorrupt) {
+		t.Errorf("open with another version: %v, want ErrCorrupt", err)
 	}
-	if _, _, err := late.Own(t.Context(), "workspace"); !errors.Is(err, store.ErrNewer) {
-		t.Errorf("own what was upgraded meanwhile: %v, want ErrNewer", err)
+	report, err := inspect(t, dir)
+	if !errors.Is(err, store.ErrCorrupt) || len(report.Faults) != 1 || report.Faults[0].What != "its version is not that of its tables" {
+		t.Errorf("verify: %v, %v", report.Faults, err)
 	}
-	if _, err := s.Verify(t.Context()); err != nil {
-		t.Error(err)
+	if !bytes.Equal(before, readFile(t, filepath.Join(dir, "journal.db"))) {
+		t.Error("the file was changed")
 	}
-	write(t, s, settled("a", 20, own(t, s), 1))
-	s.Close()
-
-	if _, _, err := sqlite.Open(t.Context(), sqlite.Config{Dir: dir}); !errors.Is(err, store.ErrNewer) {
-		t.Errorf("open a newer version: %v, want ErrNewer", err)
+	tamper(t, dir, "ALTER TABLE head ADD COLUMN note TEXT")
+	for _, look := range []bool{false, true} {
+		_, _, err := sqlite.Open(t.Context(), sqlite.Config{Dir: dir, Inspect: look})
+		if !errors.Is(err, store.ErrVersion) || !strings.Contains(err.Error(), "its version is 7") {
+			t.Errorf("open with other tables (inspect %t): %v, want ErrVersion", look, err)
+		}
 	}
-	kept := scratch(t) // the file as it was before
-	writeFile(t, filepath.Join(kept, "journal.db"), readFile(t, filepath.Join(dir, "journal.v2.db")))
-	if diff := cmp.Diff(want, contents(t, kept)); diff != "" {
-		t.Errorf("the kept file's records (- want, + got):\n%s", diff)
-	}
-}
-
-func TestFailedUpgradeChangesNothing(t *testing.T) {
-	dir := scratch(t)
-	sample(t, dir)
-	broken := sqlite.Config{Dir: dir}.WithNext("ALTER TABLE head ADD COLUMN note TEXT; nonsense")
-	if _, _, err := sqlite.Open(t.Context(), broken); err == nil {
-		t.Fatal("a broken upgrade succeeded")
-	}
-	if _, err := inspect(t, dir); err != nil {
-		t.Errorf("after a failed upgrade: %v", err)
+	if _, _, err := late.Own(t.Context(), "workspace"); !errors.Is(err, store.ErrVersion) {
+		t.Errorf("own what was changed meanwhile: %v, want ErrVersion", err)
 	}
 }

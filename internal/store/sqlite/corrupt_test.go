@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -143,6 +145,57 @@ func TestFlippedBitsAnywhere(t *testing.T) {
 }
 
 // contents reads all records, or says at which it had to stop.
+// Pages of zeros, and letters that a terminal obeys: it is damage, and is told in text.
+func TestSpoiledAnywhere(t *testing.T) {
+	dir := scratch(t)
+	sample(t, dir)
+	path := filepath.Join(dir, "journal.db")
+	good := readFile(t, path)
+	step := max(1, len(good)/60)
+	for at := 0; at < len(good); at += step {
+		for _, spoil := range []string{strings.Repeat("\x00", 4096), "\x1b", "\x1b[2J\x9b\x07"} {
+			bad := bytes.Clone(good)
+			copy(bad[at:], spoil)
+			writeFile(t, path, bad)
+			s, _, err := sqlite.Open(t.Context(), sqlite.Config{Dir: dir})
+			if err == nil {
+				_, err = s.Verify(t.Context())
+				s.Close()
+			}
+			if err == nil {
+				continue // nothing counts there
+			}
+			if !known(err) {
+				t.Errorf("%q at %d: %v", spoil[:1], at, err)
+			}
+			if strings.ContainsFunc(err.Error(), unicode.IsControl) || !utf8.ValidString(err.Error()) {
+				t.Errorf("%q at %d is told as %q", spoil[:1], at, err)
+			}
+		}
+	}
+}
+
+// A journal of another workspace is refused, and no sound one.
+func TestOtherWorkspace(t *testing.T) {
+	dir := scratch(t)
+	sample(t, dir)
+	for _, inspect := range []bool{false, true} {
+		s, _, err := sqlite.Open(t.Context(), sqlite.Config{Dir: dir, Workspace: "another", Inspect: inspect})
+		if err == nil {
+			_, err = s.Verify(t.Context())
+			s.Close()
+		}
+		if !errors.Is(err, store.ErrCorrupt) || !strings.Contains(err.Error(), "not of another") {
+			t.Errorf("inspect %t: %v", inspect, err)
+		}
+	}
+	s, _, err := sqlite.Open(t.Context(), sqlite.Config{Dir: dir, Workspace: "workspace"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Close()
+}
+
 func contents(t testing.TB, dir string) map[string][]engine.Record {
 	t.Helper()
 	s, _, err := sqlite.Open(t.Context(), sqlite.Config{Dir: dir, Inspect: true})
@@ -528,7 +581,7 @@ func spoil(good []byte, at uint32, text []byte, cut uint32) []byte {
 }
 
 func known(err error) bool {
-	return errors.Is(err, store.ErrCorrupt) || errors.Is(err, store.ErrNewer)
+	return errors.Is(err, store.ErrCorrupt) || errors.Is(err, store.ErrVersion)
 }
 
 // A journal that has lost its epoch is damaged, and not another's.

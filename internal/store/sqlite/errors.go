@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"strings"
 	"syscall"
+	"unicode"
 
 	"github.com/piton-dev/piton/internal/durable"
 	"github.com/piton-dev/piton/internal/store"
@@ -22,6 +24,7 @@ func (s *Store) explain(doing string, err error) error {
 
 func explain(doing, path string, err error) error {
 	class, advice := classify(err)
+	err = printable{err}
 	switch {
 	case class == nil && advice == "":
 		return fmt.Errorf("journal: %s %s: %w", doing, path, err)
@@ -31,10 +34,27 @@ func explain(doing, path string, err error) error {
 	return fmt.Errorf("journal: %s %s: %w: %s: %w", doing, path, class, advice, err)
 }
 
+// A printable error says nothing that a terminal obeys: what is damaged may hold
+// anything, and SQLite repeats it.
+type printable struct{ error }
+
+func (p printable) Error() string { return plain(p.error.Error()) }
+
+func (p printable) Unwrap() error { return p.error }
+
+func plain(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return '?'
+		}
+		return r
+	}, strings.ToValidUTF8(text, "?"))
+}
+
 const (
 	adviceFull     = "free some space, then start again"
 	adviceReadOnly = "make the directory and its files writable, then start again"
-	adviceCorrupt  = "check it with fsck, restore a backup"
+	adviceCorrupt  = "restore a backup"
 	adviceInput    = "the disk or its file system failed; check it, then start again"
 	adviceBusy     = "another program holds the file locked; end it"
 )
@@ -54,6 +74,8 @@ func classify(err error) (error, string) {
 		return classifyCode(db.Code())
 	}
 	switch {
+	case strings.Contains(err.Error(), "sql: Scan error"): // a column is not of the type that it was written with
+		return store.ErrCorrupt, adviceCorrupt
 	case durable.IsFull(err):
 		return store.ErrFull, adviceFull
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
@@ -90,7 +112,7 @@ func classifyCode(code int) (error, string) {
 	return nil, ""
 }
 
-// unreadable marks a column that is not of the type that it was written with.
+// unreadable marks a row that is not what was written.
 func unreadable(err error) error {
 	if errors.Is(err, store.ErrCorrupt) {
 		return err

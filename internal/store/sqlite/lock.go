@@ -4,73 +4,63 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"os"
-	"strconv"
-	"strings"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/piton-dev/piton/internal/store"
 )
 
-// lockPause is how long to wait between two tries for a lock whose holder is
-// gone.
+// lockPause is the time between two tries for what somebody holds.
 const lockPause = 10 * time.Millisecond
 
 // errHeld is what tryLock answers when somebody else holds the lock.
 var errHeld = errors.New("held")
 
-// A lock is the right to write. It lasts no longer than the process; the file
-// stays.
+// A lock is the right to write. It ends with the process, and no child of it has it.
+// The system knows it by process: whoever closes another file of the same name in
+// this process loses it, so that here it is looked up first.
 type lock struct{ file *os.File }
 
-// acquire takes the lock. A live holder is an error at once. A holder that is
-// gone may have left the lock with a child that it had forked and that has not
-// yet begun its program, so then acquire tries again for as long as retry.
-func acquire(ctx context.Context, path string, retry time.Duration) (*lock, error) {
-	deadline := time.Now().Add(retry)
-	for {
-		held, holder, err := try(path)
-		switch {
-		case err != nil:
-			return nil, explain("lock", path, err)
-		case held != nil:
-			return held, nil
-		case holder.alive():
-			return nil, fmt.Errorf("journal: lock %s: process %d holds it; send it the command, or end it: %w", path, holder.pid, store.ErrOwned)
-		case time.Now().After(deadline):
-			return nil, fmt.Errorf("journal: lock %s: still held after %s, and its holder %q cannot be seen from here: %w", path, retry, holder, store.ErrOwned)
-		}
-		if err := pause(ctx, lockPause); err != nil {
-			return nil, fmt.Errorf("journal: lock %s: %w", path, err)
-		}
-	}
+var locks struct {
+	sync.Mutex
+	held []*lock
 }
 
-// try returns the lock, or its holder as far as that can be told.
-func try(path string) (*lock, process, error) {
+// acquire takes the lock, or fails with store.ErrOwned at once.
+func acquire(path string) (*lock, error) {
+	locks.Lock()
+	defer locks.Unlock()
+	if slices.ContainsFunc(locks.held, func(l *lock) bool { return isAt(l.file, path) }) {
+		return nil, owned(path, os.Getpid())
+	}
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
-		return nil, process{}, err
+		return nil, explain("lock", path, err)
 	}
-	err = tryLock(f)
-	if errors.Is(err, errHeld) {
-		defer f.Close()
-		holder, err := readHolder(f)
-		return nil, holder, err
-	}
+	holder, err := tryLock(f)
 	if err == nil && !isAt(f, path) {
-		f.Close() // it was removed under us: another file is the lock now
-		return nil, process{}, nil
-	}
-	if err == nil {
-		err = writeHolder(f)
+		err = errHeld // it was removed under us: another file is the lock now
 	}
 	if err != nil {
 		f.Close()
-		return nil, process{}, err
+		if errors.Is(err, errHeld) {
+			return nil, owned(path, holder)
+		}
+		return nil, explain("lock", path, err)
 	}
-	return &lock{f}, process{}, nil
+	l := &lock{f}
+	locks.held = append(locks.held, l)
+	return l, nil
+}
+
+func owned(path string, holder int) error {
+	who := "another process"
+	if holder > 0 {
+		who = fmt.Sprintf("process %d", holder)
+	}
+	return fmt.Errorf("journal: lock %s: %s holds it; send it the command, or end it: %w", path, who, store.ErrOwned)
 }
 
 func isAt(f *os.File, path string) bool {
@@ -84,56 +74,40 @@ func isAt(f *os.File, path string) bool {
 
 // release gives the lock back. Closing the file does that on all systems.
 func (l *lock) release() error {
-	cleared := l.file.Truncate(0)
-	return errors.Join(cleared, l.file.Close())
+	locks.Lock()
+	defer locks.Unlock()
+	locks.held = slices.DeleteFunc(locks.held, func(other *lock) bool { return other == l })
+	return l.file.Close()
 }
 
-func writeHolder(f *os.File) error {
-	if err := f.Truncate(0); err != nil {
-		return err
+// guardPatience is how long a guard is asked for whose holder may just have died: a
+// child that it had forked holds it until its program begins.
+const guardPatience = time.Second
+
+// acquireGuard locks what another owner of the workspace would lock. It writes
+// nothing there, so that anything that can be opened will do.
+func acquireGuard(ctx context.Context, path string) (release func() error, err error) {
+	if path == "" {
+		return func() error { return nil }, nil
 	}
-	_, err := f.WriteAt([]byte(self().String()+"\n"), 0)
-	return err
-}
-
-// readHolder answers with the zero process if the file does not say: its
-// holder is about to write, or to release.
-func readHolder(f *os.File) (process, error) {
-	text, err := io.ReadAll(io.LimitReader(f, 128))
+	f, err := os.Open(path)
 	if err != nil {
-		return process{}, err
+		return nil, explain("lock", path, err)
 	}
-	number, started, _ := strings.Cut(strings.TrimSpace(string(text)), " ")
-	pid, err := strconv.Atoi(number)
+	deadline := time.Now().Add(guardPatience)
+	for err = tryGuard(f); errors.Is(err, errHeld); err = tryGuard(f) {
+		if time.Now().After(deadline) {
+			err = fmt.Errorf("journal: lock %s: %w: end it, or use its state directory (PITON_STATE)", path, store.ErrElsewhere)
+			break
+		}
+		if err = pause(ctx, lockPause); err != nil {
+			break
+		}
+	}
 	if err != nil {
-		return process{}, nil
+		return nil, errors.Join(err, f.Close())
 	}
-	return process{pid: pid, started: started}, nil
-}
-
-// A process is told from a later one of the same number by when it started, in
-// whatever words the system has for that.
-type process struct {
-	pid     int
-	started string
-}
-
-func self() process {
-	started, _ := startOf(os.Getpid())
-	return process{pid: os.Getpid(), started: started}
-}
-
-func (p process) String() string {
-	return strings.TrimSpace(strconv.Itoa(p.pid) + " " + p.started)
-}
-
-// alive reports whether p surely runs.
-func (p process) alive() bool {
-	if p.pid <= 0 {
-		return false
-	}
-	started, runs := startOf(p.pid)
-	return runs && started == p.started
+	return f.Close, nil
 }
 
 func pause(ctx context.Context, d time.Duration) error {

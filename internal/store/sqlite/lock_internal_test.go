@@ -2,40 +2,10 @@ package sqlite
 
 import (
 	"os"
-	"os/exec"
 	"path/filepath"
 	"runtime"
 	"testing"
 )
-
-func TestAlive(t *testing.T) {
-	ended := exec.Command(os.Args[0], "-test.run=^$")
-	if err := ended.Start(); err != nil {
-		t.Fatal(err)
-	}
-	started, _ := startOf(ended.Process.Pid)
-	gone := process{pid: ended.Process.Pid, started: started}
-	if err := ended.Wait(); err != nil {
-		t.Fatal(err)
-	}
-	reused := self()
-	reused.started += "0"
-	for _, test := range []struct {
-		what string
-		p    process
-		want bool
-	}{
-		{"this process", self(), true},
-		{"one that ended", gone, false},
-		{"one whose number was given to this one", reused, false},
-		{"nobody", process{}, false},
-		{"a group", process{pid: -1}, false},
-	} {
-		if got := test.p.alive(); got != test.want {
-			t.Errorf("%s (%s): alive is %t", test.what, test.p, got)
-		}
-	}
-}
 
 func TestRemovedLockIsNone(t *testing.T) {
 	if runtime.GOOS == "windows" {

@@ -13,6 +13,7 @@ import (
 	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/store"
 	"github.com/piton-dev/piton/internal/store/sqlite"
+	"github.com/piton-dev/piton/internal/store/storetest"
 )
 
 // TestLikeMemory does the same to both stores, at random, and wants the same
@@ -21,7 +22,7 @@ func TestLikeMemory(t *testing.T) {
 	top, runs := scratch(t), 0
 	rapid.Check(t, func(t *rapid.T) {
 		runs++
-		m := &pair{dir: filepath.Join(top, strconv.Itoa(runs)), memory: store.NewMemory()}
+		m := &pair{dir: filepath.Join(top, strconv.Itoa(runs)), memory: storetest.NewMemory()}
 		m.open(t)
 		defer func() { m.disk.Close() }()
 		for range rapid.IntRange(1, 20).Draw(t, "actions") {
@@ -37,7 +38,7 @@ func TestLikeMemory(t *testing.T) {
 
 type pair struct {
 	dir    string
-	memory *store.Memory
+	memory *storetest.Memory
 	disk   *sqlite.Store
 	epoch  uint64
 }

@@ -11,6 +11,7 @@ import (
 // An owner is the time from Own to release.
 type owner struct {
 	lock   *lock
+	guard  func() error // gives the guard back
 	writer *writer
 	queue  queue
 	anchor *anchorer
@@ -29,23 +30,28 @@ func (s *Store) Own(ctx context.Context, workspace string) (uint64, func() error
 	case s.inspect:
 		return 0, nil, fmt.Errorf("journal: own %s: it was opened to be inspected: %w", s.path, store.ErrReadOnly)
 	}
-	held, err := acquire(ctx, s.lockPath(), s.retry)
+	held, err := acquire(s.lockPath())
 	if err != nil {
 		return 0, nil, err
 	}
-	o, err := s.takeOver(ctx, workspace, held)
+	guard, err := acquireGuard(ctx, s.guard)
 	if err != nil {
 		return 0, nil, errors.Join(err, held.release())
 	}
+	o, err := s.takeOver(ctx, workspace)
+	if err != nil {
+		return 0, nil, errors.Join(err, guard(), held.release())
+	}
+	o.lock, o.guard = held, guard
 	s.owner = o
 	return o.epoch, func() error { return s.release(o) }, nil
 }
 
 // takeOver runs under the lock. It checks the version and the tail once more,
 // because there may have been another owner since Open.
-func (s *Store) takeOver(ctx context.Context, workspace string, held *lock) (*owner, error) {
-	if err := s.upgraded(ctx); err != nil {
-		return nil, err
+func (s *Store) takeOver(ctx context.Context, workspace string) (*owner, error) {
+	if _, err := s.made(ctx); err != nil {
+		return nil, s.explain("own", err)
 	}
 	if err := s.checkTail(ctx); err != nil {
 		return nil, err
@@ -60,21 +66,9 @@ func (s *Store) takeOver(ctx context.Context, workspace string, held *lock) (*ow
 		return nil, errors.Join(s.explain("own", err), w.close())
 	}
 	s.point(PointEpochDone)
-	o := &owner{lock: held, writer: w, epoch: epoch, anchor: newAnchorer(s.anchorPath(), s.point)}
+	o := &owner{writer: w, epoch: epoch, anchor: newAnchorer(s.anchorPath(), s.point)}
 	w.epoch = epoch
 	return o, nil
-}
-
-// upgraded refuses a file that a newer program brought to its version.
-func (s *Store) upgraded(ctx context.Context) error {
-	v, err := version(ctx, s.readers)
-	if err != nil {
-		return s.explain("own", err)
-	}
-	if v != len(s.migrations) {
-		return fmt.Errorf("journal: own %s: it is of version %d now, this program writes %d: use the newer program: %w", s.path, v, len(s.migrations), store.ErrNewer)
-	}
-	return nil
 }
 
 func (s *Store) release(o *owner) error {
@@ -99,7 +93,7 @@ func (s *Store) end(o *owner) error {
 	if sound {
 		o.writer.settle()
 	}
-	return errors.Join(o.writer.close(), o.anchor.close(), o.lock.release())
+	return errors.Join(o.writer.close(), o.anchor.close(), o.guard(), o.lock.release())
 }
 
 // current returns the owner, or the error that an append has to answer with.

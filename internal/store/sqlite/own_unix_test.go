@@ -3,6 +3,7 @@
 package sqlite_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -10,7 +11,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -41,22 +41,24 @@ func TestFenced(t *testing.T) {
 	}
 }
 
-// leaveLockToChild takes the lock, gives it to a child and is gone: what
-// happens if an owner dies while a child of it has not yet begun its program.
+// leaveLockToChild owns a journal, starts a child that has its files, and is gone:
+// what happens if an owner dies while a child of it has not yet begun its program.
 func leaveLockToChild(args []string) error {
-	lock, err := os.OpenFile(filepath.Join(args[0], "lock"), os.O_RDWR|os.O_CREATE, 0o600)
+	s, _, err := sqlite.Open(context.Background(), sqlite.Config{Dir: args[0]})
 	if err != nil {
 		return err
 	}
-	if err := unix.Flock(int(lock.Fd()), unix.LOCK_EX); err != nil {
-		return err
-	}
-	if _, err := lock.WriteString(sqlite.Self() + "\n"); err != nil {
+	if _, _, err := s.Own(context.Background(), "workspace"); err != nil {
 		return err
 	}
 	c := exec.Command(os.Args[0])
 	c.Env = append(os.Environ(), roleVariable+"=hold")
-	c.Stdin, c.ExtraFiles = os.Stdin, []*os.File{lock}
+	c.Stdin = os.Stdin
+	for n := uintptr(3); n < 64; n++ {
+		if fd, err := unix.FcntlInt(n, unix.F_DUPFD_CLOEXEC, 0); err == nil {
+			c.ExtraFiles = append(c.ExtraFiles, os.NewFile(uintptr(fd), "inherited"))
+		}
+	}
 	if err := c.Start(); err != nil {
 		return err
 	}
@@ -69,35 +71,38 @@ func holdUntilEOF([]string) error {
 	return err
 }
 
-func TestOwnWaitsForTheChildOfADeadOwner(t *testing.T) {
+// The child of a dead owner has its files, and not its lock.
+func TestOwnAfterADeadOwnerWithAChild(t *testing.T) {
 	dir := scratch(t)
 	openIn(t, dir).Close()
 	c := start(t, "leave", dir)
 	c.expect(t, "left")
 	c.Process.Wait()
-
-	short, _, err := sqlite.Open(t.Context(), sqlite.Config{Dir: dir, LockRetry: 50 * time.Millisecond})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer short.Close()
-	began := time.Now()
-	if _, _, err := short.Own(t.Context(), "workspace"); !errors.Is(err, store.ErrOwned) || time.Since(began) < 50*time.Millisecond {
-		t.Errorf("own: %v after %s, want ErrOwned after 50ms", err, time.Since(began))
-	}
-
-	patient, _, err := sqlite.Open(t.Context(), sqlite.Config{Dir: dir, LockRetry: time.Minute})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer patient.Close()
-	result := make(chan error)
-	go func() {
-		_, _, err := patient.Own(t.Context(), "workspace")
-		result <- err
-	}()
+	own(t, openIn(t, dir))
 	c.in.Close() // the child ends
-	if err := <-result; err != nil {
-		t.Errorf("own once the child is gone: %v", err)
+}
+
+// Two journals of one workspace have one owner at a time.
+func TestGuardOfTheWorkspace(t *testing.T) {
+	guard := scratch(t)
+	open := func() *sqlite.Store {
+		s, _, err := sqlite.Open(t.Context(), sqlite.Config{Dir: scratch(t), Guard: guard})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { s.Close() })
+		return s
 	}
+	first, second := open(), open()
+	_, release, err := first.Own(t.Context(), "workspace")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := second.Own(t.Context(), "workspace"); !errors.Is(err, store.ErrElsewhere) || errors.Is(err, store.ErrOwned) {
+		t.Errorf("two owners: %v", err)
+	}
+	if err := release(); err != nil {
+		t.Fatal(err)
+	}
+	own(t, second)
 }

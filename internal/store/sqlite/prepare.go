@@ -41,6 +41,8 @@ type runRows struct {
 	items   []values
 	plans   []values
 	ended   []values // plans that wait no more
+
+	archived []engine.ArchivedRow
 }
 
 func prepare(b store.Batch) (prepared, error) {
@@ -145,6 +147,7 @@ func newRun(stream string, rows engine.Rows) (r runRows, err error) {
 		}
 		r.items = append(r.items, item)
 	}
+	r.archived = rows.Archived
 	for _, row := range rows.Plans {
 		if !row.Open {
 			r.ended = append(r.ended, list(stream, row.Drafted.Plan))

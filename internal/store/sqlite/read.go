@@ -178,11 +178,11 @@ func changed(ctx context.Context, q querier, since int64) ([]string, int64, erro
 	if since > 0 {
 		query, args = "SELECT DISTINCT stream FROM event WHERE id > ? ORDER BY stream", []any{since}
 	}
-	streams, err := collect(ctx, q, query, args, func(rows *sql.Rows) (stream string, err error) {
-		return stream, rows.Scan(&stream)
-	})
+	streams, err := collect(ctx, q, query, args, scanText)
 	return streams, last.ID, err
 }
+
+func scanText(rows *sql.Rows) (text string, err error) { return text, rows.Scan(&text) }
 
 // batchRows is how many rows are gathered in one piece: a slice of ten thousand
 // that grows is copied again and again.

@@ -45,6 +45,7 @@ func limit(n int) string {
 type rowWriter struct {
 	run, step, item, plan upsert
 	dropSteps, endPlan    statement
+	archive, back         statement
 }
 
 func (w *rowWriter) statements() map[*statement]string {
@@ -64,6 +65,8 @@ func (w *rowWriter) statements() map[*statement]string {
 		&w.plan.add:    "INSERT INTO plan(at, row, stream, plan) VALUES(?, ?, ?, ?)",
 		&w.dropSteps:   "DELETE FROM step WHERE stream = ? AND run = ?",
 		&w.endPlan:     "DELETE FROM plan WHERE stream = ? AND plan = ?",
+		&w.archive:     "INSERT OR IGNORE INTO archived(run) VALUES(?)",
+		&w.back:        "DELETE FROM archived WHERE run = ?",
 	}
 }
 
@@ -122,6 +125,15 @@ func (w *rowWriter) writePlans(r *runRows) error {
 	}
 	for _, plan := range r.ended {
 		if _, err := w.endPlan.exec(plan); err != nil {
+			return err
+		}
+	}
+	for _, row := range r.archived {
+		move := &w.archive
+		if row.Back {
+			move = &w.back
+		}
+		if _, err := move.exec(list(row.Run)); err != nil {
 			return err
 		}
 	}
@@ -218,6 +230,15 @@ func (s *Store) Items(ctx context.Context, filter store.ItemFilter) ([]engine.It
 		return cmp.Or(a.Opened.Compare(b.Opened), cmp.Compare(a.Stream, b.Stream), len(a.Item)-len(b.Item), cmp.Compare(a.Item, b.Item))
 	})
 	return items, nil
+}
+
+// Archived implements [store.Store].
+func (s *Store) Archived(ctx context.Context) ([]string, error) {
+	runs, err := collect(ctx, s.readers, "SELECT run FROM archived ORDER BY run", nil, scanText)
+	if err != nil {
+		return nil, s.explain("list archived runs in", err)
+	}
+	return runs, nil
 }
 
 // Plans implements [store.Store].

@@ -5,25 +5,17 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
-	"time"
+	"hash/crc32"
+	"slices"
 
 	"github.com/piton-dev/piton/internal/durable"
 	"github.com/piton-dev/piton/internal/store"
 )
 
-// migrations lead from each version of the schema to the next: the n-th makes
-// version n out of n-1. Released ones never change; testdata holds a journal of
-// each version.
-func migrations() []string {
-	return []string{version1, version2}
-}
-
 // Ids of events are 1, 2, 3 … without a gap, so that the last id is also their
 // count. Texts of JSON are for the reader of one row; columns are what is
 // selected or sorted by, or read by the ten thousand.
-const version1 = `
+const schema = `
 CREATE TABLE meta(
 	one INTEGER PRIMARY KEY CHECK(one = 1),
 	workspace TEXT NOT NULL,
@@ -47,58 +39,8 @@ CREATE TRIGGER event_stays BEFORE DELETE ON event BEGIN SELECT RAISE(ABORT, 'eve
 CREATE TABLE head(
 	stream TEXT PRIMARY KEY,
 	seq INTEGER NOT NULL,
-	hash BLOB NOT NULL,
-	run TEXT NOT NULL DEFAULT '',
-	status TEXT NOT NULL DEFAULT '',
-	started INTEGER NOT NULL DEFAULT 0,
-	row TEXT
+	hash BLOB NOT NULL
 ) STRICT, WITHOUT ROWID;
-CREATE TABLE step(
-	stream TEXT NOT NULL,
-	idx INTEGER NOT NULL,
-	id TEXT NOT NULL,
-	number TEXT NOT NULL,
-	title TEXT NOT NULL,
-	status TEXT NOT NULL,
-	phase TEXT NOT NULL,
-	reason TEXT NOT NULL,
-	agent TEXT NOT NULL,
-	attempts INTEGER NOT NULL,
-	verdict TEXT NOT NULL,
-	baseline TEXT NOT NULL,
-	started INTEGER NOT NULL,
-	finished INTEGER NOT NULL,
-	needs TEXT NOT NULL,
-	PRIMARY KEY(stream, idx)
-) STRICT, WITHOUT ROWID;
-CREATE TABLE item(
-	stream TEXT NOT NULL,
-	item TEXT NOT NULL,
-	run TEXT NOT NULL,
-	open INTEGER NOT NULL,
-	opened INTEGER NOT NULL,
-	row TEXT NOT NULL,
-	PRIMARY KEY(stream, item)
-) STRICT, WITHOUT ROWID;
-CREATE INDEX item_open ON item(opened) WHERE open = 1;
-CREATE TABLE object(
-	id INTEGER PRIMARY KEY,
-	hash BLOB NOT NULL UNIQUE,
-	size INTEGER NOT NULL,
-	body BLOB
-) STRICT;
-CREATE TABLE snapshot(
-	stream TEXT PRIMARY KEY,
-	seq INTEGER NOT NULL,
-	sum BLOB NOT NULL,
-	body BLOB NOT NULL
-) STRICT;
-`
-
-// version2 keeps a row for each run instead of one for each stream, with the
-// steps of each, and one for each plan that waits. What version 1 kept is
-// carried over; all else is in the records alone, and rebuild makes it.
-const version2 = `
 CREATE TABLE run(
 	stream TEXT NOT NULL,
 	run TEXT NOT NULL,
@@ -113,10 +55,6 @@ CREATE UNIQUE INDEX run_order ON run(stream, n);
 CREATE INDEX run_id ON run(run);
 CREATE INDEX run_started ON run(started DESC, stream, n DESC);
 CREATE INDEX run_status ON run(status, started DESC, stream, n DESC);
-INSERT INTO run SELECT stream, run, 1,
-	CASE WHEN json_extract(row, '$.open') > 0 AND NOT json_extract(row, '$.ended') THEN 'waiting' ELSE status END,
-	started, lower(json_extract(row, '$.title')), row FROM head WHERE row IS NOT NULL;
-ALTER TABLE step RENAME TO step1;
 CREATE TABLE step(
 	stream TEXT NOT NULL,
 	run TEXT NOT NULL,
@@ -137,14 +75,18 @@ CREATE TABLE step(
 	needs TEXT NOT NULL,
 	PRIMARY KEY(stream, run, idx)
 ) STRICT, WITHOUT ROWID;
-INSERT INTO step SELECT s.stream, h.run, s.idx, s.id, s.number, s.title, s.status, s.phase, s.reason, s.agent, s.attempts,
-	s.verdict, s.baseline, 0, s.started, s.finished, s.needs FROM step1 s JOIN head h ON h.stream = s.stream WHERE h.row IS NOT NULL;
-DROP TABLE step1;
-ALTER TABLE head DROP COLUMN run;
-ALTER TABLE head DROP COLUMN status;
-ALTER TABLE head DROP COLUMN started;
-ALTER TABLE head DROP COLUMN row;
+CREATE TABLE item(
+	stream TEXT NOT NULL,
+	item TEXT NOT NULL,
+	run TEXT NOT NULL,
+	open INTEGER NOT NULL,
+	opened INTEGER NOT NULL,
+	row TEXT NOT NULL,
+	PRIMARY KEY(stream, item)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX item_open ON item(opened) WHERE open = 1;
 CREATE INDEX item_run ON item(run);
+CREATE TABLE archived(run TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
 CREATE TABLE plan(
 	stream TEXT NOT NULL,
 	plan TEXT NOT NULL,
@@ -152,128 +94,93 @@ CREATE TABLE plan(
 	row TEXT NOT NULL,
 	PRIMARY KEY(stream, plan)
 ) STRICT, WITHOUT ROWID;
+CREATE TABLE object(
+	id INTEGER PRIMARY KEY,
+	hash BLOB NOT NULL UNIQUE,
+	size INTEGER NOT NULL,
+	body BLOB
+) STRICT;
+CREATE TABLE snapshot(
+	stream TEXT PRIMARY KEY,
+	seq INTEGER NOT NULL,
+	sum BLOB NOT NULL,
+	body BLOB NOT NULL
+) STRICT;
 `
 
-func version(ctx context.Context, db *sql.DB) (int, error) {
+// schemaVersion marks a file that has this schema. Another text has another number.
+func schemaVersion() int { return int(crc32.ChecksumIEEE([]byte(schema)) >> 1) }
+
+func version(ctx context.Context, q querier) (int, error) {
 	var v int
-	err := db.QueryRowContext(ctx, "PRAGMA user_version").Scan(&v)
+	err := q.QueryRowContext(ctx, "PRAGMA user_version").Scan(&v)
 	return v, err
 }
 
-// upgrade brings the file to the newest version. Only who holds the lock may
-// change the schema, so it waits for a short while for a process that does the
-// same; an owner of an older version that stays is an error.
-func (s *Store) upgrade(ctx context.Context) error {
-	v, err := version(ctx, s.readers)
-	switch known := len(s.migrations); {
+// made reports whether the file has its tables: there are none in an empty one. It
+// fails on tables of another version, and where the file does not say the truth.
+func (s *Store) made(ctx context.Context) (bool, error) {
+	tx, err := s.readers.BeginTx(ctx, nil) // another process may be about to make them
+	if err != nil {
+		return false, err
+	}
+	defer tx.Rollback()
+	v, err := version(ctx, tx)
+	if err != nil || v == schemaVersion() {
+		return err == nil, err
+	}
+	got, err := tables(ctx, tx)
+	if err != nil || v == 0 && len(got) == 0 {
+		return false, err
+	}
+	want, err := freshTables(ctx)
+	switch {
 	case err != nil:
-		return s.explain("open", err)
-	case v < 0:
-		return s.explain("open", fmt.Errorf("%w: it has version %d", store.ErrCorrupt, v))
-	case v == known:
-		return nil
-	case v > known:
-		return fmt.Errorf("journal: open %s: it has version %d, this program knows up to %d: use a newer program: %w", s.path, v, known, store.ErrNewer)
-	case s.inspect:
-		return fmt.Errorf("journal: inspect %s: it has version %d instead of %d: open it once to bring it up to date", s.path, v, known)
+		return false, err
+	case slices.Equal(got, want):
+		return true, fmt.Errorf("%w: %s", store.ErrCorrupt, otherVersion)
+	case !slices.Contains(got, "event"):
+		return false, fmt.Errorf("%w: it holds no records", store.ErrCorrupt)
 	}
-	held, err := s.lockForUpgrade(ctx)
-	if err != nil || held == nil {
-		return err
-	}
-	defer held.release()
-	if err := s.migrate(ctx); err != nil {
-		return s.explain("upgrade", err)
-	}
-	return nil
+	return true, fmt.Errorf("%w: its version is %d, this program writes %d: use the program that wrote it, or move the directory away", store.ErrVersion, v, schemaVersion())
 }
 
-// lockForUpgrade returns no lock where another process did the work meanwhile.
-func (s *Store) lockForUpgrade(ctx context.Context) (*lock, error) {
-	deadline := time.Now().Add(s.retry)
-	for {
-		held, err := acquire(ctx, s.lockPath(), s.retry)
-		if !errors.Is(err, store.ErrOwned) || time.Now().After(deadline) {
-			return held, err
-		}
-		if v, err := version(ctx, s.readers); err == nil && v == len(s.migrations) {
-			return nil, nil
-		}
-		if err := pause(ctx, lockPause); err != nil {
-			return nil, err
-		}
-	}
-}
+const otherVersion = "its version is not that of its tables"
 
-// migrate runs under the lock.
-func (s *Store) migrate(ctx context.Context) error {
+// makeTables runs under the lock.
+func (s *Store) makeTables(ctx context.Context) error {
 	db, err := openWriter(s.path)
 	if err != nil {
 		return err
 	}
 	defer db.Close()
 	v, err := version(ctx, db)
-	if err != nil {
-		return err
+	if err == nil && v == 0 { // else another process was quicker
+		err = addSchema(ctx, db)
 	}
-	if v > 0 && v < len(s.migrations) {
-		if err := s.keepOld(ctx, db, v); err != nil {
-			return err
-		}
-	}
-	if err := s.steps(ctx, db, v); err != nil {
-		return err
-	}
-	return durable.SyncDir(s.dir)
+	return errors.Join(err, durable.SyncDir(s.dir))
 }
 
-// steps leads from version v to the newest in one transaction, and makes the
-// rows of an older journal anew.
-func (s *Store) steps(ctx context.Context, db *sql.DB, v int) error {
-	conn, err := db.Conn(ctx)
-	if err != nil {
-		return err
-	}
-	defer conn.Close()
-	tx, err := conn.BeginTx(ctx, nil)
-	if err != nil {
-		return err
-	}
-	defer tx.Rollback()
-	for to := v + 1; to <= len(s.migrations); to++ {
-		if err := step(ctx, tx, s.migrations[to-1], to); err != nil {
-			return fmt.Errorf("from version %d to %d: %w", to-1, to, err)
-		}
-	}
-	if v > 0 {
-		if err := s.rebuild(ctx, conn, tx); err != nil {
-			return fmt.Errorf("make the lists anew: %w", err)
-		}
-	}
-	return tx.Commit()
-}
-
-func step(ctx context.Context, tx *sql.Tx, migration string, to int) error {
-	if _, err := tx.ExecContext(ctx, migration); err != nil {
-		return err
-	}
-	_, err := tx.ExecContext(ctx, fmt.Sprintf("PRAGMA user_version = %d", to))
+func addSchema(ctx context.Context, db *sql.DB) error {
+	_, err := db.ExecContext(ctx, fmt.Sprintf("BEGIN; %s; PRAGMA user_version = %d; COMMIT", schema, schemaVersion()))
 	return err
 }
 
-// keepOld leaves a copy of the file as it is, named after its version. A copy
-// that was interrupted is made again.
-func (s *Store) keepOld(ctx context.Context, db *sql.DB, v int) error {
-	kept := filepath.Join(s.dir, fmt.Sprintf("journal.v%d.db", v))
-	unfinished := kept + ".part"
-	if err := os.RemoveAll(unfinished); err != nil {
-		return err
+// tables are the names and texts of tables, indexes and triggers.
+func tables(ctx context.Context, q querier) ([]string, error) {
+	return collect(ctx, q, "SELECT name FROM sqlite_schema UNION ALL SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY 1", nil, scanText)
+}
+
+// freshTables are those of a new file.
+func freshTables(ctx context.Context) ([]string, error) {
+	db, err := sql.Open("sqlite", ":memory:")
+	if err != nil {
+		return nil, err
 	}
-	if err := vacuumInto(ctx, db, unfinished); err != nil {
-		return err
+	defer db.Close()
+	db.SetMaxOpenConns(1)
+	if err := addSchema(ctx, db); err != nil {
+		return nil, err
 	}
-	if err := os.Rename(unfinished, kept); err != nil {
-		return err
-	}
-	return durable.SyncDir(s.dir)
+	return tables(ctx, db)
 }

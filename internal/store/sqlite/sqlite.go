@@ -11,8 +11,7 @@
 //	journal.db, -wal, -shm   the records, rows and objects up to 64 KiB
 //	objects/ab/cdef…         larger objects, one file each
 //	anchor                   the newest record as of at most a second ago
-//	lock                     held by the owner; names its process
-//	journal.vN.db            the file before it was brought up from version N
+//	lock                     held by the owner
 //
 // It must never acknowledge before the commit is synced, go on after a failed
 // commit, change a record, or open the database's files by other means than
@@ -33,7 +32,6 @@ import (
 	"time"
 
 	"github.com/piton-dev/piton/internal/durable"
-	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/store"
 )
 
@@ -42,34 +40,33 @@ type Config struct {
 	// Dir is the directory. Open makes it, for this user alone, where it is
 	// missing. Agents must not be able to see it: who can read it can lock it.
 	Dir string
+	// Workspace is the one whose journal it must be, "" for any.
+	Workspace string
+	// Guard is a file or directory of the workspace that the owner locks too, so
+	// that two with different directories do not work in one workspace. "" is none.
+	Guard string
 	// Inspect opens what is there without judging or changing it, for Verify
 	// on a journal that Open refuses. Own then fails.
 	Inspect bool
-	// LockRetry is how long Own tries for a lock whose holder is gone, and
-	// Open for one that somebody holds to bring an older file up to date.
+	// LockRetry is how long Open waits for another process that makes the file.
 	// 0 means 5 seconds.
 	LockRetry time.Duration
-	// Rows makes all rows of a stream from its records. Open calls it for each
-	// stream of a file that it brings up to date; without it, and where it
-	// fails, a stream keeps the rows that the older version had.
-	Rows func(ctx context.Context, s store.Store, stream string) (engine.Rows, error)
 	// Point is called with each of [Points] as it is reached, from several
 	// goroutines. It is for tests that stop the process there; nil otherwise.
 	Point func(name string)
-
-	migrations []string // instead of migrations(), in tests
 }
 
 // Store is a journal in a directory. It implements [store.Store].
 type Store struct {
-	dir        string
-	path       string
-	retry      time.Duration
-	inspect    bool
-	point      func(string)
-	migrations []string
-	rows       func(ctx context.Context, s store.Store, stream string) (engine.Rows, error)
-	readers    *sql.DB
+	dir     string
+	path    string
+	retry   time.Duration
+	inspect bool
+	point   func(string)
+	readers *sql.DB
+
+	workspace string // Config.Workspace
+	guard     string // Config.Guard
 
 	mu    sync.Mutex
 	owner *owner // nil without ownership
@@ -83,26 +80,25 @@ const (
 	busyMillis  = 5000
 )
 
-// Open opens the journal in a directory, or begins one. It brings a file of an
-// older version up to date, keeping a copy, and refuses one of a newer version
-// with store.ErrNewer. It checks the anchor and the newest records, in time
-// that does not depend on the journal's length; Verify checks all. warning is
+// Open opens the journal in a directory, or begins one. It refuses one of another
+// version with store.ErrVersion. It checks the anchor and the newest records, in
+// time that does not depend on the journal's length; Verify checks all. warning is
 // for a person, and empty unless the directory's file system is known to be
-// unsafe. Errors wrap store.ErrCorrupt, ErrReadOnly, ErrFull, and ErrOwned
-// where an owner of an older version runs.
+// unsafe. Errors wrap store.ErrCorrupt, ErrReadOnly or ErrFull.
 func Open(ctx context.Context, config Config) (s *Store, warning string, err error) {
 	dir, err := filepath.Abs(config.Dir)
 	if err != nil {
 		return nil, "", fmt.Errorf("journal: open %s: %w", config.Dir, err)
 	}
 	s = &Store{
-		dir:        dir,
-		path:       filepath.Join(dir, "journal.db"),
-		retry:      config.LockRetry,
-		inspect:    config.Inspect,
-		point:      config.Point,
-		migrations: config.migrations,
-		rows:       config.Rows,
+		dir:     dir,
+		path:    filepath.Join(dir, "journal.db"),
+		retry:   config.LockRetry,
+		inspect: config.Inspect,
+		point:   config.Point,
+
+		workspace: config.Workspace,
+		guard:     config.Guard,
 	}
 	s.setDefaults()
 	if err := s.create(ctx); err != nil {
@@ -121,9 +117,6 @@ func (s *Store) setDefaults() {
 	}
 	if s.point == nil {
 		s.point = func(string) {}
-	}
-	if s.migrations == nil {
-		s.migrations = migrations()
 	}
 }
 
@@ -145,7 +138,12 @@ func (s *Store) create(ctx context.Context) error {
 	if err := durable.MakeDir(s.dir); err != nil {
 		return explain("make", s.dir, err)
 	}
-	return s.begin(ctx)
+	return s.begin(ctx, s.exists)
+}
+
+func (s *Store) exists() bool {
+	_, err := os.Stat(s.path)
+	return err == nil
 }
 
 // missing refuses to begin a journal where one has been.
@@ -157,20 +155,29 @@ func (s *Store) missing() error {
 	return s.explain("open", fmt.Errorf("%w: the file is gone, and the anchor names record %d", store.ErrCorrupt, a.ID))
 }
 
-// begin makes the file with its tables, under the lock.
-func (s *Store) begin(ctx context.Context) error {
-	held, err := acquire(ctx, s.lockPath(), s.retry)
-	if errors.Is(err, store.ErrOwned) {
-		return s.awaitFile(ctx, err)
+// begin makes the file with its tables, under the lock. Another process may hold that
+// to do the same: begun says whether it has come as far as is needed.
+func (s *Store) begin(ctx context.Context, begun func() bool) error {
+	deadline := time.Now().Add(s.retry)
+	held, err := acquire(s.lockPath())
+	for errors.Is(err, store.ErrOwned) && time.Now().Before(deadline) {
+		if begun() {
+			return nil
+		}
+		if err := pause(ctx, lockPause); err != nil {
+			return err
+		}
+		held, err = acquire(s.lockPath())
 	}
 	if err != nil {
 		return err
 	}
 	defer held.release()
-	if err := s.touch(); err != nil {
-		return s.explain("begin", err)
+	err = s.touch()
+	if err == nil {
+		err = s.makeTables(ctx)
 	}
-	if err := s.migrate(ctx); err != nil {
+	if err != nil {
 		return s.explain("begin", err)
 	}
 	return nil
@@ -189,42 +196,51 @@ func (s *Store) touch() error {
 	return f.Close()
 }
 
-// awaitFile waits for the file that another process is about to make.
-func (s *Store) awaitFile(ctx context.Context, owned error) error {
-	for deadline := time.Now().Add(s.retry); time.Now().Before(deadline); {
-		if _, err := os.Stat(s.path); err == nil {
-			return nil
-		}
-		if err := pause(ctx, lockPause); err != nil {
-			return err
-		}
-	}
-	return owned
-}
-
 func (s *Store) open(ctx context.Context) error {
 	if err := s.openReaders(ctx); err != nil {
 		return s.explain("open", err)
 	}
-	if err := s.missingRecords(ctx); err != nil {
-		return err
+	made, err := s.made(ctx)
+	switch {
+	case s.inspect && made && errors.Is(err, store.ErrCorrupt):
+		return nil // for Verify to tell
+	case err != nil:
+		return s.explain("open", err)
+	case made && s.inspect:
+		return nil
+	case !made:
+		if err := s.missing(); err != nil {
+			return err
+		}
+		begun := func() bool { made, err := s.made(ctx); return made && err == nil }
+		if err := s.begin(ctx, begun); err != nil {
+			return err
+		}
 	}
-	if err := s.upgrade(ctx); err != nil || s.inspect {
-		return err
+	if err := s.checkWorkspace(ctx); err != nil {
+		return s.explain("open", err)
 	}
 	return s.checkTail(ctx)
 }
 
-// missingRecords refuses to make tables in an empty file that was not.
-func (s *Store) missingRecords(ctx context.Context) error {
-	v, err := version(ctx, s.readers)
-	if err != nil {
-		return s.explain("open", err)
+// checkWorkspace fails where the journal is of another workspace than it should be.
+func (s *Store) checkWorkspace(ctx context.Context) error {
+	if s.workspace == "" {
+		return nil
 	}
-	if v == 0 {
-		return s.missing()
+	var is string
+	err := s.readers.QueryRowContext(ctx, "SELECT workspace FROM meta").Scan(&is)
+	if err == nil && is != "" {
+		err = sameWorkspace(is, s.workspace)
 	}
-	return nil
+	return err
+}
+
+func sameWorkspace(is, want string) error {
+	if is == want {
+		return nil
+	}
+	return fmt.Errorf("%w: it is of the workspace %s, not of %s", store.ErrCorrupt, is, want)
 }
 
 // openReaders opens the file for reading. Where nothing may be written beside

@@ -2,10 +2,10 @@ package sqlite
 
 import (
 	"context"
-	"database/sql"
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/piton-dev/piton/internal/store"
@@ -29,15 +29,16 @@ type Fault struct {
 }
 
 func (f Fault) String() string {
+	text := f.What
 	switch {
 	case f.Object != "":
-		return fmt.Sprintf("object %s: %s", f.Object, f.What)
+		text = fmt.Sprintf("object %s: %s", f.Object, text)
 	case f.ID != 0:
-		return fmt.Sprintf("record %d (%s %d): %s", f.ID, f.Stream, f.Seq, f.What)
+		text = fmt.Sprintf("record %d (%s %d): %s", f.ID, f.Stream, f.Seq, text)
 	case f.Stream != "":
-		return fmt.Sprintf("stream %s: %s", f.Stream, f.What)
+		text = fmt.Sprintf("stream %s: %s", f.Stream, text)
 	}
-	return f.What
+	return plain(text)
 }
 
 // faultLimit is how many faults a report names.
@@ -83,6 +84,9 @@ type verification struct {
 func (v *verification) run(ctx context.Context) error {
 	want, err := v.store.readAnchor() // before the file: it is never newer
 	if err := v.note("", err); err != nil {
+		return err
+	}
+	if err := v.note("", v.store.checkWorkspace(ctx)); err != nil {
 		return err
 	}
 	tx, err := v.store.readers.BeginTx(ctx, nil)
@@ -231,25 +235,9 @@ func (v *verification) object(key sum, size int, body []byte) error {
 	return err
 }
 
-// schema compares the tables and triggers with those that the migrations make.
+// schema compares the tables and triggers with those of a new file.
 func (v *verification) schema(ctx context.Context, q querier) error {
-	fresh, err := sql.Open("sqlite", ":memory:")
-	if err != nil {
-		return err
-	}
-	defer fresh.Close()
-	fresh.SetMaxOpenConns(1)
-	made, err := fresh.BeginTx(ctx, nil)
-	if err != nil {
-		return err
-	}
-	defer made.Rollback()
-	for i, migration := range v.store.migrations {
-		if err := step(ctx, made, migration, i+1); err != nil {
-			return err
-		}
-	}
-	want, err := tables(ctx, made)
+	want, err := freshTables(ctx)
 	if err != nil {
 		return err
 	}
@@ -257,20 +245,17 @@ func (v *verification) schema(ctx context.Context, q querier) error {
 	if err != nil {
 		return err
 	}
-	if strings.Join(got, "\n") != strings.Join(want, "\n") {
+	if !slices.Equal(got, want) {
 		v.report.add(Fault{What: "the tables or triggers are not those of this version"})
+	}
+	if is, err := version(ctx, q); err != nil || is != schemaVersion() {
+		v.report.add(Fault{What: otherVersion})
 	}
 	return nil
 }
 
-func tables(ctx context.Context, q querier) ([]string, error) {
-	return collect(ctx, q, "SELECT ifnull(sql, name) FROM sqlite_schema ORDER BY name", nil,
-		func(rows *sql.Rows) (text string, err error) { return text, rows.Scan(&text) })
-}
-
 func (v *verification) pages(ctx context.Context, q querier) error {
-	found, err := collect(ctx, q, "PRAGMA integrity_check(5)", nil,
-		func(rows *sql.Rows) (text string, err error) { return text, rows.Scan(&text) })
+	found, err := collect(ctx, q, "PRAGMA integrity_check(5)", nil, scanText)
 	if err != nil {
 		return err
 	}

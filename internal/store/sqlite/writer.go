@@ -5,6 +5,7 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"maps"
@@ -182,8 +183,10 @@ func (w *writer) nextEpoch(ctx context.Context, workspace string) (uint64, error
 	if err := tx.QueryRowContext(ctx, "SELECT epoch, workspace FROM meta").Scan(&epoch, &known); err != nil {
 		return 0, err
 	}
-	if known != "" && known != workspace {
-		return 0, fmt.Errorf("the journal is of the workspace %s, not of %s", known, workspace)
+	if known != "" {
+		if err := sameWorkspace(known, workspace); err != nil {
+			return 0, err
+		}
 	}
 	epoch = max(epoch, w.newest.Epoch) + 1
 	if _, err := tx.ExecContext(ctx, "UPDATE meta SET epoch = ?, workspace = ?", int64(epoch), workspace); err != nil {
@@ -314,7 +317,7 @@ func (w *writer) writeEntries(b *prepared, h *head) error {
 			return err
 		}
 	}
-	w.next = anchor{ID: id, Stream: b.stream, Seq: h.seq, Epoch: b.epoch, Hash: h.link}
+	w.next = anchor{ID: id, Stream: b.stream, Seq: h.seq, Epoch: b.epoch, Hash: hex.EncodeToString(h.link[:])}
 	return w.chainEnd.exec(b.end)
 }
 

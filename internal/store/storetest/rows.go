@@ -223,6 +223,33 @@ func plans(t *testing.T, s store.Store) {
 	equal(t, "plans of another stream", stored(t, s, "other"), engine.Rows{Plans: []engine.PlanRow{a}})
 }
 
+func archived(t *testing.T, s store.Store) {
+	epoch := own(t, s)
+	rows := func(back bool, runs ...string) engine.Rows {
+		var rows engine.Rows
+		for _, run := range runs {
+			rows.Archived = append(rows.Archived, engine.ArchivedRow{Run: run, Back: back})
+		}
+		return rows
+	}
+	want := func(what string, want ...string) {
+		t.Helper()
+		got, err := s.Archived(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		equal(t, what, got, want)
+	}
+	want("nothing")
+	write(t, s, withRows(engine.WorkspaceStream, 0, epoch, rows(false, "b", "a")))
+	want("two runs", "a", "b")
+	write(t, s, withRows(engine.WorkspaceStream, 1, epoch, rows(false, "a")))
+	want("one of them again", "a", "b")
+	equal(t, "rows", stored(t, s, engine.WorkspaceStream), rows(false, "a", "b"))
+	write(t, s, withRows(engine.WorkspaceStream, 2, epoch, rows(true, "a", "none")))
+	want("one that was put back", "b")
+}
+
 // rebuild shows that Rebuild passes on rows of the journal, and that it would
 // not on others: countRows is as simple as a fold can be.
 func rebuild(t *testing.T, s store.Store) {

@@ -45,6 +45,7 @@ func Exercise(t *testing.T, open func(t *testing.T) store.Store, reopen func(t *
 		{"finding runs", findingRuns},
 		{"items", items},
 		{"plans", plans},
+		{"archived", archived},
 		{"snapshots", snapshots},
 		{"changed", changed},
 		{"nothing is shared", nothingIsShared},

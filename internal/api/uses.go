@@ -1,0 +1,184 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/piton-dev/piton/internal/engine"
+	"github.com/piton-dev/piton/internal/verify"
+)
+
+// Uses are the use cases that change something. The owner of the workspace carries
+// them out for one person; [Client] sends them to it. A request holds what the
+// person said, and nothing that the owner can find out itself.
+type Uses interface {
+	Run(ctx context.Context, s Saying) (Said, error)
+	Approve(ctx context.Context, s Saying) (Said, error)
+	Reject(ctx context.Context, s Saying) (Said, error)
+	Resume(ctx context.Context, r Resume) (Opened, error)
+	Order(ctx context.Context, o Order) (Ordered, error)
+	Answer(ctx context.Context, a Answer) (Ordered, error)
+	Release(ctx context.Context, r Release) (None, error)
+	Archive(ctx context.Context, a Archive) (Archived, error)
+	Collect(ctx context.Context, c Collect) (Waste, error)
+}
+
+// Caller is who sends a request.
+type Caller struct {
+	By       string            // the person, as the system knows them
+	Dir      string            // where the person is; relative paths start there
+	Via      string            // the face they use: "cli", "page"
+	Settings []string          // of their environment, which come before the files: PITON_NAME=value
+	Flags    map[string]string // settings of this request, by dotted path
+	Again    time.Time         // when the request was sent first, if its answer was lost
+}
+
+// Saying is what a person says about a plan.
+type Saying struct {
+	Word     string `json:"word"`              // a path, or what names a run or a plan
+	Yes      bool   `json:"yes,omitzero"`      // they approve the plan
+	Weaker   bool   `json:"weaker,omitzero"`   // they know that it asks less than before
+	Hash     string `json:"hash,omitzero"`     // of what they were shown, or its beginning
+	Why      string `json:"why,omitzero"`      // their reason, for the journal
+	Unsealed bool   `json:"unsealed,omitzero"` // they allow less isolation than the plan asks for
+}
+
+// LeastHash is how much of a hash is taken for a yes to it: less could be that of
+// another text, too.
+const LeastHash = 12
+
+// ShortHash refuses a hash of which too little is given.
+func ShortHash(hash string) error {
+	return &Problem{
+		Code: Invalid, Message: fmt.Sprintf("the hash %q is too short to say which text is meant", hash),
+		Hint: fmt.Sprintf("give at least %d of its digits: piton approve prints them", LeastHash),
+	}
+}
+
+// Need is what a plan lacks before it can run.
+type Need string
+
+const (
+	NeedsYes    Need = "yes"     // nobody has approved it
+	NeedsWeaker Need = "weaker"  // nobody has confirmed that it asks less than before
+	NeedsChange Need = "change"  // somebody rejected this text
+	NeedsFix    Need = "fix"     // it does not verify
+	NeedsOther  Need = "version" // this version of the program cannot run it
+)
+
+// Said is what came of it.
+type Said struct {
+	Path     string           `json:"path"`     // the document, as the person would name it
+	Hash     string           `json:"hash"`     // that an approval is bound to
+	Findings []verify.Finding `json:"findings"` // errors and warnings
+	Needs    Need             `json:"needs,omitzero"`
+	Weaker   []string         `json:"weaker,omitempty"`  // where it asks less than before
+	Hazards  []verify.Hazard  `json:"hazards,omitempty"` // what keeps the policy from saying yes
+	Revision *engine.Revision `json:"revision,omitempty"`
+	Already  bool             `json:"already,omitzero"`  // the revision was approved before
+	Proposal bool             `json:"proposal,omitzero"` // the plan's run is unfinished: this is its next revision
+	Kept     bool             `json:"kept,omitzero"`     // sub-plans have changed; the run goes on with those it was approved with
+	Opened   Opened           `json:"opened,omitzero"`
+}
+
+// Opened is a run that was opened, or taken up.
+type Opened struct {
+	Stream  string `json:"stream"` // the task
+	Run     string `json:"run"`
+	Resumed bool   `json:"resumed,omitzero"` // it is an unfinished run
+	For     string `json:"for,omitzero"`     // the run that was named: this one, which it is carried out for, goes on
+	After   uint64 `json:"after,omitzero"`   // the newest record that was there before
+}
+
+// Resume names a run that is to go on; "" is the newest.
+type Resume struct {
+	Run string `json:"run"`
+}
+
+// Order is a command on a run, or on a step of it.
+type Order struct {
+	Run  string      `json:"run"`
+	Step string      `json:"step,omitzero"`
+	Verb engine.Verb `json:"verb"`
+	Why  string      `json:"why,omitzero"`
+	From bool        `json:"from,omitzero"` // the step and all that need it
+}
+
+// Ordered says what an order or an answer was for, and what is true since.
+type Ordered struct {
+	Run     string         `json:"run"`
+	Step    string         `json:"step,omitzero"`
+	Item    string         `json:"item,omitzero"`
+	Top     engine.HeadRow `json:"top"`     // the run that it is carried out for, or itself, as it is now
+	Carried bool           `json:"carried"` // somebody carries that on
+}
+
+// Answer is what a person says to an item.
+type Answer struct {
+	Item   string          `json:"item"`
+	Choice string          `json:"choice,omitzero"`
+	Text   string          `json:"text,omitzero"`
+	Args   json.RawMessage `json:"args,omitempty"`
+}
+
+// Release stops the effects of a task's run, gently. The run stays open.
+type Release struct {
+	Stream string `json:"stream"`
+	Now    bool   `json:"now,omitzero"` // at once, where it is the only run that is carried
+}
+
+// None is an answer that says only that it was done.
+type None struct{}
+
+// Archive takes finished runs out of the lists, or puts them back.
+type Archive struct {
+	Run   string `json:"run,omitzero"`
+	Older string `json:"older,omitzero"` // all that ended longer ago
+	Back  bool   `json:"back,omitzero"`
+}
+
+// Archived names the runs that were changed.
+type Archived struct {
+	Runs []string `json:"runs"`
+}
+
+// Collect removes what finished runs left behind.
+type Collect struct {
+	Retention string `json:"retention,omitzero"` // instead of the setting
+	DryRun    bool   `json:"dry_run,omitzero"`
+}
+
+// uses are the use cases by their names on the socket.
+var uses = map[string]use{
+	"run": decoded(Uses.Run), "approve": decoded(Uses.Approve), "reject": decoded(Uses.Reject), "resume": decoded(Uses.Resume),
+	"order": decoded(Uses.Order), "answer": decoded(Uses.Answer), "release": decoded(Uses.Release),
+	"archive": decoded(Uses.Archive), "gc": decoded(Uses.Collect),
+}
+
+// use is a use case with its request and its answer in JSON.
+type use func(ctx context.Context, u Uses, request []byte) (answer any, err error)
+
+func decoded[Q, A any](do func(Uses, context.Context, Q) (A, error)) use {
+	return func(ctx context.Context, u Uses, request []byte) (any, error) {
+		var q Q
+		if err := json.Unmarshal(request, &q); err != nil {
+			return nil, &Problem{Code: Invalid, Message: "the request is not understood: " + err.Error()}
+		}
+		return do(u, ctx, q)
+	}
+}
+
+// Waste is what finished runs left behind: what was removed, or would be.
+type Waste struct {
+	DryRun      bool      `json:"dry_run"`
+	Before      time.Time `json:"before"` // the runs ended before
+	Runs        int       `json:"runs"`
+	Objects     int       `json:"objects"`
+	Logs        int       `json:"logs"`
+	Quarantined int       `json:"quarantined"` // attempts whose differences were kept
+	Worktrees   int       `json:"worktrees"`   // of steps that came to no good end
+	Kept        int       `json:"kept"`        // packs of contents for putting files back
+	Bytes       int64     `json:"bytes"`
+}

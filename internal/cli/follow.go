@@ -1,0 +1,500 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"os/signal"
+	"slices"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"github.com/piton-dev/piton/internal/api"
+	"github.com/piton-dev/piton/internal/engine"
+	"github.com/piton-dev/piton/internal/owner"
+	"github.com/piton-dev/piton/internal/run"
+	"github.com/piton-dev/piton/internal/store"
+)
+
+// follower shows one run. It reads the journal, and hears from the owner when there
+// is more to read.
+type follower struct {
+	*session
+	opened  api.Opened
+	stay    bool      // while only people can go on
+	carries bool      // the run goes on because of this process
+	end     api.End   // what the end of this process means for the run then
+	began   time.Time // when it was asked for
+	state   engine.State
+	below   *lineage // the runs that carry out its steps, as far as they were read; nil before there is one
+
+	view     atomic.Pointer[viewer]
+	leave    context.CancelFunc
+	over     bool         // the run has ended
+	stopped  atomic.Int32 // the signal that stopped it
+	asked    time.Time    // when; of the goroutine that gets the signals
+	atOnce   atomic.Bool  // it is being stopped at once
+	detached atomic.Bool  // a person left the run to itself
+}
+
+// errOver ends following a run.
+var errOver = errors.New("the run is over")
+
+// carry makes the owner carry a run on, and shows it to its end.
+func (s *session) carry(ctx context.Context, f runFlags, opened api.Opened) error {
+	s.app.outlive(func() {})
+	point("client before carry")
+	d := &follower{session: s, opened: opened, stay: f.wait || !f.noWait && s.app.asks(), carries: true, end: api.Stop, began: s.Now()}
+	if f.detach {
+		return d.leaveAlone(ctx)
+	}
+	if s.app.live() && !s.app.json && isTerminal(s.app.in) {
+		d.end = api.Leave
+	}
+	ctx, d.leave = context.WithCancel(ctx)
+	defer d.leave()
+	defer d.signals()()
+	err := d.follow(ctx)
+	d.endView()
+	if d.detached.Load() {
+		return nil
+	}
+	return errors.Join(err, d.outcome(context.WithoutCancel(ctx), err))
+}
+
+// leaveAlone lets the owner carry the run on without this process.
+func (d *follower) leaveAlone(ctx context.Context) error {
+	text := behindText
+	head, err := d.Find(ctx, d.opened.Run)
+	if err == nil && head.Status == engine.Paused {
+		text = pausedText
+	} else if err == nil {
+		err = d.handOver(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	if !d.app.json {
+		fmt.Fprintf(d.app.out, text, d.opened.Run)
+		return nil
+	}
+	if head, err = d.Find(ctx, d.opened.Run); err != nil {
+		return err
+	}
+	return d.app.showStatus(ctx, d.session, head)
+}
+
+// handOver lets the owner carry the run on alone.
+func (d *follower) handOver(ctx context.Context) error {
+	err := d.client.Carry(ctx, d.opened.Stream, api.Leave, func() error { return errOver })
+	if errors.Is(err, errOver) {
+		return nil
+	}
+	return err
+}
+
+// behindText says that a run goes on without its terminal, and pausedText that it
+// does not.
+const (
+	behindText = "run %[1]s continues in the background; piton watch %[1]s follows it\n"
+	pausedText = "run %[1]s stays paused; to continue: piton resume %[1]s\n"
+)
+
+// maxDeaths is how often an owner may die before a run has come any further. An
+// attempt that its owner died of is given to a person after three.
+const maxDeaths = 4
+
+// follow carries the run on with one owner after the other, until it has ended, can
+// move only when a person acts, or is left to itself.
+func (d *follower) follow(ctx context.Context) error {
+	for deaths := 0; ; {
+		was := d.progress()
+		err := d.client.Carry(ctx, d.opened.Stream, d.end, func() error { return d.step(ctx) })
+		switch {
+		case d.atOnce.Load():
+			select {} // stopNow ends the process
+		case d.over, d.detached.Load(), errors.Is(err, errOver), err == nil:
+			return nil
+		case d.stopped.Load() != 0 && (ctx.Err() != nil || api.ErrGone(err)):
+			return nil // an owner that has ended has stopped the run
+		case !api.ErrGone(err):
+			return err
+		}
+		if deaths++; d.progress() != was {
+			deaths = 0
+		}
+		if deaths >= maxDeaths {
+			return err
+		}
+		d.app.notice("the owner of this workspace has ended; run %s goes on", d.opened.Run)
+	}
+}
+
+// progress tells apart how far the run has come.
+func (d *follower) progress() int {
+	if d.state.Program() == nil {
+		return 0
+	}
+	head := d.state.Head()
+	return head.Settled + head.Open
+}
+
+// step shows what is new, and fails with errOver when there is nothing to wait for.
+// After the end of a run the owner says when all is done that belongs to it.
+func (d *follower) step(ctx context.Context) error {
+	point("client before read")
+	fresh, err := d.fresh(ctx)
+	if err != nil {
+		return err
+	}
+	for _, r := range fresh {
+		if d.own(r) {
+			if err := d.state.Apply(r); err != nil {
+				return err
+			}
+		}
+	}
+	point("client before show")
+	d.tell(fresh)
+	switch {
+	case !d.state.Live() && d.carries && !d.over:
+		d.over = true
+		time.AfterFunc(afterEnd, d.leave)
+	case !d.state.Live() && !d.carries:
+		return errOver
+	case d.stay || !d.state.Live():
+	default:
+		idle, err := run.Idle(ctx, d.store, &d.state)
+		if err != nil || idle {
+			return cmp.Or(err, errOver)
+		}
+	}
+	return nil
+}
+
+// point is passed by crash tests.
+func point(name string) {
+	if owner.Point != nil {
+		owner.Point(name)
+	}
+}
+
+// afterEnd is how long an owner may take for what belongs to the end of a run.
+const afterEnd = 10 * time.Second
+
+// own reports whether a record is of the run itself.
+func (d *follower) own(r engine.Record) bool { return r.Stream == d.opened.Stream }
+
+// tell shows records; the first call begins the view.
+func (d *follower) tell(records []engine.Record) {
+	if v := d.view.Load(); v != nil {
+		(*v).records(records)
+		return
+	}
+	past, news := d.split(records)
+	v := d.app.newView(d.session, d.opened, d.keys())
+	v.past(past, d.app.now(), news)
+	v.records(news)
+	d.view.Store(&v)
+}
+
+// split takes apart what happened before this process asked for the run, and what
+// nobody has shown yet: what came since, and what came of an answer with which nobody
+// has gone on.
+func (d *follower) split(records []engine.Record) (past, news []engine.Record) {
+	if !d.carries {
+		return records, nil
+	}
+	after, at := d.opened.After, d.began
+	for _, r := range records {
+		e, opens := r.Event.(engine.RunOpened)
+		switch {
+		case opens && d.own(r) && !d.opened.Resumed && e.Run == d.opened.Run:
+			after, at = r.Seq, r.At // the view tells of it
+		case !d.own(r) || r.Seq > d.opened.After:
+			continue
+		}
+		switch r.Event.(type) {
+		case engine.ItemAnswered:
+			if r.Seq <= after {
+				after, at = r.Seq-1, r.At
+			}
+		case engine.EpochBegan, engine.WorkDispatched, engine.WorkEnded, engine.CheckEnded:
+			after, at = d.opened.After, d.began
+		}
+	}
+	for _, r := range records {
+		if d.own(r) && r.Seq > after || !d.own(r) && !r.At.Before(at) {
+			news = append(news, r)
+		} else {
+			past = append(past, r)
+		}
+	}
+	return past, news
+}
+
+// answeredIn reports whether an item is answered in what is shown next.
+func answeredIn(news []engine.Record, it engine.ItemRow) bool {
+	return slices.ContainsFunc(news, func(r engine.Record) bool {
+		a, ok := r.Event.(engine.ItemAnswered)
+		return ok && a.Item == it.Item
+	})
+}
+
+// fresh reads what came after what was followed, of the runs that carry out its
+// steps too, in the order in which it happened.
+func (d *follower) fresh(ctx context.Context) ([]engine.Record, error) {
+	var records []engine.Record
+	for r, err := range run.Read(ctx, d.store, d.opened.Stream, d.state.Seq()) {
+		if err != nil {
+			return nil, err
+		}
+		records = append(records, r)
+		if w, ok := r.Event.(engine.WorkDispatched); ok && w.Child != "" && d.below == nil {
+			d.below = &lineage{session: d.session, stream: d.opened.Stream, read: map[string]uint64{}, over: map[string]bool{}}
+		}
+	}
+	if d.below == nil {
+		return records, nil
+	}
+	below, err := d.below.fresh(ctx)
+	return merged(append(records, below...)), err
+}
+
+// merged puts records of several streams in the order in which they happened, as
+// far as times tell: a clock may have been set back. Records of one stream keep
+// their order, and no stream begins before the dispatch that opened it.
+func merged(records []engine.Record) []engine.Record {
+	lanes, unopened := map[string][]engine.Record{}, map[string]bool{}
+	for _, r := range records {
+		lanes[r.Stream] = append(lanes[r.Stream], r)
+		if w, ok := r.Event.(engine.WorkDispatched); ok && w.Child != "" {
+			unopened[engine.ChildTask(r.Stream, w.Step)] = true
+		}
+	}
+	for name, lane := range lanes {
+		unopened[name] = unopened[name] && lane[0].Seq == 1
+	}
+	names := slices.Sorted(maps.Keys(lanes))
+	var all []engine.Record
+	for len(all) < len(records) {
+		next := ""
+		for _, name := range names {
+			if !unopened[name] && (next == "" || lanes[name][0].At.Before(lanes[next][0].At)) {
+				next = name
+			}
+		}
+		r := lanes[next][0]
+		all = append(all, r)
+		if lanes[next] = lanes[next][1:]; len(lanes[next]) == 0 {
+			names = slices.DeleteFunc(names, func(name string) bool { return name == next })
+		}
+		if w, ok := r.Event.(engine.WorkDispatched); ok && w.Child != "" {
+			unopened[engine.ChildTask(r.Stream, w.Step)] = false
+		}
+	}
+	return all
+}
+
+// lineage are the runs that carry out steps of a task's newest run, and of those,
+// as far as they were read.
+type lineage struct {
+	*session
+	stream string
+	read   map[string]uint64 // by stream: the last sequence number
+	over   map[string]bool   // by run: it had ended when it was read last
+}
+
+// fresh reads what came after what was read.
+func (l *lineage) fresh(ctx context.Context) ([]engine.Record, error) {
+	heads, err := l.store.Heads(ctx, store.HeadFilter{Stream: l.stream, Limit: 1})
+	if err != nil || len(heads) == 0 {
+		return nil, err
+	}
+	under, err := l.Under(ctx, heads[0])
+	from, grown := map[string]uint64{}, map[string]bool{} // by stream: the first record of the first run that counts
+	for _, h := range under {
+		first := max(h.First, 1)
+		from[h.Stream] = min(cmp.Or(from[h.Stream], first), first)
+		grown[h.Stream] = grown[h.Stream] || !h.Ended || !l.over[h.Run]
+		l.over[h.Run] = h.Ended
+	}
+	maps.DeleteFunc(from, func(stream string, _ uint64) bool { return !grown[stream] })
+	var records []engine.Record
+	for _, stream := range slices.Sorted(maps.Keys(from)) {
+		for r, err := range run.Read(ctx, l.store, stream, max(l.read[stream], from[stream]-1)) {
+			if err != nil {
+				return nil, err
+			}
+			l.read[stream] = r.Seq
+			records = append(records, r)
+		}
+	}
+	return records, err
+}
+
+// outcome shows how the run stands and turns it into an exit code. failed is what
+// ended following it.
+func (d *follower) outcome(ctx context.Context, failed error) error {
+	head, err := d.Find(ctx, d.opened.Run)
+	if err != nil || failed != nil && !head.Ended {
+		return err
+	}
+	if err := d.app.showEnd(ctx, d.session, head); err != nil {
+		return err
+	}
+	if sig := syscall.Signal(d.stopped.Load()); sig != 0 && !head.Ended {
+		d.app.notice("stopped; nothing is lost. To continue: piton resume %s", head.Run)
+		return ended(128 + int(sig))
+	}
+	return d.code(ctx, head)
+}
+
+// code is the exit code of a run as it stands.
+func (s *session) code(ctx context.Context, head engine.HeadRow) error {
+	switch {
+	case head.Ended && head.Status == engine.Done:
+		return nil
+	case head.Ended:
+		return ended(max(exitFailed, head.Exit))
+	}
+	items, err := s.Waiting(ctx, head)
+	if err != nil {
+		return err
+	}
+	code := exitWaiting
+	for _, it := range items {
+		switch {
+		case it.Cause == engine.Infra:
+			return ended(exitMachine)
+		case it.Shortage != nil:
+			code = exitBudget
+		}
+	}
+	return ended(code)
+}
+
+// signals makes the first Ctrl-C stop gently and the second at once. The end of the
+// terminal stops gently where it does not leave the run alone.
+func (d *follower) signals() (done func()) {
+	c := make(chan os.Signal, 2)
+	signal.Notify(c, os.Interrupt, syscall.SIGTERM)
+	if !signal.Ignored(syscall.SIGHUP) { // as by nohup
+		signal.Notify(c, syscall.SIGHUP)
+	}
+	quit := make(chan struct{})
+	go func() {
+		for {
+			select {
+			case sig := <-c:
+				if sig == syscall.SIGHUP && d.end == api.Leave {
+					d.hangup()
+				} else {
+					d.interrupt(sig.(syscall.Signal))
+				}
+			case <-quit:
+				return
+			}
+		}
+	}()
+	return func() { signal.Stop(c); close(quit) }
+}
+
+// hangup leaves the run alone, as a person does that leaves the terminal.
+func (d *follower) hangup() {
+	if v := d.view.Load(); v != nil {
+		if live, ok := (*v).(*liveView); ok {
+			live.hangup()
+		}
+	}
+	d.detached.Store(true)
+	d.leave()
+}
+
+func (d *follower) interrupt(sig syscall.Signal) {
+	switch {
+	case d.stopped.Load() != 0 && time.Since(d.asked) > doubled:
+		d.stopNow(sig)
+	case d.stopped.CompareAndSwap(0, int32(sig)):
+		d.asked = time.Now()
+		d.app.notice("stopping; press again to stop at once")
+		go d.release()
+	}
+}
+
+// release has the owner stop the run gently. The end of that ends following it.
+func (d *follower) release() {
+	if _, err := d.client.Release(context.Background(), api.Release{Stream: d.opened.Stream}); err != nil {
+		d.app.notice("%v", err)
+		d.leave()
+	}
+}
+
+// doubled is how soon after the first a signal is the same wish: timeout(1), and
+// others that pass signals on, tell the process and then its group. It is less
+// than anybody needs to press a key twice.
+const doubled = 50 * time.Millisecond
+
+// stopNow has the owner stop the run at once, and ends this process.
+func (d *follower) stopNow(sig syscall.Signal) {
+	d.atOnce.Store(true)
+	d.restore()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	d.client.Release(ctx, api.Release{Stream: d.opened.Stream, Now: true}) //nolint:errcheck // the owner is gone then
+	d.app.notice("stopped at once; nothing is lost. To continue: piton resume %s", d.opened.Run)
+	os.Exit(128 + int(sig))
+}
+
+// keys are what the person at the view of the run can do to it.
+func (d *follower) keys() keys {
+	if !d.carries {
+		return keys{detach: d.look, stops: func() bool { return false }}
+	}
+	return keys{detach: d.detach, stops: func() bool { return true }, stopNow: func() { d.stopNow(syscall.SIGINT) }}
+}
+
+// look ends the view of somebody who only looks.
+func (d *follower) look() bool {
+	d.detached.Store(true)
+	d.leave()
+	return false
+}
+
+// detach leaves the terminal. The run goes on without it, unless it is paused.
+func (d *follower) detach() bool {
+	head, err := d.Find(context.Background(), d.opened.Run)
+	d.detached.Store(true)
+	if err == nil && head.Status == engine.Paused {
+		d.release()
+		fmt.Fprintf(d.app.out, pausedText, head.Run)
+		return false
+	}
+	fmt.Fprintf(d.app.out, behindText, d.opened.Run)
+	d.leave()
+	return false
+}
+
+// endView returns when all that the view got is shown.
+func (d *follower) endView() {
+	if v := d.view.Load(); v != nil {
+		(*v).close()
+	}
+}
+
+// restoring is how long the terminal may take to be as it was.
+const restoring = 300 * time.Millisecond
+
+// restore gives the terminal back before the process ends at once.
+func (d *follower) restore() {
+	done := make(chan struct{})
+	go func() { d.endView(); close(done) }()
+	select {
+	case <-done:
+	case <-time.After(restoring):
+	}
+}

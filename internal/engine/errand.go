@@ -1,0 +1,155 @@
+package engine
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// ErrandAsked asks for work of the workspace that is no step of a run, such as a
+// plan to be made of a request.
+type ErrandAsked struct {
+	Errand  string   `json:"errand"`
+	Kind    WorkKind `json:"kind"`
+	Request string   `json:"request"` // object
+	By      string   `json:"by"`
+}
+
+// Type is the event's name on the wire.
+func (ErrandAsked) Type() string { return "errand.asked" }
+
+// Errand asks for work of the workspace.
+type Errand struct{ ErrandAsked }
+
+// Actor is who asks.
+func (i Errand) Actor() string { return i.By }
+
+// errand is one that was asked for and has not ended. Its work is dispatched and
+// ends like that of a step, by the id of the errand, in attempt 1.
+type errand struct {
+	Asked ErrandAsked
+	N     int    // dispatches
+	Lost  int    // of them lost with their owner
+	Epoch uint64 // of the live dispatch; 0: nothing is under way
+}
+
+func (e errand) key() Key {
+	return Key{Task: WorkspaceStream, Step: e.Asked.Errand, Attempt: 1, Kind: e.Asked.Kind.Effect(), N: e.N}
+}
+
+func (e errand) ended(how How, reason string) WorkEnded {
+	return WorkEnded{Step: e.Asked.Errand, Attempt: 1, N: e.N, Kind: e.Asked.Kind, How: how, Reason: reason}
+}
+
+// Live reports whether the workspace has work of its own to do.
+func (w *Workspace) Live() bool { return len(w.errands) > 0 }
+
+// Decide returns the facts that follow: what an owner before this one had under
+// way is lost, and what is asked for is dispatched. It changes nothing.
+func (w *Workspace) Decide(time.Time) (facts []Event) {
+	for _, e := range w.errands {
+		switch e.Epoch {
+		case 0:
+			facts = append(facts, WorkDispatched{Step: e.Asked.Errand, Attempt: 1, N: e.N + 1, Kind: e.Asked.Kind, Prompt: e.Asked.Request})
+		case w.epoch:
+		default:
+			facts = append(facts, e.ended(Lost, "its owner stopped"))
+		}
+	}
+	return facts
+}
+
+// Pending names what should be running now.
+func (w *Workspace) Pending() (keys []Key) {
+	for _, e := range w.errands {
+		if w.Wants(e.key()) {
+			keys = append(keys, e.key())
+		}
+	}
+	return keys
+}
+
+// Wants reports whether the effect of this key should be running now.
+func (w *Workspace) Wants(k Key) bool {
+	e := w.errand(k.Step)
+	return e != nil && e.Epoch != 0 && e.Epoch == w.epoch && k == e.key()
+}
+
+// Effect is what is to be done for a key that [Workspace.Wants].
+func (w *Workspace) Effect(k Key) Effect {
+	asked := w.errand(k.Step).Asked
+	return Effect{Key: k, Work: asked.Kind, Prompt: asked.Request}
+}
+
+// errand finds one that has not ended.
+func (w *Workspace) errand(id string) *errand {
+	n := slices.IndexFunc(w.errands, func(e errand) bool { return e.Asked.Errand == id })
+	if n < 0 {
+		return nil
+	}
+	return &w.errands[n]
+}
+
+func (w *Workspace) admitErrand(in Errand) ([]Event, error) {
+	switch {
+	case in.Errand == "" || in.By == "":
+		return nil, refuse(Invalid, "an errand needs an id and the name of who asks")
+	case w.asked[in.Errand]:
+		return nil, refuse(Conflict, "errand "+in.Errand+" exists already")
+	case in.Kind != PlanWork:
+		return nil, refuse(Invalid, fmt.Sprintf("work of the kind %q is no errand", in.Kind))
+	}
+	return []Event{in.ErrandAsked}, nil
+}
+
+func (w *Workspace) admitEnded(in Ended) ([]Event, error) {
+	e := w.errand(in.Key.Step)
+	switch {
+	case !w.Wants(in.Key):
+		return nil, refuse(Conflict, in.Key.String()+" is not under way")
+	case !in.How.known() || in.How == Lost: // only the core says that work is lost
+		return nil, refuse(Invalid, fmt.Sprintf("%s cannot end by %q", in.Key, in.How))
+	}
+	end := in.WorkEnded
+	end.Step, end.Attempt, end.N, end.Kind = in.Key.Step, 1, e.N, e.Asked.Kind
+	end.Reason = text(end.Reason)
+	return []Event{end}, nil
+}
+
+// applyErrand folds what happens to errands.
+func (w *Workspace) applyErrand(ev Event, epoch uint64) error {
+	switch ev := ev.(type) {
+	case ErrandAsked:
+		if w.asked[ev.Errand] {
+			return fmt.Errorf("errand %s is asked for twice", ev.Errand)
+		}
+		w.asked[ev.Errand] = true
+		w.errands = append(w.errands, errand{Asked: ev})
+	case WorkDispatched:
+		e := w.errand(ev.Step)
+		if e == nil || e.Epoch != 0 || ev.N != e.N+1 || ev.Kind != e.Asked.Kind {
+			return fmt.Errorf("%s work %q.%d is dispatched, which nobody asked for", ev.Kind, ev.Step, ev.N)
+		}
+		e.N, e.Epoch = ev.N, epoch
+	case WorkEnded:
+		e := w.errand(ev.Step)
+		if e == nil || e.Epoch == 0 || ev.N != e.N || !ev.How.known() {
+			return fmt.Errorf("work %q.%d ended by %q, which is not under way", ev.Step, ev.N, ev.How)
+		}
+		w.endErrand(e, ev.How)
+	}
+	return nil
+}
+
+// endErrand takes the end of an errand's work. What was cut off is dispatched
+// again, but not for ever where it may be what ends its owner.
+func (w *Workspace) endErrand(e *errand, how How) {
+	e.Epoch = 0
+	if how == Lost {
+		e.Lost++
+	}
+	if how == Stopped || how == Lost && e.Lost < maxLost {
+		return
+	}
+	w.errands = slices.DeleteFunc(w.errands, func(o errand) bool { return o.Asked.Errand == e.Asked.Errand })
+}

@@ -1,0 +1,173 @@
+package owner
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+
+	"github.com/piton-dev/piton/internal/api"
+	"github.com/piton-dev/piton/internal/engine"
+	"github.com/piton-dev/piton/internal/run"
+)
+
+// carrying is a task whose run is carried on.
+type carrying struct {
+	clients int           // that carry it
+	kept    bool          // it goes on without any
+	ends    bool          // it is being let go of
+	over    chan struct{} // closed when nobody carries it any more
+}
+
+// carry starts what a task's run wants, for as long as a client carries it.
+func (o *Owner) carry(ctx context.Context, caller api.Caller, stream string, end api.End) (func(), error) {
+	c, err := o.join(ctx, stream)
+	if err != nil {
+		return nil, err
+	}
+	err = o.prepare(ctx, caller, stream)
+	if err == nil {
+		err = o.host.Activate(ctx, stream)
+	}
+	if err != nil {
+		o.leave(stream, c, api.Stop)
+		return nil, err
+	}
+	return sync.OnceFunc(func() { o.leave(stream, c, end) }), nil
+}
+
+// prepare makes the owner ready for the effects of a task's run, unless what the run
+// was approved with is not what is there now.
+func (o *Owner) prepare(ctx context.Context, caller api.Caller, stream string) error {
+	p, err := o.product(ctx, caller)
+	if err != nil {
+		return err
+	}
+	var opened engine.RunOpened
+	if err := o.host.Look(ctx, stream, func(s *engine.State) { opened = s.Run() }); err != nil {
+		return err
+	}
+	if err := p.Pinned(opened); err != nil {
+		return err
+	}
+	parallel := p.Config.Policy.MaxParallel
+	if opened.Compiled != nil {
+		parallel = min(parallel, opened.Compiled.Parallel())
+	}
+	return o.rigUp(ctx, p, parallel)
+}
+
+// join is one client more that carries a task's run. It waits for the end of one that
+// is being let go of.
+func (o *Owner) join(ctx context.Context, stream string) (*carrying, error) {
+	for {
+		c, joined := o.joined(stream)
+		if joined {
+			return c, nil
+		}
+		select {
+		case <-c.over:
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+func (o *Owner) joined(stream string) (*carrying, bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	c := o.carried[stream]
+	if c == nil {
+		c = &carrying{over: make(chan struct{})}
+		o.carried[stream] = c
+	}
+	if !c.ends {
+		c.clients++
+	}
+	return c, !c.ends
+}
+
+// leave is one client less. Where nobody is left, the run is let go of, unless it
+// is to go on.
+func (o *Owner) leave(stream string, c *carrying, end api.End) {
+	o.mu.Lock()
+	c.clients--
+	c.kept = c.kept || end == api.Leave
+	alone := c.clients == 0 && !c.kept && !c.ends
+	c.ends = c.ends || alone
+	o.mu.Unlock()
+	if alone {
+		o.chore(func() { o.letGo(stream, c, o.host.Release(context.Background(), stream)) })
+	}
+}
+
+// release stops the effects of a task's run and tells everybody who follows it.
+func (o *Owner) release(ctx context.Context, stream string) error {
+	o.mu.Lock()
+	c := o.carried[stream]
+	if c != nil && !c.ends {
+		c.ends = true
+		o.mu.Unlock()
+		err := o.host.Release(ctx, stream)
+		o.letGo(stream, c, err)
+		return err
+	}
+	o.mu.Unlock()
+	if c != nil {
+		<-c.over
+	}
+	return nil
+}
+
+// letGo tells everybody who follows a task's run that nobody carries it any more.
+func (o *Owner) letGo(stream string, c *carrying, err error) {
+	if err != nil && !errors.Is(err, run.ErrStopped) {
+		o.say("run of task %s: %v", stream, err)
+	}
+	o.mu.Lock()
+	delete(o.carried, stream)
+	o.mu.Unlock()
+	o.rest()
+	close(c.over)
+}
+
+// rest ends the rig when no run is carried, so that worktrees can be removed, and
+// the next run begins with the configuration of then.
+func (o *Owner) rest() {
+	o.rigging.Lock()
+	defer o.rigging.Unlock()
+	if o.carries() > 0 {
+		return
+	}
+	if err := o.drop(); err != nil {
+		o.say("%v", err)
+	}
+}
+
+// over is closed when nobody carries a task's run, or that which it is carried out
+// for.
+func (o *Owner) over(stream string) <-chan struct{} {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	top, _, _ := strings.Cut(stream, "/")
+	if c := o.carried[top]; c != nil {
+		return c.over
+	}
+	closed := make(chan struct{})
+	close(closed)
+	return closed
+}
+
+// carriesOnly reports whether the task's run is the only one that is carried.
+func (o *Owner) carriesOnly(stream string) bool {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.carried[stream] != nil && len(o.carried) == 1
+}
+
+// carries counts the runs that are carried.
+func (o *Owner) carries() int {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return len(o.carried)
+}

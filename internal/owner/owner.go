@@ -1,0 +1,209 @@
+package owner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/piton-dev/piton/internal/api"
+	"github.com/piton-dev/piton/internal/engine"
+	"github.com/piton-dev/piton/internal/proc"
+	"github.com/piton-dev/piton/internal/run"
+	"github.com/piton-dev/piton/internal/store/sqlite"
+)
+
+// Config is what an owner needs.
+type Config struct {
+	Place   api.Place
+	Env     []string
+	Version string
+	Now     func() time.Time
+	Log     io.Writer // for what it has to say to nobody in particular
+}
+
+// Owner owns one workspace. Its methods are safe for concurrent use.
+type Owner struct {
+	cfg      Config
+	store    *sqlite.Store
+	host     *run.Host
+	listener *api.Listener
+	proc     proc.Config
+	early    []string     // what it had to say before it listened
+	base     *api.Product // what requests are carried out with, but for who and the configuration
+
+	mu      sync.Mutex
+	carried map[string]*carrying     // by stream
+	chores  int                      // what is done behind the loop
+	ending  map[string]chan struct{} // by stream: closed when a run that ended is finished
+
+	rigging sync.Mutex
+	rig     *rig          // nil while nothing is carried
+	prints  []os.FileInfo // files that clients print to
+}
+
+// Serve owns the workspace until there is nothing left to do. It calls ready when
+// requests can come. It fails with [store.ErrOwned] where somebody else owns it.
+func Serve(ctx context.Context, c Config, ready func()) error {
+	o := &Owner{cfg: c, carried: map[string]*carrying{}, ending: map[string]chan struct{}{}}
+	err := o.open(ctx)
+	if err == nil {
+		ready()
+		err = o.loop(ctx)
+	}
+	return errors.Join(err, o.close())
+}
+
+func (o *Owner) open(ctx context.Context) (err error) {
+	var warning string
+	o.store, warning, err = sqlite.Open(ctx, sqlite.Config{Dir: o.cfg.Place.State, Workspace: o.cfg.Place.ID, Guard: o.cfg.Place.Guard(), Point: Point})
+	if err != nil {
+		return err
+	}
+	o.say("%s", warning)
+	o.base = &api.Product{Place: o.cfg.Place, Store: o.store, Env: o.cfg.Env, Version: o.cfg.Version, Now: o.cfg.Now}
+	machine, _ := os.Hostname()
+	var host run.Config
+	host, o.proc = rigged(o.cfg.Place.State, run.Config{
+		Store: o.store, Do: o.act, Now: o.cfg.Now, Workspace: o.cfg.Place.ID,
+		Machine: machine, Version: o.cfg.Version, Isolation: api.Unsealed, Show: o.show, Point: Point,
+	}, proc.Config{})
+	if o.host, err = run.Open(ctx, host); err != nil {
+		return err
+	}
+	if err := o.mendAlone(ctx); err != nil {
+		return err
+	}
+	o.listener, err = api.Listen(o.cfg.Place, api.Serving{
+		Version: o.cfg.Version, Uses: o.uses, Carry: o.carry, Over: o.over, Carried: o.host.Carried,
+		Foreign: api.Descends, Met: o.met, Nudge: o.host.Nudge,
+	})
+	for _, note := range o.early {
+		if err == nil {
+			o.listener.Say(note)
+		}
+	}
+	return err
+}
+
+func (o *Owner) loop(ctx context.Context) error {
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	go o.lookout(ctx, stop)
+	err := o.host.Loop(ctx, o.idle)
+	if errors.Is(err, context.Canceled) {
+		return nil
+	}
+	return err
+}
+
+// idle reports whether nothing is left to do.
+func (o *Owner) idle(t run.Traffic) bool {
+	if t != (run.Traffic{}) || o.listener.Held() {
+		return false
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.chores == 0
+}
+
+// lookout ends the owner whose state directory is gone: nobody can reach it.
+func (o *Owner) lookout(ctx context.Context, stop func()) {
+	look := time.NewTicker(time.Second)
+	defer look.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-look.C:
+			if _, err := os.Stat(o.cfg.Place.Socket()); errors.Is(err, os.ErrNotExist) {
+				stop()
+			}
+		}
+	}
+}
+
+// close ends what open began, in the opposite order.
+func (o *Owner) close() error {
+	var errs []error
+	if o.listener != nil {
+		errs = append(errs, o.listener.Close())
+	}
+	if o.host != nil {
+		errs = append(errs, o.unrig(), o.host.Close())
+	}
+	if o.store != nil {
+		errs = append(errs, o.store.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// show gets the records of every turn when they are durable. The loop calls it.
+func (o *Owner) show(records []engine.Record) {
+	for _, r := range records {
+		if _, ended := r.Event.(engine.RunEnded); ended {
+			o.ends(r.Stream)
+		}
+	}
+	if o.listener != nil {
+		o.listener.Changed()
+	}
+}
+
+// ends finishes a run that has ended, behind the loop.
+func (o *Owner) ends(stream string) {
+	done := make(chan struct{})
+	o.mu.Lock()
+	o.ending[stream] = done
+	o.mu.Unlock()
+	o.chore(func() {
+		o.finish(stream)
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		if o.ending[stream] == done {
+			delete(o.ending, stream)
+		}
+		close(done)
+	})
+}
+
+// ended waits until a run that has ended is finished: its plan is marked then.
+func (o *Owner) ended(stream string) {
+	o.mu.Lock()
+	done := o.ending[stream]
+	o.mu.Unlock()
+	if done != nil {
+		<-done
+	}
+}
+
+// chore does something behind the loop, which does not end before it is done.
+func (o *Owner) chore(do func()) {
+	o.mu.Lock()
+	o.chores++
+	o.mu.Unlock()
+	go func() {
+		do()
+		o.mu.Lock()
+		o.chores--
+		o.mu.Unlock()
+		o.host.Nudge()
+	}()
+}
+
+// say tells who carries a run something, and the owner's log.
+func (o *Owner) say(format string, args ...any) {
+	note := fmt.Sprintf(format, args...)
+	if note == "" {
+		return
+	}
+	fmt.Fprintf(o.cfg.Log, "%s %s\n", o.cfg.Now().UTC().Format(time.RFC3339), note)
+	if o.listener != nil {
+		o.listener.Say(note)
+	} else {
+		o.early = append(o.early, note)
+	}
+}

@@ -1,0 +1,197 @@
+package owner
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/piton-dev/piton/internal/api"
+	"github.com/piton-dev/piton/internal/engine"
+	"github.com/piton-dev/piton/internal/proc"
+	"github.com/piton-dev/piton/internal/run"
+	"github.com/piton-dev/piton/internal/store"
+	"github.com/piton-dev/piton/internal/tool"
+)
+
+// Resume makes a run ready to go on. The client carries it then.
+func (u *uses) Resume(ctx context.Context, q api.Resume) (api.Opened, error) {
+	p, err := u.Owner.product(ctx, u.caller)
+	if err != nil {
+		return api.Opened{}, err
+	}
+	head, opened, err := u.unfinished(ctx, p, q.Run)
+	if err != nil {
+		return opened, err
+	}
+	var missing error
+	err = u.host.Look(ctx, head.Stream, func(s *engine.State) {
+		opened.After = s.Seq()
+		if newest := s.Run(); newest.Run != head.Run {
+			missing = conflict("piton resume "+newest.Run, "run %s has ended, and run %s is the newest of this plan", head.Run, newest.Run)
+		} else if missing = p.Pinned(newest); missing == nil {
+			missing = equipped(ctx, p, s, s.Program())
+		}
+	})
+	if err = errors.Join(err, missing); err != nil {
+		return opened, err
+	}
+	if head.Status == engine.Paused || head.Ended {
+		err = p.Order(ctx, u.host, head, engine.Command{Verb: engine.DoResume})
+	}
+	return opened, err
+}
+
+// unfinished finds a run that can go on: of one that carries out a step, that at
+// the top.
+func (u *uses) unfinished(ctx context.Context, p *api.Product, prefix string) (engine.HeadRow, api.Opened, error) {
+	head, err := p.Find(ctx, prefix)
+	if err != nil {
+		return head, api.Opened{}, err
+	}
+	opened := api.Opened{Resumed: true}
+	if head.Parent.Run != "" && !head.Ended {
+		opened.For = head.Run
+		if head, err = p.Top(ctx, head); err != nil {
+			return head, opened, err
+		}
+	}
+	opened.Stream, opened.Run = head.Stream, head.Run
+	if head.Ended && head.Status != engine.Failed {
+		return head, opened, conflict("piton run PLAN opens a new run", "run %s is %s", head.Run, head.Status)
+	}
+	return head, opened, nil
+}
+
+// Order gives a command to a run or a step.
+func (u *uses) Order(ctx context.Context, q api.Order) (api.Ordered, error) {
+	p, err := u.looking(ctx)
+	if err != nil {
+		return api.Ordered{}, err
+	}
+	head, err := p.Find(ctx, q.Run)
+	if err != nil {
+		return api.Ordered{}, err
+	}
+	c := engine.Command{Verb: q.Verb, Why: q.Why, From: q.From}
+	if q.Step != "" {
+		if head, c.Step, err = p.Step(ctx, head, q.Step); err != nil {
+			return api.Ordered{}, err
+		}
+	}
+	if !u.before(ctx, head.Stream, func(e engine.Event) bool { return sameOrder(e, c, u.caller.By) }) {
+		if err := p.Order(ctx, u.host, head, c); err != nil {
+			return api.Ordered{}, err
+		}
+	}
+	return u.ordered(ctx, p, api.Ordered{Run: head.Run, Step: c.Step})
+}
+
+func sameOrder(e engine.Event, c engine.Command, by string) bool {
+	was, ok := e.(engine.Command)
+	return ok && was.Verb == c.Verb && was.Step == c.Step && was.Why == c.Why && was.By == by
+}
+
+// before reports whether this request was carried out already, by an owner that
+// ended before it could answer.
+func (u *uses) before(ctx context.Context, stream string, same func(engine.Event) bool) bool {
+	if u.caller.Again.IsZero() {
+		return false
+	}
+	since := store.Micro(u.caller.Again)
+	for r, err := range u.store.Read(ctx, stream, 0) {
+		if err == nil && !r.At.Before(since) && same(r.Event) {
+			return true
+		}
+	}
+	return false
+}
+
+// ordered tells what is true now.
+func (u *uses) ordered(ctx context.Context, p *api.Product, o api.Ordered) (api.Ordered, error) {
+	head, err := p.Find(ctx, o.Run)
+	if err == nil {
+		o.Top, err = p.Top(ctx, head)
+	}
+	if o.Top.Ended {
+		u.ended(o.Top.Stream)
+	}
+	o.Carried = slices.Contains(u.host.Carried(), o.Top.Stream)
+	return o, err
+}
+
+// Answer answers an item.
+func (u *uses) Answer(ctx context.Context, q api.Answer) (api.Ordered, error) {
+	p, err := u.Owner.product(ctx, u.caller)
+	if err != nil {
+		return api.Ordered{}, err
+	}
+	it, err := p.Item(ctx, q.Item)
+	if err != nil {
+		if done, ok := u.answered(ctx, p, q); ok {
+			return done, nil
+		}
+		return api.Ordered{}, err
+	}
+	a := engine.ItemAnswered{Choice: q.Choice, Text: q.Text}
+	if a.Args, err = u.checkedArgs(ctx, p, it, q); err != nil {
+		return api.Ordered{}, err
+	}
+	if err := p.Reply(ctx, u.host, it, a); err != nil {
+		return api.Ordered{}, err
+	}
+	return u.ordered(ctx, p, api.Ordered{Run: it.Run, Step: it.Step, Item: it.Item})
+}
+
+// answered finds an answer of this caller that was taken, and whose acknowledgement
+// was lost.
+func (u *uses) answered(ctx context.Context, p *api.Product, q api.Answer) (api.Ordered, bool) {
+	run, _, _ := strings.Cut(q.Item, "/")
+	head, err := p.Find(ctx, run)
+	taken := err == nil && u.before(ctx, head.Stream, func(e engine.Event) bool {
+		a, ok := e.(engine.ItemAnswered)
+		return ok && a.Item == q.Item && a.Choice == q.Choice && a.Text == q.Text && a.By == u.caller.By
+	})
+	if !taken {
+		return api.Ordered{}, false
+	}
+	done, err := u.ordered(ctx, p, api.Ordered{Run: head.Run, Item: q.Item})
+	return done, err == nil
+}
+
+// checkedArgs are the arguments of an answer. Those for a call are checked, and
+// returned as the tool would get them: a server is started to say whether they fit.
+func (u *uses) checkedArgs(ctx context.Context, p *api.Product, it engine.ItemRow, q api.Answer) (json.RawMessage, error) {
+	if it.Tool == "" || len(q.Args) == 0 {
+		return q.Args, nil
+	}
+	pool, err := proc.NewPool(proc.Config{Idle: 1})
+	if err != nil {
+		return nil, err
+	}
+	defer pool.Close()
+	tools, err := OpenTools(u.cfg.Place.Dir, p.Config, u.cfg.Env, pool)
+	if err != nil {
+		return nil, err
+	}
+	defer tools.Close()
+	args, err := tools.Check(ctx, it.Tool, q.Args)
+	if wrong, ok := errors.AsType[*tool.Problem](err); ok {
+		err = &api.Problem{Code: api.Invalid, Message: wrong.Message, Hint: "piton tools show " + it.Tool + " shows what it takes"}
+	}
+	return args, err
+}
+
+// Release stops the effects of a task's run, for everybody who carries it.
+func (u *uses) Release(ctx context.Context, q api.Release) (api.None, error) {
+	if q.Now && u.carriesOnly(q.Stream) {
+		os.Exit(1) // everything that was started hangs on the life of this process
+	}
+	err := u.release(ctx, q.Stream)
+	if errors.Is(err, run.ErrStopped) {
+		err = nil // the owner ends, and all effects with it
+	}
+	return api.None{}, err
+}

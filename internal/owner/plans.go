@@ -1,0 +1,508 @@
+package owner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/piton-dev/piton/internal/api"
+	"github.com/piton-dev/piton/internal/check"
+	"github.com/piton-dev/piton/internal/engine"
+	"github.com/piton-dev/piton/internal/notes"
+	"github.com/piton-dev/piton/internal/proc"
+	"github.com/piton-dev/piton/internal/store"
+	"github.com/piton-dev/piton/internal/tree"
+	"github.com/piton-dev/piton/internal/verify"
+)
+
+// saying is a request about a plan on its way.
+type saying struct {
+	*uses
+	api.Saying
+	product *api.Product
+	doc     *api.Document
+	said    api.Said
+}
+
+func (u *uses) saying(ctx context.Context, q api.Saying) (*saying, error) {
+	p, err := u.Owner.product(ctx, u.caller)
+	return &saying{uses: u, Saying: q, product: p}, err
+}
+
+// read reads the plan, and begins the answer with it.
+func (s *saying) read(ctx context.Context) error {
+	doc, err := s.product.Named(ctx, s.Word)
+	if err != nil {
+		return err
+	}
+	s.about(doc)
+	return nil
+}
+
+func (s *saying) about(doc *api.Document) {
+	s.doc = doc
+	s.said.Path, s.said.Findings = doc.Path, serious(doc.Findings)
+	if doc.Plan != nil {
+		s.said.Hash = doc.Covers()
+	}
+}
+
+// serious leaves out notes, which verify shows.
+func serious(all []verify.Finding) []verify.Finding {
+	return slices.DeleteFunc(slices.Clone(all), func(f verify.Finding) bool { return f.Severity == verify.Note })
+}
+
+// fits reports whether the plan verifies and this version can run it; else the
+// answer says why not.
+func (s *saying) fits(compile func() (api.Compiled, error)) (c api.Compiled, ok bool, err error) {
+	if !s.doc.OK() {
+		s.said.Needs = api.NeedsFix
+		return c, false, nil
+	}
+	c, err = compile()
+	if refusal, refused := errors.AsType[*verify.Refusal](err); refused {
+		s.said.Needs, s.said.Findings = api.NeedsOther, refusal.Findings
+		return c, false, nil
+	}
+	return c, err == nil, err
+}
+
+// matches refuses another text than the one that was shown.
+func (s *saying) matches() error {
+	if n := len(s.Hash); n > 0 && n < api.LeastHash {
+		return api.ShortHash(s.Hash)
+	}
+	if is := s.doc.Covers(); !strings.HasPrefix(is, s.Hash) {
+		return conflict("look at it again: piton diff shows the changes", "%s has the hash %s, not %s", s.doc.Path, is, s.Hash)
+	}
+	return nil
+}
+
+// Run brings a plan from its bytes to an open run, or to where a person has to say
+// something.
+func (u *uses) Run(ctx context.Context, q api.Saying) (api.Said, error) {
+	s, err := u.saying(ctx, q)
+	if err == nil {
+		err = s.read(ctx)
+	}
+	if err == nil {
+		err = s.run(ctx)
+	}
+	return s.said, err
+}
+
+func (s *saying) run(ctx context.Context) error {
+	pr, err := s.product.ProposalOf(ctx, s.doc)
+	if err != nil {
+		return err
+	}
+	if pr != nil && !pr.Head.Ended {
+		return s.revise(ctx, pr)
+	}
+	c, ok, err := s.fits(func() (api.Compiled, error) { return s.product.CompileNext(ctx, s.doc) })
+	if !ok {
+		return err
+	}
+	if err := errors.Join(s.matches(), s.able(ctx, c)); err != nil {
+		return err
+	}
+	if taken, err := s.takeUp(ctx); taken || err != nil {
+		return err
+	}
+	yes, err := s.approval(ctx)
+	if err != nil || s.said.Needs != "" {
+		return err
+	}
+	return s.openRun(ctx, yes)
+}
+
+// able refuses a plan that this machine cannot run as it asks.
+func (s *saying) able(ctx context.Context, c api.Compiled) error {
+	if err := equipped(ctx, s.product, nil, c.All()...); err != nil {
+		return err
+	}
+	return isolated(s.product, s.doc, s.Unsealed)
+}
+
+// takeUp goes on with an unfinished run of the same text where a plan that it
+// delegates to is another one now: that is for the next run. It reports whether
+// there is one.
+func (s *saying) takeUp(ctx context.Context) (bool, error) {
+	head, err := s.product.RunOf(ctx, s.Word)
+	if err != nil || head.Run == "" || head.Ended || head.PlanHash != s.doc.Plan.Hash() {
+		return false, err
+	}
+	r, err := s.product.Revision(ctx, head.Plan)
+	if err != nil || r.Drafted.Covers() == s.doc.Covers() {
+		return false, err
+	}
+	s.said.Kept = true
+	s.said.Opened, err = s.Resume(ctx, api.Resume{Run: head.Run})
+	return true, err
+}
+
+// consent is a yes to a plan that the journal does not have yet.
+type consent struct{ by, why string }
+
+// approval makes sure that somebody says yes to these bytes; it is nil if somebody
+// did. Else the answer says what is needed, and the plan waits in the inbox.
+func (s *saying) approval(ctx context.Context) (*consent, error) {
+	r, err := s.product.Recorded(ctx, s.doc)
+	if err != nil || r != nil && s.product.Approved(r) {
+		return nil, err
+	}
+	if s.said.Weaker, err = s.product.Weakens(ctx, s.doc); err != nil {
+		return nil, err
+	}
+	weaker := len(s.said.Weaker) > 0
+	switch {
+	case s.Yes && (!weaker || s.Weaker):
+		return &consent{s.caller.By, s.Why}, nil
+	case s.Yes:
+		s.said.Needs = api.NeedsWeaker
+	case r.Rejected():
+		s.said.Needs = api.NeedsChange
+	case weaker:
+		s.said.Needs = api.NeedsYes
+	default:
+		if yes := s.byPolicy(s.doc); yes != nil {
+			return yes, nil
+		}
+		s.said.Needs = api.NeedsYes
+	}
+	s.said.Revision, err = s.product.Draft(ctx, s.host, s.doc)
+	return nil, err
+}
+
+// byPolicy is the yes of the policy; nil where that wants a person's. The answer then
+// says what keeps the plan from being of low risk.
+func (s *saying) byPolicy(doc *api.Document) *consent {
+	switch s.product.Config.Policy.Approve {
+	case "auto":
+		return &consent{by: engine.ByPolicy, why: "policy: approve is auto"}
+	case engine.LowRisk:
+		if s.said.Hazards = doc.Hazards(); len(s.said.Hazards) == 0 {
+			return &consent{by: engine.ByPolicy, why: "policy: approve is low-risk, and every step is of low risk"}
+		}
+	}
+	return nil
+}
+
+// openRun records the plan and the yes to it, and opens a run.
+func (s *saying) openRun(ctx context.Context, yes *consent) error {
+	r, err := s.product.Draft(ctx, s.host, s.doc)
+	if err != nil {
+		return err
+	}
+	s.said.Revision = r
+	by := ""
+	switch {
+	case s.product.Approved(r):
+		by = r.Answer.By
+	case yes == nil:
+		return conflict("run it again", "the approval of %s has just expired", s.doc.Path)
+	default:
+		by = yes.by
+		if err := s.product.Judge(ctx, s.host, r, true, yes.by, yes.why); err != nil {
+			return err
+		}
+	}
+	s.said.Opened, err = s.product.Open(ctx, s.host, s.doc, r, api.Opening{
+		Isolation: api.Unsealed, Unsealed: s.unsealed(), By: by, Protect: s.protect, Executables: s.executables,
+	})
+	if err == nil && !s.said.Opened.Resumed {
+		s.unmark(r.Drafted.Path, r.Drafted.Hash)
+	}
+	return err
+}
+
+// unsealed is who allowed less isolation than is asked for; "" for nobody.
+func (s *saying) unsealed() string {
+	if s.Unsealed {
+		return s.caller.By
+	}
+	return ""
+}
+
+// revise lets an unfinished run go on with another text, if somebody says yes to
+// the difference.
+func (s *saying) revise(ctx context.Context, pr *api.Proposal) error {
+	s.about(pr.Doc)
+	s.said.Proposal, s.said.Opened = true, api.Opened{Stream: pr.Head.Stream, Run: pr.Head.Run, Resumed: true}
+	c, ok, err := s.fits(func() (api.Compiled, error) { return s.product.CompileRevised(ctx, pr) })
+	if !ok {
+		return err
+	}
+	if err := errors.Join(s.matches(), s.able(ctx, c)); err != nil {
+		return err
+	}
+	yes := s.agreed(pr)
+	if yes == nil {
+		s.said.Revision, err = s.product.Propose(ctx, s.host, pr)
+		return err
+	}
+	if s.said.Revision, err = s.product.Revise(ctx, s.host, pr, s.revising(), yes.by, yes.why); err != nil {
+		return err
+	}
+	return s.host.Look(ctx, pr.Head.Stream, func(st *engine.State) { s.said.Opened.After = st.Seq() })
+}
+
+// agreed is the yes to a difference; nil where the answer says what is needed.
+func (s *saying) agreed(pr *api.Proposal) *consent {
+	s.said.Weaker = api.WeakenedLines(pr.Diff)
+	weaker := len(s.said.Weaker) > 0
+	switch said := s.Yes || s.Hash != ""; {
+	case said && (!weaker || s.Weaker):
+		return &consent{s.caller.By, s.Why}
+	case said:
+		s.said.Needs = api.NeedsWeaker
+		return nil
+	}
+	if s.product.Config.Policy.Approve == engine.LowRisk && pr.Was != nil && !weaker {
+		if yes := s.byPolicy(pr.Doc); yes != nil {
+			return yes
+		}
+	}
+	s.said.Needs = api.NeedsYes
+	return nil
+}
+
+// revising is what the api needs to know of this machine for a revision.
+func (s *saying) revising() api.Revising {
+	return api.Revising{
+		Isolation: api.Unsealed, Unsealed: s.unsealed(), Protect: s.protectBeside, Executables: s.executables,
+		Given: func(subs []engine.Subscription) ([]engine.Injected, error) {
+			contents, err := notes.Read(s.cfg.Place.Dir, subs, notes.Sources{})
+			var given []engine.Injected
+			for _, c := range contents {
+				given = append(given, engine.Injected{Ref: c.Ref, Hash: c.Hash})
+			}
+			return given, err
+		},
+	}
+}
+
+// Approve records a yes to a plan, or to what changed in it while it runs.
+func (u *uses) Approve(ctx context.Context, q api.Saying) (api.Said, error) {
+	s, err := u.saying(ctx, q)
+	if err == nil {
+		err = s.approve(ctx)
+	}
+	return s.said, err
+}
+
+func (s *saying) approve(ctx context.Context) error {
+	pr, err := s.find(ctx)
+	if err != nil {
+		return err
+	}
+	if pr != nil {
+		return s.revise(ctx, pr)
+	}
+	_, ok, err := s.fits(func() (api.Compiled, error) { return s.product.CompileNext(ctx, s.doc) })
+	if !ok {
+		return err
+	}
+	if err := s.matches(); err != nil {
+		return err
+	}
+	r, err := s.product.Recorded(ctx, s.doc)
+	if err != nil {
+		return err
+	}
+	if r != nil && s.product.Approved(r) {
+		s.said.Revision, s.said.Already = r, true
+		return nil
+	}
+	if s.said.Weaker, err = s.product.Weakens(ctx, s.doc); err != nil {
+		return err
+	}
+	said, weaker := s.Yes || s.Hash != "", len(s.said.Weaker) > 0 && !s.Weaker
+	if s.said.Revision, err = s.product.Draft(ctx, s.host, s.doc); err != nil {
+		return err
+	}
+	switch {
+	case !said:
+		s.said.Needs = api.NeedsYes
+		return nil
+	case weaker:
+		s.said.Needs = api.NeedsWeaker
+		return nil
+	}
+	return s.product.Judge(ctx, s.host, s.said.Revision, true, s.caller.By, s.Why)
+}
+
+// find reads the plan that is meant, and returns what it proposes for its run.
+func (s *saying) find(ctx context.Context) (*api.Proposal, error) {
+	if !s.product.IsPlan(s.Word) {
+		pr, err := s.product.ProposalFor(ctx, s.Word)
+		if err != nil || pr != nil {
+			return pr, err
+		}
+		head, err := s.product.Find(ctx, s.Word)
+		if err == nil {
+			err = conflict("piton history "+head.Run+" lists its revisions", "nothing is proposed for run %s: its plan has not changed since approval", head.Run)
+		} else {
+			err = s.read(ctx) // it says what is wrong
+		}
+		return nil, err
+	}
+	if err := s.read(ctx); err != nil {
+		return nil, err
+	}
+	return s.product.ProposalOf(ctx, s.doc)
+}
+
+// Reject records a no.
+func (u *uses) Reject(ctx context.Context, q api.Saying) (api.Said, error) {
+	s, err := u.saying(ctx, q)
+	if err == nil {
+		err = s.reject(ctx)
+	}
+	return s.said, err
+}
+
+func (s *saying) reject(ctx context.Context) error {
+	pr, err := s.find(ctx)
+	if err != nil {
+		return err
+	}
+	if pr != nil {
+		s.about(pr.Doc)
+		s.said.Proposal, s.said.Opened = true, api.Opened{Stream: pr.Head.Stream, Run: pr.Head.Run}
+		s.said.Revision, err = s.product.Propose(ctx, s.host, pr)
+	} else if s.doc.Plan == nil {
+		s.said.Needs = api.NeedsFix
+		return nil
+	} else {
+		s.said.Revision, err = s.product.Draft(ctx, s.host, s.doc)
+	}
+	if err != nil {
+		return err
+	}
+	return s.product.Judge(ctx, s.host, s.said.Revision, false, s.caller.By, s.Why)
+}
+
+// isolated refuses a plan or policy whose minimum this machine cannot give.
+func isolated(p *api.Product, doc *api.Document, allowed bool) error {
+	if allowed {
+		return nil
+	}
+	wants := []string{p.Config.Policy.Isolation}
+	for _, d := range append(doc.Below(), doc) {
+		if why := d.Facts.Exposed; why != nil && *why != "" {
+			return api.Fault(
+				d.Path+" has `network: no`, but this machine cannot keep a script off the network: "+*why,
+				"--allow-unsealed runs it anyway, recorded in your name; piton doctor says more",
+			)
+		}
+		wants = append(wants, d.Plan.Isolation.Value)
+		for _, st := range d.Plan.Steps {
+			wants = append(wants, st.Isolation.Value)
+		}
+	}
+	for _, w := range wants {
+		if w == "sealed" || w == "fenced" {
+			return api.Fault(
+				"isolation "+w+" is required, but this version can only run unsealed",
+				"--allow-unsealed runs it anyway, recorded in your name",
+			)
+		}
+	}
+	return nil
+}
+
+// equipped refuses programs that need what is not on this machine, before anything
+// is begun that could not go on. With a state only what is still to be done counts.
+func equipped(ctx context.Context, p *api.Product, state *engine.State, programs ...*engine.Program) error {
+	if _, err := proc.Bash(p.Env, p.Place.Dir); err != nil && slices.ContainsFunc(programs, shelled) {
+		return api.Fault("scripts and contracts run in bash, but there is no bash on PATH outside the workspace, or in /bin", "install bash; piton doctor checks everything that a run needs")
+	}
+	missing := p.Missing(ctx)
+	for _, role := range roles(state, programs...) {
+		if program, ok := missing[role]; ok {
+			return api.Fault(
+				fmt.Sprintf("agent %q needs the program %s, which is not installed (%s)", role, program, p.Config.Origin("agents."+role+".command")),
+				"install it, or correct `command:`; piton doctor checks every agent",
+			)
+		}
+	}
+	return nil
+}
+
+// roles are those of the steps that are still to be worked on; with a nil state,
+// of all steps.
+func roles(state *engine.State, programs ...*engine.Program) []string {
+	var names []string
+	for _, p := range programs {
+		for i := range p.Len() {
+			if state != nil {
+				switch state.StepRow(i).Status {
+				case engine.Done, engine.Skipped, engine.Waived:
+					continue
+				}
+			}
+			names = append(names, p.Step(i).Role)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// shelled reports whether a step has a script, a contract or a check.
+func shelled(p *engine.Program) bool {
+	for i := range p.Len() {
+		if st := p.Step(i); len(st.Checks) > 0 || st.Role == "script" {
+			return true
+		}
+	}
+	return false
+}
+
+// protect takes the state of the files that steps guard.
+func (o *Owner) protect(ctx context.Context, guards []string) (store.Object, error) {
+	t, err := o.openTree(nil)
+	if err != nil {
+		return store.Object{}, err
+	}
+	defer t.Close()
+	base, err := t.Protect(ctx, guards)
+	if err != nil {
+		return store.Object{}, err
+	}
+	return store.NewObject(base.Encode()), nil
+}
+
+// protectBeside takes the state of guarded files: of those that a run protects
+// already as it was when that was taken.
+func (o *Owner) protectBeside(ctx context.Context, base string, guards []string) (store.Object, error) {
+	now, err := o.protect(ctx, guards)
+	if err != nil || base == "" {
+		return now, err
+	}
+	body, err := o.store.Object(ctx, base)
+	if err != nil {
+		return store.Object{}, err
+	}
+	was, err := tree.DecodeBase(body)
+	if err != nil {
+		return store.Object{}, err
+	}
+	is, err := tree.DecodeBase(now.Body)
+	if err != nil {
+		return store.Object{}, err
+	}
+	return store.NewObject(was.Over(is).Encode()), nil
+}
+
+// executables says which files the commands of the program's checks stand for.
+func (o *Owner) executables(p *engine.Program) map[string]string {
+	path := tree.NewExecutables(proc.SearchPath(o.cfg.Env))
+	found := map[string]string{}
+	for i := range p.Len() {
+		path.Add(found, check.Executables(p.Step(i).Checks))
+	}
+	return found
+}

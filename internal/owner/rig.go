@@ -1,0 +1,266 @@
+package owner
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/piton-dev/piton/internal/agent"
+	"github.com/piton-dev/piton/internal/api"
+	"github.com/piton-dev/piton/internal/config"
+	"github.com/piton-dev/piton/internal/effect"
+	"github.com/piton-dev/piton/internal/engine"
+	"github.com/piton-dev/piton/internal/proc"
+	"github.com/piton-dev/piton/internal/run"
+	"github.com/piton-dev/piton/internal/store"
+	"github.com/piton-dev/piton/internal/tool"
+	"github.com/piton-dev/piton/internal/tree"
+)
+
+// rig is what effects need. An owner that only takes a request has none.
+type rig struct {
+	conf  string // hash of the configuration that it was made with
+	pool  *proc.Pool
+	tree  *tree.Tree
+	tools *tool.Registry
+	world *effect.World
+}
+
+// rigUp makes the owner ready for effects under a configuration. While runs are
+// carried on under another one it refuses.
+func (o *Owner) rigUp(ctx context.Context, p *api.Product, parallel int) error {
+	o.rigging.Lock()
+	defer o.rigging.Unlock()
+	hash := config.Hash(p.Config)
+	if o.rig != nil && o.rig.conf == hash {
+		return nil
+	}
+	if o.rig != nil {
+		if o.carries() > 1 {
+			return &api.Problem{
+				Code: api.Conflict, Message: "the configuration was changed while another run of this workspace goes on with the former one",
+				Hint: "let that run end, or stop it; piton list --status running shows it",
+			}
+		}
+		if err := o.drop(); err != nil {
+			return err
+		}
+	}
+	r, err := o.newRig(p, parallel)
+	if err != nil {
+		return errors.Join(err, r.close())
+	}
+	r.conf, o.rig = hash, r
+	for _, file := range o.prints {
+		r.tree.Output(file)
+	}
+	if err := r.world.Sweep(); err != nil {
+		o.say("files of a killed owner are not removed: %v", err)
+	}
+	o.sayTorn(r.world.Mend(ctx))
+	return nil
+}
+
+func (o *Owner) newRig(p *api.Product, parallel int) (r *rig, err error) {
+	r = &rig{}
+	c := o.proc
+	c.Ready = parallel
+	if r.pool, err = proc.NewPool(c); err != nil {
+		return r, fmt.Errorf("prepare to start processes: %w", err)
+	}
+	if r.tree, err = o.openTree(r.pool); err != nil {
+		return r, err
+	}
+	open := func(dir string) (*tool.Registry, error) { return OpenTools(dir, p.Config, o.cfg.Env, r.pool) }
+	if r.tools, err = open(o.cfg.Place.Dir); err != nil {
+		return r, err
+	}
+	r.world = &effect.World{
+		Dir: o.cfg.Place.Dir, State: o.cfg.Place.State, Environ: o.cfg.Env, Pool: r.pool, Tree: r.tree, Tools: r.tools,
+		Agents: agent.New(agentConfigs(p.Config), r.pool), Worktrees: Worktrees(o.cfg.Place), OpenTools: open,
+		Object: func(hash string) ([]byte, error) { return o.store.Object(context.Background(), hash) },
+		NewRun: p.NewRun, Executables: o.executables,
+		Made: func(ctx context.Context, dir string, e engine.Effect) (effect.Made, error) {
+			return made(ctx, p, dir, e)
+		},
+	}
+	return r, nil
+}
+
+// drop ends the rig, and removes the worktrees that nobody needs any more. No effect
+// is under way.
+func (o *Owner) drop() error {
+	r := o.rig
+	if o.rig = nil; r == nil {
+		return nil
+	}
+	err := r.world.Close()
+	if swept := o.sweepAll(context.Background(), r.tree); swept != nil {
+		o.say("a worktree is not removed yet; piton gc removes it: %v", swept)
+	}
+	r.world = nil
+	return errors.Join(err, r.close())
+}
+
+// unrig does so unless something is carried on.
+func (o *Owner) unrig() error {
+	o.rigging.Lock()
+	defer o.rigging.Unlock()
+	return o.drop()
+}
+
+func (r *rig) close() error {
+	var err error
+	if r.world != nil {
+		err = r.world.Close()
+	}
+	if r.tools != nil {
+		r.tools.Close()
+	}
+	if r.tree != nil {
+		err = errors.Join(err, r.tree.Close())
+	}
+	if r.pool != nil {
+		r.pool.Close()
+	}
+	return err
+}
+
+// act carries an effect out. There is a rig: effects start only for what is carried.
+func (o *Owner) act(ctx context.Context, e engine.Effect, report *run.Reporter) run.Answer {
+	o.rigging.Lock()
+	world := o.rig.world
+	o.rigging.Unlock()
+	r := world.Do(ctx, e, report)
+	a := run.Answer{Input: r.Input, Err: r.Err}
+	for _, body := range r.Bodies {
+		a.Objects = append(a.Objects, store.NewObject(body))
+	}
+	return a
+}
+
+// openTree opens the workspace's files. Without a pool it asks git nothing.
+func (o *Owner) openTree(pool *proc.Pool) (*tree.Tree, error) {
+	place := o.cfg.Place
+	git, err := proc.Outside("git", o.cfg.Env, place.Dir)
+	if err != nil {
+		git = "" // then every file counts, ignored ones too
+	}
+	return tree.Open(place.Dir, tree.Config{
+		Keep: filepath.Join(place.State, "kept"), Quarantine: filepath.Join(place.State, "quarantine"), Git: git, Pool: pool,
+	})
+}
+
+// withTree opens the workspace's files for as long as do takes.
+func (o *Owner) withTree(do func(*tree.Tree) error) error {
+	pool, err := proc.NewPool(proc.Config{})
+	if err != nil {
+		return fmt.Errorf("prepare to start processes: %w", err)
+	}
+	defer pool.Close()
+	t, err := o.openTree(pool)
+	if err != nil {
+		return err
+	}
+	defer t.Close()
+	return do(t)
+}
+
+// OpenTools opens the tools of a directory. No server is started by that.
+func OpenTools(dir string, c config.Config, env []string, pool *proc.Pool) (*tool.Registry, error) {
+	servers := make(map[string]tool.Server, len(c.MCPServers))
+	for name, s := range c.MCPServers {
+		servers[name] = tool.Server{Command: s.Command, URL: s.URL, Env: s.Env, EnvPass: s.EnvPass}
+	}
+	r, err := tool.Open(tool.Config{
+		Commands: tool.Tiers(c.Commands), Hosts: c.WebFetch.Allow, Servers: servers, Workspace: dir, Environ: env, Pool: pool,
+	})
+	if err != nil {
+		return nil, &api.Problem{Code: api.Invalid, Message: err.Error(), Hint: "correct .piton/config.yaml"}
+	}
+	return r, nil
+}
+
+// made looks at a plan that was made during a run, as a plan is looked at before
+// anybody is asked for a yes.
+func made(ctx context.Context, p *api.Product, dir string, e engine.Effect) (effect.Made, error) {
+	m, err := p.In(dir).Made(ctx, e.Key.Task, e.Step.Child.Path)
+	if err != nil || m.Refused != "" {
+		return effect.Made{Refused: m.Refused}, err
+	}
+	made := effect.Made{Plan: m.Plan, Program: m.Compiled.Program, Agents: m.Agents, Text: string(m.Doc.Source)}
+	for _, o := range m.Objects {
+		made.Bodies = append(made.Bodies, o.Body)
+	}
+	if err := isolated(p, m.Doc, e.Unsealed); err != nil {
+		made.Refused = err.Error()
+	}
+	return made, nil
+}
+
+// mendAlone finishes merges that an owner was killed in.
+func (o *Owner) mendAlone(ctx context.Context) error {
+	if !tree.Torn(Worktrees(o.cfg.Place)) {
+		return nil
+	}
+	return o.withTree(func(t *tree.Tree) error {
+		o.sayTorn(t.Mend(ctx, Worktrees(o.cfg.Place)))
+		return nil
+	})
+}
+
+// sayTorn says which runs do not go on because a merge of theirs is not finished.
+func (o *Owner) sayTorn(torn map[string]error) {
+	for _, run := range slices.Sorted(maps.Keys(torn)) {
+		o.say("run %s cannot continue until its merge is finished: %s; fix that, or cancel the run", run, torn[run].Error())
+	}
+}
+
+// met keeps what another process of Piton prints from being taken for a change to
+// the workspace, where the system says what that process prints to.
+func (o *Owner) met(pid int) {
+	for _, fd := range []int{1, 2} {
+		file, err := os.Stat(fmt.Sprintf("/proc/%d/fd/%d", pid, fd))
+		if err == nil && file.Mode().IsRegular() {
+			o.printed(file)
+		}
+	}
+}
+
+// printed keeps a file from being taken for a change.
+func (o *Owner) printed(file os.FileInfo) {
+	o.rigging.Lock()
+	defer o.rigging.Unlock()
+	o.prints = append(o.prints, file)
+	if o.rig != nil {
+		o.rig.tree.Output(file)
+	}
+}
+
+// agentConfigs tells package agent what the configuration says of each role.
+func agentConfigs(c config.Config) map[string]agent.Config {
+	roles := make(map[string]agent.Config, len(c.Agents))
+	for name, a := range c.Agents {
+		roles[name] = agent.Config{
+			Kind: agent.Kind(a.Kind), Command: a.Command, Prompt: agent.Delivery(a.Prompt), Parse: a.Parse,
+			Modes: map[string]string{"read": a.Modes.Read, "edit": a.Modes.Edit, "full": a.Modes.Full}, Mode: a.Mode, Model: a.Model,
+			Env: a.Env, EnvPass: a.EnvPass, Home: agent.Home(a.Home),
+			Price: priceOf(c, name),
+			Time:  a.Limits.Time, Idle: a.Limits.Idle, Grace: a.Stop.CancelGrace + a.Stop.TermGrace,
+		}
+	}
+	return roles
+}
+
+// priceOf is the price of a role's agent, nil where the configuration has none.
+func priceOf(c config.Config, role string) *agent.Price {
+	p, ok := c.Price(role)
+	if !ok {
+		return nil
+	}
+	return &agent.Price{In: int64(p.Input), Out: int64(p.Output)}
+}

@@ -1,0 +1,147 @@
+package run
+
+import (
+	"cmp"
+	"context"
+	"slices"
+
+	"github.com/piton-dev/piton/internal/engine"
+	"github.com/piton-dev/piton/internal/store"
+)
+
+// A Reporter is how an effect under way speaks with its owner. It is safe for
+// concurrent use.
+type Reporter struct {
+	host   *Host
+	effect engine.Effect
+}
+
+// Said says that the attempt has said something of itself, which is in its file:
+// whoever watches is told soon.
+func (r *Reporter) Said() {
+	r.host.mu.Lock()
+	r.host.said = true
+	r.host.mu.Unlock()
+	r.host.Nudge()
+}
+
+// Report says what the effect's work used so far, and claims. It is in the journal
+// soon, unless the work ends before.
+func (r *Reporter) Report(usage engine.Usage, claims engine.Claims) {
+	k := r.effect.Key
+	r.host.put(envelope{stream: k.Task, in: engine.Reported{Key: k, Usage: usage, Claims: claims}})
+}
+
+// spoke reports whether an effect has said something since the last turn.
+func (h *Host) spoke() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	said := h.said
+	h.said = false
+	return said
+}
+
+// Beside lists who is at work in the same tree, and who was since the effect's
+// work began, or since the start that was cut off. It waits for the loop. What
+// was seen in the tree before the call is the doing of one of these, of the
+// effect's own work, or of nobody here.
+//
+// After a cut that goes for runs too that nobody carries out now, or that have
+// ended; they are replayed. One that cannot be read covers nothing: then a person
+// is asked.
+func (r *Reporter) Beside() []engine.Neighbour {
+	q := inquiry{of: r.effect, reply: make(chan besides, 1)}
+	r.host.mu.Lock()
+	r.host.inquiries = append(r.host.inquiries, q)
+	r.host.mu.Unlock()
+	r.host.Nudge()
+	select {
+	case known := <-q.reply:
+		if r.effect.Cut && r.effect.Tree != "" && !r.effect.Worktree {
+			known.others(r.host.cfg.Store, r.effect)
+		}
+		return known.list
+	case <-r.host.over: // nobody takes the answer of this effect any more
+		return nil
+	}
+}
+
+// inquiry is an effect that asks who is beside it.
+type inquiry struct {
+	of    engine.Effect
+	reply chan besides
+}
+
+// besides is who is beside an effect, and the runs that were asked.
+type besides struct {
+	list []engine.Neighbour
+	runs map[string]bool
+}
+
+// inform answers those who ask who is beside them, with all that this turn knows.
+func (h *Host) inform() {
+	h.mu.Lock()
+	asked := h.inquiries
+	h.inquiries = nil
+	h.mu.Unlock()
+	for _, q := range asked {
+		known := besides{runs: map[string]bool{}}
+		for _, t := range h.tasks {
+			known.add(q.of, t.state, t.active)
+		}
+		slices.SortStableFunc(known.list, func(a, b engine.Neighbour) int { return cmp.Or(cmp.Compare(a.Run, b.Run), cmp.Compare(a.Step, b.Step)) })
+		q.reply <- known
+	}
+}
+
+// add asks one run. Where nobody carries it out, nothing of it is at work.
+func (b *besides) add(e engine.Effect, s *engine.State, carried bool) {
+	head := s.Head()
+	b.runs[head.Run] = true
+	if !e.Began.At.IsZero() && head.Run != e.Key.Run && head.Ended && head.Path != "" && !head.Finished.Before(e.Began.At) {
+		b.list = append(b.list, engine.Neighbour{Run: head.Run, Writes: []string{head.Path}}) // the marks in its document
+	}
+	for _, n := range s.Beside(e) {
+		n.Live = n.Live && carried
+		if n.Run == head.Run && (n.Live || !e.Began.At.IsZero()) || n.Run != head.Run && !e.Cut { // of other runs the journal knows all
+			b.list = append(b.list, n)
+		}
+	}
+}
+
+// others adds what the journal has of the runs that were not asked.
+func (b *besides) others(st store.Store, e engine.Effect) {
+	ctx := context.Background()
+	heads, err := st.Heads(ctx, store.HeadFilter{})
+	if err != nil {
+		return
+	}
+	for _, head := range heads {
+		if b.runs[head.Run] || head.Ended && head.Finished.Before(e.Began.At) {
+			continue
+		}
+		if s, err := loadRun(ctx, st, head); err == nil {
+			b.add(e, s, false)
+		}
+	}
+}
+
+// loadRun replays one run, whether its task has a newer one or not.
+func loadRun(ctx context.Context, st store.Store, head engine.HeadRow) (*engine.State, error) {
+	if s, err := Load(ctx, st, head.Stream); err != nil || s.Run().Run == head.Run {
+		return s, err
+	}
+	s := &engine.State{}
+	for r, err := range ReadRun(ctx, st, head) {
+		if err == nil && s.Task() == "" {
+			s = engine.Before(r)
+		}
+		if err == nil {
+			err = s.Apply(r)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}

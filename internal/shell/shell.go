@@ -1,0 +1,316 @@
+package shell
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"strings"
+	"unicode"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// maxNesting is how deep parentheses may nest in a script: far more than people
+// write, and little enough to parse in linear time.
+const maxNesting = 500
+
+// Script is a script as it is read: its commands, and what cannot be told of them.
+type Script struct {
+	File  *syntax.File    // nil if the text has a fault
+	Fault string          // what is wrong with the syntax, or ""
+	At    int             // byte offset of the fault
+	Calls []Call          // simple commands in the order of the text, wrappers taken off
+	Asked map[string]bool // names that the script itself looks for
+	Paths bool            // it may change where commands are found
+
+	Search []string // directories of the workspace that it puts on PATH
+	Lost   []untold // what it runs and the text does not tell
+	Left   int      // statements that may be walked more than once
+	Ends   codes    // every code it may end with
+}
+
+// untold is a place where a script runs something that cannot be told.
+type untold struct {
+	At   int    // byte offset
+	What string // "the command", "what the shell reads here"
+}
+
+// Frame is what a script knows of the world it starts in, and who reads it.
+type Frame struct {
+	Parser *Parser
+
+	Root string // of the workspace, absolute; "" if that is not known
+	Git  bool   // the workspace is the top of a repository
+	Zero string // $0
+	Dir  string
+	Args []Word // $1 and on
+}
+
+// Call is a simple command as far as the text itself tells it.
+type Call struct {
+	Words []Word
+	Dir   string // where it runs, relative to the workspace; unknownDir if the text does not tell
+	Maybe bool   // it stands in a branch that need not be taken
+	Stdin input  // what it reads, if the text tells
+}
+
+const (
+	UnknownDir = "?"
+	// workspace begins a path that is meant from the root of the workspace on,
+	// whatever the directory: no path of a plan can hold a NUL.
+	Workspace = "\x00workspace"
+	// unknownText stands for what is not known in the text of a word, so that the
+	// rest can still be read as a script.
+	UnknownText = "${PITON_UNKNOWN}"
+)
+
+// MaxPath is the longest path that is followed.
+const MaxPath = 1024
+
+// Name is the command's name, or "" where it is not known from the text.
+func (c Call) Name() string {
+	if len(c.Words) == 0 || !c.Words[0].Known || c.Words[0].Glob {
+		return ""
+	}
+	return c.Words[0].Text
+}
+
+// Tool is the name without its directory.
+func (c Call) Tool() string { return path.Base(c.Name()) }
+
+// Args are the words after the name.
+func (c Call) Args() []Word { return c.Words[1:] }
+
+// Parse reads a script for bash that starts at the root of the workspace.
+func Parse(text string) *Script { return Read(text, Frame{Parser: NewParser()}) }
+
+// A Parser parses each text once. It is not safe for concurrent use.
+type Parser struct {
+	bash  *syntax.Parser
+	trees map[string]tree
+}
+
+// tree is a parsed text, or its fault.
+type tree struct {
+	file  *syntax.File
+	fault string
+	at    int
+	ends  codes
+}
+
+// NewParser returns a parser for bash.
+func NewParser() *Parser {
+	return &Parser{syntax.NewParser(syntax.Variant(syntax.LangBash)), map[string]tree{}}
+}
+
+func (p *Parser) parse(text string) tree {
+	t, known := p.trees[text]
+	if !known {
+		t = p.fresh(text)
+		p.trees[text] = t
+	}
+	return t
+}
+
+func (p *Parser) fresh(text string) (t tree) {
+	if at, deep := tooDeep(text); deep {
+		return tree{fault: "parentheses nest too deep", at: at}
+	}
+	file, err := p.bash.Parse(strings.NewReader(text), "")
+	if err != nil {
+		t.fault, t.at = fault(err)
+		return t
+	}
+	if t.fault, t.at = falseBlank(file, text); t.fault == "" {
+		t.file, t.ends = file, results(file)
+	}
+	return t
+}
+
+// Read reads a script for bash that starts in a frame.
+func Read(text string, from Frame) *Script {
+	t := from.Parser.parse(text)
+	s := &Script{File: t.file, Fault: t.fault, At: t.at, Ends: t.ends, Asked: map[string]bool{}}
+	if s.File != nil {
+		collect(s, text, from)
+	}
+	return s
+}
+
+// falseBlank is the fault of a character outside of quotes that a reader takes
+// for the blank between two words and bash does not, and where it stands.
+func falseBlank(file *syntax.File, text string) (string, int) {
+	if !strings.ContainsFunc(text, func(r rune) bool { return r > unicode.MaxASCII }) {
+		return "", 0
+	}
+	at, r := strayBlank(file)
+	if r == 0 {
+		return "", 0
+	}
+	return fmt.Sprintf("U+%04X looks like a blank, and bash takes it for a letter: put it in quotes, or write a space", r), at
+}
+
+// strayBlank finds the first such character.
+func strayBlank(file *syntax.File) (at int, found rune) {
+	syntax.Walk(file, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.DblQuoted:
+			return false
+		case *syntax.Redirect: // the text of a here-document is quoted, its end is not read
+			return n.Hdoc == nil
+		case *syntax.Lit:
+			for i, r := range n.Value {
+				if found == 0 && r > unicode.MaxASCII && unicode.IsSpace(r) {
+					at, found = int(n.Pos().Offset())+i, r
+				}
+			}
+		}
+		return found == 0
+	})
+	return at, found
+}
+
+func fault(err error) (string, int) {
+	if e, ok := errors.AsType[syntax.ParseError](err); ok {
+		return e.Text, int(e.Pos.Offset())
+	}
+	if e, ok := errors.AsType[syntax.LangError](err); ok {
+		return e.Feature + " is not part of bash", int(e.Pos.Offset())
+	}
+	return err.Error(), 0
+}
+
+// tooDeep estimates the nesting from the parentheses alone, quotes and comments
+// included: no script that people write comes near the cap.
+func tooDeep(text string) (int, bool) {
+	depth := 0
+	for i := range len(text) {
+		switch text[i] {
+		case '(':
+			if depth++; depth > maxNesting {
+				return i, true
+			}
+		case ')':
+			depth = max(0, depth-1)
+		}
+	}
+	return 0, false
+}
+
+// parseInner reads a script in a string; nil if it is none.
+func parseInner(text string) *syntax.File {
+	if _, deep := tooDeep(text); deep {
+		return nil
+	}
+	file, err := NewParser().bash.Parse(strings.NewReader(text), "")
+	if err != nil {
+		return nil
+	}
+	return file
+}
+
+// constants joins the arguments that eval or trap run; "" where one is unknown.
+func constants(cmd Call, name string) string {
+	for _, w := range cmd.Args() {
+		if !w.Known {
+			return ""
+		}
+	}
+	return evaluated(cmd, name)
+}
+
+// evaluated is what eval or trap run, with unknownText in it where the text does
+// not tell.
+func evaluated(cmd Call, name string) string {
+	var parts []string
+	for _, w := range cmd.Args() {
+		parts = append(parts, w.Text)
+	}
+	if name == "trap" && len(parts) > 0 {
+		return parts[0]
+	}
+	return strings.Join(parts, " ")
+}
+
+// shellArgument is the constant script of sh -c, or "".
+func shellArgument(cmd Call) string {
+	if w, ok := ScriptWord(cmd); ok && w.Known {
+		return w.Text
+	}
+	return ""
+}
+
+// ScriptWord is the argument that sh -c runs.
+func ScriptWord(cmd Call) (Word, bool) {
+	args := cmd.Args()
+	for i := 0; i < len(args); i++ {
+		text := args[i].Text
+		switch {
+		case !args[i].Known || !strings.HasPrefix(text, "-") && !strings.HasPrefix(text, "+") || text == "-" || text == "--":
+			return Word{}, false
+		case strings.HasPrefix(text, "--"):
+		case text[0] == '-' && strings.Contains(text, "c"):
+			for i++; i < len(args) && args[i].Known && strings.HasPrefix(args[i].Text, "-"); i++ {
+			}
+			if i < len(args) {
+				return args[i], true
+			}
+			return Word{}, false
+		case text == "-o" || text == "+o" || text == "-O" || text == "+O":
+			i++
+		}
+	}
+	return Word{}, false
+}
+
+// asks reports a command that only looks whether others exist.
+func asks(cmd Call) bool {
+	switch cmd.Name() {
+	case "which", "type", "hash":
+		return true
+	case "command":
+		return len(cmd.Words) > 1 && (cmd.Words[1].Text == "-v" || cmd.Words[1].Text == "-V")
+	}
+	return false
+}
+
+// changed is the directory after cd.
+func changed(cmd Call) string {
+	args := cmd.Args()
+	for len(args) > 1 && args[0].Known && strings.HasPrefix(args[0].Text, "-") {
+		args = args[1:]
+	}
+	if len(args) != 1 || !args[0].Known || args[0].Glob || args[0].Text == "-" {
+		return UnknownDir
+	}
+	return Within(cmd.Dir, args[0].Text)
+}
+
+// Within is the path of a name as seen from a directory of the workspace;
+// unknownDir if that lies outside or is not known.
+func Within(dir, name string) string {
+	if rest, ok := strings.CutPrefix(name, Workspace); ok && (rest == "" || rest[0] == '/') {
+		dir, name = "", "."+rest
+	}
+	if dir == UnknownDir || path.IsAbs(name) || strings.HasPrefix(name, "~") {
+		return UnknownDir
+	}
+	switch p := Joint(dir, name); {
+	case len(p) > MaxPath:
+		return UnknownDir
+	case p == ".":
+		return ""
+	case p == ".." || strings.HasPrefix(p, "../"):
+		return UnknownDir
+	default:
+		return p
+	}
+}
+
+// Joint is [path.Join] of a directory, which may be "", and a name in it.
+func Joint(dir, name string) string {
+	if dir == "" {
+		return path.Clean(name) // most of the time the name itself
+	}
+	return path.Join(dir, name)
+}

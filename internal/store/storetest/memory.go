@@ -1,0 +1,440 @@
+package storetest
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/piton-dev/piton/internal/engine"
+	"github.com/piton-dev/piton/internal/store"
+)
+
+// Memory is a store that ends with the process. It starts no goroutine and reads no
+// clock, so it may be used inside a synctest bubble.
+type Memory struct {
+	mu        sync.Mutex
+	streams   map[string]*memoryStream
+	objects   map[string][]byte
+	items     map[itemKey]engine.ItemRow
+	archived  map[string]bool
+	records   uint64 // of all streams together
+	workspace string
+	epoch     uint64
+	owned     bool
+}
+
+type memoryStream struct {
+	records  []memoryRecord
+	changed  uint64       // Memory.records after the newest of them
+	runs     []*memoryRun // as they came
+	plans    map[string]engine.PlanRow
+	snapshot []byte
+	at       uint64 // what the snapshot stands for
+}
+
+// A memoryRun is the rows of a run.
+type memoryRun struct {
+	head  engine.HeadRow
+	steps map[int]engine.StepRow
+}
+
+// A memoryRecord holds the event as it would be on disk, so that no caller
+// shares memory with the store.
+type memoryRecord struct {
+	record engine.Record
+	typ    string
+	body   []byte
+}
+
+type itemKey struct{ stream, item string }
+
+// NewMemory returns an empty store that nobody owns.
+func NewMemory() *Memory {
+	return &Memory{
+		streams:  map[string]*memoryStream{},
+		objects:  map[string][]byte{},
+		items:    map[itemKey]engine.ItemRow{},
+		archived: map[string]bool{},
+	}
+}
+
+// Append implements [store.Store].
+func (m *Memory) Append(ctx context.Context, batches ...store.Batch) error {
+	encoded := make([][]memoryRecord, len(batches))
+	for i, b := range batches {
+		if err := b.Valid(); err != nil {
+			return fmt.Errorf("append: %w", err)
+		}
+		records, err := encode(b.Records)
+		if err != nil {
+			return fmt.Errorf("append to %s: %w", b.Stream, err)
+		}
+		encoded[i] = records
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("append: %w", err)
+	}
+	if err := m.admit(batches); err != nil {
+		return err
+	}
+	for i, b := range batches {
+		m.write(b, encoded[i])
+	}
+	return nil
+}
+
+func encode(records []engine.Record) ([]memoryRecord, error) {
+	encoded := make([]memoryRecord, len(records))
+	for i, r := range records {
+		body, err := engine.Encode(r.Event)
+		if err != nil {
+			return nil, err
+		}
+		encoded[i] = memoryRecord{record: r, typ: r.Event.Type(), body: body}
+		encoded[i].record.At = store.Micro(r.At)
+		encoded[i].record.Event = nil
+	}
+	return encoded, nil
+}
+
+// admit refuses batches that do not fit the owner or the heads.
+func (m *Memory) admit(batches []store.Batch) error {
+	heads := map[string]uint64{}
+	for _, b := range batches {
+		if !m.owned || b.Epoch != m.epoch {
+			return fmt.Errorf("append to %s under epoch %d: the newest epoch is %d: %w", b.Stream, b.Epoch, m.epoch, store.ErrFenced)
+		}
+		head, known := heads[b.Stream]
+		if s := m.streams[b.Stream]; !known && s != nil {
+			head = uint64(len(s.records))
+		}
+		if head != b.After {
+			return fmt.Errorf("append to %s after %d: its head is %d: %w", b.Stream, b.After, head, store.ErrConflict)
+		}
+		heads[b.Stream] = b.Last()
+	}
+	return nil
+}
+
+func (m *Memory) write(b store.Batch, records []memoryRecord) {
+	s := m.streams[b.Stream]
+	if s == nil {
+		s = &memoryStream{plans: map[string]engine.PlanRow{}}
+		m.streams[b.Stream] = s
+	}
+	s.records = append(s.records, records...)
+	m.records += uint64(len(records))
+	if len(records) > 0 {
+		s.changed = m.records
+	}
+	for _, o := range b.Objects {
+		if _, known := m.objects[o.Hash]; !known {
+			m.objects[o.Hash] = bytes.Clone(o.Body)
+		}
+	}
+	if b.Snapshot != nil {
+		s.snapshot, s.at = bytes.Clone(b.Snapshot), b.Last()
+	}
+	for _, rows := range store.ByRun(b.Rows) {
+		s.setRows(rows)
+		s.setPlans(rows.Plans)
+		m.archive(rows.Archived)
+		for _, item := range rows.Items {
+			m.items[itemKey{item.Stream, item.Item}] = ownItem(item)
+		}
+	}
+}
+
+func (s *memoryStream) setRows(rows engine.Rows) {
+	if rows.Head == nil {
+		return
+	}
+	r := s.run(rows.Head.Run)
+	if r == nil {
+		r = &memoryRun{steps: map[int]engine.StepRow{}}
+		s.runs = append(s.runs, r)
+	}
+	r.head = *rows.Head
+	r.head.Started, r.head.Finished = store.Micro(r.head.Started), store.Micro(r.head.Finished)
+	if rows.All {
+		clear(r.steps)
+	}
+	for _, step := range rows.Steps {
+		r.steps[step.Index] = ownStep(step)
+	}
+}
+
+func (s *memoryStream) setPlans(plans []engine.PlanRow) {
+	for _, p := range plans {
+		if p.At = store.Micro(p.At); p.Open {
+			s.plans[p.Drafted.Plan] = p
+		} else {
+			delete(s.plans, p.Drafted.Plan)
+		}
+	}
+}
+
+// run finds the rows of a run, nil for none.
+func (s *memoryStream) run(id string) *memoryRun {
+	for _, r := range s.runs {
+		if r.head.Run == id {
+			return r
+		}
+	}
+	return nil
+}
+
+func ownStep(step engine.StepRow) engine.StepRow {
+	step.Started, step.Finished = store.Micro(step.Started), store.Micro(step.Finished)
+	step.Needs = ownList(step.Needs)
+	return step
+}
+
+func ownItem(item engine.ItemRow) engine.ItemRow {
+	item.Opened = store.Micro(item.Opened)
+	item.Choices = ownList(item.Choices)
+	return item
+}
+
+// ownList copies; an empty list comes back as nil, as from any other store.
+func ownList(list []string) []string {
+	return append([]string(nil), list...)
+}
+
+// Read implements [store.Store].
+func (m *Memory) Read(ctx context.Context, stream string, after uint64) iter.Seq2[engine.Record, error] {
+	return func(yield func(engine.Record, error) bool) {
+		for {
+			stored, more := m.record(stream, after)
+			if !more {
+				return
+			}
+			record, err := stored.decode()
+			if ctx.Err() != nil {
+				err = ctx.Err()
+			}
+			if err != nil {
+				yield(engine.Record{}, fmt.Errorf("read %s after %d: %w", stream, after, err))
+				return
+			}
+			if !yield(record, nil) {
+				return
+			}
+			after++
+		}
+	}
+}
+
+func (m *Memory) record(stream string, after uint64) (memoryRecord, bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s := m.streams[stream]
+	if s == nil || after >= uint64(len(s.records)) {
+		return memoryRecord{}, false
+	}
+	return s.records[after], true
+}
+
+func (r memoryRecord) decode() (engine.Record, error) {
+	record := r.record
+	event, err := engine.Decode(r.typ, r.body)
+	record.Event = event
+	return record, err
+}
+
+// Snapshot implements [store.Store].
+func (m *Memory) Snapshot(ctx context.Context, stream string) (uint64, []byte, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s := m.streams[stream]
+	if s == nil || s.snapshot == nil {
+		return 0, nil, ctx.Err()
+	}
+	return s.at, bytes.Clone(s.snapshot), ctx.Err()
+}
+
+// Changed implements [store.Store].
+func (m *Memory) Changed(ctx context.Context, token string) ([]string, string, error) {
+	var since uint64
+	if token != "" {
+		n, err := strconv.ParseUint(token, 10, 64)
+		if err != nil {
+			return nil, "", fmt.Errorf("read what changed: token %q is none of this store's", token)
+		}
+		since = n
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var streams []string
+	for _, name := range slices.Sorted(maps.Keys(m.streams)) {
+		if m.streams[name].changed > since {
+			streams = append(streams, name)
+		}
+	}
+	return streams, strconv.FormatUint(m.records, 10), ctx.Err()
+}
+
+// Heads implements [store.Store].
+func (m *Memory) Heads(ctx context.Context, filter store.HeadFilter) ([]engine.HeadRow, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var heads []engine.HeadRow
+	for name, s := range m.streams {
+		for _, r := range slices.Backward(s.runs) {
+			if runMatches(filter, name, r.head) {
+				heads = append(heads, r.head)
+			}
+		}
+	}
+	if filter.Stream == "" {
+		slices.SortStableFunc(heads, func(a, b engine.HeadRow) int {
+			return cmp.Or(b.Started.Compare(a.Started), cmp.Compare(a.Stream, b.Stream))
+		})
+	}
+	if filter.Limit > 0 && len(heads) > filter.Limit {
+		heads = heads[:filter.Limit]
+	}
+	return heads, ctx.Err()
+}
+
+func runMatches(f store.HeadFilter, stream string, head engine.HeadRow) bool {
+	return (f.Stream == "" || f.Stream == stream) &&
+		(f.Under == "" || strings.HasPrefix(stream, engine.ChildTask(f.Under, ""))) &&
+		(!f.Top || head.Parent == engine.Parent{}) &&
+		(f.Run == "" || f.Run == head.Run) &&
+		strings.HasPrefix(head.Run, f.Prefix) &&
+		strings.Contains(store.Fold(head.Title), store.Fold(f.Title)) &&
+		(len(f.Status) == 0 || slices.Contains(f.Status, head.Shown()))
+}
+
+// Items implements [store.Store].
+func (m *Memory) Items(ctx context.Context, filter store.ItemFilter) ([]engine.ItemRow, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var items []engine.ItemRow
+	for _, item := range m.items {
+		if itemMatches(filter, item) {
+			items = append(items, ownItem(item))
+		}
+	}
+	slices.SortFunc(items, func(a, b engine.ItemRow) int {
+		return cmp.Or(a.Opened.Compare(b.Opened), cmp.Compare(a.Stream, b.Stream), cmp.Compare(len(a.Item), len(b.Item)), cmp.Compare(a.Item, b.Item))
+	})
+	if filter.Limit > 0 && len(items) > filter.Limit {
+		items = items[:filter.Limit]
+	}
+	return items, ctx.Err()
+}
+
+func itemMatches(f store.ItemFilter, item engine.ItemRow) bool {
+	return (!f.Open || item.Open) &&
+		(f.Stream == "" || f.Stream == item.Stream) &&
+		(f.Run == "" || f.Run == item.Run)
+}
+
+// Steps implements [store.Store].
+func (m *Memory) Steps(ctx context.Context, stream, run string) ([]engine.StepRow, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var r *memoryRun
+	if s := m.streams[stream]; s != nil {
+		r = s.run(run)
+	}
+	if r == nil {
+		return nil, ctx.Err()
+	}
+	var steps []engine.StepRow
+	for _, index := range slices.Sorted(maps.Keys(r.steps)) {
+		steps = append(steps, ownStep(r.steps[index]))
+	}
+	return steps, ctx.Err()
+}
+
+func (m *Memory) archive(rows []engine.ArchivedRow) {
+	for _, row := range rows {
+		if row.Back {
+			delete(m.archived, row.Run)
+		} else {
+			m.archived[row.Run] = true
+		}
+	}
+}
+
+// Archived implements [store.Store].
+func (m *Memory) Archived(ctx context.Context) ([]string, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Sorted(maps.Keys(m.archived)), ctx.Err()
+}
+
+// Plans implements [store.Store].
+func (m *Memory) Plans(ctx context.Context, stream string) ([]engine.PlanRow, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s := m.streams[stream]
+	if s == nil {
+		return nil, ctx.Err()
+	}
+	plans := slices.SortedFunc(maps.Values(s.plans), func(a, b engine.PlanRow) int {
+		return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Drafted.Plan, b.Drafted.Plan))
+	})
+	return plans, ctx.Err()
+}
+
+// Object implements [store.Store].
+func (m *Memory) Object(ctx context.Context, hash string) ([]byte, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	body, known := m.objects[hash]
+	if !known {
+		return nil, fmt.Errorf("read object %q: %w", hash, store.ErrNotFound)
+	}
+	return bytes.Clone(body), ctx.Err()
+}
+
+// Own implements [store.Store].
+func (m *Memory) Own(ctx context.Context, workspace string) (uint64, func() error, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	switch {
+	case ctx.Err() != nil:
+		return 0, nil, fmt.Errorf("own %s: %w", workspace, ctx.Err())
+	case m.owned:
+		return 0, nil, fmt.Errorf("own %s: release it first: %w", workspace, store.ErrOwned)
+	case m.workspace != "" && m.workspace != workspace:
+		return 0, nil, fmt.Errorf("own %s: the store is of the workspace %s", workspace, m.workspace)
+	}
+	m.workspace, m.owned = workspace, true
+	m.epoch++
+	return m.epoch, m.releaser(m.epoch), nil
+}
+
+func (m *Memory) releaser(epoch uint64) func() error {
+	return func() error {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		if !m.owned || m.epoch != epoch {
+			return errors.New("release: not the owner any more")
+		}
+		m.owned = false
+		return nil
+	}
+}
+
+// Close implements [store.Store].
+func (m *Memory) Close() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.owned = false
+	return nil
+}

@@ -1,0 +1,168 @@
+package tree
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"io/fs"
+	"maps"
+	"path"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Stamps tell for each file and directory of a workspace what changes with every
+// write to it, whatever was written. A directory ends in "/".
+type Stamps map[string]string
+
+// Stamps looks at what [Tree.Scan] would look at, and reads none of it. What
+// Piton itself writes is left out: its output, and the document that it marks.
+// young lists what was written to so shortly before that another write might not
+// be seen, and the directory of the document, whose stamp says nothing.
+func (t *Tree) Stamps(ctx context.Context, document string) (all Stamps, young []string, err error) {
+	m, names, err := t.list(ctx, ScanOptions{})
+	if err == nil {
+		names, err = t.apart(ctx, &m, names, nil)
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("look at the workspace: %w", err)
+	}
+	names = slices.DeleteFunc(names, func(name string) bool { return skipped(name) || name == document })
+	home := path.Dir(document) + "/"
+	for _, dir := range directories(names) {
+		if dir != home || document == "" {
+			names = append(names, dir)
+		}
+	}
+	stamps, now := make([]identity, len(names)), time.Now()
+	err = t.some(ctx, 0, len(names), -1, func(c *cursor, i int) error {
+		info := c.info(strings.TrimSuffix(names[i], "/"))
+		if names[i] == "./" {
+			info, _ = t.root.Stat(".")
+		}
+		if info != nil {
+			stamps[i] = stamp(info)
+		}
+		return nil
+	})
+	all = make(Stamps, len(names))
+	for i, id := range stamps {
+		if id == (identity{}) {
+			continue
+		}
+		all[names[i]] = fmt.Sprintf("%x.%x.%x.%x", id.ino, id.size, id.ctime, id.mode)
+		if !id.settled(now) {
+			young = append(young, names[i])
+		}
+	}
+	if document != "" {
+		young = append(young, home)
+	}
+	return all, young, err
+}
+
+// stamp is the identity of a file, as far as the system tells it.
+func stamp(info fs.FileInfo) identity {
+	id, ok := identify(info)
+	if !ok {
+		id = identity{size: info.Size(), ctime: info.ModTime().UnixNano(), mode: uint32(info.Mode())}
+	}
+	return id
+}
+
+// directories are those that names lie in, each with a slash behind it.
+func directories(names []string) []string {
+	all := map[string]bool{"./": true}
+	for _, name := range names {
+		for _, dir := range parents(name) {
+			all[dir+"/"] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(all))
+}
+
+// Encode returns the canonical bytes of the stamps.
+func (s Stamps) Encode() []byte { return encode(s) }
+
+// DecodeStamps reads what [Stamps.Encode] wrote.
+func DecodeStamps(body []byte) (s Stamps, err error) {
+	err = decode(body, &s)
+	return s, err
+}
+
+// Touched lists what was written to, made or removed since the stamps were taken.
+func (s Stamps) Touched(now Stamps) []string {
+	var list []string
+	for name, stamp := range s {
+		if now[name] != stamp {
+			list = append(list, name)
+		}
+	}
+	for name := range now {
+		if _, was := s[name]; !was {
+			list = append(list, name)
+		}
+	}
+	slices.Sort(list)
+	return list
+}
+
+// Digests says what is at each path now: in a file, in the list of a directory
+// (dir/), or in all that is below one (dir/**).
+func (t *Tree) Digests(ctx context.Context, watch []string, document string) (map[string]string, error) {
+	all := make(map[string]string, len(watch))
+	for _, name := range watch {
+		d, err := t.watched(ctx, name, document)
+		if err != nil {
+			return nil, fmt.Errorf("look at %s: %w", name, err)
+		}
+		all[name] = d
+	}
+	return all, nil
+}
+
+func (t *Tree) watched(ctx context.Context, name, document string) (string, error) {
+	if dir, deep := strings.CutSuffix(name, "/**"); deep {
+		names, err := t.walk(ctx, []string{dir}, func(name string) bool { return name != document && !t.isOutput(name) })
+		if err != nil {
+			return "", err
+		}
+		ds, err := t.digests(ctx, names, -1)
+		sum := sha256.New()
+		for i, d := range ds {
+			fmt.Fprintf(sum, "%s\x00%s\x00\x00", names[i], d)
+		}
+		return hex.EncodeToString(sum.Sum(nil)), err
+	}
+	if dir, listed := strings.CutSuffix(name, "/"); listed {
+		return t.listing(ctx, dir, document)
+	}
+	ds, err := t.digests(ctx, []string{name}, -1)
+	if err != nil {
+		return "", err
+	}
+	return string(ds[0]), nil
+}
+
+// listing is what a directory holds, less what Piton makes in it.
+func (t *Tree) listing(ctx context.Context, dir, document string) (string, error) {
+	c := t.cursor(ctx, -1)
+	defer c.close()
+	l, err := c.enter(join(dir, "x"))
+	if err != nil || l.root == nil {
+		return "", err
+	}
+	entries, err := readDir(l.root)
+	sum := sha256.New()
+	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+	for _, e := range entries {
+		// A document is written under another name first; see [durable.Write].
+		name := join(dir, e.Name())
+		if !skipped(name) && name != document && !strings.HasPrefix(name, join(dir, "."+path.Base(document)+".")) {
+			fmt.Fprintf(sum, "%s\x00%s\x00", e.Name(), e.Type())
+		}
+	}
+	return hex.EncodeToString(sum.Sum(nil)), err
+}

@@ -1,0 +1,205 @@
+package verify
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/piton-dev/piton/internal/plan"
+)
+
+func checkUnknownAgent(p *pass, u *unit) {
+	if !u.works() || isAny(u.Target.Value) {
+		return
+	}
+	if _, _, ok := p.facts.Agent(u.Target.Value); ok {
+		return
+	}
+	names := slices.Sorted(maps.Keys(p.facts.Agents))
+	hint := plan.Nearest(u.Target.Value, names)
+	if hint == "" {
+		hint = "add it to .piton/config.yaml; configured: " + strings.Join(names, ", ")
+	}
+	p.report(u, u.Target.Pos, fmt.Sprintf("step %q asks for agent %q, which is not configured", u.ID.Value, u.Target.Value), hint)
+}
+
+func isAny(target string) bool { return target == anyAgent || target == "" }
+
+func checkNoAgent(p *pass, u *unit) {
+	if !u.works() || !isAny(u.Target.Value) || u.unread("target") {
+		return
+	}
+	if _, _, ok := p.facts.Agent(u.Target.Value); ok {
+		return
+	}
+	message, hint := "no agent is configured", "add one under `agents:` in .piton/config.yaml, or write `target: script` if the task is a shell script"
+	if p.facts.models() > 0 {
+		message, hint = "the configuration has several agents and no default", "write a `target:`, or `default_agent:` in .piton/config.yaml"
+	}
+	p.report(u, u.Target.Pos, fmt.Sprintf("step %q names no agent, and %s", u.ID.Value, message), hint)
+}
+
+// models counts the agents that have a model.
+func (f Facts) models() int {
+	n := 0
+	for _, a := range f.Agents {
+		if !a.Shell {
+			n++
+		}
+	}
+	return n
+}
+
+func checkNoTask(p *pass, u *unit) {
+	switch {
+	case !u.works() || !u.Task.IsZero() || u.unread("task"):
+	case u.scripted(p.facts):
+		p.report(u, u.Pos, fmt.Sprintf("step %q has no task, and a script has nothing else to run", u.ID.Value),
+			"add a `task:` with a fenced shell block").Severity = Error
+	default:
+		p.report(u, u.Pos, fmt.Sprintf("step %q has no task; its agent gets the title alone", u.ID.Value), "add a `task:`")
+	}
+}
+
+func checkNotInstalled(p *pass) {
+	p.serversNotInstalled()
+	if !p.facts.any(func(a Agent) bool { return a.Missing != "" }) {
+		return
+	}
+	reported := map[string]bool{}
+	for _, u := range p.doc.units {
+		name, agent, ok := p.facts.Agent(u.Target.Value)
+		if !ok || !u.works() || agent.Missing == "" || reported[name] {
+			continue
+		}
+		reported[name] = true
+		p.report(u, u.Target.Pos, fmt.Sprintf("agent %q starts %q, which is not on this machine's PATH", name, agent.Missing), "install it, or correct `command:` in the configuration")
+	}
+}
+
+// serversNotInstalled reports the first step of each program of a server that is
+// not there.
+func (p *pass) serversNotInstalled() {
+	reported := map[string]bool{}
+	for _, u := range p.doc.units {
+		program := p.facts.Tools[u.Tool.Value].Absent
+		if program == "" || reported[program] {
+			continue
+		}
+		reported[program] = true
+		p.report(u, u.Tool.Pos, fmt.Sprintf("the server of %s starts %q, which is not on this machine's PATH", u.Tool.Value, program), "install it, or correct `mcp_servers:` in the configuration")
+	}
+}
+
+// checkUnmetered says of each agent once that it does not report what the
+// budgets need, at the first step that has it.
+func checkUnmetered(p *pass) {
+	if !p.facts.any(func(a Agent) bool { return !a.Shell && (!a.Metered || a.Costless) }) {
+		return
+	}
+	h := p.doc.plan.Budget
+	said := map[string]bool{}
+	for _, u := range p.doc.units {
+		if !u.works() || !spends(h) && !spends(u.Budget) {
+			continue
+		}
+		name, agent, ok := p.facts.Agent(u.Target.Value)
+		paid := h.Value.CostMicros > 0 || u.Budget.Value.CostMicros > 0
+		if !ok || agent.Shell || agent.Metered && !(paid && agent.Costless) || said[name] {
+			continue
+		}
+		said[name] = true
+		p.unmetered(u, name, agent)
+	}
+}
+
+func (p *pass) unmetered(u *unit, name string, agent Agent) {
+	at := u.Budget.Pos
+	if !spends(u.Budget) {
+		at = u.Target.Pos
+	}
+	says := "reports its usage only if it writes to `$PITON_REPORT`"
+	hint := "set `parse:` of the agent in the configuration, let its program write usage lines to `$PITON_REPORT`, or limit the time"
+	if agent.Metered {
+		says, hint = "reports tokens but no cost", "add its price under `prices:` in the configuration, by agent or by model"
+	}
+	f := p.report(u, at, fmt.Sprintf("step %q has a budget, and agent %q %s", u.ID.Value, name, says), hint)
+	if p.facts.RefuseUnmetered {
+		f.Severity = Error
+	}
+}
+
+// spends reports a budget of tokens or money.
+func spends(b plan.Field[plan.Budget]) bool {
+	return b.Value.Tokens > 0 || b.Value.CostMicros > 0
+}
+
+func checkBudget(p *pass) {
+	h := p.doc.plan
+	whole := h.Budget.Value
+	if whole == (plan.Budget{}) {
+		return
+	}
+	var sum plan.Budget
+	fits := true
+	for _, u := range p.doc.units {
+		b := u.Budget.Value
+		if what := exceeds(b, whole); what != "" {
+			fits = false
+			p.report(u, u.Budget.Pos, fmt.Sprintf("the budget of step %q has more %s than that of the plan", u.ID.Value, what),
+				"raise the plan's, or lower the step's")
+		}
+		b, times := p.asked(u), int64(u.Instances())
+		sum.Tokens = min(sum.Tokens+times*min(b.Tokens, mostSummed/times), mostSummed)
+		sum.CostMicros = min(sum.CostMicros+times*min(b.CostMicros, mostSummed/times), mostSummed)
+	}
+	if what := exceeds(sum, whole); what != "" && fits {
+		p.report(nil, h.Budget.Pos, fmt.Sprintf("the budgets of the steps together have more %s than that of the plan", what),
+			"raise the plan's, or lower those of the steps").Severity = Warning
+	}
+	if e := h.Estimate.Value; whole.Wall > 0 && e > whole.Wall {
+		p.report(nil, h.Estimate.Pos, fmt.Sprintf("the plan is estimated to take %s, but its budget ends after %s", inWords(e), inWords(whole.Wall)), "").Severity = Warning
+	}
+}
+
+// mostSummed is what sums of budgets stop at.
+const mostSummed = 1 << 61
+
+// asked is the budget of one instance of a step: its own, else that of its
+// sub-plan.
+func (p *pass) asked(u *unit) plan.Budget {
+	b := u.Budget.Value
+	if file, ok := Delegate(u.Step); ok {
+		sub := p.facts.Plans[file].Budget
+		b.Tokens, b.CostMicros = cmp.Or(b.Tokens, sub.Tokens), cmp.Or(b.CostMicros, sub.CostMicros)
+	}
+	return b
+}
+
+func inWords(d time.Duration) string { return plan.FormatDuration(d) }
+
+func exceeds(b, whole plan.Budget) string {
+	switch {
+	case whole.Tokens > 0 && b.Tokens > whole.Tokens:
+		return "tokens"
+	case whole.CostMicros > 0 && b.CostMicros > whole.CostMicros:
+		return "money"
+	case whole.Wall > 0 && b.Wall > whole.Wall:
+		return "time"
+	}
+	return ""
+}
+
+func checkShortLimit(p *pass, u *unit) {
+	if !u.Timeout.Set || !u.works() {
+		return
+	}
+	name, agent, ok := p.facts.Agent(u.Target.Value)
+	if ok && agent.Time > 0 && agent.Time < u.Timeout.Value {
+		p.report(u, u.Timeout.Pos, fmt.Sprintf("step %q asks for %s, and agent %q is limited to %s",
+			u.ID.Value, plan.FormatDuration(u.Timeout.Value), name, plan.FormatDuration(agent.Time)), "")
+	}
+}

@@ -1,0 +1,255 @@
+package verify
+
+import (
+	"fmt"
+	"iter"
+
+	"mvdan.cc/sh/v3/syntax"
+
+	"github.com/piton-dev/piton/internal/engine"
+	"github.com/piton-dev/piton/internal/plan"
+	"github.com/piton-dev/piton/internal/shell"
+)
+
+func checkNoProof(p *pass, u *unit) {
+	if u.works() && !u.provable() && !u.unread("contract") && !u.unread("checks") {
+		p.report(u, u.Pos, fmt.Sprintf("step %q has no contract and no required check, so nothing can prove it", u.ID.Value),
+			"add a `contract:` with a shell command that fails until the step is done")
+	}
+}
+
+func (u *unit) provable() bool {
+	for _, s := range u.proofs {
+		if s.required {
+			return true
+		}
+	}
+	return false
+}
+
+func checkPlanShellSyntax(p *pass) {
+	if setup := p.doc.script("setup", p.doc.plan.Setup, false, 0); setup.reading != nil && setup.Fault != "" {
+		p.report(nil, setup.text.At(setup.At), "the plan's setup: "+setup.Fault, "")
+	}
+}
+
+func checkShellSyntax(p *pass, u *unit) {
+	for _, s := range p.scripts(u) {
+		p.unparsed(u, s)
+	}
+	p.unparsed(u, u.setup)
+}
+
+func (p *pass) unparsed(u *unit, s script) {
+	if s.reading != nil && s.Fault != "" {
+		p.report(u, s.text.At(s.At), fmt.Sprintf("%s of step %q: %s", s.label, u.ID.Value, s.Fault), "")
+	}
+}
+
+func checkCannotFail(p *pass, u *unit) {
+	for _, s := range u.proofs {
+		if !s.readable() || !s.Ends.Only(s.exit) {
+			continue
+		}
+		at, why, hint := s.reason()
+		f := p.report(u, at, fmt.Sprintf("%s of step %q cannot fail: %s", s.label, u.ID.Value, why), hint)
+		if !s.required {
+			f.Severity = Warning
+		}
+	}
+}
+
+// readable are the proofs of a step that the shell can read.
+func (u *unit) readable() iter.Seq2[int, script] {
+	return func(yield func(int, script) bool) {
+		for i, s := range u.proofs {
+			if s.readable() && !yield(i, s) {
+				return
+			}
+		}
+	}
+}
+
+func (s script) readable() bool { return s.reading != nil && s.File != nil }
+
+// reason says why a script always ends with the same code.
+func (s script) reason() (at plan.Pos, why, hint string) {
+	list := s.File.Stmts
+	if len(list) == 0 {
+		return s.text.Pos, "it has no command", "write a command that fails until the step is done"
+	}
+	last := list[len(list)-1]
+	at = s.text.At(int(last.Pos().Offset()))
+	or, isOr := last.Cmd.(*syntax.BinaryCmd)
+	switch {
+	case isOr && or.Op == syntax.OrStmt:
+		return s.text.At(int(or.OpPos.Offset())), "the part after `||` hides every failure", "remove the part after `||`"
+	case len(list) > 1:
+		return at, fmt.Sprintf("its last command always gives %d", s.exit), "put the command that checks the work last, or begin with `set -e`"
+	}
+	return at, fmt.Sprintf("it always gives %d", s.exit), "write a command that fails until the step is done"
+}
+
+func checkCannotPass(p *pass, u *unit) {
+	for _, s := range u.proofs {
+		if !s.readable() || s.Ends.Has(s.exit) {
+			continue
+		}
+		f := p.report(u, s.text.Pos, fmt.Sprintf("%s of step %q cannot pass: it never ends with exit code %d", s.label, u.ID.Value, s.exit), "")
+		if !s.required {
+			f.Severity = Warning
+		}
+	}
+}
+
+func checkHiddenExit(p *pass, u *unit) {
+	for _, s := range u.proofs {
+		if !s.readable() || len(s.File.Stmts) == 0 {
+			continue
+		}
+		last := lastCommand(s.File.Stmts[len(s.File.Stmts)-1])
+		pipe, ok := last.Cmd.(*syntax.BinaryCmd)
+		if !ok || pipe.Op != syntax.Pipe && pipe.Op != syntax.PipeAll || setsPipefail(s.File) {
+			continue
+		}
+		if name := passive(pipe.Y); name != "" {
+			p.report(u, s.text.At(int(pipe.OpPos.Offset())), fmt.Sprintf("%s of step %q ends with `| %s`, which succeeds whatever the command before it does", s.label, u.ID.Value, name),
+				"write `set -o pipefail` first")
+		}
+	}
+}
+
+// lastCommand is the command whose status a list of && has in the end.
+func lastCommand(s *syntax.Stmt) *syntax.Stmt {
+	for {
+		list, ok := s.Cmd.(*syntax.BinaryCmd)
+		if !ok || list.Op != syntax.AndStmt {
+			return s
+		}
+		s = list.Y
+	}
+}
+
+// passive names the command if it only hands its input on.
+func passive(s *syntax.Stmt) string {
+	simple, ok := s.Cmd.(*syntax.CallExpr)
+	if !ok || len(simple.Args) == 0 {
+		return ""
+	}
+	switch name := shell.Constant(simple.Args[0]).Text; name {
+	case "tee", "cat", "head", "tail", "sort", "uniq", "sed", "tr", "cut", "nl", "fold", "column", "wc", "ts", "less", "more", "xxd":
+		return name
+	}
+	return ""
+}
+
+// setsPipefail reports whether the script turns pipefail on anywhere.
+func setsPipefail(file *syntax.File) bool {
+	e := shell.Evaluator{}
+	e.Stmts(file.Stmts)
+	return e.Pipefail
+}
+
+func checkNoErrexit(p *pass, u *unit) {
+	for _, s := range p.scripts(u) {
+		if !s.readable() || s.Ends.Only(s.exit) {
+			continue
+		}
+		if stmt := ignored(s.File.Stmts); stmt != nil {
+			p.report(u, s.text.At(int(stmt.Pos().Offset())), fmt.Sprintf("%s of step %q continues if this line fails; only its last line decides", s.label, u.ID.Value),
+				"begin with `set -e`, or join the lines with `&&`")
+		}
+	}
+}
+
+// ignored is the first statement, not on the last line, whose failure nobody heeds.
+func ignored(list []*syntax.Stmt) *syntax.Stmt {
+	if len(list) == 0 {
+		return nil
+	}
+	last := list[len(list)-1].Pos().Line()
+	e := shell.Evaluator{}
+	for _, s := range list {
+		if s.Pos().Line() == last {
+			return nil
+		}
+		if o := e.Stmt(s); o.On.CanFail() && !e.Errexit && !e.Unsure {
+			return s
+		}
+	}
+	return nil
+}
+
+func checkNegated(p *pass, u *unit) {
+	if u.Contract == nil || u.Holds.Set || len(u.proofs) == 0 || u.proofs[0].label != "contract" {
+		return
+	}
+	if s := u.proofs[0]; s.readable() && len(s.File.Stmts) > 0 && leading(s.File.Stmts[0]).Negated {
+		p.report(u, s.text.Pos, fmt.Sprintf("contract of step %q begins with `!` and must still pass at the end of the run", u.ID.Value),
+			"write `holds: step` if a later step changes that")
+	}
+}
+
+func checkWeak(p *pass, u *unit) {
+	for _, s := range u.proofs {
+		if s.label == "contract" && s.readable() && onlyExists(s) {
+			p.report(u, s.text.Pos, fmt.Sprintf("contract of step %q only checks that files exist", u.ID.Value),
+				"check their content as well")
+		}
+	}
+}
+
+// onlyExists reports a script of nothing but tests whether files exist.
+func onlyExists(s script) bool {
+	if len(s.Calls) > 0 {
+		return false
+	}
+	tests := 0
+	for node := range syntax.Preorder(s.File) {
+		switch n := node.(type) {
+		case *syntax.CallExpr:
+			if !looksForFile(n) {
+				return false
+			}
+			tests++
+		case *syntax.TestClause:
+			one, ok := n.X.(*syntax.UnaryTest)
+			if !ok || one.Op != syntax.TsExists && one.Op != syntax.TsRegFile && one.Op != syntax.TsDirect {
+				return false
+			}
+			tests++
+		case *syntax.CmdSubst, *syntax.IfClause, *syntax.WhileClause, *syntax.ForClause, *syntax.CaseClause, *syntax.FuncDecl:
+			return false
+		}
+	}
+	return tests > 0
+}
+
+func looksForFile(n *syntax.CallExpr) bool {
+	if len(n.Args) < 3 {
+		return len(n.Args) > 0 && shell.Constant(n.Args[0]).Text == "set"
+	}
+	name, op := shell.Constant(n.Args[0]).Text, shell.Constant(n.Args[1]).Text
+	return (name == "test" || name == "[") && (op == "-e" || op == "-f" || op == "-d")
+}
+
+// leading is the command that a statement begins with.
+func leading(s *syntax.Stmt) *syntax.Stmt {
+	for {
+		list, ok := s.Cmd.(*syntax.BinaryCmd)
+		if !ok {
+			return s
+		}
+		s = list.X
+	}
+}
+
+func checkDuplicateCheck(p *pass, u *unit) {
+	seen := map[string]bool{engine.Contract: u.Contract != nil}
+	for _, c := range u.Checks.Value {
+		if seen[c.Name.Value] {
+			p.report(u, c.Name.Pos, fmt.Sprintf("step %q has two checks named %q", u.ID.Value, c.Name.Value), "rename one of them")
+		}
+		seen[c.Name.Value] = true
+	}
+}

@@ -1,0 +1,231 @@
+package verify
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
+
+	"github.com/piton-dev/piton/internal/plan"
+)
+
+func checkPlanScope(p *pass) { p.scopes(nil, "Protect", p.doc.plan.Protect.Value) }
+
+func checkScope(p *pass, u *unit) {
+	p.scopes(u, "writes", u.Writes.Value)
+	p.scopes(u, "protect", u.Protect.Value)
+}
+
+func (p *pass) scopes(u *unit, label string, list []plan.Text) {
+	if len(list) > maxScopes {
+		p.report(u, list[maxScopes].Pos, fmt.Sprintf("`%s:` has more than %d entries", label, maxScopes), "write patterns")
+		return
+	}
+	for _, t := range list {
+		if why := badScope(t.Value); why != "" {
+			p.report(u, t.Pos, fmt.Sprintf("`%s: %s` %s", label, t.Value, why), scopeHint)
+		}
+	}
+}
+
+// scopeHint says what a scope that can be used looks like.
+const scopeHint = "write a path or a short pattern below the workspace, such as src/** or docs/*.md"
+
+// maxScopes is how many entries one list may have.
+const maxScopes = 200
+
+// Caps on a pattern, so that matching it costs little whatever it says.
+const (
+	maxPattern      = 256
+	maxAlternatives = 3 // groups
+	maxStars        = 12
+)
+
+// badScope says why a scope cannot be used, or "".
+func badScope(scope string) string {
+	clean := cleanScope(scope)
+	switch {
+	case strings.HasPrefix(scope, "/") || strings.HasPrefix(scope, "~"):
+		return "is outside the workspace"
+	case clean == ".." || strings.HasPrefix(clean, "../") || strings.Contains("/"+scope+"/", "/../"):
+		return "leads out of the workspace"
+	case strings.Contains(scope, "\\"):
+		return "has a backslash; paths are written with slashes"
+	case strings.HasPrefix(scope, "!"):
+		return "begins with `!`; a scope lists what it includes, not what it excludes"
+	case !doublestar.ValidatePattern(scope):
+		return "is not a valid pattern"
+	case len(scope) > maxPattern || strings.Count(scope, "{") > maxAlternatives || strings.Count(scope, "*") > maxStars:
+		return "is too long or too complex"
+	}
+	return ""
+}
+
+// maxNamed is how many steps one message names.
+const maxNamed = 5
+
+func checkUnscoped(p *pass) {
+	if p.doc.plan.Parallel.Value < 2 || !p.doc.makers.anything {
+		return
+	}
+	var ids []string
+	var first *unit
+	count := 0
+	for _, u := range p.doc.units {
+		if !u.works() || u.Writes.Set || u.apart() || u.unread("writes") || u.scripted(p.facts) {
+			continue
+		}
+		if count++; count == 1 {
+			first = u
+		}
+		if count <= maxNamed {
+			ids = append(ids, strconv.Quote(u.ID.Value))
+		}
+	}
+	if count == 0 || len(p.doc.units) == 1 {
+		return
+	}
+	names := strings.Join(ids, ", ")
+	if count > maxNamed {
+		names += fmt.Sprintf(" and %d more", count-maxNamed)
+	}
+	p.report(first, p.doc.plan.Parallel.Pos, fmt.Sprintf("without `writes:` these steps never run in parallel: %s", names),
+		"give them `writes:` with the paths they may change").Step = ""
+}
+
+func checkLifted(p *pass, u *unit) {
+	var names []string
+	for _, name := range u.lifted() {
+		if f := p.facts.Files[name]; f.Exists && !f.Dir || p.facts.Globs[name] {
+			names = append(names, name)
+		}
+	}
+	if len(names) == 0 {
+		return
+	}
+	list := strings.Join(names[:min(len(names), maxNamed)], ", ")
+	if len(names) > maxNamed {
+		list += fmt.Sprintf(" and %d more", len(names)-maxNamed)
+	}
+	p.report(u, u.Writes.Pos, fmt.Sprintf("`writes:` of step %q cover files that its own contract runs or collects: %s; the step may change what judges it", u.ID.Value, list),
+		"leave them out, or name them in the step's `protect:`; if the step should change them, name them in `writes:`")
+}
+
+// lifted lists what the contract and required checks of a step guard, as paths and
+// patterns, and the step's scopes cover without saying so.
+func (u *unit) lifted() []string {
+	scopes := opens(u)
+	var held, names []string
+	for _, t := range u.Protect.Value {
+		held = append(held, t.Value)
+	}
+	for _, s := range u.proofs {
+		if !s.required || !s.readable() {
+			continue
+		}
+		for _, g := range s.guards {
+			file, _, _ := strings.Cut(g.path, "#")
+			for _, scope := range scopes {
+				name := inScope(cleanScope(scope), file)
+				if name == "" || badScope(scope) != "" || slices.Contains(scopes, name) || covered(name, held) || slices.Contains(names, name) {
+					continue
+				}
+				names = append(names, name)
+			}
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+// inScope is what of a path or pattern lies in a scope, where that is easily said.
+func inScope(scope, file string) string {
+	if scope != file && covered(file, []string{scope}) {
+		return file
+	}
+	rest, deep := strings.CutPrefix(file, "**/")
+	dir := strings.TrimSuffix(scope, "/**")
+	if !deep || isGlob(dir) || dir == scope {
+		return ""
+	}
+	return dir + "/**/" + rest
+}
+
+func checkPlanWorktree(p *pass) {
+	h, lacks := p.doc.plan, p.facts.Git.lacks()
+	apart := h.Workspace.Value == inWorktree
+	if apart && lacks.message != "" {
+		p.report(nil, h.Workspace.Pos, "the plan runs in a worktree, but "+lacks.message, lacks.hint)
+	}
+	if !apart && !h.Setup.IsZero() && !slices.ContainsFunc(p.doc.units, (*unit).apart) {
+		p.report(nil, h.Setup.Pos, "the plan has a `setup`, but no step works in a worktree",
+			"add `workspace: worktree` to the header or to steps, or make the setup a step").Severity = Warning
+	}
+}
+
+// apart reports a step in a worktree of its own.
+func (u *unit) apart() bool { return u.Workspace.Value == inWorktree }
+
+func checkWorktree(p *pass, u *unit) {
+	if u.apart() {
+		p.noWorktree(u, p.facts.Git.lacks())
+	} else if !u.Setup.IsZero() {
+		p.report(u, u.Setup.Pos, fmt.Sprintf("step %q has a `setup`, but does not work in a worktree", u.ID.Value),
+			"add `workspace: worktree`, or make the setup a step").Severity = Warning
+	}
+}
+
+func (p *pass) noWorktree(u *unit, lacks lack) {
+	if lacks.message != "" {
+		p.report(u, u.Workspace.Pos, fmt.Sprintf("step %q works in a worktree, but %s", u.ID.Value, lacks.message), lacks.hint)
+	}
+}
+
+// inWorktree is the `workspace:` of steps with a git worktree of their own.
+const inWorktree = "worktree"
+
+// lack is what keeps worktrees from being made.
+type lack struct{ message, hint string }
+
+// MinGit is the oldest git with which worktrees can be merged.
+func MinGit() GitVersion { return GitVersion{2, 38} }
+
+func (g *Git) lacks() lack {
+	switch {
+	case g == nil:
+		return lack{}
+	case g.Missing:
+		return lack{"there is no git on this machine", "install git " + MinGit().String() + " or later"}
+	case !g.Repository:
+		return lack{"the workspace is not in a git repository", "run `git init`"}
+	case g.Version.Old():
+		return lack{fmt.Sprintf("this machine has git %v", g.Version), "install git " + MinGit().String() + " or later"}
+	case g.Taken:
+		return lack{"the repository has a branch `piton`, so git cannot make branches `piton/...`", "rename it: `git branch -m piton other`"}
+	}
+	return lack{}
+}
+
+// Git is what rules need to know of git.
+type Git struct {
+	Missing    bool       `json:"missing,omitempty"` // it is not on PATH
+	Repository bool       `json:"repository,omitempty"`
+	Version    GitVersion `json:"version,omitzero"` // zero where it does not say
+	Taken      bool       `json:"taken,omitempty"`  // a branch keeps the worktrees from having theirs
+}
+
+// GitVersion is the first two numbers of a version of git.
+type GitVersion struct {
+	Major int `json:"major"`
+	Minor int `json:"minor"`
+}
+
+func (v GitVersion) String() string { return fmt.Sprintf("%d.%d", v.Major, v.Minor) }
+
+// Old reports a version that is known and cannot merge worktrees.
+func (v GitVersion) Old() bool {
+	return v != (GitVersion{}) && cmp.Or(cmp.Compare(v.Major, MinGit().Major), cmp.Compare(v.Minor, MinGit().Minor)) < 0
+}

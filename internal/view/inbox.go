@@ -1,0 +1,134 @@
+package view
+
+import (
+	"encoding/json"
+	"strings"
+
+	"github.com/piton-dev/piton/internal/engine"
+)
+
+// Answering is the command that answers an item with a choice.
+func Answering(item, schema, choice string) string {
+	words := "piton answer " + item
+	switch {
+	case choice != engine.ChooseAnswer:
+		return words + " " + ShellWord(choice)
+	case schema != "":
+		return words + " --args JSON"
+	}
+	return words + " --text TEXT"
+}
+
+// ShellWord is a word as a shell takes it.
+func ShellWord(s string) string {
+	if strings.ContainsAny(s, " \t'\"`$&|;<>()*?[]#~!\\{}") {
+		return Quote(s)
+	}
+	return s
+}
+
+// ToRun is the verb by which something of the plan is run.
+func ToRun(r *engine.Revision) string {
+	switch {
+	case r.Answer != nil && r.Answer.Yes:
+		return "piton run " + r.Drafted.Path
+	case len(r.Drafted.Weakened) > 0:
+		return "piton approve " + r.Drafted.Path + " --weaker"
+	}
+	return "piton approve " + r.Drafted.Path
+}
+
+// Inbox is what waits for people. Plans that wait for a yes are not items:
+// they are approved, not answered.
+type Inbox struct {
+	Items []Item     `json:"items"`
+	Plans []Proposal `json:"plans"`
+}
+
+type Item struct {
+	ID      string          `json:"id"`
+	Run     string          `json:"run"`
+	Step    string          `json:"step"`
+	Parent  *Parent         `json:"parent,omitempty"` // the step that the run carries out
+	Kind    engine.ItemKind `json:"kind"`
+	Cause   *engine.Verdict `json:"cause"`
+	Text    string          `json:"question"`
+	Choices []string        `json:"choices"`
+	Args    any             `json:"args"`
+	Schema  string          `json:"schema,omitempty"`
+	Context string          `json:"context"`
+	Tool    string          `json:"tool,omitempty"`
+	Tier    engine.Tier     `json:"tier,omitempty"`
+	Plan    string          `json:"plan,omitempty"` // path of a plan that is to be approved
+	Behind  []string        `json:"behind,omitempty"`
+	AskedAt Stamp           `json:"asked_at"`
+}
+
+type Proposal struct {
+	ID      string `json:"id"`
+	Path    string `json:"path"`
+	Title   string `json:"title"`
+	Version int    `json:"version"`
+	Hash    string `json:"hash"`
+	AskedAt Stamp  `json:"asked_at"`
+
+	Kind     string   `json:"kind"`              // approval; weakened where it proves or guards less than before
+	Changes  string   `json:"changes,omitempty"` // since the text before
+	Weakened []string `json:"weakened"`
+}
+
+// planKind is what a yes to a recorded plan would mean.
+func planKind(p engine.PlanDrafted) string {
+	if len(p.Weakened) > 0 {
+		return "weakened"
+	}
+	return "approval"
+}
+
+// InboxOf takes the arguments of calls by their hash.
+func InboxOf(items []engine.ItemRow, plans []*engine.Revision, args map[string]json.RawMessage) Inbox {
+	d := Inbox{Items: []Item{}, Plans: []Proposal{}}
+	for _, it := range items {
+		doc := Item{
+			ID: it.Item, Run: it.Run, Step: it.Step, Kind: it.Kind, Cause: OrNull(it.Cause), Text: it.Question,
+			Choices: List(it.Choices), Schema: it.Schema, Context: it.Context, AskedAt: Stamp(it.Opened),
+			Tool: it.Tool, Tier: it.Tier, Plan: it.Plan, Behind: it.Behind, Parent: parentDocument(it.Parent),
+		}
+		if it.Shortage != nil {
+			doc.Args = limitsDocument(it.Shortage.Raise)
+		}
+		if body, ok := args[it.Args]; ok {
+			doc.Args = body
+		}
+		d.Items = append(d.Items, doc)
+	}
+	for _, r := range plans {
+		p := r.Drafted
+		d.Plans = append(d.Plans, Proposal{p.Plan, p.Path, p.Title, p.Version, p.Hash, Stamp(r.At), planKind(p), p.Changes, List(p.Weakened)})
+	}
+	return d
+}
+
+// Quote makes a line that is safe already one word.
+func Quote(s string) string { return `"` + strings.ReplaceAll(s, `"`, `\"`) + `"` }
+
+// Consequence says what a choice of an item does.
+func Consequence(choice string) string {
+	switch choice {
+	case engine.ChooseApprove:
+		return "the step runs"
+	case engine.ChooseDeny:
+		return "left out; blocks what needs it; the run fails"
+	case engine.ChooseRetry:
+		return "one more attempt; --text goes with it"
+	case engine.ChooseSkip:
+		return "left out; what needs it goes on without it"
+	case engine.ChooseWaive:
+		return "accepted without proof, in your name"
+	case engine.ChooseAnswer:
+		return "your own words, with --text; a value, with --args"
+	case engine.ChooseAbort:
+		return "the step fails, and the run with it"
+	}
+	return ""
+}

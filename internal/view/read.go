@@ -1,0 +1,129 @@
+package view
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	"github.com/piton-dev/piton/internal/api"
+	"github.com/piton-dev/piton/internal/engine"
+	"github.com/piton-dev/piton/internal/store"
+)
+
+// Reader reads what a face shows, from the rows that the journal keeps. What is not
+// in the journal it asks of others: who carries runs on, where the worktree of a run
+// is, and what the attempts under way say.
+type Reader struct {
+	*api.Product
+	Stands func(context.Context) (Stands, error)
+	Place  func(engine.HeadRow) *Worktree
+	Said   func(engine.HeadRow, []engine.StepRow) map[string]Said
+}
+
+// Standing reads how a run stands.
+func (r Reader) Standing(ctx context.Context, head engine.HeadRow) (st Standing, err error) {
+	st = Standing{Head: head, Now: r.Now(), Place: r.Place(head)}
+	if !head.Ended {
+		if st.By, err = r.Stands(ctx); err != nil {
+			return st, err
+		}
+	}
+	st.Carried = st.By.On(head)
+	if st.Newest, err = r.Newest(ctx, head); err != nil {
+		return st, err
+	}
+	if st.Newest {
+		if st.Other, err = r.Proposal(ctx, head); err != nil {
+			return st, err
+		}
+	}
+	if st.Items, err = r.Waiting(ctx, head); err != nil {
+		return st, err
+	}
+	if _, err = r.Args(ctx, st.Items); err != nil {
+		return st, err
+	}
+	if st.Under, err = r.Under(ctx, head); err != nil {
+		return st, err
+	}
+	return st, r.steps(ctx, &st)
+}
+
+// steps reads the steps of a run, and those of the runs that carry them out.
+func (r Reader) steps(ctx context.Context, st *Standing) error {
+	steps, err := r.Store.Steps(ctx, st.Head.Stream, st.Head.Run)
+	if err != nil {
+		return err
+	}
+	st.Steps, st.Below = inPlace(steps), map[string]Standing{}
+	if st.Carried {
+		st.Said = r.Said(st.Head, st.Steps)
+	}
+	for _, row := range st.Steps {
+		if h, ok := st.Child(row.ID); ok {
+			child := Standing{Head: h, Under: st.Under, By: st.By, Carried: st.By.On(h), Now: st.Now}
+			if err := r.steps(ctx, &child); err != nil {
+				return err
+			}
+			st.Below[row.ID] = child
+		}
+	}
+	return nil
+}
+
+// Newest reports whether no later run of the plan took this one's place.
+func (r Reader) Newest(ctx context.Context, head engine.HeadRow) (bool, error) {
+	heads, err := r.Store.Heads(ctx, store.HeadFilter{Stream: head.Stream, Limit: 1})
+	return len(heads) == 0 || heads[0].Run == head.Run, err
+}
+
+// Args reads what the calls among the items are called with, by its hash, and puts
+// all of it into what they are about.
+func (r Reader) Args(ctx context.Context, items []engine.ItemRow) (map[string]json.RawMessage, error) {
+	args := map[string]json.RawMessage{}
+	for i := range items {
+		it := &items[i]
+		body, err := r.object(ctx, it.Args)
+		if err != nil {
+			return nil, err
+		}
+		if body != nil { // else what is kept in the journal says that it is cut
+			args[it.Args], it.Context = body, withArgs(it.Context, body)
+		}
+	}
+	return args, nil
+}
+
+// Outputs reads what a step put out. What gc has removed is left out.
+func (r Reader) Outputs(ctx context.Context, step string, records []engine.Record) (Outputs, error) {
+	all := Outputs{}
+	for _, rec := range records {
+		e, ok := rec.Event.(engine.WorkEnded)
+		if !ok || step == "" || e.Step != step {
+			continue
+		}
+		body, err := r.Output(ctx, e)
+		if err != nil {
+			return nil, err
+		}
+		all[e.Output] = body
+	}
+	return all, nil
+}
+
+// Output is what work put out; nothing where gc has removed it.
+func (r Reader) Output(ctx context.Context, e engine.WorkEnded) ([]byte, error) {
+	return r.object(ctx, e.Output)
+}
+
+// object is the body of an object; nil where there is none any more.
+func (r Reader) object(ctx context.Context, hash string) ([]byte, error) {
+	if hash == "" {
+		return nil, nil
+	}
+	body, err := r.Store.Object(ctx, hash)
+	if errors.Is(err, store.ErrNotFound) {
+		return nil, nil
+	}
+	return body, err
+}

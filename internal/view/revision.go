@@ -1,0 +1,89 @@
+package view
+
+import (
+	"github.com/piton-dev/piton/internal/api"
+	"github.com/piton-dev/piton/internal/engine"
+	"github.com/piton-dev/piton/internal/verify"
+)
+
+// Diff is a difference for programs.
+type Diff struct {
+	From string `json:"from"`
+	To   string `json:"to"`
+	Text string `json:"text"` // unified
+	verify.Difference
+}
+
+// Revision is one revision for programs.
+type Revision struct {
+	ID         string   `json:"id"`
+	Version    int      `json:"version"`
+	Previous   string   `json:"previous"`
+	Path       string   `json:"path"`
+	Title      string   `json:"title"`
+	Hash       string   `json:"hash"`
+	By         string   `json:"by"`
+	At         Stamp    `json:"at"`
+	Answer     *string  `json:"answer"` // approved, rejected, null while it waits
+	AnsweredBy string   `json:"answered_by"`
+	AnsweredAt Stamp    `json:"answered_at"`
+	Why        string   `json:"why"`
+	Changes    string   `json:"changes"`
+	Weakened   []string `json:"weakened"`
+	Runs       []string `json:"runs"`
+}
+
+func RevisionOf(e api.Entry) Revision {
+	p := e.Drafted
+	d := Revision{
+		ID: p.Plan, Version: p.Version, Previous: p.Previous, Path: p.Path, Title: p.Title, Hash: p.Hash, By: p.By, At: Stamp(e.At),
+		Changes: p.Changes, Weakened: List(p.Weakened), Runs: List(e.Runs),
+	}
+	if e.Answer != nil {
+		word := string(PlanStatus(e.Revision))
+		d.Answer, d.AnsweredBy, d.AnsweredAt, d.Why = &word, e.Answer.By, Stamp(e.Answered), e.Answer.Why
+	}
+	return d
+}
+
+// Change is what a plan document proposes for its run.
+type Change struct {
+	File     string   `json:"file"`
+	Revision int      `json:"revision"` // that it would be
+	Hash     string   `json:"hash"`
+	OK       bool     `json:"ok"` // it verifies
+	Changes  string   `json:"changes"`
+	Weakened []string `json:"weakened"`
+}
+
+func ChangeOf(pr *api.Proposal) *Change {
+	if pr == nil {
+		return nil
+	}
+	d := &Change{File: pr.Head.Path, Revision: pr.Revision, Hash: pr.Doc.Plan.Hash(), OK: pr.Doc.OK(), Changes: pr.Summary(), Weakened: []string{}}
+	for _, w := range pr.Diff.Weaker {
+		d.Weakened = append(d.Weakened, api.Weakened(w))
+	}
+	return d
+}
+
+// Approval is a yes to a plan, or that it waits for one.
+type Approval struct {
+	ID       *string  `json:"id"` // of the revision; null where the plan is not recorded
+	Approved bool     `json:"approved"`
+	File     string   `json:"file"`
+	Title    string   `json:"title"`
+	Version  *int     `json:"version"`
+	Hash     string   `json:"hash"`
+	Run      *string  `json:"run"` // that goes on with it
+	Changes  string   `json:"changes"`
+	Weakened []string `json:"weakened"`
+}
+
+func ApprovalOf(doc *api.Document, r *engine.Revision, run string, approved bool) Approval {
+	d := Approval{Approved: approved, File: doc.Path, Title: doc.Plan.Title.Value, Hash: doc.Covers(), Run: OrNull(run), Weakened: []string{}}
+	if r != nil {
+		d.ID, d.Version, d.Changes, d.Weakened = &r.Drafted.Plan, &r.Drafted.Version, r.Drafted.Changes, List(r.Drafted.Weakened)
+	}
+	return d
+}

@@ -1,0 +1,259 @@
+package view
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/piton-dev/piton/internal/engine"
+)
+
+// Run is a run for programs.
+type Run struct {
+	ID         string        `json:"id"`
+	Status     engine.Status `json:"status"`
+	Reason     string        `json:"reason"`
+	Plan       planRef       `json:"plan"`
+	Workspace  string        `json:"workspace"`
+	Isolation  *string       `json:"isolation"`
+	ApprovedBy *string       `json:"approved_by"`
+	StartedAt  Stamp         `json:"started_at"`
+	FinishedAt Stamp         `json:"finished_at"`
+	Exit       *int          `json:"exit"`
+	Proven     int           `json:"proven"`
+	Unproven   int           `json:"unproven"`
+	Waived     int           `json:"waived"`
+	Skipped    int           `json:"skipped"`
+	Usage      usageDoc      `json:"usage"`
+	Budget     *spendDoc     `json:"budget,omitempty"` // left out where nothing is limited
+	Steps      []Step        `json:"steps,omitzero"`   // left out of lists
+	Total      int           `json:"total"`
+	Satisfied  int           `json:"satisfied"`
+	Waiting    int           `json:"waiting"`            // open items, of it and of the runs that carry out its steps
+	Changed    bool          `json:"changed,omitzero"`   // lists: its plan document is another text now
+	Carried    *bool         `json:"carried,omitempty"`  // status and list: a process carries the run on
+	Proposal   *Change       `json:"proposal,omitzero"`  // what that proposes
+	Parent     *Parent       `json:"parent,omitempty"`   // the step that it carries out
+	Worktree   *Worktree     `json:"worktree,omitempty"` // that it works in, or left behind unmerged
+}
+
+// Parent is the step that a run carries out.
+type Parent struct {
+	Run  string `json:"run"`
+	Step string `json:"step"`
+	Item string `json:"item,omitempty"` // that the step is for
+}
+
+func parentDocument(p engine.Parent) *Parent {
+	if p.Run == "" {
+		return nil
+	}
+	return &Parent{p.Run, p.Step, p.Item}
+}
+
+// Child is how far the run is that carries out a step, with its own steps.
+type Child struct {
+	Run       string        `json:"run"`
+	Status    engine.Status `json:"status"`
+	Total     int           `json:"total"`
+	Satisfied int           `json:"satisfied"`
+	Waiting   int           `json:"waiting"`
+	Steps     []Step        `json:"steps"`
+}
+
+// stepDocuments are the steps of a run, with what the attempts under way say of
+// themselves, and with the runs that carry them out.
+func stepDocuments(s Standing) []Step {
+	docs := []Step{}
+	for _, row := range s.Steps {
+		d := StepOf(row)
+		if now, ok := s.Said[row.ID]; ok {
+			d.Progress = &now
+		}
+		if c, ok := s.Below[row.ID]; ok {
+			d.Child = &Child{c.Head.Run, s.By.told(c.Head), c.Head.Total, c.Head.Settled, s.By.Open(c.Head), stepDocuments(c)}
+		}
+		docs = append(docs, d)
+	}
+	return docs
+}
+
+type planRef struct {
+	ID      string `json:"id"`
+	Version int    `json:"version"`
+	Title   string `json:"title"`
+	Hash    string `json:"hash"`
+}
+
+type usageDoc struct {
+	In   *int64   `json:"tokens_in"`
+	Out  *int64   `json:"tokens_out"`
+	Cost *float64 `json:"cost_usd"`
+}
+
+func usageDocument(u engine.Usage) usageDoc {
+	d := usageDoc{In: u.In, Out: u.Out}
+	if u.CostMicros != nil {
+		d.Cost = new(float64(*u.CostMicros) / 1e6)
+	}
+	return d
+}
+
+// spendDoc is a budget with what was used of it: attempts that did not say what
+// they used count as what was set aside for them.
+type spendDoc struct {
+	Limit     budgetDoc `json:"limit"`
+	Used      budgetDoc `json:"used"`
+	Reserved  budgetDoc `json:"reserved"` // for what is under way
+	Left      budgetDoc `json:"left"`
+	Unmetered int       `json:"unmetered"` // attempts that did not say what they used, with nothing set aside
+}
+
+// limitsDoc are amounts of which those that are none are left out.
+type limitsDoc struct {
+	Tokens  int64   `json:"tokens,omitempty"`
+	CostUSD float64 `json:"cost_usd,omitempty"`
+	WallMs  int64   `json:"wall_ms,omitempty"`
+}
+
+func limitsDocument(a engine.Amount) limitsDoc {
+	return limitsDoc{a.Tokens, float64(a.CostMicros) / 1e6, a.Wall.Milliseconds()}
+}
+
+// shortageDoc is why a budget is to be raised.
+type shortageDoc struct {
+	Of      string    `json:"of"`
+	Limits  limitsDoc `json:"limits"`
+	Spent   limitsDoc `json:"spent"`
+	Held    limitsDoc `json:"held"`
+	SinceMs int64     `json:"since_ms"`
+	Needs   limitsDoc `json:"needs"`
+	Raise   limitsDoc `json:"raise"`
+	Silent  int       `json:"silent"`
+}
+
+func shortageDocument(x engine.Shortage) shortageDoc {
+	return shortageDoc{
+		x.Of, limitsDocument(x.Limits), limitsDocument(x.Spent), limitsDocument(x.Held), x.Since.Milliseconds(),
+		limitsDocument(x.Needs), limitsDocument(x.Raise), x.Silent,
+	}
+}
+
+// spendDocument is the budget at now, nil where nothing is limited.
+func spendDocument(b engine.Budget, now time.Time) *spendDoc {
+	if b.Limits == (engine.Amount{}) {
+		return nil
+	}
+	limited := func(a engine.Amount) (d budgetDoc) {
+		if b.Limits.Tokens > 0 {
+			d.Tokens = &a.Tokens
+		}
+		if b.Limits.CostMicros > 0 {
+			d.CostUSD = new(float64(a.CostMicros) / 1e6)
+		}
+		if b.Limits.Wall > 0 {
+			d.WallMs = new(a.Wall.Milliseconds())
+		}
+		return d
+	}
+	left := b.Left(now)
+	used := b.Spent
+	used.Wall = b.Limits.Wall - left.Wall
+	return &spendDoc{limited(b.Limits), limited(used), limited(b.Held), limited(left), b.Unmetered}
+}
+
+type Step struct {
+	ID         string          `json:"id"`
+	Number     string          `json:"number"`
+	Title      string          `json:"title"`
+	Status     engine.Status   `json:"status"`
+	Phase      *engine.Phase   `json:"phase"`
+	Reason     string          `json:"reason"`
+	Agent      *string         `json:"agent"`
+	Attempts   int             `json:"attempts"`
+	Verdict    *engine.Verdict `json:"verdict"`
+	Baseline   *engine.Verdict `json:"baseline"`
+	Proven     bool            `json:"proven"`
+	StartedAt  Stamp           `json:"started_at"`
+	FinishedAt Stamp           `json:"finished_at"`
+	Needs      []string        `json:"needs"`
+	Of         string          `json:"instance_of,omitempty"`
+	Progress   *Said           `json:"progress,omitempty"` // status: of the attempt under way, where it says something
+	Child      *Child          `json:"child,omitempty"`    // the newest run that carries it out
+}
+
+// RunOf is the document of a run as it is now, without its steps.
+func (s Stands) RunOf(h engine.HeadRow, workspace string, now time.Time) Run {
+	if h.Ended {
+		now = h.Finished // the time is counted to it
+	}
+	d := Run{
+		ID: h.Run, Status: h.Status, Reason: h.Reason,
+		Plan:      planRef{h.Plan, h.Version, h.Title, h.PlanHash},
+		Workspace: workspace, Isolation: OrNull(h.Isolation), ApprovedBy: OrNull(h.ApprovedBy), StartedAt: Stamp(h.Started), FinishedAt: Stamp(h.Finished),
+		Proven: h.Proven, Unproven: h.Unproven, Waived: h.Waived, Skipped: h.Skipped, Usage: usageDoc{In: OrNull(h.TokensIn), Out: OrNull(h.TokensOut)},
+		Total: h.Total, Satisfied: h.Settled, Waiting: s.Open(h),
+		Budget: spendDocument(h.Budget, now),
+	}
+	d.Parent = parentDocument(h.Parent)
+	if h.Ended {
+		d.Exit = &h.Exit
+	}
+	if h.CostMicros > 0 {
+		d.Usage.Cost = OrNull(float64(h.CostMicros) / 1e6)
+	}
+	return d
+}
+
+func StepOf(s engine.StepRow) Step {
+	of, instance := engine.InstanceOf(s.ID)
+	if !instance {
+		of = ""
+	}
+	return Step{
+		Of: of, ID: s.ID, Number: s.Number, Title: s.Title, Status: s.Status, Phase: OrNull(s.Phase), Reason: s.Reason,
+		Agent: OrNull(s.Agent), Attempts: s.Attempts, Verdict: OrNull(s.Verdict), Baseline: OrNull(s.Baseline),
+		Proven: s.Proven, StartedAt: Stamp(s.Started), FinishedAt: Stamp(s.Finished), Needs: List(s.Needs),
+	}
+}
+
+// Unapproved is the run that a plan would have.
+func Unapproved(r *engine.Revision, p *engine.Program, workspace string) Run {
+	d := r.Drafted
+	steps := []Step{}
+	for i := range p.Len() {
+		s := p.Step(i)
+		row := engine.StepRow{ID: s.ID, Number: s.Number, Title: s.Title, Status: engine.Pending, Agent: s.Role}
+		for _, n := range s.Needs {
+			row.Needs = append(row.Needs, p.Step(n).ID)
+		}
+		steps = append(steps, StepOf(row))
+	}
+	head := engine.HeadRow{Plan: d.Plan, Version: d.Version, Title: d.Title, PlanHash: d.Hash, Status: Verified, Reason: "the plan waits for approval", Total: p.Len()}
+	doc := Stands{}.RunOf(head, workspace, r.At)
+	doc.Steps = steps
+	return doc
+}
+
+type budgetDoc struct {
+	Tokens  *int64   `json:"tokens"`
+	CostUSD *float64 `json:"cost_usd"`
+	WallMs  *int64   `json:"wall_ms"`
+}
+
+// Said is how far the attempt under way says it is.
+type Said struct {
+	Percent *float64 `json:"percent"`
+	Text    string   `json:"text"`
+	At      Stamp    `json:"at"`
+}
+
+// String is what an attempt says, for people: "40% tests written".
+func (s Said) String() string {
+	switch {
+	case s.Percent == nil:
+		return s.Text
+	case s.Text == "":
+		return fmt.Sprintf("%.0f%%", *s.Percent)
+	}
+	return fmt.Sprintf("%.0f%% %s", *s.Percent, s.Text)
+}

@@ -1,0 +1,290 @@
+package view
+
+import (
+	"errors"
+	"fmt"
+	"iter"
+	"slices"
+
+	"github.com/piton-dev/piton/internal/engine"
+)
+
+// Account is why a step of a run stands as it does.
+type Account struct {
+	Standing
+	Fold  Fold
+	Index int
+	Hold  engine.Hold
+	Roots []int               // steps that keep it in the end, where they are not those of hold
+	Told  map[string]*outcome // by step
+	Proof []engine.Record     // the newest answers of its checks, by phase, and the end of its work
+}
+
+// outcome is what the journal tells last of a step.
+type outcome struct {
+	Became []Happening // how its last attempt ended, or what a person said
+	Began  []Happening // the work that is under way since
+}
+
+// Explain accounts for a step of a run that stands so, from the run's records.
+func Explain(st Standing, records iter.Seq2[engine.Record, error], step string) (Account, error) {
+	x := Account{Standing: st, Told: map[string]*outcome{}}
+	head := st.Head
+	for r, err := range records {
+		if err != nil {
+			return x, err
+		}
+		hs, err := x.Fold.Apply(r)
+		if err != nil {
+			return x, err
+		}
+		if x.Fold.State.Run().Run == head.Run {
+			x.take(hs)
+			x.evidence(step, r)
+		}
+	}
+	x.Index = x.Fold.Index(step)
+	if x.Index < 0 {
+		return x, errors.New("the journal does not have step " + step + " of run " + head.Run)
+	}
+	x.Hold = x.Fold.State.Hold(x.Index, x.Now)
+	x.Roots = x.inTheEnd()
+	return x, nil
+}
+
+// take keeps what is told of each step last.
+func (x *Account) take(hs []Happening) {
+	fresh := map[string]bool{}
+	for _, h := range hs {
+		if h.Step < 0 {
+			continue
+		}
+		id := x.Row(h.Step).ID // a revision may give it another place
+		if x.Told[id] == nil {
+			x.Told[id] = &outcome{}
+		}
+		o := x.Told[id]
+		switch h.What {
+		case Started, Merging:
+			o.Began = []Happening{h}
+		case Passed, Failed, Retried, Skipped, Waived, Redone, Regressed, CutOff, Answered:
+			if !fresh[id] && !o.answer() {
+				o.Became = nil
+			}
+			fresh[id], o.Began = true, nil
+			o.Became = append(o.Became, h)
+		}
+	}
+}
+
+// answer reports that a person's answer was told last, and not yet what it led to.
+func (o *outcome) answer() bool { return len(o.Became) == 1 && o.Became[0].What == Answered }
+
+// evidence keeps the newest answer of each check of the step in each phase, and
+// the newest end of its work.
+func (x *Account) evidence(step string, r engine.Record) {
+	what, of := proofOf(r.Event)
+	if of != step {
+		return
+	}
+	older := func(o engine.Record) bool { was, _ := proofOf(o.Event); return was == what }
+	x.Proof = append(slices.DeleteFunc(x.Proof, older), r)
+}
+
+// proofOf says what an event is the evidence of, and of which step; "" for none.
+func proofOf(e engine.Event) (what, step string) {
+	switch e := e.(type) {
+	case engine.CheckEnded:
+		return string(e.Phase) + " " + e.Check, e.Step
+	case engine.WorkEnded:
+		return string(e.Kind), e.Step
+	}
+	return "", ""
+}
+
+// inTheEnd follows what keeps the step to the steps that nothing of this kind
+// keeps any more.
+func (x *Account) inTheEnd() []int {
+	seen := map[int]bool{x.Index: true}
+	var ends []int
+	next := x.Hold.Needs
+	for len(next) > 0 {
+		var further []int
+		for _, i := range next {
+			if seen[i] {
+				continue
+			}
+			seen[i] = true
+			needs := x.Fold.State.Hold(i, x.Now).Needs
+			if len(needs) == 0 && !slices.Contains(x.Hold.Needs, i) {
+				ends = append(ends, i)
+			}
+			further = append(further, needs...)
+		}
+		next = further
+	}
+	slices.Sort(ends)
+	return ends
+}
+
+// Row is what lists show of a step.
+func (x *Account) Row(i int) engine.StepRow { return x.Fold.State.StepRow(i) }
+
+// Rows are what lists show of steps.
+func (x *Account) Rows(steps []int) []engine.StepRow {
+	rows := make([]engine.StepRow, len(steps))
+	for n, i := range steps {
+		rows[n] = x.Row(i)
+	}
+	return rows
+}
+
+// Asked are the open items that keep the step: its own, those of the run that
+// carries it out, and those of what it waits for.
+func (x *Account) Asked() []engine.ItemRow {
+	steps := append(slices.Concat(x.Hold.Needs, x.Roots, x.Hold.Beside), x.Index)
+	var items []engine.ItemRow
+	for _, it := range x.Items {
+		step := it.Step
+		if it.Run != x.Head.Run {
+			step = it.Parent.Step
+		}
+		if it.Item == x.Hold.Item || slices.Contains(steps, x.Fold.Index(step)) {
+			items = append(items, it)
+		}
+	}
+	return items
+}
+
+// Counts reports whether there is nothing left to do about the step.
+func (x *Account) Counts() bool {
+	switch x.Row(x.Index).Status {
+	case engine.Done, engine.Waived, engine.Skipped:
+		return true
+	}
+	return false
+}
+
+// Why is an account for programs. What does not keep the step is left out of
+// waits.
+type Why struct {
+	Run       string           `json:"run"`
+	RunStatus engine.Status    `json:"run_status"`
+	RunReason string           `json:"run_reason"`
+	Carried   bool             `json:"carried"` // a process carries the run on
+	Step      Step             `json:"step"`
+	Allowed   int              `json:"attempts_allowed"`
+	Then      engine.Then      `json:"then"` // on_fail, when no attempt is left
+	Waits     Waits            `json:"waits"`
+	Items     []Item           `json:"items"`
+	Proof     []map[string]any `json:"proof"` // events, as log prints them
+	By        *string          `json:"by"`    // the person because of whom it stands so
+	Next      string           `json:"next"`
+	Plan      *Proposal        `json:"plan,omitempty"` // of which nothing was run yet
+}
+
+type Waits struct {
+	Needs    []Step  `json:"needs,omitempty"`
+	Blocked  bool    `json:"blocked,omitempty"` // the step in needs will never count, as things stand
+	Roots    []Step  `json:"roots,omitempty"`   // the steps behind those in needs
+	Lease    *Holder `json:"lease,omitempty"`
+	Beside   []Step  `json:"beside,omitempty"`
+	Full     bool    `json:"no_place,omitempty"`
+	RetryAt  *Stamp  `json:"retry_at,omitempty"`
+	Item     string  `json:"item,omitempty"`
+	Budget   bool    `json:"budget,omitempty"`
+	Paused   bool    `json:"paused,omitempty"`
+	Proving  bool    `json:"proving,omitempty"`
+	Critical []Step  `json:"critical,omitempty"`
+}
+
+// Holder is the step that has the lease.
+type Holder struct {
+	Run   string   `json:"run"`
+	Step  string   `json:"step"`
+	Scope []string `json:"scope"`
+}
+
+func (x *Account) Document() Why {
+	row, p := x.Row(x.Index), x.Fold.State.Program().Step(x.Index)
+	d := Why{
+		Run: x.Head.Run, RunStatus: x.By.told(x.Head), RunReason: x.Head.Reason, Carried: x.Carried, Step: StepOf(row),
+		Allowed: x.Fold.Allowed(x.Index), Then: p.OnFail.Then, Waits: x.waits(),
+		Items: InboxOf(x.Asked(), nil, nil).Items, Proof: []map[string]any{},
+	}
+	if next := x.Next(); len(next) > 0 {
+		d.Next = next[0].Command
+	}
+	for _, r := range x.Proof {
+		d.Proof = append(d.Proof, EventOf(x.Head.Run, r, nil))
+	}
+	if o := x.Told[row.ID]; o != nil {
+		for _, h := range o.Became {
+			if h.By != "" {
+				d.By = &h.By
+			}
+		}
+	}
+	return d
+}
+
+func (x *Account) waits() Waits {
+	h := x.Hold
+	d := Waits{
+		Needs: x.docs(h.Needs), Blocked: h.Blocked, Roots: x.docs(x.Roots), Beside: x.docs(h.Beside), Full: h.Full, Item: h.Item,
+		Budget: h.Budget, Paused: h.Paused, Proving: h.Proving, Critical: x.docs(h.Critical),
+	}
+	if h.Behind != nil {
+		d.Lease = &Holder{h.Behind.Run, h.Behind.Step, List(h.Behind.Scope)}
+	}
+	if !h.Retry.IsZero() {
+		d.RetryAt = new(Stamp(h.Retry))
+	}
+	return d
+}
+
+func (x *Account) docs(steps []int) []Step {
+	var docs []Step
+	for _, row := range x.Rows(steps) {
+		docs = append(docs, StepOf(row))
+	}
+	return docs
+}
+
+// Ends are the steps that a blocked one is blocked by in the end.
+func (x *Account) Ends() []int {
+	if len(x.Roots) > 0 {
+		return x.Roots
+	}
+	return x.Hold.Needs
+}
+
+// Words say what keeps the step and is no step.
+func (x *Account) Words() []string {
+	h := x.Hold
+	var lines []string
+	if !h.Retry.IsZero() {
+		lines = append(lines, fmt.Sprintf("tried again at %s, in %s", h.Retry.Local().Format("15:04:05"), Span(h.Retry.Sub(x.Now))))
+	}
+	if h.Budget {
+		lines = append(lines, "the budget does not allow it now")
+	}
+	if h.Proving {
+		lines = append(lines, "the steps that are done are proven again first")
+	}
+	if h.Paused {
+		lines = append(lines, "the run is paused; piton resume "+x.Head.Run+" goes on")
+	}
+	return lines
+}
+
+// Next is what a person can do about the step, nothing where it counts.
+func (x *Account) Next() []Advice {
+	if x.Counts() {
+		return nil
+	}
+	s := x.Standing
+	s.Items = x.Asked()
+	s.Steps = x.Rows(append([]int{x.Index}, x.Ends()...))
+	return s.Next()
+}

@@ -1,0 +1,173 @@
+package view
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/piton-dev/piton/internal/engine"
+)
+
+// OrNull is null for a zero value, which stands for what is not known.
+func OrNull[T comparable](v T) *T {
+	var zero T
+	if v == zero {
+		return nil
+	}
+	return &v
+}
+
+// List is never null.
+func List[T any](s []T) []T {
+	if s == nil {
+		return []T{}
+	}
+	return s
+}
+
+// How a plan stands, and a run that nobody has said yes to yet.
+const (
+	Verified engine.Status = "verified"
+	Approved engine.Status = "approved"
+	Rejected engine.Status = "rejected"
+)
+
+// PlanStatus is what somebody said to a text of a plan, or to the plan that
+// delegates to it.
+func PlanStatus(r *engine.Revision) engine.Status {
+	switch {
+	case r.Rejected():
+		return Rejected
+	case r.Answer != nil || r.Drafted.Parent != "":
+		return Approved
+	}
+	return Verified
+}
+
+// Spending says what a run has used, and of what, kind by kind. Of a limited
+// kind it counts as the limit does, time up to now.
+func Spending(h engine.HeadRow, now time.Time) []string {
+	var list []string
+	l := h.Budget.Limits
+	if l.CostMicros > 0 {
+		list = append(list, Money(h.Budget.Spent.CostMicros)+" of "+Money(l.CostMicros))
+	} else if h.CostMicros > 0 {
+		list = append(list, Money(h.CostMicros))
+	}
+	if n := h.TokensIn + h.TokensOut; l.Tokens > 0 {
+		list = append(list, Count(h.Budget.Spent.Tokens)+" of "+Count(l.Tokens)+" tokens")
+	} else if n > 0 {
+		list = append(list, Count(n)+" tokens")
+	}
+	if l.Wall > 0 {
+		used := l.Wall - h.Budget.Left(now).Wall
+		list = append(list, Span(used)+" of "+Span(l.Wall))
+	}
+	return list
+}
+
+// Sums says what became of a run's steps: what was proven, and what counts
+// without a proof.
+func Sums(h engine.HeadRow) []string {
+	parts := []string{fmt.Sprintf("%d proven", h.Proven)}
+	for _, p := range []struct {
+		n    int
+		word string
+	}{{h.Unproven, "unproven"}, {h.Waived, "waived"}, {h.Skipped, "skipped"}} {
+		if p.n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", p.n, p.word))
+		}
+	}
+	return parts
+}
+
+// Statuses are those that a run can have, and a plan of which nothing was run.
+func Statuses() []engine.Status {
+	return []engine.Status{
+		engine.Running, Interrupted, engine.Waiting, engine.Paused, engine.Done, engine.Failed, engine.Cancelled, Verified, Approved, Rejected,
+	}
+}
+
+// Word is the word for a status, the same in every list, sentence and document, and
+// for what is done to a step in a phase of it.
+func Word(s engine.Status, p engine.Phase) string {
+	switch {
+	case s == engine.Running && p == engine.Flaky:
+		return string(engine.Verifying)
+	case s == engine.Running && (p == engine.Verifying || p == engine.Baseline || p == engine.Retrying):
+		return string(p)
+	case s == engine.Done && p == engine.Ratchet:
+		return "proving again"
+	}
+	return string(s)
+}
+
+// Interrupted is how people see what was under way when its owner ended. The
+// journal has no such status: it does not say who carries a run on.
+const Interrupted engine.Status = "interrupted"
+
+// Span writes a duration for people: 0.4s, 30s, 1m48s, 2h05m.
+func Span(d time.Duration) string {
+	switch d = max(d, 0); {
+	case d < 9950*time.Millisecond:
+		return fmt.Sprintf("%.1fs", d.Seconds())
+	case d < time.Minute-time.Second/2:
+		return fmt.Sprintf("%.0fs", d.Seconds())
+	case d < time.Hour:
+		d = d.Round(time.Second)
+		return fmt.Sprintf("%dm%02ds", int(d.Minutes()), int(d.Seconds())%60)
+	case d < 100*time.Hour:
+		return fmt.Sprintf("%dh%02dm", int(d.Hours()), int(d.Minutes())%60)
+	}
+	return fmt.Sprintf("%dd", int(d.Hours())/24)
+}
+
+// Age writes how long ago something was.
+func Age(d time.Duration) string {
+	switch {
+	case d < time.Minute:
+		return "just now"
+	case d < time.Hour:
+		return fmt.Sprintf("%d min ago", int(d.Minutes()))
+	case d < 48*time.Hour:
+		return fmt.Sprintf("%d h ago", int(d.Hours()))
+	}
+	return fmt.Sprintf("%d days ago", int(d.Hours())/24)
+}
+
+// Money writes millionths of a dollar.
+func Money(micros int64) string {
+	if micros > 0 && micros < 5_000 {
+		return "<$0.01"
+	}
+	return fmt.Sprintf("$%.2f", float64(micros)/1e6)
+}
+
+// Count writes a number of tokens.
+func Count(n int64) string {
+	switch {
+	case n < 1_000:
+		return fmt.Sprint(n)
+	case n < 1_000_000:
+		return fmt.Sprintf("%.1fk", float64(n)/1e3)
+	}
+	return fmt.Sprintf("%.2fM", float64(n)/1e6)
+}
+
+func Plural(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
+
+func Ms(n int64) time.Duration { return time.Duration(n) * time.Millisecond }
+
+func Join(words []string) string { return strings.Join(words, ", ") }
+
+func CmpTime(at, otherwise time.Time) time.Time {
+	if at.IsZero() {
+		return otherwise
+	}
+	return at
+}
