@@ -274,17 +274,19 @@ func TestLostAnswerIsAskedForAgain(t *testing.T) {
 func TestCarry(t *testing.T) {
 	o := &owner{}
 	p, l := listen(t, o)
-	told, enough := make(chan struct{}, 8), errors.New("enough")
-	var seen error
+	told, answers, enough := make(chan struct{}), make(chan error), errors.New("enough")
 	over := make(chan error, 1)
 	go func() {
-		over <- api.Dial(p, "1.0", nil, nil).Carry(t.Context(), "t-1", api.Leave, func() error { told <- struct{}{}; return seen })
+		over <- api.Dial(p, "1.0", nil, nil).Carry(t.Context(), "t-1", api.Leave, func() error { told <- struct{}{}; return <-answers })
 	}()
 	<-told // once at the beginning
+	answers <- nil
 	l.Changed()
 	<-told
-	seen = enough
+	answers <- nil
 	l.Changed()
+	<-told
+	answers <- enough
 	if err := <-over; !errors.Is(err, enough) {
 		t.Errorf("it ends with %v", err)
 	}
