@@ -3,6 +3,7 @@ package plan
 import (
 	"fmt"
 	"iter"
+	"strconv"
 	"strings"
 )
 
@@ -203,18 +204,27 @@ func (b *blocks) inline(t Text, take func(Text) bool) bool {
 	return true
 }
 
-// block reads a value that must be one fenced block (or inline code), in one of
-// the languages.
-func (p *parser) block(v *value, to *Text, languages ...string) bool {
+// codeBlock is a value that must be one fenced block (or inline code), in one of the
+// languages.
+type codeBlock []string
+
+var (
+	shellBlock = codeBlock{"shell", "sh", "bash"}
+	dataBlock  = codeBlock{"json", "yaml", "yml"}
+)
+
+func (g codeBlock) read(p *parser, v *value, to any) bool {
 	b := p.blocks(v, func(Text) bool { return false })
 	code := p.chosen(v, b)
 	if code.Value == "" {
 		return false
 	}
-	p.language(v, code, languages)
-	*to = code
+	p.language(v, code, g)
+	*to.(*Text) = code
 	return true
 }
+
+func (codeBlock) write(w *writer, name string, from any) { w.code(name, *from.(*Text)) }
 
 // chosen is the block that counts, after every problem with it was reported.
 func (p *parser) chosen(v *value, b blocks) Text {
@@ -250,7 +260,7 @@ func (p *parser) chosen(v *value, b blocks) Text {
 }
 
 // language reports a block that is not in one of the languages.
-func (p *parser) language(v *value, code Text, languages []string) {
+func (p *parser) language(v *value, code Text, languages codeBlock) {
 	for _, l := range languages {
 		if strings.EqualFold(code.Lang, l) {
 			return
@@ -286,17 +296,31 @@ func (p *parser) leave(texts ...Text) {
 	}
 }
 
-// contract reads a contract: a script, and the exit code that it must have.
-func (p *parser) contract(v *value) bool {
+// contract is a script, and the exit code that it must have.
+type contract struct{}
+
+func (contract) read(p *parser, v *value, to any) bool {
 	c := &Contract{}
 	b := p.blocks(v, func(t Text) bool { return p.exitCode(t, c) })
 	c.Command = p.chosen(v, b)
 	if c.Command.Value == "" {
 		return false
 	}
-	p.language(v, c.Command, []string{"shell", "sh", "bash"})
-	p.step.Contract = c
+	p.language(v, c.Command, shellBlock)
+	*to.(**Contract) = c
 	return true
+}
+
+func (contract) write(w *writer, name string, from any) {
+	c := *from.(**Contract)
+	if c == nil {
+		return
+	}
+	w.code(name, c.Command)
+	if c.ExitCode.Set {
+		w.out.WriteString("exit_code == " + strconv.Itoa(c.ExitCode.Value) + "\n")
+	}
+	w.tight = true
 }
 
 // exitLine cuts "exit_code" off a line, with what Markdown may put before it.

@@ -20,7 +20,7 @@ func Format(p *Plan) []byte {
 		w.paragraph(closed("# " + title))
 	}
 	w.prose(p.Prose)
-	w.header(p)
+	w.labels(p, nil)
 	w.unread(p.Labels)
 	if len(p.Steps) > 0 {
 		w.paragraph("## Steps")
@@ -95,21 +95,13 @@ func yamlText(s string) string {
 	return s
 }
 
-func (w *writer) header(p *Plan) {
-	w.text("context", p.Context, false)
-	w.field("budget", p.Budget.Set, p.Budget.Value.String())
-	w.field("priority", p.Priority.Set, p.Priority.Value)
-	w.atoms("tags", p.Tags)
-	w.field("complexity", p.Complexity.Set, strconv.Itoa(p.Complexity.Value))
-	w.field("estimate", p.Estimate.Set, FormatDuration(p.Estimate.Value))
-	w.field("parallel", p.Parallel.Set, strconv.Itoa(p.Parallel.Value))
-	w.field("replans", p.Replans.Set, strconv.Itoa(p.Replans.Value))
-	w.atoms("protect", p.Protect)
-	w.field("isolation", p.Isolation.Set, p.Isolation.Value)
-	w.field("workspace", p.Workspace.Set, p.Workspace.Value)
-	w.sentences("constraints", p.Constraints)
-	w.sentences("memories", p.Memories)
-	w.code("setup", p.Setup)
+// labels writes every label of the section that is set.
+func (w *writer) labels(p *Plan, s *Step) {
+	for i := range table {
+		if l := &table[i]; l.where == w.section {
+			l.write(w, l.name, l.at(p, s))
+		}
+	}
 }
 
 func (w *writer) step(i int, s *Step) {
@@ -126,80 +118,8 @@ func (w *writer) step(i int, s *Step) {
 	}
 	w.paragraph(head)
 	w.prose(s.Prose)
-	if isStatus("**status:** " + s.Status.Value) {
-		w.label("status", s.Status.Value)
-	}
-	w.what(s)
-	w.scope(s)
-	w.work(s)
-	w.proof(s)
+	w.labels(nil, s)
 	w.unread(s.Labels)
-}
-
-func (w *writer) what(s *Step) {
-	w.field("id", s.ID.Set, s.ID.Value)
-	w.free("target", s.Target)
-	w.free("tool", s.Tool)
-	w.atoms("needs", s.Needs)
-	w.short("when", s.When)
-	w.atoms("for each", Field[[]Text]{Value: s.ForEach.Value.Items, Set: s.ForEach.Set})
-	w.field("batch", s.Batch.Set, strconv.Itoa(s.Batch.Value))
-}
-
-func (w *writer) scope(s *Step) {
-	w.field("mode", s.Mode.Set, s.Mode.Value)
-	w.field("network", s.Network.Set, s.Network.Value)
-	w.atoms("env", s.Env)
-	w.field("workspace", s.Workspace.Set, s.Workspace.Value)
-	w.field("isolation", s.Isolation.Set, s.Isolation.Value)
-	w.free("approval", s.Approval)
-	w.field("critical", s.Critical.Set, yesNo(s.Critical.Value))
-	w.field("timeout", s.Timeout.Set, FormatDuration(s.Timeout.Value))
-	w.field("budget", s.Budget.Set, s.Budget.Value.String())
-	w.field("iterations", s.Iterations.Set, strconv.Itoa(s.Iterations.Value))
-	w.atoms("writes", s.Writes)
-	w.atoms("protect", s.Protect)
-	w.subscriptions(s.Subscriptions)
-}
-
-func (w *writer) work(s *Step) {
-	w.text("task", s.Task, true)
-	w.ask(s)
-	w.short("plan", s.Plan)
-	w.code("args", s.Args)
-	w.code("schema", s.Schema)
-	w.code("setup", s.Setup)
-	w.sentences("acceptance", s.Acceptance)
-}
-
-func (w *writer) proof(s *Step) {
-	w.checks(s.Checks)
-	w.text("judge", s.Judge, false)
-	if s.Contract != nil {
-		w.code("contract", s.Contract.Command)
-		if s.Contract.ExitCode.Set {
-			w.out.WriteString("exit_code == " + strconv.Itoa(s.Contract.ExitCode.Value) + "\n")
-		}
-		w.tight = true
-	}
-	w.field("contract timeout", s.CheckTimeout.Set, FormatDuration(s.CheckTimeout.Value))
-	w.field("expect", s.Expect.Set, s.Expect.Value)
-	w.field("on_fail", s.OnFail.Set, s.OnFail.Value.String())
-	backoff := "none"
-	if s.Backoff.Value > 0 {
-		backoff = FormatDuration(s.Backoff.Value)
-	}
-	w.field("backoff", s.Backoff.Set, backoff)
-	w.field("holds", s.Holds.Set, s.Holds.Value)
-	w.field("rerunnable", s.Rerunnable.Set, yesNo(s.Rerunnable.Value))
-	w.field("strong", s.Strong.Set, yesNo(s.Strong.Value))
-}
-
-func yesNo(b bool) string {
-	if b {
-		return "yes"
-	}
-	return "no"
 }
 
 // unread writes the labels that are not in the tree.
@@ -256,17 +176,6 @@ func (w *writer) name(name string) string {
 	return "**" + name + ":**"
 }
 
-func (w *writer) field(name string, set bool, value string) {
-	if set && value != "" {
-		w.label(name, value)
-	}
-}
-
-// free writes a line that may be anything.
-func (w *writer) free(name string, f Field[string]) {
-	w.field(name, f.Set, bare(oneLine(f.Value)))
-}
-
 // bare is a line that is read as s: s, or s as a code span.
 func bare(s string) string {
 	if from, _ := unquote(s); from > 0 {
@@ -295,19 +204,6 @@ func (w *writer) text(name string, t Text, below bool) {
 	}
 }
 
-// short writes text that is often one line of code.
-func (w *writer) short(name string, t Text) {
-	value := t.Value
-	if t.Fenced || strings.Contains(value, "\n") || value == "" || !w.fits(value, true, false) {
-		w.text(name, t, false)
-		return
-	}
-	if name == "when" || bare(value) != value {
-		value = quote(value)
-	}
-	w.label(name, value)
-}
-
 // code writes a value that is a fenced block or inline code.
 func (w *writer) code(name string, t Text) {
 	_, exit := exitLine(t.Value)
@@ -318,25 +214,6 @@ func (w *writer) code(name string, t Text) {
 	default:
 		w.tight = false
 		w.label(name, quote(t.Value))
-	}
-}
-
-func (w *writer) ask(s *Step) {
-	if s.Ask.IsZero() {
-		return
-	}
-	value := normalEnds(s.Ask.Value)
-	switch {
-	case !s.Ask.Fenced && w.fits(value, true, true):
-		w.label("ask", value)
-	case !s.Ask.Fenced && w.fits(value, false, true):
-		w.paragraph(w.name("ask") + "\n" + value)
-	default:
-		w.paragraph(w.name("ask") + "\n" + fencedBlock(s.Ask.Lang, value))
-	}
-	w.tight = false
-	for _, c := range s.Choices {
-		w.item(c.Value)
 	}
 }
 
@@ -364,47 +241,6 @@ func (w *writer) list(name string) {
 	w.tight = false
 }
 
-func (w *writer) sentences(name string, f Field[[]Text]) {
-	switch {
-	case !f.Set:
-		return
-	case len(f.Value) == 0:
-		w.label(name, "none")
-		return
-	}
-	w.paragraph(w.name(name))
-	for _, t := range f.Value {
-		w.item(t.Value)
-	}
-}
-
-// longest line of atoms that is not broken into a list
-const atomLine = 100
-
-func (w *writer) atoms(name string, f Field[[]Text]) {
-	if !f.Set {
-		return
-	}
-	texts := make([]string, 0, len(f.Value))
-	for _, t := range f.Value {
-		texts = append(texts, atom(oneLine(t.Value)))
-	}
-	line := strings.Join(texts, ", ")
-	switch {
-	case len(texts) == 0:
-		w.label(name, "none")
-	case isNone(line):
-		w.label(name, quote(line))
-	case len(line) <= atomLine:
-		w.label(name, line)
-	default:
-		w.list(name)
-		for _, t := range texts {
-			w.item(t)
-		}
-	}
-}
-
 // atom writes a name, glob or reference: as a code span if Markdown or a list
 // could read it as something else.
 func atom(s string) string {
@@ -417,42 +253,6 @@ func atom(s string) string {
 		}
 	}
 	return s
-}
-
-func (w *writer) subscriptions(f Field[[]Subscription]) {
-	switch {
-	case !f.Set:
-		return
-	case len(f.Value) == 0:
-		w.label("subscriptions", "none")
-		return
-	}
-	w.list("subscriptions")
-	for _, s := range f.Value {
-		text := s.Kind + ":" + oneLine(s.Ref)
-		if strings.ContainsAny(text, "`") {
-			text = quote(text)
-		}
-		w.item(text)
-	}
-}
-
-func (w *writer) checks(f Field[[]Check]) {
-	if !f.Set || len(f.Value) == 0 {
-		return
-	}
-	w.paragraph(w.name("checks"))
-	for _, c := range f.Value {
-		name := oneLine(c.Name.Value)
-		if c.Optional {
-			name += " (optional)"
-		}
-		if c.Command.Fenced || strings.Contains(c.Command.Value, "\n") {
-			w.item(name + ":\n" + fencedBlock(c.Command.Lang, normalEnds(c.Command.Value)))
-			continue
-		}
-		w.item(name + ": " + quote(c.Command.Value))
-	}
 }
 
 // fencedBlock writes a fenced block that holds the text verbatim.

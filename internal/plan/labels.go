@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"math/bits"
+	"slices"
 	"strings"
 	"unicode"
 )
@@ -9,68 +11,98 @@ import (
 type section uint8
 
 const (
-	inHeader section = 1 << iota
+	inHeader section = iota
 	inStep
 	inNotes
 )
 
-// spec is one label of the format.
+// spec is one label of the format in one part of the document.
 type spec struct {
 	name  string
 	where section
 	soft  bool // harmless where it does not belong: there it is only text
 	text  bool // takes running text, in which other bold words may stand
+	grammar
+	at func(*Plan, *Step) any // its place in the tree
 }
 
-// table is every label of the format. Nothing changes it.
+// table is every label of the format, in the order in which [Format] writes
+// them. Nothing changes it.
 var table = [...]spec{
-	{"context", inHeader, true, true},
-	{"priority", inHeader, true, false},
-	{"constraints", inHeader, true, false},
-	{"tags", inHeader, true, false},
-	{"complexity", inHeader, true, false},
-	{"memories", inHeader, true, false},
-	{"estimate", inHeader, true, false},
-	{"parallel", inHeader, false, false},
-	{"replans", inHeader, false, false},
-	{"id", inStep, false, false},
-	{"target", inStep, false, false},
-	{"needs", inStep, false, false},
-	{"subscriptions", inStep, false, false},
-	{"task", inStep, false, true},
-	{"acceptance", inStep, false, false},
-	{"tool", inStep, false, false},
-	{"args", inStep, false, false},
-	{"plan", inStep, false, true},
-	{"ask", inStep, false, true},
-	{"when", inStep, false, true},
-	{"for each", inStep, false, false},
-	{"batch", inStep, false, false},
-	{"contract", inStep, false, false},
-	{"checks", inStep, false, false},
-	{"judge", inStep, false, true},
-	{"expect", inStep, false, false},
-	{"on_fail", inStep, false, false},
-	{"backoff", inStep, false, false},
-	{"iterations", inStep, false, false},
-	{"approval", inStep, false, false},
-	{"critical", inStep, false, false},
-	{"timeout", inStep, false, false},
-	{"contract timeout", inStep, false, false},
-	{"writes", inStep, false, false},
-	{"protect", inHeader | inStep, false, false},
-	{"budget", inHeader | inStep, false, false},
-	{"mode", inStep, false, false},
-	{"network", inStep, false, false},
-	{"env", inStep, false, false},
-	{"workspace", inHeader | inStep, false, false},
-	{"setup", inHeader | inStep, false, false},
-	{"isolation", inHeader | inStep, false, false},
-	{"holds", inStep, false, false},
-	{"rerunnable", inStep, false, false},
-	{"strong", inStep, false, false},
-	{"schema", inStep, false, false},
-	{"status", inStep, true, false},
+	{"context", inHeader, true, true, running{}, func(p *Plan, _ *Step) any { return &p.Context }},
+	{"budget", inHeader, false, false, budget, func(p *Plan, _ *Step) any { return &p.Budget }},
+	{"priority", inHeader, true, false, word("critical", "high", "normal", "low", "idle"), func(p *Plan, _ *Step) any { return &p.Priority }},
+	{"tags", inHeader, true, false, atoms{}, func(p *Plan, _ *Step) any { return &p.Tags }},
+	{"complexity", inHeader, true, false, number(1, 10), func(p *Plan, _ *Step) any { return &p.Complexity }},
+	{"estimate", inHeader, true, false, duration, func(p *Plan, _ *Step) any { return &p.Estimate }},
+	{"parallel", inHeader, false, false, number(1, MaxSteps), func(p *Plan, _ *Step) any { return &p.Parallel }},
+	{"replans", inHeader, false, false, number(0, 1000), func(p *Plan, _ *Step) any { return &p.Replans }},
+	{"protect", inHeader, false, false, atoms{}, func(p *Plan, _ *Step) any { return &p.Protect }},
+	{"isolation", inHeader, false, false, isolation, func(p *Plan, _ *Step) any { return &p.Isolation }},
+	{"workspace", inHeader, false, false, workspace, func(p *Plan, _ *Step) any { return &p.Workspace }},
+	{"constraints", inHeader, true, false, sentences{}, func(p *Plan, _ *Step) any { return &p.Constraints }},
+	{"memories", inHeader, true, false, sentences{}, func(p *Plan, _ *Step) any { return &p.Memories }},
+	{"setup", inHeader, false, false, shellBlock, func(p *Plan, _ *Step) any { return &p.Setup }},
+
+	{"status", inStep, true, false, status{}, func(_ *Plan, s *Step) any { return &s.Status }},
+	{"id", inStep, false, false, id, func(_ *Plan, s *Step) any { return &s.ID }},
+	{"target", inStep, false, false, free, func(_ *Plan, s *Step) any { return &s.Target }},
+	{"tool", inStep, false, false, free, func(_ *Plan, s *Step) any { return &s.Tool }},
+	{"needs", inStep, false, false, needs{}, func(_ *Plan, s *Step) any { return &s.Needs }},
+	{"when", inStep, false, true, short{}, func(_ *Plan, s *Step) any { return &s.When }},
+	{"for each", inStep, false, false, forEach{}, func(_ *Plan, s *Step) any { return &s.ForEach }},
+	{"batch", inStep, false, false, number(1, 100_000), func(_ *Plan, s *Step) any { return &s.Batch }},
+	{"mode", inStep, false, false, word("read", "edit", "full"), func(_ *Plan, s *Step) any { return &s.Mode }},
+	{"network", inStep, false, false, word("yes", "no", "contract"), func(_ *Plan, s *Step) any { return &s.Network }},
+	{"env", inStep, false, false, env{}, func(_ *Plan, s *Step) any { return &s.Env }},
+	{"workspace", inStep, false, false, workspace, func(_ *Plan, s *Step) any { return &s.Workspace }},
+	{"isolation", inStep, false, false, isolation, func(_ *Plan, s *Step) any { return &s.Isolation }},
+	{"approval", inStep, false, false, free, func(_ *Plan, s *Step) any { return &s.Approval }},
+	{"critical", inStep, false, false, yesNo, func(_ *Plan, s *Step) any { return &s.Critical }},
+	{"timeout", inStep, false, false, duration, func(_ *Plan, s *Step) any { return &s.Timeout }},
+	{"budget", inStep, false, false, budget, func(_ *Plan, s *Step) any { return &s.Budget }},
+	{"iterations", inStep, false, false, iterations{number(1, 1000)}, func(_ *Plan, s *Step) any { return &s.Iterations }},
+	{"writes", inStep, false, false, atoms{}, func(_ *Plan, s *Step) any { return &s.Writes }},
+	{"protect", inStep, false, false, atoms{}, func(_ *Plan, s *Step) any { return &s.Protect }},
+	{"subscriptions", inStep, false, false, subscriptions{}, func(_ *Plan, s *Step) any { return &s.Subscriptions }},
+	{"task", inStep, false, true, running{below: true}, func(_ *Plan, s *Step) any { return &s.Task }},
+	{"ask", inStep, false, true, ask{}, func(_ *Plan, s *Step) any { return s }},
+	{"plan", inStep, false, true, short{}, func(_ *Plan, s *Step) any { return &s.Plan }},
+	{"args", inStep, false, false, dataBlock, func(_ *Plan, s *Step) any { return &s.Args }},
+	{"schema", inStep, false, false, dataBlock, func(_ *Plan, s *Step) any { return &s.Schema }},
+	{"setup", inStep, false, false, shellBlock, func(_ *Plan, s *Step) any { return &s.Setup }},
+	{"acceptance", inStep, false, false, sentences{}, func(_ *Plan, s *Step) any { return &s.Acceptance }},
+	{"checks", inStep, false, false, checks{}, func(_ *Plan, s *Step) any { return &s.Checks }},
+	{"judge", inStep, false, true, running{}, func(_ *Plan, s *Step) any { return &s.Judge }},
+	{"contract", inStep, false, false, contract{}, func(_ *Plan, s *Step) any { return &s.Contract }},
+	{"contract timeout", inStep, false, false, duration, func(_ *Plan, s *Step) any { return &s.CheckTimeout }},
+	{"expect", inStep, false, false, word("any", "red", "green"), func(_ *Plan, s *Step) any { return &s.Expect }},
+	{"on_fail", inStep, false, false, onFail, func(_ *Plan, s *Step) any { return &s.OnFail }},
+	{"backoff", inStep, false, false, backoff, func(_ *Plan, s *Step) any { return &s.Backoff }},
+	{"holds", inStep, false, false, word("run", "step"), func(_ *Plan, s *Step) any { return &s.Holds }},
+	{"rerunnable", inStep, false, false, yesNo, func(_ *Plan, s *Step) any { return &s.Rerunnable }},
+	{"strong", inStep, false, false, yesNo, func(_ *Plan, s *Step) any { return &s.Strong }},
+}
+
+// LabelPlace is a name of the format, and where it may stand.
+type LabelPlace struct {
+	Name   string
+	Header bool // above the steps
+	Step   bool // under a step's heading
+}
+
+// Labels lists every label of the format.
+func Labels() []LabelPlace {
+	var list []LabelPlace
+	for _, s := range table {
+		i := slices.IndexFunc(list, func(l LabelPlace) bool { return l.Name == s.name })
+		if i < 0 {
+			i, list = len(list), append(list, LabelPlace{Name: s.name})
+		}
+		list[i].Header = list[i].Header || s.where == inHeader
+		list[i].Step = list[i].Step || s.where == inStep
+	}
+	return list
 }
 
 // role is what a label does where it stands.
@@ -170,57 +202,62 @@ func plain(key string) bool {
 }
 
 // spelling of a canonical name as normal gives it.
-func (s spec) key() string {
+func (s *spec) key() string {
 	if s.name == "on_fail" {
 		return "on fail"
 	}
 	return s.name
 }
 
-func lookup(key string) (spec, bool) {
+// lookup finds a label in a section, or else in another one; nil if there is none.
+func lookup(key string, in section) *spec {
 	if key == "foreach" {
 		key = "for each"
 	}
+	var other *spec
 	for i := range table {
 		if s := &table[i]; len(s.name) == len(key) && s.key() == key {
-			return *s, true
+			if other = s; s.where == in {
+				break
+			}
 		}
 	}
-	return spec{}, false
+	return other
 }
 
 // roleOf says what a label does in a section. The spec is of the label itself,
 // or of the one that was probably meant.
-func roleOf(key string, in section) (role, spec) {
-	s, ok := lookup(key)
+func roleOf(key string, in section) (role, *spec) {
+	s := lookup(key, in)
 	switch {
-	case ok && s.where&in != 0:
+	case s == nil:
+	case s.where == in:
 		return known, s
-	case ok && s.soft:
+	case s.soft:
 		return elsewhere, s
-	case ok:
+	default:
 		return misplaced, s
 	}
-	if s, ok := meant(key); ok {
+	if s := meant(key); s != nil {
 		return misspelt, s
 	}
-	return foreign, spec{}
+	return foreign, nil
 }
 
 // meant finds the label that an unknown key was probably meant to be.
-func meant(key string) (spec, bool) {
-	if s, ok := lookup(synonym(key)); ok {
-		return s, true
+func meant(key string) *spec {
+	if s := lookup(synonym(key), inStep); s != nil {
+		return s
 	}
 	limit := 1
 	if len(key) >= 6 {
 		limit = 2
 	}
-	best, found := spec{}, false
+	var best *spec
 	letters := letterSet(key)
-	for _, s := range table {
-		k := s.key()
-		if len(k)-len(key) > limit || len(key)-len(k) > limit || ones(letters^letterSet(k)) > 2*limit {
+	for i := range table {
+		k := table[i].key()
+		if len(k)-len(key) > limit || len(key)-len(k) > limit || bits.OnesCount32(letters^letterSet(k)) > 2*limit {
 			continue
 		}
 		d := distance(key, k, limit)
@@ -228,10 +265,10 @@ func meant(key string) (spec, bool) {
 			d = 1
 		}
 		if d <= limit {
-			best, found, limit = s, true, d-1
+			best, limit = &table[i], d-1
 		}
 	}
-	return best, found
+	return best
 }
 
 // synonym gives the label for words that people use for one.
@@ -275,14 +312,6 @@ func letterSet(s string) uint32 {
 		set |= 1 << (s[i] & 31)
 	}
 	return set
-}
-
-func ones(set uint32) int {
-	n := 0
-	for ; set != 0; set &= set - 1 {
-		n++
-	}
-	return n
 }
 
 // isStatus reports whether a line is a status as the harness writes it: at the

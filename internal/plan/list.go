@@ -138,9 +138,11 @@ func (l *list) flush() {
 	l.cur = textBuilder{src: l.p.src}
 }
 
-// sentences reads a list whose items are texts. Lines before the bullets are
+// sentences is a list whose items are texts. Lines before the bullets are
 // one item; `none` on the label's line is an empty list.
-func (p *parser) sentences(v *value, to *Field[[]Text]) bool {
+type sentences struct{}
+
+func (sentences) read(p *parser, v *value, to any) bool {
 	l := p.list(v)
 	all := l.bullet
 	switch {
@@ -149,7 +151,22 @@ func (p *parser) sentences(v *value, to *Field[[]Text]) bool {
 	case len(l.first) > 0:
 		all = append([]Text{joinLines(l.first)}, all...)
 	}
-	return p.setList(v, to, all, l)
+	return p.setList(v, to.(*Field[[]Text]), all, l)
+}
+
+func (sentences) write(w *writer, name string, from any) {
+	f := from.(*Field[[]Text])
+	switch {
+	case !f.Set:
+		return
+	case len(f.Value) == 0:
+		w.label(name, "none")
+		return
+	}
+	w.paragraph(w.name(name))
+	for _, t := range f.Value {
+		w.item(t.Value)
+	}
 }
 
 // joinLines makes one text of lines.
@@ -184,11 +201,41 @@ func (l items) none() bool {
 
 func isNone(s string) bool { return strings.EqualFold(strings.TrimSuffix(s, "."), "none") }
 
-// atoms reads a list of names, globs or references: each bullet is one, other
+// atoms is a list of names, globs or references: each bullet is one, other
 // lines have commas between them.
-func (p *parser) atoms(v *value, to *Field[[]Text]) bool {
+type atoms struct{}
+
+func (atoms) read(p *parser, v *value, to any) bool {
 	l := p.list(v)
-	return p.setList(v, to, p.atomsOf(v, l, whole), l)
+	return p.setList(v, to.(*Field[[]Text]), p.atomsOf(v, l, whole), l)
+}
+
+// longest line of atoms that is not broken into a list
+const atomLine = 100
+
+func (atoms) write(w *writer, name string, from any) {
+	f := from.(*Field[[]Text])
+	if !f.Set {
+		return
+	}
+	texts := make([]string, 0, len(f.Value))
+	for _, t := range f.Value {
+		texts = append(texts, atom(oneLine(t.Value)))
+	}
+	line := strings.Join(texts, ", ")
+	switch {
+	case len(texts) == 0:
+		w.label(name, "none")
+	case isNone(line):
+		w.label(name, quote(line))
+	case len(line) <= atomLine:
+		w.label(name, line)
+	default:
+		w.list(name)
+		for _, t := range texts {
+			w.item(t)
+		}
+	}
 }
 
 // whole appends a bullet that is one item.
@@ -280,8 +327,10 @@ func (p *parser) empty(v *value) {
 	p.problem(p.at(&v.line, v.line.text), Error, EmptyLabel, fmt.Sprintf("%q is empty", v.spec.name), "fill it in or remove it")
 }
 
-// subscriptions reads `file:path`, `topic:name` and `step:id`.
-func (p *parser) subscriptions(v *value) bool {
+// subscriptions are `file:path`, `topic:name` and `step:id`.
+type subscriptions struct{}
+
+func (subscriptions) read(p *parser, v *value, to any) bool {
 	l := p.list(v)
 	atoms := p.atomsOf(v, l, severalSubscriptions)
 	subs := slices.Grow([]Subscription(nil), len(atoms))
@@ -297,8 +346,27 @@ func (p *parser) subscriptions(v *value) bool {
 	if len(subs) == 0 && !l.none() {
 		return false
 	}
-	p.step.Subscriptions = Field[[]Subscription]{subs, true, p.at(&v.line, v.line.text)}
+	*to.(*Field[[]Subscription]) = Field[[]Subscription]{subs, true, p.at(&v.line, v.line.text)}
 	return true
+}
+
+func (subscriptions) write(w *writer, name string, from any) {
+	f := from.(*Field[[]Subscription])
+	switch {
+	case !f.Set:
+		return
+	case len(f.Value) == 0:
+		w.label(name, "none")
+		return
+	}
+	w.list(name)
+	for _, s := range f.Value {
+		text := s.Kind + ":" + oneLine(s.Ref)
+		if strings.ContainsAny(text, "`") {
+			text = quote(text)
+		}
+		w.item(text)
+	}
 }
 
 // severalSubscriptions splits a bullet in which each part is a reference.
@@ -333,24 +401,45 @@ func (p *parser) subscription(t Text) (Subscription, bool) {
 	return Subscription{kind, ref, t.Pos}, true
 }
 
-// checks reads `name: command` and `name (optional): command`.
-func (p *parser) checks(v *value) bool {
+// checks are `name: command` and `name (optional): command`.
+type checks struct{}
+
+func (checks) read(p *parser, v *value, to any) bool {
 	l := p.list(v)
-	var checks []Check
+	var list []Check
 	items := append(l.first, l.bullet...)
 	for _, t := range items {
 		if c, ok := p.check(v, t); ok {
-			checks = append(checks, c)
+			list = append(list, c)
 		}
 	}
 	if len(items) == 0 {
 		p.empty(v)
 	}
-	if len(checks) == 0 {
+	if len(list) == 0 {
 		return false
 	}
-	p.step.Checks = Field[[]Check]{checks, true, checks[0].Name.Pos}
+	*to.(*Field[[]Check]) = Field[[]Check]{list, true, list[0].Name.Pos}
 	return true
+}
+
+func (checks) write(w *writer, name string, from any) {
+	f := from.(*Field[[]Check])
+	if !f.Set || len(f.Value) == 0 {
+		return
+	}
+	w.paragraph(w.name(name))
+	for _, c := range f.Value {
+		name := oneLine(c.Name.Value)
+		if c.Optional {
+			name += " (optional)"
+		}
+		if c.Command.Fenced || strings.Contains(c.Command.Value, "\n") {
+			w.item(name + ":\n" + fencedBlock(c.Command.Lang, normalEnds(c.Command.Value)))
+			continue
+		}
+		w.item(name + ": " + quote(c.Command.Value))
+	}
 }
 
 func (p *parser) check(v *value, t Text) (Check, bool) {
@@ -383,7 +472,7 @@ func (p *parser) check(v *value, t Text) (Check, bool) {
 		p.problem(c.Command.Pos, Error, ScriptTooLong,
 			fmt.Sprintf("the check has %d bytes; at most %d are allowed", len(c.Command.Value), MaxContract), "put it into a script file")
 	}
-	p.language(v, c.Command, []string{"shell", "sh", "bash"})
+	p.language(v, c.Command, shellBlock)
 	return c, true
 }
 

@@ -56,7 +56,7 @@ type parser struct {
 // value is a label and the lines that follow it.
 type value struct {
 	written
-	spec   spec
+	spec   *spec // nil of none
 	role   role
 	line   line // the label's
 	body   int  // the lines below, as a range of the source
@@ -147,7 +147,7 @@ func (p *parser) visible(l *line) {
 	switch text[0] {
 	case '*', '_':
 		if w, ok := splitLabel(text); ok {
-			if _, ok := lookup(w.key); ok {
+			if lookup(w.key, p.section) != nil {
 				p.problem(p.at(l, l.text), Warning, HiddenLabel, fmt.Sprintf("%q is only text in a list or in indented code", w.key),
 					"put the label at the start of the line")
 			}
@@ -329,18 +329,16 @@ func (p *parser) label(l *line) {
 }
 
 // roleOf stops to look for what an unknown label means once nobody will see it.
-func (p *parser) roleOf(key string) (role, spec) {
-	if p.probs.full() {
-		if s, ok := lookup(key); !ok {
-			return foreign, s
-		}
+func (p *parser) roleOf(key string) (role, *spec) {
+	if p.probs.full() && lookup(key, p.section) == nil {
+		return foreign, nil
 	}
 	return roleOf(key, p.section)
 }
 
 // boldText is a line that looks like a label and is only text. In running text
 // it stays where it is; anywhere else it ends the value.
-func (p *parser) boldText(l *line, w written, r role, s spec) {
+func (p *parser) boldText(l *line, w written, r role, s *spec) {
 	severity, message := Warning, fmt.Sprintf("%q is not a label; it is read as text", w.key)
 	running := p.value.key != "" && p.value.role == known && p.value.spec.text
 	switch {
@@ -363,8 +361,8 @@ func (p *parser) boldText(l *line, w written, r role, s spec) {
 	p.content(l)
 }
 
-func placeHint(s spec) string {
-	if s.where&inStep != 0 {
+func placeHint(s *spec) string {
+	if s.where == inStep {
 		return "it belongs under a step's heading"
 	}
 	return "it belongs above the steps"
@@ -390,7 +388,7 @@ func (p *parser) endValue() {
 	if v.role == known {
 		label.Name = v.spec.name
 		kept := len(p.pieces)
-		if label.Read = p.read(v); !label.Read {
+		if label.Read = v.spec.read(p, v, v.spec.at(p.plan, p.step)); !label.Read {
 			p.pieces = p.pieces[:kept] // Raw has it
 		}
 	}

@@ -13,15 +13,61 @@ import (
 	"github.com/piton-dev/piton/internal/verify"
 )
 
-// TestDocs keeps the page about the format as the table of labels has it; -update
-// writes it.
+// TestDocs keeps the page about the format as the caps have it; -update writes
+// that part.
 func TestDocs(t *testing.T) {
-	page(t, "../../docs/format.md", func(old string) string {
-		labels := plan.Labels()
-		old = made(t, old, "header", labelTable(labels, func(l plan.LabelText) bool { return l.Header }))
-		old = made(t, old, "step", labelTable(labels, func(l plan.LabelText) bool { return l.Step }))
-		return made(t, old, "limits", limitTable())
-	})
+	page(t, "../../docs/format.md", func(old string) string { return made(t, old, "limits", limitTable()) })
+}
+
+// TestLabelsOfTheFormatPage makes sure that the page says of every label, where it
+// may stand, what its value looks like and what it means; one that may stand in
+// both places has the same words in both.
+func TestLabelsOfTheFormatPage(t *testing.T) {
+	text, err := os.ReadFile("../../docs/format.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	header, step := labelRows(t, string(text), "the header"), labelRows(t, string(text), "a step")
+	for _, l := range plan.Labels() {
+		above, below := header[l.Name], step[l.Name]
+		delete(header, l.Name)
+		delete(step, l.Name)
+		if l.Header != (above != "") || l.Step != (below != "") || l.Header && l.Step && above != below {
+			t.Errorf("%+v, and the page says %q and %q", l, above, below)
+		}
+	}
+	for name := range header {
+		t.Errorf("the page has %q in the header, which is no label there", name)
+	}
+	for name := range step {
+		t.Errorf("the page has %q in a step, which is no label there", name)
+	}
+}
+
+// labelRows are the rows of the page's table of labels, by their names.
+func labelRows(t *testing.T, page, of string) map[string]string {
+	t.Helper()
+	_, section, _ := strings.Cut(page, "\n## Labels of "+of+"\n")
+	section, _, _ = strings.Cut(section, "\n## ")
+	rows := map[string]string{}
+	for row := range strings.Lines(section) {
+		if !strings.HasPrefix(row, "| `") {
+			continue
+		}
+		cells := strings.Split(strings.Trim(row, "|\n"), " | ")
+		if len(cells) != 4 || strings.TrimSpace(cells[1]) == "" || strings.TrimSpace(cells[3]) == "" {
+			t.Errorf("%q says too little", row)
+		}
+		name := strings.Trim(cells[0], " `")
+		if rows[name] != "" {
+			t.Errorf("the page has %q twice", name)
+		}
+		rows[name] = row
+	}
+	if len(rows) == 0 {
+		t.Fatalf("the page has no table of labels of %s", of)
+	}
+	return rows
 }
 
 // TestThePlanOfTheFormatPage makes sure that the plan people are shown verifies.
@@ -70,17 +116,6 @@ func made(t *testing.T, page, part, text string) string {
 		t.Fatalf("the page has no part %q", part)
 	}
 	return before + "<!-- made: " + part + " -->\n" + text + "<!-- end -->" + after
-}
-
-func labelTable(labels []plan.LabelText, here func(plan.LabelText) bool) string {
-	var b strings.Builder
-	b.WriteString("| label | value | absent | meaning |\n|---|---|---|---|\n")
-	for _, l := range labels {
-		if here(l) {
-			fmt.Fprintf(&b, "| `%s` | %s | %s | %s |\n", l.Name, l.Value, l.Default, l.Meaning)
-		}
-	}
-	return b.String()
 }
 
 func limitTable() string {
