@@ -51,11 +51,11 @@ func position(src string, off int) Pos {
 // checkCharacters reports every character that a reviewer cannot see or that
 // changes how the text around it looks. It returns the offset of the first one,
 // or len(src).
-func checkCharacters(src string, probs *problems) int {
+func checkCharacters(src string, probs *Problems) int {
 	first := len(src)
 	known := len(src) - len(strings.TrimPrefix(src, bom)) // the offset whose place is at
 	at := Pos{1, 1}
-	for i := known; i < len(src) && !probs.full(); {
+	for i := known; i < len(src) && !probs.Full(); {
 		c := src[i]
 		if c >= ' ' && c < 0x7f || c == '\n' || c == '\t' || c == '\r' && lineEnd(src[i:]) {
 			i++
@@ -65,7 +65,7 @@ func checkCharacters(src string, probs *problems) int {
 		if why := unseen(r); why != "" && !needed(src, i, n, r) {
 			first = min(first, i)
 			at, known = at.after(src[known:i]), i
-			probs.add(at, Error, BadCharacter,
+			probs.Add(at, Error, BadCharacter,
 				fmt.Sprintf("%s (U+%04X) is not allowed: a reviewer cannot see it", why, r), "take it out")
 			n = skipRun(src[i:], n)
 		}

@@ -77,14 +77,15 @@ const (
 	NotHeld        = "not-held"
 )
 
-// problems gathers what was found, up to MaxProblems.
-type problems struct {
+// Problems gathers what was found, up to [MaxProblems]. The zero value has none.
+type Problems struct {
 	list []Problem
 	more bool
 }
 
-func (p *problems) add(at Pos, s Severity, code, message, hint string) {
-	if p.full() {
+// Add notes a problem, or that there are too many.
+func (p *Problems) Add(at Pos, s Severity, code, message, hint string) {
+	if p.Full() {
 		p.more = true
 		return
 	}
@@ -100,10 +101,11 @@ func clipped(message string) string {
 	return strings.ToValidUTF8(message[:most], "") + "…"
 }
 
-func (p *problems) full() bool { return len(p.list) >= MaxProblems }
+// Full reports whether further problems are only counted.
+func (p *Problems) Full() bool { return len(p.list) >= MaxProblems }
 
-// sorted returns the problems in the order of their places.
-func (p *problems) sorted() []Problem {
+// Sorted returns the problems in the order of their places.
+func (p *Problems) Sorted() []Problem {
 	if p.more {
 		p.list = append(p.list, Problem{
 			Pos: Pos{1, 1}, Severity: Error, Code: TooManyProblems,

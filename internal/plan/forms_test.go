@@ -77,7 +77,7 @@ func bare(s string) string {
 
 // canonical is a text of JSON or YAML as JSON.
 func canonical(t plan.Text) string {
-	a, err := plan.ReadArguments(t)
+	a, err := form.ReadArguments(t)
 	switch {
 	case scalar(t):
 		return ""
@@ -110,7 +110,7 @@ func quoted(s *plan.Step) bool {
 
 // scalar reports YAML that no tool takes.
 func scalar(t plan.Text) bool {
-	a, err := plan.ReadArguments(t)
+	a, err := form.ReadArguments(t)
 	switch a.Value.(type) {
 	case map[string]any, []any:
 		return err != nil

@@ -18,16 +18,17 @@ func Placed(value string, starts []Pos) Text {
 	return t
 }
 
-// Screen reports what the bytes of no plan may hold, whatever its form: what a
+// Screen notes what the bytes of no plan may hold, whatever its form: what a
 // reviewer cannot see, and too much of it. It returns false if the bytes are
 // refused altogether. The cost is linear.
-func Screen(src []byte) ([]Problem, bool) {
-	if why, refused := refuse(src); refused {
-		return []Problem{why}, false
+func Screen(src []byte, probs *Problems) bool {
+	why, refused := refuse(src)
+	if refused {
+		probs.list = append(probs.list, why)
+	} else {
+		checkCharacters(string(src), probs)
 	}
-	var probs problems
-	checkCharacters(string(src), &probs)
-	return probs.sorted(), true
+	return !refused
 }
 
 // Unseen looks for what [Screen] would report in a value that an escape can
@@ -43,6 +44,13 @@ func Unseen(s string) string {
 		}
 	}
 	return ""
+}
+
+// Place maps a place in t.Value, taken as a text of its own, to the file.
+func (t Text) Place(inner Pos) Pos {
+	at := t.lineStart(inner.Line - 1)
+	at.Column += inner.Column - 1
+	return at
 }
 
 // ValidID reports whether s can be the id of a step: lower-case letters, digits,
@@ -62,25 +70,19 @@ func ValidNumber(s string) bool {
 	return ok && number == s && rest == ""
 }
 
-// Complete gives every step its id, as [Plan.AssignIDs] does, and reports ids
+// Complete gives every step its id, as [Plan.AssignIDs] does, and notes ids
 // and numbers that two steps have. The cost is linear.
-func (p *Plan) Complete() []Problem {
-	var probs problems
-	p.complete(&probs)
-	return probs.sorted()
-}
-
-func (p *Plan) complete(probs *problems) {
+func (p *Plan) Complete(probs *Problems) {
 	ids, numbers := map[string]Pos{}, make(map[string]Pos, len(p.Steps))
 	for _, s := range p.Steps {
 		number := plainNumber(s.Number)
 		if first, twice := numbers[number]; twice {
-			probs.add(s.Pos, Warning, DuplicateNumber, fmt.Sprintf("line %d has a step %s too", first.Line, s.Number), "number the steps in order")
+			probs.Add(s.Pos, Warning, DuplicateNumber, fmt.Sprintf("line %d has a step %s too", first.Line, s.Number), "number the steps in order")
 		} else {
 			numbers[number] = s.Pos
 		}
 		if first, twice := ids[s.ID.Value]; s.ID.Set && twice {
-			probs.add(s.ID.Pos, Error, DuplicateID, fmt.Sprintf("the step in line %d has the id %q too", first.Line, s.ID.Value), "give each step its own")
+			probs.Add(s.ID.Pos, Error, DuplicateID, fmt.Sprintf("the step in line %d has the id %q too", first.Line, s.ID.Value), "give each step its own")
 		} else if s.ID.Set {
 			ids[s.ID.Value] = s.Pos
 		}

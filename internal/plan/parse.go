@@ -27,7 +27,7 @@ func Parse(name string, src []byte) (*Plan, []Problem) {
 	p.front(bad)
 	p.body()
 	p.finish()
-	return p.plan, p.probs.sorted()
+	return p.plan, p.probs.Sorted()
 }
 
 // parser is the state of one Parse: what section the scanner is in, and the
@@ -36,7 +36,7 @@ type parser struct {
 	plan    *Plan
 	src     string
 	sc      scanner
-	probs   problems
+	probs   Problems
 	section section
 	step    *Step       // in a step
 	seen    []string    // labels of the section so far
@@ -66,7 +66,7 @@ type value struct {
 }
 
 func (p *parser) problem(at Pos, s Severity, code, message, hint string) {
-	p.probs.add(at, s, code, message, hint)
+	p.probs.Add(at, s, code, message, hint)
 }
 
 // at is the place of an offset in a line.
@@ -330,7 +330,7 @@ func (p *parser) label(l *line) {
 
 // roleOf stops to look for what an unknown label means once nobody will see it.
 func (p *parser) roleOf(key string) (role, *spec) {
-	if p.probs.full() && lookup(key, p.section) == nil {
+	if p.probs.Full() && lookup(key, p.section) == nil {
 		return foreign, nil
 	}
 	return roleOf(key, p.section)
@@ -456,5 +456,5 @@ func (p *parser) finish() {
 	if len(p.plan.Steps) == 0 {
 		p.problem(Pos{1, 1}, Error, NoSteps, "the plan has no steps", "begin each with a heading `### 1. Title`")
 	}
-	p.plan.complete(&p.probs)
+	p.plan.Complete(&p.probs)
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/plan"
+	"github.com/piton-dev/piton/internal/plan/form"
 	"github.com/piton-dev/piton/internal/shell"
 )
 
@@ -38,7 +39,7 @@ type unit struct {
 	lost   []lostRef // that were not
 	proofs []script  // contract, then checks
 	setup  script
-	args   plan.Arguments // of a tool
+	args   form.Arguments // of a tool
 	unfit  error          // why they cannot be read
 }
 
@@ -144,7 +145,7 @@ func (d *document) refers(u *unit) {
 	if !u.Tool.Set {
 		return
 	}
-	if u.args, u.unfit = plan.ReadArguments(u.Args); u.unfit != nil {
+	if u.args, u.unfit = form.ReadArguments(u.Args); u.unfit != nil {
 		return
 	}
 	for at, ref := range engine.Refs(u.args.Value) {

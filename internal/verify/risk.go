@@ -8,6 +8,7 @@ import (
 
 	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/plan"
+	"github.com/piton-dev/piton/internal/plan/form"
 )
 
 // A Call is a call of a tool as the plan has it. Scripts are asked for as calls of
@@ -51,7 +52,7 @@ func Hazards(p *plan.Plan, facts Facts) []Hazard {
 		u := unit{Step: s}
 		u.proven(unread)
 		if u.Tool.Set {
-			u.args, u.unfit = plan.ReadArguments(u.Args)
+			u.args, u.unfit = form.ReadArguments(u.Args)
 		}
 		if text := cmp.Or(u.trusted(facts), u.open(), u.exposed(facts), u.weighty(facts)); text != "" {
 			all = append(all, Hazard{u.ID.Value, u.Number, text})

@@ -11,6 +11,7 @@ import (
 
 	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/plan"
+	"github.com/piton-dev/piton/internal/plan/form"
 )
 
 func checkClaim(p *pass, u *unit) {
@@ -92,7 +93,7 @@ func (f Facts) toolNames() []string {
 type calling struct {
 	pass *pass
 	unit *unit
-	args plan.Arguments
+	args form.Arguments
 }
 
 // wrong reports what is wrong at a place in the arguments.

@@ -82,11 +82,10 @@ func readAs(f Form, name string, src []byte) (Document, []plan.Problem) {
 		p, problems := plan.Parse(name, src)
 		return of(Markdown, p), problems
 	}
-	problems, ok := plan.Screen(src)
-	if !ok {
-		return Document{Form: Of(src)}, problems
+	r := &reader{}
+	if !plan.Screen(src, &r.Problems) {
+		return Document{Form: Of(src)}, r.Sorted()
 	}
-	r := &reader{list: problems}
 	root := r.parse(string(src))
 	if f == "" && root != nil {
 		f = formOf(root)
@@ -98,7 +97,7 @@ func readAs(f Form, name string, src []byte) (Document, []plan.Problem) {
 	if d.Plan != nil {
 		d.Plan.Name, d.Plan.Source = name, append([]byte{}, src...)
 	}
-	return d, r.sorted()
+	return d, r.Sorted()
 }
 
 // Write writes the plan in a form, and lists what the form cannot hold. It

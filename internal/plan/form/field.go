@@ -104,11 +104,11 @@ func fieldsOf[T any](r *reader, n *node, to T, table []field[T]) bool {
 		switch {
 		case !slices.ContainsFunc(table, func(f field[T]) bool { return f.key == p.key }):
 			hint := ""
-			if len(r.list) < plan.MaxProblems {
+			if !r.Full() {
 				keys := keysOf(table)
 				hint = cmp.Or(plan.Nearest(p.key, keys), "take it out; the keys here are "+strings.Join(keys, ", "))
 			}
-			r.problem(p.at, plan.Error, plan.UnknownField, fmt.Sprintf("there is no key %q here", p.key), hint)
+			r.Add(p.at, plan.Error, plan.UnknownField, fmt.Sprintf("there is no key %q here", p.key), hint)
 		default:
 			values[p.key] = p.value
 		}

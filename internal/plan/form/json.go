@@ -30,22 +30,22 @@ func (c *cursor) at(off int) plan.Pos {
 	return c.pos
 }
 
-// jsonText reads a text that is known to be JSON, and no deeper than allowed.
+// jsonText reads a text that is known to be JSON.
 type jsonText struct {
 	r   *reader
-	src string
-	off int
+	dec *json.Decoder
 	cursor
 }
 
-// parseJSON returns nil if the text is no JSON.
+// parseJSON returns nil if the text is no JSON, or nested too deep.
 func (r *reader) parseJSON(src string) *node {
 	var any json.RawMessage
 	if err := json.Unmarshal([]byte(src), &any); err != nil {
 		r.notJSON(src, err)
 		return nil
 	}
-	t := &jsonText{r: r, src: src, cursor: newCursor(src)}
+	t := &jsonText{r, json.NewDecoder(strings.NewReader(src)), newCursor(src)}
+	t.dec.UseNumber()
 	return t.value(1)
 }
 
@@ -59,123 +59,81 @@ func (r *reader) notJSON(src string, err error) {
 		hint = "the text ends too early: close every quote, ] and }"
 	}
 	c := newCursor(src)
-	r.problem(c.at(at), plan.Error, plan.BadSyntax, "this is not JSON: "+message, hint)
+	r.Add(c.at(at), plan.Error, plan.BadSyntax, "this is not JSON: "+message, hint)
 }
 
-func (t *jsonText) space() byte {
-	for strings.IndexByte(" \t\r\n", t.src[t.off]) >= 0 {
-		t.off++
-	}
-	return t.src[t.off]
+// next reads a token of a text that has no fault, and where it begins.
+func (t *jsonText) next() (token json.Token, from int) {
+	from = int(t.dec.InputOffset())
+	from = len(t.src) - len(strings.TrimLeft(t.src[from:], " \t\r\n,:"))
+	token, _ = t.dec.Token()
+	return token, from
 }
 
 // value reads one value. It returns nil where the document is nested too deep.
 func (t *jsonText) value(depth int) *node {
-	first := t.space()
-	n := &node{at: t.at(t.off)}
-	switch first {
-	case '{', '[':
-		if depth > maxDepth {
-			t.r.wrong(n, plan.TooDeep, "keep it flat", "values are nested more than %d deep", maxDepth)
-			return nil
-		}
-		t.off++
-		if first == '{' {
-			return t.object(n, depth)
-		}
-		return t.list(n, depth)
-	case '"':
-		return t.text(n)
+	token, from := t.next()
+	switch v := token.(type) {
+	case string:
+		return t.text(v, from)
+	case json.Number:
+		return &node{kind: number, value: v.String(), at: t.at(from)}
+	case bool:
+		n := booleans(v)
+		n.at = t.at(from)
+		return n
+	case nil:
+		return &node{at: t.at(from)}
 	}
-	end := t.off
-	for end < len(t.src) && strings.IndexByte(",]} \t\r\n", t.src[end]) < 0 {
-		end++
+	n := &node{kind: list, at: t.at(from)}
+	if token == json.Delim('{') {
+		n.kind = object
 	}
-	n.value = t.src[t.off:end]
-	t.off = end
-	switch first {
-	case 'n':
-		n.kind, n.value = null, ""
-	case 't', 'f':
-		n.kind = boolean
-	default:
-		n.kind = number
+	if depth > maxDepth {
+		t.r.wrong(n, plan.TooDeep, "keep it flat", "values are nested more than %d deep", maxDepth)
+		return nil
 	}
-	return n
-}
-
-func (t *jsonText) object(n *node, depth int) *node {
-	n.kind = object
-	for t.space() != '}' {
-		if t.src[t.off] == ',' {
-			t.off++
-			t.space()
+	for t.dec.More() {
+		var key *node
+		if n.kind == object {
+			name, from := t.next()
+			key = t.text(name.(string), from)
 		}
-		key := t.text(&node{at: t.at(t.off)})
-		t.space()
-		t.off++ // the colon
 		v := t.value(depth + 1)
-		if v == nil {
+		switch {
+		case v == nil:
 			return nil
+		case key != nil:
+			n.pairs = append(n.pairs, pair{key.value, key.at, v})
+		default:
+			n.items = append(n.items, v)
 		}
-		n.pairs = append(n.pairs, pair{key.value, key.at, v})
 	}
-	t.off++
+	t.next()
 	return t.r.unique(n)
 }
 
-func (t *jsonText) list(n *node, depth int) *node {
-	n.kind = list
-	for t.space() != ']' {
-		if t.src[t.off] == ',' {
-			t.off++
-		}
-		v := t.value(depth + 1)
-		if v == nil {
-			return nil
-		}
-		n.items = append(n.items, v)
+// text is a text that begins with the quote at from. The place of each of its
+// lines is behind the \n that begins it.
+func (t *jsonText) text(value string, from int) *node {
+	raw := t.src[from+1 : t.dec.InputOffset()-1]
+	n := &node{kind: text, value: value, at: t.at(from + 1)}
+	if strings.ContainsRune(value, utf8.RuneError) && !strings.ContainsRune(raw, utf8.RuneError) {
+		t.r.wrong(n, plan.BadCharacter, "write the character itself", "half of a surrogate pair is no character")
 	}
-	t.off++
-	return n
-}
-
-// text reads a text. The place of each of its lines is behind the \n that
-// begins it.
-func (t *jsonText) text(n *node) *node {
-	n.kind = text
-	from := t.off + 1
-	end := from
-	var breaks []int
-	for ; t.src[end] != '"'; end++ {
-		if t.src[end] != '\\' {
+	t.r.screen(n, strings.IndexByte(raw, '\\') >= 0)
+	n.lines = []plan.Pos{n.at}
+	for i := 0; i < len(raw); i++ {
+		if raw[i] != '\\' {
 			continue
 		}
-		end++
-		if t.src[end] == 'n' {
-			breaks = append(breaks, end+1)
+		if i++; raw[i] == 'n' {
+			n.lines = append(n.lines, t.at(from+i+2))
 		}
 	}
-	raw := t.src[from:end]
-	n.at, n.value = t.at(from), raw
-	escapes := strings.IndexByte(raw, '\\') >= 0
-	if escapes {
-		if json.Unmarshal([]byte(t.src[t.off:end+1]), &n.value) != nil {
-			n.value = raw
-		}
-		if strings.ContainsRune(n.value, utf8.RuneError) && !strings.ContainsRune(raw, utf8.RuneError) {
-			t.r.wrong(n, plan.BadCharacter, "write the character itself", "half of a surrogate pair is no character")
-		}
-	}
-	t.r.screen(n, escapes)
-	if n.lines = []plan.Pos{n.at}; len(breaks) == strings.Count(n.value, "\n") {
-		for _, at := range breaks {
-			n.lines = append(n.lines, t.at(at))
-		}
-	} else {
+	if len(n.lines) != strings.Count(value, "\n")+1 {
 		n.oneSource() // \u000a: rare, and then its lines are not known
 	}
-	t.off = end + 1
 	return n
 }
 

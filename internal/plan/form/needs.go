@@ -88,9 +88,7 @@ func (s row) dependsOn() *node {
 
 // needs fills in what the steps need, now that all of them are known.
 func (r *reader) needs(p *plan.Plan) {
-	for _, problem := range p.Complete() {
-		r.problem(problem.Pos, problem.Severity, problem.Code, problem.Message, problem.Hint)
-	}
+	p.Complete(&r.Problems)
 	refs := p.Refs()
 	for i, s := range p.Steps {
 		w := r.wish(i)

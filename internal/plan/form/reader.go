@@ -1,7 +1,6 @@
 package form
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -14,8 +13,7 @@ const maxDepth = 64
 
 // reader gathers what is wrong while a document is read.
 type reader struct {
-	list     []plan.Problem
-	more     bool
+	plan.Problems
 	comments bool
 	kept     kept
 	place    int   // whose pairs are read: an index of kept
@@ -23,34 +21,8 @@ type reader struct {
 	wishes   []wish
 }
 
-func (r *reader) problem(at plan.Pos, s plan.Severity, code, message, hint string) {
-	if len(r.list) >= plan.MaxProblems {
-		r.more = true
-		return
-	}
-	const most = 400
-	if len(message) > most {
-		message = strings.ToValidUTF8(message[:most], "") + "…"
-	}
-	r.list = append(r.list, plan.Problem{Pos: at, Severity: s, Code: code, Message: message, Hint: hint})
-}
-
 func (r *reader) wrong(n *node, code, hint, message string, args ...any) {
-	r.problem(n.at, plan.Error, code, fmt.Sprintf(message, args...), hint)
-}
-
-// sorted returns the problems in the order of their places.
-func (r *reader) sorted() []plan.Problem {
-	if r.more {
-		r.list = append(r.list, plan.Problem{
-			Pos: plan.Pos{Line: 1, Column: 1}, Severity: plan.Error, Code: plan.TooManyProblems,
-			Message: "the plan has more problems than are listed here", Hint: "fix these first",
-		})
-	}
-	slices.SortStableFunc(r.list, func(a, b plan.Problem) int {
-		return cmp.Or(cmp.Compare(a.Pos.Line, b.Pos.Line), cmp.Compare(a.Pos.Column, b.Pos.Column))
-	})
-	return r.list
+	r.Add(n.at, plan.Error, code, fmt.Sprintf(message, args...), hint)
 }
 
 // keep notes data that means nothing to a run.
@@ -83,7 +55,7 @@ func (r *reader) unique(n *node) *node {
 	n.pairs = slices.DeleteFunc(n.pairs, func(p pair) bool {
 		twice := seen[p.key]
 		if twice {
-			r.problem(p.at, plan.Error, plan.DuplicateField, fmt.Sprintf("the key %q is here twice", p.key), "keep one of them")
+			r.Add(p.at, plan.Error, plan.DuplicateField, fmt.Sprintf("the key %q is here twice", p.key), "keep one of them")
 		}
 		seen[p.key] = true
 		return twice

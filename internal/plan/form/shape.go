@@ -242,7 +242,7 @@ func spelt[V any](pattern, code, hint string, parse func(string) (V, error), wri
 				err = fmt.Errorf("%q cannot be read", n.value)
 			}
 			if err != nil {
-				r.problem(n.at, plan.Error, code, err.Error(), hint)
+				r.Add(n.at, plan.Error, code, err.Error(), hint)
 			}
 			return v, err == nil
 		},

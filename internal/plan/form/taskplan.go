@@ -196,7 +196,7 @@ func (r *reader) commands(t *task) {
 		switch {
 		case !k.asked:
 		case k.command.IsZero():
-			r.problem(c.at, plan.Warning, plan.MissingField, fmt.Sprintf("the check %q has no command, so it is left out", k.name),
+			r.Add(c.at, plan.Warning, plan.MissingField, fmt.Sprintf("the check %q has no command, so it is left out", k.name),
 				fmt.Sprintf("write config.%sCommand", k.name))
 		default:
 			if k.command.Fenced = strings.Contains(k.command.Value, "\n"); !k.command.Fenced {

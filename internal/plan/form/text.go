@@ -41,7 +41,7 @@ func data[T any](key, about string, get func(T) *plan.Text) field[T] {
 	}
 	f.write = func(from T) *node {
 		n := valueOf(get(from))
-		if n == nil && get(from).Lang != "yaml" && get(from).Lang != "yml" {
+		if n == nil && !inYAML(get(from)) {
 			return written(from)
 		}
 		return n
@@ -61,15 +61,11 @@ func (r *reader) json(n *node) plan.Text {
 // valueOf is the object or list that a text of JSON or YAML says, nil if it
 // says none.
 func valueOf(t *plan.Text) *node {
-	r := &reader{}
-	var n *node
-	switch {
-	case t.Lang == "yaml" || t.Lang == "yml":
-		n = r.parseYAML(t.Value)
-	case t.Value != "" && strings.IndexByte("{[", t.Value[0]) >= 0:
-		n = r.parseJSON(t.Value)
+	if !inYAML(t) && (t.Value == "" || strings.IndexByte("{[", t.Value[0]) < 0) {
+		return nil
 	}
-	if n == nil || n.kind != object && n.kind != list || len(r.list) > 0 || n.depth() > maxDepth/2 {
+	n, err := readValue(*t)
+	if err != nil || n.kind != object && n.kind != list || n.depth() > maxDepth/2 {
 		return nil
 	}
 	return n

@@ -49,7 +49,7 @@ func (t *yamlText) notYAML(err error) {
 	if e, ok := errors.AsType[*yaml.LoadError](err); ok {
 		at, message = t.clamp(e.Mark.Line, e.Mark.Column), e.Message
 	}
-	t.r.problem(at, plan.Error, plan.BadSyntax, "this is not YAML: "+message, "mind the indentation, and put texts with a colon in quotes")
+	t.r.Add(at, plan.Error, plan.BadSyntax, "this is not YAML: "+message, "mind the indentation, and put texts with a colon in quotes")
 }
 
 // clamp is a place inside of the text.
@@ -100,7 +100,7 @@ func (t *yamlText) object(n *node, y *yaml.Node, depth int) *node {
 		k := y.Content[i]
 		at := t.clamp(k.Line, k.Column)
 		if k.Kind != yaml.ScalarNode || k.Anchor != "" || k.Style&yaml.TaggedStyle != 0 {
-			t.r.problem(at, plan.Error, plan.BadAlias, "a key is a plain name", "write `key: value`")
+			t.r.Add(at, plan.Error, plan.BadAlias, "a key is a plain name", "write `key: value`")
 			return nil
 		}
 		t.r.comments = t.r.comments || k.HeadComment+k.LineComment+k.FootComment != ""

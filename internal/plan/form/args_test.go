@@ -1,4 +1,4 @@
-package plan_test
+package form_test
 
 import (
 	"encoding/json"
@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/piton-dev/piton/internal/plan"
+	"github.com/piton-dev/piton/internal/plan/form"
 )
 
 func TestReadArguments(t *testing.T) {
@@ -24,7 +25,7 @@ func TestReadArguments(t *testing.T) {
 		"yaml": {at("yaml", "path: a/b\nn: 3\nlist:\n- yes!\n"), nil},
 		"none": {at("", " \n"), map[string]plan.Pos{"": {Line: 10, Column: 1}}},
 	} {
-		a, err := plan.ReadArguments(in.text)
+		a, err := form.ReadArguments(in.text)
 		switch name {
 		case "json":
 			if diff := cmp.Diff(any(want), a.Value); diff != "" || err != nil {
@@ -47,7 +48,7 @@ func TestReadArguments(t *testing.T) {
 	for _, bad := range []plan.Text{
 		at("json", `{"a":`), at("json", `{"a":1} {}`), at("json", `{a:1}`), at("yaml", "a: &x 1\nb: *x"), at("yaml", "a: [1"), at("yaml", "? [a]\n: 1"),
 	} {
-		if a, err := plan.ReadArguments(bad); err == nil {
+		if a, err := form.ReadArguments(bad); err == nil {
 			t.Errorf("%s reads as %v", bad.Value, a.Value)
 		}
 	}
