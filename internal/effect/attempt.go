@@ -247,8 +247,8 @@ func (w *World) judge(ctx context.Context, e engine.Effect, r Reporter, end *eng
 	if end.How != engine.Stopped {
 		end.OutOfScope = append(end.OutOfScope, strays...)
 	}
-	undone, err := w.undo(ctx, e, r, changed)
-	end.Undone = joined(beyond, undone)
+	undone, err := w.undo(ctx, e, r, changed, tree.Manifest{})
+	end.Undone = joined(joined(beyond, end.Undone), undone)
 	return err
 }
 
@@ -281,7 +281,7 @@ func joined(a, b engine.Undone) engine.Undone {
 // before the next attempt: there may be none, and nobody else may find a changed
 // check in the tree and prove with it. What a step at work may change, and what
 // cannot be put back, is left to whatever starts next.
-func (w *World) undo(ctx context.Context, e engine.Effect, r Reporter, changed []engine.Change) (engine.Undone, error) {
+func (w *World) undo(ctx context.Context, e engine.Effect, r Reporter, changed []engine.Change, before tree.Manifest) (engine.Undone, error) {
 	if len(changed) == 0 {
 		return engine.Undone{}, nil
 	}
@@ -294,7 +294,7 @@ func (w *World) undo(ctx context.Context, e engine.Effect, r Reporter, changed [
 	if err != nil {
 		return engine.Undone{}, err
 	}
-	undone, _, err := w.putBack(ctx, e.Key, changed, tree.Wanted{Base: b, Moved: e.Moved})
+	undone, _, err := w.putBack(ctx, e.Key, changed, tree.Wanted{Base: b, Moved: e.Moved, Tree: before})
 	return undone, err
 }
 
@@ -377,7 +377,8 @@ func (w *World) text(hash string) (string, error) {
 // compare fills in what the attempt changed, and what of it against the rules. A
 // change in the scope of a neighbour is that one's. One outside of all scopes may
 // be anybody's who was at work meanwhile, and who ends first has it taken away:
-// so it is the blame of all of them.
+// so it is the blame of all of them. Ignore rules that hide anything are put back
+// first: what they hid is a change like any other.
 func (w *World) compare(ctx context.Context, e engine.Effect, r Reporter, end *engine.WorkEnded) error {
 	if e.Tree == "" {
 		return nil
@@ -390,8 +391,20 @@ func (w *World) compare(ctx context.Context, e engine.Effect, r Reporter, end *e
 	if err != nil {
 		return err
 	}
-	changes, beside := tree.Diff(before, after), r.Beside()
+	changes := tree.Diff(before, after)
+	beside := r.Beside()
 	strays := outside(changes, e, beside)
+	if rules := tree.IgnoreRules(strays); len(rules) > 0 && after.Hides(before) {
+		if end.Undone, err = w.undo(ctx, e, r, rules, before); err != nil {
+			return err
+		}
+		if after, err = w.Tree.Scan(ctx, tree.ScanOptions{Since: &before}); err != nil {
+			return err
+		}
+		changes = append(changes, without(tree.Diff(before, after), changes)...)
+		beside = r.Beside()
+		strays = outside(changes, e, beside)
+	}
 	mine := without(changes, without(tree.OutOfScope(changes, e.Step.Writes), strays))
 	end.Changed = nil
 	for _, c := range mine[:min(len(mine), maxChanged)] {

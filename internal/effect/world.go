@@ -218,7 +218,7 @@ func (w *World) checks(ctx context.Context, e engine.Effect, r Reporter, phase e
 	for i := range results {
 		results[i].Shared = e.Shared
 	}
-	undone, err := w.undo(ctx, e, r, changed)
+	undone, err := w.undo(ctx, e, r, changed, tree.Manifest{})
 	if all := slices.Concat(changed, w.swapped(e)); len(all) > 0 && len(results) > 0 {
 		last := &results[len(results)-1]
 		last.Tampered, last.Undone, last.Verdict = all, undone, engine.Tampered

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 )
 
 // A Manifest holds the digests of all files of a workspace at one moment. The
@@ -87,6 +88,24 @@ func OutOfScope(changes []Change, writes []string) []Change {
 		}
 	}
 	return out
+}
+
+// IgnoreRules returns the changes of files that say what git ignores.
+func IgnoreRules(changes []Change) []Change {
+	return slices.DeleteFunc(slices.Clone(changes), func(c Change) bool {
+		return !strings.EqualFold(baseOf(c.Path), ".gitignore") && c.Path != ".git/info/exclude"
+	})
+}
+
+// Hides reports whether git ignores something that it did not ignore, or that was
+// not there, in an earlier manifest.
+func (m Manifest) Hides(before Manifest) bool {
+	return slices.ContainsFunc(m.Ignored, func(name string) bool {
+		return !slices.ContainsFunc(append(parents(name), name), func(up string) bool {
+			_, was := slices.BinarySearch(before.Ignored, up)
+			return was
+		})
+	})
 }
 
 func (m Manifest) names() []string { return slices.Sorted(maps.Keys(m.Files)) }
