@@ -163,6 +163,27 @@ func (p *Product) ReadAs(ctx context.Context, word string) (*Document, error) {
 	return d, err
 }
 
+// Marked reports whether the document at path, which has changed, differs only in
+// its marks, or has the text that a person said yes to last.
+func (p *Product) Marked(ctx context.Context, path string, was, is []byte) bool {
+	now := Parse(path, is).Plan
+	if now == nil {
+		return false
+	}
+	if before := Parse(path, was).Plan; before != nil && before.Hash() == now.Hash() {
+		return true
+	}
+	w, err := p.workspace(ctx)
+	if err != nil {
+		return false
+	}
+	r, ok := w.Newest(path)
+	for ok && (r.Answer == nil || !r.Answer.Yes) {
+		r, ok = w.Revision(r.Drafted.Previous)
+	}
+	return ok && r.Drafted.Hash == now.Hash()
+}
+
 // ReadPlan reads the bytes of the plan at path, one more than a plan may have at
 // the most. Its errors are problems that name the path.
 func ReadPlan(path string) ([]byte, error) { return readPlan(path, path) }

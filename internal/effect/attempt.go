@@ -165,7 +165,9 @@ func (w *World) look(ctx context.Context, e engine.Effect, r Reporter, in *engin
 		return nil, err
 	}
 	m, err := w.Tree.Scan(ctx, tree.ScanOptions{Since: &before})
-	in.Strays = outside(tree.Diff(before, m), e, r.Beside())
+	if err == nil {
+		in.Strays = w.strays(ctx, before, m, e, r.Beside())
+	}
 	return m.Encode(), err
 }
 
@@ -391,9 +393,8 @@ func (w *World) compare(ctx context.Context, e engine.Effect, r Reporter, end *e
 	if err != nil {
 		return err
 	}
-	changes := tree.Diff(before, after)
 	beside := r.Beside()
-	strays := outside(changes, e, beside)
+	changes, strays := tree.Diff(before, after), w.strays(ctx, before, after, e, beside)
 	if rules := tree.IgnoreRules(strays); len(rules) > 0 && after.Hides(before) {
 		if end.Undone, err = w.undo(ctx, e, r, rules, before); err != nil {
 			return err
@@ -401,9 +402,9 @@ func (w *World) compare(ctx context.Context, e engine.Effect, r Reporter, end *e
 		if after, err = w.Tree.Scan(ctx, tree.ScanOptions{Since: &before}); err != nil {
 			return err
 		}
-		changes = append(changes, without(tree.Diff(before, after), changes)...)
 		beside = r.Beside()
-		strays = outside(changes, e, beside)
+		changes = append(changes, without(tree.Diff(before, after), changes)...)
+		strays = append(strays, without(w.strays(ctx, before, after, e, beside), strays)...)
 	}
 	mine := without(changes, without(tree.OutOfScope(changes, e.Step.Writes), strays))
 	end.Changed = nil
@@ -427,7 +428,23 @@ func outside(changes []engine.Change, e engine.Effect, beside []engine.Neighbour
 		}
 		allowed = append(allowed, n.Writes...)
 	}
-	return tree.OutOfScope(without(changes, []engine.Change{{Path: e.Document}}), allowed)
+	return tree.OutOfScope(changes, allowed)
+}
+
+// strays are the changes outside of all scopes that somebody is to blame for: not
+// the owner's marks in plan documents.
+func (w *World) strays(ctx context.Context, before, after tree.Manifest, e engine.Effect, beside []engine.Neighbour) []engine.Change {
+	return slices.DeleteFunc(outside(tree.Diff(before, after), e, beside), func(c engine.Change) bool {
+		if w.Marked == nil || c.What != "changed" {
+			return false
+		}
+		was, err := w.Tree.Content(before.Files[c.Path])
+		if err != nil {
+			return false
+		}
+		is, err := w.Tree.Content(after.Files[c.Path])
+		return err == nil && w.Marked(ctx, c.Path, was, is)
+	})
 }
 
 // without leaves out the changes of paths that others name.

@@ -34,6 +34,10 @@ type World struct {
 	Executables func(p *engine.Program) map[string]string                            // the commands of its checks, as they are
 	Made        func(ctx context.Context, dir string, e engine.Effect) (Made, error) // from the files in dir
 
+	// Marked reports whether a plan document differs only in the marks that the owner
+	// makes, or has the text that a person has approved since. nil marks none.
+	Marked func(ctx context.Context, path string, was, is []byte) bool
+
 	Worktrees string                                   // where worktrees are made, outside of workspace and state
 	OpenTools func(dir string) (*tool.Registry, error) // opens the tools of a run's worktree
 	worktree  *tree.Worktree                           // of a world in a worktree: that

@@ -503,14 +503,19 @@ func TestUsageWhileItWorks(t *testing.T) {
 	}
 }
 
-// Whoever changes the document of the plan meanwhile proposes a plan; no step is
-// to blame, and nothing is taken away.
-func TestDocumentIsInNobodysScope(t *testing.T) {
-	s := newStage(t, map[string]string{"plans/p.md": "a plan\n"})
-	_, work := s.prepared(s.step("echo more >>plans/p.md; mkdir -p out; echo >out/x", "test -e out/x", "out/**"))
-	work.Document = "plans/p.md"
-	if end := s.ended(work); len(end.OutOfScope) > 0 {
-		t.Errorf("%s is called out of scope", paths(end.OutOfScope))
+// The owner's marks in a plan document are nobody's change. Another text is one, also
+// in the document of the step's own plan.
+func TestMarksAreInNobodysScope(t *testing.T) {
+	s := newStage(t, map[string]string{"plans/p.md": "a plan\n", "plans/q.md": "a plan\n"})
+	s.Marked = func(_ context.Context, path string, was, is []byte) bool { return string(is) == "marked "+string(was) }
+	_, work := s.prepared(s.step("echo marked a plan >plans/p.md; echo more >>plans/q.md; mkdir -p out; echo >out/x", "test -e out/x", "out/**"))
+	work.Document = "plans/q.md"
+	end := s.ended(work)
+	if diff := cmp.Diff([]string{"plans/q.md"}, paths(end.OutOfScope)); diff != "" {
+		t.Errorf("out of scope: %s", diff)
+	}
+	if diff := cmp.Diff([]string{"out/x", "plans/q.md"}, end.Changed); diff != "" {
+		t.Errorf("changed: %s", diff)
 	}
 }
 

@@ -101,7 +101,6 @@ func TestBesideOtherRuns(t *testing.T) {
 		s.leased("t", opening(t, "t", cut), cut...)
 		s.look("t cut 1 prepare 1")
 		in := opening(t, "b", done)
-		in.Run.Path = "done.md"
 		s.leased("b", in, done...)
 		s.whole("b done")
 		s.leased("c", opening(t, "c", other), other...)
@@ -110,7 +109,7 @@ func TestBesideOtherRuns(t *testing.T) {
 		s.dies()
 
 		s.activate("t")
-		s.wantBeside("t cut 1 prepare 2", []string{"other/"}, []string{"done.md"}, []string{"done/"})
+		s.wantBeside("t cut 1 prepare 2", []string{"other/"}, []string{"done/"})
 		s.dies() // once more, and another run is taken up before this one
 		s.activate("c")
 		s.look("c other 1 prepare 2")
@@ -118,7 +117,7 @@ func TestBesideOtherRuns(t *testing.T) {
 		s.pass("c other 1 verify 2")
 		s.look("c later 1 prepare 1")
 		s.activate("t")
-		s.wantBeside("t cut 1 prepare 2", []string{"other/"}, []string{"later/"}, []string{"done.md"}, []string{"done/"})
+		s.wantBeside("t cut 1 prepare 2", []string{"other/"}, []string{"later/"}, []string{"done/"})
 	})
 }
 

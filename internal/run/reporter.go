@@ -98,9 +98,6 @@ func (h *Host) inform() {
 func (b *besides) add(e engine.Effect, s *engine.State, carried bool) {
 	head := s.Head()
 	b.runs[head.Run] = true
-	if !e.Began.At.IsZero() && head.Run != e.Key.Run && head.Ended && head.Path != "" && !head.Finished.Before(e.Began.At) {
-		b.list = append(b.list, engine.Neighbour{Run: head.Run, Writes: []string{head.Path}}) // the marks in its document
-	}
 	for _, n := range s.Beside(e) {
 		n.Live = n.Live && carried
 		if n.Run == head.Run && (n.Live || !e.Began.At.IsZero()) || n.Run != head.Run && !e.Cut { // of other runs the journal knows all

@@ -157,7 +157,7 @@ func (r *restorer) whole(c Change, want Digest) error {
 			return err
 		}
 	}
-	content, err := r.t.content(want)
+	content, err := r.t.Content(want)
 	if err != nil {
 		return err
 	}
@@ -172,8 +172,8 @@ func (r *restorer) whole(c Change, want Digest) error {
 	return put(dir, c.Path, want, content)
 }
 
-// content returns what a path of this digest held.
-func (t *Tree) content(d Digest) ([]byte, error) {
+// Content returns what a path of this digest held, where that was kept.
+func (t *Tree) Content(d Digest) ([]byte, error) {
 	if d == Absent || d == directory {
 		return nil, nil
 	}
@@ -326,7 +326,7 @@ func putFile(dir *os.Root, base string, perm fs.FileMode, content []byte) error 
 // that is no manifest any more, all of it is put back.
 func (r *restorer) part(c Change, want Digest) error {
 	file, name := splitPart(c.Path)
-	counts, err := r.t.content(want)
+	counts, err := r.t.Content(want)
 	if err != nil {
 		return err
 	}
@@ -374,7 +374,7 @@ func (r *restorer) original(file, name string, counts []byte) ([]byte, error) {
 	if !d.isFile() {
 		return nil, impossible("it was no file when the base was taken")
 	}
-	text, err := r.t.content(d)
+	text, err := r.t.Content(d)
 	if err != nil {
 		return nil, err
 	}
