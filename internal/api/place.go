@@ -1,6 +1,7 @@
 package api
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -9,7 +10,9 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
+	"time"
 )
 
 // Place is a workspace and where its state lives.
@@ -141,6 +144,30 @@ func (p Place) Guard() string {
 func exists(path string) bool {
 	_, err := os.Stat(path)
 	return err == nil
+}
+
+// Foreign reports whether a path below the workspace lies in a workspace of its own
+// whose owner is at work, or was since: what changes there may be that one's doing.
+func (p Place) Foreign(path string, since time.Time) bool {
+	dir := filepath.Dir(filepath.Join(p.Dir, filepath.FromSlash(path)))
+	for dir != p.Dir && !exists(dir) {
+		dir = filepath.Dir(dir)
+	}
+	inner, err := Locate(dir, map[string]string{"PITON_STATE": filepath.Dir(p.State)})
+	if err != nil || inner.Dir == p.Dir {
+		return false
+	}
+	if in, err := filepath.Rel(p.Dir, inner.Dir); err != nil || !filepath.IsLocal(in) {
+		return false
+	}
+	if conn, err := dialSocket(context.Background(), inner); err == nil {
+		return conn.Close() == nil
+	}
+	files, err := filepath.Glob(filepath.Join(inner.State, "*"))
+	return err == nil && slices.ContainsFunc(append(files, inner.State), func(file string) bool {
+		info, err := os.Stat(file)
+		return err == nil && !info.ModTime().Before(since)
+	})
 }
 
 // Private refuses a state directory that is there and that others can enter: its

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/piton-dev/piton/internal/agent"
 	"github.com/piton-dev/piton/internal/check"
@@ -37,6 +38,10 @@ type World struct {
 	// Marked reports whether a plan document differs only in the marks that the owner
 	// makes, or has the text that a person has approved since. nil marks none.
 	Marked func(ctx context.Context, path string, was, is []byte) bool
+
+	// Foreign reports whether a path lies in a workspace inside this one, whose own
+	// owner is at work or was since. nil knows none.
+	Foreign func(path string, since time.Time) bool
 
 	Worktrees string                                   // where worktrees are made, outside of workspace and state
 	OpenTools func(dir string) (*tool.Registry, error) // opens the tools of a run's worktree
