@@ -42,7 +42,7 @@ type Owner struct {
 
 	rigging sync.Mutex
 	rig     *rig          // nil while nothing is carried
-	prints  []os.FileInfo // files that clients print to
+	prints  []string // the files that clients print to
 }
 
 // Serve owns the workspace until there is nothing left to do. It calls ready when

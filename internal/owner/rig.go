@@ -55,8 +55,8 @@ func (o *Owner) rigUp(ctx context.Context, p *api.Product, parallel int) error {
 		return errors.Join(err, r.close())
 	}
 	r.conf, o.rig = hash, r
-	for _, file := range o.prints {
-		r.tree.Output(file)
+	for _, path := range o.prints {
+		r.tree.Output(path)
 	}
 	if err := r.world.Sweep(); err != nil {
 		o.say("files of a killed owner are not removed: %v", err)
@@ -224,20 +224,28 @@ func (o *Owner) sayTorn(torn map[string]error) {
 // the workspace, where the system says what that process prints to.
 func (o *Owner) met(pid int) {
 	for _, fd := range []int{1, 2} {
-		file, err := os.Stat(fmt.Sprintf("/proc/%d/fd/%d", pid, fd))
-		if err == nil && file.Mode().IsRegular() {
-			o.printed(file)
+		link := fmt.Sprintf("/proc/%d/fd/%d", pid, fd)
+		path, err := os.Readlink(link)
+		if err != nil {
+			continue
+		}
+		open, err := os.Stat(link)
+		at, missing := os.Lstat(path)
+		if err == nil && missing == nil && at.Mode().IsRegular() && os.SameFile(open, at) {
+			o.printed(path)
 		}
 	}
 }
 
 // printed keeps a file from being taken for a change.
-func (o *Owner) printed(file os.FileInfo) {
+func (o *Owner) printed(path string) {
 	o.rigging.Lock()
 	defer o.rigging.Unlock()
-	o.prints = append(o.prints, file)
+	if !slices.Contains(o.prints, path) {
+		o.prints = append(o.prints, path)
+	}
 	if o.rig != nil {
-		o.rig.tree.Output(file)
+		o.rig.tree.Output(path)
 	}
 }
 

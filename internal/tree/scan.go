@@ -42,10 +42,7 @@ func (t *Tree) scan(ctx context.Context, o ScanOptions) (Manifest, error) {
 	if err != nil {
 		return Manifest{}, err
 	}
-	if names, err = t.apart(ctx, &m, names, o.Since); err != nil {
-		return Manifest{}, err
-	}
-	nested, err := t.fill(ctx, m, names)
+	nested, err := t.fill(ctx, m, t.apart(&m, names, o.Since))
 	if err != nil || !m.Git {
 		return m, err
 	}
@@ -59,38 +56,9 @@ func (t *Tree) scan(ctx context.Context, o ScanOptions) (Manifest, error) {
 		delete(m.Files, name)
 	}
 	if err == nil {
-		names, err = t.apart(ctx, &m, names, o.Since)
-	}
-	if err == nil {
-		_, err = t.fill(ctx, m, names)
+		_, err = t.fill(ctx, m, t.apart(&m, names, o.Since))
 	}
 	return m, err
-}
-
-// apart leaves Piton's own output out of names and notes it in m, where it is as
-// since has it.
-func (t *Tree) apart(ctx context.Context, m *Manifest, names []string, since *Manifest) ([]string, error) {
-	own, err := t.outputs(ctx, names)
-	if err != nil {
-		return nil, err
-	}
-	if since != nil {
-		own = append(own, since.Output...)
-	}
-	if len(own) == 0 {
-		return names, nil
-	}
-	slices.Sort(own)
-	m.Output = slices.Compact(own)
-	return slices.DeleteFunc(names, func(name string) bool {
-		_, found := slices.BinarySearch(m.Output, name)
-		if found && since != nil {
-			if was, known := since.Files[name]; known {
-				m.Files[name] = was
-			}
-		}
-		return found
-	}), nil
 }
 
 // fill puts the digests of names in m, and returns those that are directories.

@@ -292,3 +292,40 @@ func TestTenThousandFiles(t *testing.T) {
 	}
 	w.want(w.compare(b, "**/*_test.go"), "")
 }
+
+// What Piton prints to is left out by its path: a file that has its inode, or comes
+// to have it later, is a change like any other.
+func TestScanLeavesOutputOut(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	put := func(name, text string) {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	tr, err := tree.Open(dir, tree.Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tr.Close()
+	put("log", "begun\n")
+	before, err := tr.Scan(t.Context(), tree.ScanOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tr.Output(filepath.Join(dir, "log"))
+	tr.Output(filepath.Join(filepath.Dir(dir), "elsewhere"))
+	put("log", "more\n")
+	if err := os.Link(filepath.Join(dir, "log"), filepath.Join(dir, "hidden")); err != nil {
+		t.Skip(err)
+	}
+	after, err := tr.Scan(t.Context(), tree.ScanOptions{Since: &before})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]tree.Change{{Path: "hidden", What: "added"}}, tree.Diff(before, after)); diff != "" {
+		t.Error(diff)
+	}
+}

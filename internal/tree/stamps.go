@@ -23,13 +23,10 @@ type Stamps map[string]string
 // be seen, and the directory of the document, whose stamp says nothing.
 func (t *Tree) Stamps(ctx context.Context, document string) (all Stamps, young []string, err error) {
 	m, names, err := t.list(ctx, ScanOptions{})
-	if err == nil {
-		names, err = t.apart(ctx, &m, names, nil)
-	}
 	if err != nil {
 		return nil, nil, fmt.Errorf("look at the workspace: %w", err)
 	}
-	names = slices.DeleteFunc(names, func(name string) bool { return skipped(name) || name == document })
+	names = slices.DeleteFunc(t.apart(&m, names, nil), func(name string) bool { return skipped(name) || name == document })
 	home := path.Dir(document) + "/"
 	for _, dir := range directories(names) {
 		if dir != home || document == "" {
@@ -61,6 +58,19 @@ func (t *Tree) Stamps(ctx context.Context, document string) (all Stamps, young [
 		young = append(young, home)
 	}
 	return all, young, err
+}
+
+// info is what is known of a path, nil where that cannot be reached.
+func (c *cursor) info(name string) fs.FileInfo {
+	dir, err := c.enter(name)
+	if err != nil || dir.root == nil {
+		return nil
+	}
+	info, err := lstat(dir.root, baseOf(name))
+	if err != nil {
+		return nil
+	}
+	return info
 }
 
 // stamp is the identity of a file, as far as the system tells it.

@@ -278,11 +278,7 @@ func (w *Worktree) fillIndex(ctx context.Context, gitDir, top, index string) (st
 	}
 	add := []string{"add", "--all"}
 	if top == w.top {
-		without, err := w.withoutOutput(ctx)
-		if err != nil {
-			return "", err
-		}
-		add = append(add, without...)
+		add = append(add, w.withoutOutput()...)
 	}
 	if _, err := w.git(ctx, gitDir, top, call{env: mine}, add...); err != nil {
 		return "", err
@@ -291,22 +287,14 @@ func (w *Worktree) fillIndex(ctx context.Context, gitDir, top, index string) (st
 }
 
 // withoutOutput has git pass over what Piton itself prints to in the checkout.
-func (w *Worktree) withoutOutput(ctx context.Context) (args []string, err error) {
-	var names []string
-	if w.home.seeks() {
-		if names, _, err = w.home.gitFiles(ctx); err != nil {
-			return nil, err
-		}
-	}
-	own, err := w.home.outputs(ctx, names)
-	if err != nil || len(own) == 0 {
-		return nil, err
-	}
-	args = []string{"--", ":(top)"}
-	for _, name := range own {
+func (w *Worktree) withoutOutput() (args []string) {
+	for _, name := range w.home.outputs() {
 		args = append(args, ":(top,exclude,literal)"+disk(path.Join(w.sub(), name)))
 	}
-	return args, nil
+	if args != nil {
+		args = append([]string{"--", ":(top)"}, args...)
+	}
+	return args
 }
 
 // commit makes a commit of a tree. Empty parents are left out.
