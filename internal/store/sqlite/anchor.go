@@ -110,6 +110,7 @@ const anchorEvery = time.Second
 type anchorer struct {
 	path  string
 	point func(string)
+	ours  func() bool // nil, or whether the journal beside it still is the one that is written
 
 	mu     sync.Mutex
 	newest anchor
@@ -118,10 +119,6 @@ type anchorer struct {
 
 	writing sync.Mutex
 	written anchor
-}
-
-func newAnchorer(path string, point func(string)) *anchorer {
-	return &anchorer{path: path, point: point}
 }
 
 // note takes the newest record that is durable. It never waits for a writing.
@@ -152,7 +149,7 @@ func (a *anchorer) write() error {
 	a.mu.Lock()
 	newest := a.newest
 	a.mu.Unlock()
-	if newest == a.written {
+	if newest == a.written || a.ours != nil && !a.ours() {
 		return nil
 	}
 	text, err := json.Marshal(newest)

@@ -18,11 +18,11 @@ func TestAnchorPace(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "anchor")
 	synctest.Test(t, func(t *testing.T) {
 		var writes atomic.Int64
-		a := newAnchorer(path, func(name string) {
+		a := &anchorer{path: path, point: func(name string) {
 			if name == PointAnchorDone {
 				writes.Add(1)
 			}
-		})
+		}}
 		expect := func(when string, want, id int64) {
 			t.Helper()
 			synctest.Wait()

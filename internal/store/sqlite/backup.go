@@ -112,7 +112,6 @@ func (s *Store) writeAnchor(ctx context.Context) error {
 	if err != nil || newest.ID == 0 {
 		return err
 	}
-	a := newAnchorer(s.anchorPath(), s.point)
-	a.newest = newest
+	a := anchorer{path: s.anchorPath(), point: s.point, newest: newest}
 	return a.close()
 }

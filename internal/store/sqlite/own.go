@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 
 	"github.com/piton-dev/piton/internal/store"
 )
@@ -60,13 +61,20 @@ func (s *Store) takeOver(ctx context.Context, workspace string) (*owner, error) 
 	if err != nil {
 		return nil, s.explain("own", err)
 	}
+	file, err := os.Stat(s.path)
+	if err != nil {
+		return nil, errors.Join(s.explain("own", err), w.close())
+	}
 	s.point(PointEpochWrite)
 	epoch, err := w.nextEpoch(ctx, workspace)
 	if err != nil {
 		return nil, errors.Join(s.explain("own", err), w.close())
 	}
 	s.point(PointEpochDone)
-	o := &owner{writer: w, epoch: epoch, anchor: newAnchorer(s.anchorPath(), s.point)}
+	o := &owner{writer: w, epoch: epoch, anchor: &anchorer{path: s.anchorPath(), point: s.point, ours: func() bool {
+		now, err := os.Stat(s.path)
+		return err == nil && os.SameFile(now, file)
+	}}}
 	w.epoch = epoch
 	return o, nil
 }

@@ -106,3 +106,22 @@ func TestGuardOfTheWorkspace(t *testing.T) {
 	}
 	own(t, second)
 }
+
+// An owner whose files were removed writes no anchor beside the journal that
+// another one has begun there since.
+func TestRemovedUnderItsOwner(t *testing.T) {
+	dir := filepath.Join(scratch(t), "state")
+	first, epoch := owned(t, dir)
+	write(t, first, settled("t", 0, epoch, 9))
+	if err := os.RemoveAll(dir); err != nil {
+		t.Fatal(err)
+	}
+	second, epoch := owned(t, dir)
+	write(t, second, settled("t", 0, epoch, 1))
+	if err := errors.Join(second.Close(), first.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if err := openIn(t, dir).Close(); err != nil {
+		t.Error(err)
+	}
+}
