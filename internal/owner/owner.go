@@ -41,7 +41,7 @@ type Owner struct {
 	ending  map[string]chan struct{} // by stream: closed when a run that ended is finished
 
 	rigging sync.Mutex
-	rig     *rig          // nil while nothing is carried
+	rig     *rig     // nil while nothing is carried
 	prints  []string // the files that clients print to
 }
 
