@@ -361,7 +361,7 @@ func (w *workspace) inbox() ([]item, error) {
 		Data struct{ Items []item } `json:"data"`
 	}
 	if err := json.Unmarshal(out, &inbox); err != nil || len(inbox.Data.Items) == 0 {
-		return nil, fmt.Errorf("people are waited for, and nothing is in the inbox: %s", out)
+		return nil, fmt.Errorf("people are waited for, and nothing is in the inbox: %s\nthe last verb printed: %s", out, w.printed)
 	}
 	return inbox.Data.Items, nil
 }
