@@ -461,7 +461,7 @@ func Encode(e Event) ([]byte, error) {
 // bodies are errors; unknown fields are left out, so that an older program can
 // still read what a newer one added.
 func Decode(typ string, body []byte) (Event, error) {
-	decode := decoder(typ)
+	decode := decoders[typ]
 	if decode == nil {
 		return nil, fmt.Errorf("unknown event type %q", typ)
 	}
@@ -472,56 +472,31 @@ func Decode(typ string, body []byte) (Event, error) {
 	return e, nil
 }
 
-func decoder(typ string) func([]byte) (Event, error) {
-	switch typ {
-	case "epoch.began":
-		return decodeAs[EpochBegan]
-	case "intent.opened":
-		return decodeAs[IntentOpened]
-	case "plan.drafted":
-		return decodeAs[PlanDrafted]
-	case "plan.verified":
-		return decodeAs[PlanVerified]
-	case "plan.answered":
-		return decodeAs[PlanAnswered]
-	case "run.archived":
-		return decodeAs[RunArchived]
-	case "errand.asked":
-		return decodeAs[ErrandAsked]
-	case "task.opened":
-		return decodeAs[TaskOpened]
-	case "run.opened":
-		return decodeAs[RunOpened]
-	case "run.ended":
-		return decodeAs[RunEnded]
-	case "command":
-		return decodeAs[Command]
-	case "step.expanded":
-		return decodeAs[StepExpanded]
-	case "work.dispatched":
-		return decodeAs[WorkDispatched]
-	case "work.reported":
-		return decodeAs[WorkReported]
-	case "work.ended":
-		return decodeAs[WorkEnded]
-	case "check.ended":
-		return decodeAs[CheckEnded]
-	case "tree.surveyed":
-		return decodeAs[TreeSurveyed]
-	case "step.settled":
-		return decodeAs[StepSettled]
-	case "lease.granted":
-		return decodeAs[LeaseGranted]
-	case "lease.awaited":
-		return decodeAs[LeaseAwaited]
-	case "preview.made":
-		return decodeAs[PreviewMade]
-	case "item.opened":
-		return decodeAs[ItemOpened]
-	case "item.answered":
-		return decodeAs[ItemAnswered]
-	}
-	return nil
+// decoders has every event there is by its name on the wire.
+var decoders = map[string]func([]byte) (Event, error){
+	EpochBegan{}.Type():     decodeAs[EpochBegan],
+	IntentOpened{}.Type():   decodeAs[IntentOpened],
+	PlanDrafted{}.Type():    decodeAs[PlanDrafted],
+	PlanVerified{}.Type():   decodeAs[PlanVerified],
+	PlanAnswered{}.Type():   decodeAs[PlanAnswered],
+	RunArchived{}.Type():    decodeAs[RunArchived],
+	ErrandAsked{}.Type():    decodeAs[ErrandAsked],
+	TaskOpened{}.Type():     decodeAs[TaskOpened],
+	RunOpened{}.Type():      decodeAs[RunOpened],
+	RunEnded{}.Type():       decodeAs[RunEnded],
+	Command{}.Type():        decodeAs[Command],
+	StepExpanded{}.Type():   decodeAs[StepExpanded],
+	WorkDispatched{}.Type(): decodeAs[WorkDispatched],
+	WorkReported{}.Type():   decodeAs[WorkReported],
+	WorkEnded{}.Type():      decodeAs[WorkEnded],
+	CheckEnded{}.Type():     decodeAs[CheckEnded],
+	TreeSurveyed{}.Type():   decodeAs[TreeSurveyed],
+	StepSettled{}.Type():    decodeAs[StepSettled],
+	LeaseGranted{}.Type():   decodeAs[LeaseGranted],
+	LeaseAwaited{}.Type():   decodeAs[LeaseAwaited],
+	PreviewMade{}.Type():    decodeAs[PreviewMade],
+	ItemOpened{}.Type():     decodeAs[ItemOpened],
+	ItemAnswered{}.Type():   decodeAs[ItemAnswered],
 }
 
 func decodeAs[E Event](body []byte) (Event, error) {

@@ -176,16 +176,9 @@ func (s *State) begin(i, n int) {
 	if attempt, was := s.run.Past[s.prog.Step(n).ID]; was {
 		st.Attempt, st.Renew = attempt+1, true
 	}
-	s.run.Unsat++
+	s.weigh(n)
+	s.tally(s.standing(n), 1)
 	s.steps[i].left++
-	for _, need := range s.prog.Step(n).Needs {
-		if !s.steps[need].satisfied() {
-			st.open++
-		}
-		if s.steps[need].hopeless() {
-			st.dead, st.Blocker = st.dead+1, need
-		}
-	}
 	if st.hopeless() {
 		s.steps[i].spoilt++
 	}

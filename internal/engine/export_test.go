@@ -45,8 +45,6 @@ func (s *State) scanStep(i int) error {
 		return fmt.Errorf("is a pattern and works: %s, attempt %d", st.Phase, st.Attempt)
 	case st.open != open || st.dead != dead:
 		return fmt.Errorf("open %d and dead %d, a scan finds %d and %d", st.open, st.dead, open, dead)
-	case dead > 0 && !s.steps[st.Blocker].hopeless():
-		return fmt.Errorf("is blocked by step %d, which is not hopeless", st.Blocker)
 	case s.must.has(i) != (s.rule(i) != nothing):
 		return fmt.Errorf("must is %v, a scan finds rule %d", s.must.has(i), s.rule(i))
 	case s.rule(i) != nothing && s.follows(i, s.run.Started) == nil:

@@ -30,7 +30,7 @@ func (s *State) Hold(i int, now time.Time) Hold {
 	}
 	h := Hold{Needs: s.lacking(i)}
 	if h.Blocked = s.shown(i) == Blocked; h.Blocked {
-		h.Needs = []int{st.Blocker}
+		h.Needs = []int{s.blocker(i)}
 	}
 	if !h.Blocked && (s.run.Critical > 0 || s.run.Aborted) {
 		h.Critical = s.fatal()

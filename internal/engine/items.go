@@ -39,9 +39,7 @@ func (s *State) applyItem(e ItemOpened, r Record) error {
 	}
 	s.run.Items++
 	s.items[e.Item] = ItemRow{
-		Item: e.Item, Stream: r.Stream, Run: s.run.Opened.Run, Step: e.Step, Kind: e.Kind, Cause: e.Cause,
-		Question: e.Question, Context: e.Context, Hash: e.Hash, Choices: e.Choices, Schema: e.Schema, Opened: r.At, Open: true, Shortage: e.Shortage,
-		Tool: e.Tool, Tier: e.Tier, Args: e.Args, Plan: e.Plan, Parent: s.run.Opened.Parent, Behind: s.behind(i),
+		ItemOpened: e, Stream: r.Stream, Run: s.run.Opened.Run, Opened: r.At, Open: true, Parent: s.run.Opened.Parent, Behind: s.behind(i),
 	}
 	if e.Shortage != nil && e.Shortage.Of == OfRun {
 		s.run.Asking = e.Item

@@ -38,22 +38,15 @@ func (s *State) applyRun(e RunOpened, r Record) error {
 		return fmt.Errorf("run %s: program %s is not at hand", e.Run, e.Program)
 	}
 	s.turnPage()
-	s.prog = e.Compiled
 	s.run = run{Opened: e, First: r.Seq, Live: true, Executables: e.Executables}
-	s.run.Status, s.run.Started, s.run.Unsat = Running, r.At, s.prog.Len()
-	if _, whole := s.prog.Landing(); whole {
-		s.run.Apart = 1
-	}
-	s.allot(nil, s.prog)
+	s.run.Status, s.run.Started = Running, r.At
+	s.allot(nil, e.Compiled)
 	s.items = map[string]ItemRow{}
-	s.steps = make([]step, s.prog.Len())
-	s.index()
-	for i := range s.steps {
-		s.steps[i].Status = Pending
-		s.steps[i].open = len(s.prog.Step(i).Needs)
-		s.touch(i)
+	steps := make([]step, e.Compiled.Len())
+	for i := range steps {
+		steps[i].Status = Pending
 	}
-	s.dirty.all = true
+	s.settleIn(e.Compiled, steps)
 	return nil
 }
 

@@ -261,7 +261,7 @@ func (s *State) mayCarry(p *Program, carried []string) error {
 // prepared takes its turn again.
 func (st *step) carried() (c step) {
 	c = *st
-	c.needs, c.instances, c.Looked = needs{}, instances{}, false
+	c.Looked = false
 	defer func() {
 		if !c.Active {
 			c.Lease, c.Behind = 0, nil
@@ -334,29 +334,8 @@ func (s *State) settleIn(prog *Program, steps []step) {
 	for i := range steps {
 		steps[i].Used.Work.run(steps[i].Active, s.last)
 	}
-	s.index()
-	s.reindex()
-	s.recount()
+	s.rebuild()
 	s.dirty.all, s.dirty.steps = true, nil
-}
-
-// recount derives the sums, and which dead need is named to people, from the steps.
-func (s *State) recount() {
-	r := &s.run
-	r.sums = sums{}
-	for i := range s.steps {
-		st := &s.steps[i]
-		s.tally(s.standing(i), 1)
-		if !st.satisfied() {
-			r.Unsat++
-		}
-		if n := slices.IndexFunc(s.prog.Step(i).Needs, func(n int) bool { return s.steps[n].hopeless() }); n >= 0 {
-			st.Blocker = s.prog.Step(i).Needs[n]
-		}
-	}
-	if i, ok := s.prog.Landing(); ok {
-		s.touch(i) // which goes by the sums
-	}
 }
 
 // applyLeft takes the end of work that nobody wanted any more. It reports

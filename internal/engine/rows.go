@@ -93,26 +93,13 @@ type StepRow struct {
 
 // ItemRow is an open or closed question to people.
 type ItemRow struct {
-	Item     string    `json:"item"`
-	Stream   string    `json:"stream"`
-	Run      string    `json:"run"`
-	Step     string    `json:"step"`
-	Kind     ItemKind  `json:"kind"`
-	Cause    Verdict   `json:"cause,omitempty"`
-	Question string    `json:"question"`
-	Context  string    `json:"context,omitempty"`
-	Hash     string    `json:"hash"`
-	Choices  []string  `json:"choices"`
-	Schema   string    `json:"schema,omitempty"` // of the value that is asked for
-	Opened   time.Time `json:"opened"`
-	Open     bool      `json:"open"`
-	Shortage *Shortage `json:"shortage,omitempty"`
-	Tool     string    `json:"tool,omitempty"` // of a call that is to be approved
-	Tier     Tier      `json:"tier,omitempty"`
-	Args     string    `json:"args,omitempty"`   // object
-	Plan     string    `json:"plan,omitempty"`   // path of a plan that is to be approved
-	Parent   Parent    `json:"parent,omitzero"`  // the step that the item's run carries out
-	Behind   []string  `json:"behind,omitempty"` // ids of steps that wait for this one, also behind others, the first few; "…" for more
+	ItemOpened
+	Stream string    `json:"stream"`
+	Run    string    `json:"run"`
+	Opened time.Time `json:"opened"`
+	Open   bool      `json:"open"`
+	Parent Parent    `json:"parent,omitzero"`  // the step that the item's run carries out
+	Behind []string  `json:"behind,omitempty"` // ids of steps that wait for this one, also behind others, the first few; "…" for more
 }
 
 // maxBehind is how many steps are named that wait behind an item.
@@ -254,7 +241,8 @@ func (s *State) StepRow(i int) StepRow {
 		row.Phase = NoPhase
 	}
 	if row.Status == Blocked {
-		row.Reason = fmt.Sprintf("needs %q, which is %s", s.prog.Step(st.Blocker).ID, s.shown(st.Blocker))
+		n := s.blocker(i)
+		row.Reason = fmt.Sprintf("needs %q, which is %s", s.prog.Step(n).ID, s.shown(n))
 	}
 	return row
 }

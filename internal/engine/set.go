@@ -6,71 +6,47 @@ import (
 	"time"
 )
 
-// set holds steps by index and knows the least of them. Level 0 has a bit for
-// each step; each level above has a bit for each word of the one below that is
-// not empty. Putting and asking cost a few words however many steps there are.
-type set struct{ levels [][]uint64 }
-
-func newSet(n int) set {
-	var x set
-	for {
-		n = (n + 63) / 64
-		x.levels = append(x.levels, make([]uint64, n))
-		if n <= 1 {
-			return x
-		}
-	}
+// set holds steps by index, a bit for each, and knows the least of them.
+type set struct {
+	words []uint64
+	count int
+	low   int // no word below it has a member
 }
 
-// grow makes room for more steps, of which none is in.
+func newSet(n int) set { return set{words: make([]uint64, (n+63)/64)} }
+
+// grow makes room for n steps; those that are new are not in.
 func (x *set) grow(n int) {
-	for l := 0; ; l++ {
-		n = (n + 63) / 64
-		if l == len(x.levels) {
-			x.levels = append(x.levels, []uint64{uint64(ones(x.levels[l-1][0] != 0))})
-		}
-		x.levels[l] = append(x.levels[l], make([]uint64, n-len(x.levels[l]))...)
-		if n <= 1 {
-			return
-		}
-	}
+	x.words = append(x.words, make([]uint64, (n+63)/64-len(x.words))...)
 }
 
 // put takes i in or out.
 func (x *set) put(i int, in bool) {
-	for _, words := range x.levels {
-		word := &words[i/64]
-		if in {
-			*word |= 1 << (i % 64)
-		} else {
-			*word &^= 1 << (i % 64)
-		}
-		i, in = i/64, *word != 0
+	if x.has(i) == in {
+		return
 	}
+	x.words[i/64] ^= 1 << (i % 64)
+	x.count += one(in)
+	x.low = min(x.low, i/64)
 }
 
-func (x *set) has(i int) bool { return x.levels[0][i/64]&(1<<(i%64)) != 0 }
+func (x *set) has(i int) bool { return x.words[i/64]&(1<<(i%64)) != 0 }
 
 // first is the least member.
 func (x *set) first() (int, bool) {
-	at := 0
-	for l := len(x.levels) - 1; l >= 0; l-- {
-		word := x.levels[l][at]
-		if word == 0 {
-			return 0, false
-		}
-		at = at*64 + bits.TrailingZeros64(word)
+	if x.count == 0 {
+		return 0, false
 	}
-	return at, len(x.levels) > 0
+	for x.words[x.low] == 0 {
+		x.low++
+	}
+	return x.low*64 + bits.TrailingZeros64(x.words[x.low]), true
 }
 
 // all lists the members in order. It looks at a bit for each step there is.
 func (x *set) all() []int {
 	var is []int
-	if len(x.levels) == 0 {
-		return nil
-	}
-	for w, word := range x.levels[0] {
+	for w, word := range x.words {
 		for ; word != 0; word &= word - 1 {
 			is = append(is, w*64+bits.TrailingZeros64(word))
 		}

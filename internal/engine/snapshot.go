@@ -12,7 +12,7 @@ import (
 
 // snapshotVersion changes with the shape or the meaning of a snapshot, so that
 // one from another version is thrown away and the journal is replayed instead.
-const snapshotVersion = 15
+const snapshotVersion = 16
 
 // snapshotHead is the first line of a snapshot: what one must know before the
 // rest is worth reading.
@@ -100,60 +100,6 @@ func Restore(body []byte, p *Program) (*State, error) {
 	for _, row := range snap.Items {
 		s.items[row.Item] = row
 	}
-	s.index()
-	s.reindex()
+	s.rebuild()
 	return s, nil
-}
-
-// reindex derives the indexes from the steps: the full scan that no event costs.
-func (s *State) reindex() {
-	for n := range s.steps {
-		if i, ok := s.prog.Pattern(n); ok {
-			s.steps[i].left += ones(!s.steps[n].satisfied())
-		}
-	}
-	for i := range s.steps {
-		for _, n := range s.prog.Step(i).Needs {
-			if !s.steps[n].satisfied() {
-				s.steps[i].open++
-			}
-		}
-		if s.steps[i].Active {
-			s.active = append(s.active, i)
-		}
-		if s.waits(i) {
-			s.wait(i, s.steps[i].RetryAt)
-		}
-	}
-	for i := range s.steps {
-		if s.steps[i].lapsed() {
-			s.deaden(i)
-		}
-	}
-	for i := range s.steps {
-		if pattern, ok := s.prog.Pattern(i); ok {
-			is := s.standing(i)
-			s.steps[pattern].spoilt += ones(is.hopeless)
-			s.steps[pattern].failed += ones(is.failed)
-		}
-	}
-	for i := range s.steps {
-		s.touch(i)
-	}
-	s.hide()
-}
-
-// deaden counts a dead need with all that it blocks, as [State.spread] does,
-// and leaves alone which of them is named to people.
-func (s *State) deaden(i int) {
-	for stack := []int{i}; len(stack) > 0; {
-		i, stack = stack[len(stack)-1], stack[:len(stack)-1]
-		for _, d := range s.prog.Dependents(i) {
-			st := &s.steps[d]
-			was := st.hopeless()
-			if st.dead++; !was && st.hopeless() {
-				stack = append(stack, d)
-			}
-		}
-	}
 }

@@ -39,7 +39,7 @@ type run struct {
 	Live   bool   // opened and not ended
 	control
 	ending
-	sums
+	sums `json:"-"`
 	spending
 	Proof   proof             `json:",omitzero"`
 	Leaving []leaving         // work of steps that a revision changed or took out
@@ -67,7 +67,7 @@ type ending struct {
 	Finished time.Time
 }
 
-// sums are counts of steps; see [State.tally].
+// sums are counts of steps; see [State.tally]. They are derived.
 type sums struct {
 	Critical int // failed critical ones
 	Unsat    int
@@ -75,8 +75,8 @@ type sums struct {
 	Unproven int // done, and their contract passed before too, or was not asked
 	Waived   int
 	Skipped  int
-	Apart    int `json:",omitzero"` // steps that no sum counts: their instances are counted
-	ApartMet int `json:",omitzero"` // of these the satisfied ones
+	Apart    int // steps that no sum counts: their instances are counted
+	ApartMet int // of these the satisfied ones
 }
 
 // spending is what a run used, and may use.
@@ -201,9 +201,8 @@ type product struct {
 	Expanded bool   `json:",omitzero"` // its instances stand behind the steps of the plan
 }
 
-// needs is what a step waits for, and who waits for it. All but Blocker is derived.
+// needs is what a step waits for, and who waits for it. It is derived.
 type needs struct {
-	Blocker int   `json:",omitzero"` // a need that cannot be satisfied; of meaning while there is one
 	open    int   // that are not satisfied
 	dead    int   // that cannot be satisfied as things stand
 	waiters []int // classes that wait for this step to release its scope

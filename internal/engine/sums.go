@@ -1,5 +1,7 @@
 package engine
 
+import "slices"
+
 // standing is what a step counts for in the run's sums and with its dependents.
 type standing struct {
 	satisfied, hopeless, critical, done, proven, waived, skipped, failed bool
@@ -32,7 +34,6 @@ func (s *State) change(i int, to func(st *step)) {
 	s.tally(was, -1)
 	s.tally(is, 1)
 	if is.satisfied != was.satisfied {
-		s.run.Unsat -= one(is.satisfied)
 		for _, d := range s.prog.Dependents(i) {
 			s.need(d, -one(is.satisfied))
 		}
@@ -48,6 +49,9 @@ func (s *State) change(i int, to func(st *step)) {
 
 // tally counts a step in or out.
 func (s *State) tally(x standing, by int) {
+	if !x.satisfied {
+		s.run.Unsat += by
+	}
 	if x.critical {
 		s.run.Critical += by
 	}
@@ -86,7 +90,8 @@ func (s *State) spread(i int, dead bool) {
 		i, stack = stack[len(stack)-1], stack[:len(stack)-1]
 		for _, d := range s.prog.Dependents(i) {
 			was := s.standing(d)
-			s.blame(d, i, dead)
+			s.steps[d].dead += one(dead)
+			s.show(d)
 			if s.steps[d].hopeless() != was.hopeless {
 				s.part(d, was, s.standing(d))
 				stack = append(stack, d)
@@ -95,24 +100,10 @@ func (s *State) spread(i int, dead bool) {
 	}
 }
 
-// blame counts a dead need of the step and keeps one of them for people.
-func (s *State) blame(i, need int, dead bool) {
-	st := &s.steps[i]
-	st.dead += one(dead)
-	switch {
-	case dead && st.dead == 1:
-		st.Blocker = need
-	case dead || st.Blocker != need:
-		return
-	default:
-		for _, n := range s.prog.Step(i).Needs {
-			if st.dead > 0 && s.steps[n].hopeless() {
-				st.Blocker = n
-				break
-			}
-		}
-	}
-	s.show(i)
+// blocker is a need of the step that can not be satisfied, of one that has any.
+func (s *State) blocker(i int) int {
+	needs := s.prog.Step(i).Needs
+	return needs[slices.IndexFunc(needs, func(n int) bool { return s.steps[n].hopeless() })]
 }
 
 func one(up bool) int {
@@ -136,13 +127,52 @@ func (s *State) touch(i int) {
 	s.enqueue(i)
 }
 
-// index makes the indexes empty, for as many steps as there are.
-func (s *State) index() {
+// rebuild derives the indexes and the sums from the steps: the full scan that no
+// event in the course of a run costs.
+func (s *State) rebuild() {
 	n := len(s.steps)
 	s.active, s.due = nil, nil
 	s.must, s.ask, s.ready, s.thrifty = newSet(n), newSet(n), newSet(n), newSet(n)
 	s.queues = make([]queue, len(s.prog.classes.members))
 	for c := range s.queues {
 		s.queues[c].in = newSet(len(s.prog.classes.members[c]))
+	}
+	s.run.sums = sums{}
+	for i := range s.steps {
+		s.steps[i].needs, s.steps[i].instances = needs{}, instances{}
+	}
+	for i := range s.steps {
+		if pattern, ok := s.prog.Pattern(i); ok {
+			s.steps[pattern].left += ones(!s.steps[i].satisfied())
+		}
+	}
+	for _, i := range s.prog.order() {
+		s.weigh(i)
+	}
+	for i := range s.steps {
+		is := s.standing(i)
+		s.tally(is, 1)
+		if pattern, ok := s.prog.Pattern(i); ok {
+			s.steps[pattern].spoilt += ones(is.hopeless)
+			s.steps[pattern].failed += ones(is.failed)
+		}
+		if s.steps[i].Active {
+			s.active = append(s.active, i)
+		}
+		if s.waits(i) {
+			s.wait(i, s.steps[i].RetryAt)
+		}
+	}
+	for i := range s.steps {
+		s.touch(i)
+	}
+	s.hide()
+}
+
+// weigh counts the needs of a step of which nothing was counted yet.
+func (s *State) weigh(i int) {
+	for _, n := range s.prog.Step(i).Needs {
+		s.steps[i].open += ones(!s.steps[n].satisfied())
+		s.steps[i].dead += ones(s.steps[n].hopeless())
 	}
 }

@@ -101,8 +101,11 @@ func waiting(t testing.TB, s store.Store, epoch uint64, n int) {
 	batch := store.Batch{Stream: "t", Epoch: epoch}
 	for i := range n {
 		batch.Rows.Items = append(batch.Rows.Items, engine.ItemRow{
-			Item: fmt.Sprintf("r/%d", i+1), Stream: "t", Run: "r", Step: fmt.Sprintf("step-%d", i), Kind: engine.Approval, Hash: "h",
-			Question: fmt.Sprintf("May step %d run?", i), Choices: []string{"approve", "deny"}, Opened: time.Unix(int64(i/1000), 0).UTC(), Open: true,
+			ItemOpened: engine.ItemOpened{
+				Item: fmt.Sprintf("r/%d", i+1), Step: fmt.Sprintf("step-%d", i), Kind: engine.Approval, Hash: "h",
+				Question: fmt.Sprintf("May step %d run?", i), Choices: []string{"approve", "deny"},
+			},
+			Stream: "t", Run: "r", Opened: time.Unix(int64(i/1000), 0).UTC(), Open: true,
 		})
 	}
 	write(t, s, batch)

@@ -100,7 +100,7 @@ func (m *pair) batch(t *rapid.T) store.Batch {
 		b.Rows.Steps = append(b.Rows.Steps, engine.StepRow{Index: i, ID: fmt.Sprint(i), Attempts: int(after)})
 	}
 	for _, i := range rapid.SliceOfNDistinct(rapid.IntRange(0, 4), 0, 2, rapid.ID).Draw(t, "items") {
-		b.Rows.Items = append(b.Rows.Items, engine.ItemRow{Item: fmt.Sprint(i), Stream: stream, Run: run, Open: rapid.Bool().Draw(t, "open")})
+		b.Rows.Items = append(b.Rows.Items, engine.ItemRow{ItemOpened: engine.ItemOpened{Item: fmt.Sprint(i)}, Stream: stream, Run: run, Open: rapid.Bool().Draw(t, "open")})
 	}
 	for _, i := range rapid.SliceOfNDistinct(rapid.IntRange(0, 3), 0, 2, rapid.ID).Draw(t, "plans") {
 		b.Rows.Plans = append(b.Rows.Plans, engine.PlanRow{Drafted: engine.PlanDrafted{Plan: fmt.Sprint(i), Version: int(after)}, Open: rapid.Bool().Draw(t, "waits")})

@@ -111,7 +111,7 @@ func goldenTask(epoch uint64) store.Batch {
 			{Index: 0, ID: "one", Number: "1", Title: "One", Status: engine.Failed, Reason: "r", Agent: "coder", Attempts: 1, Verdict: engine.Fail, Baseline: engine.Fail, Started: goldenTime()},
 			{Index: 1, ID: "two", Number: "2", Title: "Two", Status: engine.Pending, Phase: engine.Baseline, Needs: []string{"one"}},
 		},
-		Items: []engine.ItemRow{{Item: "item-2", Stream: "task-1", Run: "run-1", Step: "two", Kind: engine.Approval, Question: "Start?", Hash: "q", Choices: []string{"yes", "no"}, Opened: goldenTime(), Open: true}},
+		Items: []engine.ItemRow{{ItemOpened: engine.ItemOpened{Item: "item-2", Step: "two", Kind: engine.Approval, Question: "Start?", Hash: "q", Choices: []string{"yes", "no"}}, Stream: "task-1", Run: "run-1", Opened: goldenTime(), Open: true}},
 	}
 	return b
 }

@@ -117,7 +117,7 @@ func invalidBatches(t *testing.T, s store.Store) {
 			b.Rows.Earlier = []engine.Rows{{Head: &engine.HeadRow{Stream: "b"}}}
 		},
 		"steps of no run":           func(b *store.Batch) { b.Rows.Steps = []engine.StepRow{{ID: "s"}} },
-		"another stream's item":     func(b *store.Batch) { b.Rows.Items = []engine.ItemRow{{Stream: "b", Item: "i"}} },
+		"another stream's item":     func(b *store.Batch) { b.Rows.Items = []engine.ItemRow{{Stream: "b", ItemOpened: engine.ItemOpened{Item: "i"}}} },
 		"an object of a false hash": func(b *store.Batch) { b.Objects = []store.Object{{Hash: strings.Repeat("0", 64)}} },
 	}
 	for name, spoil := range tests {
@@ -235,7 +235,7 @@ func nothingIsShared(t *testing.T, s store.Store) {
 	b.Snapshot = snapshot
 	b.Rows.Head = &engine.HeadRow{Stream: "a", Run: "r"}
 	b.Rows.Steps = []engine.StepRow{{Index: 0, ID: "s", Needs: needs}}
-	b.Rows.Items = []engine.ItemRow{{Item: "i", Stream: "a", Choices: choices}}
+	b.Rows.Items = []engine.ItemRow{{Stream: "a", ItemOpened: engine.ItemOpened{Item: "i", Choices: choices}}}
 	write(t, s, b)
 	hash := b.Objects[0].Hash
 	spoil := func() { body[0], snapshot[0], needs[0], choices[0] = 'X', 'X', "X", "X" }

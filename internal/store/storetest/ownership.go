@@ -71,7 +71,7 @@ func reopening(t *testing.T, open func(t *testing.T) store.Store, reopen func(*t
 	b.Rows = engine.Rows{
 		Head:  &head,
 		Steps: []engine.StepRow{{Index: 0, ID: "s", Needs: []string{"x", "y"}}},
-		Items: []engine.ItemRow{{Item: "i", Stream: "a", Run: "r", Opened: store.Micro(began()), Open: true}},
+		Items: []engine.ItemRow{{ItemOpened: engine.ItemOpened{Item: "i"}, Stream: "a", Run: "r", Opened: store.Micro(began()), Open: true}},
 	}
 	write(t, s, b)
 	_, token, err := s.Changed(t.Context(), "")

@@ -120,7 +120,7 @@ func superseded(t *testing.T, s store.Store) {
 	epoch := own(t, s)
 	start := store.Micro(began())
 	old, next := headRow("t", "r1", engine.Running, start), headRow("t", "r2", engine.Running, start.Add(time.Second))
-	item := engine.ItemRow{Item: "r1/1", Stream: "t", Run: "r1", Opened: start, Open: true}
+	item := engine.ItemRow{ItemOpened: engine.ItemOpened{Item: "r1/1"}, Stream: "t", Run: "r1", Opened: start, Open: true}
 	write(t, s, withRows("t", 0, epoch, engine.Rows{Head: &old, Steps: []engine.StepRow{{Index: 0, ID: "a", Status: engine.Waiting}}, Items: []engine.ItemRow{item}}))
 	old.Status, old.Ended, old.Finished = engine.Superseded, true, start.Add(time.Second)
 	item.Open = false
@@ -187,10 +187,13 @@ func items(t *testing.T, s store.Store) {
 	epoch := own(t, s)
 	start := store.Micro(began())
 	early := engine.ItemRow{
-		Item: "i2", Stream: "a", Run: "r1", Step: "s", Kind: engine.Escalation, Cause: engine.Fail, Question: "Go on?",
-		Context: "tail <of> output", Hash: "h", Choices: []string{"retry", "skip"}, Opened: start, Open: true,
+		ItemOpened: engine.ItemOpened{
+			Item: "i2", Step: "s", Kind: engine.Escalation, Cause: engine.Fail, Question: "Go on?",
+			Context: "tail <of> output", Hash: "h", Choices: []string{"retry", "skip"},
+		},
+		Stream: "a", Run: "r1", Opened: start, Open: true,
 	}
-	late := engine.ItemRow{Item: "i1", Stream: "b", Run: "r2", Kind: engine.Approval, Opened: start.Add(time.Second), Open: true}
+	late := engine.ItemRow{ItemOpened: engine.ItemOpened{Item: "i1", Kind: engine.Approval}, Stream: "b", Run: "r2", Opened: start.Add(time.Second), Open: true}
 	write(t, s, withRows("b", 0, epoch, engine.Rows{Items: []engine.ItemRow{late}}), withRows("a", 0, epoch, engine.Rows{Items: []engine.ItemRow{early}}))
 	equal(t, "open items", itemsOf(t, s, store.ItemFilter{Open: true}), []engine.ItemRow{early, late})
 
@@ -279,7 +282,7 @@ func countRows(records []engine.Record) engine.Rows {
 		rows, settled := &all[len(all)-1], r.Event.(engine.StepSettled)
 		rows.Head.Settled++
 		rows.Steps = append(rows.Steps, engine.StepRow{Index: i % 3, ID: settled.Step, Status: settled.Status, Finished: r.At})
-		rows.Items = []engine.ItemRow{{Item: rows.Head.Run + "/1", Stream: r.Stream, Run: rows.Head.Run, Opened: rows.Head.Started, Open: i%3 < 2}}
+		rows.Items = []engine.ItemRow{{ItemOpened: engine.ItemOpened{Item: rows.Head.Run + "/1"}, Stream: r.Stream, Run: rows.Head.Run, Opened: rows.Head.Started, Open: i%3 < 2}}
 	}
 	newest := all[len(all)-1]
 	if len(all) > 1 {
