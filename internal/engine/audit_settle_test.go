@@ -173,6 +173,7 @@ func (a *auditor) settledByPerson(f *file, e engine.StepSettled) error {
 	f.retries = min(f.retries, f.def.OnFail.Retries)
 	f.order, f.reply, f.waits, f.infra, f.base = nil, nil, nil, 0, ""
 	f.status, f.counts = e.Status, e.Satisfies
+	f.merged = f.merged && !(f.def.Kind == engine.Landing && e.Status == engine.Pending)
 	f.aborted = e.Status == engine.Failed && e.Verdict != engine.OverBudget
 	if f.each != nil && e.Status == engine.Pending {
 		a.collapsed(f)
