@@ -105,11 +105,6 @@ func (a ItemAnswered) value() string {
 	return string(body)
 }
 
-// hasAnswer reports whether a step that asks has the answer that e settles.
-func (st *step) hasAnswer(p *Step, e StepSettled) bool {
-	return p.Kind == Ask && st.Order == nil && st.Answer != nil && e.Status == Done && e.Proven && !e.Satisfies && e.RetryAt == nil
-}
-
 // validAsk reports what a step that asks cannot have.
 func (s *Step) validAsk() error {
 	switch {

@@ -18,7 +18,7 @@ func (a *auditor) settled(e engine.StepSettled, r engine.Record) error {
 	if f.live != nil {
 		return fmt.Errorf("its work is under way")
 	}
-	answer := f.def.Kind == engine.Ask && f.reply != nil && f.order == nil
+	answer := f.question && f.reply != nil && f.order == nil
 	if e.Proven && (e.Status != engine.Done || !f.red && !f.byChild()) && !answer && !f.lands() {
 		return fmt.Errorf("it counts as proven, and was never seen to fail")
 	}
@@ -152,7 +152,7 @@ func (a *auditor) settledByPerson(f *file, e engine.StepSettled) error {
 			"approve": engine.Pending, "retry": engine.Pending, "skip": engine.Skipped, "deny": engine.Skipped,
 			"waive": engine.Waived, "abort": engine.Failed,
 		}[reply.Choice]
-		if f.def.Kind == engine.Ask {
+		if f.question {
 			want, reply.Choice = engine.Done, "answer"
 		}
 		if a.short(e.Step) && reply.Choice == "deny" && f.def.OnFail.Then != engine.Skip {
@@ -209,7 +209,7 @@ func (a *auditor) asked(e engine.ItemOpened) error {
 			return fmt.Errorf("%s is open already", name)
 		}
 	}
-	if (e.Kind == engine.Question) != (f.def.Kind == engine.Ask) {
+	if e.Kind != engine.Escalation && (e.Kind == engine.Question) != (f.def.Kind == engine.Ask) {
 		return fmt.Errorf("a %s of a step for %s", e.Kind, f.def.Kind)
 	}
 	if e.Kind == engine.Escalation && f.status != engine.Waiting {
@@ -240,7 +240,7 @@ func (a *auditor) answered(e engine.ItemAnswered, r engine.Record) error {
 	if err != nil {
 		return err
 	}
-	f.reply = &e
+	f.reply, f.question = &e, it.Kind == engine.Question
 	if e.Choice == engine.ChooseApprove && it.Shortage == nil {
 		f.granted = r.At
 		if it.Tool != "" && len(e.Args) > 0 {

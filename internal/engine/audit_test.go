@@ -126,6 +126,7 @@ type file struct {
 	proved    int // how much work there had been when the ratchet last held
 	order     *engine.Command
 	reply     *engine.ItemAnswered
+	question  bool // it answers the step's question
 	purse     purse
 	each      []json.RawMessage // what it was made for each of, not nil once it was
 	of        *file             // that it is an instance of

@@ -80,20 +80,6 @@ func (s *State) value(i int) (any, error) {
 	return DecodeValue([]byte(st.Value))
 }
 
-// lawfulChoice reports whether e can be what became of a condition.
-func lawfulChoice(st *step, e StepSettled) bool {
-	if e.By != Harness || e.Attempt != st.Attempt || e.RetryAt != nil || e.Proven {
-		return false
-	}
-	switch e.Status {
-	case Pending:
-		return !e.Satisfies && e.Verdict == NoVerdict
-	case Skipped:
-		return e.Satisfies && e.Verdict == NoVerdict
-	}
-	return e.Status == Waiting && !e.Satisfies && e.Verdict == Inconclusive
-}
-
 // choose takes what became of the step's condition.
 func (s *State) choose(i int, e StepSettled, at time.Time) {
 	s.change(i, func(st *step) {

@@ -197,27 +197,48 @@ func (s *State) awake(i int) StepSettled {
 // obeyed settles what a person commanded.
 func (s *State) obeyed(i int) StepSettled {
 	st := &s.steps[i]
-	e := StepSettled{Step: s.prog.Step(i).ID, Attempt: st.Attempt, By: st.Order.By, Reason: st.Order.Why}
-	e.Status, e.Satisfies = st.Order.Verb.gives()
+	e := StepSettled{Step: s.prog.Step(i).ID, Attempt: st.Attempt, By: st.Order.By, Reason: st.Order.Why, Status: Pending}
+	switch st.Order.Verb {
+	case DoSkip:
+		e.Status, e.Satisfies = Skipped, true
+	case DoWaive:
+		e.Status = Waived
+	}
 	return e
 }
 
-// heeded settles what a person answered.
+// heeded settles what a person answered. Where more of a budget is denied, the
+// step ends as its plan says for one that failed.
 func (s *State) heeded(i int) StepSettled {
-	st := &s.steps[i]
-	a := st.Answer
-	e := StepSettled{Step: s.prog.Step(i).ID, Attempt: st.Attempt, By: a.By, Reason: a.Text, Verdict: st.Verdict}
-	e.Status, e.Satisfies = s.gives(i, a.Choice)
-	if s.items[st.Item].Shortage != nil && a.Choice == ChooseDeny {
-		e.Verdict = OverBudget
+	st, p := &s.steps[i], s.prog.Step(i)
+	a, it := st.Answer, s.items[st.Item]
+	e := StepSettled{Step: p.ID, Attempt: st.Attempt, By: a.By, Reason: a.Text, Verdict: st.Verdict}
+	if it.Kind == Question {
+		e.Status, e.Proven = Done, true
+		return e
 	}
-	switch {
-	case s.prog.Step(i).Kind == Ask:
-		e.Status, e.Satisfies, e.Proven = Done, false, true
-	case a.Choice == ChooseDeny:
-		e.Reason = strings.TrimSuffix(fmt.Sprintf("denied by %s: %s", a.By, a.Text), ": ")
-	case a.Choice == ChooseAbort:
-		e.Reason = strings.TrimSuffix(fmt.Sprintf("aborted by %s: %s", a.By, a.Text), ": ")
+	switch a.Choice {
+	case ChooseApprove, ChooseRetry:
+		e.Status = Pending
+	case ChooseSkip:
+		e.Status, e.Satisfies = Skipped, true
+	case ChooseWaive:
+		e.Status = Waived
+	case ChooseDeny:
+		e.Status, e.Reason = Skipped, worded("denied by", a.By, a.Text)
+		if it.Shortage != nil {
+			e.Verdict = OverBudget
+			if p.OnFail.Then != Skip {
+				e.Status = Failed
+			}
+		}
+	case ChooseAbort:
+		e.Status, e.Reason = Failed, worded("aborted by", a.By, a.Text)
 	}
 	return e
+}
+
+// worded says who did what, and why if they said so.
+func worded(did, who, why string) string {
+	return strings.TrimSuffix(fmt.Sprintf("%s %s: %s", did, who, why), ": ")
 }

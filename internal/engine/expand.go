@@ -116,14 +116,6 @@ func (s *State) unfit(i int, err error) StepSettled {
 	return StepSettled{Step: p.ID, Attempt: s.steps[i].Attempt, Status: status, Verdict: Inconclusive, By: Harness, Reason: text("for each: " + err.Error())}
 }
 
-// lawfulUnfit reports whether e can say that the items of a step cannot be used.
-func (s *State) lawfulUnfit(i int, e StepSettled) bool {
-	st := &s.steps[i]
-	due := s.expands(i) || st.Active && st.Phase == Expanding
-	return due && e.By == Harness && e.Attempt == st.Attempt && e.Verdict == Inconclusive && e.RetryAt == nil && !e.Proven && !e.Satisfies &&
-		(e.Status == Waiting || e.Status == Failed || e.Status == Skipped)
-}
-
 func (s *State) admitExpanded(in Expanded) ([]Event, error) {
 	i, err := s.wanted(in.Key)
 	switch {

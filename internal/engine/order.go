@@ -218,7 +218,7 @@ func (s *State) applyCommand(c Command) error {
 	case DoResume:
 		s.applyResume(c)
 	case DoCancel:
-		s.run.Reason = strings.TrimSuffix(fmt.Sprintf("cancelled by %s: %s", c.By, c.Why), ": ")
+		s.run.Reason = worded("cancelled by", c.By, c.Why)
 		s.halt(&s.run.Cancelled)
 	case DoSkip, DoWaive, DoRetry:
 		return s.applyStepOrder(c)

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -38,34 +37,43 @@ func (l leaving) ended(how How, reason string) WorkEnded {
 // admitRevise takes an approved revision in, if it is the next one of the text
 // that the difference was shown against.
 func (s *State) admitRevise(in Revise) ([]Event, error) {
-	e := in.Run
-	now := s.run.Opened
-	name := "run " + now.Run
+	e, now := in.Run, s.run.Opened
 	if err := named(in.By); err != nil {
 		return nil, err
 	}
 	if now.Parent != (Parent{}) {
-		return nil, refuse(Conflict, fmt.Sprintf("%s is of a plan that was approved together with that of run %s", name, now.Parent.Run), AwaitNextRun)
+		return nil, refuse(Conflict, fmt.Sprintf("run %s is of a plan that was approved together with that of run %s", now.Run, now.Parent.Run), AwaitNextRun)
 	}
-	switch {
-	case s.prog == nil || e.Run != now.Run:
-		return nil, refuse(NotFound, fmt.Sprintf("run %s is not the newest of its plan", e.Run), ListRuns)
-	case !s.run.Live && s.run.Status != Failed:
-		return nil, refuse(Conflict, fmt.Sprintf("%s is %s", name, s.run.Status), OpenRun)
-	case s.run.Live && s.stopping():
-		return nil, refuse(Conflict, name+" is being stopped")
-	case in.Was != now.Program:
-		return nil, refuse(Conflict, fmt.Sprintf("%s has gone on to revision %d since the difference was shown", name, now.Version), LookAgain)
-	case e.Compiled == nil || e.Compiled.Hash() != e.Program:
-		return nil, refuse(Invalid, "the revision has no program")
-	case (s.prog.landing > 0) != (e.Compiled.landing > 0):
-		return nil, refuse(Conflict, name+" cannot go on in another tree: `**Workspace:**` says where it works", RunAnew)
-	case e.Plan == "" || e.Plan == now.Plan:
-		return nil, refuse(Invalid, "the revision has no id of its own")
+	if err := s.mayRevise(e); err != nil {
+		return nil, err
+	}
+	if in.Was != now.Program {
+		return nil, refuse(Conflict, fmt.Sprintf("run %s has gone on to revision %d since the difference was shown", now.Run, now.Version), LookAgain)
 	}
 	e.Revises = now.Plan
 	e.Carried = s.carries(e.Compiled, in.Stale)
 	return []Event{e}, nil
+}
+
+// mayRevise reports why the run cannot go on with the revision.
+func (s *State) mayRevise(e RunOpened) error {
+	now := s.run.Opened
+	name := "run " + now.Run
+	switch {
+	case s.prog == nil || e.Run != now.Run:
+		return refuse(NotFound, fmt.Sprintf("run %s is not the newest of its plan", e.Run), ListRuns)
+	case !s.run.Live && s.run.Status != Failed:
+		return refuse(Conflict, fmt.Sprintf("%s is %s", name, s.run.Status), OpenRun)
+	case s.run.Live && s.stopping():
+		return refuse(Conflict, name+" is being stopped")
+	case e.Compiled == nil || e.Compiled.Hash() != e.Program:
+		return refuse(Invalid, "the revision has no program")
+	case (s.prog.landing > 0) != (e.Compiled.landing > 0):
+		return refuse(Conflict, name+" cannot go on in another tree: `**Workspace:**` says where it works", RunAnew)
+	case e.Plan == "" || e.Plan == now.Plan:
+		return refuse(Invalid, "the revision has no id of its own")
+	}
+	return nil
 }
 
 // carries lists the steps that a revision takes over as they stand, in its
@@ -160,12 +168,18 @@ func sorted(names []string) []string {
 // at all steps, as the only event in the course of a run that people see no end
 // of. What it costs is linear in both revisions.
 func (s *State) applyRevision(e RunOpened) error {
-	if err := s.mayRevise(e); err != nil {
-		return fmt.Errorf("revision %s of run %s: %w", e.Plan, e.Run, err)
-	}
 	kept := make(map[string]bool, len(e.Carried))
 	for _, id := range e.Carried {
 		kept[id] = true
+	}
+	if err := s.mayRevise(e); err != nil {
+		return fmt.Errorf("revision %s of run %s: %w", e.Plan, e.Run, err)
+	}
+	if e.Revises != s.run.Opened.Plan {
+		return fmt.Errorf("revision %s of run %s: it revises %s, and the run has gone on to %s", e.Plan, e.Run, e.Revises, s.run.Opened.Plan)
+	}
+	if can := s.carries(e.Compiled, s.besides(kept)); !slices.Equal(e.Carried, can) {
+		return fmt.Errorf("revision %s of run %s: it carries over %v, and can carry over %v", e.Plan, e.Run, e.Carried, can)
 	}
 	prog, _ := s.grown(e.Compiled, func(id string) bool { return kept[id] })
 	next := make([]step, prog.Len())
@@ -211,49 +225,14 @@ func (s *State) applyRevision(e RunOpened) error {
 	return nil
 }
 
-// mayRevise reports why a journal cannot hold the revision.
-func (s *State) mayRevise(e RunOpened) error {
-	p := e.Compiled
-	switch {
-	case s.prog == nil || e.Run != s.run.Opened.Run || e.Revises != s.run.Opened.Plan || e.Plan == e.Revises:
-		return fmt.Errorf("it revises %s of another run or text than %s of run %s", e.Revises, s.run.Opened.Plan, s.run.Opened.Run)
-	case !s.run.Live && s.run.Status != Failed || s.run.Live && s.stopping():
-		return fmt.Errorf("the run is %s, or being stopped", s.run.Status)
-	case p == nil || p.Hash() != e.Program:
-		return fmt.Errorf("program %s is not at hand", e.Program)
-	case (s.prog.landing > 0) != (p.landing > 0):
-		return errors.New("it works in another tree")
-	}
-	return s.mayCarry(p, e.Carried)
-}
-
-// mayCarry reports why the steps cannot be carried over. Which of those that
-// fit are left out is for who knows what files they were given.
-func (s *State) mayCarry(p *Program, carried []string) error {
-	named := make(map[string]bool, len(carried))
-	for _, id := range carried {
-		named[id] = true
-	}
-	p, lost := s.grown(p, func(id string) bool { return named[id] })
-	if len(lost) > 0 {
-		return fmt.Errorf("step %q is carried over, and has no room for its instances", lost[0])
-	}
-	fits, kept := s.fits(p, nil), make(map[int]bool, len(carried))
-	for _, id := range carried {
-		i, ok := p.Index(id)
-		if !ok || kept[i] || !fits[i] || !s.begun(id) {
-			return fmt.Errorf("step %q is carried over, and is not what it was", id)
-		}
-		kept[i] = true
-	}
-	for i := range kept {
-		for _, n := range p.Step(i).Needs {
-			if !kept[n] && s.begun(p.Step(n).ID) {
-				return fmt.Errorf("step %q is carried over, and what it needs, %q, is not", p.Step(i).ID, p.Step(n).ID)
-			}
+// besides lists what was begun, and is not kept.
+func (s *State) besides(kept map[string]bool) (left []string) {
+	for j := range s.steps {
+		if id := s.prog.Step(j).ID; !kept[id] && s.begun(id) {
+			left = append(left, id)
 		}
 	}
-	return nil
+	return left
 }
 
 // carried is the step as the next revision takes it over. A proof that was

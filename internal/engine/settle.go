@@ -10,15 +10,16 @@ func (s *State) applySettled(e StepSettled, at time.Time) error {
 	if err != nil {
 		return err
 	}
+	rule := s.rule(i)
 	if !s.lawful(i, e) {
 		st := &s.steps[i]
 		return fmt.Errorf("step %q attempt %d settles as %q (%s) by %q out of %s, %s, attempt %d", e.Step, e.Attempt, e.Status, e.Verdict, e.By, st.Status, st.Phase, st.Attempt)
 	}
-	switch {
-	case s.undecided(i):
+	switch rule {
+	case chooses:
 		s.choose(i, e, at)
 		return nil
-	case s.joins(i):
+	case joins:
 		s.applyJoined(i, e, at)
 		s.haltAfter(i, e)
 		return nil
@@ -64,101 +65,40 @@ func (e StepSettled) aborts() bool {
 // becomes done by checks that all passed, is proven if they failed before, and
 // a person's word needs a record of what the person said.
 func (s *State) lawful(i int, e StepSettled) bool {
-	st := &s.steps[i]
-	switch {
-	case s.undecided(i):
-		return lawfulChoice(st, e)
-	case s.joins(i):
-		want := s.join(i)
-		return e.Proven == want.Proven && e.By == want.By && e.Status == want.Status && e.Attempt == want.Attempt && e.RetryAt == nil && !e.Satisfies
-	case s.lawfulUnfit(i, e):
-		return true
-	}
-	if st.hasAnswer(s.prog.Step(i), e) {
-		return e.Attempt == st.Attempt && e.By == st.Answer.By
-	}
-	if st.Live || e.Attempt != st.Attempt || e.Proven && !s.proves(i) {
+	st, v := &s.steps[i], s.verdict(i)
+	plain := e.RetryAt == nil && !e.Proven && !e.Satisfies
+	given := e.Status == Waiting || e.Status == Failed || e.Status == Skipped
+	switch rule := s.rule(i); {
+	case st.Live || e.Attempt != st.Attempt:
 		return false
+	case rule == obeys || rule == heeds || rule == joins:
+		want := s.follows(i, time.Time{}).(StepSettled)
+		want.Reason = e.Reason
+		return e == want
+	case rule == chooses:
+		known := e.Status == Waiting && e.Verdict == Inconclusive || (e.Status == Pending || e.Status == Skipped) && e.Verdict == NoVerdict
+		return e.By == Harness && e.RetryAt == nil && !e.Proven && e.Satisfies == (e.Status == Skipped) && known
+	case rule == expands || st.Active && st.Phase == Expanding: // its items cannot be used
+		return e.By == Harness && e.Verdict == Inconclusive && plain && given
+	case s.waits(i): // and does no longer
+		return e.By == "" && plain && e.Status == st.Status
+	case v == Pass:
+		return e.By == "" && e.Status == Done && st.Phase != Ratchet && e.RetryAt == nil && !e.Satisfies && (!e.Proven || s.proves(i))
+	case e.Proven || e.Satisfies:
+		return false
+	case v == Infra && e.RetryAt != nil:
+		return e.By == "" && e.Status == st.Status
+	case v != NoVerdict && e.RetryAt != nil:
+		return e.By == "" && e.Status == Running && st.Phase != Ratchet
+	case v != NoVerdict:
+		return e.By == "" && (given || e.Status == Regressed && st.Phase == Ratchet)
+	case !st.Active || st.Phase != Baseline || e.RetryAt != nil:
+		return false
+	case e.Status == Waiting: // work that was cut off left changes outside its scope behind
+		return e.By == "" && e.Verdict == OutOfScope && st.Cut
 	}
-	if e.By != "" && e.By != Harness {
-		return s.said(i, e)
-	}
-	v := s.verdict(i)
-	failed := v != NoVerdict && v != Pass
-	switch e.Status {
-	case Done:
-		return v == Pass && st.Phase != Ratchet && e.RetryAt == nil || st.Phase == Ratchet && s.pauses(i, e)
-	case Running:
-		return st.Phase != Ratchet && (s.pauses(i, e) || failed && e.RetryAt != nil)
-	case Regressed:
-		return failed && st.Phase == Ratchet && e.RetryAt == nil
-	case Waiting, Failed, Skipped:
-		return (failed || st.strays(e)) && e.RetryAt == nil && !e.Satisfies
-	case Pending: // the approval grew too old, or the budget has no room any more
-		return e.By == Harness && st.Active && st.Phase == Baseline && e.RetryAt == nil &&
-			(e.Verdict == OverBudget && s.bounded(i) || !st.Granted.IsZero())
-	}
-	return false
-}
-
-// strays reports whether e asks a person because work that was cut off left
-// changes outside its scope behind.
-func (st *step) strays(e StepSettled) bool {
-	return st.Active && st.Phase == Baseline && st.Cut && e.Status == Waiting && e.Verdict == OutOfScope
-}
-
-// pauses reports whether e only makes the step wait, or ends its wait: its
-// status stays.
-func (s *State) pauses(i int, e StepSettled) bool {
-	if s.waits(i) {
-		return e.By == "" && e.RetryAt == nil && e.Status == s.steps[i].Status
-	}
-	return e.RetryAt != nil && s.verdict(i) == Infra
-}
-
-// said reports whether the settling is what a person commanded or answered.
-func (s *State) said(i int, e StepSettled) bool {
-	st := &s.steps[i]
-	var want Status
-	var counts bool
-	switch {
-	case st.Order != nil:
-		want, counts = st.Order.Verb.gives()
-	case st.Answer != nil:
-		want, counts = s.gives(i, st.Answer.Choice)
-	}
-	return want != "" && e.Status == want && e.Satisfies == counts && e.RetryAt == nil && !e.Proven
-}
-
-// gives is the status that a command gives a step, and whether the step then
-// counts for what needs it though it was skipped.
-func (v Verb) gives() (Status, bool) {
-	switch v {
-	case DoSkip:
-		return Skipped, true
-	case DoWaive:
-		return Waived, false
-	}
-	return Pending, false
-}
-
-// gives is the same for an answer. Where more of a budget is denied, the step
-// ends as its plan says for one that failed.
-func (s *State) gives(i int, choice string) (Status, bool) {
-	switch choice {
-	case ChooseApprove, ChooseRetry:
-		return Pending, false
-	case ChooseDeny:
-		if s.items[s.steps[i].Item].Shortage != nil && s.prog.Step(i).OnFail.Then != Skip {
-			return Failed, false
-		}
-		return Skipped, false
-	case ChooseSkip:
-		return Skipped, true
-	case ChooseWaive:
-		return Waived, false
-	}
-	return Failed, false
+	// The approval grew too old, or the budget has no room any more.
+	return e.By == Harness && e.Status == Pending && (e.Verdict == OverBudget && s.bounded(i) || !st.Granted.IsZero())
 }
 
 // keeps reports whether the step keeps its place and its scope while it waits:
