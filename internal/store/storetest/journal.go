@@ -116,8 +116,10 @@ func invalidBatches(t *testing.T, s store.Store) {
 		"an earlier head of another stream": func(b *store.Batch) {
 			b.Rows.Earlier = []engine.Rows{{Head: &engine.HeadRow{Stream: "b"}}}
 		},
-		"steps of no run":           func(b *store.Batch) { b.Rows.Steps = []engine.StepRow{{ID: "s"}} },
-		"another stream's item":     func(b *store.Batch) { b.Rows.Items = []engine.ItemRow{{Stream: "b", ItemOpened: engine.ItemOpened{Item: "i"}}} },
+		"steps of no run": func(b *store.Batch) { b.Rows.Steps = []engine.StepRow{{ID: "s"}} },
+		"another stream's item": func(b *store.Batch) {
+			b.Rows.Items = []engine.ItemRow{{Stream: "b", ItemOpened: engine.ItemOpened{Item: "i"}}}
+		},
 		"an object of a false hash": func(b *store.Batch) { b.Objects = []store.Object{{Hash: strings.Repeat("0", 64)}} },
 	}
 	for name, spoil := range tests {
