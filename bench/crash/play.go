@@ -341,6 +341,9 @@ func (w *workspace) answerAll() error {
 	if err != nil {
 		return err
 	}
+	if len(items) == 0 && !w.revised() {
+		return fmt.Errorf("people are waited for, and nothing is in the inbox\nthe last verb printed: %s", w.printed)
+	}
 	for _, it := range items {
 		if slices.Contains(w.said, it.ID) {
 			return fmt.Errorf("the answer to item %s was taken, and it is asked again", it.ID)
@@ -352,6 +355,13 @@ func (w *workspace) answerAll() error {
 	return nil
 }
 
+// revised reports whether a person's edit was taken. That closes what the run
+// asked about the step before, and may do so after the run had said that it waits.
+func (w *workspace) revised() bool {
+	entries, err := w.journal()
+	return err == nil && goesOnRevised(w, entries) == nil
+}
+
 func (w *workspace) inbox() ([]item, error) {
 	out, err := w.command(context.Background(), "inbox", "--json").Output()
 	if err != nil {
@@ -360,8 +370,8 @@ func (w *workspace) inbox() ([]item, error) {
 	var inbox struct {
 		Data struct{ Items []item } `json:"data"`
 	}
-	if err := json.Unmarshal(out, &inbox); err != nil || len(inbox.Data.Items) == 0 {
-		return nil, fmt.Errorf("people are waited for, and nothing is in the inbox: %s\nthe last verb printed: %s", out, w.printed)
+	if err := json.Unmarshal(out, &inbox); err != nil {
+		return nil, fmt.Errorf("inbox: %w: %s", err, out)
 	}
 	return inbox.Data.Items, nil
 }
