@@ -2,34 +2,66 @@ package tool
 
 import (
 	"path"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
+	"mvdan.cc/sh/v3/expand"
 	"mvdan.cc/sh/v3/syntax"
 
 	"github.com/piton-dev/piton/internal/shell"
 )
 
-// call weighs a simple command. What is substituted in it is weighed by walk.
-func (w *reading) call(n *syntax.CallExpr, in source) {
-	for _, a := range n.Assigns {
-		if a.Name != nil {
-			w.assignment(a, false)
+// words reads arguments, with braces expanded.
+func words(list []*syntax.Word) []shell.Word {
+	var out []shell.Word
+	for _, w := range list {
+		for _, part := range unbraced(w) {
+			out = append(out, shell.Constant(part))
 		}
 	}
-	if len(n.Args) == 0 {
-		return
+	return out
+}
+
+// unbraced expands {a,b}; a word that could become many is left alone, and is
+// then not known.
+func unbraced(w *syntax.Word) []*syntax.Word {
+	lit := w.Lit()
+	if n := strings.Count(lit, "{"); n == 0 || n > 4 || strings.Contains(lit, "..") || strings.Count(lit, ",") > 32 {
+		return []*syntax.Word{w}
 	}
-	away := slices.ContainsFunc(n.Args, func(a *syntax.Word) bool { return a.Lit() == "" && substitutes(a) && w.fetches(a) })
+	split := *w
+	syntax.SplitBraces(&split)
+	var all []*syntax.Word
+	for one, err := range expand.BracesSeq(nil, &split) {
+		if err != nil {
+			return []*syntax.Word{w}
+		}
+		all = append(all, one)
+	}
+	return all
+}
+
+func joined(ws []shell.Word) string {
+	texts := make([]string, len(ws))
+	for i, w := range ws {
+		texts[i] = w.Text
+	}
+	return strings.Join(texts, " ")
+}
+
+// call weighs a simple command. What is substituted in it is weighed by itself.
+func (w *reading) call(n *syntax.CallExpr, away bool) {
 	ws := words(n.Args)
-	if from, ok := w.functions[ws[0].Text]; ok && ws[0].Known && n.Pos().Offset() >= from {
-		w.assumed = true
-		if len(ws) > 1 && w.knows(ws[1].Text) {
-			w.run(ws[1:], in, away)
-		}
+	if len(ws) == 0 {
 		return
 	}
-	w.run(ws, in, away)
+	runs := !ws[0].Known || slices.ContainsFunc(ws, func(a shell.Word) bool { return runsText(a.Text) })
+	if runs && slices.ContainsFunc(n.Args, func(a *syntax.Word) bool { return a.Lit() == "" && substitutes(a) && fetches(a) }) {
+		w.raise(Block, "runs what it fetched from another machine")
+	}
+	w.run(ws, away)
 }
 
 func substitutes(a *syntax.Word) bool {
@@ -42,56 +74,54 @@ func substitutes(a *syntax.Word) bool {
 	return false
 }
 
-// run weighs a command by its words. away says that one of them is fetched from
-// another machine.
-func (w *reading) run(ws []shell.Word, in source, away bool) {
-	if len(ws) == 0 {
-		return
-	}
+// runsText reports programs that take an argument, or their input, for a program.
+func runsText(name string) bool {
+	name = path.Base(name)
+	return shell.IsShell(name) || isInterpreter(name) || slices.Contains([]string{"eval", "env", ".", "source"}, name)
+}
+
+// isInterpreter reports programs that run a script, but for awk.
+func isInterpreter(name string) bool {
+	lang := shell.Interpreter(name)
+	return lang != "" && !strings.HasSuffix(lang, "awk") || slices.Contains([]string{"bun", "osascript", "guile"}, strings.TrimRight(name, "0123456789."))
+}
+
+// run weighs a command by its words.
+func (w *reading) run(ws []shell.Word, away bool) {
 	first, args := ws[0], ws[1:]
 	if !first.Known || first.Glob || first.Text == "" {
-		w.unknown(ws, away)
+		w.raise(Approve, "which program this is, is only known when it runs: %s", show(ws))
+		w.behind(args, away)
 		return
 	}
 	name := programName(first.Text)
-	w.paths(name, ws)
+	w.paths(name, args)
 	if strings.Contains(name, "/") && len(w.rules.of(name)) == 0 {
-		w.own(ws)
-		name = path.Base(name)
-		if !w.knows(name) {
+		if w.leaves(name) || w.moved {
+			w.raise(Approve, "runs a program from outside of the workspace, or from where the text does not tell: %s", show(ws))
+		} else {
+			w.raise(Review, "runs a program of the workspace: %s", show(ws))
+		}
+		if name = path.Base(name); !w.knows(name) {
 			return
 		}
 	}
-	if p, ok := shell.WrapperOf(name); ok && (name != "env" || len(args) > 0) {
-		w.prefixed(name, ws, p, in, away)
-		return
+	p, wraps := shell.WrapperOf(name)
+	switch {
+	case wraps && (name != "env" || len(args) > 0):
+		w.prefixed(name, ws, p, away)
+	case shell.IsShell(name) && (len(args) != 1 || args[0].Text != "--version"):
+		w.shell(ws, away)
+	default:
+		w.look(name, ws)
+		w.closer(name, args, away)
 	}
-	if shell.IsShell(name) {
-		w.shell(ws, in, away)
-		return
-	}
-	w.look(first.Text, name, args)
-	w.closer(name, args, in, away)
 }
 
-// own weighs a program that a path names. What its name would mean is weighed too.
-func (w *reading) own(ws []shell.Word) {
-	if w.leaves(ws[0].Text) || w.moved {
-		w.raise(Approve, "runs a program from outside of the workspace, or from where the text does not tell: %s", show(ws))
-		return
-	}
-	w.raise(Review, "runs a program of the workspace: %s", show(ws))
-}
-
-// unknown weighs a command whose name the text does not tell.
-func (w *reading) unknown(ws []shell.Word, away bool) {
-	if away {
-		w.raise(Block, "runs what it fetched from another machine")
-		return
-	}
-	w.raise(Approve, "which program this is, is only known when it runs: %s", show(ws))
-	if len(ws) > 1 && w.knows(ws[1].Text) {
-		w.run(ws[1:], fromHere, false)
+// behind weighs words that may be a command of their own.
+func (w *reading) behind(ws []shell.Word, away bool) {
+	if len(ws) > 0 && w.knows(ws[0].Text) {
+		w.run(ws, away)
 	}
 }
 
@@ -112,22 +142,24 @@ func programName(text string) string {
 }
 
 // look finds a command's tier in the table.
-func (w *reading) look(given, name string, args []shell.Word) {
-	ws := append([]shell.Word{{Text: given, Known: true}}, args...)
-	rest := normalized(name, args)
+func (w *reading) look(name string, ws []shell.Word) {
+	rest := normalized(name, ws[1:])
 	tier, known := w.rules.weigh(name, rest)
 	if known && tier == Free && w.optional(name, rest) {
 		w.raise(Review, "may take a file whose name begins with a dash for an option (./* does not): %s", show(ws))
 	}
 	switch {
-	case known && tier == Review:
-		w.raise(Review, "runs code of the workspace or makes something: %s", show(ws))
-	case known && tier == Approve:
-		w.raise(Approve, "changes something, or reaches out: %s", show(ws))
-	case known && tier == Block:
-		w.raise(Block, "is never run: %s", show(ws))
 	case !known:
 		w.raise(Approve, "is not in the table of commands: %s", show(ws))
+		if w.defines {
+			w.behind(ws[1:], false)
+		}
+	case tier == Review:
+		w.raise(Review, "runs code of the workspace or makes something: %s", show(ws))
+	case tier == Approve:
+		w.raise(Approve, "changes something, or reaches out: %s", show(ws))
+	case tier == Block:
+		w.raise(Block, "is never run: %s", show(ws))
 	}
 }
 
@@ -177,71 +209,95 @@ func normalized(name string, args []shell.Word) []shell.Word {
 	return args
 }
 
+// plainSed is a script that prints or substitutes, and writes and runs nothing.
+var plainSed = regexp.MustCompile(`^([0-9$]*(,[0-9$]+)?|/[^/\\]*/(,/[^/\\]*/)?)!?[pdqQ=]$|^([0-9$]+(,[0-9$]+)?)?s/([^/\\\n]|\\[^\n])*/([^/\\\n]|\\[^\n])*/[gpiI0-9]*$`)
+
 // closer looks at what a table cannot tell.
-func (w *reading) closer(name string, args []shell.Word, in source, away bool) {
+func (w *reading) closer(name string, args []shell.Word, away bool) {
+	plain := operands(args)
 	switch {
 	case isInterpreter(name):
-		w.interpreter(args, in, away)
-	case name == "." || name == "source":
-		switch {
-		case away || len(args) > 0 && !args[0].Known:
-			w.shellUnknown(away)
-		case len(args) > 0 && strings.HasPrefix(args[0].Text, "/dev/"):
-			w.input(max(in, fromHere))
+		args = slices.DeleteFunc(slices.Clone(args), func(a shell.Word) bool { return slices.Contains([]string{"-u", "-B", "-I", "-s"}, a.Text) })
+		if len(args) == 0 || args[0].Text == "-" || strings.HasPrefix(args[0].Text, "/dev/") {
+			w.input(away)
 		}
-	case name == "unset":
-		w.unset = w.unset || len(args) == 0 || args[0].Text != "-v"
-		w.evaluatedWords(name, args)
-	case name == "trap":
-		w.inString(operands(args), fromNowhere, away, 1)
+	case name == "." || name == "source":
+		if len(args) > 0 && !args[0].Known {
+			w.inString(shell.Word{}, away)
+		} else if len(args) > 0 && strings.HasPrefix(args[0].Text, "/dev/") {
+			w.input(away)
+		}
+	case name == "trap" && len(plain) > 0:
+		w.inString(plain[0], away)
 	case name == "find":
-		w.find(args)
+		for i, a := range args {
+			if slices.Contains([]string{"-exec", "-execdir", "-ok", "-okdir"}, a.Text) {
+				w.raise(Review, "runs a command for what it finds")
+				w.run(append(shell.Executed(args[i+1:]), shell.Word{}), false)
+			}
+		}
 	case name == "sed" || strings.HasSuffix(name, "awk"):
 		w.program(name, args)
-	case name == "uniq" && len(operands(args)) > 1, name == "xxd" && len(operands(args)) > 1:
-		w.raise(Approve, "writes its second file: %s", show(append([]shell.Word{{Text: name, Known: true}}, args...)))
-	case name == "date" && slices.ContainsFunc(operands(args), func(a shell.Word) bool { return a.Known && strings.Trim(a.Text, "0123456789.") == "" }):
+	case (name == "uniq" || name == "xxd") && len(plain) > 1:
+		w.raise(Approve, "%s writes its second file: %s", name, show(args))
+	case name == "date" && slices.ContainsFunc(plain, func(a shell.Word) bool { return a.Known && strings.Trim(a.Text, "0123456789.") == "" }):
 		w.raise(Approve, "sets the clock")
-	case name == "go" && len(args) > 0 && args[0].Text == "run" && slices.ContainsFunc(args, func(a shell.Word) bool { return strings.Contains(a.Text, "@") }):
+	case name == "go" && slices.ContainsFunc(plain, func(a shell.Word) bool { return strings.Contains(a.Text, "@") }):
 		w.raise(Approve, "runs a program that it fetches: %s", show(args))
-	case name == "hostname" && len(operands(args)) > 0:
-		w.raise(Block, "renames the machine")
 	case name == "git":
-		w.git(args)
+		w.repository(args)
 	case recursive(name, args):
 		w.wide(name, args)
 	case name == "dd":
-		w.disk(args)
-	case evaluates(name):
-		w.evaluatedWords(name, args)
+		for _, a := range args {
+			if to, ok := strings.CutPrefix(a.Text, "of="); ok {
+				w.output(shell.Word{Text: to, Known: a.Known})
+			}
+		}
+	case name == "test" || name == "[":
+		if slices.ContainsFunc(args, func(a shell.Word) bool { return a.Text == "-v" || a.Text == "-R" }) {
+			w.raise(Approve, "looks for a variable, which can run commands")
+		}
+	case slices.Contains([]string{"read", "unset", "mapfile", "readarray", "getopts", "wait"}, name):
+		for _, a := range plain {
+			w.variable(a.Text)
+		}
 	}
 }
 
-// isInterpreter reports programs that run a script, but for awk, which [reading.program] weighs.
-func isInterpreter(name string) bool {
-	lang := shell.Interpreter(name)
-	return lang != "" && !strings.HasSuffix(lang, "awk") || slices.Contains([]string{"bun", "osascript", "guile"}, strings.TrimRight(name, "0123456789."))
+// program weighs the programs of sed and awk, which can write and run.
+func (w *reading) program(name string, args []shell.Word) {
+	plain := operands(args)
+	worse := func(a shell.Word) bool {
+		return !a.Known || strings.ContainsAny(a.Text, "|>@") || strings.Contains(a.Text, "system") || strings.Contains(a.Text, "getline")
+	}
+	if name == "sed" {
+		plain = plain[:min(1, len(plain))]
+		worse = func(a shell.Word) bool { return !a.Known || !plainSed.MatchString(a.Text) }
+		if slices.ContainsFunc(args, func(a shell.Word) bool { return strings.HasPrefix(a.Text, "-") && strings.Trim(a.Text[1:], "nErszu") != "" }) {
+			plain = nil
+		}
+	}
+	if len(plain) == 0 || slices.ContainsFunc(plain, worse) {
+		w.raise(Approve, "%s may write a file or run a command: %s", name, show(args))
+	}
 }
 
 // shell weighs sh and its kin: a script in a word, in a file, or on its input.
-func (w *reading) shell(ws []shell.Word, in source, away bool) {
+func (w *reading) shell(ws []shell.Word, away bool) {
 	script, stdin, rest := w.shellFlags(ws[1:])
 	switch {
-	case len(rest) > 0 && !rest[0].Known && !script:
-		w.shellUnknown(away)
-	case script:
-		w.inString(rest, in, away, 1)
-		if len(rest) > 2 && strings.Contains(rest[0].Text, "$") && w.knows(rest[2].Text) {
-			w.run(rest[2:], in, away) // as "$@"
+	case script && len(rest) > 0:
+		w.inString(rest[0], away)
+		if len(rest) > 2 && strings.Contains(rest[0].Text, "$") {
+			w.behind(rest[2:], away) // as "$@"
 		}
+	case len(rest) > 0 && !rest[0].Known:
+		w.inString(shell.Word{}, away)
 	case stdin || len(rest) == 0 || strings.HasPrefix(rest[0].Text, "/dev/"):
-		w.look(ws[0].Text, programName(ws[0].Text), ws[1:])
-		w.input(in)
+		w.input(away)
 	default: // a file, which the table and the paths speak of
-		w.look(ws[0].Text, programName(ws[0].Text), ws[1:])
-		if away {
-			w.raise(Block, "runs what it fetched from another machine")
-		}
+		w.look(programName(ws[0].Text), ws)
 	}
 }
 
@@ -277,128 +333,176 @@ func (w *reading) shellFlags(args []shell.Word) (script, stdin bool, rest []shel
 	return script, stdin, nil
 }
 
-func (w *reading) shellUnknown(away bool) {
+// input weighs a program that runs what stands on its input, or in a file that is
+// only known when it runs.
+func (w *reading) input(away bool) {
+	w.fed = true
 	if away {
 		w.raise(Block, "runs what it fetched from another machine")
 		return
 	}
-	w.raise(Approve, "what the shell runs is only known when it runs")
+	w.raise(Approve, "what this runs is only known when it runs")
 }
 
-// input weighs a program that runs what stands on its input.
-func (w *reading) input(in source) {
-	switch in {
-	case fromAway:
-		w.raise(Block, "runs what it fetched from another machine")
-	case fromHere:
-		w.raise(Approve, "runs what another command prints")
-	}
-}
-
-// inString weighs a script that the first n words are.
-func (w *reading) inString(args []shell.Word, in source, away bool, n int) {
-	var parts []string
-	known := true
-	for _, a := range args[:min(n, len(args))] {
-		known = known && a.Known
-		parts = append(parts, a.Text)
-	}
-	text := strings.Join(parts, " ")
-	if !known {
-		w.shellUnknown(away)
-		if _, err := parse(text); err != nil {
+// inString weighs a script that a word is.
+func (w *reading) inString(a shell.Word, away bool) {
+	if !a.Known {
+		w.raise(Approve, "what the shell runs is only known when it runs")
+		if _, err := parse(a.Text); err != nil {
 			return // too little of it is known
 		}
 	}
-	w.script(text, in)
+	w.script(a.Text, away)
 }
 
-// interpreter weighs what python and its kin read on their input.
-func (w *reading) interpreter(args []shell.Word, in source, away bool) {
-	for _, a := range args {
+// starters run the command behind them as it is.
+var starters = []string{"env", "exec", "time", "command", "builtin", "eval", "nohup", "timeout", "nice", "xargs"}
+
+// prefixed weighs a command that runs another, and that other.
+func (w *reading) prefixed(name string, ws []shell.Word, p shell.Wrapper, away bool) {
+	args := ws[1:]
+	if name == "command" && len(args) > 0 && (args[0].Text == "-v" || args[0].Text == "-V") {
+		return
+	}
+	inner := p.Rest(args)
+	tier, known := w.rules.weigh(name, args)
+	switch {
+	case known && tier == Block:
+		w.raise(Block, "is never run: %s", show(ws))
+	case known && tier != Free && name != "env", !known && !slices.Contains(starters, name):
+		w.raise(tier, "runs another command: %s", show(ws))
+	}
+	w.options(name, args[:len(args)-len(inner)], away)
+	switch {
+	case p.Script && len(inner) > 0:
+		unknown := slices.ContainsFunc(inner, func(a shell.Word) bool { return !a.Known })
+		w.inString(shell.Word{Text: joined(inner), Known: !unknown}, away)
+	case p.Fed && len(inner) == 0: // xargs alone is echo
+		if name != "xargs" {
+			w.input(away)
+		}
+	case p.Fed:
+		inner = shell.Found(inner)
+		if away && runsText(inner[0].Text) {
+			w.input(away)
+		}
+		w.run(append(inner, shell.Word{}), away)
+	case len(inner) > 0:
+		w.run(inner, away)
+	case !slices.Contains(starters, name):
+		w.raise(Approve, "runs nothing that the text names: %s", show(ws))
+	}
+}
+
+// options weighs flags and assignments of a prefix.
+func (w *reading) options(name string, list []shell.Word, away bool) {
+	for i, a := range list {
 		switch {
-		case away:
-			w.raise(Block, "runs what it fetched from another machine")
-			return
-		case a.Text == "-":
-			w.input(in)
-			return
-		case !strings.HasPrefix(a.Text, "-"):
-			return
-		case len(a.Text) > 1 && a.Text != "-u" && a.Text != "-B" && a.Text != "-I" && a.Text != "-s" && !strings.HasPrefix(a.Text, "--"):
-			return // the table knows the flags that matter
+		case shell.Assigns(a.Text):
+			key, _, _ := strings.Cut(a.Text, "=")
+			w.variable(key)
+		case name == "env" && (hasFlag(a.Text, "-S") || hasFlag(a.Text, "--split-string")):
+			text := strings.TrimPrefix(a.Text, "-S")
+			if _, after, ok := strings.Cut(a.Text, "="); ok {
+				text = after
+			}
+			w.raise(Approve, "env splits a text into a command: %s", a.Text)
+			w.inString(shell.Word{Text: text + " " + joined(list[i+1:]), Known: a.Known}, away)
+		case name == "env" && (strings.HasPrefix(a.Text, "-C") || hasFlag(a.Text, "--chdir")):
+			w.moved = true
+		case !a.Known:
+			w.raise(Approve, "what %s does is only known when it runs", name)
 		}
 	}
-	if len(args) == 0 || args[len(args)-1].Text != "--version" {
-		w.input(in)
-	}
 }
 
+// writers are the programs whose operands are written.
+var writers = strings.Fields("rm rmdir unlink shred mv cp ln install tee touch mkdir truncate dd chmod chown chgrp patch rsync mktemp mkfifo split sed")
+
 // paths weighs where the arguments lead.
-func (w *reading) paths(name string, ws []shell.Word) {
-	writes := slices.Contains(strings.Fields("rm rmdir unlink shred mv cp ln install tee touch mkdir truncate dd chmod chown chgrp patch rsync mktemp mkfifo split sed"), name)
-	for _, a := range ws[1:] {
+func (w *reading) paths(name string, args []shell.Word) {
+	if name == "echo" || name == "printf" {
+		return
+	}
+	writes := slices.Contains(writers, name) && (name != "sed" || slices.ContainsFunc(args, func(a shell.Word) bool { return hasFlag(a.Text, "-i") || hasFlag(a.Text, "--in-place") }))
+	pattern := slices.Contains(strings.Fields("sed awk gawk mawk nawk grep egrep fgrep zgrep rg jq"), name)
+	for _, a := range args {
 		text := a.Text
 		if strings.HasPrefix(text, "-") {
 			_, text, _ = strings.Cut(text, "=")
+		} else if pattern && len(operands(args)) > 1 {
+			pattern = false // the first operand is no path
+			continue
 		} else if before, after, ok := strings.Cut(text, "="); ok && !strings.Contains(before, "/") {
 			text = after
 		}
-		if text == "" {
-			continue
-		}
-		w.secret(text, name)
-		if !isPattern(a, name, ws) {
-			w.reads(shell.Word{Text: text, Known: a.Known, Glob: a.Glob}, name)
-		}
-		if who := keptBy(text); writes && who != "" && (name != "sed" || hasInPlace(ws)) {
+		w.reads(shell.Word{Text: text, Known: a.Known, Glob: a.Glob})
+		if who := keptBy(text); writes && who != "" {
 			w.raise(Block, "%s of %s, which belongs to %s", name, text, who)
 		}
-		if writes && w.leaves(text) && (name != "sed" || hasInPlace(ws)) && looksLikePath(text) {
+		if writes && looksLikePath(text) && w.leaves(text) {
 			w.raise(Approve, "%s of %s, outside of the workspace", name, text)
 		}
 	}
 }
 
-func hasInPlace(ws []shell.Word) bool {
-	return slices.ContainsFunc(ws, func(a shell.Word) bool { return hasFlag(a.Text, "-i") || hasFlag(a.Text, "--in-place") })
-}
-
-func looksLikePath(text string) bool {
-	return strings.HasPrefix(text, "/") || strings.HasPrefix(text, shell.Home) || strings.HasPrefix(text, "..") || strings.Contains(text, "/../")
-}
-
-// isPattern reports the first operand of a program that takes a pattern or a
-// program there and no file.
-func isPattern(a shell.Word, name string, ws []shell.Word) bool {
-	if !slices.Contains(strings.Fields("sed awk gawk mawk nawk grep egrep fgrep zgrep rg jq"), name) {
-		return false
-	}
-	plain := operands(ws[1:])
-	return len(plain) > 1 && plain[0] == a && !slices.ContainsFunc(ws, func(f shell.Word) bool { return hasFlag(f.Text, "-e") || hasFlag(f.Text, "-f") })
-}
-
-// secret weighs the places where passwords and keys are kept.
-func (w *reading) secret(text, name string) {
-	if name == "echo" || name == "printf" {
-		return
-	}
-	lower := strings.ToLower(text)
-	for _, secret := range []string{"/.ssh", "/.aws", "/.gnupg", "/.netrc", "/.kube", "/.docker/config", "/.npmrc", "/.pypirc", "/.git-credentials", "id_rsa", "id_ed25519", "/etc/shadow", "/etc/sudoers", "/environ", "/.config/gh", "/.azure", "/.config/gcloud"} {
-		if strings.Contains(lower, secret) {
-			w.raise(Approve, "looks where passwords and keys are kept: %s", text)
-			return
+// repository weighs options of git before the verb and what goes where.
+func (w *reading) repository(args []shell.Word) {
+	rest := normalized("git", args)
+	freed := func(r rule) bool { return r.custom && r.tier == Free && r.fits(rest) }
+	w.git = w.git || !slices.ContainsFunc(w.rules.of("git"), freed)
+	for _, a := range args[:len(args)-len(rest)] {
+		w.moved = w.moved || strings.HasPrefix(a.Text, "-C")
+		if strings.HasPrefix(a.Text, "-c") || strings.HasPrefix(a.Text, "--exec-path=") || strings.HasPrefix(a.Text, "--config-env") || strings.HasPrefix(a.Text, "--git-dir") {
+			w.raise(Approve, "changes how git works, which can run programs: %s", a.Text)
 		}
 	}
+	for _, a := range rest {
+		if slices.ContainsFunc([]string{"--output", "--ext-diff", "--upload-pack", "--receive-pack", "--edit-description"}, func(f string) bool { return hasFlag(a.Text, f) }) {
+			w.raise(Approve, "git may write a file or run a program: %s", a.Text)
+		}
+	}
+	plain := operands(rest)
+	if len(plain) > 1 && plain[0].Text == "push" && slices.ContainsFunc(plain[1:], func(a shell.Word) bool { return strings.HasPrefix(a.Text, "+") }) {
+		w.raise(Block, "is never run: a push with + replaces what others have")
+	}
+	if len(plain) > 1 && slices.Contains([]string{"branch", "tag", "stash", "remote"}, plain[0].Text) && w.tier == Free {
+		w.raise(Review, "git %s", show(plain))
+	}
 }
 
-// reads weighs a path that is at least looked at.
-func (w *reading) reads(a shell.Word, name string) {
-	switch {
-	case name == "echo" || name == "printf":
-	case strings.HasPrefix(a.Text, "/dev/tcp/"), strings.HasPrefix(a.Text, "/dev/udp/"):
-		w.raise(Block, "connects to another machine through %s", a.Text)
-	case looksLikePath(a.Text) && w.leaves(a.Text) && !(strings.HasPrefix(path.Clean(a.Text), "/dev/") && !strings.Contains(a.Text, "..")):
-		w.raise(Review, "looks outside of the workspace: %s", a.Text)
+// recursive reports commands that change everything below their operands.
+func recursive(name string, args []shell.Word) bool {
+	has := func(flags ...string) bool {
+		return slices.ContainsFunc(args, func(a shell.Word) bool {
+			return slices.ContainsFunc(flags, func(f string) bool { return hasFlag(a.Text, f) })
+		})
+	}
+	switch name {
+	case "rm":
+		return has("-r", "-R", "--recursive", "--no-preserve-root")
+	case "chmod", "chown", "chgrp":
+		return has("-R", "--recursive")
+	case "mv", "shred":
+		return true
+	}
+	return false
+}
+
+// wide blocks what would ruin the machine or all that the person has.
+func (w *reading) wide(name string, args []shell.Word) {
+	for _, a := range operands(args) {
+		text := strings.TrimRight(strings.TrimSuffix(strings.TrimRight(a.Text, "/"), "*"), "/")
+		rooted := strings.HasPrefix(a.Text, "/")
+		switch {
+		case rooted && (text == "" || path.Clean(text) == "/"), text == shell.Home, text == filepath.ToSlash(w.room.dir):
+			w.raise(Block, "%s of %s, all that is below", name, a.Text)
+		case rooted && w.leaves(text) && systemPath(text):
+			w.raise(Block, "%s of %s, which belongs to the system", name, a.Text)
+		case strings.HasPrefix(a.Text, shell.Home) && strings.Count(text, "/") <= 1:
+			w.raise(Block, "%s of %s, in the home directory", name, a.Text)
+		case path.Clean(text) == ".." || strings.HasSuffix(path.Clean(text), "/.."):
+			w.raise(Block, "%s of %s, above the workspace", name, a.Text)
+		}
 	}
 }

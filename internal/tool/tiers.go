@@ -205,47 +205,18 @@ func (rs rules) weigh(name string, args []shell.Word) (Tier, bool) {
 }
 
 // harmless reports whether a free command has no option but those that are known
-// to be harmless, each written out.
+// to be harmless, each written out and alone.
 func (r rule) harmless(args []shell.Word) bool {
 	if r.options == "" || r.custom {
 		return true
 	}
-	known, golike := strings.Fields(r.options), r.name == "go"
-	for i := 0; i < len(args); i++ {
-		switch text := args[i].Text; {
-		case !args[i].Known:
-			return false
-		case text == "--":
-			return !slices.ContainsFunc(args[i:], func(a shell.Word) bool { return !a.Known })
-		case !strings.HasPrefix(text, "-") || text == "-":
-		case slices.Contains(known, dashed(text, golike)+":"):
-			i++ // its value
-		case !listed(known, dashed(text, golike), golike):
-			return false
-		}
-	}
-	return true
-}
-
-// dashed takes off the second dash, which says nothing to programs written in Go.
-func dashed(text string, golike bool) string {
-	if golike && strings.HasPrefix(text, "--") {
-		return text[1:]
-	}
-	return text
-}
-
-// listed looks for an option with its value in the same word, or for a cluster
-// of letters.
-func listed(known []string, text string, golike bool) bool {
-	name, _, _ := strings.Cut(text, "=")
-	switch {
-	case slices.Contains(known, name), name != text && slices.Contains(known, name+":"):
-		return true
-	case golike || strings.HasPrefix(text, "--"):
-		return false
-	case slices.Contains(known, text[:2]+":"):
-		return true
-	}
-	return !strings.ContainsFunc(text[1:], func(r rune) bool { return !slices.Contains(known, "-"+string(r)) })
+	known := strings.Fields(r.options)
+	return !slices.ContainsFunc(args, func(a shell.Word) bool {
+		name, _, _ := strings.Cut(a.Text, "=")
+		listed := slices.ContainsFunc(known, func(option string) bool {
+			flag, valued := strings.CutSuffix(option, ":")
+			return name == flag || valued && r.name != "go" && strings.HasPrefix(a.Text, flag)
+		})
+		return !a.Known || strings.HasPrefix(a.Text, "-") && !listed && a.Text != "--"
+	})
 }
