@@ -274,7 +274,9 @@ func (w *reading) program(name string, args []shell.Word) {
 	if name == "sed" {
 		plain = plain[:min(1, len(plain))]
 		worse = func(a shell.Word) bool { return !a.Known || !plainSed.MatchString(a.Text) }
-		if slices.ContainsFunc(args, func(a shell.Word) bool { return strings.HasPrefix(a.Text, "-") && strings.Trim(a.Text[1:], "nErszu") != "" }) {
+		if slices.ContainsFunc(args, func(a shell.Word) bool {
+			return strings.HasPrefix(a.Text, "-") && strings.Trim(a.Text[1:], "nErszu") != ""
+		}) {
 			plain = nil
 		}
 	}
