@@ -10,6 +10,8 @@ import (
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v4"
+
+	"github.com/piton-dev/piton/internal/plan"
 )
 
 // Caps on one file.
@@ -141,40 +143,12 @@ func unreadable(file string, text []byte) (Problem, bool) {
 	if len(text) > maxFile {
 		return Problem{Origin: Origin{File: file}, Message: fmt.Sprintf("is larger than %d bytes", maxFile)}, true
 	}
-	line, column := 1, 1
-	for i := 0; i < len(text); {
-		r, size := utf8.DecodeRune(text[i:])
-		message := ""
-		switch {
-		case r == utf8.RuneError && size == 1:
-			message = "is not UTF-8"
-		case r == '\ufeff' && i == 0:
-		case invisible(r):
-			message = fmt.Sprintf("character U+%04X is not allowed: it hides what is written", r)
-		}
-		if message != "" {
-			return Problem{Origin: Origin{File: file, Line: line, Column: column}, Message: message}, true
-		}
-		if column++; r == '\n' {
-			line, column = line+1, 1
-		}
-		i += size
+	var found plan.Problems
+	plan.Screen(text, &found)
+	for _, p := range found.Sorted() {
+		return Problem{Origin: Origin{File: file, Line: p.Pos.Line, Column: p.Pos.Column}, Message: p.Message, Hint: p.Hint}, true
 	}
 	return Problem{}, false
-}
-
-// invisible reports control characters, direction overrides, noncharacters and
-// characters without width.
-func invisible(r rune) bool {
-	switch {
-	case r == '\t', r == '\n', r == '\r':
-		return false
-	case r < ' ', r >= 0x7f && r < 0xa0:
-		return true
-	case r >= 0x200b && r <= 0x200f, r >= 0x202a && r <= 0x202e, r >= 0x2060 && r <= 0x2069:
-		return true
-	}
-	return r >= 0xfdd0 && r <= 0xfdef || r == 0x061c || r == 0x180e || r == 0xfeff || r == 0x2028 || r == 0x2029
 }
 
 // unplain finds the first alias or tag in the tree, whose depth is bounded, and

@@ -115,7 +115,7 @@ func unseen(r rune) string {
 	case r == 0x115f || r == 0x1160 || r == 0x3164 || r == 0xffa0 || r == 0x2800:
 		return "an invisible letter"
 	case r >= 0xfff0 && r <= 0xfffb, r >= 0xe0000 && r <= 0xe0fff, r >= 0x206a && r <= 0x206f,
-		r == 0x17b4, r == 0x17b5, r >= 0x1d173 && r <= 0x1d17a, r >= 0x1bca0 && r <= 0x1bca3:
+		r >= 0xfdd0 && r <= 0xfdef, r == 0x17b4, r == 0x17b5, r >= 0x1d173 && r <= 0x1d17a, r >= 0x1bca0 && r <= 0x1bca3:
 		return "an invisible format character"
 	case variation(r):
 		return "a variation selector"

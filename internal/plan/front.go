@@ -130,7 +130,7 @@ func (p *parser) entries(f frontText, root *yaml.Node, lines []string) ([]Key, e
 		}
 		keys = append(keys, Key{Name: k.Value, Value: root.Content[i+1].Value, Pos: Pos{f.line + n, 1}})
 		if k.Value == "status" && p.plan.status == (span{}) {
-			p.projectStatus(f, n, root.Content[i+1])
+			p.projectStatus(f, k, root.Content[i+1])
 		}
 	}
 	starts = append(starts, len(lines))
@@ -205,24 +205,24 @@ func runWords() []string {
 
 // projectStatus notes where the value of status stands, if it is one word or
 // one quoted text on the key's own line.
-func (p *parser) projectStatus(f frontText, n int, value *yaml.Node) {
-	rest := f.text
+func (p *parser) projectStatus(f frontText, key, value *yaml.Node) {
+	n := key.Line - 1
 	at := f.offset
 	for range n {
-		i := strings.IndexByte(rest, '\n') + 1
-		rest, at = rest[i:], at+i
+		at += strings.IndexByte(p.src[at:], '\n') + 1
 	}
-	rest, _, _ = strings.Cut(rest, "\n")
-	colon := strings.IndexByte(rest, ':')
-	if strings.TrimRight(rest[:max(0, colon)], " ") != "status" || value.Value == "" {
+	at += value.Column - 1 // all before it is ASCII
+	written := value.Value
+	switch value.Style {
+	case yaml.DoubleQuotedStyle:
+		written = `"` + written + `"`
+	case yaml.SingleQuotedStyle:
+		written = "'" + written + "'"
+	}
+	switch {
+	case value.Value == "":
 		return
-	}
-	from := colon + 1
-	for from < len(rest) && isSpace(rest[from]) {
-		from++
-	}
-	to := scalarEnd(rest, from)
-	if to < 0 || strings.Trim(rest[from:to], `"'`) != value.Value {
+	case value.Line != key.Line || !strings.HasPrefix(p.src[at:], written):
 		p.problem(Pos{f.line + n, 1}, Warning, BadStatus, "the harness cannot write a status here", "write one word: status: draft")
 		return
 	}
@@ -230,32 +230,8 @@ func (p *parser) projectStatus(f frontText, n int, value *yaml.Node) {
 		hint := cmp.Or(Nearest(value.Value, words), "write status: draft; the harness writes the rest")
 		p.problem(Pos{f.line + n, 1}, Warning, BadStatus, fmt.Sprintf("%q is not a status of a plan", value.Value), hint)
 	}
-	p.plan.status = span{at + from, at + to}
+	p.plan.status = span{at, at + len(written)}
 	p.plan.projected = append(p.plan.projected, p.plan.status)
-}
-
-// scalarEnd is the end of the scalar that begins at from, or -1 if the line
-// does not end after it.
-func scalarEnd(s string, from int) int {
-	if from == len(s) {
-		return -1
-	}
-	to := strings.Index(s[from:], " #")
-	if c := s[from]; c == '"' || c == '\'' {
-		n := strings.IndexByte(s[from+1:], c)
-		if n < 0 {
-			return -1
-		}
-		to = n + 2
-		if after := trimmed(s[from+to:]); after != "" && after[0] != '#' {
-			return -1
-		}
-		return from + to
-	}
-	if to < 0 {
-		to = len(s) - from
-	}
-	return from + len(strings.TrimRight(s[from:from+to], white))
 }
 
 // normalEnds ends every line with a line feed alone.

@@ -1,7 +1,6 @@
 package plan
 
 import (
-	"math/bits"
 	"slices"
 	"strings"
 	"unicode"
@@ -254,10 +253,9 @@ func meant(key string) *spec {
 		limit = 2
 	}
 	var best *spec
-	letters := letterSet(key)
 	for i := range table {
 		k := table[i].key()
-		if len(k)-len(key) > limit || len(key)-len(k) > limit || bits.OnesCount32(letters^letterSet(k)) > 2*limit {
+		if len(k)-len(key) > limit || len(key)-len(k) > limit {
 			continue
 		}
 		d := distance(key, k, limit)
@@ -304,14 +302,6 @@ func swapped(a, b string) bool {
 		i++
 	}
 	return i+1 < len(a) && a[i] == b[i+1] && a[i+1] == b[i] && a[i+2:] == b[i+2:]
-}
-
-func letterSet(s string) uint32 {
-	var set uint32
-	for i := range len(s) {
-		set |= 1 << (s[i] & 31)
-	}
-	return set
 }
 
 // isStatus reports whether a line is a status as the harness writes it: at the

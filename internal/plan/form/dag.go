@@ -16,36 +16,18 @@ func dagFields() []field[header] {
 	table := callFields()
 	return []field[header]{
 		past[header]("id", "The plan's id.", name()),
-		{
-			key: "taskId", label: "title", schema: name().schema, about: "The task that the plan is for.",
-			read: func(r *reader, n *node, to header) {
-				if t, ok := line().read(r, n); ok {
-					to.Title = t
-				}
-			},
-			write: func(p header) *node {
-				if p.Title.Value == toolPlan {
-					return nil
-				}
-				return unlessEmpty(p.Title.Value)
-			},
-		},
+		bound("taskId", "The task that the plan is for.", line(),
+			func(p header) (plan.Text, bool) { return p.Title, p.Title.Value != toolPlan && !p.Title.IsZero() },
+			func(_ *reader, _ *node, to header, t plan.Text) { to.Title = t }).as("title"),
 		past[header]("version", "Counts the revisions of the plan.", integer(0, 1<<30)),
 		past[header]("createdAt", "When the plan was made.", name()),
-		{
-			key: "estimatedDuration", label: "estimate", schema: seconds().schema, about: "How long it will take, in seconds.",
-			read: func(r *reader, n *node, to header) {
-				if s, ok := seconds().read(r, n); ok {
-					to.Estimate = plan.Field[time.Duration]{Value: time.Duration(s) * time.Second, Set: true, Pos: n.at}
-				}
+		bound("estimatedDuration", "How long it will take, in seconds.", integer(1, 366*24*60*60),
+			func(p header) (int, bool) {
+				return int(p.Estimate.Value / time.Second), p.Estimate.Set && p.Estimate.Value%time.Second == 0
 			},
-			write: func(p header) *node {
-				if !p.Estimate.Set || p.Estimate.Value%time.Second != 0 {
-					return nil
-				}
-				return seconds().write(int(p.Estimate.Value / time.Second))
-			},
-		},
+			func(_ *reader, n *node, to header, s int) {
+				to.Estimate = plan.Field[time.Duration]{Value: time.Duration(s) * time.Second, Set: true, Pos: n.at}
+			}).as("estimate"),
 		{
 			key: "steps", must: true,
 			schema: func() *node {
@@ -57,12 +39,9 @@ func dagFields() []field[header] {
 	}
 }
 
-func seconds() shape[int] { return integer(1, 366*24*60*60) }
-
 // callFields are the keys of a step that calls a tool.
 func callFields() []field[row] {
 	needs := listOf(stepID(), 0)
-	critical := on("critical", "", yesNo(), func(s row) *plan.Field[bool] { return &s.Critical })
 	args := data("args", "Arguments of the tool. A text that is $step or $step.field is a reference to that step's output.", func(s row) *plan.Text { return &s.Args })
 	args.schema = func() *node { return schemaOf("type", "object") }
 	anyArgs := args.read
@@ -95,16 +74,9 @@ func callFields() []field[row] {
 			},
 			write: func(s row) *node { return texts("") }, // writeDAG knows which steps there are
 		},
-		{
-			key: "critical", schema: yesNo().schema, about: "After its failure nothing new starts. No if absent.",
-			read: critical.read,
-			write: func(s row) *node {
-				if s.Critical.Value {
-					return booleans(true)
-				}
-				return nil
-			},
-		},
+		bound("critical", "After its failure nothing new starts. No if absent.", yesNo(),
+			func(s row) (bool, bool) { return true, s.Critical.Value },
+			func(_ *reader, n *node, s row, v bool) { s.Critical = plan.Field[bool]{Value: v, Set: true, Pos: n.at} }),
 		statusField[row]("pending", "blocked", "ready", "running", "completed", "failed", "skipped"),
 		past[row]("result", "The step's output.", anything()),
 	}
@@ -112,15 +84,9 @@ func callFields() []field[row] {
 
 // description is the step's title, unless that is only its id.
 func description() field[row] {
-	f := at("description", "The step's title, in one line; its id if absent.", line(), func(s row) *plan.Text { return &s.Title }).as("title")
-	write := f.write
-	f.write = func(s row) *node {
-		if s.Title.Value == s.ID.Value {
-			return nil
-		}
-		return write(s)
-	}
-	return f
+	return bound("description", "The step's title, in one line; its id if absent.", line(),
+		func(s row) (plan.Text, bool) { return s.Title, s.Title.Value != s.ID.Value && !s.Title.IsZero() },
+		func(_ *reader, _ *node, s row, t plan.Text) { s.Title = t }).as("title")
 }
 
 // readDAG reads a graph of tool calls. Nothing in it is critical unless it says so.

@@ -36,40 +36,37 @@ func (f field[T]) required() field[T] { f.must = true; return f }
 // as is the field under the name of its label.
 func (f field[T]) as(label string) field[T] { f.label = label; return f }
 
-// on binds a key to a field of the tree.
-func on[T, V any](key, about string, s shape[V], get func(T) *plan.Field[V]) field[T] {
+// bound binds a key to a value: get says what it is and whether there is one to
+// write, and set takes the one that was read.
+func bound[T, V any](key, about string, s shape[V], get func(T) (V, bool), set func(r *reader, n *node, to T, v V)) field[T] {
 	return field[T]{
 		key: key, about: about, schema: s.schema,
 		read: func(r *reader, n *node, to T) {
 			if v, ok := s.read(r, n); ok {
-				*get(to) = plan.Field[V]{Value: v, Set: true, Pos: n.at}
+				set(r, n, to, v)
 			}
 		},
 		write: func(from T) *node {
-			if f := get(from); f.Set {
-				return s.write(f.Value)
+			if v, ok := get(from); ok {
+				return s.write(v)
 			}
 			return nil
 		},
 	}
 }
 
+// on binds a key to a field of the tree.
+func on[T, V any](key, about string, s shape[V], get func(T) *plan.Field[V]) field[T] {
+	return bound(key, about, s, func(from T) (V, bool) { return get(from).Value, get(from).Set },
+		func(_ *reader, n *node, to T, v V) { *get(to) = plan.Field[V]{Value: v, Set: true, Pos: n.at} })
+}
+
 // at binds a key to a text of the tree.
 func at[T any](key, about string, s shape[plan.Text], get func(T) *plan.Text) field[T] {
-	return field[T]{
-		key: key, about: about, schema: s.schema, text: get,
-		read: func(r *reader, n *node, to T) {
-			if t, ok := s.read(r, n); ok {
-				*get(to) = t
-			}
-		},
-		write: func(from T) *node {
-			if t := get(from); !t.IsZero() {
-				return s.write(*t)
-			}
-			return nil
-		},
-	}
+	f := bound(key, about, s, func(from T) (plan.Text, bool) { return *get(from), !get(from).IsZero() },
+		func(_ *reader, _ *node, to T, t plan.Text) { *get(to) = t })
+	f.text = get
+	return f
 }
 
 // past is a key of history: its type is checked, and its value kept as data.

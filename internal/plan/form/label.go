@@ -12,55 +12,36 @@ import (
 
 // indexField is the step's place in the list.
 func indexField() field[row] {
-	s := integer(0, plan.MaxSteps-1)
-	return field[row]{
-		key: "index", schema: s.schema, about: "The step's place in the list, counted from 0.",
-		read: func(r *reader, n *node, to row) {
-			if i, ok := s.read(r, n); ok && i != to.i {
+	return bound("index", "The step's place in the list, counted from 0.", integer(0, plan.MaxSteps-1),
+		func(s row) (int, bool) { return s.i, true },
+		func(r *reader, n *node, to row, i int) {
+			if i != to.i {
 				r.wrong(n, plan.BadIndex, "number the steps from 0, in their order", "the step has the index %d and is number %d of the list, counted from 0", i, to.i)
 			}
-		},
-		write: func(s row) *node { return numbers(strconv.Itoa(s.i)) },
-	}
+		})
 }
 
 // stepNumber is the number before the title, where it is not the usual one.
 func stepNumber() field[row] {
 	s := tested(`^[ \t\r\n]*[0-9Nn][0-9Nn+ –—-]*[ \t\r\n]*$`, plan.BadNumber, "write 1, 3–7, 3–N or N+1", "no number of a step", plan.ValidNumber)
-	return field[row]{
-		key: "number", schema: s.schema, about: "The number that people see, if not index + 1.",
-		read: func(r *reader, n *node, to row) {
-			if t, ok := s.read(r, n); ok {
-				to.Number = t.Value
-			}
+	return bound("number", "The number that people see, if not index + 1.", s,
+		func(s row) (plan.Text, bool) {
+			return plan.Text{Value: s.Number}, s.Number != "" && s.Number != strconv.Itoa(s.i+1)
 		},
-		write: func(s row) *node {
-			if s.Number == "" || s.Number == strconv.Itoa(s.i+1) {
-				return nil
-			}
-			return texts(s.Number)
-		},
-	}
+		func(_ *reader, _ *node, to row, t plan.Text) { to.Number = t.Value })
 }
 
 // ownerField is the entry of the frontmatter.
 func ownerField() field[header] {
-	s := name()
-	return field[header]{
-		key: "owner", about: "The agent role that owns the plan.", schema: s.schema,
-		read: func(r *reader, n *node, to header) {
-			if w, ok := s.read(r, n); ok {
-				k := slices.IndexFunc(to.Front, func(k plan.Key) bool { return k.Name == "owner" })
-				to.Front[k].Value, to.Front[k].Pos = w, n.at
-			}
+	return bound("owner", "The agent role that owns the plan.", name(),
+		func(p header) (string, bool) {
+			owner := strings.Trim(p.Owner(), blank)
+			return owner, owner != "" && owner != "orchestrator"
 		},
-		write: func(p header) *node {
-			if p.Owner() == "orchestrator" {
-				return nil
-			}
-			return unlessEmpty(strings.Trim(p.Owner(), blank))
-		},
-	}
+		func(_ *reader, n *node, to header, w string) {
+			k := slices.IndexFunc(to.Front, func(k plan.Key) bool { return k.Name == "owner" })
+			to.Front[k].Value, to.Front[k].Pos = w, n.at
+		})
 }
 
 // statusField shows how far something is. A word that says more than the first
@@ -79,41 +60,22 @@ func statusField[T any](words ...string) field[T] {
 }
 
 func choicesField() field[row] {
-	s := listOf(running(), 0)
-	return field[row]{
-		key: "choices", schema: s.schema, about: "Answers to choose from.",
-		read: func(r *reader, n *node, to row) {
-			choices, ok := s.read(r, n)
-			if ok && to.Ask.IsZero() {
+	return bound("choices", "Answers to choose from.", listOf(running(), 0),
+		func(s row) (lines, bool) { return s.Choices, len(s.Choices) > 0 },
+		func(r *reader, n *node, to row, choices lines) {
+			if to.Ask.IsZero() {
 				r.wrong(n, plan.MissingField, "write `ask`", "there are choices and no question")
 			}
 			to.Choices = choices
-		},
-		write: func(from row) *node {
-			if len(from.Choices) == 0 {
-				return nil
-			}
-			return s.write(from.Choices)
-		},
-	}
+		})
 }
 
 func forEachField() field[row] {
-	s := listOf(line(), 1)
-	return field[row]{
-		key: "forEach", label: "for each", schema: s.schema, about: "One instance of the step for each item: a glob, several names, or $step.",
-		read: func(r *reader, n *node, to row) {
-			if items, ok := s.read(r, n); ok {
-				to.ForEach = plan.Field[plan.ForEach]{Value: plan.ForEach{Items: items}, Set: true, Pos: n.at}
-			}
-		},
-		write: func(from row) *node {
-			if !from.ForEach.Set {
-				return nil
-			}
-			return s.write(from.ForEach.Value.Items)
-		},
-	}
+	return bound("forEach", "One instance of the step for each item: a glob, several names, or $step.", listOf(line(), 1),
+		func(s row) (lines, bool) { return s.ForEach.Value.Items, s.ForEach.Set },
+		func(_ *reader, n *node, to row, items lines) {
+			to.ForEach = plan.Field[plan.ForEach]{Value: plan.ForEach{Items: items}, Set: true, Pos: n.at}
+		}).as("for each")
 }
 
 func contractField() field[row] {
@@ -135,25 +97,20 @@ func contractField() field[row] {
 }
 
 func exitCodeField() field[row] {
-	s := integer(0, 255)
-	return field[row]{
-		key: "exitCode", label: "exit_code", schema: s.schema, about: "The exit code that the contract must have; 0 if absent.",
-		read: func(r *reader, n *node, to row) {
-			switch code, ok := s.read(r, n); {
-			case !ok:
-			case to.Contract == nil:
+	return bound("exitCode", "The exit code that the contract must have; 0 if absent.", integer(0, 255),
+		func(s row) (int, bool) {
+			if s.Contract == nil {
+				return 0, false
+			}
+			return s.Contract.ExitCode.Value, s.Contract.ExitCode.Set
+		},
+		func(r *reader, n *node, to row, code int) {
+			if to.Contract == nil {
 				r.wrong(n, plan.MissingField, "write `contract`", "there is an exit code and no contract")
-			default:
-				to.Contract.ExitCode = plan.Field[int]{Value: code, Set: true, Pos: n.at}
+				return
 			}
-		},
-		write: func(from row) *node {
-			if from.Contract == nil || !from.Contract.ExitCode.Set {
-				return nil
-			}
-			return s.write(from.Contract.ExitCode.Value)
-		},
-	}
+			to.Contract.ExitCode = plan.Field[int]{Value: code, Set: true, Pos: n.at}
+		}).as("exit_code")
 }
 
 // checksField is the checklist: each check is an object.
@@ -182,16 +139,8 @@ func checkFields() []field[*plan.Check] {
 	return []field[*plan.Check]{
 		at("name", "", checkName, func(c *plan.Check) *plan.Text { return &c.Name }).required(),
 		command,
-		{
-			key: "optional", about: "It need not pass.", schema: yesNo().schema,
-			read: func(r *reader, n *node, to *plan.Check) { to.Optional, _ = yesNo().read(r, n) },
-			write: func(c *plan.Check) *node {
-				if c.Optional {
-					return booleans(true)
-				}
-				return nil
-			},
-		},
+		bound("optional", "It need not pass.", yesNo(), func(c *plan.Check) (bool, bool) { return true, c.Optional },
+			func(_ *reader, _ *node, to *plan.Check, v bool) { to.Optional = v }),
 	}
 }
 

@@ -43,17 +43,9 @@ func titleField() field[header] {
 }
 
 func headerLabels() []field[header] {
-	issue := field[header]{
-		key: "issue", about: "The issue that the plan is for.", schema: issueName().schema,
-		read: func(r *reader, n *node, to header) {
-			if s, ok := issueName().read(r, n); ok {
-				to.Issue = s
-			}
-		},
-		write: func(p header) *node { return unlessEmpty(p.Issue) },
-	}
 	return []field[header]{
-		issue,
+		bound("issue", "The issue that the plan is for.", issueName(), func(p header) (string, bool) { return p.Issue, p.Issue != "" },
+			func(_ *reader, _ *node, to header, s string) { to.Issue = s }),
 		prose("context", "What an agent must know about the whole plan.", func(p header) *plan.Text { return &p.Context }),
 		on("budget", "What the run may use.", budget(), func(p header) *plan.Field[plan.Budget] { return &p.Budget }),
 		on("priority", "", word("critical", "high", "normal", "low", "idle"), func(p header) *plan.Field[string] { return &p.Priority }),
@@ -77,13 +69,6 @@ func issueName() shape[string] {
 		}
 		return true
 	})
-}
-
-func unlessEmpty(s string) *node {
-	if s == "" {
-		return nil
-	}
-	return texts(s)
 }
 
 // metadataField is the object of seldom used paragraphs of the header.

@@ -100,21 +100,11 @@ func checklistField() field[*task] {
 }
 
 func itemFields() []field[*checkItem] {
-	plain := func(key string, get func(*checkItem) *string) field[*checkItem] {
-		return field[*checkItem]{
-			key: key, must: true, schema: name().schema,
-			read:  func(r *reader, n *node, to *checkItem) { *get(to), _ = name().read(r, n) },
-			write: func(it *checkItem) *node { return texts(*get(it)) },
-		}
-	}
-	text := plain("description", func(it *checkItem) *string { return &it.description })
-	text.schema = running().schema
-	text.read = func(r *reader, n *node, to *checkItem) {
-		t, _ := running().read(r, n)
-		to.description, to.at = t.Value, t.Pos
-	}
 	return []field[*checkItem]{
-		plain("id", func(it *checkItem) *string { return &it.id }), text,
+		bound("id", "", name(), func(it *checkItem) (string, bool) { return it.id, true },
+			func(_ *reader, _ *node, to *checkItem, id string) { to.id = id }).required(),
+		bound("description", "", running(), func(it *checkItem) (plan.Text, bool) { return plan.Text{Value: it.description}, true },
+			func(_ *reader, _ *node, to *checkItem, t plan.Text) { to.description, to.at = t.Value, t.Pos }).required(),
 		statusField[*checkItem]("pending", "pass", "fail", "skipped"),
 		past[*checkItem]("error", "Why it failed.", anyText()),
 		past[*checkItem]("output", "What the command printed.", anyText()),
@@ -136,15 +126,8 @@ func configField() field[*task] {
 
 func configFields() []field[*taskConfig] {
 	flag := func(key, about string, get func(*taskConfig) *bool) field[*taskConfig] {
-		return field[*taskConfig]{
-			key: key, about: about, schema: yesNo().schema,
-			read: func(r *reader, n *node, to *taskConfig) {
-				if yes, ok := yesNo().read(r, n); ok {
-					*get(to) = yes
-				}
-			},
-			write: func(c *taskConfig) *node { return booleans(*get(c)) },
-		}
+		return bound(key, about, yesNo(), func(c *taskConfig) (bool, bool) { return *get(c), true },
+			func(_ *reader, _ *node, to *taskConfig, v bool) { *get(to) = v })
 	}
 	return []field[*taskConfig]{
 		flag("runBuild", "Yes if absent.", func(c *taskConfig) *bool { return &c.build }),
