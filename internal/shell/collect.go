@@ -20,7 +20,6 @@ type collector struct {
 	active map[string]int // functions whose body is being walked
 	args   []Word         // $1 and on
 	free   bool           // the arguments are not known
-	stack  []string
 	stdin  input
 	depth  int  // of scripts inside constant strings
 	calls  int  // of functions that call one another
@@ -43,7 +42,7 @@ func collect(s *Script, text string, from Frame) {
 
 func (c *collector) walk() {
 	c.shell.Left = repeats(c.shell.File)
-	c.called, c.args, c.stack = map[string]bool{}, c.from.Args, nil
+	c.called, c.args = map[string]bool{}, c.from.Args
 	c.stmts(c.shell.File.Stmts, c.from.Dir)
 }
 
@@ -185,7 +184,7 @@ func (c *collector) binary(cmd *syntax.BinaryCmd, dir string) string {
 	}
 	c.stmt(cmd.X, dir)
 	saved := c.stdin
-	c.stdin = c.written(cmd.X, dir)
+	c.stdin = input{Kind: UnknownInput} // what goes through a pipe is not followed
 	c.stmt(cmd.Y, dir)
 	c.stdin = saved
 	return dir
@@ -366,15 +365,12 @@ func (c *collector) call(cmd Call) string {
 	}
 	c.note(cmd)
 	switch {
-	case name == "cd":
-		return changed(cmd)
-	case name == "pushd":
-		c.stack = append(c.stack, cmd.Dir)
+	case name == "cd" || name == "pushd":
 		return changed(cmd)
 	case name == "popd":
-		return c.pop()
-	case name == "set" || name == "shift":
-		c.shift(cmd)
+		return UnknownDir
+	case name == "shift" || name == "set" && HasAny(cmd, "--"):
+		c.free = true
 	case name == "read" || name == "mapfile" || name == "readarray" || name == "getopts" || name == "printf":
 		c.filled(cmd)
 	case name == "eval" && len(cmd.Words) > 1 && !slices.ContainsFunc(cmd.Args(), Word.special):
@@ -407,15 +403,6 @@ func (c *collector) note(cmd Call) {
 	}
 }
 
-func (c *collector) pop() string {
-	if len(c.stack) == 0 {
-		return UnknownDir
-	}
-	dir := c.stack[len(c.stack)-1]
-	c.stack = c.stack[:len(c.stack)-1]
-	return dir
-}
-
 // maxCalls is how deep functions that call one another are followed.
 const maxCalls = 6
 
@@ -440,19 +427,6 @@ func (c *collector) function(name string, bodies []*syntax.Stmt, cmd Call) strin
 	c.calls--
 	c.args, c.free, c.maybe = args, free, maybe
 	return after
-}
-
-// shift follows the positional arguments.
-func (c *collector) shift(cmd Call) {
-	args := cmd.Args()
-	switch {
-	case cmd.Name() == "shift" && len(args) == 0 && len(c.args) > 0:
-		c.args = c.args[1:]
-	case cmd.Name() == "shift" && len(args) > 0:
-		c.free = true
-	case cmd.Name() == "set" && len(args) > 0 && args[0].Text == "--":
-		c.args, c.free = args[1:], false
-	}
 }
 
 // filled forgets what a builtin reads from elsewhere.

@@ -120,14 +120,8 @@ func begun(cmd Call) []Call {
 	if inner, ok := Unwrap(cmd); ok {
 		return []Call{inner}
 	}
-	switch cmd.Tool() {
-	case "find", "fd":
+	if cmd.Tool() == "find" || cmd.Tool() == "fd" {
 		return executed(cmd)
-	case "git":
-		if v, rest := Verb(cmd, Wrapper{Short: "Cc"}); v == "bisect" && len(rest.Words) > 2 && rest.Words[1].Text == "run" {
-			rest.Words = rest.Words[2:]
-			return []Call{rest}
-		}
 	}
 	return nil
 }
@@ -291,9 +285,7 @@ func Started(c Call) (Call, bool) {
 		return run("run", Wrapper{Short: "pC", Long: []string{
 			"--with", "--extra", "--group", "--python", "--project", "--directory", "--env-file", "--package",
 		}})
-	case "poetry", "pdm", "rye", "pipenv", "pixi":
-		return run("run", Wrapper{Short: "ep"})
-	case "hatch":
+	case "poetry", "pdm", "rye", "pipenv", "pixi", "hatch":
 		return run("run", Wrapper{Short: "ep"})
 	case "conda", "mamba", "micromamba":
 		return run("run", Wrapper{Short: "np"})

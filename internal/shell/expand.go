@@ -15,7 +15,6 @@ const maxReadings = 16
 // variable is what a name may stand for, by all assignments of a script.
 type variable struct {
 	values  []Word
-	lists   [][]Word // as an array
 	unknown bool     // something else, too
 }
 
@@ -37,7 +36,6 @@ func (v *variable) merge(other *variable) {
 		return
 	}
 	v.unknown = v.unknown || other.unknown
-	v.lists = append(v.lists, other.lists...)
 	for _, w := range other.values {
 		v.add(w)
 	}
@@ -63,11 +61,7 @@ func (c *collector) assign(a *syntax.Assign, dir string) {
 	}
 	v := c.variable(a.Name.Value)
 	switch {
-	case a.Index != nil:
-		v.unknown = true
-	case a.Array != nil:
-		c.array(v, a, dir)
-	case a.Append:
+	case a.Index != nil || a.Array != nil || a.Append:
 		v.unknown = true
 	case a.Value == nil:
 		v.add(Word{Known: true, Drawn: true})
@@ -93,20 +87,6 @@ func (c *collector) search(value *syntax.Word, dir string) {
 	}
 }
 
-func (c *collector) array(v *variable, a *syntax.Assign, dir string) {
-	lists := [][]Word{nil}
-	for _, e := range a.Array.Elems {
-		if e.Value == nil || e.Index != nil {
-			v.unknown = true
-			return
-		}
-		lists = c.combine(lists, c.expand(e.Value, dir))
-	}
-	if v.unknown = v.unknown || a.Append || len(v.lists)+len(lists) > maxReadings; !v.unknown {
-		v.lists = append(v.lists, lists...)
-	}
-}
-
 // expand returns what a word may say; each reading is none, one or several
 // words. Words that are not known have a reading, too.
 func (c *collector) expand(w *syntax.Word, dir string) [][]Word {
@@ -114,8 +94,11 @@ func (c *collector) expand(w *syntax.Word, dir string) [][]Word {
 		return [][]Word{{one}}
 	}
 	at := c.place(w)
-	if lists, ok := c.lists(w); ok {
-		return placed(lists, at)
+	if c.isArgs(w) {
+		if c.free {
+			return [][]Word{{{Text: UnknownText, Drawn: true, At: at}}}
+		}
+		return placed(c.args, at)
 	}
 	all := c.readings(w.Parts, dir, false)
 	lists := make([][]Word, len(all))
@@ -145,17 +128,13 @@ func (c *collector) place(w *syntax.Word) int {
 	return int(w.Pos().Offset())
 }
 
-// placed sets the place of words.
-func placed(lists [][]Word, at int) [][]Word {
-	out := make([][]Word, len(lists))
-	for i, list := range lists {
-		out[i] = make([]Word, len(list))
-		for j, w := range list {
-			w.At = at
-			out[i][j] = w
-		}
+// placed is one reading, of words that stand at a place.
+func placed(list []Word, at int) [][]Word {
+	list = slices.Clone(list)
+	for i := range list {
+		list[i].At = at
 	}
-	return out
+	return [][]Word{list}
 }
 
 // fields splits one reading as the shell does where a variable stands unquoted.
@@ -178,47 +157,17 @@ func fields(one []Word, w *syntax.Word) []Word {
 	return list
 }
 
-// lists expands a word that stands for a list: "$@", "${a[@]}".
-func (c *collector) lists(w *syntax.Word) ([][]Word, bool) {
+// isArgs reports a word that stands for all arguments: "$@", $*.
+func (c *collector) isArgs(w *syntax.Word) bool {
 	if len(w.Parts) != 1 {
-		return nil, false
+		return false
 	}
 	part := w.Parts[0]
 	if q, ok := part.(*syntax.DblQuoted); ok && len(q.Parts) == 1 {
 		part = q.Parts[0]
 	}
-	p, ok := part.(*syntax.ParamExp)
-	if !ok || p.Param == nil || p.Excl || p.Length || p.Slice != nil || p.Repl != nil || p.Exp != nil {
-		return nil, false
-	}
-	unknown := []Word{{Text: UnknownText, Drawn: true}}
-	switch name := p.Param.Value; {
-	case name == "@" || name == "*":
-		if c.free {
-			return [][]Word{unknown}, true
-		}
-		return [][]Word{c.args}, true
-	case isAll(p.Index):
-		v := c.vars[name]
-		if v == nil {
-			return [][]Word{unknown}, true
-		}
-		lists := v.lists[:len(v.lists):len(v.lists)]
-		for _, w := range v.values {
-			lists = append(lists, []Word{w})
-		}
-		if v.unknown {
-			lists = append(lists, unknown)
-		}
-		return lists, true
-	}
-	return nil, false
-}
-
-// isAll reports the index of ${a[@]} and ${a[*]}.
-func isAll(index syntax.ArithmExpr) bool {
-	w, ok := index.(*syntax.Word)
-	return ok && (w.Lit() == "@" || w.Lit() == "*")
+	name := Plain(part)
+	return name == "@" || name == "*"
 }
 
 // readings returns what the parts of a word may say together.
@@ -319,20 +268,13 @@ func (c *collector) param(p *syntax.ParamExp, dir string) []Word {
 	if p.Exp == nil {
 		return values
 	}
-	pattern := ""
-	if p.Exp.Word != nil {
-		pattern = p.Exp.Word.Lit()
-	}
-	switch {
-	case p.Exp.Op == syntax.RemSmallSuffix && pattern == "/*":
-		return mapped(values, path.Dir)
-	case p.Exp.Op == syntax.RemLargePrefix && pattern == "*/":
-		return mapped(values, path.Base)
-	case p.Exp.Op == syntax.DefaultUnset || p.Exp.Op == syntax.DefaultUnsetOrNull ||
-		p.Exp.Op == syntax.AssignUnset || p.Exp.Op == syntax.AssignUnsetOrNull:
+	switch p.Exp.Op {
+	case syntax.RemSmallSuffix:
+		if p.Exp.Word != nil && p.Exp.Word.Lit() == "/*" {
+			return mapped(values, path.Dir)
+		}
+	case syntax.DefaultUnset, syntax.DefaultUnsetOrNull, syntax.AssignUnset, syntax.AssignUnsetOrNull:
 		return c.defaulted(p, values, dir)
-	case p.Exp.Op == syntax.ErrorUnset || p.Exp.Op == syntax.ErrorUnsetOrNull:
-		return values
 	}
 	return unknownWord()
 }
@@ -466,14 +408,8 @@ func (c *collector) output(cmd *syntax.CallExpr, dir string) []Word {
 		return here("")
 	case name == "dirname" && n == 2 || name == "dirname" && n == 3 && cmd.Args[1].Lit() == "--":
 		return mapped(last, path.Dir)
-	case name == "basename" && n == 2:
-		return mapped(last, path.Base)
 	case (name == "realpath" || name == "readlink") && n >= 2:
 		return c.absolute(last, dir)
-	case (name == "command" || name == "which") && n >= 2 && n <= 3:
-		return mapped(last, func(s string) string { return s })
-	case name == "echo" && n == 2, name == "printf" && n == 3 && cmd.Args[1].Lit() == "":
-		return mapped(last, func(s string) string { return s })
 	}
 	return unknownWord()
 }
