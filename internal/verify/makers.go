@@ -20,13 +20,11 @@ type makers struct {
 	anything bool            // some step has the whole workspace
 	names    map[string]bool // that a `writes:` names
 	patterns []string
-	scopes   int // how many there are
 }
 
 // add notes the scopes of a step.
 func (m *makers) add(s *plan.Step) {
 	m.anything = m.anything || !s.Writes.Set
-	m.scopes += len(s.Writes.Value)
 	for _, w := range s.Writes.Value {
 		if s.ForEach.Set {
 			m.scope(wide(w.Value))

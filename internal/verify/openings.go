@@ -13,7 +13,7 @@ import (
 // scope lifts the guard of what it names, and what such a step leaves there is
 // what the others are judged by.
 type openings struct {
-	scopes
+	*scopes
 	guards []opening
 	before []string // scopes that steps had
 }
@@ -26,7 +26,7 @@ type opening struct {
 
 // newOpenings lists what a plan guards for the steps of it that stay.
 func newOpenings(d *document, stays map[string]*unit) *openings {
-	o := &openings{scopes: scopes{begins: map[string]*beginning{}, left: maxComparisons}}
+	o := &openings{scopes: newScopes(0)}
 	seen := map[opening]bool{}
 	add := func(name, step string) {
 		file, _, _ := strings.Cut(path.Clean(name), "#")

@@ -16,10 +16,8 @@ func checkOverlap(p *pass) {
 	if p.doc.plan.Parallel.Value < 2 {
 		return
 	}
-	s := scopes{
-		pass: p, order: p.doc.order(), begins: make(map[string]*beginning, p.doc.makers.scopes),
-		left: maxComparisons, reported: map[int]bool{},
-	}
+	s := newScopes(2 * len(p.doc.units))
+	s.pass, s.order = p, p.doc.order()
 	for _, i := range s.order.sorted {
 		if u := p.doc.units[i]; u.Writes.Set && !u.apart() {
 			s.add(i, u)
@@ -39,25 +37,22 @@ func checkOverlap(p *pass) {
 type scopes struct {
 	*pass
 	order    *order
-	begins   map[string]*beginning     // by what stands before the first wildcard
+	texts    map[string]*entry
+	begins   map[string][]*entry       // by what stands before the first wildcard
 	ends     [maxPattern + 2][256]bool // of the keys of begins: by their length, what they end with
 	all      []*entry
 	left     int
 	reported map[int]bool
 }
 
-// beginning is what scopes that begin alike have in common.
-type beginning struct {
-	first [1]*entry // most have no other
-	all   []*entry
-	known map[string]*entry // by text; nil while there are few
+func newScopes(size int) *scopes {
+	return &scopes{texts: make(map[string]*entry, size), begins: make(map[string][]*entry, size), left: maxComparisons, reported: map[int]bool{}}
 }
 
 type entry struct {
 	text  string
 	trunk string // what stands before the first wildcard
 	at    int    // place in all
-	first [1]member
 	steps []member
 	auto  *automaton // made when asked for
 }
@@ -80,21 +75,13 @@ func (s *scopes) add(i int, u *unit) {
 }
 
 func (s *scopes) entry(text string) *entry {
-	begin := trunk(text)
-	b := s.begins[begin]
-	if b == nil {
-		b = &beginning{}
-		b.all = b.first[:0]
-		s.begins[begin] = b
-		s.ends[len(begin)][end(begin)] = true
+	e := s.texts[text]
+	if e == nil {
+		e = &entry{text: text, trunk: trunk(text), at: len(s.all)}
+		s.texts[text], s.all = e, append(s.all, e)
+		s.begins[e.trunk] = append(s.begins[e.trunk], e)
+		s.ends[len(e.trunk)][end(e.trunk)] = true
 	}
-	if e := b.find(text); e != nil {
-		return e
-	}
-	e := &entry{text: text, trunk: begin, at: len(s.all)}
-	e.steps = e.first[:0]
-	b.add(e)
-	s.all = append(s.all, e)
 	return e
 }
 
@@ -106,34 +93,6 @@ func end(s string) byte {
 	return s[len(s)-1]
 }
 
-// fewEntries are looked through faster than a map of them is made.
-const fewEntries = 8
-
-func (b *beginning) find(text string) *entry {
-	if b.known != nil {
-		return b.known[text]
-	}
-	for _, e := range b.all {
-		if e.text == text {
-			return e
-		}
-	}
-	return nil
-}
-
-func (b *beginning) add(e *entry) {
-	b.all = append(b.all, e)
-	switch {
-	case b.known != nil:
-		b.known[e.text] = e
-	case len(b.all) > fewEntries:
-		b.known = map[string]*entry{}
-		for _, e := range b.all {
-			b.known[e.text] = e
-		}
-	}
-}
-
 // compare looks for steps beside those of an entry: in the entry itself, where
 // each must wait for the one before it, and in those that begin above it.
 func (s *scopes) compare(e *entry) {
@@ -143,11 +102,8 @@ func (s *scopes) compare(e *entry) {
 		}
 	}
 	for n := range len(e.trunk) + 1 {
-		if !s.ends[n][end(e.trunk[:n])] {
-			continue
-		}
-		if b := s.begins[e.trunk[:n]]; b != nil {
-			s.against(e, b.all)
+		if s.ends[n][end(e.trunk[:n])] {
+			s.against(e, s.begins[e.trunk[:n]])
 		}
 	}
 }
