@@ -71,7 +71,7 @@ var layers = map[string]layer{
 // pureStd is what the pure packages may use of the standard library: no clock
 // that ticks, no files, no network, no processes.
 var pureStd = strings.Fields(`bytes cmp container/heap crypto/sha256 encoding/hex encoding/json errors fmt iter maps
-	math math/bits path regexp slices strconv strings text/template time unicode unicode/utf8 unique hash/fnv`)
+	math math/bits path regexp regexp/syntax slices strconv strings text/template time unicode unicode/utf8 unique hash/fnv`)
 
 var pure = []string{"internal/plan", "internal/plan/form", "internal/engine", "internal/verify", "internal/prompt", "internal/shell"}
 

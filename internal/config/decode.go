@@ -22,7 +22,7 @@ type decoder struct {
 	problems []Problem
 }
 
-// maxEntries is how many entries one map of names may have.
+// maxEntries is how many entries one map of names, or one list, may have.
 const maxEntries = 1000
 
 // problem records what is wrong with the value of a path; the message begins
@@ -70,6 +70,10 @@ func (d *decoder) scalar(path string, n *yaml.Node, v reflect.Value, tag reflect
 func (d *decoder) list(path string, n *yaml.Node, v reflect.Value, tag reflect.StructTag) {
 	if n.Kind != yaml.SequenceNode {
 		d.problem(path, n, "write it as [a, b]", "is a list, not a %s", shape(n))
+		return
+	}
+	if len(n.Content) > maxEntries {
+		d.problem(path, n, "", "has more than %d entries", maxEntries)
 		return
 	}
 	words := make([]string, 0, len(n.Content))

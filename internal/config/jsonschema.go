@@ -28,7 +28,7 @@ func valueSchema(t reflect.Type, tag reflect.StructTag) object {
 	case isScalar(t):
 		return scalarSchema(t, tag)
 	case t.Kind() == reflect.Slice:
-		return object{"type": "array", "items": wordSchema(tag.Get("items"))}
+		return object{"type": "array", "maxItems": maxEntries, "items": wordSchema(tag.Get("items"))}
 	case t.Kind() == reflect.Map:
 		return object{
 			"type": []string{"object", "null"}, "maxProperties": maxEntries,

@@ -5,9 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"slices"
+	"regexp"
 	"strings"
-	"unicode/utf8"
 
 	"go.yaml.in/yaml/v4"
 
@@ -29,15 +28,10 @@ func parseYAML(file string, text []byte) (*yaml.Node, []Problem) {
 	if p, bad := unreadable(file, text); bad {
 		return nil, []Problem{p}
 	}
-	root, err := oneDocument(text)
-	for range maxDashes {
-		stood, ok := standIn(text, err)
-		if !ok {
-			break
-		}
-		text = stood
-		root, err = oneDocument(text)
+	for range 2 { // in [-, -] the comma is the end of one and the beginning of the other
+		text = loneDash.ReplaceAll(text, []byte("${1}"+dash+"${2}"))
 	}
+	root, err := oneDocument(text)
 	if err != nil {
 		return nil, []Problem{yamlProblem(file, err)}
 	}
@@ -80,46 +74,12 @@ func oneDocument(text []byte) (*yaml.Node, error) {
 }
 
 // A lone dash is the last word of many commands, and YAML does not take one
-// inside brackets: [codex, exec, -]. A noncharacter of the same width stands in
-// for it, so that every position stays as the author sees it.
-const (
-	dash      = "\ufdd0"
-	maxDashes = 32
-)
+// inside brackets: [codex, exec, -]. A noncharacter of the same width, which no
+// file may have, stands in for it, so that every position stays as the author
+// sees it.
+const dash = "\ufdd0"
 
-// standIn replaces the lone dash that an error points at.
-func standIn(text []byte, err error) ([]byte, bool) {
-	e, ok := errors.AsType[*yaml.LoadError](err)
-	if !ok {
-		return nil, false
-	}
-	at, ok := offset(text, e.Mark.Line, e.Mark.Column)
-	if !ok || text[at] != '-' {
-		return nil, false
-	}
-	rest := bytes.TrimLeft(text[at+1:], " \t\r\n")
-	if len(rest) == 0 || !bytes.ContainsAny(rest[:1], ",]}") {
-		return nil, false
-	}
-	return slices.Concat(text[:at], []byte(dash), text[at+1:]), true
-}
-
-// offset finds the byte at a line and a column of characters, both from 1.
-func offset(text []byte, line, column int) (int, bool) {
-	at := 0
-	for ; line > 1; line-- {
-		end := bytes.IndexByte(text[at:], '\n')
-		if end < 0 {
-			return 0, false
-		}
-		at += end + 1
-	}
-	for ; column > 1 && at < len(text); column-- {
-		_, size := utf8.DecodeRune(text[at:])
-		at += size
-	}
-	return at, at < len(text)
-}
+var loneDash = regexp.MustCompile(`([\[{,:][ \t\r\n]*)-([ \t\r\n]*[,\]}])`)
 
 // depthLimit stops the YAML library where a configuration cannot reach.
 type depthLimit struct{}
@@ -154,9 +114,8 @@ func unreadable(file string, text []byte) (Problem, bool) {
 // unplain finds the first alias or tag in the tree, whose depth is bounded, and
 // gives dashes their own face again.
 func unplain(file string, n *yaml.Node) (Problem, bool) {
+	n.Value = strings.ReplaceAll(n.Value, dash, "-")
 	switch {
-	case n.Value == dash:
-		n.Value = "-"
 	case n.Kind == yaml.AliasNode:
 		return at(file, n, "aliases are not allowed; write the value out"), true
 	case n.Style&yaml.TaggedStyle != 0:

@@ -15,7 +15,7 @@ const maxReadings = 16
 // variable is what a name may stand for, by all assignments of a script.
 type variable struct {
 	values  []Word
-	unknown bool     // something else, too
+	unknown bool // something else, too
 }
 
 func (v *variable) add(w Word) {

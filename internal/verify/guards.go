@@ -146,13 +146,11 @@ var plainName = strings.NewReplacer("#", "?", "*", "?", "[", "?", "]", "?", "{",
 
 // notes remembers what a compiler is told to write.
 func (g *guarding) notes(c shell.Call) {
-	for i, w := range c.Args() {
-		if w.Text == "-o" && i+1 < len(c.Args()) && c.Args()[i+1].Known {
-			if g.made == nil {
-				g.made = map[string]bool{}
-			}
-			g.made[shell.Within(c.Dir, c.Args()[i+1].Text)] = true
+	if out := output(c); out != "" {
+		if g.made == nil {
+			g.made = map[string]bool{}
 		}
+		g.made[shell.Within(c.Dir, out)] = true
 	}
 }
 
@@ -257,31 +255,18 @@ func (g *guarding) interpreted(c shell.Call, lang string) {
 	case "node", "tsx", "ts-node":
 		g.node(c)
 	case "deno":
-		g.deno(c)
+		g.runner(c, lang)
+		if verb, rest := shell.Verb(c, shell.Wrapper{}); verb == "run" {
+			g.scriptFile(rest, "", noKind)
+		}
 	case "awk", "gawk", "mawk":
 		if w, ok := shell.Option(c, "-f", "--file"); ok {
 			g.file(c.Dir, w)
 		}
-	case "perl":
-		if shell.HasAny(c, "-e", "-E", "-ne", "-pe", "-i", "-lne", "-lane") {
-			return
-		}
-		g.scriptFile(c, "IM", noKind)
-	case "ruby":
-		if !shell.HasAny(c, "-e", "-ne", "-pe") {
-			g.scriptFile(c, "IrC", noKind)
-		}
-	case "php":
-		if shell.HasAny(c, "-r") {
-			return
-		}
-		g.scriptFile(c, "cd", noKind)
-		if w, ok := shell.First(c.Args(), shell.Wrapper{Short: "cd"}); ok && path.Base(w.Text) == "phpunit" {
-			g.runner(c, "phpunit")
-		}
 	default:
-		if !shell.HasAny(c, "-e", "-c", "-Command") {
-			g.scriptFile(c, "", noKind)
+		valued := map[string]string{"perl": "IM", "ruby": "IrC", "php": "cd"}[lang]
+		if !shell.HasAny(c, "-e", "-E", "-ne", "-pe", "-i", "-lne", "-lane", "-Command") && !(lang == "php" && shell.HasAny(c, "-r")) && !(valued == "" && shell.HasAny(c, "-c")) {
+			g.scriptFile(c, valued, noKind)
 		}
 	}
 }
@@ -311,23 +296,6 @@ func (g *guarding) node(c shell.Call) {
 	}
 	if !g.paths(c, options) {
 		g.existing(c.Dir, "**/*.test.{js,cjs,mjs,ts,mts,cts}", "**/*-test.{js,cjs,mjs}", "**/test.{js,cjs,mjs}", "**/test/**/*.{js,cjs,mjs}")
-	}
-}
-
-func (g *guarding) deno(c shell.Call) {
-	g.config(c.Dir, "deno.json#tasks", "deno.jsonc")
-	args := c.Args()
-	if len(args) == 0 {
-		return
-	}
-	rest := shell.Call{Words: args, Dir: c.Dir}
-	switch args[0].Text {
-	case "test":
-		if !g.paths(rest, shell.Wrapper{}) {
-			g.existing(c.Dir, "**/*_test.{ts,tsx,js,mjs,jsx}", "**/*.test.{ts,tsx,js,mjs,jsx}")
-		}
-	case "run":
-		g.scriptFile(rest, "", noKind)
 	}
 }
 

@@ -198,7 +198,7 @@ func (u *unit) mayWrite(pattern string) bool {
 		if u.ForEach.Set {
 			scope = wide(scope)
 		}
-		return badScope(scope) == "" && compileScope(scope).overlaps(files)
+		return badScope(scope) == "" && overlap(compileScope(scope), files)
 	})
 }
 

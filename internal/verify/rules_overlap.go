@@ -2,6 +2,7 @@ package verify
 
 import (
 	"fmt"
+	"regexp/syntax"
 	"strings"
 
 	"github.com/piton-dev/piton/internal/engine"
@@ -54,7 +55,7 @@ type entry struct {
 	trunk string // what stands before the first wildcard
 	at    int    // place in all
 	steps []member
-	auto  *automaton // made when asked for
+	auto  *syntax.Prog // made when asked for
 }
 
 type member struct {
@@ -139,8 +140,8 @@ func (s *scopes) meet(a, b *entry) bool {
 			e.auto = compileScope(e.text)
 		}
 	}
-	s.left -= len(a.auto.states) * len(b.auto.states)
-	return s.left >= 0 && a.auto.overlaps(b.auto)
+	s.left -= len(a.auto.Inst) * len(b.auto.Inst)
+	return s.left >= 0 && overlap(a.auto, b.auto)
 }
 
 // pair finds a step of each entry that may run at once.

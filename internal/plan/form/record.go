@@ -1,6 +1,6 @@
 package form
 
-import "strconv"
+import "slices"
 
 // Record is what a run made of a plan, in the words of the YAML and JSON form.
 // What is empty is left out.
@@ -37,37 +37,16 @@ func (d Document) Recorded(r Record) Document {
 }
 
 func (r Record) pairs() []pair {
-	return said([]pair{
-		{key: "id", value: texts(r.ID)},
-		{key: "status", value: texts(r.Status)},
-		{key: "version", value: numbers(strconv.Itoa(r.Version))},
-		{key: "previousPlanId", value: texts(r.Previous)},
-		{key: "currentStepIndex", value: numbers(strconv.Itoa(r.Current))},
-		{key: "createdAt", value: texts(r.CreatedAt)},
-		{key: "updatedAt", value: texts(r.UpdatedAt)},
-		{key: "createdBy", value: texts(r.CreatedBy)},
-	})
+	return said("id", r.ID, "status", r.Status, "version", r.Version, "previousPlanId", r.Previous, "currentStepIndex", r.Current,
+		"createdAt", r.CreatedAt, "updatedAt", r.UpdatedAt, "createdBy", r.CreatedBy)
 }
 
 func (s StepRecord) pairs() []pair {
-	return said([]pair{
-		{key: "status", value: texts(s.Status)},
-		{key: "executedBy", value: texts(s.ExecutedBy)},
-		{key: "attempts", value: numbers(strconv.Itoa(s.Attempts))},
-		{key: "startedAt", value: texts(s.StartedAt)},
-		{key: "completedAt", value: texts(s.CompletedAt)},
-		{key: "output", value: texts(s.Output)},
-		{key: "error", value: texts(s.Error)},
-	})
+	return said("status", s.Status, "executedBy", s.ExecutedBy, "attempts", s.Attempts, "startedAt", s.StartedAt, "completedAt", s.CompletedAt,
+		"output", s.Output, "error", s.Error)
 }
 
-// said are the pairs that say something.
-func said(all []pair) []pair {
-	var list []pair
-	for _, p := range all {
-		if p.value.value != "" {
-			list = append(list, p)
-		}
-	}
-	return list
+// said are the pairs of keys and values that say something.
+func said(words ...any) []pair {
+	return slices.DeleteFunc(schemaOf(words...).pairs, func(p pair) bool { return p.value.value == "" })
 }
