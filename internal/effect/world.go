@@ -139,6 +139,9 @@ var acts = map[engine.EffectKind]func(w *World, ctx context.Context, e engine.Ef
 
 // place finds the world that an effect acts in, and makes it one of that world.
 func (w *World) place(ctx context.Context, e *engine.Effect) (*World, error) {
+	if e.Step == nil {
+		return w, nil // it is the workspace's own
+	}
 	if err := w.mended(ctx, append(slices.Clone(e.Within), e.Key.Run)); err != nil {
 		return nil, err
 	}

@@ -48,7 +48,7 @@ type past struct {
 
 func (g *gc) collect(ctx context.Context) error {
 	w := &g.waste
-	runs, needed, err := g.pasts(ctx)
+	runs, needed, err := pasts(ctx, g.store)
 	if err != nil {
 		return err
 	}
@@ -95,26 +95,29 @@ func (g *gc) dropRun(ctx context.Context, run string) (bool, error) {
 
 // pasts reads all runs from the journal, and what is needed whatever becomes
 // of them: plans, programs and findings.
-func (g *gc) pasts(ctx context.Context) (runs []*past, needed map[string]bool, err error) {
-	streams, _, err := g.store.Changed(ctx, "")
+func pasts(ctx context.Context, s store.Store) (runs []*past, needed map[string]bool, err error) {
+	streams, _, err := s.Changed(ctx, "")
 	if err != nil {
 		return nil, nil, err
 	}
 	needed = map[string]bool{}
 	for _, stream := range streams {
-		var p *past
-		for r, err := range g.store.Read(ctx, stream, 0) {
+		p := &past{objects: map[string]bool{}} // of no run: the workspace's own
+		for r, err := range s.Read(ctx, stream, 0) {
 			if err != nil {
 				return nil, nil, err
 			}
-			if e, opened := r.Event.(engine.RunOpened); opened && (p == nil || e.Revises == "") {
-				if p != nil && p.ended.IsZero() {
+			if e, opened := r.Event.(engine.RunOpened); opened && (p.run == "" || e.Revises == "") {
+				if p.run != "" && p.ended.IsZero() {
 					p.ended = r.At // superseded: it cannot be taken up again
 				}
 				p = &past{run: e.Run, objects: map[string]bool{}, below: e.Parent.Run != ""}
 				runs = append(runs, p)
 			}
 			p.note(r, needed)
+		}
+		if p.run == "" {
+			maps.Copy(needed, p.objects)
 		}
 	}
 	return runs, needed, nil
@@ -125,6 +128,8 @@ func (p *past) note(r engine.Record, needed map[string]bool) {
 	switch e := r.Event.(type) {
 	case engine.PlanDrafted:
 		needed[e.Source] = true
+	case engine.ErrandAsked:
+		needed[e.Request] = true
 	case engine.PlanVerified:
 		needed[e.Findings] = true
 	case engine.RunOpened:
