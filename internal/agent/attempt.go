@@ -110,7 +110,7 @@ func (a *attempt) words(r *Result, p proc.Result) {
 	default:
 		r.Output = p.Stdout.Tail
 	}
-	for _, n := range []string{note, a.log.note(p.TeeErr)} {
+	for _, n := range []string{note, a.log.note()} {
 		if n != "" {
 			r.Notes = append(r.Notes, n)
 		}

@@ -54,12 +54,8 @@ func (l *logFile) write(p []byte) {
 	_, l.err = l.file.Write(p)
 }
 
-// note says why the file does not hold all output. A writer that is stuck in
-// the file keeps the lock, and tee says so.
-func (l *logFile) note(tee error) string {
-	if tee != nil {
-		return fmt.Sprintf("the output file is not complete: %v", tee)
-	}
+// note says why the file does not hold all output.
+func (l *logFile) note() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {

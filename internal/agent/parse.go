@@ -43,13 +43,12 @@ type said struct {
 
 // transcript reads an agent's output while it comes, a line at a time, and keeps
 // one line and the last words. A nil transcript reads nothing. It is safe for
-// concurrent use: a writer that was given up may come late.
+// concurrent use.
 type transcript struct {
 	mu    sync.Mutex
 	shape shape
 	lines lines
 	said  said
-	over  bool // nothing is read any more
 }
 
 // newTranscript returns nil for agents that print text.
@@ -70,9 +69,7 @@ func (t *transcript) write(p []byte) {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if !t.over {
-		t.lines.feed(p, t.take)
-	}
+	t.lines.feed(p, t.take)
 }
 
 // take reads a line from its first brace on: what stands before is a word of
@@ -103,7 +100,6 @@ func (t *transcript) finish(out proc.Capture) (said, []string) {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.over = true
 	whole := out.Total <= int64(len(out.Tail))
 	if whole {
 		t.said, t.lines = said{}, lines{}

@@ -151,7 +151,7 @@ func TestLogIsBounded(t *testing.T) {
 	for range 3 {
 		l.write([]byte("1234567"))
 	}
-	note := l.note(nil)
+	note := l.note()
 	l.close()
 	body, err := os.ReadFile(path)
 	if err != nil {

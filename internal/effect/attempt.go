@@ -73,7 +73,6 @@ func (w *World) ready(ctx context.Context, e engine.Effect, r Reporter, in *engi
 		}
 	}
 	in.Dispatch.Prompt = digest([]byte(text))
-	w.texts.put(in.Dispatch.Prompt, text)
 	return append(bodies, []byte(text)), nil
 }
 
@@ -326,9 +325,9 @@ func beyondScopes(changes []engine.Change, of []engine.Neighbour) []engine.Chang
 
 // attempt runs the work in directories of its own, out of sight of the journal.
 func (w *World) attempt(ctx context.Context, e engine.Effect, report Reporter, end *engine.WorkEnded) ([]byte, error) {
-	text, err := w.text(e.Prompt)
+	text, err := w.Object(e.Prompt)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("read the prompt: %w", err)
 	}
 	values, offline := item, false
 	if e.Step.Kind == engine.Script {
@@ -349,7 +348,7 @@ func (w *World) attempt(ctx context.Context, e engine.Effect, report Reporter, e
 	said := w.saying(e.Key, report.Said)
 	defer said.close()
 	r := w.Agents.Run(ctx, agent.Task{
-		Role: e.Step.Role, Step: e.Key.Step, Run: e.Key.Run, Attempt: e.Key.Attempt, Text: text,
+		Role: e.Step.Role, Step: e.Key.Step, Run: e.Key.Run, Attempt: e.Key.Attempt, Text: string(text),
 		Dir: w.Dir, Mode: e.Step.Mode, Bash: w.shellPath(), Environ: w.Environ, Pass: e.Step.Env, Timeout: e.Step.Timeout,
 		LogPath: filepath.Join(w.State, log), Scratch: scratch, Values: set, Offline: offline, OnReport: said.report,
 		OnClaims: func(c agent.Claims) { report.Report(c.Usage, c.Claims) },
@@ -362,18 +361,6 @@ func (w *World) attempt(ctx context.Context, e engine.Effect, report Reporter, e
 	end.Claims, end.Notes = r.Claims.Claims, r.Notes
 	end.Leftover, end.Isolation = r.Leftover, string(r.Level)
 	return r.Output, nil
-}
-
-// text is a prompt that was written here, or by an owner before.
-func (w *World) text(hash string) (string, error) {
-	if text, ok := w.texts.take(hash); ok {
-		return text, nil
-	}
-	body, err := w.Object(hash)
-	if err != nil {
-		return "", fmt.Errorf("read the prompt: %w", err)
-	}
-	return string(body), nil
 }
 
 // compare fills in what the attempt changed, and what of it against the rules. A

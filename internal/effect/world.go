@@ -49,7 +49,6 @@ type World struct {
 	outer     *World                                   // of a world in a worktree: what that was made from
 
 	scratch scratch
-	texts   texts
 
 	search      sync.Once
 	executables *tree.Executables // what commands of checks are searched in

@@ -36,16 +36,14 @@ type Line struct {
 }
 
 // Doctor examines the machine and the configuration. The lines come in a fixed
-// order, agents by name. It starts bash, git, bubblewrap and the agents'
+// order, agents by name. It starts bash, git and the agents'
 // programs to ask for their versions, each for a few seconds at most.
 func Doctor(ctx context.Context, env Env) []Line {
 	jobs := []func() Line{
 		func() Line { return bash(ctx, env) },
 		func() Line { return git(ctx, env) },
-		func() Line { return bubblewrap(ctx, env) },
-		func() Line { return namespaces(ctx, env) },
+		isolation,
 		network,
-		landlock,
 		func() Line { return state(env.State) },
 		func() Line { return disk("disk", existing(env.State)) },
 		func() Line { return disk("workspace", env.Workspace) },
@@ -65,7 +63,7 @@ func Doctor(ctx context.Context, env Env) []Line {
 	if agents == 0 {
 		lines = append(lines, Line{"agents", Absent, "only the built-in `script`, which runs shell steps", "add one under `agents:` in .piton/config.yaml, or run `piton init`"})
 	}
-	return slices.Insert(lines, 2, isolation(lines[2], lines[3], lines[5]))
+	return lines
 }
 
 // together runs the jobs, a few at once, and returns their lines in order.

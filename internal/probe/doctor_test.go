@@ -50,7 +50,7 @@ func TestDoctorOnABareMachine(t *testing.T) {
 	state := filepath.Join(t.TempDir(), "not", "yet")
 	lines := examine(t, probe.Env{Workspace: t.TempDir(), State: state, Config: config.Default()})
 	for check, want := range map[string]probe.Status{
-		"bash": probe.Failure, "git": probe.Warning, "bubblewrap": probe.Absent, "agents": probe.Absent,
+		"bash": probe.Failure, "git": probe.Warning, "agents": probe.Absent,
 		"state": probe.OK, "network": networkStatus(t), "isolation": probe.Warning, "PATH": probe.OK,
 	} {
 		if lines[check].Status != want {

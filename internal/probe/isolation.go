@@ -1,31 +1,17 @@
 package probe
 
 import (
-	"context"
 	"strings"
 
 	"github.com/piton-dev/piton/internal/proc"
 )
 
-// isolation says at which level runs work here, and what the machine would allow.
-func isolation(bubblewrap, namespaces, landlock Line) Line {
-	const now = "agents and contracts run unsealed: an agent can forge what this version sees"
-	possible := "this machine has nothing to seal them with"
-	switch {
-	case bubblewrap.Status == OK && namespaces.Status == OK:
-		possible = "the machine would allow sealed"
-	case landlock.Status == OK:
-		possible = "the machine would allow fenced"
+// isolation says at which level runs work here.
+func isolation() Line {
+	return Line{
+		"isolation", Warning, "agents and contracts run unsealed: an agent can forge what this version sees",
+		"run only plans and agents that you trust, or run in a container",
 	}
-	return Line{"isolation", Warning, now + "; " + possible, "run only plans and agents that you trust, or run in a container"}
-}
-
-func bubblewrap(ctx context.Context, env Env) Line {
-	file := find("bwrap", proc.SearchPath(env.Environ))
-	if file == "" {
-		return Line{"bubblewrap", Absent, "is not on PATH", ""}
-	}
-	return Line{Check: "bubblewrap", Status: OK, Text: described(ctx, env, file)}
 }
 
 // network says whether commands can be kept from the network.

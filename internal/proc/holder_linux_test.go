@@ -2,7 +2,6 @@ package proc_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -11,7 +10,6 @@ import (
 	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -168,7 +166,7 @@ func TestFailingTee(t *testing.T) {
 		spec := sh("seq 1 300000")
 		spec.Tee = full
 		r := p.Run(context.Background(), spec)
-		if !errors.Is(r.TeeErr, syscall.ENOSPC) || r.Exit != 0 || r.Err != nil || r.Stdout.Total < 1<<20 {
+		if r.Exit != 0 || r.Err != nil || r.Stdout.Total < 1<<20 {
 			t.Errorf("%+v", r)
 		}
 	})

@@ -153,7 +153,6 @@ type Child struct {
 	begun  time.Time
 	out    *stream
 	err    *stream
-	tee    *tee
 	over   chan struct{}
 	result Result
 }
@@ -214,13 +213,13 @@ func (p *Pool) launch(ctx context.Context, s Spec, talk bool) (*Child, error) {
 		return nil, err
 	}
 	c.begun = time.Now()
-	c.tee = newTee(s.Tee)
-	c.err = p.read(w.err, s.Output, c.tee)
+	t := &tee{to: s.Tee}
+	c.err = p.read(w.err, s.Output, t)
 	if talk {
 		c.Stdin, c.Stdout = w.in, w.out
 		return c, nil
 	}
-	c.out = p.read(w.out, s.Output, c.tee)
+	c.out = p.read(w.out, s.Output, t)
 	feed(w.in, s.Stdin)
 	return c, nil
 }
@@ -303,8 +302,8 @@ func (c *Child) finish(ctx context.Context) {
 // drain takes what is still in the pipes.
 func (c *Child) drain(r *Result) {
 	wait := drainWait
-	if c.tee != nil {
-		wait += teeStall
+	if c.spec.Tee != nil {
+		wait += teeTime
 	}
 	limit, cancel := context.WithTimeout(context.Background(), wait)
 	defer cancel()
@@ -314,7 +313,6 @@ func (c *Child) drain(r *Result) {
 	var escaped bool
 	r.Stderr, escaped = c.err.finish(limit)
 	r.Escaped = r.Escaped || escaped
-	r.TeeErr = c.tee.finish()
 }
 
 // watch waits for the end and brings it about where it is due. A child that has

@@ -328,25 +328,13 @@ func TestTee(t *testing.T) {
 		spec := sh("seq 1 200000; echo x >&2")
 		spec.Tee, spec.Output = &got, proc.Output{Head: 2 << 20}
 		r := p.Run(context.Background(), spec)
-		if r.TeeErr != nil || int64(got.Len()) != r.Stdout.Total+2 {
-			t.Errorf("tee got %d of %d bytes, %v", got.Len(), r.Stdout.Total+2, r.TeeErr)
+		if int64(got.Len()) != r.Stdout.Total+2 {
+			t.Errorf("tee got %d of %d bytes", got.Len(), r.Stdout.Total+2)
 		}
 		if diff := cmp.Diff(string(r.Stdout.Head), strings.Replace(got.String(), "x\n", "", 1)); diff != "" {
 			t.Error("order is lost")
 		}
 	})
-}
-
-func TestStuckTee(t *testing.T) {
-	p := newPool(t, proc.Config{})
-	stuck := make(chan struct{})
-	defer close(stuck)
-	spec := sh("seq 1 200000")
-	spec.Tee = writerFunc(func([]byte) { <-stuck })
-	r := p.Run(context.Background(), spec)
-	if r.TeeErr == nil || r.Exit != 0 || r.Err != nil || r.Stdout.Total != 1288895 {
-		t.Errorf("%+v", r)
-	}
 }
 
 func TestConcurrentChildren(t *testing.T) {

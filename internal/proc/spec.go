@@ -48,10 +48,8 @@ type Spec struct {
 	Grace time.Duration
 	// Output bounds what is kept of each stream.
 	Output Output
-	// Tee, if set, gets the bytes of both streams as they come, from one
-	// goroutine. If it fails, or takes nothing for two seconds while a
-	// megabyte waits, it gets no more and [Result.TeeErr] says why; the child
-	// does not notice.
+	// Tee, if set, gets the bytes of both streams as they come, one write at a
+	// time. The child waits for it. What it answers is not looked at.
 	Tee io.Writer
 	// Offline keeps the tree from every network but a loopback of its own, on
 	// which only the tree itself can be reached; where that is not to be had,
@@ -82,8 +80,6 @@ type Result struct {
 	// [ErrNotStarted] if the child never ran, and [ErrLost] if its holder
 	// failed. Neither says anything about the child's work.
 	Err error
-	// TeeErr says why Tee got less than all.
-	TeeErr error
 	// Duration is the wall time from start until nothing of the tree lived.
 	Duration time.Duration
 	// Stdout and Stderr hold what was written.

@@ -3,14 +3,33 @@ package proc
 import (
 	"context"
 	"errors"
+	"io"
 	"os"
+	"sync"
 	"time"
 )
 
-// drainWait is how long an output pipe may stay open after the tree is dead. A
-// stalled Tee adds its own time, so that only a holder of the pipe outside of the
-// tree makes anyone wait for it.
-const drainWait = 500 * time.Millisecond
+// drainWait is how long an output pipe may stay open after the tree is dead. A Tee
+// may take teeTime more for what is still in it.
+const (
+	drainWait = 500 * time.Millisecond
+	teeTime   = 2 * time.Second
+)
+
+// A tee hands both streams of a child to one writer; nil is none.
+type tee struct {
+	mu sync.Mutex
+	to io.Writer
+}
+
+func (t *tee) write(p []byte) {
+	if t.to == nil || len(p) == 0 {
+		return
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	_, _ = t.to.Write(p) // it keeps its own errors
+}
 
 // plumbing are the pipes of one child, seen from both sides.
 type plumbing struct {

@@ -81,86 +81,30 @@ func spliceJSON(text, part []byte, name string) ([]byte, error) {
 	return objectOf(append(out, want...), true)
 }
 
-// objectOf writes an object, indented as npm does or with no layout at all.
-// What is not indented is canonical: the same values give the same bytes,
-// however they were spelled.
+// objectOf writes an object, indented as npm does or with no layout at all. Values
+// stay as they are written.
 func objectOf(ms []member, indented bool) ([]byte, error) {
-	var b bytes.Buffer
+	var b, laidOut bytes.Buffer
 	b.WriteByte('{')
 	for i, m := range ms {
 		if i > 0 {
 			b.WriteByte(',')
 		}
-		writeString(&b, m.key)
-		b.WriteByte(':')
-		if indented {
-			b.Write(m.value)
-		} else if err := writeValue(&b, m.value); err != nil {
-			return nil, err
+		key, err := json.Marshal(m.key)
+		if err != nil {
+			return nil, errMalformed
 		}
+		b.Write(append(append(key, ':'), m.value...))
 	}
 	b.WriteByte('}')
-	if !indented {
-		return b.Bytes(), nil
+	err := json.Compact(&laidOut, b.Bytes())
+	if indented {
+		laidOut.Reset()
+		err = json.Indent(&laidOut, b.Bytes(), "", "  ")
+		laidOut.WriteByte('\n')
 	}
-	var pretty bytes.Buffer
-	if err := json.Indent(&pretty, b.Bytes(), "", "  "); err != nil {
+	if err != nil {
 		return nil, errMalformed
 	}
-	pretty.WriteByte('\n')
-	return pretty.Bytes(), nil
-}
-
-// writeValue spells a value's strings in one way and drops its layout; numbers
-// stay as written.
-func writeValue(b *bytes.Buffer, value []byte) error {
-	dec := json.NewDecoder(bytes.NewReader(value))
-	dec.UseNumber()
-	return writeNext(b, dec)
-}
-
-func writeNext(b *bytes.Buffer, dec *json.Decoder) error {
-	t, err := dec.Token()
-	if err != nil {
-		return errMalformed
-	}
-	open, nested := t.(json.Delim)
-	if !nested {
-		writeScalar(b, t)
-		return nil
-	}
-	b.WriteByte(byte(open))
-	for n := 0; dec.More(); n++ {
-		if n > 0 {
-			b.WriteByte(',')
-		}
-		if open == '{' {
-			if err := writeNext(b, dec); err != nil { // the key
-				return err
-			}
-			b.WriteByte(':')
-		}
-		if err := writeNext(b, dec); err != nil {
-			return err
-		}
-	}
-	b.WriteByte(byte(open) + 2) // as ] follows [ and } follows {
-	_, err = dec.Token()
-	return err
-}
-
-func writeScalar(b *bytes.Buffer, t json.Token) {
-	if s, ok := t.(string); ok {
-		writeString(b, s)
-		return
-	}
-	body, _ := json.Marshal(t) // a number, bool or null that was just read
-	b.Write(body)
-}
-
-func writeString(b *bytes.Buffer, s string) {
-	enc := json.NewEncoder(b)
-	enc.SetEscapeHTML(false)
-	_ = enc.Encode(s) // no string and no buffer fails
-	b.Truncate(b.Len() - 1)
+	return laidOut.Bytes(), nil
 }

@@ -25,7 +25,7 @@ var parts = []struct {
 	{"scripts", "package.json", "scripts", `{"name": "x", "scripts": {"b": "1", "a": "2"}}`, `{"scripts":{"b":"1","a":"2"}}`},
 	{"no scripts", "package.json", "scripts", `{"name": "x", "nested": {"scripts": {}}}`, ``},
 	{"scripts twice", "a/package.json", "scripts", `{"scripts":1,"x":2,"scripts":3}`, `{"scripts":1,"scripts":3}`},
-	{"scripts in disguise", "package.json", "scripts", `{"\u0073cripts": "\u003c<"}`, `{"scripts":"<<"}`},
+	{"scripts in disguise", "package.json", "scripts", `{"\u0073cripts": "\u003c<"}`, `{"scripts":"\u003c<"}`},
 	{"every kind of value", ".mocharc.json", "v", `{ "v" : [ 1.50 , -2e3, true , null, { }, [ ], {"a":[{"b":{}}]} ] }`, `{"v":[1.50,-2e3,true,null,{},[],{"a":[{"b":{}}]}]}`},
 	{"no object", "package.json", "scripts", `[1]`, `!`},
 	{"cut off", "package.json", "scripts", `{"scripts":{`, `!`},
