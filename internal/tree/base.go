@@ -19,7 +19,6 @@ type Base struct {
 
 	mu      sync.Mutex
 	matched map[string][]string // what a glob covers; filled when first asked for
-	folded  map[string]string   // folded key → key
 }
 
 // baseContent is what a base is on the wire. A key is a path or path#part.
@@ -114,26 +113,6 @@ func (b *Base) Over(later *Base) *Base {
 func (b *Base) Digest(path string) (Digest, bool) {
 	d, ok := b.content.Files[path]
 	return d, ok
-}
-
-// Twins returns those added paths that differ from a protected one in nothing
-// but case, which is the same file to some systems and to careless people.
-func (b *Base) Twins(changes []Change) []Change {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.folded == nil {
-		b.folded = make(map[string]string, len(b.names))
-		for _, n := range b.names {
-			b.folded[fold(n)] = n
-		}
-	}
-	var out []Change
-	for _, c := range changes {
-		if n, ok := b.folded[fold(c.Path)]; ok && c.What == "added" && n != c.Path {
-			out = append(out, c)
-		}
-	}
-	return out
 }
 
 // cover returns the keys that some guards cover, sorted: those in the base, and

@@ -390,17 +390,3 @@ func TestFastChangesAreSeen(t *testing.T) {
 		last = w.protect("f")
 	}
 }
-
-func TestTwins(t *testing.T) {
-	w := newWorkspace(t, "Makefile all:\ntests/Über.py x")
-	b := w.protect("Makefile", "GNUmakefile", "tests/**")
-	twins := b.Twins([]tree.Change{
-		{Path: "makefile", What: "added"},
-		{Path: "GNUMAKEFILE", What: "added"},
-		{Path: "tests/über.py", What: "added"},
-		{Path: "Makefile", What: "added"},
-		{Path: "MAKEFILE", What: "removed"},
-		{Path: "other", What: "added"},
-	})
-	w.want(twins, "added makefile\nadded GNUMAKEFILE\nadded tests/über.py")
-}

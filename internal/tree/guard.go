@@ -3,7 +3,6 @@ package tree
 import (
 	"fmt"
 	"strings"
-	"unicode"
 
 	"github.com/bmatcuk/doublestar/v4"
 )
@@ -173,15 +172,4 @@ func (s scope) dirs() []string {
 		dirs[i] = g.path
 	}
 	return dirs
-}
-
-// fold maps names to one that some file systems cannot tell from them.
-func fold(name string) string {
-	return strings.Map(func(r rune) rune {
-		least := r
-		for f := unicode.SimpleFold(r); f != r; f = unicode.SimpleFold(f) {
-			least = min(least, f)
-		}
-		return least
-	}, name)
 }
