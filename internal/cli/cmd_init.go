@@ -20,18 +20,39 @@ import (
 var examplePlan []byte
 
 // known is an agent program that init looks for, and how it is driven.
-type known struct {
-	program string
-	lines   string
-}
+type known struct{ program, entry string }
 
-// knownAgents are driven without a terminal, with the prompt on standard
-// input, and with the permission to edit the workspace.
+// knownAgents work without a terminal, read the prompt from standard input, may edit
+// the workspace, and get the keys that they log in with. docs/agents.md shows the
+// same entries.
 var knownAgents = []known{
-	{"claude", "kind: exec, command: [claude, -p, --output-format, stream-json, --verbose, --permission-mode, \"{mode}\"], modes: {read: plan, edit: acceptEdits, full: bypassPermissions}, parse: claude"},
-	{"codex", "kind: exec, command: [codex, exec, --json, --skip-git-repo-check, -s, \"{mode}\", -], modes: {read: read-only, edit: workspace-write, full: danger-full-access}, parse: codex"},
-	{"gemini", "kind: exec, command: [gemini, --skip-trust, --approval-mode, \"{mode}\", -o, stream-json], modes: {read: plan, edit: auto_edit, full: yolo}, parse: gemini"},
-	{"opencode", "kind: exec, command: [opencode, run, --format, json, --auto], parse: opencode"},
+	{"claude", `
+    kind: exec
+    command: [claude, -p, --output-format, stream-json, --verbose, --permission-mode, "{mode}", --allowedTools, Bash]
+    modes: {read: plan, edit: acceptEdits, full: bypassPermissions}
+    parse: claude
+    env_pass: [ANTHROPIC_API_KEY]
+`},
+	{"codex", `
+    kind: exec
+    command: [codex, exec, --json, --skip-git-repo-check, -s, "{mode}", -]
+    modes: {read: read-only, edit: workspace-write, full: danger-full-access}
+    parse: codex
+    env_pass: [CODEX_API_KEY, OPENAI_API_KEY]
+`},
+	{"gemini", `
+    kind: exec
+    command: [gemini, --skip-trust, --approval-mode, "{mode}", -o, stream-json]
+    modes: {read: plan, edit: auto_edit, full: yolo}
+    parse: gemini
+    env_pass: [GEMINI_API_KEY]
+`},
+	{"opencode", `
+    kind: exec
+    command: [opencode, run, --format, json, --auto]
+    parse: opencode
+    env_pass: [ANTHROPIC_API_KEY, OPENAI_API_KEY]
+`},
 }
 
 func (a *app) initCmd() *cobra.Command {
@@ -137,11 +158,12 @@ func (a *app) firstConfig() []byte {
 			b.WriteString("agents:\n")
 			first = k.program
 		}
-		fmt.Fprintf(&b, "  %s: {%s}\n", k.program, k.lines)
+		fmt.Fprintf(&b, "  %s:%s", k.program, k.entry)
 	}
 	if first == "" {
-		b.WriteString("# No coding agent was found on this machine. One looks like this:\n# agents:\n")
-		fmt.Fprintf(&b, "#   coder: {%s}\n# default_agent: coder\n", knownAgents[0].lines)
+		b.WriteString("# No coding agent was found on this machine. One looks like this:\n# agents:\n#   claude:")
+		b.WriteString(strings.ReplaceAll(strings.TrimSuffix(knownAgents[0].entry, "\n"), "\n", "\n# "))
+		b.WriteString("\n# default_agent: claude\n")
 	} else {
 		fmt.Fprintf(&b, "default_agent: %s\n", first)
 	}

@@ -60,14 +60,14 @@ fix-the-bug) echo 'echo "$1" | tr "A-Z " a-z-' >src/slug.sh ;;
 esac
 `
 
-// Every complete plan, template and configuration on a page verifies, in a
-// workspace with the README's configuration. The README's own plan has no
-// finding at all, and runs.
+// The plans of the other pages name this agent.
+const pageAgent = "agents:\n  coder: {kind: exec, command: [claude], parse: claude}\n"
+
+// Every complete plan, template and configuration on a page verifies. The README's
+// plan has no finding at all with the README's configuration, and runs.
 func TestPages(t *testing.T) {
 	t.Parallel()
 	texts := pages(t)
-	readme := texts["../../README.md"]
-	config := pageConfig(t, readme)
 	dir, plans, configs := t.TempDir(), 0, 0
 	add := func(name, script string, files ...txtar.File) {
 		files = append(files, txtar.File{Name: "bin/claude", Data: []byte(readmeAgent)},
@@ -105,7 +105,9 @@ func TestPages(t *testing.T) {
 			if strings.Contains(b[1], `"checklist"`) { // a loop, which this version cannot run
 				script = "exits 4 piton verify plan.md\nstdout -count=1 'error: '\nstdout 'PT014 .*iterations'\n"
 			}
+			config := pageAgent
 			if page == "README" {
+				config = pageConfig(t, text)
 				script += "! stdout .\nexits 0 piton run plan.md --yes\nstdout 'done .*: 2 proven$'\n"
 			}
 			add(fmt.Sprintf("%s_plan_%d", page, plans), script, txtar.File{Name: file, Data: []byte(b[1])},
