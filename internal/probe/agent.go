@@ -28,7 +28,7 @@ func Agent(env Env, name string) (line Line, file string) {
 	}
 	line.Text = file
 	if unset := Unset(env, a); len(unset) > 0 {
-		line.Status, line.Hint = Warning, "set it where you start piton"
+		line.Status, line.Hint = Warning, "set it where you start piton, unless the agent logs in without it"
 		line.Text += "; not set: " + strings.Join(unset, ", ")
 	}
 	return line, file
