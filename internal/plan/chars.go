@@ -45,7 +45,7 @@ func invalid(src []byte) int {
 
 // position is the place of a byte offset.
 func position(src string, off int) Pos {
-	return Pos{1, 1}.after(strings.TrimPrefix(src[:off], bom))
+	return Pos{1, 1}.After(strings.TrimPrefix(src[:off], bom))
 }
 
 // checkCharacters reports every character that a reviewer cannot see or that
@@ -64,7 +64,7 @@ func checkCharacters(src string, probs *Problems) int {
 		r, n := utf8.DecodeRuneInString(src[i:])
 		if why := unseen(r); why != "" && !needed(src, i, n, r) {
 			first = min(first, i)
-			at, known = at.after(src[known:i]), i
+			at, known = at.After(src[known:i]), i
 			probs.Add(at, Error, BadCharacter,
 				fmt.Sprintf("%s (U+%04X) is not allowed: a reviewer cannot see it", why, r), "take it out")
 			n = skipRun(src[i:], n)
@@ -74,8 +74,8 @@ func checkCharacters(src string, probs *Problems) int {
 	return first
 }
 
-// after is the place behind a text that begins at p.
-func (p Pos) after(text string) Pos {
+// After is the place behind a text that begins at p.
+func (p Pos) After(text string) Pos {
 	if n := strings.Count(text, "\n"); n > 0 {
 		p = Pos{p.Line + n, 1}
 		text = text[strings.LastIndexByte(text, '\n')+1:]

@@ -7,8 +7,6 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 )
 
 // maxDuration is the longest duration that a plan may ask for.
@@ -273,68 +271,35 @@ func dollars(micros int64) string {
 // escalates at its end.
 func ParseOnFail(s string) (OnFail, error) {
 	out := OnFail{Then: Escalate}
-	fields := policyWords(strings.TrimRight(strings.ToLower(s), white+"."))
-	if len(fields) == 0 {
-		return out, errors.New("no policy")
-	}
-	if fields[0] == "retry" {
-		n, rest, err := retries(fields[1:])
-		if err != nil {
-			return out, err
+	rest := strings.Trim(strings.ToLower(s), white+".")
+	if after, ok := strings.CutPrefix(rest, "retry"); ok {
+		n, end, closed := strings.Cut(strings.TrimLeft(after, white), ")")
+		number, opened := strings.CutPrefix(n, "(")
+		if !opened || !closed {
+			return out, errors.New("retry needs a number: retry(2)")
 		}
-		if out.Retries, fields = n, rest; len(rest) == 0 {
+		n = trimmed(number)
+		var err error
+		if out.Retries, err = strconv.Atoi(n); err != nil || out.Retries < 0 || out.Retries > maxRetries {
+			return out, fmt.Errorf("retry(%s) is not a number of retries from 0 to %d", n, maxRetries)
+		}
+		if rest = strings.TrimLeft(end, white+",;"); rest == "" {
 			return out, nil
 		}
-		if fields[0] == "then" {
-			fields = fields[1:]
+		if after, ok := strings.CutPrefix(rest, "then"); ok && strings.TrimLeft(after, white+",;") != after {
+			rest = strings.TrimLeft(after, white+",;")
 		}
 	}
-	if len(fields) != 1 {
-		return out, fmt.Errorf("%q is not `retry(N)`, an ending, or `retry(N), then` and an ending", s)
-	}
-	switch fields[0] {
+	switch rest {
 	case Escalate, Abort, Skip, Replan:
-		out.Then = fields[0]
+		out.Then = rest
 		return out, nil
 	}
-	return out, fmt.Errorf("%q is not escalate, abort, skip or replan", fields[0])
-}
-
-// policyWords splits at blanks, commas and semicolons. A bracket is a word.
-func policyWords(s string) []string {
-	words := make([]string, 0, 6)
-	start := 0
-	for i, r := range s {
-		bracket := r == '(' || r == ')'
-		if !bracket && r != ',' && r != ';' && !unicode.IsSpace(r) {
-			continue
-		}
-		if start < i {
-			words = append(words, s[start:i])
-		}
-		if start = i + utf8.RuneLen(r); bracket {
-			words = append(words, s[i:start])
-		}
-	}
-	if start < len(s) {
-		words = append(words, s[start:])
-	}
-	return words
+	return out, fmt.Errorf("%q is not `retry(N)`, an ending (escalate, abort, skip, replan), or `retry(N), then` and an ending", s)
 }
 
 // maxRetries is the largest N of retry(N).
 const maxRetries = 999
-
-func retries(fields []string) (int, []string, error) {
-	if len(fields) < 3 || fields[0] != "(" || fields[2] != ")" {
-		return 0, nil, errors.New("retry needs a number: retry(2)")
-	}
-	n, err := strconv.Atoi(fields[1])
-	if err != nil || n < 0 || n > maxRetries {
-		return 0, nil, fmt.Errorf("retry(%s) is not a number of retries from 0 to %d", fields[1], maxRetries)
-	}
-	return n, fields[3:], nil
-}
 
 // String writes the policy as a plan does.
 func (f OnFail) String() string {

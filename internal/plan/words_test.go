@@ -97,7 +97,7 @@ func TestParseOnFail(t *testing.T) {
 	}
 	for _, in := range []string{
 		"", "retry", "retry 2", "retry()", "retry(-1)", "retry(1000)", "retry(two)", "escalate, then abort", "retry(1), then retry(2)",
-		"retry(1), then", "ignore", "then escalate", "retry(1) or escalate",
+		"retry(1), then", "retry(1), thenabort", "ignore", "then escalate", "retry(1) or escalate",
 	} {
 		if got, err := plan.ParseOnFail(in); err == nil {
 			t.Errorf("ParseOnFail(%q) = %+v; want an error", in, got)

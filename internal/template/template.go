@@ -15,7 +15,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/piton-dev/piton/internal/plan"
 )
@@ -125,9 +124,7 @@ func (t *Template) checkHoles() error {
 
 // pos is the place of an offset in the body.
 func (t *Template) pos(offset int) plan.Pos {
-	before := t.head + t.body[:offset]
-	line := before[strings.LastIndexByte(before, '\n')+1:]
-	return plan.Pos{Line: strings.Count(before, "\n") + 1, Column: utf8.RuneCountInString(line) + 1}
+	return plan.Pos{Line: 1, Column: 1}.After(t.head + t.body[:offset])
 }
 
 func (t *Template) variable(name string) *Variable {

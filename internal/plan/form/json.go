@@ -20,13 +20,7 @@ type cursor struct {
 func newCursor(src string) cursor { return cursor{src: src, pos: plan.Pos{Line: 1, Column: 1}} }
 
 func (c *cursor) at(off int) plan.Pos {
-	between := c.src[c.off:off]
-	if n := strings.Count(between, "\n"); n > 0 {
-		c.pos = plan.Pos{Line: c.pos.Line + n, Column: 1}
-		between = between[strings.LastIndexByte(between, '\n')+1:]
-	}
-	c.pos.Column += utf8.RuneCountInString(between)
-	c.off = off
+	c.pos, c.off = c.pos.After(c.src[c.off:off]), off
 	return c.pos
 }
 
