@@ -138,7 +138,7 @@ var backoff = single[time.Duration]{BadDuration, "write none, 1s or 5m", func(s 
 }}
 
 var id = single[string]{BadID, "write lower-case letters, digits and hyphens", func(s string) (string, error) {
-	if !validID(s) {
+	if !ValidID(s) {
 		return "", fmt.Errorf("%q cannot be an id; %q could", s, Slug(s))
 	}
 	return s, nil
@@ -262,7 +262,7 @@ func (env) read(p *parser, v *value, to any) bool {
 	}
 	var names []Text
 	for _, t := range all.Value {
-		if !variable(t.Value) {
+		if !ValidVariable(t.Value) {
 			p.problem(t.Pos, Error, BadEnv, fmt.Sprintf("%q is not the name of a variable", t.Value), "write names only; values come from the environment")
 			continue
 		}
@@ -275,7 +275,8 @@ func (env) read(p *parser, v *value, to any) bool {
 	return true
 }
 
-func variable(s string) bool {
+// ValidVariable reports whether s can name a variable of the environment.
+func ValidVariable(s string) bool {
 	for i := range len(s) {
 		c := s[i]
 		if (c|32 < 'a' || c|32 > 'z') && c != '_' && (i == 0 || c < '0' || c > '9') {

@@ -74,7 +74,7 @@ func Slug(title string) string {
 
 // validID reports whether s can be an `id:`. A number is none, since `needs:`
 // takes numbers too.
-func validID(s string) bool {
+func ValidID(s string) bool {
 	letters := false
 	for i := range len(s) {
 		c := s[i]

@@ -53,13 +53,6 @@ func (t Text) Place(inner Pos) Pos {
 	return at
 }
 
-// ValidID reports whether s can be the id of a step: lower-case letters, digits,
-// hyphens and underlines, with a letter among them, at most 80 bytes.
-func ValidID(s string) bool { return validID(s) }
-
-// ValidVariable reports whether s can name a variable of the environment.
-func ValidVariable(s string) bool { return variable(s) }
-
 // ValidCheck reports whether s can name a check.
 func ValidCheck(s string) bool { return checkName(s) && oneLine(s) == s }
 

@@ -248,19 +248,11 @@ func HasAny(c Call, options ...string) bool {
 
 // Verb is the first argument that is no option, and the words from it on.
 func Verb(c Call, options Wrapper) (string, Call) {
-	args := c.Args()
-	for i := 0; i < len(args); i++ {
-		if !strings.HasPrefix(args[i].Text, "-") {
-			if !args[i].Known {
-				break
-			}
-			return args[i].Text, Call{Words: args[i:], Dir: c.Dir}
-		}
-		if options.TakesNext(args[i].Text) {
-			i++
-		}
+	i := FirstIndex(c.Args(), options)
+	if i < 0 || !c.Args()[i].Known {
+		return "", Call{Dir: c.Dir}
 	}
-	return "", Call{Dir: c.Dir}
+	return c.Args()[i].Text, Call{Words: c.Args()[i:], Dir: c.Dir}
 }
 
 // Started returns the command that a program which runs programs of a project

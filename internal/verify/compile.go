@@ -187,7 +187,7 @@ func eachOf(u *unit) *engine.Each {
 	case "step":
 		e.Ref = items[0].Value
 	case "glob":
-		e.Glob = cleanScope(items[0].Value)
+		e.Glob = path.Clean(items[0].Value)
 	default:
 		for _, item := range items {
 			value, _ := engine.EncodeValue(engine.Literal(item.Value)) // a text: it always encodes

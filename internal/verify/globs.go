@@ -13,7 +13,7 @@ import (
 // file, or a directory with all below it; where its last name has a dot, it is
 // taken for a file.
 func compileScope(scope string) *syntax.Prog {
-	scope = cleanScope(scope)
+	scope = path.Clean(scope)
 	expr := globExpr(scope)
 	switch {
 	case scope == ".":
@@ -175,7 +175,7 @@ func meet(a, b []rune) bool {
 // trunk is the part of a scope before its first wildcard; without one, all of it
 // and a slash, for what stands below it.
 func trunk(scope string) string {
-	scope = cleanScope(scope)
+	scope = path.Clean(scope)
 	if at := strings.IndexAny(scope, "*?[{\\"); at >= 0 {
 		return scope[:at]
 	}

@@ -3,6 +3,7 @@ package verify
 import (
 	"fmt"
 	"maps"
+	"path"
 	"slices"
 	"strings"
 	"testing"
@@ -16,7 +17,7 @@ import (
 // meets asks as the rule does.
 func meets(a, b string) bool {
 	s := scopes{left: maxComparisons}
-	return s.meet(&entry{text: cleanScope(a)}, &entry{text: cleanScope(b)})
+	return s.meet(&entry{text: path.Clean(a)}, &entry{text: path.Clean(b)})
 }
 
 func TestScopesOverlap(t *testing.T) {

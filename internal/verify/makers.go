@@ -41,7 +41,7 @@ func (m *makers) scope(scope string) {
 		if m.names == nil {
 			m.names = map[string]bool{}
 		}
-		m.names[cleanScope(scope)] = true
+		m.names[path.Clean(scope)] = true
 	case len(m.patterns) <= maxPatterns && !slices.Contains(m.patterns, scope):
 		m.patterns = append(m.patterns, scope)
 	}
@@ -67,7 +67,7 @@ func (m makers) can(file string) bool { return m.anything || m.named(file) }
 // directory's name holds everything below it.
 func covered(file string, scopes []string) bool {
 	for _, s := range scopes {
-		s = cleanScope(s)
+		s = path.Clean(s)
 		if s == "." || file == s || strings.HasPrefix(file, s+"/") {
 			return true
 		}
@@ -77,8 +77,6 @@ func covered(file string, scopes []string) bool {
 	}
 	return false
 }
-
-func cleanScope(scope string) string { return path.Clean(scope) }
 
 // wide is a scope that holds whatever an item makes of it.
 func wide(scope string) string {

@@ -87,7 +87,7 @@ func (d *document) queries() Queries {
 			calls[c] = true
 		}
 		if u.ForEach.Set && u.ForEach.Value.Kind() == "glob" && badScope(u.ForEach.Value.Items[0].Value) == "" {
-			globs[cleanScope(u.ForEach.Value.Items[0].Value)] = true
+			globs[path.Clean(u.ForEach.Value.Items[0].Value)] = true
 		}
 		for _, name := range u.lifted() {
 			if isGlob(name) {
@@ -110,7 +110,7 @@ func (d *document) queries() Queries {
 			q.files[file] = true
 		}
 		for _, s := range u.Subscriptions.Value {
-			if file, ok := subscribed(s); ok && s.Kind == "file" {
+			if file, ok := below(s.Ref); ok && s.Kind == "file" {
 				q.files[file] = true
 			}
 		}

@@ -123,7 +123,7 @@ func (d *document) gathered() *namings {
 		for _, w := range u.Writes.Value {
 			switch {
 			case !isGlob(w.Value):
-				n.scopes.put(cleanScope(w.Value), i)
+				n.scopes.put(path.Clean(w.Value), i)
 			case len(n.patterns) <= maxPatterns:
 				n.patterns = append(n.patterns, naming{w.Value, i})
 			}

@@ -70,7 +70,7 @@ func named(guard string, scopes []string) bool {
 	file, _, _ := strings.Cut(guard, "#")
 	top, _, _ := strings.Cut(file, "/")
 	return slices.ContainsFunc(scopes, func(s string) bool {
-		s = cleanScope(s)
+		s = path.Clean(s)
 		return (s == top || strings.HasPrefix(s, top+"/")) && covered(file, []string{s})
 	})
 }

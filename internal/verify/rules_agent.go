@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/piton-dev/piton/internal/plan"
 )
@@ -161,7 +160,7 @@ func checkBudget(p *pass) {
 			"raise the plan's, or lower those of the steps").Severity = Warning
 	}
 	if e := h.Estimate.Value; whole.Wall > 0 && e > whole.Wall {
-		p.report(nil, h.Estimate.Pos, fmt.Sprintf("the plan is estimated to take %s, but its budget ends after %s", inWords(e), inWords(whole.Wall)), "").Severity = Warning
+		p.report(nil, h.Estimate.Pos, fmt.Sprintf("the plan is estimated to take %s, but its budget ends after %s", plan.FormatDuration(e), plan.FormatDuration(whole.Wall)), "").Severity = Warning
 	}
 }
 
@@ -178,8 +177,6 @@ func (p *pass) asked(u *unit) plan.Budget {
 	}
 	return b
 }
-
-func inWords(d time.Duration) string { return plan.FormatDuration(d) }
 
 func exceeds(b, whole plan.Budget) string {
 	switch {

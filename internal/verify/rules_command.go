@@ -37,7 +37,7 @@ func (p *pass) commands(u *unit, s script) {
 			if s.Paths || c.Maybe || !s.required || i > 0 && strings.Contains(name, "/") {
 				severity = Warning
 			}
-			p.report(u, s.place(c.Words[0].At), fmt.Sprintf("%s of step %q runs %q, %s", s.label, u.ID.Value, name, message), hint).Severity = severity
+			p.report(u, s.text.At(c.Words[0].At), fmt.Sprintf("%s of step %q runs %q, %s", s.label, u.ID.Value, name, message), hint).Severity = severity
 		}
 	}
 	for _, g := range s.guards {
@@ -88,9 +88,6 @@ func (p *pass) missing(c shell.Call) (message, hint string, severity Severity) {
 	return "which does not exist and which no step may write", "", Error
 }
 
-// place maps an offset in the script to the file.
-func (s script) place(offset int) plan.Pos { return s.text.At(offset) }
-
 func checkNotExecutable(p *pass, u *unit) {
 	for _, s := range p.scripts(u) {
 		p.executables(u, s)
@@ -117,7 +114,7 @@ func (p *pass) executables(u *unit, s script) {
 		if !f.Dir {
 			message, hint = "which is not executable", fmt.Sprintf("chmod +x %s, or name the program that reads it, as in `bash %s`", file, file)
 		}
-		finding := p.report(u, s.place(c.Words[0].At), fmt.Sprintf("%s of step %q runs %q, %s", s.label, u.ID.Value, name, message), hint)
+		finding := p.report(u, s.text.At(c.Words[0].At), fmt.Sprintf("%s of step %q runs %q, %s", s.label, u.ID.Value, name, message), hint)
 		if !s.required || !f.Dir && p.doc.makers.named(file) {
 			finding.Severity = Warning
 		}
@@ -127,7 +124,7 @@ func (p *pass) executables(u *unit, s script) {
 func checkUntold(p *pass, u *unit) {
 	for _, s := range u.readable() {
 		for _, lost := range s.Lost {
-			p.report(u, s.place(lost.At), fmt.Sprintf("%s of step %q: the text does not tell %s, so it is not protected", s.label, u.ID.Value, lost.What),
+			p.report(u, s.text.At(lost.At), fmt.Sprintf("%s of step %q: the text does not tell %s, so it is not protected", s.label, u.ID.Value, lost.What),
 				"write its path out, or list what it runs under `protect:`")
 		}
 	}
@@ -139,7 +136,7 @@ func checkOutside(p *pass, u *unit) {
 			if found, asked := p.facts.Commands[w.Text]; asked && found == "" {
 				continue // it is not there at all
 			}
-			p.report(u, s.place(w.At), fmt.Sprintf("%s of step %q runs %q, which is outside the workspace and not protected", s.label, u.ID.Value, w.Text),
+			p.report(u, s.text.At(w.At), fmt.Sprintf("%s of step %q runs %q, which is outside the workspace and not protected", s.label, u.ID.Value, w.Text),
 				"copy it into the workspace, or make it a program on PATH")
 		}
 	}
@@ -171,7 +168,7 @@ func (s script) goalAt(name string) plan.Pos {
 			continue
 		}
 		if i := slices.IndexFunc(c.Args(), func(w shell.Word) bool { return w.Text == name }); i >= 0 {
-			return s.place(c.Args()[i].At)
+			return s.text.At(c.Args()[i].At)
 		}
 	}
 	return s.text.Pos

@@ -2,6 +2,7 @@ package verify
 
 import (
 	"fmt"
+	"path"
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
@@ -51,7 +52,7 @@ func (p *pass) eachFile(u *unit, item plan.Text) {
 		p.report(u, item.Pos, fmt.Sprintf("`for each: %s` %s", item.Value, why), scopeHint)
 		return
 	}
-	matches, asked := p.facts.Globs[cleanScope(item.Value)]
+	matches, asked := p.facts.Globs[path.Clean(item.Value)]
 	if asked && !matches {
 		p.report(u, item.Pos, fmt.Sprintf("`for each: %s` matches no file now, so step %q would do nothing", item.Value, u.ID.Value),
 			"ignore this if an earlier step makes some").Severity = Warning

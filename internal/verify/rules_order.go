@@ -16,7 +16,7 @@ func checkUnknownNeed(p *pass, u *unit) {
 	for _, ref := range u.lost {
 		if ref.found == 0 {
 			p.report(u, ref.text.Pos, fmt.Sprintf("step %q needs %q, which is not a step of this plan", u.ID.Value, ref.text.Value),
-				hintOr(p.needs.hint(ref.text.Value, p.doc.ids), fmt.Sprintf("name a step by its id, or by its number; there are %d", len(p.doc.units))))
+				cmp.Or(p.needs.hint(ref.text.Value, p.doc.ids), fmt.Sprintf("name a step by its id, or by its number; there are %d", len(p.doc.units))))
 		}
 	}
 }
@@ -333,7 +333,7 @@ func checkSubscription(p *pass, u *unit) {
 }
 
 func (p *pass) subscribedFile(u *unit, s plan.Subscription) {
-	file, ok := subscribed(s)
+	file, ok := below(s.Ref)
 	if !ok {
 		p.report(u, s.Pos, fmt.Sprintf("step %q subscribes to %q, which is outside the workspace", u.ID.Value, s.Ref), "name a file below the workspace, or copy it there")
 		return
@@ -409,11 +409,6 @@ func (d *document) looselyBefore(u *unit) bool {
 	return d.loose[u.index]
 }
 
-// subscribed is the path of a file subscription below the workspace.
-func subscribed(s plan.Subscription) (string, bool) {
-	return below(s.Ref)
-}
-
 // below is a path of the workspace, and whether it is one.
 func below(name string) (string, bool) {
 	file := path.Clean(name)
@@ -425,7 +420,7 @@ func (p *pass) subscribedStep(u *unit, s plan.Subscription) {
 	found := p.doc.refs.Find(s.Ref)
 	switch {
 	case len(found) == 0:
-		p.report(u, s.Pos, fmt.Sprintf("step %q subscribes to step %q, which this plan does not have", u.ID.Value, s.Ref), hintOr(p.needs.hint(s.Ref, p.doc.ids), "use the id of an earlier step"))
+		p.report(u, s.Pos, fmt.Sprintf("step %q subscribes to step %q, which this plan does not have", u.ID.Value, s.Ref), cmp.Or(p.needs.hint(s.Ref, p.doc.ids), "use the id of an earlier step"))
 	case len(found) > 1:
 		p.report(u, s.Pos, fmt.Sprintf("step %q subscribes to step %q, a number that %d steps have", u.ID.Value, s.Ref, len(found)), "name the step by its id")
 	case found[0] == u.index:

@@ -2,6 +2,7 @@ package verify
 
 import (
 	"fmt"
+	"path"
 	"regexp/syntax"
 	"strings"
 
@@ -68,7 +69,7 @@ func (s *scopes) add(i int, u *unit) {
 		if badScope(w.Value) != "" || u.ForEach.Set && strings.Contains(w.Value, engine.ItemMark) {
 			continue // where an item makes it overlap, the run says so
 		}
-		e := s.entry(cleanScope(w.Value))
+		e := s.entry(path.Clean(w.Value))
 		if n := len(e.steps); n == 0 || e.steps[n-1].step != i {
 			e.steps = append(e.steps, member{i, w.Pos})
 		}

@@ -3,6 +3,7 @@ package verify
 import (
 	"cmp"
 	"fmt"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -46,7 +47,7 @@ const (
 
 // badScope says why a scope cannot be used, or "".
 func badScope(scope string) string {
-	clean := cleanScope(scope)
+	clean := path.Clean(scope)
 	switch {
 	case strings.HasPrefix(scope, "/") || strings.HasPrefix(scope, "~"):
 		return "is outside the workspace"
@@ -129,7 +130,7 @@ func (u *unit) lifted() []string {
 		for _, g := range s.guards {
 			file, _, _ := strings.Cut(g.path, "#")
 			for _, scope := range scopes {
-				name := inScope(cleanScope(scope), file)
+				name := inScope(path.Clean(scope), file)
 				if name == "" || badScope(scope) != "" || slices.Contains(scopes, name) || covered(name, held) || slices.Contains(names, name) {
 					continue
 				}

@@ -30,7 +30,7 @@ func checkTool(p *pass, u *unit) {
 	}
 	fact, known := p.facts.Tools[u.Tool.Value]
 	if known && fact.Missing {
-		p.report(u, u.Tool.Pos, fmt.Sprintf("step %q calls the tool %q, which does not exist", u.ID.Value, u.Tool.Value), hintOr(plan.Nearest(u.Tool.Value, p.facts.toolNames()), "piton tools lists them"))
+		p.report(u, u.Tool.Pos, fmt.Sprintf("step %q calls the tool %q, which does not exist", u.ID.Value, u.Tool.Value), cmp.Or(plan.Nearest(u.Tool.Value, p.facts.toolNames()), "piton tools lists them"))
 	}
 	c := calling{p, u, u.args}
 	if u.unfit != nil {
@@ -69,13 +69,6 @@ func (c calling) spliced() {
 func (c calling) splice(value, variable string) {
 	c.wrong("/command", fmt.Sprintf("write \"$1\" there, and give the value as `\"args\": [%q]`; a script, as `target: script`, finds it as \"$%s\"", value, variable),
 		"%s is in the text of a command; values are not inserted there, because they could contain commands", value)
-}
-
-func hintOr(near, otherwise string) string {
-	if near != "" {
-		return near
-	}
-	return otherwise
 }
 
 func (f Facts) toolNames() []string {
@@ -241,7 +234,7 @@ func (c calling) references() {
 	for at, ref := range engine.Refs(c.args.Value) {
 		from := d.byID()[ref.Step]
 		if from == nil {
-			c.wrong(at, hintOr(p.refs.hint(ref.Step, d.ids), "write $$ if you mean a dollar"), "%s is not the output of a step", ref)
+			c.wrong(at, cmp.Or(p.refs.hint(ref.Step, d.ids), "write $$ if you mean a dollar"), "%s is not the output of a step", ref)
 			continue
 		}
 		p.waitedFor(c.unit, from.index, ref.String(), c.args.Places[at])

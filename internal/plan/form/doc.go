@@ -51,9 +51,6 @@ type Document struct {
 // the index of a step.
 type kept map[int][]pair
 
-// of returns a document of a plan alone.
-func of(f Form, p *plan.Plan) Document { return Document{Form: f, Plan: p} }
-
 // Loss is something that a form cannot hold.
 type Loss struct {
 	Step  string `json:"step"` // id; "" for the plan itself
@@ -80,7 +77,7 @@ func Read(name string, src []byte) (Document, []plan.Problem) {
 func readAs(f Form, name string, src []byte) (Document, []plan.Problem) {
 	if f == Markdown || f == "" && Of(src) == Markdown {
 		p, problems := plan.Parse(name, src)
-		return of(Markdown, p), problems
+		return Document{Form: Markdown, Plan: p}, problems
 	}
 	r := &reader{}
 	if !plan.Screen(src, &r.Problems) {
