@@ -3,6 +3,7 @@ package api
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,9 +11,7 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/url"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
@@ -28,19 +27,17 @@ type Client struct {
 
 	http    *http.Client
 	version string
-	env     string // settings of the environment, as JSON
+	env     []string
 	start   func(context.Context) error
 }
 
 // Dial returns a client of the place's owner, for the command line. It connects at
-// the first request. env is the environment, whose settings go with each request;
-// start starts an owner; with nil there must be one.
+// the first request. env is the environment, which goes with each request; start
+// starts an owner; with nil there must be one.
 func Dial(p Place, version string, env []string, start func(context.Context) error) *Client {
-	settings := slices.DeleteFunc(slices.Clone(env), func(v string) bool { return !strings.HasPrefix(v, "PITON_") })
-	sent, _ := json.Marshal(settings) // texts always can
 	dial := func(ctx context.Context, _, _ string) (net.Conn, error) { return dialSocket(ctx, p) }
 	return &Client{
-		Face: "cli", Note: func(string) {}, version: version, env: string(sent), start: start,
+		Face: "cli", Note: func(string) {}, version: version, env: env, start: start,
 		http: &http.Client{Transport: &http.Transport{DialContext: dial}},
 	}
 }
@@ -97,29 +94,21 @@ func (c *Client) Collect(ctx context.Context, q Collect) (Waste, error) {
 // ask sends a request until an owner has answered it. One that ended before it
 // answered may have carried it out: the next one is told when it was sent first.
 func ask[A any](ctx context.Context, c *Client, use string, q any) (answer A, err error) {
-	body, err := json.Marshal(q)
-	if err != nil {
-		return answer, fmt.Errorf("encode request: %w", err)
-	}
 	first, sent := time.Now(), time.Time{}
 	err = c.persist(ctx, func() error {
-		res, err := c.post(ctx, use, body, sent)
-		if err != nil {
-			if !unheard(err) {
-				sent = first
+		ctx, cancel := context.WithTimeout(ctx, answerTime)
+		defer cancel()
+		res, err := c.post(ctx, use, q, sent)
+		if err == nil {
+			defer res.Body.Close()
+			if err = json.NewDecoder(res.Body).Decode(&answer); err != nil {
+				err = c.lost(err)
 			}
-			return c.lost(err)
 		}
-		defer res.Body.Close()
-		c.notes(res)
-		if res.StatusCode != http.StatusOK {
-			return problemOf(res.Body)
-		}
-		if err := json.NewDecoder(res.Body).Decode(&answer); err != nil {
+		if errors.Is(err, errLost) {
 			sent = first
-			return c.lost(err)
 		}
-		return nil
+		return err
 	})
 	return answer, err
 }
@@ -135,46 +124,54 @@ func (c *Client) notes(res *http.Response) {
 }
 
 // persist does something with an owner; it starts one where nobody listens, and
-// tries again for a while.
+// tries again for a while. One that owns the workspace and does not listen is about
+// to begin or to end, and may take as long as an answer.
 func (c *Client) persist(ctx context.Context, do func() error) error {
-	for began := time.Now(); ; {
+	patience := ownerPatience
+	for began, pause := time.Now(), ownerPause; ; {
 		err := do()
-		if !errors.Is(err, errGone) || ctx.Err() != nil {
+		if !ErrGone(err) || ctx.Err() != nil || c.start == nil {
 			return err
 		}
-		if c.start != nil {
-			failed := c.start(ctx)
-			switch {
-			case failed == nil && time.Since(began) < ownerPatience:
-				continue
-			case errors.Is(failed, errGone):
-				err = failed // it died before it listened
-			case failed != nil && !errors.Is(failed, store.ErrOwned):
-				return failed
-			}
+		failed := c.start(ctx)
+		switch {
+		case failed == nil:
+		case errors.Is(failed, store.ErrOwned):
+			patience = answerTime
+		case ErrGone(failed):
+			err = failed // it died before it listened
+		default:
+			return failed
 		}
-		if c.start == nil || time.Since(began) > ownerPatience {
+		if time.Since(began) > patience {
 			return err
 		}
-		time.Sleep(ownerPause)
+		if failed != nil {
+			time.Sleep(pause)
+			pause = min(2*pause, 10*ownerPause)
+		}
 	}
 }
 
-// errGone is the cause of a problem of which the next owner may have none.
-var errGone = errors.New("the owner is gone")
+// errGone is the cause of a problem of which the next owner may have none, and errLost
+// that of one where an owner may have got the request.
+var (
+	errGone = errors.New("the owner is gone")
+	errLost = fmt.Errorf("%w, and its answer is lost", errGone)
+)
 
 func (c *Client) lost(err error) error {
 	p := &Problem{Code: Unavailable, Message: "the owner of this workspace does not answer: " + err.Error(), Hint: "if it hangs, stop it (its state is safe) and use piton resume"}
-	if timeout, ok := errors.AsType[net.Error](err); !ok || !timeout.Timeout() {
+	op, isOp := errors.AsType[*net.OpError](err)
+	timeout, isTimeout := errors.AsType[net.Error](err)
+	switch {
+	case isTimeout && timeout.Timeout():
+	case isOp && op.Op == "dial":
 		p.cause = errGone
+	default:
+		p.cause = errLost
 	}
 	return p
-}
-
-// unheard reports whether an error came before anybody could get the request.
-func unheard(err error) bool {
-	op, ok := errors.AsType[*net.OpError](err)
-	return ok && op.Op == "dial"
 }
 
 func problemOf(body io.Reader) error {
@@ -189,44 +186,32 @@ func problemOf(body io.Reader) error {
 	return p
 }
 
-func (c *Client) post(ctx context.Context, use string, body []byte, again time.Time) (*http.Response, error) {
-	ctx, cancel := context.WithTimeout(ctx, answerTime)
+// post sends one request, and returns the answer unless that is a problem.
+func (c *Client) post(ctx context.Context, use string, say any, again time.Time) (*http.Response, error) {
+	dir, _ := os.Getwd() // else relative paths lead nowhere
+	q := request{Version: c.version, Face: c.Face, Dir: dir, Env: c.env, Again: again}
+	var err error
+	if q.Say, err = json.Marshal(say); err != nil {
+		return nil, fmt.Errorf("encode request: %w", err)
+	}
+	body, err := json.Marshal(q)
+	if err != nil {
+		return nil, fmt.Errorf("encode request: %w", err)
+	}
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://piton/v1/"+use, bytes.NewReader(body))
 	if err != nil {
-		cancel()
 		return nil, err
 	}
-	if !again.IsZero() {
-		r.Header.Set(againHeader, again.UTC().Format(time.RFC3339Nano))
-	}
-	res, err := c.send(r)
+	res, err := c.http.Do(r)
 	if err != nil {
-		cancel()
-		return nil, err
+		return nil, c.lost(err)
 	}
-	res.Body = &canceller{res.Body, cancel}
+	c.notes(res)
+	if res.StatusCode != http.StatusOK {
+		defer res.Body.Close()
+		return nil, problemOf(res.Body)
+	}
 	return res, nil
-}
-
-// canceller ends the request with its answer.
-type canceller struct {
-	io.ReadCloser
-	cancel func()
-}
-
-func (c *canceller) Close() error {
-	defer c.cancel()
-	return c.ReadCloser.Close()
-}
-
-func (c *Client) send(r *http.Request) (*http.Response, error) {
-	r.Header.Set(versionHeader, c.version)
-	r.Header.Set(faceHeader, c.Face)
-	r.Header.Set(settingsHeader, c.env)
-	if dir, err := os.Getwd(); err == nil {
-		r.Header.Set(dirHeader, url.PathEscape(dir))
-	}
-	return c.http.Do(r)
 }
 
 // Gone is the problem of an owner that ended before it could say anything.
@@ -238,47 +223,32 @@ func Gone(text, hint string) *Problem {
 func ErrGone(err error) bool { return errors.Is(err, errGone) }
 
 // Carry makes the owner carry a task's run on for as long as this client does, and
-// calls each whenever the journal has grown, once at the beginning. It returns nil
-// when nobody carries the run any more, and fails with [ErrGone] when the owner
-// has ended.
+// calls each whenever the journal has grown, once at the beginning. It starts an
+// owner if there is none. It returns nil when nobody carries the run any more, and
+// fails with [ErrGone] when the owner has ended.
 func (c *Client) Carry(ctx context.Context, stream string, end End, each func() error) error {
-	return c.persistOnce(ctx, url.Values{"stream": {stream}, "end": {string(end)}}, each)
-}
-
-// persistOnce follows the changes of an owner that is started if there is none.
-func (c *Client) persistOnce(ctx context.Context, query url.Values, each func() error) error {
 	heard := false
 	var over error
 	err := c.persist(ctx, func() error {
-		if heard {
-			return nil
-		}
-		over = c.changes(ctx, query, func() error { heard = true; return each() })
+		over = c.changes(ctx, follow{stream, end}, func() error { heard = true; return each() })
 		if heard {
 			return nil
 		}
 		return over
 	})
-	if err != nil {
-		return err
-	}
-	return over
+	return cmp.Or(err, over)
 }
 
 // Watch is Carry for somebody who only looks: the run goes on, or ends, without
 // this client. Without an owner it fails with [ErrGone].
 func (c *Client) Watch(ctx context.Context, stream string, each func() error) error {
-	return c.changes(ctx, url.Values{"stream": {stream}}, each)
+	return c.changes(ctx, follow{Stream: stream}, each)
 }
 
-func (c *Client) changes(ctx context.Context, query url.Values, each func() error) error {
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://piton/v1/changes?"+query.Encode(), nil)
+func (c *Client) changes(ctx context.Context, q follow, each func() error) error {
+	res, err := c.post(ctx, "changes", q, time.Time{})
 	if err != nil {
 		return err
-	}
-	res, err := c.send(r)
-	if err != nil {
-		return c.lost(err)
 	}
 	defer res.Body.Close()
 	for lines := bufio.NewReader(res.Body); ; {
@@ -289,8 +259,6 @@ func (c *Client) changes(ctx context.Context, query url.Values, each func() erro
 			return ctx.Err()
 		case err != nil:
 			return c.lost(err)
-		case strings.HasPrefix(line, refused):
-			return DecodeProblem([]byte(line))
 		case strings.HasPrefix(line, noted):
 			c.Note(line[len(noted):])
 			continue
@@ -309,13 +277,9 @@ func (c *Client) changes(ctx context.Context, query url.Values, each func() erro
 // Carried names the streams whose runs the owner carries on. It fails with
 // [ErrGone] if there is no owner, and otherwise if the owner does not say.
 func (c *Client) Carried(ctx context.Context) (streams []string, err error) {
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://piton/v1/carried", nil)
+	res, err := c.post(ctx, "carried", nil, time.Time{})
 	if err != nil {
 		return nil, err
-	}
-	res, err := c.send(r)
-	if err != nil {
-		return nil, c.lost(err)
 	}
 	defer res.Body.Close()
 	if err := json.NewDecoder(res.Body).Decode(&streams); err != nil {

@@ -130,17 +130,6 @@ func resolved(path string) string {
 	return real
 }
 
-// Guard is what an owner locks of the workspace itself: its repository, its .piton, or
-// its directory. Another owner may keep its state elsewhere.
-func (p Place) Guard() string {
-	for _, mark := range []string{".git", ".piton"} {
-		if at := filepath.Join(p.Dir, mark); exists(at) {
-			return at
-		}
-	}
-	return p.Dir
-}
-
 func exists(path string) bool {
 	_, err := os.Stat(path)
 	return err == nil

@@ -53,16 +53,3 @@ func TestStateIsPrivate(t *testing.T) {
 		t.Error("a link is taken")
 	}
 }
-
-// An owner locks what is there, without writing.
-func TestGuard(t *testing.T) {
-	p := api.Place{Dir: t.TempDir()}
-	for _, mark := range []string{"", ".piton", ".git"} {
-		if err := os.MkdirAll(filepath.Join(p.Dir, mark), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if got, want := p.Guard(), filepath.Join(p.Dir, mark); got != want {
-			t.Errorf("%s, want %s", got, want)
-		}
-	}
-}

@@ -1,7 +1,6 @@
 package api
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,23 +9,34 @@ import (
 	"io/fs"
 	"net"
 	"net/http"
-	"net/url"
 	"os"
 	"slices"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/piton-dev/piton/internal/run"
 )
 
-// Headers of a request.
-const (
-	versionHeader  = "Piton-Version"
-	faceHeader     = "Piton-Face"
-	dirHeader      = "Piton-Dir"      // where the person is, escaped as in a URL
-	againHeader    = "Piton-Again"    // when the request was sent first; its answer was lost
-	settingsHeader = "Piton-Settings" // of the client's environment, as a JSON list
-	notesHeader    = "Piton-Notes"    // of an answer: words for the person, as a JSON list
-)
+// notesHeader of an answer holds words for the person, as a JSON list.
+const notesHeader = "Piton-Notes"
+
+// request is what a client sends: what the system does not say of it, and what it
+// asks for.
+type request struct {
+	Version string          `json:"version"`
+	Face    string          `json:"face"`
+	Dir     string          `json:"dir"`            // where the person is
+	Env     []string        `json:"env"`            // of the client
+	Again   time.Time       `json:"again,omitzero"` // when it was sent first; its answer was lost
+	Say     json.RawMessage `json:"say"`
+}
+
+// follow asks to hear of changes.
+type follow struct {
+	Stream string `json:"stream"`
+	End    End    `json:"end,omitzero"` // who gives one carries the task's run on
+}
 
 // faces may send requests.
 var faces = []string{"cli", "page", "mcp"}
@@ -99,9 +109,7 @@ func Listen(p Place, s Serving) (*Listener, error) {
 	}
 	l := &Listener{Serving: s, ears: map[*ear]bool{}}
 	mux := http.NewServeMux()
-	mux.HandleFunc("POST /v1/{use}", l.use)
-	mux.HandleFunc("GET /v1/changes", l.changes)
-	mux.HandleFunc("GET /v1/carried", l.carried)
+	mux.HandleFunc("POST /v1/{use}", l.serve)
 	l.server = &http.Server{Handler: mux, ConnContext: l.meet, ConnState: l.connection, ReadHeaderTimeout: requestTime, IdleTimeout: idleTime}
 	l.held = 1
 	time.AfterFunc(idleTime, l.welcome)
@@ -208,9 +216,19 @@ func (l *Listener) Close() error {
 	return nil
 }
 
-// use carries one request out.
-func (l *Listener) use(w http.ResponseWriter, r *http.Request) {
-	answer, err := l.answer(w, r)
+// serve carries one request out.
+func (l *Listener) serve(w http.ResponseWriter, r *http.Request) {
+	caller, say, err := l.admit(w, r)
+	if err == nil && r.PathValue("use") == "changes" {
+		err = l.changes(w, r, caller, say)
+		if err == nil {
+			return
+		}
+	}
+	var answer any
+	if err == nil {
+		answer, err = l.answer(w, r, caller, say)
+	}
 	if err != nil {
 		w.WriteHeader(http.StatusConflict)
 		answer = encodeProblem(err)
@@ -218,25 +236,51 @@ func (l *Listener) use(w http.ResponseWriter, r *http.Request) {
 	json.NewEncoder(w).Encode(answer) //nolint:errcheck // the peer is gone then
 }
 
-func (l *Listener) answer(w http.ResponseWriter, r *http.Request) (any, error) {
-	body, late := read(w, r)
-	caller, err := l.admit(r)
-	if err != nil {
-		return nil, err
+func (l *Listener) answer(w http.ResponseWriter, r *http.Request, caller Caller, say []byte) (any, error) {
+	name := r.PathValue("use")
+	if name == "carried" {
+		return l.Carried(), nil
 	}
-	do, known := uses[r.PathValue("use")]
+	do, known := uses[name]
 	if !known {
-		return nil, &Problem{Code: Invalid, Message: fmt.Sprintf("unknown request %q", r.PathValue("use"))}
+		return nil, &Problem{Code: Invalid, Message: fmt.Sprintf("unknown request %q", name)}
 	}
-	if late != nil {
-		return nil, &Problem{Code: Invalid, Message: "the request cannot be read: " + late.Error()}
-	}
-	answer, err := do(r.Context(), l.Uses(caller), body)
+	answer, err := do(r.Context(), l.Uses(caller), say)
 	if notes := l.takeNotes(); notes != nil {
 		text, _ := json.Marshal(notes) // texts always can
 		w.Header().Set(notesHeader, string(text))
 	}
 	return answer, err
+}
+
+// admit reads every request, and says who sends it, as the system knows them. An
+// owner that ends admits nobody.
+func (l *Listener) admit(w http.ResponseWriter, r *http.Request) (Caller, []byte, error) {
+	var q request
+	body, err := read(w, r)
+	if err == nil {
+		err = json.Unmarshal(body, &q)
+	}
+	p, _ := r.Context().Value(peerKey{}).(peer)
+	l.mu.Lock()
+	ended := l.ended
+	l.mu.Unlock()
+	switch {
+	case p.known && l.Foreign(p.pid):
+		err = &Problem{Code: Denied, Message: "a process that this run started may not control it", Hint: "only a person can; run piton in your own shell"}
+	case err != nil:
+		err = &Problem{Code: Invalid, Message: "the request cannot be read: " + err.Error()}
+	case q.Version != l.Version:
+		err = &Problem{
+			Code: Unavailable, Message: fmt.Sprintf("the owner of this workspace is piton %s, and this is %s", l.Version, q.Version),
+			Hint: "let its runs end, or stop it; then use one version",
+		}
+	case !slices.Contains(faces, q.Face):
+		err = &Problem{Code: Invalid, Message: fmt.Sprintf("unknown face %q", q.Face)}
+	case ended:
+		err = run.ErrStopped
+	}
+	return Caller{By: p.user(), Via: q.Face, Dir: q.Dir, Env: q.Env, Again: q.Again}, q.Say, err
 }
 
 // read reads a request that comes in time. One that does not ends with its connection.
@@ -253,73 +297,36 @@ func read(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	return body, c.SetReadDeadline(time.Time{})
 }
 
-// admit says who sends a request, as the system knows them.
-func (l *Listener) admit(r *http.Request) (Caller, error) {
-	p, _ := r.Context().Value(peerKey{}).(peer)
-	version, face := r.Header.Get(versionHeader), r.Header.Get(faceHeader)
-	switch {
-	case p.known && l.Foreign(p.pid):
-		return Caller{}, &Problem{Code: Denied, Message: "a process that this run started may not control it", Hint: "only a person can; run piton in your own shell"}
-	case version != l.Version:
-		return Caller{}, &Problem{
-			Code: Unavailable, Message: fmt.Sprintf("the owner of this workspace is piton %s, and this is %s", l.Version, version),
-			Hint: "let its runs end, or stop it; then use one version",
-		}
-	case !slices.Contains(faces, face):
-		return Caller{}, &Problem{Code: Invalid, Message: fmt.Sprintf("unknown face %q", face)}
-	}
-	dir, err := url.PathUnescape(r.Header.Get(dirHeader))
-	if err != nil {
-		return Caller{}, &Problem{Code: Invalid, Message: "the request is not understood: " + err.Error()}
-	}
-	c := Caller{By: p.user(), Via: face, Dir: dir}
-	if again := r.Header.Get(againHeader); again != "" {
-		c.Again, _ = time.Parse(time.RFC3339Nano, again)
-	}
-	return c, json.Unmarshal([]byte(cmp.Or(r.Header.Get(settingsHeader), "null")), &c.Settings)
-}
-
-// carried answers with the streams whose runs the owner carries on.
-func (l *Listener) carried(w http.ResponseWriter, _ *http.Request) {
-	json.NewEncoder(w).Encode(l.Carried()) //nolint:errcheck // the peer is gone then
-}
-
 // What a line of the changes begins with; an empty one says that the journal has
 // grown.
 const (
-	letGo   = "x" // nobody carries the run any more
-	noted   = "!" // words for the person
-	refused = "{" // a problem
+	letGo = "x" // nobody carries the run any more
+	noted = "!" // words for the person
 )
 
 // changes sends a line each time the journal has grown, until nobody carries the
-// task's run on. With `end` it carries the run on itself as long as it lasts.
-func (l *Listener) changes(w http.ResponseWriter, r *http.Request) {
-	stream, end := r.URL.Query().Get("stream"), End(r.URL.Query().Get("end"))
-	e, ok := l.listen(end != "")
+// task's run on. With an end it carries the run on itself as long as it lasts.
+func (l *Listener) changes(w http.ResponseWriter, r *http.Request, caller Caller, say []byte) error {
+	var q follow
+	if err := json.Unmarshal(say, &q); err != nil {
+		return err
+	}
+	e, ok := l.listen(q.End != "")
 	if !ok {
-		return
+		return run.ErrStopped
 	}
 	defer l.deafen(e)
-	if end != "" {
-		done, err := l.carry(r, stream, end)
+	if q.End != "" {
+		done, err := l.Carry(r.Context(), caller, q.Stream, q.End)
 		if err != nil {
-			w.Write(append(EncodeProblem(err), '\n')) //nolint:errcheck // the peer is gone then
-			return
+			return err
 		}
 		defer done()
 	}
 	l.hold(-1)
 	defer l.hold(1)
-	l.tell(r.Context(), w, e, l.Over(stream))
-}
-
-func (l *Listener) carry(r *http.Request, stream string, end End) (func(), error) {
-	caller, err := l.admit(r)
-	if err != nil {
-		return nil, err
-	}
-	return l.Carry(r.Context(), caller, stream, end)
+	l.tell(r.Context(), w, e, l.Over(q.Stream))
+	return nil
 }
 
 // tell writes until there is nothing more to tell.

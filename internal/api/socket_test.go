@@ -3,6 +3,7 @@ package api_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -101,7 +102,7 @@ func TestRequestOverTheSocket(t *testing.T) {
 		t.Errorf("it carries on %v, %v", streams, err)
 	}
 	who := o.callers[0]
-	if !slices.Equal(o.orders, []api.Order{q}) || who.By != api.Person() || who.Via != "cli" || !slices.Equal(who.Settings, []string{"PITON_POLICY_MARK=off"}) {
+	if !slices.Equal(o.orders, []api.Order{q}) || who.By != api.Person() || who.Via != "cli" || !slices.Equal(who.Env, []string{"HOME=/", "PITON_POLICY_MARK=off"}) {
 		t.Errorf("the owner got %+v from %+v", o.orders, who)
 	}
 	if info, err := os.Stat(p.Socket()); err != nil || info.Mode().Perm() != 0o600 {
@@ -140,7 +141,9 @@ func TestProcessesOfARunAreRefused(t *testing.T) {
 	c := api.Dial(p, "1.0", nil, nil)
 	_, err := c.Order(t.Context(), api.Order{})
 	carried := c.Carry(t.Context(), "t-1", api.Stop, func() error { return nil })
-	for _, err := range []error{err, carried} {
+	watched := c.Watch(t.Context(), "t-1", func() error { return nil })
+	_, asked := c.Carried(t.Context())
+	for _, err := range []error{err, carried, watched, asked} {
 		if problem, ok := errors.AsType[*api.Problem](err); !ok || problem.Code != api.Denied {
 			t.Errorf("got %v", err)
 		}
@@ -157,7 +160,9 @@ func TestOtherVersionsAreRefused(t *testing.T) {
 	c := api.Dial(p, "2.0", nil, start)
 	_, err := c.Order(t.Context(), api.Order{})
 	carried := c.Carry(t.Context(), "t-1", api.Stop, func() error { return nil })
-	for _, err := range []error{err, carried} {
+	watched := c.Watch(t.Context(), "t-1", func() error { return nil })
+	_, asked := c.Carried(t.Context())
+	for _, err := range []error{err, carried, watched, asked} {
 		if problem, ok := errors.AsType[*api.Problem](err); !ok || problem.Code != api.Unavailable || !strings.Contains(problem.Message, "1.0") {
 			t.Errorf("got %v", err)
 		}
@@ -175,9 +180,7 @@ func TestOnlyUseCasesHaveNames(t *testing.T) {
 		return net.Dial("unix", p.Socket())
 	}}}
 	for _, name := range []string{"submit", "checked", "ended", "prepared", "expanded", "begin", "open", "draft", "judgement", "activate"} {
-		r, _ := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://piton/v1/"+name, strings.NewReader(`{}`))
-		r.Header.Set("Piton-Version", "1.0")
-		r.Header.Set("Piton-Face", "cli")
+		r, _ := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://piton/v1/"+name, strings.NewReader(`{"version":"1.0","face":"cli","say":{}}`))
 		res, err := c.Do(r)
 		if err != nil {
 			t.Fatal(err)
@@ -337,8 +340,9 @@ func TestHungConnections(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer deaf.Close()
-	io.WriteString(deaf, "GET /v1/changes?stream=t-1&end=stop HTTP/1.1\r\nHost: piton\r\nPiton-Version: 1.0\r\nPiton-Face: cli\r\n\r\n") //nolint:errcheck // nobody listens then
-	deaf.Read(make([]byte, 1))                                                                                                           //nolint:errcheck // the answer begins
+	say := `{"version":"1.0","face":"cli","say":{"stream":"t-1","end":"stop"}}`
+	fmt.Fprintf(deaf, "POST /v1/changes HTTP/1.1\r\nHost: piton\r\nContent-Length: %d\r\n\r\n%s", len(say), say)
+	deaf.Read(make([]byte, 1)) //nolint:errcheck // the answer begins
 	for l.Held() {
 		<-o.freed
 	}
@@ -351,33 +355,29 @@ func TestHungConnections(t *testing.T) {
 	}
 }
 
-// A request of which only a part comes ends with its connection, whatever is wrong
-// with it besides, and takes nobody's notes.
+// A request of which only a part comes ends with its connection, and takes nobody's
+// notes.
 func TestHalfARequest(t *testing.T) {
-	for _, version := range []string{"1.0", "0.9"} {
-		t.Run(version, func(t *testing.T) {
-			t.Parallel()
-			o := &owner{}
-			p, l := listen(t, o)
-			l.Say("a word for the person")
-			half, err := net.Dial("unix", p.Socket())
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer half.Close()
-			io.WriteString(half, "POST /v1/order HTTP/1.1\r\nHost: piton\r\nPiton-Version: "+version+"\r\nPiton-Face: cli\r\nContent-Length: 200\r\n\r\n{\"run\"") //nolint:errcheck // nobody listens then
-			half.SetReadDeadline(time.Now().Add(20 * time.Second))                                                                                                 //nolint:errcheck // it is a socket
-			answer, err := io.ReadAll(half)
-			if err != nil {
-				t.Errorf("after %q: %v", answer, err)
-			}
-			for l.Held() {
-				<-o.freed
-			}
-			if version != "1.0" && strings.Contains(string(answer), "a word") {
-				t.Errorf("who is refused takes the notes: %q", answer)
-			}
-		})
+	t.Parallel()
+	o := &owner{}
+	p, l := listen(t, o)
+	l.Say("a word for the person")
+	half, err := net.Dial("unix", p.Socket())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer half.Close()
+	io.WriteString(half, "POST /v1/order HTTP/1.1\r\nHost: piton\r\nContent-Length: 200\r\n\r\n{\"run\"") //nolint:errcheck // nobody listens then
+	half.SetReadDeadline(time.Now().Add(20 * time.Second))                                                //nolint:errcheck // it is a socket
+	answer, err := io.ReadAll(half)
+	if err != nil || !strings.Contains(string(answer), "cannot be read") {
+		t.Errorf("after %q: %v", answer, err)
+	}
+	for l.Held() {
+		<-o.freed
+	}
+	if strings.Contains(string(answer), "a word") {
+		t.Errorf("who is refused takes the notes: %q", answer)
 	}
 }
 

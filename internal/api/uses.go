@@ -27,12 +27,12 @@ type Uses interface {
 
 // Caller is who sends a request.
 type Caller struct {
-	By       string            // the person, as the system knows them
-	Dir      string            // where the person is; relative paths start there
-	Via      string            // the face they use: "cli", "page"
-	Settings []string          // of their environment, which come before the files: PITON_NAME=value
-	Flags    map[string]string // settings of this request, by dotted path
-	Again    time.Time         // when the request was sent first, if its answer was lost
+	By    string            // the person, as the system knows them
+	Dir   string            // where the person is; relative paths start there
+	Via   string            // the face they use: "cli", "page"
+	Env   []string          // of theirs: its settings come before the files, and work that they start gets it
+	Flags map[string]string // settings of this request, by dotted path
+	Again time.Time         // when the request was sent first, if its answer was lost
 }
 
 // Saying is what a person says about a plan.

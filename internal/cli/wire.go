@@ -132,7 +132,7 @@ func (a *app) journal(ctx context.Context, place api.Place, conf config.Config, 
 	if err := place.Private(); err != nil {
 		return nil, err
 	}
-	st, warning, err := sqlite.Open(ctx, sqlite.Config{Dir: place.State, Workspace: place.ID, Guard: place.Guard(), Point: owner.Point, Inspect: inspect})
+	st, warning, err := sqlite.Open(ctx, sqlite.Config{Dir: place.State, Workspace: place.ID, Guard: place.Dir, Point: owner.Point, Inspect: inspect})
 	switch {
 	case inspect && errors.Is(err, fs.ErrNotExist):
 		return nil, api.NoRuns()

@@ -59,7 +59,7 @@ func Serve(ctx context.Context, c Config, ready func()) error {
 
 func (o *Owner) open(ctx context.Context) (err error) {
 	var warning string
-	o.store, warning, err = sqlite.Open(ctx, sqlite.Config{Dir: o.cfg.Place.State, Workspace: o.cfg.Place.ID, Guard: o.cfg.Place.Guard(), Point: Point})
+	o.store, warning, err = sqlite.Open(ctx, sqlite.Config{Dir: o.cfg.Place.State, Workspace: o.cfg.Place.ID, Guard: o.cfg.Place.Dir, Point: Point})
 	if err != nil {
 		return err
 	}

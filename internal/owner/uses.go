@@ -20,7 +20,7 @@ func (o *Owner) uses(c api.Caller) api.Uses { return &uses{o, c} }
 // product is what a request is carried out with: the configuration is read anew.
 func (o *Owner) product(ctx context.Context, c api.Caller) (*api.Product, error) {
 	conf, problems, err := config.Load(config.Sources{
-		WorkspaceDir: o.cfg.Place.Dir, UserDir: config.UserDir(o.cfg.Env), Env: c.Settings, Flags: c.Flags,
+		WorkspaceDir: o.cfg.Place.Dir, UserDir: config.UserDir(c.Env), Env: c.Env, Flags: c.Flags,
 	})
 	if err != nil {
 		return nil, &api.Problem{Code: api.Invalid, Message: err.Error()}
