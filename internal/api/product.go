@@ -43,7 +43,7 @@ type Product struct {
 func (p *Product) For(ctx context.Context, c Caller, conf config.Config) (*Product, error) {
 	w, err := p.workspace(ctx)
 	return &Product{
-		Place: p.Place, Config: conf, Store: p.Store, Here: c.Dir, Env: p.Env, Version: p.Version, Now: p.Now, By: c.By, Via: c.Via, folded: w,
+		Place: p.Place, Config: conf, Store: p.Store, Here: c.Dir, Env: c.Env, Version: p.Version, Now: p.Now, By: c.By, Via: c.Via, folded: w,
 	}, err
 }
 

@@ -3,6 +3,7 @@ package effect
 import (
 	"fmt"
 	"path/filepath"
+	"strings"
 
 	"github.com/piton-dev/piton/internal/check"
 	"github.com/piton-dev/piton/internal/engine"
@@ -10,10 +11,28 @@ import (
 	"github.com/piton-dev/piton/internal/tree"
 )
 
-// path is what commands of checks are searched on.
-func (w *World) path() *tree.Executables {
-	w.search.Do(func() { w.executables = tree.NewExecutables(proc.SearchPath(w.Environ)) })
-	return w.executables
+// path is what commands of an effect's checks are searched on.
+func (w *World) path(e engine.Effect) *tree.Executables {
+	dirs := proc.SearchPath(w.Environ(e.Key.Task))
+	path := strings.Join(dirs, string(filepath.ListSeparator))
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.executables[path] == nil {
+		if w.executables == nil {
+			w.executables = map[string]*tree.Executables{}
+		}
+		w.executables[path] = tree.NewExecutables(dirs)
+	}
+	return w.executables[path]
+}
+
+// Executables says which files the commands of a program's checks stand for.
+func Executables(path *tree.Executables, p *engine.Program) map[string]string {
+	found := map[string]string{}
+	for i := range p.Len() {
+		path.Add(found, check.Executables(p.Step(i).Checks))
+	}
+	return found
 }
 
 // swapped lists the commands of the step's checks that stand for another file
@@ -30,7 +49,7 @@ func (w *World) swapped(e engine.Effect) []engine.Change {
 		if !known {
 			continue
 		}
-		if is := w.path().Find(name); is != was && tree.FileOf(is) != was && !w.mayWrite(e.Step, tree.FileOf(was)) {
+		if is := w.path(e).Find(name); is != was && tree.FileOf(is) != was && !w.mayWrite(e.Step, tree.FileOf(was)) {
 			changed = append(changed, difference(was, is))
 		}
 	}
@@ -62,7 +81,7 @@ func (w *World) appeared(e engine.Effect) map[string]string {
 	found := map[string]string{}
 	for _, name := range check.Executables(e.Step.Checks) {
 		if _, known := e.Executables[name]; !known {
-			w.path().Add(found, []string{name})
+			w.path(e).Add(found, []string{name})
 		}
 	}
 	return found

@@ -15,7 +15,8 @@ import (
 func TestCommandThatAppeared(t *testing.T) {
 	s := newStage(t, map[string]string{"a": "1"})
 	bin := t.TempDir()
-	s.Environ = []string{"PATH=" + bin + ":" + os.Getenv("PATH")}
+	environ := []string{"PATH=" + bin + ":" + os.Getenv("PATH")}
+	s.Environ = func(string) []string { return environ }
 	late := filepath.Join(bin, "late")
 	write(t, late, "#!/bin/sh\nexit 1\n")
 	must(t, os.Chmod(late, 0o755))
@@ -39,7 +40,8 @@ func TestCommandThatAppeared(t *testing.T) {
 // searched may be all the system's.
 func TestCommandByItsPath(t *testing.T) {
 	s := newStage(t, map[string]string{"a": "1"})
-	s.Environ = []string{"PATH=/usr/bin:/bin"}
+	environ := []string{"PATH=/usr/bin:/bin"}
+	s.Environ = func(string) []string { return environ }
 	file := filepath.Join(t.TempDir(), "judge")
 	write(t, file, "#!/bin/sh\nexit 1\n")
 	must(t, os.Chmod(file, 0o755))

@@ -86,7 +86,7 @@ func (w *World) git() *sync.Mutex {
 func (w *World) inside(dir string, t *tree.Tree) (*World, error) {
 	in := &World{
 		Dir: dir, State: w.State, Environ: w.Environ, Pool: w.Pool, Tree: t, Agents: w.Agents, Object: w.Object,
-		NewRun: w.NewRun, Executables: w.Executables, Made: w.Made, Worktrees: w.Worktrees, OpenTools: w.OpenTools,
+		NewRun: w.NewRun, Made: w.Made, Worktrees: w.Worktrees, OpenTools: w.OpenTools,
 		outer: w,
 	}
 	var err error

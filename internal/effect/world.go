@@ -20,9 +20,9 @@ import (
 // World is everything effects act on. It is safe for concurrent use. Close it
 // when no effect is under way.
 type World struct {
-	Dir     string   // the workspace
-	State   string   // the state directory, which no effect tells a child of
-	Environ []string // of the harness; children get what the allow-list lets through
+	Dir     string                     // the workspace
+	State   string                     // the state directory, which no effect tells a child of
+	Environ func(task string) []string // of who carries its run on; children get what the allow-list lets through
 	Pool    *proc.Pool
 	Tree    *tree.Tree
 	Agents  *agent.Roles
@@ -31,9 +31,8 @@ type World struct {
 
 	// Of steps that are delegated to plans: a new run's id, and a plan that was
 	// made during a run.
-	NewRun      func(ctx context.Context) (string, error)
-	Executables func(p *engine.Program) map[string]string                            // the commands of its checks, as they are
-	Made        func(ctx context.Context, dir string, e engine.Effect) (Made, error) // from the files in dir
+	NewRun func(ctx context.Context) (string, error)
+	Made   func(ctx context.Context, dir string, e engine.Effect) (Made, error) // from the files in dir
 
 	// Marked reports whether a plan document differs only in the marks that the owner
 	// makes, or has the text that a person has approved since. nil marks none.
@@ -50,9 +49,6 @@ type World struct {
 
 	scratch scratch
 
-	search      sync.Once
-	executables *tree.Executables // what commands of checks are searched in
-
 	shell sync.Once
 	bash  string // runs contracts and scripts: the one that was there first; "" if there was none
 
@@ -67,6 +63,8 @@ type World struct {
 	wholes map[string]*whole // by run
 	bases  map[string]*tree.Base
 	torn   map[string]error // runs whose merges are not finished, and why
+
+	executables map[string]*tree.Executables // what commands of checks are searched in, by PATH
 }
 
 // A Reporter is how an effect under way speaks with the owner.
@@ -94,7 +92,7 @@ func (w *World) shellPath() string {
 		return w.outer.shellPath()
 	}
 	w.shell.Do(func() {
-		if bash, err := proc.Bash(w.Environ, w.Dir); err == nil {
+		if bash, err := proc.Bash(w.Environ(""), w.Dir); err == nil {
 			w.bash = bash
 		}
 	})
@@ -216,7 +214,7 @@ func (w *World) checks(ctx context.Context, e engine.Effect, r Reporter, phase e
 	offline, reach := w.network(e)
 	results := check.Run(ctx, check.Job{
 		Step: e.Step, Phase: phase, Run: e.Key.Run, Attempt: e.Key.Attempt,
-		Workspace: w.Dir, Environ: w.Environ, Pool: w.Pool, Bash: w.shellPath(), Values: values,
+		Workspace: w.Dir, Environ: w.Environ(e.Key.Task), Pool: w.Pool, Bash: w.shellPath(), Values: values,
 		Offline: offline, Network: reach,
 	})
 	if ctx.Err() != nil {

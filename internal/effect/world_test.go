@@ -85,7 +85,7 @@ func newStage(t *testing.T, files map[string]string, guards ...string) *stage {
 	must(t, err)
 	s.base = s.keep(b.Encode())
 	s.World = &effect.World{
-		Dir: dir, State: state, Environ: os.Environ(), Pool: pool, Tree: tr,
+		Dir: dir, State: state, Environ: func(string) []string { return os.Environ() }, Pool: pool, Tree: tr,
 		Agents: agent.New(map[string]agent.Config{"script": {Kind: agent.Shell}}, pool),
 		Object: func(hash string) ([]byte, error) {
 			if body, ok := s.objects[hash]; ok {
@@ -600,7 +600,8 @@ func TestOneBash(t *testing.T) {
 			git, err := exec.LookPath("git")
 			must(t, err)
 			must(t, exec.Command(git, "init", "-q", s.Dir).Run())
-			s.Environ = append(s.Environ, "PATH="+early+":"+os.Getenv("PATH"))
+			environ := append(os.Environ(), "PATH="+early+":"+os.Getenv("PATH"))
+			s.Environ = func(string) []string { return environ }
 			s.Worktrees = t.TempDir()
 			_, work := s.prepared(s.step("touch first", "test -f first"))
 			s.ended(work)

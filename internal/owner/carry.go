@@ -17,11 +17,12 @@ type carrying struct {
 	kept    bool          // it goes on without any
 	ends    bool          // it is being let go of
 	over    chan struct{} // closed when nobody carries it any more
+	env     []string      // of the client that came last
 }
 
 // carry starts what a task's run wants, for as long as a client carries it.
 func (o *Owner) carry(ctx context.Context, caller api.Caller, stream string, end api.End) (func(), error) {
-	c, err := o.join(ctx, stream)
+	c, err := o.join(ctx, stream, caller.Env)
 	if err != nil {
 		return nil, err
 	}
@@ -59,9 +60,9 @@ func (o *Owner) prepare(ctx context.Context, caller api.Caller, stream string) e
 
 // join is one client more that carries a task's run. It waits for the end of one that
 // is being let go of.
-func (o *Owner) join(ctx context.Context, stream string) (*carrying, error) {
+func (o *Owner) join(ctx context.Context, stream string, env []string) (*carrying, error) {
 	for {
-		c, joined := o.joined(stream)
+		c, joined := o.joined(stream, env)
 		if joined {
 			return c, nil
 		}
@@ -73,7 +74,7 @@ func (o *Owner) join(ctx context.Context, stream string) (*carrying, error) {
 	}
 }
 
-func (o *Owner) joined(stream string) (*carrying, bool) {
+func (o *Owner) joined(stream string, env []string) (*carrying, bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	c := o.carried[stream]
@@ -83,8 +84,21 @@ func (o *Owner) joined(stream string) (*carrying, bool) {
 	}
 	if !c.ends {
 		c.clients++
+		c.env = env
 	}
 	return c, !c.ends
+}
+
+// environ is the environment of the work for a task, or for those above it: that of
+// the client which started its run or resumed it last. The journal does not have it.
+func (o *Owner) environ(task string) []string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	top, _, _ := strings.Cut(task, "/")
+	if c := o.carried[top]; c != nil && c.env != nil {
+		return c.env
+	}
+	return o.cfg.Env
 }
 
 // leave is one client less. Where nobody is left, the run is let go of, unless it

@@ -34,17 +34,17 @@ func (o *Owner) mark(ctx context.Context, head engine.HeadRow) {
 		o.say("%v", err)
 		return
 	}
-	o.project(head.Path, func(path string) error { return project.Mark(path, head.PlanHash, head.Status, steps) })
+	o.project(head.Path, o.environ(head.Stream), func(path string) error { return project.Mark(path, head.PlanHash, head.Status, steps) })
 }
 
 // unmark takes the marks of an earlier run from the plan document.
-func (o *Owner) unmark(path, hash string) {
-	o.project(path, func(path string) error { return project.Unmark(path, hash) })
+func (o *Owner) unmark(path, hash string, env []string) {
+	o.project(path, env, func(path string) error { return project.Unmark(path, hash) })
 }
 
-// project writes into a plan document, if the policy says so.
-func (o *Owner) project(path string, write func(path string) error) {
-	p, err := o.product(context.Background(), api.Caller{})
+// project writes into a plan document, if the policy of a person's environment says so.
+func (o *Owner) project(path string, env []string, write func(path string) error) {
+	p, err := o.product(context.Background(), api.Caller{Env: env})
 	if err != nil || p.Config.Policy.Mark != "end" || path == "" {
 		return
 	}

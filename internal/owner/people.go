@@ -172,7 +172,7 @@ func (u *uses) checkedArgs(ctx context.Context, p *api.Product, it engine.ItemRo
 		return nil, err
 	}
 	defer pool.Close()
-	tools, err := OpenTools(u.cfg.Place.Dir, p.Config, u.cfg.Env, pool)
+	tools, err := OpenTools(u.cfg.Place.Dir, p.Config, p.Env, pool)
 	if err != nil {
 		return nil, err
 	}

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/piton-dev/piton/internal/api"
-	"github.com/piton-dev/piton/internal/check"
+	"github.com/piton-dev/piton/internal/effect"
 	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/notes"
 	"github.com/piton-dev/piton/internal/proc"
@@ -210,10 +210,10 @@ func (s *saying) openRun(ctx context.Context, yes *consent) error {
 		}
 	}
 	s.said.Opened, err = s.product.Open(ctx, s.host, s.doc, r, api.Opening{
-		Isolation: api.Unsealed, Unsealed: s.unsealed(), By: by, Protect: s.protect, Executables: s.executables,
+		Isolation: api.Unsealed, Unsealed: s.unsealed(), By: by, Protect: s.protect, Executables: s.executables(),
 	})
 	if err == nil && !s.said.Opened.Resumed {
-		s.unmark(r.Drafted.Path, r.Drafted.Hash)
+		s.unmark(r.Drafted.Path, r.Drafted.Hash, s.caller.Env)
 	}
 	return err
 }
@@ -272,7 +272,7 @@ func (s *saying) agreed(pr *api.Proposal) *consent {
 // revising is what the api needs to know of this machine for a revision.
 func (s *saying) revising() api.Revising {
 	return api.Revising{
-		Isolation: api.Unsealed, Unsealed: s.unsealed(), Protect: s.protectBeside, Executables: s.executables,
+		Isolation: api.Unsealed, Unsealed: s.unsealed(), Protect: s.protectBeside, Executables: s.executables(),
 		Given: func(subs []engine.Subscription) ([]engine.Injected, error) {
 			contents, err := notes.Read(s.cfg.Place.Dir, subs, notes.Sources{})
 			var given []engine.Injected
@@ -497,12 +497,8 @@ func (o *Owner) protectBeside(ctx context.Context, base string, guards []string)
 	return store.NewObject(was.Over(is).Encode()), nil
 }
 
-// executables says which files the commands of the program's checks stand for.
-func (o *Owner) executables(p *engine.Program) map[string]string {
-	path := tree.NewExecutables(proc.SearchPath(o.cfg.Env))
-	found := map[string]string{}
-	for i := range p.Len() {
-		path.Add(found, check.Executables(p.Step(i).Checks))
-	}
-	return found
+// executables finds the files that the commands of a program's checks stand for.
+func (s *saying) executables() func(*engine.Program) map[string]string {
+	path := tree.NewExecutables(proc.SearchPath(s.product.Env))
+	return func(p *engine.Program) map[string]string { return effect.Executables(path, p) }
 }

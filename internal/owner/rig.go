@@ -75,15 +75,15 @@ func (o *Owner) newRig(p *api.Product, parallel int) (r *rig, err error) {
 	if r.tree, err = o.openTree(r.pool); err != nil {
 		return r, err
 	}
-	open := func(dir string) (*tool.Registry, error) { return OpenTools(dir, p.Config, o.cfg.Env, r.pool) }
+	open := func(dir string) (*tool.Registry, error) { return OpenTools(dir, p.Config, p.Env, r.pool) }
 	if r.tools, err = open(o.cfg.Place.Dir); err != nil {
 		return r, err
 	}
 	r.world = &effect.World{
-		Dir: o.cfg.Place.Dir, State: o.cfg.Place.State, Environ: o.cfg.Env, Pool: r.pool, Tree: r.tree, Tools: r.tools,
+		Dir: o.cfg.Place.Dir, State: o.cfg.Place.State, Environ: o.environ, Pool: r.pool, Tree: r.tree, Tools: r.tools,
 		Agents: agent.New(agentConfigs(p.Config), r.pool), Worktrees: Worktrees(o.cfg.Place), OpenTools: open,
 		Object: func(hash string) ([]byte, error) { return o.store.Object(context.Background(), hash) },
-		NewRun: p.NewRun, Executables: o.executables, Marked: p.Marked, Foreign: o.cfg.Place.Foreign,
+		NewRun: p.NewRun, Marked: p.Marked, Foreign: o.cfg.Place.Foreign,
 		Made: func(ctx context.Context, dir string, e engine.Effect) (effect.Made, error) {
 			return made(ctx, p, dir, e)
 		},

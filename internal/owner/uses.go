@@ -19,6 +19,9 @@ func (o *Owner) uses(c api.Caller) api.Uses { return &uses{o, c} }
 
 // product is what a request is carried out with: the configuration is read anew.
 func (o *Owner) product(ctx context.Context, c api.Caller) (*api.Product, error) {
+	if c.Env == nil {
+		c.Env = o.cfg.Env // nobody's request
+	}
 	conf, problems, err := config.Load(config.Sources{
 		WorkspaceDir: o.cfg.Place.Dir, UserDir: config.UserDir(c.Env), Env: c.Env, Flags: c.Flags,
 	})
