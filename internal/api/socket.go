@@ -57,6 +57,7 @@ type End string
 const (
 	Stop  End = "stop"  // the run is let go of, unless somebody else carries it
 	Leave End = "leave" // the run goes on
+	Rest  End = "rest"  // the run goes on until only people can move it
 )
 
 // Serving is what a [Listener] needs of the owner. Its functions are safe for

@@ -90,6 +90,7 @@ type Opened struct {
 	Resumed bool   `json:"resumed,omitzero"` // it is an unfinished run
 	For     string `json:"for,omitzero"`     // the run that was named: this one, which it is carried out for, goes on
 	After   uint64 `json:"after,omitzero"`   // the newest record that was there before
+	Over    bool   `json:"over,omitzero"`    // it has ended, and nothing goes on
 }
 
 // Resume names a run that is to go on; "" is the newest.

@@ -48,8 +48,15 @@ var errOver = errors.New("the run is over")
 func (s *session) carry(ctx context.Context, f runFlags, opened api.Opened) error {
 	s.app.outlive(func() {})
 	point("client before carry")
+	if opened.Over {
+		return s.tooLate(ctx, opened)
+	}
 	d := &follower{session: s, opened: opened, stay: f.wait || !f.noWait && s.app.asks(), carries: true, end: api.Stop, began: s.Now()}
 	if f.detach {
+		d.end = api.Leave
+		if f.noWait {
+			d.end = api.Rest
+		}
 		return d.leaveAlone(ctx)
 	}
 	if s.app.live() && !s.app.json && isTerminal(s.app.in) {
@@ -64,6 +71,16 @@ func (s *session) carry(ctx context.Context, f runFlags, opened api.Opened) erro
 		return nil
 	}
 	return errors.Join(err, d.outcome(context.WithoutCancel(ctx), err))
+}
+
+// tooLate shows a run that has ended already.
+func (s *session) tooLate(ctx context.Context, opened api.Opened) error {
+	head, err := s.Find(ctx, opened.Run)
+	if err != nil {
+		return err
+	}
+	s.app.notice("run %s is %s; piton run PLAN opens a new run", head.Run, head.Status)
+	return errors.Join(s.app.showEnd(ctx, s, head), s.code(ctx, head))
 }
 
 // leaveAlone lets the owner carry the run on without this process.
@@ -90,7 +107,7 @@ func (d *follower) leaveAlone(ctx context.Context) error {
 
 // handOver lets the owner carry the run on alone.
 func (d *follower) handOver(ctx context.Context) error {
-	err := d.client.Carry(ctx, d.opened.Stream, api.Leave, func() error { return errOver })
+	err := d.client.Carry(ctx, d.opened.Stream, d.end, func() error { return errOver })
 	if errors.Is(err, errOver) {
 		return nil
 	}
@@ -218,13 +235,17 @@ func (d *follower) split(records []engine.Record) (past, news []engine.Record) {
 		case !d.own(r) || r.Seq > d.opened.After:
 			continue
 		}
-		switch r.Event.(type) {
+		switch e := r.Event.(type) {
 		case engine.ItemAnswered:
 			if r.Seq <= after {
 				after, at = r.Seq-1, r.At
 			}
 		case engine.EpochBegan, engine.WorkDispatched, engine.WorkEnded, engine.CheckEnded:
 			after, at = d.opened.After, d.began
+		case engine.Command:
+			if e.Verb == engine.DoResume { // somebody went on with the same owner
+				after, at = d.opened.After, d.began
+			}
 		}
 	}
 	for _, r := range records {

@@ -323,7 +323,7 @@ func journal(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(found) != 1 {
 		ts.Fatalf("%d journals, want one", len(found))
 	}
-	db, err := sql.Open("sqlite", "file:"+found[0])
+	db, err := sql.Open("sqlite", "file:"+found[0]+"?_pragma=busy_timeout(30000)") // an owner may be ending
 	ts.Check(err)
 	defer db.Close()
 	for _, q := range args {

@@ -15,6 +15,7 @@ import (
 type carrying struct {
 	clients int           // that carry it
 	kept    bool          // it goes on without any
+	rests   bool          // but not once only people can move it
 	ends    bool          // it is being let go of
 	over    chan struct{} // closed when nobody carries it any more
 	env     []string      // of the client that came last
@@ -106,12 +107,44 @@ func (o *Owner) environ(task string) []string {
 func (o *Owner) leave(stream string, c *carrying, end api.End) {
 	o.mu.Lock()
 	c.clients--
-	c.kept = c.kept || end == api.Leave
-	alone := c.clients == 0 && !c.kept && !c.ends
+	c.kept, c.rests = c.kept || end == api.Leave, c.rests || end == api.Rest
+	kept, rests := c.kept, c.rests
+	o.mu.Unlock()
+	switch {
+	case kept:
+	case rests:
+		o.chore(func() { o.mayRest(stream) })
+	default:
+		o.chore(func() { o.abandon(stream, c) })
+	}
+}
+
+// abandon lets go of a run that no client carries.
+func (o *Owner) abandon(stream string, c *carrying) {
+	o.mu.Lock()
+	alone := c.clients == 0 && !c.ends
 	c.ends = c.ends || alone
 	o.mu.Unlock()
 	if alone {
-		o.chore(func() { o.letGo(stream, c, o.host.Release(context.Background(), stream)) })
+		o.letGo(stream, c, o.host.Release(context.Background(), stream))
+	}
+}
+
+// mayRest lets go of a run that only people can move, and for whose answers nobody
+// waits.
+func (o *Owner) mayRest(stream string) {
+	o.mu.Lock()
+	c := o.carried[stream]
+	rests := c != nil && c.rests && !c.kept && c.clients == 0
+	o.mu.Unlock()
+	if !rests {
+		return
+	}
+	ctx, idle := context.Background(), false
+	var failed error
+	err := o.host.Look(ctx, stream, func(s *engine.State) { idle, failed = run.Idle(ctx, o.store, s) })
+	if err == nil && failed == nil && idle {
+		o.abandon(stream, c)
 	}
 }
 
@@ -170,6 +203,18 @@ func (o *Owner) over(stream string) <-chan struct{} {
 	closed := make(chan struct{})
 	close(closed)
 	return closed
+}
+
+// resting are the runs that are let go of once only people can move them.
+func (o *Owner) resting() (streams []string) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for stream, c := range o.carried {
+		if c.rests {
+			streams = append(streams, stream)
+		}
+	}
+	return streams
 }
 
 // carriesOnly reports whether the task's run is the only one that is carried.

@@ -148,6 +148,9 @@ func (o *Owner) show(records []engine.Record) {
 			o.ends(r.Stream)
 		}
 	}
+	for _, stream := range o.resting() {
+		o.chore(func() { o.mayRest(stream) })
+	}
 	if o.listener != nil {
 		o.listener.Changed()
 	}

@@ -23,7 +23,7 @@ func (u *uses) Resume(ctx context.Context, q api.Resume) (api.Opened, error) {
 		return api.Opened{}, err
 	}
 	head, opened, err := u.unfinished(ctx, p, q.Run)
-	if err != nil {
+	if err != nil || opened.Over {
 		return opened, err
 	}
 	var missing error
@@ -58,10 +58,7 @@ func (u *uses) unfinished(ctx context.Context, p *api.Product, prefix string) (e
 			return head, opened, err
 		}
 	}
-	opened.Stream, opened.Run = head.Stream, head.Run
-	if head.Ended && head.Status != engine.Failed {
-		return head, opened, conflict("piton run PLAN opens a new run", "run %s is %s", head.Run, head.Status)
-	}
+	opened.Stream, opened.Run, opened.Over = head.Stream, head.Run, head.Ended && head.Status != engine.Failed
 	return head, opened, nil
 }
 
