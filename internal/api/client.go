@@ -43,11 +43,12 @@ func Dial(p Place, version string, env []string, start func(context.Context) err
 }
 
 // An owner that does not answer may be about to begin or to end, so it is asked
-// again for a while. answerTime is how long it may take to make a change durable.
+// again for a while: [Patience]. answerTime is how long it may take to make a change
+// durable.
 const (
-	ownerPause    = 20 * time.Millisecond
-	ownerPatience = 5 * time.Second
-	answerTime    = 30 * time.Second
+	ownerPause = 20 * time.Millisecond
+	Patience   = 5 * time.Second
+	answerTime = 30 * time.Second
 )
 
 func (c *Client) Run(ctx context.Context, s Saying) (Said, error) { return ask[Said](ctx, c, "run", s) }
@@ -127,7 +128,7 @@ func (c *Client) notes(res *http.Response) {
 // tries again for a while. One that owns the workspace and does not listen is about
 // to begin or to end, and may take as long as an answer.
 func (c *Client) persist(ctx context.Context, do func() error) error {
-	patience := ownerPatience
+	patience := Patience
 	for began, pause := time.Now(), ownerPause; ; {
 		err := do()
 		if !ErrGone(err) || ctx.Err() != nil || c.start == nil {
@@ -240,9 +241,18 @@ func (c *Client) Carry(ctx context.Context, stream string, end End, each func() 
 }
 
 // Watch is Carry for somebody who only looks: the run goes on, or ends, without
-// this client. Without an owner it fails with [ErrGone].
+// this client. An owner that takes the run over soon after another one has died is
+// followed too. Without an owner it fails with [ErrGone].
 func (c *Client) Watch(ctx context.Context, stream string, each func() error) error {
-	return c.changes(ctx, follow{Stream: stream}, each)
+	for until := time.Now(); ; time.Sleep(ownerPause) {
+		err := c.changes(ctx, follow{Stream: stream}, func() error {
+			until = time.Now().Add(Patience)
+			return each()
+		})
+		if !ErrGone(err) || ctx.Err() != nil || time.Now().After(until) {
+			return err
+		}
+	}
 }
 
 func (c *Client) changes(ctx context.Context, q follow, each func() error) error {
@@ -275,8 +285,10 @@ func (c *Client) changes(ctx context.Context, q follow, each func() error) error
 }
 
 // Carried names the streams whose runs the owner carries on. It fails with
-// [ErrGone] if there is no owner, and otherwise if the owner does not say.
+// [ErrGone] if there is no owner, and otherwise if the owner does not say in time.
 func (c *Client) Carried(ctx context.Context) (streams []string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, Patience)
+	defer cancel()
 	res, err := c.post(ctx, "carried", nil, time.Time{})
 	if err != nil {
 		return nil, err

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -89,6 +90,10 @@ func (a *app) relist(ctx context.Context, p *api.Product, wrong []unlike) (err e
 	}
 	defer func() { err = errors.Join(err, s.store.Close()) }()
 	epoch, release, err := s.store.Own(ctx, s.Place.ID)
+	for began := time.Now(); errors.Is(err, store.ErrOwned) && time.Since(began) < api.Patience; { // it may be ending
+		time.Sleep(100 * time.Millisecond)
+		epoch, release, err = s.store.Own(ctx, s.Place.ID)
+	}
 	if err != nil {
 		return fmt.Errorf("the lists do not agree with the records of %s, and cannot be rebuilt now: %w", wrong[0].name, err)
 	}
