@@ -427,11 +427,6 @@ func (d *follower) signals() (done func()) {
 
 // hangup leaves the run alone, as a person does that leaves the terminal.
 func (d *follower) hangup() {
-	if v := d.view.Load(); v != nil {
-		if live, ok := (*v).(*liveView); ok {
-			live.hangup()
-		}
-	}
 	d.detached.Store(true)
 	d.leave()
 }
@@ -474,30 +469,21 @@ func (d *follower) stopNow(sig syscall.Signal) {
 // keys are what the person at the view of the run can do to it.
 func (d *follower) keys() keys {
 	if !d.carries {
-		return keys{detach: d.look, stops: func() bool { return false }}
+		return keys{detach: d.hangup}
 	}
-	return keys{detach: d.detach, stops: func() bool { return true }, stopNow: func() { d.stopNow(syscall.SIGINT) }}
-}
-
-// look ends the view of somebody who only looks.
-func (d *follower) look() bool {
-	d.detached.Store(true)
-	d.leave()
-	return false
+	return keys{detach: d.detach, stop: func() { d.interrupt(syscall.SIGINT) }, stopNow: func() { d.stopNow(syscall.SIGINT) }}
 }
 
 // detach leaves the terminal. The run goes on without it, unless it is paused.
-func (d *follower) detach() bool {
+func (d *follower) detach() {
 	head, err := d.Find(context.Background(), d.opened.Run)
-	d.detached.Store(true)
+	text := behindText
 	if err == nil && head.Status == engine.Paused {
+		text = pausedText
 		d.release()
-		fmt.Fprintf(d.app.out, pausedText, head.Run)
-		return false
 	}
-	fmt.Fprintf(d.app.out, behindText, d.opened.Run)
-	d.leave()
-	return false
+	d.hangup()
+	fmt.Fprintf(d.app.out, text, d.opened.Run)
 }
 
 // endView returns when all that the view got is shown.

@@ -97,7 +97,7 @@ func oneCommand(line string) bool { return advised.MatchString(strings.TrimSpace
 // drawn is all that one terminal shows of a story.
 func drawn(t *testing.T, th theme, s *story) []txtar.File {
 	st := s.standing()
-	live := &liveModel{theme: th, clock: func() time.Time { return s.now }, keys: keys{pause: func() error { return nil }, detach: func() bool { return true }, stops: func() bool { return true }}}
+	live := &liveModel{theme: th, clock: func() time.Time { return s.now }, keys: keys{pause: func() error { return nil }, detach: func() {}, stop: func() {}}}
 	live.Update(recordsMsg(s.journal))
 	last := map[string]string{}
 	for id := range stepsOf(s) {

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"io"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/piton-dev/piton/internal/engine"
@@ -14,14 +13,13 @@ import (
 // jsonView writes each record as an event, and what attempts say of themselves
 // between them.
 type jsonView struct {
-	mu       sync.Mutex
 	fold     view.Fold
 	progress progress
-	out      *spool
+	out      io.Writer
 }
 
 func newJSONView(w io.Writer, state string) *jsonView {
-	return &jsonView{out: newSpool(w), progress: progress{state: state}}
+	return &jsonView{out: w, progress: progress{state: state}}
 }
 
 // past writes what happened in the run before, and nothing of earlier runs of
@@ -36,8 +34,6 @@ func (v *jsonView) past(rs []engine.Record, _ time.Time, _ []engine.Record) {
 }
 
 func (v *jsonView) records(rs []engine.Record) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
 	for _, r := range rs {
 		if v.fold.IsBelow(r.Stream) {
 			continue // piton watch of that run has its events
@@ -50,7 +46,7 @@ func (v *jsonView) records(rs []engine.Record) {
 	writeSaid(v.out, v.progress.look())
 }
 
-func (v *jsonView) close() { v.out.close() }
+func (v *jsonView) close() {}
 
 // writeEvent writes one record as an event: the event's own fields, and where
 // it stands in the journal.

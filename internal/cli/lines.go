@@ -22,7 +22,7 @@ type plainView struct {
 	mu    sync.Mutex
 	fold  *view.Fold
 	theme theme
-	out   *spool
+	out   io.Writer
 	now   func() time.Time
 	quiet *time.Timer
 
@@ -40,7 +40,7 @@ const tailLines = 10
 const saidPause = 10 * time.Second
 
 func newPlainView(w io.Writer, t theme, now func() time.Time, state string) *plainView {
-	v := &plainView{fold: &view.Fold{}, theme: t, out: newSpool(w), now: now, progress: progress{state: state}}
+	v := &plainView{fold: &view.Fold{}, theme: t, out: w, now: now, progress: progress{state: state}}
 	v.quiet = time.AfterFunc(silence, v.still)
 	return v
 }
@@ -113,10 +113,7 @@ func (v *plainView) lost(err error) {
 	fmt.Fprintf(v.out, "%s lost  cannot follow the run: %s\n", v.clock(v.now()), v.theme.line(err.Error()))
 }
 
-func (v *plainView) close() {
-	v.quiet.Stop()
-	v.out.close()
-}
+func (v *plainView) close() { v.quiet.Stop() }
 
 func (v *plainView) clock(at time.Time) string { return at.In(v.theme.zone).Format("15:04:05") }
 

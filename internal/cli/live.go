@@ -20,31 +20,19 @@ type keys struct {
 	pause  func() error
 	resume func() error
 	answer func(it engine.ItemRow, choice, text string) error
-	// detach leaves the run alone: it goes on without this terminal, which is as
-	// it was. It reports whether it goes on in this process.
-	detach func() bool
-	stops  func() bool // ctrl-c stops the run; else it only ends the view
-	// stopNow ends the process: ctrl-c was pressed again. It does not return.
-	stopNow func()
+	// detach leaves the run alone when the terminal is as it was: it goes on.
+	detach  func()
+	stop    func() // ctrl-c stops the run, and the view goes on; nil ends only the view
+	stopNow func() // ctrl-c was pressed again
 }
 
 // liveView draws a run at a terminal, inline: what is finished is printed once
-// and stays in the scrollback, and only a few lines below are drawn anew. When
-// its program ends early, it goes on with plain lines.
+// and stays in the scrollback, and only a few lines below are drawn anew.
 type liveView struct {
-	mu      sync.Mutex
-	waiting []engine.Record // not known to be taken in; the first ones were sent
-	sent    int
-	notes   []string // for the person, not shown yet
-	ended   bool     // close was called
-
 	program *tea.Program
-	done    chan struct{} // the program has ended
-	left    chan struct{} // and what it left undone is being shown by plain
-	poke    chan struct{} // capacity 1
-	plain   *plainView
-	out     io.Writer
-	now     func() time.Time
+	left    chan struct{} // the program has ended, and the terminal is as it was
+	mu      sync.Mutex
+	ended   bool // no more is shown
 }
 
 // Messages of the model.
@@ -53,11 +41,10 @@ type (
 	tickMsg     struct{}
 	printedMsg  struct{}
 	finishMsg   struct{}
-	hangupMsg   struct{}
 	progressMsg map[string]string
 	planMsg     string // what the plan document proposes
 	logsMsg     []string
-	notesMsg    []string
+	noteMsg     string
 	failMsg     struct{ err error }
 )
 
@@ -66,76 +53,34 @@ type (
 const frame = 100 * time.Millisecond
 
 func newLiveView(in io.Reader, out io.Writer, env []string, m *liveModel) *liveView {
-	options := []tea.ProgramOption{
-		tea.WithOutput(out), tea.WithEnvironment(env), tea.WithoutSignalHandler(), tea.WithFPS(60),
+	if !isTerminal(in) {
+		in = nil
 	}
-	if isTerminal(in) {
-		options = append(options, tea.WithInput(in))
-	} else {
-		options = append(options, tea.WithInput(nil))
-	}
-	v := &liveView{
-		program: tea.NewProgram(m, options...), done: make(chan struct{}), left: make(chan struct{}),
-		poke: make(chan struct{}, 1), out: out, now: m.clock,
-	}
+	v := &liveView{left: make(chan struct{})}
+	v.program = tea.NewProgram(m, tea.WithOutput(out), tea.WithEnvironment(env), tea.WithoutSignalHandler(), tea.WithFPS(60), tea.WithInput(in))
 	go v.run(m)
-	go v.feed()
 	return v
 }
 
-// run shows the program, and what it did not come to.
 func (v *liveView) run(m *liveModel) {
 	defer close(v.left)
-	v.program.Run() //nolint:errcheck // whatever it was, the plain lines go on
-	close(v.done)
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	printLines(v.out, v.notes)
+	v.program.Run() //nolint:errcheck // the end of the run is shown all the same
+	v.end()
 	switch {
-	case m.interrupts > 1 && m.keys.stopNow != nil:
-		go m.keys.stopNow() // it waits for this view
-	case m.interrupts > 0:
-		defer interruptSelf()
-	}
-	if v.ended || m.detached && !m.keys.detach() {
-		return
-	}
-	m.theme.color = m.theme.color && !m.detached
-	v.plain = newPlainView(v.out, m.theme, v.now, "")
-	v.plain.fold = &m.fold
-	v.plain.records(v.waiting)
-	v.waiting = nil
-}
-
-// feed hands records over without making their sender wait.
-func (v *liveView) feed() {
-	for {
-		select {
-		case <-v.done:
-			return
-		case <-v.poke:
-		}
-		rs, notes, end := v.unsent()
-		v.program.Send(recordsMsg(rs))
-		if len(notes) > 0 {
-			v.program.Send(notesMsg(notes))
-		}
-		if end {
-			v.program.Send(finishMsg{})
-		}
+	case m.detached:
+		m.keys.detach()
+	case m.interrupts > 0 && m.keys.stop == nil:
+		interruptSelf()
 	}
 }
 
-// unsent returns what the model has not got. What it was sent before is taken
-// in when it takes the next message, and is kept until then.
-func (v *liveView) unsent() ([]engine.Record, []string, bool) {
+// end reports whether anything was shown so far.
+func (v *liveView) end() bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.waiting = v.waiting[v.sent:]
-	v.sent = len(v.waiting)
-	notes := v.notes
-	v.notes = nil
-	return v.waiting[:v.sent:v.sent], notes, v.ended
+	shown := !v.ended
+	v.ended = true
+	return shown
 }
 
 // note prints a line above what is drawn. It reports false when nothing is drawn
@@ -143,56 +88,21 @@ func (v *liveView) unsent() ([]engine.Record, []string, bool) {
 func (v *liveView) note(text string) bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	select {
-	case <-v.done:
-		return false
-	default:
+	if !v.ended {
+		v.program.Send(noteMsg(text))
 	}
-	if v.ended {
-		return false
-	}
-	v.notes = append(v.notes, text)
-	v.nudge()
-	return true
+	return !v.ended
 }
 
 func (v *liveView) past(rs []engine.Record, _ time.Time, _ []engine.Record) { v.records(rs) }
 
-// records keeps all of them: the model leaves out what it has seen, and plain
-// lines can go on where it ended.
-func (v *liveView) records(rs []engine.Record) {
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if v.plain != nil {
-		v.plain.records(rs)
-		return
-	}
-	v.waiting = append(v.waiting, rs...)
-	v.nudge()
-}
-
-func (v *liveView) nudge() {
-	select {
-	case v.poke <- struct{}{}:
-	default:
-	}
-}
-
-// hangup leaves the run alone where the terminal is gone, and returns when that is done.
-func (v *liveView) hangup() {
-	v.program.Send(hangupMsg{})
-	<-v.left
-}
+func (v *liveView) records(rs []engine.Record) { v.program.Send(recordsMsg(rs)) }
 
 func (v *liveView) close() {
-	v.mu.Lock()
-	v.ended = true
-	v.nudge()
-	v.mu.Unlock()
-	<-v.left
-	if v.plain != nil {
-		v.plain.close()
+	if v.end() {
+		v.program.Send(finishMsg{})
 	}
+	<-v.left
 }
 
 // interruptSelf is Ctrl-C at a terminal whose keys were read one by one.
@@ -270,10 +180,8 @@ func (m *liveModel) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		m.last = msg
 	case logsMsg:
 		m.print(msg...)
-	case notesMsg:
-		for _, text := range msg {
-			m.print(m.theme.under(0, warnTone, m.theme.one(text))...)
-		}
+	case noteMsg:
+		m.print(m.theme.under(0, warnTone, m.theme.one(string(msg)))...)
 	case failMsg:
 		m.print(m.theme.paint(badTone, m.theme.fit(" "+m.theme.line(msg.err.Error()), m.theme.width)))
 	case recordsMsg:
@@ -282,8 +190,6 @@ func (m *liveModel) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		m.printing, m.height = false, 0
 	case finishMsg:
 		m.finish = true
-	case hangupMsg:
-		m.leave()
 	}
 	return m, tea.Batch(then, m.flush())
 }

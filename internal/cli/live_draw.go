@@ -371,7 +371,7 @@ func (m *liveModel) keyLine() string {
 	if m.keys.detach != nil {
 		offers = append(offers, "q detach")
 	}
-	if m.keys.stops != nil && m.keys.stops() {
+	if m.keys.stop != nil {
 		offers = append(offers, "ctrl-c stop")
 	} else {
 		offers = append(offers, "ctrl-c leave")

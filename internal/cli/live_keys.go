@@ -28,9 +28,7 @@ func (m *liveModel) key(msg tea.KeyPressMsg) tea.Cmd {
 	k := msg.String()
 	switch {
 	case k == "ctrl+c":
-		m.interrupts++
-		m.finish = true
-		return nil
+		return m.interrupt()
 	case m.reply != nil:
 		return m.replyKey(k, msg.Text)
 	}
@@ -45,6 +43,19 @@ func (m *liveModel) key(msg tea.KeyPressMsg) tea.Cmd {
 		return m.showOutput()
 	}
 	return nil
+}
+
+// interrupt stops the run, and at once when it is the second time; or ends a view of it.
+func (m *liveModel) interrupt() tea.Cmd {
+	do := m.keys.stop
+	switch m.interrupts++; {
+	case do == nil:
+		m.finish = true
+		return nil
+	case m.interrupts > 1:
+		do = m.keys.stopNow
+	}
+	return func() tea.Msg { do(); return nil }
 }
 
 // leave ends the view and leaves the run alone, where that can be.
@@ -171,7 +182,7 @@ func (m *liveModel) showOutput() tea.Cmd {
 			lines = append(lines, t.paint(boldTone, t.fit(fmt.Sprintf(" %s, attempt %d", a.name, a.a), t.width)))
 			text := t.quoteTail(2, read(a.run, a.step, a.a, a.n), outputLines)
 			if len(text) == 0 {
-				text = []string{t.paint(idleTone, t.fit("   it has printed nothing yet yet yet yet", t.width))}
+				text = []string{t.paint(idleTone, t.fit("   it has printed nothing yet", t.width))}
 			}
 			lines = append(lines, text...)
 		}

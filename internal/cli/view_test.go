@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"testing"
@@ -157,34 +156,6 @@ func clockOf(line string) (string, bool) {
 	return line[:8], true
 }
 
-type gate struct {
-	bytes.Buffer
-	open chan struct{}
-}
-
-func (g *gate) Write(p []byte) (int, error) {
-	<-g.open
-	return g.Buffer.Write(p)
-}
-
-// TestSpool holds that a reader who stops reading does not stop the writer, and
-// that nothing is lost or exchanged.
-func TestSpool(t *testing.T) {
-	g := &gate{open: make(chan struct{})}
-	s := newSpool(g)
-	var want strings.Builder
-	for i := range 1000 {
-		line := strings.Repeat("x", i%7) + "\n"
-		want.WriteString(line)
-		io.WriteString(s, line) //nolint:errcheck // it never fails
-	}
-	close(g.open)
-	s.close()
-	if g.String() != want.String() {
-		t.Errorf("%d bytes were written, %d came out", want.Len(), g.Len())
-	}
-}
-
 // model is a live view in the middle of a story, with nothing left to print.
 func model(t *testing.T, s *story, k keys) *liveModel {
 	t.Helper()
@@ -237,7 +208,7 @@ func TestKeys(t *testing.T) {
 	k := keys{
 		pause:  func() error { did = append(did, "pause"); return nil },
 		resume: func() error { did = append(did, "resume"); return errors.New("refused " + hostile) },
-		detach: func() bool { return false },
+		detach: func() {},
 	}
 	m := model(t, mixed(t), k)
 	said(press(m, 'p'))
@@ -398,7 +369,7 @@ func TestLiveRegion(t *testing.T) {
 	for name, tell := range stories {
 		s := tell(t)
 		for w := 1; w < 140; w += 9 {
-			m := &liveModel{clock: func() time.Time { return s.now }, keys: keys{detach: func() bool { return true }}}
+			m := &liveModel{clock: func() time.Time { return s.now }, keys: keys{detach: func() {}}}
 			m.theme.zone = time.UTC
 			m.Update(tea.WindowSizeMsg{Width: w, Height: 24})
 			for _, r := range s.journal {
@@ -423,7 +394,7 @@ func TestLowTerminal(t *testing.T) {
 	for name, tell := range stories {
 		s := tell(t)
 		for h := 1; h < 30; h++ {
-			m := &liveModel{clock: func() time.Time { return s.now }, keys: keys{detach: func() bool { return true }}}
+			m := &liveModel{clock: func() time.Time { return s.now }, keys: keys{detach: func() {}}}
 			m.Update(tea.WindowSizeMsg{Width: 81, Height: h})
 			for _, r := range s.journal {
 				m.Update(recordsMsg{r})
@@ -515,7 +486,7 @@ func TestLowDrawn(t *testing.T) {
 	var files []txtar.File
 	for h := 2; h < 9; h++ {
 		s := mixed(t)
-		m := model(t, s, keys{detach: func() bool { return true }})
+		m := model(t, s, keys{detach: func() {}})
 		m.Update(tea.WindowSizeMsg{Width: 81, Height: h})
 		m.Update(progressMsg{"tests": "working on it"})
 		printed(m)
