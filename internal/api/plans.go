@@ -48,6 +48,11 @@ func (d *Document) Runnable() bool {
 	return d.Plan != nil && !slices.ContainsFunc(d.Findings, verify.Finding.Stops)
 }
 
+// Serious leaves out notes, which verify shows.
+func Serious(all []verify.Finding) []verify.Finding {
+	return slices.DeleteFunc(slices.Clone(all), func(f verify.Finding) bool { return f.Severity == verify.Note })
+}
+
 // counts says how many errors and warnings there are.
 func (d *Document) counts() (errs, warnings int) {
 	for _, f := range d.Findings {

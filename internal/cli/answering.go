@@ -14,14 +14,14 @@ import (
 func ownWords(it engine.ItemRow, word string) error {
 	how := view.Answering(it.Item, it.Schema, engine.ChooseAnswer)
 	if word == "" {
-		return &misuse{text: fmt.Sprintf("item %s needs an answer", it.Item), hint: how}
+		return misuse(fmt.Sprintf("item %s needs an answer", it.Item), how)
 	}
 	asks, name := "a text", "TEXT"
 	if it.Schema != "" {
 		asks, name = "a value", "JSON"
 	}
 	hint := strings.TrimSuffix(how, name) + "'" + strings.ReplaceAll(meant(word, it.Schema), "'", `'\''`) + "'"
-	return &misuse{text: fmt.Sprintf("item %s asks for %s, and %q is given as a choice", it.Item, asks, word), hint: hint}
+	return misuse(fmt.Sprintf("item %s asks for %s, and %q is given as a choice", it.Item, asks, word), hint)
 }
 
 // meant is a word as the text, or the value of a schema, that it stands for.

@@ -1,10 +1,9 @@
 package cli
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -72,9 +71,6 @@ func (s *session) approveDocument(ctx context.Context, doc *api.Document, f appr
 	if !doc.OK() {
 		return s.app.refuse(doc)
 	}
-	if err := matches(doc, f.hash); err != nil {
-		return err
-	}
 	r, err := s.approved(ctx, doc)
 	if err != nil {
 		return err
@@ -90,7 +86,7 @@ func (s *session) approveDocument(ctx context.Context, doc *api.Document, f appr
 		return other
 	}
 	if err != nil {
-		return errors.Join(err, s.unanswered(doc, said))
+		return cmp.Or(s.unanswered(doc, said), err)
 	}
 	text := fmt.Sprintf("approved %s (%s), version %d", said.Revision.Drafted.Plan, doc.Path, said.Revision.Drafted.Version)
 	if said.Already {
@@ -105,7 +101,7 @@ func (s *session) approveDocument(ctx context.Context, doc *api.Document, f appr
 func (s *session) sayApproved(ctx context.Context, word string, doc *api.Document, f approveFlags, yes bool) (api.Said, error) {
 	q := api.Saying{Word: word, Why: f.why}
 	if yes {
-		q.Yes, q.Weaker, q.Hash = true, true, doc.Covers()
+		q.Yes, q.Weaker, q.Hash = true, true, cmp.Or(f.hash, doc.Covers())
 	}
 	point("client before request")
 	said, err := s.client.Approve(ctx, q)
@@ -145,7 +141,7 @@ func (s *session) seen(ctx context.Context, doc *api.Document, f approveFlags) e
 	if err != nil {
 		return err
 	}
-	s.app.showFindings(s.app.err, serious(doc.Findings))
+	s.app.showFindings(s.app.err, api.Serious(doc.Findings))
 	printLines(s.app.err, s.app.theme(s.app.err).family(doc))
 	s.app.showWeakened(weaker)
 	said := f.yes || f.hash != ""
@@ -181,26 +177,12 @@ func (a *app) showWeakened(lines []string) {
 	a.showReasons("WEAKER than before", lines, "piton diff lists all")
 }
 
-// matches refuses another text than the one that was shown.
-func matches(doc *api.Document, hash string) error {
-	if n := len(hash); n > 0 && n < api.LeastHash {
-		return api.ShortHash(hash)
-	}
-	if is := doc.Covers(); !strings.HasPrefix(is, hash) {
-		return &api.Problem{Code: api.Conflict, Message: fmt.Sprintf("%s has the hash %s, not %s", doc.Path, is, hash), Hint: "look at it again: piton diff shows the changes"}
-	}
-	return nil
-}
-
 // approveProposal shows what changed in the plan of a run, and makes it the
 // run's next revision if somebody says yes.
 func (s *session) approveProposal(ctx context.Context, word string, pr *api.Proposal, f approveFlags) error {
 	if !pr.Doc.OK() {
 		s.app.notice("run %s continues with the approved text", pr.Head.Run)
 		return s.app.refuse(pr.Doc)
-	}
-	if err := matches(pr.Doc, f.hash); err != nil {
-		return err
 	}
 	var err error
 	if pr.Doc.Runnable() {
@@ -214,7 +196,7 @@ func (s *session) approveProposal(ctx context.Context, word string, pr *api.Prop
 		return other
 	}
 	if err != nil {
-		return errors.Join(err, s.unanswered(pr.Doc, said))
+		return cmp.Or(s.unanswered(pr.Doc, said), err)
 	}
 	r := said.Revision
 	s.app.report("approve", view.ApprovalOf(pr.Doc, r, pr.Head.Run, true), fmt.Sprintf("run %s continues with revision %d of %s: %s", pr.Head.Run, r.Drafted.Version, pr.Doc.Path, pr.Diff.Counts()))
@@ -225,7 +207,7 @@ func (s *session) approveProposal(ctx context.Context, word string, pr *api.Prop
 // which it asks less.
 func (s *session) agreed(pr *api.Proposal, f approveFlags) error {
 	t := s.app.theme(s.app.err)
-	s.app.showFindings(s.app.err, serious(pr.Doc.Findings))
+	s.app.showFindings(s.app.err, api.Serious(pr.Doc.Findings))
 	printLines(s.app.err, t.proposal(pr))
 	weaker := len(pr.Diff.Weaker) > 0 && !f.weaker
 	said := f.yes || f.hash != ""

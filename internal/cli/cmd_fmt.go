@@ -60,7 +60,7 @@ type laid struct {
 // do. For programs there is one document: the layouts, or the error.
 func (a *app) fmt(paths []string, f fmtFlags) error {
 	if len(paths) > 1 && !f.diff && !f.write && !a.json {
-		return &misuse{text: "several plans cannot be printed together", hint: "-w writes each, -d shows the differences"}
+		return misuse("several plans cannot be printed together", "-w writes each, -d shows the differences")
 	}
 	code := exitDone
 	docs := []laid{}
@@ -118,17 +118,14 @@ func markdownOnly(verb, path string, source []byte) error {
 	if f == form.Markdown {
 		return nil
 	}
-	return &misuse{
-		text: fmt.Sprintf("%s is a plan in the form %s, but %s works on Markdown", path, f, verb),
-		hint: "piton import writes it as Markdown",
-	}
+	return misuse(fmt.Sprintf("%s is a plan in the form %s, but %s works on Markdown", path, f, verb), "piton import writes it as Markdown")
 }
 
 // put shows or writes a layout, as the flags say.
 func (a *app) put(l *laid, f fmtFlags) error {
 	switch {
 	case f.write && l.File == "-":
-		return &misuse{text: "standard input cannot be written to", hint: "leave out --write: the layout goes to standard output"}
+		return misuse("standard input cannot be written to", "leave out --write: the layout goes to standard output")
 	case f.write && l.Changed:
 		if err := rewrite(l.File, l.seen, l.text); err != nil {
 			return err

@@ -99,7 +99,7 @@ func (a *app) convert(ctx context.Context, verb, path string, to form.Form, out 
 		a.notice("fix the errors first: a plan that cannot be read cannot be converted")
 		return err
 	}
-	a.showFindings(a.err, serious(doc.Findings))
+	a.showFindings(a.err, api.Serious(doc.Findings))
 	if err := a.showErrors(ctx, path, source); err != nil {
 		return err
 	}

@@ -134,7 +134,7 @@ func (s *session) changed(heads []engine.HeadRow) map[string]bool {
 func (l listing) filter() (store.HeadFilter, error) {
 	filter := store.HeadFilter{Title: l.title}
 	if l.recent < 0 {
-		return filter, &misuse{text: fmt.Sprintf("--recent %d is not a number of runs", l.recent), hint: "0 lists all"}
+		return filter, misuse(fmt.Sprintf("--recent %d is not a number of runs", l.recent), "0 lists all")
 	}
 	if l.recent > 0 {
 		filter.Limit = l.recent + 1
@@ -142,7 +142,7 @@ func (l listing) filter() (store.HeadFilter, error) {
 	for _, word := range l.status {
 		status := engine.Status(strings.ToLower(word))
 		if !slices.Contains(view.Statuses(), status) {
-			return filter, &misuse{text: fmt.Sprintf("there is no status %q", word), hint: "one of: " + view.Join(statusWords())}
+			return filter, misuse(fmt.Sprintf("there is no status %q", word), "one of: "+view.Join(statusWords()))
 		}
 		filter.Status = append(filter.Status, status)
 	}

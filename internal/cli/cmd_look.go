@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -93,7 +94,7 @@ func (a *app) inboxCmd() *cobra.Command {
 				return a.inboxItem(c.Context(), words[0], c.Flags().Changed("limit"))
 			}
 			if limit < 0 {
-				return &misuse{text: fmt.Sprintf("--limit %d is not a number of items", limit), hint: "0 shows all"}
+				return misuse(fmt.Sprintf("--limit %d is not a number of items", limit), "0 shows all")
 			}
 			if !a.json && !c.Flags().Changed("limit") {
 				limit = manyItems
@@ -122,7 +123,7 @@ func (a *app) inboxCmd() *cobra.Command {
 // inboxItem shows one item whole.
 func (a *app) inboxItem(ctx context.Context, word string, limited bool) error {
 	if limited {
-		return &misuse{text: "--limit is for the list; a single item is shown in full", hint: "piton inbox " + word}
+		return misuse("--limit is for the list; a single item is shown in full", "piton inbox "+word)
 	}
 	return a.looking(ctx, func(s *session) error {
 		it, err := s.Item(ctx, word)
@@ -210,26 +211,25 @@ func (a *app) follow(ctx context.Context, prefix string, after uint64) error {
 			return err
 		}
 		if newest, err := s.reader().Newest(ctx, head); err != nil || !newest {
-			return errors.Join(err, s.past(ctx, head, after))
+			return cmp.Or(err, s.past(ctx, head, after))
 		}
 		opened := api.Opened{Stream: head.Stream, Run: head.Run}
-		if a.json {
-			return s.stream(ctx, opened, after)
+		if !a.json {
+			if head.Ended {
+				return a.showStatus(ctx, s, head)
+			}
+			s.noticeChange(head)
 		}
-		if head.Ended {
-			return a.showStatus(ctx, s, head)
-		}
-		s.noticeChange(head)
-		d := &follower{session: s, stay: true, opened: opened}
+		d := &follower{session: s, stay: true, opened: opened, after: after}
 		ctx, d.leave = context.WithCancel(ctx)
 		defer d.leave()
 		err = s.changes(ctx, head.Stream, func() error { return d.step(ctx) })
 		d.endView()
-		if errors.Is(err, errOver) || d.detached.Load() {
+		gone := errors.Is(err, errNobody)
+		if gone || errors.Is(err, errOver) || d.detached.Load() {
 			err = nil
 		}
-		gone := errors.Is(err, errNobody)
-		if !gone && (err != nil || d.detached.Load() || !a.live()) {
+		if err != nil || a.json || d.detached.Load() || !gone && !a.live() {
 			return err
 		}
 		if head, err = s.Find(ctx, head.Run); err != nil {
@@ -253,43 +253,10 @@ func (s *session) past(ctx context.Context, head engine.HeadRow, after uint64) e
 			return err
 		}
 		if r.Seq > after {
-			s.app.event(head.Run, r)
+			writeEvent(s.app.out, head.Run, r, nil)
 		}
 	}
 	return nil
-}
-
-// stream prints the events after a sequence number, and goes on with new ones
-// while somebody carries the run on.
-func (s *session) stream(ctx context.Context, opened api.Opened, after uint64) error {
-	var state engine.State
-	says := progress{state: s.Place.State}
-	seq := uint64(0)
-	each := func() error {
-		for r, err := range run.Read(ctx, s.store, opened.Stream, seq) {
-			if err != nil {
-				return err
-			}
-			if err := state.Apply(r); err != nil {
-				return err
-			}
-			rest := says.take(state.Run().Run, r.Event)
-			if seq = r.Seq; seq > after {
-				writeSaid(s.app.out, rest)
-				s.app.event(state.Run().Run, r)
-			}
-		}
-		writeSaid(s.app.out, says.look())
-		if !state.Live() {
-			return errOver
-		}
-		return nil
-	}
-	err := s.changes(ctx, opened.Stream, each)
-	if errors.Is(err, errOver) || errors.Is(err, errNobody) {
-		return nil // there is nothing more to come
-	}
-	return err
 }
 
 func (a *app) logCmd() *cobra.Command {
@@ -436,15 +403,15 @@ func (s *session) backupTarget(path string) error {
 	info, err := os.Stat(up)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return &misuse{text: fmt.Sprintf("there is no directory %s for the backup", up), hint: "make it first"}
+		return misuse(fmt.Sprintf("there is no directory %s for the backup", up), "make it first")
 	case err == nil && !info.IsDir():
-		return &misuse{text: up + " is not a directory", hint: "give the path of a new directory"}
+		return misuse(up+" is not a directory", "give the path of a new directory")
 	}
 	if _, err := os.Lstat(path); err == nil {
-		return &misuse{text: path + " exists already", hint: "a backup makes a new directory: give another name"}
+		return misuse(path+" exists already", "a backup makes a new directory: give another name")
 	}
 	if real, err := filepath.EvalSymlinks(up); err == nil && within(s.Place.State, real) {
-		return &misuse{text: path + " is inside the state directory and would be lost with it", hint: "give the path of a new directory elsewhere"}
+		return misuse(path+" is inside the state directory and would be lost with it", "give the path of a new directory elsewhere")
 	}
 	return nil
 }

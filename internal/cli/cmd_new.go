@@ -104,7 +104,7 @@ func (a *app) begun(place api.Place, agent, title string, f newFlags) (*plan.Pla
 		return a.fill(place, title, f)
 	}
 	if len(f.values) > 0 {
-		return nil, &misuse{text: "--var needs a template", hint: "choose one with --from; piton new --list prints them"}
+		return nil, misuse("--var needs a template", "choose one with --from; piton new --list prints them")
 	}
 	return emptied(agent), nil
 }
@@ -148,11 +148,11 @@ func entitled(p *plan.Plan, title, owner string) ([]byte, error) {
 	again, problems := plan.Parse("", text)
 	for _, p := range problems {
 		if p.Severity == plan.Error {
-			return nil, &misuse{text: fmt.Sprintf("%q cannot be a title: %s", title, p.Message), hint: "a title is one line of plain words"}
+			return nil, misuse(fmt.Sprintf("%q cannot be a title: %s", title, p.Message), "a title is one line of plain words")
 		}
 	}
 	if got := again.Title.Value; got == "" || got != title && !strings.HasPrefix(title, got+" (#") {
-		return nil, &misuse{text: fmt.Sprintf("%q cannot be a title: a plan would show it as %q", title, got), hint: "a title is one line of plain words"}
+		return nil, misuse(fmt.Sprintf("%q cannot be a title: a plan would show it as %q", title, got), "a title is one line of plain words")
 	}
 	return text, nil
 }
@@ -203,7 +203,7 @@ func cannotWrite(path string, err error) error {
 		err = p.Err
 	}
 	if durable.IsFull(err) {
-		return &fault{text: fmt.Sprintf("cannot write %s: %v", path, err), hint: "free some space, then run this again"}
+		return api.Fault(fmt.Sprintf("cannot write %s: %v", path, err), "free some space, then run this again")
 	}
 	return &api.Problem{Code: api.Invalid, Message: fmt.Sprintf("cannot write %s: %v", path, err), Hint: "check the directory and who may write there"}
 }

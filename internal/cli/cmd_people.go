@@ -141,7 +141,7 @@ those of the plan, and Piton asks again if they need more than what was shown.`,
 
 func (a *app) answer(ctx context.Context, word string, answer engine.ItemAnswered) error {
 	if len(answer.Args) > 0 && !json.Valid(answer.Args) {
-		return &misuse{text: "--args is not JSON", hint: "quote it for your shell: --args '{\"replicas\": 3}'"}
+		return misuse("--args is not JSON", "quote it for your shell: --args '{\"replicas\": 3}'")
 	}
 	return a.with(ctx, func(s *session) error {
 		if err := a.byPerson(); err != nil {
@@ -150,7 +150,7 @@ func (a *app) answer(ctx context.Context, word string, answer engine.ItemAnswere
 		it, err := s.Item(ctx, word)
 		if isNotFound(err) {
 			if r, other := s.proposalOf(ctx, word); other == nil && r != nil {
-				return &misuse{text: word + " is a plan, not an item", hint: view.ToRun(r) + " approves it, piton reject " + r.Drafted.Path + " says no"}
+				return misuse(word+" is a plan, not an item", view.ToRun(r)+" approves it, piton reject "+r.Drafted.Path+" says no")
 			}
 		}
 		if err != nil {
@@ -164,10 +164,10 @@ func (a *app) answer(ctx context.Context, word string, answer engine.ItemAnswere
 			return ownWords(it, answer.Choice)
 		}
 		if answer.Choice == "" {
-			return &misuse{text: fmt.Sprintf("item %s needs a choice", it.Item), hint: "one of: " + view.Join(it.Choices)}
+			return misuse(fmt.Sprintf("item %s needs a choice", it.Item), "one of: "+view.Join(it.Choices))
 		}
 		if len(answer.Args) > 0 && it.Tool != "" && answer.Choice != engine.ChooseApprove {
-			return &misuse{text: "--args goes with the approval of a call", hint: "item " + it.Item + " takes no arguments"}
+			return misuse("--args goes with the approval of a call", "item "+it.Item+" takes no arguments")
 		}
 		point("client before request")
 		done, err := s.client.Answer(ctx, api.Answer{Item: it.Item, Choice: answer.Choice, Text: answer.Text, Args: answer.Args})

@@ -40,7 +40,7 @@ func (a *app) review(ctx context.Context, path string) error {
 		return err
 	}
 	if !a.asks() {
-		return &misuse{text: "review asks questions and needs a terminal", hint: "piton show PLAN shows the plan, piton approve PLAN approves it"}
+		return misuse("review asks questions and needs a terminal", "piton show PLAN shows the plan, piton approve PLAN approves it")
 	}
 	return a.with(ctx, func(s *session) error {
 		r := &review{session: s, path: path, in: bufio.NewReader(a.in), theme: a.theme(a.err)}

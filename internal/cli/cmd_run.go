@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -125,7 +126,7 @@ func (s *session) say(ctx context.Context, q api.Saying, f runFlags) error {
 	a.showWeakened(said.Weaker)
 	if !a.asks() {
 		s.howToApprove(said)
-		return errors.Join(ended(exitWaiting), s.unapproved(ctx, q.Word, said))
+		return cmp.Or(s.unapproved(ctx, q.Word, said), error(ended(exitWaiting)))
 	}
 	doc, err := s.Named(ctx, q.Word)
 	if err != nil {
@@ -197,7 +198,7 @@ func (s *session) sayChange(ctx context.Context, q api.Saying, said api.Said, f 
 	}
 	err = s.agreed(pr, approveFlags{yes: f.yes, weaker: f.weaker})
 	if waits(err) && s.app.json {
-		return errors.Join(err, s.app.showStatus(ctx, s, pr.Head))
+		return cmp.Or(s.app.showStatus(ctx, s, pr.Head), err)
 	}
 	if err != nil {
 		return err

@@ -183,7 +183,7 @@ func (a *app) explain(name string) error {
 	rule, ok := verify.RuleOf(strings.TrimSpace(name))
 	if !ok {
 		hint := strings.TrimSpace(verify.NearestRule(name) + " docs/findings.md lists them all")
-		return &misuse{text: fmt.Sprintf("there is no rule %q", name), hint: hint}
+		return misuse(fmt.Sprintf("there is no rule %q", name), hint)
 	}
 	if a.json {
 		a.document("verify", view.RuleOf(rule))

@@ -62,7 +62,7 @@ func completion(w io.Writer, root *cobra.Command, shell string) error {
 	case "powershell":
 		return root.GenPowerShellCompletionWithDesc(w)
 	}
-	return &misuse{text: fmt.Sprintf("there is no completion for %q", shell), hint: "one of: bash, zsh, fish, powershell"}
+	return misuse(fmt.Sprintf("there is no completion for %q", shell), "one of: bash, zsh, fish, powershell")
 }
 
 // bashWords is what the script needs of the package bash-completion, for a bash

@@ -73,23 +73,12 @@ type ended int
 func (e ended) Error() string { return fmt.Sprintf("exit code %d", int(e)) }
 
 // misuse is wrong usage of a verb.
-type misuse struct {
-	text string
-	hint string
+func misuse(text, hint string) error {
+	return &api.Problem{Code: api.Invalid, Message: text, Hint: hint}
 }
-
-func (m *misuse) Error() string { return m.text }
-
-// fault is something that this machine cannot do.
-type fault struct {
-	text string
-	hint string
-}
-
-func (f *fault) Error() string { return f.text }
 
 func usage(c *cobra.Command, err error) error {
-	return &misuse{text: err.Error(), hint: "see " + c.CommandPath() + " --help"}
+	return misuse(err.Error(), "see " + c.CommandPath() + " --help")
 }
 
 // exit shows an error, once, and gives its code.
@@ -97,9 +86,8 @@ func (a *app) exit(err error) int {
 	if err == nil {
 		return exitDone
 	}
-	shown, hasCode := errors.AsType[ended](err)
-	if err = unshown(err); err == nil && hasCode {
-		return int(shown)
+	if code, shown := errors.AsType[ended](err); shown {
+		return int(code)
 	}
 	p, code := a.problem(err)
 	if a.json {
@@ -124,34 +112,9 @@ func (a *app) complain(message, hint string) {
 	}
 }
 
-// unshown is what is left of an error without the exit codes in it.
-func unshown(err error) error {
-	if _, ok := err.(ended); ok {
-		return nil
-	}
-	joined, ok := err.(interface{ Unwrap() []error })
-	if !ok {
-		return err
-	}
-	if _, ok := errors.AsType[ended](err); !ok {
-		return err
-	}
-	var left []error
-	for _, e := range joined.Unwrap() {
-		left = append(left, unshown(e))
-	}
-	return errors.Join(left...)
-}
-
 func (a *app) problem(err error) (*api.Problem, int) {
-	if m, ok := errors.AsType[*misuse](err); ok {
-		return &api.Problem{Code: api.Invalid, Message: m.text, Hint: m.hint}, exitUsage
-	}
 	if m, ok := errors.AsType[misconfigured](err); ok {
 		return &api.Problem{Code: api.Invalid, Message: m.Error(), Hint: m[0].Hint}, exitUsage
-	}
-	if f, ok := errors.AsType[*fault](err); ok {
-		return &api.Problem{Code: api.Unavailable, Message: f.text, Hint: f.hint}, exitMachine
 	}
 	p := api.Explain(err)
 	if code := codeOf(err, p); code != exitIntegrity || p.Hint != "" {

@@ -26,6 +26,7 @@ type follower struct {
 	*session
 	opened  api.Opened
 	stay    bool      // while only people can go on
+	after   uint64    // for programs: events before are known
 	carries bool      // the run goes on because of this process
 	end     api.End   // what the end of this process means for the run then
 	began   time.Time // when it was asked for
@@ -70,7 +71,7 @@ func (s *session) carry(ctx context.Context, f runFlags, opened api.Opened) erro
 	if d.detached.Load() {
 		return nil
 	}
-	return errors.Join(err, d.outcome(context.WithoutCancel(ctx), err))
+	return cmp.Or(err, d.outcome(context.WithoutCancel(ctx), err))
 }
 
 // tooLate shows a run that has ended already.
@@ -80,7 +81,7 @@ func (s *session) tooLate(ctx context.Context, opened api.Opened) error {
 		return err
 	}
 	s.app.notice("run %s is %s; piton run PLAN opens a new run", head.Run, head.Status)
-	return errors.Join(s.app.showEnd(ctx, s, head), s.code(ctx, head))
+	return cmp.Or(s.app.showEnd(ctx, s, head), s.code(ctx, head))
 }
 
 // leaveAlone lets the owner carry the run on without this process.
@@ -213,7 +214,7 @@ func (d *follower) tell(records []engine.Record) {
 		return
 	}
 	past, news := d.split(records)
-	v := d.app.newView(d.session, d.opened, d.keys())
+	v := d.app.newView(d)
 	v.past(past, d.app.now(), news)
 	v.records(news)
 	d.view.Store(&v)

@@ -203,7 +203,7 @@ func TestPrinted(t *testing.T) {
 			s := tell(t)
 			var plain, events bytes.Buffer
 			th := theme{width: 80, zone: time.UTC}
-			v, j := newPlainView(&plain, th, func() time.Time { return s.now }, ""), newJSONView(&events, "")
+			v, j := newPlainView(&plain, th, func() time.Time { return s.now }, ""), newJSONView(&events, "", 0)
 			v.past(s.journal[:3], s.now, nil)
 			j.past(s.journal[:3], s.now, nil)
 			v.records(s.journal) // the first ones again: they are not shown twice
@@ -256,7 +256,7 @@ func TestEvents(t *testing.T) {
 	s := mixed(t)
 	var out bytes.Buffer
 	for _, r := range s.journal {
-		writeEvent(&out, "7f3a21", r)
+		writeEvent(&out, "7f3a21", r, nil)
 	}
 	n := 0
 	for line := range bytes.Lines(out.Bytes()) {

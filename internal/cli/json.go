@@ -16,10 +16,11 @@ type jsonView struct {
 	fold     view.Fold
 	progress progress
 	out      io.Writer
+	after    uint64 // of which nothing is written
 }
 
-func newJSONView(w io.Writer, state string) *jsonView {
-	return &jsonView{out: w, progress: progress{state: state}}
+func newJSONView(w io.Writer, state string, after uint64) *jsonView {
+	return &jsonView{out: w, after: after, progress: progress{state: state}}
 }
 
 // past writes what happened in the run before, and nothing of earlier runs of
@@ -40,19 +41,19 @@ func (v *jsonView) records(rs []engine.Record) {
 		}
 		v.fold.Apply(r) //nolint:errcheck // events are shown all the same
 		run := v.fold.State.Run().Run
-		writeSaid(v.out, v.progress.take(run, r.Event))
-		writeEvent(v.out, run, r)
+		rest := v.progress.take(run, r.Event)
+		if r.Seq > v.after {
+			writeSaid(v.out, rest)
+			writeEvent(v.out, run, r, nil)
+		}
 	}
 	writeSaid(v.out, v.progress.look())
 }
 
 func (v *jsonView) close() {}
 
-// writeEvent writes one record as an event: the event's own fields, and where
-// it stands in the journal.
-func writeEvent(w io.Writer, run string, r engine.Record) { writeEventWith(w, run, r, nil) }
-
-// writeEventWith does so with the value that the event tells of, if there is one.
-func writeEventWith(w io.Writer, run string, r engine.Record, value json.RawMessage) {
+// writeEvent writes one record as an event: the event's own fields, where it stands
+// in the journal, and the value that it tells of, if there is one.
+func writeEvent(w io.Writer, run string, r engine.Record, value json.RawMessage) {
 	view.Write(w, "event", view.EventOf(run, r, value))
 }

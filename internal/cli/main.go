@@ -127,7 +127,7 @@ func goTo(dir string) error {
 		if p, ok := errors.AsType[*os.PathError](err); ok {
 			err = p.Err
 		}
-		return &misuse{text: fmt.Sprintf("cannot work in %s: %v", dir, err), hint: "give -C a directory"}
+		return misuse(fmt.Sprintf("cannot work in %s: %v", dir, err), "give -C a directory")
 	}
 	return nil
 }

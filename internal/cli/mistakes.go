@@ -29,7 +29,7 @@ func verbs(c *cobra.Command, args []string) error {
 	if near := plan.Nearest(args[0], known); near != "" {
 		hint = near + " " + hint
 	}
-	return &misuse{text: fmt.Sprintf("unknown command %q for %q", args[0], c.CommandPath()), hint: hint}
+	return misuse(fmt.Sprintf("unknown command %q for %q", args[0], c.CommandPath()), hint)
 }
 
 // badFlag says which flag is meant.
@@ -47,7 +47,7 @@ func badFlag(c *cobra.Command, err error) error {
 	if near := plan.Nearest(bad.GetSpecifiedName(), known); near != "" && len(bad.GetSpecifiedName()) > 1 {
 		hint = strings.Replace(near, `"`, `"--`, 1) + " " + hint
 	}
-	return &misuse{text: err.Error(), hint: hint}
+	return misuse(err.Error(), hint)
 }
 
 // wanted says what a flag takes, and that the value is no such thing.
@@ -73,5 +73,5 @@ func noState(place api.Place, err error) error {
 	if _, ok := errors.AsType[*os.PathError](err); !ok && !errors.Is(err, store.ErrReadOnly) {
 		return err
 	}
-	return &fault{text: err.Error(), hint: "the state of this workspace is kept in " + place.State + "; PITON_STATE moves it"}
+	return api.Fault(err.Error(), "the state of this workspace is kept in " + place.State + "; PITON_STATE moves it")
 }

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"errors"
-	"slices"
 
 	"github.com/piton-dev/piton/internal/api"
 	"github.com/piton-dev/piton/internal/verify"
@@ -19,7 +18,7 @@ func (a *app) stops(d view.Findings) error {
 	if a.json {
 		a.document("findings", d)
 	} else {
-		a.showFindings(a.err, serious(d.Findings))
+		a.showFindings(a.err, api.Serious(d.Findings))
 	}
 	return ended(exitPlan)
 }
@@ -34,7 +33,7 @@ func (s *session) fit(doc *api.Document) (api.Compiled, error) {
 	if err != nil {
 		return compiled, s.app.runnable(doc, err)
 	}
-	s.app.showFindings(s.app.err, serious(doc.Findings))
+	s.app.showFindings(s.app.err, api.Serious(doc.Findings))
 	return compiled, nil
 }
 
@@ -48,14 +47,7 @@ func (a *app) runnable(doc *api.Document, err error) error {
 	return a.stops(view.RefusalOf(doc, refusal))
 }
 
-// serious leaves out notes, which verify shows.
-func serious(all []verify.Finding) []verify.Finding {
-	return slices.DeleteFunc(slices.Clone(all), func(f verify.Finding) bool { return f.Severity == verify.Note })
-}
-
-// waits reports whether a verb ended because a person has to say something, and
-// nothing else is wrong.
+// waits reports whether a verb ended because a person has to say something.
 func waits(err error) bool {
-	code, ok := errors.AsType[ended](err)
-	return ok && code == exitWaiting && unshown(err) == nil
+	return err == ended(exitWaiting)
 }

@@ -91,7 +91,7 @@ func faulty(err error) error {
 		return &api.Problem{Code: api.Invalid, Message: f.Error(), Hint: cmp.Or(f.Hint, "correct the template")}
 	}
 	if u, ok := errors.AsType[*template.Unfit](err); ok {
-		return &misuse{text: u.Message, hint: u.Hint}
+		return misuse(u.Message, u.Hint)
 	}
 	return err
 }
@@ -112,7 +112,7 @@ func templateOf(place api.Place, name string) (*template.Template, error) {
 	if near := plan.Nearest(name, known); near != "" {
 		hint = near + " " + hint
 	}
-	return nil, &misuse{text: fmt.Sprintf("there is no template %q", name), hint: hint}
+	return nil, misuse(fmt.Sprintf("there is no template %q", name), hint)
 }
 
 // assignments reads the values of --var.
@@ -121,10 +121,10 @@ func assignments(words []string) (map[string]string, error) {
 	for _, w := range words {
 		name, value, ok := strings.Cut(w, "=")
 		if !ok || name == "" {
-			return nil, &misuse{text: fmt.Sprintf("--var %q does not set a variable", w), hint: "write --var NAME=VALUE"}
+			return nil, misuse(fmt.Sprintf("--var %q does not set a variable", w), "write --var NAME=VALUE")
 		}
 		if _, twice := values[name]; twice {
-			return nil, &misuse{text: fmt.Sprintf("--var gives %q two values", name), hint: "keep one of them"}
+			return nil, misuse(fmt.Sprintf("--var gives %q two values", name), "keep one of them")
 		}
 		values[name] = value
 	}

@@ -27,11 +27,12 @@ type viewer interface {
 
 // newView is the view that fits whoever reads. A person at it can do to the run
 // what k offers, and what any other process could.
-func (a *app) newView(s *session, o api.Opened, k keys) viewer {
+func (a *app) newView(d *follower) viewer {
+	s, o, k := d.session, d.opened, d.keys()
 	k.pause, k.resume, k.answer = s.press(o, engine.DoPause), s.press(o, engine.DoResume), s.answerHere
 	switch {
 	case a.json:
-		return newJSONView(a.out, s.Place.State)
+		return newJSONView(a.out, s.Place.State, d.after)
 	case !a.live():
 		return newPlainView(a.out, a.theme(a.out), a.now, s.Place.State)
 	}
@@ -68,9 +69,6 @@ func (s *session) answerHere(it engine.ItemRow, choice, text string) error {
 	_, err := s.client.Answer(ctx, api.Answer{Item: it.Item, Choice: choice, Text: text})
 	return err
 }
-
-// event prints one record for programs.
-func (a *app) event(run string, r engine.Record) { writeEvent(a.out, run, r) }
 
 func (a *app) showFindings(w io.Writer, fs []verify.Finding) {
 	t := a.theme(w)
@@ -230,7 +228,7 @@ func (a *app) logEvents(runID, step string, records []engine.Record, values view
 			return err
 		}
 		if f.State.Run().Run == runID && (step == "" || f.Concerns(r.Event, step)) {
-			writeEventWith(a.out, runID, r, values.Of(r.Event))
+			writeEvent(a.out, runID, r, values.Of(r.Event))
 		}
 	}
 	return nil

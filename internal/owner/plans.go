@@ -43,15 +43,10 @@ func (s *saying) read(ctx context.Context) error {
 
 func (s *saying) about(doc *api.Document) {
 	s.doc = doc
-	s.said.Path, s.said.Findings = doc.Path, serious(doc.Findings)
+	s.said.Path, s.said.Findings = doc.Path, api.Serious(doc.Findings)
 	if doc.Plan != nil {
 		s.said.Hash = doc.Covers()
 	}
-}
-
-// serious leaves out notes, which verify shows.
-func serious(all []verify.Finding) []verify.Finding {
-	return slices.DeleteFunc(slices.Clone(all), func(f verify.Finding) bool { return f.Severity == verify.Note })
 }
 
 // fits reports whether the plan verifies and this version can run it; else the
