@@ -78,7 +78,7 @@ func misuse(text, hint string) error {
 }
 
 func usage(c *cobra.Command, err error) error {
-	return misuse(err.Error(), "see " + c.CommandPath() + " --help")
+	return misuse(err.Error(), "see "+c.CommandPath()+" --help")
 }
 
 // exit shows an error, once, and gives its code.

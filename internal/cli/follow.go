@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"os/signal"
 	"slices"
@@ -17,7 +16,6 @@ import (
 	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/owner"
 	"github.com/piton-dev/piton/internal/run"
-	"github.com/piton-dev/piton/internal/store"
 )
 
 // follower shows one run. It reads the journal, and hears from the owner when there
@@ -31,7 +29,7 @@ type follower struct {
 	end     api.End   // what the end of this process means for the run then
 	began   time.Time // when it was asked for
 	state   engine.State
-	below   *lineage // the runs that carry out its steps, as far as they were read; nil before there is one
+	feed    *api.Feed
 
 	view     atomic.Pointer[viewer]
 	leave    context.CancelFunc
@@ -165,7 +163,10 @@ func (d *follower) progress() int {
 // After the end of a run the owner says when all is done that belongs to it.
 func (d *follower) step(ctx context.Context) error {
 	point("client before read")
-	fresh, err := d.fresh(ctx)
+	if d.feed == nil {
+		d.feed = d.Feed(d.opened.Stream)
+	}
+	fresh, err := d.feed.Fresh(ctx)
 	if err != nil {
 		return err
 	}
@@ -265,98 +266,6 @@ func answeredIn(news []engine.Record, it engine.ItemRow) bool {
 		a, ok := r.Event.(engine.ItemAnswered)
 		return ok && a.Item == it.Item
 	})
-}
-
-// fresh reads what came after what was followed, of the runs that carry out its
-// steps too, in the order in which it happened.
-func (d *follower) fresh(ctx context.Context) ([]engine.Record, error) {
-	var records []engine.Record
-	for r, err := range run.Read(ctx, d.store, d.opened.Stream, d.state.Seq()) {
-		if err != nil {
-			return nil, err
-		}
-		records = append(records, r)
-		if w, ok := r.Event.(engine.WorkDispatched); ok && w.Child != "" && d.below == nil {
-			d.below = &lineage{session: d.session, stream: d.opened.Stream, read: map[string]uint64{}, over: map[string]bool{}}
-		}
-	}
-	if d.below == nil {
-		return records, nil
-	}
-	below, err := d.below.fresh(ctx)
-	return merged(append(records, below...)), err
-}
-
-// merged puts records of several streams in the order in which they happened, as
-// far as times tell: a clock may have been set back. Records of one stream keep
-// their order, and no stream begins before the dispatch that opened it.
-func merged(records []engine.Record) []engine.Record {
-	lanes, unopened := map[string][]engine.Record{}, map[string]bool{}
-	for _, r := range records {
-		lanes[r.Stream] = append(lanes[r.Stream], r)
-		if w, ok := r.Event.(engine.WorkDispatched); ok && w.Child != "" {
-			unopened[engine.ChildTask(r.Stream, w.Step)] = true
-		}
-	}
-	for name, lane := range lanes {
-		unopened[name] = unopened[name] && lane[0].Seq == 1
-	}
-	names := slices.Sorted(maps.Keys(lanes))
-	var all []engine.Record
-	for len(all) < len(records) {
-		next := ""
-		for _, name := range names {
-			if !unopened[name] && (next == "" || lanes[name][0].At.Before(lanes[next][0].At)) {
-				next = name
-			}
-		}
-		r := lanes[next][0]
-		all = append(all, r)
-		if lanes[next] = lanes[next][1:]; len(lanes[next]) == 0 {
-			names = slices.DeleteFunc(names, func(name string) bool { return name == next })
-		}
-		if w, ok := r.Event.(engine.WorkDispatched); ok && w.Child != "" {
-			unopened[engine.ChildTask(r.Stream, w.Step)] = false
-		}
-	}
-	return all
-}
-
-// lineage are the runs that carry out steps of a task's newest run, and of those,
-// as far as they were read.
-type lineage struct {
-	*session
-	stream string
-	read   map[string]uint64 // by stream: the last sequence number
-	over   map[string]bool   // by run: it had ended when it was read last
-}
-
-// fresh reads what came after what was read.
-func (l *lineage) fresh(ctx context.Context) ([]engine.Record, error) {
-	heads, err := l.store.Heads(ctx, store.HeadFilter{Stream: l.stream, Limit: 1})
-	if err != nil || len(heads) == 0 {
-		return nil, err
-	}
-	under, err := l.Under(ctx, heads[0])
-	from, grown := map[string]uint64{}, map[string]bool{} // by stream: the first record of the first run that counts
-	for _, h := range under {
-		first := max(h.First, 1)
-		from[h.Stream] = min(cmp.Or(from[h.Stream], first), first)
-		grown[h.Stream] = grown[h.Stream] || !h.Ended || !l.over[h.Run]
-		l.over[h.Run] = h.Ended
-	}
-	maps.DeleteFunc(from, func(stream string, _ uint64) bool { return !grown[stream] })
-	var records []engine.Record
-	for _, stream := range slices.Sorted(maps.Keys(from)) {
-		for r, err := range run.Read(ctx, l.store, stream, max(l.read[stream], from[stream]-1)) {
-			if err != nil {
-				return nil, err
-			}
-			l.read[stream] = r.Seq
-			records = append(records, r)
-		}
-	}
-	return records, err
 }
 
 // outcome shows how the run stands and turns it into an exit code. failed is what

@@ -73,5 +73,5 @@ func noState(place api.Place, err error) error {
 	if _, ok := errors.AsType[*os.PathError](err); !ok && !errors.Is(err, store.ErrReadOnly) {
 		return err
 	}
-	return api.Fault(err.Error(), "the state of this workspace is kept in " + place.State + "; PITON_STATE moves it")
+	return api.Fault(err.Error(), "the state of this workspace is kept in "+place.State+"; PITON_STATE moves it")
 }

@@ -1,4 +1,4 @@
-package cli
+package api
 
 import (
 	"fmt"
@@ -30,7 +30,7 @@ func TestMerged(t *testing.T) {
 				t.Fatal(err)
 			}
 			last := len(name) - 1
-			r := engine.Record{Stream: name[:last], Seq: uint64(name[last] - '0'), At: dawn.Add(time.Duration(at) * time.Second)}
+			r := engine.Record{Stream: name[:last], Seq: uint64(name[last] - '0'), At: time.Time{}.Add(time.Duration(at) * time.Second)}
 			if dispatch {
 				r.Event = opens
 			}
