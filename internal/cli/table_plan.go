@@ -31,7 +31,7 @@ func (t theme) plan(doc *api.Document) []string {
 		title += " (#" + p.Issue + ")"
 	}
 	lines := t.titled(cell{t.one(title), boldTone}, cell{about, idleTone})
-	lines = append(lines, t.headerFacts(p)...)
+	lines = append(lines, t.facts(0, view.HeaderFacts(p))...)
 	lines = append(lines, t.words(0, "notes", p.Prose.Value)...)
 	lines = append(lines, t.words(0, "context", p.Context.Value)...)
 	lines = append(lines, t.words(0, "constraints", bullets(p.Constraints.Value))...)
@@ -76,39 +76,10 @@ func (t theme) planStep(s *plan.Step, doc *api.Document, needs []string) []strin
 		}
 	}
 	lines := t.titled(cell{fmt.Sprintf("%s. %s (%s)", t.line(s.Number), t.one(s.Title.Value), t.line(s.ID.Value)), plainTone}, cell{about, runTone})
-	lines = append(lines, t.facts(3, append(stepFacts(s, doc, needs), bounds(s)...))...)
+	lines = append(lines, t.facts(3, view.StepFacts(s, doc, needs))...)
 	lines = append(lines, t.words(3, "notes", s.Prose.Value)...)
 	lines = append(lines, t.given(s, kind)...)
 	return append(lines, t.decides(s)...)
-}
-
-// stepFacts are what a few words say of a step's work.
-func stepFacts(s *plan.Step, doc *api.Document, needs []string) facts {
-	f := facts{"after: " + cmp.Or(view.Join(needs), "nothing")}
-	f.add("when", s.When.Value)
-	f.add("for each", listed(s.ForEach.Value.Items))
-	f.add("batch", unusual(s.Batch, plan.NewStep("", "").Batch))
-	f.add("tool", s.Tool.Value)
-	f.add("reads", subscribed(s))
-	if s.Writes.Set {
-		f.add("writes", cmp.Or(listed(s.Writes.Value), "nothing"))
-	}
-	f.add("environment", listed(s.Env.Value))
-	if a := s.Approval.Value; a != "auto" {
-		f.add("asks you first", a)
-	}
-	if path, ok := verify.Delegate(s); ok {
-		f.add("plan", path+", "+pinning(doc, path))
-	}
-	return f
-}
-
-func subscribed(s *plan.Step) string {
-	refs := make([]string, len(s.Subscriptions.Value))
-	for i, sub := range s.Subscriptions.Value {
-		refs[i] = sub.Kind + ":" + sub.Ref
-	}
-	return strings.Join(refs, ", ")
 }
 
 // given is what whoever does the step gets, whole: the words, the arguments,
@@ -150,19 +121,9 @@ func (t theme) decides(s *plan.Step) []string {
 		}
 		lines = append(lines, t.command(3, name, c.Command.Value)...)
 	}
-	lines = append(lines, t.facts(3, proofFacts(s))...)
+	lines = append(lines, t.facts(3, view.ProofFacts(s))...)
 	lines = append(lines, t.words(3, "judge", s.Judge.Value)...)
-	return append(lines, t.facts(3, failure(s))...)
-}
-
-// pinning says what a yes to the document means for a plan that it delegates to.
-func pinning(doc *api.Document, path string) string {
-	for _, child := range doc.Below() {
-		if child.Rel == path {
-			return "hash " + child.Plan.Hash()[:12]
-		}
-	}
-	return "made during the run; you approve it before it runs"
+	return append(lines, t.facts(3, view.FailureFacts(s))...)
 }
 
 // command shows a script whole, each of its lines on lines of its own; nothing
@@ -172,6 +133,14 @@ func (t theme) command(indent int, name, script string) []string {
 		return nil
 	}
 	return append(t.under(indent, idleTone, name+":"), t.script(indent+2, script)...)
+}
+
+// facts shows labels in as few lines as they need; nothing of none.
+func (t theme) facts(indent int, f view.Facts) []string {
+	if len(f) == 0 {
+		return nil
+	}
+	return t.under(indent, idleTone, t.one(strings.Join(f, " · ")))
 }
 
 // words shows a text whole, as it was written; nothing of none.

@@ -70,7 +70,7 @@ func (t theme) became(x view.Account, i int) []string {
 	}
 	if (row.Status == engine.Running || row.Status == engine.Waiting || row.Status == engine.Failed || row.Status == engine.Regressed) &&
 		row.Attempts > 0 && len(p.Checks) > 0 && p.Each == nil {
-		lines = append(lines, t.under(logIndent, idleTone, fmt.Sprintf("attempt %d of %d; %s", row.Attempts, x.Fold.Allowed(i), onFailure(p.OnFail.Retries, string(p.OnFail.Then))))...)
+		lines = append(lines, t.under(logIndent, idleTone, fmt.Sprintf("attempt %d of %d; %s", row.Attempts, x.Fold.Allowed(i), view.OnFailure(p.OnFail.Retries, string(p.OnFail.Then))))...)
 	}
 	return lines
 }
