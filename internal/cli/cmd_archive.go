@@ -4,12 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/piton-dev/piton/internal/api"
-	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/view"
 )
 
@@ -61,14 +59,4 @@ func shelvedText(runs []string, back bool) string {
 		return view.Plural(len(runs), "run is", "runs are") + " in the lists again"
 	}
 	return view.Plural(len(runs), "run is", "runs are") + " archived; piton list --archived shows them"
-}
-
-// onShelf keeps the runs that are archived, or those that are not, and at most
-// so many; 0 is no limit.
-func onShelf(heads []engine.HeadRow, shelf []string, archived bool, limit int) []engine.HeadRow {
-	heads = slices.DeleteFunc(heads, func(h engine.HeadRow) bool { return slices.Contains(shelf, h.Run) != archived })
-	if limit > 0 && len(heads) > limit {
-		heads = heads[:limit]
-	}
-	return heads
 }

@@ -153,41 +153,30 @@ func (a *app) showStatus(ctx context.Context, s *session, head engine.HeadRow) e
 	return nil
 }
 
-func (a *app) showList(workspace string, plans []*engine.Revision, heads []engine.HeadRow, by view.Stands, changed map[string]bool, l listing, more bool) error {
+func (a *app) showList(found view.Listed, l view.Listing) {
 	if a.json {
-		docs := []view.Run{}
-		for _, h := range heads {
-			doc := by.RunOf(h, workspace, a.now())
-			doc.Changed, doc.Carried = changed[h.Run], new(by.On(h))
-			docs = append(docs, doc)
-		}
-		unrun := []view.Revision{}
-		for _, r := range plans {
-			unrun = append(unrun, view.RevisionOf(api.Entry{Revision: r}))
-		}
-		a.document("list", map[string]any{"plans": unrun, "runs": docs, "more": more})
-		return nil
+		a.document("list", found.Document())
+		return
 	}
 	t := a.theme(a.out)
-	printLines(a.out, t.plans(plans, a.now()))
+	printLines(a.out, t.plans(found.Plans, a.now()))
 	switch {
-	case len(heads) > 0:
-		printLines(a.out, t.list(heads, by, a.now()))
-		for _, h := range heads {
-			if changed[h.Run] {
+	case len(found.Heads) > 0:
+		printLines(a.out, t.list(found.Heads, found.By, a.now()))
+		for _, h := range found.Heads {
+			if found.Changed[h.Run] {
 				printLines(a.out, t.under(0, warnTone, fmt.Sprintf("%s was changed since run %s was approved; piton status %s says what to do", t.line(h.Path), h.Run, h.Run)))
 			}
 		}
-	case len(plans) > 0:
-	case l.filters():
+	case len(found.Plans) > 0:
+	case len(l.Status) > 0 || l.Title != "" || l.Archived:
 		printLines(a.out, []string{"No run fits. All of them: piton list"})
 	default:
 		printLines(a.out, []string{"No runs yet. Start one: piton run PLAN"})
 	}
-	if more {
+	if found.More {
 		a.notice("there are older ones; all of them: piton list --recent 0")
 	}
-	return nil
 }
 
 func (a *app) showInbox(items []engine.ItemRow, plans []*engine.Revision, args map[string]json.RawMessage) error {

@@ -2,10 +2,107 @@ package view
 
 import (
 	"cmp"
+	"context"
 	"slices"
+	"strings"
+	"time"
 
+	"github.com/piton-dev/piton/internal/api"
 	"github.com/piton-dev/piton/internal/engine"
+	"github.com/piton-dev/piton/internal/store"
 )
+
+// Listing is which runs are asked for.
+type Listing struct {
+	Status   []engine.Status // with one of these; nil for any
+	Title    string          // with this text in it, in any case
+	Recent   int             // at most, the newest; 0 for all
+	Archived bool            // only archived ones
+}
+
+// Listed is what was found.
+type Listed struct {
+	Plans   []*engine.Revision // of which nothing was run yet
+	Heads   []engine.HeadRow
+	By      Stands
+	Changed map[string]bool // by run: its plan document has another text now
+	More    bool            // there are older ones
+
+	workspace string
+	now       time.Time
+}
+
+// List reads the runs, and the plans that never ran, that fit, the newest first.
+func (r Reader) List(ctx context.Context, l Listing) (found Listed, err error) {
+	found = Listed{Changed: map[string]bool{}, workspace: r.Product.Place.Dir, now: r.Now()}
+	if found.By, err = r.Stands(ctx); err != nil {
+		return found, err
+	}
+	if found.Heads, err = r.heads(ctx, l, among(l.Status, found.By)); err != nil {
+		return found, err
+	}
+	if found.Plans, err = r.unrun(ctx, l); err != nil {
+		return found, err
+	}
+	if n := l.Recent; n > 0 {
+		found.More = len(found.Heads) > n || len(found.Plans) > n
+		found.Heads, found.Plans = found.Heads[:min(n, len(found.Heads))], found.Plans[:min(n, len(found.Plans))]
+	}
+	found.Heads = Families(found.Heads)
+	for _, h := range found.Heads {
+		found.Changed[h.Run] = !h.Ended && r.Changed(h)
+	}
+	return found, nil
+}
+
+// Document is a list for programs.
+func (l Listed) Document() map[string]any {
+	runs, plans := []Run{}, []Revision{}
+	for _, h := range l.Heads {
+		doc := l.By.RunOf(h, l.workspace, l.now)
+		doc.Changed, doc.Carried = l.Changed[h.Run], new(l.By.On(h))
+		runs = append(runs, doc)
+	}
+	for _, r := range l.Plans {
+		plans = append(plans, RevisionOf(api.Entry{Revision: r}))
+	}
+	return map[string]any{"plans": plans, "runs": runs, "more": l.More}
+}
+
+// unrun are the plans that fit and of which nothing was run yet, the newest
+// first. Those that have a yes or a no are looked for only where they are asked
+// for: that reads all that was ever said to a plan.
+func (r Reader) unrun(ctx context.Context, l Listing) ([]*engine.Revision, error) {
+	if l.Archived {
+		return nil, nil
+	}
+	find := r.UnrunProposals
+	if slices.Contains(l.Status, Approved) || slices.Contains(l.Status, Rejected) {
+		find = r.Unrun
+	}
+	plans, err := find(ctx)
+	slices.Reverse(plans)
+	return slices.DeleteFunc(plans, func(r *engine.Revision) bool {
+		return len(l.Status) > 0 && !slices.Contains(l.Status, PlanStatus(r)) || !strings.Contains(store.Fold(r.Drafted.Title), store.Fold(l.Title))
+	}), err
+}
+
+// heads are the runs that fit and are archived, or are not; with fits only those
+// of them. There is one more than was asked for where there are older ones.
+func (r Reader) heads(ctx context.Context, l Listing, fits func(engine.HeadRow) bool) ([]engine.HeadRow, error) {
+	shelf, err := r.Store.Archived(ctx)
+	if err != nil {
+		return nil, err
+	}
+	filter := store.HeadFilter{Title: l.Title, Status: stored(l.Status)}
+	if l.Recent > 0 && !l.Archived && fits == nil { // else they may be anywhere
+		filter.Limit = l.Recent + 1 + len(shelf)
+	}
+	heads, err := r.Store.Heads(ctx, filter)
+	return slices.DeleteFunc(heads, func(h engine.HeadRow) bool {
+		return fits != nil && !fits(h) || slices.Contains(shelf, h.Run) != l.Archived
+	}), err
+}
 
 // moving reports whether the journal may have a run that people see so as running:
 // it is interrupted where nobody carries it on, and waits where a run does that
@@ -14,8 +111,8 @@ func moving(s engine.Status) bool {
 	return s == engine.Running || s == Interrupted || s == engine.Waiting
 }
 
-// Stored are the statuses that the journal has for those that people see.
-func Stored(asked []engine.Status) []engine.Status {
+// stored are the statuses that the journal has for those that people see.
+func stored(asked []engine.Status) []engine.Status {
 	in := slices.DeleteFunc(slices.Clone(asked), func(s engine.Status) bool { return s == Interrupted })
 	if slices.ContainsFunc(asked, moving) && !slices.Contains(in, engine.Running) {
 		in = append(in, engine.Running)
@@ -23,9 +120,9 @@ func Stored(asked []engine.Status) []engine.Status {
 	return in
 }
 
-// Among tells the runs that stand as was asked from those that only the journal
+// among tells the runs that stand as was asked from those that only the journal
 // takes for such; nil if it takes none.
-func Among(asked []engine.Status, by Stands) func(engine.HeadRow) bool {
+func among(asked []engine.Status, by Stands) func(engine.HeadRow) bool {
 	if !slices.ContainsFunc(asked, moving) {
 		return nil
 	}
