@@ -229,58 +229,32 @@ func (s *Step) argued(v any, item json.RawMessage) (json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
-	return EncodeValue(fillIn(args, v, spoken(v, item)))
+	made, _ := replaced(args, func(leaf any) (any, error) { return fillIn(leaf, v, spoken(v, item)), nil })
+	return EncodeValue(made)
 }
 
-// fillIn puts the item into the strings of arguments: a string that is nothing
-// else becomes the item itself.
-func fillIn(args, item any, said string) any {
-	switch a := args.(type) {
-	case string:
-		if _, ref := ParseRef(a); ref || !strings.Contains(a, ItemMark) {
-			return a
-		}
-		if a == ItemMark {
-			return literally(item)
-		}
-		return literally(strings.ReplaceAll(Literal(a), ItemMark, said))
-	case []any:
-		list := make([]any, len(a))
-		for n := range a {
-			list[n] = fillIn(a[n], item, said)
-		}
-		return list
-	case map[string]any:
-		m := make(map[string]any, len(a))
-		for k := range a {
-			m[k] = fillIn(a[k], item, said)
-		}
-		return m
+// fillIn puts the item into a string of arguments: one that is nothing else becomes
+// the item itself.
+func fillIn(arg, item any, said string) any {
+	a, ok := arg.(string)
+	if _, ref := ParseRef(a); !ok || ref || !strings.Contains(a, ItemMark) {
+		return arg
 	}
-	return args
+	if a == ItemMark {
+		return literally(item)
+	}
+	return literally(strings.ReplaceAll(Literal(a), ItemMark, said))
 }
 
 // literally writes a value so that no string in it is a reference.
 func literally(v any) any {
-	switch v := v.(type) {
-	case string:
-		if strings.HasPrefix(v, "$") {
-			return "$" + v
+	made, _ := replaced(v, func(leaf any) (any, error) {
+		if s, ok := leaf.(string); ok && strings.HasPrefix(s, "$") {
+			return "$" + s, nil
 		}
-	case []any:
-		list := make([]any, len(v))
-		for n := range v {
-			list[n] = literally(v[n])
-		}
-		return list
-	case map[string]any:
-		m := make(map[string]any, len(v))
-		for k := range v {
-			m[k] = literally(v[k])
-		}
-		return m
-	}
-	return v
+		return leaf, nil
+	})
+	return made
 }
 
 // maxScopes is how many scopes an instance may have.

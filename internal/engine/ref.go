@@ -248,22 +248,31 @@ var pointerEscapes = strings.NewReplacer("~", "~0", "/", "~1")
 // looked into for references again, and the caller must not change them after.
 // The first error of output, or reference that leads nowhere, ends it.
 func Resolve(v any, output func(step string) (any, error)) (any, error) {
-	switch v := v.(type) {
-	case string:
-		r, ok := ParseRef(v)
+	return replaced(v, func(leaf any) (any, error) {
+		text, ok := leaf.(string)
 		if !ok {
-			return Literal(v), nil
+			return leaf, nil
+		}
+		r, ok := ParseRef(text)
+		if !ok {
+			return Literal(text), nil
 		}
 		whole, err := output(r.Step)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", r, err)
 		}
 		return r.In(whole)
+	})
+}
+
+// replaced returns a copy of a decoded value with what leaf makes of everything in
+// it that is no list and no object. The first error ends it.
+func replaced(v any, leaf func(any) (any, error)) (_ any, err error) {
+	switch v := v.(type) {
 	case []any:
 		list := make([]any, len(v))
 		for n, e := range v {
-			var err error
-			if list[n], err = Resolve(e, output); err != nil {
+			if list[n], err = replaced(e, leaf); err != nil {
 				return nil, err
 			}
 		}
@@ -271,14 +280,13 @@ func Resolve(v any, output func(step string) (any, error)) (any, error) {
 	case map[string]any:
 		m := make(map[string]any, len(v))
 		for _, k := range slices.Sorted(maps.Keys(v)) {
-			var err error
-			if m[k], err = Resolve(v[k], output); err != nil {
+			if m[k], err = replaced(v[k], leaf); err != nil {
 				return nil, err
 			}
 		}
 		return m, nil
 	}
-	return v, nil
+	return leaf(v)
 }
 
 // Fits reports why no output of a decoded JSON Schema can have what the

@@ -96,7 +96,7 @@ func (c *Condition) Reads() []string {
 func (c *Condition) Holds(outputs map[string]any) (bool, error) {
 	env := map[string]any{}
 	for name, id := range c.names {
-		env[name] = plainValue(outputs[id])
+		env[name], _ = replaced(outputs[id], plainNumber)
 	}
 	v, err := expr.Run(c.program, env)
 	if e, ok := errors.AsType[*file.Error](err); ok {
@@ -112,29 +112,17 @@ func (c *Condition) Holds(outputs map[string]any) (bool, error) {
 	return holds, nil
 }
 
-// plainValue has numbers as the expression's own.
-func plainValue(v any) any {
-	switch v := v.(type) {
-	case json.Number:
-		if n, err := v.Int64(); err == nil {
-			return int(n)
-		}
-		n, _ := number(v)
-		return n
-	case []any:
-		list := make([]any, len(v))
-		for i, e := range v {
-			list[i] = plainValue(e)
-		}
-		return list
-	case map[string]any:
-		m := make(map[string]any, len(v))
-		for k, e := range v {
-			m[k] = plainValue(e)
-		}
-		return m
+// plainNumber has a number as the expression's own.
+func plainNumber(leaf any) (any, error) {
+	v, ok := leaf.(json.Number)
+	if !ok {
+		return leaf, nil
 	}
-	return v
+	if n, err := v.Int64(); err == nil {
+		return int(n), nil
+	}
+	n, _ := number(v)
+	return n, nil
 }
 
 // spelled writes names of steps so that the expression language takes them, in
