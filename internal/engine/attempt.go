@@ -45,7 +45,8 @@ func (s *State) applyDispatched(e WorkDispatched, r Record) error {
 		if once {
 			return
 		}
-		st.Phase, st.Prompt, st.Tree, st.Began = Working, e.Prompt, e.Tree, st.starts(r)
+		st.become(Working)
+		st.Prompt, st.Tree, st.Began = e.Prompt, e.Tree, st.starts(r)
 		if st.Child = e.Child; p.shows() {
 			st.called(e)
 		}
@@ -122,8 +123,8 @@ func (s *State) applyWorkEnded(e WorkEnded, at time.Time) error {
 		case e.How == Lost || e.How == Stopped:
 			st.cutOff(e)
 		default:
-			st.Ended, st.Phase, st.Output = &e, s.judges(i, &e), e.Output
-			st.Value = string(e.Value)
+			st.become(s.judges(i, &e))
+			st.Ended, st.Output, st.Value = &e, e.Output, string(e.Value)
 			if e.How != NoStart {
 				st.Infra, st.Lost = 0, 0 // its merge is counted anew
 			}
@@ -151,7 +152,8 @@ func (st *step) endOnce(e WorkEnded, complete bool) {
 // cutOff prepares the same attempt again: its work came to no end of its own.
 // Work that was stopped on purpose is not held against the step.
 func (st *step) cutOff(e WorkEnded) {
-	st.Phase, st.Cut = Baseline, true
+	st.become(Baseline)
+	st.Cut = true
 	st.Restore = slices.Concat(e.Tampered, e.OutOfScope)
 	if e.How != Lost {
 		return
@@ -256,7 +258,8 @@ func (s *State) conclude(i int, st *step, at time.Time) {
 		}
 	case Verifying:
 		if st.contradicts(v) && s.prog.Step(i).Rerunnable {
-			st.Phase, st.Answers, st.Checks = Flaky, []Verdict{v}, nil
+			st.become(Flaky)
+			st.Answers = []Verdict{v}
 			return
 		}
 		st.remember(v)

@@ -152,7 +152,10 @@ func (s *State) applyExpanded(e StepExpanded) error {
 	s.run.Expanded = append(s.run.Expanded, e)
 	s.prog = s.prog.growable()
 	s.prog.grow(i, made)
-	s.change(i, func(st *step) { st.Expanded, st.Status, st.Phase = true, Running, NoPhase })
+	s.change(i, func(st *step) {
+		st.become(NoPhase)
+		st.Expanded, st.Status = true, Running
+	})
 	for _, n := range s.prog.Instances(i) {
 		s.begin(i, n)
 	}

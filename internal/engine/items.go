@@ -49,7 +49,8 @@ func (s *State) applyItem(e ItemOpened, r Record) error {
 		s.release(i)
 	}
 	s.change(i, func(st *step) {
-		st.Item, st.Status, st.Phase = e.Item, Waiting, Asking
+		st.become(Asking)
+		st.Item, st.Status = e.Item, Waiting
 		if e.Kind == Question {
 			st.begin(r.At)
 		}
@@ -105,7 +106,8 @@ func (s *State) closeItem(i int) {
 		s.run.Asking = ""
 	}
 	if row.Kind.early() {
-		st.Status, st.Phase = Pending, NoPhase
+		st.become(NoPhase)
+		st.Status = Pending
 	}
 }
 

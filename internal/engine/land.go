@@ -128,11 +128,12 @@ func (s *State) endLanding(i int, st *step, e WorkEnded) {
 	st.Round++
 	s.run.Proof.Brought, s.run.Proof.Holds = true, false
 	if st.Tries++; st.Tries >= maxNews {
-		st.Tries, st.Phase, st.Merge = 0, Merging, &e
+		st.become(Merging)
+		st.Tries, st.Merge = 0, &e
 		return
 	}
 	s.release(i)
-	st.Phase = NoPhase
+	st.become(NoPhase)
 }
 
 // maxNews is how often on end the workspace may have something new before a

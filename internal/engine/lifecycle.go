@@ -106,7 +106,8 @@ func (s *State) rest(i int) {
 		s.unwait(i)
 		st.Order, st.Answer = nil, nil
 		if st.Status == Running {
-			st.Status, st.Phase = Pending, NoPhase
+			st.become(NoPhase)
+			st.Status = Pending
 		}
 	})
 }

@@ -35,7 +35,7 @@ func (s *State) judges(i int, e *WorkEnded) Phase {
 // when they pass again on the merged tree.
 func (s *State) bring(i int, st *step, v Verdict) {
 	if v == Pass && s.prog.Step(i).Worktree && !st.Merged {
-		st.Phase, st.Checks, st.Answers = Merging, nil, nil
+		st.become(Merging)
 	}
 }
 
@@ -70,7 +70,8 @@ func (st *step) endMerge(e WorkEnded) {
 	case e.How == Exited && len(e.Tampered) > 0:
 		st.Merge = &e
 	case e.How == Exited && len(e.Conflicts) == 0:
-		st.Phase, st.Merged, st.Renew, st.Clashes = Verifying, true, true, nil
+		st.become(Verifying)
+		st.Merged, st.Renew, st.Clashes = true, true, nil
 		st.Infra, st.Lost, st.Seen = 0, 0, nil // another tree, other answers
 	case e.How == Exited:
 		st.Merge, st.Clashes = &e, e.Conflicts
@@ -129,5 +130,5 @@ func (s *State) goOnResolved(i int, st *step) {
 	}
 	st.Resolved = false
 	st.Ended = &WorkEnded{Step: s.prog.Step(i).ID, Attempt: st.Attempt, N: st.N, Kind: s.prog.Step(i).work(), How: Exited}
-	st.Phase = s.judges(i, st.Ended)
+	st.become(s.judges(i, st.Ended))
 }

@@ -256,7 +256,8 @@ func (s *State) proved(i int, v Verdict) {
 	}
 	st := &s.steps[i]
 	s.release(i)
-	st.Phase, st.Checks, st.Verdict, st.Reason = NoPhase, nil, Pass, ""
+	st.become(NoPhase)
+	st.Verdict, st.Reason = Pass, ""
 }
 
 func (s *State) endRound() {
@@ -297,6 +298,7 @@ func (s *State) lastRound() bool {
 // the baseline of the new attempt.
 func (s *State) regress(st *step, e StepSettled) {
 	st.Feedback, st.Restore = feedback(st), restore(st)
+	st.become(NoPhase)
 	st.fresh()
 	st.Attempt++
 	st.Tries, st.Again = 0, true
@@ -304,6 +306,6 @@ func (s *State) regress(st *step, e StepSettled) {
 	if e.Verdict == Fail {
 		st.Baseline = Fail
 	}
-	st.Status, st.Phase, st.Proven, st.Started, st.Finished = Regressed, NoPhase, false, time.Time{}, time.Time{}
+	st.Status, st.Proven, st.Started, st.Finished = Regressed, false, time.Time{}, time.Time{}
 	s.run.Proof.Regressed++
 }

@@ -240,7 +240,6 @@ func (s *State) besides(kept map[string]bool) (left []string) {
 // prepared takes its turn again.
 func (st *step) carried() (c step) {
 	c = *st
-	c.Looked = false
 	defer func() {
 		if !c.Active {
 			c.Lease, c.Behind = 0, nil
@@ -248,12 +247,15 @@ func (st *step) carried() (c step) {
 	}()
 	switch {
 	case c.Phase == Ratchet:
-		c.Active, c.Phase, c.Checks, c.Infra, c.RetryAt = false, NoPhase, nil, 0, time.Time{}
+		c.become(NoPhase)
+		c.Active, c.Infra, c.RetryAt = false, 0, time.Time{}
 	case !c.Active || c.Live || c.Phase != Baseline:
 	case c.RetryAt.IsZero():
-		c.Active, c.Checks, c.Status, c.Phase, c.Cut = false, nil, Pending, NoPhase, c.Cut || c.N > 0
+		c.become(NoPhase)
+		c.Active, c.Status, c.Cut = false, Pending, c.Cut || c.N > 0
 	default:
-		c.Active, c.Checks, c.Phase = false, nil, Retrying
+		c.become(Retrying)
+		c.Active = false
 	}
 	return c
 }

@@ -172,9 +172,9 @@ func (s *State) start(i int, phase Phase) {
 	at, _ := slices.BinarySearch(s.active, i)
 	s.active = slices.Insert(s.active, at, i)
 	s.change(i, func(st *step) {
-		st.Active, st.Phase = true, phase
+		st.become(phase)
+		st.Active = true
 		st.Used.Work.run(true, s.last)
-		st.Looked = false
 		switch phase {
 		case Baseline:
 			st.Status, st.Attempt = Running, max(1, st.Attempt)
@@ -195,8 +195,8 @@ func (s *State) stop(i int) {
 		if st.Ended != nil && endVerdict(st.Ended) != Inconclusive {
 			st.Restore, st.Ended = restore(st), nil
 		}
-		st.Phase, st.Checks, st.Answers, st.Looked = NoPhase, nil, nil, false
-		st.Merged, st.Merge = false, nil
+		st.become(NoPhase)
+		st.Merged = false
 		if st.Status == Running {
 			st.Status, st.Cut = Pending, st.Cut || st.N > 0
 		}

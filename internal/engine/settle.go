@@ -115,10 +115,9 @@ func (s *State) keeps(i int, e StepSettled) bool {
 func (s *State) askLater(i int, when time.Time) {
 	st := &s.steps[i]
 	st.Infra++
-	st.Checks, st.Merge = nil, nil
-	if st.Phase == Baseline {
-		st.HasBase, st.Barred = false, NoVerdict
-	}
+	answers := st.Answers
+	st.become(st.Phase)
+	st.Answers = answers
 	s.wait(i, when)
 }
 
@@ -132,7 +131,8 @@ func (s *State) retry(i int, st *step, e StepSettled, at time.Time) {
 	st.fresh()
 	st.Attempt++
 	st.Tries, st.Infra, st.Note = tries, infra, ""
-	st.Status, st.Phase = Running, Retrying
+	st.become(Retrying)
+	st.Status = Running
 	if e.RetryAt.After(at) {
 		s.wait(i, *e.RetryAt)
 	}
@@ -150,17 +150,13 @@ func (st *step) collect() {
 	if st.Barred == NoVerdict {
 		st.Feedback = feedback(st)
 	}
-	st.Ended, st.Checks, st.Answers = nil, nil, nil
+	st.Ended = nil
 }
 
-// fresh forgets the attempt under way, and a baseline that barred it.
+// fresh forgets the attempt under way.
 func (st *step) fresh() {
-	if st.Barred != NoVerdict {
-		st.HasBase, st.Barred = false, NoVerdict
-	}
-	st.N, st.Lost, st.Cut, st.Infra, st.Looked = 0, 0, false, 0, false
+	st.N, st.Lost, st.Cut, st.Infra, st.Ended = 0, 0, false, 0, nil
 	st.worktree = worktree{Renew: st.Renew, Round: st.Round, Clashes: st.Clashes}
-	st.Ended, st.Checks, st.Answers = nil, nil, nil
 }
 
 // settleAs gives the step its new status.
@@ -179,8 +175,7 @@ func (s *State) settleAs(i int, st *step, e StepSettled, at time.Time) {
 		return
 	case Done:
 		s.allow(st.Checks)
-		st.Ended, st.Checks, st.Answers = nil, nil, nil
-		st.Feedback, st.Restore, st.Note = nil, nil, ""
+		st.Ended, st.Feedback, st.Restore, st.Note = nil, nil, nil, ""
 		st.Merged = false
 	default:
 		if st.Phase == Ratchet {
@@ -189,7 +184,8 @@ func (s *State) settleAs(i int, st *step, e StepSettled, at time.Time) {
 		st.collect()
 	}
 	st.Stuck = st.Merge != nil && e.Status == Waiting && e.Verdict == Clash
-	st.Status, st.Phase, st.Merge = e.Status, NoPhase, nil
+	st.become(NoPhase)
+	st.Status = e.Status
 	st.Proven, st.Counts, st.Aborted = e.Proven, e.Satisfies, e.aborts()
 	if st.settled() {
 		st.Finished = at
@@ -202,7 +198,8 @@ func (st *step) reenter(e StepSettled, order *Command, answer *ItemAnswered) {
 	if st.satisfied() {
 		st.Tries = 0
 	}
-	st.Status, st.Phase, st.Started, st.Finished = Pending, NoPhase, time.Time{}, time.Time{}
+	st.become(NoPhase)
+	st.Status, st.Started, st.Finished = Pending, time.Time{}, time.Time{}
 	st.Proven, st.Counts, st.Aborted = false, false, false
 	switch {
 	case e.By == Harness && e.Verdict == OverBudget:

@@ -96,6 +96,7 @@ type spending struct {
 // snapshot only.
 type step struct {
 	outcome
+	trial
 	attempt
 	dispatch
 	evidence
@@ -112,7 +113,6 @@ type step struct {
 // outcome is how a step stands.
 type outcome struct {
 	Status   Status    `json:",omitzero"`
-	Phase    Phase     `json:",omitzero"`
 	Verdict  Verdict   `json:",omitzero"`
 	Reason   string    `json:",omitzero"`
 	Proven   bool      `json:",omitzero"`
@@ -121,6 +121,24 @@ type outcome struct {
 	Again    bool      `json:",omitzero"` // re-entered by regression once
 	Started  time.Time `json:",omitzero"`
 	Finished time.Time `json:",omitzero"`
+}
+
+// trial is what a step is about, and what was seen of that so far. A step that
+// becomes anything else begins with nothing seen.
+type trial struct {
+	Phase   Phase        `json:",omitzero"`
+	Barred  Verdict      `json:",omitzero"` // why work must not start after the baseline
+	Looked  bool         `json:",omitzero"` // the preview is of what is about to be called
+	Checks  []CheckEnded `json:",omitempty"`
+	Answers []Verdict    `json:",omitempty"` // on one tree: the one that contradicts, then the reruns
+	Merge   *WorkEnded   `json:",omitzero"`  // the merge, where it did not come to its end
+}
+
+// become lets the step be about something else. A baseline that barred the work
+// is asked again.
+func (st *step) become(p Phase) {
+	st.HasBase = st.HasBase && st.Barred == NoVerdict
+	st.trial = trial{Phase: p}
 }
 
 // attempt is how often a step was tried, and what the next attempt is told.
@@ -154,13 +172,10 @@ type dispatch struct {
 
 // evidence is what work and checks showed.
 type evidence struct {
-	HasBase  bool         `json:",omitzero"` // the baseline was run
-	Baseline Verdict      `json:",omitzero"` // what it said
-	Barred   Verdict      `json:",omitzero"` // why work must not start after such a baseline
-	Seen     []answered   `json:",omitempty"`
-	Ended    *WorkEnded   `json:",omitzero"`
-	Checks   []CheckEnded `json:",omitempty"` // of the phase under way
-	Answers  []Verdict    `json:",omitempty"` // on one tree: the one that contradicts, then the reruns
+	HasBase  bool       `json:",omitzero"` // the baseline was run
+	Baseline Verdict    `json:",omitzero"` // what it said
+	Seen     []answered `json:",omitempty"`
+	Ended    *WorkEnded `json:",omitzero"` // the work that is judged
 }
 
 // slot is a step's place among those under way, and the use of its scope.
@@ -175,7 +190,6 @@ type slot struct {
 type asking struct {
 	Granted time.Time     `json:",omitzero"`
 	Preview *PreviewMade  `json:",omitzero"` // the newest look at the call
-	Looked  bool          `json:",omitzero"` // it is of what is about to be called
 	Edited  string        `json:",omitzero"` // object: arguments that a person gave
 	Item    string        `json:",omitzero"`
 	Answer  *ItemAnswered `json:",omitzero"`
@@ -184,13 +198,12 @@ type asking struct {
 
 // worktree is how the merge of a step's worktree stands.
 type worktree struct {
-	Merged   bool       `json:",omitzero"`  // the attempt's worktree is in the workspace
-	Merge    *WorkEnded `json:",omitzero"`  // the merge, where it did not come to its end
-	Stuck    bool       `json:",omitzero"`  // a person resolves a conflict
-	Resolved bool       `json:",omitzero"`  // and has
-	Renew    bool       `json:",omitzero"`  // the next attempt begins with another worktree
-	Round    int        `json:",omitzero"`  // conflicts so far
-	Clashes  []Change   `json:",omitempty"` // the newest ones, until they are merged
+	Merged   bool     `json:",omitzero"`  // the attempt's worktree is in the workspace
+	Stuck    bool     `json:",omitzero"`  // a person resolves a conflict
+	Resolved bool     `json:",omitzero"`  // and has
+	Renew    bool     `json:",omitzero"`  // the next attempt begins with another worktree
+	Round    int      `json:",omitzero"`  // conflicts so far
+	Clashes  []Change `json:",omitempty"` // the newest ones, until they are merged
 }
 
 // product is what a step put out, and what became of it by what others put out.

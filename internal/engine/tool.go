@@ -328,7 +328,6 @@ func (st *step) callable(e WorkDispatched) bool {
 // called takes the yes away: it was for one call. A yes to a plan is for that
 // plan, as long as its text stays.
 func (st *step) called(e WorkDispatched) {
-	st.Looked = false
 	if e.Prompt != "" && e.Kind == ToolWork {
 		st.Granted = time.Time{}
 	}
