@@ -45,26 +45,37 @@ func (s *State) Admit(in Input, now time.Time) ([]Event, error) {
 }
 
 func (s *State) admitOpen(in Open) ([]Event, error) {
-	p := in.Run.Compiled
 	switch {
 	case s.task == "" && (in.Task == nil || in.Task.Task == ""):
 		return nil, refuse(NotFound, "the run has no task")
 	case s.task != "" && in.Task != nil:
 		return nil, refuse(Conflict, "task "+s.task+" is open already")
-	case s.run.Live:
-		return nil, refuse(Conflict, "run "+s.run.Opened.Run+" has not ended", EndRunFirst)
-	case p == nil || p.Hash() != in.Run.Program:
-		return nil, refuse(Invalid, "the run has no program")
-	case in.Run.Run == "" || in.Run.Run == s.run.Opened.Run:
-		return nil, refuse(Invalid, "the run has no id of its own")
-	case in.Run.Revises != "" || len(in.Run.Carried) > 0:
-		return nil, refuse(Invalid, "a run that opens revises none, and carries nothing over")
+	case in.Run.Revises != "":
+		return nil, refuse(Invalid, "a run that opens revises none")
+	}
+	if err := s.mayOpen(in.Run); err != nil {
+		return nil, err
 	}
 	var es []Event
 	if in.Task != nil {
 		es = append(es, *in.Task)
 	}
 	return append(es, in.Run), nil
+}
+
+// mayOpen reports why a run cannot be opened.
+func (s *State) mayOpen(e RunOpened) error {
+	switch {
+	case s.run.Live:
+		return refuse(Conflict, "run "+s.run.Opened.Run+" has not ended", EndRunFirst)
+	case e.Compiled == nil || e.Compiled.Hash() != e.Program:
+		return refuse(Invalid, "the run has no program")
+	case e.Run == "" || e.Run == s.run.Opened.Run:
+		return refuse(Invalid, "the run has no id of its own")
+	case len(e.Carried) > 0:
+		return refuse(Invalid, "a run that opens carries nothing over")
+	}
+	return nil
 }
 
 // wanted finds the step whose present wish the key is.
@@ -84,11 +95,7 @@ func (s *State) known(k Key) (int, error) {
 	if !s.run.Live || k.Run != s.run.Opened.Run || k.Task != s.task {
 		return 0, refuse(Conflict, "run "+k.Run+" is not open")
 	}
-	i, ok := s.prog.Index(k.Step)
-	if !ok {
-		return 0, refuse(NotFound, fmt.Sprintf("run %s has no step %q", k.Run, k.Step), ListSteps)
-	}
-	return i, nil
+	return s.find(k.Step)
 }
 
 func (s *State) admitPrepared(in Prepared, now time.Time) ([]Event, error) {

@@ -67,9 +67,6 @@ func (e *Ending) proves() bool {
 // Recall says that a run is not wanted any more by the step that it carries out.
 type Recall struct{ Why string }
 
-// Actor is always the harness.
-func (Recall) Actor() string { return Harness }
-
 // ChildTask is the task of a step that is delegated, by the task that the step is of.
 func ChildTask(task, step string) string { return task + "/" + step }
 

@@ -15,14 +15,8 @@ type ErrandAsked struct {
 	By      string   `json:"by"`
 }
 
-// Type is the event's name on the wire.
-func (ErrandAsked) Type() string { return "errand.asked" }
-
 // Errand asks for work of the workspace.
 type Errand struct{ ErrandAsked }
-
-// Actor is who asks.
-func (i Errand) Actor() string { return i.By }
 
 // errand is one that was asked for and has not ended. Its work is dispatched and
 // ends like that of a step, by the id of the errand, in attempt 1.

@@ -445,6 +445,13 @@ func (CheckEnded) Type() string     { return "check.ended" }
 func (StepSettled) Type() string    { return "step.settled" }
 func (ItemOpened) Type() string     { return "item.opened" }
 func (ItemAnswered) Type() string   { return "item.answered" }
+func (LeaseGranted) Type() string   { return "lease.granted" }
+func (LeaseAwaited) Type() string   { return "lease.awaited" }
+func (TreeSurveyed) Type() string   { return "tree.surveyed" }
+func (PreviewMade) Type() string    { return "preview.made" }
+func (WorkReported) Type() string   { return "work.reported" }
+func (StepExpanded) Type() string   { return "step.expanded" }
+func (ErrandAsked) Type() string    { return "errand.asked" }
 
 // Encode returns an event's body on the wire.
 func Encode(e Event) ([]byte, error) {

@@ -16,18 +16,12 @@ type StepExpanded struct {
 	Items []json.RawMessage `json:"items"`
 }
 
-// Type is the event's name on the wire.
-func (StepExpanded) Type() string { return "step.expanded" }
-
 // Expanded answers an Expand effect.
 type Expanded struct {
 	Key   Key
 	Items []json.RawMessage // in an order that is always the same
 	Err   string            // why they cannot be told
 }
-
-// Actor is always the harness.
-func (Expanded) Actor() string { return Harness }
 
 // pattern reports whether the step is one for each item, and does nothing itself.
 func (s *State) pattern(i int) bool { return s.prog.Step(i).Each != nil }

@@ -79,8 +79,6 @@ type Archive struct {
 	By   string
 }
 
-func (i Archive) Actor() string { return i.By }
-
 func (Begin) Actor() string       { return Harness }
 func (i Open) Actor() string      { return i.By }
 func (i Revise) Actor() string    { return i.By }
@@ -91,6 +89,13 @@ func (i Order) Actor() string     { return i.By }
 func (i Reply) Actor() string     { return i.By }
 func (i Draft) Actor() string     { return i.By }
 func (i Judgement) Actor() string { return i.By }
+func (Lease) Actor() string       { return Harness }
+func (Surveyed) Actor() string    { return Harness }
+func (Reported) Actor() string    { return Harness }
+func (Expanded) Actor() string    { return Harness }
+func (Recall) Actor() string      { return Harness }
+func (i Errand) Actor() string    { return i.By }
+func (i Archive) Actor() string   { return i.By }
 
 // text is s as a journal can hold it. Bytes that are no UTF-8, such as a tail
 // that begins in the middle of a letter, would be read back as others, and a

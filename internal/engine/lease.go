@@ -53,15 +53,6 @@ type Lease struct {
 	Behind  *Holder // nil grants it
 }
 
-// Actor is always the harness.
-func (Lease) Actor() string { return Harness }
-
-// Type is the event's name on the wire.
-func (LeaseGranted) Type() string { return "lease.granted" }
-
-// Type is the event's name on the wire.
-func (LeaseAwaited) Type() string { return "lease.awaited" }
-
 // A Claim is the use of a scope that a step has, or wants before anything of it
 // may run.
 type Claim struct {
@@ -123,15 +114,12 @@ func (s *State) withdrawn(i int) bool {
 }
 
 func (s *State) admitLease(in Lease) ([]Event, error) {
-	if !s.run.Live {
-		return nil, refuse(Conflict, "no run is open")
-	}
-	i, ok := s.prog.Index(in.Step)
+	i, err := s.mayLease(in.Step, in.Attempt)
 	switch {
-	case !ok:
-		return nil, refuse(NotFound, fmt.Sprintf("run %s has no step %q", s.run.Opened.Run, in.Step))
-	case !s.awaits(i) || s.withdrawn(i) || s.steps[i].Attempt != in.Attempt:
-		return nil, refuse(Conflict, fmt.Sprintf("step %q wants no lease", in.Step))
+	case err != nil:
+		return nil, err
+	case s.withdrawn(i):
+		return nil, refuse(Conflict, fmt.Sprintf("step %q wants no lease now", in.Step))
 	case in.Behind == nil:
 		return []Event{LeaseGranted{Step: in.Step, Attempt: in.Attempt, Scope: s.prog.Step(i).Writes, Reads: s.steps[i].Phase == Ratchet}}, nil
 	case s.steps[i].Behind != nil && s.steps[i].Behind.same(*in.Behind):
@@ -165,11 +153,11 @@ func (s *State) applyAwaited(e LeaseAwaited) error {
 	return nil
 }
 
-// mayLease finds the step of a lease that the journal can hold.
+// mayLease finds the step that a lease is for.
 func (s *State) mayLease(id string, attempt int) (int, error) {
 	i, err := s.at(id)
 	if err == nil && (!s.awaits(i) || s.steps[i].Attempt != attempt) {
-		err = fmt.Errorf("step %q, attempt %d, wants no lease", id, attempt)
+		err = refuse(Conflict, fmt.Sprintf("step %q wants no lease", id))
 	}
 	return i, err
 }

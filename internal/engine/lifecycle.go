@@ -27,15 +27,11 @@ func (s *State) applyTask(e TaskOpened) error {
 }
 
 func (s *State) applyRun(e RunOpened, r Record) error {
-	switch {
-	case s.task == "":
+	if s.task == "" {
 		return fmt.Errorf("run %s has no task", e.Run)
-	case s.run.Live:
-		return fmt.Errorf("run %s opens while %s is not ended", e.Run, s.run.Opened.Run)
-	case len(e.Carried) > 0:
-		return fmt.Errorf("run %s carries over steps of no other revision", e.Run)
-	case e.Compiled == nil || e.Compiled.Hash() != e.Program:
-		return fmt.Errorf("run %s: program %s is not at hand", e.Run, e.Program)
+	}
+	if err := s.mayOpen(e); err != nil {
+		return fmt.Errorf("run %s: %w", e.Run, err)
 	}
 	s.turnPage()
 	s.run = run{Opened: e, First: r.Seq, Live: true, Executables: e.Executables}

@@ -77,9 +77,9 @@ func (s *State) refuseAborted() error {
 
 // refuseStep refuses commands on a step that can take none.
 func (s *State) refuseStep(c Command) (int, error) {
-	i, ok := s.prog.Index(c.Step)
-	if !ok {
-		return 0, refuse(NotFound, fmt.Sprintf("run %s has no step %q", s.run.Opened.Run, c.Step), ListSteps)
+	i, err := s.find(c.Step)
+	if err != nil {
+		return 0, err
 	}
 	st := &s.steps[i]
 	switch {
@@ -244,9 +244,9 @@ func (s *State) applyResume(c Command) {
 }
 
 func (s *State) applyStepOrder(c Command) error {
-	i, ok := s.prog.Index(c.Step)
-	if !ok {
-		return fmt.Errorf("%s of unknown step %q", c.Verb, c.Step)
+	i, err := s.find(c.Step)
+	if err != nil {
+		return err
 	}
 	if !s.run.Live {
 		s.reopen()

@@ -91,12 +91,6 @@ type TreeSurveyed struct {
 	Reason  string   `json:"reason,omitempty"`
 }
 
-// Actor is always the harness.
-func (Surveyed) Actor() string { return Harness }
-
-// Type is the event's name on the wire.
-func (TreeSurveyed) Type() string { return "tree.surveyed" }
-
 // round ends the round that is over and begins the next one where it is due. It
 // reports whether there is one that goes on.
 func (s *State) round() bool {

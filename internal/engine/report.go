@@ -12,18 +12,12 @@ type WorkReported struct {
 	Claims
 }
 
-// Type is the event's name on the wire.
-func (WorkReported) Type() string { return "work.reported" }
-
 // Reported is what a Work effect says while it is under way.
 type Reported struct {
 	Key   Key
 	Usage Usage // in all so far
 	Claims
 }
-
-// Actor is always the harness.
-func (Reported) Actor() string { return Harness }
 
 func (s *State) admitReported(in Reported) ([]Event, error) {
 	i, err := s.known(in.Key)

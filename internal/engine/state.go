@@ -380,11 +380,16 @@ func (s *State) apply(r Record, was time.Time) error {
 // at finds a step of the live run.
 func (s *State) at(id string) (int, error) {
 	if !s.run.Live {
-		return 0, fmt.Errorf("step %q has no open run", id)
+		return 0, refuse(Conflict, "no run is open")
 	}
+	return s.find(id)
+}
+
+// find finds a step of the newest run.
+func (s *State) find(id string) (int, error) {
 	i, ok := s.prog.Index(id)
 	if !ok {
-		return 0, fmt.Errorf("unknown step %q", id)
+		return 0, refuse(NotFound, fmt.Sprintf("run %s has no step %q", s.run.Opened.Run, id), ListSteps)
 	}
 	return i, nil
 }

@@ -71,9 +71,6 @@ type PreviewMade struct {
 	Asks string `json:"asks,omitempty"` // why a person must say yes; "" if nobody must
 }
 
-// Type is the event's name on the wire.
-func (PreviewMade) Type() string { return "preview.made" }
-
 // goes reports whether the call may be made as things stand.
 func (e PreviewMade) goes() bool { return e.refusal() == "" && e.Asks == "" }
 
