@@ -101,18 +101,10 @@ func (s *State) applyWorkEnded(e WorkEnded, at time.Time) error {
 	if !endsRightly(e, e.Kind) {
 		return fmt.Errorf("work %q %d.%d (%s) ended by %q, with the end of a run: %v", e.Step, e.Attempt, e.N, e.Kind, e.How, e.Ending != nil)
 	}
-	if e.Ending != nil {
-		s.applyEnding(e.Ending)
-	}
-	s.spend(e.Usage)
+	s.account(e, s.prog.Step(i).Role, st.Reserve)
 	s.leaves(i, Start{at, st.Epoch}, e.OutOfScope)
 	s.change(i, func(st *step) {
-		if e.Kind != ContractWork && e.Kind != MergeWork {
-			s.settleWork(e, s.prog.Step(i).Role, st.Reserve, s.limits(i))
-			st.Used.settle(st.Reserve, used(e, st.Reserve))
-			st.Reserve = Amount{}
-		}
-		st.Live, st.Said, st.Left = false, Usage{}, Start{at, st.Epoch}
+		st.Live, st.Reserve, st.Said, st.Left = false, Amount{}, Usage{}, Start{at, st.Epoch}
 		switch {
 		case e.Kind == MergeWork && s.lands(i):
 			s.endLanding(i, st, e)

@@ -255,10 +255,11 @@ func used(e WorkEnded, r Amount) Amount {
 	if e.How == NoStart {
 		r = Amount{}
 	}
-	if e.Ending != nil {
-		return Amount{Tokens: e.Ending.Spent.Tokens, CostMicros: e.Ending.Spent.CostMicros, Wall: time.Duration(min(max(0, e.Ms), math.MaxInt64/int64(time.Millisecond))) * time.Millisecond}
-	}
 	a := Amount{Wall: time.Duration(min(max(0, e.Ms), math.MaxInt64/int64(time.Millisecond))) * time.Millisecond}
+	if e.Ending != nil {
+		a.Tokens, a.CostMicros = e.Ending.Spent.Tokens, e.Ending.Spent.CostMicros
+		return a
+	}
 	in, out := count(e.Usage.In), count(e.Usage.Out)
 	a.Tokens, a.CostMicros = add(in, out), count(e.Usage.CostMicros)
 	if e.Usage.In == nil || e.Usage.Out == nil {
@@ -285,14 +286,23 @@ func silent(e WorkEnded, r, limits Amount) bool {
 			limits.CostMicros > 0 && r.CostMicros == 0 && e.Usage.CostMicros == nil)
 }
 
-// settleWork counts the end of work that was dispatched with reserve r.
-func (s *State) settleWork(e WorkEnded, role string, r, limits Amount) {
+// account counts what work that has ended used, in the place of what was set aside.
+func (s *State) account(e WorkEnded, role string, r Amount) {
+	s.spend(e.Usage)
 	if e.Kind == ContractWork || e.Kind == MergeWork {
 		return
 	}
-	u := used(e, r)
+	u, limits := used(e, r), s.run.Limits
 	s.run.Used.settle(r, u)
-	if silent(e, r, larger(limits, s.run.Limits)) {
+	if i, stays := s.prog.Index(e.Step); stays {
+		limits = larger(limits, s.limits(i))
+		s.steps[i].Used.settle(r, u)
+	}
+	if e.Ending != nil {
+		s.run.Unmetered += e.Ending.Unmetered
+		s.move(e.Ending.Moved)
+	}
+	if silent(e, r, limits) {
 		s.run.Unmetered++
 	}
 	if e.Kind == AgentWork && u != (Amount{}) {

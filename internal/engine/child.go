@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -306,18 +307,6 @@ type summary struct {
 	LeftOut  []string                   `json:"left_out,omitempty"`
 }
 
-// applyEnding takes what a run of its own did for the step.
-func (s *State) applyEnding(e *Ending) {
-	s.run.Unmetered += e.Unmetered
-	if len(e.Moved) == 0 {
-		return
-	}
-	moved := make(map[string]string, len(s.run.Moved)+len(e.Moved))
-	maps.Copy(moved, s.run.Moved)
-	maps.Copy(moved, e.Moved)
-	s.run.Moved = moved
-}
-
 // admitRecall cancels the run on the word of the one above it.
 func (s *State) admitRecall(in Recall) ([]Event, error) {
 	switch {
@@ -346,15 +335,8 @@ func (s *State) refuseChild() error {
 func (s *State) grant(i int, now time.Time) Amount {
 	left, own := s.Budget().Left(now), s.prog.Step(i).Child.Budget
 	return Amount{
-		Tokens: orElse(own.Tokens, left.Tokens), CostMicros: orElse(own.CostMicros, left.CostMicros), Wall: orElse(own.Wall, left.Wall),
+		Tokens: cmp.Or(own.Tokens, left.Tokens), CostMicros: cmp.Or(own.CostMicros, left.CostMicros), Wall: cmp.Or(own.Wall, left.Wall),
 	}
-}
-
-func orElse[T int64 | time.Duration](a, b T) T {
-	if a > 0 {
-		return a
-	}
-	return b
 }
 
 // narrower takes the smaller limit of each kind; none is the larger.

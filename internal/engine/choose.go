@@ -3,7 +3,6 @@ package engine
 import (
 	"errors"
 	"fmt"
-	"time"
 )
 
 // conditions compiles each step's condition, and notes whose outputs the core
@@ -78,15 +77,4 @@ func (s *State) value(i int) (any, error) {
 		return nil, errors.New("its output was not kept: it is longer than 1 MiB")
 	}
 	return DecodeValue([]byte(st.Value))
-}
-
-// choose takes what became of the step's condition.
-func (s *State) choose(i int, e StepSettled, at time.Time) {
-	s.change(i, func(st *step) {
-		st.Reason, st.Verdict, st.Status = e.Reason, e.Verdict, e.Status
-		st.Chosen = e.Status == Pending
-		if e.Status == Skipped {
-			st.Counts, st.Finished = true, at
-		}
-	})
 }

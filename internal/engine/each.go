@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -103,18 +102,10 @@ func (e *Each) batched(items []json.RawMessage) []json.RawMessage {
 	}
 	var lists []json.RawMessage
 	for batch := range slices.Chunk(items, e.Batch) {
-		list := slices.Concat([]byte("["), bytes.Join(rawBytes(batch), []byte(",")), []byte("]"))
+		list, _ := EncodeValue(batch) // they were decoded
 		lists = append(lists, list)
 	}
 	return lists
-}
-
-func rawBytes(items []json.RawMessage) [][]byte {
-	list := make([][]byte, len(items))
-	for i, item := range items {
-		list[i] = item
-	}
-	return list
 }
 
 // instances are what the step becomes for the items. Journals rest on it: the

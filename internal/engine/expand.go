@@ -6,7 +6,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 )
 
 // StepExpanded says for which items a step is done: an instance of it for each
@@ -275,15 +274,6 @@ func (s *State) unmet(i int, end Status) string {
 		names = append(names, "…")
 	}
 	return fmt.Sprintf("%d of its %d instances %s: %s", lapsed, len(all), map[Status]string{Failed: "failed", Skipped: "were left out"}[end], strings.Join(names, ", "))
-}
-
-func (s *State) applyJoined(i int, e StepSettled, at time.Time) {
-	s.change(i, func(st *step) {
-		st.Status, st.Verdict, st.Reason, st.Proven, st.Finished = e.Status, e.Verdict, e.Reason, e.Proven, time.Time{}
-		if st.settled() {
-			st.Finished = at
-		}
-	})
 }
 
 // collapse takes back what a step became: a person wants it again, with all

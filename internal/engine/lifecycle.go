@@ -2,7 +2,6 @@ package engine
 
 import (
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 )
@@ -213,27 +212,17 @@ func (s *State) Forgone() int {
 const exitBudget = 5
 
 // pin adds commands to those that are known already, which stay what they are.
-// Like what moved, the map is never changed in place.
 func (s *State) pin(executables map[string]string) {
-	if len(executables) == 0 {
-		return
+	if len(executables) > 0 {
+		s.run.Executables = overlaid(executables, s.run.Executables)
 	}
-	all := maps.Clone(executables)
-	maps.Copy(all, s.run.Executables)
-	s.run.Executables = all
 }
 
-// allow moves the protected base where a finished step's writes covered it.
-// The map is never changed in place, because effects hold it; the copy costs
-// what was moved so far, and only a step that moves something pays it.
-func (s *State) allow(checks []CheckEnded) {
-	for _, c := range checks {
-		if len(c.Moved) == 0 {
-			continue
-		}
-		moved := make(map[string]string, len(s.run.Moved)+len(c.Moved))
-		maps.Copy(moved, s.run.Moved)
-		maps.Copy(moved, c.Moved)
-		s.run.Moved = moved
+// move moves the protected base where a finished step's writes covered it. The map
+// is never changed in place, because effects hold it; the copy costs what was moved
+// so far, and only a step that moves something pays it.
+func (s *State) move(paths map[string]string) {
+	if len(paths) > 0 {
+		s.run.Moved = overlaid(s.run.Moved, paths)
 	}
 }

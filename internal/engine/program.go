@@ -384,12 +384,6 @@ func (p *Program) Plan() string { return p.def.Plan }
 // Title is the plan's title.
 func (p *Program) Title() string { return p.def.Title }
 
-// Context is what whoever works has to know, in words; empty if nothing.
-func (p *Program) Context() string { return p.def.Context }
-
-// Constraints hold for every step, in words. The caller must not change them.
-func (p *Program) Constraints() []string { return p.def.Constraints }
-
 // Parallel is how many steps the plan allows at once.
 func (p *Program) Parallel() int { return p.def.Parallel }
 

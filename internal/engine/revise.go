@@ -334,11 +334,7 @@ func (s *State) applyLeft(e WorkEnded, at time.Time) bool {
 	if len(s.run.Leaving) == 0 {
 		s.run.Leaving = nil
 	}
-	if e.Ending != nil {
-		s.applyEnding(e.Ending)
-	}
-	s.spend(e.Usage)
-	s.settleLeft(e, l)
+	s.account(e, l.Role, l.Reserve)
 	return true
 }
 

@@ -175,14 +175,14 @@ func (s *State) start(i int, phase Phase) {
 		st.become(phase)
 		st.Active = true
 		st.Used.Work.run(true, s.last)
-		switch phase {
-		case Baseline:
-			st.Status, st.Attempt = Running, max(1, st.Attempt)
-			s.goOnResolved(i, st)
-		case Expanding:
+		if phase != Ratchet {
 			st.Status = Running
-		case Merging:
-			st.Status, st.Attempt = Running, max(1, st.Attempt)
+		}
+		if phase == Baseline || phase == Merging {
+			st.Attempt = max(1, st.Attempt)
+		}
+		if phase == Baseline {
+			s.goOnResolved(i, st)
 		}
 	})
 }

@@ -17,10 +17,16 @@ func (s *State) applySettled(e StepSettled, at time.Time) error {
 	}
 	switch rule {
 	case chooses:
-		s.choose(i, e, at)
+		s.change(i, func(st *step) {
+			st.stand(e, at)
+			st.Chosen = e.Status == Pending
+		})
 		return nil
 	case joins:
-		s.applyJoined(i, e, at)
+		s.change(i, func(st *step) {
+			st.Finished = time.Time{}
+			st.stand(e, at)
+		})
 		s.haltAfter(i, e)
 		return nil
 	}
@@ -174,7 +180,9 @@ func (s *State) settleAs(i int, st *step, e StepSettled, at time.Time) {
 		s.regress(st, e)
 		return
 	case Done:
-		s.allow(st.Checks)
+		for _, c := range st.Checks {
+			s.move(c.Moved)
+		}
 		st.Ended, st.Feedback, st.Restore, st.Note = nil, nil, nil, ""
 		st.Merged = false
 	default:
@@ -185,7 +193,12 @@ func (s *State) settleAs(i int, st *step, e StepSettled, at time.Time) {
 	}
 	st.Stuck = st.Merge != nil && e.Status == Waiting && e.Verdict == Clash
 	st.become(NoPhase)
-	st.Status = e.Status
+	st.stand(e, at)
+}
+
+// stand is how a step stands from now on.
+func (st *step) stand(e StepSettled, at time.Time) {
+	st.Status, st.Verdict, st.Reason = e.Status, e.Verdict, e.Reason
 	st.Proven, st.Counts, st.Aborted = e.Proven, e.Satisfies, e.aborts()
 	if st.settled() {
 		st.Finished = at

@@ -346,19 +346,3 @@ func (s *State) withdraw() {
 		s.steps[i].Answer = nil
 	}
 }
-
-// settleLeft counts the end of work that nobody wanted any more.
-func (s *State) settleLeft(e WorkEnded, l leaving) {
-	var limits Amount
-	i, stays := s.prog.Index(e.Step)
-	if stays {
-		limits = s.limits(i)
-	}
-	if e.Kind == ContractWork || e.Kind == MergeWork {
-		return
-	}
-	s.settleWork(e, l.Role, l.Reserve, limits)
-	if stays {
-		s.change(i, func(st *step) { st.Used.settle(l.Reserve, used(e, l.Reserve)) })
-	}
-}

@@ -2,14 +2,19 @@ package run
 
 import "maps"
 
-// letGo stops the effects of a task and of the runs that carry out its steps.
-func (h *Host) letGo(stream string, t *task, touched map[string]bool) {
-	touched[stream], t.active = true, false
+// family visits a task and those of the runs that carry out its steps.
+func (h *Host) family(stream string, t *task, visit func(string, *task)) {
+	visit(stream, t)
 	for _, d := range t.state.Delegations() {
 		if child := h.tasks[d.Task]; child != nil {
-			h.letGo(d.Task, child, touched)
+			h.family(d.Task, child, visit)
 		}
 	}
+}
+
+// letGo stops the effects of a task and of the runs that carry out its steps.
+func (h *Host) letGo(stream string, t *task, touched map[string]bool) {
+	h.family(stream, t, func(stream string, t *task) { touched[stream], t.active = true, false })
 }
 
 // released answers who waits until nothing of a task runs any more.
@@ -20,7 +25,9 @@ func (h *Host) released() {
 			return false
 		}
 		if t != nil && !t.active {
-			h.disown(stream, t)
+			h.mu.Lock()
+			h.family(stream, t, func(stream string, _ *task) { delete(h.carried, stream) })
+			h.mu.Unlock()
 		}
 		for _, ack := range acks {
 			ack <- h.failed
@@ -31,27 +38,7 @@ func (h *Host) released() {
 
 // stops reports whether effects of a task, or of the runs that carry out its
 // steps, are still being stopped.
-func (h *Host) stops(t *task) bool {
-	if len(t.running)+len(t.unstarted) > 0 {
-		return true
-	}
-	for _, d := range t.state.Delegations() {
-		if child := h.tasks[d.Task]; child != nil && h.stops(child) {
-			return true
-		}
-	}
-	return false
-}
-
-// disown takes a task, and the runs that carry out its steps, from those that are
-// carried on.
-func (h *Host) disown(stream string, t *task) {
-	h.mu.Lock()
-	delete(h.carried, stream)
-	h.mu.Unlock()
-	for _, d := range t.state.Delegations() {
-		if child := h.tasks[d.Task]; child != nil {
-			h.disown(d.Task, child)
-		}
-	}
+func (h *Host) stops(t *task) (stops bool) {
+	h.family("", t, func(_ string, t *task) { stops = stops || len(t.running)+len(t.unstarted) > 0 })
+	return stops
 }
