@@ -126,11 +126,7 @@ func (s *State) applyWorkEnded(e WorkEnded, at time.Time) error {
 }
 
 func (h How) known() bool {
-	switch h {
-	case Exited, Lost, TimedOut, NoStart, Stopped:
-		return true
-	}
-	return false
+	return slices.Contains([]How{Exited, Lost, TimedOut, NoStart, Stopped}, h)
 }
 
 // endOnce takes the end of checks that may run only once. Without all their

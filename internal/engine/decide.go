@@ -6,19 +6,8 @@ import (
 	"time"
 )
 
-// infraWait is the pause before this machine's n-th fault in a row is tried
-// again; none is left after the third.
-func infraWait(n int) (time.Duration, bool) {
-	switch n {
-	case 0:
-		return time.Second, true
-	case 1:
-		return 5 * time.Second, true
-	case 2:
-		return 25 * time.Second, true
-	}
-	return 0, false
-}
+// infraWaits are the pauses before this machine's faults in a row are tried again.
+var infraWaits = [...]time.Duration{time.Second, 5 * time.Second, 25 * time.Second}
 
 // maxBackoff bounds what a growing backoff can come to.
 const maxBackoff = 30 * 24 * time.Hour
@@ -159,13 +148,12 @@ func (s *State) judged(i int, now time.Time) StepSettled {
 	st, p := &s.steps[i], s.prog.Step(i)
 	v := s.verdict(i)
 	e := StepSettled{Step: p.ID, Attempt: st.Attempt, Verdict: v, Reason: s.reason(i, v), Status: Waiting}
-	wait, more := infraWait(st.Infra)
-	more = more && (st.Ended == nil || !st.Ended.Absent)
+	more := st.Infra < len(infraWaits) && (st.Ended == nil || !st.Ended.Absent)
 	switch {
 	case v == Pass:
 		e.Status, e.Proven = Done, s.proves(i)
 	case v == Infra && more && (p.Rerunnable || len(st.Checks) == 0):
-		e.Status, e.RetryAt = st.Status, new(now.Add(wait))
+		e.Status, e.RetryAt = st.Status, new(now.Add(infraWaits[st.Infra]))
 	case v == Infra || v == FlakyCheck || v == Inconclusive || v == Clash:
 	case st.Phase == Ratchet && !st.Again:
 		e.Status = Regressed
