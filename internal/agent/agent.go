@@ -134,9 +134,6 @@ type Result struct {
 	// if [Config.Parse] names a form that has them, else the end of what it
 	// printed on standard output; at most [MaxOutput] bytes.
 	Output []byte
-	// Session is the agent's own name for its conversation, "" if it printed
-	// none. It has letters, digits and ._:- only, and does not begin with -.
-	Session string
 	// Claims are the agent's, from its report as it was at the end. Usage that
 	// the report does not tell is from what it printed.
 	Claims

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"strconv"
-	"strings"
 	"sync"
 
 	"github.com/piton-dev/piton/internal/engine"
@@ -31,10 +30,9 @@ const (
 // said is what an agent printed of itself. A program that prints another's
 // words can say anything here, so it is a claim like a report.
 type said struct {
-	session string
-	text    []byte // its last words, at most [MaxOutput] bytes
-	usage   engine.Usage
-	events  int // that were understood
+	text   []byte // its last words, at most [MaxOutput] bytes
+	usage  engine.Usage
+	events int // that were understood
 
 	apart bool   // the next words are a message of their own
 	call  string // the call whose usage was counted last
@@ -144,20 +142,6 @@ func added(list ...*int64) (total *int64) {
 		*total = min(*total+*n, maxTokens) // which is [maxCost] in millionths, too
 	}
 	return total
-}
-
-func (s *said) setSession(id string) {
-	if isSession(id) {
-		s.session = id
-	}
-}
-
-// isSession reports a word that people can paste into a command.
-func isSession(id string) bool {
-	if id == "" || len(id) > 128 || id[0] == '-' {
-		return false
-	}
-	return strings.Trim(id, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._:-") == ""
 }
 
 // say takes text as a message of its own.

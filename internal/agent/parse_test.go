@@ -22,10 +22,9 @@ func presets() []Preset {
 
 // outcome is what a golden file says of an agent's output.
 type outcome struct {
-	Session string       `json:"session"`
-	Text    string       `json:"text"`
-	Usage   engine.Usage `json:"usage"`
-	Notes   []string     `json:"notes,omitempty"`
+	Text  string       `json:"text"`
+	Usage engine.Usage `json:"usage"`
+	Notes []string     `json:"notes,omitempty"`
 }
 
 // captured is out with at most keep bytes of its end.
@@ -44,7 +43,7 @@ func hear(t *testing.T, p Preset, out []byte, size, keep int) outcome {
 		tr.write(rest[:min(size, len(rest))])
 	}
 	s, notes := tr.finish(captured(out, keep))
-	return outcome{s.session, string(s.text), s.usage, notes}
+	return outcome{string(s.text), s.usage, notes}
 }
 
 // TestPresets: each file of testdata/parse is what an agent prints, named after
@@ -105,7 +104,7 @@ func TestTranscriptOfMuch(t *testing.T) {
 	words := `{"type":"step_start"}` + "\n" + `{"type":"text","part":{"text":"the end"}}`
 	out := []byte(strings.Repeat(call, 30_000) + long + words)
 	want := outcome{
-		Session: "s", Text: "the end", Usage: engine.Usage{In: new(int64(90_000)), CostMicros: new(int64(15_000_000_000))},
+		Text: "the end", Usage: engine.Usage{In: new(int64(90_000)), CostMicros: new(int64(15_000_000_000))},
 		Notes: []string{"what it used may not be known in full; lines of the output that were too long to be read: 1"},
 	}
 	if diff := cmp.Diff(want, hear(t, OpenCode, out, 32<<10, MaxOutput)); diff != "" {
@@ -137,8 +136,8 @@ func TestTranscriptSaysLittle(t *testing.T) {
 
 // TestLineAmidStandardError: what stands before an object does not hide it.
 func TestLineAmidStandardError(t *testing.T) {
-	out := []byte("10% … 20% … " + `{"type":"thread.started","thread_id":"t"}` + "\n")
-	if got := hear(t, Codex, out, 10, 0); got.Session != "t" {
+	out := []byte("10% … 20% … " + `{"type":"item.completed","item":{"type":"agent_message","text":"t"}}` + "\n")
+	if got := hear(t, Codex, out, 10, 0); got.Text != "t" {
 		t.Errorf("%+v", got)
 	}
 }
@@ -165,8 +164,8 @@ func FuzzTranscript(f *testing.F) {
 				t.Fatalf("%s: it depends on how the output arrives:\n%s", p, diff)
 			}
 			got := hear(t, p, out, 4096, MaxOutput)
-			if len(got.Text) > MaxOutput || got.Session != "" && !isSession(got.Session) {
-				t.Errorf("%s: session %q, %d bytes", p, got.Session, len(got.Text))
+			if len(got.Text) > MaxOutput {
+				t.Errorf("%s: %d bytes", p, len(got.Text))
 			}
 			for _, n := range []*int64{got.Usage.In, got.Usage.Out, got.Usage.CostMicros} {
 				if n != nil && (*n < 0 || *n > maxTokens) {

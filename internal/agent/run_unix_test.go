@@ -511,8 +511,8 @@ func TestParse(t *testing.T) {
 			cfg := script(events + "\n" + c.more)
 			cfg.Parse = "claude"
 			r := run(t, cfg, task(t, ""))
-			if r.How != engine.Exited || r.Session != "s-1" || string(r.Output) != c.output || len(r.Notes) > 0 {
-				t.Errorf("%s, session %q, output %q, notes %q", r.How, r.Session, r.Output, r.Notes)
+			if r.How != engine.Exited || string(r.Output) != c.output || len(r.Notes) > 0 {
+				t.Errorf("%s, output %q, notes %q", r.How, r.Output, r.Notes)
 			}
 			if diff := cmp.Diff(c.usage, r.Usage); diff != "" {
 				t.Errorf("usage: -want +got:\n%s", diff)

@@ -9,13 +9,9 @@ import (
 	"github.com/piton-dev/piton/internal/engine"
 )
 
-// A shape says how to read the objects that an agent prints. Places in them are
-// paths: keys with dots between them, and * for every key.
-type shape struct {
-	session string           // the agent's name for its conversation
-	only    string           // the one type of object that has it; "" is any
-	events  map[string]event // by the object's type
-}
+// A shape says how to read the objects that an agent prints, by their type. Places in
+// them are paths: keys with dots between them, and * for every key.
+type shape map[string]event
 
 // An event is what an object of one type tells; many tell nothing.
 type event struct {
@@ -44,43 +40,43 @@ var shapes = map[Preset]shape{
 	// Usage is of the whole thread so far, with the cached tokens in input_tokens
 	// and the reasoning in output_tokens. A thread that was taken up again counts
 	// its earlier turns too.
-	Codex: {session: "thread_id", events: map[string]event{
+	Codex: {
 		"thread.started": {},
 		"item.completed": {where: [2]string{"item.type", "agent_message"}, words: "item.text"},
 		"turn.completed": {used: usage{in: "usage.input_tokens", out: "usage.output_tokens"}},
-	}},
+	},
 	// The result has the totals. What single messages tell of usage is not final,
 	// and repeated.
-	Claude: {session: "session_id", events: map[string]event{
+	Claude: {
 		"system":    {},
 		"assistant": {words: "message.content", apart: true},
 		"result": {words: "result", used: usage{
 			in:  "usage.input_tokens usage.cache_creation_input_tokens usage.cache_read_input_tokens",
 			out: "usage.output_tokens", cost: "total_cost_usd",
 		}},
-	}},
+	},
 	// Each message has the usage of its call, with the cached tokens in
 	// input_tokens. The result's is never added.
-	Qwen: {session: "session_id", events: map[string]event{
+	Qwen: {
 		"system": {},
 		"assistant": {
 			words: "message.content", apart: true, each: true, call: "message.id",
 			used: usage{in: "message.usage.input_tokens", out: "message.usage.output_tokens"},
 		},
 		"result": {words: "result", used: usage{in: "usage.input_tokens", out: "usage.output_tokens"}},
-	}},
+	},
 	// The totals are by line in a stream, by model in a single object. Both count
 	// cached tokens as input.
-	Gemini: {session: "session_id", events: map[string]event{
+	Gemini: {
 		"init":        {used: geminiStream, other: geminiModels},
 		"result":      {used: geminiStream, other: geminiModels},
 		"message":     {where: [2]string{"role", "assistant"}, orElse: true, words: "content", piece: "delta"},
 		"tool_use":    {apart: true},
 		"tool_result": {apart: true},
 		"":            {any: []string{"response", "stats"}, words: "response", used: geminiStream, other: geminiModels},
-	}},
+	},
 	// Each step is one call; input, cache, output and reasoning are apart.
-	OpenCode: {session: "sessionID", events: map[string]event{
+	OpenCode: {
 		"step_start": {apart: true},
 		"text":       {words: "part.text", piece: "type"},
 		"step_finish": {each: true, used: usage{
@@ -89,26 +85,26 @@ var shapes = map[Preset]shape{
 		}},
 		"tool_use": {},
 		"error":    {},
-	}},
+	},
 	// Messages may tell what was written for them; nothing tells what was read.
-	Copilot: {session: "sessionId", only: "result", events: map[string]event{
+	Copilot: {
 		"assistant.message": {words: "data.content", each: true, used: usage{out: "data.outputTokens"}},
 		"result":            {},
-	}},
+	},
 	// Each message of the assistant is one call, and is told once more at the end
 	// of its turn and of the run. Input and cache are apart.
-	Pi: {session: "id", only: "session", events: map[string]event{
+	Pi: {
 		"session": {},
 		"message_end": {where: [2]string{"message.role", "assistant"}, words: "message.content", apart: true, each: true, used: usage{
 			in:  "message.usage.input message.usage.cacheRead message.usage.cacheWrite",
 			out: "message.usage.output", cost: "message.usage.cost.total",
 		}},
-	}},
+	},
 	// The last line has the totals.
-	Cline: {session: "taskId", events: map[string]event{
+	Cline: {
 		"agent_event": {},
 		"run_result":  {words: "text", used: usage{in: "usage.inputTokens", out: "usage.outputTokens", cost: "usage.totalCost"}},
-	}},
+	},
 }
 
 var (
@@ -117,18 +113,14 @@ var (
 )
 
 // hear takes one object; false if it is none that tells something.
-func (f *shape) hear(s *said, line []byte) bool {
+func (f shape) hear(s *said, line []byte) bool {
 	o, ok := decode(line)
 	if !ok {
 		return false
 	}
-	kind := o.text("type")
-	e, known := f.events[kind]
+	e, known := f[o.text("type")]
 	if known = known && (e.any == nil || o.has(e.any)); !known {
 		return false
-	}
-	if f.only == "" || f.only == kind {
-		s.setSession(o.text(f.session))
 	}
 	if e.where[0] != "" && o.text(e.where[0]) != e.where[1] {
 		s.apart = s.apart || e.orElse
