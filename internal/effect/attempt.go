@@ -156,14 +156,14 @@ func (w *World) before(hash string) (tree.Manifest, error) {
 // what lies in the scope of a step that was at work meanwhile.
 func (w *World) look(ctx context.Context, e engine.Effect, r Reporter, in *engine.Prepared) ([]byte, error) {
 	if !e.Cut || e.Tree == "" {
-		m, err := w.Tree.Scan(ctx, tree.ScanOptions{})
+		m, err := w.Tree.Scan(ctx, nil)
 		return m.Encode(), err
 	}
 	before, err := w.before(e.Tree)
 	if err != nil {
 		return nil, err
 	}
-	m, err := w.Tree.Scan(ctx, tree.ScanOptions{Since: &before})
+	m, err := w.Tree.Scan(ctx, &before)
 	if err == nil {
 		in.Strays = w.strays(ctx, before, m, e, r.Beside())
 	}
@@ -376,7 +376,7 @@ func (w *World) compare(ctx context.Context, e engine.Effect, r Reporter, end *e
 	if err != nil {
 		return err
 	}
-	after, err := w.Tree.Scan(ctx, tree.ScanOptions{Since: &before})
+	after, err := w.Tree.Scan(ctx, &before)
 	if err != nil {
 		return err
 	}
@@ -386,7 +386,7 @@ func (w *World) compare(ctx context.Context, e engine.Effect, r Reporter, end *e
 		if end.Undone, err = w.undo(ctx, e, r, rules, before); err != nil {
 			return err
 		}
-		if after, err = w.Tree.Scan(ctx, tree.ScanOptions{Since: &before}); err != nil {
+		if after, err = w.Tree.Scan(ctx, &before); err != nil {
 			return err
 		}
 		beside = r.Beside()

@@ -25,7 +25,7 @@ func BenchmarkScanCold(b *testing.B) {
 	files(b, dir, benchFiles)
 	for b.Loop() {
 		t := benchTree(b, dir, tree.Config{Keep: filepath.Join(b.TempDir(), "keep")})
-		if _, err := t.Scan(b.Context(), tree.ScanOptions{}); err != nil {
+		if _, err := t.Scan(b.Context(), nil); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -37,7 +37,7 @@ func BenchmarkScanKept(b *testing.B) {
 	files(b, dir, benchFiles)
 	for b.Loop() {
 		t := benchTree(b, dir, c)
-		if _, err := t.Scan(b.Context(), tree.ScanOptions{}); err != nil {
+		if _, err := t.Scan(b.Context(), nil); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -49,7 +49,7 @@ func BenchmarkScanWarm(b *testing.B) {
 	files(b, dir, benchFiles)
 	t := benchTree(b, dir, treeConfig(b))
 	for b.Loop() {
-		if _, err := t.Scan(b.Context(), tree.ScanOptions{}); err != nil {
+		if _, err := t.Scan(b.Context(), nil); err != nil {
 			b.Fatal(err)
 		}
 	}

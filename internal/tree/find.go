@@ -29,7 +29,7 @@ func (t *Tree) Find(ctx context.Context, pattern string, most int) ([]string, er
 	if err := checkPattern(name); err != nil {
 		return nil, fmt.Errorf("%q: %w", pattern, err)
 	}
-	_, names, err := t.list(ctx, ScanOptions{})
+	_, names, err := t.list(ctx, nil)
 	if err != nil {
 		return nil, fmt.Errorf("list workspace: %w", err)
 	}

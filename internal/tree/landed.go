@@ -58,7 +58,7 @@ func (w *Worktree) look(ctx context.Context, dir string, since *Manifest) (Manif
 		return Manifest{}, err
 	}
 	defer t.Close()
-	return t.Scan(ctx, ScanOptions{Since: since})
+	return t.Scan(ctx, since)
 }
 
 // apart reports whether a difference is no matter of a merge: git's own files,

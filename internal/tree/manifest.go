@@ -1,8 +1,6 @@
 package tree
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"maps"
 	"slices"
@@ -28,12 +26,6 @@ type Manifest struct {
 
 // Encode returns the manifest's canonical bytes: the same files give the same bytes.
 func (m Manifest) Encode() []byte { return encode(m) }
-
-// Hash is a SHA-256 over Files, in hex.
-func (m Manifest) Hash() string {
-	sum := sha256.Sum256(encode(m.Files))
-	return hex.EncodeToString(sum[:])
-}
 
 // DecodeManifest reads what [Manifest.Encode] wrote.
 func DecodeManifest(body []byte) (Manifest, error) {
@@ -101,10 +93,15 @@ func IgnoreRules(changes []Change) []Change {
 // not there, in an earlier manifest.
 func (m Manifest) Hides(before Manifest) bool {
 	return slices.ContainsFunc(m.Ignored, func(name string) bool {
-		return !slices.ContainsFunc(append(parents(name), name), func(up string) bool {
-			_, was := slices.BinarySearch(before.Ignored, up)
-			return was
-		})
+		return !before.ignores(name)
+	})
+}
+
+// ignores reports whether git ignored a path, or a directory that it is in.
+func (m Manifest) ignores(name string) bool {
+	return slices.ContainsFunc(append(parents(name), name), func(up string) bool {
+		_, is := slices.BinarySearch(m.Ignored, up)
+		return is
 	})
 }
 

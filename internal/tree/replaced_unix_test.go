@@ -49,7 +49,7 @@ func TestReplacedWorkspace(t *testing.T) {
 			if cs, err := b.Tampered(t.Context(), w, []string{"check.sh"}, tree.Scopes{}, nil); err == nil || !strings.Contains(err.Error(), "moved or replaced") {
 				t.Errorf("Tampered = %v, %v, want an error", cs, err)
 			}
-			if _, err := w.Scan(t.Context(), tree.ScanOptions{}); err == nil {
+			if _, err := w.Scan(t.Context(), nil); err == nil {
 				t.Error("Scan answered")
 			}
 			if _, err := w.Digest("check.sh"); err == nil {

@@ -8,55 +8,48 @@ import (
 	"slices"
 )
 
-// ScanOptions says what a scan looks at.
-type ScanOptions struct {
-	// Ignore leaves out paths, directories with all that is below, and globs.
-	Ignore []string
-	// Since is the manifest that the new one will be compared with, if there is
-	// one. Its paths are looked at even where git ignores them by now, and
-	// whether git was asked then decides whether it is asked now: so nobody
-	// hides a change by having it ignored, or by making or breaking a
-	// repository. (A file that is new and ignored is no change to anyone.)
-	Since *Manifest
-}
-
 // Scan takes the manifest of the workspace, without .git, .piton, and, in a git
 // repository, what git ignores: by .gitignore and .git/info/exclude, and not by
 // anyone's own settings. Contents of up to 1 MiB are kept.
 //
-// Where git was asked and cannot be any more, only the paths of Since are looked
+// since is the manifest that the new one will be compared with, nil if there is
+// none. Its paths are looked at even where git ignores them by now, and whether git
+// was asked then decides whether it is asked now: so nobody hides a change by having
+// it ignored, or by making or breaking a repository. (A file that is new and ignored
+// is no change to anyone.)
+//
+// Where git was asked and cannot be any more, only the paths of since are looked
 // at and .git is a change.
 //
 // It costs a look at each file, and the reading of each that looks other than
 // when this Tree last read it.
-func (t *Tree) Scan(ctx context.Context, o ScanOptions) (Manifest, error) {
-	m, err := t.scan(ctx, o)
+func (t *Tree) Scan(ctx context.Context, since *Manifest) (Manifest, error) {
+	m, err := t.scan(ctx, since)
 	if err != nil {
 		return Manifest{}, fmt.Errorf("scan workspace: %w", err)
 	}
 	return m, nil
 }
 
-func (t *Tree) scan(ctx context.Context, o ScanOptions) (Manifest, error) {
-	m, names, err := t.list(ctx, o)
+func (t *Tree) scan(ctx context.Context, since *Manifest) (Manifest, error) {
+	m, names, err := t.list(ctx, since)
 	if err != nil {
 		return Manifest{}, err
 	}
-	nested, err := t.fill(ctx, m, t.apart(&m, names, o.Since))
+	nested, err := t.fill(ctx, m, t.apart(&m, names, since))
 	if err != nil || !m.Git {
 		return m, err
 	}
 	// Of repositories inside of this one git lists the directory, not the files.
-	ignored := scopeOf(o.Ignore)
 	names, err = t.walk(ctx, nested, func(name string) bool {
 		_, known := m.Files[name]
-		return !known && !ignored.covers(name)
+		return !known
 	})
 	for _, name := range nested {
 		delete(m.Files, name)
 	}
 	if err == nil {
-		_, err = t.fill(ctx, m, t.apart(&m, names, o.Since))
+		_, err = t.fill(ctx, m, t.apart(&m, names, since))
 	}
 	return m, err
 }
@@ -80,44 +73,35 @@ func (t *Tree) fill(ctx context.Context, m Manifest, names []string) (dirs []str
 }
 
 // list returns the paths that a scan looks at, and a manifest to be filled.
-func (t *Tree) list(ctx context.Context, o ScanOptions) (Manifest, []string, error) {
+func (t *Tree) list(ctx context.Context, since *Manifest) (Manifest, []string, error) {
 	m := Manifest{Files: map[string]Digest{}}
-	if o.Since == nil || o.Since.Git {
+	if since == nil || since.Git {
 		names, ok, err := t.gitFiles(ctx)
 		if err == nil && ok {
 			m.Git = true
 			m.Ignored, err = t.gitIgnored(ctx)
 		}
 		if err != nil || ok {
-			return m, o.sift(append(names, ".git", ".git/info/exclude")), err
+			return m, sift(append(names, ".git", ".git/info/exclude"), since), err
 		}
 	}
-	if o.Since != nil && o.Since.Git {
-		m = Manifest{Files: map[string]Digest{".git": broken}, Git: true, Ignored: o.Since.Ignored}
-		if d, ok := o.Since.Files[".git/info/exclude"]; ok {
+	if since != nil && since.Git {
+		m = Manifest{Files: map[string]Digest{".git": broken}, Git: true, Ignored: since.Ignored}
+		if d, ok := since.Files[".git/info/exclude"]; ok {
 			m.Files[".git/info/exclude"] = d
 		}
-		return m, slices.DeleteFunc(o.sift(nil), func(name string) bool { return below(name, ".git") }), nil
+		return m, slices.DeleteFunc(sift(nil, since), func(name string) bool { return below(name, ".git") }), nil
 	}
 	names, err := t.walk(ctx, []string{"."}, func(string) bool { return true })
-	return m, o.sift(names), err
+	return m, sift(names, since), err
 }
 
-// sift drops from names what was ignored when Since was taken, adds its paths,
-// drops what is to be ignored, and sorts.
-func (o ScanOptions) sift(names []string) []string {
-	if o.Since != nil {
-		was := make(map[string]bool, len(o.Since.Ignored))
-		for _, name := range o.Since.Ignored {
-			was[name] = true
-		}
-		names = slices.DeleteFunc(names, func(name string) bool {
-			return was[name] || slices.ContainsFunc(parents(name), func(dir string) bool { return was[dir] })
-		})
-		names = append(names, o.Since.names()...)
+// sift drops from names what was ignored when since was taken, adds its paths, and sorts.
+func sift(names []string, since *Manifest) []string {
+	if since != nil {
+		names = slices.DeleteFunc(names, func(name string) bool { return since.ignores(name) })
+		names = append(names, since.names()...)
 	}
-	ignored := scopeOf(o.Ignore)
-	names = slices.DeleteFunc(names, ignored.covers)
 	slices.Sort(names)
 	return slices.Compact(names)
 }

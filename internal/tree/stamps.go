@@ -22,7 +22,7 @@ type Stamps map[string]string
 // young lists what was written to so shortly before that another write might not
 // be seen, and the directory of the document, whose stamp says nothing.
 func (t *Tree) Stamps(ctx context.Context, document string) (all Stamps, young []string, err error) {
-	m, names, err := t.list(ctx, ScanOptions{})
+	m, names, err := t.list(ctx, nil)
 	if err != nil {
 		return nil, nil, fmt.Errorf("look at the workspace: %w", err)
 	}

@@ -145,7 +145,7 @@ func (w *workspace) compare(b *tree.Base, guards ...string) []tree.Change {
 
 func (w *workspace) scan(since *tree.Manifest) tree.Manifest {
 	w.Helper()
-	m, err := w.tree.Scan(w.Context(), tree.ScanOptions{Since: since})
+	m, err := w.tree.Scan(w.Context(), since)
 	if err != nil {
 		w.Fatal(err)
 	}
