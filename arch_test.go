@@ -45,7 +45,7 @@ var layers = map[string]layer{
 		"github.com/bmatcuk/doublestar/v4 mvdan.cc/sh/v3"},
 	"internal/agent": {"engine proc", "golang.org/x/sys"},
 	"internal/notes": {"engine", "golang.org/x/sys"},
-	"internal/probe": {"engine plan verify config proc tool tree agent", "golang.org/x/sys"},
+	"internal/probe": {"durable engine plan verify config proc tool tree agent", ""},
 
 	"internal/store":           {"engine", ""},
 	"internal/store/sqlite":    {"durable engine store", "modernc.org/sqlite golang.org/x/sys"},

@@ -99,3 +99,10 @@ func MakeDir(dir string) error {
 	}
 	return SyncDir(parent)
 }
+
+// A Volume is the file system that a directory is on.
+type Volume struct {
+	Kind    string
+	Network bool   // locks and syncs may reach no further than this machine
+	Free    uint64 // bytes that this account may still write
+}

@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"github.com/piton-dev/piton/internal/config"
+	"github.com/piton-dev/piton/internal/durable"
 	"github.com/piton-dev/piton/internal/proc"
 	"github.com/piton-dev/piton/internal/tree"
 	"github.com/piton-dev/piton/internal/verify"
@@ -169,25 +170,18 @@ const (
 
 // disk looks at the file system of a directory.
 func disk(check, dir string) Line {
-	fs, ok := filesystem(dir)
+	fs, ok := durable.VolumeOf(dir)
 	switch {
 	case !ok:
 		return Line{check, Absent, "free space is not known here", ""}
-	case fs.network:
-		return Line{check, Warning, fmt.Sprintf("%s is on a network file system (%s): locks and syncing may not hold", dir, fs.kind), "keep it on a local disk"}
-	case fs.free < noSpace:
-		return Line{check, Failure, fmt.Sprintf("%s has %s left", dir, size(fs.free)), "free some space"}
-	case fs.free < lowSpace:
-		return Line{check, Warning, fmt.Sprintf("%s has %s left", dir, size(fs.free)), "free some space"}
+	case fs.Network:
+		return Line{check, Warning, fmt.Sprintf("%s is on a network file system (%s): locks and syncing may not hold", dir, fs.Kind), "keep it on a local disk"}
+	case fs.Free < noSpace:
+		return Line{check, Failure, fmt.Sprintf("%s has %s left", dir, size(fs.Free)), "free some space"}
+	case fs.Free < lowSpace:
+		return Line{check, Warning, fmt.Sprintf("%s has %s left", dir, size(fs.Free)), "free some space"}
 	}
-	return Line{Check: check, Status: OK, Text: fmt.Sprintf("%s: %s left", dir, size(fs.free))}
-}
-
-// volume is the file system a directory is on.
-type volume struct {
-	kind    string
-	network bool
-	free    uint64 // bytes this account may still write
+	return Line{Check: check, Status: OK, Text: fmt.Sprintf("%s: %s left", dir, size(fs.Free))}
 }
 
 func size(n uint64) string {

@@ -17,11 +17,10 @@ import (
 // A Pool runs children, any number at a time. It is safe for concurrent use.
 // Close it.
 type Pool struct {
-	patience time.Duration
-	host     host
-	buffers  sync.Pool // of *[]byte, to read output into
-	closing  chan struct{}
-	cut      offlineHost // for children that are kept from the network
+	host    host
+	buffers sync.Pool // of *[]byte, to read output into
+	closing chan struct{}
+	cut     offlineHost // for children that are kept from the network
 
 	mu     sync.Mutex
 	closed bool
@@ -80,7 +79,7 @@ func NewPool(c Config) (*Pool, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start process pool: %w", err)
 	}
-	p := &Pool{patience: c.Patience, host: h, closing: make(chan struct{})}
+	p := &Pool{host: h, closing: make(chan struct{})}
 	p.buffers.New = func() any { b := make([]byte, 64<<10); return &b }
 	return p, nil
 }

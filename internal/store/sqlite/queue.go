@@ -14,8 +14,7 @@ import (
 type queue struct {
 	mu      sync.Mutex
 	waiting []*ticket
-	spare   []*ticket // a slice to reuse
-	busy    bool      // somebody commits, or is about to
+	busy    bool // somebody commits, or is about to
 
 	commit sync.Mutex // held during a commit
 }
@@ -72,7 +71,7 @@ func (q *queue) lead(own *ticket, commitAll func([]*ticket)) {
 	q.commit.Lock()
 	q.mu.Lock()
 	group := q.waiting
-	q.waiting, q.spare = q.spare[:0], nil
+	q.waiting = nil
 	q.mu.Unlock()
 
 	commitAll(group)
@@ -84,7 +83,6 @@ func (q *queue) lead(own *ticket, commitAll func([]*ticket)) {
 		}
 	}
 	q.handOver()
-	q.reuse(group)
 }
 
 // handOver lets the first of those that wait lead. It comes after all others
@@ -100,11 +98,4 @@ func (q *queue) handOver() {
 	next := q.waiting[0]
 	next.leads = true
 	next.turn <- struct{}{}
-}
-
-func (q *queue) reuse(group []*ticket) {
-	clear(group)
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	q.spare = group[:0]
 }

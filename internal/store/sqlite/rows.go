@@ -5,11 +5,9 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
-	"errors"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/store"
@@ -218,11 +216,7 @@ func (s *Store) Items(ctx context.Context, filter store.ItemFilter) ([]engine.It
 	if filter.Limit > 0 {
 		order = "ORDER BY opened, stream, length(item), item" + limit(filter.Limit)
 	}
-	texts, err := collect(ctx, s.readers, sel.query("SELECT row FROM item", order), sel.args, scanText)
-	if err != nil {
-		return nil, s.explain("list items in", err)
-	}
-	items, err := decodeAll[engine.ItemRow](texts)
+	items, err := collect(ctx, s.readers, sel.query("SELECT row FROM item", order), sel.args, scanJSON[engine.ItemRow])
 	if err != nil {
 		return nil, s.explain("list items in", err)
 	}
@@ -248,29 +242,6 @@ func (s *Store) Plans(ctx context.Context, stream string) ([]engine.PlanRow, err
 		return nil, s.explain("list plans in", err)
 	}
 	return plans, nil
-}
-
-// decodeAll reads texts of JSON, which takes longer than to find them: on all
-// processors where there are many.
-func decodeAll[T any](texts []string) ([]T, error) {
-	if len(texts) == 0 {
-		return nil, nil
-	}
-	all := make([]T, len(texts))
-	errs := make([]error, len(texts)/batchRows+1)
-	var parts sync.WaitGroup
-	for at := 0; at < len(texts); at += batchRows {
-		parts.Go(func() {
-			for i := at; i < min(at+batchRows, len(texts)); i++ {
-				if err := json.Unmarshal([]byte(texts[i]), &all[i]); err != nil {
-					errs[at/batchRows] = unreadable(err)
-					return
-				}
-			}
-		})
-	}
-	parts.Wait()
-	return all, errors.Join(errs...)
 }
 
 func scanJSON[T any](rows *sql.Rows) (row T, err error) {

@@ -111,6 +111,14 @@ func Open(ctx context.Context, config Config) (s *Store, warning string, err err
 	return s, networkWarning(dir), nil
 }
 
+// networkWarning says what a person should know of where a directory lies.
+func networkWarning(dir string) string {
+	if v, ok := durable.VolumeOf(dir); ok && v.Network {
+		return fmt.Sprintf("%s is on a %s file system: its locks and syncs may not hold; put the state on a local disk", dir, v.Kind)
+	}
+	return ""
+}
+
 func (s *Store) setDefaults() {
 	if s.retry == 0 {
 		s.retry = 5 * time.Second

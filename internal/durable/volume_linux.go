@@ -1,4 +1,4 @@
-package probe
+package durable
 
 import (
 	"fmt"
@@ -6,13 +6,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func filesystem(dir string) (volume, bool) {
+// VolumeOf looks at the file system of a directory.
+func VolumeOf(dir string) (Volume, bool) {
 	var s unix.Statfs_t
 	if err := unix.Statfs(dir, &s); err != nil {
-		return volume{}, false
+		return Volume{}, false
 	}
 	kind, network := remote(int64(s.Type))
-	return volume{kind: kind, network: network, free: s.Bavail * uint64(s.Bsize)}, true
+	return Volume{Kind: kind, Network: network, Free: s.Bavail * uint64(s.Bsize)}, true
 }
 
 // remote names the file systems whose locks or syncing are not those of a
