@@ -27,7 +27,6 @@ type Kind string
 const (
 	Exec  Kind = "exec"  // any command that takes a prompt and ends
 	Shell Kind = "shell" // no model: the text is the script, for bash --noprofile --norc -c
-	ACP   Kind = "acp"   // speaks the Agent Client Protocol; refused, there is no client for it here
 )
 
 // Delivery says how an exec agent gets its prompt.

@@ -20,8 +20,6 @@ func (a *attempt) command() (argv []string, stdin []byte, err error) {
 		return []string{cmp.Or(a.task.Bash, "bash"), "--noprofile", "--norc", "-c", a.task.Text}, nil, nil
 	case Exec:
 		return a.execCommand()
-	case ACP:
-		return nil, nil, errors.New("its kind is acp, which cannot be driven yet; most such agents have a command for kind exec too")
 	}
 	return nil, nil, fmt.Errorf("its kind %q is none of exec and shell", a.cfg.Kind)
 }

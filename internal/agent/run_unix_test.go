@@ -301,7 +301,7 @@ func TestDoesNotStart(t *testing.T) {
 		"not executable":  {cfg: exec(file), want: []string{file, "permission denied"}},
 		"no command":      {cfg: exec(), want: []string{"names no command"}},
 		"no kind":         {want: []string{`kind ""`}},
-		"acp":             {cfg: agent.Config{Kind: agent.ACP, Command: []string{"true"}}, want: []string{"acp", "kind exec"}},
+		"acp":             {cfg: agent.Config{Kind: "acp", Command: []string{"true"}}, want: []string{"acp", "exec and shell"}},
 		"prompt nowhere":  {cfg: exec("true", "{prompt}"), want: []string{"prompt: arg"}},
 		"prompt by pigeon": {
 			cfg:  agent.Config{Kind: agent.Exec, Command: []string{"true"}, Prompt: "pigeon"},

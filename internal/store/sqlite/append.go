@@ -21,7 +21,6 @@ func (s *Store) Append(ctx context.Context, batches ...store.Batch) error {
 		if t.batches[i], err = prepare(b); err != nil {
 			return fmt.Errorf("journal: append: %w", err)
 		}
-		o.writer.linkEarly(&t.batches[i])
 		if err := s.writeLarge(b.Objects); err != nil {
 			return s.fail(s.explain("append to", err))
 		}

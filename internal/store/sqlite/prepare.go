@@ -23,9 +23,7 @@ type prepared struct {
 	after    uint64
 	epoch    uint64
 	entries  []entry
-	links    []sum // of the entries, if they follow from
-	linked   bool  // the links are made
-	from     sum
+	links    []sum    // of the entries
 	inserts  []values // of the entries, up to insertRows in each
 	end      values   // of the chain
 	objects  []values
@@ -72,13 +70,8 @@ func prepare(b store.Batch) (prepared, error) {
 	return p, err
 }
 
-// link makes the links of the batch's records after the one that from stands
-// for, unless that was done.
+// link makes the links of the batch's records after the one that from stands for.
 func (p *prepared) link(from sum, links *chain) {
-	if p.linked && p.from == from {
-		return
-	}
-	p.linked, p.from = true, from
 	for i := range p.entries {
 		from = links.link(from, &p.entries[i])
 		p.links[i] = from

@@ -10,20 +10,17 @@ import (
 	"fmt"
 	"maps"
 	"strings"
-	"sync"
 
 	"github.com/piton-dev/piton/internal/store"
 )
 
-// A writer is the one connection that writes. Only who commits uses it, but for
-// linkEarly.
+// A writer is the one connection that writes. Only who commits uses it.
 type writer struct {
 	db    *sql.DB
 	conn  *sql.Conn
 	epoch uint64
 	chain *chain
 
-	known sync.Mutex      // of heads, which callers of Append look into
 	heads map[string]head // as committed; of the streams that were written last
 
 	pending  map[string]head // as of the open transaction
@@ -153,8 +150,6 @@ func (w *writer) keep() {
 
 // learn keeps where streams end. Those that it forgets are read again.
 func (w *writer) learn(heads map[string]head) {
-	w.known.Lock()
-	defer w.known.Unlock()
 	if len(w.heads)+len(heads) > knownHeads {
 		clear(w.heads)
 	}
@@ -201,7 +196,7 @@ func (w *writer) head(stream string) (head, error) {
 	if h, ok := w.pending[stream]; ok {
 		return h, nil
 	}
-	if h, ok := w.committed(stream); ok {
+	if h, ok := w.heads[stream]; ok {
 		return h, nil
 	}
 	var row [4]driver.Value
@@ -219,21 +214,6 @@ func (w *writer) head(stream string) (head, error) {
 	copy(h.link[:], link)
 	w.learn(map[string]head{stream: h})
 	return h, nil
-}
-
-func (w *writer) committed(stream string) (head, bool) {
-	w.known.Lock()
-	defer w.known.Unlock()
-	h, ok := w.heads[stream]
-	return h, ok
-}
-
-// linkEarly makes the links of a batch in the goroutine of the caller where it
-// can be seen what they will follow: others' appends do not wait for it then.
-func (w *writer) linkEarly(b *prepared) {
-	if h, ok := w.committed(b.stream); ok && h.seq == b.after {
-		b.link(h.link, newChain())
-	}
 }
 
 // admit says why the batches must be refused, or that they fit; err is a
