@@ -206,7 +206,7 @@ func (l *ledger) notes() (notes []string) {
 	if len(l.none) > 0 {
 		notes = append(notes, "words of the report that mean nothing: "+strings.Join(l.none, ", "))
 	}
-	notes = counted(notes, l.odd, "lines of the report that say of tokens or cost what cannot be, of which too much counts as the most that can and the rest as not known: %d")
+	notes = counted(notes, l.odd, "lines of the report with tokens or a cost that cannot be true: %d; more than 10^12 tokens count as 10^12, more than $1,000,000 as $1,000,000, and what is no amount as unknown")
 	notes = counted(notes, l.lines.tooLong, "lines of the report that were too long: %d")
 	return counted(notes, l.many, "discoveries or questions beyond those kept: %d")
 }

@@ -33,12 +33,7 @@ func (t *Tree) Find(ctx context.Context, pattern string, most int) ([]string, er
 	if err != nil {
 		return nil, fmt.Errorf("list workspace: %w", err)
 	}
-	root, err := os.OpenRoot(t.dir)
-	if err != nil {
-		return nil, fmt.Errorf("list workspace: %w", err)
-	}
-	defer root.Close()
-	return found(root, guard{text: name, path: fixedDir(name), glob: true}, names, most)
+	return found(t.root, guard{text: name, path: fixedDir(name), glob: true}, names, most)
 }
 
 // found are the names, and the directories above them, that the glob matches
