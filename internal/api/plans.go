@@ -453,17 +453,20 @@ func (p *Product) nextID(w *engine.Workspace, newest *engine.Revision, d *Docume
 	return id, version
 }
 
+// Settings is the hash of the configuration in force.
+func (p *Product) Settings() string { return config.Hash(p.Config) }
+
 // Judge records a yes or no to a revision, bound to its bytes and to the
 // configuration in force.
 func (p *Product) Judge(ctx context.Context, desk Desk, r *engine.Revision, yes bool, by, why string) error {
 	return desk.Submit(ctx, engine.WorkspaceStream, engine.Judgement{PlanAnswered: engine.PlanAnswered{
-		Plan: r.Drafted.Plan, Hash: r.Drafted.Covers(), Config: config.Hash(p.Config), Yes: yes, By: by, Via: p.Via, Why: why,
+		Plan: r.Drafted.Plan, Hash: r.Drafted.Covers(), Config: p.Settings(), Yes: yes, By: by, Via: p.Via, Why: why,
 	}})
 }
 
 // Approved reports whether the revision may run now.
 func (p *Product) Approved(r *engine.Revision) bool {
-	return r.Approved(config.Hash(p.Config), p.Now())
+	return r.Approved(p.Settings(), p.Now())
 }
 
 // Proposals lists the revisions that wait for a yes or no, by document: only

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/piton-dev/piton/internal/config"
 	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/plan"
 	"github.com/piton-dev/piton/internal/run"
@@ -299,7 +298,7 @@ func (p *Product) Revise(ctx context.Context, desk Desk, pr *Proposal, o Revisin
 	if o.Executables != nil {
 		next.Executables = c.executables(o.Executables)
 	}
-	next.Config, next.Isolation, next.ApprovedBy = config.Hash(p.Config), o.Isolation, by
+	next.Config, next.Isolation, next.ApprovedBy = p.Settings(), o.Isolation, by
 	if o.Unsealed != "" {
 		next.Unsealed = o.Unsealed
 	}

@@ -86,7 +86,7 @@ func (p *Product) opening(ctx context.Context, d *Document, r *engine.Revision, 
 	pol := p.Config.Policy
 	open := engine.RunOpened{
 		Run: id, Plan: r.Drafted.Plan, Version: r.Drafted.Version, Title: program.Title(), Path: r.Drafted.Path, PlanHash: r.Drafted.Hash, Source: r.Drafted.Source,
-		Program: program.Hash(), Compiled: program, Config: config.Hash(p.Config), Agents: p.pins(c.All()...),
+		Program: program.Hash(), Compiled: program, Config: p.Settings(), Agents: p.pins(c.All()...),
 		Policy: engine.Policy{
 			MaxParallel: pol.MaxParallel, Baseline: pol.Baseline == "on", Ratchet: pol.Ratchet == "end", Unmetered: pol.Unmetered,
 			Leases: true, Approve: pol.Approve,
@@ -116,7 +116,7 @@ func (p *Product) pins(programs ...*engine.Program) map[string]string {
 // Pinned reports whether the configuration in force is still the one that the
 // run was opened with.
 func (p *Product) Pinned(r engine.RunOpened) error {
-	if r.Config == config.Hash(p.Config) {
+	if r.Config == p.Settings() {
 		return nil
 	}
 	return &Problem{

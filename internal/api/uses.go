@@ -41,6 +41,7 @@ type Saying struct {
 	Yes      bool   `json:"yes,omitzero"`      // they approve the plan
 	Weaker   bool   `json:"weaker,omitzero"`   // they know that it asks less than before
 	Hash     string `json:"hash,omitzero"`     // of what they were shown, or its beginning
+	Settings string `json:"settings,omitzero"` // the hash of those it was shown under; "" for any
 	Why      string `json:"why,omitzero"`      // their reason, for the journal
 	Unsealed bool   `json:"unsealed,omitzero"` // they allow less isolation than the plan asks for
 }

@@ -101,7 +101,7 @@ func (s *session) approveDocument(ctx context.Context, doc *api.Document, f appr
 func (s *session) sayApproved(ctx context.Context, word string, doc *api.Document, f approveFlags, yes bool) (api.Said, error) {
 	q := api.Saying{Word: word, Why: f.why}
 	if yes {
-		q.Yes, q.Weaker, q.Hash = true, true, cmp.Or(f.hash, doc.Covers())
+		q.Yes, q.Weaker, q.Hash, q.Settings = true, true, cmp.Or(f.hash, doc.Covers()), s.Settings()
 	}
 	point("client before request")
 	said, err := s.client.Approve(ctx, q)

@@ -135,7 +135,7 @@ func (s *session) say(ctx context.Context, q api.Saying, f runFlags) error {
 	if err := s.ask(doc); err != nil {
 		return err
 	}
-	q.Yes, q.Weaker, q.Hash = true, true, doc.Covers()
+	q.Yes, q.Weaker, q.Hash, q.Settings = true, true, doc.Covers(), s.Settings()
 	return s.say(ctx, q, f)
 }
 
@@ -203,7 +203,7 @@ func (s *session) sayChange(ctx context.Context, q api.Saying, said api.Said, f 
 	if err != nil {
 		return err
 	}
-	q.Yes, q.Weaker, q.Hash = true, true, pr.Doc.Covers()
+	q.Yes, q.Weaker, q.Hash, q.Settings = true, true, pr.Doc.Covers(), s.Settings()
 	return s.say(ctx, q, f)
 }
 

@@ -64,13 +64,16 @@ func (s *saying) fits(compile func() (api.Compiled, error)) (c api.Compiled, ok 
 	return c, err == nil, err
 }
 
-// matches refuses another text than the one that was shown.
+// matches refuses another text than the one that was shown, and other settings.
 func (s *saying) matches() error {
 	if n := len(s.Hash); n > 0 && n < api.LeastHash {
 		return api.ShortHash(s.Hash)
 	}
 	if is := s.doc.Covers(); !strings.HasPrefix(is, s.Hash) {
 		return conflict("look at it again: piton diff shows the changes", "%s has the hash %s, not %s", s.doc.Path, is, s.Hash)
+	}
+	if s.Settings != "" && s.Settings != s.product.Settings() {
+		return conflict("look at both again: piton config show --origin shows the settings", "the configuration has changed since %s was shown", s.doc.Path)
 	}
 	return nil
 }

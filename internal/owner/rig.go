@@ -35,7 +35,7 @@ type rig struct {
 func (o *Owner) rigUp(ctx context.Context, p *api.Product, parallel int) error {
 	o.rigging.Lock()
 	defer o.rigging.Unlock()
-	hash := config.Hash(p.Config)
+	hash := p.Settings()
 	if o.rig != nil && o.rig.conf == hash {
 		return nil
 	}
