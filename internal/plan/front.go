@@ -26,7 +26,7 @@ func (p *parser) front(bad int) {
 			continue
 		}
 		p.sc = scanner{src: p.src, off: l.next, num: l.num}
-		p.frontmatter(frontText{p.src[body.off:l.start], body.off, 2}, bad < l.start)
+		p.frontmatter(frontText{p.src[body.off:l.start], body.off}, bad < l.start)
 		return
 	}
 	p.sc = scanner{src: p.src, off: body.off, num: 1}
@@ -37,11 +37,13 @@ func (p *parser) front(bad int) {
 type frontText struct {
 	text   string
 	offset int // in the source
-	line   int // number of its first line
 }
 
+// frontLine is the number of its first line.
+const frontLine = 2
+
 func (p *parser) frontmatter(f frontText, unreadable bool) {
-	at := Pos{f.line, 1}
+	at := Pos{frontLine, 1}
 	switch {
 	case len(f.text) > MaxFrontmatter:
 		p.problem(at, Error, FrontmatterTooLong,
@@ -50,9 +52,10 @@ func (p *parser) frontmatter(f frontText, unreadable bool) {
 	case unreadable:
 		return // the character is a problem already
 	}
-	keys, err := p.keys(f)
-	if wrong, ok := errors.AsType[*misread](err); ok {
-		p.problem(wrong.at, Error, BadFrontmatter, wrong.message, wrong.hint)
+	lines := strings.SplitAfter(normalEnds(f.text), "\n")
+	keys, wrong := p.keys(f, lines)
+	if wrong != nil {
+		p.problem(Pos{frontLine + max(0, min(wrong.line, len(lines)-1)), 1}, Error, BadFrontmatter, wrong.message, wrong.hint)
 		return
 	}
 	p.plan.Front = keys
@@ -80,42 +83,38 @@ func (p *parser) checkKeys(at Pos) {
 	}
 }
 
-// misread is a place in the frontmatter that cannot be read, and why.
+// misread is a line of the frontmatter, from 0, that cannot be read, and why.
 type misread struct {
-	at            Pos
+	line          int
 	message, hint string
 }
 
-func (m *misread) Error() string { return m.message }
-
 // keys reads the frontmatter as a mapping from plain names to texts.
-func (p *parser) keys(f frontText) ([]Key, error) {
-	text := normalEnds(f.text)
-	lines := strings.SplitAfter(text, "\n")
+func (p *parser) keys(f frontText, lines []string) ([]Key, *misread) {
 	if onlyComments(lines) {
 		return nil, nil
 	}
 	if n := reserved(lines); n >= 0 {
-		return nil, &misread{Pos{f.line + n, 1}, "the frontmatter holds a second document or a directive", "keep one mapping in it"}
+		return nil, &misread{n, "the frontmatter holds a second document or a directive", "keep one mapping in it"}
 	}
 	var doc yaml.Node
-	if err := yaml.Load([]byte(text), &doc); err != nil {
-		return nil, f.yamlError(err, len(lines))
+	if err := yaml.Load([]byte(strings.Join(lines, "")), &doc); err != nil {
+		return nil, notYAML(err)
 	}
 	if doc.Kind != yaml.DocumentNode || len(doc.Content) != 1 || doc.Content[0].Kind != yaml.MappingNode ||
 		doc.Content[0].Style&yaml.FlowStyle != 0 {
-		return nil, &misread{Pos{f.line, 1}, "the frontmatter is not a list of keys", "write one `key: value` a line"}
+		return nil, &misread{0, "the frontmatter is not a list of keys", "write one `key: value` a line"}
 	}
 	root := doc.Content[0]
-	if err := f.check(root, 1); err != nil {
-		return nil, err
+	if wrong := unplain(root, 1); wrong != nil {
+		return nil, wrong
 	}
 	return p.entries(f, root, lines)
 }
 
 // entries makes keys of the root's pairs. Each begins a line of its own, so
 // that its text is the lines from there to the next one.
-func (p *parser) entries(f frontText, root *yaml.Node, lines []string) ([]Key, error) {
+func (p *parser) entries(f frontText, root *yaml.Node, lines []string) ([]Key, *misread) {
 	var keys []Key
 	starts := []int{0}
 	for i := 0; i < len(root.Content); i += 2 {
@@ -123,12 +122,12 @@ func (p *parser) entries(f frontText, root *yaml.Node, lines []string) ([]Key, e
 		n := k.Line - 1
 		if k.Kind != yaml.ScalarNode || k.Style != 0 || k.Column != 1 || n >= len(lines) || i > 0 && n <= root.Content[i-2].Line-1 ||
 			!strings.HasPrefix(lines[n], k.Value) || k.Tag == "!!merge" || k.Value == "" {
-			return nil, &misread{f.clamp(n, len(lines)), "this is not a plain key at the start of a line", "write `key: value`"}
+			return nil, &misread{n, "this is not a plain key at the start of a line", "write `key: value`"}
 		}
 		if i > 0 {
 			starts = append(starts, n)
 		}
-		keys = append(keys, Key{Name: k.Value, Value: root.Content[i+1].Value, Pos: Pos{f.line + n, 1}})
+		keys = append(keys, Key{Name: k.Value, Value: root.Content[i+1].Value, Pos: Pos{frontLine + n, 1}})
 		if k.Value == "status" && p.plan.status == (span{}) {
 			p.projectStatus(f, k, root.Content[i+1])
 		}
@@ -144,9 +143,9 @@ func (p *parser) entries(f frontText, root *yaml.Node, lines []string) ([]Key, e
 	return keys, nil
 }
 
-// check refuses what makes YAML mean something else than what it shows.
-func (f frontText) check(n *yaml.Node, depth int) error {
-	at := Pos{f.line + n.Line - 1, 1}
+// unplain refuses what makes YAML mean something else than what it shows.
+func unplain(n *yaml.Node, depth int) *misread {
+	at := n.Line - 1
 	switch {
 	case depth > MaxDepth && n.Kind != yaml.ScalarNode:
 		return &misread{at, fmt.Sprintf("the frontmatter is nested more than %d deep", MaxDepth), "keep it flat"}
@@ -156,24 +155,20 @@ func (f frontText) check(n *yaml.Node, depth int) error {
 		return &misread{at, "the frontmatter uses a tag", "values are texts only"}
 	}
 	for _, c := range n.Content {
-		if err := f.check(c, depth+1); err != nil {
-			return err
+		if wrong := unplain(c, depth+1); wrong != nil {
+			return wrong
 		}
 	}
 	return nil
 }
 
-func (f frontText) yamlError(err error, lines int) error {
-	m := &misread{Pos{f.line, 1}, "the frontmatter is not YAML: " + err.Error(), "write one `key: value` a line"}
+func notYAML(err error) *misread {
+	m := &misread{0, "the frontmatter is not YAML: " + err.Error(), "write one `key: value` a line"}
 	if e, ok := errors.AsType[*yaml.LoadError](err); ok {
-		m.at = f.clamp(e.Mark.Line-1, lines)
-		m.message = "the frontmatter is not YAML: " + e.Message
+		m.line, m.message = e.Mark.Line-1, "the frontmatter is not YAML: "+e.Message
 	}
 	return m
 }
-
-// clamp is the place of the n-th line, or of the nearest that there is.
-func (f frontText) clamp(n, lines int) Pos { return Pos{f.line + max(0, min(n, lines-1)), 1} }
 
 func onlyComments(lines []string) bool {
 	for _, l := range lines {
@@ -223,12 +218,12 @@ func (p *parser) projectStatus(f frontText, key, value *yaml.Node) {
 	case value.Value == "":
 		return
 	case value.Line != key.Line || !strings.HasPrefix(p.src[at:], written):
-		p.problem(Pos{f.line + n, 1}, Warning, BadStatus, "the harness cannot write a status here", "write one word: status: draft")
+		p.problem(Pos{frontLine + n, 1}, Warning, BadStatus, "the harness cannot write a status here", "write one word: status: draft")
 		return
 	}
 	if words := runWords(); !slices.Contains(words, value.Value) {
 		hint := cmp.Or(Nearest(value.Value, words), "write status: draft; the harness writes the rest")
-		p.problem(Pos{f.line + n, 1}, Warning, BadStatus, fmt.Sprintf("%q is not a status of a plan", value.Value), hint)
+		p.problem(Pos{frontLine + n, 1}, Warning, BadStatus, fmt.Sprintf("%q is not a status of a plan", value.Value), hint)
 	}
 	p.plan.status = span{at, at + len(written)}
 	p.plan.projected = append(p.plan.projected, p.plan.status)

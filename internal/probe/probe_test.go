@@ -217,7 +217,7 @@ func TestScriptsOfAPlan(t *testing.T) {
 		"**target:** script\n**task:**\n```shell\ntrue\n```\n**contract:**\n```shell\nbash \"$PWD/check.sh\"\n```\nexit_code == 0\n"))
 	env := probe.Env{Workspace: work, Environ: os.Environ(), Config: config.Default()}
 	rounds := 0
-	f := verify.Gather(p, func(q verify.Queries) verify.Facts {
+	_, f := verify.Study(p, nil, func(q verify.Queries) verify.Facts {
 		rounds++
 		return probe.Answer(t.Context(), q, env)
 	})

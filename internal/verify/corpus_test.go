@@ -66,7 +66,7 @@ func (w world) findings(text []byte) []verify.Finding {
 	p, problems := plan.Parse("plan.md", text)
 	var f verify.Facts
 	if p != nil {
-		f = verify.Gather(p, w.answer)
+		_, f = verify.Study(p, nil, w.answer)
 	}
 	return slices.DeleteFunc(verify.Check(p, problems, f), func(f verify.Finding) bool { return f.Code == "PT014" })
 }

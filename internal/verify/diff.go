@@ -49,8 +49,14 @@ func (d Difference) Counts() string {
 	}
 	var parts []string
 	for _, how := range []How{Changed, Added, Removed, Moved} {
-		if n[how] > 0 {
+		switch {
+		case n[how] == 0:
+		case len(parts) > 0:
 			parts = append(parts, fmt.Sprintf("%d %s", n[how], how))
+		case n[how] == 1:
+			parts = append(parts, fmt.Sprintf("1 step %s", how))
+		default:
+			parts = append(parts, fmt.Sprintf("%d steps %s", n[how], how))
 		}
 	}
 	if len(d.Header) > 0 {
@@ -58,16 +64,6 @@ func (d Difference) Counts() string {
 	}
 	if len(parts) == 0 {
 		return "no step changed"
-	}
-	for i, p := range parts {
-		if count, rest, ok := strings.Cut(p, " "); ok && count != "the" {
-			steps := "steps"
-			if count == "1" {
-				steps = "step"
-			}
-			parts[i] = count + " " + steps + " " + rest
-			break
-		}
 	}
 	return strings.Join(parts, ", ")
 }

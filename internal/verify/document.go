@@ -230,29 +230,23 @@ func (f Facts) Agent(target string) (string, Agent, bool) {
 	return name, a, ok
 }
 
-// any reports whether one of the agents is so: where none is, no step has to be
-// looked at.
-func (f Facts) any(so func(Agent) bool) bool {
-	for _, a := range f.Agents {
-		if so(a) {
-			return true
-		}
+// onlyModel is the agent that has a model, "" where several have one.
+func (f Facts) onlyModel() string {
+	if names := f.models(); len(names) == 1 {
+		return names[0]
 	}
-	return false
+	return ""
 }
 
-func (f Facts) onlyModel() string {
-	only := ""
+// models are the agents that have a model.
+func (f Facts) models() []string {
+	var names []string
 	for name, a := range f.Agents {
-		if a.Shell {
-			continue
+		if !a.Shell {
+			names = append(names, name)
 		}
-		if only != "" {
-			return ""
-		}
-		only = name
 	}
-	return only
+	return names
 }
 
 // scripted reports whether the step's task is a script under these facts.

@@ -15,13 +15,6 @@ import (
 // scripts are followed that run one another.
 const maxRounds = 10
 
-// Gather returns the answers to everything that has to be looked up before the
-// plan can be judged; see [Study].
-func Gather(p *plan.Plan, ask func(Queries) Facts) Facts {
-	_, facts := Study(p, nil, ask)
-	return facts
-}
-
 // Study reads a plan and asks for everything that has to be looked up before it can
 // be judged: what the plan names, and then what the texts name that came back. ask
 // is called a bounded number of times, each time for what was not asked before.
@@ -70,7 +63,7 @@ func (d *document) more(facts Facts, asked map[string]bool) Queries {
 }
 
 // Needs lists what the plan itself names that has to be looked up. What the
-// answers lead to is in [Gather]. The cost is linear in the size of the plan.
+// answers lead to is in [Study]. The cost is linear in the size of the plan.
 func Needs(p *plan.Plan) Queries { return read(p, Facts{}).queries() }
 
 func (d *document) queries() Queries {

@@ -63,7 +63,7 @@ func TestHazards(t *testing.T) {
 	} {
 		p, _ := plan.Parse("plan.md", []byte("---\ntype: plan\nstatus: draft\nowner: me\n---\n\n# A plan\n\n## Steps\n\n### 1. One\n\n"+tc.step))
 		hazards := func(exposed *string) string {
-			facts := verify.Gather(p, func(q verify.Queries) verify.Facts {
+			_, facts := verify.Study(p, nil, func(q verify.Queries) verify.Facts {
 				f := verify.Facts{
 					Agents: map[string]verify.Agent{"coder": {}, "script": {Shell: true}, "sh": {Shell: true}},
 					Files:  map[string]verify.File{"there.md": {Exists: true}}, Calls: weigh(q.Calls),

@@ -35,21 +35,10 @@ func checkNoAgent(p *pass, u *unit) {
 		return
 	}
 	message, hint := "no agent is configured", "add one under `agents:` in .piton/config.yaml, or write `target: script` if the task is a shell script"
-	if p.facts.models() > 0 {
+	if len(p.facts.models()) > 0 {
 		message, hint = "the configuration has several agents and no default", "write a `target:`, or `default_agent:` in .piton/config.yaml"
 	}
 	p.report(u, u.Target.Pos, fmt.Sprintf("step %q names no agent, and %s", u.ID.Value, message), hint)
-}
-
-// models counts the agents that have a model.
-func (f Facts) models() int {
-	n := 0
-	for _, a := range f.Agents {
-		if !a.Shell {
-			n++
-		}
-	}
-	return n
 }
 
 func checkNoTask(p *pass, u *unit) {
@@ -65,9 +54,6 @@ func checkNoTask(p *pass, u *unit) {
 
 func checkNotInstalled(p *pass) {
 	p.serversNotInstalled()
-	if !p.facts.any(func(a Agent) bool { return a.Missing != "" }) {
-		return
-	}
 	reported := map[string]bool{}
 	for _, u := range p.doc.units {
 		name, agent, ok := p.facts.Agent(u.Target.Value)
@@ -96,9 +82,6 @@ func (p *pass) serversNotInstalled() {
 // checkUnmetered says of each agent once that it does not report what the
 // budgets need, at the first step that has it.
 func checkUnmetered(p *pass) {
-	if !p.facts.any(func(a Agent) bool { return !a.Shell && (!a.Metered || a.Costless) }) {
-		return
-	}
 	h := p.doc.plan.Budget
 	said := map[string]bool{}
 	for _, u := range p.doc.units {

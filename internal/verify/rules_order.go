@@ -144,9 +144,16 @@ func checkNotYet(p *pass, u *unit) {
 	if u.index == 0 && p.doc.plan.Replans.Set {
 		p.unsupported(nil, p.doc.plan.Replans.Pos, "`replans`", "take it out")
 	}
-	for _, l := range u.unready() {
-		p.unsupported(u, l.at, "`"+l.label+"`", "take it out")
+	without := func(used bool, label string, at plan.Pos) {
+		if used {
+			p.unsupported(u, at, "`"+label+"`", "take it out")
+		}
 	}
+	without(u.Tool.Set && u.apart(), "tool` with `workspace: worktree", u.Tool.Pos)
+	without(!u.Judge.IsZero(), "judge", u.Judge.Pos)
+	without(u.Iterations.Set, "iterations", u.Iterations.Pos)
+	without(u.Strong.Value, "strong", u.Strong.Pos)
+	without(u.OnFail.Value.Then == plan.Replan, "on_fail: replan", u.OnFail.Pos)
 	if !u.Plan.IsZero() && InWords(u.Plan.Value) {
 		p.unsupported(u, u.Plan.Pos, "`plan` in words", "write the plan, and give the path of the document")
 	}
@@ -191,28 +198,6 @@ func (p *pass) checkOffline(u *unit) {
 	if why := p.facts.Exposed; why != nil && *why != "" && u.offline() {
 		says("but this machine cannot keep a script off the network: "+*why, "`piton run --allow-unsealed` runs it with the network; piton doctor says more")
 	}
-}
-
-// use is a label that a step uses.
-type use struct {
-	label string
-	at    plan.Pos
-}
-
-// unready lists the labels of a step that no part of this version carries out.
-func (u *unit) unready() []use {
-	var list []use
-	add := func(used bool, label string, at plan.Pos) {
-		if used {
-			list = append(list, use{label, at})
-		}
-	}
-	add(u.Tool.Set && u.apart(), "tool` with `workspace: worktree", u.Tool.Pos)
-	add(!u.Judge.IsZero(), "judge", u.Judge.Pos)
-	add(u.Iterations.Set, "iterations", u.Iterations.Pos)
-	add(u.Strong.Value, "strong", u.Strong.Pos)
-	add(u.OnFail.Value.Then == plan.Replan, "on_fail: replan", u.OnFail.Pos)
-	return list
 }
 
 func checkImpliedOrder(p *pass, u *unit) {

@@ -136,7 +136,8 @@ func check(t testing.TB, name string, text []byte, factsFile string) []verify.Fi
 	if p == nil {
 		return verify.Check(nil, problems, verify.Facts{})
 	}
-	return verify.Check(p, problems, verify.Gather(p, func(q verify.Queries) verify.Facts { return facts(t, q, factsFile) }))
+	_, f := verify.Study(p, nil, func(q verify.Queries) verify.Facts { return facts(t, q, factsFile) })
+	return verify.Check(p, problems, f)
 }
 
 // TestRules runs every rule over its own plans: testdata/PT…/good*.md must have

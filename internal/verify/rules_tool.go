@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strconv"
@@ -149,12 +150,7 @@ func (c calling) object(s schema, v map[string]any, at string) {
 			c.wrong(at, "", "%q is missing", name)
 		}
 	}
-	names := make([]string, 0, len(v))
-	for name := range v {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(v)) {
 		inner := at + "/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(name)
 		sub, ok := s.Properties[name]
 		if !ok && string(s.More) == "false" {
@@ -165,14 +161,7 @@ func (c calling) object(s schema, v map[string]any, at string) {
 	}
 }
 
-func (s schema) keys() []string {
-	var names []string
-	for name := range s.Properties {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
-}
+func (s schema) keys() []string { return slices.Sorted(maps.Keys(s.Properties)) }
 
 // types are those that the schema names; none where it names none.
 func (s schema) types() (list []string) {
