@@ -21,7 +21,7 @@ type guard struct {
 // guarding collects the guards of one script, and what has to be read to find more.
 type guarding struct {
 	list   []guard
-	seen   map[guard]bool  // all that the list ever held; nil while it is short and holds them all
+	seen   map[guard]bool  // all that the list ever held
 	made   map[string]bool // what commands of the contract itself write, as in -o FILE
 	js     map[string]bool // directories whose JavaScript tests are guarded
 	search []string        // directories of the workspace that the script puts on PATH
@@ -44,7 +44,6 @@ func (g *guarding) commands(s *shell.Script) {
 		g.built = g.built || builds(c.Tool())
 	}
 	if len(g.made) > 0 {
-		g.index()
 		g.list = slices.DeleteFunc(g.list, func(x guard) bool { return g.made[x.path] })
 	}
 }
@@ -74,32 +73,16 @@ func (g *guarding) put(name string, absent bool) {
 	g.push(guard{name, absent && !glob, g.beyond})
 }
 
-// fewGuards are looked through faster than a map of them is made.
-const fewGuards = 32
-
 // push adds a guard that the list never held.
 func (g *guarding) push(x guard) {
-	if g.seen[x] || g.seen == nil && slices.Contains(g.list, x) {
+	if g.seen[x] {
 		return
 	}
+	if g.seen == nil {
+		g.seen = map[guard]bool{}
+	}
+	g.seen[x] = true
 	g.list = append(g.list, x)
-	if len(g.list) > fewGuards {
-		g.index()
-	}
-	if g.seen != nil {
-		g.seen[x] = true
-	}
-}
-
-// index makes the map of a list that is long, or that something is taken from.
-func (g *guarding) index() {
-	if g.seen != nil {
-		return
-	}
-	g.seen = make(map[guard]bool, len(g.list))
-	for _, x := range g.list {
-		g.seen[x] = true
-	}
 }
 
 // file guards a file that is executed, and returns its path: "" for one that is

@@ -141,28 +141,16 @@ func (d *document) gathered() *namings {
 }
 
 // stepsBy are steps by a name.
-type stepsBy struct {
-	steps map[string][]int
-	room  []int // for the first step of a name: most have no other
-}
+type stepsBy struct{ steps map[string][]int }
 
 // put notes a step under a name, once.
 func (n *stepsBy) put(name string, step int) {
 	if n.steps == nil {
 		n.steps = map[string][]int{}
 	}
-	if steps := n.steps[name]; len(steps) > 0 {
-		if steps[len(steps)-1] != step {
-			n.steps[name] = append(steps, step)
-		}
-		return
+	if steps := n.steps[name]; len(steps) == 0 || steps[len(steps)-1] != step {
+		n.steps[name] = append(steps, step)
 	}
-	at := len(n.room)
-	if at == cap(n.room) {
-		n.room, at = make([]int, 0, 256), 0
-	}
-	n.room = append(n.room, step)
-	n.steps[name] = n.room[at : at+1 : at+1]
 }
 
 // writers are the steps whose explicit `writes:` cover a file; known is false

@@ -56,6 +56,7 @@ type entry struct {
 	trunk string // what stands before the first wildcard
 	at    int    // place in all
 	steps []member
+	first [1]member    // most have no other
 	auto  *syntax.Prog // made when asked for
 }
 
@@ -80,6 +81,7 @@ func (s *scopes) entry(text string) *entry {
 	e := s.texts[text]
 	if e == nil {
 		e = &entry{text: text, trunk: trunk(text), at: len(s.all)}
+		e.steps = e.first[:0]
 		s.texts[text], s.all = e, append(s.all, e)
 		s.begins[e.trunk] = append(s.begins[e.trunk], e)
 		s.ends[len(e.trunk)][end(e.trunk)] = true

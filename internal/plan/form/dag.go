@@ -63,7 +63,7 @@ func callFields() []field[row] {
 			read: past[row]("order", "", integer(0, 1<<30)).read, write: func(s row) *node { return numbers(strconv.Itoa(s.i)) },
 		},
 		description(),
-		on("tool", "The tool that the step calls.", name(), str(func(s *plan.Step) *plan.Field[string] { return &s.Tool })).required(),
+		on("tool", "The tool that the step calls.", name(), func(s row) *plan.Field[string] { return &s.Tool }).required(),
 		args,
 		{
 			key: "dependsOn", label: "needs", schema: needs.schema, about: "Ids of the steps that must be done before. Absent: none.",
