@@ -70,7 +70,7 @@ func stepDocuments(s Standing) []Step {
 			d.Progress = &now
 		}
 		if c, ok := s.Below[row.ID]; ok {
-			d.Child = &Child{c.Head.Run, s.By.told(c.Head), c.Head.Total, c.Head.Settled, s.By.Open(c.Head), stepDocuments(c)}
+			d.Child = &Child{c.Head.Run, s.By.Of(c.Head), c.Head.Total, c.Head.Settled, s.By.Open(c.Head), stepDocuments(c)}
 		}
 		docs = append(docs, d)
 	}
@@ -187,7 +187,7 @@ func (s Stands) RunOf(h engine.HeadRow, workspace string, now time.Time) Run {
 		now = h.Finished // the time is counted to it
 	}
 	d := Run{
-		ID: h.Run, Status: h.Status, Reason: h.Reason,
+		ID: h.Run, Status: s.Of(h), Reason: h.Reason,
 		Plan:      planRef{h.Plan, h.Version, h.Title, h.PlanHash},
 		Workspace: workspace, Isolation: OrNull(h.Isolation), ApprovedBy: OrNull(h.ApprovedBy), StartedAt: Stamp(h.Started), FinishedAt: Stamp(h.Finished),
 		Proven: h.Proven, Unproven: h.Unproven, Waived: h.Waived, Skipped: h.Skipped, Usage: usageDoc{In: OrNull(h.TokensIn), Out: OrNull(h.TokensOut)},
@@ -229,7 +229,7 @@ func Unapproved(r *engine.Revision, p *engine.Program, workspace string) Run {
 		steps = append(steps, StepOf(row))
 	}
 	head := engine.HeadRow{Plan: d.Plan, Version: d.Version, Title: d.Title, PlanHash: d.Hash, Status: Verified, Reason: "the plan waits for approval", Total: p.Len()}
-	doc := Stands{}.RunOf(head, workspace, r.At)
+	doc := Stands{Carried: Carried{All: true}}.RunOf(head, workspace, r.At)
 	doc.Steps = steps
 	return doc
 }

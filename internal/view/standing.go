@@ -47,15 +47,6 @@ func (s Stands) Of(h engine.HeadRow) engine.Status {
 	return Interrupted
 }
 
-// told is the status of a run that another one waits for, in documents: these say
-// apart whether a process carries a run on.
-func (s Stands) told(h engine.HeadRow) engine.Status {
-	if is := s.Of(h); is != Interrupted {
-		return is
-	}
-	return engine.Running
-}
-
 // Open is how many items a run waits for.
 func (s Stands) Open(h engine.HeadRow) int { return max(h.Open, len(s.Asks[h.Run])) }
 

@@ -208,7 +208,7 @@ type Holder struct {
 func (x *Account) Document() Why {
 	row, p := x.Row(x.Index), x.Fold.State.Program().Step(x.Index)
 	d := Why{
-		Run: x.Head.Run, RunStatus: x.By.told(x.Head), RunReason: x.Head.Reason, Carried: x.Carried, Step: StepOf(row),
+		Run: x.Head.Run, RunStatus: x.By.Of(x.Head), RunReason: x.Head.Reason, Carried: x.Carried, Step: StepOf(row),
 		Allowed: x.Fold.Allowed(x.Index), Then: p.OnFail.Then, Waits: x.waits(),
 		Items: InboxOf(x.Asked(), nil, nil).Items, Proof: []map[string]any{},
 	}
