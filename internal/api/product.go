@@ -120,6 +120,15 @@ func (p *Product) Find(ctx context.Context, prefix string) (engine.HeadRow, erro
 	return engine.HeadRow{}, &Problem{Code: NotFound, Message: fmt.Sprintf("no run %q in this workspace", prefix), Hint: "piton list shows them"}
 }
 
+// unended is how many runs that have not ended are looked for.
+const unended = 5
+
+// Unended lists the runs that have not ended and carry out no step of another one,
+// the newest of them first.
+func (p *Product) Unended(ctx context.Context) ([]engine.HeadRow, error) {
+	return p.Store.Heads(ctx, store.HeadFilter{Top: true, Status: []engine.Status{engine.Running, engine.Waiting, engine.Paused}, Limit: unended})
+}
+
 // NoRuns is the problem of a workspace where nothing was run.
 func NoRuns() *Problem {
 	return &Problem{Code: NotFound, Message: "no plan has run in this workspace yet", Hint: "piton run PLAN"}

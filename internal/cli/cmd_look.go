@@ -75,10 +75,35 @@ func (a *app) statusCmd() *cobra.Command {
 				if err != nil {
 					return err
 				}
-				return a.showStatus(c.Context(), s, head)
+				if err := a.showStatus(c.Context(), s, head); err != nil || a.json || len(args) > 0 {
+					return err
+				}
+				return s.others(c.Context(), head)
 			})
 		},
 	}
+}
+
+// others names the runs that have not ended beside the one that is shown.
+func (s *session) others(ctx context.Context, shown engine.HeadRow) error {
+	open, err := s.Unended(ctx)
+	if err != nil {
+		return err
+	}
+	by, err := s.stands(ctx)
+	if err != nil {
+		return err
+	}
+	var names []string
+	for _, h := range open {
+		if h.Run != shown.Run {
+			names = append(names, fmt.Sprintf("%s %s", h.Run, by.Of(h)))
+		}
+	}
+	if len(names) > 0 {
+		s.app.notice("not ended either: %s; piton list shows them", view.Join(names))
+	}
+	return nil
 }
 
 func (a *app) inboxCmd() *cobra.Command {

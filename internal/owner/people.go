@@ -44,12 +44,19 @@ func (u *uses) Resume(ctx context.Context, q api.Resume) (api.Opened, error) {
 	return opened, err
 }
 
-// unfinished finds a run that can go on: of one that carries out a step, that at
-// the top.
+// unfinished finds a run that can go on: the one that is named, else the newest that
+// can. Of one that carries out a step it is that at the top.
 func (u *uses) unfinished(ctx context.Context, p *api.Product, prefix string) (engine.HeadRow, api.Opened, error) {
 	head, err := p.Find(ctx, prefix)
 	if err != nil {
 		return head, api.Opened{}, err
+	}
+	if over(head) && prefix == "" {
+		open, err := p.Unended(ctx)
+		if err != nil {
+			return head, api.Opened{}, err
+		}
+		head = append(open, head)[0]
 	}
 	opened := api.Opened{Resumed: true}
 	if head.Parent.Run != "" && !head.Ended {
@@ -58,9 +65,12 @@ func (u *uses) unfinished(ctx context.Context, p *api.Product, prefix string) (e
 			return head, opened, err
 		}
 	}
-	opened.Stream, opened.Run, opened.Over = head.Stream, head.Run, head.Ended && head.Status != engine.Failed
+	opened.Stream, opened.Run, opened.Over = head.Stream, head.Run, over(head)
 	return head, opened, nil
 }
+
+// over reports whether a run cannot go on.
+func over(h engine.HeadRow) bool { return h.Ended && h.Status != engine.Failed }
 
 // Order gives a command to a run or a step.
 func (u *uses) Order(ctx context.Context, q api.Order) (api.Ordered, error) {
