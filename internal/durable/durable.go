@@ -46,26 +46,29 @@ const (
 
 // Replace makes path hold body with this mode, whole or not at all, and durably:
 // the bytes are synced before they get their name, and the directory after. at,
-// unless it is nil, is told the stages as they are reached. An error leaves what
-// was there before, unless it comes of syncing the directory.
-func Replace(path string, body []byte, mode fs.FileMode, at func(Stage)) error {
+// unless it is nil, is told the stages as they are reached; an error of it ends the
+// replacing. An error leaves what was there before, unless the file has its name.
+func Replace(path string, body []byte, mode fs.FileMode, at func(Stage) error) error {
 	if at == nil {
-		at = func(Stage) {}
+		at = func(Stage) error { return nil }
 	}
-	at(Begun)
+	if err := at(Begun); err != nil {
+		return err
+	}
 	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
 	if err != nil {
 		return err
 	}
-	if err := write(f, body, mode); err != nil {
+	if err = write(f, body, mode); err == nil {
+		err = at(Synced)
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
 		return errors.Join(err, os.Remove(f.Name()))
 	}
-	at(Synced)
-	if err := os.Rename(f.Name(), path); err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
-	}
-	at(Renamed)
-	return SyncDir(filepath.Dir(path))
+	return errors.Join(at(Renamed), SyncDir(filepath.Dir(path)))
 }
 
 // private is the mode of a new temporary file.

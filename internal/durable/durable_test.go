@@ -27,7 +27,7 @@ func TestReplace(t *testing.T) {
 		return string(body)
 	}
 	var seen []string
-	look := func(durable.Stage) { seen = append(seen, holds()) }
+	look := func(durable.Stage) error { seen = append(seen, holds()); return nil }
 	for _, text := range []string{"one", "two"} {
 		if err := durable.Replace(path, []byte(text), 0o640, look); err != nil {
 			t.Fatal(err)
@@ -42,6 +42,26 @@ func TestReplace(t *testing.T) {
 	}
 	left, err := os.ReadDir(dir)
 	if err != nil || len(left) != 1 {
+		t.Errorf("left: %v, %v", left, err)
+	}
+}
+
+// Who sees at the last moment that somebody else has written the file stops it: what
+// they wrote stays, and nothing else is left.
+func TestReplaceStopped(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "f")
+	stop := errors.New("stop")
+	err := durable.Replace(path, []byte("ours"), 0o600, func(s durable.Stage) error {
+		if s != durable.Synced {
+			return nil
+		}
+		return errors.Join(stop, os.WriteFile(path, []byte("theirs"), 0o600))
+	})
+	if body, _ := os.ReadFile(path); !errors.Is(err, stop) || string(body) != "theirs" {
+		t.Errorf("%v, and the file holds %q", err, body)
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) != 1 {
 		t.Errorf("left: %v, %v", left, err)
 	}
 }

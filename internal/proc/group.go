@@ -12,7 +12,6 @@ import (
 type groupHost struct{ reason string }
 
 func (h groupHost) level() Level { return Group }
-func (h groupHost) why() string  { return h.reason }
 func (h groupHost) close()       {}
 
 func (h groupHost) offline() (host, error) {

@@ -14,7 +14,6 @@ import (
 // one, which costs some 15 ms.
 type holders struct {
 	kind     holderKind
-	reason   string
 	patience time.Duration
 	keep     int
 	thread   chan func() // runs on the one thread that starts holders
@@ -64,9 +63,6 @@ func newHolders(c Config, kinds []holderKind) (host, error) {
 		h, err := hs.start()
 		if err == nil {
 			hs.idle = append(hs.idle, h)
-			if kind.level != Namespace && reasons != nil {
-				hs.reason = reasons.Error()
-			}
 			hs.warm(c.Ready)
 			return hs, nil
 		}
@@ -114,7 +110,6 @@ func (hs *holders) run() {
 }
 
 func (hs *holders) level() Level { return hs.kind.level }
-func (hs *holders) why() string  { return hs.reason }
 
 func (hs *holders) begin(o order, in, out, errs *os.File) (tree, error) {
 	files := []*os.File{out, errs}

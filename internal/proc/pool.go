@@ -30,7 +30,6 @@ type Pool struct {
 // A host starts children at one level.
 type host interface {
 	level() Level
-	why() string
 	// begin starts a child with these standard streams; a nil input is the null
 	// device. The caller closes the files afterwards. A child that cannot be
 	// started may be told by the tree's end instead.
@@ -86,9 +85,6 @@ func NewPool(c Config) (*Pool, error) {
 
 // Level is the level in force.
 func (p *Pool) Level() Level { return p.host.level() }
-
-// Why says for people why no better level is in force; "" at the best one.
-func (p *Pool) Why() string { return p.host.why() }
 
 // Offline says why children cannot be kept from the network, see [Spec.Offline];
 // nil if they can. The first call finds out, which starts a holder. That they can

@@ -104,10 +104,15 @@ func Replace(path string, seen, text []byte) error {
 }
 
 func replace(path string, seen, text []byte, mode fs.FileMode) error {
-	if now, err := durable.ReadFile(path, plan.MaxBytes); err != nil || !bytes.Equal(now, seen) {
-		return ErrChanged
-	}
-	return durable.Replace(path, text, mode, nil)
+	return durable.Replace(path, text, mode, func(s durable.Stage) error {
+		if s == durable.Renamed {
+			return nil
+		}
+		if now, err := durable.ReadFile(path, plan.MaxBytes); err != nil || !bytes.Equal(now, seen) {
+			return ErrChanged
+		}
+		return nil
+	})
 }
 
 func marks(steps []engine.StepRow) map[string]plan.Mark {

@@ -170,8 +170,8 @@ func TestFileTools(t *testing.T) {
 				if diff := cmp.Diff(value(t, c.want), value(t, string(o.Output))); diff != "" {
 					t.Error(diff)
 				}
-				if o.Hash != sum(string(o.Output)) || o.Duration <= 0 || o.Problem != nil {
-					t.Errorf("a good observation has hash %q, duration %v and problem %v", o.Hash, o.Duration, o.Problem)
+				if o.Duration <= 0 || o.Problem != nil {
+					t.Errorf("a good observation has duration %v and problem %v", o.Duration, o.Problem)
 				}
 				noted(t, dir, before, o.Changes)
 				return

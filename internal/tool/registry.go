@@ -250,10 +250,9 @@ func (e *entry) accept(ctx context.Context, args json.RawMessage) (json.RawMessa
 // binds the call to nothing. Whatever happens, the answer is an Observation.
 func (r *Registry) Call(ctx context.Context, name string, args json.RawMessage, shown []Target) Observation {
 	began := time.Now()
-	o := Observation{Tool: name}
+	var o Observation
 	e, err := r.find(ctx, name)
 	if err == nil {
-		o.Foreign = e.Foreign
 		err = e.call(ctx, args, shown, &o)
 	}
 	o.Duration = time.Since(began)
@@ -261,7 +260,7 @@ func (r *Registry) Call(ctx context.Context, name string, args json.RawMessage, 
 		o.Problem = asProblem(err)
 		return o
 	}
-	o.OK, o.Hash = true, hashOf(o.Output)
+	o.OK = true
 	return o
 }
 

@@ -84,8 +84,8 @@ func TestObservations(t *testing.T) {
 		if code(o) != c.want || o.OK != (c.want == "") || c.want == tool.Failed && !errors.Is(o.Problem, own) {
 			t.Errorf("%s: %+v, want %q", c.name, o, c.want)
 		}
-		if o.OK && (string(o.Output) != "1" || o.Hash != sum("1")) {
-			t.Errorf("%s: %s %s", c.name, o.Output, o.Hash)
+		if o.OK && string(o.Output) != "1" {
+			t.Errorf("%s: %s", c.name, o.Output)
 		}
 	}
 }

@@ -99,7 +99,7 @@ func TestServerOverHTTP(t *testing.T) {
 	site := mcpSite(t)
 	r, _ := open(t, tool.Config{Servers: map[string]tool.Server{"web": {URL: site.URL}}}, nil)
 	o := r.Call(t.Context(), "web.greet", args(t, m{"name": "you"}), nil)
-	if !o.OK || string(o.Output) != `{"text":"hello you"}` || !o.Foreign {
+	if !o.OK || string(o.Output) != `{"text":"hello you"}` {
 		t.Errorf("%s %v", o.Output, o.Problem)
 	}
 	if o := r.Call(t.Context(), "web.greet", args(t, m{"name": 1}), nil); code(o) != tool.InvalidArguments {

@@ -78,9 +78,6 @@ func TestServer(t *testing.T) {
 		if got != c.want {
 			t.Errorf("%s: %s (%v), want %s", c.name, got, o.Problem, c.want)
 		}
-		if want := code(o) != tool.NotFound; o.Foreign != want {
-			t.Errorf("%s: foreign is %v", c.name, o.Foreign)
-		}
 	}
 }
 

@@ -80,15 +80,12 @@ type Change struct {
 
 // An Observation is what the harness itself saw of a call.
 type Observation struct {
-	Tool     string          `json:"tool"`
-	OK       bool            `json:"ok"`
-	Output   json.RawMessage `json:"output,omitempty"`
-	Hash     string          `json:"hash,omitempty"` // SHA-256 of Output, in hex
-	Changes  []Change        `json:"changes,omitempty"`
-	Network  string          `json:"network,omitempty"` // what a process that was started could reach; see [proc.Reach]
-	Duration time.Duration   `json:"-"`
-	Problem  *Problem        `json:"-"`       // set if not OK
-	Foreign  bool            `json:"foreign"` // the output is a claim of somebody else
+	OK       bool
+	Output   json.RawMessage
+	Changes  []Change
+	Network  string // what a process that was started could reach; see [proc.Reach]
+	Duration time.Duration
+	Problem  *Problem // set if not OK
 }
 
 // Limits of every call, in bytes of JSON.

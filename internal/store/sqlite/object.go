@@ -107,8 +107,9 @@ func checked(key sum, body []byte) ([]byte, error) {
 }
 
 // stages tells at of the stages of a file that is replaced, by their names.
-func stages(at func(string), begun, synced, renamed string) func(durable.Stage) {
-	return func(s durable.Stage) {
+func stages(at func(string), begun, synced, renamed string) func(durable.Stage) error {
+	return func(s durable.Stage) error {
 		at([...]string{durable.Begun: begun, durable.Synced: synced, durable.Renamed: renamed}[s])
+		return nil
 	}
 }
