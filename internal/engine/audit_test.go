@@ -32,8 +32,8 @@ import (
 //     work than there is room, and one more is merged or asked for checks that
 //     may run only once; no agent without a scope is live beside
 //     another agent, and no two overlapping scopes.
-//   - Where a run asks for leases, a step that others could disturb starts only
-//     with one of its owner, over the scope it is defined with.
+//   - A step that others could disturb starts only with a lease of its owner, over
+//     the scope it is defined with.
 //   - A step with a worktree is merged only when its checks passed there, and
 //     is done only when they passed again after a merge without conflicts.
 //   - A step for each item is expanded once, when its needs are satisfied; it is
@@ -492,7 +492,7 @@ func (f *file) passed() bool { return len(f.complete) > 0 && f.complete[len(f.co
 
 // shares reports whether the step asks for what it uses before it works.
 func (a *auditor) shares(f *file) bool {
-	return a.run.Policy.Leases && (f.def.Kind == engine.Agent || len(f.def.Writes) > 0 || f.def.Worktree)
+	return f.def.Kind == engine.Agent || len(f.def.Writes) > 0 || f.def.Worktree
 }
 
 // idle notes that the step may have given its lease back.
@@ -695,6 +695,8 @@ func (a *auditor) checked(e engine.CheckEnded) error {
 		return fmt.Errorf("its work is under way")
 	case e.Phase == engine.Ratchet && a.working():
 		return fmt.Errorf("work is under way while everything is proved again")
+	case e.Phase == engine.Ratchet && a.shares(f) && f.lease != a.epoch:
+		return fmt.Errorf("it is proved again without a lease")
 	}
 	if e.Phase == engine.Ratchet {
 		a.inRound(e)

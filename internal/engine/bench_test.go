@@ -102,6 +102,11 @@ func pass(b *testing.B, p *engine.Program) int {
 		Run: "r1", Program: p.Hash(), Compiled: p, Policy: engine.Policy{MaxParallel: 64, Ratchet: true, Baseline: true},
 	}})
 	for n := 0; ; n++ {
+		for _, c := range s.Claims() {
+			if !c.Held {
+				turn(engine.Lease{Step: c.Step.ID, Attempt: c.Attempt})
+			}
+		}
 		keys := s.Pending()
 		if len(keys) == 0 {
 			break

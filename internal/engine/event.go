@@ -128,10 +128,7 @@ type Policy struct {
 	Baseline    bool   `json:"baseline"`
 	Ratchet     bool   `json:"ratchet"` // prove everything again at the end
 	Unmetered   string `json:"unmetered,omitempty"`
-	// Leases says that steps ask the workspace's owner for what they write, so
-	// that runs do not get into each other's way.
-	Leases  bool   `json:"leases,omitempty"`
-	Approve string `json:"approve,omitempty"` // for whom nobody is asked: [LowRisk], or nothing
+	Approve     string `json:"approve,omitempty"` // for whom nobody is asked: [LowRisk], or nothing
 }
 
 // RunOpened begins one execution of one program, or lets an open run go on with

@@ -231,7 +231,6 @@ func policies() *rapid.Generator[engine.Policy] {
 			MaxParallel: rapid.IntRange(0, 5).Draw(t, "max"),
 			Approve:     rapid.SampledFrom([]string{"", engine.LowRisk}).Draw(t, "approve"),
 			Baseline:    rapid.Bool().Draw(t, "baseline"), Ratchet: rapid.Bool().Draw(t, "ratchet"),
-			Leases:    rapid.Bool().Draw(t, "leases"),
 			Unmetered: rapid.SampledFrom([]string{"", "warn", "refuse"}).Draw(t, "unmetered"),
 		}
 	})

@@ -72,7 +72,7 @@ func (c Claim) Conflicts(other Claim) bool {
 func (c Claim) anywhere() bool { return c.Step.Worktree && len(c.Step.Writes) == 0 }
 
 // Claims returns what the steps under way hold or want. Its cost is that of the
-// steps under way. A run that asks nobody holds what it uses.
+// steps under way.
 func (s *State) Claims() []Claim {
 	if !s.run.Live {
 		return nil
@@ -85,7 +85,7 @@ func (s *State) Claims() []Claim {
 		}
 		all = append(all, Claim{
 			Step: s.prog.Step(i), Attempt: st.Attempt, Reads: st.Phase == Ratchet, Tree: s.tree(i),
-			Held: st.Lease == s.epoch || !s.run.Opened.Policy.Leases,
+			Held: st.Lease == s.epoch,
 		})
 	}
 	return all
@@ -104,7 +104,7 @@ func (s *State) claims(i int) bool {
 // owner is none.
 func (s *State) awaits(i int) bool {
 	st := &s.steps[i]
-	return s.run.Opened.Policy.Leases && st.Active && s.claims(i) && st.Lease != s.epoch
+	return st.Active && s.claims(i) && st.Lease != s.epoch
 }
 
 // withdrawn reports whether the step does not want its lease now: its run is

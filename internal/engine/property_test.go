@@ -186,7 +186,7 @@ func TestAuditorSees(t *testing.T) {
 	}
 	for n, r := range w.journal {
 		switch r.Event.(type) {
-		case engine.EpochBegan, engine.TaskOpened, engine.RunEnded:
+		case engine.EpochBegan, engine.TaskOpened, engine.RunEnded, engine.LeaseAwaited:
 			continue
 		}
 		without := renumber(slices.Delete(slices.Clone(w.journal), n, n+1))

@@ -108,12 +108,21 @@ func tell(t *testing.T, d *desk, td *datadriven.TestData) string {
 			if !d.hold {
 				d.decide()
 			}
-			return fmt.Sprintf("%s: %s%s\n", refusal.Code, refusal.Message, hint) + lines(d.journal[from:]) + stand(d)
+			return fmt.Sprintf("%s: %s%s\n", refusal.Code, refusal.Message, hint) + d.told(from) + stand(d)
 		}
-		return lines(d.journal[from:]) + stand(d)
+		return d.told(from) + stand(d)
 	}
 	from := d.mark
-	return lines(d.journal[from:]) + stand(d)
+	return d.told(from) + stand(d)
+}
+
+// told writes down what followed, leases only where the story gives them.
+func (d *desk) told(from int) string {
+	return lines(slices.DeleteFunc(slices.Clone(d.journal[from:]), func(r engine.Record) bool {
+		_, granted := r.Event.(engine.LeaseGranted)
+		_, awaited := r.Event.(engine.LeaseAwaited)
+		return !d.manual && (granted || awaited)
+	}))
 }
 
 // begun is a new owner.
@@ -443,7 +452,7 @@ func opening(t *testing.T, d *desk, td *datadriven.TestData) engine.Input {
 	d.manual, d.surveys = value(td, "leases") == "on", value(td, "surveys") == "on"
 	in := engine.Open{By: "ann", Run: engine.RunOpened{
 		Run: "r1", Plan: p.Plan(), Version: 1, Title: p.Title(), Program: p.Hash(), Compiled: p, Base: "base",
-		Policy: engine.Policy{MaxParallel: number(t, td, "max", 9), Approve: value(td, "approve"), Baseline: value(td, "baseline") != "off", Ratchet: value(td, "ratchet") == "on", Leases: value(td, "leases") == "on", Unmetered: value(td, "unmetered")},
+		Policy: engine.Policy{MaxParallel: number(t, td, "max", 9), Approve: value(td, "approve"), Baseline: value(td, "baseline") != "off", Ratchet: value(td, "ratchet") == "on", Unmetered: value(td, "unmetered")},
 	}}
 	if run, step, below := strings.Cut(value(td, "for"), "/"); below {
 		in.Run.Parent = engine.Parent{Task: "above", Run: run, Step: step}

@@ -26,7 +26,6 @@ func scoped(id string, needs ...int) engine.Step {
 // leased opens and starts the run of a task whose steps ask for what they write.
 func (s *stage) leased(stream string, in engine.Open, steps ...engine.Step) {
 	s.t.Helper()
-	in.Run.Policy.Leases = true
 	if err := s.host.Submit(s.t.Context(), stream, in, program(s.t, stream, steps)); err != nil {
 		s.t.Fatal(err)
 	}

@@ -196,7 +196,6 @@ func TestChildOfEachItem(t *testing.T) {
 		sub := delegated("sub")
 		sub.Each, sub.Task, sub.Title = items("a", "b"), "Do {item}.", "Sub"
 		in := opening(t, "t", []engine.Step{sub})
-		in.Run.Policy.Leases = true
 		if err := s.host.Submit(t.Context(), "t", in, program(t, "t", []engine.Step{sub})); err != nil {
 			t.Fatal(err)
 		}

@@ -177,7 +177,7 @@ func (g *ledger) dispatched(e engine.WorkDispatched, r engine.Record) {
 	case a.item != "":
 		g.find("items", "%s is dispatched while %s waits for an answer", name, a.item)
 	}
-	if a.shares() && g.opened.Policy.Leases && a.lease != r.Epoch {
+	if a.shares() && a.lease != r.Epoch {
 		g.find("lease", "%s is dispatched in epoch %d, and the lease is of %d", name, r.Epoch, a.lease)
 	}
 	a.attempt, a.n, a.live = e.Attempt, e.N, &r
@@ -236,7 +236,7 @@ func (a *account) shares() bool { return a.step.Kind == engine.Agent || len(a.st
 func (g *ledger) leased(e engine.LeaseGranted, r engine.Record) {
 	a := g.account(e.Step)
 	switch {
-	case !a.shares() || !g.opened.Policy.Leases:
+	case !a.shares():
 		g.find("lease", "%s gets a lease and needs none", e.Step)
 	case a.live != nil && a.live.Epoch == r.Epoch:
 		g.find("lease", "%s gets a lease while its work is under way", e.Step)

@@ -23,7 +23,7 @@ func randomJob(r *rand.Rand, stream string) job {
 	j := job{
 		stream: stream,
 		plan:   engine.Definition{Plan: "plan-" + stream, Title: "Plan of " + stream, Parallel: 1 + r.IntN(4)},
-		policy: engine.Policy{MaxParallel: 1 + r.IntN(4), Baseline: chance(r, 70), Ratchet: chance(r, 60), Leases: chance(r, 70)},
+		policy: engine.Policy{MaxParallel: 1 + r.IntN(4), Baseline: chance(r, 70), Ratchet: chance(r, 60)},
 		tender: map[string]int{},
 	}
 	for i := range 1 + r.IntN(10) {
