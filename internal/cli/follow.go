@@ -371,8 +371,11 @@ func (d *follower) stopNow(sig syscall.Signal) {
 	d.restore()
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
-	d.client.Release(ctx, api.Release{Stream: d.opened.Stream, Now: true}) //nolint:errcheck // the owner is gone then
-	d.app.notice("stopped at once; nothing is lost. To continue: piton resume %s", d.opened.Run)
+	if _, err := d.client.Release(ctx, api.Release{Stream: d.opened.Stream, Now: true}); err != nil && !api.ErrGone(err) {
+		d.app.notice("the owner of this workspace does not answer, and run %s may still be at work; piton status shows it", d.opened.Run)
+	} else {
+		d.app.notice("stopped at once; nothing is lost. To continue: piton resume %s", d.opened.Run)
+	}
 	os.Exit(128 + int(sig))
 }
 

@@ -11,6 +11,8 @@ import (
 func Answering(item, schema, choice string) string {
 	words := "piton answer " + item
 	switch {
+	case choice == engine.ChooseSkip || choice == engine.ChooseWaive:
+		return words + " " + choice + " --text WHY"
 	case choice != engine.ChooseAnswer:
 		return words + " " + ShellWord(choice)
 	case schema != "":
