@@ -232,9 +232,12 @@ func (t theme) asks(items []engine.ItemRow, now time.Time, about func(engine.Ite
 		if it.Schema != "" {
 			lines = append(lines, t.under(4, idleTone, "schema: "+t.one(it.Schema))...)
 		}
+		room := 30
+		for _, c := range it.Choices {
+			room = max(room, len(view.Answering(it.Item, it.Schema, c)))
+		}
 		for _, c := range it.Choices {
 			command := view.Answering(it.Item, it.Schema, c)
-			room := max(30, len(command))
 			lines = append(lines, t.row(choiceColumns, []int{min(room, t.width-2), max(0, t.width-room-2*gap)}, []cell{{command, boldTone}, {view.Consequence(c), idleTone}}))
 		}
 	}
