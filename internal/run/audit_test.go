@@ -535,7 +535,7 @@ func (w *world) crowd(live []*effort) bool {
 	return working > room || len(live) > room+min(1, room-1)
 }
 
-// across: runs of one workspace that ask for leases do not disturb each other.
+// across: runs of one workspace do not disturb each other.
 func (w *world) across(x, y *effort) {
 	a, b := x.effect.Key, y.effect.Key
 	if a.Task == b.Task {
@@ -549,15 +549,6 @@ func (w *world) across(x, y *effort) {
 	if agents && (len(s.Writes) == 0 || len(o.Writes) == 0) || len(s.Writes) > 0 && len(o.Writes) > 0 && s.Writes[0][0] == o.Writes[0][0] {
 		w.find("lease", "%s begins beside %s of another run", y.token, x.token)
 	}
-}
-
-func (w *world) job(stream string) job {
-	for _, j := range w.jobs {
-		if j.stream == stream {
-			return j
-		}
-	}
-	return job{}
 }
 
 // step is the step of an effort as it was approved.
