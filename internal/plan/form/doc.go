@@ -4,7 +4,8 @@
 // A form is a table. Each key is one [field] with the type of its value, its place in
 // the tree of package plan, and how it is read and written. Reading, writing, the JSON
 // Schema and the list of what a form cannot hold all come from it. Losses are found by
-// reading what was written and comparing, so that nothing is lost silently.
+// reading what was written and comparing, so that nothing is lost silently. What
+// reads these forms reads the arguments of a tool too ([ReadArguments]).
 //
 // It must never touch a file, a clock, the network or a process; expand an alias; guess
 // a value that it could not read; or change what a plan means without a [Loss].
