@@ -52,12 +52,25 @@ func (s *story) decide() {
 	for {
 		events := s.state.Decide(s.now)
 		if len(events) == 0 {
+			events = s.granted()
+		}
+		if len(events) == 0 {
 			return
 		}
 		for _, e := range events {
 			s.apply(engine.Harness, e)
 		}
 	}
+}
+
+// granted gives the first step that wants its scope the use of it.
+func (s *story) granted() []engine.Event {
+	for _, c := range s.state.Claims() {
+		if events, err := s.state.Admit(engine.Lease{Step: c.Step.ID, Attempt: c.Attempt}, s.now); err == nil {
+			return events
+		}
+	}
+	return nil
 }
 
 // run lets effects end, the first wanted first, until none is wanted or n did.
