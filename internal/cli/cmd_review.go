@@ -17,6 +17,7 @@ import (
 
 	"github.com/piton-dev/piton/internal/api"
 	"github.com/piton-dev/piton/internal/plan"
+	"github.com/piton-dev/piton/internal/project"
 	"github.com/piton-dev/piton/internal/verify"
 	"github.com/piton-dev/piton/internal/view"
 )
@@ -152,7 +153,7 @@ func (r *review) show() {
 	fmt.Fprintln(r.app.err)
 	r.say("Step %d of %d", r.at+1, len(p.Steps))
 	lines := r.theme.planStep(s, r.doc, view.NeedsOf(p, p.Refs(), r.at))
-	if leftOut(s) {
+	if project.LeftOut(s) {
 		lines = append(lines, r.theme.under(3, youTone, "left out of runs (when: false)")...)
 	}
 	for _, f := range r.doc.Findings {
@@ -165,8 +166,11 @@ func (r *review) show() {
 
 // finding is what the verifier says of the step, within the terminal's width.
 func (r *review) finding(f verify.Finding) []string {
-	text := r.theme.line(fmt.Sprintf("line %d: %s: %s %s%s", f.Line, f.Severity, f.Code, f.Message, hinted(f.Hint)))
-	return r.theme.under(3, findingTone(f.Severity), text)
+	text := fmt.Sprintf("line %d: %s: %s %s", f.Line, f.Severity, f.Code, f.Message)
+	if f.Hint != "" {
+		text += " (" + f.Hint + ")"
+	}
+	return r.theme.under(3, findingTone(f.Severity), r.theme.line(text))
 }
 
 // say prints a sentence within the terminal's width.
@@ -195,7 +199,7 @@ func (r *review) do(answer string) error {
 	case "m", "move":
 		return r.move()
 	case "s", "skip":
-		return r.write(toggled(r.doc.Plan, r.at))
+		return r.write(project.Toggled(r.doc.Plan, r.at))
 	case "a", "add":
 		return r.add()
 	case "r", "remove":
@@ -240,7 +244,7 @@ func (r *review) edit() error {
 			r.say("Nothing was changed.")
 			return nil
 		}
-		whole, err := replaced(r.doc.Plan, r.at, changed)
+		whole, err := project.Replaced(r.doc.Plan, r.at, changed)
 		if err == nil {
 			return r.write(whole)
 		}
@@ -302,7 +306,7 @@ func (r *review) move() error {
 		return nil
 	}
 	before := r.changes
-	if err := r.write(moved(p, r.at, place-1)); err != nil || r.changes == before {
+	if err := r.write(project.Moved(p, r.at, place-1)); err != nil || r.changes == before {
 		return err
 	}
 	r.say("Moved. Numbers do not change; a step without needs now waits for the step before it.")
@@ -322,7 +326,7 @@ func (r *review) add() error {
 		return nil
 	}
 	before := r.changes
-	if err := r.write(inserted(r.doc.Plan, r.at+1, freshStep(r.doc.Plan, title))); err != nil || r.changes == before {
+	if err := r.write(project.Inserted(r.doc.Plan, r.at+1, project.FreshStep(r.doc.Plan, emptied("").Steps[0], title))); err != nil || r.changes == before {
 		return err
 	}
 	r.at++
@@ -336,7 +340,7 @@ func (r *review) remove() error {
 		r.say("It is the only step; a plan needs one.")
 		return nil
 	}
-	if names := needing(p, r.at); len(names) > 0 {
+	if names := view.Needing(p, r.at); len(names) > 0 {
 		r.say("These steps wait for it: %s", r.theme.line(view.Join(names)))
 	}
 	answer, err := r.ask("Remove the step? [y/N]")
@@ -346,7 +350,7 @@ func (r *review) remove() error {
 	if !strings.HasPrefix(strings.ToLower(answer), "y") {
 		return nil
 	}
-	return r.write(removed(p, r.at))
+	return r.write(project.Removed(p, r.at))
 }
 
 // approve asks for a yes to the bytes that were read last.

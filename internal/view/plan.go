@@ -185,6 +185,18 @@ func NeedsOf(p *plan.Plan, refs plan.Refs, i int) []string {
 	return needs
 }
 
+// Needing names the steps that wait for the i-th.
+func Needing(p *plan.Plan, i int) []string {
+	var names []string
+	refs := p.Refs()
+	for j, s := range p.Steps {
+		if j != i && slices.Contains(NeedsOf(p, refs, j), p.Steps[i].ID.Value) {
+			names = append(names, s.ID.Value)
+		}
+	}
+	return names
+}
+
 func Values(list []plan.Text) []string {
 	out := make([]string, len(list))
 	for i, t := range list {

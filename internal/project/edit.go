@@ -1,4 +1,4 @@
-package cli
+package project
 
 import (
 	"bytes"
@@ -8,21 +8,20 @@ import (
 	"strings"
 
 	"github.com/piton-dev/piton/internal/plan"
-	"github.com/piton-dev/piton/internal/view"
 )
 
 // Edits of one step of a plan's text. Each returns the whole text with every
 // byte that is not of that step as it was, line ends between steps apart.
 
-// removed is the text without the i-th step.
-func removed(p *plan.Plan, i int) []byte {
+// Removed is the text without the i-th step.
+func Removed(p *plan.Plan, i int) []byte {
 	s := p.Steps[i]
 	return append(slices.Clone(p.Source[:s.Start]), p.Source[s.End:]...)
 }
 
-// inserted is the text with a piece before the step at place, which may be one
+// Inserted is the text with a piece before the step at place, which may be one
 // more than there are.
-func inserted(p *plan.Plan, place int, piece []byte) []byte {
+func Inserted(p *plan.Plan, place int, piece []byte) []byte {
 	at := p.Steps[len(p.Steps)-1].End
 	if place < len(p.Steps) {
 		at = p.Steps[place].Start
@@ -47,24 +46,28 @@ func spaced(text []byte) []byte {
 	return text
 }
 
-// moved is the text with the i-th step at another place, both from 0. Its number
+// Moved is the text with the i-th step at another place, both from 0. Its number
 // stays: other steps may need it by that.
-func moved(p *plan.Plan, i, place int) []byte {
+func Moved(p *plan.Plan, i, place int) []byte {
 	s := p.Steps[i]
 	piece := p.Source[s.Start:s.End]
-	rest, _ := plan.Parse(p.Name, removed(p, i))
-	return inserted(rest, place, piece)
+	rest, _ := plan.Parse(p.Name, Removed(p, i))
+	return Inserted(rest, place, piece)
 }
 
-// replaced is the text with the i-th step as a person wrote it, or what keeps
+// Replaced is the text with the i-th step as a person wrote it, or what keeps
 // that from being one step.
-func replaced(p *plan.Plan, i int, text []byte) ([]byte, error) {
+func Replaced(p *plan.Plan, i int, text []byte) ([]byte, error) {
 	const before = "---\ntype: plan\nstatus: draft\nowner: me\n---\n\n# Plan\n\n## Steps\n\n"
 	alone, problems := plan.Parse("step", append([]byte(before), text...))
 	for _, pr := range problems {
 		if pr.Severity == plan.Error {
 			line := max(1, pr.Pos.Line-strings.Count(before, "\n"))
-			return nil, fmt.Errorf("line %d: %s%s", line, pr.Message, hinted(pr.Hint))
+			text := pr.Message
+			if pr.Hint != "" {
+				text += " (" + pr.Hint + ")"
+			}
+			return nil, fmt.Errorf("line %d: %s", line, text)
 		}
 	}
 	switch {
@@ -78,17 +81,8 @@ func replaced(p *plan.Plan, i int, text []byte) ([]byte, error) {
 	return plan.ReplaceStep(p, i, alone.Steps[0]), nil
 }
 
-func hinted(hint string) string {
-	if hint == "" {
-		return ""
-	}
-	return " (" + hint + ")"
-}
-
-// freshStep is an empty step with a number that no step has.
-func freshStep(p *plan.Plan, title string) []byte {
-	empty, _ := plan.Parse("", emptyPlan)
-	s := empty.Steps[0]
+// FreshStep is s with a title, and with a number that no step has.
+func FreshStep(p *plan.Plan, s *plan.Step, title string) []byte {
 	s.Title, s.Number = plan.Text{Value: title}, freeNumber(p)
 	return plan.FormatStep(s)
 }
@@ -103,10 +97,10 @@ func freeNumber(p *plan.Plan) string {
 	return strconv.Itoa(most + 1)
 }
 
-// toggled is the text with the i-th step left out of runs, or taken in again.
-func toggled(p *plan.Plan, i int) []byte {
+// Toggled is the text with the i-th step left out of runs, or taken in again.
+func Toggled(p *plan.Plan, i int) []byte {
 	s := *p.Steps[i]
-	if leftOut(&s) {
+	if LeftOut(&s) {
 		s.When = plan.Text{}
 	} else {
 		s.When = plan.Text{Value: "false"}
@@ -114,16 +108,5 @@ func toggled(p *plan.Plan, i int) []byte {
 	return plan.ReplaceStep(p, i, &s)
 }
 
-func leftOut(s *plan.Step) bool { return s.When.Value == "false" }
-
-// needing names the steps that wait for the i-th.
-func needing(p *plan.Plan, i int) []string {
-	var names []string
-	refs := p.Refs()
-	for j, s := range p.Steps {
-		if j != i && slices.Contains(view.NeedsOf(p, refs, j), p.Steps[i].ID.Value) {
-			names = append(names, s.ID.Value)
-		}
-	}
-	return names
-}
+// LeftOut reports a step that runs leave out.
+func LeftOut(s *plan.Step) bool { return s.When.Value == "false" }
