@@ -144,32 +144,55 @@ func (s *session) seen(ctx context.Context, doc *api.Document, f approveFlags) e
 	s.app.showFindings(s.app.err, api.Serious(doc.Findings))
 	printLines(s.app.err, s.app.theme(s.app.err).family(doc))
 	s.app.showWeakened(weaker)
-	said := f.yes || f.hash != ""
-	confirmed := len(weaker) == 0 || f.weaker
-	switch {
-	case said && confirmed:
-		return nil
-	case !s.app.asks():
-		s.await(doc, said)
-		return ended(exitWaiting)
-	}
-	yes, err := s.app.confirm("Approve this plan?")
-	if err == nil && !yes {
-		s.app.notice("not approved")
-		return ended(exitWaiting)
-	}
-	return err
+	return s.agree(doc, weaker, f, asking{"the plan", "Approve this plan?", "not approved"})
 }
 
-// await says how to answer, also where somebody said yes and not that it may ask
-// less.
-func (s *session) await(doc *api.Document, said bool) {
-	how := fmt.Sprintf("piton approve %s --hash %s", doc.Path, doc.Covers()[:12])
-	if said {
-		s.app.notice("the plan proves or guards less than before; a person must confirm this: %s --weaker", how)
-	} else {
-		s.app.notice("the plan waits for approval: %s", how)
+// asking is what a person is asked to say yes to, and what a no means.
+type asking struct{ what, question, no string }
+
+// agree returns once somebody said yes to what was shown, and to each way in which it
+// asks less. Where nobody can be asked it says how to answer.
+func (s *session) agree(doc *api.Document, weaker []string, f approveFlags, q asking) error {
+	said, less := f.yes || f.hash != "", len(weaker) > 0 && !f.weaker
+	switch {
+	case said && !less:
+		return nil
+	case !s.app.asks():
+		s.howToAgree(doc, len(weaker) > 0, said, q.what)
+		return ended(exitWaiting)
 	}
+	var questions []string
+	if !said {
+		questions = append(questions, q.question)
+	}
+	if less {
+		questions = append(questions, "It proves or guards less than before, as marked above. Is that what you want?")
+	}
+	for _, question := range questions {
+		yes, err := s.app.confirm(question)
+		if err != nil {
+			return err
+		}
+		if !yes {
+			s.app.notice("%s", q.no)
+			return ended(exitWaiting)
+		}
+	}
+	return nil
+}
+
+// howToAgree says how whoever comes can answer, also where somebody said yes and not
+// that it may ask less.
+func (s *session) howToAgree(doc *api.Document, weaker, said bool, what string) {
+	flags := "--hash " + doc.Covers()[:12]
+	if weaker {
+		flags += " --weaker"
+	}
+	why := what + " waits for approval"
+	if said {
+		why = what + " proves or guards less than before; a person must confirm this"
+	}
+	s.app.notice("%s: piton approve %s %s", why, doc.Path, flags)
 }
 
 // showWeakened calls out where a text proves or guards less than the one before.
@@ -209,46 +232,10 @@ func (s *session) agreed(pr *api.Proposal, f approveFlags) error {
 	t := s.app.theme(s.app.err)
 	s.app.showFindings(s.app.err, api.Serious(pr.Doc.Findings))
 	printLines(s.app.err, t.proposal(pr))
-	weaker := len(pr.Diff.Weaker) > 0 && !f.weaker
-	said := f.yes || f.hash != ""
-	if !s.app.asks() {
-		if said && !weaker {
-			return nil
-		}
-		s.leave(pr, said)
-		return ended(exitWaiting)
-	}
-	questions := []string{fmt.Sprintf("Let run %s continue with it?", pr.Head.Run)}
-	if said {
-		questions = nil
-	}
-	if weaker {
-		questions = append(questions, "It proves or guards less than before, as marked above. Is that what you want?")
-	}
-	for _, q := range questions {
-		yes, err := s.app.confirm(q)
-		if err != nil {
-			return err
-		}
-		if !yes {
-			s.app.notice("not approved; run %s continues with the approved text", pr.Head.Run)
-			return ended(exitWaiting)
-		}
-	}
-	return nil
-}
-
-// leave says how whoever comes can answer a proposal.
-func (s *session) leave(pr *api.Proposal, said bool) {
-	flags := "--hash " + pr.Doc.Covers()[:12]
-	if len(pr.Diff.Weaker) > 0 {
-		flags += " --weaker"
-	}
-	why := "the change waits for approval"
-	if said {
-		why = "the change proves or guards less than before; a person must confirm this"
-	}
-	s.app.notice("%s: piton approve %s %s", why, pr.Doc.Path, flags)
+	return s.agree(pr.Doc, api.WeakenedLines(pr.Diff), f, asking{
+		"the change", fmt.Sprintf("Let run %s continue with it?", pr.Head.Run),
+		fmt.Sprintf("not approved; run %s continues with the approved text", pr.Head.Run),
+	})
 }
 
 func (a *app) rejectCmd() *cobra.Command {
