@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 
+	"github.com/piton-dev/piton/internal/config"
 	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/run"
 	"github.com/piton-dev/piton/internal/store"
@@ -45,6 +47,30 @@ func Fault(text, hint string) *Problem {
 	return &Problem{Code: Unavailable, Message: text, Hint: hint, cause: ErrMachine}
 }
 
+// Misconfigured is a configuration that cannot be used, with all that is to be
+// mended.
+type Misconfigured []config.Problem
+
+func (m Misconfigured) Error() string {
+	lines := make([]string, len(m))
+	for i, p := range m {
+		lines[i] = p.String()
+	}
+	return strings.Join(lines, "\n")
+}
+
+// Configuration reads all sources, or fails with everything there is to mend.
+func Configuration(from config.Sources) (config.Config, error) {
+	conf, problems, err := config.Load(from)
+	switch {
+	case err != nil:
+		return conf, &Problem{Code: Invalid, Message: err.Error()}
+	case len(problems) > 0:
+		return conf, Misconfigured(problems)
+	}
+	return conf, nil
+}
+
 // causes are told apart by faces. On the socket they have these names.
 var causes = map[string]error{
 	"machine": ErrMachine, "corrupt": store.ErrCorrupt, "full": store.ErrFull, "read-only": store.ErrReadOnly, "version": store.ErrVersion,
@@ -79,6 +105,9 @@ func Explain(err error) *Problem {
 	}
 	if r, ok := errors.AsType[*engine.Refusal](err); ok {
 		return &Problem{Code: Code(r.Code), Message: r.Message, Hint: hintOf(r)}
+	}
+	if m, ok := errors.AsType[Misconfigured](err); ok {
+		return &Problem{Code: Invalid, Message: m.Error(), Hint: m[0].Hint}
 	}
 	code := Internal
 	switch {

@@ -12,10 +12,8 @@ import (
 
 	"github.com/piton-dev/piton/internal/api"
 	"github.com/piton-dev/piton/internal/config"
-	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/plan/form"
 	"github.com/piton-dev/piton/internal/project"
-	"github.com/piton-dev/piton/internal/run"
 	"github.com/piton-dev/piton/internal/verify"
 	"github.com/piton-dev/piton/internal/view"
 )
@@ -151,46 +149,12 @@ func (a *app) exportRun(ctx context.Context, word string, to form.Form, out stri
 		if err != nil {
 			return err
 		}
-		done, err := s.results(ctx, head)
+		done, err := s.Deeds(ctx, head)
 		if err != nil {
 			return err
 		}
 		return a.putForm("export", project.Record(doc.Form, head, r, rows, done), to, out)
 	})
-}
-
-// results are what a run's steps put out, the newest of each, as texts, and what
-// they changed: a worktree when it was merged.
-func (s *session) results(ctx context.Context, head engine.HeadRow) (project.Deeds, error) {
-	done, asked := project.Deeds{Outputs: map[string]string{}, Changed: map[string][]string{}}, map[string]string{}
-	for r, err := range run.ReadRun(ctx, s.store, head) {
-		if err != nil {
-			return done, err
-		}
-		switch e := r.Event.(type) {
-		case engine.ItemOpened:
-			if e.Kind == engine.Question {
-				asked[e.Item] = e.Step
-			}
-		case engine.ItemAnswered:
-			if step, ok := asked[e.Item]; ok {
-				done.Outputs[step] = string(e.Output())
-			}
-		case engine.WorkEnded:
-			if len(e.Changed) > 0 {
-				done.Changed[e.Step] = e.Changed
-			}
-			if e.Kind == engine.MergeWork {
-				continue // it puts out nothing
-			}
-			body, err := s.reader().Output(ctx, e)
-			if err != nil {
-				return done, err
-			}
-			done.Outputs[e.Step] = string(body)
-		}
-	}
-	return done, nil
 }
 
 // putForm writes a plan in a form to where it is wanted.

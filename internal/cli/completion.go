@@ -12,7 +12,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/piton-dev/piton/internal/config"
 	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/store"
 	"github.com/piton-dev/piton/internal/view"
@@ -248,8 +247,8 @@ func completeSettings(_ context.Context, a *app, _ []string) []string {
 	if err != nil {
 		return nil
 	}
-	conf, problems, err := config.Load(config.Sources{WorkspaceDir: place.Dir, UserDir: config.UserDir(a.env), Env: a.env})
-	if err != nil || len(problems) > 0 {
+	conf, err := a.configuration(place, nil)
+	if err != nil {
 		return nil
 	}
 	var found []string

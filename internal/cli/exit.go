@@ -94,7 +94,7 @@ func (a *app) exit(err error) int {
 		a.document("error", p)
 		return code
 	}
-	if all, ok := errors.AsType[misconfigured](err); ok {
+	if all, ok := errors.AsType[api.Misconfigured](err); ok {
 		for _, one := range all {
 			a.complain(one.Origin.String()+": "+one.Message, one.Hint)
 		}
@@ -113,9 +113,6 @@ func (a *app) complain(message, hint string) {
 }
 
 func (a *app) problem(err error) (*api.Problem, int) {
-	if m, ok := errors.AsType[misconfigured](err); ok {
-		return &api.Problem{Code: api.Invalid, Message: m.Error(), Hint: m[0].Hint}, exitUsage
-	}
 	p := api.Explain(err)
 	if code := codeOf(err, p); code != exitIntegrity || p.Hint != "" {
 		return p, code

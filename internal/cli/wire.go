@@ -29,33 +29,14 @@ type session struct {
 
 // configuration reads all sources, or fails with everything there is to mend.
 func (a *app) configuration(place api.Place, flags map[string]string) (config.Config, error) {
-	conf, problems, err := config.Load(config.Sources{WorkspaceDir: place.Dir, UserDir: config.UserDir(a.env), Env: a.env, Flags: flags})
-	if err != nil {
-		return conf, &api.Problem{Code: api.Invalid, Message: err.Error()}
-	}
-	if len(problems) > 0 {
-		return conf, misconfigured(problems)
-	}
-	return conf, nil
-}
-
-// misconfigured is a configuration that cannot be used, with all that is to be
-// mended.
-type misconfigured []config.Problem
-
-func (m misconfigured) Error() string {
-	lines := make([]string, len(m))
-	for i, p := range m {
-		lines[i] = p.String()
-	}
-	return strings.Join(lines, "\n")
+	return api.Configuration(config.Sources{WorkspaceDir: place.Dir, UserDir: config.UserDir(a.env), Env: a.env, Flags: flags})
 }
 
 // checkConfiguration reads all sources for the doctor: as much of them as can be
 // read, and what is wrong with them.
 func (a *app) checkConfiguration(place api.Place) (config.Config, []probe.Line) {
 	conf, err := a.configuration(place, nil)
-	broken, ok := errors.AsType[misconfigured](err)
+	broken, ok := errors.AsType[api.Misconfigured](err)
 	if err != nil && !ok {
 		return conf, []probe.Line{{Check: "config", Status: probe.Failure, Text: err.Error(), Hint: "make it a readable file"}}
 	}
@@ -77,7 +58,7 @@ func (a *app) readable(place api.Place) config.Config {
 		return conf
 	}
 	text := err.Error()
-	if broken, ok := errors.AsType[misconfigured](err); ok {
+	if broken, ok := errors.AsType[api.Misconfigured](err); ok {
 		text = broken[0].String()
 		if more := len(broken) - 1; more > 0 {
 			text += fmt.Sprintf(", and %d more", more)

@@ -3,7 +3,6 @@ package owner
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"github.com/piton-dev/piton/internal/api"
 	"github.com/piton-dev/piton/internal/config"
@@ -22,18 +21,11 @@ func (o *Owner) product(ctx context.Context, c api.Caller) (*api.Product, error)
 	if c.Env == nil {
 		c.Env = o.cfg.Env // nobody's request
 	}
-	conf, problems, err := config.Load(config.Sources{
+	conf, err := api.Configuration(config.Sources{
 		WorkspaceDir: o.cfg.Place.Dir, UserDir: config.UserDir(c.Env), Env: c.Env, Flags: c.Flags,
 	})
 	if err != nil {
-		return nil, &api.Problem{Code: api.Invalid, Message: err.Error()}
-	}
-	if len(problems) > 0 {
-		lines := make([]string, len(problems))
-		for i, p := range problems {
-			lines[i] = p.String()
-		}
-		return nil, &api.Problem{Code: api.Invalid, Message: strings.Join(lines, "\n"), Hint: problems[0].Hint}
+		return nil, err
 	}
 	return o.base.For(ctx, c, conf)
 }

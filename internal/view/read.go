@@ -3,7 +3,6 @@ package view
 import (
 	"context"
 	"encoding/json"
-	"errors"
 
 	"github.com/piton-dev/piton/internal/api"
 	"github.com/piton-dev/piton/internal/engine"
@@ -83,7 +82,7 @@ func (r Reader) Args(ctx context.Context, items []engine.ItemRow) (map[string]js
 	args := map[string]json.RawMessage{}
 	for i := range items {
 		it := &items[i]
-		body, err := r.object(ctx, it.Args)
+		body, err := r.Body(ctx, it.Args)
 		if err != nil {
 			return nil, err
 		}
@@ -109,21 +108,4 @@ func (r Reader) Outputs(ctx context.Context, step string, records []engine.Recor
 		all[e.Output] = body
 	}
 	return all, nil
-}
-
-// Output is what work put out; nothing where gc has removed it.
-func (r Reader) Output(ctx context.Context, e engine.WorkEnded) ([]byte, error) {
-	return r.object(ctx, e.Output)
-}
-
-// object is the body of an object; nil where there is none any more.
-func (r Reader) object(ctx context.Context, hash string) ([]byte, error) {
-	if hash == "" {
-		return nil, nil
-	}
-	body, err := r.Store.Object(ctx, hash)
-	if errors.Is(err, store.ErrNotFound) {
-		return nil, nil
-	}
-	return body, err
 }
