@@ -211,19 +211,6 @@ func (p *Product) newestOf(ctx context.Context, newest *engine.Revision) (engine
 	return found, err
 }
 
-// Revising says how a run goes on with another text.
-type Revising struct {
-	Isolation string
-	Unsealed  string
-	// Protect returns the state of the files that steps guard: those of the
-	// base as they are there, the others as they are now.
-	Protect func(ctx context.Context, base string, guards []string) (store.Object, error)
-	// Executables is that of an [Opening]. What the run knows already stays.
-	Executables func(*engine.Program) map[string]string
-	// Given says what is injected now for subscriptions.
-	Given func(subs []engine.Subscription) ([]engine.Injected, error)
-}
-
 // CompileRevised compiles the text of a proposal for the run that goes on with it.
 func (p *Product) CompileRevised(ctx context.Context, pr *Proposal) (Compiled, error) {
 	if pr.Was == nil {
@@ -258,7 +245,7 @@ func (p *Product) Propose(ctx context.Context, desk Desk, pr *Proposal) (*engine
 
 // Revise records a yes to a proposal and lets the run go on with it. Whatever
 // was interrupted half way is taken up by doing it again.
-func (p *Product) Revise(ctx context.Context, desk Desk, pr *Proposal, o Revising, by, why string) (*engine.Revision, error) {
+func (p *Product) Revise(ctx context.Context, desk Desk, pr *Proposal, o Opening) (*engine.Revision, error) {
 	state, err := run.Load(ctx, p.Store, pr.Head.Stream)
 	if err != nil {
 		return nil, err
@@ -287,28 +274,24 @@ func (p *Product) Revise(ctx context.Context, desk Desk, pr *Proposal, o Revisin
 	if err != nil {
 		return nil, err
 	}
-	if err := p.Judge(ctx, desk, r, true, by, why); err != nil {
+	if err := p.Judge(ctx, desk, r, true, o.By, o.Why); err != nil {
 		return nil, err
 	}
 	next := now
 	next.Plan, next.Version, next.Title, next.Path = r.Drafted.Plan, r.Drafted.Version, program.Title(), r.Drafted.Path
 	next.PlanHash, next.Source = r.Drafted.Hash, r.Drafted.Source
 	next.Program, next.Compiled, next.Agents, next.Base, next.Carried = program.Hash(), program, p.pins(c.All()...), base.Hash, nil
-	next.Executables = nil
-	if o.Executables != nil {
-		next.Executables = c.executables(o.Executables)
-	}
-	next.Config, next.Isolation, next.ApprovedBy = p.Settings(), o.Isolation, by
+	next.Executables, next.Config, next.Isolation, next.ApprovedBy = c.executables(o.Executables), p.Settings(), Unsealed, o.By
 	if o.Unsealed != "" {
 		next.Unsealed = o.Unsealed
 	}
-	in := engine.Revise{Run: next, Was: now.Program, Stale: stale, By: by}
+	in := engine.Revise{Run: next, Was: now.Program, Stale: stale, By: o.By}
 	return r, desk.Submit(ctx, pr.Head.Stream, in, append(c.objects(), base)...)
 }
 
 // stale lists the steps whose newest attempt was given something that has
 // another content now.
-func (p *Product) stale(ctx context.Context, head engine.HeadRow, program *engine.Program, o Revising) ([]string, error) {
+func (p *Product) stale(ctx context.Context, head engine.HeadRow, program *engine.Program, o Opening) ([]string, error) {
 	given := map[string][]engine.Injected{}
 	for r, err := range run.ReadRun(ctx, p.Store, head) {
 		if err != nil {

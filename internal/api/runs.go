@@ -11,17 +11,18 @@ import (
 	"github.com/piton-dev/piton/internal/store"
 )
 
-// Opening says how a run is to be opened.
+// Opening says how a run is opened, or goes on with another text.
 type Opening struct {
-	Isolation string // level in force
-	Unsealed  string // who allowed less than the minimum asked for, "" for nobody
-	By        string // who said yes to the plan
-	// Protect looks at the files that steps guard and returns their state as
-	// an object to pin.
-	Protect func(ctx context.Context, guards []string) (store.Object, error)
+	Unsealed string // who allowed less than the minimum asked for, "" for nobody
+	By, Why  string // who said yes, and why
+	// Protect returns the state of the files that steps guard, as an object to pin:
+	// those of the base as they are there, the others as they are now.
+	Protect func(ctx context.Context, base string, guards []string) (store.Object, error)
 	// Executables says which files the commands of the program's checks stand for, as
-	// engine.RunOpened has them. It may be nil, and is none then.
+	// engine.RunOpened has them.
 	Executables func(*engine.Program) map[string]string
+	// Given says what is injected now for subscriptions.
+	Given func(subs []engine.Subscription) ([]engine.Injected, error)
 }
 
 // taskOf is the stream of an intent's task.
@@ -79,7 +80,7 @@ func (p *Product) opening(ctx context.Context, d *Document, r *engine.Revision, 
 	if err != nil {
 		return engine.Open{}, nil, err
 	}
-	base, err := o.Protect(ctx, program.Guards())
+	base, err := o.Protect(ctx, "", program.Guards())
 	if err != nil {
 		return engine.Open{}, nil, err
 	}
@@ -91,10 +92,7 @@ func (p *Product) opening(ctx context.Context, d *Document, r *engine.Revision, 
 			MaxParallel: pol.MaxParallel, Baseline: pol.Baseline == "on", Ratchet: pol.Ratchet == "end", Unmetered: pol.Unmetered,
 			Approve: pol.Approve,
 		},
-		Workspace: p.Place.Dir, Isolation: o.Isolation, Unsealed: o.Unsealed, ApprovedBy: o.By, Base: base.Hash,
-	}
-	if o.Executables != nil {
-		open.Executables = c.executables(o.Executables)
+		Workspace: p.Place.Dir, Isolation: Unsealed, Unsealed: o.Unsealed, ApprovedBy: o.By, Base: base.Hash, Executables: c.executables(o.Executables),
 	}
 	return engine.Open{Run: open, By: p.By}, append(c.objects(), base), nil
 }

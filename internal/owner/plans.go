@@ -207,21 +207,11 @@ func (s *saying) openRun(ctx context.Context, yes *consent) error {
 			return err
 		}
 	}
-	s.said.Opened, err = s.product.Open(ctx, s.host, s.doc, r, api.Opening{
-		Isolation: api.Unsealed, Unsealed: s.unsealed(), By: by, Protect: s.protect, Executables: s.executables(),
-	})
+	s.said.Opened, err = s.product.Open(ctx, s.host, s.doc, r, s.opening(consent{by: by}))
 	if err == nil && !s.said.Opened.Resumed {
 		s.unmark(r.Drafted.Path, r.Drafted.Hash, s.caller.Env)
 	}
 	return err
-}
-
-// unsealed is who allowed less isolation than is asked for; "" for nobody.
-func (s *saying) unsealed() string {
-	if s.Unsealed {
-		return s.caller.By
-	}
-	return ""
 }
 
 // revise lets an unfinished run go on with another text, if somebody says yes to
@@ -241,7 +231,7 @@ func (s *saying) revise(ctx context.Context, pr *api.Proposal) error {
 		s.said.Revision, err = s.product.Propose(ctx, s.host, pr)
 		return err
 	}
-	if s.said.Revision, err = s.product.Revise(ctx, s.host, pr, s.revising(), yes.by, yes.why); err != nil {
+	if s.said.Revision, err = s.product.Revise(ctx, s.host, pr, s.opening(*yes)); err != nil {
 		return err
 	}
 	return s.host.Look(ctx, pr.Head.Stream, func(st *engine.State) { s.said.Opened.After = st.Seq() })
@@ -267,10 +257,12 @@ func (s *saying) agreed(pr *api.Proposal) *consent {
 	return nil
 }
 
-// revising is what the api needs to know of this machine for a revision.
-func (s *saying) revising() api.Revising {
-	return api.Revising{
-		Isolation: api.Unsealed, Unsealed: s.unsealed(), Protect: s.protectBeside, Executables: s.executables(),
+// opening is what the api needs to know of this machine for a run.
+func (s *saying) opening(yes consent) api.Opening {
+	path := tree.NewExecutables(proc.SearchPath(s.product.Env))
+	o := api.Opening{
+		By: yes.by, Why: yes.why, Protect: s.protect,
+		Executables: func(p *engine.Program) map[string]string { return effect.Executables(path, p) },
 		Given: func(subs []engine.Subscription) ([]engine.Injected, error) {
 			contents, err := notes.Read(s.cfg.Place.Dir, subs, notes.Sources{})
 			var given []engine.Injected
@@ -280,6 +272,10 @@ func (s *saying) revising() api.Revising {
 			return given, err
 		},
 	}
+	if s.Unsealed {
+		o.Unsealed = s.caller.By
+	}
+	return o
 }
 
 // Approve records a yes to a plan, or to what changed in it while it runs.
@@ -459,26 +455,20 @@ func shelled(p *engine.Program) bool {
 	return false
 }
 
-// protect takes the state of the files that steps guard.
-func (o *Owner) protect(ctx context.Context, guards []string) (store.Object, error) {
+// protect takes the state of the files that steps guard: of those that a run protects
+// already as it was when its base was taken.
+func (o *Owner) protect(ctx context.Context, base string, guards []string) (store.Object, error) {
 	t, err := o.openTree(nil)
 	if err != nil {
 		return store.Object{}, err
 	}
 	defer t.Close()
-	base, err := t.Protect(ctx, guards)
+	is, err := t.Protect(ctx, guards)
 	if err != nil {
 		return store.Object{}, err
 	}
-	return store.NewObject(base.Encode()), nil
-}
-
-// protectBeside takes the state of guarded files: of those that a run protects
-// already as it was when that was taken.
-func (o *Owner) protectBeside(ctx context.Context, base string, guards []string) (store.Object, error) {
-	now, err := o.protect(ctx, guards)
-	if err != nil || base == "" {
-		return now, err
+	if base == "" {
+		return store.NewObject(is.Encode()), nil
 	}
 	body, err := o.store.Object(ctx, base)
 	if err != nil {
@@ -488,15 +478,5 @@ func (o *Owner) protectBeside(ctx context.Context, base string, guards []string)
 	if err != nil {
 		return store.Object{}, err
 	}
-	is, err := tree.DecodeBase(now.Body)
-	if err != nil {
-		return store.Object{}, err
-	}
 	return store.NewObject(was.Over(is).Encode()), nil
-}
-
-// executables finds the files that the commands of a program's checks stand for.
-func (s *saying) executables() func(*engine.Program) map[string]string {
-	path := tree.NewExecutables(proc.SearchPath(s.product.Env))
-	return func(p *engine.Program) map[string]string { return effect.Executables(path, p) }
 }
