@@ -229,12 +229,19 @@ func (w *workspace) whole() error {
 	if err != nil {
 		return err
 	}
-	out, err := w.command(context.Background(), "resume").CombinedOutput()
-	if err == nil {
-		return fmt.Errorf("a finished run can be resumed: %s", out)
+	was, err := w.journal()
+	if err != nil {
+		return err
 	}
-	if after, _ := os.ReadFile(w.witness); string(after) != string(before) {
-		return errors.New("resuming a finished run ran something")
+	out, err := w.command(context.Background(), "resume").CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "opens a new run") {
+		return fmt.Errorf("resume does not say that the run has ended: %w: %s", err, out)
+	}
+	if is, err := w.journal(); err != nil || len(is) != len(was) {
+		return fmt.Errorf("resuming a finished run wrote %d records: %w", len(is)-len(was), err)
+	}
+	if after, err := os.ReadFile(w.witness); err != nil || string(after) != string(before) {
+		return fmt.Errorf("resuming a finished run ran something: %w", err)
 	}
 	return nil
 }

@@ -5,9 +5,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 )
 
 const oneStep = `---
@@ -91,7 +93,11 @@ func smallDisk(t *testing.T) string {
 		t.Skip("this system lets nobody mount: ", err)
 	}
 	t.Cleanup(func() {
-		if err := syscall.Unmount(disk, 0); err != nil {
+		err := syscall.Unmount(disk, 0)
+		for began := time.Now(); err == syscall.EBUSY && time.Since(began) < 30*time.Second; err = syscall.Unmount(disk, 0) {
+			runtime.Gosched() // an owner on it is ending
+		}
+		if err != nil {
 			t.Error(err)
 		}
 	})
