@@ -2,7 +2,10 @@ package sqlite_test
 
 import (
 	"bytes"
+	"database/sql"
 	"fmt"
+	"os"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -114,4 +117,38 @@ func goldenTask(epoch uint64) store.Batch {
 		Items: []engine.ItemRow{{ItemOpened: engine.ItemOpened{Item: "item-2", Step: "two", Kind: engine.Approval, Question: "Start?", Hash: "q", Choices: []string{"yes", "no"}}, Stream: "task-1", Run: "run-1", Opened: goldenTime(), Open: true}},
 	}
 	return b
+}
+
+// TestCutOffWhileItIsMade: a kill in the first transaction leaves a journal of what
+// is to be undone. Nothing was promised then, so that the next one begins anew.
+func TestCutOffWhileItIsMade(t *testing.T) {
+	made, dir := scratch(t), scratch(t)
+	db, err := sql.Open("sqlite", filepath.Join(made, "journal.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	db.SetMaxOpenConns(1)
+	for _, q := range []string{
+		"PRAGMA cache_size=1", "BEGIN", "CREATE TABLE event(x)",
+		"WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i < 200) INSERT INTO event SELECT randomblob(4000) FROM n",
+	} {
+		if _, err := db.Exec(q); err != nil {
+			t.Fatal(q, err)
+		}
+	}
+	for _, name := range []string{"journal.db", "journal.db-journal"} {
+		body, err := os.ReadFile(filepath.Join(made, name))
+		if err == nil {
+			err = os.WriteFile(filepath.Join(dir, name), body, 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	s, _, err := sqlite.Open(t.Context(), sqlite.Config{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
 }

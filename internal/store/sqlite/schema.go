@@ -10,6 +10,9 @@ import (
 
 	"github.com/piton-dev/piton/internal/durable"
 	"github.com/piton-dev/piton/internal/store"
+
+	driver "modernc.org/sqlite"
+	codes "modernc.org/sqlite/lib"
 )
 
 // Ids of events are 1, 2, 3 … without a gap, so that the last id is also their
@@ -126,6 +129,9 @@ func (s *Store) made(ctx context.Context) (bool, error) {
 	}
 	defer tx.Rollback()
 	v, err := version(ctx, tx)
+	if unbegun(err) {
+		return false, nil
+	}
 	if err != nil || v == schemaVersion() {
 		return err == nil, err
 	}
@@ -143,6 +149,14 @@ func (s *Store) made(ctx context.Context) (bool, error) {
 		return false, fmt.Errorf("%w: it holds no records", store.ErrCorrupt)
 	}
 	return true, fmt.Errorf("%w: its version is %d, this program writes %d: use the program that wrote it, or move the directory away", store.ErrVersion, v, schemaVersion())
+}
+
+// unbegun reports whether a kill cut off who made the file, before its tables were
+// durable. Only a writer can undo what there is of them. Later all writes go through
+// the write-ahead log, which leaves nothing to undo.
+func unbegun(err error) bool {
+	db, ok := errors.AsType[*driver.Error](err)
+	return ok && db.Code() == codes.SQLITE_READONLY_ROLLBACK
 }
 
 const otherVersion = "its version is not that of its tables"

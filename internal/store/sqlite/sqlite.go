@@ -258,7 +258,10 @@ func (s *Store) openReaders(ctx context.Context) error {
 	if s.readers, err = openReadOnly(s.path, false); err != nil {
 		return err
 	}
-	if _, err = version(ctx, s.readers); err == nil || s.hasLog() || canCreateIn(s.dir) {
+	switch _, err = version(ctx, s.readers); {
+	case unbegun(err):
+		return nil // for made to tell
+	case err == nil || s.hasLog() || canCreateIn(s.dir):
 		return err
 	}
 	if err := s.closeReaders(); err != nil {
