@@ -235,13 +235,20 @@ func (w *workspace) whole() error {
 	}
 	out, err := w.command(context.Background(), "resume").CombinedOutput()
 	if err != nil || !strings.Contains(string(out), "opens a new run") {
-		return fmt.Errorf("resume does not say that the run has ended: %w: %s", err, out)
+		return fmt.Errorf("resume does not say that the run has ended: %v: %s", err, out)
 	}
-	if is, err := w.journal(); err != nil || len(is) != len(was) {
-		return fmt.Errorf("resuming a finished run wrote %d records: %w", len(is)-len(was), err)
+	is, err := w.journal()
+	if err != nil {
+		return err
 	}
-	if after, err := os.ReadFile(w.witness); err != nil || string(after) != string(before) {
-		return fmt.Errorf("resuming a finished run ran something: %w", err)
+	after, err := os.ReadFile(w.witness)
+	switch {
+	case err != nil:
+		return err
+	case len(is) != len(was):
+		return fmt.Errorf("resuming a finished run wrote %d records", len(is)-len(was))
+	case string(after) != string(before):
+		return errors.New("resuming a finished run ran something")
 	}
 	return nil
 }

@@ -148,9 +148,17 @@ func (c *Client) persist(ctx context.Context, do func() error) error {
 			return err
 		}
 		if failed != nil {
-			time.Sleep(pause)
+			wait(ctx, pause)
 			pause = min(2*pause, 10*ownerPause)
 		}
+	}
+}
+
+// wait returns after d, or when ctx ends.
+func wait(ctx context.Context, d time.Duration) {
+	select {
+	case <-ctx.Done():
+	case <-time.After(d):
 	}
 }
 
@@ -190,7 +198,10 @@ func problemOf(body io.Reader) error {
 // post sends one request, and returns the answer unless that is a problem.
 func (c *Client) post(ctx context.Context, use string, say any, again time.Time) (*http.Response, error) {
 	dir, _ := os.Getwd() // else relative paths lead nowhere
-	q := request{Version: c.version, Face: c.Face, Dir: dir, Env: c.env, Again: again}
+	q := request{Version: c.version, Face: c.Face, Dir: []byte(dir), Again: again}
+	for _, pair := range c.env {
+		q.Env = append(q.Env, []byte(pair))
+	}
 	var err error
 	if q.Say, err = json.Marshal(say); err != nil {
 		return nil, fmt.Errorf("encode request: %w", err)
@@ -244,7 +255,7 @@ func (c *Client) Carry(ctx context.Context, stream string, end End, each func() 
 // this client. An owner that takes the run over soon after another one has died is
 // followed too. Without an owner it fails with [ErrGone].
 func (c *Client) Watch(ctx context.Context, stream string, each func() error) error {
-	for until := time.Now(); ; time.Sleep(ownerPause) {
+	for until := time.Now(); ; wait(ctx, ownerPause) {
 		err := c.changes(ctx, follow{Stream: stream}, func() error {
 			until = time.Now().Add(Patience)
 			return each()

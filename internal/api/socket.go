@@ -26,10 +26,18 @@ const notesHeader = "Piton-Notes"
 type request struct {
 	Version string          `json:"version"`
 	Face    string          `json:"face"`
-	Dir     string          `json:"dir"`            // where the person is
-	Env     []string        `json:"env"`            // of the client
+	Dir     []byte          `json:"dir"`            // where the person is; no text, for a name may be any bytes
+	Env     [][]byte        `json:"env"`            // of the client
 	Again   time.Time       `json:"again,omitzero"` // when it was sent first; its answer was lost
 	Say     json.RawMessage `json:"say"`
+}
+
+func texts(all [][]byte) []string {
+	out := make([]string, len(all))
+	for i, b := range all {
+		out[i] = string(b)
+	}
+	return out
 }
 
 // follow asks to hear of changes.
@@ -281,7 +289,7 @@ func (l *Listener) admit(w http.ResponseWriter, r *http.Request) (Caller, []byte
 	case ended:
 		err = run.ErrStopped
 	}
-	return Caller{By: p.user(), Via: q.Face, Dir: q.Dir, Env: q.Env, Again: q.Again}, q.Say, err
+	return Caller{By: p.user(), Via: q.Face, Dir: string(q.Dir), Env: texts(q.Env), Again: q.Again}, q.Say, err
 }
 
 // read reads a request that comes in time. One that does not ends with its connection.

@@ -101,7 +101,7 @@ func (s *session) others(ctx context.Context, shown engine.HeadRow) error {
 		}
 	}
 	if len(names) > 0 {
-		s.app.notice("not ended either: %s; piton list shows them", view.Join(names))
+		s.app.notice("other unfinished runs: %s; piton list shows all", view.Join(names))
 	}
 	return nil
 }

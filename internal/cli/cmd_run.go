@@ -67,7 +67,7 @@ func (a *app) resumeCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:     "resume [RUN]",
 		Short:   "Continue a run from the last proof, also after a crash",
-		Long:    "Continues a run that was interrupted, paused or failed: RUN, or the newest that can go on. Steps\nthat have their proof do not run again.",
+		Long:    "Continues a run that was interrupted, paused or failed: RUN, or the newest. If that is\ndone, the newest run that has not ended continues. Steps that have their proof do not run again.",
 		Example: "  piton resume\n  piton resume 7f3a21",
 		Args:    atMost("a run", 1),
 		RunE:    func(c *cobra.Command, args []string) error { return a.resume(c.Context(), first(args), f) },

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -35,7 +36,8 @@ type follower struct {
 	leave    context.CancelFunc
 	over     bool         // the run has ended
 	stopped  atomic.Int32 // the signal that stopped it
-	asked    time.Time    // when; of the goroutine that gets the signals
+	asking   sync.Mutex   // of asked
+	asked    time.Time    // when it was stopped
 	atOnce   atomic.Bool  // it is being stopped at once
 	detached atomic.Bool  // a person left the run to itself
 }
@@ -342,11 +344,17 @@ func (d *follower) hangup() {
 }
 
 func (d *follower) interrupt(sig syscall.Signal) {
-	switch {
-	case d.stopped.Load() != 0 && time.Since(d.asked) > doubled:
-		d.stopNow(sig)
-	case d.stopped.CompareAndSwap(0, int32(sig)):
+	d.asking.Lock()
+	first := d.stopped.CompareAndSwap(0, int32(sig))
+	if first {
 		d.asked = time.Now()
+	}
+	again := time.Since(d.asked) > doubled
+	d.asking.Unlock()
+	switch {
+	case again:
+		d.stopNow(sig)
+	case first:
 		d.app.notice("stopping; press again to stop at once")
 		go d.release()
 	}

@@ -100,7 +100,7 @@ func (s *State) spread(i int, dead bool) {
 	}
 }
 
-// blocker is a need of the step that can not be satisfied, of one that has any.
+// blocker is a need of the step that cannot be satisfied, of one that has any.
 func (s *State) blocker(i int) int {
 	needs := s.prog.Step(i).Needs
 	return needs[slices.IndexFunc(needs, func(n int) bool { return s.steps[n].hopeless() })]

@@ -23,12 +23,15 @@ type carrying struct {
 
 // carry starts what a task's run wants, for as long as a client carries it.
 func (o *Owner) carry(ctx context.Context, caller api.Caller, stream string, end api.End) (func(), error) {
-	c, err := o.join(ctx, stream, caller.Env)
+	c, err := o.join(ctx, stream)
 	if err != nil {
 		return nil, err
 	}
 	err = o.prepare(ctx, caller, stream)
 	if err == nil {
+		o.mu.Lock()
+		c.env = caller.Env
+		o.mu.Unlock()
 		err = o.host.Activate(ctx, stream)
 	}
 	if err != nil {
@@ -61,9 +64,9 @@ func (o *Owner) prepare(ctx context.Context, caller api.Caller, stream string) e
 
 // join is one client more that carries a task's run. It waits for the end of one that
 // is being let go of.
-func (o *Owner) join(ctx context.Context, stream string, env []string) (*carrying, error) {
+func (o *Owner) join(ctx context.Context, stream string) (*carrying, error) {
 	for {
-		c, joined := o.joined(stream, env)
+		c, joined := o.joined(stream)
 		if joined {
 			return c, nil
 		}
@@ -75,7 +78,7 @@ func (o *Owner) join(ctx context.Context, stream string, env []string) (*carryin
 	}
 }
 
-func (o *Owner) joined(stream string, env []string) (*carrying, bool) {
+func (o *Owner) joined(stream string) (*carrying, bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	c := o.carried[stream]
@@ -85,7 +88,6 @@ func (o *Owner) joined(stream string, env []string) (*carrying, bool) {
 	}
 	if !c.ends {
 		c.clients++
-		c.env = env
 	}
 	return c, !c.ends
 }
@@ -174,13 +176,13 @@ func (o *Owner) letGo(stream string, c *carrying, err error) {
 	o.mu.Lock()
 	delete(o.carried, stream)
 	o.mu.Unlock()
-	o.rest()
+	o.unrigIdle()
 	close(c.over)
 }
 
-// rest ends the rig when no run is carried, so that worktrees can be removed, and
+// unrigIdle ends the rig when no run is carried, so that worktrees can be removed, and
 // the next run begins with the configuration of then.
-func (o *Owner) rest() {
+func (o *Owner) unrigIdle() {
 	o.rigging.Lock()
 	defer o.rigging.Unlock()
 	if o.carries() > 0 {

@@ -43,7 +43,11 @@ func Replay(ctx context.Context, st store.Store) ([]Unlike, error) {
 func Relist(ctx context.Context, st store.Store, workspace string, wrong []Unlike) (err error) {
 	epoch, release, err := st.Own(ctx, workspace)
 	for began := time.Now(); errors.Is(err, store.ErrOwned) && time.Since(began) < api.Patience; {
-		time.Sleep(100 * time.Millisecond)
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(100 * time.Millisecond):
+		}
 		epoch, release, err = st.Own(ctx, workspace)
 	}
 	if err != nil {

@@ -44,8 +44,9 @@ func (u *uses) Resume(ctx context.Context, q api.Resume) (api.Opened, error) {
 	return opened, err
 }
 
-// unfinished finds a run that can go on: the one that is named, else the newest that
-// can. Of one that carries out a step it is that at the top.
+// unfinished finds a run that can go on: the one that is named, else the newest, or if
+// that cannot, the newest that has not ended. Of one that carries out a step it is that
+// at the top.
 func (u *uses) unfinished(ctx context.Context, p *api.Product, prefix string) (engine.HeadRow, api.Opened, error) {
 	head, err := p.Find(ctx, prefix)
 	if err != nil {

@@ -106,7 +106,7 @@ func (o *Owner) drop() error {
 	return errors.Join(err, r.close())
 }
 
-// unrig does so unless something is carried on.
+// unrig ends the rig unless something is carried on.
 func (o *Owner) unrig() error {
 	o.rigging.Lock()
 	defer o.rigging.Unlock()
