@@ -46,8 +46,8 @@ const (
 
 // Replace makes path hold body with this mode, whole or not at all, and durably:
 // the bytes are synced before they get their name, and the directory after. at,
-// unless it is nil, is told the stages as they are reached; an error of it ends the
-// replacing. An error leaves what was there before, unless the file has its name.
+// unless it is nil, is told the stages as they are reached; its error stops Replace.
+// An error leaves what was there before, unless the file has its name.
 func Replace(path string, body []byte, mode fs.FileMode, at func(Stage) error) error {
 	if at == nil {
 		at = func(Stage) error { return nil }

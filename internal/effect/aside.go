@@ -135,7 +135,7 @@ func (a *aside) setUp(ctx context.Context, e engine.Effect) error {
 	said := check.Run(ctx, check.Job{
 		Offline: offline, Network: reach,
 		Step: &step, Phase: engine.Baseline, Run: e.Key.Run, Attempt: e.Key.Attempt,
-		Workspace: a.world.Dir, Environ: a.world.Environ(e.Key.Task), Values: values, Pool: a.world.Pool, Bash: a.world.shellPath(),
+		Workspace: a.world.Dir, Environ: environ(ctx), Values: values, Pool: a.world.Pool, Bash: a.world.shellPath(),
 	})
 	if ctx.Err() != nil {
 		return ctx.Err()

@@ -43,7 +43,7 @@ func (w *World) ready(ctx context.Context, e engine.Effect, r Reporter, in *engi
 		if in.Checks, err = w.checks(ctx, e, r, engine.Baseline); err != nil {
 			return nil, err
 		}
-		if found := w.appeared(e); len(in.Checks) > 0 && len(found) > 0 {
+		if found := w.appeared(ctx, e); len(in.Checks) > 0 && len(found) > 0 {
 			in.Checks[0].Executables = found
 		}
 		if err := w.scope(ctx, e, in.Checks); err != nil {
@@ -80,7 +80,7 @@ func (w *World) ready(ctx context.Context, e engine.Effect, r Reporter, in *engi
 // protected file that differs for whatever other reason. What stood there goes
 // to quarantine.
 func (w *World) restore(ctx context.Context, e engine.Effect, r Reporter) (engine.Undone, error) {
-	if err := w.unswapped(e); err != nil {
+	if err := w.unswapped(ctx, e); err != nil {
 		return engine.Undone{}, err
 	}
 	_, beyond, err := w.beyond(ctx, e.Key)
@@ -235,7 +235,7 @@ func (w *World) work(ctx context.Context, e engine.Effect, r Reporter) Result {
 func (w *World) judge(ctx context.Context, e engine.Effect, r Reporter, end *engine.WorkEnded) error {
 	changed, err := w.tampered(ctx, e)
 	if err == nil && end.How != engine.Stopped {
-		end.Tampered = slices.Concat(changed, w.swapped(e))
+		end.Tampered = slices.Concat(changed, w.swapped(ctx, e))
 		err = w.compare(ctx, e, r, end)
 	}
 	if err != nil {
@@ -349,7 +349,7 @@ func (w *World) attempt(ctx context.Context, e engine.Effect, report Reporter, e
 	defer said.close()
 	r := w.Agents.Run(ctx, agent.Task{
 		Role: e.Step.Role, Step: e.Key.Step, Run: e.Key.Run, Attempt: e.Key.Attempt, Text: string(text),
-		Dir: w.Dir, Mode: e.Step.Mode, Bash: w.shellPath(), Environ: w.Environ(e.Key.Task), Pass: e.Step.Env, Timeout: e.Step.Timeout,
+		Dir: w.Dir, Mode: e.Step.Mode, Bash: w.shellPath(), Environ: environ(ctx), Pass: e.Step.Env, Timeout: e.Step.Timeout,
 		LogPath: filepath.Join(w.State, log), Scratch: scratch, Values: set, Offline: offline, OnReport: said.report,
 		OnClaims: func(c agent.Claims) { report.Report(c.Usage, c.Claims) },
 	})
@@ -366,7 +366,7 @@ func (w *World) attempt(ctx context.Context, e engine.Effect, report Reporter, e
 // compare fills in what the attempt changed, and what of it against the rules. A
 // change in the scope of a neighbour is that one's. One outside of all scopes may
 // be anybody's who was at work meanwhile, and who ends first has it taken away:
-// so it is the blame of all of them. Ignore rules that hide anything are put back
+// so all of them are blamed. Ignore rules that hide anything are put back
 // first: what they hid is a change like any other.
 func (w *World) compare(ctx context.Context, e engine.Effect, r Reporter, end *engine.WorkEnded) error {
 	if e.Tree == "" {

@@ -1,6 +1,7 @@
 package effect
 
 import (
+	"context"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -11,9 +12,18 @@ import (
 	"github.com/piton-dev/piton/internal/tree"
 )
 
+type environKey struct{}
+
+// environ is the environment of who carried the run on when the effect began. Who
+// does so meanwhile may search commands in other places: that is no change of the step.
+func environ(ctx context.Context) []string {
+	env, _ := ctx.Value(environKey{}).([]string)
+	return env
+}
+
 // path is what commands of an effect's checks are searched on.
-func (w *World) path(e engine.Effect) *tree.Executables {
-	dirs := proc.SearchPath(w.Environ(e.Key.Task))
+func (w *World) path(ctx context.Context) *tree.Executables {
+	dirs := proc.SearchPath(environ(ctx))
 	path := strings.Join(dirs, string(filepath.ListSeparator))
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -39,17 +49,18 @@ func Executables(path *tree.Executables, p *engine.Program) map[string]string {
 // than they did when they were approved, or first found, save what the step's
 // explicit writes allow. What was noted without a digest was the system's: it is
 // the same where it is the same file.
-func (w *World) swapped(e engine.Effect) []engine.Change {
+func (w *World) swapped(ctx context.Context, e engine.Effect) []engine.Change {
 	if len(e.Executables) == 0 {
 		return nil
 	}
 	var changed []engine.Change
+	path := w.path(ctx)
 	for _, name := range check.Executables(e.Step.Checks) {
 		was, known := e.Executables[name]
 		if !known {
 			continue
 		}
-		if is := w.path(e).Find(name); is != was && tree.FileOf(is) != was && !w.mayWrite(e.Step, tree.FileOf(was)) {
+		if is := path.Find(name); is != was && tree.FileOf(is) != was && !w.mayWrite(e.Step, tree.FileOf(was)) {
 			changed = append(changed, difference(was, is))
 		}
 	}
@@ -77,20 +88,22 @@ func (w *World) mayWrite(s *engine.Step, file string) bool {
 }
 
 // appeared are the commands of the step's checks that were not there before.
-func (w *World) appeared(e engine.Effect) map[string]string {
-	found := map[string]string{}
+func (w *World) appeared(ctx context.Context, e engine.Effect) map[string]string {
+	var late []string
 	for _, name := range check.Executables(e.Step.Checks) {
 		if _, known := e.Executables[name]; !known {
-			w.path(e).Add(found, []string{name})
+			late = append(late, name)
 		}
 	}
+	found := map[string]string{}
+	w.path(ctx).Add(found, late)
 	return found
 }
 
 // unswapped refuses to begin where a command is not what was approved: Piton
 // puts nothing back outside of the workspace.
-func (w *World) unswapped(e engine.Effect) error {
-	changed := w.swapped(e)
+func (w *World) unswapped(ctx context.Context, e engine.Effect) error {
+	changed := w.swapped(ctx, e)
 	if len(changed) == 0 {
 		return nil
 	}

@@ -69,3 +69,27 @@ func TestCommandNotedWithoutDigest(t *testing.T) {
 		t.Errorf("tampered: %+v", end.Tampered)
 	}
 }
+
+// A person who carries the run on from another shell while an attempt works has
+// swapped nothing.
+func TestAnotherPathWhileItWorks(t *testing.T) {
+	s, bins := newStage(t, map[string]string{"a": "1"}), []string{t.TempDir(), t.TempDir()}
+	for _, bin := range bins {
+		write(t, filepath.Join(bin, "judge"), "#!/bin/sh\n# "+bin+"\nexit 1\n")
+		must(t, os.Chmod(filepath.Join(bin, "judge"), 0o755))
+	}
+	var asked, same int
+	s.Environ = func(string) []string {
+		if asked++; asked <= same {
+			return []string{"PATH=" + bins[0] + ":" + os.Getenv("PATH")}
+		}
+		return []string{"PATH=" + bins[1] + ":" + os.Getenv("PATH")}
+	}
+	same = 100
+	in, work := s.prepared(s.step("true", "judge"))
+	work.Executables = in.Checks[0].Executables
+	same = asked + 1
+	if end := s.ended(work); len(end.Tampered) != 0 {
+		t.Errorf("tampered: %+v", end.Tampered)
+	}
+}

@@ -115,6 +115,7 @@ func (w *World) Do(ctx context.Context, e engine.Effect, r Reporter) Result {
 	if act == nil {
 		return Result{Err: fmt.Errorf("nothing here carries out effects of the kind %q", e.Key.Kind)}
 	}
+	ctx = context.WithValue(ctx, environKey{}, w.Environ(e.Key.Task))
 	in, err := w.place(ctx, &e)
 	if err != nil {
 		return refusal(ctx, e, err)
@@ -214,7 +215,7 @@ func (w *World) checks(ctx context.Context, e engine.Effect, r Reporter, phase e
 	offline, reach := w.network(e)
 	results := check.Run(ctx, check.Job{
 		Step: e.Step, Phase: phase, Run: e.Key.Run, Attempt: e.Key.Attempt,
-		Workspace: w.Dir, Environ: w.Environ(e.Key.Task), Pool: w.Pool, Bash: w.shellPath(), Values: values,
+		Workspace: w.Dir, Environ: environ(ctx), Pool: w.Pool, Bash: w.shellPath(), Values: values,
 		Offline: offline, Network: reach,
 	})
 	if ctx.Err() != nil {
@@ -228,7 +229,7 @@ func (w *World) checks(ctx context.Context, e engine.Effect, r Reporter, phase e
 		results[i].Shared = e.Shared
 	}
 	undone, err := w.undo(ctx, e, r, changed, tree.Manifest{})
-	if all := slices.Concat(changed, w.swapped(e)); len(all) > 0 && len(results) > 0 {
+	if all := slices.Concat(changed, w.swapped(ctx, e)); len(all) > 0 && len(results) > 0 {
 		last := &results[len(results)-1]
 		last.Tampered, last.Undone, last.Verdict = all, undone, engine.Tampered
 	}
