@@ -54,9 +54,11 @@ func (l *logFile) write(p []byte) {
 	_, l.err = l.file.Write(p)
 }
 
-// note says why the file does not hold all output.
+// note says why the file does not hold all output. A write that hangs keeps the lock.
 func (l *logFile) note() string {
-	l.mu.Lock()
+	if !l.mu.TryLock() {
+		return "the output file is not complete: its disk does not answer"
+	}
 	defer l.mu.Unlock()
 	switch {
 	case l.err != nil:
@@ -68,7 +70,9 @@ func (l *logFile) note() string {
 }
 
 func (l *logFile) close() {
-	l.mu.Lock()
+	if !l.mu.TryLock() {
+		return
+	}
 	defer l.mu.Unlock()
 	if l.file != nil {
 		l.file.Close()

@@ -546,3 +546,19 @@ func TestParseLongTranscript(t *testing.T) {
 		t.Errorf("usage %+v, output %.40q, notes %q", r.Usage, r.Output, r.Notes)
 	}
 }
+
+// A disk that does not answer holds no attempt up.
+func TestStuckLog(t *testing.T) {
+	k := task(t, "")
+	must(t, syscall.Mkfifo(k.LogPath, 0o600)) // nobody reads it
+	t.Cleanup(func() {
+		f, err := os.OpenFile(k.LogPath, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+		must(t, err)
+		must(t, f.Close())
+	})
+	r := run(t, script("echo working"), k)
+	wantExit(t, r, 0)
+	if want := []string{"the output file is not complete: its disk does not answer"}; !slices.Equal(r.Notes, want) || string(r.Output) != "working\n" {
+		t.Errorf("notes %q, output %q", r.Notes, r.Output)
+	}
+}

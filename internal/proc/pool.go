@@ -303,11 +303,9 @@ func (c *Child) drain(r *Result) {
 	limit, cancel := context.WithTimeout(context.Background(), wait)
 	defer cancel()
 	if c.out != nil {
-		r.Stdout, r.Escaped = c.out.finish(limit)
+		r.Stdout = c.out.finish(limit)
 	}
-	var escaped bool
-	r.Stderr, escaped = c.err.finish(limit)
-	r.Escaped = r.Escaped || escaped
+	r.Stderr = c.err.finish(limit)
 }
 
 // watch waits for the end and brings it about where it is due. A child that has

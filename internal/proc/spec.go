@@ -49,7 +49,9 @@ type Spec struct {
 	// Output bounds what is kept of each stream.
 	Output Output
 	// Tee, if set, gets the bytes of both streams as they come, one write at a
-	// time. The child waits for it. What it answers is not looked at.
+	// time. The child waits for it. What it answers is not looked at. One that hangs
+	// is left behind soon after the tree's end: its last write may still be under way
+	// when the child's result is there.
 	Tee io.Writer
 	// Offline keeps the tree from every network but a loopback of its own, on
 	// which only the tree itself can be reached; where that is not to be had,
@@ -89,10 +91,6 @@ type Result struct {
 	// Leftover counts the processes that were still there when the child ended,
 	// or was killed, and had to be killed too. Always 0 at level Group.
 	Leftover int
-	// Escaped says that an output pipe was still open after the end of the
-	// tree: a process outside of it holds it. At level Group that is a
-	// survivor.
-	Escaped bool
 }
 
 // Exited returns the child's own exit status. ok is false if the child did not

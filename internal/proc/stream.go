@@ -2,15 +2,15 @@ package proc
 
 import (
 	"context"
-	"errors"
 	"io"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
 // drainWait is how long an output pipe may stay open after the tree is dead. A Tee
-// may take teeTime more for what is still in it.
+// may take teeTime more for what is still in it. One that hangs is left behind.
 const (
 	drainWait = 500 * time.Millisecond
 	teeTime   = 2 * time.Second
@@ -18,8 +18,9 @@ const (
 
 // A tee hands both streams of a child to one writer; nil is none.
 type tee struct {
-	mu sync.Mutex
-	to io.Writer
+	mu   sync.Mutex
+	to   io.Writer
+	over atomic.Bool // it begins no more writes
 }
 
 func (t *tee) write(p []byte) {
@@ -28,7 +29,9 @@ func (t *tee) write(p []byte) {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	_, _ = t.to.Write(p) // it keeps its own errors
+	if !t.over.Load() {
+		_, _ = t.to.Write(p) // it keeps its own errors
+	}
 }
 
 // plumbing are the pipes of one child, seen from both sides.
@@ -83,23 +86,24 @@ func feed(w *os.File, input []byte) {
 // A stream reads one output pipe to its end.
 type stream struct {
 	pipe *os.File
-	ring *ring
+	tee  *tee
 	done chan struct{}
-	cut  bool // the pipe did not end by itself
+
+	mu   sync.Mutex
+	ring *ring // nil once what it holds is taken
 }
 
 func (p *Pool) read(pipe *os.File, o Output, t *tee) *stream {
-	s := &stream{pipe: pipe, ring: newRing(o), done: make(chan struct{})}
+	s := &stream{pipe: pipe, tee: t, ring: newRing(o), done: make(chan struct{})}
 	go func() {
 		defer close(s.done)
 		buf := p.buffers.Get().(*[]byte)
 		defer p.buffers.Put(buf)
 		for {
 			n, err := pipe.Read(*buf)
-			s.ring.write((*buf)[:n])
+			s.keep((*buf)[:n])
 			t.write((*buf)[:n])
 			if err != nil {
-				s.cut = errors.Is(err, os.ErrDeadlineExceeded) || errors.Is(err, os.ErrClosed)
 				return
 			}
 		}
@@ -107,17 +111,34 @@ func (p *Pool) read(pipe *os.File, o Output, t *tee) *stream {
 	return s
 }
 
+func (s *stream) keep(p []byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ring != nil {
+		s.ring.write(p)
+	}
+}
+
 // finish returns what was read when the pipe has ended, which it does with the
-// tree, or at limit, when something outside of the tree keeps it open.
-func (s *stream) finish(limit context.Context) (c Capture, escaped bool) {
+// tree, or at limit, when something outside of the tree keeps it open or the tee
+// hangs.
+func (s *stream) finish(limit context.Context) Capture {
 	select {
 	case <-s.done:
 	case <-limit.Done():
 		if s.pipe.SetReadDeadline(time.Now()) != nil {
 			s.pipe.Close() // no deadlines here: Windows
 		}
-		<-s.done
+		select {
+		case <-s.done:
+		case <-time.After(drainWait):
+			s.tee.over.Store(true)
+		}
 	}
 	s.pipe.Close()
-	return s.ring.capture(), s.cut
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	kept := s.ring
+	s.ring = nil
+	return kept.capture()
 }
