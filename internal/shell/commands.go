@@ -120,8 +120,14 @@ func begun(cmd Call) []Call {
 	if inner, ok := Unwrap(cmd); ok {
 		return []Call{inner}
 	}
-	if cmd.Tool() == "find" || cmd.Tool() == "fd" {
+	switch cmd.Tool() {
+	case "find", "fd":
 		return executed(cmd)
+	case "git":
+		if v, rest := Verb(cmd, Wrapper{Short: "Cc"}); v == "bisect" && len(rest.Words) > 2 && rest.Words[1].Text == "run" {
+			rest.Words = rest.Words[2:]
+			return []Call{rest}
+		}
 	}
 	return nil
 }

@@ -238,6 +238,7 @@ func (g *guarding) interpreted(c shell.Call, lang string) {
 	case "node", "tsx", "ts-node":
 		g.node(c)
 	case "deno":
+		g.config(c.Dir, "deno.json#tasks", "deno.jsonc")
 		g.runner(c, lang)
 		if verb, rest := shell.Verb(c, shell.Wrapper{}); verb == "run" {
 			g.scriptFile(rest, "", noKind)
@@ -247,11 +248,29 @@ func (g *guarding) interpreted(c shell.Call, lang string) {
 			g.file(c.Dir, w)
 		}
 	default:
-		valued := map[string]string{"perl": "IM", "ruby": "IrC", "php": "cd"}[lang]
-		if !shell.HasAny(c, "-e", "-E", "-ne", "-pe", "-i", "-lne", "-lane", "-Command") && !(lang == "php" && shell.HasAny(c, "-r")) && !(valued == "" && shell.HasAny(c, "-c")) {
-			g.scriptFile(c, valued, noKind)
+		inline, valued := scripting(lang)
+		if shell.HasAny(c, inline...) {
+			return
+		}
+		g.scriptFile(c, valued, noKind)
+		if w, ok := shell.First(c.Args(), shell.Wrapper{Short: valued}); ok && lang == "php" && path.Base(w.Text) == "phpunit" {
+			g.runner(c, "phpunit")
 		}
 	}
+}
+
+// scripting gives the options of an interpreter that take the place of a file,
+// and the letters of those whose value is the next word.
+func scripting(lang string) (inline []string, valued string) {
+	switch lang {
+	case "perl":
+		return []string{"-e", "-E", "-ne", "-pe", "-i", "-lne", "-lane"}, "IM"
+	case "ruby":
+		return []string{"-e", "-ne", "-pe"}, "IrCE"
+	case "php":
+		return []string{"-r"}, "cd"
+	}
+	return []string{"-e", "-c", "-Command"}, ""
 }
 
 // python guards the script, or what a module that runs tests collects.

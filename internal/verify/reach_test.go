@@ -63,6 +63,7 @@ func TestReach(t *testing.T) {
 		{`env --chdir=a ./x.sh`, "a/x.sh"},
 		{`env "A=$B" nice -n 5 timeout -k 1 "$T" ./x.sh`, "x.sh"},
 		{`flock /tmp/l ./x.sh; exec ./y.sh`, "x.sh y.sh"},
+		{`git bisect run ./x.sh`, "x.sh"},
 		{`source "$(dirname "$PWD/a/b")/x.sh"`, "a/x.sh"},
 		{`. "$(pwd)/x.sh"`, "x.sh"},
 		{`d=$(cd a && pwd); bash "$d/x.sh"`, "a/x.sh"},

@@ -46,7 +46,7 @@ var collections = gathered([]struct {
 	{"mage", "magefile.go", "magefiles/**", collection{}},
 	{"ctest", "CTestConfig.cmake CMakePresets.json CMakeUserPresets.json", "test/** tests/**", collection{}},
 	{"bazel", ".bazelrc user.bazelrc", "", collection{}},
-	{"deno", "deno.json#tasks deno.jsonc", "**/*_test.{ts,tsx,js,mjs,jsx} **/*.test.{ts,tsx,js,mjs,jsx}", collection{testing: true}},
+	{"deno", "", "**/*_test.{ts,tsx,js,mjs,jsx} **/*.test.{ts,tsx,js,mjs,jsx}", collection{testing: true}},
 	{"prove", ".proverc", "t/**", collection{paths: &shell.Wrapper{Short: "jIMPe"}}},
 	{"gradle gradlew", "gradle.properties gradle/wrapper/gradle-wrapper.properties init.gradle", "**/src/*[tT]est/**", collection{}},
 	{
