@@ -85,16 +85,18 @@ func spliceJSON(text, part []byte, name string) ([]byte, error) {
 // stay as they are written.
 func objectOf(ms []member, indented bool) ([]byte, error) {
 	var b, laidOut bytes.Buffer
+	keys := json.NewEncoder(&b)
+	keys.SetEscapeHTML(false)
 	b.WriteByte('{')
 	for i, m := range ms {
 		if i > 0 {
 			b.WriteByte(',')
 		}
-		key, err := json.Marshal(m.key)
-		if err != nil {
+		if err := keys.Encode(m.key); err != nil {
 			return nil, errMalformed
 		}
-		b.Write(append(append(key, ':'), m.value...))
+		b.WriteByte(':')
+		b.Write(m.value)
 	}
 	b.WriteByte('}')
 	err := json.Compact(&laidOut, b.Bytes())

@@ -95,6 +95,7 @@ func TestSpliceKeepsTheRest(t *testing.T) {
 			"package.json", "scripts", `{"a":1,"scripts":{"test":"true"},"b":2,"scripts":3}`, `{"scripts":{"test":"jest"}}`,
 			"{\n  \"a\": 1,\n  \"scripts\": {\n    \"test\": \"jest\"\n  },\n  \"b\": 2\n}\n",
 		},
+		{"package.json", "scripts", `{"<a>&\"":"<","scripts":{"x":1}}`, ``, "{\n  \"<a>&\\\"\": \"<\"\n}\n"},
 		{"package.json", "scripts", `{"a":1,"scripts":{"test":"true"}}`, ``, "{\n  \"a\": 1\n}\n"},
 		{
 			"pyproject.toml", "tool", "# mine\n[project]\nname = 'x'\n[tool.x]\na = 1\n[z]\nb = 1\n", "tool.y = 1\n[tool.x]\na = 2\n",
