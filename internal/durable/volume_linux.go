@@ -12,13 +12,13 @@ func VolumeOf(dir string) (Volume, bool) {
 	if err := unix.Statfs(dir, &s); err != nil {
 		return Volume{}, false
 	}
-	kind, network := remote(int64(s.Type))
+	kind, network := kindOf(int64(s.Type))
 	return Volume{Kind: kind, Network: network, Free: s.Bavail * uint64(s.Bsize)}, true
 }
 
-// remote names the file systems whose locks or syncing are not those of a
-// local disk.
-func remote(magic int64) (string, bool) {
+// kindOf names a file system, and reports whether its locks or syncing are not
+// those of a local disk.
+func kindOf(magic int64) (string, bool) {
 	switch uint32(magic) {
 	case unix.NFS_SUPER_MAGIC:
 		return "NFS", true

@@ -12,7 +12,7 @@ func TestRemoteFileSystems(t *testing.T) {
 		unix.EXT4_SUPER_MAGIC: false, unix.TMPFS_MAGIC: false, unix.BTRFS_SUPER_MAGIC: false, unix.OVERLAYFS_SUPER_MAGIC: false,
 		int64(int32(-11317950)): true, // CIFS, as 32-bit systems have it
 	} {
-		if kind, got := remote(magic); got != want {
+		if kind, got := kindOf(magic); got != want {
 			t.Errorf("%#x (%s): network %v", uint32(magic), kind, got)
 		}
 	}

@@ -72,7 +72,7 @@ func Slug(title string) string {
 	return b.String()
 }
 
-// validID reports whether s can be an `id:`. A number is none, since `needs:`
+// ValidID reports whether s can be an `id:`. A number is none, since `needs:`
 // takes numbers too.
 func ValidID(s string) bool {
 	letters := false
