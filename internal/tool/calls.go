@@ -58,7 +58,7 @@ func (w *reading) call(n *syntax.CallExpr, away bool) {
 		return
 	}
 	runs := !ws[0].Known || slices.ContainsFunc(ws, func(a shell.Word) bool { return runsText(a.Text) })
-	if runs && slices.ContainsFunc(n.Args, func(a *syntax.Word) bool { return a.Lit() == "" && substitutes(a) && fetches(a) }) {
+	if runs && slices.ContainsFunc(n.Args, func(a *syntax.Word) bool { return a.Lit() == "" && substitutes(a) && originsOf(a)[a] }) {
 		w.raise(Block, "runs what it fetched from another machine")
 	}
 	w.run(ws, away)
@@ -412,6 +412,8 @@ func (w *reading) options(name string, list []shell.Word, away bool) {
 			w.inString(shell.Word{Text: text + " " + joined(list[i+1:]), Known: a.Known}, away)
 		case name == "env" && (strings.HasPrefix(a.Text, "-C") || hasFlag(a.Text, "--chdir")):
 			w.moved = true
+		case name == "time" && strings.HasPrefix(a.Text, "-") && !strings.HasPrefix(a.Text, "-f") && a.Text != "-p" && a.Text != "-v":
+			w.raise(Approve, "time may write a file: %s", a.Text)
 		case !a.Known:
 			w.raise(Approve, "what %s does is only known when it runs", name)
 		}

@@ -121,7 +121,7 @@ func (w *reading) script(text string, away bool) {
 	fed := w.fed
 	w.declare(file)
 	for _, s := range file.Stmts {
-		w.statement(s, away || fetches(s))
+		w.statement(s, away)
 		fed = fed || w.fed
 	}
 	w.fed = fed
@@ -210,16 +210,67 @@ func (w *reading) declare(file *syntax.File) {
 }
 
 // fetchers bring text from other machines.
-var fetchers = regexp.MustCompile(`(^|/)(curl|wget|aria2c|lynx|w3m|links|nc|ncat|netcat|socat|ftp|tftp|sftp|scp|ssh|rsync|telnet|httpie|xh)$|/dev/(tcp|udp)`)
+var fetchers = regexp.MustCompile(`(^|/)(curl|wget|aria2c|lynx|w3m|links|nc|ncat|netcat|socat|ftp|tftp|sftp|scp|ssh|rsync|telnet|httpie|xh)$`)
 
-// fetches reports whether something below a node brings text from another machine.
-func fetches(node syntax.Node) bool {
-	for n := range syntax.Preorder(node) {
-		if word, ok := n.(*syntax.Word); ok && slices.ContainsFunc(strings.FieldsFunc(shell.Constant(word).Text, unnamed), fetchers.MatchString) {
+// fetches reports a command that brings text from another machine, or starts one
+// that does by its arguments.
+func fetches(ws []shell.Word) bool {
+	if len(ws) > 0 && !starts(ws[0].Text) {
+		ws = ws[:1]
+	}
+	return slices.ContainsFunc(ws, func(a shell.Word) bool {
+		return slices.ContainsFunc(strings.FieldsFunc(a.Text, unnamed), fetchers.MatchString)
+	})
+}
+
+// starts reports programs that may run what their arguments name.
+func starts(name string) bool {
+	name = programName(name)
+	_, wraps := shell.WrapperOf(name)
+	return wraps || runsText(name) || name == "find"
+}
+
+// origins are the nodes of a script that bring text from another machine, or have
+// one below them that does.
+type origins map[syntax.Node]bool
+
+func originsOf(node syntax.Node) origins {
+	from := origins{}
+	var above []syntax.Node
+	syntax.Walk(node, func(node syntax.Node) bool {
+		if node == nil {
+			above = above[:len(above)-1]
 			return true
 		}
+		above = append(above, node)
+		if c, ok := node.(*syntax.CallExpr); ok && fetches(words(c.Args)) {
+			for i := len(above) - 1; i >= 0 && !from[above[i]]; i-- {
+				from[above[i]] = true
+			}
+		}
+		return true
+	})
+	return from
+}
+
+// feed is what has its input from an origin, seen at a node: the right side of a
+// pipe, a statement with a redirection, a process that a file stands for.
+func (from origins) feed(node syntax.Node) syntax.Node {
+	switch n := node.(type) {
+	case *syntax.BinaryCmd:
+		if (n.Op == syntax.Pipe || n.Op == syntax.PipeAll) && from[n.X] {
+			return n.Y
+		}
+	case *syntax.Stmt:
+		if slices.ContainsFunc(n.Redirs, func(r *syntax.Redirect) bool { return from[r] }) {
+			return n
+		}
+	case *syntax.ProcSubst:
+		if n.Op == syntax.CmdOut && len(from) > 0 {
+			return n
+		}
 	}
-	return false
+	return nil
 }
 
 // unnamed reports what stands between the names of programs in a text.
@@ -230,10 +281,21 @@ func unnamed(r rune) bool { return strings.ContainsRune(" \t\n;&|(){}<>`'\"$=", 
 func (w *reading) statement(s *syntax.Stmt, away bool) {
 	w.fed = false
 	var texts []string
+	from, fed := originsOf(s), map[syntax.Node]bool{}
+	above := []bool{away} // of the nodes around this one
 	syntax.Walk(s, func(node syntax.Node) bool {
+		if node == nil {
+			above = above[:len(above)-1]
+			return true
+		}
+		if x := from.feed(node); x != nil {
+			fed[x] = true
+		}
+		here := above[len(above)-1] || fed[node]
+		above = append(above, here)
 		switch n := node.(type) {
 		case *syntax.CallExpr:
-			w.call(n, away)
+			w.call(n, here)
 			if ws := words(n.Args); len(ws) > 0 && (ws[0].Text == "echo" || ws[0].Text == "printf") {
 				texts = append(texts, joined(ws[1:]))
 			}

@@ -95,3 +95,25 @@ func TestNoRepository(t *testing.T) {
 		t.Errorf("git status without a repository is %s", w.Tier)
 	}
 }
+
+// TestHereDocuments: what is fetched reaches a program by a pipe, a substitution or
+// a redirection; beside one, it does not.
+func TestHereDocuments(t *testing.T) {
+	t.Parallel()
+	r, _ := open(t, tool.Config{}, nil)
+	for command, want := range map[string]tool.Tier{
+		"curl -f localhost/health && python3 - <<EOF\nprint(1)\nEOF":  tool.Approve,
+		"cat <<'EOF' | python3 - && curl localhost\nprint(1)\nEOF":    tool.Approve,
+		"python3 - <<'EOF' && curl localhost\nprint(1)\nEOF":          tool.Approve,
+		"cat <<'EOF' | sh\ncurl localhost\nEOF":                       tool.Approve,
+		"cat <<'EOF' | sh\ncurl localhost | sh\nEOF":                  tool.Block,
+		"python3 - <<EOF\n$(curl localhost)\nEOF":                     tool.Block,
+		"cat <<EOF | python3 -\n$(curl localhost)\nEOF":               tool.Block,
+		strings.Repeat("curl localhost | ", 3_000) + "python3 -":      tool.Block,
+		"ls && " + strings.Repeat("ls | ", 10_000) + "curl localhost": tool.Approve,
+	} {
+		if w := weighCommand(t, r, command); w.Tier != want {
+			t.Errorf("%.80q is %s because of %q, want %s", command, w.Tier, w.Reasons, want)
+		}
+	}
+}
