@@ -17,6 +17,7 @@ import (
 	"github.com/piton-dev/piton/internal/plan"
 	"github.com/piton-dev/piton/internal/plan/form"
 	"github.com/piton-dev/piton/internal/probe"
+	"github.com/piton-dev/piton/internal/project"
 	"github.com/piton-dev/piton/internal/store"
 	"github.com/piton-dev/piton/internal/verify"
 )
@@ -168,25 +169,38 @@ func (p *Product) ReadAs(ctx context.Context, word string) (*Document, error) {
 	return d, err
 }
 
-// Marked reports whether the document at path, which has changed, differs only in
-// its marks, or has the text that a person said yes to last.
+// Marked reports whether the document at path, which has changed, is that of a plan
+// and differs only in the marks that the owner made, or has the text that a person
+// said yes to last.
 func (p *Product) Marked(ctx context.Context, path string, was, is []byte) bool {
-	now := Parse(path, is).Plan
-	if now == nil {
-		return false
-	}
-	if before := Parse(path, was).Plan; before != nil && before.Hash() == now.Hash() {
-		return true
-	}
 	w, err := p.workspace(ctx)
 	if err != nil {
 		return false
 	}
 	r, ok := w.Newest(path)
+	if !ok {
+		return false
+	}
+	now := Parse(path, is).Plan
+	if now == nil {
+		return false
+	}
+	if before := Parse(path, was).Plan; before != nil && before.Hash() == now.Hash() {
+		return p.markedByOwner(ctx, r, now, is)
+	}
 	for ok && (r.Answer == nil || !r.Answer.Yes) {
 		r, ok = w.Revision(r.Drafted.Previous)
 	}
 	return ok && r.Drafted.Hash == now.Hash()
+}
+
+func (p *Product) markedByOwner(ctx context.Context, r *engine.Revision, now *plan.Plan, is []byte) bool {
+	heads, err := p.Store.Heads(ctx, store.HeadFilter{Stream: taskOf(r.Drafted.Intent), Limit: 1})
+	if err != nil || len(heads) == 0 || heads[0].PlanHash != now.Hash() {
+		return false
+	}
+	steps, err := p.Store.Steps(ctx, heads[0].Stream, heads[0].Run)
+	return err == nil && project.Marked(is, now, heads[0], steps)
 }
 
 // ReadPlan reads the bytes of the plan at path, one more than a plan may have at

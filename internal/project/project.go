@@ -41,15 +41,39 @@ func Mark(path, hash string, status engine.Status, steps []engine.StepRow) error
 // same conditions. A document without marks stays as it is.
 func Unmark(path, hash string) error {
 	return remark(path, hash, func(src []byte, p *plan.Plan) []byte {
-		none := map[string]plan.Mark{}
-		for _, s := range p.Steps {
-			none[s.ID.Value] = plan.NoMark
-		}
+		none := noMarks(p)
 		if bytes.Equal(plan.SetStatus(src, "", none), src) {
 			return src
 		}
 		return plan.SetStatus(src, string(engine.Running), none)
 	})
+}
+
+func noMarks(p *plan.Plan) map[string]plan.Mark {
+	none := map[string]plan.Mark{}
+	for _, s := range p.Steps {
+		none[s.ID.Value] = plan.NoMark
+	}
+	return none
+}
+
+// Marked reports whether the marks in src, the bytes of p, are such as [Mark] and
+// [Unmark] write for the run. Those of a run that goes on again may be of when it
+// failed: then no more steps had come to an end.
+func Marked(src []byte, p *plan.Plan, run engine.HeadRow, steps []engine.StepRow) bool {
+	if bytes.Equal(plan.SetStatus(src, string(engine.Running), noMarks(p)), src) {
+		return true
+	}
+	status, is := run.Status, marks(steps)
+	if !run.Ended {
+		status = engine.Failed
+		for _, s := range p.Steps {
+			if s.Mark != plan.MarkDone && s.Mark != plan.MarkSkipped {
+				is[s.ID.Value] = s.Mark
+			}
+		}
+	}
+	return bytes.Equal(plan.SetStatus(src, string(status), is), src)
 }
 
 // remark puts what marked makes of the document in its place.
