@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 	"time"
 )
@@ -135,28 +134,26 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// Foreign reports whether a path below the workspace lies in a workspace of its own
-// whose owner is at work, or was since: what changes there may be that one's doing.
-func (p Place) Foreign(path string, since time.Time) bool {
+// Inner is the workspace of its own below this one that a path lies in.
+func (p Place) Inner(path string) (inner Place, ok bool) {
 	dir := filepath.Dir(filepath.Join(p.Dir, filepath.FromSlash(path)))
 	for dir != p.Dir && !exists(dir) {
 		dir = filepath.Dir(dir)
 	}
 	inner, err := Locate(dir, map[string]string{"PITON_STATE": filepath.Dir(p.State)})
 	if err != nil || inner.Dir == p.Dir {
-		return false
+		return Place{}, false
 	}
-	if in, err := filepath.Rel(p.Dir, inner.Dir); err != nil || !filepath.IsLocal(in) {
-		return false
-	}
-	if conn, err := dialSocket(context.Background(), inner); err == nil {
-		return conn.Close() == nil
-	}
-	files, err := filepath.Glob(filepath.Join(inner.State, "*"))
-	return err == nil && slices.ContainsFunc(append(files, inner.State), func(file string) bool {
-		info, err := os.Stat(file)
-		return err == nil && !info.ModTime().Before(since)
-	})
+	in, err := filepath.Rel(p.Dir, inner.Dir)
+	return inner, err == nil && filepath.IsLocal(in)
+}
+
+// Owned reports whether an owner is at work in the workspace now.
+func (p Place) Owned(ctx context.Context) bool {
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	conn, err := dialSocket(ctx, p)
+	return err == nil && conn.Close() == nil
 }
 
 // Private refuses a state directory that is there and that others can enter: its

@@ -421,8 +421,12 @@ func outside(changes []engine.Change, e engine.Effect, beside []engine.Neighbour
 // strays are the changes outside of all scopes that somebody is to blame for: not
 // the owner's marks in plan documents, and not what another owner's runs did.
 func (w *World) strays(ctx context.Context, before, after tree.Manifest, e engine.Effect, beside []engine.Neighbour) []engine.Change {
+	elsewhere := func(string) bool { return false }
+	if w.ElsewhereOwned != nil {
+		elsewhere = w.ElsewhereOwned(e.Began.At)
+	}
 	return slices.DeleteFunc(outside(tree.Diff(before, after), e, beside), func(c engine.Change) bool {
-		if w.Foreign != nil && w.Foreign(c.Path, e.Began.At) {
+		if elsewhere(c.Path) {
 			return true
 		}
 		if w.Marked == nil || c.What != "changed" {

@@ -38,9 +38,9 @@ type World struct {
 	// makes, or has the text that a person has approved since. nil marks none.
 	Marked func(ctx context.Context, path string, was, is []byte) bool
 
-	// Foreign reports whether a path lies in a workspace inside this one, whose own
-	// owner is at work or was since. nil knows none.
-	Foreign func(path string, since time.Time) bool
+	// ElsewhereOwned makes what reports whether a path lies in a workspace inside this
+	// one, whose own owner is at work or was since. nil knows none.
+	ElsewhereOwned func(since time.Time) func(path string) bool
 
 	Worktrees string                                   // where worktrees are made, outside of workspace and state
 	OpenTools func(dir string) (*tool.Registry, error) // opens the tools of a run's worktree

@@ -83,7 +83,7 @@ func (o *Owner) newRig(p *api.Product, parallel int) (r *rig, err error) {
 		Dir: o.cfg.Place.Dir, State: o.cfg.Place.State, Environ: o.environ, Pool: r.pool, Tree: r.tree, Tools: r.tools,
 		Agents: agent.New(agentConfigs(p.Config), r.pool), Worktrees: Worktrees(o.cfg.Place), OpenTools: open,
 		Object: func(hash string) ([]byte, error) { return o.store.Object(context.Background(), hash) },
-		NewRun: p.NewRun, Marked: p.Marked, Foreign: o.cfg.Place.Foreign,
+		NewRun: p.NewRun, Marked: p.Marked, ElsewhereOwned: o.elsewhereOwned,
 		Made: func(ctx context.Context, dir string, e engine.Effect) (effect.Made, error) {
 			return made(ctx, p, dir, e)
 		},
