@@ -30,7 +30,9 @@ func (o *Owner) carry(ctx context.Context, caller api.Caller, stream string, end
 	err = o.prepare(ctx, caller, stream)
 	if err == nil {
 		o.mu.Lock()
-		c.env = caller.Env
+		if c.env == nil { // work that is under way keeps what it began with
+			c.env = caller.Env
+		}
 		o.mu.Unlock()
 		err = o.host.Activate(ctx, stream)
 	}
@@ -93,7 +95,8 @@ func (o *Owner) joined(stream string) (*carrying, bool) {
 }
 
 // environ is the environment of the work for a task, or for those above it: that of
-// the client which started its run or resumed it last. The journal does not have it.
+// the client which started its run, or resumed it when nobody carried it on. The
+// journal does not have it.
 func (o *Owner) environ(task string) []string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
