@@ -193,7 +193,10 @@ func (s *session) howToApprove(said api.Said) {
 // sayChange asks for a yes to what changed in the plan of an unfinished run.
 func (s *session) sayChange(ctx context.Context, q api.Saying, said api.Said, f runFlags) error {
 	pr, err := s.ProposalFor(ctx, q.Word)
-	if err != nil || pr == nil {
+	if err == nil && pr == nil {
+		err = &api.Problem{Code: api.Conflict, Message: said.Path + " was changed while it was read", Hint: "say it again: piton run " + said.Path}
+	}
+	if err != nil {
 		return err
 	}
 	err = s.agreed(pr, approveFlags{yes: f.yes, weaker: f.weaker})
