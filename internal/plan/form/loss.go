@@ -103,8 +103,8 @@ func compare[T any](c *comparison, step string, a, b T, table []field[T]) {
 		}
 		was, is := f.write(a), f.write(b)
 		switch {
-		case f.text != nil && !f.text(a).IsZero() && was == nil, was != nil && !was.equal(is):
-		case f.text != nil && was != nil && was.kind == text && bare(f.text(a)) != bare(f.text(b)):
+		case was != nil && !was.equal(is):
+		case f.text != nil && (was == nil || was.kind == text) && bare(f.text(a)) != bare(f.text(b)):
 		default:
 			continue
 		}
