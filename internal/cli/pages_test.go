@@ -4,6 +4,7 @@ package cli_test
 
 import (
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -168,7 +169,10 @@ func anchors(text string) map[string]bool {
 
 var sourcePath = regexp.MustCompile("`([a-z/_]+(?:\\.go|\\.json|/testdata|/script))`")
 
-// The architecture page names only files that exist, and every package.
+var sourceName = regexp.MustCompile("`(?:[A-Za-z]+\\.)?([A-Za-z]+[A-Z][A-Za-z]+|Test[A-Za-z]+)`")
+
+// The architecture page names only files, functions and types that exist, and every
+// package.
 func TestArchitecturePage(t *testing.T) {
 	text := pages(t)["../../docs/architecture.md"]
 	paths := sourcePath.FindAllStringSubmatch(text, -1)
@@ -181,6 +185,12 @@ func TestArchitecturePage(t *testing.T) {
 			t.Errorf("it names %s: %v", m[1], err)
 		}
 	}
+	source := allSource(t)
+	for _, m := range sourceName.FindAllStringSubmatch(text, -1) {
+		if !strings.Contains(source, m[1]) {
+			t.Errorf("it names %s, which no package has", m[1])
+		}
+	}
 	dirs, err := filepath.Glob("../*")
 	if err != nil {
 		t.Fatal(err)
@@ -190,4 +200,22 @@ func TestArchitecturePage(t *testing.T) {
 			t.Errorf("it does not name the package %s", name)
 		}
 	}
+}
+
+// allSource is the text of every Go file of the product and its tests.
+func allSource(t *testing.T) string {
+	t.Helper()
+	var all strings.Builder
+	err := filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || filepath.Ext(path) != ".go" {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		all.Write(text)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all.String()
 }
