@@ -34,11 +34,7 @@ func (a *app) agents() error {
 	for _, name := range slices.Sorted(maps.Keys(env.Config.Agents)) {
 		docs = append(docs, agentDocument(env, name))
 	}
-	if a.json {
-		a.document("agents", map[string]any{"agents": docs})
-		return nil
-	}
-	printLines(a.out, a.theme(a.out).agents(docs))
+	a.prints("agents", map[string]any{"agents": docs}, func(t theme) []string { return t.agents(docs) })
 	return nil
 }
 

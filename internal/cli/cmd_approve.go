@@ -44,10 +44,7 @@ at the end. Changed steps run again.`,
 }
 
 func (a *app) approve(ctx context.Context, word string, f approveFlags) error {
-	return a.with(ctx, func(s *session) error {
-		if err := a.byPerson(); err != nil {
-			return err
-		}
+	return a.acting(ctx, func(s *session) error {
 		pr, err := s.ProposalFor(ctx, word)
 		if err != nil {
 			return err
@@ -254,10 +251,7 @@ propose this text again.`,
 }
 
 func (a *app) reject(ctx context.Context, word, why string) error {
-	return a.with(ctx, func(s *session) error {
-		if err := a.byPerson(); err != nil {
-			return err
-		}
+	return a.acting(ctx, func(s *session) error {
 		said, err := s.client.Reject(ctx, api.Saying{Word: word, Why: why})
 		if err != nil {
 			return err

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -34,20 +33,12 @@ removed. piton list --archived shows the run, and --back undoes it.`,
 }
 
 func (a *app) archive(ctx context.Context, word, older string, back bool) error {
-	if err := a.byPerson(); err != nil {
-		return err
-	}
-	return a.with(ctx, func(s *session) error {
+	return a.acting(ctx, func(s *session) error {
 		done, err := s.client.Archive(ctx, api.Archive{Run: word, Older: older, Back: back})
-		if err != nil {
-			return err
+		if err == nil {
+			a.report("archive", map[string]any{"runs": view.List(done.Runs), "back": back}, shelvedText(done.Runs, back))
 		}
-		if a.json {
-			a.document("archive", map[string]any{"runs": view.List(done.Runs), "back": back})
-			return nil
-		}
-		fmt.Fprintln(a.out, shelvedText(done.Runs, back))
-		return nil
+		return err
 	})
 }
 

@@ -50,11 +50,7 @@ type settingDoc struct {
 }
 
 func (a *app) configShow(below string, origin bool) error {
-	place, err := a.place()
-	if err != nil {
-		return err
-	}
-	conf, err := a.configuration(place, nil)
+	_, conf, err := a.here(nil)
 	if err != nil {
 		return err
 	}
@@ -67,11 +63,7 @@ func (a *app) configShow(below string, origin bool) error {
 			return &api.Problem{Code: api.NotFound, Message: fmt.Sprintf("no setting %q is in force", below), Hint: "piton config show lists them all"}
 		}
 	}
-	if a.json {
-		a.document("config", map[string]any{"settings": settingDocs(settings)})
-		return nil
-	}
-	a.printSettings(settings, origin)
+	a.prints("config", map[string]any{"settings": settingDocs(settings)}, func(t theme) []string { return t.settings(settings, origin) })
 	return nil
 }
 
@@ -84,14 +76,14 @@ func settingDocs(settings []config.Setting) []settingDoc {
 	return docs
 }
 
-// printSettings writes one setting a line, whole: other programs may read it.
-func (a *app) printSettings(settings []config.Setting, origin bool) {
-	t := a.theme(a.out)
+// settings are shown one a line, whole: other programs may read it.
+func (t theme) settings(settings []config.Setting, origin bool) (lines []string) {
 	for _, s := range settings {
 		line := t.line(s.Path) + " = " + t.line(s.Value)
 		if origin {
 			line += t.paint(idleTone, "  # "+t.line(s.Origin.String()))
 		}
-		fmt.Fprintln(a.out, line)
+		lines = append(lines, line)
 	}
+	return lines
 }

@@ -34,20 +34,12 @@ func (a *app) diff(ctx context.Context, args []string) error {
 		}
 		d := verify.Diff(one.Plan, two.Plan)
 		lines := string(diff.Diff(one.Name, one.Source, two.Name, two.Source))
-		if a.json {
-			d.Header, d.Steps, d.Weaker = view.List(d.Header), view.List(d.Steps), view.List(d.Weaker)
-			for i := range d.Steps {
-				d.Steps[i].Labels = view.List(d.Steps[i].Labels)
+		a.prints("diff", view.DiffOf(one.Name, two.Name, lines, d), func(t theme) []string {
+			if lines == "" {
+				return []string{"They are the same."}
 			}
-			a.document("diff", view.Diff{From: one.Name, To: two.Name, Text: lines, Difference: d})
-			return nil
-		}
-		t := a.theme(a.out)
-		if lines == "" {
-			printLines(a.out, []string{"They are the same."})
-			return nil
-		}
-		printLines(a.out, append(t.changedLines(lines), append([]string{""}, t.difference(d)...)...))
+			return append(t.changedLines(lines), append([]string{""}, t.difference(d)...)...)
+		})
 		return nil
 	})
 }

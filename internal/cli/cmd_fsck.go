@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -41,15 +42,12 @@ func (a *app) fsck(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("%w: %w", store.ErrCorrupt, err)
 	}
-	if a.json {
-		a.document("fsck", map[string]any{"ok": true, "rebuilt": len(unlike), "records": report.Events, "streams": report.Streams, "objects": report.Objects})
-		return nil
-	}
-	for _, u := range unlike {
-		fmt.Fprintf(a.out, "the lists of %s did not agree with the records and were rebuilt\n", u.Name)
-	}
-	fmt.Fprintf(a.out, "the journal is sound: %s in %s, %s\n",
+	text := fmt.Sprintf("the journal is sound: %s in %s, %s",
 		view.Plural(report.Events, "record", "records"), view.Plural(report.Streams, "stream", "streams"), view.Plural(report.Objects, "object", "objects"))
+	for _, u := range slices.Backward(unlike) {
+		text = fmt.Sprintf("the lists of %s did not agree with the records and were rebuilt\n", u.Name) + text
+	}
+	a.report("fsck", map[string]any{"ok": true, "rebuilt": len(unlike), "records": report.Events, "streams": report.Streams, "objects": report.Objects}, text)
 	return nil
 }
 

@@ -47,11 +47,7 @@ func (a *app) gc(ctx context.Context, retention string, dry bool) error {
 	if err != nil {
 		return err
 	}
-	if a.json {
-		a.document("gc", wasteDoc{w, view.Stamp(w.Before)})
-		return nil
-	}
-	fmt.Fprintln(a.out, wasteText(w, day(w.Before, s.Config.Retention)))
+	a.report("gc", wasteDoc{w, view.Stamp(w.Before)}, wasteText(w, day(w.Before, s.Config.Retention)))
 	return nil
 }
 

@@ -28,18 +28,12 @@ func (a *app) history(ctx context.Context, word string) error {
 		if err != nil {
 			return err
 		}
-		if a.json {
-			docs := []view.Revision{}
+		a.prints("history", map[string]any{"revisions": view.RevisionsOf(all)}, func(t theme) (lines []string) {
 			for _, e := range all {
-				docs = append(docs, view.RevisionOf(e))
+				lines = append(lines, t.revision(e)...)
 			}
-			a.document("history", map[string]any{"revisions": docs})
-			return nil
-		}
-		t := a.theme(a.out)
-		for _, e := range all {
-			printLines(a.out, t.revision(e))
-		}
+			return lines
+		})
 		return nil
 	})
 }

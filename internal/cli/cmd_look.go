@@ -485,6 +485,15 @@ func (a *app) showVersion() error {
 // document prints one JSON object for a verb that ends.
 func (a *app) document(kind string, data any) { view.Write(a.out, kind, data) }
 
+// prints tells programs what a verb found by a document, and people by lines.
+func (a *app) prints(kind string, data any, lines func(theme) []string) {
+	if a.json {
+		a.document(kind, data)
+		return
+	}
+	printLines(a.out, lines(a.theme(a.out)))
+}
+
 // did reports a small act: its id for programs, a sentence for people.
 func (a *app) did(verb, id, sentence string) {
 	a.report(verb, map[string]string{"id": id}, sentence)

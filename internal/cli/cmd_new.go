@@ -63,11 +63,7 @@ templates and their variables.`,
 }
 
 func (a *app) newPlan(title string, f newFlags) error {
-	place, err := a.place()
-	if err != nil {
-		return err
-	}
-	conf, err := a.configuration(place, nil)
+	place, conf, err := a.here(nil)
 	if err != nil {
 		return err
 	}
@@ -89,12 +85,10 @@ func (a *app) newPlan(title string, f newFlags) error {
 	if err := writeNew(out, text); err != nil {
 		return err
 	}
-	if a.json {
-		a.document("new", newDoc{File: &out, Text: string(text)})
-		return nil
+	a.report("new", newDoc{File: &out, Text: string(text)}, "wrote "+out)
+	if !a.json {
+		a.notice("fill it in, then: piton verify %s", out)
 	}
-	fmt.Fprintf(a.out, "wrote %s\n", out)
-	a.notice("fill it in, then: piton verify %s", out)
 	return nil
 }
 

@@ -62,14 +62,14 @@ func (a *app) waiveCmd() *cobra.Command {
 }
 
 func (a *app) command(ctx context.Context, prefix, step string, c engine.Command) error {
+	if err := a.byPerson(); err != nil {
+		return err
+	}
 	with := a.with
 	if c.Verb == engine.DoPause || c.Verb == engine.DoCancel {
 		with = a.looking
 	}
 	return with(ctx, func(s *session) error {
-		if err := a.byPerson(); err != nil {
-			return err
-		}
 		done, err := s.client.Order(ctx, api.Order{Run: prefix, Step: step, Verb: c.Verb, Why: c.Why, From: c.From})
 		if err != nil {
 			return err
@@ -143,10 +143,7 @@ func (a *app) answer(ctx context.Context, word string, answer engine.ItemAnswere
 	if len(answer.Args) > 0 && !json.Valid(answer.Args) {
 		return misuse("--args is not JSON", "quote it for your shell: --args '{\"replicas\": 3}'")
 	}
-	return a.with(ctx, func(s *session) error {
-		if err := a.byPerson(); err != nil {
-			return err
-		}
+	return a.acting(ctx, func(s *session) error {
 		it, err := s.Item(ctx, word)
 		if isNotFound(err) {
 			if r, other := s.proposalOf(ctx, word); other == nil && r != nil {

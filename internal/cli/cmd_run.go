@@ -78,10 +78,7 @@ func (a *app) resumeCmd() *cobra.Command {
 }
 
 func (a *app) run(ctx context.Context, path string, f runFlags) error {
-	return a.with(ctx, func(s *session) error {
-		if err := a.byPerson(); err != nil {
-			return err
-		}
+	return a.acting(ctx, func(s *session) error {
 		if f.dryRun {
 			return s.dryRun(ctx, path)
 		}
@@ -281,10 +278,7 @@ func (a *app) confirm(question string) (bool, error) {
 }
 
 func (a *app) resume(ctx context.Context, prefix string, f runFlags) error {
-	return a.with(ctx, func(s *session) error {
-		if err := a.byPerson(); err != nil {
-			return err
-		}
+	return a.acting(ctx, func(s *session) error {
 		opened, err := s.client.Resume(ctx, api.Resume{Run: prefix})
 		if err != nil {
 			return err

@@ -82,11 +82,6 @@ func (a *app) showDocument(ctx context.Context, doc *api.Document, r *engine.Rev
 		return a.refuse(doc)
 	}
 	f := a.forecast(ctx, doc)
-	if !a.json {
-		printLines(a.out, a.theme(a.out).family(doc))
-		printLines(a.out, a.theme(a.out).forecast(f))
-		return nil
-	}
 	d := view.PlanOf(doc)
 	if r != nil {
 		d["id"], d["version"], d["status"] = r.Drafted.Plan, r.Drafted.Version, view.PlanStatus(r)
@@ -94,7 +89,7 @@ func (a *app) showDocument(ctx context.Context, doc *api.Document, r *engine.Rev
 	if f := view.ForecastOf(f); f != nil {
 		d["forecast"] = f
 	}
-	a.document("plan", d)
+	a.prints("plan", d, func(t theme) []string { return append(t.family(doc), t.forecast(f)...) })
 	return nil
 }
 

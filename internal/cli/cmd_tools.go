@@ -37,11 +37,7 @@ func (a *app) toolsCmd() *cobra.Command {
 
 // tools opens the tools of this workspace, calls do and ends them again.
 func (a *app) tools(do func(*tool.Registry) error) error {
-	place, err := a.place()
-	if err != nil {
-		return err
-	}
-	conf, err := a.configuration(place, nil)
+	place, conf, err := a.here(nil)
 	if err != nil {
 		return err
 	}
@@ -67,18 +63,17 @@ func (a *app) listTools(ctx context.Context, r *tool.Registry) error {
 			a.notice("%s", strings.TrimSpace(line))
 		}
 	}
-	if a.json {
-		a.document("tools", map[string]any{"tools": list})
-		return nil
-	}
-	width := 0
-	for _, d := range list {
-		width = max(width, len(d.Name))
-	}
-	for _, d := range list {
-		about, _, _ := strings.Cut(d.Description, ". ")
-		fmt.Fprintf(a.out, "%-*s  %-9s  %s\n", width, d.Name, d.Effect, strings.TrimSuffix(about, "."))
-	}
+	a.prints("tools", map[string]any{"tools": list}, func(theme) (lines []string) {
+		width := 0
+		for _, d := range list {
+			width = max(width, len(d.Name))
+		}
+		for _, d := range list {
+			about, _, _ := strings.Cut(d.Description, ". ")
+			lines = append(lines, fmt.Sprintf("%-*s  %-9s  %s", width, d.Name, d.Effect, strings.TrimSuffix(about, ".")))
+		}
+		return lines
+	})
 	return nil
 }
 
@@ -87,22 +82,19 @@ func (a *app) showTool(ctx context.Context, r *tool.Registry, name string) error
 	if err != nil {
 		return &api.Problem{Code: api.NotFound, Message: err.Error(), Hint: "piton tools lists them"}
 	}
-	if a.json {
-		a.document("tools", map[string]any{"tools": []tool.Definition{d}})
-		return nil
-	}
-	fmt.Fprintf(a.out, "%s\n%s\n\neffect: %s\n", d.Name, d.Description, d.Effect)
+	text := fmt.Sprintf("%s\n%s\n\neffect: %s", d.Name, d.Description, d.Effect)
 	if d.Foreign {
-		fmt.Fprintf(a.out, "server: %s; what it returns is a claim, so give the step a contract\n", d.Server)
+		text += fmt.Sprintf("\nserver: %s; what it returns is a claim, so give the step a contract", d.Server)
 	}
 	for _, s := range []struct {
 		title string
 		text  json.RawMessage
 	}{{"input", d.Input}, {"output", d.Output}} {
 		if len(s.text) > 0 {
-			fmt.Fprintf(a.out, "\n%s:\n%s\n", s.title, indented(s.text))
+			text += fmt.Sprintf("\n\n%s:\n%s", s.title, indented(s.text))
 		}
 	}
+	a.report("tools", map[string]any{"tools": []tool.Definition{d}}, text)
 	return nil
 }
 

@@ -124,11 +124,7 @@ func (a *app) verify(ctx context.Context, paths []string, form string) error {
 
 // reader is the product without its journal: it can read and verify plans.
 func (a *app) reader() (*api.Product, error) {
-	place, err := a.place()
-	if err != nil {
-		return nil, err
-	}
-	conf, err := a.configuration(place, nil)
+	place, conf, err := a.here(nil)
 	if err != nil {
 		return nil, err
 	}
@@ -185,10 +181,6 @@ func (a *app) explain(name string) error {
 		hint := strings.TrimSpace(verify.NearestRule(name) + " docs/findings.md lists them all")
 		return misuse(fmt.Sprintf("there is no rule %q", name), hint)
 	}
-	if a.json {
-		a.document("verify", view.RuleOf(rule))
-		return nil
-	}
-	fmt.Fprint(a.out, rule.Page())
+	a.report("verify", view.RuleOf(rule), strings.TrimSuffix(rule.Page(), "\n"))
 	return nil
 }

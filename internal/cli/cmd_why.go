@@ -55,11 +55,7 @@ func (a *app) why(ctx context.Context, prefix, word string) error {
 		if err != nil {
 			return err
 		}
-		if a.json {
-			a.document("why", x.Document())
-			return nil
-		}
-		printLines(a.out, a.theme(a.out).why(x))
+		a.prints("why", x.Document(), func(t theme) []string { return t.why(x) })
 		return nil
 	})
 }

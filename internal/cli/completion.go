@@ -33,15 +33,12 @@ ids of runs, steps and inbox items.`,
 		Args:      exactly("a shell: bash, zsh, fish or powershell", 1),
 		ValidArgs: shells,
 		RunE: func(c *cobra.Command, args []string) error {
-			if !a.json {
-				return completion(a.out, c.Root(), args[0])
-			}
 			var script strings.Builder
-			if err := completion(&script, c.Root(), args[0]); err != nil {
-				return err
+			err := completion(&script, c.Root(), args[0])
+			if err == nil {
+				a.report("completion", map[string]string{"shell": args[0], "script": script.String()}, strings.TrimSuffix(script.String(), "\n"))
 			}
-			a.document("completion", map[string]string{"shell": args[0], "script": script.String()})
-			return nil
+			return err
 		},
 	}
 }
@@ -243,11 +240,7 @@ func completeChoices(ctx context.Context, a *app, before []string) (found []stri
 
 // completeSettings lists the settings in force and the groups they are in.
 func completeSettings(_ context.Context, a *app, _ []string) []string {
-	place, err := a.place()
-	if err != nil {
-		return nil
-	}
-	conf, err := a.configuration(place, nil)
+	_, conf, err := a.here(nil)
 	if err != nil {
 		return nil
 	}

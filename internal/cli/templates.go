@@ -162,11 +162,7 @@ func (a *app) listTemplates() error {
 	for _, t := range all {
 		docs = append(docs, templateDocument(place, t))
 	}
-	if a.json {
-		a.document("new", map[string]any{"templates": docs})
-		return nil
-	}
-	printLines(a.out, a.theme(a.out).templates(docs))
+	a.prints("new", map[string]any{"templates": docs}, func(t theme) []string { return t.templates(docs) })
 	return nil
 }
 

@@ -93,11 +93,7 @@ func (t theme) finding(f verify.Finding) []string {
 }
 
 func (a *app) showPlan(doc *api.Document) error {
-	if a.json {
-		a.document("plan", view.PlanOf(doc))
-		return nil
-	}
-	printLines(a.out, a.theme(a.out).family(doc))
+	a.prints("plan", view.PlanOf(doc), func(t theme) []string { return t.family(doc) })
 	return nil
 }
 
@@ -143,13 +139,9 @@ func (a *app) showStatus(ctx context.Context, s *session, head engine.HeadRow) e
 	if err != nil {
 		return err
 	}
-	if a.json {
-		doc := st.Document(s.Place.Dir)
-		doc.Carried, doc.Proposal = &st.Carried, view.ChangeOf(st.Other)
-		a.document("run", doc)
-		return nil
-	}
-	printLines(a.out, a.theme(a.out).status(st))
+	doc := st.Document(s.Place.Dir)
+	doc.Carried, doc.Proposal = &st.Carried, view.ChangeOf(st.Other)
+	a.prints("run", doc, func(t theme) []string { return t.status(st) })
 	return nil
 }
 
@@ -180,22 +172,14 @@ func (a *app) showList(found view.Listed, l view.Listing) {
 }
 
 func (a *app) showInbox(items []engine.ItemRow, plans []*engine.Revision, args map[string]json.RawMessage) error {
-	if a.json {
-		a.document("inbox", view.InboxOf(items, plans, args))
-		return nil
-	}
-	printLines(a.out, a.theme(a.out).inbox(items, plans, a.now()))
+	a.prints("inbox", view.InboxOf(items, plans, args), func(t theme) []string { return t.inbox(items, plans, a.now()) })
 	return nil
 }
 
 // showItem shows one item and all that it is about.
 func (a *app) showItem(it engine.ItemRow, args map[string]json.RawMessage) error {
 	items := []engine.ItemRow{it}
-	if a.json {
-		return a.showInbox(items, nil, args)
-	}
-	t := a.theme(a.out)
-	printLines(a.out, t.asks(items, a.now(), t.matter))
+	a.prints("inbox", view.InboxOf(items, nil, args), func(t theme) []string { return t.asks(items, a.now(), t.matter) })
 	return nil
 }
 
@@ -224,11 +208,7 @@ func (a *app) logEvents(runID, step string, records []engine.Record, values view
 }
 
 func (a *app) showDoctor(lines []probe.Line) error {
-	if a.json {
-		a.document("doctor", map[string]any{"checks": lines})
-	} else {
-		printLines(a.out, a.theme(a.out).doctor(lines))
-	}
+	a.prints("doctor", map[string]any{"checks": lines}, func(t theme) []string { return t.doctor(lines) })
 	if slices.ContainsFunc(lines, func(l probe.Line) bool { return l.Status == probe.Failure }) {
 		return ended(exitMachine)
 	}

@@ -85,13 +85,17 @@ func (a *app) environ() map[string]string {
 	return env
 }
 
+// here is the workspace, with the configuration in force.
+func (a *app) here(flags map[string]string) (place api.Place, conf config.Config, err error) {
+	if place, err = a.place(); err == nil {
+		conf, err = a.configuration(place, flags)
+	}
+	return place, conf, err
+}
+
 // open opens the workspace's journal for reading; the owner makes every change.
 func (a *app) open(ctx context.Context, flags map[string]string) (*session, error) {
-	place, err := a.place()
-	if err != nil {
-		return nil, err
-	}
-	conf, err := a.configuration(place, flags)
+	place, conf, err := a.here(flags)
 	if err != nil {
 		return nil, err
 	}
@@ -136,6 +140,14 @@ func (a *app) with(ctx context.Context, do func(*session) error) error {
 		return err
 	}
 	return s.use(do)
+}
+
+// acting is with for the verbs that only people may give.
+func (a *app) acting(ctx context.Context, do func(*session) error) error {
+	if err := a.byPerson(); err != nil {
+		return err
+	}
+	return a.with(ctx, do)
 }
 
 // looking is with for the verbs by which people look and stop: mistakes in the

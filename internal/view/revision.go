@@ -14,6 +14,15 @@ type Diff struct {
 	verify.Difference
 }
 
+// DiffOf is the difference between two texts of these names.
+func DiffOf(from, to, text string, d verify.Difference) Diff {
+	d.Header, d.Steps, d.Weaker = List(d.Header), List(d.Steps), List(d.Weaker)
+	for i := range d.Steps {
+		d.Steps[i].Labels = List(d.Steps[i].Labels)
+	}
+	return Diff{from, to, text, d}
+}
+
 // Revision is one revision for programs.
 type Revision struct {
 	ID         string   `json:"id"`
@@ -31,6 +40,14 @@ type Revision struct {
 	Changes    string   `json:"changes"`
 	Weakened   []string `json:"weakened"`
 	Runs       []string `json:"runs"`
+}
+
+func RevisionsOf(all []api.Entry) []Revision {
+	docs := []Revision{}
+	for _, e := range all {
+		docs = append(docs, RevisionOf(e))
+	}
+	return docs
 }
 
 func RevisionOf(e api.Entry) Revision {
