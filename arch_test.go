@@ -44,6 +44,7 @@ var layers = map[string]layer{
 	"internal/tool": {"proc shell", "github.com/modelcontextprotocol/go-sdk github.com/santhosh-tekuri/jsonschema/v6 " +
 		"github.com/bmatcuk/doublestar/v4 mvdan.cc/sh/v3"},
 	"internal/agent": {"engine proc", "golang.org/x/sys"},
+	"internal/model": {"agent engine proc", "github.com/openai/openai-go/v3 github.com/anthropics/anthropic-sdk-go"},
 	"internal/notes": {"engine", "golang.org/x/sys"},
 	"internal/probe": {"durable engine plan verify config proc tool tree agent", ""},
 

@@ -100,7 +100,7 @@ func (a *attempt) result(p proc.Result, cause error) Result {
 func (a *attempt) words(r *Result, p proc.Result) {
 	s, notes := a.text.finish(p.Stdout)
 	r.Notes = append(r.Notes, notes...)
-	r.Usage = a.cfg.Price.charge(most(r.Usage, s.usage))
+	r.Usage = a.cfg.Price.Charge(most(r.Usage, s.usage))
 	body, note := a.desk.readOutput()
 	switch {
 	case body != nil:

@@ -9,9 +9,9 @@ import (
 // Price is what a model costs, in millionths of a dollar for a million tokens.
 type Price struct{ In, Out int64 }
 
-// charge adds the cost to a usage that tells its tokens, both kinds, and no
+// Charge adds the cost to a usage that tells its tokens, both kinds, and no
 // cost. What an agent says that it cost stands: it knows what was cached.
-func (p *Price) charge(u engine.Usage) engine.Usage {
+func (p *Price) Charge(u engine.Usage) engine.Usage {
 	if p == nil || u.CostMicros != nil || u.In == nil || u.Out == nil {
 		return u
 	}

@@ -29,7 +29,7 @@ func TestPrice(t *testing.T) {
 	} {
 		want := c.usage
 		want.CostMicros = c.cost
-		if diff := cmp.Diff(want, c.price.charge(c.usage)); diff != "" {
+		if diff := cmp.Diff(want, c.price.Charge(c.usage)); diff != "" {
 			t.Errorf("%s: -want +got:\n%s", c.name, diff)
 		}
 	}

@@ -19,6 +19,7 @@ func (d *decoder) check(c *Config) {
 	if c.DefaultAgent != "" {
 		d.isAgent("default_agent", c.DefaultAgent, c)
 	}
+	d.model("planner", c.Planner, c)
 	for _, name := range slices.Sorted(maps.Keys(c.MCPServers)) {
 		d.server(join("mcp_servers", name), c.MCPServers[name])
 	}
@@ -81,6 +82,41 @@ func (d *decoder) isAgent(path, name string, c *Config) {
 		hint = "agents: " + strings.Join(names, ", ")
 	}
 	d.wrong(path, hint, "%s names agent %q, which is not configured", path, name)
+}
+
+// model checks who answers questions.
+func (d *decoder) model(path string, m Model, c *Config) {
+	const one = "write {agent: NAME}, or {api: openai, model: NAME} with base_url and key_env as needed"
+	ofEndpoint := d.first(path, "api", "base_url", "model", "key_env")
+	switch {
+	case m.Agent != "" && ofEndpoint != "":
+		d.wrong(ofEndpoint, one, "%s is an agent or an endpoint, not both", path)
+	case m.Agent != "":
+		d.isAgent(path+".agent", m.Agent, c)
+		if a, ok := c.Agents[m.Agent]; ok && a.Kind == Shell {
+			d.wrong(path+".agent", "name an agent of the kind exec", "%s.agent is %q, which runs scripts and answers nothing", path, m.Agent)
+		}
+	case m.API == "" && ofEndpoint != "":
+		d.wrong(ofEndpoint, one, "%s has no api (openai or anthropic)", path)
+	case m.API != "" && m.Model == "":
+		d.wrong(ofEndpoint, one, "%s has no model, which an endpoint needs", path)
+	}
+	if m.BaseURL != "" {
+		d.webAddress(path+".base_url", m.BaseURL)
+	}
+	if m.KeyEnv != "" && !isEnvName(m.KeyEnv) {
+		d.wrong(path+".key_env", "the key itself has no place in a file", "%s.key_env is the name of a variable that holds the key", path)
+	}
+}
+
+// first is the path of the first of these keys that a source has set; "" if none is.
+func (d *decoder) first(path string, keys ...string) string {
+	for _, key := range keys {
+		if _, set := d.origins[path+"."+key]; set {
+			return path + "." + key
+		}
+	}
+	return ""
 }
 
 func (d *decoder) server(path string, s Server) {

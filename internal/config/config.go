@@ -28,8 +28,9 @@ const Script = "script"
 // Config is the effective configuration. Make it with [Load] or [Default] and
 // do not change it: its origins would no longer be true.
 type Config struct {
-	Agents       map[string]Agent  `key:"agents"`        // by the name that a plan's target gives
-	DefaultAgent string            `key:"default_agent"` // where a step names none; empty = none
+	Agents       map[string]Agent  `key:"agents"`              // by the name that a plan's target gives
+	DefaultAgent string            `key:"default_agent"`       // where a step names none; empty = none
+	Planner      Model             `key:"planner" whole:"yes"` // makes plans of requests; empty = none
 	MCPServers   map[string]Server `key:"mcp_servers"`
 	WebFetch     WebFetch          `key:"web_fetch"`
 	Commands     Tiers             `key:"commands"`
@@ -75,6 +76,20 @@ type Stop struct {
 	TermGrace   time.Duration `key:"term_grace" default:"5s"`
 }
 
+// Model answers questions: a configured agent, or a model behind an endpoint. The zero
+// value is none.
+type Model struct {
+	Agent   string        `key:"agent"`
+	API     string        `key:"api" words:"openai|anthropic"`
+	BaseURL string        `key:"base_url"` // empty = that of the company
+	Model   string        `key:"model"`
+	KeyEnv  string        `key:"key_env"` // variable that holds the key; empty = no key
+	Time    time.Duration `key:"time" default:"10m"`
+}
+
+// None reports whether no model is configured.
+func (m Model) None() bool { return m.Agent == "" && m.API == "" }
+
 // Server is an MCP server whose tools plans may use: a command or a URL.
 type Server struct {
 	Command []string          `key:"command"`
@@ -108,9 +123,13 @@ func (c Config) Price(role string) (Price, bool) {
 	if p, ok := c.Prices[role]; ok {
 		return p, true
 	}
-	model := c.Agents[role].Model
-	p, ok := c.Prices[model]
-	return p, ok && model != ""
+	return c.ModelPrice(c.Agents[role].Model)
+}
+
+// ModelPrice is what a model costs by its own name. False where that is not known.
+func (c Config) ModelPrice(name string) (Price, bool) {
+	p, ok := c.Prices[name]
+	return p, ok && name != ""
 }
 
 // Policy is what runs in this workspace must keep to.

@@ -48,6 +48,11 @@ func (d *decoder) value(path string, n *yaml.Node, v reflect.Value, tag reflect.
 	case v.Kind() == reflect.Map:
 		d.named(path, n, v, tag)
 	default:
+		if tag.Get("whole") != "" { // like an entry of a map
+			d.forget(path)
+			v.SetZero()
+			setDefaults(v)
+		}
 		d.group(path, n, v)
 	}
 }
