@@ -57,8 +57,6 @@ func (a *app) list(ctx context.Context, l view.Listing, status []string) error {
 	})
 }
 
-func unfinished(h engine.HeadRow) bool { return !h.Ended }
-
 func statusWords() []string {
 	var words []string
 	for _, s := range view.Statuses() {

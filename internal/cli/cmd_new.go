@@ -1,12 +1,14 @@
 package cli
 
 import (
-	_ "embed"
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -14,10 +16,8 @@ import (
 	"github.com/piton-dev/piton/internal/api"
 	"github.com/piton-dev/piton/internal/durable"
 	"github.com/piton-dev/piton/internal/plan"
+	"github.com/piton-dev/piton/internal/template"
 )
-
-//go:embed new_plan.md
-var emptyPlan []byte
 
 // newFlags are the flags of new.
 type newFlags struct {
@@ -67,13 +67,13 @@ func (a *app) newPlan(title string, f newFlags) error {
 	if err != nil {
 		return err
 	}
-	p, err := a.begun(place, conf.DefaultAgent, strings.TrimSpace(title), f)
+	p, err := a.begun(conf.DefaultAgent, strings.TrimSpace(title), f)
 	if err != nil {
-		return err
+		return faulty(err)
 	}
-	text, err := entitled(p, title, api.Person())
+	text, err := template.Entitled(p, title, api.Person())
 	if err != nil {
-		return err
+		return faulty(err)
 	}
 	out := f.out
 	if out == "" && isTerminal(a.out) && !a.json {
@@ -93,14 +93,18 @@ func (a *app) newPlan(title string, f newFlags) error {
 }
 
 // begun is the plan that a new one begins with.
-func (a *app) begun(place api.Place, agent, title string, f newFlags) (*plan.Plan, error) {
-	if f.from != "" {
-		return a.fill(place, title, f)
-	}
-	if len(f.values) > 0 {
+func (a *app) begun(agent, title string, f newFlags) (*plan.Plan, error) {
+	switch {
+	case f.from == "" && len(f.values) > 0:
 		return nil, misuse("--var needs a template", "choose one with --from; piton new --list prints them")
+	case f.from == "":
+		return template.Empty(agent), nil
 	}
-	return emptied(agent), nil
+	s, err := a.templates()
+	if err != nil {
+		return nil, err
+	}
+	return s.Fill(f.from, title, f.values)
 }
 
 // newDoc is a new plan for programs. File is null where none was written.
@@ -118,37 +122,61 @@ func (a *app) printNew(text []byte) error {
 	return err
 }
 
-// emptied is the plan to fill in, for whoever does the work here.
-func emptied(agent string) *plan.Plan {
-	p, _ := plan.Parse("", emptyPlan)
-	if agent != "" {
-		s := p.Steps[0]
-		s.Target = plan.Is(agent)
-		s.Task = plan.Text{Value: "Say what to do, and what it is for."}
+// listTemplates prints what --from takes. A template that cannot be used is said
+// and does not hide the others.
+func (a *app) listTemplates() error {
+	s, err := a.templates()
+	if err != nil {
+		return err
 	}
-	return p
+	for _, name := range slices.Sorted(maps.Keys(s.Faults)) {
+		a.notice("%v", s.Faults[name])
+	}
+	list := s.List()
+	a.prints("new", map[string]any{"templates": list}, func(t theme) []string { return t.templates(list) })
+	return nil
 }
 
-// entitled is the text of a plan with this title and owner.
-func entitled(p *plan.Plan, title, owner string) ([]byte, error) {
-	title = strings.TrimSpace(title)
-	p.Title, p.Issue = plan.Text{Value: title}, ""
-	for i := range p.Front {
-		if p.Front[i].Name == "owner" {
-			p.Front[i].Value, p.Front[i].Raw = owner, ""
+func (a *app) templates() (template.Shelf, error) {
+	place, err := a.place()
+	if err != nil {
+		return template.Shelf{}, err
+	}
+	return template.Open(place.Dir, api.ReadPlan)
+}
+
+// templates shows what a plan can be made of.
+func (t theme) templates(list []template.Entry) []string {
+	var lines []string
+	for n, e := range list {
+		if n > 0 {
+			lines = append(lines, "")
+		}
+		about := e.Name + ": " + e.About
+		if e.File != nil {
+			about += " (" + *e.File + ")"
+		}
+		lines = append(lines, t.under(0, boldTone, t.line(about))...)
+		for _, v := range e.Variables {
+			value := "must be given"
+			if v.Default != nil {
+				value = "default " + *v.Default
+			}
+			lines = append(lines, t.under(2, idleTone, t.line(fmt.Sprintf("%s: %s; %s", v.Name, v.About, value)))...)
 		}
 	}
-	text := plan.Format(p)
-	again, problems := plan.Parse("", text)
-	for _, p := range problems {
-		if p.Severity == plan.Error {
-			return nil, misuse(fmt.Sprintf("%q cannot be a title: %s", title, p.Message), "a title is one line of plain words")
-		}
+	return lines
+}
+
+// faulty is what is wrong with a template, or with what it was given, for people.
+func faulty(err error) error {
+	if f, ok := errors.AsType[*template.Fault](err); ok {
+		return &api.Problem{Code: api.Invalid, Message: f.Error(), Hint: cmp.Or(f.Hint, "correct the template")}
 	}
-	if got := again.Title.Value; got == "" || got != title && !strings.HasPrefix(title, got+" (#") {
-		return nil, misuse(fmt.Sprintf("%q cannot be a title: a plan would show it as %q", title, got), "a title is one line of plain words")
+	if u, ok := errors.AsType[*template.Unfit](err); ok {
+		return misuse(u.Message, u.Hint)
 	}
-	return text, nil
+	return err
 }
 
 // nearName is path as seen from the current directory, if it lies below it.

@@ -18,6 +18,7 @@ import (
 	"github.com/piton-dev/piton/internal/api"
 	"github.com/piton-dev/piton/internal/plan"
 	"github.com/piton-dev/piton/internal/project"
+	"github.com/piton-dev/piton/internal/template"
 	"github.com/piton-dev/piton/internal/verify"
 	"github.com/piton-dev/piton/internal/view"
 )
@@ -326,7 +327,7 @@ func (r *review) add() error {
 		return nil
 	}
 	before := r.changes
-	if err := r.write(project.Inserted(r.doc.Plan, r.at+1, project.FreshStep(r.doc.Plan, emptied("").Steps[0], title))); err != nil || r.changes == before {
+	if err := r.write(project.Inserted(r.doc.Plan, r.at+1, project.FreshStep(r.doc.Plan, template.Empty("").Steps[0], title))); err != nil || r.changes == before {
 		return err
 	}
 	r.at++

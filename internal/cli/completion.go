@@ -73,14 +73,10 @@ const bashWords = `declare -F _get_comp_words_by_ref >/dev/null || _get_comp_wor
 
 // completer lists what a word may be, given the words before it. A line may
 // have a tab and a description.
-type completer func(ctx context.Context, a *app, before []string) []string
+type completer func(ctx context.Context, s *session, before []string) []string
 
 // completers are by the word that stands for the argument in a verb's use.
-func completers() map[string]completer {
-	return map[string]completer{
-		"RUN": completeRuns, "STEP": completeSteps, "ITEM": completeItems, "CHOICE": completeChoices, "SETTING": completeSettings,
-	}
-}
+var completers = map[string]completer{"RUN": completeRuns, "STEP": completeSteps, "ITEM": completeItems, "CHOICE": completeChoices}
 
 // complete gives every verb completion for its arguments, read from its use.
 func (a *app) complete(c *cobra.Command) {
@@ -110,10 +106,13 @@ func (a *app) argument(use []string) cobra.CompletionFunc {
 
 // words lists what a word of one kind may be.
 func (a *app) words(ctx context.Context, kind string, before []string, begun string) ([]string, cobra.ShellCompDirective) {
-	if complete := completers()[kind]; complete != nil {
-		return complete(ctx, a, before), cobra.ShellCompDirectiveNoFileComp
+	var found []string
+	if complete := completers[kind]; complete != nil {
+		a.look(ctx, func(s *session) { found = complete(ctx, s, before) })
 	}
 	switch kind {
+	case "SETTING":
+		found = a.settingNames()
 	case "PLAN":
 		return paths(begun, func(name string) bool { return filepath.Ext(name) == ".md" })
 	case "DIR":
@@ -121,7 +120,7 @@ func (a *app) words(ctx context.Context, kind string, before []string, begun str
 	case "FILE":
 		return nil, cobra.ShellCompDirectiveDefault
 	}
-	return nil, cobra.ShellCompDirectiveNoFileComp
+	return found, cobra.ShellCompDirectiveNoFileComp
 }
 
 // paths lists the directories that begin like a word, and the files that are
@@ -177,74 +176,53 @@ func (a *app) look(ctx context.Context, do func(*session)) {
 // completedRuns is how many runs are offered: who presses a key does not wait.
 const completedRuns = 1000
 
-func completeRuns(ctx context.Context, a *app, _ []string) (found []string) {
-	a.look(ctx, func(s *session) {
-		heads, err := s.store.Heads(ctx, store.HeadFilter{Limit: completedRuns})
-		if err != nil {
-			return
-		}
-		var by view.Stands
-		if slices.ContainsFunc(heads, unfinished) {
-			by, _ = s.stands(ctx) // else it says less
-		}
-		for _, h := range heads {
-			found = append(found, a.described(h.Run, fmt.Sprintf("%s, %s", lookOf(by.Of(h), "").word, h.Title)))
-		}
-	})
+func completeRuns(ctx context.Context, s *session, _ []string) (found []string) {
+	heads, _ := s.store.Heads(ctx, store.HeadFilter{Limit: completedRuns}) //nolint:errcheck // a key pressed in a shell prints nothing
+	var by view.Stands
+	if slices.ContainsFunc(heads, func(h engine.HeadRow) bool { return !h.Ended }) {
+		by, _ = s.stands(ctx) // else it says less
+	}
+	for _, h := range heads {
+		found = append(found, described(h.Run, fmt.Sprintf("%s, %s", lookOf(by.Of(h), "").word, h.Title)))
+	}
 	return found
 }
 
 // completeSteps lists the steps of the run before it, else of the newest.
-func completeSteps(ctx context.Context, a *app, before []string) (found []string) {
-	a.look(ctx, func(s *session) {
-		head, err := s.Find(ctx, first(before))
-		if err != nil {
-			return
-		}
-		steps, err := s.store.Steps(ctx, head.Stream, head.Run)
-		if err != nil {
-			return
-		}
-		for _, st := range steps {
-			found = append(found, a.described(st.ID, fmt.Sprintf("%s, %s. %s", cmp.Or(st.Status, engine.Pending), st.Number, st.Title)))
-		}
-	})
+func completeSteps(ctx context.Context, s *session, before []string) (found []string) {
+	head, err := s.Find(ctx, first(before))
+	if err != nil {
+		return nil
+	}
+	steps, _ := s.store.Steps(ctx, head.Stream, head.Run) //nolint:errcheck // the same
+	for _, st := range steps {
+		found = append(found, described(st.ID, fmt.Sprintf("%s, %s. %s", cmp.Or(st.Status, engine.Pending), st.Number, st.Title)))
+	}
 	return found
 }
 
-func completeItems(ctx context.Context, a *app, _ []string) (found []string) {
-	a.look(ctx, func(s *session) {
-		items, err := s.store.Items(ctx, store.ItemFilter{Open: true})
-		if err != nil {
-			return
-		}
-		for _, it := range items {
-			found = append(found, a.described(it.Item, it.Question))
-		}
-	})
+func completeItems(ctx context.Context, s *session, _ []string) (found []string) {
+	items, _ := s.store.Items(ctx, store.ItemFilter{Open: true}) //nolint:errcheck // the same
+	for _, it := range items {
+		found = append(found, described(it.Item, it.Question))
+	}
 	return found
 }
 
-func completeChoices(ctx context.Context, a *app, before []string) (found []string) {
-	a.look(ctx, func(s *session) {
-		it, err := s.Item(ctx, first(before))
-		if err != nil {
-			return
-		}
-		for _, c := range it.Choices {
-			found = append(found, a.described(c, view.Consequence(c)))
-		}
-	})
+func completeChoices(ctx context.Context, s *session, before []string) (found []string) {
+	it, _ := s.Item(ctx, first(before)) //nolint:errcheck // the same
+	for _, c := range it.Choices {
+		found = append(found, described(c, view.Consequence(c)))
+	}
 	return found
 }
 
-// completeSettings lists the settings in force and the groups they are in.
-func completeSettings(_ context.Context, a *app, _ []string) []string {
+// settingNames are the settings in force and the groups they are in.
+func (a *app) settingNames() (found []string) {
 	_, conf, err := a.here(nil)
 	if err != nil {
 		return nil
 	}
-	var found []string
 	for _, s := range conf.Settings() {
 		for i, r := range s.Path {
 			if r == '.' {
@@ -258,7 +236,27 @@ func completeSettings(_ context.Context, a *app, _ []string) []string {
 }
 
 // described is a word with a description that is one short line.
-func (a *app) described(word, text string) string {
+func described(word, text string) string {
 	t := theme{}
 	return word + "\t" + t.fit(t.line(text), 60)
+}
+
+func (a *app) completeTemplates(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+	s, _ := a.templates() //nolint:errcheck // a key pressed in a shell prints nothing
+	var found []string
+	for _, t := range s.All {
+		found = append(found, described(t.Name, t.About))
+	}
+	return found, cobra.ShellCompDirectiveNoFileComp
+}
+
+// completeVariables lists the variables of the template that was named.
+func (a *app) completeVariables(c *cobra.Command, _ []string, _ string) (found []string, _ cobra.ShellCompDirective) {
+	s, _ := a.templates() //nolint:errcheck // the same
+	if t, err := s.Find(c.Flags().Lookup("from").Value.String()); err == nil {
+		for _, v := range t.Variables {
+			found = append(found, described(v.Name+"=", v.About))
+		}
+	}
+	return found, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 }

@@ -4,7 +4,7 @@
 // A template is the text of a plan. It is filled before it is read as a plan, and the
 // result is an ordinary plan that says nothing of its template.
 //
-// It must never touch a file, run anything, or make a plan that its caller has not
+// It must never write a file, run anything, or make a plan that its caller has not
 // parsed and can show to a person: a filled template is a draft.
 package template
 
