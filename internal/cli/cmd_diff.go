@@ -2,13 +2,10 @@ package cli
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/rogpeppe/go-internal/diff"
 	"github.com/spf13/cobra"
 
-	"github.com/piton-dev/piton/internal/api"
-	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/verify"
 	"github.com/piton-dev/piton/internal/view"
 )
@@ -28,7 +25,7 @@ of the newest run. Says where the second text proves or guards less than the fir
 
 func (a *app) diff(ctx context.Context, args []string) error {
 	return a.with(ctx, func(s *session) error {
-		one, two, err := s.compared(ctx, args)
+		one, two, err := s.Compared(ctx, args)
 		if err != nil {
 			return err
 		}
@@ -42,31 +39,4 @@ func (a *app) diff(ctx context.Context, args []string) error {
 		})
 		return nil
 	})
-}
-
-// compared finds the two texts that are meant.
-func (s *session) compared(ctx context.Context, args []string) (one, two api.Text, err error) {
-	if len(args) == 2 {
-		if one, err = s.TextOf(ctx, args[0]); err == nil {
-			two, err = s.TextOf(ctx, args[1])
-		}
-		return one, two, err
-	}
-	if r, other := s.Revision(ctx, first(args)); other == nil {
-		if one, err = s.TextOf(ctx, r.Drafted.Plan); err == nil {
-			two, err = s.TextOf(ctx, s.File(engine.HeadRow{Path: r.Drafted.Path}))
-		}
-		return one, two, err
-	}
-	head, err := s.RunOf(ctx, first(args))
-	if err != nil {
-		return one, two, err
-	}
-	if head.Run == "" {
-		return one, two, &api.Problem{Code: api.NotFound, Message: first(args) + " was never run", Hint: "give two texts to compare"}
-	}
-	if one, err = s.TextOf(ctx, fmt.Sprintf("%s@%d", head.Run, head.Version)); err == nil {
-		two, err = s.TextOf(ctx, s.File(head))
-	}
-	return one, two, err
 }

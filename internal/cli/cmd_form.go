@@ -123,23 +123,12 @@ func (a *app) showErrors(ctx context.Context, path string, source []byte) error 
 // with what became of it.
 func (a *app) exportRun(ctx context.Context, word string, to form.Form, out string) error {
 	return a.with(ctx, func(s *session) error {
-		head, err := s.Find(ctx, word)
-		if isNotFound(err) {
-			_, doc, other := s.Kept(ctx, word)
-			switch {
-			case other == nil:
-				return a.putForm("export", doc.Form, to, out)
-			case !isNotFound(other):
-				return other
-			}
-			return &api.Problem{Code: api.NotFound, Message: word + ": there is no such file, and no run or plan of this id", Hint: "give the path of a plan document, or an id that piton list shows"}
-		}
-		if err != nil {
+		head, r, doc, err := s.OfWord(ctx, word)
+		switch {
+		case err != nil:
 			return err
-		}
-		r, doc, err := s.Kept(ctx, head.Plan)
-		if err != nil {
-			return err
+		case head.Run == "": // a revision
+			return a.putForm("export", doc.Form, to, out)
 		}
 		if to != form.YAML && to != form.JSON {
 			a.notice("the history of the steps is not in %s; --to yaml or --to json has it", to)

@@ -153,7 +153,7 @@ func (a *app) inboxItem(ctx context.Context, word string, limited bool) error {
 	return a.looking(ctx, func(s *session) error {
 		it, err := s.Item(ctx, word)
 		if isNotFound(err) {
-			if r, other := s.proposalOf(ctx, word); other != nil {
+			if r, other := s.Proposed(ctx, word); other != nil {
 				return other
 			} else if r != nil {
 				return a.showInbox(nil, []*engine.Revision{r}, nil)
@@ -169,15 +169,6 @@ func (a *app) inboxItem(ctx context.Context, word string, limited bool) error {
 		}
 		return a.showItem(items[0], args)
 	})
-}
-
-// proposalOf is the plan of this id that waits for approval; nil for none.
-func (s *session) proposalOf(ctx context.Context, id string) (*engine.Revision, error) {
-	plans, err := s.Proposals(ctx)
-	if i := slices.IndexFunc(plans, func(r *engine.Revision) bool { return r.Drafted.Plan == id }); i >= 0 {
-		return plans[i], err
-	}
-	return nil, err
 }
 
 // manyItems is more than a person reads at once.
@@ -302,7 +293,7 @@ func (a *app) logCmd() *cobra.Command {
 
 func (a *app) log(ctx context.Context, args []string, transcript bool) error {
 	return a.looking(ctx, func(s *session) error {
-		head, step, err := s.runAndStep(ctx, args)
+		head, step, err := s.RunAndStep(ctx, args)
 		if err != nil {
 			return err
 		}
@@ -322,24 +313,6 @@ func (a *app) log(ctx context.Context, args []string, transcript bool) error {
 		}
 		return a.showLog(head, step, records, values)
 	})
-}
-
-// runAndStep understands RUN, STEP, and RUN STEP.
-func (s *session) runAndStep(ctx context.Context, args []string) (engine.HeadRow, string, error) {
-	head, err := s.Find(ctx, first(args))
-	if err != nil && len(args) == 1 {
-		newest, other := s.Find(ctx, "")
-		if other != nil {
-			return head, "", err
-		}
-		if of, step, other := s.Step(ctx, newest, args[0]); other == nil {
-			return of, step, nil
-		}
-	}
-	if err != nil || len(args) < 2 {
-		return head, "", err
-	}
-	return s.Step(ctx, head, args[1])
 }
 
 // attemptDoc is what one attempt printed.

@@ -146,7 +146,7 @@ func (a *app) answer(ctx context.Context, word string, answer engine.ItemAnswere
 	return a.acting(ctx, func(s *session) error {
 		it, err := s.Item(ctx, word)
 		if isNotFound(err) {
-			if r, other := s.proposalOf(ctx, word); other == nil && r != nil {
+			if r, other := s.Proposed(ctx, word); other == nil && r != nil {
 				return misuse(word+" is a plan, not an item", view.ToRun(r)+" approves it, piton reject "+r.Drafted.Path+" says no")
 			}
 		}

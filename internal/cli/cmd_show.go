@@ -42,24 +42,11 @@ func (a *app) show(ctx context.Context, word string) error {
 		return a.showDocument(ctx, doc, nil)
 	}
 	return a.with(ctx, func(s *session) error {
-		head, err := s.Find(ctx, word)
-		id := head.Plan
+		_, r, doc, err := s.OfWord(ctx, word)
 		if err != nil {
-			id = word
-		}
-		r, doc, other := s.Kept(ctx, id)
-		switch {
-		case other == nil:
-			return a.showDocument(ctx, doc, r)
-		case err != nil && word != "" && isNotFound(err) && isNotFound(other):
-			return &api.Problem{
-				Code: api.NotFound, Message: word + ": there is no such file, and no run or plan of this id",
-				Hint: "give the path of a plan document, or an id that piton list shows",
-			}
-		case err != nil:
 			return err
 		}
-		return other
+		return a.showDocument(ctx, doc, r)
 	})
 }
 

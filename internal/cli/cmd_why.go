@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -37,7 +36,7 @@ func (a *app) why(ctx context.Context, prefix, word string) error {
 			head, step, err = s.Step(ctx, head, word)
 		}
 		if isNotFound(err) && prefix == "" {
-			r, st, other := s.planned(ctx, word)
+			r, st, other := s.Planned(ctx, word)
 			if other == nil && r != nil {
 				a.showPlanned(r, st)
 				return nil
@@ -60,33 +59,10 @@ func (a *app) why(ctx context.Context, prefix, word string) error {
 	})
 }
 
-// planned finds a step in the newest plan that has it and of which nothing was
-// run yet; nil for none.
-func (s *session) planned(ctx context.Context, word string) (*engine.Revision, *plan.Step, error) {
-	plans, err := s.Unrun(ctx)
-	for _, r := range slices.Backward(plans) {
-		_, doc, err := s.Kept(ctx, r.Drafted.Plan)
-		if err != nil || doc.Plan == nil {
-			return nil, nil, err
-		}
-		for _, st := range doc.Plan.Steps {
-			if st.ID.Value == word || st.Number == word {
-				return r, st, nil
-			}
-		}
-	}
-	return nil, nil, err
-}
-
 // showPlanned says why nothing of a plan has begun.
 func (a *app) showPlanned(r *engine.Revision, st *plan.Step) {
-	t := a.theme(a.out)
-	if !a.json {
-		printLines(a.out, t.unrun(r, a.now()))
-		return
-	}
 	row := engine.StepRow{ID: st.ID.Value, Number: st.Number, Title: st.Title.Value, Status: engine.Pending}
 	d := view.Why{RunStatus: view.PlanStatus(r), Step: view.StepOf(row), Items: []view.Item{}, Proof: []map[string]any{}, Next: view.ToRun(r)}
 	d.Plan = &view.InboxOf(nil, []*engine.Revision{r}, nil).Plans[0]
-	a.document("why", d)
+	a.prints("why", d, func(t theme) []string { return t.unrun(r, a.now()) })
 }
