@@ -115,11 +115,12 @@ func (d *follower) handOver(ctx context.Context) error {
 	return err
 }
 
-// behindText says that a run goes on without its terminal, and pausedText that it
-// does not.
+// behindText says that a run goes on without its terminal, the others that it does
+// not.
 const (
 	behindText = "run %[1]s continues in the background; piton watch %[1]s follows it\n"
 	pausedText = "run %[1]s stays paused; to continue: piton resume %[1]s\n"
+	askingText = "run %[1]s waits for a person, and nothing works until then; piton inbox shows what it asks\n"
 )
 
 // maxDeaths is how often an owner may die before a run has come any further. An
@@ -395,13 +396,19 @@ func (d *follower) keys() keys {
 	return keys{detach: d.detach, stop: func() { d.interrupt(syscall.SIGINT) }, stopNow: func() { d.stopNow(syscall.SIGINT) }}
 }
 
-// detach leaves the terminal. The run goes on without it, unless it is paused.
+// detach leaves the terminal. The run goes on without it, unless it is paused or
+// waits for a person.
 func (d *follower) detach() {
-	head, err := d.Find(context.Background(), d.opened.Run)
-	text := behindText
-	if err == nil && head.Status == engine.Paused {
-		text = pausedText
-		d.release()
+	ctx, text := context.Background(), behindText
+	if state, err := run.Load(ctx, d.store, d.opened.Stream); err == nil && state.Live() {
+		idle, _ := run.Idle(ctx, d.store, state) //nolint:errcheck // then it goes on, as far as is known
+		switch {
+		case state.Head().Status == engine.Paused:
+			text = pausedText
+			d.release()
+		case idle:
+			text = askingText
+		}
 	}
 	d.hangup()
 	fmt.Fprintf(d.app.out, text, d.opened.Run)

@@ -175,9 +175,12 @@ func (t theme) progress(h engine.HeadRow, by view.Stands) string {
 func (t theme) stepCells(st engine.StepRow, s view.Standing) []cell {
 	l := lookOf(st.Status, st.Phase)
 	idle := s.Head.Ended || s.Adrift()
-	if st.Status == engine.Running && s.Asks(st.ID) {
+	switch {
+	case st.Status == engine.Running && s.Asks(st.ID):
 		l = lookOf(engine.Waiting, "")
-	} else if s.Adrift() && st.Status == engine.Running {
+	case s.Adrift() && st.Status == engine.Running && st.Phase == engine.Baseline && st.Started.IsZero():
+		l = lookOf(engine.Ready, "") // somebody said yes to it, and nothing has begun
+	case s.Adrift() && st.Status == engine.Running:
 		l = lookOf(view.Interrupted, "")
 	}
 	if s.Head.Ended && st.Status == engine.Waiting { // nobody can answer any more
