@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/piton-dev/piton/internal/effect"
 	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/view"
 )
@@ -13,14 +14,14 @@ import (
 // jsonView writes each record as an event, and what attempts say of themselves
 // between them.
 type jsonView struct {
-	fold     view.Fold
-	progress progress
-	out      io.Writer
-	after    uint64 // of which nothing is written
+	fold  view.Fold
+	said  effect.Ear
+	out   io.Writer
+	after uint64 // of which nothing is written
 }
 
 func newJSONView(w io.Writer, state string, after uint64) *jsonView {
-	return &jsonView{out: w, after: after, progress: progress{state: state}}
+	return &jsonView{out: w, after: after, said: effect.Ear{State: state}}
 }
 
 // past writes what happened in the run before, and nothing of earlier runs of
@@ -41,13 +42,13 @@ func (v *jsonView) records(rs []engine.Record) {
 		}
 		v.fold.Apply(r) //nolint:errcheck // events are shown all the same
 		run := v.fold.State.Run().Run
-		rest := v.progress.take(run, r.Event)
+		rest := v.said.Take(run, r.Event)
 		if r.Seq > v.after {
 			writeSaid(v.out, rest)
 			writeEvent(v.out, run, r, nil)
 		}
 	}
-	writeSaid(v.out, v.progress.look())
+	writeSaid(v.out, v.said.Look())
 }
 
 func (v *jsonView) close() {}

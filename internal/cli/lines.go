@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/piton-dev/piton/internal/effect"
 	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/view"
 )
@@ -26,7 +27,8 @@ type plainView struct {
 	now   func() time.Time
 	quiet *time.Timer
 
-	progress progress
+	said  effect.Ear
+	shown map[*effect.Voice]time.Time // when something that it says was shown last
 }
 
 // quoted is how much of a contract a line quotes, in columns.
@@ -40,7 +42,7 @@ const tailLines = 10
 const saidPause = 10 * time.Second
 
 func newPlainView(w io.Writer, t theme, now func() time.Time, state string) *plainView {
-	v := &plainView{fold: &view.Fold{}, theme: t, out: w, now: now, progress: progress{state: state}}
+	v := &plainView{fold: &view.Fold{}, theme: t, out: w, now: now, said: effect.Ear{State: state}, shown: map[*effect.Voice]time.Time{}}
 	v.quiet = time.AfterFunc(silence, v.still)
 	return v
 }
@@ -88,21 +90,21 @@ func (v *plainView) take(r engine.Record) ([]view.Happening, bool) {
 		return nil, false
 	}
 	if of != nil {
-		v.progress.take(of.State.Run().Run, r.Event)
+		v.said.Take(of.State.Run().Run, r.Event)
 	}
 	return hs, true
 }
 
 // says shows what attempts say, now and then.
 func (v *plainView) says() {
-	for _, s := range v.progress.look() {
-		of := v.fold.Member(s.from.run)
+	for _, s := range v.said.Look() {
+		of := v.fold.Member(s.From.Run)
 		text := v.theme.line(claimed(s.Said).String())
-		if of == nil || of.Index(s.from.step) < 0 || text == "" || s.At.Sub(s.from.shown) < saidPause {
+		if of == nil || of.Index(s.From.Step) < 0 || text == "" || s.At.Sub(v.shown[s.From]) < saidPause {
 			continue
 		}
-		s.from.shown = s.At
-		row := of.Row(of.Index(s.from.step))
+		v.shown[s.From] = s.At
+		row := of.Row(of.Index(s.From.Step))
 		v.quiet.Reset(silence)
 		fmt.Fprintf(v.out, "%s says  %s %s %s\n", v.clock(s.At), v.theme.line(row.Number), row.ID, v.theme.fit(text, quoted))
 	}

@@ -122,10 +122,10 @@ type liveModel struct {
 	theme  theme
 	clock  func() time.Time
 	keys   keys
-	fill   func(*engine.ItemRow) error                   // completes what an item is about
-	change func(engine.HeadRow) string                   // what the plan document proposes now, "" for nothing
-	output func(run, step string, attempt, n int) string // the end of what an attempt printed
-	says   func(run, step string, attempt, n int) string // how far an attempt says it is, "" for nothing
+	fill   func(*engine.ItemRow) error // completes what an item is about
+	change func(engine.HeadRow) string // what the plan document proposes now, "" for nothing
+	output func(attempt) string        // the end of what an attempt printed
+	says   func(attempt) string        // how far an attempt says it is, "" for nothing
 
 	now        time.Time
 	tick       int
@@ -263,6 +263,7 @@ func (m *liveModel) room() int { return max(1, min(liveLines, cmp.Or(m.window, u
 type attempt struct {
 	run, step string
 	name      string // of the step, for the run that is shown
+	agent     string // who does it
 	a, n      int
 }
 
@@ -272,7 +273,7 @@ func (m *liveModel) working() []attempt {
 	for _, f := range m.fold.Family() {
 		for _, s := range f.Shown() {
 			if t := f.Tries[s.ID]; t != nil && s.Phase == engine.Working && f.Child(s) == nil && len(live) < liveRows {
-				live = append(live, attempt{f.State.Run().Run, s.ID, f.Row(s.Index).ID, t.Attempt, t.N})
+				live = append(live, attempt{f.State.Run().Run, s.ID, f.Row(s.Index).ID, s.Agent, t.Attempt, t.N})
 			}
 		}
 	}
@@ -288,9 +289,9 @@ func (m *liveModel) look() tea.Cmd {
 	return func() tea.Msg {
 		last := progressMsg{}
 		for _, a := range live {
-			text := strings.TrimSpace(read(a.run, a.step, a.a, a.n))
+			text := strings.TrimSpace(read(a))
 			last[a.name] = text[strings.LastIndexByte(text, '\n')+1:]
-			if says := m.says(a.run, a.step, a.a, a.n); says != "" {
+			if says := m.says(a); says != "" {
 				last[a.name] = says
 			}
 		}

@@ -2,9 +2,6 @@ package cli
 
 import (
 	"fmt"
-	"io"
-	"os"
-	"path/filepath"
 	"strings"
 	"unicode/utf8"
 
@@ -180,29 +177,12 @@ func (m *liveModel) showOutput() tea.Cmd {
 		var lines logsMsg
 		for _, a := range live {
 			lines = append(lines, t.paint(boldTone, t.fit(fmt.Sprintf(" %s, attempt %d", a.name, a.a), t.width)))
-			text := t.quoteTail(2, read(a.run, a.step, a.a, a.n), outputLines)
+			text := t.quoteTail(2, read(a), outputLines)
 			if len(text) == 0 {
 				text = []string{t.paint(idleTone, t.fit("   it has printed nothing yet", t.width))}
 			}
 			lines = append(lines, text...)
 		}
 		return lines
-	}
-}
-
-// outputEnd reads the end of an attempt's output file below the state directory.
-func outputEnd(state string) func(run, step string, attempt, n int) string {
-	return func(run, step string, attempt, n int) string {
-		f, err := os.Open(filepath.Join(state, "attempts", run, fmt.Sprintf("%s.%d.%d.log", step, attempt, n)))
-		if err != nil {
-			return ""
-		}
-		defer f.Close()
-		const most = 4 << 10
-		if info, err := f.Stat(); err == nil && info.Size() > most {
-			f.Seek(-most, io.SeekEnd) //nolint:errcheck // then the beginning is read
-		}
-		body, _ := io.ReadAll(io.LimitReader(f, most))
-		return string(body)
 	}
 }

@@ -1,87 +1,24 @@
 package cli
 
 import (
+	"bytes"
 	"io"
-	"slices"
-	"time"
+	"os"
+	"path/filepath"
 
+	"github.com/piton-dev/piton/internal/agent"
 	"github.com/piton-dev/piton/internal/effect"
 	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/view"
 )
 
-// progress follows what the attempts under way say of themselves. That is kept
-// beside the journal, so it has no place in the order of events but this: it
-// stands between the attempt's start and its end. It is not safe for concurrent
-// use.
-type progress struct {
-	state string // the state directory; "" follows nothing
-	live  []*saying
-}
-
-// saying is an attempt under way, and how far it was listened to.
-type saying struct {
-	run, step  string
-	attempt, n int
-	offset     int64
-	line       int
-	shown      time.Time // when plain lines last said something of it
-}
-
-// saidLine is one line of an attempt.
-type saidLine struct {
-	effect.Said
-	from *saying
-	line int // counted from 1
-}
-
-// take notes attempts that begin, and returns what is left of one that ends.
-func (p *progress) take(run string, e engine.Event) []saidLine {
-	switch e := e.(type) {
-	case engine.WorkDispatched:
-		if e.Kind != engine.ContractWork && p.state != "" {
-			p.live = append(p.live, &saying{run: run, step: e.Step, attempt: e.Attempt, n: e.N})
-		}
-	case engine.WorkEnded:
-		at := slices.IndexFunc(p.live, func(s *saying) bool { return s.run == run && s.step == e.Step && s.attempt == e.Attempt && s.n == e.N })
-		if at >= 0 {
-			rest := p.hear(p.live[at])
-			p.live = slices.Delete(p.live, at, at+1)
-			return rest
-		}
-	}
-	return nil
-}
-
-// look returns what was said since the last look.
-func (p *progress) look() (all []saidLine) {
-	for _, s := range p.live {
-		all = append(all, p.hear(s)...)
-	}
-	return all
-}
-
-func (p *progress) hear(s *saying) (all []saidLine) {
-	for {
-		list, next := effect.ReadSaid(effect.SaidFile(p.state, s.run, s.step, s.attempt, s.n), s.offset)
-		if next == s.offset {
-			return all
-		}
-		s.offset = next
-		for _, l := range list {
-			s.line++
-			all = append(all, saidLine{l, s, s.line})
-		}
-	}
-}
-
 // writeSaid writes what attempts said as events without a sequence number. Who
 // takes events up again after one of them gets what is under way from its first line.
-func writeSaid(w io.Writer, all []saidLine) {
+func writeSaid(w io.Writer, all []effect.Heard) {
 	for _, s := range all {
 		view.Write(w, "event", map[string]any{
-			"type": s.Type, "run": s.from.run, "step": s.from.step, "attempt": s.from.attempt, "n": s.from.n,
-			"line": s.line, "at": view.Stamp(s.At), "percent": s.Percent, "text": s.Text,
+			"type": s.Type, "run": s.From.Run, "step": s.From.Step, "attempt": s.From.Attempt, "n": s.From.N,
+			"line": s.Line, "at": view.Stamp(s.At), "percent": s.Percent, "text": s.Text,
 		})
 	}
 }
@@ -100,14 +37,34 @@ func (s *session) progressOf(head engine.HeadRow, steps []engine.StepRow) map[st
 	return all
 }
 
-func saysOf(state string) func(run, step string, attempt, n int) string {
-	return func(run, step string, attempt, n int) string {
-		now, _ := effect.LastSaid(state, run, step, attempt, n)
-		return claimed(now).String()
-	}
+// says is how far an attempt says it is, "" for nothing.
+func (s *session) says(a attempt) string {
+	now, _ := effect.LastSaid(s.Place.State, a.run, a.step, a.a, a.n)
+	return claimed(now).String()
 }
 
 // claimed is what an attempt claims of its progress, as faces show it.
 func claimed(s effect.Said) view.Said {
 	return view.Said{Percent: s.Percent, Text: s.Text, At: view.Stamp(s.At)}
+}
+
+// outputEnd reads the end of what an attempt printed. Of an agent whose output is in
+// a form for programs it is what the agent says.
+func (s *session) outputEnd(a attempt) string {
+	f, err := os.Open(filepath.Join(s.Place.State, effect.LogFile(a.run, a.step, a.a, a.n)))
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	const most = 64 << 10
+	cut := false
+	if info, err := f.Stat(); err == nil && info.Size() > most {
+		_, err = f.Seek(-most, io.SeekEnd)
+		cut = err == nil // else the beginning is read
+	}
+	body, _ := io.ReadAll(io.LimitReader(f, most))
+	if cut {
+		body = body[bytes.IndexByte(body, '\n')+1:] // a line that has lost its beginning has no form
+	}
+	return agent.Preset(s.Config.Agents[a.agent].Parse).Readable(string(body))
 }

@@ -39,7 +39,7 @@ func (a *app) newView(d *follower) viewer {
 	t := a.theme(a.out)
 	t.width = drawable(t.width)
 	v := newLiveView(a.in, a.out, a.env, &liveModel{
-		theme: t, clock: a.now, now: a.now(), output: outputEnd(s.Place.State), says: saysOf(s.Place.State), change: s.proposes, fill: s.fill,
+		theme: t, clock: a.now, now: a.now(), output: s.outputEnd, says: s.says, change: s.proposes, fill: s.fill,
 		keys: k,
 	})
 	a.above.Store(v)

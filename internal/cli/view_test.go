@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -19,6 +21,8 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/piton-dev/piton/internal/api"
+	"github.com/piton-dev/piton/internal/config"
+	"github.com/piton-dev/piton/internal/effect"
 	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/plan"
 	"github.com/piton-dev/piton/internal/verify"
@@ -292,8 +296,8 @@ func TestOutput(t *testing.T) {
 	s := begin(t, "Output", step("one", "The first"))
 	s.run(1)
 	m := model(t, s, keys{})
-	m.output = func(run, step string, attempt, n int) string { return "first\nsecond " + hostile + "\n" }
-	m.says = func(run, step string, attempt, n int) string { return "" }
+	m.output = func(attempt) string { return "first\nsecond " + hostile + "\n" }
+	m.says = func(attempt) string { return "" }
 	var lines []string
 	for _, msg := range said(press(m, 'l')) {
 		if l, ok := msg.(logsMsg); ok {
@@ -303,6 +307,25 @@ func TestOutput(t *testing.T) {
 	tidy(t, m.theme, lines)
 	if text := strings.Join(lines, "\n"); !strings.Contains(text, "one, attempt 1") || !strings.Contains(text, "second") {
 		t.Errorf("it shows %q", lines)
+	}
+}
+
+// TestOutputOfAForm: the words of an agent are shown, and not the form that it
+// prints them in for programs.
+func TestOutputOfAForm(t *testing.T) {
+	conf := config.Config{Agents: map[string]config.Agent{"coder": {Parse: "codex"}}}
+	s := &session{Product: &api.Product{Place: api.Place{State: t.TempDir()}, Config: conf}}
+	log := filepath.Join(s.Place.State, effect.LogFile("r1", "one", 2, 1))
+	object := `{"type":"item.completed","item":{"type":"agent_message","text":"I build it."}}` + "\n"
+	if err := errors.Join(os.MkdirAll(filepath.Dir(log), 0o700), os.WriteFile(log, []byte(strings.Repeat(object, 2000)+`{"type":"turn.comp`), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	at := attempt{run: "r1", step: "one", agent: "coder", a: 2, n: 1}
+	if got := s.outputEnd(at); got != "I build it." {
+		t.Errorf("it shows %q", got)
+	}
+	if at.agent = "script"; !strings.HasPrefix(s.outputEnd(at), `{"type"`) {
+		t.Errorf("what a script prints is shown as %q", s.outputEnd(at))
 	}
 }
 

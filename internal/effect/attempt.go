@@ -344,7 +344,7 @@ func (w *World) attempt(ctx context.Context, e engine.Effect, report Reporter, e
 		return nil, err
 	}
 	defer free.give(scratch)
-	log := filepath.Join("attempts", e.Key.Run, fmt.Sprintf("%s.%d.%d.log", e.Key.Step, e.Key.Attempt, e.Key.N))
+	log := LogFile(e.Key.Run, e.Key.Step, e.Key.Attempt, e.Key.N)
 	said := w.saying(e.Key, report.Said)
 	defer said.close()
 	r := w.Agents.Run(ctx, agent.Task{

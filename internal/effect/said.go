@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -24,6 +25,11 @@ type Said struct {
 	Type    agent.ReportType `json:"type"` // [agent.Progress] or [agent.Log]
 	Percent *float64         `json:"percent,omitempty"`
 	Text    string           `json:"text,omitempty"`
+}
+
+// LogFile is where what an attempt prints is kept, below the state directory.
+func LogFile(run, step string, attempt, n int) string {
+	return filepath.Join("attempts", run, fmt.Sprintf("%s.%d.%d.log", step, attempt, n))
 }
 
 // SaidFile is where the harness keeps what an attempt said, below the state
@@ -100,6 +106,70 @@ func (s Said) Then(more Said) Said {
 		more.Text = s.Text
 	}
 	return more
+}
+
+// Ear follows what the attempts under way say. It has no place in the order of events
+// but this: it stands between an attempt's start and its end. It is not safe for
+// concurrent use.
+type Ear struct {
+	State  string // the state directory; "" follows nothing
+	voices []*Voice
+}
+
+// Voice is a start of an attempt under way.
+type Voice struct {
+	Run, Step  string
+	Attempt, N int
+
+	offset int64
+	line   int
+}
+
+// Heard is one line of an attempt.
+type Heard struct {
+	Said
+	From *Voice
+	Line int // counted from 1
+}
+
+// Take notes attempts that begin, and returns what is left of one that ends.
+func (l *Ear) Take(run string, e engine.Event) []Heard {
+	switch e := e.(type) {
+	case engine.WorkDispatched:
+		if e.Kind != engine.ContractWork && l.State != "" {
+			l.voices = append(l.voices, &Voice{Run: run, Step: e.Step, Attempt: e.Attempt, N: e.N})
+		}
+	case engine.WorkEnded:
+		at := slices.IndexFunc(l.voices, func(v *Voice) bool { return v.Run == run && v.Step == e.Step && v.Attempt == e.Attempt && v.N == e.N })
+		if at >= 0 {
+			rest := l.hear(l.voices[at])
+			l.voices = slices.Delete(l.voices, at, at+1)
+			return rest
+		}
+	}
+	return nil
+}
+
+// Look returns what was said since the last look.
+func (l *Ear) Look() (all []Heard) {
+	for _, v := range l.voices {
+		all = append(all, l.hear(v)...)
+	}
+	return all
+}
+
+func (l *Ear) hear(v *Voice) (all []Heard) {
+	for {
+		list, next := ReadSaid(SaidFile(l.State, v.Run, v.Step, v.Attempt, v.N), v.offset)
+		if next == v.offset {
+			return all
+		}
+		v.offset = next
+		for _, s := range list {
+			v.line++
+			all = append(all, Heard{s, v, v.line})
+		}
+	}
 }
 
 // maxSaid is how many lines of an attempt are kept.
