@@ -38,28 +38,16 @@ revision gives only its text.`,
 			if args[0] != "-" && !isPath(args[0]) {
 				return a.exportRun(c.Context(), args[0], form.Form(to), out)
 			}
-			return a.convert(c.Context(), "export", args[0], form.Form(to), out)
+			source, err := a.source(args[0])
+			if err != nil {
+				return err
+			}
+			return a.convert(c.Context(), "export", shownPath(args[0]), source, form.Form(to), out)
 		},
 	}
 	c.Flags().StringVar(&to, "to", "", "the form: "+formWords())
 	c.Flags().StringVarP(&out, "output", "o", "", "write a new file instead of printing")
 	_ = c.RegisterFlagCompletionFunc("to", cobra.FixedCompletions(strings.Split(formWords(), ", "), cobra.ShellCompDirectiveNoFileComp))
-	return c
-}
-
-func (a *app) importCmd() *cobra.Command {
-	var out string
-	c := &cobra.Command{
-		Use:     "import FILE",
-		Short:   "Convert a plan from another form to Markdown",
-		Long:    "Reads a plan in YAML or JSON, a graph of tool calls or a task plan, and prints it as Markdown. What\nMarkdown cannot hold is listed.",
-		Example: "  piton import plan.yaml -o plans/fix.md\n  curl -s https://example.org/plan.json | piton import -",
-		Args:    exactly("a file", 1),
-		RunE: func(c *cobra.Command, args []string) error {
-			return a.convert(c.Context(), "import", args[0], form.Markdown, out)
-		},
-	}
-	c.Flags().StringVarP(&out, "output", "o", "", "write a new file instead of printing")
 	return c
 }
 
@@ -73,7 +61,7 @@ func formWords() string {
 
 // conversion is what export and import print for programs.
 type conversion struct {
-	From   form.Form   `json:"from"`
+	From   string      `json:"from"`
 	To     form.Form   `json:"to"`
 	File   *string     `json:"file"` // null: the text is here
 	Text   *string     `json:"text"`
@@ -83,14 +71,7 @@ type conversion struct {
 // convert writes the plan of a file in a form. Only a plan that can be read
 // without an error is converted: else something would be lost that nobody named.
 // Other errors are converted with it, and said.
-func (a *app) convert(ctx context.Context, verb, path string, to form.Form, out string) error {
-	source, err := a.source(path)
-	if err != nil {
-		return err
-	}
-	if path == "-" {
-		path = stdinName
-	}
+func (a *app) convert(ctx context.Context, verb, path string, source []byte, to form.Form, out string) error {
 	doc := api.Parse(path, source)
 	if !doc.OK() {
 		err := a.refuse(doc)
@@ -152,24 +133,32 @@ func (a *app) putForm(verb string, doc form.Document, to form.Form, out string) 
 	if err != nil {
 		return &api.Problem{Code: api.Invalid, Message: err.Error(), Hint: "the forms are " + formWords()}
 	}
+	return a.putText(verb, conversion{From: string(doc.Form), To: to, File: view.OrNull(out), Losses: view.List(losses)}, text)
+}
+
+// putText writes what a conversion gave, with what it lost.
+func (a *app) putText(verb string, c conversion, text []byte) error {
+	out := ""
+	if c.File != nil {
+		out = *c.File
+	}
 	if out != "" {
 		if err := writeNew(out, text); err != nil {
 			return err
 		}
 	}
 	if a.json {
-		c := conversion{From: doc.Form, To: to, File: view.OrNull(out), Losses: view.List(losses)}
 		if out == "" {
 			c.Text = view.OrNull(string(text))
 		}
 		a.document(verb, c)
 		return nil
 	}
-	for _, l := range losses {
-		a.notice("not in %s: %s", to, l)
+	for _, l := range c.Losses {
+		a.notice("not in %s: %s", c.To, l)
 	}
 	if out == "" {
-		_, err = a.out.Write(text)
+		_, err := a.out.Write(text)
 		return err
 	}
 	a.notice("wrote %s", out)

@@ -106,6 +106,7 @@ func (a *app) verify(ctx context.Context, paths []string, form string) error {
 	for _, doc := range docs {
 		if !doc.OK() {
 			bad++
+			a.noteTasks(doc)
 		}
 	}
 	if err := a.findings(docs, form, bad); err != nil {

@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/piton-dev/piton/internal/api"
+	"github.com/piton-dev/piton/internal/plan/tasklist"
 	"github.com/piton-dev/piton/internal/verify"
 	"github.com/piton-dev/piton/internal/view"
 )
@@ -11,7 +12,15 @@ import (
 // refuse says why a plan cannot be used: to people where notices go, to programs
 // as the one document of the verb.
 func (a *app) refuse(doc *api.Document) error {
+	a.noteTasks(doc)
 	return a.stops(view.FindingsOf(doc))
+}
+
+// noteTasks says of a document that is no plan but a task list what to do with it.
+func (a *app) noteTasks(doc *api.Document) {
+	if kind := tasklist.Of(doc.Source); kind != "" && !a.json {
+		a.notice("%s is a task list (%s): piton import %s makes a plan of it", doc.Path, kind, doc.Path)
+	}
 }
 
 func (a *app) stops(d view.Findings) error {

@@ -2,6 +2,7 @@ package plan
 
 import (
 	"fmt"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -44,6 +45,22 @@ func Unseen(s string) string {
 		}
 	}
 	return ""
+}
+
+// Visible is s without the characters that [Unseen] would name, and how many
+// those were. The cost is linear.
+func Visible(s string) (string, int) {
+	var b strings.Builder
+	dropped := 0
+	for i, r := range s {
+		n := utf8.RuneLen(r)
+		if r != '\n' && r != '\t' && (n < 0 || unseen(r) != "" && !needed(s, i, n, r)) {
+			dropped++
+			continue
+		}
+		b.WriteRune(r)
+	}
+	return b.String(), dropped
 }
 
 // Place maps a place in t.Value, taken as a text of its own, to the file.

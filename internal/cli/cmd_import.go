@@ -1,0 +1,101 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/piton-dev/piton/internal/api"
+	"github.com/piton-dev/piton/internal/plan"
+	"github.com/piton-dev/piton/internal/plan/form"
+	"github.com/piton-dev/piton/internal/plan/tasklist"
+	"github.com/piton-dev/piton/internal/verify"
+	"github.com/piton-dev/piton/internal/view"
+)
+
+func (a *app) importCmd() *cobra.Command {
+	var out, tag string
+	c := &cobra.Command{
+		Use:   "import FILE...",
+		Short: "Make a Markdown plan of another form, or of a task list",
+		Long: `Reads a plan in YAML or JSON, a graph of tool calls, a task plan, or a task list, and prints a plan
+in Markdown. The form is known by the content. What Markdown cannot hold is listed.
+
+Task lists are ` + "`tasks.md`" + ` of Spec Kit, ` + "`tasks.json`" + ` of Task Master, task files of Backlog.md, exports
+of Beads, issues that ` + "`gh issue view`" + ` or ` + "`gh issue list`" + ` prints as JSON, and any Markdown with a list of
+tasks. Ids and dependencies are kept. Status, priority and labels become text beside the step. Nothing
+in a task list becomes a contract: add one to each step. Several files of Backlog.md, Beads or GitHub
+make one plan.`,
+		Example: "  piton import plan.yaml -o plans/fix.md\n  piton import specs/001-login/tasks.md -o plans/login.md\n  piton import .taskmaster/tasks/tasks.json --tag master\n  piton import backlog/tasks/*.md\n" +
+			"  gh issue view 42 --json number,title,body,labels,state,url | piton import -",
+		Args: cobra.MinimumNArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			files, err := a.files(args)
+			if err != nil {
+				return err
+			}
+			switch kind := tasklist.Of(files[0].Source); {
+			case kind != "" && tag != "" && kind != tasklist.TaskMaster:
+				return usage(c, errors.New("--tag is for Task Master: "+files[0].Name+" is of "+string(kind)))
+			case kind != "":
+				return a.importTasks(c.Context(), files, tag, out)
+			case len(files) > 1:
+				return usage(c, errors.New("several files make one plan only if they are task lists; "+files[0].Name+" is none"))
+			case tag != "":
+				return usage(c, errors.New("--tag is for Task Master: "+files[0].Name+" is no task list"))
+			}
+			return a.convert(c.Context(), "import", files[0].Name, files[0].Source, form.Markdown, out)
+		},
+	}
+	c.Flags().StringVarP(&out, "output", "o", "", "write a new file instead of printing")
+	c.Flags().StringVar(&tag, "tag", "", "the list of Task Master to take (default master)")
+	return c
+}
+
+// shownPath is how a file is called in messages.
+func shownPath(path string) string {
+	if path == "-" {
+		return stdinName
+	}
+	return path
+}
+
+func (a *app) files(paths []string) ([]tasklist.File, error) {
+	var files []tasklist.File
+	for _, path := range paths {
+		source, err := a.source(path)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, tasklist.File{Name: shownPath(path), Source: source})
+	}
+	return files, nil
+}
+
+// importTasks makes a plan of task lists. It says what keeps the plan from running: at
+// least that no task has a contract.
+func (a *app) importTasks(ctx context.Context, files []tasklist.File, tag, out string) error {
+	made, err := tasklist.Read(files, tag)
+	if bad, ok := errors.AsType[*tasklist.Bad](err); ok {
+		doc := &api.Document{Path: bad.Name, Problems: bad.Problems, Findings: verify.Check(nil, bad.Problems, verify.Facts{})}
+		for i := range doc.Findings {
+			doc.Findings[i].File = bad.Name
+		}
+		return a.refuse(doc)
+	}
+	if err != nil {
+		return err
+	}
+	text := plan.Format(made.Plan)
+	name := out
+	if name == "" {
+		name = "<stdout>"
+	}
+	if err := a.showErrors(ctx, name, text); err != nil {
+		return err
+	}
+	from := strings.ToLower(strings.ReplaceAll(string(made.Kind), " ", "-"))
+	return a.putText("import", conversion{From: from, To: form.Markdown, File: view.OrNull(out), Losses: view.List(made.Losses)}, text)
+}

@@ -1,0 +1,239 @@
+package tasklist
+
+import (
+	"regexp"
+	"strings"
+)
+
+// item is one line of a list of tasks, with what is indented below it.
+type item struct {
+	text    string
+	body    string
+	checked bool
+	indent  int
+	under   string // the nearest heading above
+	parent  int    // index of the item that it is indented under, -1 for none
+}
+
+// outline is what a text of Markdown consists of, seen as a list of tasks.
+type outline struct {
+	title   string // of the first # heading
+	items   []item
+	rest    string // what is neither title nor item
+	hidden  int    // comments, which nobody sees
+	opening string // the rest before the first item
+}
+
+var (
+	// checkbox is a line of a task list.
+	checkbox = regexp.MustCompile(`^([ \t]*)(?:[-*+]|[0-9]{1,9}[.)])[ \t]+\[([ xX~-])\][ \t]+(.*)$`)
+	heading  = regexp.MustCompile(`^ {0,3}(#{1,6})[ \t]+(.*?)[ \t]*#*$`)
+	fence    = regexp.MustCompile("^[ \t]*(```+|~~~+)")
+)
+
+// lines reads Markdown line by line, and knows which are inside of a fenced block.
+type lines struct {
+	left  []string
+	fence string // the marks that close the block; empty outside
+}
+
+func linesOf(text string) *lines {
+	return &lines{left: strings.Split(strings.ReplaceAll(text, "\r\n", "\n"), "\n")}
+}
+
+// next returns a line, and whether it is code: of a fenced block or one of its marks.
+func (r *lines) next() (line string, code, ok bool) {
+	if len(r.left) == 0 {
+		return "", false, false
+	}
+	line, r.left = r.left[0], r.left[1:]
+	m := fence.FindStringSubmatch(line)
+	switch {
+	case r.fence == "" && m != nil:
+		r.fence = m[1]
+		return line, true, true
+	case r.fence != "":
+		if m != nil && m[1][0] == r.fence[0] && len(m[1]) >= len(r.fence) && strings.TrimRight(strings.TrimLeft(line, blank), blank) == m[1] {
+			r.fence = ""
+		}
+		return line, true, true
+	}
+	return line, false, true
+}
+
+// outlineOf reads a text. The cost is linear.
+func outlineOf(text string) outline {
+	text, hidden := uncommented(text)
+	o := outline{hidden: hidden}
+	var rest, body strings.Builder
+	under, open := "", -1 // the item whose indented lines follow
+	var stack []int
+	closeItem := func() {
+		if open >= 0 {
+			o.items[open].body = dedent(body.String())
+			body.Reset()
+		}
+		open = -1
+	}
+	r := linesOf(text)
+	for line, code, ok := r.next(); ok; line, code, ok = r.next() {
+		box := checkbox.FindStringSubmatch(line)
+		head := heading.FindStringSubmatch(line)
+		switch {
+		case !code && box != nil:
+			closeItem()
+			if len(o.items) == 0 {
+				o.opening = rest.String()
+			}
+			it := item{text: strings.TrimSpace(box[3]), checked: box[2] == "x" || box[2] == "X", indent: width(box[1]), under: under, parent: -1}
+			for len(stack) > 0 && o.items[stack[len(stack)-1]].indent >= it.indent {
+				stack = stack[:len(stack)-1]
+			}
+			if len(stack) > 0 {
+				it.parent = stack[len(stack)-1]
+			}
+			open = len(o.items)
+			stack = append(stack, open)
+			o.items = append(o.items, it)
+		case open >= 0 && (strings.TrimSpace(line) == "" || width(line) > o.items[open].indent && line != strings.TrimLeft(line, " \t")):
+			body.WriteString(line + "\n")
+		case !code && head != nil:
+			closeItem()
+			stack = stack[:0]
+			under = head[2]
+			if len(head[1]) == 1 && o.title == "" {
+				o.title = head[2]
+				continue
+			}
+			rest.WriteString(line + "\n")
+		default:
+			closeItem()
+			if strings.TrimSpace(line) != "" {
+				stack = stack[:0]
+			}
+			rest.WriteString(line + "\n")
+		}
+	}
+	closeItem()
+	o.rest = squeezed(rest.String())
+	if len(o.items) == 0 {
+		o.opening = o.rest
+	}
+	o.opening = squeezed(o.opening)
+	return o
+}
+
+// width is how far a line is indented; a tab goes to the next multiple of four.
+func width(s string) int {
+	n := 0
+	for _, c := range s {
+		switch c {
+		case ' ':
+			n++
+		case '\t':
+			n += 4 - n%4
+		default:
+			return n
+		}
+	}
+	return n
+}
+
+// dedent takes the indent of the first line off all lines.
+func dedent(s string) string {
+	s = strings.Trim(s, "\n")
+	first, _, _ := strings.Cut(s, "\n")
+	indent := first[:len(first)-len(strings.TrimLeft(first, " \t"))]
+	var b strings.Builder
+	for line := range strings.Lines(s) {
+		b.WriteString(strings.TrimPrefix(line, indent))
+	}
+	return strings.Trim(b.String(), blank)
+}
+
+// squeezed is s without more than one blank line in a row.
+func squeezed(s string) string {
+	var b strings.Builder
+	empty := 0
+	for line := range strings.Lines(s) {
+		if strings.TrimSpace(line) == "" {
+			if empty++; empty > 1 {
+				continue
+			}
+			line = "\n"
+		} else {
+			empty = 0
+		}
+		b.WriteString(line)
+	}
+	return strings.Trim(b.String(), blank)
+}
+
+// uncommented is a text without the comments of HTML, which nobody sees who reads it on a
+// page, and how many those were. In code they are code.
+func uncommented(text string) (string, int) {
+	if !strings.Contains(text, "<!--") {
+		return text, 0
+	}
+	var b strings.Builder
+	n, inside := 0, false
+	r := linesOf(text)
+	for {
+		if inside { // a comment holds no fence
+			r.fence = ""
+		}
+		if len(r.left) == 0 {
+			break
+		}
+		if inside {
+			_, after, ended := strings.Cut(r.left[0], "-->")
+			if !ended {
+				r.left = r.left[1:]
+				continue
+			}
+			r.left[0], inside = after, false
+		}
+		line, code, _ := r.next()
+		for !code {
+			at := strings.Index(line, "<!--")
+			if at < 0 || strings.Count(line[:at], "`")%2 == 1 {
+				break
+			}
+			n++
+			_, after, ended := strings.Cut(line[at+4:], "-->")
+			if !ended {
+				line, inside = line[:at], true
+				break
+			}
+			line = line[:at] + after
+		}
+		b.WriteString(line + "\n")
+	}
+	return b.String(), n
+}
+
+// frontmatter parts a text into what stands between two lines of --- at its start, and
+// what follows.
+func frontmatter(text string) (front, body string) {
+	text = strings.ReplaceAll(strings.TrimPrefix(text, "\ufeff"), "\r\n", "\n")
+	after, ok := strings.CutPrefix(text, "---\n")
+	if !ok {
+		return "", text
+	}
+	front, body, ok = strings.Cut(after, "\n---")
+	if !ok || body != "" && body[0] != '\n' {
+		return "", text
+	}
+	return front, body
+}
+
+var topKey = regexp.MustCompile(`(?m)^([A-Za-z_]+):`)
+
+// topKeys are the keys at the start of lines.
+func topKeys(front string) []string {
+	var keys []string
+	for _, m := range topKey.FindAllStringSubmatch(front, 50) {
+		keys = append(keys, m[1])
+	}
+	return keys
+}
