@@ -72,18 +72,14 @@ func (s *session) approveDocument(ctx context.Context, doc *api.Document, f appr
 	if err != nil {
 		return err
 	}
-	if r == nil && doc.Runnable() {
-		err = s.seen(ctx, doc, f)
-		if err != nil && !waits(err) {
-			return err
+	said, err := s.settled(ctx, doc.Path, doc, f, func() error {
+		if r != nil {
+			return nil
 		}
-	}
-	said, other := s.sayApproved(ctx, doc.Path, doc, f, err == nil)
-	if other != nil {
-		return other
-	}
+		return s.seen(ctx, doc, f)
+	})
 	if err != nil {
-		return cmp.Or(s.unanswered(doc, said), err)
+		return err
 	}
 	text := fmt.Sprintf("approved %s (%s), version %d", said.Revision.Drafted.Plan, doc.Path, said.Revision.Drafted.Version)
 	if said.Already {
@@ -93,12 +89,34 @@ func (s *session) approveDocument(ctx context.Context, doc *api.Document, f appr
 	return nil
 }
 
+// settled asks for a yes to a text that can run, and tells the owner what came of it.
+// A text that waits for its yes is an error that has been shown.
+func (s *session) settled(ctx context.Context, word string, doc *api.Document, f approveFlags, ask func() error) (said api.Said, err error) {
+	if doc.Runnable() {
+		if err = ask(); err != nil && !waits(err) {
+			return said, err
+		}
+	}
+	said, other := s.sayApproved(ctx, word, doc, f, err == nil)
+	if other == nil && err != nil && s.app.json {
+		s.app.document("approve", view.ApprovalOf(doc, said.Revision, said.Opened.Run, false))
+	}
+	return said, cmp.Or(other, err)
+}
+
+// yes is what somebody says who approves a document that they were shown.
+func (s *session) yes(q api.Saying, doc *api.Document) api.Saying {
+	q.Yes, q.Weaker, q.Hash, q.Settings = true, true, doc.Covers(), s.Settings()
+	return q
+}
+
 // sayApproved tells the owner what somebody said to a text that they have seen. A
 // plan that it cannot run is refused.
 func (s *session) sayApproved(ctx context.Context, word string, doc *api.Document, f approveFlags, yes bool) (api.Said, error) {
 	q := api.Saying{Word: word, Why: f.why}
 	if yes {
-		q.Yes, q.Weaker, q.Hash, q.Settings = true, true, cmp.Or(f.hash, doc.Covers()), s.Settings()
+		q = s.yes(q, doc)
+		q.Hash = cmp.Or(f.hash, q.Hash)
 	}
 	point("client before request")
 	said, err := s.client.Approve(ctx, q)
@@ -122,14 +140,6 @@ func (s *session) approved(ctx context.Context, doc *api.Document) (*engine.Revi
 // approvedAlready says who said yes to a text before.
 func (t theme) approvedAlready(r *engine.Revision, path string) string {
 	return fmt.Sprintf("%s is approved already, version %d, by %s on %s", t.line(path), r.Drafted.Version, t.line(r.Answer.By), r.Answered.In(t.zone).Format("2006-01-02 15:04"))
-}
-
-// unanswered tells programs of the plan that waits.
-func (s *session) unanswered(doc *api.Document, said api.Said) error {
-	if s.app.json {
-		s.app.document("approve", view.ApprovalOf(doc, said.Revision, said.Opened.Run, false))
-	}
-	return nil
 }
 
 // seen returns once a plan was shown and somebody said yes to it.
@@ -166,11 +176,7 @@ func (s *session) agree(doc *api.Document, weaker []string, f approveFlags, q as
 		questions = append(questions, "It proves or guards less than before, as marked above. Is that what you want?")
 	}
 	for _, question := range questions {
-		yes, err := s.app.confirm(question)
-		if err != nil {
-			return err
-		}
-		if !yes {
+		if !s.app.confirm(question) {
 			s.app.notice("%s", q.no)
 			return ended(exitWaiting)
 		}
@@ -204,19 +210,9 @@ func (s *session) approveProposal(ctx context.Context, word string, pr *api.Prop
 		s.app.notice("run %s continues with the approved text", pr.Head.Run)
 		return s.app.refuse(pr.Doc)
 	}
-	var err error
-	if pr.Doc.Runnable() {
-		err = s.agreed(pr, f)
-	}
-	if err != nil && !waits(err) {
-		return err
-	}
-	said, other := s.sayApproved(ctx, word, pr.Doc, f, err == nil)
-	if other != nil {
-		return other
-	}
+	said, err := s.settled(ctx, word, pr.Doc, f, func() error { return s.agreed(pr, f) })
 	if err != nil {
-		return cmp.Or(s.unanswered(pr.Doc, said), err)
+		return err
 	}
 	r := said.Revision
 	s.app.report("approve", view.ApprovalOf(pr.Doc, r, pr.Head.Run, true), fmt.Sprintf("run %s continues with revision %d of %s: %s", pr.Head.Run, r.Drafted.Version, pr.Doc.Path, pr.Diff.Counts()))

@@ -129,11 +129,11 @@ func (s *session) say(ctx context.Context, q api.Saying, f runFlags) error {
 	if err != nil {
 		return err
 	}
-	if err := s.ask(doc); err != nil {
+	printLines(a.err, a.theme(a.err).family(doc))
+	if err := s.agree(doc, nil, approveFlags{}, asking{question: "Run this plan?", no: "not approved; nothing was started"}); err != nil {
 		return err
 	}
-	q.Yes, q.Weaker, q.Hash, q.Settings = true, true, doc.Covers(), s.Settings()
-	return s.say(ctx, q, f)
+	return s.say(ctx, s.yes(q, doc), f)
 }
 
 // begin carries a run on that was opened, and says before what is special about it.
@@ -203,8 +203,7 @@ func (s *session) sayChange(ctx context.Context, q api.Saying, said api.Said, f 
 	if err != nil {
 		return err
 	}
-	q.Yes, q.Weaker, q.Hash, q.Settings = true, true, pr.Doc.Covers(), s.Settings()
-	return s.say(ctx, q, f)
+	return s.say(ctx, s.yes(q, pr.Doc), f)
 }
 
 // unapproved tells programs of the run that waits for a yes to its plan.
@@ -256,25 +255,12 @@ func (t theme) rejected(r *engine.Revision, path string) string {
 	return text + fmt.Sprintf("; change it, or approve it now: piton approve %s", t.line(path))
 }
 
-// ask shows the plan to whoever sits here and asks for a yes.
-func (s *session) ask(doc *api.Document) error {
-	printLines(s.app.err, s.app.theme(s.app.err).family(doc))
-	yes, err := s.app.confirm("Run this plan?")
-	if err == nil && !yes {
-		s.app.notice("not approved; nothing was started")
-		return ended(exitWaiting)
-	}
-	return err
-}
-
-func (a *app) confirm(question string) (bool, error) {
+// confirm asks for a yes. Where the terminal goes away, no answer is none.
+func (a *app) confirm(question string) bool {
 	fmt.Fprintf(a.err, "%s [y/N] ", question)
-	line, err := bufio.NewReader(a.in).ReadString('\n')
-	if err != nil && line == "" {
-		return false, nil // the terminal went away: no answer is no yes
-	}
+	line, _ := bufio.NewReader(a.in).ReadString('\n')
 	answer := strings.ToLower(strings.TrimSpace(line))
-	return answer == "y" || answer == "yes", nil
+	return answer == "y" || answer == "yes"
 }
 
 func (a *app) resume(ctx context.Context, prefix string, f runFlags) error {
