@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -17,6 +16,7 @@ import (
 	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/owner"
 	"github.com/piton-dev/piton/internal/run"
+	"github.com/piton-dev/piton/internal/view"
 )
 
 // follower shows one run. It reads the journal, and hears from the owner when there
@@ -217,58 +217,14 @@ func (d *follower) tell(records []engine.Record) {
 		(*v).records(records)
 		return
 	}
-	past, news := d.split(records)
+	past, news := records, []engine.Record(nil)
+	if d.carries {
+		past, news = view.News(records, d.opened, d.began)
+	}
 	v := d.app.newView(d)
 	v.past(past, d.app.now(), news)
 	v.records(news)
 	d.view.Store(&v)
-}
-
-// split takes apart what happened before this process asked for the run, and what
-// nobody has shown yet: what came since, and what came of an answer with which nobody
-// has gone on.
-func (d *follower) split(records []engine.Record) (past, news []engine.Record) {
-	if !d.carries {
-		return records, nil
-	}
-	after, at := d.opened.After, d.began
-	for _, r := range records {
-		e, opens := r.Event.(engine.RunOpened)
-		switch {
-		case opens && d.own(r) && !d.opened.Resumed && e.Run == d.opened.Run:
-			after, at = r.Seq, r.At // the view tells of it
-		case !d.own(r) || r.Seq > d.opened.After:
-			continue
-		}
-		switch e := r.Event.(type) {
-		case engine.ItemAnswered:
-			if r.Seq <= after {
-				after, at = r.Seq-1, r.At
-			}
-		case engine.EpochBegan, engine.WorkDispatched, engine.WorkEnded, engine.CheckEnded:
-			after, at = d.opened.After, d.began
-		case engine.Command:
-			if e.Verb == engine.DoResume { // somebody went on with the same owner
-				after, at = d.opened.After, d.began
-			}
-		}
-	}
-	for _, r := range records {
-		if d.own(r) && r.Seq > after || !d.own(r) && !r.At.Before(at) {
-			news = append(news, r)
-		} else {
-			past = append(past, r)
-		}
-	}
-	return past, news
-}
-
-// answeredIn reports whether an item is answered in what is shown next.
-func answeredIn(news []engine.Record, it engine.ItemRow) bool {
-	return slices.ContainsFunc(news, func(r engine.Record) bool {
-		a, ok := r.Event.(engine.ItemAnswered)
-		return ok && a.Item == it.Item
-	})
 }
 
 // outcome shows how the run stands and turns it into an exit code. failed is what

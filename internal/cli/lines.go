@@ -59,10 +59,8 @@ func (v *plainView) past(rs []engine.Record, at time.Time, news []engine.Record)
 		return
 	}
 	v.tell(view.Happening{Of: v.fold, At: at, What: view.Opened, Step: -1})
-	for _, it := range v.fold.Waiting() {
-		if !answeredIn(news, it) {
-			v.tell(v.fold.Ask(it, at))
-		}
+	for _, it := range v.fold.Unanswered(news) {
+		v.tell(v.fold.Ask(it, at))
 	}
 	v.says()
 }

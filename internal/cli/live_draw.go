@@ -292,7 +292,7 @@ func (m *liveModel) running(f *view.Fold, s engine.StepRow, deep bool) string {
 	}
 	last := t.line(m.last[f.Row(s.Index).ID])
 	if child != nil {
-		about, last = child.Counts()+": "+about, "run "+child.State.Run().Run
+		about, last = view.Join(child.Counts())+": "+about, "run "+child.State.Run().Run
 	}
 	if s.Attempts > 1 {
 		about = fmt.Sprintf("attempt %d, %s", s.Attempts, about)
@@ -338,13 +338,7 @@ func (m *liveModel) waitingLine() string {
 
 func (m *liveModel) counters() string {
 	t, h := m.theme, m.fold.State.Head()
-	left := []string{fmt.Sprintf("%d/%d finished", h.Settled, h.Total)}
-	if n := len(m.fold.Busy); n > 0 {
-		left = append(left, fmt.Sprintf("%d running", n))
-	}
-	if n := len(m.fold.Waiting()); n > 0 {
-		left = append(left, fmt.Sprintf("%d waiting for you", n))
-	}
+	left := m.fold.Counts()
 	if m.paused() {
 		left = append(left, "paused")
 	}

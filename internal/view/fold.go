@@ -498,8 +498,8 @@ func (f *Fold) Delegates() bool {
 	return false
 }
 
-// Counts says how far a run is that carries out a step.
-func (f *Fold) Counts() string {
+// Counts says how far the run is.
+func (f *Fold) Counts() []string {
 	head := f.State.Head()
 	parts := []string{fmt.Sprintf("%d/%d finished", head.Settled, head.Total)}
 	if n := len(f.Busy); n > 0 {
@@ -508,7 +508,7 @@ func (f *Fold) Counts() string {
 	if n := len(f.Waiting()); n > 0 {
 		parts = append(parts, fmt.Sprintf("%d waiting for you", n))
 	}
-	return Join(parts)
+	return parts
 }
 
 // Concerns reports whether an event is about the step.
