@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -10,8 +11,11 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
+
+	"github.com/piton-dev/piton/internal/config"
 )
 
 // Place is a workspace and where its state lives.
@@ -58,18 +62,27 @@ func At(dir, state string) (Place, error) {
 }
 
 // root goes up to the nearest directory that marks a workspace.
-func root(dir string) string {
-	for at := dir; ; {
-		for _, mark := range []string{".piton", ".git"} {
-			if exists(filepath.Join(at, mark)) {
-				return at
-			}
+func root(dir string) string { return cmp.Or(upward(dir, ".piton", ".git"), dir) }
+
+// Above is the nearest directory above dir that has a configuration directory; ""
+// where dir has one itself, or none has.
+func Above(dir string) string {
+	if at := upward(dir, filepath.Dir(config.File)); at != dir {
+		return at
+	}
+	return ""
+}
+
+// upward is the nearest directory, from dir on, that has one of these in it; "" for
+// none.
+func upward(dir string, names ...string) string {
+	for at := dir; ; at = filepath.Dir(at) {
+		if slices.ContainsFunc(names, func(name string) bool { return exists(filepath.Join(at, name)) }) {
+			return at
 		}
-		up := filepath.Dir(at)
-		if up == at {
-			return dir
+		if filepath.Dir(at) == at {
+			return ""
 		}
-		at = up
 	}
 }
 
@@ -174,6 +187,33 @@ func (p Place) Private() error {
 		return nil
 	}
 	return &Problem{Code: Internal, Message: fmt.Sprintf("the state directory %s %s", p.State, why), Hint: do}
+}
+
+// BackupTarget refuses what cannot become the directory of a copy of the journal.
+func (p Place) BackupTarget(path string) error {
+	refused := func(message, hint string) error { return &Problem{Code: Invalid, Message: message, Hint: hint} }
+	up := filepath.Dir(path)
+	info, err := os.Stat(up)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return refused(fmt.Sprintf("there is no directory %s for the backup", up), "make it first")
+	case err == nil && !info.IsDir():
+		return refused(up+" is not a directory", "give the path of a new directory")
+	}
+	if _, err := os.Lstat(path); err == nil {
+		return refused(path+" exists already", "a backup makes a new directory: give another name")
+	}
+	real, err := filepath.EvalSymlinks(up)
+	if err == nil {
+		real, err = filepath.Abs(real)
+	}
+	if err == nil {
+		real, err = filepath.Rel(p.State, real)
+	}
+	if err == nil && filepath.IsLocal(real) {
+		return refused(path+" is inside the state directory and would be lost with it", "give the path of a new directory elsewhere")
+	}
+	return nil
 }
 
 // Socket is the path of the owner's socket.

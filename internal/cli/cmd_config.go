@@ -1,14 +1,9 @@
 package cli
 
 import (
-	"fmt"
-	"slices"
-	"strings"
-
 	"github.com/spf13/cobra"
 
 	"github.com/piton-dev/piton/internal/api"
-	"github.com/piton-dev/piton/internal/config"
 )
 
 func (a *app) configCmd() *cobra.Command {
@@ -39,49 +34,25 @@ func (a *app) configShowCmd() *cobra.Command {
 	return c
 }
 
-// settingDoc is one setting for programs.
-type settingDoc struct {
-	Path   string `json:"path"`
-	Value  string `json:"value"`
-	Origin string `json:"origin"`
-	File   string `json:"file,omitzero"` // where the origin is a file
-	Line   int    `json:"line,omitzero"`
-	Column int    `json:"column,omitzero"`
-}
-
 func (a *app) configShow(below string, origin bool) error {
 	_, conf, err := a.here(nil)
 	if err != nil {
 		return err
 	}
-	settings := conf.Settings()
-	if below != "" {
-		settings = slices.DeleteFunc(settings, func(s config.Setting) bool {
-			return s.Path != below && !strings.HasPrefix(s.Path, below+".")
-		})
-		if len(settings) == 0 {
-			return &api.Problem{Code: api.NotFound, Message: fmt.Sprintf("no setting %q is in force", below), Hint: "piton config show lists them all"}
-		}
+	settings, err := api.Settings(conf, below)
+	if err != nil {
+		return err
 	}
-	a.prints("config", map[string]any{"settings": settingDocs(settings)}, func(t theme) []string { return t.settings(settings, origin) })
+	a.prints("config", map[string]any{"settings": settings}, func(t theme) []string { return t.settings(settings, origin) })
 	return nil
 }
 
-func settingDocs(settings []config.Setting) []settingDoc {
-	docs := []settingDoc{}
-	for _, s := range settings {
-		o := s.Origin
-		docs = append(docs, settingDoc{s.Path, s.Value, o.String(), o.File, o.Line, o.Column})
-	}
-	return docs
-}
-
 // settings are shown one a line, whole: other programs may read it.
-func (t theme) settings(settings []config.Setting, origin bool) (lines []string) {
+func (t theme) settings(settings []api.Setting, origin bool) (lines []string) {
 	for _, s := range settings {
 		line := t.line(s.Path) + " = " + t.line(s.Value)
 		if origin {
-			line += t.paint(idleTone, "  # "+t.line(s.Origin.String()))
+			line += t.paint(idleTone, "  # "+t.line(s.Origin.Origin))
 		}
 		lines = append(lines, line)
 	}

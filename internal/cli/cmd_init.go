@@ -81,7 +81,7 @@ func (a *app) init(here bool) error {
 	if err != nil {
 		return fmt.Errorf("find the current directory: %w", err)
 	}
-	if above := workspaceAbove(dir); above != "" && !here {
+	if above := api.Above(dir); above != "" && !here {
 		return &api.Problem{
 			Code: api.Conflict, Message: "this directory belongs to the workspace " + above,
 			Hint: "work there, or make a new workspace here: piton init --here",
@@ -102,24 +102,6 @@ func (a *app) init(here bool) error {
 	}
 	a.notice("try it: piton run plans/example.md")
 	return nil
-}
-
-// workspaceAbove is the nearest directory above dir that has a configuration
-// directory; "" where dir has one itself, or none has.
-func workspaceAbove(dir string) string {
-	for at := dir; ; {
-		if _, err := os.Stat(filepath.Join(at, filepath.Dir(config.File))); err == nil {
-			if at == dir {
-				return ""
-			}
-			return at
-		}
-		up := filepath.Dir(at)
-		if up == at {
-			return ""
-		}
-		at = up
-	}
 }
 
 // write makes a file unless there is one.

@@ -8,7 +8,6 @@ import (
 	"io"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -382,7 +381,7 @@ func (a *app) backupCmd() *cobra.Command {
 		Args:    exactly("a new directory", 1),
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.looking(c.Context(), func(s *session) error {
-				if err := s.backupTarget(args[0]); err != nil {
+				if err := s.Place.BackupTarget(args[0]); err != nil {
 					return err
 				}
 				if err := s.store.Backup(c.Context(), args[0]); err != nil {
@@ -393,34 +392,6 @@ func (a *app) backupCmd() *cobra.Command {
 			})
 		},
 	}
-}
-
-// backupTarget refuses what cannot become the directory of a copy.
-func (s *session) backupTarget(path string) error {
-	up := filepath.Dir(path)
-	info, err := os.Stat(up)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return misuse(fmt.Sprintf("there is no directory %s for the backup", up), "make it first")
-	case err == nil && !info.IsDir():
-		return misuse(up+" is not a directory", "give the path of a new directory")
-	}
-	if _, err := os.Lstat(path); err == nil {
-		return misuse(path+" exists already", "a backup makes a new directory: give another name")
-	}
-	if real, err := filepath.EvalSymlinks(up); err == nil && within(s.Place.State, real) {
-		return misuse(path+" is inside the state directory and would be lost with it", "give the path of a new directory elsewhere")
-	}
-	return nil
-}
-
-func within(dir, path string) bool {
-	abs, err := filepath.Abs(path)
-	if err != nil {
-		return false
-	}
-	rel, err := filepath.Rel(dir, abs)
-	return err == nil && filepath.IsLocal(rel)
 }
 
 func (a *app) doctorCmd() *cobra.Command {
