@@ -133,10 +133,10 @@ func (a *app) inboxCmd() *cobra.Command {
 					return err
 				}
 				args, err := s.reader().Args(c.Context(), items)
-				if err != nil {
-					return err
+				if err == nil {
+					a.showInbox(items, plans, args)
 				}
-				return a.showInbox(items, plans, args)
+				return err
 			})
 		},
 	}
@@ -155,7 +155,8 @@ func (a *app) inboxItem(ctx context.Context, word string, limited bool) error {
 			if r, other := s.Proposed(ctx, word); other != nil {
 				return other
 			} else if r != nil {
-				return a.showInbox(nil, []*engine.Revision{r}, nil)
+				a.showInbox(nil, []*engine.Revision{r}, nil)
+				return nil
 			}
 		}
 		if err != nil {
@@ -163,10 +164,10 @@ func (a *app) inboxItem(ctx context.Context, word string, limited bool) error {
 		}
 		items := []engine.ItemRow{it}
 		args, err := s.reader().Args(ctx, items)
-		if err != nil {
-			return err
+		if err == nil {
+			a.prints("inbox", view.InboxOf(items, nil, args), func(t theme) []string { return t.asks(items, a.now(), t.matter) })
 		}
-		return a.showItem(items[0], args)
+		return err
 	})
 }
 

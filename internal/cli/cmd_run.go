@@ -95,7 +95,8 @@ func (s *session) dryRun(ctx context.Context, path string) error {
 	if _, err := s.fit(doc); err != nil {
 		return err
 	}
-	return s.app.showPlan(doc)
+	s.app.prints("plan", view.PlanOf(doc), func(t theme) []string { return t.family(doc) })
+	return nil
 }
 
 // say has the plan run, and asks for a yes where that is missing. While it asks, no

@@ -139,13 +139,9 @@ func (t theme) byWhom(what string, h view.Happening) string {
 func (t theme) opened(f *view.Fold) []string {
 	r, head := f.State.Run(), f.State.Head()
 	about := fmt.Sprintf("v%d, run %s, %s", r.Version, r.Run, view.Plural(head.Total, "step", "steps"))
-	isolation := cell{t.line(r.Isolation), idleTone}
-	if r.Isolation == unsealed {
-		isolation = cell{"UNSEALED", badTone}
-	}
 	return []string{
 		t.sides(cell{t.line(r.Title), boldTone}, cell{about, idleTone}),
-		t.sides(cell{t.line(r.Workspace), idleTone}, isolation), "",
+		t.sides(cell{t.line(r.Workspace), idleTone}, t.isolation(r.Isolation)), "",
 	}
 }
 

@@ -57,12 +57,16 @@ func (t theme) heading(s view.Standing) []string {
 		counts = append(counts, view.Sums(h)...)
 	}
 	counts = append(counts, view.Spending(h, view.CmpTime(h.Finished, s.Now))...)
-	isolation := cell{h.Isolation, idleTone}
-	if h.Isolation == unsealed {
-		isolation = cell{"UNSEALED", badTone}
-	}
-	lines = append(lines, t.sides(cell{strings.Join(counts, ", "), plainTone}, isolation))
+	lines = append(lines, t.sides(cell{strings.Join(counts, ", "), plainTone}, t.isolation(h.Isolation)))
 	return append(lines, t.place(s)...)
+}
+
+// isolation is the level that a run has.
+func (t theme) isolation(level string) cell {
+	if level == unsealed {
+		return cell{"UNSEALED", badTone}
+	}
+	return cell{t.line(level), idleTone}
 }
 
 // runState says how a run stands, and why.

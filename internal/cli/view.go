@@ -92,11 +92,6 @@ func (t theme) finding(f verify.Finding) []string {
 	return lines
 }
 
-func (a *app) showPlan(doc *api.Document) error {
-	a.prints("plan", view.PlanOf(doc), func(t theme) []string { return t.family(doc) })
-	return nil
-}
-
 // reader reads what is shown of this workspace.
 func (s *session) reader() view.Reader {
 	return view.Reader{Product: s.Product, Stands: s.stands, Place: s.workplace, Said: s.progressOf}
@@ -171,16 +166,8 @@ func (a *app) showList(found view.Listed, l view.Listing) {
 	}
 }
 
-func (a *app) showInbox(items []engine.ItemRow, plans []*engine.Revision, args map[string]json.RawMessage) error {
+func (a *app) showInbox(items []engine.ItemRow, plans []*engine.Revision, args map[string]json.RawMessage) {
 	a.prints("inbox", view.InboxOf(items, plans, args), func(t theme) []string { return t.inbox(items, plans, a.now()) })
-	return nil
-}
-
-// showItem shows one item and all that it is about.
-func (a *app) showItem(it engine.ItemRow, args map[string]json.RawMessage) error {
-	items := []engine.ItemRow{it}
-	a.prints("inbox", view.InboxOf(items, nil, args), func(t theme) []string { return t.asks(items, a.now(), t.matter) })
-	return nil
 }
 
 func (a *app) showLog(head engine.HeadRow, step string, records []engine.Record, values view.Outputs) error {
