@@ -44,10 +44,11 @@ var layers = map[string]layer{
 	"internal/check":   {"engine proc tree shell", "mvdan.cc/sh/v3"},
 	"internal/tool": {"proc shell", "github.com/modelcontextprotocol/go-sdk github.com/santhosh-tekuri/jsonschema/v6 " +
 		"github.com/bmatcuk/doublestar/v4 mvdan.cc/sh/v3"},
-	"internal/agent": {"engine proc", "golang.org/x/sys"},
-	"internal/model": {"agent engine proc", "github.com/openai/openai-go/v3 github.com/anthropics/anthropic-sdk-go"},
-	"internal/notes": {"engine", "golang.org/x/sys"},
-	"internal/probe": {"durable engine plan verify config proc tool tree agent", ""},
+	"internal/agent":   {"engine proc", "golang.org/x/sys"},
+	"internal/model":   {"agent engine proc", "github.com/openai/openai-go/v3 github.com/anthropics/anthropic-sdk-go"},
+	"internal/planner": {"plan plan/form verify engine prompt model", ""},
+	"internal/notes":   {"engine", "golang.org/x/sys"},
+	"internal/probe":   {"durable engine plan verify config proc tool tree agent", ""},
 
 	"internal/store":           {"engine", ""},
 	"internal/store/sqlite":    {"durable engine store", "modernc.org/sqlite golang.org/x/sys"},

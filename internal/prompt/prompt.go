@@ -1,11 +1,11 @@
-// Package prompt makes the text that an agent is given.
+// Package prompt makes the text that an agent, or a planner, is given.
 //
 // A prompt is a function of what is passed in, and nothing else. The author's words
 // come first, as they were written and approved. Everything else that the agent gets to
 // read (files, output of checks) is data: it is put between fences that it cannot
 // close, after a line that says so.
 //
-// The text speaks of a task, its limits and how it will be judged. It must never speak
+// The text for an agent speaks of a task, its limits and how it will be judged. It must never speak
 // of plans, steps or the order of other work: an agent gets one task and does not know
 // what it is part of. It must never contain the command that decides the task before
 // that command has failed once, and never drop or reorder anything without saying how
