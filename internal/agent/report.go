@@ -22,12 +22,14 @@ const (
 	Discovery   ReportType = "discovery"
 	Question    ReportType = "question"
 	Blocked     ReportType = "blocked"
+	Frame       ReportType = "frame" // something else, under a word of its own
 )
 
 // Report is one line of an agent's report: a claim.
 type Report struct {
 	Type    ReportType
-	Text    string       // plain text, at most [MaxText] bytes
+	Text    string // plain text, at most [MaxText] bytes
+	Kind    engine.FrameKind
 	Percent *float64     // of progress, 0 to 100
 	Usage   engine.Usage // of usage
 	// Cumulative says that Usage holds totals so far; else it is to be added.
@@ -40,7 +42,7 @@ type Report struct {
 // Claims are what an agent said of its attempt.
 type Claims struct {
 	Usage         engine.Usage // unknown where nothing was said
-	engine.Claims              // what stopped it is the last thing it said; at most [MaxClaims] of the others
+	engine.Claims              // what stopped it is the last thing it said; at most [MaxClaims] of each of the others
 }
 
 // Limits of a report. What is beyond them is counted, and otherwise ignored.
@@ -49,7 +51,7 @@ const (
 	MaxLine    = 64 << 10 // bytes of one line
 	MaxText    = 4 << 10  // bytes of one text
 	MaxReports = 10_000   // that are handed on while the agent works
-	MaxClaims  = 20       // discoveries, and as many questions
+	MaxClaims  = 20       // discoveries, and as many questions and frames
 )
 
 // A claim beyond these is nonsense, and counts as these: who uses more than
@@ -62,6 +64,7 @@ const (
 type reportLine struct {
 	Type       ReportType `json:"type"`
 	Text       string     `json:"text"`
+	Kind       string     `json:"kind"`
 	Percent    *float64   `json:"percent"`
 	In         number     `json:"tokens_in"`
 	Out        number     `json:"tokens_out"`
@@ -76,7 +79,7 @@ func strange(line []byte) []string {
 	if json.Unmarshal(line, &keys) != nil {
 		return nil
 	}
-	known := []string{"type", "text", "percent", "tokens_in", "tokens_out", "cost_usd", "cumulative"}
+	known := []string{"type", "text", "kind", "percent", "tokens_in", "tokens_out", "cost_usd", "cumulative"}
 	maps.DeleteFunc(keys, func(key string, _ json.RawMessage) bool {
 		return slices.ContainsFunc(known, func(k string) bool { return strings.EqualFold(k, key) })
 	})
@@ -103,6 +106,9 @@ func parseReport(line []byte) (Report, bool) {
 		return r, r.Text != "" || r.Percent != nil
 	case Log, Discovery, Question, Blocked:
 		return r, r.Text != ""
+	case Frame:
+		r.Kind = engine.FrameKind(l.Kind)
+		return r, r.Text != "" && r.Kind.CanReport()
 	}
 	return Report{}, false
 }
@@ -134,6 +140,8 @@ func (c *Claims) add(r Report) bool {
 		return push(&c.Discoveries, r.Text)
 	case Question:
 		return push(&c.Questions, r.Text)
+	case Frame:
+		return push(&c.Remarks, engine.Remark{Kind: r.Kind, Text: r.Text})
 	}
 	return true
 }
@@ -157,11 +165,11 @@ func most(a, b engine.Usage) engine.Usage {
 	return engine.Usage{In: larger(a.In, b.In), Out: larger(a.Out, b.Out), CostMicros: larger(a.CostMicros, b.CostMicros)}
 }
 
-func push(list *[]string, text string) bool {
+func push[T any](list *[]T, said T) bool {
 	if len(*list) >= MaxClaims {
 		return false
 	}
-	*list = append(*list, text)
+	*list = append(*list, said)
 	return true
 }
 

@@ -95,7 +95,7 @@ func TestReadClaims(t *testing.T) {
 	if len(c.Questions) != MaxClaims || c.Blocked != "at the end" {
 		t.Errorf("%d questions, blocked %q", len(c.Questions), c.Blocked)
 	}
-	want := []string{"lines of the report that were not understood: 1; the first: garbage \ufffd", "words of the report that mean nothing: \"a\\x1b\", \"output_tokens\"", "lines of the report with tokens or a cost that cannot be true: 1; more than 10^12 tokens count as 10^12, more than $1,000,000 as $1,000,000, and what is no amount as unknown", "lines of the report that were too long: 1", "discoveries or questions beyond those kept: 3"}
+	want := []string{"lines of the report that were not understood: 1; the first: garbage \ufffd", "words of the report that mean nothing: \"a\\x1b\", \"output_tokens\"", "lines of the report with tokens or a cost that cannot be true: 1; more than 10^12 tokens count as 10^12, more than $1,000,000 as $1,000,000, and what is no amount as unknown", "lines of the report that were too long: 1", "discoveries, questions or frames beyond those kept: 3"}
 	if diff := cmp.Diff(want, notes); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
@@ -126,7 +126,7 @@ func TestDocumentedReports(t *testing.T) {
 			keys[key] = true
 		}
 	}
-	if len(types) != 6 || len(keys) != reflect.TypeFor[reportLine]().NumField() {
+	if len(types) != 7 || len(keys) != reflect.TypeFor[reportLine]().NumField() {
 		t.Errorf("the page shows the types %v with the keys %v", types, keys)
 	}
 }

@@ -208,7 +208,7 @@ func (l *ledger) notes() (notes []string) {
 	}
 	notes = counted(notes, l.odd, "lines of the report with tokens or a cost that cannot be true: %d; more than 10^12 tokens count as 10^12, more than $1,000,000 as $1,000,000, and what is no amount as unknown")
 	notes = counted(notes, l.lines.tooLong, "lines of the report that were too long: %d")
-	return counted(notes, l.many, "discoveries or questions beyond those kept: %d")
+	return counted(notes, l.many, "discoveries, questions or frames beyond those kept: %d")
 }
 
 // counted adds a note of what was counted, unless there was nothing of it.

@@ -154,7 +154,7 @@ func TestDefaults(t *testing.T) {
 	}
 	want := config.Policy{
 		Approve: "ask", MaxParallel: 4, Ratchet: "end", Baseline: "on", Expect: "any",
-		Isolation: "auto", Mark: "end", Unmetered: "warn",
+		Isolation: "auto", Mark: "end", Unmetered: "warn", Frames: 40,
 	}
 	if diff := cmp.Diff(want, c.Policy); diff != "" {
 		t.Errorf("policy (-want +got):\n%s", diff)

@@ -9,6 +9,8 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
+	"unicode/utf8"
 
 	"github.com/piton-dev/piton/internal/agent"
 	"github.com/piton-dev/piton/internal/engine"
@@ -71,6 +73,7 @@ func (w *World) ready(ctx context.Context, e engine.Effect, r Reporter, in *engi
 		if text, in.Dispatch.Injected, err = w.prompt(e); err != nil {
 			return nil, err
 		}
+		in.Dispatch.Frames = engine.FrameIDs(e.Frames)
 	}
 	in.Dispatch.Prompt = digest([]byte(text))
 	return append(bodies, []byte(text)), nil
@@ -190,7 +193,7 @@ func (w *World) prompt(e engine.Effect) (string, []engine.Injected, error) {
 	if err != nil {
 		return "", nil, err
 	}
-	in := prompt.Input{Step: e.Step, Context: e.Context, Constraints: e.Constraints, Protects: e.Protects, Feedback: e.Feedback, Note: e.Note}
+	in := prompt.Input{Step: e.Step, Context: e.Context, Constraints: e.Constraints, Protects: e.Protects, Frames: e.Frames, Feedback: e.Feedback, Note: e.Note}
 	var injected []engine.Injected
 	for _, c := range contents {
 		in.Contents = append(in.Contents, prompt.Content(c))
@@ -359,8 +362,27 @@ func (w *World) attempt(ctx context.Context, e engine.Effect, report Reporter, e
 	end.How, end.Exit, end.Signal, end.Reason, end.Absent = r.How, r.Exit, r.Signal, r.Reason, r.Absent
 	end.Ms, end.Usage, end.Size = r.Duration.Milliseconds(), r.Usage, r.Size
 	end.Claims, end.Notes = r.Claims.Claims, r.Notes
+	if e.Step.Kind == engine.Agent {
+		end.Words = words(r.Output)
+	}
 	end.Leftover, end.Isolation = r.Leftover, string(r.Level)
 	return r.Output, nil
+}
+
+// maxWords is how many bytes of what an agent said last are kept in the journal.
+const maxWords = 400
+
+// words are the beginning of what an agent said last; nothing where that is no text.
+func words(output []byte) string {
+	s := strings.TrimSpace(proc.Plain(output[:min(len(output), 4*maxWords)]))
+	if len(s) <= maxWords || !utf8.ValidString(s) {
+		return strings.ToValidUTF8(s, "")
+	}
+	cut := maxWords
+	for !utf8.RuneStart(s[cut]) {
+		cut--
+	}
+	return s[:cut] + "…"
 }
 
 // compare fills in what the attempt changed, and what of it against the rules. A

@@ -13,6 +13,11 @@ const approvalLife = 24 * time.Hour
 // that are no longer wanted are refused; late, foreign and impossible inputs
 // are never corruption.
 func (s *State) Admit(in Input, now time.Time) ([]Event, error) {
+	es, err := s.admit(in, now)
+	return s.promise(es), err
+}
+
+func (s *State) admit(in Input, now time.Time) ([]Event, error) {
 	switch in := in.(type) {
 	case Begin:
 		return []Event{in.EpochBegan}, nil
@@ -110,6 +115,8 @@ func (s *State) admitPrepared(in Prepared, now time.Time) ([]Event, error) {
 	switch {
 	case in.Key.Kind != Prepare:
 		return nil, refuse(Conflict, in.Key.String()+" prepares nothing")
+	case !s.knowable(d.Frames):
+		return nil, refuse(Invalid, fmt.Sprintf("%s was told of the frames %v", in.Key, d.Frames))
 	case p.Approval != "" && !p.shows() && now.Sub(st.Granted) >= approvalLife:
 		return []Event{StepSettled{Step: p.ID, Attempt: st.Attempt, Status: Pending, Reason: "the approval is older than 24 hours", By: Harness}}, nil
 	case len(in.Strays) > 0 && st.Cut:
@@ -202,7 +209,7 @@ func (s *State) admitEnded(in Ended) ([]Event, error) {
 	if e.Unfit = text(e.Unfit); !leaves && e.Ending == nil {
 		e.Usage = s.steps[i].reported(e.Usage)
 	}
-	e.Reason, e.Claims, e.Notes = text(e.Reason), e.plain(), texts(e.Notes)
+	e.Reason, e.Claims, e.Notes, e.Words = text(e.Reason), e.plain(), texts(e.Notes), text(e.Words)
 	if e.Value, err = Canonical(e.Value); err != nil || leaves || !s.prog.inline[i] {
 		e.Value = nil
 	}

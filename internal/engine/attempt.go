@@ -35,6 +35,8 @@ func (s *State) applyDispatched(e WorkDispatched, r Record) error {
 		return fmt.Errorf("work of %q is dispatched, a step for %s, and opens run %q", e.Step, p.Kind, e.Child)
 	case !once && e.Kind != p.work():
 		return fmt.Errorf("%s work of %q is dispatched, a step for %s", e.Kind, e.Step, p.Kind)
+	case !s.knowable(e.Frames) || len(e.Frames) > 0 && e.Kind != AgentWork:
+		return fmt.Errorf("%s work of %q is dispatched with the frames %v", e.Kind, e.Step, e.Frames)
 	case !e.Reserve.valid() || once && e.Reserve != (Amount{}):
 		return fmt.Errorf("work of %q is dispatched with a reserve below nothing, or for checks", e.Step)
 	case e.Attempt != st.Attempt || e.N != st.N+1:
@@ -104,7 +106,7 @@ func (s *State) applyWorkEnded(e WorkEnded, at time.Time) error {
 	s.account(e, s.prog.Step(i).Role, st.Reserve)
 	s.leaves(i, Start{at, st.Epoch}, e.OutOfScope)
 	s.change(i, func(st *step) {
-		st.Live, st.Reserve, st.Said, st.Left = false, Amount{}, Usage{}, Start{at, st.Epoch}
+		st.Live, st.Reserve, st.Said, st.Claimed, st.Left = false, Amount{}, Usage{}, Claims{}, Start{at, st.Epoch}
 		switch {
 		case e.Kind == MergeWork && s.lands(i):
 			s.endLanding(i, st, e)
@@ -113,7 +115,9 @@ func (s *State) applyWorkEnded(e WorkEnded, at time.Time) error {
 		case e.Kind == ContractWork:
 			st.endOnce(e, s.complete(i))
 		case e.How == Lost || e.How == Stopped:
-			st.cutOff(e)
+			if st.cutOff(e); st.Ended == nil {
+				s.found(i, &e)
+			}
 		default:
 			st.become(s.judges(i, &e))
 			st.Ended, st.Output, st.Value = &e, e.Output, string(e.Value)

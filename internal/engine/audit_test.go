@@ -66,6 +66,7 @@ func audit(journal []engine.Record) error {
 }
 
 type auditor struct {
+	frames     frames
 	seq, epoch uint64
 	last       time.Time     // of the newest record
 	age        time.Duration // of the run
@@ -151,7 +152,12 @@ func (a *auditor) read(r engine.Record) error {
 	case engine.EpochBegan:
 		a.epoch = r.Epoch
 	case engine.TaskOpened:
+	case engine.FramePushed:
+		return a.pushed(e)
 	case engine.RunOpened:
+		if err := a.frames.opened(e); err != nil {
+			return err
+		}
 		if e.Revises != "" {
 			return a.revised(e)
 		}
@@ -171,6 +177,9 @@ func (a *auditor) read(r engine.Record) error {
 	case engine.CheckEnded:
 		return a.checked(e)
 	case engine.StepSettled:
+		if err := a.frames.settled(e); err != nil {
+			return err
+		}
 		if f := a.steps[e.Step]; f != nil && f.each != nil && f.order == nil {
 			return a.joined(f, e)
 		}
@@ -197,7 +206,7 @@ func (a *auditor) opened(e engine.RunOpened) error {
 	if a.open {
 		return fmt.Errorf("the run before has not ended")
 	}
-	*a = auditor{seq: a.seq, epoch: a.epoch, last: a.last, changed: map[string][2]string{}, run: e, open: true, steps: map[string]*file{}, items: map[string]engine.ItemOpened{}, roles: map[string]engine.Amount{}}
+	*a = auditor{frames: a.frames, seq: a.seq, epoch: a.epoch, last: a.last, changed: map[string][2]string{}, run: e, open: true, steps: map[string]*file{}, items: map[string]engine.ItemOpened{}, roles: map[string]engine.Amount{}}
 	a.purse.limits = tightest(e.Compiled.Budget(), e.Grant)
 	for i := range e.Compiled.Len() {
 		p := e.Compiled.Step(i)
@@ -207,6 +216,9 @@ func (a *auditor) opened(e engine.RunOpened) error {
 }
 
 func (a *auditor) ended(e engine.RunEnded) error {
+	if len(a.frames.owed)+a.frames.opens > 0 {
+		return fmt.Errorf("frames of %v and %d openings are missing", a.frames.owed, a.frames.opens)
+	}
 	if !a.open || len(a.leaving) > 0 {
 		return fmt.Errorf("it is not open, or left work has not ended: %v", a.leaving)
 	}
@@ -350,6 +362,13 @@ func (a *auditor) dispatched(e engine.WorkDispatched, r engine.Record) error {
 		return err
 	}
 	if err := a.alone(f, e.Kind); err != nil {
+		return err
+	}
+	var needs []string
+	for _, n := range f.def.Needs {
+		needs = append(needs, a.run.Compiled.Step(n).ID)
+	}
+	if err := a.gets(f.def, needs, e.Frames); err != nil {
 		return err
 	}
 	if (e.Child != "") != (e.Kind == engine.ChildWork && e.Prompt != "") {

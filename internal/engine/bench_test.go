@@ -146,7 +146,7 @@ func recorded(b *testing.B, p *engine.Program) []engine.Record {
 			journal = append(journal, r)
 		}
 	}
-	put(begun.EpochBegan, engine.TaskOpened{Task: "task"}, engine.RunOpened{Run: "r1", Program: p.Hash(), Compiled: p, Policy: engine.Policy{MaxParallel: 64}})
+	put(begun.EpochBegan, engine.TaskOpened{Task: "task"}, engine.RunOpened{Run: "r1", Program: p.Hash(), Compiled: p, Policy: engine.Policy{MaxParallel: 64}, Frames: engine.Window{Start: 1, End: 1}})
 	for keys := s.Pending(); len(keys) > 0; keys = s.Pending() {
 		es, err := s.Admit(success(s.Effect(keys[0])), dawn)
 		if err != nil {

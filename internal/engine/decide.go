@@ -19,6 +19,13 @@ func (s *State) Decide(now time.Time) []Event {
 	if !s.run.Live {
 		return nil
 	}
+	if f, ok := s.owed(); ok {
+		return []Event{f}
+	}
+	return s.promise(s.decide(now))
+}
+
+func (s *State) decide(now time.Time) []Event {
 	if e, ok := s.lostLeaving(); ok {
 		return []Event{e}
 	}
@@ -118,7 +125,7 @@ func (s *State) follows(i int, now time.Time) Event {
 	st, p := &s.steps[i], s.prog.Step(i)
 	switch s.rule(i) {
 	case loses:
-		return WorkEnded{Step: p.ID, Attempt: st.Attempt, N: st.N, Kind: st.Kind, How: Lost, Usage: st.Said, Reason: "its owner stopped"}
+		return WorkEnded{Step: p.ID, Attempt: st.Attempt, N: st.N, Kind: st.Kind, How: Lost, Usage: st.Said, Claims: st.Claimed, Reason: "its owner stopped"}
 	case obeys:
 		return s.obeyed(i)
 	case heeds:

@@ -35,6 +35,7 @@ type desk struct {
 	active    int  // steps under way after the last record
 	hold      bool // admit does not decide: the turn takes in more
 	mark      int  // where the last wait began
+	frames    bool // the story shows them
 	manual    bool // leases are given by the story
 	surveys   bool // the tree is looked at by the story; else nothing of it was touched
 }

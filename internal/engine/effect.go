@@ -48,6 +48,7 @@ type Effect struct {
 	Cut         bool                // Prepare: work was begun and cut off; Tree is from before it
 	Began       Start               // of the work, or of the newest start before this one; zero before the first; see [State.Beside]
 	Feedback    []Feedback          // Prepare: what the last attempt failed
+	Frames      []FramePushed       // Prepare: those that whoever works gets, oldest first
 	Note        string              // Prepare: what a person, or the harness, has to say about the last attempt
 	Restore     []Change            // Prepare: paths to put back
 	Prompt      string              // Work: object with what the agent or shell is given

@@ -129,6 +129,7 @@ type Policy struct {
 	Ratchet     bool   `json:"ratchet"` // prove everything again at the end
 	Unmetered   string `json:"unmetered,omitempty"`
 	Approve     string `json:"approve,omitempty"` // for whom nobody is asked: [LowRisk], or nothing
+	Frames      int    `json:"frames,omitempty"`  // visible in the pipeline beside those that are never evicted; 0 means [DefaultFrames]
 }
 
 // RunOpened begins one execution of one program, or lets an open run go on with
@@ -173,6 +174,9 @@ type RunOpened struct {
 	// steps that are taken over as they stand.
 	Revises string   `json:"revises,omitempty"`
 	Carried []string `json:"carried,omitempty"`
+
+	// Frames is the range of frames that was visible then; see [State.Window].
+	Frames Window `json:"frames"`
 
 	// Compiled is the decoded Program. Whoever reads a journal sets it from
 	// the object before Apply; it is never on the wire.
@@ -240,7 +244,8 @@ type WorkDispatched struct {
 	Role     string     `json:"role,omitempty"`
 	Prompt   string     `json:"prompt,omitempty"` // object: what the agent or the shell was given, or the arguments of a tool
 	Injected []Injected `json:"injected,omitempty"`
-	Tree     string     `json:"tree,omitempty"` // object: the workspace as it was, where a scope is checked
+	Frames   []int      `json:"frames,omitempty"` // ids of those that the prompt held
+	Tree     string     `json:"tree,omitempty"`   // object: the workspace as it was, where a scope is checked
 	Undone              // before the work
 	Reserve  Amount     `json:"reserve,omitzero"` // set aside of the budget until the work has ended
 	Child    string     `json:"child,omitempty"`  // the run that does the work, which opens with it
@@ -277,8 +282,9 @@ type WorkEnded struct {
 	Output  string   `json:"output,omitempty"` // object: the step's output
 	// Value is the output itself, where the core looks at it.
 	Value json.RawMessage `json:"value,omitempty"`
-	Size  int64           `json:"size"`          // bytes the work printed
-	Log   string          `json:"log,omitempty"` // file under the state directory
+	Words string          `json:"words,omitempty"` // the beginning of what an agent said last
+	Size  int64           `json:"size"`            // bytes the work printed
+	Log   string          `json:"log,omitempty"`   // file under the state directory
 	Claims
 	Notes      []string `json:"notes,omitempty"` // what of its report or output could not be taken
 	Changed    []string `json:"changed,omitempty"`
@@ -304,11 +310,24 @@ type Claims struct {
 	Blocked     string   `json:"blocked,omitempty"`   // what stopped it
 	Questions   []string `json:"questions,omitempty"` // that it would have asked
 	Discoveries []string `json:"discoveries,omitempty"`
+	Remarks     []Remark `json:"remarks,omitempty"` // that become frames of their kind
+}
+
+// Remark is something else that an agent says, under a word of its own.
+type Remark struct {
+	Kind FrameKind `json:"kind"`
+	Text string    `json:"text"`
 }
 
 // plain is what was said as a journal can hold it.
 func (c Claims) plain() Claims {
-	return Claims{Blocked: text(c.Blocked), Questions: texts(c.Questions), Discoveries: texts(c.Discoveries)}
+	plain := Claims{Blocked: text(c.Blocked), Questions: texts(c.Questions), Discoveries: texts(c.Discoveries)}
+	for _, r := range c.Remarks {
+		if r.Kind.CanReport() {
+			plain.Remarks = append(plain.Remarks, Remark{r.Kind, text(r.Text)})
+		}
+	}
+	return plain
 }
 
 func texts(list []string) []string {
@@ -380,6 +399,9 @@ type StepSettled struct {
 	// skipped it, while a denial or a policy did not.
 	Satisfies bool       `json:"satisfies,omitempty"`
 	RetryAt   *time.Time `json:"retry_at,omitempty"`
+	// Produced are the ids of the frames that follow from the attempt and from how
+	// the step stands now.
+	Produced Window `json:"produced"`
 }
 
 // ItemKind says what a person is asked.
@@ -449,6 +471,7 @@ func (PreviewMade) Type() string    { return "preview.made" }
 func (WorkReported) Type() string   { return "work.reported" }
 func (StepExpanded) Type() string   { return "step.expanded" }
 func (ErrandAsked) Type() string    { return "errand.asked" }
+func (FramePushed) Type() string    { return "frame.pushed" }
 
 // Encode returns an event's body on the wire.
 func Encode(e Event) ([]byte, error) {
@@ -501,6 +524,7 @@ var decoders = map[string]func([]byte) (Event, error){
 	PreviewMade{}.Type():    decodeAs[PreviewMade],
 	ItemOpened{}.Type():     decodeAs[ItemOpened],
 	ItemAnswered{}.Type():   decodeAs[ItemAnswered],
+	FramePushed{}.Type():    decodeAs[FramePushed],
 }
 
 func decodeAs[E Event](body []byte) (Event, error) {

@@ -228,9 +228,9 @@ func newWorld(p *engine.Program, policy engine.Policy) *world {
 func policies() *rapid.Generator[engine.Policy] {
 	return rapid.Custom(func(t *rapid.T) engine.Policy {
 		return engine.Policy{
-			MaxParallel: rapid.IntRange(0, 5).Draw(t, "max"),
-			Approve:     rapid.SampledFrom([]string{"", engine.LowRisk}).Draw(t, "approve"),
-			Baseline:    rapid.Bool().Draw(t, "baseline"), Ratchet: rapid.Bool().Draw(t, "ratchet"),
+			MaxParallel: rapid.IntRange(0, 5).Draw(t, "max"), Frames: rapid.SampledFrom([]int{0, 1, 5}).Draw(t, "frames"),
+			Approve:  rapid.SampledFrom([]string{"", engine.LowRisk}).Draw(t, "approve"),
+			Baseline: rapid.Bool().Draw(t, "baseline"), Ratchet: rapid.Bool().Draw(t, "ratchet"),
 			Unmetered: rapid.SampledFrom([]string{"", "warn", "refuse"}).Draw(t, "unmetered"),
 		}
 	})
@@ -389,7 +389,7 @@ func verdictFor(how uint8, hoped engine.Verdict) engine.Verdict {
 }
 
 func prepare(e engine.Effect, o op, tree string) engine.Input {
-	in := engine.Prepared{Key: e.Key, Dispatch: engine.WorkDispatched{Prompt: "p", Tree: tree}}
+	in := engine.Prepared{Key: e.Key, Dispatch: engine.WorkDispatched{Prompt: "p", Tree: tree, Frames: engine.FrameIDs(e.Frames)}}
 	if e.Step.Kind == engine.Tool || e.Step.Kind == engine.Delegate {
 		in.Preview = look(e, o)
 	}
@@ -449,6 +449,11 @@ func work(e engine.Effect, o op) engine.Input {
 		in.Usage.Out, in.Usage.CostMicros = &tokens, new(3*tokens)
 	}
 	in.Ms = int64(o.How) * 1000
+	if o.More%4 == 1 {
+		in.Discoveries = []string{"the old format is read", "the old format is read", fmt.Sprint("file ", o.Which%8), " \xff"}
+		in.Remarks = []engine.Remark{{Kind: "decision", Text: "keep it"}, {Kind: engine.Checkpoint, Text: "it is done"}, {Kind: "not a word", Text: "x"}}
+		in.Changed = []string{"a", "b", "c", "d", "e", "f"}[:o.Which%7]
+	}
 	if e.Value {
 		in.Value = json.RawMessage([]string{`["a","b"]`, `["b"]`, `[]`, `"no list"`, ``}[int(o.More)%5])
 	}

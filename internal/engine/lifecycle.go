@@ -9,6 +9,9 @@ import (
 // applyEpoch lets a new owner go on; was is when the one before last wrote.
 func (s *State) applyEpoch(r Record, was time.Time) error {
 	s.epoch, s.past = r.Epoch, nil
+	if n := s.atWork(); n > 0 {
+		s.owe(FramePushed{Kind: SystemState, Summary: fmt.Sprintf("the harness or its machine stopped while work was under way (steps: %d); owner %d went on", n, r.Epoch)})
+	}
 	s.forgetLeases()
 	s.run.Used.Work.takeOver(was, r.At)
 	for _, i := range s.active {
@@ -32,6 +35,10 @@ func (s *State) applyRun(e RunOpened, r Record) error {
 	if err := s.mayOpen(e); err != nil {
 		return fmt.Errorf("run %s: %w", e.Run, err)
 	}
+	if err := s.sees(e); err != nil {
+		return err
+	}
+	s.opensWith(e, s.stood())
 	s.turnPage()
 	s.run = run{Opened: e, First: r.Seq, Live: true, Executables: e.Executables}
 	s.run.Status, s.run.Started = Running, r.At
@@ -52,6 +59,8 @@ func (s *State) applyRunEnded(e RunEnded, at time.Time) error {
 		return fmt.Errorf("run %q ends, which is not open", s.run.Opened.Run)
 	case live:
 		return fmt.Errorf("run %s ends while work is under way", s.run.Opened.Run)
+	case len(s.pipe.Owed) > 0:
+		return fmt.Errorf("run %s ends before a frame that follows is pushed", s.run.Opened.Run)
 	case e.Status == Done && (s.run.Unsat > 0 || len(s.active) > 0 || s.owes()):
 		return fmt.Errorf("run %s ends as done with %d steps left", s.run.Opened.Run, s.run.Unsat)
 	case e.Status != Done && e.Status != Failed && e.Status != Cancelled && e.Status != Superseded:
@@ -79,6 +88,16 @@ func (s *State) showItems() {
 		s.items[name] = row
 		s.dirty.item(row)
 	}
+}
+
+// atWork counts the steps whose work was dispatched and has not ended.
+func (s *State) atWork() (n int) {
+	for _, i := range s.active {
+		if s.steps[i].Live {
+			n++
+		}
+	}
+	return n
 }
 
 // working reports whether any work was dispatched and has not ended.

@@ -40,7 +40,7 @@ func (s *State) applyReported(e WorkReported) error {
 	if !st.Live || e.Attempt != st.Attempt || e.N != st.N {
 		return fmt.Errorf("work %q %d.%d reports, which is not under way", e.Step, e.Attempt, e.N)
 	}
-	st.Said = e.Usage
+	st.Said, st.Claimed = e.Usage, e.Claims
 	return nil
 }
 

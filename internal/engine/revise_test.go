@@ -82,6 +82,7 @@ func TestForgedRevision(t *testing.T) {
 		}
 		e := d.state.Run()
 		e.Plan, e.Revises, e.Program, e.Compiled, e.Carried = "p2", "p", p.Hash(), p, x.carried
+		e.Frames = d.state.Window()
 		if x.change != nil {
 			x.change(&e)
 		}

@@ -15,10 +15,10 @@ func TestRowsOfTwoRuns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	opened := func(id string) engine.RunOpened {
-		return engine.RunOpened{Run: id, Program: p.Hash(), Compiled: p, Isolation: "none"}
-	}
 	var s engine.State
+	opened := func(id string) engine.RunOpened {
+		return engine.RunOpened{Run: id, Program: p.Hash(), Compiled: p, Isolation: "none", Frames: s.Window()}
+	}
 	var journal []engine.Record
 	put := func(events ...engine.Event) {
 		t.Helper()
@@ -31,8 +31,10 @@ func TestRowsOfTwoRuns(t *testing.T) {
 		}
 	}
 	put(begun.EpochBegan, engine.TaskOpened{Task: "task"}, opened("r1"))
+	put(s.Decide(dawn)...)
 	s.Rows()
-	put(engine.RunEnded{Status: engine.Superseded, Left: 2}, opened("r2"))
+	put(engine.RunEnded{Status: engine.Superseded, Left: 2})
+	put(opened("r2"))
 	rows := s.Rows()
 	if len(rows.Earlier) != 1 || len(rows.Steps) != 2 {
 		t.Fatalf("rows: %+v", rows)
@@ -41,14 +43,14 @@ func TestRowsOfTwoRuns(t *testing.T) {
 	if old.Run != "r1" || old.First != 3 || old.Status != engine.Superseded || !old.Ended || rows.Earlier[0].Earlier != nil {
 		t.Errorf("rows of the first run: %+v", old)
 	}
-	if now := rows.Head; now.Run != "r2" || now.First != 5 || now.Ended || now.Isolation != "none" {
+	if now := rows.Head; now.Run != "r2" || now.First != 6 || now.Ended || now.Isolation != "none" {
 		t.Errorf("rows of the second run: %+v", now)
 	}
 	if again := s.Rows(); again.Head != nil || again.Earlier != nil {
 		t.Errorf("told twice: %+v", again)
 	}
-	alone := engine.Before(journal[4])
-	if err := alone.Apply(journal[4]); err != nil {
+	alone := engine.Before(journal[5])
+	if err := alone.Apply(journal[5]); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(engine.Rows{Head: rows.Head, All: true, Steps: rows.Steps}, alone.Rows()); diff != "" {
@@ -77,7 +79,7 @@ func TestBehind(t *testing.T) {
 			t.Fatal(err)
 		}
 		var s engine.State
-		events := []engine.Event{begun.EpochBegan, engine.TaskOpened{Task: "task"}, engine.RunOpened{Run: "r1", Program: p.Hash(), Compiled: p, Isolation: "none"}}
+		events := []engine.Event{begun.EpochBegan, engine.TaskOpened{Task: "task"}, engine.RunOpened{Run: "r1", Program: p.Hash(), Compiled: p, Isolation: "none", Frames: s.Window()}}
 		for len(events) > 0 {
 			for _, e := range events {
 				if err := s.Apply(engine.Record{Stream: "task", Seq: s.Seq() + 1, At: dawn, Epoch: 1, Event: e}); err != nil {

@@ -86,7 +86,7 @@ func BenchmarkWaiting(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
-	apply(RunOpened{Run: "r", Program: p.Hash(), Compiled: p, Policy: Policy{MaxParallel: 1}})
+	apply(RunOpened{Run: "r", Program: p.Hash(), Compiled: p, Policy: Policy{MaxParallel: 1}, Frames: Window{1, 1}})
 	for es := s.Decide(time.Time{}); len(es) > 0; es = s.Decide(time.Time{}) {
 		apply(es[0])
 	}

@@ -15,6 +15,9 @@ func (s *State) applySettled(e StepSettled, at time.Time) error {
 		st := &s.steps[i]
 		return fmt.Errorf("step %q attempt %d settles as %q (%s) by %q out of %s, %s, attempt %d", e.Step, e.Attempt, e.Status, e.Verdict, e.By, st.Status, st.Phase, st.Attempt)
 	}
+	if err := s.yields(i, e); err != nil {
+		return err
+	}
 	switch rule {
 	case chooses:
 		s.change(i, func(st *step) {
@@ -79,7 +82,7 @@ func (s *State) lawful(i int, e StepSettled) bool {
 		return false
 	case rule == obeys || rule == heeds || rule == joins:
 		want := s.follows(i, time.Time{}).(StepSettled)
-		want.Reason = e.Reason
+		want.Reason, want.Produced = e.Reason, e.Produced
 		return e == want
 	case rule == chooses:
 		known := e.Status == Waiting && e.Verdict == Inconclusive || (e.Status == Pending || e.Status == Skipped) && e.Verdict == NoVerdict

@@ -12,7 +12,7 @@ import (
 
 // snapshotVersion changes with the shape or the meaning of a snapshot, so that
 // one from another version is thrown away and the journal is replayed instead.
-const snapshotVersion = 17
+const snapshotVersion = 18
 
 // snapshotHead is the first line of a snapshot: what one must know before the
 // rest is worth reading.
@@ -27,6 +27,7 @@ type snapshot struct {
 	Seq   uint64    `json:"seq"`
 	Last  time.Time `json:"last"`
 	Epoch uint64    `json:"epoch"`
+	Pipe  pipeline  `json:"pipe"`
 	Run   run       `json:"run"`
 	Steps []step    `json:"steps"`
 	Items []ItemRow `json:"items"`
@@ -39,7 +40,7 @@ var ErrSnapshot = errors.New("snapshot of another version or program")
 // Snapshot returns the state as bytes that [Restore] takes. It is a shortcut
 // past a long replay and never the truth; it costs a pass over all steps.
 func (s *State) Snapshot() ([]byte, error) {
-	snap := snapshot{Task: s.task, Seq: s.seq, Last: s.last, Epoch: s.epoch, Run: s.run, Steps: s.steps}
+	snap := snapshot{Task: s.task, Seq: s.seq, Last: s.last, Epoch: s.epoch, Pipe: s.pipe, Run: s.run, Steps: s.steps}
 	for _, name := range slices.Sorted(maps.Keys(s.items)) {
 		snap.Items = append(snap.Items, s.items[name])
 	}
@@ -94,7 +95,7 @@ func Restore(body []byte, p *Program) (*State, error) {
 	if p, err = regrow(base, snap.Run.Expanded); err != nil || len(snap.Steps) != p.Len() {
 		return nil, ErrSnapshot
 	}
-	s := &State{task: snap.Task, seq: snap.Seq, last: snap.Last, epoch: snap.Epoch, run: snap.Run, steps: snap.Steps, prog: p}
+	s := &State{task: snap.Task, seq: snap.Seq, last: snap.Last, epoch: snap.Epoch, pipe: snap.Pipe, run: snap.Run, steps: snap.Steps, prog: p}
 	s.run.Opened.Compiled = base
 	s.items = map[string]ItemRow{}
 	for _, row := range snap.Items {

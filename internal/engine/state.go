@@ -12,6 +12,7 @@ type State struct {
 	seq   uint64
 	last  time.Time // of the newest record
 	epoch uint64
+	pipe  pipeline // of the intent: what all runs share
 	run   run
 	prog  *Program
 	steps []step
@@ -168,6 +169,7 @@ type dispatch struct {
 	Child   string   `json:",omitzero"` // the run that does, or did, the newest attempt
 	Reserve Amount   `json:",omitzero"`
 	Said    Usage    `json:",omitzero"` // what it says it used so far
+	Claimed Claims   `json:",omitzero"` // and what else it says
 }
 
 // evidence is what work and checks showed.
@@ -236,7 +238,13 @@ type answered struct {
 
 // Before returns a state of r's task that takes r next, a record that opens a
 // run: a run needs nothing of those before it, so it can be replayed alone.
-func Before(r Record) *State { return &State{task: r.Stream, seq: r.Seq - 1, epoch: r.Epoch} }
+func Before(r Record) *State {
+	s := &State{task: r.Stream, seq: r.Seq - 1, epoch: r.Epoch}
+	if e, ok := r.Event.(RunOpened); ok {
+		s.pipe.Last = e.Frames.End - 1
+	}
+	return s
+}
 
 // Task is the id of the task, "" before it was opened.
 func (s *State) Task() string { return s.task }
@@ -372,6 +380,8 @@ func (s *State) apply(r Record, was time.Time) error {
 		return s.applyItem(e, r)
 	case ItemAnswered:
 		return s.applyAnswer(e, r.At)
+	case FramePushed:
+		return s.applyFrame(e)
 	default:
 		return fmt.Errorf("%T does not belong in a task's stream", r.Event)
 	}

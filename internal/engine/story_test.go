@@ -24,7 +24,7 @@ import (
 // difference. After every line the journal is replayed, the snapshot restored,
 // the rows compared and the journal audited.
 //
-//	open [parallel=N] [ratchet=on] [baseline=off] [budget=LIMITS] [unmetered=refuse] [for=RUN/STEP] [grant=LIMITS] [item=JSON]   a run of the plan below it; again: the task's next run
+//	open [parallel=N] [ratchet=on] [baseline=off] [budget=LIMITS] [unmetered=refuse] [for=RUN/STEP] [frames=N] [grant=LIMITS] [item=JSON]   a run of the plan below it; again: the task's next run
 //	revise [by=NAME] [stale=a,b] [was=HASH] [run=R] [plan=ID]   the run's next revision, as below it
 //	  ID [script] [needs=a,b] [retries=N] [then=WORD] [expect=WORD] [approval=WHY] [noncritical]
 //	     [budget=LIMITS: 10000t+1.50$+20m] [task=WORD] [writes=a/,b/] [once] [step] [backoff=D] [checks=build,lint?] [worktree]
@@ -34,7 +34,8 @@ import (
 //	recall [why=…]                       what the task above says of its child
 //	prepared STEP [tier=WORD] [effect=WORD] [call=ARGS] [target=PATH:HASH] [hash=H] [low] [refused=WHY]  of a tool
 //	prepared STEP [base=VERDICT,…] [tree=T] [err=WHY] [strays=PATH]
-//	reported STEP [tokens=N]
+//	reported STEP [tokens=N] [found=…]
+//	ended STEP [found=TEXT,…] [changed=PATH,…] [remark=KIND:TEXT] [words=…]
 //	ended STEP [how=WORD] [exit=N] [tampered=PATH] [strays=PATH] [tokens=N] [usd=X] [ms=N] [conflict=PATH]
 //	checked STEP [VERDICT,…] [tree=T] [moved=PATH]
 //	  with attempt=N, n=N, kind=WORD, run=R or task=T where the key is not the wanted one
@@ -116,12 +117,21 @@ func tell(t *testing.T, d *desk, td *datadriven.TestData) string {
 	return d.told(from) + stand(d)
 }
 
-// told writes down what followed, leases only where the story gives them.
+// told writes down what followed, leases only where the story gives them, and
+// frames where it asks for them.
 func (d *desk) told(from int) string {
-	return lines(slices.DeleteFunc(slices.Clone(d.journal[from:]), func(r engine.Record) bool {
+	records := slices.Clone(d.journal[from:])
+	for n, r := range records {
+		if e, ok := r.Event.(engine.WorkDispatched); ok && !d.frames {
+			e.Frames = nil
+			records[n].Event = e
+		}
+	}
+	return lines(slices.DeleteFunc(records, func(r engine.Record) bool {
 		_, granted := r.Event.(engine.LeaseGranted)
 		_, awaited := r.Event.(engine.LeaseAwaited)
-		return !d.manual && (granted || awaited)
+		_, frame := r.Event.(engine.FramePushed)
+		return !d.manual && (granted || awaited) || frame && !d.frames
 	}))
 }
 
@@ -174,7 +184,7 @@ func (d *desk) rest(td *datadriven.TestData) string {
 func success(e engine.Effect) engine.Input {
 	switch e.Key.Kind {
 	case engine.Prepare:
-		in := engine.Prepared{Key: e.Key}
+		in := engine.Prepared{Key: e.Key, Dispatch: engine.WorkDispatched{Frames: engine.FrameIDs(e.Frames)}}
 		if e.Step.Kind == engine.Tool || e.Step.Kind == engine.Delegate {
 			in.Preview = &engine.Preview{Args: cmp.Or(e.Edited, "args"), Tier: engine.FreeTier, Hash: "h"}
 		}
@@ -286,7 +296,7 @@ func input(t *testing.T, d *desk, td *datadriven.TestData) engine.Input {
 		return in
 	case "reported":
 		end := ended(t, d, td).(engine.Ended)
-		return engine.Reported{Key: end.Key, Usage: end.Usage}
+		return engine.Reported{Key: end.Key, Usage: end.Usage, Claims: end.Claims}
 	case "expanded":
 		return found(t, d, td)
 	case "checked":
@@ -337,7 +347,7 @@ func prepared(t *testing.T, d *desk, td *datadriven.TestData) engine.Input {
 	}
 	for _, e := range d.state.Effects() {
 		if e.Key == k {
-			in.Child = childOf(e)
+			in.Child, in.Dispatch.Frames = childOf(e), engine.FrameIDs(e.Frames)
 		}
 		if e.Key == k && e.Baseline {
 			in.Checks = answers(e.Step, value(td, "tree"), verdicts(value(td, "base"), engine.Fail)...)
@@ -371,6 +381,16 @@ func ended(t *testing.T, d *desk, td *datadriven.TestData) engine.Input {
 			Spent: engine.Amount{Tokens: int64(number(t, td, "tokens", 0))}, Unmetered: number(t, td, "silent", 0),
 		}
 	}
+	if found := value(td, "found"); found != "" {
+		e.Discoveries = strings.Split(found, ",")
+	}
+	if changed := value(td, "changed"); changed != "" {
+		e.Changed = strings.Split(changed, ",")
+	}
+	if kind, text, ok := strings.Cut(value(td, "remark"), ":"); ok {
+		e.Remarks = []engine.Remark{{Kind: engine.FrameKind(kind), Text: text}}
+	}
+	e.Words = value(td, "words")
 	e.Exit, e.Absent = number(t, td, "exit", 0), value(td, "absent") != ""
 	return engine.Ended{Key: key(t, d, td), WorkEnded: e}
 }
@@ -450,9 +470,10 @@ func stepOf(d *desk, id string) *engine.Step {
 func opening(t *testing.T, d *desk, td *datadriven.TestData) engine.Input {
 	p := planOf(t, td, "plan-1")
 	d.manual, d.surveys = value(td, "leases") == "on", value(td, "surveys") == "on"
+	d.frames = td.HasArg("frames")
 	in := engine.Open{By: "ann", Run: engine.RunOpened{
 		Run: "r1", Plan: p.Plan(), Version: 1, Title: p.Title(), Program: p.Hash(), Compiled: p, Base: "base",
-		Policy: engine.Policy{MaxParallel: number(t, td, "max", 9), Approve: value(td, "approve"), Baseline: value(td, "baseline") != "off", Ratchet: value(td, "ratchet") == "on", Unmetered: value(td, "unmetered")},
+		Policy: engine.Policy{MaxParallel: number(t, td, "max", 9), Frames: number(t, td, "frames", 0), Approve: value(td, "approve"), Baseline: value(td, "baseline") != "off", Ratchet: value(td, "ratchet") == "on", Unmetered: value(td, "unmetered")},
 	}}
 	if run, step, below := strings.Cut(value(td, "for"), "/"); below {
 		in.Run.Parent = engine.Parent{Task: "above", Run: run, Step: step}
@@ -721,6 +742,11 @@ func told(d *desk, step string) string {
 		for _, f := range e.Feedback {
 			fmt.Fprintf(&b, "feedback %s %s exit=%d want=%d %s%s\n", f.Check, f.Verdict, f.Exit, f.Want, f.Reason, f.Stderr)
 		}
+		for _, f := range e.Frames {
+			if d.frames {
+				fmt.Fprintf(&b, "frame %d %s\n", f.ID, f.Summary)
+			}
+		}
 		for _, c := range e.Restore {
 			fmt.Fprintf(&b, "restore %s\n", c.Path)
 		}
@@ -790,7 +816,11 @@ func line(r engine.Record) string {
 		if e.Child != "" {
 			opens = " by " + e.Child
 		}
-		return fmt.Sprintf("%s %d.%d %s%s%s", e.Step, e.Attempt, e.N, e.Kind, opens, amount(" reserve", e.Reserve))
+		gets := ""
+		if len(e.Frames) > 0 {
+			gets = fmt.Sprintf(" frames %v", e.Frames)
+		}
+		return fmt.Sprintf("%s %d.%d %s%s%s%s", e.Step, e.Attempt, e.N, e.Kind, opens, gets, amount(" reserve", e.Reserve))
 	case engine.WorkReported:
 		return fmt.Sprintf("%s %d.%d %dt", e.Step, e.Attempt, e.N, tokens(e.Usage))
 	case engine.WorkEnded:
@@ -801,6 +831,8 @@ func line(r engine.Record) string {
 		return fmt.Sprintf("%s %d %s %s %s", e.Step, e.Attempt, e.Phase, e.Check, e.Verdict)
 	case engine.StepSettled:
 		return settling(r, e)
+	case engine.FramePushed:
+		return fmt.Sprintf("%d %s %s %dt %q", e.ID, e.Kind, e.Step, e.Tokens, e.Summary)
 	case engine.StepExpanded:
 		return fmt.Sprintf("%s %s", e.Step, e.Items)
 	case engine.TreeSurveyed:

@@ -59,6 +59,7 @@ func makers() map[string]*rapid.Generator[engine.Event] {
 		"PreviewMade":    anyOf[engine.PreviewMade](),
 		"ItemOpened":     anyOf[engine.ItemOpened](),
 		"ItemAnswered":   anyOf[engine.ItemAnswered](),
+		"FramePushed":    anyOf[engine.FramePushed](),
 	}
 }
 
@@ -113,7 +114,7 @@ func TestInputsAreAdmitted(t *testing.T) {
 	if len(inputs) < 9 {
 		t.Fatalf("found only %v", inputs)
 	}
-	admitted := append(cases(src, "State", "Admit"), cases(src, "Workspace", "Admit")...)
+	admitted := append(cases(src, "State", "admit"), cases(src, "Workspace", "Admit")...)
 	for _, name := range inputs {
 		if !slices.Contains(admitted, name) {
 			t.Errorf("nobody admits %s", name)

@@ -76,6 +76,7 @@ func (s *State) effect(i int, k Key) Effect {
 		e.Cut = st.Cut
 		e.Renew = st.Renew
 		e.Edited = st.Edited
+		e.Frames = s.consumes(i)
 		e.Feedback, e.Note, e.Restore = st.Feedback, st.note(), st.Restore
 	case Work:
 		e.Work, e.Prompt, e.Value = st.Kind, st.Prompt, s.prog.inline[i]

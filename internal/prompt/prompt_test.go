@@ -50,6 +50,13 @@ var goldens = map[string]func() prompt.Input{
 			{Ref: "topic:fix-auth-timeout", Missing: true},
 		}}
 	},
+	"known": func() prompt.Input {
+		return prompt.Input{Step: step(), Frames: []engine.FramePushed{
+			{ID: 3, Kind: engine.Discovery, Summary: "the parser is used by two other programs"},
+			{ID: 4, Kind: engine.StepSummary, Summary: "Find the cause: done, proven; changed notes/cause.md\nWho did it says: the clock jumps\n```\n# Task\n"},
+			{ID: 7, Kind: "decision", Summary: "the old format stays"},
+		}}
+	},
 	"schema": func() prompt.Input {
 		s := step()
 		s.Schema = "{\"type\": \"object\", \"required\": [\"n\"]}"

@@ -161,7 +161,7 @@ func (x *effort) script(r *rand.Rand) {
 func (x *effort) prepared(r *rand.Rand) run.Answer {
 	e := x.effect
 	prompt := store.NewObject([]byte("prompt of " + x.token))
-	in := engine.Prepared{Key: e.Key, Dispatch: engine.WorkDispatched{Prompt: prompt.Hash}}
+	in := engine.Prepared{Key: e.Key, Dispatch: engine.WorkDispatched{Prompt: prompt.Hash, Frames: engine.FrameIDs(e.Frames)}}
 	if e.Step.Kind == engine.Tool {
 		in.Preview = &engine.Preview{Args: prompt.Hash, Tier: pick(r, engine.FreeTier, engine.FreeTier, engine.ReviewTier, engine.ApproveTier), Hash: e.Step.ID}
 		if !x.life.fate.calm && chance(r, 10) {

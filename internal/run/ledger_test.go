@@ -111,6 +111,7 @@ func (g *ledger) enter(r engine.Record) {
 		g.leased(e, r)
 	case engine.LeaseAwaited:
 		g.awaited(e)
+	case engine.FramePushed: // the core's own auditor holds them
 	case engine.TreeSurveyed:
 		g.account(e.Step)
 	case engine.PreviewMade:
