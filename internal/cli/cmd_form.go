@@ -12,6 +12,7 @@ import (
 
 	"github.com/piton-dev/piton/internal/api"
 	"github.com/piton-dev/piton/internal/config"
+	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/plan/form"
 	"github.com/piton-dev/piton/internal/project"
 	"github.com/piton-dev/piton/internal/verify"
@@ -111,6 +112,9 @@ func (a *app) exportRun(ctx context.Context, word string, to form.Form, out stri
 		case head.Run == "": // a revision
 			return a.putForm("export", doc.Form, to, out)
 		}
+		if to == form.TaskPlan {
+			return a.exportTask(ctx, s, head, r, doc.Form, out)
+		}
 		if to != form.YAML && to != form.JSON {
 			a.notice("the history of the steps is not in %s; --to yaml or --to json has it", to)
 			return a.putForm("export", doc.Form, to, out)
@@ -125,6 +129,20 @@ func (a *app) exportRun(ctx context.Context, word string, to form.Form, out stri
 		}
 		return a.putForm("export", project.Record(doc.Form, head, r, rows, done), to, out)
 	})
+}
+
+// exportTask writes a run of one loop as a task plan.
+func (a *app) exportTask(ctx context.Context, s *session, head engine.HeadRow, r *engine.Revision, doc form.Document, out string) error {
+	loops, err := s.Loops(ctx, head)
+	if err != nil {
+		return err
+	}
+	for id, l := range loops {
+		if len(doc.Plan.Steps) == 1 && doc.Plan.Steps[0].ID.Value == id {
+			doc = project.RecordTask(doc, head, r, l)
+		}
+	}
+	return a.putForm("export", doc, form.TaskPlan, out)
 }
 
 // putForm writes a plan in a form to where it is wanted.

@@ -189,12 +189,22 @@ func (l *words) start(h view.Happening) {
 	if h.N > 1 {
 		l.add("start=%d", h.N)
 	}
+	l.loop(h)
 	l.flag("agent", h.Agent)
 	l.flag("run", h.Child)
 }
 
+// loop adds how far a loop is.
+func (l *words) loop(h view.Happening) {
+	if h.Loop.Iteration > 0 {
+		l.add("iteration=%d of %d", h.Loop.Iteration, h.Loop.Iterations)
+	}
+	l.flag("exit", string(h.Loop.Exit))
+}
+
 func (l *words) retrial(h view.Happening) {
 	l.add("attempt=%d", h.Attempt)
+	l.loop(h)
 	if h.Allowed > 0 {
 		l.add("of %d", h.Allowed)
 	}
@@ -282,6 +292,7 @@ func (l *words) verdict(h view.Happening) {
 	if h.Attempt > 0 { // a question that is answered has none
 		l.add("attempt=%d", h.Attempt)
 	}
+	l.loop(h)
 	if h.Took > 0 {
 		l.add("%s", view.Span(h.Took))
 	}

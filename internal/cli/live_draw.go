@@ -87,12 +87,18 @@ func (t theme) scroll(h view.Happening) []string {
 		if !h.Proven {
 			text += " (unproven)"
 		}
+		if n := h.Loop.Iteration; n > 0 {
+			text += fmt.Sprintf(", %s in %s", h.Loop.Exit, view.Plural(n, "iteration", "iterations"))
+		}
 		if h.Waited > 0 {
 			text += ", waited " + view.Span(h.Waited) + " for you"
 		}
 		return []string{t.stepLine(lookOf(engine.Done, ""), row, text, t.line(row.Agent), t.contract(f, h), took(h.Took), cost)}
 	case view.Failed:
 		text := fmt.Sprintf("attempt %d: %s", h.Attempt, t.line(h.Text))
+		if h.Loop.Exit != "" {
+			text = fmt.Sprintf("%s: %s", h.Loop.Exit, t.line(h.Text))
+		}
 		lines := []string{t.stepLine(lookOf(engine.Failed, ""), row, text, t.line(row.Agent), t.contract(f, h), took(h.Took), cost)}
 		return append(lines, t.failure(f, h)...)
 	case view.Retried:
@@ -177,6 +183,9 @@ func (t theme) retryLine(h view.Happening) string {
 		corner = "` "
 	}
 	text := fmt.Sprintf("attempt %d", h.Attempt)
+	if h.Loop.Iteration > 0 {
+		text += fmt.Sprintf(", iteration %d of %d", h.Loop.Iteration, h.Loop.Iterations)
+	}
 	if h.Allowed > 0 {
 		text += fmt.Sprintf(" of %d", h.Allowed)
 	}
@@ -290,7 +299,9 @@ func (m *liveModel) running(f *view.Fold, s engine.StepRow, deep bool) string {
 	if child != nil {
 		about, last = view.Join(child.Counts())+": "+about, "run "+child.State.Run().Run
 	}
-	if s.Attempts > 1 {
+	if text := view.LoopLine(s.Loop); text != "" {
+		about = text + ": " + about
+	} else if s.Attempts > 1 {
 		about = fmt.Sprintf("attempt %d, %s", s.Attempts, about)
 	}
 	cost := ""

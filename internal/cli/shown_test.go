@@ -49,6 +49,7 @@ var samples = map[string]sample{
 	"on_fail":          {"retry(5), then skip", "5 retries, then skip"},
 	"backoff":          {"7s", "backoff: 7s"},
 	"iterations":       {"6", "iterations: 6"},
+	"context limit":    {"77k tokens", "context limit: 77000 tokens"},
 	"approval":         {"it costs", "asks you first: it costs"},
 	"critical":         {"no", "critical: no"},
 	"timeout":          {"3h", "timeout: 3h"},

@@ -79,7 +79,7 @@ func (t theme) planStep(s *plan.Step, doc *api.Document, needs []string) []strin
 	lines = append(lines, t.facts(3, view.StepFacts(s, doc, needs))...)
 	lines = append(lines, t.words(3, "notes", s.Prose.Value)...)
 	lines = append(lines, t.given(s, kind)...)
-	return append(lines, t.decides(s)...)
+	return append(lines, t.decides(s, doc.Facts)...)
 }
 
 // given is what whoever does the step gets, whole: the words, the arguments,
@@ -106,7 +106,7 @@ func (t theme) given(s *plan.Step, kind string) []string {
 }
 
 // decides is what decides the step, and what follows where it does not pass.
-func (t theme) decides(s *plan.Step) []string {
+func (t theme) decides(s *plan.Step, facts verify.Facts) []string {
 	var lines []string
 	if c := s.Contract; c != nil {
 		lines = append(lines, t.command(3, "contract", c.Command.Value)...)
@@ -119,7 +119,15 @@ func (t theme) decides(s *plan.Step) []string {
 		if c.Optional {
 			name += " (optional)"
 		}
-		lines = append(lines, t.command(3, name, c.Command.Value)...)
+		if !c.Command.IsZero() {
+			lines = append(lines, t.command(3, name, c.Command.Value)...)
+			continue
+		}
+		if d := verify.Detect(c.Name.Value, facts); d.Command != "" {
+			lines = append(lines, t.command(3, name+", as "+t.line(d.File)+" says", d.Command)...)
+		} else {
+			lines = append(lines, t.under(3, idleTone, name+": skipped: "+d.Missing)...)
+		}
 	}
 	lines = append(lines, t.facts(3, view.ProofFacts(s))...)
 	lines = append(lines, t.words(3, "judge", s.Judge.Value)...)

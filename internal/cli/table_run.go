@@ -162,6 +162,9 @@ func (t theme) below(st engine.StepRow, s view.Standing, indent int) []string {
 	if reason := t.line(st.Reason); reason != "" && (st.Status != engine.Done || !st.Proven || st.Phase == engine.Ratchet) {
 		lines = append(lines, t.under(indent, idleTone, reason)...)
 	}
+	if text := view.LoopLine(st.Loop); text != "" {
+		lines = append(lines, t.under(indent, idleTone, text)...)
+	}
 	if says := t.line(s.Said[st.ID].String()); says != "" {
 		lines = append(lines, t.under(indent, idleTone, "says: "+says)...)
 	}

@@ -70,9 +70,18 @@ func (t theme) became(x view.Account, i int) []string {
 	}
 	if (row.Status == engine.Running || row.Status == engine.Waiting || row.Status == engine.Failed || row.Status == engine.Regressed) &&
 		row.Attempts > 0 && len(p.Checks) > 0 && p.Each == nil {
-		lines = append(lines, t.under(logIndent, idleTone, fmt.Sprintf("attempt %d of %d; %s", row.Attempts, x.Fold.Allowed(i), view.OnFailure(p.OnFail.Retries, string(p.OnFail.Then))))...)
+		lines = append(lines, t.under(logIndent, idleTone, tried(x, i)+"; "+view.OnFailure(p.OnFail.Retries, string(p.OnFail.Then)))...)
 	}
 	return lines
+}
+
+// tried says how often the step was tried, and may be.
+func tried(x view.Account, i int) string {
+	row := x.Row(i)
+	if row.Loop != nil {
+		return fmt.Sprintf("attempt %d, %s", row.Attempts, view.LoopLine(row.Loop))
+	}
+	return fmt.Sprintf("attempt %d of %d", row.Attempts, x.Fold.Allowed(i))
 }
 
 // evidence lists what the step stands by, with its places in the journal.

@@ -52,7 +52,7 @@ func (w *World) ready(ctx context.Context, e engine.Effect, r Reporter, in *engi
 			return nil, err
 		}
 	}
-	if len(e.Step.Writes) > 0 {
+	if len(e.Step.Writes) > 0 || e.Step.Iterations > 0 {
 		body, err := w.look(ctx, e, r, in)
 		if err != nil {
 			return nil, err
@@ -194,6 +194,14 @@ func (w *World) prompt(e engine.Effect) (string, []engine.Injected, error) {
 		return "", nil, err
 	}
 	in := prompt.Input{Step: e.Step, Context: e.Context, Constraints: e.Constraints, Protects: e.Protects, Frames: e.Frames, Feedback: e.Feedback, Note: e.Note}
+	if e.Iteration > 1 {
+		in.Iteration, in.Heard = e.Iteration, e.Heard
+		if e.Last != "" {
+			if in.Last, err = w.Object(e.Last); err != nil {
+				return "", nil, fmt.Errorf("read what the last iteration said: %w", err)
+			}
+		}
+	}
 	var injected []engine.Injected
 	for _, c := range contents {
 		in.Contents = append(in.Contents, prompt.Content(c))
@@ -415,6 +423,9 @@ func (w *World) compare(ctx context.Context, e engine.Effect, r Reporter, end *e
 		changes = append(changes, without(tree.Diff(before, after), changes)...)
 		strays = append(strays, without(w.strays(ctx, before, after, e, beside), strays)...)
 	}
+	if len(e.Step.Writes) == 0 {
+		changes = beyondScopes(changes, beside)
+	}
 	mine := without(changes, without(tree.OutOfScope(changes, e.Step.Writes), strays))
 	end.Changed = nil
 	for _, c := range mine[:min(len(mine), maxChanged)] {
@@ -430,6 +441,9 @@ func (w *World) compare(ctx context.Context, e engine.Effect, r Reporter, end *e
 // outside lists the changes that lie neither in the scope of the effect's step nor
 // in that of a neighbour. A neighbour without a scope may have changed anything.
 func outside(changes []engine.Change, e engine.Effect, beside []engine.Neighbour) []engine.Change {
+	if len(e.Step.Writes) == 0 {
+		return nil // of a loop, whose changes are looked at whatever it may write
+	}
 	allowed := slices.Clone(e.Step.Writes)
 	for _, n := range beside {
 		if len(n.Writes) == 0 {

@@ -209,6 +209,7 @@ func (s *State) admitEnded(in Ended) ([]Event, error) {
 	if e.Unfit = text(e.Unfit); !leaves && e.Ending == nil {
 		e.Usage = s.steps[i].reported(e.Usage)
 	}
+	e.Idle = !leaves && s.idled(i, e)
 	e.Reason, e.Claims, e.Notes, e.Words = text(e.Reason), e.plain(), texts(e.Notes), text(e.Words)
 	if e.Value, err = Canonical(e.Value); err != nil || leaves || !s.prog.inline[i] {
 		e.Value = nil

@@ -121,6 +121,7 @@ func (s *State) applyWorkEnded(e WorkEnded, at time.Time) error {
 		default:
 			st.become(s.judges(i, &e))
 			st.Ended, st.Output, st.Value = &e, e.Output, string(e.Value)
+			st.Moved = st.Moved || s.prog.Step(i).loops() && len(e.Changed) > 0
 			if e.How != NoStart {
 				st.Infra, st.Lost = 0, 0 // its merge is counted anew
 			}
@@ -239,6 +240,9 @@ func (s *State) complete(i int) bool {
 // conclude takes the complete answers of one phase.
 func (s *State) conclude(i int, st *step, at time.Time) {
 	v, _ := verdictOf(st.Checks)
+	if s.prog.Step(i).loops() && st.Phase != Baseline {
+		st.hears(st.Checks)
+	}
 	switch st.Phase {
 	case Baseline:
 		v = baselineOf(st.Checks)
@@ -274,6 +278,9 @@ func (s *State) conclude(i int, st *step, at time.Time) {
 // reruns is how often a check is asked again that contradicts itself.
 const reruns = 2
 
+// maxSeen is how many trees are remembered: a long loop must cost no more at its end.
+const maxSeen = 64
+
 // remember keeps what the checks said of a tree, to know a flaky one.
 func (st *step) remember(v Verdict) {
 	tree := st.Checks[0].Tree
@@ -282,6 +289,7 @@ func (st *step) remember(v Verdict) {
 	}
 	st.Seen = slices.DeleteFunc(st.Seen, func(a answered) bool { return a.Tree == tree })
 	st.Seen = append(st.Seen, answered{tree, v == Pass})
+	st.Seen = st.Seen[max(0, len(st.Seen)-maxSeen):]
 }
 
 func (st *step) contradicts(v Verdict) bool {

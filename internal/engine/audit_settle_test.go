@@ -76,6 +76,9 @@ func (a *auditor) judged(f *file, e engine.StepSettled, r engine.Record) error {
 		return nil
 	}
 	f.infra = 0
+	if again, err := f.lap(e); again || err != nil {
+		return err
+	}
 	switch e.Status {
 	case engine.Done:
 		return f.proof(e)
@@ -90,7 +93,7 @@ func (a *auditor) judged(f *file, e engine.StepSettled, r engine.Record) error {
 		if f.regressed++; f.regressed > 1 || f.status != engine.Done {
 			return fmt.Errorf("a step that is %s regresses for the %dth time", f.status, f.regressed)
 		}
-		f.retries = 0
+		f.retries, f.laps, f.tokens = 0, 0, 0
 	case engine.Failed:
 		a.stopping = a.stopping || f.def.Critical
 	case engine.Pending:
@@ -168,6 +171,9 @@ func (a *auditor) settledByPerson(f *file, e engine.StepSettled) error {
 	}
 	if f.satisfied() {
 		f.retries = 0
+	}
+	if e.Status == engine.Pending && (f.reply == nil || f.reply.Choice != engine.ChooseApprove || f.order != nil) {
+		f.laps, f.tokens = 0, 0 // begun anew
 	}
 	// A person's word grants one more try where none was left.
 	f.retries = min(f.retries, f.def.OnFail.Retries)

@@ -45,6 +45,10 @@ import (
 //     person's word are no more than the plan allows, faults of this machine
 //     are tried three times, lost work three times; checks that may run only
 //     once are started once an attempt.
+//   - A loop has no more iterations than it may, and no further one once it used
+//     the tokens that it may. It ends with a reason, and where that is another one
+//     than that all checks passed the step is not done. One that found its checks
+//     passed and changed nothing is not done either.
 //   - Only work of an owner that is gone is lost.
 //   - A run is done only when every step is satisfied and, with a ratchet,
 //     everything that was proved has been proved again since the last work.
@@ -114,6 +118,10 @@ type file struct {
 	granted   time.Time
 	retries   int                 // without a person's word
 	infra     int                 // in a row
+	laps      int                 // iterations that are over, in this round of a loop
+	tokens    int64               // that they used, or set aside without saying
+	moved     bool                // a file of the step was changed
+	before    engine.Verdict      // of its newest baseline
 	lost      int                 // in this attempt
 	lease     uint64              // epoch of the owner that let it use its scope
 	once      int                 // starts of checks that may run only once, in this attempt
@@ -658,6 +666,9 @@ func (a *auditor) workEnded(e engine.WorkEnded, r engine.Record) error {
 		return fmt.Errorf("work %d.%d of %q takes back what it said that it used", e.Attempt, e.N, e.Step)
 	}
 	a.paid(f.def, &f.purse, *f.live, e)
+	if f.def.Iterations > 0 && e.Kind == engine.AgentWork {
+		f.iterated(e)
+	}
 	f.live, f.said = nil, 0
 	if e.Kind == engine.ContractWork {
 		if e.How != engine.Exited {
@@ -756,6 +767,9 @@ func (a *auditor) completed(f *file, phase engine.Phase) {
 		}
 	}
 	f.answers = nil
+	if phase == engine.Baseline {
+		f.before = f.base
+	}
 	if phase != engine.Baseline {
 		f.base = ""
 	}

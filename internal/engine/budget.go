@@ -297,6 +297,9 @@ func (s *State) account(e WorkEnded, role string, r Amount) {
 	if i, stays := s.prog.Index(e.Step); stays {
 		limits = larger(limits, s.limits(i))
 		s.steps[i].Used.settle(r, u)
+		if s.prog.Step(i).loops() {
+			s.steps[i].Tokens = add(s.steps[i].Tokens, u.Tokens)
+		}
 	}
 	if e.Ending != nil {
 		s.run.Unmetered += e.Ending.Unmetered

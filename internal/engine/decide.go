@@ -165,6 +165,8 @@ func (s *State) judged(i int, now time.Time) StepSettled {
 	case st.Phase == Ratchet && !st.Again:
 		e.Status = Regressed
 	case st.Phase == Ratchet:
+	case p.loops() && s.exits(i, v, true) == "":
+		e.Status, e.RetryAt = Running, new(now.Add(p.backoff(st.Laps+1)))
 	case st.Tries < p.OnFail.Retries && st.refused() == "":
 		e.Status, e.RetryAt = Running, new(now.Add(p.backoff(st.Tries+1)))
 	case p.OnFail.Then == Abort:
@@ -172,6 +174,8 @@ func (s *State) judged(i int, now time.Time) StepSettled {
 	case p.OnFail.Then == Skip:
 		e.Status = Skipped
 	}
+	e.Exit = s.exits(i, v, e.RetryAt != nil)
+	e.Reason = s.exhausted(i, e.Exit, e.Reason)
 	return e
 }
 

@@ -49,6 +49,9 @@ type Effect struct {
 	Began       Start               // of the work, or of the newest start before this one; zero before the first; see [State.Beside]
 	Feedback    []Feedback          // Prepare: what the last attempt failed
 	Frames      []FramePushed       // Prepare: those that whoever works gets, oldest first
+	Iteration   int                 // Prepare: of a loop, from 1
+	Heard       []Verdict           // Prepare: of a loop, what each check said last; nothing before the first
+	Last        string              // Prepare: of a loop, object with what its newest work put out
 	Note        string              // Prepare: what a person, or the harness, has to say about the last attempt
 	Restore     []Change            // Prepare: paths to put back
 	Prompt      string              // Work: object with what the agent or shell is given

@@ -291,6 +291,7 @@ type WorkEnded struct {
 	Tampered   []Change `json:"tampered,omitempty"`
 	OutOfScope []Change `json:"out_of_scope,omitempty"`
 	Undone              // as soon as the work had ended
+	Idle       bool     `json:"idle,omitempty"`      // of a loop: nothing was changed, and the checks passed before too
 	Unfit      string   `json:"unfit,omitempty"`     // why its output is not what the step's schema wants
 	Conflicts  []Change `json:"conflicts,omitempty"` // a merge: both sides are in the worktree
 	Commit     string   `json:"commit,omitempty"`    // a merge: what was merged
@@ -399,6 +400,8 @@ type StepSettled struct {
 	// skipped it, while a denial or a policy did not.
 	Satisfies bool       `json:"satisfies,omitempty"`
 	RetryAt   *time.Time `json:"retry_at,omitempty"`
+	// Exit is how a loop ended with the attempt; a retry with it begins the loop anew.
+	Exit LoopExit `json:"exit_reason,omitempty"`
 	// Produced are the ids of the frames that follow from the attempt and from how
 	// the step stands now.
 	Produced Window `json:"produced"`

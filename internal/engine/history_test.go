@@ -163,6 +163,10 @@ func anyStep(t *rapid.T, i int) engine.Step {
 			p.Checks, p.Holds = nil, false
 		}
 	}
+	if p.Kind == engine.Agent && p.Rerunnable && seldom.Draw(t, "loops") > 3 {
+		p.Iterations = rapid.IntRange(1, 4).Draw(t, "iterations")
+		p.Context = rapid.SampledFrom([]int64{0, 0, 200, 100_000}).Draw(t, "context")
+	}
 	return p
 }
 
@@ -459,6 +463,9 @@ func work(e engine.Effect, o op) engine.Input {
 	}
 	if in.Ending = endingOf(e); in.Ending != nil {
 		return childEnd(in, o)
+	}
+	if o.Which%3 > 0 {
+		in.Changed = []string{"src/x"}
 	}
 	in.Behind = e.Step.Kind == engine.Landing && (len(e.Conflicts) > 0 || o.More%3 == 0)
 	switch o.How % 16 {

@@ -100,16 +100,22 @@ type Step struct {
 	Mode          string         `json:"mode"`               // read, edit, full
 	Network       string         `json:"network"`            // yes, no, contract
 	Isolation     string         `json:"isolation,omitempty"`
-	Env           []string       `json:"env,omitempty"`      // names the harness passes on
-	Writes        []string       `json:"writes,omitempty"`   // explicit scope; empty = the whole workspace
-	Guards        []string       `json:"guards,omitempty"`   // paths and globs whose content must not change; "#part" after a manifest's name counts only that part
-	Choices       []string       `json:"choices,omitempty"`  // of a question
-	Schema        string         `json:"schema,omitempty"`   // of the output, or of the answer to a question; JSON Schema
-	When          string         `json:"when,omitempty"`     // the step runs only if this holds; see [ParseCondition]
-	Reads         []string       `json:"reads,omitempty"`    // ids of steps whose output its scripts and checks get in their environment
-	Budget        Amount         `json:"budget,omitzero"`    // of all attempts of the step
-	Worktree      bool           `json:"worktree,omitempty"` // works in a git worktree of its own, which the harness merges
-	Setup         string         `json:"setup,omitempty"`    // a script that prepares the worktree before the first attempt
+	Env           []string       `json:"env,omitempty"`     // names the harness passes on
+	Writes        []string       `json:"writes,omitempty"`  // explicit scope; empty = the whole workspace
+	Guards        []string       `json:"guards,omitempty"`  // paths and globs whose content must not change; "#part" after a manifest's name counts only that part
+	Choices       []string       `json:"choices,omitempty"` // of a question
+	Schema        string         `json:"schema,omitempty"`  // of the output, or of the answer to a question; JSON Schema
+	When          string         `json:"when,omitempty"`    // the step runs only if this holds; see [ParseCondition]
+	Reads         []string       `json:"reads,omitempty"`   // ids of steps whose output its scripts and checks get in their environment
+	Budget        Amount         `json:"budget,omitzero"`   // of all attempts of the step
+	// Iterations makes the step a loop: that many attempts at most, one after the
+	// other, each by a fresh agent, until the checks pass. It ends before that once
+	// they used Context tokens together; 0 is without such a limit.
+	Iterations int        `json:"iterations,omitempty"`
+	Context    int64      `json:"context,omitempty"`
+	Omitted    []Omission `json:"omitted,omitempty"`
+	Worktree   bool       `json:"worktree,omitempty"` // works in a git worktree of its own, which the harness merges
+	Setup      string     `json:"setup,omitempty"`    // a script that prepares the worktree before the first attempt
 	// Tool is the name of the tool that the step calls, and Args an object with
 	// its arguments, in which a string may be a [Ref].
 	Tool string          `json:"tool,omitempty"`
@@ -323,7 +329,7 @@ func (s *Step) valid() error {
 	case s.Backoff < 0:
 		return errors.New("has a negative backoff")
 	}
-	if err := errors.Join(s.validTool(), s.validChild(), s.validSchema()); err != nil {
+	if err := errors.Join(s.validTool(), s.validChild(), s.validSchema(), s.validLoop()); err != nil {
 		return err
 	}
 	if s.Each != nil {

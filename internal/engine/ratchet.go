@@ -294,6 +294,7 @@ func (s *State) regress(st *step, e StepSettled) {
 	st.Feedback, st.Restore = feedback(st), restore(st)
 	st.become(NoPhase)
 	st.fresh()
+	st.anew()
 	st.Attempt++
 	st.Tries, st.Again = 0, true
 	st.HasBase = true

@@ -89,6 +89,7 @@ type StepRow struct {
 	Started  time.Time `json:"started"` // since a person last sent it back to its start
 	Finished time.Time `json:"finished"`
 	Needs    []string  `json:"needs,omitempty"`
+	Loop     *LoopRow  `json:"loop,omitempty"`
 }
 
 // ItemRow is an open or closed question to people.
@@ -227,6 +228,7 @@ func (s *State) StepRow(i int) StepRow {
 		Index: i, ID: p.ID, Number: p.Number, Title: p.Title, Status: s.shown(i), Phase: st.Phase, Reason: st.Reason,
 		Agent: p.Role, Attempts: st.Attempt, Verdict: st.Verdict, Baseline: st.Baseline, Proven: st.Proven,
 		Started: st.Started, Finished: st.Finished, Needs: s.prog.names[i],
+		Loop: s.loopRow(i),
 	}
 	if st.Behind != nil {
 		row.Reason = st.Behind.String()

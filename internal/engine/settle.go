@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 )
@@ -75,6 +76,9 @@ func (e StepSettled) aborts() bool {
 // a person's word needs a record of what the person said.
 func (s *State) lawful(i int, e StepSettled) bool {
 	st, v := &s.steps[i], s.verdict(i)
+	if !s.leavesLoop(i, v, e) {
+		return false
+	}
 	plain := e.RetryAt == nil && !e.Proven && !e.Satisfies
 	given := e.Status == Waiting || e.Status == Failed || e.Status == Skipped
 	switch rule := s.rule(i); {
@@ -132,9 +136,15 @@ func (s *State) askLater(i int, when time.Time) {
 
 // retry begins the next attempt, at once or when its time has come.
 func (s *State) retry(i int, st *step, e StepSettled, at time.Time) {
-	infra, tries := 0, st.Tries+1
-	if e.Verdict == Infra {
-		infra, tries = st.Infra+1, st.Tries
+	infra, tries := 0, st.Tries
+	switch {
+	case e.Verdict == Infra:
+		infra = st.Infra + 1
+	case s.prog.Step(i).loops() && e.Exit == "":
+		st.Laps++
+	default:
+		tries++
+		st.anew()
 	}
 	st.collect()
 	st.fresh()
@@ -202,7 +212,7 @@ func (s *State) settleAs(i int, st *step, e StepSettled, at time.Time) {
 // stand is how a step stands from now on.
 func (st *step) stand(e StepSettled, at time.Time) {
 	st.Status, st.Verdict, st.Reason = e.Status, e.Verdict, e.Reason
-	st.Proven, st.Counts, st.Aborted = e.Proven, e.Satisfies, e.aborts()
+	st.Proven, st.Counts, st.Aborted, st.Exit = e.Proven, e.Satisfies, e.aborts(), cmp.Or(e.Exit, st.Exit)
 	if st.settled() {
 		st.Finished = at
 	}
@@ -237,6 +247,7 @@ func (st *step) reenter(e StepSettled, order *Command, answer *ItemAnswered) {
 	if st.resolves(order) {
 		return
 	}
+	st.anew()
 	if st.N > 0 {
 		st.Attempt++
 	}

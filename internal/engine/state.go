@@ -105,6 +105,7 @@ type step struct {
 	asking
 	worktree
 	product
+	loop
 	Used   budget `json:",omitzero"`
 	Raised Amount `json:",omitzero"` // limits that a person gave in place of the plan's
 	needs

@@ -28,6 +28,7 @@ import (
 //	revise [by=NAME] [stale=a,b] [was=HASH] [run=R] [plan=ID]   the run's next revision, as below it
 //	  ID [script] [needs=a,b] [retries=N] [then=WORD] [expect=WORD] [approval=WHY] [noncritical]
 //	     [budget=LIMITS: 10000t+1.50$+20m] [task=WORD] [writes=a/,b/] [once] [step] [backoff=D] [checks=build,lint?] [worktree]
+//	     [iterations=N] [context=N]
 //	  a step that calls a tool: tool=NAME [args={"a":1}], and without checks: bare
 //	  a step that is delegated: plan=PATH [pinned], and without checks: bare
 //	ended STEP [status=WORD] [proven=N] [unproven=N] [silent=N]   of a run that did a step
@@ -203,6 +204,9 @@ func success(e engine.Effect) engine.Input {
 		return engine.Surveyed{Key: e.Key, Tree: "tree"}
 	case engine.Work, engine.Merge:
 		end := engine.WorkEnded{How: engine.Exited, Ending: endingOf(e)}
+		if e.Step.Iterations > 0 {
+			end.Changed = []string{"src/x"}
+		}
 		if e.Value {
 			end.Value = json.RawMessage(`["p","q"]`)
 		}
@@ -615,6 +619,10 @@ func label(p *engine.Step, name, v string, index map[string]int) (err error) {
 		p.Approval = v
 	case "worktree":
 		p.Worktree = true
+	case "iterations":
+		p.Iterations, err = strconv.Atoi(v)
+	case "context":
+		p.Context, err = strconv.ParseInt(strings.TrimSuffix(v, "t"), 10, 64)
 	case "landing":
 		n, _ := strconv.Atoi(v)
 		*p = landing(n)
@@ -747,6 +755,9 @@ func told(d *desk, step string) string {
 				fmt.Fprintf(&b, "frame %d %s\n", f.ID, f.Summary)
 			}
 		}
+		if e.Iteration > 0 {
+			fmt.Fprintf(&b, "iteration %d %v\n", e.Iteration, e.Heard)
+		}
 		for _, c := range e.Restore {
 			fmt.Fprintf(&b, "restore %s\n", c.Path)
 		}
@@ -871,6 +882,9 @@ func settling(r engine.Record, e engine.StepSettled) string {
 	if e.RetryAt != nil {
 		s += fmt.Sprintf(" retry=+%s", e.RetryAt.Sub(r.At))
 	}
+	if e.Exit != "" {
+		s += " exit=" + string(e.Exit)
+	}
 	if e.Reason != "" {
 		s += ": " + e.Reason
 	}
@@ -893,6 +907,10 @@ func stand(d *desk) string {
 		}
 		if row.Status == engine.Blocked || strings.HasSuffix(row.Reason, " done") || strings.HasPrefix(row.Reason, "waits for step") {
 			fmt.Fprintf(&b, " (%s)", row.Reason)
+		}
+		if l := row.Loop; l != nil {
+			fmt.Fprintf(&b, " (iteration %d of %d, %d of %d pass, %dt %s", l.Iteration, l.Iterations, l.Passed, l.Checks, l.Tokens, l.Exit)
+			b.WriteString(")")
 		}
 		b.WriteString(",")
 	}

@@ -95,7 +95,7 @@ func endVerdict(e *WorkEnded) Verdict {
 		return Timeout
 	case e.How == NoStart:
 		return Infra
-	case e.Failed, (e.Kind == ToolWork || e.Kind == ChildWork) && e.Exit != 0, e.Unfit != "":
+	case e.Failed, (e.Kind == ToolWork || e.Kind == ChildWork) && e.Exit != 0, e.Unfit != "", e.Idle:
 		return Fail
 	}
 	return NoVerdict
@@ -116,6 +116,9 @@ func endReason(st *step, p *Step) string {
 	case Infra:
 		return "could not be run: " + e.Reason
 	case Fail:
+		if e.Idle {
+			return idleReason
+		}
 		return cmp.Or(e.Reason, e.Unfit)
 	}
 	if e.Kind == ContractWork {

@@ -78,6 +78,9 @@ func (s *State) effect(i int, k Key) Effect {
 		e.Edited = st.Edited
 		e.Frames = s.consumes(i)
 		e.Feedback, e.Note, e.Restore = st.Feedback, st.note(), st.Restore
+		if e.Step.loops() {
+			e.Iteration, e.Heard, e.Last = st.Laps+1, st.Heard, st.Output
+		}
 	case Work:
 		e.Work, e.Prompt, e.Value = st.Kind, st.Prompt, s.prog.inline[i]
 		if st.Preview != nil {

@@ -137,6 +137,7 @@ func randomStep(t *rapid.T, i int) *plan.Step {
 	maybe(t, "on_fail", &s.OnFail, field(policies()))
 	maybe(t, "backoff", &s.Backoff, field(durations()))
 	maybe(t, "iterations", &s.Iterations, field(rapid.IntRange(1, 50)))
+	maybe(t, "context limit", &s.ContextLimit, field(rapid.IntRange(1, 2_000_000)))
 	maybe(t, "approval", &s.Approval, field(phrase()))
 	maybe(t, "critical", &s.Critical, field(rapid.Bool()))
 	maybe(t, "timeout", &s.Timeout, field(durations()))

@@ -144,6 +144,17 @@ var id = single[string]{BadID, "write lower-case letters, digits and hyphens", f
 	return s, nil
 }, itself}
 
+var contextLimit = single[int]{BadBudget, "write 200k tokens", func(s string) (int, error) {
+	b, err := ParseBudget(strings.TrimSuffix(strings.TrimSuffix(strings.ToLower(s), "s"), " token") + " tokens")
+	if err != nil || b != (Budget{Tokens: b.Tokens}) || b.Tokens > maxContext {
+		return 0, fmt.Errorf("%q is no number of tokens from 1 to %d", s, maxContext)
+	}
+	return int(b.Tokens), nil
+}, func(n int) string { return tokens(int64(n)) + " tokens" }}
+
+// maxContext bounds what a loop may use.
+const maxContext = 1_000_000_000
+
 // iterations is a number, and 10 if there is only the label.
 type iterations struct{ single[int] }
 

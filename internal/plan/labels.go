@@ -61,6 +61,7 @@ var table = [...]spec{
 	{"timeout", inStep, false, false, duration, func(_ *Plan, s *Step) any { return &s.Timeout }},
 	{"budget", inStep, false, false, budget, func(_ *Plan, s *Step) any { return &s.Budget }},
 	{"iterations", inStep, false, false, iterations{number(1, 1000)}, func(_ *Plan, s *Step) any { return &s.Iterations }},
+	{"context limit", inStep, false, false, contextLimit, func(_ *Plan, s *Step) any { return &s.ContextLimit }},
 	{"writes", inStep, false, false, atoms{}, func(_ *Plan, s *Step) any { return &s.Writes }},
 	{"protect", inStep, false, false, atoms{}, func(_ *Plan, s *Step) any { return &s.Protect }},
 	{"subscriptions", inStep, false, false, subscriptions{}, func(_ *Plan, s *Step) any { return &s.Subscriptions }},

@@ -401,7 +401,8 @@ func (p *parser) subscription(t Text) (Subscription, bool) {
 	return Subscription{kind, ref, t.Pos}, true
 }
 
-// checks are `name: command` and `name (optional): command`.
+// checks are `name: command` and `name (optional): command`, and for build, lint and
+// test the name alone.
 type checks struct{}
 
 func (checks) read(p *parser, v *value, to any) bool {
@@ -434,6 +435,10 @@ func (checks) write(w *writer, name string, from any) {
 		if c.Optional {
 			name += " (optional)"
 		}
+		if c.Command.IsZero() {
+			w.item(name)
+			continue
+		}
 		if c.Command.Fenced || strings.Contains(c.Command.Value, "\n") {
 			w.item(name + ":\n" + fencedBlock(c.Command.Lang, normalEnds(c.Command.Value)))
 			continue
@@ -446,6 +451,9 @@ func (p *parser) check(v *value, t Text) (Check, bool) {
 	first, _, more := strings.Cut(t.Value, "\n")
 	c := Check{}
 	colon := checkColon(first)
+	if bare, _ := cutSuffixFold(first, "(optional)"); !more && colon < 0 && Found(strings.Trim(bare, white+"`*")) {
+		colon = len(first)
+	}
 	if colon > 0 {
 		c.Name = t.slice(0, 0, 0, colon)
 		if name, ok := cutSuffixFold(c.Name.Value, "(optional)"); ok {
@@ -453,10 +461,10 @@ func (p *parser) check(v *value, t Text) (Check, bool) {
 			c.Name = c.Name.slice(0, 0, 0, len(name))
 		}
 		c.Name = unbold(unquoted(c.Name))
-		if strings.HasPrefix(first, "**") {
+		if strings.HasPrefix(first, "**") && colon < len(first) {
 			colon = len(first) - len(strings.TrimLeft(first[colon+1:], "*")) - 1
 		}
-		c.Command = unquoted(t.slice(0, 0, colon+1, len(first)))
+		c.Command = unquoted(t.slice(0, 0, min(colon+1, len(first)), len(first)))
 	}
 	if more && colon > 0 && c.Command.IsZero() {
 		c.Command = p.checkBlock(t)
@@ -464,8 +472,8 @@ func (p *parser) check(v *value, t Text) (Check, bool) {
 		p.problem(t.Pos, Error, BadCheck, "a check of several lines needs a fenced block", "put the command between lines of ```")
 		return c, false
 	}
-	if c.Name.IsZero() || c.Command.IsZero() || !checkName(c.Name.Value) {
-		p.problem(t.Pos, Error, BadCheck, fmt.Sprintf("%q is not a check", first), "write `name: command`")
+	if c.Name.IsZero() || c.Command.IsZero() && (more || !Found(c.Name.Value)) || !checkName(c.Name.Value) {
+		p.problem(t.Pos, Error, BadCheck, fmt.Sprintf("%q is not a check", first), "write `name: command`; build, lint and test need no command")
 		return c, false
 	}
 	if len(c.Command.Value) > MaxContract {

@@ -19,7 +19,8 @@ const (
 	DefaultParallel  = 1
 	DefaultReplans   = 3
 	DefaultRetries   = 2
-	DefaultLoops     = 10 // of an `iterations:` label without a number
+	DefaultLoops     = 10      // of an `iterations:` label without a number
+	DefaultContext   = 150_000 // tokens of a loop without a `context limit:`
 	DefaultTimeout   = 10 * time.Minute
 	DefaultCheckTime = 60 * time.Second
 )
@@ -226,6 +227,7 @@ type Step struct {
 	OnFail        Field[OnFail]
 	Backoff       Field[time.Duration] // zero for `none`
 	Iterations    Field[int]           // not Set means the step is no loop
+	ContextLimit  Field[int]           // tokens that all iterations may use together
 	Approval      Field[string]        // required, auto, or a reason; "" if absent
 	Critical      Field[bool]          // default yes
 	Timeout       Field[time.Duration] // of one attempt
@@ -295,7 +297,21 @@ type Contract struct {
 type Check struct {
 	Name     Text
 	Optional bool // need not pass
-	Command  Text
+	Command  Text // absent where it is to be found in the workspace; see [Found]
+}
+
+// Found reports a check that may be written without its command: what builds, lints
+// and tests a project is found in its files.
+func Found(name string) bool { return name == "build" || name == "lint" || name == "test" }
+
+// Failing is what happens after an attempt that did not pass. A loop tries again by
+// itself: where its plan says nothing, it is not begun anew.
+func (s *Step) Failing() OnFail {
+	f := s.OnFail.Value
+	if s.Iterations.Set && !s.OnFail.Set {
+		f.Retries = 0
+	}
+	return f
 }
 
 // OnFail is what happens after an attempt that did not pass.

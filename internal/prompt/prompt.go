@@ -29,6 +29,7 @@ const (
 	MaxFeedback = 64 << 10 // bytes of output in all; further checks are named only
 	MaxCommand  = 4 << 10  // bytes of the command of a check that did not pass
 	MaxPaths    = 100      // protected paths and globs
+	MaxLast     = 2 << 10  // bytes of the end of what the last iteration put out
 	MaxInline   = 400      // characters of a reason, path or name inside a line
 )
 
@@ -54,6 +55,9 @@ type Input struct {
 	Frames      []engine.FramePushed // what is known from other work and earlier attempts, oldest first
 	Contents    []Content            // of the step's subscriptions, in their order, capped by whoever read them
 	Feedback    []engine.Feedback    // what the last attempt failed
+	Iteration   int                  // of a loop, from the second on
+	Heard       []engine.Verdict     // of a loop: what each check said last; nothing if none was asked
+	Last        []byte               // of a loop: what the last iteration put out
 	Note        string               // what a person, or the harness, has to say about the last attempt
 }
 
@@ -68,6 +72,7 @@ func Agent(in Input) string {
 	rules(&b, in)
 	known(&b, in.Frames)
 	contents(&b, in.Contents)
+	progress(&b, in)
 	feedback(&b, in)
 	note(&b, in.Note)
 	b.WriteString(ending)

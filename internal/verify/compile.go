@@ -150,7 +150,7 @@ func (c compiler) step(u *unit) engine.Step {
 		Kind: engine.Agent, Role: role, Target: u.Target.Value,
 		Needs: indexes(u.needs), Subscriptions: c.subscriptions(u), Reads: c.doc.reads(u, c.facts),
 		Task: cmp.Or(u.Task.Value, u.Title.Value), Acceptance: texts(u.Acceptance.Value), Checks: checks(u),
-		Expect: c.expect(u), OnFail: engine.OnFail{Retries: u.OnFail.Value.Retries, Then: engine.Then(u.OnFail.Value.Then)},
+		Expect: c.expect(u), OnFail: engine.OnFail{Retries: u.Failing().Retries, Then: engine.Then(u.Failing().Then)},
 		Backoff: u.Backoff.Value, Critical: u.Critical.Value, Approval: approval(u.Approval.Value),
 		Timeout: shorter(u.Timeout.Value, agent.Time), CheckTimeout: u.CheckTimeout.Value,
 		Holds: u.Holds.Value == "run", Rerunnable: u.Rerunnable.Value,
@@ -160,6 +160,9 @@ func (c compiler) step(u *unit) engine.Step {
 		Worktree: u.apart(), Setup: c.setup(u),
 	}
 	s.When, s.Each = u.When.Value, eachOf(u)
+	if u.Iterations.Set {
+		s.Iterations, s.Context, s.Omitted = u.Iterations.Value, int64(cmp.Or(u.ContextLimit.Value, plan.DefaultContext)), u.omitted
+	}
 	if !u.Ask.IsZero() {
 		return question(u, s)
 	}

@@ -41,6 +41,9 @@ type unit struct {
 	setup  script
 	args   form.Arguments // of a tool
 	unfit  error          // why they cannot be read
+
+	detected map[string]Detection // of checks without a command, by name
+	omitted  []engine.Omission    // of them, those that nobody can make
 }
 
 // need is a step that another one waits for.
@@ -76,6 +79,7 @@ func readWith(p *plan.Plan, facts Facts, sh *shell.Parser) *document {
 	for i, s := range p.Steps {
 		u := &units[i]
 		u.Step, u.index = s, i
+		u.detects(facts)
 		d.needing = d.needing || s.Needs.Set
 		d.needs(u)
 		d.refers(u)

@@ -59,6 +59,9 @@ func (d *document) more(facts Facts, asked map[string]bool) Queries {
 		return ok
 	})
 	texts := slices.Sorted(maps.Keys(d.trace.wants))
+	if slices.ContainsFunc(d.plan.Steps, bare) {
+		texts = append(texts, slices.DeleteFunc(markers(), func(name string) bool { return !facts.Files[name].Exists })...)
+	}
 	return Queries{Files: fresh(files, "f"), Texts: fresh(texts, "t")}
 }
 
@@ -73,6 +76,14 @@ func (d *document) queries() Queries {
 	offline := false
 	calls := map[Call]bool{}
 	worktrees := d.plan.Workspace.Value == inWorktree
+	if slices.ContainsFunc(d.plan.Steps, bare) {
+		for _, name := range markers() {
+			q.files[name] = true
+		}
+		for _, name := range programs {
+			q.commands[name] = true
+		}
+	}
 	for _, u := range d.units {
 		worktrees = worktrees || u.apart()
 		offline = offline || u.offline()

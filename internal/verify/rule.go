@@ -78,6 +78,8 @@ func judges() []Rule {
 		{ID: "PT068", Severity: Error, step: checkWorktree, check: checkPlanWorktree},
 		{ID: "PT069", Severity: Error, step: checkRefused},
 		{ID: "PT070", Severity: Error, step: checkSubplan},
+		{ID: "PT075", Severity: Error, step: checkLoop},
+		{ID: "PT076", Severity: Note, step: checkDetected},
 	}
 }
 

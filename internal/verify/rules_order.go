@@ -151,7 +151,6 @@ func checkNotYet(p *pass, u *unit) {
 	}
 	without(u.Tool.Set && u.apart(), "tool` with `workspace: worktree", u.Tool.Pos)
 	without(!u.Judge.IsZero(), "judge", u.Judge.Pos)
-	without(u.Iterations.Set, "iterations", u.Iterations.Pos)
 	without(u.Strong.Value, "strong", u.Strong.Pos)
 	without(u.OnFail.Value.Then == plan.Replan, "on_fail: replan", u.OnFail.Pos)
 	if !u.Plan.IsZero() && InWords(u.Plan.Value) {

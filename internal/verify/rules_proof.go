@@ -13,8 +13,11 @@ import (
 
 func checkNoProof(p *pass, u *unit) {
 	if u.works() && !u.provable() && !u.unread("contract") && !u.unread("checks") {
-		p.report(u, u.Pos, fmt.Sprintf("step %q has no contract and no required check, so nothing can prove it", u.ID.Value),
-			"add a `contract:` with a shell command that fails until the step is done")
+		hint := "add a `contract:` with a shell command that fails until the step is done"
+		if u.Iterations.Set {
+			hint = "give the loop a contract, or a check that must pass: in a task plan `config.buildCommand`, or an item with a `command`"
+		}
+		p.report(u, u.Pos, fmt.Sprintf("step %q has no contract and no required check, so nothing can prove it", u.ID.Value), hint)
 	}
 }
 

@@ -107,6 +107,9 @@ func (f *Facts) bounds(s *plan.Step) {
 	f.add("budget", unusual(s.Budget, usual.Budget))
 	f.add("timeout", unusual(s.Timeout, usual.Timeout))
 	f.add("iterations", unusual(s.Iterations, usual.Iterations))
+	if s.ContextLimit.Set {
+		f.add("context limit", fmt.Sprintf("%d tokens", s.ContextLimit.Value))
+	}
 }
 
 // ProofFacts are what holds of a step's contract and checks.
@@ -123,7 +126,7 @@ func ProofFacts(s *plan.Step) Facts {
 
 // FailureFacts are what follows where a step does not pass.
 func FailureFacts(s *plan.Step) Facts {
-	on := s.OnFail.Value
+	on := s.Failing()
 	f := Facts{OnFailure(on.Retries, string(on.Then))}
 	switch {
 	case s.Backoff.Set && s.Backoff.Value == 0:

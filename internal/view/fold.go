@@ -76,8 +76,9 @@ type Happening struct {
 	What    Deed
 	Step    int // index, or -1 for the run as a whole
 	Attempt int
-	N       int // starts of the attempt
-	Allowed int // attempts; 0 = not of interest
+	N       int            // starts of the attempt
+	Allowed int            // attempts; 0 = not of interest
+	Loop    engine.LoopRow // of a loop: how far it is, or was with the attempt; else zero
 	Agent   string
 	Took    time.Duration // of work and checks
 	Waited  time.Duration // for people
@@ -301,6 +302,7 @@ func (f *Fold) dispatched(h Happening, e engine.WorkDispatched) []Happening {
 	}
 	t.N, t.began = e.N, h.At
 	h.Step, h.Attempt, h.N = f.Index(e.Step), e.Attempt, e.N
+	h.Loop = f.loop(h.Step)
 	start := h
 	start.What, start.Agent, start.Child = Started, e.Role, e.Child
 	if e.Kind == engine.MergeWork {
@@ -362,6 +364,10 @@ func (f *Fold) settled(h Happening, e engine.StepSettled, was engine.StepRow) []
 	if !t.began.IsZero() && was.Status == engine.Running {
 		h.Took = t.spent
 	}
+	if was.Loop != nil {
+		h.Loop = f.loop(h.Step)
+		h.Loop.Iteration, h.Loop.Exit = was.Loop.Iteration, e.Exit
+	}
 	bad := h
 	bad.What, bad.Checks = Failed, failing(t.checks)
 	switch e.Status {
@@ -413,8 +419,11 @@ func (f *Fold) again(was engine.StepRow) {
 // retry tells that the step is tried again. Where only its checks are asked
 // again the attempt stays what it was.
 func (f *Fold) retry(h Happening, at time.Time, was engine.StepRow) Happening {
-	f.Retries++
 	row := f.State.StepRow(h.Step)
+	iterates := row.Loop != nil && h.Loop.Exit == "" && h.Verdict != engine.Infra
+	if h.Loop = f.loop(h.Step); !iterates {
+		f.Retries++
+	}
 	h.What, h.Attempt, h.Text, h.Took, h.Cost = Retried, row.Attempts, "", 0, nil
 	switch {
 	case row.Attempts == was.Attempts:
@@ -422,11 +431,21 @@ func (f *Fold) retry(h Happening, at time.Time, was engine.StepRow) Happening {
 	case h.Verdict == engine.Infra:
 		f.free[was.ID]++
 		h.Text = "an environment error uses no retry"
-	default:
+	case row.Loop == nil:
 		h.Allowed = f.Allowed(h.Step)
 	}
 	h.Wait = max(0, at.Sub(h.At))
 	return h
+}
+
+// loop is how far a loop is, zero for a step that is none.
+func (f *Fold) loop(i int) engine.LoopRow {
+	if i >= 0 {
+		if l := f.State.StepRow(i).Loop; l != nil {
+			return *l
+		}
+	}
+	return engine.LoopRow{}
 }
 
 // Allowed is how many attempts a step may have.

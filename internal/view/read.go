@@ -3,6 +3,7 @@ package view
 import (
 	"context"
 	"encoding/json"
+	"slices"
 
 	"github.com/piton-dev/piton/internal/api"
 	"github.com/piton-dev/piton/internal/engine"
@@ -55,6 +56,11 @@ func (r Reader) steps(ctx context.Context, st *Standing) error {
 		return err
 	}
 	st.Steps, st.Below = inPlace(steps), map[string]Standing{}
+	if slices.ContainsFunc(steps, func(s engine.StepRow) bool { return s.Loop != nil }) {
+		if st.Loops, err = r.Loops(ctx, st.Head); err != nil {
+			return err
+		}
+	}
 	if st.Carried {
 		st.Said = r.Said(st.Head, st.Steps)
 	}

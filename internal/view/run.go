@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/piton-dev/piton/internal/api"
 	"github.com/piton-dev/piton/internal/engine"
 )
 
@@ -68,6 +69,9 @@ func stepDocuments(s Standing) []Step {
 		d := StepOf(row)
 		if now, ok := s.Said[row.ID]; ok {
 			d.Progress = &now
+		}
+		if l := s.Loops[row.ID]; l != nil && d.Loop != nil {
+			d.Checklist, d.Activity = List(l.Checklist), List(l.Activity)
 		}
 		if c, ok := s.Below[row.ID]; ok {
 			d.Child = &Child{c.Head.Run, s.By.Of(c.Head), c.Head.Total, c.Head.Settled, s.By.Open(c.Head), stepDocuments(c)}
@@ -161,6 +165,42 @@ func spendDocument(b engine.Budget, now time.Time) *spendDoc {
 	return &spendDoc{limited(b.Limits), limited(used), limited(b.Held), limited(left), b.Unmetered}
 }
 
+// Loop is how far a loop is.
+type Loop struct {
+	Iteration  int              `json:"iteration"`
+	Iterations int              `json:"iterations"`
+	Tokens     int64            `json:"loop_tokens"`
+	Context    int64            `json:"context_limit"`
+	Exit       *engine.LoopExit `json:"exit_reason"`
+	Checklist  []api.LoopItem   `json:"checklist,omitempty"` // status
+	Activity   []api.Iteration  `json:"activity,omitempty"`  // status
+}
+
+func loopOf(r *engine.LoopRow) *Loop {
+	if r == nil {
+		return nil
+	}
+	return &Loop{Iteration: r.Iteration, Iterations: r.Iterations, Tokens: r.Tokens, Context: r.Context, Exit: OrNull(r.Exit)}
+}
+
+// LoopLine says how far a loop is, for people.
+func LoopLine(r *engine.LoopRow) string {
+	if r == nil || r.Iteration == 0 {
+		return ""
+	}
+	parts := []string{fmt.Sprintf("iteration %d of %d", r.Iteration, r.Iterations)}
+	if len(r.Answers) > 0 {
+		parts = append(parts, fmt.Sprintf("%d of %s", r.Passed, Plural(r.Checks, "check passes", "checks pass")))
+	}
+	if r.Omitted > 0 {
+		parts = append(parts, fmt.Sprintf("%d skipped", r.Omitted))
+	}
+	if r.Exit != "" {
+		parts = append(parts, string(r.Exit))
+	}
+	return Join(parts)
+}
+
 type Step struct {
 	ID         string          `json:"id"`
 	Number     string          `json:"number"`
@@ -177,8 +217,9 @@ type Step struct {
 	FinishedAt Stamp           `json:"finished_at"`
 	Needs      []string        `json:"needs"`
 	Of         string          `json:"instance_of,omitempty"`
-	Progress   *Said           `json:"progress,omitempty"` // status: of the attempt under way, where it says something
-	Child      *Child          `json:"child,omitempty"`    // the newest run that carries it out
+	*Loop
+	Progress *Said  `json:"progress,omitempty"` // status: of the attempt under way, where it says something
+	Child    *Child `json:"child,omitempty"`    // the newest run that carries it out
 }
 
 // RunOf is the document of a run as it is now, without its steps.
@@ -210,7 +251,7 @@ func StepOf(s engine.StepRow) Step {
 		of = ""
 	}
 	return Step{
-		Of: of, ID: s.ID, Number: s.Number, Title: s.Title, Status: s.Status, Phase: OrNull(s.Phase), Reason: s.Reason,
+		Loop: loopOf(s.Loop), Of: of, ID: s.ID, Number: s.Number, Title: s.Title, Status: s.Status, Phase: OrNull(s.Phase), Reason: s.Reason,
 		Agent: OrNull(s.Agent), Attempts: s.Attempts, Verdict: OrNull(s.Verdict), Baseline: OrNull(s.Baseline),
 		Proven: s.Proven, StartedAt: Stamp(s.Started), FinishedAt: Stamp(s.Finished), Needs: List(s.Needs),
 	}

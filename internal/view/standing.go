@@ -62,8 +62,9 @@ type Standing struct {
 	Other   *api.Proposal       // what its plan document proposes, nil for nothing
 	Newest  bool                // no later run of its plan took its place
 	Now     time.Time
-	Said    map[string]Said // by step: how far the attempt under way says it is
-	Place   *Worktree       // the run's worktree, nil for none
+	Loops   map[string]*api.Loop // by step
+	Said    map[string]Said      // by step: how far the attempt under way says it is
+	Place   *Worktree            // the run's worktree, nil for none
 }
 
 // Adrift reports whether the run could go on and nobody carries it on.

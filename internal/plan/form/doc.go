@@ -46,6 +46,9 @@ type Document struct {
 	marked   []int // where a status stands that is not taken over
 	comments bool  // YAML comments, which are not read
 	recorded bool  // statuses are those of a run, in the place of the plan's
+
+	items []checkItem       // of a task plan: its checklist as it was written
+	made  map[string][]pair // of the record of a task plan: what became of each item, by id
 }
 
 // kept is data of the form by where it stands: -1 for the document itself, else

@@ -121,7 +121,7 @@ func checksField() field[row] {
 
 func checkFields() []field[*plan.Check] {
 	checkName := tested(`^[^`+"`"+`*:()\[\]\n]+$`, plan.BadCheck, "write a name without :, ( and [", "no name of a check", plan.ValidCheck)
-	command := at("command", "Shell.", verbatim(), func(c *plan.Check) *plan.Text { return &c.Command }).required()
+	command := at("command", "Shell. build, lint and test need none: what the workspace has for them is run.", verbatim(), func(c *plan.Check) *plan.Text { return &c.Command })
 	read := command.read
 	command.read = func(r *reader, n *node, to *plan.Check) {
 		read(r, n, to)
@@ -131,6 +131,9 @@ func checkFields() []field[*plan.Check] {
 	}
 	write := command.write
 	command.write = func(from *plan.Check) *node {
+		if from.Command.IsZero() {
+			return nil
+		}
 		if one := strings.Trim(from.Command.Value, blank); !strings.Contains(one, "\n") {
 			return texts(one)
 		}
@@ -147,11 +150,19 @@ func checkFields() []field[*plan.Check] {
 func check() shape[plan.Check] {
 	table := checkFields()
 	return shape[plan.Check]{
-		schema: func() *node { return objectSchema(table) },
+		schema: func() *node {
+			s := objectSchema(table)
+			found := schemaOf("properties", schemaOf("name", schemaOf("enum", []string{"build", "lint", "test"})))
+			s.put("anyOf", &node{kind: list, items: []*node{schemaOf("required", []string{"command"}), found}})
+			return s
+		},
 		read: func(r *reader, n *node) (plan.Check, bool) {
 			var c plan.Check
 			ok := fieldsOf(r, n, &c, table)
-			return c, ok && !c.Name.IsZero() && !c.Command.IsZero()
+			if n.get("command") == nil && !c.Name.IsZero() && !plan.Found(c.Name.Value) {
+				r.wrong(n, plan.MissingField, "write `command`", "the check %q has no command", c.Name.Value)
+			}
+			return c, ok && !c.Name.IsZero() && (!c.Command.IsZero() || plan.Found(c.Name.Value))
 		},
 		write: func(c plan.Check) *node { return objectOf(&c, table, nil) },
 	}

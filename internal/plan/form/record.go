@@ -1,6 +1,9 @@
 package form
 
-import "slices"
+import (
+	"maps"
+	"slices"
+)
 
 // Record is what a run made of a plan, in the words of the YAML and JSON form.
 // What is empty is left out.
@@ -33,6 +36,70 @@ func (d Document) Recorded(r Record) Document {
 	for i, s := range r.Steps {
 		d.kept[i] = s.pairs()
 	}
+	return d
+}
+
+// TaskRecord is what a run made of a task plan, in the words of that form.
+type TaskRecord struct {
+	Iteration   int
+	Status      string // pending, running, paused, completed, failed, aborted
+	ExitReason  string
+	Items       []ItemRecord
+	Activity    []ActivityRecord
+	CreatedAt   string
+	UpdatedAt   string
+	CompletedAt string
+}
+
+// ItemRecord is how a line of the checklist stands.
+type ItemRecord struct {
+	ID, Status, Error, Output, VerifiedAt string
+}
+
+// ActivityRecord is an iteration that is over.
+type ActivityRecord struct {
+	Iteration int
+	Summary   string
+	Timestamp string
+	Duration  int64             // milliseconds
+	Snapshot  map[string]string // status of each item after it
+}
+
+// Items are the ids of the checklist that the document has, or would have, as a task
+// plan.
+func (d Document) Items() []string {
+	var ids []string
+	for _, it := range d.items {
+		ids = append(ids, it.id)
+	}
+	if len(ids) == 0 && len(d.Plan.Steps) == 1 {
+		for _, it := range (&task{Plan: d.Plan}).checklist(itemFields()).items {
+			ids = append(ids, it.get("id").value)
+		}
+	}
+	return ids
+}
+
+// RecordedTask is the task plan of the document as the record of a run, to be written
+// as a task plan.
+func (d Document) RecordedTask(r TaskRecord) Document {
+	feature := slices.DeleteFunc(slices.Clone(d.kept[-1]), func(p pair) bool { return p.key != "featureId" })
+	activity := &node{kind: list}
+	for _, a := range r.Activity {
+		snapshot := &node{kind: object}
+		for _, id := range slices.Sorted(maps.Keys(a.Snapshot)) {
+			snapshot.put(id, texts(a.Snapshot[id]))
+		}
+		activity.items = append(activity.items, schemaOf("iteration", a.Iteration, "summary", a.Summary, "timestamp", a.Timestamp,
+			"duration", int(a.Duration), "checklistSnapshot", snapshot))
+	}
+	past := said("iteration", r.Iteration, "status", r.Status, "exitReason", r.ExitReason, "createdAt", r.CreatedAt, "updatedAt", r.UpdatedAt, "completedAt", r.CompletedAt)
+	past = append(past, pair{key: "activity", value: activity})
+	d.made = map[string][]pair{}
+	for _, it := range r.Items {
+		d.made[it.ID] = said("status", it.Status, "error", it.Error, "output", it.Output, "verifiedAt", it.VerifiedAt)
+	}
+	d.Form, d.recorded, d.kept = TaskPlan, true, kept{-1: append(feature, past...)}
 	return d
 }
 

@@ -157,7 +157,7 @@ func (r *reader) document(f Form, root *node) Document {
 	case DAG:
 		r.readDAG(root, d.Plan)
 	case TaskPlan:
-		r.readTaskPlan(root, d.Plan)
+		d.items = r.readTaskPlan(root, d.Plan)
 	default:
 		fieldsOf(r, root, d.Plan, sheetFields())
 		r.needs(d.Plan)

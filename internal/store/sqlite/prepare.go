@@ -179,7 +179,7 @@ func newHead(stream string, row engine.HeadRow) (values, error) {
 
 func newStep(stream, run string, r *engine.StepRow) values {
 	return list(r.ID, r.Number, r.Title, string(r.Status), string(r.Phase), r.Reason, r.Agent, int64(r.Attempts),
-		string(r.Verdict), string(r.Baseline), r.Proven, micros(r.Started), micros(r.Finished), joinNeeds(r.Needs),
+		string(r.Verdict), string(r.Baseline), r.Proven, micros(r.Started), micros(r.Finished), joinNeeds(r.Needs), loopText(r.Loop),
 		stream, run, int64(r.Index))
 }
 
@@ -225,6 +225,15 @@ func seal(link sum, body []byte) sum {
 	digest.Write(link[:])
 	digest.Write(body)
 	return sum(digest.Sum(nil))
+}
+
+// loopText is how far a loop is, "" for a step that is none.
+func loopText(l *engine.LoopRow) string {
+	if l == nil {
+		return ""
+	}
+	text, _ := json.Marshal(l) // plain data: it always marshals
+	return string(text)
 }
 
 // Needs are ids of steps; none holds a line break.

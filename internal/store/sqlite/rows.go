@@ -54,9 +54,9 @@ func (w *rowWriter) statements() map[*statement]string {
 			ON CONFLICT(stream, run) DO UPDATE SET status = excluded.status, started = excluded.started,
 			title = excluded.title, row = excluded.row`,
 		&w.step.update: `UPDATE step SET id = ?, number = ?, title = ?, status = ?, phase = ?, reason = ?, agent = ?, attempts = ?,
-			verdict = ?, baseline = ?, proven = ?, started = ?, finished = ?, needs = ? WHERE stream = ? AND run = ? AND idx = ?`,
+			verdict = ?, baseline = ?, proven = ?, started = ?, finished = ?, needs = ?, loop = ? WHERE stream = ? AND run = ? AND idx = ?`,
 		&w.step.add: `INSERT INTO step(id, number, title, status, phase, reason, agent, attempts, verdict, baseline, proven,
-			started, finished, needs, stream, run, idx) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			started, finished, needs, loop, stream, run, idx) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		&w.item.update: "UPDATE item SET run = ?, open = ?, opened = ?, row = ? WHERE stream = ? AND item = ?",
 		&w.item.add:    "INSERT INTO item(run, open, opened, row, stream, item) VALUES(?, ?, ?, ?, ?, ?)",
 		&w.plan.update: "UPDATE plan SET at = ?, row = ? WHERE stream = ? AND plan = ?",
@@ -258,7 +258,7 @@ func scanJSON[T any](rows *sql.Rows) (row T, err error) {
 // Steps implements [store.Store].
 func (s *Store) Steps(ctx context.Context, stream, run string) ([]engine.StepRow, error) {
 	steps, err := collect(ctx, s.readers, `SELECT idx, id, number, title, status, phase, reason, agent,
-		attempts, verdict, baseline, proven, started, finished, needs FROM step WHERE stream = ? AND run = ? ORDER BY idx`, []any{stream, run}, scanStep)
+		attempts, verdict, baseline, proven, started, finished, needs, loop FROM step WHERE stream = ? AND run = ? ORDER BY idx`, []any{stream, run}, scanStep)
 	if err != nil {
 		return nil, s.explain("list steps in", err)
 	}
@@ -270,10 +270,13 @@ func (s *Store) Steps(ctx context.Context, stream, run string) ([]engine.StepRow
 func scanStep(rows *sql.Rows) (engine.StepRow, error) {
 	var r engine.StepRow
 	var index, attempts, proven, started, finished int64
-	var needs string
+	var needs, loop string
 	err := rows.Scan(&index, &r.ID, &r.Number, &r.Title, (*string)(&r.Status), (*string)(&r.Phase), &r.Reason, &r.Agent,
-		&attempts, (*string)(&r.Verdict), (*string)(&r.Baseline), &proven, &started, &finished, &needs)
+		&attempts, (*string)(&r.Verdict), (*string)(&r.Baseline), &proven, &started, &finished, &needs, &loop)
 	r.Index, r.Attempts, r.Proven = int(index), int(attempts), proven == 1
 	r.Started, r.Finished, r.Needs = fromMicros(started), fromMicros(finished), splitNeeds(needs)
+	if err == nil && loop != "" {
+		err = json.Unmarshal([]byte(loop), &r.Loop)
+	}
 	return r, err
 }

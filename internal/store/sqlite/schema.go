@@ -76,6 +76,7 @@ CREATE TABLE step(
 	started INTEGER NOT NULL,
 	finished INTEGER NOT NULL,
 	needs TEXT NOT NULL,
+	loop TEXT NOT NULL,
 	PRIMARY KEY(stream, run, idx)
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE item(

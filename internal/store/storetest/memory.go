@@ -197,6 +197,11 @@ func (s *memoryStream) run(id string) *memoryRun {
 func ownStep(step engine.StepRow) engine.StepRow {
 	step.Started, step.Finished = store.Micro(step.Started), store.Micro(step.Finished)
 	step.Needs = ownList(step.Needs)
+	if step.Loop != nil {
+		own := *step.Loop
+		own.Answers = slices.Clone(own.Answers)
+		step.Loop = &own
+	}
 	return step
 }
 

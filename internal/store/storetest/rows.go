@@ -63,6 +63,7 @@ func steps(t *testing.T, s store.Store) {
 		Index: 1, ID: "b", Number: "2", Title: "Second", Status: engine.Running, Phase: engine.Verifying,
 		Reason: "why", Agent: "coder", Attempts: 2, Verdict: engine.Fail, Baseline: engine.Fail,
 		Started: start, Finished: start.Add(time.Second), Needs: []string{"a", "c"},
+		Loop: &engine.LoopRow{Iteration: 2, Iterations: 5, Tokens: 7, Context: 9, Exit: engine.MaxIterations, Passed: 1, Checks: 2, Answers: []engine.Verdict{engine.Pass, engine.Fail}},
 	}
 	plain := engine.StepRow{Index: 10, ID: "k", Status: engine.Pending}
 	first := engine.StepRow{Index: 0, ID: "a", Status: engine.Done, Needs: []string{"b"}}

@@ -1,0 +1,243 @@
+package project
+
+import (
+	"fmt"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/piton-dev/piton/internal/engine"
+)
+
+// Loop is what became of a step with iterations: its checklist as it stands, and one
+// entry for each iteration that is over.
+type Loop struct {
+	Checklist []LoopItem  `json:"checklist"`
+	Activity  []Iteration `json:"activity"`
+	Updated   time.Time   `json:"-"` // when either changed last
+
+	Row engine.StepRow `json:"-"`
+}
+
+// LoopItem is a line of the checklist.
+type LoopItem struct {
+	ID       string `json:"id"`
+	Status   string `json:"status"` // pending, pass, fail, skipped
+	Required bool   `json:"required"`
+	Command  string `json:"command,omitempty"`
+	Error    string `json:"error,omitempty"`  // why it failed, or is skipped
+	Output   string `json:"output,omitempty"` // the end of what it printed
+	Verified string `json:"verified_at,omitempty"`
+}
+
+// Iteration is what came of one attempt of a loop. A loop that begins anew begins
+// with its first iteration, and keeps what was before.
+type Iteration struct {
+	Iteration int               `json:"iteration"`
+	Attempt   int               `json:"attempt"`
+	Summary   string            `json:"summary"` // the agent's last words: a claim
+	At        string            `json:"timestamp"`
+	Ms        int64             `json:"duration_ms"`
+	Verdict   engine.Verdict    `json:"verdict"`
+	Reason    string            `json:"reason,omitempty"`
+	Exit      engine.LoopExit   `json:"exit_reason,omitempty"`
+	Snapshot  map[string]string `json:"checklist"` // status of each item after it
+
+	Output string `json:"-"` // object: what the agent put out
+}
+
+// Implement is the item that stands for the work itself. Nobody can mark it: it
+// passes with the step.
+const Implement = "implement"
+
+// Loops follows the records of a run, and says what became of its loops. The zero
+// value is ready for use.
+type Loops struct {
+	state engine.State
+	began bool
+	by    map[string]*looping
+}
+
+// looping is a loop while its records are read.
+type looping struct {
+	Loop
+	said   map[string]LoopItem
+	work   LoopItem
+	ms     int64
+	output string
+}
+
+// Take takes the next record of the run, the first of which opens it.
+func (l *Loops) Take(r engine.Record) error {
+	if !l.began {
+		l.began, l.by, l.state = true, map[string]*looping{}, *engine.Before(r)
+	}
+	was := l.row(stepOf(r.Event))
+	if err := l.state.Apply(r); err != nil {
+		return err
+	}
+	if row := l.row(stepOf(r.Event)); row.Loop != nil {
+		l.of(row.ID).take(r, was, row)
+	}
+	return nil
+}
+
+// stepOf is the step that an event of interest is of.
+func stepOf(e engine.Event) string {
+	switch e := e.(type) {
+	case engine.WorkEnded:
+		return e.Step
+	case engine.CheckEnded:
+		return e.Step
+	case engine.StepSettled:
+		return e.Step
+	}
+	return ""
+}
+
+func (l *Loops) row(step string) engine.StepRow {
+	if p := l.state.Program(); p != nil && step != "" {
+		if i, ok := p.Index(step); ok {
+			return l.state.StepRow(i)
+		}
+	}
+	return engine.StepRow{}
+}
+
+func (l *Loops) of(step string) *looping {
+	if l.by[step] == nil {
+		l.by[step] = &looping{said: map[string]LoopItem{}, work: LoopItem{ID: Implement, Status: "pending", Required: true}}
+	}
+	return l.by[step]
+}
+
+// All are the loops of the run, by step.
+func (l *Loops) All() map[string]*Loop {
+	all := map[string]*Loop{}
+	p := l.state.Program()
+	for i := 0; p != nil && i < p.Len(); i++ {
+		row := l.state.StepRow(i)
+		if row.Loop == nil {
+			continue
+		}
+		now := l.of(row.ID)
+		now.Row, now.Checklist = row, now.items(p.Step(i), row)
+		all[row.ID] = &now.Loop
+	}
+	return all
+}
+
+func (l *looping) take(r engine.Record, was, now engine.StepRow) {
+	switch e := r.Event.(type) {
+	case engine.WorkEnded:
+		if e.Kind == engine.AgentWork {
+			l.ms += e.Ms
+			l.output = e.Output
+		}
+	case engine.CheckEnded:
+		if e.Phase == engine.Baseline {
+			return
+		}
+		l.ms += e.Ms
+		l.said[e.Check] = LoopItem{Status: passes(e.Verdict == engine.Pass && len(e.Tampered) == 0), Error: fault(e), Output: last(e.Stdout+e.Stderr, maxItemOutput), Verified: moment(r.At)}
+		l.Updated = r.At
+	case engine.StepSettled:
+		l.settled(e, r, was, now)
+	}
+}
+
+// settled takes the end of an iteration. A fault of this machine is none.
+func (l *looping) settled(e engine.StepSettled, r engine.Record, was, now engine.StepRow) {
+	over := e.Exit != "" || e.By == "" && e.RetryAt != nil && e.Verdict != engine.Infra
+	switch {
+	case e.Status == engine.Regressed:
+		l.work = LoopItem{Status: "fail", Error: e.Reason, Verified: moment(r.At)}
+		l.Updated = r.At
+		return
+	case !over || was.Phase == engine.Ratchet:
+		return
+	}
+	l.work = LoopItem{Status: passes(e.Status == engine.Done), Verified: moment(r.At)}
+	if e.Status != engine.Done {
+		l.work.Error = e.Reason
+	}
+	p := Iteration{
+		Iteration: was.Loop.Iteration, Attempt: e.Attempt, At: moment(r.At), Ms: l.ms, Verdict: e.Verdict, Reason: e.Reason, Exit: e.Exit,
+		Snapshot: map[string]string{Implement: l.work.Status}, Output: l.output,
+	}
+	for name, said := range l.said {
+		p.Snapshot[name] = said.Status
+	}
+	l.Activity = append(l.Activity, p)
+	l.ms, l.output, l.Updated = 0, "", r.At
+}
+
+func passes(ok bool) string {
+	if ok {
+		return "pass"
+	}
+	return "fail"
+}
+
+// fault says why a check did not pass.
+func fault(e engine.CheckEnded) string {
+	switch {
+	case len(e.Tampered) > 0:
+		return "it changed protected files"
+	case e.Verdict == engine.Pass:
+		return ""
+	case e.Verdict == engine.Timeout:
+		return "it did not end in time"
+	case e.Reason != "":
+		return e.Reason
+	case e.Signal != "":
+		return "signal " + e.Signal
+	}
+	return fmt.Sprintf("exit code %d, wanted %d", e.Exit, e.Want)
+}
+
+// items are the lines of the checklist in their order.
+func (l *looping) items(p *engine.Step, row engine.StepRow) []LoopItem {
+	work := l.work
+	work.ID, work.Required = Implement, true
+	if (row.Status == engine.Skipped || row.Status == engine.Waived) && work.Status == "pending" {
+		work.Status = "skipped"
+	}
+	all := []LoopItem{work}
+	for _, c := range p.Checks {
+		it, asked := l.said[c.Name]
+		if !asked {
+			it.Status = "pending"
+		}
+		it.ID, it.Required, it.Command = c.Name, c.Required, c.Command
+		all = append(all, it)
+	}
+	for _, o := range p.Omitted {
+		all = append(all, LoopItem{ID: o.Name, Status: "skipped", Error: o.Why})
+	}
+	return all
+}
+
+// Bounds of what a projection quotes.
+const (
+	maxItemOutput = 2 << 10
+	maxSummary    = 500
+)
+
+// Summary is the end of what an agent put out.
+func Summary(output []byte) string {
+	return last(strings.ToValidUTF8(string(output), "\ufffd"), maxSummary)
+}
+
+// last is the end of a text, from the beginning of a line where there is one.
+func last(s string, size int) string {
+	s = strings.TrimSpace(s)
+	cut := max(0, len(s)-size)
+	if at := strings.IndexByte(s[cut:], '\n'); cut > 0 && at >= 0 && at+1 < len(s)-cut {
+		cut += at + 1
+	}
+	for cut < len(s) && !utf8.RuneStart(s[cut]) {
+		cut++
+	}
+	return s[cut:]
+}
