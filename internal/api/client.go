@@ -92,6 +92,11 @@ func (c *Client) Collect(ctx context.Context, q Collect) (Waste, error) {
 	return ask[Waste](ctx, c, "gc", q)
 }
 
+// Restore gives a plan document the text of one of its revisions.
+func (c *Client) Restore(ctx context.Context, q Restore) (Restored, error) {
+	return ask[Restored](ctx, c, "restore", q)
+}
+
 // ask sends a request until an owner has answered it. One that ended before it
 // answered may have carried it out: the next one is told when it was sent first.
 func ask[A any](ctx context.Context, c *Client, use string, q any) (answer A, err error) {

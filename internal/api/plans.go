@@ -275,6 +275,8 @@ func (p *Product) relative(path string) string {
 	}
 	if real, err := filepath.EvalSymlinks(abs); err == nil {
 		abs = real
+	} else if dir, err := filepath.EvalSymlinks(filepath.Dir(abs)); err == nil {
+		abs = filepath.Join(dir, filepath.Base(abs)) // the file is gone
 	}
 	if rel, err := filepath.Rel(p.Place.Dir, abs); err == nil && filepath.IsLocal(rel) {
 		return filepath.ToSlash(rel)
@@ -309,7 +311,7 @@ func (p *Product) record(ctx context.Context, desk Desk, d *Document, since *ver
 	if err != nil {
 		return nil, err
 	}
-	newest, _ := w.Newest(d.Rel)
+	newest := p.before(w, d)
 	if r := recorded(w, d); r != nil {
 		return r, nil
 	}
@@ -327,6 +329,9 @@ func (p *Product) record(ctx context.Context, desk Desk, d *Document, since *ver
 		if in.Weakened, err = p.weaker(ctx, w, newest, d); err != nil {
 			return nil, err
 		}
+	}
+	if newest != nil && newest.Drafted.Path != d.Rel {
+		in.Changes = "moved from " + newest.Drafted.Path + ", " + in.Changes
 	}
 	if err := desk.Submit(ctx, engine.WorkspaceStream, in, objects...); err != nil {
 		return nil, err
@@ -349,8 +354,7 @@ func (p *Product) revisionID(w *engine.Workspace, d *Document) string {
 	if r := recorded(w, d); r != nil {
 		return r.Drafted.Plan
 	}
-	newest, _ := w.Newest(d.Rel)
-	id, _ := p.nextID(w, newest, d)
+	id, _ := p.nextID(w, p.before(w, d), d)
 	return id
 }
 
@@ -364,8 +368,7 @@ func (p *Product) Weakens(ctx context.Context, d *Document) ([]string, error) {
 	if r := recorded(w, d); r != nil {
 		return r.Drafted.Weakened, nil
 	}
-	newest, _ := w.Newest(d.Rel)
-	return p.weaker(ctx, w, newest, d)
+	return p.weaker(ctx, w, p.before(w, d), d)
 }
 
 // weaker says where the document asks less than the newest text that somebody said
@@ -403,7 +406,7 @@ func (p *Product) Recorded(ctx context.Context, d *Document) (*engine.Revision, 
 }
 
 // recorded is the newest revision of the document, or the newest that somebody
-// said yes to, if it has these bytes.
+// said yes to, if it has these bytes. One that was moved is not recorded yet.
 func recorded(w *engine.Workspace, d *Document) *engine.Revision {
 	for r, ok := w.Newest(d.Rel); ok; r, ok = w.Revision(r.Drafted.Previous) {
 		if r.Drafted.Covers() == d.Covers() && r.Verified.OK {
@@ -553,7 +556,7 @@ func (p *Product) Revision(ctx context.Context, word string) (*engine.Revision, 
 	for r := range w.Revisions {
 		switch {
 		case !strings.HasPrefix(word, planIDs) || !strings.HasPrefix(r.Drafted.Plan, word):
-		case found != nil && found.Drafted.Path != r.Drafted.Path:
+		case found != nil && found.Drafted.Intent != r.Drafted.Intent:
 			return nil, &Problem{
 				Code: Invalid, Message: fmt.Sprintf("more than one plan begins with %q: %s, %s", word, found.Drafted.Plan, r.Drafted.Plan),
 				Hint: "give more of the id",

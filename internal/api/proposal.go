@@ -37,9 +37,8 @@ func (p *Proposal) Summary() string {
 	return p.Diff.Counts()
 }
 
-// Changed reports whether the plan document of a run is another text now. It
-// reads the file and nothing of the journal; a file that is gone or no plan any
-// more is no other text of it.
+// Changed reports whether the plan document of a run is another text now. A file that
+// is gone, or no plan any more, is no other text of it.
 func (p *Product) Changed(head engine.HeadRow) bool {
 	_, changed := p.changed(head)
 	return changed
@@ -49,7 +48,7 @@ func (p *Product) changed(head engine.HeadRow) ([]byte, bool) {
 	if !revisable(head) {
 		return nil, false
 	}
-	source, err := ReadPlan(p.file(head.Path))
+	source, err := ReadPlan(p.File(head))
 	if err != nil || store.NewObject(source).Hash == head.Source {
 		return nil, false // the very bytes need no reading: that takes long for a large plan
 	}
@@ -65,8 +64,8 @@ func differs(head engine.HeadRow, d *Document) bool {
 	return d.Plan != nil && d.Plan.Hash() != head.PlanHash
 }
 
-// File is where the plan document of a run lies.
-func (p *Product) File(head engine.HeadRow) string { return p.file(head.Path) }
+// File is where the plan document of a run lies: it may have been moved since.
+func (p *Product) File(head engine.HeadRow) string { return p.file(p.documentOf(head)) }
 
 // file is where a document of the journal lies.
 func (p *Product) file(path string) string {
@@ -106,13 +105,13 @@ func (p *Product) Proposal(ctx context.Context, head engine.HeadRow) (*Proposal,
 	if !changed {
 		return nil, nil
 	}
-	return p.proposal(ctx, head, func(k kin) *Document { return p.verify(ctx, p.near(p.file(head.Path)), source, k) })
+	return p.proposal(ctx, head, func(k kin) *Document { return p.verify(ctx, p.near(p.File(head)), source, k) })
 }
 
 // ProposalOf is what a document proposes for the newest run of its plan; nil for
 // nothing.
 func (p *Product) ProposalOf(ctx context.Context, d *Document) (*Proposal, error) {
-	head, err := p.runOf(ctx, d.Rel)
+	head, err := p.runOf(ctx, d)
 	if err != nil || !revisable(head) || !differs(head, d) {
 		return nil, err
 	}
@@ -174,30 +173,21 @@ func (p *Product) RunOf(ctx context.Context, word string) (engine.HeadRow, error
 	if word == "" {
 		return p.Find(ctx, "")
 	}
-	if _, err := p.readPlan(word); err != nil {
-		if head, other := p.Find(ctx, word); other == nil {
-			return head, nil
-		}
-		r, other := p.Revision(ctx, word)
-		switch {
-		case other == nil:
-			return p.newestOf(ctx, r)
-		case Explain(other).Code != NotFound:
-			err = other
-		}
-		return engine.HeadRow{}, err
+	newest, head, err := p.named(ctx, word)
+	if err != nil || head.Run != "" || newest == nil {
+		return head, err
 	}
-	return p.runOf(ctx, p.relative(word))
+	return p.newestOf(ctx, newest)
 }
 
-// runOf is the newest run of the document that the journal knows by this path.
-func (p *Product) runOf(ctx context.Context, rel string) (engine.HeadRow, error) {
+// runOf is the newest run of the plan that a document is of.
+func (p *Product) runOf(ctx context.Context, d *Document) (engine.HeadRow, error) {
 	w, err := p.workspace(ctx)
 	if err != nil {
 		return engine.HeadRow{}, err
 	}
-	newest, ok := w.Newest(rel)
-	if !ok {
+	newest := p.before(w, d)
+	if newest == nil {
 		return engine.HeadRow{}, nil
 	}
 	return p.newestOf(ctx, newest)
@@ -395,33 +385,29 @@ type Entry struct {
 	Runs []string // that went on with it
 }
 
-// History lists the revisions of the document at path, or of the run that word
-// names, the oldest first.
+// History lists the revisions of the plan that word names, by the path of its document,
+// a run or a revision, the oldest first.
 func (p *Product) History(ctx context.Context, word string) ([]Entry, error) {
-	head, err := p.RunOf(ctx, word)
+	newest, _, err := p.named(ctx, word)
 	if err != nil {
 		return nil, err
 	}
-	path := head.Path
-	if path == "" {
-		path = p.relative(word)
+	if newest == nil {
+		return nil, &Problem{Code: NotFound, Message: word + " was never recorded", Hint: "piton approve and piton run record it"}
 	}
 	w, err := p.workspace(ctx)
 	if err != nil {
 		return nil, err
 	}
-	used, err := p.used(ctx, head.Stream)
+	used, err := p.used(ctx, taskOf(newest.Drafted.Intent))
 	if err != nil {
 		return nil, err
 	}
 	var all []Entry
 	for r := range w.Revisions {
-		if r.Drafted.Path == path {
+		if r.Drafted.Intent == newest.Drafted.Intent {
 			all = append(all, Entry{r, used[r.Drafted.Plan]})
 		}
-	}
-	if len(all) == 0 {
-		return nil, &Problem{Code: NotFound, Message: word + " was never recorded", Hint: "piton approve and piton run record it"}
 	}
 	return all, nil
 }
@@ -429,9 +415,6 @@ func (p *Product) History(ctx context.Context, word string) ([]Entry, error) {
 // used names the runs of a task that were carried out on each revision.
 func (p *Product) used(ctx context.Context, stream string) (map[string][]string, error) {
 	used := map[string][]string{}
-	if stream == "" {
-		return used, nil
-	}
 	for r, err := range p.Store.Read(ctx, stream, 0) {
 		if err != nil {
 			return nil, err

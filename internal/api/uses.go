@@ -23,6 +23,7 @@ type Uses interface {
 	Release(ctx context.Context, r Release) (None, error)
 	Archive(ctx context.Context, a Archive) (Archived, error)
 	Collect(ctx context.Context, c Collect) (Waste, error)
+	Restore(ctx context.Context, r Restore) (Restored, error)
 }
 
 // Caller is who sends a request.
@@ -156,7 +157,7 @@ type Collect struct {
 var uses = map[string]use{
 	"run": decoded(Uses.Run), "approve": decoded(Uses.Approve), "reject": decoded(Uses.Reject), "resume": decoded(Uses.Resume),
 	"order": decoded(Uses.Order), "answer": decoded(Uses.Answer), "release": decoded(Uses.Release),
-	"archive": decoded(Uses.Archive), "gc": decoded(Uses.Collect),
+	"archive": decoded(Uses.Archive), "gc": decoded(Uses.Collect), "restore": decoded(Uses.Restore),
 }
 
 // use is a use case with its request and its answer in JSON.

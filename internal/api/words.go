@@ -65,7 +65,7 @@ func (p *Product) Compared(ctx context.Context, words []string) (one, two Text, 
 	if err != nil {
 		return one, two, err
 	}
-	return p.texts(ctx, fmt.Sprintf("%s@%d", head.Run, head.Version), p.file(head.Path))
+	return p.texts(ctx, fmt.Sprintf("%s@%d", head.Run, head.Version), p.File(head))
 }
 
 func (p *Product) texts(ctx context.Context, first, second string) (one, two Text, err error) {

@@ -22,6 +22,7 @@ type Workspace struct {
 	plans   map[string]*Revision
 	order   []*Revision       // as they were drafted
 	paths   map[string]string // path of a document → its newest revision
+	heads   map[string]string // intent → its newest revision
 	changed []string          // revisions whose row may have changed
 	shelf   map[string]bool   // runs that are archived
 	moved   []ArchivedRow     // on to it, or from it
@@ -48,6 +49,7 @@ func (w *Workspace) Seq() uint64 { return w.seq }
 func (w *Workspace) Clone() *Workspace {
 	c := &Workspace{seq: w.seq, epoch: w.epoch, intents: maps.Clone(w.intents), paths: maps.Clone(w.paths), changed: slices.Clone(w.changed), shelf: maps.Clone(w.shelf), moved: slices.Clone(w.moved)}
 	c.errands, c.asked = slices.Clone(w.errands), maps.Clone(w.asked)
+	c.heads = maps.Clone(w.heads)
 	if w.plans != nil {
 		c.plans = make(map[string]*Revision, len(w.plans))
 	}
@@ -85,6 +87,21 @@ func (w *Workspace) Undrafted(d Draft) (Draft, bool) {
 		d.Intent = nil
 	}
 	return d, true
+}
+
+// Head finds the newest revision of an intent, wherever its document was.
+func (w *Workspace) Head(intent string) (*Revision, bool) {
+	return w.Revision(w.heads[intent])
+}
+
+// Intents calls yield for every intent, in the order of their ids, until it returns
+// false.
+func (w *Workspace) Intents(yield func(IntentOpened) bool) {
+	for _, id := range slices.Sorted(maps.Keys(w.intents)) {
+		if !yield(w.intents[id]) {
+			return
+		}
+	}
 }
 
 // Newest finds the newest revision of the document at path.
@@ -136,6 +153,7 @@ func (r *Revision) Approved(config string, now time.Time) bool {
 func (w *Workspace) Apply(r Record) error {
 	if w.plans == nil {
 		w.intents, w.plans, w.paths = map[string]IntentOpened{}, map[string]*Revision{}, map[string]string{}
+		w.heads = map[string]string{}
 		w.asked = map[string]bool{}
 	}
 	err := inOrder(r, w.seq, w.epoch)
@@ -175,12 +193,18 @@ func (w *Workspace) apply(r Record) error {
 		}
 		w.plans[e.Plan] = &Revision{Drafted: e, At: r.At}
 		w.order = append(w.order, w.plans[e.Plan])
+		last := w.plans[w.heads[e.Intent]]
+		w.heads[e.Intent] = e.Plan
 		if e.Parent != "" {
 			return nil // it is of no document that runs by itself
 		}
 		w.changed = append(w.changed, e.Plan)
 		if before, ok := w.paths[e.Path]; ok {
 			w.changed = append(w.changed, before)
+		}
+		if last != nil && last.Drafted.Path != e.Path && w.paths[last.Drafted.Path] == last.Drafted.Plan {
+			delete(w.paths, last.Drafted.Path) // the document was moved from there
+			w.changed = append(w.changed, last.Drafted.Plan)
 		}
 		w.paths[e.Path] = e.Plan
 	case PlanVerified:

@@ -132,7 +132,9 @@ func TestWorkspaceRevisions(t *testing.T) {
 	for _, id := range []string{"p3", "p2", "p5", "p4"} {
 		s.take(draft(id, "i1", "plan.md", true))
 	}
-	s.take(draft("other", "i1", "other.md", true))
+	other := draft("other", "i2", "other.md", true)
+	other.Intent = &engine.IntentOpened{ID: "i2", Parent: "i1"}
+	s.take(other)
 	var ids []string
 	for r := range s.state.Revisions {
 		ids = append(ids, r.Drafted.Plan)
@@ -148,6 +150,12 @@ func TestWorkspaceRevisions(t *testing.T) {
 	}
 	if r, ok := s.state.Newest("plan.md"); !ok || r.Drafted.Plan != "p4" {
 		t.Errorf("newest is %+v", r)
+	}
+	if r, ok := s.state.Head("i2"); !ok || r.Drafted.Plan != "other" {
+		t.Errorf("head is %+v", r)
+	}
+	if diff := cmp.Diff([]engine.IntentOpened{{ID: "i1"}, {ID: "i2", Parent: "i1"}}, slices.Collect(s.state.Intents)); diff != "" {
+		t.Error(diff)
 	}
 	if _, ok := s.state.Newest("nowhere.md"); ok {
 		t.Error("a path without a plan has a newest one")
@@ -207,9 +215,11 @@ func TestWorkspaceRows(t *testing.T) {
 	first := draft("p1", "i1", "plan.md", true)
 	first.Intent = &engine.IntentOpened{ID: "i1"}
 	step(first, "p1")
-	step(draft("q1", "i1", "other.md", true), "p1", "q1")
+	other := draft("q1", "i2", "other.md", true)
+	other.Intent = &engine.IntentOpened{ID: "i2"}
+	step(other, "p1", "q1")
 	step(draft("p2", "i1", "plan.md", true), "p2", "q1")
-	step(draft("q2", "i1", "other.md", false), "p2")
+	step(draft("q2", "i2", "other.md", false), "p2")
 	step(engine.Judgement{PlanAnswered: engine.PlanAnswered{Plan: "p2", Hash: "h-p2", By: "ann"}})
 	step(draft("p3", "i1", "plan.md", true), "p3")
 	if rows := s.state.Rows(); len(rows.Plans) > 0 {
@@ -224,6 +234,33 @@ func TestWorkspaceRows(t *testing.T) {
 	for _, p := range again.Rows().Plans {
 		if p.Open != open[p.Drafted.Plan] {
 			t.Errorf("replayed, %s waits: %v", p.Drafted.Plan, p.Open)
+		}
+	}
+}
+
+// A plan whose document is moved keeps its intent. It has the new place and not the old
+// one, which another plan may have then.
+func TestWorkspaceMoves(t *testing.T) {
+	s := newShop(t)
+	first := draft("p1", "i1", "plan.md", true)
+	first.Intent = &engine.IntentOpened{ID: "i1"}
+	s.take(first)
+	s.take(draft("p2", "i1", "moved.md", true))
+	if _, ok := s.state.Newest("plan.md"); ok {
+		t.Error("the plan has its old place still")
+	}
+	for _, p := range s.state.Rows().Plans {
+		if p.Open != (p.Drafted.Plan == "p2") {
+			t.Errorf("%s waits: %v", p.Drafted.Plan, p.Open)
+		}
+	}
+	second := draft("q1", "i2", "plan.md", true)
+	second.Intent = &engine.IntentOpened{ID: "i2"}
+	s.take(second)
+	s.take(draft("p3", "i1", "again.md", true))
+	for path, want := range map[string]string{"plan.md": "q1", "again.md": "p3"} {
+		if r, ok := s.state.Newest(path); !ok || r.Drafted.Plan != want {
+			t.Errorf("%s: %+v", path, r)
 		}
 	}
 }

@@ -34,22 +34,22 @@ func (o *Owner) mark(ctx context.Context, head engine.HeadRow) {
 		o.say("%v", err)
 		return
 	}
-	o.project(head.Path, o.environ(head.Stream), func(path string) error { return project.Mark(path, head.PlanHash, head.Status, steps) })
+	o.project(head, o.environ(head.Stream), func(path string) error { return project.Mark(path, head.PlanHash, head.Status, steps) })
 }
 
 // unmark takes the marks of an earlier run from the plan document.
 func (o *Owner) unmark(path, hash string, env []string) {
-	o.project(path, env, func(path string) error { return project.Unmark(path, hash) })
+	o.project(engine.HeadRow{Path: path}, env, func(path string) error { return project.Unmark(path, hash) })
 }
 
 // project writes into a plan document, if the policy of a person's environment says so.
-func (o *Owner) project(path string, env []string, write func(path string) error) {
+func (o *Owner) project(head engine.HeadRow, env []string, write func(path string) error) {
 	p, err := o.product(context.Background(), api.Caller{Env: env})
-	if err != nil || p.Config.Policy.Mark != "end" || path == "" {
+	if err != nil || p.Config.Policy.Mark != "end" || head.Path == "" {
 		return
 	}
-	if err := write(p.File(engine.HeadRow{Path: path})); err != nil {
-		o.say("%s keeps its marks as they are: %v", path, err)
+	if err := write(p.File(head)); err != nil {
+		o.say("%s keeps its marks as they are: %v", head.Path, err)
 	}
 }
 

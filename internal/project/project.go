@@ -127,6 +127,24 @@ func Replace(path string, seen, text []byte) error {
 	return nil
 }
 
+// Restore is [Replace] for a document that may be gone: with nil for what was seen
+// there must be none.
+func Restore(path string, seen, text []byte) error {
+	if seen != nil {
+		return Replace(path, seen, text)
+	}
+	absent := func(s durable.Stage) error {
+		if _, err := os.Lstat(path); s != durable.Renamed && !errors.Is(err, fs.ErrNotExist) {
+			return ErrChanged
+		}
+		return nil
+	}
+	if err := durable.Replace(path, text, 0o644, absent); err != nil {
+		return fmt.Errorf("restore plan: %w", err)
+	}
+	return nil
+}
+
 func replace(path string, seen, text []byte, mode fs.FileMode) error {
 	return durable.Replace(path, text, mode, func(s durable.Stage) error {
 		if s == durable.Renamed {

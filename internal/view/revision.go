@@ -104,3 +104,24 @@ func ApprovalOf(doc *api.Document, r *engine.Revision, run string, approved bool
 	}
 	return d
 }
+
+// Restored is a document that got the text of a revision.
+type Restored struct {
+	File     string   `json:"file"`
+	Revision Revision `json:"revision"` // that it has the text of
+	Was      *int     `json:"was"`      // version of the text that it had; null where there was no file
+	Kept     *string  `json:"kept"`     // id of the revision that keeps that text, if it is new
+	Changes  string   `json:"changes"`
+	Proposal bool     `json:"proposal"` // an unfinished run goes on with another text
+}
+
+func RestoredOf(r api.Restored) Restored {
+	d := Restored{File: r.Path, Revision: RevisionOf(api.Entry{Revision: r.Revision}), Changes: r.Diff.Counts(), Proposal: r.Proposal}
+	if r.Was > 0 {
+		d.Was = &r.Was
+	}
+	if r.Kept != nil {
+		d.Kept = &r.Kept.Drafted.Plan
+	}
+	return d
+}

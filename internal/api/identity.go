@@ -1,0 +1,102 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/piton-dev/piton/internal/engine"
+)
+
+// A plan is the same one as long as its intent is: wherever its document lies, its
+// versions count on, and its runs follow each other in one task. A document is of the
+// plan that has its place. At a place that no plan has, it is of the plan of this text
+// whose own document is gone. So of two files with one text the plan keeps the one that
+// it has, and the other is a new plan.
+
+// before is the revision that a document follows; nil of a new plan.
+func (p *Product) before(w *engine.Workspace, d *Document) *engine.Revision {
+	hash := ""
+	if d.Plan != nil {
+		hash = d.Plan.Hash()
+	}
+	return p.newest(w, d.Rel, hash)
+}
+
+// newest is the newest revision of the plan that a document at rel with a text of this
+// hash is of.
+func (p *Product) newest(w *engine.Workspace, rel, hash string) *engine.Revision {
+	if r, ok := w.Newest(rel); ok {
+		return r
+	}
+	gone := map[string]bool{}
+	for _, r := range slices.Backward(slices.Collect(w.Revisions)) {
+		head, ok := w.Head(r.Drafted.Intent)
+		if r.Drafted.Hash != hash || r.Drafted.Parent != "" || !ok {
+			continue
+		}
+		path := head.Drafted.Path
+		if _, looked := gone[path]; !looked {
+			_, err := os.Lstat(p.file(path))
+			gone[path] = errors.Is(err, fs.ErrNotExist)
+		}
+		if gone[path] {
+			return head
+		}
+	}
+	return nil
+}
+
+// named finds the newest revision of the plan that word names: by the path of its
+// document, which may be gone, by a run, which is returned too, or by the id of a
+// revision. It is nil of a document that was never recorded.
+func (p *Product) named(ctx context.Context, word string) (*engine.Revision, engine.HeadRow, error) {
+	w, err := p.workspace(ctx)
+	if err != nil {
+		return nil, engine.HeadRow{}, err
+	}
+	rel := p.relative(word)
+	source, err := p.readPlan(word)
+	if r, ok := w.Newest(rel); ok && (err == nil || Explain(err).Code == NotFound) {
+		return r, engine.HeadRow{}, nil
+	}
+	if err == nil {
+		d := Parse(word, source)
+		d.Rel = rel
+		return p.before(w, d), engine.HeadRow{}, nil
+	}
+	if head, other := p.Find(ctx, word); other == nil {
+		r, _ := w.Head(intentOf(head.Stream))
+		return r, head, nil
+	}
+	r, other := p.Revision(ctx, word)
+	if other == nil {
+		r, _ = w.Head(r.Drafted.Intent)
+		return r, engine.HeadRow{}, nil
+	}
+	if Explain(other).Code != NotFound {
+		err = other
+	}
+	return nil, engine.HeadRow{}, err
+}
+
+// intentOf is the intent of a task that is carried out for no other.
+func intentOf(task string) string { return "i-" + strings.TrimPrefix(task, "t-") }
+
+// documentOf is the path of the document of a run's plan, as it was last recorded.
+func (p *Product) documentOf(head engine.HeadRow) string {
+	if head.Stream == "" || head.Parent.Task != "" {
+		return head.Path
+	}
+	w, err := p.workspace(context.Background())
+	if err != nil {
+		return head.Path
+	}
+	if r, ok := w.Head(intentOf(head.Stream)); ok {
+		return r.Drafted.Path
+	}
+	return head.Path
+}
