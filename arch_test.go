@@ -42,7 +42,7 @@ var layers = map[string]layer{
 	"internal/proc":    {"", "golang.org/x/sys"},
 	"internal/tree":    {"durable engine proc", "golang.org/x/sys github.com/bmatcuk/doublestar/v4"},
 	"internal/check":   {"engine proc tree shell", "mvdan.cc/sh/v3"},
-	"internal/tool": {"proc shell", "github.com/modelcontextprotocol/go-sdk github.com/santhosh-tekuri/jsonschema/v6 " +
+	"internal/tool": {"plan plan/form proc shell", "github.com/modelcontextprotocol/go-sdk github.com/santhosh-tekuri/jsonschema/v6 " +
 		"github.com/bmatcuk/doublestar/v4 mvdan.cc/sh/v3"},
 	"internal/agent":   {"engine proc", "golang.org/x/sys"},
 	"internal/model":   {"agent engine proc", "github.com/openai/openai-go/v3 github.com/anthropics/anthropic-sdk-go"},

@@ -18,6 +18,7 @@ func (p *Product) Deeds(ctx context.Context, head engine.HeadRow) (project.Deeds
 		if err != nil {
 			return done, err
 		}
+		done.Updated = r.At
 		switch e := r.Event.(type) {
 		case engine.ItemOpened:
 			if e.Kind == engine.Question {

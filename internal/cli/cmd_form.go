@@ -28,8 +28,8 @@ func (a *app) exportCmd() *cobra.Command {
 new form cannot hold is listed.
 
 For a RUN it writes the run's own text of the plan. As yaml and json this includes the history: ids
-and versions, and for each step status, agent, attempts, times, output and error. The id of a
-revision gives only its text.`,
+and versions, and for each step status, agent, attempts, times, output and error. As dag it includes
+the status and result of each call. The id of a revision gives only its text.`,
 		Example: "  piton export plans/fix.md --to yaml\n  piton export plans/fix.md --to json -o fix.json\n  piton export 7f3a21 --to yaml",
 		Args:    exactly("a plan or a run", 1),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -115,8 +115,8 @@ func (a *app) exportRun(ctx context.Context, word string, to form.Form, out stri
 		if to == form.TaskPlan {
 			return a.exportTask(ctx, s, head, r, doc.Form, out)
 		}
-		if to != form.YAML && to != form.JSON {
-			a.notice("the history of the steps is not in %s; --to yaml or --to json has it", to)
+		if to != form.YAML && to != form.JSON && to != form.DAG {
+			a.notice("the history of the steps is not in %s; --to yaml, json or dag has it", to)
 			return a.putForm("export", doc.Form, to, out)
 		}
 		rows, err := s.store.Steps(ctx, head.Stream, head.Run)
@@ -127,7 +127,7 @@ func (a *app) exportRun(ctx context.Context, word string, to form.Form, out stri
 		if err != nil {
 			return err
 		}
-		return a.putForm("export", project.Record(doc.Form, head, r, rows, done), to, out)
+		return a.putForm("export", project.Record(doc.Form, to, head, r, rows, done), to, out)
 	})
 }
 

@@ -122,9 +122,10 @@ func (a *app) answerCmd() *cobra.Command {
 
 A question without choices takes --text, or --args if it asks for a value of a schema. The answer
 becomes the output of the step. To raise a budget, --args gives other limits than those
-shown. To approve a tool call with other arguments, give them as --args: they are checked like
-those of the plan, and Piton asks again if they need more than what was shown.`,
-		Example: "  piton answer 7f3a21/1 retry --text \"the port is 8081\"\n  piton answer 7f3a21/2 --args '{\"replicas\": 3}'\n  piton answer 7f3a21/3 approve --args '{\"tokens\": 20000}'\n  piton answer 7f3a21/4 approve --args '{\"path\": \"out.json\", \"content\": \"{}\"}'",
+shown. To approve a tool call with other arguments, or to try a failed one again with others, give
+them as --args: they are checked like those of the plan, and Piton asks again if they need more
+than what was shown.`,
+		Example: "  piton answer 7f3a21/1 retry --text \"the port is 8081\"\n  piton answer 7f3a21/2 --args '{\"replicas\": 3}'\n  piton answer 7f3a21/3 approve --args '{\"tokens\": 20000}'\n  piton answer 7f3a21/4 approve --args '{\"path\": \"out.json\", \"content\": \"{}\"}'\n  piton answer 7f3a21/5 retry --args '{\"path\": \"data.json\"}'",
 		Args:    cobra.MatchAll(atLeast("an item", 1), atMost("an item and a choice", 2)),
 		RunE: func(c *cobra.Command, words []string) error {
 			answer.Choice = first(words[1:])
@@ -163,8 +164,8 @@ func (a *app) answer(ctx context.Context, word string, answer engine.ItemAnswere
 		if answer.Choice == "" {
 			return misuse(fmt.Sprintf("item %s needs a choice", it.Item), "one of: "+view.Join(it.Choices))
 		}
-		if len(answer.Args) > 0 && it.Tool != "" && answer.Choice != engine.ChooseApprove {
-			return misuse("--args goes with the approval of a call", "item "+it.Item+" takes no arguments")
+		if len(answer.Args) > 0 && it.Tool != "" && answer.Choice != engine.ChooseApprove && answer.Choice != engine.ChooseRetry {
+			return misuse("--args goes with the approval of a call, or with its retry", "item "+it.Item+" takes no arguments with "+answer.Choice)
 		}
 		point("client before request")
 		done, err := s.client.Answer(ctx, api.Answer{Item: it.Item, Choice: answer.Choice, Text: answer.Text, Args: answer.Args})

@@ -226,7 +226,10 @@ func (a *auditor) asked(e engine.ItemOpened) error {
 			return err
 		}
 	}
-	if e.Tool != "" || e.Plan != "" {
+	if e.Kind == engine.Escalation && e.Tool != "" && e.Tool != f.def.Tool {
+		return fmt.Errorf("it offers other arguments for %s", e.Tool)
+	}
+	if e.Kind != engine.Escalation && e.Tool != "" || e.Plan != "" {
 		if f.look == nil || f.look.Asks == "" || e.Hash != f.look.Hash || e.Tool != "" && e.Args != f.look.Args {
 			return fmt.Errorf("it shows %s of %s, and what was looked at is %+v", e.Hash, e.Args, f.look)
 		}

@@ -2,7 +2,6 @@ package engine_test
 
 import (
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/piton-dev/piton/internal/engine"
@@ -44,9 +43,22 @@ func (a *auditor) mayCall(f *file, e engine.WorkDispatched, r engine.Record) err
 	case f.edited != look.Args:
 		return fmt.Errorf("%s was shown, and %s is called", f.shown.Hash, look.Hash)
 	}
-	for _, t := range look.Targets {
-		if t.Before != "" && !slices.Contains(f.shown.Targets, t) {
-			return fmt.Errorf("%s is taken away, which was not shown", t.Path)
+	paths := func(list []engine.Target) map[string]string {
+		lost := map[string]string{}
+		for _, t := range list {
+			if t.Before != "" {
+				lost[t.Path] = t.Before
+			}
+		}
+		return lost
+	}
+	was, is := paths(f.shown.Targets), paths(look.Targets)
+	if len(is) > len(was) {
+		return fmt.Errorf("%d files are taken away, and %d were shown", len(is), len(was))
+	}
+	for _, t := range f.shown.Targets {
+		if now, lost := is[t.Path]; lost && now != t.Before {
+			return fmt.Errorf("%s is taken away, and is not what was shown", t.Path)
 		}
 	}
 	if look.Tier == engine.ApproveTier && f.shown.Tier != engine.ApproveTier {

@@ -558,7 +558,7 @@ func (w *world) reply(o op) {
 	if row.Schema != "" && o.More%4 != 0 {
 		a.Args = json.RawMessage("7")
 	}
-	if row.Tool != "" && choice == engine.ChooseApprove && o.More%4 == 1 {
+	if row.Tool != "" && (choice == engine.ChooseApprove || choice == engine.ChooseRetry) && o.More%4 == 1 {
 		a.Args = json.RawMessage(`{"other":1}`)
 	}
 	w.send(engine.Reply{ItemAnswered: a})

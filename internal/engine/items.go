@@ -63,7 +63,7 @@ func (k ItemKind) early() bool { return k == Approval || k == Question }
 
 func (s *State) applyAnswer(e ItemAnswered, at time.Time) error {
 	it, open := s.items[e.Item]
-	if !open || !slices.Contains(it.Choices, e.Choice) || it.Tool != "" && len(e.Args) > 0 && e.Choice != ChooseApprove {
+	if !open || !slices.Contains(it.Choices, e.Choice) || it.Tool != "" && len(e.Args) > 0 && !it.takesArgs(e.Choice) {
 		return fmt.Errorf("item %q is answered with %q, which was not asked", e.Item, e.Choice)
 	}
 	i, err := s.at(it.Step)
@@ -89,6 +89,12 @@ func (s *State) applyAnswer(e ItemAnswered, at time.Time) error {
 		}
 	})
 	return nil
+}
+
+// takesArgs reports whether an answer to the item may give a call other arguments: with the
+// yes to it, or where it failed and is tried again.
+func (it ItemRow) takesArgs(choice string) bool {
+	return it.Tool != "" && (choice == ChooseApprove || choice == ChooseRetry)
 }
 
 // closeItem takes a question back that nobody need answer any more.
@@ -148,6 +154,9 @@ func (s *State) escalation(i int) ItemOpened {
 	}
 	if st.Preview != nil {
 		context.WriteString(st.Preview.Context)
+	}
+	if p.Kind == Tool && st.Preview != nil {
+		e.Tool, e.Tier, e.Args = p.Tool, st.Preview.Tier, st.Preview.Args
 	}
 	e.Context = context.String()
 	e.Hash = digest([]byte(e.Question + "\x00" + e.Context))

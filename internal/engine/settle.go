@@ -244,6 +244,9 @@ func (st *step) reenter(e StepSettled, order *Command, answer *ItemAnswered) {
 	if st.Preview != nil {
 		st.Preview, st.Edited, st.Granted = nil, "", time.Time{}
 	}
+	if order == nil && len(answer.Args) > 0 {
+		st.Edited = digest(answer.Args) // the failed call is tried again with these
+	}
 	if st.resolves(order) {
 		return
 	}

@@ -252,7 +252,7 @@ func (s *State) noRoom(i int) StepSettled {
 func (s *State) admitArgs(it ItemRow, a ItemAnswered, now time.Time) (json.RawMessage, error) {
 	x := it.Shortage
 	switch {
-	case it.Tool != "" && a.Choice == ChooseApprove && len(a.Args) > 0:
+	case it.takesArgs(a.Choice) && len(a.Args) > 0:
 		return otherArguments(a)
 	case x == nil || a.Choice != ChooseApprove:
 		if len(a.Args) > 0 {

@@ -33,7 +33,7 @@ import (
 //	  a step that is delegated: plan=PATH [pinned], and without checks: bare
 //	ended STEP [status=WORD] [proven=N] [unproven=N] [silent=N]   of a run that did a step
 //	recall [why=…]                       what the task above says of its child
-//	prepared STEP [tier=WORD] [effect=WORD] [call=ARGS] [target=PATH:HASH] [hash=H] [low] [refused=WHY]  of a tool
+//	prepared STEP [tier=WORD] [effect=WORD] [call=ARGS] [target=PATH:HASH+…] [hash=H] [low] [refused=WHY]  of a tool
 //	prepared STEP [base=VERDICT,…] [tree=T] [err=WHY] [strays=PATH]
 //	reported STEP [tokens=N] [found=…]
 //	ended STEP [found=TEXT,…] [changed=PATH,…] [remark=KIND:TEXT] [words=…]
@@ -410,9 +410,11 @@ func looked(d *desk, td *datadriven.TestData, k engine.Key) *engine.Preview {
 			p.Args = e.Edited
 		}
 	}
-	if path, hash, ok := strings.Cut(value(td, "target"), ":"); ok {
-		p.Targets = []engine.Target{{Path: path, Before: hash}}
-		p.Reasons = []string{path + " would be overwritten"}
+	for _, target := range strings.Split(value(td, "target"), "+") {
+		if path, hash, ok := strings.Cut(target, ":"); ok {
+			p.Targets = append(p.Targets, engine.Target{Path: path, Before: hash})
+			p.Reasons = append(p.Reasons, path+" would be overwritten")
+		}
 	}
 	p.Hash = cmp.Or(value(td, "hash"), fmt.Sprint("hash of ", p.Args, p.Tier, p.Targets))
 	return &p

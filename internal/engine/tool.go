@@ -253,7 +253,8 @@ const LowRisk = "low-risk"
 
 // drift says what is not as the person saw it who said yes to the call, "" if
 // all is. A person who gave other arguments said yes to what they do, unless it
-// needs more than what was shown, or takes away what was not.
+// needs more than what was shown, or takes away more files than were shown: another
+// file in the place of one is what these arguments are for.
 func (st *step) drift(e PreviewMade) string {
 	shown := st.Preview
 	switch {
@@ -264,8 +265,18 @@ func (st *step) drift(e PreviewMade) string {
 	case e.Args != shown.Args && (st.Edited == "" || e.Args != st.Edited):
 		return "since the yes, what it is called with changed"
 	}
+	spared := 0 // files that would have been lost, and are not in danger any more
+	for _, t := range shown.Targets {
+		if t.Before != "" && st.Edited == e.Args && !slices.ContainsFunc(e.Targets, func(n Target) bool { return n.Path == t.Path }) {
+			spared++
+		}
+	}
 	for _, t := range e.Targets {
-		if now := slices.Contains(shown.Targets, t); !now && (t.Before != "" || st.Edited != e.Args) {
+		switch {
+		case slices.Contains(shown.Targets, t), st.Edited == e.Args && t.Before == "":
+		case spared > 0 && !slices.ContainsFunc(shown.Targets, func(was Target) bool { return was.Path == t.Path }):
+			spared--
+		default:
 			return fmt.Sprintf("since the yes, %s is not what was shown", t.Path)
 		}
 	}

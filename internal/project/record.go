@@ -8,21 +8,26 @@ import (
 	"github.com/piton-dev/piton/internal/plan/form"
 )
 
-// Record is a run as a plan in YAML or JSON holds one: the pinned document with
-// what became of it and of each step, whose files are those that it changed. It is
-// made of what the journal says and of nothing else.
-func Record(d form.Document, head engine.HeadRow, r *engine.Revision, rows []engine.StepRow, done Deeds) form.Document {
+// Record is a run as a plan in YAML or JSON holds one, or as a graph of tool calls does:
+// the pinned document with what became of it and of each step. In YAML and JSON the files
+// of a step are those that it changed. It is made of what the journal says and of nothing else.
+func Record(d form.Document, to form.Form, head engine.HeadRow, r *engine.Revision, rows []engine.StepRow, done Deeds) form.Document {
 	p := r.Drafted
 	rec := form.Record{
-		ID: p.Plan, Previous: p.Previous, Version: p.Version, Status: runWord(head.Status), Current: len(d.Plan.Steps),
-		CreatedAt: moment(r.At), UpdatedAt: moment(head.Finished), CreatedBy: p.By,
+		ID: p.Plan, Previous: p.Previous, Version: p.Version, Status: runWord(head.Status),
+		CreatedAt: moment(r.At), UpdatedAt: moment(done.Updated), CreatedBy: p.By,
 	}
 	byID := make(map[string]engine.StepRow, len(rows))
 	for _, row := range rows {
 		byID[row.ID] = row
 	}
-	for i, s := range d.Plan.Steps {
+	rec.Current = current(d.Plan.Steps, byID)
+	for _, s := range d.Plan.Steps {
 		row := byID[s.ID.Value]
+		if to == form.DAG {
+			rec.Steps = append(rec.Steps, callRecord(row, done.Outputs[row.ID]))
+			continue
+		}
 		step := form.StepRecord{
 			Status: stepWord(row.Status), ExecutedBy: row.Agent, Attempts: row.Attempts,
 			StartedAt: moment(row.Started), CompletedAt: moment(row.Finished), Output: done.Outputs[row.ID],
@@ -33,17 +38,44 @@ func Record(d form.Document, head engine.HeadRow, r *engine.Revision, rows []eng
 		if step.Status == "failed" {
 			step.Error = row.Reason
 		}
-		if (step.Status == "pending" || step.Status == "in_progress") && rec.Current > i {
-			rec.Current = i
-		}
 		rec.Steps = append(rec.Steps, step)
 	}
+	if to == form.DAG {
+		return d.RecordedGraph(rec)
+	}
 	return d.Recorded(rec)
+}
+
+// callRecord is what became of a step in the words of a graph.
+func callRecord(row engine.StepRow, output string) form.StepRecord {
+	s := form.StepRecord{Status: callWord(row.Status), CompletedAt: moment(row.Finished), Output: output}
+	if s.Status == "failed" {
+		s.Error = row.Reason
+	}
+	if !row.Started.IsZero() && !row.Finished.IsZero() {
+		s.Took = row.Finished.Sub(row.Started)
+	}
+	return s
+}
+
+// current is the index of the step that a run is at: the first that is not over and can
+// go on, or that has failed; behind the last one if there is none. A step that waits
+// behind a failed one is not it.
+func current(steps []*plan.Step, rows map[string]engine.StepRow) int {
+	for i, s := range steps {
+		switch rows[s.ID.Value].Status {
+		case engine.Done, engine.Skipped, engine.Waived, engine.Blocked:
+		default:
+			return i
+		}
+	}
+	return len(steps)
 }
 
 // Deeds are what steps put out and changed, by id. Of a step whose changes nobody
 // looked at there are none.
 type Deeds struct {
+	Updated time.Time // of the run's last record
 	Outputs map[string]string
 	Changed map[string][]string
 }
@@ -89,6 +121,25 @@ func stepWord(s engine.Status) string {
 		return "failed"
 	case engine.Skipped, engine.Waived:
 		return "skipped"
+	}
+	return "pending"
+}
+
+// callWord is the status of a step in the words of a graph.
+func callWord(s engine.Status) string {
+	switch s {
+	case engine.Running, engine.Waiting:
+		return "running"
+	case engine.Done:
+		return "completed"
+	case engine.Failed, engine.Regressed:
+		return "failed"
+	case engine.Skipped, engine.Waived:
+		return "skipped"
+	case engine.Blocked:
+		return "blocked"
+	case engine.Ready:
+		return "ready"
 	}
 	return "pending"
 }

@@ -69,6 +69,7 @@ func TestFileTools(t *testing.T) {
 		{"read from a line to the end", "read_file", m{"path": "a.txt", "from": 2}, `"two\nthree\n"`},
 		{"read beyond the end", "read_file", m{"path": "a.txt", "from": 9}, `""`},
 		{"read bytes", "read_file", m{"path": "binary", "encoding": "base64"}, `"AAH/"`},
+		{"read text as data", "read_data", m{"path": "binary", "format": "json"}, "not_text"},
 		{"read bytes as text", "read_file", m{"path": "binary"}, "not_text"},
 		{"read nothing", "read_file", m{"path": "nope"}, "not_found"},
 		{"read below a file", "read_file", m{"path": "a.txt/x"}, "not_a_file"},

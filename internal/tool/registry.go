@@ -89,6 +89,7 @@ func (r *Registry) builtin(c Config, j *judge, f *fetcher) error {
 	tools := map[string]Tool{
 		"list_directory": {Call: with(room.list), Weigh: looking(func(a listArgs) string { return orHere(a.Path) })},
 		"read_file":      {Call: with(room.read), Weigh: looking(func(a readArgs) string { return a.Path })},
+		"read_data":      {Call: with(room.readData), Weigh: looking(func(a dataArgs) string { return a.Path })},
 		"search":         {Call: with(room.search), Weigh: looking(func(a searchArgs) string { return orHere(a.Path) })},
 		"write_file":     {Call: with(room.write), Weigh: weighing(room.weighWrite)},
 		"move_file":      {Call: with(room.move), Weigh: weighing(room.weighMove)},

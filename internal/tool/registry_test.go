@@ -53,7 +53,7 @@ func TestRegister(t *testing.T) {
 		t.Errorf("%+v %v", w, err)
 	}
 	list, err := r.List(t.Context())
-	if err != nil || len(list) != 9 {
+	if err != nil || len(list) != 10 {
 		t.Errorf("%d tools, %v", len(list), err)
 	}
 }

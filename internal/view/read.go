@@ -92,8 +92,11 @@ func (r Reader) Args(ctx context.Context, items []engine.ItemRow) (map[string]js
 		if err != nil {
 			return nil, err
 		}
-		if body != nil { // else what is kept in the journal says that it is cut
-			args[it.Args], it.Context = body, withArgs(it.Context, body)
+		if body == nil {
+			continue // what is kept in the journal says that it is cut
+		}
+		if args[it.Args] = body; it.Kind == engine.Approval {
+			it.Context = withArgs(it.Context, body)
 		}
 	}
 	return args, nil

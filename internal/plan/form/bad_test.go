@@ -210,7 +210,7 @@ func TestProblems(t *testing.T) {
 		"both needs":            {"task: T\nsteps:\n- description: a\n  dependsOn: [0]\n  needs: [a]\n", "5:10: error: duplicate-field:"},
 		"id twice":              {"task: T\nsteps:\n- {id: a, description: a}\n- {id: a, description: b}\n", `4:8: error: duplicate-id:`},
 		"id a number":           {"task: T\nsteps:\n- {id: '7', description: a}\n", "3:9: error: bad-id:"},
-		"alias":                 {"task: T\nx: &a [1]\nsteps: *a\n", "2:4: error: bad-alias: a plan uses no anchors"},
+		"alias":                 {"task: T\nx: &a [1]\nsteps: *a\n", "2:4: error: bad-alias: anchors and aliases are not allowed"},
 		"bomb":                  {"task: T\na: &a [x, x]\nb: &b [*a, *a]\nc: &c [*b, *b]\nsteps: *c\n", "2:4: error: bad-alias:"},
 		"merge":                 {"task: T\n<<: {a: 1}\nsteps: [{description: a}]\n", `2:1: error: unknown-field: there is no key "<<" here`},
 		"tag":                   {"task: !!str T\nsteps: [{description: a}]\n", "1:7: error: bad-alias: a plan uses no tags"},

@@ -2,7 +2,6 @@ package form
 
 import (
 	"fmt"
-	"strconv"
 	"time"
 
 	"github.com/piton-dev/piton/internal/plan"
@@ -28,10 +27,17 @@ func dagFields() []field[header] {
 			func(_ *reader, n *node, to header, s int) {
 				to.Estimate = plan.Field[time.Duration]{Value: time.Duration(s) * time.Second, Set: true, Pos: n.at}
 			}).as("estimate"),
+		bound("parallel", "How many steps may run at once. All that are ready if absent.", integer(1, plan.MaxSteps),
+			func(p header) (int, bool) { return p.Parallel.Value, p.Parallel.Value != allAtOnce(p) },
+			func(_ *reader, n *node, to header, v int) {
+				to.Parallel = plan.Field[int]{Value: v, Set: true, Pos: n.at}
+			}),
 		{
 			key: "steps", must: true,
 			schema: func() *node {
-				return schemaOf("type", "array", "minItems", 1, "maxItems", plan.MaxSteps, "items", objectSchema(table))
+				step := objectSchema(table)
+				step.put("anyOf", &node{kind: list, items: []*node{schemaOf("required", []string{"tool"}), schemaOf("required", []string{"ask"})}})
+				return schemaOf("type", "array", "minItems", 1, "maxItems", plan.MaxSteps, "items", step)
 			},
 			read:  func(r *reader, n *node, to header) { readSteps(r, n, to, table) },
 			write: func(header) *node { return &node{kind: list} },
@@ -58,13 +64,15 @@ func callFields() []field[row] {
 	}
 	return []field[row]{
 		idField().required(),
-		{
-			key: "order", schema: integer(0, 1<<30).schema, about: "Not used: a step starts when the steps that it needs are done.",
-			read: past[row]("order", "", integer(0, 1<<30)).read, write: func(s row) *node { return numbers(strconv.Itoa(s.i)) },
-		},
+		orderField(),
 		description(),
-		on("tool", "The tool that the step calls.", name(), func(s row) *plan.Field[string] { return &s.Tool }).required(),
+		on("tool", "The tool that the step calls. A step has it, or `ask`.", name(), func(s row) *plan.Field[string] { return &s.Tool }),
 		args,
+		prose("ask", "A question to a person, instead of a call. The answer is the step's output.", func(s row) *plan.Text { return &s.Ask }),
+		choicesField(),
+		prose("when", "The step runs only if this expression is true.", func(s row) *plan.Text { return &s.When }),
+		forEachField(),
+		on("batch", "Items for each instance of `forEach`.", integer(1, 100_000), func(s row) *plan.Field[int] { return &s.Batch }),
 		{
 			key: "dependsOn", label: "needs", schema: needs.schema, about: "Ids of the steps that must be done before. Absent: none.",
 			read: func(r *reader, n *node, to row) {
@@ -80,6 +88,39 @@ func callFields() []field[row] {
 		statusField[row]("pending", "blocked", "ready", "running", "completed", "failed", "skipped"),
 		past[row]("result", "The step's output.", anything()),
 	}
+}
+
+const orderKey = "order"
+
+// orderField is the step's place among those that are ready: that of the list. Two places
+// to say it could contradict each other, so they must not.
+func orderField() field[row] {
+	return bound(orderKey, "The step's place among those that are ready. The list must be in this order.", integer(0, 1<<30),
+		func(s row) (int, bool) { return s.i, true },
+		func(r *reader, n *node, to row, order int) {
+			if order < r.order {
+				r.wrong(n, plan.BadIndex, "put the steps into their order", "the step has the order %d, and a step before it %d", order, r.order)
+			}
+			r.order = max(r.order, order)
+			r.keep(orderKey, n)
+		})
+}
+
+// calls reports whether the form holds a step.
+func calls(s *plan.Step) bool { return s.Tool.Set || !s.Ask.IsZero() }
+
+// allAtOnce is how many steps may run at once if a graph does not say.
+func allAtOnce(p *plan.Plan) int {
+	n := 0
+	for _, s := range p.Steps {
+		if s.ForEach.Set {
+			return plan.MaxSteps
+		}
+		if calls(s) {
+			n++
+		}
+	}
+	return max(n, plan.DefaultParallel)
 }
 
 // description is the step's title, unless that is only its id.
@@ -109,11 +150,17 @@ func (r *reader) readDAG(root *node, p *plan.Plan) {
 		if w := r.wish(i); len(w.refs) == 0 {
 			w.named = false
 		}
+		if !calls(s) && steps.items[i].kind == object {
+			r.wrong(steps.items[i], plan.MissingField, "write the tool that the step calls, or `ask` and a question", "the key %q is missing", "tool")
+		}
+	}
+	if n := allAtOnce(p); !p.Parallel.Set && n > 1 {
+		p.Parallel = plan.Is(n)
 	}
 	r.needs(p)
 }
 
-// writeDAG writes the steps that call a tool. It names those that it left out.
+// writeDAG writes the steps that call a tool or ask. It names those that it left out.
 func (d Document) writeDAG() ([]byte, map[int]string, error) {
 	history := d.kept
 	if d.Form != DAG {
@@ -123,8 +170,8 @@ func (d Document) writeDAG() ([]byte, map[int]string, error) {
 	steps, table, refs := root.get("steps"), callFields(), d.Plan.Refs()
 	dropped := map[int]string{}
 	for i, s := range d.Plan.Steps {
-		if !s.Tool.Set {
-			dropped[i] = "this form holds nothing but tool calls"
+		if !calls(s) {
+			dropped[i] = "this form holds nothing but tool calls and questions"
 			continue
 		}
 		n := objectOf(row{s, d.Plan, refs, len(steps.items)}, table, history[i])
@@ -139,16 +186,16 @@ func (d Document) writeDAG() ([]byte, map[int]string, error) {
 		steps.items = append(steps.items, n)
 	}
 	if len(steps.items) == 0 {
-		return nil, nil, fmt.Errorf("the plan has no step that calls a tool, and %s holds nothing else", DAG)
+		return nil, nil, fmt.Errorf("the plan has no step that calls a tool or asks, and %s holds nothing else", DAG)
 	}
 	return writeJSON(root), dropped, nil
 }
 
-// callsBefore are the ids of the tool calls that a step needs.
+// callsBefore are the ids of the steps of the form that a step needs.
 func callsBefore(p *plan.Plan, refs plan.Refs, i int) *node {
 	n := &node{kind: list}
 	for _, k := range needed(p, refs, i) {
-		if p.Steps[k].Tool.Set {
+		if calls(p.Steps[k]) {
 			n.items = append(n.items, texts(p.Steps[k].ID.Value))
 		}
 	}

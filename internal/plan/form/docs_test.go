@@ -21,7 +21,7 @@ func TestDocsExamples(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []form.Form{form.YAML, form.DAG, form.TaskPlan}
+	want := []form.Form{form.YAML, form.DAG, form.DAG, form.TaskPlan}
 	blocks := regexp.MustCompile("(?ms)^```(?:yaml|json)\n(.*?)^```").FindAllStringSubmatch(string(text), -1)
 	if len(blocks) != len(want) {
 		t.Fatalf("%d examples", len(blocks))

@@ -86,6 +86,7 @@ func (c *comparison) history() {
 	for _, place := range slices.Sorted(maps.Keys(d.kept)) {
 		for _, p := range d.kept[place] {
 			switch {
+			case p.key == orderKey: // the order of the steps, which every form has
 			case strings.HasPrefix(p.key, checklistOf):
 				c.lose("", p.key, "it is data that only the file itself holds")
 			case !d.Form.holdsSame(c.to):

@@ -19,6 +19,7 @@ type reader struct {
 	place    int   // whose pairs are read: an index of kept
 	marked   []int // places with a status that is a mark
 	wishes   []wish
+	order    int // the highest of the steps that were read, in a graph
 }
 
 func (r *reader) wrong(n *node, code, hint, message string, args ...any) {

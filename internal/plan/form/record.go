@@ -3,9 +3,12 @@ package form
 import (
 	"maps"
 	"slices"
+	"time"
+
+	"github.com/piton-dev/piton/internal/plan"
 )
 
-// Record is what a run made of a plan, in the words of the YAML and JSON form.
+// Record is what a run made of a plan, in the words of the form that it is written in.
 // What is empty is left out.
 type Record struct {
 	ID, Previous string // of the revision, and of the one before it
@@ -27,6 +30,7 @@ type StepRecord struct {
 	CompletedAt string
 	Output      string
 	Error       string
+	Took        time.Duration // of the call; only a graph holds it
 }
 
 // Recorded is the plan of the document as the record of a run, to be written as
@@ -101,6 +105,41 @@ func (d Document) RecordedTask(r TaskRecord) Document {
 	}
 	d.Form, d.recorded, d.kept = TaskPlan, true, kept{-1: append(feature, past...)}
 	return d
+}
+
+// RecordedGraph is the plan of the document as the record of a run, to be written as a
+// graph of tool calls: each step has its status and its result.
+func (d Document) RecordedGraph(r Record) Document {
+	d.Form, d.recorded = DAG, true
+	orders := d.kept
+	d.kept = kept{-1: said("id", r.ID, "version", r.Version, "createdAt", r.CreatedAt)}
+	for i, s := range r.Steps {
+		d.kept[i] = s.result()
+		for _, p := range orders[i] {
+			if p.key == orderKey {
+				d.kept[i] = append(d.kept[i], p)
+			}
+		}
+	}
+	return d
+}
+
+// result is what became of a call: once it has ended, whether it succeeded and with which value.
+func (s StepRecord) result() []pair {
+	pairs := said("status", s.Status)
+	if s.CompletedAt == "" || s.Status != "completed" && s.Status != "failed" {
+		return pairs
+	}
+	n := schemaOf("ok", s.Status == "completed")
+	if s.Output != "" {
+		value, err := readValue(plan.Text{Value: s.Output})
+		if err != nil {
+			value = texts(s.Output)
+		}
+		n.put("value", value)
+	}
+	n.pairs = append(n.pairs, said("error", s.Error, "duration", int(s.Took.Milliseconds()), "timestamp", s.CompletedAt)...)
+	return append(pairs, pair{key: "result", value: n})
 }
 
 func (r Record) pairs() []pair {

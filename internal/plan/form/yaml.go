@@ -68,7 +68,7 @@ func (t *yamlText) node(y *yaml.Node, depth int) *node {
 	t.r.comments = t.r.comments || y.HeadComment+y.LineComment+y.FootComment != ""
 	switch {
 	case y.Kind == yaml.AliasNode || y.Anchor != "":
-		t.r.wrong(n, plan.BadAlias, "write the value out", "a plan uses no anchors and no aliases")
+		t.r.wrong(n, plan.BadAlias, "write the value out", "anchors and aliases are not allowed")
 		return nil
 	case y.Style&yaml.TaggedStyle != 0:
 		t.r.wrong(n, plan.BadAlias, "put texts in quotes instead", "a plan uses no tags")
