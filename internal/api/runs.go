@@ -97,15 +97,21 @@ func (p *Product) opening(ctx context.Context, d *Document, r *engine.Revision, 
 	return engine.Open{Run: open, By: p.By}, append(c.objects(), base), nil
 }
 
-// pins names the configuration of every agent that the programs use.
+// pins names the configuration of every agent that the programs may use.
 func (p *Product) pins(programs ...*engine.Program) map[string]string {
 	pins := map[string]string{}
+	pin := func(role string) {
+		if hash, ok := config.AgentHash(p.Config, role); ok {
+			pins[role] = hash
+		}
+	}
 	for _, program := range programs {
 		for i := range program.Len() {
-			role := program.Step(i).Role
-			if hash, ok := config.AgentHash(p.Config, role); ok {
-				pins[role] = hash
-			}
+			pin(program.Step(i).Role)
+			pin(program.Step(i).Fallback)
+		}
+		for _, a := range program.Agents() {
+			pin(a.Role)
 		}
 	}
 	return pins

@@ -105,6 +105,7 @@ type Order struct {
 	Run  string      `json:"run"`
 	Step string      `json:"step,omitzero"`
 	Verb engine.Verb `json:"verb"`
+	Role string      `json:"role,omitempty"` // force-agent: who is to do the step
 	Why  string      `json:"why,omitzero"`
 	From bool        `json:"from,omitzero"` // the step and all that need it
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -61,6 +62,25 @@ func (a *app) waiveCmd() *cobra.Command {
 	return a.stepOrder("waive", "Accept a step without proof, in your name", "A waived step is not done. Its status stays visible, with your name and the reason.", "  piton waive check-links --why \"the site is down today\"", engine.DoWaive)
 }
 
+func (a *app) forceCmd() *cobra.Command {
+	var runID string
+	cmd := engine.Command{Verb: engine.DoForce}
+	c := &cobra.Command{
+		Use: "force-agent STEP AGENT", Short: "Choose the agent of a step",
+		Long: `From its next attempt on the step is done by this agent, whatever the plan or the rules say. An attempt that
+is under way goes on. The contract decides as before.`,
+		Example: "  piton force-agent write-tests reviewer --why \"knows the test suite\"",
+		Args:    exactly("a step and an agent", 2),
+		RunE: func(c *cobra.Command, args []string) error {
+			cmd.Role = args[1]
+			return a.command(c.Context(), runID, args[0], cmd)
+		},
+	}
+	c.Flags().StringVar(&runID, "run", "", "the run, instead of the newest")
+	c.Flags().StringVar(&cmd.Why, "why", "", "the reason, which is recorded")
+	return c
+}
+
 func (a *app) command(ctx context.Context, prefix, step string, c engine.Command) error {
 	if err := a.byPerson(); err != nil {
 		return err
@@ -70,14 +90,14 @@ func (a *app) command(ctx context.Context, prefix, step string, c engine.Command
 		with = a.looking
 	}
 	return with(ctx, func(s *session) error {
-		done, err := s.client.Order(ctx, api.Order{Run: prefix, Step: step, Verb: c.Verb, Why: c.Why, From: c.From})
+		done, err := s.client.Order(ctx, api.Order{Run: prefix, Step: step, Verb: c.Verb, Role: c.Role, Why: c.Why, From: c.From})
 		if err != nil {
 			return err
 		}
 		if step == "" {
 			a.did(string(c.Verb), done.Run, fmt.Sprintf("run %s: %s", done.Run, c.Verb))
 		} else {
-			a.did(string(c.Verb), done.Run, fmt.Sprintf("run %s, step %s: %s", done.Run, done.Step, c.Verb))
+			a.did(string(c.Verb), done.Run, strings.TrimSpace(fmt.Sprintf("run %s, step %s: %s %s", done.Run, done.Step, c.Verb, c.Role)))
 		}
 		s.goesOn(done)
 		return nil

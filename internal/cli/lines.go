@@ -192,6 +192,7 @@ func (l *words) start(h view.Happening) {
 	l.loop(h)
 	l.flag("agent", h.Agent)
 	l.flag("run", h.Child)
+	l.note(h.Text)
 }
 
 // loop adds how far a loop is.
@@ -257,7 +258,8 @@ func (t theme) lines(h view.Happening) []string {
 		l.note(h.Text)
 	case view.Over:
 		l.ending(h)
-	default: // skip, waive, redo, stop, undo, wait
+	default: // skip, waive, redo, stop, undo, wait, force
+		l.flag("agent", h.Agent)
 		if h.By != "" {
 			l.add("by %s", t.line(h.By))
 		}

@@ -117,6 +117,8 @@ func (t theme) scroll(h view.Happening) []string {
 		return append([]string{t.stepLine(lookOf(engine.Regressed, ""), row, "undone")}, t.under(6, warnTone, t.line(h.Text))...)
 	case view.Answered:
 		return []string{t.stepLine(lookOf(engine.Waiting, ""), row, t.line(h.By)+" answered: "+h.Text)}
+	case view.Forced:
+		return []string{t.stepLine(lookOf(engine.Waiting, ""), row, t.line(h.By)+" forces agent "+t.line(h.Agent))}
 	case view.Revised:
 		return t.under(1, warnTone, t.line(h.Text))
 	case view.Commanded:

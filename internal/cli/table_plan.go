@@ -74,6 +74,9 @@ func (t theme) planStep(s *plan.Step, doc *api.Document, needs []string) []strin
 		if known {
 			about = t.line(name)
 		}
+		if known && doc.Facts.Elective(s) {
+			about += ", or another agent"
+		}
 	}
 	lines := t.titled(cell{fmt.Sprintf("%s. %s (%s)", t.line(s.Number), t.one(s.Title.Value), t.line(s.ID.Value)), plainTone}, cell{about, runTone})
 	lines = append(lines, t.facts(3, view.StepFacts(s, doc, needs))...)

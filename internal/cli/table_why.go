@@ -89,6 +89,8 @@ func (t theme) evidence(x view.Account) []string {
 	var lines []string
 	for _, r := range x.Proof {
 		switch e := r.Event.(type) {
+		case engine.WorkDispatched:
+			lines = append(lines, t.under(logIndent, idleTone, fmt.Sprintf("event %d, attempt %d: given to agent %s: %s", r.Seq, e.Attempt, t.line(e.Role), t.line(e.Why)))...)
 		case engine.CheckEnded:
 			lines = append(lines, t.under(logIndent, idleTone, fmt.Sprintf("event %d, attempt %d: %s", r.Seq, e.Attempt, t.answered(e)))...)
 		case engine.WorkEnded:

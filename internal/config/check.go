@@ -65,7 +65,7 @@ func (d *decoder) agent(c *Config, name string) {
 
 // meaningless refuses keys that a script does not heed.
 func (d *decoder) meaningless(path string) {
-	for _, key := range []string{"command", "prompt", "parse", "modes.read", "modes.edit", "modes.full", "model", "mode"} {
+	for _, key := range []string{"command", "prompt", "parse", "modes.read", "modes.edit", "modes.full", "model", "when", "mode"} {
 		if at := path + "." + key; d.origins[at] != (Origin{}) {
 			d.wrong(at, "", "%s has no meaning for kind shell", at)
 		}

@@ -54,6 +54,7 @@ type Agent struct {
 	Limits  Limits            `key:"limits"`
 	Stop    Stop              `key:"stop"`
 	Model   string            `key:"model"`
+	When    string            `key:"when"` // what it is good at, in words; for steps that name no agent
 	Mode    string            `key:"mode"` // the agent's own word where the step's mode has none in Modes
 }
 

@@ -359,7 +359,7 @@ func (w *World) attempt(ctx context.Context, e engine.Effect, report Reporter, e
 	said := w.saying(e.Key, report.Said)
 	defer said.close()
 	r := w.Agents.Run(ctx, agent.Task{
-		Role: e.Step.Role, Step: e.Key.Step, Run: e.Key.Run, Attempt: e.Key.Attempt, Text: string(text),
+		Role: e.Role, Step: e.Key.Step, Run: e.Key.Run, Attempt: e.Key.Attempt, Text: string(text),
 		Dir: w.Dir, Mode: e.Step.Mode, Bash: w.shellPath(), Environ: environ(ctx), Pass: e.Step.Env, Timeout: e.Step.Timeout,
 		LogPath: filepath.Join(w.State, log), Scratch: scratch, Values: set, Offline: offline, OnReport: said.report,
 		OnClaims: func(c agent.Claims) { report.Report(c.Usage, c.Claims) },

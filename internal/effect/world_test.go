@@ -117,7 +117,7 @@ func (s *stage) step(task, contract string, writes ...string) *engine.Step {
 func (s *stage) effect(kind engine.EffectKind, step *engine.Step) engine.Effect {
 	return engine.Effect{
 		Key:  engine.Key{Run: "r-1", Step: step.ID, Attempt: 1, Kind: kind, N: 1},
-		Step: step, Base: s.base, Guards: s.guards,
+		Step: step, Role: step.Role, Base: s.base, Guards: s.guards,
 	}
 }
 

@@ -110,7 +110,8 @@ func (s *State) admitPrepared(in Prepared, now time.Time) ([]Event, error) {
 	}
 	st, p := &s.steps[i], s.prog.Step(i)
 	d := in.Dispatch
-	d.Step, d.Attempt, d.N, d.Kind, d.Role = p.ID, st.Attempt, in.Key.N, p.work(), p.Role
+	who := s.picks(i, now)
+	d.Step, d.Attempt, d.N, d.Kind, d.Role, d.Why = p.ID, st.Attempt, in.Key.N, p.work(), who.role, s.because(i, who)
 	d.Reserve, d.Child = s.reserve(i, now), ""
 	switch {
 	case in.Key.Kind != Prepare:

@@ -33,6 +33,8 @@ func (s *State) applyDispatched(e WorkDispatched, r Record) error {
 		return fmt.Errorf("a call of %q is dispatched, which is not the one that was looked at", e.Step)
 	case (p.Kind == Delegate && !once && e.Prompt != "") != (e.Child != ""):
 		return fmt.Errorf("work of %q is dispatched, a step for %s, and opens run %q", e.Step, p.Kind, e.Child)
+	case !once && !s.employs(i, e.Role):
+		return fmt.Errorf("work of %q is dispatched to %q, who has no part in it", e.Step, e.Role)
 	case !once && e.Kind != p.work():
 		return fmt.Errorf("%s work of %q is dispatched, a step for %s", e.Kind, e.Step, p.Kind)
 	case !s.knowable(e.Frames) || len(e.Frames) > 0 && e.Kind != AgentWork:
@@ -48,7 +50,7 @@ func (s *State) applyDispatched(e WorkDispatched, r Record) error {
 			return
 		}
 		st.become(Working)
-		st.Prompt, st.Tree, st.Began = e.Prompt, e.Tree, st.starts(r)
+		st.Role, st.Prompt, st.Tree, st.Began = e.Role, e.Prompt, e.Tree, st.starts(r)
 		if st.Child = e.Child; p.shows() {
 			st.called(e)
 		}
@@ -103,7 +105,8 @@ func (s *State) applyWorkEnded(e WorkEnded, at time.Time) error {
 	if !endsRightly(e, e.Kind) {
 		return fmt.Errorf("work %q %d.%d (%s) ended by %q, with the end of a run: %v", e.Step, e.Attempt, e.N, e.Kind, e.How, e.Ending != nil)
 	}
-	s.account(e, s.prog.Step(i).Role, st.Reserve)
+	s.account(e, st.Role, st.Reserve)
+	s.tried(st, e, at)
 	s.leaves(i, Start{at, st.Epoch}, e.OutOfScope)
 	s.change(i, func(st *step) {
 		st.Live, st.Reserve, st.Said, st.Claimed, st.Left = false, Amount{}, Usage{}, Claims{}, Start{at, st.Epoch}

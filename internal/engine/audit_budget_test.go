@@ -61,7 +61,7 @@ func (a *auditor) held() (sum engine.Amount) {
 // mayPay holds a dispatch against the budgets.
 func (a *auditor) mayPay(f *file, e engine.WorkDispatched) error {
 	own, all, held := f.purse, a.purse, a.held()
-	role := a.roles[f.def.Role]
+	role := a.roles[e.Role]
 	if f.def.Kind == engine.Delegate {
 		role = f.def.Child.Budget
 		if role.Tokens == 0 {
@@ -125,7 +125,7 @@ func reserved(what string, own, spent, all, role, got int64, kind engine.Kind) e
 }
 
 // paid counts the end of work. p is nil where the step is gone.
-func (a *auditor) paid(def *engine.Step, p *purse, d engine.WorkDispatched, e engine.WorkEnded) {
+func (a *auditor) paid(p *purse, d engine.WorkDispatched, e engine.WorkEnded) {
 	if d.Kind == engine.ContractWork || d.Kind == engine.MergeWork {
 		return
 	}
@@ -169,7 +169,7 @@ func (a *auditor) paid(def *engine.Step, p *purse, d engine.WorkDispatched, e en
 		p.most = highest(p.most, u)
 	}
 	if d.Kind == engine.AgentWork {
-		a.roles[def.Role] = highest(a.roles[def.Role], u)
+		a.roles[d.Role] = highest(a.roles[d.Role], u)
 	}
 }
 

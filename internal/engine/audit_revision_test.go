@@ -47,7 +47,11 @@ func (a *auditor) revised(e engine.RunOpened) error {
 			if f.def.Budget == p.Budget {
 				limits = f.purse.limits
 			}
-			f = &file{status: engine.Pending, attempt: f.attempt, n: -1, proved: -1, purse: f.purse}
+			word := ""
+			if f.def.Target == p.Target {
+				word = f.forced
+			}
+			f = &file{status: engine.Pending, attempt: f.attempt, n: -1, proved: -1, purse: f.purse, forced: word}
 			f.purse.limits = limits
 		default:
 			f = &file{status: engine.Pending, attempt: a.past[p.ID], n: -1, proved: -1, purse: purse{limits: p.Budget}}
@@ -187,7 +191,7 @@ func (a *auditor) leftEnded(e engine.WorkEnded, r engine.Record) (bool, error) {
 	if f := a.steps[e.Step]; f != nil {
 		p = &f.purse
 	}
-	a.paid(l.def, p, l.work, e)
+	a.paid(p, l.work, e)
 	a.work++
 	return true, nil
 }

@@ -49,6 +49,9 @@ import (
 //     the tokens that it may. It ends with a reason, and where that is another one
 //     than that all checks passed the step is not done. One that found its checks
 //     passed and changed nothing is not done either.
+//   - A step is done by the agent that a person forced, else by the one that its
+//     plan names or, after that one failed, its fallback; where the plan names none,
+//     by a listed one that could be run.
 //   - Only work of an owner that is gone is lost.
 //   - A run is done only when every step is satisfied and, with a ratchet,
 //     everything that was proved has been proved again since the last work.
@@ -87,6 +90,7 @@ type auditor struct {
 	room       int                      // before the last revision
 	purse      purse                    // of the run
 	roles      map[string]engine.Amount // the largest attempt of each
+	faults     map[string]time.Time     // when an agent could not be run, if that was the last of it
 	silent     int                      // attempts that did not say what they used
 	asking     string                   // item that asks for more for the run
 	work       int                      // dispatches and ends of work so far, to order proofs by
@@ -115,6 +119,7 @@ type file struct {
 	red       bool           // its checks were seen to fail
 	base      engine.Verdict // of a baseline that nobody has acted upon yet
 	aborted   bool           // by a person
+	forced    string         // whom a person gave it to
 	granted   time.Time
 	retries   int                 // without a person's word
 	infra     int                 // in a row
@@ -214,7 +219,7 @@ func (a *auditor) opened(e engine.RunOpened) error {
 	if a.open {
 		return fmt.Errorf("the run before has not ended")
 	}
-	*a = auditor{frames: a.frames, seq: a.seq, epoch: a.epoch, last: a.last, changed: map[string][2]string{}, run: e, open: true, steps: map[string]*file{}, items: map[string]engine.ItemOpened{}, roles: map[string]engine.Amount{}}
+	*a = auditor{frames: a.frames, seq: a.seq, epoch: a.epoch, last: a.last, changed: map[string][2]string{}, run: e, open: true, steps: map[string]*file{}, items: map[string]engine.ItemOpened{}, roles: map[string]engine.Amount{}, faults: map[string]time.Time{}}
 	a.purse.limits = tightest(e.Compiled.Budget(), e.Grant)
 	for i := range e.Compiled.Len() {
 		p := e.Compiled.Step(i)
@@ -291,6 +296,9 @@ func (a *auditor) commanded(e engine.Command) error {
 	}
 	if !a.open && a.run.Parent.Run != "" {
 		return fmt.Errorf("the run above has its end")
+	}
+	if e.Verb == engine.DoForce {
+		return a.forced(e)
 	}
 	goesOn := a.open
 	if !a.open {
@@ -392,6 +400,9 @@ func (a *auditor) dispatched(e engine.WorkDispatched, r engine.Record) error {
 	}
 	if e.Kind != engine.ContractWork && e.Kind != engine.MergeWork {
 		if err := a.mayPay(f, e); err != nil {
+			return err
+		}
+		if err := a.mayWork(f, e, r); err != nil {
 			return err
 		}
 	}
@@ -665,10 +676,11 @@ func (a *auditor) workEnded(e engine.WorkEnded, r engine.Record) error {
 	if tokens(e.Usage) < f.said {
 		return fmt.Errorf("work %d.%d of %q takes back what it said that it used", e.Attempt, e.N, e.Step)
 	}
-	a.paid(f.def, &f.purse, *f.live, e)
 	if f.def.Iterations > 0 && e.Kind == engine.AgentWork {
 		f.iterated(e)
 	}
+	a.paid(&f.purse, *f.live, e)
+	a.worked(*f.live, e, r.At)
 	f.live, f.said = nil, 0
 	if e.Kind == engine.ContractWork {
 		if e.How != engine.Exited {

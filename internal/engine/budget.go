@@ -109,7 +109,7 @@ func (s *State) reserve(i int, now time.Time) Amount {
 	var role Amount
 	switch p.Kind {
 	case Agent:
-		role = s.run.Roles[p.Role]
+		role = s.run.Roles[s.picks(i, now).role]
 	case Delegate:
 		role = s.grant(i, now)
 	}

@@ -155,10 +155,13 @@ func (s *State) judged(i int, now time.Time) StepSettled {
 	st, p := &s.steps[i], s.prog.Step(i)
 	v := s.verdict(i)
 	e := StepSettled{Step: p.ID, Attempt: st.Attempt, Verdict: v, Reason: s.reason(i, v), Status: Waiting}
-	more := st.Infra < len(infraWaits) && (st.Ended == nil || !st.Ended.Absent)
+	other := s.relieved(i, now)
+	more := st.Infra < len(infraWaits) && (other || st.Ended == nil || !st.Ended.Absent)
 	switch {
 	case v == Pass:
 		e.Status, e.Proven = Done, s.proves(i)
+	case v == Infra && more && other:
+		e.Status, e.RetryAt = st.Status, new(now)
 	case v == Infra && more && (p.Rerunnable || len(st.Checks) == 0):
 		e.Status, e.RetryAt = st.Status, new(now.Add(infraWaits[st.Infra]))
 	case v == Infra || v == FlakyCheck || v == Inconclusive || v == Clash:

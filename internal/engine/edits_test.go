@@ -25,7 +25,7 @@ func (w *world) revise(o op) {
 // revision is the next text of a run: some steps changed, some gone, some new,
 // in another order.
 func revision(now engine.RunOpened, o op) (engine.Revise, error) {
-	def := engine.Definition{Plan: now.Plan + "+", Title: "Any plan", Parallel: 1 + int(o.More)%5}
+	def := engine.Definition{Plan: now.Plan + "+", Title: "Any plan", Parallel: 1 + int(o.More)%5, Agents: now.Compiled.Agents()}
 	if def.Budget = now.Compiled.Budget(); o.How%5 == 0 {
 		def.Budget.Tokens += int64(o.More)
 	}

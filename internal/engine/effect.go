@@ -55,6 +55,7 @@ type Effect struct {
 	Note        string              // Prepare: what a person, or the harness, has to say about the last attempt
 	Restore     []Change            // Prepare: paths to put back
 	Prompt      string              // Work: object with what the agent or shell is given
+	Role        string              // Work: who does it
 	Work        WorkKind            // Work, and Verify for checks that may run only once
 	Tree        string              // object with the workspace as it was before the work; for Prepare that of the start before
 	Guards      []string            // of the whole program, and what runs above protect

@@ -206,6 +206,7 @@ type Command struct {
 	Verb Verb   `json:"verb"`
 	Step string `json:"step,omitempty"`
 	From bool   `json:"from,omitempty"` // retry: the step and all that need it
+	Role string `json:"role,omitempty"` // force-agent: who is to do the step
 	Why  string `json:"why,omitempty"`
 	By   string `json:"by"`
 }
@@ -220,6 +221,7 @@ const (
 	DoSkip   Verb = "skip"
 	DoWaive  Verb = "waive"
 	DoRetry  Verb = "retry"
+	DoForce  Verb = "force-agent" // from the next attempt on
 )
 
 // Injected says what context a prompt held. A reference that could not be
@@ -242,6 +244,7 @@ type WorkDispatched struct {
 	N        int        `json:"n"` // 1, and one more each time the work was lost
 	Kind     WorkKind   `json:"kind"`
 	Role     string     `json:"role,omitempty"`
+	Why      string     `json:"why,omitempty"`    // the role was taken, where it is not the plan that says so
 	Prompt   string     `json:"prompt,omitempty"` // object: what the agent or the shell was given, or the arguments of a tool
 	Injected []Injected `json:"injected,omitempty"`
 	Frames   []int      `json:"frames,omitempty"` // ids of those that the prompt held

@@ -35,6 +35,7 @@ func programs(most int) *rapid.Generator[*engine.Program] {
 		order := rapid.Permutation(numbers(n)).Draw(t, "order")
 		def := engine.Definition{Plan: "plan-1", Title: "Any plan", Parallel: rapid.IntRange(1, 5).Draw(t, "parallel")}
 		def.Budget = rapid.OneOf(rapid.Just(engine.Amount{}), amounts(3000, 10000, 40*time.Hour)).Draw(t, "budget")
+		def.Agents = anyAgents[:rapid.IntRange(0, len(anyAgents)).Draw(t, "agents")]
 		for i := range n {
 			def.Steps = append(def.Steps, anyStep(t, i))
 		}
@@ -112,6 +113,8 @@ func numbers(n int) []int {
 	return is
 }
 
+var anyAgents = []engine.Candidate{{Role: "coder", When: "write and fix code"}, {Role: "reviewer"}, {Role: "tester", When: "do tests"}}
+
 func anyStep(t *rapid.T, i int) engine.Step {
 	p := plain("s" + strconv.Itoa(i))
 	p.Number = strconv.Itoa(i + 1)
@@ -127,6 +130,7 @@ func anyStep(t *rapid.T, i int) engine.Step {
 		p.Budget = amounts(600, 2000, 10*time.Hour).Draw(t, "budget")
 	}
 	p.Role = rapid.SampledFrom([]string{"", "coder", "reviewer"}).Draw(t, "role")
+	p.Target = rapid.SampledFrom([]string{"", "any", "coder"}).Draw(t, "target")
 	p.Worktree = seldom.Draw(t, "worktree") == 5
 	if seldom.Draw(t, "approval") == 5 {
 		p.Approval = "it deploys"
@@ -166,6 +170,9 @@ func anyStep(t *rapid.T, i int) engine.Step {
 	if p.Kind == engine.Agent && p.Rerunnable && seldom.Draw(t, "loops") > 3 {
 		p.Iterations = rapid.IntRange(1, 4).Draw(t, "iterations")
 		p.Context = rapid.SampledFrom([]int64{0, 0, 200, 100_000}).Draw(t, "context")
+	}
+	if p.Kind == engine.Agent {
+		p.Fallback = rapid.SampledFrom([]string{"", "", "spare"}).Draw(t, "fallback")
 	}
 	return p
 }
@@ -529,8 +536,11 @@ func (w *world) tick(o op) {
 }
 
 func (w *world) order(o op) {
-	verbs := []engine.Verb{engine.DoPause, engine.DoResume, engine.DoSkip, engine.DoWaive, engine.DoRetry, engine.DoRetry, engine.DoResume, engine.DoCancel}
+	verbs := []engine.Verb{engine.DoPause, engine.DoResume, engine.DoSkip, engine.DoWaive, engine.DoRetry, engine.DoRetry, engine.DoForce, engine.DoCancel}
 	c := engine.Command{Verb: verbs[o.How%8], By: "ann", Why: "why \xff"}
+	if c.Verb == engine.DoForce {
+		c.Role = anyAgents[int(o.More)%len(anyAgents)].Role
+	}
 	if c.Verb == engine.DoCancel && o.More%8 != 0 {
 		c.Verb = engine.DoResume
 	}

@@ -29,6 +29,8 @@ func (s *State) admitOrder(in Order) ([]Event, error) {
 		err = s.refuseVerdict(c)
 	case DoRetry:
 		err = s.refuseRetry(c)
+	case DoForce:
+		err = s.refuseForce(c)
 	default:
 		err = refuse(Invalid, fmt.Sprintf("unknown command %q", c.Verb))
 	}
@@ -222,6 +224,8 @@ func (s *State) applyCommand(c Command) error {
 		s.halt(&s.run.Cancelled)
 	case DoSkip, DoWaive, DoRetry:
 		return s.applyStepOrder(c)
+	case DoForce:
+		return s.applyForce(c)
 	default:
 		return fmt.Errorf("unknown command %q", c.Verb)
 	}

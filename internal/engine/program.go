@@ -81,9 +81,10 @@ type Step struct {
 	Number        string         `json:"number"` // as the plan's author wrote it, for people
 	Title         string         `json:"title"`
 	Kind          Kind           `json:"kind"`
-	Role          string         `json:"role,omitempty"`   // name of the agent's configuration
-	Target        string         `json:"target,omitempty"` // what the plan asked for
-	Needs         []int          `json:"needs,omitempty"`  // indexes of earlier or later steps; the graph has no cycle
+	Role          string         `json:"role,omitempty"`     // name of the agent's configuration; where the plan leaves it open, of the default one
+	Target        string         `json:"target,omitempty"`   // what the plan asked for
+	Fallback      string         `json:"fallback,omitempty"` // who does the next attempt, once the agent of one has failed
+	Needs         []int          `json:"needs,omitempty"`    // indexes of earlier or later steps; the graph has no cycle
 	Subscriptions []Subscription `json:"subscriptions,omitempty"`
 	Task          string         `json:"task"`
 	Acceptance    []string       `json:"acceptance,omitempty"`
@@ -160,9 +161,11 @@ type Definition struct {
 	Context string `json:"context,omitempty"`
 	// Constraints hold for every step, in words; agents are told.
 	Constraints []string `json:"constraints,omitempty"`
-	Parallel    int      `json:"parallel"`        // how many steps may run at once, at least 1
-	Budget      Amount   `json:"budget,omitzero"` // of the run
-	Steps       []Step   `json:"steps"`
+	// Agents are those that do what leaves it open who does it, by name.
+	Agents   []Candidate `json:"agents,omitempty"`
+	Parallel int         `json:"parallel"`        // how many steps may run at once, at least 1
+	Budget   Amount      `json:"budget,omitzero"` // of the run
+	Steps    []Step      `json:"steps"`
 }
 
 // Program is a plan that has been verified and compiled: the only form the
@@ -177,9 +180,10 @@ type Program struct {
 	when    map[int]*Condition
 	inline  map[int]bool // steps whose outputs are kept with the records
 	hash    string
-	guards  []string   // of all steps, each once
-	refers  [][]string // by index: ids of the steps that arguments refer to
-	landing int        // 1 + the index of the step that merges the run's worktree
+	guards  []string      // of all steps, each once
+	refers  [][]string    // by index: ids of the steps that arguments refer to
+	landing int           // 1 + the index of the step that merges the run's worktree
+	suits   map[int][]int // by step that leaves it open who does it: how well it suits each of the agents
 
 	base  *Program      // what a run let grow into this one, nil for a program as it was compiled
 	of    []int         // patterns of the instances behind the steps of base
@@ -210,6 +214,7 @@ func newProgram(d Definition, body []byte) (*Program, error) {
 	}
 	p.hash = digest(body)
 	p.classes = classify(d.Steps)
+	p.weigh()
 	p.names = make([][]string, len(d.Steps))
 	for i := range d.Steps {
 		for _, n := range d.Steps[i].Needs {
@@ -328,6 +333,8 @@ func (s *Step) valid() error {
 		return errors.New("has a budget below nothing")
 	case s.Backoff < 0:
 		return errors.New("has a negative backoff")
+	case s.Fallback != "" && s.Kind != Agent:
+		return errors.New("has a fallback, and no agent does it")
 	}
 	if err := errors.Join(s.validTool(), s.validChild(), s.validSchema(), s.validLoop()); err != nil {
 		return err

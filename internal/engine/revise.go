@@ -207,6 +207,9 @@ func (s *State) applyRevision(e RunOpened) error {
 			if next[i] = st.revised(); s.prog.Step(j).Budget == prog.Step(i).Budget {
 				next[i].Raised = st.Raised
 			}
+			if s.prog.Step(j).Target == prog.Step(i).Target {
+				next[i].Forced = st.Forced
+			}
 			if same(s.prog, j, prog, i) {
 				next[i].Feedback = st.Feedback
 			}
@@ -288,7 +291,7 @@ func (s *State) leave(j int) {
 	if st.Live {
 		p := s.prog.Step(j)
 		s.run.Leaving = append(s.run.Leaving, leaving{
-			Step: p.ID, Attempt: st.Attempt, N: st.N, Kind: st.Kind, Epoch: st.Epoch, Role: p.Role, Reserve: st.Reserve, Child: st.Child,
+			Step: p.ID, Attempt: st.Attempt, N: st.N, Kind: st.Kind, Epoch: st.Epoch, Role: st.Role, Reserve: st.Reserve, Child: st.Child,
 			Here: s.enters(j), Tree: s.tree(j), Writes: p.Writes,
 		})
 	}

@@ -226,7 +226,7 @@ func (s *State) StepRow(i int) StepRow {
 	st, p := &s.steps[i], s.prog.Step(i)
 	row := StepRow{
 		Index: i, ID: p.ID, Number: p.Number, Title: p.Title, Status: s.shown(i), Phase: st.Phase, Reason: st.Reason,
-		Agent: p.Role, Attempts: st.Attempt, Verdict: st.Verdict, Baseline: st.Baseline, Proven: st.Proven,
+		Agent: s.doer(i), Attempts: st.Attempt, Verdict: st.Verdict, Baseline: st.Baseline, Proven: st.Proven,
 		Started: st.Started, Finished: st.Finished, Needs: s.prog.names[i],
 		Loop: s.loopRow(i),
 	}

@@ -196,6 +196,7 @@ func (s *State) settleAs(i int, st *step, e StepSettled, at time.Time) {
 		for _, c := range st.Checks {
 			s.move(c.Moved)
 		}
+		s.credits(i, e)
 		st.Ended, st.Feedback, st.Restore, st.Note = nil, nil, nil, ""
 		st.Merged = false
 	default:

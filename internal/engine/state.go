@@ -42,6 +42,7 @@ type run struct {
 	ending
 	sums `json:"-"`
 	spending
+	record
 	Proof   proof             `json:",omitzero"`
 	Leaving []leaving         // work of steps that a revision changed or took out
 	Past    map[string]int    // attempts of steps that revisions took out
@@ -91,6 +92,12 @@ type spending struct {
 	Unmetered  int               `json:",omitzero"`  // attempts that did not say what they used, with nothing reserved
 	Excused    int               `json:",omitzero"`  // those that a person let pass
 	Asking     string            `json:",omitzero"`  // the item that asks for more
+}
+
+// record is what a run knows of its agents.
+type record struct {
+	Faults map[string]time.Time `json:",omitempty"` // when an agent could not be run, if that was the last of it
+	Proofs map[string]int       `json:",omitempty"` // steps that it has proved, ever
 }
 
 // step is what State knows of one step, by concern. Fields are exported for the
@@ -162,6 +169,7 @@ type attempt struct {
 type dispatch struct {
 	Live    bool     `json:",omitzero"`
 	Kind    WorkKind `json:",omitzero"`
+	Role    string   `json:",omitzero"` // who does it, or did
 	Epoch   uint64   `json:",omitzero"`
 	Began   Start    `json:",omitzero"` // with Tree
 	Left    Start    `json:",omitzero"` // the end of the newest work, or of its checks, and who did that
@@ -197,6 +205,7 @@ type asking struct {
 	Item    string        `json:",omitzero"`
 	Answer  *ItemAnswered `json:",omitzero"`
 	Order   *Command      `json:",omitzero"`
+	Forced  *forced       `json:",omitzero"` // who is to do it
 }
 
 // worktree is how the merge of a step's worktree stands.

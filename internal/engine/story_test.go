@@ -29,6 +29,7 @@ import (
 //	  ID [script] [needs=a,b] [retries=N] [then=WORD] [expect=WORD] [approval=WHY] [noncritical]
 //	     [budget=LIMITS: 10000t+1.50$+20m] [task=WORD] [writes=a/,b/] [once] [step] [backoff=D] [checks=build,lint?] [worktree]
 //	     [iterations=N] [context=N]
+//	  where agents are given, as agents=NAME:word+word,NAME: [role=NAME] [target=any] [fallback=NAME]
 //	  a step that calls a tool: tool=NAME [args={"a":1}], and without checks: bare
 //	  a step that is delegated: plan=PATH [pinned], and without checks: bare
 //	ended STEP [status=WORD] [proven=N] [unproven=N] [silent=N]   of a run that did a step
@@ -44,7 +45,7 @@ import (
 //	surveyed [touched=PATH,…] [err=WHY]  where the run is opened with surveys=on; else nothing was touched
 //	checked STEP … [altered=PATH:WAS:IS] in a proof at the end
 //	lease STEP [behind=RUN/STEP] [first]   where the run is opened with leases=on
-//	order VERB [STEP] [from] [why=…] [by=NAME]
+//	order VERB [STEP] [from] [role=NAME] [why=…] [by=NAME]
 //	reply N CHOICE [text=…] [args=JSON] [by=NAME]
 //	epoch                                a new owner takes over
 //	wait for=D | wait                    until then, or until the core wants to be woken
@@ -276,7 +277,7 @@ func input(t *testing.T, d *desk, td *datadriven.TestData) engine.Input {
 		return begun
 	case "order":
 		return engine.Order{Command: engine.Command{
-			Verb: engine.Verb(word(td, 0)), Step: word(td, 1), From: td.HasArg("from"), Why: value(td, "why"), By: person(td),
+			Verb: engine.Verb(word(td, 0)), Step: word(td, 1), From: td.HasArg("from"), Role: value(td, "role"), Why: value(td, "why"), By: person(td),
 		}}
 	case "reply":
 		a := engine.ItemAnswered{Item: itemOf(d, word(td, 0)), Choice: word(td, 1), Text: value(td, "text"), By: person(td), Via: "test"}
@@ -346,6 +347,9 @@ func prepared(t *testing.T, d *desk, td *datadriven.TestData) engine.Input {
 	k := key(t, d, td)
 	in := engine.Prepared{Key: k, Err: value(td, "err"), Strays: change(value(td, "strays"))}
 	in.Dispatch.Tree = value(td, "tree")
+	if in.Err == "" && stepOf(d, k.Step).Kind == engine.Agent {
+		in.Dispatch.Prompt = "prompt"
+	}
 	if p := stepOf(d, k.Step); p.Kind == engine.Tool || p.Kind == engine.Delegate {
 		in.Preview = looked(d, td, k)
 	}
@@ -514,6 +518,15 @@ func revising(t *testing.T, d *desk, td *datadriven.TestData) engine.Input {
 // planOf is the plan in the line's input.
 func planOf(t *testing.T, td *datadriven.TestData, id string) *engine.Program {
 	def := engine.Definition{Plan: id, Title: "A plan", Parallel: number(t, td, "parallel", 1), Budget: limits(t, value(td, "budget"))}
+	for _, a := range td.CmdArgs {
+		if a.Key != "agents" {
+			continue
+		}
+		for _, v := range a.Vals {
+			role, when, _ := strings.Cut(v, ":")
+			def.Agents = append(def.Agents, engine.Candidate{Role: role, When: strings.ReplaceAll(when, "+", " ")})
+		}
+	}
 	index := map[string]int{}
 	for n, line := range strings.Split(strings.TrimSpace(td.Input), "\n") {
 		index[strings.Fields(line)[0]] = n
@@ -610,7 +623,13 @@ func label(p *engine.Step, name, v string, index map[string]int) (err error) {
 			p.Needs = append(p.Needs, index[id])
 		}
 	case "task":
-		p.Task = v
+		p.Task = strings.ReplaceAll(v, "+", " ")
+	case "role":
+		p.Role = v
+	case "target":
+		p.Target = v
+	case "fallback":
+		p.Fallback = v
 	case "retries":
 		p.OnFail.Retries, err = strconv.Atoi(v)
 	case "then":
@@ -829,11 +848,14 @@ func line(r engine.Record) string {
 		if e.Child != "" {
 			opens = " by " + e.Child
 		}
-		gets := ""
+		gets, who := "", ""
 		if len(e.Frames) > 0 {
 			gets = fmt.Sprintf(" frames %v", e.Frames)
 		}
-		return fmt.Sprintf("%s %d.%d %s%s%s%s", e.Step, e.Attempt, e.N, e.Kind, opens, gets, amount(" reserve", e.Reserve))
+		if e.Why != "" {
+			who = " to " + e.Role + " (" + e.Why + ")"
+		}
+		return fmt.Sprintf("%s %d.%d %s%s%s%s%s", e.Step, e.Attempt, e.N, e.Kind, who, opens, gets, amount(" reserve", e.Reserve))
 	case engine.WorkReported:
 		return fmt.Sprintf("%s %d.%d %dt", e.Step, e.Attempt, e.N, tokens(e.Usage))
 	case engine.WorkEnded:

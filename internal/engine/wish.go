@@ -82,7 +82,7 @@ func (s *State) effect(i int, k Key) Effect {
 			e.Iteration, e.Heard, e.Last = st.Laps+1, st.Heard, st.Output
 		}
 	case Work:
-		e.Work, e.Prompt, e.Value = st.Kind, st.Prompt, s.prog.inline[i]
+		e.Work, e.Role, e.Prompt, e.Value = st.Kind, st.Role, st.Prompt, s.prog.inline[i]
 		if st.Preview != nil {
 			e.Shown = st.Preview.Targets
 		}

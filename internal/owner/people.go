@@ -83,7 +83,7 @@ func (u *uses) Order(ctx context.Context, q api.Order) (api.Ordered, error) {
 	if err != nil {
 		return api.Ordered{}, err
 	}
-	c := engine.Command{Verb: q.Verb, Why: q.Why, From: q.From}
+	c := engine.Command{Verb: q.Verb, Role: q.Role, Why: q.Why, From: q.From}
 	if q.Step != "" {
 		if head, c.Step, err = p.Step(ctx, head, q.Step); err != nil {
 			return api.Ordered{}, err
@@ -99,7 +99,7 @@ func (u *uses) Order(ctx context.Context, q api.Order) (api.Ordered, error) {
 
 func sameOrder(e engine.Event, c engine.Command, by string) bool {
 	was, ok := e.(engine.Command)
-	return ok && was.Verb == c.Verb && was.Step == c.Step && was.Why == c.Why && was.By == by
+	return ok && was.Verb == c.Verb && was.Step == c.Step && was.Role == c.Role && was.Why == c.Why && was.By == by
 }
 
 // before reports whether this request was carried out already, by an owner that

@@ -427,7 +427,7 @@ func equipped(ctx context.Context, p *api.Product, state *engine.State, programs
 }
 
 // roles are those of the steps that are still to be worked on; with a nil state,
-// of all steps.
+// of all steps. A step that others can do needs nobody.
 func roles(state *engine.State, programs ...*engine.Program) []string {
 	var names []string
 	for _, p := range programs {
@@ -438,7 +438,9 @@ func roles(state *engine.State, programs ...*engine.Program) []string {
 					continue
 				}
 			}
-			names = append(names, p.Step(i).Role)
+			if !p.Elective(i) {
+				names = append(names, p.Step(i).Role)
+			}
 		}
 	}
 	slices.Sort(names)

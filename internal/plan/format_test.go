@@ -123,6 +123,7 @@ func randomStep(t *rapid.T, i int) *plan.Step {
 	maybe(t, "mark", &s.Mark, rapid.SampledFrom([]plan.Mark{plan.MarkDone, plan.MarkFailed}))
 	maybe(t, "id", &s.ID, field(rapid.Just(string(rune('a'+i))+"-1_x")))
 	maybe(t, "target", &s.Target, field(phrase()))
+	maybe(t, "fallback", &s.Fallback, field(phrase()))
 	maybe(t, "needs", &s.Needs, texts(rapid.SampledFrom([]string{"1", "3–N", "some-id", "N+1"})))
 	maybe(t, "task", &s.Task, prose())
 	maybe(t, "task block", &s.Task, block("", "text", "a`b"))

@@ -46,6 +46,7 @@ var table = [...]spec{
 	{"status", inStep, true, false, status{}, func(_ *Plan, s *Step) any { return &s.Status }},
 	{"id", inStep, false, false, id, func(_ *Plan, s *Step) any { return &s.ID }},
 	{"target", inStep, false, false, free, func(_ *Plan, s *Step) any { return &s.Target }},
+	{"fallback", inStep, false, false, free, func(_ *Plan, s *Step) any { return &s.Fallback }},
 	{"tool", inStep, false, false, free, func(_ *Plan, s *Step) any { return &s.Tool }},
 	{"needs", inStep, false, false, needs{}, func(_ *Plan, s *Step) any { return &s.Needs }},
 	{"when", inStep, false, true, short{}, func(_ *Plan, s *Step) any { return &s.When }},

@@ -208,6 +208,7 @@ type Step struct {
 
 	ID            Field[string] // if not Set, a slug of the title that is unique in the plan
 	Target        Field[string] // agent role; "any" (default) lets the arbiter choose
+	Fallback      Field[string] // agent role of the next attempt, once the agent of one has failed; "" if absent
 	Needs         Field[[]Text] // numbers or ids; Set and empty for `none`; not Set means the step before
 	Subscriptions Field[[]Subscription]
 	Task          Text

@@ -175,6 +175,7 @@ func agents(env Env) map[string]verify.Agent {
 			Shell:   a.Kind == config.Shell,
 			Metered: a.Kind == config.Exec && tellsUsage(a.Parse),
 			Time:    a.Limits.Time,
+			When:    a.When,
 		}
 		_, priced := env.Config.Price(name)
 		fact.Costless = fact.Metered && !priced && tokensOnly(a.Parse)

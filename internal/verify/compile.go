@@ -93,6 +93,9 @@ func (c compiler) definition() engine.Definition {
 	for _, u := range c.doc.units {
 		def.Steps = append(def.Steps, c.step(u))
 	}
+	if slices.ContainsFunc(def.Steps, func(s engine.Step) bool { return s.Kind == engine.Agent }) {
+		def.Agents = c.facts.candidates()
+	}
 	if p.Workspace.Value == inWorktree {
 		def.Steps = append(def.Steps, c.landing(def.Steps))
 	}
@@ -145,14 +148,21 @@ func (c compiler) pin(steps []engine.Step, was Revised) {
 
 func (c compiler) step(u *unit) engine.Step {
 	role, agent, _ := c.facts.Agent(u.Target.Value)
+	limit := agent.Time
+	if name, fits := u.first(c.facts); fits {
+		role, agent = name, c.facts.Agents[name]
+	}
+	if c.facts.Elective(u.Step) {
+		limit = 0 // that of whoever is chosen holds when it starts
+	}
 	s := engine.Step{
 		ID: u.ID.Value, Number: u.Number, Title: u.Title.Value,
-		Kind: engine.Agent, Role: role, Target: u.Target.Value,
+		Kind: engine.Agent, Role: role, Target: u.Target.Value, Fallback: u.Fallback.Value,
 		Needs: indexes(u.needs), Subscriptions: c.subscriptions(u), Reads: c.doc.reads(u, c.facts),
 		Task: cmp.Or(u.Task.Value, u.Title.Value), Acceptance: texts(u.Acceptance.Value), Checks: checks(u),
 		Expect: c.expect(u), OnFail: engine.OnFail{Retries: u.Failing().Retries, Then: engine.Then(u.Failing().Then)},
 		Backoff: u.Backoff.Value, Critical: u.Critical.Value, Approval: approval(u.Approval.Value),
-		Timeout: shorter(u.Timeout.Value, agent.Time), CheckTimeout: u.CheckTimeout.Value,
+		Timeout: shorter(u.Timeout.Value, limit), CheckTimeout: u.CheckTimeout.Value,
 		Holds: u.Holds.Value == "run", Rerunnable: u.Rerunnable.Value,
 		Mode: u.Mode.Value, Network: u.Network.Value, Isolation: c.isolation(u),
 		Env: texts(u.Env.Value), Writes: writes(u), Guards: c.guards(u),
@@ -174,7 +184,7 @@ func (c compiler) step(u *unit) engine.Step {
 		return c.delegated(s, file)
 	}
 	if agent.Shell {
-		s.Kind, s.Task = engine.Script, u.Task.Code().Value
+		s.Kind, s.Task, s.Fallback = engine.Script, u.Task.Code().Value, ""
 	}
 	return s
 }
@@ -209,7 +219,7 @@ const toolBackoff = time.Second
 
 // callOf makes the step one that calls a tool.
 func callOf(s engine.Step, u *unit) engine.Step {
-	s.Kind, s.Role, s.Target = engine.Tool, "", ""
+	s.Kind, s.Role, s.Target, s.Fallback = engine.Tool, "", "", ""
 	s.Tool, s.Timeout = u.Tool.Value, u.Timeout.Value
 	s.Holds = s.Holds && s.Checkable()
 	if !u.Backoff.Set {
@@ -223,7 +233,7 @@ func callOf(s engine.Step, u *unit) engine.Step {
 
 // delegated makes the step one that a run of its own carries out.
 func (c compiler) delegated(s engine.Step, file string) engine.Step {
-	s.Kind, s.Role, s.Target, s.Writes, s.Setup = engine.Delegate, "", "", nil, ""
+	s.Kind, s.Role, s.Target, s.Fallback, s.Writes, s.Setup = engine.Delegate, "", "", "", nil, ""
 	s.Holds = s.Holds && s.Checkable()
 	child := c.options.Children[file]
 	child.Path = file
@@ -233,7 +243,7 @@ func (c compiler) delegated(s engine.Step, file string) engine.Step {
 
 // question makes of s the step by which a person is asked.
 func question(u *unit, s engine.Step) engine.Step {
-	s.Kind, s.Role, s.Target, s.Task = engine.Ask, "", "", u.Ask.Value
+	s.Kind, s.Role, s.Target, s.Fallback, s.Task = engine.Ask, "", "", "", u.Ask.Value
 	s.Choices = texts(u.Choices)
 	s.Checks, s.Guards, s.Writes, s.Approval = nil, nil, nil, ""
 	return s

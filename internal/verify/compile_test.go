@@ -128,9 +128,13 @@ func TestCompileTimeout(t *testing.T) {
 		{"", time.Hour, 10 * time.Minute},
 		{"**timeout:** 30m\n", time.Hour, 30 * time.Minute},
 		{"**timeout:** 2h\n", time.Hour, time.Hour},
+		{"**target:** any\n**timeout:** 2h\n", time.Hour, 2 * time.Hour}, // it need not be this agent
 	} {
 		p := parse(t, oneStep(test.label))
 		f := facts(t, verify.Needs(p), "")
+		if !strings.Contains(test.label, "target") {
+			p.Steps[0].Target.Value = "coder"
+		}
 		f.Agents["coder"] = verify.Agent{Metered: true, Time: test.limit}
 		program, err := verify.Compile(p, f, verify.Options{})
 		if err != nil {

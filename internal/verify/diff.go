@@ -210,6 +210,7 @@ func (d *document) labels(u *unit) []label {
 	return []label{
 		{"title", u.Title.Value},
 		{"target", u.Target.Value},
+		{"fallback", u.Fallback.Value},
 		{"needs", strings.Join(d.needIDs(u), "\x00")},
 		{"subscriptions", each(u.Subscriptions.Value, func(s plan.Subscription) string { return s.Kind + ":" + s.Ref })},
 		{"task", u.Task.Value},

@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -232,6 +233,40 @@ func (f Facts) Agent(target string) (string, Agent, bool) {
 	}
 	a, ok := f.Agents[name]
 	return name, a, ok
+}
+
+// candidates are the agents that a step may be given to which names none: those that
+// have a model, and whose program is there.
+func (f Facts) candidates() []engine.Candidate {
+	var list []engine.Candidate
+	for _, name := range slices.Sorted(slices.Values(f.models())) {
+		if a := f.Agents[name]; a.Missing == "" {
+			list = append(list, engine.Candidate{Role: name, When: a.When})
+		}
+	}
+	return list
+}
+
+// Elective reports whether the rules choose among several agents for the step.
+func (f Facts) Elective(s *plan.Step) bool {
+	_, a, _ := f.Agent(s.Target.Value)
+	return isAny(s.Target.Value) && !a.Shell && len(f.candidates()) > 1
+}
+
+// first is who does a step at first that names no agent where the configuration has
+// several and no default: the one whose words fit it best. False where none fit.
+func (u *unit) first(f Facts) (string, bool) {
+	if !u.works() || !isAny(u.Target.Value) || f.DefaultAgent != "" {
+		return "", false
+	}
+	agents := f.candidates()
+	best, most := "", 0
+	for n, suits := range engine.Suits(agents, u.Title.Value, cmp.Or(u.Task.Value, u.Title.Value)) {
+		if suits > most {
+			best, most = agents[n].Role, suits
+		}
+	}
+	return best, most > 0
 }
 
 // onlyModel is the agent that has a model, "" where several have one.

@@ -104,6 +104,9 @@ func (d *document) queries() Queries {
 		if u.works() && !isAny(u.Target.Value) {
 			q.agents[u.Target.Value] = true
 		}
+		if u.Fallback.Set {
+			q.agents[u.Fallback.Value] = true
+		}
 		for _, s := range u.proofs {
 			q.script(s)
 		}

@@ -11,18 +11,45 @@ import (
 )
 
 func checkUnknownAgent(p *pass, u *unit) {
+	p.fallback(u)
 	if !u.works() || isAny(u.Target.Value) {
 		return
 	}
 	if _, _, ok := p.facts.Agent(u.Target.Value); ok {
 		return
 	}
+	p.unknownAgent(u, u.Target)
+}
+
+func (p *pass) unknownAgent(u *unit, name plan.Field[string]) {
 	names := slices.Sorted(maps.Keys(p.facts.Agents))
-	hint := plan.Nearest(u.Target.Value, names)
+	hint := plan.Nearest(name.Value, names)
 	if hint == "" {
 		hint = "add it to .piton/config.yaml; configured: " + strings.Join(names, ", ")
 	}
-	p.report(u, u.Target.Pos, fmt.Sprintf("step %q asks for agent %q, which is not configured", u.ID.Value, u.Target.Value), hint)
+	p.report(u, name.Pos, fmt.Sprintf("step %q asks for agent %q, which is not configured", u.ID.Value, name.Value), hint)
+}
+
+// fallback judges who takes over from the agent of a step.
+func (p *pass) fallback(u *unit) {
+	if !u.Fallback.Set {
+		return
+	}
+	says := func(text, hint string) {
+		p.report(u, u.Fallback.Pos, fmt.Sprintf("step %q has a `fallback`, ", u.ID.Value)+text, hint)
+	}
+	a, known := p.facts.Agents[u.Fallback.Value]
+	name, _, _ := p.facts.Agent(u.Target.Value)
+	switch {
+	case !u.works() || u.scripted(p.facts):
+		says("and no agent does it", "take it out")
+	case !known:
+		p.unknownAgent(u, u.Fallback)
+	case a.Shell:
+		says(fmt.Sprintf("and %q runs scripts", u.Fallback.Value), "name an agent that has a model")
+	case u.Fallback.Value == name && !isAny(u.Target.Value):
+		says("which is the agent that it has already", "name another agent")
+	}
 }
 
 func isAny(target string) bool { return target == anyAgent || target == "" }
@@ -34,9 +61,12 @@ func checkNoAgent(p *pass, u *unit) {
 	if _, _, ok := p.facts.Agent(u.Target.Value); ok {
 		return
 	}
+	if _, fits := u.first(p.facts); fits {
+		return
+	}
 	message, hint := "no agent is configured", "add one under `agents:` in .piton/config.yaml, or write `target: script` if the task is a shell script"
 	if len(p.facts.models()) > 0 {
-		message, hint = "the configuration has several agents and no default", "write a `target:`, or `default_agent:` in .piton/config.yaml"
+		message, hint = "the configuration has several agents, no default, and no `when:` with a word of the step", "write a `target:`, or `default_agent:` in .piton/config.yaml"
 	}
 	p.report(u, u.Target.Pos, fmt.Sprintf("step %q names no agent, and %s", u.ID.Value, message), hint)
 }

@@ -128,6 +128,7 @@ func ProofFacts(s *plan.Step) Facts {
 func FailureFacts(s *plan.Step) Facts {
 	on := s.Failing()
 	f := Facts{OnFailure(on.Retries, string(on.Then))}
+	f.add("fallback", s.Fallback.Value)
 	switch {
 	case s.Backoff.Set && s.Backoff.Value == 0:
 		f.add("backoff", "none")

@@ -65,6 +65,7 @@ const (
 	Undone    Deed = "undo"
 	behind    Deed = "wait"
 	Commanded Deed = "order"
+	Forced    Deed = "force" // an agent on a step
 	divided   Deed = "each"
 	Over      Deed = "done"
 )
@@ -198,6 +199,10 @@ func (f *Fold) tell(h Happening, event engine.Event, was engine.StepRow) []Happe
 			h.What, h.Text = Revised, fmt.Sprintf("revision %d of the plan: %d of %d steps carried over", e.Version, len(e.Carried), f.State.Program().Len())
 		}
 	case engine.Command:
+		if e.Verb == engine.DoForce {
+			h.What, h.Step, h.Agent, h.By, h.Text = Forced, f.Index(e.Step), e.Role, e.By, e.Why
+			break
+		}
 		if e.Step != "" {
 			return nil // what came of it is told
 		}
@@ -304,7 +309,7 @@ func (f *Fold) dispatched(h Happening, e engine.WorkDispatched) []Happening {
 	h.Step, h.Attempt, h.N = f.Index(e.Step), e.Attempt, e.N
 	h.Loop = f.loop(h.Step)
 	start := h
-	start.What, start.Agent, start.Child = Started, e.Role, e.Child
+	start.What, start.Agent, start.Child, start.Text = Started, e.Role, e.Child, e.Why
 	if e.Kind == engine.MergeWork {
 		start.What = Merging
 	}

@@ -264,6 +264,9 @@ func Unapproved(r *engine.Revision, p *engine.Program, workspace string) Run {
 	for i := range p.Len() {
 		s := p.Step(i)
 		row := engine.StepRow{ID: s.ID, Number: s.Number, Title: s.Title, Status: engine.Pending, Agent: s.Role}
+		if p.Elective(i) {
+			row.Agent = ""
+		}
 		for _, n := range s.Needs {
 			row.Needs = append(row.Needs, p.Step(n).ID)
 		}

@@ -17,7 +17,7 @@ type Account struct {
 	Hold  engine.Hold
 	Roots []int               // steps that keep it in the end, where they are not those of hold
 	Told  map[string]*outcome // by step
-	Proof []engine.Record     // the newest answers of its checks, by phase, and the end of its work
+	Proof []engine.Record     // who was given it by a rule, the newest answers of its checks, by phase, and the end of its work
 }
 
 // outcome is what the journal tells last of a step.
@@ -88,7 +88,10 @@ func (x *Account) evidence(step string, r engine.Record) {
 		return
 	}
 	older := func(o engine.Record) bool { was, _ := proofOf(o.Event); return was == what }
-	x.Proof = append(slices.DeleteFunc(x.Proof, older), r)
+	x.Proof = slices.DeleteFunc(x.Proof, older)
+	if d, given := r.Event.(engine.WorkDispatched); !given || d.Why != "" {
+		x.Proof = append(x.Proof, r)
+	}
 }
 
 // proofOf says what an event is the evidence of, and of which step; "" for none.
@@ -98,6 +101,10 @@ func proofOf(e engine.Event) (what, step string) {
 		return string(e.Phase) + " " + e.Check, e.Step
 	case engine.WorkEnded:
 		return string(e.Kind), e.Step
+	case engine.WorkDispatched:
+		if e.Kind == engine.AgentWork {
+			return "given", e.Step
+		}
 	}
 	return "", ""
 }

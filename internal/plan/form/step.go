@@ -13,6 +13,7 @@ func stepFields() []field[row] {
 	f := []field[row]{indexField(), stepNumber(), idField()}
 	f = append(f, at("description", "The step's title, in one line.", line(), func(s row) *plan.Text { return &s.Title }).as("title").required())
 	f = append(f, statusField[row]("pending", "in_progress", "complete", "failed", "skipped"), on("suggestedAgent", "The agent role that does the step.", name(), func(s row) *plan.Field[string] { return &s.Target }).as("target"))
+	f = append(f, on("fallbackAgent", "The agent role of the next attempt, once the agent of one has failed.", name(), func(s row) *plan.Field[string] { return &s.Fallback }).as("fallback"))
 	f = append(f, needsFields()...)
 	f = append(f, workLabels()...)
 	f = append(f, proofLabels()...)
