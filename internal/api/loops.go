@@ -30,6 +30,9 @@ func (p *Product) Loops(ctx context.Context, head engine.HeadRow) (map[string]*L
 	all := loops.All()
 	for _, l := range all {
 		for i := range l.Activity {
+			if l.Activity[i].Summary != "" {
+				continue
+			}
 			body, err := p.Body(ctx, l.Activity[i].Output)
 			if err != nil {
 				return nil, err

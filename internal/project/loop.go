@@ -35,7 +35,7 @@ type LoopItem struct {
 type Iteration struct {
 	Iteration int               `json:"iteration"`
 	Attempt   int               `json:"attempt"`
-	Summary   string            `json:"summary"` // the agent's last words: a claim
+	Summary   string            `json:"summary"` // what the agent said last: a claim
 	At        string            `json:"timestamp"`
 	Ms        int64             `json:"duration_ms"`
 	Verdict   engine.Verdict    `json:"verdict"`
@@ -65,6 +65,7 @@ type looping struct {
 	work   LoopItem
 	ms     int64
 	output string
+	words  string
 }
 
 // Take takes the next record of the run, the first of which opens it.
@@ -132,7 +133,7 @@ func (l *looping) take(r engine.Record, was, now engine.StepRow) {
 	case engine.WorkEnded:
 		if e.Kind == engine.AgentWork {
 			l.ms += e.Ms
-			l.output = e.Output
+			l.output, l.words = e.Output, Summary([]byte(e.Words))
 		}
 	case engine.CheckEnded:
 		if e.Phase == engine.Baseline {
@@ -163,13 +164,13 @@ func (l *looping) settled(e engine.StepSettled, r engine.Record, was, now engine
 	}
 	p := Iteration{
 		Iteration: was.Loop.Iteration, Attempt: e.Attempt, At: moment(r.At), Ms: l.ms, Verdict: e.Verdict, Reason: e.Reason, Exit: e.Exit,
-		Snapshot: map[string]string{Implement: l.work.Status}, Output: l.output,
+		Snapshot: map[string]string{Implement: l.work.Status}, Output: l.output, Summary: l.words,
 	}
 	for name, said := range l.said {
 		p.Snapshot[name] = said.Status
 	}
 	l.Activity = append(l.Activity, p)
-	l.ms, l.output, l.Updated = 0, "", r.At
+	l.ms, l.output, l.words, l.Updated = 0, "", "", r.At
 }
 
 func passes(ok bool) string {
@@ -224,7 +225,7 @@ const (
 	maxSummary    = 500
 )
 
-// Summary is the end of what an agent put out.
+// Summary is the end of what an agent said, or put out.
 func Summary(output []byte) string {
 	return last(strings.ToValidUTF8(string(output), "\ufffd"), maxSummary)
 }
