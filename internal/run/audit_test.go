@@ -424,6 +424,10 @@ func picture(s *engine.State) string {
 	}
 	if s.Program() != nil {
 		for _, row := range rowsOf(s).Steps {
+			if row.Loop != nil {
+				fmt.Fprintf(&text, "%+v\n", *row.Loop)
+				row.Loop = nil
+			}
 			text.WriteString(fmt.Sprintf("%+v\n", row))
 		}
 		text.WriteString(fmt.Sprintf("%+v", s.Head()))

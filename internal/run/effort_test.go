@@ -188,6 +188,9 @@ func (x *effort) ended(r *rand.Rand) run.Answer {
 		exit = 0 // else the call failed
 	}
 	in := engine.WorkEnded{How: engine.Exited, Exit: exit, Output: output.Hash, Size: 10, Log: x.token, Usage: engine.Usage{In: &tokens}}
+	if x.effect.Step.Iterations > 0 {
+		in.Changed = []string{x.token}
+	}
 	change := []engine.Change{{Path: "Makefile", What: "changed"}}
 	if !x.life.fate.calm {
 		switch n := r.IntN(100); {

@@ -50,6 +50,7 @@ type account struct {
 	barred     []finding           // why the work under way must not really start
 
 	tries, infra, lost int
+	laps               int // iterations of a loop that are over, since it began anew
 	notBefore          time.Time
 	waits              bool   // until then
 	epoch              uint64 // that said so
@@ -384,6 +385,12 @@ func (g *ledger) askLater(a *account, e engine.StepSettled, r engine.Record) {
 // waits holds the pause before a step goes on against the rules.
 func (g *ledger) waits(a *account, e engine.StepSettled, r engine.Record) {
 	wait := time.Duration(a.tries) * a.step.Backoff
+	if a.step.Iterations > 0 && e.Exit == "" {
+		wait = time.Duration(a.laps) * a.step.Backoff
+	}
+	if a.laps > 0 && a.laps >= a.step.Iterations {
+		g.find("retries", "%s goes into iteration %d of %d", e.Step, a.laps+1, a.step.Iterations)
+	}
 	if e.Verdict == engine.Infra {
 		a.infra++
 		wait = []time.Duration{0, 1, 5, 25, 0}[min(a.infra, 4)] * time.Second
@@ -407,7 +414,7 @@ func (g *ledger) settledByHarness(a *account, e engine.StepSettled, r engine.Rec
 		if len(a.round) < len(a.step.Checks) || verdict(a.round) == engine.Pass || a.round[0].Phase != engine.Ratchet {
 			g.find("proof", "%s is regressed, and no proof failed", e.Step)
 		}
-		a.tries, a.infra, a.regressed = 0, 0, true
+		a.tries, a.infra, a.laps, a.regressed = 0, 0, 0, true
 		if e.Verdict == engine.Fail {
 			a.before = engine.Fail
 		}
@@ -417,8 +424,12 @@ func (g *ledger) settledByHarness(a *account, e engine.StepSettled, r engine.Rec
 			g.find("backoff", "%s is tried again at no time", e.Step)
 			return
 		}
-		if e.Verdict != engine.Infra {
-			a.tries, a.infra = a.tries+1, 0
+		switch {
+		case e.Verdict == engine.Infra:
+		case a.step.Iterations > 0 && e.Exit == "":
+			a.laps, a.infra = a.laps+1, 0
+		default:
+			a.tries, a.infra, a.laps = a.tries+1, 0, 0
 		}
 		g.waits(a, e, r)
 	}
@@ -477,7 +488,7 @@ func (g *ledger) settledByPerson(a *account, e engine.StepSettled) {
 	a.ordered = false
 	a.notBefore, a.waits, a.lost = time.Time{}, false, 0
 	if e.Status == engine.Pending && !approved {
-		a.infra = 0
+		a.infra, a.laps = 0, 0
 		if a.satisfied() {
 			a.tries = 0
 		}

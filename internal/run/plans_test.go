@@ -62,6 +62,9 @@ func randomStep(r *rand.Rand, i int) engine.Step {
 	if chance(r, 20) && s.Kind == engine.Script && !s.Worktree {
 		s.Kind, s.Tool = engine.Tool, "write_file"
 	}
+	if s.Kind == engine.Agent && s.Rerunnable && chance(r, 30) {
+		s.Iterations = 1 + r.IntN(3)
+	}
 	return s
 }
 
