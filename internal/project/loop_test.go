@@ -11,9 +11,9 @@ import (
 // character.
 func TestSummary(t *testing.T) {
 	for in, want := range map[string]string{
-		"":                 "",
-		"\n wrote it \n":   "wrote it",
-		"broken \xff bytes": "broken \ufffd bytes",
+		"":                                       "",
+		"\n wrote it \n":                         "wrote it",
+		"broken \xff bytes":                      "broken \ufffd bytes",
 		strings.Repeat("x", 600) + "\nlast line": "last line",
 	} {
 		if got := project.Summary([]byte(in)); got != want {
