@@ -65,6 +65,14 @@ func (c *Client) Resume(ctx context.Context, r Resume) (Opened, error) {
 	return ask[Opened](ctx, c, "resume", r)
 }
 
+func (c *Client) Plan(ctx context.Context, p Planning) (Planned, error) {
+	return ask[Planned](ctx, c, "plan", p)
+}
+
+func (c *Client) Withdraw(ctx context.Context, w Withdrawal) (None, error) {
+	return ask[None](ctx, c, "withdraw", w)
+}
+
 func (c *Client) Order(ctx context.Context, o Order) (Ordered, error) {
 	return ask[Ordered](ctx, c, "order", o)
 }

@@ -41,7 +41,7 @@ func (p *Product) newest(w *engine.Workspace, rel, hash string) *engine.Revision
 		path := head.Drafted.Path
 		if _, looked := gone[path]; !looked {
 			_, err := os.Lstat(p.file(path))
-			gone[path] = errors.Is(err, fs.ErrNotExist)
+			gone[path] = path == "" || errors.Is(err, fs.ErrNotExist) // a plan may have none yet
 		}
 		if gone[path] {
 			return head

@@ -330,7 +330,7 @@ func (p *Product) record(ctx context.Context, desk Desk, d *Document, since *ver
 			return nil, err
 		}
 	}
-	if newest != nil && newest.Drafted.Path != d.Rel {
+	if newest != nil && newest.Drafted.Path != d.Rel && newest.Drafted.Path != "" {
 		in.Changes = "moved from " + newest.Drafted.Path + ", " + in.Changes
 	}
 	if err := desk.Submit(ctx, engine.WorkspaceStream, in, objects...); err != nil {

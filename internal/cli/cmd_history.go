@@ -57,6 +57,9 @@ func (t theme) revision(e api.Entry) []string {
 		about = append(about, t.line(p.Changes))
 	}
 	lines = append(lines, t.under(3, idleTone, strings.Join(about, " · "))...)
+	if p.Reason != "" {
+		lines = append(lines, t.under(3, idleTone, "reason: "+t.one(p.Reason))...)
+	}
 	if e.Answer != nil && e.Answer.Why != "" {
 		lines = append(lines, t.under(3, idleTone, "why: "+t.line(e.Answer.Why))...)
 	}

@@ -10,19 +10,6 @@ import (
 	"github.com/piton-dev/piton/internal/view"
 )
 
-func (a *app) planCmd() *cobra.Command {
-	c := &cobra.Command{
-		Use:     "plan",
-		Short:   "Give a plan its former text, or its later one",
-		Long:    "Walks through the texts that were recorded of a plan; piton history lists them.",
-		Example: "  piton plan undo plans/fix.md",
-		Args:    verbs,
-		RunE:    func(c *cobra.Command, _ []string) error { return c.Help() },
-	}
-	c.AddCommand(a.walkCmd(false), a.walkCmd(true))
-	return c
-}
-
 func (a *app) walkCmd(forth bool) *cobra.Command {
 	verb, short, text := "undo", "Give a plan the text that it had before", "one before"
 	if forth {

@@ -121,7 +121,10 @@ func (a *app) problem(err error) (*api.Problem, int) {
 }
 
 func codeOf(err error, p *api.Problem) int {
+	_, apart := errors.AsType[diverged](err)
 	switch {
+	case apart:
+		return exitDiverging
 	case errors.Is(err, store.ErrCorrupt):
 		return exitIntegrity
 	case errors.Is(err, api.ErrMachine), errors.Is(err, store.ErrFull), errors.Is(err, store.ErrReadOnly), errors.Is(err, store.ErrVersion):

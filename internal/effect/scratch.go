@@ -35,6 +35,14 @@ const (
 	attemptPrefix = "attempt-"
 )
 
+// Scratch gives an empty directory outside of workspace and state, for a process that
+// is no attempt of a step. done takes it back.
+func (w *World) Scratch() (dir string, done func(), err error) {
+	free := w.scratches()
+	dir, err = free.take(w.State)
+	return dir, func() { free.give(dir) }, err
+}
+
 // take gives a directory, in one that is noted in the state directory.
 func (s *scratch) take(state string) (string, error) {
 	s.mu.Lock()

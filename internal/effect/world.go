@@ -34,6 +34,9 @@ type World struct {
 	NewRun func(ctx context.Context) (string, error)
 	Made   func(ctx context.Context, dir string, e engine.Effect) (Made, error) // from the files in dir
 
+	// Draw makes a plan of a request, or a revision of one.
+	Draw func(ctx context.Context, e engine.Effect) Result
+
 	// Marked reports whether a plan document differs only in the marks that the owner
 	// makes, or has the text that a person has approved since. nil marks none.
 	Marked func(ctx context.Context, path string, was, is []byte) bool
@@ -133,6 +136,7 @@ var acts = map[engine.EffectKind]func(w *World, ctx context.Context, e engine.Ef
 	engine.Prove:   (*World).prove,
 	engine.Survey:  (*World).survey,
 	engine.Merge:   (*World).merge,
+	engine.Draw:    func(w *World, ctx context.Context, e engine.Effect, _ Reporter) Result { return w.Draw(ctx, e) },
 }
 
 // place finds the world that an effect acts in, and makes it one of that world.

@@ -11,12 +11,39 @@ import (
 type ErrandAsked struct {
 	Errand  string   `json:"errand"`
 	Kind    WorkKind `json:"kind"`
-	Request string   `json:"request"` // object
-	By      string   `json:"by"`
+	Request string   `json:"request"`          // object: the whole question, as it is put to whoever does the work
+	Intent  string   `json:"intent,omitempty"` // that it is for
+	// Path is that of the document which is to have the plan; of a directory, with a
+	// slash at its end, where the plan's title names it; "" for none.
+	Path string `json:"path,omitempty"`
+	By   string `json:"by"`
 }
 
-// Errand asks for work of the workspace.
-type Errand struct{ ErrandAsked }
+// ErrandDropped ends an errand that nobody wants any more.
+type ErrandDropped struct {
+	Errand string `json:"errand"`
+	By     string `json:"by"`
+}
+
+// Errand asks for work of the workspace, with the intent where that is new.
+type Errand struct {
+	ErrandAsked
+	Intent *IntentOpened
+}
+
+// Withdraw takes an errand back.
+type Withdraw struct{ ErrandDropped }
+
+// ErrandRow is what is known of one errand.
+type ErrandRow struct {
+	Asked     ErrandAsked
+	Ended     *WorkEnded // nil while it is under way
+	Withdrawn string     // who withdrew it
+	Plan      string     // id of the revision that came of it
+}
+
+// Over reports whether nothing more comes of the errand.
+func (r ErrandRow) Over() bool { return r.Ended != nil || r.Withdrawn != "" }
 
 // errand is one that was asked for and has not ended. Its work is dispatched and
 // ends like that of a step, by the id of the errand, in attempt 1.
@@ -75,6 +102,21 @@ func (w *Workspace) Effect(k Key) Effect {
 	return Effect{Key: k, Work: asked.Kind, Prompt: asked.Request}
 }
 
+// Errand finds an errand by its id, also one that is over.
+func (w *Workspace) Errand(id string) (ErrandRow, bool) {
+	r, ok := w.asked[id]
+	return r, ok
+}
+
+// Errands calls yield for every errand, the newest first, until it returns false.
+func (w *Workspace) Errands(yield func(ErrandRow) bool) {
+	for _, id := range slices.Backward(w.sought) {
+		if !yield(w.asked[id]) {
+			return
+		}
+	}
+}
+
 // errand finds one that has not ended.
 func (w *Workspace) errand(id string) *errand {
 	n := slices.IndexFunc(w.errands, func(e errand) bool { return e.Asked.Errand == id })
@@ -86,14 +128,30 @@ func (w *Workspace) errand(id string) *errand {
 
 func (w *Workspace) admitErrand(in Errand) ([]Event, error) {
 	switch {
-	case in.Errand == "" || in.By == "":
+	case in.ErrandAsked.Errand == "" || in.By == "":
 		return nil, refuse(Invalid, "an errand needs an id and the name of who asks")
-	case w.asked[in.Errand]:
-		return nil, refuse(Conflict, "errand "+in.Errand+" exists already")
+	case w.asked[in.ErrandAsked.Errand].Asked.Errand != "":
+		return nil, refuse(Conflict, "errand "+in.ErrandAsked.Errand+" exists already")
 	case in.Kind != PlanWork:
 		return nil, refuse(Invalid, fmt.Sprintf("work of the kind %q is no errand", in.Kind))
 	}
-	return []Event{in.ErrandAsked}, nil
+	if in.Intent == nil {
+		return []Event{in.ErrandAsked}, nil
+	}
+	if in.Intent.ID == "" || in.Intent.ID != in.ErrandAsked.Intent || w.intents[in.Intent.ID].ID != "" {
+		return nil, refuse(Conflict, fmt.Sprintf("errand %s is for intent %q, which is not the new one %q", in.ErrandAsked.Errand, in.ErrandAsked.Intent, in.Intent.ID))
+	}
+	return []Event{*in.Intent, in.ErrandAsked}, nil
+}
+
+func (w *Workspace) admitWithdraw(in ErrandDropped) ([]Event, error) {
+	if in.By == "" {
+		return nil, refuse(Invalid, "an errand is withdrawn in somebody's name")
+	}
+	if w.errand(in.Errand) == nil {
+		return nil, refuse(Conflict, "errand "+in.Errand+" is not under way")
+	}
+	return []Event{in}, nil
 }
 
 func (w *Workspace) admitEnded(in Ended) ([]Event, error) {
@@ -107,17 +165,28 @@ func (w *Workspace) admitEnded(in Ended) ([]Event, error) {
 	end := in.WorkEnded
 	end.Step, end.Attempt, end.N, end.Kind = in.Key.Step, 1, e.N, e.Asked.Kind
 	end.Reason = text(end.Reason)
-	return []Event{end}, nil
+	if in.Draft == nil {
+		return []Event{end}, nil
+	}
+	d, fresh := w.Undrafted(*in.Draft)
+	d.Errand = end.Step
+	drafted, err := w.admitDraft(d)
+	if !fresh || err != nil {
+		// The plan stands in the output all the same. To refuse the end would have the
+		// work done once more.
+		return []Event{end}, nil //nolint:nilerr // there is no revision of it
+	}
+	return append([]Event{end}, drafted...), nil
 }
 
 // applyErrand folds what happens to errands.
 func (w *Workspace) applyErrand(ev Event, epoch uint64) error {
 	switch ev := ev.(type) {
 	case ErrandAsked:
-		if w.asked[ev.Errand] {
+		if _, twice := w.asked[ev.Errand]; twice {
 			return fmt.Errorf("errand %s is asked for twice", ev.Errand)
 		}
-		w.asked[ev.Errand] = true
+		w.asked[ev.Errand], w.sought = ErrandRow{Asked: ev}, append(w.sought, ev.Errand)
 		w.errands = append(w.errands, errand{Asked: ev})
 	case WorkDispatched:
 		e := w.errand(ev.Step)
@@ -130,20 +199,35 @@ func (w *Workspace) applyErrand(ev Event, epoch uint64) error {
 		if e == nil || e.Epoch == 0 || ev.N != e.N || !ev.How.known() {
 			return fmt.Errorf("work %q.%d ended by %q, which is not under way", ev.Step, ev.N, ev.How)
 		}
-		w.endErrand(e, ev.How)
+		w.endErrand(e, ev)
+	case ErrandDropped:
+		if w.errand(ev.Errand) == nil {
+			return fmt.Errorf("errand %s is withdrawn, which is not under way", ev.Errand)
+		}
+		row := w.asked[ev.Errand]
+		row.Withdrawn = ev.By
+		w.closeErrand(row)
 	}
 	return nil
 }
 
+// closeErrand takes an errand that is over from those that are not.
+func (w *Workspace) closeErrand(row ErrandRow) {
+	w.asked[row.Asked.Errand] = row
+	w.errands = slices.DeleteFunc(w.errands, func(o errand) bool { return o.Asked.Errand == row.Asked.Errand })
+}
+
 // endErrand takes the end of an errand's work. What was cut off is dispatched
 // again, but not for ever where it may be what ends its owner.
-func (w *Workspace) endErrand(e *errand, how How) {
+func (w *Workspace) endErrand(e *errand, end WorkEnded) {
 	e.Epoch = 0
-	if how == Lost {
+	if end.How == Lost {
 		e.Lost++
 	}
-	if how == Stopped || how == Lost && e.Lost < maxLost {
+	if end.How == Stopped || end.How == Lost && e.Lost < maxLost {
 		return
 	}
-	w.errands = slices.DeleteFunc(w.errands, func(o errand) bool { return o.Asked.Errand == e.Asked.Errand })
+	row := w.asked[e.Asked.Errand]
+	row.Ended = &end
+	w.closeErrand(row)
 }

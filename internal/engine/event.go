@@ -69,6 +69,7 @@ type PlanDrafted struct {
 	// that one of its steps is delegated to.
 	Parent string `json:"parent,omitempty"`
 	Reason string `json:"reasoning,omitempty"`
+	Errand string `json:"errand,omitempty"` // that it came of
 	By     string `json:"by"`
 }
 
@@ -477,6 +478,7 @@ func (PreviewMade) Type() string    { return "preview.made" }
 func (WorkReported) Type() string   { return "work.reported" }
 func (StepExpanded) Type() string   { return "step.expanded" }
 func (ErrandAsked) Type() string    { return "errand.asked" }
+func (ErrandDropped) Type() string  { return "errand.dropped" }
 func (FramePushed) Type() string    { return "frame.pushed" }
 
 // Encode returns an event's body on the wire.
@@ -514,6 +516,7 @@ var decoders = map[string]func([]byte) (Event, error){
 	PlanAnswered{}.Type():   decodeAs[PlanAnswered],
 	RunArchived{}.Type():    decodeAs[RunArchived],
 	ErrandAsked{}.Type():    decodeAs[ErrandAsked],
+	ErrandDropped{}.Type():  decodeAs[ErrandDropped],
 	TaskOpened{}.Type():     decodeAs[TaskOpened],
 	RunOpened{}.Type():      decodeAs[RunOpened],
 	RunEnded{}.Type():       decodeAs[RunEnded],

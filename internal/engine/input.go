@@ -34,6 +34,7 @@ type Prepared struct {
 type Ended struct {
 	Key Key
 	WorkEnded
+	Draft *Draft // of a Draw effect: the revision that was made
 }
 
 // Revise lets a run go on with the next revision of its plan, which a person
@@ -95,6 +96,7 @@ func (Reported) Actor() string    { return Harness }
 func (Expanded) Actor() string    { return Harness }
 func (Recall) Actor() string      { return Harness }
 func (i Errand) Actor() string    { return i.By }
+func (i Withdraw) Actor() string  { return i.By }
 func (i Archive) Actor() string   { return i.By }
 
 // text is s as a journal can hold it. Bytes that are no UTF-8, such as a tail

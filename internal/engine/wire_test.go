@@ -43,6 +43,7 @@ func makers() map[string]*rapid.Generator[engine.Event] {
 		"PlanAnswered":   anyOf[engine.PlanAnswered](),
 		"RunArchived":    anyOf[engine.RunArchived](),
 		"ErrandAsked":    anyOf[engine.ErrandAsked](),
+		"ErrandDropped":  anyOf[engine.ErrandDropped](),
 		"TaskOpened":     anyOf[engine.TaskOpened](),
 		"RunOpened":      anyOf[engine.RunOpened](),
 		"RunEnded":       anyOf[engine.RunEnded](),

@@ -27,7 +27,8 @@ type Workspace struct {
 	shelf   map[string]bool   // runs that are archived
 	moved   []ArchivedRow     // on to it, or from it
 	errands []errand          // that have not ended, as they were asked for
-	asked   map[string]bool   // every errand
+	asked   map[string]ErrandRow
+	sought  []string // ids of all errands, as they were asked for
 }
 
 // Revision is what is known of one revision of a plan.
@@ -48,7 +49,7 @@ func (w *Workspace) Seq() uint64 { return w.seq }
 // Clone returns a copy that goes its own way. It costs a pass over all plans.
 func (w *Workspace) Clone() *Workspace {
 	c := &Workspace{seq: w.seq, epoch: w.epoch, intents: maps.Clone(w.intents), paths: maps.Clone(w.paths), changed: slices.Clone(w.changed), shelf: maps.Clone(w.shelf), moved: slices.Clone(w.moved)}
-	c.errands, c.asked = slices.Clone(w.errands), maps.Clone(w.asked)
+	c.errands, c.asked, c.sought = slices.Clone(w.errands), maps.Clone(w.asked), slices.Clone(w.sought)
 	c.heads = maps.Clone(w.heads)
 	if w.plans != nil {
 		c.plans = make(map[string]*Revision, len(w.plans))
@@ -71,19 +72,21 @@ func (w *Workspace) Revision(id string) (*Revision, bool) {
 // intent that it knows, and each under an id that no other text has. False says
 // that it has the revision.
 func (w *Workspace) Undrafted(d Draft) (Draft, bool) {
-	intent := *d.Intent
-	for n := 2; w.intents[intent.ID].ID != "" && w.intents[intent.ID].Prompt != intent.Prompt; n++ {
-		intent.ID = fmt.Sprintf("%s-%d", d.Intent.ID, n)
+	if d.Intent != nil {
+		intent := *d.Intent
+		for n := 2; w.intents[intent.ID].ID != "" && w.intents[intent.ID].Prompt != intent.Prompt; n++ {
+			intent.ID = fmt.Sprintf("%s-%d", d.Intent.ID, n)
+		}
+		d.Intent, d.PlanDrafted.Intent = &intent, intent.ID
 	}
 	id := d.Plan
-	d.Intent, d.PlanDrafted.Intent = &intent, intent.ID
 	for n := 2; w.plans[d.Plan] != nil; n++ {
-		if was := w.plans[d.Plan].Drafted; was.Source == d.Source && was.Intent == intent.ID {
+		if was := w.plans[d.Plan].Drafted; was.Source == d.Source && was.Intent == d.PlanDrafted.Intent {
 			return d, false
 		}
 		d.Plan = fmt.Sprintf("%s-%d", id, n)
 	}
-	if _, known := w.intents[intent.ID]; known {
+	if _, known := w.intents[d.PlanDrafted.Intent]; known {
 		d.Intent = nil
 	}
 	return d, true
@@ -122,7 +125,7 @@ func (w *Workspace) Revisions(yield func(*Revision) bool) {
 // waits reports whether the revision waits for approval: only the newest of
 // a document does.
 func (w *Workspace) waits(r *Revision) bool {
-	return r.Drafted.Parent == "" && w.paths[r.Drafted.Path] == r.Drafted.Plan && r.Answer == nil && r.Verified.OK
+	return r.Drafted.Parent == "" && r.Drafted.Path != "" && w.paths[r.Drafted.Path] == r.Drafted.Plan && r.Answer == nil && r.Verified.OK
 }
 
 // Rows returns what changed in the projections since it was last called, and
@@ -154,7 +157,7 @@ func (w *Workspace) Apply(r Record) error {
 	if w.plans == nil {
 		w.intents, w.plans, w.paths = map[string]IntentOpened{}, map[string]*Revision{}, map[string]string{}
 		w.heads = map[string]string{}
-		w.asked = map[string]bool{}
+		w.asked = map[string]ErrandRow{}
 	}
 	err := inOrder(r, w.seq, w.epoch)
 	if err == nil {
@@ -193,10 +196,14 @@ func (w *Workspace) apply(r Record) error {
 		}
 		w.plans[e.Plan] = &Revision{Drafted: e, At: r.At}
 		w.order = append(w.order, w.plans[e.Plan])
+		if row, ok := w.asked[e.Errand]; ok {
+			row.Plan = e.Plan
+			w.asked[e.Errand] = row
+		}
 		last := w.plans[w.heads[e.Intent]]
 		w.heads[e.Intent] = e.Plan
-		if e.Parent != "" {
-			return nil // it is of no document that runs by itself
+		if e.Parent != "" || e.Path == "" {
+			return nil // it is of no document that runs by itself, or of none yet
 		}
 		w.changed = append(w.changed, e.Plan)
 		if before, ok := w.paths[e.Path]; ok {
@@ -223,7 +230,7 @@ func (w *Workspace) apply(r Record) error {
 		w.changed = append(w.changed, e.Plan)
 	case RunArchived:
 		w.archive(e)
-	case ErrandAsked, WorkDispatched, WorkEnded:
+	case ErrandAsked, ErrandDropped, WorkDispatched, WorkEnded:
 		return w.applyErrand(e, r.Epoch)
 	default:
 		return fmt.Errorf("%T does not belong in the workspace's stream", r.Event)
@@ -244,6 +251,8 @@ func (w *Workspace) Admit(in Input, _ time.Time) ([]Event, error) {
 		return w.admitArchive(in)
 	case Errand:
 		return w.admitErrand(in)
+	case Withdraw:
+		return w.admitWithdraw(in.ErrandDropped)
 	case Ended:
 		return w.admitEnded(in)
 	}

@@ -343,6 +343,9 @@ func TestErrandsThatCannotBe(t *testing.T) {
 		{asked, begun, engine.WorkEnded{Step: "e", Attempt: 1, N: 1, Kind: engine.PlanWork, How: "well"}},
 		{asked, begun, ended, ended},
 		{asked, begun, ended, asked},
+		{engine.ErrandDropped{Errand: "e", By: "ann"}},
+		{asked, begun, ended, engine.ErrandDropped{Errand: "e", By: "ann"}},
+		{asked, begun, engine.ErrandDropped{Errand: "e", By: "ann"}, ended},
 	} {
 		var w engine.Workspace
 		for n, e := range append([]engine.Event{engine.EpochBegan{}}, tt...) {

@@ -50,6 +50,9 @@ func (o *Owner) prepare(ctx context.Context, caller api.Caller, stream string) e
 	if err != nil {
 		return err
 	}
+	if stream == engine.WorkspaceStream {
+		return o.rigUp(ctx, p, 1)
+	}
 	var opened engine.RunOpened
 	if err := o.host.Look(ctx, stream, func(s *engine.State) { opened = s.Run() }); err != nil {
 		return err

@@ -144,8 +144,13 @@ func (o *Owner) close() error {
 // show gets the records of every turn when they are durable. The loop calls it.
 func (o *Owner) show(records []engine.Record) {
 	for _, r := range records {
-		if _, ended := r.Event.(engine.RunEnded); ended {
+		switch r.Event.(type) {
+		case engine.RunEnded:
 			o.ends(r.Stream)
+		case engine.WorkEnded, engine.ErrandDropped:
+			if r.Stream == engine.WorkspaceStream {
+				o.chore(o.unerrand)
+			}
 		}
 	}
 	for _, stream := range o.resting() {

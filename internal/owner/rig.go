@@ -79,11 +79,13 @@ func (o *Owner) newRig(p *api.Product, parallel int) (r *rig, err error) {
 	if r.tools, err = open(o.cfg.Place.Dir); err != nil {
 		return r, err
 	}
+	agents := agent.New(agentConfigs(p.Config), r.pool)
 	r.world = &effect.World{
 		Dir: o.cfg.Place.Dir, State: o.cfg.Place.State, Environ: o.environ, Pool: r.pool, Tree: r.tree, Tools: r.tools,
-		Agents: agent.New(agentConfigs(p.Config), r.pool), Worktrees: Worktrees(o.cfg.Place), OpenTools: open,
+		Agents: agents, Worktrees: Worktrees(o.cfg.Place), OpenTools: open,
 		Object: func(hash string) ([]byte, error) { return o.store.Object(context.Background(), hash) },
 		NewRun: p.NewRun, Marked: p.Marked, ElsewhereOwned: o.elsewhereOwned,
+		Draw: func(ctx context.Context, e engine.Effect) effect.Result { return o.draw(ctx, p, e) },
 		Made: func(ctx context.Context, dir string, e engine.Effect) (effect.Made, error) {
 			return made(ctx, p, dir, e)
 		},
@@ -270,5 +272,9 @@ func priceOf(c config.Config, role string) *agent.Price {
 	if !ok {
 		return nil
 	}
+	return priceFor(p)
+}
+
+func priceFor(p config.Price) *agent.Price {
 	return &agent.Price{In: int64(p.Input), Out: int64(p.Output)}
 }

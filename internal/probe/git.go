@@ -37,11 +37,21 @@ const maxKept = 64 << 20
 // unignored are the files of the workspace that git does not ignore, and the
 // directories that hold some; not ok where git cannot tell.
 func unignored(ctx context.Context, env Env) (names map[string]bool, ok bool) {
+	body, ok := askGit(ctx, env, maxKept, tree.Kept)
+	if !ok {
+		return nil, false
+	}
+	return withParents(strings.Split(string(body), "\x00")), true
+}
+
+// askGit is what git prints to a command that is made of the workspace and its program;
+// not ok where it cannot tell.
+func askGit(ctx context.Context, env Env, most int64, command func(dir, git string) (argv, environ []string)) (body []byte, ok bool) {
 	file := outside("git", env)
 	if file == "" {
 		return nil, false
 	}
-	argv, environ := tree.Kept(env.Workspace, file)
+	argv, environ := command(env.Workspace, file)
 	if argv == nil {
 		return nil, false
 	}
@@ -53,11 +63,8 @@ func unignored(ctx context.Context, env Env) (names map[string]bool, ok bool) {
 	if err != nil || cmd.Start() != nil {
 		return nil, false
 	}
-	body, err := io.ReadAll(io.LimitReader(out, maxKept))
-	if cmd.Wait() != nil || err != nil {
-		return nil, false
-	}
-	return withParents(strings.Split(string(body), "\x00")), true
+	body, err = io.ReadAll(io.LimitReader(out, most))
+	return body, cmd.Wait() == nil && err == nil
 }
 
 // withParents is the set of the names and of the directories above them.

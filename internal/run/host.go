@@ -167,7 +167,7 @@ func (h *Host) Epoch() uint64 { return h.epoch }
 // Do and from nowhere else.
 func (h *Host) Submit(ctx context.Context, stream string, in engine.Input, objects ...store.Object) error {
 	switch in.(type) {
-	case engine.Open, engine.Revise, engine.Order, engine.Reply, engine.Draft, engine.Judgement, engine.Archive, engine.Errand:
+	case engine.Open, engine.Revise, engine.Order, engine.Reply, engine.Draft, engine.Judgement, engine.Archive, engine.Errand, engine.Withdraw:
 		return h.send(ctx, envelope{stream: stream, in: in, objects: objects})
 	}
 	return &engine.Refusal{Code: engine.Invalid, Message: fmt.Sprintf("%T cannot be submitted", in)}
@@ -180,7 +180,7 @@ func (h *Host) Activate(ctx context.Context, stream string) error {
 }
 
 // Release stops the effects of a task, and of the runs that carry out its steps,
-// and starts no more of them. It returns when nothing of them runs any more, and
+// or of the workspace itself, and starts no more of them. It returns when nothing of them runs any more, and
 // how it ended is durable. The run stays open: Activate goes on with it.
 func (h *Host) Release(ctx context.Context, stream string) error {
 	return h.send(ctx, envelope{stream: stream, release: true})

@@ -5,6 +5,9 @@ import "maps"
 // family visits a task and those of the runs that carry out its steps.
 func (h *Host) family(stream string, t *task, visit func(string, *task)) {
 	visit(stream, t)
+	if t.state == nil {
+		return // the workspace's own work has none
+	}
 	for _, d := range t.state.Delegations() {
 		if child := h.tasks[d.Task]; child != nil {
 			h.family(d.Task, child, visit)
@@ -20,7 +23,7 @@ func (h *Host) letGo(stream string, t *task, touched map[string]bool) {
 // released answers who waits until nothing of a task runs any more.
 func (h *Host) released() {
 	maps.DeleteFunc(h.releases, func(stream string, acks []chan error) bool {
-		t := h.tasks[stream]
+		t := h.stream(stream)
 		if h.failed == nil && t != nil && !t.active && h.stops(t) {
 			return false
 		}

@@ -108,7 +108,7 @@ func (h *Host) admit(e *envelope, touched map[string]bool) error {
 	if err != nil || t == nil {
 		return err
 	}
-	if (e.look != nil || e.release) && t.state == nil {
+	if e.look != nil && t.state == nil {
 		e.err = &engine.Refusal{Code: engine.Invalid, Message: e.stream + " is no task"}
 		return nil
 	}

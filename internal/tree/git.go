@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -123,6 +124,16 @@ func Kept(dir, git string) (argv, env []string) {
 		return nil, nil
 	}
 	return append(gitArgs(git), kept...), gitEnv(gitDir, workTree)
+}
+
+// Titles is the command that prints the titles of the newest commits of the repository
+// that dir lies in, one a line; nil where there is none.
+func Titles(dir, git string, most int) (argv, env []string) {
+	gitDir, workTree := repository(dir)
+	if gitDir == "" {
+		return nil, nil
+	}
+	return append(gitArgs(git), "log", "-n", strconv.Itoa(most), "--no-show-signature", "--format=%s"), gitEnv(gitDir, workTree)
 }
 
 func disks(names []string) []string {

@@ -38,6 +38,7 @@ type Revision struct {
 	AnsweredAt Stamp    `json:"answered_at"`
 	Why        string   `json:"why"`
 	Changes    string   `json:"changes"`
+	Reasoning  string   `json:"reasoning,omitempty"` // of the planner
 	Weakened   []string `json:"weakened"`
 	Runs       []string `json:"runs"`
 }
@@ -54,7 +55,7 @@ func RevisionOf(e api.Entry) Revision {
 	p := e.Drafted
 	d := Revision{
 		ID: p.Plan, Version: p.Version, Previous: p.Previous, Path: p.Path, Title: p.Title, Hash: p.Hash, By: p.By, At: Stamp(e.At),
-		Changes: p.Changes, Weakened: List(p.Weakened), Runs: List(e.Runs),
+		Changes: p.Changes, Reasoning: p.Reason, Weakened: List(p.Weakened), Runs: List(e.Runs),
 	}
 	if e.Answer != nil {
 		word := string(PlanStatus(e.Revision))

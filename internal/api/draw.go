@@ -1,0 +1,131 @@
+package api
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/piton-dev/piton/internal/engine"
+	"github.com/piton-dev/piton/internal/plan"
+	"github.com/piton-dev/piton/internal/store"
+)
+
+// MaxRequest is how long a request for a plan may be, in bytes.
+const MaxRequest = 64 << 10
+
+// Planning asks for a plan to be made of a request.
+type Planning struct {
+	Request     string   `json:"request"`
+	Constraints []string `json:"constraints,omitempty"`
+	// Path is that of the document which is to have the plan, as the person names it;
+	// with a slash at its end a directory, where the title names the document; "" is
+	// none. Nobody but the person's face writes it.
+	Path  string `json:"path,omitzero"`
+	Again bool   `json:"again,omitzero"` // even where the journal has the answer to this very question
+}
+
+// Planned names the errand that makes the plan.
+type Planned struct {
+	Errand string `json:"errand"`
+	Who    string `json:"who"`            // makes it, for people
+	Known  bool   `json:"known,omitzero"` // it was asked for before
+}
+
+// Withdrawal takes an errand back.
+type Withdrawal struct {
+	Errand string `json:"errand"`
+}
+
+// Errand is what is known of an errand.
+func (p *Product) Errand(ctx context.Context, id string) (engine.ErrandRow, error) {
+	w, err := p.workspace(ctx)
+	if err != nil {
+		return engine.ErrandRow{}, err
+	}
+	row, ok := w.Errand(id)
+	if !ok {
+		return row, &Problem{Code: NotFound, Message: "no errand " + id}
+	}
+	return row, nil
+}
+
+// Ask finds the errand that puts a question, by the object of the question: one that is
+// under way, or that brought a plan. Without one it asks for it, in the name of an
+// intent of its own.
+func (p *Product) Ask(ctx context.Context, desk Desk, q Planning, question string) (id string, known bool, err error) {
+	path := q.Path
+	if path != "" {
+		path = p.relative(path)
+		if strings.HasSuffix(q.Path, "/") {
+			path += "/"
+		}
+	}
+	object := store.NewObject([]byte(question))
+	w, err := p.workspace(ctx)
+	if err != nil {
+		return "", false, err
+	}
+	for row := range w.Errands {
+		same := row.Asked.Request == object.Hash && row.Asked.Path == path && row.Asked.By == p.By && row.Withdrawn == ""
+		if same && !q.Again && (row.Ended == nil || row.Ended.How == engine.Exited && row.Ended.Reason == "") {
+			return row.Asked.Errand, true, nil
+		}
+	}
+	name := ""
+	for taken := true; taken; _, taken = w.Errand("e-" + name) {
+		if name, err = p.NewRun(ctx); err != nil {
+			return "", false, err
+		}
+	}
+	in := engine.Errand{
+		ErrandAsked: engine.ErrandAsked{Errand: "e-" + name, Kind: engine.PlanWork, Request: object.Hash, Intent: "i-" + name, Path: path, By: p.By},
+		Intent:      &engine.IntentOpened{ID: "i-" + name, Prompt: q.Request},
+	}
+	return in.ErrandAsked.Errand, false, desk.Submit(ctx, engine.WorkspaceStream, in, object)
+}
+
+// Errands reports whether any errand is under way.
+func (p *Product) Errands(ctx context.Context) (bool, error) {
+	w, err := p.workspace(ctx)
+	return err == nil && w.Live(), err
+}
+
+// Drawn is a plan that came of an errand, as a revision to be recorded: nil where its
+// text is refused altogether.
+func (p *Product) Drawn(ctx context.Context, asked engine.ErrandAsked, source []byte, reason, changes string) (*engine.Draft, []store.Object, error) {
+	w, err := p.workspace(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	parsed, _ := plan.Parse("", source)
+	if parsed == nil {
+		return nil, nil, nil
+	}
+	rel := asked.Path
+	if strings.HasSuffix(rel, "/") {
+		rel = p.free(w, rel+plan.Slug(parsed.Title.Value))
+	}
+	d := p.Verify(ctx, p.file(rel), source)
+	d.Rel = rel
+	newest, _ := w.Newest(rel)
+	in, objects, err := p.draft(ctx, w, newest, d)
+	if err != nil {
+		return nil, nil, err
+	}
+	in.Intent, in.PlanDrafted.Intent = nil, asked.Intent
+	in.Reason, in.Changes, in.By = reason, changes, asked.By
+	return &in, objects, nil
+}
+
+// free is a document's path that no file and no revision has.
+func (p *Product) free(w *engine.Workspace, base string) string {
+	for n, rel := 2, base+".md"; ; n++ {
+		_, missing := os.Lstat(p.file(rel))
+		if _, known := w.Newest(rel); !known && missing != nil {
+			return filepath.ToSlash(rel)
+		}
+		rel = fmt.Sprintf("%s-%d.md", base, n)
+	}
+}

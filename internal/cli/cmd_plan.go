@@ -1,0 +1,286 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+
+	"github.com/piton-dev/piton/internal/api"
+	"github.com/piton-dev/piton/internal/engine"
+	"github.com/piton-dev/piton/internal/planner"
+	"github.com/piton-dev/piton/internal/verify"
+)
+
+// planFlags are the flags of plan.
+type planFlags struct {
+	out, file   string
+	constraints []string
+	again       bool
+}
+
+func (a *app) planCmd() *cobra.Command {
+	var f planFlags
+	c := &cobra.Command{
+		Use:   "plan REQUEST",
+		Short: "Have a plan made of a request, by the configured planner",
+		Long: `Asks the configured planner for a plan of the request, verifies it, and sends it back with the
+findings until it verifies, three times at the most. Nothing is run or approved. At a terminal the
+plan is written to plans/, with -o to a file, and otherwise printed. Existing files are kept.
+
+REQUEST is what you want, in words, or - for standard input. It may also be an issue in the JSON of
+gh issue view --json title,body. The journal keeps the question and the answer: the same question
+is answered from there, unless the workspace has changed since, or you give --again.`,
+		Example: "  piton plan \"Logins on slow connections time out after 30 s; they should not\"\n" +
+			"  gh issue view 423 --json title,body | piton plan - -o plans/login.md\n  piton plan --file request.txt --constraint 'the public API stays as it is'",
+		RunE: func(c *cobra.Command, args []string) error {
+			request, err := a.request(args, f.file)
+			if err != nil {
+				return err
+			}
+			return a.acting(c.Context(), func(s *session) error { return s.plan(c.Context(), request, f) })
+		},
+	}
+	c.Flags().StringVarP(&f.out, "output", "o", "", "write to this new `FILE`; - is standard output")
+	c.Flags().StringVar(&f.file, "file", "", "read the request from this `FILE`; - is standard input")
+	c.Flags().StringArrayVar(&f.constraints, "constraint", nil, "a `SENTENCE` that the plan must keep to; may be repeated")
+	c.Flags().BoolVar(&f.again, "again", false, "ask the planner even if the journal has its answer to this question")
+	c.AddCommand(a.walkCmd(false), a.walkCmd(true))
+	return c
+}
+
+// request is what the person wants: the words of the command line, or a file's.
+func (a *app) request(args []string, file string) (string, error) {
+	words := strings.Join(args, " ")
+	switch {
+	case file != "" && len(args) > 0:
+		return "", misuse("the request is given twice: as words, and by --file", "give one of them")
+	case file == "" && len(args) == 0:
+		return "", misuse("what is wanted is missing", `say it: piton plan "Fix the login timeout", or give - or --file`)
+	case file == "" && words != "-":
+		return words, nil
+	}
+	body, err := a.content(file)
+	if err != nil {
+		return "", err
+	}
+	return issueText(body), nil
+}
+
+// content reads a file that a person names, or standard input.
+func (a *app) content(file string) ([]byte, error) {
+	in := a.in
+	if file != "" && file != "-" {
+		f, err := os.Open(file)
+		if err != nil {
+			return nil, misuse(fmt.Sprintf("%s cannot be read: %v", file, errors.Unwrap(err)), "give a file with the request")
+		}
+		defer f.Close()
+		in = f
+	}
+	body, err := io.ReadAll(io.LimitReader(in, 4*api.MaxRequest))
+	if err != nil {
+		return nil, misuse(fmt.Sprintf("the request cannot be read: %v", err), "")
+	}
+	return body, nil
+}
+
+// issueText is the request that an issue is, in the JSON of a code host's program;
+// any other text is itself.
+func issueText(body []byte) string {
+	var issue struct {
+		Number int    `json:"number"`
+		Title  string `json:"title"`
+		Body   string `json:"body"`
+	}
+	if json.Unmarshal(body, &issue) != nil || issue.Title == "" {
+		return string(body)
+	}
+	title := issue.Title
+	if issue.Number > 0 {
+		title += fmt.Sprintf(" (#%d)", issue.Number)
+	}
+	return strings.TrimSpace(title + "\n\n" + strings.ReplaceAll(issue.Body, "\r\n", "\n"))
+}
+
+// errDrawn ends waiting for an errand.
+var errDrawn = errors.New("the errand is over")
+
+// plan asks for a plan, waits for it and hands it out.
+func (s *session) plan(ctx context.Context, request string, f planFlags) error {
+	a := s.app
+	path := f.out
+	switch {
+	case path == "-":
+		path = ""
+	case path == "" && isTerminal(a.out) && !a.json:
+		path = nearName(s.Place.Dir) + "/plans/"
+	case path != "":
+		if _, err := os.Lstat(path); err == nil {
+			return &api.Problem{Code: api.Conflict, Message: path + " exists already and is not overwritten", Hint: "give another file with -o, or remove it first"}
+		}
+	}
+	point("client before request")
+	planned, err := s.client.Plan(ctx, api.Planning{Request: request, Constraints: f.constraints, Path: path, Again: f.again})
+	if err != nil {
+		return err
+	}
+	row, err := s.awaitErrand(ctx, planned)
+	if err != nil {
+		return err
+	}
+	return s.drawn(ctx, row)
+}
+
+// awaitErrand waits until an errand is over. Ctrl-C withdraws it; without this process
+// it goes on.
+func (s *session) awaitErrand(ctx context.Context, planned api.Planned) (row engine.ErrandRow, err error) {
+	if row, err = s.Errand(ctx, planned.Errand); err != nil || row.Over() {
+		if err == nil {
+			s.app.notice("the journal has the answer of %s to this question; --again asks once more", planned.Who)
+		}
+		return row, err
+	}
+	verb := "asking"
+	if planned.Known {
+		verb = "still asking"
+	}
+	s.app.notice("%s %s for a plan; Ctrl-C withdraws the request", verb, planned.Who)
+	waiting, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	for err == nil && !row.Over() {
+		err = s.client.Carry(waiting, engine.WorkspaceStream, api.Leave, func() (err error) {
+			if row, err = s.Errand(ctx, planned.Errand); err == nil && row.Over() {
+				err = errDrawn
+			}
+			return err
+		})
+	}
+	if waiting.Err() != nil && !row.Over() {
+		if _, err := s.client.Withdraw(ctx, api.Withdrawal{Errand: planned.Errand}); err != nil {
+			return row, err
+		}
+		s.app.notice("the request is withdrawn")
+		return row, ended(exitInterrupt)
+	}
+	if errors.Is(err, errDrawn) {
+		err = nil
+	}
+	return row, err
+}
+
+// planDoc is a plan that was made, for programs. File is null where none was written.
+type planDoc struct {
+	File      *string          `json:"file"`
+	Plan      string           `json:"plan"`
+	OK        bool             `json:"ok"`
+	Text      string           `json:"text"`
+	Reasoning string           `json:"reasoning"`
+	Changes   string           `json:"changes"`
+	Rounds    int              `json:"rounds"`
+	Ended     string           `json:"ended"`
+	Findings  []verify.Finding `json:"findings"`
+}
+
+// drawn hands out what came of an errand.
+func (s *session) drawn(ctx context.Context, row engine.ErrandRow) error {
+	a := s.app
+	if row.Ended == nil {
+		a.notice("the request was withdrawn by %s", row.Withdrawn)
+		return ended(exitInterrupt)
+	}
+	var out planner.Outcome
+	if row.Ended.Output != "" {
+		body, err := s.Store.Object(ctx, row.Ended.Output)
+		if err == nil {
+			err = json.Unmarshal(body, &out)
+		}
+		if err != nil {
+			return fmt.Errorf("read what the planner answered: %w", err)
+		}
+	}
+	if out.Source == nil {
+		return noPlan(row.Ended)
+	}
+	doc := planDoc{
+		Plan: row.Plan, OK: out.OK(), Text: string(out.Source), Reasoning: out.Reasoning, Changes: out.Changes, Rounds: out.Rounds,
+		Ended: out.Ended, Findings: append([]verify.Finding{}, out.Findings...),
+	}
+	path, err := s.writeDrawn(ctx, row, out.Source)
+	if err != nil {
+		return err
+	}
+	if path != "" {
+		doc.File = &path
+	}
+	return s.showDrawn(doc)
+}
+
+// noPlan is the problem of an errand without a plan.
+func noPlan(end *engine.WorkEnded) error {
+	text := "the planner made no plan: " + end.Reason
+	if end.How != engine.Exited {
+		return api.Fault(text, "piton agents and piton doctor say more; piton plan asks again")
+	}
+	return diverged{&api.Problem{Code: api.Conflict, Message: text, Hint: "say more exactly what is wanted, or write the plan by hand: piton new TITLE"}}
+}
+
+// diverged is a problem of work that got no nearer to its end.
+type diverged struct{ *api.Problem }
+
+func (d diverged) Unwrap() error { return d.Problem }
+
+// writeDrawn writes the plan to the document that the journal has it for; "" is none.
+func (s *session) writeDrawn(ctx context.Context, row engine.ErrandRow, source []byte) (string, error) {
+	if row.Asked.Path == "" || row.Plan == "" {
+		return "", nil
+	}
+	path, err := s.Document(ctx, row.Plan)
+	if err != nil {
+		return "", err
+	}
+	path = nearName(path)
+	return path, writeNew(path, source)
+}
+
+// showDrawn prints a plan that was made, and what is wrong with it.
+func (s *session) showDrawn(doc planDoc) error {
+	a := s.app
+	if a.json {
+		a.document("draft", doc)
+	} else {
+		a.showFindings(a.err, api.Serious(doc.Findings))
+		if doc.File == nil {
+			fmt.Fprint(a.out, doc.Text)
+		} else {
+			fmt.Fprintf(a.out, "wrote %s\n", *doc.File)
+		}
+		a.sayDrawn(doc)
+	}
+	if !doc.OK {
+		return ended(exitPlan)
+	}
+	return nil
+}
+
+func (a *app) sayDrawn(doc planDoc) {
+	name := "FILE"
+	if doc.File != nil {
+		name = *doc.File
+	}
+	if doc.Ended != "" {
+		a.notice("%s", doc.Ended)
+	}
+	if !doc.OK {
+		a.notice("the plan does not verify; correct it, then: piton verify %s", name)
+		return
+	}
+	a.notice("next: piton review %s, or piton run %s", name, name)
+}

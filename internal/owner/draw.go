@@ -1,0 +1,251 @@
+package owner
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/piton-dev/piton/internal/api"
+	"github.com/piton-dev/piton/internal/config"
+	"github.com/piton-dev/piton/internal/effect"
+	"github.com/piton-dev/piton/internal/engine"
+	"github.com/piton-dev/piton/internal/model"
+	"github.com/piton-dev/piton/internal/planner"
+	"github.com/piton-dev/piton/internal/probe"
+	"github.com/piton-dev/piton/internal/prompt"
+	"github.com/piton-dev/piton/internal/store"
+	"github.com/piton-dev/piton/internal/tool"
+	"github.com/piton-dev/piton/internal/verify"
+)
+
+// Plan asks for a plan of a request. The client carries the workspace's own work then.
+func (u *uses) Plan(ctx context.Context, q api.Planning) (api.Planned, error) {
+	p, err := u.Owner.product(ctx, u.caller)
+	if err != nil {
+		return api.Planned{}, err
+	}
+	m := p.Config.Planner
+	switch {
+	case m.None():
+		return api.Planned{}, noPlanner()
+	case strings.TrimSpace(q.Request) == "":
+		return api.Planned{}, &api.Problem{Code: api.Invalid, Message: "the request is empty", Hint: `say what is wanted: piton plan "Fix the login timeout"`}
+	case len(q.Request) > api.MaxRequest:
+		return api.Planned{}, &api.Problem{
+			Code: api.Invalid, Message: fmt.Sprintf("the request has %d bytes; at most %d are allowed", len(q.Request), api.MaxRequest),
+			Hint: "put what is long into a file of the workspace, and name that",
+		}
+	}
+	if err := u.canAsk(ctx, p, m); err != nil {
+		return api.Planned{}, err
+	}
+	question, err := question(ctx, p, q)
+	if err != nil {
+		return api.Planned{}, err
+	}
+	planned := api.Planned{Who: fmt.Sprintf("agent %q", m.Agent)}
+	if m.Agent == "" {
+		planned.Who = fmt.Sprintf("model %q", m.Model)
+	}
+	planned.Errand, planned.Known, err = p.Ask(ctx, u.host, q, question)
+	return planned, err
+}
+
+func noPlanner() error {
+	return &api.Problem{
+		Code: api.Invalid, Message: "no planner is configured, so nobody can make a plan of a request",
+		Hint: "in .piton/config.yaml, name an agent, as in `planner: {agent: coder}`, or a model, as in `planner: {api: openai, base_url: \"http://127.0.0.1:11434/v1\", model: qwen3}`; piton new makes a plan to fill in",
+	}
+}
+
+// canAsk refuses a planner that could not be asked on this machine.
+func (u *uses) canAsk(ctx context.Context, p *api.Product, m config.Model) error {
+	if program, missing := p.Missing(ctx)[m.Agent]; missing && m.Agent != "" {
+		return api.Fault(
+			fmt.Sprintf("the planner is agent %q, which needs the program %s, and that is not installed", m.Agent, program),
+			"install it, or correct `command:`; piton doctor checks every agent",
+		)
+	}
+	_, err := keyOf(p.Env, m)
+	return err
+}
+
+// keyOf is the key of an endpoint in the environment of who asks.
+func keyOf(environ []string, m config.Model) (string, error) {
+	if m.KeyEnv == "" {
+		return "", nil
+	}
+	for _, pair := range slices.Backward(environ) {
+		if name, value, _ := strings.Cut(pair, "="); name == m.KeyEnv && value != "" {
+			return value, nil
+		}
+	}
+	return "", &api.Problem{Code: api.Invalid, Message: "the key of the model is not in the environment: " + m.KeyEnv + " is not set", Hint: "set it, or name another variable with `key_env`"}
+}
+
+// Withdraw takes an errand back.
+func (u *uses) Withdraw(ctx context.Context, q api.Withdrawal) (api.None, error) {
+	return api.None{}, u.host.Submit(ctx, engine.WorkspaceStream, engine.Withdraw{ErrandDropped: engine.ErrandDropped{Errand: q.Errand, By: u.caller.By}})
+}
+
+// unerrand lets go of the workspace's own work where none is left.
+func (o *Owner) unerrand() {
+	ctx := context.Background()
+	p, err := o.base.For(ctx, api.Caller{}, o.base.Config)
+	if err != nil {
+		o.say("%v", err)
+		return
+	}
+	if live, err := p.Errands(ctx); err != nil || live {
+		return
+	}
+	if err := o.release(ctx, engine.WorkspaceStream); err != nil {
+		o.say("%v", err)
+	}
+}
+
+// question is the whole text that a planner is asked. Servers of tools are not started
+// for it: of those only the names are known that a plan can use anyway.
+func question(ctx context.Context, p *api.Product, q api.Planning) (string, error) {
+	in := prompt.Planning{Request: q.Request, Owner: p.By, Constraints: q.Constraints}
+	snapshot := probe.Look(ctx, probe.Env{Workspace: p.Place.Dir, Environ: p.Env, Config: p.Config})
+	in.Workspace = prompt.Workspace(snapshot)
+	names := slices.Sorted(maps.Keys(p.Config.Agents))
+	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(rank(p.Config, a), rank(p.Config, b)) })
+	for _, name := range names {
+		in.Agents = append(in.Agents, prompt.Role{Name: name, Shell: p.Config.Agents[name].Kind == config.Shell})
+	}
+	tools, err := Functions(p.Place.Dir, p.Env)
+	in.Tools = tools
+	return prompt.Plan(in), err
+}
+
+// rank puts the default agent first and those that run scripts last.
+func rank(c config.Config, name string) int {
+	switch {
+	case name == c.DefaultAgent:
+		return 0
+	case c.Agents[name].Kind == config.Shell:
+		return 2
+	}
+	return 1
+}
+
+// Functions are the built-in tools in the form in which models are told of functions.
+func Functions(dir string, env []string) ([]prompt.Function, error) {
+	r, err := tool.Open(tool.Config{Workspace: dir, Environ: env})
+	if err != nil {
+		return nil, err
+	}
+	defer r.Close()
+	return FunctionsOf(r.Builtin()), nil
+}
+
+// FunctionsOf are tools in the form in which models are told of functions.
+func FunctionsOf(tools []tool.Definition) (all []prompt.Function) {
+	for _, d := range tools {
+		parameters := d.Input
+		if len(parameters) == 0 {
+			parameters = json.RawMessage(`{"type":"object"}`)
+		}
+		all = append(all, prompt.Function{Type: "function", Function: prompt.FunctionBody{Name: d.Name, Description: d.Description, Parameters: parameters}})
+	}
+	return all
+}
+
+// asker is who answers the questions of a role of the product, such as "planner".
+func (o *Owner) asker(p *api.Product, role string, environ []string) (model.Asker, error) {
+	models := map[string]config.Model{"planner": p.Config.Planner}
+	m, ok := models[role]
+	if !ok || m.None() {
+		return nil, fmt.Errorf("no %s is configured", role)
+	}
+	o.rigging.Lock()
+	world := o.rig.world
+	o.rigging.Unlock()
+	if m.Agent != "" {
+		return model.Agent{Roles: world.Agents, Role: m.Agent, Environ: environ, Time: m.Time, Scratch: world.Scratch}, nil
+	}
+	key, err := keyOf(environ, m)
+	if err != nil {
+		return nil, err
+	}
+	e := model.Endpoint{API: model.API(m.API), BaseURL: m.BaseURL, Model: m.Model, Key: key, KeyName: m.KeyEnv, Time: m.Time}
+	if price, known := p.Config.ModelPrice(m.Model); known {
+		e.Price = priceFor(price)
+	}
+	return e, nil
+}
+
+// draw makes a plan of the request of an errand.
+func (o *Owner) draw(ctx context.Context, p *api.Product, e engine.Effect) effect.Result {
+	in, bodies, err := o.drawn(ctx, p, e)
+	switch {
+	case ctx.Err() != nil:
+		return effect.Result{Input: e.Fails(engine.Stopped, "stopped by the harness")}
+	case err != nil:
+		return effect.Result{Input: e.Fails(engine.NoStart, err.Error())}
+	}
+	return effect.Result{Input: in, Bodies: bodies}
+}
+
+func (o *Owner) drawn(ctx context.Context, p *api.Product, e engine.Effect) (in engine.Ended, bodies [][]byte, err error) {
+	row, err := p.Errand(ctx, e.Key.Step)
+	if err != nil {
+		return in, nil, err
+	}
+	text, err := o.store.Object(ctx, e.Prompt)
+	if err != nil {
+		return in, nil, fmt.Errorf("read the question: %w", err)
+	}
+	ask, err := o.asker(p, "planner", o.environ(e.Key.Task))
+	if err != nil {
+		return in, nil, err
+	}
+	log := filepath.Join("attempts", "plans", fmt.Sprintf("%s.%d.log", e.Key.Step, e.Key.N))
+	job := planner.Job{
+		Ask: ask, Prompt: string(text), Dir: o.cfg.Place.Dir, Log: filepath.Join(o.cfg.Place.State, log),
+		Judges: []planner.Judge{verifies(p)},
+	}
+	if p.Config.Planner.Agent == "" {
+		job.Schema = planner.Schema
+	}
+	began := o.cfg.Now()
+	out, err := planner.Run(ctx, job)
+	if err != nil || ctx.Err() != nil {
+		return in, nil, errors.Join(err, ctx.Err())
+	}
+	body, err := json.Marshal(out)
+	if err != nil {
+		return in, nil, err
+	}
+	in = engine.Ended{Key: e.Key, WorkEnded: engine.WorkEnded{
+		How: out.How, Reason: out.Ended, Ms: o.cfg.Now().Sub(began).Milliseconds(), Usage: out.Usage, Log: log, Output: store.NewObject(body).Hash,
+	}}
+	bodies = append(bodies, body)
+	if out.Source == nil {
+		return in, bodies, nil
+	}
+	draft, objects, err := p.Drawn(ctx, row.Asked, out.Source, out.Reasoning, out.Changes)
+	if err != nil {
+		return in, nil, err
+	}
+	in.Draft = draft
+	for _, object := range objects {
+		bodies = append(bodies, object.Body)
+	}
+	return in, bodies, nil
+}
+
+// verifies judges a draft as every plan is.
+func verifies(p *api.Product) planner.Judge {
+	return func(ctx context.Context, source []byte) ([]verify.Finding, bool, error) {
+		return p.Verify(ctx, planner.Name, source).Findings, false, nil
+	}
+}
