@@ -110,6 +110,9 @@ func issueText(body []byte) string {
 	return strings.TrimSpace(title + "\n\n" + strings.ReplaceAll(issue.Body, "\r\n", "\n"))
 }
 
+// mostOwners is how many owners may die while one errand is waited for.
+const mostOwners = 5
+
 // errDrawn ends waiting for an errand.
 var errDrawn = errors.New("the errand is over")
 
@@ -155,13 +158,16 @@ func (s *session) awaitErrand(ctx context.Context, planned api.Planned) (row eng
 	s.app.notice("%s %s for a plan; Ctrl-C withdraws the request", verb, planned.Who)
 	waiting, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	for err == nil && !row.Over() {
+	for deaths := 0; err == nil && !row.Over(); {
 		err = s.client.Carry(waiting, engine.WorkspaceStream, api.Leave, func() (err error) {
 			if row, err = s.Errand(ctx, planned.Errand); err == nil && row.Over() {
 				err = errDrawn
 			}
 			return err
 		})
+		if deaths++; api.ErrGone(err) && deaths < mostOwners {
+			err = nil // the next owner goes on
+		}
 	}
 	if waiting.Err() != nil && !row.Over() {
 		if _, err := s.client.Withdraw(ctx, api.Withdrawal{Errand: planned.Errand}); err != nil {

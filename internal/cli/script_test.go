@@ -121,6 +121,7 @@ func TestScript(t *testing.T) {
 			"type":     types,
 			"talk":     talk,
 			"listen":   listen,
+			"model":    endpoint,
 		},
 		Condition: condition,
 	})

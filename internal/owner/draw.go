@@ -166,9 +166,7 @@ func (o *Owner) asker(p *api.Product, role string, environ []string) (model.Aske
 	if !ok || m.None() {
 		return nil, fmt.Errorf("no %s is configured", role)
 	}
-	o.rigging.Lock()
-	world := o.rig.world
-	o.rigging.Unlock()
+	world := o.world()
 	if m.Agent != "" {
 		return model.Agent{Roles: world.Agents, Role: m.Agent, Environ: environ, Time: m.Time, Scratch: world.Scratch}, nil
 	}
@@ -204,14 +202,15 @@ func (o *Owner) drawn(ctx context.Context, p *api.Product, e engine.Effect) (in 
 	if err != nil {
 		return in, nil, fmt.Errorf("read the question: %w", err)
 	}
-	ask, err := o.asker(p, "planner", o.environ(e.Key.Task))
+	environ := o.environ(e.Key.Task)
+	ask, err := o.asker(p, "planner", environ)
 	if err != nil {
 		return in, nil, err
 	}
 	log := filepath.Join("attempts", "plans", fmt.Sprintf("%s.%d.log", e.Key.Step, e.Key.N))
 	job := planner.Job{
 		Ask: ask, Prompt: string(text), Dir: o.cfg.Place.Dir, Log: filepath.Join(o.cfg.Place.State, log),
-		Judges: []planner.Judge{verifies(p)},
+		Judges: []planner.Judge{verifies(p), tries(p, o.world(), environ)},
 	}
 	if p.Config.Planner.Agent == "" {
 		job.Schema = planner.Schema

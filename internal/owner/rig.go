@@ -134,15 +134,19 @@ func (r *rig) close() error {
 
 // act carries an effect out. There is a rig: effects start only for what is carried.
 func (o *Owner) act(ctx context.Context, e engine.Effect, report *run.Reporter) run.Answer {
-	o.rigging.Lock()
-	world := o.rig.world
-	o.rigging.Unlock()
-	r := world.Do(ctx, e, report)
+	r := o.world().Do(ctx, e, report)
 	a := run.Answer{Input: r.Input, Err: r.Err}
 	for _, body := range r.Bodies {
 		a.Objects = append(a.Objects, store.NewObject(body))
 	}
 	return a
+}
+
+// world is what effects act on. There is a rig.
+func (o *Owner) world() *effect.World {
+	o.rigging.Lock()
+	defer o.rigging.Unlock()
+	return o.rig.world
 }
 
 // openTree opens the workspace's files. Without a pool it asks git nothing.

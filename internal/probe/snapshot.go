@@ -32,7 +32,7 @@ const (
 
 // Look makes a snapshot of the workspace. Nothing of it is run but git, which reads.
 func Look(ctx context.Context, env Env) Snapshot {
-	names := fileNames(ctx, env)
+	names := Files(ctx, env)
 	s := Snapshot{Languages: languages(names), Commands: commands(names, env.Workspace)}
 	s.Paths, s.More = nearest(names)
 	titles := func(dir, git string) ([]string, []string) { return tree.Titles(dir, git, maxTitles) }
@@ -42,9 +42,9 @@ func Look(ctx context.Context, env Env) Snapshot {
 	return s
 }
 
-// fileNames are the files of the workspace, sorted: those that git does not ignore, or
-// all but hidden ones where there is no git.
-func fileNames(ctx context.Context, env Env) (names []string) {
+// Files are the files of the workspace, as paths with slashes, sorted: those that git
+// does not ignore, or all but hidden ones where there is no git.
+func Files(ctx context.Context, env Env) (names []string) {
 	if body, ok := askGit(ctx, env, maxKept, tree.Kept); ok {
 		for name := range strings.SplitSeq(string(body), "\x00") {
 			if name != "" && !strings.HasPrefix(name, ".piton/") && !strings.HasSuffix(name, "/") {

@@ -227,7 +227,7 @@ const planRules = `
 - ` + "`**writes:**`" + ` are the files that the step may change. Files that its contract runs or reads as a test are protected unless they are named there.
 - Each step is done by somebody who sees only its task, its contract and the context of the plan: say in the task all that it takes.
 - Make as few steps as the request needs. What one agent can do in one go, and one contract can prove, is one step.
-- Other labels, each on a line of its own where it is needed: ` + "`checks`" + ` (list of ` + "`name: command`" + `), ` + "`acceptance`" + ` (list), ` + "`subscriptions`" + ` (list of ` + "`file:path`" + `, ` + "`step:id`" + `), ` + "`mode`" + ` (read, edit, full), ` + "`timeout`" + `, ` + "`on_fail`" + `, ` + "`approval`" + ` (required), ` + "`when`" + `, ` + "`for each`" + `, ` + "`ask`" + `. Use no label that is not named here.
+- Other labels, each on a line of its own where it is needed: ` + "`checks`" + ` (list of ` + "`name: command`" + `), ` + "`acceptance`" + ` (list), ` + "`subscriptions`" + ` (list of ` + "`file:path`" + `, ` + "`step:id`" + `), ` + "`mode`" + ` (read, edit, full), ` + "`timeout`" + `, ` + "`expect`" + ` (green: the contract holds before and after), ` + "`on_fail`" + `, ` + "`approval`" + ` (required), ` + "`when`" + `, ` + "`for each`" + `, ` + "`ask`" + `. Use no label that is not named here.
 `
 
 const planAnswer = `

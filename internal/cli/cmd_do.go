@@ -1,0 +1,112 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/piton-dev/piton/internal/api"
+	"github.com/piton-dev/piton/internal/plan"
+	"github.com/piton-dev/piton/internal/template"
+)
+
+// doFlags are the flags of do besides those of run.
+type doFlags struct {
+	runFlags
+	check, agent string
+}
+
+func (a *app) doCmd() *cobra.Command {
+	var f doFlags
+	c := &cobra.Command{
+		Use:   "do REQUEST --check CMD",
+		Short: "Run one task with one check, without writing a plan first",
+		Long: `Makes a plan of one step: an agent gets the request as its task, and the step is done when CMD
+passes. The plan is written to plans/, shown, and run like any other, after your approval.`,
+		Example: "  piton do \"Add a --version flag\" --check './app --version | grep -q 1.2'\n  piton do 'make docs' --agent script --check 'test -s docs/index.html' --yes",
+		Args:    atLeast("a request", 1),
+		RunE: func(c *cobra.Command, args []string) error {
+			return a.acting(c.Context(), func(s *session) error { return s.do(c.Context(), strings.Join(args, " "), f) })
+		},
+	}
+	c.Flags().StringVar(&f.check, "check", "", "the shell `COMMAND` that decides whether it is done")
+	c.Flags().StringVar(&f.agent, "agent", "", "the `ROLE` of the agent; absent: the default agent")
+	c.Flags().BoolVarP(&f.yes, "yes", "y", false, "approve the plan in your name")
+	c.Flags().BoolVar(&f.detach, "detach", false, "run in the background")
+	c.Flags().BoolVar(&f.unsealed, "allow-unsealed", false, "accept less isolation than the policy asks for; recorded in your name")
+	a.waitFlags(c, &f.runFlags)
+	return c
+}
+
+func (s *session) do(ctx context.Context, request string, f doFlags) error {
+	agent := f.agent
+	if agent == "" {
+		agent = s.Config.DefaultAgent
+	}
+	switch {
+	case strings.TrimSpace(request) == "":
+		return misuse("the request is empty", "say what is to be done")
+	case strings.TrimSpace(f.check) == "":
+		return misuse("--check is missing: nothing would decide whether it is done", `piton do "REQUEST" --check COMMAND`)
+	case agent == "":
+		return misuse("no agent is named, and there is no default agent", "give --agent, or set default_agent in .piton/config.yaml")
+	}
+	text, err := oneStep(request, f.check, agent)
+	if err != nil {
+		return err
+	}
+	path, err := writeOnce(filepath.Join(s.Place.Dir, "plans"), text)
+	if err != nil {
+		return err
+	}
+	s.app.notice("wrote %s", path)
+	return s.say(ctx, api.Saying{Word: path, Yes: f.yes, Unsealed: f.unsealed}, f.runFlags)
+}
+
+// maxTitle is how much of a request is the title of its plan, in characters.
+const maxTitle = 72
+
+// oneStep is the plan of one step for a request.
+func oneStep(request, check, agent string) ([]byte, error) {
+	request = strings.TrimSpace(strings.ReplaceAll(request, "\r\n", "\n"))
+	p := template.Empty(agent)
+	title, _, _ := strings.Cut(request, "\n")
+	if runes := []rune(title); len(runes) > maxTitle {
+		title = string(runes[:maxTitle]) + "…"
+	}
+	p.Context = plan.Text{}
+	step := p.Steps[0]
+	step.Target, step.Title, step.ID = plan.Is(agent), plan.Text{Value: title}, plan.Field[string]{Value: plan.Slug(title)}
+	step.Task, step.Contract.Command = plan.Text{Value: request}, plan.Text{Value: check}
+	text, err := template.Entitled(p, title, api.Person())
+	if err != nil {
+		return nil, faulty(err)
+	}
+	again, _ := plan.Parse("", text)
+	if len(again.Steps) != 1 || again.Steps[0].Task.Value != request || again.Steps[0].Contract == nil || again.Steps[0].Contract.Command.Value != check {
+		return nil, misuse("the request or the check has lines that mean something else in a plan", "write the plan by hand: piton new TITLE")
+	}
+	return text, nil
+}
+
+// writeOnce writes a plan to a file of its own, named by its title, unless a file of that
+// name has this very text.
+func writeOnce(dir string, text []byte) (string, error) {
+	p, _ := plan.Parse("", text)
+	base := filepath.Join(dir, plan.Slug(p.Title.Value))
+	for n, path := 2, base+".md"; ; n++ {
+		have, err := os.ReadFile(path)
+		switch {
+		case err == nil && bytes.Equal(have, text):
+			return nearName(path), nil
+		case os.IsNotExist(err):
+			return nearName(path), writeNew(path, text)
+		}
+		path = fmt.Sprintf("%s-%d.md", base, n)
+	}
+}
