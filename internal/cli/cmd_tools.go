@@ -11,19 +11,23 @@ import (
 	"github.com/piton-dev/piton/internal/api"
 	"github.com/piton-dev/piton/internal/owner"
 	"github.com/piton-dev/piton/internal/proc"
+	"github.com/piton-dev/piton/internal/prompt"
 	"github.com/piton-dev/piton/internal/tool"
 )
 
 func (a *app) toolsCmd() *cobra.Command {
+	functions := false
 	c := &cobra.Command{
-		Use: "tools", Example: "  piton tools\n  piton tools show write_file\n  piton tools --json | jq -r '.data.tools[].name'",
+		Use: "tools", Example: "  piton tools\n  piton tools --functions\n  piton tools show write_file\n  piton tools --json | jq -r '.data.tools[].name'",
 		Short: "List the tools that steps can call",
-		Long:  "Lists the built-in tools and those of the configured MCP servers, which it starts to ask them. `piton tools show NAME` prints one with its schemas.",
-		Args:  verbs,
+		Long: "Lists the built-in tools and those of the configured MCP servers, which it starts to ask them. `piton tools show NAME` prints one with its schemas.\n" +
+			"--functions prints them all as functions for a language model, in the JSON form of OpenAI.",
+		Args: verbs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return a.tools(func(r *tool.Registry) error { return a.listTools(c.Context(), r) })
+			return a.tools(func(r *tool.Registry) error { return a.listTools(c.Context(), r, functions) })
 		},
 	}
+	c.Flags().BoolVar(&functions, "functions", false, "print the tools as functions for a language model")
 	c.AddCommand(&cobra.Command{
 		Use: "show NAME", Example: "  piton tools show run_command",
 		Short: "Show one tool with its schemas",
@@ -56,12 +60,15 @@ func (a *app) tools(do func(*tool.Registry) error) error {
 
 // listTools prints what there is. A server that does not answer is said and does
 // not hide the others.
-func (a *app) listTools(ctx context.Context, r *tool.Registry) error {
+func (a *app) listTools(ctx context.Context, r *tool.Registry, functions bool) error {
 	list, faults := r.List(ctx)
 	if faults != nil {
 		for line := range strings.Lines(faults.Error()) {
 			a.notice("%s", strings.TrimSpace(line))
 		}
+	}
+	if functions {
+		return a.printFunctions(owner.FunctionsOf(list))
 	}
 	a.prints("tools", map[string]any{"tools": list}, func(theme) (lines []string) {
 		width := 0
@@ -74,6 +81,20 @@ func (a *app) listTools(ctx context.Context, r *tool.Registry) error {
 		}
 		return lines
 	})
+	return nil
+}
+
+// printFunctions prints tools as language models are told of them.
+func (a *app) printFunctions(list []prompt.Function) error {
+	if a.json {
+		a.document("tools", map[string]any{"functions": list})
+		return nil
+	}
+	text, err := json.MarshalIndent(list, "", "  ")
+	if err != nil {
+		return fmt.Errorf("write the functions: %w", err)
+	}
+	fmt.Fprintln(a.out, proc.Plain(text))
 	return nil
 }
 

@@ -357,6 +357,106 @@ func TestErrandsThatCannotBe(t *testing.T) {
 	}
 }
 
+// TestErrandBringsPlan: an errand opens its intent before anything is asked, and its end
+// brings the plan in one go. A plan without a document waits for nobody, and is known by
+// its text until it has one.
+func TestErrandBringsPlan(t *testing.T) {
+	var w engine.Workspace
+	seq := uint64(0)
+	put := func(in engine.Input) []string {
+		t.Helper()
+		es, err := w.Admit(in, time.Time{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var types []string
+		for _, e := range append(es, w.Decide(time.Time{})...) {
+			seq++
+			types = append(types, e.Type())
+			if err := w.Apply(engine.Record{Stream: engine.WorkspaceStream, Seq: seq, Epoch: 1, Event: e}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, e := range w.Decide(time.Time{}) {
+			seq++
+			types = append(types, e.Type())
+			if err := w.Apply(engine.Record{Stream: engine.WorkspaceStream, Seq: seq, Epoch: 1, Event: e}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		return types
+	}
+	put(engine.Begin{})
+	ask := func(id, path string) engine.Errand {
+		return engine.Errand{
+			ErrandAsked: engine.ErrandAsked{Errand: id, Kind: engine.PlanWork, Request: "q", Intent: "i-" + id, Path: path, By: "ann"},
+			Intent:      &engine.IntentOpened{ID: "i-" + id, Prompt: "greet"},
+		}
+	}
+	end := func(id, path string) engine.Ended {
+		return engine.Ended{
+			Key:       engine.Key{Task: engine.WorkspaceStream, Step: id, Attempt: 1, Kind: engine.Draw, N: 1},
+			WorkEnded: engine.WorkEnded{How: engine.Exited, Output: "o"},
+			Draft: &engine.Draft{
+				PlanDrafted: engine.PlanDrafted{Plan: "plan-greet", Intent: "i-" + id, Path: path, Hash: "h", Source: "s", By: "ann"},
+				Verified:    engine.PlanVerified{OK: true},
+			},
+		}
+	}
+	asked := []string{"intent.opened", "errand.asked", "work.dispatched"}
+	drawn := []string{"work.ended", "plan.drafted", "plan.verified"}
+	for _, path := range []string{"", "plans/greet.md"} {
+		id := "e" + path
+		if diff := cmp.Diff(asked, put(ask(id, path))); diff != "" {
+			t.Error(diff)
+		}
+		if row, _ := w.Errand(id); row.Over() || !w.Live() {
+			t.Errorf("%+v is over", row)
+		}
+		w.Forget()
+		if diff := cmp.Diff(drawn, put(end(id, path))); diff != "" {
+			t.Error(diff)
+		}
+		row, _ := w.Errand(id)
+		if !row.Over() || w.Live() || row.Plan == "" {
+			t.Errorf("%+v", row)
+		}
+		for _, r := range w.Rows().Plans {
+			if r.Open != (path != "") {
+				t.Errorf("%q: waits for people: %v", path, r.Open)
+			}
+		}
+		if r, ok := w.Loose("h"); !ok || r.Drafted.Plan != "plan-greet" {
+			t.Errorf("%q: without a document is %v", path, r)
+		}
+	}
+	// The second has another id, for the first one has its own.
+	if r, ok := w.Newest("plans/greet.md"); !ok || r.Drafted.Plan != "plan-greet-2" || r.Drafted.Errand != "eplans/greet.md" {
+		t.Errorf("%+v", r)
+	}
+	// A person gives the first one a document.
+	placed := engine.Draft{PlanDrafted: engine.PlanDrafted{Plan: "plan-greet-3", Intent: "i-e", Path: "kept.md", Hash: "h", By: "ann"}}
+	put(placed)
+	if r, ok := w.Loose("h"); ok {
+		t.Errorf("%+v has no document", r)
+	}
+	// A draft that cannot be recorded does not keep the work from being over.
+	put(ask("bad", ""))
+	bad := end("bad", "")
+	bad.Draft.By = ""
+	if diff := cmp.Diff([]string{"work.ended"}, put(bad)); diff != "" {
+		t.Error(diff)
+	}
+	for _, in := range []engine.Errand{
+		{ErrandAsked: ask("x", "").ErrandAsked, Intent: &engine.IntentOpened{ID: "other"}},
+		{ErrandAsked: ask("x", "").ErrandAsked, Intent: &engine.IntentOpened{ID: "i-e"}},
+	} {
+		if _, err := w.Admit(in, time.Time{}); err == nil {
+			t.Errorf("%+v is admitted", in)
+		}
+	}
+}
+
 // Runs are archived and put back; what is where it is to be is no fact.
 func TestArchive(t *testing.T) {
 	var w engine.Workspace

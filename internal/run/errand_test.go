@@ -101,6 +101,43 @@ func TestErrandAfterAnEnd(t *testing.T) {
 	})
 }
 
+// TestErrandWithdrawn: what is taken back is stopped, is not asked again by anybody, and
+// its late end is nothing.
+func TestErrandWithdrawn(t *testing.T) {
+	onStage(t, func(t *testing.T, s *stage) {
+		s.loop(stay)
+		s.asked("p")
+		s.wantRunning("workspace p 1 draw 1")
+		back := engine.Withdraw{ErrandDropped: engine.ErrandDropped{Errand: "p", By: "ann"}}
+		wantRefusal(t, s.submit(engine.WorkspaceStream, engine.Withdraw{ErrandDropped: engine.ErrandDropped{Errand: "p"}}), engine.Invalid)
+		if err := s.submit(engine.WorkspaceStream, back); err != nil {
+			t.Fatal(err)
+		}
+		s.wantRunning()
+		wantRefusal(t, s.submit(engine.WorkspaceStream, back), engine.Conflict)
+		wantRefusal(t, s.submit(engine.WorkspaceStream, errand("p")), engine.Conflict)
+		s.reopened()
+		s.asked("q")
+		s.wantRunning("workspace q 1 draw 1")
+	})
+}
+
+// TestErrandReleased: nothing of the workspace's own work runs once nobody carries it,
+// and it goes on with whoever carries it next.
+func TestErrandReleased(t *testing.T) {
+	onStage(t, func(t *testing.T, s *stage) {
+		s.loop(stay)
+		s.asked("p")
+		s.wantRunning("workspace p 1 draw 1")
+		if err := s.host.Release(t.Context(), engine.WorkspaceStream); err != nil {
+			t.Fatal(err)
+		}
+		s.wantRunning()
+		s.activate(engine.WorkspaceStream)
+		s.wantRunning("workspace p 1 draw 2")
+	})
+}
+
 // TestErrandNobodyDoes: a kind of effect that nobody carries out ends the errand,
 // and not the owner.
 func TestErrandNobodyDoes(t *testing.T) {
