@@ -119,7 +119,7 @@ func question(ctx context.Context, p *api.Product, q api.Planning) (string, erro
 	names := slices.Sorted(maps.Keys(p.Config.Agents))
 	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(rank(p.Config, a), rank(p.Config, b)) })
 	for _, name := range names {
-		in.Agents = append(in.Agents, prompt.Role{Name: name, Shell: p.Config.Agents[name].Kind == config.Shell})
+		in.Agents = append(in.Agents, prompt.Role{Name: name, When: p.Config.Agents[name].When, Shell: p.Config.Agents[name].Kind == config.Shell})
 	}
 	tools, err := Functions(p.Place.Dir, p.Env)
 	in.Tools = tools
