@@ -214,8 +214,14 @@ func (t *trial) copy(ctx context.Context, scratch string) error {
 		return err
 	}
 	defer to.Close()
-	left := int64(trialBytes)
+	left, made := int64(trialBytes), map[string]bool{".": true}
 	for _, name := range names {
+		if dir := filepath.Dir(filepath.FromSlash(name)); !made[dir] {
+			if err := to.MkdirAll(dir, 0o755); err != nil {
+				return err
+			}
+			made[dir] = true
+		}
 		if err := copyFile(from, to, filepath.FromSlash(name), &left); err != nil {
 			return err
 		}
@@ -232,11 +238,6 @@ func copyFile(from, to *os.Root, name string, left *int64) error {
 	info, err := from.Lstat(name)
 	if err != nil {
 		return nil //nolint:nilerr // it is gone
-	}
-	if dir := filepath.Dir(name); dir != "." {
-		if err := to.MkdirAll(dir, 0o755); err != nil {
-			return err
-		}
 	}
 	switch {
 	case info.Mode()&os.ModeSymlink != 0:

@@ -133,7 +133,8 @@ func Titles(dir, git string, most int) (argv, env []string) {
 	if gitDir == "" {
 		return nil, nil
 	}
-	return append(gitArgs(git), "log", "-n", strconv.Itoa(most), "--no-show-signature", "--format=%s"), gitEnv(gitDir, workTree)
+	log := []string{"log", "-n", strconv.Itoa(most), "--no-show-signature", "--format=%s"}
+	return slices.Concat([]string{git}, safely, log), gitEnv(gitDir, workTree)
 }
 
 func disks(names []string) []string {
