@@ -55,13 +55,7 @@ func (p *Product) Errand(ctx context.Context, id string) (engine.ErrandRow, erro
 // under way, or that brought a plan. Without one it asks for it, in the name of an
 // intent of its own.
 func (p *Product) Ask(ctx context.Context, desk Desk, q Planning, question string) (id string, known bool, err error) {
-	path := q.Path
-	if path != "" {
-		path = p.relative(path)
-		if strings.HasSuffix(q.Path, "/") {
-			path += "/"
-		}
-	}
+	path := p.destination(q.Path)
 	object := store.NewObject([]byte(question))
 	w, err := p.workspace(ctx)
 	if err != nil {
@@ -84,6 +78,30 @@ func (p *Product) Ask(ctx context.Context, desk Desk, q Planning, question strin
 		Intent:      &engine.IntentOpened{ID: "i-" + name, Prompt: q.Request},
 	}
 	return in.ErrandAsked.Errand, false, desk.Submit(ctx, engine.WorkspaceStream, in, object)
+}
+
+// destination names a document that is not there yet as [Product.relative] does one that
+// is: by where the directories above it really are.
+func (p *Product) destination(path string) string {
+	if path == "" {
+		return ""
+	}
+	above, rest := filepath.Clean(p.at(path)), ""
+	for real, err := filepath.EvalSymlinks(above); ; real, err = filepath.EvalSymlinks(above) {
+		if err == nil {
+			above = real
+			break
+		}
+		if filepath.Dir(above) == above {
+			break
+		}
+		above, rest = filepath.Dir(above), filepath.Join(filepath.Base(above), rest)
+	}
+	rel := p.relative(filepath.Join(above, rest))
+	if strings.HasSuffix(path, "/") {
+		rel += "/"
+	}
+	return rel
 }
 
 // Errands reports whether any errand is under way.
