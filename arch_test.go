@@ -47,7 +47,7 @@ var layers = map[string]layer{
 	"internal/agent":   {"engine proc", "golang.org/x/sys"},
 	"internal/model":   {"agent engine proc", "github.com/openai/openai-go/v3 github.com/anthropics/anthropic-sdk-go"},
 	"internal/planner": {"plan plan/form verify engine prompt model", ""},
-	"internal/notes":   {"engine", "golang.org/x/sys"},
+	"internal/notes":   {"engine", "golang.org/x/sys go.yaml.in/yaml/v4 github.com/expr-lang/expr github.com/bmatcuk/doublestar/v4"},
 	"internal/probe":   {"durable engine plan verify config proc tool tree agent", ""},
 
 	"internal/store":           {"engine", ""},

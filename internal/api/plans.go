@@ -429,6 +429,7 @@ func (p *Product) draft(ctx context.Context, w *engine.Workspace, newest *engine
 	in := engine.Draft{
 		PlanDrafted: engine.PlanDrafted{
 			Path: d.Rel, Title: d.Plan.Title.Value, Source: source.Hash, Hash: d.Plan.Hash(), Children: d.pins(), By: p.By,
+			Memories: memories(d.Plan),
 		},
 		Verified: engine.PlanVerified{OK: d.OK(), Errors: errs, Warnings: warnings, Findings: found.Hash},
 	}
@@ -596,4 +597,12 @@ func (p *Product) Kept(ctx context.Context, plan string) (*engine.Revision, *Doc
 		return nil, nil, err
 	}
 	return r, p.verify(ctx, r.Drafted.Path, source, kin{pinned: pins}), nil
+}
+
+// memories are those that the document says informed it.
+func memories(p *plan.Plan) (names []string) {
+	for _, m := range p.Memories.Value {
+		names = append(names, m.Value)
+	}
+	return names
 }

@@ -309,10 +309,10 @@ func (p *Product) stale(ctx context.Context, head engine.HeadRow, program *engin
 	return stale, nil
 }
 
-// files leaves out the outputs of steps: where those may be others, what needs
-// them is not taken over anyway.
+// files are what counts of it: where outputs of steps may be others, what needs them
+// is not taken over anyway, and a topic or a memory that changed makes no proof stale.
 func files(given []engine.Injected) []engine.Injected {
-	return slices.DeleteFunc(slices.Clone(given), func(i engine.Injected) bool { return strings.HasPrefix(i.Ref, "step:") })
+	return slices.DeleteFunc(slices.Clone(given), func(i engine.Injected) bool { return !strings.HasPrefix(i.Ref, "file:") })
 }
 
 // since is what a document differs in from a recorded revision; nil where that

@@ -15,18 +15,30 @@ import (
 )
 
 func (a *app) showCmd() *cobra.Command {
-	return &cobra.Command{
+	back := false
+	c := &cobra.Command{
 		Use:   "show [PLAN|RUN]",
 		Short: "Show a plan, or the plan of a run",
 		Long: `Shows who does each step, what it waits for, and what proves it. PLAN is a file, or - for
 standard input. For a RUN, or the newest if none is given, shows the run's own text, whatever
 the file says now. The id of a revision shows that revision.
 
-With --json it has every label of the format, in snake_case.`,
+With --json it has every label of the format, in snake_case.
+
+With --retro it looks back at a run: which frames were visible when its plan was made, what the plan
+foresaw, what happened, which steps were proven, where time and money went, and which findings of
+verify came true.`,
 		Example: "  piton show plans/fix.md\n  piton show 7f3a21\n  piton show plans/fix.md --json | jq -r '.data.steps[].id'",
 		Args:    atMost("a plan or a run", 1),
-		RunE:    func(c *cobra.Command, args []string) error { return a.show(c.Context(), first(args)) },
+		RunE: func(c *cobra.Command, args []string) error {
+			if back {
+				return a.retro(c.Context(), first(args))
+			}
+			return a.show(c.Context(), first(args))
+		},
 	}
+	c.Flags().BoolVar(&back, "retro", false, "look back at a run")
+	return c
 }
 
 func (a *app) show(ctx context.Context, word string) error {

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -20,7 +21,11 @@ func (a *app) whyCmd() *cobra.Command {
 		Short:   "Explain why a step passed, failed or waits",
 		Long: `Explains the status of a step: what a waiting step waits for and which verb helps; how the checks of
 a failed step ended and what comes next; which step blocks a blocked one; which results prove a
-step that is done, with their numbers in the journal; who waived or skipped it, and why.`,
+step that is done, with their numbers in the journal; who waived or skipped it, and why.
+
+Below that stands where this comes from: the revision of the plan and who approved it, what people
+answered, which files, outputs, topics and memories the newest prompt held, with their hashes, and
+which frames the step was given and left.`,
 		Args: exactly("a step", 1),
 		RunE: func(c *cobra.Command, args []string) error { return a.why(c.Context(), runID, args[0]) },
 	}
@@ -51,12 +56,33 @@ func (a *app) why(ctx context.Context, prefix, word string) error {
 			return err
 		}
 		x, err := view.Explain(st, run.ReadRun(ctx, s.store, head), step)
+		if err == nil && len(x.Unknown) > 0 {
+			err = s.earlier(ctx, head, &x)
+		}
 		if err != nil {
 			return err
 		}
 		a.prints("why", x.Document(), func(t theme) []string { return t.why(x) })
 		return nil
 	})
+}
+
+// earlier reads the frames that a step was given and that are of earlier runs.
+func (s *session) earlier(ctx context.Context, head engine.HeadRow, x *view.Account) error {
+	var frames []engine.FramePushed
+	for r, err := range s.store.Read(ctx, head.Stream, 0) {
+		if err != nil {
+			return err
+		}
+		if f, ok := r.Event.(engine.FramePushed); ok && slices.Contains(x.Unknown, f.ID) {
+			frames = append(frames, f)
+		}
+		if len(frames) == len(x.Unknown) || r.Seq >= head.First {
+			break
+		}
+	}
+	x.Earlier(frames)
+	return nil
 }
 
 // showPlanned says why nothing of a plan has begun.

@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/piton-dev/piton/internal/api"
@@ -20,6 +21,7 @@ func (t theme) why(x view.Account) []string {
 	lines = append(lines, t.became(x, x.Index)...)
 	lines = append(lines, t.evidence(x)...)
 	lines = append(lines, t.waits(x)...)
+	lines = append(lines, t.origin(x.Origin)...)
 	if items := x.Asked(); len(items) > 0 {
 		lines = append(append(lines, ""), t.items(items, x.Now)...)
 	}
@@ -28,6 +30,45 @@ func (t theme) why(x view.Account) []string {
 	}
 	return lines
 }
+
+// origin says what led to how a step stands.
+func (t theme) origin(o view.Origin) []string {
+	by := ""
+	if o.Revision.ApprovedBy != "" {
+		by = ", approved by " + t.line(o.Revision.ApprovedBy)
+	}
+	lines := t.under(1, boldTone, fmt.Sprintf("version %d of the plan (%s)%s", o.Revision.Version, short(o.Revision.PlanHash), by))
+	for _, a := range o.Yes {
+		lines = append(lines, t.under(1, plainTone, fmt.Sprintf("%s was answered by %s: %s", a.Item, t.line(a.By), t.line(strings.TrimSpace(a.Choice+" "+a.Text))))...)
+	}
+	if o.Dispatch != nil {
+		for _, in := range o.Dispatch.Injected {
+			what := short(in.Hash)
+			if in.Hash == "" {
+				what = "not there"
+			}
+			lines = append(lines, t.under(1, plainTone, fmt.Sprintf("was given %s (%s)", t.line(in.Ref), what))...)
+		}
+	}
+	lines = append(lines, t.frames("was given", o.Consumed)...)
+	return append(lines, t.frames("left", o.Produced)...)
+}
+
+// frames lists frames, the newest few of many.
+func (t theme) frames(did string, frames []engine.FramePushed) []string {
+	var lines []string
+	if more := len(frames) - mostWaited; more > 0 {
+		lines = t.under(1, idleTone, fmt.Sprintf("%s %s before these", did, view.Plural(more, "frame", "frames")))
+		frames = frames[more:]
+	}
+	for _, f := range frames {
+		lines = append(lines, t.under(1, plainTone, fmt.Sprintf("%s frame %d, %s: %s", did, f.ID, f.Kind, t.line(f.Summary)))...)
+	}
+	return lines
+}
+
+// short is the beginning of a hash.
+func short(hash string) string { return hash[:min(12, len(hash))] }
 
 // unrun says why nothing of a plan has begun.
 func (t theme) unrun(r *engine.Revision, now time.Time) []string {

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/piton-dev/piton/internal/agent"
@@ -70,7 +71,7 @@ func (w *World) ready(ctx context.Context, e engine.Effect, r Reporter, in *engi
 	}
 	text := e.Step.Task
 	if e.Step.Kind == engine.Agent {
-		if text, in.Dispatch.Injected, err = w.prompt(e); err != nil {
+		if text, in.Dispatch.Injected, err = w.prompt(ctx, e); err != nil {
 			return nil, err
 		}
 		in.Dispatch.Frames = engine.FrameIDs(e.Frames)
@@ -184,15 +185,48 @@ func digest(body []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
+// maxFound bounds what a glob of a subscription may match.
+const maxFound = 10_000
+
+// home is the workspace of the person: a worktree has no topics and memories of
+// its own.
+func (w *World) home() string {
+	if w.outer != nil {
+		return w.outer.home()
+	}
+	return w.Dir
+}
+
+// aboutOf is what topics and memories are matched with.
+func aboutOf(e engine.Effect) notes.About {
+	a := notes.About{Title: e.Step.Title, Text: e.Step.Task, Tags: e.Tags, Files: slices.Clone(e.Step.Writes)}
+	for _, s := range e.Step.Subscriptions {
+		if s.Kind == "file" {
+			a.Files = append(a.Files, s.Ref)
+		}
+	}
+	return a
+}
+
 // prompt writes the finished text for an agent.
-func (w *World) prompt(e engine.Effect) (string, []engine.Injected, error) {
-	contents, err := notes.Read(w.Dir, e.Step.Subscriptions, notes.Sources{Output: func(id string) ([]byte, error) {
-		body, _, err := w.output(e, id)
-		return body, err
-	}})
+func (w *World) prompt(ctx context.Context, e engine.Effect) (string, []engine.Injected, error) {
+	from := notes.Sources{
+		Output: func(id string) ([]byte, error) {
+			body, _, err := w.output(e, id)
+			return body, err
+		},
+		Find: func(glob string) ([]string, error) { return w.Tree.Find(ctx, glob, maxFound) },
+		Home: w.home(), Now: time.Now(),
+	}
+	contents, err := notes.Read(w.Dir, e.Step.Subscriptions, from)
 	if err != nil {
 		return "", nil, err
 	}
+	offered, err := notes.Offered(w.Dir, e.Step.Subscriptions, aboutOf(e), from)
+	if err != nil {
+		return "", nil, err
+	}
+	contents = append(contents, offered...)
 	in := prompt.Input{Step: e.Step, Context: e.Context, Constraints: e.Constraints, Protects: e.Protects, Frames: e.Frames, Feedback: e.Feedback, Note: e.Note}
 	if e.Iteration > 1 {
 		in.Iteration, in.Heard = e.Iteration, e.Heard

@@ -43,6 +43,7 @@ type Effect struct {
 	Title       string              // of the plan
 	Context     string              // of the plan: what whoever works has to know
 	Constraints []string            // of the plan
+	Tags        []string            // of the plan
 	Document    string              // of the plan, relative to the workspace: the owner marks it
 	Baseline    bool                // Prepare: run the checks before the work
 	Cut         bool                // Prepare: work was begun and cut off; Tree is from before it

@@ -55,10 +55,12 @@ type PlanDrafted struct {
 	Intent   string `json:"intent"`
 	Path     string `json:"path"`
 	Title    string `json:"title"`
-	Source   string `json:"source"` // object: the document's bytes
-	Hash     string `json:"hash"`   // what an approval covers: the bytes less the projected ones
-	Program  string `json:"program,omitempty"`
-	Changes  string `json:"changes,omitempty"`
+	// Memories name the notes that informed it, as the document says.
+	Memories []string `json:"informed_by_memories,omitempty"`
+	Source   string   `json:"source"` // object: the document's bytes
+	Hash     string   `json:"hash"`   // what an approval covers: the bytes less the projected ones
+	Program  string   `json:"program,omitempty"`
+	Changes  string   `json:"changes,omitempty"`
 	// Weakened says where it proves or guards less than the text before, for
 	// people: whoever says yes must have seen it.
 	Weakened []string `json:"weakened,omitempty"`

@@ -264,9 +264,13 @@ func (s *State) told(i int, end *WorkEnded, add func(kind FrameKind, data, text 
 	}
 }
 
-// knows reports whether a visible frame of the step says the same already.
+// knows reports whether a visible frame of the step says the same already, one that
+// was pushed since the run, or its revision, was opened: a run can be replayed alone.
 func (s *State) knows(step string, kind FrameKind, text string) bool {
 	for f := range s.pipe.visible {
+		if f.ID < s.run.Opened.Frames.End {
+			return false
+		}
 		if f.Kind == kind && f.Step == step && f.Summary == text {
 			return true
 		}

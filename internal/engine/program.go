@@ -161,6 +161,8 @@ type Definition struct {
 	Context string `json:"context,omitempty"`
 	// Constraints hold for every step, in words; agents are told.
 	Constraints []string `json:"constraints,omitempty"`
+	// Tags are the plan's own words for what it is about.
+	Tags []string `json:"tags,omitempty"`
 	// Agents are those that do what leaves it open who does it, by name.
 	Agents   []Candidate `json:"agents,omitempty"`
 	Parallel int         `json:"parallel"`        // how many steps may run at once, at least 1

@@ -1,4 +1,5 @@
-// Package notes reads the context that a step subscribes to.
+// Package notes reads the context that a step subscribes to, and the topics and
+// memories that fit it.
 //
 // A subscription never fails. What can be read is read, capped and hashed. What cannot
 // be read is reported as missing, with the reason, and the agent is told so.
@@ -19,6 +20,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/piton-dev/piton/internal/engine"
 )
@@ -40,6 +42,12 @@ type Sources struct {
 	// Output returns what a step put out, nil if there is nothing. Without it
 	// outputs are missing.
 	Output func(step string) ([]byte, error)
+	// Find lists what a glob matches. Without it globs are missing.
+	Find func(glob string) ([]string, error)
+	// Home is where topics and memories are, if that is not the workspace.
+	Home string
+	// Now is when topics are read, which expire.
+	Now time.Time
 }
 
 // Content is what became of one subscription.
@@ -53,10 +61,14 @@ type Content struct {
 	Reason    string // why Missing, or why there is no Text
 }
 
-// Read returns one Content for each subscription, in their order. dir is the
-// workspace; a `file:` is relative to it. Directories give the names in them,
-// files that are not text only a description; a text beyond the caps keeps its
-// head and tail. Topics do not exist yet and are missing.
+// maxFound is how many files of one glob are shown.
+const maxFound = 100
+
+// Read returns one Content for each subscription, in their order, and of a glob
+// one for each file that it matches. dir is the workspace; a `file:` is relative to
+// it. Directories give the names in them, files that are not text only a
+// description; a text beyond the caps keeps its head and tail. Topics that have
+// expired are missing.
 //
 // The error says that the workspace itself, or an output, could not be opened. Reading costs
 // no more than the sizes of the files, of which none over [MaxSize] is read.
@@ -71,15 +83,64 @@ func Read(dir string, subs []engine.Subscription, from Sources) ([]Content, erro
 	defer root.Close()
 	caps := from.orDefault()
 	left := caps.Total
-	contents := make([]Content, len(subs))
-	for i, s := range subs {
-		c := &contents[i]
-		if *c, err = from.read(root, s); err != nil {
+	var contents []Content
+	for _, s := range subs {
+		found, err := from.read(root, s)
+		if err != nil {
 			return nil, err
 		}
-		c.Ref = s.Kind + ":" + s.Ref
-		c.shorten(min(caps.File, left))
-		left -= len(c.Text)
+		for _, c := range found {
+			c.shorten(min(caps.File, left))
+			left -= len(c.Text)
+			contents = append(contents, c)
+		}
+	}
+	return contents, nil
+}
+
+// Offered are the topics and memories that nobody subscribed to and that are of
+// use: of topics those whose triggers fit. Memories that cannot be used are among
+// them, and say why.
+func Offered(dir string, subs []engine.Subscription, about About, from Sources) ([]Content, error) {
+	if from.Home != "" {
+		dir = from.Home
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, fmt.Errorf("open workspace: %w", err)
+	}
+	defer root.Close()
+	names, err := notesIn(root, TopicDir)
+	if err != nil {
+		return nil, err
+	}
+	var contents []Content
+	left := maxMatched
+	for _, name := range names {
+		if slices.Contains(subs, engine.Subscription{Kind: "topic", Ref: name}) {
+			continue
+		}
+		if c, u := topic(root, name, from.Now); !c.Missing && len(contents) < maxMatching && len(c.Text) <= left && u.fits(about) {
+			c.Ref = "topic:" + name
+			left -= len(c.Text)
+			contents = append(contents, c)
+		}
+	}
+	all, err := Memories(dir)
+	if err != nil {
+		return nil, err
+	}
+	fit, more := Matching(all, about)
+	for _, m := range fit {
+		contents = append(contents, m.Content())
+	}
+	if more > 0 {
+		contents = append(contents, Content{Ref: "memory:*", Missing: true, Reason: fmt.Sprintf("%d less important memories do not fit", more)})
+	}
+	for _, m := range all {
+		if m.Broken != "" {
+			contents = append(contents, m.Content())
+		}
 	}
 	return contents, nil
 }
@@ -94,16 +155,75 @@ func (c Caps) orDefault() Caps {
 	return c
 }
 
-func (from Sources) read(root *os.Root, s engine.Subscription) (Content, error) {
+func (from Sources) read(root *os.Root, s engine.Subscription) ([]Content, error) {
+	c, err := Content{}, error(nil)
 	switch s.Kind {
 	case "file":
-		return readFile(root, s.Ref), nil
+		if c = readFile(root, s.Ref); c.Missing && IsGlob(s.Ref) {
+			return from.matches(root, s.Ref), nil
+		}
 	case "topic":
-		return missing("there is no such topic"), nil
+		c = from.topic(root, s.Ref)
 	case "step":
-		return from.output(s.Ref)
+		c, err = from.output(s.Ref)
+	default:
+		c = missing(fmt.Sprintf("nothing of the kind %q can be read", s.Kind))
 	}
-	return missing(fmt.Sprintf("nothing of the kind %q can be read", s.Kind)), nil
+	c.Ref = s.Kind + ":" + s.Ref
+	return []Content{c}, err
+}
+
+// IsGlob reports whether a `file:` names files by a pattern.
+func IsGlob(ref string) bool { return strings.ContainsAny(ref, "*?[{") }
+
+func (from Sources) topic(root *os.Root, name string) Content {
+	if from.Home != "" {
+		home, err := os.OpenRoot(from.Home)
+		if err != nil {
+			return missing(why(err))
+		}
+		defer home.Close()
+		root = home
+	}
+	c, _ := topic(root, name, from.Now)
+	return c
+}
+
+// matches reads the files that a glob matches, sorted. What is beyond the first
+// ones is counted.
+func (from Sources) matches(root *os.Root, glob string) []Content {
+	none := func(reason string) []Content {
+		return []Content{{Ref: "file:" + glob, Missing: true, Reason: reason}}
+	}
+	if from.Find == nil {
+		return none("patterns cannot be looked up here")
+	}
+	names, err := from.Find(glob)
+	if err != nil {
+		return none(oneLine(err.Error()))
+	}
+	slices.Sort(names)
+	var contents []Content
+	more := 0
+	for _, name := range names {
+		if info, err := root.Stat(filepath.FromSlash(name)); err == nil && info.IsDir() {
+			continue
+		}
+		if len(contents) == maxFound {
+			more++
+			continue
+		}
+		c := readFile(root, name)
+		c.Ref = "file:" + name
+		contents = append(contents, c)
+	}
+	switch {
+	case len(contents) == 0:
+		return none("no file matches it")
+	case more > 0:
+		contents = append(contents, none(fmt.Sprintf("%d more files match it; the first %d are shown", more, maxFound))...)
+	}
+	return contents
 }
 
 func (from Sources) output(step string) (Content, error) {

@@ -84,7 +84,7 @@ func TestRead(t *testing.T) {
 		{Ref: "file:latin1.txt", Hash: sum("caf\xe9\n"), Size: 5, Reason: "not UTF-8 text, so it is not shown"},
 		{Ref: "file:gone.md", Missing: true, Reason: "no such file"},
 		{Ref: "file:dangling", Missing: true, Reason: "no such file"},
-		{Ref: "topic:fix", Missing: true, Reason: "there is no such topic"},
+		{Ref: "topic:fix", Missing: true, Reason: "there is no file .piton/topics/fix.md"},
 		{Ref: "step:analyze", Missing: true, Reason: "there is no output of it"},
 		{Ref: "url:x", Missing: true, Reason: `nothing of the kind "url" can be read`},
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/piton-dev/piton/internal/api"
 	"github.com/piton-dev/piton/internal/effect"
@@ -207,7 +208,7 @@ func (s *saying) openRun(ctx context.Context, yes *consent) error {
 			return err
 		}
 	}
-	s.said.Opened, err = s.product.Open(ctx, s.host, s.doc, r, s.opening(consent{by: by}))
+	s.said.Opened, err = s.product.Open(ctx, s.host, s.doc, r, s.opening(ctx, consent{by: by}))
 	if err == nil && !s.said.Opened.Resumed {
 		s.unmark(r.Drafted.Path, r.Drafted.Hash, s.caller.Env)
 	}
@@ -231,7 +232,7 @@ func (s *saying) revise(ctx context.Context, pr *api.Proposal) error {
 		s.said.Revision, err = s.product.Propose(ctx, s.host, pr)
 		return err
 	}
-	if s.said.Revision, err = s.product.Revise(ctx, s.host, pr, s.opening(*yes)); err != nil {
+	if s.said.Revision, err = s.product.Revise(ctx, s.host, pr, s.opening(ctx, *yes)); err != nil {
 		return err
 	}
 	return s.host.Look(ctx, pr.Head.Stream, func(st *engine.State) { s.said.Opened.After = st.Seq() })
@@ -258,18 +259,13 @@ func (s *saying) agreed(pr *api.Proposal) *consent {
 }
 
 // opening is what the api needs to know of this machine for a run.
-func (s *saying) opening(yes consent) api.Opening {
+func (s *saying) opening(ctx context.Context, yes consent) api.Opening {
 	path := tree.NewExecutables(proc.SearchPath(s.product.Env))
 	o := api.Opening{
 		By: yes.by, Why: yes.why, Protect: s.protect,
 		Executables: func(p *engine.Program) map[string]string { return effect.Executables(path, p) },
 		Given: func(subs []engine.Subscription) ([]engine.Injected, error) {
-			contents, err := notes.Read(s.cfg.Place.Dir, subs, notes.Sources{})
-			var given []engine.Injected
-			for _, c := range contents {
-				given = append(given, engine.Injected{Ref: c.Ref, Hash: c.Hash})
-			}
-			return given, err
+			return s.given(ctx, subs)
 		},
 	}
 	if s.Unsealed {
@@ -277,6 +273,29 @@ func (s *saying) opening(yes consent) api.Opening {
 	}
 	return o
 }
+
+// given is what subscriptions give now.
+func (o *Owner) given(ctx context.Context, subs []engine.Subscription) (given []engine.Injected, err error) {
+	var contents []notes.Content
+	read := func(find func(string) ([]string, error)) error {
+		contents, err = notes.Read(o.cfg.Place.Dir, subs, notes.Sources{Find: find, Now: time.Now()})
+		return err
+	}
+	if slices.ContainsFunc(subs, func(s engine.Subscription) bool { return s.Kind == "file" && notes.IsGlob(s.Ref) }) {
+		err = o.withTree(func(t *tree.Tree) error {
+			return read(func(glob string) ([]string, error) { return t.Find(ctx, glob, maxFound) })
+		})
+	} else {
+		err = read(nil)
+	}
+	for _, c := range contents {
+		given = append(given, engine.Injected{Ref: c.Ref, Hash: c.Hash})
+	}
+	return given, err
+}
+
+// maxFound bounds what a glob of a subscription may match, as in a prompt.
+const maxFound = 10_000
 
 // Approve records a yes to a plan, or to what changed in it while it runs.
 func (u *uses) Approve(ctx context.Context, q api.Saying) (api.Said, error) {

@@ -124,8 +124,16 @@ func files(ctx context.Context, names []string, root *os.Root, answers map[strin
 			answers[name] = verify.File{Exists: true, Dir: info.IsDir(), Executable: !info.IsDir() && mayRun(info)}
 		case errors.Is(err, fs.ErrNotExist):
 			answers[name] = verify.File{}
+		case !errors.Is(err, fs.ErrPermission) && isLink(root, name):
+			answers[name] = verify.File{Outside: true}
 		}
 	}
+}
+
+// isLink reports whether a path is that of a link, whatever it leads to.
+func isLink(root *os.Root, name string) bool {
+	info, err := root.Lstat(filepath.FromSlash(name))
+	return err == nil && info.Mode()&fs.ModeSymlink != 0
 }
 
 // Caps on the texts that are looked into: of one, and of all that are asked for

@@ -88,7 +88,7 @@ func (c compiler) definition() engine.Definition {
 	p := c.doc.plan
 	def := engine.Definition{
 		Plan: c.options.Plan, Title: p.Title.Value, Parallel: max(p.Parallel.Value, 1),
-		Context: p.Context.Value, Constraints: texts(p.Constraints.Value), Budget: amount(p.Budget.Value),
+		Context: p.Context.Value, Constraints: texts(p.Constraints.Value), Tags: texts(p.Tags.Value), Budget: amount(p.Budget.Value),
 	}
 	for _, u := range c.doc.units {
 		def.Steps = append(def.Steps, c.step(u))

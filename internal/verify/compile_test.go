@@ -275,7 +275,7 @@ func TestNeeds(t *testing.T) {
 	want := verify.Queries{
 		Commands: []string{"/opt/x", "b", "bar", "bash", "env", "foo", "grep", "lint", "make", "pytest", "timeout"},
 		Files: []string{
-			".git", "bar", "docs/a.md", "foo", "lint", "pytest", "sub/GNUmakefile", "sub/Makefile", "sub/b", "sub/bash", "sub/env", "sub/grep",
+			".git", ".piton/topics/x.md", "bar", "docs/a.md", "foo", "lint", "pytest", "sub/GNUmakefile", "sub/Makefile", "sub/b", "sub/bash", "sub/env", "sub/grep",
 			"sub/make", "sub/makefile", "sub/run", "sub/timeout", "sub/tools/t.sh", "tests/test_a.py",
 		},
 		Agents: []string{"coder", "script"},

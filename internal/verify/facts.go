@@ -46,6 +46,7 @@ type File struct {
 	Exists     bool `json:"exists,omitempty"`
 	Dir        bool `json:"dir,omitempty"`
 	Executable bool `json:"executable,omitempty"`
+	Outside    bool `json:"outside,omitempty"` // a link that leads out of the workspace, or nowhere that can be told
 }
 
 // Subplan is what is wrong with a document that a step is delegated to, and what

@@ -117,8 +117,14 @@ func (d *document) queries() Queries {
 			q.files[file] = true
 		}
 		for _, s := range u.Subscriptions.Value {
-			if file, ok := below(s.Ref); ok && s.Kind == "file" {
-				q.files[file] = true
+			file, ok := below(s.Ref)
+			switch {
+			case s.Kind == "topic":
+				q.files[topicFile(s.Ref)] = true
+			case ok && s.Kind == "file":
+				if q.files[file] = true; isGlob(file) {
+					globs[file] = true
+				}
 			}
 		}
 	}

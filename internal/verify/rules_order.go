@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/bmatcuk/doublestar/v4"
+
 	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/plan"
 )
@@ -168,11 +170,6 @@ func checkNotYet(p *pass, u *unit) {
 	if _, delegated := Delegate(u.Step); delegated && !u.Schema.IsZero() {
 		says(u.Schema.Pos, "has a `schema`, which does not apply to the output of a sub-plan")
 	}
-	for _, s := range u.Subscriptions.Value {
-		if s.Kind == "topic" {
-			says(s.Pos, "subscribes to a topic: its agent is told that there is none")
-		}
-	}
 }
 
 // unsupported refuses a label that no run carries out.
@@ -312,7 +309,37 @@ func checkSubscription(p *pass, u *unit) {
 			p.subscribedFile(u, s)
 		case "step":
 			p.subscribedStep(u, s)
+		case "topic":
+			p.subscribedTopic(u, s)
 		}
+	}
+}
+
+// topicFile is where a topic is.
+func topicFile(name string) string { return ".piton/topics/" + name + ".md" }
+
+func (p *pass) subscribedTopic(u *unit, s plan.Subscription) {
+	file := topicFile(s.Ref)
+	switch f, asked := p.facts.Files[file]; {
+	case strings.ContainsAny(s.Ref, `/\`) || strings.HasPrefix(s.Ref, "."):
+		p.report(u, s.Pos, fmt.Sprintf("step %q subscribes to topic %q, which is no name of a topic", u.ID.Value, s.Ref), "name a file of .piton/topics without its ending .md")
+	case asked && !f.Exists:
+		p.report(u, s.Pos, fmt.Sprintf("step %q subscribes to topic %q, and there is no %s", u.ID.Value, s.Ref, file), "write it, or remove the subscription; its agent is told that there is none").Severity = Warning
+	}
+}
+
+// subscribedGlob says that a pattern matches nothing now. Where a step before may
+// make files, they may come.
+func (p *pass) subscribedGlob(u *unit, s plan.Subscription, glob string) {
+	matches, known := p.facts.Globs[glob]
+	switch {
+	case !doublestar.ValidatePattern(glob):
+		p.report(u, s.Pos, fmt.Sprintf("step %q subscribes to %q, which is no valid pattern", u.ID.Value, s.Ref), "close its brackets, or put a backslash before them")
+	case !known || matches || len(u.lost) > 0 || u.stuck(p.doc):
+	case len(u.needs) > 0:
+		p.report(u, s.Pos, fmt.Sprintf("step %q subscribes to %q, which matches no file now", u.ID.Value, s.Ref), "").Severity = Note
+	default:
+		p.report(u, s.Pos, fmt.Sprintf("step %q subscribes to %q, which matches no file", u.ID.Value, s.Ref), "correct the pattern, or remove the subscription")
 	}
 }
 
@@ -322,7 +349,16 @@ func (p *pass) subscribedFile(u *unit, s plan.Subscription) {
 		p.report(u, s.Pos, fmt.Sprintf("step %q subscribes to %q, which is outside the workspace", u.ID.Value, s.Ref), "name a file below the workspace, or copy it there")
 		return
 	}
-	if f, asked := p.facts.Files[file]; !asked || f.Exists || isGlob(file) || len(u.lost) > 0 || u.stuck(p.doc) {
+	f, asked := p.facts.Files[file]
+	switch {
+	case f.Outside:
+		p.report(u, s.Pos, fmt.Sprintf("step %q subscribes to %q, a link that leads out of the workspace", u.ID.Value, s.Ref), "copy the file into the workspace")
+		return
+	case isGlob(file) && !f.Exists:
+		p.subscribedGlob(u, s, file)
+		return
+	}
+	if !asked || f.Exists || len(u.lost) > 0 || u.stuck(p.doc) {
 		return
 	}
 	switch maker, when := p.doc.maker(u, file); when {

@@ -18,6 +18,7 @@ type Account struct {
 	Roots []int               // steps that keep it in the end, where they are not those of hold
 	Told  map[string]*outcome // by step
 	Proof []engine.Record     // who was given it by a rule, the newest answers of its checks, by phase, and the end of its work
+	Origin
 }
 
 // outcome is what the journal tells last of a step.
@@ -29,7 +30,7 @@ type outcome struct {
 // Explain accounts for a step of a run that stands so, from the run's records.
 func Explain(st Standing, records iter.Seq2[engine.Record, error], step string) (Account, error) {
 	x := Account{Standing: st, Told: map[string]*outcome{}}
-	head := st.Head
+	head, known := st.Head, map[int]engine.FramePushed{}
 	for r, err := range records {
 		if err != nil {
 			return x, err
@@ -41,12 +42,14 @@ func Explain(st Standing, records iter.Seq2[engine.Record, error], step string) 
 		if x.Fold.State.Run().Run == head.Run {
 			x.take(hs)
 			x.evidence(step, r)
+			x.origin(step, r, known)
 		}
 	}
 	x.Index = x.Fold.Index(step)
 	if x.Index < 0 {
 		return x, errors.New("the journal does not have step " + step + " of run " + head.Run)
 	}
+	x.consumed(known)
 	x.Hold = x.Fold.State.Hold(x.Index, x.Now)
 	x.Roots = x.inTheEnd()
 	return x, nil
@@ -188,6 +191,7 @@ type Why struct {
 	By        *string          `json:"by"`    // the person because of whom it stands so
 	Next      string           `json:"next"`
 	Plan      *Proposal        `json:"plan,omitempty"` // of which nothing was run yet
+	Origin    *OriginDoc       `json:"origin,omitempty"`
 }
 
 type Waits struct {
@@ -217,7 +221,7 @@ func (x *Account) Document() Why {
 	d := Why{
 		Run: x.Head.Run, RunStatus: x.By.Of(x.Head), RunReason: x.Head.Reason, Carried: x.Carried, Step: StepOf(row),
 		Allowed: x.Fold.Allowed(x.Index), Then: p.OnFail.Then, Waits: x.waits(),
-		Items: InboxOf(x.Asked(), nil, nil).Items, Proof: []map[string]any{},
+		Items: InboxOf(x.Asked(), nil, nil).Items, Proof: []map[string]any{}, Origin: x.Origin.document(),
 	}
 	if next := x.Next(); len(next) > 0 {
 		d.Next = next[0].Command

@@ -1,0 +1,317 @@
+package notes
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/bmatcuk/doublestar/v4"
+	"github.com/expr-lang/expr"
+	"github.com/expr-lang/expr/vm"
+	"go.yaml.in/yaml/v4"
+)
+
+// Where people keep what agents should know, below the workspace.
+const (
+	MemoryDir = ".piton/memories"
+	TopicDir  = ".piton/topics"
+)
+
+// Limits of memories and topics.
+const (
+	maxNotes    = 500      // files of one directory that are looked at
+	maxNote     = 16 << 10 // bytes of one
+	maxMatching = 10       // that are given without being asked for
+	maxMatched  = 16 << 10 // bytes of these in all
+	evalBudget  = 100_000  // memory units of one expression
+)
+
+// topicLife is how long a topic holds that does not say so.
+const topicLife = 24 * time.Hour
+
+// About is what memories and topics are matched with.
+type About struct {
+	Title string
+	Text  string   // the task, or the request
+	Tags  []string // of the plan
+	Files []string // paths and globs that it names
+}
+
+// Memory is what people, or an extraction that a person accepted, wrote down for
+// later work.
+type Memory struct {
+	Name       string
+	Text       string
+	Hash       string
+	Size       int64
+	Importance int    // 1 to 10
+	Provenance string // where it comes from
+	Broken     string // why it cannot be used
+	use        use
+}
+
+// front is the beginning of a memory, or of a topic.
+type front struct {
+	WhenToUse  yaml.Node `yaml:"when_to_use"`
+	Importance *int      `yaml:"importance"`
+	Provenance string    `yaml:"provenance"`
+	Triggers   yaml.Node `yaml:"triggers"`
+	Expiry     string    `yaml:"expiry"`
+	Updated    string    `yaml:"updated"`
+	Lifecycle  string    `yaml:"lifecycle"`
+}
+
+// use says when something is of use: where one of its words occurs, or where its
+// expression holds.
+type use struct {
+	words []string
+	code  *vm.Program
+}
+
+// asked is what an expression sees.
+type asked struct {
+	Title string   `expr:"title"`
+	Text  string   `expr:"task"`
+	Tags  []string `expr:"tags"`
+	Files []string `expr:"files"`
+}
+
+func parseUse(n yaml.Node) (u use, err error) {
+	switch n.Kind {
+	case 0:
+		return u, nil
+	case yaml.SequenceNode:
+		if err := n.Decode(&u.words); err != nil || slices.Contains(u.words, "") {
+			return u, errors.New("is no list of words")
+		}
+		return u, nil
+	case yaml.ScalarNode:
+		if len(n.Value) > 1024 {
+			return u, errors.New("is longer than 1,024 bytes")
+		}
+		u.code, err = expr.Compile(n.Value, expr.Env(asked{}), expr.AsBool(), expr.MaxNodes(200))
+		return u, err
+	}
+	return u, errors.New("is neither a list of words nor an expression")
+}
+
+// fits reports whether it is of use. An expression that fails is not.
+func (u use) fits(a About) bool {
+	if u.code != nil {
+		m := vm.VM{MemoryBudget: evalBudget}
+		v, err := m.Run(u.code, asked{a.Title, a.Text, a.Tags, a.Files})
+		return err == nil && v == true
+	}
+	said := " " + strings.Join(terms(strings.Join(append([]string{a.Title, a.Text}, a.Tags...), "\n")), " ") + " "
+	return slices.ContainsFunc(u.words, func(w string) bool {
+		if t := terms(w); len(t) > 0 && strings.Contains(said, " "+strings.Join(t, " ")+" ") {
+			return true
+		}
+		return slices.ContainsFunc(a.Files, func(f string) bool {
+			ok, err := doublestar.Match(w, f)
+			return err == nil && ok
+		})
+	})
+}
+
+// terms are the words of a text, in small letters.
+func terms(s string) []string {
+	return strings.FieldsFunc(strings.ToLower(s), func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' })
+}
+
+// Memories reads the memories of a workspace, by name. One that cannot be used
+// says why. Where there is no directory there are none.
+func Memories(dir string) ([]Memory, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, fmt.Errorf("open workspace: %w", err)
+	}
+	defer root.Close()
+	names, err := notesIn(root, MemoryDir)
+	if err != nil {
+		return nil, err
+	}
+	all := make([]Memory, len(names))
+	for n, name := range names {
+		all[n] = memory(root, name)
+	}
+	return all, nil
+}
+
+func memory(root *os.Root, name string) Memory {
+	m := Memory{Name: name, Importance: 5}
+	f, body, c := readNote(root, MemoryDir, name)
+	m.Text, m.Hash, m.Size, m.Broken = body, c.Hash, c.Size, c.Reason
+	if m.Broken != "" {
+		return m
+	}
+	if f.Importance != nil {
+		m.Importance = *f.Importance
+	}
+	var err error
+	m.Provenance = f.Provenance
+	switch m.use, err = parseUse(f.WhenToUse); {
+	case err != nil:
+		m.Broken = oneLine("when_to_use: " + err.Error())
+	case m.use.code == nil && len(m.use.words) == 0:
+		m.Broken = "it has no when_to_use"
+	case m.Importance < 1 || m.Importance > 10:
+		m.Broken = "importance is not between 1 and 10"
+	}
+	return m
+}
+
+// ByImportance are memories, the most important first.
+func ByImportance(all []Memory) []Memory {
+	return slices.SortedStableFunc(slices.Values(all), func(a, b Memory) int { return cmp.Compare(b.Importance, a.Importance) })
+}
+
+// Matching are the memories that are of use, the most important first, as many as
+// fit, and how many do not.
+func Matching(all []Memory, about About) (fit []Memory, more int) {
+	left := maxMatched
+	for _, m := range ByImportance(all) {
+		switch {
+		case m.Broken != "" || !m.use.fits(about):
+		case len(fit) == maxMatching || len(m.Text) > left:
+			more++
+		default:
+			fit, left = append(fit, m), left-len(m.Text)
+		}
+	}
+	return fit, more
+}
+
+// Content is the memory as it is given to an agent.
+func (m Memory) Content() Content {
+	c := Content{Ref: "memory:" + m.Name, Text: m.Text, Hash: m.Hash, Size: m.Size, Missing: m.Broken != "", Reason: m.Broken}
+	if m.Provenance != "" && !c.Missing {
+		c.Reason = oneLine("from " + m.Provenance)
+	}
+	return c
+}
+
+// topic reads one topic. One that has expired is missing.
+func topic(root *os.Root, name string, now time.Time) (Content, use) {
+	if name == "" || strings.ContainsAny(name, `/\`) || strings.HasPrefix(name, ".") {
+		return missing("that is no name of a topic"), use{}
+	}
+	f, body, c := readNote(root, TopicDir, name)
+	if c.Reason == why(fs.ErrNotExist) {
+		return missing("there is no file " + path.Join(TopicDir, name+".md")), use{}
+	}
+	if c.Reason != "" {
+		return missing(c.Reason), use{}
+	}
+	u, err := parseUse(f.Triggers)
+	if err != nil {
+		return missing(oneLine("triggers: " + err.Error())), use{}
+	}
+	if ended, err := f.expired(c.modified, now); err != nil {
+		return missing(oneLine(err.Error())), use{}
+	} else if ended != "" {
+		return missing(ended), use{}
+	}
+	c.Text = body
+	return c.Content, u
+}
+
+// expired says since when a topic does not hold any more; "" where it does.
+func (f front) expired(modified, now time.Time) (string, error) {
+	switch f.Lifecycle {
+	case "", "active":
+	case "expired":
+		return "it is marked as expired", nil
+	default:
+		return "", fmt.Errorf("lifecycle %q is neither active nor expired", f.Lifecycle)
+	}
+	life, from := topicLife, modified
+	if f.Expiry == "never" {
+		return "", nil
+	}
+	if f.Expiry != "" {
+		d, err := time.ParseDuration(f.Expiry)
+		if err != nil || d <= 0 {
+			return "", fmt.Errorf("expiry %q is no duration such as 24h, and not never", f.Expiry)
+		}
+		life = d
+	}
+	if f.Updated != "" {
+		t, err := time.Parse(time.RFC3339, f.Updated)
+		if err != nil {
+			return "", fmt.Errorf("updated %q is no time such as 2026-11-23T08:00:00Z", f.Updated)
+		}
+		from = t
+	}
+	if end := from.Add(life); !now.Before(end) {
+		return "it expired " + end.UTC().Format("2006-01-02 15:04 MST"), nil
+	}
+	return "", nil
+}
+
+// note is what was read of a memory or a topic. A Reason says why it was not.
+type note struct {
+	Content
+	modified time.Time
+}
+
+// readNote reads the front matter and the text behind it.
+func readNote(root *os.Root, dir, name string) (f front, body string, n note) {
+	file := filepath.Join(filepath.FromSlash(dir), name+".md")
+	if info, err := root.Stat(file); err == nil {
+		n.modified = info.ModTime()
+		if info.Size() > maxNote {
+			n.Reason = fmt.Sprintf("it has %d bytes; at most %d are read", info.Size(), maxNote)
+			return f, "", n
+		}
+	}
+	n.Content = readFile(root, file)
+	text := n.Text
+	if n.Text = ""; n.Reason != "" {
+		return f, "", n
+	}
+	head, rest, ok := strings.Cut(strings.TrimPrefix(strings.ReplaceAll(text, "\r\n", "\n"), "---\n"), "\n---\n")
+	if !ok || !strings.HasPrefix(text, "---") {
+		n.Reason = "it does not begin with front matter between two lines of ---"
+		return f, "", n
+	}
+	if err := yaml.Unmarshal([]byte(head), &f); err != nil {
+		n.Reason = oneLine("its front matter cannot be read: " + err.Error())
+	}
+	return f, strings.TrimSpace(rest), n
+}
+
+// notesIn lists the names of the notes in a directory.
+func notesIn(root *os.Root, dir string) ([]string, error) {
+	entries, err := fs.ReadDir(root.FS(), dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("list %s: %w", dir, err)
+	}
+	var names []string
+	for _, e := range entries {
+		if name, ok := strings.CutSuffix(e.Name(), ".md"); ok && !e.IsDir() && !strings.HasPrefix(name, ".") {
+			names = append(names, name)
+		}
+	}
+	if len(names) > maxNotes {
+		return nil, fmt.Errorf("%s has %d files; at most %d are read", dir, len(names), maxNotes)
+	}
+	return names, nil
+}
+
+// oneLine keeps the first line of a text.
+func oneLine(s string) string {
+	s, _, _ = strings.Cut(s, "\n")
+	return s
+}

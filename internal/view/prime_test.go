@@ -1,0 +1,79 @@
+package view_test
+
+import (
+	"context"
+	"fmt"
+	"iter"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/piton-dev/piton/internal/api"
+	"github.com/piton-dev/piton/internal/engine"
+	"github.com/piton-dev/piton/internal/store"
+	"github.com/piton-dev/piton/internal/view"
+)
+
+// crowded is a journal with much more than a primer can hold.
+type crowded struct{ store.Store }
+
+func (crowded) Heads(context.Context, store.HeadFilter) ([]engine.HeadRow, error) {
+	heads := make([]engine.HeadRow, 5)
+	for n := range heads {
+		heads[n] = engine.HeadRow{Run: fmt.Sprint("run", n), Title: strings.Repeat("Title ", 500), Reason: strings.Repeat("é", 3000), Status: engine.Failed, Ended: true}
+	}
+	return heads, nil
+}
+
+func (crowded) Items(context.Context, store.ItemFilter) ([]engine.ItemRow, error) {
+	items := make([]engine.ItemRow, 9)
+	for n := range items {
+		items[n].Item, items[n].Question = fmt.Sprint("item", n), strings.Repeat("question\n", 1000)
+	}
+	return items, nil
+}
+
+func (crowded) Steps(context.Context, string, string) ([]engine.StepRow, error) {
+	steps := make([]engine.StepRow, 10_000)
+	for n := range steps {
+		steps[n] = engine.StepRow{ID: fmt.Sprint("step", n), Title: strings.Repeat("title ", 100), Status: engine.Pending}
+	}
+	return steps, nil
+}
+
+func (crowded) Snapshot(context.Context, string) (uint64, []byte, error) { return 10_000, nil, nil }
+
+func (crowded) Read(_ context.Context, _ string, after uint64) iter.Seq2[engine.Record, error] {
+	return func(yield func(engine.Record, error) bool) {
+		for n := range 500 {
+			if !yield(engine.Record{Seq: after + uint64(n), Event: engine.FramePushed{ID: n, Summary: strings.Repeat("known ", 200)}}, nil) {
+				return
+			}
+		}
+	}
+}
+
+// TestPrimeIsShort: whatever there is, a primer has at most 1,500 tokens, by an
+// estimate that counts three bytes for one, and says what it leaves out.
+func TestPrimeIsShort(t *testing.T) {
+	r := view.Reader{
+		Product: &api.Product{Store: crowded{}, Now: time.Now},
+		Stands:  func(context.Context) (view.Stands, error) { return view.Stands{}, nil },
+	}
+	var memories []view.Note
+	for n := range 100 {
+		memories = append(memories, view.Note{Name: fmt.Sprint("memory", n), Text: strings.Repeat("remember ", 100)})
+	}
+	p, err := view.Prime(t.Context(), r, memories)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(p.Text) > 3*view.MaxPrime || p.Tokens > view.MaxPrime || len(p.Text) < 2*view.MaxPrime {
+		t.Errorf("%d bytes, %d tokens", len(p.Text), p.Tokens)
+	}
+	for _, want := range []string{"## Runs", "run4", "## People are asked", "## Left to do", "more\n", "## What to do"} {
+		if !strings.Contains(p.Text, want) {
+			t.Errorf("%q is missing in:\n%s", want, p.Text)
+		}
+	}
+}
