@@ -29,7 +29,7 @@ type Holder struct {
 	Run   string   `json:"run"`
 	Step  string   `json:"step"`
 	Scope []string `json:"scope,omitempty"` // none: the whole workspace
-	First bool     `json:"first,omitempty"` // it does not hold it yet, and asked before
+	First bool     `json:"first,omitempty"` // it does not hold it yet, and is before it in the queue
 }
 
 // String says for people whom the step waits for.
@@ -40,7 +40,7 @@ func (h Holder) String() string {
 	}
 	verb := "holds"
 	if h.First {
-		verb = "asked first for"
+		verb = "is first in the queue for"
 	}
 	return fmt.Sprintf("waits for step %s of run %s, which %s %s", h.Step, h.Run, verb, scope)
 }
@@ -53,14 +53,36 @@ type Lease struct {
 	Behind  *Holder // nil grants it
 }
 
+// Priority orders claims that wait for the same part of the workspace. Empty is normal.
+type Priority string
+
+// The priorities, the highest first.
+const (
+	Critical Priority = "critical"
+	High     Priority = "high"
+	Normal   Priority = ""
+	Low      Priority = "low"
+	Idle     Priority = "idle"
+)
+
+// Above reports whether p goes before q, which is not the case for equals.
+func (p Priority) Above(q Priority) bool {
+	return p.rank() < q.rank()
+}
+
+func (p Priority) rank() int {
+	return slices.Index([]Priority{Critical, High, Normal, Low, Idle}, p)
+}
+
 // A Claim is the use of a scope that a step has, or wants before anything of it
 // may run.
 type Claim struct {
-	Step    *Step
-	Attempt int
-	Reads   bool // it only proves
-	Held    bool
-	Tree    string // the run in whose worktree the scope is, "" for the workspace
+	Step     *Step
+	Attempt  int
+	Reads    bool // it only proves
+	Held     bool
+	Priority Priority // of the run
+	Tree     string   // the run in whose worktree the scope is, "" for the workspace
 }
 
 // Conflicts reports whether two steps must not use their scopes at once.
@@ -85,7 +107,7 @@ func (s *State) Claims() []Claim {
 		}
 		all = append(all, Claim{
 			Step: s.prog.Step(i), Attempt: st.Attempt, Reads: st.Phase == Ratchet, Tree: s.tree(i),
-			Held: st.Lease == s.epoch,
+			Held: st.Lease == s.epoch, Priority: s.prog.Priority(),
 		})
 	}
 	return all

@@ -166,6 +166,7 @@ type Definition struct {
 	// Agents are those that do what leaves it open who does it, by name.
 	Agents   []Candidate `json:"agents,omitempty"`
 	Parallel int         `json:"parallel"`        // how many steps may run at once, at least 1
+	Priority Priority    `json:"priority,omitzero"`
 	Budget   Amount      `json:"budget,omitzero"` // of the run
 	Steps    []Step      `json:"steps"`
 }
@@ -213,6 +214,9 @@ func newProgram(d Definition, body []byte) (*Program, error) {
 	p := &Program{def: d, body: body, by: make(map[string]int, len(d.Steps)), deps: make([][]int, len(d.Steps))}
 	if err := p.index(); err != nil {
 		return nil, err
+	}
+	if d.Priority.rank() < 0 {
+		return nil, fmt.Errorf("there is no priority %q", d.Priority)
 	}
 	p.hash = digest(body)
 	p.classes = classify(d.Steps)
@@ -401,6 +405,9 @@ func (p *Program) Title() string { return p.def.Title }
 
 // Parallel is how many steps the plan allows at once.
 func (p *Program) Parallel() int { return p.def.Parallel }
+
+// Priority is the place of the run among those that want the same part of the workspace.
+func (p *Program) Priority() Priority { return p.def.Priority }
 
 // Budget limits the run.
 func (p *Program) Budget() Amount { return p.def.Budget }

@@ -8,11 +8,12 @@ import (
 )
 
 // holdings is who uses, or wants to use, which part of the workspace: the claims
-// of all tasks that this owner carries out, in the order they came. It belongs
+// of all tasks that this owner carries out, in the order they came, but those of a
+// higher priority before those that wait with a lower one. It belongs
 // to the loop, is never written down, and is made anew by every owner.
 //
 // A claim is looked at when it comes, and again when the one that it waits for
-// has gone: nothing is polled, and nothing overtakes what it conflicts with.
+// has gone: nothing is polled, and only a higher priority overtakes what it conflicts with.
 type holdings struct {
 	all      []*holding
 	byStream map[string]map[string]*holding // and by step
@@ -99,7 +100,7 @@ func (hs *holdings) match(stream string, t *task, claims []engine.Claim) {
 		if x == nil {
 			x = &holding{stream: stream}
 			mine[c.Step.ID] = x
-			hs.all = append(hs.all, x)
+			hs.enter(x, c)
 		}
 		x.run, x.claim, x.held = t.state.Run().Run, c, c.Held
 		if x.held {
@@ -112,6 +113,15 @@ func (hs *holdings) match(stream string, t *task, claims []engine.Claim) {
 			hs.drop(x)
 		}
 	}
+}
+
+// enter puts a claim into the queue. What is held already has no place in it.
+func (hs *holdings) enter(x *holding, c engine.Claim) {
+	at := slices.IndexFunc(hs.all, func(y *holding) bool { return !y.held && c.Priority.Above(y.claim.Priority) })
+	if at < 0 || c.Held {
+		at = len(hs.all)
+	}
+	hs.all = slices.Insert(hs.all, at, x)
 }
 
 // runs reports whether an effect of the step is under way, wanted or not.

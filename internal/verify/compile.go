@@ -90,6 +90,9 @@ func (c compiler) definition() engine.Definition {
 		Plan: c.options.Plan, Title: p.Title.Value, Parallel: max(p.Parallel.Value, 1),
 		Context: p.Context.Value, Constraints: texts(p.Constraints.Value), Tags: texts(p.Tags.Value), Budget: amount(p.Budget.Value),
 	}
+	if p.Priority.Value != "normal" {
+		def.Priority = engine.Priority(p.Priority.Value)
+	}
 	for _, u := range c.doc.units {
 		def.Steps = append(def.Steps, c.step(u))
 	}

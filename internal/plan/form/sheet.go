@@ -48,7 +48,7 @@ func headerLabels() []field[header] {
 			func(_ *reader, _ *node, to header, s string) { to.Issue = s }),
 		prose("context", "What an agent must know about the whole plan.", func(p header) *plan.Text { return &p.Context }),
 		on("budget", "What the run may use.", budget(), func(p header) *plan.Field[plan.Budget] { return &p.Budget }),
-		on("priority", "", word("critical", "high", "normal", "low", "idle"), func(p header) *plan.Field[string] { return &p.Priority }),
+		on("priority", "Which run is first where several wait for the same part of the workspace.", word("critical", "high", "normal", "low", "idle"), func(p header) *plan.Field[string] { return &p.Priority }),
 		on("estimate", "How long it will take.", duration(), func(p header) *durationField { return &p.Estimate }),
 		on("parallel", "How many steps may run at once.", integer(1, plan.MaxSteps), func(p header) *plan.Field[int] { return &p.Parallel }),
 		on("replans", "How many revisions may be made after failures.", integer(0, 1000), func(p header) *plan.Field[int] { return &p.Replans }),
