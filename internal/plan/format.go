@@ -27,6 +27,7 @@ func Format(p *Plan) []byte {
 	}
 	w.section = inStep
 	for i, s := range p.Steps {
+		w.steps = i + 1
 		w.step(i, s)
 	}
 	w.section = inNotes
@@ -40,7 +41,7 @@ func Format(p *Plan) []byte {
 
 // FormatStep writes one step as [Format] does.
 func FormatStep(s *Step) []byte {
-	w := &writer{section: inStep}
+	w := &writer{section: inStep, steps: -1}
 	w.step(0, s)
 	return []byte(w.out.String())
 }
@@ -64,6 +65,7 @@ type writer struct {
 	section  section
 	untitled bool
 	tight    bool // a label may follow without a blank line
+	steps    int  // that are written; -1 if others come before them
 }
 
 func (w *writer) front(keys []Key) {
@@ -364,6 +366,9 @@ func (w *writer) proseFits(text string) bool {
 func (w *writer) structural(l *line, text string) bool {
 	head := headingText(text[l.text:l.end], l.level)
 	_, _, numbered := splitNumber(head)
+	if n, _, bare := bareNumber(head); bare && l.level == 3 && (w.steps < 0 || n == strconv.Itoa(w.steps+1)) {
+		numbered = true
+	}
 	switch {
 	case numbered && l.level >= 2 && l.level <= 4:
 		return true

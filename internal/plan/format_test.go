@@ -188,7 +188,7 @@ func randomProof(t *rapid.T, s *plan.Step) {
 }
 
 func TestReplaceStep(t *testing.T) {
-	src := "\ufeff# T\r\n\r\n### 1. One\r\n**task:**   a\r\n\r\n## 2) ?\r\n### 2. Two ##\r\n\r\n**Task** : b\r\n\r\n### 3. Three\r\n"
+	src := "\ufeff# T\r\n\r\n### 1. One\r\n**task:**   a\r\n\r\n## Step 2: ?\r\n### 2. Two ##\r\n\r\n**Task** : b\r\n\r\n### 3. Three\r\n"
 	p, _ := plan.Parse("", []byte(src))
 	s := *p.Steps[1]
 	s.Task.Value = "c"

@@ -153,27 +153,44 @@ func plainNumber(s string) string {
 }
 
 // splitNumber splits "3–N. Title" after the point. The number is "1", "N",
-// "N+1", or two of these with a dash between them.
+// "N+1", or two of these with a dash between them. In the place of the point a
+// bracket, a colon or a dash may stand: "1) Title", "1: Title", "1 - Title".
 func splitNumber(s string) (number, rest string, ok bool) {
 	n := term(s)
 	if n == 0 {
 		return "", s, false
 	}
 	if m := dash(s[n:]); m > 0 {
-		last := term(s[n+m:])
-		if last == 0 {
-			return "", s, false
+		if last := term(s[n+m:]); last > 0 {
+			if rest, ok := pointed(s[n+m+last:]); ok {
+				return s[:n+m+last], rest, true
+			}
 		}
-		n += m + last
 	}
-	point := n
-	for point < len(s) && s[point] == ' ' {
-		point++
+	rest, ok = pointed(s[n:])
+	return s[:n], rest, ok
+}
+
+// pointed is what follows the point behind a number, or what stands for it.
+func pointed(s string) (rest string, ok bool) {
+	if m := dash(s); m > 0 && isSpace(s[0]) && isSpace(s[m-1]) {
+		return s[m:], true
 	}
-	if point == len(s) || s[point] != '.' || point+1 < len(s) && !isSpace(s[point+1]) {
+	s = strings.TrimLeft(s, " ")
+	if s == "" || strings.IndexByte(".):", s[0]) < 0 || len(s) > 1 && !isSpace(s[1]) {
+		return "", false
+	}
+	return s[1:], true
+}
+
+// bareNumber splits "1 Title", which begins a step only where a step of that number is
+// the next: a heading of a text may begin with a number too.
+func bareNumber(s string) (number, rest string, ok bool) {
+	n := digits(s)
+	if n == 0 || n > 9 || n == len(s) || !isSpace(s[n]) || strings.Trim(s[n:], white) == "" {
 		return "", s, false
 	}
-	return s[:n], s[point+1:], true
+	return s[:n], s[n:], true
 }
 
 // term is the length of the number that s begins with: digits, N, or N+digits.
@@ -213,7 +230,7 @@ func dash(s string) int {
 }
 
 // almostNumbered reports whether a heading was probably meant to begin a step:
-// "1) Title", "1.2. Title", "Step 1: Title".
+// "1.2. Title", "Step 1: Title".
 func almostNumbered(s string) bool {
 	rest, isStep := cutFold(s, "step ")
 	n := digits(rest)

@@ -3,6 +3,7 @@ package plan
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -157,6 +158,23 @@ func (p *parser) visible(l *line) {
 			p.problem(p.at(l, l.text), Warning, HiddenLabel, "this heading does not begin a step: it is in a list or in indented code",
 				"put it at the start of the line")
 		}
+	default:
+		p.unmarked(l, text)
+	}
+}
+
+// unmarked reports a line of prose that is a label but for its stars.
+func (p *parser) unmarked(l *line, text string) {
+	name, _, ok := strings.Cut(text, ":")
+	if !ok || l.kind != plainLine || l.indent > 0 || p.value.key != "" || p.section == inNotes || len(name) > 20 {
+		return
+	}
+	key := strings.ToLower(strings.TrimRight(name, white))
+	for _, key := range []string{key, strings.ReplaceAll(key, "_", " "), strings.ReplaceAll(key, " ", "_")} {
+		if spec := lookup(key, p.section); spec != nil && spec.where == p.section {
+			p.problem(p.at(l, l.text), Warning, HiddenLabel, fmt.Sprintf("%q is only text without its stars", name), "write `**"+spec.name+":**`")
+			return
+		}
 	}
 }
 
@@ -172,6 +190,9 @@ func (p *parser) status(l *line) {
 func (p *parser) heading(l *line) {
 	text := headingText(p.src[l.text:l.end], l.level)
 	number, _, numbered := splitNumber(text)
+	if bare, _, ok := bareNumber(text); !numbered && ok && l.level == 3 && bare == strconv.Itoa(len(p.plan.Steps)+1) {
+		number, numbered = bare, true
+	}
 	switch {
 	case l.level == 1 && p.section == inHeader && p.plan.Title.IsZero() && text != "":
 		p.endParagraphs()
@@ -247,7 +268,10 @@ func (p *parser) stepTitle(l *line, text string) {
 		at++
 	}
 	end := at + len(text)
-	_, rest, _ := splitNumber(text)
+	_, rest, ok := splitNumber(text)
+	if !ok {
+		_, rest, _ = bareNumber(text)
+	}
 	blanks, _ := trim(rest, 0, len(rest))
 	at = end - len(rest) + blanks
 	where := span{-1, -1}
