@@ -306,6 +306,14 @@ func (r *review) move() error {
 		r.say("It is there already.")
 		return nil
 	}
+	if names := view.Misplaced(p, r.at, place-1); len(names) > 0 {
+		verb := "is needed by"
+		if place-1 < r.at {
+			verb = "needs"
+		}
+		r.say("The step %s %s: it cannot go to place %d, and stays.", verb, r.theme.line(view.Join(names)), place)
+		return nil
+	}
 	before := r.changes
 	if err := r.write(project.Moved(p, r.at, place-1)); err != nil || r.changes == before {
 		return err

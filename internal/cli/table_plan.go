@@ -80,6 +80,9 @@ func (t theme) planStep(s *plan.Step, doc *api.Document, needs []string) []strin
 	}
 	lines := t.titled(cell{fmt.Sprintf("%s. %s (%s)", t.line(s.Number), t.one(s.Title.Value), t.line(s.ID.Value)), plainTone}, cell{about, runTone})
 	lines = append(lines, t.facts(3, view.StepFacts(s, doc, needs))...)
+	if why := verify.Asks(s, doc.Facts); why != "" {
+		lines = append(lines, t.under(3, youTone, "asks you first: "+t.line(why))...)
+	}
 	lines = append(lines, t.words(3, "notes", s.Prose.Value)...)
 	lines = append(lines, t.given(s, kind)...)
 	return append(lines, t.decides(s, doc.Facts)...)

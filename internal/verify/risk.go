@@ -74,6 +74,50 @@ func (h Hazard) String() string {
 	return fmt.Sprintf("step %s %q: %s", h.Number, h.Step, h.Text)
 }
 
+// Asks says why the step's call will be put to a person, as far as can be told before it
+// is due; "" if it will not, or nobody knows.
+func Asks(s *plan.Step, facts Facts) string {
+	if !s.Tool.Set {
+		return ""
+	}
+	u := unit{Step: s}
+	if u.args, u.unfit = form.ReadArguments(s.Args); u.unfit != nil {
+		return ""
+	}
+	refers := false
+	for range engine.Refs(u.args.Value) {
+		refers = true
+		break
+	}
+	switch w := facts.Calls[u.call().String()]; {
+	case w.Tier == engine.ApproveTier:
+		return cmp.Or(w.Reason, "the call needs a yes")
+	case refers && (w.Tier == engine.ReviewTier || w.Effect == "command"):
+		return "what it is called with is only known when it runs"
+	}
+	return ""
+}
+
+// Reads names the steps whose outputs a step is called with, or takes its items from. It
+// waits for them, whatever it says that it needs.
+func Reads(s *plan.Step) []string {
+	u := unit{Step: s}
+	var ids []string
+	if ref, ok := u.items(); ok {
+		ids = append(ids, ref.Step)
+	}
+	if !s.Tool.Set {
+		return ids
+	}
+	if u.args, u.unfit = form.ReadArguments(s.Args); u.unfit != nil {
+		return ids
+	}
+	for _, ref := range engine.Refs(u.args.Value) {
+		ids = append(ids, ref.Step)
+	}
+	return ids
+}
+
 // trusted says that the step does what its agent likes.
 func (u *unit) trusted(facts Facts) string {
 	if u.works() && !u.scripted(facts) {
@@ -181,11 +225,10 @@ func running(text string) Call { return newCall(runCommand, map[string]any{"comm
 // is a reference, and makes no difference.
 func (u *unit) call() Call {
 	args, _ := u.args.Value.(map[string]any)
-	if text, ok := args["content"].(string); ok {
-		if _, ref := engine.ParseRef(text); ref {
-			args = maps.Clone(args)
-			args["content"] = ""
-		}
+	for range engine.Refs(args["content"]) { // what is written matters to nobody here, but where
+		args = maps.Clone(args)
+		args["content"] = ""
+		break
 	}
 	known, err := engine.Resolve(args, func(string) (any, error) { return nil, errLater })
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/piton-dev/piton/internal/api"
 	"github.com/piton-dev/piton/internal/plan"
+	"github.com/piton-dev/piton/internal/verify"
 )
 
 // Plan is a plan: every label of the format under its name in snake_case, and what
@@ -165,8 +166,41 @@ func KindOf(s *plan.Step, doc *api.Document) string {
 }
 
 // NeedsOf names the steps that a step waits for: without a label, the one
-// before it. A reference that leads nowhere stays as it was written.
+// before it, and those whose outputs it is called with. A reference that leads nowhere
+// stays as it was written.
 func NeedsOf(p *plan.Plan, refs plan.Refs, i int) []string {
+	needs := labelled(p, refs, i)
+	for _, id := range verify.Reads(p.Steps[i]) {
+		if !slices.Contains(needs, id) && id != p.Steps[i].ID.Value {
+			needs = append(needs, id)
+		}
+	}
+	return needs
+}
+
+// Misplaced says why a step cannot be at another place, both from 0: steps stand behind
+// what they say that they need. It names the steps, none if it can.
+func Misplaced(p *plan.Plan, i, place int) []string {
+	refs := p.Refs()
+	says := func(j int) []string {
+		if p.Steps[j].Needs.Set {
+			return NeedsOf(p, refs, j)
+		}
+		return verify.Reads(p.Steps[j])
+	}
+	var names []string
+	for j, s := range p.Steps {
+		passed := j > i && j <= place && slices.Contains(says(j), p.Steps[i].ID.Value) ||
+			j < i && j >= place && slices.Contains(says(i), s.ID.Value)
+		if passed {
+			names = append(names, s.ID.Value)
+		}
+	}
+	return names
+}
+
+// labelled is what the label of a step says that it needs.
+func labelled(p *plan.Plan, refs plan.Refs, i int) []string {
 	s := p.Steps[i]
 	if !s.Needs.Set {
 		if i == 0 {
