@@ -165,7 +165,7 @@ type Definition struct {
 	Tags []string `json:"tags,omitempty"`
 	// Agents are those that do what leaves it open who does it, by name.
 	Agents   []Candidate `json:"agents,omitempty"`
-	Parallel int         `json:"parallel"`        // how many steps may run at once, at least 1
+	Parallel int         `json:"parallel"` // how many steps may run at once, at least 1
 	Priority Priority    `json:"priority,omitzero"`
 	Budget   Amount      `json:"budget,omitzero"` // of the run
 	Steps    []Step      `json:"steps"`
