@@ -174,7 +174,7 @@ func (c compiler) step(u *unit) engine.Step {
 	}
 	s.When, s.Each = u.When.Value, eachOf(u)
 	if u.Iterations.Set {
-		s.Iterations, s.Context, s.Omitted = u.Iterations.Value, int64(cmp.Or(u.ContextLimit.Value, plan.DefaultContext)), u.omitted
+		s.Iterations, s.Context, s.Omitted = u.Iterations.Value, int64(u.context()), u.omitted
 	}
 	if !u.Ask.IsZero() {
 		return question(u, s)

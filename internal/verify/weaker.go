@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -182,7 +183,18 @@ func weakerEnd(a, b *unit) []string {
 		all = append(all, "is skipped if it fails (on_fail)")
 	}
 	all = append(all, lacking("gets the variable %s", b.Env.Value, a.Env.Value)...)
+	if was, now := a.context(), b.context(); was > 0 && now > was {
+		all = append(all, fmt.Sprintf("may use %d tokens in its loop, was %d (context limit)", now, was))
+	}
 	return append(all, weakerBudget(a.Budget.Value, b.Budget.Value)...)
+}
+
+// context is what a loop may use, 0 for a step that is none.
+func (u *unit) context() int {
+	if !u.Iterations.Set {
+		return 0
+	}
+	return cmp.Or(u.ContextLimit.Value, plan.DefaultContext)
 }
 
 // weakerBudget compares limits; 0 is none.
@@ -207,7 +219,8 @@ func weakerBudget(a, b plan.Budget) []string {
 // is not. It is known by its text, or by its label where that is another one.
 func weakerScript(was script, now []script) string {
 	if slices.ContainsFunc(now, func(s script) bool {
-		return s.required && s.text.Value == was.text.Value && s.exit == was.exit
+		// One without a text is looked for in the workspace, by its name.
+		return s.required && s.text.Value == was.text.Value && s.exit == was.exit && (!was.text.IsZero() || s.label == was.label)
 	}) {
 		return ""
 	}
