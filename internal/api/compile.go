@@ -152,7 +152,21 @@ func (d *Document) sources() []store.Object {
 
 // Covers is the hash that an approval of the document is bound to.
 func (d *Document) Covers() string {
-	return engine.PlanDrafted{Hash: d.Plan.Hash(), Children: d.pins()}.Covers()
+	return engine.PlanDrafted{Hash: d.Plan.Hash(), Children: d.pins(), Detected: d.detected()}.Covers()
+}
+
+// detected lists the commands that were looked for in the workspace, of the document
+// and of all that it delegates to.
+func (d *Document) detected() []string {
+	var all []string
+	for _, doc := range append([]*Document{d}, d.Below()...) {
+		if doc.analysis != nil {
+			for _, command := range doc.analysis.Detected() {
+				all = append(all, doc.Rel+" "+command)
+			}
+		}
+	}
+	return all
 }
 
 // pinned reads what was approved together with a revision.

@@ -428,7 +428,7 @@ func (p *Product) draft(ctx context.Context, w *engine.Workspace, newest *engine
 	errs, warnings := d.counts()
 	in := engine.Draft{
 		PlanDrafted: engine.PlanDrafted{
-			Path: d.Rel, Title: d.Plan.Title.Value, Source: source.Hash, Hash: d.Plan.Hash(), Children: d.pins(), By: p.By,
+			Path: d.Rel, Title: d.Plan.Title.Value, Source: source.Hash, Hash: d.Plan.Hash(), Children: d.pins(), Detected: d.detected(), By: p.By,
 			Memories: memories(d.Plan),
 		},
 		Verified: engine.PlanVerified{OK: d.OK(), Errors: errs, Warnings: warnings, Findings: found.Hash},

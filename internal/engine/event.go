@@ -67,6 +67,9 @@ type PlanDrafted struct {
 	// Children are the plans that its steps, and those of these, are delegated
 	// to, by path: they are approved together with it.
 	Children []Pin `json:"children,omitempty"`
+	// Detected are the commands of checks that no text has: they were looked for in
+	// the workspace, and are approved as they were found.
+	Detected []string `json:"detected,omitempty"`
 	// Parent is the revision whose approval covers this one, which is of a plan
 	// that one of its steps is delegated to.
 	Parent string `json:"parent,omitempty"`
@@ -85,13 +88,16 @@ type Pin struct {
 // Covers is the hash that an approval is bound to: of the document, and of all
 // that it delegates to.
 func (e PlanDrafted) Covers() string {
-	if len(e.Children) == 0 {
+	if len(e.Children)+len(e.Detected) == 0 {
 		return e.Hash
 	}
 	var b strings.Builder
 	b.WriteString(e.Hash)
 	for _, c := range e.Children {
 		b.WriteString("\n" + c.Hash + " " + c.Path)
+	}
+	for _, d := range e.Detected {
+		b.WriteString("\n= " + d)
 	}
 	return digest([]byte(b.String()))
 }

@@ -3,6 +3,7 @@ package verify
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -216,6 +217,21 @@ func (u *unit) detects(f Facts) {
 		step.Checks.Value = append(step.Checks.Value, c)
 	}
 	u.Step = &step
+}
+
+// Detected lists what was detected for the checks of the plan, a line each: it is as
+// much a part of what a person says yes to as the text.
+func (a *Analysis) Detected() []string {
+	if a.doc == nil {
+		return nil
+	}
+	var all []string
+	for _, u := range a.doc.units {
+		for _, name := range slices.Sorted(maps.Keys(u.detected)) {
+			all = append(all, fmt.Sprintf("%s %s: %s", u.ID.Value, name, u.detected[name].Command))
+		}
+	}
+	return all
 }
 
 // checkDetected says what was detected, which no reader of the plan sees.
