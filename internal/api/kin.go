@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/piton-dev/piton/internal/engine"
+	"github.com/piton-dev/piton/internal/project"
 	"github.com/piton-dev/piton/internal/verify"
 )
 
@@ -71,6 +72,8 @@ func (p *Product) subplan(rel string, k kin, f verify.Facts) (source []byte, why
 	switch at, known := f.Files[rel]; {
 	case known && (at.Dir || !at.Exists):
 		return nil, ""
+	case project.Written(rel):
+		return nil, "it only shows what a run has made of its plan"
 	case !filepath.IsLocal(filepath.FromSlash(p.relative(file))):
 		return nil, "it is a link that leads out of the workspace"
 	}

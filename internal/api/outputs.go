@@ -3,46 +3,86 @@ package api
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/project"
-	"github.com/piton-dev/piton/internal/run"
 	"github.com/piton-dev/piton/internal/store"
 )
 
 // Deeds are what a run's steps put out, the newest of each, as texts, and what
 // they changed: a worktree when it was merged.
 func (p *Product) Deeds(ctx context.Context, head engine.HeadRow) (project.Deeds, error) {
-	done, asked := project.Deeds{Outputs: map[string]string{}, Changed: map[string][]string{}}, map[string]string{}
-	for r, err := range run.ReadRun(ctx, p.Store, head) {
+	t := Tale{Run: head.Run}
+	err := p.Tell(ctx, head, &t)
+	return t.Deeds, err
+}
+
+// Tale is what the records of a run have told so far. The zero value with a run knows
+// nothing.
+type Tale struct {
+	Run string
+	project.Deeds
+	Most  int // bytes of an output that are kept; 0 for all
+	seq   uint64
+	asked map[string]string // by item: the step whose question it is
+}
+
+// Tell reads what a run's records tell since the tale was told last. The cost is
+// that of the new records.
+func (p *Product) Tell(ctx context.Context, head engine.HeadRow, t *Tale) error {
+	if t.asked == nil {
+		t.asked, t.Outputs, t.Changed = map[string]string{}, map[string]string{}, map[string][]string{}
+		t.seq = max(head.First, 1) - 1
+	}
+	for r, err := range p.Store.Read(ctx, head.Stream, t.seq) {
 		if err != nil {
-			return done, err
+			return err
 		}
-		done.Updated = r.At
-		switch e := r.Event.(type) {
-		case engine.ItemOpened:
-			if e.Kind == engine.Question {
-				asked[e.Item] = e.Step
-			}
-		case engine.ItemAnswered:
-			if step, ok := asked[e.Item]; ok {
-				done.Outputs[step] = string(e.Output())
-			}
-		case engine.WorkEnded:
-			if len(e.Changed) > 0 {
-				done.Changed[e.Step] = e.Changed
-			}
-			if e.Kind == engine.MergeWork {
-				continue // it puts out nothing
-			}
-			body, err := p.Output(ctx, e)
-			if err != nil {
-				return done, err
-			}
-			done.Outputs[e.Step] = string(body)
+		if e, ok := r.Event.(engine.RunOpened); ok && e.Run != t.Run {
+			return nil
+		}
+		t.seq, t.Updated = r.Seq, r.At
+		if err := p.tell(ctx, r.Event, t); err != nil {
+			return err
 		}
 	}
-	return done, nil
+	return nil
+}
+
+func (p *Product) tell(ctx context.Context, e engine.Event, t *Tale) error {
+	switch e := e.(type) {
+	case engine.ItemOpened:
+		if e.Kind == engine.Question {
+			t.asked[e.Item] = e.Step
+		}
+	case engine.ItemAnswered:
+		if step, ok := t.asked[e.Item]; ok {
+			t.put(step, e.Output())
+		}
+	case engine.WorkEnded:
+		if len(e.Changed) > 0 {
+			t.Changed[e.Step] = e.Changed
+		}
+		if e.Kind == engine.MergeWork {
+			return nil // it puts out nothing
+		}
+		body, err := p.Output(ctx, e)
+		if err != nil {
+			return err
+		}
+		t.put(e.Step, body)
+	}
+	return nil
+}
+
+// put keeps what a step put out, or the beginning of it.
+func (t *Tale) put(step string, body []byte) {
+	text := string(body)
+	if t.Most > 0 && len(text) > t.Most {
+		text = strings.ToValidUTF8(text[:t.Most], "") + "…"
+	}
+	t.Outputs[step] = text
 }
 
 // Output is what work put out; nothing where gc has removed it.

@@ -218,6 +218,12 @@ func (p *Product) readPlan(path string) ([]byte, error) {
 	if path == "-" {
 		return readPlan(path, path)
 	}
+	if project.Written(p.relative(path)) {
+		return nil, &Problem{
+			Code: Invalid, Message: path + " only shows what a run has made of its plan: Piton writes it and never reads it",
+			Hint: "give the plan's own document; piton import " + path + " makes a new plan of it",
+		}
+	}
 	return readPlan(path, p.at(path))
 }
 

@@ -34,6 +34,7 @@ func (o *Owner) carry(ctx context.Context, caller api.Caller, stream string, end
 			c.env = caller.Env
 		}
 		o.mu.Unlock()
+		o.followStream(stream)
 		err = o.host.Activate(ctx, stream)
 	}
 	if err != nil {

@@ -20,6 +20,7 @@ func (o *Owner) finish(stream string) {
 	if err != nil || len(heads) == 0 || !heads[0].Ended || heads[0].Parent.Task != "" {
 		return
 	}
+	o.showRun(stream)
 	o.mark(ctx, heads[0])
 	if err := o.release(ctx, stream); err != nil {
 		o.say("%v", err)

@@ -40,6 +40,8 @@ type Owner struct {
 	chores  int                      // what is done behind the loop
 	ending  map[string]chan struct{} // by stream: closed when a run that ended is finished
 
+	shower shower
+
 	rigging sync.Mutex
 	rig     *rig     // nil while nothing is carried
 	prints  []string // the files that clients print to
@@ -48,7 +50,7 @@ type Owner struct {
 // Serve owns the workspace until there is nothing left to do. It calls ready when
 // requests can come. It fails with [store.ErrOwned] where somebody else owns it.
 func Serve(ctx context.Context, c Config, ready func()) error {
-	o := &Owner{cfg: c, carried: map[string]*carrying{}, ending: map[string]chan struct{}{}}
+	o := &Owner{cfg: c, carried: map[string]*carrying{}, ending: map[string]chan struct{}{}, shower: shower{told: map[string]*showing{}}}
 	err := o.open(ctx)
 	if err == nil {
 		ready()
@@ -93,6 +95,7 @@ func (o *Owner) loop(ctx context.Context) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	go o.lookout(ctx, stop)
+	o.showNewest(ctx)
 	err := o.host.Loop(ctx, o.idle)
 	if errors.Is(err, context.Canceled) {
 		return nil
@@ -143,6 +146,7 @@ func (o *Owner) close() error {
 
 // show gets the records of every turn when they are durable. The loop calls it.
 func (o *Owner) show(records []engine.Record) {
+	o.follow(records)
 	for _, r := range records {
 		switch r.Event.(type) {
 		case engine.RunEnded:

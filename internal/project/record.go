@@ -32,6 +32,9 @@ func Record(d form.Document, to form.Form, head engine.HeadRow, r *engine.Revisi
 			Status: stepWord(row.Status), ExecutedBy: row.Agent, Attempts: row.Attempts,
 			StartedAt: moment(row.Started), CompletedAt: moment(row.Finished), Output: done.Outputs[row.ID],
 		}
+		if row.Attempts == 0 {
+			step.ExecutedBy = ""
+		}
 		if files, known := done.Changed[row.ID]; known {
 			s.Writes = written(files)
 		}
@@ -58,10 +61,15 @@ func callRecord(row engine.StepRow, output string) form.StepRecord {
 	return s
 }
 
-// current is the index of the step that a run is at: the first that is not over and can
-// go on, or that has failed; behind the last one if there is none. A step that waits
-// behind a failed one is not it.
+// current is the index of the step that a run is at: the first that is under way, or else
+// the first that is not over and can go on, or that has failed; behind the last one if
+// there is none. A step that waits behind a failed one is not it.
 func current(steps []*plan.Step, rows map[string]engine.StepRow) int {
+	for i, s := range steps {
+		if stepWord(rows[s.ID.Value].Status) == "in_progress" {
+			return i
+		}
+	}
 	for i, s := range steps {
 		switch rows[s.ID.Value].Status {
 		case engine.Done, engine.Skipped, engine.Waived, engine.Blocked:

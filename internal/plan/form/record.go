@@ -43,6 +43,15 @@ func (d Document) Recorded(r Record) Document {
 	return d
 }
 
+// Text is the record of a run as YAML. Unlike [Document.Write] it does not look for what
+// the form cannot hold: the cost is that of writing.
+func (d Document) Text() []byte { return writeYAML(d.sheet(YAML)) }
+
+// Pointer is the document, in YAML, that says which plan a task is carried out by.
+func Pointer(task, plan, status string) []byte {
+	return writeYAML(schemaOf("task", task, "planId", plan, "status", status))
+}
+
 // TaskRecord is what a run made of a task plan, in the words of that form.
 type TaskRecord struct {
 	Iteration   int
