@@ -17,19 +17,22 @@ import (
 func (a *app) showCmd() *cobra.Command {
 	back := false
 	c := &cobra.Command{
-		Use:   "show [PLAN|RUN]",
-		Short: "Show a plan, or the plan of a run",
+		Use:   "show [PLAN|RUN|INTENT|TASK]",
+		Short: "Show a plan, the plan of a run, or a task with its history",
 		Long: `Shows who does each step, what it waits for, and what proves it. PLAN is a file, or - for
 standard input. For a RUN, or the newest if none is given, shows the run's own text, whatever
 the file says now. The id of a revision shows that revision.
 
-With --json it has every label of the format, in snake_case.
+For an INTENT or a TASK, which piton list --tasks shows, it lists the revisions of the plan, the
+runs, and each status with time and reason; with --json those of the steps too.
+
+With --json a plan has every label of the format, in snake_case.
 
 With --retro it looks back at a run: which frames were visible when its plan was made, what the plan
 foresaw, what happened, which steps were proven, where time and money went, and which findings of
 verify came true.`,
 		Example: "  piton show plans/fix.md\n  piton show 7f3a21\n  piton show plans/fix.md --json | jq -r '.data.steps[].id'",
-		Args:    atMost("a plan or a run", 1),
+		Args:    atMost("a plan, a run or a task", 1),
 		RunE: func(c *cobra.Command, args []string) error {
 			if back {
 				return a.retro(c.Context(), first(args))
@@ -42,6 +45,9 @@ verify came true.`,
 }
 
 func (a *app) show(ctx context.Context, word string) error {
+	if api.IsTask(word) && !isPath(word) {
+		return a.showTask(ctx, word)
+	}
 	if word == "-" || isPath(word) {
 		p, err := a.reader()
 		if err != nil {

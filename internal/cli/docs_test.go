@@ -38,6 +38,7 @@ const kindsText = `The ` + "`kind`" + ` is the name of the verb, with these exce
 |---|---|
 | ` + "`plan`" + ` | ` + "`show`, `run --dry-run`" + ` |
 | ` + "`draft`" + ` | ` + "`plan`" + ` |
+| ` + "`task`" + ` | ` + "`show INTENT`, `show TASK`" + ` |
 | ` + "`findings`" + ` | ` + "`verify`" + `, and every verb that refuses a plan which does not verify (exit code 4) |
 | ` + "`run`" + ` | ` + "`status`" + `; ` + "`run` and `resume`" + ` at the end. A run whose plan waits for approval has no id yet, and the status ` + "`verified`" + ` |
 | ` + "`event`" + ` | ` + "`run`, `resume`, `watch` and `log`" + `: one line for each event since the run was opened |

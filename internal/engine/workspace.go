@@ -36,8 +36,15 @@ type Revision struct {
 	Drafted  PlanDrafted
 	At       time.Time
 	Verified PlanVerified
-	Answer   *PlanAnswered
+	Answer   *PlanAnswered // the newest
 	Answered time.Time
+	Answers  []Answered // every one, in order
+}
+
+// Answered is an answer to a revision, and when it was given.
+type Answered struct {
+	PlanAnswered
+	At time.Time
 }
 
 // Rejected reports whether somebody said no to the revision; nobody did to nil.
@@ -56,6 +63,7 @@ func (w *Workspace) Clone() *Workspace {
 	}
 	for _, r := range w.order {
 		own := *r
+		own.Answers = slices.Clip(own.Answers)
 		c.plans[own.Drafted.Plan] = &own
 		c.order = append(c.order, &own)
 	}
@@ -227,6 +235,7 @@ func (w *Workspace) apply(r Record) error {
 			return fmt.Errorf("plan %s is answered before it is drafted", e.Plan)
 		}
 		p.Answer, p.Answered = &e, r.At
+		p.Answers = append(p.Answers, Answered{e, r.At})
 		w.changed = append(w.changed, e.Plan)
 	case RunArchived:
 		w.archive(e)

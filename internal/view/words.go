@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/piton-dev/piton/internal/api"
 	"github.com/piton-dev/piton/internal/engine"
 )
 
@@ -27,9 +28,9 @@ func List[T any](s []T) []T {
 
 // How a plan stands, and a run that nobody has said yes to yet.
 const (
-	Verified engine.Status = "verified"
-	Approved engine.Status = "approved"
-	Rejected engine.Status = "rejected"
+	Verified = api.PlanVerified
+	Approved = api.PlanApproved
+	Rejected = api.PlanRejected
 )
 
 // PlanStatus is what somebody said to a text of a plan, or to the plan that
