@@ -139,6 +139,7 @@ var remedies = map[string]string{
 	engine.LookAgain:     "look at it again",
 	engine.MendErrors:    "fix its errors first",
 	engine.NameInstance:  "name the one you mean, such as %s",
+	engine.NamePlanner:   "configure `planner:`, cancel the run and run the plan again, or edit the plan and approve the change",
 	engine.NameRun:       "name the one you mean",
 	engine.NewLimit:      "give the new limit, such as --args '%s'",
 	engine.NoArgs:        "leave --args out",

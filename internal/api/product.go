@@ -126,7 +126,7 @@ const unended = 5
 // Unended lists the runs that have not ended and carry out no step of another one,
 // the newest of them first.
 func (p *Product) Unended(ctx context.Context) ([]engine.HeadRow, error) {
-	return p.Store.Heads(ctx, store.HeadFilter{Top: true, Status: []engine.Status{engine.Running, engine.Waiting, engine.Paused}, Limit: unended})
+	return p.Store.Heads(ctx, store.HeadFilter{Top: true, Status: []engine.Status{engine.Running, engine.Waiting, engine.Paused, engine.Replanning}, Limit: unended})
 }
 
 // NoRuns is the problem of a workspace where nothing was run.

@@ -255,28 +255,14 @@ func (p *Product) Revise(ctx context.Context, desk Desk, pr *Proposal, o Opening
 	if err != nil {
 		return nil, err
 	}
-	program := c.Program
-	base, err := o.Protect(ctx, now.Base, program.Guards())
-	if err != nil {
-		return nil, err
-	}
-	stale, err := p.stale(ctx, pr.Head, program, o)
+	in, objects, err := p.revising(ctx, now, pr.Head, r.Drafted, c, o)
 	if err != nil {
 		return nil, err
 	}
 	if err := p.Judge(ctx, desk, r, true, o.By, o.Why); err != nil {
 		return nil, err
 	}
-	next := now
-	next.Plan, next.Version, next.Title, next.Path = r.Drafted.Plan, r.Drafted.Version, program.Title(), r.Drafted.Path
-	next.PlanHash, next.Source = r.Drafted.Hash, r.Drafted.Source
-	next.Program, next.Compiled, next.Agents, next.Base, next.Carried = program.Hash(), program, p.pins(c.All()...), base.Hash, nil
-	next.Executables, next.Config, next.Isolation, next.ApprovedBy = c.executables(o.Executables), p.Settings(), Unsealed, o.By
-	if o.Unsealed != "" {
-		next.Unsealed = o.Unsealed
-	}
-	in := engine.Revise{Run: next, Was: now.Program, Stale: stale, By: o.By}
-	return r, desk.Submit(ctx, pr.Head.Stream, in, append(c.objects(), base)...)
+	return r, desk.Submit(ctx, pr.Head.Stream, in, objects...)
 }
 
 // stale lists the steps whose newest attempt was given something that has

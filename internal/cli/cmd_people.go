@@ -81,6 +81,23 @@ is under way goes on. The contract decides as before.`,
 	return c
 }
 
+func (a *app) replanCmd() *cobra.Command {
+	cmd := engine.Command{Verb: engine.DoReplan}
+	c := &cobra.Command{
+		Use: "replan [RUN]", Short: "Have the plan of a run revised by the planner",
+		Long: `Asks the configured planner for the next revision of the plan that a run goes by. What works now
+finishes first, and nothing new starts meanwhile. Steps that the revision leaves as they are keep their proof.
+A revision that asks less than the plan does waits for your yes in the inbox, whatever the policy says.`,
+		Example: "  piton replan --why \"the tests have moved to test/\"\n  piton replan 7f3a21 --why \"split the migration\"",
+		Args:    atMost("a run", 1),
+		RunE: func(c *cobra.Command, args []string) error {
+			return a.command(c.Context(), first(args), "", cmd)
+		},
+	}
+	c.Flags().StringVar(&cmd.Why, "why", "", "what is to be otherwise, and why; the planner is told")
+	return c
+}
+
 func (a *app) command(ctx context.Context, prefix, step string, c engine.Command) error {
 	if err := a.byPerson(); err != nil {
 		return err

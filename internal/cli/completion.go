@@ -212,7 +212,7 @@ func completeItems(ctx context.Context, s *session, _ []string) (found []string)
 func completeChoices(ctx context.Context, s *session, before []string) (found []string) {
 	it, _ := s.Item(ctx, first(before)) //nolint:errcheck // the same
 	for _, c := range it.Choices {
-		found = append(found, described(c, view.Consequence(c)))
+		found = append(found, described(c, view.Consequence(it, c)))
 	}
 	return found
 }

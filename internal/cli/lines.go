@@ -253,6 +253,23 @@ func (t theme) lines(h view.Happening) []string {
 	case view.Commanded:
 		l.lines[0] = fmt.Sprintf("%-5s", string(h.Verb)) + " " + f.State.Run().Run + " by " + t.line(h.By)
 		l.note(h.Text)
+	case view.Drawn:
+		l.lines[0] += " " + f.State.Run().Run
+		if h.Took > 0 {
+			l.add("%s", view.Span(h.Took))
+		}
+		if h.Cost != nil {
+			l.add("%s", view.Money(*h.Cost))
+		}
+		l.note(h.Text)
+	case view.Replans:
+		if h.Step < 0 {
+			l.lines[0] += " " + f.State.Run().Run
+		}
+		if h.By != "" {
+			l.add("by %s", t.line(h.By))
+		}
+		l.note(h.Text)
 	case view.Revised:
 		l.lines[0] += " " + f.State.Run().Run
 		l.note(h.Text)

@@ -119,6 +119,15 @@ func (t theme) scroll(h view.Happening) []string {
 		return []string{t.stepLine(lookOf(engine.Waiting, ""), row, t.line(h.By)+" answered: "+h.Text)}
 	case view.Forced:
 		return []string{t.stepLine(lookOf(engine.Waiting, ""), row, t.line(h.By)+" forces agent "+t.line(h.Agent))}
+	case view.Drawn, view.Replans:
+		text := "the planner is asked for a revision: " + h.Text
+		if h.What == view.Drawn {
+			text = h.Text
+		}
+		if h.By != "" {
+			text += ", by " + h.By
+		}
+		return t.under(1, warnTone, t.line(text))
 	case view.Revised:
 		return t.under(1, warnTone, t.line(h.Text))
 	case view.Commanded:

@@ -232,6 +232,9 @@ func (t theme) asks(items []engine.ItemRow, now time.Time, about func(engine.Ite
 		}
 		l := lookOf(engine.Waiting, "")
 		what := fmt.Sprintf("%s %s  step %s", t.glyph(l), it.Item, it.Step)
+		if it.Step == "" {
+			what = fmt.Sprintf("%s %s  run %s", t.glyph(l), it.Item, it.Run)
+		}
 		if it.Parent.Run != "" {
 			what += fmt.Sprintf(" (for step %s of run %s)", t.line(view.Above(it.Parent)), it.Parent.Run)
 		}
@@ -248,7 +251,7 @@ func (t theme) asks(items []engine.ItemRow, now time.Time, about func(engine.Ite
 		}
 		for _, c := range it.Choices {
 			command := view.Answering(it.Item, it.Schema, c)
-			lines = append(lines, t.row(choiceColumns, []int{min(room, t.width-2), max(0, t.width-room-2*gap)}, []cell{{command, boldTone}, {view.Consequence(c), idleTone}}))
+			lines = append(lines, t.row(choiceColumns, []int{min(room, t.width-2), max(0, t.width-room-2*gap)}, []cell{{command, boldTone}, {view.Consequence(it, c), idleTone}}))
 		}
 	}
 	return lines
@@ -259,6 +262,9 @@ func (t theme) subject(it engine.ItemRow) []string {
 	var lines []string
 	if len(it.Behind) > 0 {
 		lines = t.under(2, idleTone, "waiting for it: "+t.line(strings.Join(it.Behind, ", ")))
+	}
+	if it.Kind == engine.Proposal || it.Kind == engine.Weakened {
+		lines = append(lines, t.under(2, idleTone, fmt.Sprintf("piton diff %s %s shows the difference", it.Run, t.line(it.Plan)))...)
 	}
 	if it.Tool != "" {
 		lines = append(lines, t.under(2, idleTone, fmt.Sprintf("tool %s, tier %s", t.line(it.Tool), it.Tier))...)

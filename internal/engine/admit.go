@@ -44,7 +44,7 @@ func (s *State) admit(in Input, now time.Time) ([]Event, error) {
 	case Order:
 		return s.admitOrder(in)
 	case Reply:
-		return s.admitReply(in.ItemAnswered, now)
+		return s.admitReply(in, now)
 	}
 	return nil, refuse(Invalid, fmt.Sprintf("%T is not for a task", in))
 }
@@ -188,6 +188,9 @@ func events(checks []CheckEnded) []Event {
 func (s *State) admitEnded(in Ended) ([]Event, error) {
 	k := in.Key
 	l, leaves := s.left(k)
+	if k.Kind == Draw && !leaves {
+		return s.admitDrawn(in)
+	}
 	i, err := 0, error(nil)
 	if !leaves {
 		if i, err = s.known(k); err != nil {
@@ -206,7 +209,7 @@ func (s *State) admitEnded(in Ended) ([]Event, error) {
 		return nil, refuse(Invalid, k.String()+" ends with the end of its run, and no other work does")
 	}
 	e := in.WorkEnded
-	e.Step, e.Attempt, e.N, e.Kind = k.Step, k.Attempt, k.N, l.Kind
+	e.Step, e.Attempt, e.N, e.Kind, e.Drawn = k.Step, k.Attempt, k.N, l.Kind, nil
 	if e.Unfit = text(e.Unfit); !leaves && e.Ending == nil {
 		e.Usage = s.steps[i].reported(e.Usage)
 	}

@@ -15,6 +15,9 @@ const maxLost = 3
 const cutNote = "An earlier start of this attempt was cut off when the machine or the harness stopped. What it left behind may be half done: look before you go on."
 
 func (s *State) applyDispatched(e WorkDispatched, r Record) error {
+	if e.Kind == PlanWork {
+		return s.applyDrawDispatched(e, r)
+	}
 	i, err := s.at(e.Step)
 	if err != nil {
 		return err
@@ -90,6 +93,9 @@ func (st *step) begin(at time.Time) {
 func (s *State) applyWorkEnded(e WorkEnded, at time.Time) error {
 	if s.run.Live && e.How.known() && s.applyLeft(e, at) {
 		return nil
+	}
+	if e.Kind == PlanWork {
+		return s.applyDrawn(e)
 	}
 	i, err := s.at(e.Step)
 	if err != nil {

@@ -29,7 +29,7 @@ func (a *auditor) pass(r engine.Record) {
 	if _, gap := r.Event.(engine.EpochBegan); gap {
 		return
 	}
-	live := false
+	live := a.replan != nil && a.replan.live != nil
 	for _, f := range a.steps {
 		if f.live != nil {
 			live = true

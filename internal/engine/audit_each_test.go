@@ -139,11 +139,13 @@ func (a *auditor) blocked(f *file) bool {
 func (a *auditor) orderParts(f *file, e engine.Command) {
 	if f.each == nil || e.Verb != engine.DoRetry {
 		f.order = &e
+		a.decided(f)
 	}
 	for _, x := range a.steps {
 		lapsed := x.status == engine.Failed || x.status == engine.Skipped && !x.counts
 		if x.of == f && f.each != nil && x.order == nil && x.reply == nil && (lapsed || e.Verb != engine.DoRetry && !x.satisfied()) {
 			x.order = &e
+			a.decided(x)
 		}
 	}
 }

@@ -24,6 +24,9 @@ func (a *auditor) revised(e engine.RunOpened) error {
 	case !a.open && !a.failed || a.open && a.stopping:
 		return fmt.Errorf("the run is over, or being stopped")
 	}
+	if err := a.adopts(e); err != nil {
+		return err
+	}
 	if !a.open {
 		a.paused, a.stopping = false, false
 	}

@@ -43,7 +43,7 @@ func (a *auditor) settled(e engine.StepSettled, r engine.Record) error {
 	if err := a.judged(f, e, r); err != nil {
 		return err
 	}
-	f.status, f.counts, f.waits, f.base = e.Status, false, nil, ""
+	f.status, f.verdict, f.counts, f.waits, f.base = e.Status, e.Verdict, false, nil, ""
 	f.kept = f.kept && e.Status == engine.Running
 	if e.RetryAt == nil {
 		f.lease = 0

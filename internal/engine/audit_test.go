@@ -59,6 +59,9 @@ import (
 //     over is defined as it was, did not fail, and needs nothing that was begun
 //     and is not carried over; all of it is proved again at the end. Everything
 //     else begins with a new attempt, and beside no work that conflicts.
+//   - The plan is revised because a step failed that says so, or because a person
+//     wants it, while nothing else is under way, and for failures no more often
+//     than the plan allows. Only a person says yes to a revision that asks less.
 //   - Work starts only within the budgets, and more is asked for only where they
 //     are too tight.
 //   - An ended run is not worked on before a person takes it up again.
@@ -75,6 +78,7 @@ func audit(journal []engine.Record) error {
 type auditor struct {
 	frames     frames
 	seq, epoch uint64
+	actor      string
 	last       time.Time     // of the newest record
 	age        time.Duration // of the run
 	back       time.Duration // by which clocks were put back, so that less was counted
@@ -86,8 +90,11 @@ type auditor struct {
 	paused     bool
 	stopping   bool
 	leaving    []left
-	past       map[string]int           // attempts of steps that are gone
-	room       int                      // before the last revision
+	past       map[string]int // attempts of steps that are gone
+	room       int            // before the last revision
+	replan     *drawing       // the revision that is being made
+	replans    int            // because steps failed
+	draws      int
 	purse      purse                    // of the run
 	roles      map[string]engine.Amount // the largest attempt of each
 	faults     map[string]time.Time     // when an agent could not be run, if that was the last of it
@@ -107,6 +114,7 @@ type auditor struct {
 type file struct {
 	def       *engine.Step
 	status    engine.Status
+	verdict   engine.Verdict
 	counts    bool
 	attempt   int
 	n         int
@@ -159,7 +167,7 @@ func (a *auditor) read(r engine.Record) error {
 	if r.Epoch < a.epoch {
 		return fmt.Errorf("an owner of epoch %d writes after epoch %d began", r.Epoch, a.epoch)
 	}
-	a.seq = r.Seq
+	a.seq, a.actor = r.Seq, r.Actor
 	a.pass(r)
 	switch e := r.Event.(type) {
 	case engine.EpochBegan:
@@ -180,6 +188,9 @@ func (a *auditor) read(r engine.Record) error {
 	case engine.Command:
 		return a.commanded(e)
 	case engine.WorkDispatched:
+		if e.Kind == engine.PlanWork {
+			return a.drawn(e, r)
+		}
 		return a.dispatched(e, r)
 	case engine.WorkReported:
 		return a.reported(e)
@@ -206,8 +217,14 @@ func (a *auditor) read(r engine.Record) error {
 	case engine.TreeSurveyed:
 		return a.surveyed(e)
 	case engine.ItemOpened:
+		if e.Kind == engine.Proposal || e.Kind == engine.Weakened {
+			return a.proposed(e)
+		}
 		return a.asked(e)
 	case engine.ItemAnswered:
+		if a.replan != nil && a.replan.item == e.Item {
+			return a.agreed(e)
+		}
 		return a.answered(e, r)
 	default:
 		return fmt.Errorf("it does not belong here")
@@ -232,9 +249,10 @@ func (a *auditor) ended(e engine.RunEnded) error {
 	if len(a.frames.owed)+a.frames.opens > 0 {
 		return fmt.Errorf("frames of %v and %d openings are missing", a.frames.owed, a.frames.opens)
 	}
-	if !a.open || len(a.leaving) > 0 {
+	if !a.open || len(a.leaving) > 0 || a.replan != nil && a.replan.live != nil {
 		return fmt.Errorf("it is not open, or left work has not ended: %v", a.leaving)
 	}
+	a.forgetReplan()
 	for id, f := range a.steps {
 		if f.live != nil {
 			return fmt.Errorf("work of %q is under way", id)
@@ -291,6 +309,9 @@ func (a *auditor) step(id string) (*file, error) {
 
 func (a *auditor) commanded(e engine.Command) error {
 	recalled := e.By == engine.Harness && e.Verb == engine.DoCancel && a.run.Parent.Run != ""
+	if e.Verb == engine.DoReplan {
+		return a.replanned(e)
+	}
 	if e.By == "" || e.By == engine.Harness && !recalled {
 		return fmt.Errorf("no person gave it")
 	}
@@ -317,7 +338,9 @@ func (a *auditor) commanded(e engine.Command) error {
 		}
 	case engine.DoResume:
 		a.paused = false
-		a.orderAll(e, func(f *file) bool { return !goesOn && f.status == engine.Failed && f.each == nil && !f.aborted })
+		a.orderAll(e, func(f *file) bool {
+			return !goesOn && (f.status == engine.Failed && f.each == nil && !f.aborted || a.replannable(f))
+		})
 	case engine.DoCancel:
 		a.stopping = true
 	case engine.DoRetry:
@@ -343,6 +366,7 @@ func (a *auditor) orderAll(e engine.Command, which func(*file) bool) {
 	for _, f := range a.steps {
 		if which(f) {
 			f.order = &e
+			a.decided(f)
 		}
 	}
 }
@@ -662,6 +686,9 @@ func tokens(u engine.Usage) (sum int64) {
 func (a *auditor) workEnded(e engine.WorkEnded, r engine.Record) error {
 	if left, err := a.leftEnded(e, r); left || err != nil {
 		return err
+	}
+	if e.Kind == engine.PlanWork {
+		return a.drew(e, r)
 	}
 	f, err := a.step(e.Step)
 	if err != nil {

@@ -57,7 +57,7 @@ func (c *Clock) takeOver(last, now time.Time) {
 
 // tick lets the run's clock run while any step of it is at work.
 func (s *State) tick(now time.Time) {
-	s.run.Used.Work.run(s.run.Live && slices.ContainsFunc(s.active, s.busy), now)
+	s.run.Used.Work.run(s.run.Live && (s.run.drawing() || slices.ContainsFunc(s.active, s.busy)), now)
 }
 
 // busy reports whether a step under way waits neither for a lease nor for the end

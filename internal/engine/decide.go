@@ -30,7 +30,7 @@ func (s *State) decide(now time.Time) []Event {
 		return []Event{e}
 	}
 	i, must := s.must.first()
-	if must && s.diverging() && s.rule(i) == escalates {
+	if rule := s.ruleOf(i, must); s.diverging() && (rule == escalates || rule == revises) {
 		if e, ok := s.ends(); ok {
 			return []Event{e} // nobody is asked what nobody could answer
 		}
@@ -43,6 +43,9 @@ func (s *State) decide(now time.Time) []Event {
 	}
 	if i, ok := s.ask.first(); ok && s.free() {
 		return []Event{s.asked(i)}
+	}
+	if e, ok := s.replanning(); ok {
+		return []Event{e}
 	}
 	if e, ok := s.begs(now); ok {
 		return []Event{e}
@@ -69,6 +72,7 @@ const (
 	loses          // its work's owner is gone
 	obeys          // a person commanded
 	heeds          // a person answered
+	revises        // the plan is to be revised for it
 	escalates      // a person must be asked
 	settles        // there is a verdict
 	chooses        // its condition is the next thing to look at
@@ -100,6 +104,11 @@ func (s *State) rule(i int) rule {
 			return settles // what is proved stays proved
 		}
 		return nothing
+	case s.replans(i) && !s.lastRound():
+		if s.run.Replan != nil {
+			return nothing
+		}
+		return revises
 	case st.Status == Waiting && st.Item == "" && !s.lastRound(): // else it is asked once the round is over, and the run goes on
 		return escalates
 	case s.undecided(i):
@@ -120,6 +129,14 @@ func (s *State) rule(i int) rule {
 	return nothing
 }
 
+// ruleOf is the rule of a step for which a fact must follow.
+func (s *State) ruleOf(i int, must bool) rule {
+	if !must {
+		return nothing
+	}
+	return s.rule(i)
+}
+
 // follows is the fact of the step's rule.
 func (s *State) follows(i int, now time.Time) Event {
 	st, p := &s.steps[i], s.prog.Step(i)
@@ -130,6 +147,8 @@ func (s *State) follows(i int, now time.Time) Event {
 		return s.obeyed(i)
 	case heeds:
 		return s.heeded(i)
+	case revises:
+		return s.calls(i, now)
 	case escalates:
 		return s.escalation(i)
 	case settles:

@@ -32,12 +32,13 @@ type desk struct {
 	// elsewhere is that of it which runs of their own carry out.
 	elsewhere map[engine.Key]bool
 	looks     int
-	active    int  // steps under way after the last record
-	hold      bool // admit does not decide: the turn takes in more
-	mark      int  // where the last wait began
-	frames    bool // the story shows them
-	manual    bool // leases are given by the story
-	surveys   bool // the tree is looked at by the story; else nothing of it was touched
+	active    int           // steps under way after the last record
+	hold      bool          // admit does not decide: the turn takes in more
+	mark      int           // where the last wait began
+	frames    bool          // the story shows them
+	manual    bool          // leases are given by the story
+	drawn     engine.Revise // what was drawn last
+	surveys   bool          // the tree is looked at by the story; else nothing of it was touched
 }
 
 func newDesk() *desk {

@@ -22,10 +22,46 @@ func (w *world) revise(o op) {
 	w.send(in)
 }
 
+// draw is a revision that was made for the run, or how making one may end.
+func (w *world) draw(e engine.Effect, o op) engine.Input {
+	in := engine.Ended{Key: e.Key, WorkEnded: engine.WorkEnded{How: engine.Exited, Reason: "no plan \xff"}}
+	in.Usage.In, in.Usage.Out, in.Ms = new(int64(o.More)), new(int64(1)), int64(o.Which)
+	switch o.How % 16 {
+	case 9:
+		in.How = engine.TimedOut
+	case 10:
+		in.How = engine.NoStart
+	case 11:
+		in.How = engine.Stopped
+	case 12:
+		in.How = engine.Lost
+	case 13, 14:
+		return in
+	}
+	next, err := revision(w.state.Run(), o)
+	if err != nil {
+		w.fail("%w", err)
+		return in
+	}
+	in.Drawn = &engine.Drawn{Plan: next.Run.Plan, Version: next.Run.Version, Changes: "some", Reason: "so \xc3"}
+	if o.How%3 == 0 {
+		in.Drawn.Weakened = []string{"asks less \xff"}
+	}
+	if o.More%16 == 15 {
+		in.Drawn = &engine.Drawn{Abort: "no \xff"}
+	}
+	w.drawn = next
+	if o.How%2 == 0 {
+		next.By, next.Run.ApprovedBy = engine.ByPolicy, engine.ByPolicy
+		in.Revise = &next
+	}
+	return in
+}
+
 // revision is the next text of a run: some steps changed, some gone, some new,
 // in another order.
 func revision(now engine.RunOpened, o op) (engine.Revise, error) {
-	def := engine.Definition{Plan: now.Plan + "+", Title: "Any plan", Parallel: 1 + int(o.More)%5, Agents: now.Compiled.Agents()}
+	def := engine.Definition{Plan: now.Plan + "+", Title: "Any plan", Parallel: 1 + int(o.More)%5, Replans: now.Compiled.Replans(), Agents: now.Compiled.Agents()}
 	if def.Budget = now.Compiled.Budget(); o.How%5 == 0 {
 		def.Budget.Tokens += int64(o.More)
 	}

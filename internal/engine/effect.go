@@ -16,7 +16,7 @@ const (
 	Again   EffectKind = "again"  // a check gave another answer on the same tree
 	Merge   EffectKind = "merge"  // bring the step's worktree into the workspace: a publication, looked for before it is repeated
 	Prove   EffectKind = "prove"  // ratchet: the proof again, on the final tree
-	Draw    EffectKind = "draw"   // make a plan of a request: of the workspace, not of a step
+	Draw    EffectKind = "draw"   // make a plan of a request, of the workspace; or a revision, of the run; never of a step
 	Survey  EffectKind = "survey" // ratchet: look at the tree before and after the proof
 )
 
@@ -79,6 +79,8 @@ type Effect struct {
 	Shown       []Target            // Work: what a call may find, as it was when the call was looked at
 	Item        json.RawMessage     // what whoever works finds as [ItemVariable]; nothing where there is none
 	Outputs     map[string]string   // object with the output of each step that the step reads or subscribes to; none of one that has none
+	Failures    []Failure           // Draw: what did not pass in the run; Note says why it is revised
+	Asked       bool                // Draw: a person asks for it, and Note has their words
 	Lists       map[string][]string // the same of steps for each item: the objects of their instances in order, "" of one that has none
 }
 

@@ -76,6 +76,9 @@ type PlanDrafted struct {
 	Reason string `json:"reasoning,omitempty"`
 	Errand string `json:"errand,omitempty"` // that it came of
 	By     string `json:"by"`
+	// Run is the run for which a planner made the revision. People are asked about
+	// it where they are asked about the run.
+	Run string `json:"run,omitempty"`
 }
 
 // Pin is a document that is approved together with another one.
@@ -137,7 +140,8 @@ type Policy struct {
 	Baseline    bool   `json:"baseline"`
 	Ratchet     bool   `json:"ratchet"` // prove everything again at the end
 	Unmetered   string `json:"unmetered,omitempty"`
-	Approve     string `json:"approve,omitempty"` // for whom nobody is asked: [LowRisk], or nothing
+	Approve     string `json:"approve,omitempty"` // for whom nobody is asked: [LowRisk], [Auto] for plans, or nothing
+	Planner     bool   `json:"planner,omitempty"` // there is one: plans may be revised where steps fail
 	Frames      int    `json:"frames,omitempty"`  // visible in the pipeline beside those that are never evicted; 0 means [DefaultFrames]
 }
 
@@ -183,6 +187,8 @@ type RunOpened struct {
 	// steps that are taken over as they stand.
 	Revises string   `json:"revises,omitempty"`
 	Carried []string `json:"carried,omitempty"`
+	// Weakened says where it proves or guards less than the text before.
+	Weakened []string `json:"weakened,omitempty"`
 
 	// Frames is the range of frames that was visible then; see [State.Window].
 	Frames Window `json:"frames"`
@@ -231,6 +237,7 @@ const (
 	DoWaive  Verb = "waive"
 	DoRetry  Verb = "retry"
 	DoForce  Verb = "force-agent" // from the next attempt on
+	DoReplan Verb = "replan"      // the harness may say this, because of a step that failed
 )
 
 // Injected says what context a prompt held. A reference that could not be
@@ -311,6 +318,7 @@ type WorkEnded struct {
 	Behind     bool     `json:"behind,omitempty"`    // a merge of the run's worktree: it has to be proved first, with what it got from the workspace
 	Tree       string   `json:"tree,omitempty"`
 	Ending     *Ending  `json:"ending,omitempty"`   // of a run that did the work
+	Drawn      *Drawn   `json:"drawn,omitempty"`    // the revision that was made
 	Leftover   int      `json:"leftover,omitempty"` // processes that had to be killed
 	Isolation  string   `json:"isolation,omitempty"`
 	// Network is what the work could reach, where it was to reach nothing:
@@ -426,6 +434,8 @@ const (
 	Approval   ItemKind = "approval"
 	Escalation ItemKind = "escalation"
 	Question   ItemKind = "question" // of a step that asks
+	Proposal   ItemKind = "proposal" // a revision that was made for the run
+	Weakened   ItemKind = "weakened" // one that proves or guards less
 )
 
 // ItemOpened puts a question to people. It stays open until it is answered or
@@ -448,7 +458,7 @@ type ItemOpened struct {
 	Tool string `json:"tool,omitempty"`
 	Tier Tier   `json:"tier,omitempty"`
 	Args string `json:"args,omitempty"` // object
-	Plan string `json:"plan,omitempty"` // path of a plan that was made during the run, and is to be approved
+	Plan string `json:"plan,omitempty"` // path of a plan that was made during the run, or id of a revision, that is to be approved
 }
 
 // ItemAnswered is a person's answer to an item.

@@ -33,7 +33,7 @@ func programs(most int) *rapid.Generator[*engine.Program] {
 	return rapid.Custom(func(t *rapid.T) *engine.Program {
 		n := rapid.OneOf(rapid.IntRange(1, 5), rapid.IntRange(1, most), rapid.IntRange(most/2, most)).Draw(t, "steps")
 		order := rapid.Permutation(numbers(n)).Draw(t, "order")
-		def := engine.Definition{Plan: "plan-1", Title: "Any plan", Parallel: rapid.IntRange(1, 5).Draw(t, "parallel")}
+		def := engine.Definition{Plan: "plan-1", Title: "Any plan", Parallel: rapid.IntRange(1, 5).Draw(t, "parallel"), Replans: rapid.IntRange(0, 3).Draw(t, "replans")}
 		def.Budget = rapid.OneOf(rapid.Just(engine.Amount{}), amounts(3000, 10000, 40*time.Hour)).Draw(t, "budget")
 		def.Agents = anyAgents[:rapid.IntRange(0, len(anyAgents)).Draw(t, "agents")]
 		for i := range n {
@@ -240,7 +240,8 @@ func policies() *rapid.Generator[engine.Policy] {
 	return rapid.Custom(func(t *rapid.T) engine.Policy {
 		return engine.Policy{
 			MaxParallel: rapid.IntRange(0, 5).Draw(t, "max"), Frames: rapid.SampledFrom([]int{0, 1, 5}).Draw(t, "frames"),
-			Approve:  rapid.SampledFrom([]string{"", engine.LowRisk}).Draw(t, "approve"),
+			Approve:  rapid.SampledFrom([]string{"", engine.LowRisk, engine.Auto}).Draw(t, "approve"),
+			Planner:  rapid.IntRange(0, 3).Draw(t, "planner") > 0,
 			Baseline: rapid.Bool().Draw(t, "baseline"), Ratchet: rapid.Bool().Draw(t, "ratchet"),
 			Unmetered: rapid.SampledFrom([]string{"", "warn", "refuse"}).Draw(t, "unmetered"),
 		}
@@ -301,7 +302,7 @@ func (w *world) result(o op) {
 		return
 	}
 	e := fx[int(o.Which)%len(fx)]
-	in := answer(e, o)
+	in := w.answer(e, o)
 	w.sent = append(w.sent, in)
 	w.send(in)
 }
@@ -336,6 +337,13 @@ func (w *world) stopped() {
 }
 
 // answer is a result of an effect, more often a good one.
+func (w *world) answer(e engine.Effect, o op) engine.Input {
+	if e.Key.Kind == engine.Draw {
+		return w.draw(e, o)
+	}
+	return answer(e, o)
+}
+
 func answer(e engine.Effect, o op) engine.Input {
 	tree := []string{"", "", "t0", "t1"}[o.More%4]
 	switch e.Key.Kind {
@@ -536,6 +544,10 @@ func (w *world) tick(o op) {
 }
 
 func (w *world) order(o op) {
+	if o.How%16 == 15 {
+		w.send(engine.Order{Command: engine.Command{Verb: engine.DoReplan, By: "ann", Why: "it must be otherwise"}})
+		return
+	}
 	verbs := []engine.Verb{engine.DoPause, engine.DoResume, engine.DoSkip, engine.DoWaive, engine.DoRetry, engine.DoRetry, engine.DoForce, engine.DoCancel}
 	c := engine.Command{Verb: verbs[o.How%8], By: "ann", Why: "why \xff"}
 	if c.Verb == engine.DoForce {
@@ -571,7 +583,7 @@ func (w *world) reply(o op) {
 	if row.Tool != "" && (choice == engine.ChooseApprove || choice == engine.ChooseRetry) && o.More%4 == 1 {
 		a.Args = json.RawMessage(`{"other":1}`)
 	}
-	w.send(engine.Reply{ItemAnswered: a})
+	w.send(engine.Reply{ItemAnswered: a, Revise: w.agreed(a.By)})
 }
 
 // generous are limits so many times as high as those that are too tight.
@@ -670,7 +682,7 @@ func (w *world) succeed(turns int) bool {
 		case len(rows) > 0:
 			choice := engine.ChooseRetry
 			switch {
-			case rows[0].Kind == engine.Approval:
+			case rows[0].Kind == engine.Approval, rows[0].Kind == engine.Proposal, rows[0].Kind == engine.Weakened:
 				choice = engine.ChooseApprove
 			case noItems(rows[0]):
 				choice = engine.ChooseSkip
@@ -679,7 +691,7 @@ func (w *world) succeed(turns int) bool {
 			if rows[0].Shortage != nil {
 				a.Args = json.RawMessage(plenty(rows[0].Shortage))
 			}
-			w.send(engine.Reply{ItemAnswered: a})
+			w.send(engine.Reply{ItemAnswered: a, Revise: w.agreed(a.By)})
 		case w.state.Head().Status == engine.Paused:
 			w.send(engine.Order{Command: engine.Command{Verb: engine.DoResume, By: "ann"}})
 		case wakes:

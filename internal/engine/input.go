@@ -34,7 +34,11 @@ type Prepared struct {
 type Ended struct {
 	Key Key
 	WorkEnded
-	Draft *Draft // of a Draw effect: the revision that was made
+	// Of a Draw effect: the revision that was made. Of one for a run, where the policy
+	// says yes, that and the run as it goes on with it.
+	Draft  *Draft
+	Yes    *PlanAnswered
+	Revise *Revise
 }
 
 // Revise lets a run go on with the next revision of its plan, which a person
@@ -60,7 +64,10 @@ type Order struct {
 }
 
 // Reply is a person's answer to an item.
-type Reply struct{ ItemAnswered }
+type Reply struct {
+	ItemAnswered
+	Revise *Revise // with a yes to a revision: the run as it goes on with it
+}
 
 // Draft records a revision of a plan, with its intent where that is new, and
 // what the verifier said of it.
@@ -131,6 +138,7 @@ const (
 	LookAgain     = "look_again"
 	MendErrors    = "mend_errors"
 	NameInstance  = "name_instance" // one, for example
+	NamePlanner   = "name_planner"
 	NameRun       = "name_run"
 	NewLimit      = "new_limit" // limits
 	NoArgs        = "no_args"

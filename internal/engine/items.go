@@ -21,6 +21,9 @@ const (
 )
 
 func (s *State) applyItem(e ItemOpened, r Record) error {
+	if e.Kind.proposes() {
+		return s.applyProposal(e, r)
+	}
 	i, err := s.at(e.Step)
 	if err != nil {
 		return err
@@ -65,6 +68,9 @@ func (s *State) applyAnswer(e ItemAnswered, at time.Time) error {
 	it, open := s.items[e.Item]
 	if !open || !slices.Contains(it.Choices, e.Choice) || it.Tool != "" && len(e.Args) > 0 && !it.takesArgs(e.Choice) {
 		return fmt.Errorf("item %q is answered with %q, which was not asked", e.Item, e.Choice)
+	}
+	if it.Kind.proposes() {
+		return s.applyProposed(e)
 	}
 	i, err := s.at(it.Step)
 	if err != nil {

@@ -67,6 +67,7 @@ func (s *State) applyRunEnded(e RunEnded, at time.Time) error {
 		return fmt.Errorf("run %s cannot end as %q", s.run.Opened.Run, e.Status)
 	}
 	s.showReady()
+	s.endReplan()
 	r := &s.run
 	r.Live, r.Status, r.Reason, r.Exit, r.Finished = false, e.Status, e.Reason, e.Exit, at
 	r.Proof.Stage, r.Proof.Left = noRound, nil
@@ -102,7 +103,7 @@ func (s *State) atWork() (n int) {
 
 // working reports whether any work was dispatched and has not ended.
 func (s *State) working() bool {
-	return len(s.run.Leaving) > 0 || slices.ContainsFunc(s.active, func(i int) bool { return s.steps[i].Live })
+	return len(s.run.Leaving) > 0 || s.run.drawing() || slices.ContainsFunc(s.active, func(i int) bool { return s.steps[i].Live })
 }
 
 // rest takes back what a step waited for when its run ended, less a person's
@@ -174,6 +175,9 @@ func (s *State) ends() (RunEnded, bool) {
 		return s.ended(Cancelled, 1, s.run.Reason), true
 	case s.run.Aborted:
 		return s.failed(), true
+	case s.run.Replan != nil:
+		r := s.run.Replan
+		return s.ended(Failed, r.Exit, r.Over), r.Over != "" && !s.run.Paused && len(s.active) == 0
 	case s.run.Proof.Undone != "":
 		return s.ended(Failed, 6, "not converging: checks change files back and forth: "+s.run.Proof.Undone), true
 	case s.run.Paused || s.run.Proof.Stage != noRound:

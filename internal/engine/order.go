@@ -31,6 +31,8 @@ func (s *State) admitOrder(in Order) ([]Event, error) {
 		err = s.refuseRetry(c)
 	case DoForce:
 		err = s.refuseForce(c)
+	case DoReplan:
+		err = s.refuseReplan(c)
 	default:
 		err = refuse(Invalid, fmt.Sprintf("unknown command %q", c.Verb))
 	}
@@ -170,7 +172,8 @@ func (s *State) downstream(i int) []int {
 	return all
 }
 
-func (s *State) admitReply(a ItemAnswered, now time.Time) ([]Event, error) {
+func (s *State) admitReply(in Reply, now time.Time) ([]Event, error) {
+	a := in.ItemAnswered
 	err := named(a.By)
 	if err != nil {
 		return nil, err
@@ -181,6 +184,10 @@ func (s *State) admitReply(a ItemAnswered, now time.Time) ([]Event, error) {
 		return nil, refuse(NotFound, fmt.Sprintf("no item %q is open", a.Item), ListItems)
 	case !slices.Contains(it.Choices, a.Choice):
 		return nil, refuse(Invalid, fmt.Sprintf("item %s cannot be answered with %q", a.Item, a.Choice), Choose, strings.Join(it.Choices, ", "))
+	}
+	if it.Kind.proposes() {
+		a.Text, a.By = text(a.Text), text(a.By)
+		return s.admitProposed(Reply{a, in.Revise})
 	}
 	if i, _ := s.prog.Index(it.Step); s.steps[i].Answer != nil || s.steps[i].Order != nil {
 		return nil, refuse(Conflict, fmt.Sprintf("item %s is answered already", a.Item))
@@ -226,6 +233,8 @@ func (s *State) applyCommand(c Command) error {
 		return s.applyStepOrder(c)
 	case DoForce:
 		return s.applyForce(c)
+	case DoReplan:
+		return s.applyReplan(c)
 	default:
 		return fmt.Errorf("unknown command %q", c.Verb)
 	}
@@ -236,12 +245,12 @@ func (s *State) applyCommand(c Command) error {
 // one again, less those that a person aborted.
 func (s *State) applyResume(c Command) {
 	if s.run.Live {
-		s.run.Paused, s.run.Status = false, Running
+		s.run.Paused, s.run.Status = false, s.run.goes()
 		return
 	}
 	s.reopen()
 	for i := range s.steps {
-		if st := &s.steps[i]; st.Status == Failed && !st.Expanded && !st.Aborted {
+		if st := &s.steps[i]; s.replans(i) || st.Status == Failed && !st.Expanded && !st.Aborted {
 			s.order(i, c)
 		}
 	}
@@ -284,5 +293,8 @@ func (s *State) meant(i int, v Verb) []int {
 }
 
 func (s *State) order(i int, c Command) {
+	if r := s.run.Replan; r != nil && r.Step == s.prog.Step(i).ID {
+		s.giveUpReplan() // a person decides in its place
+	}
 	s.change(i, func(st *step) { st.Order, st.Answer = &c, nil })
 }

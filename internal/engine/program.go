@@ -165,7 +165,8 @@ type Definition struct {
 	Tags []string `json:"tags,omitempty"`
 	// Agents are those that do what leaves it open who does it, by name.
 	Agents   []Candidate `json:"agents,omitempty"`
-	Parallel int         `json:"parallel"` // how many steps may run at once, at least 1
+	Parallel int         `json:"parallel"`          // how many steps may run at once, at least 1
+	Replans  int         `json:"replans,omitempty"` // how many revisions may be made because steps fail
 	Priority Priority    `json:"priority,omitzero"`
 	Budget   Amount      `json:"budget,omitzero"` // of the run
 	Steps    []Step      `json:"steps"`
@@ -244,6 +245,8 @@ func (p *Program) index() error {
 		return fmt.Errorf("program has %d steps; at most %d are allowed", len(d.Steps), MaxSteps)
 	case !d.Budget.valid():
 		return errors.New("program has a budget below nothing")
+	case d.Replans < 0:
+		return errors.New("program allows less than no replans")
 	case d.Parallel < 1:
 		return fmt.Errorf("program allows %d steps at once; at least 1 is needed", d.Parallel)
 	}
@@ -408,6 +411,9 @@ func (p *Program) Parallel() int { return p.def.Parallel }
 
 // Priority is the place of the run among those that want the same part of the workspace.
 func (p *Program) Priority() Priority { return p.def.Priority }
+
+// Replans is how many revisions of the plan may be made because steps fail.
+func (p *Program) Replans() int { return p.def.Replans }
 
 // Budget limits the run.
 func (p *Program) Budget() Amount { return p.def.Budget }

@@ -167,7 +167,7 @@ func sorted(names []string) []string {
 // applyRevision lets the run go on with another revision of its plan. It looks
 // at all steps, as the only event in the course of a run that people see no end
 // of. What it costs is linear in both revisions.
-func (s *State) applyRevision(e RunOpened) error {
+func (s *State) applyRevision(e RunOpened, actor string) error {
 	kept := make(map[string]bool, len(e.Carried))
 	for _, id := range e.Carried {
 		kept[id] = true
@@ -178,6 +178,11 @@ func (s *State) applyRevision(e RunOpened) error {
 	if e.Revises != s.run.Opened.Plan {
 		return fmt.Errorf("revision %s of run %s: it revises %s, and the run has gone on to %s", e.Plan, e.Run, e.Revises, s.run.Opened.Plan)
 	}
+	if err := s.mayAdopt(e, actor); err != nil {
+		return err
+	}
+	replan := s.run.Replan
+	s.giveUpReplan()
 	if can := s.carries(e.Compiled, s.besides(kept)); !slices.Equal(e.Carried, can) {
 		return fmt.Errorf("revision %s of run %s: it carries over %v, and can carry over %v", e.Plan, e.Run, e.Carried, can)
 	}
@@ -229,6 +234,7 @@ func (s *State) applyRevision(e RunOpened) error {
 	s.run.Expanded = slices.DeleteFunc(slices.Clone(s.run.Expanded), func(x StepExpanded) bool { return !kept[x.Step] })
 	s.goOn(e, prog, next, past)
 	s.pin(e.Executables)
+	s.adopted(e, replan)
 	return nil
 }
 

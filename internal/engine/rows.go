@@ -61,6 +61,7 @@ type HeadRow struct {
 	Work       Clock     `json:"work,omitzero"`    // the time in which something was at work
 	Parent     Parent    `json:"parent,omitzero"`  // the step that the run carries out
 	Landed     bool      `json:"landed,omitempty"` // its worktree is in the workspace
+	Weaker     string    `json:"weaker,omitempty"` // revisions that prove or guard less than the text before, and who said yes
 }
 
 // Shown is the run's status as people are told it, in every list and at every
@@ -199,12 +200,17 @@ func (s *State) turnPage() {
 // Head sums up the newest run.
 func (s *State) Head() HeadRow {
 	r := &s.run
+	reason := r.Reason
+	if r.Live && r.Replan != nil && r.Replan.Over == "" {
+		reason = s.occasion()
+	}
 	return HeadRow{
 		Stream: s.task, First: r.First, Isolation: r.Opened.Isolation, ApprovedBy: r.Opened.ApprovedBy, Run: r.Opened.Run, Plan: r.Opened.Plan, Version: r.Opened.Version, Title: r.Opened.Title,
-		Path: r.Opened.Path, PlanHash: r.Opened.PlanHash, Source: r.Opened.Source, Status: r.Status, Reason: r.Reason, Exit: r.Exit, Ended: !r.Live,
+		Path: r.Opened.Path, PlanHash: r.Opened.PlanHash, Source: r.Opened.Source, Status: r.Status, Reason: reason, Exit: r.Exit, Ended: !r.Live,
 		Started: r.Started, Finished: r.Finished, Total: len(s.steps) - r.Apart, Settled: len(s.steps) - r.Unsat - r.ApartMet,
 		Active: len(s.active), Open: s.open(), Proven: r.Proven, Unproven: r.Unproven, Waived: r.Waived, Skipped: r.Skipped,
 		TokensIn: r.TokensIn, TokensOut: r.TokensOut, CostMicros: r.CostMicros, Budget: s.Budget(), Work: r.Used.Work, Parent: r.Opened.Parent, Landed: s.landed(),
+		Weaker: r.Weaker,
 	}
 }
 
@@ -241,6 +247,9 @@ func (s *State) StepRow(i int) StepRow {
 	}
 	if row.Status != st.Status && st.Status == Waiting {
 		row.Phase = NoPhase
+		if row.Status == Running {
+			row.Phase = Revising
+		}
 	}
 	if row.Status == Blocked {
 		n := s.blocker(i)
@@ -258,6 +267,8 @@ func (s *State) shown(i int) Status {
 		return Pending
 	case st.Status == Waiting && !s.run.Live:
 		return Failed
+	case s.run.Replan != nil && s.replans(i):
+		return Running
 	case st.Status == Pending && st.dead > 0:
 		return Blocked
 	case st.Behind != nil && st.Status == Running && st.Phase == Baseline:

@@ -16,7 +16,7 @@ func (s *State) stopping() bool { return s.run.Cancelled || s.run.Aborted }
 
 // free: new work may start.
 func (s *State) free() bool {
-	return s.run.Live && !s.run.Paused && !s.stopping() && s.run.Critical == 0 && len(s.run.Leaving) == 0
+	return s.run.Live && !s.run.Paused && !s.stopping() && s.run.Critical == 0 && len(s.run.Leaving) == 0 && s.run.Replan == nil
 }
 
 // room is how many steps may be at work at once.

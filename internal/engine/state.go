@@ -51,6 +51,9 @@ type run struct {
 	Executables map[string]string `json:",omitempty"`
 	Expanded    []StepExpanded    `json:",omitempty"` // of steps for each item, in their order
 	Items       int               // opened ever, for their names
+	Replan      *replan           `json:",omitempty"` // the one under way
+	Replans     replans           `json:",omitzero"`
+	Weaker      string            `json:",omitzero"` // revisions that prove or guard less, and who said yes to them
 }
 
 // control is what people made of a run, and failures that end it.
@@ -277,7 +280,7 @@ func (s *State) Live() bool { return s.run.Live }
 // but them, this run is idle. Ask it after Decide has nothing more to say. Its
 // cost is that of the steps under way.
 func (s *State) Idle() bool {
-	if _, follows := s.must.first(); !s.run.Live || follows || len(s.run.Leaving) > 0 {
+	if _, follows := s.must.first(); !s.run.Live || follows || len(s.run.Leaving) > 0 || s.run.drawing() {
 		return false
 	}
 	delegated := false
@@ -359,7 +362,7 @@ func (s *State) apply(r Record, was time.Time) error {
 		return s.applyTask(e)
 	case RunOpened:
 		if e.Revises != "" {
-			return s.applyRevision(e)
+			return s.applyRevision(e, r.Actor)
 		}
 		return s.applyRun(e, r)
 	case RunEnded:

@@ -32,6 +32,9 @@ import (
 //	  where agents are given, as agents=NAME:word+word,NAME: [role=NAME] [target=any] [fallback=NAME]
 //	  a step that calls a tool: tool=NAME [args={"a":1}], and without checks: bare
 //	  a step that is delegated: plan=PATH [pinned], and without checks: bare
+//	drawn [how=WORD] [why=TEXT] [abort=WHY] [weaker=TEXT] [asks] [tokens=N]   the revision below it, where the run is opened with planner=on
+//	  [replans=N]; asks: the policy says no yes to it
+//	failures                             what whoever revises the plan is told
 //	ended STEP [status=WORD] [proven=N] [unproven=N] [silent=N]   of a run that did a step
 //	recall [why=…]                       what the task above says of its child
 //	prepared STEP [tier=WORD] [effect=WORD] [call=ARGS] [target=PATH:HASH+…] [hash=H] [low] [refused=WHY]  of a tool
@@ -86,6 +89,8 @@ func tell(t *testing.T, d *desk, td *datadriven.TestData) string {
 	switch td.Cmd {
 	case "told":
 		return told(d, word(td, 0))
+	case "failures":
+		return failures(d)
 	case "why":
 		return held(d, word(td, 0))
 	case "item":
@@ -203,6 +208,8 @@ func success(e engine.Effect) engine.Input {
 		return engine.Expanded{Key: e.Key, Items: []json.RawMessage{[]byte(`"x"`), []byte(`"y"`)}}
 	case engine.Survey:
 		return engine.Surveyed{Key: e.Key, Tree: "tree"}
+	case engine.Draw:
+		return engine.Ended{Key: e.Key, WorkEnded: engine.WorkEnded{How: engine.Exited, Reason: "no revision verifies"}}
 	case engine.Work, engine.Merge:
 		end := engine.WorkEnded{How: engine.Exited, Ending: endingOf(e)}
 		if e.Step.Iterations > 0 {
@@ -284,7 +291,9 @@ func input(t *testing.T, d *desk, td *datadriven.TestData) engine.Input {
 		if args := value(td, "args"); args != "" {
 			a.Args = json.RawMessage(args)
 		}
-		return engine.Reply{ItemAnswered: a}
+		return engine.Reply{ItemAnswered: a, Revise: d.agreed(a.By)}
+	case "drawn":
+		return drawn(t, d, td)
 	case "lease":
 		return lease(t, d, td)
 	case "recall":
@@ -483,7 +492,7 @@ func opening(t *testing.T, d *desk, td *datadriven.TestData) engine.Input {
 	d.frames = td.HasArg("frames")
 	in := engine.Open{By: "ann", Run: engine.RunOpened{
 		Run: "r1", Plan: p.Plan(), Version: 1, Title: p.Title(), Program: p.Hash(), Compiled: p, Base: "base",
-		Policy: engine.Policy{MaxParallel: number(t, td, "max", 9), Frames: number(t, td, "frames", 0), Approve: value(td, "approve"), Baseline: value(td, "baseline") != "off", Ratchet: value(td, "ratchet") == "on", Unmetered: value(td, "unmetered")},
+		Policy: engine.Policy{MaxParallel: number(t, td, "max", 9), Frames: number(t, td, "frames", 0), Approve: value(td, "approve"), Baseline: value(td, "baseline") != "off", Ratchet: value(td, "ratchet") == "on", Unmetered: value(td, "unmetered"), Planner: value(td, "planner") == "on"},
 	}}
 	if run, step, below := strings.Cut(value(td, "for"), "/"); below {
 		in.Run.Parent = engine.Parent{Task: "above", Run: run, Step: step}
@@ -515,9 +524,73 @@ func revising(t *testing.T, d *desk, td *datadriven.TestData) engine.Input {
 	return in
 }
 
+// drawn is a revision that was made for the run, or why there is none.
+func drawn(t *testing.T, d *desk, td *datadriven.TestData) engine.Input {
+	now := d.state.Run()
+	in := engine.Ended{Key: engine.Key{Task: "task", Run: now.Run, Attempt: number(t, td, "attempt", 1), N: number(t, td, "n", 1), Kind: engine.Draw}}
+	for _, k := range d.state.Pending() {
+		if k.Kind == engine.Draw {
+			in.Key = k
+		}
+	}
+	in.How, in.Reason = engine.How(cmp.Or(value(td, "how"), string(engine.Exited))), value(td, "why")
+	if n := number(t, td, "tokens", 0); n != 0 {
+		in.Usage.In, in.Usage.Out = new(int64(n)/2), new(int64(n)-int64(n)/2)
+	}
+	if why := value(td, "abort"); why != "" {
+		in.Drawn = &engine.Drawn{Abort: why}
+	}
+	if td.Input == "" {
+		return in
+	}
+	next := revising(t, d, td).(engine.Revise)
+	in.Drawn = &engine.Drawn{Plan: next.Run.Plan, Version: next.Run.Version, Changes: "1 step changed", Reason: "it is better so"}
+	if weaker := value(td, "weaker"); weaker != "" {
+		in.Drawn.Weakened = []string{weaker}
+	}
+	d.drawn = next
+	if !td.HasArg("asks") {
+		next.By, next.Run.ApprovedBy = engine.ByPolicy, engine.ByPolicy
+		in.Revise = &next
+	}
+	return in
+}
+
+// agreed is the revision that was drawn last, as somebody says yes to it; nil for
+// none.
+func (d *desk) agreed(by string) *engine.Revise {
+	if d.drawn.Run.Run == "" {
+		return nil
+	}
+	in := d.drawn
+	in.By, in.Run.ApprovedBy = by, by
+	return &in
+}
+
+// failures is what whoever revises the plan is told.
+func failures(d *desk) string {
+	var b strings.Builder
+	for _, e := range d.state.Effects() {
+		if e.Key.Kind != engine.Draw {
+			continue
+		}
+		fmt.Fprintf(&b, "because %s\n", e.Note)
+		for _, f := range e.Failures {
+			fmt.Fprintf(&b, "%s %d %s: %s\n", f.Step.ID, f.Attempt, f.Verdict, f.Reason)
+			for _, c := range f.Feedback {
+				fmt.Fprintf(&b, "  %s %s exit=%d want=%d %s%s\n", c.Check, c.Verdict, c.Exit, c.Want, c.Reason, c.Stderr)
+			}
+			for _, said := range f.Claims.Discoveries {
+				fmt.Fprintf(&b, "  it found %s\n", said)
+			}
+		}
+	}
+	return b.String()
+}
+
 // planOf is the plan in the line's input.
 func planOf(t *testing.T, td *datadriven.TestData, id string) *engine.Program {
-	def := engine.Definition{Plan: id, Title: "A plan", Parallel: number(t, td, "parallel", 1), Budget: limits(t, value(td, "budget"))}
+	def := engine.Definition{Plan: id, Title: "A plan", Parallel: number(t, td, "parallel", 1), Replans: number(t, td, "replans", 3), Budget: limits(t, value(td, "budget"))}
 	for _, a := range td.CmdArgs {
 		if a.Key != "agents" {
 			continue
@@ -844,6 +917,9 @@ func line(r engine.Record) string {
 		}
 		return fmt.Sprintf("%s %s %s %s", e.Verb, e.Step, from, e.Why)
 	case engine.WorkDispatched:
+		if e.Kind == engine.PlanWork {
+			return fmt.Sprintf("%d.%d %s", e.Attempt, e.N, e.Kind)
+		}
 		opens := ""
 		if e.Child != "" {
 			opens = " by " + e.Child
@@ -859,6 +935,12 @@ func line(r engine.Record) string {
 	case engine.WorkReported:
 		return fmt.Sprintf("%s %d.%d %dt", e.Step, e.Attempt, e.N, tokens(e.Usage))
 	case engine.WorkEnded:
+		if e.Drawn != nil && e.Drawn.Abort != "" {
+			return fmt.Sprintf("%d.%d %s %s gave up: %s", e.Attempt, e.N, e.Kind, e.How, e.Drawn.Abort)
+		}
+		if e.Drawn != nil {
+			return fmt.Sprintf("%d.%d %s %s drew %s, weaker: %v", e.Attempt, e.N, e.Kind, e.How, e.Drawn.Plan, e.Drawn.Weakened)
+		}
 		return fmt.Sprintf("%s %d.%d %s %s %s", e.Step, e.Attempt, e.N, e.Kind, e.How, e.Reason)
 	case engine.PreviewMade:
 		return fmt.Sprintf("%s %d %s %s: %s %s", e.Step, e.Attempt, e.Args, e.Tier, e.Asks, e.Refused)

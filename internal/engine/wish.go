@@ -15,12 +15,19 @@ func (s *State) Pending() []Key {
 	if k, ok := s.surveys(); ok {
 		keys = append(keys, k)
 	}
+	if k, ok := s.draws(); ok {
+		keys = append(keys, k)
+	}
 	return keys
 }
 
 // Wants reports whether the effect of this key should be running now: whether
 // it is among [State.Pending].
 func (s *State) Wants(k Key) bool {
+	if k.Kind == Draw {
+		is, ok := s.draws()
+		return ok && s.run.Live && is == k
+	}
 	i, err := s.known(k)
 	if err != nil {
 		return false
@@ -35,6 +42,9 @@ func (s *State) Wants(k Key) bool {
 // Effect is what is to be done for a key that [State.Wants]. For any other it
 // is undefined.
 func (s *State) Effect(k Key) Effect {
+	if k.Kind == Draw {
+		return s.drawEffect(k)
+	}
 	i, _ := s.prog.Index(k.Step)
 	return s.effect(i, k)
 }

@@ -18,6 +18,7 @@ const (
 	Paused     Status = "paused"     // run
 	Cancelled  Status = "cancelled"  // run
 	Superseded Status = "superseded" // run
+	Replanning Status = "replanning" // run
 )
 
 // Phase says what a running or waiting step is about.
@@ -33,7 +34,8 @@ const (
 	Asking    Phase = "asking"
 	Ratchet   Phase = "ratchet"
 	Merging   Phase = "merging"
-	Expanding Phase = "expanding" // a step for each item: its items are looked up
+	Expanding Phase = "expanding"  // a step for each item: its items are looked up
+	Revising  Phase = "replanning" // a step that failed: the plan is being revised for it
 )
 
 // first reports a phase before anything of the step has begun.
@@ -78,5 +80,5 @@ const (
 	ContractWork WorkKind = "contract" // checks that may run only once
 	ChildWork    WorkKind = "child"    // a run of its own
 	MergeWork    WorkKind = "merge"    // brings the step's worktree into the workspace
-	PlanWork     WorkKind = "plan"     // makes a plan: an errand of the workspace
+	PlanWork     WorkKind = "plan"     // makes a plan, for the workspace, or a revision of it, for a run
 )

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -115,6 +116,23 @@ func (w *Workspace) Intents(yield func(IntentOpened) bool) {
 	}
 }
 
+// Follows is a draft as the revision that follows the newest one of its intent.
+func (w *Workspace) Follows(d Draft) Draft {
+	newest, ok := w.Head(d.PlanDrafted.Intent)
+	if !ok {
+		return d
+	}
+	was := newest.Drafted
+	base := strings.TrimSuffix(d.Plan, fmt.Sprintf("-v%d", d.Version))
+	if d.Previous != was.Plan || w.plans[d.Plan] != nil {
+		for d.Version = was.Version + 1; w.plans[fmt.Sprintf("%s-v%d", base, d.Version)] != nil; d.Version++ {
+		}
+		d.Plan = fmt.Sprintf("%s-v%d", base, d.Version)
+	}
+	d.Previous, d.Path, d.Intent = was.Plan, was.Path, nil
+	return d
+}
+
 // Newest finds the newest revision of the document at path.
 func (w *Workspace) Newest(path string) (*Revision, bool) {
 	return w.Revision(w.paths[path])
@@ -133,7 +151,7 @@ func (w *Workspace) Revisions(yield func(*Revision) bool) {
 // waits reports whether the revision waits for approval: only the newest of
 // a document does.
 func (w *Workspace) waits(r *Revision) bool {
-	return r.Drafted.Parent == "" && r.Drafted.Path != "" && w.paths[r.Drafted.Path] == r.Drafted.Plan && r.Answer == nil && r.Verified.OK
+	return r.Drafted.Parent == "" && r.Drafted.Run == "" && r.Drafted.Path != "" && w.paths[r.Drafted.Path] == r.Drafted.Plan && r.Answer == nil && r.Verified.OK
 }
 
 // Rows returns what changed in the projections since it was last called, and

@@ -35,6 +35,7 @@ func (o *Owner) carry(ctx context.Context, caller api.Caller, stream string, end
 		}
 		o.mu.Unlock()
 		o.followStream(stream)
+		o.rewrite(stream, false)
 		err = o.host.Activate(ctx, stream)
 	}
 	if err != nil {

@@ -148,12 +148,16 @@ func (o *Owner) close() error {
 func (o *Owner) show(records []engine.Record) {
 	o.follow(records)
 	for _, r := range records {
-		switch r.Event.(type) {
+		switch e := r.Event.(type) {
 		case engine.RunEnded:
 			o.ends(r.Stream)
 		case engine.WorkEnded, engine.ErrandDropped:
 			if r.Stream == engine.WorkspaceStream {
 				o.chore(o.unerrand)
+			}
+		case engine.RunOpened:
+			if e.Revises != "" {
+				o.chore(func() { o.rewrite(r.Stream, true) })
 			}
 		}
 	}

@@ -147,10 +147,42 @@ func (u *uses) Answer(ctx context.Context, q api.Answer) (api.Ordered, error) {
 	if a.Args, err = u.checkedArgs(ctx, p, it, q); err != nil {
 		return api.Ordered{}, err
 	}
-	if err := p.Reply(ctx, u.host, it, a); err != nil {
+	if it.Kind == engine.Proposal || it.Kind == engine.Weakened {
+		err = u.propose(ctx, p, it, a)
+	} else {
+		err = p.Reply(ctx, u.host, it, a)
+	}
+	if err != nil {
 		return api.Ordered{}, err
 	}
 	return u.ordered(ctx, p, api.Ordered{Run: it.Run, Step: it.Step, Item: it.Item})
+}
+
+// propose answers an item about a revision that was made for a run. A yes comes with
+// the revision as it fits the workspace now.
+func (u *uses) propose(ctx context.Context, p *api.Product, it engine.ItemRow, a engine.ItemAnswered) error {
+	a.Item, a.By, a.Via = it.Item, p.By, p.Via
+	if a.Choice != engine.ChooseApprove {
+		if err := u.host.Submit(ctx, it.Stream, engine.Reply{ItemAnswered: a}); err != nil || a.Choice != engine.ChooseDeny {
+			return err
+		}
+		r, err := p.Revision(ctx, it.Plan)
+		if err != nil {
+			return err
+		}
+		return p.Judge(ctx, u.host, r, false, a.By, a.Text)
+	}
+	r, in, objects, err := p.Adopt(ctx, it.Stream, it.Plan, u.opening(ctx, p, consent{a.By, a.Text}, ""))
+	if err != nil {
+		return err
+	}
+	if err := equipped(ctx, p, nil, in.Run.Compiled); err != nil {
+		return err
+	}
+	if err := p.Judge(ctx, u.host, r, true, a.By, a.Text); err != nil {
+		return err
+	}
+	return u.host.Submit(ctx, it.Stream, engine.Reply{ItemAnswered: a, Revise: &in}, objects...)
 }
 
 // answered finds an answer of this caller that was taken, and whose acknowledgement

@@ -260,18 +260,22 @@ func (s *saying) agreed(pr *api.Proposal) *consent {
 
 // opening is what the api needs to know of this machine for a run.
 func (s *saying) opening(ctx context.Context, yes consent) api.Opening {
-	path := tree.NewExecutables(proc.SearchPath(s.product.Env))
-	o := api.Opening{
-		By: yes.by, Why: yes.why, Protect: s.protect,
+	unsealed := ""
+	if s.Unsealed {
+		unsealed = s.caller.By
+	}
+	return s.Owner.opening(ctx, s.product, yes, unsealed)
+}
+
+func (o *Owner) opening(ctx context.Context, p *api.Product, yes consent, unsealed string) api.Opening {
+	path := tree.NewExecutables(proc.SearchPath(p.Env))
+	return api.Opening{
+		By: yes.by, Why: yes.why, Protect: o.protect, Unsealed: unsealed,
 		Executables: func(p *engine.Program) map[string]string { return effect.Executables(path, p) },
 		Given: func(subs []engine.Subscription) ([]engine.Injected, error) {
-			return s.given(ctx, subs)
+			return o.given(ctx, subs)
 		},
 	}
-	if s.Unsealed {
-		o.Unsealed = s.caller.By
-	}
-	return o
 }
 
 // given is what subscriptions give now.

@@ -134,6 +134,9 @@ func (r *rig) close() error {
 
 // act carries an effect out. There is a rig: effects start only for what is carried.
 func (o *Owner) act(ctx context.Context, e engine.Effect, report *run.Reporter) run.Answer {
+	if e.Key.Kind == engine.Draw && e.Key.Run != "" {
+		return o.redraw(ctx, e)
+	}
 	r := o.world().Do(ctx, e, report)
 	a := run.Answer{Input: r.Input, Err: r.Err}
 	for _, body := range r.Bodies {

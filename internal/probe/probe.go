@@ -44,6 +44,7 @@ func Answer(ctx context.Context, q verify.Queries, env Env) verify.Facts {
 		Workspace:       filepath.ToSlash(env.Workspace),
 		Agents:          agents(env),
 		DefaultAgent:    env.Config.DefaultAgent,
+		NoPlanner:       env.Config.Planner.None(),
 		RefuseUnmetered: env.Config.Policy.Unmetered == "refuse",
 		Tools:           tools(q.Tools, env),
 	}

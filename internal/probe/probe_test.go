@@ -154,7 +154,7 @@ policy: {unmetered: refuse}
 			"g":      {Metered: true},
 			"script": {Shell: true},
 		},
-		DefaultAgent: "a", RefuseUnmetered: true,
+		DefaultAgent: "a", NoPlanner: true, RefuseUnmetered: true,
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("facts (-want +got):\n%s", diff)

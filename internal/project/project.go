@@ -16,6 +16,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/piton-dev/piton/internal/durable"
 	"github.com/piton-dev/piton/internal/engine"
@@ -107,6 +108,30 @@ func remark(path, hash string, marked func(src []byte, p *plan.Plan) []byte) err
 		return fmt.Errorf("mark plan: %w", err)
 	}
 	return nil
+}
+
+// Rewrite puts the next revision of a plan in the place of the document at path, under
+// the same conditions as Replace, if the document has one of the hashes and was not
+// touched since. It reports whether the document has the text.
+func Rewrite(path string, hashes map[string]bool, since time.Time, text []byte) (bool, error) {
+	src, err := durable.ReadFile(path, plan.MaxBytes)
+	switch {
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, durable.ErrNotText):
+		return false, nil
+	case err != nil:
+		return false, fmt.Errorf("rewrite plan: %w", err)
+	case bytes.Equal(src, text):
+		return true, nil
+	}
+	info, err := os.Stat(path)
+	d, _ := form.Read(path, src)
+	if err != nil || d.Plan == nil || !hashes[d.Plan.Hash()] || info.ModTime().After(since) {
+		return false, nil
+	}
+	if err = Replace(path, src, text); errors.Is(err, ErrChanged) {
+		return false, nil
+	}
+	return err == nil, err
 }
 
 // Replace puts text in the place of the document at path, whole or not at all,

@@ -111,7 +111,7 @@ func runWord(s engine.Status) string {
 		return "complete"
 	case engine.Failed, engine.Cancelled:
 		return "failed"
-	case engine.Superseded:
+	case engine.Superseded, engine.Replanning:
 		return "replanning"
 	}
 	return "in_progress"

@@ -10,15 +10,17 @@ import (
 	"github.com/piton-dev/piton/internal/store"
 )
 
-// delegate lets an input that was admitted reach the runs of sub-plans, in the
-// same transaction: a dispatch opens one, and what a person tells a run to do
-// holds for those that carry out its steps.
+// delegate lets an input that was admitted reach the runs of sub-plans, and the
+// workspace, in the same transaction: a dispatch opens one, what a person tells a run
+// to do holds for those that carry out its steps, and a revision is recorded.
 func (h *Host) delegate(e *envelope, t *task, touched map[string]bool) error {
 	switch in := e.in.(type) {
 	case engine.Prepared:
 		if d, ok := dispatched(t, in); ok {
 			return h.openChild(e.stream, t, d, *in.Child, touched)
 		}
+	case engine.Ended:
+		return h.record(t, in, touched)
 	case engine.Order:
 		if in.Verb == engine.DoPause || in.Verb == engine.DoResume {
 			return h.passOn(t, in, touched)

@@ -137,6 +137,7 @@ func (h *Host) admit(e *envelope, touched map[string]bool) error {
 	case e.in == nil, dispatches && !t.active:
 		return nil
 	}
+	h.renumber(e)
 	if err := h.admitTo(e, t); err != nil || e.err != nil {
 		return err
 	}

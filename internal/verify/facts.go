@@ -38,6 +38,7 @@ type Facts struct {
 	Git             *Git               `json:"git,omitempty"`       // where it was asked for
 	Workspace       string             `json:"workspace,omitempty"` // root of the workspace, absolute, with slashes
 	DefaultAgent    string             `json:"default_agent,omitempty"`
+	NoPlanner       bool               `json:"no_planner,omitempty"`       // none is configured, so no plan can be revised by itself
 	RefuseUnmetered bool               `json:"refuse_unmetered,omitempty"` // a budget that nothing measures is an error
 }
 

@@ -143,9 +143,6 @@ func checkTemplate(p *pass, u *unit) {
 }
 
 func checkNotYet(p *pass, u *unit) {
-	if u.index == 0 && p.doc.plan.Replans.Set {
-		p.unsupported(nil, p.doc.plan.Replans.Pos, "`replans`", "take it out")
-	}
 	without := func(used bool, label string, at plan.Pos) {
 		if used {
 			p.unsupported(u, at, "`"+label+"`", "take it out")
@@ -154,12 +151,15 @@ func checkNotYet(p *pass, u *unit) {
 	without(u.Tool.Set && u.apart(), "tool` with `workspace: worktree", u.Tool.Pos)
 	without(!u.Judge.IsZero(), "judge", u.Judge.Pos)
 	without(u.Strong.Value, "strong", u.Strong.Pos)
-	without(u.OnFail.Value.Then == plan.Replan, "on_fail: replan", u.OnFail.Pos)
 	if !u.Plan.IsZero() && InWords(u.Plan.Value) {
 		p.unsupported(u, u.Plan.Pos, "`plan` in words", "write the plan, and give the path of the document")
 	}
 	says := func(at plan.Pos, text string) {
 		p.report(u, at, fmt.Sprintf("step %q ", u.ID.Value)+text, "").Severity = Warning
+	}
+	if u.OnFail.Value.Then == plan.Replan && p.facts.NoPlanner {
+		p.report(u, u.OnFail.Pos, fmt.Sprintf("step %q has `on_fail: replan`, but no planner is configured: a person is asked instead", u.ID.Value),
+			"set `planner:` in .piton/config.yaml").Severity = Warning
 	}
 	if u.Network.Value == "no" {
 		p.checkOffline(u)

@@ -67,6 +67,8 @@ const (
 	Commanded Deed = "order"
 	Forced    Deed = "force" // an agent on a step
 	divided   Deed = "each"
+	Replans   Deed = "replan" // a revision of the plan is asked for
+	Drawn     Deed = "draft"  // and made, or not
 	Over      Deed = "done"
 )
 
@@ -203,6 +205,16 @@ func (f *Fold) tell(h Happening, event engine.Event, was engine.StepRow) []Happe
 			h.What, h.Step, h.Agent, h.By, h.Text = Forced, f.Index(e.Step), e.Role, e.By, e.Why
 			break
 		}
+		if e.Verb == engine.DoReplan && f.State.Head().Status == engine.Running {
+			return nil // none is left, so the run ends
+		}
+		if e.Verb == engine.DoReplan {
+			h.What, h.Step, h.Text = Replans, f.Index(e.Step), e.Why
+			if e.By != engine.Harness {
+				h.By = e.By
+			}
+			break
+		}
 		if e.Step != "" {
 			return nil // what came of it is told
 		}
@@ -298,7 +310,7 @@ func (t *Try) answer(at time.Time) {
 }
 
 func (f *Fold) dispatched(h Happening, e engine.WorkDispatched) []Happening {
-	if e.Kind == engine.ContractWork {
+	if e.Kind == engine.ContractWork || e.Kind == engine.PlanWork {
 		return nil
 	}
 	t := f.try(e.Step)
@@ -338,6 +350,9 @@ func few(names []string) string {
 }
 
 func (f *Fold) workEnded(h Happening, e engine.WorkEnded) []Happening {
+	if e.Kind == engine.PlanWork {
+		return drawn(h, e)
+	}
 	t := f.try(e.Step)
 	t.spent += Ms(e.Ms)
 	if u := e.Usage.CostMicros; u != nil && (*u > 0 || e.Kind != engine.ChildWork) { // whose sum is 0 where nothing was measured
@@ -356,6 +371,24 @@ func (f *Fold) workEnded(h Happening, e engine.WorkEnded) []Happening {
 		h.Text = "its owner ended first"
 	}
 	return append(told, h)
+}
+
+// drawn tells what came of the making of a revision.
+func drawn(h Happening, e engine.WorkEnded) []Happening {
+	h.What, h.Cost, h.Took = Drawn, e.Usage.CostMicros, Ms(e.Ms)
+	switch d := e.Drawn; {
+	case d != nil && d.Abort != "":
+		h.Text = "the planner gives up: " + d.Abort
+	case d != nil && len(d.Weakened) > 0:
+		h.Text = fmt.Sprintf("revision %d, which asks less: %s", d.Version, strings.Join(d.Weakened, "; "))
+	case d != nil:
+		h.Text = fmt.Sprintf("revision %d: %s", d.Version, d.Changes)
+	case e.How == engine.Lost:
+		h.Text = "the planner was cut off: its owner ended first"
+	default:
+		h.Text = "the planner made no revision: " + e.Reason
+	}
+	return []Happening{h}
 }
 
 // settled tells what became of a step. was is its row before.

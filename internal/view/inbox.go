@@ -115,7 +115,16 @@ func InboxOf(items []engine.ItemRow, plans []*engine.Revision, args map[string]j
 func Quote(s string) string { return `"` + strings.ReplaceAll(s, `"`, `\"`) + `"` }
 
 // Consequence says what a choice of an item does.
-func Consequence(choice string) string {
+func Consequence(it engine.ItemRow, choice string) string {
+	if it.Kind == engine.Proposal || it.Kind == engine.Weakened {
+		switch {
+		case choice == engine.ChooseApprove:
+			return "the run goes on with the revision"
+		case it.Step == "":
+			return "the run goes on as it was"
+		}
+		return "the run fails"
+	}
 	switch choice {
 	case engine.ChooseApprove:
 		return "the step runs"

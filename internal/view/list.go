@@ -108,7 +108,7 @@ func (r Reader) heads(ctx context.Context, l Listing, fits func(engine.HeadRow) 
 // it is interrupted where nobody carries it on, and waits where a run does that
 // carries out a step of it.
 func moving(s engine.Status) bool {
-	return s == engine.Running || s == Interrupted || s == engine.Waiting
+	return s == engine.Running || s == engine.Replanning || s == Interrupted || s == engine.Waiting
 }
 
 // stored are the statuses that the journal has for those that people see.
@@ -116,6 +116,9 @@ func stored(asked []engine.Status) []engine.Status {
 	in := slices.DeleteFunc(slices.Clone(asked), func(s engine.Status) bool { return s == Interrupted })
 	if slices.ContainsFunc(asked, moving) && !slices.Contains(in, engine.Running) {
 		in = append(in, engine.Running)
+	}
+	if slices.ContainsFunc(asked, moving) && !slices.Contains(in, engine.Replanning) {
+		in = append(in, engine.Replanning)
 	}
 	return in
 }

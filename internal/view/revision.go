@@ -39,6 +39,7 @@ type Revision struct {
 	Why        string   `json:"why"`
 	Changes    string   `json:"changes"`
 	Reasoning  string   `json:"reasoning,omitempty"` // of the planner
+	Run        string   `json:"run,omitempty"`       // that a planner made it for
 	Weakened   []string `json:"weakened"`
 	Runs       []string `json:"runs"`
 }
@@ -55,7 +56,7 @@ func RevisionOf(e api.Entry) Revision {
 	p := e.Drafted
 	d := Revision{
 		ID: p.Plan, Version: p.Version, Previous: p.Previous, Path: p.Path, Title: p.Title, Hash: p.Hash, By: p.By, At: Stamp(e.At),
-		Changes: p.Changes, Reasoning: p.Reason, Weakened: List(p.Weakened), Runs: List(e.Runs),
+		Changes: p.Changes, Reasoning: p.Reason, Run: p.Run, Weakened: List(p.Weakened), Runs: List(e.Runs),
 	}
 	if e.Answer != nil {
 		word := string(PlanStatus(e.Revision))

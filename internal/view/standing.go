@@ -37,7 +37,7 @@ type Stands struct {
 // Of is how people see a run.
 func (s Stands) Of(h engine.HeadRow) engine.Status {
 	switch is := h.Shown(); {
-	case is != engine.Running:
+	case is != engine.Running && is != engine.Replanning:
 		return is
 	case len(s.Asks[h.Run]) > 0:
 		return engine.Waiting

@@ -79,13 +79,16 @@ func Sums(h engine.HeadRow) []string {
 			parts = append(parts, fmt.Sprintf("%d %s", p.n, p.word))
 		}
 	}
+	if h.Weaker != "" {
+		parts = append(parts, h.Weaker)
+	}
 	return parts
 }
 
 // Statuses are those that a run can have, and a plan of which nothing was run.
 func Statuses() []engine.Status {
 	return []engine.Status{
-		engine.Running, Interrupted, engine.Waiting, engine.Paused, engine.Done, engine.Failed, engine.Cancelled, Verified, Approved, Rejected,
+		engine.Running, Interrupted, engine.Waiting, engine.Paused, engine.Replanning, engine.Done, engine.Failed, engine.Cancelled, Verified, Approved, Rejected,
 	}
 }
 
@@ -95,7 +98,7 @@ func Word(s engine.Status, p engine.Phase) string {
 	switch {
 	case s == engine.Running && p == engine.Flaky:
 		return string(engine.Verifying)
-	case s == engine.Running && (p == engine.Verifying || p == engine.Baseline || p == engine.Retrying):
+	case s == engine.Running && (p == engine.Verifying || p == engine.Baseline || p == engine.Retrying || p == engine.Revising):
 		return string(p)
 	case s == engine.Done && p == engine.Ratchet:
 		return "proving again"

@@ -1,0 +1,297 @@
+package owner
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/piton-dev/piton/internal/api"
+	"github.com/piton-dev/piton/internal/config"
+	"github.com/piton-dev/piton/internal/effect"
+	"github.com/piton-dev/piton/internal/engine"
+	"github.com/piton-dev/piton/internal/model"
+	"github.com/piton-dev/piton/internal/plan/form"
+	"github.com/piton-dev/piton/internal/planner"
+	"github.com/piton-dev/piton/internal/project"
+	"github.com/piton-dev/piton/internal/prompt"
+	"github.com/piton-dev/piton/internal/run"
+	"github.com/piton-dev/piton/internal/store"
+	"github.com/piton-dev/piton/internal/verify"
+)
+
+// byPlanner is who makes the revisions that a run asks for.
+const byPlanner = "planner"
+
+// plannerLog is what the log of a revision is called beside those of steps, of which
+// none has such an id.
+const plannerLog = "+planner"
+
+// redrawing is a revision of a run's plan on its way from the planner.
+type redrawing struct {
+	*Owner
+	product *api.Product
+	effect  engine.Effect
+	head    engine.HeadRow
+	form    form.Form // of the plan document
+	plan    string    // its text, in Markdown
+	drawn   *api.Redrawn
+}
+
+// redraw makes a revision for a run whose steps failed, or for which a person wants
+// one. It writes no file, and approves nothing but what the policy does.
+func (o *Owner) redraw(ctx context.Context, e engine.Effect) run.Answer {
+	began := o.cfg.Now()
+	in, objects, err := o.revision(ctx, e)
+	switch {
+	case ctx.Err() != nil:
+		in.How, in.Reason, in.Drawn, in.Draft = engine.Stopped, "stopped by the harness", nil, nil
+	case err != nil:
+		in.How, in.Reason, in.Drawn, in.Draft = engine.NoStart, err.Error(), nil, nil
+	}
+	in.Key, in.Ms = e.Key, o.cfg.Now().Sub(began).Milliseconds()
+	return run.Answer{Input: in, Objects: objects}
+}
+
+func (o *Owner) revision(ctx context.Context, e engine.Effect) (engine.Ended, []store.Object, error) {
+	d := &redrawing{Owner: o, effect: e}
+	if err := d.read(ctx); err != nil {
+		return engine.Ended{}, nil, err
+	}
+	question, err := d.question(ctx)
+	if err != nil {
+		return engine.Ended{}, nil, err
+	}
+	log := effect.LogFile(e.Key.Run, plannerLog, e.Key.Attempt, e.Key.N)
+	asker, err := o.asker(d.product, "planner", o.environ(e.Key.Task))
+	if err != nil {
+		return engine.Ended{}, nil, err
+	}
+	ask := &quitter{Asker: asker}
+	out, err := planner.Run(ctx, planner.Job{
+		Ask: ask, Prompt: question, Dir: o.cfg.Place.Dir, Log: filepath.Join(o.cfg.Place.State, log), Judges: []planner.Judge{d.judge},
+	})
+	in := engine.Ended{WorkEnded: engine.WorkEnded{How: out.How, Usage: out.Usage, Log: log}}
+	switch {
+	case err != nil:
+		return in, nil, err
+	case ask.why != "":
+		in.How, in.Drawn = engine.Exited, &engine.Drawn{Abort: ask.why}
+		return in, nil, nil
+	case d.drawn == nil || !out.OK():
+		in.Reason = failed(out)
+		return in, nil, nil
+	}
+	r := d.drawn
+	r.Draft.Reason = out.Reasoning
+	if out.Changes != "" {
+		r.Draft.Changes += ": " + out.Changes
+	}
+	in.How, in.Draft = engine.Exited, &r.Draft
+	in.Drawn = &engine.Drawn{
+		Plan: r.Draft.Plan, Version: r.Draft.Version, Changes: r.Draft.Changes, Reason: r.Draft.Reason, Weakened: r.Draft.Weakened,
+	}
+	if in.Yes = r.Yes; r.Yes != nil {
+		in.Revise = &r.Revise
+	}
+	return in, r.Objects, nil
+}
+
+// failed says why no revision came, with the first things that are wrong.
+func failed(out planner.Outcome) string {
+	const most = 3
+	why := out.Ended
+	for n, f := range out.Findings {
+		if f.Severity != verify.Error {
+			continue
+		}
+		if n == most {
+			break
+		}
+		if f.Code == "" {
+			why += "; " + f.Message
+			continue
+		}
+		why += "; " + f.String()
+	}
+	return why
+}
+
+// read reads the text that the run goes by.
+func (d *redrawing) read(ctx context.Context) (err error) {
+	d.product, err = d.Owner.product(ctx, api.Caller{By: byPlanner, Via: byPlanner, Dir: d.cfg.Place.Dir, Env: d.environ(d.effect.Key.Task)})
+	if err != nil {
+		return err
+	}
+	if d.head, err = d.product.Find(ctx, d.effect.Key.Run); err != nil {
+		return err
+	}
+	source, err := d.store.Object(ctx, d.head.Source)
+	if err != nil {
+		return fmt.Errorf("read the bytes of plan %s: %w", d.head.Plan, err)
+	}
+	doc := api.Parse(d.head.Path, source)
+	if doc.Plan == nil {
+		return fmt.Errorf("this version cannot read the text of plan %s", d.head.Plan)
+	}
+	d.form, d.plan = doc.Form.Form, string(source)
+	if d.form != form.Markdown {
+		text, _, err := doc.Form.Write(form.Markdown)
+		if err != nil {
+			return fmt.Errorf("show plan %s to the planner: %w", d.head.Plan, err)
+		}
+		d.plan = string(text)
+	}
+	return nil
+}
+
+// question is what the planner is asked.
+func (d *redrawing) question(ctx context.Context) (string, error) {
+	in := prompt.Revision{Plan: d.plan, Why: d.effect.Note, Asked: d.effect.Asked, Failures: d.effect.Failures}
+	for role := range d.product.Config.Agents {
+		in.Agents = append(in.Agents, role)
+	}
+	slices.Sort(in.Agents)
+	d.rigging.Lock()
+	for _, t := range d.rig.tools.Builtin() {
+		in.Tools = append(in.Tools, t.Name)
+	}
+	d.rigging.Unlock()
+	for r, err := range run.ReadRun(ctx, d.store, d.head) {
+		if err != nil {
+			return "", err
+		}
+		if e, ok := r.Event.(engine.WorkEnded); ok {
+			in.Discoveries = append(in.Discoveries, e.Discoveries...)
+		}
+	}
+	steps, err := d.store.Steps(ctx, d.head.Stream, d.head.Run)
+	for _, st := range steps {
+		if st.Status == engine.Done {
+			in.Done = append(in.Done, st.ID)
+		}
+	}
+	return prompt.Replan(in), err
+}
+
+// judge looks at what the planner wrote as at what a person has edited, and keeps it
+// if it may become the next revision.
+func (d *redrawing) judge(ctx context.Context, source []byte) ([]verify.Finding, bool, error) {
+	d.drawn = nil
+	source, wrong := d.inForm(source)
+	if wrong != "" {
+		return finding(wrong), true, nil
+	}
+	pr, err := d.product.Redraft(ctx, d.head, source)
+	switch {
+	case err != nil:
+		return nil, false, err
+	case pr == nil:
+		return finding("somebody has said no to this very text"), true, nil
+	case !pr.Doc.OK():
+		return pr.Doc.Findings, true, nil
+	case pr.Diff.Empty():
+		return finding("nothing is changed: this is the plan that the run goes by"), true, nil
+	}
+	r, err := d.product.Redraw(ctx, pr, d.opening(ctx, d.product, d.yes(pr), ""))
+	if refusal, ok := errors.AsType[*verify.Refusal](err); ok {
+		return refusal.Findings, true, nil
+	}
+	if err != nil {
+		return nil, false, err
+	}
+	if err := equipped(ctx, d.product, nil, r.Revise.Run.Compiled); err != nil {
+		return finding(err.Error()), true, nil
+	}
+	d.drawn = &r
+	return pr.Doc.Findings, false, nil
+}
+
+// inForm is the planner's Markdown in the form of the plan document.
+func (d *redrawing) inForm(source []byte) (text []byte, wrong string) {
+	if d.form == form.Markdown {
+		return source, ""
+	}
+	doc, _ := form.Read(d.head.Path, source)
+	if doc.Plan == nil {
+		return source, ""
+	}
+	text, losses, err := doc.Write(d.form)
+	switch {
+	case err != nil:
+		return nil, fmt.Sprintf("the form %s of the plan document cannot hold it: %v", d.form, err)
+	case len(losses) > 0:
+		return nil, fmt.Sprintf("the form %s of the plan document cannot hold this: %s", d.form, losses[0])
+	}
+	return text, ""
+}
+
+func finding(text string) []verify.Finding {
+	return []verify.Finding{{Severity: verify.Error, File: planner.Name, Line: 1, Column: 1, Message: text}}
+}
+
+// yes is that of the policy; nobody's where people have to be asked.
+func (d *redrawing) yes(pr *api.Proposal) consent {
+	switch d.product.Config.Policy.Approve {
+	case engine.Auto:
+		return consent{engine.ByPolicy, "policy: approve is auto"}
+	case engine.LowRisk:
+		if len(pr.Doc.Hazards()) == 0 {
+			return consent{engine.ByPolicy, "policy: approve is low-risk, and every step is of low risk"}
+		}
+	}
+	return consent{}
+}
+
+// quitter asks a planner that may give up.
+type quitter struct {
+	model.Asker
+	why string
+}
+
+// Ask ends the questions where the answer is that it cannot be done.
+func (q *quitter) Ask(ctx context.Context, in model.Question) (model.Answer, error) {
+	a, err := q.Asker.Ask(ctx, in)
+	var said struct {
+		Abort string `json:"abort"`
+	}
+	if err == nil && json.Unmarshal([]byte(strings.TrimSpace(a.Text)), &said) == nil && strings.TrimSpace(said.Abort) != "" {
+		q.why = said.Abort
+		err = &model.Failure{How: engine.Stopped, Reason: "it gave up: " + said.Abort}
+	}
+	return a, err
+}
+
+// rewrite puts the revision that a run goes by, if a planner made it, into the plan
+// document. A document that a person has changed stays as it is: then its text is a
+// proposal for the run.
+func (o *Owner) rewrite(stream string, tell bool) {
+	ctx := context.Background()
+	var now engine.RunOpened
+	if err := o.host.Look(ctx, stream, func(s *engine.State) { now = s.Run() }); err != nil || now.Revises == "" || now.Parent.Task != "" {
+		return
+	}
+	p, err := o.base.For(ctx, api.Caller{Env: o.environ(stream)}, config.Default())
+	if err != nil {
+		return
+	}
+	r, hashes, err := p.Replaces(ctx, now)
+	if err != nil || r == nil {
+		return
+	}
+	text, err := o.store.Object(ctx, now.Source)
+	if err != nil {
+		o.say("%s does not show revision %d: %v", now.Path, now.Version, err)
+		return
+	}
+	written, err := project.Rewrite(p.File(engine.HeadRow{Stream: stream, Path: now.Path}), hashes, r.Answered, text)
+	switch {
+	case err != nil:
+		o.say("%s does not show revision %d: %v", now.Path, now.Version, err)
+	case !written && tell:
+		o.say("%s was changed meanwhile and keeps that text; run %s goes on with revision %d, which piton show %s shows", now.Path, now.Run, now.Version, now.Run)
+	}
+}

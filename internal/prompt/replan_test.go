@@ -1,0 +1,64 @@
+package prompt_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/piton-dev/piton/internal/engine"
+	"github.com/piton-dev/piton/internal/prompt"
+)
+
+func revision() prompt.Revision {
+	s := step()
+	return prompt.Revision{
+		Plan: "---\ntype: plan\n---\n\n# Fix it\n\n### 1. Look\n```\nls\n```\n",
+		Why:  "contract exited 1, wanted 0",
+		Failures: []engine.Failure{{
+			Step: s, Attempt: 3, Verdict: engine.Fail, Reason: "contract exited 1, wanted 0",
+			Feedback: []engine.Feedback{{Check: "contract", Verdict: engine.Fail, Exit: 1, Stderr: hostile}},
+			Claims:   engine.Claims{Blocked: "there is no tests/auth"},
+		}},
+		Done: []string{"look"}, Discoveries: []string{"the tests moved to test/auth", hostile},
+		Agents: []string{"coder", "script"},
+	}
+}
+
+func TestReplan(t *testing.T) {
+	asked := revision()
+	asked.Asked, asked.Why, asked.Failures, asked.Done, asked.Discoveries = true, "It takes too long.", nil, nil, nil
+	for name, in := range map[string]prompt.Revision{"replan": revision(), "replan_asked": asked} {
+		t.Run(name, func(t *testing.T) {
+			path := filepath.Join("testdata", name+".golden")
+			got := prompt.Replan(in)
+			if *update {
+				if err := os.WriteFile(path, []byte(got), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(string(want), got); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestReplanIsBounded(t *testing.T) {
+	in := revision()
+	one := in.Failures[0]
+	one.Feedback = []engine.Feedback{{Check: "contract", Verdict: engine.Fail, Exit: 1, Stdout: numbered(5000)}}
+	for range 500 {
+		in.Failures = append(in.Failures, one)
+		in.Discoveries = append(in.Discoveries, strings.Repeat("x", 5000))
+	}
+	if got := len(prompt.Replan(in)); got > 300<<10 {
+		t.Errorf("%d bytes", got)
+	}
+}
