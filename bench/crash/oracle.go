@@ -207,7 +207,9 @@ func (w *workspace) witnesses(all map[string][]entry) error {
 		ran[strings.TrimSpace(line)]++
 	}
 	for _, e := range slices.Concat(slices.Collect(maps.Values(all))...) {
-		if e.typ == "work.dispatched" && e.body.Kind != "merge" {
+		if e.typ == "work.dispatched" && e.body.Kind == "plan" {
+			sent["planner"]++
+		} else if e.typ == "work.dispatched" && e.body.Kind != "merge" {
 			sent[path.Join(e.stream, e.body.Step)]++
 		}
 	}

@@ -47,7 +47,7 @@ const workEnded = "effect after end work"
 
 const front = "---\ntype: plan\nstatus: draft\nowner: crash\n---\n\n"
 
-var stories = []*story{survive, revise, beside, question, budget, worktree, overwrite, items}
+var stories = []*story{survive, revise, replan, beside, question, budget, worktree, overwrite, items}
 
 // survive has what a run can meet: a first attempt that fails, two steps at
 // once, a step that a person has to rescue, and a script that leaves processes
@@ -246,6 +246,64 @@ func goesOnRevised(_ *workspace, entries []entry) error {
 		return errors.New("the run went on with the plan that it began with")
 	}
 	return nil
+}
+
+// replan is a plan that a planner revises because a step fails; a person says yes to
+// the revision. The planner is asked once for each time that it was dispatched.
+var replan = &story{
+	name: "replan", steps: 2,
+	plan: front + replannedPlan("true"),
+	begin: func(w *workspace) error {
+		if err := w.write(".piton/config.yaml", "agents:\n  planner: {kind: exec, command: [bash, "+w.dir+"/planner]}\nplanner: {agent: planner}\n"); err != nil {
+			return err
+		}
+		if err := w.write("../revision", front+replannedPlan("echo second >> WITNESS\necho two > two")); err != nil {
+			return err
+		}
+		return w.write("../planner", "cat > "+w.dir+"/asked\necho planner >> WITNESS\necho Do it.\ncat "+w.dir+"/revision\n")
+	},
+	answer: func(_ *workspace, it item) ([]string, error) {
+		if it.Kind == "proposal" {
+			return []string{"approve"}, nil
+		}
+		return []string{"retry"}, nil
+	},
+	judge: func(w *workspace, entries []entry) error {
+		if text := w.read("plan.md"); !strings.Contains(text, "echo two > two") {
+			return errors.New("the plan document does not have the revision")
+		}
+		drawn := 0
+		for _, e := range entries {
+			if e.typ == "work.ended" && e.body.Kind == "plan" && e.body.How == "exit" {
+				drawn++
+			}
+		}
+		if drawn != 1 {
+			return fmt.Errorf("the planner made %d revisions", drawn)
+		}
+		return goesOnRevised(w, entries)
+	},
+}
+
+func replannedPlan(second string) string {
+	return `# Replan
+
+## Steps
+
+### 1. First
+**target:** script
+**task:**
+echo first >> WITNESS
+echo one > one
+**contract:** ` + "`test -s one`" + `
+
+### 2. Second
+**target:** script
+**task:**
+` + second + `
+**contract:** ` + "`test -s two`" + `
+**on_fail:** retry(0), then replan
+`
 }
 
 // question asks two things; the answers are the outputs of their steps.

@@ -165,7 +165,7 @@ func TestWeaker(t *testing.T) {
 		want []string
 	}{
 		"nothing":          {nil, nil},
-		"a longer timeout": {[]string{"Do it.", "Do it.\n", "**id:** first", "**id:** first\n**timeout:** 2h\n**on_fail:** retry(9), abort"}, nil},
+		"more tries":       {[]string{"Do it.", "Do it.\n", "**id:** first", "**id:** first\n**on_fail:** retry(9), abort"}, nil},
 		"another contract": {[]string{"make e2e", "make all"}, []string{"second: contract is replaced: it may prove less"}},
 		"one command more": {[]string{"make e2e", "make e2e && make all"}, nil},
 		"a check more":     {[]string{"- lint: make lint", "- lint: make lint\n- vet: make vet"}, nil},

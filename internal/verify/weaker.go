@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"mvdan.cc/sh/v3/syntax"
 
@@ -19,10 +20,10 @@ type Weakening struct {
 }
 
 // Weaker lists every way in which after proves, guards or asks less than before:
-// steps that are gone, and what is less in those that both have. It is what a person must have seen, whatever the
-// policy says. A longer timeout or another number of tries weakens nothing. A
-// contract or check that is another one counts unless it is plain that it proves
-// as much: what it asks instead only the person can judge.
+// steps that are gone, and what is less in those that both have. It is what a person
+// must have seen, whatever the policy says. Another number of tries weakens nothing. A
+// contract or check that is another one counts unless it is plain that it proves as
+// much: what it asks instead only the person can judge.
 func Weaker(before, after *plan.Plan) []Weakening {
 	return weaker(read(before, Facts{}), read(after, Facts{}))
 }
@@ -37,6 +38,12 @@ func weaker(a, b *document) []Weakening {
 	}
 	for _, text := range weakerBudget(a.plan.Budget.Value, b.plan.Budget.Value) {
 		all = append(all, Weakening{Text: "the plan " + text})
+	}
+	for _, text := range lacking("drops the constraint %q", a.plan.Constraints.Value, b.plan.Constraints.Value) {
+		all = append(all, Weakening{Text: "the plan " + text})
+	}
+	if was, now := a.plan.Replans.Value, b.plan.Replans.Value; now > was {
+		all = append(all, Weakening{Text: fmt.Sprintf("the plan may be revised %d times after failures, was %d (replans)", now, was)})
 	}
 	if a.plan.Workspace.Value == inWorktree && b.plan.Workspace.Value != inWorktree {
 		all = append(all, Weakening{Text: "the plan no longer works in its own worktree (workspace)"})
@@ -181,6 +188,17 @@ func weakerEnd(a, b *unit) []string {
 	}
 	if then := b.OnFail.Value.Then; then == plan.Skip && a.OnFail.Value.Then != then {
 		all = append(all, "is skipped if it fails (on_fail)")
+	}
+	for _, x := range []struct {
+		what, label string
+		was, now    time.Duration
+	}{
+		{"each attempt", "timeout", a.Timeout.Value, b.Timeout.Value},
+		{"its contract and each check", "contract timeout", a.CheckTimeout.Value, b.CheckTimeout.Value},
+	} {
+		if x.now > x.was {
+			all = append(all, fmt.Sprintf("gives %s %s, was %s (%s)", x.what, x.now, x.was, x.label))
+		}
 	}
 	all = append(all, lacking("gets the variable %s", b.Env.Value, a.Env.Value)...)
 	if was, now := a.context(), b.context(); was > 0 && now > was {
