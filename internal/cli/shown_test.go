@@ -56,6 +56,7 @@ var samples = map[string]sample{
 	"contract timeout": {"75s", "contract timeout: 1m15s"},
 	"writes":           {"src/**", "writes: src/**"},
 	"protect":          {"tests/**", "protect: tests/**"},
+	"fallback":         {"reviewer", "fallback: reviewer"},
 	"budget":           {"max 200001 tokens, $1.50, 20 minutes", "budget: max 200001 tokens, $1.50, 20m"},
 	"mode":             {"full", "mode: full"},
 	"network":          {"contract", "network: contract"},
