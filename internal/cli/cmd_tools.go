@@ -103,19 +103,20 @@ func (a *app) showTool(ctx context.Context, r *tool.Registry, name string) error
 	if err != nil {
 		return &api.Problem{Code: api.NotFound, Message: err.Error(), Hint: "piton tools lists them"}
 	}
-	text := fmt.Sprintf("%s\n%s\n\neffect: %s", d.Name, d.Description, d.Effect)
+	var text strings.Builder
+	fmt.Fprintf(&text, "%s\n%s\n\neffect: %s", d.Name, d.Description, d.Effect)
 	if d.Foreign {
-		text += fmt.Sprintf("\nserver: %s; what it returns is a claim, so give the step a contract", d.Server)
+		fmt.Fprintf(&text, "\nserver: %s; what it returns is a claim, so give the step a contract", d.Server)
 	}
 	for _, s := range []struct {
 		title string
 		text  json.RawMessage
 	}{{"input", d.Input}, {"output", d.Output}} {
 		if len(s.text) > 0 {
-			text += fmt.Sprintf("\n\n%s:\n%s", s.title, indented(s.text))
+			fmt.Fprintf(&text, "\n\n%s:\n%s", s.title, indented(s.text))
 		}
 	}
-	a.report("tools", map[string]any{"tools": []tool.Definition{d}}, text)
+	a.report("tools", map[string]any{"tools": []tool.Definition{d}}, text.String())
 	return nil
 }
 

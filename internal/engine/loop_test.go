@@ -130,7 +130,7 @@ func TestAuditorSeesLoops(t *testing.T) {
 	w.admit(engine.Open{By: "ann", Task: &engine.TaskOpened{Task: "task"}, Run: engine.RunOpened{
 		Run: "r1", Program: program.Hash(), Compiled: program, Policy: engine.Policy{MaxParallel: 1},
 	}})
-	for n := 0; n < 6; n++ {
+	for n := range 6 {
 		e := w.state.Effects()[0]
 		in := success(e)
 		if e.Key.Kind == engine.Verify && n < 3 {

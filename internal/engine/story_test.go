@@ -423,7 +423,7 @@ func looked(d *desk, td *datadriven.TestData, k engine.Key) *engine.Preview {
 			p.Args = e.Edited
 		}
 	}
-	for _, target := range strings.Split(value(td, "target"), "+") {
+	for target := range strings.SplitSeq(value(td, "target"), "+") {
 		if path, hash, ok := strings.Cut(target, ":"); ok {
 			p.Targets = append(p.Targets, engine.Target{Path: path, Before: hash})
 			p.Reasons = append(p.Reasons, path+" would be overwritten")

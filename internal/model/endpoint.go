@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/anthropics/anthropic-sdk-go"
@@ -159,13 +160,13 @@ func (e Endpoint) anthropic(ctx context.Context, q Question) (string, engine.Usa
 	case anthropic.StopReasonRefusal:
 		return "", used, failure(engine.Exited, "%s refuses to answer", e.who())
 	}
-	text := ""
+	var text strings.Builder
 	for _, block := range m.Content {
 		if block.Type == "text" {
-			text += block.Text
+			text.WriteString(block.Text)
 		}
 	}
-	return text, used, nil
+	return text.String(), used, nil
 }
 
 func (e Endpoint) cutOff() *Failure {

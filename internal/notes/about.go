@@ -107,7 +107,7 @@ func parseUse(n yaml.Node) (u use, err error) {
 func (u use) fits(a About) bool {
 	if u.code != nil {
 		m := vm.VM{MemoryBudget: evalBudget}
-		v, err := m.Run(u.code, asked{a.Title, a.Text, a.Tags, a.Files})
+		v, err := m.Run(u.code, asked(a))
 		return err == nil && v == true
 	}
 	said := " " + strings.Join(terms(strings.Join(append([]string{a.Title, a.Text}, a.Tags...), "\n")), " ") + " "

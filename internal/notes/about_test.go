@@ -136,15 +136,15 @@ func TestMemories(t *testing.T) {
 		"long2 (1 do not fit) ": {Title: "a big thing"},
 	} {
 		fit, more := notes.Matching(all, about)
-		got := ""
+		var got strings.Builder
 		for _, m := range fit {
-			got += m.Name + " "
+			got.WriteString(m.Name + " ")
 		}
 		if more > 0 {
-			got += fmt.Sprintf("(%d do not fit) ", more)
+			got.WriteString(fmt.Sprintf("(%d do not fit) ", more))
 		}
-		if got != want {
-			t.Errorf("%+v: %q, want %q", about, got, want)
+		if got.String() != want {
+			t.Errorf("%+v: %q, want %q", about, got.String(), want)
 		}
 	}
 	offered, err := notes.Offered(dir, nil, notes.About{Title: "login"}, notes.Sources{})

@@ -103,7 +103,8 @@ func (o *Owner) revision(ctx context.Context, e engine.Effect) (engine.Ended, []
 // failed says why no revision came, with the first things that are wrong.
 func failed(out planner.Outcome) string {
 	const most = 3
-	why := out.Ended
+	var why strings.Builder
+	why.WriteString(out.Ended)
 	for n, f := range out.Findings {
 		if f.Severity != verify.Error {
 			continue
@@ -112,12 +113,12 @@ func failed(out planner.Outcome) string {
 			break
 		}
 		if f.Code == "" {
-			why += "; " + f.Message
+			why.WriteString("; " + f.Message)
 			continue
 		}
-		why += "; " + f.String()
+		why.WriteString("; " + f.String())
 	}
-	return why
+	return why.String()
 }
 
 // read reads the text that the run goes by.

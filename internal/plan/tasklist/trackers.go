@@ -334,9 +334,7 @@ func (l *list) issueTask(o object) {
 	l.comments(text)
 	t := task{id: "#" + o.str("number"), title: o.str("title"), body: text.titled()}
 	for _, m := range issueNeeds.FindAllStringSubmatch(o.str("body"), -1) {
-		for _, ref := range issueRef.FindAllString(m[1], -1) {
-			t.needs = append(t.needs, ref)
-		}
+		t.needs = append(t.needs, issueRef.FindAllString(m[1], -1)...)
 	}
 	t.said = said(o, "state", "url")
 	if names := labelNames(o); len(names) > 0 {
