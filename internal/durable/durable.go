@@ -44,18 +44,34 @@ const (
 	Renamed              // the file has its name, which may not be on the disk yet
 )
 
-// Replace makes path hold body with this mode, whole or not at all, and durably:
+// Replace is [ReplaceThrough] with the bytes written beside path first.
+func Replace(path string, body []byte, mode fs.FileMode, at func(Stage) error) error {
+	return ReplaceThrough(filepath.Dir(path), path, body, mode, at)
+}
+
+// ReplaceThrough makes path hold body with this mode, whole or not at all, and durably:
 // the bytes are synced before they get their name, and the directory after. at,
 // unless it is nil, is told the stages as they are reached; its error stops Replace.
-// An error leaves what was there before, unless the file has its name.
-func Replace(path string, body []byte, mode fs.FileMode, at func(Stage) error) error {
+// An error leaves what was there before, unless the file has its name. The bytes are
+// written in the directory through first, so that who lists that of path never sees
+// them under another name. On another file system they are written beside path.
+func ReplaceThrough(through, path string, body []byte, mode fs.FileMode, at func(Stage) error) error {
+	err := replaceThrough(through, path, body, mode, at)
+	beside := filepath.Dir(path)
+	if _, apart := errors.AsType[*os.LinkError](err); apart && through != beside {
+		return replaceThrough(beside, path, body, mode, at)
+	}
+	return err
+}
+
+func replaceThrough(through, path string, body []byte, mode fs.FileMode, at func(Stage) error) error {
 	if at == nil {
 		at = func(Stage) error { return nil }
 	}
 	if err := at(Begun); err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*")
+	f, err := os.CreateTemp(through, "."+filepath.Base(path)+".*")
 	if err != nil {
 		return err
 	}

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"testing"
 
@@ -99,5 +100,45 @@ func TestReadFile(t *testing.T) {
 	}
 	if _, err := durable.ReadFile(path+"x", 4); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("%v", err)
+	}
+}
+
+// Who lists the directory of the file never sees its bytes under another name, unless
+// they cannot be moved there from elsewhere.
+func TestReplaceThrough(t *testing.T) {
+	elsewhere := t.TempDir()
+	if shm := "/dev/shm"; runtime.GOOS == "linux" {
+		dir, err := os.MkdirTemp(shm, "durable")
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { os.RemoveAll(dir) })
+		elsewhere = dir
+	}
+	for _, through := range []string{t.TempDir(), elsewhere} {
+		dir := t.TempDir()
+		path := filepath.Join(dir, "plan.md")
+		if err := os.WriteFile(path, []byte("old"), 0o640); err != nil {
+			t.Fatal(err)
+		}
+		seen := 0
+		look := func(s durable.Stage) error {
+			entries, err := os.ReadDir(dir)
+			seen = max(seen, len(entries))
+			return err
+		}
+		if err := durable.ReplaceThrough(through, path, []byte("new"), 0o640, look); err != nil {
+			t.Fatal(err)
+		}
+		left, err := os.ReadDir(through)
+		if err != nil || len(left) > 0 {
+			t.Errorf("it left %v, %v", left, err)
+		}
+		if text, _ := os.ReadFile(path); string(text) != "new" {
+			t.Errorf("it has %q", text)
+		}
+		if seen != 1 && through != elsewhere {
+			t.Errorf("%d files stood beside each other", seen)
+		}
 	}
 }

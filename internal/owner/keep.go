@@ -35,12 +35,14 @@ func (o *Owner) mark(ctx context.Context, head engine.HeadRow) {
 		o.say("%v", err)
 		return
 	}
-	o.project(head, o.environ(head.Stream), func(path string) error { return project.Mark(path, head.PlanHash, head.Status, steps) })
+	o.project(head, o.environ(head.Stream), func(path string) error {
+		return project.Mark(o.cfg.Place.State, path, head.PlanHash, head.Status, steps)
+	})
 }
 
 // unmark takes the marks of an earlier run from the plan document.
 func (o *Owner) unmark(path, hash string, env []string) {
-	o.project(engine.HeadRow{Path: path}, env, func(path string) error { return project.Unmark(path, hash) })
+	o.project(engine.HeadRow{Path: path}, env, func(path string) error { return project.Unmark(o.cfg.Place.State, path, hash) })
 }
 
 // project writes into a plan document, if the policy of a person's environment says so.

@@ -28,20 +28,21 @@ import (
 var ErrChanged = errors.New("the plan document was changed")
 
 // Mark writes the status of a run and of its steps into the plan document at
-// path, by renaming a new file over it. Only Markdown has marks: a plan
+// path, by renaming a new file over it, which is written in the directory through
+// first: out of the workspace, where no step takes it for a change. Only Markdown has marks: a plan
 // in another form stays as it is. It does so only while the document has
 // the hash that the run pinned: else it fails with ErrChanged. Two calls at once
 // for one path are safe; a person's editor that saves in between is not seen.
-func Mark(path, hash string, status engine.Status, steps []engine.StepRow) error {
-	return remark(path, hash, func(src []byte, _ *plan.Plan) []byte {
+func Mark(through, path, hash string, status engine.Status, steps []engine.StepRow) error {
+	return remark(through, path, hash, func(src []byte, _ *plan.Plan) []byte {
 		return plan.SetStatus(src, string(status), marks(steps))
 	})
 }
 
 // Unmark takes the marks of an earlier run away when the next one opens, under the
 // same conditions. A document without marks stays as it is.
-func Unmark(path, hash string) error {
-	return remark(path, hash, func(src []byte, p *plan.Plan) []byte {
+func Unmark(through, path, hash string) error {
+	return remark(through, path, hash, func(src []byte, p *plan.Plan) []byte {
 		none := noMarks(p)
 		if bytes.Equal(plan.SetStatus(src, "", none), src) {
 			return src
@@ -78,7 +79,7 @@ func Marked(src []byte, p *plan.Plan, run engine.HeadRow, steps []engine.StepRow
 }
 
 // remark puts what marked makes of the document in its place.
-func remark(path, hash string, marked func(src []byte, p *plan.Plan) []byte) error {
+func remark(through, path, hash string, marked func(src []byte, p *plan.Plan) []byte) error {
 	info, err := os.Lstat(path)
 	if err != nil {
 		return fmt.Errorf("mark plan: %w", err)
@@ -104,7 +105,7 @@ func remark(path, hash string, marked func(src []byte, p *plan.Plan) []byte) err
 	if bytes.Equal(text, src) {
 		return nil
 	}
-	if err := replace(path, src, text, info.Mode().Perm()); err != nil {
+	if err := replace(through, path, src, text, info.Mode().Perm()); err != nil {
 		return fmt.Errorf("mark plan: %w", err)
 	}
 	return nil
@@ -113,7 +114,7 @@ func remark(path, hash string, marked func(src []byte, p *plan.Plan) []byte) err
 // Rewrite puts the next revision of a plan in the place of the document at path, under
 // the same conditions as Replace, if the document has one of the hashes and was not
 // touched since. It reports whether the document has the text.
-func Rewrite(path string, hashes map[string]bool, since time.Time, text []byte) (bool, error) {
+func Rewrite(through, path string, hashes map[string]bool, since time.Time, text []byte) (bool, error) {
 	src, err := durable.ReadFile(path, plan.MaxBytes)
 	switch {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, durable.ErrNotText):
@@ -128,7 +129,7 @@ func Rewrite(path string, hashes map[string]bool, since time.Time, text []byte) 
 	if err != nil || d.Plan == nil || !hashes[d.Plan.Hash()] || info.ModTime().After(since) {
 		return false, nil
 	}
-	if err = Replace(path, src, text); errors.Is(err, ErrChanged) {
+	if err = replaceLinked(through, path, src, text); errors.Is(err, ErrChanged) {
 		return false, nil
 	}
 	return err == nil, err
@@ -138,6 +139,11 @@ func Rewrite(path string, hashes map[string]bool, since time.Time, text []byte) 
 // if its bytes are still those that were seen: else it fails with ErrChanged. A
 // symbolic link stays one. An editor that saves in between is not seen.
 func Replace(path string, seen, text []byte) error {
+	return replaceLinked("", path, seen, text)
+}
+
+// replaceLinked is Replace through a directory; "" is that of the document.
+func replaceLinked(through, path string, seen, text []byte) error {
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil {
 		return fmt.Errorf("replace plan: %w", err)
@@ -146,7 +152,10 @@ func Replace(path string, seen, text []byte) error {
 	if err != nil {
 		return fmt.Errorf("replace plan: %w", err)
 	}
-	if err := replace(real, seen, text, info.Mode().Perm()); err != nil {
+	if through == "" {
+		through = filepath.Dir(real)
+	}
+	if err := replace(through, real, seen, text, info.Mode().Perm()); err != nil {
 		return fmt.Errorf("replace plan: %w", err)
 	}
 	return nil
@@ -170,8 +179,8 @@ func Restore(path string, seen, text []byte) error {
 	return nil
 }
 
-func replace(path string, seen, text []byte, mode fs.FileMode) error {
-	return durable.Replace(path, text, mode, func(s durable.Stage) error {
+func replace(through, path string, seen, text []byte, mode fs.FileMode) error {
+	return durable.ReplaceThrough(through, path, text, mode, func(s durable.Stage) error {
 		if s == durable.Renamed {
 			return nil
 		}

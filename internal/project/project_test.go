@@ -28,7 +28,7 @@ func write(t *testing.T, text string) (path, hash string) {
 func TestMark(t *testing.T) {
 	path, hash := write(t, document)
 	steps := []engine.StepRow{{ID: "one", Status: engine.Done}, {ID: "two", Status: engine.Failed}}
-	if err := project.Mark(path, hash, engine.Failed, steps); err != nil {
+	if err := project.Mark(t.TempDir(), path, hash, engine.Failed, steps); err != nil {
 		t.Fatal(err)
 	}
 	got, err := os.ReadFile(path)
@@ -53,7 +53,7 @@ func TestMarkLeavesChangedDocumentsAlone(t *testing.T) {
 	if err := os.WriteFile(path, []byte(edited), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	err := project.Mark(path, hash, engine.Done, []engine.StepRow{{ID: "one", Status: engine.Done}})
+	err := project.Mark(t.TempDir(), path, hash, engine.Done, []engine.StepRow{{ID: "one", Status: engine.Done}})
 	if !errors.Is(err, project.ErrChanged) {
 		t.Errorf("got %v", err)
 	}
@@ -68,7 +68,7 @@ func TestMarkRefusesLinks(t *testing.T) {
 	if err := os.Symlink(path, link); err != nil {
 		t.Fatal(err)
 	}
-	if err := project.Mark(link, hash, engine.Done, nil); err == nil {
+	if err := project.Mark(t.TempDir(), link, hash, engine.Done, nil); err == nil {
 		t.Error("a link was marked")
 	}
 }
@@ -81,7 +81,7 @@ func TestMarkReadsNoMoreThanAPlan(t *testing.T) {
 	}
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	if err := project.Mark(path, hash, engine.Done, nil); !errors.Is(err, project.ErrChanged) {
+	if err := project.Mark(t.TempDir(), path, hash, engine.Done, nil); !errors.Is(err, project.ErrChanged) {
 		t.Errorf("marked: %v", err)
 	}
 	if err := project.Replace(path, []byte(document), nil); !errors.Is(err, project.ErrChanged) {
