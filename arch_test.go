@@ -60,7 +60,7 @@ var layers = map[string]layer{
 	"internal/api":     {"plan plan/form verify engine store run probe project config", "golang.org/x/sys"},
 	"internal/view":    {"api engine plan store verify", ""},
 	"internal/owner": {
-		"agent api check config effect engine model notes plan planner probe proc project prompt run store store/sqlite tool tree verify",
+		"agent api check config effect engine model notes plan plan/form planner probe proc project prompt run store store/sqlite tool tree verify",
 		"golang.org/x/sys",
 	},
 	"internal/cli": {
