@@ -55,7 +55,7 @@ var layers = map[string]layer{
 	"internal/store/storetest": {"engine store", "github.com/google/go-cmp"},
 
 	"internal/run":     {"engine store", ""},
-	"internal/effect":  {"engine check agent tool prompt tree notes proc", ""},
+	"internal/effect":  {"engine check agent model tool prompt tree notes proc", ""},
 	"internal/project": {"durable plan plan/form engine", ""},
 	"internal/api":     {"plan plan/form verify engine store run probe project config", "golang.org/x/sys"},
 	"internal/view":    {"api engine plan store verify", ""},

@@ -52,6 +52,9 @@ func Run(ctx context.Context, j Job) []engine.CheckEnded {
 	bash, err := j.bash()
 	answers := make([]engine.CheckEnded, 0, len(j.Step.Checks))
 	for _, c := range j.Step.Checks {
+		if c.Question != "" {
+			continue // a model's answer is no command's
+		}
 		a := j.answer(c, bash, env)
 		switch {
 		case err != nil:

@@ -346,6 +346,10 @@ func (l *words) verdict(h view.Happening) {
 // evidence quotes a check and its answer.
 func (l *words) evidence(f *view.Fold, step int, c engine.CheckEnded) {
 	for _, want := range f.State.Program().Step(step).Checks {
+		if want.Question != "" && want.Name == c.Check {
+			l.add("%s %s %s", c.Check, c.Verdict, view.Quote(l.theme.fit(l.theme.one(c.Reason), quoted)))
+			return
+		}
 		if want.Name == c.Check {
 			l.add("%s=%s", l.theme.line(c.Check), view.Quote(l.theme.fit(l.theme.brief(want.Command), quoted)))
 		}

@@ -20,6 +20,7 @@ func (d *decoder) check(c *Config) {
 		d.isAgent("default_agent", c.DefaultAgent, c)
 	}
 	d.model("planner", c.Planner, c)
+	d.model("judge", c.Judge, c)
 	for _, name := range slices.Sorted(maps.Keys(c.MCPServers)) {
 		d.server(join("mcp_servers", name), c.MCPServers[name])
 	}

@@ -31,6 +31,7 @@ type Config struct {
 	Agents       map[string]Agent  `key:"agents"`              // by the name that a plan's target gives
 	DefaultAgent string            `key:"default_agent"`       // where a step names none; empty = none
 	Planner      Model             `key:"planner" whole:"yes"` // makes plans of requests; empty = none
+	Judge        Model             `key:"judge" whole:"yes"`   // reads the evidence of steps that ask for it; empty = none
 	MCPServers   map[string]Server `key:"mcp_servers"`
 	WebFetch     WebFetch          `key:"web_fetch"`
 	Commands     Tiers             `key:"commands"`

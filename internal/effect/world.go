@@ -12,6 +12,7 @@ import (
 	"github.com/piton-dev/piton/internal/agent"
 	"github.com/piton-dev/piton/internal/check"
 	"github.com/piton-dev/piton/internal/engine"
+	"github.com/piton-dev/piton/internal/model"
 	"github.com/piton-dev/piton/internal/proc"
 	"github.com/piton-dev/piton/internal/tool"
 	"github.com/piton-dev/piton/internal/tree"
@@ -36,6 +37,9 @@ type World struct {
 
 	// Draw makes a plan of a request, or a revision of one.
 	Draw func(ctx context.Context, e engine.Effect) Result
+
+	// Judge is the model that judges, for who has this environment.
+	Judge func(environ []string) (model.Asker, error)
 
 	// Marked reports whether a plan document differs only in the marks that the owner
 	// makes, or has the text that a person has approved since. nil marks none.
@@ -222,6 +226,9 @@ func (w *World) checks(ctx context.Context, e engine.Effect, r Reporter, phase e
 		Workspace: w.Dir, Environ: environ(ctx), Pool: w.Pool, Bash: w.shellPath(), Values: values,
 		Offline: offline, Network: reach,
 	})
+	if _, judged := e.Step.Judge(); judged && (phase == engine.Verifying || phase == engine.Flaky) {
+		results = append(results, w.judgement(ctx, e, results))
+	}
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
 	}

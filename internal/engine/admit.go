@@ -161,8 +161,8 @@ func (s *State) starts(i int, in Prepared, d WorkDispatched, now time.Time) ([]E
 // evidence checks that the answers are those of all the step's checks, in order.
 func (s *State) evidence(i int, checks []CheckEnded, phase Phase, round int) ([]CheckEnded, error) {
 	st, p := &s.steps[i], s.prog.Step(i)
-	if len(checks) != len(p.Checks) {
-		return nil, refuse(Invalid, fmt.Sprintf("step %q has %d checks, and %d answers came", p.ID, len(p.Checks), len(checks)))
+	if want := len(p.asked(phase)); len(checks) != want {
+		return nil, refuse(Invalid, fmt.Sprintf("step %q has %d checks, and %d answers came", p.ID, want, len(checks)))
 	}
 	said := make([]CheckEnded, len(checks))
 	for n, c := range checks {

@@ -194,6 +194,7 @@ func (s *State) applyCheck(e CheckEnded, at time.Time) error {
 		return err
 	}
 	st.Checks = append(st.Checks, e)
+	s.spend(e.Usage)
 	if e.Phase == Verifying || e.Phase == Flaky {
 		st.Left = Start{at, s.epoch}
 		s.leaves(i, st.Left, nil)
@@ -234,6 +235,9 @@ func (p *Step) answers(n int, e CheckEnded) error {
 	case e.Verdict == Pass && (e.Exit != want.Exit || e.Signal != ""):
 		return fmt.Errorf("check %q of step %q passed with exit code %d %s, wanted %d", e.Check, p.ID, e.Exit, e.Signal, want.Exit)
 	}
+	if (e.Check == Judge) != (want.Question != "") || e.Check == Judge && !e.judges() || e.Check != Judge && len(e.Votes) > 0 {
+		return fmt.Errorf("check %q of step %q is %s by votes %v", e.Check, p.ID, e.Verdict, e.Votes)
+	}
 	switch e.Verdict {
 	case Pass, Fail, Timeout, Infra, Tampered, Inconclusive:
 		return nil
@@ -243,7 +247,7 @@ func (p *Step) answers(n int, e CheckEnded) error {
 
 // complete reports whether all checks of the phase under way have answered.
 func (s *State) complete(i int) bool {
-	return len(s.steps[i].Checks) == len(s.prog.Step(i).Checks)
+	return len(s.steps[i].Checks) == len(s.prog.Step(i).asked(s.steps[i].Phase))
 }
 
 // conclude takes the complete answers of one phase.
@@ -262,14 +266,16 @@ func (s *State) conclude(i int, st *step, at time.Time) {
 			st.Checks = nil
 		}
 	case Verifying:
-		if st.contradicts(v) && s.prog.Step(i).Rerunnable {
+		said, _ := verdictOf(unjudged(st.Checks))
+		if st.contradicts(said) && s.prog.Step(i).Rerunnable {
 			st.become(Flaky)
 			st.Answers = []Verdict{v}
 			return
 		}
-		st.remember(v)
+		st.remember(said)
 		s.bring(i, st, v)
 	case Flaky:
+		said, _ := verdictOf(unjudged(st.Checks))
 		if !v.tells() {
 			return
 		}
@@ -277,7 +283,7 @@ func (s *State) conclude(i int, st *step, at time.Time) {
 			st.Checks = nil
 			return
 		}
-		st.remember(v)
+		st.remember(said)
 		s.bring(i, st, s.verdict(i))
 	case Ratchet:
 		s.proved(i, v)

@@ -152,7 +152,11 @@ func checksFail(e *Effect, how How, reason string) Input {
 		return workFails(e, how, reason)
 	}
 	in := Checked{Key: e.Key}
-	for _, c := range e.Step.Checks {
+	phase := Verifying
+	if e.Key.Kind == Prove {
+		phase = Ratchet
+	}
+	for _, c := range e.Step.asked(phase) {
 		in.Checks = append(in.Checks, CheckEnded{Check: c.Name, Verdict: Infra, Exit: -1, Reason: reason})
 	}
 	return in

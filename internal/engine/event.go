@@ -405,6 +405,8 @@ type CheckEnded struct {
 	Isolation   string            `json:"isolation,omitempty"`
 	Network     string            `json:"network,omitempty"` // as in [WorkEnded]
 	Shared      bool              `json:"shared,omitempty"`  // ran with other steps at the same time in one tree
+	Usage       Usage             `json:"usage,omitzero"`    // of a model that was asked
+	Votes       []Vote            `json:"votes,omitempty"`   // of the judge, in their order
 }
 
 // StepSettled is the only event that gives a step a status.

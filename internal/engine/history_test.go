@@ -171,6 +171,9 @@ func anyStep(t *rapid.T, i int) engine.Step {
 		p.Iterations = rapid.IntRange(1, 4).Draw(t, "iterations")
 		p.Context = rapid.SampledFrom([]int64{0, 0, 200, 100_000}).Draw(t, "context")
 	}
+	if len(p.Checks) > 1 && seldom.Draw(t, "judged") == 5 && p.Checks[0].Required {
+		p.Checks = append(p.Checks, engine.Check{Name: engine.Judge, Question: "Is it good?", Required: true})
+	}
 	if p.Kind == engine.Agent {
 		p.Fallback = rapid.SampledFrom([]string{"", "", "spare"}).Draw(t, "fallback")
 	}
@@ -363,7 +366,11 @@ func answer(e engine.Effect, o op) engine.Input {
 	if o.How%32 == 31 && e.Work == engine.ContractWork {
 		return engine.Ended{Key: e.Key, WorkEnded: engine.WorkEnded{How: engine.Stopped}}
 	}
-	checks := answers(e.Step, tree, verdictFor(o.How, engine.Pass), verdictFor(o.More, engine.Pass))
+	step := e.Step
+	if e.Key.Kind == engine.Prove {
+		step = commands(step)
+	}
+	checks := answers(step, tree, verdictFor(o.How, engine.Pass), verdictFor(o.More, engine.Pass))
 	if len(checks) > 0 {
 		if path := "dir/"; e.Key.Kind == engine.Prove && slices.Contains(e.Watch, path) && o.More%4 == 3 {
 			checks[0].Altered = []engine.Alteration{{Path: path, Was: strconv.Itoa(int(o.How % 2)), Is: strconv.Itoa(int(1 - o.How%2))}}
@@ -420,7 +427,7 @@ func prepare(e engine.Effect, o op, tree string) engine.Input {
 		hoped = engine.Pass
 	}
 	if e.Baseline {
-		in.Checks = answers(e.Step, tree, verdictFor(o.How, hoped))
+		in.Checks = answers(commands(e.Step), tree, verdictFor(o.How, hoped))
 	}
 	switch o.More % 16 {
 	case 13:

@@ -60,14 +60,21 @@ type OnFail struct {
 // Check is a command that the harness runs in a process of its own to decide
 // whether a step is done. The contract of a step is the check named "contract".
 type Check struct {
-	Name     string `json:"name"`
-	Command  string `json:"command"` // a script for bash --noprofile --norc -c
-	Exit     int    `json:"exit"`    // the wanted exit code, 0–255
+	Name    string `json:"name"`
+	Command string `json:"command"` // a script for bash --noprofile --norc -c
+	// Question is what a model is asked of the evidence, in the place of a command,
+	// once all that is required has passed: of the last check.
+	Question string `json:"question,omitempty"`
+	Exit     int    `json:"exit"` // the wanted exit code, 0–255
 	Required bool   `json:"required"`
 }
 
-// Contract is the name of the check that a step's contract becomes.
-const Contract = "contract"
+// Contract is the name of the check that a step's contract becomes, and Judge that of
+// the one in which a model reads the evidence.
+const (
+	Contract = "contract"
+	Judge    = "judge"
+)
 
 // Subscription is context that an agent gets with its task.
 type Subscription struct {
@@ -364,9 +371,14 @@ func (s *Step) valid() error {
 
 func (s *Step) validChecks() error {
 	required := false
+	_, judged := s.Judge()
 	names := map[string]bool{}
-	for _, c := range s.Checks {
+	for n, c := range s.Checks {
 		switch {
+		case (c.Name == Judge) != (c.Question != ""), c.Name == Judge && (c.Command != "" || !c.Required || c.Exit != 0 || n != len(s.Checks)-1):
+			return errors.New("has a judge that is not its last check, or another check with a question")
+		case c.Name == Judge:
+			continue // which proves nothing alone
 		case c.Name == "" || c.Command == "":
 			return errors.New("has a check without name or command")
 		case names[c.Name]:
@@ -376,6 +388,9 @@ func (s *Step) validChecks() error {
 		}
 		names[c.Name] = true
 		required = required || c.Required
+	}
+	if !required && judged {
+		return errors.New("has no required check but a judge, which proves nothing alone")
 	}
 	if !required && !s.shows() {
 		return errors.New("has no contract and no required check, so nothing could prove it")

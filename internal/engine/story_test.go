@@ -28,7 +28,7 @@ import (
 //	revise [by=NAME] [stale=a,b] [was=HASH] [run=R] [plan=ID]   the run's next revision, as below it
 //	  ID [script] [needs=a,b] [retries=N] [then=WORD] [expect=WORD] [approval=WHY] [noncritical]
 //	     [budget=LIMITS: 10000t+1.50$+20m] [task=WORD] [writes=a/,b/] [once] [step] [backoff=D] [checks=build,lint?] [worktree]
-//	     [iterations=N] [context=N]
+//	     [iterations=N] [context=N] [judge]
 //	  where agents are given, as agents=NAME:word+word,NAME: [role=NAME] [target=any] [fallback=NAME]
 //	  a step that calls a tool: tool=NAME [args={"a":1}], and without checks: bare
 //	  a step that is delegated: plan=PATH [pinned], and without checks: bare
@@ -201,7 +201,7 @@ func success(e engine.Effect) engine.Input {
 			if e.Step.Expect == engine.ExpectGreen {
 				want = engine.Pass
 			}
-			in.Checks = answers(e.Step, "", want)
+			in.Checks = answers(commands(e.Step), "", want)
 		}
 		return in
 	case engine.Expand:
@@ -220,7 +220,11 @@ func success(e engine.Effect) engine.Input {
 		}
 		return engine.Ended{Key: e.Key, WorkEnded: end}
 	}
-	return engine.Checked{Key: e.Key, Checks: answers(e.Step, "", engine.Pass)}
+	step := e.Step
+	if e.Key.Kind == engine.Prove {
+		step = commands(step)
+	}
+	return engine.Checked{Key: e.Key, Checks: answers(step, "", engine.Pass)}
 }
 
 // childOf is the run that would do a delegated step, nil for any other.
@@ -248,12 +252,27 @@ var aChild = func() *engine.Program {
 	return p
 }()
 
+// commands is the step as it is asked where no work was done: without its judge.
+func commands(p *engine.Step) *engine.Step {
+	c := *p
+	if _, judged := p.Judge(); judged {
+		c.Checks = c.Checks[:len(c.Checks)-1]
+	}
+	return &c
+}
+
 // answers is one answer for each check; the last verdict goes on for the rest.
 func answers(p *engine.Step, tree string, verdicts ...engine.Verdict) []engine.CheckEnded {
 	var cs []engine.CheckEnded
 	for n, c := range p.Checks {
 		v := verdicts[min(n, len(verdicts)-1)]
 		e := engine.CheckEnded{Check: c.Name, Verdict: v, Exit: c.Exit, Tree: tree, Ms: 1}
+		if c.Name == engine.Judge {
+			e.Votes = map[engine.Verdict][]engine.Vote{
+				engine.Pass: {{Pass: true, Reason: "good"}}, engine.Fail: {{Reason: "bad"}, {Reason: "bad"}},
+			}[v]
+			e.Reason = map[engine.Verdict]string{engine.Pass: "good", engine.Fail: "bad"}[v]
+		}
 		switch v {
 		case engine.Fail:
 			e.Exit, e.Stderr = c.Exit+1, c.Name+" says no"
@@ -367,7 +386,7 @@ func prepared(t *testing.T, d *desk, td *datadriven.TestData) engine.Input {
 			in.Child, in.Dispatch.Frames = childOf(e), engine.FrameIDs(e.Frames)
 		}
 		if e.Key == k && e.Baseline {
-			in.Checks = answers(e.Step, value(td, "tree"), verdicts(value(td, "base"), engine.Fail)...)
+			in.Checks = answers(commands(e.Step), value(td, "tree"), verdicts(value(td, "base"), engine.Fail)...)
 		}
 	}
 	return in
@@ -703,6 +722,8 @@ func label(p *engine.Step, name, v string, index map[string]int) (err error) {
 		p.Target = v
 	case "fallback":
 		p.Fallback = v
+	case "judge":
+		p.Checks = append(p.Checks, engine.Check{Name: engine.Judge, Question: "Is it good?", Required: true})
 	case "retries":
 		p.OnFail.Retries, err = strconv.Atoi(v)
 	case "then":

@@ -163,6 +163,8 @@ func verdictOf(checks []CheckEnded) (Verdict, string) {
 
 func checkReason(c CheckEnded) string {
 	switch {
+	case c.Check == Judge && c.Verdict == Fail:
+		return "the judge says no: " + c.Reason
 	case c.Verdict == Timeout:
 		return c.Check + " did not end in time"
 	case c.Verdict == Tampered:
@@ -210,6 +212,9 @@ func feedback(st *step) []Feedback {
 		fs = append(fs, Feedback{Check: workItself, Verdict: endVerdict(st.Ended), Exit: st.Ended.Exit, Reason: st.Reason})
 	}
 	for _, c := range st.Checks {
+		if c.unasked() {
+			continue
+		}
 		if c.Verdict != Pass || len(c.Tampered) > 0 {
 			fs = append(fs, Feedback{Check: c.Check, Verdict: c.Verdict, Exit: c.Exit, Want: c.Want, Reason: c.Reason, Stdout: c.Stdout, Stderr: c.Stderr})
 		}

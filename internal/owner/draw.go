@@ -161,7 +161,7 @@ func FunctionsOf(tools []tool.Definition) (all []prompt.Function) {
 
 // asker is who answers the questions of a role of the product, such as "planner".
 func (o *Owner) asker(p *api.Product, role string, environ []string) (model.Asker, error) {
-	models := map[string]config.Model{"planner": p.Config.Planner}
+	models := map[string]config.Model{"planner": p.Config.Planner, "judge": p.Config.Judge}
 	m, ok := models[role]
 	if !ok || m.None() {
 		return nil, fmt.Errorf("no %s is configured", role)

@@ -14,6 +14,7 @@ import (
 	"github.com/piton-dev/piton/internal/config"
 	"github.com/piton-dev/piton/internal/effect"
 	"github.com/piton-dev/piton/internal/engine"
+	"github.com/piton-dev/piton/internal/model"
 	"github.com/piton-dev/piton/internal/proc"
 	"github.com/piton-dev/piton/internal/run"
 	"github.com/piton-dev/piton/internal/store"
@@ -90,6 +91,7 @@ func (o *Owner) newRig(p *api.Product, parallel int) (r *rig, err error) {
 			return made(ctx, p, dir, e)
 		},
 	}
+	r.world.Judge = func(environ []string) (model.Asker, error) { return o.asker(p, "judge", environ) }
 	return r, nil
 }
 

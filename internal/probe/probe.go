@@ -43,6 +43,7 @@ func Answer(ctx context.Context, q verify.Queries, env Env) verify.Facts {
 		Texts:           make(map[string]string, len(q.Texts)),
 		Workspace:       filepath.ToSlash(env.Workspace),
 		Agents:          agents(env),
+		Judge:           !env.Config.Judge.None(),
 		DefaultAgent:    env.Config.DefaultAgent,
 		NoPlanner:       env.Config.Planner.None(),
 		RefuseUnmetered: env.Config.Policy.Unmetered == "refuse",

@@ -292,6 +292,9 @@ func checks(u *unit) []engine.Check {
 	for _, c := range u.Checks.Value {
 		list = append(list, engine.Check{Name: c.Name.Value, Command: c.Command.Value, Required: !c.Optional})
 	}
+	if !u.Judge.IsZero() {
+		list = append(list, engine.Check{Name: engine.Judge, Question: u.Judge.Value, Required: true})
+	}
 	return list
 }
 

@@ -39,6 +39,7 @@ type Facts struct {
 	Workspace       string             `json:"workspace,omitempty"` // root of the workspace, absolute, with slashes
 	DefaultAgent    string             `json:"default_agent,omitempty"`
 	NoPlanner       bool               `json:"no_planner,omitempty"`       // none is configured, so no plan can be revised by itself
+	Judge           bool               `json:"judge,omitempty"`            // a model that judges is configured
 	RefuseUnmetered bool               `json:"refuse_unmetered,omitempty"` // a budget that nothing measures is an error
 }
 

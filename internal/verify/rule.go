@@ -63,6 +63,7 @@ func judges() []Rule {
 		{ID: "PT041", Severity: Error, step: checkNotExecutable},
 		{ID: "PT042", Severity: Error, step: checkSubscription},
 		{ID: "PT043", Severity: Warning, step: checkImpliedOrder},
+		{ID: "PT044", Severity: Error, step: checkJudge},
 		{ID: "PT050", Severity: Warning, step: checkUntold},
 		{ID: "PT051", Severity: Warning, step: checkOutside},
 		{ID: "PT052", Severity: Warning, step: checkUpToDate},

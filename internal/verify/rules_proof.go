@@ -247,6 +247,32 @@ func leading(s *syntax.Stmt) *syntax.Stmt {
 	}
 }
 
+// checkJudge says where a judge could not be asked, or would decide alone.
+func checkJudge(p *pass, u *unit) {
+	for _, c := range u.Checks.Value {
+		if c.Name.Value == engine.Judge {
+			p.report(u, c.Name.Pos, fmt.Sprintf("step %q has a check named %q, which is the name of the label", u.ID.Value, engine.Judge), "rename it")
+		}
+	}
+	if u.Judge.IsZero() {
+		return
+	}
+	says := func(text, hint string) *Finding {
+		return p.report(u, u.Judge.Pos, fmt.Sprintf("step %q has a `judge`, ", u.ID.Value)+text, hint)
+	}
+	switch {
+	case !u.Ask.IsZero():
+		says("and a person answers it", "take it out")
+	case u.works() && !u.provable(): // that is said already
+	case !u.provable():
+		says("which proves nothing alone", "add a contract, or a check that must pass")
+	case !p.facts.Judge:
+		says("and no model that judges is configured", "in .piton/config.yaml, name an agent, as in `judge: {agent: reviewer}`, or a model, as in `judge: {api: openai, model: NAME}`")
+	case !u.Writes.Set:
+		says("and no `writes:`: the judge does not see what changed", "add `writes:`").Severity = Warning
+	}
+}
+
 func checkDuplicateCheck(p *pass, u *unit) {
 	seen := map[string]bool{engine.Contract: u.Contract != nil}
 	for _, c := range u.Checks.Value {

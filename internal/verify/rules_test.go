@@ -29,7 +29,7 @@ func facts(t testing.TB, q verify.Queries, file string) verify.Facts {
 		Agents: map[string]verify.Agent{
 			"coder": {Metered: true}, "reviewer": {}, "script": {Shell: true},
 		},
-		DefaultAgent: "coder",
+		DefaultAgent: "coder", Judge: true,
 	}
 	for _, name := range q.Commands {
 		f.Commands[name] = "/bin/" + filepath.Base(name)
