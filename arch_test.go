@@ -45,7 +45,7 @@ var layers = map[string]layer{
 	"internal/tool": {"plan plan/form proc shell", "github.com/modelcontextprotocol/go-sdk github.com/santhosh-tekuri/jsonschema/v6 " +
 		"github.com/bmatcuk/doublestar/v4 mvdan.cc/sh/v3"},
 	"internal/agent":   {"engine proc", "golang.org/x/sys"},
-	"internal/model":   {"agent engine proc", "github.com/openai/openai-go/v3 github.com/anthropics/anthropic-sdk-go"},
+	"internal/model":   {"agent engine proc", "github.com/hashicorp/go-retryablehttp"},
 	"internal/planner": {"plan plan/form verify engine prompt model", ""},
 	"internal/notes":   {"engine", "golang.org/x/sys go.yaml.in/yaml/v4 github.com/expr-lang/expr github.com/bmatcuk/doublestar/v4"},
 	"internal/probe":   {"durable engine plan verify config proc tool tree agent", ""},

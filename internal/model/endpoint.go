@@ -6,16 +6,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"net/http"
+	"net/url"
 	"strings"
 	"time"
 
-	"github.com/anthropics/anthropic-sdk-go"
-	anthropicoption "github.com/anthropics/anthropic-sdk-go/option"
-	"github.com/openai/openai-go/v3"
-	"github.com/openai/openai-go/v3/option"
-	"github.com/openai/openai-go/v3/shared"
+	"github.com/hashicorp/go-retryablehttp"
 
 	"github.com/piton-dev/piton/internal/agent"
 	"github.com/piton-dev/piton/internal/engine"
@@ -86,32 +84,40 @@ func (e Endpoint) Ask(ctx context.Context, q Question) (Answer, error) {
 
 func (e Endpoint) who() string { return fmt.Sprintf("model %q", e.Model) }
 
-// openai asks by chat completion. The environment of this process says nothing to it:
-// a service by itself does not read it, as a whole client does.
+// openai asks by chat completion, as its reference says:
+// platform.openai.com/docs/api-reference/chat/create.
 func (e Endpoint) openai(ctx context.Context, q Question) (string, engine.Usage, error) {
-	options := []option.RequestOption{
-		option.WithEnvironmentProduction(), option.WithHTTPClient(httpClient()), option.WithMaxRetries(retries),
-	}
-	if e.BaseURL != "" {
-		options = append(options, option.WithBaseURL(e.BaseURL))
-	}
-	if e.Key != "" {
-		options = append(options, option.WithAPIKey(e.Key))
-	}
-	params := openai.ChatCompletionNewParams{
-		Model: e.Model, Messages: []openai.ChatCompletionMessageParamUnion{openai.UserMessage(q.Prompt)},
+	question := map[string]any{
+		"model": e.Model, "messages": []any{map[string]any{"role": "user", "content": q.Prompt}},
 	}
 	if len(q.Schema) > 0 {
-		params.ResponseFormat.OfJSONSchema = &shared.ResponseFormatJSONSchemaParam{
-			JSONSchema: shared.ResponseFormatJSONSchemaJSONSchemaParam{Name: "answer", Schema: q.Schema},
+		question["response_format"] = map[string]any{
+			"type": "json_schema", "json_schema": map[string]any{"name": "answer", "schema": q.Schema},
 		}
 	}
-	service := openai.NewChatCompletionService(options...)
-	r, err := service.New(ctx, params)
-	if err != nil {
+	header := http.Header{}
+	if e.Key != "" {
+		header.Set("Authorization", "Bearer "+e.Key)
+	}
+	var r struct {
+		Choices []struct {
+			FinishReason string `json:"finish_reason"`
+			Message      struct {
+				Content, Refusal string
+			}
+		}
+		Usage *struct {
+			In  int64 `json:"prompt_tokens"`
+			Out int64 `json:"completion_tokens"`
+		}
+	}
+	if err := e.post(ctx, "https://api.openai.com/v1", "chat/completions", header, question, &r); err != nil {
 		return "", engine.Usage{}, err
 	}
-	used := usage(r.JSON.Usage.Valid(), r.Usage.PromptTokens, r.Usage.CompletionTokens)
+	var used engine.Usage
+	if r.Usage != nil {
+		used = usage(r.Usage.In, r.Usage.Out)
+	}
 	if len(r.Choices) == 0 {
 		return "", used, nil
 	}
@@ -125,48 +131,114 @@ func (e Endpoint) openai(ctx context.Context, q Question) (string, engine.Usage,
 	return c.Message.Content, used, nil
 }
 
-// anthropic asks by message. As for openai, the environment says nothing to it.
+// anthropic asks by message, as its reference says: docs.claude.com/en/api/messages.
 func (e Endpoint) anthropic(ctx context.Context, q Question) (string, engine.Usage, error) {
-	options := []anthropicoption.RequestOption{
-		anthropicoption.WithEnvironmentProduction(), anthropicoption.WithHTTPClient(httpClient()),
-		anthropicoption.WithMaxRetries(retries), anthropicoption.WithoutOpenTelemetry(),
-	}
-	if e.BaseURL != "" {
-		options = append(options, anthropicoption.WithBaseURL(e.BaseURL))
-	}
-	if e.Key != "" {
-		options = append(options, anthropicoption.WithAPIKey(e.Key))
-	}
-	params := anthropic.MessageNewParams{
-		Model: e.Model, MaxTokens: maxTokens,
-		Messages: []anthropic.MessageParam{anthropic.NewUserMessage(anthropic.NewTextBlock(q.Prompt))},
+	question := map[string]any{
+		"model": e.Model, "max_tokens": maxTokens,
+		"messages": []any{map[string]any{"role": "user", "content": []any{map[string]any{"type": "text", "text": q.Prompt}}}},
 	}
 	if len(q.Schema) > 0 {
-		if err := json.Unmarshal(q.Schema, &params.OutputConfig.Format.Schema); err != nil {
-			return "", engine.Usage{}, fmt.Errorf("read the schema of the answer: %w", err)
+		question["output_config"] = map[string]any{"format": map[string]any{"type": "json_schema", "schema": q.Schema}}
+	}
+	header := http.Header{"Anthropic-Version": {"2023-06-01"}}
+	if e.Key != "" {
+		header.Set("X-Api-Key", e.Key)
+	}
+	var r struct {
+		StopReason string `json:"stop_reason"`
+		Content    []struct{ Type, Text string }
+		Usage      *struct {
+			In      int64 `json:"input_tokens"`
+			Written int64 `json:"cache_creation_input_tokens"`
+			Read    int64 `json:"cache_read_input_tokens"`
+			Out     int64 `json:"output_tokens"`
 		}
 	}
-	service := anthropic.NewMessageService(options...)
-	m, err := service.New(ctx, params)
-	if err != nil {
+	if err := e.post(ctx, "https://api.anthropic.com", "v1/messages", header, question, &r); err != nil {
 		return "", engine.Usage{}, err
 	}
-	// What was written to a cache or read from it was given to the model like the rest.
-	in := sum(m.Usage.InputTokens, m.Usage.CacheCreationInputTokens, m.Usage.CacheReadInputTokens)
-	used := usage(m.JSON.Usage.Valid(), in, m.Usage.OutputTokens)
-	switch m.StopReason {
-	case anthropic.StopReasonMaxTokens:
+	var used engine.Usage
+	if r.Usage != nil {
+		// What was written to a cache or read from it was given to the model like the rest.
+		used = usage(sum(r.Usage.In, r.Usage.Written, r.Usage.Read), r.Usage.Out)
+	}
+	switch r.StopReason {
+	case "max_tokens":
 		return "", used, e.cutOff()
-	case anthropic.StopReasonRefusal:
+	case "refusal":
 		return "", used, failure(engine.Exited, "%s refuses to answer", e.who())
 	}
 	var text strings.Builder
-	for _, block := range m.Content {
+	for _, block := range r.Content {
 		if block.Type == "text" {
 			text.WriteString(block.Text)
 		}
 	}
 	return text.String(), used, nil
+}
+
+// refused is an answer with a status that is no success.
+type refused struct {
+	status int
+	body   []byte
+}
+
+func (r *refused) Error() string { return http.StatusText(r.status) }
+
+// post sends a question as JSON and decodes the answer into answer. A request that was
+// refused for a moment, or not taken at all, is sent again. The environment of this
+// process says nothing to it but for the proxy.
+func (e Endpoint) post(ctx context.Context, base, path string, header http.Header, question, answer any) error {
+	body, err := json.Marshal(question)
+	if err != nil {
+		return fmt.Errorf("write the question: %w", err)
+	}
+	to, err := url.JoinPath(cmp.Or(e.BaseURL, base), path)
+	if err != nil {
+		return err
+	}
+	request, err := retryablehttp.NewRequestWithContext(ctx, http.MethodPost, to, body)
+	if err != nil {
+		return err
+	}
+	request.Header = header
+	request.Header.Set("Content-Type", "application/json")
+	c := client()
+	defer c.HTTPClient.CloseIdleConnections()
+	res, err := c.Do(request)
+	if err != nil {
+		return err
+	}
+	defer res.Body.Close()
+	got, err := io.ReadAll(http.MaxBytesReader(nil, res.Body, maxBody))
+	switch {
+	case err != nil:
+		return err
+	case res.StatusCode != http.StatusOK:
+		return &refused{res.StatusCode, got}
+	}
+	if err := json.Unmarshal(got, answer); err != nil {
+		return failure(engine.Exited, "the endpoint of %s answered what its protocol does not have: %s", e.who(), words(err.Error()))
+	}
+	return nil
+}
+
+// client follows no redirection, and tries again what the endpoint has no time for:
+// after as long as it asks for, or a little longer each time.
+func client() *retryablehttp.Client {
+	c := retryablehttp.NewClient()
+	c.Logger = nil
+	c.RetryMax = retries
+	c.RetryWaitMin, c.RetryWaitMax = time.Second/2, 8*time.Second
+	c.ErrorHandler = retryablehttp.PassthroughErrorHandler
+	c.HTTPClient.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	c.CheckRetry = func(ctx context.Context, res *http.Response, err error) (bool, error) {
+		if err == nil && (res.StatusCode == http.StatusRequestTimeout || res.StatusCode == http.StatusConflict) {
+			return true, nil
+		}
+		return retryablehttp.DefaultRetryPolicy(ctx, res, err)
+	}
+	return c
 }
 
 func (e Endpoint) cutOff() *Failure {
@@ -182,18 +254,12 @@ func (e Endpoint) failed(err error) error {
 	if _, long := errors.AsType[*http.MaxBytesError](err); long {
 		return tooLong(e.who())
 	}
-	status, said := 0, ""
-	if its, ok := errors.AsType[*openai.Error](err); ok {
-		status, said = its.StatusCode, cmp.Or(its.Message, its.RawJSON())
-	}
-	if its, ok := errors.AsType[*anthropic.Error](err); ok {
-		status, said = its.StatusCode, message(its.RawJSON())
-	}
-	switch {
-	case status == http.StatusUnauthorized || status == http.StatusForbidden:
-		return failure(engine.NoStart, "%s is not to be had with %s: %s", e.who(), e.key(), words(said))
-	case status != 0:
-		return failure(engine.NoStart, "the endpoint of %s answered %d %s: %s", e.who(), status, http.StatusText(status), words(said))
+	if r, ok := errors.AsType[*refused](err); ok {
+		said := words(message(r.body))
+		if r.status == http.StatusUnauthorized || r.status == http.StatusForbidden {
+			return failure(engine.NoStart, "%s is not to be had with %s: %s", e.who(), e.key(), said)
+		}
+		return failure(engine.NoStart, "the endpoint of %s answered %d %s: %s", e.who(), r.status, http.StatusText(r.status), said)
 	}
 	return failure(engine.NoStart, "the endpoint of %s did not answer: %s", e.who(), words(err.Error()))
 }
@@ -205,20 +271,16 @@ func (e Endpoint) key() string {
 	return "the key in " + e.KeyName
 }
 
-// message is what Anthropic's error says, or all of it.
-func message(raw string) string {
-	var body struct {
-		Error struct {
-			Message string `json:"message"`
-		} `json:"error"`
-	}
-	_ = json.Unmarshal([]byte(raw), &body) // what is no such error is shown as it is
-	return cmp.Or(body.Error.Message, raw)
+// message is what the error of either protocol says, or all of the body.
+func message(body []byte) string {
+	var e struct{ Error struct{ Message string } }
+	_ = json.Unmarshal(body, &e) // what is no such error is shown as it is
+	return cmp.Or(e.Error.Message, string(body))
 }
 
 // usage is what an endpoint says was used.
-func usage(told bool, in, out int64) engine.Usage {
-	if !told || in < 0 || out < 0 {
+func usage(in, out int64) engine.Usage {
+	if in < 0 || out < 0 {
 		return engine.Usage{}
 	}
 	return engine.Usage{In: new(min(in, maxCount)), Out: new(min(out, maxCount))}
@@ -233,26 +295,4 @@ func sum(counts ...int64) (total int64) {
 		total += min(n, maxCount)
 	}
 	return total
-}
-
-// httpClient follows no redirection, and takes no response without end.
-func httpClient() *http.Client {
-	return &http.Client{
-		Transport:     bounded{http.DefaultTransport},
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}
-}
-
-// bounded takes at most [maxBody] bytes of a response.
-type bounded struct{ http.RoundTripper }
-
-func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
-	res, err := b.RoundTripper.RoundTrip(r)
-	if err == nil {
-		res.Body = http.MaxBytesReader(nil, res.Body, maxBody)
-		if res.StatusCode == http.StatusOK {
-			res.Header.Set("X-Should-Retry", "false") // an answer that is too long comes once
-		}
-	}
-	return res, err
 }

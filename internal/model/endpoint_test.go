@@ -154,6 +154,7 @@ func TestNoAnswer(t *testing.T) {
 		"refusal, too":     {model.Anthropic, says(200, anthropicSays("", "refusal")), engine.Exited, `model "m" refuses to answer`, 1},
 		"too long":         {model.OpenAI, says(200, openaiSays(big, "stop")), engine.Exited, `model "m" answered more than 1048576 bytes, which no answer may have`, 1},
 		"too long, too":    {model.Anthropic, says(200, anthropicSays(big, "end_turn")), engine.Exited, `model "m" answered more than 1048576 bytes, which no answer may have`, 1},
+		"no JSON":          {model.OpenAI, says(200, `<html>`), engine.Exited, `the endpoint of model "m" answered what its protocol does not have: invalid character '<' looking for beginning of value`, 1},
 		"a little too long": {
 			model.Anthropic, says(200, anthropicSays(big[:1<<20+1], "end_turn")), engine.Exited,
 			`model "m" answered more than 1048576 bytes, which no answer may have`, 1,
@@ -191,7 +192,7 @@ func checkFailure(t *testing.T, a model.Answer, err error, how engine.How, reaso
 func TestAgain(t *testing.T) {
 	url, got := serve(t, func(n int, w http.ResponseWriter) {
 		if n == 1 {
-			w.Header().Set("Retry-After-Ms", "1")
+			w.Header().Set("Retry-After", "0")
 			says(429, `{"error":{"message":"slow down"}}`)(n, w)
 			return
 		}
