@@ -9,6 +9,7 @@ import (
 
 	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/project"
+	"github.com/piton-dev/piton/internal/plan"
 	"github.com/piton-dev/piton/internal/verify"
 )
 
@@ -116,6 +117,7 @@ func (d *Document) subplan(rel string, v verdicts) verify.Subplan {
 	s.Errors, _ = child.counts()
 	if child.Plan != nil {
 		s.Budget, s.Itemless = child.Plan.Budget.Value, child.itemless()
+		s.Replans = slices.ContainsFunc(child.Plan.Steps, func(st *plan.Step) bool { return st.OnFail.Value.Then == plan.Replan })
 	}
 	return s
 }

@@ -61,6 +61,7 @@ type Subplan struct {
 
 	Budget   plan.Budget `json:"budget,omitzero"`    // of its header
 	Itemless bool        `json:"itemless,omitempty"` // neither it nor what it delegates to names PITON_ITEM
+	Replans  bool        `json:"replans,omitempty"`  // a step of it has `on_fail: replan`
 }
 
 // Tool is what rules need to know of a tool.

@@ -493,6 +493,8 @@ func (p *pass) delegated(u *unit, file string) {
 		p.report(u, u.Plan.Pos, says+"which cannot be read: "+sub.Unread, "")
 	case sub.Errors > 0:
 		p.report(u, u.Plan.Pos, says+"which does not verify", "verify it for the reasons")
+	case sub.Replans:
+		p.report(u, u.Plan.Pos, says+"in which `on_fail: replan` asks a person: a sub-plan is not revised while it runs", "give `on_fail: replan` to this step").Severity = Warning
 	case !asked:
 	case f.Dir:
 		p.report(u, u.Plan.Pos, says+"which is a directory", "give the path of a plan document in it")
