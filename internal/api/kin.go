@@ -8,8 +8,8 @@ import (
 	"slices"
 
 	"github.com/piton-dev/piton/internal/engine"
-	"github.com/piton-dev/piton/internal/project"
 	"github.com/piton-dev/piton/internal/plan"
+	"github.com/piton-dev/piton/internal/project"
 	"github.com/piton-dev/piton/internal/verify"
 )
 
