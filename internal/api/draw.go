@@ -3,9 +3,11 @@ package api
 import (
 	"context"
 	"fmt"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
+	"unicode"
 
 	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/plan"
@@ -18,12 +20,25 @@ const MaxRequest = 64 << 10
 // Planning asks for a plan to be made of a request.
 type Planning struct {
 	Request     string   `json:"request"`
+	Comments    string   `json:"comments,omitempty"` // what others said about it: data
+	Link        string   `json:"link,omitempty"`     // address of what asks for it, such as an issue
 	Constraints []string `json:"constraints,omitempty"`
 	// Path is that of the document which is to have the plan, as the person names it;
 	// with a slash at its end a directory, where the title names the document; "" is
 	// none. Nobody but the person's face writes it.
 	Path  string `json:"path,omitzero"`
 	Again bool   `json:"again,omitzero"` // even where the journal has the answer to this very question
+}
+
+// maxLink is how long an address may be, in bytes.
+const maxLink = 2 << 10
+
+// IsLink reports whether a word is the address of a page.
+func IsLink(word string) bool {
+	u, err := url.Parse(word)
+	return err == nil && len(word) <= maxLink && (u.Scheme == "https" || u.Scheme == "http") && u.Host != "" && !strings.ContainsFunc(word, func(r rune) bool {
+		return unicode.IsSpace(r) || !unicode.IsPrint(r)
+	})
 }
 
 // Planned names the errand that makes the plan.
@@ -75,7 +90,7 @@ func (p *Product) Ask(ctx context.Context, desk Desk, q Planning, question strin
 	}
 	in := engine.Errand{
 		ErrandAsked: engine.ErrandAsked{Errand: "e-" + name, Kind: engine.PlanWork, Request: object.Hash, Intent: "i-" + name, Path: path, By: p.By},
-		Intent:      &engine.IntentOpened{ID: "i-" + name, Prompt: q.Request},
+		Intent:      &engine.IntentOpened{ID: "i-" + name, Prompt: q.Request, Link: q.Link},
 	}
 	return in.ErrandAsked.Errand, false, desk.Submit(ctx, engine.WorkspaceStream, in, object)
 }

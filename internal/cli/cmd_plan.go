@@ -36,10 +36,12 @@ findings until it verifies, three times at the most. Nothing is run or approved.
 plan is written to plans/, with -o to a file, and otherwise printed. Existing files are kept.
 
 REQUEST is what you want, in words, or - for standard input. It may also be an issue in the JSON of
-gh issue view --json title,body. The journal keeps the question and the answer: the same question
-is answered from there, unless the workspace has changed since, or you give --again.`,
+gh issue view or glab issue view: its title, labels, text and link are the request, its comments are
+told as what others said, and piton show INTENT keeps the link. The journal keeps the question and
+the answer: the same question is answered from there, unless the workspace has changed since, or you
+give --again.`,
 		Example: "  piton plan \"Logins on slow connections time out after 30 s; they should not\"\n" +
-			"  gh issue view 423 --json title,body | piton plan - -o plans/login.md\n  piton plan --file request.txt --constraint 'the public API stays as it is'",
+			"  gh issue view 423 --json number,title,body,labels,url | piton plan - -o plans/login.md\n  piton plan --file request.txt --constraint 'the public API stays as it is'",
 		RunE: func(c *cobra.Command, args []string) error {
 			request, err := a.request(args, f.file)
 			if err != nil {
@@ -56,23 +58,26 @@ is answered from there, unless the workspace has changed since, or you give --ag
 	return c
 }
 
-// request is what the person wants: the words of the command line, or a file's.
-func (a *app) request(args []string, file string) (string, error) {
+// request is what the person wants: the words of the command line, or what a file holds.
+func (a *app) request(args []string, file string) (asked, error) {
 	words := strings.Join(args, " ")
 	switch {
 	case file != "" && len(args) > 0:
-		return "", misuse("the request is given twice: as words, and by --file", "give one of them")
+		return asked{}, misuse("the request is given twice: as words, and by --file", "give one of them")
 	case file == "" && len(args) == 0:
-		return "", misuse("what is wanted is missing", `say it: piton plan "Fix the login timeout", or give - or --file`)
+		return asked{}, misuse("what is wanted is missing", `say it: piton plan "Fix the login timeout", or give - or --file`)
 	case file == "" && words != "-":
-		return words, nil
+		return asked{request: words}, nil
 	}
 	body, err := a.content(file)
 	if err != nil {
-		return "", err
+		return asked{}, err
 	}
-	return issueText(body), nil
+	return ofIssue(body), nil
 }
+
+// maxIssue is how long an issue with its comments may be, in bytes.
+const maxIssue = 4 << 20
 
 // content reads a file that a person names, or standard input.
 func (a *app) content(file string) ([]byte, error) {
@@ -85,29 +90,14 @@ func (a *app) content(file string) ([]byte, error) {
 		defer f.Close()
 		in = f
 	}
-	body, err := io.ReadAll(io.LimitReader(in, 4*api.MaxRequest))
-	if err != nil {
+	body, err := io.ReadAll(io.LimitReader(in, maxIssue+1))
+	switch {
+	case err != nil:
 		return nil, misuse(fmt.Sprintf("the request cannot be read: %v", err), "")
+	case len(body) > maxIssue:
+		return nil, misuse(fmt.Sprintf("the request has more than %d bytes", maxIssue), "give less of it")
 	}
 	return body, nil
-}
-
-// issueText is the request that an issue is, in the JSON of a code host's program;
-// any other text is itself.
-func issueText(body []byte) string {
-	var issue struct {
-		Number int    `json:"number"`
-		Title  string `json:"title"`
-		Body   string `json:"body"`
-	}
-	if json.Unmarshal(body, &issue) != nil || issue.Title == "" {
-		return string(body)
-	}
-	title := issue.Title
-	if issue.Number > 0 {
-		title += fmt.Sprintf(" (#%d)", issue.Number)
-	}
-	return strings.TrimSpace(title + "\n\n" + strings.ReplaceAll(issue.Body, "\r\n", "\n"))
 }
 
 // mostOwners is how many owners may die while one errand is waited for.
@@ -117,7 +107,7 @@ const mostOwners = 5
 var errDrawn = errors.New("the errand is over")
 
 // plan asks for a plan, waits for it and hands it out.
-func (s *session) plan(ctx context.Context, request string, f planFlags) error {
+func (s *session) plan(ctx context.Context, q asked, f planFlags) error {
 	a := s.app
 	path := f.out
 	switch {
@@ -131,7 +121,7 @@ func (s *session) plan(ctx context.Context, request string, f planFlags) error {
 		}
 	}
 	point("client before request")
-	planned, err := s.client.Plan(ctx, api.Planning{Request: request, Constraints: f.constraints, Path: path, Again: f.again})
+	planned, err := s.client.Plan(ctx, api.Planning{Request: q.request, Comments: q.comments, Link: q.link, Constraints: f.constraints, Path: path, Again: f.again})
 	if err != nil {
 		return err
 	}

@@ -50,6 +50,9 @@ func (t theme) task(l view.TaskList, task api.Task) []string {
 	if task.Parent != "" {
 		about = append(about, "refines "+task.Parent)
 	}
+	if task.Link != "" {
+		about = append(about, "for "+t.line(task.Link))
+	}
 	if r := task.Head(); r != nil {
 		about = append(about, fmt.Sprintf("%s v%d", r.Drafted.Plan, r.Drafted.Version), t.line(r.Drafted.Path))
 	}

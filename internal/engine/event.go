@@ -45,6 +45,7 @@ type IntentOpened struct {
 	Parent string `json:"parent,omitempty"`
 	Prompt string `json:"prompt"`
 	Path   string `json:"path,omitempty"` // of the plan document, relative to the workspace
+	Link   string `json:"link,omitempty"` // address of what asks for it, such as an issue
 }
 
 // PlanDrafted records a revision of a plan with its pinned bytes.

@@ -41,6 +41,8 @@ func (u *uses) Plan(ctx context.Context, q api.Planning) (api.Planned, error) {
 			Code: api.Invalid, Message: fmt.Sprintf("the request has %d bytes; at most %d are allowed", len(q.Request), api.MaxRequest),
 			Hint: "put what is long into a file of the workspace, and name that",
 		}
+	case q.Link != "" && !api.IsLink(q.Link):
+		return api.Planned{}, &api.Problem{Code: api.Invalid, Message: "the link of the request is no address of a page", Hint: "leave it out"}
 	}
 	if err := u.canAsk(ctx, p, m); err != nil {
 		return api.Planned{}, err
@@ -113,7 +115,7 @@ func (o *Owner) unerrand() {
 // question is the whole text that a planner is asked. Servers of tools are not started
 // for it: of those only the names are known that a plan can use anyway.
 func question(ctx context.Context, p *api.Product, q api.Planning) (string, error) {
-	in := prompt.Planning{Request: q.Request, Owner: p.By, Constraints: q.Constraints}
+	in := prompt.Planning{Request: q.Request, Comments: q.Comments, Owner: p.By, Constraints: q.Constraints}
 	snapshot := probe.Look(ctx, probe.Env{Workspace: p.Place.Dir, Environ: p.Env, Config: p.Config})
 	in.Workspace = prompt.Workspace(snapshot)
 	names := slices.Sorted(maps.Keys(p.Config.Agents))

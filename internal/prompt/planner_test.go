@@ -64,13 +64,13 @@ func TestPlanningGolden(t *testing.T) {
 // TestPlanningIsBounded: whatever a workspace or an answer holds, a question stays small.
 func TestPlanningIsBounded(t *testing.T) {
 	in := planning()
-	in.Request = strings.Repeat("x", 1<<20)
+	in.Request, in.Comments = strings.Repeat("x", 1<<20), strings.Repeat("c", 1<<20)
 	for range 5000 {
 		in.Workspace.Paths = append(in.Workspace.Paths, strings.Repeat("p", 1000))
 		in.Workspace.Commits = append(in.Workspace.Commits, strings.Repeat("c", 1000))
 	}
 	question := prompt.Plan(in)
-	if max := prompt.MaxRequest + prompt.MaxTree*(prompt.MaxInline+4) + 32<<10; len(question) > max {
+	if max := prompt.MaxRequest + prompt.MaxComments + prompt.MaxTree*(prompt.MaxInline+4) + 32<<10; len(question) > max {
 		t.Errorf("%d bytes, more than %d", len(question), max)
 	}
 	findings := make([]string, 1000)

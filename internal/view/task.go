@@ -15,6 +15,7 @@ type Task struct {
 	Intent   string         `json:"intent"`
 	Task     string         `json:"task"`
 	Prompt   string         `json:"prompt"`
+	Link     *string        `json:"link"`    // address of what asked for it, such as an issue; null where none is known
 	Refines  *string        `json:"refines"` // intent; null where it refines none
 	Refined  []string       `json:"refined"` // intents that refine it
 	Status   string         `json:"status"`
@@ -96,7 +97,7 @@ func (l TaskList) Document() map[string]any {
 // TaskOf is one task for programs.
 func (l TaskList) TaskOf(t api.Task) Task {
 	d := Task{
-		Intent: t.ID, Task: t.Task, Prompt: t.Prompt, Refines: OrNull(t.Parent), Refined: List(t.Refined),
+		Intent: t.ID, Task: t.Task, Prompt: t.Prompt, Link: OrNull(t.Link), Refines: OrNull(t.Parent), Refined: List(t.Refined),
 		Status: string(l.Of(t)), Path: t.Path, Runs: []TaskRun{}, Statuses: changes(t.Changes),
 	}
 	if r := t.Head(); r != nil {
