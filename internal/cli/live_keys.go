@@ -140,7 +140,7 @@ func (m *liveModel) sendReply() tea.Cmd {
 }
 
 func needsReason(choice string) bool {
-	return choice == engine.ChooseSkip || choice == engine.ChooseWaive || choice == engine.ChooseAnswer
+	return choice == engine.ChooseSkip || choice == engine.ChooseWaive || choice == engine.ChooseReplan || choice == engine.ChooseAnswer
 }
 
 // prompt is the line in which an answer is given.

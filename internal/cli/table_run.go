@@ -266,6 +266,9 @@ func (t theme) subject(it engine.ItemRow) []string {
 	if it.Kind == engine.Proposal || it.Kind == engine.Weakened {
 		lines = append(lines, t.under(2, idleTone, fmt.Sprintf("piton diff %s %s shows the difference", it.Run, t.line(it.Plan)))...)
 	}
+	if it.Kind == engine.Escalation && it.Cause != engine.NoVerdict {
+		lines = append(lines, t.under(2, idleTone, "category: "+string(it.Cause))...)
+	}
 	if it.Tool != "" {
 		lines = append(lines, t.under(2, idleTone, fmt.Sprintf("tool %s, tier %s", t.line(it.Tool), it.Tier))...)
 	}

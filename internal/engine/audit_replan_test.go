@@ -11,7 +11,8 @@ import (
 
 // drawing is a revision that is being made.
 type drawing struct {
-	step  string // "" where a person asked for it
+	step  string // whose failure it answers
+	own   bool   // the harness asked for it
 	draw  int
 	n     int
 	lost  int
@@ -21,6 +22,9 @@ type drawing struct {
 	item  string
 	over  bool // none may be made
 }
+
+// wanted is a revision that a person chose where a step failed.
+type wanted struct{ step, by string }
 
 // aPlanner stands for the step that the making of a revision is not.
 var aPlanner = &engine.Step{Kind: engine.Script, Worktree: true}
@@ -47,7 +51,7 @@ func (a *auditor) replanned(e engine.Command) error {
 	switch f := a.steps[e.Step]; {
 	case e.By == "" || a.replan != nil:
 		return fmt.Errorf("nobody asked for it, or there is one: %+v", a.replan)
-	case !own && (e.Step != "" || strings.TrimSpace(e.Why) == "" || !a.run.Policy.Planner):
+	case !own && (e.Step != a.wants.step || e.Step != "" && e.By != a.wants.by || strings.TrimSpace(e.Why) == "" || !a.run.Policy.Planner):
 		return fmt.Errorf("a person asks for it for step %q, because of %q", e.Step, e.Why)
 	case own && (f == nil || !a.open || a.stopping || f.order != nil || !a.replannable(f)):
 		return fmt.Errorf("step %q did not fail so that its plan asks for it", e.Step)
@@ -57,7 +61,7 @@ func (a *auditor) replanned(e engine.Command) error {
 	if !a.open {
 		a.open, a.failed, a.paused, a.stopping = true, false, false, false
 	}
-	a.replan = &drawing{step: e.Step}
+	a.replan, a.wants = &drawing{step: e.Step, own: own}, wanted{}
 	return nil
 }
 
@@ -78,11 +82,11 @@ func (a *auditor) drawn(e engine.WorkDispatched, r engine.Record) error {
 	}
 	if e.N == 1 {
 		a.draws, d.draw = e.Attempt, e.Attempt
-		if d.step != "" {
+		if d.own {
 			a.replans++
 		}
 	}
-	if a.replans > a.run.Compiled.Replans() && d.step != "" {
+	if a.replans > a.run.Compiled.Replans() && d.own {
 		return fmt.Errorf("it is number %d, and the plan allows %d", a.replans, a.run.Compiled.Replans())
 	}
 	d.live, d.n, d.epoch = &e, e.N, r.Epoch
@@ -101,7 +105,7 @@ func (a *auditor) drew(e engine.WorkEnded, r engine.Record) error {
 	d.live = nil
 	switch {
 	case e.Drawn != nil && e.Drawn.Abort != "":
-		if d.over = true; d.step == "" {
+		if d.over = true; !d.own {
 			a.replan = nil
 		}
 	case e.Drawn != nil:
@@ -118,7 +122,7 @@ func (a *auditor) drew(e engine.WorkEnded, r engine.Record) error {
 func (a *auditor) proposed(e engine.ItemOpened) error {
 	d := a.replan
 	switch {
-	case d == nil || d.drawn == nil || d.item != "" || e.Plan != d.drawn.Plan || e.Step != d.step:
+	case d == nil || d.drawn == nil || d.item != "" || e.Plan != d.drawn.Plan || e.Step != map[bool]string{true: d.step}[d.own]:
 		return fmt.Errorf("it asks about %s, and that was not drawn", e.Plan)
 	case (e.Kind == engine.Weakened) != (len(d.drawn.Weakened) > 0):
 		return fmt.Errorf("a %s of a revision that asks less in %v", e.Kind, d.drawn.Weakened)
@@ -135,7 +139,7 @@ func (a *auditor) agreed(e engine.ItemAnswered) error {
 	delete(a.items, e.Item)
 	switch d := a.replan; {
 	case e.Choice == engine.ChooseApprove:
-	case d.step == "":
+	case !d.own:
 		a.replan = nil
 	default:
 		d.over = true

@@ -152,7 +152,7 @@ func (a *auditor) settledByPerson(f *file, e engine.StepSettled) error {
 		}
 	case reply != nil && reply.By == e.By:
 		want := map[string]engine.Status{
-			"approve": engine.Pending, "retry": engine.Pending, "skip": engine.Skipped, "deny": engine.Skipped,
+			"approve": engine.Pending, "retry": engine.Pending, "fallback": engine.Pending, "skip": engine.Skipped, "deny": engine.Skipped,
 			"waive": engine.Waived, "abort": engine.Failed,
 		}[reply.Choice]
 		if f.question {
@@ -248,6 +248,14 @@ func (a *auditor) answered(e engine.ItemAnswered, r engine.Record) error {
 	f, err := a.step(it.Step)
 	if err != nil {
 		return err
+	}
+	if e.Choice == engine.ChooseReplan && it.Kind == engine.Escalation {
+		delete(a.items, e.Item)
+		a.wants = wanted{it.Step, e.By}
+		return nil
+	}
+	if e.Choice == engine.ChooseFallback && it.Kind == engine.Escalation {
+		f.forced = f.def.Fallback
 	}
 	f.reply, f.question = &e, it.Kind == engine.Question
 	if e.Choice == engine.ChooseApprove && it.Shortage == nil {

@@ -93,6 +93,7 @@ type auditor struct {
 	past       map[string]int // attempts of steps that are gone
 	room       int            // before the last revision
 	replan     *drawing       // the revision that is being made
+	wants      wanted         // the revision that the last answer asks for
 	replans    int            // because steps failed
 	draws      int
 	purse      purse                    // of the run

@@ -109,7 +109,7 @@ func (s *State) rule(i int) rule {
 			return nothing
 		}
 		return revises
-	case st.Status == Waiting && st.Item == "" && !s.lastRound(): // else it is asked once the round is over, and the run goes on
+	case st.Status == Waiting && st.Item == "" && !s.lastRound() && !s.revisedFor(i): // else it is asked once the round is over, and the run goes on
 		return escalates
 	case s.undecided(i):
 		return chooses
@@ -239,7 +239,7 @@ func (s *State) heeded(i int) StepSettled {
 		return e
 	}
 	switch a.Choice {
-	case ChooseApprove, ChooseRetry:
+	case ChooseApprove, ChooseRetry, ChooseFallback:
 		e.Status = Pending
 	case ChooseSkip:
 		e.Status, e.Satisfies = Skipped, true

@@ -18,6 +18,10 @@ const (
 	ChooseSkip    = "skip"
 	ChooseWaive   = "waive"
 	ChooseAbort   = "abort"
+	// ChooseFallback is one more attempt, by the fallback of the step, and ChooseReplan
+	// a revision of the plan, which the text of the answer asks for.
+	ChooseFallback = "fallback"
+	ChooseReplan   = "replan"
 )
 
 func (s *State) applyItem(e ItemOpened, r Record) error {
@@ -79,9 +83,15 @@ func (s *State) applyAnswer(e ItemAnswered, at time.Time) error {
 	if err := s.raise(i, it, e); err != nil {
 		return err
 	}
+	if e.Choice == ChooseReplan && it.Kind == Escalation {
+		s.change(i, func(*step) { s.closeItem(i) }) // the command is the next record
+		return nil
+	}
 	s.change(i, func(st *step) {
 		st.Answer = &e
 		switch {
+		case e.Choice == ChooseFallback && it.Kind == Escalation:
+			st.Forced = &forced{Role: s.prog.Step(i).Fallback, By: e.By, Why: e.Text}
 		case it.Kind == Question:
 			st.Output = digest(e.Output())
 			if s.prog.inline[i] {
@@ -147,9 +157,12 @@ func (s *State) escalation(i int) ItemOpened {
 	e := ItemOpened{
 		Item: s.itemName(), Step: p.ID, Attempt: st.Attempt, Kind: Escalation, Cause: st.Verdict,
 		Question: fmt.Sprintf("Step %s %q did not pass in attempt %d: %s. What now?", p.Number, p.Title, st.Attempt, st.Reason),
-		Choices:  []string{ChooseRetry, ChooseSkip, ChooseWaive, ChooseAbort},
+		Choices:  s.recoveries(i),
 	}
 	var context strings.Builder
+	if r := s.run.Replans; r.Failure != "" && r.For == p.ID {
+		fmt.Fprintf(&context, "The plan was not revised: %s\n", indented(r.Failure))
+	}
 	context.WriteString(st.Claims.context())
 	for _, f := range st.Feedback {
 		fmt.Fprintf(&context, "%s: %s", f.Check, f.Verdict)
@@ -167,6 +180,19 @@ func (s *State) escalation(i int) ItemOpened {
 	e.Context = context.String()
 	e.Hash = digest([]byte(e.Question + "\x00" + e.Context))
 	return e
+}
+
+// recoveries are the ways in which a person can go on from a step that did not pass.
+func (s *State) recoveries(i int) []string {
+	st, p := &s.steps[i], s.prog.Step(i)
+	ways := []string{ChooseRetry}
+	if p.Fallback != "" && st.Role != p.Fallback {
+		ways = append(ways, ChooseFallback)
+	}
+	if s.revisable(i) {
+		ways = append(ways, ChooseReplan)
+	}
+	return append(ways, ChooseSkip, ChooseWaive, ChooseAbort)
 }
 
 func (s *State) itemName() string {

@@ -32,7 +32,9 @@ func (s *State) admitOrder(in Order) ([]Event, error) {
 	case DoForce:
 		err = s.refuseForce(c)
 	case DoReplan:
-		err = s.refuseReplan(c)
+		if err = s.refuseReplan(c); c.Step != "" {
+			err = refuse(Invalid, "a replan is of the whole run")
+		}
 	default:
 		err = refuse(Invalid, fmt.Sprintf("unknown command %q", c.Verb))
 	}
@@ -196,6 +198,9 @@ func (s *State) admitReply(in Reply, now time.Time) ([]Event, error) {
 	if err := refuseAnswer(it, a); err != nil {
 		return nil, err
 	}
+	if a.Choice == ChooseReplan && it.Kind == Escalation {
+		return s.admitReplan(it, a)
+	}
 	if it.Kind == Question {
 		i, _ := s.prog.Index(it.Step)
 		if a, err = s.prog.Step(i).admitAnswer(a); err != nil {
@@ -209,7 +214,8 @@ func (s *State) admitReply(in Reply, now time.Time) ([]Event, error) {
 
 // refuseAnswer wants a reason where somebody does without a proof.
 func refuseAnswer(it ItemRow, a ItemAnswered) error {
-	if it.Kind == Question || a.Choice != ChooseSkip && a.Choice != ChooseWaive || strings.TrimSpace(a.Text) != "" {
+	needs := a.Choice == ChooseSkip || a.Choice == ChooseWaive || a.Choice == ChooseReplan
+	if it.Kind == Question || !needs || strings.TrimSpace(a.Text) != "" {
 		return nil
 	}
 	return refuse(Invalid, fmt.Sprintf("a %s needs a reason", a.Choice), ExplainAnswer)

@@ -32,6 +32,7 @@ type replans struct {
 	Tried   [][]string `json:",omitempty"` // what failed before each revision that came of it
 	Met     int        `json:",omitzero"`  // steps that were done when the last of these began
 	Failure string     `json:",omitzero"`  // why the newest gave no revision
+	For     string     `json:",omitzero"`  // with Failure: the step because of which it was to
 }
 
 // Drawn is a revision that was made for a run while that went on. What it says,
@@ -107,7 +108,7 @@ func (s *State) failing() (all []string) {
 // stuck lists the steps that wait for a revision.
 func (s *State) stuck() (ids []string) {
 	for i := range s.steps {
-		if s.replans(i) {
+		if s.replans(i) || s.revisedFor(i) && s.steps[i].Status == Waiting {
 			ids = append(ids, s.prog.Step(i).ID)
 		}
 	}
@@ -128,8 +129,6 @@ func lessThan(a, b []string) bool {
 func (s *State) refuseReplan(c Command) error {
 	name := "run " + s.run.Opened.Run
 	switch {
-	case c.Step != "":
-		return refuse(Invalid, "a replan is of the whole run")
 	case s.run.Live && s.stopping():
 		return refuse(Conflict, name+" is being stopped")
 	case !s.run.Live && s.run.Status != Failed:
@@ -146,6 +145,31 @@ func (s *State) refuseReplan(c Command) error {
 	return nil
 }
 
+// revisable reports whether a revision of the plan could help step i, which did not
+// pass.
+func (s *State) revisable(i int) bool {
+	return s.run.Opened.Policy.Planner && s.run.Opened.Parent == (Parent{}) && !s.lands(i) && s.steps[i].Verdict != Clash
+}
+
+// revisedFor reports whether the plan is being revised because of step i, so that
+// nobody need be asked about it.
+func (s *State) revisedFor(i int) bool {
+	return s.run.Replan != nil && s.run.Replan.Step == s.prog.Step(i).ID
+}
+
+// admitReplan takes the answer that asks for a revision, in the place of another
+// attempt of the step.
+func (s *State) admitReplan(it ItemRow, a ItemAnswered) ([]Event, error) {
+	c := Command{Verb: DoReplan, Step: it.Step, Why: a.Text, By: a.By}
+	if len(a.Args) > 0 {
+		return nil, refuse(Invalid, fmt.Sprintf("%q of item %s takes no arguments", a.Choice, a.Item), NoArgs)
+	}
+	if err := s.refuseReplan(c); err != nil {
+		return nil, err
+	}
+	return []Event{a, c}, nil
+}
+
 // applyReplan begins a replan. Where none is left, or the last one came to
 // nothing, it only ends the run.
 func (s *State) applyReplan(c Command) error {
@@ -154,7 +178,7 @@ func (s *State) applyReplan(c Command) error {
 	switch {
 	case s.run.Replan != nil || s.run.Opened.Parent != (Parent{}):
 		return fmt.Errorf("another revision of run %s is asked for", s.run.Opened.Run)
-	case own && (!known || s.rule(i) != revises), !own && c.Step != "":
+	case own && (!known || s.rule(i) != revises), !own && c.Step != "" && (!known || !s.awaitsRevision(i)):
 		return fmt.Errorf("a revision is asked for because of step %q by %q", c.Step, c.By)
 	}
 	if !s.run.Live {
@@ -179,6 +203,12 @@ func (s *State) applyReplan(c Command) error {
 	s.run.Replan = next
 	s.afterReplan()
 	return nil
+}
+
+// awaitsRevision reports whether step i failed, and nobody is asked about it any more.
+func (s *State) awaitsRevision(i int) bool {
+	st := &s.steps[i]
+	return s.run.Live && st.Status == Waiting && st.Item == "" && st.Answer == nil && st.Order == nil && s.revisable(i)
 }
 
 // exitDiverges is the exit code of a run that does not converge.
@@ -371,7 +401,7 @@ func (s *State) applyDrawn(e WorkEnded) error {
 		return fmt.Errorf("revision %d.%d ended by %q, which is not under way", e.Attempt, e.N, e.How)
 	}
 	s.account(e, "", Amount{})
-	r.Live = false
+	r.Live, s.run.Replans.For = false, r.Step
 	switch {
 	case e.Drawn != nil && e.Drawn.Abort != "":
 		s.run.Replans.Failure = "the planner gave up: " + e.Drawn.Abort
@@ -399,8 +429,11 @@ func (s *State) applyDrawn(e WorkEnded) error {
 func (s *State) proposal() ItemOpened {
 	r, d := s.run.Replan, s.run.Replan.Drawn
 	e := ItemOpened{
-		Item: s.itemName(), Step: r.Step, Kind: Proposal, Plan: d.Plan, Choices: []string{ChooseApprove, ChooseDeny},
+		Item: s.itemName(), Kind: Proposal, Plan: d.Plan, Choices: []string{ChooseApprove, ChooseDeny},
 		Question: fmt.Sprintf("May the run go on with revision %d of its plan? It was made because %s.", d.Version, s.occasion()),
+	}
+	if r.By == Harness {
+		e.Step = r.Step // which fails without
 	}
 	var context strings.Builder
 	if len(d.Weakened) > 0 {
@@ -424,7 +457,7 @@ func (s *State) proposal() ItemOpened {
 func (s *State) occasion() string {
 	r := s.run.Replan
 	i, known := s.prog.Index(r.Step)
-	if !known {
+	if !known || r.By != Harness {
 		return fmt.Sprintf("%s asked for it: %s", r.By, r.Why)
 	}
 	p := s.prog.Step(i)

@@ -267,7 +267,7 @@ func (s *State) shown(i int) Status {
 		return Pending
 	case st.Status == Waiting && !s.run.Live:
 		return Failed
-	case s.run.Replan != nil && s.replans(i):
+	case s.run.Replan != nil && (s.replans(i) || st.Status == Waiting && st.Item == "" && s.revisedFor(i)):
 		return Running
 	case st.Status == Pending && st.dead > 0:
 		return Blocked

@@ -11,7 +11,7 @@ import (
 func Answering(item, schema, choice string) string {
 	words := "piton answer " + item
 	switch {
-	case choice == engine.ChooseSkip || choice == engine.ChooseWaive:
+	case choice == engine.ChooseSkip || choice == engine.ChooseWaive || choice == engine.ChooseReplan:
 		return words + " " + choice + " --text WHY"
 	case choice != engine.ChooseAnswer:
 		return words + " " + ShellWord(choice)
@@ -132,6 +132,10 @@ func Consequence(it engine.ItemRow, choice string) string {
 		return "left out; blocks what needs it; the run fails"
 	case engine.ChooseRetry:
 		return "one more attempt; --text goes with it"
+	case engine.ChooseFallback:
+		return "one more attempt, by the step's fallback"
+	case engine.ChooseReplan:
+		return "the planner revises the plan; --text tells it what is to be otherwise"
 	case engine.ChooseSkip:
 		return "left out; what needs it goes on without it"
 	case engine.ChooseWaive:
