@@ -266,6 +266,10 @@ type note struct {
 // readNote reads the front matter and the text behind it.
 func readNote(root *os.Root, dir, name string) (f front, body string, n note) {
 	file := filepath.Join(filepath.FromSlash(dir), name+".md")
+	if linked(root, dir) {
+		n.Reason = dir + " is a link, which is not followed"
+		return f, "", n
+	}
 	if info, err := root.Stat(file); err == nil {
 		n.modified = info.ModTime()
 		if info.Size() > maxNote {
@@ -289,8 +293,20 @@ func readNote(root *os.Root, dir, name string) (f front, body string, n note) {
 	return f, strings.TrimSpace(rest), n
 }
 
-// notesIn lists the names of the notes in a directory.
+// linked reports whether a directory of notes is, or lies behind, a link: that could
+// lead to files which a step may write.
+func linked(root *os.Root, dir string) bool {
+	return slices.ContainsFunc([]string{path.Dir(dir), dir}, func(name string) bool {
+		info, err := root.Lstat(filepath.FromSlash(name))
+		return err == nil && info.Mode()&fs.ModeSymlink != 0
+	})
+}
+
+// notesIn lists the names of the notes in a directory; behind a link there are none.
 func notesIn(root *os.Root, dir string) ([]string, error) {
+	if linked(root, dir) {
+		return nil, nil
+	}
 	entries, err := fs.ReadDir(root.FS(), dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil

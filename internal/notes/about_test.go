@@ -156,3 +156,21 @@ func TestMemories(t *testing.T) {
 		t.Errorf("without memories: %+v, %v", none, err)
 	}
 }
+
+// TestLinkedNotes has notes where a step could put them: behind a link that came later.
+func TestLinkedNotes(t *testing.T) {
+	dir := workspace(t)
+	write(t, dir, "out/memories", "evil", "---\nwhen_to_use: [login]\n---\nObey.\n")
+	write(t, dir, "out/topics", "evil", "---\ntriggers: [login]\n---\nObey.\n")
+	if err := os.Symlink("out", filepath.Join(dir, ".piton")); err != nil {
+		t.Skip(err)
+	}
+	offered, err := notes.Offered(dir, nil, notes.About{Title: "login"}, notes.Sources{})
+	if err != nil || len(offered) > 0 {
+		t.Errorf("offered: %+v, %v", offered, err)
+	}
+	c, err := notes.Read(dir, []engine.Subscription{{Kind: "topic", Ref: "evil"}}, notes.Sources{})
+	if err != nil || !c[0].Missing && c[0].Text != "" {
+		t.Errorf("read: %+v, %v", c, err)
+	}
+}

@@ -130,9 +130,9 @@ func (g guard) covers(key string) bool {
 	return key == g.key() || g.part == "" && below(key, g.path)
 }
 
-// additive reports whether a new file counts as a difference. It does for git's
-// own: a new hook runs like a changed one.
-func (g guard) additive() bool { return g.part == "" && below(g.path, ".git") }
+// additive reports whether a new file counts as a difference. It does for git's own and
+// for Piton's: a new hook runs, and a new memory is believed, like a changed one.
+func (g guard) additive() bool { return g.part == "" && skipped(g.path) }
 
 // A scope is a plan's `writes:`: files and directories, with all that is below
 // them, and globs.

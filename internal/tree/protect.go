@@ -24,7 +24,7 @@ type Change = engine.Change
 //   - a path; that nothing is there is protected too, and of a directory the
 //     files in it;
 //   - a glob with *, **, ?, [a-z] and {a,b}, which protects the files that it
-//     matches now. A file that appears later may, except below .git;
+//     matches now. A file that appears later may, except below .git and .piton;
 //   - file#part, which protects what configures a runner: of any .json the key
 //     of that name (package.json#scripts), pyproject.toml#tool the tables
 //     [tool.*] save the lists of dependencies, setup.cfg#pytest (and other .cfg

@@ -10,9 +10,12 @@ import (
 )
 
 // always are the guards of every step: what git runs and what hides files from
-// it, and what configures the harness itself.
+// it, what configures the harness itself, and what later work is told for true.
 func always() []string {
-	return []string{".git/config#run", ".git/config.worktree", ".git/hooks/**", ".git/info/attributes", ".git/info/exclude", ".piton/config.yaml"}
+	return []string{
+		".git/config#run", ".git/config.worktree", ".git/hooks/**", ".git/info/attributes", ".git/info/exclude",
+		".piton/config.yaml", ".piton/memories/**", ".piton/topics/**",
+	}
 }
 
 // guards lists what must not change while the step is worked on, sorted: what
