@@ -24,10 +24,10 @@ type doFlags struct {
 func (a *app) doCmd() *cobra.Command {
 	var f doFlags
 	c := &cobra.Command{
-		Use:   "do REQUEST --check CMD",
+		Use:   "do REQUEST --check COMMAND",
 		Short: "Run one task with one check, without writing a plan first",
-		Long: `Makes a plan of one step: an agent gets the request as its task, and the step is done when CMD
-passes. The plan is written to plans/, shown, and run like any other, after your approval.`,
+		Long: `Makes a plan of one step: an agent gets the request as its task, and the step is done when
+COMMAND passes. The plan is written to plans/, shown, and run like any other, after your approval.`,
 		Example: "  piton do \"Add a --version flag\" --check './app --version | grep -q 1.2'\n  piton do 'make docs' --agent script --check 'test -s docs/index.html' --yes",
 		Args:    atLeast("a request", 1),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -35,7 +35,7 @@ passes. The plan is written to plans/, shown, and run like any other, after your
 		},
 	}
 	c.Flags().StringVar(&f.check, "check", "", "the shell `COMMAND` that decides whether it is done")
-	c.Flags().StringVar(&f.agent, "agent", "", "the `ROLE` of the agent; absent: the default agent")
+	c.Flags().StringVar(&f.agent, "agent", "", "the `AGENT` that does it; absent: the default agent")
 	c.Flags().BoolVarP(&f.yes, "yes", "y", false, "approve the plan in your name")
 	c.Flags().BoolVar(&f.detach, "detach", false, "run in the background")
 	c.Flags().BoolVar(&f.unsealed, "allow-unsealed", false, "accept less isolation than the policy asks for; recorded in your name")

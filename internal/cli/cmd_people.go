@@ -68,8 +68,8 @@ func (a *app) forceCmd() *cobra.Command {
 	cmd := engine.Command{Verb: engine.DoForce}
 	c := &cobra.Command{
 		Use: "force-agent STEP AGENT", Short: "Choose the agent of a step",
-		Long: `From its next attempt on the step is done by this agent, whatever the plan or the rules say. An attempt that
-is under way goes on. The contract decides as before.`,
+		Long: `From its next attempt on, this agent does the step, whatever the plan or the rules say. An attempt
+that is under way goes on. The contract decides as before.`,
 		Example: "  piton force-agent write-tests reviewer --why \"knows the test suite\"",
 		Args:    exactly("a step and an agent", 2),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -87,15 +87,16 @@ func (a *app) replanCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use: "replan [RUN]", Short: "Have the plan of a run revised by the planner",
 		Long: `Asks the configured planner for the next revision of the plan that a run goes by. What works now
-finishes first, and nothing new starts meanwhile. Steps that the revision leaves as they are keep their proof.
-A revision that asks less than the plan does waits for your yes in the inbox, whatever the policy says.`,
+finishes first, and nothing new starts meanwhile. Steps that the revision leaves as they are keep
+their proof. A revision that proves or guards less than the plan does waits for your approval in the
+inbox, whatever the policy says.`,
 		Example: "  piton replan --why \"the tests have moved to test/\"\n  piton replan 7f3a21 --why \"split the migration\"",
 		Args:    atMost("a run", 1),
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.command(c.Context(), first(args), "", cmd)
 		},
 	}
-	c.Flags().StringVar(&cmd.Why, "why", "", "what is to be otherwise, and why; the planner is told")
+	c.Flags().StringVar(&cmd.Why, "why", "", "what to change, and why; the planner is told")
 	return c
 }
 

@@ -31,15 +31,17 @@ func (a *app) planCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "plan REQUEST",
 		Short: "Have a plan made of a request, by the configured planner",
-		Long: `Asks the configured planner for a plan of the request, verifies it, and sends it back with the
-findings until it verifies, three times at the most. Nothing is run or approved. At a terminal the
-plan is written to plans/, with -o to a file, and otherwise printed. Existing files are kept.
+		Long: `Asks the configured planner for a plan of the request and verifies the answer. If something is
+wrong, it goes back with the findings. The planner is asked three times at most. Nothing is run or
+approved. At a terminal the plan is written to plans/, with -o to a file, and otherwise printed.
+Existing files are kept.
 
 REQUEST is what you want, in words, or - for standard input. It may also be an issue in the JSON of
-gh issue view or glab issue view: its title, labels, text and link are the request, its comments are
-told as what others said, and piton show INTENT keeps the link. The journal keeps the question and
-the answer: the same question is answered from there, unless the workspace has changed since, or you
-give --again.`,
+gh issue view or glab issue view. Then its title, labels, text and link are the request. Its comments
+are told as what others said. piton show INTENT shows the link.
+
+The journal keeps the question and the answer. The same question is answered from there, unless the
+workspace has changed since, or you give --again.`,
 		Example: "  piton plan \"Logins on slow connections time out after 30 s; they should not\"\n" +
 			"  gh issue view 423 --json number,title,body,labels,url | piton plan - -o plans/login.md\n  piton plan --file request.txt --constraint 'the public API stays as it is'",
 		RunE: func(c *cobra.Command, args []string) error {

@@ -20,7 +20,7 @@ func (a *app) toolsCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use: "tools", Example: "  piton tools\n  piton tools --functions\n  piton tools show write_file\n  piton tools --json | jq -r '.data.tools[].name'",
 		Short: "List the tools that steps can call",
-		Long: "Lists the built-in tools and those of the configured MCP servers, which it starts to ask them. `piton tools show NAME` prints one with its schemas.\n" +
+		Long: "Lists the built-in tools and those of the configured MCP servers, which it starts to\nask them. `piton tools show NAME` prints one with its schemas.\n" +
 			"--functions prints them all as functions for a language model, in the JSON form of OpenAI.",
 		Args: verbs,
 		RunE: func(c *cobra.Command, _ []string) error {

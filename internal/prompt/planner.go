@@ -167,7 +167,7 @@ func worker(agents []Role) string {
 // Example is the plan that shows the format, for whoever does the work and owns it.
 func Example(agents []Role, owner string) string {
 	target, task := worker(agents), "Write the cause of the wrong total to `docs/cause.md`, under a heading `## Cause`. Change nothing else."
-	second := "Mend the sum in `src/total.sh` as `docs/cause.md` says, and add a case for it to `tests/total.sh`."
+	second := "Fix the sum in `src/total.sh` as `docs/cause.md` says, and add a case for it to `tests/total.sh`."
 	if target == "script" {
 		task = "```shell\nmkdir -p docs && printf '## Cause\\n' > docs/cause.md\n```"
 		second = "```shell\nmkdir -p src tests && touch src/total.sh tests/total.sh\n```"
@@ -178,7 +178,7 @@ status: draft
 owner: {owner}
 ---
 
-# Mend the total of an invoice
+# Fix the total of an invoice
 
 **Context:** What everybody who works on it has to know, in a few sentences.
 
@@ -199,7 +199,7 @@ grep -q '^## Cause' docs/cause.md
 exit_code == 0
 **on_fail:** retry(2), then escalate
 
-### 2. Mend it
+### 2. Fix it
 
 **target:** {target}
 **needs:** 1
@@ -260,7 +260,7 @@ func Again(question string, back Back) string {
 	}
 	b.WriteString("You were asked before. This was your plan:\n\n")
 	fence(&b, head(back.Draft, MaxDraft))
-	b.WriteString("\nThis is wrong with it, by line and column. Mend all of it, keep what is right, and answer with the whole plan:\n\n")
+	b.WriteString("\nThis is wrong with it, by line and column. Correct all of it, keep what is right, and answer with the whole plan:\n\n")
 	shown := back.Findings[:min(len(back.Findings), MaxFindings)]
 	for _, f := range shown {
 		b.WriteString("- " + inline(f) + "\n")

@@ -47,7 +47,7 @@ func cause(b *strings.Builder, in Revision) {
 	if in.Asked {
 		b.WriteString("A person asks for another revision, with these words:\n\n")
 	} else {
-		b.WriteString("The tries of a step are used up. The last one ended so:\n\n")
+		b.WriteString("The attempts of a step are used up. The last one ended so:\n\n")
 	}
 	fence(b, in.Why)
 }
@@ -107,7 +107,7 @@ func named(list []string) string {
 
 const revising = `# Revise a plan
 
-A plan is carried out step by step. A step is done only when its contract and its required checks pass; nobody's word counts. The run of the plan below cannot go on as it is. Write the next revision of the plan.
+A plan is carried out step by step. A step is done only when its contract and its required checks pass; nobody's word counts. Write the next revision of the plan below.
 `
 
 const mayChange = `
@@ -115,9 +115,9 @@ const mayChange = `
 
 - Give a step that failed another task, other arguments, another agent, or what it needs to know.
 - Insert steps before it, or split it. The step that keeps the id keeps the contract.
-- Leave a step out by ` + "`when: false`" + `.
+- Leave a step out by ` + "`when: false`" + `, only if it cannot be done. That makes the plan weaker.
 - Leave everything else word for word as it is, the ids of steps too.
-- Do not ask less than the plan does: no contract, check or criterion may be dropped, weakened or made optional, no scope widened, no protection removed, and no budget raised. A person has to approve a plan that asks less, and may say no.
+- Do not make the plan weaker in any other way: no contract, check or criterion may be dropped, weakened or made optional, no scope widened, no protection removed, and no budget raised. A person has to approve a weaker plan, and may say no.
 - Where it cannot be done at all, give up, and say why.
 `
 
