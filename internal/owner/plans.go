@@ -27,8 +27,16 @@ type saying struct {
 	said    api.Said
 }
 
+// saying begins to answer a request about a plan. The revision that the plan's run goes by
+// is put into the document first: an owner that was killed may have left that undone, and
+// the text before it is nobody's edit.
 func (u *uses) saying(ctx context.Context, q api.Saying) (*saying, error) {
 	p, err := u.Owner.product(ctx, u.caller)
+	if err == nil {
+		if head, err := p.RunOf(ctx, q.Word); err == nil && head.Run != "" && !head.Ended {
+			u.rewrite(head.Stream, false)
+		}
+	}
 	return &saying{uses: u, Saying: q, product: p}, err
 }
 
