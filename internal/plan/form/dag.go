@@ -86,7 +86,7 @@ func callFields() []field[row] {
 			func(s row) (bool, bool) { return true, s.Critical.Value },
 			func(_ *reader, n *node, s row, v bool) { s.Critical = plan.Field[bool]{Value: v, Set: true, Pos: n.at} }),
 		statusField[row]("pending", "blocked", "ready", "running", "completed", "failed", "skipped"),
-		past[row]("result", "The step's output.", anything()),
+		past[row](resultKey, "The step's output.", anything()),
 	}
 }
 
@@ -162,10 +162,7 @@ func (r *reader) readDAG(root *node, p *plan.Plan) {
 
 // writeDAG writes the steps that call a tool or ask. It names those that it left out.
 func (d Document) writeDAG() ([]byte, map[int]string, error) {
-	history := d.kept
-	if d.Form != DAG {
-		history = nil
-	}
+	history := d.past(DAG)
 	root := objectOf(d.Plan, dagFields(), history[-1])
 	steps, table, refs := root.get("steps"), callFields(), d.Plan.Refs()
 	dropped := map[int]string{}

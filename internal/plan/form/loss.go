@@ -84,14 +84,21 @@ func (c *comparison) history() {
 		c.lose(id(place), "status", mark)
 	}
 	for _, place := range slices.Sorted(maps.Keys(d.kept)) {
+		var past []pair
 		for _, p := range d.kept[place] {
 			switch {
 			case p.key == orderKey: // the order of the steps, which every form has
 			case strings.HasPrefix(p.key, checklistOf):
 				c.lose("", p.key, "it is data that only the file itself holds")
-			case !d.Form.holdsSame(c.to):
-				c.lose(id(place), p.key, "it is data about the past, which only the form it came in holds")
+			default:
+				past = append(past, p)
 			}
+		}
+		if d.Form.holdsSame(c.to) {
+			continue
+		}
+		for _, key := range unheld(past, d.Form, c.to, place < 0) {
+			c.lose(id(place), key, fmt.Sprintf("it is data about the past, for which %s has no place", c.to))
 		}
 	}
 }

@@ -133,10 +133,7 @@ func readSteps(r *reader, n *node, p header, table []field[row]) {
 
 // sheet is the document in the form of YAML and JSON.
 func (d Document) sheet(to Form) *node {
-	history := d.kept
-	if !d.Form.holdsSame(to) {
-		history = nil
-	}
+	history := d.past(to)
 	root := objectOf(d.Plan, sheetFields(), history[-1])
 	steps, table, refs := root.get("steps"), stepFields(), d.Plan.Refs()
 	for i, s := range d.Plan.Steps {

@@ -234,10 +234,7 @@ func (d Document) writeTaskPlan() ([]byte, error) {
 			t.config.tests, t.config.testsCmd = true, c.Command
 		}
 	}
-	var history []pair
-	if d.Form == TaskPlan {
-		history = d.kept[-1]
-	}
+	history := d.past(TaskPlan)[-1]
 	if d.recorded {
 		t.items = d.items // the ids that its writer gave, and their order
 	}
