@@ -331,6 +331,7 @@ func (l *words) verdict(h view.Happening) {
 		if !h.Proven {
 			l.add("unproven")
 		}
+		l.note(h.Text)
 		return
 	}
 	if len(h.Checks) == 0 || h.Verdict != engine.Fail {

@@ -159,7 +159,7 @@ func (t theme) gather(s view.Standing, indent string, add func(row []cell, below
 // below is what stands below the row of a step.
 func (t theme) below(st engine.StepRow, s view.Standing, indent int) []string {
 	var lines []string
-	if reason := t.line(st.Reason); reason != "" && (st.Status != engine.Done || !st.Proven || st.Phase == engine.Ratchet) {
+	if reason := t.line(st.Reason); reason != "" {
 		lines = append(lines, t.under(indent, idleTone, reason)...)
 	}
 	if text := view.LoopLine(st.Loop); text != "" {

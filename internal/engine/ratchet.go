@@ -248,10 +248,12 @@ func (s *State) proved(i int, v Verdict) {
 	if v != Pass {
 		return
 	}
-	st := &s.steps[i]
 	s.release(i)
-	st.become(NoPhase)
-	st.Verdict, st.Reason = Pass, ""
+	s.change(i, func(st *step) {
+		why := missed(st.Checks)
+		st.become(NoPhase)
+		st.Verdict, st.Reason, st.Missed = Pass, why, why != ""
+	})
 }
 
 func (s *State) endRound() {

@@ -197,6 +197,7 @@ func (s *State) settleAs(i int, st *step, e StepSettled, at time.Time) {
 			s.move(c.Moved)
 		}
 		s.credits(i, e)
+		st.Missed = e.Verdict == Pass && missed(st.Checks) != ""
 		st.Ended, st.Feedback, st.Restore, st.Note = nil, nil, nil, ""
 		st.Merged = false
 	default:
@@ -227,7 +228,7 @@ func (st *step) reenter(e StepSettled, order *Command, answer *ItemAnswered) {
 	}
 	st.become(NoPhase)
 	st.Status, st.Started, st.Finished = Pending, time.Time{}, time.Time{}
-	st.Proven, st.Counts, st.Aborted = false, false, false
+	st.Proven, st.Counts, st.Aborted, st.Missed = false, false, false, false
 	switch {
 	case e.By == Harness && e.Verdict == OverBudget:
 		return

@@ -78,6 +78,7 @@ type sums struct {
 	Unsat    int
 	Proven   int // their contract failed before and passed after
 	Unproven int // done, and their contract passed before too, or was not asked
+	Missed   int // done, and an optional check did not pass
 	Waived   int
 	Skipped  int
 	Apart    int // steps that no sum counts: their instances are counted
@@ -128,6 +129,7 @@ type outcome struct {
 	Verdict  Verdict   `json:",omitzero"`
 	Reason   string    `json:",omitzero"`
 	Proven   bool      `json:",omitzero"`
+	Missed   bool      `json:",omitzero"` // an optional check did not pass
 	Counts   bool      `json:",omitzero"` // skipped, and satisfies what needs it
 	Aborted  bool      `json:",omitzero"` // failed by a person's word
 	Again    bool      `json:",omitzero"` // re-entered by regression once

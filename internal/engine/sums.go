@@ -6,6 +6,8 @@ import "slices"
 type standing struct {
 	satisfied, hopeless, critical, done, proven, waived, skipped, failed bool
 
+	missed bool // an optional check did not pass
+
 	apart bool // counted by its instances, or by none of the sums
 }
 
@@ -18,6 +20,7 @@ func (s *State) standing(i int) standing {
 		critical:  st.Status == Failed && s.prog.Step(i).Critical,
 		done:      st.Status == Done && !divided && !s.lands(i),
 		proven:    st.Proven,
+		missed:    st.Missed,
 		waived:    st.Status == Waived,
 		skipped:   st.Status == Skipped,
 		failed:    st.Status == Failed && st.lapsed(),
@@ -60,6 +63,9 @@ func (s *State) tally(x standing, by int) {
 	}
 	if x.apart && x.satisfied {
 		s.run.ApartMet += by
+	}
+	if x.done && x.missed {
+		s.run.Missed += by
 	}
 	switch {
 	case x.done && x.proven:

@@ -161,6 +161,24 @@ func verdictOf(checks []CheckEnded) (Verdict, string) {
 	return Pass, ""
 }
 
+// missed says which checks did not pass that need not; "" is none.
+func missed(checks []CheckEnded) string {
+	const most = 5
+	var all []string
+	for _, c := range checks {
+		if !c.Required && c.Verdict != Pass && c.Verdict != NoVerdict {
+			all = append(all, checkReason(c))
+		}
+	}
+	if n := len(all); n > most {
+		all = append(all[:most], fmt.Sprintf("and %d more", n-most))
+	}
+	if len(all) == 0 {
+		return ""
+	}
+	return "optional: " + strings.Join(all, "; ")
+}
+
 func checkReason(c CheckEnded) string {
 	switch {
 	case c.Check == Judge && c.Verdict == Fail:

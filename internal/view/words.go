@@ -79,6 +79,9 @@ func Sums(h engine.HeadRow) []string {
 			parts = append(parts, fmt.Sprintf("%d %s", p.n, p.word))
 		}
 	}
+	if h.Missed > 0 {
+		parts = append(parts, "optional checks failed in "+Plural(h.Missed, "step", "steps"))
+	}
 	if h.Weaker != "" {
 		parts = append(parts, h.Weaker)
 	}
