@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/piton-dev/piton/internal/plan"
 )
@@ -149,7 +151,59 @@ func spends(b plan.Field[plan.Budget]) bool {
 	return b.Value.Tokens > 0 || b.Value.CostMicros > 0
 }
 
+// Less than any attempt of an agent takes: its prompt and its start alone.
+const (
+	leastTokens = 1000
+	leastCost   = 100 // millionths of a dollar
+	leastTime   = 5 * time.Second
+)
+
+// checkTooLittle finds budgets in which no work of an agent fits: those of the plan and of
+// steps, and timeouts that a budget of time cuts off.
+func (p *pass) checkTooLittle() {
+	whole, attempts := p.doc.plan.Budget, 0
+	for _, u := range p.doc.units {
+		if whole.Value.Wall > 0 && u.Timeout.Set && u.Timeout.Value > whole.Value.Wall {
+			p.report(u, u.Timeout.Pos, fmt.Sprintf("step %q has a timeout of %s, and the plan's budget ends after %s", u.ID.Value, plan.FormatDuration(u.Timeout.Value), plan.FormatDuration(whole.Value.Wall)),
+				"raise the plan's budget, or lower the timeout").Severity = Warning
+		}
+		if _, agent, ok := p.facts.Agent(u.Target.Value); !u.works() || !ok || agent.Shell {
+			continue
+		}
+		if what := tooLittle(u.Budget.Value, 1); what != "" {
+			p.report(u, u.Budget.Pos, fmt.Sprintf("no attempt of step %q fits into %s", u.ID.Value, what), "raise the budget, or leave it out").Severity = Warning
+		}
+		attempts += u.Instances()
+	}
+	if what := tooLittle(whole.Value, attempts); attempts > 0 && what != "" {
+		steps := "the step of an agent does"
+		if attempts > 1 {
+			steps = fmt.Sprintf("%d steps of agents do", attempts)
+		}
+		p.report(nil, whole.Pos, fmt.Sprintf("%s not fit into %s", steps, what), "raise the budget, or leave it out").Severity = Warning
+	}
+}
+
+// tooLittle is the part of a budget that not even so many attempts fit into; "" is none.
+func tooLittle(b plan.Budget, attempts int) string {
+	n := int64(attempts)
+	switch {
+	case b.Tokens > 0 && b.Tokens < n*leastTokens:
+		return fmt.Sprintf("%d tokens: each takes %d at the very least", b.Tokens, leastTokens)
+	case b.CostMicros > 0 && b.CostMicros < n*leastCost:
+		return fmt.Sprintf("%s: each takes %s at the very least", dollars(b.CostMicros), dollars(leastCost))
+	case b.Wall > 0 && b.Wall < leastTime: // they may work beside each other
+		return fmt.Sprintf("%s: an agent takes %s at the very least", plan.FormatDuration(b.Wall), plan.FormatDuration(leastTime))
+	}
+	return ""
+}
+
+func dollars(micros int64) string {
+	return "$" + strconv.FormatFloat(float64(micros)/1e6, 'f', -1, 64)
+}
+
 func checkBudget(p *pass) {
+	p.checkTooLittle()
 	h := p.doc.plan
 	whole := h.Budget.Value
 	if whole == (plan.Budget{}) {
