@@ -26,6 +26,22 @@ type Forecast struct {
 	Unknown  int           // steps of agents without any earlier attempt
 }
 
+// Over names what of a budget the forecast is over: tokens, money, time. Steps that run
+// beside each other may take less time than all of them together.
+func (f Forecast) Over(p *plan.Plan) (parts []string) {
+	b := p.Budget.Value
+	if b.Tokens > 0 && f.Tokens > b.Tokens {
+		parts = append(parts, "tokens")
+	}
+	if b.CostMicros > 0 && f.Cost > b.CostMicros {
+		parts = append(parts, "money")
+	}
+	if b.Wall > 0 && f.Work > b.Wall && p.Parallel.Value <= 1 {
+		parts = append(parts, "time")
+	}
+	return parts
+}
+
 // Bounds on what is read of the past.
 const (
 	pastRuns    = 10

@@ -559,6 +559,10 @@ func (p *Product) Revision(ctx context.Context, word string) (*engine.Revision, 
 	if r, ok := w.Revision(word); ok {
 		return r, nil
 	}
+	if IsRevision(word) {
+		e, err := p.numbered(ctx, word)
+		return e.Revision, err
+	}
 	var found *engine.Revision
 	for r := range w.Revisions {
 		switch {

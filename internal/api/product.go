@@ -111,6 +111,9 @@ func (p *Product) Find(ctx context.Context, prefix string) (engine.HeadRow, erro
 	case prefix == "":
 		return engine.HeadRow{}, NoRuns()
 	}
+	if IsRevision(prefix) {
+		return p.onRevision(ctx, prefix)
+	}
 	if _, err := os.Stat(p.at(prefix)); err == nil {
 		return engine.HeadRow{}, &Problem{
 			Code: NotFound, Message: prefix + " is a file; this needs the id of a run",

@@ -425,30 +425,66 @@ func (p *Product) TextOf(ctx context.Context, word string) (Text, error) {
 	if source, err := p.readPlan(word); err == nil {
 		return p.text(word, source)
 	}
-	name, number, numbered := cutLast(word, "@")
-	if !numbered {
-		if head, err := p.Find(ctx, word); err == nil {
-			return p.kept(ctx, word, head.Plan)
+	if IsRevision(word) {
+		e, err := p.numbered(ctx, word)
+		if err != nil {
+			return Text{}, err
 		}
-		r, err := p.Revision(ctx, word)
-		if err == nil {
-			return p.kept(ctx, r.Drafted.Plan, r.Drafted.Plan)
-		}
-		if Explain(err).Code == NotFound {
-			_, err = p.readPlan(word)
-		}
-		return Text{}, err
+		return p.kept(ctx, word, e.Drafted.Plan)
 	}
+	if head, err := p.Find(ctx, word); err == nil {
+		return p.kept(ctx, word, head.Plan)
+	}
+	r, err := p.Revision(ctx, word)
+	if err == nil {
+		return p.kept(ctx, r.Drafted.Plan, r.Drafted.Plan)
+	}
+	if Explain(err).Code == NotFound {
+		_, err = p.readPlan(word)
+	}
+	return Text{}, err
+}
+
+// IsRevision reports whether a word has the form of a revision of what has a name, as in
+// fix.md@2 or 7f3a21@2.
+func IsRevision(word string) bool {
+	name, number, numbered := cutLast(word, "@")
+	return numbered && name != "" && number != "" && strings.Trim(number, "0123456789") == ""
+}
+
+// numbered is the revision that a word names by its number.
+func (p *Product) numbered(ctx context.Context, word string) (Entry, error) {
+	name, number, _ := cutLast(word, "@")
 	all, err := p.History(ctx, name)
 	if err != nil {
-		return Text{}, err
+		return Entry{}, err
 	}
 	for _, e := range all {
 		if fmt.Sprint(e.Drafted.Version) == number {
-			return p.kept(ctx, word, e.Drafted.Plan)
+			return e, nil
 		}
 	}
-	return Text{}, &Problem{Code: NotFound, Message: fmt.Sprintf("%s has no revision %s", name, number), Hint: "piton history " + name + " lists them"}
+	return Entry{}, &Problem{Code: NotFound, Message: fmt.Sprintf("%s has no revision %s", name, number), Hint: "piton history " + name + " lists them"}
+}
+
+// onRevision is the newest run that goes by the revision which a word names by its
+// number, that run itself where the word names one.
+func (p *Product) onRevision(ctx context.Context, word string) (engine.HeadRow, error) {
+	e, err := p.numbered(ctx, word)
+	if err != nil {
+		return engine.HeadRow{}, err
+	}
+	name, number, _ := cutLast(word, "@")
+	runs := slices.Clone(e.Runs)
+	if head, err := p.Find(ctx, name); err == nil {
+		runs = append(runs, head.Run)
+	}
+	for _, run := range slices.Backward(runs) {
+		if head, err := p.Find(ctx, run); err == nil && head.Plan == e.Drafted.Plan {
+			return head, nil
+		}
+	}
+	return engine.HeadRow{}, &Problem{Code: NotFound, Message: fmt.Sprintf("no run goes by revision %s of %s", number, name), Hint: "piton show " + word + " shows its text"}
 }
 
 func cutLast(s, sep string) (before, after string, found bool) {

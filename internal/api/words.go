@@ -30,6 +30,10 @@ func (p *Product) RunAndStep(ctx context.Context, words []string) (engine.HeadRo
 // OfWord is the plan that a word names: that of a run, with its row, or the revision
 // of this id. Without a word, that of the newest run.
 func (p *Product) OfWord(ctx context.Context, word string) (engine.HeadRow, *engine.Revision, *Document, error) {
+	if IsRevision(word) {
+		r, doc, err := p.Kept(ctx, word)
+		return engine.HeadRow{}, r, doc, err
+	}
 	head, err := p.Find(ctx, word)
 	id := head.Plan
 	if err != nil {

@@ -30,7 +30,7 @@ new form cannot hold is listed.
 For a RUN it writes the run's own text of the plan. As yaml and json this includes the history: ids
 and versions, and for each step status, agent, attempts, times, output and error. As dag it includes
 the status and result of each call, as taskplan how the loop stands: iteration, status, checklist
-and activity. The id of a revision gives only its text.`,
+and activity. A revision, by its id or as in fix.md@1, gives only its text.`,
 		Example: "  piton export plans/fix.md --to yaml\n  piton export plans/fix.md --to json -o fix.json\n  piton export 7f3a21 --to yaml",
 		Args:    exactly("a plan or a run", 1),
 		RunE: func(c *cobra.Command, args []string) error {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/piton-dev/piton/internal/api"
 	"github.com/piton-dev/piton/internal/engine"
+	"github.com/piton-dev/piton/internal/plan"
 	"github.com/piton-dev/piton/internal/view"
 )
 
@@ -21,7 +22,7 @@ func (a *app) showCmd() *cobra.Command {
 		Short: "Show a plan, the plan of a run, or a task with its history",
 		Long: `Shows who does each step, what it waits for, and what proves it. PLAN is a file, or - for
 standard input. For a RUN, or the newest if none is given, shows the run's own text, whatever
-the file says now. The id of a revision shows that revision.
+the file says now. The id of a revision shows that revision, and so do fix.md@1 and 7f3a21@2.
 
 For an INTENT or a TASK, which piton list --tasks shows, it lists the revisions of the plan, the
 runs, and each status with time and reason; with --json those of the steps too.
@@ -74,7 +75,7 @@ func isPath(word string) bool {
 		return false
 	}
 	_, err := os.Lstat(word)
-	return err == nil || strings.ContainsAny(word, `/\`) || strings.HasSuffix(word, ".md")
+	return err == nil || !api.IsRevision(word) && (strings.ContainsAny(word, `/\`) || strings.HasSuffix(word, ".md"))
 }
 
 func isNotFound(err error) bool {
@@ -91,10 +92,10 @@ func (a *app) showDocument(ctx context.Context, doc *api.Document, r *engine.Rev
 	if r != nil {
 		d["id"], d["version"], d["status"] = r.Drafted.Plan, r.Drafted.Version, view.PlanStatus(r)
 	}
-	if f := view.ForecastOf(f); f != nil {
+	if f := view.ForecastOf(f, doc.Plan); f != nil {
 		d["forecast"] = f
 	}
-	a.prints("plan", d, func(t theme) []string { return append(t.family(doc), t.forecast(f)...) })
+	a.prints("plan", d, func(t theme) []string { return append(t.family(doc), t.forecast(f, doc.Plan)...) })
 	return nil
 }
 
@@ -108,7 +109,7 @@ func (a *app) forecast(ctx context.Context, doc *api.Document) (f api.Forecast) 
 }
 
 // forecast shows what a plan may use; nothing where nothing is known.
-func (t theme) forecast(f api.Forecast) []string {
+func (t theme) forecast(f api.Forecast, p *plan.Plan) []string {
 	if f.Steps == 0 {
 		return nil
 	}
@@ -124,5 +125,9 @@ func (t theme) forecast(f api.Forecast) []string {
 	if f.Unknown > 0 {
 		text += fmt.Sprintf(" (%s)", view.Plural(f.Unknown, "new step", "new steps"))
 	}
-	return append([]string{""}, t.under(0, idleTone, text)...)
+	lines := append([]string{""}, t.under(0, idleTone, text)...)
+	if over := f.Over(p); len(over) > 0 {
+		lines = append(lines, t.under(0, warnTone, fmt.Sprintf("that is more %s than the plan's budget has", strings.Join(over, " and ")))...)
+	}
+	return lines
 }

@@ -30,8 +30,8 @@ func (a *app) verifyCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "verify PLAN...",
 		Short: "Check plans and list what is wrong, like a compiler",
-		Long: `Prints every finding with its line and column. Runs and records nothing. - reads a plan from
-standard input.
+		Long: `Prints every finding with its line and column. Runs and records nothing. PLAN is a file, - for
+standard input, a run, or a revision: 7f3a21@2, fix.md@1.
 
 Exit code 0 if no plan has an error, 4 if one has, 2 if one cannot be read.`,
 		Example: `  piton verify plans/fix.md
@@ -139,13 +139,43 @@ func (a *app) product(place api.Place, conf config.Config) *api.Product {
 // readOne reads a plan from a file, or from standard input for "-".
 func (a *app) readOne(ctx context.Context, product *api.Product, path string) (*api.Document, error) {
 	if path != "-" {
-		return product.Read(ctx, path)
+		doc, err := product.Read(ctx, path)
+		if err == nil || isPath(path) {
+			return doc, err
+		}
+		kept, other := a.recorded(ctx, path)
+		if kept != nil || other != nil {
+			return kept, other
+		}
+		return nil, err
 	}
 	source, err := a.source(path)
 	if err != nil {
 		return nil, err
 	}
 	return product.Verify(ctx, stdinName, source), nil
+}
+
+// recorded is the text that a run goes by, or that a revision is, under the name that it
+// was asked for; nil where the journal has none of that name. The error is about a revision
+// that is not there.
+func (a *app) recorded(ctx context.Context, word string) (doc *api.Document, err error) {
+	a.look(ctx, func(s *session) {
+		_, _, kept, wrong := s.OfWord(ctx, word)
+		if wrong != nil || kept == nil {
+			if api.IsRevision(word) {
+				err = wrong
+			}
+			return
+		}
+		for i := range kept.Findings {
+			if kept.Findings[i].File == kept.Path {
+				kept.Findings[i].File = word
+			}
+		}
+		kept.Path, doc = word, kept
+	})
+	return doc, err
 }
 
 // findings prints what is wrong with the documents, in the order they were named.

@@ -258,12 +258,13 @@ type Forecast struct {
 	Attempts int      `json:"attempts"`
 	Steps    int      `json:"steps"`
 	Unknown  int      `json:"unknown"` // steps of agents of which nothing is known
+	Over     []string `json:"over"`    // of the plan's budget: tokens, money, time
 }
 
 // ForecastOf is nil where nothing is known.
-func ForecastOf(f api.Forecast) *Forecast {
+func ForecastOf(f api.Forecast, p *plan.Plan) *Forecast {
 	if f.Steps == 0 {
 		return nil
 	}
-	return &Forecast{OrNull(f.Tokens), OrNull(float64(f.Cost) / 1e6), f.Work.Milliseconds(), f.Attempts, f.Steps, f.Unknown}
+	return &Forecast{OrNull(f.Tokens), OrNull(float64(f.Cost) / 1e6), f.Work.Milliseconds(), f.Attempts, f.Steps, f.Unknown, List(f.Over(p))}
 }
