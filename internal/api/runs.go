@@ -91,6 +91,7 @@ func (p *Product) opening(ctx context.Context, d *Document, r *engine.Revision, 
 		Policy: engine.Policy{
 			MaxParallel: pol.MaxParallel, Baseline: pol.Baseline == "on", Ratchet: pol.Ratchet == "end", Unmetered: pol.Unmetered,
 			Approve: pol.Approve, Planner: !p.Config.Planner.None(), Frames: pol.Frames,
+			Bounds: engine.Bounds{Attempts: pol.MaxAttempts, Failures: pol.MaxFailures},
 		},
 		Workspace: p.Place.Dir, Isolation: Unsealed, Unsealed: o.Unsealed, ApprovedBy: o.By, Base: base.Hash, Executables: c.executables(o.Executables),
 	}

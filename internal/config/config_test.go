@@ -153,6 +153,7 @@ func TestDefaults(t *testing.T) {
 		t.Fatalf("problems %v, error %v", problems, err)
 	}
 	want := config.Policy{
+		MaxAttempts: 50, MaxFailures: 3,
 		Approve: "ask", MaxParallel: 4, Ratchet: "end", Baseline: "on", Expect: "any",
 		Isolation: "auto", Mark: "end", Unmetered: "warn", Frames: 40,
 	}

@@ -125,6 +125,8 @@ func (s *State) admitPrepared(in Prepared, now time.Time) ([]Event, error) {
 			Step: p.ID, Attempt: st.Attempt, Status: Waiting, Verdict: OutOfScope,
 			Reason: "while its work was cut off, files outside its writes changed: " + text(paths(in.Strays)),
 		}}, nil
+	case s.exceeded() != "":
+		return []Event{s.held(i)}, nil
 	case s.fit(i, now) != ample:
 		return []Event{s.noRoom(i)}, nil
 	case in.Err != "":

@@ -30,6 +30,7 @@ func (a *auditor) revised(e engine.RunOpened) error {
 	if !a.open {
 		a.paused, a.stopping = false, false
 	}
+	a.turned()
 	old := a.steps
 	before := a.run
 	a.steps = map[string]*file{}

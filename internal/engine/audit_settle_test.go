@@ -43,6 +43,9 @@ func (a *auditor) settled(e engine.StepSettled, r engine.Record) error {
 	if err := a.judged(f, e, r); err != nil {
 		return err
 	}
+	if e.By == "" {
+		a.tried(f, e)
+	}
 	f.status, f.verdict, f.counts, f.waits, f.base = e.Status, e.Verdict, false, nil, ""
 	f.kept = f.kept && e.Status == engine.Running
 	if e.RetryAt == nil {

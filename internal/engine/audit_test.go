@@ -64,6 +64,9 @@ import (
 //     than the plan allows. Only a person says yes to a revision that asks less.
 //   - Work starts only within the budgets, and more is asked for only where they
 //     are too tight.
+//   - Where so many attempts were in vain, or so many steps in a row came to no good
+//     end, as the policy or a person allows without a person's word, no work starts
+//     before one has spoken.
 //   - An ended run is not worked on before a person takes it up again.
 func audit(journal []engine.Record) error {
 	a := &auditor{}
@@ -100,6 +103,8 @@ type auditor struct {
 	roles      map[string]engine.Amount // the largest attempt of each
 	faults     map[string]time.Time     // when an agent could not be run, if that was the last of it
 	silent     int                      // attempts that did not say what they used
+	vain       engine.Bounds            // attempts, and failures in a row, since a person spoke
+	bounds     engine.Bounds            // those that a person gave
 	asking     string                   // item that asks for more for the run
 	work       int                      // dispatches and ends of work so far, to order proofs by
 	seenTree   bool                     // at the tree, after the newest proof
@@ -221,8 +226,15 @@ func (a *auditor) read(r engine.Record) error {
 		if e.Kind == engine.Proposal || e.Kind == engine.Weakened {
 			return a.proposed(e)
 		}
+		if e.Kind == engine.Limit {
+			return a.limited(e)
+		}
 		return a.asked(e)
 	case engine.ItemAnswered:
+		if a.items[e.Item].Kind == engine.Limit {
+			return a.bounded(e)
+		}
+		a.spoke()
 		if a.replan != nil && a.replan.item == e.Item {
 			return a.agreed(e)
 		}
@@ -309,6 +321,9 @@ func (a *auditor) step(id string) (*file, error) {
 }
 
 func (a *auditor) commanded(e engine.Command) error {
+	if e.By != engine.Harness {
+		a.spoke()
+	}
 	recalled := e.By == engine.Harness && e.Verb == engine.DoCancel && a.run.Parent.Run != ""
 	if e.Verb == engine.DoReplan {
 		return a.replanned(e)
@@ -426,6 +441,9 @@ func (a *auditor) dispatched(e engine.WorkDispatched, r engine.Record) error {
 	if e.Kind != engine.ContractWork && e.Kind != engine.MergeWork {
 		if err := a.mayPay(f, e); err != nil {
 			return err
+		}
+		if of := a.exceeded(); of != "" {
+			return fmt.Errorf("the limit of %s is met: %+v", of, a.vain)
 		}
 		if err := a.mayWork(f, e, r); err != nil {
 			return err

@@ -51,6 +51,9 @@ func (s *State) decide(now time.Time) []Event {
 	if e, ok := s.begs(now); ok {
 		return []Event{e}
 	}
+	if e, ok := s.halts(); ok {
+		return []Event{e}
+	}
 	if e, ok := s.ends(); ok {
 		return []Event{e}
 	}

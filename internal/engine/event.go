@@ -143,7 +143,8 @@ type Policy struct {
 	Unmetered   string `json:"unmetered,omitempty"`
 	Approve     string `json:"approve,omitempty"` // for whom nobody is asked: [LowRisk], [Auto] for plans, or nothing
 	Planner     bool   `json:"planner,omitempty"` // there is one: plans may be revised where steps fail
-	Frames      int    `json:"frames,omitempty"`  // visible in the pipeline beside those that are never evicted; 0 means [DefaultFrames]
+	Bounds      Bounds `json:"bounds,omitzero"`
+	Frames      int    `json:"frames,omitempty"` // visible in the pipeline beside those that are never evicted; 0 means [DefaultFrames]
 }
 
 // RunOpened begins one execution of one program, or lets an open run go on with
@@ -439,6 +440,7 @@ const (
 	Question   ItemKind = "question" // of a step that asks
 	Proposal   ItemKind = "proposal" // a revision that was made for the run
 	Weakened   ItemKind = "weakened" // one that proves or guards less
+	Limit      ItemKind = "limit"    // of the run, which gets nowhere
 )
 
 // ItemOpened puts a question to people. It stays open until it is answered or
@@ -456,6 +458,7 @@ type ItemOpened struct {
 	Schema   string   `json:"schema,omitempty"` // of the value that a question asks for
 	// Shortage says what an approval asks for that would raise a budget.
 	Shortage *Shortage `json:"shortage,omitempty"`
+	Limit    string    `json:"limit,omitempty"` // which one is met: attempts or failures
 
 	// Of a call that is to be approved.
 	Tool string `json:"tool,omitempty"`

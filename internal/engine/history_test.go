@@ -243,6 +243,7 @@ func policies() *rapid.Generator[engine.Policy] {
 	return rapid.Custom(func(t *rapid.T) engine.Policy {
 		return engine.Policy{
 			MaxParallel: rapid.IntRange(0, 5).Draw(t, "max"), Frames: rapid.SampledFrom([]int{0, 1, 5}).Draw(t, "frames"),
+			Bounds:   engine.Bounds{Attempts: rapid.SampledFrom([]int{0, 0, 1, 5}).Draw(t, "attempts"), Failures: rapid.SampledFrom([]int{0, 0, 1, 3}).Draw(t, "failures")},
 			Approve:  rapid.SampledFrom([]string{"", engine.LowRisk, engine.Auto}).Draw(t, "approve"),
 			Planner:  rapid.IntRange(0, 3).Draw(t, "planner") > 0,
 			Baseline: rapid.Bool().Draw(t, "baseline"), Ratchet: rapid.Bool().Draw(t, "ratchet"),
@@ -584,6 +585,9 @@ func (w *world) reply(o op) {
 	if o.More%3 == 0 && row.Shortage != nil {
 		a.Args = generous(row, int64(o.More%64))
 	}
+	if row.Limit != "" && o.More%3 == 0 {
+		a.Args = json.RawMessage(fmt.Sprintf(`{"%s":%d}`, row.Limit, o.More%4))
+	}
 	if row.Schema != "" && o.More%4 != 0 {
 		a.Args = json.RawMessage("7")
 	}
@@ -689,7 +693,7 @@ func (w *world) succeed(turns int) bool {
 		case len(rows) > 0:
 			choice := engine.ChooseRetry
 			switch {
-			case rows[0].Kind == engine.Approval, rows[0].Kind == engine.Proposal, rows[0].Kind == engine.Weakened:
+			case rows[0].Kind == engine.Limit, rows[0].Kind == engine.Approval, rows[0].Kind == engine.Proposal, rows[0].Kind == engine.Weakened:
 				choice = engine.ChooseApprove
 			case noItems(rows[0]):
 				choice = engine.ChooseSkip

@@ -28,6 +28,9 @@ func (s *State) applyItem(e ItemOpened, r Record) error {
 	if e.Kind.proposes() {
 		return s.applyProposal(e, r)
 	}
+	if e.Kind == Limit {
+		return s.applyLimit(e, r)
+	}
 	i, err := s.at(e.Step)
 	if err != nil {
 		return err
@@ -73,6 +76,10 @@ func (s *State) applyAnswer(e ItemAnswered, at time.Time) error {
 	if !open || !slices.Contains(it.Choices, e.Choice) || it.Tool != "" && len(e.Args) > 0 && !it.takesArgs(e.Choice) {
 		return fmt.Errorf("item %q is answered with %q, which was not asked", e.Item, e.Choice)
 	}
+	if it.Kind == Limit {
+		return s.applyBounds(it, e)
+	}
+	s.heard()
 	if it.Kind.proposes() {
 		return s.applyProposed(e)
 	}

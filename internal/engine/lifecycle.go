@@ -175,6 +175,8 @@ func (s *State) ends() (RunEnded, bool) {
 		return s.ended(Cancelled, 1, s.run.Reason), true
 	case s.run.Aborted:
 		return s.failed(), true
+	case s.run.Futile.Over != "":
+		return s.ended(Failed, 1, s.run.Futile.Over), len(s.active) == 0
 	case s.run.Replan != nil:
 		r := s.run.Replan
 		return s.ended(Failed, r.Exit, r.Over), r.Over != "" && !s.run.Paused && len(s.active) == 0

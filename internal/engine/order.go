@@ -191,6 +191,10 @@ func (s *State) admitReply(in Reply, now time.Time) ([]Event, error) {
 		a.Text, a.By = text(a.Text), text(a.By)
 		return s.admitProposed(Reply{a, in.Revise})
 	}
+	if it.Kind == Limit {
+		a.Text, a.By = text(a.Text), text(a.By)
+		return s.admitBounds(it, a)
+	}
 	if i, _ := s.prog.Index(it.Step); s.steps[i].Answer != nil || s.steps[i].Order != nil {
 		return nil, refuse(Conflict, fmt.Sprintf("item %s is answered already", a.Item))
 	}
@@ -225,6 +229,9 @@ func refuseAnswer(it ItemRow, a ItemAnswered) error {
 func (s *State) applyCommand(c Command) error {
 	if !s.run.Live && (s.run.Status != Failed || c.Verb == DoPause || c.Verb == DoCancel) {
 		return fmt.Errorf("%s of a run that is not open", c.Verb)
+	}
+	if c.By != Harness {
+		s.heard()
 	}
 	switch c.Verb {
 	case DoPause:

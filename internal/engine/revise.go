@@ -183,6 +183,7 @@ func (s *State) applyRevision(e RunOpened, actor string) error {
 	}
 	replan := s.run.Replan
 	s.giveUpReplan()
+	s.turned(actor)
 	if can := s.carries(e.Compiled, s.besides(kept)); !slices.Equal(e.Carried, can) {
 		return fmt.Errorf("revision %s of run %s: it carries over %v, and can carry over %v", e.Plan, e.Run, e.Carried, can)
 	}

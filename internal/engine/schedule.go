@@ -15,8 +15,11 @@ type queue struct {
 func (s *State) stopping() bool { return s.run.Cancelled || s.run.Aborted }
 
 // free: new work may start.
-func (s *State) free() bool {
-	return s.run.Live && !s.run.Paused && !s.stopping() && s.run.Critical == 0 && len(s.run.Leaving) == 0 && s.run.Replan == nil
+func (s *State) free() bool { return s.unhindered() && s.exceeded() == "" }
+
+// unhindered: nothing keeps new work from starting, but that the run may get nowhere.
+func (s *State) unhindered() bool {
+	return s.run.Live && !s.run.Paused && !s.stopping() && s.run.Critical == 0 && len(s.run.Leaving) == 0 && s.run.Replan == nil && s.run.Futile.Over == ""
 }
 
 // room is how many steps may be at work at once.

@@ -34,6 +34,9 @@ func (s *State) applySettled(e StepSettled, at time.Time) error {
 		s.haltAfter(i, e)
 		return nil
 	}
+	if e.By == "" && !s.waits(i) {
+		s.reckons(i, e)
+	}
 	keeps := s.keeps(i, e)
 	if !keeps {
 		s.release(i)
@@ -111,7 +114,7 @@ func (s *State) lawful(i int, e StepSettled) bool {
 		return e.By == "" && e.Verdict == OutOfScope && st.Cut
 	}
 	// The approval grew too old, or the budget has no room any more.
-	return e.By == Harness && e.Status == Pending && (e.Verdict == OverBudget && s.bounded(i) || !st.Granted.IsZero())
+	return e.By == Harness && e.Status == Pending && (e.Verdict == OverBudget && (s.bounded(i) || s.exceeded() != "") || !st.Granted.IsZero())
 }
 
 // keeps reports whether the step keeps its place and its scope while it waits:

@@ -53,6 +53,7 @@ type run struct {
 	Items       int               // opened ever, for their names
 	Replan      *replan           `json:",omitempty"` // the one under way
 	Replans     replans           `json:",omitzero"`
+	Futile      futile            `json:",omitzero"`
 	Weaker      string            `json:",omitzero"` // revisions that prove or guard less, and who said yes to them
 }
 

@@ -53,6 +53,7 @@ type Item struct {
 	Step    string          `json:"step"`
 	Parent  *Parent         `json:"parent,omitempty"` // the step that the run carries out
 	Kind    engine.ItemKind `json:"kind"`
+	Limit   string          `json:"limit,omitempty"` // of the run, that is met
 	Cause   *engine.Verdict `json:"cause"`
 	Text    string          `json:"question"`
 	Choices []string        `json:"choices"`
@@ -92,7 +93,7 @@ func InboxOf(items []engine.ItemRow, plans []*engine.Revision, args map[string]j
 	d := Inbox{Items: []Item{}, Plans: []Proposal{}}
 	for _, it := range items {
 		doc := Item{
-			ID: it.Item, Run: it.Run, Step: it.Step, Kind: it.Kind, Cause: OrNull(it.Cause), Text: it.Question,
+			ID: it.Item, Run: it.Run, Step: it.Step, Kind: it.Kind, Limit: it.Limit, Cause: OrNull(it.Cause), Text: it.Question,
 			Choices: List(it.Choices), Schema: it.Schema, Context: it.Context, AskedAt: Stamp(it.Opened),
 			Tool: it.Tool, Tier: it.Tier, Plan: it.Plan, Behind: it.Behind, Parent: parentDocument(it.Parent),
 		}
@@ -124,6 +125,9 @@ func Consequence(it engine.ItemRow, choice string) string {
 			return "the run goes on as it was"
 		}
 		return "the run fails"
+	}
+	if it.Kind == engine.Limit {
+		return map[string]string{engine.ChooseApprove: "the run goes on, and counts anew", engine.ChooseAbort: "the run fails"}[choice]
 	}
 	switch choice {
 	case engine.ChooseApprove:
