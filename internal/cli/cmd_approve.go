@@ -81,7 +81,7 @@ func (s *session) approveDocument(ctx context.Context, doc *api.Document, f appr
 	if err != nil {
 		return err
 	}
-	text := fmt.Sprintf("approved %s (%s), version %d", said.Revision.Drafted.Plan, doc.Path, said.Revision.Drafted.Version)
+	text := fmt.Sprintf("approved %s (%s), revision %d", said.Revision.Drafted.Plan, doc.Path, said.Revision.Drafted.Version)
 	if said.Already {
 		text = s.app.theme(s.app.out).approvedAlready(said.Revision, doc.Path)
 	}
@@ -139,7 +139,7 @@ func (s *session) approved(ctx context.Context, doc *api.Document) (*engine.Revi
 
 // approvedAlready says who said yes to a text before.
 func (t theme) approvedAlready(r *engine.Revision, path string) string {
-	return fmt.Sprintf("%s is approved already, version %d, by %s on %s", t.line(path), r.Drafted.Version, t.line(r.Answer.By), r.Answered.In(t.zone).Format("2006-01-02 15:04"))
+	return fmt.Sprintf("%s is approved already, revision %d, by %s on %s", t.line(path), r.Drafted.Version, t.line(r.Answer.By), r.Answered.In(t.zone).Format("2006-01-02 15:04"))
 }
 
 // seen returns once a plan was shown and somebody said yes to it.
@@ -256,7 +256,7 @@ func (a *app) reject(ctx context.Context, word, why string) error {
 			return s.unfit(ctx, word, said)
 		}
 		r := said.Revision
-		text := fmt.Sprintf("rejected %s (%s), version %d", r.Drafted.Plan, r.Drafted.Path, r.Drafted.Version)
+		text := fmt.Sprintf("rejected %s (%s), revision %d", r.Drafted.Plan, r.Drafted.Path, r.Drafted.Version)
 		if said.Proposal {
 			text += fmt.Sprintf("; run %s continues with the approved text", said.Opened.Run)
 		}

@@ -101,7 +101,7 @@ func (t theme) retro(r view.Retro) []string {
 	}
 	lines = append(lines, t.frames("knew", framesBack(r.Given.Frames))...)
 	lines = append(lines, t.under(0, boldTone, "what the plan foresaw")...)
-	foresaw := fmt.Sprintf("%s, version %d", view.Plural(r.Foreseen.Steps, "step", "steps"), r.Foreseen.Version)
+	foresaw := fmt.Sprintf("%s, revision %d", view.Plural(r.Foreseen.Steps, "step", "steps"), r.Foreseen.Version)
 	if r.Foreseen.Estimate > 0 {
 		foresaw += ", estimated " + view.Span(r.Foreseen.Estimate)
 	}
@@ -139,7 +139,11 @@ func (t theme) retro(r view.Retro) []string {
 		say(warnTone, "%s %s: %s", f.Code, t.line(f.Message), t.line(f.Became))
 	}
 	some(len(r.Came), "findings")
-	say(idleTone, "%d others did not", r.Others)
+	if len(r.Came) == 0 {
+		say(idleTone, "none of %d", r.Others)
+	} else if r.Others > 0 {
+		say(idleTone, "%d others did not", r.Others)
+	}
 	return lines
 }
 

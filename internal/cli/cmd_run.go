@@ -184,7 +184,7 @@ func (s *session) howToApprove(said api.Said) {
 	case api.NeedsChange:
 		s.app.notice("%s", s.app.theme(s.app.err).rejected(said.Revision, said.Path))
 	default:
-		s.app.notice("the plan waits for approval: piton approve %s, or piton run --yes", said.Path)
+		s.app.notice("the plan waits for approval: piton approve %s, or piton run %s --yes", said.Path, said.Path)
 	}
 }
 

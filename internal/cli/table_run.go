@@ -322,7 +322,7 @@ func (t theme) inbox(items []engine.ItemRow, plans []*engine.Revision, now time.
 		p := r.Drafted
 		l := lookOf(engine.Waiting, "")
 		lines = append(lines, t.sides(cell{fmt.Sprintf("%s %s", t.glyph(l), t.line(p.Plan)), l.tone}, cell{view.Age(now.Sub(r.At)), idleTone}))
-		lines = append(lines, t.under(2, plainTone, fmt.Sprintf("May version %d of %s run? %s", p.Version, t.line(p.Path), t.line(p.Title)))...)
+		lines = append(lines, t.under(2, plainTone, fmt.Sprintf("May revision %d of %s run? %s", p.Version, t.line(p.Path), t.line(p.Title)))...)
 		for _, w := range p.Weakened {
 			lines = append(lines, t.under(2, badTone, "weaker: "+t.line(w))...)
 		}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -54,7 +55,7 @@ func (t theme) task(l view.TaskList, task api.Task) []string {
 		about = append(about, "for "+t.line(task.Link))
 	}
 	if r := task.Head(); r != nil {
-		about = append(about, fmt.Sprintf("%s v%d", r.Drafted.Plan, r.Drafted.Version), t.line(r.Drafted.Path))
+		about = append(about, fmt.Sprintf("%s v%d", r.Drafted.Plan, r.Drafted.Version), cmp.Or(t.line(r.Drafted.Path), "no file"))
 	}
 	for _, h := range task.Runs {
 		about = append(about, "run "+h.Run+" "+lookOf(h.Shown(), engine.NoPhase).word)

@@ -37,7 +37,7 @@ func (t theme) origin(o view.Origin) []string {
 	if o.Revision.ApprovedBy != "" {
 		by = ", approved by " + t.line(o.Revision.ApprovedBy)
 	}
-	lines := t.under(1, boldTone, fmt.Sprintf("version %d of the plan (%s)%s", o.Revision.Version, short(o.Revision.PlanHash), by))
+	lines := t.under(1, boldTone, fmt.Sprintf("revision %d of the plan (%s)%s", o.Revision.Version, short(o.Revision.PlanHash), by))
 	for _, a := range o.Yes {
 		lines = append(lines, t.under(1, plainTone, fmt.Sprintf("%s was answered by %s: %s", a.Item, t.line(a.By), t.line(strings.TrimSpace(a.Choice+" "+a.Text))))...)
 	}

@@ -438,8 +438,8 @@ func (s *State) proposal() ItemOpened {
 	var context strings.Builder
 	if len(d.Weakened) > 0 {
 		e.Kind = Weakened
-		e.Question = fmt.Sprintf("Revision %d of the plan asks less than the one that was approved. May the run go on with it? It was made because %s.", d.Version, s.occasion())
-		context.WriteString("It asks less:\n")
+		e.Question = fmt.Sprintf("Revision %d of the plan is weaker than the one that was approved. May the run go on with it? It was made because %s.", d.Version, s.occasion())
+		context.WriteString("It proves or guards less:\n")
 		for _, line := range d.Weakened {
 			fmt.Fprintf(&context, "  %s\n", indented(line))
 		}
@@ -528,7 +528,7 @@ func (s *State) mayAdopt(e RunOpened, actor string) error {
 // another one that a person wrote. The replan is over.
 func (s *State) adopted(e RunOpened, was *replan) {
 	if len(e.Weakened) > 0 {
-		s.run.Weaker = strings.TrimPrefix(fmt.Sprintf("%s, v%d asks less (by %s)", s.run.Weaker, e.Version, e.ApprovedBy), ", ")
+		s.run.Weaker = strings.TrimPrefix(fmt.Sprintf("%s, v%d is weaker (approved by %s)", s.run.Weaker, e.Version, e.ApprovedBy), ", ")
 	}
 	all := &s.run.Replans
 	switch {

@@ -70,10 +70,10 @@ func TestAgentGivesNoAnswer(t *testing.T) {
 		"nothing":  {"cat >/dev/null", engine.Exited, `agent "coder" answered nothing`},
 		"fails":    {"echo no login; exit 3", engine.Exited, `agent "coder" ended with exit code 3: no login`},
 		"blocked":  {`echo '{"type":"blocked","text":"which database?"}' >>"$PITON_REPORT"; exit 1`, engine.Exited, `agent "coder" ended with exit code 1: which database?`},
-		"too long": {"head -c 10000000 /dev/zero | tr '\\0' x", engine.Exited, `agent "coder" answered more than 1048576 bytes, which no answer may have`},
+		"too long": {"head -c 10000000 /dev/zero | tr '\\0' x", engine.Exited, `agent "coder" answered more than 1048576 bytes, the most that an answer may have`},
 		"too long a file": {
 			`head -c 10000000 /dev/zero | tr '\0' x >"$PITON_OUTPUT"`, engine.Exited,
-			`agent "coder" answered more than 1048576 bytes, which no answer may have`,
+			`agent "coder" answered more than 1048576 bytes, the most that an answer may have`,
 		},
 	}
 	for name, tt := range tests {

@@ -218,7 +218,7 @@ func (e Endpoint) post(ctx context.Context, base, path string, header http.Heade
 		return &refused{res.StatusCode, got}
 	}
 	if err := json.Unmarshal(got, answer); err != nil {
-		return failure(engine.Exited, "the endpoint of %s answered what its protocol does not have: %s", e.who(), words(err.Error()))
+		return failure(engine.Exited, "the endpoint of %s gave an answer that is not in its protocol: %s", e.who(), words(err.Error()))
 	}
 	return nil
 }
@@ -242,7 +242,7 @@ func client() *retryablehttp.Client {
 }
 
 func (e Endpoint) cutOff() *Failure {
-	return failure(engine.Exited, "the answer of %s was cut off at the most that it may say", e.who())
+	return failure(engine.Exited, "the answer of %s was cut off: it is longer than it may be", e.who())
 }
 
 // failed says for people why the endpoint has no answer. What it says of a key is
@@ -257,7 +257,7 @@ func (e Endpoint) failed(err error) error {
 	if r, ok := errors.AsType[*refused](err); ok {
 		said := words(message(r.body))
 		if r.status == http.StatusUnauthorized || r.status == http.StatusForbidden {
-			return failure(engine.NoStart, "%s is not to be had with %s: %s", e.who(), e.key(), said)
+			return failure(engine.NoStart, "the endpoint of %s refuses %s: %s", e.who(), e.key(), said)
 		}
 		return failure(engine.NoStart, "the endpoint of %s answered %d %s: %s", e.who(), r.status, http.StatusText(r.status), said)
 	}
@@ -266,7 +266,7 @@ func (e Endpoint) failed(err error) error {
 
 func (e Endpoint) key() string {
 	if e.Key == "" {
-		return "no key; key_env names the variable that has it"
+		return "a question without a key (key_env names the variable that has it)"
 	}
 	return "the key in " + e.KeyName
 }

@@ -142,22 +142,22 @@ func TestNoAnswer(t *testing.T) {
 		reason string
 		asked  int
 	}{
-		"refused key":      {model.OpenAI, says(401, `{"error":{"message":"Incorrect API key provided"}}`), engine.NoStart, `model "m" is not to be had with the key in KEY: Incorrect API key provided`, 1},
-		"refused key, too": {model.Anthropic, says(401, `{"type":"error","error":{"type":"authentication_error","message":"invalid x-api-key"}}`), engine.NoStart, `model "m" is not to be had with the key in KEY: invalid x-api-key`, 1},
+		"refused key":      {model.OpenAI, says(401, `{"error":{"message":"Incorrect API key provided"}}`), engine.NoStart, `the endpoint of model "m" refuses the key in KEY: Incorrect API key provided`, 1},
+		"refused key, too": {model.Anthropic, says(401, `{"type":"error","error":{"type":"authentication_error","message":"invalid x-api-key"}}`), engine.NoStart, `the endpoint of model "m" refuses the key in KEY: invalid x-api-key`, 1},
 		"no such model":    {model.OpenAI, says(404, `{"error":{"message":"model \"m\" not found"}}`), engine.NoStart, `the endpoint of model "m" answered 404 Not Found: model "m" not found`, 1},
 		"trouble":          {model.Anthropic, says(500, `{"error":{"message":"oh"}}`), engine.NoStart, `the endpoint of model "m" answered 500 Internal Server Error: oh`, 3},
 		"nothing":          {model.OpenAI, says(200, openaiSays("  ", "stop")), engine.Exited, `model "m" answered nothing`, 1},
 		"no choice":        {model.OpenAI, says(200, `{"choices":[]}`), engine.Exited, `model "m" answered nothing`, 1},
-		"cut off":          {model.OpenAI, says(200, openaiSays("# A pl", "length")), engine.Exited, `the answer of model "m" was cut off at the most that it may say`, 1},
-		"cut off, too":     {model.Anthropic, says(200, anthropicSays("# A pl", "max_tokens")), engine.Exited, `the answer of model "m" was cut off at the most that it may say`, 1},
+		"cut off":          {model.OpenAI, says(200, openaiSays("# A pl", "length")), engine.Exited, `the answer of model "m" was cut off: it is longer than it may be`, 1},
+		"cut off, too":     {model.Anthropic, says(200, anthropicSays("# A pl", "max_tokens")), engine.Exited, `the answer of model "m" was cut off: it is longer than it may be`, 1},
 		"refusal":          {model.OpenAI, says(200, `{"choices":[{"message":{"refusal":"No."}}]}`), engine.Exited, `model "m" refuses: No.`, 1},
 		"refusal, too":     {model.Anthropic, says(200, anthropicSays("", "refusal")), engine.Exited, `model "m" refuses to answer`, 1},
-		"too long":         {model.OpenAI, says(200, openaiSays(big, "stop")), engine.Exited, `model "m" answered more than 1048576 bytes, which no answer may have`, 1},
-		"too long, too":    {model.Anthropic, says(200, anthropicSays(big, "end_turn")), engine.Exited, `model "m" answered more than 1048576 bytes, which no answer may have`, 1},
-		"no JSON":          {model.OpenAI, says(200, `<html>`), engine.Exited, `the endpoint of model "m" answered what its protocol does not have: invalid character '<' looking for beginning of value`, 1},
+		"too long":         {model.OpenAI, says(200, openaiSays(big, "stop")), engine.Exited, `model "m" answered more than 1048576 bytes, the most that an answer may have`, 1},
+		"too long, too":    {model.Anthropic, says(200, anthropicSays(big, "end_turn")), engine.Exited, `model "m" answered more than 1048576 bytes, the most that an answer may have`, 1},
+		"no JSON":          {model.OpenAI, says(200, `<html>`), engine.Exited, `the endpoint of model "m" gave an answer that is not in its protocol: invalid character '<' looking for beginning of value`, 1},
 		"a little too long": {
 			model.Anthropic, says(200, anthropicSays(big[:1<<20+1], "end_turn")), engine.Exited,
-			`model "m" answered more than 1048576 bytes, which no answer may have`, 1,
+			`model "m" answered more than 1048576 bytes, the most that an answer may have`, 1,
 		},
 	}
 	for name, tt := range tests {

@@ -81,7 +81,7 @@ func taken(who, text string, used engine.Usage) (Answer, error) {
 }
 
 func tooLong(who string) *Failure {
-	return failure(engine.Exited, "%s answered more than %d bytes, which no answer may have", who, MaxAnswer)
+	return failure(engine.Exited, "%s answered more than %d bytes, the most that an answer may have", who, MaxAnswer)
 }
 
 // maxWords bounds what is repeated of a model's or an endpoint's words, in bytes.

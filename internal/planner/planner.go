@@ -77,7 +77,7 @@ func Run(ctx context.Context, j Job) (Outcome, error) {
 		}
 		question = again
 	}
-	r.out.Ended = fmt.Sprintf("after %d answers the plan still has what is listed", Rounds)
+	r.out.Ended = fmt.Sprintf("after %d answers something is still wrong with the plan", Rounds)
 	if r.out.Source == nil {
 		r.out.Ended = fmt.Sprintf("none of %d answers is a plan: %s", Rounds, r.problem)
 	}
@@ -115,9 +115,9 @@ func (r *rounds) round(ctx context.Context, question string) (again string, err 
 	r.problem = problem
 	again, err = r.judge(ctx, d, problem)
 	if again != "" && repeats {
-		r.out.Ended = "it gave the same answer twice, with what is listed"
+		r.out.Ended = "the same answer came twice"
 		if r.out.Source == nil {
-			r.out.Ended = "it gave the same answer twice, and that is no plan: " + problem
+			r.out.Ended = "the same answer came twice, and it is no plan: " + problem
 		}
 		return "", err
 	}

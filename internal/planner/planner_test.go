@@ -86,7 +86,7 @@ func TestNeverMoreThanRounds(t *testing.T) {
 	worse := strings.Replace(cycle, "exit_code == 0\n", "", 1) + "\n**mdoe:** edit\n### 2. Again\n\n**needs:** 7\n"
 	s := &script{answers: []any{worse, cycle, strings.Replace(worse, "Again", "Once more", 1)}}
 	out := draw(t, s)
-	if len(s.asked) != planner.Rounds || string(out.Source) != cycle || out.OK() || out.Ended != "after 3 answers the plan still has what is listed" {
+	if len(s.asked) != planner.Rounds || string(out.Source) != cycle || out.OK() || out.Ended != "after 3 answers something is still wrong with the plan" {
 		t.Errorf("%d questions, %+v", len(s.asked), out)
 	}
 }
@@ -97,9 +97,9 @@ func TestRepeats(t *testing.T) {
 		answer any
 		want   string
 	}{
-		"draft":    {cycle, "it gave the same answer twice, with what is listed"},
-		"nonsense": {"Sure!", "it gave the same answer twice, and that is no plan: the answer has no plan: a plan is a Markdown document that begins with frontmatter between two lines of ---"},
-		"too long": {&model.Failure{How: engine.Exited, Reason: "it answered too much"}, "it gave the same answer twice, and that is no plan: it answered too much"},
+		"draft":    {cycle, "the same answer came twice"},
+		"nonsense": {"Sure!", "the same answer came twice, and it is no plan: the answer has no plan: a plan is a Markdown document that begins with frontmatter between two lines of ---"},
+		"too long": {&model.Failure{How: engine.Exited, Reason: "it answered too much"}, "the same answer came twice, and it is no plan: it answered too much"},
 	} {
 		s := &script{answers: []any{tt.answer}}
 		out := draw(t, s)

@@ -380,7 +380,7 @@ func drawn(h Happening, e engine.WorkEnded) []Happening {
 	case d != nil && d.Abort != "":
 		h.Text = "the planner gives up: " + d.Abort
 	case d != nil && len(d.Weakened) > 0:
-		h.Text = fmt.Sprintf("revision %d, which asks less: %s", d.Version, strings.Join(d.Weakened, "; "))
+		h.Text = fmt.Sprintf("revision %d, which is weaker: %s", d.Version, strings.Join(d.Weakened, "; "))
 	case d != nil:
 		h.Text = fmt.Sprintf("revision %d: %s", d.Version, d.Changes)
 	case e.How == engine.Lost:

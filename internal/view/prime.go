@@ -108,7 +108,7 @@ func (p *primer) journal(ctx context.Context, r Reader) error {
 	}
 	var lines []string
 	for _, h := range heads {
-		lines = append(lines, fmt.Sprintf("%s %s (%s, v%d): %s, %d of %d steps count, %d proven", h.Run, h.Title, h.Path, h.Version, reasoned(string(stands.Of(h)), h.Reason), h.Settled, h.Total, h.Proven))
+		lines = append(lines, fmt.Sprintf("%s %s (%s, v%d): %s, %d of %d steps finished, %d proven", h.Run, h.Title, h.Path, h.Version, reasoned(string(stands.Of(h)), h.Reason), h.Settled, h.Total, h.Proven))
 	}
 	p.list("Runs, the newest first", lines, primeRuns)
 	items, err := r.Store.Items(ctx, store.ItemFilter{Open: true, Limit: primeItems + 1})

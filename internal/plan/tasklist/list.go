@@ -142,7 +142,11 @@ func (l *list) line(s string) string {
 // plan is the plan of the list.
 func (l *list) plan() *plan.Plan {
 	title := l.line(l.title)
-	if title == "" {
+	switch {
+	case title != "":
+	case l.kind == Markdown:
+		title = "Tasks"
+	default:
 		title = "Tasks of " + string(l.kind)
 	}
 	p := plan.New(shown(shortened(title)))
