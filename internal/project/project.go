@@ -1,5 +1,6 @@
 // Package project writes into plan documents: the outcome of a run, where people look
-// for it, and what a person changed at the command line.
+// for it, and what a person changed at the command line. It also makes the files that
+// show a run below .piton, and the records of runs for other forms.
 //
 // A projection follows the journal and is never read back. The marks are not part of
 // the document's hash, so they break no approval. A document is replaced as a whole, by
