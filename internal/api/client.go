@@ -69,6 +69,10 @@ func (c *Client) Plan(ctx context.Context, p Planning) (Planned, error) {
 	return ask[Planned](ctx, c, "plan", p)
 }
 
+func (c *Client) Review(ctx context.Context, r Reviewing) (Planned, error) {
+	return ask[Planned](ctx, c, "review", r)
+}
+
 func (c *Client) Withdraw(ctx context.Context, w Withdrawal) (None, error) {
 	return ask[None](ctx, c, "withdraw", w)
 }

@@ -41,6 +41,16 @@ func IsLink(word string) bool {
 	})
 }
 
+// Reviewing asks for a plan to be read by the reviewer.
+type Reviewing struct {
+	Name   string `json:"name"` // of the document, as the person names it
+	Source []byte `json:"source"`
+	Again  bool   `json:"again,omitzero"` // even where the journal has what was said of this text
+}
+
+// MaxReviewed is how long a plan may be that a reviewer reads, in bytes.
+const MaxReviewed = 64 << 10
+
 // Planned names the errand that makes the plan.
 type Planned struct {
 	Errand string `json:"errand"`
@@ -66,18 +76,31 @@ func (p *Product) Errand(ctx context.Context, id string) (engine.ErrandRow, erro
 	return row, nil
 }
 
+// Question is what an errand asks.
+type Question struct {
+	engine.ErrandAsked
+	Text   string               // the whole question
+	Source []byte               // the plan that it is about; nil where there is none
+	Intent *engine.IntentOpened // a new one that it is for, without an id; nil for none
+	Again  bool                 // even where the journal has the answer
+}
+
 // Ask finds the errand that puts a question, by the object of the question: one that is
-// under way, or that brought a plan. Without one it asks for it, in the name of an
-// intent of its own.
-func (p *Product) Ask(ctx context.Context, desk Desk, q Planning, question string) (id string, known bool, err error) {
-	path := p.destination(q.Path)
-	object := store.NewObject([]byte(question))
+// under way, or that brought an answer. Without one it asks for it.
+func (p *Product) Ask(ctx context.Context, desk Desk, q Question) (id string, known bool, err error) {
+	objects := []store.Object{store.NewObject([]byte(q.Text))}
+	asked := q.ErrandAsked
+	asked.Request, asked.By = objects[0].Hash, p.By
+	if q.Source != nil {
+		objects = append(objects, store.NewObject(q.Source))
+		asked.Source = objects[1].Hash
+	}
 	w, err := p.workspace(ctx)
 	if err != nil {
 		return "", false, err
 	}
 	for row := range w.Errands {
-		same := row.Asked.Request == object.Hash && row.Asked.Path == path && row.Asked.By == p.By && row.Withdrawn == ""
+		same := row.Asked.Kind == asked.Kind && row.Asked.Request == asked.Request && row.Asked.Path == asked.Path && row.Asked.By == p.By && row.Withdrawn == ""
 		if same && !q.Again && (row.Ended == nil || row.Ended.How == engine.Exited && row.Ended.Reason == "") {
 			return row.Asked.Errand, true, nil
 		}
@@ -88,11 +111,20 @@ func (p *Product) Ask(ctx context.Context, desk Desk, q Planning, question strin
 			return "", false, err
 		}
 	}
-	in := engine.Errand{
-		ErrandAsked: engine.ErrandAsked{Errand: "e-" + name, Kind: engine.PlanWork, Request: object.Hash, Intent: "i-" + name, Path: path, By: p.By},
-		Intent:      &engine.IntentOpened{ID: "i-" + name, Prompt: q.Request, Link: q.Link},
+	asked.Errand = "e-" + name
+	in := engine.Errand{ErrandAsked: asked, Intent: q.Intent}
+	if q.Intent != nil {
+		in.ErrandAsked.Intent, in.Intent.ID = "i-"+name, "i-"+name
 	}
-	return in.ErrandAsked.Errand, false, desk.Submit(ctx, engine.WorkspaceStream, in, object)
+	return asked.Errand, false, desk.Submit(ctx, engine.WorkspaceStream, in, objects...)
+}
+
+// Asking is a request for a plan as an errand.
+func (p *Product) Asking(q Planning, question string) Question {
+	return Question{
+		ErrandAsked: engine.ErrandAsked{Kind: engine.PlanWork, Path: p.destination(q.Path)}, Text: question, Again: q.Again,
+		Intent: &engine.IntentOpened{Prompt: q.Request, Link: q.Link},
+	}
 }
 
 // destination names a document that is not there yet as [Product.relative] does one that

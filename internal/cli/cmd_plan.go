@@ -127,7 +127,7 @@ func (s *session) plan(ctx context.Context, q asked, f planFlags) error {
 	if err != nil {
 		return err
 	}
-	row, err := s.awaitErrand(ctx, planned)
+	row, err := s.awaitErrand(ctx, planned, "for a plan")
 	if err != nil {
 		return err
 	}
@@ -136,7 +136,7 @@ func (s *session) plan(ctx context.Context, q asked, f planFlags) error {
 
 // awaitErrand waits until an errand is over. Ctrl-C withdraws it; without this process
 // it goes on.
-func (s *session) awaitErrand(ctx context.Context, planned api.Planned) (row engine.ErrandRow, err error) {
+func (s *session) awaitErrand(ctx context.Context, planned api.Planned, what string) (row engine.ErrandRow, err error) {
 	if row, err = s.Errand(ctx, planned.Errand); err != nil || row.Over() {
 		if err == nil {
 			s.app.notice("the journal has the answer of %s to this question; --again asks once more", planned.Who)
@@ -147,7 +147,7 @@ func (s *session) awaitErrand(ctx context.Context, planned api.Planned) (row eng
 	if planned.Known {
 		verb = "still asking"
 	}
-	s.app.notice("%s %s for a plan; Ctrl-C withdraws the request", verb, planned.Who)
+	s.app.notice("%s %s %s; Ctrl-C withdraws the request", verb, planned.Who, what)
 	waiting, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	for deaths := 0; err == nil && !row.Over(); {

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -27,16 +28,22 @@ const stdinName = "<stdin>"
 
 func (a *app) verifyCmd() *cobra.Command {
 	format, explain := "", ""
+	var by secondReader
 	c := &cobra.Command{
 		Use:   "verify PLAN...",
 		Short: "Check plans and list what is wrong, like a compiler",
 		Long: `Prints every finding with its line and column. Runs and records nothing. PLAN is a file, - for
 standard input, a run, or a revision: 7f3a21@2, fix.md@1.
 
-Exit code 0 if no plan has an error, 4 if one has, 2 if one cannot be read.`,
+With --review the configured reviewer, an agent or a model, reads the plans too. What it says is
+printed as advice, with its reason. The journal keeps it: the same text is not asked about twice.
+
+Exit code 0 if no plan has an error, 4 if one has, 2 if one cannot be read. Advice does not change
+it; where there is no review, it is 9 or 6.`,
 		Example: `  piton verify plans/fix.md
   piton verify plans/*.md --format sarif > findings.sarif
   cat plan.md | piton verify -
+  piton verify plans/fix.md --review
   piton verify --explain PT012`,
 		Args: func(c *cobra.Command, args []string) error {
 			if c.Flags().Changed("explain") {
@@ -52,10 +59,15 @@ Exit code 0 if no plan has an error, 4 if one has, 2 if one cannot be read.`,
 			if err != nil {
 				return err
 			}
-			return a.verify(c.Context(), args, form)
+			if by.again && !by.wanted {
+				return usage(c, errors.New("--again is for --review"))
+			}
+			return a.verify(c.Context(), args, form, by)
 		},
 	}
 	c.Flags().StringVar(&format, "format", formText, "output format: text, json or sarif (2.1.0)")
+	c.Flags().BoolVar(&by.wanted, "review", false, "have the configured reviewer read the plans, too")
+	c.Flags().BoolVar(&by.again, "again", false, "ask the reviewer even if the journal has what was said of this text")
 	c.Flags().StringVar(&explain, "explain", "", "explain a rule, by its id or name, instead of reading a plan")
 	_ = c.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{formText, formJSON, formSARIF}, cobra.ShellCompDirectiveNoFileComp))
 	_ = c.RegisterFlagCompletionFunc("explain", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
@@ -82,9 +94,12 @@ func (a *app) form(c *cobra.Command, format string) (string, error) {
 	return format, nil
 }
 
+// secondReader says whether the reviewer is asked.
+type secondReader struct{ wanted, again bool }
+
 // verify needs no journal: it works where no state can be written. All plans
 // are read before anything is printed, so that what is printed is about all.
-func (a *app) verify(ctx context.Context, paths []string, form string) error {
+func (a *app) verify(ctx context.Context, paths []string, form string, by secondReader) error {
 	product, err := a.reader()
 	if err != nil {
 		return err
@@ -109,11 +124,21 @@ func (a *app) verify(ctx context.Context, paths []string, form string) error {
 			a.noteTasks(doc)
 		}
 	}
-	if err := a.findings(docs, form, bad); err != nil {
+	var reviews []view.Review
+	code := exitDone
+	if by.wanted {
+		if reviews, code, err = a.reviews(ctx, docs, by.again); err != nil {
+			return err
+		}
+	}
+	if err := a.findings(docs, form, bad, reviews); err != nil {
 		return err
 	}
-	if bad > 0 {
+	switch {
+	case bad > 0:
 		return ended(exitPlan)
+	case code != exitDone:
+		return ended(code)
 	}
 	if form == formText && product.Config.Policy.Approve == engine.LowRisk {
 		for _, doc := range docs {
@@ -179,16 +204,21 @@ func (a *app) recorded(ctx context.Context, word string) (doc *api.Document, err
 }
 
 // findings prints what is wrong with the documents, in the order they were named.
-func (a *app) findings(docs []*api.Document, form string, bad int) error {
+func (a *app) findings(docs []*api.Document, form string, bad int, reviews []view.Review) error {
 	switch form {
 	case formJSON:
-		a.document("findings", view.FindingsOf(docs...))
+		d := view.FindingsOf(docs...)
+		d.Reviews = reviews
+		a.document("findings", d)
 		return nil
 	case formSARIF:
-		return view.WriteSARIF(a.out, Version, docs)
+		return view.WriteSARIF(a.out, Version, docs, reviews...)
 	}
-	for _, doc := range docs {
+	for i, doc := range docs {
 		a.showFindings(a.out, doc.Findings)
+		if i < len(reviews) {
+			a.showReview(reviews[i])
+		}
 	}
 	switch {
 	case len(docs) > 1 && bad > 0:

@@ -21,6 +21,7 @@ func (d *decoder) check(c *Config) {
 	}
 	d.model("planner", c.Planner, c)
 	d.model("judge", c.Judge, c)
+	d.model("reviewer", c.Reviewer, c)
 	for _, name := range slices.Sorted(maps.Keys(c.MCPServers)) {
 		d.server(join("mcp_servers", name), c.MCPServers[name])
 	}

@@ -16,7 +16,7 @@ const (
 	Again   EffectKind = "again"  // a check gave another answer on the same tree
 	Merge   EffectKind = "merge"  // bring the step's worktree into the workspace: a publication, looked for before it is repeated
 	Prove   EffectKind = "prove"  // ratchet: the proof again, on the final tree
-	Draw    EffectKind = "draw"   // make a plan of a request, of the workspace; or a revision, of the run; never of a step
+	Draw    EffectKind = "draw"   // make a plan of a request, of the workspace; or a revision, of the run; or read a plan; never of a step
 	Survey  EffectKind = "survey" // ratchet: look at the tree before and after the proof
 )
 

@@ -12,6 +12,7 @@ type ErrandAsked struct {
 	Errand  string   `json:"errand"`
 	Kind    WorkKind `json:"kind"`
 	Request string   `json:"request"`          // object: the whole question, as it is put to whoever does the work
+	Source  string   `json:"source,omitempty"` // object: the text of the plan that it is about
 	Intent  string   `json:"intent,omitempty"` // that it is for
 	// Path is that of the document which is to have the plan; of a directory, with a
 	// slash at its end, where the plan's title names it; "" for none.
@@ -132,8 +133,10 @@ func (w *Workspace) admitErrand(in Errand) ([]Event, error) {
 		return nil, refuse(Invalid, "an errand needs an id and the name of who asks")
 	case w.asked[in.ErrandAsked.Errand].Asked.Errand != "":
 		return nil, refuse(Conflict, "errand "+in.ErrandAsked.Errand+" exists already")
-	case in.Kind != PlanWork:
+	case in.Kind != PlanWork && in.Kind != ReviewWork:
 		return nil, refuse(Invalid, fmt.Sprintf("work of the kind %q is no errand", in.Kind))
+	case in.Kind == ReviewWork && in.Source == "":
+		return nil, refuse(Invalid, "a review needs the text that is to be read")
 	}
 	if in.Intent == nil {
 		return []Event{in.ErrandAsked}, nil
@@ -165,7 +168,7 @@ func (w *Workspace) admitEnded(in Ended) ([]Event, error) {
 	end := in.WorkEnded
 	end.Step, end.Attempt, end.N, end.Kind = in.Key.Step, 1, e.N, e.Asked.Kind
 	end.Reason = text(end.Reason)
-	if in.Draft == nil {
+	if in.Draft == nil || e.Asked.Kind == ReviewWork { // who reads a plan writes none
 		return []Event{end}, nil
 	}
 	d, fresh := w.Undrafted(*in.Draft)

@@ -9,7 +9,7 @@ func (k WorkKind) Effect() EffectKind {
 		return Verify
 	case MergeWork:
 		return Merge
-	case PlanWork:
+	case PlanWork, ReviewWork:
 		return Draw
 	}
 	return Work

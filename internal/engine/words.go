@@ -81,4 +81,5 @@ const (
 	ChildWork    WorkKind = "child"    // a run of its own
 	MergeWork    WorkKind = "merge"    // brings the step's worktree into the workspace
 	PlanWork     WorkKind = "plan"     // makes a plan, for the workspace, or a revision of it, for a run
+	ReviewWork   WorkKind = "review"   // reads a plan and gives advice, for the workspace
 )

@@ -437,7 +437,13 @@ func TestErrandBringsPlan(t *testing.T) {
 	if diff := cmp.Diff([]string{"work.ended"}, put(bad)); diff != "" {
 		t.Error(diff)
 	}
+	// Who reads a plan writes none.
+	put(engine.Errand{ErrandAsked: engine.ErrandAsked{Errand: "read", Kind: engine.ReviewWork, Request: "q", Source: "s", By: "ann"}})
+	if diff := cmp.Diff([]string{"work.ended"}, put(end("read", ""))); diff != "" {
+		t.Error(diff)
+	}
 	for _, in := range []engine.Errand{
+		{ErrandAsked: engine.ErrandAsked{Errand: "blind", Kind: engine.ReviewWork, Request: "q", By: "ann"}},
 		{ErrandAsked: ask("x", "").ErrandAsked, Intent: &engine.IntentOpened{ID: "other"}},
 		{ErrandAsked: ask("x", "").ErrandAsked, Intent: &engine.IntentOpened{ID: "i-e"}},
 	} {

@@ -44,18 +44,22 @@ func (u *uses) Plan(ctx context.Context, q api.Planning) (api.Planned, error) {
 	case q.Link != "" && !api.IsLink(q.Link):
 		return api.Planned{}, &api.Problem{Code: api.Invalid, Message: "the link of the request is no address of a page", Hint: "leave it out"}
 	}
-	if err := u.canAsk(ctx, p, m); err != nil {
+	if err := u.canAsk(ctx, p, "planner", m); err != nil {
 		return api.Planned{}, err
 	}
 	question, err := question(ctx, p, q)
 	if err != nil {
 		return api.Planned{}, err
 	}
-	planned := api.Planned{Who: fmt.Sprintf("agent %q", m.Agent)}
-	if m.Agent == "" {
+	return u.ask(ctx, p, m, p.Asking(q, question))
+}
+
+// ask has a question put to a model as an errand.
+func (u *uses) ask(ctx context.Context, p *api.Product, m config.Model, q api.Question) (planned api.Planned, err error) {
+	if planned.Who = fmt.Sprintf("agent %q", m.Agent); m.Agent == "" {
 		planned.Who = fmt.Sprintf("model %q", m.Model)
 	}
-	planned.Errand, planned.Known, err = p.Ask(ctx, u.host, q, question)
+	planned.Errand, planned.Known, err = p.Ask(ctx, u.host, q)
 	return planned, err
 }
 
@@ -66,11 +70,11 @@ func noPlanner() error {
 	}
 }
 
-// canAsk refuses a planner that could not be asked on this machine.
-func (u *uses) canAsk(ctx context.Context, p *api.Product, m config.Model) error {
+// canAsk refuses a model that could not be asked on this machine.
+func (u *uses) canAsk(ctx context.Context, p *api.Product, role string, m config.Model) error {
 	if program, missing := p.Missing(ctx)[m.Agent]; missing && m.Agent != "" {
 		return api.Fault(
-			fmt.Sprintf("the planner is agent %q, which needs the program %s, and that is not installed", m.Agent, program),
+			fmt.Sprintf("the %s is agent %q, which needs the program %s, and that is not installed", role, m.Agent, program),
 			"install it, or correct `command:`; piton doctor checks every agent",
 		)
 	}
@@ -116,16 +120,21 @@ func (o *Owner) unerrand() {
 // for it: of those only the names are known that a plan can use anyway.
 func question(ctx context.Context, p *api.Product, q api.Planning) (string, error) {
 	in := prompt.Planning{Request: q.Request, Comments: q.Comments, Owner: p.By, Constraints: q.Constraints}
-	snapshot := probe.Look(ctx, probe.Env{Workspace: p.Place.Dir, Environ: p.Env, Config: p.Config})
-	in.Workspace = prompt.Workspace(snapshot)
-	names := slices.Sorted(maps.Keys(p.Config.Agents))
-	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(rank(p.Config, a), rank(p.Config, b)) })
-	for _, name := range names {
-		in.Agents = append(in.Agents, prompt.Role{Name: name, When: p.Config.Agents[name].When, Shell: p.Config.Agents[name].Kind == config.Shell})
-	}
+	in.Workspace, in.Agents = surroundings(ctx, p)
 	tools, err := Functions(p.Place.Dir, p.Env)
 	in.Tools = tools
 	return prompt.Plan(in), err
+}
+
+// surroundings are what a model is told of the workspace and of who works there.
+func surroundings(ctx context.Context, p *api.Product) (prompt.Workspace, []prompt.Role) {
+	var roles []prompt.Role
+	names := slices.Sorted(maps.Keys(p.Config.Agents))
+	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(rank(p.Config, a), rank(p.Config, b)) })
+	for _, name := range names {
+		roles = append(roles, prompt.Role{Name: name, When: p.Config.Agents[name].When, Shell: p.Config.Agents[name].Kind == config.Shell})
+	}
+	return prompt.Workspace(probe.Look(ctx, probe.Env{Workspace: p.Place.Dir, Environ: p.Env, Config: p.Config})), roles
 }
 
 // rank puts the default agent first and those that run scripts last.
@@ -163,7 +172,7 @@ func FunctionsOf(tools []tool.Definition) (all []prompt.Function) {
 
 // asker is who answers the questions of a role of the product, such as "planner".
 func (o *Owner) asker(p *api.Product, role string, environ []string) (model.Asker, error) {
-	models := map[string]config.Model{"planner": p.Config.Planner, "judge": p.Config.Judge}
+	models := map[string]config.Model{"planner": p.Config.Planner, "judge": p.Config.Judge, "reviewer": p.Config.Reviewer}
 	m, ok := models[role]
 	if !ok || m.None() {
 		return nil, fmt.Errorf("no %s is configured", role)
@@ -183,9 +192,13 @@ func (o *Owner) asker(p *api.Product, role string, environ []string) (model.Aske
 	return e, nil
 }
 
-// draw makes a plan of the request of an errand.
+// draw makes a plan of the request of an errand, or has one read.
 func (o *Owner) draw(ctx context.Context, p *api.Product, e engine.Effect) effect.Result {
-	in, bodies, err := o.drawn(ctx, p, e)
+	do := o.drawn
+	if e.Work == engine.ReviewWork {
+		do = o.reviewed
+	}
+	in, bodies, err := do(ctx, p, e)
 	switch {
 	case ctx.Err() != nil:
 		return effect.Result{Input: e.Fails(engine.Stopped, "stopped by the harness")}

@@ -129,7 +129,7 @@ func (p *past) note(r engine.Record, needed map[string]bool) {
 	case engine.PlanDrafted:
 		needed[e.Source] = true
 	case engine.ErrandAsked:
-		needed[e.Request] = true
+		needed[e.Request], needed[e.Source] = true, true
 	case engine.PlanVerified:
 		needed[e.Findings] = true
 	case engine.RunOpened:

@@ -25,6 +25,7 @@ type Findings struct {
 	Runnable bool             `json:"runnable"` // by this version
 	Files    []Found          `json:"files"`
 	Findings []verify.Finding `json:"findings"`
+	Reviews  []Review         `json:"reviews,omitempty"` // where they were asked for
 }
 
 type Found struct {

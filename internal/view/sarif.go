@@ -15,15 +15,16 @@ import (
 // OASIS standard.
 type object = map[string]any
 
-// WriteSARIF prints the findings of documents as a SARIF 2.1.0 log.
-func WriteSARIF(w io.Writer, version string, docs []*api.Document) error {
+// WriteSARIF prints the findings of documents as a SARIF 2.1.0 log, and reviews as runs of
+// their own.
+func WriteSARIF(w io.Writer, version string, docs []*api.Document, reviews ...Review) error {
 	out := json.NewEncoder(w)
 	out.SetEscapeHTML(false)
 	out.SetIndent("", "  ")
-	return out.Encode(sarifOf(version, docs))
+	return out.Encode(sarifOf(version, docs, reviews...))
 }
 
-func sarifOf(version string, docs []*api.Document) object {
+func sarifOf(version string, docs []*api.Document, reviews ...Review) object {
 	rules, artifacts, results := []object{}, []object{}, []object{}
 	index := map[string]int{}
 	for i, r := range verify.Rules() {
@@ -41,12 +42,14 @@ func sarifOf(version string, docs []*api.Document) object {
 		}
 	}
 	driver := object{"name": "piton", "version": version, "informationUri": "https://github.com/piton-dev/piton", "rules": rules}
+	runs := []object{{"tool": object{"driver": driver}, "columnKind": "unicodeCodePoints", "artifacts": artifacts, "results": results}}
+	for _, r := range reviews {
+		runs = append(runs, sarifReview(version, r))
+	}
 	return object{
 		"$schema": "https://docs.oasis-open.org/sarif/sarif/v2.1.0/os/schemas/sarif-schema-2.1.0.json",
 		"version": "2.1.0",
-		"runs": []object{{
-			"tool": object{"driver": driver}, "columnKind": "unicodeCodePoints", "artifacts": artifacts, "results": results,
-		}},
+		"runs":    runs,
 	}
 }
 
