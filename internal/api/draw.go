@@ -2,13 +2,16 @@ package api
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
 	"unicode"
 
+	"github.com/piton-dev/piton/internal/config"
 	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/plan"
 	"github.com/piton-dev/piton/internal/store"
@@ -28,6 +31,7 @@ type Planning struct {
 	// none. Nobody but the person's face writes it.
 	Path  string `json:"path,omitzero"`
 	Again bool   `json:"again,omitzero"` // even where the journal has the answer to this very question
+	Consent
 }
 
 // maxLink is how long an address may be, in bytes.
@@ -41,11 +45,19 @@ func IsLink(word string) bool {
 	})
 }
 
+// Consent is a yes to the configuration, which says who is asked. Settings is the hash
+// of what was shown, "" for any.
+type Consent struct {
+	Yes      bool   `json:"yes,omitzero"`
+	Settings string `json:"settings,omitzero"`
+}
+
 // Reviewing asks for a plan to be read by the reviewer.
 type Reviewing struct {
 	Name   string `json:"name"` // of the document, as the person names it
 	Source []byte `json:"source"`
 	Again  bool   `json:"again,omitzero"` // even where the journal has what was said of this text
+	Consent
 }
 
 // MaxReviewed is how long a plan may be that a reviewer reads, in bytes.
@@ -56,6 +68,7 @@ type Planned struct {
 	Errand string `json:"errand"`
 	Who    string `json:"who"`            // makes it, for people
 	Known  bool   `json:"known,omitzero"` // it was asked for before
+	Needs  Need   `json:"needs,omitzero"` // a yes to the configuration: nothing was asked for
 }
 
 // Withdrawal takes an errand back.
@@ -149,6 +162,16 @@ func (p *Product) destination(path string) string {
 		rel += "/"
 	}
 	return rel
+}
+
+// Trusted reports whether a person has approved the configuration in force: on its own,
+// or with a plan. One to which the workspace adds nothing is the person's own.
+func (p *Product) Trusted(ctx context.Context) (bool, error) {
+	if _, err := os.Lstat(filepath.Join(p.Place.Dir, filepath.FromSlash(config.File))); errors.Is(err, fs.ErrNotExist) {
+		return true, nil
+	}
+	w, err := p.workspace(ctx)
+	return err == nil && w.Trusts(p.Settings()), err
 }
 
 // Errands reports whether any errand is under way.

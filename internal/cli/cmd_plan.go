@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -14,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/piton-dev/piton/internal/api"
+	"github.com/piton-dev/piton/internal/config"
 	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/planner"
 	"github.com/piton-dev/piton/internal/verify"
@@ -23,7 +25,7 @@ import (
 type planFlags struct {
 	out, file   string
 	constraints []string
-	again       bool
+	again, yes  bool
 }
 
 func (a *app) planCmd() *cobra.Command {
@@ -41,7 +43,10 @@ gh issue view or glab issue view. Then its title, labels, text and link are the 
 are told as what others said. piton show INTENT shows the link.
 
 The journal keeps the question and the answer. The same question is answered from there, unless the
-workspace has changed since, or you give --again.`,
+workspace has changed since, or you give --again.
+
+A configuration that nobody has approved here, on its own or with a plan, needs your yes first. It
+says which program is started.`,
 		Example: "  piton plan \"Logins on slow connections time out after 30 s; they should not\"\n" +
 			"  gh issue view 423 --json number,title,body,labels,url | piton plan - -o plans/login.md\n  piton plan --file request.txt --constraint 'the public API stays as it is'",
 		RunE: func(c *cobra.Command, args []string) error {
@@ -56,6 +61,7 @@ workspace has changed since, or you give --again.`,
 	c.Flags().StringVar(&f.file, "file", "", "read the request from this `FILE`; - is standard input")
 	c.Flags().StringArrayVar(&f.constraints, "constraint", nil, "a `SENTENCE` that the plan must keep to; may be repeated")
 	c.Flags().BoolVar(&f.again, "again", false, "ask the planner even if the journal has its answer to this question")
+	c.Flags().BoolVarP(&f.yes, "yes", "y", false, "approve the configuration of this workspace, which says who is asked")
 	c.AddCommand(a.walkCmd(false), a.walkCmd(true))
 	return c
 }
@@ -123,7 +129,13 @@ func (s *session) plan(ctx context.Context, q asked, f planFlags) error {
 		}
 	}
 	point("client before request")
-	planned, err := s.client.Plan(ctx, api.Planning{Request: q.request, Comments: q.comments, Link: q.link, Constraints: f.constraints, Path: path, Again: f.again})
+	say := api.Planning{
+		Request: q.request, Comments: q.comments, Link: q.link, Constraints: f.constraints, Path: path, Again: f.again,
+	}
+	planned, err := s.consented(f.yes, "the planner", s.Config.Planner, "piton plan --yes", func(yes api.Consent) (api.Planned, error) {
+		say.Consent = yes
+		return s.client.Plan(ctx, say)
+	})
 	if err != nil {
 		return err
 	}
@@ -133,6 +145,46 @@ func (s *session) plan(ctx context.Context, q asked, f planFlags) error {
 	}
 	return s.drawn(ctx, row)
 }
+
+// consented asks, and once more with a person's yes to the configuration where that is
+// missing: it names who is asked.
+func (s *session) consented(yes bool, role string, m config.Model, how string, ask func(api.Consent) (api.Planned, error)) (api.Planned, error) {
+	planned, err := ask(api.Consent{Yes: yes})
+	if err != nil || planned.Needs == "" {
+		return planned, err
+	}
+	if err := s.trust(planned.Who, role, m, how); err != nil {
+		return planned, err
+	}
+	return ask(api.Consent{Yes: true, Settings: s.Settings()})
+}
+
+// trust asks for a yes to the configuration.
+func (s *session) trust(who, role string, m config.Model, how string) error {
+	a := s.app
+	what := fmt.Sprintf("%s, at %s", who, cmp.Or(m.BaseURL, m.API))
+	if m.KeyEnv != "" {
+		what += ", which gets the key in " + m.KeyEnv
+	}
+	if m.Agent != "" {
+		what = fmt.Sprintf("%s: %s", who, strings.Join(s.Config.Agents[m.Agent].Command, " "))
+	}
+	text := fmt.Sprintf("nobody has approved the configuration of this workspace, %s; by it %s is %s", config.File, role, a.theme(a.err).line(what))
+	if a.asks() {
+		a.notice("%s", text)
+		if a.confirm("Approve this configuration?") {
+			return nil
+		}
+		a.notice("not approved; nobody was asked")
+		return ended(exitWaiting)
+	}
+	return waiting{&api.Problem{Code: api.Denied, Message: text, Hint: "look at it with piton config show --origin, then: " + how}}
+}
+
+// waiting is a problem that a person's yes takes away.
+type waiting struct{ *api.Problem }
+
+func (w waiting) Unwrap() error { return w.Problem }
 
 // awaitErrand waits until an errand is over. Ctrl-C withdraws it; without this process
 // it goes on.
@@ -148,10 +200,10 @@ func (s *session) awaitErrand(ctx context.Context, planned api.Planned, what str
 		verb = "still asking"
 	}
 	s.app.notice("%s %s %s; Ctrl-C withdraws the request", verb, planned.Who, what)
-	waiting, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
+	until, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	for deaths := 0; err == nil && !row.Over(); {
-		err = s.client.Carry(waiting, engine.WorkspaceStream, api.Leave, func() (err error) {
+		err = s.client.Carry(until, engine.WorkspaceStream, api.Leave, func() (err error) {
 			if row, err = s.Errand(ctx, planned.Errand); err == nil && row.Over() {
 				err = errDrawn
 			}
@@ -161,7 +213,7 @@ func (s *session) awaitErrand(ctx context.Context, planned api.Planned, what str
 			err = nil // the next owner goes on
 		}
 	}
-	if waiting.Err() != nil && !row.Over() {
+	if until.Err() != nil && !row.Over() {
 		if _, err := s.client.Withdraw(ctx, api.Withdrawal{Errand: planned.Errand}); err != nil {
 			return row, err
 		}

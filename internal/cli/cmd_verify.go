@@ -59,14 +59,15 @@ it; where there is no review, it is 9 or 6.`,
 			if err != nil {
 				return err
 			}
-			if by.again && !by.wanted {
-				return usage(c, errors.New("--again is for --review"))
+			if (by.again || by.yes) && !by.wanted {
+				return usage(c, errors.New("--again and --yes are for --review"))
 			}
 			return a.verify(c.Context(), args, form, by)
 		},
 	}
 	c.Flags().StringVar(&format, "format", formText, "output format: text, json or sarif (2.1.0)")
 	c.Flags().BoolVar(&by.wanted, "review", false, "have the configured reviewer read the plans, too")
+	c.Flags().BoolVarP(&by.yes, "yes", "y", false, "approve the configuration of this workspace, which says who the reviewer is")
 	c.Flags().BoolVar(&by.again, "again", false, "ask the reviewer even if the journal has what was said of this text")
 	c.Flags().StringVar(&explain, "explain", "", "explain a rule, by its id or name, instead of reading a plan")
 	_ = c.RegisterFlagCompletionFunc("format", cobra.FixedCompletions([]string{formText, formJSON, formSARIF}, cobra.ShellCompDirectiveNoFileComp))
@@ -95,7 +96,7 @@ func (a *app) form(c *cobra.Command, format string) (string, error) {
 }
 
 // secondReader says whether the reviewer is asked.
-type secondReader struct{ wanted, again bool }
+type secondReader struct{ wanted, again, yes bool }
 
 // verify needs no journal: it works where no state can be written. All plans
 // are read before anything is printed, so that what is printed is about all.
@@ -127,7 +128,7 @@ func (a *app) verify(ctx context.Context, paths []string, form string, by second
 	var reviews []view.Review
 	code := exitDone
 	if by.wanted {
-		if reviews, code, err = a.reviews(ctx, docs, by.again); err != nil {
+		if reviews, code, err = a.reviews(ctx, docs, by); err != nil {
 			return err
 		}
 	}

@@ -122,9 +122,12 @@ func (a *app) problem(err error) (*api.Problem, int) {
 
 func codeOf(err error, p *api.Problem) int {
 	_, apart := errors.AsType[diverged](err)
+	_, waits := errors.AsType[waiting](err)
 	switch {
 	case apart:
 		return exitDiverging
+	case waits:
+		return exitWaiting
 	case errors.Is(err, store.ErrCorrupt):
 		return exitIntegrity
 	case errors.Is(err, api.ErrMachine), errors.Is(err, store.ErrFull), errors.Is(err, store.ErrReadOnly), errors.Is(err, store.ErrVersion):

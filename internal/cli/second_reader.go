@@ -12,10 +12,10 @@ import (
 )
 
 // reviews are what the reviewer says of each plan.
-func (a *app) reviews(ctx context.Context, docs []*api.Document, again bool) (all []view.Review, code int, err error) {
+func (a *app) reviews(ctx context.Context, docs []*api.Document, by secondReader) (all []view.Review, code int, err error) {
 	err = a.acting(ctx, func(s *session) error {
 		for _, doc := range docs {
-			r, of, err := s.review(ctx, doc, again)
+			r, of, err := s.review(ctx, doc, by)
 			if err != nil {
 				return err
 			}
@@ -27,8 +27,10 @@ func (a *app) reviews(ctx context.Context, docs []*api.Document, again bool) (al
 }
 
 // review has one plan read. The code is 0, or that of a review which there is not.
-func (s *session) review(ctx context.Context, doc *api.Document, again bool) (r view.Review, code int, err error) {
-	planned, err := s.client.Review(ctx, api.Reviewing{Name: doc.Path, Source: doc.Source, Again: again})
+func (s *session) review(ctx context.Context, doc *api.Document, by secondReader) (r view.Review, code int, err error) {
+	planned, err := s.consented(by.yes, "the reviewer", s.Config.Reviewer, "piton verify --review --yes", func(yes api.Consent) (api.Planned, error) {
+		return s.client.Review(ctx, api.Reviewing{Name: doc.Path, Source: doc.Source, Again: by.again, Consent: yes})
+	})
 	if err != nil {
 		return r, 0, err
 	}

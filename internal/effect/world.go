@@ -36,7 +36,7 @@ type World struct {
 	Made   func(ctx context.Context, dir string, e engine.Effect) (Made, error) // from the files in dir
 
 	// Draw makes a plan of a request, or a revision of one.
-	Draw func(ctx context.Context, e engine.Effect) Result
+	Draw func(ctx context.Context, e engine.Effect, r Reporter) Result
 
 	// Judge is the model that judges, for who has this environment.
 	Judge func(environ []string) (model.Asker, error)
@@ -83,6 +83,8 @@ type Reporter interface {
 	Said()
 	// Report says what the work used so far, and claims.
 	Report(engine.Usage, engine.Claims)
+	// Heard keeps an answer that the work got, before it asks again.
+	Heard(ctx context.Context, round int, answer []byte, usage engine.Usage) error
 }
 
 // Result is an effect's answer with the contents it names by hash.
@@ -140,7 +142,7 @@ var acts = map[engine.EffectKind]func(w *World, ctx context.Context, e engine.Ef
 	engine.Prove:   (*World).prove,
 	engine.Survey:  (*World).survey,
 	engine.Merge:   (*World).merge,
-	engine.Draw:    func(w *World, ctx context.Context, e engine.Effect, _ Reporter) Result { return w.Draw(ctx, e) },
+	engine.Draw:    func(w *World, ctx context.Context, e engine.Effect, r Reporter) Result { return w.Draw(ctx, e, r) },
 }
 
 // place finds the world that an effect acts in, and makes it one of that world.

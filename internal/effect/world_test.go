@@ -49,6 +49,8 @@ func (r reporter) Report(u engine.Usage, c engine.Claims) {
 	os.WriteFile(filepath.Join(r.s.Dir, "heard"), nil, 0o600)
 }
 
+func (r reporter) Heard(context.Context, int, []byte, engine.Usage) error { return nil }
+
 func (r reporter) Beside() []engine.Neighbour {
 	if r.s.beside == nil {
 		return nil

@@ -29,6 +29,8 @@ func (s *State) admit(in Input, now time.Time) ([]Event, error) {
 		return s.admitPrepared(in, now)
 	case Ended:
 		return s.admitEnded(in)
+	case Heard:
+		return s.admitHeard(in)
 	case Reported:
 		return s.admitReported(in)
 	case Checked:

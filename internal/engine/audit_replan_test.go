@@ -16,6 +16,7 @@ type drawing struct {
 	draw  int
 	n     int
 	lost  int
+	heard int // answers, in all dispatches
 	live  *engine.WorkDispatched
 	epoch uint64
 	drawn *engine.Drawn
@@ -90,6 +91,16 @@ func (a *auditor) drawn(e engine.WorkDispatched, r engine.Record) error {
 		return fmt.Errorf("it is number %d, and the plan allows %d", a.replans, a.run.Compiled.Replans())
 	}
 	d.live, d.n, d.epoch = &e, e.N, r.Epoch
+	return nil
+}
+
+// hears holds that answers come one by one, and only while the revision is made.
+func (a *auditor) hears(e engine.WorkHeard) error {
+	d := a.replan
+	if d == nil || d.live == nil || d.live.Attempt != e.Attempt || d.n != e.N || e.Step != "" || e.Round != d.heard+1 || e.Answer == "" {
+		return fmt.Errorf("answer %d of revision %d.%d is not due", e.Round, e.Attempt, e.N)
+	}
+	d.heard++
 	return nil
 }
 

@@ -200,6 +200,8 @@ func (a *auditor) read(r engine.Record) error {
 		return a.dispatched(e, r)
 	case engine.WorkReported:
 		return a.reported(e)
+	case engine.WorkHeard:
+		return a.hears(e)
 	case engine.WorkEnded:
 		return a.workEnded(e, r)
 	case engine.PreviewMade:

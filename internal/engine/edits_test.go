@@ -24,6 +24,10 @@ func (w *world) revise(o op) {
 
 // draw is a revision that was made for the run, or how making one may end.
 func (w *world) draw(e engine.Effect, o op) engine.Input {
+	if o.Which%4 == 1 { // it is answered, and asks again
+		round := len(e.Answers) + 1 + int(o.More)%16/15
+		_ = w.send(engine.Heard{Key: e.Key, Round: round, Answer: "answer", Usage: engine.Usage{In: new(int64(o.More))}}) // another round than the next is refused
+	}
 	in := engine.Ended{Key: e.Key, WorkEnded: engine.WorkEnded{How: engine.Exited, Reason: "no plan \xff"}}
 	in.Usage.In, in.Usage.Out, in.Ms = new(int64(o.More)), new(int64(1)), int64(o.Which)
 	switch o.How % 16 {

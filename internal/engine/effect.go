@@ -79,6 +79,7 @@ type Effect struct {
 	Shown       []Target            // Work: what a call may find, as it was when the call was looked at
 	Item        json.RawMessage     // what whoever works finds as [ItemVariable]; nothing where there is none
 	Outputs     map[string]string   // object with the output of each step that the step reads or subscribes to; none of one that has none
+	Answers     []WorkHeard         // Draw: that it heard already, in the dispatches before too
 	Failures    []Failure           // Draw: what did not pass in the run; Note says why it is revised
 	Asked       bool                // Draw: a person asks for it, and Note has their words
 	Lists       map[string][]string // the same of steps for each item: the objects of their instances in order, "" of one that has none

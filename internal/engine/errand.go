@@ -41,10 +41,19 @@ type ErrandRow struct {
 	Ended     *WorkEnded // nil while it is under way
 	Withdrawn string     // who withdrew it
 	Plan      string     // id of the revision that came of it
+	Heard     []WorkHeard
 }
 
 // Over reports whether nothing more comes of the errand.
 func (r ErrandRow) Over() bool { return r.Ended != nil || r.Withdrawn != "" }
+
+// Usage is what the errand used so far.
+func (r ErrandRow) Usage() Usage {
+	if r.Ended != nil {
+		return r.Ended.Usage
+	}
+	return heardUsage(r.Heard)
+}
 
 // errand is one that was asked for and has not ended. Its work is dispatched and
 // ends like that of a step, by the id of the errand, in attempt 1.
@@ -53,6 +62,7 @@ type errand struct {
 	N     int    // dispatches
 	Lost  int    // of them lost with their owner
 	Epoch uint64 // of the live dispatch; 0: nothing is under way
+	Heard []WorkHeard
 }
 
 func (e errand) key() Key {
@@ -75,7 +85,9 @@ func (w *Workspace) Decide(time.Time) (facts []Event) {
 			facts = append(facts, WorkDispatched{Step: e.Asked.Errand, Attempt: 1, N: e.N + 1, Kind: e.Asked.Kind, Prompt: e.Asked.Request})
 		case w.epoch:
 		default:
-			facts = append(facts, e.ended(Lost, "its owner stopped"))
+			end := e.ended(Lost, "its owner stopped")
+			end.Usage = heardUsage(e.Heard)
+			facts = append(facts, end)
 		}
 	}
 	return facts
@@ -99,8 +111,8 @@ func (w *Workspace) Wants(k Key) bool {
 
 // Effect is what is to be done for a key that [Workspace.Wants].
 func (w *Workspace) Effect(k Key) Effect {
-	asked := w.errand(k.Step).Asked
-	return Effect{Key: k, Work: asked.Kind, Prompt: asked.Request}
+	e := w.errand(k.Step)
+	return Effect{Key: k, Work: e.Asked.Kind, Prompt: e.Asked.Request, Answers: e.Heard}
 }
 
 // Errand finds an errand by its id, also one that is over.

@@ -126,6 +126,14 @@ type PlanAnswered struct {
 	Why    string `json:"why,omitempty"`
 }
 
+// SettingsApproved records that a person said yes to the configuration of the
+// workspace: to its agents and models being started for what is no run yet.
+type SettingsApproved struct {
+	Config string `json:"config"` // hash of the configuration in force
+	By     string `json:"by"`
+	Via    string `json:"via"`
+}
+
 // TaskOpened begins a task's stream.
 type TaskOpened struct {
 	Task   string `json:"task"`
@@ -479,31 +487,33 @@ type ItemAnswered struct {
 	Args json.RawMessage `json:"args,omitempty"`
 }
 
-func (EpochBegan) Type() string     { return "epoch.began" }
-func (IntentOpened) Type() string   { return "intent.opened" }
-func (PlanDrafted) Type() string    { return "plan.drafted" }
-func (PlanVerified) Type() string   { return "plan.verified" }
-func (PlanAnswered) Type() string   { return "plan.answered" }
-func (RunArchived) Type() string    { return "run.archived" }
-func (TaskOpened) Type() string     { return "task.opened" }
-func (RunOpened) Type() string      { return "run.opened" }
-func (RunEnded) Type() string       { return "run.ended" }
-func (Command) Type() string        { return "command" }
-func (WorkDispatched) Type() string { return "work.dispatched" }
-func (WorkEnded) Type() string      { return "work.ended" }
-func (CheckEnded) Type() string     { return "check.ended" }
-func (StepSettled) Type() string    { return "step.settled" }
-func (ItemOpened) Type() string     { return "item.opened" }
-func (ItemAnswered) Type() string   { return "item.answered" }
-func (LeaseGranted) Type() string   { return "lease.granted" }
-func (LeaseAwaited) Type() string   { return "lease.awaited" }
-func (TreeSurveyed) Type() string   { return "tree.surveyed" }
-func (PreviewMade) Type() string    { return "preview.made" }
-func (WorkReported) Type() string   { return "work.reported" }
-func (StepExpanded) Type() string   { return "step.expanded" }
-func (ErrandAsked) Type() string    { return "errand.asked" }
-func (ErrandDropped) Type() string  { return "errand.dropped" }
-func (FramePushed) Type() string    { return "frame.pushed" }
+func (EpochBegan) Type() string       { return "epoch.began" }
+func (IntentOpened) Type() string     { return "intent.opened" }
+func (PlanDrafted) Type() string      { return "plan.drafted" }
+func (PlanVerified) Type() string     { return "plan.verified" }
+func (PlanAnswered) Type() string     { return "plan.answered" }
+func (RunArchived) Type() string      { return "run.archived" }
+func (TaskOpened) Type() string       { return "task.opened" }
+func (RunOpened) Type() string        { return "run.opened" }
+func (RunEnded) Type() string         { return "run.ended" }
+func (Command) Type() string          { return "command" }
+func (WorkDispatched) Type() string   { return "work.dispatched" }
+func (WorkEnded) Type() string        { return "work.ended" }
+func (CheckEnded) Type() string       { return "check.ended" }
+func (StepSettled) Type() string      { return "step.settled" }
+func (ItemOpened) Type() string       { return "item.opened" }
+func (ItemAnswered) Type() string     { return "item.answered" }
+func (LeaseGranted) Type() string     { return "lease.granted" }
+func (LeaseAwaited) Type() string     { return "lease.awaited" }
+func (TreeSurveyed) Type() string     { return "tree.surveyed" }
+func (PreviewMade) Type() string      { return "preview.made" }
+func (WorkReported) Type() string     { return "work.reported" }
+func (StepExpanded) Type() string     { return "step.expanded" }
+func (ErrandAsked) Type() string      { return "errand.asked" }
+func (ErrandDropped) Type() string    { return "errand.dropped" }
+func (WorkHeard) Type() string        { return "work.heard" }
+func (SettingsApproved) Type() string { return "settings.approved" }
+func (FramePushed) Type() string      { return "frame.pushed" }
 
 // Encode returns an event's body on the wire.
 func Encode(e Event) ([]byte, error) {
@@ -533,31 +543,33 @@ func Decode(typ string, body []byte) (Event, error) {
 
 // decoders has every event there is by its name on the wire.
 var decoders = map[string]func([]byte) (Event, error){
-	EpochBegan{}.Type():     decodeAs[EpochBegan],
-	IntentOpened{}.Type():   decodeAs[IntentOpened],
-	PlanDrafted{}.Type():    decodeAs[PlanDrafted],
-	PlanVerified{}.Type():   decodeAs[PlanVerified],
-	PlanAnswered{}.Type():   decodeAs[PlanAnswered],
-	RunArchived{}.Type():    decodeAs[RunArchived],
-	ErrandAsked{}.Type():    decodeAs[ErrandAsked],
-	ErrandDropped{}.Type():  decodeAs[ErrandDropped],
-	TaskOpened{}.Type():     decodeAs[TaskOpened],
-	RunOpened{}.Type():      decodeAs[RunOpened],
-	RunEnded{}.Type():       decodeAs[RunEnded],
-	Command{}.Type():        decodeAs[Command],
-	StepExpanded{}.Type():   decodeAs[StepExpanded],
-	WorkDispatched{}.Type(): decodeAs[WorkDispatched],
-	WorkReported{}.Type():   decodeAs[WorkReported],
-	WorkEnded{}.Type():      decodeAs[WorkEnded],
-	CheckEnded{}.Type():     decodeAs[CheckEnded],
-	TreeSurveyed{}.Type():   decodeAs[TreeSurveyed],
-	StepSettled{}.Type():    decodeAs[StepSettled],
-	LeaseGranted{}.Type():   decodeAs[LeaseGranted],
-	LeaseAwaited{}.Type():   decodeAs[LeaseAwaited],
-	PreviewMade{}.Type():    decodeAs[PreviewMade],
-	ItemOpened{}.Type():     decodeAs[ItemOpened],
-	ItemAnswered{}.Type():   decodeAs[ItemAnswered],
-	FramePushed{}.Type():    decodeAs[FramePushed],
+	EpochBegan{}.Type():       decodeAs[EpochBegan],
+	IntentOpened{}.Type():     decodeAs[IntentOpened],
+	PlanDrafted{}.Type():      decodeAs[PlanDrafted],
+	PlanVerified{}.Type():     decodeAs[PlanVerified],
+	PlanAnswered{}.Type():     decodeAs[PlanAnswered],
+	RunArchived{}.Type():      decodeAs[RunArchived],
+	ErrandAsked{}.Type():      decodeAs[ErrandAsked],
+	ErrandDropped{}.Type():    decodeAs[ErrandDropped],
+	WorkHeard{}.Type():        decodeAs[WorkHeard],
+	SettingsApproved{}.Type(): decodeAs[SettingsApproved],
+	TaskOpened{}.Type():       decodeAs[TaskOpened],
+	RunOpened{}.Type():        decodeAs[RunOpened],
+	RunEnded{}.Type():         decodeAs[RunEnded],
+	Command{}.Type():          decodeAs[Command],
+	StepExpanded{}.Type():     decodeAs[StepExpanded],
+	WorkDispatched{}.Type():   decodeAs[WorkDispatched],
+	WorkReported{}.Type():     decodeAs[WorkReported],
+	WorkEnded{}.Type():        decodeAs[WorkEnded],
+	CheckEnded{}.Type():       decodeAs[CheckEnded],
+	TreeSurveyed{}.Type():     decodeAs[TreeSurveyed],
+	StepSettled{}.Type():      decodeAs[StepSettled],
+	LeaseGranted{}.Type():     decodeAs[LeaseGranted],
+	LeaseAwaited{}.Type():     decodeAs[LeaseAwaited],
+	PreviewMade{}.Type():      decodeAs[PreviewMade],
+	ItemOpened{}.Type():       decodeAs[ItemOpened],
+	ItemAnswered{}.Type():     decodeAs[ItemAnswered],
+	FramePushed{}.Type():      decodeAs[FramePushed],
 }
 
 func decodeAs[E Event](body []byte) (Event, error) {

@@ -80,6 +80,9 @@ type Draft struct {
 // Judgement is a person's, or a policy's, word on a plan revision.
 type Judgement struct{ PlanAnswered }
 
+// Trust is a person's yes to the configuration of the workspace.
+type Trust struct{ SettingsApproved }
+
 // Archive takes runs that are over out of the lists, or puts them back.
 type Archive struct {
 	Runs []string
@@ -105,6 +108,8 @@ func (Recall) Actor() string      { return Harness }
 func (i Errand) Actor() string    { return i.By }
 func (i Withdraw) Actor() string  { return i.By }
 func (i Archive) Actor() string   { return i.By }
+func (i Trust) Actor() string     { return i.By }
+func (Heard) Actor() string       { return Harness }
 
 // text is s as a journal can hold it. Bytes that are no UTF-8, such as a tail
 // that begins in the middle of a letter, would be read back as others, and a

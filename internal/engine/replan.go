@@ -11,18 +11,19 @@ import (
 // steps could not do. Nothing new starts meanwhile, and it is begun only when
 // what was under way has ended.
 type replan struct {
-	Step    string   `json:",omitzero"` // whose failure it answers; "" where a person asked for it
-	Why     string   `json:",omitzero"`
-	By      string   `json:",omitzero"`
-	Failing []string `json:",omitempty"` // what did not pass when it was asked for: step/check
-	N       int      `json:",omitzero"`  // dispatches
-	Lost    int      `json:",omitzero"`  // of them lost with their owner
-	Live    bool     `json:",omitzero"`
-	Epoch   uint64   `json:",omitzero"` // of the newest dispatch
-	Drawn   *Drawn   `json:",omitzero"`
-	Item    string   `json:",omitzero"` // by which people are asked about it
-	Over    string   `json:",omitzero"` // why there is none, so that the run ends
-	Exit    int      `json:",omitzero"` // with Over
+	Step    string      `json:",omitzero"` // whose failure it answers; "" where a person asked for it
+	Why     string      `json:",omitzero"`
+	By      string      `json:",omitzero"`
+	Failing []string    `json:",omitempty"` // what did not pass when it was asked for: step/check
+	N       int         `json:",omitzero"`  // dispatches
+	Lost    int         `json:",omitzero"`  // of them lost with their owner
+	Live    bool        `json:",omitzero"`
+	Epoch   uint64      `json:",omitzero"`  // of the newest dispatch
+	Heard   []WorkHeard `json:",omitempty"` // answers of the planner, in all dispatches
+	Drawn   *Drawn      `json:",omitzero"`
+	Item    string      `json:",omitzero"` // by which people are asked about it
+	Over    string      `json:",omitzero"` // why there is none, so that the run ends
+	Exit    int         `json:",omitzero"` // with Over
 }
 
 // replans is what a run knows of those it had.
@@ -282,7 +283,11 @@ func (s *State) replanning() (Event, bool) {
 	case r == nil || r.Over != "" || s.stopping():
 		return nil, false
 	case r.Live && r.Epoch != s.epoch:
-		return s.draw().ended(Lost, "its owner stopped"), true
+		end := s.draw().ended(Lost, "its owner stopped")
+		if r.Lost+1 >= maxLost {
+			end.Usage = heardUsage(r.Heard) // nothing goes on from there
+		}
+		return end, true
 	case r.Live || r.Item != "":
 		return nil, false
 	case r.Drawn != nil:
@@ -319,7 +324,7 @@ func (s *State) drawKey() Key {
 func (s *State) drawEffect(k Key) Effect {
 	e := Effect{
 		Key: k, Work: PlanWork, Title: s.prog.Title(), Context: s.prog.def.Context, Constraints: s.prog.def.Constraints,
-		Document: s.run.Opened.Path, Note: s.run.Replan.Why, Asked: s.run.Replan.By != Harness,
+		Document: s.run.Opened.Path, Note: s.run.Replan.Why, Asked: s.run.Replan.By != Harness, Answers: s.run.Replan.Heard,
 	}
 	for i := range s.steps {
 		st := &s.steps[i]
@@ -356,6 +361,9 @@ func (s *State) admitDrawn(in Ended) ([]Event, error) {
 	e := WorkEnded{
 		Attempt: in.Key.Attempt, N: in.Key.N, Kind: PlanWork, How: in.How, Ms: in.Ms, Usage: in.Usage, Log: in.Log,
 		Reason: text(in.Reason), Notes: texts(in.Notes), Drawn: in.Drawn.plain(),
+	}
+	if e.How == Stopped {
+		e.Usage = Usage{} // it counts with the end of the dispatch that goes on from there
 	}
 	if e.How != Exited || s.stopping() {
 		e.Drawn = nil

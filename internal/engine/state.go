@@ -374,6 +374,8 @@ func (s *State) apply(r Record, was time.Time) error {
 		return s.applyCommand(e)
 	case WorkDispatched:
 		return s.applyDispatched(e, r)
+	case WorkHeard:
+		return s.applyHeard(e)
 	case WorkReported:
 		return s.applyReported(e)
 	case WorkEnded:

@@ -327,6 +327,10 @@ func input(t *testing.T, d *desk, td *datadriven.TestData) engine.Input {
 			in.Touched = strings.Split(touched, ",")
 		}
 		return in
+	case "heard":
+		in := engine.Heard{Round: number(t, td, "round", 1), Answer: "answer"}
+		in.Key, in.Usage = drawn(t, d, td).(engine.Ended).Key, drawn(t, d, td).(engine.Ended).Usage
+		return in
 	case "reported":
 		end := ended(t, d, td).(engine.Ended)
 		return engine.Reported{Key: end.Key, Usage: end.Usage, Claims: end.Claims}
@@ -953,6 +957,8 @@ func line(r engine.Record) string {
 			who = " to " + e.Role + " (" + e.Why + ")"
 		}
 		return fmt.Sprintf("%s %d.%d %s%s%s%s%s", e.Step, e.Attempt, e.N, e.Kind, who, opens, gets, amount(" reserve", e.Reserve))
+	case engine.WorkHeard:
+		return fmt.Sprintf("%d.%d round %d %dt", e.Attempt, e.N, e.Round, tokens(e.Usage))
 	case engine.WorkReported:
 		return fmt.Sprintf("%s %d.%d %dt", e.Step, e.Attempt, e.N, tokens(e.Usage))
 	case engine.WorkEnded:

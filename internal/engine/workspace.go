@@ -29,7 +29,8 @@ type Workspace struct {
 	moved   []ArchivedRow     // on to it, or from it
 	errands []errand          // that have not ended, as they were asked for
 	asked   map[string]ErrandRow
-	sought  []string // ids of all errands, as they were asked for
+	sought  []string        // ids of all errands, as they were asked for
+	trusted map[string]bool // hashes of configurations that a person said yes to
 }
 
 // Revision is what is known of one revision of a plan.
@@ -58,7 +59,7 @@ func (w *Workspace) Seq() uint64 { return w.seq }
 func (w *Workspace) Clone() *Workspace {
 	c := &Workspace{seq: w.seq, epoch: w.epoch, intents: maps.Clone(w.intents), paths: maps.Clone(w.paths), changed: slices.Clone(w.changed), shelf: maps.Clone(w.shelf), moved: slices.Clone(w.moved)}
 	c.errands, c.asked, c.sought = slices.Clone(w.errands), maps.Clone(w.asked), slices.Clone(w.sought)
-	c.heads = maps.Clone(w.heads)
+	c.heads, c.trusted = maps.Clone(w.heads), maps.Clone(w.trusted)
 	if w.plans != nil {
 		c.plans = make(map[string]*Revision, len(w.plans))
 	}
@@ -178,11 +179,25 @@ func (r *Revision) Approved(config string, now time.Time) bool {
 		now.Sub(r.Answered) < planApprovalLife
 }
 
+// Trusts reports whether a person said yes to a configuration, by its hash: on its
+// own, or with a plan. That of a policy is its own word, and counts for nothing.
+func (w *Workspace) Trusts(config string) bool { return w.trusted[config] }
+
+func (w *Workspace) admitTrust(in SettingsApproved) ([]Event, error) {
+	switch {
+	case in.Config == "" || in.By == "" || in.By == ByPolicy:
+		return nil, refuse(Invalid, "a configuration is approved by its hash, in the name of a person")
+	case w.trusted[in.Config]:
+		return nil, nil
+	}
+	return []Event{in}, nil
+}
+
 // Apply folds one record. An error means that the journal is corrupt at r.Seq.
 func (w *Workspace) Apply(r Record) error {
 	if w.plans == nil {
 		w.intents, w.plans, w.paths = map[string]IntentOpened{}, map[string]*Revision{}, map[string]string{}
-		w.heads = map[string]string{}
+		w.heads, w.trusted = map[string]string{}, map[string]bool{}
 		w.asked = map[string]ErrandRow{}
 	}
 	err := inOrder(r, w.seq, w.epoch)
@@ -254,9 +269,16 @@ func (w *Workspace) apply(r Record) error {
 		}
 		p.Answer, p.Answered = &e, r.At
 		p.Answers = append(p.Answers, Answered{e, r.At})
+		if e.Yes && e.By != ByPolicy {
+			w.trusted[e.Config] = true // whoever said it was asked under these settings
+		}
 		w.changed = append(w.changed, e.Plan)
 	case RunArchived:
 		w.archive(e)
+	case SettingsApproved:
+		w.trusted[e.Config] = true
+	case WorkHeard:
+		return w.applyHeard(e)
 	case ErrandAsked, ErrandDropped, WorkDispatched, WorkEnded:
 		return w.applyErrand(e, r.Epoch)
 	default:
@@ -280,8 +302,12 @@ func (w *Workspace) Admit(in Input, _ time.Time) ([]Event, error) {
 		return w.admitErrand(in)
 	case Withdraw:
 		return w.admitWithdraw(in.ErrandDropped)
+	case Heard:
+		return w.admitHeard(in)
 	case Ended:
 		return w.admitEnded(in)
+	case Trust:
+		return w.admitTrust(in.SettingsApproved)
 	}
 	return nil, refuse(Invalid, fmt.Sprintf("%T is not for a workspace", in))
 }

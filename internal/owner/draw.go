@@ -51,13 +51,18 @@ func (u *uses) Plan(ctx context.Context, q api.Planning) (api.Planned, error) {
 	if err != nil {
 		return api.Planned{}, err
 	}
-	return u.ask(ctx, p, m, p.Asking(q, question))
+	return u.ask(ctx, p, m, p.Asking(q, question), q.Consent)
 }
 
-// ask has a question put to a model as an errand.
-func (u *uses) ask(ctx context.Context, p *api.Product, m config.Model, q api.Question) (planned api.Planned, err error) {
+// ask has a question put to a model as an errand, unless nobody has approved the
+// configuration that names it.
+func (u *uses) ask(ctx context.Context, p *api.Product, m config.Model, q api.Question, yes api.Consent) (planned api.Planned, err error) {
 	if planned.Who = fmt.Sprintf("agent %q", m.Agent); m.Agent == "" {
 		planned.Who = fmt.Sprintf("model %q", m.Model)
+	}
+	if trusted, err := u.trusted(ctx, p, yes); err != nil || !trusted {
+		planned.Needs = api.NeedsYes
+		return planned, err
 	}
 	planned.Errand, planned.Known, err = p.Ask(ctx, u.host, q)
 	return planned, err
@@ -192,13 +197,19 @@ func (o *Owner) asker(p *api.Product, role string, environ []string) (model.Aske
 	return e, nil
 }
 
-// draw makes a plan of the request of an errand, or has one read.
-func (o *Owner) draw(ctx context.Context, p *api.Product, e engine.Effect) effect.Result {
+// draw makes a plan of the request of an errand, or has one read, under a configuration
+// that a person approved: it may have changed since it was asked for.
+func (o *Owner) draw(ctx context.Context, p *api.Product, e engine.Effect, r effect.Reporter) effect.Result {
 	do := o.drawn
 	if e.Work == engine.ReviewWork {
 		do = o.reviewed
 	}
-	in, bodies, err := do(ctx, p, e)
+	err := trusts(ctx, p)
+	var in engine.Ended
+	var bodies [][]byte
+	if err == nil {
+		in, bodies, err = do(ctx, p, e, r)
+	}
 	switch {
 	case ctx.Err() != nil:
 		return effect.Result{Input: e.Fails(engine.Stopped, "stopped by the harness")}
@@ -208,7 +219,7 @@ func (o *Owner) draw(ctx context.Context, p *api.Product, e engine.Effect) effec
 	return effect.Result{Input: in, Bodies: bodies}
 }
 
-func (o *Owner) drawn(ctx context.Context, p *api.Product, e engine.Effect) (in engine.Ended, bodies [][]byte, err error) {
+func (o *Owner) drawn(ctx context.Context, p *api.Product, e engine.Effect, r effect.Reporter) (in engine.Ended, bodies [][]byte, err error) {
 	row, err := p.Errand(ctx, e.Key.Step)
 	if err != nil {
 		return in, nil, err
@@ -218,7 +229,11 @@ func (o *Owner) drawn(ctx context.Context, p *api.Product, e engine.Effect) (in 
 		return in, nil, fmt.Errorf("read the question: %w", err)
 	}
 	environ := o.environ(e.Key.Task)
-	ask, err := o.asker(p, "planner", environ)
+	asker, err := o.asker(p, "planner", environ)
+	if err != nil {
+		return in, nil, err
+	}
+	ask, err := o.remembering(ctx, asker, e, r)
 	if err != nil {
 		return in, nil, err
 	}

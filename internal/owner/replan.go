@@ -43,9 +43,9 @@ type redrawing struct {
 
 // redraw makes a revision for a run whose steps failed, or for which a person wants
 // one. It writes no file, and approves nothing but what the policy does.
-func (o *Owner) redraw(ctx context.Context, e engine.Effect) run.Answer {
+func (o *Owner) redraw(ctx context.Context, e engine.Effect, r effect.Reporter) run.Answer {
 	began := o.cfg.Now()
-	in, objects, err := o.revision(ctx, e)
+	in, objects, err := o.revision(ctx, e, r)
 	switch {
 	case ctx.Err() != nil:
 		in.How, in.Reason, in.Drawn, in.Draft = engine.Stopped, "stopped by the harness", nil, nil
@@ -56,7 +56,7 @@ func (o *Owner) redraw(ctx context.Context, e engine.Effect) run.Answer {
 	return run.Answer{Input: in, Objects: objects}
 }
 
-func (o *Owner) revision(ctx context.Context, e engine.Effect) (engine.Ended, []store.Object, error) {
+func (o *Owner) revision(ctx context.Context, e engine.Effect, r effect.Reporter) (engine.Ended, []store.Object, error) {
 	d := &redrawing{Owner: o, effect: e}
 	if err := d.read(ctx); err != nil {
 		return engine.Ended{}, nil, err
@@ -70,7 +70,11 @@ func (o *Owner) revision(ctx context.Context, e engine.Effect) (engine.Ended, []
 	if err != nil {
 		return engine.Ended{}, nil, err
 	}
-	ask := &quitter{Asker: asker}
+	remembers, err := o.remembering(ctx, asker, e, r)
+	if err != nil {
+		return engine.Ended{}, nil, err
+	}
+	ask := &quitter{Asker: remembers}
 	out, err := planner.Run(ctx, planner.Job{
 		Ask: ask, Prompt: question, Dir: o.cfg.Place.Dir, Log: filepath.Join(o.cfg.Place.State, log), Judges: []planner.Judge{d.judge},
 	})
@@ -85,19 +89,19 @@ func (o *Owner) revision(ctx context.Context, e engine.Effect) (engine.Ended, []
 		in.Reason = failed(out)
 		return in, nil, nil
 	}
-	r := d.drawn
-	r.Draft.Reason = out.Reasoning
+	drawn := d.drawn
+	drawn.Draft.Reason = out.Reasoning
 	if out.Changes != "" {
-		r.Draft.Changes += ": " + out.Changes
+		drawn.Draft.Changes += ": " + out.Changes
 	}
-	in.How, in.Draft = engine.Exited, &r.Draft
+	in.How, in.Draft = engine.Exited, &drawn.Draft
 	in.Drawn = &engine.Drawn{
-		Plan: r.Draft.Plan, Version: r.Draft.Version, Changes: r.Draft.Changes, Reason: r.Draft.Reason, Weakened: r.Draft.Weakened,
+		Plan: drawn.Draft.Plan, Version: drawn.Draft.Version, Changes: drawn.Draft.Changes, Reason: drawn.Draft.Reason, Weakened: drawn.Draft.Weakened,
 	}
-	if in.Yes = r.Yes; r.Yes != nil {
-		in.Revise = &r.Revise
+	if in.Yes = drawn.Yes; drawn.Yes != nil {
+		in.Revise = &drawn.Revise
 	}
-	return in, r.Objects, nil
+	return in, drawn.Objects, nil
 }
 
 // failed says why no revision came, with the first things that are wrong.
@@ -130,6 +134,9 @@ func (d *redrawing) read(ctx context.Context) (err error) {
 	if d.head, err = d.product.Find(ctx, d.effect.Key.Run); err != nil {
 		return err
 	}
+	if err := d.pinned(ctx); err != nil {
+		return err
+	}
 	source, err := d.store.Object(ctx, d.head.Source)
 	if err != nil {
 		return fmt.Errorf("read the bytes of plan %s: %w", d.head.Plan, err)
@@ -147,6 +154,14 @@ func (d *redrawing) read(ctx context.Context) (err error) {
 		d.plan = string(text)
 	}
 	return nil
+}
+
+// pinned refuses another configuration than the run was approved with: it may name
+// another planner.
+func (d *redrawing) pinned(ctx context.Context) error {
+	var refused error
+	err := d.host.Look(ctx, d.effect.Key.Task, func(s *engine.State) { refused = d.product.Pinned(s.Run()) })
+	return errors.Join(err, refused)
 }
 
 // question is what the planner is asked.

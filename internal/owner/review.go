@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/piton-dev/piton/internal/api"
+	"github.com/piton-dev/piton/internal/effect"
 	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/planner"
 	"github.com/piton-dev/piton/internal/prompt"
@@ -45,11 +46,11 @@ func (u *uses) Review(ctx context.Context, q api.Reviewing) (api.Planned, error)
 	in.Workspace, in.Agents = surroundings(ctx, p)
 	return u.ask(ctx, p, m, api.Question{
 		ErrandAsked: engine.ErrandAsked{Kind: engine.ReviewWork}, Text: prompt.Review(in), Source: q.Source, Again: q.Again,
-	})
+	}, q.Consent)
 }
 
 // reviewed has a plan read.
-func (o *Owner) reviewed(ctx context.Context, p *api.Product, e engine.Effect) (in engine.Ended, bodies [][]byte, err error) {
+func (o *Owner) reviewed(ctx context.Context, p *api.Product, e engine.Effect, _ effect.Reporter) (in engine.Ended, bodies [][]byte, err error) {
 	row, err := p.Errand(ctx, e.Key.Step)
 	if err != nil {
 		return in, nil, err

@@ -86,7 +86,9 @@ func (o *Owner) newRig(p *api.Product, parallel int) (r *rig, err error) {
 		Agents: agents, Worktrees: Worktrees(o.cfg.Place), OpenTools: open,
 		Object: func(hash string) ([]byte, error) { return o.store.Object(context.Background(), hash) },
 		NewRun: p.NewRun, Marked: p.Marked, ElsewhereOwned: o.elsewhereOwned,
-		Draw: func(ctx context.Context, e engine.Effect) effect.Result { return o.draw(ctx, p, e) },
+		Draw: func(ctx context.Context, e engine.Effect, r effect.Reporter) effect.Result {
+			return o.draw(ctx, p, e, r)
+		},
 		Made: func(ctx context.Context, dir string, e engine.Effect) (effect.Made, error) {
 			return made(ctx, p, dir, e)
 		},
@@ -137,7 +139,7 @@ func (r *rig) close() error {
 // act carries an effect out. There is a rig: effects start only for what is carried.
 func (o *Owner) act(ctx context.Context, e engine.Effect, report *run.Reporter) run.Answer {
 	if e.Key.Kind == engine.Draw && e.Key.Run != "" {
-		return o.redraw(ctx, e)
+		return o.redraw(ctx, e, report)
 	}
 	r := o.world().Do(ctx, e, report)
 	a := run.Answer{Input: r.Input, Err: r.Err}

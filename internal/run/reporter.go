@@ -32,6 +32,15 @@ func (r *Reporter) Report(usage engine.Usage, claims engine.Claims) {
 	r.host.put(envelope{stream: k.Task, in: engine.Reported{Key: k, Usage: usage, Claims: claims}})
 }
 
+// Heard puts an answer that the effect's work got into the journal, and returns when it
+// is durable there: only then may the next question be asked. The error says that the
+// answer counts for nothing, and so does the rest of the work.
+func (r *Reporter) Heard(ctx context.Context, round int, answer []byte, usage engine.Usage) error {
+	k, object := r.effect.Key, store.NewObject(answer)
+	in := engine.Heard{Key: k, Round: round, Answer: object.Hash, Usage: usage}
+	return r.host.send(ctx, envelope{stream: k.Task, in: in, objects: []store.Object{object}})
+}
+
 // spoke reports whether an effect has said something since the last turn.
 func (h *Host) spoke() bool {
 	h.mu.Lock()
