@@ -436,6 +436,9 @@ func proofs(journal []engine.Record) error {
 				return err
 			}
 		case engine.WorkDispatched:
+			if e.Kind == engine.PlanWork {
+				continue // it proves no step
+			}
 			if f := a.steps[e.Step]; e.Kind == engine.MergeWork {
 				f.n, f.attempt, f.complete, f.answers = e.N, e.Attempt, nil, nil
 			} else if e.Kind != engine.ContractWork {
