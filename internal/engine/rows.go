@@ -17,6 +17,8 @@ type Rows struct {
 	Steps   []StepRow // changed ones of the head's run only
 	Items   []ItemRow // opened, and closed ones with Open false
 	Plans   []PlanRow // of the workspace: those that wait now, and those that no longer do
+	Marks   []Mark    // of the head's run, in order: none is ever changed
+	Anew    bool      // Steps and Marks are all there are of the head's run, and of each earlier one
 
 	Archived []ArchivedRow // of the workspace: runs that were taken out of the lists, or put back
 }
@@ -105,6 +107,23 @@ type ItemRow struct {
 	Behind []string  `json:"behind,omitempty"` // ids of steps that wait for this one, also behind others, the first few; "…" for more
 }
 
+// Mark says that a record is about a step, or adds a frame, so that those of one step, or some
+// frames, are found without a look at all the others.
+type Mark struct {
+	Seq   uint64 `json:"seq"`
+	Step  string `json:"step,omitempty"`  // "" of a frame that no step produced
+	Frame int    `json:"frame,omitempty"` // the id of the frame that it adds
+	Was   Moment `json:"was,omitzero"`    // how the step stood before it, where it was dispatched or settled
+	Is    Moment `json:"is,omitzero"`     // and after it
+}
+
+// Moment is how a step stood.
+type Moment struct {
+	Status   Status   `json:"status,omitempty"`
+	Attempts int      `json:"attempts,omitempty"`
+	Loop     *LoopRow `json:"loop,omitempty"` // nil for a step that is no loop
+}
+
 // maxBehind is how many steps are named that wait behind an item.
 const maxBehind = 5
 
@@ -142,6 +161,7 @@ type dirty struct {
 	all     bool // every step
 	steps   map[int]bool
 	items   map[string]ItemRow
+	marks   []Mark
 }
 
 // show notes that what lists show of the step changed.
@@ -181,6 +201,7 @@ func (s *State) Rows() Rows {
 	for _, name := range slices.Sorted(maps.Keys(s.dirty.items)) {
 		rows.Items = append(rows.Items, s.dirty.items[name])
 	}
+	rows.Marks = s.dirty.marks
 	s.dirty = dirty{}
 	return rows
 }

@@ -342,6 +342,7 @@ func (st *step) hopeless() bool { return st.lapsed() || st.Status == Pending && 
 // round look at all steps.
 func (s *State) Apply(r Record) error {
 	was, err := s.last, inOrder(r, s.seq, s.epoch)
+	mark, marks := s.marks(r)
 	if err == nil {
 		s.last = r.At
 		err = s.apply(r, was)
@@ -352,6 +353,9 @@ func (s *State) Apply(r Record) error {
 	}
 	s.seq = r.Seq
 	s.dirty.head = true
+	if marks {
+		s.mark(mark)
+	}
 	s.fill(r.At)
 	s.tick(r.At)
 	return nil

@@ -59,6 +59,10 @@ func Relist(ctx context.Context, st store.Store, workspace string, wrong []Unlik
 		if err != nil {
 			return err
 		}
+		rows.Anew = true
+		for i := range rows.Earlier {
+			rows.Earlier[i].Anew = true
+		}
 		b := store.Batch{Stream: u.Stream, Epoch: epoch, Rows: rows}
 		for r, err := range st.Read(ctx, u.Stream, 0) {
 			if err != nil {

@@ -82,7 +82,7 @@ type Batch struct {
 	// that is there already costs little.
 	Objects []Object
 	// Rows replace the rows of the same key: heads by stream and run, steps
-	// by run and index, items and plans by id. Those of earlier runs are written first;
+	// by run and index, items and plans by id, marks by record. Those of earlier runs are written first;
 	// a run that is new to the stream becomes its newest.
 	Rows engine.Rows
 	// Snapshot, unless nil, is the core's disposable state after the last
@@ -125,6 +125,9 @@ func (b Batch) validRows(rows engine.Rows) error {
 	case rows.Head == nil && len(rows.Steps) > 0:
 		return fmt.Errorf("batch for %s: steps without the head row of their run", b.Stream)
 	}
+	if rows.Head == nil && len(rows.Marks) > 0 {
+		return fmt.Errorf("batch for %s: marks without the head row of their run", b.Stream)
+	}
 	for _, item := range rows.Items {
 		if item.Stream != b.Stream {
 			return fmt.Errorf("batch for %s: item %s is of stream %q", b.Stream, item.Item, item.Stream)
@@ -165,12 +168,19 @@ func Rows(ctx context.Context, s Store, stream string) (engine.Rows, error) {
 	slices.Reverse(heads)
 	slices.SortStableFunc(heads, func(a, b engine.HeadRow) int { return cmp.Compare(a.First, b.First) })
 	var all []engine.Rows
-	for _, head := range heads {
+	for n, head := range heads {
 		rows := engine.Rows{Head: &head}
 		if rows.Steps, err = s.Steps(ctx, stream, head.Run); err != nil {
 			return engine.Rows{}, err
 		}
 		if rows.Items, err = s.Items(ctx, ItemFilter{Stream: stream, Run: head.Run}); err != nil {
+			return engine.Rows{}, err
+		}
+		before := uint64(0)
+		if n+1 < len(heads) {
+			before = heads[n+1].First
+		}
+		if rows.Marks, err = s.Marks(ctx, stream, head.First, before); err != nil {
 			return engine.Rows{}, err
 		}
 		all = append(all, rows)
@@ -229,6 +239,21 @@ type ItemFilter struct {
 	Limit  int    // at most so many, the oldest; 0 = no limit
 }
 
+// MarkFilter selects marked records: those about a step, or, with Frames, those that add them.
+type MarkFilter struct {
+	Stream string
+	Step   string        // "": the frames that no step produced
+	Frames engine.Window // of ids
+	From   uint64        // only this record and those after it
+	Before uint64        // only those before it; 0 = all
+}
+
+// Marked is a record with its mark.
+type Marked struct {
+	engine.Record
+	Mark engine.Mark
+}
+
 // A Store is the journal of one workspace. All methods may be called from
 // several goroutines at once, and reading never waits for writing. Strings and
 // slices that are returned belong to the caller.
@@ -274,6 +299,14 @@ type Store interface {
 
 	// Steps returns the step rows of a run of the stream, by index.
 	Steps(ctx context.Context, stream, run string) ([]engine.StepRow, error)
+
+	// Marks returns the marks of the stream's records from one on, and before another, in
+	// their order; before 0 is to the end.
+	Marks(ctx context.Context, stream string, from, before uint64) ([]engine.Mark, error)
+
+	// Marked returns marked records in their order. The cost is that of what it
+	// returns. Events come as those of Read.
+	Marked(ctx context.Context, filter MarkFilter) ([]Marked, error)
 
 	// Archived lists the runs that are archived, in order.
 	Archived(ctx context.Context) ([]string, error)

@@ -36,10 +36,12 @@ type runRows struct {
 	head    values
 	dropped values // where all steps are replaced
 	steps   []values
+	marks   []values
 	items   []values
 	plans   []values
 	ended   []values // plans that wait no more
 
+	unmarked values // from where on all marks are replaced
 	archived []engine.ArchivedRow
 }
 
@@ -126,12 +128,18 @@ func newRun(stream string, rows engine.Rows) (r runRows, err error) {
 		if r.head, err = newHead(stream, *rows.Head); err != nil {
 			return r, err
 		}
-		if rows.All {
+		if rows.All || rows.Anew {
 			r.dropped = list(stream, rows.Head.Run)
+		}
+		if rows.Anew {
+			r.unmarked = list(stream, int64(rows.Head.First))
 		}
 		for i := range rows.Steps {
 			r.steps = append(r.steps, newStep(stream, rows.Head.Run, &rows.Steps[i]))
 		}
+	}
+	for i := range rows.Marks {
+		r.marks = append(r.marks, newMark(stream, &rows.Marks[i]))
 	}
 	for _, row := range rows.Items {
 		item, err := newItem(stream, row)

@@ -43,6 +43,7 @@ func limit(n int) string {
 type rowWriter struct {
 	run, step, item, plan upsert
 	dropSteps, endPlan    statement
+	addMark, dropMarks    statement
 	archive, back         statement
 }
 
@@ -62,6 +63,8 @@ func (w *rowWriter) statements() map[*statement]string {
 		&w.plan.update: "UPDATE plan SET at = ?, row = ? WHERE stream = ? AND plan = ?",
 		&w.plan.add:    "INSERT INTO plan(at, row, stream, plan) VALUES(?, ?, ?, ?)",
 		&w.dropSteps:   "DELETE FROM step WHERE stream = ? AND run = ?",
+		&w.addMark:     "REPLACE INTO mark(stream, step, seq, frame, was, now) VALUES(?, ?, ?, ?, ?, ?)",
+		&w.dropMarks:   "DELETE FROM mark WHERE stream = ? AND seq >= ?",
 		&w.endPlan:     "DELETE FROM plan WHERE stream = ? AND plan = ?",
 		&w.archive:     "INSERT OR IGNORE INTO archived(run) VALUES(?)",
 		&w.back:        "DELETE FROM archived WHERE run = ?",
@@ -84,6 +87,9 @@ func (w *rowWriter) writeRun(r *runRows) error {
 		}
 	}
 	if err := w.writeSteps(r); err != nil {
+		return err
+	}
+	if err := w.writeMarks(r); err != nil {
 		return err
 	}
 	for _, item := range r.items {
@@ -109,6 +115,20 @@ func (w *rowWriter) writeSteps(r *runRows) error {
 	}
 	for _, step := range r.steps {
 		if _, err := w.step.add.exec(step); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (w *rowWriter) writeMarks(r *runRows) error {
+	if r.unmarked != nil {
+		if _, err := w.dropMarks.exec(r.unmarked); err != nil {
+			return err
+		}
+	}
+	for _, mark := range r.marks {
+		if _, err := w.addMark.exec(mark); err != nil {
 			return err
 		}
 	}

@@ -79,6 +79,16 @@ CREATE TABLE step(
 	loop TEXT NOT NULL,
 	PRIMARY KEY(stream, run, idx)
 ) STRICT, WITHOUT ROWID;
+CREATE TABLE mark(
+	stream TEXT NOT NULL,
+	step TEXT NOT NULL,
+	seq INTEGER NOT NULL,
+	frame INTEGER NOT NULL,
+	was TEXT NOT NULL,
+	now TEXT NOT NULL,
+	PRIMARY KEY(stream, step, seq)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX mark_frame ON mark(stream, frame) WHERE frame > 0;
 CREATE TABLE item(
 	stream TEXT NOT NULL,
 	item TEXT NOT NULL,

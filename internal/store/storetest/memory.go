@@ -36,6 +36,7 @@ type memoryStream struct {
 	changed  uint64       // Memory.records after the newest of them
 	runs     []*memoryRun // as they came
 	plans    map[string]engine.PlanRow
+	marks    []engine.Mark // in the order of their records
 	snapshot []byte
 	at       uint64 // what the snapshot stands for
 }
@@ -166,12 +167,25 @@ func (s *memoryStream) setRows(rows engine.Rows) {
 	}
 	r.head = *rows.Head
 	r.head.Started, r.head.Finished = store.Micro(r.head.Started), store.Micro(r.head.Finished)
-	if rows.All {
+	if rows.All || rows.Anew {
 		clear(r.steps)
 	}
+	s.setMarks(rows)
 	for _, step := range rows.Steps {
 		r.steps[step.Index] = ownStep(step)
 	}
+}
+
+func (s *memoryStream) setMarks(rows engine.Rows) {
+	if rows.Anew {
+		s.marks = slices.DeleteFunc(s.marks, func(m engine.Mark) bool { return m.Seq >= rows.Head.First })
+	}
+	for _, m := range rows.Marks {
+		m.Was.Loop, m.Is.Loop = ownLoop(m.Was.Loop), ownLoop(m.Is.Loop)
+		same := func(o engine.Mark) bool { return o.Seq == m.Seq && o.Step == m.Step }
+		s.marks = append(slices.DeleteFunc(s.marks, same), m)
+	}
+	slices.SortFunc(s.marks, func(a, b engine.Mark) int { return cmp.Or(cmp.Compare(a.Seq, b.Seq), cmp.Compare(a.Step, b.Step)) })
 }
 
 func (s *memoryStream) setPlans(plans []engine.PlanRow) {
@@ -197,12 +211,17 @@ func (s *memoryStream) run(id string) *memoryRun {
 func ownStep(step engine.StepRow) engine.StepRow {
 	step.Started, step.Finished = store.Micro(step.Started), store.Micro(step.Finished)
 	step.Needs = ownList(step.Needs)
-	if step.Loop != nil {
-		own := *step.Loop
-		own.Answers = slices.Clone(own.Answers)
-		step.Loop = &own
-	}
+	step.Loop = ownLoop(step.Loop)
 	return step
+}
+
+func ownLoop(l *engine.LoopRow) *engine.LoopRow {
+	if l == nil {
+		return nil
+	}
+	own := *l
+	own.Answers = slices.Clone(own.Answers)
+	return &own
 }
 
 func ownItem(item engine.ItemRow) engine.ItemRow {
@@ -363,6 +382,49 @@ func (m *Memory) Steps(ctx context.Context, stream, run string) ([]engine.StepRo
 		steps = append(steps, ownStep(r.steps[index]))
 	}
 	return steps, ctx.Err()
+}
+
+// Marks implements [store.Store].
+func (m *Memory) Marks(ctx context.Context, stream string, from, before uint64) ([]engine.Mark, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s := m.streams[stream]
+	if s == nil {
+		return nil, ctx.Err()
+	}
+	var marks []engine.Mark
+	for _, one := range s.marks {
+		if one.Seq >= from && (before == 0 || one.Seq < before) {
+			one.Was.Loop, one.Is.Loop = ownLoop(one.Was.Loop), ownLoop(one.Is.Loop)
+			marks = append(marks, one)
+		}
+	}
+	return marks, ctx.Err()
+}
+
+// Marked implements [store.Store].
+func (m *Memory) Marked(ctx context.Context, f store.MarkFilter) ([]store.Marked, error) {
+	marks, err := m.Marks(ctx, f.Stream, f.From, f.Before)
+	var all []store.Marked
+	for _, one := range marks {
+		wanted := one.Step == f.Step
+		if f.Frames.Len() > 0 {
+			wanted = one.Frame >= f.Frames.Start && one.Frame < f.Frames.End && one.Frame > 0
+		}
+		if !wanted {
+			continue
+		}
+		stored, found := m.record(f.Stream, one.Seq-1)
+		if !found {
+			return nil, fmt.Errorf("read record %d of %s: %w", one.Seq, f.Stream, store.ErrCorrupt)
+		}
+		record, err := stored.decode()
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, store.Marked{Record: record, Mark: one})
+	}
+	return all, err
 }
 
 func (m *Memory) archive(rows []engine.ArchivedRow) {
