@@ -199,7 +199,7 @@ func (p *Product) markedByOwner(ctx context.Context, r *engine.Revision, now *pl
 	if err != nil || len(heads) == 0 || heads[0].PlanHash != now.Hash() {
 		return false
 	}
-	steps, err := p.Store.Steps(ctx, heads[0].Stream, heads[0].Run)
+	steps, err := p.Store.Steps(ctx, store.StepFilter{Stream: heads[0].Stream, Run: heads[0].Run})
 	return err == nil && project.Marked(is, now, heads[0], steps)
 }
 

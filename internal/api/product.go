@@ -180,7 +180,7 @@ func (p *Product) Step(ctx context.Context, head engine.HeadRow, word string) (e
 
 // step is the id of a step of the run itself.
 func (p *Product) step(ctx context.Context, head engine.HeadRow, word string) (string, error) {
-	steps, err := p.Store.Steps(ctx, head.Stream, head.Run)
+	steps, err := p.Store.Steps(ctx, store.StepFilter{Stream: head.Stream, Run: head.Run, Word: word})
 	if err != nil {
 		return "", err
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/plan/form"
 	"github.com/piton-dev/piton/internal/project"
+	"github.com/piton-dev/piton/internal/store"
 	"github.com/piton-dev/piton/internal/verify"
 	"github.com/piton-dev/piton/internal/view"
 )
@@ -120,7 +121,7 @@ func (a *app) exportRun(ctx context.Context, word string, to form.Form, out stri
 			a.notice("the history of the steps is not in %s; --to yaml, json or dag has it", to)
 			return a.putForm("export", doc.Form, to, out)
 		}
-		rows, err := s.store.Steps(ctx, head.Stream, head.Run)
+		rows, err := s.store.Steps(ctx, store.StepFilter{Stream: head.Stream, Run: head.Run})
 		if err != nil {
 			return err
 		}

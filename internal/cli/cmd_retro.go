@@ -8,6 +8,7 @@ import (
 
 	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/run"
+	"github.com/piton-dev/piton/internal/store"
 	"github.com/piton-dev/piton/internal/verify"
 	"github.com/piton-dev/piton/internal/view"
 )
@@ -19,7 +20,7 @@ func (a *app) retro(ctx context.Context, word string) error {
 		if err != nil {
 			return err
 		}
-		steps, err := s.store.Steps(ctx, head.Stream, head.Run)
+		steps, err := s.store.Steps(ctx, store.StepFilter{Stream: head.Stream, Run: head.Run})
 		if err != nil {
 			return err
 		}

@@ -3,13 +3,11 @@ package cli
 import (
 	"context"
 	"errors"
-	"slices"
 
 	"github.com/spf13/cobra"
 
 	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/plan"
-	"github.com/piton-dev/piton/internal/run"
 	"github.com/piton-dev/piton/internal/view"
 )
 
@@ -51,38 +49,13 @@ func (a *app) why(ctx context.Context, prefix, word string) error {
 		if err != nil {
 			return err
 		}
-		st, err := s.reader().Standing(ctx, head)
-		if err != nil {
-			return err
-		}
-		x, err := view.Explain(st, run.ReadRun(ctx, s.store, head), step)
-		if err == nil && len(x.Unknown) > 0 {
-			err = s.earlier(ctx, head, &x)
-		}
+		x, err := view.Explain(ctx, s.reader(), head, step)
 		if err != nil {
 			return err
 		}
 		a.prints("why", x.Document(), func(t theme) []string { return t.why(x) })
 		return nil
 	})
-}
-
-// earlier reads the frames that a step was given and that are of earlier runs.
-func (s *session) earlier(ctx context.Context, head engine.HeadRow, x *view.Account) error {
-	var frames []engine.FramePushed
-	for r, err := range s.store.Read(ctx, head.Stream, 0) {
-		if err != nil {
-			return err
-		}
-		if f, ok := r.Event.(engine.FramePushed); ok && slices.Contains(x.Unknown, f.ID) {
-			frames = append(frames, f)
-		}
-		if len(frames) == len(x.Unknown) || r.Seq >= head.First {
-			break
-		}
-	}
-	x.Earlier(frames)
-	return nil
 }
 
 // showPlanned says why nothing of a plan has begun.

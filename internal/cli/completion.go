@@ -194,7 +194,7 @@ func completeSteps(ctx context.Context, s *session, before []string) (found []st
 	if err != nil {
 		return nil
 	}
-	steps, _ := s.store.Steps(ctx, head.Stream, head.Run) //nolint:errcheck // the same
+	steps, _ := s.store.Steps(ctx, store.StepFilter{Stream: head.Stream, Run: head.Run}) //nolint:errcheck // the same
 	for _, st := range steps {
 		found = append(found, described(st.ID, fmt.Sprintf("%s, %s. %s", cmp.Or(st.Status, engine.Pending), st.Number, st.Title)))
 	}

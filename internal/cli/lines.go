@@ -346,7 +346,7 @@ func (l *words) verdict(h view.Happening) {
 
 // evidence quotes a check and its answer.
 func (l *words) evidence(f *view.Fold, step int, c engine.CheckEnded) {
-	for _, want := range f.State.Program().Step(step).Checks {
+	for _, want := range f.Step(step).Checks {
 		if want.Question != "" && want.Name == c.Check {
 			l.add("%s %s %s", c.Check, c.Verdict, view.Quote(l.theme.fit(l.theme.one(c.Reason), quoted)))
 			return

@@ -167,7 +167,7 @@ func (t theme) contract(f *view.Fold, h view.Happening) string {
 	if len(h.Checks) == 0 {
 		return ""
 	}
-	for _, c := range f.State.Program().Step(h.Step).Checks {
+	for _, c := range f.Step(h.Step).Checks {
 		if c.Name == h.Checks[0].Check {
 			return t.brief(c.Command)
 		}

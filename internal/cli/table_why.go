@@ -99,7 +99,7 @@ func (t theme) stepsOf(x view.Account, steps []int) []string {
 
 // became tells, as the log does, what came of the step last.
 func (t theme) became(x view.Account, i int) []string {
-	row, p := x.Row(i), x.Fold.State.Program().Step(i)
+	row, p := x.Row(i), x.Fold.Step(i)
 	o := x.Told[row.ID]
 	if o == nil {
 		return nil

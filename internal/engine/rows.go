@@ -40,6 +40,7 @@ type HeadRow struct {
 	Path       string    `json:"path,omitempty"` // of the plan document
 	PlanHash   string    `json:"plan_hash"`
 	Source     string    `json:"source,omitempty"` // hash of the plan document's bytes
+	Program    string    `json:"program,omitempty"`
 	Isolation  string    `json:"isolation,omitempty"`
 	ApprovedBy string    `json:"approved_by,omitempty"` // as in [RunOpened]
 	Status     Status    `json:"status"`
@@ -228,7 +229,7 @@ func (s *State) Head() HeadRow {
 	}
 	return HeadRow{
 		Stream: s.task, First: r.First, Isolation: r.Opened.Isolation, ApprovedBy: r.Opened.ApprovedBy, Run: r.Opened.Run, Plan: r.Opened.Plan, Version: r.Opened.Version, Title: r.Opened.Title,
-		Path: r.Opened.Path, PlanHash: r.Opened.PlanHash, Source: r.Opened.Source, Status: r.Status, Reason: reason, Exit: r.Exit, Ended: !r.Live,
+		Path: r.Opened.Path, PlanHash: r.Opened.PlanHash, Source: r.Opened.Source, Program: r.Opened.Program, Status: r.Status, Reason: reason, Exit: r.Exit, Ended: !r.Live,
 		Started: r.Started, Finished: r.Finished, Total: len(s.steps) - r.Apart, Settled: len(s.steps) - r.Unsat - r.ApartMet,
 		Active: len(s.active), Open: s.open(), Proven: r.Proven, Unproven: r.Unproven, Missed: r.Missed, Waived: r.Waived, Skipped: r.Skipped,
 		TokensIn: r.TokensIn, TokensOut: r.TokensOut, CostMicros: r.CostMicros, Budget: s.Budget(), Work: r.Used.Work, Parent: r.Opened.Parent, Landed: s.landed(),

@@ -30,7 +30,7 @@ func (o *Owner) finish(stream string) {
 // mark shows the outcome of a run in the plan document, if the policy says so and
 // the document is the one that was run.
 func (o *Owner) mark(ctx context.Context, head engine.HeadRow) {
-	steps, err := o.store.Steps(ctx, head.Stream, head.Run)
+	steps, err := o.store.Steps(ctx, store.StepFilter{Stream: head.Stream, Run: head.Run})
 	if err != nil {
 		o.say("%v", err)
 		return
@@ -134,7 +134,7 @@ func (o *Owner) settledSteps(ctx context.Context, run string) (map[string]bool, 
 	if err != nil || len(heads) == 0 || !heads[0].Ended {
 		return nil, err
 	}
-	steps, err := o.store.Steps(ctx, heads[0].Stream, run)
+	steps, err := o.store.Steps(ctx, store.StepFilter{Stream: heads[0].Stream, Run: run})
 	done := map[string]bool{tree.Run: heads[0].Landed}
 	for _, st := range steps {
 		switch st.Status {

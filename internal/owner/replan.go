@@ -184,7 +184,7 @@ func (d *redrawing) question(ctx context.Context) (string, error) {
 			in.Discoveries = append(in.Discoveries, e.Discoveries...)
 		}
 	}
-	steps, err := d.store.Steps(ctx, d.head.Stream, d.head.Run)
+	steps, err := d.store.Steps(ctx, store.StepFilter{Stream: d.head.Stream, Run: d.head.Run})
 	for _, st := range steps {
 		if st.Status == engine.Done {
 			in.Done = append(in.Done, st.ID)

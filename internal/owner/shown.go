@@ -127,7 +127,7 @@ func (o *Owner) writeRun(ctx context.Context, stream string) error {
 		at.tale = api.Tale{Run: head.Run, Most: shownBytes}
 	}
 	at.Head = head
-	if at.Steps, err = o.store.Steps(ctx, stream, head.Run); err != nil {
+	if at.Steps, err = o.store.Steps(ctx, store.StepFilter{Stream: stream, Run: head.Run}); err != nil {
 		return err
 	}
 	if err := o.base.Tell(ctx, head, &at.tale); err != nil {

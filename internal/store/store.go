@@ -170,7 +170,7 @@ func Rows(ctx context.Context, s Store, stream string) (engine.Rows, error) {
 	var all []engine.Rows
 	for n, head := range heads {
 		rows := engine.Rows{Head: &head}
-		if rows.Steps, err = s.Steps(ctx, stream, head.Run); err != nil {
+		if rows.Steps, err = s.Steps(ctx, StepFilter{Stream: stream, Run: head.Run}); err != nil {
 			return engine.Rows{}, err
 		}
 		if rows.Items, err = s.Items(ctx, ItemFilter{Stream: stream, Run: head.Run}); err != nil {
@@ -231,6 +231,26 @@ type HeadFilter struct {
 // Fold returns a title as HeadFilter.Title is compared with it.
 func Fold(title string) string { return strings.ToLower(title) }
 
+// StepFilter selects the step rows of a run.
+type StepFilter struct {
+	Stream string
+	Run    string
+	IDs    []string // only these; empty = all
+	Word   string   // only those with this id or number, or with an id that begins so
+	Left   bool     // only those that are neither done nor waived nor skipped
+	Limit  int      // at most so many; 0 = no limit
+}
+
+// Fits reports whether the filter selects a row of its run.
+func (f StepFilter) Fits(r engine.StepRow) bool {
+	return (len(f.IDs) == 0 || slices.Contains(f.IDs, r.ID)) &&
+		(f.Word == "" || r.Number == f.Word || strings.HasPrefix(r.ID, f.Word)) &&
+		(!f.Left || !slices.Contains(Past, r.Status))
+}
+
+// Past are the statuses of steps of which nothing is left to do.
+var Past = []engine.Status{engine.Done, engine.Waived, engine.Skipped}
+
 // ItemFilter selects items. The zero value selects all.
 type ItemFilter struct {
 	Open   bool   // only those that wait for an answer
@@ -239,11 +259,13 @@ type ItemFilter struct {
 	Limit  int    // at most so many, the oldest; 0 = no limit
 }
 
-// MarkFilter selects marked records: those about a step, or, with Frames, those that add them.
+// MarkFilter selects marked records: those about a step, or, with Frames or Newest, those
+// that add frames.
 type MarkFilter struct {
 	Stream string
 	Step   string        // "": the frames that no step produced
 	Frames engine.Window // of ids
+	Newest int           // so many of the newest frames, in place of Frames
 	From   uint64        // only this record and those after it
 	Before uint64        // only those before it; 0 = all
 }
@@ -297,8 +319,11 @@ type Store interface {
 	// Items returns items, the oldest first.
 	Items(ctx context.Context, filter ItemFilter) ([]engine.ItemRow, error)
 
-	// Steps returns the step rows of a run of the stream, by index.
-	Steps(ctx context.Context, stream, run string) ([]engine.StepRow, error)
+	// Steps returns step rows of a run of the stream, by index.
+	Steps(ctx context.Context, filter StepFilter) ([]engine.StepRow, error)
+
+	// CountSteps is how many rows Steps returns without a limit.
+	CountSteps(ctx context.Context, filter StepFilter) (int, error)
 
 	// Marks returns the marks of the stream's records from one on, and before another, in
 	// their order; before 0 is to the end.

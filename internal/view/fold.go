@@ -30,6 +30,8 @@ type Fold struct {
 	free    map[string]int            // by step: attempts that used up no retry
 	Retries int                       // of the newest run
 	answers int
+	scene   *scene       // that the fold looks steps up in, where it has no state
+	mark    *engine.Mark // of the record that it tells of, where it does not apply it
 }
 
 // Try is an attempt as far as it has come.
@@ -180,7 +182,7 @@ func (f *Fold) keep() {
 }
 
 // Pattern reports a step that its instances do.
-func (f *Fold) Pattern(i int) bool { return f.State.Program().Step(i).Each != nil }
+func (f *Fold) Pattern(i int) bool { return f.Step(i).Each != nil }
 
 // rests puts a step among those whose turn has not come, or takes it out.
 func (f *Fold) rests(i int, idle bool) {
@@ -268,6 +270,9 @@ func (f *Fold) before(e engine.Event) engine.StepRow {
 }
 
 func (f *Fold) Index(step string) int {
+	if f.scene != nil {
+		return f.scene.index(step)
+	}
 	if p := f.State.Program(); p != nil && step != "" {
 		if i, ok := p.Index(step); ok {
 			return i
@@ -457,7 +462,7 @@ func (f *Fold) again(was engine.StepRow) {
 // retry tells that the step is tried again. Where only its checks are asked
 // again the attempt stays what it was.
 func (f *Fold) retry(h Happening, at time.Time, was engine.StepRow) Happening {
-	row := f.State.StepRow(h.Step)
+	row := f.row(h.Step)
 	iterates := row.Loop != nil && h.Loop.Exit == "" && h.Verdict != engine.Infra
 	if h.Loop = f.loop(h.Step); !iterates {
 		f.Retries++
@@ -479,7 +484,7 @@ func (f *Fold) retry(h Happening, at time.Time, was engine.StepRow) Happening {
 // loop is how far a loop is, zero for a step that is none.
 func (f *Fold) loop(i int) engine.LoopRow {
 	if i >= 0 {
-		if l := f.State.StepRow(i).Loop; l != nil {
+		if l := f.row(i).Loop; l != nil {
 			return *l
 		}
 	}
@@ -488,7 +493,7 @@ func (f *Fold) loop(i int) engine.LoopRow {
 
 // Allowed is how many attempts a step may have.
 func (f *Fold) Allowed(i int) int {
-	p := f.State.Program().Step(i)
+	p := f.Step(i)
 	return p.OnFail.Retries + 1 + f.free[p.ID]
 }
 
@@ -514,7 +519,7 @@ func (f *Fold) Elapsed(step string, now time.Time) time.Duration {
 // Row is what lists show of a step, with its number and id as the run that all of
 // this is for can name them: 2/1 and build/test.
 func (f *Fold) Row(i int) engine.StepRow {
-	row := f.State.StepRow(i)
+	row := f.row(i)
 	for up, step := f.Up, f.step; up != nil; up, step = up.Up, up.step {
 		row.ID = step + "/" + row.ID
 		if n := up.Index(step); n >= 0 {

@@ -1,65 +1,60 @@
 package view
 
 import (
+	"context"
 	"slices"
 
 	"github.com/piton-dev/piton/internal/engine"
+	"github.com/piton-dev/piton/internal/store"
 )
 
 // Origin is what led to how a step stands: the revision that it is of, what people
 // allowed, and what its newest work was given and left.
 type Origin struct {
-	Revision engine.RunOpened       // in force when its newest work was dispatched, else now
+	Revision engine.RunOpened       // in force now: its plan, version, hash, and who approved it
 	Yes      []engine.ItemAnswered  // what people said of the step
 	Dispatch *engine.WorkDispatched // its newest work; nil before there was any
 	Consumed []engine.FramePushed   // that the prompt held
 	Produced []engine.FramePushed
-	Unknown  []int // frames that the prompt held, and that are of earlier runs
 }
 
-// origin takes a record of the run in.
-func (o *Origin) take(step string, r engine.Record, asked map[string]string, known map[int]engine.FramePushed) {
+// take takes a record of the step in.
+func (o *Origin) take(r engine.Record) {
 	switch e := r.Event.(type) {
-	case engine.RunOpened:
-		o.Revision = e
 	case engine.ItemAnswered:
-		if asked[e.Item] == step {
-			o.Yes = append(o.Yes, e)
-		}
+		o.Yes = append(o.Yes, e)
 	case engine.WorkDispatched:
-		if e.Step == step && e.Kind.Effect() == engine.Work {
+		if e.Kind.Effect() == engine.Work {
 			o.Dispatch = &e
 		}
 	case engine.FramePushed:
-		if known[e.ID] = e; e.Step == step {
-			o.Produced = append(o.Produced, e)
+		o.Produced = append(o.Produced, e)
+	}
+}
+
+// consumed reads the frames that the newest work was given, which may be of earlier runs.
+func (x *Account) consumed(ctx context.Context, r Reader) error {
+	if x.Dispatch == nil {
+		return nil
+	}
+	ids := slices.Sorted(slices.Values(x.Dispatch.Frames))
+	for len(ids) > 0 {
+		n := 1
+		for n < len(ids) && ids[n] == ids[0]+n {
+			n++
 		}
-	}
-}
-
-func (x *Account) origin(step string, r engine.Record, known map[int]engine.FramePushed) {
-	x.Origin.take(step, r, x.Fold.asked, known)
-}
-
-// consumed looks up what the newest work was given.
-func (o *Origin) consumed(known map[int]engine.FramePushed) {
-	if o.Dispatch == nil {
-		return
-	}
-	for _, id := range o.Dispatch.Frames {
-		if f, ok := known[id]; ok {
-			o.Consumed = append(o.Consumed, f)
-		} else {
-			o.Unknown = append(o.Unknown, id)
+		marked, err := r.Store.Marked(ctx, store.MarkFilter{Stream: x.Head.Stream, Frames: engine.Window{Start: ids[0], End: ids[0] + n}})
+		if err != nil {
+			return err
 		}
+		for _, m := range marked {
+			if f, ok := m.Event.(engine.FramePushed); ok {
+				x.Consumed = append(x.Consumed, f)
+			}
+		}
+		ids = ids[n:]
 	}
-}
-
-// Earlier takes frames of earlier runs that the newest work was given.
-func (o *Origin) Earlier(frames []engine.FramePushed) {
-	o.Unknown = nil
-	o.Consumed = append(o.Consumed, frames...)
-	slices.SortFunc(o.Consumed, func(a, b engine.FramePushed) int { return a.ID - b.ID })
+	return nil
 }
 
 // OriginDoc is an origin for programs.

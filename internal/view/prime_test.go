@@ -3,7 +3,6 @@ package view_test
 import (
 	"context"
 	"fmt"
-	"iter"
 	"strings"
 	"testing"
 	"time"
@@ -33,24 +32,22 @@ func (crowded) Items(context.Context, store.ItemFilter) ([]engine.ItemRow, error
 	return items, nil
 }
 
-func (crowded) Steps(context.Context, string, string) ([]engine.StepRow, error) {
-	steps := make([]engine.StepRow, 10_000)
+func (crowded) Steps(_ context.Context, f store.StepFilter) ([]engine.StepRow, error) {
+	steps := make([]engine.StepRow, f.Limit)
 	for n := range steps {
 		steps[n] = engine.StepRow{ID: fmt.Sprint("step", n), Title: strings.Repeat("title ", 100), Status: engine.Pending}
 	}
 	return steps, nil
 }
 
-func (crowded) Snapshot(context.Context, string) (uint64, []byte, error) { return 10_000, nil, nil }
+func (crowded) CountSteps(context.Context, store.StepFilter) (int, error) { return 10_000, nil }
 
-func (crowded) Read(_ context.Context, _ string, after uint64) iter.Seq2[engine.Record, error] {
-	return func(yield func(engine.Record, error) bool) {
-		for n := range 500 {
-			if !yield(engine.Record{Seq: after + uint64(n), Event: engine.FramePushed{ID: n, Summary: strings.Repeat("known ", 200)}}, nil) {
-				return
-			}
-		}
+func (crowded) Marked(_ context.Context, f store.MarkFilter) ([]store.Marked, error) {
+	all := make([]store.Marked, f.Newest)
+	for n := range all {
+		all[n].Event = engine.FramePushed{ID: 500 + n, Summary: strings.Repeat("known ", 200)}
 	}
+	return all, nil
 }
 
 // TestPrimeIsShort: whatever there is, a primer has at most 1,500 tokens, by an

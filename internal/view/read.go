@@ -3,6 +3,7 @@ package view
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"slices"
 
 	"github.com/piton-dev/piton/internal/api"
@@ -21,7 +22,16 @@ type Reader struct {
 }
 
 // Standing reads how a run stands.
-func (r Reader) Standing(ctx context.Context, head engine.HeadRow) (st Standing, err error) {
+func (r Reader) Standing(ctx context.Context, head engine.HeadRow) (Standing, error) {
+	st, err := r.standing(ctx, head)
+	if err != nil {
+		return st, err
+	}
+	return st, r.steps(ctx, &st)
+}
+
+// standing is Standing without the steps.
+func (r Reader) standing(ctx context.Context, head engine.HeadRow) (st Standing, err error) {
 	st = Standing{Head: head, Now: r.Now(), Place: r.Place(head)}
 	if !head.Ended {
 		if st.By, err = r.Stands(ctx); err != nil {
@@ -43,15 +53,13 @@ func (r Reader) Standing(ctx context.Context, head engine.HeadRow) (st Standing,
 	if _, err = r.Args(ctx, st.Items); err != nil {
 		return st, err
 	}
-	if st.Under, err = r.Under(ctx, head); err != nil {
-		return st, err
-	}
-	return st, r.steps(ctx, &st)
+	st.Under, err = r.Under(ctx, head)
+	return st, err
 }
 
 // steps reads the steps of a run, and those of the runs that carry them out.
 func (r Reader) steps(ctx context.Context, st *Standing) error {
-	steps, err := r.Store.Steps(ctx, st.Head.Stream, st.Head.Run)
+	steps, err := r.Store.Steps(ctx, store.StepFilter{Stream: st.Head.Stream, Run: st.Head.Run})
 	if err != nil {
 		return err
 	}
@@ -61,10 +69,18 @@ func (r Reader) steps(ctx context.Context, st *Standing) error {
 			return err
 		}
 	}
-	if st.Carried {
-		st.Said = r.Said(st.Head, st.Steps)
+	return r.below(ctx, st, st.Steps)
+}
+
+// below reads what the attempts under way of some steps say, and the runs that carry the steps out.
+func (r Reader) below(ctx context.Context, st *Standing, rows []engine.StepRow) error {
+	if st.Below == nil {
+		st.Below = map[string]Standing{}
 	}
-	for _, row := range st.Steps {
+	if st.Carried {
+		st.Said = r.Said(st.Head, rows)
+	}
+	for _, row := range rows {
 		if h, ok := st.Child(row.ID); ok {
 			child := Standing{Head: h, Under: st.Under, By: st.By, Carried: st.By.On(h), Now: st.Now}
 			if err := r.steps(ctx, &child); err != nil {
@@ -74,6 +90,33 @@ func (r Reader) steps(ctx context.Context, st *Standing) error {
 		}
 	}
 	return nil
+}
+
+// marked reads the records of a run that are about a step.
+func (r Reader) marked(ctx context.Context, head engine.HeadRow, step string) ([]store.Marked, error) {
+	f := store.MarkFilter{Stream: head.Stream, Step: step, From: head.First}
+	heads, err := r.Store.Heads(ctx, store.HeadFilter{Stream: head.Stream})
+	if err != nil {
+		return nil, err
+	}
+	if n := slices.IndexFunc(heads, func(h engine.HeadRow) bool { return h.Run == head.Run }); n > 0 {
+		f.Before = heads[n-1].First
+	}
+	return r.Store.Marked(ctx, f)
+}
+
+// programStep is the step of the run's program that a row is of, nil where the program that
+// was compiled does not have it: an instance.
+func (r Reader) programStep(ctx context.Context, head engine.HeadRow, row engine.StepRow) (*engine.Step, error) {
+	body, err := r.Store.Object(ctx, head.Program)
+	if err != nil {
+		return nil, fmt.Errorf("program %s: %w", head.Program, err)
+	}
+	s, err := engine.DecodeStep(body, row.Index)
+	if err != nil || s == nil || s.ID != row.ID {
+		return nil, err
+	}
+	return s, nil
 }
 
 // Newest reports whether no later run of the plan took this one's place.

@@ -1,12 +1,13 @@
 package view
 
 import (
+	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"slices"
 
 	"github.com/piton-dev/piton/internal/engine"
+	"github.com/piton-dev/piton/internal/store"
 )
 
 // Account is why a step of a run stands as it does.
@@ -27,32 +28,90 @@ type outcome struct {
 	Began  []Happening // the work that is under way since
 }
 
-// Explain accounts for a step of a run that stands so, from the run's records.
-func Explain(st Standing, records iter.Seq2[engine.Record, error], step string) (Account, error) {
-	x := Account{Standing: st, Told: map[string]*outcome{}}
-	head, known := st.Head, map[int]engine.FramePushed{}
-	for r, err := range records {
-		if err != nil {
-			return x, err
-		}
-		hs, err := x.Fold.Apply(r)
-		if err != nil {
-			return x, err
-		}
-		if x.Fold.State.Run().Run == head.Run {
-			x.take(hs)
-			x.evidence(step, r)
-			x.origin(step, r, known)
+// Explain accounts for a step of a run, from what is marked with it. What keeps a step that
+// has not come to its end the state of the run says; of others a row is enough.
+func Explain(ctx context.Context, r Reader, head engine.HeadRow, step string) (Account, error) {
+	x := Account{Told: map[string]*outcome{}}
+	var err error
+	if x.Standing, err = r.standing(ctx, head); err != nil {
+		return x, err
+	}
+	x.Origin.Revision = engine.RunOpened{Plan: head.Plan, Version: head.Version, PlanHash: head.PlanHash, ApprovedBy: head.ApprovedBy}
+	marked, err := r.marked(ctx, head, step)
+	if err != nil {
+		return x, err
+	}
+	settled := false
+	for _, m := range marked {
+		if e, ok := m.Event.(engine.StepSettled); ok {
+			settled = e.Status == engine.Failed
 		}
 	}
-	x.Index = x.Fold.Index(step)
-	if x.Index < 0 {
+	if err := x.look(ctx, r, step, settled); err != nil {
+		return x, err
+	}
+	if x.Index = x.Fold.Index(step); x.Index < 0 {
 		return x, errors.New("the journal does not have step " + step + " of run " + head.Run)
 	}
-	x.consumed(known)
-	x.Hold = x.Fold.State.Hold(x.Index, x.Now)
-	x.Roots = x.inTheEnd()
-	return x, nil
+	for _, m := range marked {
+		x.take(x.Fold.Recount(m))
+		x.evidence(step, m.Record)
+		x.Origin.take(m.Record)
+	}
+	if err := x.consumed(ctx, r); err != nil {
+		return x, err
+	}
+	if x.Fold.scene == nil {
+		x.Hold = x.Fold.State.Hold(x.Index, x.Now)
+		x.Roots = x.inTheEnd()
+		err = x.ended(ctx, r)
+	}
+	if err == nil {
+		err = r.below(ctx, &x.Standing, x.Rows(x.shown()))
+	}
+	return x, err
+}
+
+// look finds what the account looks steps up in: the row of the step and its line in the
+// program, if nothing can keep it any more, else the state of the run.
+func (x *Account) look(ctx context.Context, r Reader, step string, settled bool) error {
+	rows, err := r.Store.Steps(ctx, store.StepFilter{Stream: x.Head.Stream, Run: x.Head.Run, IDs: []string{step}})
+	if err != nil || len(rows) != 1 {
+		return err
+	}
+	if row := rows[0]; slices.Contains(store.Past, row.Status) || settled && row.Status == engine.Failed {
+		p, err := r.programStep(ctx, x.Head, row)
+		if err != nil {
+			return err
+		}
+		if p != nil {
+			x.Fold.scene = &scene{map[int]engine.StepRow{row.Index: row}, map[int]*engine.Step{row.Index: p}}
+			return nil
+		}
+	}
+	state, err := r.StateOf(ctx, x.Head)
+	if err == nil {
+		x.Fold.State = *state
+	}
+	return err
+}
+
+// ended takes in what is told of the one step that blocks this one.
+func (x *Account) ended(ctx context.Context, r Reader) error {
+	ends := x.Ends()
+	if !x.Hold.Blocked || len(ends) != 1 {
+		return nil
+	}
+	marked, err := r.marked(ctx, x.Head, x.Row(ends[0]).ID)
+	for _, m := range marked {
+		x.take(x.Fold.Recount(m))
+	}
+	return err
+}
+
+// shown are the steps that the account shows.
+func (x *Account) shown() []int {
+	return slices.Concat([]int{x.Index}, x.Hold.Needs, x.Roots, x.Hold.Beside, x.Hold.Critical)
 }
 
 // take keeps what is told of each step last.
@@ -138,7 +197,7 @@ func (x *Account) inTheEnd() []int {
 }
 
 // Row is what lists show of a step.
-func (x *Account) Row(i int) engine.StepRow { return x.Fold.State.StepRow(i) }
+func (x *Account) Row(i int) engine.StepRow { return x.Fold.row(i) }
 
 // Rows are what lists show of steps.
 func (x *Account) Rows(steps []int) []engine.StepRow {
@@ -217,7 +276,7 @@ type Holder struct {
 }
 
 func (x *Account) Document() Why {
-	row, p := x.Row(x.Index), x.Fold.State.Program().Step(x.Index)
+	row, p := x.Row(x.Index), x.Fold.Step(x.Index)
 	d := Why{
 		Run: x.Head.Run, RunStatus: x.By.Of(x.Head), RunReason: x.Head.Reason, Carried: x.Carried, Step: StepOf(row),
 		Allowed: x.Fold.Allowed(x.Index), Then: p.OnFail.Then, Waits: x.waits(),

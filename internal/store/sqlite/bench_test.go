@@ -31,7 +31,7 @@ func BenchmarkSteps(b *testing.B) {
 		b.Fatal(err)
 	}
 	for b.Loop() {
-		if steps, err := s.Steps(b.Context(), "t", "r"); len(steps) != 10_000 || err != nil {
+		if steps, err := s.Steps(b.Context(), store.StepFilter{Stream: "t", Run: "r"}); len(steps) != 10_000 || err != nil {
 			b.Fatal(len(steps), err)
 		}
 	}

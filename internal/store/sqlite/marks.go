@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -86,9 +87,14 @@ func scanMark(rows *sql.Rows, m *engine.Mark, more ...any) error {
 func (s *Store) Marked(ctx context.Context, filter store.MarkFilter) ([]store.Marked, error) {
 	var sel selection
 	sel.and("m.stream = ?", filter.Stream)
-	if filter.Frames.Len() > 0 {
+	order := "ORDER BY m.seq"
+	switch {
+	case filter.Newest > 0:
+		sel.and("m.frame > 0")
+		order = "ORDER BY m.frame DESC" + limit(filter.Newest)
+	case filter.Frames.Len() > 0:
 		sel.and("m.frame > 0 AND m.frame >= ? AND m.frame < ?", int64(filter.Frames.Start), int64(filter.Frames.End))
-	} else {
+	default:
 		sel.and("m.step = ?", filter.Step)
 	}
 	sel.and("m.seq >= ?", int64(filter.From))
@@ -97,11 +103,14 @@ func (s *Store) Marked(ctx context.Context, filter store.MarkFilter) ([]store.Ma
 	}
 	query := sel.query(`SELECT m.step, m.seq, m.frame, m.was, m.now, ifnull(e.at, 0), ifnull(e.actor, ''), ifnull(e.epoch, 0), ifnull(e.type, ''), e.body, e.hash,
 		ifnull((SELECT p.hash FROM event p WHERE p.stream = m.stream AND p.seq = m.seq - 1), zeroblob(32))
-		FROM mark m LEFT JOIN event e ON e.stream = m.stream AND e.seq = m.seq`, "ORDER BY m.seq")
+		FROM mark m LEFT JOIN event e ON e.stream = m.stream AND e.seq = m.seq`, order)
 	links := newChain()
 	all, err := collect(ctx, s.readers, query, sel.args, func(rows *sql.Rows) (store.Marked, error) { return scanMarked(rows, filter.Stream, links) })
 	if err != nil {
 		return nil, s.explain("read marked records of", err)
+	}
+	if filter.Newest > 0 {
+		slices.Reverse(all)
 	}
 	return all, nil
 }

@@ -150,7 +150,7 @@ func look(t *rapid.T, s store.Store) view {
 		v.Plans[stream], err = s.Plans(t.Context(), stream)
 		note(err)
 		for _, run := range []string{"r1", "r2"} {
-			v.Steps[stream+" "+run], err = s.Steps(t.Context(), stream, run)
+			v.Steps[stream+" "+run], err = s.Steps(t.Context(), store.StepFilter{Stream: stream, Run: run})
 			note(err)
 		}
 		seq, body, err := s.Snapshot(t.Context(), stream)

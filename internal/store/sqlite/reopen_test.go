@@ -47,7 +47,7 @@ func checkGoldenRows(t *testing.T, s *sqlite.Store) {
 	if diff := cmp.Diff([]engine.HeadRow{*b.Rows.Head}, heads); diff != "" || err != nil {
 		t.Errorf("%v, heads:\n%s", err, diff)
 	}
-	steps, err := s.Steps(t.Context(), b.Stream, b.Rows.Head.Run)
+	steps, err := s.Steps(t.Context(), store.StepFilter{Stream: b.Stream, Run: b.Rows.Head.Run})
 	if diff := cmp.Diff(b.Rows.Steps, steps); diff != "" || err != nil {
 		t.Errorf("%v, steps:\n%s", err, diff)
 	}

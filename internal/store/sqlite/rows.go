@@ -276,13 +276,45 @@ func scanJSON[T any](rows *sql.Rows) (row T, err error) {
 }
 
 // Steps implements [store.Store].
-func (s *Store) Steps(ctx context.Context, stream, run string) ([]engine.StepRow, error) {
-	steps, err := collect(ctx, s.readers, `SELECT idx, id, number, title, status, phase, reason, agent,
-		attempts, verdict, baseline, proven, started, finished, needs, loop FROM step WHERE stream = ? AND run = ? ORDER BY idx`, []any{stream, run}, scanStep)
+func (s *Store) Steps(ctx context.Context, filter store.StepFilter) ([]engine.StepRow, error) {
+	sel := stepSelection(filter)
+	steps, err := collect(ctx, s.readers, sel.query(`SELECT idx, id, number, title, status, phase, reason, agent,
+		attempts, verdict, baseline, proven, started, finished, needs, loop FROM step`, "ORDER BY idx"+limit(filter.Limit)), sel.args, scanStep)
 	if err != nil {
 		return nil, s.explain("list steps in", err)
 	}
 	return steps, nil
+}
+
+// CountSteps implements [store.Store].
+func (s *Store) CountSteps(ctx context.Context, filter store.StepFilter) (n int, err error) {
+	sel := stepSelection(filter)
+	if err := s.readers.QueryRowContext(ctx, sel.query("SELECT count(*) FROM step", ""), sel.args...).Scan(&n); err != nil {
+		return 0, s.explain("count steps in", err)
+	}
+	return n, nil
+}
+
+func stepSelection(filter store.StepFilter) *selection {
+	var sel selection
+	sel.and("stream = ?", filter.Stream)
+	sel.and("run = ?", filter.Run)
+	if n := len(filter.IDs); n > 0 {
+		sel.and("id IN (?" + strings.Repeat(", ?", n-1) + ")")
+		for _, id := range filter.IDs {
+			sel.args = append(sel.args, id)
+		}
+	}
+	if filter.Word != "" {
+		sel.and("(number = ? OR id >= ? AND id < ?)", filter.Word, filter.Word, after(filter.Word))
+	}
+	if filter.Left {
+		sel.and("status NOT IN (?, ?, ?)")
+		for _, status := range store.Past {
+			sel.args = append(sel.args, string(status))
+		}
+	}
+	return &sel
 }
 
 // scanStep scans into plain strings and int64 only: other types cost database/sql

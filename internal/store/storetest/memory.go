@@ -367,21 +367,30 @@ func itemMatches(f store.ItemFilter, item engine.ItemRow) bool {
 }
 
 // Steps implements [store.Store].
-func (m *Memory) Steps(ctx context.Context, stream, run string) ([]engine.StepRow, error) {
+func (m *Memory) Steps(ctx context.Context, filter store.StepFilter) ([]engine.StepRow, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	var r *memoryRun
-	if s := m.streams[stream]; s != nil {
-		r = s.run(run)
+	if s := m.streams[filter.Stream]; s != nil {
+		r = s.run(filter.Run)
 	}
 	if r == nil {
 		return nil, ctx.Err()
 	}
 	var steps []engine.StepRow
 	for _, index := range slices.Sorted(maps.Keys(r.steps)) {
-		steps = append(steps, ownStep(r.steps[index]))
+		if filter.Fits(r.steps[index]) && (filter.Limit == 0 || len(steps) < filter.Limit) {
+			steps = append(steps, ownStep(r.steps[index]))
+		}
 	}
 	return steps, ctx.Err()
+}
+
+// CountSteps implements [store.Store].
+func (m *Memory) CountSteps(ctx context.Context, filter store.StepFilter) (int, error) {
+	filter.Limit = 0
+	steps, err := m.Steps(ctx, filter)
+	return len(steps), err
 }
 
 // Marks implements [store.Store].
@@ -405,10 +414,15 @@ func (m *Memory) Marks(ctx context.Context, stream string, from, before uint64) 
 // Marked implements [store.Store].
 func (m *Memory) Marked(ctx context.Context, f store.MarkFilter) ([]store.Marked, error) {
 	marks, err := m.Marks(ctx, f.Stream, f.From, f.Before)
+	if err != nil {
+		return nil, err
+	}
 	var all []store.Marked
 	for _, one := range marks {
 		wanted := one.Step == f.Step
-		if f.Frames.Len() > 0 {
+		if f.Newest > 0 {
+			wanted = one.Frame > 0
+		} else if f.Frames.Len() > 0 {
 			wanted = one.Frame >= f.Frames.Start && one.Frame < f.Frames.End && one.Frame > 0
 		}
 		if !wanted {
@@ -424,7 +438,10 @@ func (m *Memory) Marked(ctx context.Context, f store.MarkFilter) ([]store.Marked
 		}
 		all = append(all, store.Marked{Record: record, Mark: one})
 	}
-	return all, err
+	if f.Newest > 0 && len(all) > f.Newest {
+		all = all[len(all)-f.Newest:]
+	}
+	return all, nil
 }
 
 func (m *Memory) archive(rows []engine.ArchivedRow) {

@@ -171,7 +171,7 @@ func expectLengths(t *testing.T, s store.Store, streams []string, want ...int) {
 
 func stepsOf(t *testing.T, s store.Store, stream, run string) []engine.StepRow {
 	t.Helper()
-	all, err := s.Steps(t.Context(), stream, run)
+	all, err := s.Steps(t.Context(), store.StepFilter{Stream: stream, Run: run})
 	if err != nil {
 		t.Fatalf("steps of %s %s: %v", stream, run, err)
 	}
