@@ -401,15 +401,13 @@ func (p *Product) History(ctx context.Context, word string) ([]Entry, error) {
 // used names the runs of a task that were carried out on each revision.
 func (p *Product) used(ctx context.Context, stream string) (map[string][]string, error) {
 	used := map[string][]string{}
-	for r, err := range p.Store.Read(ctx, stream, 0) {
-		if err != nil {
-			return nil, err
-		}
-		if e, ok := r.Event.(engine.RunOpened); ok {
+	marked, err := p.Store.Marked(ctx, store.MarkFilter{Stream: stream})
+	for _, m := range marked {
+		if e, ok := m.Event.(engine.RunOpened); ok {
 			used[e.Plan] = append(used[e.Plan], e.Run)
 		}
 	}
-	return used, nil
+	return used, err
 }
 
 // Text is a text of a plan that can be compared.

@@ -7,8 +7,6 @@ import (
 	"time"
 
 	"github.com/piton-dev/piton/internal/engine"
-	"github.com/piton-dev/piton/internal/run"
-	"github.com/piton-dev/piton/internal/store"
 	"github.com/piton-dev/piton/internal/verify"
 	"github.com/piton-dev/piton/internal/view"
 )
@@ -20,39 +18,17 @@ func (a *app) retro(ctx context.Context, word string) error {
 		if err != nil {
 			return err
 		}
-		steps, err := s.store.Steps(ctx, store.StepFilter{Stream: head.Stream, Run: head.Run})
-		if err != nil {
-			return err
-		}
 		findings, estimate, err := s.foreseen(ctx, head)
 		if err != nil {
 			return err
 		}
-		r, err := view.Look(head, steps, upTo(ctx, s, head), findings, estimate, a.now())
+		r, err := view.Look(ctx, s.reader(), head, findings, estimate)
 		if err != nil {
 			return err
 		}
 		a.prints("retro", r, func(t theme) []string { return t.retro(r) })
 		return nil
 	})
-}
-
-// upTo reads the records of a run's task from the first one to the run's last.
-func upTo(ctx context.Context, s *session, head engine.HeadRow) func(yield func(engine.Record, error) bool) {
-	return func(yield func(engine.Record, error) bool) {
-		was := false
-		for r, err := range run.Read(ctx, s.store, head.Stream, 0) {
-			if e, ok := r.Event.(engine.RunOpened); ok {
-				if was && e.Run != head.Run {
-					return
-				}
-				was = e.Run == head.Run
-			}
-			if !yield(r, err) {
-				return
-			}
-		}
-	}
 }
 
 // foreseen is what was said of the plan before the run: findings, and how long the

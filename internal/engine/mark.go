@@ -5,6 +5,8 @@ package engine
 func (s *State) marks(r Record) (Mark, bool) {
 	m := Mark{Seq: r.Seq}
 	switch e := r.Event.(type) {
+	case RunOpened:
+		return m, true
 	case FramePushed:
 		m.Step, m.Frame = e.Step, e.ID
 		return m, true
@@ -12,7 +14,7 @@ func (s *State) marks(r Record) (Mark, bool) {
 		m.Step = e.Step
 		m.Was = s.moment(e.Step)
 	case StepSettled:
-		m.Step = e.Step
+		m.Step, m.Failed = e.Step, e.Reason != "" && e.fell()
 		m.Was = s.moment(e.Step)
 	case WorkEnded:
 		m.Step = e.Step
@@ -26,6 +28,11 @@ func (s *State) marks(r Record) (Mark, bool) {
 		m.Step = s.items[e.Item].Step
 	}
 	return m, m.Step != ""
+}
+
+// fell reports whether an attempt, or a proof, did not pass.
+func (e StepSettled) fell() bool {
+	return e.RetryAt != nil || e.Status == Regressed || e.Status == Waiting || e.Status == Failed
 }
 
 // mark keeps the mark of a record that was folded in.

@@ -65,6 +65,8 @@ type HeadRow struct {
 	Work       Clock     `json:"work,omitzero"`    // the time in which something was at work
 	Parent     Parent    `json:"parent,omitzero"`  // the step that the run carries out
 	Landed     bool      `json:"landed,omitempty"` // its worktree is in the workspace
+	Foreseen   Foreseen  `json:"foreseen,omitzero"`
+	Effort     RunEffort `json:"effort,omitzero"`
 	Weaker     string    `json:"weaker,omitempty"` // revisions that prove or guard less than the text before, and who said yes
 }
 
@@ -95,6 +97,7 @@ type StepRow struct {
 	Finished time.Time `json:"finished"`
 	Needs    []string  `json:"needs,omitempty"`
 	Loop     *LoopRow  `json:"loop,omitempty"`
+	Effort   Effort    `json:"effort,omitzero"`
 }
 
 // ItemRow is an open or closed question to people.
@@ -108,14 +111,15 @@ type ItemRow struct {
 	Behind []string  `json:"behind,omitempty"` // ids of steps that wait for this one, also behind others, the first few; "…" for more
 }
 
-// Mark says that a record is about a step, or adds a frame, so that those of one step, or some
+// Mark says that a record is about a step, adds a frame, or opens or revises a run, so that those of one step, or some
 // frames, are found without a look at all the others.
 type Mark struct {
-	Seq   uint64 `json:"seq"`
-	Step  string `json:"step,omitempty"`  // "" of a frame that no step produced
-	Frame int    `json:"frame,omitempty"` // the id of the frame that it adds
-	Was   Moment `json:"was,omitzero"`    // how the step stood before it, where it was dispatched or settled
-	Is    Moment `json:"is,omitzero"`     // and after it
+	Seq    uint64 `json:"seq"`
+	Step   string `json:"step,omitempty"`   // "" of a run, and of a frame that no step produced
+	Frame  int    `json:"frame,omitempty"`  // the id of the frame that it adds
+	Failed bool   `json:"failed,omitempty"` // an attempt did not pass, for a reason that it gives
+	Was    Moment `json:"was,omitzero"`     // how the step stood before it, where it was dispatched or settled
+	Is     Moment `json:"is,omitzero"`      // and after it
 }
 
 // Moment is how a step stood.
@@ -233,7 +237,7 @@ func (s *State) Head() HeadRow {
 		Started: r.Started, Finished: r.Finished, Total: len(s.steps) - r.Apart, Settled: len(s.steps) - r.Unsat - r.ApartMet,
 		Active: len(s.active), Open: s.open(), Proven: r.Proven, Unproven: r.Unproven, Missed: r.Missed, Waived: r.Waived, Skipped: r.Skipped,
 		TokensIn: r.TokensIn, TokensOut: r.TokensOut, CostMicros: r.CostMicros, Budget: s.Budget(), Work: r.Used.Work, Parent: r.Opened.Parent, Landed: s.landed(),
-		Weaker: r.Weaker,
+		Foreseen: r.Foreseen, Effort: r.Effort, Weaker: r.Weaker,
 	}
 }
 
@@ -257,7 +261,7 @@ func (s *State) StepRow(i int) StepRow {
 		Index: i, ID: p.ID, Number: p.Number, Title: p.Title, Status: s.shown(i), Phase: st.Phase, Reason: st.Reason,
 		Agent: s.doer(i), Attempts: st.Attempt, Verdict: st.Verdict, Baseline: st.Baseline, Proven: st.Proven,
 		Started: st.Started, Finished: st.Finished, Needs: s.prog.names[i],
-		Loop: s.loopRow(i),
+		Loop: s.loopRow(i), Effort: s.run.Efforts[p.ID],
 	}
 	if st.Behind != nil {
 		row.Reason = st.Behind.String()

@@ -53,7 +53,7 @@ func TestRowsOfTwoRuns(t *testing.T) {
 	if err := alone.Apply(journal[5]); err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(engine.Rows{Head: rows.Head, All: true, Steps: rows.Steps}, alone.Rows()); diff != "" {
+	if diff := cmp.Diff(engine.Rows{Head: rows.Head, All: true, Steps: rows.Steps, Marks: rows.Marks}, alone.Rows()); diff != "" {
 		t.Errorf("the second run alone (- after the first, + alone):\n%s", diff)
 	}
 }

@@ -54,7 +54,10 @@ type run struct {
 	Replan      *replan           `json:",omitempty"` // the one under way
 	Replans     replans           `json:",omitzero"`
 	Futile      futile            `json:",omitzero"`
-	Weaker      string            `json:",omitzero"` // revisions that prove or guard less, and who said yes to them
+	Foreseen    Foreseen          `json:",omitzero"`
+	Effort      RunEffort         `json:",omitzero"`
+	Efforts     map[string]Effort `json:",omitempty"` // by step, also of those that revisions took out
+	Weaker      string            `json:",omitzero"`  // revisions that prove or guard less, and who said yes to them
 }
 
 // control is what people made of a run, and failures that end it.
@@ -356,6 +359,7 @@ func (s *State) Apply(r Record) error {
 	if marks {
 		s.mark(mark)
 	}
+	s.toils(r)
 	s.fill(r.At)
 	s.tick(r.At)
 	return nil
@@ -401,7 +405,12 @@ func (s *State) apply(r Record, was time.Time) error {
 	case ItemOpened:
 		return s.applyItem(e, r)
 	case ItemAnswered:
-		return s.applyAnswer(e, r.At)
+		it := s.items[e.Item]
+		err := s.applyAnswer(e, r.At)
+		if err == nil {
+			s.run.Effort.WaitMs += r.At.Sub(it.Opened).Milliseconds()
+		}
+		return err
 	case FramePushed:
 		return s.applyFrame(e)
 	default:

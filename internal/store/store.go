@@ -263,9 +263,10 @@ type ItemFilter struct {
 // that add frames.
 type MarkFilter struct {
 	Stream string
-	Step   string        // "": the frames that no step produced
+	Step   string        // "": frames that no step produced, and what opened or revised a run
 	Frames engine.Window // of ids
 	Newest int           // so many of the newest frames, in place of Frames
+	Failed bool          // those by which an attempt did not pass, of all steps
 	From   uint64        // only this record and those after it
 	Before uint64        // only those before it; 0 = all
 }

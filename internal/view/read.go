@@ -94,15 +94,22 @@ func (r Reader) below(ctx context.Context, st *Standing, rows []engine.StepRow) 
 
 // marked reads the records of a run that are about a step.
 func (r Reader) marked(ctx context.Context, head engine.HeadRow, step string) ([]store.Marked, error) {
-	f := store.MarkFilter{Stream: head.Stream, Step: step, From: head.First}
-	heads, err := r.Store.Heads(ctx, store.HeadFilter{Stream: head.Stream})
+	f, err := r.within(ctx, head)
 	if err != nil {
 		return nil, err
 	}
+	f.Step = step
+	return r.Store.Marked(ctx, f)
+}
+
+// within selects the records of a run: those before the next run of its task.
+func (r Reader) within(ctx context.Context, head engine.HeadRow) (store.MarkFilter, error) {
+	f := store.MarkFilter{Stream: head.Stream, From: head.First}
+	heads, err := r.Store.Heads(ctx, store.HeadFilter{Stream: head.Stream})
 	if n := slices.IndexFunc(heads, func(h engine.HeadRow) bool { return h.Run == head.Run }); n > 0 {
 		f.Before = heads[n-1].First
 	}
-	return r.Store.Marked(ctx, f)
+	return f, err
 }
 
 // programStep is the step of the run's program that a row is of, nil where the program that

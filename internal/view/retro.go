@@ -2,13 +2,14 @@ package view
 
 import (
 	"cmp"
+	"context"
 	"fmt"
-	"iter"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/piton-dev/piton/internal/engine"
+	"github.com/piton-dev/piton/internal/store"
 	"github.com/piton-dev/piton/internal/verify"
 )
 
@@ -90,125 +91,85 @@ type RetroTrue struct {
 	Became  string `json:"became"`
 }
 
-// retro gathers what the records tell.
-type retro struct {
-	Retro
-	by    map[string]*RetroStep
-	asked map[string]time.Time
-}
-
-// Look reads a run back, from the records of its task up to its end: the frames of
-// earlier runs are among them. findings are those of the revision that it began
+// Look reads a run back, from its rows. findings are those of the revision that it began
 // with, and estimate what its plan said that it would take.
-func Look(head engine.HeadRow, steps []engine.StepRow, records iter.Seq2[engine.Record, error], findings []verify.Finding, estimate time.Duration, now time.Time) (Retro, error) {
-	x := retro{by: map[string]*RetroStep{}, asked: map[string]time.Time{}}
-	x.Run, x.Title, x.Status, x.Reason = head.Run, head.Title, head.Shown(), head.Reason
-	x.Foreseen.Estimate, x.Foreseen.Millis = estimate, estimate.Milliseconds()
-	end := head.Finished
+func Look(ctx context.Context, r Reader, head engine.HeadRow, findings []verify.Finding, estimate time.Duration) (Retro, error) {
+	end, f, h := head.Finished, head.Foreseen, head.Effort
 	if !head.Ended {
-		end = now
+		end = r.Now()
 	}
-	x.Spent.TookMs = end.Sub(head.Started).Milliseconds()
-	for _, row := range steps {
-		s := &RetroStep{ID: row.ID, Number: row.Number, Title: row.Title, Status: row.Status, Reason: row.Reason, Proven: row.Proven, Failed: []string{}}
-		x.by[row.ID] = s
+	x := Retro{
+		Run: head.Run, Title: head.Title, Status: head.Shown(), Reason: head.Reason,
+		Given:    RetroGiven{Window: f.Frames},
+		Foreseen: RetroForeseen{Steps: f.Steps, Version: f.Version, Estimate: estimate, Millis: estimate.Milliseconds(), Budget: limitsDocument(f.Budget)},
+		Happened: RetroHappened{
+			Revisions: h.Revisions, Attempts: h.Attempts, Retries: h.Retries, Regressed: h.Regressed, Asked: h.Asked, Lost: h.Lost,
+			Proven: head.Proven, Unproven: head.Unproven, Left: head.Total - head.Settled,
+		},
+		Spent: RetroSpent{
+			TookMs: end.Sub(head.Started).Milliseconds(), WorkMs: h.WorkMs, CheckMs: h.CheckMs, WaitMs: h.WaitMs, Tokens: h.Tokens.Amount(), Cost: h.Cost.Amount(),
+		},
 	}
-	var known []engine.FramePushed
-	run := ""
-	for r, err := range records {
-		if err != nil {
-			return Retro{}, err
-		}
-		switch e := r.Event.(type) {
-		case engine.FramePushed:
-			known = append(known, e)
-			continue
-		case engine.RunOpened:
-			if run = e.Run; run == head.Run {
-				x.opens(e, known)
-			}
-		}
-		if run == head.Run {
-			x.take(r)
-		}
+	var err error
+	if x.Given.Frames, err = r.given(ctx, head); err != nil {
+		return x, err
 	}
-	h := &x.Happened
-	h.Proven, h.Unproven, h.Left = head.Proven, head.Unproven, head.Total-head.Settled
-	for _, row := range steps {
-		x.Steps = append(x.Steps, *x.by[row.ID])
+	if err := x.steps(ctx, r, head); err != nil {
+		return x, err
 	}
 	x.judge(findings)
-	return x.Retro, nil
+	return x, nil
 }
 
-func (x *retro) opens(e engine.RunOpened, known []engine.FramePushed) {
-	if e.Revises != "" {
-		x.Happened.Revisions++
-	} else {
-		x.Foreseen.Steps, x.Foreseen.Version = e.Compiled.Len(), e.Version
-		x.Foreseen.Budget = limitsDocument(e.Compiled.Budget())
+// steps reads what became of the steps, and why attempts did not pass.
+func (x *Retro) steps(ctx context.Context, r Reader, head engine.HeadRow) error {
+	rows, err := r.Store.Steps(ctx, store.StepFilter{Stream: head.Stream, Run: head.Run})
+	if err != nil {
+		return err
 	}
-	x.Given = RetroGiven{Window: e.Frames, Frames: []FrameDoc{}}
+	f, err := r.within(ctx, head)
+	if err != nil {
+		return err
+	}
+	f.Failed = true
+	marked, err := r.Store.Marked(ctx, f)
+	if err != nil {
+		return err
+	}
+	failed := map[string][]string{}
+	for _, m := range marked {
+		if e, ok := m.Event.(engine.StepSettled); ok {
+			failed[e.Step] = append(failed[e.Step], cutTo(e.Reason, primeLine))
+		}
+	}
+	for _, row := range rows {
+		x.Steps = append(x.Steps, RetroStep{
+			ID: row.ID, Number: row.Number, Title: row.Title, Status: row.Status, Reason: row.Reason, Proven: row.Proven, Failed: List(failed[row.ID]),
+			Attempts: row.Effort.Attempts, WorkMs: row.Effort.WorkMs, CheckMs: row.Effort.CheckMs, Tokens: row.Effort.Tokens.Amount(), Cost: row.Effort.Cost.Amount(),
+		})
+	}
+	return nil
+}
+
+// given reads the frames that were visible when the newest revision of a run was made.
+func (r Reader) given(ctx context.Context, head engine.HeadRow) ([]FrameDoc, error) {
+	w := head.Foreseen.Frames
 	var seen []engine.FramePushed
-	for _, f := range known {
-		if f.ID < e.Frames.End && (f.ID >= e.Frames.Start || f.Kind == engine.IntentAnalysis || f.Kind == engine.Checkpoint) {
-			seen = append(seen, f)
+	for _, f := range []store.MarkFilter{{Stream: head.Stream}, {Stream: head.Stream, Frames: w}} {
+		if f.Frames == w && w.Len() == 0 {
+			continue
+		}
+		marked, err := r.Store.Marked(ctx, f)
+		if err != nil {
+			return nil, err
+		}
+		for _, m := range marked {
+			if e, ok := m.Event.(engine.FramePushed); ok && (f.Frames == w || e.ID < w.Start && (e.Kind == engine.IntentAnalysis || e.Kind == engine.Checkpoint)) {
+				seen = append(seen, e)
+			}
 		}
 	}
-	x.Given.Frames = append(x.Given.Frames, framesOf(seen)...)
-}
-
-func (x *retro) step(id string) *RetroStep {
-	if s := x.by[id]; s != nil {
-		return s
-	}
-	return &RetroStep{} // a revision took it out
-}
-
-func (x *retro) take(r engine.Record) {
-	switch e := r.Event.(type) {
-	case engine.WorkDispatched:
-		if e.Kind.Effect() == engine.Work {
-			x.step(e.Step).Attempts++
-			x.Happened.Attempts++
-		}
-	case engine.WorkEnded:
-		x.ended(e)
-	case engine.CheckEnded:
-		x.step(e.Step).CheckMs += e.Ms
-		x.Spent.CheckMs += e.Ms
-	case engine.StepSettled:
-		x.settled(e)
-	case engine.ItemOpened:
-		x.Happened.Asked++
-		x.asked[e.Item] = r.At
-	case engine.ItemAnswered:
-		if at, ok := x.asked[e.Item]; ok {
-			x.Spent.WaitMs += r.At.Sub(at).Milliseconds()
-		}
-	}
-}
-
-func (x *retro) ended(e engine.WorkEnded) {
-	s := x.step(e.Step)
-	if e.How == engine.Lost {
-		x.Happened.Lost++
-	}
-	s.WorkMs += e.Ms
-	x.Spent.WorkMs += e.Ms
-	for _, n := range []*int64{e.Usage.In, e.Usage.Out} {
-		s.Tokens, x.Spent.Tokens = summed(s.Tokens, n), summed(x.Spent.Tokens, n)
-	}
-	n := e.Usage.CostMicros
-	s.Cost, x.Spent.Cost = summed(s.Cost, n), summed(x.Spent.Cost, n)
-}
-
-// summed is what two amounts come to. What nobody told is unknown, not nothing.
-func summed(a, b *int64) *int64 {
-	if a == nil || b == nil {
-		return cmp.Or(a, b)
-	}
-	return new(*a + *b)
+	return framesOf(seen), nil
 }
 
 // Used says what was used, as far as anybody told.
@@ -226,27 +187,16 @@ func Used(tokens, cost *int64) string {
 	return strings.Join(parts, ", ")
 }
 
-func (x *retro) settled(e engine.StepSettled) {
-	s := x.step(e.Step)
-	switch {
-	case e.RetryAt != nil:
-		x.Happened.Retries++
-	case e.Status == engine.Regressed:
-		x.Happened.Regressed++
-	case e.Status != engine.Waiting && e.Status != engine.Failed:
-		return
-	}
-	if e.Reason != "" {
-		s.Failed = append(s.Failed, cutTo(e.Reason, primeLine))
-	}
-}
-
 // judge says which findings came true: those of a step that did not pass at once,
 // or that is done and proves nothing.
-func (x *retro) judge(findings []verify.Finding) {
+func (x *Retro) judge(findings []verify.Finding) {
 	x.Came = []RetroTrue{}
+	by := map[string]*RetroStep{}
+	for i := range x.Steps {
+		by[x.Steps[i].ID] = &x.Steps[i]
+	}
 	for _, f := range findings {
-		s := x.by[f.Step]
+		s := by[f.Step]
 		became := ""
 		switch {
 		case s == nil:

@@ -16,7 +16,7 @@ import (
 )
 
 func newMark(stream string, m *engine.Mark) values {
-	return list(stream, m.Step, int64(m.Seq), int64(m.Frame), momentText(m.Was), momentText(m.Is))
+	return list(stream, m.Step, int64(m.Seq), int64(m.Frame), m.Failed, momentText(m.Was), momentText(m.Is))
 }
 
 // momentText is how a step stood, in one column: "" for the zero moment, which most have.
@@ -46,7 +46,7 @@ func parseMoment(text string) (m engine.Moment, err error) {
 
 // Marks implements [store.Store].
 func (s *Store) Marks(ctx context.Context, stream string, from, before uint64) ([]engine.Mark, error) {
-	marks, err := collect(ctx, s.readers, `SELECT step, seq, frame, was, now FROM mark
+	marks, err := collect(ctx, s.readers, `SELECT step, seq, frame, failed, was, now FROM mark
 		WHERE stream = ? AND seq >= ? AND seq < ? ORDER BY seq, step`, []any{stream, int64(from), below(before)}, func(rows *sql.Rows) (m engine.Mark, err error) {
 		return m, scanMark(rows, &m)
 	})
@@ -66,13 +66,13 @@ func below(seq uint64) int64 {
 
 // scanMark scans the columns of a mark, and those behind them.
 func scanMark(rows *sql.Rows, m *engine.Mark, more ...any) error {
-	var seq, frame int64
+	var seq, frame, failed int64
 	var was, now string
-	if err := rows.Scan(append([]any{&m.Step, &seq, &frame, &was, &now}, more...)...); err != nil {
+	if err := rows.Scan(append([]any{&m.Step, &seq, &frame, &failed, &was, &now}, more...)...); err != nil {
 		return err
 	}
 	var err error
-	m.Seq, m.Frame = uint64(seq), int(frame)
+	m.Seq, m.Frame, m.Failed = uint64(seq), int(frame), failed == 1
 	if m.Was, err = parseMoment(was); err == nil {
 		m.Is, err = parseMoment(now)
 	}
@@ -92,6 +92,8 @@ func (s *Store) Marked(ctx context.Context, filter store.MarkFilter) ([]store.Ma
 	case filter.Newest > 0:
 		sel.and("m.frame > 0")
 		order = "ORDER BY m.frame DESC" + limit(filter.Newest)
+	case filter.Failed:
+		sel.and("m.failed = 1")
 	case filter.Frames.Len() > 0:
 		sel.and("m.frame > 0 AND m.frame >= ? AND m.frame < ?", int64(filter.Frames.Start), int64(filter.Frames.End))
 	default:
@@ -101,7 +103,7 @@ func (s *Store) Marked(ctx context.Context, filter store.MarkFilter) ([]store.Ma
 	if filter.Before > 0 {
 		sel.and("m.seq < ?", int64(filter.Before))
 	}
-	query := sel.query(`SELECT m.step, m.seq, m.frame, m.was, m.now, ifnull(e.at, 0), ifnull(e.actor, ''), ifnull(e.epoch, 0), ifnull(e.type, ''), e.body, e.hash,
+	query := sel.query(`SELECT m.step, m.seq, m.frame, m.failed, m.was, m.now, ifnull(e.at, 0), ifnull(e.actor, ''), ifnull(e.epoch, 0), ifnull(e.type, ''), e.body, e.hash,
 		ifnull((SELECT p.hash FROM event p WHERE p.stream = m.stream AND p.seq = m.seq - 1), zeroblob(32))
 		FROM mark m LEFT JOIN event e ON e.stream = m.stream AND e.seq = m.seq`, order)
 	links := newChain()
@@ -131,4 +133,36 @@ func scanMarked(rows *sql.Rows, stream string, links *chain) (m store.Marked, er
 	}
 	m.Record = engine.Record{Stream: stream, Seq: e.seq, At: time.UnixMicro(e.at).UTC(), Actor: e.actor, Epoch: e.epoch, Event: event}
 	return m, nil
+}
+
+// effortText is what went into a step, in one column: "" for nothing, which is read the ten
+// thousand times.
+func effortText(e engine.Effort) string {
+	if e == (engine.Effort{}) {
+		return ""
+	}
+	text := fmt.Sprintf("%d %d %d", e.Attempts, e.WorkMs, e.CheckMs)
+	for _, t := range []engine.Told{e.Tokens, e.Cost} {
+		if t.Known {
+			text += " " + strconv.FormatInt(t.N, 10)
+		} else {
+			text += " -"
+		}
+	}
+	return text
+}
+
+func parseEffort(text string) (e engine.Effort, err error) {
+	var n [5]engine.Told
+	for i := range n {
+		var word string
+		if word, text, _ = strings.Cut(text, " "); word == "-" && i > 2 {
+			continue
+		}
+		if n[i].N, err = strconv.ParseInt(word, 10, 64); err != nil {
+			return e, fmt.Errorf("%w: the effort of a step: %w", store.ErrCorrupt, err)
+		}
+		n[i].Known = true
+	}
+	return engine.Effort{Attempts: int(n[0].N), WorkMs: n[1].N, CheckMs: n[2].N, Tokens: n[3], Cost: n[4]}, nil
 }

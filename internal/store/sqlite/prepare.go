@@ -187,7 +187,7 @@ func newHead(stream string, row engine.HeadRow) (values, error) {
 
 func newStep(stream, run string, r *engine.StepRow) values {
 	return list(r.ID, r.Number, r.Title, string(r.Status), string(r.Phase), r.Reason, r.Agent, int64(r.Attempts),
-		string(r.Verdict), string(r.Baseline), r.Proven, micros(r.Started), micros(r.Finished), joinNeeds(r.Needs), loopText(r.Loop),
+		string(r.Verdict), string(r.Baseline), r.Proven, micros(r.Started), micros(r.Finished), joinNeeds(r.Needs), loopText(r.Loop), effortText(r.Effort),
 		stream, run, int64(r.Index))
 }
 

@@ -55,15 +55,15 @@ func (w *rowWriter) statements() map[*statement]string {
 			ON CONFLICT(stream, run) DO UPDATE SET status = excluded.status, started = excluded.started,
 			title = excluded.title, row = excluded.row`,
 		&w.step.update: `UPDATE step SET id = ?, number = ?, title = ?, status = ?, phase = ?, reason = ?, agent = ?, attempts = ?,
-			verdict = ?, baseline = ?, proven = ?, started = ?, finished = ?, needs = ?, loop = ? WHERE stream = ? AND run = ? AND idx = ?`,
+			verdict = ?, baseline = ?, proven = ?, started = ?, finished = ?, needs = ?, loop = ?, effort = ? WHERE stream = ? AND run = ? AND idx = ?`,
 		&w.step.add: `INSERT INTO step(id, number, title, status, phase, reason, agent, attempts, verdict, baseline, proven,
-			started, finished, needs, loop, stream, run, idx) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			started, finished, needs, loop, effort, stream, run, idx) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		&w.item.update: "UPDATE item SET run = ?, open = ?, opened = ?, row = ? WHERE stream = ? AND item = ?",
 		&w.item.add:    "INSERT INTO item(run, open, opened, row, stream, item) VALUES(?, ?, ?, ?, ?, ?)",
 		&w.plan.update: "UPDATE plan SET at = ?, row = ? WHERE stream = ? AND plan = ?",
 		&w.plan.add:    "INSERT INTO plan(at, row, stream, plan) VALUES(?, ?, ?, ?)",
 		&w.dropSteps:   "DELETE FROM step WHERE stream = ? AND run = ?",
-		&w.addMark:     "REPLACE INTO mark(stream, step, seq, frame, was, now) VALUES(?, ?, ?, ?, ?, ?)",
+		&w.addMark:     "REPLACE INTO mark(stream, step, seq, frame, failed, was, now) VALUES(?, ?, ?, ?, ?, ?, ?)",
 		&w.dropMarks:   "DELETE FROM mark WHERE stream = ? AND seq >= ?",
 		&w.endPlan:     "DELETE FROM plan WHERE stream = ? AND plan = ?",
 		&w.archive:     "INSERT OR IGNORE INTO archived(run) VALUES(?)",
@@ -279,7 +279,7 @@ func scanJSON[T any](rows *sql.Rows) (row T, err error) {
 func (s *Store) Steps(ctx context.Context, filter store.StepFilter) ([]engine.StepRow, error) {
 	sel := stepSelection(filter)
 	steps, err := collect(ctx, s.readers, sel.query(`SELECT idx, id, number, title, status, phase, reason, agent,
-		attempts, verdict, baseline, proven, started, finished, needs, loop FROM step`, "ORDER BY idx"+limit(filter.Limit)), sel.args, scanStep)
+		attempts, verdict, baseline, proven, started, finished, needs, loop, effort FROM step`, "ORDER BY idx"+limit(filter.Limit)), sel.args, scanStep)
 	if err != nil {
 		return nil, s.explain("list steps in", err)
 	}
@@ -322,13 +322,16 @@ func stepSelection(filter store.StepFilter) *selection {
 func scanStep(rows *sql.Rows) (engine.StepRow, error) {
 	var r engine.StepRow
 	var index, attempts, proven, started, finished int64
-	var needs, loop string
+	var needs, loop, effort string
 	err := rows.Scan(&index, &r.ID, &r.Number, &r.Title, (*string)(&r.Status), (*string)(&r.Phase), &r.Reason, &r.Agent,
-		&attempts, (*string)(&r.Verdict), (*string)(&r.Baseline), &proven, &started, &finished, &needs, &loop)
+		&attempts, (*string)(&r.Verdict), (*string)(&r.Baseline), &proven, &started, &finished, &needs, &loop, &effort)
 	r.Index, r.Attempts, r.Proven = int(index), int(attempts), proven == 1
 	r.Started, r.Finished, r.Needs = fromMicros(started), fromMicros(finished), splitNeeds(needs)
 	if err == nil && loop != "" {
 		err = json.Unmarshal([]byte(loop), &r.Loop)
+	}
+	if err == nil && effort != "" {
+		r.Effort, err = parseEffort(effort)
 	}
 	return r, err
 }

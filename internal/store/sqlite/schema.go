@@ -77,6 +77,7 @@ CREATE TABLE step(
 	finished INTEGER NOT NULL,
 	needs TEXT NOT NULL,
 	loop TEXT NOT NULL,
+	effort TEXT NOT NULL,
 	PRIMARY KEY(stream, run, idx)
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE mark(
@@ -84,11 +85,13 @@ CREATE TABLE mark(
 	step TEXT NOT NULL,
 	seq INTEGER NOT NULL,
 	frame INTEGER NOT NULL,
+	failed INTEGER NOT NULL,
 	was TEXT NOT NULL,
 	now TEXT NOT NULL,
 	PRIMARY KEY(stream, step, seq)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX mark_frame ON mark(stream, frame) WHERE frame > 0;
+CREATE INDEX mark_failed ON mark(stream, seq) WHERE failed = 1;
 CREATE TABLE item(
 	stream TEXT NOT NULL,
 	item TEXT NOT NULL,

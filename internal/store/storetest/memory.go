@@ -422,6 +422,8 @@ func (m *Memory) Marked(ctx context.Context, f store.MarkFilter) ([]store.Marked
 		wanted := one.Step == f.Step
 		if f.Newest > 0 {
 			wanted = one.Frame > 0
+		} else if f.Failed {
+			wanted = one.Failed
 		} else if f.Frames.Len() > 0 {
 			wanted = one.Frame >= f.Frames.Start && one.Frame < f.Frames.End && one.Frame > 0
 		}

@@ -39,6 +39,8 @@ func Exercise(t *testing.T, open func(t *testing.T) store.Store, reopen func(t *
 		{"no records", noRecords},
 		{"heads", heads},
 		{"steps", steps},
+		{"finding steps", findingSteps},
+		{"marks", marks},
 		{"runs of one stream", runsOfOneStream},
 		{"runs that start together", runsThatStartTogether},
 		{"a run superseded in its last batch", superseded},

@@ -1,0 +1,106 @@
+package engine
+
+// Foreseen is what the plan said of a run before it began, and what was known when its newest
+// revision did.
+type Foreseen struct {
+	Steps   int    `json:"steps"`
+	Version int    `json:"version"`
+	Budget  Amount `json:"budget,omitzero"`
+	Frames  Window `json:"frames"` // those that were visible
+}
+
+// Effort is what went into a step.
+type Effort struct {
+	Attempts int   `json:"attempts,omitempty"` // that were worked on
+	WorkMs   int64 `json:"work_ms,omitempty"`
+	CheckMs  int64 `json:"check_ms,omitempty"`
+	Tokens   Told  `json:"tokens,omitzero"`
+	Cost     Told  `json:"cost_micros,omitzero"`
+}
+
+// Told is an amount as far as anybody told it: what nobody told is unknown, not nothing.
+type Told struct {
+	N     int64 `json:"n"`
+	Known bool  `json:"known"`
+}
+
+func (t *Told) add(n *int64) {
+	if n != nil {
+		t.N, t.Known = t.N+*n, true
+	}
+}
+
+// Amount is nil where nobody told it.
+func (t Told) Amount() *int64 {
+	if !t.Known {
+		return nil
+	}
+	return &t.N
+}
+
+// RunEffort is what went into a run, of steps that revisions took out too.
+type RunEffort struct {
+	Effort
+	Revisions int   `json:"revisions,omitempty"`
+	Retries   int   `json:"retries,omitempty"`
+	Regressed int   `json:"regressed,omitempty"`
+	Asked     int   `json:"asked,omitempty"` // people, in the course of it
+	Lost      int   `json:"lost,omitempty"`  // work whose owner died
+	WaitMs    int64 `json:"wait_ms,omitempty"`
+}
+
+// toils counts what a record tells of the effort, once it was folded in.
+func (s *State) toils(r Record) {
+	all := &s.run.Effort
+	switch e := r.Event.(type) {
+	case RunOpened:
+		if e.Revises != "" {
+			all.Revisions++
+		} else {
+			s.run.Foreseen = Foreseen{Steps: e.Compiled.Len(), Version: e.Version, Budget: e.Compiled.Budget()}
+		}
+		s.run.Foreseen.Frames = e.Frames
+	case WorkDispatched:
+		if e.Kind.Effect() == Work {
+			s.toil(e.Step, func(x *Effort) { x.Attempts++ })
+		}
+	case WorkEnded:
+		if e.How == Lost {
+			all.Lost++
+		}
+		s.toil(e.Step, func(x *Effort) {
+			x.WorkMs += e.Ms
+			x.Tokens.add(e.Usage.In)
+			x.Tokens.add(e.Usage.Out)
+			x.Cost.add(e.Usage.CostMicros)
+		})
+	case CheckEnded:
+		s.toil(e.Step, func(x *Effort) { x.CheckMs += e.Ms })
+	case StepSettled:
+		switch {
+		case e.RetryAt != nil:
+			all.Retries++
+		case e.Status == Regressed:
+			all.Regressed++
+		}
+	case ItemOpened:
+		all.Asked++
+	}
+}
+
+// toil adds to what went into a step, and into the run.
+func (s *State) toil(step string, add func(x *Effort)) {
+	add(&s.run.Effort.Effort)
+	if step == "" || s.prog == nil {
+		return
+	}
+	x := s.run.Efforts[step]
+	add(&x)
+	if s.run.Efforts == nil {
+		s.run.Efforts = map[string]Effort{}
+	}
+	s.run.Efforts[step] = x
+	if i, ok := s.prog.Index(step); ok {
+		s.show(i)
+	}
+}
