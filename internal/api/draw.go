@@ -217,3 +217,26 @@ func (p *Product) free(w *engine.Workspace, base string) string {
 		rel = fmt.Sprintf("%s-%d.md", base, n)
 	}
 }
+
+// Looks reports whether somebody is to be asked what is worth keeping of a run.
+func (p *Product) Looks(ctx context.Context) (bool, error) {
+	w, err := p.workspace(ctx)
+	if err != nil {
+		return false, err
+	}
+	for row := range w.Errands {
+		if row.Asked.Kind == engine.ExtractWork && !row.Over() {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// Adoptions are the memories that people adopted.
+func (p *Product) Adoptions(ctx context.Context) ([]engine.Adoption, error) {
+	w, err := p.workspace(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return w.Adoptions(), nil
+}

@@ -162,6 +162,8 @@ func (a *app) answerCmd() *cobra.Command {
 Of a step that did not pass: retry gives it one more attempt, fallback one by its fallback, replan has the
 configured planner revise the plan, skip and waive go on without a proof, abort ends the run.
 
+Of what a run taught: adopt writes it to .piton/memories, with --args in your words; drop does not.
+
 A question without choices takes --text, or --args if it asks for a value of a schema. The answer
 becomes the output of the step. To raise a budget, --args gives other limits than those
 shown. To approve a tool call with other arguments, or to try a failed one again with others, give

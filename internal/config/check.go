@@ -22,6 +22,7 @@ func (d *decoder) check(c *Config) {
 	d.model("planner", c.Planner, c)
 	d.model("judge", c.Judge, c)
 	d.model("reviewer", c.Reviewer, c)
+	d.model("extraction", c.Extraction, c)
 	for _, name := range slices.Sorted(maps.Keys(c.MCPServers)) {
 		d.server(join("mcp_servers", name), c.MCPServers[name])
 	}

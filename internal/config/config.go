@@ -28,11 +28,12 @@ const Script = "script"
 // Config is the effective configuration. Make it with [Load] or [Default] and
 // do not change it: its origins would no longer be true.
 type Config struct {
-	Agents       map[string]Agent  `key:"agents"`               // by the name that a plan's target gives
-	DefaultAgent string            `key:"default_agent"`        // where a step names none; empty = none
-	Planner      Model             `key:"planner" whole:"yes"`  // makes plans of requests; empty = none
-	Judge        Model             `key:"judge" whole:"yes"`    // reads the evidence of steps that ask for it; empty = none
-	Reviewer     Model             `key:"reviewer" whole:"yes"` // reads plans before people approve them; empty = none
+	Agents       map[string]Agent  `key:"agents"`                 // by the name that a plan's target gives
+	DefaultAgent string            `key:"default_agent"`          // where a step names none; empty = none
+	Planner      Model             `key:"planner" whole:"yes"`    // makes plans of requests; empty = none
+	Judge        Model             `key:"judge" whole:"yes"`      // reads the evidence of steps that ask for it; empty = none
+	Reviewer     Model             `key:"reviewer" whole:"yes"`   // reads plans before people approve them; empty = none
+	Extraction   Model             `key:"extraction" whole:"yes"` // says what of a run is worth keeping; empty = nobody
 	MCPServers   map[string]Server `key:"mcp_servers"`
 	WebFetch     WebFetch          `key:"web_fetch"`
 	Commands     Tiers             `key:"commands"`

@@ -125,3 +125,21 @@ type Volume struct {
 	Network bool   // locks and syncs may reach no further than this machine
 	Free    uint64 // bytes that this account may still write
 }
+
+// Create makes a file that is not there yet, all of it or nothing; of one that is there
+// it fails with ErrExist. The bytes are in through for a moment, a directory of the same
+// volume, under a hidden name.
+func Create(through, path string, body []byte, mode fs.FileMode) error {
+	f, err := os.CreateTemp(through, ".new-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(f.Name())
+	if err := write(f, body, mode); err != nil {
+		return err
+	}
+	if err := os.Link(f.Name(), path); err != nil {
+		return err
+	}
+	return SyncDir(filepath.Dir(path))
+}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"sync"
@@ -13,6 +15,7 @@ import (
 	"github.com/piton-dev/piton/internal/check"
 	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/model"
+	"github.com/piton-dev/piton/internal/notes"
 	"github.com/piton-dev/piton/internal/proc"
 	"github.com/piton-dev/piton/internal/tool"
 	"github.com/piton-dev/piton/internal/tree"
@@ -35,6 +38,9 @@ type World struct {
 	NewRun func(ctx context.Context) (string, error)
 	Made   func(ctx context.Context, dir string, e engine.Effect) (Made, error) // from the files in dir
 
+	// Adopted reports whether a memory has a text that the owner wrote there, because a
+	// person adopted it: that is no step's doing.
+	Adopted func(text []byte) bool
 	// Draw makes a plan of a request, or a revision of one.
 	Draw func(ctx context.Context, e engine.Effect, r Reporter) Result
 
@@ -204,7 +210,25 @@ func (w *World) tampered(ctx context.Context, e engine.Effect) ([]engine.Change,
 	if err != nil {
 		return nil, err
 	}
-	return b.Tampered(ctx, w.Tree, e.Step.Guards, scopesOf(e), e.Moved)
+	changes, err := b.Tampered(ctx, w.Tree, e.Step.Guards, scopesOf(e), e.Moved)
+	return slices.DeleteFunc(changes, w.adopted), err
+}
+
+// adopted reports whether a change is the owner's writing of an adopted memory.
+func (w *World) adopted(c engine.Change) bool {
+	for w.outer != nil {
+		w = w.outer
+	}
+	if w.Adopted == nil || path.Dir(c.Path) != notes.MemoryDir || c.What != "added" {
+		return false
+	}
+	file := filepath.Join(w.Dir, filepath.FromSlash(c.Path))
+	info, err := os.Lstat(file)
+	if err != nil || !info.Mode().IsRegular() || info.Size() > notes.MaxNote {
+		return false
+	}
+	text, err := os.ReadFile(file)
+	return err == nil && w.Adopted(text)
 }
 
 func scopesOf(e engine.Effect) tree.Scopes {

@@ -16,8 +16,10 @@ type ErrandAsked struct {
 	Intent  string   `json:"intent,omitempty"` // that it is for
 	// Path is that of the document which is to have the plan; of a directory, with a
 	// slash at its end, where the plan's title names it; "" for none.
-	Path string `json:"path,omitempty"`
-	By   string `json:"by"`
+	Path   string `json:"path,omitempty"`
+	Run    string `json:"run,omitempty"`    // that it looks back at
+	Config string `json:"config,omitempty"` // hash of the configuration of that
+	By     string `json:"by"`
 }
 
 // ErrandDropped ends an errand that nobody wants any more.
@@ -145,6 +147,7 @@ func (w *Workspace) admitErrand(in Errand) ([]Event, error) {
 		return nil, refuse(Invalid, "an errand needs an id and the name of who asks")
 	case w.asked[in.ErrandAsked.Errand].Asked.Errand != "":
 		return nil, refuse(Conflict, "errand "+in.ErrandAsked.Errand+" exists already")
+	case in.Kind == ExtractWork && in.Run != "" && in.By == Harness:
 	case in.Kind != PlanWork && in.Kind != ReviewWork:
 		return nil, refuse(Invalid, fmt.Sprintf("work of the kind %q is no errand", in.Kind))
 	case in.Kind == ReviewWork && in.Source == "":
@@ -180,6 +183,13 @@ func (w *Workspace) admitEnded(in Ended) ([]Event, error) {
 	end := in.WorkEnded
 	end.Step, end.Attempt, end.N, end.Kind = in.Key.Step, 1, e.N, e.Asked.Kind
 	end.Reason = text(end.Reason)
+	if end.Kind == ExtractWork {
+		items, err := e.Asked.proposals(in.Memories)
+		if err != nil {
+			end.Reason = text(err.Error())
+		}
+		return append([]Event{end}, items...), nil
+	}
 	if in.Draft == nil || e.Asked.Kind == ReviewWork { // who reads a plan writes none
 		return []Event{end}, nil
 	}

@@ -149,6 +149,7 @@ type Policy struct {
 	Baseline    bool   `json:"baseline"`
 	Ratchet     bool   `json:"ratchet"` // prove everything again at the end
 	Unmetered   string `json:"unmetered,omitempty"`
+	Extract     bool   `json:"extract,omitempty"` // somebody is asked what of the run is worth keeping
 	Approve     string `json:"approve,omitempty"` // for whom nobody is asked: [LowRisk], [Auto] for plans, or nothing
 	Planner     bool   `json:"planner,omitempty"` // there is one: plans may be revised where steps fail
 	Bounds      Bounds `json:"bounds,omitzero"`
@@ -449,6 +450,7 @@ const (
 	Proposal   ItemKind = "proposal" // a revision that was made for the run
 	Weakened   ItemKind = "weakened" // one that proves or guards less
 	Limit      ItemKind = "limit"    // of the run, which gets nowhere
+	Keep       ItemKind = "memory"   // what was extracted from a run
 )
 
 // ItemOpened puts a question to people. It stays open until it is answered or
@@ -467,6 +469,8 @@ type ItemOpened struct {
 	// Shortage says what an approval asks for that would raise a budget.
 	Shortage *Shortage `json:"shortage,omitempty"`
 	Limit    string    `json:"limit,omitempty"` // which one is met: attempts or failures
+
+	Memory *Memory `json:"memory,omitempty"` // that is proposed
 
 	// Of a call that is to be approved.
 	Tool string `json:"tool,omitempty"`
@@ -511,6 +515,7 @@ func (WorkReported) Type() string     { return "work.reported" }
 func (StepExpanded) Type() string     { return "step.expanded" }
 func (ErrandAsked) Type() string      { return "errand.asked" }
 func (ErrandDropped) Type() string    { return "errand.dropped" }
+func (MemoryWritten) Type() string    { return "memory.written" }
 func (WorkHeard) Type() string        { return "work.heard" }
 func (SettingsApproved) Type() string { return "settings.approved" }
 func (FramePushed) Type() string      { return "frame.pushed" }
@@ -551,6 +556,7 @@ var decoders = map[string]func([]byte) (Event, error){
 	RunArchived{}.Type():      decodeAs[RunArchived],
 	ErrandAsked{}.Type():      decodeAs[ErrandAsked],
 	ErrandDropped{}.Type():    decodeAs[ErrandDropped],
+	MemoryWritten{}.Type():    decodeAs[MemoryWritten],
 	WorkHeard{}.Type():        decodeAs[WorkHeard],
 	SettingsApproved{}.Type(): decodeAs[SettingsApproved],
 	TaskOpened{}.Type():       decodeAs[TaskOpened],

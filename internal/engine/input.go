@@ -36,9 +36,10 @@ type Ended struct {
 	WorkEnded
 	// Of a Draw effect: the revision that was made. Of one for a run, where the policy
 	// says yes, that and the run as it goes on with it.
-	Draft  *Draft
-	Yes    *PlanAnswered
-	Revise *Revise
+	Memories []Memory // of the workspace: that are proposed to people
+	Draft    *Draft
+	Yes      *PlanAnswered
+	Revise   *Revise
 }
 
 // Revise lets a run go on with the next revision of its plan, which a person
@@ -109,6 +110,7 @@ func (i Errand) Actor() string    { return i.By }
 func (i Withdraw) Actor() string  { return i.By }
 func (i Archive) Actor() string   { return i.By }
 func (i Trust) Actor() string     { return i.By }
+func (Written) Actor() string     { return Harness }
 func (Heard) Actor() string       { return Harness }
 
 // text is s as a journal can hold it. Bytes that are no UTF-8, such as a tail

@@ -9,7 +9,7 @@ func (k WorkKind) Effect() EffectKind {
 		return Verify
 	case MergeWork:
 		return Merge
-	case PlanWork, ReviewWork:
+	case PlanWork, ReviewWork, ExtractWork:
 		return Draw
 	}
 	return Work

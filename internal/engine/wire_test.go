@@ -44,6 +44,7 @@ func makers() map[string]*rapid.Generator[engine.Event] {
 		"RunArchived":      anyOf[engine.RunArchived](),
 		"ErrandAsked":      anyOf[engine.ErrandAsked](),
 		"ErrandDropped":    anyOf[engine.ErrandDropped](),
+		"MemoryWritten":    anyOf[engine.MemoryWritten](),
 		"WorkHeard":        anyOf[engine.WorkHeard](),
 		"SettingsApproved": anyOf[engine.SettingsApproved](),
 		"TaskOpened":       anyOf[engine.TaskOpened](),

@@ -80,6 +80,7 @@ const (
 	ContractWork WorkKind = "contract" // checks that may run only once
 	ChildWork    WorkKind = "child"    // a run of its own
 	MergeWork    WorkKind = "merge"    // brings the step's worktree into the workspace
+	ExtractWork  WorkKind = "extract"  // says what of a run is worth keeping, for the workspace
 	PlanWork     WorkKind = "plan"     // makes a plan, for the workspace, or a revision of it, for a run
 	ReviewWork   WorkKind = "review"   // reads a plan and gives advice, for the workspace
 )

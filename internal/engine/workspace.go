@@ -29,7 +29,10 @@ type Workspace struct {
 	moved   []ArchivedRow     // on to it, or from it
 	errands []errand          // that have not ended, as they were asked for
 	asked   map[string]ErrandRow
-	sought  []string        // ids of all errands, as they were asked for
+	sought  []string           // ids of all errands, as they were asked for
+	items   map[string]ItemRow // open ones
+	shown   []ItemRow          // opened or closed since the rows were taken
+	adopted []Adoption
 	trusted map[string]bool // hashes of configurations that a person said yes to
 }
 
@@ -59,6 +62,7 @@ func (w *Workspace) Seq() uint64 { return w.seq }
 func (w *Workspace) Clone() *Workspace {
 	c := &Workspace{seq: w.seq, epoch: w.epoch, intents: maps.Clone(w.intents), paths: maps.Clone(w.paths), changed: slices.Clone(w.changed), shelf: maps.Clone(w.shelf), moved: slices.Clone(w.moved)}
 	c.errands, c.asked, c.sought = slices.Clone(w.errands), maps.Clone(w.asked), slices.Clone(w.sought)
+	c.items, c.shown, c.adopted = maps.Clone(w.items), slices.Clone(w.shown), slices.Clip(w.adopted)
 	c.heads, c.trusted = maps.Clone(w.heads), maps.Clone(w.trusted)
 	if w.plans != nil {
 		c.plans = make(map[string]*Revision, len(w.plans))
@@ -165,12 +169,13 @@ func (w *Workspace) Rows() Rows {
 		rows.Plans = append(rows.Plans, PlanRow{Drafted: r.Drafted, Verified: r.Verified, At: r.At, Open: w.waits(r)})
 	}
 	rows.Archived = w.moved
-	w.changed, w.moved = nil, nil
+	rows.Items = w.shown
+	w.changed, w.moved, w.shown = nil, nil, nil
 	return rows
 }
 
 // Forget drops what changed in the projections: the store has it.
-func (w *Workspace) Forget() { w.changed, w.moved = nil, nil }
+func (w *Workspace) Forget() { w.changed, w.moved, w.shown = nil, nil, nil }
 
 // Approved reports whether a person or policy said yes to exactly these bytes
 // under this configuration, less than 24 hours before now.
@@ -197,6 +202,7 @@ func (w *Workspace) admitTrust(in SettingsApproved) ([]Event, error) {
 func (w *Workspace) Apply(r Record) error {
 	if w.plans == nil {
 		w.intents, w.plans, w.paths = map[string]IntentOpened{}, map[string]*Revision{}, map[string]string{}
+		w.items = map[string]ItemRow{}
 		w.heads, w.trusted = map[string]string{}, map[string]bool{}
 		w.asked = map[string]ErrandRow{}
 	}
@@ -277,6 +283,12 @@ func (w *Workspace) apply(r Record) error {
 		w.archive(e)
 	case SettingsApproved:
 		w.trusted[e.Config] = true
+	case ItemOpened:
+		return w.applyKeep(e, r.At)
+	case ItemAnswered:
+		return w.applyKept(e, r.At)
+	case MemoryWritten:
+		return w.applyWritten(e)
 	case WorkHeard:
 		return w.applyHeard(e)
 	case ErrandAsked, ErrandDropped, WorkDispatched, WorkEnded:
@@ -306,6 +318,10 @@ func (w *Workspace) Admit(in Input, _ time.Time) ([]Event, error) {
 		return w.admitHeard(in)
 	case Ended:
 		return w.admitEnded(in)
+	case Reply:
+		return w.admitKeep(in.ItemAnswered)
+	case Written:
+		return w.admitWritten(in.MemoryWritten)
 	case Trust:
 		return w.admitTrust(in.SettingsApproved)
 	}

@@ -25,10 +25,13 @@ const (
 	TopicDir  = ".piton/topics"
 )
 
+// MaxNote is how large a memory or a topic may be, in bytes.
+const MaxNote = 16 << 10
+
 // Limits of memories and topics.
 const (
-	maxNotes    = 500      // files of one directory that are looked at
-	maxNote     = 16 << 10 // bytes of one
+	maxNotes    = 500 // files of one directory that are looked at
+	maxNote     = MaxNote
 	maxMatching = 10       // that are given without being asked for
 	maxMatched  = 16 << 10 // bytes of these in all
 	evalBudget  = 100_000  // memory units of one expression

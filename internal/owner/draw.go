@@ -177,7 +177,9 @@ func FunctionsOf(tools []tool.Definition) (all []prompt.Function) {
 
 // asker is who answers the questions of a role of the product, such as "planner".
 func (o *Owner) asker(p *api.Product, role string, environ []string) (model.Asker, error) {
-	models := map[string]config.Model{"planner": p.Config.Planner, "judge": p.Config.Judge, "reviewer": p.Config.Reviewer}
+	models := map[string]config.Model{
+		"planner": p.Config.Planner, "judge": p.Config.Judge, "reviewer": p.Config.Reviewer, "extraction": p.Config.Extraction,
+	}
 	m, ok := models[role]
 	if !ok || m.None() {
 		return nil, fmt.Errorf("no %s is configured", role)
@@ -200,11 +202,16 @@ func (o *Owner) asker(p *api.Product, role string, environ []string) (model.Aske
 // draw makes a plan of the request of an errand, or has one read, under a configuration
 // that a person approved: it may have changed since it was asked for.
 func (o *Owner) draw(ctx context.Context, p *api.Product, e engine.Effect, r effect.Reporter) effect.Result {
-	do := o.drawn
-	if e.Work == engine.ReviewWork {
+	do, err := o.drawn, error(nil)
+	switch e.Work {
+	case engine.ReviewWork:
 		do = o.reviewed
+	case engine.ExtractWork:
+		do = o.extracted
 	}
-	err := trusts(ctx, p)
+	if e.Work != engine.ExtractWork { // which belongs to a run, with what that was approved with
+		err = trusts(ctx, p)
+	}
 	var in engine.Ended
 	var bodies [][]byte
 	if err == nil {

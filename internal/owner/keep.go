@@ -22,9 +22,11 @@ func (o *Owner) finish(stream string) {
 	}
 	o.showRun(stream)
 	o.mark(ctx, heads[0])
+	env := o.environ(stream)
 	if err := o.release(ctx, stream); err != nil {
 		o.say("%v", err)
 	}
+	o.lookBack(env)
 }
 
 // mark shows the outcome of a run in the plan document, if the policy says so and

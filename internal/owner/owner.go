@@ -96,6 +96,10 @@ func (o *Owner) loop(ctx context.Context) error {
 	defer stop()
 	go o.lookout(ctx, stop)
 	o.showNewest(ctx)
+	o.chore(func() {
+		o.keepAdopted(ctx)
+		o.lookBack(o.cfg.Env)
+	})
 	err := o.host.Loop(ctx, o.idle)
 	if errors.Is(err, context.Canceled) {
 		return nil

@@ -155,6 +155,9 @@ func (u *uses) Answer(ctx context.Context, q api.Answer) (api.Ordered, error) {
 	if err != nil {
 		return api.Ordered{}, err
 	}
+	if it.Kind == engine.Keep {
+		u.keepAdopted(ctx)
+	}
 	return u.ordered(ctx, p, api.Ordered{Run: it.Run, Step: it.Step, Item: it.Item})
 }
 

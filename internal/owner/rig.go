@@ -93,6 +93,7 @@ func (o *Owner) newRig(p *api.Product, parallel int) (r *rig, err error) {
 			return made(ctx, p, dir, e)
 		},
 	}
+	r.world.Adopted = o.isAdopted
 	r.world.Judge = func(environ []string) (model.Asker, error) { return o.asker(p, "judge", environ) }
 	return r, nil
 }

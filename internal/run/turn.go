@@ -68,7 +68,38 @@ func (h *Host) gather(inputs []envelope) ([]string, error) {
 			return nil, err
 		}
 	}
+	if err := h.extract(touched); err != nil {
+		return nil, err
+	}
 	return slices.Sorted(maps.Keys(touched)), nil
+}
+
+// extract asks what is worth keeping of runs that have ended in this turn, in the same
+// transaction: nothing is asked for twice, or forgotten.
+func (h *Host) extract(touched map[string]bool) error {
+	for _, stream := range slices.Sorted(maps.Keys(touched)) {
+		t := h.tasks[stream]
+		if t == nil || t.batch == nil {
+			continue
+		}
+		for _, r := range t.batch.records {
+			ended, is := r.Event.(engine.RunEnded)
+			if !is {
+				continue
+			}
+			if in, wanted := t.state.Run().Extracts(ended, r.Seq); wanted {
+				touched[engine.WorkspaceStream] = true
+				e := envelope{stream: engine.WorkspaceStream, in: in}
+				if err := cmp.Or(h.admitTo(&e, h.work), e.err); err != nil {
+					return err
+				}
+				if err := h.decide(engine.WorkspaceStream); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
 }
 
 // settle makes it all durable, and only then lets it have consequences. An

@@ -146,6 +146,10 @@ func Consequence(it engine.ItemRow, choice string) string {
 		return "accepted without proof, in your name"
 	case engine.ChooseAnswer:
 		return "your own words, with --text; a value, with --args"
+	case engine.ChooseAdopt:
+		return "it is written to .piton/memories; --args gives it otherwise"
+	case engine.ChooseDrop:
+		return "nothing is kept of it"
 	case engine.ChooseAbort:
 		return "the step fails, and the run with it"
 	}
