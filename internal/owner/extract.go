@@ -18,6 +18,7 @@ import (
 	"github.com/piton-dev/piton/internal/project"
 	"github.com/piton-dev/piton/internal/prompt"
 	"github.com/piton-dev/piton/internal/run"
+	"github.com/piton-dev/piton/internal/store"
 )
 
 // lookBack goes on with asking what is worth keeping of runs that have ended. Nobody
@@ -128,7 +129,7 @@ func (o *Owner) whatToKeep(ctx context.Context, p *api.Product, asked engine.Err
 		return "", err
 	}
 	in := prompt.Ended{Title: head.Title, Status: head.Status, Reason: head.Reason}
-	if in.Steps, err = o.store.Steps(ctx, head.Stream, head.Run); err != nil {
+	if in.Steps, err = o.store.Steps(ctx, store.StepFilter{Stream: head.Stream, Run: head.Run}); err != nil {
 		return "", err
 	}
 	for r, err := range run.ReadRun(ctx, o.store, head) {
