@@ -69,6 +69,10 @@ func (c *Client) Plan(ctx context.Context, p Planning) (Planned, error) {
 	return ask[Planned](ctx, c, "plan", p)
 }
 
+func (c *Client) Redraft(ctx context.Context, r Redrafting) (Planned, error) {
+	return ask[Planned](ctx, c, "redraft", r)
+}
+
 func (c *Client) Review(ctx context.Context, r Reviewing) (Planned, error) {
 	return ask[Planned](ctx, c, "review", r)
 }

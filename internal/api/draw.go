@@ -60,6 +60,15 @@ type Reviewing struct {
 	Consent
 }
 
+// Redrafting asks for a plan that has not run to be changed by the planner.
+type Redrafting struct {
+	Path  string `json:"path"`           // of the document
+	Step  string `json:"step,omitempty"` // id or number of the only step that may change; "": all of it
+	Why   string `json:"why"`            // the person's comment
+	Again bool   `json:"again,omitzero"` // even where the journal has the answer to this very question
+	Consent
+}
+
 // MaxReviewed is how long a plan may be that a reviewer reads, in bytes.
 const MaxReviewed = 64 << 10
 
@@ -204,6 +213,13 @@ func (p *Product) Drawn(ctx context.Context, asked engine.ErrandAsked, source []
 	}
 	in.Intent, in.PlanDrafted.Intent = nil, asked.Intent
 	in.Reason, in.Changes, in.By = reason, changes, asked.By
+	if asked.Source != "" {
+		in.Reason = strings.TrimSpace(asked.Why + "\n\n" + reason)
+		if diff := p.since(ctx, newest, d); newest != nil && diff != nil {
+			in.Changes = strings.TrimSuffix(diff.Counts()+": "+changes, ": ")
+		}
+		in.Weakened = p.weakened(ctx, newest, d)
+	}
 	return &in, objects, nil
 }
 

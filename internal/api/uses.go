@@ -19,6 +19,7 @@ type Uses interface {
 	Reject(ctx context.Context, s Saying) (Said, error)
 	Resume(ctx context.Context, r Resume) (Opened, error)
 	Plan(ctx context.Context, p Planning) (Planned, error)
+	Redraft(ctx context.Context, r Redrafting) (Planned, error)
 	Review(ctx context.Context, r Reviewing) (Planned, error)
 	Withdraw(ctx context.Context, w Withdrawal) (None, error)
 	Order(ctx context.Context, o Order) (Ordered, error)
@@ -160,7 +161,7 @@ type Collect struct {
 // uses are the use cases by their names on the socket.
 var uses = map[string]use{
 	"run": decoded(Uses.Run), "approve": decoded(Uses.Approve), "reject": decoded(Uses.Reject), "resume": decoded(Uses.Resume),
-	"plan": decoded(Uses.Plan), "review": decoded(Uses.Review), "withdraw": decoded(Uses.Withdraw),
+	"plan": decoded(Uses.Plan), "review": decoded(Uses.Review), "redraft": decoded(Uses.Redraft), "withdraw": decoded(Uses.Withdraw),
 	"order": decoded(Uses.Order), "answer": decoded(Uses.Answer), "release": decoded(Uses.Release),
 	"archive": decoded(Uses.Archive), "gc": decoded(Uses.Collect), "restore": decoded(Uses.Restore),
 }

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -84,18 +85,36 @@ that is under way goes on. The contract decides as before.`,
 
 func (a *app) replanCmd() *cobra.Command {
 	cmd := engine.Command{Verb: engine.DoReplan}
+	again, yes := false, false
 	c := &cobra.Command{
-		Use: "replan [RUN]", Short: "Have the plan of a run revised by the planner",
+		Use: "replan [RUN|PLAN]", Short: "Have a plan, or one step of it, revised by the planner",
 		Long: `Asks the configured planner for the next revision of the plan that a run goes by. What works now
 finishes first, and nothing new starts meanwhile. Steps that the revision leaves as they are keep
 their proof. A revision that proves or guards less than the plan does waits for your approval in the
-inbox, whatever the policy says.`,
-		Example: "  piton replan --why \"the tests have moved to test/\"\n  piton replan 7f3a21 --why \"split the migration\"",
-		Args:    atMost("a run", 1),
+inbox, whatever the policy says.
+
+For the document of a PLAN without an unfinished run, asks for the document as your comment wants it,
+writes it and shows the difference. Nothing is approved. With --step only that step may change:
+an answer that changes more goes back to the planner.`,
+		Example: "  piton replan --why \"the tests have moved to test/\"\n  piton replan 7f3a21 --why \"split the migration\"\n" +
+			"  piton replan plans/fix.md --step 2 --why \"use the new API\"",
+		Args: atMost("a run or a plan", 1),
 		RunE: func(c *cobra.Command, args []string) error {
-			return a.command(c.Context(), first(args), "", cmd)
+			word := first(args)
+			if word != "" && isPath(word) {
+				return a.acting(c.Context(), func(s *session) error {
+					return s.redraft(c.Context(), api.Redrafting{Path: word, Step: cmd.Step, Why: cmd.Why, Again: again, Consent: api.Consent{Yes: yes}})
+				})
+			}
+			if again || yes {
+				return usage(c, errors.New("--again and --yes are for a plan without a run"))
+			}
+			return a.command(c.Context(), word, cmd.Step, cmd)
 		},
 	}
+	c.Flags().StringVar(&cmd.Step, "step", "", "the only `STEP` that may change, by its id or number")
+	c.Flags().BoolVarP(&yes, "yes", "y", false, "of a plan without a run: approve the configuration of this workspace, which says who is asked")
+	c.Flags().BoolVar(&again, "again", false, "of a plan without a run: ask the planner even if the journal has its answer")
 	c.Flags().StringVar(&cmd.Why, "why", "", "what to change, and why; the planner is told")
 	return c
 }

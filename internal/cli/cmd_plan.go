@@ -19,6 +19,7 @@ import (
 	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/planner"
 	"github.com/piton-dev/piton/internal/verify"
+	"github.com/piton-dev/piton/internal/view"
 )
 
 // planFlags are the flags of plan.
@@ -237,6 +238,7 @@ type planDoc struct {
 	Rounds    int              `json:"rounds"`
 	Ended     string           `json:"ended"`
 	Findings  []verify.Finding `json:"findings"`
+	Diff      *view.Diff       `json:"diff,omitempty"` // to the text that it takes the place of
 }
 
 // drawn hands out what came of an errand.
@@ -246,18 +248,9 @@ func (s *session) drawn(ctx context.Context, row engine.ErrandRow) error {
 		a.notice("the request was withdrawn by %s", row.Withdrawn)
 		return ended(exitInterrupt)
 	}
-	var out planner.Outcome
-	if row.Ended.Output != "" {
-		body, err := s.Store.Object(ctx, row.Ended.Output)
-		if err == nil {
-			err = json.Unmarshal(body, &out)
-		}
-		if err != nil {
-			return fmt.Errorf("read what the planner answered: %w", err)
-		}
-	}
-	if out.Source == nil {
-		return noPlan(row.Ended)
+	out, err := s.outcome(ctx, row)
+	if err != nil {
+		return err
 	}
 	doc := planDoc{
 		Plan: row.Plan, OK: out.OK(), Text: string(out.Source), Reasoning: out.Reasoning, Changes: out.Changes, Rounds: out.Rounds,
@@ -271,6 +264,23 @@ func (s *session) drawn(ctx context.Context, row engine.ErrandRow) error {
 		doc.File = &path
 	}
 	return s.showDrawn(doc)
+}
+
+// outcome is what a planner answered, which is a plan.
+func (s *session) outcome(ctx context.Context, row engine.ErrandRow) (out planner.Outcome, err error) {
+	if row.Ended.Output != "" {
+		body, err := s.Store.Object(ctx, row.Ended.Output)
+		if err == nil {
+			err = json.Unmarshal(body, &out)
+		}
+		if err != nil {
+			return out, fmt.Errorf("read what the planner answered: %w", err)
+		}
+	}
+	if out.Source == nil {
+		return out, noPlan(row.Ended)
+	}
+	return out, nil
 }
 
 // noPlan is the problem of an errand without a plan.

@@ -83,8 +83,12 @@ func findingTone(s verify.Severity) tone {
 
 // finding is written as compilers do, whole: editors read it.
 func (t theme) finding(f verify.Finding) []string {
-	text := fmt.Sprintf("%s:%d:%d: %s %s %s", t.line(f.File), f.Line, f.Column,
-		t.paint(findingTone(f.Severity), string(f.Severity)+":"), f.Code, t.line(f.Message))
+	code := f.Code
+	if code != "" {
+		code += " "
+	}
+	text := fmt.Sprintf("%s:%d:%d: %s %s%s", t.line(f.File), f.Line, f.Column,
+		t.paint(findingTone(f.Severity), string(f.Severity)+":"), code, t.line(f.Message))
 	lines := []string{text}
 	if f.Hint != "" {
 		lines = append(lines, t.paint(idleTone, "    "+t.line(f.Hint)))

@@ -52,7 +52,9 @@ func (a *auditor) replanned(e engine.Command) error {
 	switch f := a.steps[e.Step]; {
 	case e.By == "" || a.replan != nil:
 		return fmt.Errorf("nobody asked for it, or there is one: %+v", a.replan)
-	case !own && (e.Step != a.wants.step || e.Step != "" && e.By != a.wants.by || strings.TrimSpace(e.Why) == "" || !a.run.Policy.Planner):
+	case e.Only && (own || f == nil):
+		return fmt.Errorf("only step %q is to change, for %q", e.Step, e.By)
+	case !own && (!e.Only && (e.Step != a.wants.step || e.Step != "" && e.By != a.wants.by) || strings.TrimSpace(e.Why) == "" || !a.run.Policy.Planner):
 		return fmt.Errorf("a person asks for it for step %q, because of %q", e.Step, e.Why)
 	case own && (f == nil || !a.open || a.stopping || f.order != nil || !a.replannable(f)):
 		return fmt.Errorf("step %q did not fail so that its plan asks for it", e.Step)
@@ -63,6 +65,9 @@ func (a *auditor) replanned(e engine.Command) error {
 		a.open, a.failed, a.paused, a.stopping = true, false, false, false
 	}
 	a.replan, a.wants = &drawing{step: e.Step, own: own}, wanted{}
+	if e.Only {
+		a.replan.step = ""
+	}
 	return nil
 }
 

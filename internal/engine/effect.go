@@ -82,6 +82,7 @@ type Effect struct {
 	Answers     []WorkHeard         // Draw: that it heard already, in the dispatches before too
 	Failures    []Failure           // Draw: what did not pass in the run; Note says why it is revised
 	Asked       bool                // Draw: a person asks for it, and Note has their words
+	Only        string              // Draw: id of the only step that may change; "" for any
 	Lists       map[string][]string // the same of steps for each item: the objects of their instances in order, "" of one that has none
 }
 

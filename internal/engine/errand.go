@@ -13,6 +13,8 @@ type ErrandAsked struct {
 	Kind    WorkKind `json:"kind"`
 	Request string   `json:"request"`          // object: the whole question, as it is put to whoever does the work
 	Source  string   `json:"source,omitempty"` // object: the text of the plan that it is about
+	Step    string   `json:"step,omitempty"`   // the only one that may change of that
+	Why     string   `json:"why,omitempty"`    // it is to change, in a person's words
 	Intent  string   `json:"intent,omitempty"` // that it is for
 	// Path is that of the document which is to have the plan; of a directory, with a
 	// slash at its end, where the plan's title names it; "" for none.

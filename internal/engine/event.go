@@ -232,6 +232,7 @@ type Command struct {
 	Verb Verb   `json:"verb"`
 	Step string `json:"step,omitempty"`
 	From bool   `json:"from,omitempty"` // retry: the step and all that need it
+	Only bool   `json:"only,omitempty"` // replan: nothing but the step may change
 	Role string `json:"role,omitempty"` // force-agent: who is to do the step
 	Why  string `json:"why,omitempty"`
 	By   string `json:"by"`

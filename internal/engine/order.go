@@ -32,8 +32,9 @@ func (s *State) admitOrder(in Order) ([]Event, error) {
 	case DoForce:
 		err = s.refuseForce(c)
 	case DoReplan:
-		if err = s.refuseReplan(c); c.Step != "" {
-			err = refuse(Invalid, "a replan is of the whole run")
+		err = s.refuseReplan(c)
+		if _, known := s.prog.Index(c.Step); err == nil && c.Only != (c.Step != "") || c.Only && !known {
+			err = refuse(Invalid, "a replan is of the whole run, or of one step alone")
 		}
 	default:
 		err = refuse(Invalid, fmt.Sprintf("unknown command %q", c.Verb))

@@ -12,6 +12,7 @@ import (
 // what was under way has ended.
 type replan struct {
 	Step    string      `json:",omitzero"` // whose failure it answers; "" where a person asked for it
+	Only    string      `json:",omitzero"` // the only step that may change; "" for any
 	Why     string      `json:",omitzero"`
 	By      string      `json:",omitzero"`
 	Failing []string    `json:",omitempty"` // what did not pass when it was asked for: step/check
@@ -179,13 +180,16 @@ func (s *State) applyReplan(c Command) error {
 	switch {
 	case s.run.Replan != nil || s.run.Opened.Parent != (Parent{}):
 		return fmt.Errorf("another revision of run %s is asked for", s.run.Opened.Run)
-	case own && (!known || s.rule(i) != revises), !own && c.Step != "" && (!known || !s.awaitsRevision(i)):
+	case own && (!known || s.rule(i) != revises), c.Only && (own || !known), !own && !c.Only && c.Step != "" && (!known || !s.awaitsRevision(i)):
 		return fmt.Errorf("a revision is asked for because of step %q by %q", c.Step, c.By)
 	}
 	if !s.run.Live {
 		s.reopen()
 	}
 	next := &replan{Step: c.Step, Why: c.Why, By: c.By, Failing: s.failing()}
+	if c.Only {
+		next.Step, next.Only = "", c.Step
+	}
 	switch met := s.run.Proven + s.run.Unproven; {
 	case !own:
 	case r.diverges(next.Failing, met):
@@ -324,7 +328,7 @@ func (s *State) drawKey() Key {
 func (s *State) drawEffect(k Key) Effect {
 	e := Effect{
 		Key: k, Work: PlanWork, Title: s.prog.Title(), Context: s.prog.def.Context, Constraints: s.prog.def.Constraints,
-		Document: s.run.Opened.Path, Note: s.run.Replan.Why, Asked: s.run.Replan.By != Harness, Answers: s.run.Replan.Heard,
+		Document: s.run.Opened.Path, Note: s.run.Replan.Why, Asked: s.run.Replan.By != Harness, Answers: s.run.Replan.Heard, Only: s.run.Replan.Only,
 	}
 	for i := range s.steps {
 		st := &s.steps[i]

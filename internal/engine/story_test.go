@@ -303,7 +303,7 @@ func input(t *testing.T, d *desk, td *datadriven.TestData) engine.Input {
 		return begun
 	case "order":
 		return engine.Order{Command: engine.Command{
-			Verb: engine.Verb(word(td, 0)), Step: word(td, 1), From: td.HasArg("from"), Role: value(td, "role"), Why: value(td, "why"), By: person(td),
+			Verb: engine.Verb(word(td, 0)), Step: word(td, 1), From: td.HasArg("from"), Only: td.HasArg("only"), Role: value(td, "role"), Why: value(td, "why"), By: person(td),
 		}}
 	case "reply":
 		a := engine.ItemAnswered{Item: itemOf(d, word(td, 0)), Choice: word(td, 1), Text: value(td, "text"), By: person(td), Via: "test"}

@@ -249,6 +249,11 @@ func (o *Owner) drawn(ctx context.Context, p *api.Product, e engine.Effect, r ef
 		Ask: ask, Prompt: string(text), Dir: o.cfg.Place.Dir, Log: filepath.Join(o.cfg.Place.State, log),
 		Judges: []planner.Judge{verifies(p), tries(p, o.world(), environ)},
 	}
+	if row.Asked.Source != "" {
+		if job.Judges, err = o.redraftJudges(ctx, row.Asked, job.Judges); err != nil {
+			return in, nil, err
+		}
+	}
 	if p.Config.Planner.Agent == "" {
 		job.Schema = planner.Schema
 	}
@@ -265,7 +270,7 @@ func (o *Owner) drawn(ctx context.Context, p *api.Product, e engine.Effect, r ef
 		How: out.How, Reason: out.Ended, Ms: o.cfg.Now().Sub(began).Milliseconds(), Usage: out.Usage, Log: log, Output: store.NewObject(body).Hash,
 	}}
 	bodies = append(bodies, body)
-	if out.Source == nil {
+	if out.Source == nil || row.Asked.Source != "" && !out.OK() {
 		return in, bodies, nil
 	}
 	draft, objects, err := p.Drawn(ctx, row.Asked, out.Source, out.Reasoning, out.Changes)

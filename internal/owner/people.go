@@ -88,6 +88,7 @@ func (u *uses) Order(ctx context.Context, q api.Order) (api.Ordered, error) {
 		if head, c.Step, err = p.Step(ctx, head, q.Step); err != nil {
 			return api.Ordered{}, err
 		}
+		c.Only = c.Verb == engine.DoReplan
 	}
 	if !u.before(ctx, head.Stream, func(e engine.Event) bool { return sameOrder(e, c, u.caller.By) }) {
 		if err := p.Order(ctx, u.host, head, c); err != nil {

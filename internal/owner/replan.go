@@ -90,7 +90,9 @@ func (o *Owner) revision(ctx context.Context, e engine.Effect, r effect.Reporter
 		return in, nil, nil
 	}
 	drawn := d.drawn
-	drawn.Draft.Reason = out.Reasoning
+	if drawn.Draft.Reason = out.Reasoning; e.Asked { // the person's words are the reason
+		drawn.Draft.Reason = strings.TrimSpace(e.Note + "\n\n" + out.Reasoning)
+	}
 	if out.Changes != "" {
 		drawn.Draft.Changes += ": " + out.Changes
 	}
@@ -166,7 +168,7 @@ func (d *redrawing) pinned(ctx context.Context) error {
 
 // question is what the planner is asked.
 func (d *redrawing) question(ctx context.Context) (string, error) {
-	in := prompt.Revision{Plan: d.plan, Why: d.effect.Note, Asked: d.effect.Asked, Failures: d.effect.Failures}
+	in := prompt.Revision{Plan: d.plan, Why: d.effect.Note, Asked: d.effect.Asked, Only: d.effect.Only, Failures: d.effect.Failures}
 	for role := range d.product.Config.Agents {
 		in.Agents = append(in.Agents, role)
 	}
@@ -211,6 +213,11 @@ func (d *redrawing) judge(ctx context.Context, source []byte) ([]verify.Finding,
 		return pr.Doc.Findings, true, nil
 	case pr.Diff.Empty():
 		return finding("nothing is changed: this is the plan that the run goes by"), true, nil
+	}
+	if d.effect.Only != "" {
+		if found := strays(pr.Was, pr.Doc.Plan, d.effect.Only); len(found) > 0 {
+			return found, true, nil
+		}
 	}
 	r, err := d.product.Redraw(ctx, pr, d.opening(ctx, d.product, d.yes(pr), ""))
 	if refusal, ok := errors.AsType[*verify.Refusal](err); ok {

@@ -18,6 +18,7 @@ type Revision struct {
 	Plan        string // the text that the run goes by, in Markdown
 	Why         string // why it is to be revised: the harness's words, or a person's
 	Asked       bool   // a person asks for it
+	Only        string // id of the only step that may change; "" for any
 	Failures    []engine.Failure
 	Done        []string // ids of the steps whose proof stands
 	Discoveries []string // what agents reported, in their order
@@ -38,6 +39,9 @@ func Replan(in Revision) string {
 	fmt.Fprintf(&b, "\n## What is done\n\n%s\n", done(in.Done))
 	fmt.Fprintf(&b, "\n## What there is\n\nAgents: %s.\nTools: %s.\n", named(in.Agents), named(in.Tools))
 	b.WriteString(mayChange)
+	if in.Only != "" {
+		b.WriteString("- " + only(in.Only))
+	}
 	b.WriteString(answering)
 	return b.String()
 }
