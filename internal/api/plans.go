@@ -483,9 +483,14 @@ func (p *Product) Settings() string { return config.Hash(p.Config) }
 // Judge records a yes or no to a revision, bound to its bytes and to the
 // configuration in force.
 func (p *Product) Judge(ctx context.Context, desk Desk, r *engine.Revision, yes bool, by, why string) error {
-	return desk.Submit(ctx, engine.WorkspaceStream, engine.Judgement{PlanAnswered: engine.PlanAnswered{
+	return desk.Submit(ctx, engine.WorkspaceStream, engine.Judgement{PlanAnswered: p.Judgement(r, yes, by, why)})
+}
+
+// Judgement is a yes or no to a revision as [Product.Judge] records it.
+func (p *Product) Judgement(r *engine.Revision, yes bool, by, why string) engine.PlanAnswered {
+	return engine.PlanAnswered{
 		Plan: r.Drafted.Plan, Hash: r.Drafted.Covers(), Config: p.Settings(), Yes: yes, By: by, Via: p.Via, Why: why,
-	}})
+	}
 }
 
 // Approved reports whether the revision may run now.

@@ -3,14 +3,16 @@ package cli
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
-	"os"
+	"io/fs"
 	"path/filepath"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/piton-dev/piton/internal/api"
+	"github.com/piton-dev/piton/internal/durable"
 	"github.com/piton-dev/piton/internal/plan"
 	"github.com/piton-dev/piton/internal/template"
 )
@@ -100,12 +102,14 @@ func writeOnce(dir string, text []byte) (string, error) {
 	p, _ := plan.Parse("", text)
 	base := filepath.Join(dir, plan.Slug(p.Title.Value))
 	for n, path := 2, base+".md"; ; n++ {
-		have, err := os.ReadFile(path)
+		have, err := durable.ReadFile(path, plan.MaxBytes)
 		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return nearName(path), writeNew(path, text)
+		case err != nil && !errors.Is(err, durable.ErrNotText):
+			return "", faulty(err)
 		case err == nil && bytes.Equal(have, text):
 			return nearName(path), nil
-		case os.IsNotExist(err):
-			return nearName(path), writeNew(path, text)
 		}
 		path = fmt.Sprintf("%s-%d.md", base, n)
 	}

@@ -316,7 +316,7 @@ func (s *session) showDrawn(doc planDoc) error {
 	if a.json {
 		a.document("draft", doc)
 	} else {
-		a.showFindings(a.err, api.Serious(doc.Findings))
+		a.showFindings(a.err, doc.Findings)
 		if doc.File == nil {
 			fmt.Fprint(a.out, doc.Text)
 		} else {

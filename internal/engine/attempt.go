@@ -235,7 +235,7 @@ func (p *Step) answers(n int, e CheckEnded) error {
 	case e.Verdict == Pass && (e.Exit != want.Exit || e.Signal != ""):
 		return fmt.Errorf("check %q of step %q passed with exit code %d %s, wanted %d", e.Check, p.ID, e.Exit, e.Signal, want.Exit)
 	}
-	if (e.Check == Judge) != (want.Question != "") || e.Check == Judge && !e.judges() || e.Check != Judge && len(e.Votes) > 0 {
+	if (e.Check == Judge) != (want.Question != "") || e.Check == Judge && !e.votedRightly() || e.Check != Judge && len(e.Votes) > 0 {
 		return fmt.Errorf("check %q of step %q is %s by votes %v", e.Check, p.ID, e.Verdict, e.Votes)
 	}
 	switch e.Verdict {

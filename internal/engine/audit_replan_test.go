@@ -58,6 +58,8 @@ func (a *auditor) replanned(e engine.Command) error {
 		return fmt.Errorf("a person asks for it for step %q, because of %q", e.Step, e.Why)
 	case own && (f == nil || !a.open || a.stopping || f.order != nil || !a.replannable(f)):
 		return fmt.Errorf("step %q did not fail so that its plan asks for it", e.Step)
+	case own && f.away == f.attempt+1:
+		return fmt.Errorf("no planner could be asked for attempt %d of %q, and nobody has spoken since", f.attempt, e.Step)
 	case !a.open && !a.failed:
 		return fmt.Errorf("the run cannot be taken up")
 	}
@@ -130,6 +132,12 @@ func (a *auditor) drew(e engine.WorkEnded, r engine.Record) error {
 	case e.How == engine.Lost && d.lost < 2:
 		d.lost++
 	default:
+		if e.How == engine.NoStart && d.own {
+			a.replans--
+			if f := a.steps[d.step]; f != nil {
+				f.away = f.attempt + 1
+			}
+		}
 		a.replan = nil
 	}
 	return nil

@@ -123,6 +123,7 @@ type file struct {
 	verdict   engine.Verdict
 	counts    bool
 	attempt   int
+	away      int // one more than the attempt for which no planner could be asked
 	n         int
 	live      *engine.WorkDispatched
 	liveEpoch uint64

@@ -67,7 +67,8 @@ type Order struct {
 // Reply is a person's answer to an item.
 type Reply struct {
 	ItemAnswered
-	Revise *Revise // with a yes to a revision: the run as it goes on with it
+	Revise *Revise       // with a yes to a revision: the run as it goes on with it
+	Judged *PlanAnswered // with a yes or no to a revision: what the workspace records of it
 }
 
 // Draft records a revision of a plan, with its intent where that is new, and

@@ -57,8 +57,8 @@ func Majority(votes []Vote) (pass, over bool) {
 	return yes >= 2, yes >= 2 || no >= 2
 }
 
-// judges reports why an answer of the judge is not what its votes come to.
-func (e *CheckEnded) judges() bool {
+// votedRightly reports whether an answer of the judge is what its votes come to.
+func (e *CheckEnded) votedRightly() bool {
 	pass, over := Majority(e.Votes)
 	switch e.Verdict {
 	case Pass:

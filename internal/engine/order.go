@@ -190,7 +190,7 @@ func (s *State) admitReply(in Reply, now time.Time) ([]Event, error) {
 	}
 	if it.Kind.proposes() {
 		a.Text, a.By = text(a.Text), text(a.By)
-		return s.admitProposed(Reply{a, in.Revise})
+		return s.admitProposed(Reply{ItemAnswered: a, Revise: in.Revise})
 	}
 	if it.Kind == Limit {
 		a.Text, a.By = text(a.Text), text(a.By)

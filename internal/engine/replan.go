@@ -35,6 +35,7 @@ type replans struct {
 	Met     int        `json:",omitzero"`  // steps that were done when the last of these began
 	Failure string     `json:",omitzero"`  // why the newest gave no revision
 	For     string     `json:",omitzero"`  // with Failure: the step because of which it was to
+	Away    int        `json:",omitzero"`  // with For: one more than its attempt for which no planner could be asked
 }
 
 // Drawn is a revision that was made for a run while that went on. What it says,
@@ -81,8 +82,11 @@ func (s *State) replans(i int) bool {
 }
 
 // calls asks for a revision because a step failed, or a person what to do where the
-// budget has no room for that.
+// budget has no room for that, or nobody could be asked for one.
 func (s *State) calls(i int, now time.Time) Event {
+	if r := s.run.Replans; r.For == s.prog.Step(i).ID && r.Away == s.steps[i].Attempt+1 {
+		return s.escalation(i)
+	}
 	if s.run.Limits != (Amount{}) && (s.spent(Amount{}, s.run.Used.Held) || over(s.run.Limits.Wall, s.run.Used.Work.At(now), 0)) {
 		return s.escalation(i)
 	}
@@ -398,7 +402,7 @@ func (d *Drawn) plain() *Drawn {
 	if d == nil {
 		return nil
 	}
-	return &Drawn{Plan: text(d.Plan), Version: d.Version, Changes: text(d.Changes), Reason: text(d.Reason), Abort: text(d.Abort), Weakened: texts(d.Weakened)}
+	return &Drawn{Plan: text(d.Plan), Version: d.Version, Changes: text(d.Changes), Reason: text(d.Reason), Abort: brief(d.Abort), Weakened: texts(d.Weakened)}
 }
 
 // lenient reports whether nobody need be asked about a revision to which by says yes.
@@ -413,7 +417,7 @@ func (s *State) applyDrawn(e WorkEnded) error {
 		return fmt.Errorf("revision %d.%d ended by %q, which is not under way", e.Attempt, e.N, e.How)
 	}
 	s.account(e, "", Amount{})
-	r.Live, s.run.Replans.For = false, r.Step
+	r.Live, s.run.Replans.For, s.run.Replans.Away = false, r.Step, 0
 	switch {
 	case e.Drawn != nil && e.Drawn.Abort != "":
 		s.run.Replans.Failure = "the planner gave up: " + e.Drawn.Abort
@@ -433,6 +437,10 @@ func (s *State) applyDrawn(e WorkEnded) error {
 		return nil
 	}
 	s.run.Replans.Failure = e.Reason
+	if i, known := s.prog.Index(r.Step); e.How == NoStart && r.By == Harness && known {
+		s.run.Replans.Used-- // a planner that cannot be reached is this machine's fault
+		s.run.Replans.Away = s.steps[i].Attempt + 1
+	}
 	s.endReplan()
 	return nil
 }

@@ -167,14 +167,12 @@ func (u *uses) Answer(ctx context.Context, q api.Answer) (api.Ordered, error) {
 func (u *uses) propose(ctx context.Context, p *api.Product, it engine.ItemRow, a engine.ItemAnswered) error {
 	a.Item, a.By, a.Via = it.Item, p.By, p.Via
 	if a.Choice != engine.ChooseApprove {
-		if err := u.host.Submit(ctx, it.Stream, engine.Reply{ItemAnswered: a}); err != nil || a.Choice != engine.ChooseDeny {
-			return err
-		}
 		r, err := p.Revision(ctx, it.Plan)
 		if err != nil {
 			return err
 		}
-		return p.Judge(ctx, u.host, r, false, a.By, a.Text)
+		no := p.Judgement(r, false, a.By, a.Text)
+		return u.host.Submit(ctx, it.Stream, engine.Reply{ItemAnswered: a, Judged: &no})
 	}
 	r, in, objects, err := p.Adopt(ctx, it.Stream, it.Plan, u.opening(ctx, p, consent{a.By, a.Text}, ""))
 	if err != nil {
@@ -183,10 +181,8 @@ func (u *uses) propose(ctx context.Context, p *api.Product, it engine.ItemRow, a
 	if err := equipped(ctx, p, nil, in.Run.Compiled); err != nil {
 		return err
 	}
-	if err := p.Judge(ctx, u.host, r, true, a.By, a.Text); err != nil {
-		return err
-	}
-	return u.host.Submit(ctx, it.Stream, engine.Reply{ItemAnswered: a, Revise: &in}, objects...)
+	yes := p.Judgement(r, true, a.By, a.Text)
+	return u.host.Submit(ctx, it.Stream, engine.Reply{ItemAnswered: a, Revise: &in, Judged: &yes}, objects...)
 }
 
 // answered finds an answer of this caller that was taken, and whose acknowledgement

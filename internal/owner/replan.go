@@ -111,11 +111,12 @@ func failed(out planner.Outcome) string {
 	const most = 3
 	var why strings.Builder
 	why.WriteString(out.Ended)
-	for n, f := range out.Findings {
+	n := 0
+	for _, f := range out.Findings {
 		if f.Severity != verify.Error {
 			continue
 		}
-		if n == most {
+		if n++; n > most {
 			break
 		}
 		if f.Code == "" {

@@ -115,6 +115,9 @@ func (t *trial) may(ctx context.Context, s *engine.Step) bool {
 		return false
 	}
 	for _, c := range s.Checks {
+		if c.Question != "" {
+			continue // a judge is asked after the work alone
+		}
 		args, err := json.Marshal(map[string]string{"command": c.Command})
 		if err != nil {
 			return false

@@ -151,11 +151,11 @@ func (r *rounds) judge(ctx context.Context, d Draft, problem string) (again stri
 			return prompt.Again(r.Prompt, prompt.Back{Draft: string(d.Source), Findings: lines(d.Findings)}), nil
 		}
 	}
-	r.keep(d)
+	r.out.Draft = d
 	return "", nil
 }
 
-// keep takes a draft that is no worse than the best so far.
+// keep takes a draft that goes back, if it is no worse than the best so far.
 func (r *rounds) keep(d Draft) {
 	n := worth(d)
 	if r.out.Source != nil && n > r.backs {

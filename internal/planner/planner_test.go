@@ -250,3 +250,20 @@ func BenchmarkRound(b *testing.B) {
 		}
 	}
 }
+
+// TestTakenOverSentBack: a draft that nothing goes back for comes out, however many remarks
+// stand with it and however few with the one before.
+func TestTakenOverSentBack(t *testing.T) {
+	first, second := good, strings.Replace(good, "# Greet", "# Greet all", 1)
+	s := &script{answers: []any{first, second}}
+	out := draw(t, s, func(_ context.Context, source []byte) ([]verify.Finding, bool, error) {
+		remark := verify.Finding{Severity: verify.Warning, Message: "a remark"}
+		if string(source) == first {
+			return []verify.Finding{remark}, true, nil
+		}
+		return []verify.Finding{remark, {Severity: verify.Note, Message: "one more"}}, false, nil
+	})
+	if string(out.Source) != second || out.Ended != "" {
+		t.Errorf("%q: %s", out.Ended, out.Source)
+	}
+}

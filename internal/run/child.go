@@ -21,6 +21,10 @@ func (h *Host) delegate(e *envelope, t *task, touched map[string]bool) error {
 		}
 	case engine.Ended:
 		return h.record(t, in, touched)
+	case engine.Reply:
+		if in.Judged != nil {
+			return h.judged(*in.Judged, touched)
+		}
 	case engine.Order:
 		if in.Verb == engine.DoPause || in.Verb == engine.DoResume {
 			return h.passOn(t, in, touched)

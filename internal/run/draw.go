@@ -53,9 +53,15 @@ func (h *Host) record(t *task, in engine.Ended, touched map[string]bool) error {
 	if in.Yes == nil || t.state.Run().Plan != in.Draft.Plan {
 		return nil
 	}
-	yes := envelope{stream: engine.WorkspaceStream, in: engine.Judgement{PlanAnswered: *in.Yes}}
-	err := h.admitTo(&yes, h.work)
-	return cmp.Or(err, yes.err)
+	return h.judged(*in.Yes, touched)
+}
+
+// judged records the answer to a revision in the transaction in which its run takes it.
+func (h *Host) judged(a engine.PlanAnswered, touched map[string]bool) error {
+	touched[engine.WorkspaceStream] = true
+	e := envelope{stream: engine.WorkspaceStream, in: engine.Judgement{PlanAnswered: a}}
+	err := h.admitTo(&e, h.work)
+	return cmp.Or(err, e.err)
 }
 
 // drawn reports whether this turn took the revision in.

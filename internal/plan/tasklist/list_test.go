@@ -129,6 +129,7 @@ func TestReadIsLinear(t *testing.T) {
 			}
 			return b.String()
 		},
+		"one line": func(n int) string { return "- [ ] a " + strings.Repeat("<!---->", 20*n) },
 		"comments": func(n int) string { return "- [ ] a\n" + strings.Repeat("<!-- <!-- ` -->\n", n) },
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -194,18 +194,21 @@ func uncommented(text string) (string, int) {
 			r.left[0], inside = after, false
 		}
 		line, code, _ := r.next()
-		for !code {
+		for ticks := 0; !code; n++ {
 			at := strings.Index(line, "<!--")
-			if at < 0 || strings.Count(line[:at], "`")%2 == 1 {
+			if at < 0 {
 				break
 			}
-			n++
+			if ticks += strings.Count(line[:at], "`"); ticks%2 == 1 {
+				break
+			}
+			b.WriteString(line[:at])
 			_, after, ended := strings.Cut(line[at+4:], "-->")
-			if !ended {
-				line, inside = line[:at], true
+			if line = after; !ended {
+				inside = true
+				n++
 				break
 			}
-			line = line[:at] + after
 		}
 		b.WriteString(line + "\n")
 	}
