@@ -9,8 +9,9 @@
 //
 //	go test ./bench/many -bench . -benchtime 100x
 //
-// The figures are milliseconds: the median and the 95th percentile. "version"
-// is what the process alone costs.
+// The figures are milliseconds: the median and the 95th percentile, and the time of
+// processors, which other work of the machine changes least. "version" is what the
+// process alone costs.
 //
 // It holds benchmarks only and must never be imported.
 package many

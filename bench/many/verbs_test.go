@@ -68,18 +68,21 @@ func workspace(b *testing.B, piton string) place {
 // time runs the verb again and again and reports how long the processes took.
 func (w place) time(b *testing.B, args []string) {
 	var took []time.Duration
+	var busy time.Duration
 	for b.Loop() {
 		c := exec.Command(w.piton, args...)
 		c.Dir, c.Env = w.place.Dir, w.env
 		began := time.Now()
 		out, err := c.CombinedOutput()
 		took = append(took, time.Since(began))
+		busy += c.ProcessState.UserTime() + c.ProcessState.SystemTime()
 		if err != nil || len(out) == 0 {
 			b.Fatalf("%v\n%s", err, out)
 		}
 	}
 	slices.Sort(took)
 	b.ReportMetric(0, "ns/op")
+	b.ReportMetric(float64(busy.Microseconds())/1000/float64(len(took)), "cpu-ms")
 	for _, p := range []int{50, 95} {
 		b.ReportMetric(float64(took[(len(took)-1)*p/100].Microseconds())/1000, fmt.Sprintf("p%d-ms", p))
 	}

@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"runtime/debug"
 	"strings"
 
 	"golang.org/x/term"
@@ -18,6 +19,10 @@ import (
 	"github.com/piton-dev/piton/internal/probe"
 	"github.com/piton-dev/piton/internal/store/sqlite"
 )
+
+// lookGC is the garbage that a verb may gather by which people look, in percent of what it
+// uses: it ends soon, and most of it need never be collected.
+const lookGC = 400
 
 // session is one workspace opened for one verb.
 type session struct {
@@ -153,6 +158,9 @@ func (a *app) acting(ctx context.Context, do func(*session) error) error {
 // looking is with for the verbs by which people look and stop: mistakes in the
 // configuration do not keep them from it.
 func (a *app) looking(ctx context.Context, do func(*session) error) error {
+	if a.environ()["GOGC"] == "" {
+		debug.SetGCPercent(lookGC)
+	}
 	s, err := a.openToLook(ctx, false)
 	if err != nil {
 		return err
