@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -21,6 +22,7 @@ type Task struct {
 	Runs      []engine.HeadRow   // in the order in which they began
 	Refined   []string           // intents that refine this one
 	Changes   []Change           // how it came to stand as it does
+	Errands   []engine.ErrandRow // what models were asked for it beside its runs, the oldest first
 }
 
 // Head is the newest revision; nil where no plan was made yet.
@@ -68,6 +70,11 @@ func (p *Product) Tasks(ctx context.Context) ([]Task, error) {
 	for r := range w.Revisions {
 		revisions[r.Drafted.Intent] = append(revisions[r.Drafted.Intent], r)
 	}
+	errands := map[string][]engine.ErrandRow{} // by intent, or by the run that it looks back at
+	for row := range w.Errands {
+		of := cmp.Or(row.Asked.Intent, row.Asked.Run)
+		errands[of] = append([]engine.ErrandRow{row}, errands[of]...)
+	}
 	var all []Task
 	for i := range w.Intents {
 		task := taskOf(i.ID)
@@ -75,7 +82,10 @@ func (p *Product) Tasks(ctx context.Context) ([]Task, error) {
 		if rs := revisions[i.ID]; len(rs) > 0 && rs[0].Drafted.Parent != "" {
 			continue // it is a step's
 		}
-		all = append(all, Task{IntentOpened: i, Task: task, Revisions: revisions[i.ID], Runs: runs[task]})
+		all = append(all, Task{IntentOpened: i, Task: task, Revisions: revisions[i.ID], Runs: runs[task], Errands: errands[i.ID]})
+		for _, h := range runs[task] {
+			all[len(all)-1].Errands = append(all[len(all)-1].Errands, errands[h.Run]...)
+		}
 	}
 	for n := range all {
 		all[n].Refined, all[n].Changes = refined[all[n].ID], changesOf(all[n])

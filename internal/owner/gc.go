@@ -78,6 +78,9 @@ func (g *gc) collect(ctx context.Context) error {
 	if len(over) == len(runs) && len(runs) > 0 {
 		g.dropDir("kept", &w.Kept)
 	}
+	for _, name := range []string{"plans", "reviews"} {
+		g.dropLogs(filepath.Join("attempts", name))
+	}
 	if w.Runs = len(left); w.Objects+w.Kept > 0 {
 		w.Runs = len(over)
 	}
@@ -177,6 +180,27 @@ func (g *gc) dropObjects(ctx context.Context, hashes []string) error {
 		w.Objects, w.Bytes = w.Objects+1, w.Bytes+int64(len(body))
 	}
 	return nil
+}
+
+// dropLogs removes the logs of a directory that were written to last before the time
+// from which on all is kept: those of work of the workspace, which belongs to no run.
+func (g *gc) dropLogs(name string) {
+	dir := filepath.Join(g.cfg.Place.State, name)
+	entries, _ := os.ReadDir(dir) //nolint:errcheck // where there is none, nothing is removed
+	for _, e := range entries {
+		info, err := e.Info()
+		if err != nil || !info.Mode().IsRegular() || !info.ModTime().Before(g.waste.Before) {
+			continue
+		}
+		if !g.waste.DryRun {
+			if err := os.Remove(filepath.Join(dir, e.Name())); err != nil {
+				g.say("%s stays: %v", e.Name(), err)
+				continue
+			}
+		}
+		g.waste.Logs++
+		g.waste.Bytes += info.Size()
+	}
 }
 
 // dropDir removes a directory of the state, and counts what lies in it and how

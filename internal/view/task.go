@@ -25,7 +25,22 @@ type Task struct {
 	Runs     []TaskRun      `json:"runs"`
 	Statuses []StatusChange `json:"statuses"`
 
+	Errands []Errand `json:"errands"` // what models were asked beside the runs
+
 	Revisions []Revision `json:"revisions,omitempty"`
+}
+
+// Errand is a question to a model that belongs to no step, for programs.
+type Errand struct {
+	ID    string          `json:"id"`
+	Kind  engine.WorkKind `json:"kind"`
+	Run   *string         `json:"run"` // that it looks back at; null for none
+	Over  bool            `json:"over"`
+	Usage usageDoc        `json:"usage"`
+}
+
+func errandOf(r engine.ErrandRow) Errand {
+	return Errand{ID: r.Asked.Errand, Kind: r.Asked.Kind, Run: OrNull(r.Asked.Run), Over: r.Over(), Usage: usageDocument(r.Usage())}
 }
 
 // TaskRun is a run of a task, for programs.
@@ -102,6 +117,10 @@ func (l TaskList) TaskOf(t api.Task) Task {
 	}
 	if r := t.Head(); r != nil {
 		d.Head, d.Version, d.Path = &r.Drafted.Plan, r.Drafted.Version, r.Drafted.Path
+	}
+	d.Errands = []Errand{}
+	for _, r := range t.Errands {
+		d.Errands = append(d.Errands, errandOf(r))
 	}
 	for _, h := range t.Runs {
 		d.Runs = append(d.Runs, TaskRun{
