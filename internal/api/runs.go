@@ -90,7 +90,7 @@ func (p *Product) opening(ctx context.Context, d *Document, r *engine.Revision, 
 		Program: program.Hash(), Compiled: program, Config: p.Settings(), Agents: p.pins(c.All()...),
 		Policy: engine.Policy{
 			MaxParallel: pol.MaxParallel, Baseline: pol.Baseline == "on", Ratchet: pol.Ratchet == "end", Unmetered: pol.Unmetered,
-			Approve: pol.Approve, Planner: !p.Config.Planner.None(), Extract: !p.Config.Extraction.None(), Frames: pol.Frames,
+			Approve: pol.Approve, Planner: !p.Config.Planner.None(), Arbiter: !p.Config.Arbiter.None(), Extract: !p.Config.Extraction.None(), Frames: pol.Frames,
 			Bounds: engine.Bounds{Attempts: pol.MaxAttempts, Failures: pol.MaxFailures},
 		},
 		Workspace: p.Place.Dir, Isolation: Unsealed, Unsealed: o.Unsealed, ApprovedBy: o.By, Base: base.Hash, Executables: c.executables(o.Executables),

@@ -23,6 +23,7 @@ func (d *decoder) check(c *Config) {
 	d.model("judge", c.Judge, c)
 	d.model("reviewer", c.Reviewer, c)
 	d.model("extraction", c.Extraction, c)
+	d.model("arbiter", c.Arbiter, c)
 	for _, name := range slices.Sorted(maps.Keys(c.MCPServers)) {
 		d.server(join("mcp_servers", name), c.MCPServers[name])
 	}

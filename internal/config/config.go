@@ -34,6 +34,7 @@ type Config struct {
 	Judge        Model             `key:"judge" whole:"yes"`      // reads the evidence of steps that ask for it; empty = none
 	Reviewer     Model             `key:"reviewer" whole:"yes"`   // reads plans before people approve them; empty = none
 	Extraction   Model             `key:"extraction" whole:"yes"` // says what of a run is worth keeping; empty = nobody
+	Arbiter      Model             `key:"arbiter" whole:"yes"`    // says what follows an attempt; empty = rules do
 	MCPServers   map[string]Server `key:"mcp_servers"`
 	WebFetch     WebFetch          `key:"web_fetch"`
 	Commands     Tiers             `key:"commands"`

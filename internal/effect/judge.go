@@ -72,11 +72,7 @@ func (w *World) vote(ctx context.Context, e engine.Effect, checks []engine.Check
 		return err
 	}
 	a.Command = digest([]byte(text))
-	top := w
-	for top.outer != nil {
-		top = top.outer
-	}
-	ask, err := top.Judge(environ(ctx))
+	ask, err := w.top().Judge(environ(ctx))
 	if err != nil {
 		return err
 	}

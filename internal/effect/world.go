@@ -47,6 +47,9 @@ type World struct {
 	// Judge is the model that judges, for who has this environment.
 	Judge func(environ []string) (model.Asker, error)
 
+	// Arbiter is the model that says what follows an attempt, in the same way.
+	Arbiter func(environ []string) (model.Asker, error)
+
 	// Marked reports whether a plan document differs only in the marks that the owner
 	// makes, or has the text that a person has approved since. nil marks none.
 	Marked func(ctx context.Context, path string, was, is []byte) bool
@@ -147,6 +150,7 @@ var acts = map[engine.EffectKind]func(w *World, ctx context.Context, e engine.Ef
 	engine.Again:   (*World).prove,
 	engine.Prove:   (*World).prove,
 	engine.Survey:  (*World).survey,
+	engine.Consult: (*World).consult,
 	engine.Merge:   (*World).merge,
 	engine.Draw:    func(w *World, ctx context.Context, e engine.Effect, r Reporter) Result { return w.Draw(ctx, e, r) },
 }

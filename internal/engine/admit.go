@@ -35,6 +35,8 @@ func (s *State) admit(in Input, now time.Time) ([]Event, error) {
 		return s.admitReported(in)
 	case Checked:
 		return s.admitChecked(in)
+	case Ruled:
+		return s.admitRuled(in)
 	case Surveyed:
 		return s.admitSurveyed(in)
 	case Expanded:

@@ -147,6 +147,7 @@ type pickRule int
 const (
 	asPlanned  pickRule = iota // the plan, or nobody else is there
 	asForced                   // a person's word
+	asNamed                    // the arbiter's
 	asFallback                 // its agent failed
 	asSuited                   // the words of the agent fit the step
 	asTried                    // so do those of others, and it proved more steps of this run
@@ -163,6 +164,9 @@ func (s *State) picks(i int, now time.Time) pick {
 	}
 	if f := s.force(i); f != nil {
 		return pick{f.Role, asForced}
+	}
+	if n := st.Named; n != nil && p.open() && !s.down(n.Role, now) {
+		return pick{n.Role, asNamed}
 	}
 	if p.open() {
 		planned = s.elects(i, now)
@@ -250,6 +254,8 @@ func (s *State) because(i int, k pick) string {
 	case asForced:
 		f := s.force(i)
 		return worded("forced by", f.By, f.Why)
+	case asNamed:
+		return "the arbiter: " + s.steps[i].Named.Why
 	case asFallback:
 		return "fallback: " + s.lastFault(i)
 	case asSuited, asTried:

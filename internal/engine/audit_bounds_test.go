@@ -25,6 +25,8 @@ func (a *auditor) exceeded() string {
 	switch {
 	case !left:
 		return ""
+	case a.complete:
+		return engine.OfComplete
 	case b.Failures > 0 && a.vain.Failures >= b.Failures:
 		return engine.OfFailures
 	case b.Attempts > 0 && a.vain.Attempts >= b.Attempts:
@@ -50,7 +52,7 @@ func (a *auditor) tried(f *file, e engine.StepSettled) {
 
 // spoke notes a person's word, whatever it is about.
 func (a *auditor) spoke() {
-	a.vain = engine.Bounds{}
+	a.vain, a.complete = engine.Bounds{}, false
 	for name, it := range a.items {
 		if it.Kind == engine.Limit {
 			delete(a.items, name)
@@ -78,7 +80,10 @@ func (a *auditor) bounded(e engine.ItemAnswered) error {
 	if e.By == "" || e.By == engine.Harness {
 		return fmt.Errorf("%q answers", e.By)
 	}
-	a.spoke()
+	skips := a.complete && e.Choice == engine.ChooseSkip
+	if a.spoke(); skips {
+		a.orderAll(engine.Command{Verb: engine.DoSkip, Why: e.Text, By: e.By}, func(f *file) bool { return !f.satisfied() && f.def.Kind != engine.Landing })
+	}
 	if len(e.Args) > 0 {
 		var b engine.Bounds
 		if err := json.Unmarshal(e.Args, &b); err != nil {

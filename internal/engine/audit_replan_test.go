@@ -32,7 +32,7 @@ var aPlanner = &engine.Step{Kind: engine.Script, Worktree: true}
 
 // replannable reports whether the step failed so that its plan asks for a revision.
 func (a *auditor) replannable(f *file) bool {
-	if f.status != engine.Waiting || f.def.OnFail.Then != engine.Replan || !a.run.Policy.Planner || a.run.Compiled.Replans() == 0 || a.run.Parent.Run != "" {
+	if f.status != engine.Waiting || f.asked || f.def.OnFail.Then != engine.Replan || !a.run.Policy.Planner || a.run.Compiled.Replans() == 0 || a.run.Parent.Run != "" {
 		return false
 	}
 	for _, it := range a.items {

@@ -46,6 +46,9 @@ func (a *auditor) settled(e engine.StepSettled, r engine.Record) error {
 	if e.By == "" {
 		a.tried(f, e)
 	}
+	if err := a.heeds(f, e); err != nil {
+		return err
+	}
 	f.status, f.verdict, f.counts, f.waits, f.base = e.Status, e.Verdict, false, nil, ""
 	f.kept = f.kept && e.Status == engine.Running
 	if e.RetryAt == nil {
@@ -181,6 +184,7 @@ func (a *auditor) settledByPerson(f *file, e engine.StepSettled) error {
 	// A person's word grants one more try where none was left.
 	f.retries = min(f.retries, f.def.OnFail.Retries)
 	f.order, f.reply, f.waits, f.infra, f.base = nil, nil, nil, 0, ""
+	f.ruling, f.asked = nil, false
 	f.status, f.counts = e.Status, e.Satisfies
 	f.merged = f.merged && !(f.def.Kind == engine.Landing && e.Status == engine.Pending)
 	f.aborted = e.Status == engine.Failed && e.Verdict != engine.OverBudget

@@ -103,6 +103,7 @@ type auditor struct {
 	roles      map[string]engine.Amount // the largest attempt of each
 	faults     map[string]time.Time     // when an agent could not be run, if that was the last of it
 	silent     int                      // attempts that did not say what they used
+	complete   bool                     // an arbiter says that nothing else is needed
 	vain       engine.Bounds            // attempts, and failures in a row, since a person spoke
 	bounds     engine.Bounds            // those that a person gave
 	asking     string                   // item that asks for more for the run
@@ -130,11 +131,14 @@ type file struct {
 	said      int64             // tokens that the live work told of
 	end       *engine.WorkEnded // of the newest attempt's own work
 	answers   []engine.CheckEnded
-	complete  []set          // complete answers since the newest dispatch
-	red       bool           // its checks were seen to fail
-	base      engine.Verdict // of a baseline that nobody has acted upon yet
-	aborted   bool           // by a person
-	forced    string         // whom a person gave it to
+	complete  []set                // complete answers since the newest dispatch
+	red       bool                 // its checks were seen to fail
+	base      engine.Verdict       // of a baseline that nobody has acted upon yet
+	aborted   bool                 // by a person
+	ruling    *engine.ArbiterRuled // of the attempt that is judged
+	named     string               // whom an arbiter gave the attempt to
+	asked     bool                 // an arbiter had a person asked
+	forced    string               // whom a person gave it to
 	granted   time.Time
 	retries   int                 // without a person's word
 	infra     int                 // in a row
@@ -205,6 +209,8 @@ func (a *auditor) read(r engine.Record) error {
 		return a.hears(e)
 	case engine.WorkEnded:
 		return a.workEnded(e, r)
+	case engine.ArbiterRuled:
+		return a.ruled(e)
 	case engine.PreviewMade:
 		return a.looked(e)
 	case engine.CheckEnded:
@@ -273,6 +279,7 @@ func (a *auditor) ended(e engine.RunEnded) error {
 		if f.live != nil {
 			return fmt.Errorf("work of %q is under way", id)
 		}
+		f.ruling = nil
 		if e.Status != engine.Done {
 			f.status, f.waits, f.order, f.reply, f.base = rested(f.status), nil, nil, nil, ""
 			continue
@@ -452,7 +459,7 @@ func (a *auditor) dispatched(e engine.WorkDispatched, r engine.Record) error {
 			return err
 		}
 	}
-	f.attempt, f.n = e.Attempt, e.N
+	f.attempt, f.n, f.ruling = e.Attempt, e.N, nil
 	f.live, f.liveEpoch = &e, r.Epoch
 	switch e.Kind {
 	case engine.ContractWork:

@@ -25,6 +25,7 @@ type Bounds struct {
 const (
 	OfAttempts = "attempts"
 	OfFailures = "failures"
+	OfComplete = "complete" // an arbiter says that nothing else is needed
 )
 
 // maxBound is more than any run comes to.
@@ -36,6 +37,7 @@ type futile struct {
 	Failures int      `json:",omitzero"`
 	Steps    []string `json:",omitempty"` // of the failures, the newest few
 	Raised   Bounds   `json:",omitzero"`  // by a person, in the place of the policy's
+	Complete string   `json:",omitzero"`  // why an arbiter says that nothing else is needed
 	Item     string   `json:",omitzero"`  // by which one is asked
 	Over     string   `json:",omitzero"`  // a person ended the run for it
 }
@@ -59,6 +61,8 @@ func (s *State) exceeded() string {
 	switch {
 	case s.run.Unsat == 0 || s.undone() == 0:
 		return ""
+	case f.Complete != "":
+		return OfComplete
 	case b.Failures > 0 && f.Failures >= b.Failures:
 		return OfFailures
 	case b.Attempts > 0 && f.Attempts >= b.Attempts:
@@ -73,7 +77,9 @@ func (s *State) reckons(i int, e StepSettled) {
 	f, again := &s.run.Futile, e.RetryAt != nil
 	switch {
 	case e.Status == Done:
-		f.Failures, f.Steps = 0, nil
+		if f.Failures, f.Steps = 0, nil; s.steps[i].Ruling.completes() {
+			f.Complete = fmt.Sprintf("after step %s: %s", e.Step, s.steps[i].Ruling.Why)
+		}
 		return
 	case s.steps[i].Phase == Ratchet, e.Verdict == Clash, again && e.Verdict == Infra, again && s.prog.Step(i).loops() && e.Exit == "":
 		return
@@ -112,7 +118,7 @@ func (s *State) turned(actor string) {
 		return
 	}
 	s.closeLimit()
-	s.run.Futile.Failures, s.run.Futile.Steps = 0, nil
+	s.run.Futile.Failures, s.run.Futile.Steps, s.run.Futile.Complete = 0, nil, ""
 }
 
 // halts is the item by which a person is asked whether a run that gets nowhere goes
@@ -129,17 +135,24 @@ func (s *State) halts() (ItemOpened, bool) {
 	b, f := s.run.bounds(), &s.run.Futile
 	e := ItemOpened{Item: s.itemName(), Kind: Limit, Limit: of, Choices: []string{ChooseApprove, ChooseAbort}}
 	var context strings.Builder
-	if of == OfFailures {
+	switch of {
+	case OfComplete:
+		e.Choices = []string{ChooseApprove, ChooseSkip, ChooseAbort}
+		e.Question = fmt.Sprintf("The arbiter says that nothing else is needed. May the run go on? Steps that are left: %d.", s.undone())
+		fmt.Fprintf(&context, "It says so %s", indented(f.Complete))
+	case OfFailures:
 		e.Question = fmt.Sprintf("The limit of %d failures in a row is met: so many steps came to no good end, and none was done between. May the run go on?", b.Failures)
 		for _, id := range f.Steps {
 			if i, ok := s.prog.Index(id); ok {
 				fmt.Fprintf(&context, "%s: %s\n", id, indented(s.steps[i].Reason))
 			}
 		}
-	} else {
+	default:
 		e.Question = fmt.Sprintf("The limit of %d attempts without a person is met: so many made no step done. May the run go on?", b.Attempts)
 	}
-	fmt.Fprintf(&context, "A yes begins the count anew. It may give another limit: %s", b.args(of))
+	if of != OfComplete {
+		fmt.Fprintf(&context, "A yes begins the count anew. It may give another limit: %s", b.args(of))
+	}
 	e.Context = context.String()
 	e.Hash = digest([]byte(e.Question + "\x00" + e.Context))
 	return e, true
@@ -168,8 +181,10 @@ func (s *State) applyLimit(e ItemOpened, r Record) error {
 // admitBounds checks the limit that an answer gives.
 func (s *State) admitBounds(it ItemRow, a ItemAnswered) ([]Event, error) {
 	switch {
+	case a.Choice == ChooseSkip && strings.TrimSpace(a.Text) == "":
+		return nil, refuse(Invalid, "a skip needs a reason", ExplainAnswer)
 	case len(a.Args) == 0:
-	case a.Choice != ChooseApprove:
+	case it.Limit == OfComplete || a.Choice != ChooseApprove:
 		return nil, refuse(Invalid, fmt.Sprintf("%q of item %s takes no arguments", a.Choice, a.Item), NoArgs)
 	default:
 		b, err := readBounds(it.Limit, a.Args)
@@ -214,10 +229,23 @@ func (s *State) applyBounds(it ItemRow, a ItemAnswered) error {
 	if b.Failures > 0 {
 		r.Failures = b.Failures
 	}
+	if a.Choice == ChooseSkip {
+		s.leaveOut(Command{Verb: DoSkip, Why: a.Text, By: a.By})
+	}
 	if a.Choice == ChooseAbort {
 		s.run.Futile.Over = worded(fmt.Sprintf("the limit of %s is met, and the run was ended by", it.Limit), a.By, a.Text)
 	}
 	return nil
+}
+
+// leaveOut skips all that is left, in the name of a person; a worktree of the run is
+// merged all the same. It looks at all steps.
+func (s *State) leaveOut(c Command) {
+	for i := range s.steps {
+		if !s.steps[i].satisfied() && !s.lands(i) {
+			s.order(i, c)
+		}
+	}
 }
 
 // held takes a step back that was prepared when a limit was met.

@@ -121,6 +121,8 @@ func (s *State) rule(i int) rule {
 		return expands
 	case !st.Active:
 		return nothing
+	case s.consults(i):
+		return nothing
 	case s.verdict(i) != NoVerdict:
 		return settles
 	case st.Phase == Merging && !s.awaits(i) && !s.waits(i):
@@ -193,13 +195,17 @@ func (s *State) judged(i int, now time.Time) StepSettled {
 	case st.Phase == Ratchet:
 	case p.loops() && s.exits(i, v, true) == "":
 		e.Status, e.RetryAt = Running, new(now.Add(p.backoff(st.Laps+1)))
-	case st.Tries < p.OnFail.Retries && st.refused() == "":
+	case st.Tries < p.OnFail.Retries && st.refused() == "" && !st.Ruling.early():
 		e.Status, e.RetryAt = Running, new(now.Add(p.backoff(st.Tries+1)))
 	case p.OnFail.Then == Abort:
 		e.Status = Failed
 	case p.OnFail.Then == Skip:
 		e.Status = Skipped
 	}
+	if st.Ruling.early() && st.Tries < p.OnFail.Retries {
+		e.Reason += "; the arbiter gave up the attempts that were left: " + st.Ruling.Why
+	}
+	e.Ask = st.Ruling.asks() && p.OnFail.Then == Replan && e.Status == Waiting
 	e.Exit = s.exits(i, v, e.RetryAt != nil)
 	e.Reason = s.exhausted(i, e.Exit, e.Reason)
 	return e

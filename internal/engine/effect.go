@@ -13,11 +13,12 @@ const (
 	Prepare EffectKind = "prepare" // restore, look at the tree, baseline, make the prompt
 	Work    EffectKind = "work"
 	Verify  EffectKind = "verify"
-	Again   EffectKind = "again"  // a check gave another answer on the same tree
-	Merge   EffectKind = "merge"  // bring the step's worktree into the workspace: a publication, looked for before it is repeated
-	Prove   EffectKind = "prove"  // ratchet: the proof again, on the final tree
-	Draw    EffectKind = "draw"   // make a plan of a request, of the workspace; or a revision, of the run; or read a plan; never of a step
-	Survey  EffectKind = "survey" // ratchet: look at the tree before and after the proof
+	Again   EffectKind = "again"   // a check gave another answer on the same tree
+	Merge   EffectKind = "merge"   // bring the step's worktree into the workspace: a publication, looked for before it is repeated
+	Prove   EffectKind = "prove"   // ratchet: the proof again, on the final tree
+	Draw    EffectKind = "draw"    // make a plan of a request, of the workspace; or a revision, of the run; or read a plan; never of a step
+	Survey  EffectKind = "survey"  // ratchet: look at the tree before and after the proof
+	Consult EffectKind = "consult" // ask the arbiter what follows an attempt
 )
 
 // Key identifies an effect for ever.
@@ -80,7 +81,14 @@ type Effect struct {
 	Item        json.RawMessage     // what whoever works finds as [ItemVariable]; nothing where there is none
 	Outputs     map[string]string   // object with the output of each step that the step reads or subscribes to; none of one that has none
 	Answers     []WorkHeard         // Draw: that it heard already, in the dispatches before too
-	Failures    []Failure           // Draw: what did not pass in the run; Note says why it is revised
+	Failures    []Failure           // Draw: what did not pass in the run; Note says why it is revised. Consult: the attempt
+	Choices     []Say               // Consult: what may follow, the choice of the rules first; Frames are the newest of what came of attempts
+	Candidates  []Candidate         // Consult: who may do the next attempt; none where the plan says it
+	Left        int                 // Consult: attempts that the plan still gives the step
+	Steps       int                 // Consult: of the run, in all
+	Met         int                 // Consult: of them satisfied
+	Ahead       []*Step             // Consult: the first of those that are not
+	Poor        bool                // Consult: the budget has no room for the question
 	Asked       bool                // Draw: a person asks for it, and Note has their words
 	Only        string              // Draw: id of the only step that may change; "" for any
 	Lists       map[string][]string // the same of steps for each item: the objects of their instances in order, "" of one that has none
@@ -126,6 +134,7 @@ var traits = map[EffectKind]trait{
 	Merge:   {answered: is[Ended], fails: workFails},
 	Verify:  {repeats: true, apart: true, phase: Verifying, answered: either[Checked, Ended], fails: checksFail},
 	Again:   {repeats: true, apart: true, phase: Flaky, answered: is[Checked], fails: checksFail},
+	Consult: {repeats: true, answered: is[Ruled], fails: rulingFails},
 	Survey:  {repeats: true, answered: is[Surveyed], fails: surveyFails},
 	Prove:   {repeats: true, apart: true, phase: Ratchet, answered: is[Checked], fails: checksFail},
 }

@@ -153,7 +153,8 @@ type Policy struct {
 	Approve     string `json:"approve,omitempty"` // for whom nobody is asked: [LowRisk], [Auto] for plans, or nothing
 	Planner     bool   `json:"planner,omitempty"` // there is one: plans may be revised where steps fail
 	Bounds      Bounds `json:"bounds,omitzero"`
-	Frames      int    `json:"frames,omitempty"` // visible in the pipeline beside those that are never evicted; 0 means [DefaultFrames]
+	Arbiter     bool   `json:"arbiter,omitempty"` // a model says what follows a failed attempt
+	Frames      int    `json:"frames,omitempty"`  // visible in the pipeline beside those that are never evicted; 0 means [DefaultFrames]
 }
 
 // RunOpened begins one execution of one program, or lets an open run go on with
@@ -432,8 +433,10 @@ type StepSettled struct {
 	By      string  `json:"by,omitempty"`
 	// Satisfies says that a skipped step counts for what needs it: a person
 	// skipped it, while a denial or a policy did not.
-	Satisfies bool       `json:"satisfies,omitempty"`
-	RetryAt   *time.Time `json:"retry_at,omitempty"`
+	Satisfies bool `json:"satisfies,omitempty"`
+	// Ask says that a person is asked where the plan would be revised, as an arbiter chose.
+	Ask     bool       `json:"ask,omitempty"`
+	RetryAt *time.Time `json:"retry_at,omitempty"`
 	// Exit is how a loop ended with the attempt; a retry with it begins the loop anew.
 	Exit LoopExit `json:"exit_reason,omitempty"`
 	// Produced are the ids of the frames that follow from the attempt and from how
@@ -576,6 +579,7 @@ var decoders = map[string]func([]byte) (Event, error){
 	PreviewMade{}.Type():      decodeAs[PreviewMade],
 	ItemOpened{}.Type():       decodeAs[ItemOpened],
 	ItemAnswered{}.Type():     decodeAs[ItemAnswered],
+	ArbiterRuled{}.Type():     decodeAs[ArbiterRuled],
 	FramePushed{}.Type():      decodeAs[FramePushed],
 }
 

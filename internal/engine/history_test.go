@@ -245,6 +245,7 @@ func policies() *rapid.Generator[engine.Policy] {
 			MaxParallel: rapid.IntRange(0, 5).Draw(t, "max"), Frames: rapid.SampledFrom([]int{0, 1, 5}).Draw(t, "frames"),
 			Bounds:   engine.Bounds{Attempts: rapid.SampledFrom([]int{0, 0, 1, 5}).Draw(t, "attempts"), Failures: rapid.SampledFrom([]int{0, 0, 1, 3}).Draw(t, "failures")},
 			Approve:  rapid.SampledFrom([]string{"", engine.LowRisk, engine.Auto}).Draw(t, "approve"),
+			Arbiter:  rapid.Bool().Draw(t, "arbiter"),
 			Planner:  rapid.IntRange(0, 3).Draw(t, "planner") > 0,
 			Baseline: rapid.Bool().Draw(t, "baseline"), Ratchet: rapid.Bool().Draw(t, "ratchet"),
 			Unmetered: rapid.SampledFrom([]string{"", "warn", "refuse"}).Draw(t, "unmetered"),
@@ -353,6 +354,8 @@ func answer(e engine.Effect, o op) engine.Input {
 	switch e.Key.Kind {
 	case engine.Expand:
 		return find(e, o)
+	case engine.Consult:
+		return rule(e, o)
 	case engine.Survey:
 		in := engine.Surveyed{Key: e.Key, Tree: "tree", Touched: []string{"a", "b", "dir/"}[:o.More%4%3]}
 		if o.How%32 == 31 {
@@ -379,6 +382,18 @@ func answer(e engine.Effect, o op) engine.Input {
 		checks[0].Stdout, checks[0].Stderr = "\xff a tail that begins in the middle", "and ends in \xe2"
 	}
 	return engine.Checked{Key: e.Key, Checks: checks}
+}
+
+// rule is what an arbiter may say, sense and nonsense.
+func rule(e engine.Effect, o op) engine.Input {
+	in := engine.Ruled{Key: e.Key, ArbiterRuled: engine.ArbiterRuled{Why: "so \xff", Usage: engine.Usage{In: new(int64(o.More)), Out: new(int64(o.How))}, Ms: int64(o.How)}}
+	in.Say = []engine.Say{engine.SayRetry, engine.SayReplan, engine.SayEscalate, e.Choices[0], engine.SayComplete, "done", ""}[o.Which%7]
+	in.Role = []string{"", "", "coder", "reviewer", "nobody"}[o.How%5]
+	if o.More%8 == 7 {
+		in.Err = "no answer"
+	}
+	in.Fault = o.More%2 == 0
+	return in
 }
 
 // find is what a glob may come to.

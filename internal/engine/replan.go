@@ -56,6 +56,7 @@ type Drawn struct {
 type Failure struct {
 	Step     *Step
 	Attempt  int
+	Role     string
 	Verdict  Verdict
 	Reason   string
 	Feedback []Feedback
@@ -71,7 +72,7 @@ func (k ItemKind) proposes() bool { return k == Proposal || k == Weakened }
 // replans reports whether the step failed so that the plan is to be revised.
 func (s *State) replans(i int) bool {
 	st := &s.steps[i]
-	if s.prog.Step(i).OnFail.Then != Replan || !s.run.Opened.Policy.Planner || s.prog.def.Replans == 0 || s.run.Opened.Parent != (Parent{}) {
+	if s.prog.Step(i).OnFail.Then != Replan || st.Ask || !s.revises() {
 		return false
 	}
 	switch st.Verdict {
@@ -79,6 +80,11 @@ func (s *State) replans(i int) bool {
 		return st.Status == Waiting && st.Item == ""
 	}
 	return false
+}
+
+// revises reports whether plans of this run are revised because steps fail.
+func (s *State) revises() bool {
+	return s.run.Opened.Policy.Planner && s.prog.def.Replans > 0 && s.run.Opened.Parent == (Parent{})
 }
 
 // calls asks for a revision because a step failed, or a person what to do where the

@@ -85,6 +85,8 @@ func (s *State) lawful(i int, e StepSettled) bool {
 	plain := e.RetryAt == nil && !e.Proven && !e.Satisfies
 	given := e.Status == Waiting || e.Status == Failed || e.Status == Skipped
 	switch rule := s.rule(i); {
+	case s.consults(i) && rule == nothing, e.Ask && !st.Ruling.asks():
+		return false
 	case st.Live || e.Attempt != st.Attempt:
 		return false
 	case rule == obeys || rule == heeds || rule == joins:
@@ -140,6 +142,9 @@ func (s *State) askLater(i int, when time.Time) {
 // retry begins the next attempt, at once or when its time has come.
 func (s *State) retry(i int, st *step, e StepSettled, at time.Time) {
 	infra, tries := 0, st.Tries
+	if e.Verdict != Infra {
+		st.Named = st.Ruling.names()
+	}
 	switch {
 	case e.Verdict == Infra:
 		infra = st.Infra + 1
@@ -217,7 +222,7 @@ func (s *State) settleAs(i int, st *step, e StepSettled, at time.Time) {
 // stand is how a step stands from now on.
 func (st *step) stand(e StepSettled, at time.Time) {
 	st.Status, st.Verdict, st.Reason = e.Status, e.Verdict, e.Reason
-	st.Proven, st.Counts, st.Aborted, st.Exit = e.Proven, e.Satisfies, e.aborts(), cmp.Or(e.Exit, st.Exit)
+	st.Proven, st.Counts, st.Aborted, st.Ask, st.Exit = e.Proven, e.Satisfies, e.aborts(), e.Ask, cmp.Or(e.Exit, st.Exit)
 	if st.settled() {
 		st.Finished = at
 	}
@@ -231,7 +236,7 @@ func (st *step) reenter(e StepSettled, order *Command, answer *ItemAnswered) {
 	}
 	st.become(NoPhase)
 	st.Status, st.Started, st.Finished = Pending, time.Time{}, time.Time{}
-	st.Proven, st.Counts, st.Aborted, st.Missed = false, false, false, false
+	st.Proven, st.Counts, st.Aborted, st.Missed, st.Ask, st.Named = false, false, false, false, false, nil
 	switch {
 	case e.By == Harness && e.Verdict == OverBudget:
 		return

@@ -136,6 +136,7 @@ type outcome struct {
 	Missed   bool      `json:",omitzero"` // an optional check did not pass
 	Counts   bool      `json:",omitzero"` // skipped, and satisfies what needs it
 	Aborted  bool      `json:",omitzero"` // failed by a person's word
+	Ask      bool      `json:",omitzero"` // waiting: a person is asked, though the plan could be revised
 	Again    bool      `json:",omitzero"` // re-entered by regression once
 	Started  time.Time `json:",omitzero"`
 	Finished time.Time `json:",omitzero"`
@@ -149,6 +150,7 @@ type trial struct {
 	Looked  bool         `json:",omitzero"` // the preview is of what is about to be called
 	Checks  []CheckEnded `json:",omitempty"`
 	Answers []Verdict    `json:",omitempty"` // on one tree: the one that contradicts, then the reruns
+	Ruling  *ruling      `json:",omitzero"`  // what an arbiter chose to follow
 	Merge   *WorkEnded   `json:",omitzero"`  // the merge, where it did not come to its end
 }
 
@@ -172,6 +174,7 @@ type attempt struct {
 	Claims   Claims     `json:",omitzero"` // of the newest attempt that is over
 	Restore  []Change   `json:",omitempty"`
 	Note     string     `json:",omitzero"`
+	Named    *forced    `json:",omitzero"` // who is to do it, as an arbiter chose
 }
 
 // dispatch is the newest dispatched work of a step.
@@ -411,6 +414,8 @@ func (s *State) apply(r Record, was time.Time) error {
 			s.run.Effort.WaitMs += r.At.Sub(it.Opened).Milliseconds()
 		}
 		return err
+	case ArbiterRuled:
+		return s.applyRuled(e)
 	case FramePushed:
 		return s.applyFrame(e)
 	default:

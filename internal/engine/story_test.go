@@ -34,6 +34,7 @@ import (
 //	  a step that is delegated: plan=PATH [pinned], and without checks: bare
 //	drawn [how=WORD] [why=TEXT] [abort=WHY] [weaker=TEXT] [asks] [tokens=N]   the revision below it, where the run is opened with planner=on
 //	  [replans=N]; asks: the policy says no yes to it
+//	ruled STEP WORD why=TEXT [role=NAME] [tokens=N] [err=TEXT]   of an arbiter, where the run is opened with arbiter=on
 //	failures                             what whoever revises the plan is told
 //	ended STEP [status=WORD] [proven=N] [unproven=N] [silent=N]   of a run that did a step
 //	recall [why=…]                       what the task above says of its child
@@ -208,6 +209,8 @@ func success(e engine.Effect) engine.Input {
 		return engine.Expanded{Key: e.Key, Items: []json.RawMessage{[]byte(`"x"`), []byte(`"y"`)}}
 	case engine.Survey:
 		return engine.Surveyed{Key: e.Key, Tree: "tree"}
+	case engine.Consult:
+		return engine.Ruled{Key: e.Key, ArbiterRuled: engine.ArbiterRuled{Say: e.Choices[0], Why: "as the rules"}}
 	case engine.Draw:
 		return engine.Ended{Key: e.Key, WorkEnded: engine.WorkEnded{How: engine.Exited, Reason: "no revision verifies"}}
 	case engine.Work, engine.Merge:
@@ -311,6 +314,13 @@ func input(t *testing.T, d *desk, td *datadriven.TestData) engine.Input {
 			a.Args = json.RawMessage(args)
 		}
 		return engine.Reply{ItemAnswered: a, Revise: d.agreed(a.By)}
+	case "ruled":
+		in := engine.Ruled{Key: key(t, d, td), Err: value(td, "err")}
+		in.Say, in.Role, in.Why = engine.Say(word(td, 1)), value(td, "role"), value(td, "why")
+		if n := number(t, td, "tokens", 0); n != 0 {
+			in.Usage.In, in.Usage.Out = new(int64(n)), new(int64(0))
+		}
+		return in
 	case "drawn":
 		return drawn(t, d, td)
 	case "lease":
@@ -515,7 +525,7 @@ func opening(t *testing.T, d *desk, td *datadriven.TestData) engine.Input {
 	d.frames = td.HasArg("frames")
 	in := engine.Open{By: "ann", Run: engine.RunOpened{
 		Run: "r1", Plan: p.Plan(), Version: 1, Title: p.Title(), Program: p.Hash(), Compiled: p, Base: "base",
-		Policy: engine.Policy{MaxParallel: number(t, td, "max", 9), Frames: number(t, td, "frames", 0), Bounds: engine.Bounds{Attempts: number(t, td, "attempts", 0), Failures: number(t, td, "failures", 0)}, Approve: value(td, "approve"), Baseline: value(td, "baseline") != "off", Ratchet: value(td, "ratchet") == "on", Unmetered: value(td, "unmetered"), Planner: value(td, "planner") == "on"},
+		Policy: engine.Policy{MaxParallel: number(t, td, "max", 9), Frames: number(t, td, "frames", 0), Bounds: engine.Bounds{Attempts: number(t, td, "attempts", 0), Failures: number(t, td, "failures", 0)}, Approve: value(td, "approve"), Baseline: value(td, "baseline") != "off", Ratchet: value(td, "ratchet") == "on", Unmetered: value(td, "unmetered"), Planner: value(td, "planner") == "on", Arbiter: value(td, "arbiter") == "on"},
 	}}
 	if run, step, below := strings.Cut(value(td, "for"), "/"); below {
 		in.Run.Parent = engine.Parent{Task: "above", Run: run, Step: step}
@@ -979,6 +989,8 @@ func line(r engine.Record) string {
 		return fmt.Sprintf("%d %s %s %dt %q", e.ID, e.Kind, e.Step, e.Tokens, e.Summary)
 	case engine.StepExpanded:
 		return fmt.Sprintf("%s %s", e.Step, e.Items)
+	case engine.ArbiterRuled:
+		return fmt.Sprintf("%s %d %s %s fault=%v: %s", e.Step, e.Attempt, e.Say, e.Role, e.Fault, e.Why)
 	case engine.TreeSurveyed:
 		return fmt.Sprintf("round %d after=%v touched=%v %s", e.Round, e.After, e.Touched, e.Reason)
 	case engine.LeaseGranted:

@@ -63,6 +63,7 @@ func makers() map[string]*rapid.Generator[engine.Event] {
 		"PreviewMade":      anyOf[engine.PreviewMade](),
 		"ItemOpened":       anyOf[engine.ItemOpened](),
 		"ItemAnswered":     anyOf[engine.ItemAnswered](),
+		"ArbiterRuled":     anyOf[engine.ArbiterRuled](),
 		"FramePushed":      anyOf[engine.FramePushed](),
 	}
 }

@@ -53,11 +53,14 @@ func (s *State) Effect(k Key) Effect {
 // of what holds for the whole run.
 func (s *State) wants(i int) (Key, bool) {
 	st := &s.steps[i]
-	if !st.Active || st.Order != nil || s.stopping() || s.waits(i) || s.awaits(i) || s.foreign(st) {
+	if !st.Active || st.Order != nil || s.stopping() || s.waits(i) || s.foreign(st) {
 		return Key{}, false
 	}
 	kind, n := s.wish(i)
-	if kind == "" {
+	if s.consults(i) {
+		kind, n = Consult, max(1, st.N)
+	}
+	if kind == "" || kind != Consult && s.awaits(i) {
 		return Key{}, false
 	}
 	return Key{Task: s.task, Run: s.run.Opened.Run, Step: s.prog.Step(i).ID, Attempt: st.Attempt, Kind: kind, N: n}, true
@@ -91,6 +94,8 @@ func (s *State) effect(i int, k Key) Effect {
 		if e.Step.loops() {
 			e.Iteration, e.Heard, e.Last = st.Laps+1, st.Heard, st.Output
 		}
+	case Consult:
+		s.consultation(i, &e)
 	case Work:
 		e.Work, e.Role, e.Prompt, e.Value = st.Kind, st.Role, st.Prompt, s.prog.inline[i]
 		if st.Preview != nil {

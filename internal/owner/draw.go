@@ -179,6 +179,7 @@ func FunctionsOf(tools []tool.Definition) (all []prompt.Function) {
 func (o *Owner) asker(p *api.Product, role string, environ []string) (model.Asker, error) {
 	models := map[string]config.Model{
 		"planner": p.Config.Planner, "judge": p.Config.Judge, "reviewer": p.Config.Reviewer, "extraction": p.Config.Extraction,
+		"arbiter": p.Config.Arbiter,
 	}
 	m, ok := models[role]
 	if !ok || m.None() {

@@ -94,6 +94,7 @@ func (o *Owner) newRig(p *api.Product, parallel int) (r *rig, err error) {
 		},
 	}
 	r.world.Adopted = o.isAdopted
+	r.world.Arbiter = func(environ []string) (model.Asker, error) { return o.asker(p, "arbiter", environ) }
 	r.world.Judge = func(environ []string) (model.Asker, error) { return o.asker(p, "judge", environ) }
 	return r, nil
 }

@@ -66,6 +66,7 @@ const (
 	CutOff    Deed = "stop"
 	Undone    Deed = "undo"
 	behind    Deed = "wait"
+	ruled     Deed = "rule" // of an arbiter, on what follows an attempt
 	Commanded Deed = "order"
 	Forced    Deed = "force" // an agent on a step
 	divided   Deed = "each"
@@ -230,6 +231,8 @@ func (f *Fold) tell(h Happening, event engine.Event, was engine.StepRow) []Happe
 		return f.undone(h, e.Step, e.Attempt, e.Undone)
 	case engine.StepSettled:
 		return f.settled(h, e, was)
+	case engine.ArbiterRuled:
+		h.What, h.Step, h.Attempt, h.Text = ruled, f.Index(e.Step), e.Attempt, ruling(e)
 	case engine.StepExpanded:
 		h.What, h.Step = divided, f.Index(e.Step)
 		h.Text = Plural(len(f.State.Program().Instances(h.Step)), "instance", "instances")
@@ -252,6 +255,15 @@ func (f *Fold) tell(h Happening, event engine.Event, was engine.StepRow) []Happe
 		return nil
 	}
 	return []Happening{h}
+}
+
+// ruling words what an arbiter chose, and why.
+func ruling(e engine.ArbiterRuled) string {
+	what := string(e.Say)
+	if e.Role != "" {
+		what += " by " + e.Role
+	}
+	return what + ": " + e.Why
 }
 
 // before is the step's row as it was before the event.

@@ -127,7 +127,10 @@ func Consequence(it engine.ItemRow, choice string) string {
 		return "the run fails"
 	}
 	if it.Kind == engine.Limit {
-		return map[string]string{engine.ChooseApprove: "the run goes on, and counts anew", engine.ChooseAbort: "the run fails"}[choice]
+		return map[string]string{
+			engine.ChooseApprove: "the run goes on", engine.ChooseAbort: "the run fails",
+			engine.ChooseSkip: "all that is left is left out, in your name",
+		}[choice]
 	}
 	switch choice {
 	case engine.ChooseApprove:

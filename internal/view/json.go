@@ -101,6 +101,8 @@ func inUnits(fields map[string]any, e engine.Event) {
 		if e.Reserve != (engine.Amount{}) {
 			fields["reserve"] = limitsDocument(e.Reserve)
 		}
+	case engine.ArbiterRuled:
+		fields["usage"] = usageDocument(e.Usage)
 	case engine.WorkEnded:
 		fields["usage"] = usageDocument(e.Usage)
 		if e.Ending != nil {
