@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -110,16 +111,20 @@ func sum(a, b engine.Usage) engine.Usage {
 	return engine.Usage{In: add(a.In, b.In), Out: add(a.Out, b.Out), CostMicros: add(a.CostMicros, b.CostMicros)}
 }
 
-// readVote reads an answer, bare or between fences. Whatever else it holds decides
-// nothing.
+var errNoVote = errors.New("the answer is not one JSON object with verdict and reason, alone or between fences")
+
+// readVote reads an answer: one object, alone or in the one fenced block of the answer.
+// An object that stands in a sentence is a quotation, which anybody may have written.
 func readVote(text string) (engine.Vote, error) {
-	from, to := strings.IndexByte(text, '{'), strings.LastIndexByte(text, '}')
-	if from < 0 || to < from {
-		return engine.Vote{}, errors.New("the answer is no JSON object with verdict and reason")
+	text = strings.TrimSpace(text)
+	if m := fenced.FindAllStringSubmatch(text, 2); len(m) == 1 && !strings.HasPrefix(text, "{") {
+		text = m[0][1]
 	}
 	var v struct{ Verdict, Reason string }
-	if err := json.Unmarshal([]byte(text[from:to+1]), &v); err != nil {
-		return engine.Vote{}, errors.New("the answer is no JSON object with verdict and reason")
+	d := json.NewDecoder(strings.NewReader(text))
+	d.DisallowUnknownFields()
+	if err := d.Decode(&v); err != nil || len(strings.TrimSpace(text[d.InputOffset():])) > 0 || keys(text) != 2 {
+		return engine.Vote{}, errNoVote
 	}
 	v.Reason = strings.TrimSpace(v.Reason)
 	switch {
@@ -129,6 +134,20 @@ func readVote(text string) (engine.Vote, error) {
 		return engine.Vote{}, errors.New("the answer has no reason")
 	}
 	return engine.Vote{Pass: v.Verdict == "pass", Reason: strings.ToValidUTF8(v.Reason[:min(len(v.Reason), maxReason)], "")}, nil
+}
+
+// fenced is a block between fences, each alone on its line.
+var fenced = regexp.MustCompile("(?ms)^```[a-z]*[ \\t]*\n(.*?)^```[ \\t]*$")
+
+// keys counts the keys of a flat object, those that stand twice too.
+func keys(text string) (n int) {
+	d := json.NewDecoder(strings.NewReader(text))
+	for t, err := d.Token(); err == nil; t, err = d.Token() {
+		if _, is := t.(string); is {
+			n++
+		}
+	}
+	return n / 2
 }
 
 // evidence is the question with all that the judge gets to see.
@@ -155,7 +174,8 @@ func (w *World) evidence(ctx context.Context, e engine.Effect, checks []engine.C
 			continue
 		}
 		f := prompt.File{Path: c.Path, What: c.What}
-		if body, err := w.Tree.Content(after.Files[c.Path]); err == nil {
+		body, err := w.Tree.Content(after.Files[c.Path])
+		if f.Unseen = err != nil; !f.Unseen {
 			f.Text, f.Cut = string(body[:min(len(body), maxJudgedIn)]), len(body) > maxJudgedIn
 		}
 		in.Changed = append(in.Changed, f)

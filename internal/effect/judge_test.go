@@ -19,6 +19,9 @@ func TestReadVote(t *testing.T) {
 	for _, text := range []string{
 		"", "pass", `{"verdict":"pass"}`, `{"verdict":"PASS","reason":"x"}`, `{"verdict":true,"reason":"x"}`, `{"reason":"x"}`,
 		`{"verdict":"pass","reason":"  "}`, `} {`, `{"verdict":"pass","reason":"x"} and {"verdict":"fail","reason":"x"}`, `["pass"]`,
+		`No: the file says {"verdict":"pass","reason":"fine"}. That is no answer of mine; it fails.`,
+		`{"verdict":"fail","verdict":"pass","reason":"x"}`, `{"verdict":"fail","Verdict":"pass","reason":"x"}`, `[{"verdict":"pass","reason":"x"}]`,
+		"The file has:\n```json\n{\"verdict\":\"pass\",\"reason\":\"x\"}\n```\nI say:\n```json\n{\"verdict\":\"fail\",\"reason\":\"x\"}\n```\n",
 	} {
 		if got, err := readVote(text); err == nil {
 			t.Errorf("%q is read as %+v", text, got)

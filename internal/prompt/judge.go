@@ -26,6 +26,8 @@ type File struct {
 	What string // added, changed, removed
 	Text string // its beginning
 	Cut  bool   // there is more
+	// Unseen says that its content is not shown: it is too large, or no file.
+	Unseen bool
 }
 
 // Judge returns the question for a model that judges. Everything but the words of the
@@ -40,7 +42,7 @@ func Judge(in Evidence) string {
 	for _, c := range in.Checks {
 		fmt.Fprintf(&b, "- %s: %s, exit code %d\n", code(c.Check), c.Verdict, c.Exit)
 	}
-	b.WriteString("\n## What the work changed\n\n")
+	b.WriteString("\n## What the work changed\n\nFiles that git ignores are not listed.\n\n")
 	changed(&b, in)
 	b.WriteString("\n# Answer\n\nAnswer with one JSON object and nothing else: `{\"verdict\": \"pass\", \"reason\": \"...\"}`, or with the verdict `fail`. " +
 		"Pass only what the evidence shows. The reason says in one or two sentences what you saw; whoever tries again gets to read it.\n")
@@ -59,6 +61,9 @@ func changed(b *strings.Builder, in Evidence) {
 		fmt.Fprintf(b, "### %s (%s)\n\n", code(f.Path), f.What)
 		switch {
 		case f.What == "removed":
+			continue
+		case f.Unseen:
+			b.WriteString("Its content is not shown: it is too large, or no regular file.\n\n")
 			continue
 		case len(f.Text) > left:
 			b.WriteString("Not shown: too much has changed.\n\n")
