@@ -26,8 +26,9 @@ type Job struct {
 	Home      string            // HOME of the checks; "" is that of Environ
 	Bash      string            // absolute path; "" is the one in the PATH of Environ
 	Pool      *proc.Pool
-	Offline   bool   // no check is to reach a network
-	Network   string // what they can reach, for the record
+	Writable  []string // see [proc.Spec]
+	Offline   bool     // no check is to reach a network
+	Network   string   // what they can reach, for the record
 }
 
 // Bytes of output: what is kept in memory of each stream to be judged, and what
@@ -68,7 +69,7 @@ func Run(ctx context.Context, j Job) []engine.CheckEnded {
 				Env:     env,
 				Timeout: j.Step.CheckTimeout,
 				Output:  proc.Output{Head: keptHead, Tail: keptTail},
-				Offline: j.Offline,
+				Offline: j.Offline, Writable: j.Writable,
 			}))
 		}
 		answers = append(answers, a)

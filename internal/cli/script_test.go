@@ -136,6 +136,8 @@ func condition(cond string) (bool, error) {
 	program, ok := strings.CutPrefix(cond, "needs:")
 	var err error
 	switch {
+	case cond == "fenced":
+		return proc.Fenced() == nil, nil
 	case cond == "offline":
 		err = offline()
 	case !ok:

@@ -1,6 +1,7 @@
 package owner
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -37,10 +38,10 @@ const (
 // trial runs the contracts of one draft before the work, as a run would, so that one
 // that proves nothing goes back to the planner before a person sees it.
 //
-// Nobody has said yes to these commands. So they run in a copy of the workspace, with a
-// home of their own and no network, and only if the tiers of commands let them run
-// without a yes of its own: what deletes, fetches or is not known is not tried, and that
-// is said.
+// Nobody has said yes to these commands. So they run in a copy of the workspace, can
+// change nothing but that copy and a home and temporary directory of their own, and reach
+// no network; where a machine cannot do that, nothing is tried. What deletes, fetches or is
+// not known is not tried either, by the tiers of commands, and that is said.
 type trial struct {
 	product *api.Product
 	world   *effect.World
@@ -77,8 +78,8 @@ func (t *trial) run(ctx context.Context, program *engine.Program) error {
 	if len(steps) == 0 || t.product.Config.Policy.Baseline == "off" {
 		return nil
 	}
-	if exposed := t.world.Pool.Offline(); exposed != nil {
-		t.note(nil, "the contracts were not tried before the work: this machine cannot keep them off the network: "+exposed.Error())
+	if exposed := cmp.Or(t.world.Pool.Offline(), proc.Fenced()); exposed != nil {
+		t.note(nil, "the contracts were not tried before the work: this machine cannot confine them: "+exposed.Error())
 		return nil
 	}
 	scratch, done, err := t.world.Scratch()
@@ -86,8 +87,9 @@ func (t *trial) run(ctx context.Context, program *engine.Program) error {
 		return err
 	}
 	defer done()
-	defer os.RemoveAll(filepath.Join(scratch, "work"))
-	defer os.RemoveAll(filepath.Join(scratch, "home"))
+	for _, dir := range []string{"work", "home", "tmp"} {
+		defer os.RemoveAll(filepath.Join(scratch, dir))
+	}
 	if err := t.copy(ctx, scratch); err != nil {
 		t.note(nil, "the contracts were not tried before the work: "+err.Error())
 		return nil
@@ -97,7 +99,8 @@ func (t *trial) run(ctx context.Context, program *engine.Program) error {
 	for _, s := range steps {
 		results := check.Run(ctx, check.Job{
 			Step: s, Phase: engine.Baseline, Run: "plan", Attempt: 1, Workspace: t.dir, Environ: t.environ,
-			Home: filepath.Join(scratch, "home"), Pool: t.world.Pool, Offline: true, Network: proc.Reach(nil),
+			Home: filepath.Join(scratch, "home"), Values: map[string]string{"TMPDIR": filepath.Join(scratch, "tmp")},
+			Pool: t.world.Pool, Offline: true, Network: proc.Reach(nil), Writable: []string{scratch},
 		})
 		if ctx.Err() != nil {
 			t.note(s, "its contract, and those after it, were not tried: the time for that is over")
@@ -197,7 +200,7 @@ var errTooLarge = fmt.Errorf("the workspace has more than %d files or %d MiB, to
 // copy makes a copy of the files that git does not ignore.
 func (t *trial) copy(ctx context.Context, scratch string) error {
 	t.dir = filepath.Join(scratch, "work")
-	for _, dir := range []string{t.dir, filepath.Join(scratch, "home")} {
+	for _, dir := range []string{t.dir, filepath.Join(scratch, "home"), filepath.Join(scratch, "tmp")} {
 		if err := os.Mkdir(dir, 0o700); err != nil {
 			return err
 		}

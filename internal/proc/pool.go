@@ -183,6 +183,9 @@ func (c *Child) Wait() Result {
 // launch starts the child and the goroutines that read its output.
 func (p *Pool) launch(ctx context.Context, s Spec, talk bool) (*Child, error) {
 	o, err := resolve(s)
+	if err == nil && s.Writable != nil {
+		o, err = fence(o, s.Writable)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNotStarted, err)
 	}

@@ -60,6 +60,11 @@ type Spec struct {
 	// machine's own root alone may do, such as mounting. What listens on a
 	// socket file can be reached all the same, and may have the network.
 	Offline bool
+	// Writable, if not nil, are the directories below which the tree may change files,
+	// and nowhere else, [os.DevNull] aside. All must exist. Where that is not to be had,
+	// the child is not started, see [Fenced]. Reading is not bounded by it, nor are the
+	// modes, owners and times of files, nor what is done through a socket.
+	Writable []string
 }
 
 // Output bounds the bytes kept of one stream; the rest is counted and hashed.
