@@ -39,12 +39,18 @@ make one plan.`,
 			switch kind := tasklist.Of(files[0].Source); {
 			case kind != "" && tag != "" && kind != tasklist.TaskMaster:
 				return usage(c, errors.New("--tag is for Task Master: "+files[0].Name+" is of "+string(kind)))
-			case kind != "":
+			case kind != "" || len(files[0].Source) > plan.MaxBytes:
 				return a.importTasks(c.Context(), files, tag, out)
 			case len(files) > 1:
 				return usage(c, errors.New("several files make one plan only if they are task lists; "+files[0].Name+" is none"))
 			case tag != "":
 				return usage(c, errors.New("--tag is for Task Master: "+files[0].Name+" is no task list"))
+			}
+			if f := files[0]; neither(f.Source) {
+				return a.noList(&tasklist.Bad{Name: f.Name, Problems: []plan.Problem{{
+					Pos: plan.Pos{Line: 1, Column: 1}, Severity: plan.Error, Code: plan.NotAPlan,
+					Message: "this is neither a plan nor a task list that Piton knows", Hint: "piton import --help names those that it knows",
+				}}})
 			}
 			return a.convert(c.Context(), "import", files[0].Name, files[0].Source, form.Markdown, out)
 		},
@@ -79,23 +85,36 @@ func (a *app) files(paths []string) ([]tasklist.File, error) {
 func (a *app) importTasks(ctx context.Context, files []tasklist.File, tag, out string) error {
 	made, err := tasklist.Read(files, tag)
 	if bad, ok := errors.AsType[*tasklist.Bad](err); ok {
-		doc := &api.Document{Path: bad.Name, Problems: bad.Problems, Findings: verify.Check(nil, bad.Problems, verify.Facts{})}
-		for i := range doc.Findings {
-			doc.Findings[i].File = bad.Name
-		}
-		return a.refuse(doc)
+		return a.noList(bad)
 	}
 	if err != nil {
 		return err
 	}
-	text := plan.Format(made.Plan)
 	name := out
 	if name == "" {
 		name = "<stdout>"
 	}
-	if err := a.showErrors(ctx, name, text); err != nil {
+	if err := a.showErrors(ctx, name, made.Text); err != nil {
 		return err
 	}
 	from := strings.ToLower(strings.ReplaceAll(string(made.Kind), " ", "-"))
-	return a.putText("import", conversion{From: from, To: form.Markdown, File: view.OrNull(out), Losses: view.List(made.Losses)}, text)
+	return a.putText("import", conversion{From: from, To: form.Markdown, File: view.OrNull(out), Losses: view.List(made.Losses)}, made.Text)
+}
+
+// noList says why a file is no task list.
+func (a *app) noList(bad *tasklist.Bad) error {
+	doc := &api.Document{Path: bad.Name, Problems: bad.Problems, Findings: verify.Check(nil, bad.Problems, verify.Facts{})}
+	for i := range doc.Findings {
+		doc.Findings[i].File = bad.Name
+	}
+	return a.refuse(doc)
+}
+
+// neither reports whether nothing in a text looks like a plan: no frontmatter, no key and no step.
+func neither(source []byte) bool {
+	if form.Of(source) != form.Markdown {
+		return false
+	}
+	p, _ := plan.Parse("", source)
+	return p != nil && len(p.Front) == 0 && len(p.Steps) == 0
 }

@@ -16,7 +16,7 @@ func refuse(src []byte) (Problem, bool) {
 	switch nul := bytes.IndexByte(src, 0); {
 	case len(src) > MaxBytes:
 		p.Code = TooLarge
-		p.Message = fmt.Sprintf("the plan has %d bytes; at most %d are allowed", len(src), MaxBytes)
+		p.Message = fmt.Sprintf("the text has more than %d bytes, which is the most that a plan may have", MaxBytes)
 		p.Hint = "split it into sub-plans (`plan:`)"
 	case !utf8.Valid(src):
 		p.Code, p.Pos = NotUTF8, position(string(src), invalid(src))

@@ -11,6 +11,7 @@
 package tasklist
 
 import (
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
@@ -41,6 +42,7 @@ type File struct {
 type Imported struct {
 	Kind   Kind
 	Plan   *plan.Plan
+	Text   []byte // the plan as it is written; no more than a plan may have
 	Losses []form.Loss
 }
 
@@ -69,14 +71,18 @@ func Read(files []File, tag string) (Imported, error) {
 	case len(l.tasks) > plan.MaxSteps:
 		return Imported{}, bad(last, plan.Pos{Line: 1, Column: 1}, plan.TooManySteps, "the list has more tasks than a plan can have steps", "import a part of it")
 	}
-	p := l.plan()
-	return Imported{Kind: l.kind, Plan: p, Losses: l.lost()}, nil
+	if p := l.plan(); p != nil {
+		if text := plan.Format(p); len(text) <= plan.MaxBytes {
+			return Imported{Kind: l.kind, Plan: p, Text: text, Losses: l.lost()}, nil
+		}
+	}
+	return Imported{}, bad(last, plan.Pos{Line: 1, Column: 1}, plan.TooLarge, fmt.Sprintf("the plan of this list would have more than %d bytes, which is the most that a plan may have", plan.MaxBytes), "import a part of it")
 }
 
 func (l *list) read(f File, tag string) error {
 	var probs plan.Problems
 	if len(f.Source) > plan.MaxBytes {
-		return bad(f, plan.Pos{Line: 1, Column: 1}, plan.TooLarge, "the file is too large", "import a part of it")
+		return bad(f, plan.Pos{Line: 1, Column: 1}, plan.TooLarge, fmt.Sprintf("the file has more than %d bytes, which is the most that is read", plan.MaxBytes), "import a part of it")
 	}
 	if !plan.Screen(f.Source, &probs) {
 		return &Bad{f.Name, probs.Sorted()}

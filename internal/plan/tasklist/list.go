@@ -76,8 +76,11 @@ func (l *list) lost() []form.Loss {
 }
 
 // add notes a task, with texts as a plan may hold them. A list that names two tasks
-// alike keeps both, and says so.
+// alike keeps both, and says so. Of too many tasks it keeps one more than fit.
 func (l *list) add(t task) {
+	if len(l.tasks) > plan.MaxSteps {
+		return
+	}
 	t.title, t.body = l.line(t.title), l.text(t.body)
 	if t.title == "" {
 		t.title, t.body, _ = strings.Cut(t.body, "\n")
@@ -139,7 +142,7 @@ func (l *list) line(s string) string {
 	}
 }
 
-// plan is the plan of the list.
+// plan is the plan of the list, nil if what its steps wait for is more than a plan can hold.
 func (l *list) plan() *plan.Plan {
 	title := l.line(l.title)
 	switch {
@@ -166,6 +169,9 @@ func (l *list) plan() *plan.Plan {
 	}
 	g := l.graph()
 	ids := l.ids()
+	if l.named && tooLong(g, ids) {
+		return nil
+	}
 	at := make([]int, len(l.tasks)) // place in the plan
 	for n, i := range g.order {
 		at[i] = n
@@ -181,8 +187,8 @@ func (l *list) plan() *plan.Plan {
 		for _, a := range t.acceptance {
 			s.Acceptance.Value, s.Acceptance.Set = append(s.Acceptance.Value, plan.Text{Value: a}), true
 		}
-		if before := g.before[i]; l.named && n > 0 && !(len(before) == 1 && at[before[0]] == n-1) {
-			needs := []plan.Text{}
+		if before := g.before[i]; l.named && !usual(before, at, n) {
+			needs := make([]plan.Text, 0, len(before))
 			for _, b := range before {
 				needs = append(needs, plan.Text{Value: ids[b]})
 			}
@@ -196,6 +202,25 @@ func (l *list) plan() *plan.Plan {
 		l.steps[l.tasks[i].id] = p.Steps[n].ID.Value
 	}
 	return p
+}
+
+// usual reports whether a step waits for what it waits for without a word: the step before it.
+func usual(before, at []int, n int) bool {
+	if n == 0 {
+		return len(before) == 0
+	}
+	return len(before) == 1 && at[before[0]] == n-1
+}
+
+// tooLong reports whether what all steps wait for is longer than a plan may be.
+func tooLong(g graph, ids []string) bool {
+	size := 0
+	for _, before := range g.before {
+		for _, i := range before {
+			size += len(ids[i]) + len(", ")
+		}
+	}
+	return size > plan.MaxBytes
 }
 
 // prose is what the list says of a task, for who reads the plan. No agent gets it.
@@ -214,6 +239,9 @@ func (l *list) prose(t task) string {
 // hides reports whether a reader of the rendered plan would not see all of a text: with
 // a tag of HTML in it, or the target of a link.
 func hides(text string) bool {
+	if !strings.ContainsAny(text, "<[") && !(strings.Contains(text, "-") && strings.ContainsAny(text, "|:")) {
+		return false // nothing begins what could hide something
+	}
 	return amiss("# t\n\n## Steps\n\n### 1. t\n\n**task:**\n", text, plan.HiddenText)
 }
 
@@ -287,7 +315,7 @@ type graph struct {
 }
 
 // graph finds what each task waits for: what it needs, what the tasks need that it is a
-// part of, and its own parts. A task that is a part of itself is none.
+// part of, and its own parts. Tasks that wait for each other keep that: verify names the cycle.
 func (l *list) graph() graph {
 	index := make(map[string]int, len(l.tasks))
 	for i, t := range l.tasks {
@@ -299,15 +327,7 @@ func (l *list) graph() graph {
 	}
 	parents := l.parents(index)
 	g := graph{before: make([][]int, len(l.tasks))}
-	after := make([][]int, len(l.tasks))
-	seen := map[[2]int]bool{}
-	edge := func(from, to int) {
-		if from != to && !seen[[2]int{from, to}] {
-			seen[[2]int{from, to}] = true
-			g.before[to] = append(g.before[to], from)
-			after[from] = append(after[from], to)
-		}
-	}
+	edge := func(from, to int) { g.before[to] = append(g.before[to], from) }
 	for i, t := range l.tasks {
 		for _, id := range t.needs {
 			if from, known := index[id]; known {
@@ -319,8 +339,9 @@ func (l *list) graph() graph {
 	}
 	own := make([][]int, len(l.tasks))
 	for i := range own {
-		own[i] = slices.Clone(g.before[i])
+		own[i] = slices.Clip(g.before[i])
 	}
+	inherited := 0
 	for i, t := range l.tasks {
 		if slices.ContainsFunc(own[i], func(k int) bool { return l.tasks[k].parent == t.parent }) {
 			if parents[i] >= 0 {
@@ -332,7 +353,8 @@ func (l *list) graph() graph {
 			for _, from := range own[up] {
 				switch {
 				case within(parents, from, up):
-				case len(seen) < maxInherited:
+				case inherited < maxInherited:
+					inherited++
 					edge(from, i)
 				default:
 					l.lose(l.tasks[up].id, "needs", "they are too many to be those of its parts too")
@@ -343,8 +365,25 @@ func (l *list) graph() graph {
 			edge(i, parents[i])
 		}
 	}
-	g.order = sorted(g.before, after)
+	g.order = sorted(distinct(g.before))
 	return g
+}
+
+// distinct drops what is named twice, and turns the edges round.
+func distinct(before [][]int) (_, after [][]int) {
+	after = make([][]int, len(before))
+	last := make([]int, len(before)) // the task, from 1, that named this one last
+	for i := range before {
+		before[i] = slices.DeleteFunc(before[i], func(from int) bool {
+			twice := last[from] == i+1
+			last[from] = i + 1
+			return twice
+		})
+		for _, from := range before[i] {
+			after[from] = append(after[from], i)
+		}
+	}
+	return before, after
 }
 
 // How far up, and how many in all, a task inherits what its parents wait for.
@@ -372,7 +411,7 @@ func (l *list) parents(index map[string]int) []int {
 		if t.parent == "" {
 			continue
 		}
-		if p, known := index[t.parent]; known && p != i {
+		if p, known := index[t.parent]; known {
 			up[i] = p
 		} else {
 			l.lose(t.id, "parent "+t.parent, "the list has no such task")

@@ -130,6 +130,13 @@ func TestReadIsLinear(t *testing.T) {
 			return b.String()
 		},
 		"one line": func(n int) string { return "- [ ] a " + strings.Repeat("<!---->", 20*n) },
+		"nested": func(n int) string {
+			var b strings.Builder
+			for i := range n {
+				fmt.Fprintf(&b, "%*s- [ ] t\n", i%500*2, "")
+			}
+			return b.String()
+		},
 		"comments": func(n int) string { return "- [ ] a\n" + strings.Repeat("<!-- <!-- ` -->\n", n) },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -146,6 +153,56 @@ func TestReadIsLinear(t *testing.T) {
 				t.Errorf("500 tasks took %v, and 4000 took %v", small, large)
 			}
 		})
+	}
+}
+
+// What tasks say that they wait for is kept, whatever comes of it: verify names cycles.
+func TestNeedsAreKept(t *testing.T) {
+	for name, c := range map[string]struct{ src, want string }{
+		"task master": {`{"tasks":[{"id":1,"title":"a","dependencies":[3]},{"id":2,"title":"b","dependencies":[1]},{"id":3,"title":"c","dependencies":[2]}]}`, "task-1: task-3"},
+		"beads": {`{"id":"b-1","title":"a","status":"open","priority":1,"dependencies":[{"depends_on_id":"b-2","type":"blocks"}]}` + "\n" +
+			`{"id":"b-2","title":"b","status":"open","priority":1,"dependencies":[{"depends_on_id":"b-1","type":"blocks"}]}`, "b-1: b-2"},
+		"issues":   {`[{"number":5,"title":"a","body":"Blocked by #6"},{"number":6,"title":"b","body":"Blocked by #5"}]`, "issue-5: issue-6"},
+		"itself":   {`{"tasks":[{"id":1,"title":"a","dependencies":[1]}]}`, "task-1: task-1"},
+		"a bead":   {`{"id":"b-1","title":"a","status":"open","priority":1,"dependencies":[{"depends_on_id":"b-1","type":"blocks"}]}`, "b-1: b-1"},
+		"twice":    {`{"tasks":[{"id":1,"title":"a"},{"id":2,"title":"b"},{"id":3,"title":"c","dependencies":[1,1,2,1]}]}`, "task-2: ; task-3: task-1,task-2"},
+		"spec kit": {"- [ ] T001 a (depends on T001)\n- [ ] T002 b\n", "t001: t001"},
+	} {
+		made, err := tasklist.Read([]tasklist.File{{Name: name, Source: []byte(c.src)}}, "")
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		var got []string
+		for _, s := range law(t, made).Steps {
+			if s.Needs.Set {
+				var of []string
+				for _, n := range s.Needs.Value {
+					of = append(of, n.Value)
+				}
+				got = append(got, s.ID.Value+": "+strings.Join(of, ","))
+			}
+		}
+		if text := strings.Join(got, "; "); text != c.want {
+			t.Errorf("%s: %q, want %q", name, text, c.want)
+		}
+		if len(made.Losses) > 0 {
+			t.Errorf("%s: lost %v", name, made.Losses)
+		}
+	}
+}
+
+// What no verb could read is not made.
+func TestPlanThatIsTooLarge(t *testing.T) {
+	var b strings.Builder
+	before := "0"
+	for i := range 1500 {
+		fmt.Fprintf(&b, `,{"id":%d,"title":"t","dependencies":[%s]}`, i+1, before)
+		before += fmt.Sprintf(",%d", i+1)
+	}
+	_, err := tasklist.Read([]tasklist.File{{Name: "f", Source: []byte(`{"tasks":[` + b.String()[1:] + `]}`)}}, "")
+	if err == nil || !strings.Contains(err.Error(), "the plan of this list would have more than 8388608 bytes") {
+		t.Error(err)
 	}
 }
 

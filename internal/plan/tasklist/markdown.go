@@ -100,9 +100,7 @@ func (l *list) specKit(text string) {
 		}
 		beside, under = p, it.under
 		for _, id := range before {
-			if id != t.id {
-				t.needs = append(t.needs, id)
-			}
+			t.needs = append(t.needs, id)
 		}
 		layer = append(layer, t.id)
 		l.add(t)

@@ -3,6 +3,8 @@ package tasklist
 import (
 	"regexp"
 	"strings"
+
+	"github.com/piton-dev/piton/internal/plan"
 )
 
 // item is one line of a list of tasks, with what is indented below it.
@@ -47,7 +49,10 @@ func (r *lines) next() (line string, code, ok bool) {
 		return "", false, false
 	}
 	line, r.left = r.left[0], r.left[1:]
-	m := fence.FindStringSubmatch(line)
+	var m []string
+	if strings.ContainsAny(line, "`~") {
+		m = fence.FindStringSubmatch(line)
+	}
 	switch {
 	case r.fence == "" && m != nil:
 		r.fence = m[1]
@@ -61,7 +66,8 @@ func (r *lines) next() (line string, code, ok bool) {
 	return line, false, true
 }
 
-// outlineOf reads a text. The cost is linear.
+// outlineOf reads a text, as far as it has no more items than a plan could hold, and one. The
+// cost is linear.
 func outlineOf(text string) outline {
 	text, hidden := uncommented(text)
 	o := outline{hidden: hidden}
@@ -76,11 +82,17 @@ func outlineOf(text string) outline {
 		open = -1
 	}
 	r := linesOf(text)
-	for line, code, ok := r.next(); ok; line, code, ok = r.next() {
-		box := checkbox.FindStringSubmatch(line)
-		head := heading.FindStringSubmatch(line)
+	for line, code, ok := r.next(); ok && len(o.items) <= plan.MaxSteps; line, code, ok = r.next() {
+		var box, head []string
+		switch start := strings.TrimLeft(line, " \t"); {
+		case code || start == "":
+		case start[0] == '#':
+			head = heading.FindStringSubmatch(line)
+		case strings.Contains(start, "["):
+			box = checkbox.FindStringSubmatch(line)
+		}
 		switch {
-		case !code && box != nil:
+		case box != nil:
 			closeItem()
 			if len(o.items) == 0 {
 				o.opening = rest.String()
@@ -97,7 +109,7 @@ func outlineOf(text string) outline {
 			o.items = append(o.items, it)
 		case open >= 0 && (strings.TrimSpace(line) == "" || width(line) > o.items[open].indent && line != strings.TrimLeft(line, " \t")):
 			body.WriteString(line + "\n")
-		case !code && head != nil:
+		case head != nil:
 			closeItem()
 			stack = stack[:0]
 			under = head[2]

@@ -148,7 +148,8 @@ func (l *list) bead(id string, o object) {
 	for _, v := range o.list("dependencies") {
 		d := objectOf(v)
 		switch on, how := d.str("depends_on_id"), d.str("type"); {
-		case on == "" || on == id:
+		case on == "":
+			l.lose(id, "dependency "+how, "it names no issue")
 		case how == "blocks" || how == "":
 			t.needs = append(t.needs, on)
 		case how == "parent-child" && t.parent == "":
