@@ -157,7 +157,7 @@ func (s *said) add(call string, u engine.Usage) {
 		return
 	}
 	s.call = call
-	s.calls = plus(s.calls, u)
+	s.calls = s.calls.Plus(u)
 	s.total(s.calls)
 }
 

@@ -132,7 +132,7 @@ func (c *Claims) add(r Report) bool {
 		if r.Cumulative {
 			c.Usage = most(c.Usage, r.Usage)
 		} else {
-			c.Usage = plus(c.Usage, r.Usage)
+			c.Usage = c.Usage.Plus(r.Usage)
 		}
 	case Blocked:
 		c.Blocked = r.Text
@@ -144,11 +144,6 @@ func (c *Claims) add(r Report) bool {
 		return push(&c.Remarks, engine.Remark{Kind: r.Kind, Text: r.Text})
 	}
 	return true
-}
-
-// plus is what two usages come to. What is not said is unknown, not nothing.
-func plus(a, b engine.Usage) engine.Usage {
-	return engine.Usage{In: added(a.In, b.In), Out: added(a.Out, b.Out), CostMicros: added(a.CostMicros, b.CostMicros)}
 }
 
 // larger is the larger of what is known.

@@ -85,7 +85,7 @@ func (w *World) vote(ctx context.Context, e engine.Effect, checks []engine.Check
 	log := filepath.Join(w.State, "attempts", e.Key.Run, fmt.Sprintf("%s.%d.%d.judge.log", e.Key.Step, e.Key.Attempt, e.Key.N))
 	for _, over := engine.Majority(a.Votes); !over && len(a.Votes) < maxVotes; _, over = engine.Majority(a.Votes) {
 		said, err := ask.Ask(ctx, model.Question{Prompt: text, Dir: dir, Log: log, Schema: json.RawMessage(voteSchema)})
-		a.Usage = sum(a.Usage, said.Usage)
+		a.Usage = a.Usage.Plus(said.Usage)
 		if err != nil {
 			return err
 		}
@@ -96,19 +96,6 @@ func (w *World) vote(ctx context.Context, e engine.Effect, checks []engine.Check
 		a.Votes = append(a.Votes, v)
 	}
 	return nil
-}
-
-func sum(a, b engine.Usage) engine.Usage {
-	add := func(x, y *int64) *int64 {
-		switch {
-		case x == nil:
-			return y
-		case y == nil:
-			return x
-		}
-		return new(*x + *y)
-	}
-	return engine.Usage{In: add(a.In, b.In), Out: add(a.Out, b.Out), CostMicros: add(a.CostMicros, b.CostMicros)}
 }
 
 var errNoVote = errors.New("the answer is not one JSON object with verdict and reason, alone or between fences")

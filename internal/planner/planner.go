@@ -97,7 +97,7 @@ type rounds struct {
 func (r *rounds) round(ctx context.Context, question string) (again string, err error) {
 	r.out.Rounds++
 	a, err := r.Ask.Ask(ctx, model.Question{Prompt: question, Dir: r.Dir, Log: r.Log, Schema: r.Schema})
-	r.out.Usage = sum(r.out.Usage, a.Usage)
+	r.out.Usage = r.out.Usage.Plus(a.Usage)
 	said, problem := a.Text, ""
 	if err != nil {
 		f, failed := errors.AsType[*model.Failure](err)
@@ -188,19 +188,4 @@ func lines(findings []verify.Finding) []string {
 		all = append(all, line)
 	}
 	return all
-}
-
-// sum is what two usages come to. What one of them does not tell is unknown.
-func sum(a, b engine.Usage) engine.Usage {
-	return engine.Usage{In: plus(a.In, b.In), Out: plus(a.Out, b.Out), CostMicros: plus(a.CostMicros, b.CostMicros)}
-}
-
-func plus(a, b *int64) *int64 {
-	if a == nil {
-		return b
-	}
-	if b == nil {
-		return a
-	}
-	return new(*a + *b)
 }

@@ -58,7 +58,7 @@ func (j ReviewJob) Read(ctx context.Context) (Review, error) {
 	for out.Rounds < reviewRounds {
 		out.Rounds++
 		a, err := j.Ask.Ask(ctx, model.Question{Prompt: question, Dir: j.Dir, Log: j.Log, Schema: j.Schema})
-		out.Usage = sum(out.Usage, a.Usage)
+		out.Usage = out.Usage.Plus(a.Usage)
 		problem := ""
 		if err != nil {
 			f, failed := errors.AsType[*model.Failure](err)
