@@ -4,10 +4,12 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -26,6 +28,7 @@ func (t *Tree) Stamps(ctx context.Context, document string) (all Stamps, young [
 	if err != nil {
 		return nil, nil, fmt.Errorf("look at the workspace: %w", err)
 	}
+	document = inside(document)
 	names = slices.DeleteFunc(t.apart(&m, names, nil), func(name string) bool { return skipped(name) || name == document })
 	home := path.Dir(document) + "/"
 	for _, dir := range directories(names) {
@@ -58,6 +61,15 @@ func (t *Tree) Stamps(ctx context.Context, document string) (all Stamps, young [
 		young = append(young, home)
 	}
 	return all, young, err
+}
+
+// inside is the document where it lies in the workspace. Of one that does not,
+// nothing is left out.
+func inside(document string) string {
+	if !filepath.IsLocal(filepath.FromSlash(document)) {
+		return ""
+	}
+	return document
 }
 
 // info is what is known of a path, nil where that cannot be reached.
@@ -123,6 +135,7 @@ func (s Stamps) Touched(now Stamps) []string {
 // (dir/), or in all that is below one (dir/**).
 func (t *Tree) Digests(ctx context.Context, watch []string, document string) (map[string]string, error) {
 	all := make(map[string]string, len(watch))
+	document = inside(document)
 	for _, name := range watch {
 		d, err := t.watched(ctx, name, document)
 		if err != nil {
@@ -134,6 +147,9 @@ func (t *Tree) Digests(ctx context.Context, watch []string, document string) (ma
 }
 
 func (t *Tree) watched(ctx context.Context, name, document string) (string, error) {
+	if !isName(strings.TrimSuffix(strings.TrimSuffix(name, "**"), "/")) {
+		return "", errors.New("that is no path in the workspace")
+	}
 	if dir, deep := strings.CutSuffix(name, "/**"); deep {
 		names, err := t.walk(ctx, []string{dir}, func(name string) bool { return name != document && !t.isOutput(name) })
 		if err != nil {

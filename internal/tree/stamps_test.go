@@ -79,3 +79,31 @@ func TestStamps(t *testing.T) {
 		}
 	}
 }
+
+// A document that lies elsewhere hides nothing of the workspace, and a path that
+// leads elsewhere is named.
+func TestStampsOfADocumentElsewhere(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "plan.md"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	tr, err := tree.Open(dir, tree.Config{Keep: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tr.Close()
+	for _, document := range []string{filepath.ToSlash(t.TempDir()) + "/plan.md", "../plan.md"} {
+		all, young, err := tr.Stamps(t.Context(), document)
+		if err != nil || all["plan.md"] == "" {
+			t.Errorf("%s: %v, %v", document, all, err)
+		}
+		if _, err := tr.Digests(t.Context(), young, document); err != nil {
+			t.Errorf("%s: %v", document, err)
+		}
+	}
+	for _, odd := range []string{"/etc/", "../x", "/**", "a//b", ""} {
+		if _, err := tr.Digests(t.Context(), []string{odd}, ""); err == nil || err.Error() != "look at "+odd+": that is no path in the workspace" {
+			t.Errorf("%q: %v", odd, err)
+		}
+	}
+}
