@@ -1,8 +1,11 @@
 package api
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -265,34 +268,61 @@ func (p *Product) Revise(ctx context.Context, desk Desk, pr *Proposal, o Opening
 	return r, desk.Submit(ctx, pr.Head.Stream, in, objects...)
 }
 
-// stale lists the steps whose newest attempt was given something that has
-// another content now.
+// stale lists the steps of which an attempt was given something that has another
+// content now, and those for each file of a glob that matches others now.
 func (p *Product) stale(ctx context.Context, head engine.HeadRow, program *engine.Program, o Opening) ([]string, error) {
-	given := map[string][]engine.Injected{}
+	given, items := map[string]map[string][]engine.Injected{}, map[string][]json.RawMessage{}
 	for r, err := range run.ReadRun(ctx, p.Store, head) {
 		if err != nil {
 			return nil, err
 		}
-		if e, ok := r.Event.(engine.WorkDispatched); ok && len(e.Injected) > 0 {
-			given[e.Step] = e.Injected
+		switch e := r.Event.(type) {
+		case engine.WorkDispatched:
+			pattern, _ := engine.InstanceOf(e.Step)
+			if given[pattern] == nil {
+				given[pattern] = map[string][]engine.Injected{}
+			}
+			given[pattern][e.Step] = e.Injected
+		case engine.StepExpanded:
+			items[e.Step] = e.Items
 		}
 	}
 	var stale []string
 	for i := range program.Len() {
 		s := program.Step(i)
-		was, worked := given[s.ID]
-		if !worked {
-			continue
-		}
-		now, err := o.Given(s.Subscriptions)
+		others, err := o.others(s, given[s.ID])
 		if err != nil {
 			return nil, err
 		}
-		if !slices.Equal(files(was), files(now)) {
+		if was, divided := items[s.ID]; divided && s.Each != nil && s.Each.Glob != "" && !others {
+			_, apart := program.Landing()
+			now, err := o.Items(head.Run, apart, s.Each)
+			// What cannot be told now is told when the step's turn has come.
+			others = err != nil || !slices.EqualFunc(was, now, func(a, b json.RawMessage) bool { return bytes.Equal(a, b) })
+		}
+		if others {
 			stale = append(stale, s.ID)
 		}
 	}
 	return stale, nil
+}
+
+// others reports whether the files that attempts of a step, or of its instances, were
+// given are others now.
+func (o Opening) others(s *engine.Step, given map[string][]engine.Injected) (bool, error) {
+	if !slices.ContainsFunc(slices.Collect(maps.Values(given)), func(g []engine.Injected) bool { return len(g) > 0 }) {
+		return false, nil
+	}
+	now, err := o.Given(s.Subscriptions)
+	if err != nil {
+		return false, err
+	}
+	for _, was := range given {
+		if len(was) > 0 && !slices.Equal(files(was), files(now)) {
+			return true, nil
+		}
+	}
+	return false, nil
 }
 
 // files are what counts of it: where outputs of steps may be others, what needs them

@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"strings"
 
@@ -23,6 +24,9 @@ type Opening struct {
 	Executables func(*engine.Program) map[string]string
 	// Given says what is injected now for subscriptions.
 	Given func(subs []engine.Subscription) ([]engine.Injected, error)
+	// Items says for what items of a glob a step is now, in the workspace or in the
+	// worktree that the whole run works in.
+	Items func(run string, apart bool, each *engine.Each) ([]json.RawMessage, error)
 }
 
 // taskOf is the stream of an intent's task.

@@ -3,29 +3,39 @@ package effect
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 
 	"github.com/piton-dev/piton/internal/engine"
+	"github.com/piton-dev/piton/internal/tree"
 )
 
 // expand finds the files that a step is for each of.
 func (w *World) expand(ctx context.Context, e engine.Effect, _ Reporter) Result {
 	in := engine.Expanded{Key: e.Key}
-	names, err := w.Tree.Find(ctx, e.Step.Each.Glob, engine.MaxInstances*max(1, e.Step.Each.Batch))
-	switch {
-	case ctx.Err() != nil:
-		return Result{}
-	case err != nil:
+	var err error
+	if in.Items, err = Items(ctx, w.Tree, e.Step.Each); err != nil {
 		in.Err = err.Error()
 	}
-	for _, name := range names {
-		item, err := engine.EncodeValue(name)
-		if err != nil {
-			in.Err = err.Error()
-		}
-		in.Items = append(in.Items, item)
+	if ctx.Err() != nil {
+		return Result{}
 	}
 	return Result{Input: in}
+}
+
+// Items are the files of a tree that a step is for each of.
+func Items(ctx context.Context, t *tree.Tree, each *engine.Each) ([]json.RawMessage, error) {
+	names, err := t.Find(ctx, each.Glob, engine.MaxInstances*max(1, each.Batch))
+	if err != nil {
+		return nil, err
+	}
+	items := make([]json.RawMessage, len(names))
+	for n, name := range names {
+		if items[n], err = engine.EncodeValue(name); err != nil {
+			return nil, err
+		}
+	}
+	return items, nil
 }
 
 // output is what a step put out, of a step for each item the list of what its

@@ -2,8 +2,10 @@ package owner
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 	"time"
@@ -283,7 +285,38 @@ func (o *Owner) opening(ctx context.Context, p *api.Product, yes consent, unseal
 		Given: func(subs []engine.Subscription) ([]engine.Injected, error) {
 			return o.given(ctx, subs)
 		},
+		Items: func(run string, apart bool, each *engine.Each) ([]json.RawMessage, error) {
+			return o.items(ctx, run, apart, each)
+		},
 	}
+}
+
+// items are those of a glob now, in the workspace or in the worktree of a whole run.
+func (o *Owner) items(ctx context.Context, run string, apart bool, each *engine.Each) (items []json.RawMessage, err error) {
+	err = o.withTree(func(t *tree.Tree) error {
+		if apart {
+			if t, err = o.treeOf(t, run); err != nil {
+				return err
+			}
+			defer t.Close()
+		}
+		items, err = effect.Items(ctx, t, each)
+		return err
+	})
+	return items, err
+}
+
+// treeOf opens the worktree that a whole run works in.
+func (o *Owner) treeOf(t *tree.Tree, run string) (*tree.Tree, error) {
+	root := Worktrees(o.cfg.Place)
+	if _, err := os.Stat(tree.WorktreeDir(root, run, tree.Run)); err != nil {
+		return nil, err
+	}
+	work, err := t.Worktree(root, run, tree.Run)
+	if err != nil {
+		return nil, err
+	}
+	return work.Open()
 }
 
 // given is what subscriptions give now.
