@@ -475,7 +475,7 @@ func TestGitThatFailsHalfway(t *testing.T) {
 func TestWorkspaceThatMovesMeanwhile(t *testing.T) {
 	p := newPair(t, "a 1\nb 1\nc 1\n.gitattributes b filter=moves\n.gitignore once", "")
 	p.aside.do("a 2\nc 2")
-	p.do("once 1")
+	p.do("once 1\nb 1") // written anew, so that git looks into b
 	p.git("config", "filter.moves.clean", "if test -e once; then rm once; printf 3 >a; fi; cat")
 	if m := p.merge("e", 0); len(m.Conflicts) != 1 || m.Conflicts[0].Path != "a" {
 		t.Errorf("no conflict in a: %+v", m)
