@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -31,8 +32,11 @@ func (a *app) prime(ctx context.Context) error {
 		}
 		var memories []view.Note
 		for _, m := range notes.ByImportance(all) {
-			if m.Broken == "" {
+			switch {
+			case m.Broken == "":
 				memories = append(memories, view.Note{Name: m.Name, Text: m.Text})
+			case m.Name == "*":
+				memories = slices.Insert(memories, 0, view.Note{Name: m.Name, Text: m.Broken})
 			}
 		}
 		p, err := view.Prime(ctx, r, memories)

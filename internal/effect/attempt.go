@@ -216,7 +216,7 @@ func (w *World) prompt(ctx context.Context, e engine.Effect) (string, []engine.I
 			return body, err
 		},
 		Find: func(glob string) ([]string, error) { return w.Tree.Find(ctx, glob, maxFound) },
-		Home: w.home(), Now: time.Now(),
+		Home: w.home(), Now: time.Now(), Known: w.known(),
 	}
 	contents, err := notes.Read(w.Dir, e.Step.Subscriptions, from)
 	if err != nil {

@@ -64,6 +64,7 @@ type World struct {
 	outer     *World                                   // of a world in a worktree: what that was made from
 
 	scratch scratch
+	notes   notes.Known // memories and topics that were read
 
 	shell sync.Once
 	bash  string // runs contracts and scripts: the one that was there first; "" if there was none
@@ -115,6 +116,14 @@ func (w *World) shellPath() string {
 		}
 	})
 	return w.bash
+}
+
+// known are the memories and topics that were read in this world and in its worktrees.
+func (w *World) known() *notes.Known {
+	if w.outer != nil {
+		return w.outer.known()
+	}
+	return &w.notes
 }
 
 // scratches has the directories of attempts, of this world and of those in its

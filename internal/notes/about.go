@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 	"unicode"
 
@@ -72,6 +73,61 @@ type front struct {
 	Lifecycle  string    `yaml:"lifecycle"`
 }
 
+// parsed is what a text of a memory or a topic says.
+type parsed struct {
+	front
+	use    use
+	bad    error // why the use cannot be told
+	body   string
+	reason string // why it cannot be read
+}
+
+// Known remembers what texts of memories and topics say, so that only those that
+// changed are parsed again. The zero value is empty; a nil one remembers nothing. It
+// may be used by several goroutines.
+type Known struct {
+	mu    sync.Mutex
+	texts map[string]parsed
+}
+
+// of is what a note of a directory says.
+func (k *Known) of(dir, text string) parsed {
+	if k == nil {
+		return parse(dir, text)
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	key := dir + "\x00" + text
+	p, ok := k.texts[key]
+	if !ok {
+		p = parse(dir, text)
+		if k.texts == nil || len(k.texts) >= 4*maxNotes {
+			k.texts = map[string]parsed{}
+		}
+		k.texts[key] = p
+	}
+	return p
+}
+
+// parse reads the front matter and the text behind it.
+func parse(dir, text string) (p parsed) {
+	head, rest, ok := strings.Cut(strings.TrimPrefix(strings.ReplaceAll(text, "\r\n", "\n"), "---\n"), "\n---\n")
+	if !ok || !strings.HasPrefix(text, "---") {
+		p.reason = "it does not begin with front matter between two lines of ---"
+		return p
+	}
+	if err := yaml.Unmarshal([]byte(head), &p.front); err != nil {
+		p.reason = oneLine("its front matter cannot be read: " + err.Error())
+	}
+	word := p.WhenToUse
+	if dir == TopicDir {
+		word = p.Triggers
+	}
+	p.use, p.bad = parseUse(word)
+	p.body = strings.TrimSpace(rest)
+	return p
+}
+
 // use says when something is of use: where one of its words occurs, or where its
 // expression holds.
 type use struct {
@@ -106,14 +162,18 @@ func parseUse(n yaml.Node) (u use, err error) {
 	return u, errors.New("is neither a list of words nor an expression")
 }
 
+// said are the words that memories and topics are matched with, each between blanks.
+func (a About) said() string {
+	return " " + strings.Join(terms(strings.Join(append([]string{a.Title, a.Text}, a.Tags...), "\n")), " ") + " "
+}
+
 // fits reports whether it is of use. An expression that fails is not.
-func (u use) fits(a About) bool {
+func (u use) fits(a About, said string) bool {
 	if u.code != nil {
 		m := vm.VM{MemoryBudget: evalBudget}
 		v, err := m.Run(u.code, asked(a))
 		return err == nil && v == true
 	}
-	said := " " + strings.Join(terms(strings.Join(append([]string{a.Title, a.Text}, a.Tags...), "\n")), " ") + " "
 	return slices.ContainsFunc(u.words, func(w string) bool {
 		if t := terms(w); len(t) > 0 && strings.Contains(said, " "+strings.Join(t, " ")+" ") {
 			return true
@@ -131,39 +191,43 @@ func terms(s string) []string {
 }
 
 // Memories reads the memories of a workspace, by name. One that cannot be used
-// says why. Where there is no directory there are none.
+// says why. Where there is no directory there are none; one named "*" stands for what
+// is left out.
 func Memories(dir string) ([]Memory, error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, fmt.Errorf("open workspace: %w", err)
 	}
 	defer root.Close()
-	names, err := notesIn(root, MemoryDir)
-	if err != nil {
-		return nil, err
-	}
-	all := make([]Memory, len(names))
-	for n, name := range names {
-		all[n] = memory(root, name)
-	}
-	return all, nil
+	return memories(root, nil), nil
 }
 
-func memory(root *os.Root, name string) Memory {
+func memories(root *os.Root, known *Known) []Memory {
+	names, less := notesIn(root, MemoryDir)
+	all := make([]Memory, len(names))
+	for n, name := range names {
+		all[n] = memory(root, name, known)
+	}
+	if less != "" {
+		all = append(all, Memory{Name: "*", Broken: less})
+	}
+	return all
+}
+
+func memory(root *os.Root, name string, known *Known) Memory {
 	m := Memory{Name: name, Importance: 5}
-	f, body, c := readNote(root, MemoryDir, name)
-	m.Text, m.Hash, m.Size, m.Broken = body, c.Hash, c.Size, c.Reason
+	c := readNote(root, MemoryDir, name, known)
+	m.Text, m.Hash, m.Size, m.Broken = c.body, c.Hash, c.Size, c.Reason
 	if m.Broken != "" {
 		return m
 	}
-	if f.Importance != nil {
-		m.Importance = *f.Importance
+	if c.Importance != nil {
+		m.Importance = *c.Importance
 	}
-	var err error
-	m.Provenance = f.Provenance
-	switch m.use, err = parseUse(f.WhenToUse); {
-	case err != nil:
-		m.Broken = oneLine("when_to_use: " + err.Error())
+	m.Provenance, m.use = c.Provenance, c.use
+	switch {
+	case c.bad != nil:
+		m.Broken = oneLine("when_to_use: " + c.bad.Error())
 	case m.use.code == nil && len(m.use.words) == 0:
 		m.Broken = "it has no when_to_use"
 	case m.Importance < 1 || m.Importance > 10:
@@ -180,10 +244,10 @@ func ByImportance(all []Memory) []Memory {
 // Matching are the memories that are of use, the most important first, as many as
 // fit, and how many do not.
 func Matching(all []Memory, about About) (fit []Memory, more int) {
-	left := maxMatched
+	left, said := maxMatched, about.said()
 	for _, m := range ByImportance(all) {
 		switch {
-		case m.Broken != "" || !m.use.fits(about):
+		case m.Broken != "" || !m.use.fits(about, said):
 		case len(fit) == maxMatching || len(m.Text) > left:
 			more++
 		default:
@@ -203,28 +267,26 @@ func (m Memory) Content() Content {
 }
 
 // topic reads one topic. One that has expired is missing.
-func topic(root *os.Root, name string, now time.Time) (Content, use) {
+func topic(root *os.Root, name string, from Sources) (Content, use) {
 	if name == "" || strings.ContainsAny(name, `/\`) || strings.HasPrefix(name, ".") {
 		return missing("that is no name of a topic"), use{}
 	}
-	f, body, c := readNote(root, TopicDir, name)
-	if c.Reason == why(fs.ErrNotExist) {
+	c := readNote(root, TopicDir, name, from.Known)
+	switch {
+	case c.Reason == why(fs.ErrNotExist):
 		return missing("there is no file " + path.Join(TopicDir, name+".md")), use{}
-	}
-	if c.Reason != "" {
+	case c.Reason != "":
 		return missing(c.Reason), use{}
+	case c.bad != nil:
+		return missing(oneLine("triggers: " + c.bad.Error())), use{}
 	}
-	u, err := parseUse(f.Triggers)
-	if err != nil {
-		return missing(oneLine("triggers: " + err.Error())), use{}
-	}
-	if ended, err := f.expired(c.modified, now); err != nil {
+	if ended, err := c.expired(c.modified, from.Now); err != nil {
 		return missing(oneLine(err.Error())), use{}
 	} else if ended != "" {
 		return missing(ended), use{}
 	}
-	c.Text = body
-	return c.Content, u
+	c.Text = c.body
+	return c.Content, c.use
 }
 
 // expired says since when a topic does not hold any more; "" where it does.
@@ -263,38 +325,35 @@ func (f front) expired(modified, now time.Time) (string, error) {
 // note is what was read of a memory or a topic. A Reason says why it was not.
 type note struct {
 	Content
+	parsed
 	modified time.Time
 }
 
-// readNote reads the front matter and the text behind it.
-func readNote(root *os.Root, dir, name string) (f front, body string, n note) {
+// readNote reads one of a directory. Its Text is left to the caller.
+func readNote(root *os.Root, dir, name string, known *Known) (n note) {
 	file := filepath.Join(filepath.FromSlash(dir), name+".md")
 	if linked(root, dir) {
-		n.Reason = dir + " is a link, which is not followed"
-		return f, "", n
+		n.Reason = dir + isLink
+		return n
 	}
 	if info, err := root.Stat(file); err == nil {
 		n.modified = info.ModTime()
 		if info.Size() > maxNote {
 			n.Reason = fmt.Sprintf("it has %d bytes; at most %d are read", info.Size(), maxNote)
-			return f, "", n
+			return n
 		}
 	}
 	n.Content = readFile(root, file)
 	text := n.Text
-	if n.Text = ""; n.Reason != "" {
-		return f, "", n
+	if n.Text = ""; n.Reason == "" {
+		n.parsed = known.of(dir, text)
+		n.Reason = n.reason
 	}
-	head, rest, ok := strings.Cut(strings.TrimPrefix(strings.ReplaceAll(text, "\r\n", "\n"), "---\n"), "\n---\n")
-	if !ok || !strings.HasPrefix(text, "---") {
-		n.Reason = "it does not begin with front matter between two lines of ---"
-		return f, "", n
-	}
-	if err := yaml.Unmarshal([]byte(head), &f); err != nil {
-		n.Reason = oneLine("its front matter cannot be read: " + err.Error())
-	}
-	return f, strings.TrimSpace(rest), n
+	return n
 }
+
+// isLink says why a directory of notes is not looked into.
+const isLink = " is a link, or lies behind one, which is not followed"
 
 // linked reports whether a directory of notes is, or lies behind, a link: that could
 // lead to files which a step may write.
@@ -305,28 +364,27 @@ func linked(root *os.Root, dir string) bool {
 	})
 }
 
-// notesIn lists the names of the notes in a directory; behind a link there are none.
-func notesIn(root *os.Root, dir string) ([]string, error) {
-	if linked(root, dir) {
-		return nil, nil
-	}
+// notesIn lists the names of the notes in a directory, the first ones where there are
+// too many; less says what is left out, and why.
+func notesIn(root *os.Root, dir string) (names []string, less string) {
 	entries, err := fs.ReadDir(root.FS(), dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, ""
+	case linked(root, dir):
+		return nil, dir + isLink
+	case err != nil:
+		return nil, dir + " cannot be listed: " + why(err)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("list %s: %w", dir, err)
-	}
-	var names []string
 	for _, e := range entries {
 		if name, ok := strings.CutSuffix(e.Name(), ".md"); ok && !e.IsDir() && !strings.HasPrefix(name, ".") {
 			names = append(names, name)
 		}
 	}
-	if len(names) > maxNotes {
-		return nil, fmt.Errorf("%s has %d files; at most %d are read", dir, len(names), maxNotes)
+	if more := len(names) - maxNotes; more > 0 {
+		return names[:maxNotes], fmt.Sprintf("%s has %d files; the last %d by name are left out", dir, len(names), more)
 	}
-	return names, nil
+	return names, ""
 }
 
 // oneLine keeps the first line of a text.

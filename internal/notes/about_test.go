@@ -166,11 +166,80 @@ func TestLinkedNotes(t *testing.T) {
 		t.Skip(err)
 	}
 	offered, err := notes.Offered(dir, nil, notes.About{Title: "login"}, notes.Sources{})
-	if err != nil || len(offered) > 0 {
-		t.Errorf("offered: %+v, %v", offered, err)
+	must(t, err)
+	var got []string
+	for _, c := range offered {
+		got = append(got, fmt.Sprint(c.Ref, c.Text, c.Missing, c.Reason))
+	}
+	reason := " is a link, or lies behind one, which is not followed"
+	if diff := cmp.Diff([]string{"topic:*true.piton/topics" + reason, "memory:*true.piton/memories" + reason}, got); diff != "" {
+		t.Errorf("offered: -want +got:\n%s", diff)
 	}
 	c, err := notes.Read(dir, []engine.Subscription{{Kind: "topic", Ref: "evil"}}, notes.Sources{})
 	if err != nil || !c[0].Missing && c[0].Text != "" {
 		t.Errorf("read: %+v, %v", c, err)
+	}
+}
+
+// Of too many notes the first ones by name are read; that others are left out is said.
+// Nor does a directory that cannot be listed stop anything.
+func TestTooManyNotes(t *testing.T) {
+	dir := workspace(t)
+	for n := range 502 {
+		write(t, dir, notes.TopicDir, fmt.Sprintf("t%03d", n), "---\ntriggers: [last]\nexpiry: never\n---\n")
+		write(t, dir, notes.MemoryDir, fmt.Sprintf("m%03d", n), "---\nwhen_to_use: [m499x]\n---\n")
+	}
+	write(t, dir, notes.MemoryDir, "m499", "---\nwhen_to_use: [login]\n---\nlast\n")
+	write(t, dir, notes.MemoryDir, "m500", "---\nwhen_to_use: [login]\n---\nleft out\n")
+	seen := func(known *notes.Known) (got []string) {
+		t.Helper()
+		offered, err := notes.Offered(dir, nil, notes.About{Title: "login"}, notes.Sources{Known: known})
+		must(t, err)
+		for _, c := range offered {
+			got = append(got, c.Ref+" "+c.Text+c.Reason)
+		}
+		return got
+	}
+	want := []string{
+		"topic:* .piton/topics has 502 files; the last 2 by name are left out", "memory:m499 last",
+		"memory:* .piton/memories has 502 files; the last 2 by name are left out",
+	}
+	var known notes.Known
+	for range 2 {
+		if diff := cmp.Diff(want, seen(&known)); diff != "" {
+			t.Errorf("-want +got:\n%s", diff)
+		}
+	}
+	write(t, dir, notes.MemoryDir, "m499", "---\nwhen_to_use: [login]\n---\nnext\n")
+	if got := seen(&known); got[1] != "memory:m499 next" {
+		t.Errorf("what changed is not read anew: %q", got)
+	}
+	must(t, os.RemoveAll(filepath.Join(dir, notes.TopicDir)))
+	must(t, os.WriteFile(filepath.Join(dir, notes.TopicDir), nil, 0o644))
+	if got := seen(nil); !strings.HasPrefix(got[0], "topic:* .piton/topics cannot be listed: ") {
+		t.Errorf("a file in the place of the directory: %q", got)
+	}
+}
+
+func BenchmarkOffered(b *testing.B) {
+	dir := b.TempDir()
+	for _, kind := range []string{"triggers", "when_to_use"} {
+		at := map[string]string{"triggers": notes.TopicDir, "when_to_use": notes.MemoryDir}[kind]
+		if err := os.MkdirAll(filepath.Join(dir, at), 0o755); err != nil {
+			b.Fatal(err)
+		}
+		for n := range 500 {
+			text := fmt.Sprintf("---\n%s: title contains \"x%d\" and len(files) > 99\n---\n%s\n", kind, n, strings.Repeat("text ", 500))
+			if err := os.WriteFile(filepath.Join(dir, at, fmt.Sprintf("n%d.md", n)), []byte(text), 0o644); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+	about := notes.About{Title: "Fix the login", Text: strings.Repeat("word ", 2000)}
+	var known notes.Known
+	for b.Loop() {
+		if _, err := notes.Offered(dir, nil, about, notes.Sources{Known: &known}); err != nil {
+			b.Fatal(err)
+		}
 	}
 }

@@ -48,6 +48,8 @@ type Sources struct {
 	Home string
 	// Now is when topics are read, which expire.
 	Now time.Time
+	// Known are the notes that were read before.
+	Known *Known
 }
 
 // Content is what became of one subscription.
@@ -110,26 +112,23 @@ func Offered(dir string, subs []engine.Subscription, about About, from Sources) 
 		return nil, fmt.Errorf("open workspace: %w", err)
 	}
 	defer root.Close()
-	names, err := notesIn(root, TopicDir)
-	if err != nil {
-		return nil, err
-	}
+	names, less := notesIn(root, TopicDir)
 	var contents []Content
-	left := maxMatched
+	left, said := maxMatched, about.said()
 	for _, name := range names {
 		if slices.Contains(subs, engine.Subscription{Kind: "topic", Ref: name}) {
 			continue
 		}
-		if c, u := topic(root, name, from.Now); !c.Missing && len(contents) < maxMatching && len(c.Text) <= left && u.fits(about) {
+		if c, u := topic(root, name, from); !c.Missing && len(contents) < maxMatching && len(c.Text) <= left && u.fits(about, said) {
 			c.Ref = "topic:" + name
 			left -= len(c.Text)
 			contents = append(contents, c)
 		}
 	}
-	all, err := Memories(dir)
-	if err != nil {
-		return nil, err
+	if less != "" {
+		contents = append(contents, Content{Ref: "topic:*", Missing: true, Reason: less})
 	}
+	all := memories(root, from.Known)
 	fit, more := Matching(all, about)
 	for _, m := range fit {
 		contents = append(contents, m.Content())
@@ -185,7 +184,7 @@ func (from Sources) topic(root *os.Root, name string) Content {
 		defer home.Close()
 		root = home
 	}
-	c, _ := topic(root, name, from.Now)
+	c, _ := topic(root, name, from)
 	return c
 }
 

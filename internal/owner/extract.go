@@ -142,7 +142,9 @@ func (o *Owner) whatToKeep(ctx context.Context, p *api.Product, asked engine.Err
 	}
 	known, err := notes.Memories(o.cfg.Place.Dir)
 	for _, m := range known {
-		in.Known = append(in.Known, m.Name)
+		if m.Name != "*" {
+			in.Known = append(in.Known, m.Name)
+		}
 	}
 	return prompt.Keep(in), err
 }
