@@ -194,7 +194,7 @@ func (s *State) applyCheck(e CheckEnded, at time.Time) error {
 		return err
 	}
 	st.Checks = append(st.Checks, e)
-	s.spend(e.Usage)
+	s.charge(i, e.Usage)
 	if e.Phase == Verifying || e.Phase == Flaky {
 		st.Left = Start{at, s.epoch}
 		s.leaves(i, st.Left, nil)

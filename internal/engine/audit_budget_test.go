@@ -71,7 +71,8 @@ func (a *auditor) mayPay(f *file, e engine.WorkDispatched) error {
 			role.CostMicros = max(0, all.limits.CostMicros-all.spent.CostMicros-held.CostMicros)
 		}
 	}
-	asks := f.def.Kind == engine.Agent || f.def.Kind == engine.Delegate || f.def.Budget.Tokens > 0 || f.def.Budget.CostMicros > 0
+	_, judged := f.def.Judge()
+	asks := judged || f.def.Kind == engine.Agent || f.def.Kind == engine.Delegate || f.def.Budget.Tokens > 0 || f.def.Budget.CostMicros > 0
 	if err := reserved("tokens", own.limits.Tokens, own.spent.Tokens, all.limits.Tokens, role.Tokens, e.Reserve.Tokens, f.def.Kind); err != nil {
 		return err
 	}
@@ -170,6 +171,19 @@ func (a *auditor) paid(p *purse, d engine.WorkDispatched, e engine.WorkEnded) {
 	}
 	if d.Kind == engine.AgentWork {
 		a.roles[d.Role] = highest(a.roles[d.Role], u)
+	}
+}
+
+// advised counts what the model used that judges a step.
+func (a *auditor) advised(p *purse, used engine.Usage) {
+	u := engine.Amount{Tokens: tokens(used)}
+	if used.CostMicros != nil {
+		u.CostMicros = *used.CostMicros
+	}
+	for _, p := range []*purse{&a.purse, p} {
+		p.spent.Tokens += u.Tokens
+		p.spent.CostMicros += u.CostMicros
+		p.most = highest(p.most, u)
 	}
 }
 

@@ -808,6 +808,7 @@ func (a *auditor) checked(e engine.CheckEnded) error {
 	if e.Phase == engine.Ratchet {
 		a.inRound(e)
 	}
+	a.advised(&f.purse, e.Usage)
 	if f.answers = append(f.answers, e); len(f.answers) < askedIn(f.def, e.Phase) {
 		return nil
 	}

@@ -77,10 +77,11 @@ const (
 	shortRun          // the run's limits do
 )
 
-// spends reports whether tokens or money are asked of the step: of agents, and
-// of scripts that have a budget for them.
+// spends reports whether tokens or money are asked of the step: of agents, of what a
+// model judges, and of scripts that have a budget for them.
 func (p *Step) spends() bool {
-	return p.Each == nil && (p.Kind == Agent || p.Kind == Delegate || p.Budget.Tokens > 0 || p.Budget.CostMicros > 0)
+	_, judged := p.Judge()
+	return p.Each == nil && (judged || p.Kind == Agent || p.Kind == Delegate || p.Budget.Tokens > 0 || p.Budget.CostMicros > 0)
 }
 
 // limits are those of the step itself: the plan's, or what a person raised
@@ -314,6 +315,14 @@ func (s *State) account(e WorkEnded, role string, r Amount) {
 		}
 		s.run.Roles[role] = larger(s.run.Roles[role], u)
 	}
+}
+
+// charge counts what the model used that judges a step. Nothing is set aside for it.
+func (s *State) charge(i int, u Usage) {
+	s.spend(u)
+	a := used(WorkEnded{Usage: u}, Amount{})
+	s.run.Used.settle(Amount{}, a)
+	s.steps[i].Used.settle(Amount{}, a)
 }
 
 // allot gives the run its limits: those of the plan, and in a revision that

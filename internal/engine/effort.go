@@ -18,6 +18,12 @@ type Effort struct {
 	Cost     Told  `json:"cost_micros,omitzero"`
 }
 
+func (x *Effort) uses(u Usage) {
+	x.Tokens.add(u.In)
+	x.Tokens.add(u.Out)
+	x.Cost.add(u.CostMicros)
+}
+
 // Told is an amount as far as anybody told it: what nobody told is unknown, not nothing.
 type Told struct {
 	N     int64 `json:"n"`
@@ -70,12 +76,15 @@ func (s *State) toils(r Record) {
 		}
 		s.toil(e.Step, func(x *Effort) {
 			x.WorkMs += e.Ms
-			x.Tokens.add(e.Usage.In)
-			x.Tokens.add(e.Usage.Out)
-			x.Cost.add(e.Usage.CostMicros)
+			x.uses(e.Usage)
 		})
 	case CheckEnded:
-		s.toil(e.Step, func(x *Effort) { x.CheckMs += e.Ms })
+		s.toil(e.Step, func(x *Effort) {
+			x.CheckMs += e.Ms
+			x.uses(e.Usage)
+		})
+	case ArbiterRuled:
+		s.toil(e.Step, func(x *Effort) { x.uses(e.Usage) })
 	case StepSettled:
 		switch {
 		case e.RetryAt != nil:

@@ -380,6 +380,9 @@ func answer(e engine.Effect, o op) engine.Input {
 			checks[0].Altered = []engine.Alteration{{Path: path, Was: strconv.Itoa(int(o.How % 2)), Is: strconv.Itoa(int(1 - o.How%2))}}
 		}
 		checks[0].Stdout, checks[0].Stderr = "\xff a tail that begins in the middle", "and ends in \xe2"
+		if c := &checks[len(checks)-1]; c.Check == engine.Judge {
+			c.Usage = engine.Usage{In: new(int64(o.More)), CostMicros: new(int64(o.How))}
+		}
 	}
 	return engine.Checked{Key: e.Key, Checks: checks}
 }

@@ -43,7 +43,7 @@ import (
 //	reported STEP [tokens=N] [found=…]
 //	ended STEP [found=TEXT,…] [changed=PATH,…] [remark=KIND:TEXT] [words=…]
 //	ended STEP [how=WORD] [exit=N] [tampered=PATH] [strays=PATH] [tokens=N] [usd=X] [ms=N] [conflict=PATH]
-//	checked STEP [VERDICT,…] [tree=T] [moved=PATH]
+//	checked STEP [VERDICT,…] [tree=T] [moved=PATH] [tokens=N]   N: of the check that is last, a judge
 //	  with attempt=N, n=N, kind=WORD, run=R or task=T where the key is not the wanted one
 //	  with hold: what comes next is in the same turn
 //	surveyed [touched=PATH,…] [err=WHY]  where the run is opened with surveys=on; else nothing was touched
@@ -354,6 +354,9 @@ func input(t *testing.T, d *desk, td *datadriven.TestData) engine.Input {
 		}
 		if change := strings.Split(value(td, "altered"), ":"); len(change) == 3 {
 			checks[0].Altered = []engine.Alteration{{Path: change[0], Was: change[1], Is: change[2]}}
+		}
+		if n := number(t, td, "tokens", 0); n != 0 {
+			checks[len(checks)-1].Usage = engine.Usage{In: new(int64(n)), Out: new(int64(0))}
 		}
 		return engine.Checked{Key: k, Checks: checks}
 	}
