@@ -133,13 +133,17 @@ func question(ctx context.Context, p *api.Product, q api.Planning) (string, erro
 
 // surroundings are what a model is told of the workspace and of who works there.
 func surroundings(ctx context.Context, p *api.Product) (prompt.Workspace, []prompt.Role) {
-	var roles []prompt.Role
-	names := slices.Sorted(maps.Keys(p.Config.Agents))
-	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(rank(p.Config, a), rank(p.Config, b)) })
+	return prompt.Workspace(probe.Look(ctx, probe.Env{Workspace: p.Place.Dir, Environ: p.Env, Config: p.Config})), rolesOf(p.Config)
+}
+
+// rolesOf are the agents that a step may name, in the order in which a model is told of them.
+func rolesOf(c config.Config) (all []prompt.Role) {
+	names := slices.Sorted(maps.Keys(c.Agents))
+	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(rank(c, a), rank(c, b)) })
 	for _, name := range names {
-		roles = append(roles, prompt.Role{Name: name, When: p.Config.Agents[name].When, Shell: p.Config.Agents[name].Kind == config.Shell})
+		all = append(all, prompt.Role{Name: name, When: c.Agents[name].When, Shell: c.Agents[name].Kind == config.Shell})
 	}
-	return prompt.Workspace(probe.Look(ctx, probe.Env{Workspace: p.Place.Dir, Environ: p.Env, Config: p.Config})), roles
+	return all
 }
 
 // rank puts the default agent first and those that run scripts last.

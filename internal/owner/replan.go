@@ -2,18 +2,15 @@ package owner
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/piton-dev/piton/internal/api"
 	"github.com/piton-dev/piton/internal/config"
 	"github.com/piton-dev/piton/internal/effect"
 	"github.com/piton-dev/piton/internal/engine"
-	"github.com/piton-dev/piton/internal/model"
 	"github.com/piton-dev/piton/internal/plan/form"
 	"github.com/piton-dev/piton/internal/planner"
 	"github.com/piton-dev/piton/internal/project"
@@ -74,16 +71,19 @@ func (o *Owner) revision(ctx context.Context, e engine.Effect, r effect.Reporter
 	if err != nil {
 		return engine.Ended{}, nil, err
 	}
-	ask := &quitter{Asker: remembers}
-	out, err := planner.Run(ctx, planner.Job{
-		Ask: ask, Prompt: question, Dir: o.cfg.Place.Dir, Log: filepath.Join(o.cfg.Place.State, log), Judges: []planner.Judge{d.judge},
-	})
+	job := planner.Job{
+		Ask: remembers, Prompt: question, Dir: o.cfg.Place.Dir, Log: filepath.Join(o.cfg.Place.State, log), Judges: []planner.Judge{d.judge}, Abort: true,
+	}
+	if d.product.Config.Planner.Agent == "" {
+		job.Schema = planner.RevisionSchema
+	}
+	out, err := planner.Run(ctx, job)
 	in := engine.Ended{WorkEnded: engine.WorkEnded{How: out.How, Usage: out.Usage, Log: log}}
 	switch {
 	case err != nil:
 		return in, nil, err
-	case ask.why != "":
-		in.How, in.Drawn = engine.Exited, &engine.Drawn{Abort: ask.why}
+	case out.Abort != "":
+		in.Drawn = &engine.Drawn{Abort: out.Abort}
 		return in, nil, nil
 	case d.drawn == nil || !out.OK():
 		in.Reason = failed(out)
@@ -170,14 +170,9 @@ func (d *redrawing) pinned(ctx context.Context) error {
 // question is what the planner is asked.
 func (d *redrawing) question(ctx context.Context) (string, error) {
 	in := prompt.Revision{Plan: d.plan, Why: d.effect.Note, Asked: d.effect.Asked, Only: d.effect.Only, Failures: d.effect.Failures}
-	for role := range d.product.Config.Agents {
-		in.Agents = append(in.Agents, role)
-	}
-	slices.Sort(in.Agents)
+	in.Agents = rolesOf(d.product.Config)
 	d.rigging.Lock()
-	for _, t := range d.rig.tools.Builtin() {
-		in.Tools = append(in.Tools, t.Name)
-	}
+	in.Tools = FunctionsOf(d.rig.tools.Builtin())
 	d.rigging.Unlock()
 	for r, err := range run.ReadRun(ctx, d.store, d.head) {
 		if err != nil {
@@ -268,25 +263,6 @@ func (d *redrawing) yes(pr *api.Proposal) consent {
 		}
 	}
 	return consent{}
-}
-
-// quitter asks a planner that may give up.
-type quitter struct {
-	model.Asker
-	why string
-}
-
-// Ask ends the questions where the answer is that it cannot be done.
-func (q *quitter) Ask(ctx context.Context, in model.Question) (model.Answer, error) {
-	a, err := q.Asker.Ask(ctx, in)
-	var said struct {
-		Abort string `json:"abort"`
-	}
-	if err == nil && json.Unmarshal([]byte(strings.TrimSpace(a.Text)), &said) == nil && strings.TrimSpace(said.Abort) != "" {
-		q.why = said.Abort
-		err = &model.Failure{How: engine.Stopped, Reason: "it gave up: " + said.Abort}
-	}
-	return a, err
 }
 
 // rewrite puts the revision that a run goes by, if a planner made it, into the plan

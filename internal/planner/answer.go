@@ -19,8 +19,8 @@ const Name = "plan.md"
 const maxReasoning = 16 << 10
 
 // read finds the plan in an answer: Markdown or another form of a plan, bare or
-// fenced, or one of these in an object {plan, reasoning, changes}. The problem says,
-// to the model, why there is none.
+// fenced, or one of these in an object {plan, reasoning, changes}; or an object {abort}
+// without one. The problem says, to the model, why there is none.
 func read(answer string) (d Draft, problem string) {
 	answer = strings.TrimSpace(strings.TrimPrefix(strings.ReplaceAll(answer, "\r\n", "\n"), "\ufeff"))
 	if strings.HasPrefix(answer, "{") {
@@ -49,6 +49,7 @@ type object struct {
 	Plan      json.RawMessage `json:"plan"`
 	Reasoning json.RawMessage `json:"reasoning"`
 	Changes   json.RawMessage `json:"changes"`
+	Abort     json.RawMessage `json:"abort"`
 }
 
 // readJSON reads an object with a plan in it, or a plan in a form of JSON.
@@ -57,12 +58,17 @@ func readJSON(text string) (d Draft, problem string) {
 	if err := json.Unmarshal([]byte(text), &o); err != nil {
 		return d, "the answer begins like JSON and is none: " + err.Error()
 	}
+	inside, words := string(o.Plan), ""
+	textual := json.Unmarshal(o.Plan, &words) == nil // null too
+	if o.Plan == nil || textual && strings.TrimSpace(words) == "" {
+		if d.Abort = cut(said(o.Abort)); d.Abort != "" {
+			return d, ""
+		}
+	}
 	if o.Plan == nil {
 		return markdown(text)
 	}
-	inside := string(o.Plan)
-	var words string
-	if json.Unmarshal(o.Plan, &words) == nil {
+	if textual {
 		inside = strings.TrimSpace(words)
 		if unfenced, _, fenced := unfence(inside); fenced {
 			inside = unfenced

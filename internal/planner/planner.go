@@ -30,13 +30,19 @@ var Schema = json.RawMessage(`{"type":"object","properties":{"plan":{"type":"str
 	`"reasoning":{"type":"string","description":"why the plan is as it is"},"changes":{"type":"string","description":"what is different from the plan before, if there is one"}},` +
 	`"required":["plan","reasoning"],"additionalProperties":false}`)
 
+// RevisionSchema is that of a structured answer of a planner that may give up.
+var RevisionSchema = json.RawMessage(`{"type":"object","properties":{"plan":{"type":"string","description":"the whole plan document, in Markdown; empty to give up"},` +
+	`"reasoning":{"type":"string","description":"why the plan is as it is"},"changes":{"type":"string","description":"what is different from the plan before"},` +
+	`"abort":{"type":"string","description":"only to give up: why it cannot be done"}},"required":["plan","reasoning"],"additionalProperties":false}`)
+
 // Job is one plan to be drafted.
 type Job struct {
 	Ask    model.Asker
 	Prompt string          // the whole of the first question
 	Dir    string          // where an agent starts
 	Log    string          // of all questions and answers
-	Schema json.RawMessage // [Schema], where the model can be held to it
+	Schema json.RawMessage // [Schema] or [RevisionSchema], where the model can be held to it
+	Abort  bool            // the model may give up
 	Judges []Judge         // asked in their order, each only about what those before it let pass
 }
 
@@ -50,6 +56,7 @@ type Draft struct {
 	Source    []byte           `json:"source,omitempty"` // Markdown; nil where there is none
 	Reasoning string           `json:"reasoning,omitempty"`
 	Changes   string           `json:"changes,omitempty"`
+	Abort     string           `json:"abort,omitempty"` // why the model gave up; there is no plan then
 	Findings  []verify.Finding `json:"findings,omitempty"`
 }
 
@@ -111,6 +118,13 @@ func (r *rounds) round(ctx context.Context, question string) (again string, err 
 	var d Draft
 	if problem == "" {
 		d, problem = read(said)
+	}
+	switch {
+	case d.Abort != "" && r.Abort:
+		r.out.Draft, r.out.How = d, engine.Exited
+		return "", nil
+	case d.Abort != "":
+		problem = "the answer gives up, and a plan is wanted"
 	}
 	r.problem = problem
 	again, err = r.judge(ctx, d, problem)

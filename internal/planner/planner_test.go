@@ -2,6 +2,7 @@ package planner_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -118,6 +119,40 @@ func TestNonsense(t *testing.T) {
 	}
 	if !strings.Contains(s.asked[1].Prompt, "Your last answer was not taken: the answer has no plan") {
 		t.Error(s.asked[1].Prompt)
+	}
+}
+
+// TestAbort: a planner that may give up ends it so, bare, fenced or held to a schema. Where
+// there is a plan it has not given up, and one that may not give up is asked again.
+func TestAbort(t *testing.T) {
+	quoted, _ := json.Marshal(good)
+	for name, tt := range map[string]struct {
+		answer, want string
+	}{
+		"bare":    {`{"abort": "nobody can"}`, "nobody can"},
+		"fenced":  {"I see no way.\n\n```json\n{\"abort\": \"nobody can\"}\n```\n", "nobody can"},
+		"schema":  {`{"plan": "", "reasoning": "no way", "changes": "", "abort": "nobody can"}`, "nobody can"},
+		"null":    {`{"plan": null, "abort": "nobody can"}`, "nobody can"},
+		"a plan":  {`{"plan": ` + string(quoted) + `, "abort": "none"}`, ""},
+		"nothing": {`{"plan": ` + string(quoted) + `, "abort": ""}`, ""},
+	} {
+		s := &script{answers: []any{cycle, tt.answer}}
+		out, err := planner.Run(t.Context(), planner.Job{Ask: s, Prompt: "Revise it.\n", Judges: []planner.Judge{verifies}, Abort: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if out.Abort != tt.want || (out.Source == nil) != (tt.want != "") || out.Rounds != 2 || out.How != engine.Exited || *out.Usage.In != 20 {
+			t.Errorf("%s: %+v", name, out)
+		}
+		for _, schema := range []json.RawMessage{planner.Schema, planner.RevisionSchema} {
+			if !json.Valid(schema) {
+				t.Errorf("%s is no JSON", schema)
+			}
+		}
+	}
+	s := &script{answers: []any{`{"abort": "nobody can"}`, good}}
+	if out := draw(t, s); out.Abort != "" || string(out.Source) != good || !strings.Contains(s.asked[1].Prompt, "the answer gives up, and a plan is wanted") {
+		t.Errorf("%+v", out)
 	}
 }
 

@@ -49,12 +49,9 @@ func Answer(ctx context.Context, q verify.Queries, env Env) verify.Facts {
 		RefuseUnmetered: env.Config.Policy.Unmetered == "refuse",
 		Tools:           tools(q.Tools, env),
 	}
-	path := proc.SearchPath(env.Environ)
-	for _, name := range q.Commands {
-		if ctx.Err() != nil {
-			return f
-		}
-		f.Commands[name] = find(name, path)
+	programs(ctx, q.Commands, env, f.Commands)
+	if ctx.Err() != nil {
+		return f
 	}
 	f.Calls = calls(ctx, q.Calls, env)
 	if q.Offline {
@@ -203,6 +200,17 @@ func tellsUsage(parse string) bool { return parse != "none" && parse != "copilot
 
 // tokensOnly reports a form of output that has no cost in it.
 func tokensOnly(parse string) bool { return parse == "codex" || parse == "gemini" || parse == "qwen" }
+
+// programs finds where each command is.
+func programs(ctx context.Context, names []string, env Env, answers map[string]string) {
+	path := proc.SearchPath(env.Environ)
+	for _, name := range names {
+		if ctx.Err() != nil {
+			return
+		}
+		answers[name] = find(name, path)
+	}
+}
 
 // find returns the absolute path of a program, or "".
 func find(name string, path []string) string {

@@ -3,16 +3,15 @@ package probe
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/piton-dev/piton/internal/tree"
+	"github.com/piton-dev/piton/internal/verify"
 )
 
 // Snapshot is what a planner is shown of a workspace.
@@ -25,18 +24,18 @@ type Snapshot struct {
 }
 
 const (
-	maxShown   = 300      // files of a snapshot
-	maxTitles  = 10       // commits
-	maxScripts = 64 << 10 // bytes of a file that names commands
+	maxShown  = 300      // files of a snapshot
+	maxTitles = 10       // commits
+	maxLog    = 64 << 10 // bytes of their titles
 )
 
 // Look makes a snapshot of the workspace. Nothing of it is run but git, which reads.
 func Look(ctx context.Context, env Env) Snapshot {
 	names := Files(ctx, env)
-	s := Snapshot{Languages: languages(names), Commands: commands(names, env.Workspace)}
+	s := Snapshot{Languages: languages(names), Commands: commands(ctx, env)}
 	s.Paths, s.More = nearest(names)
 	titles := func(dir, git string) ([]string, []string) { return tree.Titles(dir, git, maxTitles) }
-	if body, ok := askGit(ctx, env, maxScripts, titles); ok {
+	if body, ok := askGit(ctx, env, maxLog, titles); ok {
 		s.Commits = slices.DeleteFunc(strings.Split(string(body), "\n"), func(l string) bool { return strings.TrimSpace(l) == "" })
 	}
 	return s
@@ -113,80 +112,18 @@ func languages(names []string) []string {
 	return all[:min(len(all), 6)]
 }
 
-// manifests are files at the root that say how a workspace is built and tested.
-var manifests = []struct {
-	file     string
-	commands []string
-	named    func(body []byte) []string
-}{
-	{"go.mod", []string{"go build ./...", "go vet ./...", "go test ./..."}, nil},
-	{"Cargo.toml", []string{"cargo build", "cargo test"}, nil},
-	{"package.json", nil, npmScripts},
-	{"pyproject.toml", []string{"pytest -q"}, nil},
-	{"setup.py", []string{"pytest -q"}, nil},
-	{"pom.xml", []string{"mvn test"}, nil},
-	{"build.gradle", []string{"gradle test"}, nil},
-	{"build.gradle.kts", []string{"gradle test"}, nil},
-	{"mix.exs", []string{"mix test"}, nil},
-	{"composer.json", []string{"composer test"}, nil},
-	{"deno.json", []string{"deno test"}, nil},
-	{"Makefile", nil, makeTargets},
-}
-
-// commands are those that the manifests at the root lead one to expect.
-func commands(names []string, workspace string) (found []string) {
-	root, err := os.OpenRoot(workspace)
+// commands are those that the files at the root lead one to expect, as far as they are
+// installed.
+func commands(ctx context.Context, env Env) []string {
+	root, err := os.OpenRoot(env.Workspace)
 	if err != nil {
 		return nil
 	}
 	defer root.Close()
-	for _, m := range manifests {
-		if _, there := slices.BinarySearch(names, m.file); !there {
-			continue
-		}
-		found = append(found, m.commands...)
-		if m.named != nil {
-			found = append(found, m.named(beginning(root, m.file))...)
-		}
-	}
-	slices.Sort(found)
-	return slices.Compact(found)
-}
-
-// beginning is what a regular file begins with, as much as is looked at.
-func beginning(root *os.Root, name string) []byte {
-	if info, err := root.Stat(name); err != nil || !info.Mode().IsRegular() || info.Size() > maxScripts {
-		return nil
-	}
-	body, _ := root.ReadFile(name) // what cannot be read names nothing
-	return body
-}
-
-// usual are names of scripts and targets that build, check or test.
-var usual = []string{"build", "check", "lint", "test", "typecheck"}
-
-func npmScripts(body []byte) (found []string) {
-	var m struct {
-		Scripts map[string]string `json:"scripts"`
-	}
-	if json.Unmarshal(body, &m) != nil {
-		return nil
-	}
-	for _, name := range usual {
-		if m.Scripts[name] != "" {
-			found = append(found, "npm run "+name)
-		}
-	}
-	return found
-}
-
-var target = regexp.MustCompile(`(?m)^([a-z]+)[ \t]*:(?:[^=]|$)`)
-
-func makeTargets(body []byte) (found []string) {
-	for _, m := range target.FindAllSubmatch(body, -1) {
-		if name := string(m[1]); slices.Contains(usual, name) {
-			found = append(found, "make "+name)
-		}
-	}
-	return found
+	q := verify.Detecting()
+	f := verify.Facts{Commands: map[string]string{}, Files: map[string]verify.File{}, Texts: map[string]string{}}
+	programs(ctx, q.Commands, env, f.Commands)
+	files(ctx, q.Files, root, f.Files)
+	texts(ctx, q.Texts, root, f.Texts)
+	return verify.Commands(f)
 }

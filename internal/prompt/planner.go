@@ -11,8 +11,6 @@ import (
 const (
 	MaxRequest  = 64 << 10 // bytes of a request
 	MaxComments = 16 << 10 // bytes of what others said about it: the newest
-	MaxTree     = 400      // paths of the workspace
-	MaxCommits  = 10
 	MaxFindings = 50
 	MaxDraft    = 64 << 10 // bytes of the draft that goes back
 )
@@ -28,7 +26,7 @@ type Planning struct {
 	Tools       []Function
 }
 
-// Workspace is what a planner is shown of the files.
+// Workspace is what a planner is shown of the files. Whoever looks at them bounds it.
 type Workspace struct {
 	Paths     []string // below it, directories with a slash at the end
 	More      int      // paths that are left out
@@ -81,6 +79,7 @@ func Plan(in Planning) string {
 	b.WriteString(example(in))
 	b.WriteString(planRules)
 	b.WriteString(planAnswer)
+	b.WriteString(planTried)
 	return b.String()
 }
 
@@ -92,19 +91,18 @@ func workspace(b *strings.Builder, w Workspace) {
 	if len(w.Commands) > 0 {
 		fmt.Fprintf(b, "\nCommands that seem to build, check and test it: %s.\n", strings.Join(quoted(w.Commands), ", "))
 	}
-	paths := w.Paths[:min(len(w.Paths), MaxTree)]
-	if len(paths) == 0 {
+	if len(w.Paths) == 0 {
 		b.WriteString("\nIt has no files yet.\n")
 	} else {
 		b.WriteString("\nFiles:\n\n")
-		fence(b, strings.Join(lined(paths), "\n"))
+		fence(b, strings.Join(lined(w.Paths), "\n"))
 	}
-	if more := w.More + len(w.Paths) - len(paths); more > 0 {
-		fmt.Fprintf(b, "\n%d more are not shown.\n", more)
+	if w.More > 0 {
+		fmt.Fprintf(b, "\n%d more are not shown.\n", w.More)
 	}
-	if commits := w.Commits[:min(len(w.Commits), MaxCommits)]; len(commits) > 0 {
+	if len(w.Commits) > 0 {
 		b.WriteString("\nThe newest commits:\n\n")
-		fence(b, strings.Join(lined(commits), "\n"))
+		fence(b, strings.Join(lined(w.Commits), "\n"))
 	}
 }
 
@@ -239,7 +237,11 @@ const planRules = `
 const planAnswer = `
 ## Your answer
 
-Answer with the plan alone, in one block fenced by four backticks, and a few sentences before it on why the plan is as it is. Or answer with one JSON object {"plan": "the Markdown", "reasoning": "why", "changes": "what is different from the plan before, if there was one"}. The plan is verified, its contracts are tried before the work, and you get back what is wrong.
+Answer with the whole plan alone, in one block fenced by four backticks, and a few sentences before it on why the plan is as it is. Or answer with one JSON object {"plan": "the Markdown", "reasoning": "why", "changes": "what is different from the plan before, if there was one"}.
+`
+
+const planTried = `
+The plan is verified, its contracts are tried before the work, and you get back what is wrong.
 `
 
 // Back is an answer that goes back to the planner.
@@ -296,6 +298,7 @@ func Redraft(in Redrafting) string {
 	b.WriteString(example(in.Planning))
 	b.WriteString(planRules)
 	b.WriteString(planAnswer)
+	b.WriteString(planTried)
 	return b.String()
 }
 

@@ -22,8 +22,8 @@ type Revision struct {
 	Failures    []engine.Failure
 	Done        []string // ids of the steps whose proof stands
 	Discoveries []string // what agents reported, in their order
-	Agents      []string // that a step may name
-	Tools       []string // that a step may call
+	Agents      []Role
+	Tools       []Function
 }
 
 // Replan returns the question for a planner. The same input always gives the same
@@ -37,12 +37,14 @@ func Replan(in Revision) string {
 	failures(&b, in.Failures)
 	reported(&b, in.Discoveries)
 	fmt.Fprintf(&b, "\n## What is done\n\n%s\n", done(in.Done))
-	fmt.Fprintf(&b, "\n## What there is\n\nAgents: %s.\nTools: %s.\n", named(in.Agents), named(in.Tools))
+	roles(&b, in.Agents)
+	functions(&b, in.Tools)
 	b.WriteString(mayChange)
 	if in.Only != "" {
 		b.WriteString("- " + only(in.Only))
 	}
-	b.WriteString(answering)
+	b.WriteString(planAnswer)
+	b.WriteString(givingUp)
 	return b.String()
 }
 
@@ -102,13 +104,6 @@ func done(ids []string) string {
 	return "The proof of these steps stands: " + codes(ids) + ". A step that stays word for word as it is, and so do all that it needs, keeps its proof and is not run again. Any other step runs anew."
 }
 
-func named(list []string) string {
-	if len(list) == 0 {
-		return "none"
-	}
-	return codes(list)
-}
-
 const revising = `# Revise a plan
 
 A plan is carried out step by step. A step is done only when its contract and its required checks pass; nobody's word counts. Write the next revision of the plan below.
@@ -125,14 +120,6 @@ const mayChange = `
 - Where it cannot be done at all, give up, and say why.
 `
 
-const answering = `
-## The answer
-
-Answer with the whole revised plan in a fence, in Markdown, or with this JSON object and nothing else:
-
-` + "```json" + `
-{"plan": "the whole revised plan", "reasoning": "why this will work", "changes": "what is changed"}
-` + "```" + `
-
-To give up, answer with ` + "`" + `{"abort": "why it cannot be done"}` + "`" + `.
+const givingUp = `
+The plan is verified, and you get back what is wrong. To give up, answer with this instead: {"abort": "why it cannot be done"}.
 `

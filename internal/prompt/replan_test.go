@@ -23,7 +23,7 @@ func revision() prompt.Revision {
 			Claims:   engine.Claims{Blocked: "there is no tests/auth"},
 		}},
 		Done: []string{"look"}, Discoveries: []string{"the tests moved to test/auth", hostile},
-		Agents: []string{"coder", "script"},
+		Agents: []prompt.Role{{Name: "coder", When: "write and fix code"}, {Name: "script", Shell: true}}, Tools: planning().Tools,
 	}
 }
 

@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -17,8 +18,19 @@ import (
 // the purpose comes before what the ecosystem usually runs. Nothing that a file says
 // gets into a command.
 type known struct {
-	files   []string                                   // any of them
-	command func(check, text string, f Facts) []string // what does the check, the best first; a program in brackets is needed too
+	files   []string                                 // any of them
+	command func(check, text string, f Facts) recipe // what does the check
+}
+
+// recipe is how a check is done; the zero recipe is none.
+type recipe struct {
+	command string
+	needs   string // the program that has to be installed; the first word of the command where empty
+}
+
+func (r recipe) program() string {
+	first, _, _ := strings.Cut(r.command, " ")
+	return cmp.Or(r.needs, first)
 }
 
 // ecosystems are looked at in this order.
@@ -28,7 +40,7 @@ var ecosystems = []known{
 	{[]string{"deno.json", "deno.jsonc"}, denoTasks},
 	{[]string{"composer.json"}, composerScripts},
 	{[]string{"go.mod"}, usual("go build ./...", "go vet ./...", "go test ./...")},
-	{[]string{"Cargo.toml"}, usual("cargo build", "cargo clippy -- -D warnings [cargo-clippy]", "cargo test")},
+	{[]string{"Cargo.toml"}, cargo},
 	{[]string{"pom.xml"}, starter("mvn", "mvnw", "-q -B compile", "-q -B test")},
 	{[]string{"build.gradle", "build.gradle.kts"}, starter("gradle", "gradlew", "assemble", "test")},
 	{[]string{"mix.exs"}, usual("mix compile", "mix format --check-formatted", "mix test")},
@@ -37,40 +49,47 @@ var ecosystems = []known{
 }
 
 // usual are the commands of build, lint and test.
-func usual(build, lint, test string) func(string, string, Facts) []string {
-	return func(check, _ string, _ Facts) []string {
-		return []string{map[string]string{"build": build, "lint": lint, "test": test}[check]}
+func usual(build, lint, test string) func(string, string, Facts) recipe {
+	return func(check, _ string, _ Facts) recipe {
+		return recipe{command: map[string]string{"build": build, "lint": lint, "test": test}[check]}
 	}
+}
+
+func cargo(check, _ string, _ Facts) recipe {
+	if check == "lint" {
+		return recipe{"cargo clippy -- -D warnings", "cargo-clippy"}
+	}
+	return usual("cargo build", "", "cargo test")(check, "", Facts{})
 }
 
 // starter are commands of a tool of which the project may bring its own start script.
-func starter(tool, script, build, test string) func(string, string, Facts) []string {
-	return func(check, _ string, f Facts) []string {
+func starter(tool, script, build, test string) func(string, string, Facts) recipe {
+	return func(check, _ string, f Facts) recipe {
 		args := map[string]string{"build": build, "test": test}[check]
 		switch {
 		case args == "":
-			return nil
+			return recipe{}
 		case f.Files[script].Executable:
-			return []string{"./" + script + " " + args}
+			return recipe{command: "./" + script + " " + args}
 		}
-		return []string{tool + " " + args}
+		return recipe{command: tool + " " + args}
 	}
 }
 
-var makeGoal = regexp.MustCompile(`(?m)^(build|lint|test|check)[ \t]*::?([^=:]|$)`)
+var makeGoal = regexp.MustCompile(`(?m)^(build|check|lint|test|typecheck)[ \t]*::?([^=:]|$)`)
 
-func makeGoals(check, text string, _ Facts) []string {
+func makeGoals(check, text string, _ Facts) recipe {
 	var goals []string
 	for _, m := range makeGoal.FindAllStringSubmatch(text, -1) {
 		goals = append(goals, m[1])
 	}
 	switch {
 	case slices.Contains(goals, check):
-		return []string{"make " + check}
+		return recipe{command: "make " + check}
 	case check == "test" && slices.Contains(goals, "check"):
-		return []string{"make check"}
+		return recipe{command: "make check"}
 	}
-	return nil
+	return recipe{}
 }
 
 // scriptsOf reads an object of names and commands out of a JSON text. A value that
@@ -94,48 +113,40 @@ func scriptsOf(text, key string) map[string]string {
 	return all
 }
 
-func nodeScripts(check, text string, f Facts) []string {
+func nodeScripts(check, text string, f Facts) recipe {
 	script := scriptsOf(text, "scripts")[check]
 	if script == "" || strings.Contains(script, "no test specified") { // what npm init writes
-		return nil
+		return recipe{}
 	}
 	for _, lock := range [...][2]string{{"pnpm-lock.yaml", "pnpm"}, {"yarn.lock", "yarn"}, {"bun.lock", "bun"}, {"bun.lockb", "bun"}} {
 		if f.Files[lock[0]].Exists {
-			return []string{lock[1] + " run " + check}
+			return recipe{command: lock[1] + " run " + check}
 		}
 	}
-	return []string{"npm run " + check}
+	return recipe{command: "npm run " + check}
 }
 
-func denoTasks(check, text string, _ Facts) []string {
-	switch {
-	case scriptsOf(text, "tasks")[check] != "":
-		return []string{"deno task " + check}
-	case check == "build":
-		return nil
+func denoTasks(check, text string, f Facts) recipe {
+	if scriptsOf(text, "tasks")[check] != "" {
+		return recipe{command: "deno task " + check}
 	}
-	return []string{"deno " + check}
+	return usual("", "deno lint", "deno test")(check, text, f)
 }
 
-func composerScripts(check, text string, _ Facts) []string {
+func composerScripts(check, text string, _ Facts) recipe {
 	if scriptsOf(text, "scripts")[check] == "" {
-		return nil
+		return recipe{}
 	}
-	return []string{"composer run-script " + check}
+	return recipe{command: "composer run-script " + check}
 }
 
 // python has nothing to build; that all of it compiles is what comes nearest.
-func python(check, text string, f Facts) []string {
-	switch check {
-	case "build":
-		return []string{`python3 -m compileall -q -x '(^|/)([.].*|venv|node_modules)/' .`}
-	case "lint":
-		return []string{"ruff check ."}
-	}
+func python(check, text string, f Facts) recipe {
+	test := "python3 -m unittest"
 	if f.Files["pytest.ini"].Exists || strings.Contains(text, "pytest") {
-		return []string{"pytest -q"}
+		test = "pytest -q"
 	}
-	return []string{"python3 -m unittest"}
+	return usual(`python3 -m compileall -q -x '(^|/)([.].*|venv|node_modules)/' .`, "ruff check .", test)(check, text, f)
 }
 
 // besides are files that say more of an ecosystem.
@@ -158,36 +169,52 @@ type Detection struct {
 func Detect(check string, f Facts) Detection {
 	missing := "no file of the workspace says how to " + check
 	for _, k := range ecosystems {
-		at := slices.IndexFunc(k.files, func(name string) bool { return f.Files[name].Exists && !f.Files[name].Dir })
-		if at < 0 {
-			continue
+		d := k.detect(check, f)
+		if d.Command != "" {
+			return d
 		}
-		for _, command := range k.command(check, f.Texts[k.files[at]], f) {
-			command, needs, _ := strings.Cut(command, " [")
-			if command == "" {
-				continue
-			}
-			program, _, _ := strings.Cut(command, " ")
-			if needs != "" {
-				program = strings.TrimSuffix(needs, "]")
-			}
-			if path, asked := f.Commands[program]; asked && path == "" {
-				missing = fmt.Sprintf("`%s` would be run, but %s is not installed", command, program)
-				continue
-			}
-			return Detection{Command: command, File: k.files[at]}
-		}
+		missing = cmp.Or(d.Missing, missing)
 	}
 	return Detection{Missing: missing}
 }
 
-// markers are the files that are asked for to detect commands.
-func markers() []string {
-	names := slices.Clone(besides)
-	for _, k := range ecosystems {
-		names = append(names, k.files...)
+// detect finds the command of a check for one ecosystem; nothing where the workspace has none of it.
+func (k known) detect(check string, f Facts) Detection {
+	at := slices.IndexFunc(k.files, func(name string) bool { return f.Files[name].Exists && !f.Files[name].Dir })
+	if at < 0 {
+		return Detection{}
 	}
-	return names
+	w := k.command(check, f.Texts[k.files[at]], f)
+	if path, asked := f.Commands[w.program()]; w.command != "" && asked && path == "" {
+		return Detection{Missing: fmt.Sprintf("`%s` would be run, but %s is not installed", w.command, w.program())}
+	}
+	return Detection{Command: w.command, File: k.files[at]}
+}
+
+// wonted are names that projects give to what builds, checks or tests them.
+var wonted = []string{"build", "check", "lint", "test", "typecheck"}
+
+// Commands are all commands that build, check or test a workspace, those of each
+// ecosystem of it, sorted.
+func Commands(f Facts) (all []string) {
+	for _, k := range ecosystems {
+		for _, check := range wonted {
+			if d := k.detect(check, f); d.Command != "" {
+				all = append(all, d.Command)
+			}
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// Detecting is what has to be looked up for [Detect] and [Commands].
+func Detecting() Queries {
+	var own []string
+	for _, k := range ecosystems {
+		own = append(own, k.files...)
+	}
+	return Queries{Files: slices.Concat(besides, own), Texts: own, Commands: programs}
 }
 
 // bare reports whether a check of a loop is to be detected.

@@ -60,7 +60,7 @@ func (d *document) more(facts Facts, asked map[string]bool) Queries {
 	})
 	texts := slices.Sorted(maps.Keys(d.trace.wants))
 	if slices.ContainsFunc(d.plan.Steps, bare) {
-		texts = append(texts, slices.DeleteFunc(markers(), func(name string) bool { return !facts.Files[name].Exists })...)
+		texts = append(texts, slices.DeleteFunc(Detecting().Texts, func(name string) bool { return !facts.Files[name].Exists })...)
 	}
 	return Queries{Files: fresh(files, "f"), Texts: fresh(texts, "t")}
 }
@@ -77,10 +77,10 @@ func (d *document) queries() Queries {
 	calls := map[Call]bool{}
 	worktrees := d.plan.Workspace.Value == inWorktree
 	if slices.ContainsFunc(d.plan.Steps, bare) {
-		for _, name := range markers() {
+		for _, name := range Detecting().Files {
 			q.files[name] = true
 		}
-		for _, name := range programs {
+		for _, name := range Detecting().Commands {
 			q.commands[name] = true
 		}
 	}
