@@ -76,17 +76,18 @@ const (
 
 // Said is what came of it.
 type Said struct {
-	Path     string           `json:"path"`     // the document, as the person would name it
-	Hash     string           `json:"hash"`     // that an approval is bound to
-	Findings []verify.Finding `json:"findings"` // errors and warnings
-	Needs    Need             `json:"needs,omitzero"`
-	Weaker   []string         `json:"weaker,omitempty"`  // where it asks less than before
-	Hazards  []verify.Hazard  `json:"hazards,omitempty"` // what keeps the policy from saying yes
-	Revision *engine.Revision `json:"revision,omitempty"`
-	Already  bool             `json:"already,omitzero"`  // the revision was approved before
-	Proposal bool             `json:"proposal,omitzero"` // the plan's run is unfinished: this is its next revision
-	Kept     bool             `json:"kept,omitzero"`     // sub-plans have changed; the run goes on with those it was approved with
-	Opened   Opened           `json:"opened,omitzero"`
+	Path      string           `json:"path"`     // the document, as the person would name it
+	Hash      string           `json:"hash"`     // that an approval is bound to
+	Findings  []verify.Finding `json:"findings"` // errors and warnings
+	Needs     Need             `json:"needs,omitzero"`
+	Weaker    []string         `json:"weaker,omitempty"`   // where it asks less than before
+	Hazards   []verify.Hazard  `json:"hazards,omitempty"`  // what keeps the policy from saying yes
+	Untrusted bool             `json:"untrusted,omitzero"` // the policy would say yes or no, and nobody has approved the configuration it stands in
+	Revision  *engine.Revision `json:"revision,omitempty"`
+	Already   bool             `json:"already,omitzero"`  // the revision was approved before
+	Proposal  bool             `json:"proposal,omitzero"` // the plan's run is unfinished: this is its next revision
+	Kept      bool             `json:"kept,omitzero"`     // sub-plans have changed; the run goes on with those it was approved with
+	Opened    Opened           `json:"opened,omitzero"`
 }
 
 // Opened is a run that was opened, or taken up.

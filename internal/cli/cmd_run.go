@@ -118,6 +118,9 @@ func (s *session) say(ctx context.Context, q api.Saying, f runFlags) error {
 	if len(said.Hazards) > 0 {
 		a.showHazards(said.Hazards)
 	}
+	if said.Untrusted {
+		a.notice("nobody has approved the configuration of this workspace, so its policy approves nothing; your approval of the plan covers both")
+	}
 	if said.Proposal {
 		return s.sayChange(ctx, q, said, f)
 	}

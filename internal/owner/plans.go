@@ -176,8 +176,8 @@ func (s *saying) approval(ctx context.Context) (*consent, error) {
 	case weaker:
 		s.said.Needs = api.NeedsYes
 	default:
-		if yes := s.byPolicy(s.doc); yes != nil {
-			return yes, nil
+		if yes, err := s.byPolicy(ctx, s.doc); yes != nil || err != nil {
+			return yes, err
 		}
 		s.said.Needs = api.NeedsYes
 	}
@@ -186,17 +186,24 @@ func (s *saying) approval(ctx context.Context) (*consent, error) {
 }
 
 // byPolicy is the yes of the policy; nil where that wants a person's. The answer then
-// says what keeps the plan from being of low risk.
-func (s *saying) byPolicy(doc *api.Document) *consent {
-	switch s.product.Config.Policy.Approve {
-	case "auto":
-		return &consent{by: engine.ByPolicy, why: "policy: approve is auto"}
-	case engine.LowRisk:
-		if s.said.Hazards = doc.Hazards(); len(s.said.Hazards) == 0 {
-			return &consent{by: engine.ByPolicy, why: "policy: approve is low-risk, and every step is of low risk"}
-		}
+// says what keeps the plan from being of low risk. A policy that came with the workspace
+// says nothing before a person has approved the configuration it stands in.
+func (s *saying) byPolicy(ctx context.Context, doc *api.Document) (*consent, error) {
+	policy := s.product.Config.Policy.Approve
+	if policy != engine.Auto && policy != engine.LowRisk {
+		return nil, nil
 	}
-	return nil
+	trusted, err := s.product.Trusted(ctx)
+	if s.said.Untrusted = !trusted; err != nil || !trusted {
+		return nil, err
+	}
+	if policy == engine.Auto {
+		return &consent{by: engine.ByPolicy, why: "policy: approve is auto"}, nil
+	}
+	if s.said.Hazards = doc.Hazards(); len(s.said.Hazards) > 0 {
+		return nil, nil
+	}
+	return &consent{by: engine.ByPolicy, why: "policy: approve is low-risk, and every step is of low risk"}, nil
 }
 
 // openRun records the plan and the yes to it, and opens a run.
@@ -237,7 +244,10 @@ func (s *saying) revise(ctx context.Context, pr *api.Proposal) error {
 	if err := errors.Join(s.matches(), s.able(ctx, c)); err != nil {
 		return err
 	}
-	yes := s.agreed(pr)
+	yes, err := s.agreed(ctx, pr)
+	if err != nil {
+		return err
+	}
 	if yes == nil {
 		s.said.Revision, err = s.product.Propose(ctx, s.host, pr)
 		return err
@@ -249,23 +259,23 @@ func (s *saying) revise(ctx context.Context, pr *api.Proposal) error {
 }
 
 // agreed is the yes to a difference; nil where the answer says what is needed.
-func (s *saying) agreed(pr *api.Proposal) *consent {
+func (s *saying) agreed(ctx context.Context, pr *api.Proposal) (*consent, error) {
 	s.said.Weaker = api.WeakenedLines(pr.Diff)
 	weaker := len(s.said.Weaker) > 0
 	switch said := s.Yes || s.Hash != ""; {
 	case said && (!weaker || s.Weaker):
-		return &consent{s.caller.By, s.Why}
+		return &consent{s.caller.By, s.Why}, nil
 	case said:
 		s.said.Needs = api.NeedsWeaker
-		return nil
+		return nil, nil
 	}
 	if s.product.Config.Policy.Approve == engine.LowRisk && pr.Was != nil && !weaker {
-		if yes := s.byPolicy(pr.Doc); yes != nil {
-			return yes
+		if yes, err := s.byPolicy(ctx, pr.Doc); yes != nil || err != nil {
+			return yes, err
 		}
 	}
 	s.said.Needs = api.NeedsYes
-	return nil
+	return nil, nil
 }
 
 // opening is what the api needs to know of this machine for a run.
