@@ -73,6 +73,10 @@ func (c *Client) Redraft(ctx context.Context, r Redrafting) (Planned, error) {
 	return ask[Planned](ctx, c, "redraft", r)
 }
 
+func (c *Client) Contract(ctx context.Context, q Contracting) (Planned, error) {
+	return ask[Planned](ctx, c, "contract", q)
+}
+
 func (c *Client) Review(ctx context.Context, r Reviewing) (Planned, error) {
 	return ask[Planned](ctx, c, "review", r)
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/plan"
 	"github.com/piton-dev/piton/internal/store"
+	"github.com/piton-dev/piton/internal/verify"
 )
 
 // MaxRequest is how long a request for a plan may be, in bytes.
@@ -67,6 +68,29 @@ type Redrafting struct {
 	Why   string `json:"why"`            // the person's comment
 	Again bool   `json:"again,omitzero"` // even where the journal has the answer to this very question
 	Consent
+}
+
+// Contracting asks for a contract of each step of a plan that nothing can prove.
+type Contracting struct {
+	Name   string `json:"name"` // of the document, as the person names it
+	Source []byte `json:"source"`
+	Again  bool   `json:"again,omitzero"` // even where the journal has the answer to this very question
+	Consent
+}
+
+// Unproven are the ids of the steps that nothing can prove, and what else is wrong with
+// the plan.
+func Unproven(found []verify.Finding) (steps []string, wrong []verify.Finding) {
+	for _, f := range found {
+		switch {
+		case f.Severity != verify.Error:
+		case f.Code == verify.NoProof:
+			steps = append(steps, f.Step)
+		default:
+			wrong = append(wrong, f)
+		}
+	}
+	return steps, wrong
 }
 
 // MaxReviewed is how long a plan may be that a reviewer reads, in bytes.

@@ -20,6 +20,7 @@ type Uses interface {
 	Resume(ctx context.Context, r Resume) (Opened, error)
 	Plan(ctx context.Context, p Planning) (Planned, error)
 	Redraft(ctx context.Context, r Redrafting) (Planned, error)
+	Contract(ctx context.Context, c Contracting) (Planned, error)
 	Review(ctx context.Context, r Reviewing) (Planned, error)
 	Withdraw(ctx context.Context, w Withdrawal) (None, error)
 	Order(ctx context.Context, o Order) (Ordered, error)
@@ -162,7 +163,7 @@ type Collect struct {
 // uses are the use cases by their names on the socket.
 var uses = map[string]use{
 	"run": decoded(Uses.Run), "approve": decoded(Uses.Approve), "reject": decoded(Uses.Reject), "resume": decoded(Uses.Resume),
-	"plan": decoded(Uses.Plan), "review": decoded(Uses.Review), "redraft": decoded(Uses.Redraft), "withdraw": decoded(Uses.Withdraw),
+	"plan": decoded(Uses.Plan), "review": decoded(Uses.Review), "redraft": decoded(Uses.Redraft), "contract": decoded(Uses.Contract), "withdraw": decoded(Uses.Withdraw),
 	"order": decoded(Uses.Order), "answer": decoded(Uses.Answer), "release": decoded(Uses.Release),
 	"archive": decoded(Uses.Archive), "gc": decoded(Uses.Collect), "restore": decoded(Uses.Restore),
 }

@@ -69,23 +69,42 @@ type conversion struct {
 	File   *string     `json:"file"` // null: the text is here
 	Text   *string     `json:"text"`
 	Losses []form.Loss `json:"losses"`
+
+	*contracts // that a planner proposed
+}
+
+// name is what the text is called in messages.
+func (c conversion) name() string {
+	if c.File == nil {
+		return "<stdout>"
+	}
+	return *c.File
 }
 
 // convert writes the plan of a file in a form. Only a plan that can be read
 // without an error is converted: else something would be lost that nobody named.
 // Other errors are converted with it, and said.
 func (a *app) convert(ctx context.Context, verb, path string, source []byte, to form.Form, out string) error {
-	doc := api.Parse(path, source)
-	if !doc.OK() {
-		err := a.refuse(doc)
-		a.notice("fix the errors first: a plan that cannot be read cannot be converted")
+	doc, err := a.converts(path, source)
+	if err != nil {
 		return err
 	}
-	a.showFindings(a.err, api.Serious(doc.Findings))
 	if err := a.showErrors(ctx, path, source); err != nil {
 		return err
 	}
 	return a.putForm(verb, doc.Form, to, out)
+}
+
+// converts reads a plan that is to be converted, and says what is doubtful of it.
+func (a *app) converts(path string, source []byte) (*api.Document, error) {
+	doc := api.Parse(path, source)
+	if !doc.OK() {
+		err := a.refuse(doc)
+		a.notice("fix the errors first: a plan that cannot be read cannot be converted")
+		return nil, err
+	}
+	a.showFindings(a.err, api.Serious(doc.Findings))
+	return doc, nil
 }
 
 // showErrors says what keeps a plan that can be read from running.

@@ -15,8 +15,14 @@ import (
 	"github.com/piton-dev/piton/internal/view"
 )
 
+// importFlags are the flags of import.
+type importFlags struct {
+	out, tag            string
+	propose, again, yes bool
+}
+
 func (a *app) importCmd() *cobra.Command {
-	var out, tag string
+	var f importFlags
 	c := &cobra.Command{
 		Use:   "import FILE...",
 		Short: "Make a Markdown plan of another form, or of a task list",
@@ -27,7 +33,11 @@ Task lists are ` + "`tasks.md`" + ` of Spec Kit, ` + "`tasks.json`" + ` of Task 
 of Beads, issues that ` + "`gh issue view`" + ` or ` + "`gh issue list`" + ` prints as JSON, and any Markdown with a list of
 tasks. Ids and dependencies are kept. Status, priority and labels become text beside the step. Nothing
 in a task list becomes a contract: add one to each step. Several files of Backlog.md, Beads or GitHub
-make one plan.`,
+make one plan.
+
+With --propose-contracts the configured planner proposes a contract for each step that nothing can
+prove. The contracts are tried before the work, as those of ` + "`piton plan`" + ` are. Each says in its first line
+that it is proposed; read it before you approve the plan. Nothing else of the plan changes.`,
 		Example: "  piton import plan.yaml -o plans/fix.md\n  piton import specs/001-login/tasks.md -o plans/login.md\n  piton import .taskmaster/tasks/tasks.json --tag master\n  piton import backlog/tasks/*.md\n" +
 			"  gh issue view 42 --json number,title,body,labels,state,url | piton import -",
 		Args: cobra.MinimumNArgs(1),
@@ -37,26 +47,34 @@ make one plan.`,
 				return err
 			}
 			switch kind := tasklist.Of(files[0].Source); {
-			case kind != "" && tag != "" && kind != tasklist.TaskMaster:
+			case (f.again || f.yes) && !f.propose:
+				return usage(c, errors.New("--again and --yes need --propose-contracts: without it nobody is asked"))
+			case kind != "" && f.tag != "" && kind != tasklist.TaskMaster:
 				return usage(c, errors.New("--tag is for Task Master: "+files[0].Name+" is of "+string(kind)))
 			case kind != "" || len(files[0].Source) > plan.MaxBytes:
-				return a.importTasks(c.Context(), files, tag, out)
+				return a.importTasks(c.Context(), files, f)
 			case len(files) > 1:
 				return usage(c, errors.New("several files make one plan only if they are task lists; "+files[0].Name+" is none"))
-			case tag != "":
+			case f.tag != "":
 				return usage(c, errors.New("--tag is for Task Master: "+files[0].Name+" is no task list"))
 			}
-			if f := files[0]; neither(f.Source) {
-				return a.noList(&tasklist.Bad{Name: f.Name, Problems: []plan.Problem{{
+			if neither(files[0].Source) {
+				return a.noList(&tasklist.Bad{Name: files[0].Name, Problems: []plan.Problem{{
 					Pos: plan.Pos{Line: 1, Column: 1}, Severity: plan.Error, Code: plan.NotAPlan,
 					Message: "this is neither a plan nor a task list that Piton knows", Hint: "piton import --help names those that it knows",
 				}}})
 			}
-			return a.convert(c.Context(), "import", files[0].Name, files[0].Source, form.Markdown, out)
+			if f.propose {
+				return a.importWithContracts(c.Context(), files[0], f)
+			}
+			return a.convert(c.Context(), "import", files[0].Name, files[0].Source, form.Markdown, f.out)
 		},
 	}
-	c.Flags().StringVarP(&out, "output", "o", "", "write a new file instead of printing")
-	c.Flags().StringVar(&tag, "tag", "", "the list of Task Master to take (default master)")
+	c.Flags().StringVarP(&f.out, "output", "o", "", "write a new file instead of printing")
+	c.Flags().StringVar(&f.tag, "tag", "", "the list of Task Master to take (default master)")
+	c.Flags().BoolVar(&f.propose, "propose-contracts", false, "have the planner propose contracts for steps that nothing can prove")
+	c.Flags().BoolVar(&f.again, "again", false, "ask the planner even if the journal has its answer to this question")
+	c.Flags().BoolVarP(&f.yes, "yes", "y", false, "approve the configuration of this workspace, which says who is asked")
 	return c
 }
 
@@ -82,23 +100,23 @@ func (a *app) files(paths []string) ([]tasklist.File, error) {
 
 // importTasks makes a plan of task lists. It says what keeps the plan from running: at
 // least that no task has a contract.
-func (a *app) importTasks(ctx context.Context, files []tasklist.File, tag, out string) error {
-	made, err := tasklist.Read(files, tag)
+func (a *app) importTasks(ctx context.Context, files []tasklist.File, f importFlags) error {
+	made, err := tasklist.Read(files, f.tag)
 	if bad, ok := errors.AsType[*tasklist.Bad](err); ok {
 		return a.noList(bad)
 	}
 	if err != nil {
 		return err
 	}
-	name := out
-	if name == "" {
-		name = "<stdout>"
+	from := strings.ToLower(strings.ReplaceAll(string(made.Kind), " ", "-"))
+	c := conversion{From: from, To: form.Markdown, File: view.OrNull(f.out), Losses: view.List(made.Losses)}
+	if f.propose {
+		return a.withContracts(ctx, c, made.Text, f)
 	}
-	if err := a.showErrors(ctx, name, made.Text); err != nil {
+	if err := a.showErrors(ctx, c.name(), made.Text); err != nil {
 		return err
 	}
-	from := strings.ToLower(strings.ReplaceAll(string(made.Kind), " ", "-"))
-	return a.putText("import", conversion{From: from, To: form.Markdown, File: view.OrNull(out), Losses: view.List(made.Losses)}, made.Text)
+	return a.putText("import", c, made.Text)
 }
 
 // noList says why a file is no task list.

@@ -268,17 +268,23 @@ func (s *session) drawn(ctx context.Context, row engine.ErrandRow) error {
 
 // outcome is what a planner answered, which is a plan.
 func (s *session) outcome(ctx context.Context, row engine.ErrandRow) (out planner.Outcome, err error) {
-	if row.Ended.Output != "" {
-		body, err := s.Store.Object(ctx, row.Ended.Output)
-		if err == nil {
-			err = json.Unmarshal(body, &out)
-		}
-		if err != nil {
-			return out, fmt.Errorf("read what the planner answered: %w", err)
-		}
+	if out, err = s.answer(ctx, row); err == nil && out.Source == nil {
+		err = noPlan(row.Ended)
 	}
-	if out.Source == nil {
-		return out, noPlan(row.Ended)
+	return out, err
+}
+
+// answer is what a planner answered.
+func (s *session) answer(ctx context.Context, row engine.ErrandRow) (out planner.Outcome, err error) {
+	if row.Ended.Output == "" {
+		return out, nil
+	}
+	body, err := s.Store.Object(ctx, row.Ended.Output)
+	if err == nil {
+		err = json.Unmarshal(body, &out)
+	}
+	if err != nil {
+		return out, fmt.Errorf("read what the planner answered: %w", err)
 	}
 	return out, nil
 }

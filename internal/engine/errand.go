@@ -15,7 +15,10 @@ type ErrandAsked struct {
 	Source  string   `json:"source,omitempty"` // object: the text of the plan that it is about
 	Step    string   `json:"step,omitempty"`   // the only one that may change of that
 	Why     string   `json:"why,omitempty"`    // it is to change, in a person's words
-	Intent  string   `json:"intent,omitempty"` // that it is for
+	// Contracts are the steps of that which get one. Nothing else of it may change, and no
+	// revision comes of it.
+	Contracts []string `json:"contracts,omitempty"`
+	Intent    string   `json:"intent,omitempty"` // that it is for
 	// Path is that of the document which is to have the plan; of a directory, with a
 	// slash at its end, where the plan's title names it; "" for none.
 	Path   string `json:"path,omitempty"`

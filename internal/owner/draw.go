@@ -16,6 +16,7 @@ import (
 	"github.com/piton-dev/piton/internal/effect"
 	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/model"
+	"github.com/piton-dev/piton/internal/plan"
 	"github.com/piton-dev/piton/internal/planner"
 	"github.com/piton-dev/piton/internal/probe"
 	"github.com/piton-dev/piton/internal/prompt"
@@ -33,7 +34,7 @@ func (u *uses) Plan(ctx context.Context, q api.Planning) (api.Planned, error) {
 	m := p.Config.Planner
 	switch {
 	case m.None():
-		return api.Planned{}, noPlanner()
+		return api.Planned{}, noPlanner("nobody can make a plan of a request", "piton new makes a plan to fill in")
 	case strings.TrimSpace(q.Request) == "":
 		return api.Planned{}, &api.Problem{Code: api.Invalid, Message: "the request is empty", Hint: `say what is wanted: piton plan "Fix the login timeout"`}
 	case len(q.Request) > api.MaxRequest:
@@ -57,9 +58,7 @@ func (u *uses) Plan(ctx context.Context, q api.Planning) (api.Planned, error) {
 // ask has a question put to a model as an errand, unless nobody has approved the
 // configuration that names it.
 func (u *uses) ask(ctx context.Context, p *api.Product, m config.Model, q api.Question, yes api.Consent) (planned api.Planned, err error) {
-	if planned.Who = fmt.Sprintf("agent %q", m.Agent); m.Agent == "" {
-		planned.Who = fmt.Sprintf("model %q", m.Model)
-	}
+	planned.Who = whoIs(m)
 	if trusted, err := u.trusted(ctx, p, yes); err != nil || !trusted {
 		planned.Needs = api.NeedsYes
 		return planned, err
@@ -68,10 +67,19 @@ func (u *uses) ask(ctx context.Context, p *api.Product, m config.Model, q api.Qu
 	return planned, err
 }
 
-func noPlanner() error {
+// whoIs says for people who is asked.
+func whoIs(m config.Model) string {
+	if m.Agent != "" {
+		return fmt.Sprintf("agent %q", m.Agent)
+	}
+	return fmt.Sprintf("model %q", m.Model)
+}
+
+// noPlanner says what nobody can do, how to name somebody, and what can be done without.
+func noPlanner(without, instead string) error {
 	return &api.Problem{
-		Code: api.Invalid, Message: "no planner is configured, so nobody can make a plan of a request",
-		Hint: "in .piton/config.yaml, name an agent, as in `planner: {agent: coder}`, or a model, as in `planner: {api: openai, base_url: \"http://127.0.0.1:11434/v1\", model: qwen3}`; piton new makes a plan to fill in",
+		Code: api.Invalid, Message: "no planner is configured, so " + without,
+		Hint: "in .piton/config.yaml, name an agent, as in `planner: {agent: coder}`, or a model, as in `planner: {api: openai, base_url: \"http://127.0.0.1:11434/v1\", model: qwen3}`; " + instead,
 	}
 }
 
@@ -254,8 +262,9 @@ func (o *Owner) drawn(ctx context.Context, p *api.Product, e engine.Effect, r ef
 		Ask: ask, Prompt: string(text), Dir: o.cfg.Place.Dir, Log: filepath.Join(o.cfg.Place.State, log),
 		Judges: []planner.Judge{verifies(p), tries(p, o.world(), environ)},
 	}
+	var was *plan.Plan
 	if row.Asked.Source != "" {
-		if job.Judges, err = o.redraftJudges(ctx, row.Asked, job.Judges); err != nil {
+		if was, job.Judges, err = o.redraftJudges(ctx, row.Asked, job.Judges); err != nil {
 			return in, nil, err
 		}
 	}
@@ -267,6 +276,9 @@ func (o *Owner) drawn(ctx context.Context, p *api.Product, e engine.Effect, r ef
 	if err != nil || ctx.Err() != nil {
 		return in, nil, errors.Join(err, ctx.Err())
 	}
+	if len(row.Asked.Contracts) > 0 {
+		out = contracted(ctx, p, was, row.Asked.Contracts, out)
+	}
 	body, err := json.Marshal(out)
 	if err != nil {
 		return in, nil, err
@@ -275,7 +287,7 @@ func (o *Owner) drawn(ctx context.Context, p *api.Product, e engine.Effect, r ef
 		How: out.How, Reason: out.Ended, Ms: o.cfg.Now().Sub(began).Milliseconds(), Usage: out.Usage, Log: log, Output: store.NewObject(body).Hash,
 	}}
 	bodies = append(bodies, body)
-	if out.Source == nil || row.Asked.Source != "" && !out.OK() {
+	if out.Source == nil || row.Asked.Source != "" && !out.OK() || len(row.Asked.Contracts) > 0 {
 		return in, bodies, nil
 	}
 	draft, objects, err := p.Drawn(ctx, row.Asked, out.Source, out.Reasoning, out.Changes)

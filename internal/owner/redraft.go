@@ -25,7 +25,7 @@ func (u *uses) Redraft(ctx context.Context, q api.Redrafting) (api.Planned, erro
 	m := p.Config.Planner
 	switch {
 	case m.None():
-		return api.Planned{}, noPlanner()
+		return api.Planned{}, noPlanner("nobody can change the plan as you say", "or change it yourself")
 	case strings.TrimSpace(q.Why) == "":
 		return api.Planned{}, &api.Problem{Code: api.Invalid, Message: "what is to be otherwise is not said", Hint: `say it: --why "use the new API"`}
 	case len(q.Why) > api.MaxRequest:
@@ -79,25 +79,30 @@ func redraftable(doc *api.Document, q api.Redrafting) (step string, err error) {
 	return doc.Plan.Steps[found[0]].ID.Value, nil
 }
 
-// redraftJudges look first whether an answer changes something, and only what it may.
-func (o *Owner) redraftJudges(ctx context.Context, asked engine.ErrandAsked, others []planner.Judge) ([]planner.Judge, error) {
+// redraftJudges look first whether an answer changes something, and only what it may, of
+// the plan that was.
+func (o *Owner) redraftJudges(ctx context.Context, asked engine.ErrandAsked, others []planner.Judge) (was *plan.Plan, judges []planner.Judge, err error) {
 	source, err := o.store.Object(ctx, asked.Source)
 	if err != nil {
-		return nil, fmt.Errorf("read the plan: %w", err)
+		return nil, nil, fmt.Errorf("read the plan: %w", err)
 	}
-	was := api.Parse(asked.Path, source).Plan
+	was = api.Parse(asked.Path, source).Plan
 	if was == nil {
-		return nil, fmt.Errorf("this version cannot read the text of %s", asked.Path)
+		return nil, nil, fmt.Errorf("this version cannot read the text of %s", asked.Path)
 	}
 	first := func(_ context.Context, text []byte) ([]verify.Finding, bool, error) {
 		is := api.Parse(planner.Name, text).Plan
 		if is == nil {
 			return nil, false, nil // the next judge says why
 		}
+		if len(asked.Contracts) > 0 {
+			found := oversteps(was, is, asked.Contracts)
+			return found, len(found) > 0, nil
+		}
 		found := strays(was, is, asked.Step)
 		return found, len(found) > 0, nil
 	}
-	return append([]planner.Judge{first}, others...), nil
+	return was, append([]planner.Judge{first}, others...), nil
 }
 
 // strays are what a text changes that it may not: nothing where a step is named may

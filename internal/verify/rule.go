@@ -31,6 +31,9 @@ type Rule struct {
 	check func(*pass)        // judges the plan as a whole; one that visits all steps reads a long plan from memory once more
 }
 
+// NoProof is the id of the rule that a step needs something that can prove it.
+const NoProof = "PT020"
+
 // judges are the rules that judge a plan, by id, without what people read.
 func judges() []Rule {
 	return []Rule{
@@ -39,7 +42,7 @@ func judges() []Rule {
 		{ID: "PT012", Severity: Error, check: checkCycle},
 		{ID: "PT013", Severity: Warning, step: checkTemplate},
 		{ID: "PT014", Severity: Error, step: checkNotYet},
-		{ID: "PT020", Severity: Error, step: checkNoProof},
+		{ID: NoProof, Severity: Error, step: checkNoProof},
 		{ID: "PT021", Severity: Error, step: checkShellSyntax, check: checkPlanShellSyntax},
 		{ID: "PT022", Severity: Error, step: checkCannotFail},
 		{ID: "PT023", Severity: Error, step: checkCannotPass},
