@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -62,9 +63,21 @@ func (s *session) do(ctx context.Context, request string, f doFlags) error {
 	if err != nil {
 		return err
 	}
-	path, err := writeOnce(filepath.Join(s.Place.Dir, "plans"), text)
+	path, there, err := fileFor(filepath.Join(s.Place.Dir, "plans"), text)
+	if err == nil {
+		err = stays(s.Place.Dir, path)
+	}
 	if err != nil {
 		return err
+	}
+	path = nearName(path)
+	if doc := s.Verify(ctx, path, text); !doc.OK() {
+		return s.app.unwritten(doc)
+	}
+	if !there {
+		if err := writeNew(path, text); err != nil {
+			return err
+		}
 	}
 	s.app.notice("wrote %s", path)
 	return s.say(ctx, api.Saying{Word: path, Yes: f.yes, Unsealed: f.unsealed}, f.runFlags)
@@ -96,21 +109,61 @@ func oneStep(request, check, agent string) ([]byte, error) {
 	return text, nil
 }
 
-// writeOnce writes a plan to a file of its own, named by its title, unless a file of that
-// name has this very text.
-func writeOnce(dir string, text []byte) (string, error) {
+// unwritten says why a plan is not even written.
+func (a *app) unwritten(doc *api.Document) error {
+	if a.json {
+		return a.refuse(doc)
+	}
+	a.showFindings(a.err, api.Serious(doc.Findings))
+	a.notice("nothing was written")
+	return ended(exitPlan)
+}
+
+// fileFor is the file that a plan is to have, named by its title. It is there where a
+// file of that name has this very text.
+func fileFor(dir string, text []byte) (path string, there bool, err error) {
 	p, _ := plan.Parse("", text)
 	base := filepath.Join(dir, plan.Slug(p.Title.Value))
-	for n, path := 2, base+".md"; ; n++ {
+	path = base + ".md"
+	for n := 2; ; n++ {
 		have, err := durable.ReadFile(path, plan.MaxBytes)
 		switch {
-		case errors.Is(err, fs.ErrNotExist):
-			return nearName(path), writeNew(path, text)
-		case err != nil && !errors.Is(err, durable.ErrNotText):
-			return "", faulty(err)
+		case errors.Is(err, fs.ErrNotExist) && !isThere(path):
+			return path, false, nil
+		case err != nil && !errors.Is(err, durable.ErrNotText) && !errors.Is(err, fs.ErrNotExist):
+			return "", false, faulty(err)
 		case err == nil && bytes.Equal(have, text):
-			return nearName(path), nil
+			return path, true, nil
 		}
 		path = fmt.Sprintf("%s-%d.md", base, n)
 	}
+}
+
+func isThere(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
+
+// stays refuses a file of the workspace whose directory is a link out of it: what lies
+// there is none of this workspace's plans.
+func stays(workspace, path string) error {
+	if rel, err := filepath.Rel(workspace, path); err != nil || !filepath.IsLocal(rel) {
+		return nil // the person named a file elsewhere
+	}
+	for dir := filepath.Dir(path); dir != workspace; dir = filepath.Dir(dir) {
+		if !isThere(dir) {
+			continue // it is made
+		}
+		real, err := filepath.EvalSymlinks(dir)
+		if err == nil {
+			if rel, err := filepath.Rel(workspace, real); err == nil && filepath.IsLocal(rel) {
+				return nil
+			}
+		}
+		return &api.Problem{
+			Code: api.Invalid, Message: fmt.Sprintf("%s is a link that leads out of the workspace, so no plan is written there", nearName(dir)),
+			Hint: "make it a directory, or write the plan to another file with -o",
+		}
+	}
+	return nil
 }

@@ -77,7 +77,11 @@ func (a *app) newPlan(title string, f newFlags) error {
 	}
 	out := f.out
 	if out == "" && isTerminal(a.out) && !a.json {
-		out = nearName(filepath.Join(place.Dir, "plans", plan.Slug(title)+".md"))
+		out = filepath.Join(place.Dir, "plans", plan.Slug(title)+".md")
+		if err := stays(place.Dir, out); err != nil {
+			return err
+		}
+		out = nearName(out)
 	}
 	if out == "" || out == "-" {
 		return a.printNew(text)

@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"strings"
 	"syscall"
 
@@ -123,6 +124,9 @@ func (s *session) plan(ctx context.Context, q asked, f planFlags) error {
 	case path == "-":
 		path = ""
 	case path == "" && isTerminal(a.out) && !a.json:
+		if err := stays(s.Place.Dir, filepath.Join(s.Place.Dir, "plans", "x")); err != nil {
+			return err
+		}
 		path = nearName(s.Place.Dir) + "/plans/"
 	case path != "":
 		if _, err := os.Lstat(path); err == nil {
@@ -310,6 +314,9 @@ func (s *session) writeDrawn(ctx context.Context, row engine.ErrandRow, source [
 	}
 	path, err := s.Document(ctx, row.Plan)
 	if err != nil {
+		return "", err
+	}
+	if err := stays(s.Place.Dir, path); err != nil {
 		return "", err
 	}
 	path = nearName(path)
