@@ -1,7 +1,10 @@
 package api_test
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"iter"
 	"os"
 	"path/filepath"
 	"strings"
@@ -44,8 +47,8 @@ func TestChanged(t *testing.T) {
 			}
 			p := &api.Product{Place: api.Place{Dir: dir}}
 			head := engine.HeadRow{Run: "r", Path: "plan.md", PlanHash: hash, Source: test.source}
-			if got := p.Changed(head); got != test.changed {
-				t.Errorf("changed: %v, want %v", got, test.changed)
+			if got, err := p.Changed(t.Context(), head); got != test.changed || err != nil {
+				t.Errorf("changed: %v, want %v (%v)", got, test.changed, err)
 			}
 		})
 	}
@@ -61,7 +64,30 @@ func TestUnchangedIsNotParsed(t *testing.T) {
 	}
 	p := &api.Product{Place: api.Place{Dir: dir}}
 	head := engine.HeadRow{Run: "r", Path: "plan.md", PlanHash: "h", Source: store.NewObject([]byte(text)).Hash}
-	if n := testing.AllocsPerRun(5, func() { p.Changed(head) }); n > 100 {
+	if n := testing.AllocsPerRun(5, func() { p.Changed(t.Context(), head) }); n > 100 {
 		t.Errorf("%.0f allocations for a document of 1,000 steps that nobody changed", n)
+	}
+}
+
+type unreadable struct{ store.Store }
+
+func (unreadable) Read(context.Context, string, uint64) iter.Seq2[engine.Record, error] {
+	return func(yield func(engine.Record, error) bool) { yield(engine.Record{}, errors.ErrUnsupported) }
+}
+
+// Where the journal cannot say where a document lies now, the place that it had once is
+// not taken for that.
+func TestDocumentOfAJournalThatCannotBeRead(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "plan.md"), []byte(planOf(3, "draft", "")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p := &api.Product{Place: api.Place{Dir: dir}, Store: unreadable{}}
+	head := engine.HeadRow{Run: "r", Stream: "t-x", Path: "plan.md", PlanHash: "h"}
+	if changed, err := p.Changed(t.Context(), head); changed || !errors.Is(err, errors.ErrUnsupported) {
+		t.Errorf("%v, %v", changed, err)
+	}
+	if file, err := p.File(t.Context(), head); !errors.Is(err, errors.ErrUnsupported) {
+		t.Errorf("%s, %v", file, err)
 	}
 }

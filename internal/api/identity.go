@@ -87,16 +87,16 @@ func (p *Product) named(ctx context.Context, word string) (*engine.Revision, eng
 func intentOf(task string) string { return "i-" + strings.TrimPrefix(task, "t-") }
 
 // documentOf is the path of the document of a run's plan, as it was last recorded.
-func (p *Product) documentOf(head engine.HeadRow) string {
+func (p *Product) documentOf(ctx context.Context, head engine.HeadRow) (string, error) {
 	if head.Stream == "" || head.Parent.Task != "" {
-		return head.Path
+		return head.Path, nil
 	}
-	w, err := p.workspace(context.Background())
+	w, err := p.workspace(ctx)
 	if err != nil {
-		return head.Path
+		return "", err
 	}
 	if r, ok := w.Head(intentOf(head.Stream)); ok {
-		return r.Drafted.Path
+		return r.Drafted.Path, nil
 	}
-	return head.Path
+	return head.Path, nil
 }

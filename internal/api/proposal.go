@@ -42,20 +42,24 @@ func (p *Proposal) Summary() string {
 
 // Changed reports whether the plan document of a run is another text now. A file that
 // is gone, or no plan any more, is no other text of it.
-func (p *Product) Changed(head engine.HeadRow) bool {
-	_, changed := p.changed(head)
-	return changed
+func (p *Product) Changed(ctx context.Context, head engine.HeadRow) (bool, error) {
+	_, source, err := p.changed(ctx, head)
+	return source != nil, err
 }
 
-func (p *Product) changed(head engine.HeadRow) ([]byte, bool) {
+// changed is the document of a run and its text, which is nil where that is no other.
+func (p *Product) changed(ctx context.Context, head engine.HeadRow) (file string, source []byte, err error) {
 	if !revisable(head) {
-		return nil, false
+		return "", nil, nil
 	}
-	source, err := ReadPlan(p.File(head))
-	if err != nil || store.NewObject(source).Hash == head.Source {
-		return nil, false // the very bytes need no reading: that takes long for a large plan
+	if file, err = p.File(ctx, head); err != nil {
+		return "", nil, err
 	}
-	return source, differs(head, Parse(head.Path, source))
+	source, unread := ReadPlan(file)
+	if unread != nil || store.NewObject(source).Hash == head.Source || !differs(head, Parse(head.Path, source)) {
+		return file, nil, nil // the very bytes need no reading: that takes long for a large plan
+	}
+	return file, source, nil
 }
 
 // revisable reports whether a run can go on with another text.
@@ -68,7 +72,10 @@ func differs(head engine.HeadRow, d *Document) bool {
 }
 
 // File is where the plan document of a run lies: it may have been moved since.
-func (p *Product) File(head engine.HeadRow) string { return p.file(p.documentOf(head)) }
+func (p *Product) File(ctx context.Context, head engine.HeadRow) (string, error) {
+	rel, err := p.documentOf(ctx, head)
+	return p.file(rel), err
+}
 
 // file is where a document of the journal lies.
 func (p *Product) file(path string) string {
@@ -104,11 +111,11 @@ func (p *Product) within(path string) bool {
 // Proposal reads what a run's plan document proposes, nil if it is the text of
 // the run, or if somebody said no to this one.
 func (p *Product) Proposal(ctx context.Context, head engine.HeadRow) (*Proposal, error) {
-	source, changed := p.changed(head)
-	if !changed {
-		return nil, nil
+	file, source, err := p.changed(ctx, head)
+	if err != nil || source == nil {
+		return nil, err
 	}
-	return p.proposal(ctx, head, func(k kin) *Document { return p.verify(ctx, p.near(p.File(head)), source, k) })
+	return p.proposal(ctx, head, func(k kin) *Document { return p.verify(ctx, p.near(file), source, k) })
 }
 
 // ProposalOf is what a document proposes for the newest run of its plan; nil for

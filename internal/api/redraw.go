@@ -22,7 +22,10 @@ type Redrawn struct {
 // document of the run is not looked at. It is nil for a text to which somebody said
 // no last.
 func (p *Product) Redraft(ctx context.Context, head engine.HeadRow, source []byte) (*Proposal, error) {
-	rel := p.documentOf(head)
+	rel, err := p.documentOf(ctx, head)
+	if err != nil {
+		return nil, err
+	}
 	if d := Parse(rel, source); d.Plan == nil {
 		return &Proposal{Head: head, Doc: d}, nil
 	}

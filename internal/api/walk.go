@@ -125,7 +125,7 @@ func (p *Product) Restoring(ctx context.Context, q Restore) (Restoring, error) {
 		hash = r.Doc.Plan.Hash()
 	}
 	if hash != q.Seen && hash != r.To.Drafted.Hash || r.Doc != nil && r.Doc.Plan == nil {
-		return r, &Problem{Code: Conflict, Message: q.Path + " was changed meanwhile" + p.differs(r.Doc, all), Hint: "look at it again: piton diff shows the changes"}
+		return r, &Problem{Code: Conflict, Message: q.Path + " was changed meanwhile" + p.differs(ctx, r.Doc, all), Hint: "look at it again: piton diff shows the changes"}
 	}
 	for _, e := range all {
 		if e.Drafted.Hash == hash {
@@ -134,7 +134,7 @@ func (p *Product) Restoring(ctx context.Context, q Restore) (Restoring, error) {
 	}
 	if r.Doc != nil && r.Was == nil && !r.Doc.OK() {
 		return r, &Problem{
-			Code: Invalid, Message: fmt.Sprintf("%s has a text that was never recorded%s, and it does not verify, so it cannot be kept", q.Path, p.differs(r.Doc, all)),
+			Code: Invalid, Message: fmt.Sprintf("%s has a text that was never recorded%s, and it does not verify, so it cannot be kept", q.Path, p.differs(ctx, r.Doc, all)),
 			Hint: "piton verify " + q.Path + " says why; or move the file away, and the newest recorded text takes its place",
 		}
 	}
@@ -142,12 +142,12 @@ func (p *Product) Restoring(ctx context.Context, q Restore) (Restoring, error) {
 }
 
 // differs says what a document differs in from the newest of its revisions.
-func (p *Product) differs(d *Document, all []Entry) string {
+func (p *Product) differs(ctx context.Context, d *Document, all []Entry) string {
 	newest := all[len(all)-1]
 	if d == nil || d.Plan == nil {
 		return ""
 	}
-	diff := p.since(context.Background(), newest.Revision, d)
+	diff := p.since(ctx, newest.Revision, d)
 	if diff == nil {
 		return ""
 	}

@@ -69,7 +69,11 @@ func (p *Product) Compared(ctx context.Context, words []string) (one, two Text, 
 	if err != nil {
 		return one, two, err
 	}
-	return p.texts(ctx, fmt.Sprintf("%s@%d", head.Run, head.Version), p.File(head))
+	file, err := p.File(ctx, head)
+	if err != nil {
+		return one, two, err
+	}
+	return p.texts(ctx, fmt.Sprintf("%s@%d", head.Run, head.Version), file)
 }
 
 func (p *Product) texts(ctx context.Context, first, second string) (one, two Text, err error) {

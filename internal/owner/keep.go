@@ -53,7 +53,11 @@ func (o *Owner) project(head engine.HeadRow, env []string, write func(path strin
 	if err != nil || p.Config.Policy.Mark != "end" || head.Path == "" {
 		return
 	}
-	if err := write(p.File(head)); err != nil {
+	file, err := p.File(context.Background(), head)
+	if err == nil {
+		err = write(file)
+	}
+	if err != nil {
 		o.say("%s keeps its marks as they are: %v", head.Path, err)
 	}
 }

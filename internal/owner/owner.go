@@ -50,7 +50,7 @@ type Owner struct {
 // Serve owns the workspace until there is nothing left to do. It calls ready when
 // requests can come. It fails with [store.ErrOwned] where somebody else owns it.
 func Serve(ctx context.Context, c Config, ready func()) error {
-	o := &Owner{cfg: c, carried: map[string]*carrying{}, ending: map[string]chan struct{}{}, shower: shower{told: map[string]*showing{}}}
+	o := &Owner{cfg: c, carried: map[string]*carrying{}, ending: map[string]chan struct{}{}, shower: newShower()}
 	err := o.open(ctx)
 	if err == nil {
 		ready()
@@ -94,6 +94,7 @@ func (o *Owner) open(ctx context.Context) (err error) {
 func (o *Owner) loop(ctx context.Context) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
+	defer close(o.shower.leave)
 	go o.lookout(ctx, stop)
 	o.showNewest(ctx)
 	o.chore(func() {
@@ -114,6 +115,9 @@ func (o *Owner) idle(t run.Traffic) bool {
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	if o.chores == 1 {
+		o.shower.wake() // a rest alone is no reason to stay
+	}
 	return o.chores == 0
 }
 

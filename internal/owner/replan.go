@@ -287,7 +287,11 @@ func (o *Owner) rewrite(stream string, tell bool) {
 		o.say("%s does not show revision %d: %v", now.Path, now.Version, err)
 		return
 	}
-	written, err := project.Rewrite(o.cfg.Place.State, p.File(engine.HeadRow{Stream: stream, Path: now.Path}), hashes, r.Answered, text)
+	file, err := p.File(ctx, engine.HeadRow{Stream: stream, Path: now.Path})
+	written := false
+	if err == nil {
+		written, err = project.Rewrite(o.cfg.Place.State, file, hashes, r.Answered, text)
+	}
 	switch {
 	case err != nil:
 		o.say("%s does not show revision %d: %v", now.Path, now.Version, err)

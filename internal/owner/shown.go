@@ -19,9 +19,12 @@ type shower struct {
 	mu      sync.Mutex
 	stale   map[string]bool // streams with news
 	working bool
+	resting bool
+	hurry   chan struct{} // ends a rest: nobody waits for anything else
+	leave   chan struct{} // closed when the owner ends
 
 	writing sync.Mutex
-	told    map[string]*showing // by stream
+	told    map[string]*showing // by stream, of runs that have not ended
 	rest    time.Time           // until when it rests
 	failed  string              // what it said last of a failure
 }
@@ -37,6 +40,10 @@ const (
 	restDebt   = 500 * time.Millisecond // of rest that it may owe: small plans are shown at once
 	shownBytes = 4 << 10                // of what a step put out
 )
+
+func newShower() shower {
+	return shower{told: map[string]*showing{}, hurry: make(chan struct{}, 1), leave: make(chan struct{})}
+}
 
 // follow takes note of records. Runs that carry out steps of others have no files.
 func (o *Owner) follow(records []engine.Record) {
@@ -67,11 +74,56 @@ func (o *Owner) showAll() {
 		if !ok {
 			return
 		}
-		o.shower.writing.Lock()
-		rest := time.Until(o.shower.rest.Add(-restDebt))
-		o.shower.writing.Unlock()
-		time.Sleep(rest)
+		if !o.shower.pause(o.host.Nudge) {
+			return // the next owner writes them
+		}
 		o.showRun(stream)
+	}
+}
+
+// pause rests for as long as is due, or until nothing else keeps the owner, which looks
+// when it is nudged. It reports whether that goes on.
+func (s *shower) pause(nudge func()) bool {
+	s.writing.Lock()
+	due := time.Until(s.rest.Add(-restDebt))
+	s.writing.Unlock()
+	if due <= 0 {
+		return true
+	}
+	rest := time.NewTimer(due)
+	defer rest.Stop()
+	s.rests(true)
+	defer s.rests(false)
+	nudge()
+	select {
+	case <-rest.C:
+		return true
+	case <-s.hurry:
+		return true
+	case <-s.leave:
+		return false
+	}
+}
+
+func (s *shower) rests(is bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.resting = is
+	select {
+	case <-s.hurry: // of the rest before
+	default:
+	}
+}
+
+// wake ends a rest, if there is one.
+func (s *shower) wake() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.resting {
+		select {
+		case s.hurry <- struct{}{}:
+		default: // it is told already
+		}
 	}
 }
 
@@ -138,6 +190,9 @@ func (o *Owner) writeRun(ctx context.Context, stream string) error {
 		return err
 	}
 	at.Deeds, at.Current = at.tale.Deeds, len(newest) == 1 && newest[0].Run == head.Run
+	if head.Ended {
+		defer delete(o.shower.told, stream) // what is kept of it is for what it does next
+	}
 	return project.Files(o.cfg.Place.Dir, at.Recorded)
 }
 

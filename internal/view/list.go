@@ -50,7 +50,12 @@ func (r Reader) List(ctx context.Context, l Listing) (found Listed, err error) {
 	}
 	found.Heads = Families(found.Heads)
 	for _, h := range found.Heads {
-		found.Changed[h.Run] = !h.Ended && r.Changed(h)
+		if h.Ended {
+			continue
+		}
+		if found.Changed[h.Run], err = r.Changed(ctx, h); err != nil {
+			return found, err
+		}
 	}
 	return found, nil
 }
