@@ -30,10 +30,10 @@ func (a *app) importCmd() *cobra.Command {
 in Markdown. The form is known by the content. What Markdown cannot hold is listed.
 
 Task lists are ` + "`tasks.md`" + ` of Spec Kit, ` + "`tasks.json`" + ` of Task Master, task files of Backlog.md, exports
-of Beads, issues that ` + "`gh issue view`" + ` or ` + "`gh issue list`" + ` prints as JSON, and any Markdown with a list of
-tasks. Ids and dependencies are kept. Status, priority and labels become text beside the step. Nothing
-in a task list becomes a contract: add one to each step. Several files of Backlog.md, Beads or GitHub
-make one plan.
+of Beads, issues that ` + "`gh issue view`" + `, ` + "`gh issue list`" + ` or the same of ` + "`glab`" + ` prints as JSON, and any
+Markdown with a list of tasks. Ids and dependencies are kept. Status, priority and labels become text
+beside the step. Nothing in a task list becomes a contract: add one to each step. Several files of
+Backlog.md, Beads, GitHub or GitLab make one plan.
 
 With --propose-contracts the configured planner proposes a contract for each step that nothing can
 prove. The contracts are tried before the work, as those of ` + "`piton plan`" + ` are. Each says in its first line

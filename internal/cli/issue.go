@@ -1,12 +1,11 @@
 package cli
 
 import (
-	"cmp"
-	"encoding/json"
 	"fmt"
 	"strings"
 
 	"github.com/piton-dev/piton/internal/api"
+	"github.com/piton-dev/piton/internal/plan/tasklist"
 )
 
 // asked is what a person wants: in their words, or those of an issue.
@@ -16,45 +15,28 @@ type asked struct {
 	link     string // of the issue
 }
 
-// issue is one in the JSON of a code host's program: gh and the interface of GitHub, or
-// glab and that of GitLab.
-type issue struct {
-	Number      int             `json:"number"`
-	IID         int             `json:"iid"`
-	Title       string          `json:"title"`
-	Body        string          `json:"body"`
-	Description string          `json:"description"`
-	URL         string          `json:"url"` // of GitHub's interface: for programs
-	HTMLURL     string          `json:"html_url"`
-	WebURL      string          `json:"web_url"`
-	Labels      json.RawMessage `json:"labels"`
-	Comments    json.RawMessage `json:"comments"` // GitHub's interface has their number here
-	Notes       json.RawMessage `json:"notes"`
-}
-
 // ofIssue is what an issue asks for. Any text that is no issue is what is wanted itself.
 func ofIssue(body []byte) asked {
-	var in issue
-	if json.Unmarshal(body, &in) != nil || in.Title == "" {
+	in, ok := tasklist.ReadIssue(body)
+	if !ok {
 		return asked{request: string(body)}
 	}
+	out := asked{comments: told(in.Comments)}
 	title := in.Title
-	if n := cmp.Or(in.Number, in.IID); n > 0 {
-		title += fmt.Sprintf(" (#%d)", n)
+	if in.Number != "" {
+		title += " (#" + in.Number + ")"
 	}
-	out := asked{comments: in.said()}
-	if link := cmp.Or(in.HTMLURL, in.WebURL, in.URL); api.IsLink(link) {
-		out.link = link
+	if api.IsLink(in.Link) {
+		out.link = in.Link
 	}
 	var about []string
-	if labels := in.labels(); len(labels) > 0 {
-		about = append(about, "Labels: "+strings.Join(labels, ", "))
+	if len(in.Labels) > 0 {
+		about = append(about, "Labels: "+strings.Join(in.Labels, ", "))
 	}
 	if out.link != "" {
 		about = append(about, "Issue: "+out.link)
 	}
-	parts := []string{title, strings.Join(about, "\n"), strings.ReplaceAll(cmp.Or(in.Body, in.Description), "\r\n", "\n")}
-	for _, part := range parts {
+	for _, part := range []string{title, strings.Join(about, "\n"), in.Body} {
 		if part = strings.TrimSpace(part); part != "" {
 			out.request += "\n\n" + part
 		}
@@ -63,48 +45,11 @@ func ofIssue(body []byte) asked {
 	return out
 }
 
-// labels are the names of the issue's labels: words, or objects with a name.
-func (i issue) labels() []string {
-	var names []string
-	if json.Unmarshal(i.Labels, &names) == nil {
-		return names
-	}
-	var objects []struct {
-		Name string `json:"name"`
-	}
-	if json.Unmarshal(i.Labels, &objects) != nil {
-		return nil
-	}
-	names = nil
-	for _, o := range objects {
-		names = append(names, o.Name)
-	}
-	return names
-}
-
-// said are the issue's comments with their authors, the newest ones as far as they may be
-// told.
-func (i issue) said() string {
-	type person struct {
-		Login    string `json:"login"`
-		Username string `json:"username"`
-	}
-	var all []struct {
-		Author person `json:"author"`
-		User   person `json:"user"`
-		Body   string `json:"body"`
-		System bool   `json:"system"` // GitLab's own, such as "changed the milestone"
-	}
-	if json.Unmarshal(i.Comments, &all) != nil && json.Unmarshal(i.Notes, &all) != nil {
-		return ""
-	}
+// told are comments with their authors, the newest ones as far as they may be told.
+func told(all []tasklist.Comment) string {
 	var b strings.Builder
 	for _, c := range all {
-		if c.System || strings.TrimSpace(c.Body) == "" {
-			continue
-		}
-		who := cmp.Or(c.Author.Login, c.Author.Username, c.User.Login, c.User.Username, "somebody")
-		fmt.Fprintf(&b, "%s:\n%s\n\n", who, strings.TrimSpace(strings.ReplaceAll(c.Body, "\r\n", "\n")))
+		fmt.Fprintf(&b, "%s:\n%s\n\n", c.Author, c.Body)
 	}
 	text := strings.TrimSpace(b.String())
 	if from := len(text) - api.MaxRequest; from > 0 {

@@ -1,6 +1,6 @@
 // Package tasklist reads the task lists of other tools and makes plans of them, for a
 // person to review: `tasks.md` of Spec Kit, `tasks.json` of Task Master, task files of
-// Backlog.md, exports of Beads, issues of GitHub, and any Markdown with a list of tasks.
+// Backlog.md, exports of Beads, issues of GitHub and GitLab, and any Markdown with a list of tasks.
 //
 // Each kind has one reader, which makes a [list] of tasks out of bytes. All else, which
 // is the order, the ids, what waits for what and the plan itself, is the same for all.
@@ -29,8 +29,12 @@ const (
 	Backlog    Kind = "Backlog.md"
 	Beads      Kind = "Beads"
 	GitHub     Kind = "GitHub"
+	GitLab     Kind = "GitLab"
 	Markdown   Kind = "Markdown" // a list of tasks in any text
 )
+
+// hosted reports a list of issues of a code host.
+func (k Kind) hosted() bool { return k == GitHub || k == GitLab }
 
 // File is a task list, or a part of one.
 type File struct {
@@ -93,8 +97,8 @@ func (l *list) read(f File, tag string) error {
 		return bad(f, plan.Pos{Line: 1, Column: 1}, plan.NotAPlan, "this is no task list that Piton knows", "")
 	case l.kind != "" && l.kind != k:
 		return bad(f, plan.Pos{Line: 1, Column: 1}, plan.NotAPlan, "this is a task list of "+string(k)+", and the files before are of "+string(l.kind), "import them one by one")
-	case l.kind != "" && k != Backlog && k != GitHub && k != Beads:
-		return bad(f, plan.Pos{Line: 1, Column: 1}, plan.NotAPlan, "only files of Backlog.md, GitHub and Beads make one plan together", "import them one by one")
+	case l.kind != "" && k != Backlog && k != Beads && !k.hosted():
+		return bad(f, plan.Pos{Line: 1, Column: 1}, plan.NotAPlan, "only files of Backlog.md, GitHub, GitLab and Beads make one plan together", "import them one by one")
 	}
 	l.kind = k
 	return l.readAs(k, f, tag)
@@ -106,7 +110,7 @@ func (l *list) readAs(k Kind, f File, tag string) error {
 		return l.taskMaster(f, tag)
 	case Beads:
 		return l.beads(f)
-	case GitHub:
+	case GitHub, GitLab:
 		return l.issues(f)
 	case Backlog:
 		return l.backlog(f)

@@ -120,6 +120,8 @@ func ofJSON(text string) Kind {
 	}
 	switch {
 	case o == nil || has("steps") || has("checklist"):
+	case has("iid", "title"):
+		return GitLab
 	case has("id", "title", "status") && (has("issue_type") || has("priority") || has("created_at")), o.str("_type") == "issue" && has("id", "title"):
 		return Beads
 	case has("number", "title"):

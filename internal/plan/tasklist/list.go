@@ -228,7 +228,7 @@ func (l *list) prose(t task) string {
 	said := t.said
 	if l.named {
 		word := "Task "
-		if l.kind == GitHub || l.kind == Beads {
+		if l.kind.hosted() || l.kind == Beads {
 			word = "Issue "
 		}
 		said = append([]string{word + t.id + " of " + string(l.kind)}, said...)
@@ -292,7 +292,7 @@ func (l *list) ids() []string {
 	for i, t := range l.tasks {
 		base := t.id
 		switch {
-		case l.kind == GitHub:
+		case l.kind.hosted():
 			base = "issue " + base
 		case strings.Trim(base, "0123456789.") == "":
 			base = "task " + base

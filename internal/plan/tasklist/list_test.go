@@ -192,6 +192,29 @@ func TestNeedsAreKept(t *testing.T) {
 	}
 }
 
+// Issues of GitLab have other names for the same.
+func TestIssuesOfGitLab(t *testing.T) {
+	write := func(src, host string) string {
+		made, err := tasklist.Read([]tasklist.File{{Name: host, Source: []byte(src)}}, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		law(t, made)
+		return strings.ReplaceAll(string(made.Text), host, "HOST") + fmt.Sprint(made.Losses)
+	}
+	for _, c := range [][2]string{
+		{
+			`[{"number":5,"title":"a","body":"Blocked by #6","state":"OPEN","url":"https://x/5","labels":[{"name":"bug"}]},{"number":6,"title":"b","body":"- [ ] c","url":"https://x/6"}]`,
+			`[{"iid":5,"id":105,"project_id":1,"title":"a","description":"Blocked by #6","state":"OPEN","web_url":"https://x/5","labels":["bug"]},{"iid":6,"title":"b","description":"- [ ] c","web_url":"https://x/6"}]`,
+		},
+		{`{"number":5,"title":"a","body":"- [ ] b\n- [ ] c","labels":[{"name":"bug"}]}`, `{"iid":5,"id":105,"title":"a","description":"- [ ] b\n- [ ] c","labels":["bug"]}`},
+	} {
+		if hub, lab := write(c[0], "GitHub"), write(c[1], "GitLab"); hub != lab {
+			t.Errorf("GitHub:\n%s\nGitLab:\n%s", hub, lab)
+		}
+	}
+}
+
 // What no verb could read is not made.
 func TestPlanThatIsTooLarge(t *testing.T) {
 	var b strings.Builder
