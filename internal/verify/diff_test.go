@@ -165,7 +165,7 @@ func TestWeaker(t *testing.T) {
 		want []string
 	}{
 		"nothing":          {nil, nil},
-		"more tries":       {[]string{"Do it.", "Do it.\n", "**id:** first", "**id:** first\n**on_fail:** retry(9), abort"}, nil},
+		"more tries":       {[]string{"Do it.", "Do it.\n", "**id:** first", "**id:** first\n**on_fail:** retry(9), escalate"}, nil},
 		"another contract": {[]string{"make e2e", "make all"}, []string{"second: contract is replaced: it may prove less"}},
 		"one command more": {[]string{"make e2e", "make e2e && make all"}, nil},
 		"a check more":     {[]string{"- lint: make lint", "- lint: make lint\n- vet: make vet"}, nil},
@@ -262,8 +262,8 @@ func TestWeakerOpening(t *testing.T) {
 // What only some steps have is compared as well: each row is one step before and after.
 func TestWeakerStep(t *testing.T) {
 	for name, x := range map[string]struct{ before, after, want string }{
-		"writes over the contract": {"", "**writes:** t.sh", "may change files that were protected from it: {t.sh}"},
-		"writes over protection":   {"", "**writes:** go.mod", "may change files that were protected from it: go.mod"},
+		"writes over the contract": {"", "**writes:** t.sh", `may write t.sh, by which step "one" is judged`},
+		"writes over protection":   {"", "**writes:** go.mod", "may write go.mod, which is protected"},
 		"writes beside it":         {"", "**writes:** src/", ""},
 		"each":                     {"", "**for each:** a, b", "is done for other items (for each)"},
 		"more items":               {"**for each:** a, b", "**for each:** a, b, c", ""},
@@ -290,10 +290,10 @@ func TestWeakerStep(t *testing.T) {
 		"a schema":                 {"", schemaOf(`{"required":["n"]}`), ""},
 		"no worktree":              {"**workspace:** worktree", "", "no longer works in its own worktree (workspace)"},
 		"a worktree":               {"", "**workspace:** worktree", ""},
-		"another sub-plan":         {"**plan:** a.md", "**plan:** b.md", "is not done by a.md any more (plan)"},
-		"no sub-plan":              {"**plan:** a.md", "", "is not done by a.md any more (plan)"},
+		"another sub-plan":         {"**plan:** a.md", "**plan:** b.md", "is done by the sub-plan b.md, was by the sub-plan a.md"},
+		"no sub-plan":              {"**plan:** a.md", "", "is done by any agent, was by the sub-plan a.md"},
 		"the same sub-plan":        {"**plan:** a.md", "**plan:** ./a.md", ""},
-		"a sub-plan":               {"", "**plan:** a.md", ""},
+		"a sub-plan":               {"", "**plan:** a.md", "is done by the sub-plan a.md, was by any agent"},
 	} {
 		step := func(labels string) *plan.Plan {
 			return parsed(t, "# A plan\n\n**protect:** go.mod\n\n### 1. One\n**id:** one\n"+labels+"\n**contract:** bash t.sh\n**task:** Do it.\n")

@@ -3,7 +3,6 @@ package verify
 import (
 	"fmt"
 	"path"
-	"slices"
 	"strings"
 
 	"github.com/piton-dev/piton/internal/engine"
@@ -15,45 +14,49 @@ import (
 type openings struct {
 	*scopes
 	guards []opening
-	before []string // scopes that steps had
+	before reach // of scopes that steps had
 }
 
 // opening is a guarded path or glob.
 type opening struct {
 	file string
-	step string // that is judged by it, "" for what is protected from every step
+	why  string
 }
 
 // newOpenings lists what a plan guards for the steps of it that stay.
 func newOpenings(d *document, stays map[string]*unit) *openings {
 	o := &openings{scopes: newScopes(0)}
-	seen := map[opening]bool{}
-	add := func(name, step string) {
-		file, _, _ := strings.Cut(path.Clean(name), "#")
-		if x := (opening{file, step}); !seen[x] {
-			seen[x] = true
-			o.guards = append(o.guards, x)
+	seen := map[string]bool{}
+	add := func(name, why string) {
+		if file, _, _ := strings.Cut(path.Clean(name), "#"); !seen[file] {
+			seen[file] = true
+			o.guards = append(o.guards, opening{file, why})
 		}
 	}
 	for _, name := range always() {
-		add(name, "")
+		add(name, "which is protected")
 	}
 	for _, t := range d.plan.Protect.Value {
-		add(t.Value, "")
+		add(t.Value, "which is protected")
 	}
+	var before []string
 	for _, u := range d.units {
-		o.before = append(o.before, opens(u)...)
+		before = append(before, opens(u)...)
 		if stays[u.ID.Value] == nil {
 			continue
 		}
 		for _, s := range u.proofs {
 			if s.required && s.readable() {
 				for _, g := range s.guards {
-					add(g.path, u.ID.Value)
+					add(g.path, fmt.Sprintf("by which step %q is judged", u.ID.Value))
 				}
 			}
 		}
+		if file, ok := Delegate(u.Step); ok {
+			add(file, fmt.Sprintf("which step %q is delegated to", u.ID.Value))
+		}
 	}
+	o.before = newReach(before)
 	return o
 }
 
@@ -61,36 +64,38 @@ func newOpenings(d *document, stays map[string]*unit) *openings {
 func opens(u *unit) []string { return (&engine.Step{Writes: writes(u)}).Opens() }
 
 // by words what the scopes of a step open that it did not have; was is nil for a
-// new step. For one that was there, what is guarded for itself is compared
-// elsewhere.
+// new step.
 func (o *openings) by(was, now *unit) []string {
 	var had, all []string
+	old, within := map[string]bool{}, o.before
 	if was != nil {
 		had = opens(was)
+		within = newReach(had)
+	}
+	for _, scope := range had {
+		old[scope] = true
 	}
 	said := map[string]bool{}
 	for _, scope := range opens(now) {
-		if slices.Contains(had, scope) || badScope(scope) != "" {
+		if old[scope] || badScope(scope) != "" {
 			continue
 		}
 		for _, g := range o.guards {
-			if said[g.file] || was != nil && (g.step == "" || g.step == now.ID.Value) || !o.open(scope, g) || covered(g.file, had) {
-				continue
+			switch {
+			case o.left < 0:
+				return all
+			case !said[g.file] && o.open(scope, g, within) && !covered(g.file, had):
+				said[g.file] = true
+				all = append(all, fmt.Sprintf("may write %s, %s", g.file, g.why))
 			}
-			said[g.file] = true
-			why := "which is protected"
-			if g.step != "" {
-				why = fmt.Sprintf("by which step %q is judged", g.step)
-			}
-			all = append(all, fmt.Sprintf("may write %s, %s", g.file, why))
 		}
 	}
 	return all
 }
 
-// open reports whether a scope opens a guard: all of it, or a part that no step
-// had a scope for.
-func (o *openings) open(scope string, g opening) bool {
+// open reports whether a scope opens a guard: all of it, or a part that was not within
+// reach before.
+func (o *openings) open(scope string, g opening, within reach) bool {
 	if o.left -= len(scope) + len(g.file); o.left < 0 {
 		return false
 	}
@@ -98,9 +103,5 @@ func (o *openings) open(scope string, g opening) bool {
 		return true
 	}
 	a, b := o.entry(scope), o.entry(g.file)
-	if !strings.HasPrefix(a.trunk, b.trunk) && !strings.HasPrefix(b.trunk, a.trunk) || !o.meet(a, b) {
-		return false
-	}
-	o.left -= len(o.before)
-	return !slices.ContainsFunc(o.before, func(had string) bool { return covers(had, scope) })
+	return (strings.HasPrefix(a.trunk, b.trunk) || strings.HasPrefix(b.trunk, a.trunk)) && o.meet(a, b) && !within.covers(scope)
 }

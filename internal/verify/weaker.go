@@ -3,6 +3,7 @@ package verify
 import (
 	"cmp"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -48,18 +49,23 @@ func weaker(a, b *document) []Weakening {
 	if a.plan.Workspace.Value == inWorktree && b.plan.Workspace.Value != inWorktree {
 		all = append(all, Weakening{Text: "the plan no longer works in its own worktree (workspace)"})
 	}
+	if was, now := a.plan.Setup, b.plan.Setup; runsOther(was, now) {
+		all = append(all, Weakening{Text: "the plan runs other commands before the work (setup)"})
+	}
 	old, stays := a.byID(), b.byID()
 	for _, u := range a.units {
 		if stays[u.ID.Value] == nil {
 			all = append(all, Weakening{Step: u.ID.Value, Number: u.Number, Text: "is gone, or has another id"})
 		}
 	}
-	opened := newOpenings(a, stays)
+	opened, allowed, fixed := newOpenings(a, stays), newGrants(a), weakerOutputs(a, b)
 	for _, u := range b.units {
 		was := old[u.ID.Value]
 		texts := opened.by(was, u)
-		if was != nil {
-			texts = slices.Concat(weakerProof(was, u), weakerBounds(was, u), weakerOrder(a, b, stays, was, u), weakerGuards(a, was, u), weakerEnd(was, u), texts)
+		if was == nil {
+			texts = append(texts, allowed.exceeded(u)...)
+		} else {
+			texts = slices.Concat(weakerProof(was, u), weakerDoing(was, u), fixed[u.ID.Value], weakerBounds(was, u), weakerOrder(a, b, stays, was, u), weakerEnd(was, u), texts)
 		}
 		for _, text := range texts {
 			all = append(all, Weakening{Step: u.ID.Value, Number: u.Number, Text: text})
@@ -97,13 +103,15 @@ func weakerProof(a, b *unit) []string {
 		all = append(all, "has another condition (when)")
 	}
 	all = append(all, weakerItems(a, b)...)
-	if was, ok := Delegate(a.Step); ok {
-		if now, _ := Delegate(b.Step); now != was {
-			all = append(all, "is not done by "+was+" any more (plan)")
-		}
-	}
-	if a.Judge.Value != "" && b.Judge.Value == "" {
+	switch was, now := strings.TrimSpace(a.Judge.Value), strings.TrimSpace(b.Judge.Value); {
+	case was == "" || was == now:
+	case now == "":
 		all = append(all, "is no longer judged")
+	default:
+		all = append(all, "is judged by another question (judge)")
+	}
+	if a.Iterations.Set && !b.Iterations.Set {
+		all = append(all, "is no loop any more: it may pass with nothing changed (iterations)")
 	}
 	switch was, now := strings.TrimSpace(a.Schema.Value), strings.TrimSpace(b.Schema.Value); {
 	case was == "" || was == now:
@@ -130,51 +138,25 @@ func weakerItems(a, b *unit) []string {
 
 // weakerOrder compares what the step waits for, also through others.
 func weakerOrder(a, b *document, stays map[string]*unit, was, now *unit) []string {
-	var all []string
-	var waits map[int]bool // made where a need is not there as it was
+	var lost []string
+	direct := make(map[int]bool, len(now.needs)) // also in a plan whose needs go round
+	for _, n := range now.needs {
+		direct[n.index] = true
+	}
 	for _, n := range was.needs {
 		id := a.units[n.index].ID.Value
-		u := stays[id]
-		if u == nil || slices.ContainsFunc(now.needs, func(n need) bool { return n.index == u.index }) {
-			continue
-		}
-		if waits == nil {
-			waits = map[int]bool{}
-			b.reach(now, waits)
-		}
-		if !waits[u.index] {
-			all = append(all, "no longer waits for "+id)
+		if u := stays[id]; u != nil && !direct[u.index] && !b.order().precedes(u.index, now.index) {
+			lost = append(lost, id)
 		}
 	}
-	return all
-}
-
-// reach adds every step that u waits for.
-func (d *document) reach(u *unit, into map[int]bool) {
-	for _, n := range u.needs {
-		if !into[n.index] {
-			into[n.index] = true
-			d.reach(d.units[n.index], into)
-		}
-	}
-}
-
-// weakerGuards lists what was guarded while a step without `writes:` was worked
-// on, and is not since the new ones cover it.
-func weakerGuards(d *document, was, now *unit) []string {
-	if was.Writes.Set || !now.Writes.Set {
+	if len(lost) == 0 {
 		return nil
 	}
-	c, step, u := compiler{doc: d}, *was.Step, *was
-	step.Writes, u.Step = now.Writes, &step
-	left := c.guards(&u)
-	var all []string
-	for _, g := range c.guards(was) {
-		if !slices.Contains(left, g) {
-			all = append(all, "may change files that were protected from it: "+g)
-		}
+	text := "no longer waits for " + strings.Join(lost[:min(len(lost), maxNamed)], ", ")
+	if more := len(lost) - maxNamed; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
 	}
-	return all
+	return []string{text}
 }
 
 // weakerEnd compares what follows where the step fails, and what it may cost.
@@ -186,8 +168,12 @@ func weakerEnd(a, b *unit) []string {
 	if a.Strong.Value && !b.Strong.Value {
 		all = append(all, "has a contract that may pass without its change (strong: no)")
 	}
-	if then := b.OnFail.Value.Then; then == plan.Skip && a.OnFail.Value.Then != then {
+	switch was, then := a.OnFail.Value.Then, b.OnFail.Value.Then; {
+	case was == then:
+	case then == plan.Skip:
 		all = append(all, "is skipped if it fails (on_fail)")
+	case was == plan.Escalate:
+		all = append(all, fmt.Sprintf("asks no person if it fails (on_fail: %s)", then))
 	}
 	for _, x := range []struct {
 		what, label string
@@ -201,6 +187,7 @@ func weakerEnd(a, b *unit) []string {
 		}
 	}
 	all = append(all, lacking("gets the variable %s", b.Env.Value, a.Env.Value)...)
+	all = append(all, lacking("no longer gets the variable %s", a.Env.Value, b.Env.Value)...)
 	if was, now := a.context(), b.context(); was > 0 && now > was {
 		all = append(all, fmt.Sprintf("may use %d tokens in its loop, was %d (context limit)", now, was))
 	}
@@ -331,8 +318,9 @@ func weakerBounds(a, b *unit) []string {
 	case a.Writes.Set && !b.Writes.Set:
 		all = append(all, "may change the whole workspace")
 	case a.Writes.Set:
+		had := newReach(texts(a.Writes.Value))
 		for _, w := range b.Writes.Value {
-			if !slices.ContainsFunc(a.Writes.Value, func(was plan.Text) bool { return covers(was.Value, w.Value) }) {
+			if !had.covers(w.Value) {
 				all = append(all, "may also change "+w.Value)
 			}
 		}
@@ -341,30 +329,54 @@ func weakerBounds(a, b *unit) []string {
 	if a.Workspace.Value == inWorktree && b.Workspace.Value != inWorktree {
 		all = append(all, "no longer works in its own worktree (workspace)")
 	}
-	if approval(a.Approval.Value) != "" && approval(b.Approval.Value) == "" {
+	switch was, now := approval(a.Approval.Value), approval(b.Approval.Value); {
+	case was == "" || was == now:
+	case now == "":
 		all = append(all, "no longer asks before it runs")
+	default:
+		all = append(all, "asks before it runs in other words (approval)")
 	}
-	for _, x := range []struct {
-		name     string
-		order    []string
-		was, now string
-	}{
-		{"mode", []string{"read", "edit", "full"}, a.Mode.Value, b.Mode.Value},
-		{"network", []string{"no", "contract", "yes"}, a.Network.Value, b.Network.Value},
-		{"isolation", []string{"sealed", "fenced", ""}, a.Isolation.Value, b.Isolation.Value},
-	} {
-		if slices.Index(x.order, x.now) > slices.Index(x.order, x.was) {
-			all = append(all, fmt.Sprintf("has %s %q, was %q", x.name, x.now, x.was))
+	for _, x := range rights() {
+		if was, now := x.of(a.Step), x.of(b.Step); slices.Index(x.order, now) > slices.Index(x.order, was) {
+			all = append(all, fmt.Sprintf("has %s %q, was %q", x.name, now, was))
 		}
 	}
 	return all
 }
 
-// covers reports whether whatever the glob now names was named by was.
-func covers(was, now string) bool {
-	was, now = strings.TrimPrefix(was, "./"), strings.TrimPrefix(now, "./")
-	dir := strings.TrimSuffix(strings.TrimSuffix(was, "**"), "/")
-	return was == now || was == "**" || !strings.ContainsAny(dir, "*?[{") && (dir+"/" == was || dir+"/**" == was) && strings.HasPrefix(now, dir+"/")
+// reach is what some scopes name.
+type reach struct {
+	scopes map[string]bool
+	below  map[string]bool // directories that are named with all that is in them
+}
+
+func newReach(scopes []string) reach {
+	r := reach{map[string]bool{}, map[string]bool{}}
+	for _, scope := range scopes {
+		scope = path.Clean(scope)
+		r.scopes[scope] = true
+		if scope == "**" {
+			scope = "."
+		}
+		if dir := strings.TrimSuffix(scope, "/**"); !isGlob(dir) {
+			r.below[dir] = true
+		}
+	}
+	return r
+}
+
+// covers reports whether whatever a glob names is surely within reach.
+func (r reach) covers(glob string) bool {
+	glob = path.Clean(glob)
+	if r.scopes[glob] || r.below["."] {
+		return true
+	}
+	for at := range len(glob) {
+		if glob[at] == '/' && r.below[glob[:at]] {
+			return true
+		}
+	}
+	return false
 }
 
 // lacking words every text of before that is not in after.
