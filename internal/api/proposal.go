@@ -2,6 +2,7 @@ package api
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -357,7 +358,8 @@ func (p *Product) since(ctx context.Context, r *engine.Revision, d *Document) *v
 const lostText = "the approved text cannot be read any more, so it may check less"
 
 // weakened words where a document, or one that it delegates to, asks less than a
-// revision, a line each; nothing of none.
+// revision, a line each; nothing of none. A sub-plan that the revision did not have is
+// one that nobody has said yes to.
 func (p *Product) weakened(ctx context.Context, r *engine.Revision, d *Document) []string {
 	if r == nil {
 		return nil
@@ -371,6 +373,7 @@ func (p *Product) weakened(ctx context.Context, r *engine.Revision, d *Document)
 	for _, child := range d.Below() {
 		source, delegated := pins[child.Rel]
 		if !delegated {
+			lines = append(lines, told(child)...)
 			continue
 		}
 		was := Parse(child.Rel, source).Plan
@@ -381,6 +384,29 @@ func (p *Product) weakened(ctx context.Context, r *engine.Revision, d *Document)
 		for _, weaker := range verify.Weaker(was, child.Plan) {
 			lines = append(lines, child.Rel+": "+Weakened(weaker))
 		}
+	}
+	return lines
+}
+
+// Limits of what is told of a sub-plan; piton diff shows its text.
+const (
+	maxTold     = 20  // steps
+	maxToldWork = 120 // letters of the work of one
+)
+
+// told words a sub-plan for somebody who never saw it: its hash, and what its steps do.
+func told(d *Document) []string {
+	steps := d.Plan.Steps
+	lines := []string{fmt.Sprintf("%s: is a sub-plan that nobody has said yes to (hash %.12s, steps: %d)", d.Rel, d.Plan.Hash(), len(steps))}
+	for _, s := range steps[:min(len(steps), maxTold)] {
+		work := []rune(strings.Join(strings.Fields(cmp.Or(s.Task.Value, s.Args.Value, s.Ask.Value, s.Title.Value)), " "))
+		if len(work) > maxToldWork {
+			work = append(work[:maxToldWork-1], '…')
+		}
+		lines = append(lines, fmt.Sprintf("%s: step %s (%s) is done by %s, mode %s: %s", d.Rel, s.Number, s.ID.Value, verify.Doer(s), s.Mode.Value, string(work)))
+	}
+	if more := len(steps) - maxTold; more > 0 {
+		lines = append(lines, fmt.Sprintf("%s: has %d more steps", d.Rel, more))
 	}
 	return lines
 }
@@ -452,6 +478,7 @@ type Text struct {
 	Name   string
 	Source []byte
 	Plan   *plan.Plan
+	Below  map[string][]byte // the sub-plans that are approved with it, by path; nil of a file
 }
 
 // TextOf finds what word names: a file, a run (the text it is carried out on), a
@@ -538,7 +565,11 @@ func (p *Product) kept(ctx context.Context, name, planID string) (Text, error) {
 	if err != nil {
 		return Text{}, fmt.Errorf("read the bytes of plan %s: %w", planID, err)
 	}
-	return p.text(name, source)
+	t, err := p.text(name, source)
+	if err == nil {
+		t.Below, err = p.pinned(ctx, r.Drafted)
+	}
+	return t, err
 }
 
 func (p *Product) text(name string, source []byte) (Text, error) {

@@ -2,6 +2,8 @@ package cli
 
 import (
 	"context"
+	"maps"
+	"slices"
 
 	"github.com/rogpeppe/go-internal/diff"
 	"github.com/spf13/cobra"
@@ -16,7 +18,8 @@ func (a *app) diffCmd() *cobra.Command {
 		Short: "Compare two texts of a plan, by line and by step",
 		Long: `Compares two plans. Each is a file, a run, or a revision of either: fix.md@1, 7f3a21@2, or the
 id of a revision. With one name, compares the text of its run with the file now; with none, that
-of the newest run. Says where the second text proves or guards less than the first.`,
+of the newest run. Says where the second text proves or guards less than the first. Of revisions,
+the sub-plans that are approved with them are compared too.`,
 		Example: "  piton diff plans/fix.md\n  piton diff 7f3a21@1 7f3a21@2",
 		Args:    atMost("two plans", 2),
 		RunE:    func(c *cobra.Command, args []string) error { return a.diff(c.Context(), args) },
@@ -31,6 +34,11 @@ func (a *app) diff(ctx context.Context, args []string) error {
 		}
 		d := verify.Diff(one.Plan, two.Plan)
 		lines := string(diff.Diff(one.Name, one.Source, two.Name, two.Source))
+		for _, path := range slices.Sorted(maps.Keys(two.Below)) {
+			if one.Below != nil { // a file has none
+				lines += string(diff.Diff(one.Name+": "+path, one.Below[path], two.Name+": "+path, two.Below[path]))
+			}
+		}
 		a.prints("diff", view.DiffOf(one.Name, two.Name, lines, d), func(t theme) []string {
 			if lines == "" {
 				return []string{"They are the same."}

@@ -95,7 +95,7 @@ func runsOther(was, now plan.Text) bool {
 // weakerDoing compares who does the step, and what else is run for it.
 func weakerDoing(a, b *unit) []string {
 	var all []string
-	if was, now := a.doer(), b.doer(); was != now {
+	if was, now := Doer(a.Step), Doer(b.Step); was != now {
 		all = append(all, fmt.Sprintf("is done by %s, was by %s", now, was))
 	} else if a.Tool.Set && !a.proves() && strings.TrimSpace(a.Args.Value) != strings.TrimSpace(b.Args.Value) {
 		all = append(all, "calls its tool with other arguments, and nothing else proves it (args)")
@@ -115,18 +115,18 @@ func weakerDoing(a, b *unit) []string {
 	return all
 }
 
-// doer says who does the step.
-func (u *unit) doer() string {
-	file, delegated := Delegate(u.Step)
-	switch target := u.Target.Value; {
+// Doer says who does a step, for people.
+func Doer(s *plan.Step) string {
+	file, delegated := Delegate(s)
+	switch target := s.Target.Value; {
 	case delegated:
 		return "the sub-plan " + file
-	case !u.Plan.IsZero():
+	case !s.Plan.IsZero():
 		return "a plan that is yet to be made"
-	case !u.Ask.IsZero():
+	case !s.Ask.IsZero():
 		return "a person"
-	case u.Tool.Set:
-		return "the tool " + u.Tool.Value
+	case s.Tool.Set:
+		return "the tool " + s.Tool.Value
 	case isAny(target):
 		return "any agent"
 	case target == scriptTarget:
