@@ -201,6 +201,24 @@ func TestWeaker(t *testing.T) {
 	}
 }
 
+// A step that waited for many is told of in one line.
+func TestWeakerNeeds(t *testing.T) {
+	text := "# A plan\n\n"
+	for _, id := range []string{"a", "b", "c", "d", "e", "f", "g"} {
+		text += "### 1. X\n**id:** " + id + "\n**needs:** none\n**contract:** make " + id + "\n**task:** Do it.\n\n"
+	}
+	last := func(needs string) *plan.Plan {
+		return parsed(t, text+"### 2. Last\n**id:** last\n**needs:** "+needs+"\n**contract:** make last\n**task:** Do it.\n")
+	}
+	all := verify.Weaker(last("a, b, c, d, e, f, g"), last("none"))
+	if len(all) != 1 || all[0].Text != "no longer waits for a, b, c, d, e and 2 more" {
+		t.Error(all)
+	}
+	if all := verify.Weaker(last("a, b"), last("c, b, a")); len(all) > 0 {
+		t.Error(all)
+	}
+}
+
 func schemaOf(text string) string { return "**schema:**\n```json\n" + text + "\n```" }
 
 func TestWeakerHeader(t *testing.T) {
