@@ -31,7 +31,7 @@ const DefaultTime = 10 * time.Minute
 // Question is what a model is asked.
 type Question struct {
 	Prompt string
-	Dir    string          // where an agent's program starts; its mode lets it read there, no more
+	Dir    string          // where an agent's program starts: a throw-away directory
 	Log    string          // file that gets the question and what is said to it, appended; "" is none
 	Schema json.RawMessage // JSON Schema of a structured answer; nil is any text
 }

@@ -199,7 +199,11 @@ func (o *Owner) asker(p *api.Product, role string, environ []string) (model.Aske
 	}
 	world := o.world()
 	if m.Agent != "" {
-		return model.Agent{Roles: world.Agents, Role: m.Agent, Environ: environ, Time: m.Time, Scratch: world.Scratch}, nil
+		a := model.Agent{Roles: world.Agents, Role: m.Agent, Environ: environ, Time: m.Time, Scratch: world.Scratch}
+		if role == "planner" || role == "reviewer" {
+			return reading{a, p}, nil
+		}
+		return a, nil
 	}
 	key, err := keyOf(environ, m)
 	if err != nil {
@@ -259,7 +263,7 @@ func (o *Owner) drawn(ctx context.Context, p *api.Product, e engine.Effect, r ef
 	}
 	log := filepath.Join("attempts", "plans", fmt.Sprintf("%s.%d.log", e.Key.Step, e.Key.N))
 	job := planner.Job{
-		Ask: ask, Prompt: string(text), Dir: o.cfg.Place.Dir, Log: filepath.Join(o.cfg.Place.State, log),
+		Ask: ask, Prompt: string(text), Log: filepath.Join(o.cfg.Place.State, log),
 		Judges: []planner.Judge{verifies(p), tries(p, o.world(), environ)},
 	}
 	var was *plan.Plan

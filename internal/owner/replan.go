@@ -72,7 +72,7 @@ func (o *Owner) revision(ctx context.Context, e engine.Effect, r effect.Reporter
 		return engine.Ended{}, nil, err
 	}
 	job := planner.Job{
-		Ask: remembers, Prompt: question, Dir: o.cfg.Place.Dir, Log: filepath.Join(o.cfg.Place.State, log), Judges: []planner.Judge{d.judge}, Abort: true,
+		Ask: remembers, Prompt: question, Log: filepath.Join(o.cfg.Place.State, log), Judges: []planner.Judge{d.judge}, Abort: true,
 	}
 	if d.product.Config.Planner.Agent == "" {
 		job.Schema = planner.RevisionSchema

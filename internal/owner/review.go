@@ -69,7 +69,7 @@ func (o *Owner) reviewed(ctx context.Context, p *api.Product, e engine.Effect, _
 	}
 	log := filepath.Join("attempts", "reviews", fmt.Sprintf("%s.%d.log", e.Key.Step, e.Key.N))
 	job := planner.ReviewJob{
-		Ask: ask, Prompt: string(text), Dir: o.cfg.Place.Dir, Log: filepath.Join(o.cfg.Place.State, log), Source: source, Plan: api.Parse("", source).Plan,
+		Ask: ask, Prompt: string(text), Log: filepath.Join(o.cfg.Place.State, log), Source: source, Plan: api.Parse("", source).Plan,
 	}
 	if p.Config.Reviewer.Agent == "" {
 		job.Schema = planner.ReviewSchema

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -19,7 +18,6 @@ import (
 	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/plan"
 	"github.com/piton-dev/piton/internal/planner"
-	"github.com/piton-dev/piton/internal/probe"
 	"github.com/piton-dev/piton/internal/proc"
 	"github.com/piton-dev/piton/internal/tool"
 	"github.com/piton-dev/piton/internal/verify"
@@ -28,12 +26,8 @@ import (
 // tried is the code of what was seen when the contracts of a draft were tried.
 const tried = "baseline"
 
-// Limits of a trial.
-const (
-	trialTime  = 2 * time.Minute // all contracts of a draft
-	trialFiles = 20_000
-	trialBytes = 256 << 20
-)
+// trialTime is that of all contracts of a draft.
+const trialTime = 2 * time.Minute
 
 // trial runs the contracts of one draft before the work, as a run would, so that one
 // that proves nothing goes back to the planner before a person sees it.
@@ -90,7 +84,12 @@ func (t *trial) run(ctx context.Context, program *engine.Program) error {
 	for _, dir := range []string{"work", "home", "tmp"} {
 		defer os.RemoveAll(filepath.Join(scratch, dir))
 	}
-	if err := t.copy(ctx, scratch); err != nil {
+	t.dir = filepath.Join(scratch, "work")
+	err = errors.Join(os.Mkdir(filepath.Join(scratch, "home"), 0o700), os.Mkdir(filepath.Join(scratch, "tmp"), 0o700))
+	if err == nil {
+		err = copyWorkspace(ctx, t.product, t.dir)
+	}
+	if err != nil {
 		t.note(nil, "the contracts were not tried before the work: "+err.Error())
 		return nil
 	}
@@ -193,80 +192,4 @@ func (t *trial) add(s *engine.Step, severity verify.Severity, message, hint stri
 		}
 	}
 	t.found = append(t.found, f)
-}
-
-var errTooLarge = fmt.Errorf("the workspace has more than %d files or %d MiB, too much for a copy", trialFiles, trialBytes>>20)
-
-// copy makes a copy of the files that git does not ignore.
-func (t *trial) copy(ctx context.Context, scratch string) error {
-	t.dir = filepath.Join(scratch, "work")
-	for _, dir := range []string{t.dir, filepath.Join(scratch, "home"), filepath.Join(scratch, "tmp")} {
-		if err := os.Mkdir(dir, 0o700); err != nil {
-			return err
-		}
-	}
-	p := t.product
-	names := probe.Files(ctx, probe.Env{Workspace: p.Place.Dir, Environ: p.Env, Config: p.Config})
-	if len(names) > trialFiles {
-		return errTooLarge
-	}
-	from, err := os.OpenRoot(p.Place.Dir)
-	if err != nil {
-		return err
-	}
-	defer from.Close()
-	to, err := os.OpenRoot(t.dir)
-	if err != nil {
-		return err
-	}
-	defer to.Close()
-	left, made := int64(trialBytes), map[string]bool{".": true}
-	for _, name := range names {
-		if dir := filepath.Dir(filepath.FromSlash(name)); !made[dir] {
-			if err := to.MkdirAll(dir, 0o755); err != nil {
-				return err
-			}
-			made[dir] = true
-		}
-		if err := copyFile(from, to, filepath.FromSlash(name), &left); err != nil {
-			return err
-		}
-		if ctx.Err() != nil {
-			return ctx.Err()
-		}
-	}
-	return nil
-}
-
-// copyFile copies a regular file, and a link that stays inside. What has gone meanwhile
-// is left out, like all else.
-func copyFile(from, to *os.Root, name string, left *int64) error {
-	info, err := from.Lstat(name)
-	if err != nil {
-		return nil //nolint:nilerr // it is gone
-	}
-	switch {
-	case info.Mode()&os.ModeSymlink != 0:
-		target, err := from.Readlink(name)
-		if err != nil || filepath.IsAbs(target) || !filepath.IsLocal(filepath.Join(filepath.Dir(name), target)) {
-			return nil //nolint:nilerr // it leads elsewhere
-		}
-		return to.Symlink(target, name)
-	case !info.Mode().IsRegular():
-		return nil
-	}
-	if *left -= info.Size(); *left < 0 {
-		return errTooLarge
-	}
-	in, err := from.Open(name)
-	if err != nil {
-		return nil //nolint:nilerr // nobody may read it
-	}
-	defer in.Close()
-	out, err := to.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, info.Mode().Perm()|0o600)
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(out, io.LimitReader(in, info.Size()))
-	return errors.Join(err, out.Close())
 }

@@ -39,7 +39,6 @@ var RevisionSchema = json.RawMessage(`{"type":"object","properties":{"plan":{"ty
 type Job struct {
 	Ask    model.Asker
 	Prompt string          // the whole of the first question
-	Dir    string          // where an agent starts
 	Log    string          // of all questions and answers
 	Schema json.RawMessage // [Schema] or [RevisionSchema], where the model can be held to it
 	Abort  bool            // the model may give up
@@ -103,7 +102,7 @@ type rounds struct {
 // round asks once and returns the next question; "" where none is left to ask.
 func (r *rounds) round(ctx context.Context, question string) (again string, err error) {
 	r.out.Rounds++
-	a, err := r.Ask.Ask(ctx, model.Question{Prompt: question, Dir: r.Dir, Log: r.Log, Schema: r.Schema})
+	a, err := r.Ask.Ask(ctx, model.Question{Prompt: question, Log: r.Log, Schema: r.Schema})
 	r.out.Usage = r.out.Usage.Plus(a.Usage)
 	said, problem := a.Text, ""
 	if err != nil {

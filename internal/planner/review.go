@@ -45,7 +45,6 @@ type Review struct {
 type ReviewJob struct {
 	Ask    model.Asker
 	Prompt string
-	Dir    string
 	Log    string
 	Schema json.RawMessage
 	Source []byte     // the document
@@ -57,7 +56,7 @@ func (j ReviewJob) Read(ctx context.Context) (Review, error) {
 	out, question := Review{How: engine.Exited, Advice: []Advice{}}, j.Prompt
 	for out.Rounds < reviewRounds {
 		out.Rounds++
-		a, err := j.Ask.Ask(ctx, model.Question{Prompt: question, Dir: j.Dir, Log: j.Log, Schema: j.Schema})
+		a, err := j.Ask.Ask(ctx, model.Question{Prompt: question, Log: j.Log, Schema: j.Schema})
 		out.Usage = out.Usage.Plus(a.Usage)
 		problem := ""
 		if err != nil {
