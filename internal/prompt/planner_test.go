@@ -64,7 +64,7 @@ func TestPlanningGolden(t *testing.T) {
 // TestPlanningIsBounded: whatever a workspace or an answer holds, a question stays small.
 func TestPlanningIsBounded(t *testing.T) {
 	in := planning()
-	in.Request, in.Comments = strings.Repeat("x", 1<<20), strings.Repeat("c", 1<<20)
+	in.Comments = strings.Repeat("c", 1<<20)
 	for range 300 {
 		in.Workspace.Paths = append(in.Workspace.Paths, strings.Repeat("p", 1000))
 	}
@@ -72,7 +72,7 @@ func TestPlanningIsBounded(t *testing.T) {
 		in.Workspace.Commits = append(in.Workspace.Commits, strings.Repeat("c", 1000))
 	}
 	question := prompt.Plan(in)
-	if max := prompt.MaxRequest + prompt.MaxComments + 350*(prompt.MaxInline+4) + 32<<10; len(question) > max {
+	if max := prompt.MaxComments + 350*(prompt.MaxInline+4) + 32<<10; len(question) > max {
 		t.Errorf("%d bytes, more than %d", len(question), max)
 	}
 	findings := make([]string, 1000)
