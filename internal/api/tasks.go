@@ -45,6 +45,7 @@ type Change struct {
 
 // Statuses of a plan before anything of it is run.
 const (
+	PlanDraft    engine.Status = "draft" // it does not verify
 	PlanVerified engine.Status = "verified"
 	PlanApproved engine.Status = "approved"
 	PlanRejected engine.Status = "rejected"
@@ -123,7 +124,11 @@ func inTime(all []Change) []Change {
 func planChanges(revisions []*engine.Revision) (all []Change) {
 	for _, r := range revisions {
 		d := r.Drafted
-		all = append(all, Change{Status: PlanVerified, At: r.At, By: d.By, Reason: d.Changes, Revision: d.Version})
+		drafted := PlanVerified
+		if !r.Verified.OK {
+			drafted = PlanDraft
+		}
+		all = append(all, Change{Status: drafted, At: r.At, By: d.By, Reason: d.Changes, Revision: d.Version})
 		for _, a := range r.Answers {
 			status := PlanApproved
 			if !a.Yes {

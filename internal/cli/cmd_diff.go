@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"context"
 	"maps"
 	"slices"
@@ -33,12 +34,14 @@ func (a *app) diff(ctx context.Context, args []string) error {
 			return err
 		}
 		d := verify.Diff(one.Plan, two.Plan)
-		lines := string(diff.Diff(one.Name, one.Source, two.Name, two.Source))
+		var text bytes.Buffer
+		text.Write(diff.Diff(one.Name, one.Source, two.Name, two.Source))
 		for _, path := range slices.Sorted(maps.Keys(two.Below)) {
 			if one.Below != nil { // a file has none
-				lines += string(diff.Diff(one.Name+": "+path, one.Below[path], two.Name+": "+path, two.Below[path]))
+				text.Write(diff.Diff(one.Name+": "+path, one.Below[path], two.Name+": "+path, two.Below[path]))
 			}
 		}
+		lines := text.String()
 		a.prints("diff", view.DiffOf(one.Name, two.Name, lines, d), func(t theme) []string {
 			if lines == "" {
 				return []string{"They are the same."}

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -76,6 +77,8 @@ func (a *app) request(args []string, file string) (asked, error) {
 		return asked{}, misuse("the request is given twice: as words, and by --file", "give one of them")
 	case file == "" && len(args) == 0:
 		return asked{}, misuse("what is wanted is missing", `say it: piton plan "Fix the login timeout", or give - or --file`)
+	case file == "" && len(args) == 1 && words != "-" && aDocument(words):
+		return asked{}, misuse(words+" is a plan, and no request", "to have it changed: piton replan "+words+" --why WHAT; to look at it: piton verify "+words)
 	case file == "" && words != "-":
 		return asked{request: words}, nil
 	}
@@ -84,6 +87,12 @@ func (a *app) request(args []string, file string) (asked, error) {
 		return asked{}, err
 	}
 	return ofIssue(body), nil
+}
+
+// aDocument reports whether a word names a file that a plan may be in.
+func aDocument(word string) bool {
+	info, err := os.Stat(word)
+	return err == nil && info.Mode().IsRegular() && slices.Contains([]string{".md", ".yaml", ".yml", ".json"}, filepath.Ext(word))
 }
 
 // maxIssue is how long an issue with its comments may be, in bytes.

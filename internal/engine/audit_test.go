@@ -136,7 +136,6 @@ type file struct {
 	base      engine.Verdict       // of a baseline that nobody has acted upon yet
 	aborted   bool                 // by a person
 	ruling    *engine.ArbiterRuled // of the attempt that is judged
-	named     string               // whom an arbiter gave the attempt to
 	asked     bool                 // an arbiter had a person asked
 	forced    string               // whom a person gave it to
 	granted   time.Time

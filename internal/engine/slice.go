@@ -13,11 +13,10 @@ var errProgram = errors.New("decode program: it is not what was written")
 // DecodeStep reads the i-th step of what [Program.Encode] wrote, and nothing else of it; nil
 // where it has fewer. The bytes must be those that the program's hash stands for.
 func DecodeStep(body []byte, i int) (*Step, error) {
-	list := bytes.Index(body, []byte(`,"steps":[`)) // a quote inside a text is written otherwise
-	if list < 0 || i < 0 {
+	_, rest, ok := bytes.Cut(body, []byte(`,"steps":[`)) // a quote inside a text is written otherwise
+	if !ok || i < 0 {
 		return nil, nil
 	}
-	rest := body[list+len(`,"steps":[`):]
 	for n := 0; len(rest) > 0 && rest[0] != ']'; n++ {
 		end := valueEnd(rest)
 		if end < 0 {

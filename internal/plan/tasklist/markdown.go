@@ -99,9 +99,7 @@ func (l *list) specKit(text string) {
 			before, layer = layer, nil
 		}
 		beside, under = p, it.under
-		for _, id := range before {
-			t.needs = append(t.needs, id)
-		}
+		t.needs = append(t.needs, before...)
 		layer = append(layer, t.id)
 		l.add(t)
 	}

@@ -141,15 +141,16 @@ func effortText(e engine.Effort) string {
 	if e == (engine.Effort{}) {
 		return ""
 	}
-	text := fmt.Sprintf("%d %d %d", e.Attempts, e.WorkMs, e.CheckMs)
+	var text strings.Builder
+	fmt.Fprintf(&text, "%d %d %d", e.Attempts, e.WorkMs, e.CheckMs)
 	for _, t := range []engine.Told{e.Tokens, e.Cost} {
 		if t.Known {
-			text += " " + strconv.FormatInt(t.N, 10)
+			text.WriteString(" " + strconv.FormatInt(t.N, 10))
 		} else {
-			text += " -"
+			text.WriteString(" -")
 		}
 	}
-	return text
+	return text.String()
 }
 
 func parseEffort(text string) (e engine.Effort, err error) {
