@@ -203,12 +203,13 @@ func TestWeaker(t *testing.T) {
 
 // A step that waited for many is told of in one line.
 func TestWeakerNeeds(t *testing.T) {
-	text := "# A plan\n\n"
+	var text strings.Builder
+	text.WriteString("# A plan\n\n")
 	for _, id := range []string{"a", "b", "c", "d", "e", "f", "g"} {
-		text += "### 1. X\n**id:** " + id + "\n**needs:** none\n**contract:** make " + id + "\n**task:** Do it.\n\n"
+		text.WriteString("### 1. X\n**id:** " + id + "\n**needs:** none\n**contract:** make " + id + "\n**task:** Do it.\n\n")
 	}
 	last := func(needs string) *plan.Plan {
-		return parsed(t, text+"### 2. Last\n**id:** last\n**needs:** "+needs+"\n**contract:** make last\n**task:** Do it.\n")
+		return parsed(t, text.String()+"### 2. Last\n**id:** last\n**needs:** "+needs+"\n**contract:** make last\n**task:** Do it.\n")
 	}
 	all := verify.Weaker(last("a, b, c, d, e, f, g"), last("none"))
 	if len(all) != 1 || all[0].Text != "no longer waits for a, b, c, d, e and 2 more" {
