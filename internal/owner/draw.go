@@ -16,6 +16,7 @@ import (
 	"github.com/piton-dev/piton/internal/effect"
 	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/model"
+	"github.com/piton-dev/piton/internal/notes"
 	"github.com/piton-dev/piton/internal/plan"
 	"github.com/piton-dev/piton/internal/planner"
 	"github.com/piton-dev/piton/internal/probe"
@@ -134,9 +135,23 @@ func (o *Owner) unerrand() {
 func question(ctx context.Context, p *api.Product, q api.Planning) (string, error) {
 	in := prompt.Planning{Request: q.Request, Comments: q.Comments, Owner: p.By, Constraints: q.Constraints}
 	in.Workspace, in.Agents = surroundings(ctx, p)
+	in.Memories = memories(p.Place.Dir, notes.About{Text: strings.Join(append([]string{q.Request}, q.Constraints...), "\n")})
 	tools, err := Functions(p.Place.Dir, p.Env)
 	in.Tools = tools
 	return prompt.Plan(in), err
+}
+
+// memories are those that are of use for what a planner is asked. A planner can do without.
+func memories(dir string, about notes.About) (all []prompt.Content) {
+	known, err := notes.Memories(dir)
+	if err != nil {
+		return nil
+	}
+	fit, _ := notes.Matching(known, about)
+	for _, m := range fit {
+		all = append(all, prompt.Content(m.Content()))
+	}
+	return all
 }
 
 // surroundings are what a model is told of the workspace and of who works there.

@@ -11,6 +11,7 @@ import (
 	"github.com/piton-dev/piton/internal/config"
 	"github.com/piton-dev/piton/internal/effect"
 	"github.com/piton-dev/piton/internal/engine"
+	"github.com/piton-dev/piton/internal/notes"
 	"github.com/piton-dev/piton/internal/plan/form"
 	"github.com/piton-dev/piton/internal/planner"
 	"github.com/piton-dev/piton/internal/project"
@@ -170,6 +171,7 @@ func (d *redrawing) pinned(ctx context.Context) error {
 // question is what the planner is asked.
 func (d *redrawing) question(ctx context.Context) (string, error) {
 	in := prompt.Revision{Plan: d.plan, Why: d.effect.Note, Asked: d.effect.Asked, Only: d.effect.Only, Failures: d.effect.Failures}
+	in.Memories = memories(d.cfg.Place.Dir, notes.About{Title: d.effect.Title, Text: d.plan + "\n" + d.effect.Note})
 	in.Agents = rolesOf(d.product.Config)
 	d.rigging.Lock()
 	in.Tools = FunctionsOf(d.rig.tools.Builtin())

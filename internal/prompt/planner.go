@@ -21,6 +21,7 @@ type Planning struct {
 	Owner       string   // the person
 	Constraints []string // that the person set
 	Workspace   Workspace
+	Memories    []Content // that are of use for the request
 	Agents      []Role
 	Tools       []Function
 }
@@ -73,6 +74,7 @@ func Plan(in Planning) string {
 		}
 	}
 	workspace(&b, in.Workspace)
+	contents(&b, in.Memories)
 	roles(&b, in.Agents)
 	functions(&b, in.Tools)
 	b.WriteString(example(in))

@@ -20,8 +20,9 @@ type Revision struct {
 	Asked       bool   // a person asks for it
 	Only        string // id of the only step that may change; "" for any
 	Failures    []engine.Failure
-	Done        []string // ids of the steps whose proof stands
-	Discoveries []string // what agents reported, in their order
+	Done        []string  // ids of the steps whose proof stands
+	Discoveries []string  // what agents reported, in their order
+	Memories    []Content // that are of use for the plan and for why it is revised
 	Agents      []Role
 	Tools       []Function
 }
@@ -36,6 +37,7 @@ func Replan(in Revision) string {
 	cause(&b, in)
 	failures(&b, in.Failures)
 	reported(&b, in.Discoveries)
+	contents(&b, in.Memories)
 	fmt.Fprintf(&b, "\n## What is done\n\n%s\n", done(in.Done))
 	roles(&b, in.Agents)
 	functions(&b, in.Tools)
