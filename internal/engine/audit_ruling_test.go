@@ -52,7 +52,7 @@ func (a *auditor) heeds(f *file, e engine.StepSettled) error {
 		if e.Status != engine.Done {
 			return fmt.Errorf("it is %s, and the arbiter was asked what follows when it is done", e.Status)
 		}
-		a.complete = r.Say == engine.SayComplete
+		a.complete = a.complete || r.Say == engine.SayComplete // until a person has spoken
 	case e.Status == engine.Done, r.Say == engine.SayRetry && e.Status != engine.Running, r.Say != engine.SayRetry && e.Status != engine.Waiting:
 		return fmt.Errorf("it is %s, and the arbiter said %q", e.Status, r.Say)
 	}
