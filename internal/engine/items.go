@@ -79,7 +79,15 @@ func (s *State) applyAnswer(e ItemAnswered, at time.Time) error {
 	if it.Kind == Limit {
 		return s.applyBounds(it, e)
 	}
-	s.heard()
+	err := s.answered(it, e, at)
+	if err == nil {
+		s.heard()
+	}
+	return err
+}
+
+// answered folds the answer to an open item.
+func (s *State) answered(it ItemRow, e ItemAnswered, at time.Time) error {
 	if it.Kind.proposes() {
 		return s.applyProposed(e)
 	}

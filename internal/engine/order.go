@@ -231,9 +231,14 @@ func (s *State) applyCommand(c Command) error {
 	if !s.run.Live && (s.run.Status != Failed || c.Verb == DoPause || c.Verb == DoCancel) {
 		return fmt.Errorf("%s of a run that is not open", c.Verb)
 	}
-	if c.By != Harness {
+	err := s.obey(c)
+	if err == nil && c.By != Harness {
 		s.heard()
 	}
+	return err
+}
+
+func (s *State) obey(c Command) error {
 	switch c.Verb {
 	case DoPause:
 		s.run.Paused, s.run.Status = true, Paused

@@ -181,15 +181,15 @@ func (s *State) applyRevision(e RunOpened, actor string) error {
 	if err := s.mayAdopt(e, actor); err != nil {
 		return err
 	}
-	replan := s.run.Replan
-	s.giveUpReplan()
-	s.turned(actor)
 	if can := s.carries(e.Compiled, s.besides(kept)); !slices.Equal(e.Carried, can) {
 		return fmt.Errorf("revision %s of run %s: it carries over %v, and can carry over %v", e.Plan, e.Run, e.Carried, can)
 	}
 	if err := s.sees(e); err != nil {
 		return err
 	}
+	replan := s.run.Replan
+	s.giveUpReplan()
+	s.turned(actor)
 	s.opensWith(e, s.stood())
 	prog, _ := s.grown(e.Compiled, func(id string) bool { return kept[id] })
 	next := make([]step, prog.Len())
