@@ -366,7 +366,7 @@ func (w *writer) proseFits(text string) bool {
 func (w *writer) structural(l *line, text string) bool {
 	head := headingText(text[l.text:l.end], l.level)
 	_, _, numbered := splitNumber(head)
-	if n, _, bare := bareNumber(head); bare && l.level == 3 && (w.steps < 0 || n == strconv.Itoa(w.steps+1)) {
+	if n, _, bare := bareNumber(head); bare && w.section != inNotes && l.level == 3 && (w.steps < 0 || n == strconv.Itoa(w.steps+1)) {
 		numbered = true
 	}
 	switch {

@@ -183,8 +183,9 @@ func pointed(s string) (rest string, ok bool) {
 	return s[1:], true
 }
 
-// bareNumber splits "1 Title", which begins a step only where a step of that number is
-// the next: a heading of a text may begin with a number too.
+// bareNumber splits "1 Title". It begins a step only where a step of that
+// number is the next, and never in the notes: a heading of a text may begin
+// with a number too.
 func bareNumber(s string) (number, rest string, ok bool) {
 	n := digits(s)
 	if n == 0 || n > 9 || n == len(s) || !isSpace(s[n]) || strings.Trim(s[n:], white) == "" {

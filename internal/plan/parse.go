@@ -190,7 +190,9 @@ func (p *parser) status(l *line) {
 func (p *parser) heading(l *line) {
 	text := headingText(p.src[l.text:l.end], l.level)
 	number, _, numbered := splitNumber(text)
-	if bare, _, ok := bareNumber(text); !numbered && ok && l.level == 3 && bare == strconv.Itoa(len(p.plan.Steps)+1) {
+	bare, _, next := bareNumber(text)
+	next = next && !numbered && l.level == 3 && bare == strconv.Itoa(len(p.plan.Steps)+1)
+	if next && p.section != inNotes {
 		number, numbered = bare, true
 	}
 	switch {
@@ -208,7 +210,7 @@ func (p *parser) heading(l *line) {
 		p.prose.add(l.text, l.end, p.at(l, l.text)) // not indented: it must end the list above
 	default:
 		p.endValue()
-		p.otherHeading(l, text, numbered)
+		p.otherHeading(l, text, numbered || next)
 		p.content(l)
 	}
 }
