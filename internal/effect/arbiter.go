@@ -82,17 +82,11 @@ func arbitration(e engine.Effect) prompt.Arbitration {
 	return in
 }
 
-// readRuling reads an answer, bare or between fences.
+// readRuling reads an answer.
 func readRuling(text string) (say engine.Say, role, why string, err error) {
-	from, to := strings.IndexByte(text, '{'), strings.LastIndexByte(text, '}')
-	if from < 0 || to < from {
-		return "", "", "", errors.New("the answer is no JSON object with decision and reason")
-	}
 	var v struct{ Decision, Reason, Agent string }
-	d := json.NewDecoder(strings.NewReader(text[from : to+1]))
-	d.DisallowUnknownFields()
-	if d.Decode(&v) != nil || d.More() {
-		return "", "", "", errors.New("the answer is no JSON object with decision, reason and agent, and nothing else")
+	if err := model.Object(text, &v); err != nil {
+		return "", "", "", fmt.Errorf("the answer is no decision with reason and agent: %w", err)
 	}
 	why = strings.TrimSpace(v.Reason)
 	return engine.Say(v.Decision), v.Agent, strings.ToValidUTF8(why[:min(len(why), maxReason)], ""), nil

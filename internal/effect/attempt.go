@@ -185,8 +185,8 @@ func digest(body []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// maxFound bounds what a glob of a subscription may match.
-const maxFound = 10_000
+// MaxFound bounds what a glob of a subscription may match.
+const MaxFound = 10_000
 
 // home is the workspace of the person: a worktree has no topics and memories of
 // its own.
@@ -215,7 +215,7 @@ func (w *World) prompt(ctx context.Context, e engine.Effect) (string, []engine.I
 			body, _, err := w.output(e, id)
 			return body, err
 		},
-		Find: func(glob string) ([]string, error) { return w.Tree.Find(ctx, glob, maxFound) },
+		Find: func(glob string) ([]string, error) { return w.Tree.Find(ctx, glob, MaxFound) },
 		Home: w.home(), Now: time.Now(), Known: w.known(),
 	}
 	contents, err := notes.Read(w.Dir, e.Step.Subscriptions, from)

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -98,20 +97,11 @@ func (w *World) vote(ctx context.Context, e engine.Effect, checks []engine.Check
 	return nil
 }
 
-var errNoVote = errors.New("the answer is not one JSON object with verdict and reason, alone or between fences")
-
-// readVote reads an answer: one object, alone or in the one fenced block of the answer.
-// An object that stands in a sentence is a quotation, which anybody may have written.
+// readVote reads an answer: strictly, for what a judge quotes is no vote of it.
 func readVote(text string) (engine.Vote, error) {
-	text = strings.TrimSpace(text)
-	if m := fenced.FindAllStringSubmatch(text, 2); len(m) == 1 && !strings.HasPrefix(text, "{") {
-		text = m[0][1]
-	}
 	var v struct{ Verdict, Reason string }
-	d := json.NewDecoder(strings.NewReader(text))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&v); err != nil || len(strings.TrimSpace(text[d.InputOffset():])) > 0 || keys(text) != 2 {
-		return engine.Vote{}, errNoVote
+	if err := model.Object(text, &v); err != nil {
+		return engine.Vote{}, fmt.Errorf("the answer is no verdict with a reason: %w", err)
 	}
 	v.Reason = strings.TrimSpace(v.Reason)
 	switch {
@@ -121,20 +111,6 @@ func readVote(text string) (engine.Vote, error) {
 		return engine.Vote{}, errors.New("the answer has no reason")
 	}
 	return engine.Vote{Pass: v.Verdict == "pass", Reason: strings.ToValidUTF8(v.Reason[:min(len(v.Reason), maxReason)], "")}, nil
-}
-
-// fenced is a block between fences, each alone on its line.
-var fenced = regexp.MustCompile("(?ms)^```[a-z]*[ \\t]*\n(.*?)^```[ \\t]*$")
-
-// keys counts the keys of a flat object, those that stand twice too.
-func keys(text string) (n int) {
-	d := json.NewDecoder(strings.NewReader(text))
-	for t, err := d.Token(); err == nil; t, err = d.Token() {
-		if _, is := t.(string); is {
-			n++
-		}
-	}
-	return n / 2
 }
 
 // evidence is the question with all that the judge gets to see.

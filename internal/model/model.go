@@ -5,8 +5,8 @@
 // Anthropic. What it answers is text from outside: bounded in size and time, and
 // nothing more.
 //
-// It must never decide anything, never read or judge what an answer says, never keep
-// a conversation, and never tell a key.
+// It must never decide anything, never judge what an answer says, never keep a
+// conversation, and never tell a key.
 package model
 
 import (

@@ -7,13 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/piton-dev/piton/internal/api"
 	"github.com/piton-dev/piton/internal/config"
-	"github.com/piton-dev/piton/internal/effect"
 	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/model"
 	"github.com/piton-dev/piton/internal/notes"
@@ -21,21 +19,17 @@ import (
 	"github.com/piton-dev/piton/internal/planner"
 	"github.com/piton-dev/piton/internal/probe"
 	"github.com/piton-dev/piton/internal/prompt"
-	"github.com/piton-dev/piton/internal/store"
 	"github.com/piton-dev/piton/internal/tool"
 	"github.com/piton-dev/piton/internal/verify"
 )
 
 // Plan asks for a plan of a request. The client carries the workspace's own work then.
 func (u *uses) Plan(ctx context.Context, q api.Planning) (api.Planned, error) {
-	p, err := u.Owner.product(ctx, u.caller)
+	p, err := u.planner(ctx, "nobody can make a plan of a request", "piton new makes a plan to fill in")
 	if err != nil {
 		return api.Planned{}, err
 	}
-	m := p.Config.Planner
 	switch {
-	case m.None():
-		return api.Planned{}, noPlanner("nobody can make a plan of a request", "piton new makes a plan to fill in")
 	case strings.TrimSpace(q.Request) == "":
 		return api.Planned{}, &api.Problem{Code: api.Invalid, Message: "the request is empty", Hint: `say what is wanted: piton plan "Fix the login timeout"`}
 	case len(q.Request) > api.MaxRequest:
@@ -46,14 +40,11 @@ func (u *uses) Plan(ctx context.Context, q api.Planning) (api.Planned, error) {
 	case q.Link != "" && !api.IsLink(q.Link):
 		return api.Planned{}, &api.Problem{Code: api.Invalid, Message: "the link of the request is no address of a page", Hint: "leave it out"}
 	}
-	if err := u.canAsk(ctx, p, "planner", m); err != nil {
-		return api.Planned{}, err
-	}
 	question, err := question(ctx, p, q)
 	if err != nil {
 		return api.Planned{}, err
 	}
-	return u.ask(ctx, p, m, p.Asking(q, question), q.Consent)
+	return u.ask(ctx, p, p.Config.Planner, p.Asking(q, question), q.Consent)
 }
 
 // ask has a question put to a model as an errand, unless nobody has approved the
@@ -76,12 +67,20 @@ func whoIs(m config.Model) string {
 	return fmt.Sprintf("model %q", m.Model)
 }
 
-// noPlanner says what nobody can do, how to name somebody, and what can be done without.
-func noPlanner(without, instead string) error {
-	return &api.Problem{
-		Code: api.Invalid, Message: "no planner is configured, so " + without,
-		Hint: "in .piton/config.yaml, name an agent, as in `planner: {agent: coder}`, or a model, as in `planner: {api: openai, base_url: \"http://127.0.0.1:11434/v1\", model: qwen3}`; " + instead,
+// planner is the product, once its planner can be asked. Where none is configured, the
+// error says what nobody can do then, and what can be done instead.
+func (u *uses) planner(ctx context.Context, without, instead string) (*api.Product, error) {
+	p, err := u.Owner.product(ctx, u.caller)
+	if err != nil {
+		return nil, err
 	}
+	if p.Config.Planner.None() {
+		return nil, &api.Problem{
+			Code: api.Invalid, Message: "no planner is configured, so " + without,
+			Hint: "in .piton/config.yaml, name an agent, as in `planner: {agent: coder}`, or a model, as in `planner: {api: openai, base_url: \"http://127.0.0.1:11434/v1\", model: qwen3}`; " + instead,
+		}
+	}
+	return p, u.canAsk(ctx, p, "planner", p.Config.Planner)
 }
 
 // canAsk refuses a model that could not be asked on this machine.
@@ -203,22 +202,13 @@ func FunctionsOf(tools []tool.Definition) (all []prompt.Function) {
 }
 
 // asker is who answers the questions of a role of the product, such as "planner".
-func (o *Owner) asker(p *api.Product, role string, environ []string) (model.Asker, error) {
-	models := map[string]config.Model{
-		"planner": p.Config.Planner, "judge": p.Config.Judge, "reviewer": p.Config.Reviewer, "extraction": p.Config.Extraction,
-		"arbiter": p.Config.Arbiter,
-	}
-	m, ok := models[role]
-	if !ok || m.None() {
+func (o *Owner) asker(p *api.Product, role string, m config.Model, environ []string) (model.Asker, error) {
+	if m.None() {
 		return nil, fmt.Errorf("no %s is configured", role)
 	}
 	world := o.world()
 	if m.Agent != "" {
-		a := model.Agent{Roles: world.Agents, Role: m.Agent, Environ: environ, Time: m.Time, Scratch: world.Scratch}
-		if role == "planner" || role == "reviewer" {
-			return reading{a, p}, nil
-		}
-		return a, nil
+		return model.Agent{Roles: world.Agents, Role: m.Agent, Environ: environ, Time: m.Time, Scratch: world.Scratch}, nil
 	}
 	key, err := keyOf(environ, m)
 	if err != nil {
@@ -231,93 +221,66 @@ func (o *Owner) asker(p *api.Product, role string, environ []string) (model.Aske
 	return e, nil
 }
 
-// draw makes a plan of the request of an errand, or has one read, under a configuration
-// that a person approved: it may have changed since it was asked for.
-func (o *Owner) draw(ctx context.Context, p *api.Product, e engine.Effect, r effect.Reporter) effect.Result {
-	do, err := o.drawn, error(nil)
-	switch e.Work {
-	case engine.ReviewWork:
-		do = o.reviewed
-	case engine.ExtractWork:
-		do = o.extracted
+// reader is the asker of a role that looks around in the workspace, in a copy of it.
+func (o *Owner) reader(p *api.Product, role string, m config.Model, environ []string) (model.Asker, error) {
+	ask, err := o.asker(p, role, m, environ)
+	if a, is := ask.(model.Agent); is {
+		return reading{a, p}, nil
 	}
-	if e.Work != engine.ExtractWork { // which belongs to a run, with what that was approved with
-		err = trusts(ctx, p)
-	}
-	var in engine.Ended
-	var bodies [][]byte
-	if err == nil {
-		in, bodies, err = do(ctx, p, e, r)
-	}
-	switch {
-	case ctx.Err() != nil:
-		return effect.Result{Input: e.Fails(engine.Stopped, "stopped by the harness")}
-	case err != nil:
-		return effect.Result{Input: e.Fails(engine.NoStart, err.Error())}
-	}
-	return effect.Result{Input: in, Bodies: bodies}
+	return ask, err
 }
 
-func (o *Owner) drawn(ctx context.Context, p *api.Product, e engine.Effect, r effect.Reporter) (in engine.Ended, bodies [][]byte, err error) {
-	row, err := p.Errand(ctx, e.Key.Step)
+// draw has the planner make a plan of a request, change one, or propose contracts.
+func (w *errand) draw(ctx context.Context) (in engine.Ended, bodies [][]byte, err error) {
+	p, asked := w.product, w.asked
+	job, err := w.job(ctx)
 	if err != nil {
 		return in, nil, err
-	}
-	text, err := o.store.Object(ctx, e.Prompt)
-	if err != nil {
-		return in, nil, fmt.Errorf("read the question: %w", err)
-	}
-	environ := o.environ(e.Key.Task)
-	asker, err := o.asker(p, "planner", environ)
-	if err != nil {
-		return in, nil, err
-	}
-	ask, err := o.remembering(ctx, asker, e, r)
-	if err != nil {
-		return in, nil, err
-	}
-	log := filepath.Join("attempts", "plans", fmt.Sprintf("%s.%d.log", e.Key.Step, e.Key.N))
-	job := planner.Job{
-		Ask: ask, Prompt: string(text), Log: filepath.Join(o.cfg.Place.State, log),
-		Judges: []planner.Judge{verifies(p), tries(p, o.world(), environ)},
 	}
 	var was *plan.Plan
-	if row.Asked.Source != "" {
-		if was, job.Judges, err = o.redraftJudges(ctx, row.Asked, job.Judges); err != nil {
+	if asked.Source != "" {
+		if was, err = w.was(ctx); err != nil {
 			return in, nil, err
 		}
+		job.Judges = slices.Insert(job.Judges, 0, within(was, asked))
 	}
-	if p.Config.Planner.Agent == "" {
-		job.Schema = planner.Schema
-	}
-	began := o.cfg.Now()
 	out, err := planner.Run(ctx, job)
 	if err != nil || ctx.Err() != nil {
 		return in, nil, errors.Join(err, ctx.Err())
 	}
-	if len(row.Asked.Contracts) > 0 {
-		out = contracted(ctx, p, was, row.Asked.Contracts, out)
+	if len(asked.Contracts) > 0 {
+		out = contracted(ctx, p, was, asked.Contracts, out)
 	}
-	body, err := json.Marshal(out)
-	if err != nil {
-		return in, nil, err
+	in, bodies, err = w.ended(out.How, out.Ended, out.Usage, out)
+	if err != nil || out.Source == nil || asked.Source != "" && !out.OK() || len(asked.Contracts) > 0 {
+		return in, bodies, err
 	}
-	in = engine.Ended{Key: e.Key, WorkEnded: engine.WorkEnded{
-		How: out.How, Reason: out.Ended, Ms: o.cfg.Now().Sub(began).Milliseconds(), Usage: out.Usage, Log: log, Output: store.NewObject(body).Hash,
-	}}
-	bodies = append(bodies, body)
-	if out.Source == nil || row.Asked.Source != "" && !out.OK() || len(row.Asked.Contracts) > 0 {
-		return in, bodies, nil
-	}
-	draft, objects, err := p.Drawn(ctx, row.Asked, out.Source, out.Reasoning, out.Changes)
-	if err != nil {
-		return in, nil, err
-	}
+	draft, objects, err := p.Drawn(ctx, asked, out.Source, out.Reasoning, out.Changes)
 	in.Draft = draft
 	for _, object := range objects {
 		bodies = append(bodies, object.Body)
 	}
-	return in, bodies, nil
+	return in, bodies, err
+}
+
+// job is the planner's work on the question. A draft is verified, and what it would prove
+// is tried.
+func (w *errand) job(ctx context.Context) (job planner.Job, err error) {
+	p := w.product
+	text, err := w.question(ctx)
+	if err != nil {
+		return job, err
+	}
+	asker, err := w.reader(p, "planner", p.Config.Planner, w.environ)
+	if err != nil {
+		return job, err
+	}
+	ask, err := w.remembering(ctx, asker, w.effect, w.report)
+	job = planner.Job{Ask: ask, Prompt: text, Log: w.logFile(), Judges: []planner.Judge{verifies(p), tries(p, w.world(), w.environ)}}
+	if p.Config.Planner.Agent == "" {
+		job.Schema = planner.Schema
+	}
+	return job, err
 }
 
 // verifies judges a draft as every plan is.

@@ -7,11 +7,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"strings"
 
 	"github.com/piton-dev/piton/internal/api"
-	"github.com/piton-dev/piton/internal/effect"
 	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/model"
 	"github.com/piton-dev/piton/internal/notes"
@@ -47,66 +45,48 @@ func (o *Owner) extracts(ctx context.Context) (asks bool, err error) {
 	return p.Looks(ctx)
 }
 
-// extracted asks what is worth keeping of a run. The answer is a claim: it is read as
-// data, and people say what becomes of it.
-func (o *Owner) extracted(ctx context.Context, p *api.Product, e engine.Effect, _ effect.Reporter) (in engine.Ended, _ [][]byte, err error) {
-	row, err := p.Errand(ctx, e.Key.Step)
+// extract asks what is worth keeping of a run. The answer is a claim: it is read as data,
+// and people say what becomes of it.
+func (w *errand) extract(ctx context.Context) (in engine.Ended, err error) {
+	question, err := w.whatToKeep(ctx, w.product, w.asked)
 	if err != nil {
-		return in, nil, err
+		return in, err
 	}
-	asked := row.Asked
-	if asked.Config != p.Settings() {
-		if err := trusts(ctx, p); err != nil {
-			return in, nil, err
-		}
-	}
-	question, err := o.whatToKeep(ctx, p, asked)
+	ask, err := w.asker(w.product, "extraction", w.product.Config.Extraction, w.environ)
 	if err != nil {
-		return in, nil, err
+		return in, err
 	}
-	ask, err := o.asker(p, "extraction", o.environ(e.Key.Task))
+	dir, done, err := w.world().Scratch()
 	if err != nil {
-		return in, nil, err
-	}
-	dir, done, err := o.world().Scratch()
-	if err != nil {
-		return in, nil, err
+		return in, err
 	}
 	defer done()
-	log := filepath.Join("attempts", "plans", fmt.Sprintf("%s.%d.log", e.Key.Step, e.Key.N))
-	began := o.cfg.Now()
-	a, err := ask.Ask(ctx, model.Question{Prompt: question, Dir: dir, Log: filepath.Join(o.cfg.Place.State, log), Schema: json.RawMessage(prompt.KeepSchema)})
-	in = engine.Ended{Key: e.Key, WorkEnded: engine.WorkEnded{How: engine.Exited, Ms: o.cfg.Now().Sub(began).Milliseconds(), Usage: a.Usage, Log: log}}
+	a, err := ask.Ask(ctx, model.Question{Prompt: question, Dir: dir, Log: w.logFile(), Schema: json.RawMessage(prompt.KeepSchema)})
+	in = w.over(engine.Exited, "", a.Usage)
 	f, failed := errors.AsType[*model.Failure](err)
 	switch {
 	case failed:
 		in.How, in.Reason = f.How, f.Reason
 	case err != nil:
-		return in, nil, err
+		return in, err
 	default:
 		if in.Memories, err = readMemories(a.Text); err != nil {
 			in.Memories, in.Reason = nil, "what it answered is not taken: "+err.Error()
 		}
 	}
 	if in.Reason != "" && ctx.Err() == nil {
-		o.say("nothing is proposed to be kept of run %s: %s", asked.Run, in.Reason)
+		w.say("nothing is proposed to be kept of run %s: %s", w.asked.Run, in.Reason)
 	}
-	return in, nil, nil
+	return in, nil
 }
 
-// readMemories reads an answer, bare or between fences: all of it, or nothing.
+// readMemories reads an answer: all of it, or nothing.
 func readMemories(text string) ([]engine.Memory, error) {
-	from, to := strings.IndexByte(text, '{'), strings.LastIndexByte(text, '}')
-	if from < 0 || to < from {
-		return nil, errors.New("it is no JSON object with a list of memories")
-	}
 	var said struct {
 		Memories []json.RawMessage `json:"memories"`
 	}
-	d := json.NewDecoder(strings.NewReader(text[from : to+1]))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&said); err != nil || d.More() || said.Memories == nil {
-		return nil, errors.New("it is no JSON object with a list of memories")
+	if err := model.Object(text, &said); err != nil || said.Memories == nil {
+		return nil, errors.New("it is not one JSON object with a list of memories, alone or between fences")
 	}
 	if len(said.Memories) > engine.MaxMemories {
 		return nil, fmt.Errorf("it has %d memories; at most %d are taken", len(said.Memories), engine.MaxMemories)

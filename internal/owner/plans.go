@@ -8,7 +8,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/piton-dev/piton/internal/api"
 	"github.com/piton-dev/piton/internal/effect"
@@ -197,13 +196,24 @@ func (s *saying) byPolicy(ctx context.Context, doc *api.Document) (*consent, err
 	if s.said.Untrusted = !trusted; err != nil || !trusted {
 		return nil, err
 	}
-	if policy == engine.Auto {
+	yes, hazards := policyYes(policy, doc)
+	s.said.Hazards = hazards
+	return yes, nil
+}
+
+// policyYes is the yes of a policy to a document; nil with what keeps that from being of
+// low risk, or where people decide everything.
+func policyYes(policy string, doc *api.Document) (*consent, []verify.Hazard) {
+	switch policy {
+	case engine.Auto:
 		return &consent{by: engine.ByPolicy, why: "policy: approve is auto"}, nil
+	case engine.LowRisk:
+		if hazards := doc.Hazards(); len(hazards) > 0 {
+			return nil, hazards
+		}
+		return &consent{by: engine.ByPolicy, why: "policy: approve is low-risk, and every step is of low risk"}, nil
 	}
-	if s.said.Hazards = doc.Hazards(); len(s.said.Hazards) > 0 {
-		return nil, nil
-	}
-	return &consent{by: engine.ByPolicy, why: "policy: approve is low-risk, and every step is of low risk"}, nil
+	return nil, nil
 }
 
 // openRun records the plan and the yes to it, and opens a run.
@@ -333,12 +343,12 @@ func (o *Owner) treeOf(t *tree.Tree, run string) (*tree.Tree, error) {
 func (o *Owner) given(ctx context.Context, subs []engine.Subscription) (given []engine.Injected, err error) {
 	var contents []notes.Content
 	read := func(find func(string) ([]string, error)) error {
-		contents, err = notes.Read(o.cfg.Place.Dir, subs, notes.Sources{Find: find, Now: time.Now()})
+		contents, err = notes.Read(o.cfg.Place.Dir, subs, notes.Sources{Find: find, Now: o.cfg.Now()})
 		return err
 	}
 	if slices.ContainsFunc(subs, func(s engine.Subscription) bool { return s.Kind == "file" && notes.IsGlob(s.Ref) }) {
 		err = o.withTree(func(t *tree.Tree) error {
-			return read(func(glob string) ([]string, error) { return t.Find(ctx, glob, maxFound) })
+			return read(func(glob string) ([]string, error) { return t.Find(ctx, glob, effect.MaxFound) })
 		})
 	} else {
 		err = read(nil)
@@ -348,9 +358,6 @@ func (o *Owner) given(ctx context.Context, subs []engine.Subscription) (given []
 	}
 	return given, err
 }
-
-// maxFound bounds what a glob of a subscription may match, as in a prompt.
-const maxFound = 10_000
 
 // Approve records a yes to a plan, or to what changed in it while it runs.
 func (u *uses) Approve(ctx context.Context, q api.Saying) (api.Said, error) {

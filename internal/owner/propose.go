@@ -20,15 +20,12 @@ const proposal = "proposed"
 // Contract asks the planner for a contract of each step that nothing can prove. Nothing
 // is written or approved, and nothing else of the plan may change.
 func (u *uses) Contract(ctx context.Context, q api.Contracting) (api.Planned, error) {
-	p, err := u.Owner.product(ctx, u.caller)
+	p, err := u.planner(ctx, "nobody can propose contracts", "without --propose-contracts nobody is asked, and you add them yourself")
 	if err != nil {
 		return api.Planned{}, err
 	}
-	m := p.Config.Planner
 	unproven, wrong := api.Unproven(p.Verify(ctx, q.Name, q.Source).Findings)
 	switch {
-	case m.None():
-		return api.Planned{}, noPlanner("nobody can propose contracts", "without --propose-contracts nobody is asked, and you add them yourself")
 	case len(wrong) > 0:
 		return api.Planned{}, &api.Problem{Code: api.Invalid, Message: "other things are wrong with the plan: " + wrong[0].String(), Hint: "correct them first"}
 	case len(unproven) == 0:
@@ -39,12 +36,9 @@ func (u *uses) Contract(ctx context.Context, q api.Contracting) (api.Planned, er
 			Hint: "import it in parts, or add the contracts yourself",
 		}
 	}
-	if err := u.canAsk(ctx, p, "planner", m); err != nil {
-		return api.Planned{}, err
-	}
 	in := prompt.Contracting{Plan: string(q.Source), Steps: unproven}
 	in.Workspace, _ = surroundings(ctx, p)
-	return u.ask(ctx, p, m, api.Question{
+	return u.ask(ctx, p, p.Config.Planner, api.Question{
 		ErrandAsked: engine.ErrandAsked{Kind: engine.PlanWork, Contracts: unproven}, Text: prompt.Contracts(in), Source: q.Source, Again: q.Again,
 	}, q.Consent)
 }

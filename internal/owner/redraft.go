@@ -18,21 +18,15 @@ import (
 // Redraft asks the planner to change a plan of which no run is unfinished, as a person
 // says. The text that the plan has now is recorded first. Nothing is approved.
 func (u *uses) Redraft(ctx context.Context, q api.Redrafting) (api.Planned, error) {
-	p, err := u.Owner.product(ctx, u.caller)
+	p, err := u.planner(ctx, "nobody can change the plan as you say", "or change it yourself")
 	if err != nil {
 		return api.Planned{}, err
 	}
-	m := p.Config.Planner
 	switch {
-	case m.None():
-		return api.Planned{}, noPlanner("nobody can change the plan as you say", "or change it yourself")
 	case strings.TrimSpace(q.Why) == "":
 		return api.Planned{}, &api.Problem{Code: api.Invalid, Message: "what is to be otherwise is not said", Hint: `say it: --why "use the new API"`}
 	case len(q.Why) > api.MaxRequest:
 		return api.Planned{}, &api.Problem{Code: api.Invalid, Message: fmt.Sprintf("the comment has %d bytes; at most %d are allowed", len(q.Why), api.MaxRequest), Hint: "say it in fewer words"}
-	}
-	if err := u.canAsk(ctx, p, "planner", m); err != nil {
-		return api.Planned{}, err
 	}
 	doc, err := p.Read(ctx, q.Path)
 	if err != nil {
@@ -56,7 +50,7 @@ func (u *uses) Redraft(ctx context.Context, q api.Redrafting) (api.Planned, erro
 	if in.Tools, err = Functions(p.Place.Dir, p.Env); err != nil {
 		return api.Planned{}, err
 	}
-	return u.ask(ctx, p, m, api.Question{
+	return u.ask(ctx, p, p.Config.Planner, api.Question{
 		ErrandAsked: engine.ErrandAsked{Kind: engine.PlanWork, Step: step, Why: q.Why, Intent: was.Drafted.Intent, Path: doc.Rel},
 		Text:        prompt.Redraft(in), Source: doc.Source, Again: q.Again,
 	}, q.Consent)
@@ -79,30 +73,34 @@ func redraftable(doc *api.Document, q api.Redrafting) (step string, err error) {
 	return doc.Plan.Steps[found[0]].ID.Value, nil
 }
 
-// redraftJudges look first whether an answer changes something, and only what it may, of
-// the plan that was.
-func (o *Owner) redraftJudges(ctx context.Context, asked engine.ErrandAsked, others []planner.Judge) (was *plan.Plan, judges []planner.Judge, err error) {
-	source, err := o.store.Object(ctx, asked.Source)
+// was is the plan that an errand is about.
+func (w *errand) was(ctx context.Context) (*plan.Plan, error) {
+	source, err := w.source(ctx)
 	if err != nil {
-		return nil, nil, fmt.Errorf("read the plan: %w", err)
+		return nil, err
 	}
-	was = api.Parse(asked.Path, source).Plan
+	was := api.Parse(w.asked.Path, source).Plan
 	if was == nil {
-		return nil, nil, fmt.Errorf("this version cannot read the text of %s", asked.Path)
+		return nil, fmt.Errorf("this version cannot read the text of %s", w.asked.Path)
 	}
-	first := func(_ context.Context, text []byte) ([]verify.Finding, bool, error) {
+	return was, nil
+}
+
+// within judges whether an answer changes something, and only what it may, of the plan
+// that was.
+func within(was *plan.Plan, asked engine.ErrandAsked) planner.Judge {
+	return func(_ context.Context, text []byte) (found []verify.Finding, wrong bool, err error) {
 		is := api.Parse(planner.Name, text).Plan
-		if is == nil {
+		switch {
+		case is == nil:
 			return nil, false, nil // the next judge says why
+		case len(asked.Contracts) > 0:
+			found = oversteps(was, is, asked.Contracts)
+		default:
+			found = strays(was, is, asked.Step)
 		}
-		if len(asked.Contracts) > 0 {
-			found := oversteps(was, is, asked.Contracts)
-			return found, len(found) > 0, nil
-		}
-		found := strays(was, is, asked.Step)
 		return found, len(found) > 0, nil
 	}
-	return was, append([]planner.Judge{first}, others...), nil
 }
 
 // strays are what a text changes that it may not: nothing where a step is named may

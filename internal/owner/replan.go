@@ -64,7 +64,7 @@ func (o *Owner) revision(ctx context.Context, e engine.Effect, r effect.Reporter
 		return engine.Ended{}, nil, err
 	}
 	log := effect.LogFile(e.Key.Run, plannerLog, e.Key.Attempt, e.Key.N)
-	asker, err := o.asker(d.product, "planner", o.environ(e.Key.Task))
+	asker, err := o.reader(d.product, "planner", d.product.Config.Planner, o.environ(e.Key.Task))
 	if err != nil {
 		return engine.Ended{}, nil, err
 	}
@@ -256,13 +256,8 @@ func finding(text string) []verify.Finding {
 
 // yes is that of the policy; nobody's where people have to be asked.
 func (d *redrawing) yes(pr *api.Proposal) consent {
-	switch d.product.Config.Policy.Approve {
-	case engine.Auto:
-		return consent{engine.ByPolicy, "policy: approve is auto"}
-	case engine.LowRisk:
-		if len(pr.Doc.Hazards()) == 0 {
-			return consent{engine.ByPolicy, "policy: approve is low-risk, and every step is of low risk"}
-		}
+	if yes, _ := policyYes(d.product.Config.Policy.Approve, pr.Doc); yes != nil {
+		return *yes
 	}
 	return consent{}
 }

@@ -2,18 +2,14 @@ package owner
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"strings"
 
 	"github.com/piton-dev/piton/internal/api"
-	"github.com/piton-dev/piton/internal/effect"
 	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/planner"
 	"github.com/piton-dev/piton/internal/prompt"
-	"github.com/piton-dev/piton/internal/store"
 )
 
 // Review asks the reviewer to read a plan. The client carries the workspace's own work
@@ -49,41 +45,28 @@ func (u *uses) Review(ctx context.Context, q api.Reviewing) (api.Planned, error)
 	}, q.Consent)
 }
 
-// reviewed has a plan read.
-func (o *Owner) reviewed(ctx context.Context, p *api.Product, e engine.Effect, _ effect.Reporter) (in engine.Ended, bodies [][]byte, err error) {
-	row, err := p.Errand(ctx, e.Key.Step)
+// review has a plan read.
+func (w *errand) review(ctx context.Context) (in engine.Ended, bodies [][]byte, err error) {
+	text, err := w.question(ctx)
 	if err != nil {
 		return in, nil, err
 	}
-	text, err := o.store.Object(ctx, e.Prompt)
-	if err != nil {
-		return in, nil, fmt.Errorf("read the question: %w", err)
-	}
-	source, err := o.store.Object(ctx, row.Asked.Source)
-	if err != nil {
-		return in, nil, fmt.Errorf("read the plan: %w", err)
-	}
-	ask, err := o.asker(p, "reviewer", o.environ(e.Key.Task))
+	source, err := w.source(ctx)
 	if err != nil {
 		return in, nil, err
 	}
-	log := filepath.Join("attempts", "reviews", fmt.Sprintf("%s.%d.log", e.Key.Step, e.Key.N))
-	job := planner.ReviewJob{
-		Ask: ask, Prompt: string(text), Log: filepath.Join(o.cfg.Place.State, log), Source: source, Plan: api.Parse("", source).Plan,
+	reviewer := w.product.Config.Reviewer
+	ask, err := w.reader(w.product, "reviewer", reviewer, w.environ)
+	if err != nil {
+		return in, nil, err
 	}
-	if p.Config.Reviewer.Agent == "" {
+	job := planner.ReviewJob{Ask: ask, Prompt: text, Log: w.logFile(), Source: source, Plan: api.Parse("", source).Plan}
+	if reviewer.Agent == "" {
 		job.Schema = planner.ReviewSchema
 	}
-	began := o.cfg.Now()
 	out, err := job.Read(ctx)
 	if err != nil || ctx.Err() != nil {
 		return in, nil, errors.Join(err, ctx.Err())
 	}
-	body, err := json.Marshal(out)
-	if err != nil {
-		return in, nil, err
-	}
-	return engine.Ended{Key: e.Key, WorkEnded: engine.WorkEnded{
-		How: out.How, Reason: strings.TrimSpace(out.Ended), Ms: o.cfg.Now().Sub(began).Milliseconds(), Usage: out.Usage, Log: log, Output: store.NewObject(body).Hash,
-	}}, [][]byte{body}, nil
+	return w.ended(out.How, strings.TrimSpace(out.Ended), out.Usage, out)
 }

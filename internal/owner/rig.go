@@ -87,15 +87,15 @@ func (o *Owner) newRig(p *api.Product, parallel int) (r *rig, err error) {
 		Object: func(hash string) ([]byte, error) { return o.store.Object(context.Background(), hash) },
 		NewRun: p.NewRun, Marked: p.Marked, ElsewhereOwned: o.elsewhereOwned,
 		Draw: func(ctx context.Context, e engine.Effect, r effect.Reporter) effect.Result {
-			return o.draw(ctx, p, e, r)
+			return o.errand(ctx, p, e, r)
 		},
 		Made: func(ctx context.Context, dir string, e engine.Effect) (effect.Made, error) {
 			return made(ctx, p, dir, e)
 		},
 	}
 	r.world.Adopted = o.isAdopted
-	r.world.Arbiter = func(environ []string) (model.Asker, error) { return o.asker(p, "arbiter", environ) }
-	r.world.Judge = func(environ []string) (model.Asker, error) { return o.asker(p, "judge", environ) }
+	r.world.Arbiter = func(environ []string) (model.Asker, error) { return o.asker(p, "arbiter", p.Config.Arbiter, environ) }
+	r.world.Judge = func(environ []string) (model.Asker, error) { return o.asker(p, "judge", p.Config.Judge, environ) }
 	return r, nil
 }
 

@@ -79,24 +79,15 @@ func (j ReviewJob) Read(ctx context.Context) (Review, error) {
 	return out, nil
 }
 
-// read takes a strict object out of an answer, bare or between fences. The problem says,
-// to the model, why there is none.
+// read takes the findings out of an answer. The problem says, to the model, why there
+// are none.
 func (j ReviewJob) read(answer string) (advice []Advice, problem string) {
 	advice = []Advice{}
-	from, to := strings.IndexByte(answer, '{'), strings.LastIndexByte(answer, '}')
-	if from < 0 || to < from {
-		return advice, "the answer is no JSON object with findings"
-	}
 	var said struct {
 		Findings *[]Advice `json:"findings"`
 	}
-	d := json.NewDecoder(strings.NewReader(answer[from : to+1]))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&said); err != nil || said.Findings == nil {
-		return advice, "the answer is no JSON object with nothing but findings, each with line, step, text and reason"
-	}
-	if _, err := d.Token(); err == nil {
-		return advice, "the answer is more than one JSON object"
+	if err := model.Object(answer, &said); err != nil || said.Findings == nil {
+		return advice, "the answer is not one JSON object, alone or between fences, with nothing but findings, each with line, step, text and reason"
 	}
 	lines := strings.Count(strings.TrimSuffix(string(j.Source), "\n"), "\n") + 1
 	for n, a := range *said.Findings {

@@ -1,0 +1,64 @@
+package model
+
+import (
+	"encoding/json"
+	"errors"
+	"regexp"
+	"strings"
+)
+
+// errNoObject is for the model as well: it may be asked once more.
+var errNoObject = errors.New("it is not one JSON object of the wanted form, alone or between fences")
+
+// fenced is a block between fences, each alone on its line.
+var fenced = regexp.MustCompile("(?ms)^```[a-z]*[ \\t]*\n(.*?)^```[ \\t]*$")
+
+// Object reads an answer that is one JSON object into v: the object is the whole answer,
+// or its only block between fences. An object inside a sentence is a quotation, which
+// anybody may have written. A key that v does not have, or that stands twice, is refused.
+func Object(answer string, v any) error {
+	text := strings.TrimSpace(answer)
+	if m := fenced.FindAllStringSubmatch(text, 2); len(m) == 1 && !strings.HasPrefix(text, "{") {
+		text = strings.TrimSpace(m[0][1])
+	}
+	d := json.NewDecoder(strings.NewReader(text))
+	d.DisallowUnknownFields()
+	if !strings.HasPrefix(text, "{") || d.Decode(v) != nil || d.InputOffset() < int64(len(text)) {
+		return errNoObject
+	}
+	if doubled(json.NewDecoder(strings.NewReader(text))) {
+		return errNoObject
+	}
+	return nil
+}
+
+// doubled reports whether a key stands twice in an object of the next value. Keys that
+// differ in case are the same key to the reader.
+func doubled(d *json.Decoder) bool {
+	t, err := d.Token()
+	if err != nil {
+		return false
+	}
+	seen := map[string]bool{}
+	switch t {
+	case json.Delim('{'):
+		for d.More() {
+			key, _ := d.Token()
+			name, _ := key.(string)
+			if name = strings.ToLower(name); seen[name] || doubled(d) {
+				return true
+			}
+			seen[name] = true
+		}
+	case json.Delim('['):
+		for d.More() {
+			if doubled(d) {
+				return true
+			}
+		}
+	default:
+		return false
+	}
+	_, err = d.Token()
+	return err != nil
+}
