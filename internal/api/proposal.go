@@ -208,7 +208,7 @@ func (p *Product) runOf(ctx context.Context, d *Document) (engine.HeadRow, error
 func (p *Product) newestOf(ctx context.Context, newest *engine.Revision) (engine.HeadRow, error) {
 	heads, err := p.Store.Heads(ctx, store.HeadFilter{Stream: taskOf(newest.Drafted.Intent), Limit: 1})
 	found := head(heads)
-	found.Path = newest.Drafted.Path // also of a run that an old journal opened
+	found.Path = newest.Drafted.Path // where the document lies now
 	return found, err
 }
 

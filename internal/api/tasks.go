@@ -74,7 +74,10 @@ func (p *Product) Tasks(ctx context.Context) ([]Task, error) {
 	errands := map[string][]engine.ErrandRow{} // by intent, or by the run that it looks back at
 	for row := range w.Errands {
 		of := cmp.Or(row.Asked.Intent, row.Asked.Run)
-		errands[of] = append([]engine.ErrandRow{row}, errands[of]...)
+		errands[of] = append(errands[of], row)
+	}
+	for _, rows := range errands {
+		slices.Reverse(rows) // the newest came first
 	}
 	var all []Task
 	for i := range w.Intents {

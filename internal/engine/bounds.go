@@ -93,8 +93,8 @@ func (s *State) reckons(i int, e StepSettled) {
 	f.Steps = append(slices.Clone(f.Steps[max(0, len(f.Steps)-named+1):]), e.Step)
 }
 
-// heard begins all counts anew: a person said something to the run.
-func (s *State) heard() {
+// recount begins all counts anew: a person said something to the run.
+func (s *State) recount() {
 	s.closeLimit()
 	s.run.Futile = futile{Raised: s.run.Futile.Raised}
 }
@@ -114,7 +114,7 @@ func (s *State) closeLimit() {
 // where it is a person's.
 func (s *State) turned(actor string) {
 	if actor != Harness && actor != ByPolicy {
-		s.heard()
+		s.recount()
 		return
 	}
 	s.closeLimit()
@@ -221,7 +221,7 @@ func (s *State) applyBounds(it ItemRow, a ItemAnswered) error {
 			return fmt.Errorf("item %s is answered with a limit that cannot be read: %w", a.Item, err)
 		}
 	}
-	s.heard()
+	s.recount()
 	r := &s.run.Futile.Raised
 	if b.Attempts > 0 {
 		r.Attempts = b.Attempts

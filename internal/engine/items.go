@@ -81,7 +81,7 @@ func (s *State) applyAnswer(e ItemAnswered, at time.Time) error {
 	}
 	err := s.answered(it, e, at)
 	if err == nil {
-		s.heard()
+		s.recount()
 	}
 	return err
 }

@@ -233,7 +233,7 @@ func (s *State) applyCommand(c Command) error {
 	}
 	err := s.obey(c)
 	if err == nil && c.By != Harness {
-		s.heard()
+		s.recount()
 	}
 	return err
 }

@@ -240,9 +240,7 @@ func shortened(list []string) string {
 
 // afterReplan brings the run's status and the steps that wait in line with its replan.
 func (s *State) afterReplan() {
-	switch {
-	case s.run.Status != Running && s.run.Status != Replanning:
-	default:
+	if s.run.Status == Running || s.run.Status == Replanning {
 		s.run.Status = s.run.goes()
 	}
 	for i := range s.steps {
