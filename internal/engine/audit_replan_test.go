@@ -13,6 +13,7 @@ import (
 type drawing struct {
 	step  string // whose failure it answers
 	own   bool   // the harness asked for it
+	free  bool   // because of an arbiter: no step failed
 	draw  int
 	n     int
 	lost  int
@@ -49,6 +50,8 @@ func (a *auditor) replannable(f *file) bool {
 
 func (a *auditor) replanned(e engine.Command) error {
 	own := e.By == engine.Harness
+	why, advised := a.advice[e.Step]
+	advised = advised && own && e.Why == why && a.open && !a.paused && !a.stopping
 	switch f := a.steps[e.Step]; {
 	case e.By == "" || a.replan != nil:
 		return fmt.Errorf("nobody asked for it, or there is one: %+v", a.replan)
@@ -56,6 +59,7 @@ func (a *auditor) replanned(e engine.Command) error {
 		return fmt.Errorf("only step %q is to change, for %q", e.Step, e.By)
 	case !own && (!e.Only && (e.Step != a.wants.step || e.Step != "" && e.By != a.wants.by) || strings.TrimSpace(e.Why) == "" || !a.run.Policy.Planner):
 		return fmt.Errorf("a person asks for it for step %q, because of %q", e.Step, e.Why)
+	case advised:
 	case own && (f == nil || !a.open || a.stopping || f.order != nil || !a.replannable(f)):
 		return fmt.Errorf("step %q did not fail so that its plan asks for it", e.Step)
 	case own && f.away == f.attempt+1:
@@ -66,8 +70,8 @@ func (a *auditor) replanned(e engine.Command) error {
 	if !a.open {
 		a.open, a.failed, a.paused, a.stopping = true, false, false, false
 	}
-	a.replan, a.wants = &drawing{step: e.Step, own: own}, wanted{}
-	if e.Only {
+	a.replan, a.wants, a.advice = &drawing{step: e.Step, own: own, free: advised}, wanted{}, nil
+	if e.Only || advised {
 		a.replan.step = ""
 	}
 	return nil
@@ -123,7 +127,7 @@ func (a *auditor) drew(e engine.WorkEnded, r engine.Record) error {
 	d.live = nil
 	switch {
 	case e.Drawn != nil && e.Drawn.Abort != "":
-		if d.over = true; !d.own {
+		if d.over = true; !d.own || d.free {
 			a.replan = nil
 		}
 	case e.Drawn != nil:
@@ -163,7 +167,7 @@ func (a *auditor) agreed(e engine.ItemAnswered) error {
 	delete(a.items, e.Item)
 	switch d := a.replan; {
 	case e.Choice == engine.ChooseApprove:
-	case !d.own:
+	case !d.own || d.free:
 		a.replan = nil
 	default:
 		d.over = true
@@ -180,6 +184,7 @@ func (a *auditor) adopts(e engine.RunOpened) error {
 		return fmt.Errorf("%q says yes for the policy, to %+v", a.actor, d)
 	}
 	a.forgetReplan()
+	a.advice = nil
 	return nil
 }
 

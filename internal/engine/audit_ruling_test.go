@@ -17,7 +17,9 @@ func (a *auditor) ruled(e engine.ArbiterRuled) error {
 		return err
 	}
 	then := f.def.OnFail.Then
-	passed := e.Say == engine.SayContinue || e.Say == engine.SayComplete
+	planned := a.run.Policy.Planner && a.run.Parent.Run == ""
+	wishes := e.Say == engine.SayReplan && planned && a.replans < a.run.Compiled.Replans() // of a step that is done; see heeds
+	passed := e.Say == engine.SayContinue || e.Say == engine.SayComplete || wishes && f.passed()
 	more := f.retries < f.def.OnFail.Retries
 	allowed := map[engine.Say]bool{
 		engine.SayRetry: more, engine.SayEscalate: true,
@@ -53,6 +55,10 @@ func (a *auditor) heeds(f *file, e engine.StepSettled) error {
 			return fmt.Errorf("it is %s, and the arbiter was asked what follows when it is done", e.Status)
 		}
 		a.complete = a.complete || r.Say == engine.SayComplete // until a person has spoken
+	case e.Status == engine.Done && r.Say == engine.SayReplan:
+		if a.replans < a.run.Compiled.Replans() && a.replan == nil && a.run.Policy.Planner {
+			a.advice = map[string]string{e.Step: r.Why}
+		}
 	case e.Status == engine.Done, r.Say == engine.SayRetry && e.Status != engine.Running, r.Say != engine.SayRetry && e.Status != engine.Waiting:
 		return fmt.Errorf("it is %s, and the arbiter said %q", e.Status, r.Say)
 	}

@@ -104,6 +104,7 @@ type auditor struct {
 	faults     map[string]time.Time     // when an agent could not be run, if that was the last of it
 	silent     int                      // attempts that did not say what they used
 	complete   bool                     // an arbiter says that nothing else is needed
+	advice     map[string]string        // steps after which an arbiter wants a revision, and why
 	vain       engine.Bounds            // attempts, and failures in a row, since a person spoke
 	bounds     engine.Bounds            // those that a person gave
 	asking     string                   // item that asks for more for the run
@@ -293,7 +294,7 @@ func (a *auditor) ended(e engine.RunEnded) error {
 			return err
 		}
 	}
-	a.open, a.failed = false, e.Status == engine.Failed
+	a.open, a.failed, a.advice = false, e.Status == engine.Failed, nil
 	return nil
 }
 

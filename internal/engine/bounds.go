@@ -77,8 +77,12 @@ func (s *State) reckons(i int, e StepSettled) {
 	f, again := &s.run.Futile, e.RetryAt != nil
 	switch {
 	case e.Status == Done:
-		if f.Failures, f.Steps = 0, nil; s.steps[i].Ruling.completes() {
-			f.Complete = fmt.Sprintf("after step %s: %s", e.Step, s.steps[i].Ruling.Why)
+		f.Failures, f.Steps = 0, nil
+		switch r := s.steps[i].Ruling; {
+		case r.completes():
+			f.Complete = fmt.Sprintf("after step %s: %s", e.Step, r.Why)
+		case r.rethinks() && s.advisable() && !s.broke(s.last):
+			s.run.Replans.Advised = &advice{Step: e.Step, Why: r.Why}
 		}
 		return
 	case s.steps[i].Phase == Ratchet, e.Verdict == Clash, again && e.Verdict == Infra, again && s.prog.Step(i).loops() && e.Exit == "":

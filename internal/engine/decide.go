@@ -42,6 +42,9 @@ func (s *State) decide(now time.Time) []Event {
 	if when, ok := s.Wake(); ok && !when.After(now) {
 		return []Event{s.awake(s.due[0].step)}
 	}
+	if e, ok := s.advised(); ok {
+		return []Event{e}
+	}
 	if i, ok := s.ask.first(); ok && s.free() {
 		return []Event{s.asked(i)}
 	}
@@ -202,7 +205,7 @@ func (s *State) judged(i int, now time.Time) StepSettled {
 	case p.OnFail.Then == Skip:
 		e.Status = Skipped
 	}
-	if st.Ruling.early() && st.Tries < p.OnFail.Retries {
+	if v != Pass && st.Ruling.early() && st.Tries < p.OnFail.Retries {
 		e.Reason += "; the arbiter gave up the attempts that were left: " + st.Ruling.Why
 	}
 	e.Ask = st.Ruling.asks() && p.OnFail.Then == Replan && e.Status == Waiting

@@ -90,6 +90,7 @@ type Effect struct {
 	Ahead       []*Step             // Consult: the first of those that are not
 	Poor        bool                // Consult: the budget has no room for the question
 	Asked       bool                // Draw: a person asks for it, and Note has their words
+	Advised     bool                // Draw: so does an arbiter, though no step failed
 	Only        string              // Draw: id of the only step that may change; "" for any
 	Lists       map[string][]string // the same of steps for each item: the objects of their instances in order, "" of one that has none
 }

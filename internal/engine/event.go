@@ -250,7 +250,7 @@ const (
 	DoWaive  Verb = "waive"
 	DoRetry  Verb = "retry"
 	DoForce  Verb = "force-agent" // from the next attempt on
-	DoReplan Verb = "replan"      // the harness may say this, because of a step that failed
+	DoReplan Verb = "replan"      // the harness may say this, because of a step that failed, or because an arbiter wants it
 )
 
 // Injected says what context a prompt held. A reference that could not be

@@ -391,6 +391,9 @@ func answer(e engine.Effect, o op) engine.Input {
 func rule(e engine.Effect, o op) engine.Input {
 	in := engine.Ruled{Key: e.Key, ArbiterRuled: engine.ArbiterRuled{Why: "so \xff", Usage: engine.Usage{In: new(int64(o.More)), Out: new(int64(o.How))}, Ms: int64(o.How)}}
 	in.Say = []engine.Say{engine.SayRetry, engine.SayReplan, engine.SayEscalate, e.Choices[0], engine.SayComplete, "done", ""}[o.Which%7]
+	if e.Choices[0] == engine.SayContinue && o.Which%2 == 0 {
+		in.Say = e.Choices[1] // a revision, where one may still be made
+	}
 	in.Role = []string{"", "", "coder", "reviewer", "nobody"}[o.How%5]
 	if o.More%8 == 7 {
 		in.Err = "no answer"

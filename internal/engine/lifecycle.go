@@ -68,6 +68,7 @@ func (s *State) applyRunEnded(e RunEnded, at time.Time) error {
 	}
 	s.showReady()
 	s.endReplan()
+	s.run.Replans.Advised = nil
 	r := &s.run
 	r.Live, r.Status, r.Reason, r.Exit, r.Finished = false, e.Status, e.Reason, e.Exit, at
 	r.Proof.Stage, r.Proof.Left = noRound, nil

@@ -11,7 +11,8 @@ import (
 // steps could not do. Nothing new starts meanwhile, and it is begun only when
 // what was under way has ended.
 type replan struct {
-	Step    string      `json:",omitzero"` // whose failure it answers; "" where a person asked for it
+	Step    string      `json:",omitzero"` // whose failure it answers; "" where a person or an arbiter asked for it
+	After   string      `json:",omitzero"` // the step that was done when an arbiter asked for it
 	Only    string      `json:",omitzero"` // the only step that may change; "" for any
 	Why     string      `json:",omitzero"`
 	By      string      `json:",omitzero"`
@@ -30,13 +31,17 @@ type replan struct {
 // replans is what a run knows of those it had.
 type replans struct {
 	Asked   int        `json:",omitzero"`  // ever, for their numbers
-	Used    int        `json:",omitzero"`  // because steps failed
+	Used    int        `json:",omitzero"`  // because steps failed, or an arbiter asked for one
 	Tried   [][]string `json:",omitempty"` // what failed before each revision that came of it
 	Met     int        `json:",omitzero"`  // steps that were done when the last of these began
 	Failure string     `json:",omitzero"`  // why the newest gave no revision
 	For     string     `json:",omitzero"`  // with Failure: the step because of which it was to
 	Away    int        `json:",omitzero"`  // with For: one more than its attempt for which no planner could be asked
+	Advised *advice    `json:",omitzero"`  // a revision that is wanted, and not yet asked for
 }
+
+// advice is an arbiter's wish for a revision, after a step that is done.
+type advice struct{ Step, Why string }
 
 // Drawn is a revision that was made for a run while that went on. What it says,
 // and what the verifier says of it, is in the workspace's stream.
@@ -87,13 +92,33 @@ func (s *State) revises() bool {
 	return s.run.Opened.Policy.Planner && s.prog.def.Replans > 0 && s.run.Opened.Parent == (Parent{})
 }
 
+// advisable reports whether an arbiter may have the plan revised though no step failed.
+func (s *State) advisable() bool {
+	return s.revises() && s.run.Replan == nil && s.run.Replans.Used < s.prog.def.Replans
+}
+
+// advised asks for the revision that an arbiter wants.
+func (s *State) advised() (Command, bool) {
+	a := s.run.Replans.Advised
+	if a == nil || !s.goesOn() {
+		return Command{}, false
+	}
+	return Command{Verb: DoReplan, Step: a.Step, Why: a.Why, By: Harness}, true
+}
+
+// broke reports whether the budget of the run has no room for a revision.
+func (s *State) broke(now time.Time) bool {
+	l := s.run.Limits
+	return l != (Amount{}) && (s.spent(Amount{}, s.run.Used.Held) || over(l.Wall, s.run.Used.Work.At(now), 0))
+}
+
 // calls asks for a revision because a step failed, or a person what to do where the
 // budget has no room for that, or nobody could be asked for one.
 func (s *State) calls(i int, now time.Time) Event {
 	if r := s.run.Replans; r.For == s.prog.Step(i).ID && r.Away == s.steps[i].Attempt+1 {
 		return s.escalation(i)
 	}
-	if s.run.Limits != (Amount{}) && (s.spent(Amount{}, s.run.Used.Held) || over(s.run.Limits.Wall, s.run.Used.Work.At(now), 0)) {
+	if s.broke(now) {
 		return s.escalation(i)
 	}
 	return Command{Verb: DoReplan, Step: s.prog.Step(i).ID, Why: s.steps[i].Reason, By: Harness}
@@ -187,21 +212,29 @@ func (s *State) admitReplan(it ItemRow, a ItemAnswered) ([]Event, error) {
 func (s *State) applyReplan(c Command) error {
 	i, known := s.prog.Index(c.Step)
 	own, r := c.By == Harness, &s.run.Replans
+	want, advised := s.advised()
+	advised = advised && own && c == want
 	switch {
 	case s.run.Replan != nil || s.run.Opened.Parent != (Parent{}):
 		return fmt.Errorf("another revision of run %s is asked for", s.run.Opened.Run)
-	case own && (!known || s.rule(i) != revises), c.Only && (own || !known), !own && !c.Only && c.Step != "" && (!known || !s.awaitsRevision(i)):
+	case own && !advised && (!known || s.rule(i) != revises), c.Only && (own || !known), !own && !c.Only && c.Step != "" && (!known || !s.awaitsRevision(i)):
 		return fmt.Errorf("a revision is asked for because of step %q by %q", c.Step, c.By)
 	}
 	if !s.run.Live {
 		s.reopen()
 	}
 	next := &replan{Step: c.Step, Why: c.Why, By: c.By, Failing: s.failing()}
-	if c.Only {
+	switch {
+	case advised:
+		next.Step, next.After = "", c.Step
+	case c.Only:
 		next.Step, next.Only = "", c.Step
 	}
+	r.Advised = nil
 	switch met := s.run.Proven + s.run.Unproven; {
 	case !own:
+	case advised:
+		r.Used++
 	case r.diverges(next.Failing, met):
 		next.Over, next.Exit = "not converging: the last revision proved nothing more, and what fails did not become less: "+shortened(next.Failing), exitDiverges
 	case r.Used >= s.prog.def.Replans:
@@ -336,7 +369,7 @@ func (s *State) drawKey() Key {
 func (s *State) drawEffect(k Key) Effect {
 	e := Effect{
 		Key: k, Work: PlanWork, Title: s.prog.Title(), Context: s.prog.def.Context, Constraints: s.prog.def.Constraints,
-		Document: s.run.Opened.Path, Note: s.run.Replan.Why, Asked: s.run.Replan.By != Harness, Answers: s.run.Replan.Heard, Only: s.run.Replan.Only,
+		Document: s.run.Opened.Path, Note: s.run.Replan.Why, Asked: s.run.Replan.By != Harness, Advised: s.run.Replan.After != "", Answers: s.run.Replan.Heard, Only: s.run.Replan.Only,
 	}
 	for i := range s.steps {
 		st := &s.steps[i]
@@ -425,7 +458,7 @@ func (s *State) applyDrawn(e WorkEnded) error {
 	switch {
 	case e.Drawn != nil && e.Drawn.Abort != "":
 		s.run.Replans.Failure = "the planner gave up: " + e.Drawn.Abort
-		if r.By != Harness {
+		if !r.needed() {
 			s.endReplan()
 			return nil
 		}
@@ -441,13 +474,19 @@ func (s *State) applyDrawn(e WorkEnded) error {
 		return nil
 	}
 	s.run.Replans.Failure = e.Reason
-	if i, known := s.prog.Index(r.Step); e.How == NoStart && r.By == Harness && known {
+	if e.How == NoStart && r.By == Harness {
 		s.run.Replans.Used-- // a planner that cannot be reached is this machine's fault
-		s.run.Replans.Away = s.steps[i].Attempt + 1
+		if i, known := s.prog.Index(r.Step); known {
+			s.run.Replans.Away = s.steps[i].Attempt + 1
+		}
 	}
 	s.endReplan()
 	return nil
 }
+
+// needed reports whether a step has failed that needs the revision: the run cannot go
+// on as it was.
+func (r *replan) needed() bool { return r.By == Harness && r.After == "" }
 
 // proposal asks whether the run may go on with what was drawn.
 func (s *State) proposal() ItemOpened {
@@ -456,7 +495,7 @@ func (s *State) proposal() ItemOpened {
 		Item: s.itemName(), Kind: Proposal, Plan: d.Plan, Choices: []string{ChooseApprove, ChooseDeny},
 		Question: fmt.Sprintf("May the run go on with revision %d of its plan? It was made because %s.", d.Version, s.occasion()),
 	}
-	if r.By == Harness {
+	if r.needed() {
 		e.Step = r.Step // which fails without
 	}
 	var context strings.Builder
@@ -480,6 +519,9 @@ func (s *State) proposal() ItemOpened {
 // occasion words why the replan was begun.
 func (s *State) occasion() string {
 	r := s.run.Replan
+	if r.After != "" {
+		return fmt.Sprintf("the arbiter asked for it after step %q: %s", r.After, r.Why)
+	}
 	i, known := s.prog.Index(r.Step)
 	if !known || r.By != Harness {
 		return fmt.Sprintf("%s asked for it: %s", r.By, r.Why)
@@ -528,7 +570,7 @@ func (s *State) applyProposed(a ItemAnswered) error {
 	s.closeProposal()
 	switch {
 	case a.Choice == ChooseApprove: // the revision is the next record
-	case r.By == Harness:
+	case r.needed():
 		r.Over, r.Exit = worded(fmt.Sprintf("revision %d was denied by", r.Drawn.Version), a.By, a.Text), 1
 	default:
 		s.endReplan()
@@ -555,10 +597,11 @@ func (s *State) adopted(e RunOpened, was *replan) {
 		s.run.Weaker = strings.TrimPrefix(fmt.Sprintf("%s, v%d is weaker (approved by %s)", s.run.Weaker, e.Version, e.ApprovedBy), ", ")
 	}
 	all := &s.run.Replans
+	all.Advised = nil
 	switch {
 	case was == nil || was.Drawn == nil || was.Drawn.Plan != e.Plan:
 		all.Tried = nil
-	case was.By == Harness:
+	case was.needed():
 		all.Tried = append(slices.Clip(all.Tried), was.Failing)
 		all.Met = s.run.Proven + s.run.Unproven
 	}

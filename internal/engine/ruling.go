@@ -12,7 +12,7 @@ type Say string
 // What an arbiter may say.
 const (
 	SayRetry    Say = "retry"    // another attempt
-	SayReplan   Say = "replan"   // the plan is revised
+	SayReplan   Say = "replan"   // the plan is revised; the step stands as it does
 	SayEscalate Say = "escalate" // a person is asked
 	SayContinue Say = "continue" // the step is done: the next one
 	SayComplete Say = "complete" // the step is done, and nothing else is needed; a person is asked whether that is so
@@ -55,6 +55,9 @@ func (s *State) choices(i int) []Say {
 	case Pass:
 		if st.Phase == Ratchet || s.lands(i) {
 			return nil
+		}
+		if s.undone() > 1 && s.advisable() {
+			return []Say{SayContinue, SayReplan, SayComplete}
 		}
 		return []Say{SayContinue, SayComplete}
 	case Fail, Timeout, Tampered, OutOfScope:
@@ -147,6 +150,9 @@ func (r *ruling) names() *forced {
 
 // early reports whether the arbiter gives up the attempts that are left.
 func (r *ruling) early() bool { return r != nil && (r.Say == SayReplan || r.Say == SayEscalate) }
+
+// rethinks reports whether the arbiter wants the plan revised.
+func (r *ruling) rethinks() bool { return r != nil && r.Say == SayReplan }
 
 // completes reports whether the arbiter thinks that nothing else is needed.
 func (r *ruling) completes() bool { return r != nil && r.Say == SayComplete }

@@ -19,6 +19,11 @@ func (s *State) free() bool { return s.unhindered() && s.exceeded() == "" }
 
 // unhindered: nothing keeps new work from starting, but that the run may get nowhere.
 func (s *State) unhindered() bool {
+	return s.goesOn() && s.run.Replans.Advised == nil
+}
+
+// goesOn: nothing keeps the run from going on with its plan.
+func (s *State) goesOn() bool {
 	return s.run.Live && !s.run.Paused && !s.stopping() && s.run.Critical == 0 && len(s.run.Leaving) == 0 && s.run.Replan == nil && s.run.Futile.Over == ""
 }
 

@@ -170,7 +170,7 @@ func (d *redrawing) pinned(ctx context.Context) error {
 
 // question is what the planner is asked.
 func (d *redrawing) question(ctx context.Context) (string, error) {
-	in := prompt.Revision{Plan: d.plan, Why: d.effect.Note, Asked: d.effect.Asked, Only: d.effect.Only, Failures: d.effect.Failures}
+	in := prompt.Revision{Plan: d.plan, Why: d.effect.Note, Asked: d.effect.Asked, Advised: d.effect.Advised, Only: d.effect.Only, Failures: d.effect.Failures}
 	in.Memories = memories(d.cfg.Place.Dir, notes.About{Title: d.effect.Title, Text: d.plan + "\n" + d.effect.Note})
 	in.Agents = rolesOf(d.product.Config)
 	d.rigging.Lock()

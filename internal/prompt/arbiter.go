@@ -118,7 +118,11 @@ func window(text string, size int) string {
 func choose(b *strings.Builder, in Arbitration) {
 	b.WriteString("\n# Answer\n\nWhat is to follow? The plan leaves these open:\n\n")
 	for _, c := range in.Choices {
-		fmt.Fprintf(b, "- `%s`: %s\n", c, meanings[c])
+		what := meanings[c]
+		if c == engine.SayReplan && in.done() {
+			what = "the planner revises the plan, and this step stays done; for steps that are left which do not fit what is known by now"
+		}
+		fmt.Fprintf(b, "- `%s`: %s\n", c, what)
 	}
 	fmt.Fprintf(b, "\nWithout your answer it would be `%s`.", in.Choices[0])
 	agent := ""

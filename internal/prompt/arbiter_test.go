@@ -26,7 +26,10 @@ func arbitration() prompt.Arbitration {
 func TestArbiter(t *testing.T) {
 	last := arbitration()
 	last.Choices, last.Agents, last.Left, last.History, last.Ahead = []engine.Say{engine.SayReplan, engine.SayEscalate}, nil, 0, nil, nil
-	for name, in := range map[string]prompt.Arbitration{"arbiter": arbitration(), "arbiter_last": last} {
+	passed := arbitration()
+	passed.Choices, passed.Agents, passed.Left = []engine.Say{engine.SayContinue, engine.SayReplan, engine.SayComplete}, nil, 0
+	passed.Attempt.Feedback, passed.Attempt.Verdict, passed.Attempt.Reason = nil, engine.Pass, ""
+	for name, in := range map[string]prompt.Arbitration{"arbiter": arbitration(), "arbiter_last": last, "arbiter_done": passed} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join("testdata", name+".golden")
 			got := prompt.Arbiter(in)

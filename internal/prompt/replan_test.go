@@ -30,7 +30,9 @@ func revision() prompt.Revision {
 func TestReplan(t *testing.T) {
 	asked := revision()
 	asked.Asked, asked.Why, asked.Failures, asked.Done, asked.Discoveries = true, "It takes too long.", nil, nil, nil
-	for name, in := range map[string]prompt.Revision{"replan": revision(), "replan_asked": asked} {
+	advised := asked
+	advised.Asked, advised.Advised, advised.Why, advised.Done = false, true, "The tests have moved.", []string{"look"}
+	for name, in := range map[string]prompt.Revision{"replan": revision(), "replan_asked": asked, "replan_advised": advised} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join("testdata", name+".golden")
 			got := prompt.Replan(in)
