@@ -133,6 +133,9 @@ type Result struct {
 	// if [Config.Parse] names a form that has them, else the end of what it
 	// printed on standard output; at most [MaxOutput] bytes.
 	Output []byte
+	// Stdout and Stderr are the last lines of what it printed, as plain text: of standard
+	// output its last words, if [Config.Parse] names a form that has them.
+	Stdout, Stderr string
 	// Claims are the agent's, from its report as it was at the end. Usage that
 	// the report does not tell is from what it printed.
 	Claims

@@ -101,6 +101,11 @@ func (a *attempt) words(r *Result, p proc.Result) {
 	s, notes := a.text.finish(p.Stdout)
 	r.Notes = append(r.Notes, notes...)
 	r.Usage = a.cfg.Price.Charge(most(r.Usage, s.usage))
+	said := s.text
+	if a.text == nil {
+		said = p.Stdout.Tail
+	}
+	r.Stdout, r.Stderr = lastLines(said), lastLines(p.Stderr.Tail)
 	body, note := a.desk.readOutput()
 	switch {
 	case body != nil:
@@ -115,6 +120,19 @@ func (a *attempt) words(r *Result, p proc.Result) {
 			r.Notes = append(r.Notes, n)
 		}
 	}
+}
+
+// What is kept of each stream to be read by people: lines and bytes.
+const (
+	keptLines = 50
+	keptBytes = 2 << 10
+)
+
+// lastLines are the last lines of a stream that ends in tail. Controls and colours take
+// room in it that they do not take in a text.
+func lastLines(tail []byte) string {
+	tail = tail[max(0, len(tail)-4*keptBytes):]
+	return proc.Capture{Tail: tail, Total: int64(len(tail))}.LastLines(keptLines, keptBytes)
 }
 
 // end says how the process ended. An exit code, whichever, is an end like any

@@ -213,6 +213,28 @@ func (p *Product) Errands(ctx context.Context) (bool, error) {
 	return err == nil && w.Live(), err
 }
 
+// maxRefused is how many texts are told of to which somebody said no: the newest.
+const maxRefused = 5
+
+// Refused are the newest texts to which somebody said no, of the intents that are named,
+// in their order.
+func (p *Product) Refused(ctx context.Context, of func(engine.IntentOpened) bool) (all []*engine.Revision, err error) {
+	w, err := p.workspace(ctx)
+	if err != nil {
+		return nil, err
+	}
+	named := map[string]bool{}
+	for in := range w.Intents {
+		named[in.ID] = of(in)
+	}
+	for r := range w.Revisions {
+		if r.Rejected() && named[r.Drafted.Intent] {
+			all = append(all, r)
+		}
+	}
+	return all[max(0, len(all)-maxRefused):], nil
+}
+
 // Drawn is a plan that came of an errand, as a revision to be recorded: nil where its
 // text is refused altogether.
 func (p *Product) Drawn(ctx context.Context, asked engine.ErrandAsked, source []byte, reason, changes string) (*engine.Draft, []store.Object, error) {

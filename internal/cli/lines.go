@@ -338,10 +338,27 @@ func (l *words) verdict(h view.Happening) {
 		l.note(h.Text)
 	}
 	for _, c := range h.Checks {
-		for _, line := range l.theme.tail(c.Stdout+lineEnd(c.Stdout)+c.Stderr, tailLines, 2*quoted) {
-			l.lines = append(l.lines, "  | "+line)
-		}
+		l.printed(c.Stdout, c.Stderr)
 	}
+	if w := h.Work; w != nil {
+		l.lines = append(l.lines, "  "+workPrinted(w))
+		l.printed(w.Stdout, w.Stderr)
+	}
+}
+
+// printed quotes the end of what a check, or the work, printed.
+func (l *words) printed(stdout, stderr string) {
+	for _, line := range l.theme.tail(stdout+lineEnd(stdout)+stderr, tailLines, 2*quoted) {
+		l.lines = append(l.lines, "  | "+line)
+	}
+}
+
+// workPrinted heads what the work printed.
+func workPrinted(w *engine.WorkEnded) string {
+	if w.How != engine.Exited {
+		return "the work printed:"
+	}
+	return fmt.Sprintf("the work, which ended with exit=%d, printed:", w.Exit)
 }
 
 // evidence quotes a check and its answer.

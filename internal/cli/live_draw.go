@@ -185,6 +185,10 @@ func (t theme) failure(f *view.Fold, h view.Happening) []string {
 	for _, c := range h.Checks {
 		lines = append(lines, t.quoteTail(6, c.Stdout+lineEnd(c.Stdout)+c.Stderr, 5)...)
 	}
+	if w := h.Work; w != nil {
+		lines = append(lines, t.fit("      "+workPrinted(w), t.width))
+		lines = append(lines, t.quoteTail(6, w.Stdout+lineEnd(w.Stdout)+w.Stderr, 5)...)
+	}
 	return lines
 }
 

@@ -100,9 +100,12 @@ const workItself = "work"
 
 // Exited reports whether there is an exit code that says something of the end:
 // not of work that ended no process, or was cut off.
-func (f Feedback) Exited() bool { return f.Exit > 0 || f.Verdict == Fail && f.Check != workItself }
+func (f Feedback) Exited() bool {
+	return f.Exit > 0 || f.Verdict == NoVerdict || f.Verdict == Fail && f.Check != workItself
+}
 
-// Feedback is what an agent is told of a check that did not pass.
+// Feedback is what an agent is told of a check that did not pass, or of the work. It has
+// no verdict on work that left it to the checks.
 type Feedback struct {
 	Check   string  `json:"check"`
 	Verdict Verdict `json:"verdict"`

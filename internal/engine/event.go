@@ -315,8 +315,12 @@ type WorkEnded struct {
 	// Value is the output itself, where the core looks at it.
 	Value json.RawMessage `json:"value,omitempty"`
 	Words string          `json:"words,omitempty"` // the beginning of what an agent said last
-	Size  int64           `json:"size"`            // bytes the work printed
-	Log   string          `json:"log,omitempty"`   // file under the state directory
+	// Stdout and Stderr are the last lines of what the work printed, for who looks into
+	// why it did not pass.
+	Stdout string `json:"stdout,omitempty"`
+	Stderr string `json:"stderr,omitempty"`
+	Size   int64  `json:"size"`          // bytes the work printed
+	Log    string `json:"log,omitempty"` // file under the state directory
 	Claims
 	Notes      []string `json:"notes,omitempty"` // what of its report or output could not be taken
 	Changed    []string `json:"changed,omitempty"`

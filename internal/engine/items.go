@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -180,7 +181,7 @@ func (s *State) escalation(i int) ItemOpened {
 	}
 	context.WriteString(st.Claims.context())
 	for _, f := range st.Feedback {
-		fmt.Fprintf(&context, "%s: %s", f.Check, f.Verdict)
+		fmt.Fprintf(&context, "%s: %s", f.Check, cmp.Or(string(f.Verdict), "ended"))
 		if f.Exited() {
 			fmt.Fprintf(&context, ", exit %d", f.Exit)
 		}

@@ -133,7 +133,9 @@ func (s *State) failing() (all []string) {
 			continue
 		}
 		for _, f := range st.Feedback {
-			all = append(all, id+"/"+f.Check)
+			if f.Verdict != NoVerdict {
+				all = append(all, id+"/"+f.Check)
+			}
 		}
 		if len(st.Feedback) == 0 {
 			all = append(all, id)

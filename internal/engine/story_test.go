@@ -349,6 +349,11 @@ func input(t *testing.T, d *desk, td *datadriven.TestData) engine.Input {
 	case "checked":
 		k := key(t, d, td)
 		checks := answers(stepOf(d, k.Step), value(td, "tree"), verdicts(word(td, 1), engine.Pass)...)
+		for n := range checks {
+			if td.HasArg("silent") {
+				checks[n].Stdout, checks[n].Stderr = "", ""
+			}
+		}
 		if path := value(td, "moved"); path != "" {
 			checks[0].Moved = map[string]string{path: "hash of " + k.Step}
 		}
@@ -443,7 +448,7 @@ func ended(t *testing.T, d *desk, td *datadriven.TestData) engine.Input {
 	if kind, text, ok := strings.Cut(value(td, "remark"), ":"); ok {
 		e.Remarks = []engine.Remark{{Kind: engine.FrameKind(kind), Text: text}}
 	}
-	e.Words = value(td, "words")
+	e.Words, e.Stdout = value(td, "words"), value(td, "prints")
 	e.Exit, e.Absent = number(t, td, "exit", 0), value(td, "absent") != ""
 	return engine.Ended{Key: key(t, d, td), WorkEnded: e}
 }
@@ -881,6 +886,9 @@ func told(d *desk, step string) string {
 		fmt.Fprintf(&b, "%s %d baseline=%v tree=%q shared=%v moved=%v\n", e.Key.Kind, e.Key.Attempt, e.Baseline, e.Tree, e.Shared, e.Moved)
 		for _, f := range e.Feedback {
 			fmt.Fprintf(&b, "feedback %s %s exit=%d want=%d %s%s\n", f.Check, f.Verdict, f.Exit, f.Want, f.Reason, f.Stderr)
+			if f.Stdout != "" {
+				fmt.Fprintf(&b, "printed %s\n", f.Stdout)
+			}
 		}
 		for _, f := range e.Frames {
 			if d.frames {

@@ -226,8 +226,8 @@ func bars(x Expect, v Verdict) Verdict {
 // feedback is what the next attempt is told of this one.
 func feedback(st *step) []Feedback {
 	var fs []Feedback
-	if st.Ended != nil && endVerdict(st.Ended) != NoVerdict {
-		fs = append(fs, Feedback{Check: workItself, Verdict: endVerdict(st.Ended), Exit: st.Ended.Exit, Reason: st.Reason})
+	if e := st.Ended; e != nil && endVerdict(e) != NoVerdict {
+		fs = append(fs, Feedback{Check: workItself, Verdict: endVerdict(e), Exit: e.Exit, Reason: st.Reason, Stdout: e.Stdout, Stderr: e.Stderr})
 	}
 	for _, c := range st.Checks {
 		if c.unasked() {
@@ -237,7 +237,17 @@ func feedback(st *step) []Feedback {
 			fs = append(fs, Feedback{Check: c.Check, Verdict: c.Verdict, Exit: c.Exit, Want: c.Want, Reason: c.Reason, Stdout: c.Stdout, Stderr: c.Stderr})
 		}
 	}
+	if e := st.Ended; e != nil && endVerdict(e) == NoVerdict && len(fs) > 0 && e.Speaks(st.Checks) {
+		fs = append(fs, Feedback{Check: workItself, Exit: e.Exit, Stdout: e.Stdout, Stderr: e.Stderr})
+	}
 	return fs
+}
+
+// Speaks reports whether what the work printed says more of why an attempt did not
+// pass than its checks do: it exited as what fails does, or they printed nothing.
+func (e *WorkEnded) Speaks(checks []CheckEnded) bool {
+	printed := func(c CheckEnded) bool { return strings.TrimSpace(c.Stdout+c.Stderr) != "" }
+	return strings.TrimSpace(e.Stdout+e.Stderr) != "" && (e.How != Exited || e.Exit != 0 || !slices.ContainsFunc(checks, printed))
 }
 
 // restore lists what has to be put back before the next attempt.

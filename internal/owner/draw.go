@@ -135,9 +135,21 @@ func question(ctx context.Context, p *api.Product, q api.Planning) (string, erro
 	in := prompt.Planning{Request: q.Request, Comments: q.Comments, Owner: p.By, Constraints: q.Constraints}
 	in.Workspace, in.Agents = surroundings(ctx, p)
 	in.Memories = memories(p.Place.Dir, notes.About{Text: strings.Join(append([]string{q.Request}, q.Constraints...), "\n")})
-	tools, err := Functions(p.Place.Dir, p.Env)
-	in.Tools = tools
+	var err error
+	if in.Refused, err = refused(ctx, p, func(i engine.IntentOpened) bool { return i.Prompt == q.Request }); err != nil {
+		return "", err
+	}
+	in.Tools, err = Functions(p.Place.Dir, p.Env)
 	return prompt.Plan(in), err
+}
+
+// refused is what a planner is told of the texts of some intents that a person refused.
+func refused(ctx context.Context, p *api.Product, of func(engine.IntentOpened) bool) (all []prompt.Refusal, err error) {
+	found, err := p.Refused(ctx, of)
+	for _, r := range found {
+		all = append(all, prompt.Refusal{Version: r.Drafted.Version, Changes: r.Drafted.Changes, Why: r.Answer.Why})
+	}
+	return all, err
 }
 
 // memories are those that are of use for what a planner is asked. A planner can do without.

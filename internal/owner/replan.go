@@ -172,6 +172,13 @@ func (d *redrawing) pinned(ctx context.Context) error {
 func (d *redrawing) question(ctx context.Context) (string, error) {
 	in := prompt.Revision{Plan: d.plan, Why: d.effect.Note, Asked: d.effect.Asked, Advised: d.effect.Advised, Only: d.effect.Only, Failures: d.effect.Failures}
 	in.Memories = memories(d.cfg.Place.Dir, notes.About{Title: d.effect.Title, Text: d.plan + "\n" + d.effect.Note})
+	now, err := d.product.Revision(ctx, d.head.Plan)
+	if err != nil {
+		return "", err
+	}
+	if in.Refused, err = refused(ctx, d.product, func(i engine.IntentOpened) bool { return i.ID == now.Drafted.Intent }); err != nil {
+		return "", err
+	}
 	in.Agents = rolesOf(d.product.Config)
 	d.rigging.Lock()
 	in.Tools = FunctionsOf(d.rig.tools.Builtin())

@@ -1,6 +1,7 @@
 package prompt
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"unicode/utf8"
@@ -24,7 +25,8 @@ func feedback(b *strings.Builder, in Input) {
 
 // failed shows one check and returns how many bytes of it were shown.
 func failed(b *strings.Builder, s *engine.Step, f engine.Feedback, left int) int {
-	fmt.Fprintf(b, "\n### %s: %s\n\n%s", inline(nameOf(s, f.Check)), inline(string(f.Verdict)), outcome(f))
+	verdict := cmp.Or(string(f.Verdict), "ended")
+	fmt.Fprintf(b, "\n### %s: %s\n\n%s", inline(nameOf(s, f.Check)), inline(verdict), outcome(f))
 	size := 0
 	if check, known := checkOf(s, f.Check); known && left > MaxCommand {
 		command := head(check.Command, MaxCommand)
@@ -62,6 +64,8 @@ func checkOf(s *engine.Step, name string) (engine.Check, bool) {
 func outcome(f engine.Feedback) string {
 	text := ""
 	switch f.Verdict {
+	case engine.NoVerdict:
+		text = fmt.Sprintf("It ended with exit code %d. The checks decide.", f.Exit)
 	case engine.Fail:
 		if !f.Exited() {
 			break

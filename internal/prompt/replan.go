@@ -23,6 +23,7 @@ type Revision struct {
 	Failures    []engine.Failure
 	Done        []string  // ids of the steps whose proof stands
 	Discoveries []string  // what agents reported, in their order
+	Refused     []Refusal // other revisions of the plan
 	Memories    []Content // that are of use for the plan and for why it is revised
 	Agents      []Role
 	Tools       []Function
@@ -37,6 +38,7 @@ func Replan(in Revision) string {
 	fence(&b, in.Plan)
 	cause(&b, in)
 	failures(&b, in.Failures)
+	refused(&b, in.Refused)
 	reported(&b, in.Discoveries)
 	contents(&b, in.Memories)
 	fmt.Fprintf(&b, "\n## What is done\n\n%s\n", done(in.Done))

@@ -28,6 +28,7 @@ type Fold struct {
 	Busy    map[int]engine.StepRow    // steps that run
 	Idle    []int                     // steps whose turn has not come, ascending
 	free    map[string]int            // by step: attempts that used up no retry
+	met     map[string]bool           // steps that were tried under this revision, or carried over to it
 	Retries int                       // of the newest run
 	answers int
 	scene   *scene       // that the fold looks steps up in, where it has no state
@@ -42,6 +43,7 @@ type Try struct {
 	waited     time.Duration // for people, since the step was last told of
 	since      time.Time     // when an item was opened that is open still
 	Cost       *int64
+	work       engine.WorkEnded    // how it ended last
 	checks     []engine.CheckEnded // of the newest phase
 	approved   bool                // the last answer was a yes to start
 }
@@ -90,6 +92,7 @@ type Happening struct {
 	Waited  time.Duration // for people
 	Cost    *int64
 	Checks  []engine.CheckEnded // a pass: all; a fail: those that did not pass
+	Work    *engine.WorkEnded   // a fail: of work whose output says more than that of the checks
 	Verdict engine.Verdict
 	Proven  bool
 	Text    string // reason or question
@@ -201,6 +204,7 @@ func (f *Fold) tell(h Happening, event engine.Event, was engine.StepRow) []Happe
 	case engine.RunOpened:
 		h.What = Opened
 		if e.Revises != "" {
+			f.revise(e)
 			h.What, h.Text = Revised, fmt.Sprintf("revision %d of the plan: %d of %d steps carried over", e.Version, len(e.Carried), f.State.Program().Len())
 		}
 	case engine.Command:
@@ -334,6 +338,7 @@ func (f *Fold) dispatched(h Happening, e engine.WorkDispatched) []Happening {
 	if e.Attempt != t.Attempt || e.N == 1 {
 		*t = Try{Attempt: e.Attempt, waited: t.waited}
 	}
+	f.tried(e.Step, e.Attempt)
 	t.N, t.began = e.N, h.At
 	h.Step, h.Attempt, h.N = f.Index(e.Step), e.Attempt, e.N
 	h.Loop = f.loop(h.Step)
@@ -343,6 +348,22 @@ func (f *Fold) dispatched(h Happening, e engine.WorkDispatched) []Happening {
 		start.What = Merging
 	}
 	return append(f.undone(h, e.Step, e.Attempt, e.Undone), start)
+}
+
+// revise notes that every step is begun anew that is not carried over.
+func (f *Fold) revise(e engine.RunOpened) {
+	f.met = map[string]bool{}
+	for _, id := range e.Carried {
+		f.met[id] = true
+	}
+}
+
+// tried notes the first attempt of a step under a revision: it has all its retries, however
+// often it was tried before.
+func (f *Fold) tried(step string, attempt int) {
+	if f.met != nil && !f.met[step] {
+		f.met[step], f.free[step] = true, max(0, attempt-1)
+	}
 }
 
 // undone tells what was put back, and where what stood there is.
@@ -372,6 +393,9 @@ func (f *Fold) workEnded(h Happening, e engine.WorkEnded) []Happening {
 	}
 	t := f.try(e.Step)
 	t.spent += Ms(e.Ms)
+	if e.Kind != engine.MergeWork && e.Kind != engine.ContractWork {
+		t.work = e
+	}
 	if u := e.Usage.CostMicros; u != nil && (*u > 0 || e.Kind != engine.ChildWork) { // whose sum is 0 where nothing was measured
 		sum := *u
 		if t.Cost != nil {
@@ -411,6 +435,7 @@ func drawn(h Happening, e engine.WorkEnded) []Happening {
 // settled tells what became of a step. was is its row before.
 func (f *Fold) settled(h Happening, e engine.StepSettled, was engine.StepRow) []Happening {
 	t := f.try(e.Step)
+	f.tried(e.Step, e.Attempt)
 	h.Step, h.Attempt, h.Verdict, h.Text = f.Index(e.Step), e.Attempt, e.Verdict, e.Reason
 	h.Cost, h.Proven = t.Cost, e.Proven
 	if e.By != engine.Harness {
@@ -425,6 +450,9 @@ func (f *Fold) settled(h Happening, e engine.StepSettled, was engine.StepRow) []
 	}
 	bad := h
 	bad.What, bad.Checks = Failed, failing(t.checks)
+	if t.work.Attempt == e.Attempt && t.work.Speaks(bad.Checks) {
+		bad.Work = &t.work
+	}
 	switch e.Status {
 	case engine.Running:
 		if e.RetryAt == nil {

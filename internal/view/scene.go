@@ -46,13 +46,19 @@ func (f *Fold) row(i int) engine.StepRow {
 	return row
 }
 
-// Recount tells what a marked record of a step means to people. The fold does not apply
+// Recount tells what a marked record of a step, or of a revision, means to people. The fold does not apply
 // it: what it has to know of the step is in the mark.
 func (f *Fold) Recount(m store.Marked) []Happening {
 	if _, pushes := m.Event.(engine.FramePushed); pushes {
 		return nil
 	}
 	if _, divides := m.Event.(engine.StepExpanded); divides {
+		return nil
+	}
+	if run, opens := m.Event.(engine.RunOpened); opens {
+		if run.Revises != "" {
+			f.revise(run)
+		}
 		return nil
 	}
 	if f.Tries == nil {

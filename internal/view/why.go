@@ -1,6 +1,7 @@
 package view
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -53,10 +54,18 @@ func Explain(ctx context.Context, r Reader, head engine.HeadRow, step string) (A
 	if x.Index = x.Fold.Index(step); x.Index < 0 {
 		return x, errors.New("the journal does not have step " + step + " of run " + head.Run)
 	}
+	revisions, err := r.marked(ctx, head, "")
+	if err != nil {
+		return x, err
+	}
+	marked = append(marked, revisions...)
+	slices.SortFunc(marked, func(a, b store.Marked) int { return cmp.Compare(a.Seq, b.Seq) })
 	for _, m := range marked {
 		x.take(x.Fold.Recount(m))
 		x.evidence(step, m.Record)
-		x.Origin.take(m.Record)
+		if m.Mark.Step == step {
+			x.Origin.take(m.Record)
+		}
 	}
 	if err := x.consumed(ctx, r); err != nil {
 		return x, err
