@@ -88,18 +88,23 @@ func (p *Product) opening(ctx context.Context, d *Document, r *engine.Revision, 
 	if err != nil {
 		return engine.Open{}, nil, err
 	}
-	pol := p.Config.Policy
 	open := engine.RunOpened{
 		Run: id, Plan: r.Drafted.Plan, Version: r.Drafted.Version, Title: program.Title(), Path: r.Drafted.Path, PlanHash: r.Drafted.Hash, Source: r.Drafted.Source,
 		Program: program.Hash(), Compiled: program, Config: p.Settings(), Agents: p.pins(c.All()...),
-		Policy: engine.Policy{
-			MaxParallel: pol.MaxParallel, Baseline: pol.Baseline == "on", Ratchet: pol.Ratchet == "end", Unmetered: pol.Unmetered,
-			Approve: pol.Approve, Planner: !p.Config.Planner.None(), Arbiter: !p.Config.Arbiter.None(), Extract: !p.Config.Extraction.None(), Frames: pol.Frames,
-			Bounds: engine.Bounds{Attempts: pol.MaxAttempts, Failures: pol.MaxFailures},
-		},
+		Policy:    p.policy(),
 		Workspace: p.Place.Dir, Isolation: Unsealed, Unsealed: o.Unsealed, ApprovedBy: o.By, Base: base.Hash, Executables: c.executables(o.Executables),
 	}
-	return engine.Open{Run: open, By: p.By}, append(c.objects(), base), nil
+	return engine.Open{Run: open, By: p.By}, append(c.objects(), base, store.NewObject(config.Text(p.Config))), nil
+}
+
+// policy is what of the configuration decides how a run goes on.
+func (p *Product) policy() engine.Policy {
+	pol := p.Config.Policy
+	return engine.Policy{
+		MaxParallel: pol.MaxParallel, Baseline: pol.Baseline == "on", Ratchet: pol.Ratchet == "end", Unmetered: pol.Unmetered,
+		Approve: pol.Approve, Planner: !p.Config.Planner.None(), Arbiter: !p.Config.Arbiter.None(), Extract: !p.Config.Extraction.None(), Frames: pol.Frames,
+		Bounds: engine.Bounds{Attempts: pol.MaxAttempts, Failures: pol.MaxFailures},
+	}
 }
 
 // pins names the configuration of every agent that the programs may use.
@@ -122,6 +127,17 @@ func (p *Product) pins(programs ...*engine.Program) map[string]string {
 	return pins
 }
 
+// repinned is the configuration in force of the agents that were pinned.
+func (p *Product) repinned(was map[string]string) map[string]string {
+	pins := map[string]string{}
+	for role := range was {
+		if hash, ok := config.AgentHash(p.Config, role); ok {
+			pins[role] = hash
+		}
+	}
+	return pins
+}
+
 // Pinned reports whether the configuration in force is still the one that the
 // run was opened with.
 func (p *Product) Pinned(r engine.RunOpened) error {
@@ -130,8 +146,56 @@ func (p *Product) Pinned(r engine.RunOpened) error {
 	}
 	return &Problem{
 		Code: Conflict, Message: "the configuration is not the one that run " + r.Run + " was approved with",
-		Hint: "put it back, or cancel the run and approve the plan again",
+		Hint: "piton resume " + r.Run + " shows what is different, and asks whether the run may go on with it",
 	}
+}
+
+// Reconfigured is a configuration that a run was not approved with.
+type Reconfigured struct {
+	Run     string   `json:"run"`
+	Config  string   `json:"config"`  // its hash, for a yes to it
+	Changes []string `json:"changes"` // a line each
+}
+
+// maxReconfigured is how many differences of a configuration are told and recorded.
+const maxReconfigured = 100
+
+// Reconfigured is the configuration in force where a run was approved with another one;
+// else nil.
+func (p *Product) Reconfigured(ctx context.Context, r engine.RunOpened) (*Reconfigured, error) {
+	if p.Pinned(r) == nil {
+		return nil, nil
+	}
+	was, err := p.Store.Object(ctx, r.Config)
+	if err != nil {
+		return nil, fmt.Errorf("read the configuration of run %s: %w", r.Run, err)
+	}
+	is := &Reconfigured{Run: r.Run, Config: p.Settings(), Changes: config.Differences(was, p.Config)}
+	if more := len(is.Changes) - maxReconfigured; more > 0 {
+		is.Changes = append(is.Changes[:maxReconfigured], fmt.Sprintf("%d more", more))
+	}
+	return is, nil
+}
+
+// Configure lets the newest run of a task go on under the configuration in force.
+// Protect takes the file of that over into what its steps guard.
+func (p *Product) Configure(ctx context.Context, desk Desk, stream string, protect func(ctx context.Context, base string) (store.Object, error)) error {
+	state, err := run.Load(ctx, p.Store, stream)
+	if err != nil {
+		return err
+	}
+	now := state.Run()
+	is, err := p.Reconfigured(ctx, now)
+	if is == nil || err != nil {
+		return err
+	}
+	base, err := protect(ctx, now.Base)
+	if err != nil {
+		return err
+	}
+	return desk.Submit(ctx, stream, engine.Configure{RunConfigured: engine.RunConfigured{
+		Run: now.Run, Was: now.Config, Config: is.Config, Changes: is.Changes, Agents: p.repinned(now.Agents), Policy: p.policy(), Base: base.Hash, By: p.By, Via: p.Via,
+	}}, base, store.NewObject(config.Text(p.Config)))
 }
 
 // Order gives a command to a run.

@@ -49,6 +49,7 @@ type Saying struct {
 	Hash     string `json:"hash,omitzero"`     // of what they were shown, or its beginning
 	Settings string `json:"settings,omitzero"` // the hash of those it was shown under; "" for any
 	Why      string `json:"why,omitzero"`      // their reason, for the journal
+	Config   string `json:"config,omitzero"`   // hash of the configuration that the plan's run may go on with
 	Unsealed bool   `json:"unsealed,omitzero"` // they allow less isolation than the plan asks for
 }
 
@@ -71,6 +72,7 @@ const (
 	NeedsYes    Need = "yes"     // nobody has approved it
 	NeedsWeaker Need = "weaker"  // nobody has confirmed that it asks less than before
 	NeedsChange Need = "change"  // somebody rejected this text
+	NeedsConfig Need = "config"  // nobody has said that the run may go on under the configuration in force
 	NeedsFix    Need = "fix"     // it does not verify
 	NeedsOther  Need = "version" // this version of the program cannot run it
 )
@@ -99,11 +101,14 @@ type Opened struct {
 	For     string `json:"for,omitzero"`     // the run that was named: this one, which it is carried out for, goes on
 	After   uint64 `json:"after,omitzero"`   // the newest record that was there before
 	Over    bool   `json:"over,omitzero"`    // it has ended, and nothing goes on
+	// Reconfigured is what a person has to say yes to first; nothing was done.
+	Reconfigured *Reconfigured `json:"reconfigured,omitempty"`
 }
 
 // Resume names a run that is to go on; "" is the newest.
 type Resume struct {
-	Run string `json:"run"`
+	Run    string `json:"run"`
+	Config string `json:"config,omitzero"` // as in [Saying]
 }
 
 // Order is a command on a run, or on a step of it.
@@ -123,6 +128,8 @@ type Ordered struct {
 	Item    string         `json:"item,omitzero"`
 	Top     engine.HeadRow `json:"top"`     // the run that it is carried out for, or itself, as it is now
 	Carried bool           `json:"carried"` // somebody carries that on
+	// Reconfigured is as in [Opened].
+	Reconfigured *Reconfigured `json:"reconfigured,omitempty"`
 }
 
 // Answer is what a person says to an item.
@@ -131,6 +138,7 @@ type Answer struct {
 	Choice string          `json:"choice,omitzero"`
 	Text   string          `json:"text,omitzero"`
 	Args   json.RawMessage `json:"args,omitempty"`
+	Config string          `json:"config,omitzero"` // with a yes to a revision: as in [Saying]
 }
 
 // Release stops the effects of a task's run, gently. The run stays open.

@@ -119,7 +119,12 @@ func (s *session) sayApproved(ctx context.Context, word string, doc *api.Documen
 		q.Hash = cmp.Or(f.hash, q.Hash)
 	}
 	point("client before request")
-	said, err := s.client.Approve(ctx, q)
+	var said api.Said
+	err := s.reconfiguring(f.yes, func(config string) (is *api.Reconfigured, err error) {
+		q.Config = config
+		said, err = s.client.Approve(ctx, q)
+		return said.Opened.Reconfigured, err
+	})
 	point("client after request")
 	if err == nil && (said.Needs == api.NeedsFix || said.Needs == api.NeedsOther) {
 		err = s.unfit(ctx, word, said)

@@ -173,6 +173,7 @@ func ending(h engine.HeadRow) string {
 func (a *app) answerCmd() *cobra.Command {
 	var answer engine.ItemAnswered
 	var args string
+	yes := false
 	c := &cobra.Command{
 		Use:   "answer ITEM [CHOICE]",
 		Short: "Answer an item of the inbox",
@@ -195,7 +196,7 @@ than what was shown.`,
 			if args != "" {
 				answer.Args = json.RawMessage(args)
 			}
-			return a.answer(c.Context(), words[0], answer)
+			return a.answer(c.Context(), words[0], answer, yes)
 		},
 	}
 	c.Flags().StringVar(&answer.Text, "text", "", "your message, or the reason; --why is the same")
@@ -206,10 +207,11 @@ than what was shown.`,
 		return pflag.NormalizedName(name)
 	})
 	c.Flags().StringVar(&args, "args", "", "a value, as JSON")
+	c.Flags().BoolVarP(&yes, "yes", "y", false, configYes)
 	return c
 }
 
-func (a *app) answer(ctx context.Context, word string, answer engine.ItemAnswered) error {
+func (a *app) answer(ctx context.Context, word string, answer engine.ItemAnswered, yes bool) error {
 	if len(answer.Args) > 0 && !json.Valid(answer.Args) {
 		return misuse("--args is not JSON", "quote it for your shell: --args '{\"replicas\": 3}'")
 	}
@@ -237,7 +239,11 @@ func (a *app) answer(ctx context.Context, word string, answer engine.ItemAnswere
 			return misuse("--args goes with the approval of a call, or with its retry", "item "+it.Item+" takes no arguments with "+answer.Choice)
 		}
 		point("client before request")
-		done, err := s.client.Answer(ctx, api.Answer{Item: it.Item, Choice: answer.Choice, Text: answer.Text, Args: answer.Args})
+		var done api.Ordered
+		err = s.reconfiguring(yes, func(config string) (is *api.Reconfigured, err error) {
+			done, err = s.client.Answer(ctx, api.Answer{Item: it.Item, Choice: answer.Choice, Text: answer.Text, Args: answer.Args, Config: config})
+			return done.Reconfigured, err
+		})
 		if err != nil {
 			return err
 		}

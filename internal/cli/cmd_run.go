@@ -73,6 +73,7 @@ func (a *app) resumeCmd() *cobra.Command {
 		RunE:    func(c *cobra.Command, args []string) error { return a.resume(c.Context(), first(args), f) },
 	}
 	c.Flags().BoolVar(&f.detach, "detach", false, "run in the background")
+	c.Flags().BoolVarP(&f.yes, "yes", "y", false, configYes)
 	a.waitFlags(c, &f)
 	return c
 }
@@ -103,7 +104,12 @@ func (s *session) dryRun(ctx context.Context, path string) error {
 // owner waits: other runs come and go.
 func (s *session) say(ctx context.Context, q api.Saying, f runFlags) error {
 	point("client before request")
-	said, err := s.client.Run(ctx, q)
+	var said api.Said
+	err := s.reconfiguring(q.Yes, func(config string) (is *api.Reconfigured, err error) {
+		q.Config = config
+		said, err = s.client.Run(ctx, q)
+		return said.Opened.Reconfigured, err
+	})
 	if err != nil {
 		return err
 	}
@@ -269,7 +275,11 @@ func (a *app) confirm(question string) bool {
 
 func (a *app) resume(ctx context.Context, prefix string, f runFlags) error {
 	return a.acting(ctx, func(s *session) error {
-		opened, err := s.client.Resume(ctx, api.Resume{Run: prefix})
+		var opened api.Opened
+		err := s.reconfiguring(f.yes, func(config string) (is *api.Reconfigured, err error) {
+			opened, err = s.client.Resume(ctx, api.Resume{Run: prefix, Config: config})
+			return opened.Reconfigured, err
+		})
 		if err != nil {
 			return err
 		}

@@ -262,6 +262,9 @@ func (t theme) lines(h view.Happening) []string {
 			l.add("%s", view.Money(*h.Cost))
 		}
 		l.note(h.Text)
+	case view.Configured:
+		l.add("%s by %s", f.State.Run().Run, t.line(h.By))
+		l.note(h.Text)
 	case view.Replans:
 		if h.Step < 0 {
 			l.lines[0] += " " + f.State.Run().Run

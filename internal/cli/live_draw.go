@@ -128,7 +128,7 @@ func (t theme) scroll(h view.Happening) []string {
 			text += ", by " + h.By
 		}
 		return t.under(1, warnTone, t.line(text))
-	case view.Revised:
+	case view.Revised, view.Configured:
 		return t.under(1, warnTone, t.line(h.Text))
 	case view.Commanded:
 		return []string{t.paint(warnTone, t.fit(fmt.Sprintf(" %s by %s", h.Verb, t.line(h.By)), t.width))}

@@ -4,8 +4,10 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -45,8 +47,65 @@ func (c Config) Origin(path string) Origin {
 
 // Hash identifies the effective configuration, whatever its values came from:
 // what an approval covers.
-func Hash(c Config) string {
-	return hash(reflect.ValueOf(c))
+func Hash(c Config) string { return hash(Text(c)) }
+
+// Text is what [Hash] is the hash of: a line for each value that is not empty. What an
+// environment is given may be secret, and stands there by its digest only.
+func Text(c Config) []byte { return text(reflect.ValueOf(c)) }
+
+// Differences words what of a configuration is another one than that which [Text] gave,
+// a line each.
+func Differences(was []byte, c Config) []string {
+	old, now := values(was), values(Text(c))
+	var lines []string
+	for _, path := range slices.Sorted(maps.Keys(merged(old, now))) {
+		before, had := old[path]
+		is, has := now[path]
+		switch secret := isEnv(path); {
+		case !has && secret:
+			lines = append(lines, path+": taken away")
+		case !has:
+			lines = append(lines, fmt.Sprintf("%s: taken away, was %s", path, before))
+		case !had && secret:
+			lines = append(lines, path+": added")
+		case !had:
+			lines = append(lines, fmt.Sprintf("%s: added, is %s", path, is))
+		case before != is && secret:
+			lines = append(lines, path+": has another value")
+		case before != is:
+			lines = append(lines, fmt.Sprintf("%s: was %s, is %s", path, before, is))
+		}
+	}
+	return lines
+}
+
+func merged(a, b map[string]string) map[string]string {
+	all := maps.Clone(a)
+	maps.Copy(all, b)
+	return all
+}
+
+// values reads what text wrote; of a line that it cannot read there is nothing.
+func values(text []byte) map[string]string {
+	all := map[string]string{}
+	for line := range strings.Lines(string(text)) {
+		quoted, err := strconv.QuotedPrefix(line)
+		if err != nil {
+			continue
+		}
+		path, _ := strconv.Unquote(quoted)
+		value, err := strconv.Unquote(strings.TrimSuffix(strings.TrimPrefix(line[len(quoted):], "="), "\n"))
+		if err == nil {
+			all[path] = value
+		}
+	}
+	return all
+}
+
+// isEnv reports whether a path is that of a variable of an environment.
+func isEnv(path string) bool {
+	parts := strings.Split(path, ".")
+	return len(parts) == 4 && parts[2] == "env" && (parts[0] == "agents" || parts[0] == "mcp_servers")
 }
 
 // AgentHash identifies the effective configuration of one agent; false where
@@ -56,20 +115,29 @@ func AgentHash(c Config, name string) (string, bool) {
 	if !ok {
 		return "", false
 	}
-	return hash(reflect.ValueOf(a)), true
+	return hash(text(reflect.ValueOf(a))), true
 }
 
-// hash covers every value that is not empty, each with its path, in an order
-// that does not depend on the declaration of the types.
-func hash(v reflect.Value) string {
+// text has every value that is not empty, each with its path, in an order that does
+// not depend on the declaration of the types.
+func text(v reflect.Value) []byte {
 	var lines []string
 	walk(v, "", func(path string, v reflect.Value) {
-		if !empty(v) {
-			lines = append(lines, fmt.Sprintf("%q=%q\n", path, show(v)))
+		if empty(v) {
+			return
 		}
+		is := show(v)
+		if isEnv(path) {
+			is = hash([]byte(is))
+		}
+		lines = append(lines, fmt.Sprintf("%q=%q\n", path, is))
 	})
 	slices.Sort(lines)
-	sum := sha256.Sum256([]byte(strings.Join(lines, "")))
+	return []byte(strings.Join(lines, ""))
+}
+
+func hash(text []byte) string {
+	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:])
 }
 

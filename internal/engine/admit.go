@@ -25,6 +25,8 @@ func (s *State) admit(in Input, now time.Time) ([]Event, error) {
 		return s.admitOpen(in)
 	case Revise:
 		return s.admitRevise(in)
+	case Configure:
+		return s.admitConfigure(in)
 	case Prepared:
 		return s.admitPrepared(in, now)
 	case Ended:

@@ -76,6 +76,33 @@ func (a *auditor) revised(e engine.RunOpened) error {
 	return nil
 }
 
+// configured is another configuration, to which a person said yes: every step stays as
+// it stands.
+func (a *auditor) configured(e engine.RunConfigured) error {
+	switch {
+	case e.By == engine.ByPolicy || e.By == engine.Harness || a.actor != e.By:
+		return fmt.Errorf("the configuration is approved by %q, in the name of %q", a.actor, e.By)
+	case e.Run != a.run.Run || e.Was != a.run.Config || e.Config == e.Was:
+		return fmt.Errorf("run %s goes from %q to %q, and run %s has %q", e.Run, e.Was, e.Config, a.run.Run, a.run.Config)
+	case !a.open && !a.failed || a.open && a.stopping:
+		return fmt.Errorf("the run is over, or being stopped")
+	}
+	a.room = max(a.room, roomOf(a.run))
+	frames := a.run.Policy.Frames
+	a.run.Config, a.run.Agents, a.run.Policy, a.run.Base = e.Config, e.Agents, e.Policy, e.Base
+	a.run.Policy.Frames = frames
+	if !a.open {
+		return nil
+	}
+	for _, f := range a.steps {
+		f.proved, f.kept = -1, f.status == engine.Running
+		if f.status == engine.Done { // as in a revision
+			f.waits, f.infra = nil, 0
+		}
+	}
+	return nil
+}
+
 // mayCarry reports why a step must not be taken over as it stands.
 func (a *auditor) mayCarry(old map[string]*file, e engine.RunOpened, f *file, p *engine.Step) error {
 	switch {

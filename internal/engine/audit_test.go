@@ -194,6 +194,8 @@ func (a *auditor) read(r engine.Record) error {
 			return a.revised(e)
 		}
 		return a.opened(e)
+	case engine.RunConfigured:
+		return a.configured(e)
 	case engine.RunEnded:
 		return a.ended(e)
 	case engine.Command:

@@ -168,7 +168,7 @@ type RunOpened struct {
 	PlanHash  string            `json:"plan_hash"`
 	Source    string            `json:"source,omitempty"` // object: the plan document's bytes
 	Program   string            `json:"program"`          // object
-	Config    string            `json:"config"`           // hash of the pinned configuration
+	Config    string            `json:"config"`           // object: the pinned configuration
 	Agents    map[string]string `json:"agents,omitempty"`
 	Policy    Policy            `json:"policy"`
 	Workspace string            `json:"workspace"`
@@ -208,6 +208,20 @@ type RunOpened struct {
 	// Compiled is the decoded Program. Whoever reads a journal sets it from
 	// the object before Apply; it is never on the wire.
 	Compiled *Program `json:"-"`
+}
+
+// RunConfigured lets a run that is not done go on under another configuration than
+// it was opened with: a person was shown the difference, and said yes to it.
+type RunConfigured struct {
+	Run     string            `json:"run"`
+	Was     string            `json:"was"`    // object: the configuration until now
+	Config  string            `json:"config"` // object: the one from now on
+	Changes []string          `json:"changes,omitempty"`
+	Agents  map[string]string `json:"agents,omitempty"`
+	Policy  Policy            `json:"policy"` // how many frames are visible stays as it is
+	Base    string            `json:"base,omitempty"`
+	By      string            `json:"by"`
+	Via     string            `json:"via"`
 }
 
 // RunArchived takes a run that is over out of the lists, or puts it back. It is a
@@ -507,6 +521,7 @@ func (PlanAnswered) Type() string     { return "plan.answered" }
 func (RunArchived) Type() string      { return "run.archived" }
 func (TaskOpened) Type() string       { return "task.opened" }
 func (RunOpened) Type() string        { return "run.opened" }
+func (RunConfigured) Type() string    { return "run.configured" }
 func (RunEnded) Type() string         { return "run.ended" }
 func (Command) Type() string          { return "command" }
 func (WorkDispatched) Type() string   { return "work.dispatched" }
@@ -569,6 +584,7 @@ var decoders = map[string]func([]byte) (Event, error){
 	SettingsApproved{}.Type(): decodeAs[SettingsApproved],
 	TaskOpened{}.Type():       decodeAs[TaskOpened],
 	RunOpened{}.Type():        decodeAs[RunOpened],
+	RunConfigured{}.Type():    decodeAs[RunConfigured],
 	RunEnded{}.Type():         decodeAs[RunEnded],
 	Command{}.Type():          decodeAs[Command],
 	StepExpanded{}.Type():     decodeAs[StepExpanded],

@@ -670,16 +670,42 @@ func (w *world) strange(o op) {
 	switch o.How % 8 {
 	case 4, 5, 6, 7:
 		w.revise(o)
-	case 0, 1:
+	case 0:
 		if !w.state.Live() {
 			w.open()
 		}
+	case 1:
+		w.configure(o)
 	case 2:
 		w.send(engine.Reply{ItemAnswered: engine.ItemAnswered{Item: "r1/" + strconv.Itoa(int(o.More)%4), Choice: "retry", By: "eve"}})
 	case 3:
 		k := engine.Key{Task: "task", Run: "r1", Step: "s" + strconv.Itoa(int(o.Which)%9), Attempt: 1 + int(o.More)%3, N: 1, Kind: engine.Verify}
 		w.send(engine.Checked{Key: k, Checks: []engine.CheckEnded{{Check: "contract", Verdict: engine.Pass}}})
 	}
+}
+
+// configure lets the run go on under another configuration.
+func (w *world) configure(o op) {
+	if w.state.Program() == nil {
+		return
+	}
+	w.send(configured(w.state.Run(), func(e *engine.RunConfigured) {
+		e.Config = "config " + strconv.Itoa(int(o.Which%3))
+		p := &e.Policy
+		p.MaxParallel, p.Frames, p.Ratchet, p.Baseline = int(o.More%6), int(o.More%2), o.More&8 != 0, o.More&16 != 0
+		p.Planner, p.Arbiter, p.Approve = o.More&32 != 0, o.More&64 != 0, []string{"", engine.LowRisk, engine.Auto}[o.How/8%3]
+		p.Unmetered, p.Bounds.Attempts = []string{"warn", "refuse"}[o.How/32%2], int(o.Which/64)*2
+		if o.How >= 248 {
+			e.By = engine.ByPolicy
+		}
+	}))
+}
+
+// configured is another configuration of a run, as a person says yes to it.
+func configured(now engine.RunOpened, change func(*engine.RunConfigured)) engine.Input {
+	e := engine.RunConfigured{Run: now.Run, Was: now.Config, Agents: now.Agents, Policy: now.Policy, Base: now.Base, By: "ann", Via: "test"}
+	change(&e)
+	return engine.Configure{RunConfigured: e}
 }
 
 // look checks after a turn what is cheap, and all of it every few turns.

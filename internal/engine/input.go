@@ -51,6 +51,10 @@ type Revise struct {
 	By    string
 }
 
+// Configure lets a run go on under the configuration in force, to which a person
+// has said yes.
+type Configure struct{ RunConfigured }
+
 // Checked answers Verify, Again and Prove. It holds one result for every check
 // of the step, in their order.
 type Checked struct {
@@ -95,6 +99,7 @@ type Archive struct {
 func (Begin) Actor() string       { return Harness }
 func (i Open) Actor() string      { return i.By }
 func (i Revise) Actor() string    { return i.By }
+func (i Configure) Actor() string { return i.By }
 func (Prepared) Actor() string    { return Harness }
 func (Ended) Actor() string       { return Harness }
 func (Checked) Actor() string     { return Harness }

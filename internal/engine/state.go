@@ -344,7 +344,7 @@ func (st *step) hopeless() bool { return st.lapsed() || st.Status == Pending && 
 // that the journal is corrupt at r.Seq; the state is then of no further use.
 //
 // An event costs what it says and, when a step settles, its needs' edges. Only
-// opening, revising, ending and taking up a run, aborting it and beginning a ratchet
+// opening, revising, configuring, ending and taking up a run, aborting it and beginning a ratchet
 // round look at all steps.
 func (s *State) Apply(r Record) error {
 	was, err := s.last, inOrder(r, s.seq, s.epoch)
@@ -379,6 +379,8 @@ func (s *State) apply(r Record, was time.Time) error {
 			return s.applyRevision(e, r.Actor)
 		}
 		return s.applyRun(e, r)
+	case RunConfigured:
+		return s.applyConfigured(e)
 	case RunEnded:
 		return s.applyRunEnded(e, r.At)
 	case Command:

@@ -302,6 +302,12 @@ func input(t *testing.T, d *desk, td *datadriven.TestData) engine.Input {
 		return opening(t, d, td)
 	case "revise":
 		return revising(t, d, td)
+	case "configure":
+		return configured(d.state.Run(), func(e *engine.RunConfigured) {
+			e.Config, e.Was, e.By = word(td, 0), cmp.Or(value(td, "was"), e.Was), person(td)
+			e.Policy.Approve, e.Policy.Planner = cmp.Or(value(td, "approve"), e.Policy.Approve), value(td, "planner") != "off"
+			e.Policy.Ratchet = cmp.Or(value(td, "ratchet"), map[bool]string{true: "on"}[e.Policy.Ratchet]) == "on"
+		})
 	case "epoch":
 		return begun
 	case "order":
@@ -954,6 +960,8 @@ func line(r engine.Record) string {
 			return fmt.Sprintf("%s %d steps, revision %d after %s, carried %v", e.Run, e.Compiled.Len(), e.Version, e.Revises, e.Carried)
 		}
 		return fmt.Sprintf("%s %d steps", e.Run, e.Compiled.Len())
+	case engine.RunConfigured:
+		return fmt.Sprintf("%s %s after %s", e.Run, e.Config, e.Was)
 	case engine.RunEnded:
 		return fmt.Sprintf("%s exit=%d proven=%d unproven=%d left=%d %s", e.Status, e.Exit, e.Proven, e.Unproven, e.Left, e.Reason)
 	case engine.Command:

@@ -49,6 +49,7 @@ func makers() map[string]*rapid.Generator[engine.Event] {
 		"SettingsApproved": anyOf[engine.SettingsApproved](),
 		"TaskOpened":       anyOf[engine.TaskOpened](),
 		"RunOpened":        anyOf[engine.RunOpened](),
+		"RunConfigured":    anyOf[engine.RunConfigured](),
 		"RunEnded":         anyOf[engine.RunEnded](),
 		"Command":          anyOf[engine.Command](),
 		"WorkDispatched":   anyOf[engine.WorkDispatched](),

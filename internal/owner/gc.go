@@ -136,8 +136,10 @@ func (p *past) note(r engine.Record, needed map[string]bool) {
 	case engine.PlanVerified:
 		needed[e.Findings] = true
 	case engine.RunOpened:
-		needed[e.Program], p.objects[e.Base] = true, true
+		needed[e.Program], needed[e.Config], p.objects[e.Base] = true, true, true
 		p.ended = time.Time{} // a revision takes a failed run up again
+	case engine.RunConfigured:
+		needed[e.Config], p.objects[e.Base] = true, true
 	case engine.WorkDispatched:
 		p.objects[e.Prompt], p.objects[e.Tree] = true, true
 		for _, in := range e.Injected {

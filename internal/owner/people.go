@@ -26,6 +26,9 @@ func (u *uses) Resume(ctx context.Context, q api.Resume) (api.Opened, error) {
 	if err != nil || opened.Over {
 		return opened, err
 	}
+	if opened.Reconfigured, err = u.configured(ctx, p, head.Stream, q.Config); err != nil || opened.Reconfigured != nil {
+		return opened, err
+	}
 	var missing error
 	err = u.host.Look(ctx, head.Stream, func(s *engine.State) {
 		opened.After = s.Seq()
@@ -149,6 +152,12 @@ func (u *uses) Answer(ctx context.Context, q api.Answer) (api.Ordered, error) {
 		return api.Ordered{}, err
 	}
 	if it.Kind == engine.Proposal || it.Kind == engine.Weakened {
+		if a.Choice == engine.ChooseApprove {
+			var other *api.Reconfigured
+			if other, err = u.configured(ctx, p, it.Stream, q.Config); err != nil || other != nil {
+				return api.Ordered{Run: it.Run, Item: it.Item, Reconfigured: other}, err
+			}
+		}
 		err = u.propose(ctx, p, it, a)
 	} else {
 		err = p.Reply(ctx, u.host, it, a)

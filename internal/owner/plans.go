@@ -102,6 +102,9 @@ func (u *uses) Run(ctx context.Context, q api.Saying) (api.Said, error) {
 }
 
 func (s *saying) run(ctx context.Context) error {
+	if needs, err := s.reconfigured(ctx); err != nil || needs {
+		return err
+	}
 	pr, err := s.product.ProposalOf(ctx, s.doc)
 	if err != nil {
 		return err
@@ -369,6 +372,9 @@ func (u *uses) Approve(ctx context.Context, q api.Saying) (api.Said, error) {
 }
 
 func (s *saying) approve(ctx context.Context) error {
+	if needs, err := s.reconfigured(ctx); err != nil || needs {
+		return err
+	}
 	pr, err := s.find(ctx)
 	if err != nil {
 		return err

@@ -109,6 +109,30 @@ func (b *Base) Over(later *Base) *Base {
 	return newBase(c)
 }
 
+// Renew returns a base that has the paths as later has them.
+func (b *Base) Renew(later *Base, paths ...string) *Base {
+	c := b.content
+	c.Files, c.Along = maps.Clone(c.Files), maps.Clone(c.Along)
+	for _, path := range paths {
+		d, known := later.content.Files[path]
+		if !known {
+			continue
+		}
+		c.Files[path] = d
+		delete(c.Along, path)
+		if also := later.content.Along[path]; len(also) > 0 {
+			if c.Along == nil {
+				c.Along = map[string][]string{}
+			}
+			c.Along[path] = also
+			for _, name := range also {
+				c.Files[name] = later.content.Files[name]
+			}
+		}
+	}
+	return newBase(c)
+}
+
 // Digest is what path (or path#part) was, and false if it is not in the base.
 func (b *Base) Digest(path string) (Digest, bool) {
 	d, ok := b.content.Files[path]

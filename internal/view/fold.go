@@ -70,11 +70,13 @@ const (
 	behind    Deed = "wait"
 	ruled     Deed = "rule" // of an arbiter, on what follows an attempt
 	Commanded Deed = "order"
-	Forced    Deed = "force" // an agent on a step
-	divided   Deed = "each"
-	Replans   Deed = "replan" // a revision of the plan is asked for
-	Drawn     Deed = "draft"  // and made, or not
-	Over      Deed = "done"
+	// Configured is another configuration that the run goes on under.
+	Configured Deed = "config"
+	Forced     Deed = "force" // an agent on a step
+	divided    Deed = "each"
+	Replans    Deed = "replan" // a revision of the plan is asked for
+	Drawn      Deed = "draft"  // and made, or not
+	Over       Deed = "done"
 )
 
 // Happening is something that people want to know of, told once.
@@ -226,6 +228,8 @@ func (f *Fold) tell(h Happening, event engine.Event, was engine.StepRow) []Happe
 			return nil // what came of it is told
 		}
 		h.What, h.Verb, h.By, h.Text = Commanded, e.Verb, e.By, e.Why
+	case engine.RunConfigured:
+		h.What, h.By, h.Text = Configured, e.By, "the configuration changed: "+strings.Join(e.Changes, "; ")
 	case engine.WorkDispatched:
 		return f.dispatched(h, e)
 	case engine.WorkEnded:

@@ -23,7 +23,7 @@ func News(records []engine.Record, o api.Opened, asked time.Time) (past, news []
 			continue
 		}
 		switch e := r.Event.(type) {
-		case engine.ItemAnswered:
+		case engine.ItemAnswered, engine.RunConfigured:
 			if r.Seq <= after {
 				after, at = r.Seq-1, r.At
 			}

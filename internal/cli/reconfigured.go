@@ -1,0 +1,37 @@
+package cli
+
+import (
+	"fmt"
+
+	"github.com/piton-dev/piton/internal/api"
+)
+
+// configYes is what --yes means where it can only be about the configuration.
+const configYes = "if the configuration has changed since the run was approved: let the run go on with it"
+
+// reconfiguring asks, and once more with a person's yes where the configuration is not
+// the one that the run was approved with. What is different is shown first.
+func (s *session) reconfiguring(yes bool, ask func(config string) (*api.Reconfigured, error)) error {
+	is, err := ask("")
+	if err != nil || is == nil {
+		return err
+	}
+	a := s.app
+	t := a.theme(a.err)
+	a.notice("the configuration has changed since run %s was approved:", is.Run)
+	for _, line := range is.Changes {
+		a.notice("  %s", t.line(line))
+	}
+	if !yes && !a.asks() {
+		text := fmt.Sprintf("run %s was approved with another configuration", is.Run)
+		return waiting{&api.Problem{Code: api.Denied, Message: text, Hint: "add --yes to let the run go on with this one, or put the other one back"}}
+	}
+	if !yes && !a.confirm(fmt.Sprintf("Let run %s go on with it?", is.Run)) {
+		a.notice("not approved; run %s is as it was", is.Run)
+		return ended(exitWaiting)
+	}
+	if is, err = ask(is.Config); err == nil && is != nil {
+		err = &api.Problem{Code: api.Conflict, Message: "the configuration has changed while it was shown", Hint: "say it again"}
+	}
+	return err
+}

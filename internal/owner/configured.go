@@ -1,0 +1,109 @@
+package owner
+
+import (
+	"context"
+	"slices"
+
+	"github.com/piton-dev/piton/internal/api"
+	"github.com/piton-dev/piton/internal/config"
+	"github.com/piton-dev/piton/internal/engine"
+	"github.com/piton-dev/piton/internal/run"
+	"github.com/piton-dev/piton/internal/store"
+	"github.com/piton-dev/piton/internal/tree"
+)
+
+// configured makes sure that a run goes by the configuration in force: yes is the hash
+// of the one that a person was shown the difference to. Where nobody has said yes it
+// returns that difference. The runs that carry out its steps follow.
+func (u *uses) configured(ctx context.Context, p *api.Product, stream, yes string) (*api.Reconfigured, error) {
+	var now engine.RunOpened
+	var below []string
+	idle, failed := false, error(nil)
+	err := u.host.Look(ctx, stream, func(s *engine.State) {
+		if now = s.Run(); p.Pinned(now) == nil || yes == "" {
+			return
+		}
+		idle, failed = run.Idle(ctx, u.store, s)
+		below, failed = u.below(ctx, s, failed)
+	})
+	if err == nil {
+		err = failed
+	}
+	if err != nil || p.Pinned(now) == nil {
+		return nil, err
+	}
+	switch carried := slices.Contains(u.host.Carried(), stream); {
+	case yes == "":
+		return p.Reconfigured(ctx, now)
+	case yes != p.Settings():
+		return nil, conflict("look at it again: piton config show --origin", "the configuration has changed since it was shown")
+	case carried && !idle:
+		return nil, conflict("piton pause "+now.Run+", and say it again when its steps have ended", "run %s is at work under the former configuration", now.Run)
+	case carried:
+		if err := u.release(ctx, stream); err != nil {
+			return nil, err
+		}
+	}
+	if _, err := u.trusted(ctx, p, api.Consent{Yes: true, Settings: yes}); err != nil {
+		return nil, err
+	}
+	for _, stream := range append(below, stream) { // that at the top is the last: it says that all is done
+		if err := p.Configure(ctx, u.host, stream, u.protectConfig); err != nil {
+			return nil, err
+		}
+	}
+	return nil, nil
+}
+
+// below lists the tasks of the runs that carry out steps of a run and have not ended.
+func (u *uses) below(ctx context.Context, s *engine.State, err error) (streams []string, _ error) {
+	for _, d := range s.Delegations() {
+		if err != nil {
+			return nil, err
+		}
+		var child *engine.State
+		var more []string
+		if child, err = run.Load(ctx, u.store, d.Task); err == nil && child.Live() {
+			more, err = u.below(ctx, child, nil)
+			streams = append(append(streams, more...), d.Task)
+		}
+	}
+	return streams, err
+}
+
+// protectConfig is the state of the files that steps guard, with the file of the
+// configuration as it is now.
+func (u *uses) protectConfig(ctx context.Context, base string) (store.Object, error) {
+	body, err := u.store.Object(ctx, base)
+	if err != nil {
+		return store.Object{}, err
+	}
+	was, err := tree.DecodeBase(body)
+	if err != nil {
+		return store.Object{}, err
+	}
+	t, err := u.openTree(nil)
+	if err != nil {
+		return store.Object{}, err
+	}
+	defer t.Close()
+	is, err := t.Protect(ctx, []string{config.File})
+	if err != nil {
+		return store.Object{}, err
+	}
+	return store.NewObject(was.Renew(is, config.File).Encode()), nil
+}
+
+// reconfigured reports whether a person has yet to say that the unfinished run of the
+// plan may go on under the configuration in force; the answer says how that differs.
+func (s *saying) reconfigured(ctx context.Context) (bool, error) {
+	head, err := s.product.RunOf(ctx, s.Word)
+	if err != nil || head.Run == "" || head.Ended || head.Parent.Run != "" {
+		return false, nil // what is wrong with the word is said elsewhere
+	}
+	is, err := s.configured(ctx, s.product, head.Stream, s.Config)
+	if is != nil {
+		s.said.Needs, s.said.Opened = api.NeedsConfig, api.Opened{Stream: head.Stream, Run: head.Run, Resumed: true, Reconfigured: is}
+	}
+	return is != nil, err
+}
