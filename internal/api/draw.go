@@ -141,15 +141,12 @@ func (p *Product) Ask(ctx context.Context, desk Desk, q Question) (id string, kn
 		objects = append(objects, store.NewObject(q.Source))
 		asked.Source = objects[1].Hash
 	}
+	if id, err := p.same(ctx, asked, q.Again); err != nil || id != "" {
+		return id, id != "", err
+	}
 	w, err := p.workspace(ctx)
 	if err != nil {
 		return "", false, err
-	}
-	for row := range w.Errands {
-		same := row.Asked.Kind == asked.Kind && row.Asked.Request == asked.Request && row.Asked.Path == asked.Path && row.Asked.By == p.By && row.Withdrawn == ""
-		if same && !q.Again && (row.Ended == nil || row.Ended.How == engine.Exited && row.Ended.Reason == "") {
-			return row.Asked.Errand, true, nil
-		}
 	}
 	name := ""
 	for taken := true; taken; _, taken = w.Errand("e-" + name) {
@@ -162,7 +159,30 @@ func (p *Product) Ask(ctx context.Context, desk Desk, q Question) (id string, kn
 	if q.Intent != nil {
 		in.ErrandAsked.Intent, in.Intent.ID = "i-"+name, "i-"+name
 	}
-	return asked.Errand, false, desk.Submit(ctx, engine.WorkspaceStream, in, objects...)
+	err = desk.Submit(ctx, engine.WorkspaceStream, in, objects...)
+	if err != nil {
+		if id, other := p.same(ctx, asked, true); other == nil && id != "" {
+			return id, true, nil // it was asked at the same moment
+		}
+	}
+	return asked.Errand, false, err
+}
+
+// same finds the errand that puts a question already; where it is to be put again, only
+// one that is under way.
+func (p *Product) same(ctx context.Context, asked engine.ErrandAsked, again bool) (string, error) {
+	w, err := p.workspace(ctx)
+	if err != nil {
+		return "", err
+	}
+	for row := range w.Errands {
+		same := row.Asked.Kind == asked.Kind && row.Asked.Request == asked.Request && row.Asked.Source == asked.Source &&
+			row.Asked.Path == asked.Path && row.Asked.By == asked.By && row.Withdrawn == ""
+		if same && (row.Ended == nil || !again && row.Ended.How == engine.Exited && row.Ended.Reason == "") {
+			return row.Asked.Errand, nil
+		}
+	}
+	return "", nil
 }
 
 // Asking is a request for a plan as an errand.

@@ -148,6 +148,7 @@ var remedies = map[string]string{
 	engine.RetryFrom:     "retry --from runs it again, with all steps that need it",
 	engine.RetryStep:     "retry %s does it again",
 	engine.RunAnew:       "cancel it, and run the plan anew",
+	engine.NameOther:     "name another file with -o, or wait for it",
 	engine.WaitOrCancel:  "wait for it, or cancel the run",
 	engine.WriteLimits:   "write them as in --args '%s'",
 }

@@ -72,12 +72,25 @@ func (p *Product) Walk(ctx context.Context, word string, forth bool) (Restore, e
 	return q, nil
 }
 
-// distinct are the revisions with a text that no later one has.
+// lay reports whether the text of a revision was in the plan's file. What a planner made
+// for a run is written there once somebody has said yes to it, and what it made anew of a
+// document if it verifies.
+func lay(r *engine.Revision) bool {
+	switch d := r.Drafted; {
+	case d.Run != "":
+		return slices.ContainsFunc(r.Answers, func(a engine.Answered) bool { return a.Yes })
+	case d.Errand != "" && d.Previous != "":
+		return r.Verified.OK
+	}
+	return true
+}
+
+// distinct are the revisions with a text that the file had, and that no later one has.
 func distinct(all []Entry) []*engine.Revision {
 	var texts []*engine.Revision
 	seen := map[string]bool{}
 	for _, e := range slices.Backward(all) {
-		if !seen[e.Drafted.Hash] {
+		if !seen[e.Drafted.Hash] && lay(e.Revision) {
 			seen[e.Drafted.Hash] = true
 			texts = append(texts, e.Revision)
 		}

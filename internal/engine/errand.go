@@ -3,6 +3,7 @@ package engine
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -158,6 +159,13 @@ func (w *Workspace) admitErrand(in Errand) ([]Event, error) {
 	case in.Kind == ReviewWork && in.Source == "":
 		return nil, refuse(Invalid, "a review needs the text that is to be read")
 	}
+	for _, e := range w.errands {
+		if other := e.Asked; in.ErrandAsked.repeats(other) {
+			return nil, refuse(Conflict, "errand "+other.Errand+" asks the same already")
+		} else if in.ErrandAsked.claims(other) {
+			return nil, refuse(Conflict, fmt.Sprintf("a plan for %s is being made already, for the request of errand %s", other.Path, other.Errand), NameOther)
+		}
+	}
 	if in.Intent == nil {
 		return []Event{in.ErrandAsked}, nil
 	}
@@ -165,6 +173,16 @@ func (w *Workspace) admitErrand(in Errand) ([]Event, error) {
 		return nil, refuse(Conflict, fmt.Sprintf("errand %s is for intent %q, which is not the new one %q", in.ErrandAsked.Errand, in.ErrandAsked.Intent, in.Intent.ID))
 	}
 	return []Event{*in.Intent, in.ErrandAsked}, nil
+}
+
+// repeats reports whether both put the same question for the same person.
+func (a ErrandAsked) repeats(b ErrandAsked) bool {
+	return a.Request != "" && a.Kind == b.Kind && a.Request == b.Request && a.Source == b.Source && a.Path == b.Path && a.By == b.By
+}
+
+// claims reports whether both are to make the same new document, which only one can.
+func (a ErrandAsked) claims(b ErrandAsked) bool {
+	return a.Kind == PlanWork && b.Kind == PlanWork && a.Source == "" && b.Source == "" && a.Path == b.Path && a.Path != "" && !strings.HasSuffix(a.Path, "/")
 }
 
 func (w *Workspace) admitWithdraw(in ErrandDropped) ([]Event, error) {

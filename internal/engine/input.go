@@ -150,6 +150,7 @@ const (
 	ListSteps     = "list_steps"
 	LookAgain     = "look_again"
 	MendErrors    = "mend_errors"
+	NameOther     = "name_other"
 	NameInstance  = "name_instance" // one, for example
 	NamePlanner   = "name_planner"
 	NameRun       = "name_run"

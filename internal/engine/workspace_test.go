@@ -426,6 +426,16 @@ func TestErrandBringsPlan(t *testing.T) {
 			}
 		}
 	}
+	// A question is put once, and a document is made by one errand alone.
+	put(ask("one", "plans/new.md"))
+	same, other := ask("two", "plans/new.md"), ask("three", "plans/new.md")
+	other.ErrandAsked.Request = "another"
+	for _, in := range []engine.Errand{same, other} {
+		if _, err := w.Admit(in, time.Time{}); err == nil {
+			t.Errorf("%+v is admitted", in)
+		}
+	}
+	put(end("one", "plans/new.md"))
 	// The second has another id, for the first one has its own.
 	if r, ok := w.Newest("plans/greet.md"); !ok || r.Drafted.Plan != "plan-greet-2" || r.Drafted.Errand != "eplans/greet.md" {
 		t.Errorf("%+v", r)
