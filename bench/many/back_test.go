@@ -18,16 +18,30 @@ func BenchmarkBack(b *testing.B) {
 	piton := build(b)
 	for _, steps := range []int{100, 10_000} {
 		w := workspace(b, piton)
-		long(b, w.place, steps)
+		long(b, w.place, steps, steps)
 		for _, args := range [][]string{{"version"}, {"status", "--json"}, {"why", "s50"}, {"prime"}, {"show", "--retro", "--json"}} {
 			b.Run(fmt.Sprintf("%d/%s", steps, strings.Join(args, "_")), func(b *testing.B) { w.time(b, args) })
 		}
 	}
 }
 
+// BenchmarkAhead times the verbs that look at steps which have not come to their end: one
+// that is under way, the next one, and the last.
+func BenchmarkAhead(b *testing.B) {
+	piton := build(b)
+	for _, steps := range []int{100, 10_000} {
+		w := workspace(b, piton)
+		long(b, w.place, steps, steps/2)
+		for _, step := range []int{steps / 2, steps/2 + 1, steps - 1} {
+			args := []string{"why", fmt.Sprint("s", step)}
+			b.Run(fmt.Sprintf("%d/%s", steps, strings.Join(args, "_")), func(b *testing.B) { w.time(b, args) })
+		}
+	}
+}
+
 // long makes the journal of a workspace with one run of so many steps that follow
-// each other, each of which found something.
-func long(b *testing.B, place api.Place, n int) {
+// each other, each of which found something. It stops when so many are done.
+func long(b *testing.B, place api.Place, n, done int) {
 	b.Helper()
 	st, _, err := sqlite.Open(b.Context(), sqlite.Config{Dir: place.State})
 	if err != nil {
@@ -61,7 +75,7 @@ func long(b *testing.B, place api.Place, n int) {
 	l.put(engine.Open{By: "anna", Task: &engine.TaskOpened{Task: "t-1", Intent: "i-1"}, Run: engine.RunOpened{
 		Run: "abcdef", Plan: "plan-1", Version: 1, Title: "Long", Program: p.Hash(), Compiled: p, Policy: engine.Policy{MaxParallel: 1}, Isolation: "none",
 	}})
-	for l.state.Live() {
+	for l.state.Live() && l.state.Head().Settled < done {
 		for _, c := range l.state.Claims() {
 			if !c.Held {
 				l.put(engine.Lease{Step: c.Step.ID, Attempt: c.Attempt})

@@ -219,28 +219,3 @@ func (p *Product) Reply(ctx context.Context, desk Desk, it engine.ItemRow, a eng
 	}
 	return desk.Submit(ctx, it.Stream, engine.Reply{ItemAnswered: a}, store.NewObject(a.Output()))
 }
-
-// StateOf is the state of a run: of the newest of its task from the snapshot, of an earlier
-// one by a replay.
-func (p *Product) StateOf(ctx context.Context, head engine.HeadRow) (*engine.State, error) {
-	state, err := run.Load(ctx, p.Store, head.Stream)
-	if err != nil || state.Run().Run == head.Run {
-		return state, err
-	}
-	state = nil
-	for r, err := range run.ReadRun(ctx, p.Store, head) {
-		if err != nil {
-			return nil, err
-		}
-		if state == nil {
-			state = engine.Before(r)
-		}
-		if err := state.Apply(r); err != nil {
-			return nil, err
-		}
-	}
-	if state == nil {
-		return nil, fmt.Errorf("the journal does not have run %s", head.Run)
-	}
-	return state, nil
-}

@@ -5,12 +5,14 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
 	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"github.com/piton-dev/piton/internal/engine"
 )
 
@@ -363,7 +365,7 @@ func newShelf() *shelf {
 }
 
 func (h *shelf) Equal(o *shelf) bool {
-	return h.Head == o.Head && reflect.DeepEqual(h.Steps, o.Steps)
+	return reflect.DeepEqual(h.Head, o.Head) && reflect.DeepEqual(h.Steps, o.Steps)
 }
 
 func (h *shelf) take(rows engine.Rows) {
@@ -393,6 +395,46 @@ func (h *shelf) open() []engine.ItemRow {
 		return cmp.Or(len(a.Item)-len(b.Item), strings.Compare(a.Item, b.Item))
 	})
 	return rows
+}
+
+// around is what rows and the program know of a step.
+func (h *shelf) around(p *engine.Program, i int) engine.Around {
+	a := engine.Around{Head: h.Head, Row: h.Steps[i], Step: p.Step(i)}
+	needs := p.Step(i).Needs
+	if a.Row.Bond.Parts {
+		needs = p.Instances(i)
+	}
+	for _, n := range needs {
+		a.Needs = append(a.Needs, h.Steps[n])
+	}
+	for _, n := range slices.Sorted(maps.Keys(h.Steps)) {
+		if h.Head.Bar.Fatal > 0 && h.Steps[n].Status == engine.Failed {
+			a.Fatal = append(a.Fatal, h.Steps[n])
+		}
+	}
+	for _, n := range h.Head.Bar.Active {
+		a.Beside = append(a.Beside, p.Step(n))
+	}
+	return a
+}
+
+// kept reports a step of which the rows tell another hold than the state. Where a step
+// that comes first finds no room in the budget, those behind it wait for the budget too.
+func (d *desk) kept() error {
+	p := d.state.Program()
+	if p == nil {
+		return nil
+	}
+	for i := range p.Len() {
+		want, got := d.state.Hold(i, d.now), d.rows.around(p, i).Hold()
+		if got.Budget && !want.Budget {
+			want.Budget, want.Item = true, d.rows.Head.Bar.Asking
+		}
+		if diff := gocmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
+			return fmt.Errorf("what keeps %q (- state, + rows):\n%s%+v", p.Step(i).ID, diff, d.rows.Steps[i])
+		}
+	}
+	return nil
 }
 
 // replay folds a journal from the beginning.
@@ -445,6 +487,9 @@ func (d *desk) settled() error {
 	}
 	if err := agree(d.state, again); err != nil {
 		return fmt.Errorf("replay: %w", err)
+	}
+	if err := d.kept(); err != nil {
+		return err
 	}
 	if now := table(d.state); !now.Equal(d.rows) {
 		return fmt.Errorf("rows that were handed out are stale:\n%s%s", gocmp.Diff(d.rows.Head, now.Head), gocmp.Diff(d.rows.Steps, now.Steps))

@@ -125,6 +125,17 @@ func (s *Step) instances(items []json.RawMessage) ([]Step, error) {
 	return made, nil
 }
 
+// Instance is the step's instance of this id, as the items make it.
+func (s *Step) Instance(id string, items []json.RawMessage) (*Step, error) {
+	batches := s.Each.batched(items)
+	n, err := strconv.Atoi(strings.TrimPrefix(id, s.ID+"."))
+	if err != nil || n < 1 || n > len(batches) {
+		return nil, fmt.Errorf("step %q has no instance %q", s.ID, id)
+	}
+	made, err := s.instance(n, batches[n-1])
+	return &made, err
+}
+
 // instance is the step for its n-th item. The item stands in no script and no
 // check: they find it in their environment.
 func (s *Step) instance(n int, item json.RawMessage) (Step, error) {

@@ -3,6 +3,7 @@ package engine
 import (
 	"fmt"
 	"slices"
+	"time"
 )
 
 // Scan compares every index and sum of the state with a look at all steps: the
@@ -161,6 +162,70 @@ func (s *State) Effects() []Effect {
 	var all []Effect
 	for _, k := range s.Pending() {
 		all = append(all, s.Effect(k))
+	}
+	return all
+}
+
+// Hold says what keeps the i-th step at now, as the state knows it.
+func (s *State) Hold(i int, now time.Time) Hold {
+	st := &s.steps[i]
+	if st.settled() || st.Live {
+		return Hold{}
+	}
+	h := Hold{Needs: s.lacking(i)}
+	if h.Blocked = s.shown(i) == Blocked; h.Blocked {
+		h.Needs = []int{s.blocker(i)}
+	}
+	if !h.Blocked && (s.run.Critical > 0 || s.run.Aborted) {
+		h.Critical = s.fatal()
+	}
+	if !s.run.Live {
+		return h
+	}
+	h.Behind, h.Retry, h.Item, h.Paused = st.Behind, st.RetryAt, st.Item, s.run.Paused
+	if !st.Active && s.eligible(i) && s.free() {
+		s.queued(i, now, &h)
+	}
+	h.Proving = !st.Active && (s.run.Proof.Stage != noRound || s.lands(i) && s.undone() == 0 && s.owes())
+	return h
+}
+
+// queued says what keeps a step that could start.
+func (s *State) queued(i int, now time.Time, h *Hold) {
+	holder, conflicts := s.conflict(i)
+	switch {
+	case conflicts:
+		h.Beside = []int{holder}
+	case s.full():
+		h.Full, h.Beside = true, slices.Clone(s.active)
+	case s.fit(i, now) != ample:
+		h.Budget, h.Item = true, s.run.Asking
+	}
+}
+
+// lacking lists what has to count before step i: of a step for each item the
+// instances.
+func (s *State) lacking(i int) []int {
+	of := s.prog.Step(i).Needs
+	if s.steps[i].Expanded {
+		of = s.prog.Instances(i)
+	}
+	var left []int
+	for _, n := range of {
+		if !s.steps[n].satisfied() {
+			left = append(left, n)
+		}
+	}
+	return left
+}
+
+// fatal lists the failed steps after which nothing begins.
+func (s *State) fatal() []int {
+	var all []int
+	for i := range s.steps {
+		if s.steps[i].Status == Failed && s.prog.Step(i).Critical {
+			all = append(all, i)
+		}
 	}
 	return all
 }

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"slices"
 	"time"
 )
 
@@ -21,67 +20,147 @@ type Hold struct {
 	Critical []int     // failed steps after which nothing begins, unless it is blocked
 }
 
-// Hold says what keeps the i-th step at now. It costs a look at what the step
-// needs, and for one after a critical failure at all steps.
-func (s *State) Hold(i int, now time.Time) Hold {
-	st := &s.steps[i]
-	if st.settled() || st.Live {
-		return Hold{}
+// Bond is what the row of a step says of what keeps it, beside its status and what it
+// needs. Most steps have none.
+type Bond struct {
+	Open    bool      `json:"open,omitempty"`    // it has not come to its end, though its status is that of one which has
+	Live    bool      `json:"live,omitempty"`    // it is at work, or at its end under another status
+	Ordered bool      `json:"ordered,omitempty"` // a person takes it back
+	Unmet   bool      `json:"unmet,omitempty"`   // done or skipped, and does not count for what needs it
+	Fatal   bool      `json:"fatal,omitempty"`   // after its failure nothing begins
+	Parts   bool      `json:"parts,omitempty"`   // its instances are there
+	Active  bool      `json:"active,omitempty"`  // it is under way
+	Queued  bool      `json:"queued,omitempty"`  // it could begin if there were room
+	Behind  *Holder   `json:"behind,omitempty"`  // whose lease it waits for
+	Retry   time.Time `json:"retry_at,omitzero"` // when it is tried again
+	Item    string    `json:"item,omitempty"`    // what a person has to answer first
+}
+
+// Bar is what the row of a run says of what keeps its steps.
+type Bar struct {
+	Paused  bool   `json:"paused,omitempty"`
+	Shut    bool   `json:"shut,omitempty"`    // no new work may start
+	Full    bool   `json:"full,omitempty"`    // no other step may begin beside those in Active
+	Active  []int  `json:"active,omitempty"`  // steps under way
+	Proving bool   `json:"proving,omitempty"` // what is done is proved again
+	Asking  string `json:"asking,omitempty"`  // the item that asks for more of the budget
+	Fatal   int    `json:"fatal,omitempty"`   // failed steps after which nothing begins
+}
+
+// bond says of a step what its row does not say otherwise.
+func (s *State) bond(i int) Bond {
+	st, shown := &s.steps[i], s.shown(i)
+	over, rests := atEnd(shown), st.settled() || st.Live
+	return Bond{
+		Open: over && !rests, Live: !over && rests, Ordered: st.Order != nil,
+		Unmet:  st.Order == nil && !st.satisfied() && (shown == Done || shown == Skipped),
+		Fatal:  st.Status == Failed && s.prog.Step(i).Critical,
+		Parts:  st.Expanded,
+		Active: st.Active && !rests, Queued: !st.Active && s.eligible(i) && shown != Ready,
+		Behind: st.Behind, Retry: st.RetryAt, Item: st.Item,
 	}
-	h := Hold{Needs: s.lacking(i)}
-	if h.Blocked = s.shown(i) == Blocked; h.Blocked {
-		h.Needs = []int{s.blocker(i)}
-	}
-	if !h.Blocked && (s.run.Critical > 0 || s.run.Aborted) {
-		h.Critical = s.fatal()
-	}
+}
+
+// bar says of the run what keeps its steps.
+func (s *State) bar() Bar {
 	if !s.run.Live {
-		return h
+		return Bar{Fatal: s.run.Critical}
 	}
-	h.Behind, h.Retry, h.Item, h.Paused = st.Behind, st.RetryAt, st.Item, s.run.Paused
-	if !st.Active && s.eligible(i) && s.free() {
-		s.queued(i, now, &h)
-	}
-	h.Proving = !st.Active && (s.run.Proof.Stage != noRound || s.lands(i) && s.undone() == 0 && s.owes())
-	return h
-}
-
-// queued says what keeps a step that could start.
-func (s *State) queued(i int, now time.Time, h *Hold) {
-	holder, conflicts := s.conflict(i)
-	switch {
-	case conflicts:
-		h.Beside = []int{holder}
-	case s.full():
-		h.Full, h.Beside = true, slices.Clone(s.active)
-	case s.fit(i, now) != ample:
-		h.Budget, h.Item = true, s.run.Asking
+	_, lands := s.prog.Landing()
+	return Bar{
+		Paused: s.run.Paused, Shut: !s.free(), Full: s.full(), Active: append([]int(nil), s.active...), Asking: s.run.Asking, Fatal: s.run.Critical,
+		Proving: s.run.Proof.Stage != noRound || lands && s.undone() == 0 && s.owes(),
 	}
 }
 
-// lacking lists what has to count before step i: of a step for each item the
-// instances.
-func (s *State) lacking(i int) []int {
-	of := s.prog.Step(i).Needs
-	if s.steps[i].Expanded {
-		of = s.prog.Instances(i)
+func atEnd(s Status) bool { return s == Done || s == Waived || s == Skipped || s == Failed }
+
+// met reports whether a step counts for what needs it.
+func (r StepRow) met() bool {
+	return !r.Bond.Ordered && !r.Bond.Unmet && (r.Status == Done || r.Status == Waived || r.Status == Skipped)
+}
+
+// hopeless reports whether what needs the step is blocked by it.
+func (r StepRow) hopeless() bool {
+	lapsed := !r.Bond.Ordered && !r.Bond.Open && (r.Status == Failed || r.Status == Skipped && r.Bond.Unmet)
+	return lapsed || r.Status == Blocked
+}
+
+// Rests reports whether nothing keeps the step.
+func (r StepRow) Rests() bool { return r.Bond.Live || atEnd(r.Status) && !r.Bond.Open }
+
+// Around is what has to be known of a run to say what keeps one of its steps: rows alone.
+type Around struct {
+	Head  HeadRow
+	Row   StepRow
+	Step  *Step     // as the program has it; of an instance as its item makes it
+	Needs []StepRow // what it needs, or its instances where these are there; in their order
+	Fatal []StepRow // failed steps, where the head counts any after which nothing begins
+
+	Beside []*Step // those that the head has as under way, in their order
+}
+
+// Lacks lists which of what a step needs has to count first: the one that blocks
+// it, of one that is blocked. needs are their rows, in their order.
+func (r StepRow) Lacks(needs []StepRow) (left []StepRow) {
+	if r.Rests() {
+		return nil
 	}
-	var left []int
-	for _, n := range of {
-		if !s.steps[n].satisfied() {
+	for _, n := range needs {
+		if r.Status == Blocked && n.hopeless() {
+			return []StepRow{n}
+		}
+		if !n.met() {
 			left = append(left, n)
 		}
 	}
 	return left
 }
 
-// fatal lists the failed steps after which nothing begins.
-func (s *State) fatal() []int {
-	var all []int
-	for i := range s.steps {
-		if s.steps[i].Status == Failed && s.prog.Step(i).Critical {
-			all = append(all, i)
+// Hold says what keeps the step.
+func (a Around) Hold() Hold {
+	run, k := a.Head.Bar, a.Row.Bond
+	if a.Row.Rests() {
+		return Hold{}
+	}
+	h := Hold{Blocked: a.Row.Status == Blocked}
+	for _, r := range a.Row.Lacks(a.Needs) {
+		h.Needs = append(h.Needs, r.Index)
+	}
+	if !h.Blocked {
+		for _, r := range a.Fatal {
+			if r.Bond.Fatal {
+				h.Critical = append(h.Critical, r.Index)
+			}
 		}
 	}
-	return all
+	if a.Head.Ended {
+		return h
+	}
+	h.Behind, h.Retry, h.Item, h.Paused = k.Behind, k.Retry, k.Item, run.Paused
+	h.Proving = run.Proving && !k.Active
+	if a.Row.Queues() && !run.Shut {
+		a.queued(&h)
+	}
+	return h
+}
+
+// Queues reports whether the step could begin if there were room.
+func (r StepRow) Queues() bool { return r.Bond.Queued || r.Status == Ready && !r.Bond.Active }
+
+// queued says what keeps a step that could start. It starts with the next record
+// where the budget has room for it.
+func (a Around) queued(h *Hold) {
+	for n, b := range a.Beside {
+		if a.Step.class() != "" && !b.Worktree && a.Step.conflicts(b) {
+			h.Beside = []int{a.Head.Bar.Active[n]}
+			return
+		}
+	}
+	switch {
+	case a.Head.Bar.Full:
+		h.Full, h.Beside = true, a.Head.Bar.Active
+	case !h.Proving:
+		h.Budget, h.Item = true, a.Head.Bar.Asking
+	}
 }

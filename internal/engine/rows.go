@@ -67,6 +67,7 @@ type HeadRow struct {
 	Landed     bool      `json:"landed,omitempty"` // its worktree is in the workspace
 	Foreseen   Foreseen  `json:"foreseen,omitzero"`
 	Effort     RunEffort `json:"effort,omitzero"`
+	Bar        Bar       `json:"bar,omitzero"`     // what keeps its steps
 	Weaker     string    `json:"weaker,omitempty"` // revisions that prove or guard less than the text before, and who said yes
 }
 
@@ -98,6 +99,7 @@ type StepRow struct {
 	Needs    []string  `json:"needs,omitempty"`
 	Loop     *LoopRow  `json:"loop,omitempty"`
 	Effort   Effort    `json:"effort,omitzero"`
+	Bond     Bond      `json:"bond,omitzero"` // what keeps it
 }
 
 // ItemRow is an open or closed question to people.
@@ -237,7 +239,7 @@ func (s *State) Head() HeadRow {
 		Started: r.Started, Finished: r.Finished, Total: len(s.steps) - r.Apart, Settled: len(s.steps) - r.Unsat - r.ApartMet,
 		Active: len(s.active), Open: s.open(), Proven: r.Proven, Unproven: r.Unproven, Missed: r.Missed, Waived: r.Waived, Skipped: r.Skipped,
 		TokensIn: r.TokensIn, TokensOut: r.TokensOut, CostMicros: r.CostMicros, Budget: s.Budget(), Work: r.Used.Work, Parent: r.Opened.Parent, Landed: s.landed(),
-		Foreseen: r.Foreseen, Effort: r.Effort, Weaker: r.Weaker,
+		Foreseen: r.Foreseen, Effort: r.Effort, Bar: s.bar(), Weaker: r.Weaker,
 	}
 }
 
@@ -261,7 +263,7 @@ func (s *State) StepRow(i int) StepRow {
 		Index: i, ID: p.ID, Number: p.Number, Title: p.Title, Status: s.shown(i), Phase: st.Phase, Reason: st.Reason,
 		Agent: s.doer(i), Attempts: st.Attempt, Verdict: st.Verdict, Baseline: st.Baseline, Proven: st.Proven,
 		Started: st.Started, Finished: st.Finished, Needs: s.prog.names[i],
-		Loop: s.loopRow(i), Effort: s.run.Efforts[p.ID],
+		Loop: s.loopRow(i), Effort: s.run.Efforts[p.ID], Bond: s.bond(i),
 	}
 	if st.Behind != nil {
 		row.Reason = st.Behind.String()

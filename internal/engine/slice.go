@@ -5,33 +5,33 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 )
 
 // errProgram says that bytes are those of no program.
 var errProgram = errors.New("decode program: it is not what was written")
 
-// DecodeStep reads the i-th step of what [Program.Encode] wrote, and nothing else of it; nil
-// where it has fewer. The bytes must be those that the program's hash stands for.
-func DecodeStep(body []byte, i int) (*Step, error) {
-	_, rest, ok := bytes.Cut(body, []byte(`,"steps":[`)) // a quote inside a text is written otherwise
-	if !ok || i < 0 {
-		return nil, nil
-	}
-	for n := 0; len(rest) > 0 && rest[0] != ']'; n++ {
+// DecodeSteps reads the steps at some places of what [Program.Encode] wrote, and nothing
+// behind the last of them; those that it does not have are left out. The bytes must be those
+// that the program's hash stands for.
+func DecodeSteps(body []byte, at ...int) (map[int]*Step, error) {
+	found := map[int]*Step{}
+	_, rest, _ := bytes.Cut(body, []byte(`,"steps":[`)) // a quote inside a text is written otherwise
+	for n := 0; len(found) < len(at) && len(rest) > 0 && rest[0] != ']'; n++ {
 		end := valueEnd(rest)
 		if end < 0 {
 			return nil, errProgram
 		}
-		if n == i {
+		if slices.Contains(at, n) {
 			var s Step
 			if err := json.Unmarshal(rest[:end], &s); err != nil {
-				return nil, fmt.Errorf("decode step %d: %w", i, err)
+				return nil, fmt.Errorf("decode step %d: %w", n, err)
 			}
-			return &s, nil
+			found[n] = &s
 		}
 		rest = bytes.TrimPrefix(rest[end:], []byte(","))
 	}
-	return nil, nil
+	return found, nil
 }
 
 // valueEnd is where the object ends that text begins with, -1 where it does not end.

@@ -235,15 +235,25 @@ func Fold(title string) string { return strings.ToLower(title) }
 type StepFilter struct {
 	Stream string
 	Run    string
-	IDs    []string // only these; empty = all
-	Word   string   // only those with this id or number, or with an id that begins so
-	Left   bool     // only those that are neither done nor waived nor skipped
-	Limit  int      // at most so many; 0 = no limit
+	IDs    []string      // only these; empty = all
+	At     []int         // only those at these indexes; empty = all
+	Status engine.Status // only those that stand so; "" = all
+	Word   string        // only those with this id or number, or with an id that begins so
+	Left   bool          // only those that are neither done nor waived nor skipped
+	Brief  bool          // rows as [Briefly] leaves them, which cost less
+	Limit  int           // at most so many; 0 = no limit
+}
+
+// Briefly is what is left of a row where only that is asked for which says what keeps whom.
+func Briefly(r engine.StepRow) engine.StepRow {
+	return engine.StepRow{Index: r.Index, ID: r.ID, Status: r.Status, Needs: r.Needs, Bond: r.Bond}
 }
 
 // Fits reports whether the filter selects a row of its run.
 func (f StepFilter) Fits(r engine.StepRow) bool {
 	return (len(f.IDs) == 0 || slices.Contains(f.IDs, r.ID)) &&
+		(len(f.At) == 0 || slices.Contains(f.At, r.Index)) &&
+		(f.Status == "" || r.Status == f.Status) &&
 		(f.Word == "" || r.Number == f.Word || strings.HasPrefix(r.ID, f.Word)) &&
 		(!f.Left || !slices.Contains(Past, r.Status))
 }

@@ -112,18 +112,66 @@ func (r Reader) within(ctx context.Context, head engine.HeadRow) (store.MarkFilt
 	return f, err
 }
 
-// programStep is the step of the run's program that a row is of, nil where the program that
-// was compiled does not have it: an instance.
-func (r Reader) programStep(ctx context.Context, head engine.HeadRow, row engine.StepRow) (*engine.Step, error) {
+// rows reads rows of steps of a run.
+func (r Reader) rows(ctx context.Context, head engine.HeadRow, f store.StepFilter) ([]engine.StepRow, error) {
+	f.Stream, f.Run = head.Stream, head.Run
+	return r.Store.Steps(ctx, f)
+}
+
+// planned reads the steps of rows as the run's program has them, by index; an instance as its
+// item makes it.
+func (r Reader) planned(ctx context.Context, head engine.HeadRow, rows ...engine.StepRow) (map[int]*engine.Step, error) {
 	body, err := r.Store.Object(ctx, head.Program)
 	if err != nil {
 		return nil, fmt.Errorf("program %s: %w", head.Program, err)
 	}
-	s, err := engine.DecodeStep(body, row.Index)
-	if err != nil || s == nil || s.ID != row.ID {
-		return nil, err
+	var at []int
+	var patterns []string
+	for _, row := range rows {
+		if of, instance := engine.InstanceOf(row.ID); instance {
+			patterns = append(patterns, of)
+		} else {
+			at = append(at, row.Index)
+		}
 	}
-	return s, nil
+	var of []engine.StepRow
+	if len(patterns) > 0 {
+		if of, err = r.rows(ctx, head, store.StepFilter{IDs: patterns}); err != nil {
+			return nil, err
+		}
+	}
+	for _, row := range of {
+		at = append(at, row.Index)
+	}
+	steps, err := engine.DecodeSteps(body, at...)
+	for _, row := range of {
+		if err == nil && steps[row.Index] != nil {
+			err = r.instances(ctx, head, steps[row.Index], rows, steps)
+		}
+	}
+	return steps, err
+}
+
+// instances adds those steps of rows that are instances of a step.
+func (r Reader) instances(ctx context.Context, head engine.HeadRow, of *engine.Step, rows []engine.StepRow, to map[int]*engine.Step) error {
+	marked, err := r.marked(ctx, head, of.ID)
+	if err != nil {
+		return err
+	}
+	var made engine.StepExpanded
+	for _, m := range marked {
+		if e, ok := m.Event.(engine.StepExpanded); ok {
+			made = e
+		}
+	}
+	for _, row := range rows {
+		if pattern, instance := engine.InstanceOf(row.ID); instance && pattern == of.ID {
+			if to[row.Index], err = of.Instance(row.ID, made.Items); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // Newest reports whether no later run of the plan took this one's place.

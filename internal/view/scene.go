@@ -1,9 +1,6 @@
 package view
 
 import (
-	"maps"
-	"slices"
-
 	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/store"
 )
@@ -16,8 +13,8 @@ type scene struct {
 }
 
 func (s *scene) index(step string) int {
-	for _, i := range slices.Sorted(maps.Keys(s.rows)) {
-		if s.rows[i].ID == step {
+	for i, row := range s.rows {
+		if row.ID == step {
 			return i
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 
 	"github.com/piton-dev/piton/internal/engine"
@@ -29,10 +30,10 @@ type outcome struct {
 	Began  []Happening // the work that is under way since
 }
 
-// Explain accounts for a step of a run, from what is marked with it. What keeps a step that
-// has not come to its end the state of the run says; of others a row is enough.
+// Explain accounts for a step of a run, from its row, those of the steps that keep it, and
+// what is marked with it.
 func Explain(ctx context.Context, r Reader, head engine.HeadRow, step string) (Account, error) {
-	x := Account{Told: map[string]*outcome{}}
+	x := Account{Told: map[string]*outcome{}, Fold: Fold{scene: &scene{map[int]engine.StepRow{}, map[int]*engine.Step{}}}}
 	var err error
 	if x.Standing, err = r.standing(ctx, head); err != nil {
 		return x, err
@@ -42,16 +43,11 @@ func Explain(ctx context.Context, r Reader, head engine.HeadRow, step string) (A
 	if err != nil {
 		return x, err
 	}
-	settled := false
-	for _, m := range marked {
-		if e, ok := m.Event.(engine.StepSettled); ok {
-			settled = e.Status == engine.Failed
-		}
-	}
-	if err := x.look(ctx, r, step, settled); err != nil {
+	row, err := r.rows(ctx, head, store.StepFilter{IDs: []string{step}})
+	if err != nil {
 		return x, err
 	}
-	if x.Index = x.Fold.Index(step); x.Index < 0 {
+	if x.Index = x.see(row...); x.Index < 0 {
 		return x, errors.New("the journal does not have step " + step + " of run " + head.Run)
 	}
 	revisions, err := r.marked(ctx, head, "")
@@ -60,6 +56,9 @@ func Explain(ctx context.Context, r Reader, head engine.HeadRow, step string) (A
 	}
 	marked = append(marked, revisions...)
 	slices.SortFunc(marked, func(a, b store.Marked) int { return cmp.Compare(a.Seq, b.Seq) })
+	if err := x.look(ctx, r, x.Index); err != nil {
+		return x, err
+	}
 	for _, m := range marked {
 		x.take(x.Fold.Recount(m))
 		x.evidence(step, m.Record)
@@ -70,38 +69,35 @@ func Explain(ctx context.Context, r Reader, head engine.HeadRow, step string) (A
 	if err := x.consumed(ctx, r); err != nil {
 		return x, err
 	}
-	if x.Fold.scene == nil {
-		x.Hold = x.Fold.State.Hold(x.Index, x.Now)
-		x.Roots = x.inTheEnd()
-		err = x.ended(ctx, r)
+	if err := x.keep(ctx, r); err != nil {
+		return x, err
 	}
-	if err == nil {
-		err = r.below(ctx, &x.Standing, x.Rows(x.shown()))
+	if err := x.ended(ctx, r); err != nil {
+		return x, err
 	}
-	return x, err
+	return x, r.below(ctx, &x.Standing, x.Rows(x.shown()))
 }
 
-// look finds what the account looks steps up in: the row of the step and its line in the
-// program, if nothing can keep it any more, else the state of the run.
-func (x *Account) look(ctx context.Context, r Reader, step string, settled bool) error {
-	rows, err := r.Store.Steps(ctx, store.StepFilter{Stream: x.Head.Stream, Run: x.Head.Run, IDs: []string{step}})
-	if err != nil || len(rows) != 1 {
-		return err
+// see lets the account tell of steps, and returns the index of the first, -1 for none.
+func (x *Account) see(rows ...engine.StepRow) int {
+	for _, row := range rows {
+		x.Fold.scene.rows[row.Index] = row
 	}
-	if row := rows[0]; slices.Contains(store.Past, row.Status) || settled && row.Status == engine.Failed {
-		p, err := r.programStep(ctx, x.Head, row)
-		if err != nil {
-			return err
+	if len(rows) == 0 {
+		return -1
+	}
+	return rows[0].Index
+}
+
+// look reads steps as the program has them.
+func (x *Account) look(ctx context.Context, r Reader, steps ...int) error {
+	plan, err := r.planned(ctx, x.Head, x.Rows(steps)...)
+	for _, i := range steps {
+		if err == nil && plan[i] == nil {
+			err = fmt.Errorf("the program of run %s does not have step %s", x.Head.Run, x.Row(i).ID)
 		}
-		if p != nil {
-			x.Fold.scene = &scene{map[int]engine.StepRow{row.Index: row}, map[int]*engine.Step{row.Index: p}}
-			return nil
-		}
 	}
-	state, err := r.StateOf(ctx, x.Head)
-	if err == nil {
-		x.Fold.State = *state
-	}
+	maps.Copy(x.Fold.scene.plan, plan)
 	return err
 }
 
@@ -110,6 +106,9 @@ func (x *Account) ended(ctx context.Context, r Reader) error {
 	ends := x.Ends()
 	if !x.Hold.Blocked || len(ends) != 1 {
 		return nil
+	}
+	if err := x.look(ctx, r, ends[0]); err != nil {
+		return err
 	}
 	marked, err := r.marked(ctx, x.Head, x.Row(ends[0]).ID)
 	for _, m := range marked {
@@ -178,31 +177,6 @@ func proofOf(e engine.Event) (what, step string) {
 		}
 	}
 	return "", ""
-}
-
-// inTheEnd follows what keeps the step to the steps that nothing of this kind
-// keeps any more.
-func (x *Account) inTheEnd() []int {
-	seen := map[int]bool{x.Index: true}
-	var ends []int
-	next := x.Hold.Needs
-	for len(next) > 0 {
-		var further []int
-		for _, i := range next {
-			if seen[i] {
-				continue
-			}
-			seen[i] = true
-			needs := x.Fold.State.Hold(i, x.Now).Needs
-			if len(needs) == 0 && !slices.Contains(x.Hold.Needs, i) {
-				ends = append(ends, i)
-			}
-			further = append(further, needs...)
-		}
-		next = further
-	}
-	slices.Sort(ends)
-	return ends
 }
 
 // Row is what lists show of a step.

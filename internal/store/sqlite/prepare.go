@@ -187,7 +187,7 @@ func newHead(stream string, row engine.HeadRow) (values, error) {
 
 func newStep(stream, run string, r *engine.StepRow) values {
 	return list(r.ID, r.Number, r.Title, string(r.Status), string(r.Phase), r.Reason, r.Agent, int64(r.Attempts),
-		string(r.Verdict), string(r.Baseline), r.Proven, micros(r.Started), micros(r.Finished), joinNeeds(r.Needs), loopText(r.Loop), effortText(r.Effort),
+		string(r.Verdict), string(r.Baseline), r.Proven, micros(r.Started), micros(r.Finished), joinNeeds(r.Needs), loopText(r.Loop), effortText(r.Effort), bondText(r.Bond),
 		stream, run, int64(r.Index))
 }
 
@@ -242,6 +242,27 @@ func loopText(l *engine.LoopRow) string {
 	}
 	text, _ := json.Marshal(l) // plain data: it always marshals
 	return string(text)
+}
+
+// atWork is the bond that most steps have for a while.
+const atWork = `{"active":true}`
+
+// bondText is what keeps a step, in one column: "" for nothing, which most have.
+func bondText(b engine.Bond) string {
+	switch b {
+	case engine.Bond{}:
+		return ""
+	case engine.Bond{Active: true}:
+		return atWork
+	}
+	b.Retry = store.Micro(b.Retry)
+	text, _ := json.Marshal(b) // plain data: it always marshals
+	return string(text)
+}
+
+func parseBond(text string) (b engine.Bond, err error) {
+	err = json.Unmarshal([]byte(text), &b)
+	return b, err
 }
 
 // Needs are ids of steps; none holds a line break.

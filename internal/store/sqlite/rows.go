@@ -55,9 +55,9 @@ func (w *rowWriter) statements() map[*statement]string {
 			ON CONFLICT(stream, run) DO UPDATE SET status = excluded.status, started = excluded.started,
 			title = excluded.title, row = excluded.row`,
 		&w.step.update: `UPDATE step SET id = ?, number = ?, title = ?, status = ?, phase = ?, reason = ?, agent = ?, attempts = ?,
-			verdict = ?, baseline = ?, proven = ?, started = ?, finished = ?, needs = ?, loop = ?, effort = ? WHERE stream = ? AND run = ? AND idx = ?`,
+			verdict = ?, baseline = ?, proven = ?, started = ?, finished = ?, needs = ?, loop = ?, effort = ?, bond = ? WHERE stream = ? AND run = ? AND idx = ?`,
 		&w.step.add: `INSERT INTO step(id, number, title, status, phase, reason, agent, attempts, verdict, baseline, proven,
-			started, finished, needs, loop, effort, stream, run, idx) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+			started, finished, needs, loop, effort, bond, stream, run, idx) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		&w.item.update: "UPDATE item SET run = ?, open = ?, opened = ?, row = ? WHERE stream = ? AND item = ?",
 		&w.item.add:    "INSERT INTO item(run, open, opened, row, stream, item) VALUES(?, ?, ?, ?, ?, ?)",
 		&w.plan.update: "UPDATE plan SET at = ?, row = ? WHERE stream = ? AND plan = ?",
@@ -278,12 +278,29 @@ func scanJSON[T any](rows *sql.Rows) (row T, err error) {
 // Steps implements [store.Store].
 func (s *Store) Steps(ctx context.Context, filter store.StepFilter) ([]engine.StepRow, error) {
 	sel := stepSelection(filter)
-	steps, err := collect(ctx, s.readers, sel.query(`SELECT idx, id, number, title, status, phase, reason, agent,
-		attempts, verdict, baseline, proven, started, finished, needs, loop, effort FROM step`, "ORDER BY idx"+limit(filter.Limit)), sel.args, scanStep)
+	columns, scan := `idx, id, number, title, status, phase, reason, agent,
+		attempts, verdict, baseline, proven, started, finished, needs, loop, effort, bond`, scanStep
+	if filter.Brief {
+		columns, scan = "idx, id, status, needs, bond", scanBrief
+	}
+	steps, err := collect(ctx, s.readers, sel.query("SELECT "+columns+" FROM step", "ORDER BY idx"+limit(filter.Limit)), sel.args, scan)
 	if err != nil {
 		return nil, s.explain("list steps in", err)
 	}
 	return steps, nil
+}
+
+// scanBrief scans what [store.Briefly] leaves of a row.
+func scanBrief(rows *sql.Rows) (engine.StepRow, error) {
+	var r engine.StepRow
+	var index int64
+	var needs, bond string
+	err := rows.Scan(&index, &r.ID, (*string)(&r.Status), &needs, &bond)
+	r.Index, r.Needs = int(index), splitNeeds(needs)
+	if err == nil && bond != "" {
+		r.Bond, err = parseBond(bond)
+	}
+	return r, err
 }
 
 // CountSteps implements [store.Store].
@@ -305,6 +322,15 @@ func stepSelection(filter store.StepFilter) *selection {
 			sel.args = append(sel.args, id)
 		}
 	}
+	if n := len(filter.At); n > 0 {
+		sel.and("idx IN (?" + strings.Repeat(", ?", n-1) + ")")
+		for _, index := range filter.At {
+			sel.args = append(sel.args, int64(index))
+		}
+	}
+	if filter.Status != "" {
+		sel.and("status = ?", string(filter.Status))
+	}
 	if filter.Word != "" {
 		sel.and("(number = ? OR id >= ? AND id < ?)", filter.Word, filter.Word, after(filter.Word))
 	}
@@ -322,9 +348,9 @@ func stepSelection(filter store.StepFilter) *selection {
 func scanStep(rows *sql.Rows) (engine.StepRow, error) {
 	var r engine.StepRow
 	var index, attempts, proven, started, finished int64
-	var needs, loop, effort string
+	var needs, loop, effort, bond string
 	err := rows.Scan(&index, &r.ID, &r.Number, &r.Title, (*string)(&r.Status), (*string)(&r.Phase), &r.Reason, &r.Agent,
-		&attempts, (*string)(&r.Verdict), (*string)(&r.Baseline), &proven, &started, &finished, &needs, &loop, &effort)
+		&attempts, (*string)(&r.Verdict), (*string)(&r.Baseline), &proven, &started, &finished, &needs, &loop, &effort, &bond)
 	r.Index, r.Attempts, r.Proven = int(index), int(attempts), proven == 1
 	r.Started, r.Finished, r.Needs = fromMicros(started), fromMicros(finished), splitNeeds(needs)
 	if err == nil && loop != "" {
@@ -332,6 +358,9 @@ func scanStep(rows *sql.Rows) (engine.StepRow, error) {
 	}
 	if err == nil && effort != "" {
 		r.Effort, err = parseEffort(effort)
+	}
+	if err == nil && bond != "" {
+		r.Bond, err = parseBond(bond)
 	}
 	return r, err
 }

@@ -78,6 +78,7 @@ CREATE TABLE step(
 	needs TEXT NOT NULL,
 	loop TEXT NOT NULL,
 	effort TEXT NOT NULL,
+	bond TEXT NOT NULL,
 	PRIMARY KEY(stream, run, idx)
 ) STRICT, WITHOUT ROWID;
 CREATE TABLE mark(

@@ -64,9 +64,10 @@ func findingSteps(t *testing.T, s store.Store) {
 	epoch := own(t, s)
 	head := headRow("t", "r", engine.Running, store.Micro(began()))
 	counted := engine.Effort{Attempts: 2, WorkMs: 3, CheckMs: 4, Tokens: engine.Told{N: 5, Known: true}}
+	bound := engine.Bond{Active: true, Retry: store.Micro(began()), Item: "r/1", Behind: &engine.Holder{Run: "q", Step: "z", Scope: []string{"a"}}}
 	write(t, s, withRows("t", 0, epoch, engine.Rows{Head: &head, Steps: []engine.StepRow{
 		{Index: 0, ID: "ab", Number: "1", Status: engine.Done, Effort: counted},
-		{Index: 1, ID: "abc", Number: "2", Status: engine.Running},
+		{Index: 1, ID: "abc", Number: "2", Status: engine.Running, Bond: bound},
 		{Index: 2, ID: "b", Number: "3", Status: engine.Skipped},
 		{Index: 3, ID: "c", Number: "b", Status: engine.Failed},
 	}}))
@@ -81,6 +82,8 @@ func findingSteps(t *testing.T, s store.Store) {
 		{store.StepFilter{Word: "b"}, []string{"b", "c"}, 2},
 		{store.StepFilter{Word: "2"}, []string{"abc"}, 1},
 		{store.StepFilter{IDs: []string{"c", "ab", "d"}}, []string{"ab", "c"}, 2},
+		{store.StepFilter{At: []int{3, 1, 9}}, []string{"abc", "c"}, 2},
+		{store.StepFilter{Status: engine.Failed}, []string{"c"}, 1},
 		{store.StepFilter{Left: true, Limit: 1}, []string{"abc"}, 2},
 	} {
 		test.filter.Stream, test.filter.Run = "t", "r"
@@ -94,8 +97,19 @@ func findingSteps(t *testing.T, s store.Store) {
 			if r.ID == "ab" {
 				equal(t, "effort", r.Effort, counted)
 			}
+			if r.ID == "abc" {
+				equal(t, "bond", r.Bond, bound)
+			}
 		}
 		equal(t, "steps", got, test.want)
+		test.filter.Brief = true
+		brief, err := s.Steps(t.Context(), test.filter)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, r := range rows {
+			equal(t, "a row in brief", brief[i], store.Briefly(r))
+		}
 		n, err := s.CountSteps(t.Context(), test.filter)
 		if err != nil {
 			t.Fatal(err)

@@ -380,7 +380,11 @@ func (m *Memory) Steps(ctx context.Context, filter store.StepFilter) ([]engine.S
 	var steps []engine.StepRow
 	for _, index := range slices.Sorted(maps.Keys(r.steps)) {
 		if filter.Fits(r.steps[index]) && (filter.Limit == 0 || len(steps) < filter.Limit) {
-			steps = append(steps, ownStep(r.steps[index]))
+			step := ownStep(r.steps[index])
+			if filter.Brief {
+				step = store.Briefly(step)
+			}
+			steps = append(steps, step)
 		}
 	}
 	return steps, ctx.Err()
