@@ -2,6 +2,7 @@ package api
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"strings"
 
@@ -10,8 +11,8 @@ import (
 	"github.com/piton-dev/piton/internal/store"
 )
 
-// Deeds are what a run's steps put out, the newest of each, as texts, and what
-// they changed: a worktree when it was merged.
+// Deeds are what a run's steps put out, the newest of each, as texts, what
+// they changed: a worktree when it was merged, and what people had them called with.
 func (p *Product) Deeds(ctx context.Context, head engine.HeadRow) (project.Deeds, error) {
 	t := Tale{Run: head.Run}
 	err := p.Tell(ctx, head, &t)
@@ -25,7 +26,9 @@ type Tale struct {
 	project.Deeds
 	Most  int // bytes of an output that are kept; 0 for all
 	seq   uint64
-	asked map[string]string // by item: the step whose question it is
+	asked map[string]string          // by item: the step whose question it is
+	calls map[string]string          // by item: the step whose call it is
+	edits map[string]json.RawMessage // by step: arguments that a person gave
 }
 
 // Tell reads what a run's records tell since the tale was told last. The cost is
@@ -33,6 +36,7 @@ type Tale struct {
 func (p *Product) Tell(ctx context.Context, head engine.HeadRow, t *Tale) error {
 	if t.asked == nil {
 		t.asked, t.Outputs, t.Changed = map[string]string{}, map[string]string{}, map[string][]string{}
+		t.calls, t.edits, t.Args = map[string]string{}, map[string]json.RawMessage{}, map[string]json.RawMessage{}
 		t.seq = max(head.First, 1) - 1
 	}
 	for r, err := range p.Store.Read(ctx, head.Stream, t.seq) {
@@ -56,9 +60,20 @@ func (p *Product) tell(ctx context.Context, e engine.Event, t *Tale) error {
 		if e.Kind == engine.Question {
 			t.asked[e.Item] = e.Step
 		}
+		if e.Tool != "" {
+			t.calls[e.Item] = e.Step
+		}
 	case engine.ItemAnswered:
 		if step, ok := t.asked[e.Item]; ok {
 			t.put(step, e.Output())
+		}
+		if step, ok := t.calls[e.Item]; ok && len(e.Args) > 0 {
+			t.edits[step] = e.Args
+		}
+	case engine.WorkDispatched:
+		delete(t.Args, e.Step)
+		if args := t.edits[e.Step]; e.Kind == engine.ToolWork && len(args) > 0 && store.NewObject(args).Hash == e.Prompt {
+			t.Args[e.Step] = args
 		}
 	case engine.WorkEnded:
 		if len(e.Changed) > 0 {

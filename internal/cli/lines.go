@@ -249,6 +249,9 @@ func (t theme) lines(h view.Happening) []string {
 		if h.Said != "" {
 			l.add("%s", view.Quote(t.fit(t.line(h.Said), quoted)))
 		}
+		if h.Args != "" {
+			l.add("args=%s", view.Quote(t.fit(t.line(h.Args), quoted)))
+		}
 		l.add("by %s", t.line(h.By))
 	case view.Commanded:
 		l.lines[0] = fmt.Sprintf("%-5s", string(h.Verb)) + " " + f.State.Run().Run + " by " + t.line(h.By)

@@ -40,6 +40,10 @@ func (t theme) origin(o view.Origin) []string {
 	lines := t.under(1, boldTone, fmt.Sprintf("revision %d of the plan (%s)%s", o.Revision.Version, short(o.Revision.PlanHash), by))
 	for _, a := range o.Yes {
 		lines = append(lines, t.under(1, plainTone, fmt.Sprintf("%s was answered by %s: %s", a.Item, t.line(a.By), t.line(strings.TrimSpace(a.Choice+" "+a.Text))))...)
+		if before, edited := o.Before[a.Item]; edited {
+			lines = append(lines, t.under(2, plainTone, "with other arguments, from: "+t.line(string(before)))...)
+			lines = append(lines, t.under(2, plainTone, "to: "+t.line(string(a.Args)))...)
+		}
 	}
 	if o.Dispatch != nil {
 		for _, in := range o.Dispatch.Injected {

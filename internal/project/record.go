@@ -1,6 +1,7 @@
 package project
 
 import (
+	"encoding/json"
 	"time"
 
 	"github.com/piton-dev/piton/internal/engine"
@@ -24,6 +25,9 @@ func Record(d form.Document, to form.Form, head engine.HeadRow, r *engine.Revisi
 	rec.Current = current(d.Plan.Steps, byID)
 	for _, s := range d.Plan.Steps {
 		row := byID[s.ID.Value]
+		if args, edited := done.Args[row.ID]; edited {
+			s.Args = plan.Text{Value: string(args), Lang: "json"}
+		}
 		if to == form.DAG {
 			rec.Steps = append(rec.Steps, callRecord(row, done.Outputs[row.ID]))
 			continue
@@ -32,13 +36,16 @@ func Record(d form.Document, to form.Form, head engine.HeadRow, r *engine.Revisi
 			Status: stepWord(row.Status), ExecutedBy: row.Agent, Attempts: row.Attempts,
 			StartedAt: moment(row.Started), CompletedAt: moment(row.Finished), Output: done.Outputs[row.ID],
 		}
-		if row.Attempts == 0 {
+		if step.Status == "skipped" {
+			step.Attempts = row.Effort.Attempts // one that a person refused was no attempt
+		}
+		if step.Attempts == 0 {
 			step.ExecutedBy = ""
 		}
 		if files, known := done.Changed[row.ID]; known {
 			s.Writes = written(files)
 		}
-		if step.Status == "failed" {
+		if step.Status == "failed" || step.Status == "skipped" {
 			step.Error = row.Reason
 		}
 		rec.Steps = append(rec.Steps, step)
@@ -52,7 +59,7 @@ func Record(d form.Document, to form.Form, head engine.HeadRow, r *engine.Revisi
 // callRecord is what became of a step in the words of a graph.
 func callRecord(row engine.StepRow, output string) form.StepRecord {
 	s := form.StepRecord{Status: callWord(row.Status), CompletedAt: moment(row.Finished), Output: output}
-	if s.Status == "failed" {
+	if s.Status == "failed" || s.Status == "skipped" {
 		s.Error = row.Reason
 	}
 	if !row.Started.IsZero() && !row.Finished.IsZero() {
@@ -86,6 +93,7 @@ type Deeds struct {
 	Updated time.Time // of the run's last record
 	Outputs map[string]string
 	Changed map[string][]string
+	Args    map[string]json.RawMessage // of the newest call, where a person gave them in the place of the plan's
 }
 
 func written(files []string) plan.Field[[]plan.Text] {

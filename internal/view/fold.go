@@ -99,6 +99,7 @@ type Happening struct {
 	Proven  bool
 	Text    string // reason or question
 	Said    string // of an answer in a person's own words: the text, or the value
+	Args    string // that a person gave with an answer
 	By      string
 	Item    engine.ItemOpened
 	Wait    time.Duration // until the retry
@@ -254,8 +255,13 @@ func (f *Fold) tell(h Happening, event engine.Event, was engine.StepRow) []Happe
 		f.try(was.ID).answer(h.At)
 		f.try(was.ID).approved = e.Choice == engine.ChooseApprove
 		h.What, h.Step, h.Text, h.By, h.Item.Item = Answered, f.Index(was.ID), e.Choice, e.By, e.Item
-		if e.Choice == engine.ChooseAnswer {
+		switch e.Choice {
+		case engine.ChooseAnswer:
 			h.Said = string(e.Output())
+		case engine.ChooseApprove: // what comes of others says their text
+			h.Said, h.Args = e.Text, string(e.Args)
+		case engine.ChooseRetry:
+			h.Args = string(e.Args)
 		}
 	case engine.RunEnded:
 		h.What, h.Text, h.End = Over, e.Reason, e

@@ -2,6 +2,7 @@ package view
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
 
 	"github.com/piton-dev/piton/internal/engine"
@@ -11,16 +12,23 @@ import (
 // Origin is what led to how a step stands: the revision that it is of, what people
 // allowed, and what its newest work was given and left.
 type Origin struct {
-	Revision engine.RunOpened       // in force now: its plan, version, hash, and who approved it
-	Yes      []engine.ItemAnswered  // what people said of the step
-	Dispatch *engine.WorkDispatched // its newest work; nil before there was any
-	Consumed []engine.FramePushed   // that the prompt held
+	Revision engine.RunOpened      // in force now: its plan, version, hash, and who approved it
+	Yes      []engine.ItemAnswered // what people said of the step
+	opened   map[string]engine.ItemOpened
+	Before   map[string]json.RawMessage // by item: the arguments in whose place a person gave others
+	Dispatch *engine.WorkDispatched     // its newest work; nil before there was any
+	Consumed []engine.FramePushed       // that the prompt held
 	Produced []engine.FramePushed
 }
 
 // take takes a record of the step in.
 func (o *Origin) take(r engine.Record) {
 	switch e := r.Event.(type) {
+	case engine.ItemOpened:
+		if o.opened == nil {
+			o.opened = map[string]engine.ItemOpened{}
+		}
+		o.opened[e.Item] = e
 	case engine.ItemAnswered:
 		o.Yes = append(o.Yes, e)
 	case engine.WorkDispatched:
@@ -30,6 +38,23 @@ func (o *Origin) take(r engine.Record) {
 	case engine.FramePushed:
 		o.Produced = append(o.Produced, e)
 	}
+}
+
+// edited reads what calls would have been made with, had no person given other arguments.
+func (o *Origin) edited(ctx context.Context, r Reader) error {
+	o.Before = map[string]json.RawMessage{}
+	for _, a := range o.Yes {
+		hash := o.opened[a.Item].Args
+		if len(a.Args) == 0 || hash == "" {
+			continue
+		}
+		body, err := r.Body(ctx, hash)
+		if err != nil {
+			return err
+		}
+		o.Before[a.Item] = body
+	}
+	return nil
 }
 
 // consumed reads the frames that the newest work was given, which may be of earlier runs.
@@ -76,6 +101,9 @@ type AnswerDoc struct {
 	Choice string `json:"choice"`
 	By     string `json:"by"`
 	Text   string `json:"text"`
+	// Before and Args are arguments of a call, where the person gave others.
+	Before json.RawMessage `json:"args_before,omitempty"`
+	Args   json.RawMessage `json:"args,omitempty"`
 }
 
 // FrameDoc is a frame for programs.
@@ -102,7 +130,7 @@ func (o *Origin) document() *OriginDoc {
 		Answers: []AnswerDoc{}, Given: []engine.Injected{}, Consumed: framesOf(o.Consumed), Produced: framesOf(o.Produced),
 	}
 	for _, a := range o.Yes {
-		d.Answers = append(d.Answers, AnswerDoc{a.Item, a.Choice, a.By, a.Text})
+		d.Answers = append(d.Answers, AnswerDoc{a.Item, a.Choice, a.By, a.Text, o.Before[a.Item], a.Args})
 	}
 	if o.Dispatch != nil {
 		d.Prompt, d.Given = o.Dispatch.Prompt, append(d.Given, o.Dispatch.Injected...)

@@ -69,6 +69,9 @@ func Explain(ctx context.Context, r Reader, head engine.HeadRow, step string) (A
 	if err := x.consumed(ctx, r); err != nil {
 		return x, err
 	}
+	if err := x.edited(ctx, r); err != nil {
+		return x, err
+	}
 	if err := x.keep(ctx, r); err != nil {
 		return x, err
 	}

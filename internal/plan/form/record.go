@@ -136,7 +136,7 @@ func (d Document) RecordedGraph(r Record) Document {
 // result is what became of a call: once it has ended, whether it succeeded and with which value.
 func (s StepRecord) result() []pair {
 	pairs := said("status", s.Status)
-	if s.CompletedAt == "" || s.Status != "completed" && s.Status != "failed" {
+	if s.CompletedAt == "" || s.Status != "completed" && s.Status != "failed" && s.Error == "" {
 		return pairs
 	}
 	n := schemaOf("ok", s.Status == "completed")

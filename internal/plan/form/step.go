@@ -31,7 +31,7 @@ func history() []field[row] {
 		past[row]("startedAt", "When it started.", name()),
 		past[row]("completedAt", "When it was completed.", name()),
 		past[row]("output", "Its output.", anyText()),
-		past[row]("error", "Why it failed.", anyText()),
+		past[row]("error", "Why it failed, or was skipped.", anyText()),
 	}
 }
 
