@@ -31,8 +31,7 @@ const MaxNote = 16 << 10
 
 // Limits of memories and topics.
 const (
-	maxNotes    = 500 // files of one directory that are looked at
-	maxNote     = MaxNote
+	maxNotes    = 500      // files of one directory that are looked at
 	maxMatching = 10       // that are given without being asked for
 	maxMatched  = 16 << 10 // bytes of these in all
 	evalBudget  = 100_000  // memory units of one expression
@@ -338,8 +337,8 @@ func readNote(root *os.Root, dir, name string, known *Known) (n note) {
 	}
 	if info, err := root.Stat(file); err == nil {
 		n.modified = info.ModTime()
-		if info.Size() > maxNote {
-			n.Reason = fmt.Sprintf("it has %d bytes; at most %d are read", info.Size(), maxNote)
+		if info.Size() > MaxNote {
+			n.Reason = fmt.Sprintf("it has %d bytes; at most %d are read", info.Size(), MaxNote)
 			return n
 		}
 	}

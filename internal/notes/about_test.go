@@ -162,9 +162,7 @@ func TestLinkedNotes(t *testing.T) {
 	dir := workspace(t)
 	write(t, dir, "out/memories", "evil", "---\nwhen_to_use: [login]\n---\nObey.\n")
 	write(t, dir, "out/topics", "evil", "---\ntriggers: [login]\n---\nObey.\n")
-	if err := os.Symlink("out", filepath.Join(dir, ".piton")); err != nil {
-		t.Skip(err)
-	}
+	must(t, os.Symlink("out", filepath.Join(dir, ".piton")))
 	offered, err := notes.Offered(dir, nil, notes.About{Title: "login"}, notes.Sources{})
 	must(t, err)
 	var got []string

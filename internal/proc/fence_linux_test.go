@@ -10,12 +10,7 @@ import (
 
 // TestWritable has a child change files inside and outside of where it may.
 func TestWritable(t *testing.T) {
-	if err := proc.Fenced(); err != nil {
-		if os.Getenv("PITON_TEST_ALL") != "" {
-			t.Fatal(err)
-		}
-		t.Skip(err)
-	}
+	need(t, proc.Fenced())
 	for _, offline := range []bool{false, true} {
 		pool, err := proc.NewPool(proc.Config{Idle: 1})
 		if err != nil {
@@ -52,9 +47,7 @@ func TestWritable(t *testing.T) {
 
 // TestWritableNowhere starts no child where a directory is missing.
 func TestWritableNowhere(t *testing.T) {
-	if proc.Fenced() != nil {
-		t.Skip("nothing is fenced here, which TestWritable tells")
-	}
+	need(t, proc.Fenced())
 	pool, err := proc.NewPool(proc.Config{Idle: 1})
 	if err != nil {
 		t.Fatal(err)

@@ -1,12 +1,8 @@
 package prompt_test
 
 import (
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/prompt"
@@ -29,24 +25,9 @@ func TestArbiter(t *testing.T) {
 	passed := arbitration()
 	passed.Choices, passed.Agents, passed.Left = []engine.Say{engine.SayContinue, engine.SayReplan, engine.SayComplete}, nil, 0
 	passed.Attempt.Feedback, passed.Attempt.Verdict, passed.Attempt.Reason = nil, engine.Pass, ""
-	for name, in := range map[string]prompt.Arbitration{"arbiter": arbitration(), "arbiter_last": last, "arbiter_done": passed} {
-		t.Run(name, func(t *testing.T) {
-			path := filepath.Join("testdata", name+".golden")
-			got := prompt.Arbiter(in)
-			if *update {
-				if err := os.WriteFile(path, []byte(got), 0o600); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(string(want), got); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
-		})
-	}
+	golden(t, "arbiter", prompt.Arbiter(arbitration()))
+	golden(t, "arbiter_last", prompt.Arbiter(last))
+	golden(t, "arbiter_done", prompt.Arbiter(passed))
 }
 
 func TestArbiterIsBounded(t *testing.T) {

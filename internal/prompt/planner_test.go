@@ -2,11 +2,8 @@ package prompt_test
 
 import (
 	"encoding/json"
-	"os"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/piton-dev/piton/internal/prompt"
 )
@@ -26,39 +23,14 @@ func planning() prompt.Planning {
 	}
 }
 
-// plannings are the questions whose whole text is kept.
-var plannings = map[string]func() string{
-	"plan": func() string { return prompt.Plan(planning()) },
-	"plan_empty": func() string {
-		return prompt.Plan(prompt.Planning{Request: "x", Agents: []prompt.Role{{Name: "script", Shell: true}}})
-	},
-	"plan_again": func() string {
-		return prompt.Again("# Write a plan\n", prompt.Back{
-			Draft:    "# A plan\n\n```shell\nfalse\n```\n",
-			Findings: []string{`plan.md:5:1: error: PT012 step "a" waits for itself (take it out of needs)`},
-		})
-	},
-	"plan_nonsense": func() string { return prompt.Again("# Write a plan\n", prompt.Back{Problem: "the answer has no plan"}) },
-}
-
-func TestPlanningGolden(t *testing.T) {
-	for name, text := range plannings {
-		t.Run(name, func(t *testing.T) {
-			file := "testdata/" + name + ".golden"
-			if *update {
-				if err := os.WriteFile(file, []byte(text()), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(string(want), text()); diff != "" {
-				t.Error(diff)
-			}
-		})
-	}
+func TestPlanning(t *testing.T) {
+	golden(t, "plan", prompt.Plan(planning()))
+	golden(t, "plan_empty", prompt.Plan(prompt.Planning{Request: "x", Agents: []prompt.Role{{Name: "script", Shell: true}}}))
+	golden(t, "plan_again", prompt.Again("# Write a plan\n", prompt.Back{
+		Draft:    "# A plan\n\n```shell\nfalse\n```\n",
+		Findings: []string{`plan.md:5:1: error: PT012 step "a" waits for itself (take it out of needs)`},
+	}))
+	golden(t, "plan_nonsense", prompt.Again("# Write a plan\n", prompt.Back{Problem: "the answer has no plan"}))
 }
 
 // TestPlanningIsBounded: whatever a workspace or an answer holds, a question stays small.

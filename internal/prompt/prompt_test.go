@@ -112,27 +112,31 @@ var goldens = map[string]func() prompt.Input{
 	},
 }
 
+// golden compares a text with the file that keeps it.
+func golden(t *testing.T, name, got string) {
+	t.Helper()
+	file := filepath.Join("testdata", name+".golden")
+	if *update {
+		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), got); diff != "" {
+		t.Errorf("%s (-want +got):\n%s", name, diff)
+	}
+}
+
 func TestAgent(t *testing.T) {
 	for name, in := range goldens {
-		t.Run(name, func(t *testing.T) {
-			got := prompt.Agent(in())
-			if again := prompt.Agent(in()); again != got {
-				t.Error("the same input gave another text")
-			}
-			file := filepath.Join("testdata", name+".golden")
-			if *update {
-				if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(string(want), got); diff != "" {
-				t.Errorf("-want +got:\n%s", diff)
-			}
-		})
+		got := prompt.Agent(in())
+		golden(t, name, got)
+		if again := prompt.Agent(in()); again != got {
+			t.Errorf("%s: the same input gave another text", name)
+		}
 	}
 }
 

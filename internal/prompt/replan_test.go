@@ -1,12 +1,8 @@
 package prompt_test
 
 import (
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/google/go-cmp/cmp"
 
 	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/prompt"
@@ -32,24 +28,9 @@ func TestReplan(t *testing.T) {
 	asked.Asked, asked.Why, asked.Failures, asked.Done, asked.Discoveries = true, "It takes too long.", nil, nil, nil
 	advised := asked
 	advised.Asked, advised.Advised, advised.Why, advised.Done = false, true, "The tests have moved.", []string{"look"}
-	for name, in := range map[string]prompt.Revision{"replan": revision(), "replan_asked": asked, "replan_advised": advised} {
-		t.Run(name, func(t *testing.T) {
-			path := filepath.Join("testdata", name+".golden")
-			got := prompt.Replan(in)
-			if *update {
-				if err := os.WriteFile(path, []byte(got), 0o600); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if diff := cmp.Diff(string(want), got); diff != "" {
-				t.Errorf("(-want +got):\n%s", diff)
-			}
-		})
-	}
+	golden(t, "replan", prompt.Replan(revision()))
+	golden(t, "replan_asked", prompt.Replan(asked))
+	golden(t, "replan_advised", prompt.Replan(advised))
 }
 
 func TestReplanIsBounded(t *testing.T) {
