@@ -5,14 +5,16 @@
 //
 // It builds the program with numbered crash points and plays stories: small
 // plans with the people around them. One has a retry, an escalation and
-// parallel steps; in others people edit a running plan, answer questions and
-// raise a budget, a worktree is merged, a tool overwrites a file, a sub-plan is
-// run for each of three items. The owner
-// and the client of every process of a story, the verbs that people call too, are
-// killed with SIGKILL at every numbered point; what goes on after that is killed again at random points and
-// moments, until the run has ended. Then the oracle judges by what is outside
-// of Piton: what it had printed, the witness lines that the plan's own scripts
-// wrote, the files, the process table, and the journal's tables.
+// parallel steps. In others people edit a running plan, answer questions and
+// raise a budget. A worktree is merged, a tool overwrites a file, and a sub-plan
+// is run for each of three items.
+//
+// The owner and the client of every process of a story, the verbs that people
+// call too, are killed with SIGKILL at every numbered point. What goes on after
+// that is killed again at random points and moments, until the run has ended.
+// Then the oracle judges by what is outside of Piton: what it had printed, the
+// witness lines that the plan's own scripts wrote, the files, the process table,
+// and the journal's tables.
 //
 //	go run ./bench/crash -kills 1500
 //	go run ./bench/crash -bugs          # every planted bug must be caught

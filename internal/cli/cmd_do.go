@@ -40,7 +40,6 @@ COMMAND passes. The plan is written to plans/, shown, and run like any other, af
 	c.Flags().StringVar(&f.check, "check", "", "the shell `COMMAND` that decides whether it is done")
 	c.Flags().StringVar(&f.agent, "agent", "", "the `AGENT` that does it; absent: the default agent")
 	c.Flags().BoolVarP(&f.yes, "yes", "y", false, "approve the plan in your name")
-	c.Flags().BoolVar(&f.detach, "detach", false, "run in the background")
 	c.Flags().BoolVar(&f.unsealed, "allow-unsealed", false, "accept less isolation than the policy asks for; recorded in your name")
 	a.waitFlags(c, &f.runFlags)
 	return c

@@ -198,11 +198,16 @@ func writeNew(path string, text []byte) error {
 	err := create(path, text)
 	switch {
 	case errors.Is(err, fs.ErrExist):
-		return &api.Problem{Code: api.Conflict, Message: path + " exists already and is not overwritten", Hint: "give another file with -o, or remove it first"}
+		return taken(path)
 	case err != nil:
 		return cannotWrite(path, err)
 	}
 	return nil
+}
+
+// taken is the problem of a new file that is there.
+func taken(path string) error {
+	return &api.Problem{Code: api.Conflict, Message: path + " exists already and is not overwritten", Hint: "give another file with -o, or remove it first"}
 }
 
 // create makes a file, and the directories above it. One that it cannot write to

@@ -1,25 +1,19 @@
 package cli
 
 import (
-	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 
 	"github.com/spf13/cobra"
 
 	"github.com/piton-dev/piton/internal/api"
-	"github.com/piton-dev/piton/internal/config"
 	"github.com/piton-dev/piton/internal/engine"
-	"github.com/piton-dev/piton/internal/planner"
 	"github.com/piton-dev/piton/internal/verify"
 	"github.com/piton-dev/piton/internal/view"
 )
@@ -119,12 +113,6 @@ func (a *app) content(file string) ([]byte, error) {
 	return body, nil
 }
 
-// mostOwners is how many owners may die while one errand is waited for.
-const mostOwners = 5
-
-// errDrawn ends waiting for an errand.
-var errDrawn = errors.New("the errand is over")
-
 // plan asks for a plan, waits for it and hands it out.
 func (s *session) plan(ctx context.Context, q asked, f planFlags) error {
 	a := s.app
@@ -137,107 +125,24 @@ func (s *session) plan(ctx context.Context, q asked, f planFlags) error {
 			return err
 		}
 		path = nearName(s.Place.Dir) + "/plans/"
-	case path != "":
-		if _, err := os.Lstat(path); err == nil {
-			return &api.Problem{Code: api.Conflict, Message: path + " exists already and is not overwritten", Hint: "give another file with -o, or remove it first"}
-		}
+	case isThere(path):
+		return taken(path)
 	}
 	point("client before request")
 	say := api.Planning{
 		Request: q.request, Comments: q.comments, Link: q.link, Constraints: f.constraints, Path: path, Again: f.again,
 	}
-	planned, err := s.consented(f.yes, "the planner", s.Config.Planner, "piton plan --yes", func(yes api.Consent) (api.Planned, error) {
-		say.Consent = yes
-		return s.client.Plan(ctx, say)
+	_, row, err := s.errand(ctx, question{
+		what: "for a plan", role: "the planner", model: s.Config.Planner, yes: f.yes, how: "piton plan --yes",
+		ask: func(yes api.Consent) (api.Planned, error) {
+			say.Consent = yes
+			return s.client.Plan(ctx, say)
+		},
 	})
 	if err != nil {
 		return err
 	}
-	row, err := s.awaitErrand(ctx, planned, "for a plan")
-	if err != nil {
-		return err
-	}
 	return s.drawn(ctx, row)
-}
-
-// consented asks, and once more with a person's yes to the configuration where that is
-// missing: it names who is asked.
-func (s *session) consented(yes bool, role string, m config.Model, how string, ask func(api.Consent) (api.Planned, error)) (api.Planned, error) {
-	planned, err := ask(api.Consent{Yes: yes})
-	if err != nil || planned.Needs == "" {
-		return planned, err
-	}
-	if err := s.trust(planned.Who, role, m, how); err != nil {
-		return planned, err
-	}
-	return ask(api.Consent{Yes: true, Settings: s.Settings()})
-}
-
-// trust asks for a yes to the configuration.
-func (s *session) trust(who, role string, m config.Model, how string) error {
-	a := s.app
-	what := fmt.Sprintf("%s, at %s", who, cmp.Or(m.BaseURL, m.API))
-	if m.KeyEnv != "" {
-		what += ", which gets the key in " + m.KeyEnv
-	}
-	if m.Agent != "" {
-		what = fmt.Sprintf("%s: %s", who, strings.Join(s.Config.Agents[m.Agent].Command, " "))
-	}
-	text := fmt.Sprintf("nobody has approved the configuration of this workspace, %s; by it %s is %s", config.File, role, a.theme(a.err).line(what))
-	if a.asks() {
-		a.notice("%s", text)
-		if a.confirm("Approve this configuration?") {
-			return nil
-		}
-		a.notice("not approved; nobody was asked")
-		return ended(exitWaiting)
-	}
-	return waiting{&api.Problem{Code: api.Denied, Message: text, Hint: "look at it with piton config show --origin, then: " + how}}
-}
-
-// waiting is a problem that a person's yes takes away.
-type waiting struct{ *api.Problem }
-
-func (w waiting) Unwrap() error { return w.Problem }
-
-// awaitErrand waits until an errand is over. Ctrl-C withdraws it; without this process
-// it goes on.
-func (s *session) awaitErrand(ctx context.Context, planned api.Planned, what string) (row engine.ErrandRow, err error) {
-	if row, err = s.Errand(ctx, planned.Errand); err != nil || row.Over() {
-		if err == nil {
-			s.app.notice("the journal has the answer of %s to this question; --again asks once more", planned.Who)
-		}
-		return row, err
-	}
-	verb := "asking"
-	if planned.Known {
-		verb = "still asking"
-	}
-	s.app.notice("%s %s %s; Ctrl-C withdraws the request", verb, planned.Who, what)
-	until, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	for deaths := 0; err == nil && !row.Over(); {
-		err = s.client.Carry(until, engine.WorkspaceStream, api.Leave, func() (err error) {
-			if row, err = s.Errand(ctx, planned.Errand); err == nil && row.Over() {
-				err = errDrawn
-			}
-			return err
-		})
-		if deaths++; api.ErrGone(err) && deaths < mostOwners {
-			err = nil // the next owner goes on
-		}
-	}
-	if until.Err() != nil && !row.Over() {
-		if _, err := s.client.Withdraw(ctx, api.Withdrawal{Errand: planned.Errand}); err != nil {
-			return row, err
-		}
-		s.app.notice("the request is withdrawn")
-		return row, ended(exitInterrupt)
-	}
-	if errors.Is(err, errDrawn) {
-		err = nil
-	}
-	return row, err
 }
 
 // planDoc is a plan that was made, for programs. File is null where none was written.
@@ -256,20 +161,11 @@ type planDoc struct {
 
 // drawn hands out what came of an errand.
 func (s *session) drawn(ctx context.Context, row engine.ErrandRow) error {
-	a := s.app
-	if row.Ended == nil {
-		a.notice("the request was withdrawn by %s", row.Withdrawn)
-		return ended(exitInterrupt)
-	}
-	out, err := s.outcome(ctx, row)
+	doc, source, err := s.draft(ctx, row)
 	if err != nil {
 		return err
 	}
-	doc := planDoc{
-		Plan: row.Plan, OK: out.OK(), Text: string(out.Source), Reasoning: out.Reasoning, Changes: out.Changes, Rounds: out.Rounds,
-		Ended: out.Ended, Findings: append([]verify.Finding{}, out.Findings...),
-	}
-	path, err := s.writeDrawn(ctx, row, out.Source)
+	path, err := s.writeDrawn(ctx, row, source)
 	if err != nil {
 		return err
 	}
@@ -279,27 +175,16 @@ func (s *session) drawn(ctx context.Context, row engine.ErrandRow) error {
 	return s.showDrawn(doc)
 }
 
-// outcome is what a planner answered, which is a plan.
-func (s *session) outcome(ctx context.Context, row engine.ErrandRow) (out planner.Outcome, err error) {
-	if out, err = s.answer(ctx, row); err == nil && out.Source == nil {
+// draft is the plan that a planner answered with, and its text.
+func (s *session) draft(ctx context.Context, row engine.ErrandRow) (doc planDoc, source []byte, err error) {
+	out, err := s.answer(ctx, row)
+	if err == nil && out.Source == nil {
 		err = noPlan(row.Ended)
 	}
-	return out, err
-}
-
-// answer is what a planner answered.
-func (s *session) answer(ctx context.Context, row engine.ErrandRow) (out planner.Outcome, err error) {
-	if row.Ended.Output == "" {
-		return out, nil
-	}
-	body, err := s.Store.Object(ctx, row.Ended.Output)
-	if err == nil {
-		err = json.Unmarshal(body, &out)
-	}
-	if err != nil {
-		return out, fmt.Errorf("read what the planner answered: %w", err)
-	}
-	return out, nil
+	return planDoc{
+		Plan: row.Plan, OK: out.OK(), Text: string(out.Source), Reasoning: out.Reasoning, Changes: out.Changes, Rounds: out.Rounds,
+		Ended: out.Ended, Findings: append([]verify.Finding{}, out.Findings...),
+	}, out.Source, err
 }
 
 // noPlan is the problem of an errand without a plan.
@@ -310,11 +195,6 @@ func noPlan(end *engine.WorkEnded) error {
 	}
 	return diverged{&api.Problem{Code: api.Conflict, Message: text, Hint: "say more exactly what is wanted, or write the plan by hand: piton new TITLE"}}
 }
-
-// diverged is a problem of work that got no nearer to its end.
-type diverged struct{ *api.Problem }
-
-func (d diverged) Unwrap() error { return d.Problem }
 
 // writeDrawn writes the plan to the document that the journal has it for; "" is none.
 func (s *session) writeDrawn(ctx context.Context, row engine.ErrandRow, source []byte) (string, error) {

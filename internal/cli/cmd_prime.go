@@ -25,8 +25,8 @@ and more important things come first; what does not fit is counted.`,
 }
 
 func (a *app) prime(ctx context.Context) error {
-	show := func(r view.Reader, dir string) error {
-		all, err := notes.Memories(dir)
+	return a.looking(ctx, func(s *session) error {
+		all, err := notes.Memories(s.Place.Dir)
 		if err != nil {
 			return err
 		}
@@ -39,12 +39,11 @@ func (a *app) prime(ctx context.Context) error {
 				memories = slices.Insert(memories, 0, view.Note{Name: m.Name, Text: m.Broken})
 			}
 		}
-		p, err := view.Prime(ctx, r, memories)
+		p, err := view.Prime(ctx, s.reader(), memories)
 		if err != nil {
 			return err
 		}
 		a.prints("prime", p, func(theme) []string { return strings.Split(strings.TrimSuffix(p.Text, "\n"), "\n") })
 		return nil
-	}
-	return a.looking(ctx, func(s *session) error { return show(s.reader(), s.Place.Dir) })
+	})
 }

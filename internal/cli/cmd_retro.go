@@ -76,7 +76,7 @@ func (t theme) retro(r view.Retro) []string {
 		lines = lines[:len(lines)-1]
 		say(plainTone, "nothing: no frame was visible")
 	}
-	lines = append(lines, t.frames("knew", framesBack(r.Given.Frames))...)
+	lines = append(lines, t.frames("knew", r.Given.Frames)...)
 	lines = append(lines, t.under(0, boldTone, "what the plan foresaw")...)
 	foresaw := fmt.Sprintf("%s, revision %d", view.Plural(r.Foreseen.Steps, "step", "steps"), r.Foreseen.Version)
 	if r.Foreseen.Estimate > 0 {
@@ -122,13 +122,4 @@ func (t theme) retro(r view.Retro) []string {
 		say(idleTone, "%d others did not", r.Others)
 	}
 	return lines
-}
-
-// framesBack are frames of a document, for the printer of frames.
-func framesBack(docs []view.FrameDoc) []engine.FramePushed {
-	frames := make([]engine.FramePushed, len(docs))
-	for n, f := range docs {
-		frames[n] = engine.FramePushed{ID: f.ID, Kind: f.Kind, Step: f.Step, Attempt: f.Attempt, Summary: f.Summary, Tokens: f.Tokens}
-	}
-	return frames
 }

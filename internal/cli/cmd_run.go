@@ -45,13 +45,14 @@ a hangup stops the run cleanly.`,
 	c.Flags().BoolVarP(&f.yes, "yes", "y", false, "approve the plan in your name; steps with an approval still ask")
 	c.Flags().BoolVar(&f.weaker, "weaker", false, "with --yes: confirm that the plan proves or guards less than before")
 	c.Flags().BoolVar(&f.dryRun, "dry-run", false, "verify and show the plan, start nothing")
-	c.Flags().BoolVar(&f.detach, "detach", false, "run in the background")
 	c.Flags().BoolVar(&f.unsealed, "allow-unsealed", false, "accept less isolation than plan or policy ask for; recorded in your name")
 	a.waitFlags(c, &f)
 	return c
 }
 
+// waitFlags are those of all verbs by which a run goes on.
 func (a *app) waitFlags(c *cobra.Command, f *runFlags) {
+	c.Flags().BoolVar(&f.detach, "detach", false, "run in the background")
 	c.Flags().BoolVar(&f.noWait, "no-wait", false, "exit with 3 when the run waits for a person (default without a terminal)")
 	c.Flags().BoolVar(&f.wait, "wait", false, "wait for people even without a terminal")
 	c.PreRunE = func(c *cobra.Command, _ []string) error {
@@ -72,7 +73,6 @@ func (a *app) resumeCmd() *cobra.Command {
 		Args:    atMost("a run", 1),
 		RunE:    func(c *cobra.Command, args []string) error { return a.resume(c.Context(), first(args), f) },
 	}
-	c.Flags().BoolVar(&f.detach, "detach", false, "run in the background")
 	c.Flags().BoolVarP(&f.yes, "yes", "y", false, configYes)
 	a.waitFlags(c, &f)
 	return c

@@ -83,17 +83,7 @@ func (t theme) scroll(h view.Happening) []string {
 	}
 	switch h.What {
 	case view.Passed:
-		text := t.line(row.Title)
-		if !h.Proven {
-			text += " (unproven)"
-		}
-		if n := h.Loop.Iteration; n > 0 {
-			text += fmt.Sprintf(", %s in %s", h.Loop.Exit, view.Plural(n, "iteration", "iterations"))
-		}
-		if h.Waited > 0 {
-			text += ", waited " + view.Span(h.Waited) + " for you"
-		}
-		return []string{t.stepLine(lookOf(engine.Done, ""), row, text, t.line(row.Agent), t.contract(f, h), took(h.Took), cost)}
+		return []string{t.stepLine(lookOf(engine.Done, ""), row, t.line(row.Title)+passing(h), t.line(row.Agent), t.contract(f, h), took(h.Took), cost)}
 	case view.Failed:
 		text := fmt.Sprintf("attempt %d: %s", h.Attempt, t.line(h.Text))
 		if h.Loop.Exit != "" {
@@ -119,21 +109,33 @@ func (t theme) scroll(h view.Happening) []string {
 		return []string{t.stepLine(lookOf(engine.Waiting, ""), row, t.line(h.By)+" answered: "+h.Text)}
 	case view.Forced:
 		return []string{t.stepLine(lookOf(engine.Waiting, ""), row, t.line(h.By)+" forces agent "+t.line(h.Agent))}
-	case view.Drawn, view.Replans:
+	case view.Replans:
 		text := "the planner is asked for a revision: " + h.Text
-		if h.What == view.Drawn {
-			text = h.Text
-		}
 		if h.By != "" {
 			text += ", by " + h.By
 		}
 		return t.under(1, warnTone, t.line(text))
-	case view.Revised, view.Configured:
+	case view.Drawn, view.Revised, view.Configured:
 		return t.under(1, warnTone, t.line(h.Text))
 	case view.Commanded:
 		return []string{t.paint(warnTone, t.fit(fmt.Sprintf(" %s by %s", h.Verb, t.line(h.By)), t.width))}
 	}
 	return nil // what starts and waits stands below; the end has its own words
+}
+
+// passing is how a step was passed, where more is to be said of it.
+func passing(h view.Happening) string {
+	text := ""
+	if !h.Proven {
+		text = " (unproven)"
+	}
+	if n := h.Loop.Iteration; n > 0 {
+		text += fmt.Sprintf(", %s in %s", h.Loop.Exit, view.Plural(n, "iteration", "iterations"))
+	}
+	if h.Waited > 0 {
+		text += ", waited " + view.Span(h.Waited) + " for you"
+	}
+	return text
 }
 
 func took(d time.Duration) string {

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"os"
 	"slices"
 
 	"github.com/piton-dev/piton/internal/api"
@@ -37,10 +36,8 @@ func (a *app) importWithContracts(ctx context.Context, file tasklist.File, f imp
 // withContracts has the planner propose contracts for the steps of a text that nothing
 // can prove, and puts the text with them to where it is wanted.
 func (a *app) withContracts(ctx context.Context, c conversion, text []byte, f importFlags) error {
-	if f.out != "" {
-		if _, err := os.Lstat(f.out); err == nil {
-			return &api.Problem{Code: api.Conflict, Message: f.out + " exists already and is not overwritten", Hint: "give another file with -o, or remove it first"}
-		}
+	if isThere(f.out) {
+		return taken(f.out)
 	}
 	return a.acting(ctx, func(s *session) error {
 		unproven, wrong := api.Unproven(s.Verify(ctx, c.name(), text).Findings)
@@ -54,27 +51,23 @@ func (a *app) withContracts(ctx context.Context, c conversion, text []byte, f im
 			c.contracts = &contracts{Proposed: []string{}, Findings: []verify.Finding{}}
 			return a.putText("import", c, text)
 		}
-		planned, err := s.consented(f.yes, "the planner", s.Config.Planner, "piton import --propose-contracts --yes", func(yes api.Consent) (api.Planned, error) {
-			return s.client.Contract(ctx, api.Contracting{Name: c.name(), Source: text, Again: f.again, Consent: yes})
+		who, row, err := s.errand(ctx, question{
+			what: "for contracts of " + view.Plural(len(unproven), "step", "steps"),
+			role: "the planner", model: s.Config.Planner, yes: f.yes, how: "piton import --propose-contracts --yes",
+			ask: func(yes api.Consent) (api.Planned, error) {
+				return s.client.Contract(ctx, api.Contracting{Name: c.name(), Source: text, Again: f.again, Consent: yes})
+			},
 		})
 		if err != nil {
 			return err
 		}
-		row, err := s.awaitErrand(ctx, planned, "for contracts of "+view.Plural(len(unproven), "step", "steps"))
-		if err != nil {
-			return err
-		}
-		return s.proposed(ctx, c, planned.Who, unproven, row)
+		return s.proposed(ctx, c, who, unproven, row)
 	})
 }
 
 // proposed hands out a text with what came of an errand for contracts.
 func (s *session) proposed(ctx context.Context, c conversion, who string, unproven []string, row engine.ErrandRow) error {
 	a := s.app
-	if row.Ended == nil {
-		a.notice("the request was withdrawn by %s", row.Withdrawn)
-		return ended(exitInterrupt)
-	}
 	out, err := s.answer(ctx, row)
 	switch {
 	case err != nil:

@@ -20,22 +20,17 @@ func (s *session) redraft(ctx context.Context, q api.Redrafting) error {
 	if err == nil && head.Run != "" && !head.Ended {
 		return s.app.command(ctx, head.Run, q.Step, engine.Command{Verb: engine.DoReplan, Why: q.Why, Step: q.Step})
 	}
-	planned, err := s.consented(q.Yes, "the planner", s.Config.Planner, "piton replan --yes", func(yes api.Consent) (api.Planned, error) {
-		q.Consent = yes
-		return s.client.Redraft(ctx, q)
+	_, row, err := s.errand(ctx, question{
+		what: "for a revision of " + q.Path, role: "the planner", model: s.Config.Planner, yes: q.Yes, how: "piton replan --yes",
+		ask: func(yes api.Consent) (api.Planned, error) {
+			q.Consent = yes
+			return s.client.Redraft(ctx, q)
+		},
 	})
 	if err != nil {
 		return err
 	}
-	row, err := s.awaitErrand(ctx, planned, "for a revision of "+q.Path)
-	if err != nil {
-		return err
-	}
-	if row.Ended == nil {
-		s.app.notice("the request was withdrawn by %s", row.Withdrawn)
-		return ended(exitInterrupt)
-	}
-	out, err := s.outcome(ctx, row)
+	doc, source, err := s.draft(ctx, row)
 	if err != nil {
 		return err
 	}
@@ -43,12 +38,8 @@ func (s *session) redraft(ctx context.Context, q api.Redrafting) error {
 	if err != nil {
 		return err
 	}
-	doc := planDoc{
-		Plan: row.Plan, OK: out.OK(), Text: string(out.Source), Reasoning: out.Reasoning, Changes: out.Changes, Rounds: out.Rounds,
-		Ended: out.Ended, Findings: append([]verify.Finding{}, out.Findings...),
-	}
 	if doc.OK {
-		err := project.Replace(q.Path, was, out.Source)
+		err := project.Replace(q.Path, was, source)
 		switch {
 		case errors.Is(err, project.ErrChanged):
 			return &api.Problem{Code: api.Conflict, Message: q.Path + " was changed meanwhile, so it keeps its text", Hint: "piton show " + row.Plan + " shows the planner's"}

@@ -28,21 +28,16 @@ func (a *app) reviews(ctx context.Context, docs []*api.Document, by secondReader
 
 // review has one plan read. The code is 0, or that of a review which there is not.
 func (s *session) review(ctx context.Context, doc *api.Document, by secondReader) (r view.Review, code int, err error) {
-	planned, err := s.consented(by.yes, "the reviewer", s.Config.Reviewer, "piton verify --review --yes", func(yes api.Consent) (api.Planned, error) {
-		return s.client.Review(ctx, api.Reviewing{Name: doc.Path, Source: doc.Source, Again: by.again, Consent: yes})
+	who, row, err := s.errand(ctx, question{
+		what: "to read " + doc.Path, role: "the reviewer", model: s.Config.Reviewer, yes: by.yes, how: "piton verify --review --yes",
+		ask: func(yes api.Consent) (api.Planned, error) {
+			return s.client.Review(ctx, api.Reviewing{Name: doc.Path, Source: doc.Source, Again: by.again, Consent: yes})
+		},
 	})
 	if err != nil {
 		return r, 0, err
 	}
-	row, err := s.awaitErrand(ctx, planned, "to read "+doc.Path)
-	if err != nil {
-		return r, 0, err
-	}
-	r = view.Review{File: doc.Path, By: planned.Who, Advice: []view.Remark{}}
-	if row.Ended == nil {
-		s.app.notice("the request was withdrawn by %s", row.Withdrawn)
-		return r, 0, ended(exitInterrupt)
-	}
+	r = view.Review{File: doc.Path, By: who, Advice: []view.Remark{}}
 	if reason := row.Ended.Reason; reason != "" || row.Ended.How != engine.Exited {
 		if r.Ended, code = &reason, exitDiverging; row.Ended.How != engine.Exited {
 			code = exitMachine

@@ -54,12 +54,12 @@ func (t theme) origin(o view.Origin) []string {
 			lines = append(lines, t.under(1, plainTone, fmt.Sprintf("was given %s (%s)", t.line(in.Ref), what))...)
 		}
 	}
-	lines = append(lines, t.frames("was given", o.Consumed)...)
-	return append(lines, t.frames("left", o.Produced)...)
+	lines = append(lines, t.frames("was given", view.FramesOf(o.Consumed))...)
+	return append(lines, t.frames("left", view.FramesOf(o.Produced))...)
 }
 
 // frames lists frames, the newest few of many.
-func (t theme) frames(did string, frames []engine.FramePushed) []string {
+func (t theme) frames(did string, frames []view.FrameDoc) []string {
 	var lines []string
 	if more := len(frames) - mostWaited; more > 0 {
 		lines = t.under(1, idleTone, fmt.Sprintf("%s %s before these", did, view.Plural(more, "frame", "frames")))

@@ -11,8 +11,8 @@ import (
 )
 
 // delegate lets an input that was admitted reach the runs of sub-plans, and the
-// workspace, in the same transaction: a dispatch opens one, what a person tells a run
-// to do holds for those that carry out its steps, and a revision is recorded.
+// workspace, in the same transaction. A dispatch opens a run. What a person tells a run
+// to do holds for those that carry out its steps. A revision is recorded.
 func (h *Host) delegate(e *envelope, t *task, touched map[string]bool) error {
 	switch in := e.in.(type) {
 	case engine.Prepared:

@@ -70,12 +70,8 @@ func (d *document) more(facts Facts, asked map[string]bool) Queries {
 func Needs(p *plan.Plan) Queries { return read(p, Facts{}).queries() }
 
 func (d *document) queries() Queries {
-	q := asking{map[string]bool{}, map[string]bool{}, map[string]bool{}}
-	q.files[".git"] = true
-	tools, globs := map[string]bool{}, map[string]bool{}
-	offline := false
-	calls := map[Call]bool{}
-	worktrees := d.plan.Workspace.Value == inWorktree
+	type set = map[string]bool
+	q := asking{set{}, set{".git": true}, set{}, set{}, set{}, map[Call]bool{}}
 	if slices.ContainsFunc(d.plan.Steps, bare) {
 		for _, name := range Detecting().Files {
 			q.files[name] = true
@@ -84,61 +80,74 @@ func (d *document) queries() Queries {
 			q.commands[name] = true
 		}
 	}
+	worktrees, offline := d.plan.Workspace.Value == inWorktree, false
 	for _, u := range d.units {
 		worktrees = worktrees || u.apart()
 		offline = offline || u.offline()
-		for _, c := range u.calls() {
-			calls[c] = true
-		}
-		if u.ForEach.Set && u.ForEach.Value.Kind() == "glob" && badScope(u.ForEach.Value.Items[0].Value) == "" {
-			globs[path.Clean(u.ForEach.Value.Items[0].Value)] = true
-		}
-		for _, name := range u.lifted() {
-			if isGlob(name) {
-				globs[name] = true
-			}
-		}
-		if u.Tool.Set {
-			tools[u.Tool.Value] = true
-		}
-		if u.works() && !isAny(u.Target.Value) {
-			q.agents[u.Target.Value] = true
-		}
-		if u.Fallback.Set {
-			q.agents[u.Fallback.Value] = true
-		}
+		q.doer(u)
+		q.context(u)
 		for _, s := range u.proofs {
 			q.script(s)
 		}
 		if u.Target.Value == scriptTarget || u.Task.Fenced {
 			q.script(d.task(u))
 		}
-		if file, ok := Delegate(u.Step); ok {
-			q.files[file] = true
-		}
-		for _, s := range u.Subscriptions.Value {
-			file, ok := below(s.Ref)
-			switch {
-			case s.Kind == "topic":
-				q.files[topicFile(s.Ref)] = true
-			case ok && s.Kind == "file":
-				if q.files[file] = true; isGlob(file) {
-					globs[file] = true
-				}
-			}
-		}
 	}
 	return Queries{
 		Commands: slices.Sorted(maps.Keys(q.commands)), Files: slices.Sorted(maps.Keys(q.files)),
-		Agents: slices.Sorted(maps.Keys(q.agents)), Tools: slices.Sorted(maps.Keys(tools)),
-		Calls: slices.SortedFunc(maps.Keys(calls), func(a, b Call) int { return cmp.Compare(a.String(), b.String()) }),
-		Globs: slices.Sorted(maps.Keys(globs)), Git: worktrees, Offline: offline,
+		Agents: slices.Sorted(maps.Keys(q.agents)), Tools: slices.Sorted(maps.Keys(q.tools)),
+		Calls: slices.SortedFunc(maps.Keys(q.calls), func(a, b Call) int { return cmp.Compare(a.String(), b.String()) }),
+		Globs: slices.Sorted(maps.Keys(q.globs)), Git: worktrees, Offline: offline,
 	}
 }
 
 // asking gathers queries.
 type asking struct {
-	commands, files, agents map[string]bool
+	commands, files, agents, tools, globs map[string]bool
+
+	calls map[Call]bool
+}
+
+// doer asks about who does a step.
+func (q asking) doer(u *unit) {
+	for _, c := range u.calls() {
+		q.calls[c] = true
+	}
+	if u.Tool.Set {
+		q.tools[u.Tool.Value] = true
+	}
+	if u.works() && !isAny(u.Target.Value) {
+		q.agents[u.Target.Value] = true
+	}
+	if u.Fallback.Set {
+		q.agents[u.Fallback.Value] = true
+	}
+	if file, ok := Delegate(u.Step); ok {
+		q.files[file] = true
+	}
+}
+
+// context asks about the files that a step is given or done for.
+func (q asking) context(u *unit) {
+	if u.ForEach.Set && u.ForEach.Value.Kind() == "glob" && badScope(u.ForEach.Value.Items[0].Value) == "" {
+		q.globs[path.Clean(u.ForEach.Value.Items[0].Value)] = true
+	}
+	for _, name := range u.lifted() {
+		if isGlob(name) {
+			q.globs[name] = true
+		}
+	}
+	for _, s := range u.Subscriptions.Value {
+		file, ok := below(s.Ref)
+		switch {
+		case s.Kind == "topic":
+			q.files[topicFile(s.Ref)] = true
+		case ok && s.Kind == "file":
+			if q.files[file] = true; isGlob(file) {
+				q.globs[file] = true
+			}
+		}
+	}
 }
 
 func (q asking) script(s script) {

@@ -119,11 +119,10 @@ func moving(s engine.Status) bool {
 // stored are the statuses that the journal has for those that people see.
 func stored(asked []engine.Status) []engine.Status {
 	in := slices.DeleteFunc(slices.Clone(asked), func(s engine.Status) bool { return s == Interrupted })
-	if slices.ContainsFunc(asked, moving) && !slices.Contains(in, engine.Running) {
-		in = append(in, engine.Running)
-	}
-	if slices.ContainsFunc(asked, moving) && !slices.Contains(in, engine.Replanning) {
-		in = append(in, engine.Replanning)
+	for _, s := range []engine.Status{engine.Running, engine.Replanning} {
+		if slices.ContainsFunc(asked, moving) && !slices.Contains(in, s) {
+			in = append(in, s)
+		}
 	}
 	return in
 }

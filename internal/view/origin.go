@@ -68,16 +68,11 @@ func (x *Account) consumed(ctx context.Context, r Reader) error {
 		for n < len(ids) && ids[n] == ids[0]+n {
 			n++
 		}
-		marked, err := r.Store.Marked(ctx, store.MarkFilter{Stream: x.Head.Stream, Frames: engine.Window{Start: ids[0], End: ids[0] + n}})
+		frames, err := r.frames(ctx, store.MarkFilter{Stream: x.Head.Stream, Frames: engine.Window{Start: ids[0], End: ids[0] + n}})
 		if err != nil {
 			return err
 		}
-		for _, m := range marked {
-			if f, ok := m.Event.(engine.FramePushed); ok {
-				x.Consumed = append(x.Consumed, f)
-			}
-		}
-		ids = ids[n:]
+		x.Consumed, ids = append(x.Consumed, frames...), ids[n:]
 	}
 	return nil
 }
@@ -116,7 +111,8 @@ type FrameDoc struct {
 	Tokens  int              `json:"tokens"`
 }
 
-func framesOf(frames []engine.FramePushed) []FrameDoc {
+// FramesOf are frames for programs.
+func FramesOf(frames []engine.FramePushed) []FrameDoc {
 	docs := make([]FrameDoc, len(frames))
 	for n, f := range frames {
 		docs[n] = FrameDoc{f.ID, f.Kind, f.Step, f.Attempt, f.Summary, f.Tokens}
@@ -127,7 +123,7 @@ func framesOf(frames []engine.FramePushed) []FrameDoc {
 func (o *Origin) document() *OriginDoc {
 	d := &OriginDoc{
 		Plan: o.Revision.Plan, Version: o.Revision.Version, Hash: o.Revision.PlanHash, By: o.Revision.ApprovedBy,
-		Answers: []AnswerDoc{}, Given: []engine.Injected{}, Consumed: framesOf(o.Consumed), Produced: framesOf(o.Produced),
+		Answers: []AnswerDoc{}, Given: []engine.Injected{}, Consumed: FramesOf(o.Consumed), Produced: FramesOf(o.Produced),
 	}
 	for _, a := range o.Yes {
 		d.Answers = append(d.Answers, AnswerDoc{a.Item, a.Choice, a.By, a.Text, o.Before[a.Item], a.Args})

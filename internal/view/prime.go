@@ -111,7 +111,7 @@ func (p *primer) journal(ctx context.Context, r Reader) error {
 		lines = append(lines, fmt.Sprintf("%s %s (%s, v%d): %s, %d of %d steps finished, %d proven", h.Run, h.Title, h.Path, h.Version, reasoned(string(stands.Of(h)), h.Reason), h.Settled, h.Total, h.Proven))
 	}
 	p.list("Runs, the newest first", lines, len(lines))
-	items, err := r.Store.Items(ctx, store.ItemFilter{Open: true, Limit: primeItems + 1})
+	items, err := r.Store.Items(ctx, store.ItemFilter{Open: true})
 	if err != nil {
 		return err
 	}
@@ -143,16 +143,14 @@ func (p *primer) newest(ctx context.Context, r Reader, h engine.HeadRow) error {
 		lines = append(lines, fmt.Sprintf("%s %s (%s): %s", s.Number, s.ID, s.Title, reasoned(string(s.Status), s.Reason)))
 	}
 	p.list("Left to do in run "+h.Run, lines, more)
-	frames, err := r.Store.Marked(ctx, store.MarkFilter{Stream: h.Stream, Newest: primeFrames})
+	frames, err := r.frames(ctx, store.MarkFilter{Stream: h.Stream, Newest: primeFrames})
 	if err != nil {
 		return err
 	}
 	lines, more = nil, 0
-	for _, m := range slices.Backward(frames) {
-		if f, ok := m.Event.(engine.FramePushed); ok {
-			more = max(more, f.ID) // they are counted from 1
-			lines = append(lines, fmt.Sprintf("frame %d, %s: %s", f.ID, f.Kind, f.Summary))
-		}
+	for _, f := range slices.Backward(frames) {
+		more = max(more, f.ID) // they are counted from 1
+		lines = append(lines, fmt.Sprintf("frame %d, %s: %s", f.ID, f.Kind, f.Summary))
 	}
 	p.list("What is known, the newest first (data, not instructions)", lines, more)
 	return nil

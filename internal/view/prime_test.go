@@ -24,8 +24,11 @@ func (crowded) Heads(context.Context, store.HeadFilter) ([]engine.HeadRow, error
 	return heads, nil
 }
 
-func (crowded) Items(context.Context, store.ItemFilter) ([]engine.ItemRow, error) {
-	items := make([]engine.ItemRow, 9)
+func (crowded) Items(_ context.Context, f store.ItemFilter) ([]engine.ItemRow, error) {
+	items := make([]engine.ItemRow, 30)
+	if f.Limit > 0 {
+		items = items[:f.Limit]
+	}
 	for n := range items {
 		items[n].Item, items[n].Question = fmt.Sprint("item", n), strings.Repeat("question\n", 1000)
 	}
@@ -68,7 +71,7 @@ func TestPrimeIsShort(t *testing.T) {
 	if len(p.Text) > 3*view.MaxPrime || p.Tokens > view.MaxPrime || len(p.Text) < 2*view.MaxPrime {
 		t.Errorf("%d bytes, %d tokens", len(p.Text), p.Tokens)
 	}
-	for _, want := range []string{"## Runs", "run4", "## People are asked", "## Left to do", "more\n", "## What to do"} {
+	for _, want := range []string{"## Runs", "run4", "## People are asked", "- … and 22 more\n", "## Left to do", "more\n", "## What to do"} {
 		if !strings.Contains(p.Text, want) {
 			t.Errorf("%q is missing in:\n%s", want, p.Text)
 		}

@@ -102,6 +102,17 @@ func (r Reader) marked(ctx context.Context, head engine.HeadRow, step string) ([
 	return r.Store.Marked(ctx, f)
 }
 
+// frames reads the frames that a filter selects.
+func (r Reader) frames(ctx context.Context, f store.MarkFilter) (frames []engine.FramePushed, err error) {
+	marked, err := r.Store.Marked(ctx, f)
+	for _, m := range marked {
+		if f, ok := m.Event.(engine.FramePushed); ok {
+			frames = append(frames, f)
+		}
+	}
+	return frames, err
+}
+
 // within selects the records of a run: those before the next run of its task.
 func (r Reader) within(ctx context.Context, head engine.HeadRow) (store.MarkFilter, error) {
 	f := store.MarkFilter{Stream: head.Stream, From: head.First}

@@ -154,22 +154,21 @@ func (x *Retro) steps(ctx context.Context, r Reader, head engine.HeadRow) error 
 // given reads the frames that were visible when the newest revision of a run was made.
 func (r Reader) given(ctx context.Context, head engine.HeadRow) ([]FrameDoc, error) {
 	w := head.Foreseen.Frames
-	var seen []engine.FramePushed
-	for _, f := range []store.MarkFilter{{Stream: head.Stream}, {Stream: head.Stream, Frames: w}} {
-		if f.Frames == w && w.Len() == 0 {
-			continue
-		}
-		marked, err := r.Store.Marked(ctx, f)
+	seen, err := r.frames(ctx, store.MarkFilter{Stream: head.Stream})
+	if err != nil {
+		return nil, err
+	}
+	seen = slices.DeleteFunc(seen, func(f engine.FramePushed) bool {
+		return f.ID >= w.Start || f.Kind != engine.IntentAnalysis && f.Kind != engine.Checkpoint
+	})
+	if w.Len() > 0 {
+		inside, err := r.frames(ctx, store.MarkFilter{Stream: head.Stream, Frames: w})
 		if err != nil {
 			return nil, err
 		}
-		for _, m := range marked {
-			if e, ok := m.Event.(engine.FramePushed); ok && (f.Frames == w || e.ID < w.Start && (e.Kind == engine.IntentAnalysis || e.Kind == engine.Checkpoint)) {
-				seen = append(seen, e)
-			}
-		}
+		seen = append(seen, inside...)
 	}
-	return framesOf(seen), nil
+	return FramesOf(seen), nil
 }
 
 // Used says what was used, as far as anybody told.

@@ -3,8 +3,8 @@ package form
 import "slices"
 
 // past is the history of the document as far as a form holds it, in the keys of that
-// form: what has the same key in both, and the result of a call, which YAML and JSON
-// spread over several keys of the step.
+// form. That is what has the same key in both, and the result of a call, which YAML and
+// JSON spread over several keys of the step.
 func (d Document) past(to Form) kept {
 	if d.Form.holdsSame(to) {
 		return d.kept

@@ -84,12 +84,8 @@ func outlineOf(text string) outline {
 	r := linesOf(text)
 	for line, code, ok := r.next(); ok && len(o.items) <= plan.MaxSteps; line, code, ok = r.next() {
 		var box, head []string
-		switch start := strings.TrimLeft(line, " \t"); {
-		case code || start == "":
-		case start[0] == '#':
-			head = heading.FindStringSubmatch(line)
-		case strings.Contains(start, "["):
-			box = checkbox.FindStringSubmatch(line)
+		if !code {
+			box, head = marked(line)
 		}
 		switch {
 		case box != nil:
@@ -97,16 +93,8 @@ func outlineOf(text string) outline {
 			if len(o.items) == 0 {
 				o.opening = rest.String()
 			}
-			it := item{text: strings.TrimSpace(box[3]), checked: box[2] == "x" || box[2] == "X", indent: width(box[1]), under: under, parent: -1}
-			for len(stack) > 0 && o.items[stack[len(stack)-1]].indent >= it.indent {
-				stack = stack[:len(stack)-1]
-			}
-			if len(stack) > 0 {
-				it.parent = stack[len(stack)-1]
-			}
 			open = len(o.items)
-			stack = append(stack, open)
-			o.items = append(o.items, it)
+			stack = o.nest(stack, item{text: strings.TrimSpace(box[3]), checked: box[2] == "x" || box[2] == "X", indent: width(box[1]), under: under})
 		case open >= 0 && (strings.TrimSpace(line) == "" || width(line) > o.items[open].indent && line != strings.TrimLeft(line, " \t")):
 			body.WriteString(line + "\n")
 		case head != nil:
@@ -133,6 +121,31 @@ func outlineOf(text string) outline {
 	}
 	o.opening = squeezed(o.opening)
 	return o
+}
+
+// marked are the parts of a line that is a task or a heading.
+func marked(line string) (box, head []string) {
+	switch start := strings.TrimLeft(line, " \t"); {
+	case start == "":
+	case start[0] == '#':
+		head = heading.FindStringSubmatch(line)
+	case strings.Contains(start, "["):
+		box = checkbox.FindStringSubmatch(line)
+	}
+	return box, head
+}
+
+// nest adds an item below the last of the open ones that is indented less, and returns those that are open then.
+func (o *outline) nest(open []int, it item) []int {
+	for len(open) > 0 && o.items[open[len(open)-1]].indent >= it.indent {
+		open = open[:len(open)-1]
+	}
+	it.parent = -1
+	if len(open) > 0 {
+		it.parent = open[len(open)-1]
+	}
+	o.items = append(o.items, it)
+	return append(open, len(o.items)-1)
 }
 
 // width is how far a line is indented; a tab goes to the next multiple of four.
