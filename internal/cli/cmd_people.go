@@ -179,15 +179,16 @@ func (a *app) answerCmd() *cobra.Command {
 		Short: "Answer an item of the inbox",
 		Long: `Answers an item of piton inbox with one of its choices. --text goes to the next attempt.
 
-Of a step that did not pass: retry gives it one more attempt, fallback one by its fallback, replan has the
-configured planner revise the plan, skip and waive go on without a proof, abort ends the run.
+Of a step that did not pass: retry gives it one more attempt, and fallback one by its fallback.
+replan has the configured planner revise the plan. skip and waive go on without a proof. abort ends
+the run.
 
 Of what a run taught: adopt writes it to .piton/memories, with --args in your words; drop does not.
 
 A question without choices takes --text, or --args if it asks for a value of a schema. The answer
 becomes the output of the step. To raise a budget, --args gives other limits than those
 shown. To approve a tool call with other arguments, or to try a failed one again with others, give
-them as --args: they are checked like those of the plan, and Piton asks again if they need more
+them as --args. They are checked like those of the plan, and Piton asks again if they need more
 than what was shown.`,
 		Example: "  piton answer 7f3a21/1 retry --text \"the port is 8081\"\n  piton answer 7f3a21/1 replan --text \"split it: the schema first\"\n  piton answer 7f3a21/2 --args '{\"replicas\": 3}'\n  piton answer 7f3a21/3 approve --args '{\"tokens\": 20000}'\n  piton answer 7f3a21/4 approve --args '{\"path\": \"out.json\", \"content\": \"{}\"}'\n  piton answer 7f3a21/5 retry --args '{\"path\": \"data.json\"}'",
 		Args:    cobra.MatchAll(atLeast("an item", 1), atMost("an item and a choice", 2)),

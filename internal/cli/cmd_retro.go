@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/piton-dev/piton/internal/engine"
@@ -60,33 +61,52 @@ func (s *session) foreseen(ctx context.Context, head engine.HeadRow) (findings [
 const retroMost = 10
 
 func (t theme) retro(r view.Retro) []string {
-	ms := func(n int64) string { return view.Span(time.Duration(n) * time.Millisecond) }
 	lines := t.under(0, boldTone, fmt.Sprintf("run %s %s: %s", r.Run, t.line(r.Title), r.Status))
-	say := func(tone tone, format string, args ...any) {
-		lines = append(lines, t.under(1, tone, fmt.Sprintf(format, args...))...)
+	return slices.Concat(
+		lines,
+		t.part("what was known"), t.known(r.Given),
+		t.part("what the plan foresaw"), t.foreseen(r.Foreseen),
+		t.part("what happened"), t.happened(r),
+		t.part("where time and money went"), t.spent(r),
+		t.part("findings that came true"), t.cameTrue(r),
+	)
+}
+
+func (t theme) part(title string) []string { return t.under(0, boldTone, title) }
+
+func (t theme) said(tone tone, format string, args ...any) []string {
+	return t.under(1, tone, fmt.Sprintf(format, args...))
+}
+
+// rest says how many more there are than are shown.
+func (t theme) rest(n int, what string) []string {
+	if n <= retroMost {
+		return nil
 	}
-	some := func(n int, what string) {
-		if n > retroMost {
-			say(idleTone, "%s %d more %s", t.dots(), n-retroMost, what)
-		}
+	return t.said(idleTone, "%s %d more %s", t.dots(), n-retroMost, what)
+}
+
+func (t theme) known(g view.RetroGiven) []string {
+	lines := t.said(plainTone, "frames %d to %d were visible", g.Window.Start, g.Window.End-1)
+	if g.Window.Len() == 0 {
+		lines = t.said(plainTone, "nothing: no frame was visible")
 	}
-	lines = append(lines, t.under(0, boldTone, "what was known")...)
-	say(plainTone, "frames %d to %d were visible", r.Given.Window.Start, r.Given.Window.End-1)
-	if r.Given.Window.Len() == 0 {
-		lines = lines[:len(lines)-1]
-		say(plainTone, "nothing: no frame was visible")
+	return append(lines, t.frames("knew", g.Frames)...)
+}
+
+func (t theme) foreseen(f view.RetroForeseen) []string {
+	text := fmt.Sprintf("%s, revision %d", view.Plural(f.Steps, "step", "steps"), f.Version)
+	if f.Estimate > 0 {
+		text += ", estimated " + view.Span(f.Estimate)
 	}
-	lines = append(lines, t.frames("knew", r.Given.Frames)...)
-	lines = append(lines, t.under(0, boldTone, "what the plan foresaw")...)
-	foresaw := fmt.Sprintf("%s, revision %d", view.Plural(r.Foreseen.Steps, "step", "steps"), r.Foreseen.Version)
-	if r.Foreseen.Estimate > 0 {
-		foresaw += ", estimated " + view.Span(r.Foreseen.Estimate)
-	}
-	say(plainTone, "%s", foresaw)
-	lines = append(lines, t.under(0, boldTone, "what happened")...)
-	say(plainTone, "%s", r.Sum())
+	return t.said(plainTone, "%s", text)
+}
+
+// happened sums the run up, and names the steps that were not proven at once.
+func (t theme) happened(r view.Retro) []string {
+	lines := t.said(plainTone, "%s", r.Sum())
 	if r.Reason != "" {
-		say(badTone, "%s", t.line(r.Reason))
+		lines = append(lines, t.said(badTone, "%s", t.line(r.Reason))...)
 	}
 	n := 0
 	for _, s := range r.Steps {
@@ -100,26 +120,34 @@ func (t theme) retro(r view.Retro) []string {
 		if s.Status == engine.Done && !s.Proven {
 			how += ", unproven"
 		}
-		say(plainTone, "%s %s: %s, %s", s.Number, s.ID, how, view.Plural(s.Attempts, "attempt", "attempts"))
+		lines = append(lines, t.said(plainTone, "%s %s: %s, %s", s.Number, s.ID, how, view.Plural(s.Attempts, "attempt", "attempts"))...)
 		for _, why := range s.Failed[:min(len(s.Failed), 3)] {
 			lines = append(lines, t.under(3, idleTone, t.line(why))...)
 		}
 	}
-	some(n, "steps that were not proven at once")
-	lines = append(lines, t.under(0, boldTone, "where time and money went")...)
-	say(plainTone, "%s in all: %s of work, %s of checks, %s waiting for people; %s", ms(r.Spent.TookMs), ms(r.Spent.WorkMs), ms(r.Spent.CheckMs), ms(r.Spent.WaitMs), view.Used(r.Spent.Tokens, r.Spent.Cost))
+	return append(lines, t.rest(n, "steps that were not proven at once")...)
+}
+
+func (t theme) spent(r view.Retro) []string {
+	ms := func(n int64) string { return view.Span(time.Duration(n) * time.Millisecond) }
+	all := r.Spent
+	lines := t.said(plainTone, "%s in all: %s of work, %s of checks, %s waiting for people; %s", ms(all.TookMs), ms(all.WorkMs), ms(all.CheckMs), ms(all.WaitMs), view.Used(all.Tokens, all.Cost))
 	for _, s := range r.Dearest(5, func(s view.RetroStep) int64 { return s.WorkMs + s.CheckMs }) {
-		say(plainTone, "%s %s: %s of work, %s of checks; %s", s.Number, s.ID, ms(s.WorkMs), ms(s.CheckMs), view.Used(s.Tokens, s.Cost))
+		lines = append(lines, t.said(plainTone, "%s %s: %s of work, %s of checks; %s", s.Number, s.ID, ms(s.WorkMs), ms(s.CheckMs), view.Used(s.Tokens, s.Cost))...)
 	}
-	lines = append(lines, t.under(0, boldTone, "findings that came true")...)
+	return lines
+}
+
+func (t theme) cameTrue(r view.Retro) (lines []string) {
 	for _, f := range r.Came[:min(len(r.Came), retroMost)] {
-		say(warnTone, "%s %s: %s", f.Code, t.line(f.Message), t.line(f.Became))
+		lines = append(lines, t.said(warnTone, "%s %s: %s", f.Code, t.line(f.Message), t.line(f.Became))...)
 	}
-	some(len(r.Came), "findings")
-	if len(r.Came) == 0 {
-		say(idleTone, "none of %d", r.Others)
-	} else if r.Others > 0 {
-		say(idleTone, "%d others did not", r.Others)
+	lines = append(lines, t.rest(len(r.Came), "findings")...)
+	switch {
+	case len(r.Came) == 0:
+		return t.said(idleTone, "none of %d", r.Others)
+	case r.Others > 0:
+		lines = append(lines, t.said(idleTone, "%d others did not", r.Others)...)
 	}
 	return lines
 }

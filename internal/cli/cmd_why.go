@@ -17,13 +17,14 @@ func (a *app) whyCmd() *cobra.Command {
 		Use:     "why STEP",
 		Example: "  piton why deploy\n  piton why 3 --run 7f3a21 --json",
 		Short:   "Explain why a step passed, failed or waits",
-		Long: `Explains the status of a step: what a waiting step waits for and which verb helps; how the checks of
-a failed step ended and what comes next; which step blocks a blocked one; which results prove a
-step that is done, with their numbers in the journal; who waived or skipped it, and why.
+		Long: `Explains the status of a step. Of one that waits: what it waits for, and which verb helps. Of one
+that failed: how its checks ended, and what comes next. Of a blocked one: which step blocks it. Of
+one that is done: which results prove it, with their numbers in the journal, or who waived or
+skipped it, and why.
 
-Below that stands where this comes from: the revision of the plan and who approved it, what people
-answered, which files, outputs, topics and memories the newest prompt held, with their hashes, and
-which frames the step was given and left.`,
+Below that stands where this comes from: the revision of the plan and who approved it, and what
+people answered. Then come the files, outputs, topics and memories that the newest prompt held, with
+their hashes, and the frames that the step was given and left.`,
 		Args: exactly("a step", 1),
 		RunE: func(c *cobra.Command, args []string) error { return a.why(c.Context(), runID, args[0]) },
 	}

@@ -29,11 +29,12 @@ import (
 var ErrChanged = errors.New("the plan document was changed")
 
 // Mark writes the status of a run and of its steps into the plan document at
-// path, by renaming a new file over it, which is written in the directory through
-// first: out of the workspace, where no step takes it for a change. Only Markdown has marks: a plan
-// in another form stays as it is. It does so only while the document has
-// the hash that the run pinned: else it fails with ErrChanged. Two calls at once
-// for one path are safe; a person's editor that saves in between is not seen.
+// path, by renaming a new file over it. The new file is written in the directory
+// through: out of the workspace, where no step takes it for a change. Only Markdown
+// has marks: a plan in another form stays as it is. It does so only while the
+// document has the hash that the run pinned: else it fails with ErrChanged. Two
+// calls at once for one path are safe; a person's editor that saves in between is
+// not seen.
 func Mark(through, path, hash string, status engine.Status, steps []engine.StepRow) error {
 	return remark(through, path, hash, func(src []byte, _ *plan.Plan) []byte {
 		return plan.SetStatus(src, string(status), marks(steps))
@@ -113,8 +114,8 @@ func remark(through, path, hash string, marked func(src []byte, p *plan.Plan) []
 }
 
 // Rewrite puts the next revision of a plan in the place of the document at path, under
-// the same conditions as Replace, if the document has one of the hashes and was not
-// touched since. It reports whether the document has the text.
+// the same conditions as Replace. It does so only if the document has one of the hashes
+// and was not touched since. It reports whether the document has the text.
 func Rewrite(through, path string, hashes map[string]bool, since time.Time, text []byte) (bool, error) {
 	src, err := durable.ReadFile(path, plan.MaxBytes)
 	switch {

@@ -69,8 +69,8 @@ func callRecord(row engine.StepRow, output string) form.StepRecord {
 }
 
 // current is the index of the step that a run is at: the first that is under way, or else
-// the first that is not over and can go on, or that has failed; behind the last one if
-// there is none. A step that waits behind a failed one is not it.
+// the first that is not over and can go on, or that has failed. If there is none, it is
+// behind the last one. A step that waits behind a failed one is not it.
 func current(steps []*plan.Step, rows map[string]engine.StepRow) int {
 	for i, s := range steps {
 		if stepWord(rows[s.ID.Value].Status) == "in_progress" {

@@ -8,9 +8,9 @@ import (
 )
 
 // holdings is who uses, or wants to use, which part of the workspace: the claims
-// of all tasks that this owner carries out, in the order they came, but those of a
-// higher priority before those that wait with a lower one. It belongs
-// to the loop, is never written down, and is made anew by every owner.
+// of all tasks that this owner carries out, in the order they came. Those of a
+// higher priority come before those that wait with a lower one. It belongs to the
+// loop, is never written down, and is made anew by every owner.
 //
 // A claim is looked at when it comes, and again when the one that it waits for
 // has gone: nothing is polled, and only a higher priority overtakes what it conflicts with.

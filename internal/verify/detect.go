@@ -191,14 +191,14 @@ func (k known) detect(check string, f Facts) Detection {
 	return Detection{Command: w.command, File: k.files[at]}
 }
 
-// wonted are names that projects give to what builds, checks or tests them.
-var wonted = []string{"build", "check", "lint", "test", "typecheck"}
+// usualNames are names that projects give to what builds, checks or tests them.
+var usualNames = []string{"build", "check", "lint", "test", "typecheck"}
 
 // Commands are all commands that build, check or test a workspace, those of each
 // ecosystem of it, sorted.
 func Commands(f Facts) (all []string) {
 	for _, k := range ecosystems {
-		for _, check := range wonted {
+		for _, check := range usualNames {
 			if d := k.detect(check, f); d.Command != "" {
 				all = append(all, d.Command)
 			}

@@ -6,7 +6,7 @@
 // is the order, the ids, what waits for what and the plan itself, is the same for all.
 //
 // A task list is data. It must never become a contract, a check, a command, a scope or a
-// mark of a step: what a list says of its tasks, their status among it, is prose for the
+// mark of a step. What a list says of its tasks, their status among it, is prose for the
 // reader. What a plan cannot hold is listed as a loss and never left out in silence.
 package tasklist
 
