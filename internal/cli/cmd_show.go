@@ -31,7 +31,7 @@ With --json a plan has every label of the format, in snake_case.
 
 With --retro it looks back at a run: which frames were visible when its plan was made, what the plan
 foresaw, and what happened. It says which steps were proven, where time and money went, and which
-findings of verify came true.`,
+findings of verify came true: the step failed in the way that the finding tells of.`,
 		Example: "  piton show plans/fix.md\n  piton show 7f3a21\n  piton show plans/fix.md --json | jq -r '.data.steps[].id'",
 		Args:    atMost("a plan, a run or a task", 1),
 		RunE: func(c *cobra.Command, args []string) error {

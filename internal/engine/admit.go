@@ -24,7 +24,11 @@ func (s *State) admit(in Input, now time.Time) ([]Event, error) {
 	case Open:
 		return s.admitOpen(in)
 	case Revise:
-		return s.admitRevise(in)
+		es, err := s.admitRevise(in)
+		if no := s.mayAdopt(in.Run, in.By); err == nil && no != nil {
+			return nil, refuse(Conflict, no.Error())
+		}
+		return es, err
 	case Configure:
 		return s.admitConfigure(in)
 	case Prepared:

@@ -194,7 +194,7 @@ func (s *State) applyCheck(e CheckEnded, at time.Time) error {
 		return err
 	}
 	st.Checks = append(st.Checks, e)
-	s.charge(i, e.Usage)
+	s.charge(i, e.Usage, len(e.Votes) > 0)
 	if e.Phase == Verifying || e.Phase == Flaky {
 		st.Left = Start{at, s.epoch}
 		s.leaves(i, st.Left, nil)

@@ -159,10 +159,8 @@ func (a *auditor) paid(p *purse, d engine.WorkDispatched, e engine.WorkEnded) {
 		own = p.limits
 		purses = append(purses, p)
 	}
-	if d.Kind == engine.AgentWork && e.How != engine.NoStart &&
-		(known == 0 && d.Reserve.Tokens == 0 && all.Tokens+own.Tokens > 0 ||
-			e.Usage.CostMicros == nil && d.Reserve.CostMicros == 0 && all.CostMicros+own.CostMicros > 0) {
-		a.silent++
+	if d.Kind == engine.AgentWork && e.How != engine.NoStart || d.Kind == engine.PlanWork && (e.How == engine.Exited || e.How == engine.TimedOut) {
+		a.hushed(e.Usage, d.Reserve, all, own)
 	}
 	for _, p := range purses {
 		p.spent.Tokens += u.Tokens
@@ -174,8 +172,19 @@ func (a *auditor) paid(p *purse, d engine.WorkDispatched, e engine.WorkEnded) {
 	}
 }
 
+// hushed counts what a model did without a word on a kind that is limited.
+func (a *auditor) hushed(u engine.Usage, reserve, all, own engine.Amount) {
+	if u.In == nil && u.Out == nil && reserve.Tokens == 0 && all.Tokens+own.Tokens > 0 ||
+		u.CostMicros == nil && reserve.CostMicros == 0 && all.CostMicros+own.CostMicros > 0 {
+		a.silent++
+	}
+}
+
 // advised counts what the model used that judges a step.
-func (a *auditor) advised(p *purse, used engine.Usage) {
+func (a *auditor) advised(p *purse, used engine.Usage, asked bool) {
+	if asked {
+		a.hushed(used, engine.Amount{}, a.purse.limits, p.limits)
+	}
 	u := engine.Amount{Tokens: tokens(used)}
 	if used.CostMicros != nil {
 		u.CostMicros = *used.CostMicros

@@ -19,7 +19,7 @@ func (a *auditor) ruled(e engine.ArbiterRuled) error {
 	then := f.def.OnFail.Then
 	planned := a.run.Policy.Planner && a.run.Parent.Run == ""
 	wishes := e.Say == engine.SayReplan && planned && a.replans < a.run.Compiled.Replans() // of a step that is done; see heeds
-	passed := e.Say == engine.SayContinue || e.Say == engine.SayComplete || wishes && f.passed()
+	passed := e.Say == engine.SayContinue || e.Say == engine.SayComplete || wishes
 	more := f.retries < f.def.OnFail.Retries
 	allowed := map[engine.Say]bool{
 		engine.SayRetry: more, engine.SayEscalate: true,
@@ -39,6 +39,9 @@ func (a *auditor) ruled(e engine.ArbiterRuled) error {
 	}
 	f.ruling = &e
 	a.paid(nil, engine.WorkDispatched{}, engine.WorkEnded{How: engine.Exited, Usage: e.Usage, Ms: e.Ms})
+	if e.Prompt != "" {
+		a.hushed(e.Usage, engine.Amount{}, a.purse.limits, engine.Amount{})
+	}
 	return nil
 }
 
@@ -59,6 +62,8 @@ func (a *auditor) heeds(f *file, e engine.StepSettled) error {
 		if a.replans < a.run.Compiled.Replans() && a.replan == nil && a.run.Policy.Planner {
 			a.advice = map[string]string{e.Step: r.Why}
 		}
+	case r.Say == engine.SayReplan && f.def.OnFail.Then != engine.Replan:
+		return fmt.Errorf("it is %s, and the arbiter wants a revision that its plan does not give", e.Status)
 	case e.Status == engine.Done, r.Say == engine.SayRetry && e.Status != engine.Running, r.Say != engine.SayRetry && e.Status != engine.Waiting:
 		return fmt.Errorf("it is %s, and the arbiter said %q", e.Status, r.Say)
 	}

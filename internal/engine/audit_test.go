@@ -292,7 +292,7 @@ func (a *auditor) ended(e engine.RunEnded) error {
 		if a.unproved(f) {
 			return fmt.Errorf("it is done, and %q was not proved again since the last work", id)
 		}
-		if err := a.settledTree(); err != nil && a.proofs > 1 {
+		if err := a.settledTree(); err != nil && a.proofs > 1 && (a.run.Policy.Ratchet || a.brought) {
 			return err
 		}
 	}
@@ -810,7 +810,7 @@ func (a *auditor) checked(e engine.CheckEnded) error {
 	if e.Phase == engine.Ratchet {
 		a.inRound(e)
 	}
-	a.advised(&f.purse, e.Usage)
+	a.advised(&f.purse, e.Usage, len(e.Votes) > 0)
 	if f.answers = append(f.answers, e); len(f.answers) < askedIn(f.def, e.Phase) {
 		return nil
 	}

@@ -279,12 +279,22 @@ func count(v *int64) int64 {
 	return max(0, *v)
 }
 
-// silent reports whether an agent's attempt said nothing of a kind that is
+// silent reports whether work that a model did said nothing of a kind that is
 // limited, and nothing was set aside for it.
 func silent(e WorkEnded, r, limits Amount) bool {
-	return e.Kind == AgentWork && e.How != NoStart &&
-		(limits.Tokens > 0 && r.Tokens == 0 && e.Usage.In == nil && e.Usage.Out == nil ||
-			limits.CostMicros > 0 && r.CostMicros == 0 && e.Usage.CostMicros == nil)
+	switch {
+	case e.Kind == AgentWork:
+		return e.How != NoStart && e.Usage.untold(r, limits)
+	case e.Kind == PlanWork:
+		return (e.How == Exited || e.How == TimedOut) && e.Usage.untold(r, limits)
+	}
+	return false
+}
+
+// untold reports whether a usage says nothing of a kind that is limited, and of which
+// nothing was set aside.
+func (u Usage) untold(r, limits Amount) bool {
+	return limits.Tokens > 0 && r.Tokens == 0 && u.In == nil && u.Out == nil || limits.CostMicros > 0 && r.CostMicros == 0 && u.CostMicros == nil
 }
 
 // account counts what work that has ended used, in the place of what was set aside.
@@ -317,8 +327,12 @@ func (s *State) account(e WorkEnded, role string, r Amount) {
 	}
 }
 
-// charge counts what the model used that judges a step. Nothing is set aside for it.
-func (s *State) charge(i int, u Usage) {
+// charge counts what the model used that judges a step, where one was asked. Nothing is
+// set aside for it.
+func (s *State) charge(i int, u Usage, asked bool) {
+	if asked && u.untold(Amount{}, larger(s.run.Limits, s.limits(i))) {
+		s.run.Unmetered++
+	}
 	s.spend(u)
 	a := used(WorkEnded{Usage: u}, Amount{})
 	s.run.Used.settle(Amount{}, a)

@@ -381,7 +381,9 @@ func answer(e engine.Effect, o op) engine.Input {
 		}
 		checks[0].Stdout, checks[0].Stderr = "\xff a tail that begins in the middle", "and ends in \xe2"
 		if c := &checks[len(checks)-1]; c.Check == engine.Judge {
-			c.Usage = engine.Usage{In: new(int64(o.More)), CostMicros: new(int64(o.How))}
+			if c.Usage = (engine.Usage{In: new(int64(o.More)), CostMicros: new(int64(o.How))}); o.More%3 == 0 {
+				c.Usage = engine.Usage{} // it does not say
+			}
 		}
 	}
 	return engine.Checked{Key: e.Key, Checks: checks}
@@ -399,6 +401,12 @@ func rule(e engine.Effect, o op) engine.Input {
 		in.Err = "no answer"
 	}
 	in.Fault = o.More%2 == 0
+	if o.How%2 == 0 {
+		in.Prompt = "hash" // it was asked
+	}
+	if o.More%3 == 0 {
+		in.Usage = engine.Usage{}
+	}
 	return in
 }
 

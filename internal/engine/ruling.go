@@ -129,6 +129,9 @@ func (s *State) applyRuled(e ArbiterRuled) error {
 		return fmt.Errorf("the arbiter rules %q on step %q, attempt %d, which was not asked", e.Say, e.Step, e.Attempt)
 	}
 	s.account(WorkEnded{How: Exited, Usage: e.Usage, Ms: e.Ms}, "", Amount{})
+	if e.Prompt != "" && e.Usage.untold(Amount{}, s.run.Limits) {
+		s.run.Unmetered++
+	}
 	s.change(i, func(st *step) { st.Ruling = &ruling{Say: e.Say, Role: e.Role, Why: e.Why} })
 	return nil
 }

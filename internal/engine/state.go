@@ -97,7 +97,7 @@ type spending struct {
 	Limits     Amount            `json:",omitzero"` // in force: the plan's, or what a person raised them to
 	Used       budget            `json:",omitzero"`
 	Roles      map[string]Amount `json:",omitempty"` // the largest settled attempt of each role
-	Unmetered  int               `json:",omitzero"`  // attempts that did not say what they used, with nothing reserved
+	Unmetered  int               `json:",omitzero"`  // attempts, and questions to models, that did not say what they used, with nothing reserved
 	Excused    int               `json:",omitzero"`  // those that a person let pass
 	Asking     string            `json:",omitzero"`  // the item that asks for more
 }

@@ -66,6 +66,7 @@ type RetroStep struct {
 	Proven   bool          `json:"proven"`
 	Attempts int           `json:"attempts"` // that were worked on
 	Failed   []string      `json:"failed"`   // why attempts did not pass, in their order
+	fell     []fall        // the same, with the kind
 	WorkMs   int64         `json:"work_ms"`
 	CheckMs  int64         `json:"check_ms"`
 	Tokens   *int64        `json:"tokens"`      // nil where its agent told none
@@ -82,8 +83,8 @@ type RetroSpent struct {
 	Cost    *int64 `json:"cost_micros"`
 }
 
-// RetroTrue is a finding of verify about a step that then did not pass, or did not
-// prove anything.
+// RetroTrue is a finding of verify about a step that then failed in a way which the
+// finding foretells.
 type RetroTrue struct {
 	Code    string `json:"code"`
 	Step    string `json:"step"`
@@ -136,15 +137,19 @@ func (x *Retro) steps(ctx context.Context, r Reader, head engine.HeadRow) error 
 	if err != nil {
 		return err
 	}
-	failed := map[string][]string{}
+	failed, fell := map[string][]string{}, map[string][]fall{}
 	for _, m := range marked {
 		if e, ok := m.Event.(engine.StepSettled); ok {
-			failed[e.Step] = append(failed[e.Step], cutTo(e.Reason, primeLine))
+			why := cutTo(e.Reason, primeLine)
+			failed[e.Step], fell[e.Step] = append(failed[e.Step], why), append(fell[e.Step], fallOf(e, why))
 		}
 	}
 	for _, row := range rows {
+		if row.Status == engine.Done && !row.Proven {
+			fell[row.ID] = append(fell[row.ID], fall{unproven, "done, unproven"})
+		}
 		x.Steps = append(x.Steps, RetroStep{
-			ID: row.ID, Number: row.Number, Title: row.Title, Status: row.Status, Reason: row.Reason, Proven: row.Proven, Failed: List(failed[row.ID]),
+			ID: row.ID, Number: row.Number, Title: row.Title, Status: row.Status, Reason: row.Reason, Proven: row.Proven, Failed: List(failed[row.ID]), fell: fell[row.ID],
 			Attempts: row.Effort.Attempts, WorkMs: row.Effort.WorkMs, CheckMs: row.Effort.CheckMs, Tokens: row.Effort.Tokens.Amount(), Cost: row.Effort.Cost.Amount(),
 		})
 	}
@@ -186,8 +191,45 @@ func Used(tokens, cost *int64) string {
 	return strings.Join(parts, ", ")
 }
 
-// judge says which findings came true: those of a step that did not pass at once,
-// or that is done and proves nothing.
+// fall is one time that a step did not pass, or proved nothing.
+type fall struct {
+	kind engine.Verdict
+	why  string
+}
+
+// Kinds of falls that are no verdicts.
+const (
+	unproven  engine.Verdict = "unproven"
+	regressed engine.Verdict = "regressed"
+)
+
+func fallOf(e engine.StepSettled, why string) fall {
+	if e.Status == engine.Regressed {
+		return fall{regressed, why}
+	}
+	return fall{e.Verdict, why}
+}
+
+// foretells says which falls a finding warns of. One that is not listed warns of nothing
+// that a run can show, so nobody can say that it came true.
+var foretells = map[string][]engine.Verdict{
+	"PT024": {unproven},                       // a pipe hides a failed command
+	"PT025": {unproven},                       // only the last line of a script decides
+	"PT026": {regressed},                      // a later step changes what has to fail
+	"PT027": {unproven},                       // the files were there before
+	"PT029": {engine.Tampered},                // the step makes the file that judges it
+	"PT036": {engine.Timeout},                 // an agent's limit is shorter than the step's
+	"PT037": {engine.Infra},                   // a program is not installed
+	"PT040": {engine.Inconclusive},            // a command is not there
+	"PT041": {engine.Inconclusive},            // it cannot be run
+	"PT043": {engine.Fail, engine.FlakyCheck}, // another step was not done yet
+	"PT051": {engine.Inconclusive},            // a script outside is missing
+	"PT052": {unproven, engine.Tampered},      // a file satisfies a goal
+	"PT067": {unproven},                       // nothing but a server's word
+}
+
+// judge says which findings came true: those of a step that failed in a way which they
+// foretell.
 func (x *Retro) judge(findings []verify.Finding) {
 	x.Came = []RetroTrue{}
 	by := map[string]*RetroStep{}
@@ -196,19 +238,15 @@ func (x *Retro) judge(findings []verify.Finding) {
 	}
 	for _, f := range findings {
 		s := by[f.Step]
-		became := ""
-		switch {
-		case s == nil:
-		case len(s.Failed) > 0:
-			became = s.Failed[0]
-		case s.Status == engine.Done && !s.Proven:
-			became = "done, unproven"
+		n := -1
+		if s != nil {
+			n = slices.IndexFunc(s.fell, func(o fall) bool { return slices.Contains(foretells[f.Code], o.kind) })
 		}
-		if became == "" {
+		if n < 0 {
 			x.Others++
 			continue
 		}
-		x.Came = append(x.Came, RetroTrue{f.Code, f.Step, f.Message, became})
+		x.Came = append(x.Came, RetroTrue{f.Code, f.Step, f.Message, s.fell[n].why})
 	}
 }
 

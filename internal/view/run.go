@@ -111,7 +111,7 @@ type spendDoc struct {
 	Used      budgetDoc `json:"used"`
 	Reserved  budgetDoc `json:"reserved"` // for what is under way
 	Left      budgetDoc `json:"left"`
-	Unmetered int       `json:"unmetered"` // attempts that did not say what they used, with nothing set aside
+	Unmetered int       `json:"unmetered"` // attempts, and questions to models, that did not say what they used, with nothing set aside
 }
 
 // limitsDoc are amounts of which those that are none are left out.

@@ -64,6 +64,9 @@ func Spending(h engine.HeadRow, now time.Time) []string {
 		used := l.Wall - h.Budget.Left(now).Wall
 		list = append(list, Span(used)+" of "+Span(l.Wall))
 	}
+	if n := h.Budget.Unmetered; n > 0 && (l.Tokens > 0 || l.CostMicros > 0) {
+		list = append(list, fmt.Sprintf("%d unmetered", n))
+	}
 	return list
 }
 
