@@ -28,8 +28,8 @@ func failed(b *strings.Builder, s *engine.Step, f engine.Feedback, left int) int
 	verdict := cmp.Or(string(f.Verdict), "ended")
 	fmt.Fprintf(b, "\n### %s: %s\n\n%s", inline(nameOf(s, f.Check)), inline(verdict), outcome(f))
 	size := 0
-	if check, known := checkOf(s, f.Check); known && left > MaxCommand {
-		command := head(check.Command, MaxCommand)
+	if check, known := checkOf(s, f.Check); known && left > maxCommand {
+		command := head(check.Command, maxCommand)
 		b.WriteString("\nWhat was run:\n\n")
 		fence(b, command)
 		size += len(command)
@@ -100,12 +100,12 @@ func stream(b *strings.Builder, name, text string, left int) int {
 	if strings.TrimSpace(text) == "" {
 		return 0
 	}
-	size := min(MaxStream, left/2)
+	size := min(maxStream, left/2)
 	if size < minStream {
 		fmt.Fprintf(b, "\nIts %s (%d bytes) is not shown: there is too much output in all.\n", name, len(text))
 		return 0
 	}
-	shown := tail(clean(text), MaxLines, size)
+	shown := tail(clean(text), maxLines, size)
 	fmt.Fprintf(b, "\nThe last lines of its %s:\n\n", name)
 	fence(b, shown)
 	return len(shown)

@@ -12,7 +12,7 @@ const (
 	MaxComments = 16 << 10 // bytes of what others said about it: the newest
 	MaxFindings = 50
 	MaxDraft    = 64 << 10 // bytes of the draft that goes back
-	MaxRefusal  = 4 << 10  // bytes of why a text was refused, and of what it changed
+	maxRefusal  = 4 << 10  // bytes of why a text was refused, and of what it changed
 )
 
 // Planning is what a planner is asked.
@@ -76,11 +76,11 @@ func refused(b *strings.Builder, all []Refusal) {
 			b.WriteString(" without a reason.\n")
 		} else {
 			b.WriteString(", with these words:\n\n")
-			fence(b, head(clean(r.Why), MaxRefusal))
+			fence(b, head(clean(r.Why), maxRefusal))
 		}
 		if r.Changes != "" {
 			b.WriteString("\nThis is what it changed:\n\n")
-			fence(b, head(clean(r.Changes), MaxRefusal))
+			fence(b, head(clean(r.Changes), maxRefusal))
 		}
 	}
 }

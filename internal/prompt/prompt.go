@@ -24,12 +24,12 @@ import (
 
 // Limits of what one prompt shows. What is beyond them is counted, not shown.
 const (
-	MaxLines    = 100      // last lines of each stream of a check that did not pass
-	MaxStream   = 8 << 10  // bytes of those lines
+	maxLines    = 100      // last lines of each stream of a check that did not pass
+	maxStream   = 8 << 10  // bytes of those lines
 	MaxFeedback = 64 << 10 // bytes of output in all; further checks are named only
-	MaxCommand  = 4 << 10  // bytes of the command of a check that did not pass
-	MaxPaths    = 100      // protected paths and globs
-	MaxLast     = 2 << 10  // bytes of the end of what the last iteration put out
+	maxCommand  = 4 << 10  // bytes of the command of a check that did not pass
+	maxPaths    = 100      // protected paths and globs
+	maxLast     = 2 << 10  // bytes of the end of what the last iteration put out
 	MaxInline   = 400      // characters of a reason, path or name inside a line
 )
 
@@ -136,7 +136,7 @@ func rules(b *strings.Builder, in Input) {
 
 // codes lists paths and globs as code.
 func codes(paths []string) string {
-	shown := paths[:min(len(paths), MaxPaths)]
+	shown := paths[:min(len(paths), maxPaths)]
 	quoted := make([]string, len(shown))
 	for i, p := range shown {
 		quoted[i] = part(p)

@@ -41,7 +41,7 @@ type Risk struct {
 	Hazards []verify.Hazard `json:"hazards"` // why it is not low
 }
 
-func RiskOf(doc *api.Document) Risk {
+func riskOf(doc *api.Document) Risk {
 	d := Risk{Risk: "low", Hazards: List(doc.Hazards())}
 	if len(d.Hazards) > 0 || !doc.OK() {
 		d.Risk = "high"
@@ -53,7 +53,7 @@ func FindingsOf(docs ...*api.Document) Findings {
 	out := Findings{OK: true, Runnable: true, Files: []Found{}, Findings: []verify.Finding{}}
 	for _, doc := range docs {
 		out.OK, out.Runnable = out.OK && doc.OK(), out.Runnable && doc.Runnable()
-		out.Files = append(out.Files, Found{doc.Path, doc.OK(), doc.Runnable(), RiskOf(doc)})
+		out.Files = append(out.Files, Found{doc.Path, doc.OK(), doc.Runnable(), riskOf(doc)})
 		out.Findings = append(out.Findings, doc.Findings...)
 	}
 	return out
@@ -61,5 +61,5 @@ func FindingsOf(docs ...*api.Document) Findings {
 
 // RefusalOf is why a plan that verifies is not run.
 func RefusalOf(doc *api.Document, r *verify.Refusal) Findings {
-	return Findings{OK: doc.OK(), Files: []Found{{File: doc.Path, OK: doc.OK(), Risk: RiskOf(doc)}}, Findings: r.Findings}
+	return Findings{OK: doc.OK(), Files: []Found{{File: doc.Path, OK: doc.OK(), Risk: riskOf(doc)}}, Findings: r.Findings}
 }

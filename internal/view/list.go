@@ -48,7 +48,7 @@ func (r Reader) List(ctx context.Context, l Listing) (found Listed, err error) {
 		found.More = len(found.Heads) > n || len(found.Plans) > n
 		found.Heads, found.Plans = found.Heads[:min(n, len(found.Heads))], found.Plans[:min(n, len(found.Plans))]
 	}
-	found.Heads = Families(found.Heads)
+	found.Heads = families(found.Heads)
 	for _, h := range found.Heads {
 		if h.Ended {
 			continue
@@ -69,7 +69,7 @@ func (l Listed) Document() map[string]any {
 		runs = append(runs, doc)
 	}
 	for _, r := range l.Plans {
-		plans = append(plans, RevisionOf(api.Entry{Revision: r}))
+		plans = append(plans, revisionOf(api.Entry{Revision: r}))
 	}
 	return map[string]any{"plans": plans, "runs": runs, "more": l.More}
 }
@@ -136,9 +136,9 @@ func among(asked []engine.Status, by Stands) func(engine.HeadRow) bool {
 	return func(h engine.HeadRow) bool { return slices.Contains(asked, by.Of(h)) }
 }
 
-// Families puts the runs that carry out steps of another one of the list behind
+// families puts the runs that carry out steps of another one of the list behind
 // that one.
-func Families(heads []engine.HeadRow) []engine.HeadRow {
+func families(heads []engine.HeadRow) []engine.HeadRow {
 	below, here := map[string][]engine.HeadRow{}, map[string]bool{}
 	for _, h := range heads {
 		here[h.Run] = true

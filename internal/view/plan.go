@@ -30,7 +30,7 @@ func PlanOf(doc *api.Document) Plan {
 		}
 		steps[i]["kind"], steps[i]["needs"], steps[i]["status"] = KindOf(s, doc), NeedsOf(p, refs, i), nil
 	}
-	risk := RiskOf(doc)
+	risk := riskOf(doc)
 	d["id"], d["version"], d["status"], d["owner"] = nil, nil, "draft", p.Owner()
 	d["hash"], d["file"], d["steps"], d["risk"], d["hazards"] = doc.Covers(), doc.Path, steps, risk.Risk, risk.Hazards
 	if pins := pinDocuments(doc); pins != nil {

@@ -47,12 +47,12 @@ type Revision struct {
 func RevisionsOf(all []api.Entry) []Revision {
 	docs := []Revision{}
 	for _, e := range all {
-		docs = append(docs, RevisionOf(e))
+		docs = append(docs, revisionOf(e))
 	}
 	return docs
 }
 
-func RevisionOf(e api.Entry) Revision {
+func revisionOf(e api.Entry) Revision {
 	p := e.Drafted
 	d := Revision{
 		ID: p.Plan, Version: p.Version, Previous: p.Previous, Path: p.Path, Title: p.Title, Hash: p.Hash, By: p.By, At: Stamp(e.At),
@@ -118,7 +118,7 @@ type Restored struct {
 }
 
 func RestoredOf(r api.Restored) Restored {
-	d := Restored{File: r.Path, Revision: RevisionOf(api.Entry{Revision: r.Revision}), Changes: r.Diff.Counts(), Proposal: r.Proposal}
+	d := Restored{File: r.Path, Revision: revisionOf(api.Entry{Revision: r.Revision}), Changes: r.Diff.Counts(), Proposal: r.Proposal}
 	if r.Was > 0 {
 		d.Was = &r.Was
 	}

@@ -161,7 +161,7 @@ func (s ShownTask) Document() Task {
 	t := s.Tasks[0]
 	d := s.TaskOf(t)
 	for _, r := range t.Revisions {
-		d.Revisions = append(d.Revisions, RevisionOf(api.Entry{Revision: r}))
+		d.Revisions = append(d.Revisions, revisionOf(api.Entry{Revision: r}))
 	}
 	for n := range d.Runs {
 		run := &d.Runs[n]
