@@ -2,10 +2,11 @@ package api
 
 import (
 	"context"
+	"fmt"
+	"slices"
 
 	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/project"
-	"github.com/piton-dev/piton/internal/run"
 )
 
 // Loop, LoopItem and Iteration are what became of a step with iterations.
@@ -15,30 +16,48 @@ type (
 	Iteration = project.Iteration
 )
 
-// Loops are those of a run, by step, with what their agents said. It reads the run's
-// journal.
-func (p *Product) Loops(ctx context.Context, head engine.HeadRow) (map[string]*Loop, error) {
-	var loops project.Loops
-	for r, err := range run.ReadRun(ctx, p.Store, head) {
-		if err == nil {
-			err = loops.Take(r)
+// Loops are those among steps of a run, by step, with what their agents said. It reads what
+// is marked with them.
+func (p *Product) Loops(ctx context.Context, head engine.HeadRow, steps []engine.StepRow) (map[string]*Loop, error) {
+	steps = slices.DeleteFunc(slices.Clone(steps), func(s engine.StepRow) bool { return s.Loop == nil })
+	if len(steps) == 0 {
+		return nil, nil
+	}
+	plan, err := p.ProgramSteps(ctx, head, steps...)
+	if err != nil {
+		return nil, err
+	}
+	all := map[string]*Loop{}
+	for _, row := range steps {
+		if plan[row.Index] == nil {
+			return nil, fmt.Errorf("the program of run %s does not have step %s", head.Run, row.ID)
 		}
-		if err != nil {
+		if all[row.ID], err = p.loop(ctx, head, row, plan[row.Index]); err != nil {
 			return nil, err
 		}
 	}
-	all := loops.All()
-	for _, l := range all {
-		for i := range l.Activity {
-			if l.Activity[i].Summary != "" {
-				continue
-			}
-			body, err := p.Body(ctx, l.Activity[i].Output)
-			if err != nil {
-				return nil, err
-			}
-			l.Activity[i].Summary = project.Summary(body)
-		}
-	}
 	return all, nil
+}
+
+func (p *Product) loop(ctx context.Context, head engine.HeadRow, row engine.StepRow, step *engine.Step) (*Loop, error) {
+	marked, err := p.MarkedStep(ctx, head, row.ID)
+	if err != nil {
+		return nil, err
+	}
+	var told project.Looping
+	for _, m := range marked {
+		told.Take(m.Record, m.Mark.Was)
+	}
+	l := told.Loop(row, step)
+	for i := range l.Activity {
+		if l.Activity[i].Summary != "" {
+			continue
+		}
+		body, err := p.Body(ctx, l.Activity[i].Output)
+		if err != nil {
+			return nil, err
+		}
+		l.Activity[i].Summary = project.Summary(body)
+	}
+	return l, nil
 }

@@ -154,7 +154,11 @@ func (a *app) exportRun(ctx context.Context, word string, to form.Form, out stri
 
 // exportTask writes a run of one loop as a task plan.
 func (a *app) exportTask(ctx context.Context, s *session, head engine.HeadRow, r *engine.Revision, doc form.Document, out string) error {
-	loops, err := s.Loops(ctx, head)
+	rows, err := s.Rows(ctx, head, store.StepFilter{})
+	if err != nil {
+		return err
+	}
+	loops, err := s.Loops(ctx, head, rows)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package project
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -50,17 +51,9 @@ type Iteration struct {
 // passes with the step.
 const Implement = "implement"
 
-// Loops follows the records of a run, and says what became of its loops. The zero
-// value is ready for use.
-type Loops struct {
-	state engine.State
-	began bool
-	by    map[string]*looping
-}
-
-// looping is a loop while its records are read.
-type looping struct {
-	Loop
+// Looping follows what is marked with a step that is a loop. The zero value is ready for use.
+type Looping struct {
+	loop   Loop
 	said   map[string]LoopItem
 	work   LoopItem
 	ms     int64
@@ -68,67 +61,14 @@ type looping struct {
 	words  string
 }
 
-// Take takes the next record of the run, the first of which opens it.
-func (l *Loops) Take(r engine.Record) error {
-	if !l.began {
-		l.began, l.by, l.state = true, map[string]*looping{}, *engine.Before(r)
-	}
-	was := l.row(stepOf(r.Event))
-	if err := l.state.Apply(r); err != nil {
-		return err
-	}
-	if row := l.row(stepOf(r.Event)); row.Loop != nil {
-		l.of(row.ID).take(r, was, row)
-	}
-	return nil
+// Loop is what became of the step, as its row and the program have it.
+func (l *Looping) Loop(row engine.StepRow, p *engine.Step) *Loop {
+	l.loop.Row, l.loop.Checklist = row, l.items(p, row)
+	return &l.loop
 }
 
-// stepOf is the step that an event of interest is of.
-func stepOf(e engine.Event) string {
-	switch e := e.(type) {
-	case engine.WorkEnded:
-		return e.Step
-	case engine.CheckEnded:
-		return e.Step
-	case engine.StepSettled:
-		return e.Step
-	}
-	return ""
-}
-
-func (l *Loops) row(step string) engine.StepRow {
-	if p := l.state.Program(); p != nil && step != "" {
-		if i, ok := p.Index(step); ok {
-			return l.state.StepRow(i)
-		}
-	}
-	return engine.StepRow{}
-}
-
-func (l *Loops) of(step string) *looping {
-	if l.by[step] == nil {
-		l.by[step] = &looping{said: map[string]LoopItem{}, work: LoopItem{ID: Implement, Status: "pending", Required: true}}
-	}
-	return l.by[step]
-}
-
-// All are the loops of the run, by step.
-func (l *Loops) All() map[string]*Loop {
-	all := map[string]*Loop{}
-	p := l.state.Program()
-	for i := 0; p != nil && i < p.Len(); i++ {
-		row := l.state.StepRow(i)
-		if row.Loop == nil {
-			continue
-		}
-		now := l.of(row.ID)
-		now.Row, now.Checklist = row, now.items(p.Step(i), row)
-		all[row.ID] = &now.Loop
-	}
-	return all
-}
-
-func (l *looping) take(r engine.Record, was, now engine.StepRow) {
+// Take takes the next record that is marked with the step, with how the step stood before it.
+func (l *Looping) Take(r engine.Record, was engine.Moment) {
 	switch e := r.Event.(type) {
 	case engine.WorkEnded:
 		if e.Kind == engine.AgentWork {
@@ -140,22 +80,25 @@ func (l *looping) take(r engine.Record, was, now engine.StepRow) {
 			return
 		}
 		l.ms += e.Ms
+		if l.said == nil {
+			l.said = map[string]LoopItem{}
+		}
 		l.said[e.Check] = LoopItem{Status: passes(e.Verdict == engine.Pass && len(e.Tampered) == 0), Error: fault(e), Output: last(e.Stdout+e.Stderr, maxItemOutput), Verified: moment(r.At)}
-		l.Updated = r.At
+		l.loop.Updated = r.At
 	case engine.StepSettled:
-		l.settled(e, r, was, now)
+		l.settled(e, r, was)
 	}
 }
 
 // settled takes the end of an iteration. A fault of this machine is none.
-func (l *looping) settled(e engine.StepSettled, r engine.Record, was, now engine.StepRow) {
+func (l *Looping) settled(e engine.StepSettled, r engine.Record, was engine.Moment) {
 	over := e.Exit != "" || e.By == "" && e.RetryAt != nil && e.Verdict != engine.Infra
 	switch {
 	case e.Status == engine.Regressed:
 		l.work = LoopItem{Status: "fail", Error: e.Reason, Verified: moment(r.At)}
-		l.Updated = r.At
+		l.loop.Updated = r.At
 		return
-	case !over || was.Phase == engine.Ratchet:
+	case !over || was.Loop == nil || was.Status == engine.Done: // it is proved again
 		return
 	}
 	l.work = LoopItem{Status: passes(e.Status == engine.Done), Verified: moment(r.At)}
@@ -169,8 +112,8 @@ func (l *looping) settled(e engine.StepSettled, r engine.Record, was, now engine
 	for name, said := range l.said {
 		p.Snapshot[name] = said.Status
 	}
-	l.Activity = append(l.Activity, p)
-	l.ms, l.output, l.words, l.Updated = 0, "", "", r.At
+	l.loop.Activity = append(l.loop.Activity, p)
+	l.ms, l.output, l.words, l.loop.Updated = 0, "", "", r.At
 }
 
 func passes(ok bool) string {
@@ -198,9 +141,9 @@ func fault(e engine.CheckEnded) string {
 }
 
 // items are the lines of the checklist in their order.
-func (l *looping) items(p *engine.Step, row engine.StepRow) []LoopItem {
+func (l *Looping) items(p *engine.Step, row engine.StepRow) []LoopItem {
 	work := l.work
-	work.ID, work.Required = Implement, true
+	work.ID, work.Required, work.Status = Implement, true, cmp.Or(work.Status, "pending")
 	if (row.Status == engine.Skipped || row.Status == engine.Waived) && work.Status == "pending" {
 		work.Status = "skipped"
 	}

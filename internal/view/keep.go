@@ -21,7 +21,7 @@ func (x *Account) keep(ctx context.Context, r Reader) error {
 	}
 	a.Needs = n.needs(a.Row)
 	if x.Head.Bar.Fatal > 0 && a.Row.Status != engine.Blocked {
-		if a.Fatal, err = r.rows(ctx, x.Head, store.StepFilter{Status: engine.Failed}); err != nil {
+		if a.Fatal, err = r.Rows(ctx, x.Head, store.StepFilter{Status: engine.Failed}); err != nil {
 			return err
 		}
 	}
@@ -44,14 +44,14 @@ func (x *Account) keep(ctx context.Context, r Reader) error {
 	if len(shown) == 0 {
 		return nil
 	}
-	rows, err := r.rows(ctx, x.Head, store.StepFilter{At: shown})
+	rows, err := r.Rows(ctx, x.Head, store.StepFilter{At: shown})
 	x.see(rows...)
 	return err
 }
 
 // beside reads the steps that are under way.
 func (x *Account) beside(ctx context.Context, r Reader, a *engine.Around) error {
-	rows, err := r.rows(ctx, x.Head, store.StepFilter{At: x.Head.Bar.Active})
+	rows, err := r.Rows(ctx, x.Head, store.StepFilter{At: x.Head.Bar.Active})
 	if err != nil {
 		return err
 	}
@@ -118,7 +118,7 @@ func (n *near) bring(ctx context.Context, of ...engine.StepRow) error {
 }
 
 func (n *near) take(ctx context.Context, f store.StepFilter) error {
-	rows, err := n.rows(ctx, n.head, f)
+	rows, err := n.Rows(ctx, n.head, f)
 	for _, row := range rows {
 		n.by[row.ID] = row
 	}
@@ -126,7 +126,7 @@ func (n *near) take(ctx context.Context, f store.StepFilter) error {
 }
 
 func (n *near) instances(ctx context.Context, of string) error {
-	rows, err := n.rows(ctx, n.head, store.StepFilter{Word: of + ".", Brief: true})
+	rows, err := n.Rows(ctx, n.head, store.StepFilter{Word: of + ".", Brief: true})
 	n.parts[of] = []string{}
 	for _, row := range rows {
 		n.by[row.ID] = row

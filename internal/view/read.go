@@ -3,8 +3,6 @@ package view
 import (
 	"context"
 	"encoding/json"
-	"fmt"
-	"slices"
 
 	"github.com/piton-dev/piton/internal/api"
 	"github.com/piton-dev/piton/internal/engine"
@@ -64,10 +62,8 @@ func (r Reader) steps(ctx context.Context, st *Standing) error {
 		return err
 	}
 	st.Steps, st.Below = inPlace(steps), map[string]Standing{}
-	if slices.ContainsFunc(steps, func(s engine.StepRow) bool { return s.Loop != nil }) {
-		if st.Loops, err = r.Loops(ctx, st.Head); err != nil {
-			return err
-		}
+	if st.Loops, err = r.Loops(ctx, st.Head, steps); err != nil {
+		return err
 	}
 	return r.below(ctx, st, st.Steps)
 }
@@ -92,16 +88,6 @@ func (r Reader) below(ctx context.Context, st *Standing, rows []engine.StepRow) 
 	return nil
 }
 
-// marked reads the records of a run that are about a step.
-func (r Reader) marked(ctx context.Context, head engine.HeadRow, step string) ([]store.Marked, error) {
-	f, err := r.within(ctx, head)
-	if err != nil {
-		return nil, err
-	}
-	f.Step = step
-	return r.Store.Marked(ctx, f)
-}
-
 // frames reads the frames that a filter selects.
 func (r Reader) frames(ctx context.Context, f store.MarkFilter) (frames []engine.FramePushed, err error) {
 	marked, err := r.Store.Marked(ctx, f)
@@ -111,78 +97,6 @@ func (r Reader) frames(ctx context.Context, f store.MarkFilter) (frames []engine
 		}
 	}
 	return frames, err
-}
-
-// within selects the records of a run: those before the next run of its task.
-func (r Reader) within(ctx context.Context, head engine.HeadRow) (store.MarkFilter, error) {
-	f := store.MarkFilter{Stream: head.Stream, From: head.First}
-	heads, err := r.Store.Heads(ctx, store.HeadFilter{Stream: head.Stream})
-	if n := slices.IndexFunc(heads, func(h engine.HeadRow) bool { return h.Run == head.Run }); n > 0 {
-		f.Before = heads[n-1].First
-	}
-	return f, err
-}
-
-// rows reads rows of steps of a run.
-func (r Reader) rows(ctx context.Context, head engine.HeadRow, f store.StepFilter) ([]engine.StepRow, error) {
-	f.Stream, f.Run = head.Stream, head.Run
-	return r.Store.Steps(ctx, f)
-}
-
-// planned reads the steps of rows as the run's program has them, by index; an instance as its
-// item makes it.
-func (r Reader) planned(ctx context.Context, head engine.HeadRow, rows ...engine.StepRow) (map[int]*engine.Step, error) {
-	body, err := r.Store.Object(ctx, head.Program)
-	if err != nil {
-		return nil, fmt.Errorf("program %s: %w", head.Program, err)
-	}
-	var at []int
-	var patterns []string
-	for _, row := range rows {
-		if of, instance := engine.InstanceOf(row.ID); instance {
-			patterns = append(patterns, of)
-		} else {
-			at = append(at, row.Index)
-		}
-	}
-	var of []engine.StepRow
-	if len(patterns) > 0 {
-		if of, err = r.rows(ctx, head, store.StepFilter{IDs: patterns}); err != nil {
-			return nil, err
-		}
-	}
-	for _, row := range of {
-		at = append(at, row.Index)
-	}
-	steps, err := engine.DecodeSteps(body, at...)
-	for _, row := range of {
-		if err == nil && steps[row.Index] != nil {
-			err = r.instances(ctx, head, steps[row.Index], rows, steps)
-		}
-	}
-	return steps, err
-}
-
-// instances adds those steps of rows that are instances of a step.
-func (r Reader) instances(ctx context.Context, head engine.HeadRow, of *engine.Step, rows []engine.StepRow, to map[int]*engine.Step) error {
-	marked, err := r.marked(ctx, head, of.ID)
-	if err != nil {
-		return err
-	}
-	var made engine.StepExpanded
-	for _, m := range marked {
-		if e, ok := m.Event.(engine.StepExpanded); ok {
-			made = e
-		}
-	}
-	for _, row := range rows {
-		if pattern, instance := engine.InstanceOf(row.ID); instance && pattern == of.ID {
-			if to[row.Index], err = of.Instance(row.ID, made.Items); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
 }
 
 // Newest reports whether no later run of the plan took this one's place.

@@ -128,7 +128,7 @@ func (x *Retro) steps(ctx context.Context, r Reader, head engine.HeadRow) error 
 	if err != nil {
 		return err
 	}
-	f, err := r.within(ctx, head)
+	f, err := r.Within(ctx, head)
 	if err != nil {
 		return err
 	}

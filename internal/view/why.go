@@ -39,18 +39,18 @@ func Explain(ctx context.Context, r Reader, head engine.HeadRow, step string) (A
 		return x, err
 	}
 	x.Origin.Revision = engine.RunOpened{Plan: head.Plan, Version: head.Version, PlanHash: head.PlanHash, ApprovedBy: head.ApprovedBy}
-	marked, err := r.marked(ctx, head, step)
+	marked, err := r.MarkedStep(ctx, head, step)
 	if err != nil {
 		return x, err
 	}
-	row, err := r.rows(ctx, head, store.StepFilter{IDs: []string{step}})
+	row, err := r.Rows(ctx, head, store.StepFilter{IDs: []string{step}})
 	if err != nil {
 		return x, err
 	}
 	if x.Index = x.see(row...); x.Index < 0 {
 		return x, errors.New("the journal does not have step " + step + " of run " + head.Run)
 	}
-	revisions, err := r.marked(ctx, head, "")
+	revisions, err := r.MarkedStep(ctx, head, "")
 	if err != nil {
 		return x, err
 	}
@@ -94,7 +94,7 @@ func (x *Account) see(rows ...engine.StepRow) int {
 
 // look reads steps as the program has them.
 func (x *Account) look(ctx context.Context, r Reader, steps ...int) error {
-	plan, err := r.planned(ctx, x.Head, x.Rows(steps)...)
+	plan, err := r.ProgramSteps(ctx, x.Head, x.Rows(steps)...)
 	for _, i := range steps {
 		if err == nil && plan[i] == nil {
 			err = fmt.Errorf("the program of run %s does not have step %s", x.Head.Run, x.Row(i).ID)
@@ -113,7 +113,7 @@ func (x *Account) ended(ctx context.Context, r Reader) error {
 	if err := x.look(ctx, r, ends[0]); err != nil {
 		return err
 	}
-	marked, err := r.marked(ctx, x.Head, x.Row(ends[0]).ID)
+	marked, err := r.MarkedStep(ctx, x.Head, x.Row(ends[0]).ID)
 	for _, m := range marked {
 		x.take(x.Fold.Recount(m))
 	}
