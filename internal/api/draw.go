@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"unicode"
 
@@ -120,6 +121,49 @@ func (p *Product) Errand(ctx context.Context, id string) (engine.ErrandRow, erro
 		return row, &Problem{Code: NotFound, Message: "no errand " + id}
 	}
 	return row, nil
+}
+
+// IsErrand reports whether a word is the beginning of the id of an errand.
+func IsErrand(word string) bool { return strings.HasPrefix(word, "e-") }
+
+// ErrandOf finds the errand that a word names: by its id, or a unique beginning of it.
+func (p *Product) ErrandOf(ctx context.Context, word string) (engine.ErrandRow, error) {
+	w, err := p.workspace(ctx)
+	if err != nil {
+		return engine.ErrandRow{}, err
+	}
+	var found []engine.ErrandRow
+	for row := range w.Errands {
+		if row.Asked.Errand == word {
+			return row, nil
+		}
+		if strings.HasPrefix(row.Asked.Errand, word) {
+			found = append(found, row)
+		}
+	}
+	switch len(found) {
+	case 1:
+		return found[0], nil
+	case 0:
+		return engine.ErrandRow{}, &Problem{Code: NotFound, Message: fmt.Sprintf("no errand %q", word), Hint: "piton status shows those under way; piton show INTENT shows those of a task"}
+	}
+	return engine.ErrandRow{}, &Problem{Code: Invalid, Message: fmt.Sprintf("%d errands begin with %q", len(found), word), Hint: "give more of the id"}
+}
+
+// Underway lists the errands that are not over, the oldest first.
+func (p *Product) Underway(ctx context.Context) ([]engine.ErrandRow, error) {
+	w, err := p.workspace(ctx)
+	if err != nil {
+		return nil, err
+	}
+	var open []engine.ErrandRow
+	for row := range w.Errands {
+		if !row.Over() {
+			open = append(open, row)
+		}
+	}
+	slices.Reverse(open)
+	return open, nil
 }
 
 // Question is what an errand asks.

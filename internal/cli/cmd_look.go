@@ -71,6 +71,9 @@ func (a *app) statusCmd() *cobra.Command {
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.looking(c.Context(), func(s *session) error {
 				head, err := s.Find(c.Context(), first(args))
+				if isNotFound(err) && len(args) == 0 {
+					return s.errands(c.Context(), err)
+				}
 				if err != nil {
 					return err
 				}
@@ -278,11 +281,15 @@ func (s *session) past(ctx context.Context, head engine.HeadRow, after uint64) e
 func (a *app) logCmd() *cobra.Command {
 	var transcript bool
 	c := &cobra.Command{
-		Use:     "log [RUN] [STEP]",
-		Example: "  piton log\n  piton log 7f3a21 write-tests --transcript",
+		Use:     "log [RUN|ERRAND] [STEP]",
+		Example: "  piton log\n  piton log 7f3a21 write-tests --transcript\n  piton log e-41c0de",
 		Short:   "Show the history of a run, with the evidence",
-		Long:    "Shows the history of a run, or of one step with the results of its checks and the start of its\noutput; --json has all of it. --transcript prints what the agent or script of the step printed.",
-		Args:    atMost("a run and a step", 2),
+		Long: `Shows the history of a run, or of one step with the results of its checks and the start of its
+output; --json has all of it. --transcript prints what the agent or script of the step printed.
+
+For an ERRAND, such as a plan that is made or read, it shows the questions to the model and its
+answers. piton status names those under way, and piton show INTENT those of a task.`,
+		Args: atMost("a run and a step", 2),
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.log(c.Context(), args, transcript)
 		},
@@ -293,6 +300,9 @@ func (a *app) logCmd() *cobra.Command {
 
 func (a *app) log(ctx context.Context, args []string, transcript bool) error {
 	return a.looking(ctx, func(s *session) error {
+		if api.IsErrand(first(args)) {
+			return s.errandLog(ctx, args)
+		}
 		head, step, err := s.RunAndStep(ctx, args)
 		if err != nil {
 			return err

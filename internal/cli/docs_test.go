@@ -41,7 +41,8 @@ const kindsText = `The ` + "`kind`" + ` is the name of the verb, with these exce
 | ` + "`task`" + ` | ` + "`show INTENT`, `show TASK`" + ` |
 | ` + "`findings`" + ` | ` + "`verify`" + `, and every verb that refuses a plan which does not verify (exit code 4) |
 | ` + "`run`" + ` | ` + "`status`" + `; ` + "`run` and `resume`" + ` at the end. A run whose plan waits for approval has no id yet, and the status ` + "`verified`" + ` |
-| ` + "`event`" + ` | ` + "`run`, `resume`, `watch` and `log`" + `: one line for each event since the run was opened |
+| ` + "`errands`" + ` | ` + "`status`" + ` where no plan has run yet, and a model is asked something |
+| ` + "`event`" + ` | ` + "`run`, `resume`, `watch` and `log`" + `: one line for each event since the run was opened. ` + "`log ERRAND` and `log --transcript`" + ` print ` + "`log`" + ` |
 | ` + "`error`" + ` | every verb that fails: ` + "`code`, `message`, `hint`" + ` |
 
 Times are RFC 3339 in UTC with milliseconds, durations are milliseconds in keys that end in ` + "`_ms`" + `, money is dollars in

@@ -138,9 +138,14 @@ func (a *app) showStatus(ctx context.Context, s *session, head engine.HeadRow) e
 	if err != nil {
 		return err
 	}
+	errands, err := s.Underway(ctx)
+	if err != nil {
+		return err
+	}
 	doc := st.Document(s.Place.Dir)
+	doc.Errands = view.ErrandsOf(errands)
 	doc.Carried, doc.Proposal = &st.Carried, view.ChangeOf(st.Other)
-	a.prints("run", doc, func(t theme) []string { return t.status(st) })
+	a.prints("run", doc, func(t theme) []string { return append(t.status(st), t.underway(errands)...) })
 	return nil
 }
 

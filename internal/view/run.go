@@ -37,6 +37,7 @@ type Run struct {
 	Proposal   *Change       `json:"proposal,omitzero"`  // what that proposes
 	Parent     *Parent       `json:"parent,omitempty"`   // the step that it carries out
 	Worktree   *Worktree     `json:"worktree,omitempty"` // that it works in, or left behind unmerged
+	Errands    []Errand      `json:"errands,omitempty"`  // status: of the workspace, under way beside the run
 }
 
 // Parent is the step that a run carries out.

@@ -34,13 +34,36 @@ type Task struct {
 type Errand struct {
 	ID    string          `json:"id"`
 	Kind  engine.WorkKind `json:"kind"`
-	Run   *string         `json:"run"` // that it looks back at; null for none
+	Run   *string         `json:"run"`  // that it looks back at; null for none
+	By    string          `json:"by"`   // who asked
+	Path  *string         `json:"path"` // of the plan that it is about, or makes; null for none
 	Over  bool            `json:"over"`
+	How   string          `json:"how,omitempty"` // it ended; "withdrawn" where somebody took it back
+	Why   string          `json:"reason,omitempty"`
 	Usage usageDoc        `json:"usage"`
 }
 
-func errandOf(r engine.ErrandRow) Errand {
-	return Errand{ID: r.Asked.Errand, Kind: r.Asked.Kind, Run: OrNull(r.Asked.Run), Over: r.Over(), Usage: usageDocument(r.Usage())}
+// ErrandOf is an errand for programs.
+func ErrandOf(r engine.ErrandRow) Errand {
+	d := Errand{
+		ID: r.Asked.Errand, Kind: r.Asked.Kind, Run: OrNull(r.Asked.Run), By: r.Asked.By, Path: OrNull(r.Asked.Path), Over: r.Over(), Usage: usageDocument(r.Usage()),
+	}
+	switch {
+	case r.Withdrawn != "":
+		d.How = "withdrawn"
+	case r.Ended != nil:
+		d.How, d.Why = string(r.Ended.How), r.Ended.Reason
+	}
+	return d
+}
+
+// ErrandsOf are errands for programs.
+func ErrandsOf(rows []engine.ErrandRow) []Errand {
+	docs := []Errand{}
+	for _, r := range rows {
+		docs = append(docs, ErrandOf(r))
+	}
+	return docs
 }
 
 // TaskRun is a run of a task, for programs.
@@ -118,10 +141,7 @@ func (l TaskList) TaskOf(t api.Task) Task {
 	if r := t.Head(); r != nil {
 		d.Head, d.Version, d.Path = &r.Drafted.Plan, r.Drafted.Version, r.Drafted.Path
 	}
-	d.Errands = []Errand{}
-	for _, r := range t.Errands {
-		d.Errands = append(d.Errands, errandOf(r))
-	}
+	d.Errands = ErrandsOf(t.Errands)
 	for _, h := range t.Runs {
 		d.Runs = append(d.Runs, TaskRun{
 			ID: h.Run, Plan: h.Plan, Version: h.Version, Status: string(l.by.Of(h)), Reason: h.Reason,
