@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -17,6 +18,7 @@ import (
 
 	"github.com/piton-dev/piton/internal/api"
 	"github.com/piton-dev/piton/internal/plan"
+	"github.com/piton-dev/piton/internal/plan/form"
 	"github.com/piton-dev/piton/internal/project"
 	"github.com/piton-dev/piton/internal/template"
 	"github.com/piton-dev/piton/internal/verify"
@@ -29,7 +31,8 @@ func (a *app) reviewCmd() *cobra.Command {
 		Short: "Review a plan step by step, change it, approve it",
 		Long: `Shows one step at a time and asks what to do: keep it, edit it in $EDITOR, move it, leave it out of
 runs, add one after it, or remove it. Each answer is written to the file at once, so you can
-stop at any time. At the end it asks for your approval of the whole plan, as piton approve
+stop at any time. A step of a plan in YAML or JSON is edited as Markdown and written back in the
+form of the file; a change that the form cannot hold is refused. At the end it asks for your approval of the whole plan, as piton approve
 does.`,
 		Example: "  piton review plans/fix.md\n  EDITOR=nano piton review plans/fix.md",
 		Args:    exactly("a plan", 1),
@@ -58,6 +61,8 @@ type review struct {
 	in    *bufio.Reader
 
 	doc     *api.Document
+	md      *plan.Plan // the plan as Markdown, in which steps are edited
+	lost    []form.Loss
 	at      int // the step that is looked at
 	changes int
 }
@@ -140,13 +145,11 @@ func (r *review) read(ctx context.Context) (err error) {
 	if r.doc, err = r.Named(ctx, r.path); err != nil {
 		return err
 	}
-	if err := markdownOnly("review", r.path, r.doc.Source); err != nil {
-		return err
-	}
 	if r.doc.Plan == nil || len(r.doc.Plan.Steps) == 0 {
 		return r.app.refuse(r.doc)
 	}
-	return nil
+	r.md, r.lost, err = r.doc.Form.Markdown()
+	return err
 }
 
 func (r *review) show() {
@@ -200,7 +203,7 @@ func (r *review) do(answer string) error {
 	case "m", "move":
 		return r.move()
 	case "s", "skip":
-		return r.write(project.Toggled(r.doc.Plan, r.at))
+		return r.write(project.Toggled(r.md, r.at))
 	case "a", "add":
 		return r.add()
 	case "r", "remove":
@@ -215,10 +218,19 @@ func (r *review) do(answer string) error {
 	return nil
 }
 
-// write puts a new text in the place of the file, unless somebody else did.
+// write puts an edited text in the place of the file, in the form of that, unless somebody
+// else did. Where the form cannot hold it, nothing is written.
 func (r *review) write(text []byte) error {
-	if bytes.Equal(text, r.doc.Source) {
+	if bytes.Equal(text, r.md.Source) {
 		r.say("Nothing was changed.")
+		return nil
+	}
+	text, lost, err := r.doc.Form.Rewritten(text)
+	if lost = append(slices.Clone(r.lost), lost...); err == nil && len(lost) > 0 {
+		err = errors.New(lost[0].String())
+	}
+	if err != nil {
+		r.say("Nothing was changed: as %s, the file would not keep all: %s. Edit the file itself.", r.doc.Form.Form, r.theme.line(err.Error()))
 		return nil
 	}
 	if err := rewrite(r.path, r.doc.Source, text); err != nil {
@@ -233,8 +245,8 @@ func (r *review) write(text []byte) error {
 }
 
 func (r *review) edit() error {
-	s := r.doc.Plan.Steps[r.at]
-	text := bytes.TrimRight(r.doc.Source[s.Start:s.End], "\r\n")
+	s := r.md.Steps[r.at]
+	text := bytes.TrimRight(r.md.Source[s.Start:s.End], "\r\n")
 	for text = append(text, '\n'); ; {
 		changed, err := r.editor(text)
 		if err != nil {
@@ -245,7 +257,7 @@ func (r *review) edit() error {
 			r.say("Nothing was changed.")
 			return nil
 		}
-		whole, err := project.Replaced(r.doc.Plan, r.at, changed)
+		whole, err := project.Replaced(r.md, r.at, changed)
 		if err == nil {
 			return r.write(whole)
 		}
@@ -315,10 +327,14 @@ func (r *review) move() error {
 		return nil
 	}
 	before := r.changes
-	if err := r.write(project.Moved(p, r.at, place-1)); err != nil || r.changes == before {
+	if err := r.write(project.Moved(r.md, r.at, place-1)); err != nil || r.changes == before {
 		return err
 	}
-	r.say("Moved. Numbers do not change; a step without needs now waits for the step before it.")
+	moved := "Moved. Numbers do not change"
+	if r.doc.Form.Form == form.Markdown {
+		moved += "; a step without needs now waits for the step before it"
+	}
+	r.say("%s.", moved)
 	if place-1 < r.at {
 		r.at++ // the steps before were looked at already
 	}
@@ -335,7 +351,7 @@ func (r *review) add() error {
 		return nil
 	}
 	before := r.changes
-	if err := r.write(project.Inserted(r.doc.Plan, r.at+1, project.FreshStep(r.doc.Plan, template.Empty("").Steps[0], title))); err != nil || r.changes == before {
+	if err := r.write(project.Inserted(r.md, r.at+1, project.FreshStep(r.md, template.Empty("").Steps[0], title))); err != nil || r.changes == before {
 		return err
 	}
 	r.at++
@@ -359,7 +375,7 @@ func (r *review) remove() error {
 	if !strings.HasPrefix(strings.ToLower(answer), "y") {
 		return nil
 	}
-	return r.write(project.Removed(p, r.at))
+	return r.write(project.Removed(r.md, r.at))
 }
 
 // approve asks for a yes to the bytes that were read last.
