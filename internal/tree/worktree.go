@@ -286,16 +286,25 @@ func (w *Worktree) fillIndex(ctx context.Context, gitDir, top, index string) (st
 	return w.git(ctx, gitDir, top, call{env: mine}, "write-tree")
 }
 
-// withoutOutput has git pass over what Piton itself prints to in the checkout.
-func (w *Worktree) withoutOutput() (args []string) {
+// projections are the files that show runs, and the names that they have while they are
+// written: those come and go while git looks. Each is a pattern: git refuses to pass over
+// an ignored file that is called by its name.
+var projections = []string{".piton/current-task.yam[l]", ".piton/plans/*.yaml", ".piton/.*.new", ".piton/plans/.*.new"}
+
+// withoutOutput has git pass over what Piton itself writes and prints to in the checkout.
+func (w *Worktree) withoutOutput() []string {
+	args := []string{"--", ":(top)"}
+	for _, name := range projections {
+		args = append(args, ":(top,exclude,glob)"+path.Join(literal.Replace(disk(w.sub())), name))
+	}
 	for _, name := range w.home.outputs() {
 		args = append(args, ":(top,exclude,literal)"+disk(path.Join(w.sub(), name)))
 	}
-	if args != nil {
-		args = append([]string{"--", ":(top)"}, args...)
-	}
 	return args
 }
+
+// literal makes a pattern that matches a path and nothing else.
+var literal = strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`)
 
 // commit makes a commit of a tree. Empty parents are left out.
 func (w *Worktree) commit(ctx context.Context, tree, title, body string, parents ...string) (string, error) {

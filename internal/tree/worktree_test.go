@@ -679,3 +679,9 @@ func TestRunIsMergedAsGitWritesIt(t *testing.T) {
 		}
 	}
 }
+
+// What shows runs comes and goes while git looks, and is nobody's work.
+func TestProjectionsAreNotTakenAlong(t *testing.T) {
+	p := newPair(t, "a 1", ".piton/.gitignore /current-task.yaml\n.piton/current-task.yaml x\n.piton/..gitignore.new x\n.piton/plans/p.yaml x\n.piton/plans/.p.yaml.new x\n.piton/plans/own.md mine\nb 1")
+	p.aside.holds(".piton/.gitignore /current-task.yaml\n.piton/plans/own.md mine\na 1\nb 1")
+}
