@@ -158,6 +158,9 @@ func (p *Product) ReadAs(ctx context.Context, word string) (*Document, error) {
 	if err != nil {
 		return nil, err
 	}
+	if r.Drafted.Path == "" {
+		return nil, fileless(r)
+	}
 	path := p.near(p.file(r.Drafted.Path))
 	d, err := p.Read(ctx, path)
 	if err == nil && (d.Plan == nil || d.Plan.Hash() != r.Drafted.Hash) {
@@ -167,6 +170,14 @@ func (p *Product) ReadAs(ctx context.Context, word string) (*Document, error) {
 		}
 	}
 	return d, err
+}
+
+// fileless is the problem of a plan that was made and only printed.
+func fileless(r *engine.Revision) *Problem {
+	return &Problem{
+		Code: Conflict, Message: r.Drafted.Plan + " has no file yet: it was only printed when it was made",
+		Hint: fmt.Sprintf("piton export %s --to md -o FILE writes it to one, and the verb takes that file", r.Drafted.Plan),
+	}
 }
 
 // Marked reports whether the document at path, which has changed, is that of a plan

@@ -36,6 +36,9 @@ func (p *Product) Walk(ctx context.Context, word string, forth bool) (Restore, e
 	if err != nil {
 		return Restore{}, err
 	}
+	if newest := all[len(all)-1].Revision; newest.Drafted.Path == "" {
+		return Restore{}, fileless(newest)
+	}
 	q := Restore{Path: word}
 	if !p.IsPlan(word) {
 		q.Path = p.near(p.file(all[len(all)-1].Drafted.Path))

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/piton-dev/piton/internal/api"
+	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/view"
 )
 
@@ -38,6 +39,14 @@ func (a *app) history(ctx context.Context, word string) error {
 	})
 }
 
+// madeBy is whose text a revision is: that of a planner is not of who asked for it.
+func madeBy(p engine.PlanDrafted) string {
+	if p.Errand != "" {
+		return "the planner, for " + p.By
+	}
+	return p.By
+}
+
 // revision is one entry of a history.
 func (t theme) revision(e api.Entry) []string {
 	p := e.Drafted
@@ -49,7 +58,7 @@ func (t theme) revision(e api.Entry) []string {
 		}
 	}
 	lines := []string{t.sides(cell{fmt.Sprintf("%d  %s", p.Version, t.line(p.Title)), plainTone}, cell{state, tone})}
-	about := []string{"by " + t.line(p.By) + ", " + e.At.In(t.zone).Format("2006-01-02 15:04"), "hash " + p.Hash[:min(12, len(p.Hash))]}
+	about := []string{"by " + t.line(madeBy(p)) + ", " + e.At.In(t.zone).Format("2006-01-02 15:04"), "hash " + p.Hash[:min(12, len(p.Hash))]}
 	if len(e.Runs) > 0 {
 		about = append(about, "run "+t.line(strings.Join(e.Runs, ", ")))
 	}

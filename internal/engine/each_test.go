@@ -106,7 +106,7 @@ func TestNoItems(t *testing.T) {
 	d := divided(t, p, 2)
 	d.admit(engine.Expanded{Key: d.state.Effects()[0].Key})
 	row, head := d.state.StepRow(0), d.state.Head()
-	if row.Status != engine.Done || row.Proven || row.Verdict != engine.NoVerdict || row.Reason != "no items" {
+	if row.Status != engine.Done || row.Proven || row.Verdict != engine.NoVerdict || row.Reason != "nothing to do: no items" {
 		t.Errorf("it is %+v", row)
 	}
 	if head.Proven != 0 || head.Unproven != 1 {

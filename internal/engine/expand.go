@@ -237,7 +237,7 @@ func (s *State) join(i int) StepSettled {
 	case Done:
 		e.Verdict, e.Proven = Pass, s.allProven(i)
 		if s.empty(i) {
-			e.Verdict, e.Reason = NoVerdict, "no items"
+			e.Verdict, e.Reason = NoVerdict, "nothing to do: no items"
 		}
 	case Failed:
 		e.Verdict, e.Reason = Fail, s.unmet(i, Failed)

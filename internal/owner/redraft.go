@@ -32,6 +32,12 @@ func (u *uses) Redraft(ctx context.Context, q api.Redrafting) (api.Planned, erro
 	if err != nil {
 		return api.Planned{}, err
 	}
+	if n := len(doc.Source); n > prompt.MaxDraft {
+		return api.Planned{}, &api.Problem{
+			Code: api.Invalid, Message: fmt.Sprintf("%s has %d bytes; a planner is shown at most %d", q.Path, n, prompt.MaxDraft),
+			Hint: "change it yourself, or divide it into plans of which one delegates to the others",
+		}
+	}
 	step, err := redraftable(doc, q)
 	if err != nil {
 		return api.Planned{}, err

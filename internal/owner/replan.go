@@ -99,7 +99,7 @@ func (o *Owner) revision(ctx context.Context, e engine.Effect, r effect.Reporter
 	}
 	in.How, in.Draft = engine.Exited, &drawn.Draft
 	in.Drawn = &engine.Drawn{
-		Plan: drawn.Draft.Plan, Version: drawn.Draft.Version, Changes: drawn.Draft.Changes, Reason: drawn.Draft.Reason, Weakened: drawn.Draft.Weakened,
+		Plan: drawn.Draft.Plan, Version: drawn.Draft.Version, Changes: drawn.Draft.Changes, Reason: out.Reasoning, Weakened: drawn.Draft.Weakened,
 	}
 	if in.Yes = drawn.Yes; drawn.Yes != nil {
 		in.Revise = &drawn.Revise
@@ -156,6 +156,9 @@ func (d *redrawing) read(ctx context.Context) (err error) {
 			return fmt.Errorf("show plan %s to the planner: %w", d.head.Plan, err)
 		}
 		d.plan = string(text)
+	}
+	if n := len(d.plan); n > prompt.MaxDraft {
+		return fmt.Errorf("the plan has %d bytes; a planner is shown at most %d", n, prompt.MaxDraft)
 	}
 	return nil
 }

@@ -382,6 +382,8 @@ func (p *parser) boldText(l *line, w written, r role, s *spec) {
 	code, hint := UnknownLabel, ""
 	if r == misplaced || r == elsewhere {
 		code, hint = MisplacedLabel, placeHint(s)
+	} else if name := strings.TrimSpace(strings.TrimSuffix(w.key, "(optional)")); Found(name) {
+		hint = fmt.Sprintf("write `**checks:**`, and below it `- %s: COMMAND`", w.key)
 	}
 	p.problem(p.at(l, l.text), severity, code, message, hint)
 	p.content(l)

@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -37,7 +38,7 @@ type Line struct {
 }
 
 // Doctor examines the machine and the configuration. The lines come in a fixed
-// order, agents by name. It starts bash, git and the agents'
+// order, agents by name. Models are named and not asked. It starts bash, git and the agents'
 // programs to ask for their versions, each for a few seconds at most.
 func Doctor(ctx context.Context, env Env) []Line {
 	jobs := []func() Line{
@@ -57,6 +58,9 @@ func Doctor(ctx context.Context, env Env) []Line {
 		}
 	}
 	agents := len(jobs) - machine
+	for _, m := range models(env.Config) {
+		jobs = append(jobs, func() Line { return model(env, m) })
+	}
 	for _, name := range slices.Sorted(maps.Keys(env.Config.MCPServers)) {
 		jobs = append(jobs, func() Line { return server(env, name) })
 	}
@@ -65,6 +69,33 @@ func Doctor(ctx context.Context, env Env) []Line {
 		lines = append(lines, Line{"agents", Absent, "only the built-in `script`, which runs shell steps", "add one under `agents:` in .piton/config.yaml, or run `piton init`"})
 	}
 	return lines
+}
+
+// role is a model that is asked something, by what it is there for.
+type role struct {
+	name string
+	config.Model
+}
+
+// models are those that the configuration names.
+func models(c config.Config) []role {
+	all := []role{{"planner", c.Planner}, {"arbiter", c.Arbiter}, {"judge", c.Judge}, {"reviewer", c.Reviewer}, {"extraction", c.Extraction}}
+	return slices.DeleteFunc(all, func(r role) bool { return r.None() })
+}
+
+// model says whether somebody can be asked: by the program of its agent, or by the key
+// of its address. Nobody is asked.
+func model(env Env, r role) Line {
+	if r.Agent != "" {
+		line, _ := Agent(env, r.Agent)
+		line.Check, line.Text = r.name, fmt.Sprintf("agent %q: %s", r.Agent, line.Text)
+		return line
+	}
+	text := fmt.Sprintf("model %q at %s", r.Model.Model, cmp.Or(r.BaseURL, r.API))
+	if r.KeyEnv != "" && proc.Variable(env.Environ, r.KeyEnv) == "" {
+		return Line{r.name, Warning, text + "; its key is missing: " + r.KeyEnv + " is not set", "set it where you start piton, or name another variable with `key_env`"}
+	}
+	return Line{Check: r.name, Status: OK, Text: text}
 }
 
 // together runs the jobs, a few at once, and returns their lines in order.

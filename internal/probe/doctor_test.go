@@ -226,3 +226,25 @@ func TestServersOfTheConfiguration(t *testing.T) {
 		}
 	}
 }
+
+// TestDoctorModels: whoever is asked something has a line, with its key or its program.
+func TestDoctorModels(t *testing.T) {
+	c := config.Default()
+	c.Agents = map[string]config.Agent{"ruler": {Kind: config.Exec, Command: []string{"nosuch-program"}}}
+	c.Arbiter = config.Model{Agent: "ruler"}
+	c.Judge = config.Model{API: "openai", Model: "m", KeyEnv: "NOSUCH_KEY"}
+	c.Planner = config.Model{API: "openai", Model: "m", KeyEnv: "HAS_KEY", BaseURL: "http://x"}
+	lines := map[string]probe.Line{}
+	for _, l := range probe.Doctor(t.Context(), probe.Env{Workspace: t.TempDir(), State: t.TempDir(), Environ: []string{"HAS_KEY=1"}, Config: c}) {
+		lines[l.Check] = l
+	}
+	if l := lines["arbiter"]; l.Status != probe.Warning || !strings.Contains(l.Text, `agent "ruler": nosuch-program is not on PATH`) {
+		t.Errorf("%+v", l)
+	}
+	if l := lines["judge"]; l.Status != probe.Warning || !strings.Contains(l.Text, "NOSUCH_KEY is not set") {
+		t.Errorf("%+v", l)
+	}
+	if l := lines["planner"]; l.Status != probe.OK || l.Text != `model "m" at http://x` {
+		t.Errorf("%+v", l)
+	}
+}

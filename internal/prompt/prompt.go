@@ -247,6 +247,7 @@ Both are optional. They are read as claims, never as a verdict.
 {"type":"discovery","text":"the parser is used by two other programs"}
 {"type":"question","text":"should the old format still be read?"}
 {"type":"blocked","text":"the task asks for a file that does not exist"}
+{"type":"frame","kind":"decision","text":"the old format stays readable"}
 {"type":"usage","tokens_in":1200,"tokens_out":300,"cost_usd":0.01}
 ` + "```" + `
 `

@@ -3,6 +3,7 @@ package verify
 import (
 	"fmt"
 	"iter"
+	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
 
@@ -45,8 +46,25 @@ func checkShellSyntax(p *pass, u *unit) {
 
 func (p *pass) unparsed(u *unit, s script) {
 	if s.reading != nil && s.Fault != "" {
-		p.report(u, s.text.At(s.At), fmt.Sprintf("%s of step %q: %s", s.label, u.ID.Value, s.Fault), "")
+		p.report(u, s.text.At(s.At), fmt.Sprintf("%s of step %q: %s", s.label, u.ID.Value, s.Fault), s.swallowed())
 	}
+}
+
+// swallowed says that a script has a line which somebody meant for a label: what is no
+// label is read as text of what stands before it.
+func (s script) swallowed() string {
+	for line := range strings.Lines(s.text.Value) {
+		key, _, bold := strings.Cut(strings.TrimPrefix(strings.TrimSpace(line), "**"), ":**")
+		if !bold || key == "" || !strings.HasPrefix(strings.TrimSpace(line), "**") {
+			continue
+		}
+		name := strings.TrimSpace(strings.TrimSuffix(key, "(optional)"))
+		if plan.ValidCheck(name) && (name != key || plan.Found(name)) {
+			return fmt.Sprintf("`%s` is no label, so it is read as text of the %s; write `**checks:**`, and below it `- %s: COMMAND`", key, s.label, key)
+		}
+		return fmt.Sprintf("`%s` is no label, so it is read as text of the %s; correct or remove it", key, s.label)
+	}
+	return ""
 }
 
 func checkCannotFail(p *pass, u *unit) {
