@@ -29,7 +29,7 @@ const voteSchema = `{"type":"object","properties":{"verdict":{"type":"string","e
 
 // judgement asks the model that judges, once all that is required of the other checks
 // has passed. A model that is away, or says what is no vote, is this machine's fault.
-func (w *World) judgement(ctx context.Context, e engine.Effect, checks []engine.CheckEnded) engine.CheckEnded {
+func (w *World) judgement(ctx context.Context, e engine.Effect, r Reporter, checks []engine.CheckEnded) engine.CheckEnded {
 	began := time.Now()
 	a := engine.CheckEnded{
 		Step: e.Step.ID, Attempt: e.Key.Attempt, Check: engine.Judge, Required: true, Dir: w.Dir, Exit: -1, Shared: e.Shared,
@@ -38,7 +38,7 @@ func (w *World) judgement(ctx context.Context, e engine.Effect, checks []engine.
 		a.Verdict, a.Reason = engine.Inconclusive, "not asked: another check did not pass"
 		return a
 	}
-	err := w.vote(ctx, e, checks, &a)
+	err := w.vote(ctx, e, r, checks, &a)
 	a.Ms = time.Since(began).Milliseconds()
 	pass, over := engine.Majority(a.Votes)
 	switch {
@@ -65,13 +65,20 @@ func reasonOf(votes []engine.Vote, pass bool) string {
 	return ""
 }
 
-// vote asks until there is a majority.
-func (w *World) vote(ctx context.Context, e engine.Effect, checks []engine.CheckEnded, a *engine.CheckEnded) error {
+// vote asks until there is a majority. Each vote is kept before the next question, and one
+// that the journal has is not asked for again while the question is the same.
+func (w *World) vote(ctx context.Context, e engine.Effect, r Reporter, checks []engine.CheckEnded, a *engine.CheckEnded) error {
 	text, err := w.evidence(ctx, e, checks)
 	if err != nil {
 		return err
 	}
 	a.Command = digest([]byte(text))
+	if e.Poll.Prompt == a.Command {
+		a.Votes = slices.Clone(e.Poll.Votes)
+	}
+	if _, over := engine.Majority(a.Votes); over {
+		return nil
+	}
 	ask, err := w.top().Judge(environ(ctx))
 	if err != nil {
 		return err
@@ -84,12 +91,16 @@ func (w *World) vote(ctx context.Context, e engine.Effect, checks []engine.Check
 	log := filepath.Join(w.State, "attempts", e.Key.Run, fmt.Sprintf("%s.%d.%d.judge.log", e.Key.Step, e.Key.Attempt, e.Key.N))
 	for _, over := engine.Majority(a.Votes); !over && len(a.Votes) < maxVotes; _, over = engine.Majority(a.Votes) {
 		said, err := ask.Ask(ctx, model.Question{Prompt: text, Dir: dir, Log: log, Schema: json.RawMessage(voteSchema)})
-		a.Usage = a.Usage.Plus(said.Usage)
+		var v engine.Vote
+		if err == nil {
+			v, err = readVote(said.Text)
+		}
 		if err != nil {
+			a.Usage = a.Usage.Plus(said.Usage) // no vote has it
 			return err
 		}
-		v, err := readVote(said.Text)
-		if err != nil {
+		heard := engine.JudgeVoted{Round: len(a.Votes) + 1, Vote: v, Prompt: a.Command, Usage: said.Usage}
+		if err := r.Voted(ctx, heard); err != nil {
 			return err
 		}
 		a.Votes = append(a.Votes, v)

@@ -95,6 +95,8 @@ type Reporter interface {
 	Report(engine.Usage, engine.Claims)
 	// Heard keeps an answer that the work got, before it asks again.
 	Heard(ctx context.Context, round int, answer []byte, usage engine.Usage) error
+	// Voted keeps an answer of a judge, in the same way.
+	Voted(ctx context.Context, v engine.JudgeVoted) error
 }
 
 // Result is an effect's answer with the contents it names by hash.
@@ -266,7 +268,7 @@ func (w *World) checks(ctx context.Context, e engine.Effect, r Reporter, phase e
 		Offline: offline, Network: reach,
 	})
 	if _, judged := e.Step.Judge(); judged && (phase == engine.Verifying || phase == engine.Flaky) {
-		results = append(results, w.judgement(ctx, e, results))
+		results = append(results, w.judgement(ctx, e, r, results))
 	}
 	if ctx.Err() != nil {
 		return nil, ctx.Err()

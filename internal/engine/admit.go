@@ -41,6 +41,8 @@ func (s *State) admit(in Input, now time.Time) ([]Event, error) {
 		return s.admitReported(in)
 	case Checked:
 		return s.admitChecked(in)
+	case Voted:
+		return s.admitVoted(in)
 	case Ruled:
 		return s.admitRuled(in)
 	case Surveyed:
@@ -183,6 +185,9 @@ func (s *State) evidence(i int, checks []CheckEnded, phase Phase, round int) ([]
 		c.Reason, c.Stdout, c.Stderr = text(c.Reason), text(c.Stdout), text(c.Stderr)
 		if err := p.answers(n, c); err != nil {
 			return nil, refuse(Invalid, err.Error())
+		}
+		if !st.polled(c) {
+			return nil, refuse(Invalid, fmt.Sprintf("the judge of step %q answers by votes that nobody heard", p.ID))
 		}
 		said[n] = c
 	}

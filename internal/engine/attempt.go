@@ -193,8 +193,14 @@ func (s *State) applyCheck(e CheckEnded, at time.Time) error {
 	if err := p.answers(len(st.Checks), e); err != nil {
 		return err
 	}
+	if !st.polled(e) {
+		return fmt.Errorf("the judge of step %q answers by votes %v, and said %v", e.Step, e.Votes, st.Poll.Votes)
+	}
 	st.Checks = append(st.Checks, e)
-	s.charge(i, e.Usage, len(e.Votes) > 0)
+	s.charge(i, e.Usage, false)
+	if e.Check == Judge && e.Verdict != Infra {
+		st.Poll = Poll{}
+	}
 	if e.Phase == Verifying || e.Phase == Flaky {
 		st.Left = Start{at, s.epoch}
 		s.leaves(i, st.Left, nil)

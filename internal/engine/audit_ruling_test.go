@@ -45,6 +45,26 @@ func (a *auditor) ruled(e engine.ArbiterRuled) error {
 	return nil
 }
 
+// voted holds that a judge is heard only while the checks of a step are asked whose work is
+// over, one vote after the other, and no more than its majority needs.
+func (a *auditor) voted(e engine.JudgeVoted) error {
+	f, err := a.step(e.Step)
+	if err != nil {
+		return err
+	}
+	if e.Round == 1 {
+		f.votes = nil
+	}
+	_, judged := f.def.Judge()
+	_, over := engine.Majority(f.votes)
+	if !judged || f.end == nil || f.end.How != engine.Exited || e.Round != len(f.votes)+1 || over || e.Reason == "" || e.Prompt == "" {
+		return fmt.Errorf("vote %d of the judge of %q is not wanted after %v", e.Round, e.Step, f.votes)
+	}
+	f.votes = append(f.votes, e.Vote)
+	a.advised(&f.purse, e.Usage, true)
+	return nil
+}
+
 // heeds holds a settling against the ruling that it follows.
 func (a *auditor) heeds(f *file, e engine.StepSettled) error {
 	r := f.ruling

@@ -137,6 +137,7 @@ type file struct {
 	base      engine.Verdict       // of a baseline that nobody has acted upon yet
 	aborted   bool                 // by a person
 	ruling    *engine.ArbiterRuled // of the attempt that is judged
+	votes     []engine.Vote        // of its judge, to one question
 	asked     bool                 // an arbiter had a person asked
 	forced    string               // whom a person gave it to
 	granted   time.Time
@@ -211,6 +212,8 @@ func (a *auditor) read(r engine.Record) error {
 		return a.hears(e)
 	case engine.WorkEnded:
 		return a.workEnded(e, r)
+	case engine.JudgeVoted:
+		return a.voted(e)
 	case engine.ArbiterRuled:
 		return a.ruled(e)
 	case engine.PreviewMade:
@@ -810,7 +813,10 @@ func (a *auditor) checked(e engine.CheckEnded) error {
 	if e.Phase == engine.Ratchet {
 		a.inRound(e)
 	}
-	a.advised(&f.purse, e.Usage, len(e.Votes) > 0)
+	a.advised(&f.purse, e.Usage, false)
+	if e.Check == engine.Judge && len(e.Votes) > 0 && !slices.Equal(e.Votes, f.votes) {
+		return fmt.Errorf("it comes of the votes %v, and %v were heard", e.Votes, f.votes)
+	}
 	if f.answers = append(f.answers, e); len(f.answers) < askedIn(f.def, e.Phase) {
 		return nil
 	}

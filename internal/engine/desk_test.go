@@ -51,6 +51,7 @@ func newDesk() *desk {
 // records that came of it, or the refusal.
 func (d *desk) admit(in engine.Input) ([]engine.Record, error) {
 	from := len(d.journal)
+	in = d.poll(in)
 	same := d.watch()
 	es, err := d.state.Admit(in, d.now)
 	same("Admit")
@@ -67,6 +68,38 @@ func (d *desk) admit(in engine.Input) ([]engine.Record, error) {
 		d.decide()
 	}
 	return d.journal[from:], nil
+}
+
+// poll lets the judge of a step say one vote after the other, before what they come to is
+// the answer of the check.
+func (d *desk) poll(in engine.Input) engine.Input {
+	c, is := in.(engine.Checked)
+	if !is || len(c.Checks) == 0 || len(c.Checks[len(c.Checks)-1].Votes) == 0 {
+		return in
+	}
+	c.Checks = slices.Clone(c.Checks)
+	last := &c.Checks[len(c.Checks)-1]
+	had := 0
+	if d.state.Wants(c.Key) {
+		if p := d.state.Effect(c.Key).Poll; p.Prompt == "prompt" {
+			had = len(p.Votes)
+		}
+	}
+	for n, v := range last.Votes {
+		if n < had {
+			continue
+		}
+		vote := engine.Voted{Key: c.Key, JudgeVoted: engine.JudgeVoted{Round: n + 1, Vote: v, Prompt: "prompt", Usage: last.Usage}}
+		es, err := d.state.Admit(vote, d.now)
+		if err != nil {
+			break
+		}
+		last.Usage = engine.Usage{} // it counts once
+		for _, e := range es {
+			d.apply(vote.Actor(), e)
+		}
+	}
+	return c
 }
 
 // decide applies what follows until nothing does.

@@ -82,6 +82,7 @@ type Effect struct {
 	Outputs     map[string]string   // object with the output of each step that the step reads or subscribes to; none of one that has none
 	Answers     []WorkHeard         // Draw: that it heard already, in the dispatches before too
 	Failures    []Failure           // Draw: what did not pass in the run; Note says why it is revised. Consult: the attempt
+	Poll        Poll                // Verify, Again: what a judge has answered already
 	Choices     []Say               // Consult: what may follow, the choice of the rules first; Frames are the newest of what came of attempts
 	Candidates  []Candidate         // Consult: who may do the next attempt; none where the plan says it
 	Left        int                 // Consult: attempts that the plan still gives the step

@@ -83,6 +83,8 @@ func (s *State) toils(r Record) {
 			x.CheckMs += e.Ms
 			x.uses(e.Usage)
 		})
+	case JudgeVoted:
+		s.toil(e.Step, func(x *Effort) { x.uses(e.Usage) })
 	case ArbiterRuled:
 		s.toil(e.Step, func(x *Effort) { x.uses(e.Usage) })
 	case StepSettled:

@@ -599,6 +599,7 @@ var decoders = map[string]func([]byte) (Event, error){
 	PreviewMade{}.Type():      decodeAs[PreviewMade],
 	ItemOpened{}.Type():       decodeAs[ItemOpened],
 	ItemAnswered{}.Type():     decodeAs[ItemAnswered],
+	JudgeVoted{}.Type():       decodeAs[JudgeVoted],
 	ArbiterRuled{}.Type():     decodeAs[ArbiterRuled],
 	FramePushed{}.Type():      decodeAs[FramePushed],
 }

@@ -412,6 +412,9 @@ func twist(e engine.Event, how uint8) engine.Event {
 	case engine.ItemOpened:
 		x.Step, x.Kind = steps[how%4], []engine.ItemKind{engine.Approval, engine.Escalation, "odd"}[n%3]
 		return x
+	case engine.JudgeVoted:
+		x.Pass, x.Round, x.Step = n%2 == 0, int(how%4), steps[how%4]
+		return x
 	case engine.ArbiterRuled:
 		x.Say, x.Step = []engine.Say{engine.SayRetry, engine.SayReplan, engine.SayEscalate, "done"}[n%4], steps[how%4]
 		return x

@@ -133,9 +133,9 @@ func (s *State) keeps(i int, e StepSettled) bool {
 func (s *State) askLater(i int, when time.Time) {
 	st := &s.steps[i]
 	st.Infra++
-	answers := st.Answers
+	answers, poll := st.Answers, st.Poll
 	st.become(st.Phase)
-	st.Answers = answers
+	st.Answers, st.Poll = answers, poll
 	s.wait(i, when)
 }
 

@@ -150,6 +150,7 @@ type trial struct {
 	Looked  bool         `json:",omitzero"` // the preview is of what is about to be called
 	Checks  []CheckEnded `json:",omitempty"`
 	Answers []Verdict    `json:",omitempty"` // on one tree: the one that contradicts, then the reruns
+	Poll    Poll         `json:",omitzero"`  // what a judge answered so far
 	Ruling  *ruling      `json:",omitzero"`  // what an arbiter chose to follow
 	Merge   *WorkEnded   `json:",omitzero"`  // the merge, where it did not come to its end
 }
@@ -416,6 +417,8 @@ func (s *State) apply(r Record, was time.Time) error {
 			s.run.Effort.WaitMs += r.At.Sub(it.Opened).Milliseconds()
 		}
 		return err
+	case JudgeVoted:
+		return s.applyVoted(e)
 	case ArbiterRuled:
 		return s.applyRuled(e)
 	case FramePushed:

@@ -35,6 +35,7 @@ import (
 //	drawn [how=WORD] [why=TEXT] [abort=WHY] [weaker=TEXT] [asks] [tokens=N]   the revision below it, where the run is opened with planner=on
 //	  [replans=N]; asks: the policy says no yes to it
 //	ruled STEP WORD why=TEXT [role=NAME] [tokens=N] [err=TEXT]   of an arbiter, where the run is opened with arbiter=on
+//	voted STEP yes|no [round=N] [prompt=HASH] [tokens=N]   of a judge; those of a check that is answered come by themselves
 //	failures                             what whoever revises the plan is told
 //	ended STEP [status=WORD] [proven=N] [unproven=N] [silent=N]   of a run that did a step
 //	recall [why=…]                       what the task above says of its child
@@ -323,6 +324,16 @@ func input(t *testing.T, d *desk, td *datadriven.TestData) engine.Input {
 	case "ruled":
 		in := engine.Ruled{Key: key(t, d, td), Err: value(td, "err")}
 		in.Say, in.Role, in.Why = engine.Say(word(td, 1)), value(td, "role"), value(td, "why")
+		if n := number(t, td, "tokens", 0); n != 0 {
+			in.Usage.In, in.Usage.Out = new(int64(n)), new(int64(0))
+		}
+		return in
+	case "voted":
+		in := engine.Voted{Key: key(t, d, td)}
+		in.Round, in.Prompt, in.Reason = number(t, td, "round", 1), cmp.Or(value(td, "prompt"), "prompt"), "good"
+		if in.Pass = word(td, 1) == "yes"; !in.Pass {
+			in.Reason = "bad"
+		}
 		if n := number(t, td, "tokens", 0); n != 0 {
 			in.Usage.In, in.Usage.Out = new(int64(n)), new(int64(0))
 		}
@@ -1008,6 +1019,8 @@ func line(r engine.Record) string {
 		return fmt.Sprintf("%d %s %s %dt %q", e.ID, e.Kind, e.Step, e.Tokens, e.Summary)
 	case engine.StepExpanded:
 		return fmt.Sprintf("%s %s", e.Step, e.Items)
+	case engine.JudgeVoted:
+		return fmt.Sprintf("%s %d %s %d %v %s", e.Step, e.Attempt, e.Phase, e.Round, e.Pass, e.Prompt)
 	case engine.ArbiterRuled:
 		return fmt.Sprintf("%s %d %s %s fault=%v: %s", e.Step, e.Attempt, e.Say, e.Role, e.Fault, e.Why)
 	case engine.TreeSurveyed:

@@ -65,6 +65,7 @@ func makers() map[string]*rapid.Generator[engine.Event] {
 		"ItemOpened":       anyOf[engine.ItemOpened](),
 		"ItemAnswered":     anyOf[engine.ItemAnswered](),
 		"ArbiterRuled":     anyOf[engine.ArbiterRuled](),
+		"JudgeVoted":       anyOf[engine.JudgeVoted](),
 		"FramePushed":      anyOf[engine.FramePushed](),
 	}
 }

@@ -103,8 +103,10 @@ func (s *State) effect(i int, k Key) Effect {
 		}
 	case Merge:
 		e.Work, e.Round, e.Conflicts = st.Kind, st.Round, st.Clashes
+	case Again:
+		e.Poll = st.Poll
 	case Verify:
-		if st.Live {
+		if e.Poll = st.Poll; st.Live {
 			e.Work = st.Kind
 		}
 	}

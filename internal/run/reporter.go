@@ -41,6 +41,12 @@ func (r *Reporter) Heard(ctx context.Context, round int, answer []byte, usage en
 	return r.host.send(ctx, envelope{stream: k.Task, in: in, objects: []store.Object{object}})
 }
 
+// Voted puts an answer of a judge into the journal, in the same way.
+func (r *Reporter) Voted(ctx context.Context, v engine.JudgeVoted) error {
+	k := r.effect.Key
+	return r.host.send(ctx, envelope{stream: k.Task, in: engine.Voted{Key: k, JudgeVoted: v}})
+}
+
 // spoke reports whether an effect has said something since the last turn.
 func (h *Host) spoke() bool {
 	h.mu.Lock()

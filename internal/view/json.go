@@ -103,6 +103,8 @@ func inUnits(fields map[string]any, e engine.Event) {
 		}
 	case engine.ArbiterRuled:
 		fields["usage"] = usageDocument(e.Usage)
+	case engine.JudgeVoted:
+		fields["usage"] = usageDocument(e.Usage)
 	case engine.WorkEnded:
 		fields["usage"] = usageDocument(e.Usage)
 		if e.Ending != nil {
