@@ -276,35 +276,47 @@ func (w *Worktree) fillIndex(ctx context.Context, gitDir, top, index string) (st
 	if _, err := w.git(ctx, gitDir, top, call{env: mine, stdin: names}, "update-index", "-z", "--index-info"); err != nil {
 		return "", err
 	}
-	add := []string{"add", "--all"}
+	add, as := []string{"add", "--all"}, call{env: mine}
 	if top == w.top {
 		add = append(add, w.withoutOutput()...)
+		as.ignores = index + ".ignores"
+		if err := w.ignores(as.ignores); err != nil {
+			return "", err
+		}
 	}
-	if _, err := w.git(ctx, gitDir, top, call{env: mine}, add...); err != nil {
+	if _, err := w.git(ctx, gitDir, top, as, add...); err != nil {
 		return "", err
 	}
 	return w.git(ctx, gitDir, top, call{env: mine}, "write-tree")
 }
 
 // projections are the files that show runs, and the names that they have while they are
-// written: those come and go while git looks. Each is a pattern: git refuses to pass over
-// an ignored file that is called by its name.
-var projections = []string{".piton/current-task.yam[l]", ".piton/plans/*.yaml", ".piton/.*.new", ".piton/plans/.*.new"}
+// written: those come and go while git looks.
+var projections = []string{".piton/current-task.yaml", ".piton/plans/*.yaml", ".piton/.*.new", ".piton/plans/.*.new"}
 
-// withoutOutput has git pass over what Piton itself writes and prints to in the checkout.
-func (w *Worktree) withoutOutput() []string {
-	args := []string{"--", ":(top)"}
+// ignores has git ignore the projections of the workspace: a file of patterns, which
+// stand behind all that the repository says itself.
+func (w *Worktree) ignores(file string) error {
+	var text strings.Builder
 	for _, name := range projections {
-		args = append(args, ":(top,exclude,glob)"+path.Join(literal.Replace(disk(w.sub())), name))
+		text.WriteString("/" + path.Join(literal.Replace(disk(w.sub())), name) + "\n")
 	}
-	for _, name := range w.home.outputs() {
-		args = append(args, ":(top,exclude,literal)"+disk(path.Join(w.sub(), name)))
-	}
-	return args
+	return os.WriteFile(file, []byte(text.String()), 0o600)
 }
 
 // literal makes a pattern that matches a path and nothing else.
 var literal = strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`)
+
+// withoutOutput has git pass over what Piton itself prints to in the checkout.
+func (w *Worktree) withoutOutput() (args []string) {
+	for _, name := range w.home.outputs() {
+		args = append(args, ":(top,exclude,literal)"+disk(path.Join(w.sub(), name)))
+	}
+	if args != nil {
+		args = append([]string{"--", ":(top)"}, args...)
+	}
+	return args
+}
 
 // commit makes a commit of a tree. Empty parents are left out.
 func (w *Worktree) commit(ctx context.Context, tree, title, body string, parents ...string) (string, error) {
@@ -350,6 +362,8 @@ func (w *Worktree) aside(ctx context.Context, args ...string) (string, error) {
 type call struct {
 	env   []string
 	stdin string
+
+	ignores string // file of patterns that git ignores too; "" for none
 }
 
 // git runs git without hooks and without anybody's own settings, and returns
@@ -371,7 +385,11 @@ func (w *Worktree) gitOnce(ctx context.Context, gitDir, top string, c call, args
 	argv := slices.Concat([]string{w.home.git}, safely, []string{
 		"-c", "advice.addEmbeddedRepo=false", "-c", "advice.graftFileDeprecated=false", "-c", "gc.auto=0",
 		"-c", "core.sparseCheckout=false", "-c", fmt.Sprintf("core.filesRefLockTimeout=%d", lockWait.Milliseconds()),
-	}, args)
+	})
+	if c.ignores != "" {
+		argv = append(argv, "-c", "core.excludesFile="+c.ignores)
+	}
+	argv = append(argv, args...)
 	out, err := w.home.runGit(ctx, proc.Spec{Argv: argv, Dir: top, Env: append(gitEnv(gitDir, top), c.env...), Stdin: []byte(c.stdin)}, args[0])
 	return strings.TrimSuffix(out, "\n"), err
 }

@@ -685,3 +685,9 @@ func TestProjectionsAreNotTakenAlong(t *testing.T) {
 	p := newPair(t, "a 1", ".piton/.gitignore /current-task.yaml\n.piton/current-task.yaml x\n.piton/..gitignore.new x\n.piton/plans/p.yaml x\n.piton/plans/.p.yaml.new x\n.piton/plans/own.md mine\nb 1")
 	p.aside.holds(".piton/.gitignore /current-task.yaml\n.piton/plans/own.md mine\na 1\nb 1")
 }
+
+// So it is where all of Piton's own directory is ignored: git complains of no path.
+func TestIgnoredProjections(t *testing.T) {
+	p := newPair(t, ".gitignore .piton/\na 1", ".piton/current-task.yaml x\n.piton/plans/.p.yaml.new x\nb 1")
+	p.aside.holds(".gitignore .piton/\na 1\nb 1")
+}
