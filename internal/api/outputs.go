@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/piton-dev/piton/internal/engine"
@@ -78,6 +79,10 @@ func (p *Product) tell(ctx context.Context, e engine.Event, t *Tale) error {
 	case engine.WorkEnded:
 		if len(e.Changed) > 0 {
 			t.Changed[e.Step] = e.Changed
+		}
+		if len(e.Wrote) > 0 { // each attempt goes on from the files of the one before
+			all := slices.Sorted(slices.Values(slices.Concat(t.Changed[e.Step], e.Wrote)))
+			t.Changed[e.Step] = slices.Compact(all)
 		}
 		if e.Kind == engine.MergeWork {
 			return nil // it puts out nothing

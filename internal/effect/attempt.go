@@ -253,10 +253,13 @@ func (w *World) work(ctx context.Context, e engine.Effect, r Reporter) Result {
 	if e.Step.Kind == engine.Tool {
 		do = w.call
 	}
+	before := w.stamps(ctx, e, r)
 	output, err := do(ctx, e, r, &ended.WorkEnded)
+	wrote := w.wrote(ctx, e, r, before)
 	if err == nil {
 		err = w.judge(context.WithoutCancel(ctx), e, r, &ended.WorkEnded)
 	}
+	ended.Wrote = left(wrote, &ended.WorkEnded)
 	if err != nil {
 		ended.How, ended.Reason, ended.Absent = engine.NoStart, err.Error(), lasts(err)
 	}

@@ -338,6 +338,7 @@ type WorkEnded struct {
 	Claims
 	Notes      []string `json:"notes,omitempty"` // what of its report or output could not be taken
 	Changed    []string `json:"changed,omitempty"`
+	Wrote      []string `json:"wrote,omitempty"` // of an agent without a scope that worked alone: files that changed meanwhile, dir/** for many
 	Tampered   []Change `json:"tampered,omitempty"`
 	OutOfScope []Change `json:"out_of_scope,omitempty"`
 	Undone              // as soon as the work had ended
