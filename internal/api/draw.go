@@ -123,7 +123,7 @@ func (p *Product) Errand(ctx context.Context, id string) (engine.ErrandRow, erro
 	return row, nil
 }
 
-// IsErrand reports whether a word is the beginning of the id of an errand.
+// IsErrand reports whether a word looks like the id of an errand that a person asked for.
 func IsErrand(word string) bool { return strings.HasPrefix(word, "e-") }
 
 // ErrandOf finds the errand that a word names: by its id, or a unique beginning of it.

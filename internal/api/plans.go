@@ -176,7 +176,7 @@ func (p *Product) ReadAs(ctx context.Context, word string) (*Document, error) {
 func fileless(r *engine.Revision) *Problem {
 	return &Problem{
 		Code: Conflict, Message: r.Drafted.Plan + " has no file yet: it was only printed when it was made",
-		Hint: fmt.Sprintf("piton export %s --to md -o FILE writes it to one, and the verb takes that file", r.Drafted.Plan),
+		Hint: fmt.Sprintf("piton export %s --to md -o FILE writes it to a file; name that file instead", r.Drafted.Plan),
 	}
 }
 

@@ -97,7 +97,7 @@ func (p *Product) opening(ctx context.Context, d *Document, r *engine.Revision, 
 	return engine.Open{Run: open, By: p.By}, append(c.objects(), base, store.NewObject(config.Text(p.Config))), nil
 }
 
-// policy is what of the configuration decides how a run goes on.
+// policy is the part of the configuration that decides how a run goes on.
 func (p *Product) policy() engine.Policy {
 	pol := p.Config.Policy
 	return engine.Policy{
@@ -160,8 +160,8 @@ type Reconfigured struct {
 // maxReconfigured is how many differences of a configuration are told and recorded.
 const maxReconfigured = 100
 
-// Reconfigured is the configuration in force where a run was approved with another one;
-// else nil.
+// Reconfigured is the configuration in force, with what is different in it, if the run was
+// approved with another one; else nil.
 func (p *Product) Reconfigured(ctx context.Context, r engine.RunOpened) (*Reconfigured, error) {
 	if p.Pinned(r) == nil {
 		return nil, nil
@@ -177,8 +177,8 @@ func (p *Product) Reconfigured(ctx context.Context, r engine.RunOpened) (*Reconf
 	return is, nil
 }
 
-// Configure lets the newest run of a task go on under the configuration in force.
-// Protect takes the file of that over into what its steps guard.
+// Configure lets the newest run of a task go on under the configuration in force. Protect
+// returns the files that its steps guard, with the configuration's file as it is now.
 func (p *Product) Configure(ctx context.Context, desk Desk, stream string, protect func(ctx context.Context, base string) (store.Object, error)) error {
 	state, err := run.Load(ctx, p.Store, stream)
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/piton-dev/piton/internal/api"
 	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/view"
 )
@@ -23,17 +24,21 @@ func (s *session) errands(ctx context.Context, none error) error {
 	return nil
 }
 
-// underway names errands, and where more of them is.
+// underway names errands, and where more is said of each.
 func (t theme) underway(rows []engine.ErrandRow) []string {
 	var lines []string
 	for _, r := range rows {
-		text := fmt.Sprintf("%s is under way, asked by %s", errandWords(r.Asked), t.line(r.Asked.By))
-		lines = append(lines, t.under(0, plainTone, fmt.Sprintf("%s: %s; piton log %s shows it", r.Asked.Errand, text, r.Asked.Errand))...)
+		lines = append(lines, t.under(0, plainTone, fmt.Sprintf("%s is under way: %s; piton log %s shows more", r.Asked.Errand, t.request(r.Asked), r.Asked.Errand))...)
 	}
 	return lines
 }
 
-// errandWords says what an errand is about.
+// request says who asked for an errand, and for what.
+func (t theme) request(a engine.ErrandAsked) string {
+	return fmt.Sprintf("%s asked for %s", t.line(a.By), t.line(errandWords(a)))
+}
+
+// errandWords says what an errand is to bring.
 func errandWords(a engine.ErrandAsked) string {
 	of := ""
 	if a.Path != "" {
@@ -43,7 +48,7 @@ func errandWords(a engine.ErrandAsked) string {
 	case a.Kind == engine.ReviewWork:
 		return "a review" + of
 	case a.Kind == engine.ExtractWork:
-		return "what run " + a.Run + " teaches"
+		return "what run " + a.Run + " taught"
 	case len(a.Contracts) > 0:
 		return "contracts" + of
 	case a.Source != "":
@@ -52,14 +57,16 @@ func errandWords(a engine.ErrandAsked) string {
 	return "a plan"
 }
 
-// errandLog prints what was asked for an errand, and answered: of each time that
-// it was begun, the oldest first.
-func (s *session) errandLog(ctx context.Context, args []string) error {
-	if len(args) > 1 {
-		return misuse(fmt.Sprintf("%s is an errand, which has no steps", args[0]), "piton log "+args[0])
-	}
+// errandLog prints the questions and the answers of an errand: of each time that it
+// was begun, the oldest first. A word that names none fails as no run and no step did.
+func (s *session) errandLog(ctx context.Context, args []string, none error) error {
 	row, err := s.ErrandOf(ctx, args[0])
-	if err != nil {
+	switch {
+	case err != nil && !api.IsErrand(args[0]):
+		return none
+	case len(args) > 1:
+		return misuse(fmt.Sprintf("%s is an errand, which has no steps", args[0]), "piton log "+args[0])
+	case err != nil:
 		return err
 	}
 	logs, err := filepath.Glob(filepath.Join(s.Place.State, "attempts", "*", row.Asked.Errand+".*.log"))
@@ -93,11 +100,11 @@ func (s *session) errandLog(ctx context.Context, args []string) error {
 func (t theme) errand(r engine.ErrandRow) []string {
 	switch {
 	case r.Withdrawn != "":
-		return t.under(0, warnTone, fmt.Sprintf("%s: %s was withdrawn by %s", r.Asked.Errand, errandWords(r.Asked), t.line(r.Withdrawn)))
+		return t.under(0, warnTone, fmt.Sprintf("%s was withdrawn by %s: %s", r.Asked.Errand, t.line(r.Withdrawn), t.request(r.Asked)))
 	case r.Ended == nil:
 		return t.underway([]engine.ErrandRow{r})
 	case r.Ended.How == engine.Exited && r.Ended.Reason == "":
-		return t.under(0, boldTone, fmt.Sprintf("%s: %s, asked by %s: ended", r.Asked.Errand, errandWords(r.Asked), t.line(r.Asked.By)))
+		return t.under(0, boldTone, fmt.Sprintf("%s has ended: %s", r.Asked.Errand, t.request(r.Asked)))
 	}
-	return t.under(0, warnTone, fmt.Sprintf("%s: %s: %s", r.Asked.Errand, errandWords(r.Asked), t.line(strings.TrimSpace(string(r.Ended.How)+" "+r.Ended.Reason))))
+	return t.under(0, warnTone, fmt.Sprintf("%s has ended: %s; %s", r.Asked.Errand, t.request(r.Asked), t.line(strings.TrimSpace(string(r.Ended.How)+" "+r.Ended.Reason))))
 }

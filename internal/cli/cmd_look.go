@@ -287,8 +287,9 @@ func (a *app) logCmd() *cobra.Command {
 		Long: `Shows the history of a run, or of one step with the results of its checks and the start of its
 output; --json has all of it. --transcript prints what the agent or script of the step printed.
 
-For an ERRAND, such as a plan that is made or read, it shows the questions to the model and its
-answers. piton status names those under way, and piton show INTENT those of a task.`,
+An ERRAND is a question to a model that belongs to no step, such as a plan to be made or read. Its log
+has the questions and the answers. piton status names the errands that are under way, and piton show
+INTENT those of a task.`,
 		Args: atMost("a run and a step", 2),
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.log(c.Context(), args, transcript)
@@ -300,10 +301,10 @@ answers. piton status names those under way, and piton show INTENT those of a ta
 
 func (a *app) log(ctx context.Context, args []string, transcript bool) error {
 	return a.looking(ctx, func(s *session) error {
-		if api.IsErrand(first(args)) {
-			return s.errandLog(ctx, args)
-		}
 		head, step, err := s.RunAndStep(ctx, args)
+		if isNotFound(err) && len(args) > 0 {
+			return s.errandLog(ctx, args, err)
+		}
 		if err != nil {
 			return err
 		}

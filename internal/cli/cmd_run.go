@@ -33,7 +33,8 @@ func (a *app) runCmd() *cobra.Command {
 		Use:   "run PLAN",
 		Short: "Verify a plan, ask for your approval, and run it",
 		Long: `Verifies the plan, asks for your approval unless this text is approved already, and runs it. An
-unfinished run of the same text continues.
+unfinished run of the same text continues. If the configuration has changed since that run was
+approved, Piton shows what is different and asks first.
 
 Ctrl-C stops the run cleanly; press it again to kill at once. piton resume continues it. At a
 terminal, q detaches and the run goes on, also if the terminal is closed. Without a terminal,
@@ -42,7 +43,7 @@ a hangup stops the run cleanly.`,
 		Args:    exactly("a plan", 1),
 		RunE:    func(c *cobra.Command, args []string) error { return a.run(c.Context(), args[0], f) },
 	}
-	c.Flags().BoolVarP(&f.yes, "yes", "y", false, "approve the plan in your name; steps with an approval still ask")
+	c.Flags().BoolVarP(&f.yes, "yes", "y", false, "approve the plan, and a changed configuration, in your name; steps with an approval still ask")
 	c.Flags().BoolVar(&f.weaker, "weaker", false, "with --yes: confirm that the plan proves or guards less than before")
 	c.Flags().BoolVar(&f.dryRun, "dry-run", false, "verify and show the plan, start nothing")
 	c.Flags().BoolVar(&f.unsealed, "allow-unsealed", false, "accept less isolation than plan or policy ask for; recorded in your name")
@@ -68,7 +69,7 @@ func (a *app) resumeCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:     "resume [RUN]",
 		Short:   "Continue a run from the last proof, also after a crash",
-		Long:    "Continues a run that was interrupted, paused or failed: RUN, or the newest. If that is\ndone, the newest run that has not ended continues. Steps that have their proof do not run again.",
+		Long:    "Continues a run that was interrupted, paused or failed: RUN, or the newest. If that is\ndone, the newest run that has not ended continues. Steps that have their proof do not run again.\n\nIf the configuration has changed since the run was approved, Piton shows what is different and asks\nfirst.",
 		Example: "  piton resume\n  piton resume 7f3a21",
 		Args:    atMost("a run", 1),
 		RunE:    func(c *cobra.Command, args []string) error { return a.resume(c.Context(), first(args), f) },

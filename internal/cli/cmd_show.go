@@ -29,9 +29,9 @@ runs, and each status with time and reason; with --json those of the steps too.
 
 With --json a plan has every label of the format, in snake_case.
 
-With --retro it looks back at a run: which frames were visible when its plan was made, what the plan
-foresaw, and what happened. It says which steps were proven, where time and money went, and which
-findings of verify came true: the step failed in the way that the finding tells of.`,
+With --retro it looks back at a run. It says which frames were visible when its plan was made, what
+the plan foresaw and what happened, which steps were proven, and where time and money went. A finding
+of verify came true if its step failed, or stayed unproven, in the way that the finding warns of.`,
 		Example: "  piton show plans/fix.md\n  piton show 7f3a21\n  piton show plans/fix.md --json | jq -r '.data.steps[].id'",
 		Args:    atMost("a plan, a run or a task", 1),
 		RunE: func(c *cobra.Command, args []string) error {

@@ -23,13 +23,13 @@ const mostOwners = 5
 // errDrawn ends waiting for an errand.
 var errDrawn = errors.New("the errand is over")
 
-// question is what a model is to do that is no step of a run.
+// question is one that is put to a model for no step of a run.
 type question struct {
-	what  string // it is asked for
-	role  string // that it is asked in
+	what  string // is asked for, with its preposition
+	role  string // of the model, such as "the planner"
 	model config.Model
 	yes   bool   // to the configuration, which names who is asked
-	how   string // to give that yes
+	how   string // that yes is given: a command
 	ask   func(api.Consent) (api.Planned, error)
 }
 

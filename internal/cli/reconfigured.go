@@ -9,8 +9,8 @@ import (
 // configYes is what --yes means where it can only be about the configuration.
 const configYes = "if the configuration has changed since the run was approved: let the run go on with it"
 
-// reconfiguring asks, and once more with a person's yes where the configuration is not
-// the one that the run was approved with. What is different is shown first.
+// reconfiguring asks. Where the configuration is not the one that the run was approved
+// with, it shows what is different, and asks once more with a person's yes.
 func (s *session) reconfiguring(yes bool, ask func(config string) (*api.Reconfigured, error)) error {
 	is, err := ask("")
 	if err != nil || is == nil {
@@ -24,14 +24,14 @@ func (s *session) reconfiguring(yes bool, ask func(config string) (*api.Reconfig
 	}
 	if !yes && !a.asks() {
 		text := fmt.Sprintf("run %s was approved with another configuration", is.Run)
-		return waiting{&api.Problem{Code: api.Denied, Message: text, Hint: "add --yes to let the run go on with this one, or put the other one back"}}
+		return waiting{&api.Problem{Code: api.Denied, Message: text, Hint: "add --yes to let the run go on with the new configuration, or put the former one back"}}
 	}
 	if !yes && !a.confirm(fmt.Sprintf("Let run %s go on with it?", is.Run)) {
 		a.notice("not approved; run %s is as it was", is.Run)
 		return ended(exitWaiting)
 	}
 	if is, err = ask(is.Config); err == nil && is != nil {
-		err = &api.Problem{Code: api.Conflict, Message: "the configuration has changed while it was shown", Hint: "say it again"}
+		err = &api.Problem{Code: api.Conflict, Message: "the configuration has changed since it was shown", Hint: "give the same command again"}
 	}
 	return err
 }

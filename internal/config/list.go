@@ -49,12 +49,12 @@ func (c Config) Origin(path string) Origin {
 // what an approval covers.
 func Hash(c Config) string { return hash(Text(c)) }
 
-// Text is what [Hash] is the hash of: a line for each value that is not empty. What an
-// environment is given may be secret, and stands there by its digest only.
+// Text is what [Hash] is the hash of: a line for each value that is not empty. A variable
+// of an environment may be secret, so its line has only a digest of the value.
 func Text(c Config) []byte { return text(reflect.ValueOf(c)) }
 
-// Differences words what of a configuration is another one than that which [Text] gave,
-// a line each.
+// Differences says in which values a configuration differs from the one that [Text] wrote,
+// a line for each.
 func Differences(was []byte, c Config) []string {
 	old, now := values(was), values(Text(c))
 	var lines []string

@@ -105,8 +105,8 @@ func (f Feedback) Exited() bool {
 	return f.Exit > 0 || f.Verdict == NoVerdict || f.Verdict == Fail && f.Check != workItself
 }
 
-// Feedback is what an agent is told of a check that did not pass, or of the work. It has
-// no verdict on work that left it to the checks.
+// Feedback is what an agent is told of a check that did not pass, or of the work. Work
+// that the checks decide about has no verdict.
 type Feedback struct {
 	Check   string  `json:"check"`
 	Verdict Verdict `json:"verdict"`

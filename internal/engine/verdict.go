@@ -243,8 +243,8 @@ func feedback(st *step) []Feedback {
 	return fs
 }
 
-// Speaks reports whether what the work printed says more of why an attempt did not
-// pass than its checks do: it exited as what fails does, or they printed nothing.
+// Speaks reports whether what the work printed says why an attempt did not pass, where
+// its checks may not: the work did not exit with 0, or the checks printed nothing.
 func (e *WorkEnded) Speaks(checks []CheckEnded) bool {
 	printed := func(c CheckEnded) bool { return strings.TrimSpace(c.Stdout+c.Stderr) != "" }
 	return strings.TrimSpace(e.Stdout+e.Stderr) != "" && (e.How != Exited || e.Exit != 0 || !slices.ContainsFunc(checks, printed))

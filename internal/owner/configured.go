@@ -38,7 +38,7 @@ func (u *uses) configured(ctx context.Context, p *api.Product, stream, yes strin
 	case yes != p.Settings():
 		return nil, conflict("look at it again: piton config show --origin", "the configuration has changed since it was shown")
 	case carried && !idle:
-		return nil, conflict("piton pause "+now.Run+", and say it again when its steps have ended", "run %s is at work under the former configuration", now.Run)
+		return nil, conflict("piton pause "+now.Run+", and give the same command again when its steps have ended", "run %s is at work under the former configuration", now.Run)
 	case carried:
 		if err := u.release(ctx, stream); err != nil {
 			return nil, err

@@ -120,7 +120,7 @@ func choose(b *strings.Builder, in Arbitration) {
 	for _, c := range in.Choices {
 		what := meanings[c]
 		if c == engine.SayReplan && in.done() {
-			what = "the planner revises the plan, and this step stays done; for steps that are left which do not fit what is known by now"
+			what = "the planner revises the plan, and this step stays done; for steps that are left and do not fit what is known now"
 		}
 		fmt.Fprintf(b, "- `%s`: %s\n", c, what)
 	}
