@@ -277,11 +277,11 @@ func (p *Product) Errands(ctx context.Context) (bool, error) {
 	return err == nil && w.Live(), err
 }
 
-// maxRefused is how many texts are told of to which somebody said no: the newest.
+// maxRefused is how many refused texts a planner is told of: the newest.
 const maxRefused = 5
 
-// Refused are the newest texts to which somebody said no, of the intents that are named,
-// in their order.
+// Refused lists the newest texts to which somebody said no, of the intents for which of is
+// true, in their order.
 func (p *Product) Refused(ctx context.Context, of func(engine.IntentOpened) bool) (all []*engine.Revision, err error) {
 	w, err := p.workspace(ctx)
 	if err != nil {

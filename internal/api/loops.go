@@ -16,8 +16,8 @@ type (
 	Iteration = project.Iteration
 )
 
-// Loops are those among steps of a run, by step, with what their agents said. It reads what
-// is marked with them.
+// Loops returns the loops among some steps of a run, by step, with what their agents said.
+// It reads only the records that are marked with these steps.
 func (p *Product) Loops(ctx context.Context, head engine.HeadRow, steps []engine.StepRow) (map[string]*Loop, error) {
 	steps = slices.DeleteFunc(slices.Clone(steps), func(s engine.StepRow) bool { return s.Loop == nil })
 	if len(steps) == 0 {

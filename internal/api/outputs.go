@@ -12,8 +12,8 @@ import (
 	"github.com/piton-dev/piton/internal/store"
 )
 
-// Deeds are what a run's steps put out, the newest of each, as texts, what
-// they changed: a worktree when it was merged, and what people had them called with.
+// Deeds are what a run's steps did: the newest output of each, as text, the files that it
+// changed, those of a worktree when it is merged, and the arguments that people gave a call.
 func (p *Product) Deeds(ctx context.Context, head engine.HeadRow) (project.Deeds, error) {
 	t := Tale{Run: head.Run}
 	err := p.Tell(ctx, head, &t)

@@ -75,9 +75,9 @@ func (p *Product) Walk(ctx context.Context, word string, forth bool) (Restore, e
 	return q, nil
 }
 
-// lay reports whether the text of a revision was in the plan's file. What a planner made
-// for a run is written there once somebody has said yes to it, and what it made anew of a
-// document if it verifies.
+// lay reports whether the text of a revision was in the plan's file. The text that a planner
+// made for a run is written there once somebody has said yes to it; a new text that it made
+// of a document is, if it verifies.
 func lay(r *engine.Revision) bool {
 	switch d := r.Drafted; {
 	case d.Run != "":

@@ -9,10 +9,10 @@ import (
 	"github.com/piton-dev/piton/internal/tree"
 )
 
-// stamps looks at the tree before an agent works that has no scope, to tell afterwards what
-// it wrote to. It is nil where that cannot be told: what a start wrote that was cut off
-// nobody saw, and steps of a sub-plan mark a document that this one does not know. Scripts
-// and calls are not looked at: a look would take longer than many of them do.
+// stamps looks at the tree before an agent without a scope works, to tell afterwards what
+// it wrote to. It is nil where nobody could tell that: after a start that was cut off, in
+// a sub-plan, whose steps mark a document that this one does not know, and beside other
+// steps. Scripts and calls are left out: a look would take longer than many of them do.
 func (w *World) stamps(ctx context.Context, e engine.Effect, r Reporter) tree.Stamps {
 	if e.Step.Kind != engine.Agent || e.Tree != "" || e.Key.N > 1 || w.worktree != nil || strings.Contains(e.Key.Task, "/") || len(r.Beside()) > 0 {
 		return nil
@@ -24,9 +24,9 @@ func (w *World) stamps(ctx context.Context, e engine.Effect, r Reporter) tree.St
 	return now
 }
 
-// wrote lists the files that were written to, made or removed since the stamps were taken,
-// and whole directories in the place of too many. Where another step was at work meanwhile
-// nobody can tell whose doing that is: then it is left out of both.
+// wrote lists the files that were written to, made or removed since the stamps were taken.
+// If another step was at work meanwhile, nobody can tell whose doing that is, and neither
+// has it.
 func (w *World) wrote(ctx context.Context, e engine.Effect, r Reporter, before tree.Stamps) []string {
 	if before == nil || len(r.Beside()) > 0 {
 		return nil
@@ -40,7 +40,7 @@ func (w *World) wrote(ctx context.Context, e engine.Effect, r Reporter, before t
 	})
 }
 
-// left names of what was written to what is not put back.
+// left lists the files that were written to and not put back.
 func left(wrote []string, end *engine.WorkEnded) []string {
 	if end.How == engine.Stopped || end.How == engine.NoStart {
 		return nil

@@ -279,7 +279,7 @@ func count(v *int64) int64 {
 	return max(0, *v)
 }
 
-// silent reports whether work that a model did said nothing of a kind that is
+// silent reports whether a model's work did not tell its use of a kind that is
 // limited, and nothing was set aside for it.
 func silent(e WorkEnded, r, limits Amount) bool {
 	switch {
@@ -291,8 +291,8 @@ func silent(e WorkEnded, r, limits Amount) bool {
 	return false
 }
 
-// untold reports whether a usage says nothing of a kind that is limited, and of which
-// nothing was set aside.
+// untold reports whether a usage leaves out a kind that is limited and of which nothing
+// was set aside.
 func (u Usage) untold(r, limits Amount) bool {
 	return limits.Tokens > 0 && r.Tokens == 0 && u.In == nil && u.Out == nil || limits.CostMicros > 0 && r.CostMicros == 0 && u.CostMicros == nil
 }
@@ -327,8 +327,8 @@ func (s *State) account(e WorkEnded, role string, r Amount) {
 	}
 }
 
-// charge counts what the model used that judges a step, where one was asked. Nothing is
-// set aside for it.
+// charge counts what the judge of a step used, if it was asked. Nothing is set aside for
+// it.
 func (s *State) charge(i int, u Usage, asked bool) {
 	if asked && u.untold(Amount{}, larger(s.run.Limits, s.limits(i))) {
 		s.run.Unmetered++

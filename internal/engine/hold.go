@@ -47,7 +47,7 @@ type Bar struct {
 	Fatal   int    `json:"fatal,omitempty"`   // failed steps after which nothing begins
 }
 
-// bond says of a step what its row does not say otherwise.
+// bond says what keeps a step beyond what the rest of its row says.
 func (s *State) bond(i int) Bond {
 	st, shown := &s.steps[i], s.shown(i)
 	over, rests := atEnd(shown), st.settled() || st.Live
@@ -100,8 +100,8 @@ type Around struct {
 	Beside []*Step // those that the head has as under way, in their order
 }
 
-// Lacks lists which of what a step needs has to count first: the one that blocks
-// it, of one that is blocked. needs are their rows, in their order.
+// Lacks lists the steps that have to count before this one can begin; of a step that is
+// blocked, only the one that blocks it. needs are the rows of what it needs, in their order.
 func (r StepRow) Lacks(needs []StepRow) (left []StepRow) {
 	if r.Rests() {
 		return nil
