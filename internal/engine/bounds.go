@@ -55,11 +55,12 @@ func (r *run) bounds() Bounds {
 }
 
 // exceeded names the bound that is met, "" for none. A run of which all is done but
-// the merge of its worktree has nothing left to try in vain.
+// the merge of its worktree has nothing left to try in vain, and a round of proofs that
+// is under way comes to its end.
 func (s *State) exceeded() string {
 	b, f := s.run.bounds(), &s.run.Futile
 	switch {
-	case s.run.Unsat == 0 || s.undone() == 0:
+	case s.run.Unsat == 0 || s.undone() == 0 || s.run.Proof.Stage != noRound:
 		return ""
 	case f.Complete != "":
 		return OfComplete
