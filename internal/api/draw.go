@@ -323,6 +323,7 @@ func (p *Product) Drawn(ctx context.Context, asked engine.ErrandAsked, source []
 	}
 	in.Intent, in.PlanDrafted.Intent = nil, asked.Intent
 	in.Reason, in.Changes, in.By = reason, changes, asked.By
+	in.Informed(asked.Memories)
 	if asked.Source != "" {
 		in.Reason = strings.TrimSpace(asked.Why + "\n\n" + reason)
 		if diff := p.since(ctx, newest, d); newest != nil && diff != nil {

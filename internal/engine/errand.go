@@ -20,6 +20,7 @@ type ErrandAsked struct {
 	// revision comes of it.
 	Contracts []string `json:"contracts,omitempty"`
 	Intent    string   `json:"intent,omitempty"` // that it is for
+	Memories  []string `json:"memories,omitempty"` // names of those that the question has
 	// Path is that of the document which is to have the plan; of a directory, with a
 	// slash at its end, where the plan's title names it; "" for none.
 	Path   string `json:"path,omitempty"`

@@ -56,7 +56,8 @@ type PlanDrafted struct {
 	Intent   string `json:"intent"`
 	Path     string `json:"path"`
 	Title    string `json:"title"`
-	// Memories name the notes that informed it, as the document says.
+	// Memories name the notes that informed it: those that the document says, and those
+	// that the planner was given.
 	Memories []string `json:"informed_by_memories,omitempty"`
 	Source   string   `json:"source"` // object: the document's bytes
 	Hash     string   `json:"hash"`   // what an approval covers: the bytes less the projected ones

@@ -1,6 +1,9 @@
 package engine
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // An Input is a command or an outside result that asks to become facts.
 type Input interface {
@@ -81,6 +84,13 @@ type Draft struct {
 	Intent *IntentOpened
 	PlanDrafted
 	Verified PlanVerified
+}
+
+// Informed adds the memories that the planner was given to those that the document names.
+func (d *Draft) Informed(names []string) {
+	all := slices.Concat(d.Memories, names)
+	slices.Sort(all)
+	d.Memories = slices.Compact(all)
 }
 
 // Judgement is a person's, or a policy's, word on a plan revision.

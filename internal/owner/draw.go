@@ -40,11 +40,13 @@ func (u *uses) Plan(ctx context.Context, q api.Planning) (api.Planned, error) {
 	case q.Link != "" && !api.IsLink(q.Link):
 		return api.Planned{}, &api.Problem{Code: api.Invalid, Message: "the link of the request is no address of a page", Hint: "leave it out"}
 	}
-	question, err := question(ctx, p, q)
+	question, given, err := question(ctx, p, q)
 	if err != nil {
 		return api.Planned{}, err
 	}
-	return u.ask(ctx, p, p.Config.Planner, p.Asking(q, question), q.Consent)
+	asking := p.Asking(q, question)
+	asking.Memories = given
+	return u.ask(ctx, p, p.Config.Planner, asking, q.Consent)
 }
 
 // ask has a question put to a model as an errand, unless nobody has approved the
@@ -130,17 +132,17 @@ func (o *Owner) unerrand() {
 }
 
 // question is the whole text that a planner is asked. Servers of tools are not started
-// for it: of those only the names are known that a plan can use anyway.
-func question(ctx context.Context, p *api.Product, q api.Planning) (string, error) {
+// for it: of those only the names are known that a plan can use anyway. Given are the names
+// of the memories in it.
+func question(ctx context.Context, p *api.Product, q api.Planning) (text string, given []string, err error) {
 	in := prompt.Planning{Request: q.Request, Comments: q.Comments, Owner: p.By, Constraints: q.Constraints}
 	in.Workspace, in.Agents = surroundings(ctx, p)
-	in.Memories = memories(p.Place.Dir, notes.About{Text: strings.Join(append([]string{q.Request}, q.Constraints...), "\n")})
-	var err error
+	in.Memories, given = memories(p.Place.Dir, notes.About{Text: strings.Join(append([]string{q.Request}, q.Constraints...), "\n")})
 	if in.Refused, err = refused(ctx, p, func(i engine.IntentOpened) bool { return i.Prompt == q.Request }); err != nil {
-		return "", err
+		return "", nil, err
 	}
 	in.Tools, err = Functions(p.Place.Dir, p.Env)
-	return prompt.Plan(in), err
+	return prompt.Plan(in), given, err
 }
 
 // refused is what a planner is told of the texts of some intents that a person refused.
@@ -152,17 +154,18 @@ func refused(ctx context.Context, p *api.Product, of func(engine.IntentOpened) b
 	return all, err
 }
 
-// memories are those that are of use for what a planner is asked. A planner can do without.
-func memories(dir string, about notes.About) (all []prompt.Content) {
+// memories are those that are of use for what a planner is asked, and their names. A
+// planner can do without.
+func memories(dir string, about notes.About) (all []prompt.Content, names []string) {
 	known, err := notes.Memories(dir)
 	if err != nil {
-		return nil
+		return nil, nil
 	}
 	fit, _ := notes.Matching(known, about)
 	for _, m := range fit {
-		all = append(all, prompt.Content(m.Content()))
+		all, names = append(all, prompt.Content(m.Content())), append(names, m.Name)
 	}
-	return all
+	return all, names
 }
 
 // surroundings are what a model is told of the workspace and of who works there.

@@ -31,12 +31,13 @@ const plannerLog = "+planner"
 // redrawing is a revision of a run's plan on its way from the planner.
 type redrawing struct {
 	*Owner
-	product *api.Product
-	effect  engine.Effect
-	head    engine.HeadRow
-	form    form.Form // of the plan document
-	plan    string    // its text, in Markdown
-	drawn   *api.Redrawn
+	product  *api.Product
+	effect   engine.Effect
+	head     engine.HeadRow
+	form     form.Form // of the plan document
+	plan     string    // its text, in Markdown
+	recalled []string  // names of the memories that the planner was given
+	drawn    *api.Redrawn
 }
 
 // redraw makes a revision for a run whose steps failed, or for which a person wants
@@ -174,7 +175,7 @@ func (d *redrawing) pinned(ctx context.Context) error {
 // question is what the planner is asked.
 func (d *redrawing) question(ctx context.Context) (string, error) {
 	in := prompt.Revision{Plan: d.plan, Why: d.effect.Note, Asked: d.effect.Asked, Advised: d.effect.Advised, Only: d.effect.Only, Failures: d.effect.Failures}
-	in.Memories = memories(d.cfg.Place.Dir, notes.About{Title: d.effect.Title, Text: d.plan + "\n" + d.effect.Note})
+	in.Memories, d.recalled = memories(d.cfg.Place.Dir, notes.About{Title: d.effect.Title, Text: d.plan + "\n" + d.effect.Note})
 	now, err := d.product.Revision(ctx, d.head.Plan)
 	if err != nil {
 		return "", err
@@ -237,6 +238,7 @@ func (d *redrawing) judge(ctx context.Context, source []byte) ([]verify.Finding,
 	if err := equipped(ctx, d.product, nil, r.Revise.Run.Compiled); err != nil {
 		return finding(err.Error()), true, nil
 	}
+	r.Draft.Informed(d.recalled)
 	d.drawn = &r
 	return pr.Doc.Findings, false, nil
 }

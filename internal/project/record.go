@@ -18,6 +18,9 @@ func Record(d form.Document, to form.Form, head engine.HeadRow, r *engine.Revisi
 		ID: p.Plan, Previous: p.Previous, Version: p.Version, Status: runWord(head.Status),
 		CreatedAt: moment(r.At), UpdatedAt: moment(done.Updated), CreatedBy: p.By,
 	}
+	if len(p.Memories) > 0 {
+		d.Plan.Memories = written(p.Memories)
+	}
 	byID := make(map[string]engine.StepRow, len(rows))
 	for _, row := range rows {
 		byID[row.ID] = row
@@ -96,10 +99,10 @@ type Deeds struct {
 	Args    map[string]json.RawMessage // of the newest call, where a person gave them in the place of the plan's
 }
 
-func written(files []string) plan.Field[[]plan.Text] {
-	list := make([]plan.Text, len(files))
-	for n, file := range files {
-		list[n] = plan.Text{Value: file}
+func written(names []string) plan.Field[[]plan.Text] {
+	list := make([]plan.Text, len(names))
+	for n, name := range names {
+		list[n] = plan.Text{Value: name}
 	}
 	return plan.Is(list)
 }
