@@ -97,10 +97,13 @@ func (w *World) vote(ctx context.Context, e engine.Effect, r Reporter, checks []
 		}
 		if err != nil {
 			a.Usage = a.Usage.Plus(said.Usage) // no vote has it
+			f, failed := errors.AsType[*model.Failure](err)
+			a.Voteless = !failed || f.How == engine.Exited || f.How == engine.TimedOut
 			return err
 		}
 		heard := engine.JudgeVoted{Round: len(a.Votes) + 1, Vote: v, Prompt: a.Command, Usage: said.Usage}
 		if err := r.Voted(ctx, heard); err != nil {
+			a.Usage = a.Usage.Plus(said.Usage)
 			return err
 		}
 		a.Votes = append(a.Votes, v)

@@ -197,7 +197,7 @@ func (s *State) applyCheck(e CheckEnded, at time.Time) error {
 		return fmt.Errorf("the judge of step %q answers by votes %v, and said %v", e.Step, e.Votes, st.Poll.Votes)
 	}
 	st.Checks = append(st.Checks, e)
-	s.charge(i, e.Usage, false)
+	s.charge(i, e.Usage, e.Voteless)
 	if e.Check == Judge && e.Verdict != Infra {
 		st.Poll = Poll{}
 	}

@@ -813,7 +813,7 @@ func (a *auditor) checked(e engine.CheckEnded) error {
 	if e.Phase == engine.Ratchet {
 		a.inRound(e)
 	}
-	a.advised(&f.purse, e.Usage, false)
+	a.advised(&f.purse, e.Usage, e.Voteless)
 	if e.Check == engine.Judge && len(e.Votes) > 0 && !slices.Equal(e.Votes, f.votes) {
 		return fmt.Errorf("it comes of the votes %v, and %v were heard", e.Votes, f.votes)
 	}

@@ -92,6 +92,9 @@ func (d *desk) poll(in engine.Input) engine.Input {
 		vote := engine.Voted{Key: c.Key, JudgeVoted: engine.JudgeVoted{Round: n + 1, Vote: v, Prompt: "prompt", Usage: last.Usage}}
 		es, err := d.state.Admit(vote, d.now)
 		if err != nil {
+			if d.state.Wants(c.Key) {
+				d.fail("a vote is refused: %w", err)
+			}
 			break
 		}
 		last.Usage = engine.Usage{} // it counts once
@@ -458,9 +461,13 @@ func (d *desk) kept() error {
 	if p == nil {
 		return nil
 	}
+	short := false
+	for i := range p.Len() {
+		short = short || d.state.Hold(i, d.now).Budget
+	}
 	for i := range p.Len() {
 		want, got := d.state.Hold(i, d.now), d.rows.around(p, i).Hold()
-		if got.Budget && !want.Budget {
+		if short && got.Budget && !want.Budget {
 			want.Budget, want.Item = true, d.rows.Head.Bar.Asking
 		}
 		if diff := gocmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {

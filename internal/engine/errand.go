@@ -19,7 +19,7 @@ type ErrandAsked struct {
 	// Contracts are the steps of that which get one. Nothing else of it may change, and no
 	// revision comes of it.
 	Contracts []string `json:"contracts,omitempty"`
-	Intent    string   `json:"intent,omitempty"` // that it is for
+	Intent    string   `json:"intent,omitempty"`   // that it is for
 	Memories  []string `json:"memories,omitempty"` // names of those that the question has
 	// Path is that of the document which is to have the plan; of a directory, with a
 	// slash at its end, where the plan's title names it; "" for none.

@@ -436,10 +436,11 @@ type CheckEnded struct {
 	Executables map[string]string `json:"executables,omitempty"`
 	Altered     []Alteration      `json:"altered,omitempty"` // in a proof at the end: what the checks changed of what was watched
 	Isolation   string            `json:"isolation,omitempty"`
-	Network     string            `json:"network,omitempty"` // as in [WorkEnded]
-	Shared      bool              `json:"shared,omitempty"`  // ran with other steps at the same time in one tree
-	Usage       Usage             `json:"usage,omitzero"`    // of a model that was asked
-	Votes       []Vote            `json:"votes,omitempty"`   // of the judge, in their order
+	Network     string            `json:"network,omitempty"`  // as in [WorkEnded]
+	Shared      bool              `json:"shared,omitempty"`   // ran with other steps at the same time in one tree
+	Usage       Usage             `json:"usage,omitzero"`     // of a model that was asked
+	Votes       []Vote            `json:"votes,omitempty"`    // of the judge, in their order
+	Voteless    bool              `json:"voteless,omitempty"` // the judge was asked besides, and gave no vote
 }
 
 // StepSettled is the only event that gives a step a status.

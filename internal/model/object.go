@@ -10,16 +10,17 @@ import (
 // errNoObject is for the model as well: it may be asked once more.
 var errNoObject = errors.New("it is not one JSON object of the wanted form, alone or between fences")
 
-// fenced is a block between fences, each alone on its line.
-var fenced = regexp.MustCompile("(?ms)^```[a-z]*[ \\t]*\n(.*?)^```[ \\t]*$")
+// fenced is an answer that ends in a block between fences, each alone on its line.
+var fenced = regexp.MustCompile("(?is)^(.*\n)?```[ \\t]*(?:json)?[ \\t]*\n(.*?)\n[ \\t]*```$")
 
 // Object reads an answer that is one JSON object into v: the object is the whole answer,
-// or its only block between fences. An object inside a sentence is a quotation, which
-// anybody may have written. A key that v does not have, or that stands twice, is refused.
+// or a block between fences at its end, after words that hold neither a fence nor a brace.
+// Any other object may be a quotation, which anybody may have written. A key that v does
+// not have, or that stands twice, is refused.
 func Object(answer string, v any) error {
-	text := strings.TrimSpace(answer)
-	if m := fenced.FindAllStringSubmatch(text, 2); len(m) == 1 && !strings.HasPrefix(text, "{") {
-		text = strings.TrimSpace(m[0][1])
+	text := strings.TrimSpace(strings.ReplaceAll(strings.TrimPrefix(answer, "\ufeff"), "\r\n", "\n"))
+	if m := fenced.FindStringSubmatch(text); m != nil && !strings.ContainsAny(m[1], "{}~`") {
+		text = strings.TrimSpace(m[2])
 	}
 	d := json.NewDecoder(strings.NewReader(text))
 	d.DisallowUnknownFields()

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/piton-dev/piton/internal/api"
@@ -36,6 +37,7 @@ type redrawing struct {
 	head     engine.HeadRow
 	form     form.Form // of the plan document
 	plan     string    // its text, in Markdown
+	done     []string  // ids of the steps whose proof stands
 	recalled []string  // names of the memories that the planner was given
 	drawn    *api.Redrawn
 }
@@ -199,6 +201,7 @@ func (d *redrawing) question(ctx context.Context) (string, error) {
 	for _, st := range steps {
 		if st.Status == engine.Done {
 			in.Done = append(in.Done, st.ID)
+			d.done = in.Done
 		}
 	}
 	return prompt.Replan(in), err
@@ -228,6 +231,11 @@ func (d *redrawing) judge(ctx context.Context, source []byte) ([]verify.Finding,
 			return found, true, nil
 		}
 	}
+	if d.effect.Advised {
+		if found := undone(pr.Diff, d.done); len(found) > 0 {
+			return found, true, nil
+		}
+	}
 	r, err := d.product.Redraw(ctx, pr, d.opening(ctx, d.product, d.yes(pr), ""))
 	if refusal, ok := errors.AsType[*verify.Refusal](err); ok {
 		return refusal.Findings, true, nil
@@ -241,6 +249,17 @@ func (d *redrawing) judge(ctx context.Context, source []byte) ([]verify.Finding,
 	r.Draft.Informed(d.recalled)
 	d.drawn = &r
 	return pr.Doc.Findings, false, nil
+}
+
+// undone are the steps that are done, and that a revision changes or leaves out though
+// nothing failed.
+func undone(diff verify.Difference, done []string) (found []verify.Finding) {
+	for _, c := range diff.Steps {
+		if c.How != verify.Moved && slices.Contains(done, c.ID) {
+			found = append(found, finding(fmt.Sprintf("step %q is %s, but it is done and no step failed; leave it word for word as it is", c.ID, c.How))...)
+		}
+	}
+	return found
 }
 
 // inForm is the planner's Markdown in the form of the plan document.

@@ -17,7 +17,7 @@ import (
 )
 
 func errand(id string) engine.Errand {
-	return engine.Errand{ErrandAsked: engine.ErrandAsked{Errand: id, Kind: engine.PlanWork, Request: "request", By: "ann"}}
+	return engine.Errand{ErrandAsked: engine.ErrandAsked{Errand: id, Kind: engine.PlanWork, Request: "request " + id, By: "ann"}}
 }
 
 // asked submits an errand to an owner that carries the workspace's own work out.
@@ -46,7 +46,7 @@ func TestErrand(t *testing.T) {
 		s.activate(engine.WorkspaceStream)
 		s.wantRunning("workspace p 1 draw 1")
 		p := s.play("workspace p 1 draw 1")
-		if p.effect.Prompt != "request" || p.effect.Step != nil {
+		if p.effect.Prompt != "request p" || p.effect.Step != nil {
 			t.Errorf("%+v", p.effect)
 		}
 		end := engine.Ended{Key: p.effect.Key, WorkEnded: engine.WorkEnded{How: engine.Exited, Output: "plan"}}
