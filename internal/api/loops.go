@@ -7,6 +7,7 @@ import (
 
 	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/project"
+	"github.com/piton-dev/piton/internal/store"
 )
 
 // Loop, LoopItem and Iteration are what became of a step with iterations.
@@ -27,20 +28,25 @@ func (p *Product) Loops(ctx context.Context, head engine.HeadRow, steps []engine
 	if err != nil {
 		return nil, err
 	}
+	within, err := p.Within(ctx, head)
+	if err != nil {
+		return nil, err
+	}
 	all := map[string]*Loop{}
 	for _, row := range steps {
 		if plan[row.Index] == nil {
 			return nil, fmt.Errorf("the program of run %s does not have step %s", head.Run, row.ID)
 		}
-		if all[row.ID], err = p.loop(ctx, head, row, plan[row.Index]); err != nil {
+		if all[row.ID], err = p.loop(ctx, within, row, plan[row.Index]); err != nil {
 			return nil, err
 		}
 	}
 	return all, nil
 }
 
-func (p *Product) loop(ctx context.Context, head engine.HeadRow, row engine.StepRow, step *engine.Step) (*Loop, error) {
-	marked, err := p.MarkedStep(ctx, head, row.ID)
+func (p *Product) loop(ctx context.Context, within store.MarkFilter, row engine.StepRow, step *engine.Step) (*Loop, error) {
+	within.Step = row.ID
+	marked, err := p.Store.Marked(ctx, within)
 	if err != nil {
 		return nil, err
 	}

@@ -52,8 +52,13 @@ func (p *Product) ProgramSteps(ctx context.Context, head engine.HeadRow, rows ..
 		}
 	}
 	var of []engine.StepRow
+	var within store.MarkFilter
 	if len(patterns) > 0 {
-		if of, err = p.Rows(ctx, head, store.StepFilter{IDs: patterns}); err != nil {
+		slices.Sort(patterns)
+		if of, err = p.Rows(ctx, head, store.StepFilter{IDs: slices.Compact(patterns)}); err != nil {
+			return nil, err
+		}
+		if within, err = p.Within(ctx, head); err != nil {
 			return nil, err
 		}
 	}
@@ -63,15 +68,16 @@ func (p *Product) ProgramSteps(ctx context.Context, head engine.HeadRow, rows ..
 	steps, err := engine.DecodeSteps(body, at...)
 	for _, row := range of {
 		if err == nil && steps[row.Index] != nil {
-			err = p.instances(ctx, head, steps[row.Index], rows, steps)
+			err = p.instances(ctx, within, steps[row.Index], rows, steps)
 		}
 	}
 	return steps, err
 }
 
 // instances adds those steps of rows that are instances of a step.
-func (p *Product) instances(ctx context.Context, head engine.HeadRow, of *engine.Step, rows []engine.StepRow, to map[int]*engine.Step) error {
-	marked, err := p.MarkedStep(ctx, head, of.ID)
+func (p *Product) instances(ctx context.Context, within store.MarkFilter, of *engine.Step, rows []engine.StepRow, to map[int]*engine.Step) error {
+	within.Step = of.ID
+	marked, err := p.Store.Marked(ctx, within)
 	if err != nil {
 		return err
 	}

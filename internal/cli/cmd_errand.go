@@ -1,10 +1,13 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
+	"io"
+	"io/fs"
+	"os"
 	"slices"
 	"strings"
 
@@ -69,31 +72,46 @@ func (s *session) errandLog(ctx context.Context, args []string, none error) erro
 	case err != nil:
 		return err
 	}
-	logs, err := filepath.Glob(filepath.Join(s.Place.State, "attempts", "*", row.Asked.Errand+".*.log"))
+	logs, err := fs.Glob(os.DirFS(s.Place.State), "attempts/*/"+row.Asked.Errand+".*.log")
 	if err != nil {
 		return err
 	}
-	slices.SortFunc(logs, func(a, b string) int { return len(a) - len(b) + strings.Compare(a, b) })
-	var text strings.Builder
+	slices.SortFunc(logs, func(a, b string) int { return cmp.Or(cmp.Compare(len(a), len(b)), cmp.Compare(a, b)) })
+	text := bounded{left: maxErrandText}
+	to := io.Writer(&text)
+	if !s.app.json {
+		printLines(s.app.out, s.app.theme(s.app.out).errand(row))
+		to = plainWriter{s.app.out}
+	}
 	for _, log := range logs {
-		name, err := filepath.Rel(s.Place.State, log)
-		if err == nil {
-			err = s.copyLog(&text, name)
-		}
-		if err != nil {
+		if err := s.copyLog(to, log); err != nil {
 			return err
 		}
 	}
-	if s.app.json {
-		s.app.document("log", map[string]any{"errand": view.ErrandOf(row), "text": text.String()})
-		return nil
-	}
-	printLines(s.app.out, s.app.theme(s.app.out).errand(row))
-	_, err = plainWriter{s.app.out}.Write([]byte(text.String()))
-	if len(logs) == 0 {
+	switch {
+	case s.app.json:
+		s.app.document("log", map[string]any{"errand": view.ErrandOf(row), "text": text.String(), "cut": text.cut})
+	case len(logs) == 0:
 		s.app.notice("nothing was written yet, or gc has removed it")
 	}
-	return err
+	return nil
+}
+
+// maxErrandText is how much of an errand's logs a document has; without --json all is printed.
+const maxErrandText = 16 << 20
+
+// bounded keeps the first bytes that are written to it.
+type bounded struct {
+	strings.Builder
+	left int
+	cut  bool // there were more
+}
+
+func (b *bounded) Write(p []byte) (int, error) {
+	n := min(len(p), b.left)
+	b.Builder.Write(p[:n])
+	b.left, b.cut = b.left-n, b.cut || n < len(p)
+	return len(p), nil
 }
 
 // errand says in a line how an errand stands.

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -380,8 +381,31 @@ func (s *session) copyLog(to io.Writer, name string) error {
 		return nil
 	}
 	defer f.Close()
-	_, err = io.Copy(to, f)
-	return err
+	return copyLines(to, f)
+}
+
+// copyLines copies text in pieces that end where a line ends, so that no letter and no
+// escape sequence comes in two; of a line that is longer than a piece no such thing is promised.
+func copyLines(to io.Writer, from io.Reader) error {
+	piece := make([]byte, 0, 1<<20)
+	for {
+		n, err := io.ReadFull(from, piece[len(piece):cap(piece)])
+		piece = piece[:len(piece)+n]
+		end := bytes.LastIndexByte(piece, '\n') + 1
+		if end == 0 || err != nil {
+			end = len(piece)
+		}
+		if _, failed := to.Write(piece[:end]); failed != nil {
+			return failed
+		}
+		piece = append(piece[:0], piece[end:]...)
+		switch {
+		case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
+			return nil
+		case err != nil:
+			return err
+		}
+	}
 }
 
 func (a *app) backupCmd() *cobra.Command {

@@ -144,6 +144,8 @@ func (t theme) cameTrue(r view.Retro) (lines []string) {
 	}
 	lines = append(lines, t.rest(len(r.Came), "findings")...)
 	switch {
+	case len(r.Came) == 0 && r.Others == 0:
+		return t.said(idleTone, "verify foretold nothing")
 	case len(r.Came) == 0:
 		return t.said(idleTone, "none of %d", r.Others)
 	case r.Others > 0:

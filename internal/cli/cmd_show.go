@@ -31,7 +31,8 @@ With --json a plan has every label of the format, in snake_case.
 
 With --retro it looks back at a run. It says which frames were visible when its plan was made, what
 the plan foresaw and what happened, which steps were proven, and where time and money went. A finding
-of verify came true if its step failed, or stayed unproven, in the way that the finding warns of.`,
+of verify came true if its step failed, or stayed unproven, in the way that the finding warns of.
+Findings that warn of nothing which a run can show are not counted.`,
 		Example: "  piton show plans/fix.md\n  piton show 7f3a21\n  piton show plans/fix.md --json | jq -r '.data.steps[].id'",
 		Args:    atMost("a plan, a run or a task", 1),
 		RunE: func(c *cobra.Command, args []string) error {

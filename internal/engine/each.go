@@ -125,14 +125,16 @@ func (s *Step) instances(items []json.RawMessage) ([]Step, error) {
 	return made, nil
 }
 
-// Instance is the step's instance of this id, as the items make it.
+// Instance is the step's instance of this id, as the items make it. It looks only at
+// the items of the instance.
 func (s *Step) Instance(id string, items []json.RawMessage) (*Step, error) {
-	batches := s.Each.batched(items)
+	size := max(s.Each.Batch, 1)
 	n, err := strconv.Atoi(strings.TrimPrefix(id, s.ID+"."))
-	if err != nil || n < 1 || n > len(batches) {
+	if err != nil || n < 1 || n > (len(items)+size-1)/size {
 		return nil, fmt.Errorf("step %q has no instance %q", s.ID, id)
 	}
-	made, err := s.instance(n, batches[n-1])
+	own := items[(n-1)*size : min(n*size, len(items))]
+	made, err := s.instance(n, s.Each.batched(own)[0])
 	return &made, err
 }
 

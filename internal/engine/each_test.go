@@ -135,3 +135,34 @@ func TestItemsThatFitNoVariable(t *testing.T) {
 		}
 	}
 }
+
+// TestInstance: an instance that is made alone is the one of the run, and costs the same however many there are.
+func TestInstance(t *testing.T) {
+	p := plain("s")
+	p.Title, p.Each = "Port {item}", &engine.Each{Batch: 3}
+	items := []string{`"a"`, `"b"`, `"c"`, `"d"`, `"e"`, `"f"`, `"g"`}
+	program := divided(t, p, 1, items...).state.Program()
+	pattern := program.Step(0)
+	for _, n := range program.Instances(0) {
+		want := program.Step(n)
+		got, err := pattern.Instance(want.ID, pattern.Each.Items)
+		if err != nil || got.Title != want.Title || string(got.Item) != string(want.Item) {
+			t.Errorf("%s: %+v, %v", want.ID, got, err)
+		}
+	}
+	for _, id := range []string{"s.0", "s.4", "s.-1", "s.x", "s", "s.9223372036854775807"} {
+		if got, err := pattern.Instance(id, pattern.Each.Items); err == nil {
+			t.Errorf("%s: %+v", id, got)
+		}
+	}
+	cost := func(items []json.RawMessage) float64 {
+		return testing.AllocsPerRun(10, func() {
+			if _, err := pattern.Instance("s.2", items); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+	if few, many := cost(pattern.Each.Items[:6]), cost(slices.Repeat(pattern.Each.Items[:6], 500)); many != few {
+		t.Errorf("%v allocations with 6 items, %v with 3,000", few, many)
+	}
+}

@@ -39,7 +39,7 @@ type Line struct {
 
 // Doctor examines the machine and the configuration. The lines come in a fixed
 // order, agents by name. Models are named and not asked. It starts bash, git and the agents'
-// programs to ask for their versions, each for a few seconds at most.
+// programs to ask for their versions, each once and for a few seconds at most.
 func Doctor(ctx context.Context, env Env) []Line {
 	jobs := []func() Line{
 		func() Line { return bash(ctx, env) },
@@ -51,10 +51,15 @@ func Doctor(ctx context.Context, env Env) []Line {
 		func() Line { return disk("workspace", env.Workspace) },
 		func() Line { return path(env) },
 	}
+	var programs sync.Map // what is said of each, by file: agents may share one
+	said := func(file string) string {
+		once, _ := programs.LoadOrStore(file, sync.OnceValue(func() string { return described(ctx, env, file) }))
+		return once.(func() string)()
+	}
 	machine := len(jobs)
 	for _, name := range slices.Sorted(maps.Keys(env.Config.Agents)) {
 		if name != config.Script {
-			jobs = append(jobs, func() Line { return agent(ctx, env, name) })
+			jobs = append(jobs, func() Line { return agent(env, name, said) })
 		}
 	}
 	agents := len(jobs) - machine
@@ -238,11 +243,11 @@ func path(env Env) Line {
 	return Line{Check: "PATH", Status: OK, Text: fmt.Sprintf("%d directories, none of the workspace", len(proc.SearchPath(env.Environ)))}
 }
 
-// agent is [Agent] with the version that the program says it has.
-func agent(ctx context.Context, env Env, name string) Line {
+// agent is [Agent] with what is said of the program: the version that it says it has.
+func agent(env Env, name string, said func(file string) string) Line {
 	line, file := Agent(env, name)
 	if command := env.Config.Agents[name].Command; file != "" && len(command) > 0 && proc.IsBare(command[0]) {
-		line.Text = described(ctx, env, file) + strings.TrimPrefix(line.Text, file)
+		line.Text = said(file) + strings.TrimPrefix(line.Text, file)
 	}
 	return line
 }

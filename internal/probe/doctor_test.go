@@ -248,3 +248,26 @@ func TestDoctorModels(t *testing.T) {
 		t.Errorf("%+v", l)
 	}
 }
+
+// TestDoctorStartsAProgramOnce: agents of one program, and models that are asked through them.
+func TestDoctorStartsAProgramOnce(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("the programs of this test are shell scripts")
+	}
+	bin, starts := t.TempDir(), filepath.Join(t.TempDir(), "starts")
+	tool(t, bin, "coder", "echo x >>"+starts+"; echo coder 7")
+	c := config.Default()
+	c.Agents = map[string]config.Agent{
+		"a": {Kind: config.Exec, Command: []string{"coder"}}, "b": {Kind: config.Exec, Command: []string{"coder", "--deep"}},
+	}
+	c.Planner, c.Arbiter, c.Judge, c.Reviewer, c.Extraction = config.Model{Agent: "a"}, config.Model{Agent: "a"}, config.Model{Agent: "a"}, config.Model{Agent: "b"}, config.Model{Agent: "a"}
+	lines := examine(t, probe.Env{Workspace: t.TempDir(), State: t.TempDir(), Config: c, Environ: []string{path(bin, "/usr/bin", "/bin")}})
+	for _, check := range []string{"agent a", "agent b"} {
+		if l := lines[check]; l.Text != "coder 7 ("+filepath.Join(bin, "coder")+")" {
+			t.Errorf("%+v", l)
+		}
+	}
+	if got, err := os.ReadFile(starts); err != nil || string(got) != "x\n" {
+		t.Errorf("its program was started: %q, %v", got, err)
+	}
+}

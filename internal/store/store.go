@@ -330,6 +330,9 @@ type Store interface {
 	// Items returns items, the oldest first.
 	Items(ctx context.Context, filter ItemFilter) ([]engine.ItemRow, error)
 
+	// CountItems is how many rows Items returns without a limit.
+	CountItems(ctx context.Context, filter ItemFilter) (int, error)
+
 	// Steps returns step rows of a run of the stream, by index.
 	Steps(ctx context.Context, filter StepFilter) ([]engine.StepRow, error)
 

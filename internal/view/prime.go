@@ -111,7 +111,13 @@ func (p *primer) journal(ctx context.Context, r Reader) error {
 		lines = append(lines, fmt.Sprintf("%s %s (%s, v%d): %s, %d of %d steps finished, %d proven", h.Run, h.Title, h.Path, h.Version, reasoned(string(stands.Of(h)), h.Reason), h.Settled, h.Total, h.Proven))
 	}
 	p.list("Runs, the newest first", lines, len(lines))
-	items, err := r.Store.Items(ctx, store.ItemFilter{Open: true})
+	open := store.ItemFilter{Open: true}
+	asked, err := r.Store.CountItems(ctx, open)
+	if err != nil {
+		return err
+	}
+	open.Limit = primeItems
+	items, err := r.Store.Items(ctx, open)
 	if err != nil {
 		return err
 	}
@@ -119,7 +125,7 @@ func (p *primer) journal(ctx context.Context, r Reader) error {
 	for _, it := range items {
 		lines = append(lines, fmt.Sprintf("%s, step %s: %s", it.Item, it.Step, it.Question))
 	}
-	p.list("People are asked", lines[:min(len(lines), primeItems)], len(lines))
+	p.list("People are asked", lines, max(asked, len(lines)))
 	if len(heads) == 0 {
 		p.say("\nNothing was run here yet.\n")
 		return nil

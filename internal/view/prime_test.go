@@ -25,15 +25,14 @@ func (crowded) Heads(context.Context, store.HeadFilter) ([]engine.HeadRow, error
 }
 
 func (crowded) Items(_ context.Context, f store.ItemFilter) ([]engine.ItemRow, error) {
-	items := make([]engine.ItemRow, 30)
-	if f.Limit > 0 {
-		items = items[:f.Limit]
-	}
+	items := make([]engine.ItemRow, f.Limit) // a primer never reads all
 	for n := range items {
 		items[n].Item, items[n].Question = fmt.Sprint("item", n), strings.Repeat("question\n", 1000)
 	}
 	return items, nil
 }
+
+func (crowded) CountItems(context.Context, store.ItemFilter) (int, error) { return 30, nil }
 
 func (crowded) Steps(_ context.Context, f store.StepFilter) ([]engine.StepRow, error) {
 	steps := make([]engine.StepRow, f.Limit)

@@ -229,7 +229,7 @@ var foretells = map[string][]engine.Verdict{
 }
 
 // judge says which findings came true: those of a step that failed in a way which they
-// foretell.
+// foretell. Findings that foretell nothing are left out of account.
 func (x *Retro) judge(findings []verify.Finding) {
 	x.Came = []RetroTrue{}
 	by := map[string]*RetroStep{}
@@ -237,10 +237,14 @@ func (x *Retro) judge(findings []verify.Finding) {
 		by[x.Steps[i].ID] = &x.Steps[i]
 	}
 	for _, f := range findings {
+		kinds, foretold := foretells[f.Code]
+		if !foretold {
+			continue
+		}
 		s := by[f.Step]
 		n := -1
 		if s != nil {
-			n = slices.IndexFunc(s.fell, func(o fall) bool { return slices.Contains(foretells[f.Code], o.kind) })
+			n = slices.IndexFunc(s.fell, func(o fall) bool { return slices.Contains(kinds, o.kind) })
 		}
 		if n < 0 {
 			x.Others++

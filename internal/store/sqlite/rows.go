@@ -222,16 +222,7 @@ func after(prefix string) string {
 
 // Items implements [store.Store].
 func (s *Store) Items(ctx context.Context, filter store.ItemFilter) ([]engine.ItemRow, error) {
-	var sel selection
-	if filter.Open {
-		sel.and("open = 1")
-	}
-	if filter.Stream != "" {
-		sel.and("stream = ?", filter.Stream)
-	}
-	if filter.Run != "" {
-		sel.and("run = ?", filter.Run)
-	}
+	sel := itemSelection(filter)
 	order := "" // all of them are sorted faster here
 	if filter.Limit > 0 {
 		order = "ORDER BY opened, stream, length(item), item" + limit(filter.Limit)
@@ -244,6 +235,29 @@ func (s *Store) Items(ctx context.Context, filter store.ItemFilter) ([]engine.It
 		return cmp.Or(a.Opened.Compare(b.Opened), cmp.Compare(a.Stream, b.Stream), len(a.Item)-len(b.Item), cmp.Compare(a.Item, b.Item))
 	})
 	return items, nil
+}
+
+// CountItems implements [store.Store].
+func (s *Store) CountItems(ctx context.Context, filter store.ItemFilter) (n int, err error) {
+	sel := itemSelection(filter)
+	if err := s.readers.QueryRowContext(ctx, sel.query("SELECT count(*) FROM item", ""), sel.args...).Scan(&n); err != nil {
+		return 0, s.explain("count items in", err)
+	}
+	return n, nil
+}
+
+func itemSelection(filter store.ItemFilter) *selection {
+	var sel selection
+	if filter.Open {
+		sel.and("open = 1")
+	}
+	if filter.Stream != "" {
+		sel.and("stream = ?", filter.Stream)
+	}
+	if filter.Run != "" {
+		sel.and("run = ?", filter.Run)
+	}
+	return &sel
 }
 
 // Archived implements [store.Store].

@@ -360,6 +360,13 @@ func (m *Memory) Items(ctx context.Context, filter store.ItemFilter) ([]engine.I
 	return items, ctx.Err()
 }
 
+// CountItems implements [store.Store].
+func (m *Memory) CountItems(ctx context.Context, filter store.ItemFilter) (int, error) {
+	filter.Limit = 0
+	items, err := m.Items(ctx, filter)
+	return len(items), err
+}
+
 func itemMatches(f store.ItemFilter, item engine.ItemRow) bool {
 	return (!f.Open || item.Open) &&
 		(f.Stream == "" || f.Stream == item.Stream) &&

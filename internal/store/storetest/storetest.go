@@ -186,6 +186,9 @@ func itemsOf(t *testing.T, s store.Store, filter store.ItemFilter) []engine.Item
 	if err != nil {
 		t.Fatalf("items %+v: %v", filter, err)
 	}
+	if n, err := s.CountItems(t.Context(), filter); err != nil || n != len(all) && filter.Limit == 0 || n < len(all) {
+		t.Errorf("items %+v: %d, counted %d, %v", filter, len(all), n, err)
+	}
 	return all
 }
 
