@@ -32,8 +32,9 @@ func (a *app) reviewCmd() *cobra.Command {
 		Long: `Shows one step at a time and asks what to do: keep it, edit it in $EDITOR, move it, leave it out of
 runs, add one after it, or remove it. Each answer is written to the file at once, so you can
 stop at any time. A step of a plan in YAML or JSON is edited as Markdown and written back in the
-form of the file; a change that the form cannot hold is refused. At the end it asks for your approval of the whole plan, as piton approve
-does.`,
+form of the file. A change that the form cannot hold is refused, and so is any change of a file
+with something that would not be kept, such as a comment or a key that the form does not know. At
+the end it asks for your approval of the whole plan, as piton approve does.`,
 		Example: "  piton review plans/fix.md\n  EDITOR=nano piton review plans/fix.md",
 		Args:    exactly("a plan", 1),
 		RunE:    func(c *cobra.Command, args []string) error { return a.review(c.Context(), args[0]) },
@@ -318,7 +319,7 @@ func (r *review) move() error {
 		r.say("It is there already.")
 		return nil
 	}
-	if names := view.Misplaced(p, r.at, place-1); len(names) > 0 {
+	if names := view.Misplaced(r.md, r.at, place-1); len(names) > 0 {
 		verb := "is needed by"
 		if place-1 < r.at {
 			verb = "needs"
@@ -383,7 +384,7 @@ func (r *review) approve(ctx context.Context) (bool, error) {
 	fmt.Fprintln(r.app.err)
 	r.say("That was all. %s.", r.changed())
 	if _, err := r.fit(r.doc); err != nil {
-		r.say("The plan cannot be approved yet. Fix it with: piton review %s", r.path)
+		r.say("The plan cannot be approved yet. Once it is fixed: piton review %s", r.path)
 		return false, err
 	}
 	was, err := r.approved(ctx, r.doc)

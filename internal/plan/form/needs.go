@@ -113,11 +113,7 @@ func (r *reader) byIndex(p *plan.Plan, refs plan.Refs, i int, w *wish) {
 			continue
 		}
 		before = k == i-1
-		name := p.Steps[k].Number
-		if len(refs.Find(name)) != 1 {
-			name = p.Steps[k].ID.Value
-		}
-		needs.Value = append(needs.Value, plan.Text{Value: name, Pos: n.at})
+		needs.Value = append(needs.Value, plan.Text{Value: refName(p, refs, k), Pos: n.at})
 	}
 	if len(w.indexes) == 1 && before {
 		return // the step before: what Markdown means without a label
