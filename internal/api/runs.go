@@ -152,9 +152,11 @@ func (p *Product) Pinned(r engine.RunOpened) error {
 
 // Reconfigured is a configuration that a run was not approved with.
 type Reconfigured struct {
-	Run     string   `json:"run"`
-	Config  string   `json:"config"`  // its hash, for a yes to it
-	Changes []string `json:"changes"` // a line each
+	Run    string `json:"run"`
+	Config string `json:"config"` // its hash, for a yes to it
+	// Changes are for the person who is asked, a line each: they name the programs that
+	// would be started, and are not kept.
+	Changes []string `json:"changes"`
 }
 
 // maxReconfigured is how many differences of a configuration are told and recorded.
@@ -166,15 +168,25 @@ func (p *Product) Reconfigured(ctx context.Context, r engine.RunOpened) (*Reconf
 	if p.Pinned(r) == nil {
 		return nil, nil
 	}
+	changes, err := p.changes(ctx, r, func(d config.Difference) string { return d.Shown })
+	return &Reconfigured{Run: r.Run, Config: p.Settings(), Changes: changes}, err
+}
+
+// changes says how the configuration in force differs from the one of a run, a line each.
+func (p *Product) changes(ctx context.Context, r engine.RunOpened, line func(config.Difference) string) ([]string, error) {
 	was, err := p.Store.Object(ctx, r.Config)
 	if err != nil {
 		return nil, fmt.Errorf("read the configuration of run %s: %w", r.Run, err)
 	}
-	is := &Reconfigured{Run: r.Run, Config: p.Settings(), Changes: config.Differences(was, p.Config)}
-	if more := len(is.Changes) - maxReconfigured; more > 0 {
-		is.Changes = append(is.Changes[:maxReconfigured], fmt.Sprintf("%d more", more))
+	var lines []string
+	all := config.Differences(was, p.Config)
+	for _, d := range all[:min(len(all), maxReconfigured)] {
+		lines = append(lines, line(d))
 	}
-	return is, nil
+	if more := len(all) - maxReconfigured; more > 0 {
+		lines = append(lines, fmt.Sprintf("%d more", more))
+	}
+	return lines, nil
 }
 
 // Configure lets the newest run of a task go on under the configuration in force. Protect
@@ -185,8 +197,11 @@ func (p *Product) Configure(ctx context.Context, desk Desk, stream string, prote
 		return err
 	}
 	now := state.Run()
-	is, err := p.Reconfigured(ctx, now)
-	if is == nil || err != nil {
+	if p.Pinned(now) == nil {
+		return nil
+	}
+	changes, err := p.changes(ctx, now, func(d config.Difference) string { return d.Recorded })
+	if err != nil {
 		return err
 	}
 	base, err := protect(ctx, now.Base)
@@ -194,7 +209,7 @@ func (p *Product) Configure(ctx context.Context, desk Desk, stream string, prote
 		return err
 	}
 	return desk.Submit(ctx, stream, engine.Configure{RunConfigured: engine.RunConfigured{
-		Run: now.Run, Was: now.Config, Config: is.Config, Changes: is.Changes, Agents: p.repinned(now.Agents), Policy: p.policy(), Base: base.Hash, By: p.By, Via: p.Via,
+		Run: now.Run, Was: now.Config, Config: p.Settings(), Changes: changes, Agents: p.repinned(now.Agents), Policy: p.policy(), Base: base.Hash, By: p.By, Via: p.Via,
 	}}, base, store.NewObject(config.Text(p.Config)))
 }
 

@@ -20,7 +20,7 @@ func (s *session) reconfiguring(yes bool, ask func(config string) (*api.Reconfig
 	t := a.theme(a.err)
 	a.notice("the configuration has changed since run %s was approved:", is.Run)
 	for _, line := range is.Changes {
-		a.notice("  %s", t.line(line))
+		a.notice("  %s", t.one(line)) // a command line is seen whole
 	}
 	if !yes && !a.asks() {
 		text := fmt.Sprintf("run %s was approved with another configuration", is.Run)

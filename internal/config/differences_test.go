@@ -11,23 +11,43 @@ import (
 
 func TestDifferences(t *testing.T) {
 	was, is := config.Default(), config.Default()
-	was.Agents = map[string]config.Agent{"a": {Command: []string{"x \"y\"", "é\n"}, Env: map[string]string{"KEY": "old secret", "GONE": "g"}}}
-	is.Agents = map[string]config.Agent{"a": {Command: []string{"z"}, Env: map[string]string{"KEY": "new secret", "NEW": "n"}}}
+	was.Agents = map[string]config.Agent{
+		"a": {Command: []string{"x \"y\"", "old secret"}, Env: map[string]string{"KEY": "old secret", "GONE": "g"}},
+		"b": {Command: []string{"b", "old secret"}},
+	}
+	was.MCPServers = map[string]config.Server{"s": {URL: "https://u:secret@old.example/"}}
+	is.Agents = map[string]config.Agent{
+		"a": {Command: []string{"z", "new secret", "é\n"}, Env: map[string]string{"KEY": "new secret", "NEW": "n"}},
+		"c": {Command: []string{"c", "new secret"}},
+	}
+	is.MCPServers = map[string]config.Server{"s": {URL: "https://u:secret@new.example/"}}
+	is.Judge.BaseURL = "https://u:secret@judge.example/\x7f"
 	is.Retention, is.Policy.Ratchet = time.Hour, "off"
 	text := config.Text(was)
 	if strings.Contains(string(text), "secret") {
-		t.Errorf("a value of an environment is written down: %s", text)
+		t.Errorf("what may be secret is written down: %s", text)
 	}
 	if config.Hash(was) == config.Hash(is) {
 		t.Error("two configurations have one hash")
 	}
-	got := config.Differences(text, is)
-	want := []string{
-		`agents.a.command: was ["x \"y\"" "é\n"], is ["z"]`, "agents.a.env.GONE: taken away", "agents.a.env.KEY: has another value",
-		"agents.a.env.NEW: added", "policy.ratchet: was end, is off", "retention: was 90d, is 1h",
+	var recorded, shown []string
+	for _, d := range config.Differences(text, is) {
+		recorded, shown = append(recorded, d.Recorded), append(shown, d.Shown)
 	}
-	if !slices.Equal(got, want) {
-		t.Errorf("got  %q\nwant %q", got, want)
+	want := []string{
+		"agents.a.command: has another value", "agents.a.env.GONE: taken away", "agents.a.env.KEY: has another value", "agents.a.env.NEW: added",
+		"agents.b.command: taken away", "agents.c.command: added", "judge.base_url: added", "mcp_servers.s.url: has another value",
+		"policy.ratchet: was end, is off", "retention: was 90d, is 1h",
+	}
+	if !slices.Equal(recorded, want) {
+		t.Errorf("recorded: got  %q\nwant %q", recorded, want)
+	}
+	want[0] = `agents.a.command: was another one, is ["z" "new secret" "é\n"]`
+	want[5] = `agents.c.command: added, is ["c" "new secret"]`
+	want[6] = `judge.base_url: added, is an address that cannot be read`
+	want[7] = `mcp_servers.s.url: was another one, is https://u:xxxxx@new.example/`
+	if !slices.Equal(shown, want) {
+		t.Errorf("shown: got  %q\nwant %q", shown, want)
 	}
 	if same := config.Differences(config.Text(is), is); len(same) > 0 {
 		t.Errorf("a configuration differs from itself: %q", same)

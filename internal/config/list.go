@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"maps"
+	"net/url"
 	"reflect"
 	"slices"
 	"strconv"
@@ -49,34 +50,85 @@ func (c Config) Origin(path string) Origin {
 // what an approval covers.
 func Hash(c Config) string { return hash(Text(c)) }
 
-// Text is what [Hash] is the hash of: a line for each value that is not empty. A variable
-// of an environment may be secret, so its line has only a digest of the value.
+// Text is what [Hash] is the hash of: a line for each value that is not empty. A value
+// that may hold a secret has only its digest there: what it was is not to be had from it.
 func Text(c Config) []byte { return text(reflect.ValueOf(c)) }
 
-// Differences says in which values a configuration differs from the one that [Text] wrote,
-// a line for each.
-func Differences(was []byte, c Config) []string {
+// Difference is a value that two configurations do not share.
+type Difference struct {
+	Recorded string // a line that may be kept: nothing secret is in it
+	Shown    string // the line for a person who has to say yes: with the program or place that is named now
+}
+
+// Differences says in which values a configuration differs from the one that [Text] wrote.
+func Differences(was []byte, c Config) []Difference {
 	old, now := values(was), values(Text(c))
-	var lines []string
+	shown := named(c)
+	var all []Difference
 	for _, path := range slices.Sorted(maps.Keys(merged(old, now))) {
 		before, had := old[path]
 		is, has := now[path]
-		switch secret := isEnv(path); {
-		case !has && secret:
-			lines = append(lines, path+": taken away")
-		case !has:
-			lines = append(lines, fmt.Sprintf("%s: taken away, was %s", path, before))
-		case !had && secret:
-			lines = append(lines, path+": added")
-		case !had:
-			lines = append(lines, fmt.Sprintf("%s: added, is %s", path, is))
-		case before != is && secret:
-			lines = append(lines, path+": has another value")
-		case before != is:
-			lines = append(lines, fmt.Sprintf("%s: was %s, is %s", path, before, is))
+		if had && has && before == is {
+			continue
 		}
+		d := Difference{Recorded: path + ": " + change(before, had, is, has)}
+		if secret(path) {
+			d.Recorded = path + ": " + secretChange(had, has)
+		}
+		d.Shown = d.Recorded
+		switch name, ok := shown[path]; {
+		case ok && had:
+			d.Shown = fmt.Sprintf("%s: was another one, is %s", path, name)
+		case ok:
+			d.Shown = fmt.Sprintf("%s: added, is %s", path, name)
+		}
+		all = append(all, d)
 	}
-	return lines
+	return all
+}
+
+func change(before string, had bool, is string, has bool) string {
+	switch {
+	case !has:
+		return "taken away, was " + before
+	case !had:
+		return "added, is " + is
+	}
+	return fmt.Sprintf("was %s, is %s", before, is)
+}
+
+func secretChange(had, has bool) string {
+	switch {
+	case !has:
+		return "taken away"
+	case !had:
+		return "added"
+	}
+	return "has another value"
+}
+
+// named has the programs and the places that the configuration names, by path, for a
+// person to see. The password of an address is left out.
+func named(c Config) map[string]string {
+	all := map[string]string{}
+	walk(reflect.ValueOf(c), "", func(path string, v reflect.Value) {
+		switch {
+		case empty(v) || isEnv(path) || !secret(path):
+		case v.Kind() == reflect.String:
+			all[path] = redacted(v.String())
+		default:
+			all[path] = show(v)
+		}
+	})
+	return all
+}
+
+func redacted(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return "an address that cannot be read"
+	}
+	return u.Redacted()
 }
 
 func merged(a, b map[string]string) map[string]string {
@@ -108,6 +160,16 @@ func isEnv(path string) bool {
 	return len(parts) == 4 && parts[2] == "env" && (parts[0] == "agents" || parts[0] == "mcp_servers")
 }
 
+// secret reports whether the value at a path may hold a secret: a variable of an
+// environment, a command line or an address.
+func secret(path string) bool {
+	switch path[strings.LastIndexByte(path, '.')+1:] {
+	case "command", "url", "base_url":
+		return true
+	}
+	return isEnv(path)
+}
+
 // AgentHash identifies the effective configuration of one agent; false where
 // there is none of that name.
 func AgentHash(c Config, name string) (string, bool) {
@@ -127,7 +189,7 @@ func text(v reflect.Value) []byte {
 			return
 		}
 		is := show(v)
-		if isEnv(path) {
+		if secret(path) {
 			is = hash([]byte(is))
 		}
 		lines = append(lines, fmt.Sprintf("%q=%q\n", path, is))

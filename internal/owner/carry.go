@@ -150,12 +150,20 @@ func (o *Owner) mayRest(stream string) {
 	if !rests {
 		return
 	}
-	ctx, idle := context.Background(), false
-	var failed error
-	err := o.host.Look(ctx, stream, func(s *engine.State) { idle, failed = run.Idle(ctx, o.store, s) })
-	if err == nil && failed == nil && idle {
+	if idle, err := o.waits(context.Background(), stream); err == nil && idle {
 		o.abandon(stream, c)
 	}
+}
+
+// waits reports whether only people can move a task's run. The runs that carry out its
+// steps are read outside the host's loop.
+func (o *Owner) waits(ctx context.Context, stream string) (idle bool, err error) {
+	var below []engine.Delegation
+	err = o.host.Look(ctx, stream, func(s *engine.State) { idle, below = s.Idle(), s.Delegations() })
+	if err != nil || !idle {
+		return false, err
+	}
+	return run.IdleBelow(ctx, o.store, below)
 }
 
 // release stops the effects of a task's run and tells everybody who follows it.

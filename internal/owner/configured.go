@@ -14,32 +14,30 @@ import (
 
 // configured makes sure that a run goes by the configuration in force: yes is the hash
 // of the one that a person was shown the difference to. Where nobody has said yes it
-// returns that difference. The runs that carry out its steps follow.
+// returns that difference, unless a yes would be refused now. The runs that carry out its
+// steps follow.
 func (u *uses) configured(ctx context.Context, p *api.Product, stream, yes string) (*api.Reconfigured, error) {
 	var now engine.RunOpened
-	var below []string
-	idle, failed := false, error(nil)
-	err := u.host.Look(ctx, stream, func(s *engine.State) {
-		if now = s.Run(); p.Pinned(now) == nil || yes == "" {
-			return
-		}
-		idle, failed = run.Idle(ctx, u.store, s)
-		below, failed = u.below(ctx, s, failed)
-	})
-	if err == nil {
-		err = failed
-	}
+	var steps []engine.Delegation
+	err := u.host.Look(ctx, stream, func(s *engine.State) { now, steps = s.Run(), s.Delegations() })
 	if err != nil || p.Pinned(now) == nil {
 		return nil, err
 	}
-	switch carried := slices.Contains(u.host.Carried(), stream); {
+	carried := slices.Contains(u.host.Carried(), stream)
+	if err := u.mayConfigure(ctx, p, now.Run, stream, carried); err != nil {
+		return nil, err
+	}
+	switch {
 	case yes == "":
 		return p.Reconfigured(ctx, now)
 	case yes != p.Settings():
 		return nil, conflict("look at it again: piton config show --origin", "the configuration has changed since it was shown")
-	case carried && !idle:
-		return nil, conflict("piton pause "+now.Run+", and give the same command again when its steps have ended", "run %s is at work under the former configuration", now.Run)
-	case carried:
+	}
+	below, err := u.below(ctx, steps)
+	if err != nil {
+		return nil, err
+	}
+	if carried {
 		if err := u.release(ctx, stream); err != nil {
 			return nil, err
 		}
@@ -55,20 +53,39 @@ func (u *uses) configured(ctx context.Context, p *api.Product, stream, yes strin
 	return nil, nil
 }
 
-// below lists the tasks of the runs that carry out steps of a run and have not ended.
-func (u *uses) below(ctx context.Context, s *engine.State, err error) (streams []string, _ error) {
-	for _, d := range s.Delegations() {
+// mayConfigure reports why a run cannot go on under the configuration in force yet,
+// whatever a person says.
+func (u *uses) mayConfigure(ctx context.Context, p *api.Product, name, stream string, carried bool) error {
+	if carried {
+		idle, err := u.waits(ctx, stream)
+		if err != nil {
+			return err
+		}
+		if !idle {
+			return conflict("piton pause "+name+", and give the same command again when its steps have ended", "run %s is at work under the former configuration", name)
+		}
+	}
+	return u.mayRig(p, stream)
+}
+
+// below lists the tasks of the runs that carry out steps and have not ended, and of the
+// runs that carry out theirs.
+func (u *uses) below(ctx context.Context, steps []engine.Delegation) (streams []string, _ error) {
+	for _, d := range steps {
+		child, err := run.Load(ctx, u.store, d.Task)
 		if err != nil {
 			return nil, err
 		}
-		var child *engine.State
-		var more []string
-		if child, err = run.Load(ctx, u.store, d.Task); err == nil && child.Live() {
-			more, err = u.below(ctx, child, nil)
-			streams = append(append(streams, more...), d.Task)
+		if !child.Live() {
+			continue
 		}
+		more, err := u.below(ctx, child.Delegations())
+		if err != nil {
+			return nil, err
+		}
+		streams = append(append(streams, more...), d.Task)
 	}
-	return streams, err
+	return streams, nil
 }
 
 // protectConfig is the state of the files that steps guard, with the file of the

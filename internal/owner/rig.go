@@ -42,10 +42,7 @@ func (o *Owner) rigUp(ctx context.Context, p *api.Product, parallel int) error {
 	}
 	if o.rig != nil {
 		if o.carries() > 1 {
-			return &api.Problem{
-				Code: api.Conflict, Message: "the configuration was changed while another run of this workspace goes on with the former one",
-				Hint: "let that run end, or stop it; piton list --status running shows it",
-			}
+			return otherRig()
 		}
 		if err := o.drop(); err != nil {
 			return err
@@ -64,6 +61,22 @@ func (o *Owner) rigUp(ctx context.Context, p *api.Product, parallel int) error {
 	}
 	o.sayTorn(r.world.Mend(ctx))
 	return nil
+}
+
+// mayRig refuses a configuration that a task's run could not be carried on under now,
+// since something else is carried on under another one.
+func (o *Owner) mayRig(p *api.Product, stream string) error {
+	o.rigging.Lock()
+	defer o.rigging.Unlock()
+	if o.rig != nil && o.rig.conf != p.Settings() && o.carries() > 0 && !o.carriesOnly(stream) {
+		return otherRig()
+	}
+	return nil
+}
+
+func otherRig() error {
+	return conflict("let that run end, or stop it; piton list --status running shows it",
+		"the configuration was changed while another run of this workspace goes on with the former one")
 }
 
 func (o *Owner) newRig(p *api.Product, parallel int) (r *rig, err error) {

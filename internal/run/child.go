@@ -196,13 +196,18 @@ func Idle(ctx context.Context, st store.Store, s *engine.State) (bool, error) {
 	if !s.Idle() {
 		return false, nil
 	}
-	for _, d := range s.Delegations() {
+	return IdleBelow(ctx, st, s.Delegations())
+}
+
+// IdleBelow is [Idle] for the runs that carry out steps of one that is idle itself.
+func IdleBelow(ctx context.Context, st store.Store, below []engine.Delegation) (bool, error) {
+	for _, d := range below {
 		child, err := Load(ctx, st, d.Task)
 		if err != nil {
 			return false, err
 		}
 		idle, err := Idle(ctx, st, child)
-		if err != nil || !idle { // one that has ended lets the run above move, which s has not seen yet
+		if err != nil || !idle { // one that has ended lets the run above move, as it has not seen yet
 			return false, err
 		}
 	}
