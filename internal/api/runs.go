@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/piton-dev/piton/internal/config"
@@ -159,8 +160,11 @@ type Reconfigured struct {
 	Changes []string `json:"changes"`
 }
 
-// maxReconfigured is how many differences of a configuration are told and recorded.
-const maxReconfigured = 100
+// Bounds of how much another configuration may differ: a person sees all that they take.
+const (
+	maxReconfigured     = 100     // differences
+	maxReconfiguredLine = 2 << 10 // bytes of one
+)
 
 // Reconfigured is the configuration in force, with what is different in it, if the run was
 // approved with another one; else nil.
@@ -179,12 +183,15 @@ func (p *Product) changes(ctx context.Context, r engine.RunOpened, line func(con
 		return nil, fmt.Errorf("read the configuration of run %s: %w", r.Run, err)
 	}
 	var lines []string
-	all := config.Differences(was, p.Config)
-	for _, d := range all[:min(len(all), maxReconfigured)] {
+	for _, d := range config.Differences(was, p.Config) {
 		lines = append(lines, line(d))
 	}
-	if more := len(all) - maxReconfigured; more > 0 {
-		lines = append(lines, fmt.Sprintf("%d more", more))
+	long := slices.ContainsFunc(lines, func(l string) bool { return len(l) > maxReconfiguredLine })
+	if long || len(lines) > maxReconfigured {
+		return nil, &Problem{
+			Code: Conflict, Message: fmt.Sprintf("the configuration differs from that of run %s in %d settings, which is more than can be shown at once", r.Run, len(lines)),
+			Hint: "put the former one back, or cancel the run with piton cancel " + r.Run + " and run the plan again",
+		}
 	}
 	return lines, nil
 }

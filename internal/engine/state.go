@@ -311,6 +311,17 @@ func (s *State) Idle() bool {
 	return s.run.Paused || (delegated || len(s.items) > 0) && (len(s.due) == 0 || s.stopping())
 }
 
+// Working is a step whose work is under way, whoever does it; "" for none. Where nobody
+// carries the run, the owner died meanwhile.
+func (s *State) Working() string {
+	for _, i := range s.active {
+		if st := &s.steps[i]; st.Live && st.Kind != ChildWork {
+			return s.prog.Step(i).ID
+		}
+	}
+	return ""
+}
+
 // waits reports whether the step may not go on before a certain time.
 func (s *State) waits(i int) bool { return !s.steps[i].RetryAt.IsZero() }
 

@@ -1,6 +1,7 @@
 package owner
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -19,7 +20,8 @@ import (
 func (u *uses) configured(ctx context.Context, p *api.Product, stream, yes string) (*api.Reconfigured, error) {
 	var now engine.RunOpened
 	var steps []engine.Delegation
-	err := u.host.Look(ctx, stream, func(s *engine.State) { now, steps = s.Run(), s.Delegations() })
+	working := ""
+	err := u.host.Look(ctx, stream, func(s *engine.State) { now, steps, working = s.Run(), s.Delegations(), s.Working() })
 	if err != nil || p.Pinned(now) == nil {
 		return nil, err
 	}
@@ -27,15 +29,19 @@ func (u *uses) configured(ctx context.Context, p *api.Product, stream, yes strin
 	if err := u.mayConfigure(ctx, p, now.Run, stream, carried); err != nil {
 		return nil, err
 	}
+	below, cut, err := u.below(ctx, steps)
+	if err != nil {
+		return nil, err
+	}
+	if step := cmp.Or(working, cut); step != "" && !carried {
+		return nil, conflict("put "+config.File+" back as it was, then piton resume "+now.Run+"; or piton cancel "+now.Run,
+			"the configuration has changed, and step %q was at work when its owner died: the step may have changed it, so no yes can take it", step)
+	}
 	switch {
 	case yes == "":
 		return p.Reconfigured(ctx, now)
 	case yes != p.Settings():
 		return nil, conflict("look at it again: piton config show --origin", "the configuration has changed since it was shown")
-	}
-	below, err := u.below(ctx, steps)
-	if err != nil {
-		return nil, err
 	}
 	if carried {
 		if err := u.release(ctx, stream); err != nil {
@@ -69,23 +75,23 @@ func (u *uses) mayConfigure(ctx context.Context, p *api.Product, name, stream st
 }
 
 // below lists the tasks of the runs that carry out steps and have not ended, and of the
-// runs that carry out theirs.
-func (u *uses) below(ctx context.Context, steps []engine.Delegation) (streams []string, _ error) {
+// runs that carry out theirs. Working is a step of them whose work is under way.
+func (u *uses) below(ctx context.Context, steps []engine.Delegation) (streams []string, working string, _ error) {
 	for _, d := range steps {
 		child, err := run.Load(ctx, u.store, d.Task)
 		if err != nil {
-			return nil, err
+			return nil, "", err
 		}
 		if !child.Live() {
 			continue
 		}
-		more, err := u.below(ctx, child.Delegations())
+		more, works, err := u.below(ctx, child.Delegations())
 		if err != nil {
-			return nil, err
+			return nil, "", err
 		}
-		streams = append(append(streams, more...), d.Task)
+		streams, working = append(append(streams, more...), d.Task), cmp.Or(working, works, child.Working())
 	}
-	return streams, nil
+	return streams, working, nil
 }
 
 // protectConfig is the state of the files that steps guard, with the file of the

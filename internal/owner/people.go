@@ -147,17 +147,14 @@ func (u *uses) Answer(ctx context.Context, q api.Answer) (api.Ordered, error) {
 		}
 		return api.Ordered{}, err
 	}
+	if other, err := u.goesBy(ctx, p, it, q); err != nil || other != nil {
+		return api.Ordered{Run: it.Run, Item: it.Item, Reconfigured: other}, err
+	}
 	a := engine.ItemAnswered{Choice: q.Choice, Text: q.Text}
 	if a.Args, err = u.checkedArgs(ctx, p, it, q); err != nil {
 		return api.Ordered{}, err
 	}
 	if it.Kind == engine.Proposal || it.Kind == engine.Weakened {
-		if a.Choice == engine.ChooseApprove {
-			var other *api.Reconfigured
-			if other, err = u.configured(ctx, p, it.Stream, q.Config); err != nil || other != nil {
-				return api.Ordered{Run: it.Run, Item: it.Item, Reconfigured: other}, err
-			}
-		}
 		err = u.propose(ctx, p, it, a)
 	} else {
 		err = p.Reply(ctx, u.host, it, a)
@@ -169,6 +166,29 @@ func (u *uses) Answer(ctx context.Context, q api.Answer) (api.Ordered, error) {
 		u.keepAdopted(ctx)
 	}
 	return u.ordered(ctx, p, api.Ordered{Run: it.Run, Step: it.Step, Item: it.Item})
+}
+
+// goesBy makes sure that what an answer lets go on goes by the configuration in force. An
+// answer to a run that nobody carries lets nothing go on yet, and one to a run that is at
+// work leaves it to its configuration.
+func (u *uses) goesBy(ctx context.Context, p *api.Product, it engine.ItemRow, q api.Answer) (*api.Reconfigured, error) {
+	if it.Stream == engine.WorkspaceStream || q.Choice == engine.ChooseAbort || q.Choice == engine.ChooseDeny {
+		return nil, nil
+	}
+	if it.Kind == engine.Proposal || it.Kind == engine.Weakened {
+		return u.configured(ctx, p, it.Stream, q.Config)
+	}
+	head, err := p.Find(ctx, it.Run)
+	if err == nil {
+		head, err = p.Top(ctx, head)
+	}
+	if err != nil || !slices.Contains(u.host.Carried(), head.Stream) {
+		return nil, err
+	}
+	if idle, err := u.waits(ctx, head.Stream); err != nil || !idle {
+		return nil, err
+	}
+	return u.configured(ctx, p, head.Stream, q.Config)
 }
 
 // propose answers an item about a revision that was made for a run. A yes comes with
