@@ -64,6 +64,19 @@ func (p *Product) open(ctx context.Context, desk Desk, d *Document, r *engine.Re
 	return Opened{Stream: stream, Run: in.Run.Run, After: state.Seq()}, nil
 }
 
+// Hindrance reports why no run of the document can be opened, or taken up, now.
+func (p *Product) Hindrance(ctx context.Context, d *Document) error {
+	head, err := p.runOf(ctx, d)
+	if err != nil || head.Run == "" {
+		return err
+	}
+	state, err := run.Load(ctx, p.Store, head.Stream)
+	if err != nil {
+		return err
+	}
+	return hindrance(state, d)
+}
+
 func hindrance(state *engine.State, d *Document) error {
 	old := state.Run()
 	if !state.Live() || old.PlanHash == d.Plan.Hash() {
@@ -198,7 +211,8 @@ func (p *Product) changes(ctx context.Context, r engine.RunOpened, line func(con
 
 // Configure lets the newest run of a task go on under the configuration in force. Protect
 // returns the files that its steps guard, with the configuration's file as it is now.
-func (p *Product) Configure(ctx context.Context, desk Desk, stream string, protect func(ctx context.Context, base string) (store.Object, error)) error {
+// Unsealed is who allows less isolation than it asks for, "" for nobody.
+func (p *Product) Configure(ctx context.Context, desk Desk, stream, unsealed string, protect func(ctx context.Context, base string) (store.Object, error)) error {
 	state, err := run.Load(ctx, p.Store, stream)
 	if err != nil {
 		return err
@@ -217,6 +231,7 @@ func (p *Product) Configure(ctx context.Context, desk Desk, stream string, prote
 	}
 	return desk.Submit(ctx, stream, engine.Configure{RunConfigured: engine.RunConfigured{
 		Run: now.Run, Was: now.Config, Config: p.Settings(), Changes: changes, Agents: p.repinned(now.Agents), Policy: p.policy(), Base: base.Hash, By: p.By, Via: p.Via,
+		Unsealed: unsealed,
 	}}, base, store.NewObject(config.Text(p.Config)))
 }
 

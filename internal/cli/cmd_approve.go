@@ -120,7 +120,7 @@ func (s *session) sayApproved(ctx context.Context, word string, doc *api.Documen
 	}
 	point("client before request")
 	var said api.Said
-	err := s.reconfiguring(f.yes, func(config string) (is *api.Reconfigured, err error) {
+	err := s.reconfiguring(f.yes, "", func(config string) (is *api.Reconfigured, err error) {
 		q.Config = config
 		said, err = s.client.Approve(ctx, q)
 		return said.Opened.Reconfigured, err

@@ -241,7 +241,7 @@ func (a *app) answer(ctx context.Context, word string, answer engine.ItemAnswere
 		}
 		point("client before request")
 		var done api.Ordered
-		err = s.reconfiguring(yes, func(config string) (is *api.Reconfigured, err error) {
+		err = s.reconfiguring(yes, "", func(config string) (is *api.Reconfigured, err error) {
 			done, err = s.client.Answer(ctx, api.Answer{Item: it.Item, Choice: answer.Choice, Text: answer.Text, Args: answer.Args, Config: config})
 			return done.Reconfigured, err
 		})

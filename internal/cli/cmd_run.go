@@ -106,7 +106,7 @@ func (s *session) dryRun(ctx context.Context, path string) error {
 func (s *session) say(ctx context.Context, q api.Saying, f runFlags) error {
 	point("client before request")
 	var said api.Said
-	err := s.reconfiguring(q.Yes, func(config string) (is *api.Reconfigured, err error) {
+	err := s.reconfiguring(q.Yes, q.Config, func(config string) (is *api.Reconfigured, err error) {
 		q.Config = config
 		said, err = s.client.Run(ctx, q)
 		return said.Opened.Reconfigured, err
@@ -277,7 +277,7 @@ func (a *app) confirm(question string) bool {
 func (a *app) resume(ctx context.Context, prefix string, f runFlags) error {
 	return a.acting(ctx, func(s *session) error {
 		var opened api.Opened
-		err := s.reconfiguring(f.yes, func(config string) (is *api.Reconfigured, err error) {
+		err := s.reconfiguring(f.yes, "", func(config string) (is *api.Reconfigured, err error) {
 			opened, err = s.client.Resume(ctx, api.Resume{Run: prefix, Config: config})
 			return opened.Reconfigured, err
 		})

@@ -10,9 +10,10 @@ import (
 const configYes = "if the configuration has changed since the run was approved: let the run go on with it"
 
 // reconfiguring asks. Where the configuration is not the one that the run was approved
-// with, it shows what is different, and asks once more with a person's yes.
-func (s *session) reconfiguring(yes bool, ask func(config string) (*api.Reconfigured, error)) error {
-	is, err := ask("")
+// with, it shows what is different, and asks once more with a person's yes. Said is the
+// hash of the one that they said yes to before, "" for none.
+func (s *session) reconfiguring(yes bool, said string, ask func(config string) (*api.Reconfigured, error)) error {
+	is, err := ask(said)
 	if err != nil || is == nil {
 		return err
 	}

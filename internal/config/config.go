@@ -140,9 +140,9 @@ func (c Config) ModelPrice(name string) (Price, bool) {
 // Policy is what runs in this workspace must keep to.
 type Policy struct {
 	Approve     string `key:"approve" words:"ask|auto|low-risk" default:"ask"`
-	MaxParallel int    `key:"max_parallel" min:"1" max:"256" default:"4"`      // caps a plan's Parallel
-	MaxAttempts int    `key:"max_attempts" min:"0" max:"1000000" default:"50"` // in vain, without a person; 0 = no limit
-	MaxFailures int    `key:"max_failures" min:"0" max:"1000000" default:"3"`  // of steps in a row; 0 = no limit
+	MaxParallel int    `key:"max_parallel" min:"1" max:"256" default:"4"`                      // caps a plan's Parallel
+	MaxAttempts int    `key:"max_attempts" min:"0" max:"1000000" default:"50" zero:"no limit"` // in vain, without a person
+	MaxFailures int    `key:"max_failures" min:"0" max:"1000000" default:"3" zero:"no limit"`  // of steps in a row
 	Ratchet     string `key:"ratchet" words:"off|end" default:"end"`
 	Baseline    string `key:"baseline" words:"on|off" default:"on"`
 	Expect      string `key:"expect" words:"any|red" default:"any"`

@@ -23,6 +23,7 @@ func TestDifferences(t *testing.T) {
 	is.MCPServers = map[string]config.Server{"s": {URL: "https://u:secret@new.example/"}}
 	is.Judge.BaseURL = "https://u:secret@judge.example/\x7f"
 	is.Retention, is.Policy.Ratchet = time.Hour, "off"
+	was.Policy.MaxFailures, is.Policy.MaxAttempts = 0, 0
 	text := config.Text(was)
 	if strings.Contains(string(text), "secret") {
 		t.Errorf("what may be secret is written down: %s", text)
@@ -36,16 +37,18 @@ func TestDifferences(t *testing.T) {
 	}
 	want := []string{
 		"agents.a.command: has another value", "agents.a.env.GONE: taken away", "agents.a.env.KEY: has another value", "agents.a.env.NEW: added",
-		"agents.b.command: taken away", "agents.c.command: added", "judge.base_url: added", "mcp_servers.s.url: has another value",
+		"agents.b.command: taken away", "agents.b.stop.cancel_grace: taken away, was 0s", "agents.b.stop.term_grace: taken away, was 0s",
+		"agents.c.command: added", "agents.c.stop.cancel_grace: added, is 0s", "agents.c.stop.term_grace: added, is 0s", "judge.base_url: added", "mcp_servers.s.url: has another value",
+		"policy.max_attempts: was 50, is 0 (no limit)", "policy.max_failures: was 0 (no limit), is 3",
 		"policy.ratchet: was end, is off", "retention: was 90d, is 1h",
 	}
 	if !slices.Equal(recorded, want) {
 		t.Errorf("recorded: got  %q\nwant %q", recorded, want)
 	}
 	want[0] = `agents.a.command: was another one, is ["z" "new secret" "é\n"]`
-	want[5] = `agents.c.command: added, is ["c" "new secret"]`
-	want[6] = `judge.base_url: added, is an address that cannot be read`
-	want[7] = `mcp_servers.s.url: was another one, is https://u:xxxxx@new.example/`
+	want[7] = `agents.c.command: added, is ["c" "new secret"]`
+	want[10] = `judge.base_url: added, is an address that cannot be read`
+	want[11] = `mcp_servers.s.url: was another one, is https://u:xxxxx@new.example/`
 	if !slices.Equal(shown, want) {
 		t.Errorf("shown: got  %q\nwant %q", shown, want)
 	}

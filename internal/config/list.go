@@ -24,7 +24,7 @@ type Setting struct {
 // and were set by no source are left out.
 func (c Config) Settings() []Setting {
 	var list []Setting
-	walk(reflect.ValueOf(c), "", func(path string, v reflect.Value) {
+	walk(reflect.ValueOf(c), "", "", func(path string, v reflect.Value, _ reflect.StructTag) {
 		o, set := c.origins[path]
 		if !set && empty(v) {
 			return
@@ -111,7 +111,7 @@ func secretChange(had, has bool) string {
 // person to see. The password of an address is left out.
 func named(c Config) map[string]string {
 	all := map[string]string{}
-	walk(reflect.ValueOf(c), "", func(path string, v reflect.Value) {
+	walk(reflect.ValueOf(c), "", "", func(path string, v reflect.Value, _ reflect.StructTag) {
 		switch {
 		case empty(v) || isEnv(path) || !secret(path):
 		case v.Kind() == reflect.String:
@@ -181,14 +181,18 @@ func AgentHash(c Config, name string) (string, bool) {
 }
 
 // text has every value that is not empty, each with its path, in an order that does
-// not depend on the declaration of the types.
+// not depend on the declaration of the types. A number is not empty where it would be
+// another one by default: 0 is what somebody wants then.
 func text(v reflect.Value) []byte {
 	var lines []string
-	walk(v, "", func(path string, v reflect.Value) {
-		if empty(v) {
-			return
-		}
+	walk(v, "", "", func(path string, v reflect.Value, tag reflect.StructTag) {
 		is := show(v)
+		switch number := v.Kind() != reflect.String && isScalar(v.Type()) && tag.Get("default") != ""; {
+		case empty(v) && !number:
+			return
+		case empty(v) && tag.Get("zero") != "":
+			is += " (" + tag.Get("zero") + ")"
+		}
 		if secret(path) {
 			is = hash([]byte(is))
 		}
@@ -203,18 +207,19 @@ func hash(text []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// walk calls visit for every scalar and list of a value, in no fixed order.
-func walk(v reflect.Value, path string, visit func(string, reflect.Value)) {
+// walk calls visit for every scalar and list of a value, in no fixed order, with the tag
+// of its field.
+func walk(v reflect.Value, path string, tag reflect.StructTag, visit func(string, reflect.Value, reflect.StructTag)) {
 	switch {
 	case isScalar(v.Type()) || v.Kind() == reflect.Slice:
-		visit(path, v)
+		visit(path, v, tag)
 	case v.Kind() == reflect.Map:
 		for name, entry := range v.Seq2() {
-			walk(entry, join(path, name.String()), visit)
+			walk(entry, join(path, name.String()), "", visit)
 		}
 	default:
 		for _, s := range settings(v.Type()) {
-			walk(v.Field(s.index), join(path, s.key), visit)
+			walk(v.Field(s.index), join(path, s.key), s.tag, visit)
 		}
 	}
 }

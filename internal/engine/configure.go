@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 )
@@ -44,6 +45,7 @@ func (s *State) applyConfigured(e RunConfigured) error {
 	frames := o.Policy.Frames
 	o.Config, o.Agents, o.Policy, o.Base = e.Config, e.Agents, e.Policy, e.Base
 	o.Policy.Frames = frames
+	o.Unsealed = cmp.Or(e.Unsealed, o.Unsealed)
 	if !s.run.Live {
 		return nil
 	}

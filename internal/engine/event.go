@@ -221,8 +221,10 @@ type RunConfigured struct {
 	Agents  map[string]string `json:"agents,omitempty"`
 	Policy  Policy            `json:"policy"` // how many frames are visible stays as it is
 	Base    string            `json:"base,omitempty"`
-	By      string            `json:"by"`
-	Via     string            `json:"via"`
+	// Unsealed is who allowed less isolation than it asks for, "" for nobody.
+	Unsealed string `json:"unsealed,omitempty"`
+	By       string `json:"by"`
+	Via      string `json:"via"`
 }
 
 // RunArchived takes a run that is over out of the lists, or puts it back. It is a

@@ -13,50 +13,83 @@ import (
 	"github.com/piton-dev/piton/internal/tree"
 )
 
-// configured makes sure that a run goes by the configuration in force: yes is the hash
-// of the one that a person was shown the difference to. Where nobody has said yes it
-// returns that difference, unless a yes would be refused now. The runs that carry out its
-// steps follow.
-func (u *uses) configured(ctx context.Context, p *api.Product, stream, yes string) (*api.Reconfigured, error) {
+// configuring is a run on its way to the configuration in force. The zero value is one
+// that goes by it already.
+type configuring struct {
+	*uses
+	product *api.Product
+	streams []string // of the run and of those that carry out its steps; the run itself is the last: it says that all is done
+	carried bool
+	by      string            // who allowed less isolation than the configuration asks for, "" for nobody
+	asks    *api.Reconfigured // nobody has said yes; this is different
+}
+
+// pending reports whether a person has said yes, and nothing is done yet.
+func (c *configuring) pending() bool { return len(c.streams) > 0 && c.asks == nil }
+
+// take records the yes, and lets the runs go on. It is for when nothing else can be
+// refused any more.
+func (c *configuring) take(ctx context.Context) error {
+	if !c.pending() {
+		return nil
+	}
+	if c.carried {
+		if err := c.release(ctx, c.streams[len(c.streams)-1]); err != nil {
+			return err
+		}
+	}
+	if _, err := c.trusted(ctx, c.product, api.Consent{Yes: true, Settings: c.product.Settings()}); err != nil {
+		return err
+	}
+	for _, stream := range c.streams {
+		if err := c.product.Configure(ctx, c.host, stream, c.by, c.protectConfig); err != nil {
+			return err
+		}
+	}
+	c.streams = nil
+	return nil
+}
+
+// configured looks whether a run goes by the configuration in force: yes is the hash of
+// the one that a person was shown the difference to. Where nobody has said yes it has
+// that difference, unless a yes would be refused now. The runs that carry out its steps
+// follow. Unsealed says that the person allows less isolation.
+func (u *uses) configured(ctx context.Context, p *api.Product, stream, yes string, unsealed bool) (*configuring, error) {
 	var now engine.RunOpened
 	var steps []engine.Delegation
 	working := ""
 	err := u.host.Look(ctx, stream, func(s *engine.State) { now, steps, working = s.Run(), s.Delegations(), s.Working() })
 	if err != nil || p.Pinned(now) == nil {
+		return &configuring{}, err
+	}
+	c := &configuring{uses: u, product: p, carried: slices.Contains(u.host.Carried(), stream)}
+	if unsealed {
+		c.by = u.caller.By
+	}
+	if err := u.mayConfigure(ctx, p, now.Run, stream, c.carried); err != nil {
 		return nil, err
 	}
-	carried := slices.Contains(u.host.Carried(), stream)
-	if err := u.mayConfigure(ctx, p, now.Run, stream, carried); err != nil {
-		return nil, err
+	if cmp.Or(now.Unsealed, c.by) == "" {
+		if err := sealable(p.Config.Policy.Isolation, "piton run "+now.Path+" --allow-unsealed goes on anyway, recorded in your name; or put "+config.File+" back as it was"); err != nil {
+			return nil, err
+		}
 	}
 	below, cut, err := u.below(ctx, steps)
 	if err != nil {
 		return nil, err
 	}
-	if step := cmp.Or(working, cut); step != "" && !carried {
+	if step := cmp.Or(working, cut); step != "" && !c.carried {
 		return nil, conflict("put "+config.File+" back as it was, then piton resume "+now.Run+"; or piton cancel "+now.Run,
 			"the configuration has changed, and step %q was at work when its owner died: the step may have changed it, so no yes can take it", step)
 	}
 	switch {
 	case yes == "":
-		return p.Reconfigured(ctx, now)
+		c.asks, err = p.Reconfigured(ctx, now)
 	case yes != p.Settings():
-		return nil, conflict("look at it again: piton config show --origin", "the configuration has changed since it was shown")
+		err = conflict("look at it again: piton config show --origin", "the configuration has changed since it was shown")
 	}
-	if carried {
-		if err := u.release(ctx, stream); err != nil {
-			return nil, err
-		}
-	}
-	if _, err := u.trusted(ctx, p, api.Consent{Yes: true, Settings: yes}); err != nil {
-		return nil, err
-	}
-	for _, stream := range append(below, stream) { // that at the top is the last: it says that all is done
-		if err := p.Configure(ctx, u.host, stream, u.protectConfig); err != nil {
-			return nil, err
-		}
-	}
-	return nil, nil
+	c.streams = append(below, stream)
+	return c, err
 }
 
 // mayConfigure reports why a run cannot go on under the configuration in force yet,
@@ -117,16 +150,16 @@ func (u *uses) protectConfig(ctx context.Context, base string) (store.Object, er
 	return store.NewObject(was.Renew(is, config.File).Encode()), nil
 }
 
-// reconfigured reports whether a person has yet to say that the unfinished run of the
-// plan may go on under the configuration in force; the answer says how that differs.
-func (s *saying) reconfigured(ctx context.Context) (bool, error) {
+// reconfigured looks whether the unfinished run of the plan goes by the configuration in
+// force. Where a person has yet to say that it may, the answer says how that differs.
+func (s *saying) reconfigured(ctx context.Context) (*configuring, error) {
 	head, err := s.product.RunOf(ctx, s.Word)
 	if err != nil || head.Run == "" || head.Ended || head.Parent.Run != "" {
-		return false, nil // what is wrong with the word is said elsewhere
+		return &configuring{}, nil //nolint:nilerr // what is wrong with the word is said elsewhere
 	}
-	is, err := s.configured(ctx, s.product, head.Stream, s.Config)
-	if is != nil {
-		s.said.Needs, s.said.Opened = api.NeedsConfig, api.Opened{Stream: head.Stream, Run: head.Run, Resumed: true, Reconfigured: is}
+	c, err := s.configured(ctx, s.product, head.Stream, s.Config, s.Unsealed)
+	if err == nil && c.asks != nil {
+		s.said.Needs, s.said.Opened = api.NeedsConfig, api.Opened{Stream: head.Stream, Run: head.Run, Resumed: true, Reconfigured: c.asks}
 	}
-	return is != nil, err
+	return c, err
 }

@@ -26,18 +26,28 @@ func (u *uses) Resume(ctx context.Context, q api.Resume) (api.Opened, error) {
 	if err != nil || opened.Over {
 		return opened, err
 	}
-	if opened.Reconfigured, err = u.configured(ctx, p, head.Stream, q.Config); err != nil || opened.Reconfigured != nil {
-		return opened, err
-	}
 	var missing error
 	err = u.host.Look(ctx, head.Stream, func(s *engine.State) {
-		opened.After = s.Seq()
 		if newest := s.Run(); newest.Run != head.Run {
 			missing = conflict("piton resume "+newest.Run, "run %s has ended, and run %s is the newest of this plan", head.Run, newest.Run)
-		} else if missing = p.Pinned(newest); missing == nil {
-			missing = equipped(ctx, p, s, s.Program())
+			return
 		}
+		missing = equipped(ctx, p, s, s.Program())
 	})
+	if err = errors.Join(err, missing); err != nil {
+		return opened, err
+	}
+	other, err := u.configured(ctx, p, head.Stream, q.Config, false)
+	if err != nil || other.asks != nil {
+		if err == nil {
+			opened.Reconfigured = other.asks
+		}
+		return opened, err
+	}
+	if err := other.take(ctx); err != nil {
+		return opened, err
+	}
+	err = u.host.Look(ctx, head.Stream, func(s *engine.State) { opened.After, missing = s.Seq(), p.Pinned(s.Run()) })
 	if err = errors.Join(err, missing); err != nil {
 		return opened, err
 	}
@@ -147,11 +157,18 @@ func (u *uses) Answer(ctx context.Context, q api.Answer) (api.Ordered, error) {
 		}
 		return api.Ordered{}, err
 	}
-	if other, err := u.goesBy(ctx, p, it, q); err != nil || other != nil {
-		return api.Ordered{Run: it.Run, Item: it.Item, Reconfigured: other}, err
-	}
 	a := engine.ItemAnswered{Choice: q.Choice, Text: q.Text}
 	if a.Args, err = u.checkedArgs(ctx, p, it, q); err != nil {
+		return api.Ordered{}, err
+	}
+	other, err := u.goesBy(ctx, p, it, q)
+	if err != nil {
+		return api.Ordered{}, err
+	}
+	if other.asks != nil {
+		return api.Ordered{Run: it.Run, Item: it.Item, Reconfigured: other.asks}, nil
+	}
+	if err := other.take(ctx); err != nil {
 		return api.Ordered{}, err
 	}
 	if it.Kind == engine.Proposal || it.Kind == engine.Weakened {
@@ -171,24 +188,24 @@ func (u *uses) Answer(ctx context.Context, q api.Answer) (api.Ordered, error) {
 // goesBy makes sure that what an answer lets go on goes by the configuration in force. An
 // answer to a run that nobody carries lets nothing go on yet, and one to a run that is at
 // work leaves it to its configuration.
-func (u *uses) goesBy(ctx context.Context, p *api.Product, it engine.ItemRow, q api.Answer) (*api.Reconfigured, error) {
+func (u *uses) goesBy(ctx context.Context, p *api.Product, it engine.ItemRow, q api.Answer) (*configuring, error) {
 	if it.Stream == engine.WorkspaceStream || q.Choice == engine.ChooseAbort || q.Choice == engine.ChooseDeny {
-		return nil, nil
+		return &configuring{}, nil
 	}
 	if it.Kind == engine.Proposal || it.Kind == engine.Weakened {
-		return u.configured(ctx, p, it.Stream, q.Config)
+		return u.configured(ctx, p, it.Stream, q.Config, false)
 	}
 	head, err := p.Find(ctx, it.Run)
 	if err == nil {
 		head, err = p.Top(ctx, head)
 	}
 	if err != nil || !slices.Contains(u.host.Carried(), head.Stream) {
-		return nil, err
+		return &configuring{}, err
 	}
 	if idle, err := u.waits(ctx, head.Stream); err != nil || !idle {
-		return nil, err
+		return &configuring{}, err
 	}
-	return u.configured(ctx, p, head.Stream, q.Config)
+	return u.configured(ctx, p, head.Stream, q.Config, false)
 }
 
 // propose answers an item about a revision that was made for a run. A yes comes with

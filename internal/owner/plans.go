@@ -102,9 +102,6 @@ func (u *uses) Run(ctx context.Context, q api.Saying) (api.Said, error) {
 }
 
 func (s *saying) run(ctx context.Context) error {
-	if needs, err := s.reconfigured(ctx); err != nil || needs {
-		return err
-	}
 	pr, err := s.product.ProposalOf(ctx, s.doc)
 	if err != nil {
 		return err
@@ -119,11 +116,21 @@ func (s *saying) run(ctx context.Context) error {
 	if err := errors.Join(s.matches(), s.able(ctx, c)); err != nil {
 		return err
 	}
+	if err := s.product.Hindrance(ctx, s.doc); err != nil {
+		return err
+	}
+	other, err := s.reconfigured(ctx)
+	if err != nil || s.said.Needs != "" {
+		return err
+	}
 	if taken, err := s.takeUp(ctx); taken || err != nil {
 		return err
 	}
 	yes, err := s.approval(ctx)
 	if err != nil || s.said.Needs != "" {
+		return err
+	}
+	if err := other.take(ctx); err != nil {
 		return err
 	}
 	return s.openRun(ctx, yes)
@@ -150,7 +157,7 @@ func (s *saying) takeUp(ctx context.Context) (bool, error) {
 		return false, err
 	}
 	s.said.Kept = true
-	s.said.Opened, err = s.Resume(ctx, api.Resume{Run: head.Run})
+	s.said.Opened, err = s.Resume(ctx, api.Resume{Run: head.Run, Config: s.Config})
 	return true, err
 }
 
@@ -257,12 +264,19 @@ func (s *saying) revise(ctx context.Context, pr *api.Proposal) error {
 	if err := errors.Join(s.matches(), s.able(ctx, c)); err != nil {
 		return err
 	}
+	other, err := s.reconfigured(ctx)
+	if err != nil || s.said.Needs != "" {
+		return err
+	}
 	yes, err := s.agreed(ctx, pr)
 	if err != nil {
 		return err
 	}
 	if yes == nil {
 		s.said.Revision, err = s.product.Propose(ctx, s.host, pr)
+		return err
+	}
+	if err := other.take(ctx); err != nil {
 		return err
 	}
 	if s.said.Revision, err = s.product.Revise(ctx, s.host, pr, s.opening(ctx, *yes)); err != nil {
@@ -372,9 +386,6 @@ func (u *uses) Approve(ctx context.Context, q api.Saying) (api.Said, error) {
 }
 
 func (s *saying) approve(ctx context.Context) error {
-	if needs, err := s.reconfigured(ctx); err != nil || needs {
-		return err
-	}
 	pr, err := s.find(ctx)
 	if err != nil {
 		return err
@@ -382,12 +393,21 @@ func (s *saying) approve(ctx context.Context) error {
 	if pr != nil {
 		return s.revise(ctx, pr)
 	}
-	_, ok, err := s.fits(func() (api.Compiled, error) { return s.product.CompileNext(ctx, s.doc) })
+	c, ok, err := s.fits(func() (api.Compiled, error) { return s.product.CompileNext(ctx, s.doc) })
 	if !ok {
 		return err
 	}
 	if err := s.matches(); err != nil {
 		return err
+	}
+	other, err := s.reconfigured(ctx)
+	if err != nil || s.said.Needs != "" {
+		return err
+	}
+	if other.pending() {
+		if err := s.able(ctx, c); err != nil {
+			return err
+		}
 	}
 	r, err := s.product.Recorded(ctx, s.doc)
 	if err != nil {
@@ -395,7 +415,7 @@ func (s *saying) approve(ctx context.Context) error {
 	}
 	if r != nil && s.product.Approved(r) {
 		s.said.Revision, s.said.Already = r, true
-		return nil
+		return other.take(ctx)
 	}
 	if s.said.Weaker, err = s.product.Weakens(ctx, s.doc); err != nil {
 		return err
@@ -411,6 +431,9 @@ func (s *saying) approve(ctx context.Context) error {
 	case weaker:
 		s.said.Needs = api.NeedsWeaker
 		return nil
+	}
+	if err := other.take(ctx); err != nil {
+		return err
 	}
 	return s.product.Judge(ctx, s.host, s.said.Revision, true, s.caller.By, s.Why)
 }
@@ -485,14 +508,20 @@ func isolated(p *api.Product, doc *api.Document, allowed bool) error {
 		}
 	}
 	for _, w := range wants {
-		if w == "sealed" || w == "fenced" {
-			return api.Fault(
-				"isolation "+w+" is required, but this version can only run unsealed",
-				"--allow-unsealed runs it anyway, recorded in your name",
-			)
+		if err := sealable(w, "--allow-unsealed runs it anyway, recorded in your name"); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// sealable refuses a minimum of isolation that this machine cannot give; the hint says
+// what can be done.
+func sealable(level, hint string) error {
+	if level != "sealed" && level != "fenced" {
+		return nil
+	}
+	return api.Fault("isolation "+level+" is required, but this version can only run unsealed", hint)
 }
 
 // equipped refuses programs that need what is not on this machine, before anything
