@@ -330,7 +330,7 @@ func (p *Product) record(ctx context.Context, desk Desk, d *Document, since *ver
 	}
 	newest := p.before(w, d)
 	if r := recorded(w, d); r != nil {
-		return r, nil
+		return r, p.Filed(ctx, desk, r)
 	}
 	in, objects, err := p.draft(ctx, w, newest, d)
 	if err != nil {
@@ -354,6 +354,18 @@ func (p *Product) record(ctx context.Context, desk Desk, d *Document, since *ver
 		return nil, err
 	}
 	return &engine.Revision{Drafted: in.PlanDrafted, Verified: in.Verified, At: p.Now()}, nil
+}
+
+// Filed records that the document of a revision has its text, unless that is known.
+func (p *Product) Filed(ctx context.Context, desk Desk, r *engine.Revision) error {
+	w, err := p.workspace(ctx)
+	if err != nil {
+		return err
+	}
+	if has, ok := w.InFile(r.Drafted.Intent); ok && has.Drafted.Plan == r.Drafted.Plan {
+		return nil
+	}
+	return desk.Submit(ctx, engine.WorkspaceStream, engine.Filed{PlanFiled: engine.PlanFiled{Plan: r.Drafted.Plan, By: p.By}})
 }
 
 // CompileNext is Compile for the revision that the document is, or becomes when it

@@ -5,10 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"strings"
 
 	"github.com/piton-dev/piton/internal/config"
 	"github.com/piton-dev/piton/internal/engine"
+	"github.com/piton-dev/piton/internal/project"
 	"github.com/piton-dev/piton/internal/run"
 	"github.com/piton-dev/piton/internal/store"
 )
@@ -169,3 +171,15 @@ func EncodeProblem(err error) []byte {
 
 // DecodeProblem is the error that such a line tells of.
 func DecodeProblem(line []byte) error { return problemOf(bytes.NewReader(line)) }
+
+// CannotWrite says why a file of the user's cannot be written, without the
+// name of a system call. A full disk is this machine's fault.
+func CannotWrite(path string, err error) error {
+	if p, ok := errors.AsType[*fs.PathError](err); ok {
+		err = p.Err
+	}
+	if project.IsFull(err) {
+		return Fault(fmt.Sprintf("cannot write %s: %v", path, err), "free some space, then run this again")
+	}
+	return &Problem{Code: Invalid, Message: fmt.Sprintf("cannot write %s: %v", path, err), Hint: "check the directory and who may write there"}
+}

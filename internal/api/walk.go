@@ -28,9 +28,10 @@ type Restored struct {
 }
 
 // Walk is the step from the text that the document at path has to the one before it,
-// or with forth to the one after it, for [Uses.Restore]. Of a text that was
-// recorded more than once only the newest record counts, so that there is an end in
-// both directions. A text that was never recorded stands after all others.
+// or with forth to the one after it, for [Uses.Restore]. Only texts that the document
+// had count, and of one that was recorded more than once only the newest record, so
+// that there is an end in both directions. A text that was never recorded stands after
+// all others. Where the document is gone, back is the text that it had last.
 func (p *Product) Walk(ctx context.Context, word string, forth bool) (Restore, error) {
 	all, err := p.History(ctx, word)
 	if err != nil {
@@ -43,8 +44,6 @@ func (p *Product) Walk(ctx context.Context, word string, forth bool) (Restore, e
 	if !p.IsPlan(word) {
 		q.Path = p.near(p.file(all[len(all)-1].Drafted.Path))
 	}
-	texts := distinct(all)
-	at := len(texts)
 	source, err := p.readPlan(q.Path)
 	switch {
 	case err == nil:
@@ -56,11 +55,23 @@ func (p *Product) Walk(ctx context.Context, word string, forth bool) (Restore, e
 			}
 		}
 		q.Seen = doc.Plan.Hash()
-		if i := slices.IndexFunc(texts, func(r *engine.Revision) bool { return r.Drafted.Hash == q.Seen }); i >= 0 {
-			at = i
-		}
 	case Explain(err).Code != NotFound:
 		return q, err
+	case forth:
+		return q, &Problem{
+			Code: Conflict, Message: q.Path + " is gone, and nothing is put into the place of a file that somebody removed",
+			Hint: "piton plan undo " + q.Path + " brings back the text that it had last",
+		}
+	}
+	texts := distinct(all, q.Seen)
+	at := len(texts)
+	if i := slices.IndexFunc(texts, func(r *engine.Revision) bool { return r.Drafted.Hash == q.Seen }); i >= 0 {
+		at = i
+	}
+	if w, other := p.workspace(ctx); other == nil && err != nil {
+		if last, ok := w.InFile(all[0].Drafted.Intent); ok {
+			at = 1 + slices.IndexFunc(texts, func(r *engine.Revision) bool { return r.Drafted.Hash == last.Drafted.Hash })
+		}
 	}
 	if at--; forth {
 		at += 2
@@ -75,25 +86,13 @@ func (p *Product) Walk(ctx context.Context, word string, forth bool) (Restore, e
 	return q, nil
 }
 
-// lay reports whether the text of a revision was in the plan's file. The text that a planner
-// made for a run is written there once somebody has said yes to it; a new text that it made
-// of a document is, if it verifies.
-func lay(r *engine.Revision) bool {
-	switch d := r.Drafted; {
-	case d.Run != "":
-		return slices.ContainsFunc(r.Answers, func(a engine.Answered) bool { return a.Yes })
-	case d.Errand != "" && d.Previous != "":
-		return r.Verified.OK
-	}
-	return true
-}
-
-// distinct are the revisions with a text that the file had, and that no later one has.
-func distinct(all []Entry) []*engine.Revision {
+// distinct are the revisions with a text that the file had, and that no later one of
+// these has. Now is the hash of the text that it has now.
+func distinct(all []Entry, now string) []*engine.Revision {
 	var texts []*engine.Revision
 	seen := map[string]bool{}
 	for _, e := range slices.Backward(all) {
-		if !seen[e.Drafted.Hash] && lay(e.Revision) {
+		if !seen[e.Drafted.Hash] && (e.Filed || e.Drafted.Hash == now) {
 			seen[e.Drafted.Hash] = true
 			texts = append(texts, e.Revision)
 		}

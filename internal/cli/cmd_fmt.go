@@ -168,7 +168,7 @@ func rewrite(path string, seen, text []byte) error {
 	case errors.Is(err, project.ErrChanged):
 		return &api.Problem{Code: api.Conflict, Message: path + " was changed meanwhile, so it is not written", Hint: "run this again"}
 	case err != nil:
-		return cannotWrite(path, err)
+		return api.CannotWrite(path, err)
 	}
 	return nil
 }

@@ -115,10 +115,10 @@ func (a *app) write(done *begun, path, name string, body []byte) error {
 		}
 		return nil
 	case !errors.Is(err, fs.ErrNotExist):
-		return cannotWrite(name, err)
+		return api.CannotWrite(name, err)
 	}
 	if err := create(path, body); err != nil {
-		return cannotWrite(name, err)
+		return api.CannotWrite(name, err)
 	}
 	done.Written = append(done.Written, name)
 	if !a.json {

@@ -14,7 +14,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/piton-dev/piton/internal/api"
-	"github.com/piton-dev/piton/internal/durable"
 	"github.com/piton-dev/piton/internal/plan"
 	"github.com/piton-dev/piton/internal/template"
 )
@@ -200,7 +199,7 @@ func writeNew(path string, text []byte) error {
 	case errors.Is(err, fs.ErrExist):
 		return taken(path)
 	case err != nil:
-		return cannotWrite(path, err)
+		return api.CannotWrite(path, err)
 	}
 	return nil
 }
@@ -225,16 +224,4 @@ func create(path string, text []byte) error {
 		err = errors.Join(err, os.Remove(path))
 	}
 	return err
-}
-
-// cannotWrite says why a file of the user's cannot be written, without the
-// name of a system call. A full disk is this machine's fault.
-func cannotWrite(path string, err error) error {
-	if p, ok := errors.AsType[*fs.PathError](err); ok {
-		err = p.Err
-	}
-	if durable.IsFull(err) {
-		return api.Fault(fmt.Sprintf("cannot write %s: %v", path, err), "free some space, then run this again")
-	}
-	return &api.Problem{Code: api.Invalid, Message: fmt.Sprintf("cannot write %s: %v", path, err), Hint: "check the directory and who may write there"}
 }

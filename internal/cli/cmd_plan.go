@@ -161,11 +161,11 @@ type planDoc struct {
 
 // drawn hands out what came of an errand.
 func (s *session) drawn(ctx context.Context, row engine.ErrandRow) error {
-	doc, source, err := s.draft(ctx, row)
+	doc, err := s.draft(ctx, row)
 	if err != nil {
 		return err
 	}
-	path, err := s.writeDrawn(ctx, row, source)
+	path, err := s.writeDrawn(ctx, row)
 	if err != nil {
 		return err
 	}
@@ -175,8 +175,8 @@ func (s *session) drawn(ctx context.Context, row engine.ErrandRow) error {
 	return s.showDrawn(doc)
 }
 
-// draft is the plan that a planner answered with, and its text.
-func (s *session) draft(ctx context.Context, row engine.ErrandRow) (doc planDoc, source []byte, err error) {
+// draft is the plan that a planner answered with.
+func (s *session) draft(ctx context.Context, row engine.ErrandRow) (doc planDoc, err error) {
 	out, err := s.answer(ctx, row)
 	if err == nil && out.Source == nil {
 		err = noPlan(row.Ended)
@@ -184,7 +184,7 @@ func (s *session) draft(ctx context.Context, row engine.ErrandRow) (doc planDoc,
 	return planDoc{
 		Plan: row.Plan, OK: out.OK(), Text: string(out.Source), Reasoning: out.Reasoning, Changes: out.Changes, Rounds: out.Rounds,
 		Ended: out.Ended, Findings: append([]verify.Finding{}, out.Findings...),
-	}, out.Source, err
+	}, err
 }
 
 // noPlan is the problem of an errand without a plan.
@@ -197,7 +197,7 @@ func noPlan(end *engine.WorkEnded) error {
 }
 
 // writeDrawn writes the plan to the document that the journal has it for; "" is none.
-func (s *session) writeDrawn(ctx context.Context, row engine.ErrandRow, source []byte) (string, error) {
+func (s *session) writeDrawn(ctx context.Context, row engine.ErrandRow) (string, error) {
 	if row.Asked.Path == "" || row.Plan == "" {
 		return "", nil
 	}
@@ -209,7 +209,11 @@ func (s *session) writeDrawn(ctx context.Context, row engine.ErrandRow, source [
 		return "", err
 	}
 	path = nearName(path)
-	return path, writeNew(path, source)
+	if isThere(path) {
+		return path, taken(path)
+	}
+	_, err = s.client.Restore(ctx, api.Restore{Path: path, Plan: row.Plan})
+	return path, err
 }
 
 // showDrawn prints a plan that was made, and what is wrong with it.

@@ -18,10 +18,11 @@ func (a *app) walkCmd(forth bool) *cobra.Command {
 	return &cobra.Command{
 		Use:   verb + " PLAN|RUN",
 		Short: short,
-		Long: fmt.Sprintf(`Looks up the text of the file among those in piton history, and writes the %s. There is
-no limit to how far you can go. A text that was never recorded is recorded first, so that nothing
-is lost; one that does not verify is refused. For an unfinished run the new text is a change like
-any edit of the file: the run goes on with the text that was approved.`, text),
+		Long: fmt.Sprintf(`Looks up the text of the file among those in piton history, and writes the %s. Only
+texts that the file had count. There is no limit to how far you can go. A text that was never
+recorded is recorded first, so that nothing is lost; one that does not verify is refused. Where the
+file is gone, undo brings back the text that it had last. For an unfinished run the new text is a
+change like any edit of the file: the run goes on with the text that was approved.`, text),
 		Example: "  piton plan " + verb + " plans/fix.md",
 		Args:    exactly("a plan or a run", 1),
 		RunE:    func(c *cobra.Command, args []string) error { return a.walkPlan(c.Context(), args[0], forth) },

@@ -30,12 +30,12 @@ func (a *app) man(root *cobra.Command, dir string) error {
 		return &api.Problem{Code: api.Invalid, Message: dir + " is not a directory", Hint: "give a directory for the pages"}
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
-		return cannotWrite(dir, err)
+		return api.CannotWrite(dir, err)
 	}
 	header := &doc.GenManHeader{Title: "PITON", Section: "1", Source: "piton " + Version, Manual: "Piton"}
 	root.DisableAutoGenTag = true // it would tell of the library
 	if err := doc.GenManTree(root, header, dir); err != nil {
-		return cannotWrite(dir, err)
+		return api.CannotWrite(dir, err)
 	}
 	pages, err := fs.Glob(os.DirFS(dir), "piton*.1")
 	if err != nil {

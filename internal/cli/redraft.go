@@ -2,13 +2,11 @@ package cli
 
 import (
 	"context"
-	"errors"
 
 	"github.com/rogpeppe/go-internal/diff"
 
 	"github.com/piton-dev/piton/internal/api"
 	"github.com/piton-dev/piton/internal/engine"
-	"github.com/piton-dev/piton/internal/project"
 	"github.com/piton-dev/piton/internal/verify"
 	"github.com/piton-dev/piton/internal/view"
 )
@@ -30,7 +28,7 @@ func (s *session) redraft(ctx context.Context, q api.Redrafting) error {
 	if err != nil {
 		return err
 	}
-	doc, source, err := s.draft(ctx, row)
+	doc, err := s.draft(ctx, row)
 	if err != nil {
 		return err
 	}
@@ -39,12 +37,12 @@ func (s *session) redraft(ctx context.Context, q api.Redrafting) error {
 		return err
 	}
 	if doc.OK {
-		err := project.Replace(q.Path, was, source)
+		_, err := s.client.Restore(ctx, api.Restore{Path: q.Path, Seen: api.Parse(q.Path, was).Plan.Hash(), Plan: row.Plan})
 		switch {
-		case errors.Is(err, project.ErrChanged):
+		case err != nil && api.Explain(err).Code == api.Conflict:
 			return &api.Problem{Code: api.Conflict, Message: q.Path + " was changed meanwhile, so it keeps its text", Hint: "piton show " + row.Plan + " shows the planner's"}
 		case err != nil:
-			return cannotWrite(q.Path, err)
+			return err
 		}
 		doc.File = &q.Path
 	}

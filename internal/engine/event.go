@@ -127,6 +127,14 @@ type PlanAnswered struct {
 	Why    string `json:"why,omitempty"`
 }
 
+// PlanFiled records that the file of a plan has the text of this revision now: Piton
+// wrote it there, or read it there. Of a text that was drafted from its file that is
+// known without it.
+type PlanFiled struct {
+	Plan string `json:"plan"`
+	By   string `json:"by"` // who wrote it or had it read
+}
+
 // SettingsApproved records that a person said yes to the configuration of the
 // workspace: to its agents and models being started for what is no run yet.
 type SettingsApproved struct {
@@ -545,6 +553,7 @@ func (ErrandAsked) Type() string      { return "errand.asked" }
 func (ErrandDropped) Type() string    { return "errand.dropped" }
 func (MemoryWritten) Type() string    { return "memory.written" }
 func (WorkHeard) Type() string        { return "work.heard" }
+func (PlanFiled) Type() string        { return "plan.filed" }
 func (SettingsApproved) Type() string { return "settings.approved" }
 func (FramePushed) Type() string      { return "frame.pushed" }
 
@@ -586,6 +595,7 @@ var decoders = map[string]func([]byte) (Event, error){
 	ErrandDropped{}.Type():    decodeAs[ErrandDropped],
 	MemoryWritten{}.Type():    decodeAs[MemoryWritten],
 	WorkHeard{}.Type():        decodeAs[WorkHeard],
+	PlanFiled{}.Type():        decodeAs[PlanFiled],
 	SettingsApproved{}.Type(): decodeAs[SettingsApproved],
 	TaskOpened{}.Type():       decodeAs[TaskOpened],
 	RunOpened{}.Type():        decodeAs[RunOpened],

@@ -96,6 +96,9 @@ func (d *Draft) Informed(names []string) {
 // Judgement is a person's, or a policy's, word on a plan revision.
 type Judgement struct{ PlanAnswered }
 
+// Filed says that the file of a plan has the text of a revision.
+type Filed struct{ PlanFiled }
+
 // Trust is a person's yes to the configuration of the workspace.
 type Trust struct{ SettingsApproved }
 
@@ -125,6 +128,7 @@ func (Recall) Actor() string      { return Harness }
 func (i Errand) Actor() string    { return i.By }
 func (i Withdraw) Actor() string  { return i.By }
 func (i Archive) Actor() string   { return i.By }
+func (i Filed) Actor() string     { return i.By }
 func (i Trust) Actor() string     { return i.By }
 func (Written) Actor() string     { return Harness }
 func (Heard) Actor() string       { return Harness }

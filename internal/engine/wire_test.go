@@ -46,6 +46,7 @@ func makers() map[string]*rapid.Generator[engine.Event] {
 		"ErrandDropped":    anyOf[engine.ErrandDropped](),
 		"MemoryWritten":    anyOf[engine.MemoryWritten](),
 		"WorkHeard":        anyOf[engine.WorkHeard](),
+		"PlanFiled":        anyOf[engine.PlanFiled](),
 		"SettingsApproved": anyOf[engine.SettingsApproved](),
 		"TaskOpened":       anyOf[engine.TaskOpened](),
 		"RunOpened":        anyOf[engine.RunOpened](),

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -24,6 +25,7 @@ type Workspace struct {
 	order   []*Revision       // as they were drafted
 	paths   map[string]string // path of a document → its newest revision
 	heads   map[string]string // intent → its newest revision
+	files   map[string]string // intent → the revision whose text its file has, as far as that was written or read
 	changed []string          // revisions whose row may have changed
 	shelf   map[string]bool   // runs that are archived
 	moved   []ArchivedRow     // on to it, or from it
@@ -44,6 +46,7 @@ type Revision struct {
 	Answer   *PlanAnswered // the newest
 	Answered time.Time
 	Answers  []Answered // every one, in order
+	Filed    bool       // its document had this text
 }
 
 // Answered is an answer to a revision, and when it was given.
@@ -63,7 +66,7 @@ func (w *Workspace) Clone() *Workspace {
 	c := &Workspace{seq: w.seq, epoch: w.epoch, intents: maps.Clone(w.intents), paths: maps.Clone(w.paths), changed: slices.Clone(w.changed), shelf: maps.Clone(w.shelf), moved: slices.Clone(w.moved)}
 	c.errands, c.asked, c.sought = slices.Clone(w.errands), maps.Clone(w.asked), slices.Clone(w.sought)
 	c.items, c.shown, c.adopted = maps.Clone(w.items), slices.Clone(w.shown), slices.Clip(w.adopted)
-	c.heads, c.trusted = maps.Clone(w.heads), maps.Clone(w.trusted)
+	c.heads, c.files, c.trusted = maps.Clone(w.heads), maps.Clone(w.files), maps.Clone(w.trusted)
 	if w.plans != nil {
 		c.plans = make(map[string]*Revision, len(w.plans))
 	}
@@ -111,6 +114,12 @@ func (w *Workspace) Head(intent string) (*Revision, bool) {
 	return w.Revision(w.heads[intent])
 }
 
+// InFile finds the revision whose text the document of an intent had when Piton wrote or
+// read it last.
+func (w *Workspace) InFile(intent string) (*Revision, bool) {
+	return w.Revision(w.files[intent])
+}
+
 // Intents calls yield for every intent, in the order of their ids, until it returns
 // false.
 func (w *Workspace) Intents(yield func(IntentOpened) bool) {
@@ -153,10 +162,38 @@ func (w *Workspace) Revisions(yield func(*Revision) bool) {
 	}
 }
 
-// waits reports whether the revision waits for approval: only the newest of
-// a document does.
+// waits reports whether the revision waits for approval: of a document only the text
+// that it has does, or the newest where nobody has seen one there.
 func (w *Workspace) waits(r *Revision) bool {
-	return r.Drafted.Parent == "" && r.Drafted.Run == "" && r.Drafted.Path != "" && w.paths[r.Drafted.Path] == r.Drafted.Plan && r.Answer == nil && r.Verified.OK
+	d := r.Drafted
+	newest, ok := w.Newest(d.Path)
+	if !ok || newest.Drafted.Intent != d.Intent || cmp.Or(w.files[d.Intent], newest.Drafted.Plan) != d.Plan {
+		return false
+	}
+	return d.Parent == "" && d.Run == "" && d.Path != "" && r.Answer == nil && r.Verified.OK
+}
+
+// file notes that the document of a revision has its text.
+func (w *Workspace) file(r *Revision) {
+	r.Filed = true
+	if before := w.files[r.Drafted.Intent]; before != "" {
+		w.changed = append(w.changed, before)
+	}
+	w.files[r.Drafted.Intent] = r.Drafted.Plan
+	w.changed = append(w.changed, r.Drafted.Plan)
+}
+
+func (w *Workspace) admitFiled(in PlanFiled) ([]Event, error) {
+	r, ok := w.plans[in.Plan]
+	switch {
+	case !ok:
+		return nil, refuse(NotFound, "no plan "+in.Plan)
+	case in.By == "" || r.Drafted.Path == "":
+		return nil, refuse(Invalid, "a text is that of a file, and somebody wrote it there or read it", "")
+	case w.files[r.Drafted.Intent] == in.Plan:
+		return nil, nil
+	}
+	return []Event{in}, nil
 }
 
 // Rows returns what changed in the projections since it was last called, and
@@ -203,7 +240,7 @@ func (w *Workspace) Apply(r Record) error {
 	if w.plans == nil {
 		w.intents, w.plans, w.paths = map[string]IntentOpened{}, map[string]*Revision{}, map[string]string{}
 		w.items = map[string]ItemRow{}
-		w.heads, w.trusted = map[string]string{}, map[string]bool{}
+		w.heads, w.files, w.trusted = map[string]string{}, map[string]string{}, map[string]bool{}
 		w.asked = map[string]ErrandRow{}
 	}
 	err := inOrder(r, w.seq, w.epoch)
@@ -255,12 +292,24 @@ func (w *Workspace) apply(r Record) error {
 		w.changed = append(w.changed, e.Plan)
 		if before, ok := w.paths[e.Path]; ok {
 			w.changed = append(w.changed, before)
+			if has := w.files[w.plans[before].Drafted.Intent]; has != "" {
+				w.changed = append(w.changed, has)
+			}
 		}
 		if last != nil && last.Drafted.Path != e.Path && w.paths[last.Drafted.Path] == last.Drafted.Plan {
 			delete(w.paths, last.Drafted.Path) // the document was moved from there
 			w.changed = append(w.changed, last.Drafted.Plan)
 		}
 		w.paths[e.Path] = e.Plan
+		if e.Run == "" && e.Errand == "" {
+			w.file(w.plans[e.Plan])
+		}
+	case PlanFiled:
+		p := w.plans[e.Plan]
+		if p == nil {
+			return fmt.Errorf("plan %s is filed before it is drafted", e.Plan)
+		}
+		w.file(p)
 	case PlanVerified:
 		p := w.plans[e.Plan]
 		if p == nil {
@@ -322,6 +371,8 @@ func (w *Workspace) Admit(in Input, _ time.Time) ([]Event, error) {
 		return w.admitKeep(in.ItemAnswered)
 	case Written:
 		return w.admitWritten(in.MemoryWritten)
+	case Filed:
+		return w.admitFiled(in.PlanFiled)
 	case Trust:
 		return w.admitTrust(in.SettingsApproved)
 	}

@@ -177,6 +177,7 @@ func TestWorkspaceCorrupt(t *testing.T) {
 		"plan twice":                {Seq: last + 1, Epoch: 1, Event: engine.PlanDrafted{Plan: "p1"}},
 		"verified before drafted":   {Seq: last + 1, Epoch: 1, Event: engine.PlanVerified{Plan: "p2"}},
 		"answered before drafted":   {Seq: last + 1, Epoch: 1, Event: engine.PlanAnswered{Plan: "p2"}},
+		"filed before drafted":      {Seq: last + 1, Epoch: 1, Event: engine.PlanFiled{Plan: "p2"}},
 		"a task's event":            {Seq: last + 1, Epoch: 1, Event: engine.StepSettled{}},
 		"nothing":                   {Seq: last + 1, Epoch: 1},
 	} {
@@ -222,6 +223,30 @@ func TestWorkspaceRows(t *testing.T) {
 	step(draft("q2", "i2", "other.md", false), "p2")
 	step(engine.Judgement{PlanAnswered: engine.PlanAnswered{Plan: "p2", Hash: "h-p2", By: "ann"}})
 	step(draft("p3", "i1", "plan.md", true), "p3")
+	// What a planner made waits once the document has it, and no text that it has no more.
+	made := draft("p4", "i1", "plan.md", true)
+	made.Errand = "e"
+	step(made, "p3")
+	filed := func(plan string) engine.Input {
+		return engine.Filed{PlanFiled: engine.PlanFiled{Plan: plan, By: "ann"}}
+	}
+	step(filed("p4"), "p4")
+	step(filed("p1"), "p1")
+	step(filed("p2"))
+	step(filed("p4"), "p4")
+	// Another plan takes the place of a document, whichever text that had.
+	step(filed("p3"), "p3")
+	moved := draft("r1", "i3", "plan.md", true)
+	moved.Intent = &engine.IntentOpened{ID: "i3"}
+	step(moved, "r1")
+	for plan, want := range map[string]string{"p3": "", "p9": "not_found: no plan p9"} {
+		if got := s.take(filed(plan)); got != want {
+			t.Errorf("%s: %q", plan, got)
+		}
+	}
+	if r, _ := s.state.Revision("p4"); !r.Filed {
+		t.Errorf("its document never had it: %+v", r)
+	}
 	if rows := s.state.Rows(); len(rows.Plans) > 0 {
 		t.Errorf("told twice: %+v", rows.Plans)
 	}

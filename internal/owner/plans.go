@@ -415,7 +415,7 @@ func (s *saying) approve(ctx context.Context) error {
 	}
 	if r != nil && s.product.Approved(r) {
 		s.said.Revision, s.said.Already = r, true
-		return other.take(ctx)
+		return errors.Join(other.take(ctx), s.product.Filed(ctx, s.host, r))
 	}
 	if s.said.Weaker, err = s.product.Weakens(ctx, s.doc); err != nil {
 		return err

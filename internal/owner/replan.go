@@ -302,7 +302,7 @@ func (o *Owner) rewrite(stream string, tell bool) {
 	if err := o.host.Look(ctx, stream, func(s *engine.State) { now = s.Run() }); err != nil || now.Revises == "" || now.Parent.Task != "" {
 		return
 	}
-	p, err := o.base.For(ctx, api.Caller{Env: o.environ(stream)}, config.Default())
+	p, err := o.base.For(ctx, api.Caller{By: engine.Harness, Env: o.environ(stream)}, config.Default())
 	if err != nil {
 		return
 	}
@@ -323,7 +323,11 @@ func (o *Owner) rewrite(stream string, tell bool) {
 	switch {
 	case err != nil:
 		o.say("%s does not show revision %d: %v", now.Path, now.Version, err)
-	case !written && tell:
+	case written:
+		if err := p.Filed(ctx, o.host, r); err != nil {
+			o.say("%v", err)
+		}
+	case tell:
 		o.say("%s was changed meanwhile and keeps that text; run %s goes on with revision %d, which piton show %s shows", now.Path, now.Run, now.Version, now.Run)
 	}
 }

@@ -10,7 +10,8 @@ import (
 )
 
 // Restore gives a plan document the text of one of its revisions. A text that was
-// never recorded is recorded first, so that nothing is lost.
+// never recorded is recorded first, so that nothing is lost. That the document has the
+// text is recorded after: until then it is what is read there.
 func (u *uses) Restore(ctx context.Context, q api.Restore) (api.Restored, error) {
 	p, err := u.Owner.product(ctx, u.caller)
 	if err != nil {
@@ -29,11 +30,19 @@ func (u *uses) Restore(ctx context.Context, q api.Restore) (api.Restored, error)
 	}
 	if r.Was != nil {
 		done.Was = r.Was.Drafted.Version
+		if !r.Was.Filed {
+			if err := p.Filed(ctx, u.host, r.Was); err != nil {
+				return done, err
+			}
+		}
 	}
 	switch err := project.Restore(r.File, r.Seen(), r.Text); {
 	case errors.Is(err, project.ErrChanged):
 		return done, conflict("look at it again: piton diff "+q.Path+" shows the changes", "%s was changed meanwhile", q.Path)
 	case err != nil:
+		return done, api.CannotWrite(q.Path, err)
+	}
+	if err := p.Filed(ctx, u.host, r.To); err != nil {
 		return done, err
 	}
 	doc, err := p.Read(ctx, q.Path)

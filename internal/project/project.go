@@ -163,8 +163,8 @@ func replaceLinked(through, path string, seen, text []byte) error {
 	return nil
 }
 
-// Restore is [Replace] for a document that may be gone: with nil for what was seen
-// there must be none.
+// Restore is [Replace] for a document that may be gone, with its directory: with nil for
+// what was seen there must be none.
 func Restore(path string, seen, text []byte) error {
 	if seen != nil {
 		return Replace(path, seen, text)
@@ -175,11 +175,18 @@ func Restore(path string, seen, text []byte) error {
 		}
 		return nil
 	}
-	if err := durable.Replace(path, text, 0o644, absent); err != nil {
+	err := os.MkdirAll(filepath.Dir(path), 0o755)
+	if err == nil {
+		err = durable.Replace(path, text, 0o644, absent)
+	}
+	if err != nil {
 		return fmt.Errorf("restore plan: %w", err)
 	}
 	return nil
 }
+
+// IsFull reports whether a document could not be written because the disk is full.
+func IsFull(err error) bool { return durable.IsFull(err) }
 
 func replace(through, path string, seen, text []byte, mode fs.FileMode) error {
 	return durable.ReplaceThrough(through, path, text, mode, func(s durable.Stage) error {

@@ -167,7 +167,7 @@ func (h *Host) Epoch() uint64 { return h.epoch }
 // Do and from nowhere else.
 func (h *Host) Submit(ctx context.Context, stream string, in engine.Input, objects ...store.Object) error {
 	switch in.(type) {
-	case engine.Open, engine.Revise, engine.Configure, engine.Order, engine.Reply, engine.Draft, engine.Judgement, engine.Archive, engine.Errand, engine.Withdraw, engine.Trust, engine.Written:
+	case engine.Open, engine.Revise, engine.Configure, engine.Order, engine.Reply, engine.Draft, engine.Judgement, engine.Archive, engine.Errand, engine.Withdraw, engine.Filed, engine.Trust, engine.Written:
 		return h.send(ctx, envelope{stream: stream, in: in, objects: objects})
 	}
 	return &engine.Refusal{Code: engine.Invalid, Message: fmt.Sprintf("%T cannot be submitted", in)}
