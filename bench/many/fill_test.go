@@ -99,17 +99,27 @@ func (f *filling) round(n int) {
 func planID(plan, text int) string { return fmt.Sprintf("plan-%d-v%d", plan, text+1) }
 
 func (f *filling) draft(plan, text int) {
+	source, findings := store.NewObject(document(plan, text)), store.NewObject([]byte("[]"))
 	in := engine.Draft{
 		PlanDrafted: engine.PlanDrafted{
 			Plan: planID(plan, text), Version: text + 1, Intent: fmt.Sprintf("i-%d", plan), Path: fmt.Sprintf("plans/%d.md", plan),
-			Title: title(plan), Source: hash(plan, text), Hash: hash(plan, text), By: "anna",
+			Title: title(plan), Source: source.Hash, Hash: hash(plan, text), By: "anna",
 		},
-		Verified: engine.PlanVerified{OK: true, Findings: hash(plan, text)},
+		Verified: engine.PlanVerified{OK: true, Findings: findings.Hash},
 	}
 	if text == 0 {
 		in.Intent = &engine.IntentOpened{ID: in.PlanDrafted.Intent, Prompt: title(plan), Path: in.PlanDrafted.Path}
 	}
-	f.submit(engine.WorkspaceStream, in)
+	f.submit(engine.WorkspaceStream, in, source, findings)
+}
+
+// document is a text of a plan.
+func document(plan, text int) []byte {
+	b := fmt.Appendf(nil, "---\ntype: plan\nstatus: draft\nowner: anna\n---\n\n# %s\n\nText %d.\n\n## Steps\n", title(plan), text+1)
+	for n := range steps {
+		b = fmt.Appendf(b, "\n### %d. What step %d is about\n\n**target:** script\n**task:** `make step`\n**contract:** `make check`\n", n+1, n+1)
+	}
+	return b
 }
 
 // open approves the plan, opens its n-th run and starts it.

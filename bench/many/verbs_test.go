@@ -30,6 +30,12 @@ func BenchmarkVerbs(b *testing.B) {
 			{"status", old},
 			{"log", old},
 			{"inbox"},
+			{"prime"},
+			{"why", "1", "--run", old},
+			{"show", old},
+			{"show", "--retro", "--json", old},
+			{"diff", old + "@1", old + "@2"},
+			{"history", old},
 		} {
 			b.Run(fmt.Sprintf("%d/%s", runs, strings.ReplaceAll(strings.Join(args, "_"), old, "OLD")), func(b *testing.B) { w.time(b, args) })
 		}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"os"
 	"path/filepath"
 	"strings"
@@ -69,8 +68,8 @@ func TestUnchangedIsNotParsed(t *testing.T) {
 
 type unreadable struct{ store.Store }
 
-func (unreadable) Read(context.Context, string, uint64) iter.Seq2[engine.Record, error] {
-	return func(yield func(engine.Record, error) bool) { yield(engine.Record{}, errors.ErrUnsupported) }
+func (unreadable) Things(context.Context, store.ThingFilter) ([]engine.ThingRow, error) {
+	return nil, errors.ErrUnsupported
 }
 
 // Where the journal cannot say where a document lies now, the place that it had once is

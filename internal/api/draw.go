@@ -112,15 +112,14 @@ type Withdrawal struct {
 
 // Errand is what is known of an errand.
 func (p *Product) Errand(ctx context.Context, id string) (engine.ErrandRow, error) {
-	w, err := p.workspace(ctx)
-	if err != nil {
+	row, err := thing[engine.ErrandRow](ctx, p, engine.ErrandKept, id)
+	switch {
+	case err != nil:
 		return engine.ErrandRow{}, err
+	case row == nil:
+		return engine.ErrandRow{}, &Problem{Code: NotFound, Message: "no errand " + id}
 	}
-	row, ok := w.Errand(id)
-	if !ok {
-		return row, &Problem{Code: NotFound, Message: "no errand " + id}
-	}
-	return row, nil
+	return *row, nil
 }
 
 // IsErrand reports whether a word looks like the id of an errand that a person asked for.
@@ -128,22 +127,18 @@ func IsErrand(word string) bool { return strings.HasPrefix(word, "e-") }
 
 // ErrandOf finds the errand that a word names: by its id, or a unique beginning of it.
 func (p *Product) ErrandOf(ctx context.Context, word string) (engine.ErrandRow, error) {
-	w, err := p.workspace(ctx)
+	found, err := things[engine.ErrandRow](ctx, p, store.ThingFilter{Kind: engine.ErrandKept, Prefix: word})
 	if err != nil {
 		return engine.ErrandRow{}, err
 	}
-	var found []engine.ErrandRow
-	for row := range w.Errands {
+	for _, row := range found {
 		if row.Asked.Errand == word {
-			return row, nil
-		}
-		if strings.HasPrefix(row.Asked.Errand, word) {
-			found = append(found, row)
+			return *row, nil
 		}
 	}
 	switch len(found) {
 	case 1:
-		return found[0], nil
+		return *found[0], nil
 	case 0:
 		return engine.ErrandRow{}, &Problem{Code: NotFound, Message: fmt.Sprintf("no errand %q", word), Hint: "piton status shows those under way; piton show INTENT shows those of a task"}
 	}
@@ -152,18 +147,12 @@ func (p *Product) ErrandOf(ctx context.Context, word string) (engine.ErrandRow, 
 
 // Underway lists the errands that are not over, the oldest first.
 func (p *Product) Underway(ctx context.Context) ([]engine.ErrandRow, error) {
-	w, err := p.workspace(ctx)
-	if err != nil {
-		return nil, err
-	}
+	rows, err := things[engine.ErrandRow](ctx, p, store.ThingFilter{Kind: engine.ErrandKept, Open: true})
 	var open []engine.ErrandRow
-	for row := range w.Errands {
-		if !row.Over() {
-			open = append(open, row)
-		}
+	for _, row := range rows {
+		open = append(open, *row)
 	}
-	slices.Reverse(open)
-	return open, nil
+	return open, err
 }
 
 // Question is what an errand asks.
@@ -273,8 +262,8 @@ func (p *Product) Trusted(ctx context.Context) (bool, error) {
 
 // Errands reports whether any errand is under way.
 func (p *Product) Errands(ctx context.Context) (bool, error) {
-	w, err := p.workspace(ctx)
-	return err == nil && w.Live(), err
+	open, err := p.Underway(ctx)
+	return len(open) > 0, err
 }
 
 // maxRefused is how many refused texts a planner is told of: the newest.
@@ -347,16 +336,8 @@ func (p *Product) free(w *engine.Workspace, base string) string {
 
 // Looks reports whether somebody is to be asked what is worth keeping of a run.
 func (p *Product) Looks(ctx context.Context) (bool, error) {
-	w, err := p.workspace(ctx)
-	if err != nil {
-		return false, err
-	}
-	for row := range w.Errands {
-		if row.Asked.Kind == engine.ExtractWork && !row.Over() {
-			return true, nil
-		}
-	}
-	return false, nil
+	open, err := p.Underway(ctx)
+	return slices.ContainsFunc(open, func(r engine.ErrandRow) bool { return r.Asked.Kind == engine.ExtractWork }), err
 }
 
 // Adoptions are the memories that people adopted.

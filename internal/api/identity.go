@@ -54,28 +54,32 @@ func (p *Product) newest(w *engine.Workspace, rel, hash string) *engine.Revision
 // document, which may be gone, by a run, which is returned too, or by the id of a
 // revision. It is nil of a document that was never recorded.
 func (p *Product) named(ctx context.Context, word string) (*engine.Revision, engine.HeadRow, error) {
-	w, err := p.workspace(ctx)
+	rel := p.relative(word)
+	r, err := p.newestAt(ctx, rel)
 	if err != nil {
 		return nil, engine.HeadRow{}, err
 	}
-	rel := p.relative(word)
 	source, err := p.readPlan(word)
-	if r, ok := w.Newest(rel); ok && (err == nil || Explain(err).Code == NotFound) {
+	if r != nil && (err == nil || Explain(err).Code == NotFound) {
 		return r, engine.HeadRow{}, nil
 	}
 	if err == nil {
+		w, err := p.workspace(ctx)
+		if err != nil {
+			return nil, engine.HeadRow{}, err
+		}
 		d := Parse(word, source)
 		d.Rel = rel
 		return p.before(w, d), engine.HeadRow{}, nil
 	}
 	if head, other := p.Find(ctx, word); other == nil {
-		r, _ := w.Head(intentOf(head.Stream))
-		return r, head, nil
+		r, err := p.headOf(ctx, intentOf(head.Stream))
+		return r, head, err
 	}
 	r, other := p.Revision(ctx, word)
 	if other == nil {
-		r, _ = w.Head(r.Drafted.Intent)
-		return r, engine.HeadRow{}, nil
+		r, err := p.headOf(ctx, r.Drafted.Intent)
+		return r, engine.HeadRow{}, err
 	}
 	if Explain(other).Code != NotFound {
 		err = other
@@ -91,11 +95,11 @@ func (p *Product) documentOf(ctx context.Context, head engine.HeadRow) (string, 
 	if head.Stream == "" || head.Parent.Task != "" {
 		return head.Path, nil
 	}
-	w, err := p.workspace(ctx)
+	r, err := p.headOf(ctx, intentOf(head.Stream))
 	if err != nil {
 		return "", err
 	}
-	if r, ok := w.Head(intentOf(head.Stream)); ok {
+	if r != nil {
 		return r.Drafted.Path, nil
 	}
 	return head.Path, nil

@@ -524,15 +524,7 @@ func (p *Product) Approved(r *engine.Revision) bool {
 // Proposals lists the revisions that wait for a yes or no, by document: only
 // the newest of each counts.
 func (p *Product) Proposals(ctx context.Context) ([]*engine.Revision, error) {
-	rows, err := p.Store.Plans(ctx, engine.WorkspaceStream)
-	if err != nil {
-		return nil, err
-	}
-	var open []*engine.Revision
-	for _, r := range rows {
-		open = append(open, &engine.Revision{Drafted: r.Drafted, Verified: r.Verified, At: r.At})
-	}
-	return open, nil
+	return things[engine.Revision](ctx, p, store.ThingFilter{Kind: engine.PlanKept, Open: true})
 }
 
 // Unrun lists the plans of which nothing was run yet, the oldest first: of each
@@ -580,21 +572,24 @@ const planIDs = "plan-"
 // Revision finds a revision by its id, or else the newest text of the only plan
 // whose ids begin with the word.
 func (p *Product) Revision(ctx context.Context, word string) (*engine.Revision, error) {
-	w, err := p.workspace(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if r, ok := w.Revision(word); ok {
-		return r, nil
+	if r, err := p.revision(ctx, word); err != nil || r != nil {
+		return r, err
 	}
 	if IsRevision(word) {
 		e, err := p.numbered(ctx, word)
 		return e.Revision, err
 	}
+	var like []*engine.Revision
+	var err error
+	if strings.HasPrefix(word, planIDs) {
+		like, err = things[engine.Revision](ctx, p, store.ThingFilter{Kind: engine.PlanKept, Prefix: word})
+	}
+	if err != nil {
+		return nil, err
+	}
 	var found *engine.Revision
-	for r := range w.Revisions {
+	for _, r := range like {
 		switch {
-		case !strings.HasPrefix(word, planIDs) || !strings.HasPrefix(r.Drafted.Plan, word):
 		case found != nil && found.Drafted.Intent != r.Drafted.Intent:
 			return nil, &Problem{
 				Code: Invalid, Message: fmt.Sprintf("more than one plan begins with %q: %s, %s", word, found.Drafted.Plan, r.Drafted.Plan),

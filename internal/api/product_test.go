@@ -35,16 +35,18 @@ func TestWorkspaceIsReadOnce(t *testing.T) {
 	drafted := func(i int) engine.Event {
 		return engine.PlanDrafted{Plan: fmt.Sprintf("p-%d", i), Version: 1, Intent: "i-1", Path: fmt.Sprintf("%d.md", i), By: "ann"}
 	}
-	all := []engine.Event{engine.EpochBegan{}}
+	refused := func(i int) engine.Event { return engine.PlanAnswered{Plan: fmt.Sprintf("p-%d", i), By: "ann"} }
+	all := []engine.Event{engine.EpochBegan{}, engine.IntentOpened{ID: "i-1"}}
 	for i := range 10_000 {
 		all = append(all, drafted(i))
 	}
-	add(all...)
+	add(append(all, refused(7))...)
 	p := &api.Product{Store: journal}
 	find := func(i int) {
 		t.Helper()
-		if path, err := p.Document(t.Context(), fmt.Sprintf("p-%d", i)); err != nil || path != fmt.Sprintf("%d.md", i) {
-			t.Fatalf("plan %d lies at %q, %v", i, path, err)
+		all, err := p.Refused(t.Context(), func(engine.IntentOpened) bool { return true })
+		if err != nil || len(all) == 0 || all[len(all)-1].Drafted.Path != fmt.Sprintf("%d.md", i) {
+			t.Fatalf("%d refused, %v; want the plan %d", len(all), err, i)
 		}
 	}
 	first := testing.AllocsPerRun(1, func() { p = &api.Product{Store: journal}; find(7) })
@@ -53,7 +55,6 @@ func TestWorkspaceIsReadOnce(t *testing.T) {
 	if again > 30 {
 		t.Errorf("%.0f allocations for a plan of a stream that was read already", again)
 	}
-	add(drafted(10_000))
+	add(drafted(10_000), refused(10_000))
 	find(10_000)
-	find(7)
 }

@@ -136,13 +136,9 @@ func (p *Product) ProposalOf(ctx context.Context, d *Document) (*Proposal, error
 
 // proposal compares a document, read with the sub-plans of the run, with its text.
 func (p *Product) proposal(ctx context.Context, head engine.HeadRow, read func(kin) *Document) (*Proposal, error) {
-	w, err := p.workspace(ctx)
-	if err != nil {
+	pinned, err := p.revision(ctx, head.Plan)
+	if err != nil || pinned == nil {
 		return nil, err
-	}
-	pinned, ok := w.Revision(head.Plan)
-	if !ok {
-		return nil, nil
 	}
 	old, err := p.Store.Object(ctx, pinned.Drafted.Source)
 	if err != nil {
@@ -153,7 +149,11 @@ func (p *Product) proposal(ctx context.Context, head engine.HeadRow, read func(k
 		return nil, err
 	}
 	pr := &Proposal{Head: head, Doc: read(kin{pinned: pins}), Old: old, Was: Parse(head.Path, old).Plan}
-	if r, known := w.Newest(head.Path); known {
+	r, err := p.newestAt(ctx, head.Path)
+	if err != nil {
+		return nil, err
+	}
+	if r != nil {
 		pr.Revision = r.Drafted.Version + 1
 		if r.Drafted.Hash == pr.Doc.Plan.Hash() {
 			pr.Revision = r.Drafted.Version
@@ -444,21 +444,16 @@ func (p *Product) History(ctx context.Context, word string) ([]Entry, error) {
 	if newest == nil {
 		return nil, &Problem{Code: NotFound, Message: word + " was never recorded", Hint: "piton approve and piton run record it"}
 	}
-	w, err := p.workspace(ctx)
-	if err != nil {
-		return nil, err
-	}
 	used, err := p.used(ctx, taskOf(newest.Drafted.Intent))
 	if err != nil {
 		return nil, err
 	}
+	revisions, err := things[engine.Revision](ctx, p, store.ThingFilter{Kind: engine.PlanKept, Of: newest.Drafted.Intent})
 	var all []Entry
-	for r := range w.Revisions {
-		if r.Drafted.Intent == newest.Drafted.Intent {
-			all = append(all, Entry{r, used[r.Drafted.Plan]})
-		}
+	for _, r := range revisions {
+		all = append(all, Entry{r, used[r.Drafted.Plan]})
 	}
-	return all, nil
+	return all, err
 }
 
 // used names the runs of a task that were carried out on each revision.

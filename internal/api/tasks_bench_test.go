@@ -32,8 +32,13 @@ func BenchmarkRevisions(b *testing.B) {
 	}
 	batch := store.Batch{Stream: engine.WorkspaceStream, Epoch: epoch}
 	at := time.Now().UTC().Truncate(time.Microsecond)
+	var w engine.Workspace
 	add := func(e engine.Event) {
-		batch.Records = append(batch.Records, engine.Record{Stream: batch.Stream, Seq: uint64(len(batch.Records) + 1), At: at, Actor: "ann", Epoch: epoch, Event: e})
+		r := engine.Record{Stream: batch.Stream, Seq: uint64(len(batch.Records) + 1), At: at, Actor: "ann", Epoch: epoch, Event: e}
+		if err := w.Apply(r); err != nil {
+			b.Fatal(err)
+		}
+		batch.Records = append(batch.Records, r)
 	}
 	add(engine.EpochBegan{})
 	add(engine.IntentOpened{ID: "i-1", Prompt: "Much"})
@@ -51,6 +56,7 @@ func BenchmarkRevisions(b *testing.B) {
 		add(engine.PlanAnswered{Plan: p.Plan, Hash: p.Hash, Config: "c", Yes: true, By: "ann", Via: "cli"})
 		batch.Objects = append(batch.Objects, source)
 	}
+	batch.Rows = w.Rows()
 	if err := st.Append(ctx, batch); err != nil {
 		b.Fatal(err)
 	}

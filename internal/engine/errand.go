@@ -46,6 +46,7 @@ type Withdraw struct{ ErrandDropped }
 
 // ErrandRow is what is known of one errand.
 type ErrandRow struct {
+	Seq       uint64 // of the record that asked for it
 	Asked     ErrandAsked
 	Ended     *WorkEnded // nil while it is under way
 	Withdrawn string     // who withdrew it
@@ -229,20 +230,21 @@ func (w *Workspace) admitEnded(in Ended) ([]Event, error) {
 }
 
 // applyErrand folds what happens to errands.
-func (w *Workspace) applyErrand(ev Event, epoch uint64) error {
+func (w *Workspace) applyErrand(ev Event, r Record) error {
 	switch ev := ev.(type) {
 	case ErrandAsked:
 		if _, twice := w.asked[ev.Errand]; twice {
 			return fmt.Errorf("errand %s is asked for twice", ev.Errand)
 		}
-		w.asked[ev.Errand], w.sought = ErrandRow{Asked: ev}, append(w.sought, ev.Errand)
+		w.sought = append(w.sought, ev.Errand)
+		w.keep(ErrandRow{Seq: r.Seq, Asked: ev})
 		w.errands = append(w.errands, errand{Asked: ev})
 	case WorkDispatched:
 		e := w.errand(ev.Step)
 		if e == nil || e.Epoch != 0 || ev.N != e.N+1 || ev.Kind != e.Asked.Kind {
 			return fmt.Errorf("%s work %q.%d is dispatched, which nobody asked for", ev.Kind, ev.Step, ev.N)
 		}
-		e.N, e.Epoch = ev.N, epoch
+		e.N, e.Epoch = ev.N, r.Epoch
 	case WorkEnded:
 		e := w.errand(ev.Step)
 		if e == nil || e.Epoch == 0 || ev.N != e.N || !ev.How.known() {
@@ -260,9 +262,15 @@ func (w *Workspace) applyErrand(ev Event, epoch uint64) error {
 	return nil
 }
 
+// keep takes what is known of an errand now.
+func (w *Workspace) keep(row ErrandRow) {
+	w.asked[row.Asked.Errand] = row
+	w.touch(ErrandKept, row.Asked.Errand)
+}
+
 // closeErrand takes an errand that is over from those that are not.
 func (w *Workspace) closeErrand(row ErrandRow) {
-	w.asked[row.Asked.Errand] = row
+	w.keep(row)
 	w.errands = slices.DeleteFunc(w.errands, func(o errand) bool { return o.Asked.Errand == row.Asked.Errand })
 }
 

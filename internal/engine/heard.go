@@ -84,7 +84,7 @@ func (w *Workspace) applyHeard(ev WorkHeard) error {
 	e.Heard = append(slices.Clip(e.Heard), ev)
 	row := w.asked[ev.Step]
 	row.Heard = e.Heard
-	w.asked[ev.Step] = row
+	w.keep(row)
 	return nil
 }
 

@@ -149,7 +149,10 @@ func (w *Workspace) showItem(row ItemRow) {
 	} else {
 		delete(w.items, row.Item)
 	}
-	w.shown = append(w.shown, row)
+	if w.shown == nil {
+		w.shown = map[string]ItemRow{}
+	}
+	w.shown[row.Item] = row
 }
 
 // admitKeep takes the answer to a proposed memory. An adopted one may be edited.

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -16,17 +17,37 @@ type Rows struct {
 	All     bool      // Steps are all there are of the head's run: rows of others are no more
 	Steps   []StepRow // changed ones of the head's run only
 	Items   []ItemRow // opened, and closed ones with Open false
-	Plans   []PlanRow // of the workspace: those that wait now, and those that no longer do
 	Marks   []Mark    // of the head's run, in order: none is ever changed
-	Anew    bool      // Steps and Marks are all there are of the head's run, and of each earlier one
+	Anew    bool      // Steps and Marks are all there are of the head's run, and of each earlier one; so is Things
 
-	Archived []ArchivedRow // of the workspace: runs that were taken out of the lists, or put back
+	Things []ThingRow // of the workspace, changed ones only
 }
 
-// ArchivedRow says that a run is archived, or with Back that it is no more.
-type ArchivedRow struct {
-	Run  string
-	Back bool
+// ThingRow is what is kept of one thing of the workspace, so that it is found without a
+// look at all that there ever was.
+type ThingRow struct {
+	Kind Thing
+	Key  string // one of each kind
+	Of   string // what it belongs to
+	Seq  uint64 // of the record that it began with, by which those of a kind are in order
+	Open bool
+	Row  string // JSON
+}
+
+// Thing is a kind of what the workspace has.
+type Thing string
+
+// Things of the workspace.
+const (
+	ArchivedRun Thing = "archived" // by the run; open while it is archived
+	PlanPath    Thing = "document" // by the path of a document; of the newest revision that has it, "" for none
+	ErrandKept  Thing = "errand"   // an [ErrandRow], of the intent or the run that it is for; open until it is over
+	PlanKept    Thing = "plan"     // a [Revision] of an intent; open while it waits for approval
+)
+
+// Compare orders rows: by kind, and those of one kind as they began.
+func (r ThingRow) Compare(o ThingRow) int {
+	return cmp.Or(cmp.Compare(r.Kind, o.Kind), cmp.Compare(r.Seq, o.Seq), cmp.Compare(r.Key, o.Key))
 }
 
 // HeadRow sums up one run of a task.
@@ -150,15 +171,6 @@ func (s *State) behind(i int) []string {
 		}
 	}
 	return ids
-}
-
-// PlanRow is a revision of a plan that waits for approval. One that does
-// not wait any more is no row: Open false takes it away.
-type PlanRow struct {
-	Drafted  PlanDrafted  `json:"drafted"`
-	Verified PlanVerified `json:"verified"`
-	At       time.Time    `json:"at"` // when it was drafted
-	Open     bool         `json:"open"`
 }
 
 // dirty is what changed in the projections since they were last taken.

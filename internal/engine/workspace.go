@@ -2,6 +2,7 @@ package engine
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -26,27 +27,27 @@ type Workspace struct {
 	paths   map[string]string // path of a document → its newest revision
 	heads   map[string]string // intent → its newest revision
 	files   map[string]string // intent → the revision whose text its file has, as far as that was written or read
-	changed []string          // revisions whose row may have changed
 	shelf   map[string]bool   // runs that are archived
-	moved   []ArchivedRow     // on to it, or from it
 	errands []errand          // that have not ended, as they were asked for
 	asked   map[string]ErrandRow
 	sought  []string           // ids of all errands, as they were asked for
 	items   map[string]ItemRow // open ones
-	shown   []ItemRow          // opened or closed since the rows were taken
+	shown   map[string]ItemRow // opened or closed since the rows were taken
+	changed map[thing]bool     // since then
 	adopted []Adoption
 	trusted map[string]bool // hashes of configurations that a person said yes to
 }
 
 // Revision is what is known of one revision of a plan.
 type Revision struct {
+	Seq      uint64
 	Drafted  PlanDrafted
 	At       time.Time
 	Verified PlanVerified
 	Answer   *PlanAnswered // the newest
 	Answered time.Time
-	Answers  []Answered // every one, in order
 	Filed    bool       // its document had this text
+	Answers  []Answered `json:"-"` // every one, in order; a row has none
 }
 
 // Answered is an answer to a revision, and when it was given.
@@ -63,9 +64,9 @@ func (w *Workspace) Seq() uint64 { return w.seq }
 
 // Clone returns a copy that goes its own way. It costs a pass over all plans.
 func (w *Workspace) Clone() *Workspace {
-	c := &Workspace{seq: w.seq, epoch: w.epoch, intents: maps.Clone(w.intents), paths: maps.Clone(w.paths), changed: slices.Clone(w.changed), shelf: maps.Clone(w.shelf), moved: slices.Clone(w.moved)}
+	c := &Workspace{seq: w.seq, epoch: w.epoch, intents: maps.Clone(w.intents), paths: maps.Clone(w.paths), changed: maps.Clone(w.changed), shelf: maps.Clone(w.shelf)}
 	c.errands, c.asked, c.sought = slices.Clone(w.errands), maps.Clone(w.asked), slices.Clone(w.sought)
-	c.items, c.shown, c.adopted = maps.Clone(w.items), slices.Clone(w.shown), slices.Clip(w.adopted)
+	c.items, c.shown, c.adopted = maps.Clone(w.items), maps.Clone(w.shown), slices.Clip(w.adopted)
 	c.heads, c.files, c.trusted = maps.Clone(w.heads), maps.Clone(w.files), maps.Clone(w.trusted)
 	if w.plans != nil {
 		c.plans = make(map[string]*Revision, len(w.plans))
@@ -176,11 +177,9 @@ func (w *Workspace) waits(r *Revision) bool {
 // file notes that the document of a revision has its text.
 func (w *Workspace) file(r *Revision) {
 	r.Filed = true
-	if before := w.files[r.Drafted.Intent]; before != "" {
-		w.changed = append(w.changed, before)
-	}
+	w.touch(PlanKept, w.files[r.Drafted.Intent])
 	w.files[r.Drafted.Intent] = r.Drafted.Plan
-	w.changed = append(w.changed, r.Drafted.Plan)
+	w.touch(PlanKept, r.Drafted.Plan)
 }
 
 func (w *Workspace) admitFiled(in PlanFiled) ([]Event, error) {
@@ -199,20 +198,57 @@ func (w *Workspace) admitFiled(in PlanFiled) ([]Event, error) {
 // Rows returns what changed in the projections since it was last called, and
 // forgets it. It is bookkeeping for the store and no part of the state.
 func (w *Workspace) Rows() Rows {
-	var rows Rows
-	slices.Sort(w.changed)
-	for _, id := range slices.Compact(w.changed) {
-		r := w.plans[id]
-		rows.Plans = append(rows.Plans, PlanRow{Drafted: r.Drafted, Verified: r.Verified, At: r.At, Open: w.waits(r)})
+	rows := Rows{Items: slices.Collect(maps.Values(w.shown))}
+	slices.SortFunc(rows.Items, func(a, b ItemRow) int { return cmp.Compare(a.Item, b.Item) })
+	for t := range w.changed {
+		rows.Things = append(rows.Things, w.row(t))
 	}
-	rows.Archived = w.moved
-	rows.Items = w.shown
-	w.changed, w.moved, w.shown = nil, nil, nil
+	slices.SortFunc(rows.Things, ThingRow.Compare)
+	w.Forget()
 	return rows
 }
 
+// thing names something of which there is a row.
+type thing struct {
+	kind Thing
+	key  string
+}
+
+// touch notes that the row of a thing may have changed; "" is none.
+func (w *Workspace) touch(kind Thing, key string) {
+	if key == "" {
+		return
+	}
+	if w.changed == nil {
+		w.changed = map[thing]bool{}
+	}
+	w.changed[thing{kind, key}] = true
+}
+
+// row is what is kept of a thing.
+func (w *Workspace) row(t thing) ThingRow {
+	row, of := ThingRow{Kind: t.kind, Key: t.key}, any(nil)
+	switch t.kind {
+	case ArchivedRun:
+		row.Open = w.shelf[t.key]
+		return row
+	case PlanPath:
+		row.Of = w.paths[t.key]
+		return row
+	case ErrandKept:
+		e := w.asked[t.key]
+		row.Of, row.Seq, row.Open, of = cmp.Or(e.Asked.Intent, e.Asked.Run), e.Seq, !e.Over(), e
+	case PlanKept:
+		r := w.plans[t.key]
+		row.Of, row.Seq, row.Open, of = r.Drafted.Intent, r.Seq, w.waits(r), r
+	}
+	text, _ := json.Marshal(of) // plain data: it always marshals
+	row.Row = string(text)
+	return row
+}
+
 // Forget drops what changed in the projections: the store has it.
-func (w *Workspace) Forget() { w.changed, w.moved, w.shown = nil, nil, nil }
+func (w *Workspace) Forget() { w.changed, w.shown = nil, nil }
 
 // Approved reports whether a person or policy said yes to exactly these bytes
 // under this configuration, less than 24 hours before now.
@@ -278,29 +314,30 @@ func (w *Workspace) apply(r Record) error {
 		if w.plans[e.Plan] != nil {
 			return fmt.Errorf("plan %s is drafted twice", e.Plan)
 		}
-		w.plans[e.Plan] = &Revision{Drafted: e, At: r.At}
+		w.plans[e.Plan] = &Revision{Seq: r.Seq, Drafted: e, At: r.At}
 		w.order = append(w.order, w.plans[e.Plan])
+		w.touch(PlanKept, e.Plan)
 		if row, ok := w.asked[e.Errand]; ok {
 			row.Plan = e.Plan
-			w.asked[e.Errand] = row
+			w.keep(row)
 		}
 		last := w.plans[w.heads[e.Intent]]
 		w.heads[e.Intent] = e.Plan
 		if e.Parent != "" || e.Path == "" {
 			return nil // it is of no document that runs by itself, or of none yet
 		}
-		w.changed = append(w.changed, e.Plan)
 		if before, ok := w.paths[e.Path]; ok {
-			w.changed = append(w.changed, before)
-			if has := w.files[w.plans[before].Drafted.Intent]; has != "" {
-				w.changed = append(w.changed, has)
-			}
+			w.touch(PlanKept, before)
+			w.touch(PlanKept, w.files[w.plans[before].Drafted.Intent])
 		}
 		if last != nil && last.Drafted.Path != e.Path && w.paths[last.Drafted.Path] == last.Drafted.Plan {
 			delete(w.paths, last.Drafted.Path) // the document was moved from there
-			w.changed = append(w.changed, last.Drafted.Plan)
+			w.touch(PlanPath, last.Drafted.Path)
+			w.touch(PlanKept, last.Drafted.Plan)
+			w.touch(PlanKept, w.files[e.Intent])
 		}
 		w.paths[e.Path] = e.Plan
+		w.touch(PlanPath, e.Path)
 		if e.Run == "" && e.Errand == "" {
 			w.file(w.plans[e.Plan])
 		}
@@ -316,7 +353,7 @@ func (w *Workspace) apply(r Record) error {
 			return fmt.Errorf("plan %s is verified before it is drafted", e.Plan)
 		}
 		p.Verified = e
-		w.changed = append(w.changed, e.Plan)
+		w.touch(PlanKept, e.Plan)
 	case PlanAnswered:
 		p := w.plans[e.Plan]
 		if p == nil {
@@ -327,7 +364,7 @@ func (w *Workspace) apply(r Record) error {
 		if e.Yes && e.By != ByPolicy {
 			w.trusted[e.Config] = true // whoever said it was asked under these settings
 		}
-		w.changed = append(w.changed, e.Plan)
+		w.touch(PlanKept, e.Plan)
 	case RunArchived:
 		w.archive(e)
 	case SettingsApproved:
@@ -341,7 +378,7 @@ func (w *Workspace) apply(r Record) error {
 	case WorkHeard:
 		return w.applyHeard(e)
 	case ErrandAsked, ErrandDropped, WorkDispatched, WorkEnded:
-		return w.applyErrand(e, r.Epoch)
+		return w.applyErrand(e, r)
 	default:
 		return fmt.Errorf("%T does not belong in the workspace's stream", r.Event)
 	}
@@ -389,7 +426,7 @@ func (w *Workspace) archive(e RunArchived) {
 	} else {
 		w.shelf[e.Run] = true
 	}
-	w.moved = append(w.moved, ArchivedRow{e.Run, e.Back})
+	w.touch(ArchivedRun, e.Run)
 }
 
 // admitArchive leaves out the runs that are where they are to be.

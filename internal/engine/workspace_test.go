@@ -196,6 +196,11 @@ func TestWorkspaceCorrupt(t *testing.T) {
 	}
 }
 
+// kept are the rows of a kind.
+func kept(rows engine.Rows, kind engine.Thing) []engine.ThingRow {
+	return slices.DeleteFunc(slices.Clone(rows.Things), func(r engine.ThingRow) bool { return r.Kind != kind })
+}
+
 // What waits for a yes: the newest revision of each document, until it is
 // answered. Rows told in turn add up to those of a replay.
 func TestWorkspaceRows(t *testing.T) {
@@ -204,9 +209,9 @@ func TestWorkspaceRows(t *testing.T) {
 	step := func(in engine.Input, want ...string) {
 		t.Helper()
 		s.take(in)
-		for _, p := range s.state.Rows().Plans {
-			if open[p.Drafted.Plan] = p.Open; !p.Open {
-				delete(open, p.Drafted.Plan)
+		for _, p := range kept(s.state.Rows(), engine.PlanKept) {
+			if open[p.Key] = p.Open; !p.Open {
+				delete(open, p.Key)
 			}
 		}
 		if diff := cmp.Diff(want, slices.Sorted(maps.Keys(open))); diff != "" {
@@ -247,8 +252,8 @@ func TestWorkspaceRows(t *testing.T) {
 	if r, _ := s.state.Revision("p4"); !r.Filed {
 		t.Errorf("its document never had it: %+v", r)
 	}
-	if rows := s.state.Rows(); len(rows.Plans) > 0 {
-		t.Errorf("told twice: %+v", rows.Plans)
+	if rows := s.state.Rows(); len(rows.Things) > 0 {
+		t.Errorf("told twice: %+v", rows.Things)
 	}
 	var again engine.Workspace
 	for _, r := range s.journal {
@@ -256,9 +261,9 @@ func TestWorkspaceRows(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, p := range again.Rows().Plans {
-		if p.Open != open[p.Drafted.Plan] {
-			t.Errorf("replayed, %s waits: %v", p.Drafted.Plan, p.Open)
+	for _, p := range kept(again.Rows(), engine.PlanKept) {
+		if p.Open != open[p.Key] {
+			t.Errorf("replayed, %s waits: %v", p.Key, p.Open)
 		}
 	}
 }
@@ -274,9 +279,15 @@ func TestWorkspaceMoves(t *testing.T) {
 	if _, ok := s.state.Newest("plan.md"); ok {
 		t.Error("the plan has its old place still")
 	}
-	for _, p := range s.state.Rows().Plans {
-		if p.Open != (p.Drafted.Plan == "p2") {
-			t.Errorf("%s waits: %v", p.Drafted.Plan, p.Open)
+	rows := s.state.Rows()
+	for _, p := range kept(rows, engine.PlanKept) {
+		if p.Open != (p.Key == "p2") || p.Of != "i1" {
+			t.Errorf("%s of %s waits: %v", p.Key, p.Of, p.Open)
+		}
+	}
+	for _, p := range kept(rows, engine.PlanPath) {
+		if want := map[string]string{"plan.md": "", "moved.md": "p2"}[p.Key]; p.Of != want {
+			t.Errorf("%s has %q", p.Key, p.Of)
 		}
 	}
 	second := draft("q1", "i2", "plan.md", true)
@@ -445,7 +456,11 @@ func TestErrandBringsPlan(t *testing.T) {
 		if !row.Over() || w.Live() || row.Plan == "" {
 			t.Errorf("%+v", row)
 		}
-		for _, r := range w.Rows().Plans {
+		rows := w.Rows()
+		if errand := kept(rows, engine.ErrandKept); len(errand) != 1 || errand[0].Key != id || errand[0].Of != "i-"+id || errand[0].Open || !strings.Contains(errand[0].Row, row.Plan) {
+			t.Errorf("%+v", errand)
+		}
+		for _, r := range kept(rows, engine.PlanKept) {
 			if r.Open != (path != "") {
 				t.Errorf("%q: waits for people: %v", path, r.Open)
 			}
@@ -514,9 +529,9 @@ func TestArchive(t *testing.T) {
 		t.Errorf("%d facts of a run that is archived", n)
 	}
 	put(engine.Archive{Runs: []string{"b"}, Back: true, By: "ann"})
-	want := []engine.ArchivedRow{{Run: "a"}, {Run: "b"}, {Run: "b", Back: true}}
-	if rows := w.Rows(); !slices.Equal(rows.Archived, want) || w.Rows().Archived != nil {
-		t.Errorf("the rows are %v", rows.Archived)
+	want := []engine.ThingRow{{Kind: engine.ArchivedRun, Key: "a", Open: true}, {Kind: engine.ArchivedRun, Key: "b"}}
+	if rows := w.Rows(); !slices.Equal(rows.Things, want) || w.Rows().Things != nil {
+		t.Errorf("the rows are %v", rows.Things)
 	}
 	if _, err := w.Admit(engine.Archive{Runs: []string{""}, By: "ann"}, time.Now()); err == nil {
 		t.Error("no run is archived")

@@ -21,7 +21,7 @@ func (u *uses) Archive(ctx context.Context, q api.Archive) (api.Archived, error)
 	if err != nil {
 		return api.Archived{}, err
 	}
-	already, err := u.store.Archived(ctx)
+	already, err := p.Archived(ctx)
 	if err != nil {
 		return api.Archived{}, err
 	}

@@ -1,11 +1,9 @@
 package run
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"iter"
-	"maps"
 	"slices"
 
 	"github.com/piton-dev/piton/internal/engine"
@@ -33,7 +31,7 @@ func Load(ctx context.Context, st store.Store, stream string) (*engine.State, er
 // [store.Rows] reads them: what a store should list of it.
 func Rows(ctx context.Context, st store.Store, stream string) (engine.Rows, error) {
 	if stream == engine.WorkspaceStream {
-		return plans(ctx, st)
+		return workspace(ctx, st)
 	}
 	var state engine.State
 	for r, err := range Read(ctx, st, stream, 0) {
@@ -50,14 +48,12 @@ func Rows(ctx context.Context, st store.Store, stream string) (engine.Rows, erro
 		rows.Earlier[i].All = false
 	}
 	for _, one := range store.ByRun(rows) {
-		slices.SortFunc(one.Items, func(a, b engine.ItemRow) int {
-			return cmp.Or(a.Opened.Compare(b.Opened), cmp.Compare(a.Item, b.Item))
-		})
+		slices.SortFunc(one.Items, store.CompareItems)
 	}
 	return rows, nil
 }
 
-func plans(ctx context.Context, st store.Store) (engine.Rows, error) {
+func workspace(ctx context.Context, st store.Store) (engine.Rows, error) {
 	var w engine.Workspace
 	for r, err := range st.Read(ctx, engine.WorkspaceStream, 0) {
 		if err == nil {
@@ -67,23 +63,8 @@ func plans(ctx context.Context, st store.Store) (engine.Rows, error) {
 			return engine.Rows{}, fmt.Errorf("replay the workspace: %w", err)
 		}
 	}
-	all := w.Rows()
-	var rows engine.Rows
-	archived := map[string]bool{}
-	for _, row := range all.Archived {
-		if archived[row.Run] = true; row.Back {
-			delete(archived, row.Run)
-		}
-	}
-	rows.Archived = store.ArchivedRows(slices.Sorted(maps.Keys(archived)))
-	for _, p := range all.Plans {
-		if p.Open {
-			rows.Plans = append(rows.Plans, p)
-		}
-	}
-	slices.SortFunc(rows.Plans, func(a, b engine.PlanRow) int {
-		return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Drafted.Plan, b.Drafted.Plan))
-	})
+	rows := w.Rows()
+	slices.SortFunc(rows.Items, store.CompareItems)
 	return rows, nil
 }
 

@@ -82,7 +82,7 @@ type Batch struct {
 	// that is there already costs little.
 	Objects []Object
 	// Rows replace the rows of the same key: heads by stream and run, steps
-	// by run and index, items and plans by id, marks by record. Those of earlier runs are written first;
+	// by run and index, items by id, marks by record, things of the workspace by kind and key. Those of earlier runs are written first;
 	// a run that is new to the stream becomes its newest.
 	Rows engine.Rows
 	// Snapshot, unless nil, is the core's disposable state after the last
@@ -104,6 +104,9 @@ func (b Batch) Valid() error {
 		if err := b.validRecord(r, b.After+1+uint64(i)); err != nil {
 			return err
 		}
+	}
+	if len(b.Rows.Things) > 0 && b.Stream != engine.WorkspaceStream {
+		return fmt.Errorf("batch for %s: only the workspace has things", b.Stream)
 	}
 	for _, rows := range ByRun(b.Rows) {
 		if err := b.validRows(rows); err != nil {
@@ -143,27 +146,17 @@ func ByRun(rows engine.Rows) []engine.Rows {
 	return append(all, rows)
 }
 
-// ArchivedRows are the rows of runs that are archived.
-func ArchivedRows(runs []string) (rows []engine.ArchivedRow) {
-	for _, run := range runs {
-		rows = append(rows, engine.ArchivedRow{Run: run})
-	}
-	return rows
-}
-
 // Rows reads all rows of a stream, those of its newest run last.
-func Rows(ctx context.Context, s Store, stream string) (engine.Rows, error) {
-	plans, err := s.Plans(ctx, stream)
-	if err != nil {
-		return engine.Rows{}, err
-	}
+func Rows(ctx context.Context, s Store, stream string) (rows engine.Rows, err error) {
 	if stream == engine.WorkspaceStream {
-		archived, err := s.Archived(ctx)
-		return engine.Rows{Plans: plans, Archived: ArchivedRows(archived)}, err
+		if rows.Things, err = s.Things(ctx, ThingFilter{}); err == nil {
+			rows.Items, err = s.Items(ctx, ItemFilter{Stream: stream})
+		}
+		return rows, err
 	}
 	heads, err := s.Heads(ctx, HeadFilter{Stream: stream})
 	if err != nil || len(heads) == 0 {
-		return engine.Rows{Plans: plans}, err
+		return rows, err
 	}
 	slices.Reverse(heads)
 	slices.SortStableFunc(heads, func(a, b engine.HeadRow) int { return cmp.Compare(a.First, b.First) })
@@ -186,7 +179,6 @@ func Rows(ctx context.Context, s Store, stream string) (engine.Rows, error) {
 		all = append(all, rows)
 	}
 	newest := all[len(all)-1]
-	newest.Plans = plans
 	if len(all) > 1 {
 		newest.Earlier = all[:len(all)-1]
 	}
@@ -269,6 +261,21 @@ type ItemFilter struct {
 	Limit  int    // at most so many, the oldest; 0 = no limit
 }
 
+// CompareItems orders items: the oldest first.
+func CompareItems(a, b engine.ItemRow) int {
+	return cmp.Or(a.Opened.Compare(b.Opened), cmp.Compare(a.Stream, b.Stream), len(a.Item)-len(b.Item), cmp.Compare(a.Item, b.Item))
+}
+
+// ThingFilter selects things of the workspace. The zero value selects all.
+type ThingFilter struct {
+	Kind   engine.Thing
+	Key    string // only the one with this key
+	Prefix string // only those whose key begins so
+	Of     string // only what belongs to this
+	Open   bool   // only those that are open
+	Newest bool   // only the last
+}
+
 // MarkFilter selects marked records: those about a step, or, with Frames or Newest, those
 // that add frames.
 type MarkFilter struct {
@@ -347,11 +354,9 @@ type Store interface {
 	// returns. Events come as those of Read.
 	Marked(ctx context.Context, filter MarkFilter) ([]Marked, error)
 
-	// Archived lists the runs that are archived, in order.
-	Archived(ctx context.Context) ([]string, error)
-	// Plans returns the rows of the stream's plans that are open, the oldest
-	// first.
-	Plans(ctx context.Context, stream string) ([]engine.PlanRow, error)
+	// Things returns the rows of what the workspace has, by kind, in the order in which
+	// it began. The cost is that of what it returns.
+	Things(ctx context.Context, filter ThingFilter) ([]engine.ThingRow, error)
 
 	// Object returns the body with this hash, having hashed it: ErrNotFound
 	// if there is none, ErrCorrupt if it is not what was stored.

@@ -95,7 +95,7 @@ func (r Reader) unrun(ctx context.Context, l Listing) ([]*engine.Revision, error
 // heads are the runs that fit and are archived, or are not; with fits only those
 // of them. There is one more than was asked for where there are older ones.
 func (r Reader) heads(ctx context.Context, l Listing, fits func(engine.HeadRow) bool) ([]engine.HeadRow, error) {
-	shelf, err := r.Store.Archived(ctx)
+	shelf, err := r.Archived(ctx)
 	if err != nil {
 		return nil, err
 	}

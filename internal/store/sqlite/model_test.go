@@ -80,7 +80,7 @@ func (m *pair) append(t *rapid.T) {
 }
 
 func (m *pair) batch(t *rapid.T) store.Batch {
-	stream := rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "stream")
+	stream := rapid.SampledFrom([]string{"a", "b", engine.WorkspaceStream}).Draw(t, "stream")
 	var after uint64
 	for r := range m.memory.Read(t.Context(), stream, 0) {
 		after = r.Seq
@@ -103,7 +103,9 @@ func (m *pair) batch(t *rapid.T) store.Batch {
 		b.Rows.Items = append(b.Rows.Items, engine.ItemRow{ItemOpened: engine.ItemOpened{Item: fmt.Sprint(i)}, Stream: stream, Run: run, Open: rapid.Bool().Draw(t, "open")})
 	}
 	for _, i := range rapid.SliceOfNDistinct(rapid.IntRange(0, 3), 0, 2, rapid.ID).Draw(t, "plans") {
-		b.Rows.Plans = append(b.Rows.Plans, engine.PlanRow{Drafted: engine.PlanDrafted{Plan: fmt.Sprint(i), Version: int(after)}, Open: rapid.Bool().Draw(t, "waits")})
+		if stream == engine.WorkspaceStream {
+			b.Rows.Things = append(b.Rows.Things, engine.ThingRow{Kind: engine.PlanKept, Key: fmt.Sprint(i), Of: fmt.Sprint(i / 2), Seq: after, Open: rapid.Bool().Draw(t, "waits")})
+		}
 	}
 	if rapid.Bool().Draw(t, "supersedes") {
 		b.Rows.Earlier = []engine.Rows{{
@@ -121,7 +123,9 @@ func (m *pair) batch(t *rapid.T) store.Batch {
 type view struct {
 	Records   map[string][]engine.Record
 	Steps     map[string][]engine.StepRow
-	Plans     map[string][]engine.PlanRow
+	Things    []engine.ThingRow
+	Waiting   []engine.ThingRow
+	Newest    []engine.ThingRow
 	Snapshots map[string]string
 	Heads     []engine.HeadRow
 	Done      []engine.HeadRow
@@ -138,17 +142,15 @@ func (m *pair) compare(t *rapid.T) {
 }
 
 func look(t *rapid.T, s store.Store) view {
-	v := view{Records: map[string][]engine.Record{}, Plans: map[string][]engine.PlanRow{}, Steps: map[string][]engine.StepRow{}, Snapshots: map[string]string{}}
+	v := view{Records: map[string][]engine.Record{}, Steps: map[string][]engine.StepRow{}, Snapshots: map[string]string{}}
 	var failed error
 	note := func(err error) { failed = errors.Join(failed, err) }
-	for _, stream := range []string{"a", "b", "c"} {
+	for _, stream := range []string{"a", "b", engine.WorkspaceStream} {
 		for r, err := range s.Read(t.Context(), stream, 0) {
 			note(err)
 			v.Records[stream] = append(v.Records[stream], r)
 		}
 		var err error
-		v.Plans[stream], err = s.Plans(t.Context(), stream)
-		note(err)
 		for _, run := range []string{"r1", "r2"} {
 			v.Steps[stream+" "+run], err = s.Steps(t.Context(), store.StepFilter{Stream: stream, Run: run})
 			note(err)
@@ -157,13 +159,16 @@ func look(t *rapid.T, s store.Store) view {
 		note(err)
 		v.Snapshots[stream] = fmt.Sprintf("%d: %s", seq, body)
 	}
-	var errs [6]error
+	var errs [9]error
 	v.Heads, errs[0] = s.Heads(t.Context(), store.HeadFilter{})
 	v.Done, errs[1] = s.Heads(t.Context(), store.HeadFilter{Status: []engine.Status{engine.Done}, Limit: 1})
 	v.Items, errs[2] = s.Items(t.Context(), store.ItemFilter{})
 	v.Open, errs[3] = s.Items(t.Context(), store.ItemFilter{Open: true, Run: "r1"})
 	v.Changed, _, errs[4] = s.Changed(t.Context(), "")
 	v.First, errs[5] = s.Heads(t.Context(), store.HeadFilter{Prefix: "r1", Limit: 2})
+	v.Things, errs[6] = s.Things(t.Context(), store.ThingFilter{})
+	v.Waiting, errs[7] = s.Things(t.Context(), store.ThingFilter{Kind: engine.PlanKept, Open: true})
+	v.Newest, errs[8] = s.Things(t.Context(), store.ThingFilter{Of: "1", Newest: true})
 	if note(errors.Join(errs[:]...)); failed != nil {
 		t.Fatal(failed)
 	}

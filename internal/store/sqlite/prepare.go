@@ -38,11 +38,10 @@ type runRows struct {
 	steps   []values
 	marks   []values
 	items   []values
-	plans   []values
-	ended   []values // plans that wait no more
+	things  []values
+	cleared bool // all things of the workspace are replaced
 
 	unmarked values // from where on all marks are replaced
-	archived []engine.ArchivedRow
 }
 
 func prepare(b store.Batch) (prepared, error) {
@@ -148,17 +147,9 @@ func newRun(stream string, rows engine.Rows) (r runRows, err error) {
 		}
 		r.items = append(r.items, item)
 	}
-	r.archived = rows.Archived
-	for _, row := range rows.Plans {
-		if !row.Open {
-			r.ended = append(r.ended, list(stream, row.Drafted.Plan))
-			continue
-		}
-		plan, err := newPlan(stream, row)
-		if err != nil {
-			return r, err
-		}
-		r.plans = append(r.plans, plan)
+	r.cleared = rows.Anew && stream == engine.WorkspaceStream
+	for _, row := range rows.Things {
+		r.things = append(r.things, list(row.Of, int64(row.Seq), row.Open, row.Row, string(row.Kind), row.Key))
 	}
 	return r, nil
 }
@@ -201,15 +192,6 @@ func newItem(stream string, row engine.ItemRow) (values, error) {
 		return nil, fmt.Errorf("encode item %s: %w", row.Item, err)
 	}
 	return list(row.Run, row.Open, micros(row.Opened), string(text), stream, row.Item), nil
-}
-
-func newPlan(stream string, row engine.PlanRow) (values, error) {
-	row.At = store.Micro(row.At)
-	text, err := json.Marshal(row)
-	if err != nil {
-		return nil, fmt.Errorf("encode plan %s: %w", row.Drafted.Plan, err)
-	}
-	return list(micros(row.At), string(text), stream, row.Drafted.Plan), nil
 }
 
 // micros is a row's time as a column: 0 stands for the zero time.

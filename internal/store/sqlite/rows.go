@@ -1,7 +1,6 @@
 package sqlite
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
 	"encoding/json"
@@ -24,6 +23,14 @@ func (s *selection) and(condition string, args ...any) {
 	s.args = append(s.args, args...)
 }
 
+// begins asks for a column that begins with prefix.
+func (s *selection) begins(column, prefix string) {
+	s.and(column+" >= ?", prefix)
+	if end := after(prefix); end != "" {
+		s.and(column+" < ?", end)
+	}
+}
+
 func (s *selection) query(from, order string) string {
 	if len(s.where) == 0 {
 		return from + " " + order
@@ -41,10 +48,9 @@ func limit(n int) string {
 // rowWriter holds the statements that write rows. Most of what a run's head says
 // is no news to the indexes: they are left alone where status and start stay.
 type rowWriter struct {
-	run, step, item, plan upsert
-	dropSteps, endPlan    statement
-	addMark, dropMarks    statement
-	archive, back         statement
+	run, step, item, thing upsert
+	dropSteps, dropThings  statement
+	addMark, dropMarks     statement
 }
 
 func (w *rowWriter) statements() map[*statement]string {
@@ -58,16 +64,14 @@ func (w *rowWriter) statements() map[*statement]string {
 			verdict = ?, baseline = ?, proven = ?, started = ?, finished = ?, needs = ?, loop = ?, effort = ?, bond = ? WHERE stream = ? AND run = ? AND idx = ?`,
 		&w.step.add: `INSERT INTO step(id, number, title, status, phase, reason, agent, attempts, verdict, baseline, proven,
 			started, finished, needs, loop, effort, bond, stream, run, idx) VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		&w.item.update: "UPDATE item SET run = ?, open = ?, opened = ?, row = ? WHERE stream = ? AND item = ?",
-		&w.item.add:    "INSERT INTO item(run, open, opened, row, stream, item) VALUES(?, ?, ?, ?, ?, ?)",
-		&w.plan.update: "UPDATE plan SET at = ?, row = ? WHERE stream = ? AND plan = ?",
-		&w.plan.add:    "INSERT INTO plan(at, row, stream, plan) VALUES(?, ?, ?, ?)",
-		&w.dropSteps:   "DELETE FROM step WHERE stream = ? AND run = ?",
-		&w.addMark:     "REPLACE INTO mark(stream, step, seq, frame, failed, was, now) VALUES(?, ?, ?, ?, ?, ?, ?)",
-		&w.dropMarks:   "DELETE FROM mark WHERE stream = ? AND seq >= ?",
-		&w.endPlan:     "DELETE FROM plan WHERE stream = ? AND plan = ?",
-		&w.archive:     "INSERT OR IGNORE INTO archived(run) VALUES(?)",
-		&w.back:        "DELETE FROM archived WHERE run = ?",
+		&w.item.update:  "UPDATE item SET run = ?, open = ?, opened = ?, row = ? WHERE stream = ? AND item = ?",
+		&w.item.add:     "INSERT INTO item(run, open, opened, row, stream, item) VALUES(?, ?, ?, ?, ?, ?)",
+		&w.thing.update: "UPDATE thing SET owner = ?, seq = ?, open = ?, row = ? WHERE kind = ? AND name = ?",
+		&w.thing.add:    "INSERT INTO thing(owner, seq, open, row, kind, name) VALUES(?, ?, ?, ?, ?, ?)",
+		&w.dropSteps:    "DELETE FROM step WHERE stream = ? AND run = ?",
+		&w.addMark:      "REPLACE INTO mark(stream, step, seq, frame, failed, was, now) VALUES(?, ?, ?, ?, ?, ?, ?)",
+		&w.dropMarks:    "DELETE FROM mark WHERE stream = ? AND seq >= ?",
+		&w.dropThings:   "DELETE FROM thing",
 	}
 }
 
@@ -97,7 +101,7 @@ func (w *rowWriter) writeRun(r *runRows) error {
 			return err
 		}
 	}
-	return w.writePlans(r)
+	return w.writeThings(r)
 }
 
 // writeSteps writes over the steps that are given, or over all of the run.
@@ -135,23 +139,14 @@ func (w *rowWriter) writeMarks(r *runRows) error {
 	return nil
 }
 
-func (w *rowWriter) writePlans(r *runRows) error {
-	for _, plan := range r.plans {
-		if err := w.plan.exec(plan); err != nil {
+func (w *rowWriter) writeThings(r *runRows) error {
+	if r.cleared {
+		if _, err := w.dropThings.exec(nil); err != nil {
 			return err
 		}
 	}
-	for _, plan := range r.ended {
-		if _, err := w.endPlan.exec(plan); err != nil {
-			return err
-		}
-	}
-	for _, row := range r.archived {
-		move := &w.archive
-		if row.Back {
-			move = &w.back
-		}
-		if _, err := move.exec(list(row.Run)); err != nil {
+	for _, thing := range r.things {
+		if err := w.thing.exec(thing); err != nil {
 			return err
 		}
 	}
@@ -190,10 +185,7 @@ func headSelection(filter store.HeadFilter) *selection {
 		sel.and("run = ?", filter.Run)
 	}
 	if filter.Prefix != "" {
-		sel.and("run >= ?", filter.Prefix)
-		if end := after(filter.Prefix); end != "" {
-			sel.and("run < ?", end)
-		}
+		sel.begins("run", filter.Prefix)
 	}
 	if filter.Title != "" {
 		sel.and("instr(title, ?) > 0", store.Fold(filter.Title))
@@ -231,9 +223,7 @@ func (s *Store) Items(ctx context.Context, filter store.ItemFilter) ([]engine.It
 	if err != nil {
 		return nil, s.explain("list items in", err)
 	}
-	slices.SortFunc(items, func(a, b engine.ItemRow) int {
-		return cmp.Or(a.Opened.Compare(b.Opened), cmp.Compare(a.Stream, b.Stream), len(a.Item)-len(b.Item), cmp.Compare(a.Item, b.Item))
-	})
+	slices.SortFunc(items, store.CompareItems)
 	return items, nil
 }
 
@@ -260,22 +250,44 @@ func itemSelection(filter store.ItemFilter) *selection {
 	return &sel
 }
 
-// Archived implements [store.Store].
-func (s *Store) Archived(ctx context.Context) ([]string, error) {
-	runs, err := collect(ctx, s.readers, "SELECT run FROM archived ORDER BY run", nil, scanText)
-	if err != nil {
-		return nil, s.explain("list archived runs in", err)
+// Things implements [store.Store].
+func (s *Store) Things(ctx context.Context, filter store.ThingFilter) ([]engine.ThingRow, error) {
+	sel, order := thingSelection(filter), "ORDER BY kind, seq, name"
+	if filter.Newest {
+		order = "ORDER BY kind DESC, seq DESC, name DESC LIMIT 1"
 	}
-	return runs, nil
+	things, err := collect(ctx, s.readers, sel.query("SELECT kind, name, owner, seq, open, row FROM thing", order), sel.args, scanThing)
+	if err != nil {
+		return nil, s.explain("list what the workspace has in", err)
+	}
+	return things, nil
 }
 
-// Plans implements [store.Store].
-func (s *Store) Plans(ctx context.Context, stream string) ([]engine.PlanRow, error) {
-	plans, err := collect(ctx, s.readers, "SELECT row FROM plan WHERE stream = ? ORDER BY at, plan", []any{stream}, scanJSON[engine.PlanRow])
-	if err != nil {
-		return nil, s.explain("list plans in", err)
+func thingSelection(filter store.ThingFilter) *selection {
+	var sel selection
+	if filter.Kind != "" {
+		sel.and("kind = ?", string(filter.Kind))
 	}
-	return plans, nil
+	if filter.Key != "" {
+		sel.and("name = ?", filter.Key)
+	}
+	if filter.Prefix != "" {
+		sel.begins("name", filter.Prefix)
+	}
+	if filter.Of != "" {
+		sel.and("owner = ?", filter.Of)
+	}
+	if filter.Open {
+		sel.and("open = 1")
+	}
+	return &sel
+}
+
+func scanThing(rows *sql.Rows) (r engine.ThingRow, err error) {
+	var seq, open int64
+	err = rows.Scan((*string)(&r.Kind), &r.Key, &r.Of, &seq, &open, &r.Row)
+	r.Seq, r.Open = uint64(seq), open == 1
+	return r, err
 }
 
 func scanJSON[T any](rows *sql.Rows) (row T, err error) {

@@ -104,14 +104,17 @@ CREATE TABLE item(
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX item_open ON item(opened) WHERE open = 1;
 CREATE INDEX item_run ON item(run);
-CREATE TABLE archived(run TEXT PRIMARY KEY) STRICT, WITHOUT ROWID;
-CREATE TABLE plan(
-	stream TEXT NOT NULL,
-	plan TEXT NOT NULL,
-	at INTEGER NOT NULL,
+CREATE TABLE thing(
+	kind TEXT NOT NULL,
+	name TEXT NOT NULL,
+	owner TEXT NOT NULL,
+	seq INTEGER NOT NULL,
+	open INTEGER NOT NULL,
 	row TEXT NOT NULL,
-	PRIMARY KEY(stream, plan)
+	PRIMARY KEY(kind, name)
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX thing_owner ON thing(kind, owner, seq);
+CREATE INDEX thing_open ON thing(kind, seq) WHERE open = 1;
 CREATE TABLE object(
 	id INTEGER PRIMARY KEY,
 	hash BLOB NOT NULL UNIQUE,

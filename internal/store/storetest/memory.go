@@ -24,7 +24,7 @@ type Memory struct {
 	streams   map[string]*memoryStream
 	objects   map[string][]byte
 	items     map[itemKey]engine.ItemRow
-	archived  map[string]bool
+	things    map[thingKey]engine.ThingRow
 	records   uint64 // of all streams together
 	workspace string
 	epoch     uint64
@@ -33,9 +33,8 @@ type Memory struct {
 
 type memoryStream struct {
 	records  []memoryRecord
-	changed  uint64       // Memory.records after the newest of them
-	runs     []*memoryRun // as they came
-	plans    map[string]engine.PlanRow
+	changed  uint64        // Memory.records after the newest of them
+	runs     []*memoryRun  // as they came
 	marks    []engine.Mark // in the order of their records
 	snapshot []byte
 	at       uint64 // what the snapshot stands for
@@ -57,13 +56,18 @@ type memoryRecord struct {
 
 type itemKey struct{ stream, item string }
 
+type thingKey struct {
+	kind engine.Thing
+	key  string
+}
+
 // NewMemory returns an empty store that nobody owns.
 func NewMemory() *Memory {
 	return &Memory{
-		streams:  map[string]*memoryStream{},
-		objects:  map[string][]byte{},
-		items:    map[itemKey]engine.ItemRow{},
-		archived: map[string]bool{},
+		streams: map[string]*memoryStream{},
+		objects: map[string][]byte{},
+		items:   map[itemKey]engine.ItemRow{},
+		things:  map[thingKey]engine.ThingRow{},
 	}
 }
 
@@ -130,7 +134,7 @@ func (m *Memory) admit(batches []store.Batch) error {
 func (m *Memory) write(b store.Batch, records []memoryRecord) {
 	s := m.streams[b.Stream]
 	if s == nil {
-		s = &memoryStream{plans: map[string]engine.PlanRow{}}
+		s = &memoryStream{}
 		m.streams[b.Stream] = s
 	}
 	s.records = append(s.records, records...)
@@ -148,8 +152,12 @@ func (m *Memory) write(b store.Batch, records []memoryRecord) {
 	}
 	for _, rows := range store.ByRun(b.Rows) {
 		s.setRows(rows)
-		s.setPlans(rows.Plans)
-		m.archive(rows.Archived)
+		if rows.Anew && b.Stream == engine.WorkspaceStream {
+			clear(m.things)
+		}
+		for _, row := range rows.Things {
+			m.things[thingKey{row.Kind, row.Key}] = row
+		}
 		for _, item := range rows.Items {
 			m.items[itemKey{item.Stream, item.Item}] = ownItem(item)
 		}
@@ -186,16 +194,6 @@ func (s *memoryStream) setMarks(rows engine.Rows) {
 		s.marks = append(slices.DeleteFunc(s.marks, same), m)
 	}
 	slices.SortFunc(s.marks, func(a, b engine.Mark) int { return cmp.Or(cmp.Compare(a.Seq, b.Seq), cmp.Compare(a.Step, b.Step)) })
-}
-
-func (s *memoryStream) setPlans(plans []engine.PlanRow) {
-	for _, p := range plans {
-		if p.At = store.Micro(p.At); p.Open {
-			s.plans[p.Drafted.Plan] = p
-		} else {
-			delete(s.plans, p.Drafted.Plan)
-		}
-	}
 }
 
 // run finds the rows of a run, nil for none.
@@ -351,9 +349,7 @@ func (m *Memory) Items(ctx context.Context, filter store.ItemFilter) ([]engine.I
 			items = append(items, ownItem(item))
 		}
 	}
-	slices.SortFunc(items, func(a, b engine.ItemRow) int {
-		return cmp.Or(a.Opened.Compare(b.Opened), cmp.Compare(a.Stream, b.Stream), cmp.Compare(len(a.Item), len(b.Item)), cmp.Compare(a.Item, b.Item))
-	})
+	slices.SortFunc(items, store.CompareItems)
 	if filter.Limit > 0 && len(items) > filter.Limit {
 		items = items[:filter.Limit]
 	}
@@ -457,35 +453,21 @@ func (m *Memory) Marked(ctx context.Context, f store.MarkFilter) ([]store.Marked
 	return all, nil
 }
 
-func (m *Memory) archive(rows []engine.ArchivedRow) {
-	for _, row := range rows {
-		if row.Back {
-			delete(m.archived, row.Run)
-		} else {
-			m.archived[row.Run] = true
+// Things implements [store.Store].
+func (m *Memory) Things(ctx context.Context, f store.ThingFilter) ([]engine.ThingRow, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var found []engine.ThingRow
+	for _, r := range m.things {
+		if (f.Kind == "" || r.Kind == f.Kind) && (f.Key == "" || r.Key == f.Key) && strings.HasPrefix(r.Key, f.Prefix) && (f.Of == "" || r.Of == f.Of) && (r.Open || !f.Open) {
+			found = append(found, r)
 		}
 	}
-}
-
-// Archived implements [store.Store].
-func (m *Memory) Archived(ctx context.Context) ([]string, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return slices.Sorted(maps.Keys(m.archived)), ctx.Err()
-}
-
-// Plans implements [store.Store].
-func (m *Memory) Plans(ctx context.Context, stream string) ([]engine.PlanRow, error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	s := m.streams[stream]
-	if s == nil {
-		return nil, ctx.Err()
+	slices.SortFunc(found, engine.ThingRow.Compare)
+	if f.Newest && len(found) > 1 {
+		found = found[len(found)-1:]
 	}
-	plans := slices.SortedFunc(maps.Values(s.plans), func(a, b engine.PlanRow) int {
-		return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.Drafted.Plan, b.Drafted.Plan))
-	})
-	return plans, ctx.Err()
+	return found, ctx.Err()
 }
 
 // Object implements [store.Store].

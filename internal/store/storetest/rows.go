@@ -208,50 +208,48 @@ func items(t *testing.T, s store.Store) {
 	equal(t, "open items of a stream", itemsOf(t, s, store.ItemFilter{Open: true, Stream: "a"}), nil)
 }
 
-func plans(t *testing.T, s store.Store) {
+func things(t *testing.T, s store.Store) {
 	epoch := own(t, s)
-	row := func(id string, after time.Duration, open bool) engine.PlanRow {
-		return engine.PlanRow{
-			Drafted:  engine.PlanDrafted{Plan: id, Version: 2, Path: "plans/<a>.md", Title: "Tïtle", Hash: "h", By: "ana"},
-			Verified: engine.PlanVerified{Plan: id, OK: true, Warnings: 1}, At: store.Micro(began()).Add(after), Open: open,
-		}
+	row := func(kind engine.Thing, key, of string, seq uint64, open bool) engine.ThingRow {
+		return engine.ThingRow{Kind: kind, Key: key, Of: of, Seq: seq, Open: open, Row: `{"Title":"Tïtle <a>"}`}
 	}
-	a, b, c := row("a", time.Second, true), row("b", 0, true), row("c", time.Second, true)
-	write(t, s, withRows("w", 0, epoch, engine.Rows{Plans: []engine.PlanRow{a, b, c}}))
-	write(t, s, withRows("other", 0, epoch, engine.Rows{Plans: []engine.PlanRow{a}}))
-	equal(t, "plans", stored(t, s, "w"), engine.Rows{Plans: []engine.PlanRow{b, a, c}})
-	write(t, s, withRows("w", 1, epoch, engine.Rows{Plans: []engine.PlanRow{row("b", 0, false), row("none", 0, false)}}))
-	equal(t, "plans that wait still", stored(t, s, "w"), engine.Rows{Plans: []engine.PlanRow{a, c}})
-	write(t, s, withRows("w", 2, epoch, engine.Rows{Plans: []engine.PlanRow{b}}))
-	equal(t, "plans with one that waits again", stored(t, s, "w"), engine.Rows{Plans: []engine.PlanRow{b, a, c}})
-	equal(t, "plans of another stream", stored(t, s, "other"), engine.Rows{Plans: []engine.PlanRow{a}})
-}
-
-func archived(t *testing.T, s store.Store) {
-	epoch := own(t, s)
-	rows := func(back bool, runs ...string) engine.Rows {
-		var rows engine.Rows
-		for _, run := range runs {
-			rows.Archived = append(rows.Archived, engine.ArchivedRow{Run: run, Back: back})
-		}
-		return rows
-	}
-	want := func(what string, want ...string) {
+	after := uint64(0)
+	put := func(rows engine.Rows) {
 		t.Helper()
-		got, err := s.Archived(t.Context())
+		write(t, s, withRows(engine.WorkspaceStream, after, epoch, rows))
+		after++
+	}
+	want := func(what string, f store.ThingFilter, want ...engine.ThingRow) {
+		t.Helper()
+		got, err := s.Things(t.Context(), f)
 		if err != nil {
 			t.Fatal(err)
 		}
 		equal(t, what, got, want)
 	}
-	want("nothing")
-	write(t, s, withRows(engine.WorkspaceStream, 0, epoch, rows(false, "b", "a")))
-	want("two runs", "a", "b")
-	write(t, s, withRows(engine.WorkspaceStream, 1, epoch, rows(false, "a")))
-	want("one of them again", "a", "b")
-	equal(t, "rows", stored(t, s, engine.WorkspaceStream), rows(false, "a", "b"))
-	write(t, s, withRows(engine.WorkspaceStream, 2, epoch, rows(true, "a", "none")))
-	want("one that was put back", "b")
+	want("nothing", store.ThingFilter{})
+	a, b, c := row("plan", "p-a", "i1", 7, true), row("plan", "p-b", "i1", 3, true), row("plan", "q", "i2", 9, true)
+	e := row("errand", "p-a", "i1", 8, false)
+	put(engine.Rows{Things: []engine.ThingRow{a, b, c, e}})
+	equal(t, "all", stored(t, s, engine.WorkspaceStream), engine.Rows{Things: []engine.ThingRow{e, b, a, c}})
+	want("a kind", store.ThingFilter{Kind: "plan"}, b, a, c)
+	want("one", store.ThingFilter{Kind: "plan", Key: "p-a"}, a)
+	want("a beginning", store.ThingFilter{Kind: "plan", Prefix: "p-"}, b, a)
+	want("what belongs to it", store.ThingFilter{Kind: "plan", Of: "i1"}, b, a)
+	want("the last of them", store.ThingFilter{Kind: "plan", Of: "i1", Newest: true}, a)
+	want("no last", store.ThingFilter{Kind: "plan", Of: "i3", Newest: true})
+	want("those that are open", store.ThingFilter{Open: true}, b, a, c)
+	closed, moved := row("plan", "p-b", "i1", 3, false), row("plan", "p-a", "i2", 7, true)
+	put(engine.Rows{Things: []engine.ThingRow{closed, moved}})
+	want("those that are open still", store.ThingFilter{Kind: "plan", Open: true}, moved, c)
+	want("what belongs to it now", store.ThingFilter{Kind: "plan", Of: "i1"}, closed)
+	put(engine.Rows{Things: []engine.ThingRow{b}})
+	want("one that is open again", store.ThingFilter{Kind: "plan", Open: true}, b, moved, c)
+	put(engine.Rows{Anew: true, Things: []engine.ThingRow{c}})
+	want("all there are", store.ThingFilter{}, c)
+	if err := s.Append(t.Context(), withRows("other", 0, epoch, engine.Rows{Things: []engine.ThingRow{a}})); err == nil {
+		t.Error("another stream has things")
+	}
 }
 
 // rebuild shows that Rebuild passes on rows of the journal, and that it would
