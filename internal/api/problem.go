@@ -33,6 +33,8 @@ type Problem struct {
 	Code    Code   `json:"code"`
 	Message string `json:"message"`
 	Hint    string `json:"hint,omitempty"`
+	// Words are those of a model that led to it: text from outside, for people.
+	Words string `json:"words,omitempty"`
 
 	cause error
 }

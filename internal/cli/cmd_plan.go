@@ -14,6 +14,7 @@ import (
 
 	"github.com/piton-dev/piton/internal/api"
 	"github.com/piton-dev/piton/internal/engine"
+	"github.com/piton-dev/piton/internal/proc"
 	"github.com/piton-dev/piton/internal/verify"
 	"github.com/piton-dev/piton/internal/view"
 )
@@ -179,7 +180,7 @@ func (s *session) drawn(ctx context.Context, row engine.ErrandRow) error {
 func (s *session) draft(ctx context.Context, row engine.ErrandRow) (doc planDoc, err error) {
 	out, err := s.answer(ctx, row)
 	if err == nil && out.Source == nil {
-		err = noPlan(row.Ended)
+		err = noPlan(row, out.Said)
 	}
 	return planDoc{
 		Plan: row.Plan, OK: out.OK(), Text: string(out.Source), Reasoning: out.Reasoning, Changes: out.Changes, Rounds: out.Rounds,
@@ -187,13 +188,18 @@ func (s *session) draft(ctx context.Context, row engine.ErrandRow) (doc planDoc,
 	}, err
 }
 
-// noPlan is the problem of an errand without a plan.
-func noPlan(end *engine.WorkEnded) error {
+// noPlan is the problem of an errand without a plan. What the planner said instead is
+// shown with it.
+func noPlan(row engine.ErrandRow, said string) error {
+	end, log := row.Ended, "piton log "+row.Asked.Errand
 	text := "the planner made no plan: " + end.Reason
 	if end.How != engine.Exited {
-		return api.Fault(text, "piton agents and piton doctor say more; piton plan asks again")
+		return api.Fault(text, log+" has what it said; piton agents and piton doctor say more; piton plan asks again")
 	}
-	return diverged{&api.Problem{Code: api.Conflict, Message: text, Hint: "say more exactly what is wanted, or write the plan by hand: piton new TITLE"}}
+	return diverged{&api.Problem{
+		Code: api.Conflict, Message: text, Words: proc.Plain([]byte(said)),
+		Hint: log + " has all of what it said; say more exactly what is wanted, or write the plan by hand: piton new TITLE",
+	}}
 }
 
 // writeDrawn writes the plan to the document that the journal has it for; "" is none.

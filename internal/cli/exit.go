@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/piton-dev/piton/internal/api"
+	"github.com/piton-dev/piton/internal/proc"
 	"github.com/piton-dev/piton/internal/store"
 )
 
@@ -96,20 +97,43 @@ func (a *app) exit(err error) int {
 	}
 	if all, ok := errors.AsType[api.Misconfigured](err); ok {
 		for _, one := range all {
-			a.complain(one.Origin.String()+": "+one.Message, one.Hint)
+			a.complain(&api.Problem{Message: one.Origin.String() + ": " + one.Message, Hint: one.Hint})
 		}
 		return code
 	}
-	a.complain(p.Message, p.Hint)
+	a.complain(p)
 	return code
 }
 
 // complain shows one error, and what to do.
-func (a *app) complain(message, hint string) {
-	fmt.Fprintf(a.err, "piton: error: %s\n", message)
-	if hint != "" {
-		fmt.Fprintf(a.err, "piton: hint: %s\n", hint)
+func (a *app) complain(p *api.Problem) {
+	fmt.Fprintf(a.err, "piton: error: %s\n", p.Message)
+	printLines(a.err, a.theme(a.err).claimed("the planner's words", p.Words))
+	if p.Hint != "" {
+		fmt.Fprintf(a.err, "piton: hint: %s\n", p.Hint)
 	}
+}
+
+// mostWords is how many lines are shown of a model's words.
+const mostWords = 5
+
+// claimed shows the first lines of what a model said, under whose they are.
+func (t theme) claimed(whose, text string) []string {
+	var lines []string
+	for l := range strings.SplitSeq(proc.Plain([]byte(text)), "\n") {
+		if l = t.captured(l); l == "" {
+			continue
+		}
+		if len(lines) == mostWords {
+			lines = append(lines, t.paint(idleTone, "  "+t.bar()+t.dots()))
+			break
+		}
+		lines = append(lines, t.paint(idleTone, "  "+t.bar()+t.fit(l, t.width-len("  | "))))
+	}
+	if lines == nil {
+		return nil
+	}
+	return append([]string{"  " + whose + ":"}, lines...)
 }
 
 func (a *app) problem(err error) (*api.Problem, int) {

@@ -8,6 +8,7 @@ import (
 	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/plan/form"
 	"github.com/piton-dev/piton/internal/plan/tasklist"
+	"github.com/piton-dev/piton/internal/proc"
 	"github.com/piton-dev/piton/internal/verify"
 	"github.com/piton-dev/piton/internal/view"
 )
@@ -75,7 +76,7 @@ func (s *session) proposed(ctx context.Context, c conversion, who string, unprov
 	case out.Source == nil && row.Ended.How != engine.Exited:
 		return api.Fault("no contracts were proposed: "+row.Ended.Reason, "piton agents and piton doctor say more; the same command asks again")
 	case out.Source == nil:
-		return diverged{&api.Problem{Code: api.Conflict, Message: "no contracts were proposed: " + row.Ended.Reason, Hint: "without --propose-contracts the plan is converted as it is; add them yourself"}}
+		return diverged{&api.Problem{Code: api.Conflict, Message: "no contracts were proposed: " + row.Ended.Reason, Words: proc.Plain([]byte(out.Said)), Hint: "piton log " + row.Asked.Errand + " has all of what the planner said; without --propose-contracts the plan is converted as it is; add them yourself"}}
 	}
 	for i := range out.Findings {
 		out.Findings[i].File = c.name()

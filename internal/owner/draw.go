@@ -138,20 +138,29 @@ func question(ctx context.Context, p *api.Product, q api.Planning) (text string,
 	in := prompt.Planning{Request: q.Request, Comments: q.Comments, Owner: p.By, Constraints: q.Constraints}
 	in.Workspace, in.Agents = surroundings(ctx, p)
 	in.Memories, given = memories(p.Place.Dir, notes.About{Text: strings.Join(append([]string{q.Request}, q.Constraints...), "\n")})
-	if in.Refused, err = refused(ctx, p, func(i engine.IntentOpened) bool { return i.Prompt == q.Request }); err != nil {
+	if in.Refused, err = refused(ctx, p, "", func(i engine.IntentOpened) bool { return i.Prompt == q.Request }); err != nil {
 		return "", nil, err
 	}
 	in.Tools, err = Functions(p.Place.Dir, p.Env)
 	return prompt.Plan(in), given, err
 }
 
-// refused is what a planner is told of the texts of some intents that a person refused.
-func refused(ctx context.Context, p *api.Product, of func(engine.IntentOpened) bool) (all []prompt.Refusal, err error) {
+// refused is what a planner is told of the texts of some intents that a person refused:
+// the newest one itself too, unless it is shown anyway.
+func refused(ctx context.Context, p *api.Product, shown string, of func(engine.IntentOpened) bool) (all []prompt.Refusal, err error) {
 	found, err := p.Refused(ctx, of)
 	for _, r := range found {
 		all = append(all, prompt.Refusal{Version: r.Drafted.Version, Changes: r.Drafted.Changes, Why: r.Answer.Why})
 	}
-	return all, err
+	if err != nil || len(all) == 0 {
+		return all, err
+	}
+	if newest := found[len(found)-1].Drafted.Source; newest != shown {
+		text, err := p.Store.Object(ctx, newest)
+		all[len(all)-1].Text = string(text)
+		return all, err
+	}
+	return all, nil
 }
 
 // memories are those that are of use for what a planner is asked, and their names. A

@@ -53,7 +53,7 @@ func (u *uses) Redraft(ctx context.Context, q api.Redrafting) (api.Planned, erro
 	}
 	in := prompt.Redrafting{Plan: string(doc.Source), Step: step, Why: q.Why, Planning: prompt.Planning{Owner: p.By}}
 	in.Workspace, in.Agents = surroundings(ctx, p)
-	if in.Refused, err = refused(ctx, p, func(i engine.IntentOpened) bool { return i.ID == was.Drafted.Intent }); err != nil {
+	if in.Refused, err = refused(ctx, p, was.Drafted.Source, func(i engine.IntentOpened) bool { return i.ID == was.Drafted.Intent }); err != nil {
 		return api.Planned{}, err
 	}
 	if in.Tools, err = Functions(p.Place.Dir, p.Env); err != nil {

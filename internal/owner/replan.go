@@ -15,6 +15,7 @@ import (
 	"github.com/piton-dev/piton/internal/notes"
 	"github.com/piton-dev/piton/internal/plan/form"
 	"github.com/piton-dev/piton/internal/planner"
+	"github.com/piton-dev/piton/internal/proc"
 	"github.com/piton-dev/piton/internal/project"
 	"github.com/piton-dev/piton/internal/prompt"
 	"github.com/piton-dev/piton/internal/run"
@@ -110,7 +111,11 @@ func (o *Owner) revision(ctx context.Context, e engine.Effect, r effect.Reporter
 	return in, drawn.Objects, nil
 }
 
-// failed says why no revision came, with the first things that are wrong.
+// mostSaid is how much is repeated of what a planner said instead of a plan, in bytes.
+const mostSaid = 300
+
+// failed says why no revision came, with the first things that are wrong, and with what
+// the planner said instead of a plan.
 func failed(out planner.Outcome) string {
 	const most = 3
 	var why strings.Builder
@@ -128,6 +133,13 @@ func failed(out planner.Outcome) string {
 			continue
 		}
 		why.WriteString("; " + f.String())
+	}
+	if out.Said != "" {
+		said := strings.Join(strings.Fields(proc.Plain([]byte(out.Said))), " ")
+		if len(said) > mostSaid {
+			said = strings.ToValidUTF8(said[:mostSaid], "") + "…"
+		}
+		why.WriteString("; the planner's words: " + said)
 	}
 	return why.String()
 }
@@ -182,7 +194,7 @@ func (d *redrawing) question(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if in.Refused, err = refused(ctx, d.product, func(i engine.IntentOpened) bool { return i.ID == now.Drafted.Intent }); err != nil {
+	if in.Refused, err = refused(ctx, d.product, d.head.Source, func(i engine.IntentOpened) bool { return i.ID == now.Drafted.Intent }); err != nil {
 		return "", err
 	}
 	in.Agents = rolesOf(d.product.Config)

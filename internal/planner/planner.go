@@ -67,6 +67,7 @@ type Outcome struct {
 	Draft
 	Rounds int          `json:"rounds"`          // that the model was asked
 	Ended  string       `json:"ended,omitempty"` // why it was not asked until nothing was wrong, for people
+	Said   string       `json:"said,omitempty"`  // the last words of a model that made no plan, their beginning
 	How    engine.How   `json:"how"`             // Exited; or, where no answer was ever taken, what kept it away
 	Usage  engine.Usage `json:"usage"`
 }
@@ -120,13 +121,16 @@ func (r *rounds) round(ctx context.Context, question string) (again string, err 
 	}
 	switch {
 	case d.Abort != "" && r.Abort:
-		r.out.Draft, r.out.How = d, engine.Exited
+		r.out.Draft, r.out.Said, r.out.How = d, "", engine.Exited
 		return "", nil
 	case d.Abort != "":
 		problem = "the answer gives up, and a plan is wanted"
 	}
 	r.problem = problem
-	again, err = r.judge(ctx, d, problem)
+	if problem != "" && r.out.Source == nil && a.Text != "" {
+		r.out.Said = cut(a.Text)
+	}
+	again, err = r.judge(ctx, d, problem, a.Text)
 	if again != "" && repeats {
 		r.out.Ended = "the same answer came twice"
 		if r.out.Source == nil {
@@ -149,9 +153,9 @@ func (r *rounds) away(f *model.Failure, err error) error {
 }
 
 // judge looks at an answer and keeps it if it is the best so far.
-func (r *rounds) judge(ctx context.Context, d Draft, problem string) (again string, err error) {
+func (r *rounds) judge(ctx context.Context, d Draft, problem, answer string) (again string, err error) {
 	if problem != "" {
-		return prompt.Again(r.Prompt, prompt.Back{Problem: problem}), nil
+		return prompt.Again(r.Prompt, prompt.Back{Problem: problem, Answer: answer}), nil
 	}
 	for _, judge := range r.Judges {
 		found, back, err := judge(ctx, d.Source)
@@ -164,7 +168,7 @@ func (r *rounds) judge(ctx context.Context, d Draft, problem string) (again stri
 			return prompt.Again(r.Prompt, prompt.Back{Draft: string(d.Source), Findings: lines(d.Findings)}), nil
 		}
 	}
-	r.out.Draft = d
+	r.out.Draft, r.out.Said = d, ""
 	return "", nil
 }
 
@@ -174,7 +178,7 @@ func (r *rounds) keep(d Draft) {
 	if r.out.Source != nil && n > r.backs {
 		return
 	}
-	r.out.Draft, r.backs = d, n
+	r.out.Draft, r.out.Said, r.backs = d, "", n
 }
 
 // worth counts what is wrong with a draft: an error more than anything else.

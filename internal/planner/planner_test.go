@@ -117,6 +117,12 @@ func TestNonsense(t *testing.T) {
 	if out.Source != nil || !strings.HasPrefix(out.Ended, "none of 3 answers is a plan: ") || out.How != engine.Exited {
 		t.Errorf("%+v", out)
 	}
+	if out.Said != "{}" {
+		t.Errorf("the last words are %q", out.Said)
+	}
+	if !strings.Contains(s.asked[2].Prompt, "This was your answer:\n\n```\n{\n```\n") {
+		t.Error(s.asked[2].Prompt)
+	}
 	if !strings.Contains(s.asked[1].Prompt, "Your last answer was not taken: the answer has no plan") {
 		t.Error(s.asked[1].Prompt)
 	}

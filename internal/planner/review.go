@@ -74,7 +74,7 @@ func (j ReviewJob) Read(ctx context.Context) (Review, error) {
 			return out, nil
 		}
 		out.Ended = fmt.Sprintf("none of %d answers is a review: %s", out.Rounds, problem)
-		question = prompt.Again(j.Prompt, prompt.Back{Problem: problem})
+		question = prompt.Again(j.Prompt, prompt.Back{Problem: problem, Answer: a.Text})
 	}
 	return out, nil
 }

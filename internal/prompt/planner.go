@@ -13,6 +13,7 @@ const (
 	MaxFindings = 50
 	MaxDraft    = 64 << 10 // bytes of the draft that goes back
 	maxRefusal  = 4 << 10  // bytes of why a text was refused, and of what it changed
+	maxRefused  = 16 << 10 // bytes of a text that was refused
 )
 
 // Planning is what a planner is asked.
@@ -62,6 +63,7 @@ type Refusal struct {
 	Version int
 	Changes string // what it changed; "" of a first one
 	Why     string // in the person's words
+	Text    string // itself; "" where it is not shown
 }
 
 // refused tells what a person said no to: the same would be refused again.
@@ -81,6 +83,10 @@ func refused(b *strings.Builder, all []Refusal) {
 		if r.Changes != "" {
 			b.WriteString("\nThis is what it changed:\n\n")
 			fence(b, head(clean(r.Changes), maxRefusal))
+		}
+		if r.Text != "" {
+			b.WriteString("\nThis was its text:\n\n")
+			fence(b, head(clean(r.Text), maxRefused))
 		}
 	}
 }
@@ -278,7 +284,8 @@ The plan is verified, its contracts are tried before the work, and you get back 
 
 // Back is an answer that goes back to the planner.
 type Back struct {
-	Problem  string   // why the answer is no plan; or
+	Problem  string   // why the answer is none,
+	Answer   string   // and what it was, "" where there is none to show; or
 	Draft    string   // the plan that it was
 	Findings []string // and what is wrong with that, each in one line with its place
 }
@@ -290,6 +297,10 @@ func Again(question string, back Back) string {
 	b.WriteString("\n\n## Your last answer\n\n")
 	if back.Problem != "" {
 		fmt.Fprintf(&b, "Your last answer was not taken: %s. Answer as it is asked for above.\n", sentence(back.Problem))
+		if strings.TrimSpace(back.Answer) != "" {
+			b.WriteString("\nThis was your answer:\n\n")
+			fence(&b, head(clean(back.Answer), MaxDraft))
+		}
 		return b.String()
 	}
 	b.WriteString("You were asked before. This was your plan:\n\n")
