@@ -81,8 +81,8 @@ func (c *Client) Review(ctx context.Context, r Reviewing) (Planned, error) {
 	return ask[Planned](ctx, c, "review", r)
 }
 
-func (c *Client) Withdraw(ctx context.Context, w Withdrawal) (None, error) {
-	return ask[None](ctx, c, "withdraw", w)
+func (c *Client) Withdraw(ctx context.Context, w Withdrawal) (Withdrawal, error) {
+	return ask[Withdrawal](ctx, c, "withdraw", w)
 }
 
 func (c *Client) Order(ctx context.Context, o Order) (Ordered, error) {

@@ -107,7 +107,7 @@ type Planned struct {
 
 // Withdrawal takes an errand back.
 type Withdrawal struct {
-	Errand string `json:"errand"`
+	Errand string `json:"errand"` // its id, or a unique beginning of it; of what was withdrawn its id
 }
 
 // Errand is what is known of an errand.

@@ -22,7 +22,7 @@ type Uses interface {
 	Redraft(ctx context.Context, r Redrafting) (Planned, error)
 	Contract(ctx context.Context, c Contracting) (Planned, error)
 	Review(ctx context.Context, r Reviewing) (Planned, error)
-	Withdraw(ctx context.Context, w Withdrawal) (None, error)
+	Withdraw(ctx context.Context, w Withdrawal) (Withdrawal, error)
 	Order(ctx context.Context, o Order) (Ordered, error)
 	Answer(ctx context.Context, a Answer) (Ordered, error)
 	Release(ctx context.Context, r Release) (None, error)

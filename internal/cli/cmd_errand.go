@@ -97,6 +97,22 @@ func (s *session) errandLog(ctx context.Context, args []string, none error) erro
 	return nil
 }
 
+// withdraw takes back the errand that a word names. One that names none fails as no run did.
+func (s *session) withdraw(ctx context.Context, word string, none error) error {
+	if p := api.Explain(none); p.Code != api.NotFound || word == "" {
+		return none
+	}
+	w, err := s.client.Withdraw(ctx, api.Withdrawal{Errand: word})
+	switch {
+	case err != nil && api.Explain(err).Code == api.NotFound && !api.IsErrand(word):
+		return none
+	case err != nil:
+		return err
+	}
+	s.app.did(string(engine.DoCancel), w.Errand, "errand "+w.Errand+": withdrawn")
+	return nil
+}
+
 // maxErrandText is how much of an errand's logs a document has; without --json all is printed.
 const maxErrandText = 16 << 20
 

@@ -32,7 +32,11 @@ func (a *app) pauseCmd() *cobra.Command {
 }
 
 func (a *app) cancelCmd() *cobra.Command {
-	return a.order("cancel", "Stop a run for good", "Stops the work and ends the run. It cannot be resumed; piton run opens a new one.", engine.DoCancel)
+	c := a.order("cancel", "Stop a run for good, or withdraw a request to a model",
+		"Stops the work and ends the run. It cannot be resumed; piton run opens a new one.\n\nAn ERRAND, such as a plan that is being made, is withdrawn: its agent is stopped, and nothing comes of\nit. piton status shows those under way.", engine.DoCancel)
+	c.Use = "cancel [RUN|ERRAND]"
+	c.Example += "\n  piton cancel e-5c01d2"
+	return c
 }
 
 // stepOrder is a verb that commands one step.
@@ -129,6 +133,9 @@ func (a *app) command(ctx context.Context, prefix, step string, c engine.Command
 	}
 	return with(ctx, func(s *session) error {
 		done, err := s.client.Order(ctx, api.Order{Run: prefix, Step: step, Verb: c.Verb, Role: c.Role, Why: c.Why, From: c.From})
+		if err != nil && c.Verb == engine.DoCancel {
+			return s.withdraw(ctx, prefix, err)
+		}
 		if err != nil {
 			return err
 		}

@@ -149,6 +149,7 @@ func (s *session) plan(ctx context.Context, q asked, f planFlags) error {
 // planDoc is a plan that was made, for programs. File is null where none was written.
 type planDoc struct {
 	File      *string          `json:"file"`
+	Errand    string           `json:"errand"`
 	Plan      string           `json:"plan"`
 	OK        bool             `json:"ok"`
 	Text      string           `json:"text"`
@@ -183,7 +184,7 @@ func (s *session) draft(ctx context.Context, row engine.ErrandRow) (doc planDoc,
 		err = noPlan(row, out.Said)
 	}
 	return planDoc{
-		Plan: row.Plan, OK: out.OK(), Text: string(out.Source), Reasoning: out.Reasoning, Changes: out.Changes, Rounds: out.Rounds,
+		Errand: row.Asked.Errand, Plan: row.Plan, OK: out.OK(), Text: string(out.Source), Reasoning: out.Reasoning, Changes: out.Changes, Rounds: out.Rounds,
 		Ended: out.Ended, Findings: append([]verify.Finding{}, out.Findings...),
 	}, err
 }

@@ -91,7 +91,7 @@ func (w waiting) Unwrap() error { return w.Problem }
 func (s *session) await(ctx context.Context, planned api.Planned, what string) (row engine.ErrandRow, err error) {
 	if row, err = s.Errand(ctx, planned.Errand); err != nil || row.Over() {
 		if err == nil {
-			s.app.notice("the journal has the answer of %s to this question; --again asks once more", planned.Who)
+			s.app.notice("errand %s: the journal has the answer of %s to this question; --again asks once more", planned.Errand, planned.Who)
 		}
 		return row, err
 	}
@@ -99,7 +99,7 @@ func (s *session) await(ctx context.Context, planned api.Planned, what string) (
 	if planned.Known {
 		verb = "still asking"
 	}
-	s.app.notice("%s %s %s; Ctrl-C withdraws the request", verb, planned.Who, what)
+	s.app.notice("errand %s: %s %s %s; Ctrl-C withdraws the request", planned.Errand, verb, planned.Who, what)
 	until, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	for deaths := 0; err == nil && !row.Over(); {

@@ -111,8 +111,26 @@ func keyOf(environ []string, m config.Model) (string, error) {
 }
 
 // Withdraw takes an errand back.
-func (u *uses) Withdraw(ctx context.Context, q api.Withdrawal) (api.None, error) {
-	return api.None{}, u.host.Submit(ctx, engine.WorkspaceStream, engine.Withdraw{ErrandDropped: engine.ErrandDropped{Errand: q.Errand, By: u.caller.By}})
+func (u *uses) Withdraw(ctx context.Context, q api.Withdrawal) (api.Withdrawal, error) {
+	p, err := u.looking(ctx)
+	if err != nil {
+		return q, err
+	}
+	row, err := p.ErrandOf(ctx, q.Errand)
+	if err != nil {
+		return q, err
+	}
+	q.Errand = row.Asked.Errand
+	drop := engine.ErrandDropped{Errand: q.Errand, By: u.caller.By}
+	switch {
+	case row.Withdrawn != "" && u.before(ctx, engine.WorkspaceStream, func(e engine.Event) bool { return e == engine.Event(drop) }):
+		return q, nil
+	case row.Withdrawn != "":
+		return q, conflict("piton log "+q.Errand+" shows it", "errand %s was withdrawn by %s already", q.Errand, row.Withdrawn)
+	case row.Over():
+		return q, conflict("piton log "+q.Errand+" shows it", "errand %s has ended already", q.Errand)
+	}
+	return q, u.host.Submit(ctx, engine.WorkspaceStream, engine.Withdraw{ErrandDropped: drop})
 }
 
 // unerrand lets go of the workspace's own work where none is left.

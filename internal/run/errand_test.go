@@ -152,8 +152,9 @@ func TestErrandNobodyDoes(t *testing.T) {
 	})
 }
 
-// TestErrandCrash kills the owner at every boundary of two errands: no work starts
-// whose dispatch is not durable, and in the end each has one end that tells.
+// TestErrandCrash kills the owner at every boundary of three errands: no work starts
+// whose dispatch is not durable, and in the end each has one end that tells. One is
+// withdrawn while it is under way: nothing is dispatched for it from then on.
 func TestErrandCrash(t *testing.T) {
 	for at, more := 1, true; more; at++ {
 		synctest.Test(t, func(t *testing.T) {
@@ -162,17 +163,26 @@ func TestErrandCrash(t *testing.T) {
 			for errands(t, memory, 0) {
 				t.Error("an owner that lives left something to do")
 			}
-			told := map[string]int{}
+			told, dropped := map[string]int{}, 0
 			for r, err := range memory.Read(t.Context(), engine.WorkspaceStream, 0) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if e, ok := r.Event.(engine.WorkEnded); ok && e.How == engine.Exited {
-					told[e.Step]++
+				switch e := r.Event.(type) {
+				case engine.WorkEnded:
+					if e.How == engine.Exited {
+						told[e.Step]++
+					}
+				case engine.ErrandDropped:
+					dropped++
+				case engine.WorkDispatched:
+					if e.Step == "c" && dropped > 0 {
+						t.Errorf("killed at %d: c is dispatched after it was withdrawn", at)
+					}
 				}
 			}
-			if told["a"] != 1 || told["b"] != 1 {
-				t.Errorf("killed at %d: ends %v", at, told)
+			if told["a"] != 1 || told["b"] != 1 || told["c"]+dropped != 1 {
+				t.Errorf("killed at %d: ends %v, %d withdrawn", at, told, dropped)
 			}
 		})
 	}
@@ -206,10 +216,11 @@ func errands(t *testing.T, memory *storetest.Memory, point int) bool {
 	go func() {
 		ended <- host.Loop(t.Context(), func(tr run.Traffic) bool { return begun.Load() && tr.Moving == 0 })
 	}()
-	for _, id := range []string{"a", "b"} {
+	for _, id := range []string{"a", "b", "c"} {
 		_ = host.Submit(t.Context(), engine.WorkspaceStream, errand(id)) // it may be known, or the owner dead by now
 	}
 	_ = host.Activate(t.Context(), engine.WorkspaceStream)
+	_ = host.Submit(t.Context(), engine.WorkspaceStream, engine.Withdraw{ErrandDropped: engine.ErrandDropped{Errand: "c", By: "ann"}})
 	begun.Store(true)
 	host.Nudge()
 	if err := <-ended; err != nil && !dead.Load() {
