@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/piton-dev/piton/internal/api"
-	"github.com/piton-dev/piton/internal/proc"
 	"github.com/piton-dev/piton/internal/store"
 )
 
@@ -108,32 +107,10 @@ func (a *app) exit(err error) int {
 // complain shows one error, and what to do.
 func (a *app) complain(p *api.Problem) {
 	fmt.Fprintf(a.err, "piton: error: %s\n", p.Message)
-	printLines(a.err, a.theme(a.err).claimed("the planner's words", p.Words))
+	printLines(a.err, a.theme(a.err).claimed(2, "the planner's words:", p.Words))
 	if p.Hint != "" {
 		fmt.Fprintf(a.err, "piton: hint: %s\n", p.Hint)
 	}
-}
-
-// mostWords is how many lines are shown of a model's words.
-const mostWords = 5
-
-// claimed shows the first lines of what a model said, under whose they are.
-func (t theme) claimed(whose, text string) []string {
-	var lines []string
-	for l := range strings.SplitSeq(proc.Plain([]byte(text)), "\n") {
-		if l = t.captured(l); l == "" {
-			continue
-		}
-		if len(lines) == mostWords {
-			lines = append(lines, t.paint(idleTone, "  "+t.bar()+t.dots()))
-			break
-		}
-		lines = append(lines, t.paint(idleTone, "  "+t.bar()+t.fit(l, t.width-len("  | "))))
-	}
-	if lines == nil {
-		return nil
-	}
-	return append([]string{"  " + whose + ":"}, lines...)
 }
 
 func (a *app) problem(err error) (*api.Problem, int) {

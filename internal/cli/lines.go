@@ -350,7 +350,16 @@ func (l *words) verdict(h view.Happening) {
 		l.lines = append(l.lines, "  "+workPrinted(w))
 		l.printed(w.Stdout, w.Stderr)
 	}
+	if said := l.theme.beginning(h.Words, 2*quoted); said != nil {
+		l.lines = append(l.lines, "  "+agentSaid)
+		for _, line := range said {
+			l.lines = append(l.lines, "  | "+line)
+		}
+	}
 }
+
+// agentSaid heads the last words of an agent whose work did not pass.
+const agentSaid = "the agent's last words:"
 
 // printed quotes the end of what a check, or the work, printed.
 func (l *words) printed(stdout, stderr string) {

@@ -191,6 +191,7 @@ func (t theme) failure(f *view.Fold, h view.Happening) []string {
 		lines = append(lines, t.fit("      "+workPrinted(w), t.width))
 		lines = append(lines, t.quoteTail(6, w.Stdout+lineEnd(w.Stdout)+w.Stderr, 5)...)
 	}
+	lines = append(lines, t.claimed(6, agentSaid, h.Words)...)
 	return lines
 }
 

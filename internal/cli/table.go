@@ -132,6 +132,40 @@ func (t theme) quoteTail(indent int, text string, n int) []string {
 	return lines
 }
 
+// mostWords is how many lines are shown of a model's words.
+const mostWords = 5
+
+// claimed shows the first lines of what a model said, below whose words they are.
+func (t theme) claimed(indent int, whose, text string) []string {
+	indent = min(indent, t.width/4)
+	said := t.beginning(text, t.width-indent-2)
+	if said == nil {
+		return nil
+	}
+	blank := strings.Repeat(" ", indent)
+	lines := []string{t.fit(blank+whose, t.width)}
+	for _, l := range said {
+		lines = append(lines, blank+t.paint(idleTone, t.bar())+l)
+	}
+	return lines
+}
+
+// beginning are the first lines of a text that are not empty, each safe and at most w
+// columns wide; a sign says that there are more.
+func (t theme) beginning(text string, w int) []string {
+	var lines []string
+	for l := range strings.SplitSeq(proc.Plain([]byte(text)), "\n") {
+		if l = t.captured(l); l == "" {
+			continue
+		}
+		if len(lines) == mostWords {
+			return append(lines, t.dots())
+		}
+		lines = append(lines, t.fit(l, w))
+	}
+	return lines
+}
+
 // quote shows a text whole, each of its lines on lines of its own.
 func (t theme) quote(indent int, text string) []string {
 	indent = min(indent, t.width/4, max(0, t.width-narrowest-2))

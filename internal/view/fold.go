@@ -95,6 +95,7 @@ type Happening struct {
 	Cost    *int64
 	Checks  []engine.CheckEnded // a pass: all; a fail: those that did not pass
 	Work    *engine.WorkEnded   // a fail: of work whose output says more than that of the checks
+	Words   string              // a fail: the beginning of what the agent said last, where Work does not show it
 	Verdict engine.Verdict
 	Proven  bool
 	Text    string // reason or question
@@ -460,8 +461,12 @@ func (f *Fold) settled(h Happening, e engine.StepSettled, was engine.StepRow) []
 	}
 	bad := h
 	bad.What, bad.Checks = Failed, failing(t.checks)
-	if t.work.Attempt == e.Attempt && t.work.Speaks(bad.Checks) {
+	switch {
+	case t.work.Attempt != e.Attempt:
+	case t.work.Speaks(bad.Checks):
 		bad.Work = &t.work
+	default:
+		bad.Words = t.work.Words
 	}
 	switch e.Status {
 	case engine.Running:
