@@ -43,7 +43,7 @@ func Answer(ctx context.Context, q verify.Queries, env Env) verify.Facts {
 		Texts:           make(map[string]string, len(q.Texts)),
 		Workspace:       filepath.ToSlash(env.Workspace),
 		Agents:          agents(env),
-		Judge:           !env.Config.Judge.None(),
+		Judge:           judge(env.Config),
 		DefaultAgent:    env.Config.DefaultAgent,
 		NoPlanner:       env.Config.Planner.None(),
 		RefuseUnmetered: env.Config.Policy.Unmetered == "refuse",
@@ -192,6 +192,15 @@ func agents(env Env) map[string]verify.Agent {
 		list[name] = fact
 	}
 	return list
+}
+
+// judge is the model that judges; nil for none.
+func judge(c config.Config) *verify.Judge {
+	if c.Judge.None() {
+		return nil
+	}
+	_, priced := c.ModelPrice(c.Judge.Model)
+	return &verify.Judge{Agent: c.Judge.Agent, Costless: c.Judge.Agent == "" && !priced}
 }
 
 // tellsUsage reports a form of output that has the tokens of a step in it.

@@ -40,7 +40,7 @@ func readWorld(t testing.TB) world {
 }
 
 func (w world) answer(q verify.Queries) verify.Facts {
-	f := verify.Facts{Commands: map[string]string{}, Files: map[string]verify.File{}, Agents: w.Agents, DefaultAgent: "coder", Judge: true, Tools: toolFacts(q.Tools), Calls: callFacts(q.Calls)}
+	f := verify.Facts{Commands: map[string]string{}, Files: map[string]verify.File{}, Agents: w.Agents, DefaultAgent: "coder", Judge: &verify.Judge{}, Tools: toolFacts(q.Tools), Calls: callFacts(q.Calls)}
 	for _, name := range q.Commands {
 		f.Commands[name] = ""
 		if slices.Contains(w.Commands, name) {

@@ -39,7 +39,7 @@ type Facts struct {
 	Workspace       string             `json:"workspace,omitempty"` // root of the workspace, absolute, with slashes
 	DefaultAgent    string             `json:"default_agent,omitempty"`
 	NoPlanner       bool               `json:"no_planner,omitempty"`       // none is configured, so no plan can be revised by itself
-	Judge           bool               `json:"judge,omitempty"`            // a model that judges is configured
+	Judge           *Judge             `json:"judge,omitempty"`            // nil where none is configured
 	RefuseUnmetered bool               `json:"refuse_unmetered,omitempty"` // a budget that nothing measures is an error
 }
 
@@ -71,6 +71,12 @@ type Tool struct {
 	Absent  string          `json:"absent,omitempty"`  // the program of its server, where this machine has none of that name
 	Input   json.RawMessage `json:"input,omitempty"`   // JSON Schema
 	Output  json.RawMessage `json:"output,omitempty"`
+}
+
+// Judge is what rules need to know of the model that judges.
+type Judge struct {
+	Agent    string `json:"agent,omitempty"`    // the configured agent that it is; "" for an endpoint, which always tells its tokens
+	Costless bool   `json:"costless,omitempty"` // of an endpoint: no price of its model is configured
 }
 
 // Agent is what rules need to know of a configured agent.

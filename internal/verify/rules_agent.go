@@ -112,35 +112,47 @@ func (p *pass) serversNotInstalled() {
 }
 
 // checkUnmetered says of each agent once that it does not report what the
-// budgets need, at the first step that has it.
+// budgets need, at the first step that has it, or that it judges.
 func checkUnmetered(p *pass) {
 	h := p.doc.plan.Budget
 	said := map[string]bool{}
 	for _, u := range p.doc.units {
-		if !u.works() || !spends(h) && !spends(u.Budget) {
+		if !spends(h) && !spends(u.Budget) {
 			continue
 		}
-		name, agent, ok := p.facts.Agent(u.Target.Value)
 		paid := h.Value.CostMicros > 0 || u.Budget.Value.CostMicros > 0
-		if !ok || agent.Shell || agent.Metered && !(paid && agent.Costless) || said[name] {
-			continue
+		say := func(who, name string, agent Agent, at plan.Pos) {
+			if agent.Shell || agent.Metered && !(paid && agent.Costless) || said[name] {
+				return
+			}
+			said[name] = true
+			p.unmetered(u, who, agent, at)
 		}
-		said[name] = true
-		p.unmetered(u, name, agent)
+		if name, agent, ok := p.facts.Agent(u.Target.Value); ok && u.works() {
+			say(fmt.Sprintf("agent %q", name), name, agent, u.Target.Pos)
+		}
+		if j := p.facts.Judge; j != nil && !u.Judge.IsZero() {
+			agent, ok := p.facts.Agents[j.Agent]
+			if j.Agent == "" {
+				agent, ok = Agent{Metered: true, Costless: j.Costless}, true
+			}
+			if ok {
+				say("the judge", j.Agent, agent, u.Judge.Pos)
+			}
+		}
 	}
 }
 
-func (p *pass) unmetered(u *unit, name string, agent Agent) {
-	at := u.Budget.Pos
-	if !spends(u.Budget) {
-		at = u.Target.Pos
+func (p *pass) unmetered(u *unit, who string, agent Agent, at plan.Pos) {
+	if spends(u.Budget) {
+		at = u.Budget.Pos
 	}
 	says := "reports its usage only if it writes to `$PITON_REPORT`"
 	hint := "set `parse:` of the agent in the configuration, let its program write usage lines to `$PITON_REPORT`, or limit the time"
 	if agent.Metered {
 		says, hint = "reports tokens but no cost", "add its price under `prices:` in the configuration, by agent or by model"
 	}
-	f := p.report(u, at, fmt.Sprintf("step %q has a budget, and agent %q %s", u.ID.Value, name, says), hint)
+	f := p.report(u, at, fmt.Sprintf("step %q has a budget, and %s %s", u.ID.Value, who, says), hint)
 	if p.facts.RefuseUnmetered {
 		f.Severity = Error
 	}

@@ -284,7 +284,7 @@ func checkJudge(p *pass, u *unit) {
 	case u.works() && !u.provable(): // that is said already
 	case !u.provable():
 		says("which proves nothing alone", "add a contract, or a check that must pass")
-	case !p.facts.Judge:
+	case p.facts.Judge == nil:
 		says("and no model that judges is configured", "in .piton/config.yaml, name an agent, as in `judge: {agent: reviewer}`, or a model, as in `judge: {api: openai, model: NAME}`")
 	case !u.Writes.Set:
 		says("and no `writes:`: the judge does not see what changed", "add `writes:`").Severity = Warning

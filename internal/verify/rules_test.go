@@ -29,7 +29,7 @@ func facts(t testing.TB, q verify.Queries, file string) verify.Facts {
 		Agents: map[string]verify.Agent{
 			"coder": {Metered: true}, "reviewer": {}, "script": {Shell: true},
 		},
-		DefaultAgent: "coder", Judge: true,
+		DefaultAgent: "coder", Judge: &verify.Judge{},
 	}
 	for _, name := range q.Commands {
 		f.Commands[name] = "/bin/" + filepath.Base(name)
@@ -54,6 +54,9 @@ func facts(t testing.TB, q verify.Queries, file string) verify.Facts {
 		if _, ok := own.Agents["coder"]; ok {
 			f.DefaultAgent = "coder"
 		}
+	}
+	if own.Judge != nil {
+		f.Judge = own.Judge
 	}
 	f.RefuseUnmetered, f.Plans, f.Globs = own.RefuseUnmetered, own.Plans, own.Globs
 	if q.Git {
