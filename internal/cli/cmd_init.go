@@ -61,7 +61,8 @@ func (a *app) initCmd() *cobra.Command {
 		Use:   "init",
 		Short: "Write a configuration for the agents found here, and an example plan",
 		Long: `Writes .piton/config.yaml and plans/example.md in the current directory. Existing files are kept.
-Inside another workspace it refuses, unless --here is given.`,
+The first agent that is found does the work, and makes plans of requests. Inside another workspace
+it refuses, unless --here is given.`,
 		Example: "  piton init\n  piton init --here   # a workspace inside another one",
 		Args:    atMost("nothing", 0),
 		RunE:    func(*cobra.Command, []string) error { return a.init(here) },
@@ -87,11 +88,12 @@ func (a *app) init(here bool) error {
 			Hint: "work there, or make a new workspace here: piton init --here",
 		}
 	}
+	configuration, planner := a.firstConfig()
 	done := begun{Written: []string{}, Kept: []string{}}
 	for _, f := range []struct {
 		name string
 		body []byte
-	}{{config.File, a.firstConfig()}, {"plans/example.md", examplePlan}} {
+	}{{config.File, configuration}, {"plans/example.md", examplePlan}} {
 		if err := a.write(&done, filepath.Join(dir, filepath.FromSlash(f.name)), f.name, f.body); err != nil {
 			return err
 		}
@@ -101,6 +103,9 @@ func (a *app) init(here bool) error {
 		return nil
 	}
 	a.notice("try it: piton run plans/example.md")
+	if planner != "" {
+		a.notice("or have %s make a plan: piton plan \"what you want\"", planner)
+	}
 	return nil
 }
 
@@ -127,11 +132,11 @@ func (a *app) write(done *begun, path, name string, body []byte) error {
 	return nil
 }
 
-// firstConfig names the agents that are on this machine.
-func (a *app) firstConfig() []byte {
+// firstConfig names the agents that are on this machine. The first one does what names
+// nobody, and makes plans; "" is none.
+func (a *app) firstConfig() (text []byte, first string) {
 	var b strings.Builder
 	b.WriteString("# Who does the work. A step's target is one of these names; `script` is always there.\n")
-	first := ""
 	for _, k := range knownAgents {
 		if _, err := exec.LookPath(k.program); err != nil {
 			continue
@@ -145,10 +150,10 @@ func (a *app) firstConfig() []byte {
 	if first == "" {
 		b.WriteString("# No coding agent was found on this machine. One looks like this:\n# agents:\n#   claude:")
 		b.WriteString(strings.ReplaceAll(strings.TrimSuffix(knownAgents[0].entry, "\n"), "\n", "\n# "))
-		b.WriteString("\n# default_agent: claude\n")
+		b.WriteString("\n# default_agent: claude\n# planner: {agent: claude}\n")
 	} else {
-		fmt.Fprintf(&b, "default_agent: %s\n", first)
+		fmt.Fprintf(&b, "default_agent: %s\n# Who makes plans of requests: piton plan \"Fix the login timeout\"\nplanner: {agent: %[1]s}\n", first)
 	}
 	b.WriteString("policy: {approve: ask, max_parallel: 4, ratchet: end}\n")
-	return []byte(b.String())
+	return []byte(b.String()), first
 }
