@@ -66,13 +66,13 @@ func reasonOf(votes []engine.Vote, pass bool) string {
 }
 
 // vote asks until there is a majority. Each vote is kept before the next question, and one
-// that the journal has is not asked for again while the question is the same.
+// that the journal has is not asked for again while the question and the judge are the same.
 func (w *World) vote(ctx context.Context, e engine.Effect, r Reporter, checks []engine.CheckEnded, a *engine.CheckEnded) error {
 	text, err := w.evidence(ctx, e, checks)
 	if err != nil {
 		return err
 	}
-	a.Command = digest([]byte(text))
+	a.Command = digest([]byte(text + "\x00" + w.top().Judging))
 	if e.Poll.Prompt == a.Command {
 		a.Votes = slices.Clone(e.Poll.Votes)
 	}

@@ -46,6 +46,8 @@ type World struct {
 
 	// Judge is the model that judges, for who has this environment.
 	Judge func(environ []string) (model.Asker, error)
+	// Judging tells that model from any other. Votes count for the one that gave them.
+	Judging string
 
 	// Arbiter is the model that says what follows an attempt, in the same way.
 	Arbiter func(environ []string) (model.Asker, error)

@@ -21,7 +21,7 @@ type JudgeVoted struct {
 	Phase   Phase  `json:"phase"`
 	Round   int    `json:"round"` // from 1; it begins anew where the question is another one
 	Vote
-	Prompt string `json:"prompt_hash"`
+	Prompt string `json:"prompt_hash"` // of the question, and of which model was asked
 	Usage  Usage  `json:"usage"`
 }
 

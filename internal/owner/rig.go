@@ -2,6 +2,7 @@ package owner
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -109,7 +110,20 @@ func (o *Owner) newRig(p *api.Product, parallel int) (r *rig, err error) {
 	r.world.Adopted = o.isAdopted
 	r.world.Arbiter = func(environ []string) (model.Asker, error) { return o.asker(p, "arbiter", p.Config.Arbiter, environ) }
 	r.world.Judge = func(environ []string) (model.Asker, error) { return o.asker(p, "judge", p.Config.Judge, environ) }
-	return r, nil
+	r.world.Judging, err = judging(p.Config)
+	return r, err
+}
+
+// judging tells the model that judges from any other, by all that the configuration says
+// of it.
+func judging(c config.Config) (string, error) {
+	m := c.Judge
+	m.Time = 0
+	text, err := json.Marshal(struct {
+		Model config.Model
+		Agent config.Agent
+	}{m, c.Agents[m.Agent]})
+	return string(text), err
 }
 
 // drop ends the rig, and removes the worktrees that nobody needs any more. No effect
