@@ -39,6 +39,7 @@ var layers = map[string]layer{
 
 	"internal/config":  {"plan", "go.yaml.in/yaml/v4"},
 	"internal/durable": {"", "golang.org/x/sys"},
+	"internal/observe": {"", "golang.org/x/sys"},
 	"internal/proc":    {"", "golang.org/x/sys"},
 	"internal/tree":    {"durable engine proc", "golang.org/x/sys github.com/bmatcuk/doublestar/v4"},
 	"internal/check":   {"engine proc tree shell", "mvdan.cc/sh/v3"},
@@ -55,7 +56,7 @@ var layers = map[string]layer{
 	"internal/store/storetest": {"engine store", "github.com/google/go-cmp"},
 
 	"internal/run":     {"engine store", ""},
-	"internal/effect":  {"engine check agent model tool prompt tree notes proc", ""},
+	"internal/effect":  {"engine observe check agent model tool prompt tree notes proc", "golang.org/x/sys"},
 	"internal/project": {"durable plan plan/form engine", ""},
 	"internal/api":     {"plan plan/form verify engine store run probe project config", "golang.org/x/sys"},
 	"internal/view":    {"api engine plan store verify", ""},

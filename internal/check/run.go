@@ -29,6 +29,9 @@ type Job struct {
 	Writable  []string // see [proc.Spec]
 	Offline   bool     // no check is to reach a network
 	Network   string   // what they can reach, for the record
+	// Around runs a check by calling run once, and adds to the answer what was seen
+	// meanwhile; nil sees nothing.
+	Around func(a *engine.CheckEnded, run func())
 }
 
 // Bytes of output: what is kept in memory of each stream to be judged, and what
@@ -63,18 +66,28 @@ func Run(ctx context.Context, j Job) []engine.CheckEnded {
 		case ctx.Err() != nil:
 			a.Verdict, a.Exit, a.Reason = engine.Infra, -1, "stopped by the harness"
 		default:
-			j.fill(&a, c, j.Pool.Run(ctx, proc.Spec{
-				Argv:    argv(bash, c.Command),
-				Dir:     j.Workspace,
-				Env:     env,
-				Timeout: j.Step.CheckTimeout,
-				Output:  proc.Output{Head: keptHead, Tail: keptTail},
-				Offline: j.Offline, Writable: j.Writable,
-			}))
+			j.around(&a, func() {
+				j.fill(&a, c, j.Pool.Run(ctx, proc.Spec{
+					Argv:    argv(bash, c.Command),
+					Dir:     j.Workspace,
+					Env:     env,
+					Timeout: j.Step.CheckTimeout,
+					Output:  proc.Output{Head: keptHead, Tail: keptTail},
+					Offline: j.Offline, Writable: j.Writable,
+				}))
+			})
 		}
 		answers = append(answers, a)
 	}
 	return answers
+}
+
+func (j Job) around(a *engine.CheckEnded, run func()) {
+	if j.Around == nil {
+		run()
+		return
+	}
+	j.Around(a, run)
 }
 
 func argv(bash, script string) []string {

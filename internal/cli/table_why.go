@@ -138,11 +138,50 @@ func (t theme) evidence(x view.Account) []string {
 			lines = append(lines, t.under(logIndent, idleTone, fmt.Sprintf("event %d, attempt %d: given to agent %s: %s", r.Seq, e.Attempt, t.line(e.Role), t.line(e.Why)))...)
 		case engine.CheckEnded:
 			lines = append(lines, t.under(logIndent, idleTone, fmt.Sprintf("event %d, attempt %d: %s", r.Seq, e.Attempt, t.answered(e)))...)
+			if e.Opened != nil {
+				lines = append(lines, t.under(logIndent+2, idleTone, t.looked(*e.Opened))...)
+			}
 		case engine.WorkEnded:
 			lines = append(lines, t.under(logIndent, idleTone, fmt.Sprintf("event %d, attempt %d: %s", r.Seq, e.Attempt, t.workEnded(e)))...)
 		}
 	}
 	return lines
+}
+
+// looked says which files were opened while a check ran.
+func (t theme) looked(o engine.Opened) string {
+	if o.Unseen != "" {
+		return "which files it opened is not known: " + t.line(o.Unseen)
+	}
+	said := "opened " + view.Plural(o.Files, "file", "files")
+	if o.Files == 0 {
+		said = "opened no file of the workspace"
+	}
+	var own []string
+	for _, list := range []struct {
+		what  string
+		files []string
+	}{{"changed", o.Changed}, {"made", o.Made}} {
+		if len(list.files) > 0 {
+			own = append(own, list.what+" "+t.line(some(list.files)))
+		}
+	}
+	if len(own) > 0 {
+		said += ", of which the step " + view.Join(own)
+	}
+	if len(o.Gone) > 0 {
+		said += "; before the work it opened as well " + t.line(some(o.Gone))
+	}
+	return said
+}
+
+// some names a few of many.
+func some(names []string) string {
+	const most = 5
+	if more := len(names) - most; more > 0 {
+		names = append(slices.Clone(names[:most]), fmt.Sprintf("%d more", more))
+	}
+	return view.Join(names)
 }
 
 // waits says what keeps the step.

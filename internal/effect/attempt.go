@@ -43,7 +43,7 @@ func (w *World) ready(ctx context.Context, e engine.Effect, r Reporter, in *engi
 		return nil, err
 	}
 	if e.Baseline {
-		if in.Checks, err = w.checks(ctx, e, r, engine.Baseline); err != nil {
+		if in.Checks, bodies, err = w.checks(ctx, e, r, engine.Baseline); err != nil {
 			return nil, err
 		}
 		if found := w.appeared(ctx, e); len(in.Checks) > 0 && len(found) > 0 {
@@ -53,6 +53,7 @@ func (w *World) ready(ctx context.Context, e engine.Effect, r Reporter, in *engi
 			return nil, err
 		}
 	}
+	in.Dispatch.Since = stampClock()
 	if len(e.Step.Writes) > 0 || e.Step.Iterations > 0 {
 		body, err := w.look(ctx, e, r, in)
 		if err != nil {

@@ -65,8 +65,9 @@ type World struct {
 	worktree  *tree.Worktree                           // of a world in a worktree: that
 	outer     *World                                   // of a world in a worktree: what that was made from
 
-	scratch scratch
-	notes   notes.Known // memories and topics that were read
+	scratch  scratch
+	watching watching
+	notes    notes.Known // memories and topics that were read
 
 	shell sync.Once
 	bash  string // runs contracts and scripts: the one that was there first; "" if there was none
@@ -189,7 +190,7 @@ func (w *World) place(ctx context.Context, e *engine.Effect) (*World, error) {
 
 // Close removes what attempts were given to write in.
 func (w *World) Close() error {
-	err := w.scratch.close()
+	err := errors.Join(w.scratch.close(), w.watching.close())
 	for _, a := range w.asides {
 		err = errors.Join(err, a.world.Close(), a.world.Tree.Close())
 		if a.world.Tools != nil {
@@ -257,15 +258,25 @@ func (w *World) quarantine(k engine.Key) string {
 	return filepath.Join(w.State, "quarantine", k.Run, fmt.Sprintf("%s.%d", k.Step, k.Attempt))
 }
 
-// checks runs the step's checks and looks at the protected files afterwards.
-func (w *World) checks(ctx context.Context, e engine.Effect, r Reporter, phase engine.Phase) ([]engine.CheckEnded, error) {
+// checks runs the step's checks and looks at the protected files afterwards. The answers
+// name the bodies.
+func (w *World) checks(ctx context.Context, e engine.Effect, r Reporter, phase engine.Phase) (results []engine.CheckEnded, bodies [][]byte, err error) {
 	values, err := w.values(e)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
+	}
+	b, err := w.base(e.Base)
+	if err != nil {
+		return nil, nil, err
+	}
+	watcher := &watcher{World: w, e: e, base: b}
+	if w.worktree != nil {
+		defer w.watching.close() // there may be many, and a system watches for few at a time
 	}
 	offline, reach := w.network(e)
-	results := check.Run(ctx, check.Job{
-		Step: e.Step, Phase: phase, Run: e.Key.Run, Attempt: e.Key.Attempt,
+	results = check.Run(ctx, check.Job{
+		Around: watcher.around,
+		Step:   e.Step, Phase: phase, Run: e.Key.Run, Attempt: e.Key.Attempt,
 		Workspace: w.Dir, Environ: environ(ctx), Pool: w.Pool, Bash: w.shellPath(), Values: values,
 		Offline: offline, Network: reach,
 	})
@@ -273,11 +284,11 @@ func (w *World) checks(ctx context.Context, e engine.Effect, r Reporter, phase e
 		results = append(results, w.judgement(ctx, e, r, results))
 	}
 	if ctx.Err() != nil {
-		return nil, ctx.Err()
+		return nil, nil, ctx.Err()
 	}
 	changed, err := w.tampered(ctx, e)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	for i := range results {
 		results[i].Shared = e.Shared
@@ -287,7 +298,7 @@ func (w *World) checks(ctx context.Context, e engine.Effect, r Reporter, phase e
 		last := &results[len(results)-1]
 		last.Tampered, last.Undone, last.Verdict = all, undone, engine.Tampered
 	}
-	return results, err
+	return results, watcher.bodies, err
 }
 
 // network says whether the step's scripts are to be kept from the network, and
@@ -310,7 +321,7 @@ func (w *World) prove(ctx context.Context, e engine.Effect, r Reporter) Result {
 	if err != nil {
 		return refusal(ctx, e, err)
 	}
-	results, err := w.checks(ctx, e, r, e.Key.Kind.Phase())
+	results, bodies, err := w.checks(ctx, e, r, e.Key.Kind.Phase())
 	if err == nil {
 		err = w.altered(ctx, e, before, results)
 	}
@@ -323,7 +334,7 @@ func (w *World) prove(ctx context.Context, e engine.Effect, r Reporter) Result {
 	if err != nil || ctx.Err() != nil {
 		return refusal(ctx, e, err)
 	}
-	return Result{Input: engine.Checked{Key: e.Key, Checks: results}}
+	return Result{Input: engine.Checked{Key: e.Key, Checks: results}, Bodies: bodies}
 }
 
 // scope adds, for a step with a scope, the hash of the tree that was judged.

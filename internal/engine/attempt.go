@@ -54,10 +54,13 @@ func (s *State) applyDispatched(e WorkDispatched, r Record) error {
 		}
 		st.become(Working)
 		st.Role, st.Prompt, st.Tree, st.Began = e.Role, e.Prompt, e.Tree, st.starts(r)
+		if st.Since.IsZero() || st.Renew {
+			st.Since = e.Since
+		}
 		if st.Child = e.Child; p.shows() {
 			st.called(e)
 		}
-		st.Restore, st.Ended, st.Cut = nil, nil, false
+		st.Restore, st.Ended, st.Cut, st.Rests = nil, nil, false, nil
 		if st.Renew {
 			st.Renew, st.Clashes = false, nil
 		}
@@ -268,10 +271,12 @@ func (s *State) conclude(i int, st *step, at time.Time) {
 		st.begin(at)
 		st.HasBase, st.Baseline, st.Barred = true, v, bars(s.prog.Step(i).Expect, v)
 		st.remember(v)
+		st.opensFirst()
 		if st.Barred == NoVerdict {
 			st.Checks = nil
 		}
 	case Verifying:
+		s.rests(i)
 		said, _ := verdictOf(unjudged(st.Checks))
 		if st.contradicts(said) && s.prog.Step(i).Rerunnable {
 			st.become(Flaky)
@@ -281,6 +286,7 @@ func (s *State) conclude(i int, st *step, at time.Time) {
 		st.remember(said)
 		s.bring(i, st, v)
 	case Flaky:
+		s.rests(i)
 		said, _ := verdictOf(unjudged(st.Checks))
 		if !v.tells() {
 			return

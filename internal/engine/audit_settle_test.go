@@ -22,6 +22,9 @@ func (a *auditor) settled(e engine.StepSettled, r engine.Record) error {
 	if e.Proven && (e.Status != engine.Done || !f.red && !f.byChild()) && !answer && !f.lands() {
 		return fmt.Errorf("it counts as proven, and was never seen to fail")
 	}
+	if e.Proven && f.rests && !answer && !f.byChild() && !f.lands() {
+		return fmt.Errorf("it counts as proven, and its checks opened what it changed")
+	}
 	if e.By != "" && e.By != engine.Harness {
 		return a.settledByPerson(f, e)
 	}

@@ -114,6 +114,7 @@ type auditor struct {
 	round      int                      // of proofs
 	before     int                      // round before which the tree was looked at
 	proofs     int                      // in this round
+	makers     map[string]string        // of files that proofs opened: the step that made them
 	changed    map[string][2]string     // what checks changed in this round: as it was before, and is
 	brought    bool                     // the run's worktree got something that was not proved there
 }
@@ -147,6 +148,8 @@ type file struct {
 	tokens    int64               // that they used, or set aside without saying
 	moved     bool                // a file of the step was changed
 	before    engine.Verdict      // of its newest baseline
+	wrote     map[string]bool     // by check and path: what the checks changed before the work
+	rests     bool                // its newest proof opened what it changed itself
 	lost      int                 // in this attempt
 	lease     uint64              // epoch of the owner that let it use its scope
 	once      int                 // starts of checks that may run only once, in this attempt
@@ -839,6 +842,47 @@ func (a *auditor) inRound(e engine.CheckEnded) {
 	}
 }
 
+// restsOn takes what complete answers rest on.
+func (a *auditor) restsOn(f *file, phase engine.Phase) {
+	maker := f.def.ID
+	if f.of != nil {
+		maker = f.of.def.ID
+	}
+	switch phase {
+	case engine.Baseline:
+		f.wrote = map[string]bool{}
+	case engine.Verifying, engine.Flaky:
+		f.rests = false
+	default:
+		return
+	}
+	for _, c := range f.answers {
+		if c.Opened == nil {
+			continue
+		}
+		if phase == engine.Baseline {
+			for _, path := range c.Opened.Wrote {
+				f.wrote[c.Check+" "+path] = true
+			}
+			continue
+		}
+		for _, path := range c.Opened.Made {
+			if a.makers == nil {
+				a.makers = map[string]string{}
+			}
+			if _, known := a.makers[path]; !known {
+				a.makers[path] = maker
+			}
+			f.rests = f.rests || a.makers[path] != maker
+		}
+		for _, path := range c.Opened.Changed {
+			f.rests = f.rests || !f.wrote[c.Check+" "+path]
+		}
+		f.rests = f.rests || len(c.Opened.Gone) > 0
+	}
+	f.rests = f.rests && len(f.def.Writes) == 0
+}
+
 // completed takes the answers of all checks of a step.
 func (a *auditor) completed(f *file, phase engine.Phase) {
 	s := set{phase: phase, pass: true}
@@ -852,6 +896,7 @@ func (a *auditor) completed(f *file, phase engine.Phase) {
 			f.base = c.Verdict
 		}
 	}
+	a.restsOn(f, phase)
 	f.answers = nil
 	if phase == engine.Baseline {
 		f.before = f.base

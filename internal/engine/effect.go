@@ -3,6 +3,7 @@ package engine
 import (
 	"encoding/json"
 	"fmt"
+	"time"
 )
 
 // EffectKind says what an effect does. What holds for each kind is in one table.
@@ -60,6 +61,8 @@ type Effect struct {
 	Role        string              // Work: who does it
 	Work        WorkKind            // Work, and Verify for checks that may run only once
 	Tree        string              // object with the workspace as it was before the work; for Prepare that of the start before
+	Since       time.Time           // the first work of the step began then, by the clock that files are stamped with; zero before it
+	Before      []Opened            // Verify, Again: by the checks of the baseline
 	Guards      []string            // of the whole program, and what runs above protect
 	Protects    []string            // what runs above protect: no step may change it, whatever its writes
 	Base        string              // object with the protected files as they were

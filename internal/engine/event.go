@@ -303,6 +303,7 @@ type WorkDispatched struct {
 	Injected []Injected `json:"injected,omitempty"`
 	Frames   []int      `json:"frames,omitempty"` // ids of those that the prompt held
 	Tree     string     `json:"tree,omitempty"`   // object: the workspace as it was, where a scope is checked
+	Since    time.Time  `json:"since,omitzero"`   // by the clock that files are stamped with: what is older is not the work's doing
 	Undone              // before the work
 	Reserve  Amount     `json:"reserve,omitzero"` // set aside of the budget until the work has ended
 	Child    string     `json:"child,omitempty"`  // the run that does the work, which opens with it
@@ -451,6 +452,22 @@ type CheckEnded struct {
 	Usage       Usage             `json:"usage,omitzero"`     // of a model that was asked
 	Votes       []Vote            `json:"votes,omitempty"`    // of the judge, in their order
 	Voteless    bool              `json:"voteless,omitempty"` // the judge was asked besides, and gave no vote
+	Opened      *Opened           `json:"opened,omitempty"`   // while it ran; nil where nothing was looked at
+}
+
+// Opened says which files of the workspace were opened while a check ran, whoever opened
+// them. Each list has up to 1000 paths.
+type Opened struct {
+	Files int    `json:"files"`
+	List  string `json:"list,omitempty"` // object: their paths, a line each
+	// Changed existed when the run opened, and changed since the step's work began.
+	Changed []string `json:"changed,omitempty"`
+	Made    []string `json:"made,omitempty"` // did not, and changed since then
+	// Gone were opened by the same check of the baseline, and are no more, or were not
+	// opened now and a made file of such a name was.
+	Gone   []string `json:"gone,omitempty"`
+	Wrote  []string `json:"wrote,omitempty"`  // existed when the run opened, and changed while the check ran
+	Unseen string   `json:"unseen,omitempty"` // why it is not known, or not all
 }
 
 // StepSettled is the only event that gives a step a status.

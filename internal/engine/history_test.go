@@ -379,6 +379,9 @@ func answer(e engine.Effect, o op) engine.Input {
 		if path := "dir/"; e.Key.Kind == engine.Prove && slices.Contains(e.Watch, path) && o.More%4 == 3 {
 			checks[0].Altered = []engine.Alteration{{Path: path, Was: strconv.Itoa(int(o.How % 2)), Is: strconv.Itoa(int(1 - o.How%2))}}
 		}
+		if o.More%5 < 2 {
+			checks[0].Opened = opened(o)
+		}
 		checks[0].Stdout, checks[0].Stderr = "\xff a tail that begins in the middle", "and ends in \xe2"
 		if c := &checks[len(checks)-1]; c.Check == engine.Judge {
 			if c.Usage = (engine.Usage{In: new(int64(o.More)), CostMicros: new(int64(o.How))}); o.More%3 == 0 {
@@ -387,6 +390,19 @@ func answer(e engine.Effect, o op) engine.Input {
 		}
 	}
 	return engine.Checked{Key: e.Key, Checks: checks}
+}
+
+// opened is what a check may have opened.
+func opened(o op) *engine.Opened {
+	return [...]*engine.Opened{
+		{},
+		{Unseen: "lost"},
+		{Files: 1, Changed: []string{"x"}},
+		{Files: 2, Made: []string{"y"}},
+		{Files: 2, Made: []string{"y", "z"}},
+		{Gone: []string{"x"}},
+		{Files: 2, Changed: []string{"x", "w"}, Wrote: []string{"w", "x"}},
+	}[int(o.Which)%7]
 }
 
 // rule is what an arbiter may say, sense and nonsense.
@@ -458,6 +474,9 @@ func prepare(e engine.Effect, o op, tree string) engine.Input {
 	}
 	if e.Baseline {
 		in.Checks = answers(commands(e.Step), tree, verdictFor(o.How, hoped))
+		if len(in.Checks) > 0 && o.Which%3 == 0 {
+			in.Checks[0].Opened = opened(o)
+		}
 	}
 	switch o.More % 16 {
 	case 13:

@@ -285,7 +285,7 @@ func (st *step) revised() step {
 	next.attempt = attempt{
 		Attempt: st.Attempt + 1, Cut: st.Cut || st.Live && st.Kind != ContractWork, Restore: slices.Concat(st.Restore, restore(st)),
 	}
-	next.dispatch = dispatch{Tree: st.Tree, Began: st.Began, Left: st.Left}
+	next.dispatch = dispatch{Tree: st.Tree, Since: st.Since, Began: st.Began, Left: st.Left}
 	next.worktree, next.Used = worktree{Renew: true, Round: st.Round}, st.Used
 	return next
 }

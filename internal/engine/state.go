@@ -47,6 +47,7 @@ type run struct {
 	Leaving []leaving         // work of steps that a revision changed or took out
 	Past    map[string]int    // attempts of steps that revisions took out
 	Moved   map[string]string // protected paths that steps were allowed to change
+	Made    map[string]string `json:",omitempty"` // step whose proof first opened a file that a step had made
 	// Executables are those of the run's opening, and what baselines found since.
 	Executables map[string]string `json:",omitempty"`
 	Expanded    []StepExpanded    `json:",omitempty"` // of steps for each item, in their order
@@ -180,18 +181,19 @@ type attempt struct {
 
 // dispatch is the newest dispatched work of a step.
 type dispatch struct {
-	Live    bool     `json:",omitzero"`
-	Kind    WorkKind `json:",omitzero"`
-	Role    string   `json:",omitzero"` // who does it, or did
-	Epoch   uint64   `json:",omitzero"`
-	Began   Start    `json:",omitzero"` // with Tree
-	Left    Start    `json:",omitzero"` // the end of the newest work, or of its checks, and who did that
-	Prompt  string   `json:",omitzero"`
-	Tree    string   `json:",omitzero"` // before it
-	Child   string   `json:",omitzero"` // the run that does, or did, the newest attempt
-	Reserve Amount   `json:",omitzero"`
-	Said    Usage    `json:",omitzero"` // what it says it used so far
-	Claimed Claims   `json:",omitzero"` // and what else it says
+	Live    bool      `json:",omitzero"`
+	Kind    WorkKind  `json:",omitzero"`
+	Role    string    `json:",omitzero"` // who does it, or did
+	Epoch   uint64    `json:",omitzero"`
+	Began   Start     `json:",omitzero"` // with Tree
+	Left    Start     `json:",omitzero"` // the end of the newest work, or of its checks, and who did that
+	Prompt  string    `json:",omitzero"`
+	Tree    string    `json:",omitzero"` // before it
+	Since   time.Time `json:",omitzero"` // of the first work: files that it did not touch are older
+	Child   string    `json:",omitzero"` // the run that does, or did, the newest attempt
+	Reserve Amount    `json:",omitzero"`
+	Said    Usage     `json:",omitzero"` // what it says it used so far
+	Claimed Claims    `json:",omitzero"` // and what else it says
 }
 
 // evidence is what work and checks showed.
@@ -199,7 +201,9 @@ type evidence struct {
 	HasBase  bool       `json:",omitzero"` // the baseline was run
 	Baseline Verdict    `json:",omitzero"` // what it said
 	Seen     []answered `json:",omitempty"`
-	Ended    *WorkEnded `json:",omitzero"` // the work that is judged
+	Ended    *WorkEnded `json:",omitzero"`  // the work that is judged
+	Before   []Opened   `json:",omitempty"` // of the baseline, by check
+	Rests    []string   `json:",omitempty"` // what the newest proof opened of what the step itself changed
 }
 
 // slot is a step's place among those under way, and the use of its scope.

@@ -371,6 +371,9 @@ func input(t *testing.T, d *desk, td *datadriven.TestData) engine.Input {
 				checks[n].Stdout, checks[n].Stderr = "", ""
 			}
 		}
+		if o := openedIn(td); o != nil {
+			checks[0].Opened = o
+		}
 		if path := value(td, "moved"); path != "" {
 			checks[0].Moved = map[string]string{path: "hash of " + k.Step}
 		}
@@ -393,6 +396,24 @@ func found(t *testing.T, d *desk, td *datadriven.TestData) engine.Input {
 		in.Items = append(in.Items, json.RawMessage(strconv.Quote(word(td, n))))
 	}
 	return in
+}
+
+// openedIn is what a line says that the first check opened.
+func openedIn(td *datadriven.TestData) *engine.Opened {
+	o := engine.Opened{}
+	for _, list := range []struct {
+		word string
+		of   *[]string
+	}{{"changed", &o.Changed}, {"made", &o.Made}, {"gone", &o.Gone}, {"wrote", &o.Wrote}} {
+		if v := value(td, "opened-"+list.word); v != "" {
+			*list.of = strings.Split(v, "+")
+			o.Files += len(*list.of)
+		}
+	}
+	if o.Files == 0 {
+		return nil
+	}
+	return &o
 }
 
 // lease is the owner's answer to a step that wants its scope.
@@ -426,6 +447,9 @@ func prepared(t *testing.T, d *desk, td *datadriven.TestData) engine.Input {
 		}
 		if e.Key == k && e.Baseline {
 			in.Checks = answers(commands(e.Step), value(td, "tree"), verdicts(value(td, "base"), engine.Fail)...)
+			if o := openedIn(td); o != nil {
+				in.Checks[0].Opened = o
+			}
 		}
 	}
 	return in

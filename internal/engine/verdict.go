@@ -47,7 +47,8 @@ func (s *State) verdict(i int) Verdict {
 }
 
 // proves reports whether the step, if it is done now, is proven: its checks
-// failed before, or, where it has none, the run that did it proved all it did.
+// failed before and rest on nothing that it changed, or, where it has none, the run that
+// did it proved all it did.
 func (s *State) proves(i int) bool {
 	st := &s.steps[i]
 	if s.lands(i) {
@@ -56,7 +57,7 @@ func (s *State) proves(i int) bool {
 	if !s.prog.Step(i).Checkable() && st.Ended != nil && st.Ended.Ending != nil {
 		return st.Ended.Ending.proves()
 	}
-	return st.Baseline == Fail
+	return st.Baseline == Fail && len(st.Rests) == 0
 }
 
 // reason says for people why the verdict is what it is.

@@ -71,7 +71,7 @@ func (s *State) effect(i int, k Key) Effect {
 	e := Effect{
 		Step: p, Title: s.prog.Title(), Context: s.prog.def.Context, Constraints: s.prog.def.Constraints, Tags: s.prog.def.Tags, Document: s.run.Opened.Path,
 		Guards: s.guards(), Protects: s.run.Opened.Protects, Base: s.run.Opened.Base, Moved: s.run.Moved,
-		Executables: s.run.Executables, Tree: st.Tree, Began: st.Began,
+		Executables: s.run.Executables, Tree: st.Tree, Since: st.Since, Began: st.Began,
 		Unsealed: s.run.Opened.Unsealed != "", Shared: len(s.active) > 1, Within: s.within(), Worktree: s.apart(i),
 		Item: s.item(i), Outputs: s.outputs(p), Lists: s.lists(p),
 		Key: k,
@@ -104,8 +104,9 @@ func (s *State) effect(i int, k Key) Effect {
 	case Merge:
 		e.Work, e.Round, e.Conflicts = st.Kind, st.Round, st.Clashes
 	case Again:
-		e.Poll = st.Poll
+		e.Poll, e.Before = st.Poll, st.Before
 	case Verify:
+		e.Before = st.Before
 		if e.Poll = st.Poll; st.Live {
 			e.Work = st.Kind
 		}

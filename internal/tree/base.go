@@ -26,6 +26,7 @@ type baseContent struct {
 	Files map[string]Digest   `json:"files"`
 	Along map[string][]string `json:"along,omitempty"` // links: what else is protected with a path
 	Whole map[string]Digest   `json:"whole,omitempty"` // the files of which only a part counts
+	Names nameset             `json:"names,omitempty"` // of all files of the workspace
 }
 
 func newBase(c baseContent) *Base {
@@ -47,6 +48,9 @@ func DecodeBase(body []byte) (*Base, error) {
 				return nil, fmt.Errorf("decode protected base: %q leads to what is not in it", key)
 			}
 		}
+	}
+	if len(c.Names)%nameSize != 0 {
+		return nil, fmt.Errorf("decode protected base: %d bytes of names", len(c.Names))
 	}
 	for _, files := range []map[string]Digest{c.Files, c.Whole} {
 		if err := checkDigests(files); err != nil {
@@ -88,7 +92,7 @@ func checkDigests(files map[string]Digest) error {
 // Over returns a base that protects what b does, as it was then, and beside
 // that what only later holds.
 func (b *Base) Over(later *Base) *Base {
-	c := baseContent{Files: maps.Clone(later.content.Files), Along: maps.Clone(later.content.Along), Whole: maps.Clone(later.content.Whole)}
+	c := baseContent{Files: maps.Clone(later.content.Files), Along: maps.Clone(later.content.Along), Whole: maps.Clone(later.content.Whole), Names: b.content.Names}
 	if c.Files == nil {
 		c.Files = map[string]Digest{}
 	}

@@ -70,6 +70,9 @@ func (t *Tree) base(ctx context.Context, f *finder) (*Base, error) {
 		return nil, fmt.Errorf("take protected base: %w", err)
 	}
 	b := baseContent{Files: make(map[string]Digest, len(keys)), Along: f.along}
+	if b.Names, err = t.nameset(ctx); err != nil {
+		return nil, err
+	}
 	var whole []string
 	for i, key := range keys {
 		b.Files[key] = ds[i]

@@ -1,0 +1,155 @@
+package effect
+
+import (
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/piton-dev/piton/internal/engine"
+	"github.com/piton-dev/piton/internal/observe"
+	"github.com/piton-dev/piton/internal/tree"
+)
+
+// watching observes a world's tree, from the first check on.
+type watching struct {
+	mu    sync.Mutex
+	watch *observe.Watch
+	none  error // it cannot be observed
+}
+
+// round begins an observation of the tree below dir.
+func (w *watching) round(dir string) (*observe.Round, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.watch != nil {
+		if r, err := w.watch.Round(); err == nil {
+			return r, nil
+		}
+		_ = w.watch.Close() // what it knows is no more
+		w.watch = nil
+	}
+	if w.none == nil {
+		w.watch, w.none = observe.Begin(dir, func(dir string) bool { return dir == ".piton" || path.Base(dir) == ".git" })
+	}
+	if w.none != nil {
+		return nil, w.none
+	}
+	return w.watch.Round()
+}
+
+func (w *watching) close() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.watch == nil {
+		return nil
+	}
+	defer func() { w.watch = nil }()
+	return w.watch.Close()
+}
+
+// watcher sees what the checks of an effect open, and compares it with what the step
+// changed.
+type watcher struct {
+	*World
+	e      engine.Effect
+	base   *tree.Base
+	bodies [][]byte // lists of what was opened
+	n      int      // checks so far
+}
+
+// around runs a check and says what was opened meanwhile.
+func (w *watcher) around(a *engine.CheckEnded, run func()) {
+	n := w.n
+	w.n++
+	r, err := w.watching.round(w.Dir)
+	if err != nil {
+		run()
+		a.Opened = &engine.Opened{Unseen: err.Error()}
+		return
+	}
+	defer r.End()
+	began := stampClock()
+	r.Take()
+	run()
+	seen := r.Take()
+	a.Opened = &engine.Opened{Unseen: seen.Lost}
+	files := slices.DeleteFunc(seen.Files, func(f string) bool { return w.marked(f) || !w.sort(a.Opened, f, began) })
+	if a.Opened.Files = len(files); len(files) > 0 {
+		body := []byte(strings.Join(files, "\n"))
+		w.bodies, a.Opened.List = append(w.bodies, body), digest(body)
+	}
+	if n < len(w.e.Before) {
+		w.gone(a.Opened, w.e.Before[n], files)
+	}
+}
+
+// marked reports whether a file is the plan document, which the owner marks, or the name
+// under which it writes it first; see [durable.Write].
+func (w *watcher) marked(file string) bool {
+	d := filepath.ToSlash(w.e.Document)
+	return d != "" && (file == d || strings.HasPrefix(file, path.Join(path.Dir(d), "."+path.Base(d)+".")))
+}
+
+// sort puts a file into the list that it belongs in, and reports whether it is there:
+// what a check made for itself and removed again proves nothing.
+func (w *watcher) sort(o *engine.Opened, file string, began time.Time) bool {
+	info, err := os.Lstat(filepath.Join(w.Dir, filepath.FromSlash(file)))
+	if err != nil || info.IsDir() {
+		return false
+	}
+	had, at := w.base.Had(file), changedAt(info)
+	switch {
+	case had && !at.Before(began):
+		add(&o.Wrote, file)
+	}
+	switch {
+	case w.e.Since.IsZero() || at.Before(w.e.Since):
+	case had:
+		add(&o.Changed, file)
+	default:
+		add(&o.Made, file)
+	}
+	return true
+}
+
+// gone lists what the check opened before the work and cannot, or does not, any more,
+// because the step removed it or put another file of such a name in its way.
+func (w *watcher) gone(o *engine.Opened, before engine.Opened, files []string) {
+	if before.List == "" {
+		return
+	}
+	body, err := w.Object(before.List)
+	if err != nil {
+		o.Unseen = err.Error()
+		return
+	}
+	stems := map[string]bool{}
+	for _, f := range o.Made {
+		stems[stem(f)] = true
+	}
+	for f := range strings.SplitSeq(string(body), "\n") {
+		if !w.base.Had(f) {
+			continue
+		}
+		_, err := os.Lstat(filepath.Join(w.Dir, filepath.FromSlash(f)))
+		if _, opened := slices.BinarySearch(files, f); err != nil || !opened && stems[stem(f)] {
+			add(&o.Gone, f)
+		}
+	}
+}
+
+// stem is what the name of a file begins with, by which programs find it.
+func stem(file string) string {
+	name, _, _ := strings.Cut(path.Base(file), ".")
+	return name
+}
+
+func add(list *[]string, file string) {
+	if len(*list) < maxChanged {
+		*list = append(*list, file)
+	}
+}

@@ -1,0 +1,72 @@
+package engine
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// opensFirst keeps what the checks opened before any work.
+func (st *step) opensFirst() {
+	st.Before = nil
+	for _, c := range st.Checks {
+		if c.Opened != nil {
+			st.Before = append(st.Before, *c.Opened)
+		} else {
+			st.Before = append(st.Before, Opened{})
+		}
+	}
+}
+
+// rests notes which files the complete answers rest on that the step itself changed. What
+// it may write is its work, which the checks are there to judge. A file that a step made
+// is its own work too; one that another step's proof opened first is not.
+func (s *State) rests(i int) {
+	st, p, own := &s.steps[i], s.prog.Step(i), s.prog.Step(i).ID
+	if pattern, of := s.prog.Pattern(i); of {
+		own = s.prog.Step(pattern).ID
+	}
+	st.Rests = nil
+	for n, c := range st.Checks {
+		if c.Opened == nil {
+			continue
+		}
+		for _, path := range c.Opened.Made {
+			if s.run.Made == nil {
+				s.run.Made = map[string]string{}
+			}
+			if s.run.Made[path] == "" {
+				s.run.Made[path] = own
+			}
+		}
+		if len(p.Writes) > 0 {
+			continue
+		}
+		st.Rests = append(st.Rests, c.Opened.Gone...)
+		for _, path := range c.Opened.Changed {
+			if n >= len(st.Before) || !slices.Contains(st.Before[n].Wrote, path) {
+				st.Rests = append(st.Rests, path)
+			}
+		}
+		for _, path := range c.Opened.Made {
+			if s.run.Made[path] != own {
+				st.Rests = append(st.Rests, path)
+			}
+		}
+	}
+	slices.Sort(st.Rests)
+	st.Rests = slices.Compact(st.Rests)
+}
+
+// resting says what the proof rests on that the step itself changed; "" is nothing.
+func (st *step) resting() string {
+	const most = 5
+	if len(st.Rests) == 0 {
+		return ""
+	}
+	named := strings.Join(st.Rests[:min(most, len(st.Rests))], ", ")
+	if more := len(st.Rests) - most; more > 0 {
+		named += fmt.Sprintf(" and %d more", more)
+	}
+	return "the checks opened what the step itself changed: " + named
+}

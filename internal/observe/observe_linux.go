@@ -1,0 +1,207 @@
+package observe
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"sync"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// watched is what is asked for of each directory: what is opened in it, which directories
+// come into it, to be watched as well, and which leave it, to be called otherwise.
+const watched = unix.IN_OPEN | unix.IN_CREATE | unix.IN_MOVED_FROM | unix.IN_MOVED_TO | unix.IN_ONLYDIR | unix.IN_DONT_FOLLOW | unix.IN_EXCL_UNLINK
+
+// Watch observes a tree until it is closed, for one round after the other or several at
+// once. It is safe for concurrent use.
+type Watch struct {
+	root string
+	skip func(dir string) bool
+	file *os.File
+	conn syscall.RawConn
+	ends sync.WaitGroup
+
+	mu     sync.Mutex
+	dirs   map[int32]string // by watch descriptor: path below the root
+	rounds map[*Round]bool
+	lost   string // why it can observe no more
+	buf    []byte
+}
+
+// A Round is one observation of a tree. Its files have the names of the directories as
+// they were called when the watch began, or when they came into the tree.
+type Round struct {
+	of   *Watch
+	seen map[string]bool
+	lost string
+}
+
+// Begin watches the tree below root, but for directories that skip names by their path
+// below root. The caller closes the watch. An error says that the tree cannot be observed
+// as a whole, for people.
+func Begin(root string, skip func(dir string) bool) (*Watch, error) {
+	fd, err := unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK)
+	if err != nil {
+		return nil, fmt.Errorf("which files are opened cannot be observed: %w", err)
+	}
+	w := &Watch{
+		root: root, skip: skip, file: os.NewFile(uintptr(fd), "inotify"), dirs: map[int32]string{}, rounds: map[*Round]bool{},
+		buf: make([]byte, 64<<10),
+	}
+	if w.conn, err = w.file.SyscallConn(); err == nil {
+		err = w.add(fd, ".")
+	}
+	if err != nil {
+		return nil, errors.Join(err, w.file.Close())
+	}
+	w.ends.Go(w.listen)
+	return w, nil
+}
+
+// Round begins an observation, which the caller ends. It fails with why the tree cannot be
+// observed any more under the names that it has now: then another watch can.
+func (w *Watch) Round() (*Round, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.take()
+	if w.lost != "" {
+		return nil, errors.New(w.lost)
+	}
+	r := &Round{of: w, seen: map[string]bool{}}
+	w.rounds[r] = true
+	return r, nil
+}
+
+// Take returns what was opened since the round began, or since the last Take.
+func (r *Round) Take() Seen {
+	r.of.mu.Lock()
+	defer r.of.mu.Unlock()
+	r.of.take()
+	out := Seen{Files: slices.Sorted(maps.Keys(r.seen)), Lost: r.lost}
+	clear(r.seen)
+	r.lost = ""
+	return out
+}
+
+// End ends the round.
+func (r *Round) End() {
+	r.of.mu.Lock()
+	defer r.of.mu.Unlock()
+	delete(r.of.rounds, r)
+}
+
+// Close ends the watch.
+func (w *Watch) Close() error {
+	err := w.file.Close()
+	w.ends.Wait()
+	return err
+}
+
+// add watches a directory and those below it.
+func (w *Watch) add(fd int, dir string) error {
+	wd, err := unix.InotifyAddWatch(fd, filepath.Join(w.root, filepath.FromSlash(dir)), watched)
+	switch {
+	case errors.Is(err, unix.ENOENT) && dir != ".", errors.Is(err, unix.ENOTDIR) && dir != ".":
+		return nil // it has gone meanwhile
+	case errors.Is(err, unix.ENOSPC):
+		return errors.New("which files are opened cannot be observed: this user may watch no more directories (fs.inotify.max_user_watches)")
+	case err != nil:
+		return fmt.Errorf("which files are opened cannot be observed in %s: %w", dir, err)
+	}
+	if _, known := w.dirs[int32(wd)]; !known { // one that was moved keeps the path that it had
+		w.dirs[int32(wd)] = dir
+	}
+	entries, err := os.ReadDir(filepath.Join(w.root, filepath.FromSlash(dir)))
+	if err != nil && dir == "." {
+		return err
+	}
+	for _, e := range entries {
+		if name := path.Join(dir, e.Name()); e.IsDir() && !w.skip(name) {
+			if err := w.add(fd, name); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// listen takes in what the system tells, so that its queue does not run over.
+func (w *Watch) listen() {
+	//nolint:errcheck // it ends when the watch is closed
+	_ = w.conn.Read(func(fd uintptr) bool {
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.drain(int(fd))
+		return false
+	})
+}
+
+func (w *Watch) take() {
+	if err := w.conn.Control(func(fd uintptr) { w.drain(int(fd)) }); err != nil {
+		w.lose(err.Error())
+	}
+}
+
+// lose says to all rounds, and to those to come, that something was not seen.
+func (w *Watch) lose(why string) {
+	w.lost = why
+	for r := range w.rounds {
+		r.lost = why
+	}
+}
+
+// drain reads all that is queued.
+func (w *Watch) drain(fd int) {
+	for {
+		n, err := unix.Read(fd, w.buf)
+		if errors.Is(err, unix.EINTR) {
+			continue
+		}
+		if err != nil || n <= 0 {
+			if err != nil && !errors.Is(err, unix.EAGAIN) {
+				w.lose(err.Error())
+			}
+			return
+		}
+		for b := w.buf[:n]; len(b) >= unix.SizeofInotifyEvent; {
+			wd, mask := int32(binary.NativeEndian.Uint32(b)), binary.NativeEndian.Uint32(b[4:])
+			end := unix.SizeofInotifyEvent + int(binary.NativeEndian.Uint32(b[12:]))
+			name, _, _ := bytes.Cut(b[unix.SizeofInotifyEvent:end], []byte{0})
+			w.tell(fd, wd, mask, string(name))
+			b = b[end:]
+		}
+	}
+}
+
+func (w *Watch) tell(fd int, wd int32, mask uint32, name string) {
+	dir, known := w.dirs[wd]
+	switch {
+	case mask&unix.IN_Q_OVERFLOW != 0:
+		w.lose("more files were opened at once than the system can tell")
+	case mask&unix.IN_IGNORED != 0:
+		delete(w.dirs, wd)
+	case !known || name == "":
+	case mask&unix.IN_ISDIR == 0:
+		if mask&unix.IN_OPEN != 0 {
+			for r := range w.rounds {
+				r.seen[path.Join(dir, name)] = true
+			}
+		}
+	case mask&unix.IN_MOVED_FROM != 0:
+		w.lost = "a directory was moved"
+	case mask&(unix.IN_CREATE|unix.IN_MOVED_TO) != 0:
+		if below := path.Join(dir, name); !w.skip(below) {
+			if err := w.add(fd, below); err != nil {
+				w.lose(err.Error())
+			}
+		}
+	}
+}
