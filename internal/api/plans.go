@@ -82,6 +82,41 @@ func (p *Product) Named(ctx context.Context, path string) (*Document, error) {
 			Code: NotFound, Message: fmt.Sprintf("%s is the id of a run of %q; this needs the file of a plan", path, head.Title),
 			Hint: fmt.Sprintf("piton resume %s continues the run, piton show %s shows its plan", head.Run, head.Run),
 		}
+		return nil, err
+	}
+	return nil, p.gone(ctx, path, err)
+}
+
+// gone says of a file that is not there that the journal has its text; else it is err.
+func (p *Product) gone(ctx context.Context, word string, err error) error {
+	r, _, other := p.named(ctx, word)
+	if other != nil || r == nil || r.Drafted.Path == "" {
+		return err
+	}
+	path := p.near(p.file(r.Drafted.Path))
+	gone := &Problem{
+		Code: NotFound, Message: path + " is gone: the journal has its text",
+		Hint: fmt.Sprintf("piton plan undo %s brings it back", path),
+	}
+	if waits, other := p.Left(ctx, word); other == nil && waits != nil {
+		gone.Message += ", which waits for approval"
+		gone.Hint += fmt.Sprintf("; piton reject %s takes it out of the inbox", path)
+	}
+	return gone
+}
+
+// Left is the revision that waits for a yes or no, of the plan that a word names by the
+// path of its document, or by its id; nil for none.
+func (p *Product) Left(ctx context.Context, word string) (*engine.Revision, error) {
+	newest, _, err := p.named(ctx, word)
+	if err != nil || newest == nil {
+		return nil, err
+	}
+	open, err := p.Proposals(ctx)
+	for _, r := range open {
+		if r.Drafted.Intent == newest.Drafted.Intent {
+			return r, nil
+		}
 	}
 	return nil, err
 }

@@ -470,6 +470,14 @@ func (u *uses) Reject(ctx context.Context, q api.Saying) (api.Said, error) {
 
 func (s *saying) reject(ctx context.Context) error {
 	pr, err := s.find(ctx)
+	if err != nil && api.Explain(err).Code == api.NotFound {
+		left, other := s.product.Left(ctx, s.Word)
+		if other != nil || left == nil {
+			return err
+		}
+		s.said.Revision = left // its file is gone: there is nothing but what the journal has
+		return s.product.Judge(ctx, s.host, left, false, s.caller.By, s.Why)
+	}
 	if err != nil {
 		return err
 	}
