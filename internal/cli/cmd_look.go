@@ -10,7 +10,6 @@ import (
 	"io/fs"
 	"os"
 	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -309,15 +308,15 @@ func (a *app) log(ctx context.Context, args []string, transcript bool) error {
 		if err != nil {
 			return err
 		}
+		if transcript {
+			return s.transcript(ctx, head, step)
+		}
 		var records []engine.Record
 		for r, err := range run.ReadRun(ctx, s.store, head) {
 			if err != nil {
 				return err
 			}
 			records = append(records, r)
-		}
-		if transcript {
-			return s.transcript(head, step, records)
 		}
 		values, err := s.reader().Outputs(ctx, step, records)
 		if err != nil {
@@ -327,39 +326,43 @@ func (a *app) log(ctx context.Context, args []string, transcript bool) error {
 	})
 }
 
-// attemptDoc is what one attempt printed.
+// attemptDoc says which attempt printed what follows.
 type attemptDoc struct {
 	Step    string `json:"step"`
 	Attempt int    `json:"attempt"`
 	N       int    `json:"n"`
 	Kind    string `json:"kind"`
-	Text    string `json:"text"`
 }
 
-// transcript prints the output files of the attempts, the oldest first.
-func (s *session) transcript(head engine.HeadRow, step string, records []engine.Record) error {
-	attempts := []attemptDoc{}
-	for _, r := range records {
+// transcript prints the output files of the attempts, the oldest first. However long they
+// are, no more than a piece of one is held at a time.
+func (s *session) transcript(ctx context.Context, head engine.HeadRow, step string) error {
+	doc := view.Long{W: s.app.out}
+	if s.app.json {
+		doc.Begin("log", "attempts")
+		defer doc.End(map[string]any{"run": head.Run, "step": step})
+	}
+	found := false
+	for r, err := range run.ReadRun(ctx, s.store, head) {
+		if err != nil {
+			return err
+		}
 		e, ok := r.Event.(engine.WorkEnded)
 		if !ok || e.Log == "" || step != "" && e.Step != step {
 			continue
 		}
-		d := attemptDoc{Step: e.Step, Attempt: e.Attempt, N: e.N, Kind: string(e.Kind)}
-		var text strings.Builder
-		to := io.Writer(&text)
+		found = true
 		if !s.app.json {
 			fmt.Fprintf(s.app.out, "== %s, attempt %d.%d\n", e.Step, e.Attempt, e.N)
-			to = plainWriter{s.app.out}
+			err = s.copyLog(plainWriter{s.app.out}, e.Log)
+		} else {
+			err = doc.Add(attemptDoc{e.Step, e.Attempt, e.N, string(e.Kind)}, "text", func(to io.Writer) error { return s.copyLog(to, e.Log) })
 		}
-		if err := s.copyLog(to, e.Log); err != nil {
+		if err != nil {
 			return err
 		}
-		d.Text = text.String()
-		attempts = append(attempts, d)
 	}
-	if s.app.json {
-		s.app.document("log", map[string]any{"run": head.Run, "step": step, "attempts": attempts})
-	} else if len(attempts) == 0 {
+	if !found && !s.app.json {
 		s.app.notice("nothing was printed: tool calls and answers print nothing; their values: piton log %s STEP", head.Run)
 	}
 	return nil
