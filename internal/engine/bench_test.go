@@ -61,7 +61,7 @@ var shapes = []shape{
 	{"own scopes", 16, func(i int, p *engine.Step) { p.Writes = []string{"src/" + strconv.Itoa(i) + "/"} }},
 }
 
-func (x shape) program(b *testing.B, n int) *engine.Program {
+func (x shape) program(b testing.TB, n int) *engine.Program {
 	d := engine.Definition{Plan: "p", Title: "T", Parallel: x.parallel}
 	for i := range n {
 		p := plain("s" + strconv.Itoa(i))
@@ -78,7 +78,7 @@ func (x shape) program(b *testing.B, n int) *engine.Program {
 
 // pass runs a program in which everything passes and returns the number of
 // events that took.
-func pass(b *testing.B, p *engine.Program) int {
+func pass(b testing.TB, p *engine.Program) int {
 	s, now := &engine.State{}, dawn
 	turn := func(in engine.Input) {
 		es, err := s.Admit(in, now)
@@ -117,6 +117,15 @@ func pass(b *testing.B, p *engine.Program) int {
 		b.Fatalf("it is %+v", head)
 	}
 	return int(s.Seq())
+}
+
+// A turn asks for memory where it needs any: what a step costs by that adds up.
+func TestAllocationsOfAStep(t *testing.T) {
+	const steps, most = 1_000, 100
+	p := shapes[0].program(t, steps)
+	if n := testing.AllocsPerRun(1, func() { pass(t, p) }) / steps; n > most {
+		t.Errorf("%.0f allocations for each step; at most %d are all right", n, most)
+	}
 }
 
 // BenchmarkReplay folds the journal of a whole run.

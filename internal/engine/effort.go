@@ -18,10 +18,20 @@ type Effort struct {
 	Cost     Told  `json:"cost_micros,omitzero"`
 }
 
-func (x *Effort) uses(u Usage) {
-	x.Tokens.add(u.In)
-	x.Tokens.add(u.Out)
-	x.Cost.add(u.CostMicros)
+// spent is an effort of what was used.
+func spent(u Usage) (x Effort) {
+	x.Tokens.tell(u.In)
+	x.Tokens.tell(u.Out)
+	x.Cost.tell(u.CostMicros)
+	return x
+}
+
+func (x *Effort) add(more Effort) {
+	x.Attempts += more.Attempts
+	x.WorkMs += more.WorkMs
+	x.CheckMs += more.CheckMs
+	x.Tokens.add(more.Tokens)
+	x.Cost.add(more.Cost)
 }
 
 // Told is an amount as far as anybody told it: what nobody told is unknown, not nothing.
@@ -30,11 +40,13 @@ type Told struct {
 	Known bool  `json:"known"`
 }
 
-func (t *Told) add(n *int64) {
+func (t *Told) tell(n *int64) {
 	if n != nil {
-		t.N, t.Known = t.N+*n, true
+		t.add(Told{*n, true})
 	}
 }
+
+func (t *Told) add(more Told) { t.N, t.Known = t.N+more.N, t.Known || more.Known }
 
 // Amount is nil where nobody told it.
 func (t Told) Amount() *int64 {
@@ -68,25 +80,23 @@ func (s *State) toils(r Record) {
 		s.run.Foreseen.Frames = e.Frames
 	case WorkDispatched:
 		if e.Kind.Effect() == Work {
-			s.toil(e.Step, func(x *Effort) { x.Attempts++ })
+			s.toil(e.Step, Effort{Attempts: 1})
 		}
 	case WorkEnded:
 		if e.How == Lost {
 			all.Lost++
 		}
-		s.toil(e.Step, func(x *Effort) {
-			x.WorkMs += e.Ms
-			x.uses(e.Usage)
-		})
+		x := spent(e.Usage)
+		x.WorkMs = e.Ms
+		s.toil(e.Step, x)
 	case CheckEnded:
-		s.toil(e.Step, func(x *Effort) {
-			x.CheckMs += e.Ms
-			x.uses(e.Usage)
-		})
+		x := spent(e.Usage)
+		x.CheckMs = e.Ms
+		s.toil(e.Step, x)
 	case JudgeVoted:
-		s.toil(e.Step, func(x *Effort) { x.uses(e.Usage) })
+		s.toil(e.Step, spent(e.Usage))
 	case ArbiterRuled:
-		s.toil(e.Step, func(x *Effort) { x.uses(e.Usage) })
+		s.toil(e.Step, spent(e.Usage))
 	case StepSettled:
 		switch {
 		case e.RetryAt != nil:
@@ -100,13 +110,13 @@ func (s *State) toils(r Record) {
 }
 
 // toil adds to what went into a step, and into the run.
-func (s *State) toil(step string, add func(x *Effort)) {
-	add(&s.run.Effort.Effort)
+func (s *State) toil(step string, more Effort) {
+	s.run.Effort.add(more)
 	if step == "" || s.prog == nil {
 		return
 	}
 	x := s.run.Efforts[step]
-	add(&x)
+	x.add(more)
 	if s.run.Efforts == nil {
 		s.run.Efforts = map[string]Effort{}
 	}

@@ -281,25 +281,24 @@ func (s *State) knows(step string, kind FrameKind, text string) bool {
 // summed says what came of a step.
 func (s *State) summed(i int, e StepSettled) string {
 	st := &s.steps[i]
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %s", s.prog.Step(i).Title, e.Status)
+	text := s.prog.Step(i).Title + ": " + string(e.Status)
 	switch {
 	case e.Proven:
-		b.WriteString(", proven")
+		text += ", proven"
 	case e.Status == Done && len(s.prog.Step(i).Checks) > 0:
-		b.WriteString(", unproven")
+		text += ", unproven"
 	case e.Reason != "":
-		b.WriteString(": " + e.Reason)
+		text += ": " + e.Reason
 	}
 	if end := st.Ended; end != nil {
 		if len(end.Changed) > 0 {
-			b.WriteString("; changed " + pathList(end.Changed))
+			text += "; changed " + pathList(end.Changed)
 		}
 		if end.Words != "" && e.Status == Done {
-			b.WriteString("\nWho did it says: " + end.Words)
+			text += "\nWho did it says: " + end.Words
 		}
 	}
-	return b.String()
+	return text
 }
 
 // pathList lists files, the first few by name.

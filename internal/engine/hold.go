@@ -47,16 +47,16 @@ type Bar struct {
 	Fatal   int    `json:"fatal,omitempty"`   // failed steps after which nothing begins
 }
 
-// bond says what keeps a step beyond what the rest of its row says.
-func (s *State) bond(i int) Bond {
-	st, shown := &s.steps[i], s.shown(i)
+// bond says what keeps a step beyond what the rest of its row says, which has it as shown.
+func (s *State) bond(i int, shown Status) Bond {
+	st := &s.steps[i]
 	over, rests := atEnd(shown), st.settled() || st.Live
 	return Bond{
 		Open: over && !rests, Live: !over && rests, Ordered: st.Order != nil,
 		Unmet:  st.Order == nil && !st.satisfied() && (shown == Done || shown == Skipped),
 		Fatal:  st.Status == Failed && s.prog.Step(i).Critical,
 		Parts:  st.Expanded,
-		Active: st.Active && !rests, Queued: !st.Active && s.eligible(i) && shown != Ready,
+		Active: st.Active && !rests, Queued: shown != Ready && !st.Active && s.eligible(i),
 		Behind: st.Behind, Retry: st.RetryAt, Item: st.Item,
 	}
 }

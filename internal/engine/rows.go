@@ -177,18 +177,17 @@ func (s *State) behind(i int) []string {
 type dirty struct {
 	earlier []Rows // of runs that were followed by others
 	head    bool
-	all     bool // every step
-	steps   map[int]bool
+	all     bool  // every step
+	steps   []int // one may be in it more than once
 	items   map[string]ItemRow
 	marks   []Mark
 }
 
 // show notes that what lists show of the step changed.
 func (s *State) show(i int) {
-	if s.dirty.steps == nil {
-		s.dirty.steps = map[int]bool{}
+	if !s.dirty.all {
+		s.dirty.steps = append(s.dirty.steps, i)
 	}
-	s.dirty.steps[i] = true
 }
 
 func (d *dirty) item(row ItemRow) {
@@ -213,20 +212,25 @@ func (s *State) Rows() Rows {
 			rows.Steps = append(rows.Steps, s.StepRow(i))
 		}
 	} else {
-		for _, i := range slices.Sorted(maps.Keys(s.dirty.steps)) {
+		slices.Sort(s.dirty.steps)
+		s.dirty.steps = slices.Compact(s.dirty.steps)
+		rows.Steps = slices.Grow(rows.Steps, len(s.dirty.steps))
+		for _, i := range s.dirty.steps {
 			rows.Steps = append(rows.Steps, s.StepRow(i))
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(s.dirty.items)) {
-		rows.Items = append(rows.Items, s.dirty.items[name])
+	if len(s.dirty.items) > 0 {
+		for _, name := range slices.Sorted(maps.Keys(s.dirty.items)) {
+			rows.Items = append(rows.Items, s.dirty.items[name])
+		}
 	}
 	rows.Marks = s.dirty.marks
-	s.dirty = dirty{}
+	s.Forget()
 	return rows
 }
 
 // Forget drops what changed in the projections: the store has it.
-func (s *State) Forget() { s.dirty = dirty{} }
+func (s *State) Forget() { s.dirty = dirty{steps: s.dirty.steps[:0]} }
 
 // turnPage keeps what changed of a run that another one follows.
 func (s *State) turnPage() {
@@ -275,8 +279,9 @@ func (s *State) StepRow(i int) StepRow {
 		Index: i, ID: p.ID, Number: p.Number, Title: p.Title, Status: s.shown(i), Phase: st.Phase, Reason: st.Reason,
 		Agent: s.doer(i), Attempts: st.Attempt, Verdict: st.Verdict, Baseline: st.Baseline, Proven: st.Proven,
 		Started: st.Started, Finished: st.Finished, Needs: s.prog.names[i],
-		Loop: s.loopRow(i), Effort: s.run.Efforts[p.ID], Bond: s.bond(i),
+		Loop: s.loopRow(i), Effort: s.run.Efforts[p.ID],
 	}
+	row.Bond = s.bond(i, row.Status)
 	if st.Behind != nil {
 		row.Reason = st.Behind.String()
 		if row.Status == Ready {
