@@ -79,7 +79,7 @@ func prepare(root *os.Root) error {
 	if _, err := root.Lstat(ignored); !errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	return put(root, ignored, []byte("# Piton writes these files to show its runs, and never reads them.\n/.gitignore\n/current-task.yaml\n/plans/*.yaml\n"))
+	return put(root, ignored, []byte("# Piton writes these files to show its runs, and never reads them.\n/.gitignore\n/current-task.yaml\n/plans/*.yaml\n.*.new\n"))
 }
 
 // put replaces a file as a whole.
