@@ -45,7 +45,7 @@ func (p *Product) Loops(ctx context.Context, head engine.HeadRow, steps []engine
 }
 
 func (p *Product) loop(ctx context.Context, within store.MarkFilter, row engine.StepRow, step *engine.Step) (*Loop, error) {
-	within.Step = row.ID
+	within.Steps = []string{row.ID}
 	marked, err := p.Store.Marked(ctx, within)
 	if err != nil {
 		return nil, err

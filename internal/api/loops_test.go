@@ -41,7 +41,7 @@ func (l *looping) Marked(_ context.Context, f store.MarkFilter) ([]store.Marked,
 	if f.Stream != "t" || f.From != 1 || f.Before != 50 {
 		return nil, fmt.Errorf("records of another run: %+v", f)
 	}
-	e := engine.StepExpanded{Step: f.Step, Items: []json.RawMessage{json.RawMessage(`"x"`), json.RawMessage(`"y"`)}}
+	e := engine.StepExpanded{Step: f.Steps[0], Items: []json.RawMessage{json.RawMessage(`"x"`), json.RawMessage(`"y"`)}}
 	return []store.Marked{{Record: engine.Record{Event: e}}}, nil
 }
 

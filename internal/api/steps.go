@@ -9,13 +9,14 @@ import (
 	"github.com/piton-dev/piton/internal/store"
 )
 
-// MarkedStep reads the records of a run that are about a step.
-func (p *Product) MarkedStep(ctx context.Context, head engine.HeadRow, step string) ([]store.Marked, error) {
+// MarkedSteps reads the records of a run that are about some steps, in their order; those about
+// "" are of the run as a whole.
+func (p *Product) MarkedSteps(ctx context.Context, head engine.HeadRow, steps ...string) ([]store.Marked, error) {
 	f, err := p.Within(ctx, head)
 	if err != nil {
 		return nil, err
 	}
-	f.Step = step
+	f.Steps = steps
 	return p.Store.Marked(ctx, f)
 }
 
@@ -76,7 +77,7 @@ func (p *Product) ProgramSteps(ctx context.Context, head engine.HeadRow, rows ..
 
 // instances adds those steps of rows that are instances of a step.
 func (p *Product) instances(ctx context.Context, within store.MarkFilter, of *engine.Step, rows []engine.StepRow, to map[int]*engine.Step) error {
-	within.Step = of.ID
+	within.Steps = []string{of.ID}
 	marked, err := p.Store.Marked(ctx, within)
 	if err != nil {
 		return err

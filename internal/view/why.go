@@ -1,7 +1,6 @@
 package view
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -39,7 +38,7 @@ func Explain(ctx context.Context, r Reader, head engine.HeadRow, step string) (A
 		return x, err
 	}
 	x.Origin.Revision = engine.RunOpened{Plan: head.Plan, Version: head.Version, PlanHash: head.PlanHash, ApprovedBy: head.ApprovedBy}
-	marked, err := r.MarkedStep(ctx, head, step)
+	marked, err := r.MarkedSteps(ctx, head, step, "")
 	if err != nil {
 		return x, err
 	}
@@ -50,12 +49,6 @@ func Explain(ctx context.Context, r Reader, head engine.HeadRow, step string) (A
 	if x.Index = x.see(row...); x.Index < 0 {
 		return x, errors.New("the journal does not have step " + step + " of run " + head.Run)
 	}
-	revisions, err := r.MarkedStep(ctx, head, "")
-	if err != nil {
-		return x, err
-	}
-	marked = append(marked, revisions...)
-	slices.SortFunc(marked, func(a, b store.Marked) int { return cmp.Compare(a.Seq, b.Seq) })
 	if err := x.look(ctx, r, x.Index); err != nil {
 		return x, err
 	}
@@ -113,7 +106,7 @@ func (x *Account) ended(ctx context.Context, r Reader) error {
 	if err := x.look(ctx, r, ends[0]); err != nil {
 		return err
 	}
-	marked, err := r.MarkedStep(ctx, x.Head, x.Row(ends[0]).ID)
+	marked, err := r.MarkedSteps(ctx, x.Head, x.Row(ends[0]).ID)
 	for _, m := range marked {
 		x.take(x.Fold.Recount(m))
 	}

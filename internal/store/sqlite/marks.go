@@ -97,7 +97,13 @@ func (s *Store) Marked(ctx context.Context, filter store.MarkFilter) ([]store.Ma
 	case filter.Frames.Len() > 0:
 		sel.and("m.frame > 0 AND m.frame >= ? AND m.frame < ?", int64(filter.Frames.Start), int64(filter.Frames.End))
 	default:
-		sel.and("m.step = ?", filter.Step)
+		sel.and("m.step IN (?" + strings.Repeat(", ?", max(1, len(filter.Steps))-1) + ")")
+		for _, step := range filter.Steps {
+			sel.args = append(sel.args, step)
+		}
+		if len(filter.Steps) == 0 {
+			sel.args = append(sel.args, "")
+		}
 	}
 	sel.and("m.seq >= ?", int64(filter.From))
 	if filter.Before > 0 {

@@ -28,14 +28,15 @@ func marks(t *testing.T, s store.Store) {
 		filter store.MarkFilter
 		want   []uint64
 	}{
-		{"of a step", store.MarkFilter{Stream: "t", Step: "a"}, []uint64{2, 3, 5}},
-		{"of a step in a run", store.MarkFilter{Stream: "t", Step: "a", From: 2, Before: 4}, []uint64{2, 3}},
-		{"of a step later", store.MarkFilter{Stream: "t", Step: "a", From: 4}, []uint64{5}},
+		{"of a step", store.MarkFilter{Stream: "t", Steps: []string{"a"}}, []uint64{2, 3, 5}},
+		{"of a step in a run", store.MarkFilter{Stream: "t", Steps: []string{"a"}, From: 2, Before: 4}, []uint64{2, 3}},
+		{"of a step later", store.MarkFilter{Stream: "t", Steps: []string{"a"}, From: 4}, []uint64{5}},
 		{"of no step", store.MarkFilter{Stream: "t"}, []uint64{1}},
+		{"of a step and of no step", store.MarkFilter{Stream: "t", Steps: []string{"b", ""}}, []uint64{1, 4}},
 		{"of frames", store.MarkFilter{Stream: "t", Frames: engine.Window{Start: 2, End: 3}}, []uint64{4}},
 		{"of the newest frames", store.MarkFilter{Stream: "t", Newest: 2}, []uint64{4, 5}},
 		{"that failed", store.MarkFilter{Stream: "t", Failed: true, From: 1}, []uint64{2}},
-		{"of another stream", store.MarkFilter{Stream: "u", Step: "a"}, nil},
+		{"of another stream", store.MarkFilter{Stream: "u", Steps: []string{"a"}}, nil},
 	} {
 		found, err := s.Marked(t.Context(), test.filter)
 		if err != nil {

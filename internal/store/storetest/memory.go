@@ -426,7 +426,7 @@ func (m *Memory) Marked(ctx context.Context, f store.MarkFilter) ([]store.Marked
 	}
 	var all []store.Marked
 	for _, one := range marks {
-		wanted := one.Step == f.Step
+		wanted := slices.Contains(f.Steps, one.Step) || len(f.Steps) == 0 && one.Step == ""
 		if f.Newest > 0 {
 			wanted = one.Frame > 0
 		} else if f.Failed {
