@@ -230,6 +230,9 @@ func (s *State) admitEnded(in Ended) ([]Event, error) {
 	if e.Unfit = text(e.Unfit); !leaves && e.Ending == nil {
 		e.Usage = s.steps[i].reported(e.Usage)
 	}
+	if leaves {
+		e.Usage = e.Usage.least(l.Heard)
+	}
 	e.Idle = !leaves && s.idled(i, e)
 	e.Reason, e.Claims, e.Notes, e.Words = text(e.Reason), e.plain(), texts(e.Notes), text(e.Words)
 	e.Stdout, e.Stderr, e.Wrote = text(e.Stdout), text(e.Stderr), texts(e.Wrote)

@@ -60,7 +60,7 @@ func (r ErrandRow) Over() bool { return r.Ended != nil || r.Withdrawn != "" }
 // Usage is what the errand used so far.
 func (r ErrandRow) Usage() Usage {
 	if r.Ended != nil {
-		return r.Ended.Usage
+		return r.Ended.Usage.least(heardUsage(r.Heard))
 	}
 	return heardUsage(r.Heard)
 }

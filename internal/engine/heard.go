@@ -52,6 +52,17 @@ func heardUsage(had []WorkHeard) (u Usage) {
 	return u
 }
 
+// least is a usage that tells no less than another one.
+func (u Usage) least(v Usage) Usage {
+	more := func(a, b *int64) *int64 {
+		if a == nil || b != nil && *b > *a {
+			return b
+		}
+		return a
+	}
+	return Usage{In: more(u.In, v.In), Out: more(u.Out, v.Out), CostMicros: more(u.CostMicros, v.CostMicros)}
+}
+
 // Plus is what two usages come to. What only one of them tells counts.
 func (u Usage) Plus(v Usage) Usage {
 	plus := func(a, b *int64) *int64 {

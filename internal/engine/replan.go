@@ -22,6 +22,7 @@ type replan struct {
 	Live    bool        `json:",omitzero"`
 	Epoch   uint64      `json:",omitzero"`  // of the newest dispatch
 	Heard   []WorkHeard `json:",omitempty"` // answers of the planner, in all dispatches
+	Counted bool        `json:",omitzero"`  // what they used: with the end of the work
 	Drawn   *Drawn      `json:",omitzero"`
 	Item    string      `json:",omitzero"` // by which people are asked about it
 	Over    string      `json:",omitzero"` // why there is none, so that the run ends
@@ -299,6 +300,11 @@ func (s *State) endReplan() {
 	if s.run.Replan == nil {
 		return
 	}
+	if r := s.run.Replan; !r.Counted && len(r.Heard) > 0 { // nothing goes on from its last end
+		u := heardUsage(r.Heard)
+		s.account(WorkEnded{Kind: PlanWork, How: Stopped, Usage: u}, "", Amount{})
+		s.toil("", spent(u))
+	}
 	s.closeProposal()
 	s.run.Replan = nil
 	s.afterReplan()
@@ -308,7 +314,9 @@ func (s *State) endReplan() {
 // for any more. Its work is left to end.
 func (s *State) giveUpReplan() {
 	if r := s.run.Replan; r != nil && r.Live {
-		s.run.Leaving = append(s.run.Leaving, s.draw())
+		l := s.draw()
+		l.Heard, r.Counted = heardUsage(r.Heard), true
+		s.run.Leaving = append(s.run.Leaving, l)
 	}
 	s.endReplan()
 }
@@ -409,7 +417,7 @@ func (s *State) admitDrawn(in Ended) ([]Event, error) {
 		Attempt: in.Key.Attempt, N: in.Key.N, Kind: PlanWork, How: in.How, Ms: in.Ms, Usage: in.Usage, Log: in.Log,
 		Reason: text(in.Reason), Notes: texts(in.Notes), Drawn: in.Drawn.plain(),
 	}
-	if e.How == Stopped {
+	if e.Usage = e.Usage.least(heardUsage(r.Heard)); e.How == Stopped && !s.stopping() {
 		e.Usage = Usage{} // it counts with the end of the dispatch that goes on from there
 	}
 	if e.How != Exited || s.stopping() {
@@ -457,6 +465,7 @@ func (s *State) applyDrawn(e WorkEnded) error {
 	}
 	s.account(e, "", Amount{})
 	r.Live, s.run.Replans.For, s.run.Replans.Away = false, r.Step, 0
+	r.Counted = e.How != Stopped && e.How != Lost || e.Usage != (Usage{})
 	switch {
 	case e.Drawn != nil && e.Drawn.Abort != "":
 		s.run.Replans.Failure = "the planner gave up: " + e.Drawn.Abort

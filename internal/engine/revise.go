@@ -19,6 +19,7 @@ type leaving struct {
 	Role    string `json:",omitzero"`
 	Reserve Amount `json:",omitzero"`
 	Child   string `json:",omitzero"`
+	Heard   Usage  `json:",omitzero"` // what the answers used that it told of
 
 	Here   bool     `json:",omitzero"` // it is in a tree that others are in
 	Tree   string   `json:",omitzero"`
@@ -367,7 +368,9 @@ func (s *State) left(k Key) (leaving, bool) {
 func (s *State) lostLeaving() (WorkEnded, bool) {
 	for _, l := range s.run.Leaving {
 		if l.Epoch < s.epoch && l.Kind != ChildWork {
-			return l.ended(Lost, "its owner stopped"), true
+			end := l.ended(Lost, "its owner stopped")
+			end.Usage = l.Heard
+			return end, true
 		}
 	}
 	return WorkEnded{}, false
