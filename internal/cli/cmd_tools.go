@@ -70,14 +70,22 @@ func (a *app) listTools(ctx context.Context, r *tool.Registry, functions bool) e
 	if functions {
 		return a.printFunctions(owner.FunctionsOf(list))
 	}
-	a.prints("tools", map[string]any{"tools": list}, func(theme) (lines []string) {
+	a.prints("tools", map[string]any{"tools": list}, func(t theme) (lines []string) {
 		width := 0
 		for _, d := range list {
 			width = max(width, len(d.Name))
 		}
 		for _, d := range list {
 			about, _, _ := strings.Cut(d.Description, ". ")
-			lines = append(lines, fmt.Sprintf("%-*s  %-9s  %s", width, d.Name, d.Effect, strings.TrimSuffix(about, ".")))
+			head := fmt.Sprintf("%-*s  %-9s  ", width, d.Name, d.Effect)
+			about = strings.TrimSuffix(about, ".")
+			if t.whole || t.width < 2*len(head) {
+				lines = append(lines, head+about)
+				continue
+			}
+			text := t.under(len(head), plainTone, about)
+			text[0] = head + strings.TrimLeft(text[0], " ")
+			lines = append(lines, text...)
 		}
 		return lines
 	})

@@ -222,11 +222,16 @@ const narrowest = 8
 // pathWord is a path from the root, without what ends a clause behind it.
 var pathWord = regexp.MustCompile(`(?:^| )(/[^\s;,]*[^\s;,.:)/])`)
 
+// hyphen stands for one while a text is broken into lines: names, flags and paths have
+// hyphens, and people copy them.
+const hyphen = "\ue000"
+
 // wrap breaks a text into lines of at most w columns. A path that would be broken
 // has a line of its own, however long it is: people copy it.
 func (t theme) wrap(s string, w int) []string {
 	var lines []string
-	whole := strings.Split(ansi.Wrap(s, max(w, narrowest), ""), "\n")
+	wrapped := ansi.Wrap(strings.ReplaceAll(s, "-", hyphen), max(w, narrowest), "")
+	whole := strings.Split(strings.ReplaceAll(wrapped, hyphen, "-"), "\n")
 	for _, at := range pathWord.FindAllStringSubmatchIndex(s, -1) {
 		path := s[at[2]:at[3]]
 		if slices.ContainsFunc(whole, func(l string) bool { return strings.Contains(l, path) }) {

@@ -134,6 +134,20 @@ func TestPathsStayWhole(t *testing.T) {
 	}
 }
 
+// TestFoldingKeepsNames holds that a name with hyphens is broken only where it is wider than
+// the line.
+func TestFoldingKeepsNames(t *testing.T) {
+	const text = "next: piton run plans/fix-the-login-timeout.md --no-wait, step about-slow-connections"
+	for w := 40; w < 120; w++ {
+		lines := strings.Join(theme{width: w}.wrap(text, w), "\n")
+		for _, name := range []string{"plans/fix-the-login-timeout.md", "--no-wait", "about-slow-connections"} {
+			if !strings.Contains(lines, name) {
+				t.Errorf("at %d columns %s is broken:\n%s", w, name, lines)
+			}
+		}
+	}
+}
+
 // TestFoldingLosesNothing holds that a text that is broken into lines keeps every
 // character, also where a line is broken in a word.
 func TestFoldingLosesNothing(t *testing.T) {
