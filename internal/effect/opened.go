@@ -102,8 +102,7 @@ func (w *watcher) sort(o *engine.Opened, file string, began time.Time) bool {
 		return false
 	}
 	had, at := w.base.Had(file), changedAt(info)
-	switch {
-	case had && !at.Before(began):
+	if had && !at.Before(began) {
 		add(&o.Wrote, file)
 	}
 	switch {
