@@ -100,7 +100,8 @@ func classifyCode(code int) (error, string) {
 	case codes.SQLITE_READONLY, codes.SQLITE_PERM:
 		return store.ErrReadOnly, adviceReadOnly
 	case codes.SQLITE_CORRUPT, codes.SQLITE_NOTADB, codes.SQLITE_ERROR, codes.SQLITE_MISMATCH,
-		codes.SQLITE_CONSTRAINT, codes.SQLITE_FORMAT, codes.SQLITE_SCHEMA:
+		codes.SQLITE_CONSTRAINT, codes.SQLITE_FORMAT, codes.SQLITE_SCHEMA,
+		codes.SQLITE_TOOBIG: // nothing so big is ever written
 		// Statements are fixed and were tested: where one does not fit, the
 		// file is not what it was.
 		return store.ErrCorrupt, adviceCorrupt
