@@ -78,7 +78,7 @@ func (w *watcher) around(a *engine.CheckEnded, run func()) {
 	seen := r.Take()
 	a.Opened = &engine.Opened{Unseen: seen.Lost}
 	files := slices.DeleteFunc(seen.Files, func(f string) bool { return w.marked(f) || !w.sort(a.Opened, f, began) })
-	if a.Opened.Files = len(files); len(files) > 0 {
+	if a.Opened.Files = len(files); len(files) > 0 && a.Phase == engine.Baseline && len(w.e.Step.Writes) == 0 {
 		body := []byte(strings.Join(files, "\n"))
 		w.bodies, a.Opened.List = append(w.bodies, body), digest(body)
 	}

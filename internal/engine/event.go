@@ -459,7 +459,7 @@ type CheckEnded struct {
 // them. Each list has up to 1000 paths.
 type Opened struct {
 	Files int    `json:"files"`
-	List  string `json:"list,omitempty"` // object: their paths, a line each
+	List  string `json:"list,omitempty"` // object: their paths, a line each; of a baseline of a step without writes
 	// Changed existed when the run opened, and changed since the step's work began.
 	Changed []string `json:"changed,omitempty"`
 	Made    []string `json:"made,omitempty"` // did not, and changed since then

@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"sync"
-	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -25,11 +25,11 @@ const watched = unix.IN_OPEN | unix.IN_CREATE | unix.IN_MOVED_FROM | unix.IN_MOV
 type Watch struct {
 	root string
 	skip func(dir string) bool
-	file *os.File
-	conn syscall.RawConn
-	ends sync.WaitGroup
 
 	mu     sync.Mutex
+	fd     int              // -1 once it is closed
+	closed bool             // the last round ends it
+	rest   chan struct{}    // closed when the last round ends
 	dirs   map[int32]string // by watch descriptor: path below the root
 	rounds map[*Round]bool
 	lost   string // why it can observe no more
@@ -53,16 +53,12 @@ func Begin(root string, skip func(dir string) bool) (*Watch, error) {
 		return nil, fmt.Errorf("which files are opened cannot be observed: %w", err)
 	}
 	w := &Watch{
-		root: root, skip: skip, file: os.NewFile(uintptr(fd), "inotify"), dirs: map[int32]string{}, rounds: map[*Round]bool{},
+		root: root, skip: skip, fd: fd, dirs: map[int32]string{}, rounds: map[*Round]bool{},
 		buf: make([]byte, 64<<10),
 	}
-	if w.conn, err = w.file.SyscallConn(); err == nil {
-		err = w.add(fd, ".")
+	if err := w.add("."); err != nil {
+		return nil, errors.Join(err, unix.Close(fd))
 	}
-	if err != nil {
-		return nil, errors.Join(err, w.file.Close())
-	}
-	w.ends.Go(w.listen)
 	return w, nil
 }
 
@@ -71,9 +67,16 @@ func Begin(root string, skip func(dir string) bool) (*Watch, error) {
 func (w *Watch) Round() (*Round, error) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.take()
+	if w.closed {
+		return nil, errors.New("the watch is closed")
+	}
+	w.drain()
 	if w.lost != "" {
 		return nil, errors.New(w.lost)
+	}
+	if len(w.rounds) == 0 {
+		w.rest = make(chan struct{})
+		go w.listen(w.rest)
 	}
 	r := &Round{of: w, seen: map[string]bool{}}
 	w.rounds[r] = true
@@ -84,30 +87,50 @@ func (w *Watch) Round() (*Round, error) {
 func (r *Round) Take() Seen {
 	r.of.mu.Lock()
 	defer r.of.mu.Unlock()
-	r.of.take()
+	r.of.drain()
 	out := Seen{Files: slices.Sorted(maps.Keys(r.seen)), Lost: r.lost}
 	clear(r.seen)
 	r.lost = ""
 	return out
 }
 
-// End ends the round.
+// End ends the round. It is called once.
 func (r *Round) End() {
-	r.of.mu.Lock()
-	defer r.of.mu.Unlock()
-	delete(r.of.rounds, r)
+	w := r.of
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.rounds, r)
+	if len(w.rounds) > 0 {
+		return
+	}
+	close(w.rest)
+	if w.closed {
+		_ = w.end() // nobody is left to be told
+	}
 }
 
-// Close ends the watch.
+// Close ends the watch, once the rounds that have begun have ended.
 func (w *Watch) Close() error {
-	err := w.file.Close()
-	w.ends.Wait()
-	return err
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.closed = true
+	if len(w.rounds) > 0 {
+		return nil
+	}
+	return w.end()
+}
+
+func (w *Watch) end() error {
+	fd := w.fd
+	if w.fd = -1; fd < 0 {
+		return nil
+	}
+	return unix.Close(fd)
 }
 
 // add watches a directory and those below it.
-func (w *Watch) add(fd int, dir string) error {
-	wd, err := unix.InotifyAddWatch(fd, filepath.Join(w.root, filepath.FromSlash(dir)), watched)
+func (w *Watch) add(dir string) error {
+	wd, err := unix.InotifyAddWatch(w.fd, filepath.Join(w.root, filepath.FromSlash(dir)), watched)
 	switch {
 	case errors.Is(err, unix.ENOENT) && dir != ".", errors.Is(err, unix.ENOTDIR) && dir != ".":
 		return nil // it has gone meanwhile
@@ -125,7 +148,7 @@ func (w *Watch) add(fd int, dir string) error {
 	}
 	for _, e := range entries {
 		if name := path.Join(dir, e.Name()); e.IsDir() && !w.skip(name) {
-			if err := w.add(fd, name); err != nil {
+			if err := w.add(name); err != nil {
 				return err
 			}
 		}
@@ -133,20 +156,24 @@ func (w *Watch) add(fd int, dir string) error {
 	return nil
 }
 
-// listen takes in what the system tells, so that its queue does not run over.
-func (w *Watch) listen() {
-	//nolint:errcheck // it ends when the watch is closed
-	_ = w.conn.Read(func(fd uintptr) bool {
-		w.mu.Lock()
-		defer w.mu.Unlock()
-		w.drain(int(fd))
-		return false
-	})
-}
+// often is how long what is opened waits to be taken in: 16384 files, the system's usual
+// queue, are not opened in this time.
+const often = 10 * time.Millisecond
 
-func (w *Watch) take() {
-	if err := w.conn.Control(func(fd uintptr) { w.drain(int(fd)) }); err != nil {
-		w.lose(err.Error())
+// listen takes in what the system tells, so that its queue does not run over. Between
+// rounds it may: then the next one needs another watch.
+func (w *Watch) listen(rest <-chan struct{}) {
+	tick := time.NewTicker(often)
+	defer tick.Stop()
+	for {
+		select {
+		case <-rest:
+			return
+		case <-tick.C:
+		}
+		w.mu.Lock()
+		w.drain()
+		w.mu.Unlock()
 	}
 }
 
@@ -158,10 +185,10 @@ func (w *Watch) lose(why string) {
 	}
 }
 
-// drain reads all that is queued.
-func (w *Watch) drain(fd int) {
-	for {
-		n, err := unix.Read(fd, w.buf)
+// drain reads all that is queued. A watch that is closed has nothing.
+func (w *Watch) drain() {
+	for w.fd >= 0 {
+		n, err := unix.Read(w.fd, w.buf)
 		if errors.Is(err, unix.EINTR) {
 			continue
 		}
@@ -175,13 +202,13 @@ func (w *Watch) drain(fd int) {
 			wd, mask := int32(binary.NativeEndian.Uint32(b)), binary.NativeEndian.Uint32(b[4:])
 			end := unix.SizeofInotifyEvent + int(binary.NativeEndian.Uint32(b[12:]))
 			name, _, _ := bytes.Cut(b[unix.SizeofInotifyEvent:end], []byte{0})
-			w.tell(fd, wd, mask, string(name))
+			w.tell(wd, mask, string(name))
 			b = b[end:]
 		}
 	}
 }
 
-func (w *Watch) tell(fd int, wd int32, mask uint32, name string) {
+func (w *Watch) tell(wd int32, mask uint32, name string) {
 	dir, known := w.dirs[wd]
 	switch {
 	case mask&unix.IN_Q_OVERFLOW != 0:
@@ -199,7 +226,7 @@ func (w *Watch) tell(fd int, wd int32, mask uint32, name string) {
 		w.lost = "a directory was moved"
 	case mask&(unix.IN_CREATE|unix.IN_MOVED_TO) != 0:
 		if below := path.Join(dir, name); !w.skip(below) {
-			if err := w.add(fd, below); err != nil {
+			if err := w.add(below); err != nil {
 				w.lose(err.Error())
 			}
 		}

@@ -30,7 +30,7 @@ func begin(t testing.TB, root string) *Round {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { w.Close() })
+	t.Cleanup(func() { _ = w.Close() })
 	return round(t, w)
 }
 
@@ -182,4 +182,12 @@ func TestRounds(t *testing.T) {
 	if _, err := first.of.Round(); err == nil {
 		t.Error("a round begins with names that are no more")
 	}
+	if err := first.of.Close(); err != nil {
+		t.Error(err)
+	}
+	run(t, root, "cat b")
+	if got := first.Take(); strings.Join(got.Files, " ") != "b" || got.Lost != "" {
+		t.Errorf("after the watch was closed the round saw %v, lost %q", got.Files, got.Lost)
+	}
+	first.End()
 }

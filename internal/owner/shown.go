@@ -36,7 +36,7 @@ type showing struct {
 }
 
 const (
-	restFactor = 20                     // how much longer it rests than it wrote
+	restFactor = 60                     // how much longer it rests than it wrote
 	restDebt   = 500 * time.Millisecond // of rest that it may owe: small plans are shown at once
 	shownBytes = 4 << 10                // of what a step put out
 )
