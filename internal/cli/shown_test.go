@@ -42,6 +42,7 @@ var samples = map[string]sample{
 	"when":             {"1 == 2", "when: 1 == 2"},
 	"for each":         {"a, b", "for each: a, b"},
 	"batch":            {"5", "batch: 5"},
+	"allow_empty":      {"yes", "allow_empty: yes"},
 	"contract":         {"\n```shell\ntest -s out\n```\nexit_code == 3", "must exit 3"},
 	"checks":           {"\n- lint (optional): `vet .`", "$ vet ."},
 	"judge":            {"Is it well?", "│ Is it well?"},

@@ -25,6 +25,7 @@ type Each struct {
 	Items []json.RawMessage `json:"items,omitempty"` // values that the plan lists
 	Ref   string            `json:"ref,omitempty"`   // a reference to a list in the output of a step that the step needs; see [ParseRef]
 	Glob  string            `json:"glob,omitempty"`  // of the workspace's files when the step's turn has come
+	Empty bool              `json:"empty,omitempty"` // no item at all is no question
 	Batch int               `json:"batch,omitempty"` // the item of an instance is a list of so many; 0 = one item, as it is
 }
 

@@ -13,7 +13,7 @@ import (
 
 // divided is a run of one step for each of the items, which has begun.
 func divided(t *testing.T, p engine.Step, parallel int, items ...string) *desk {
-	p.Each = &engine.Each{Batch: p.Each.Batch, Glob: p.Each.Glob}
+	p.Each = &engine.Each{Batch: p.Each.Batch, Glob: p.Each.Glob, Empty: p.Each.Empty}
 	for _, item := range items {
 		p.Each.Items = append(p.Each.Items, json.RawMessage(item))
 	}
@@ -102,7 +102,7 @@ func TestTooManyInstances(t *testing.T) {
 // TestNoItems: a step for each of nothing is done and not proven.
 func TestNoItems(t *testing.T) {
 	p := plain("s")
-	p.Each = &engine.Each{Glob: "*.go"}
+	p.Each = &engine.Each{Glob: "*.go", Empty: true}
 	d := divided(t, p, 2)
 	d.admit(engine.Expanded{Key: d.state.Effects()[0].Key})
 	row, head := d.state.StepRow(0), d.state.Head()

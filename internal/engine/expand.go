@@ -2,6 +2,7 @@ package engine
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -74,6 +75,9 @@ func (s *State) listed(i int) ([]json.RawMessage, error) {
 // expanded is the step's expansion for the items, or why it has none.
 func (s *State) expanded(i int, items []json.RawMessage) Event {
 	made, err := s.prog.expansion(i, items)
+	if len(items) == 0 && !s.prog.Step(i).Each.Empty {
+		err = errNoItems
+	}
 	if err == nil {
 		err = handed(made)
 	}
@@ -82,6 +86,9 @@ func (s *State) expanded(i int, items []json.RawMessage) Event {
 	}
 	return StepExpanded{Step: s.prog.Step(i).ID, Items: items}
 }
+
+// errNoItems is a question: a step that does nothing looks like one whose work is done.
+var errNoItems = errors.New("the list is empty, and the step does not say `allow_empty: yes`; skip it if there is nothing to do")
 
 // handed reports an item that whoever works for its instance cannot find in the
 // environment. What a journal has is not asked again.

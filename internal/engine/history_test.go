@@ -183,7 +183,7 @@ func anyStep(t *rapid.T, i int) engine.Step {
 // anyEach lists items, takes them from a step, which must then be needed, or
 // asks the host.
 func anyEach(t *rapid.T, i int) *engine.Each {
-	e := &engine.Each{Batch: rapid.IntRange(0, 2).Draw(t, "batch")}
+	e := &engine.Each{Batch: rapid.IntRange(0, 2).Draw(t, "batch"), Empty: rapid.Bool().Draw(t, "empty")}
 	switch source := rapid.IntRange(0, 3).Draw(t, "source"); {
 	case source == 0:
 		e.Glob = "src/*"

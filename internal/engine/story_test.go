@@ -57,7 +57,7 @@ import (
 //	told STEP                            what its next attempt is told
 //	why STEP                             what keeps it
 //	expanded STEP ITEM… [why=TEXT]       the files of a glob, of a step with each=*; it may list them too (each=a,b), or refer to a
-//	  list (each=$a.b), in batches (batch=N), and {item} stands in task and writes
+//	  list (each=$a.b), in batches (batch=N), even of nothing (empty), and {item} stands in task and writes
 //	rest                                 everything that is wanted passes, until nothing is
 //	item N                               what a person is shown
 func TestStories(t *testing.T) {
@@ -771,6 +771,8 @@ func label(p *engine.Step, name, v string, index map[string]int) (err error) {
 		p.Checks, p.Holds = nil, false
 	case "each":
 		p.Each = eachOf(v)
+	case "empty":
+		p.Each.Empty = true
 	case "batch":
 		p.Each.Batch, err = strconv.Atoi(v)
 	case "needs":

@@ -133,6 +133,7 @@ func randomStep(t *rapid.T, i int) *plan.Step {
 	maybe(t, "plan", &s.Plan, prose())
 	maybe(t, "when", &s.When, prose())
 	maybe(t, "batch", &s.Batch, field(rapid.IntRange(1, 9)))
+	maybe(t, "allow_empty", &s.AllowEmpty, field(rapid.Bool()))
 	maybe(t, "judge", &s.Judge, prose())
 	maybe(t, "expect", &s.Expect, word("any", "red", "green"))
 	maybe(t, "on_fail", &s.OnFail, field(policies()))

@@ -52,6 +52,7 @@ var table = [...]spec{
 	{"when", inStep, false, true, short{}, func(_ *Plan, s *Step) any { return &s.When }},
 	{"for each", inStep, false, false, forEach{}, func(_ *Plan, s *Step) any { return &s.ForEach }},
 	{"batch", inStep, false, false, number(1, 100_000), func(_ *Plan, s *Step) any { return &s.Batch }},
+	{"allow_empty", inStep, false, false, yesNo, func(_ *Plan, s *Step) any { return &s.AllowEmpty }},
 	{"mode", inStep, false, false, word("read", "edit", "full"), func(_ *Plan, s *Step) any { return &s.Mode }},
 	{"network", inStep, false, false, word("yes", "no", "contract"), func(_ *Plan, s *Step) any { return &s.Network }},
 	{"env", inStep, false, false, env{}, func(_ *Plan, s *Step) any { return &s.Env }},
@@ -204,8 +205,11 @@ func plain(key string) bool {
 
 // spelling of a canonical name as normal gives it.
 func (s *spec) key() string {
-	if s.name == "on_fail" {
+	switch s.name {
+	case "on_fail":
 		return "on fail"
+	case "allow_empty":
+		return "allow empty"
 	}
 	return s.name
 }

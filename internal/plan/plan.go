@@ -220,8 +220,9 @@ type Step struct {
 	Choices       []Text // of Ask
 	When          Text
 	ForEach       Field[ForEach]
-	Batch         Field[int] // items per instance, at least 1
-	Contract      *Contract  // nil if absent
+	Batch         Field[int]  // items per instance, at least 1
+	AllowEmpty    Field[bool] // of ForEach: no item at all is no question
+	Contract      *Contract   // nil if absent
 	Checks        Field[[]Check]
 	Judge         Text
 	Expect        Field[string] // any (default), red, green

@@ -213,6 +213,7 @@ func eachOf(u *unit) *engine.Each {
 	if u.Batch.Set {
 		e.Batch = u.Batch.Value
 	}
+	e.Empty = u.AllowEmpty.Value
 	return &e
 }
 

@@ -243,6 +243,7 @@ func (d *document) labels(u *unit) []label {
 		{"setup", u.Setup.Value},
 		{"isolation", u.Isolation.Value},
 		{"holds", u.Holds.Value},
+		{"allow_empty", strconv.FormatBool(u.AllowEmpty.Value)},
 		{"rerunnable", strconv.FormatBool(u.Rerunnable.Value)},
 		{"strong", strconv.FormatBool(u.Strong.Value)},
 		{"schema", u.Schema.Value},

@@ -289,6 +289,7 @@ func TestWeakerStep(t *testing.T) {
 		"fewer items":              {"**for each:** a, b", "**for each:** a", "is no longer done for b"},
 		"no items":                 {"**for each:** `*.go`", "", "is no longer done for *.go"},
 		"batch":                    {"**for each:** a, b\n**batch:** 2", "**for each:** a, b\n**batch:** 3", "takes 3 items at once, was 2 (batch)"},
+		"no item":                  {"**for each:** `*.go`", "**for each:** `*.go`\n**allow_empty:** yes", "is done where there is no item (allow_empty)"},
 		"another condition":        {"**when:** `$x == 1`", "**when:** `$x == 2`", "has another condition (when)"},
 		"no condition":             {"**when:** `$x == 1`", "", "has another condition (when)"},
 		"critical":                 {"", "**critical:** no", "may fail and other steps go on (critical: no)"},

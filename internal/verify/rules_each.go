@@ -16,6 +16,9 @@ func stepEach(p *pass, u *unit) {
 		if u.Batch.Set && !u.unread("for each") {
 			p.report(u, u.Batch.Pos, fmt.Sprintf("step %q has a `batch:` and no `for each:`", u.ID.Value), "add `for each:`, or remove it").Severity = Warning
 		}
+		if u.AllowEmpty.Set && !u.unread("for each") {
+			p.report(u, u.AllowEmpty.Pos, fmt.Sprintf("step %q has an `allow_empty:` and no `for each:`", u.ID.Value), "add `for each:`, or remove it").Severity = Warning
+		}
 		return
 	}
 	switch u.ForEach.Value.Kind() {

@@ -133,6 +133,9 @@ func weakerItems(a, b *unit) []string {
 	if a.Batch.Value != b.Batch.Value {
 		all = append(all, fmt.Sprintf("takes %d items at once, was %d (batch)", b.Batch.Value, a.Batch.Value))
 	}
+	if b.AllowEmpty.Value && !a.AllowEmpty.Value {
+		all = append(all, "is done where there is no item (allow_empty)")
+	}
 	return all
 }
 

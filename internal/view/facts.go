@@ -27,6 +27,7 @@ func StepFacts(s *plan.Step, doc *api.Document, needs []string) Facts {
 	f.add("when", s.When.Value)
 	f.add("for each", listed(s.ForEach.Value.Items))
 	f.add("batch", unusual(s.Batch, plan.NewStep("", "").Batch))
+	f.add("allow_empty", unusual(s.AllowEmpty, plan.NewStep("", "").AllowEmpty))
 	f.add("tool", s.Tool.Value)
 	f.add("reads", subscribed(s))
 	if s.Writes.Set {

@@ -79,6 +79,7 @@ func badDocuments() map[string]string {
 		"check key":           `%"checks": [{"name": "a", "command": "true", "required": true}]`,
 		"forEach empty":       `%"forEach": []`,
 		"batch":               `%"batch": 0`,
+		"allowEmpty":          `%"allowEmpty": "yes"`,
 		"args number":         `%"args": 3`,
 		"choices text":        `%"choices": "a"`,
 		"fence blank":         `%"fences": {"contract": "a b"}`,

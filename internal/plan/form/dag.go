@@ -73,6 +73,7 @@ func callFields() []field[row] {
 		prose("when", "The step runs only if this expression is true.", func(s row) *plan.Text { return &s.When }),
 		forEachField(),
 		on("batch", "Items for each instance of `forEach`.", integer(1, 100_000), func(s row) *plan.Field[int] { return &s.Batch }),
+		on("allowEmpty", "Whether `forEach` may come to no item at all. If not, a person is asked.", yesNo(), func(s row) *plan.Field[bool] { return &s.AllowEmpty }).as("allow_empty"),
 		{
 			key: "dependsOn", label: "needs", schema: needs.schema, about: "Ids of the steps that must be done before. Absent: none.",
 			read: func(r *reader, n *node, to row) {

@@ -53,6 +53,7 @@ func workLabels() []field[row] {
 		prose("when", "The step runs only if this expression is true.", func(s row) *plan.Text { return &s.When }),
 		forEachField(),
 		on("batch", "Items for each instance of `forEach`.", integer(1, 100_000), func(s row) *plan.Field[int] { return &s.Batch }),
+		on("allowEmpty", "Whether `forEach` may come to no item at all. If not, a person is asked.", yesNo(), func(s row) *plan.Field[bool] { return &s.AllowEmpty }).as("allow_empty"),
 		data("schema", "JSON Schema of the output.", func(s row) *plan.Text { return &s.Schema }),
 	}
 }
