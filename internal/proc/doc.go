@@ -10,11 +10,15 @@
 // whatever signal, the holder and all below it die too. [Result.Level] says
 // which of these was in force; nothing is assumed.
 //
+// Whom a child is kept from is a [Seal]: a last process of the same program, the stage,
+// makes the child's view of the file system, gives up all rights and becomes the child.
+//
 // A holder is this very program started again, under another name: every program
 // that imports this package can become one, before its main begins.
 //
 // What it must NEVER do: return from [Pool.Run] while a process of the child's
 // tree lives (unless [Result.Err] says so), report a child that was cut short as
-// one that ended well, let output block a child or grow in memory, or hand a
-// child a descriptor, a terminal or a variable that the caller did not name.
+// one that ended well, let output block a child or grow in memory, hand a
+// child a descriptor, a terminal or a variable that the caller did not name, or run one
+// without the seal that it was to have.
 package proc

@@ -4,17 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"runtime"
-	"strconv"
-	"syscall"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
-
-// fenceName is the name of a process that gives up the right to write before it becomes
-// the program of a child.
-const fenceName = "piton-fence"
 
 // What a fence takes away, but below the directories that stay writable.
 const (
@@ -42,39 +35,13 @@ func Fenced() error {
 	return nil
 }
 
-// fence puts a process before the program that fences itself in and then becomes it.
-func fence(o order, writable []string) (order, error) {
-	if err := Fenced(); err != nil {
-		return order{}, err
+// enclose takes away the right to change files but below some directories.
+func enclose(writable []string) error {
+	rules, err := ruleset(changes)
+	if err != nil {
+		return fmt.Errorf("make the rules of a fence: %w", err)
 	}
-	argv := append([]string{fenceName, strconv.Itoa(len(writable))}, writable...)
-	argv = append(append(argv, o.path), o.argv...)
-	return order{path: "/proc/self/exe", argv: argv, dir: o.dir, env: o.env}, nil
-}
-
-// init turns this process into such a one. Whoever starts it by that name himself can
-// do nothing by it but lose rights.
-func init() {
-	if len(os.Args) < 4 || os.Args[0] != fenceName {
-		return
-	}
-	runtime.LockOSThread()
-	fmt.Fprintln(os.Stderr, "piton:", enclose(os.Args[1:]))
-	os.Exit(126)
-}
-
-// enclose returns only if it fails.
-func enclose(args []string) error {
-	n, err := strconv.Atoi(args[0])
-	if err != nil || n < 0 || len(args) < n+3 {
-		return errNonsense
-	}
-	rules, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET,
-		uintptr(unsafe.Pointer(&unix.LandlockRulesetAttr{Handled_access_fs: changes})), unsafe.Sizeof(unix.LandlockRulesetAttr{}), 0)
-	if errno != 0 {
-		return fmt.Errorf("make the rules of a fence: %w", errno)
-	}
-	for _, dir := range args[1 : n+1] {
+	for _, dir := range writable {
 		if err := allow(rules, dir, changes); err != nil {
 			return err
 		}
@@ -82,14 +49,54 @@ func enclose(args []string) error {
 	if err := allow(rules, os.DevNull, changesFile); err != nil {
 		return err
 	}
-	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
-		return fmt.Errorf("give up new privileges: %w", err)
+	return restrict(rules)
+}
+
+// scoped is the first version of Landlock that keeps a process from the signals and the
+// abstract sockets of those outside: that of Linux 6.12.
+const scoped = 6
+
+// closeScope keeps a process from others, where the system can do that. It may still
+// mount in namespaces that it makes, as one that is kept from changing files may not.
+func closeScope() error {
+	if landlock() < scoped {
+		return nil
 	}
+	rules, err := ruleset(0)
+	if err != nil {
+		return fmt.Errorf("make the rules of a scope: %w", err)
+	}
+	return restrict(rules)
+}
+
+// landlock is the version of Landlock that there is; 0 is none.
+func landlock() int {
+	version, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
+	if errno != 0 {
+		return 0
+	}
+	return int(version)
+}
+
+// ruleset makes rules that forbid what they handle.
+func ruleset(handled uint64) (uintptr, error) {
+	attr := unix.LandlockRulesetAttr{Handled_access_fs: handled}
+	size := unsafe.Offsetof(attr.Handled_access_net)
+	if landlock() >= scoped {
+		attr.Scoped, size = unix.LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET|unix.LANDLOCK_SCOPE_SIGNAL, unsafe.Offsetof(attr.Quiet_access_fs)
+	}
+	rules, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(&attr)), size, 0)
+	if errno != 0 {
+		return 0, errno
+	}
+	return rules, nil
+}
+
+func restrict(rules uintptr) error {
 	if _, _, errno := unix.Syscall(unix.SYS_LANDLOCK_RESTRICT_SELF, rules, 0, 0); errno != 0 {
 		return fmt.Errorf("close the fence: %w", errno)
 	}
-	path, argv := args[n+1], args[n+2:]
-	return fmt.Errorf("run %s: %w", path, syscall.Exec(path, argv, os.Environ()))
+	return unix.Close(int(rules))
 }
 
 // allow gives rights back at a path and below it.

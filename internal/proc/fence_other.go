@@ -12,4 +12,11 @@ func Fenced() error {
 	return errors.New("children cannot be kept from writing on " + runtime.GOOS)
 }
 
-func fence(order, []string) (order, error) { return order{}, Fenced() }
+func stage(_ order, s Spec) (order, error) {
+	if s.Seal != nil {
+		return order{}, errors.New("children cannot be sealed on " + runtime.GOOS)
+	}
+	return order{}, Fenced()
+}
+
+const trialProgram = "/piton-trial"

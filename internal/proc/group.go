@@ -14,8 +14,8 @@ type groupHost struct{ reason string }
 func (h groupHost) level() Level { return Group }
 func (h groupHost) close()       {}
 
-func (h groupHost) offline() (host, error) {
-	return nil, fmt.Errorf("there is no network namespace at level %s: %s", Group, h.reason)
+func (h groupHost) guarding(ward) (host, error) {
+	return nil, fmt.Errorf("there are no namespaces at level %s: %s", Group, h.reason)
 }
 
 // A group is a tree whose members stayed together.

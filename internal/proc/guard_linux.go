@@ -18,7 +18,7 @@ func guard(r role) int {
 		return 1
 	}
 	pid, err := syscall.ForkExec("/proc/self/exe", []string{holderName}, &syscall.ProcAttr{
-		Env:   role{roleSubreaper, r.offline}.environ(),
+		Env:   role{name: roleSubreaper, offline: r.offline}.environ(),
 		Files: []uintptr{0, 1, 2, holderSock},
 		Sys:   &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGTERM},
 	})

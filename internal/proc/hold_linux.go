@@ -17,6 +17,7 @@ const (
 	holderName = "piton-hold"
 	roleVar    = "PITON_HOLD"
 	offlineVar = "PITON_HOLD_OFFLINE" // set to anything: with a network of its own
+	sealingVar = "PITON_HOLD_SEALING" // set to anything: starts sealed children only
 	holderSock = 3
 )
 
@@ -30,6 +31,7 @@ const (
 type role struct {
 	name    string
 	offline bool // in a network namespace that was made for it
+	sealing bool // every child of it goes through a stage that seals it
 }
 
 // environ is the whole environment of a holder. It reads its socket and waits
@@ -39,6 +41,9 @@ func (r role) environ() []string {
 	if r.offline {
 		env = append(env, offlineVar+"=1")
 	}
+	if r.sealing {
+		env = append(env, sealingVar+"=1")
+	}
 	return env
 }
 
@@ -46,7 +51,7 @@ func (r role) environ() []string {
 // before main, and before most packages are initialised, which would cost more
 // than all else a holder does.
 func init() {
-	r := role{os.Getenv(roleVar), os.Getenv(offlineVar) != ""}
+	r := role{os.Getenv(roleVar), os.Getenv(offlineVar) != "", os.Getenv(sealingVar) != ""}
 	if r.name == "" || len(os.Args) != 1 || os.Args[0] != holderName {
 		return
 	}

@@ -46,25 +46,35 @@ func holderKinds(uid int) (kinds []holderKind) {
 	)
 }
 
-// offlineKind is the way to start a holder whose children are kept from the
-// network. It is always in a user namespace, for root too: root of the machine's
-// own could go back to the machine's network.
-func offlineKind(level Level, uid int) (holderKind, error) {
+// needs are the capabilities of a holder that makes a network, or views of the file system.
+var needs = []uintptr{unix.CAP_NET_ADMIN, unix.CAP_SYS_ADMIN, unix.CAP_SETPCAP, unix.CAP_DAC_OVERRIDE, unix.CAP_FOWNER}
+
+// kindFor is the way to start a holder for children that are kept from more than those
+// of a level are. Who is offline is always in a user namespace, root too: root of the
+// machine's own could go back to the machine's network.
+func kindFor(w ward, level Level, uid int) (holderKind, error) {
+	if w.sealed && level != Namespace {
+		return holderKind{}, fmt.Errorf("there are no mount namespaces at level %s", level)
+	}
 	attr := asOneself(uid, os.Getegid())
-	attr.AmbientCaps = []uintptr{unix.CAP_NET_ADMIN, unix.CAP_SYS_ADMIN}
+	attr.AmbientCaps = needs
 	if uid == 0 { // has them as it is
 		attr.AmbientCaps = nil
 		if err := asEverybody(&attr); err != nil {
 			return holderKind{}, err
 		}
 	}
-	attr.Setsid, attr.Cloneflags = true, attr.Cloneflags|syscall.CLONE_NEWNET
+	name := "sealed"
+	if w.offline {
+		name, attr.Cloneflags = "network namespace", attr.Cloneflags|syscall.CLONE_NEWNET
+	}
+	attr.Setsid = true
 	if level == Subreaper {
 		attr.Pdeathsig = syscall.SIGTERM
-		return holderKind{level, "network namespace", role{roleGuard, true}, attr}, nil
+		return holderKind{level, name, role{name: roleGuard, offline: w.offline}, attr}, nil
 	}
 	attr.Pdeathsig, attr.Cloneflags = syscall.SIGKILL, attr.Cloneflags|ownPids
-	return holderKind{level, "network namespace", role{roleNamespace, true}, attr}, nil
+	return holderKind{level, name, role{roleNamespace, w.offline, w.sealed}, attr}, nil
 }
 
 // asOneself makes a user namespace that knows one user and one group, as they are.

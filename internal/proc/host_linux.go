@@ -72,9 +72,9 @@ func newHolders(c Config, kinds []holderKind) (host, error) {
 	return nil, reasons
 }
 
-// offline has no Ready: who asks for it needs one holder now.
-func (hs *holders) offline() (host, error) {
-	kind, err := offlineKind(hs.kind.level, os.Geteuid())
+// guarding has no Ready: who asks for it needs one holder now.
+func (hs *holders) guarding(w ward) (host, error) {
+	kind, err := kindFor(w, hs.kind.level, os.Geteuid())
 	if err != nil {
 		return nil, err
 	}

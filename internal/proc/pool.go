@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -20,7 +21,8 @@ type Pool struct {
 	host    host
 	buffers sync.Pool // of *[]byte, to read output into
 	closing chan struct{}
-	cut     offlineHost // for children that are kept from the network
+	wards   [len(wards)]guardedHost // for children that are kept from more
+	trial   trial
 
 	mu     sync.Mutex
 	closed bool
@@ -34,9 +36,9 @@ type host interface {
 	// device. The caller closes the files afterwards. A child that cannot be
 	// started may be told by the tree's end instead.
 	begin(o order, in, out, err *os.File) (tree, error)
-	// offline makes a host of the same level whose children are kept from the
-	// network. It is closed for itself.
-	offline() (host, error)
+	// guarding makes a host of the same level whose children are kept from more. It
+	// is closed for itself.
+	guarding(w ward) (host, error)
 	close()
 }
 
@@ -95,7 +97,7 @@ func (p *Pool) Offline() error {
 		return err
 	}
 	defer p.busy.Done()
-	_, err := p.cut.from(p.host)
+	_, err := p.hostFor(ward{offline: true})
 	return err
 }
 
@@ -119,7 +121,9 @@ func (p *Pool) Close() {
 	p.mu.Unlock()
 	p.busy.Wait()
 	p.host.close()
-	p.cut.close() // none is made any more
+	for i := range p.wards {
+		p.wards[i].close() // none is made any more
+	}
 }
 
 // Run runs a child and returns when neither it nor anything it started lives.
@@ -183,8 +187,8 @@ func (c *Child) Wait() Result {
 // launch starts the child and the goroutines that read its output.
 func (p *Pool) launch(ctx context.Context, s Spec, talk bool) (*Child, error) {
 	o, err := resolve(s)
-	if err == nil && s.Writable != nil {
-		o, err = fence(o, s.Writable)
+	if err == nil && (s.Seal != nil || s.Writable != nil) {
+		o, err = stage(o, s)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNotStarted, err)
@@ -192,10 +196,10 @@ func (p *Pool) launch(ctx context.Context, s Spec, talk bool) (*Child, error) {
 	if err := p.enter(ctx); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNotStarted, err)
 	}
-	h, err := p.hostFor(s)
+	h, err := p.hostFor(ward{s.Offline, s.Seal != nil})
 	if err != nil {
 		p.busy.Done()
-		return nil, fmt.Errorf("%w: it cannot be kept from the network: %w", ErrNotStarted, err)
+		return nil, fmt.Errorf("%w: it cannot be kept apart: %w", ErrNotStarted, err)
 	}
 	w, err := plumb(s.Stdin, talk)
 	if err != nil {
@@ -222,29 +226,36 @@ func (p *Pool) launch(ctx context.Context, s Spec, talk bool) (*Child, error) {
 	return c, nil
 }
 
-func (p *Pool) hostFor(s Spec) (host, error) {
-	if s.Offline {
-		return p.cut.from(p.host)
+// A ward is what children are kept from beyond what their level keeps them from.
+type ward struct {
+	offline bool // the network
+	sealed  bool // the rest of the machine
+}
+
+var wards = [...]ward{{offline: true}, {sealed: true}, {offline: true, sealed: true}}
+
+func (p *Pool) hostFor(w ward) (host, error) {
+	if i := slices.Index(wards[:], w); i >= 0 {
+		return p.wards[i].from(p.host, w)
 	}
 	return p.host, nil
 }
 
-// An offlineHost is a host whose children are kept from the network, made when it is
-// first asked for.
-type offlineHost struct {
+// A guardedHost is the host of a ward, made when it is first asked for.
+type guardedHost struct {
 	mu    sync.Mutex
 	host  host
 	never error // why there will be none
 }
 
 // from makes the host of the same level as h, unless it is there or cannot be had.
-func (o *offlineHost) from(h host) (host, error) {
+func (o *guardedHost) from(h host, w ward) (host, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.host != nil || o.never != nil {
 		return o.host, o.never
 	}
-	made, err := h.offline()
+	made, err := h.guarding(w)
 	if err == nil {
 		o.host = made
 	} else if refusedForGood(err) {
@@ -259,7 +270,7 @@ func refusedForGood(err error) bool {
 	return errors.Is(err, fs.ErrPermission) || errors.Is(err, errors.ErrUnsupported) || errors.Is(err, syscall.EINVAL)
 }
 
-func (o *offlineHost) close() {
+func (o *guardedHost) close() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.host != nil {

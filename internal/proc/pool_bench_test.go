@@ -48,3 +48,23 @@ func BenchmarkRun(b *testing.B) {
 		})
 	}
 }
+
+// BenchmarkSeal compares a sealed child with one that is not, in one run.
+func BenchmarkSeal(b *testing.B) {
+	p, err := proc.NewPool(proc.Config{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer p.Close()
+	ws, home := b.TempDir(), b.TempDir()
+	for name, seal := range map[string]*proc.Seal{"open": nil, "sealed": {Home: home, Hidden: []string{"/opt"}, Writable: []string{ws}}} {
+		b.Run(name, func(b *testing.B) {
+			spec := proc.Spec{Argv: []string{"/bin/true"}, Env: []string{"PATH=/usr/bin:/bin"}, Dir: ws, Seal: seal}
+			for b.Loop() {
+				if r := p.Run(context.Background(), spec); r.Exit != 0 || r.Err != nil {
+					b.Fatalf("%+v %s", r, r.Stderr)
+				}
+			}
+		})
+	}
+}

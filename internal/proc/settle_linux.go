@@ -122,23 +122,29 @@ var errConnected = errors.New("another machine can be reached")
 
 // dropCapabilities gives up what children must not have, for this thread, which
 // is the one that starts them: of an ordinary user what it has gained by making a
-// user namespace, of root what would change the network for the next child.
+// user namespace, of root what would change the network for the next child. The
+// stage of a sealed child does it itself.
 func (r role) dropCapabilities() error {
 	switch root := os.Geteuid() == 0; {
-	case root && r.offline:
+	case root && r.offline && !r.sealing:
 		if err := unix.Prctl(unix.PR_CAPBSET_DROP, unix.CAP_NET_ADMIN, 0, 0, 0); err != nil {
 			return fmt.Errorf("drop a capability: %w", err)
 		}
 		return nil
-	case root, r.name != roleNamespace && !r.offline:
+	case root, r.name != roleNamespace && !r.offline, r.sealing:
 		return nil
 	}
+	return holdOnly(0)
+}
+
+// holdOnly gives up the capabilities that this thread holds but for some of the first 32.
+func holdOnly(caps uint32) error {
 	if err := unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0); err != nil {
 		return fmt.Errorf("drop ambient capabilities: %w", err)
 	}
-	var none [2]unix.CapUserData
+	left := [2]unix.CapUserData{{Effective: caps, Permitted: caps}}
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
-	if err := unix.Capset(&header, &none[0]); err != nil {
+	if err := unix.Capset(&header, &left[0]); err != nil {
 		return fmt.Errorf("drop capabilities: %w", err)
 	}
 	return nil

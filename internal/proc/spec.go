@@ -65,6 +65,9 @@ type Spec struct {
 	// the child is not started, see [Fenced]. Reading is not bounded by it, nor are the
 	// modes, owners and times of files, nor what is done through a socket.
 	Writable []string
+	// Seal, if not nil, is all that the tree sees of the machine; where that is not to be
+	// had, the child is not started, see [Pool.Sealed].
+	Seal *Seal
 }
 
 // Output bounds the bytes kept of one stream; the rest is counted and hashed.

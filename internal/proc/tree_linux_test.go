@@ -269,6 +269,8 @@ func playHarness(role string) int {
 	switch what {
 	case "talk":
 		return talk(os.Args[1:])
+	case "attack":
+		return attack()
 	case "refused":
 		return refuseNetworks()
 	}
@@ -278,6 +280,9 @@ func playHarness(role string) int {
 		return 1
 	}
 	defer p.Close()
+	if what == "sealed" {
+		return sealed(p, offline)
+	}
 	spec := sh("grep -E '^(SigIgn|SigBlk|Cap(Inh|Prm|Eff|Amb))' /proc/self/status; ulimit -c")
 	switch what {
 	case "hostile":

@@ -1,0 +1,317 @@
+package proc
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// A sealing is a view of the file system in the making. What is to be seen is held by
+// descriptors before anything is hidden.
+type sealing struct {
+	temp   string
+	layers int
+	places []place
+	trees  []int // of places: a mount that is nowhere yet; -1 for none
+	own    []string
+	nodes  []node
+}
+
+// A node is a device that does no harm.
+type node struct {
+	name string
+	tree int
+}
+
+var harmless = []string{"null", "zero", "full", "random", "urandom", "tty"}
+
+// masked is what root could change the machine by, without any capability. That nested
+// namespaces can then have no /proc of their own is the price, for root alone.
+var masked = []string{"/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus", "/proc/fs"}
+
+// enterSeal makes the view and enters it.
+func enterSeal(args []string) error {
+	dir, err := os.Getwd()
+	if err != nil {
+		return err
+	}
+	if err := unix.Unshare(unix.CLONE_NEWNS | unix.CLONE_NEWIPC); err != nil {
+		return fmt.Errorf("make namespaces: %w", err)
+	}
+	if err := unix.Mount("none", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
+		return fmt.Errorf("separate mounts: %w", err)
+	}
+	s := &sealing{}
+	var links []string
+	for _, arg := range args {
+		if p := (place{what(arg[0]), arg[1:]}); p.what == temporary {
+			s.temp = p.path
+		} else if p.what == link {
+			links = append(links, p.path)
+		} else {
+			s.places = append(s.places, p)
+		}
+	}
+	unix.Umask(0)
+	if err := s.hold(); err != nil {
+		return err
+	}
+	if err := readOnly("/", unix.AT_RECURSIVE); err != nil {
+		return fmt.Errorf("keep the system as it is: %w", err)
+	}
+	for i, p := range s.places {
+		if err := s.put(p, s.trees[i]); err != nil {
+			return fmt.Errorf("%s: %w", p.path, err)
+		}
+	}
+	if os.Geteuid() == 0 {
+		if err := mask(); err != nil {
+			return err
+		}
+	}
+	for _, l := range links {
+		from, to, _ := strings.Cut(l, "\x01")
+		if _, err := os.Stat(from); err != nil && s.owns(from) {
+			_ = errors.Join(os.MkdirAll(filepath.Dir(from), 0o755), os.Symlink(to, from)) // it is missing, else
+		}
+	}
+	for _, path := range s.own {
+		if err := readOnly(path, 0); err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+	}
+	unix.Umask(0o022)
+	return unix.Chdir(dir)
+}
+
+// hold takes hold of all that is to be seen.
+func (s *sealing) hold() error {
+	for _, p := range s.places {
+		tree, err := -1, error(nil)
+		switch p.what {
+		case emptied:
+			tree, err = s.empty(p.path)
+		case devices:
+			tree, err = s.holdDevices()
+		case visible:
+			if tree, err = clone(p.path); err == nil {
+				err = readOnlyTree(tree)
+			}
+		case layered:
+			if tree, err = s.layer(p.path); err != nil {
+				if tree, err = clone(p.path); err == nil {
+					err = readOnlyTree(tree)
+				}
+			}
+		case processes, writable:
+			tree, err = clone(p.path)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", p.path, err)
+		}
+		s.trees = append(s.trees, tree)
+	}
+	return nil
+}
+
+// put shows a place where it belongs.
+func (s *sealing) put(p place, tree int) error {
+	if p.what != hidden {
+		if err := s.stand(p.path, tree); err != nil {
+			return err
+		}
+		if err := attach(tree, p.path); err != nil || p.what != devices {
+			return err
+		}
+		return s.putDevices()
+	}
+	info, err := os.Lstat(p.path)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil // in what is hidden itself
+	}
+	if err == nil && !info.IsDir() {
+		return unix.Mount(os.DevNull, p.path, "", unix.MS_BIND, "")
+	}
+	if tree, err = memory("0755"); err == nil {
+		err = attach(tree, p.path)
+	}
+	s.own = append(s.own, p.path)
+	return err
+}
+
+// stand makes what a mount needs to be put on, where that is missing.
+func (s *sealing) stand(path string, tree int) error {
+	if _, err := os.Lstat(path); err == nil {
+		return nil
+	}
+	var info unix.Stat_t
+	if err := unix.Fstat(tree, &info); err != nil {
+		return err
+	}
+	if info.Mode&unix.S_IFMT == unix.S_IFDIR {
+		return os.MkdirAll(path, 0o755)
+	}
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o644)
+	if errors.Is(err, os.ErrNotExist) {
+		if err = os.MkdirAll(filepath.Dir(path), 0o755); err == nil {
+			f, err = os.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o644)
+		}
+	}
+	if err == nil {
+		err = f.Close()
+	}
+	return err
+}
+
+// owns reports a path in a directory that was made for this view.
+func (s *sealing) owns(path string) bool {
+	for _, dir := range s.own {
+		if strings.HasPrefix(path, dir+"/") {
+			return true
+		}
+	}
+	for _, p := range s.places {
+		if p.what == emptied && strings.HasPrefix(path, p.path+"/") {
+			return true
+		}
+	}
+	return false
+}
+
+// empty is an empty directory for what lies at a path: in memory, or where temporary files are.
+func (s *sealing) empty(path string) (int, error) {
+	mode := "0700"
+	if path == "/tmp" || path == "/dev/shm" {
+		mode = "1777"
+	}
+	if s.temp == "" || path == "/dev/shm" {
+		return memory(mode)
+	}
+	dir := filepath.Join(s.temp, strings.ReplaceAll(strings.Trim(path, "/"), "/", "-"))
+	bits, err := strconv.ParseUint(mode, 8, 32)
+	if err == nil {
+		err = os.Mkdir(dir, 0o700)
+	}
+	if errors.Is(err, os.ErrExist) {
+		err = nil
+	}
+	if err == nil {
+		err = unix.Chmod(dir, uint32(bits))
+	}
+	if err != nil {
+		return -1, err
+	}
+	return clone(dir)
+}
+
+// layer is a directory under one that takes up what is changed in it.
+func (s *sealing) layer(path string) (int, error) {
+	s.layers++
+	dir := filepath.Join(s.temp, "layer-"+strconv.Itoa(s.layers))
+	upper, work := filepath.Join(dir, "up"), filepath.Join(dir, "work")
+	if err := errors.Join(os.MkdirAll(upper, 0o755), os.MkdirAll(work, 0o700)); err != nil {
+		return -1, err
+	}
+	fs, err := unix.Fsopen("overlay", unix.FSOPEN_CLOEXEC)
+	if err != nil {
+		return -1, err
+	}
+	defer unix.Close(fs)
+	for _, set := range [][2]string{{"lowerdir", path}, {"upperdir", upper}, {"workdir", work}} {
+		if err := unix.FsconfigSetString(fs, set[0], set[1]); err != nil {
+			return -1, err
+		}
+	}
+	if err := errors.Join(unix.FsconfigSetFlag(fs, "userxattr"), unix.FsconfigCreate(fs)); err != nil {
+		return -1, err
+	}
+	return unix.Fsmount(fs, unix.FSMOUNT_CLOEXEC, unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NODEV)
+}
+
+func (s *sealing) holdDevices() (int, error) {
+	for _, name := range harmless {
+		tree, err := clone("/dev/" + name)
+		if errors.Is(err, unix.ENOENT) {
+			continue
+		}
+		if err != nil {
+			return -1, err
+		}
+		s.nodes = append(s.nodes, node{"/dev/" + name, tree})
+	}
+	return memory("0755")
+}
+
+func (s *sealing) putDevices() error {
+	for _, n := range s.nodes {
+		if err := errors.Join(s.stand(n.name, n.tree), attach(n.tree, n.name)); err != nil {
+			return fmt.Errorf("%s: %w", n.name, err)
+		}
+	}
+	for name, to := range map[string]string{"fd": "/proc/self/fd", "stdin": "/proc/self/fd/0", "stdout": "/proc/self/fd/1", "stderr": "/proc/self/fd/2", "ptmx": "pts/ptmx"} {
+		if err := os.Symlink(to, "/dev/"+name); err != nil {
+			return err
+		}
+	}
+	if err := errors.Join(os.Mkdir("/dev/pts", 0o755), os.Mkdir("/dev/shm", 0o755)); err != nil {
+		return err
+	}
+	s.own = append(s.own, "/dev")
+	return unix.Mount("devpts", "/dev/pts", "devpts", unix.MS_NOSUID|unix.MS_NOEXEC, "newinstance,ptmxmode=0666,mode=0620")
+}
+
+// mask keeps root from what changes the machine.
+func mask() error {
+	for _, path := range masked {
+		tree, err := clone(path)
+		if errors.Is(err, unix.ENOENT) {
+			continue
+		}
+		if err == nil {
+			err = readOnlyTree(tree)
+		}
+		if err == nil {
+			err = attach(tree, path)
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+	}
+	return nil
+}
+
+// clone is what lies at a path, with all that is mounted below, for a place elsewhere.
+func clone(path string) (int, error) {
+	return unix.OpenTree(unix.AT_FDCWD, path, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE)
+}
+
+// memory is an empty directory in memory.
+func memory(mode string) (int, error) {
+	fs, err := unix.Fsopen("tmpfs", unix.FSOPEN_CLOEXEC)
+	if err != nil {
+		return -1, err
+	}
+	defer unix.Close(fs)
+	if err := errors.Join(unix.FsconfigSetString(fs, "mode", mode), unix.FsconfigCreate(fs)); err != nil {
+		return -1, err
+	}
+	return unix.Fsmount(fs, unix.FSMOUNT_CLOEXEC, unix.MOUNT_ATTR_NOSUID|unix.MOUNT_ATTR_NODEV)
+}
+
+func attach(tree int, path string) error {
+	defer unix.Close(tree)
+	return unix.MoveMount(tree, "", unix.AT_FDCWD, path, unix.MOVE_MOUNT_F_EMPTY_PATH)
+}
+
+func readOnly(path string, flags uint) error {
+	return unix.MountSetattr(unix.AT_FDCWD, path, flags, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY})
+}
+
+func readOnlyTree(tree int) error {
+	return unix.MountSetattr(tree, "", unix.AT_EMPTY_PATH|unix.AT_RECURSIVE, &unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY})
+}
