@@ -15,6 +15,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"strings"
 	"time"
 
 	"github.com/piton-dev/piton/internal/engine"
@@ -50,17 +51,20 @@ const (
 type Config struct {
 	Kind Kind
 	// Command is the argv of an exec agent. In its arguments {prompt},
-	// {prompt_file}, {workdir}, {mode} and {model} are replaced, once.
+	// {prompt_file}, {workdir}, {mode}, {model} and {tools} are replaced, once.
 	Command []string
 	Prompt  Delivery
 	// Parse is the form of what the agent prints: a [Preset]; empty = none.
-	Parse   string
-	Modes   map[string]string // the agent's own word for a step's mode: read, edit, full
-	Mode    string            // its word where Modes has none; empty = the step's word
-	Model   string
-	Env     map[string]string // set for the agent
-	EnvPass []string          // names passed on from the harness
-	Home    Home
+	Parse string
+	Modes map[string]string // the agent's own word for a step's mode: read, edit, full
+	Mode  string            // its word where Modes has none; empty = the step's word
+	Model string
+	Tools []string // that it may use, in its own words; {tools} has them with commas between
+	// Instructions go before every text that an exec agent is given.
+	Instructions string
+	Env          map[string]string // set for the agent
+	EnvPass      []string          // names passed on from the harness
+	Home         Home
 	// Price, if known, gives an attempt a cost whose agent tells its tokens only.
 	Price *Price
 	// Time and Idle bound one attempt: its whole life, and the time in which
@@ -150,6 +154,9 @@ func (r *Roles) Run(ctx context.Context, t Task) Result {
 	cfg, ok := r.cfg[t.Role]
 	if !ok {
 		return notStarted(fmt.Errorf("no agent is configured for the role %q", t.Role))
+	}
+	if cfg.Kind == Exec && cfg.Instructions != "" {
+		t.Text = strings.TrimRight(cfg.Instructions, "\n") + "\n\n" + t.Text
 	}
 	a := attempt{task: t, cfg: cfg}
 	if err := a.prepare(); err != nil {

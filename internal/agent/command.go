@@ -59,13 +59,15 @@ func (a *attempt) fill(command []string, stdin []byte) ([]string, []byte, error)
 		return nil, nil, errors.New("its command holds {prompt}, so its configuration must say prompt: arg")
 	case strings.Contains(text, "{model}") && a.cfg.Model == "":
 		return nil, nil, errors.New("its command holds {model}, but no model is configured")
+	case strings.Contains(text, "{tools}") && len(a.cfg.Tools) == 0:
+		return nil, nil, errors.New("its command holds {tools}, but no tools are configured")
 	case strings.Contains(text, "{prompt_file}"):
 		if err := a.desk.writePrompt(a.task.Text); err != nil {
 			return nil, nil, err
 		}
 	}
 	values := strings.NewReplacer("{prompt}", a.task.Text, "{prompt_file}", a.desk.prompt,
-		"{workdir}", a.task.Dir, "{mode}", a.mode(), "{model}", a.cfg.Model)
+		"{workdir}", a.task.Dir, "{mode}", a.mode(), "{model}", a.cfg.Model, "{tools}", strings.Join(a.cfg.Tools, ","))
 	argv := []string{command[0]}
 	for _, arg := range command[1:] {
 		argv = append(argv, values.Replace(arg))

@@ -12,8 +12,10 @@ import (
 
 // check finds what is wrong between settings that are right by themselves.
 func (d *decoder) check(c *Config) {
-	names := slices.Sorted(maps.Keys(c.Agents))
-	for _, name := range names {
+	for _, name := range agentNames(c) {
+		d.alike(c, name)
+	}
+	for _, name := range agentNames(c) {
 		d.agent(c, name)
 	}
 	if c.DefaultAgent != "" {
@@ -28,6 +30,8 @@ func (d *decoder) check(c *Config) {
 		d.server(join("mcp_servers", name), c.MCPServers[name])
 	}
 }
+
+func agentNames(c *Config) []string { return slices.Sorted(maps.Keys(c.Agents)) }
 
 // wrong records a problem of the setting at a path, or of the nearest one above it.
 func (d *decoder) wrong(path, hint, format string, args ...any) {
@@ -64,12 +68,15 @@ func (d *decoder) agent(c *Config, name string) {
 		}
 	case a.Kind == Shell:
 		d.meaningless(path)
+	case len(a.Tools) > 0 && !slices.ContainsFunc(a.Command, func(s string) bool { return strings.Contains(s, "{tools}") }):
+		d.wrong(path+".tools", "put {tools} into its command where the program takes them, as in [claude, -p, --allowedTools, \"{tools}\"]",
+			"%s.tools does nothing: its command has no {tools}", path)
 	}
 }
 
 // meaningless refuses keys that a script does not heed.
 func (d *decoder) meaningless(path string) {
-	for _, key := range []string{"command", "prompt", "parse", "modes.read", "modes.edit", "modes.full", "model", "when", "mode"} {
+	for _, key := range []string{"command", "prompt", "parse", "modes.read", "modes.edit", "modes.full", "model", "tools", "when", "mode", "as", "instructions"} {
 		if at := path + "." + key; d.origins[at] != (Origin{}) {
 			d.wrong(at, "", "%s has no meaning for kind shell", at)
 		}
@@ -80,7 +87,7 @@ func (d *decoder) isAgent(path, name string, c *Config) {
 	if _, ok := c.Agents[name]; ok {
 		return
 	}
-	names := slices.Sorted(maps.Keys(c.Agents))
+	names := agentNames(c)
 	hint := plan.Nearest(name, names)
 	if hint == "" {
 		hint = "agents: " + strings.Join(names, ", ")

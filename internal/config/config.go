@@ -58,8 +58,12 @@ type Agent struct {
 	Limits  Limits            `key:"limits"`
 	Stop    Stop              `key:"stop"`
 	Model   string            `key:"model"`
-	When    string            `key:"when"` // what it is good at, in words; for steps that name no agent
-	Mode    string            `key:"mode"` // the agent's own word where the step's mode has none in Modes
+	Tools   []string          `key:"tools"` // that it may use, in its own words: {tools} in the command
+	When    string            `key:"when"`  // what it is good at, in words; for steps that name no agent
+	Mode    string            `key:"mode"`  // the agent's own word where the step's mode has none in Modes
+	As      string            `key:"as"`    // an agent that it is like in all that it does not say itself
+	// Instructions are what it is told before every task; the text of an agent's own file.
+	Instructions string `key:"instructions"`
 }
 
 // Modes maps a step's mode to the agent's own word for it; empty = none.
@@ -122,13 +126,16 @@ type Price struct {
 	Output USD `key:"output"`
 }
 
-// Price is what a role's agent costs: the price of the role itself, else that
-// of the model its configuration names. False where there is none.
+// Price is what a role's agent costs: the price of the role itself, else of the one that
+// it is like, else of the model its configuration names. False where there is none.
 func (c Config) Price(role string) (Price, bool) {
-	if p, ok := c.Prices[role]; ok {
-		return p, true
+	a := c.Agents[role]
+	for _, name := range []string{role, a.As} {
+		if p, ok := c.Prices[name]; ok {
+			return p, true
+		}
 	}
-	return c.ModelPrice(c.Agents[role].Model)
+	return c.ModelPrice(a.Model)
 }
 
 // ModelPrice is what a model costs by its own name. False where that is not known.

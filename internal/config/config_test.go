@@ -19,7 +19,7 @@ import (
 var update = flag.Bool("update", false, "rewrite the expectations in testdata")
 
 // TestLoad runs every archive of testdata: the sources are in user.yaml,
-// workspace.yaml, env and flags; problems and settings are what must come out.
+// workspace.yaml, agents/NAME.md, env and flags; problems and settings are what must come out.
 func TestLoad(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(files) < 20 {
@@ -95,6 +95,11 @@ func sources(t *testing.T, parts map[string]string) config.Sources {
 	}
 	write(t, filepath.Join(from.WorkspaceDir, ".piton", "config.yaml"), parts, "workspace.yaml")
 	write(t, filepath.Join(from.UserDir, "config.yaml"), parts, "user.yaml")
+	for part := range parts {
+		if strings.HasPrefix(part, "agents/") {
+			write(t, filepath.Join(from.WorkspaceDir, ".piton", part), parts, part)
+		}
+	}
 	for line := range strings.Lines(parts["env"]) {
 		from.Env = append(from.Env, strings.TrimSuffix(line, "\n"))
 	}

@@ -108,21 +108,25 @@ func (d *decoder) named(path string, n *yaml.Node, v reflect.Value, tag reflect.
 			d.problem(path, key, "", "cannot have an entry named %q", key.Value)
 			return
 		}
-		p := join(path, key.Value)
-		if _, earlier := d.origins[p]; earlier {
-			d.forget(p)
-		}
-		entry := reflect.New(v.Type().Elem()).Elem()
-		if entry.Kind() == reflect.Struct {
-			setDefaults(entry)
-		}
-		d.origins[p] = origin(d.file, key)
-		d.value(p, value, entry, "")
 		if v.IsNil() {
 			v.Set(reflect.MakeMap(v.Type()))
 		}
-		v.SetMapIndex(reflect.ValueOf(key.Value), entry)
+		d.entry(join(path, key.Value), reflect.ValueOf(key.Value), value, origin(d.file, key), v)
 	})
+}
+
+// entry sets one entry of a map.
+func (d *decoder) entry(path string, name reflect.Value, n *yaml.Node, from Origin, into reflect.Value) {
+	if _, earlier := d.origins[path]; earlier {
+		d.forget(path)
+	}
+	entry := reflect.New(into.Type().Elem()).Elem()
+	if entry.Kind() == reflect.Struct {
+		setDefaults(entry)
+	}
+	d.origins[path] = from
+	d.value(path, n, entry, "")
+	into.SetMapIndex(name, entry)
 }
 
 func (d *decoder) forget(path string) {

@@ -22,6 +22,7 @@ var blind = map[string]string{
 	"bad-direction-override":     "a character that nobody sees",
 	"bad-alias":                  "an alias stands for the value itself",
 	"bad-merge-key":              "an alias stands for the value itself",
+	"bad-agent-files":            "agents have files of their own",
 	"bad-references":             "a setting that names another one",
 	"bad-model-both":             "keys that exclude each other",
 	"bad-model-half":             "a key that needs another one",

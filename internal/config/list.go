@@ -235,6 +235,11 @@ func show(v reflect.Value) string {
 		return formatDuration(value)
 	case []string:
 		return fmt.Sprintf("%q", value)
+	case string:
+		if strings.Contains(value, "\n") {
+			return strconv.Quote(value)
+		}
+		return value
 	default:
 		return fmt.Sprint(value)
 	}

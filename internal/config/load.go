@@ -19,7 +19,7 @@ import (
 const File = ".piton/config.yaml"
 
 // Sources are the places a configuration is read from, weakest last: Flags,
-// Env, the workspace's file, the user's file, the defaults.
+// Env, the workspace's files, the user's file, the defaults.
 type Sources struct {
 	WorkspaceDir string            // root of the workspace; empty = no file there
 	UserDir      string            // directory of the user's config.yaml, see [UserDir]; empty = none
@@ -78,6 +78,9 @@ func Load(from Sources) (Config, []Problem, error) {
 			return c, nil, fmt.Errorf("read configuration of the workspace: %w", err)
 		}
 		d.document(&c, File, text)
+		if err := d.agentFiles(&c, from.WorkspaceDir); err != nil {
+			return c, nil, fmt.Errorf("read the agents of the workspace: %w", err)
+		}
 	}
 	d.environment(&c, from.Env)
 	d.flags(&c, from.Flags)

@@ -127,8 +127,8 @@ func (u *uses) below(ctx context.Context, steps []engine.Delegation) (streams []
 	return streams, working, nil
 }
 
-// protectConfig is the state of the files that steps guard, with the file of the
-// configuration as it is now.
+// protectConfig is the state of the files that steps guard, with those of the
+// configuration as they are now.
 func (u *uses) protectConfig(ctx context.Context, base string) (store.Object, error) {
 	body, err := u.store.Object(ctx, base)
 	if err != nil {
@@ -143,11 +143,11 @@ func (u *uses) protectConfig(ctx context.Context, base string) (store.Object, er
 		return store.Object{}, err
 	}
 	defer t.Close()
-	is, err := t.Protect(ctx, []string{config.File})
+	is, err := t.Protect(ctx, config.Files())
 	if err != nil {
 		return store.Object{}, err
 	}
-	return store.NewObject(was.Renew(is, config.File).Encode()), nil
+	return store.NewObject(was.Renew(is, config.IsFile).Encode()), nil
 }
 
 // reconfigured looks whether the unfinished run of the plan goes by the configuration in

@@ -297,7 +297,7 @@ func agentConfigs(c config.Config) map[string]agent.Config {
 	for name, a := range c.Agents {
 		roles[name] = agent.Config{
 			Kind: agent.Kind(a.Kind), Command: a.Command, Prompt: agent.Delivery(a.Prompt), Parse: a.Parse,
-			Modes: map[string]string{"read": a.Modes.Read, "edit": a.Modes.Edit, "full": a.Modes.Full}, Mode: a.Mode, Model: a.Model,
+			Modes: map[string]string{"read": a.Modes.Read, "edit": a.Modes.Edit, "full": a.Modes.Full}, Mode: a.Mode, Model: a.Model, Tools: a.Tools, Instructions: a.Instructions,
 			Env: a.Env, EnvPass: a.EnvPass, Home: agent.Home(a.Home),
 			Price: priceOf(c, name),
 			Time:  a.Limits.Time, Idle: a.Limits.Idle, Grace: a.Stop.CancelGrace + a.Stop.TermGrace,

@@ -113,17 +113,17 @@ func (b *Base) Over(later *Base) *Base {
 	return newBase(c)
 }
 
-// Renew returns a base that has the paths as later has them.
-func (b *Base) Renew(later *Base, paths ...string) *Base {
+// Renew returns a base that has the files that are meant as later has them.
+func (b *Base) Renew(later *Base, meant func(path string) bool) *Base {
 	c := b.content
 	c.Files, c.Along = maps.Clone(c.Files), maps.Clone(c.Along)
-	for _, path := range paths {
-		d, known := later.content.Files[path]
-		if !known {
+	maps.DeleteFunc(c.Files, func(path string, _ Digest) bool { return meant(path) })
+	maps.DeleteFunc(c.Along, func(path string, _ []string) bool { return meant(path) })
+	for path, d := range later.content.Files {
+		if !meant(path) {
 			continue
 		}
 		c.Files[path] = d
-		delete(c.Along, path)
 		if also := later.content.Along[path]; len(also) > 0 {
 			if c.Along == nil {
 				c.Along = map[string][]string{}

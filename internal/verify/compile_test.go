@@ -97,7 +97,7 @@ func TestCompileDefaults(t *testing.T) {
 		Task: "Do it.", Checks: []engine.Check{{Name: engine.Contract, Command: "grep -q x a", Required: true}},
 		Expect: engine.ExpectAny, OnFail: engine.OnFail{Retries: 2, Then: engine.Escalate},
 		Critical: true, Timeout: 10 * time.Minute, CheckTimeout: time.Minute, Holds: true, Rerunnable: true,
-		Mode: "edit", Network: "yes", Guards: []string{".git/config#run", ".git/config.worktree", ".git/hooks/**", ".git/info/attributes", ".git/info/exclude", ".piton/config.yaml", ".piton/memories/**", ".piton/topics/**"},
+		Mode: "edit", Network: "yes", Guards: []string{".git/config#run", ".git/config.worktree", ".git/hooks/**", ".git/info/attributes", ".git/info/exclude", ".piton/agents/**", ".piton/config.yaml", ".piton/memories/**", ".piton/topics/**"},
 	}
 	if diff := cmp.Diff(want, *s); diff != "" {
 		t.Errorf("step (-want +got):\n%s", diff)
@@ -148,7 +148,7 @@ func TestCompileTimeout(t *testing.T) {
 
 // TestCompileGuards follows a guard through the step's `writes:` and `protect:`.
 func TestCompileGuards(t *testing.T) {
-	const piton = ".piton/config.yaml .piton/memories/** .piton/topics/**"
+	const piton = ".piton/agents/** .piton/config.yaml .piton/memories/** .piton/topics/**"
 	const git = ".git/config#run .git/config.worktree .git/hooks/** .git/info/attributes .git/info/exclude " + piton
 	makes := git + " GNUmakefile Makefile makefile"
 	for _, test := range []struct{ contract, header, labels, exists, want string }{

@@ -14,7 +14,7 @@ import (
 func always() []string {
 	return []string{
 		".git/config#run", ".git/config.worktree", ".git/hooks/**", ".git/info/attributes", ".git/info/exclude",
-		".piton/config.yaml", ".piton/memories/**", ".piton/topics/**",
+		".piton/agents/**", ".piton/config.yaml", ".piton/memories/**", ".piton/topics/**",
 	}
 }
 
