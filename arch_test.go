@@ -39,10 +39,11 @@ var layers = map[string]layer{
 
 	"internal/config":  {"plan", "go.yaml.in/yaml/v4"},
 	"internal/durable": {"", "golang.org/x/sys"},
+	"internal/judge":   {"", ""},
 	"internal/observe": {"", "golang.org/x/sys"},
 	"internal/proc":    {"", "golang.org/x/sys"},
-	"internal/tree":    {"durable engine proc", "golang.org/x/sys github.com/bmatcuk/doublestar/v4"},
-	"internal/check":   {"engine proc tree shell", "mvdan.cc/sh/v3"},
+	"internal/tree":    {"durable engine judge proc", "golang.org/x/sys github.com/bmatcuk/doublestar/v4"},
+	"internal/check":   {"engine judge proc tree shell", "mvdan.cc/sh/v3"},
 	"internal/tool": {"plan plan/form proc shell", "github.com/modelcontextprotocol/go-sdk github.com/santhosh-tekuri/jsonschema/v6 " +
 		"github.com/bmatcuk/doublestar/v4 mvdan.cc/sh/v3"},
 	"internal/agent":   {"engine proc", "golang.org/x/sys"},
@@ -56,7 +57,7 @@ var layers = map[string]layer{
 	"internal/store/storetest": {"engine store", "github.com/google/go-cmp"},
 
 	"internal/run":     {"engine store", ""},
-	"internal/effect":  {"engine observe check agent model tool prompt tree notes proc", "golang.org/x/sys"},
+	"internal/effect":  {"engine judge observe check agent model tool prompt tree notes proc", "golang.org/x/sys"},
 	"internal/project": {"durable plan plan/form engine", ""},
 	"internal/api":     {"plan plan/form verify engine store run probe project config", "golang.org/x/sys"},
 	"internal/view":    {"api engine plan store verify", ""},
@@ -77,7 +78,7 @@ var layers = map[string]layer{
 var pureStd = strings.Fields(`bytes cmp container/heap crypto/sha256 encoding/hex encoding/json errors fmt iter maps
 	math math/bits path regexp regexp/syntax slices strconv strings text/template time unicode unicode/utf8 unique hash/fnv`)
 
-var pure = []string{"internal/plan", "internal/plan/form", "internal/plan/tasklist", "internal/engine", "internal/verify", "internal/prompt", "internal/shell"}
+var pure = []string{"internal/plan", "internal/plan/form", "internal/plan/tasklist", "internal/engine", "internal/verify", "internal/prompt", "internal/shell", "internal/judge"}
 
 type pkg struct {
 	ImportPath, Dir, Doc, Name string

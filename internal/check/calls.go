@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/piton-dev/piton/internal/engine"
+	"github.com/piton-dev/piton/internal/judge"
 	"github.com/piton-dev/piton/internal/shell"
 )
 
@@ -29,6 +30,16 @@ func Executables(checks []engine.Check) []string {
 	}
 	slices.Sort(names)
 	return slices.Compact(names)
+}
+
+// Looks reports whether a check does nothing but look at files: what it opens is the work
+// that it judges, and judges nothing itself.
+func Looks(command string) bool {
+	s := shell.Parse(command)
+	return s.Fault == "" && len(s.Lost) == 0 && !slices.ContainsFunc(s.Calls, func(c shell.Call) bool {
+		verb, _ := shell.Verb(c, shell.Wrapper{Short: "Cc"})
+		return strings.Contains(c.Name(), "/") || !judge.Looks(c.Tool(), verb)
+	})
 }
 
 // calls returns the names of the runners that a script calls. A script that no

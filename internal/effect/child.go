@@ -39,7 +39,7 @@ func (w *World) opening(ctx context.Context, e engine.Effect, in *engine.Prepare
 		in.Preview.Hash = digest([]byte(made.Refused))
 		return made.Bodies, nil
 	}
-	base, err := w.Tree.Protect(ctx, slices.Concat(made.Program.Guards(), e.Protects, e.Step.Protects))
+	base, err := w.Tree.Base(ctx, slices.Concat(made.Program.Guards(), e.Protects, e.Step.Protects))
 	if err != nil {
 		return nil, fmt.Errorf("look at the protected files: %w", err)
 	}

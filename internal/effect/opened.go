@@ -1,6 +1,7 @@
 package effect
 
 import (
+	"context"
 	"os"
 	"path"
 	"path/filepath"
@@ -57,8 +58,11 @@ type watcher struct {
 	*World
 	e      engine.Effect
 	base   *tree.Base
-	bodies [][]byte // lists of what was opened
-	n      int      // checks so far
+	bodies [][]byte        // lists of what was opened
+	n      int             // checks so far
+	known  map[string]bool // what judges, by key, and was opened before
+	found  []string        // what was not
+	strays []engine.Change // new files that configure a runner
 }
 
 // around runs a check and says what was opened meanwhile.
@@ -69,6 +73,7 @@ func (w *watcher) around(a *engine.CheckEnded, run func()) {
 	if err != nil {
 		run()
 		a.Opened = &engine.Opened{Unseen: err.Error()}
+		w.judge(a.Check, w.named(a.Check))
 		return
 	}
 	defer r.End()
@@ -82,6 +87,12 @@ func (w *watcher) around(a *engine.CheckEnded, run func()) {
 		body := []byte(strings.Join(files, "\n"))
 		w.bodies, a.Opened.List = append(w.bodies, body), digest(body)
 	}
+	judging := files
+	if seen.Lost != "" {
+		judging = append(judging, w.named(a.Check)...)
+	}
+	w.judge(a.Check, judging)
+	w.stray(a.Opened.Made)
 	if n < len(w.e.Before) {
 		w.gone(a.Opened, w.e.Before[n], files)
 	}
@@ -108,6 +119,9 @@ func (w *watcher) sort(o *engine.Opened, file string, began time.Time) bool {
 	switch {
 	case w.e.Since.IsZero() || at.Before(w.e.Since):
 	case had:
+		if same, err := w.base.Same(context.Background(), w.Tree, file, w.e.Moved); err == nil && same {
+			return true // it was put back
+		}
 		add(&o.Changed, file)
 	default:
 		add(&o.Made, file)

@@ -222,14 +222,28 @@ func (w *World) base(hash string) (*tree.Base, error) {
 	return b, nil
 }
 
-// tampered lists the step's protected files that are not as they must be.
+// tampered lists the step's protected files, and those that judge, that are not as they
+// must be.
 func (w *World) tampered(ctx context.Context, e engine.Effect) ([]engine.Change, error) {
+	known, err := w.judges(e)
+	if err != nil {
+		return nil, err
+	}
+	return w.changed(ctx, e, known)
+}
+
+// changed is the same where it is known what judges.
+func (w *World) changed(ctx context.Context, e engine.Effect, judges map[string]bool) ([]engine.Change, error) {
 	b, err := w.base(e.Base)
 	if err != nil {
 		return nil, err
 	}
-	changes, err := b.Tampered(ctx, w.Tree, e.Step.Guards, scopesOf(e), e.Moved)
-	return slices.DeleteFunc(changes, w.adopted), err
+	changes, err := b.Tampered(ctx, w.Tree, guards(e, judges), scopesOf(e), e.Moved)
+	changes = slices.DeleteFunc(changes, w.adopted)
+	for i, c := range changes {
+		changes[i].Rule = ruleOf(b, judges, e.Step, c.Path)
+	}
+	return changes, err
 }
 
 // adopted reports whether a change is the owner's writing of an adopted memory.
@@ -261,45 +275,80 @@ func (w *World) quarantine(k engine.Key) string {
 // checks runs the step's checks and looks at the protected files afterwards. The answers
 // name the bodies.
 func (w *World) checks(ctx context.Context, e engine.Effect, r Reporter, phase engine.Phase) (results []engine.CheckEnded, bodies [][]byte, err error) {
-	values, err := w.values(e)
-	if err != nil {
+	seen := watcher{World: w, e: e}
+	if seen.known, err = w.judges(e); err != nil {
 		return nil, nil, err
 	}
-	b, err := w.base(e.Base)
-	if err != nil {
+	if seen.base, err = w.base(e.Base); err != nil {
 		return nil, nil, err
 	}
-	watcher := &watcher{World: w, e: e, base: b}
 	if w.worktree != nil {
 		defer w.watching.close() // there may be many, and a system watches for few at a time
 	}
-	offline, reach := w.network(e)
-	results = check.Run(ctx, check.Job{
-		Around: watcher.around,
-		Step:   e.Step, Phase: phase, Run: e.Key.Run, Attempt: e.Key.Attempt,
-		Workspace: w.Dir, Environ: environ(ctx), Pool: w.Pool, Bash: w.shellPath(), Values: values,
-		Offline: offline, Network: reach,
-	})
+	results, undone, err := w.rounds(ctx, e, r, phase, &seen)
+	if err != nil {
+		return nil, nil, err
+	}
+	seen.tells(results)
 	if _, judged := e.Step.Judge(); judged && (phase == engine.Verifying || phase == engine.Flaky) {
 		results = append(results, w.judgement(ctx, e, r, results))
 	}
 	if ctx.Err() != nil {
 		return nil, nil, ctx.Err()
 	}
-	changed, err := w.tampered(ctx, e)
+	changed, err := w.changed(ctx, e, seen.known)
 	if err != nil {
 		return nil, nil, err
 	}
+	changed = append(changed, seen.strays...)
 	for i := range results {
 		results[i].Shared = e.Shared
 	}
-	undone, err := w.undo(ctx, e, r, changed, tree.Manifest{})
-	if all := slices.Concat(changed, w.swapped(ctx, e)); len(all) > 0 && len(results) > 0 {
+	back, err := w.undo(ctx, e, r, changed, tree.Manifest{})
+	if undone = joined(undone, back); len(results) > 0 {
 		last := &results[len(results)-1]
-		last.Tampered, last.Undone, last.Verdict = all, undone, engine.Tampered
+		last.Undone = undone
+		if all := slices.Concat(changed, w.swapped(ctx, e)); len(all) > 0 {
+			last.Tampered, last.Verdict = all, engine.Tampered
+		}
 	}
-	return results, watcher.bodies, err
+	return results, seen.bodies, err
 }
+
+// rounds asks the checks, and once more with what judges as it was where they were the
+// first to open what somebody had changed before this step's work.
+func (w *World) rounds(ctx context.Context, e engine.Effect, r Reporter, phase engine.Phase, seen *watcher) (results []engine.CheckEnded, undone engine.Undone, err error) {
+	values, err := w.values(e)
+	if err != nil {
+		return nil, undone, err
+	}
+	offline, reach := w.network(e)
+	for range maxRounds {
+		seen.n, seen.strays = 0, nil
+		results = check.Run(ctx, check.Job{
+			Around: seen.around,
+			Step:   e.Step, Phase: phase, Run: e.Key.Run, Attempt: e.Key.Attempt,
+			Workspace: w.Dir, Environ: environ(ctx), Pool: w.Pool, Bash: w.shellPath(), Values: values,
+			Offline: offline, Network: reach,
+		})
+		if ctx.Err() != nil || !e.Step.Rerunnable {
+			return results, undone, ctx.Err()
+		}
+		changed, err := w.changed(ctx, e, seen.known)
+		if err != nil {
+			return nil, undone, err
+		}
+		back, err := w.undo(ctx, e, r, seen.earlier(changed), tree.Manifest{})
+		if err != nil || len(back.Restored) == 0 {
+			return results, undone, err
+		}
+		undone = joined(undone, back)
+	}
+	return results, undone, nil
+}
+
+// maxRounds is how often checks are asked because what judges was put back.
+const maxRounds = 4
 
 // network says whether the step's scripts are to be kept from the network, and
 // what they reach of it, in the words of the journal. What cannot be kept from it

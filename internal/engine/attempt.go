@@ -209,6 +209,7 @@ func (s *State) applyCheck(e CheckEnded, at time.Time) error {
 		s.leaves(i, st.Left, nil)
 	}
 	s.pin(e.Executables)
+	s.opens(e.Opened)
 	if e.Phase == Ratchet {
 		s.alter(i, e.Altered)
 	}

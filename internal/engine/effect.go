@@ -66,6 +66,7 @@ type Effect struct {
 	Guards      []string            // of the whole program, and what runs above protect
 	Protects    []string            // what runs above protect: no step may change it, whatever its writes
 	Base        string              // object with the protected files as they were
+	Judges      []string            // objects with what judges, as checks of the run opened it
 	Moved       map[string]string   // protected paths that finished steps were allowed to change
 	Executables map[string]string   // commands of checks as they were approved, or first found
 	Within      []string            // the runs in whose worktrees all happens, the outermost first

@@ -321,6 +321,8 @@ type Usage struct {
 type Change struct {
 	Path string `json:"path"`
 	What string `json:"what"` // changed, removed, added, mode, type
+	// Rule says by which rule the path judges, where it is protected because of that.
+	Rule string `json:"rule,omitempty"`
 }
 
 // WorkEnded is the end of dispatched work as the harness saw it.
@@ -468,6 +470,9 @@ type Opened struct {
 	Gone   []string `json:"gone,omitempty"`
 	Wrote  []string `json:"wrote,omitempty"`  // existed when the run opened, and changed while the check ran
 	Unseen string   `json:"unseen,omitempty"` // why it is not known, or not all
+	// Judges is an object with those of the files that judge and no check of the run
+	// opened before, as keys of its base, a line each.
+	Judges string `json:"judges,omitempty"`
 }
 
 // StepSettled is the only event that gives a step a status.

@@ -6,6 +6,13 @@ import (
 	"strings"
 )
 
+// opens notes what a check was the first to open of what judges.
+func (s *State) opens(o *Opened) {
+	if o != nil && o.Judges != "" && !slices.Contains(s.run.Judges, o.Judges) {
+		s.run.Judges = append(s.run.Judges, o.Judges)
+	}
+}
+
 // opensFirst keeps what the checks opened before any work.
 func (st *step) opensFirst() {
 	st.Before = nil

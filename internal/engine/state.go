@@ -47,6 +47,7 @@ type run struct {
 	Leaving []leaving         // work of steps that a revision changed or took out
 	Past    map[string]int    // attempts of steps that revisions took out
 	Moved   map[string]string // protected paths that steps were allowed to change
+	Judges  []string          `json:",omitempty"` // objects with what judges, as checks opened it
 	Made    map[string]string `json:",omitempty"` // step whose proof first opened a file that a step had made
 	// Executables are those of the run's opening, and what baselines found since.
 	Executables map[string]string `json:",omitempty"`

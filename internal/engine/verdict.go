@@ -136,9 +136,17 @@ func paths(cs []Change) string {
 			names = append(names, fmt.Sprintf("and %d more", len(cs)-n))
 			break
 		}
-		names = append(names, c.Path+" ("+c.What+")")
+		names = append(names, c.Path+" ("+c.What+")"+c.because())
 	}
 	return strings.Join(names, ", ")
+}
+
+// because says why the path counts, where a rule says so.
+func (c Change) because() string {
+	if c.Rule == "" {
+		return ""
+	}
+	return ", which judges (" + c.Rule + ")"
 }
 
 // verdictOf judges all checks of one phase: a change of protected files first,

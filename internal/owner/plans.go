@@ -589,12 +589,16 @@ func (o *Owner) protect(ctx context.Context, base string, guards []string) (stor
 		return store.Object{}, err
 	}
 	defer t.Close()
+	if base == "" {
+		is, err := t.Base(ctx, guards)
+		if err != nil {
+			return store.Object{}, err
+		}
+		return store.NewObject(is.Encode()), nil
+	}
 	is, err := t.Protect(ctx, guards)
 	if err != nil {
 		return store.Object{}, err
-	}
-	if base == "" {
-		return store.NewObject(is.Encode()), nil
 	}
 	body, err := o.store.Object(ctx, base)
 	if err != nil {

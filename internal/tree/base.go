@@ -27,6 +27,8 @@ type baseContent struct {
 	Along map[string][]string `json:"along,omitempty"` // links: what else is protected with a path
 	Whole map[string]Digest   `json:"whole,omitempty"` // the files of which only a part counts
 	Names nameset             `json:"names,omitempty"` // of all files of the workspace
+	// Banged are the names of files that may judge because of their first bytes, sorted.
+	Banged []string `json:"banged,omitempty"`
 }
 
 func newBase(c baseContent) *Base {
@@ -92,7 +94,7 @@ func checkDigests(files map[string]Digest) error {
 // Over returns a base that protects what b does, as it was then, and beside
 // that what only later holds.
 func (b *Base) Over(later *Base) *Base {
-	c := baseContent{Files: maps.Clone(later.content.Files), Along: maps.Clone(later.content.Along), Whole: maps.Clone(later.content.Whole), Names: b.content.Names}
+	c := baseContent{Files: maps.Clone(later.content.Files), Along: maps.Clone(later.content.Along), Whole: maps.Clone(later.content.Whole), Names: b.content.Names, Banged: b.content.Banged}
 	if c.Files == nil {
 		c.Files = map[string]Digest{}
 	}

@@ -44,8 +44,9 @@ func (b *Base) Compare(ctx context.Context, t *Tree, guards []string, moved map[
 }
 
 // Scopes say what a step may write. Of what the base has they allow it only what
-// Opens covers, the part of Writes that a person has named (see [engine.Step.Opens]),
-// and nothing of what Never does: guards that hold whatever the step writes.
+// Opens covers, the part of Writes that a person has named (see [engine.Step.Opens]), of
+// what may judge only what Opens names letter by letter, and nothing of what Never
+// covers: guards that hold whatever the step writes.
 type Scopes struct{ Writes, Opens, Never []string }
 
 // Tampered is [Base.Compare] for a step with explicit `writes:`: what those open
@@ -78,6 +79,9 @@ func (b *Base) allowed(may Scopes) func(key string) bool {
 	return func(key string) bool {
 		file, _ := splitPart(key)
 		_, inBase := b.content.Files[key]
+		if inBase && b.RuleOf(key) != "" && !opens.names(file) {
+			return false
+		}
 		return opens.covers(file) && !(inBase && never.covers(file)) || !inBase && writes.covers(file)
 	}
 }
@@ -122,7 +126,14 @@ func (b *Base) Moved(ctx context.Context, t *Tree, guards []string, may Scopes, 
 	s := scopeOf(may.Writes)
 	keys := b.inScope(s, moved)
 	allowed := b.allowed(may)
-	maps.DeleteFunc(keys, func(key string, _ bool) bool { return !allowed(key) })
+	opens, guarded := scopeOf(may.Opens), map[string]bool{}
+	for _, g := range gs {
+		guarded[g.key()] = !g.glob
+	}
+	maps.DeleteFunc(keys, func(key string, _ bool) bool {
+		file, _ := splitPart(key)
+		return !allowed(key) || guarded[key] && !opens.names(file)
+	})
 	mine := func(name string) bool { return s.covers(name) && b.added(name, gs, moved) }
 	more, err := t.walk(ctx, s.dirs(), mine)
 	if err != nil {

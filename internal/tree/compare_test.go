@@ -296,7 +296,7 @@ func TestMoved(t *testing.T) {
 	b := w.protect(append(guards, "tests/**")...)
 	w.do("tests/a_test.py 2\ntests/new_test.py 1\nsrc/x 2\nlib/conftest.py 1\ngen/a 1\n" + `package.json {"scripts":{"test":"b"}}`)
 
-	writes := []string{"tests/a_test.py", "tests/new_test.py", "package.json", "lib"}
+	writes := []string{"tests/a_test.py", "tests/new_test.py", "package.json", "lib", "lib/conftest.py"}
 	moved, err := b.Moved(t.Context(), w.tree, guards, tree.Scopes{Writes: writes, Opens: writes}, nil)
 	if err != nil {
 		t.Fatal(err)
@@ -331,7 +331,8 @@ func TestMoved(t *testing.T) {
 	}
 }
 
-// What a step's explicit writes cover it may change, but for what it protects itself.
+// What a step's explicit writes cover it may change, but for what it protects itself, and
+// of what may judge only what they name.
 func TestTampered(t *testing.T) {
 	w := newWorkspace(t, "tests/a_test.py 1\ntests/b_test.py 1\ntests/own/x 1\nother/c_test.py 1\n"+`package.json {"scripts":{"test":"a"}}`)
 	guards := []string{"**/*_test.py", "tests/own/**", "package.json#scripts", "tests/b_test.py"}
@@ -340,9 +341,10 @@ func TestTampered(t *testing.T) {
 	for _, tt := range []struct{ writes, never, want string }{
 		{"", "", "changed other/c_test.py\nchanged package.json#scripts\nchanged tests/a_test.py\nchanged tests/b_test.py\nchanged tests/own/x"},
 		{"src", "", "changed other/c_test.py\nchanged package.json#scripts\nchanged tests/a_test.py\nchanged tests/b_test.py\nchanged tests/own/x"},
-		{"tests/**", "", "changed other/c_test.py\nchanged package.json#scripts\nchanged tests/b_test.py\nchanged tests/own/x"},
-		{"other", "", "changed package.json#scripts\nchanged tests/a_test.py\nchanged tests/b_test.py\nchanged tests/own/x"},
-		{"tests/a_test.py other", "tests/**", "changed package.json#scripts\nchanged tests/a_test.py\nchanged tests/b_test.py\nchanged tests/own/x"},
+		{"tests/**", "", "changed other/c_test.py\nchanged package.json#scripts\nchanged tests/a_test.py\nchanged tests/b_test.py\nchanged tests/own/x"},
+		{"other", "", "changed other/c_test.py\nchanged package.json#scripts\nchanged tests/a_test.py\nchanged tests/b_test.py\nchanged tests/own/x"},
+		{"other/c_test.py", "", "changed package.json#scripts\nchanged tests/a_test.py\nchanged tests/b_test.py\nchanged tests/own/x"},
+		{"tests/a_test.py other/c_test.py", "tests/**", "changed package.json#scripts\nchanged tests/a_test.py\nchanged tests/b_test.py\nchanged tests/own/x"},
 		{"tests/a_test.py other", "other/c_test.py", "changed other/c_test.py\nchanged package.json#scripts\nchanged tests/b_test.py\nchanged tests/own/x"},
 	} {
 		cs, err := b.Tampered(t.Context(), w.tree, guards, tree.Scopes{Writes: strings.Fields(tt.writes), Opens: strings.Fields(tt.writes), Never: strings.Fields(tt.never)}, nil)

@@ -2,6 +2,7 @@ package tree
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
@@ -163,6 +164,11 @@ func (s scope) covers(name string) bool {
 		}
 	}
 	return false
+}
+
+// names reports whether an entry of the scope is a path itself.
+func (s scope) names(file string) bool {
+	return slices.ContainsFunc(s, func(g guard) bool { return !g.glob && g.path == file })
 }
 
 // dirs are the directories in which everything lies that the scope covers.

@@ -1,9 +1,7 @@
 package tree
 
 import (
-	"context"
 	"encoding/binary"
-	"fmt"
 	"hash/fnv"
 	"slices"
 	"sort"
@@ -21,21 +19,18 @@ func hashName(name string) uint64 {
 	return h.Sum64()
 }
 
-// nameset takes the names of all files of the workspace.
-func (t *Tree) nameset(ctx context.Context) (nameset, error) {
-	var all []uint64
-	if _, err := t.walk(ctx, []string{"."}, func(name string) bool {
-		all = append(all, hashName(name))
-		return false
-	}); err != nil {
-		return nil, fmt.Errorf("take the names of the workspace's files: %w", err)
+// namesetOf takes names.
+func namesetOf(names []string) nameset {
+	all := make([]uint64, len(names))
+	for i, name := range names {
+		all[i] = hashName(name)
 	}
 	slices.Sort(all)
 	set := make(nameset, 0, nameSize*len(all))
 	for _, h := range all {
 		set = binary.BigEndian.AppendUint64(set, h)
 	}
-	return set, nil
+	return set
 }
 
 func (s nameset) has(name string) bool {

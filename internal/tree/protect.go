@@ -37,6 +37,11 @@ type Change = engine.Change
 // not look at what git ignores. It costs the reading of each protected file. An
 // error means that a guard is malformed or that the workspace cannot be read.
 func (t *Tree) Protect(ctx context.Context, guards []string) (*Base, error) {
+	return t.protect(ctx, guards, false)
+}
+
+// protect takes a base, with what may judge or without.
+func (t *Tree) protect(ctx context.Context, guards []string, judges bool) (*Base, error) {
 	gs, err := parseGuards(guards)
 	if err != nil {
 		return nil, err
@@ -45,6 +50,18 @@ func (t *Tree) Protect(ctx context.Context, guards []string) (*Base, error) {
 	names, err := t.walk(ctx, dirs, globs.match)
 	if err != nil {
 		return nil, fmt.Errorf("take protected base: %w", err)
+	}
+	var b baseContent
+	if judges {
+		all, err := t.walk(ctx, []string{"."}, func(string) bool { return true })
+		if err != nil {
+			return nil, fmt.Errorf("take the names of the workspace's files: %w", err)
+		}
+		var more []string
+		if more, b.Banged, err = t.candidates(ctx, all); err != nil {
+			return nil, err
+		}
+		b.Names, names = namesetOf(all), append(names, more...)
 	}
 	f := &finder{ctx: ctx, t: t, c: t.cursor(ctx, -1), found: map[string]bool{}, along: map[string][]string{}}
 	defer f.c.close()
@@ -59,20 +76,17 @@ func (t *Tree) Protect(ctx context.Context, guards []string) (*Base, error) {
 	if err := f.followAll(dirs); err != nil {
 		return nil, fmt.Errorf("take protected base: %w", err)
 	}
-	return t.base(ctx, f)
+	return t.base(ctx, f, b)
 }
 
 // base takes the digests of everything that a finder found.
-func (t *Tree) base(ctx context.Context, f *finder) (*Base, error) {
+func (t *Tree) base(ctx context.Context, f *finder, b baseContent) (*Base, error) {
 	keys := slices.Sorted(maps.Keys(f.found))
 	ds, err := t.digests(ctx, keys, keepProtected)
 	if err != nil {
 		return nil, fmt.Errorf("take protected base: %w", err)
 	}
-	b := baseContent{Files: make(map[string]Digest, len(keys)), Along: f.along}
-	if b.Names, err = t.nameset(ctx); err != nil {
-		return nil, err
-	}
+	b.Files, b.Along = make(map[string]Digest, len(keys)), f.along
 	var whole []string
 	for i, key := range keys {
 		b.Files[key] = ds[i]

@@ -31,7 +31,8 @@ func (c compiler) guards(u *unit) []string {
 	list, scopes := map[string]bool{}, writes(u)
 	opens := (&engine.Step{Writes: scopes}).Opens()
 	guard := func(name, as string) {
-		if file, _, _ := strings.Cut(name, "#"); !covered(file, opens) {
+		file, _, _ := strings.Cut(name, "#")
+		if isGlob(file) && !covered(file, opens) || !isGlob(file) && !slices.Contains(opens, file) {
 			list[as] = true
 		}
 	}
