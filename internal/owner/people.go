@@ -1,12 +1,14 @@
 package owner
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/piton-dev/piton/internal/api"
 	"github.com/piton-dev/piton/internal/engine"
@@ -168,15 +170,19 @@ func (u *uses) Answer(ctx context.Context, q api.Answer) (api.Ordered, error) {
 	if other.asks != nil {
 		return api.Ordered{Run: it.Run, Item: it.Item, Reconfigured: other.asks}, nil
 	}
+	reply := p.Reply
+	if it.Kind == engine.Proposal || it.Kind == engine.Weakened {
+		reply = u.propose(p)
+	}
+	if other.pending() {
+		if err := reply(ctx, rehearsal{u.host}, it, a); err != nil {
+			return api.Ordered{}, err
+		}
+	}
 	if err := other.take(ctx); err != nil {
 		return api.Ordered{}, err
 	}
-	if it.Kind == engine.Proposal || it.Kind == engine.Weakened {
-		err = u.propose(ctx, p, it, a)
-	} else {
-		err = p.Reply(ctx, u.host, it, a)
-	}
-	if err != nil {
+	if err := reply(ctx, u.host, it, a); err != nil {
 		return api.Ordered{}, err
 	}
 	if it.Kind == engine.Keep {
@@ -208,27 +214,38 @@ func (u *uses) goesBy(ctx context.Context, p *api.Product, it engine.ItemRow, q 
 	return u.configured(ctx, p, head.Stream, q.Config, false)
 }
 
-// propose answers an item about a revision that was made for a run. A yes comes with
-// the revision as it fits the workspace now.
-func (u *uses) propose(ctx context.Context, p *api.Product, it engine.ItemRow, a engine.ItemAnswered) error {
-	a.Item, a.By, a.Via = it.Item, p.By, p.Via
-	if a.Choice != engine.ChooseApprove {
-		r, err := p.Revision(ctx, it.Plan)
+// rehearsal is a desk that says what would be refused, and takes nothing.
+type rehearsal struct{ host *run.Host }
+
+func (r rehearsal) Submit(ctx context.Context, stream string, in engine.Input, _ ...store.Object) error {
+	var refused error
+	err := r.host.Look(ctx, stream, func(s *engine.State) { _, refused = s.Admit(in, time.Now()) })
+	return cmp.Or(err, refused)
+}
+
+// propose answers items about a revision that was made for a run. A yes comes with the
+// revision as it fits the workspace now.
+func (u *uses) propose(p *api.Product) func(context.Context, api.Desk, engine.ItemRow, engine.ItemAnswered) error {
+	return func(ctx context.Context, desk api.Desk, it engine.ItemRow, a engine.ItemAnswered) error {
+		a.Item, a.By, a.Via = it.Item, p.By, p.Via
+		if a.Choice != engine.ChooseApprove {
+			r, err := p.Revision(ctx, it.Plan)
+			if err != nil {
+				return err
+			}
+			no := p.Judgement(r, false, a.By, a.Text)
+			return desk.Submit(ctx, it.Stream, engine.Reply{ItemAnswered: a, Judged: &no})
+		}
+		r, in, objects, err := p.Adopt(ctx, it.Stream, it.Plan, u.opening(ctx, p, consent{a.By, a.Text}, ""))
 		if err != nil {
 			return err
 		}
-		no := p.Judgement(r, false, a.By, a.Text)
-		return u.host.Submit(ctx, it.Stream, engine.Reply{ItemAnswered: a, Judged: &no})
+		if err := equipped(ctx, p, nil, in.Run.Compiled); err != nil {
+			return err
+		}
+		yes := p.Judgement(r, true, a.By, a.Text)
+		return desk.Submit(ctx, it.Stream, engine.Reply{ItemAnswered: a, Revise: &in, Judged: &yes}, objects...)
 	}
-	r, in, objects, err := p.Adopt(ctx, it.Stream, it.Plan, u.opening(ctx, p, consent{a.By, a.Text}, ""))
-	if err != nil {
-		return err
-	}
-	if err := equipped(ctx, p, nil, in.Run.Compiled); err != nil {
-		return err
-	}
-	yes := p.Judgement(r, true, a.By, a.Text)
-	return u.host.Submit(ctx, it.Stream, engine.Reply{ItemAnswered: a, Revise: &in, Judged: &yes}, objects...)
 }
 
 // answered finds an answer of this caller that was taken, and whose acknowledgement
