@@ -170,19 +170,21 @@ func (u *uses) Answer(ctx context.Context, q api.Answer) (api.Ordered, error) {
 	if other.asks != nil {
 		return api.Ordered{Run: it.Run, Item: it.Item, Reconfigured: other.asks}, nil
 	}
-	reply := p.Reply
-	if it.Kind == engine.Proposal || it.Kind == engine.Weakened {
-		reply = u.propose(p)
-	}
-	if other.pending() {
-		if err := reply(ctx, rehearsal{u.host}, it, a); err != nil {
+	revises := it.Kind == engine.Proposal || it.Kind == engine.Weakened
+	if other.pending() && !revises { // a revision fits only once the configuration is taken
+		if err := p.Reply(ctx, rehearsal{u.host}, it, a); err != nil {
 			return api.Ordered{}, err
 		}
 	}
 	if err := other.take(ctx); err != nil {
 		return api.Ordered{}, err
 	}
-	if err := reply(ctx, u.host, it, a); err != nil {
+	if revises {
+		err = u.propose(ctx, p, it, a)
+	} else {
+		err = p.Reply(ctx, u.host, it, a)
+	}
+	if err != nil {
 		return api.Ordered{}, err
 	}
 	if it.Kind == engine.Keep {
@@ -223,29 +225,27 @@ func (r rehearsal) Submit(ctx context.Context, stream string, in engine.Input, _
 	return cmp.Or(err, refused)
 }
 
-// propose answers items about a revision that was made for a run. A yes comes with the
-// revision as it fits the workspace now.
-func (u *uses) propose(p *api.Product) func(context.Context, api.Desk, engine.ItemRow, engine.ItemAnswered) error {
-	return func(ctx context.Context, desk api.Desk, it engine.ItemRow, a engine.ItemAnswered) error {
-		a.Item, a.By, a.Via = it.Item, p.By, p.Via
-		if a.Choice != engine.ChooseApprove {
-			r, err := p.Revision(ctx, it.Plan)
-			if err != nil {
-				return err
-			}
-			no := p.Judgement(r, false, a.By, a.Text)
-			return desk.Submit(ctx, it.Stream, engine.Reply{ItemAnswered: a, Judged: &no})
-		}
-		r, in, objects, err := p.Adopt(ctx, it.Stream, it.Plan, u.opening(ctx, p, consent{a.By, a.Text}, ""))
+// propose answers an item about a revision that was made for a run. A yes comes with
+// the revision as it fits the workspace now.
+func (u *uses) propose(ctx context.Context, p *api.Product, it engine.ItemRow, a engine.ItemAnswered) error {
+	a.Item, a.By, a.Via = it.Item, p.By, p.Via
+	if a.Choice != engine.ChooseApprove {
+		r, err := p.Revision(ctx, it.Plan)
 		if err != nil {
 			return err
 		}
-		if err := equipped(ctx, p, nil, in.Run.Compiled); err != nil {
-			return err
-		}
-		yes := p.Judgement(r, true, a.By, a.Text)
-		return desk.Submit(ctx, it.Stream, engine.Reply{ItemAnswered: a, Revise: &in, Judged: &yes}, objects...)
+		no := p.Judgement(r, false, a.By, a.Text)
+		return u.host.Submit(ctx, it.Stream, engine.Reply{ItemAnswered: a, Judged: &no})
 	}
+	r, in, objects, err := p.Adopt(ctx, it.Stream, it.Plan, u.opening(ctx, p, consent{a.By, a.Text}, ""))
+	if err != nil {
+		return err
+	}
+	if err := equipped(ctx, p, nil, in.Run.Compiled); err != nil {
+		return err
+	}
+	yes := p.Judgement(r, true, a.By, a.Text)
+	return u.host.Submit(ctx, it.Stream, engine.Reply{ItemAnswered: a, Revise: &in, Judged: &yes}, objects...)
 }
 
 // answered finds an answer of this caller that was taken, and whose acknowledgement
