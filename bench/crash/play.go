@@ -53,6 +53,11 @@ func (b *bench) workspace(s scenario) (*workspace, error) {
 	if err := os.WriteFile(w.witness, nil, 0o644); err != nil {
 		return nil, err
 	}
+	own := filepath.Join(dir, ".config", "piton", "config.yaml") // steps write beside the workspace
+	err := errors.Join(os.MkdirAll(filepath.Dir(own), 0o755), os.WriteFile(own, []byte("sandbox: {writable: ["+dir+"]}\n"), 0o644))
+	if err != nil {
+		return nil, err
+	}
 	if s.story.begin != nil {
 		if err := s.story.begin(w); err != nil {
 			return nil, fmt.Errorf("begin %s: %w", s.story.name, err)

@@ -65,6 +65,7 @@ type Config struct {
 	Env          map[string]string // set for the agent
 	EnvPass      []string          // names passed on from the harness
 	Home         Home
+	Login        []string // what it may change in its home, by name there
 	// Price, if known, gives an attempt a cost whose agent tells its tokens only.
 	Price *Price
 	// Time and Idle bound one attempt: its whole life, and the time in which
@@ -123,15 +124,15 @@ type Task struct {
 
 // Result says how an attempt ended, and what the agent claimed.
 type Result struct {
-	How      engine.How
-	Exit     int    // -1 if it did not exit by itself
-	Signal   string // that ended it: "SIGKILL"
-	Reason   string // why it did not start, or was stopped
-	Absent   bool   // it did not start because its program is not there
-	Duration time.Duration
-	Level    proc.Level // how surely its processes died
-	Leftover int        // processes that were still there and had to be killed
-	Size     int64      // bytes it printed
+	How       engine.How
+	Exit      int    // -1 if it did not exit by itself
+	Signal    string // that ended it: "SIGKILL"
+	Reason    string // why it did not start, or was stopped
+	Absent    bool   // it did not start because its program is not there
+	Duration  time.Duration
+	Isolation proc.Isolation // what kept it from the rest of the machine
+	Leftover  int            // processes that were still there and had to be killed
+	Size      int64          // bytes it printed
 
 	// Output is what the agent wrote to its output file, else its last words
 	// if [Config.Parse] names a form that has them, else the end of what it

@@ -42,6 +42,7 @@ func (a *attempt) prepare() (err error) {
 		Argv: argv, Stdin: stdin, Env: env, Dir: a.task.Dir,
 		Timeout: a.limit(), Grace: a.cfg.Grace, Offline: a.task.Offline,
 		Output: proc.Output{Head: -1, Tail: MaxOutput},
+		Room:   &proc.Room{Dir: a.task.Dir, Writable: []string{a.task.Scratch}, Login: a.cfg.Login},
 	}
 	if a.text, err = newTranscript(Preset(a.cfg.Parse)); err != nil {
 		return err
@@ -86,7 +87,7 @@ func (a *attempt) run(ctx context.Context, pool *proc.Pool) Result {
 // result is what the harness saw.
 func (a *attempt) result(p proc.Result, cause error) Result {
 	r := Result{
-		Exit: p.Exit, Signal: p.Signal, Duration: p.Duration, Level: p.Level,
+		Exit: p.Exit, Signal: p.Signal, Duration: p.Duration, Isolation: p.Isolation,
 		Leftover: p.Leftover, Size: p.Stdout.Total + p.Stderr.Total,
 	}
 	r.How, r.Reason = a.end(p, cause)

@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"github.com/piton-dev/piton/internal/proc"
 )
 
 // MaxOutput is the largest output of an attempt that is kept, in bytes.
@@ -63,18 +65,7 @@ func (d desk) makeHome() error {
 
 // clean removes what an agent may have made hard to remove: package caches in
 // an isolated home are read-only trees. The rest is the caller's.
-func (d desk) clean() {
-	if os.RemoveAll(d.home) == nil {
-		return
-	}
-	filepath.WalkDir(d.home, func(path string, e fs.DirEntry, _ error) error {
-		if e != nil && e.IsDir() {
-			os.Chmod(path, 0o700) // before the walk reads it
-		}
-		return nil
-	})
-	os.RemoveAll(d.home)
-}
+func (d desk) clean() { _ = proc.RemoveAll(d.home) }
 
 // readOutput returns what the agent wrote to its output file, nil if nothing is
 // there that can be read. The note says what is wrong with it.

@@ -16,7 +16,7 @@ import (
 	"github.com/piton-dev/piton/internal/store"
 )
 
-// Unsealed is the isolation level of this version: agents and contracts see what
+// Unsealed is the isolation level of runs whose agents and contracts see what
 // the user sees.
 const Unsealed = "none"
 

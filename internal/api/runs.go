@@ -15,8 +15,9 @@ import (
 
 // Opening says how a run is opened, or goes on with another text.
 type Opening struct {
-	Unsealed string // who allowed less than the minimum asked for, "" for nobody
-	By, Why  string // who said yes, and why
+	Isolation string // the level in force
+	Unsealed  string // who allowed less than the minimum asked for, "" for nobody
+	By, Why   string // who said yes, and why
 	// Protect returns the state of the files that steps guard, as an object to pin:
 	// those of the base as they are there, the others as they are now.
 	Protect func(ctx context.Context, base string, guards []string) (store.Object, error)
@@ -106,7 +107,7 @@ func (p *Product) opening(ctx context.Context, d *Document, r *engine.Revision, 
 		Run: id, Plan: r.Drafted.Plan, Version: r.Drafted.Version, Title: program.Title(), Path: r.Drafted.Path, PlanHash: r.Drafted.Hash, Source: r.Drafted.Source,
 		Program: program.Hash(), Compiled: program, Config: p.Settings(), Agents: p.pins(c.All()...),
 		Policy:    p.policy(),
-		Workspace: p.Place.Dir, Isolation: Unsealed, Unsealed: o.Unsealed, ApprovedBy: o.By, Base: base.Hash, Executables: c.executables(o.Executables),
+		Workspace: p.Place.Dir, Isolation: o.Isolation, Unsealed: o.Unsealed, ApprovedBy: o.By, Base: base.Hash, Executables: c.executables(o.Executables),
 	}
 	return engine.Open{Run: open, By: p.By}, append(c.objects(), base, store.NewObject(config.Text(p.Config))), nil
 }

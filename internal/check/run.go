@@ -73,7 +73,7 @@ func Run(ctx context.Context, j Job) []engine.CheckEnded {
 					Env:     env,
 					Timeout: j.Step.CheckTimeout,
 					Output:  proc.Output{Head: keptHead, Tail: keptTail},
-					Offline: j.Offline, Writable: j.Writable,
+					Offline: j.Offline, Writable: j.Writable, Room: &proc.Room{Dir: j.Workspace},
 				}))
 			})
 		}
@@ -100,7 +100,7 @@ func (j Job) answer(c engine.Check, bash string, env []string) engine.CheckEnded
 		Step: j.Step.ID, Attempt: j.Attempt, Phase: j.Phase, Round: j.Round,
 		Check: c.Name, Required: c.Required, Want: c.Exit,
 		Command: hashOf(argv(bash, c.Command)), Env: hashOf(env), Dir: j.Workspace,
-		Isolation: string(j.Pool.Level()), Network: j.Network,
+		Isolation: string(j.Pool.Isolation()), Network: j.Network,
 	}
 }
 
@@ -110,8 +110,8 @@ func (j Job) fill(a *engine.CheckEnded, c engine.Check, r proc.Result) {
 	a.Exit, a.Signal, a.Ms = r.Exit, r.Signal, r.Duration.Milliseconds()
 	a.Output = hashOf([]string{r.Stdout.SHA256, r.Stderr.SHA256})
 	a.Size = r.Stdout.Total + r.Stderr.Total
-	if r.Level != "" {
-		a.Isolation = string(r.Level)
+	if r.Isolation != "" {
+		a.Isolation = string(r.Isolation)
 	}
 	if a.Verdict == engine.Pass {
 		return

@@ -185,7 +185,7 @@ func TestRunRecordsEvidence(t *testing.T) {
 		t.Fatalf("%d answers, want one for each check", len(answers))
 	}
 	a := answers[0]
-	if a.Ms < 0 || len(a.Command) != 64 || len(a.Env) != 64 || len(a.Output) != 64 || a.Isolation != string(b.Pool.Level()) {
+	if a.Ms < 0 || len(a.Command) != 64 || len(a.Env) != 64 || len(a.Output) != 64 || a.Isolation != string(b.Pool.Isolation()) {
 		t.Errorf("hashes %q %q %q, isolation %q", a.Command, a.Env, a.Output, a.Isolation)
 	}
 	if a.Env != answers[1].Env || a.Command == answers[1].Command || a.Output == answers[1].Output {

@@ -14,6 +14,7 @@ import (
 	"os/exec"
 	ossignal "os/signal"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -138,6 +139,8 @@ func condition(cond string) (bool, error) {
 	switch {
 	case cond == "fenced":
 		return proc.Fenced() == nil, nil
+	case cond == "sealed":
+		return sealed(), nil
 	case cond == "offline":
 		err = offline()
 	case !ok:
@@ -187,6 +190,13 @@ func setup(env *testscript.Env) error {
 			return err
 		}
 	}
+	confs, _ := filepath.Glob(filepath.Join(env.WorkDir, "*.yaml"))
+	within, _ := filepath.Glob(filepath.Join(ws, "*.yaml"))
+	for _, conf := range slices.Concat(confs, within, []string{conf}) {
+		if err := share(conf, env.WorkDir); err != nil {
+			return err
+		}
+	}
 	programs, _ := filepath.Glob(filepath.Join(env.WorkDir, "bin", "*"))
 	for _, p := range programs {
 		if err := os.Chmod(p, 0o755); err != nil {
@@ -212,6 +222,21 @@ func setup(env *testscript.Env) error {
 	env.Defer(func() { endsWell(env) })
 	env.Defer(started.kill)
 	return nil
+}
+
+// share lets the agents and contracts of a script write beside the workspace, unless the
+// script says itself what they get. One with a file "unsealed" shows what is found where
+// there is no isolation.
+func share(conf, dir string) error {
+	text, err := os.ReadFile(conf)
+	if err != nil || strings.Contains(string(text), "sandbox:") || !strings.HasPrefix(string(text), "agents:") && !strings.Contains(string(text), "\nagents:") {
+		return err
+	}
+	more := "sandbox: {writable: [" + dir + "]}\n"
+	if _, err := os.Stat(filepath.Join(dir, "unsealed")); err == nil {
+		more = "policy: {isolation: none}\n"
+	}
+	return os.WriteFile(conf, append(text, more...), 0o644)
 }
 
 // endsWell fails a script that leaves processes behind.
@@ -483,4 +508,13 @@ func ends(ts *testscript.TestScript, neg bool, args []string) {
 	if strconv.Itoa(code) != args[1] {
 		ts.Fatalf("%s: exit code %d, want %s", args[0], code, args[1])
 	}
+}
+
+func sealed() bool {
+	p, err := proc.NewPool(proc.Config{Idle: 1})
+	if err != nil {
+		return false
+	}
+	defer p.Close()
+	return p.Sealed() == nil
 }

@@ -38,6 +38,7 @@ type Config struct {
 	MCPServers   map[string]Server `key:"mcp_servers"`
 	WebFetch     WebFetch          `key:"web_fetch"`
 	Commands     Tiers             `key:"commands"`
+	Sandbox      Sandbox           `key:"sandbox"`
 	Prices       map[string]Price  `key:"prices" names:"any"` // by role, or by the model's own name
 	Retention    time.Duration     `key:"retention" default:"90d"`
 	Policy       Policy            `key:"policy"`
@@ -55,6 +56,7 @@ type Agent struct {
 	Env     map[string]string `key:"env" names:"env"`      // set for the agent
 	EnvPass []string          `key:"env_pass" items:"env"` // passed on from the harness
 	Home    string            `key:"home" words:"inherit|isolated" default:"inherit"`
+	Login   []string          `key:"login"` // what it may change in the home, by name there; empty = what its program is known to need
 	Limits  Limits            `key:"limits"`
 	Stop    Stop              `key:"stop"`
 	Model   string            `key:"model"`
@@ -142,6 +144,12 @@ func (c Config) Price(role string) (Price, bool) {
 func (c Config) ModelPrice(name string) (Price, bool) {
 	p, ok := c.Prices[name]
 	return p, ok && name != ""
+}
+
+// Sandbox is what the processes of steps get of the machine besides the workspace.
+type Sandbox struct {
+	Visible  []string `key:"visible"`  // absolute, or from the home with ~/
+	Writable []string `key:"writable"` // the same, to be changed too
 }
 
 // Policy is what runs in this workspace must keep to.

@@ -411,7 +411,7 @@ func (w *World) attempt(ctx context.Context, e engine.Effect, report Reporter, e
 	if e.Step.Kind == engine.Agent {
 		end.Words = words(r.Output)
 	}
-	end.Leftover, end.Isolation = r.Leftover, string(r.Level)
+	end.Leftover, end.Isolation = r.Leftover, string(r.Isolation)
 	return r.Output, nil
 }
 

@@ -70,7 +70,7 @@ func (u *uses) configured(ctx context.Context, p *api.Product, stream, yes strin
 		return nil, err
 	}
 	if cmp.Or(now.Unsealed, c.by) == "" {
-		if err := sealable(p.Config.Policy.Isolation, "piton run "+now.Path+" --allow-unsealed goes on anyway, recorded in your name; or put "+config.File+" back as it was"); err != nil {
+		if err := u.sealable(p.Config, p.Config.Policy.Isolation, "piton run "+now.Path+" --allow-unsealed goes on anyway, recorded in your name; or put "+config.File+" back as it was"); err != nil {
 			return nil, err
 		}
 	}

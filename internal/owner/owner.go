@@ -32,8 +32,9 @@ type Owner struct {
 	host     *run.Host
 	listener *api.Listener
 	proc     proc.Config
-	early    []string     // what it had to say before it listened
-	base     *api.Product // what requests are carried out with, but for who and the configuration
+	best     func() (proc.Isolation, error) // the best level there is, and why it is no better one
+	early    []string                       // what it had to say before it listened
+	base     *api.Product                   // what requests are carried out with, but for who and the configuration
 
 	mu      sync.Mutex
 	carried map[string]*carrying     // by stream
@@ -71,8 +72,9 @@ func (o *Owner) open(ctx context.Context) (err error) {
 	var host run.Config
 	host, o.proc = rigged(o.cfg.Place.State, run.Config{
 		Store: o.store, Do: o.act, Now: o.cfg.Now, Workspace: o.cfg.Place.ID,
-		Machine: machine, Version: o.cfg.Version, Isolation: api.Unsealed, Show: o.show, Point: Point,
+		Machine: machine, Version: o.cfg.Version, Isolation: func() string { best, _ := o.best(); return string(best) }, Show: o.show, Point: Point,
 	}, proc.Config{})
+	o.best = sync.OnceValues(o.probe)
 	if o.host, err = run.Open(ctx, host); err != nil {
 		return err
 	}

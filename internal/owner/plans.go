@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/piton-dev/piton/internal/api"
+	"github.com/piton-dev/piton/internal/config"
 	"github.com/piton-dev/piton/internal/effect"
 	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/notes"
@@ -141,7 +142,7 @@ func (s *saying) able(ctx context.Context, c api.Compiled) error {
 	if err := equipped(ctx, s.product, nil, c.All()...); err != nil {
 		return err
 	}
-	return isolated(s.product, s.doc, s.Unsealed)
+	return s.Owner.isolated(s.product, s.doc, s.Unsealed)
 }
 
 // takeUp goes on with an unfinished run of the same text where a plan that it
@@ -317,7 +318,7 @@ func (s *saying) opening(ctx context.Context, yes consent) api.Opening {
 func (o *Owner) opening(ctx context.Context, p *api.Product, yes consent, unsealed string) api.Opening {
 	path := tree.NewExecutables(proc.SearchPath(p.Env))
 	return api.Opening{
-		By: yes.by, Why: yes.why, Protect: o.protect, Unsealed: unsealed,
+		By: yes.by, Why: yes.why, Protect: o.protect, Unsealed: unsealed, Isolation: string(o.level(p.Config)),
 		Executables: func(p *engine.Program) map[string]string { return effect.Executables(path, p) },
 		Given: func(subs []engine.Subscription) ([]engine.Injected, error) {
 			return o.given(ctx, subs)
@@ -498,7 +499,7 @@ func (s *saying) reject(ctx context.Context) error {
 }
 
 // isolated refuses a plan or policy whose minimum this machine cannot give.
-func isolated(p *api.Product, doc *api.Document, allowed bool) error {
+func (o *Owner) isolated(p *api.Product, doc *api.Document, allowed bool) error {
 	if allowed {
 		return nil
 	}
@@ -516,20 +517,29 @@ func isolated(p *api.Product, doc *api.Document, allowed bool) error {
 		}
 	}
 	for _, w := range wants {
-		if err := sealable(w, "--allow-unsealed runs it anyway, recorded in your name"); err != nil {
+		if err := o.sealable(p.Config, w, "--allow-unsealed runs it anyway, recorded in your name"); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// sealable refuses a minimum of isolation that this machine cannot give; the hint says
-// what can be done.
-func sealable(level, hint string) error {
-	if level != "sealed" && level != "fenced" {
+// sealable refuses a minimum of isolation that this machine cannot give, or that the policy
+// takes away; the hint says what can be done.
+func (o *Owner) sealable(c config.Config, minimum, hint string) error {
+	if minimum != string(proc.LevelSealed) && minimum != string(proc.LevelFenced) {
 		return nil
 	}
-	return api.Fault("isolation "+level+" is required, but this version can only run unsealed", hint)
+	have := o.level(c)
+	if !have.Below(proc.Isolation(minimum)) {
+		return nil
+	}
+	_, why := o.best()
+	reason := "the policy says isolation: none"
+	if why != nil && c.Policy.Isolation != string(proc.LevelNone) {
+		reason = strings.ReplaceAll(why.Error(), "\n", "; ")
+	}
+	return api.Fault(fmt.Sprintf("isolation %s is required, but there is only %s here: %s", minimum, have, reason), hint)
 }
 
 // equipped refuses programs that need what is not on this machine, before anything

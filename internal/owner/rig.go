@@ -84,6 +84,9 @@ func (o *Owner) newRig(p *api.Product, parallel int) (r *rig, err error) {
 	r = &rig{}
 	c := o.proc
 	c.Ready = parallel
+	if c.Cell, err = o.cell(p); err != nil {
+		return r, err
+	}
 	if r.pool, err = proc.NewPool(c); err != nil {
 		return r, fmt.Errorf("prepare to start processes: %w", err)
 	}
@@ -104,7 +107,7 @@ func (o *Owner) newRig(p *api.Product, parallel int) (r *rig, err error) {
 			return o.errand(ctx, p, e, r)
 		},
 		Made: func(ctx context.Context, dir string, e engine.Effect) (effect.Made, error) {
-			return made(ctx, p, dir, e)
+			return o.made(ctx, p, dir, e)
 		},
 	}
 	r.world.Adopted = o.isAdopted
@@ -229,7 +232,7 @@ func OpenTools(dir string, c config.Config, env []string, pool *proc.Pool) (*too
 
 // made looks at a plan that was made during a run, as a plan is looked at before
 // anybody is asked for a yes.
-func made(ctx context.Context, p *api.Product, dir string, e engine.Effect) (effect.Made, error) {
+func (o *Owner) made(ctx context.Context, p *api.Product, dir string, e engine.Effect) (effect.Made, error) {
 	m, err := p.In(dir).Made(ctx, e.Key.Task, e.Step.Child.Path)
 	if err != nil || m.Refused != "" {
 		return effect.Made{Refused: m.Refused}, err
@@ -238,7 +241,7 @@ func made(ctx context.Context, p *api.Product, dir string, e engine.Effect) (eff
 	for _, o := range m.Objects {
 		made.Bodies = append(made.Bodies, o.Body)
 	}
-	if err := isolated(p, m.Doc, e.Unsealed); err != nil {
+	if err := o.isolated(p, m.Doc, e.Unsealed); err != nil {
 		made.Refused = err.Error()
 	}
 	return made, nil
@@ -298,7 +301,7 @@ func agentConfigs(c config.Config) map[string]agent.Config {
 		roles[name] = agent.Config{
 			Kind: agent.Kind(a.Kind), Command: a.Command, Prompt: agent.Delivery(a.Prompt), Parse: a.Parse,
 			Modes: map[string]string{"read": a.Modes.Read, "edit": a.Modes.Edit, "full": a.Modes.Full}, Mode: a.Mode, Model: a.Model, Tools: a.Tools, Instructions: a.Instructions,
-			Env: a.Env, EnvPass: a.EnvPass, Home: agent.Home(a.Home),
+			Env: a.Env, EnvPass: a.EnvPass, Home: agent.Home(a.Home), Login: agent.LoginOf(a.Command, a.Login),
 			Price: priceOf(c, name),
 			Time:  a.Limits.Time, Idle: a.Limits.Idle, Grace: a.Stop.CancelGrace + a.Stop.TermGrace,
 		}

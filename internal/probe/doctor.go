@@ -44,7 +44,7 @@ func Doctor(ctx context.Context, env Env) []Line {
 	jobs := []func() Line{
 		func() Line { return bash(ctx, env) },
 		func() Line { return git(ctx, env) },
-		isolation,
+		func() Line { return isolation(env.Config.Policy.Isolation) },
 		network,
 		func() Line { return state(env.State) },
 		func() Line { return disk("disk", existing(env.State)) },

@@ -46,12 +46,25 @@ func networkStatus(t *testing.T) probe.Status {
 	return probe.OK
 }
 
+func isolationStatus(t *testing.T) probe.Status {
+	t.Helper()
+	p, err := proc.NewPool(proc.Config{Idle: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer p.Close()
+	if p.Sealed() != nil {
+		return probe.Warning
+	}
+	return probe.OK
+}
+
 func TestDoctorOnABareMachine(t *testing.T) {
 	state := filepath.Join(t.TempDir(), "not", "yet")
 	lines := examine(t, probe.Env{Workspace: t.TempDir(), State: state, Config: config.Default()})
 	for check, want := range map[string]probe.Status{
 		"bash": probe.Failure, "git": probe.Warning, "agents": probe.Absent,
-		"state": probe.OK, "network": networkStatus(t), "isolation": probe.Warning, "PATH": probe.OK,
+		"state": probe.OK, "network": networkStatus(t), "isolation": isolationStatus(t), "PATH": probe.OK,
 	} {
 		if lines[check].Status != want {
 			t.Errorf("%s: %+v, want %s", check, lines[check], want)

@@ -6,13 +6,32 @@ import (
 	"github.com/piton-dev/piton/internal/proc"
 )
 
-// isolation says at which level runs work here.
-func isolation() Line {
-	return Line{
-		"isolation", Warning, "agents and contracts run unsealed: an agent can forge what this version sees",
-		"run only plans and agents that you trust, or run in a container",
+// isolation says at which level steps run here. It starts what is sealed, which is the only
+// way to know.
+func isolation(wanted string) Line {
+	if wanted == string(proc.LevelNone) {
+		return Line{"isolation", Warning, "none, by policy.isolation: agents, scripts and contracts see and change what you can", "remove policy.isolation: none from the configuration"}
 	}
+	pool, err := proc.NewPool(proc.Config{Idle: 1})
+	if err != nil {
+		return Line{"isolation", Failure, err.Error(), ""}
+	}
+	defer pool.Close()
+	level, why := pool.Best()
+	reason := ""
+	if why != nil {
+		reason = ": " + strings.ReplaceAll(why.Error(), "\n", "; ")
+	}
+	switch level {
+	case proc.LevelSealed:
+		return Line{Check: "isolation", Status: OK, Text: "sealed: agents, scripts and contracts see the system, which they cannot change, the workspace, and what tools need of your home"}
+	case proc.LevelFenced:
+		return Line{"isolation", Warning, "fenced: agents, scripts and contracts change the workspace alone, but see what you see" + reason, unsealable}
+	}
+	return Line{"isolation", Warning, "none: agents, scripts and contracts see and change what you can" + reason, unsealable}
 }
+
+const unsealable = "see user.max_user_namespaces, kernel.apparmor_restrict_unprivileged_userns, and what a container allows; or run only plans and agents that you trust"
 
 // network says whether commands can be kept from the network.
 func network() Line {

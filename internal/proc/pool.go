@@ -23,6 +23,7 @@ type Pool struct {
 	closing chan struct{}
 	wards   [len(wards)]guardedHost // for children that are kept from more
 	trial   trial
+	cell    Cell
 
 	mu     sync.Mutex
 	closed bool
@@ -80,7 +81,7 @@ func NewPool(c Config) (*Pool, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start process pool: %w", err)
 	}
-	p := &Pool{host: h, closing: make(chan struct{})}
+	p := &Pool{host: h, closing: make(chan struct{}), cell: c.Cell}
 	p.buffers.New = func() any { b := make([]byte, 64<<10); return &b }
 	return p, nil
 }
@@ -149,6 +150,7 @@ type Child struct {
 	pool   *Pool
 	spec   Spec
 	tree   tree
+	leave  func() // its room
 	begun  time.Time
 	out    *stream
 	err    *stream
@@ -186,6 +188,20 @@ func (c *Child) Wait() Result {
 
 // launch starts the child and the goroutines that read its output.
 func (p *Pool) launch(ctx context.Context, s Spec, talk bool) (*Child, error) {
+	level, done, err := p.confine(&s)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrNotStarted, err)
+	}
+	c, err := p.launchIn(ctx, s, talk)
+	if err != nil {
+		done()
+		return nil, err
+	}
+	c.result.Isolation, c.leave = level, done
+	return c, nil
+}
+
+func (p *Pool) launchIn(ctx context.Context, s Spec, talk bool) (*Child, error) {
 	o, err := resolve(s)
 	if err == nil && (s.Seal != nil || s.Writable != nil) {
 		o, err = stage(o, s)
@@ -298,6 +314,7 @@ func (c *Child) finish(ctx context.Context) {
 	defer close(c.over)
 	r := &c.result
 	e := c.watch(ctx)
+	c.leave()
 	r.Duration = time.Since(c.begun)
 	r.Level = c.pool.Level()
 	r.Err, r.Exit, r.Signal = e.err, e.exit, e.signal

@@ -68,6 +68,9 @@ type Spec struct {
 	// Seal, if not nil, is all that the tree sees of the machine; where that is not to be
 	// had, the child is not started, see [Pool.Sealed].
 	Seal *Seal
+	// Room, if not nil, is what the child works in, at the level that the pool has for it:
+	// the pool makes Seal or Writable of it, unless one of them is given.
+	Room *Room
 }
 
 // Output bounds the bytes kept of one stream; the rest is counted and hashed.
@@ -96,6 +99,8 @@ type Result struct {
 	Stdout, Stderr Capture
 	// Level is what was in force.
 	Level Level
+	// Isolation is what kept the child from the rest of the machine.
+	Isolation Isolation
 	// Leftover counts the processes that were still there when the child ended,
 	// or was killed, and had to be killed too. Always 0 at level Group.
 	Leftover int
@@ -138,4 +143,6 @@ type Config struct {
 	// Patience is how long a holder may take to start, or to end a tree that it
 	// was told to kill, before it is killed itself; 0 is 10 s.
 	Patience time.Duration
+	// Cell says how children are held that have a [Room].
+	Cell Cell
 }

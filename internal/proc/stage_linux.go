@@ -106,7 +106,7 @@ func counted(args []string) (list, rest []string, err error) {
 // that it is in.
 func dropAll() error {
 	root := os.Geteuid() == 0
-	for c := uintptr(0); c < 64; c++ {
+	for c := range uintptr(64) {
 		if root && c == unix.CAP_SETFCAP {
 			continue
 		}

@@ -209,7 +209,7 @@ func refused(err error, code engine.Code) bool {
 }
 
 func (h *Host) began() engine.EpochBegan {
-	return engine.EpochBegan{Host: h.cfg.Machine, Version: h.cfg.Version, Isolation: h.cfg.Isolation}
+	return engine.EpochBegan{Host: h.cfg.Machine, Version: h.cfg.Version, Isolation: h.cfg.Isolation()}
 }
 
 // task finds the task of an input, reading it first if need be.

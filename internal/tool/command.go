@@ -109,7 +109,7 @@ func (s runner) run(ctx context.Context, c *Call, a commandArgs) (commandOutput,
 	c.Network = proc.Reach(exposed)
 	r := s.pool.Run(ctx, proc.Spec{
 		Argv: append([]string{bash, "--noprofile", "--norc", "-c", a.Command, "bash"}, a.list()...), Dir: s.room.dir, Env: env,
-		Timeout: limit, Output: proc.Output{Head: keptHead, Tail: keptTail}, Offline: exposed == nil,
+		Timeout: limit, Output: proc.Output{Head: keptHead, Tail: keptTail}, Offline: exposed == nil, Room: &proc.Room{Dir: s.room.dir},
 	})
 	out, err := judged(ctx, r, a.Exit, limit)
 	out.Network = c.Network
@@ -120,7 +120,7 @@ func (s runner) run(ctx context.Context, c *Call, a commandArgs) (commandOutput,
 func judged(ctx context.Context, r proc.Result, want int, limit time.Duration) (commandOutput, error) {
 	out := commandOutput{
 		Exit: r.Exit, Stdout: plainText(r.Stdout), Stderr: plainText(r.Stderr), Leftover: r.Leftover,
-		Truncated: r.Stdout.Dropped()+r.Stderr.Dropped() > 0, Isolation: string(r.Level),
+		Truncated: r.Stdout.Dropped()+r.Stderr.Dropped() > 0, Isolation: string(r.Isolation),
 	}
 	last := bounded(r.Stderr.LastLines(20, 1<<10), 1<<10)
 	if last == "" {

@@ -1,0 +1,197 @@
+package proc
+
+import (
+	"cmp"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// A Cell is what all rooms of a pool have in common.
+type Cell struct {
+	Level    Isolation // the level in force, which must be one that can be had; "" is none
+	Hidden   []string  // what no child sees: the state, the home
+	Writable []string  // what every child may change besides
+	Visible  []string  // what every child may read besides
+	Git      string    // the directory of git, where it lies outside of a child's directory; "" is none
+	Temp     string    // a directory for what rooms need while a child is in it; must exist
+}
+
+// A Room is the part of the machine that a child works in, as surely as the level in
+// force can hold it there. It has a home of its own, with what programs need of the
+// person's, see [Tools], and directories of its own for temporary files.
+type Room struct {
+	Dir      string   // the workspace, or a worktree: may be changed
+	Writable []string // may be changed too, where it exists
+	Login    []string // by name in the home: may be changed there, where it exists
+}
+
+// Tools are what programs need of a home, by name in it. A child can change them, and what
+// it changes is gone with it: no answer that a program keeps there is ever that of another
+// child.
+var Tools = []string{
+	".asdf", ".bun", ".cabal", ".cache/bazel", ".cache/ccache", ".cache/deno", ".cache/go-build", ".cache/golangci-lint",
+	".cache/ms-playwright", ".cache/node", ".cache/pip", ".cache/pnpm", ".cache/pre-commit", ".cache/pypoetry", ".cache/uv",
+	".cache/yarn", ".cache/zig", ".cargo", ".conda", ".deno", ".dotnet", ".elan", ".gem", ".ghcup", ".gradle", ".ivy2",
+	".julia", ".juliaup", ".local/bin", ".local/lib", ".local/pipx", ".local/share/mise", ".local/share/pnpm", ".local/share/uv",
+	".m2", ".mix", ".npm", ".nuget/packages", ".nvm", ".opam", ".pnpm-store", ".pub-cache", ".pyenv", ".rbenv", ".rustup",
+	".sdkman", ".stack", ".volta", ".yarn", "go", "miniconda3",
+}
+
+// Secrets are what lies in these and is hidden all the same.
+var Secrets = []string{
+	".cargo/credentials", ".cargo/credentials.toml", ".gem/credentials", ".gradle/gradle.properties", ".m2/settings-security.xml", ".m2/settings.xml",
+}
+
+// Settings are what programs read of a home besides.
+var Settings = []string{".config/git/config", ".config/git/ignore", ".gitconfig"}
+
+// Isolation is the level in force for children in a [Room].
+func (p *Pool) Isolation() Isolation {
+	return cmp.Or(p.cell.Level, LevelNone)
+}
+
+// confine holds a child in its room. done is to be called when nothing of the child lives.
+func (p *Pool) confine(s *Spec) (level Isolation, done func(), err error) {
+	done = func() {}
+	if s.Room == nil || s.Seal != nil || s.Writable != nil {
+		return held(*s), done, nil
+	}
+	if level = p.Isolation(); level == LevelNone {
+		return level, done, nil
+	}
+	temp, err := os.MkdirTemp(p.cell.Temp, "room-")
+	if err != nil {
+		return level, done, err
+	}
+	done = func() { _ = RemoveAll(temp) } // the next owner removes what is left
+	if level == LevelSealed {
+		p.cell.seal(s, temp)
+		return level, done, nil
+	}
+	return level, done, p.cell.fence(s, temp)
+}
+
+// held is the level at which a child is that has no room.
+func held(s Spec) Isolation {
+	switch {
+	case s.Seal != nil:
+		return LevelSealed
+	case s.Writable != nil:
+		return LevelFenced
+	}
+	return LevelNone
+}
+
+func (c Cell) seal(s *Spec, temp string) {
+	home := Variable(s.Env, "HOME")
+	dirs := SearchPath(s.Env)
+	seal := &Seal{
+		Hidden: slices.Concat(c.Hidden, under(home, Secrets)), Home: home, Temp: temp,
+		Visible: slices.Concat(c.Visible, under(home, Settings), trees(dirs, home)), Copied: under(home, Tools),
+		Writable: c.writable(*s.Room, home),
+	}
+	seal.Visible = append(seal.Visible, c.git(s.Room.Dir), top(s.Room.Dir, home))
+	s.Env = with(s.Env, "TMPDIR=/tmp")
+	if Variable(s.Env, "PYTHONPYCACHEPREFIX") == "" {
+		s.Env = with(s.Env, "PYTHONPYCACHEPREFIX=/tmp/pycache")
+	}
+	s.Seal = seal
+}
+
+// fence leaves to a child what is in its room, and a home and temporary files elsewhere.
+func (c Cell) fence(s *Spec, temp string) error {
+	home, tmp := filepath.Join(temp, "home"), filepath.Join(temp, "tmp")
+	if err := cmp.Or(os.Mkdir(home, 0o700), os.Mkdir(tmp, 0o700)); err != nil {
+		return err
+	}
+	s.Writable = append(c.writable(*s.Room, Variable(s.Env, "HOME")), temp)
+	s.Env = with(s.Env, "TMPDIR="+tmp)
+	if len(s.Room.Login) == 0 {
+		s.Env = with(s.Env, "HOME="+home)
+	}
+	return nil
+}
+
+// with is an environment with a variable set.
+func with(env []string, set string) []string {
+	name, _, _ := strings.Cut(set, "=")
+	rest := slices.DeleteFunc(slices.Clone(env), func(v string) bool { return strings.HasPrefix(v, name+"=") })
+	return append(rest, set)
+}
+
+// writable is what a child may change of what is there, and its directory in any case.
+func (c Cell) writable(r Room, home string) []string {
+	all := slices.Concat(c.Writable, r.Writable, under(home, r.Login))
+	if git := c.git(r.Dir); git != "" {
+		all = append(all, under(git, []string{"objects", "refs", "logs", "worktrees"})...)
+	}
+	all = slices.DeleteFunc(all, func(path string) bool {
+		_, err := os.Stat(path)
+		return err != nil
+	})
+	return append(all, r.Dir)
+}
+
+// git is the directory of git that a child in dir needs besides.
+func (c Cell) git(dir string) string {
+	if c.Git == "" || Within(dir, c.Git) {
+		return ""
+	}
+	return c.Git
+}
+
+// top is the top of the checkout that a directory lies in, for what lies beside it there;
+// "" where that holds the home too.
+func top(dir, home string) string {
+	for ; dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
+		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil && !Within(dir, home) {
+			return dir
+		}
+	}
+	return ""
+}
+
+func under(dir string, names []string) []string {
+	var paths []string
+	for _, name := range names {
+		if path := filepath.Join(dir, name); dir != "" && filepath.IsLocal(name) {
+			paths = append(paths, path)
+		}
+	}
+	return paths
+}
+
+// trees are the directories of PATH with what they belong to: that above a directory for
+// programs, unless it is a home, or one of those that hold all.
+func trees(dirs []string, home string) []string {
+	var all []string
+	for _, dir := range dirs {
+		above := filepath.Dir(dir)
+		switch filepath.Base(dir) {
+		case "bin", "sbin", "shims":
+			if strings.Count(above, "/") > 1 && resolved(above) != resolved(home) {
+				dir = above
+			}
+		}
+		all = append(all, dir)
+	}
+	return all
+}
+
+// RemoveAll removes a directory, with what was made hard to remove in it: package caches are
+// read-only trees.
+func RemoveAll(dir string) error {
+	if os.RemoveAll(dir) == nil {
+		return nil
+	}
+	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, _ error) error {
+		if e != nil && e.IsDir() {
+			_ = os.Chmod(path, 0o700) // before the walk reads it; what cannot be removed is said then
+		}
+		return nil
+	})
+	return cmp.Or(os.RemoveAll(dir), err)
+}
