@@ -16,7 +16,7 @@ import (
 // A Job is one round of one step's checks.
 type Job struct {
 	Step      *engine.Step
-	Phase     engine.Phase // Baseline, Verifying, Flaky or Ratchet
+	Phase     engine.Phase // Baseline, Verifying or Ratchet
 	Round     int          // of a ratchet; 0 otherwise
 	Run       string
 	Attempt   int

@@ -392,6 +392,7 @@ func (l *words) evidence(f *view.Fold, step int, c engine.CheckEnded) {
 		l.add("want=%d", c.Want)
 	}
 	l.flag("signal", c.Signal)
+	l.flag("again", verdicts(c.Reruns))
 }
 
 // ending is the last line of a run. Its word is fail for a failed one.

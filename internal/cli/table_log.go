@@ -156,10 +156,25 @@ func (t theme) answered(e engine.CheckEnded) string {
 	if e.Shared {
 		facts = append(facts, "with other steps at the same time")
 	}
+	if len(e.Reruns) > 0 {
+		facts = append(facts, "asked again at once: "+verdicts(e.Reruns))
+	}
+	if e.Same {
+		facts = append(facts, "(the checks said otherwise before, of the same files)")
+	}
 	if e.Reason != "" {
 		facts = append(facts, "("+t.line(e.Reason)+")")
 	}
 	return strings.Join(facts, " ")
+}
+
+// verdicts lists them.
+func verdicts(list []engine.Verdict) string {
+	var all []string
+	for _, v := range list {
+		all = append(all, string(v))
+	}
+	return strings.Join(all, ", ")
 }
 
 // workEnded says in one line how work ended.

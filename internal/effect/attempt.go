@@ -49,9 +49,6 @@ func (w *World) ready(ctx context.Context, e engine.Effect, r Reporter, in *engi
 		if found := w.appeared(ctx, e); len(in.Checks) > 0 && len(found) > 0 {
 			in.Checks[0].Executables = found
 		}
-		if err := w.scope(ctx, e, in.Checks); err != nil {
-			return nil, err
-		}
 	}
 	in.Dispatch.Since = stampClock()
 	if len(e.Step.Writes) > 0 || e.Step.Iterations > 0 {

@@ -34,7 +34,7 @@ func (w *World) judgement(ctx context.Context, e engine.Effect, r Reporter, chec
 	a := engine.CheckEnded{
 		Step: e.Step.ID, Attempt: e.Key.Attempt, Check: engine.Judge, Required: true, Dir: w.Dir, Exit: -1, Shared: e.Shared,
 	}
-	if slices.ContainsFunc(checks, func(c engine.CheckEnded) bool { return c.Required && c.Verdict != engine.Pass || len(c.Tampered) > 0 }) {
+	if engine.Said(checks) != engine.Pass {
 		a.Verdict, a.Reason = engine.Inconclusive, "not asked: another check did not pass"
 		return a
 	}

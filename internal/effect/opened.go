@@ -59,6 +59,8 @@ type watcher struct {
 	e      engine.Effect
 	base   *tree.Base
 	bodies [][]byte        // lists of what was opened
+	files  []string        // all that was opened in the round
+	began  time.Time       // the round; nothing that was written before has a later stamp, by whichever clock
 	n      int             // checks so far
 	known  map[string]bool // what judges, by key, and was opened before
 	found  []string        // what was not
@@ -83,6 +85,7 @@ func (w *watcher) around(a *engine.CheckEnded, run func()) {
 	seen := r.Take()
 	a.Opened = &engine.Opened{Unseen: seen.Lost}
 	files := slices.DeleteFunc(seen.Files, func(f string) bool { return w.marked(f) || !w.sort(a.Opened, f, began) })
+	w.files = append(w.files, files...)
 	if a.Opened.Files = len(files); len(files) > 0 && a.Phase == engine.Baseline && len(w.e.Step.Writes) == 0 {
 		body := []byte(strings.Join(files, "\n"))
 		w.bodies, a.Opened.List = append(w.bodies, body), digest(body)

@@ -161,7 +161,6 @@ var acts = map[engine.EffectKind]func(w *World, ctx context.Context, e engine.Ef
 	engine.Prepare: (*World).prepare,
 	engine.Work:    (*World).work,
 	engine.Verify:  (*World).prove,
-	engine.Again:   (*World).prove,
 	engine.Prove:   (*World).prove,
 	engine.Survey:  (*World).survey,
 	engine.Consult: (*World).consult,
@@ -285,12 +284,19 @@ func (w *World) checks(ctx context.Context, e engine.Effect, r Reporter, phase e
 	if w.worktree != nil {
 		defer w.watching.close() // there may be many, and a system watches for few at a time
 	}
-	results, undone, err := w.rounds(ctx, e, r, phase, &seen)
+	job, err := w.job(ctx, e, phase)
 	if err != nil {
 		return nil, nil, err
 	}
+	results, undone, err := w.rounds(ctx, e, r, job, &seen)
+	if err != nil {
+		return nil, nil, err
+	}
+	if results, err = w.again(ctx, e, job, results, &seen); err != nil {
+		return nil, nil, err
+	}
 	seen.tells(results)
-	if _, judged := e.Step.Judge(); judged && (phase == engine.Verifying || phase == engine.Flaky) {
+	if _, judged := e.Step.Judge(); judged && phase == engine.Verifying {
 		results = append(results, w.judgement(ctx, e, r, results))
 	}
 	if ctx.Err() != nil {
@@ -315,22 +321,24 @@ func (w *World) checks(ctx context.Context, e engine.Effect, r Reporter, phase e
 	return results, seen.bodies, err
 }
 
+// job is how the step's checks are run.
+func (w *World) job(ctx context.Context, e engine.Effect, phase engine.Phase) (check.Job, error) {
+	values, err := w.values(e)
+	offline, reach := w.network(e)
+	return check.Job{
+		Step: e.Step, Phase: phase, Run: e.Key.Run, Attempt: e.Key.Attempt,
+		Workspace: w.Dir, Environ: environ(ctx), Pool: w.Pool, Bash: w.shellPath(), Values: values,
+		Offline: offline, Network: reach,
+	}, err
+}
+
 // rounds asks the checks, and once more with what judges as it was where they were the
 // first to open what somebody had changed before this step's work.
-func (w *World) rounds(ctx context.Context, e engine.Effect, r Reporter, phase engine.Phase, seen *watcher) (results []engine.CheckEnded, undone engine.Undone, err error) {
-	values, err := w.values(e)
-	if err != nil {
-		return nil, undone, err
-	}
-	offline, reach := w.network(e)
+func (w *World) rounds(ctx context.Context, e engine.Effect, r Reporter, job check.Job, seen *watcher) (results []engine.CheckEnded, undone engine.Undone, err error) {
+	job.Around = seen.around
 	for range maxRounds {
-		seen.n, seen.strays = 0, nil
-		results = check.Run(ctx, check.Job{
-			Around: seen.around,
-			Step:   e.Step, Phase: phase, Run: e.Key.Run, Attempt: e.Key.Attempt,
-			Workspace: w.Dir, Environ: environ(ctx), Pool: w.Pool, Bash: w.shellPath(), Values: values,
-			Offline: offline, Network: reach,
-		})
+		seen.n, seen.strays, seen.files, seen.began = 0, nil, nil, time.Now()
+		results = check.Run(ctx, job)
 		if ctx.Err() != nil || !e.Step.Rerunnable {
 			return results, undone, ctx.Err()
 		}
@@ -364,7 +372,7 @@ func (w *World) network(e engine.Effect) (offline bool, reach string) {
 	return exposed == nil, proc.Reach(exposed)
 }
 
-// prove answers Verify, Again and Prove.
+// prove answers Verify and Prove.
 func (w *World) prove(ctx context.Context, e engine.Effect, r Reporter) Result {
 	before, err := w.Tree.Digests(ctx, e.Watch, e.Document)
 	if err != nil {
@@ -375,31 +383,12 @@ func (w *World) prove(ctx context.Context, e engine.Effect, r Reporter) Result {
 		err = w.altered(ctx, e, before, results)
 	}
 	if err == nil {
-		err = w.scope(ctx, e, results)
-	}
-	if err == nil {
 		err = w.moved(ctx, e, results)
 	}
 	if err != nil || ctx.Err() != nil {
 		return refusal(ctx, e, err)
 	}
 	return Result{Input: engine.Checked{Key: e.Key, Checks: results}, Bodies: bodies}
-}
-
-// scope adds, for a step with a scope, the hash of the tree that was judged.
-func (w *World) scope(ctx context.Context, e engine.Effect, results []engine.CheckEnded) error {
-	if len(e.Step.Writes) == 0 || len(results) == 0 {
-		return nil
-	}
-	b, err := w.base(e.Base)
-	if err != nil {
-		return err
-	}
-	hash, err := w.Tree.ScopeHash(ctx, b, e.Step.Guards, e.Step.Writes, e.Moved)
-	for i := range results {
-		results[i].Tree = hash
-	}
-	return err
 }
 
 // moved notes the protected files that the step was allowed to change: from now

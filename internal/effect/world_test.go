@@ -184,7 +184,7 @@ func TestAttemptFromBaselineToProof(t *testing.T) {
 	if log, err := os.ReadFile(filepath.Join(s.State, end.Log)); err != nil || string(log) != "words\n" {
 		t.Errorf("log %q: %v", log, err)
 	}
-	if got := s.proved(s.effect(engine.Verify, step)); got.Verdict != engine.Pass || got.Tree == "" {
+	if got := s.proved(s.effect(engine.Verify, step)); got.Verdict != engine.Pass || got.Tree != "" {
 		t.Errorf("contract: %+v", got)
 	}
 }

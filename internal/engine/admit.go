@@ -186,6 +186,9 @@ func (s *State) evidence(i int, checks []CheckEnded, phase Phase, round int) ([]
 		if err := p.answers(n, c); err != nil {
 			return nil, refuse(Invalid, err.Error())
 		}
+		if err := st.reran(p, c); err != nil {
+			return nil, refuse(Invalid, err.Error())
+		}
 		if !st.polled(c) {
 			return nil, refuse(Invalid, fmt.Sprintf("the judge of step %q answers by votes that nobody heard", p.ID))
 		}

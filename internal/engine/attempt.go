@@ -196,6 +196,9 @@ func (s *State) applyCheck(e CheckEnded, at time.Time) error {
 	if err := p.answers(len(st.Checks), e); err != nil {
 		return err
 	}
+	if err := st.reran(p, e); err != nil {
+		return err
+	}
 	if !st.polled(e) {
 		return fmt.Errorf("the judge of step %q answers by votes %v, and said %v", e.Step, e.Votes, st.Poll.Votes)
 	}
@@ -204,7 +207,7 @@ func (s *State) applyCheck(e CheckEnded, at time.Time) error {
 	if e.Check == Judge && e.Verdict != Infra {
 		st.Poll = Poll{}
 	}
-	if e.Phase == Verifying || e.Phase == Flaky {
+	if e.Phase == Verifying {
 		st.Left = Start{at, s.epoch}
 		s.leaves(i, st.Left, nil)
 	}
@@ -230,8 +233,8 @@ func (s *State) inquiry(i int) (Phase, bool) {
 		return Baseline, !st.HasBase && p.Rerunnable
 	case Verifying:
 		return Verifying, st.Ended != nil && endVerdict(st.Ended) == NoVerdict && st.Live == !p.Rerunnable
-	case Flaky, Ratchet:
-		return st.Phase, true
+	case Ratchet:
+		return Ratchet, true
 	}
 	return NoPhase, false
 }
@@ -248,8 +251,7 @@ func (p *Step) answers(n int, e CheckEnded) error {
 	if (e.Check == Judge) != (want.Question != "") || e.Check == Judge && !e.votedRightly() || e.Check != Judge && len(e.Votes) > 0 {
 		return fmt.Errorf("check %q of step %q is %s by votes %v", e.Check, p.ID, e.Verdict, e.Votes)
 	}
-	switch e.Verdict {
-	case Pass, Fail, Timeout, Infra, Tampered, Inconclusive:
+	if e.Verdict.answers() {
 		return nil
 	}
 	return fmt.Errorf("check %q of step %q has the unknown verdict %q", e.Check, p.ID, e.Verdict)
@@ -263,6 +265,7 @@ func (s *State) complete(i int) bool {
 // conclude takes the complete answers of one phase.
 func (s *State) conclude(i int, st *step, at time.Time) {
 	v, _ := verdictOf(st.Checks)
+	st.Flaky = st.Flaky || slices.ContainsFunc(st.Checks, CheckEnded.flaky)
 	if s.prog.Step(i).loops() && st.Phase != Baseline {
 		st.hears(st.Checks)
 	}
@@ -271,57 +274,32 @@ func (s *State) conclude(i int, st *step, at time.Time) {
 		v = baselineOf(st.Checks)
 		st.begin(at)
 		st.HasBase, st.Baseline, st.Barred = true, v, bars(s.prog.Step(i).Expect, v)
-		st.remember(v)
+		st.remember("", v)
+		st.remember(st.Checks[0].Tree, v)
 		st.opensFirst()
 		if st.Barred == NoVerdict {
 			st.Checks = nil
 		}
 	case Verifying:
 		s.rests(i)
-		said, _ := verdictOf(unjudged(st.Checks))
-		if st.contradicts(said) && s.prog.Step(i).Rerunnable {
-			st.become(Flaky)
-			st.Answers = []Verdict{v}
-			return
-		}
-		st.remember(said)
+		st.Same = contrary(st.Checks)
+		st.remember(st.Checks[0].Tree, Said(st.Checks))
 		s.bring(i, st, v)
-	case Flaky:
-		s.rests(i)
-		said, _ := verdictOf(unjudged(st.Checks))
-		if !v.tells() {
-			return
-		}
-		if st.Answers = append(st.Answers, v); len(st.Answers) <= reruns {
-			st.Checks = nil
-			return
-		}
-		st.remember(said)
-		s.bring(i, st, s.verdict(i))
 	case Ratchet:
+		st.remember(st.Checks[0].Tree, v)
 		s.proved(i, v)
 	}
 }
-
-// reruns is how often a check is asked again that contradicts itself.
-const reruns = 2
 
 // maxSeen is how many trees are remembered: a long loop must cost no more at its end.
 const maxSeen = 64
 
 // remember keeps what the checks said of a tree, to know a flaky one.
-func (st *step) remember(v Verdict) {
-	tree := st.Checks[0].Tree
-	if tree == "" || !v.tells() {
+func (st *step) remember(tree string, v Verdict) {
+	if !v.tells() || tree == "" && st.Phase != Baseline {
 		return
 	}
-	st.Seen = slices.DeleteFunc(st.Seen, func(a answered) bool { return a.Tree == tree })
-	st.Seen = append(st.Seen, answered{tree, v == Pass})
+	st.Seen = slices.DeleteFunc(st.Seen, func(a Seen) bool { return a.Tree == tree })
+	st.Seen = append(st.Seen, Seen{tree, v == Pass})
 	st.Seen = st.Seen[max(0, len(st.Seen)-maxSeen):]
-}
-
-func (st *step) contradicts(v Verdict) bool {
-	tree := st.Checks[0].Tree
-	return tree != "" && v.tells() &&
-		slices.ContainsFunc(st.Seen, func(a answered) bool { return a.Tree == tree && a.Pass != (v == Pass) })
 }

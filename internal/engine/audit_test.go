@@ -20,9 +20,10 @@ import (
 //     follows one of a newer.
 //   - A step becomes done only by a settling that follows complete answers of
 //     all its checks, for its newest attempt, whose work ended by itself and
-//     touched nothing it may not, and of which every required one passed. Where
-//     the checks had contradicted themselves on one tree, three answers agree.
-//   - It is proven only if its checks were seen to fail before.
+//     touched nothing it may not, and of which every required one passed, and
+//     passed as often as it was asked at once.
+//   - It is proven only if its checks were seen to fail before, of other files, and
+//     were never seen to be flaky.
 //   - It becomes skipped so that it counts, waived, or pending again only by a
 //     person whose command or answer is in the journal.
 //   - Work starts only when every need is satisfied, when a yes that is no
@@ -150,6 +151,8 @@ type file struct {
 	before    engine.Verdict      // of its newest baseline
 	wrote     map[string]bool     // by check and path: what the checks changed before the work
 	rests     bool                // its newest proof opened what it changed itself
+	same      bool                // its newest proof contradicts what was said of the same files
+	flaky     bool                // a check of it that counts gave two answers at once, ever
 	lost      int                 // in this attempt
 	lease     uint64              // epoch of the owner that let it use its scope
 	once      int                 // starts of checks that may run only once, in this attempt
@@ -784,7 +787,7 @@ func (a *auditor) workEnded(e engine.WorkEnded, r engine.Record) error {
 // askedIn is how many checks are asked in a phase: the judge only after the work.
 func askedIn(def *engine.Step, phase engine.Phase) int {
 	n := len(def.Checks)
-	if n > 0 && def.Checks[n-1].Name == "judge" && phase != engine.Verifying && phase != engine.Flaky {
+	if n > 0 && def.Checks[n-1].Name == "judge" && phase != engine.Verifying {
 		n--
 	}
 	return n
@@ -851,7 +854,7 @@ func (a *auditor) restsOn(f *file, phase engine.Phase) {
 	switch phase {
 	case engine.Baseline:
 		f.wrote = map[string]bool{}
-	case engine.Verifying, engine.Flaky:
+	case engine.Verifying:
 		f.rests = false
 	default:
 		return
@@ -890,6 +893,9 @@ func (a *auditor) completed(f *file, phase engine.Phase) {
 	f.base = engine.Pass
 	for _, c := range f.answers {
 		s.pass = s.pass && len(c.Tampered) == 0 && (!c.Required || c.Verdict == engine.Pass)
+		if c.Required && slices.ContainsFunc(c.Reruns, func(v engine.Verdict) bool { return v != c.Verdict }) {
+			f.flaky, s.pass = true, false
+		}
 		f.red = f.red || phase != engine.Verifying && c.Required && c.Verdict == engine.Fail
 		fault = fault || c.Required && c.Verdict == engine.Infra
 		if c.Required && f.base == engine.Pass {
@@ -897,6 +903,9 @@ func (a *auditor) completed(f *file, phase engine.Phase) {
 		}
 	}
 	a.restsOn(f, phase)
+	if phase == engine.Verifying {
+		f.same = slices.ContainsFunc(f.answers, func(c engine.CheckEnded) bool { return c.Same })
+	}
 	f.answers = nil
 	if phase == engine.Baseline {
 		f.before = f.base

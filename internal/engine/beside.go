@@ -167,5 +167,5 @@ func (e *Effect) tree() string {
 // under way when its owner died counts, unless another owner came after that one
 // before the start.
 func (st *step) meets(start Start) bool {
-	return (st.Live || st.Status == Running && (st.Phase == Verifying || st.Phase == Flaky)) && max(st.Epoch, st.Lease) >= start.Epoch
+	return (st.Live || st.Status == Running && st.Phase == Verifying) && max(st.Epoch, st.Lease) >= start.Epoch
 }

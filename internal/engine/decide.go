@@ -187,12 +187,12 @@ func (s *State) judged(i int, now time.Time) StepSettled {
 	more := st.Infra < len(infraWaits) && (other || st.Ended == nil || !st.Ended.Absent)
 	switch {
 	case v == Pass:
-		e.Status, e.Proven, e.Reason = Done, s.proves(i), cmp.Or(e.Reason, st.resting(), missed(st.Checks))
+		e.Status, e.Proven, e.Reason = Done, s.proves(i), cmp.Or(e.Reason, st.resting(), st.doubt(), missed(st.Checks))
 	case v == Infra && more && other:
 		e.Status, e.RetryAt = st.Status, new(now)
 	case v == Infra && more && (p.Rerunnable || len(st.Checks) == 0):
 		e.Status, e.RetryAt = st.Status, new(now.Add(infraWaits[st.Infra]))
-	case v == Infra || v == FlakyCheck || v == Inconclusive || v == Clash:
+	case v == Infra || v == Flaky || v == Inconclusive || v == Clash:
 	case st.Phase == Ratchet && !st.Again:
 		e.Status = Regressed
 	case st.Phase == Ratchet:

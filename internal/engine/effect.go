@@ -14,7 +14,6 @@ const (
 	Prepare EffectKind = "prepare" // restore, look at the tree, baseline, make the prompt
 	Work    EffectKind = "work"
 	Verify  EffectKind = "verify"
-	Again   EffectKind = "again"   // a check gave another answer on the same tree
 	Merge   EffectKind = "merge"   // bring the step's worktree into the workspace: a publication, looked for before it is repeated
 	Prove   EffectKind = "prove"   // ratchet: the proof again, on the final tree
 	Draw    EffectKind = "draw"    // make a plan of a request, of the workspace; or a revision, of the run; or read a plan; never of a step
@@ -62,7 +61,8 @@ type Effect struct {
 	Work        WorkKind            // Work, and Verify for checks that may run only once
 	Tree        string              // object with the workspace as it was before the work; for Prepare that of the start before
 	Since       time.Time           // the first work of the step began then, by the clock that files are stamped with; zero before it
-	Before      []Opened            // Verify, Again: by the checks of the baseline
+	Before      []Opened            // Verify: by the checks of the baseline
+	Seen        []Seen              // Prepare, Verify, Prove: what the checks said so far
 	Guards      []string            // of the whole program, and what runs above protect
 	Protects    []string            // what runs above protect: no step may change it, whatever its writes
 	Base        string              // object with the protected files as they were
@@ -86,7 +86,7 @@ type Effect struct {
 	Outputs     map[string]string   // object with the output of each step that the step reads or subscribes to; none of one that has none
 	Answers     []WorkHeard         // Draw: that it heard already, in the dispatches before too
 	Failures    []Failure           // Draw: what did not pass in the run; Note says why it is revised. Consult: the attempt
-	Poll        Poll                // Verify, Again: what a judge has answered already
+	Poll        Poll                // Verify: what a judge has answered already
 	Choices     []Say               // Consult: what may follow, the choice of the rules first; Frames are the newest of what came of attempts
 	Candidates  []Candidate         // Consult: who may do the next attempt; none where the plan says it
 	Left        int                 // Consult: attempts that the plan still gives the step
@@ -142,7 +142,6 @@ var traits = map[EffectKind]trait{
 	Draw:    {answered: is[Ended], fails: workFails},
 	Merge:   {answered: is[Ended], fails: workFails},
 	Verify:  {repeats: true, apart: true, phase: Verifying, answered: either[Checked, Ended], fails: checksFail},
-	Again:   {repeats: true, apart: true, phase: Flaky, answered: is[Checked], fails: checksFail},
 	Consult: {repeats: true, answered: is[Ruled], fails: rulingFails},
 	Survey:  {repeats: true, answered: is[Surveyed], fails: surveyFails},
 	Prove:   {repeats: true, apart: true, phase: Ratchet, answered: is[Checked], fails: checksFail},

@@ -424,7 +424,7 @@ func indented(s string) string { return strings.ReplaceAll(s, "\n", "\n  ") }
 type CheckEnded struct {
 	Step     string            `json:"step"`
 	Attempt  int               `json:"attempt"`
-	Phase    Phase             `json:"phase"` // baseline, verifying, flaky, ratchet
+	Phase    Phase             `json:"phase"` // baseline, verifying, ratchet
 	Round    int               `json:"round,omitempty"`
 	Check    string            `json:"check"`
 	Required bool              `json:"required"`
@@ -441,7 +441,9 @@ type CheckEnded struct {
 	Size     int64             `json:"size"`
 	Stdout   string            `json:"stdout_tail,omitempty"` // only where it did not pass
 	Stderr   string            `json:"stderr_tail,omitempty"`
-	Tree     string            `json:"tree,omitempty"` // hash of protected set and scope, where known
+	Tree     string            `json:"tree,omitempty"`   // hash of the workspace, where another answer may have to be compared with it
+	Reruns   []Verdict         `json:"reruns,omitempty"` // when all were asked again at once, on the same tree
+	Same     bool              `json:"same,omitempty"`   // the checks said otherwise before, of the same files
 	Tampered []Change          `json:"tampered,omitempty"`
 	Undone                     // as soon as it had ended
 	Moved    map[string]string `json:"moved,omitempty"` // protected paths that the step's writes allowed to change

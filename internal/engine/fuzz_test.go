@@ -361,7 +361,7 @@ func twist(e engine.Event, how uint8) engine.Event {
 	steps := []string{"a", "b", "c", "nowhere"}
 	verdicts := []engine.Verdict{engine.Pass, engine.Fail, engine.Infra, engine.Inconclusive, engine.Tampered, "odd", ""}
 	statuses := []engine.Status{engine.Done, engine.Failed, engine.Skipped, engine.Waived, engine.Running, engine.Waiting, engine.Pending, engine.Regressed, engine.Cancelled, "odd"}
-	phases := []engine.Phase{engine.Baseline, engine.Verifying, engine.Flaky, engine.Ratchet, "odd"}
+	phases := []engine.Phase{engine.Baseline, engine.Verifying, engine.Ratchet, "odd"}
 	n := int(how / 8)
 	switch x := e.(type) {
 	case engine.StepSettled:

@@ -376,6 +376,7 @@ func answer(e engine.Effect, o op) engine.Input {
 	}
 	checks := answers(step, tree, verdictFor(o.How, engine.Pass), verdictFor(o.More, engine.Pass))
 	if len(checks) > 0 {
+		rerun(e, checks, o)
 		if path := "dir/"; e.Key.Kind == engine.Prove && slices.Contains(e.Watch, path) && o.More%4 == 3 {
 			checks[0].Altered = []engine.Alteration{{Path: path, Was: strconv.Itoa(int(o.How % 2)), Is: strconv.Itoa(int(1 - o.How%2))}}
 		}
@@ -390,6 +391,28 @@ func answer(e engine.Effect, o op) engine.Input {
 		}
 	}
 	return engine.Checked{Key: e.Key, Checks: checks}
+}
+
+// rerun is what checks may say when they are asked again, sense and now and then nonsense.
+func rerun(e engine.Effect, checks []engine.CheckEnded, o op) {
+	c, other := &checks[0], []engine.Verdict{engine.Pass, engine.Fail, engine.Timeout}[o.Which%3]
+	if c.Check == engine.Judge || !e.Step.Rerunnable {
+		return
+	}
+	c.Same = o.Which%4 == 1 && len(e.Seen) > 0
+	switch o.More % 9 {
+	case 1:
+		c.Reruns = []engine.Verdict{c.Verdict, c.Verdict}
+	case 2:
+		c.Reruns = []engine.Verdict{c.Verdict, other}
+	case 3:
+		c.Reruns = []engine.Verdict{other}
+	case 4:
+		c.Reruns = []engine.Verdict{"odd", other, other}[:o.How%4]
+	}
+	if slices.Contains(c.Reruns, engine.Infra) {
+		c.Reruns = nil
+	}
 }
 
 // opened is what a check may have opened.

@@ -58,7 +58,7 @@ type Revise struct {
 // has said yes.
 type Configure struct{ RunConfigured }
 
-// Checked answers Verify, Again and Prove. It holds one result for every check
+// Checked answers Verify and Prove. It holds one result for every check
 // of the step, in their order.
 type Checked struct {
 	Key    Key

@@ -74,7 +74,7 @@ func (s *State) admitVoted(in Voted) ([]Event, error) {
 		return nil, err
 	}
 	phase := in.Key.Kind.Phase()
-	if _, judged := s.prog.Step(i).Judge(); !judged || phase != Verifying && phase != Flaky {
+	if _, judged := s.prog.Step(i).Judge(); !judged || phase != Verifying {
 		return nil, refuse(Conflict, in.Key.String()+" asks no judge")
 	}
 	e := in.JudgeVoted
@@ -93,7 +93,7 @@ func (s *State) applyVoted(e JudgeVoted) error {
 	st := &s.steps[i]
 	_, judged := s.prog.Step(i).Judge()
 	phase, asked := s.inquiry(i)
-	if !asked || !judged || e.Phase != phase || phase != Verifying && phase != Flaky || e.Attempt != st.Attempt || !st.Poll.next(e) {
+	if !asked || !judged || e.Phase != phase || phase != Verifying || e.Attempt != st.Attempt || !st.Poll.next(e) {
 		return fmt.Errorf("a judge says %v of step %q, attempt %d, as answer %d, which was not asked", e.Pass, e.Step, e.Attempt, e.Round)
 	}
 	s.charge(i, e.Usage, true)
@@ -109,7 +109,7 @@ func (st *step) polled(e CheckEnded) bool {
 // asked are the checks that a phase asks. The judge reads the evidence of work, so it
 // is asked after the work alone: not before it, and not again at the end.
 func (s *Step) asked(phase Phase) []Check {
-	if _, judged := s.Judge(); judged && phase != Verifying && phase != Flaky {
+	if _, judged := s.Judge(); judged && phase != Verifying {
 		return s.Checks[:len(s.Checks)-1]
 	}
 	return s.Checks

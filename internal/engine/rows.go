@@ -77,6 +77,7 @@ type HeadRow struct {
 	Proven     int       `json:"proven"`
 	Unproven   int       `json:"unproven"`
 	Missed     int       `json:"missed,omitempty"` // done steps of which an optional check did not pass
+	Flaky      int       `json:"flaky,omitempty"`  // steps whose checks gave different answers for the same files
 	Waived     int       `json:"waived"`
 	Skipped    int       `json:"skipped"`
 	TokensIn   int64     `json:"tokens_in"`
@@ -253,7 +254,7 @@ func (s *State) Head() HeadRow {
 		Stream: s.task, First: r.First, Isolation: r.Opened.Isolation, ApprovedBy: r.Opened.ApprovedBy, Run: r.Opened.Run, Plan: r.Opened.Plan, Version: r.Opened.Version, Title: r.Opened.Title,
 		Path: r.Opened.Path, PlanHash: r.Opened.PlanHash, Source: r.Opened.Source, Program: r.Opened.Program, Status: r.Status, Reason: reason, Exit: r.Exit, Ended: !r.Live,
 		Started: r.Started, Finished: r.Finished, Total: len(s.steps) - r.Apart, Settled: len(s.steps) - r.Unsat - r.ApartMet,
-		Active: len(s.active), Open: s.open(), Proven: r.Proven, Unproven: r.Unproven, Missed: r.Missed, Waived: r.Waived, Skipped: r.Skipped,
+		Active: len(s.active), Open: s.open(), Proven: r.Proven, Unproven: r.Unproven, Missed: r.Missed, Flaky: r.Flaky, Waived: r.Waived, Skipped: r.Skipped,
 		TokensIn: r.TokensIn, TokensOut: r.TokensOut, CostMicros: r.CostMicros, Budget: s.Budget(), Work: r.Used.Work, Parent: r.Opened.Parent, Landed: s.landed(),
 		Foreseen: r.Foreseen, Effort: r.Effort, Bar: s.bar(), Weaker: r.Weaker,
 	}

@@ -133,9 +133,9 @@ func (s *State) keeps(i int, e StepSettled) bool {
 func (s *State) askLater(i int, when time.Time) {
 	st := &s.steps[i]
 	st.Infra++
-	answers, poll := st.Answers, st.Poll
+	poll := st.Poll
 	st.become(st.Phase)
-	st.Answers, st.Poll = answers, poll
+	st.Poll = poll
 	s.wait(i, when)
 }
 

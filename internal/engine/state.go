@@ -85,6 +85,7 @@ type sums struct {
 	Proven   int // their contract failed before and passed after
 	Unproven int // done, and their contract passed before too, or was not asked
 	Missed   int // done, and an optional check did not pass
+	Flaky    int // whose checks gave different answers for the same files, whatever became of them
 	Waived   int
 	Skipped  int
 	Apart    int // steps that no sum counts: their instances are counted
@@ -147,14 +148,13 @@ type outcome struct {
 // trial is what a step is about, and what was seen of that so far. A step that
 // becomes anything else begins with nothing seen.
 type trial struct {
-	Phase   Phase        `json:",omitzero"`
-	Barred  Verdict      `json:",omitzero"` // why work must not start after the baseline
-	Looked  bool         `json:",omitzero"` // the preview is of what is about to be called
-	Checks  []CheckEnded `json:",omitempty"`
-	Answers []Verdict    `json:",omitempty"` // on one tree: the one that contradicts, then the reruns
-	Poll    Poll         `json:",omitzero"`  // what a judge answered so far
-	Ruling  *ruling      `json:",omitzero"`  // what an arbiter chose to follow
-	Merge   *WorkEnded   `json:",omitzero"`  // the merge, where it did not come to its end
+	Phase  Phase        `json:",omitzero"`
+	Barred Verdict      `json:",omitzero"` // why work must not start after the baseline
+	Looked bool         `json:",omitzero"` // the preview is of what is about to be called
+	Checks []CheckEnded `json:",omitempty"`
+	Poll   Poll         `json:",omitzero"` // what a judge answered so far
+	Ruling *ruling      `json:",omitzero"` // what an arbiter chose to follow
+	Merge  *WorkEnded   `json:",omitzero"` // the merge, where it did not come to its end
 }
 
 // become lets the step be about something else. A baseline that barred the work
@@ -201,10 +201,12 @@ type dispatch struct {
 type evidence struct {
 	HasBase  bool       `json:",omitzero"` // the baseline was run
 	Baseline Verdict    `json:",omitzero"` // what it said
-	Seen     []answered `json:",omitempty"`
+	Seen     []Seen     `json:",omitempty"`
 	Ended    *WorkEnded `json:",omitzero"`  // the work that is judged
 	Before   []Opened   `json:",omitempty"` // of the baseline, by check
 	Rests    []string   `json:",omitempty"` // what the newest proof opened of what the step itself changed
+	Same     bool       `json:",omitzero"`  // the newest proof says otherwise than before, of the same files
+	Flaky    bool       `json:",omitzero"`  // asked at once again, the checks gave another answer
 }
 
 // slot is a step's place among those under way, and the use of its scope.
@@ -258,9 +260,9 @@ type instances struct {
 	failed int // of those failed
 }
 
-// answered remembers what the checks said of a tree.
-type answered struct {
-	Tree string
+// Seen is what the checks said of a tree.
+type Seen struct {
+	Tree string `json:",omitzero"` // as in [CheckEnded]; "" is the tree before the work
 	Pass bool
 }
 

@@ -40,11 +40,12 @@ import (
 //	ended STEP [status=WORD] [proven=N] [unproven=N] [silent=N]   of a run that did a step
 //	recall [why=…]                       what the task above says of its child
 //	prepared STEP [tier=WORD] [effect=WORD] [call=ARGS] [target=PATH:HASH+…] [hash=H] [low] [refused=WHY]  of a tool
-//	prepared STEP [base=VERDICT,…] [tree=T] [err=WHY] [strays=PATH]
+//	prepared STEP [base=VERDICT,…] [tree=T] [again=VERDICT,…] [same] [err=WHY] [strays=PATH]
 //	reported STEP [tokens=N] [found=…]
 //	ended STEP [found=TEXT,…] [changed=PATH,…] [remark=KIND:TEXT] [words=…]
 //	ended STEP [how=WORD] [exit=N] [tampered=PATH] [strays=PATH] [tokens=N] [usd=X] [ms=N] [conflict=PATH]
-//	checked STEP [VERDICT,…] [tree=T] [moved=PATH] [tokens=N]   N: of the check that is last, a judge
+//	checked STEP [VERDICT,…] [tree=T] [again=VERDICT,…] [same] [moved=PATH] [tokens=N]   N: of the check that is last, a judge; again: of the
+//	  first when it is asked again at once; same: it said otherwise before of the same files
 //	  with attempt=N, n=N, kind=WORD, run=R or task=T where the key is not the wanted one
 //	  with hold: what comes next is in the same turn
 //	surveyed [touched=PATH,…] [err=WHY]  where the run is opened with surveys=on; else nothing was touched
@@ -366,6 +367,7 @@ func input(t *testing.T, d *desk, td *datadriven.TestData) engine.Input {
 	case "checked":
 		k := key(t, d, td)
 		checks := answers(stepOf(d, k.Step), value(td, "tree"), verdicts(word(td, 1), engine.Pass)...)
+		rerunIn(td, checks)
 		for n := range checks {
 			if td.HasArg("silent") {
 				checks[n].Stdout, checks[n].Stderr = "", ""
@@ -396,6 +398,20 @@ func found(t *testing.T, d *desk, td *datadriven.TestData) engine.Input {
 		in.Items = append(in.Items, json.RawMessage(strconv.Quote(word(td, n))))
 	}
 	return in
+}
+
+// rerunIn adds what a line says of a check that was asked again.
+func rerunIn(td *datadriven.TestData, checks []engine.CheckEnded) {
+	if len(checks) == 0 {
+		return
+	}
+	c := &checks[0]
+	if again := value(td, "again"); again != "" {
+		c.Reruns = verdicts(again, engine.Pass)
+	}
+	if td.HasArg("same") {
+		c.Same = true
+	}
 }
 
 // openedIn is what a line says that the first check opened.
@@ -447,6 +463,7 @@ func prepared(t *testing.T, d *desk, td *datadriven.TestData) engine.Input {
 		}
 		if e.Key == k && e.Baseline {
 			in.Checks = answers(commands(e.Step), value(td, "tree"), verdicts(value(td, "base"), engine.Fail)...)
+			rerunIn(td, in.Checks)
 			if o := openedIn(td); o != nil {
 				in.Checks[0].Opened = o
 			}
@@ -1038,7 +1055,11 @@ func line(r engine.Record) string {
 	case engine.PreviewMade:
 		return fmt.Sprintf("%s %d %s %s: %s %s", e.Step, e.Attempt, e.Args, e.Tier, e.Asks, e.Refused)
 	case engine.CheckEnded:
-		return fmt.Sprintf("%s %d %s %s %s", e.Step, e.Attempt, e.Phase, e.Check, e.Verdict)
+		again := ""
+		for _, v := range e.Reruns {
+			again += ", " + string(v)
+		}
+		return fmt.Sprintf("%s %d %s %s %s%s", e.Step, e.Attempt, e.Phase, e.Check, e.Verdict, again)
 	case engine.StepSettled:
 		return settling(r, e)
 	case engine.FramePushed:

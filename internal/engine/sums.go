@@ -7,6 +7,7 @@ type standing struct {
 	satisfied, hopeless, critical, done, proven, waived, skipped, failed bool
 
 	missed bool // an optional check did not pass
+	flaky  bool
 
 	apart bool // counted by its instances, or by none of the sums
 }
@@ -21,6 +22,7 @@ func (s *State) standing(i int) standing {
 		done:      st.Status == Done && !divided && !s.lands(i),
 		proven:    st.Proven,
 		missed:    st.Missed,
+		flaky:     st.Flaky && !divided,
 		waived:    st.Status == Waived,
 		skipped:   st.Status == Skipped,
 		failed:    st.Status == Failed && st.lapsed(),
@@ -66,6 +68,9 @@ func (s *State) tally(x standing, by int) {
 	}
 	if x.done && x.missed {
 		s.run.Missed += by
+	}
+	if x.flaky {
+		s.run.Flaky += by
 	}
 	switch {
 	case x.done && x.proven:

@@ -10,6 +10,11 @@ import (
 // tells reports whether a verdict says something of the tree.
 func (v Verdict) tells() bool { return v == Pass || v == Fail }
 
+// answers reports a verdict that a check may give.
+func (v Verdict) answers() bool {
+	return slices.Contains([]Verdict{Pass, Fail, Timeout, Infra, Tampered, Inconclusive}, v)
+}
+
 // verdict is the judgement of the attempt, or of the proof, under way, once
 // there is one.
 func (s *State) verdict(i int) Verdict {
@@ -32,7 +37,7 @@ func (s *State) verdict(i int) Verdict {
 		}
 	case Merging:
 		return mergeVerdict(st.Merge)
-	case Flaky, Ratchet:
+	case Ratchet:
 	default:
 		return NoVerdict
 	}
@@ -40,15 +45,12 @@ func (s *State) verdict(i int) Verdict {
 		return NoVerdict
 	}
 	v, _ := verdictOf(st.Checks)
-	if st.Phase == Flaky && v.tells() && slices.ContainsFunc(st.Answers, func(a Verdict) bool { return a != v }) {
-		return FlakyCheck
-	}
 	return v
 }
 
 // proves reports whether the step, if it is done now, is proven: its checks
-// failed before and rest on nothing that it changed, or, where it has none, the run that
-// did it proved all it did.
+// failed before, on other files, are not flaky and rest on nothing that it changed, or,
+// where it has none, the run that did it proved all it did.
 func (s *State) proves(i int) bool {
 	st := &s.steps[i]
 	if s.lands(i) {
@@ -57,7 +59,7 @@ func (s *State) proves(i int) bool {
 	if !s.prog.Step(i).Checkable() && st.Ended != nil && st.Ended.Ending != nil {
 		return st.Ended.Ending.proves()
 	}
-	return st.Baseline == Fail && len(st.Rests) == 0
+	return st.Baseline == Fail && len(st.Rests) == 0 && !st.Same && !st.Flaky
 }
 
 // reason says for people why the verdict is what it is.
@@ -69,15 +71,13 @@ func (s *State) reason(i int, v Verdict) string {
 		return mergeReason(st)
 	case st.Ended != nil && endVerdict(st.Ended) == v:
 		return endReason(st, p)
-	case v == FlakyCheck:
-		return "the checks keep giving different answers for the same files"
 	case st.Phase == Baseline && st.refused() != "":
 		return st.refused()
 	case st.Phase == Baseline && v == Inconclusive:
 		return fmt.Sprintf("the plan expects the checks to be %s before the work, and they were not: %s", p.Expect, cmp.Or(checks, "they passed"))
 	case st.Phase == Baseline:
 		return "before the work " + checks
-	case st.Phase == Ratchet && v != Infra:
+	case st.Phase == Ratchet && v != Infra && v != Flaky:
 		return "does not hold on the final tree: " + checks
 	}
 	return checks
@@ -150,7 +150,8 @@ func (c Change) because() string {
 }
 
 // verdictOf judges all checks of one phase: a change of protected files first,
-// then this machine's faults, then the first required check that did not pass.
+// then this machine's faults, then the first that is flaky, then the first required
+// check that did not pass.
 func verdictOf(checks []CheckEnded) (Verdict, string) {
 	for _, c := range checks {
 		if len(c.Tampered) > 0 {
@@ -160,6 +161,11 @@ func verdictOf(checks []CheckEnded) (Verdict, string) {
 	for _, c := range checks {
 		if c.Required && c.Verdict == Infra {
 			return Infra, c.Check + " could not be run: " + c.Reason
+		}
+	}
+	for _, c := range checks {
+		if c.flaky() {
+			return Flaky, c.differs()
 		}
 	}
 	for _, c := range checks {
@@ -226,8 +232,8 @@ func bars(x Expect, v Verdict) Verdict {
 		return Tampered
 	case x == ExpectRed && v == Fail, x == ExpectGreen && v == Pass, x == ExpectAny:
 		return NoVerdict
-	case v == Infra:
-		return Infra
+	case v == Infra || v == Flaky:
+		return v
 	}
 	return Inconclusive
 }

@@ -71,7 +71,7 @@ func (s *State) effect(i int, k Key) Effect {
 	e := Effect{
 		Step: p, Title: s.prog.Title(), Context: s.prog.def.Context, Constraints: s.prog.def.Constraints, Tags: s.prog.def.Tags, Document: s.run.Opened.Path,
 		Guards: s.guards(), Protects: s.run.Opened.Protects, Base: s.run.Opened.Base, Moved: s.run.Moved, Judges: s.run.Judges,
-		Executables: s.run.Executables, Tree: st.Tree, Since: st.Since, Began: st.Began,
+		Executables: s.run.Executables, Tree: st.Tree, Since: st.Since, Began: st.Began, Seen: st.Seen,
 		Unsealed: s.run.Opened.Unsealed != "", Shared: len(s.active) > 1, Within: s.within(), Worktree: s.apart(i),
 		Item: s.item(i), Outputs: s.outputs(p), Lists: s.lists(p),
 		Key: k,
@@ -103,8 +103,6 @@ func (s *State) effect(i int, k Key) Effect {
 		}
 	case Merge:
 		e.Work, e.Round, e.Conflicts = st.Kind, st.Round, st.Clashes
-	case Again:
-		e.Poll, e.Before = st.Poll, st.Before
 	case Verify:
 		e.Before = st.Before
 		if e.Poll = st.Poll; st.Live {
@@ -135,8 +133,6 @@ func (s *State) wish(i int) (EffectKind, int) {
 		return Merge, st.N
 	case st.Phase == Verifying && asked:
 		return Verify, st.N
-	case st.Phase == Flaky && asked:
-		return Again, len(st.Answers)
 	case st.Phase == Ratchet && asked:
 		return Prove, s.run.Proof.Round
 	}

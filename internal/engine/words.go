@@ -29,7 +29,6 @@ const (
 	Baseline  Phase = "baseline"
 	Working   Phase = "working"
 	Verifying Phase = "verifying"
-	Flaky     Phase = "flaky"
 	Retrying  Phase = "retrying"
 	Asking    Phase = "asking"
 	Ratchet   Phase = "ratchet"
@@ -53,7 +52,7 @@ const (
 	Infra        Verdict = "infra"        // could not be started, a signal from outside, disk full
 	Tampered     Verdict = "tampered"     // a protected file changed
 	OutOfScope   Verdict = "out_of_scope" // a change outside the step's writes
-	FlakyCheck   Verdict = "flaky"        // the same tree, different answers
+	Flaky        Verdict = "flaky"        // the same tree, different answers
 	OverBudget   Verdict = "budget"       // the budget leaves no room for another attempt
 	Clash        Verdict = "conflict"     // its worktree and the workspace changed the same place
 	Inconclusive Verdict = "inconclusive" // the check could not say: command not found, no test collected

@@ -79,7 +79,7 @@ func outcome(f engine.Feedback) string {
 		text = "Files that must stay as they are were changed. They have been put back."
 	case engine.OutOfScope:
 		text = "Files that the task does not cover were changed. They have been put back."
-	case engine.FlakyCheck:
+	case engine.Flaky:
 		text = "It gave different answers for the same files."
 	case engine.Inconclusive:
 		text = "It could not say whether the work is right."

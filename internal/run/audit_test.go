@@ -168,7 +168,7 @@ func (s *streamAudit) source(r engine.Record) {
 }
 
 var phaseOf = map[engine.EffectKind]engine.Phase{
-	engine.Prepare: engine.Baseline, engine.Verify: engine.Verifying, engine.Again: engine.Flaky, engine.Prove: engine.Ratchet,
+	engine.Prepare: engine.Baseline, engine.Verify: engine.Verifying, engine.Prove: engine.Ratchet,
 }
 
 // notTold: an owner that was told to stop dispatches no work.
@@ -335,7 +335,7 @@ func (s *streamAudit) fits(x *effort, a *account) {
 				s.find("needs", "%s begins and needs %s", x.token, need)
 			}
 		}
-	case engine.Verify, engine.Again:
+	case engine.Verify:
 		if a.ended == nil || a.ended.How != engine.Exited || a.ended.Attempt != k.Attempt {
 			s.find("settled", "%s begins after no work: %+v", x.token, a.ended)
 		}

@@ -225,6 +225,14 @@ func (x *effort) checks(r *rand.Rand) []engine.CheckEnded {
 		}
 		answers[i] = a
 	}
+	if chance(r, 10) && s.Rerunnable && !x.life.fate.calm {
+		first := &answers[0]
+		first.Same = len(x.effect.Seen) > 0 && chance(r, 50)
+		first.Reruns = []engine.Verdict{pick(r, first.Verdict, engine.Pass, engine.Fail, engine.Timeout)}
+		if first.Reruns[0] == engine.Infra {
+			first.Reruns = nil
+		}
+	}
 	return answers
 }
 

@@ -44,6 +44,8 @@ type account struct {
 	ended      *engine.WorkEnded
 	round      []engine.CheckEnded // the newest answers of the checks
 	said       []engine.Verdict    // of the checks after the work, on one tree
+	same       bool                // the newest proof contradicts an answer of the same files
+	flaky      bool                // its checks gave different answers at once, ever
 	before     engine.Verdict      // of the newest proof that counts as before the work
 	regressed  bool                // since that proof
 	proof      int                 // newest round in which it was proved again
@@ -305,10 +307,14 @@ func (g *ledger) checked(e engine.CheckEnded) {
 	if e.Phase == engine.Ratchet && e.Round != a.proof {
 		a.proof, a.infra = e.Round, 0 // another round, another question
 	}
+	a.flaky = a.flaky || slices.ContainsFunc(a.round, func(c engine.CheckEnded) bool {
+		return c.Required && slices.ContainsFunc(c.Reruns, func(v engine.Verdict) bool { return v != c.Verdict })
+	})
 	switch v := verdict(a.round); e.Phase {
 	case engine.Baseline:
 		a.before, a.regressed = v, false
-	case engine.Verifying, engine.Flaky:
+	case engine.Verifying:
+		a.same = slices.ContainsFunc(a.round, func(c engine.CheckEnded) bool { return c.Same })
 		if v != engine.Infra {
 			a.said = append(a.said, v)
 		}
@@ -321,6 +327,11 @@ func verdict(round []engine.CheckEnded) engine.Verdict {
 	for _, c := range slices.Backward(round) {
 		if c.Required && c.Verdict != engine.Pass {
 			verdict = c.Verdict
+		}
+	}
+	for _, c := range round {
+		if c.Required && slices.ContainsFunc(c.Reruns, func(v engine.Verdict) bool { return v != c.Verdict }) {
+			verdict = engine.Flaky
 		}
 	}
 	for _, c := range round {
@@ -433,7 +444,7 @@ func (g *ledger) settledByHarness(a *account, e engine.StepSettled, r engine.Rec
 		}
 		g.waits(a, e, r)
 	}
-	if a.passed() && e.Status != engine.Done && e.Verdict != engine.FlakyCheck {
+	if a.passed() && e.Status != engine.Done && e.Verdict != engine.Flaky {
 		g.find("proof", "%s is %s though all its checks passed", e.Step, e.Status)
 	}
 }
@@ -461,7 +472,7 @@ func (g *ledger) proved(a *account, e engine.StepSettled) {
 	if slices.ContainsFunc(a.said, func(v engine.Verdict) bool { return v != engine.Pass }) {
 		g.find("proof", "%s is done though its checks said %v of one tree", e.Step, a.said)
 	}
-	if e.Proven != (a.before == engine.Fail) {
+	if e.Proven != (a.before == engine.Fail && !a.same && !a.flaky) {
 		g.find("proof", "%s is done with proven=%v, and was %q before", e.Step, e.Proven, a.before)
 	}
 	if a.ended.Attempt != e.Attempt || a.attempt != e.Attempt {

@@ -66,6 +66,14 @@ func kindOf(e engine.Event) string {
 		}
 	case engine.PlanAnswered:
 		return fmt.Sprintf("%s %v", e.Type(), e.Yes)
+	case engine.CheckEnded:
+		switch {
+		case e.Same:
+			return e.Type() + " same"
+		case len(e.Reruns) > 0:
+			return e.Type() + " rerun"
+		}
+		return e.Type() + " " + string(e.Phase)
 	case engine.RunEnded:
 		return fmt.Sprintf("%s %s %d", e.Type(), e.Status, e.Exit)
 	case engine.Command:
@@ -77,8 +85,6 @@ func kindOf(e engine.Event) string {
 			return e.Type() + " " + e.Reason
 		}
 		return fmt.Sprintf("%s %s %s", e.Type(), e.Kind, e.How)
-	case engine.CheckEnded:
-		return e.Type() + " " + string(e.Phase)
 	case engine.StepSettled:
 		who := "a person"
 		switch e.By {
@@ -109,14 +115,14 @@ func (c *tally) complete(t *testing.T) {
 	t.Helper()
 	for _, what := range []string{
 		"life left", "life interrupted", "life killed", "life suspended", "life struck dead", "life with a broken disk", "life fenced",
-		"effort prepare", "effort work", "effort verify", "effort again", "effort prove",
+		"effort prepare", "effort work", "effort verify", "effort prove",
 		"said, refused true, lost false", "said, refused false, lost true",
 		"run.ended done 0", "run.ended failed 1", "run.ended cancelled 1",
 		"command pause false", "command resume false", "command cancel false", "command skip false", "command waive false", "command retry true",
 		"work.dispatched contract", "work.ended agent lost", "work.ended script lost", "work.ended contract lost",
 		"work.ended agent cancelled", "work.ended script timeout", "work.ended agent infra", "work.ended contract cancelled",
 		"work.ended was not started",
-		"check.ended baseline", "check.ended flaky", "check.ended ratchet",
+		"check.ended baseline", "check.ended same", "check.ended rerun", "check.ended ratchet",
 		"run.opened again", "revision of a failed run", "revision of a paused run", "plan.answered true", "plan.answered false",
 		"steps carried", "steps begun anew", "left work ended by exit", "left work ended by cancelled", "left work ended by lost",
 		"step.settled done by proof", "step.settled regressed by proof", "step.settled skipped by proof", "step.settled running by proof",

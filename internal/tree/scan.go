@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"slices"
+	"time"
 )
 
 // Scan takes the manifest of the workspace, without .git, .piton, and, in a git
@@ -106,52 +107,52 @@ func sift(names []string, since *Manifest) []string {
 	return slices.Compact(names)
 }
 
-// ScopeHash returns a hash over what the guards and the scope of one step hold
-// now: two checks that ran on trees of the same hash should give the same answer.
-// It is "", not known, for a step without explicit `writes:`. guards and moved
-// are as in [Base.Compare]. It costs a listing of the scope and a look at each
-// file of both.
-func (t *Tree) ScopeHash(ctx context.Context, b *Base, guards, writes []string, moved map[string]string) (string, error) {
-	if len(writes) == 0 {
-		return "", nil
-	}
-	keys, err := t.scopeKeys(ctx, b, guards, writes, moved)
+// Print returns a hash over the workspace as something that began then found it: its
+// files, but for those that git ignores and opened does not name, where the repository
+// stands, and nothing that was written to since. Two prints that are equal are of trees
+// on which a check should give the same answer. document is as in [Tree.Stamps]. It costs
+// what [Tree.Scan] does, and keeps nothing.
+func (t *Tree) Print(ctx context.Context, opened []string, document string, began time.Time) (string, error) {
+	names, err := t.printed(ctx, opened, inside(document), began)
 	if err != nil {
-		return "", fmt.Errorf("hash scope: %w", err)
+		return "", fmt.Errorf("look at the workspace: %w", err)
 	}
-	ds, err := t.digests(ctx, keys, -1)
+	ds, err := t.digests(ctx, names, -1)
 	if err != nil {
-		return "", fmt.Errorf("hash scope: %w", err)
+		return "", fmt.Errorf("read the workspace: %w", err)
 	}
 	sum := sha256.New()
-	for i, key := range keys {
+	for i, name := range names {
 		if ds[i] != Absent {
-			fmt.Fprintf(sum, "%s\x00%s\x00\x00", key, ds[i])
+			fmt.Fprintf(sum, "%s\x00%s\x00\x00", name, ds[i])
 		}
 	}
 	return hex.EncodeToString(sum.Sum(nil)), nil
 }
 
-func (t *Tree) scopeKeys(ctx context.Context, b *Base, guards, writes []string, moved map[string]string) ([]string, error) {
-	gs, err := parseGuards(guards)
+func (t *Tree) printed(ctx context.Context, opened []string, document string, began time.Time) ([]string, error) {
+	m, names, err := t.list(ctx, nil)
 	if err != nil {
 		return nil, err
 	}
-	keys, err := b.cover(gs, moved)
+	refs, err := t.walk(ctx, []string{".git/refs"}, func(string) bool { return true })
 	if err != nil {
 		return nil, err
 	}
-	s := scopeOf(writes)
-	names, err := t.walk(ctx, s.dirs(), s.covers) // what git ignores too: a contract sees it
-	if err != nil {
-		return nil, err
-	}
-	for _, g := range s {
-		if !g.glob {
-			names = append(names, g.path)
+	names = slices.Concat(t.apart(&m, names, nil), opened, refs, []string{".git/HEAD", ".git/index", ".git/logs/HEAD", ".git/packed-refs"})
+	slices.Sort(names)
+	names = slices.Compact(names)
+	written := make([]bool, len(names))
+	err = t.some(ctx, 0, len(names), -1, func(c *cursor, i int) error {
+		info := c.info(names[i])
+		written[i] = info != nil && stamp(info).ctime > began.UnixNano()
+		return nil
+	})
+	var kept []string
+	for i, name := range names {
+		if !written[i] && name != document {
+			kept = append(kept, name)
 		}
 	}
-	keys = append(append(keys, names...), s.dirs()...) // an empty directory is something too
-	slices.Sort(keys)
-	return slices.Compact(keys), nil
+	return kept, err
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -208,38 +209,46 @@ func TestOutOfScope(t *testing.T) {
 	}
 }
 
-func TestScopeHash(t *testing.T) {
+func TestPrint(t *testing.T) {
 	w := newRepository(t, project)
-	b := w.protect("tests/**", "GNUmakefile")
-	hash := func() string {
+	w.do("plan.md draft")
+	began := time.Now()
+	print := func(opened ...string) string {
 		t.Helper()
-		h, err := w.tree.ScopeHash(t.Context(), b, []string{"tests/**", "GNUmakefile"}, []string{"src/**", "out.txt"}, nil)
+		h, err := w.tree.Print(t.Context(), opened, "plan.md", began)
 		if err != nil || h == "" {
-			t.Fatalf("ScopeHash = %q, %v", h, err)
+			t.Fatalf("Print = %q, %v", h, err)
 		}
 		return h
 	}
-	first := hash()
+	later := func(work string) {
+		w.do(work)
+		began = time.Now().Add(time.Hour)
+	}
+	later("")
+	first := print()
 	seen := map[string]string{first: "at first"}
-	for _, work := range []string{"README other", "build/out 2", "noise.log 2"} {
-		w.do(work)
-		if hash() != first {
-			t.Errorf("%q lies outside of scope and guards and changes the hash", work)
+	for _, work := range []string{"plan.md done", "noise.log 2", "src/a.go 1"} {
+		later(work)
+		if print() != first {
+			t.Errorf("%q changes nothing that counts, and changes the print", work)
 		}
 	}
-	for _, work := range []string{"src/a.go 2", "src/new.go 1", "out.txt 1", "tests/a_test.go 2", "GNUmakefile x", "chmod +x src/a.go"} {
-		w.do(work)
-		if was, ok := seen[hash()]; ok {
-			t.Errorf("after %q the hash is as %s", work, was)
+	for _, work := range []string{"src/a.go 2", "src/new.go 1", "README other", "GNUmakefile x", "chmod +x src/a.go", ".git/refs/tags/v1 x", ".git/logs/HEAD more"} {
+		later(work)
+		if was, ok := seen[print()]; ok {
+			t.Errorf("after %q the print is as %s", work, was)
 		}
-		seen[hash()] = "after " + work
+		seen[print()] = "after " + work
 	}
-	w.do("src/a.go 1\nrm src/new.go\nrm out.txt\ntests/a_test.go 1\nrm GNUmakefile\nchmod -x src/a.go")
-	if hash() != first {
-		t.Error("the hash of the same files differs")
+	ignored := print("noise.log")
+	if later("noise.log 3"); print("noise.log") == ignored {
+		t.Error("what git ignores and was opened does not count")
 	}
-	if h, err := w.tree.ScopeHash(t.Context(), b, nil, nil, nil); h != "" || err != nil {
-		t.Errorf("without a scope: %q, %v; want nothing", h, err)
+	was := print()
+	began = time.Now().Add(-time.Minute)
+	if print() == was {
+		t.Error("what was written to since counts")
 	}
 }
 

@@ -131,6 +131,45 @@ func (s Stamps) Touched(now Stamps) []string {
 	return list
 }
 
+// soon is how long it may take to find out that nothing was touched.
+const soon = 250 * time.Millisecond
+
+// errTouched ends a walk.
+var errTouched = errors.New("something was touched")
+
+// Untouched reports whether nothing in the workspace and its repository was written to,
+// made or removed since then. It is false as well where nobody can say so soon, as where
+// the repository lies elsewhere. It costs a look at each file, what git ignores included,
+// up to the first that was touched.
+func (t *Tree) Untouched(ctx context.Context, since time.Time, document string) bool {
+	if t.repo != nil || t.home != nil {
+		return false
+	}
+	ctx, cancel := context.WithTimeout(ctx, soon)
+	defer cancel()
+	document = inside(document)
+	return nil == filepath.WalkDir(t.dir, func(file string, e fs.DirEntry, err error) error {
+		if err != nil || ctx.Err() != nil {
+			return errTouched
+		}
+		rel, err := filepath.Rel(t.dir, file)
+		if err != nil {
+			return err
+		}
+		switch name := wire(filepath.ToSlash(rel)); name {
+		case ".piton", ".git/objects":
+			return fs.SkipDir
+		case document:
+			return nil
+		}
+		info, err := e.Info()
+		if err != nil || stamp(info).ctime >= since.UnixNano() {
+			return errTouched
+		}
+		return nil
+	})
+}
+
 // Digests says what is at each path now: in a file, in the list of a directory
 // (dir/), or in all that is below one (dir/**).
 func (t *Tree) Digests(ctx context.Context, watch []string, document string) (map[string]string, error) {

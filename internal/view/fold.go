@@ -328,7 +328,7 @@ func (t *Try) check(e engine.CheckEnded) {
 		}
 	}
 	t.checks = append(t.checks, e)
-	if e.Phase == engine.Verifying || e.Phase == engine.Flaky {
+	if e.Phase == engine.Verifying {
 		t.spent += Ms(e.Ms)
 	}
 }

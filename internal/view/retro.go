@@ -213,19 +213,19 @@ func fallOf(e engine.StepSettled, why string) fall {
 // foretells says which falls a finding warns of. One that is not listed warns of nothing
 // that a run can show, so nobody can say that it came true.
 var foretells = map[string][]engine.Verdict{
-	"PT024": {unproven},                       // a pipe hides a failed command
-	"PT025": {unproven},                       // only the last line of a script decides
-	"PT026": {regressed},                      // a later step changes what has to fail
-	"PT027": {unproven},                       // the files were there before
-	"PT029": {engine.Tampered},                // the step makes the file that judges it
-	"PT036": {engine.Timeout},                 // an agent's limit is shorter than the step's
-	"PT037": {engine.Infra},                   // a program is not installed
-	"PT040": {engine.Inconclusive},            // a command is not there
-	"PT041": {engine.Inconclusive},            // it cannot be run
-	"PT043": {engine.Fail, engine.FlakyCheck}, // another step was not done yet
-	"PT051": {engine.Inconclusive},            // a script outside is missing
-	"PT052": {unproven, engine.Tampered},      // a file satisfies a goal
-	"PT067": {unproven},                       // nothing but a server's word
+	"PT024": {unproven},                  // a pipe hides a failed command
+	"PT025": {unproven},                  // only the last line of a script decides
+	"PT026": {regressed},                 // a later step changes what has to fail
+	"PT027": {unproven},                  // the files were there before
+	"PT029": {engine.Tampered},           // the step makes the file that judges it
+	"PT036": {engine.Timeout},            // an agent's limit is shorter than the step's
+	"PT037": {engine.Infra},              // a program is not installed
+	"PT040": {engine.Inconclusive},       // a command is not there
+	"PT041": {engine.Inconclusive},       // it cannot be run
+	"PT043": {engine.Fail, engine.Flaky}, // another step was not done yet
+	"PT051": {engine.Inconclusive},       // a script outside is missing
+	"PT052": {unproven, engine.Tampered}, // a file satisfies a goal
+	"PT067": {unproven},                  // nothing but a server's word
 }
 
 // judge says which findings came true: those of a step that failed in a way which they

@@ -23,6 +23,7 @@ type Run struct {
 	Proven     int           `json:"proven"`
 	Unproven   int           `json:"unproven"`
 	Missed     int           `json:"missed"` // done steps of which an optional check did not pass
+	Flaky      int           `json:"flaky"`  // steps whose checks gave different answers for the same files
 	Waived     int           `json:"waived"`
 	Skipped    int           `json:"skipped"`
 	Weaker     string        `json:"weaker,omitempty"` // revisions that ask less than the text before, and who approved them
@@ -234,7 +235,7 @@ func (s Stands) RunOf(h engine.HeadRow, workspace string, now time.Time) Run {
 		ID: h.Run, Status: s.Of(h), Reason: h.Reason,
 		Plan:      planRef{h.Plan, h.Version, h.Title, h.PlanHash},
 		Workspace: workspace, Isolation: OrNull(h.Isolation), ApprovedBy: OrNull(h.ApprovedBy), StartedAt: Stamp(h.Started), FinishedAt: Stamp(h.Finished),
-		Proven: h.Proven, Unproven: h.Unproven, Missed: h.Missed, Waived: h.Waived, Skipped: h.Skipped, Weaker: h.Weaker, Usage: usageDoc{In: OrNull(h.TokensIn), Out: OrNull(h.TokensOut)},
+		Proven: h.Proven, Unproven: h.Unproven, Missed: h.Missed, Flaky: h.Flaky, Waived: h.Waived, Skipped: h.Skipped, Weaker: h.Weaker, Usage: usageDoc{In: OrNull(h.TokensIn), Out: OrNull(h.TokensOut)},
 		Total: h.Total, Satisfied: h.Settled, Waiting: s.Open(h),
 		Budget: spendDocument(h.Budget, now),
 	}

@@ -85,6 +85,9 @@ func Sums(h engine.HeadRow) []string {
 	if h.Missed > 0 {
 		parts = append(parts, "optional checks failed in "+Plural(h.Missed, "step", "steps"))
 	}
+	if h.Flaky > 0 {
+		parts = append(parts, "flaky checks in "+Plural(h.Flaky, "step", "steps"))
+	}
 	if h.Weaker != "" {
 		parts = append(parts, h.Weaker)
 	}
@@ -102,8 +105,6 @@ func Statuses() []engine.Status {
 // for what is done to a step in a phase of it.
 func Word(s engine.Status, p engine.Phase) string {
 	switch {
-	case s == engine.Running && p == engine.Flaky:
-		return string(engine.Verifying)
 	case s == engine.Running && (p == engine.Verifying || p == engine.Baseline || p == engine.Retrying || p == engine.Revising):
 		return string(p)
 	case s == engine.Done && p == engine.Ratchet:
