@@ -3,6 +3,7 @@ package engine
 import (
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // MaxReruns is how often checks are asked again at once: after they contradicted, on the
@@ -30,11 +31,12 @@ func (e CheckEnded) flaky() bool {
 
 // differs says what the check answered of the same files.
 func (e CheckEnded) differs() string {
-	said := string(e.Verdict)
+	var said strings.Builder
+	said.WriteString(string(e.Verdict))
 	for _, v := range e.Reruns {
-		said += ", " + string(v)
+		said.WriteString(", " + string(v))
 	}
-	return fmt.Sprintf("%s says %s of the same files, one after the other", e.Check, said)
+	return fmt.Sprintf("%s says %s of the same files, one after the other", e.Check, said.String())
 }
 
 // contrary reports whether checks said otherwise before of the same files.

@@ -1055,11 +1055,11 @@ func line(r engine.Record) string {
 	case engine.PreviewMade:
 		return fmt.Sprintf("%s %d %s %s: %s %s", e.Step, e.Attempt, e.Args, e.Tier, e.Asks, e.Refused)
 	case engine.CheckEnded:
-		again := ""
+		var again strings.Builder
 		for _, v := range e.Reruns {
-			again += ", " + string(v)
+			again.WriteString(", " + string(v))
 		}
-		return fmt.Sprintf("%s %d %s %s %s%s", e.Step, e.Attempt, e.Phase, e.Check, e.Verdict, again)
+		return fmt.Sprintf("%s %d %s %s %s%s", e.Step, e.Attempt, e.Phase, e.Check, e.Verdict, again.String())
 	case engine.StepSettled:
 		return settling(r, e)
 	case engine.FramePushed:
