@@ -73,7 +73,7 @@ func Run(ctx context.Context, j Job) []engine.CheckEnded {
 					Env:     env,
 					Timeout: j.Step.CheckTimeout,
 					Output:  proc.Output{Head: keptHead, Tail: keptTail},
-					Offline: j.Offline, Writable: j.Writable, Room: &proc.Room{Dir: j.Workspace},
+					Offline: j.Offline, Writable: j.Writable, Room: &proc.Room{Dir: j.Workspace, Checks: true},
 				}))
 			})
 		}

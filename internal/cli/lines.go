@@ -300,8 +300,11 @@ func (l *words) opening(f *view.Fold) {
 	if r.ApprovedBy == engine.ByPolicy {
 		l.add("approved by policy")
 	}
-	if r.Isolation == unsealed {
+	switch r.Isolation {
+	case unsealed:
 		l.add("UNSEALED: agents and contracts see what you see")
+	case "fenced":
+		l.add("fenced: agents and contracts see what you see, and change the workspace alone")
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"os/exec"
 	ossignal "os/signal"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -224,12 +225,14 @@ func setup(env *testscript.Env) error {
 	return nil
 }
 
+var configures = regexp.MustCompile(`(?m)^agents:|\A(policy|judge|default_agent):`)
+
 // share lets the agents and contracts of a script write beside the workspace, unless the
 // script says itself what they get. One with a file "unsealed" shows what is found where
 // there is no isolation.
 func share(conf, dir string) error {
 	text, err := os.ReadFile(conf)
-	if err != nil || strings.Contains(string(text), "sandbox:") || !strings.HasPrefix(string(text), "agents:") && !strings.Contains(string(text), "\nagents:") {
+	if err != nil || strings.Contains(string(text), "sandbox:") || !configures.Match(text) {
 		return err
 	}
 	more := "sandbox: {writable: [" + dir + "]}\n"

@@ -26,6 +26,7 @@ type Room struct {
 	Dir      string   // the workspace, or a worktree: may be changed
 	Writable []string // may be changed too, where it exists
 	Login    []string // by name in the home: may be changed there, where it exists
+	Checks   bool     // the child judges the work of others
 }
 
 // Tools are what programs need of a home, by name in it. A child can change them, and what
@@ -95,11 +96,16 @@ func (c Cell) seal(s *Spec, temp string) {
 	}
 	seal.Visible = append(seal.Visible, c.git(s.Room.Dir), top(s.Room.Dir, home))
 	s.Env = with(s.Env, "TMPDIR=/tmp")
-	if Variable(s.Env, "PYTHONPYCACHEPREFIX") == "" {
-		s.Env = with(s.Env, "PYTHONPYCACHEPREFIX=/tmp/pycache")
+	if python := c.checked(); s.Room.Checks && Variable(s.Env, "PYTHONPYCACHEPREFIX") == "" && os.MkdirAll(python, 0o700) == nil {
+		s.Env = with(s.Env, "PYTHONPYCACHEPREFIX="+python)
+		seal.Writable = append(seal.Writable, python)
 	}
 	s.Seal = seal
 }
+
+// checked is where checks, and nobody else, keep what Python compiles: it would take the
+// place of a source from a directory of the workspace.
+func (c Cell) checked() string { return filepath.Join(c.Temp, "python") }
 
 // fence leaves to a child what is in its room, and a home and temporary files elsewhere.
 func (c Cell) fence(s *Spec, temp string) error {
