@@ -1,6 +1,7 @@
 package effect
 
 import (
+	"context"
 	"os"
 	"path"
 	"path/filepath"
@@ -57,17 +58,32 @@ func (w *watcher) tells(answers []engine.CheckEnded) {
 }
 
 // stray notes new files that configure a runner and lie in no explicit scope.
-func (w *watcher) stray(made []string) {
+func (w *watcher) stray(ctx context.Context, made []string) {
 	for _, f := range made {
 		rule, kind := judge.Of(f)
 		if kind != judge.Runner {
-			continue
+			if rule = w.manifest(ctx, f); rule == "" {
+				continue
+			}
 		}
 		c := engine.Change{Path: f, What: "added", Rule: rule}
 		if len(w.e.Step.Writes) == 0 || len(tree.OutOfScope([]engine.Change{c}, w.e.Step.Writes)) > 0 {
 			w.strays = append(w.strays, c)
 		}
 	}
+}
+
+// manifest says which key of a new manifest configures a runner; "" is none.
+func (w *watcher) manifest(ctx context.Context, file string) string {
+	keys := judge.Keys(file)
+	if len(keys) == 0 {
+		return ""
+	}
+	has, err := w.Tree.Has(ctx, keys)
+	if err != nil || len(has) == 0 {
+		return ""
+	}
+	return w.base.RuleOf(has[0])
 }
 
 // aName is what may be the name of a file in the words of a script.

@@ -95,7 +95,7 @@ func (w *watcher) around(a *engine.CheckEnded, run func()) {
 		judging = append(judging, w.named(a.Check)...)
 	}
 	w.judge(a.Check, judging)
-	w.stray(a.Opened.Made)
+	w.stray(context.Background(), a.Opened.Made)
 	if n < len(w.e.Before) {
 		w.gone(a.Opened, w.e.Before[n], files)
 	}
@@ -132,8 +132,9 @@ func (w *watcher) sort(o *engine.Opened, file string, began time.Time) bool {
 	return true
 }
 
-// gone lists what the check opened before the work and cannot, or does not, any more,
-// because the step removed it or put another file of such a name in its way.
+// gone lists what the check opened before the work and cannot, or does not, any more:
+// the step removed it, or put another file of such a name in its way, or the check opens
+// no more what judges, or nothing that has to do with what the step did.
 func (w *watcher) gone(o *engine.Opened, before engine.Opened, files []string) {
 	if before.List == "" {
 		return
@@ -143,19 +144,33 @@ func (w *watcher) gone(o *engine.Opened, before engine.Opened, files []string) {
 		o.Unseen = err.Error()
 		return
 	}
-	stems := map[string]bool{}
+	idle := len(o.Changed)+len(o.Made) == 0
+	stems, cached := map[string]bool{}, map[string]bool{}
 	for _, f := range o.Made {
 		stems[stem(f)] = true
+	}
+	for _, f := range files {
+		if dir, in := strings.CutSuffix(path.Dir(f), "__pycache__"); in && !slices.Contains(o.Made, f) && !slices.Contains(o.Changed, f) {
+			cached[dir+stem(f)] = true // what Python made of a file before the work stands for it
+		}
 	}
 	for f := range strings.SplitSeq(string(body), "\n") {
 		if !w.base.Had(f) {
 			continue
 		}
 		_, err := os.Lstat(filepath.Join(w.Dir, filepath.FromSlash(f)))
-		if _, opened := slices.BinarySearch(files, f); err != nil || !opened && stems[stem(f)] {
+		_, opened := slices.BinarySearch(files, f)
+		opened = opened || cached[f[:len(f)-len(path.Base(f))]+stem(f)]
+		if err != nil || !opened && (idle || stems[stem(f)] || w.judged(f)) {
 			add(&o.Gone, f)
 		}
 	}
+}
+
+// judged reports a file that is known to judge.
+func (w *watcher) judged(file string) bool {
+	keys, _ := w.base.Judges(file)
+	return slices.ContainsFunc(keys, func(key string) bool { return w.known[key] })
 }
 
 // stem is what the name of a file begins with, by which programs find it.

@@ -60,7 +60,7 @@ func (s *State) applyDispatched(e WorkDispatched, r Record) error {
 		if st.Child = e.Child; p.shows() {
 			st.called(e)
 		}
-		st.Restore, st.Ended, st.Cut, st.Rests = nil, nil, false, nil
+		st.Restore, st.Ended, st.Cut, st.Rests, st.Gone = nil, nil, false, nil, nil
 		if st.Renew {
 			st.Renew, st.Clashes = false, nil
 		}

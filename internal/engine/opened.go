@@ -33,7 +33,7 @@ func (s *State) rests(i int) {
 	if pattern, of := s.prog.Pattern(i); of {
 		own = s.prog.Step(pattern).ID
 	}
-	st.Rests = nil
+	st.Rests, st.Gone = nil, nil
 	for n, c := range st.Checks {
 		if c.Opened == nil {
 			continue
@@ -49,7 +49,7 @@ func (s *State) rests(i int) {
 		if len(p.Writes) > 0 {
 			continue
 		}
-		st.Rests = append(st.Rests, c.Opened.Gone...)
+		st.Gone = append(st.Gone, c.Opened.Gone...)
 		for _, path := range c.Opened.Changed {
 			if n >= len(st.Before) || !slices.Contains(st.Before[n].Wrote, path) {
 				st.Rests = append(st.Rests, path)
@@ -61,19 +61,27 @@ func (s *State) rests(i int) {
 			}
 		}
 	}
-	slices.Sort(st.Rests)
-	st.Rests = slices.Compact(st.Rests)
+	st.Rests, st.Gone = sorted(st.Rests), sorted(st.Gone)
 }
 
 // resting says what the proof rests on that the step itself changed; "" is nothing.
 func (st *step) resting() string {
-	const most = 5
-	if len(st.Rests) == 0 {
-		return ""
+	var said []string
+	if len(st.Rests) > 0 {
+		said = append(said, "the checks opened what the step itself changed: "+few(st.Rests))
 	}
-	named := strings.Join(st.Rests[:min(most, len(st.Rests))], ", ")
-	if more := len(st.Rests) - most; more > 0 {
+	if len(st.Gone) > 0 {
+		said = append(said, "the checks opened before the work, and no more: "+few(st.Gone))
+	}
+	return strings.Join(said, "; ")
+}
+
+// few names the first of some paths.
+func few(paths []string) string {
+	const most = 5
+	named := strings.Join(paths[:min(most, len(paths))], ", ")
+	if more := len(paths) - most; more > 0 {
 		named += fmt.Sprintf(" and %d more", more)
 	}
-	return "the checks opened what the step itself changed: " + named
+	return named
 }

@@ -205,6 +205,7 @@ type evidence struct {
 	Ended    *WorkEnded `json:",omitzero"`  // the work that is judged
 	Before   []Opened   `json:",omitempty"` // of the baseline, by check
 	Rests    []string   `json:",omitempty"` // what the newest proof opened of what the step itself changed
+	Gone     []string   `json:",omitempty"` // what the baseline opened, and that proof does not
 	Same     bool       `json:",omitzero"`  // the newest proof says otherwise than before, of the same files
 	Flaky    bool       `json:",omitzero"`  // asked at once again, the checks gave another answer
 }

@@ -59,7 +59,7 @@ func (s *State) proves(i int) bool {
 	if !s.prog.Step(i).Checkable() && st.Ended != nil && st.Ended.Ending != nil {
 		return st.Ended.Ending.proves()
 	}
-	return st.Baseline == Fail && len(st.Rests) == 0 && !st.Same && !st.Flaky
+	return st.Baseline == Fail && len(st.Rests)+len(st.Gone) == 0 && !st.Same && !st.Flaky
 }
 
 // reason says for people why the verdict is what it is.

@@ -5,7 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -203,38 +202,5 @@ func TestAnswerTexts(t *testing.T) {
 	got := probe.Answer(t.Context(), verify.Queries{Texts: names}, probe.Env{Workspace: work, Config: config.Default()}).Texts
 	if diff := cmp.Diff(map[string]string{"sub/a.sh": "true\n"}, got); diff != "" {
 		t.Errorf("texts (-want +got):\n%s", diff)
-	}
-}
-
-// TestScriptsOfAPlan looks up what scripts run that a contract names, and what
-// those run in turn.
-func TestScriptsOfAPlan(t *testing.T) {
-	work := t.TempDir()
-	write(t, filepath.Join(work, "check.sh"), "cd \"$(dirname \"$0\")\" && . lib/a.sh\n", 0o600)
-	write(t, filepath.Join(work, "lib", "a.sh"), "python3 lib/b.py\n", 0o600)
-	write(t, filepath.Join(work, "lib", "b.py"), "import helper\n", 0o600)
-	write(t, filepath.Join(work, "lib", "helper.py"), "x = 1\n", 0o600)
-	p, problems := plan.Parse("plan.md", []byte("---\ntype: plan\nstatus: draft\nowner: me\n---\n\n# P\n\n## Steps\n\n### 1. A\n\n"+
-		"**target:** script\n**task:**\n```shell\ntrue\n```\n**contract:**\n```shell\nbash \"$PWD/check.sh\"\n```\nexit_code == 0\n"))
-	env := probe.Env{Workspace: work, Environ: os.Environ(), Config: config.Default()}
-	rounds := 0
-	_, f := verify.Study(p, nil, func(q verify.Queries) verify.Facts {
-		rounds++
-		return probe.Answer(t.Context(), q, env)
-	})
-	program, err := verify.Compile(p, f, verify.Options{Plan: "p", Problems: problems})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, name := range []string{"check.sh", "lib/a.sh", "lib/b.py"} {
-		if !slices.Contains(program.Guards(), name) {
-			t.Errorf("%s is not protected: %q", name, program.Guards())
-		}
-	}
-	if !slices.ContainsFunc(program.Guards(), func(g string) bool { return strings.Contains(g, "helper.py") }) {
-		t.Errorf("lib/helper.py is not protected: %q", program.Guards())
-	}
-	if rounds > 6 {
-		t.Errorf("asked %d times", rounds)
 	}
 }

@@ -150,3 +150,15 @@ func (b *Base) Same(ctx context.Context, t *Tree, path string, moved map[string]
 	ds, err := t.digests(ctx, []string{file}, -1)
 	return err == nil && ds[0] == was, err
 }
+
+// Has are those of some keys under which there is anything now.
+func (t *Tree) Has(ctx context.Context, keys []string) (has []string, err error) {
+	slices.Sort(keys)
+	ds, err := t.digests(ctx, keys, -1)
+	for i, d := range ds {
+		if d != Absent {
+			has = append(has, keys[i])
+		}
+	}
+	return has, err
+}

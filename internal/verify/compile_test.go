@@ -150,16 +150,14 @@ func TestCompileTimeout(t *testing.T) {
 func TestCompileGuards(t *testing.T) {
 	const piton = ".piton/agents/** .piton/config.yaml .piton/memories/** .piton/topics/**"
 	const git = ".git/config#run .git/config.worktree .git/hooks/** .git/info/attributes .git/info/exclude " + piton
-	makes := git + " GNUmakefile Makefile makefile"
 	for _, test := range []struct{ contract, header, labels, exists, want string }{
-		{"make", "", "", "", makes},
-		{"make", "", "**writes:** Makefile\n", "", git + " GNUmakefile makefile"},
-		{"make", "", "**writes:** src/**\n", "", makes},
-		{"make", "", "**writes:** **\n", "", makes},
-		{"make", "", "**writes:** .\n", "", makes},
-		{"make", "", "**writes:** .*/**\n", "", makes},
-		{"make", "", "**writes:** .git/**, src\n", "", piton + " GNUmakefile Makefile makefile"},
-		{"make", "", "**writes:** .git/hooks/*\n", "", ".git/config#run .git/config.worktree .git/info/attributes .git/info/exclude " + piton + " GNUmakefile Makefile makefile"},
+		{"bash x.sh", "", "**writes:** src/**\n", "x.sh", git + " x.sh"},
+		{"bash x.sh", "", "**writes:** **\n", "x.sh", git + " x.sh"},
+		{"bash x.sh", "", "**writes:** .\n", "x.sh", git + " x.sh"},
+		{"bash x.sh", "", "**writes:** .*/**\n", "x.sh", git + " x.sh"},
+		{"bash x.sh", "", "**writes:** x.sh\n", "x.sh", git},
+		{"bash x.sh", "", "**writes:** .git/**, src\n", "x.sh", piton + " x.sh"},
+		{"bash x.sh", "", "**writes:** .git/hooks/*\n", "x.sh", ".git/config#run .git/config.worktree .git/info/attributes .git/info/exclude " + piton + " x.sh"},
 		{"bash check.sh", "", "", "check.sh", git + " check.sh"},
 		{"bash check.sh", "", "", "", git + " {check.sh}"},
 		{"bash tools/a,b.sh", "", "", "", git + " tools/{a?b.sh}"},
@@ -167,14 +165,12 @@ func TestCompileGuards(t *testing.T) {
 		{"bash tools/check.sh", "", "**writes:** ./tools\n", "tools/check.sh", git + " tools/check.sh"},
 		{"bash tools/check.sh", "", "**writes:** tools/check.sh\n", "", git},
 		{"bash tools/check.sh", "", "**writes:** tools/*.sh\n", "tools/check.sh", git + " tools/check.sh"},
-		{"go test ./...", "", "", "", git + " **/*_test.go go.work"},
-		{"go test ./...", "", "**writes:** **/*_test.go\n", "", git + " go.work"},
-		{"go test ./a/", "", "**writes:** a/**\n", "", git + " go.work"},
-		{"go test ./...", "", "**writes:** a/**\n", "", git + " **/*_test.go go.work"},
-		{
-			"uv run tox", "", "**writes:** pyproject.toml, tox.ini, tests/**\n", "",
-			git + " **/*_test.py **/conftest.py **/test_*.py .pytest.ini conftest.py pytest.ini setup.cfg#pytest setup.cfg#tox",
-		},
+		{"make && go test ./... && uv run tox", "", "", "Makefile", git},
+		{"python3 -u tools/check.py in.txt", "", "", "tools/check.py in.txt", git + " tools/check.py"},
+		{"timeout 5 ./a.sh && (cd b && source ./c.sh)", "", "", "a.sh b/c.sh", git + " a.sh b/c.sh"},
+		{"go build -o app . && ./app && make && ./dist/x", "", "", "", git},
+		{"make -f rules.txt && awk -f a.awk b && node -e 1", "", "", "rules.txt a.awk b", git + " a.awk rules.txt"},
+		{"grep -f pats x && cat y && test -f z", "", "", "pats x y z", git},
 		{"grep -q x a", "**Protect:** tests/**, docs\n", "", "", git + " docs tests/**"},
 		{"grep -q x a", "**Protect:** tests/**, docs\n", "**writes:** docs/*.md, tests/**\n", "", git + " docs"},
 		{"grep -q x a", "", "**writes:** src/**\n**protect:** src/api/**, ./x\n", "", git + " src/api/** x"},
@@ -183,8 +179,8 @@ func TestCompileGuards(t *testing.T) {
 		text = strings.Replace(text, "## Steps", test.header+"\n## Steps", 1)
 		p := parse(t, text)
 		f := facts(t, verify.Needs(p), "")
-		if test.exists != "" {
-			f.Files[test.exists] = verify.File{Exists: true}
+		for name := range strings.FieldsSeq(test.exists) {
+			f.Files[name] = verify.File{Exists: true, Executable: true}
 		}
 		program, err := verify.Compile(p, f, verify.Options{})
 		if err != nil {
@@ -277,7 +273,7 @@ func TestNeeds(t *testing.T) {
 		Commands: []string{"/opt/x", "b", "bar", "bash", "env", "foo", "grep", "lint", "make", "pytest", "timeout"},
 		Files: []string{
 			".git", ".piton/topics/x.md", "bar", "docs/a.md", "foo", "lint", "pytest", "sub/GNUmakefile", "sub/Makefile", "sub/b", "sub/bash", "sub/env", "sub/grep",
-			"sub/make", "sub/makefile", "sub/run", "sub/timeout", "sub/tools/t.sh", "tests/test_a.py",
+			"sub/make", "sub/makefile", "sub/run", "sub/timeout", "sub/tools/t.sh",
 		},
 		Agents: []string{"coder", "script"},
 	}

@@ -166,13 +166,13 @@ func TestDisguisesOfAll(t *testing.T) {
 		want string
 	}{
 		"names its own judge":           {[]string{"**writes:** **", "**writes:** **, check.sh"}, `code: may write check.sh, by which step "code" is judged`},
-		"names the judge of another":    {[]string{"**writes:** **", "**writes:** **, Makefile"}, `code: may write Makefile, by which step "end" is judged`},
+		"names the judge of another":    {[]string{"**writes:** **", "**writes:** **, Makefile"}, `code: may write Makefile, which judges (runner: Makefile)`},
 		"names hooks":                   {[]string{"**writes:** **", "**writes:** **, .git/hooks/**"}, "code: may write .git/hooks/**, which is protected"},
 		"names one hook":                {[]string{"**writes:** **", "**writes:** **, .git/hooks/pre-commit"}, "code: may write .git/hooks/**, which is protected"},
 		"names the configuration":       {[]string{"**writes:** **", "**writes:** **, .piton/config.yaml"}, "code: may write .piton/config.yaml, which is protected"},
 		"names a protected file":        {[]string{"**writes:** **", "**writes:** **, tests/a.sh"}, "code: may write tests/**, which is protected"},
 		"names a sub-plan":              {[]string{"**writes:** **", "**writes:** **, plans/sub.md"}, `code: may write plans/sub.md, which step "sub" is delegated to`},
-		"names its judge for the first": {[]string{endTask, endTask + "**writes:** Makefile\n"}, `end: may write Makefile, by which step "end" is judged`},
+		"names its judge for the first": {[]string{endTask, endTask + "**writes:** Makefile\n"}, `end: may write Makefile, which judges (runner: Makefile)`},
 		"another question of the judge": {[]string{"Is it complete?", "Is it there?"}, "code: is judged by another question (judge)"},
 		"no judge":                      {[]string{"**judge:** Is it complete?\n", ""}, "code: is no longer judged"},
 		"nobody is asked":               {[]string{"**ask:** May we go on?\n- yes\n- no\n", "**target:** script\n" + script("echo yes") + "**contract:** test -e x\n"}, "review: is done by a script, was by a person"},

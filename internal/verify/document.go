@@ -19,7 +19,10 @@ type document struct {
 	units  []*unit
 	shells map[string]*reading // by text
 	makers makers
-	trace  *tracer
+
+	sh        *shell.Parser
+	workspace string // as in [Facts]
+	git       bool   // it is the top of a repository
 
 	needing bool // a step says what it needs; else each waits for the one before it
 
@@ -74,7 +77,7 @@ func read(p *plan.Plan, facts Facts) *document { return readWith(p, facts, shell
 
 // readWith is read with a parser that may have seen the scripts before.
 func readWith(p *plan.Plan, facts Facts, sh *shell.Parser) *document {
-	d := &document{plan: p, refs: p.Refs(), shells: map[string]*reading{}, trace: newTracer(facts, sh)}
+	d := &document{plan: p, refs: p.Refs(), shells: map[string]*reading{}, sh: sh, workspace: facts.Workspace, git: facts.Files[".git"].Exists}
 	d.units = make([]*unit, 0, len(p.Steps))
 	units := make([]unit, len(p.Steps))
 	for i, s := range p.Steps {
@@ -204,7 +207,7 @@ func (d *document) script(label string, text plan.Text, required bool, exit int)
 	}
 	parsed, known := d.shells[text.Value]
 	if !known {
-		parsed = d.trace.read(text.Value)
+		parsed = d.read(text.Value)
 		d.shells[text.Value] = parsed
 	}
 	s.reading = parsed

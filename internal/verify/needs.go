@@ -11,9 +11,9 @@ import (
 	"github.com/piton-dev/piton/internal/shell"
 )
 
-// maxRounds is how often the answers may lead to further questions: how deep
-// scripts are followed that run one another.
-const maxRounds = 10
+// maxRounds is how often the answers may lead to further questions: for the texts by
+// which commands are detected, and for what these name.
+const maxRounds = 3
 
 // Study reads a plan and asks for everything that has to be looked up before it can
 // be judged: what the plan names, and then what the texts name that came back. ask
@@ -58,9 +58,9 @@ func (d *document) more(facts Facts, asked map[string]bool) Queries {
 		_, ok := facts.Files[name]
 		return ok
 	})
-	texts := slices.Sorted(maps.Keys(d.trace.wants))
+	var texts []string
 	if slices.ContainsFunc(d.plan.Steps, bare) {
-		texts = append(texts, slices.DeleteFunc(Detecting().Texts, func(name string) bool { return !facts.Files[name].Exists })...)
+		texts = slices.DeleteFunc(Detecting().Texts, func(name string) bool { return !facts.Files[name].Exists })
 	}
 	return Queries{Files: fresh(files, "f"), Texts: fresh(texts, "t")}
 }
@@ -132,11 +132,6 @@ func (q asking) context(u *unit) {
 	if u.ForEach.Set && u.ForEach.Value.Kind() == "glob" && badScope(u.ForEach.Value.Items[0].Value) == "" {
 		q.globs[path.Clean(u.ForEach.Value.Items[0].Value)] = true
 	}
-	for _, name := range u.lifted() {
-		if isGlob(name) {
-			q.globs[name] = true
-		}
-	}
 	for _, s := range u.Subscriptions.Value {
 		file, ok := below(s.Ref)
 		switch {
@@ -157,18 +152,12 @@ func (q asking) script(s script) {
 	for _, c := range s.Calls {
 		q.command(c)
 	}
-	for _, name := range s.goals.idle {
-		q.files[name] = true
+	for _, file := range s.runs {
+		q.files[file] = true
 	}
-	for _, g := range s.guards {
-		name, all := runnerFiles(g)
-		if !g.absent && !isGlob(g.path) {
-			q.files[g.path] = true
-		}
-		if name != "" {
-			for _, file := range all {
-				q.files[file] = true
-			}
+	for _, c := range s.Calls {
+		for _, file := range runnerFiles(c) {
+			q.files[file] = true
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/piton-dev/piton/internal/engine"
+	"github.com/piton-dev/piton/internal/judge"
 )
 
 // openings finds steps that may write what decides about others: an explicit
@@ -19,25 +20,26 @@ type openings struct {
 
 // opening is a guarded path or glob.
 type opening struct {
-	file string
-	why  string
+	file  string
+	why   string
+	exact bool // only its own name opens it
 }
 
 // newOpenings lists what a plan guards for the steps of it that stay.
 func newOpenings(d *document, stays map[string]*unit) *openings {
 	o := &openings{scopes: newScopes(0)}
 	seen := map[string]bool{}
-	add := func(name, why string) {
+	add := func(name, why string, exact bool) {
 		if file, _, _ := strings.Cut(path.Clean(name), "#"); !seen[file] {
 			seen[file] = true
-			o.guards = append(o.guards, opening{file, why})
+			o.guards = append(o.guards, opening{file, why, exact})
 		}
 	}
 	for _, name := range always() {
-		add(name, "which is protected")
+		add(name, "which is protected", false)
 	}
 	for _, t := range d.plan.Protect.Value {
-		add(t.Value, "which is protected")
+		add(t.Value, "which is protected", false)
 	}
 	var before []string
 	for _, u := range d.units {
@@ -47,13 +49,13 @@ func newOpenings(d *document, stays map[string]*unit) *openings {
 		}
 		for _, s := range u.proofs {
 			if s.required && s.readable() {
-				for _, g := range s.guards {
-					add(g.path, fmt.Sprintf("by which step %q is judged", u.ID.Value))
+				for _, file := range s.runs {
+					add(file, fmt.Sprintf("by which step %q is judged", u.ID.Value), true)
 				}
 			}
 		}
 		if file, ok := Delegate(u.Step); ok {
-			add(file, fmt.Sprintf("which step %q is delegated to", u.ID.Value))
+			add(file, fmt.Sprintf("which step %q is delegated to", u.ID.Value), false)
 		}
 	}
 	o.before = newReach(before)
@@ -80,11 +82,15 @@ func (o *openings) by(was, now *unit) []string {
 		if old[scope] || badScope(scope) != "" {
 			continue
 		}
+		if rule := judgesBy(scope); rule != "" && (was != nil || !o.before.scopes[scope]) {
+			said[scope] = true
+			all = append(all, fmt.Sprintf("may write %s, which judges (%s)", scope, rule))
+		}
 		for _, g := range o.guards {
 			switch {
 			case o.left < 0:
 				return all
-			case !said[g.file] && o.open(scope, g, within) && !covered(g.file, had):
+			case !said[g.file] && o.open(scope, g, within) && (g.exact || !covered(g.file, had)):
 				said[g.file] = true
 				all = append(all, fmt.Sprintf("may write %s, %s", g.file, g.why))
 			}
@@ -93,11 +99,26 @@ func (o *openings) by(was, now *unit) []string {
 	return all
 }
 
+// judgesBy says by which rule a file judges that a scope names; "" is none.
+func judgesBy(scope string) string {
+	if isGlob(scope) {
+		return ""
+	}
+	rule, _ := judge.Of(scope)
+	if len(judge.Keys(scope)) > 0 {
+		rule = string(judge.Manifest)
+	}
+	return rule
+}
+
 // open reports whether a scope opens a guard: all of it, or a part that was not within
 // reach before.
 func (o *openings) open(scope string, g opening, within reach) bool {
 	if o.left -= len(scope) + len(g.file); o.left < 0 {
 		return false
+	}
+	if g.exact {
+		return g.file == scope
 	}
 	if covered(g.file, []string{scope}) {
 		return true

@@ -18,14 +18,15 @@ func always() []string {
 	}
 }
 
-// guards lists what must not change while the step is worked on, sorted: what
-// its contract and required checks execute or collect and what the plan protects, all
-// but what the step's explicit `writes:` cover, and the step's own `protect:`. What
-// git runs and the configuration have to be named there.
+// guards lists what must not change while the step is worked on, sorted: what the words
+// of its contract and required checks run and what the plan protects, all but what the
+// step's explicit `writes:` name, and the step's own `protect:`. What git runs and the
+// configuration have to be named there. What judges because a check was seen to open it
+// is added while the plan runs.
 //
 // A glob of which the writes cover only a part stays whole: whoever compares
 // drops the changes inside of the scope. A literal path counts when it is absent
-// too. A file that a contract executes may be made during the run, so until it
+// too. A file that a contract runs may be made during the run, so until it
 // exists it is written as a glob that matches it alone.
 func (c compiler) guards(u *unit) []string {
 	list, scopes := map[string]bool{}, writes(u)
@@ -38,8 +39,8 @@ func (c compiler) guards(u *unit) []string {
 	}
 	for _, s := range u.proofs {
 		if s.required && s.readable() {
-			for _, g := range s.guards {
-				guard(g.path, c.guard(g))
+			for _, file := range s.runs {
+				guard(plainName.Replace(file), c.guard(file))
 			}
 		}
 	}
@@ -79,11 +80,16 @@ func named(guard string, scopes []string) bool {
 	})
 }
 
-// guard writes a guard of a contract as the machine reads it.
-func (c compiler) guard(g guard) string {
-	if g.absent || isGlob(g.path) || c.facts.Files[g.path].Exists {
-		return g.path
+// guard writes a file that a contract runs as the machine reads it.
+func (c compiler) guard(file string) string {
+	name := plainName.Replace(file)
+	if name != file || c.facts.Files[file].Exists {
+		return name
 	}
-	alone := strings.NewReplacer(",", "?", "}", "?").Replace(path.Base(g.path))
-	return path.Join(path.Dir(g.path), "{"+alone+"}")
+	alone := strings.NewReplacer(",", "?", "}", "?").Replace(path.Base(file))
+	return path.Join(path.Dir(file), "{"+alone+"}")
 }
+
+// plainName writes a name so that nothing in it is read as a pattern or a part:
+// what no guard can spell is any character.
+var plainName = strings.NewReplacer("#", "?", "*", "?", "[", "?", "]", "?", "{", "?", "}", "?", `\`, "?")

@@ -2,11 +2,8 @@ package verify
 
 import (
 	"fmt"
-	"path"
-	"slices"
 	"strings"
 
-	"github.com/piton-dev/piton/internal/plan"
 	"github.com/piton-dev/piton/internal/shell"
 )
 
@@ -40,13 +37,13 @@ func (p *pass) commands(u *unit, s script) {
 			p.report(u, s.text.At(c.Words[0].At), fmt.Sprintf("%s of step %q runs %q, %s", s.label, u.ID.Value, name, message), hint).Severity = severity
 		}
 	}
-	for _, g := range s.guards {
-		if g.absent || g.beyond || isGlob(g.path) || reported[g.path] || reported["./"+g.path] || len(reported) == maxPerScript {
+	for _, file := range s.runs {
+		if reported[file] || reported["./"+file] || len(reported) == maxPerScript {
 			continue
 		}
-		if f, asked := p.facts.Files[g.path]; asked && !f.Exists && len(s.Calls) == 1 && !p.doc.makers.can(g.path) {
-			reported[g.path] = true
-			p.report(u, s.text.Pos, fmt.Sprintf("%s of step %q runs %q, which does not exist and which no step may write", s.label, u.ID.Value, g.path), "")
+		if f, asked := p.facts.Files[file]; asked && !f.Exists && len(s.Calls) == 1 && !p.doc.makers.can(file) {
+			reported[file] = true
+			p.report(u, s.text.Pos, fmt.Sprintf("%s of step %q runs %q, which does not exist and which no step may write", s.label, u.ID.Value, file), "")
 		}
 	}
 }
@@ -121,15 +118,6 @@ func (p *pass) executables(u *unit, s script) {
 	}
 }
 
-func checkUntold(p *pass, u *unit) {
-	for _, s := range u.readable() {
-		for _, lost := range s.Lost {
-			p.report(u, s.text.At(lost.At), fmt.Sprintf("%s of step %q: the text does not tell %s, so it is not protected", s.label, u.ID.Value, lost.What),
-				"write its path out, or list what it runs under `protect:`")
-		}
-	}
-}
-
 func checkOutside(p *pass, u *unit) {
 	for _, s := range u.readable() {
 		for _, w := range s.strays {
@@ -142,100 +130,19 @@ func checkOutside(p *pass, u *unit) {
 	}
 }
 
-func checkUpToDate(p *pass, u *unit) {
-	for _, s := range u.readable() {
-		for _, name := range s.goals.idle {
-			why := ""
-			switch {
-			case p.facts.Files[name].Exists:
-				why = fmt.Sprintf("%q exists, so make calls it up to date and runs nothing", name)
-			case soundsLikeCheck(path.Base(name)) && p.doc.makers.named(name):
-				why = fmt.Sprintf("a step may write %q; make would then call it up to date and run nothing", name)
-			default:
-				continue
-			}
-			p.report(u, s.goalAt(path.Base(name)), fmt.Sprintf("%s of step %q makes the goal %q, which is not `.PHONY`: %s", s.label, u.ID.Value, path.Base(name), why),
-				fmt.Sprintf("add `.PHONY: %s` to the Makefile", path.Base(name)))
-		}
-	}
-}
-
-// goalAt is where a script names a goal of make; its beginning where only what it
-// runs does.
-func (s script) goalAt(name string) plan.Pos {
-	for _, c := range s.Calls {
-		if c.Tool() != "make" && c.Tool() != "gmake" {
-			continue
-		}
-		if i := slices.IndexFunc(c.Args(), func(w shell.Word) bool { return w.Text == name }); i >= 0 {
-			return s.text.At(c.Args()[i].At)
-		}
-	}
-	return s.text.Pos
-}
-
-func checkOpenInclude(p *pass, u *unit) {
-	for _, s := range u.readable() {
-		for _, pattern := range s.goals.open {
-			if u.mayWrite(pattern) {
-				p.report(u, s.text.Pos, fmt.Sprintf("%s of step %q runs a Makefile that includes %q: a file that the step adds there is not protected and may change what make runs", s.label, u.ID.Value, pattern),
-					"write the names out in the Makefile, or keep them out of the step's `writes:`")
-			}
-		}
-	}
-}
-
-// mayWrite reports whether a step may make a file that matches a pattern.
-func (u *unit) mayWrite(pattern string) bool {
-	if !u.Writes.Set || badScope(pattern) != "" {
-		return true
-	}
-	files := compileScope(pattern)
-	return slices.ContainsFunc(writes(u), func(scope string) bool {
-		if u.ForEach.Set {
-			scope = wide(scope)
-		}
-		return badScope(scope) == "" && overlap(compileScope(scope), files)
-	})
-}
-
 func checkNoRunner(p *pass, u *unit) {
 	for _, s := range u.readable() {
 		reported := map[string]bool{}
-		for _, g := range s.guards {
-			name, all := runnerFiles(g)
-			if len(all) == 0 || reported[name] || p.anyOf(all) {
+		for _, c := range s.Calls {
+			all := runnerFiles(c)
+			if len(all) == 0 || reported[all[0]] || p.anyOf(all) {
 				continue
 			}
-			reported[name] = true
-			p.report(u, s.text.Pos, fmt.Sprintf("%s of step %q needs %s, which does not exist and is protected: a step that makes it counts as tampering", s.label, u.ID.Value, name),
+			reported[all[0]] = true
+			p.report(u, s.text.Pos, fmt.Sprintf("%s of step %q needs %s, which does not exist and judges the step: a step that makes it counts as tampering", s.label, u.ID.Value, all[0]),
 				"name it in the `writes:` of the step that makes it")
 		}
 	}
-}
-
-// runnerFiles returns the file a runner cannot do without, and every name it
-// may have; nothing for other guards.
-func runnerFiles(g guard) (name string, all []string) {
-	if !g.absent {
-		return "", nil
-	}
-	name, _, _ = strings.Cut(g.path, "#")
-	var names []string
-	switch path.Base(name) {
-	case "Makefile":
-		names = []string{"Makefile", "makefile", "GNUmakefile"}
-	case "justfile":
-		names = []string{"justfile", "Justfile", ".justfile"}
-	case "Taskfile.yml":
-		names = []string{"Taskfile.yml", "Taskfile.yaml", "taskfile.yml", "taskfile.yaml", "Taskfile.dist.yml", "Taskfile.dist.yaml"}
-	case "package.json":
-		names = []string{"package.json"}
-	}
-	for _, n := range names {
-		all = append(all, path.Join(path.Dir(name), n))
-	}
-	return name, all
 }
 
 // anyOf reports whether one of the files exists, may be made by a step that

@@ -100,7 +100,7 @@ func checkUnscoped(p *pass) {
 func checkLifted(p *pass, u *unit) {
 	var names []string
 	for _, name := range u.lifted() {
-		if f := p.facts.Files[name]; f.Exists && !f.Dir || p.facts.Globs[name] {
+		if f := p.facts.Files[name]; f.Exists && !f.Dir {
 			names = append(names, name)
 		}
 	}
@@ -111,12 +111,12 @@ func checkLifted(p *pass, u *unit) {
 	if len(names) > maxNamed {
 		list += fmt.Sprintf(" and %d more", len(names)-maxNamed)
 	}
-	p.report(u, u.Writes.Pos, fmt.Sprintf("`writes:` of step %q cover files that its own contract runs or collects: %s; the step may change what judges it", u.ID.Value, list),
-		"leave them out, or name them in the step's `protect:`; if the step should change them, name them in `writes:`")
+	p.report(u, u.Writes.Pos, fmt.Sprintf("`writes:` of step %q cover files that its own contract runs, and do not name them: %s; the step may not change them", u.ID.Value, list),
+		"if the step should change them, name them in `writes:`; else leave them out, or name them in the step's `protect:`")
 }
 
-// lifted lists what the contract and required checks of a step guard, as paths and
-// patterns, and the step's scopes cover without saying so.
+// lifted lists what the contract and required checks of a step run, and the step's scopes
+// cover without its name.
 func (u *unit) lifted() []string {
 	scopes := opens(u)
 	var held, names []string
@@ -127,32 +127,14 @@ func (u *unit) lifted() []string {
 		if !s.required || !s.readable() {
 			continue
 		}
-		for _, g := range s.guards {
-			file, _, _ := strings.Cut(g.path, "#")
-			for _, scope := range scopes {
-				name := inScope(path.Clean(scope), file)
-				if name == "" || badScope(scope) != "" || slices.Contains(scopes, name) || covered(name, held) || slices.Contains(names, name) {
-					continue
-				}
-				names = append(names, name)
+		for _, file := range s.runs {
+			if covered(file, scopes) && !slices.Contains(scopes, file) && !covered(file, held) && !slices.Contains(names, file) {
+				names = append(names, file)
 			}
 		}
 	}
 	slices.Sort(names)
 	return names
-}
-
-// inScope is what of a path or pattern lies in a scope, where that is easily said.
-func inScope(scope, file string) string {
-	if scope != file && covered(file, []string{scope}) {
-		return file
-	}
-	rest, deep := strings.CutPrefix(file, "**/")
-	dir := strings.TrimSuffix(scope, "/**")
-	if !deep || isGlob(dir) || dir == scope {
-		return ""
-	}
-	return dir + "/**/" + rest
 }
 
 func checkPlanWorktree(p *pass) {
