@@ -49,7 +49,7 @@ func (w *watcher) judge(name string, files []string) {
 
 // tells puts what judges, and was not known to, into the first answer.
 func (w *watcher) tells(answers []engine.CheckEnded) {
-	if len(w.found) == 0 || len(answers) == 0 {
+	if len(w.found) == 0 || len(answers) == 0 || answers[0].Opened == nil {
 		return
 	}
 	slices.Sort(w.found)
