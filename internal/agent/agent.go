@@ -104,6 +104,8 @@ type Task struct {
 	Values map[string]string
 	// Offline keeps the attempt from the network; see [proc.Spec].
 	Offline bool
+	// Room is what the attempt works in; nil: Dir, which it may change.
+	Room *proc.Room
 	// Timeout bounds the attempt together with [Config.Time]; 0 is no bound.
 	Timeout time.Duration
 	// LogPath is the attempt's output file. It is appended to, and made with

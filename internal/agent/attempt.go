@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/piton-dev/piton/internal/engine"
@@ -43,6 +44,9 @@ func (a *attempt) prepare() (err error) {
 		Timeout: a.limit(), Grace: a.cfg.Grace, Offline: a.task.Offline,
 		Output: proc.Output{Head: -1, Tail: MaxOutput},
 		Room:   &proc.Room{Dir: a.task.Dir, Writable: []string{a.task.Scratch}, Login: a.cfg.Login},
+	}
+	if r := a.task.Room; r != nil {
+		a.spec.Room = &proc.Room{Dir: r.Dir, Writable: append(slices.Clip(r.Writable), a.task.Scratch), Fixed: r.Fixed}
 	}
 	if a.text, err = newTranscript(Preset(a.cfg.Parse)); err != nil {
 		return err

@@ -1,6 +1,7 @@
 package check
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -23,12 +24,11 @@ type Job struct {
 	Workspace string            // absolute; the working directory of every check
 	Environ   []string          // of the harness, of which an allow-list is passed on
 	Values    map[string]string // set besides: what the checks get of other steps
-	Home      string            // HOME of the checks; "" is that of Environ
 	Bash      string            // absolute path; "" is the one in the PATH of Environ
 	Pool      *proc.Pool
-	Writable  []string // see [proc.Spec]
-	Offline   bool     // no check is to reach a network
-	Network   string   // what they can reach, for the record
+	Room      *proc.Room // what they work in; nil: the workspace, which they may change
+	Offline   bool       // no check is to reach a network
+	Network   string     // what they can reach, for the record
 	// Around runs a check by calling run once, and adds to the answer what was seen
 	// meanwhile; nil sees nothing.
 	Around func(a *engine.CheckEnded, run func())
@@ -52,7 +52,8 @@ const (
 // When ctx ends the rest is not run. The answers that are missing then are
 // Infra, and the caller should drop them all.
 func Run(ctx context.Context, j Job) []engine.CheckEnded {
-	env := j.env()
+	env, room := j.env(), *cmp.Or(j.Room, &proc.Room{Dir: j.Workspace})
+	room.Checks = true
 	bash, err := j.bash()
 	answers := make([]engine.CheckEnded, 0, len(j.Step.Checks))
 	for _, c := range j.Step.Checks {
@@ -73,7 +74,7 @@ func Run(ctx context.Context, j Job) []engine.CheckEnded {
 					Env:     env,
 					Timeout: j.Step.CheckTimeout,
 					Output:  proc.Output{Head: keptHead, Tail: keptTail},
-					Offline: j.Offline, Writable: j.Writable, Room: &proc.Room{Dir: j.Workspace, Checks: true},
+					Offline: j.Offline, Room: &room,
 				}))
 			})
 		}
@@ -142,9 +143,6 @@ func (j Job) env() []string {
 		"PITON_WORKSPACE": j.Workspace,
 	}
 	maps.Copy(set, j.Values)
-	if j.Home != "" {
-		set["HOME"] = j.Home
-	}
 	return proc.Environ(j.Environ, j.Step.Env, set)
 }
 

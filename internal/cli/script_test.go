@@ -3,6 +3,7 @@
 package cli_test
 
 import (
+	"cmp"
 	"database/sql"
 	"encoding/json"
 	"errors"
@@ -129,7 +130,7 @@ func TestScript(t *testing.T) {
 	})
 }
 
-// condition knows "root", "offline" where commands can be kept from the network, and "needs:PROGRAM" of scripts that a machine may be
+// condition knows "root", "offline" where commands can be kept from the network, "sealed" where they can be held besides, and "needs:PROGRAM" of scripts that a machine may be
 // too bare for. The gate sets PITON_TEST_ALL: there a missing program fails.
 func condition(cond string) (bool, error) {
 	if cond == "root" {
@@ -143,7 +144,9 @@ func condition(cond string) (bool, error) {
 	case cond == "sealed":
 		return sealed(), nil
 	case cond == "offline":
-		err = offline()
+		err = can((*proc.Pool).Offline)
+	case cond == "sealed":
+		err = can(func(p *proc.Pool) error { return cmp.Or(p.Offline(), p.Sealed()) })
 	case !ok:
 		return false, fmt.Errorf("unknown condition %q", cond)
 	default:
@@ -155,13 +158,13 @@ func condition(cond string) (bool, error) {
 	return err == nil, nil
 }
 
-func offline() error {
+func can(what func(*proc.Pool) error) error {
 	p, err := proc.NewPool(proc.Config{Idle: 1})
 	if err != nil {
 		return err
 	}
 	defer p.Close()
-	return p.Offline()
+	return what(p)
 }
 
 // listen VAR puts into VAR the port of this machine's loopback at which somebody

@@ -116,7 +116,7 @@ func (t theme) value(run, step string, event engine.Event, values view.Outputs) 
 // call is what a call was seen to need before it was made.
 func (t theme) call(f *view.Fold, e engine.PreviewMade) []string {
 	step := f.State.Program().Step(f.Index(e.Step))
-	said := fmt.Sprintf("call of %s: tier %s", t.line(step.Tool), e.Tier)
+	said := "call of " + t.line(step.Tool)
 	if step.Child != nil {
 		said = "the plan " + t.line(step.Child.Path)
 	}
@@ -124,8 +124,8 @@ func (t theme) call(f *view.Fold, e engine.PreviewMade) []string {
 		said += ", " + t.line(e.Refused)
 	}
 	lines := t.under(logIndent, idleTone, said)
-	for _, why := range e.Reasons {
-		lines = append(lines, t.under(logIndent+2, idleTone, t.line(why))...)
+	if e.Reason != "" {
+		lines = append(lines, t.under(logIndent+2, idleTone, t.line(e.Reason))...)
 	}
 	return append(lines, t.quoteTail(logIndent+2, e.Context, 12)...)
 }

@@ -270,7 +270,7 @@ func (t theme) subject(it engine.ItemRow) []string {
 		lines = append(lines, t.under(2, idleTone, "category: "+string(it.Cause))...)
 	}
 	if it.Tool != "" {
-		lines = append(lines, t.under(2, idleTone, fmt.Sprintf("tool %s, tier %s", t.line(it.Tool), it.Tier))...)
+		lines = append(lines, t.under(2, idleTone, strings.TrimSuffix(fmt.Sprintf("tool %s, effect %s", t.line(it.Tool), it.Effect), ", effect "))...)
 	}
 	return lines
 }

@@ -37,7 +37,6 @@ type Config struct {
 	Arbiter      Model             `key:"arbiter" whole:"yes"`    // says what follows an attempt; empty = rules do
 	MCPServers   map[string]Server `key:"mcp_servers"`
 	WebFetch     WebFetch          `key:"web_fetch"`
-	Commands     Tiers             `key:"commands"`
 	Sandbox      Sandbox           `key:"sandbox"`
 	Prices       map[string]Price  `key:"prices" names:"any"` // by role, or by the model's own name
 	Retention    time.Duration     `key:"retention" default:"90d"`
@@ -107,19 +106,12 @@ type Server struct {
 	URL     string            `key:"url"`
 	Env     map[string]string `key:"env" names:"env"`
 	EnvPass []string          `key:"env_pass" items:"env"`
+	Reads   []string          `key:"reads"` // its tools that only read: nobody is asked for them
 }
 
 // WebFetch lists the hosts that the tool of that name may ask.
 type WebFetch struct {
 	Allow []string `key:"allow"`
-}
-
-// Tiers sort commands by what they need before they run.
-type Tiers struct {
-	Free    []string `key:"free"`
-	Review  []string `key:"review"`
-	Approve []string `key:"approve"`
-	Block   []string `key:"block"`
 }
 
 // Price is what a model costs, per million tokens.
@@ -154,15 +146,16 @@ type Sandbox struct {
 
 // Policy is what runs in this workspace must keep to.
 type Policy struct {
-	Approve     string `key:"approve" words:"ask|auto|low-risk" default:"ask"`
-	MaxParallel int    `key:"max_parallel" min:"1" max:"256" default:"4"`                      // caps a plan's Parallel
-	MaxAttempts int    `key:"max_attempts" min:"0" max:"1000000" default:"50" zero:"no limit"` // in vain, without a person
-	MaxFailures int    `key:"max_failures" min:"0" max:"1000000" default:"3" zero:"no limit"`  // of steps in a row
-	Ratchet     string `key:"ratchet" words:"off|end" default:"end"`
-	Baseline    string `key:"baseline" words:"on|off" default:"on"`
-	Expect      string `key:"expect" words:"any|red" default:"any"`
-	Isolation   string `key:"isolation" words:"auto|sealed|fenced|none" default:"auto"` // the minimum; auto = the best there is
-	Mark        string `key:"mark" words:"end|off" default:"end"`
-	Unmetered   string `key:"unmetered" words:"warn|refuse" default:"warn"`
-	Frames      int    `key:"frames" min:"1" max:"1000" default:"40"` // that are visible
+	Approve     string   `key:"approve" words:"ask|auto|low-risk" default:"ask"`
+	Allow       []string `key:"allow"`                                                           // scripts and commands, word by word, that nobody is asked for
+	MaxParallel int      `key:"max_parallel" min:"1" max:"256" default:"4"`                      // caps a plan's Parallel
+	MaxAttempts int      `key:"max_attempts" min:"0" max:"1000000" default:"50" zero:"no limit"` // in vain, without a person
+	MaxFailures int      `key:"max_failures" min:"0" max:"1000000" default:"3" zero:"no limit"`  // of steps in a row
+	Ratchet     string   `key:"ratchet" words:"off|end" default:"end"`
+	Baseline    string   `key:"baseline" words:"on|off" default:"on"`
+	Expect      string   `key:"expect" words:"any|red" default:"any"`
+	Isolation   string   `key:"isolation" words:"auto|sealed|fenced|none" default:"auto"` // the minimum; auto = the best there is
+	Mark        string   `key:"mark" words:"end|off" default:"end"`
+	Unmetered   string   `key:"unmetered" words:"warn|refuse" default:"warn"`
+	Frames      int      `key:"frames" min:"1" max:"1000" default:"40"` // that are visible
 }

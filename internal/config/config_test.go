@@ -209,7 +209,7 @@ func TestHash(t *testing.T) {
 	same := []string{
 		"policy: {expect: any}",
 		"# a comment\nagents:\n  script: {kind: shell}\n",
-		"commands: {free: []}",
+		"web_fetch: {allow: []}",
 		"mcp_servers: {}\n",
 	}
 	for _, text := range same {
@@ -224,8 +224,8 @@ func TestHash(t *testing.T) {
 		"agents: {b: {kind: exec, command: [a, b]}}",
 		"agents: {b: {kind: exec, command: ['a b']}}",
 		"agents: {b: {kind: exec, command: [a, b], env: {A: b}}}",
-		"commands: {free: [ls]}",
-		"commands: {review: [ls]}",
+		"policy: {allow: [ls]}",
+		"mcp_servers: {a: {command: [a], reads: [b]}}",
 		"retention: 91d",
 	} {
 		hash := config.Hash(load(t, text))

@@ -132,8 +132,12 @@ func (a *aside) setUp(ctx context.Context, e engine.Effect) error {
 	step := *e.Step
 	step.CheckTimeout, step.Checks = step.Timeout, []engine.Check{{Name: "setup", Command: step.Setup, Required: true}}
 	offline, reach := a.world.network(e)
+	room, err := a.world.held(e)
+	if err != nil {
+		return err
+	}
 	said := check.Run(ctx, check.Job{
-		Offline: offline, Network: reach,
+		Offline: offline, Network: reach, Room: room,
 		Step: &step, Phase: engine.Baseline, Run: e.Key.Run, Attempt: e.Key.Attempt,
 		Workspace: a.world.Dir, Environ: environ(ctx), Values: values, Pool: a.world.Pool, Bash: a.world.shellPath(),
 	})

@@ -390,13 +390,19 @@ func (w *World) attempt(ctx context.Context, e engine.Effect, report Reporter, e
 		return nil, err
 	}
 	defer free.give(scratch)
+	var room *proc.Room
+	if e.Step.Kind == engine.Script {
+		if room, err = w.held(e); err != nil {
+			return nil, err
+		}
+	}
 	log := LogFile(e.Key.Run, e.Key.Step, e.Key.Attempt, e.Key.N)
 	said := w.saying(e.Key, report.Said)
 	defer said.close()
 	r := w.Agents.Run(ctx, agent.Task{
 		Role: e.Role, Step: e.Key.Step, Run: e.Key.Run, Attempt: e.Key.Attempt, Text: string(text),
 		Dir: w.Dir, Mode: e.Step.Mode, Bash: w.shellPath(), Environ: environ(ctx), Pass: e.Step.Env, Timeout: e.Step.Timeout,
-		LogPath: filepath.Join(w.State, log), Scratch: scratch, Values: set, Offline: offline, OnReport: said.report,
+		LogPath: filepath.Join(w.State, log), Scratch: scratch, Values: set, Offline: offline, Room: room, OnReport: said.report,
 		OnClaims: func(c agent.Claims) { report.Report(c.Usage, c.Claims) },
 	})
 	if r.Size > 0 {

@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/piton-dev/piton/internal/engine"
+	"github.com/piton-dev/piton/internal/proc"
 	"github.com/piton-dev/piton/internal/tool"
 	"github.com/piton-dev/piton/internal/tree"
 )
@@ -35,7 +36,7 @@ func (w *World) preview(ctx context.Context, e engine.Effect) (engine.Preview, [
 	if err != nil {
 		return engine.Preview{}, nil, err
 	}
-	p := engine.Preview{Args: digest(args.body), Tier: engine.FreeTier, Refused: args.refused, Context: shownArgs(args.body)}
+	p := engine.Preview{Args: digest(args.body), Refused: args.refused, Context: shownArgs(args.body)}
 	if p.Refused == "" {
 		err = w.weigh(ctx, e, args.body, &p)
 	}
@@ -98,11 +99,12 @@ func (w *World) weigh(ctx context.Context, e engine.Effect, args []byte, p *engi
 	if err != nil {
 		return err
 	}
-	p.Tier, p.Effect, p.Reasons, p.Hash = engine.Tier(weight.Tier), string(weight.Effect), weight.Reasons, weight.Hash
+	p.Must, p.Effect, p.Hash = weight.Asks, string(weight.Effect), weight.Hash
 	for _, t := range weight.Targets {
 		p.Targets = append(p.Targets, engine.Target(t))
 	}
-	p.Low = engine.LowCall(p.Tier, p.Effect, e.Step.Writes, e.Step.Offline() && w.Pool.Offline() == nil)
+	risk := engine.Risk(p.Effect, e.Step.Writes, w.loose(e.Step, weight.Named))
+	p.Low, p.Reason = !p.Must && risk == "", cmp.Or(weight.Reason, risk)
 	if out := outsideScope(p.Targets, e.Step.Writes); out != "" {
 		p.Refused = out + " is outside the step's writes"
 	}
@@ -200,6 +202,9 @@ func (w *World) call(ctx context.Context, e engine.Effect, r Reporter, end *engi
 	defer cancel()
 	said := w.saying(e.Key, r.Said)
 	defer said.close()
+	if w.loose(e.Step, false) == "" {
+		within = tool.Within(within, func() (*proc.Room, error) { return w.room(e.Step) })
+	}
 	o := w.Tools.Call(tool.WithProgress(within, said.progress), e.Step.Tool, args, targets(e.Shown))
 	end.How, end.Ms, end.Size, end.Network = engine.Exited, o.Duration.Milliseconds(), int64(len(o.Output)), o.Network
 	for _, c := range o.Changes {

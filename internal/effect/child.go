@@ -24,16 +24,16 @@ type Made struct {
 // approved with the plan, or of what was made since, which a person has to see.
 func (w *World) opening(ctx context.Context, e engine.Effect, in *engine.Prepared) ([][]byte, error) {
 	made, err := w.approved(e)
-	tier, reasons := engine.FreeTier, []string(nil)
+	unseen, reason := false, ""
 	if !e.Step.Child.Pinned() {
 		made, err = w.Made(ctx, w.Dir, e)
-		tier, reasons = engine.ApproveTier, []string{"it was not there when the plan was approved"}
+		unseen, reason = true, "it was not there when the plan was approved"
 	}
 	if err != nil {
 		return nil, err
 	}
 	in.Preview = &engine.Preview{
-		Args: made.Plan.Source, Tier: tier, Reasons: reasons, Hash: made.Plan.Hash, Refused: made.Refused, Context: cut(made.Text, maxPlanShown),
+		Args: made.Plan.Source, Must: unseen, Low: !unseen, Reason: reason, Hash: made.Plan.Hash, Refused: made.Refused, Context: cut(made.Text, maxPlanShown),
 	}
 	if made.Refused != "" {
 		in.Preview.Hash = digest([]byte(made.Refused))

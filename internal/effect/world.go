@@ -1,6 +1,7 @@
 package effect
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -325,11 +326,12 @@ func (w *World) checks(ctx context.Context, e engine.Effect, r Reporter, phase e
 func (w *World) job(ctx context.Context, e engine.Effect, phase engine.Phase) (check.Job, error) {
 	values, err := w.values(e)
 	offline, reach := w.network(e)
+	room, held := w.held(e)
 	return check.Job{
 		Step: e.Step, Phase: phase, Run: e.Key.Run, Attempt: e.Key.Attempt,
 		Workspace: w.Dir, Environ: environ(ctx), Pool: w.Pool, Bash: w.shellPath(), Values: values,
-		Offline: offline, Network: reach,
-	}, err
+		Offline: offline, Network: reach, Room: room,
+	}, cmp.Or(err, held)
 }
 
 // rounds asks the checks, and once more with what judges as it was where they were the

@@ -30,9 +30,9 @@ func (a *auditor) mayCall(f *file, e engine.WorkDispatched, r engine.Record) err
 	switch {
 	case look == nil || look.Attempt != e.Attempt || look.Args != e.Prompt:
 		return fmt.Errorf("it is called with %s, and what was looked at is %+v", e.Prompt, look)
-	case look.Refused != "" || look.Tier == engine.BlockTier || look.Asks != "":
+	case look.Refused != "" || look.Asks != "":
 		return fmt.Errorf("it is called, and may not be: %+v", look)
-	case look.Tier != engine.ApproveTier && (f.def.Approval == "" || look.Low && a.run.Policy.Approve == engine.LowRisk):
+	case !look.Must && (look.Low || a.run.Policy.Approve != engine.LowRisk) && (f.def.Approval == "" || look.Low && a.run.Policy.Approve == engine.LowRisk):
 		return nil
 	case granted.IsZero() || r.At.Sub(granted) >= 24*time.Hour:
 		return fmt.Errorf("it is called, and the newest yes is of %s", granted)
@@ -61,7 +61,7 @@ func (a *auditor) mayCall(f *file, e engine.WorkDispatched, r engine.Record) err
 			return fmt.Errorf("%s is taken away, and is not what was shown", t.Path)
 		}
 	}
-	if look.Tier == engine.ApproveTier && f.shown.Tier != engine.ApproveTier {
+	if look.Must && !f.shown.Must {
 		return fmt.Errorf("it needs more than what was shown")
 	}
 	return nil

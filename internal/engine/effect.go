@@ -78,6 +78,7 @@ type Effect struct {
 	After       bool                // Survey: the round is over; Tree is from before it
 	Watch       []string            // Prove: paths of which the answer says what the checks changed
 	Unsealed    bool                // somebody allowed less isolation than the step asks for
+	Held        bool                // what it runs is kept from the network and inside its scope; see [Step.Held]
 	Shared      bool                // other steps are under way in the same tree
 	Value       bool                // Work: the core looks at the output, so its end must have the value
 	Edited      string              // Prepare: object with the arguments that a person gave in the place of the plan's

@@ -532,10 +532,10 @@ type ItemOpened struct {
 	Memory *Memory `json:"memory,omitempty"` // that is proposed
 
 	// Of a call that is to be approved.
-	Tool string `json:"tool,omitempty"`
-	Tier Tier   `json:"tier,omitempty"`
-	Args string `json:"args,omitempty"` // object
-	Plan string `json:"plan,omitempty"` // path of a plan that was made during the run, or id of a revision, that is to be approved
+	Tool   string `json:"tool,omitempty"`
+	Effect string `json:"effect,omitempty"` // of the call, in the registry's word
+	Args   string `json:"args,omitempty"`   // object
+	Plan   string `json:"plan,omitempty"`   // path of a plan that was made during the run, or id of a revision, that is to be approved
 }
 
 // ItemAnswered is a person's answer to an item.

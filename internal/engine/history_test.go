@@ -514,23 +514,23 @@ func prepare(e engine.Effect, o op, tree string) engine.Input {
 
 // look is what may be seen of a call, and what is there changes now and then.
 func look(e engine.Effect, o op) *engine.Preview {
-	p := engine.Preview{Args: "args", Tier: engine.FreeTier, Low: o.More%2 == 0}
+	p := engine.Preview{Args: "args", Low: o.More%2 == 0}
 	if e.Edited != "" {
 		p.Args = e.Edited
 	}
 	switch o.How % 16 {
 	case 0, 1, 2:
-		p.Tier, p.Targets = engine.ApproveTier, []engine.Target{{Path: "a", Before: strconv.Itoa(int(o.More) % 16 / 13)}}
+		p.Must, p.Targets = true, []engine.Target{{Path: "a", Before: strconv.Itoa(int(o.More) % 16 / 13)}}
 	case 3:
-		p.Tier = engine.ReviewTier
+		p.Effect = "command"
 	case 4:
-		p.Tier = engine.BlockTier
+		p.Effect = "move"
 	case 5:
 		p.Refused = "no such key \xff"
 	case 6:
 		return nil
 	}
-	p.Hash = fmt.Sprint(p.Args, p.Tier, p.Targets)
+	p.Hash = fmt.Sprint(p.Args, p.Must, p.Effect, p.Targets)
 	return &p
 }
 

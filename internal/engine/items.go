@@ -191,7 +191,7 @@ func (s *State) escalation(i int) ItemOpened {
 		context.WriteString(st.Preview.Context)
 	}
 	if p.Kind == Tool && st.Preview != nil {
-		e.Tool, e.Tier, e.Args = p.Tool, st.Preview.Tier, st.Preview.Args
+		e.Tool, e.Effect, e.Args = p.Tool, st.Preview.Effect, st.Preview.Args
 	}
 	e.Context = context.String()
 	e.Hash = digest([]byte(e.Question + "\x00" + e.Context))

@@ -37,7 +37,7 @@ func moments() []moment {
 		return e
 	}
 	looks := func(change ...func(*engine.PreviewMade)) engine.Event {
-		e := engine.PreviewMade{Step: "a", Attempt: 1, Preview: engine.Preview{Args: "args", Tier: engine.FreeTier, Hash: "h"}}
+		e := engine.PreviewMade{Step: "a", Attempt: 1, Preview: engine.Preview{Args: "args", Low: true, Hash: "h"}}
 		for _, c := range change {
 			c(&e)
 		}
@@ -94,13 +94,12 @@ func moments() []moment {
 			"a call nobody looked at":  engine.WorkDispatched{Step: "a", Attempt: 1, N: 1, Kind: engine.ToolWork, Prompt: "args"},
 			"done without a call":      settled(engine.Done),
 			"a look at another try":    looks(func(e *engine.PreviewMade) { e.Attempt = 2 }),
-			"an unknown tier":          looks(func(e *engine.PreviewMade) { e.Tier = "odd" }),
-			"a yes that nobody gave":   looks(func(e *engine.PreviewMade) { e.Tier = engine.ApproveTier }),
+			"a yes that nobody gave":   looks(func(e *engine.PreviewMade) { e.Must = true }),
 			"a look at another step":   looks(func(e *engine.PreviewMade) { e.Step = "b" }),
 			"a question about no look": engine.ItemOpened{Item: "i", Step: "a", Kind: engine.Approval},
 		}},
 		{"while a yes is wanted", []engine.Step{call}, func(d *desk) {
-			d.admit(engine.Prepared{Key: d.state.Effects()[0].Key, Preview: &engine.Preview{Args: "args", Tier: engine.ApproveTier, Hash: "h"}})
+			d.admit(engine.Prepared{Key: d.state.Effects()[0].Key, Preview: &engine.Preview{Args: "args", Must: true, Hash: "h"}})
 		}, map[string]engine.Event{
 			"the call":                engine.WorkDispatched{Step: "a", Attempt: 1, N: 1, Kind: engine.ToolWork, Prompt: "args"},
 			"a no with other words":   engine.ItemAnswered{Item: "r1/1", Choice: engine.ChooseDeny, Args: json.RawMessage(`{}`), By: "ann"},

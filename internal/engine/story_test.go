@@ -39,7 +39,7 @@ import (
 //	failures                             what whoever revises the plan is told
 //	ended STEP [status=WORD] [proven=N] [unproven=N] [silent=N]   of a run that did a step
 //	recall [why=…]                       what the task above says of its child
-//	prepared STEP [tier=WORD] [effect=WORD] [call=ARGS] [target=PATH:HASH+…] [hash=H] [low] [refused=WHY]  of a tool
+//	prepared STEP [must] [effect=WORD] [call=ARGS] [target=PATH:HASH+…] [hash=H] [low] [refused=WHY]  of a tool
 //	prepared STEP [base=VERDICT,…] [tree=T] [again=VERDICT,…] [same] [err=WHY] [strays=PATH]
 //	reported STEP [tokens=N] [found=…]
 //	ended STEP [found=TEXT,…] [changed=PATH,…] [remark=KIND:TEXT] [words=…]
@@ -196,7 +196,7 @@ func success(e engine.Effect) engine.Input {
 	case engine.Prepare:
 		in := engine.Prepared{Key: e.Key, Dispatch: engine.WorkDispatched{Frames: engine.FrameIDs(e.Frames)}}
 		if e.Step.Kind == engine.Tool || e.Step.Kind == engine.Delegate {
-			in.Preview = &engine.Preview{Args: cmp.Or(e.Edited, "args"), Tier: engine.FreeTier, Hash: "h"}
+			in.Preview = &engine.Preview{Args: cmp.Or(e.Edited, "args"), Low: true, Hash: "h"}
 		}
 		in.Child = childOf(e)
 		if e.Baseline {
@@ -514,7 +514,7 @@ func ended(t *testing.T, d *desk, td *datadriven.TestData) engine.Input {
 // looked is what a line says of a call; without a word it is free.
 func looked(d *desk, td *datadriven.TestData, k engine.Key) *engine.Preview {
 	p := engine.Preview{
-		Args: cmp.Or(value(td, "call"), "args"), Tier: engine.Tier(cmp.Or(value(td, "tier"), "free")),
+		Args: cmp.Or(value(td, "call"), "args"), Must: td.HasArg("must"),
 		Effect: value(td, "effect"), Low: td.HasArg("low"), Refused: value(td, "refused"), Context: "what is there",
 	}
 	for _, e := range d.state.Effects() {
@@ -525,10 +525,10 @@ func looked(d *desk, td *datadriven.TestData, k engine.Key) *engine.Preview {
 	for target := range strings.SplitSeq(value(td, "target"), "+") {
 		if path, hash, ok := strings.Cut(target, ":"); ok {
 			p.Targets = append(p.Targets, engine.Target{Path: path, Before: hash})
-			p.Reasons = append(p.Reasons, path+" would be overwritten")
+			p.Reason = path + " would be overwritten"
 		}
 	}
-	p.Hash = cmp.Or(value(td, "hash"), fmt.Sprint("hash of ", p.Args, p.Tier, p.Targets))
+	p.Hash = cmp.Or(value(td, "hash"), fmt.Sprint("hash of ", p.Args, p.Must, p.Targets))
 	return &p
 }
 
@@ -1053,7 +1053,7 @@ func line(r engine.Record) string {
 		}
 		return fmt.Sprintf("%s %d.%d %s %s %s", e.Step, e.Attempt, e.N, e.Kind, e.How, e.Reason)
 	case engine.PreviewMade:
-		return fmt.Sprintf("%s %d %s %s: %s %s", e.Step, e.Attempt, e.Args, e.Tier, e.Asks, e.Refused)
+		return fmt.Sprintf("%s %d %s %s: %s %s", e.Step, e.Attempt, e.Args, e.Effect, e.Asks, e.Refused)
 	case engine.CheckEnded:
 		var again strings.Builder
 		for _, v := range e.Reruns {

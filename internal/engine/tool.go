@@ -11,22 +11,6 @@ import (
 	"time"
 )
 
-// Tier says what a call of a tool needs from people.
-type Tier string
-
-// The tiers, the least first.
-const (
-	FreeTier    Tier = "free"    // nothing
-	ReviewTier  Tier = "review"  // that they saw these very arguments when they approved the plan
-	ApproveTier Tier = "approve" // that they say yes to this call
-	BlockTier   Tier = "block"   // nothing helps: it is not made
-)
-
-// rank orders the tiers; an unknown one has none.
-func (t Tier) rank() int {
-	return slices.Index([]Tier{FreeTier, ReviewTier, ApproveTier, BlockTier}, t)
-}
-
 // Target is a file that a call would change, as it is before.
 type Target struct {
 	Path   string `json:"path"`
@@ -35,31 +19,31 @@ type Target struct {
 
 // Preview is what the harness saw when it looked at a call before it is made.
 type Preview struct {
-	Args    string   `json:"args,omitempty"` // object: the arguments, with what references mean in place of them
-	Tier    Tier     `json:"tier"`
-	Effect  string   `json:"effect,omitempty"`  // what the call does to the world, in the registry's word
-	Reasons []string `json:"reasons,omitempty"` // for the tier, the worst first
+	Args    string   `json:"args,omitempty"`   // object: the arguments, with what references mean in place of them
+	Effect  string   `json:"effect,omitempty"` // what the call does to the world, in the registry's word
+	Must    bool     `json:"must,omitempty"`   //  a person says yes to this very call, whatever they approved
+	Low     bool     `json:"low,omitempty"`    // low risk; see [Risk]
+	Reason  string   `json:"reason,omitempty"` // why it asks, or is not of low risk
 	Targets []Target `json:"targets,omitempty"`
-	Low     bool     `json:"low,omitempty"` // low risk; see [LowCall]
 	Hash    string   `json:"hash,omitempty"`
 	Context string   `json:"context,omitempty"` // for people: the arguments, and what would be lost
 	Refused string   `json:"refused,omitempty"` // why the call cannot be made at all
 }
 
-// LowCall reports a call of low risk, which is one that nobody is asked for under
-// [LowRisk]: it is free, and looks, or makes new files inside an explicit scope, or
-// runs a command that only looks and is kept from the network. effect is the
-// registry's word.
-func LowCall(tier Tier, effect string, writes []string, offline bool) bool {
+// Risk says why a call is not of low risk, "" if it is: then it only looks, makes a new
+// file inside an explicit scope, or runs a command that the system keeps from the network
+// and from changing anything outside of the scope. effect is the registry's word, and
+// loose says why the system does not hold a command so, "" if it does.
+func Risk(effect string, writes []string, loose string) string {
 	switch {
-	case tier != FreeTier:
-		return false
+	case effect == "read", effect == "create" && len(writes) > 0:
+		return ""
 	case effect == "create":
-		return len(writes) > 0
+		return "it makes a file, and has no `writes:`"
 	case effect == "command":
-		return offline
+		return loose
 	}
-	return effect == "read"
+	return fmt.Sprintf("it has the effect %s", effect)
 }
 
 // PreviewMade says what a call would do. The call is dispatched in the same
@@ -72,22 +56,7 @@ type PreviewMade struct {
 }
 
 // goes reports whether the call may be made as things stand.
-func (e PreviewMade) goes() bool { return e.refusal() == "" && e.Asks == "" }
-
-// refusal says why the call is never made, "" if it may be.
-func (e PreviewMade) refusal() string {
-	switch {
-	case e.Refused != "":
-		return e.Refused
-	case e.Tier == BlockTier:
-		return "denied by rule: " + e.why("the call is blocked")
-	}
-	return ""
-}
-
-func (e PreviewMade) why(otherwise string) string {
-	return cmp.Or(strings.Join(e.Reasons, "; "), otherwise)
-}
+func (e PreviewMade) goes() bool { return e.Refused == "" && e.Asks == "" }
 
 // validTool checks what only a step that calls a tool has.
 func (s *Step) validTool() error {
@@ -171,18 +140,15 @@ func (s *Step) Arguments(output func(step string) (any, error)) (json.RawMessage
 
 // previewed takes the look at a call, and lets the call follow if it may.
 func (s *State) previewed(i int, in Prepared, d WorkDispatched, now time.Time) ([]Event, error) {
-	if in.Preview == nil || in.Preview.Tier.rank() < 0 {
+	if in.Preview == nil {
 		return nil, refuse(Invalid, in.Key.String()+" says nothing of the call")
 	}
 	e := PreviewMade{Step: d.Step, Attempt: d.Attempt, Preview: *in.Preview}
-	e.Context, e.Refused, e.Reasons = text(e.Context), text(e.Refused), slices.Clone(e.Reasons)
-	for n := range e.Reasons {
-		e.Reasons[n] = text(e.Reasons[n])
-	}
+	e.Context, e.Refused, e.Reason = text(e.Context), text(e.Refused), text(e.Reason)
 	for n := range e.Targets {
 		e.Targets[n].Path = text(e.Targets[n].Path)
 	}
-	if e.refusal() == "" {
+	if e.Refused == "" {
 		e.Asks = s.asksFor(i, e, now)
 	}
 	if !e.goes() {
@@ -222,14 +188,17 @@ func (s *State) asksFor(i int, e PreviewMade, now time.Time) string {
 
 // needsYes says why the call needs a person.
 func (s *State) needsYes(i int, e PreviewMade) string {
-	p := s.prog.Step(i)
+	p, lowRisk := s.prog.Step(i), s.run.Opened.Policy.Approve == LowRisk
 	switch {
-	case e.Tier == ApproveTier:
-		return e.why("the call needs a yes")
-	case s.prog.unseen(i) && (e.Tier == ReviewTier || e.Effect == "command" && !e.Low):
-		return e.why("the call needs a review") + ", and what it is called with was not known when the plan was approved"
-	case e.Low && s.run.Opened.Policy.Approve == LowRisk:
+	case e.Must:
+		return cmp.Or(e.Reason, "the call needs a yes")
+	case s.prog.unseen(i) && !e.Low && slices.Contains([]string{"command", "move", "network"}, e.Effect):
+		return strings.TrimSuffix("what it is called with was not known when the plan was approved; "+e.Reason, "; ")
+	case e.Low && lowRisk:
 		return ""
+	}
+	if lowRisk {
+		return cmp.Or(p.Approval, "it is not of low risk: "+e.Reason)
 	}
 	return p.Approval
 }
@@ -281,7 +250,7 @@ func (st *step) drift(e PreviewMade) string {
 		}
 	}
 	switch {
-	case e.Tier.rank() > shown.Tier.rank():
+	case e.Must && !shown.Must:
 		return "it needs more than what was shown"
 	case st.Edited != e.Args:
 		return "since the yes, what it would do changed"
@@ -298,9 +267,7 @@ func (s *State) applyPreview(e PreviewMade, at time.Time) error {
 	switch {
 	case !p.shows() || !st.Active || st.Live || st.Phase != Baseline || st.Ended != nil || s.waits(i) || e.Attempt != st.Attempt:
 		return fmt.Errorf("a call of %q is looked at (attempt %d), which is %s (%s)", e.Step, e.Attempt, st.Status, st.Phase)
-	case e.Tier.rank() < 0:
-		return fmt.Errorf("a call of %q needs the unknown tier %q", e.Step, e.Tier)
-	case e.Tier == ApproveTier && e.goes() && (st.Granted.IsZero() || at.Sub(st.Granted) >= approvalLife || st.drift(e) != ""):
+	case e.Must && e.goes() && (st.Granted.IsZero() || at.Sub(st.Granted) >= approvalLife || st.drift(e) != ""):
 		return fmt.Errorf("a call of %q needs a yes, and has none", e.Step)
 	}
 	s.change(i, func(st *step) {
@@ -317,7 +284,7 @@ func (st *step) refused() string {
 	if !st.Looked || st.Preview == nil {
 		return ""
 	}
-	return st.Preview.refusal()
+	return st.Preview.Refused
 }
 
 // presents reports whether a person must be asked about the call that was
@@ -356,7 +323,7 @@ func (s *State) presentation(i int) ItemOpened {
 		Item: s.itemName(), Step: p.ID, Attempt: st.Attempt, Kind: Approval,
 		Question: fmt.Sprintf("May step %s %q call %s? %s", p.Number, p.Title, p.Tool, e.Asks),
 		Context:  e.Context, Hash: e.Hash, Choices: []string{ChooseApprove, ChooseDeny},
-		Tool: p.Tool, Tier: e.Tier, Args: e.Args,
+		Tool: p.Tool, Effect: e.Effect, Args: e.Args,
 	}
 }
 

@@ -219,10 +219,10 @@ func (o *Owner) withTree(do func(*tree.Tree) error) error {
 func OpenTools(dir string, c config.Config, env []string, pool *proc.Pool) (*tool.Registry, error) {
 	servers := make(map[string]tool.Server, len(c.MCPServers))
 	for name, s := range c.MCPServers {
-		servers[name] = tool.Server{Command: s.Command, URL: s.URL, Env: s.Env, EnvPass: s.EnvPass}
+		servers[name] = tool.Server{Command: s.Command, URL: s.URL, Env: s.Env, EnvPass: s.EnvPass, Reads: s.Reads}
 	}
 	r, err := tool.Open(tool.Config{
-		Commands: tool.Tiers(c.Commands), Hosts: c.WebFetch.Allow, Servers: servers, Workspace: dir, Environ: env, Pool: pool,
+		Allow: c.Policy.Allow, Hosts: c.WebFetch.Allow, Servers: servers, Workspace: dir, Environ: env, Pool: pool,
 	})
 	if err != nil {
 		return nil, &api.Problem{Code: api.Invalid, Message: err.Error(), Hint: "correct .piton/config.yaml"}

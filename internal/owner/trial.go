@@ -1,11 +1,8 @@
 package owner
 
 import (
-	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -19,7 +16,6 @@ import (
 	"github.com/piton-dev/piton/internal/plan"
 	"github.com/piton-dev/piton/internal/planner"
 	"github.com/piton-dev/piton/internal/proc"
-	"github.com/piton-dev/piton/internal/tool"
 	"github.com/piton-dev/piton/internal/verify"
 )
 
@@ -34,8 +30,7 @@ const trialTime = 2 * time.Minute
 //
 // Nobody has said yes to these commands. So they run in a copy of the workspace, can
 // change nothing but that copy and a home and temporary directory of their own, and reach
-// no network; where a machine cannot do that, nothing is tried. What deletes, fetches or is
-// not known is not tried either, by the tiers of commands, and that is said.
+// no network; where a machine cannot do that, nothing is tried, and that is said.
 type trial struct {
 	product *api.Product
 	world   *effect.World
@@ -65,14 +60,14 @@ func tries(p *api.Product, w *effect.World, environ []string) planner.Judge {
 func (t *trial) run(ctx context.Context, program *engine.Program) error {
 	var steps []*engine.Step
 	for i := range program.Len() {
-		if s := program.Step(i); t.may(ctx, s) {
+		if s := program.Step(i); triable(s) {
 			steps = append(steps, s)
 		}
 	}
 	if len(steps) == 0 || t.product.Config.Policy.Baseline == "off" {
 		return nil
 	}
-	if exposed := cmp.Or(t.world.Pool.Offline(), proc.Fenced()); exposed != nil {
+	if exposed := t.world.Pool.Holds(); exposed != nil {
 		t.note(nil, "the contracts were not tried before the work: this machine cannot confine them: "+exposed.Error())
 		return nil
 	}
@@ -81,15 +76,9 @@ func (t *trial) run(ctx context.Context, program *engine.Program) error {
 		return err
 	}
 	defer done()
-	for _, dir := range []string{"work", "home", "tmp"} {
-		defer os.RemoveAll(filepath.Join(scratch, dir))
-	}
 	t.dir = filepath.Join(scratch, "work")
-	err = errors.Join(os.Mkdir(filepath.Join(scratch, "home"), 0o700), os.Mkdir(filepath.Join(scratch, "tmp"), 0o700))
-	if err == nil {
-		err = copyWorkspace(ctx, t.product, t.dir)
-	}
-	if err != nil {
+	defer os.RemoveAll(t.dir)
+	if err := copyWorkspace(ctx, t.product, t.dir); err != nil {
 		t.note(nil, "the contracts were not tried before the work: "+err.Error())
 		return nil
 	}
@@ -98,8 +87,8 @@ func (t *trial) run(ctx context.Context, program *engine.Program) error {
 	for _, s := range steps {
 		results := check.Run(ctx, check.Job{
 			Step: s, Phase: engine.Baseline, Run: "plan", Attempt: 1, Workspace: t.dir, Environ: t.environ,
-			Home: filepath.Join(scratch, "home"), Values: map[string]string{"TMPDIR": filepath.Join(scratch, "tmp")},
-			Pool: t.world.Pool, Offline: true, Network: proc.Reach(nil), Writable: []string{scratch},
+			Pool: t.world.Pool, Offline: true, Network: proc.Reach(nil),
+			Room: &proc.Room{Dir: t.dir, Writable: []string{t.dir}, Fixed: true},
 		})
 		if ctx.Err() != nil {
 			t.note(s, "its contract, and those after it, were not tried: the time for that is over")
@@ -110,31 +99,10 @@ func (t *trial) run(ctx context.Context, program *engine.Program) error {
 	return nil
 }
 
-// may reports whether the checks of a step can be tried. What they get of other steps,
+// triable reports whether the checks of a step can be tried. What they get of other steps,
 // or of an item, is not there yet.
-func (t *trial) may(ctx context.Context, s *engine.Step) bool {
-	if len(s.Checks) == 0 || !s.Rerunnable || s.Each != nil || len(s.Reads) > 0 {
-		return false
-	}
-	for _, c := range s.Checks {
-		if c.Question != "" {
-			continue // a judge is asked after the work alone
-		}
-		args, err := json.Marshal(map[string]string{"command": c.Command})
-		if err != nil {
-			return false
-		}
-		w, err := t.world.Tools.Weigh(ctx, "run_command", args)
-		switch {
-		case err != nil:
-			t.note(s, "its contract was not tried before the work: "+err.Error())
-			return false
-		case w.Tier.Above(tool.Review):
-			t.note(s, fmt.Sprintf("its contract was not tried before the work: nobody has approved it, and it %s", strings.Join(w.Reasons, "; it ")))
-			return false
-		}
-	}
-	return true
+func triable(s *engine.Step) bool {
+	return len(s.Checks) > 0 && s.Rerunnable && s.Each == nil && len(s.Reads) == 0
 }
 
 // judge says what the checks of a step, tried before any work, tell of them.

@@ -1,6 +1,7 @@
 package probe
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/piton-dev/piton/internal/proc"
@@ -35,25 +36,33 @@ const unsealable = "see user.max_user_namespaces, kernel.apparmor_restrict_unpri
 
 // network says whether commands can be kept from the network.
 func network() Line {
-	if why := *exposed(); why != "" {
+	if exposed, _ := held(""); *exposed != "" {
 		return Line{
-			"network", Warning, "cannot be kept from commands: " + why + "; run_command reaches what this machine does",
+			"network", Warning, "cannot be kept from commands: " + *exposed + "; run_command reaches what this machine does",
 			"see user.max_user_namespaces, user.max_net_namespaces, kernel.apparmor_restrict_unprivileged_userns, and what a container allows",
 		}
 	}
 	return Line{Check: "network", Status: OK, Text: "run_command, and scripts and checks with `network: no`, reach a loopback of their own, and nothing else"}
 }
 
-// exposed is why commands cannot be kept from the network, "" where they can. It
-// starts what keeps them, which is the only way to know.
-func exposed() *string {
+// held is why commands cannot be kept from the network, and why they cannot be held inside
+// their scope; "" where they can. It starts what keeps them, which is the only way to know.
+func held(isolation string) (exposed, loose *string) {
 	pool, err := proc.NewPool(proc.Config{Idle: 1})
 	if err != nil {
-		return new(err.Error())
+		return new(err.Error()), new(err.Error())
 	}
 	defer pool.Close()
-	if err := pool.Offline(); err != nil {
-		return new(strings.ReplaceAll(err.Error(), "\n", "; "))
+	offline := pool.Offline()
+	if isolation == string(proc.LevelNone) {
+		return said(offline), new("policy.isolation is none")
 	}
-	return new("")
+	return said(offline), said(cmp.Or(offline, pool.Sealed()))
+}
+
+func said(err error) *string {
+	if err == nil {
+		return new("")
+	}
+	return new(strings.ReplaceAll(err.Error(), "\n", "; "))
 }

@@ -46,6 +46,7 @@ func Answer(ctx context.Context, q verify.Queries, env Env) verify.Facts {
 		Judge:           judge(env.Config),
 		DefaultAgent:    env.Config.DefaultAgent,
 		NoPlanner:       env.Config.Planner.None(),
+		Allow:           env.Config.Policy.Allow,
 		RefuseUnmetered: env.Config.Policy.Unmetered == "refuse",
 		Tools:           tools(q.Tools, env),
 	}
@@ -54,8 +55,8 @@ func Answer(ctx context.Context, q verify.Queries, env Env) verify.Facts {
 		return f
 	}
 	f.Calls = calls(ctx, q.Calls, env)
-	if q.Offline {
-		f.Exposed = exposed()
+	if q.Offline || q.Held {
+		f.Exposed, f.Loose = held(env.Config.Policy.Isolation)
 	}
 	if q.Git {
 		f.Git = worktrees(ctx, env)

@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/piton-dev/piton/internal/config"
-	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/tool"
 	"github.com/piton-dev/piton/internal/verify"
 )
@@ -70,7 +69,7 @@ func calls(ctx context.Context, list []verify.Call, env Env) map[string]verify.W
 	if len(list) == 0 {
 		return nil
 	}
-	r, err := tool.Open(tool.Config{Workspace: env.Workspace, Environ: env.Environ, Commands: tool.Tiers(env.Config.Commands), Hosts: env.Config.WebFetch.Allow})
+	r, err := tool.Open(tool.Config{Workspace: env.Workspace, Environ: env.Environ, Hosts: env.Config.WebFetch.Allow})
 	if err != nil {
 		return nil
 	}
@@ -88,16 +87,9 @@ func calls(ctx context.Context, list []verify.Call, env Env) map[string]verify.W
 }
 
 func weight(w tool.Weight) verify.Weight {
-	v := verify.Weight{Tier: engine.Tier(w.Tier), Effect: string(w.Effect), Reason: first(w.Reasons)}
+	v := verify.Weight{Effect: string(w.Effect), Asks: w.Asks, Reason: w.Reason}
 	for _, t := range w.Targets {
 		v.Targets = append(v.Targets, t.Path)
 	}
 	return v
-}
-
-func first(list []string) string {
-	if len(list) == 0 {
-		return ""
-	}
-	return list[0]
 }

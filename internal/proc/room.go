@@ -2,6 +2,7 @@ package proc
 
 import (
 	"cmp"
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -27,6 +28,9 @@ type Room struct {
 	Writable []string // may be changed too, where it exists
 	Login    []string // by name in the home: may be changed there, where it exists
 	Checks   bool     // the child judges the work of others
+	// Fixed: of all that is not the child's own only Writable may be changed, Dir not
+	// either. Only a sealed child can be held so.
+	Fixed bool
 }
 
 // Tools are what programs need of a home, by name in it. A child can change them, and what
@@ -54,13 +58,28 @@ func (p *Pool) Isolation() Isolation {
 	return cmp.Or(p.cell.Level, LevelNone)
 }
 
+var errNotSealed = errors.New("processes are not sealed here")
+
+// Holds says why no child can be held in a room that is [Room.Fixed] and offline, nil if one
+// can.
+func (p *Pool) Holds() error {
+	if p.Isolation() != LevelSealed {
+		return errNotSealed
+	}
+	return p.Offline()
+}
+
 // confine holds a child in its room. done is to be called when nothing of the child lives.
 func (p *Pool) confine(s *Spec) (level Isolation, done func(), err error) {
 	done = func() {}
 	if s.Room == nil || s.Seal != nil || s.Writable != nil {
 		return held(*s), done, nil
 	}
-	if level = p.Isolation(); level == LevelNone {
+	level = p.Isolation()
+	switch {
+	case s.Room.Fixed && level != LevelSealed:
+		return level, done, errNotSealed
+	case level == LevelNone:
 		return level, done, nil
 	}
 	temp, err := os.MkdirTemp(p.cell.Temp, "room-")
@@ -94,9 +113,9 @@ func (c Cell) seal(s *Spec, temp string) {
 		Visible: slices.Concat(c.Visible, under(home, Settings), trees(dirs, home)), Copied: under(home, Tools),
 		Writable: c.writable(*s.Room, home),
 	}
-	seal.Visible = append(seal.Visible, c.git(s.Room.Dir), top(s.Room.Dir, home))
+	seal.Visible = append(seal.Visible, c.git(s.Room.Dir), top(s.Room.Dir, home), s.Room.Dir)
 	s.Env = with(s.Env, "TMPDIR=/tmp")
-	if python := c.checked(); s.Room.Checks && Variable(s.Env, "PYTHONPYCACHEPREFIX") == "" && os.MkdirAll(python, 0o700) == nil {
+	if python := c.checked(); s.Room.Checks && !s.Room.Fixed && Variable(s.Env, "PYTHONPYCACHEPREFIX") == "" && os.MkdirAll(python, 0o700) == nil {
 		s.Env = with(s.Env, "PYTHONPYCACHEPREFIX="+python)
 		seal.Writable = append(seal.Writable, python)
 	}
@@ -128,8 +147,12 @@ func with(env []string, set string) []string {
 	return append(rest, set)
 }
 
-// writable is what a child may change of what is there, and its directory in any case.
+// writable is what a child may change of what is there, and its directory, unless that is
+// fixed.
 func (c Cell) writable(r Room, home string) []string {
+	if r.Fixed {
+		return r.Writable
+	}
 	all := slices.Concat(c.Writable, r.Writable, under(home, r.Login))
 	if git := c.git(r.Dir); git != "" {
 		all = append(all, under(git, []string{"objects", "refs", "logs", "worktrees"})...)

@@ -139,7 +139,7 @@ func (w *nested) do(ctx context.Context, e engine.Effect, r *run.Reporter) run.A
 	p := compile(w.t, e.Step.ID, steps)
 	return run.Answer{
 		Input: engine.Prepared{
-			Key: e.Key, Preview: &engine.Preview{Args: "source", Tier: engine.FreeTier, Hash: "h"},
+			Key: e.Key, Preview: &engine.Preview{Args: "source", Low: true, Hash: "h"},
 			Child: &engine.Opening{Run: id, Program: p, Base: "base", Plan: engine.SubPlan{Path: e.Step.ID + ".md", Own: "own", Hash: "h", Source: "source"}},
 		},
 		Objects: []store.Object{store.NewObject(p.Encode())},

@@ -39,7 +39,7 @@ func (s *stage) ready(name, id string, steps ...engine.Step) {
 	program := compile(s.t, id, steps)
 	p.answer <- run.Answer{
 		Input: engine.Prepared{
-			Key: p.effect.Key, Preview: &engine.Preview{Args: "source", Tier: engine.FreeTier, Hash: "h"},
+			Key: p.effect.Key, Preview: &engine.Preview{Args: "source", Low: true, Hash: "h"},
 			Child: &engine.Opening{Run: id, Program: program, Base: "base", Plan: engine.SubPlan{Path: id + ".md", Own: "own", Hash: "h", Source: "source"}},
 		},
 		Objects: []store.Object{store.NewObject(program.Encode())},

@@ -163,9 +163,9 @@ func (x *effort) prepared(r *rand.Rand) run.Answer {
 	prompt := store.NewObject([]byte("prompt of " + x.token))
 	in := engine.Prepared{Key: e.Key, Dispatch: engine.WorkDispatched{Prompt: prompt.Hash, Frames: engine.FrameIDs(e.Frames)}}
 	if e.Step.Kind == engine.Tool {
-		in.Preview = &engine.Preview{Args: prompt.Hash, Tier: pick(r, engine.FreeTier, engine.FreeTier, engine.ReviewTier, engine.ApproveTier), Hash: e.Step.ID}
+		in.Preview = &engine.Preview{Args: prompt.Hash, Must: chance(r, 25), Hash: e.Step.ID}
 		if !x.life.fate.calm && chance(r, 10) {
-			in.Preview.Hash, in.Preview.Tier = x.token, pick(r, engine.ApproveTier, engine.BlockTier)
+			in.Preview.Hash, in.Preview.Must = x.token, true
 		}
 	}
 	if e.Baseline {

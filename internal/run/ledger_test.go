@@ -191,7 +191,7 @@ func (g *ledger) dispatched(e engine.WorkDispatched, r engine.Record) {
 	}
 	g.mayStart(a, name, r.At)
 	if e.Kind == engine.ToolWork && e.Prompt != "" {
-		if l := a.look; l == nil || l.Args != e.Prompt || l.Tier == engine.BlockTier || l.Asks != "" || l.Tier == engine.ApproveTier && a.granted.IsZero() {
+		if l := a.look; l == nil || l.Args != e.Prompt || l.Refused != "" || l.Asks != "" || l.Must && a.granted.IsZero() {
 			g.find("call", "%s is called as nobody looked at it, or allowed it: %+v, yes at %v", name, l, a.granted)
 		}
 		a.look, a.granted = nil, time.Time{}

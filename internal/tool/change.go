@@ -6,7 +6,6 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -77,12 +76,12 @@ func (r *room) weighWrite(_ context.Context, a writeArgs) (Weight, error) {
 	if err != nil {
 		return Weight{}, err
 	}
-	w := Weight{Tier: Free, Effect: Create, Targets: []Target{t}}
+	w := Weight{Effect: Create, Targets: []Target{t}}
 	if t.Before != "" {
 		if a.Overwrite != nil && !*a.Overwrite {
 			return Weight{}, problem(Exists, "%s is there already", name)
 		}
-		w.Tier, w.Effect, w.Reasons = Approve, Overwrite, []string{fmt.Sprintf("%s is there and would be overwritten", name)}
+		w.Asks, w.Effect, w.Reason = true, Overwrite, name+" is there and would be overwritten"
 	}
 	return w, nil
 }
@@ -237,12 +236,12 @@ func (r *room) weighMove(_ context.Context, a moveArgs) (Weight, error) {
 	if err != nil {
 		return Weight{}, err
 	}
-	w := Weight{Tier: Review, Effect: Create, Targets: []Target{source, target}, Reasons: []string{fmt.Sprintf("%s would leave its place", from)}}
+	w := Weight{Effect: Move, Targets: []Target{source, target}}
 	if target.Before != "" {
 		if !a.Overwrite {
 			return Weight{}, problem(Exists, "%s is there already", to)
 		}
-		w.Tier, w.Effect, w.Reasons = Approve, Overwrite, []string{fmt.Sprintf("%s is there and would be overwritten", to)}
+		w.Asks, w.Effect, w.Reason = true, Overwrite, to+" is there and would be overwritten"
 	}
 	return w, nil
 }
@@ -341,7 +340,7 @@ func (r *room) weighRemove(_ context.Context, a removeArgs) (Weight, error) {
 		return Weight{}, err
 	}
 	t, err := r.there(name)
-	return Weight{Tier: Approve, Effect: Delete, Targets: []Target{t}, Reasons: []string{fmt.Sprintf("%s would be deleted", name)}}, err
+	return Weight{Asks: true, Effect: Delete, Targets: []Target{t}, Reason: name + " would be deleted"}, err
 }
 
 func (r *room) remove(_ context.Context, c *Call, a removeArgs) (changed, error) {

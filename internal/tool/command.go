@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -30,7 +31,7 @@ type runner struct {
 	room    *room
 	pool    *proc.Pool
 	environ []string
-	judge   *judge
+	allow   []string
 	bash    func() (string, error)
 }
 
@@ -80,18 +81,19 @@ func (s runner) weigh(_ context.Context, a commandArgs) (Weight, error) {
 	if strings.ContainsRune(a.Command+strings.Join(a.list(), ""), 0) {
 		return Weight{}, problem(InvalidArguments, "the command has a zero byte")
 	}
-	tier, reasons := s.judge.weigh(a.Command, a.list()...)
-	return Weight{Tier: tier, Effect: Command, Reasons: reasons}, nil
+	return Weight{Effect: Command, Named: s.named(a)}, nil
 }
 
-// run refuses what is blocked, whoever asks; for the rest the caller has asked.
+// named reports whether the configuration has the very words of a command. One with
+// arguments it cannot name.
+func (s runner) named(a commandArgs) bool {
+	return len(a.Args) == 0 && slices.Contains(s.allow, a.Command)
+}
+
+// run is for what a person was asked for, or need not be.
 func (s runner) run(ctx context.Context, c *Call, a commandArgs) (commandOutput, error) {
-	weight, err := s.weigh(ctx, a)
-	if err != nil {
+	if _, err := s.weigh(ctx, a); err != nil {
 		return commandOutput{}, err
-	}
-	if weight.Tier == Block {
-		return commandOutput{}, problem(Denied, "this command is never run: %s", strings.Join(weight.Reasons, "; "))
 	}
 	if s.pool == nil {
 		return commandOutput{}, problem(Unavailable, "commands cannot be run here")
@@ -99,6 +101,13 @@ func (s runner) run(ctx context.Context, c *Call, a commandArgs) (commandOutput,
 	limit := commandTime
 	if a.Timeout > 0 {
 		limit = time.Duration(a.Timeout) * time.Second
+	}
+	room := &proc.Room{Dir: s.room.dir}
+	if held, ok := ctx.Value(roomKey{}).(func() (*proc.Room, error)); ok && !s.named(a) {
+		var err error
+		if room, err = held(); err != nil {
+			return commandOutput{}, &Problem{Code: Unavailable, Message: fmt.Sprintf("the command could not be run: %v", err), cause: err}
+		}
 	}
 	env := proc.Environ(s.environ, nil, map[string]string{"PITON_WORKSPACE": s.room.dir})
 	bash, err := s.bash()
@@ -109,11 +118,19 @@ func (s runner) run(ctx context.Context, c *Call, a commandArgs) (commandOutput,
 	c.Network = proc.Reach(exposed)
 	r := s.pool.Run(ctx, proc.Spec{
 		Argv: append([]string{bash, "--noprofile", "--norc", "-c", a.Command, "bash"}, a.list()...), Dir: s.room.dir, Env: env,
-		Timeout: limit, Output: proc.Output{Head: keptHead, Tail: keptTail}, Offline: exposed == nil, Room: &proc.Room{Dir: s.room.dir},
+		Timeout: limit, Output: proc.Output{Head: keptHead, Tail: keptTail}, Offline: exposed == nil || room.Fixed, Room: room,
 	})
 	out, err := judged(ctx, r, a.Exit, limit)
 	out.Network = c.Network
 	return out, err
+}
+
+type roomKey struct{}
+
+// Within returns a context in which commands work in a room, but for those that the
+// configuration names.
+func Within(ctx context.Context, room func() (*proc.Room, error)) context.Context {
+	return context.WithValue(ctx, roomKey{}, room)
 }
 
 // judged turns the end of a child into an output or a problem.

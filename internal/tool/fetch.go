@@ -102,7 +102,7 @@ type fetched struct {
 
 func (f *fetcher) weigh(_ context.Context, a fetchArgs) (Weight, error) {
 	_, err := f.address(a.URL)
-	return Weight{Tier: Free, Effect: Network}, err
+	return Weight{Effect: Network}, err
 }
 
 // address reads an address that may be asked.

@@ -246,34 +246,22 @@ func TestWhatMustBeAsked(t *testing.T) {
 	cases := []struct {
 		tool    string
 		args    m
-		tier    tool.Tier
+		asks    bool
 		effect  tool.Effect
 		targets []tool.Target
 	}{
-		{"read_file", m{"path": "a.txt"}, tool.Free, tool.Read, []tool.Target{}},
-		{"list_directory", m{}, tool.Free, tool.Read, []tool.Target{}},
-		{"search", m{"text": "x"}, tool.Free, tool.Read, []tool.Target{}},
-		{"write_file", m{"path": "new", "content": ""}, tool.Free, tool.Create, []tool.Target{{Path: "new"}}},
-		{"write_file", m{"path": "deep/new", "content": ""}, tool.Free, tool.Create, []tool.Target{{Path: "deep/new"}}},
-		{"write_file", m{"path": "./a.txt", "content": ""}, tool.Approve, tool.Overwrite, []tool.Target{{Path: "a.txt", Before: one}}},
-		{"move_file", m{"from": "a.txt", "to": "c.txt"}, tool.Review, tool.Create, []tool.Target{{Path: "a.txt", Before: one}, {Path: "c.txt"}}},
-		{"move_file", m{"from": "a.txt", "to": "b.txt", "overwrite": true}, tool.Approve, tool.Overwrite, []tool.Target{{Path: "a.txt", Before: one}, {Path: "b.txt", Before: two}}},
-		{"delete_file", m{"path": "a.txt"}, tool.Approve, tool.Delete, []tool.Target{{Path: "a.txt", Before: one}}},
-		{"run_command", m{"command": "ls"}, tool.Free, tool.Command, []tool.Target{}},
-		{"run_command", m{"command": `wc -l "$1"`, "args": []any{"a.txt"}}, tool.Free, tool.Command, []tool.Target{}},
-		{"run_command", m{"command": `wc -l "$1"`, "args": []any{"../a.txt"}}, tool.Review, tool.Command, []tool.Target{}},
-		{"run_command", m{"command": `wc -l "$1"`, "args": []any{"/home/me/.ssh/key"}}, tool.Approve, tool.Command, []tool.Target{}},
-		{"run_command", m{"command": `"$@"`, "args": []any{"ls"}}, tool.Approve, tool.Command, []tool.Target{}},
-		{"run_command", m{"command": `bash -c "$1"`, "args": []any{"make"}}, tool.Review, tool.Command, []tool.Target{}},
-		{"run_command", m{"command": `bash -c "$1"`, "args": []any{"sudo ls"}}, tool.Block, tool.Command, []tool.Target{}},
-		{"run_command", m{"command": `rm -r "$2"`, "args": []any{"x", "/"}}, tool.Block, tool.Command, []tool.Target{}},
-		{"run_command", m{"command": `set -- /; rm -r "$1"`, "args": []any{"x"}}, tool.Approve, tool.Command, []tool.Target{}},
-		{"run_command", m{"command": `f() { sort "$1"; }; f -oa.txt`, "args": []any{"x"}}, tool.Approve, tool.Command, []tool.Target{}},
-		{"run_command", m{"command": `wc -l "$1"`, "args": []any{"$(rm \"a`"}}, tool.Free, tool.Command, []tool.Target{}},
-		{"run_command", m{"command": `sort "$1"`, "args": []any{"-oa.txt"}}, tool.Approve, tool.Command, []tool.Target{}},
-		{"run_command", m{"command": "ls | tee a.txt"}, tool.Approve, tool.Command, []tool.Target{}},
-		{"run_command", m{"command": "sudo ls"}, tool.Block, tool.Command, []tool.Target{}},
-		{"web_fetch", m{"url": "https://example.org/x"}, tool.Free, tool.Network, []tool.Target{}},
+		{"read_file", m{"path": "a.txt"}, false, tool.Read, []tool.Target{}},
+		{"list_directory", m{}, false, tool.Read, []tool.Target{}},
+		{"search", m{"text": "x"}, false, tool.Read, []tool.Target{}},
+		{"write_file", m{"path": "new", "content": ""}, false, tool.Create, []tool.Target{{Path: "new"}}},
+		{"write_file", m{"path": "deep/new", "content": ""}, false, tool.Create, []tool.Target{{Path: "deep/new"}}},
+		{"write_file", m{"path": "./a.txt", "content": ""}, true, tool.Overwrite, []tool.Target{{Path: "a.txt", Before: one}}},
+		{"move_file", m{"from": "a.txt", "to": "c.txt"}, false, tool.Move, []tool.Target{{Path: "a.txt", Before: one}, {Path: "c.txt"}}},
+		{"move_file", m{"from": "a.txt", "to": "b.txt", "overwrite": true}, true, tool.Overwrite, []tool.Target{{Path: "a.txt", Before: one}, {Path: "b.txt", Before: two}}},
+		{"delete_file", m{"path": "a.txt"}, true, tool.Delete, []tool.Target{{Path: "a.txt", Before: one}}},
+		{"run_command", m{"command": "ls"}, false, tool.Command, []tool.Target{}},
+		{"run_command", m{"command": `bash -c "$1"`, "args": []any{"make"}}, false, tool.Command, []tool.Target{}},
+		{"web_fetch", m{"url": "https://example.org/x"}, false, tool.Network, []tool.Target{}},
 	}
 	for _, c := range cases {
 		w, err := r.Weigh(t.Context(), c.tool, args(t, c.args))
@@ -281,8 +269,8 @@ func TestWhatMustBeAsked(t *testing.T) {
 			t.Errorf("%s %v: %v", c.tool, c.args, err)
 			continue
 		}
-		if w.Tier != c.tier || w.Effect != c.effect || w.Hash == "" {
-			t.Errorf("%s %v: %s %s %q, want %s %s", c.tool, c.args, w.Tier, w.Effect, w.Hash, c.tier, c.effect)
+		if w.Asks != c.asks || w.Asks != (w.Reason != "") || w.Effect != c.effect || w.Hash == "" {
+			t.Errorf("%s %v: %v %s %q, want %v %s", c.tool, c.args, w.Asks, w.Effect, w.Hash, c.asks, c.effect)
 		}
 		if diff := cmp.Diff(c.targets, w.Targets); diff != "" {
 			t.Errorf("%s %v: %s", c.tool, c.args, diff)

@@ -27,7 +27,7 @@ const (
 func looking[A any](path func(A) string) func(context.Context, json.RawMessage) (Weight, error) {
 	return weighing(func(_ context.Context, a A) (Weight, error) {
 		_, err := clean(path(a))
-		return Weight{Tier: Free, Effect: Read}, err
+		return Weight{Effect: Read}, err
 	})
 }
 

@@ -21,7 +21,7 @@ type Config struct {
 	Workspace string     // absolute
 	Environ   []string   // of the harness, of which an allow-list is passed on
 	Pool      *proc.Pool // runs commands and servers; nil: both are unavailable
-	Commands  Tiers      // adds to the built-in table of commands
+	Allow     []string   // commands, word by word, that nobody is asked for
 	Hosts     []string   // what web_fetch may ask; see [Allow]
 	Servers   map[string]Server
 }
@@ -60,15 +60,11 @@ func Open(c Config) (*Registry, error) {
 }
 
 func (r *Registry) fill(ctx context.Context, c Config) error {
-	judge, err := newJudge(c.Commands, r.room)
-	if err != nil {
-		return err
-	}
 	hosts, err := parseHosts(c.Hosts)
 	if err != nil {
 		return err
 	}
-	if err := r.builtin(c, judge, newFetcher(hosts)); err != nil {
+	if err := r.builtin(c, newFetcher(hosts)); err != nil {
 		return err
 	}
 	for name, s := range c.Servers {
@@ -83,9 +79,9 @@ func (r *Registry) fill(ctx context.Context, c Config) error {
 var definitions []byte
 
 // builtin registers the built-in tools.
-func (r *Registry) builtin(c Config, j *judge, f *fetcher) error {
+func (r *Registry) builtin(c Config, f *fetcher) error {
 	room := r.room
-	run := runner{room: room, pool: c.Pool, environ: c.Environ, judge: j, bash: bashOnce(c.Environ, room.dir)}
+	run := runner{room: room, pool: c.Pool, environ: c.Environ, allow: c.Allow, bash: bashOnce(c.Environ, room.dir)}
 	tools := map[string]Tool{
 		"list_directory": {Call: with(room.list), Weigh: looking(func(a listArgs) string { return orHere(a.Path) })},
 		"read_file":      {Call: with(room.read), Weigh: looking(func(a readArgs) string { return a.Path })},

@@ -49,7 +49,7 @@ func TestRegister(t *testing.T) {
 		t.Errorf("%+v %v", d, err)
 	}
 	w, err := r.Weigh(t.Context(), "mine", nil)
-	if err != nil || w.Tier != tool.Free || w.Effect != tool.Create {
+	if err != nil || w.Asks || w.Effect != tool.Create {
 		t.Errorf("%+v %v", w, err)
 	}
 	list, err := r.List(t.Context())
@@ -118,8 +118,6 @@ func TestOpen(t *testing.T) {
 	dir := t.TempDir()
 	for says, c := range map[string]tool.Config{
 		"open the workspace":             {Workspace: filepath.Join(dir, "nope")},
-		"commands.block has an empty":    {Workspace: dir, Commands: tool.Tiers{Block: []string{""}}},
-		`"a*[" is no pattern`:            {Workspace: dir, Commands: tool.Tiers{Free: []string{"a*["}}},
 		"web_fetch.allow: \"a b\" is no": {Workspace: dir, Hosts: []string{"a b"}},
 	} {
 		if _, err := tool.Open(c); err == nil || !strings.Contains(err.Error(), says) {
@@ -128,22 +126,22 @@ func TestOpen(t *testing.T) {
 	}
 }
 
-// TestTiersOfTheConfiguration: the entry with the most words decides, and between
-// equals the configuration; what ruins a machine is never freed.
-func TestTiersOfTheConfiguration(t *testing.T) {
+// TestAllow: the configuration names a command word by word; arguments are no part of it.
+func TestAllow(t *testing.T) {
 	t.Parallel()
-	r, _ := open(t, tool.Config{Commands: tool.Tiers{
-		Free: []string{"git", "terraform plan", "npm ci", "rm", "sudo", "my-*", "./dir/x.sh"}, Review: []string{"cat"}, Approve: []string{"make clean"}, Block: []string{"npm publish", "ls -R", "make -B"},
-	}}, map[string]string{"dir/x.sh": ""})
-	for command, want := range map[string]tool.Tier{
-		"terraform plan -out x": tool.Free, "terraform apply": tool.Approve, "npm ci": tool.Free, "npm install": tool.Approve,
-		"npm publish": tool.Block, "npm publish --tag x": tool.Block, "cat x": tool.Review, "make clean": tool.Approve, "make all": tool.Review,
-		"make -B all": tool.Block, "ls": tool.Free, "ls -laR": tool.Block, "git push": tool.Approve, "git push --force": tool.Block, "git whatever": tool.Free,
-		"my-tool x": tool.Free, "./dir/x.sh": tool.Free, "rm x": tool.Free, "rm -rf /": tool.Block, "rm -rf ~": tool.Block, "rm .git/config": tool.Block,
-		"sudo ls": tool.Free, "sudo rm -rf /": tool.Block, "curl x | sh": tool.Block, "rm x > .git/config": tool.Block,
+	r, _ := open(t, tool.Config{Allow: []string{"make test", `wc -l "$1"`}}, nil)
+	for _, c := range []struct {
+		args m
+		want bool
+	}{
+		{m{"command": "make test"}, true},
+		{m{"command": "make test "}, false},
+		{m{"command": "make test; ls"}, false},
+		{m{"command": "make"}, false},
+		{m{"command": `wc -l "$1"`, "args": []any{"a"}}, false},
 	} {
-		if w := weighCommand(t, r, command); w.Tier != want {
-			t.Errorf("%s: %s %q, want %s", command, w.Tier, w.Reasons, want)
+		if w, err := r.Weigh(t.Context(), "run_command", args(t, c.args)); err != nil || w.Named != c.want || w.Asks {
+			t.Errorf("%v: %+v %v", c.args, w, err)
 		}
 	}
 }

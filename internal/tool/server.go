@@ -25,6 +25,7 @@ type Server struct {
 	URL     string
 	Env     map[string]string // set for the command
 	EnvPass []string          // passed on to it
+	Reads   []string          // its tools that only read, as whoever configured it says
 }
 
 // Limits of a server.
@@ -229,6 +230,9 @@ func (s *server) entry(t *mcp.Tool) (*entry, error) {
 	d := Definition{Name: s.name + "." + t.Name, Description: bounded(t.Description, maxDescription), Effect: Command, Server: s.name, Foreign: true}
 	if s.conf.URL != "" {
 		d.Effect = Network
+	}
+	if slices.Contains(s.conf.Reads, t.Name) {
+		d.Effect = Read
 	}
 	var err error
 	if d.Input, err = schemaText(t.InputSchema); err != nil {

@@ -98,7 +98,7 @@ func TestServerIsListed(t *testing.T) {
 		t.Errorf("%+v", d)
 	}
 	w, err := r.Weigh(t.Context(), "s.liar", nil)
-	if err != nil || w.Tier != tool.Approve {
+	if err != nil || !w.Asks {
 		t.Errorf("a foreign tool that calls itself harmless: %v %v", w, err)
 	}
 	for _, name := range []string{"s.bad name", "s.remote"} {
@@ -315,7 +315,6 @@ func TestRunCommand(t *testing.T) {
 		{"not found", m{"command": "no-such-program"}, tool.Failed, "exit code 127"},
 		{"signal", m{"command": "kill -9 $$"}, tool.Failed, "SIGKILL"},
 		{"too slow", m{"command": "sleep 100", "timeout": 1}, tool.TimedOut, "longer than 1s"},
-		{"blocked", m{"command": "sudo true"}, tool.Denied, "is never run: sudo true"},
 		{"zero byte", m{"command": "ls\x00"}, tool.InvalidArguments, "zero byte"},
 		{"too patient", m{"command": "ls", "timeout": 61}, tool.InvalidArguments, "timeout"},
 		{"nothing", m{"command": ""}, tool.InvalidArguments, "command"},

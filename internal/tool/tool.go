@@ -15,6 +15,7 @@ const (
 	Read      Effect = "read"      // looks, and changes nothing
 	Create    Effect = "create"    // makes something where nothing was
 	Overwrite Effect = "overwrite" // what was there is lost
+	Move      Effect = "move"      // something leaves its place
 	Delete    Effect = "delete"    // takes something away
 	Command   Effect = "command"   // runs a program, which may do anything
 	Network   Effect = "network"   // talks to another machine

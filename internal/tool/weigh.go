@@ -4,26 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 )
-
-// A Tier says what a call needs from people, the least first.
-type Tier string
-
-const (
-	Free    Tier = "free"    // nothing
-	Review  Tier = "review"  // that they saw these very arguments when they approved the plan
-	Approve Tier = "approve" // that they say yes to this call
-	Block   Tier = "block"   // nothing helps: it is not done
-)
-
-// tiers are in order.
-func tierList() []Tier { return []Tier{Free, Review, Approve, Block} }
-
-// Above reports whether t needs more than other.
-func (t Tier) Above(other Tier) bool {
-	return slices.Index(tierList(), t) > slices.Index(tierList(), other)
-}
 
 // A Target is a file that a call would change, as it is now.
 type Target struct {
@@ -31,13 +12,14 @@ type Target struct {
 	Before string `json:"before,omitempty"` // SHA-256 in hex; "" is no file
 }
 
-// A Weight says what a person must be asked before a call, and why.
+// A Weight says what a call would do, and whether a person must be asked before.
 type Weight struct {
-	Tier    Tier     `json:"tier"`
 	Effect  Effect   `json:"effect"`
-	Reasons []string `json:"reasons,omitempty"` // for people; the worst first
-	Targets []Target `json:"targets"`           // what the call would change, never nil
-	Hash    string   `json:"hash"`              // of the tool, its arguments and all of the above: what an approval is bound to
+	Asks    bool     `json:"asks"`             // a person says yes to this very call
+	Reason  string   `json:"reason,omitempty"` // why, for people
+	Named   bool     `json:"named,omitempty"`  // the configuration allows these very words
+	Targets []Target `json:"targets"`          // what the call would change, never nil
+	Hash    string   `json:"hash"`             // of the tool, its arguments and all of the above: what an approval is bound to
 }
 
 // Weigh looks at the workspace and says what a call would need. It changes
@@ -74,16 +56,16 @@ func (w Weight) sealed(d Definition, args json.RawMessage) (Weight, error) {
 	return w, err
 }
 
-// byEffect is the weight of a tool that has no more to say. What a foreign tool
-// does is not known, whatever it says of itself.
+// byEffect is the weight of a tool that has no more to say. What a foreign tool does is
+// not known, whatever it says of itself, unless the configuration says that it reads.
 func byEffect(d Definition) Weight {
 	switch {
+	case d.Effect == Read, d.Effect == Create && !d.Foreign:
+		return Weight{Effect: d.Effect}
 	case d.Foreign:
-		return Weight{Tier: Approve, Effect: d.Effect, Reasons: []string{fmt.Sprintf("what a tool of server %s does is not known here", d.Server)}}
-	case d.Effect == Read, d.Effect == Create:
-		return Weight{Tier: Free, Effect: d.Effect}
+		return Weight{Asks: true, Effect: d.Effect, Reason: fmt.Sprintf("what a tool of server %s does is not known here", d.Server)}
 	}
-	return Weight{Tier: Approve, Effect: d.Effect, Reasons: []string{fmt.Sprintf("%s has the effect %s", d.Name, d.Effect)}}
+	return Weight{Asks: true, Effect: d.Effect, Reason: fmt.Sprintf("%s has the effect %s", d.Name, d.Effect)}
 }
 
 // bound refuses a call whose target is not as it was shown.

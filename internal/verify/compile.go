@@ -342,14 +342,11 @@ func (c compiler) isolation(u *unit) string {
 	return u.Isolation.Value
 }
 
-// nowhere is a scope that holds no file of a workspace: that of a step which
-// may change nothing, since no scope at all would be the whole workspace.
-const nowhere = "/dev/null"
-
-// writes are the step's scopes.
+// writes are the step's scopes. One that may change nothing has a scope too, since none at
+// all would be the whole workspace.
 func writes(u *unit) []string {
 	if u.Writes.Set && len(u.Writes.Value) == 0 {
-		return []string{nowhere}
+		return []string{engine.Nowhere}
 	}
 	var list []string
 	for _, w := range u.Writes.Value {

@@ -16,8 +16,9 @@ type Queries struct {
 	Tools    []string // names of tools that steps call
 	Globs    []string // patterns of which it is asked whether any file matches; see [MatchGlob]
 	Texts    []string // paths as in Files whose content is wanted: scripts and their like
-	Calls    []Call   // of which it is asked what they would do; see [Hazards]
+	Calls    []Call   // of which it is asked what they would do; see [Asks]
 	Offline  bool     // whether scripts can be kept from the network is wanted
+	Held     bool     // whether scripts and commands can be held inside their scope is wanted
 	Git      bool     // whether worktrees can be made is wanted
 }
 
@@ -35,6 +36,8 @@ type Facts struct {
 	// right with them. Files has whether they are there.
 	Plans           map[string]Subplan `json:"plans,omitempty"`
 	Exposed         *string            `json:"exposed,omitempty"`   // why scripts cannot be kept from the network, "" where they can; where it was asked for
+	Loose           *string            `json:"loose,omitempty"`     // why scripts and commands cannot be held inside their scope, in the same way
+	Allow           []string           `json:"allow,omitempty"`     // texts of scripts and commands that nobody is asked for
 	Git             *Git               `json:"git,omitempty"`       // where it was asked for
 	Workspace       string             `json:"workspace,omitempty"` // root of the workspace, absolute, with slashes
 	DefaultAgent    string             `json:"default_agent,omitempty"`

@@ -80,10 +80,10 @@ func (d *document) queries() Queries {
 			q.commands[name] = true
 		}
 	}
-	worktrees, offline := d.plan.Workspace.Value == inWorktree, false
+	worktrees, offline, held := d.plan.Workspace.Value == inWorktree, false, false
 	for _, u := range d.units {
 		worktrees = worktrees || u.apart()
-		offline = offline || u.offline()
+		offline, held = offline || u.offline(), held || u.holdable()
 		q.doer(u)
 		q.context(u)
 		for _, s := range u.proofs {
@@ -97,7 +97,7 @@ func (d *document) queries() Queries {
 		Commands: slices.Sorted(maps.Keys(q.commands)), Files: slices.Sorted(maps.Keys(q.files)),
 		Agents: slices.Sorted(maps.Keys(q.agents)), Tools: slices.Sorted(maps.Keys(q.tools)),
 		Calls: slices.SortedFunc(maps.Keys(q.calls), func(a, b Call) int { return cmp.Compare(a.String(), b.String()) }),
-		Globs: slices.Sorted(maps.Keys(q.globs)), Git: worktrees, Offline: offline,
+		Globs: slices.Sorted(maps.Keys(q.globs)), Git: worktrees, Offline: offline, Held: held,
 	}
 }
 

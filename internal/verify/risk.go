@@ -5,14 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 
 	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/plan"
 	"github.com/piton-dev/piton/internal/plan/form"
 )
 
-// A Call is a call of a tool as the plan has it. Scripts are asked for as calls of
-// run_command, where all else of their step is of low risk.
+// A Call is a call of a tool as the plan has it.
 type Call struct {
 	Tool string
 	Args string // JSON
@@ -23,9 +23,9 @@ func (c Call) String() string { return c.Tool + " " + c.Args }
 
 // Weight is what a call would do, as far as can be told before the run.
 type Weight struct {
-	Tier   engine.Tier `json:"tier"`
-	Effect string      `json:"effect"` // in the registry's word
-	Reason string      `json:"reason,omitempty"`
+	Effect string `json:"effect"`           // in the registry's word
+	Asks   bool   `json:"asks,omitempty"`   // a person is asked for this very call
+	Reason string `json:"reason,omitempty"` // why
 
 	Targets []string `json:"targets,omitempty"` // files that it would change, by their paths below the workspace
 	Refused string   `json:"refused,omitempty"` // why it is never made, whatever else there is by then
@@ -39,10 +39,11 @@ type Hazard struct {
 }
 
 // Hazards lists why the plan is not of low risk, one reason for each step that is
-// not: a step is only if it is kept from the network, inside an explicit
-// `writes:`, and from deleting, by the harness and not by what it is told. A plan
-// without any is of low risk, as far as it goes: plans that it delegates to have
-// their own. What the facts leave open counts as a hazard.
+// not. A step is only if the system holds all that it runs: without network, and unable to
+// change a file but below the directories of its `writes:`. Calls of tools are no hazard:
+// a person is asked for each that is not of low risk when it is due, with the arguments at
+// hand, and so for a plan that is made during the run. A plan without any hazard is of low
+// risk as far as it goes: plans that it delegates to have their own.
 func Hazards(p *plan.Plan, facts Facts) []Hazard {
 	var all []Hazard
 	if !p.Setup.IsZero() {
@@ -51,10 +52,7 @@ func Hazards(p *plan.Plan, facts Facts) []Hazard {
 	for _, s := range p.Steps {
 		u := unit{Step: s}
 		u.proven(unread)
-		if u.Tool.Set {
-			u.args, u.unfit = form.ReadArguments(u.Args)
-		}
-		if text := cmp.Or(u.trusted(facts), u.open(), u.exposed(facts), u.weighty(facts)); text != "" {
+		if text := cmp.Or(u.trusted(facts), u.open(facts)); text != "" {
 			all = append(all, Hazard{u.ID.Value, u.Number, text})
 		}
 	}
@@ -84,16 +82,14 @@ func Asks(s *plan.Step, facts Facts) string {
 	if u.args, u.unfit = form.ReadArguments(s.Args); u.unfit != nil {
 		return ""
 	}
-	refers := false
-	for range engine.Refs(u.args.Value) {
-		refers = true
-		break
-	}
-	switch w := facts.Calls[u.call().String()]; {
-	case w.Tier == engine.ApproveTier:
+	w := facts.Calls[u.call().String()]
+	if w.Asks {
 		return cmp.Or(w.Reason, "the call needs a yes")
-	case refers && (w.Tier == engine.ReviewTier || w.Effect == "command"):
-		return "what it is called with is only known when it runs"
+	}
+	for range engine.Refs(u.args.Value) {
+		if u.Tool.Value == runCommand && (!u.holdable() || facts.Loose == nil || *facts.Loose != "") {
+			return "what it is called with is only known when it runs"
+		}
 	}
 	return ""
 }
@@ -126,78 +122,36 @@ func (u *unit) trusted(facts Facts) string {
 	return ""
 }
 
-// open says what of the step nothing holds in, whatever it runs.
-func (u *unit) open() string {
+// open says what of the step nothing holds in.
+func (u *unit) open(facts Facts) string {
 	_, delegated := Delegate(u.Step)
+	named := func(s script) bool { return slices.Contains(facts.Allow, s.text.Value) }
 	switch {
-	case u.ForEach.Set:
-		return "what it does for each item is only known when it runs"
 	case !u.Plan.IsZero() && !delegated:
 		return "its plan is only known when it runs"
 	case u.Mode.Value == "full":
 		return "its `mode` is full"
-	case u.works() && !u.Writes.Set:
-		return "it may write anywhere: it has no `writes:`"
-	case u.runs() && u.Network.Value != "no":
+	case !slices.ContainsFunc(u.scripts(), func(s script) bool { return !named(s) }):
+		return ""
+	case u.Network.Value != "no":
 		return "what it runs may use the network: it has no `network: no`"
-	case u.Tool.Set && u.unfit != nil:
-		return "its arguments cannot be read"
 	}
-	for at, ref := range engine.Refs(u.args.Value) {
-		if u.Tool.Value != "write_file" || at != "/content" {
-			return fmt.Sprintf("what it is called with is only known when it runs: %s", ref)
-		}
+	if _, why := engine.Rooms(writes(u)); why != "" {
+		return why
+	}
+	switch {
+	case facts.Loose == nil:
+		return "it is not known whether this machine can hold it inside its `writes:`"
+	case *facts.Loose != "":
+		return "this machine cannot hold it inside its `writes:`: " + *facts.Loose
 	}
 	return ""
 }
 
-// exposed says what is not as the step asks for on this machine.
-func (u *unit) exposed(facts Facts) string {
-	file, delegated := Delegate(u.Step)
-	switch {
-	case delegated && !facts.Files[file].Exists:
-		return "its plan " + file + " is not there yet"
-	case !u.runs():
-		return ""
-	case facts.Exposed == nil:
-		return "it is not known whether this machine can keep it off the network"
-	case *facts.Exposed != "":
-		return "this machine cannot keep it off the network: " + *facts.Exposed
-	}
-	return ""
-}
-
-// weighty says what of the step's scripts and its call is more than looking, or
-// making a file inside its scope.
-func (u *unit) weighty(facts Facts) string {
-	for _, s := range u.scripts() {
-		if w := facts.Calls[running(s.text.Value).String()]; !engine.LowCall(w.Tier, w.Effect, nil, true) {
-			return fmt.Sprintf("its %s does more than look%s", s.label, because(w))
-		}
-	}
-	if !u.Tool.Set {
-		return ""
-	}
-	w := facts.Calls[u.call().String()]
-	switch {
-	case engine.LowCall(w.Tier, w.Effect, writes(u), u.offline()):
-		return ""
-	case w.Tier == engine.FreeTier && w.Effect == "create":
-		return "it makes a file, and has no `writes:`"
-	case w.Tier == engine.FreeTier:
-		return fmt.Sprintf("%s has the effect %s", u.Tool.Value, w.Effect)
-	}
-	return fmt.Sprintf("%s does more than look, or make a file%s", u.Tool.Value, because(w))
-}
-
-func because(w Weight) string {
-	switch {
-	case w.Tier == "":
-		return ", as far as can be told here"
-	case w.Reason == "":
-		return ""
-	}
-	return ": " + w.Reason
+// holdable reports whether what the step runs could be held inside its scope.
+func (u *unit) holdable() bool {
+	_, why := engine.Rooms(writes(u))
+	return why == "" && (u.Tool.Value == runCommand || u.offline() && len(u.scripts()) > 0)
 }
 
 // runCommand is the tool that runs a script.
@@ -217,9 +171,6 @@ func (u *unit) scripts() []script {
 	}
 	return append(all, u.proofs...)
 }
-
-// running is the call that a script amounts to.
-func running(text string) Call { return newCall(runCommand, map[string]any{"command": text}) }
 
 // call is the step's call of its tool. A text to be written is not known where it
 // is a reference, and makes no difference.
@@ -250,15 +201,8 @@ func newCall(name string, args any) Call {
 
 // calls are those of a step of which it matters what they do.
 func (u *unit) calls() []Call {
-	var all []Call
 	if u.literal() {
-		all = append(all, u.call())
+		return []Call{u.call()}
 	}
-	if u.open() != "" {
-		return all
-	}
-	for _, s := range u.scripts() {
-		all = append(all, running(s.text.Value))
-	}
-	return all
+	return nil
 }

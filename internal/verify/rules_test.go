@@ -12,7 +12,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/plan"
 	"github.com/piton-dev/piton/internal/verify"
 )
@@ -112,7 +111,7 @@ func toolFacts(names []string) map[string]verify.Tool {
 	return tools
 }
 
-// callFacts knows that sudo is blocked, that paths with two dots are refused, and
+// callFacts knows that paths with two dots are refused, and
 // that write_file changes its path.
 func callFacts(calls []verify.Call) map[string]verify.Weight {
 	weights := map[string]verify.Weight{}
@@ -122,12 +121,10 @@ func callFacts(calls []verify.Call) map[string]verify.Weight {
 			continue
 		}
 		switch {
-		case strings.HasPrefix(args.Command, "sudo"):
-			weights[c.String()] = verify.Weight{Tier: engine.BlockTier, Reason: "is never run: sudo"}
 		case strings.HasPrefix(args.Path, "../"):
 			weights[c.String()] = verify.Weight{Refused: args.Path + " leads out of the workspace"}
 		case c.Tool == "write_file":
-			weights[c.String()] = verify.Weight{Tier: engine.FreeTier, Effect: "create", Targets: []string{args.Path}}
+			weights[c.String()] = verify.Weight{Effect: "create", Targets: []string{args.Path}}
 		}
 	}
 	return weights

@@ -304,8 +304,6 @@ func checkRefused(p *pass, u *unit) {
 		c.wrong("", "add the host to `web_fetch.allow` in the configuration, or remove the step", "the call is always refused: %s", w.Refused)
 	case w.Refused != "":
 		c.wrong("", "name a path below the workspace, outside .git and .piton", "the call is always refused: %s", w.Refused)
-	case w.Tier == engine.BlockTier:
-		c.wrong("", "write another command; no approval allows this one", "the command is blocked: %s", cmp.Or(w.Reason, "by a rule"))
 	}
 	for _, file := range w.Targets {
 		if u.Writes.Set && !covered(file, writes(u)) {

@@ -61,8 +61,8 @@ type Item struct {
 	Schema  string          `json:"schema,omitempty"`
 	Context string          `json:"context"`
 	Tool    string          `json:"tool,omitempty"`
-	Tier    engine.Tier     `json:"tier,omitempty"`
-	Plan    string          `json:"plan,omitempty"` // path of a plan that is to be approved
+	Effect  string          `json:"effect,omitempty"` // of the call
+	Plan    string          `json:"plan,omitempty"`   // path of a plan that is to be approved
 	Behind  []string        `json:"behind,omitempty"`
 	AskedAt Stamp           `json:"asked_at"`
 }
@@ -95,7 +95,7 @@ func InboxOf(items []engine.ItemRow, plans []*engine.Revision, args map[string]j
 		doc := Item{
 			ID: it.Item, Run: it.Run, Step: it.Step, Kind: it.Kind, Limit: it.Limit, Cause: OrNull(it.Cause), Text: it.Question,
 			Choices: List(it.Choices), Schema: it.Schema, Context: it.Context, AskedAt: Stamp(it.Opened),
-			Tool: it.Tool, Tier: it.Tier, Plan: it.Plan, Behind: it.Behind, Parent: parentDocument(it.Parent),
+			Tool: it.Tool, Effect: it.Effect, Plan: it.Plan, Behind: it.Behind, Parent: parentDocument(it.Parent),
 		}
 		if it.Shortage != nil {
 			doc.Args = limitsDocument(it.Shortage.Raise)

@@ -83,6 +83,7 @@ func callFields() []field[row] {
 			},
 			write: func(s row) *node { return texts("") }, // writeDAG knows which steps there are
 		},
+		on("writes", "Directories and files that the call may change; [] for none. Absent: the whole workspace.", listOf(line(), 0), func(s row) *plan.Field[lines] { return &s.Writes }),
 		bound("critical", "After its failure nothing new starts. No if absent.", yesNo(),
 			func(s row) (bool, bool) { return true, s.Critical.Value },
 			func(_ *reader, n *node, s row, v bool) { s.Critical = plan.Field[bool]{Value: v, Set: true, Pos: n.at} }),
