@@ -314,7 +314,7 @@ func (c *Child) finish(ctx context.Context) {
 	defer close(c.over)
 	r := &c.result
 	e := c.watch(ctx)
-	c.leave()
+	c.pool.busy.Go(c.leave) // nobody has to wait for that
 	r.Duration = time.Since(c.begun)
 	r.Level = c.pool.Level()
 	r.Err, r.Exit, r.Signal = e.err, e.exit, e.signal

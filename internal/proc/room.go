@@ -110,7 +110,7 @@ func (c Cell) seal(s *Spec, temp string) {
 	dirs := SearchPath(s.Env)
 	seal := &Seal{
 		Hidden: slices.Concat(c.Hidden, under(home, Secrets)), Home: home, Temp: temp,
-		Visible: slices.Concat(c.Visible, under(home, Settings), trees(dirs, home)), Copied: under(home, Tools),
+		Visible: slices.Concat(c.Visible, under(home, Settings), trees(dirs, home, s.Room.Dir)), Copied: under(home, Tools),
 		Writable: c.writable(*s.Room, home),
 	}
 	seal.Visible = append(seal.Visible, c.git(s.Room.Dir), top(s.Room.Dir, home), s.Room.Dir)
@@ -155,7 +155,11 @@ func (c Cell) writable(r Room, home string) []string {
 	}
 	all := slices.Concat(c.Writable, r.Writable, under(home, r.Login))
 	if git := c.git(r.Dir); git != "" {
-		all = append(all, under(git, []string{"objects", "refs", "logs", "worktrees"})...)
+		for _, dir := range under(git, []string{"objects", "refs", "logs", "worktrees"}) {
+			if info, err := os.Lstat(dir); err == nil && info.IsDir() { // a child may have put a link there
+				all = append(all, dir)
+			}
+		}
 	}
 	all = slices.DeleteFunc(all, func(path string) bool {
 		_, err := os.Stat(path)
@@ -183,6 +187,12 @@ func top(dir, home string) string {
 	return ""
 }
 
+// inside reports whether a path lies in a directory by its name.
+func inside(dir, path string) bool {
+	rel, err := filepath.Rel(dir, path)
+	return err == nil && filepath.IsLocal(rel)
+}
+
 func under(dir string, names []string) []string {
 	var paths []string
 	for _, name := range names {
@@ -194,10 +204,14 @@ func under(dir string, names []string) []string {
 }
 
 // trees are the directories of PATH with what they belong to: that above a directory for
-// programs, unless it is a home, or one of those that hold all.
-func trees(dirs []string, home string) []string {
+// programs, unless it is a home, or one of those that hold all. What lies in the child's own
+// directory can be seen as it is: a link there may lead anywhere.
+func trees(dirs []string, home, own string) []string {
 	var all []string
 	for _, dir := range dirs {
+		if inside(own, dir) {
+			continue
+		}
 		above := filepath.Dir(dir)
 		switch filepath.Base(dir) {
 		case "bin", "sbin", "shims":

@@ -126,7 +126,7 @@ func dropAll() error {
 // is run: it is seen in any case.
 func (s *Seal) places(program string) []place {
 	at := view{}
-	at.add(hidden, "/run", "/home", "/root", "/media")
+	at.add(hidden, "/run", "/var/run", "/home", "/root", "/media")
 	at.add(hidden, s.Hidden...)
 	at.add(emptied, "/tmp", "/var/tmp", "/dev/shm", s.Home)
 	at.add(devices, "/dev")
@@ -139,11 +139,21 @@ func (s *Seal) places(program string) []place {
 	at.add(copied, s.Copied...)
 	at.add(writable, s.Writable...)
 	for _, path := range []string{program, "/etc/resolv.conf"} {
+		if slices.ContainsFunc(s.Writable, func(dir string) bool { return inside(dir, path) }) {
+			continue // it may be a link that a child has made
+		}
 		if w := at.around(resolved(path)); w == hidden || w == emptied {
 			at.add(visible, path)
 		}
 	}
-	return at.list(s.Temp)
+	list := at.list()
+	if s.Temp != "" {
+		list = append(list, place{temporary, s.Temp})
+	}
+	if home := resolved(s.Home); s.Home != "" {
+		list = append(list, place{layers, home})
+	}
+	return list
 }
 
 // A view is what stands where. Links are followed, and kept as what they are.
@@ -178,10 +188,7 @@ func (v view) around(path string) what {
 	return 0
 }
 
-func (v view) list(temp string) (list []place) {
-	if temp != "" {
-		list = append(list, place{temporary, temp})
-	}
+func (v view) list() (list []place) {
 	for _, path := range slices.Sorted(maps.Keys(v)) {
 		w := v[path]
 		if outer := v.around(path); w == visible && (outer == visible || outer == 0) {
@@ -208,6 +215,7 @@ const (
 	processes what = 'p'
 	visible   what = 'v'
 	layered   what = 'l'
+	layers    what = 'o' // a directory that most of these lie in
 	writable  what = 'w'
 	link      what = 's' // a path that leads to another one
 )

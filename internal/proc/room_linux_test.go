@@ -1,0 +1,73 @@
+package proc_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/piton-dev/piton/internal/proc"
+)
+
+// TestRoom sees that a child cannot open what is closed to it by what another one left in
+// the workspace: links in the place of what its room is made of.
+func TestRoom(t *testing.T) {
+	dir := t.TempDir()
+	at := func(names ...string) string { return filepath.Join(append([]string{dir}, names...)...) }
+	for _, name := range []string{"home/.ssh", "home/.cargo", "home/tools/bin", "home/.agent", "work", "repo/.git/refs", "repo/.git/hooks", "temp"} {
+		if err := os.MkdirAll(at(name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, name := range []string{"home/.ssh/id", "home/.cargo/credentials.toml", "home/.cargo/env", "home/tools/lib"} {
+		if err := os.WriteFile(at(name), []byte("kept"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for link, to := range map[string]string{"work/bin": "home/.ssh", "work/program": "home/.ssh/id", "repo/.git/objects": "home/.ssh", "repo/.git/logs": "home"} {
+		if err := os.Symlink(at(to), at(link)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	pool, err := proc.NewPool(proc.Config{Idle: 1, Cell: proc.Cell{
+		Level: proc.LevelSealed, Hidden: []string{at("home")}, Git: at("repo", ".git"), Temp: at("temp"),
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pool.Close()
+	need(t, pool.Sealed())
+	spec := proc.Spec{
+		Dir: at("work"), Room: &proc.Room{Dir: at("work"), Login: []string{".agent", "../../.."}, Checks: true},
+		Env: []string{"HOME=" + at("home"), "PATH=" + at("work", "bin") + ":" + at("home", "tools", "bin") + ":" + os.Getenv("PATH")},
+		Argv: []string{"sh", "-c", `
+			cat $HOME/.ssh/id $HOME/.cargo/credentials.toml bin/id program && echo "keys are read"
+			for f in $HOME/.ssh/new $HOME/.cargo/new $HOME/tools/new $HOME/new ../repo/.git/hooks/evil ../repo/.git/config ../temp/evil; do
+				echo evil >$f
+			done
+			cat $HOME/.cargo/env $HOME/tools/lib
+			echo login >$HOME/.agent/token; echo ref >../repo/.git/refs/new; echo new >new; echo >$PYTHONPYCACHEPREFIX/new`},
+	}
+	r := pool.Run(t.Context(), spec)
+	if status, ok := r.Exited(); !ok || status != 0 || r.Isolation != proc.LevelSealed || r.Stdout.String() != "keptkept" {
+		t.Errorf("%+v\n%s\n%s", r, r.Stdout, r.Stderr)
+	}
+	spec.Argv = []string{at("work", "program")}
+	if r := pool.Run(t.Context(), spec); r.Exit == 0 || strings.Contains(r.Stdout.String()+r.Stderr.String(), "kept") {
+		t.Errorf("%+v\n%s\n%s", r, r.Stdout, r.Stderr)
+	}
+	for _, gone := range []string{"home/.ssh/new", "home/.cargo/new", "home/tools/new", "home/new", "repo/.git/hooks/evil", "repo/.git/config", "temp/evil"} {
+		if _, err := os.Lstat(at(gone)); err == nil {
+			t.Errorf("%s is there", gone)
+		}
+	}
+	for _, made := range []string{"home/.agent/token", "repo/.git/refs/new", "work/new", "temp/python/new"} {
+		if _, err := os.Lstat(at(made)); err != nil {
+			t.Error(err)
+		}
+	}
+	pool.Close()
+	if rooms, err := filepath.Glob(at("temp", "room-*")); err != nil || len(rooms) > 0 {
+		t.Errorf("left: %v, %v", rooms, err)
+	}
+}
