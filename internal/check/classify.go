@@ -46,7 +46,7 @@ func Classify(c engine.Check, r proc.Result) (engine.Verdict, string) {
 	if !ok {
 		return engine.Infra, "its end is not known"
 	}
-	if runner := emptyRunner(c.Command, r); runner != "" {
+	if _, runner := tested(c.Command, r); runner != "" {
 		return engine.Inconclusive, runner + " ran no test"
 	}
 	switch {

@@ -2,6 +2,7 @@ package check
 
 import (
 	"regexp"
+	"strconv"
 	"strings"
 
 	"github.com/piton-dev/piton/internal/proc"
@@ -14,7 +15,13 @@ type runner struct {
 	// at least one or failed for another reason. In a command that calls it
 	// several times one run with tests is enough.
 	empty, ran *regexp.Regexp
+	// sum are the lines that say how many tests ran, and each of their parts a number in
+	// front or behind; one without a number is one test.
+	sum, part *regexp.Regexp
 }
+
+// parts are how most runners count.
+var parts = regexp.MustCompile(`\b(\d+) (?:passed|failed|errors?|xfailed|xpassed|passing|failing)\b`)
 
 // lineOf compiles an expression that is matched line by line.
 func lineOf(expr string) *regexp.Regexp { return regexp.MustCompile(`(?m)^` + expr) }
@@ -24,60 +31,89 @@ var runners = []runner{
 		"pytest",
 		lineOf(`(?:=* ?)(?:no tests ran|no tests collected|(?:\d+ (?:skipped|deselected|warnings?)(?:, )?)+) in [\d.]+`),
 		lineOf(`(?:=* ?)(?:\d+ \w+, )*[1-9]\d* (?:passed|failed|errors?|xfailed|xpassed)\b.* in [\d.]+|^ERROR: |^E  `),
+		lineOf(`(?:=* ?)(?:\d+ \w+, )*\d+ \w+ in [\d.]+.*$|(?:=* ?)(?:\d+ \w+, )*\d+ \w+, .* in [\d.]+.*$`), parts,
 	},
 	{
 		"unittest",
 		lineOf(`(?:Ran 0 tests in|NO TESTS RAN)`),
 		lineOf(`Ran [1-9]\d* tests? in|^ERROR: |^FAIL: `),
+		lineOf(`Ran \d+ tests? in.*$`), regexp.MustCompile(`Ran (\d+)`),
 	},
 	{
 		"go test",
 		lineOf(`(?:\?   \t.*\[no test files\]|ok  \t.*\[no tests to run\]|testing: warning: no tests to run|no packages to test|\{.*"Output":"\?.*\[no test files\])`),
 		lineOf(`(?:ok  \t\S+\t(?:[\d.]+s|\(cached\))(?:\tcoverage: .*)?$|=== RUN|--- |FAIL|panic:|\{.*"Test":")`),
+		lineOf(`\s*--- (?:PASS|FAIL): .*$`), regexp.MustCompile(`---`),
 	},
 	{
 		"cargo test",
 		lineOf(`test result: ok\. 0 passed; 0 failed;`),
 		lineOf(`test result: \w+\. (?:[1-9]\d* passed|\d+ passed; [1-9]\d* failed);|^error`),
+		lineOf(`test result: .*$`), parts,
 	},
 	{
 		"node --test",
 		lineOf(`(?:#|ℹ) (?:tests|pass) 0$`),
 		lineOf(`(?:#|ℹ) (?:pass|fail|cancelled) [1-9]`),
+		lineOf(`(?:#|ℹ) (?:pass|fail) \d+$`), regexp.MustCompile(`(\d+)$`),
 	},
 	{
 		"jest",
 		lineOf(`(?:No tests found, exiting with code|Tests:\s+(?:\d+ (?:skipped|todo), )*\d+ total)`),
 		lineOf(`Tests:.* [1-9]\d* (?:passed|failed),|^Test Suites:.* [1-9]\d* failed,`),
+		lineOf(`Tests: .*$`), parts,
 	},
 	{
 		"vitest",
 		lineOf(`(?:No test files found, exiting with code|\s*Tests  (?:no tests|(?:\d+ (?:skipped|todo)(?: \| )?)+ \(\d+\)))`),
 		lineOf(`\s*(?:Test Files|Tests)  .*\b[1-9]\d* (?:passed|failed)\b.*\(\d+\)$`),
+		lineOf(`\s*Tests  .*$`), parts,
 	},
 	{
 		"mocha",
 		lineOf(`(?:\s+0 passing|Error: No test files found)`),
 		lineOf(`\s+[1-9]\d* (?:passing|failing)`),
+		lineOf(`\s+\d+ (?:passing|failing)\b.*$`), parts,
 	},
 }
 
-// emptyRunner returns the name of a runner that the command calls and that ran
-// no test, or "".
-func emptyRunner(command string, r proc.Result) string {
+// tested says how many tests ran of the runners that the command calls, and names one
+// that ran none. 0 and "" say that nobody knows.
+func tested(command string, r proc.Result) (n int, empty string) {
 	if r.Stdout.Dropped() > 0 || r.Stderr.Dropped() > 0 {
-		return ""
+		return 0, ""
 	}
 	called := calls(command)
 	if len(called) == 0 {
-		return ""
+		return 0, ""
 	}
 	text := proc.Plain([]byte(r.Stdout.String() + "\n" + r.Stderr.String()))
 	text = strings.ReplaceAll(text, "\r", "\n")
 	for _, run := range runners {
-		if called[run.name] && run.empty.MatchString(text) && !run.ran.MatchString(text) {
-			return run.name
+		if !called[run.name] {
+			continue
+		}
+		if run.empty.MatchString(text) && !run.ran.MatchString(text) {
+			return 0, run.name
+		}
+		n += run.count(text)
+	}
+	return n, ""
+}
+
+// count adds up what the runner says of its tests.
+func (r runner) count(text string) (n int) {
+	for _, line := range r.sum.FindAllString(text, -1) {
+		for _, part := range r.part.FindAllStringSubmatch(line, -1) {
+			ran := 1
+			if len(part) > 1 {
+				ran, _ = strconv.Atoi(part[1]) // nobody runs more tests than fit
+			}
+			n += max(0, min(ran, maxTests))
 		}
 	}
-	return ""
+	return min(n, maxTests)
 }
+
+// maxTests bounds what output can say.
+const maxTests = 1 << 30

@@ -183,6 +183,9 @@ func (s *State) evidence(i int, checks []CheckEnded, phase Phase, round int) ([]
 		c.Step, c.Attempt, c.Phase, c.Round = p.ID, st.Attempt, phase, round
 		c.Required, c.Want = p.Checks[n].Required, p.Checks[n].Exit
 		c.Reason, c.Stdout, c.Stderr = text(c.Reason), text(c.Stdout), text(c.Stderr)
+		if phase != Baseline && st.lacksTests(n, c) {
+			c.unsure(st.Tests[n])
+		}
 		if err := p.answers(n, c); err != nil {
 			return nil, refuse(Invalid, err.Error())
 		}

@@ -199,6 +199,9 @@ func (s *State) applyCheck(e CheckEnded, at time.Time) error {
 	if err := st.reran(p, e); err != nil {
 		return err
 	}
+	if e.Phase != Baseline && st.lacksTests(len(st.Checks), e) {
+		return fmt.Errorf("check %q of step %q passed with %d tests, and there were %d before the work", e.Check, p.ID, e.Tests, st.Tests[len(st.Checks)])
+	}
 	if !st.polled(e) {
 		return fmt.Errorf("the judge of step %q answers by votes %v, and said %v", e.Step, e.Votes, st.Poll.Votes)
 	}
@@ -277,6 +280,7 @@ func (s *State) conclude(i int, st *step, at time.Time) {
 		st.remember("", v)
 		st.remember(st.Checks[0].Tree, v)
 		st.opensFirst()
+		st.countsFirst()
 		if st.Barred == NoVerdict {
 			st.Checks = nil
 		}

@@ -24,6 +24,7 @@ import (
 //     passed as often as it was asked at once.
 //   - It is proven only if its checks were seen to fail before, of other files, and
 //     were never seen to be flaky.
+//   - No check passes with fewer tests than it ran before the work.
 //   - It becomes skipped so that it counts, waived, or pending again only by a
 //     person whose command or answer is in the journal.
 //   - Work starts only when every need is satisfied, when a yes that is no
@@ -151,6 +152,7 @@ type file struct {
 	before    engine.Verdict      // of its newest baseline
 	wrote     map[string]bool     // by check and path: what the checks changed before the work
 	rests     bool                // its newest proof opened what it changed itself
+	tests     map[string]int      // that its checks ran before the work
 	same      bool                // its newest proof contradicts what was said of the same files
 	flaky     bool                // a check of it that counts gave two answers at once, ever
 	lost      int                 // in this attempt
@@ -822,6 +824,14 @@ func (a *auditor) checked(e engine.CheckEnded) error {
 	a.advised(&f.purse, e.Usage, e.Voteless)
 	if e.Check == engine.Judge && len(e.Votes) > 0 && !slices.Equal(e.Votes, f.votes) {
 		return fmt.Errorf("it comes of the votes %v, and %v were heard", e.Votes, f.votes)
+	}
+	if e.Phase == engine.Baseline {
+		if f.tests == nil {
+			f.tests = map[string]int{}
+		}
+		f.tests[e.Check] = e.Tests
+	} else if e.Verdict == engine.Pass && e.Tests > 0 && e.Tests < f.tests[e.Check] {
+		return fmt.Errorf("it passed with %d tests, and there were %d before the work", e.Tests, f.tests[e.Check])
 	}
 	if f.answers = append(f.answers, e); len(f.answers) < askedIn(f.def, e.Phase) {
 		return nil

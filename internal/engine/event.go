@@ -442,6 +442,7 @@ type CheckEnded struct {
 	Stdout   string            `json:"stdout_tail,omitempty"` // only where it did not pass
 	Stderr   string            `json:"stderr_tail,omitempty"`
 	Tree     string            `json:"tree,omitempty"`   // hash of the workspace, where another answer may have to be compared with it
+	Tests    int               `json:"tests,omitempty"`  // that ran, where what it printed says so
 	Reruns   []Verdict         `json:"reruns,omitempty"` // when all were asked again at once, on the same tree
 	Same     bool              `json:"same,omitempty"`   // the checks said otherwise before, of the same files
 	Tampered []Change          `json:"tampered,omitempty"`

@@ -399,6 +399,7 @@ func rerun(e engine.Effect, checks []engine.CheckEnded, o op) {
 	if c.Check == engine.Judge || !e.Step.Rerunnable {
 		return
 	}
+	c.Tests = int(o.How+o.More) % 4
 	c.Same = o.Which%4 == 1 && len(e.Seen) > 0
 	switch o.More % 9 {
 	case 1:
@@ -497,6 +498,9 @@ func prepare(e engine.Effect, o op, tree string) engine.Input {
 	}
 	if e.Baseline {
 		in.Checks = answers(commands(e.Step), tree, verdictFor(o.How, hoped))
+		if len(in.Checks) > 0 {
+			in.Checks[0].Tests = int(o.Which) % 4
+		}
 		if len(in.Checks) > 0 && o.Which%3 == 0 {
 			in.Checks[0].Opened = opened(o)
 		}

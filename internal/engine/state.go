@@ -206,6 +206,7 @@ type evidence struct {
 	Before   []Opened   `json:",omitempty"` // of the baseline, by check
 	Rests    []string   `json:",omitempty"` // what the newest proof opened of what the step itself changed
 	Gone     []string   `json:",omitempty"` // what the baseline opened, and that proof does not
+	Tests    []int      `json:",omitempty"` // that the checks ran before the work, by check
 	Same     bool       `json:",omitzero"`  // the newest proof says otherwise than before, of the same files
 	Flaky    bool       `json:",omitzero"`  // asked at once again, the checks gave another answer
 }

@@ -40,11 +40,11 @@ import (
 //	ended STEP [status=WORD] [proven=N] [unproven=N] [silent=N]   of a run that did a step
 //	recall [why=…]                       what the task above says of its child
 //	prepared STEP [must] [effect=WORD] [call=ARGS] [target=PATH:HASH+…] [hash=H] [low] [refused=WHY]  of a tool
-//	prepared STEP [base=VERDICT,…] [tree=T] [again=VERDICT,…] [same] [err=WHY] [strays=PATH]
+//	prepared STEP [base=VERDICT,…] [tests=N] [tree=T] [again=VERDICT,…] [same] [err=WHY] [strays=PATH]
 //	reported STEP [tokens=N] [found=…]
 //	ended STEP [found=TEXT,…] [changed=PATH,…] [remark=KIND:TEXT] [words=…]
 //	ended STEP [how=WORD] [exit=N] [tampered=PATH] [strays=PATH] [tokens=N] [usd=X] [ms=N] [conflict=PATH]
-//	checked STEP [VERDICT,…] [tree=T] [again=VERDICT,…] [same] [moved=PATH] [tokens=N]   N: of the check that is last, a judge; again: of the
+//	checked STEP [VERDICT,…] [tests=N] [tree=T] [again=VERDICT,…] [same] [moved=PATH] [tokens=N]   N: of the check that is last, a judge; again: of the
 //	  first when it is asked again at once; same: it said otherwise before of the same files
 //	  with attempt=N, n=N, kind=WORD, run=R or task=T where the key is not the wanted one
 //	  with hold: what comes next is in the same turn
@@ -406,6 +406,9 @@ func rerunIn(td *datadriven.TestData, checks []engine.CheckEnded) {
 		return
 	}
 	c := &checks[0]
+	if n := value(td, "tests"); n != "" {
+		c.Tests, _ = strconv.Atoi(n)
+	}
 	if again := value(td, "again"); again != "" {
 		c.Reruns = verdicts(again, engine.Pass)
 	}
