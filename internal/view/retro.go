@@ -224,7 +224,6 @@ var foretells = map[string][]engine.Verdict{
 	"PT041": {engine.Inconclusive},       // it cannot be run
 	"PT043": {engine.Fail, engine.Flaky}, // another step was not done yet
 	"PT051": {engine.Inconclusive},       // a script outside is missing
-	"PT052": {unproven, engine.Tampered}, // a file satisfies a goal
 	"PT067": {unproven},                  // nothing but a server's word
 }
 
