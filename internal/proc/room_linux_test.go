@@ -1,6 +1,7 @@
 package proc_test
 
 import (
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -29,8 +30,14 @@ func TestRoom(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	docker, err := net.Listen("unix", at("home", "docker.sock"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer docker.Close()
 	pool, err := proc.NewPool(proc.Config{Idle: 1, Cell: proc.Cell{
 		Level: proc.LevelSealed, Hidden: []string{at("home")}, Git: at("repo", ".git"), Temp: at("temp"),
+		Writable: []string{at("home", "docker.sock")}, Visible: []string{at("home", "tools")},
 	}})
 	if err != nil {
 		t.Fatal(err)
@@ -45,6 +52,7 @@ func TestRoom(t *testing.T) {
 			for f in $HOME/.ssh/new $HOME/.cargo/new $HOME/tools/new $HOME/new ../repo/.git/hooks/evil ../repo/.git/config ../temp/evil; do
 				echo evil >$f
 			done
+			test -S $HOME/docker.sock || echo "no socket"
 			cat $HOME/.cargo/env $HOME/tools/lib
 			echo login >$HOME/.agent/token; echo ref >../repo/.git/refs/new; echo new >new; echo >$PYTHONPYCACHEPREFIX/new`},
 	}
