@@ -42,7 +42,7 @@ func TestNamesSurvive(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		name := rapid.OneOf(
 			rapid.Map(rapid.SliceOf(rapid.ByteRange(1, 255)), func(b []byte) string { return string(b) }),
-			rapid.StringMatching(`[a-z\xff]{0,3}(package\.json#|tox\.ini#|x\.json)[a-z#\xff]{0,4}`),
+			rapid.StringMatching(`[a-z\xff]{0,3}(package\.json#|deno\.json#|x\.json)[a-z#\xff]{0,4}`),
 		).Draw(t, "name")
 		wire := tree.Wire(name)
 		if got := tree.Disk(wire); got != name {

@@ -35,8 +35,6 @@ func formatOf(file, part string) *format {
 		return &format{extractJSON, spliceJSON}
 	case strings.HasSuffix(base, ".toml") && part == "tool":
 		return &format{extractTOML, spliceTOML}
-	case strings.HasSuffix(base, ".cfg"), strings.HasSuffix(base, ".ini"):
-		return &format{extractINI, spliceINI}
 	case part == "run" && (file == ".git/config" || file == ".git/config.worktree" || base == ".gitconfig"):
 		return &format{extractGit, spliceGit}
 	}

@@ -54,11 +54,6 @@ var parts = []struct {
 	{"an open header", "pyproject.toml", "tool", "[tool.x\na = 1\n", "!"},
 	{"one bracket too many", "pyproject.toml", "tool", "a = ]\n", "!"},
 
-	{"pytest", "setup.cfg", "pytest", "[metadata]\nname = x\n[tool:pytest]\naddopts = -x\n  -y\n\n# c\n[flake8]\na = 1\n", "[tool:pytest]\naddopts = -x\n  -y\n"},
-	{"a section that only some readers see", "tox.ini", "pytest", "[a]\nx =\n  [pytest]\n  addopts = -x\n[b]\ny = 1", "  [pytest]\n  addopts = -x\n"},
-	{"a section that only some readers leave", "tox.ini", "pytest", "[pytest]\nx =\n  [b]\n  y\nz = 1", "[pytest]\nx =\n  [b]\n  y\nz = 1\n"},
-	{"an odd end of line", "tox.ini", "pytest", "[a]\nx = 1\v[pytest]\u2028addopts = -x", "[pytest]\naddopts = -x\n"},
-
 	{
 		"git", ".git/config", "run", "[core]\n\tbare = false\n[branch \"main\"]\n\tremote = origin\n[Alias]\n\tCO = !evil\n",
 		"[core]\n\tbare = \"false\"\n[alias]\n\tco = \"!evil\"\n",
@@ -101,7 +96,6 @@ func TestSpliceKeepsTheRest(t *testing.T) {
 			"pyproject.toml", "tool", "# mine\n[project]\nname = 'x'\n[tool.x]\na = 1\n[z]\nb = 1\n", "tool.y = 1\n[tool.x]\na = 2\n",
 			"tool.y = 1\n# mine\n[project]\nname = 'x'\n[z]\nb = 1\n[tool.x]\na = 2\n",
 		},
-		{"setup.cfg", "pytest", "[tool:pytest]\na = 1\n[x]\nb = 1\n", "[tool:pytest]\na = 2\n", "[x]\nb = 1\n[tool:pytest]\na = 2\n"},
 		{
 			".git/config", "run", "[core]\n\tbare = true\n[branch \"a\"]\n\tmerge = b\n", "[core]\n\tbare = \"false\"\n",
 			"[core]\n\tbare = \"false\"\n[branch \"a\"]\n\tmerge = \"b\"\n",
@@ -154,7 +148,7 @@ func TestGitReadsTheSame(t *testing.T) {
 }
 
 // partFiles has a file and part for each format.
-var partFiles = [][2]string{{"package.json", "scripts"}, {"pyproject.toml", "tool"}, {"setup.cfg", "pytest"}, {".git/config", "run"}}
+var partFiles = [][2]string{{"package.json", "scripts"}, {"pyproject.toml", "tool"}, {".git/config", "run"}}
 
 // FuzzParts: whatever the texts, what counts of one can be put into another and
 // counts there; and no text takes long.

@@ -27,8 +27,7 @@ type Change = engine.Change
 //     matches now. A file that appears later may, except below .git and .piton;
 //   - file#part, which protects what configures a runner: of any .json the key
 //     of that name (package.json#scripts), pyproject.toml#tool the tables
-//     [tool.*] save the lists of dependencies, setup.cfg#pytest (and other .cfg
-//     and .ini) the sections with that word in their name, .git/config#run the
+//     [tool.*] save the lists of dependencies, .git/config#run the
 //     variables that make git run or redirect something, and the files that it
 //     includes. A file that is not
 //     well-formed is protected as a whole.
