@@ -27,7 +27,7 @@ func isolation(wanted string) Line {
 	case proc.LevelSealed:
 		return Line{Check: "isolation", Status: OK, Text: "sealed: agents, scripts and contracts see the system, which they cannot change, the workspace, and what tools need of your home"}
 	case proc.LevelFenced:
-		return Line{"isolation", Warning, "fenced: agents, scripts and contracts change the workspace alone, but see what you see" + reason, unsealable}
+		return Line{"isolation", Warning, "fenced: agents, scripts and contracts change the workspace and what programs keep in your home, and see what you see" + reason, unsealable}
 	}
 	return Line{"isolation", Warning, "none: agents, scripts and contracts see and change what you can" + reason, unsealable}
 }

@@ -46,7 +46,7 @@ func enclose(writable []string) error {
 			return err
 		}
 	}
-	if err := allow(rules, os.DevNull, changesFile); err != nil {
+	if err := allow(rules, os.DevNull, changes); err != nil {
 		return err
 	}
 	return restrict(rules)
@@ -106,6 +106,13 @@ func allow(rules uintptr, path string, rights uint64) error {
 		return fmt.Errorf("leave %s writable: %w", path, err)
 	}
 	defer unix.Close(fd)
+	var info unix.Stat_t
+	if err := unix.Fstat(fd, &info); err != nil {
+		return fmt.Errorf("leave %s writable: %w", path, err)
+	}
+	if info.Mode&unix.S_IFMT != unix.S_IFDIR {
+		rights &= changesFile
+	}
 	beneath := unix.LandlockPathBeneathAttr{Allowed_access: rights, Parent_fd: int32(fd)}
 	_, _, errno := unix.Syscall6(unix.SYS_LANDLOCK_ADD_RULE, rules, unix.LANDLOCK_RULE_PATH_BENEATH, uintptr(unsafe.Pointer(&beneath)), 0, 0, 0)
 	if errno != 0 {

@@ -126,18 +126,43 @@ func (c Cell) seal(s *Spec, temp string) {
 // place of a source from a directory of the workspace.
 func (c Cell) checked() string { return filepath.Join(c.Temp, "python") }
 
-// fence leaves to a child what is in its room, and a home and temporary files elsewhere.
+// fence leaves to a child what is in its room, temporary files elsewhere, and what programs
+// keep in the home. One without a login has a home of its own that leads there.
 func (c Cell) fence(s *Spec, temp string) error {
-	home, tmp := filepath.Join(temp, "home"), filepath.Join(temp, "tmp")
-	if err := cmp.Or(os.Mkdir(home, 0o700), os.Mkdir(tmp, 0o700)); err != nil {
+	own, tmp := filepath.Join(temp, "home"), filepath.Join(temp, "tmp")
+	if err := cmp.Or(os.Mkdir(own, 0o700), os.Mkdir(tmp, 0o700)); err != nil {
 		return err
 	}
-	s.Writable = append(c.writable(*s.Room, Variable(s.Env, "HOME")), temp)
+	home := Variable(s.Env, "HOME")
+	tools := present(under(home, Tools))
+	s.Writable = append(slices.Concat(c.writable(*s.Room, home), tools, present(terminals)), temp)
 	s.Env = with(s.Env, "TMPDIR="+tmp)
-	if len(s.Room.Login) == 0 {
-		s.Env = with(s.Env, "HOME="+home)
+	if len(s.Room.Login) > 0 {
+		return nil
 	}
+	for _, path := range append(tools, present(under(home, Settings))...) {
+		rel, err := filepath.Rel(home, path)
+		if err != nil {
+			return err
+		}
+		at := filepath.Join(own, rel)
+		if err := errors.Join(os.MkdirAll(filepath.Dir(at), 0o700), os.Symlink(path, at)); err != nil {
+			return err
+		}
+	}
+	s.Env = with(s.Env, "HOME="+own)
 	return nil
+}
+
+// terminals are the devices, and the shared memory, that programs write to.
+var terminals = []string{"/dev/full", "/dev/ptmx", "/dev/pts", "/dev/shm", "/dev/tty", "/dev/zero"}
+
+// present leaves out what is not there.
+func present(paths []string) []string {
+	return slices.DeleteFunc(paths, func(path string) bool {
+		_, err := os.Stat(path)
+		return err != nil
+	})
 }
 
 // with is an environment with a variable set.
@@ -161,11 +186,7 @@ func (c Cell) writable(r Room, home string) []string {
 			}
 		}
 	}
-	all = slices.DeleteFunc(all, func(path string) bool {
-		_, err := os.Stat(path)
-		return err != nil
-	})
-	return append(all, r.Dir)
+	return append(present(all), r.Dir)
 }
 
 // git is the directory of git that a child in dir needs besides.
