@@ -151,7 +151,7 @@ func (t theme) evidence(x view.Account) []string {
 // looked says which files were opened while a check ran.
 func (t theme) looked(o engine.Opened) string {
 	if o.Unseen != "" {
-		return "which files it opened is not known: " + t.line(o.Unseen)
+		return "which files it opened is not known, so what judges is what its words name: " + t.line(o.Unseen)
 	}
 	said := "opened " + view.Plural(o.Files, "file", "files")
 	if o.Files == 0 {

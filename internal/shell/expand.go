@@ -57,7 +57,6 @@ func (c *collector) assign(a *syntax.Assign, dir string) {
 	}
 	if a.Name.Value == "PATH" && a.Value != nil {
 		c.shell.Paths = true
-		c.search(a.Value, dir)
 	}
 	v := c.variable(a.Name.Value)
 	switch {
@@ -68,21 +67,6 @@ func (c *collector) assign(a *syntax.Assign, dir string) {
 	default:
 		for _, r := range c.readings(a.Value.Parts, dir, true) {
 			v.add(r)
-		}
-	}
-}
-
-// search notes the directories of the workspace that are put on PATH.
-func (c *collector) search(value *syntax.Word, dir string) {
-	for _, r := range c.readings(value.Parts, dir, true) {
-		for entry := range strings.SplitSeq(r.Text, ":") {
-			p := Within(dir, c.rooted(Word{Text: entry}).Text)
-			if entry == "" || p == UnknownDir || strings.Contains(p, UnknownText) || len(c.shell.Search) >= maxReadings {
-				continue
-			}
-			if !slices.Contains(c.shell.Search, p) {
-				c.shell.Search = append(c.shell.Search, p)
-			}
 		}
 	}
 }

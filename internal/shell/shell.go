@@ -23,10 +23,9 @@ type Script struct {
 	Asked map[string]bool // names that the script itself looks for
 	Paths bool            // it may change where commands are found
 
-	Search []string // directories of the workspace that it puts on PATH
-	Lost   []untold // what it runs and the text does not tell
-	Left   int      // statements that may be walked more than once
-	Ends   codes    // every code it may end with
+	Lost []untold // what it runs and the text does not tell
+	Left int      // statements that may be walked more than once
+	Ends codes    // every code it may end with
 }
 
 // untold is a place where a script runs something that cannot be told.
