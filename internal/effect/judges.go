@@ -2,6 +2,7 @@ package effect
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path"
 	"path/filepath"
@@ -20,15 +21,33 @@ import (
 func (w *World) judges(e engine.Effect) (map[string]bool, error) {
 	known := map[string]bool{}
 	for _, hash := range e.Judges {
-		body, err := w.Object(hash)
+		keys, err := w.judging(hash)
 		if err != nil {
 			return nil, err
 		}
-		for key := range strings.SplitSeq(string(body), "\n") {
+		for _, key := range keys {
 			known[key] = true
 		}
 	}
 	return known, nil
+}
+
+// judging is one list of what judges, read once.
+func (w *World) judging(hash string) ([]string, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if keys, ok := w.judgers[hash]; ok {
+		return keys, nil
+	}
+	body, err := w.Object(hash)
+	if err != nil {
+		return nil, fmt.Errorf("read what judges: %w", err)
+	}
+	if w.judgers == nil {
+		w.judgers = map[string][]string{}
+	}
+	w.judgers[hash] = strings.Split(string(body), "\n")
+	return w.judgers[hash], nil
 }
 
 // judge notes what judges among files that a check opened.

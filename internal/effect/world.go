@@ -79,11 +79,12 @@ type World struct {
 	// one in its scope. Work that begins waits for it.
 	restoring sync.RWMutex
 
-	mu     sync.Mutex
-	asides map[string]*aside // by directory
-	wholes map[string]*whole // by run
-	bases  map[string]*tree.Base
-	torn   map[string]error // runs whose merges are not finished, and why
+	mu      sync.Mutex
+	asides  map[string]*aside // by directory
+	wholes  map[string]*whole // by run
+	bases   map[string]*tree.Base
+	judgers map[string][]string // lists of what judges, by object
+	torn    map[string]error    // runs whose merges are not finished, and why
 
 	executables map[string]*tree.Executables // what commands of checks are searched in, by PATH
 }
