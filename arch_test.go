@@ -44,8 +44,8 @@ var layers = map[string]layer{
 	"internal/proc":    {"", "golang.org/x/sys"},
 	"internal/tree":    {"durable engine judge proc", "golang.org/x/sys github.com/bmatcuk/doublestar/v4"},
 	"internal/check":   {"engine judge proc tree shell", "mvdan.cc/sh/v3"},
-	"internal/tool": {"plan plan/form proc shell", "github.com/modelcontextprotocol/go-sdk github.com/santhosh-tekuri/jsonschema/v6 " +
-		"github.com/bmatcuk/doublestar/v4 mvdan.cc/sh/v3"},
+	"internal/tool": {"plan plan/form proc", "github.com/modelcontextprotocol/go-sdk github.com/santhosh-tekuri/jsonschema/v6 " +
+		"github.com/bmatcuk/doublestar/v4"},
 	"internal/agent":   {"engine proc", "golang.org/x/sys"},
 	"internal/model":   {"agent engine proc", "github.com/hashicorp/go-retryablehttp"},
 	"internal/planner": {"plan plan/form verify engine prompt model", ""},
