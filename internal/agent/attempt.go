@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"time"
 
@@ -46,7 +47,11 @@ func (a *attempt) prepare() (err error) {
 		Room:   &proc.Room{Dir: a.task.Dir, Writable: []string{a.task.Scratch}, Login: a.cfg.Login},
 	}
 	if r := a.task.Room; r != nil {
-		a.spec.Room = &proc.Room{Dir: r.Dir, Writable: append(slices.Clip(r.Writable), a.task.Scratch), Fixed: r.Fixed}
+		scratch, err := filepath.EvalSymlinks(a.task.Scratch)
+		if err != nil {
+			return err
+		}
+		a.spec.Room = &proc.Room{Dir: r.Dir, Writable: append(slices.Clip(r.Writable), scratch), Fixed: r.Fixed}
 	}
 	if a.text, err = newTranscript(Preset(a.cfg.Parse)); err != nil {
 		return err

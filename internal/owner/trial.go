@@ -76,7 +76,10 @@ func (t *trial) run(ctx context.Context, program *engine.Program) error {
 		return err
 	}
 	defer done()
-	t.dir = filepath.Join(scratch, "work")
+	if t.dir, err = filepath.EvalSymlinks(scratch); err != nil {
+		return err
+	}
+	t.dir = filepath.Join(t.dir, "work")
 	defer os.RemoveAll(t.dir)
 	if err := copyWorkspace(ctx, t.product, t.dir); err != nil {
 		t.note(nil, "the contracts were not tried before the work: "+err.Error())

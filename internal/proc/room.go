@@ -28,8 +28,8 @@ type Room struct {
 	Writable []string // may be changed too, where it exists
 	Login    []string // by name in the home: may be changed there, where it exists
 	Checks   bool     // the child judges the work of others
-	// Fixed: of all that is not the child's own only Writable may be changed, Dir not
-	// either. Only a sealed child can be held so.
+	// Fixed: of all that is not the child's own only Writable may be changed, which no link
+	// leads to, and Dir not either. Only a sealed child can be held so.
 	Fixed bool
 }
 
@@ -113,6 +113,9 @@ func (c Cell) seal(s *Spec, temp string) {
 		Visible: slices.Concat(c.Visible, under(home, Settings), trees(dirs, home, s.Room.Dir)), Copied: under(home, Tools),
 		Writable: c.writable(*s.Room, home),
 	}
+	if s.Room.Fixed {
+		seal.Exact = s.Room.Writable
+	}
 	seal.Visible = append(seal.Visible, c.git(s.Room.Dir), top(s.Room.Dir, home), s.Room.Dir)
 	s.Env = with(s.Env, "TMPDIR=/tmp")
 	if python := c.checked(); s.Room.Checks && !s.Room.Fixed && Variable(s.Env, "PYTHONPYCACHEPREFIX") == "" && os.MkdirAll(python, 0o700) == nil {
@@ -176,7 +179,7 @@ func with(env []string, set string) []string {
 // fixed.
 func (c Cell) writable(r Room, home string) []string {
 	if r.Fixed {
-		return r.Writable
+		return nil
 	}
 	all := slices.Concat(c.Writable, r.Writable, under(home, r.Login))
 	if git := c.git(r.Dir); git != "" {

@@ -1,6 +1,7 @@
 package proc_test
 
 import (
+	"errors"
 	"net"
 	"os"
 	"path/filepath"
@@ -77,5 +78,50 @@ func TestRoom(t *testing.T) {
 	pool.Close()
 	if rooms, err := filepath.Glob(at("temp", "room-*")); err != nil || len(rooms) > 0 {
 		t.Errorf("left: %v, %v", rooms, err)
+	}
+}
+
+// TestFixedRoom has a child change files where it may and where not; one whose directory is a
+// link by then is not started.
+func TestFixedRoom(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"ws/build", "ws/src", "other", "temp"} {
+		if err := os.MkdirAll(filepath.Join(dir, name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	pool, err := proc.NewPool(proc.Config{Idle: 1, Cell: proc.Cell{Level: proc.LevelSealed, Temp: filepath.Join(dir, "temp"), Writable: []string{filepath.Join(dir, "other")}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pool.Close()
+	need(t, pool.Sealed())
+	ws := filepath.Join(dir, "ws")
+	spec := proc.Spec{
+		Argv: []string{"sh", "-c", "for d in build src . ../other; do touch $d/x && echo $d; done; true"}, Dir: ws, Env: os.Environ(),
+		Room: &proc.Room{Dir: ws, Writable: []string{filepath.Join(ws, "build")}, Fixed: true},
+	}
+	if r := pool.Run(t.Context(), spec); r.Exit != 0 || r.Stdout.String() != "build\n" {
+		t.Errorf("%+v: %s%s", r, r.Stdout, r.Stderr)
+	}
+	if err := os.Rename(filepath.Join(ws, "build"), filepath.Join(ws, "was")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("../other", filepath.Join(ws, "build")); err != nil {
+		t.Fatal(err)
+	}
+	if r := pool.Run(t.Context(), spec); r.Exit != 126 || r.Stdout.String() != "" {
+		t.Errorf("%+v: %s%s", r, r.Stdout, r.Stderr)
+	}
+	none, err := proc.NewPool(proc.Config{Idle: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer none.Close()
+	if r := none.Run(t.Context(), spec); !errors.Is(r.Err, proc.ErrNotStarted) || none.Holds() == nil {
+		t.Errorf("unsealed: %+v", r)
 	}
 }

@@ -53,6 +53,8 @@ type Seal struct {
 	Visible  []string // can be read, in what is hidden too
 	Copied   []string // can be read and, where Temp is set, changed: what was changed is gone with Temp
 	Writable []string // can be changed; must exist
+	// Exact can be changed too, and no link may lie on the way there.
+	Exact []string
 	// Temp is a directory of which nobody else makes use: the child has its temporary
 	// files in it. "" is in memory.
 	Temp string

@@ -319,9 +319,15 @@ func mask() error {
 	return nil
 }
 
-// clone is what lies at a path, with all that is mounted below, for a place elsewhere.
+// clone is what lies at a path, with all that is mounted below, for a place elsewhere. Links
+// were followed before: one that is on the way now was put there meanwhile.
 func clone(path string) (int, error) {
-	return unix.OpenTree(unix.AT_FDCWD, path, unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE)
+	fd, err := unix.Openat2(unix.AT_FDCWD, path, &unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC, Resolve: unix.RESOLVE_NO_SYMLINKS})
+	if err != nil {
+		return -1, err
+	}
+	defer unix.Close(fd)
+	return unix.OpenTree(fd, "", unix.OPEN_TREE_CLONE|unix.OPEN_TREE_CLOEXEC|unix.AT_RECURSIVE|unix.AT_EMPTY_PATH)
 }
 
 // memory is an empty directory in memory.

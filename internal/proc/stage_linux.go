@@ -138,6 +138,9 @@ func (s *Seal) places(program string) []place {
 	}
 	at.add(copied, s.Copied...)
 	at.add(writable, s.Writable...)
+	for _, path := range s.Exact {
+		at[filepath.Clean(path)] = writable
+	}
 	for _, path := range []string{program, "/etc/resolv.conf"} {
 		if slices.ContainsFunc(s.Writable, func(dir string) bool { return inside(dir, path) }) {
 			continue // it may be a link that a child has made
