@@ -144,7 +144,7 @@ func (w *watcher) gone(o *engine.Opened, before engine.Opened, files []string) {
 		o.Unseen = err.Error()
 		return
 	}
-	idle := len(o.Changed)+len(o.Made) == 0
+	idle := len(o.Changed)+len(o.Made) == 0 && !before.Shared
 	stems, cached := map[string]bool{}, map[string]bool{}
 	for _, f := range o.Made {
 		stems[stem(f)] = true

@@ -476,6 +476,9 @@ type Opened struct {
 	// Judges is an object with those of the files that judge and no check of the run
 	// opened before, as keys of its base, a line each.
 	Judges string `json:"judges,omitempty"`
+	// Shared is set of a baseline when it is looked back at: others were at work in the
+	// tree, and may have opened what the check did not.
+	Shared bool `json:"shared,omitempty"`
 }
 
 // StepSettled is the only event that gives a step a status.

@@ -18,7 +18,9 @@ func (st *step) opensFirst() {
 	st.Before = nil
 	for _, c := range st.Checks {
 		if c.Opened != nil {
-			st.Before = append(st.Before, *c.Opened)
+			before := *c.Opened
+			before.Shared = c.Shared
+			st.Before = append(st.Before, before)
 		} else {
 			st.Before = append(st.Before, Opened{})
 		}
