@@ -121,3 +121,18 @@ func (p *patient) Err() error {
 	}
 	return nil
 }
+
+// Git knows no holes: a file of them would keep a merge busy for hours.
+func TestMergeOfHoles(t *testing.T) {
+	p := newPair(t, "a 1\n.gitignore image", "")
+	for _, name := range []string{"image", "big"} {
+		p.aside.do(name + " x")
+		if err := os.Truncate(p.aside.path(name), 8<<40); err != nil {
+			t.Fatal(err)
+		}
+		_, err := p.work.Merge(t.Context(), "merge of "+name, "", 0, nil)
+		if refused := err != nil && strings.Contains(err.Error(), "big reads as 8192 GiB"); refused != (name == "big") || !refused && err != nil {
+			t.Errorf("with %s: %v", name, err)
+		}
+	}
+}

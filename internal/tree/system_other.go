@@ -15,3 +15,6 @@ func identify(fs.FileInfo) (identity, bool) { return identity{}, false }
 
 // move never moves here; the caller copies.
 func move(*os.Root, string, string, string) (moved bool, err error) { return false, nil }
+
+// holes is not known here.
+func holes(fs.FileInfo) int64 { return 0 }

@@ -38,6 +38,15 @@ func identify(info fs.FileInfo) (id identity, ok bool) {
 	return identity{dev: uint64(st.Dev), ino: st.Ino, size: st.Size, mode: uint32(st.Mode), ctime: changed(st)}, true
 }
 
+// holes is how much more a file reads as than it takes up on the disk.
+func holes(info fs.FileInfo) int64 {
+	st, ok := info.Sys().(*syscall.Stat_t)
+	if !ok || !info.Mode().IsRegular() {
+		return 0
+	}
+	return info.Size() - 512*st.Blocks
+}
+
 // move renames base in dir to a name in another directory. moved is false where
 // the two are on different file systems.
 func move(dir *os.Root, base, toDir, to string) (moved bool, err error) {

@@ -284,10 +284,36 @@ func (w *Worktree) fillIndex(ctx context.Context, gitDir, top, index string) (st
 			return "", err
 		}
 	}
+	others, err := w.git(ctx, gitDir, top, as, "ls-files", "--others", "--exclude-standard", "-z")
+	if err != nil {
+		return "", err
+	}
+	if err := readable(top, names, others); err != nil {
+		return "", err
+	}
 	if _, err := w.git(ctx, gitDir, top, as, add...); err != nil {
 		return "", err
 	}
 	return w.git(ctx, gitDir, top, call{env: mine}, "write-tree")
+}
+
+// maxHoles is how much of nothing git may read of one file: it knows no holes.
+const maxHoles = 4 << 30
+
+// readable reports a file that git would read for hours, though next to nothing is on
+// the disk. The names are those that git follows, with what it says of them in front,
+// and the others, with a NUL behind each.
+func readable(top string, followed, others string) error {
+	for name := range strings.SplitSeq(followed+others, "\x00") {
+		if _, file, staged := strings.Cut(name, "\t"); staged && len(name) > len(file)+40 {
+			name = file
+		}
+		info, err := os.Lstat(filepath.Join(top, filepath.FromSlash(name)))
+		if err == nil && holes(info) > maxHoles {
+			return fmt.Errorf("%s reads as %d GiB, and next to nothing of it is on the disk: git would read it all; make it smaller, remove it, or have git ignore it", name, info.Size()>>30)
+		}
+	}
+	return nil
 }
 
 // projections are the files that show runs, and the names that they have while they are
