@@ -209,7 +209,11 @@ func refused(err error, code engine.Code) bool {
 }
 
 func (h *Host) began() engine.EpochBegan {
-	return engine.EpochBegan{Host: h.cfg.Machine, Version: h.cfg.Version, Isolation: h.cfg.Isolation()}
+	e := engine.EpochBegan{Host: h.cfg.Machine, Version: h.cfg.Version}
+	if h.cfg.Isolation != nil {
+		e.Isolation = h.cfg.Isolation()
+	}
+	return e
 }
 
 // task finds the task of an input, reading it first if need be.
