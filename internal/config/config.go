@@ -157,5 +157,6 @@ type Policy struct {
 	Isolation   string   `key:"isolation" words:"auto|sealed|fenced|none" default:"auto"` // the minimum; auto = the best there is
 	Mark        string   `key:"mark" words:"end|off" default:"end"`
 	Unmetered   string   `key:"unmetered" words:"warn|refuse" default:"warn"`
-	Frames      int      `key:"frames" min:"1" max:"1000" default:"40"` // that are visible
+	Unproven    string   `key:"unproven" words:"accept|ask|refuse" default:"accept"` // where checks pass and rest on what the step itself changed
+	Frames      int      `key:"frames" min:"1" max:"1000" default:"40"`              // that are visible
 }

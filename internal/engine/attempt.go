@@ -288,7 +288,7 @@ func (s *State) conclude(i int, st *step, at time.Time) {
 		s.rests(i)
 		st.Same = contrary(st.Checks)
 		st.remember(st.Checks[0].Tree, Said(st.Checks))
-		s.bring(i, st, v)
+		s.bring(i, st, s.accepted(st, v))
 	case Ratchet:
 		st.remember(st.Checks[0].Tree, v)
 		s.proved(i, v)

@@ -31,6 +31,9 @@ func (a *auditor) settled(e engine.StepSettled, r engine.Record) error {
 	if e.By != "" && e.By != engine.Harness {
 		return a.settledByPerson(f, e)
 	}
+	if e.Status == engine.Done && e.Verdict == engine.Pass && f.rests && a.strict() && !f.byChild() && !f.lands() {
+		return fmt.Errorf("it is done, its checks opened what it changed, and the policy accepts no such proof")
+	}
 	if f.def.When != "" && e.By == engine.Harness && f.status == engine.Pending && f.live == nil &&
 		(f.granted.IsZero() || r.At.Sub(f.granted) < 24*time.Hour) {
 		f.status, f.counts = e.Status, e.Satisfies

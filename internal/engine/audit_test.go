@@ -855,6 +855,11 @@ func (a *auditor) inRound(e engine.CheckEnded) {
 	}
 }
 
+// strict reports whether a proof that rests on what the step changed is none that counts.
+func (a *auditor) strict() bool {
+	return a.run.Policy.Unproven == engine.UnprovenAsk || a.run.Policy.Unproven == engine.UnprovenRefuse
+}
+
 // restsOn takes what complete answers rest on.
 func (a *auditor) restsOn(f *file, phase engine.Phase) {
 	maker := f.def.ID

@@ -158,9 +158,10 @@ type Policy struct {
 	Baseline    bool   `json:"baseline"`
 	Ratchet     bool   `json:"ratchet"` // prove everything again at the end
 	Unmetered   string `json:"unmetered,omitempty"`
-	Extract     bool   `json:"extract,omitempty"` // somebody is asked what of the run is worth keeping
-	Approve     string `json:"approve,omitempty"` // for whom nobody is asked: [LowRisk], [Auto] for plans, or nothing
-	Planner     bool   `json:"planner,omitempty"` // there is one: plans may be revised where steps fail
+	Unproven    string `json:"unproven,omitempty"` // what follows a proof that rests on what the step itself changed: [UnprovenAsk], [UnprovenRefuse]
+	Extract     bool   `json:"extract,omitempty"`  // somebody is asked what of the run is worth keeping
+	Approve     string `json:"approve,omitempty"`  // for whom nobody is asked: [LowRisk], [Auto] for plans, or nothing
+	Planner     bool   `json:"planner,omitempty"`  // there is one: plans may be revised where steps fail
 	Bounds      Bounds `json:"bounds,omitzero"`
 	Arbiter     bool   `json:"arbiter,omitempty"` // a model says what follows a failed attempt
 	Frames      int    `json:"frames,omitempty"`  // visible in the pipeline beside those that are never evicted; 0 means [DefaultFrames]

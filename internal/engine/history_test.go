@@ -249,6 +249,7 @@ func policies() *rapid.Generator[engine.Policy] {
 			Planner:  rapid.IntRange(0, 3).Draw(t, "planner") > 0,
 			Baseline: rapid.Bool().Draw(t, "baseline"), Ratchet: rapid.Bool().Draw(t, "ratchet"),
 			Unmetered: rapid.SampledFrom([]string{"", "warn", "refuse"}).Draw(t, "unmetered"),
+			Unproven:  rapid.SampledFrom([]string{"", engine.UnprovenAsk, engine.UnprovenRefuse}).Draw(t, "unproven"),
 		}
 	})
 }

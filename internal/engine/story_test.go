@@ -24,7 +24,7 @@ import (
 // difference. After every line the journal is replayed, the snapshot restored,
 // the rows compared and the journal audited.
 //
-//	open [parallel=N] [ratchet=on] [baseline=off] [budget=LIMITS] [unmetered=refuse] [for=RUN/STEP] [frames=N] [grant=LIMITS] [item=JSON] [attempts=N] [failures=N]   a run of the plan below it; again: the task's next run
+//	open [parallel=N] [ratchet=on] [baseline=off] [budget=LIMITS] [unmetered=refuse] [unproven=ask|refuse] [for=RUN/STEP] [frames=N] [grant=LIMITS] [item=JSON] [attempts=N] [failures=N]   a run of the plan below it; again: the task's next run
 //	revise [by=NAME] [stale=a,b] [was=HASH] [run=R] [plan=ID]   the run's next revision, as below it
 //	  ID [script] [needs=a,b] [retries=N] [then=WORD] [expect=WORD] [approval=WHY] [noncritical]
 //	     [budget=LIMITS: 10000t+1.50$+20m] [task=WORD] [writes=a/,b/] [once] [step] [backoff=D] [checks=build,lint?] [worktree]
@@ -594,7 +594,7 @@ func opening(t *testing.T, d *desk, td *datadriven.TestData) engine.Input {
 	d.frames = td.HasArg("frames")
 	in := engine.Open{By: "ann", Run: engine.RunOpened{
 		Run: "r1", Plan: p.Plan(), Version: 1, Title: p.Title(), Program: p.Hash(), Compiled: p, Base: "base",
-		Policy: engine.Policy{MaxParallel: number(t, td, "max", 9), Frames: number(t, td, "frames", 0), Bounds: engine.Bounds{Attempts: number(t, td, "attempts", 0), Failures: number(t, td, "failures", 0)}, Approve: value(td, "approve"), Baseline: value(td, "baseline") != "off", Ratchet: value(td, "ratchet") == "on", Unmetered: value(td, "unmetered"), Planner: value(td, "planner") == "on", Arbiter: value(td, "arbiter") == "on"},
+		Policy: engine.Policy{MaxParallel: number(t, td, "max", 9), Frames: number(t, td, "frames", 0), Bounds: engine.Bounds{Attempts: number(t, td, "attempts", 0), Failures: number(t, td, "failures", 0)}, Approve: value(td, "approve"), Baseline: value(td, "baseline") != "off", Ratchet: value(td, "ratchet") == "on", Unmetered: value(td, "unmetered"), Unproven: value(td, "unproven"), Planner: value(td, "planner") == "on", Arbiter: value(td, "arbiter") == "on"},
 	}}
 	if run, step, below := strings.Cut(value(td, "for"), "/"); below {
 		in.Run.Parent = engine.Parent{Task: "above", Run: run, Step: step}

@@ -45,8 +45,34 @@ func (s *State) verdict(i int) Verdict {
 		return NoVerdict
 	}
 	v, _ := verdictOf(st.Checks)
+	if st.Phase == Verifying {
+		v = s.accepted(st, v)
+	}
 	return v
 }
+
+// What the policy may say of checks that pass and rest on what the step itself changed.
+const (
+	UnprovenAsk    = "ask"    // a person says whether the step is done
+	UnprovenRefuse = "refuse" // the attempt failed
+)
+
+// accepted is what the answers after the work count for under the run's policy.
+func (s *State) accepted(st *step, v Verdict) Verdict {
+	if v != Pass || !st.leans() {
+		return v
+	}
+	switch s.run.Opened.Policy.Unproven {
+	case UnprovenAsk:
+		return Inconclusive
+	case UnprovenRefuse:
+		return Fail
+	}
+	return v
+}
+
+// leans reports whether the complete answers rest on what the step itself changed.
+func (st *step) leans() bool { return len(st.Rests)+len(st.Gone) > 0 }
 
 // proves reports whether the step, if it is done now, is proven: its checks
 // failed before, on other files, are not flaky and rest on nothing that it changed, or,
@@ -59,13 +85,13 @@ func (s *State) proves(i int) bool {
 	if !s.prog.Step(i).Checkable() && st.Ended != nil && st.Ended.Ending != nil {
 		return st.Ended.Ending.proves()
 	}
-	return st.Baseline == Fail && len(st.Rests)+len(st.Gone) == 0 && !st.Same && !st.Flaky
+	return st.Baseline == Fail && !st.leans() && !st.Same && !st.Flaky
 }
 
 // reason says for people why the verdict is what it is.
 func (s *State) reason(i int, v Verdict) string {
 	st, p := &s.steps[i], s.prog.Step(i)
-	_, checks := verdictOf(st.Checks)
+	passed, checks := verdictOf(st.Checks)
 	switch {
 	case st.Phase == Merging && st.Merge != nil:
 		return mergeReason(st)
@@ -77,6 +103,8 @@ func (s *State) reason(i int, v Verdict) string {
 		return fmt.Sprintf("the plan expects the checks to be %s before the work, and they were not: %s", p.Expect, cmp.Or(checks, "they passed"))
 	case st.Phase == Baseline:
 		return "before the work " + checks
+	case st.Phase == Verifying && passed == Pass && v != Pass:
+		return "the checks pass, which proves nothing: " + st.resting()
 	case st.Phase == Ratchet && v != Infra && v != Flaky:
 		return "does not hold on the final tree: " + checks
 	}
