@@ -132,9 +132,9 @@ func (w *watcher) sort(o *engine.Opened, file string, began time.Time) bool {
 	return true
 }
 
-// gone lists what the check opened before the work and cannot, or does not, any more:
-// the step removed it, or put another file of such a name in its way, or the check opens
-// no more what judges, or nothing that has to do with what the step did.
+// gone lists what the check opened before the work and opens no more, where that takes
+// away from the proof. The file was removed, or a file that the step made has such a name
+// too. Or it judges. Or the check now opens nothing that the step changed or made.
 func (w *watcher) gone(o *engine.Opened, before engine.Opened, files []string) {
 	if before.List == "" {
 		return

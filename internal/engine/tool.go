@@ -30,10 +30,10 @@ type Preview struct {
 	Refused string   `json:"refused,omitempty"` // why the call cannot be made at all
 }
 
-// Risk says why a call is not of low risk, "" if it is: then it only looks, makes a new
-// file inside an explicit scope, or runs a command that the system keeps from the network
-// and from changing anything outside of the scope. effect is the registry's word, and
-// loose says why the system does not hold a command so, "" if it does.
+// Risk says why a call is not of low risk, "" if it is. Of low risk is a call that only
+// looks, that makes a new file inside an explicit scope, or that runs a held command: one
+// without network that can change nothing outside of the scope. effect is the registry's
+// word. loose says why the system does not hold a command so, "" if it does.
 func Risk(effect string, writes []string, loose string) string {
 	switch {
 	case effect == "read", effect == "create" && len(writes) > 0:

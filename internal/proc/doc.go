@@ -16,9 +16,9 @@
 // A holder is this very program started again, under another name: every program
 // that imports this package can become one, before its main begins.
 //
-// What it must NEVER do: return from [Pool.Run] while a process of the child's
-// tree lives (unless [Result.Err] says so), report a child that was cut short as
-// one that ended well, let output block a child or grow in memory, hand a
-// child a descriptor, a terminal or a variable that the caller did not name, or run one
-// without the seal that it was to have.
+// It must NEVER return from [Pool.Run] while a process of the child's tree lives, unless
+// [Result.Err] says so. It must never report a child that was cut short as one that ended
+// well, and never run one without the seal that it was to have. Output never blocks a child
+// and never grows in memory. A child never gets a descriptor, a terminal or a variable that
+// the caller did not name.
 package proc

@@ -18,11 +18,11 @@ func always() []string {
 	}
 }
 
-// guards lists what must not change while the step is worked on, sorted: what the words
-// of its contract and required checks run and what the plan protects, all but what the
-// step's explicit `writes:` name, and the step's own `protect:`. What git runs and the
-// configuration have to be named there. What judges because a check was seen to open it
-// is added while the plan runs.
+// guards lists, sorted, what must not change while the step is worked on. It is what the
+// words of its contract and required checks run, what the plan protects, and the step's own
+// `protect:`. The step's explicit `writes:` take out what they name, but not of its own
+// `protect:`. What git runs and the configuration have to be named there. What judges
+// because a check was seen to open it is added while the plan runs.
 //
 // A glob of which the writes cover only a part stays whole: whoever compares
 // drops the changes inside of the scope. A literal path counts when it is absent
