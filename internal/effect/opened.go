@@ -68,7 +68,7 @@ type watcher struct {
 }
 
 // around runs a check and says what was opened meanwhile.
-func (w *watcher) around(a *engine.CheckEnded, run func()) {
+func (w *watcher) around(ctx context.Context, a *engine.CheckEnded, run func()) {
 	n := w.n
 	w.n++
 	r, err := w.watching.round(w.Dir)
@@ -84,7 +84,7 @@ func (w *watcher) around(a *engine.CheckEnded, run func()) {
 	run()
 	seen := r.Take()
 	a.Opened = &engine.Opened{Unseen: seen.Lost}
-	files := slices.DeleteFunc(seen.Files, func(f string) bool { return w.marked(f) || !w.sort(a.Opened, f, began) })
+	files := slices.DeleteFunc(seen.Files, func(f string) bool { return w.marked(f) || !w.sort(ctx, a.Opened, f, began) })
 	w.files = append(w.files, files...)
 	if a.Opened.Files = len(files); len(files) > 0 && a.Phase == engine.Baseline && len(w.e.Step.Writes) == 0 {
 		body := []byte(strings.Join(files, "\n"))
@@ -95,7 +95,7 @@ func (w *watcher) around(a *engine.CheckEnded, run func()) {
 		judging = append(judging, w.named(a.Check)...)
 	}
 	w.judge(a.Check, judging)
-	w.stray(context.Background(), a.Opened.Made)
+	w.stray(ctx, a.Opened.Made)
 	if n < len(w.e.Before) {
 		w.gone(a.Opened, w.e.Before[n], files)
 	}
@@ -110,7 +110,7 @@ func (w *watcher) marked(file string) bool {
 
 // sort puts a file into the list that it belongs in, and reports whether it is there:
 // what a check made for itself and removed again proves nothing.
-func (w *watcher) sort(o *engine.Opened, file string, began time.Time) bool {
+func (w *watcher) sort(ctx context.Context, o *engine.Opened, file string, began time.Time) bool {
 	info, err := os.Lstat(filepath.Join(w.Dir, filepath.FromSlash(file)))
 	if err != nil || info.IsDir() {
 		return false
@@ -122,7 +122,7 @@ func (w *watcher) sort(o *engine.Opened, file string, began time.Time) bool {
 	switch {
 	case w.e.Since.IsZero() || at.Before(w.e.Since):
 	case had:
-		if same, err := w.base.Same(context.Background(), w.Tree, file, w.e.Moved); err == nil && same {
+		if same, err := w.base.Same(ctx, w.Tree, file, w.e.Moved); err == nil && same {
 			return true // it was put back
 		}
 		add(&o.Changed, file)

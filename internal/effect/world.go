@@ -338,7 +338,7 @@ func (w *World) job(ctx context.Context, e engine.Effect, phase engine.Phase) (c
 // rounds asks the checks, and once more with what judges as it was where they were the
 // first to open what somebody had changed before this step's work.
 func (w *World) rounds(ctx context.Context, e engine.Effect, r Reporter, job check.Job, seen *watcher) (results []engine.CheckEnded, undone engine.Undone, err error) {
-	job.Around = seen.around
+	job.Around = func(a *engine.CheckEnded, run func()) { seen.around(ctx, a, run) }
 	for range maxRounds {
 		seen.n, seen.strays, seen.files, seen.began = 0, nil, nil, time.Now()
 		results = check.Run(ctx, job)

@@ -10,6 +10,7 @@ import (
 	"github.com/piton-dev/piton/internal/api"
 	"github.com/piton-dev/piton/internal/config"
 	"github.com/piton-dev/piton/internal/proc"
+	"github.com/piton-dev/piton/internal/tree"
 )
 
 // probe finds out at which level steps can be kept apart here, by doing it.
@@ -45,47 +46,8 @@ func (o *Owner) cell(p *api.Product) (proc.Cell, error) {
 	if err := errors.Join(proc.RemoveAll(c.Temp), os.Mkdir(c.Temp, 0o700)); err != nil {
 		return c, fmt.Errorf("make a directory for steps: %w", err)
 	}
-	c.Git = repository(place.Dir)
+	c.Git = tree.Common(place.Dir)
 	return c, nil
-}
-
-// repository finds the directory that all worktrees of the repository have in common that a
-// workspace lies in; "" for none.
-func repository(dir string) string {
-	for ; ; dir = filepath.Dir(dir) {
-		git := filepath.Join(dir, ".git")
-		info, err := os.Stat(git)
-		switch {
-		case err == nil && info.IsDir():
-			return git
-		case err == nil:
-			return common(git)
-		case filepath.Dir(dir) == dir:
-			return ""
-		}
-	}
-}
-
-// common follows the file that stands for the directory of git in a linked worktree. It
-// answers only what looks like one.
-func common(file string) string {
-	text, err := os.ReadFile(file)
-	to, ok := strings.CutPrefix(strings.TrimSpace(string(text)), "gitdir: ")
-	if err != nil || !ok {
-		return ""
-	}
-	if !filepath.IsAbs(to) {
-		to = filepath.Join(filepath.Dir(file), to)
-	}
-	if filepath.Base(filepath.Dir(to)) == "worktrees" {
-		to = filepath.Dir(filepath.Dir(to))
-	}
-	for _, name := range []string{"HEAD", "objects", "refs"} {
-		if _, err := os.Stat(filepath.Join(to, name)); err != nil {
-			return ""
-		}
-	}
-	return to
 }
 
 // fromHome makes paths of a configuration absolute.

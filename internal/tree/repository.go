@@ -1,6 +1,7 @@
 package tree
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -28,6 +29,23 @@ func repository(of string) (gitDir, workTree string) {
 func InRepository(dir string) bool {
 	gitDir, _ := repository(dir)
 	return gitDir != ""
+}
+
+// Common is the directory of git that all worktrees of the repository around a directory
+// share. It is "" where there is none, or none that looks like one.
+func Common(dir string) string {
+	file, _ := repository(dir)
+	at, err := locate(dir)
+	if file == "" || err != nil {
+		return ""
+	}
+	common := cmp.Or(at.common, file)
+	for _, name := range []string{"HEAD", "objects", "refs"} {
+		if _, err := os.Stat(filepath.Join(common, name)); err != nil {
+			return ""
+		}
+	}
+	return common
 }
 
 // elsewhere is the repository of a workspace that does not have it in a directory

@@ -1,6 +1,7 @@
 package tree_test
 
 import (
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -219,5 +220,32 @@ func TestIncludedConfiguration(t *testing.T) {
 			kept.do("beside [alias]\\n\\tst = !evil\\n")
 			w.want(w.compare(b, gitsOwn...), "changed .git/beside")
 		})
+	}
+}
+
+// TestCommon finds what all worktrees of a repository share, from anywhere in one of them,
+// and takes no file for it that leads elsewhere.
+func TestCommon(t *testing.T) {
+	t.Parallel()
+	for _, p := range append([]setting{atTheTop}, places...) {
+		t.Run(p.name, func(t *testing.T) {
+			t.Parallel()
+			top, w := place(t, p.make, p.dir)
+			if got := tree.Common(w.dir); got != top.path(p.kept) {
+				t.Errorf("it is %q, want %q", got, top.path(p.kept))
+			}
+		})
+	}
+	planted := t.TempDir()
+	for _, text := range []string{"gitdir: /etc\n", "gitdir: nowhere\n", "anything\n", ""} {
+		if err := os.WriteFile(filepath.Join(planted, ".git"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got := tree.Common(planted); got != "" {
+			t.Errorf("after %q it is %q", text, got)
+		}
+	}
+	if got := tree.Common(t.TempDir()); got != "" {
+		t.Errorf("without a repository it is %q", got)
 	}
 }
