@@ -35,19 +35,6 @@ func (c Compiled) objects() []store.Object {
 	return all
 }
 
-// executables is what find says of all the programs together.
-func (c Compiled) executables(find func(*engine.Program) map[string]string) map[string]string {
-	var all map[string]string
-	for _, program := range c.All() {
-		found := find(program)
-		if all == nil {
-			all = found
-		}
-		maps.Copy(all, found)
-	}
-	return all
-}
-
 // Compile turns the document, and all that it delegates to, into programs for
 // the revision plan, or fails with a *verify.Refusal.
 func (p *Product) Compile(d *Document, plan string) (Compiled, error) {

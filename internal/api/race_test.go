@@ -57,7 +57,7 @@ func TestTwoRunTheSamePlanAtOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	open := func(d api.Desk) api.Opened {
-		o, err := p.Open(t.Context(), d, doc, mine, api.Opening{Executables: func(*engine.Program) map[string]string { return nil }, Protect: func(context.Context, string, []string) (store.Object, error) {
+		o, err := p.Open(t.Context(), d, doc, mine, api.Opening{Protect: func(context.Context, string, []string) (store.Object, error) {
 			return store.NewObject([]byte("base")), nil
 		}})
 		if err != nil {

@@ -119,7 +119,7 @@ func (p *Product) revising(ctx context.Context, now engine.RunOpened, head engin
 	next.Plan, next.Version, next.Title, next.Path = d.Plan, d.Version, program.Title(), d.Path
 	next.PlanHash, next.Source, next.Weakened = d.Hash, d.Source, d.Weakened
 	next.Program, next.Compiled, next.Agents, next.Base, next.Carried = program.Hash(), program, p.pins(c.All()...), base.Hash, nil
-	next.Executables, next.Config, next.Isolation, next.ApprovedBy = c.executables(o.Executables), p.Settings(), o.Isolation, o.By
+	next.Config, next.Isolation, next.ApprovedBy = p.Settings(), o.Isolation, o.By
 	if o.Unsealed != "" {
 		next.Unsealed = o.Unsealed
 	}

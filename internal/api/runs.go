@@ -21,9 +21,6 @@ type Opening struct {
 	// Protect returns the state of the files that steps guard, as an object to pin:
 	// those of the base as they are there, the others as they are now.
 	Protect func(ctx context.Context, base string, guards []string) (store.Object, error)
-	// Executables says which files the commands of the program's checks stand for, as
-	// engine.RunOpened has them.
-	Executables func(*engine.Program) map[string]string
 	// Given says what is injected now for subscriptions.
 	Given func(subs []engine.Subscription) ([]engine.Injected, error)
 	// Items says for what items of a glob a step is now, in the workspace or in the
@@ -107,7 +104,7 @@ func (p *Product) opening(ctx context.Context, d *Document, r *engine.Revision, 
 		Run: id, Plan: r.Drafted.Plan, Version: r.Drafted.Version, Title: program.Title(), Path: r.Drafted.Path, PlanHash: r.Drafted.Hash, Source: r.Drafted.Source,
 		Program: program.Hash(), Compiled: program, Config: p.Settings(), Agents: p.pins(c.All()...),
 		Policy:    p.policy(),
-		Workspace: p.Place.Dir, Isolation: o.Isolation, Unsealed: o.Unsealed, ApprovedBy: o.By, Base: base.Hash, Executables: c.executables(o.Executables),
+		Workspace: p.Place.Dir, Isolation: o.Isolation, Unsealed: o.Unsealed, ApprovedBy: o.By, Base: base.Hash,
 	}
 	return engine.Open{Run: open, By: p.By}, append(c.objects(), base, store.NewObject(config.Text(p.Config))), nil
 }

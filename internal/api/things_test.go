@@ -48,7 +48,6 @@ func TestLookingReadsNoHistory(t *testing.T) {
 		t.Fatal(err)
 	}
 	opened, err := owner.Open(ctx, host, doc, first, api.Opening{
-		Executables: func(*engine.Program) map[string]string { return nil },
 		Protect: func(context.Context, string, []string) (store.Object, error) {
 			return store.NewObject([]byte("base")), nil
 		},

@@ -1,36 +1,12 @@
 package check
 
 import (
-	"path/filepath"
 	"slices"
 	"strings"
 
-	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/judge"
 	"github.com/piton-dev/piton/internal/shell"
 )
-
-// Executables names the commands that checks start: by a name that is searched
-// for, or by an absolute path. The shell itself is one. It sees what the text
-// tells, also behind wrappers (timeout, sudo, xargs), in a text for a shell (bash
-// -c, eval), and after find -exec. It does not see what scripts, Makefiles and
-// other programs start. What lies in the workspace is a matter of guards. The
-// names are sorted.
-func Executables(checks []engine.Check) []string {
-	if len(checks) == 0 {
-		return nil
-	}
-	names := []string{"bash"}
-	for _, c := range checks {
-		for _, call := range shell.Parse(c.Command).Calls {
-			if name := call.Name(); filepath.IsAbs(name) || name != "" && !strings.ContainsAny(name, `/\`) {
-				names = append(names, name)
-			}
-		}
-	}
-	slices.Sort(names)
-	return slices.Compact(names)
-}
 
 // Looks reports whether a check does nothing but look at files: what it opens is the work
 // that it judges, and judges nothing itself.

@@ -46,9 +46,6 @@ func (w *World) ready(ctx context.Context, e engine.Effect, r Reporter, in *engi
 		if in.Checks, bodies, err = w.checks(ctx, e, r, engine.Baseline); err != nil {
 			return nil, err
 		}
-		if found := w.appeared(ctx, e); len(in.Checks) > 0 && len(found) > 0 {
-			in.Checks[0].Executables = found
-		}
 	}
 	in.Dispatch.Since = stampClock()
 	if len(e.Step.Writes) > 0 || e.Step.Iterations > 0 {
@@ -82,9 +79,6 @@ func (w *World) ready(ctx context.Context, e engine.Effect, r Reporter, in *engi
 // protected file that differs for whatever other reason. What stood there goes
 // to quarantine.
 func (w *World) restore(ctx context.Context, e engine.Effect, r Reporter) (engine.Undone, error) {
-	if err := w.unswapped(ctx, e); err != nil {
-		return engine.Undone{}, err
-	}
 	_, beyond, err := w.beyond(ctx, e.Key)
 	if err != nil {
 		return beyond, err
@@ -281,7 +275,7 @@ func (w *World) work(ctx context.Context, e engine.Effect, r Reporter) Result {
 func (w *World) judge(ctx context.Context, e engine.Effect, r Reporter, end *engine.WorkEnded) error {
 	changed, err := w.tampered(ctx, e)
 	if err == nil && end.How != engine.Stopped {
-		end.Tampered = slices.Concat(changed, w.swapped(ctx, e))
+		end.Tampered = changed
 		err = w.compare(ctx, e, r, end)
 	}
 	if err != nil {

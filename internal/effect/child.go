@@ -48,7 +48,7 @@ func (w *World) opening(ctx context.Context, e engine.Effect, in *engine.Prepare
 		return nil, err
 	}
 	body := base.Encode()
-	in.Child = &engine.Opening{Run: run, Plan: made.Plan, Program: made.Program, Agents: made.Agents, Executables: Executables(w.path(ctx), made.Program), Base: digest(body)}
+	in.Child = &engine.Opening{Run: run, Plan: made.Plan, Program: made.Program, Agents: made.Agents, Base: digest(body)}
 	return append(made.Bodies, body), nil
 }
 

@@ -85,8 +85,6 @@ type World struct {
 	bases   map[string]*tree.Base
 	judgers map[string][]string // lists of what judges, by object
 	torn    map[string]error    // runs whose merges are not finished, and why
-
-	executables map[string]*tree.Executables // what commands of checks are searched in, by PATH
 }
 
 // A Reporter is how an effect under way speaks with the owner.
@@ -109,6 +107,15 @@ type Result struct {
 	Input  engine.Input
 	Bodies [][]byte
 	Err    error // there is no such effect
+}
+
+type environKey struct{}
+
+// environ is the environment of who carried the run on when the effect began. Who
+// does so meanwhile may search commands in other places: that is no change of the step.
+func environ(ctx context.Context) []string {
+	env, _ := ctx.Value(environKey{}).([]string)
+	return env
 }
 
 // shellPath is the bash of this world and of those in its worktrees, looked for
@@ -316,8 +323,8 @@ func (w *World) checks(ctx context.Context, e engine.Effect, r Reporter, phase e
 	if undone = joined(undone, back); len(results) > 0 {
 		last := &results[len(results)-1]
 		last.Undone = undone
-		if all := slices.Concat(changed, w.swapped(ctx, e)); len(all) > 0 {
-			last.Tampered, last.Verdict = all, engine.Tampered
+		if len(changed) > 0 {
+			last.Tampered, last.Verdict = changed, engine.Tampered
 		}
 	}
 	return results, seen.bodies, err

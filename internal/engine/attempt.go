@@ -214,7 +214,6 @@ func (s *State) applyCheck(e CheckEnded, at time.Time) error {
 		st.Left = Start{at, s.epoch}
 		s.leaves(i, st.Left, nil)
 	}
-	s.pin(e.Executables)
 	s.opens(e.Opened)
 	if e.Phase == Ratchet {
 		s.alter(i, e.Altered)

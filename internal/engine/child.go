@@ -42,10 +42,7 @@ type Opening struct {
 	Plan    SubPlan
 	Program *Program
 	Agents  map[string]string // configurations that it uses beside those of the run above
-	// Executables are the commands of its checks as they are; what the run above
-	// has pinned of them holds.
-	Executables map[string]string
-	Base        string // object: the protected files as they are
+	Base    string            // object: the protected files as they are
 }
 
 // Ending is how the run of a sub-plan ended.
@@ -132,7 +129,7 @@ func (s *State) Opens(d WorkDispatched, o Opening) (Draft, Open) {
 	run := RunOpened{
 		Run: o.Run, Plan: draft.Plan, Version: r.Version, Title: o.Program.Title(), Path: o.Plan.Path, PlanHash: o.Plan.Own, Source: o.Plan.Source,
 		Program: o.Program.Hash(), Compiled: o.Program, Config: r.Config, Agents: overlaid(r.Agents, o.Agents), Policy: r.Policy,
-		Workspace: r.Workspace, Isolation: r.Isolation, Unsealed: r.Unsealed, Base: o.Base, Executables: overlaid(o.Executables, s.run.Executables),
+		Workspace: r.Workspace, Isolation: r.Isolation, Unsealed: r.Unsealed, Base: o.Base,
 		Parent: Parent{Task: s.task, Run: r.Run, Step: d.Step, Item: step.itemLine()}, Item: s.item(i), Grant: d.Reserve,
 		Protects: slices.Compact(slices.Sorted(slices.Values(slices.Concat(r.Protects, step.Protects)))),
 		Within:   s.within(),

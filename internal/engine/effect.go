@@ -68,7 +68,6 @@ type Effect struct {
 	Base        string              // object with the protected files as they were
 	Judges      []string            // objects with what judges, as checks of the run opened it
 	Moved       map[string]string   // protected paths that finished steps were allowed to change
-	Executables map[string]string   // commands of checks as they were approved, or first found
 	Within      []string            // the runs in whose worktrees all happens, the outermost first
 	Landing     *Step               // of a run in a worktree of its own: the step that merges that; its setup prepares the worktree
 	Worktree    bool                // all happens in the step's own worktree

@@ -188,9 +188,6 @@ type RunOpened struct {
 	// was approved with another.
 	ApprovedBy string `json:"approved_by,omitempty"`
 	Base       string `json:"base,omitempty"` // object: the protected files as they were
-	// Executables are the commands of checks that lie, or could lie, outside of
-	// the system's directories: the file that each stands for, and its digest.
-	Executables map[string]string `json:"executables,omitempty"`
 
 	// Parent is the step that the run carries out, of a run of another task, and
 	// Grant what that run's budget leaves to this one. Item is that of the step,
@@ -423,42 +420,40 @@ func indented(s string) string { return strings.ReplaceAll(s, "\n", "\n  ") }
 
 // CheckEnded is the answer of one check: evidence.
 type CheckEnded struct {
-	Step     string            `json:"step"`
-	Attempt  int               `json:"attempt"`
-	Phase    Phase             `json:"phase"` // baseline, verifying, ratchet
-	Round    int               `json:"round,omitempty"`
-	Check    string            `json:"check"`
-	Required bool              `json:"required"`
-	Command  string            `json:"command_hash"`
-	Env      string            `json:"env_hash"`
-	Dir      string            `json:"dir,omitempty"`
-	Verdict  Verdict           `json:"verdict"`
-	Exit     int               `json:"exit"`
-	Want     int               `json:"want"`
-	Signal   string            `json:"signal,omitempty"`
-	Ms       int64             `json:"ms"`
-	Reason   string            `json:"reason,omitempty"`
-	Output   string            `json:"output_hash"` // SHA-256 over all it printed
-	Size     int64             `json:"size"`
-	Stdout   string            `json:"stdout_tail,omitempty"` // only where it did not pass
-	Stderr   string            `json:"stderr_tail,omitempty"`
-	Tree     string            `json:"tree,omitempty"`   // hash of the workspace, where another answer may have to be compared with it
-	Tests    int               `json:"tests,omitempty"`  // that ran, where what it printed says so
-	Reruns   []Verdict         `json:"reruns,omitempty"` // when all were asked again at once, on the same tree
-	Same     bool              `json:"same,omitempty"`   // the checks said otherwise before, of the same files
-	Tampered []Change          `json:"tampered,omitempty"`
-	Undone                     // as soon as it had ended
-	Moved    map[string]string `json:"moved,omitempty"` // protected paths that the step's writes allowed to change
-	// Executables, of a baseline, are commands as in RunOpened that were not there yet then.
-	Executables map[string]string `json:"executables,omitempty"`
-	Altered     []Alteration      `json:"altered,omitempty"` // in a proof at the end: what the checks changed of what was watched
-	Isolation   string            `json:"isolation,omitempty"`
-	Network     string            `json:"network,omitempty"`  // as in [WorkEnded]
-	Shared      bool              `json:"shared,omitempty"`   // ran with other steps at the same time in one tree
-	Usage       Usage             `json:"usage,omitzero"`     // of a model that was asked
-	Votes       []Vote            `json:"votes,omitempty"`    // of the judge, in their order
-	Voteless    bool              `json:"voteless,omitempty"` // the judge was asked besides, and gave no vote
-	Opened      *Opened           `json:"opened,omitempty"`   // while it ran; nil where nothing was looked at
+	Step      string            `json:"step"`
+	Attempt   int               `json:"attempt"`
+	Phase     Phase             `json:"phase"` // baseline, verifying, ratchet
+	Round     int               `json:"round,omitempty"`
+	Check     string            `json:"check"`
+	Required  bool              `json:"required"`
+	Command   string            `json:"command_hash"`
+	Env       string            `json:"env_hash"`
+	Dir       string            `json:"dir,omitempty"`
+	Verdict   Verdict           `json:"verdict"`
+	Exit      int               `json:"exit"`
+	Want      int               `json:"want"`
+	Signal    string            `json:"signal,omitempty"`
+	Ms        int64             `json:"ms"`
+	Reason    string            `json:"reason,omitempty"`
+	Output    string            `json:"output_hash"` // SHA-256 over all it printed
+	Size      int64             `json:"size"`
+	Stdout    string            `json:"stdout_tail,omitempty"` // only where it did not pass
+	Stderr    string            `json:"stderr_tail,omitempty"`
+	Tree      string            `json:"tree,omitempty"`   // hash of the workspace, where another answer may have to be compared with it
+	Tests     int               `json:"tests,omitempty"`  // that ran, where what it printed says so
+	Reruns    []Verdict         `json:"reruns,omitempty"` // when all were asked again at once, on the same tree
+	Same      bool              `json:"same,omitempty"`   // the checks said otherwise before, of the same files
+	Tampered  []Change          `json:"tampered,omitempty"`
+	Undone                      // as soon as it had ended
+	Moved     map[string]string `json:"moved,omitempty"`   // protected paths that the step's writes allowed to change
+	Altered   []Alteration      `json:"altered,omitempty"` // in a proof at the end: what the checks changed of what was watched
+	Isolation string            `json:"isolation,omitempty"`
+	Network   string            `json:"network,omitempty"`  // as in [WorkEnded]
+	Shared    bool              `json:"shared,omitempty"`   // ran with other steps at the same time in one tree
+	Usage     Usage             `json:"usage,omitzero"`     // of a model that was asked
+	Votes     []Vote            `json:"votes,omitempty"`    // of the judge, in their order
+	Voteless  bool              `json:"voteless,omitempty"` // the judge was asked besides, and gave no vote
+	Opened    *Opened           `json:"opened,omitempty"`   // while it ran; nil where nothing was looked at
 }
 
 // Opened says which files of the workspace were opened while a check ran, whoever opened

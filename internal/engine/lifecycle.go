@@ -40,7 +40,7 @@ func (s *State) applyRun(e RunOpened, r Record) error {
 	}
 	s.opensWith(e, s.stood())
 	s.turnPage()
-	s.run = run{Opened: e, First: r.Seq, Live: true, Executables: e.Executables}
+	s.run = run{Opened: e, First: r.Seq, Live: true}
 	s.run.Status, s.run.Started = Running, r.At
 	s.allot(nil, e.Compiled)
 	s.items = map[string]ItemRow{}
@@ -236,13 +236,6 @@ func (s *State) Forgone() int {
 
 // exitBudget is the exit code of a run that ends for want of a larger budget.
 const exitBudget = 5
-
-// pin adds commands to those that are known already, which stay what they are.
-func (s *State) pin(executables map[string]string) {
-	if len(executables) > 0 {
-		s.run.Executables = overlaid(executables, s.run.Executables)
-	}
-}
 
 // move moves the protected base where a finished step's writes covered it. The map
 // is never changed in place, because effects hold it; the copy costs what was moved

@@ -235,7 +235,6 @@ func (s *State) applyRevision(e RunOpened, actor string) error {
 	s.keepLanding(prog, next)
 	s.run.Expanded = slices.DeleteFunc(slices.Clone(s.run.Expanded), func(x StepExpanded) bool { return !kept[x.Step] })
 	s.goOn(e, prog, next, past)
-	s.pin(e.Executables)
 	s.adopted(e, replan)
 	return nil
 }

@@ -316,10 +316,8 @@ func (s *saying) opening(ctx context.Context, yes consent) api.Opening {
 }
 
 func (o *Owner) opening(ctx context.Context, p *api.Product, yes consent, unsealed string) api.Opening {
-	path := tree.NewExecutables(proc.SearchPath(p.Env))
 	return api.Opening{
 		By: yes.by, Why: yes.why, Protect: o.protect, Unsealed: unsealed, Isolation: string(o.level(p.Config)),
-		Executables: func(p *engine.Program) map[string]string { return effect.Executables(path, p) },
 		Given: func(subs []engine.Subscription) ([]engine.Injected, error) {
 			return o.given(ctx, subs)
 		},

@@ -100,3 +100,9 @@ func (t *Tree) dropHalfMade(root string) error {
 	}
 	return err
 }
+
+// liesIn reports a directory that is root, or lies in it.
+func liesIn(root, dir string) bool {
+	rel, err := filepath.Rel(root, dir)
+	return err == nil && filepath.IsLocal(rel)
+}

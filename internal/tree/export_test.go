@@ -55,8 +55,5 @@ func (k *keep) Get(sum string) ([]byte, error) { return k.get(sum) }
 // Flush is flush.
 func (k *keep) Flush() error { return k.flush() }
 
-// OfSystem reports a directory of the system's.
-func OfSystem(dir string) bool { return ofSystem(dir) }
-
 // CopyInto writes a file where the file system has no links.
 func CopyInto(dir *os.Root, base string, in io.Reader) error { return copyInto(dir, base, 0o644, in) }
