@@ -531,7 +531,7 @@ func (a *auditor) mayStart(f *file, e engine.WorkDispatched, r engine.Record) er
 		return fmt.Errorf("it was lost %d times", f.lost)
 	case f.def.Kind != engine.Tool && f.def.Kind != engine.Delegate && f.def.Approval != "" && (f.granted.IsZero() || r.At.Sub(f.granted) >= 24*time.Hour):
 		return fmt.Errorf("it needs a yes, and the newest is of %s", f.granted)
-	case f.base == "" || f.def.Expect == engine.ExpectAny:
+	case f.base == "" || f.def.Expect == engine.ExpectAny || !a.run.Policy.Baseline: // a new configuration asks no more before the work
 	case (f.base == engine.Pass) != (f.def.Expect == engine.ExpectGreen), (f.base == engine.Fail) != (f.def.Expect == engine.ExpectRed):
 		return fmt.Errorf("the checks said %s before the work, and the plan expects %s", f.base, f.def.Expect)
 	}

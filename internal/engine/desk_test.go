@@ -81,8 +81,9 @@ func (d *desk) poll(in engine.Input) engine.Input {
 	last := &c.Checks[len(c.Checks)-1]
 	had := 0
 	if d.state.Wants(c.Key) {
-		if p := d.state.Effect(c.Key).Poll; p.Prompt == "prompt" {
+		if p := d.state.Effect(c.Key).Poll; p.Prompt == "prompt" && len(p.Votes) > 0 {
 			had = len(p.Votes)
+			sticks(last, p.Votes[0])
 		}
 	}
 	for n, v := range last.Votes {
@@ -103,6 +104,16 @@ func (d *desk) poll(in engine.Input) engine.Input {
 		}
 	}
 	return c
+}
+
+// sticks lets a judge whose first vote is on record already come to what that vote says.
+func sticks(c *engine.CheckEnded, first engine.Vote) {
+	switch {
+	case first.Pass:
+		c.Verdict, c.Exit, c.Stderr, c.Votes = engine.Pass, 0, "", []engine.Vote{first}
+	case c.Verdict == engine.Pass:
+		c.Verdict, c.Exit, c.Votes = engine.Fail, 1, []engine.Vote{first, first}
+	}
 }
 
 // decide applies what follows until nothing does.
