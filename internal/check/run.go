@@ -27,6 +27,7 @@ type Job struct {
 	Bash      string            // absolute path; "" is the one in the PATH of Environ
 	Pool      *proc.Pool
 	Room      *proc.Room // what they work in; nil: the workspace, which they may change
+	Early     bool       // nobody has worked in the run yet
 	Offline   bool       // no check is to reach a network
 	Network   string     // what they can reach, for the record
 	// Around runs a check by calling run once, and adds to the answer what was seen
@@ -53,7 +54,7 @@ const (
 // Infra, and the caller should drop them all.
 func Run(ctx context.Context, j Job) []engine.CheckEnded {
 	env, room := j.env(), *cmp.Or(j.Room, &proc.Room{Dir: j.Workspace})
-	room.Checks = true
+	room.Checks, room.Early = true, j.Early
 	bash, err := j.bash()
 	answers := make([]engine.CheckEnded, 0, len(j.Step.Checks))
 	for _, c := range j.Step.Checks {

@@ -137,7 +137,7 @@ func (a *aside) setUp(ctx context.Context, e engine.Effect) error {
 		return err
 	}
 	said := check.Run(ctx, check.Job{
-		Offline: offline, Network: reach, Room: room,
+		Early: e.Early, Offline: offline, Network: reach, Room: room,
 		Step: &step, Phase: engine.Baseline, Run: e.Key.Run, Attempt: e.Key.Attempt,
 		Workspace: a.world.Dir, Environ: environ(ctx), Values: values, Pool: a.world.Pool, Bash: a.world.shellPath(),
 	})

@@ -338,7 +338,7 @@ func (w *World) job(ctx context.Context, e engine.Effect, phase engine.Phase) (c
 	return check.Job{
 		Step: e.Step, Phase: phase, Run: e.Key.Run, Attempt: e.Key.Attempt,
 		Workspace: w.Dir, Environ: environ(ctx), Pool: w.Pool, Bash: w.shellPath(), Values: values,
-		Offline: offline, Network: reach, Room: room,
+		Early: e.Early, Offline: offline, Network: reach, Room: room,
 	}, cmp.Or(err, held)
 }
 

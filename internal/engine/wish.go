@@ -86,6 +86,7 @@ func (s *State) effect(i int, k Key) Effect {
 		e.Watch = s.run.Proof.Watch
 	case Prepare:
 		e.Baseline = s.baselines(i)
+		e.Early = s.run.Effort.Attempts == 0 && s.run.Opened.Parent == Parent{}
 		e.Cut = st.Cut
 		e.Renew = st.Renew
 		e.Edited = st.Edited

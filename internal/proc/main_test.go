@@ -16,7 +16,7 @@ func TestMain(m *testing.M) {
 }
 
 // need leaves a test out on a machine that lacks what it needs. The gate sets PITON_TEST_ALL: there it fails.
-func need(t *testing.T, err error) {
+func need(t testing.TB, err error) {
 	t.Helper()
 	if err != nil && os.Getenv("PITON_TEST_ALL") != "" {
 		t.Fatal("no test is left out here: ", err)

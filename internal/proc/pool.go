@@ -24,6 +24,7 @@ type Pool struct {
 	wards   [len(wards)]guardedHost // for children that are kept from more
 	trial   trial
 	cell    Cell
+	kept    kept
 
 	mu     sync.Mutex
 	closed bool
@@ -121,6 +122,7 @@ func (p *Pool) Close() {
 	}
 	p.mu.Unlock()
 	p.busy.Wait()
+	p.kept.drop()
 	p.host.close()
 	for i := range p.wards {
 		p.wards[i].close() // none is made any more
@@ -314,11 +316,14 @@ func (c *Child) finish(ctx context.Context) {
 	defer close(c.over)
 	r := &c.result
 	e := c.watch(ctx)
-	c.pool.busy.Go(c.leave) // nobody has to wait for that
 	r.Duration = time.Since(c.begun)
 	r.Level = c.pool.Level()
 	r.Err, r.Exit, r.Signal = e.err, e.exit, e.signal
 	r.Leftover = e.leftover
+	if _, exited := r.Exited(); exited && c.spec.keeps() {
+		c.pool.kept.add(c.spec)
+	}
+	c.pool.busy.Go(c.leave) // nobody has to wait for that
 	if c.Stdin != nil {
 		c.Stdin.Close()
 	}

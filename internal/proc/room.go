@@ -28,6 +28,7 @@ type Room struct {
 	Writable []string // may be changed too, where it exists
 	Login    []string // by name in the home: may be changed there, where it exists
 	Checks   bool     // the child judges the work of others
+	Early    bool     // nobody has worked yet: what checks leave in caches, other checks find
 	// Fixed: of all that is not the child's own only Writable may be changed, which no link
 	// leads to, and Dir not either. Only a sealed child can be held so.
 	Fixed bool
@@ -82,6 +83,9 @@ func (p *Pool) confine(s *Spec) (level Isolation, done func(), err error) {
 	case level == LevelNone:
 		return level, done, nil
 	}
+	if !s.Room.Checks {
+		p.kept.end()
+	}
 	temp, err := os.MkdirTemp(p.cell.Temp, "room-")
 	if err != nil {
 		return level, done, err
@@ -89,6 +93,9 @@ func (p *Pool) confine(s *Spec) (level Isolation, done func(), err error) {
 	done = func() { _ = RemoveAll(temp) } // the next owner removes what is left
 	if level == LevelSealed {
 		p.cell.seal(s, temp)
+		if s.Room.Checks {
+			s.Seal.Kept = p.kept.list()
+		}
 		return level, done, nil
 	}
 	return level, done, p.cell.fence(s, temp)
@@ -118,16 +125,32 @@ func (c Cell) seal(s *Spec, temp string) {
 	}
 	seal.Visible = append(seal.Visible, c.git(s.Room.Dir), top(s.Room.Dir, home), s.Room.Dir)
 	s.Env = with(s.Env, "TMPDIR=/tmp")
-	if python := c.checked(); s.Room.Checks && !s.Room.Fixed && Variable(s.Env, "PYTHONPYCACHEPREFIX") == "" && os.MkdirAll(python, 0o700) == nil {
-		s.Env = with(s.Env, "PYTHONPYCACHEPREFIX="+python)
-		seal.Writable = append(seal.Writable, python)
-	}
 	s.Seal = seal
+	if s.Room.Checks {
+		s.asks(home)
+	}
 }
 
-// checked is where checks, and nobody else, keep what Python compiles: it would take the
-// place of a source from a directory of the workspace.
-func (c Cell) checked() string { return filepath.Join(c.Temp, "python") }
+// asks has the caches of checks apart from those that lie beside a source, or tell two
+// sources apart by size and time alone.
+func (s *Spec) asks(home string) {
+	s.Seal.Made = append(under(home, slices.DeleteFunc(slices.Clone(Tools), func(name string) bool { return !strings.HasPrefix(name, ".cache/") })), compiled(home))
+	if Variable(s.Env, "PYTHONPYCACHEPREFIX") == "" {
+		s.Env = with(s.Env, "PYTHONPYCACHEPREFIX="+compiled(home))
+	}
+	if flags := Variable(s.Env, "GOFLAGS"); !strings.Contains(flags, "-count") {
+		s.Env = with(s.Env, strings.TrimRight("GOFLAGS=-count=1 "+flags, " "))
+	}
+}
+
+// compiled is where checks keep what Python compiles: it would take the place of a source
+// from a directory of the workspace.
+func compiled(home string) string {
+	if home == "" {
+		return "/tmp/python"
+	}
+	return filepath.Join(home, ".cache", "piton-python")
+}
 
 // fence leaves to a child what is in its room, temporary files elsewhere, and what programs
 // keep in the home. One without a login has a home of its own that leads there.

@@ -52,6 +52,8 @@ type Seal struct {
 	Home     string   // an empty directory, that can be changed, stands there; "" is none
 	Visible  []string // can be read, in what is hidden too
 	Copied   []string // can be read and, where Temp is set, changed: what was changed is gone with Temp
+	Made     []string // as Copied, and made in the home for the child alone where it does not exist
+	Kept     []string // what other children left of what is Copied in the home, the newest first
 	Writable []string // can be changed; must exist
 	// Exact can be changed too, and no link may lie on the way there.
 	Exact []string

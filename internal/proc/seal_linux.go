@@ -16,6 +16,7 @@ import (
 type sealing struct {
 	temp   string
 	home   string // where most layers lie
+	kept   []string
 	merged string // the one layer of all of it
 	layers int
 	places []place
@@ -55,6 +56,8 @@ func enterSeal(args []string) error {
 			s.temp = p.path
 		} else if p.what == layers {
 			s.home = p.path
+		} else if p.what == below {
+			s.kept = append(s.kept, p.path)
 		} else if p.what == link {
 			links = append(links, p.path)
 		} else {
@@ -117,6 +120,8 @@ func (s *sealing) hold() error {
 					err = readOnlyTree(tree)
 				}
 			}
+		case made:
+			tree, _ = s.layer(p.path)
 		case processes, writable:
 			tree, err = clone(p.path)
 		}
@@ -130,6 +135,9 @@ func (s *sealing) hold() error {
 
 // put shows a place where it belongs.
 func (s *sealing) put(p place, tree int) error {
+	if p.what == made && tree < 0 {
+		return nil
+	}
 	if p.what != hidden {
 		if err := s.stand(p.path, tree); err != nil {
 			return err
@@ -222,10 +230,11 @@ func (s *sealing) empty(path string) (int, error) {
 // serves for all that is in it, since each costs milliseconds.
 func (s *sealing) layer(path string) (int, error) {
 	if s.home == "" || !inside(s.home, path) {
-		return s.overlay(path)
+		s.layers++
+		return s.overlay(filepath.Join(s.temp, "layer-"+strconv.Itoa(s.layers), "up"), path)
 	}
 	if s.merged == "" {
-		tree, err := s.overlay(s.home)
+		tree, err := s.overlay(layerOf(s.temp), append(s.kept, s.home)...)
 		if err != nil {
 			return -1, err
 		}
@@ -239,24 +248,49 @@ func (s *sealing) layer(path string) (int, error) {
 	if err != nil {
 		return -1, err
 	}
-	return clone(filepath.Join(s.merged, rel))
+	at := filepath.Join(s.merged, rel)
+	if _, err := os.Lstat(at); errors.Is(err, os.ErrNotExist) {
+		if err := makeIn(s.merged, rel); err != nil {
+			return -1, err
+		}
+	}
+	return clone(at)
 }
 
-// overlay lays a directory that takes up changes over another one. No crash has to find them
-// again: nothing waits for the disk.
-func (s *sealing) overlay(path string) (int, error) {
-	s.layers++
-	dir := filepath.Join(s.temp, "layer-"+strconv.Itoa(s.layers))
-	upper, work := filepath.Join(dir, "up"), filepath.Join(dir, "work")
+// makeIn makes a directory in another one, which no link leads out of.
+func makeIn(dir, name string) error {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	return root.MkdirAll(name, 0o755)
+}
+
+// overlay lays a directory that takes up changes over others, of which the first is on top.
+// No crash has to find them again: nothing waits for the disk. Paths may be longer than the
+// system takes them here, so they are given by descriptors.
+func (s *sealing) overlay(upper string, lower ...string) (int, error) {
+	work := filepath.Join(filepath.Dir(upper), "work")
 	if err := errors.Join(os.MkdirAll(upper, 0o755), os.MkdirAll(work, 0o700)); err != nil {
 		return -1, err
+	}
+	var named []string
+	for _, path := range append(lower, upper, work) {
+		fd, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0)
+		if err != nil {
+			return -1, err
+		}
+		defer unix.Close(fd)
+		named = append(named, "/proc/self/fd/"+strconv.Itoa(fd))
 	}
 	fs, err := unix.Fsopen("overlay", unix.FSOPEN_CLOEXEC)
 	if err != nil {
 		return -1, err
 	}
 	defer unix.Close(fs)
-	for _, set := range [][2]string{{"lowerdir", path}, {"upperdir", upper}, {"workdir", work}} {
+	n := len(lower)
+	for _, set := range [][2]string{{"lowerdir", strings.Join(named[:n], ":")}, {"upperdir", named[n]}, {"workdir", named[n+1]}} {
 		if err := unix.FsconfigSetString(fs, set[0], set[1]); err != nil {
 			return -1, err
 		}

@@ -137,6 +137,10 @@ func (s *Seal) places(program string) []place {
 		copied = layered
 	}
 	at.add(copied, s.Copied...)
+	if s.Temp != "" {
+		at.add(copied, s.Made...)
+		at.make(s.Home, s.Made...)
+	}
 	at.add(writable, s.Writable...)
 	for _, path := range s.Exact {
 		at[filepath.Clean(path)] = writable
@@ -155,6 +159,9 @@ func (s *Seal) places(program string) []place {
 	}
 	if home := resolved(s.Home); s.Home != "" {
 		list = append(list, place{layers, home})
+	}
+	for _, layer := range s.Kept {
+		list = append(list, place{below, layer})
 	}
 	return list
 }
@@ -177,6 +184,26 @@ func (v view) add(w what, paths ...string) {
 			v[clean+"\x01"+real] = link
 		}
 		v[real] = w
+	}
+}
+
+// make has a directory of a home where none is.
+func (v view) make(home string, paths ...string) {
+	home, err := filepath.EvalSymlinks(home)
+	for _, path := range paths {
+		above, rest := filepath.Dir(path), filepath.Base(path)
+		if _, missing := os.Lstat(path); err != nil || missing == nil {
+			continue
+		}
+		for ; above != filepath.Dir(above); above = filepath.Dir(above) {
+			if _, err := os.Lstat(above); err == nil {
+				break
+			}
+			rest = filepath.Join(filepath.Base(above), rest)
+		}
+		if real, err := filepath.EvalSymlinks(above); err == nil && Within(real, home) {
+			v[filepath.Join(real, rest)] = made
+		}
 	}
 }
 
@@ -218,7 +245,9 @@ const (
 	processes what = 'p'
 	visible   what = 'v'
 	layered   what = 'l'
+	made      what = 'm' // as that, where nothing is yet; not seen where that cannot be had
 	layers    what = 'o' // a directory that most of these lie in
+	below     what = 'k' // a layer over that, from the top down
 	writable  what = 'w'
 	link      what = 's' // a path that leads to another one
 )

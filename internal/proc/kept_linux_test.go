@@ -1,0 +1,172 @@
+package proc_test
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/piton-dev/piton/internal/proc"
+)
+
+// A shed is a workspace with a home, and a pool for them.
+type shed struct {
+	pool *proc.Pool
+	home string
+	ws   string
+	env  []string
+}
+
+func newShed(t testing.TB) *shed {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &shed{home: filepath.Join(dir, "home"), ws: filepath.Join(dir, "ws")}
+	temp := filepath.Join(dir, "temp")
+	for _, dir := range []string{s.home, s.ws, temp} {
+		if err := os.Mkdir(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s.pool, err = proc.NewPool(proc.Config{Idle: 1, Cell: proc.Cell{Level: proc.LevelSealed, Hidden: []string{s.home, temp}, Temp: temp}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		s.pool.Close()
+		if left, err := os.ReadDir(temp); err != nil || len(left) > 0 {
+			t.Errorf("left: %v, %v", left, err)
+		}
+	})
+	need(t, s.pool.Sealed())
+	s.env = []string{"HOME=" + s.home, "PATH=" + os.Getenv("PATH"), "GOTOOLCHAIN=local", "CGO_ENABLED=0"}
+	return s
+}
+
+func (s *shed) write(t testing.TB, name, text string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(s.ws, name), []byte(text), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// run runs a script and answers what it printed.
+func (s *shed) run(t testing.TB, room proc.Room, script string) string {
+	t.Helper()
+	room.Dir = s.ws
+	r := s.pool.Run(t.Context(), proc.Spec{Argv: []string{"bash", "-c", script}, Dir: s.ws, Env: s.env, Room: &room})
+	if r.Err != nil || r.Isolation != proc.LevelSealed {
+		t.Fatalf("%+v\n%s", r, r.Stderr)
+	}
+	return strings.TrimSpace(r.Stdout.String() + r.Stderr.String())
+}
+
+var (
+	early = proc.Room{Checks: true, Early: true}
+	later = proc.Room{Checks: true}
+	agent = proc.Room{}
+)
+
+// TestKept sees who finds what in the caches of checks.
+func TestKept(t *testing.T) {
+	s := newShed(t)
+	const look = `cat ~/.cache/go-build/* ~/.npm/* 2>/dev/null; true`
+	if err := os.Mkdir(filepath.Join(s.home, ".npm"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, step := range []struct {
+		name   string
+		room   proc.Room
+		script string
+		want   string
+	}{
+		{"an early check", early, `echo one >~/.cache/go-build/1`, ""},
+		{"another one", early, look + `; echo two >~/.npm/2; echo changed >~/.cache/go-build/1`, "one"},
+		{"one that removes", early, look + `; rm ~/.npm/2; touch ~/.npm/3; echo mine >~/mine`, "changed\ntwo"},
+		{"one that has not read it", proc.Room{Checks: true, Early: true, Fixed: true}, look + `; echo fixed >~/.npm/4`, "changed"},
+		{"one that is killed", early, `echo killed >~/.npm/5; kill -9 $$`, ""},
+		{"a later check", later, look + `; echo later >~/.npm/6; ls ~`, "changed"},
+		{"an agent", agent, look + `; mkdir -p ~/.cache/go-build; echo agent >~/.cache/go-build/1; echo agent >~/.npm/7`, ""},
+		{"an early check after it", early, look + `; echo late >~/.npm/8`, "changed"},
+		{"the last check", later, look, "changed"},
+	} {
+		if got := s.run(t, step.room, step.script); got != step.want {
+			t.Errorf("%s: got %q, want %q", step.name, got, step.want)
+		}
+	}
+	if left, err := os.ReadDir(s.home); err != nil || len(left) != 1 {
+		t.Errorf("in the home: %v, %v", left, err)
+	}
+}
+
+// TestChecksBesideEachOther has checks that run at once find the same and leave each its own.
+func TestChecksBesideEachOther(t *testing.T) {
+	s := newShed(t)
+	s.run(t, early, `echo one >~/.cache/go-build/1`)
+	t.Run("checks", func(t *testing.T) {
+		for _, name := range []string{"a", "b", "c", "d"} {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				if got := s.run(t, early, `cat ~/.cache/go-build/1; echo `+name+` >~/.cache/go-build/`+name); got != "one" {
+					t.Error(got)
+				}
+			})
+		}
+	})
+	if got := s.run(t, later, `cat ~/.cache/go-build/*`); got != "one\na\nb\nc\nd" {
+		t.Error(got)
+	}
+}
+
+// TestNoStaleAnswer has a source change and keep its size and time: no check answers for the
+// one that was there before.
+func TestNoStaleAnswer(t *testing.T) {
+	s := newShed(t)
+	for name, text := range map[string]string{
+		"go.mod":    "module example.com/m\n\ngo 1.24\n",
+		"m_test.go": "package m\n\nimport (\n\t\"os\"\n\t\"testing\"\n)\n\nfunc Test(t *testing.T) {\n\tif d, _ := os.ReadFile(\"data.txt\"); string(d) != \"right\" {\n\t\tt.Fatal(string(d))\n\t}\n}\n",
+		"data.txt":  "right", "m.py": "x = 'right'\n", "data": "wrong", "mod": "x = 'wrong'\n",
+	} {
+		s.write(t, name, text)
+	}
+	const older = `touch -d '1 hour ago' data.txt m.py`
+	s.run(t, proc.Room{Checks: true}, older)
+	checks := map[string]string{}
+	if _, err := exec.LookPath("python3"); err == nil {
+		checks["python3"] = `python3 -c 'import m; assert m.x == "right"'`
+	}
+	if os.Getenv("PITON_TEST_ALL") != "" { // it compiles the library
+		checks["go"] = "go test ./..."
+	}
+	for name, script := range checks {
+		if got := s.run(t, early, script+` >/dev/null 2>&1; echo $?`); got != "0" {
+			t.Fatalf("%s: %s", name, got)
+		}
+	}
+	// The agent plants answers of its own too.
+	s.run(t, agent, `touch -r data.txt t; cat data >data.txt; touch -r t data.txt; touch -r m.py t; cat mod >m.py; touch -r t m.py
+		for d in ~/.cache/go-build ~/.cache/piton-python$PWD; do mkdir -p $d; cp -r ~/.cache/go-build $d; done`)
+	for name, script := range checks {
+		if got := s.run(t, later, script+` >/dev/null 2>&1; echo $?`); got != "1" {
+			t.Errorf("%s: %s", name, got)
+		}
+	}
+}
+
+// BenchmarkGoTest compares a check with an empty cache with one that finds what another left.
+func BenchmarkGoTest(b *testing.B) {
+	for name, room := range map[string]proc.Room{"empty": later, "kept": early} {
+		b.Run(name, func(b *testing.B) {
+			s := newShed(b)
+			s.write(b, "go.mod", "module example.com/m\n\ngo 1.24\n")
+			s.write(b, "m_test.go", "package m\n\nimport \"testing\"\n\nfunc Test(t *testing.T) {}\n")
+			s.run(b, room, "go test ./...")
+			for b.Loop() {
+				s.run(b, later, "go test ./...")
+			}
+		})
+	}
+}
