@@ -223,7 +223,23 @@ func (s *sealing) empty(path string) (int, error) {
 	if err != nil {
 		return -1, err
 	}
+	if path == "/tmp" {
+		if tree, err := s.unnamed(dir, uint32(bits)); err == nil {
+			return tree, nil
+		}
+	}
 	return clone(dir)
+}
+
+// unnamed is an empty directory that has no name on the disk but the one it is mounted at.
+// The mount table tells the name of any other directory, and codex hides both from the
+// commands it runs: it fails where it finds no way to the second.
+func (s *sealing) unnamed(dir string, bits uint32) (int, error) {
+	upper := filepath.Join(dir+"-layer", "up")
+	if err := errors.Join(os.MkdirAll(upper, 0o700), unix.Chmod(upper, bits)); err != nil {
+		return -1, err
+	}
+	return s.overlay(upper, dir)
 }
 
 // layer is a directory under one that takes up what is changed in it. One for the whole home
