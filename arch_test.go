@@ -42,7 +42,7 @@ var layers = map[string]layer{
 	"internal/judge":   {"", ""},
 	"internal/observe": {"", "golang.org/x/sys"},
 	"internal/proc":    {"", "golang.org/x/sys"},
-	"internal/tree":    {"durable engine judge proc", "golang.org/x/sys github.com/bmatcuk/doublestar/v4"},
+	"internal/tree":    {"durable engine judge proc", "golang.org/x/sys github.com/bmatcuk/doublestar/v4 github.com/aymanbagabas/go-udiff"},
 	"internal/check":   {"engine judge proc tree shell", "mvdan.cc/sh/v3"},
 	"internal/tool": {"plan plan/form proc", "github.com/modelcontextprotocol/go-sdk github.com/santhosh-tekuri/jsonschema/v6 " +
 		"github.com/bmatcuk/doublestar/v4"},

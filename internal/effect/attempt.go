@@ -48,7 +48,7 @@ func (w *World) ready(ctx context.Context, e engine.Effect, r Reporter, in *engi
 		}
 	}
 	in.Dispatch.Since = stampClock()
-	if len(e.Step.Writes) > 0 || e.Step.Iterations > 0 {
+	if len(e.Step.Writes) > 0 || e.Step.Iterations > 0 || e.Step.Strong > 0 {
 		body, err := w.look(ctx, e, r, in)
 		if err != nil {
 			return nil, err

@@ -100,6 +100,8 @@ type Reporter interface {
 	Heard(ctx context.Context, round int, answer []byte, usage engine.Usage) error
 	// Voted keeps an answer of a judge, in the same way.
 	Voted(ctx context.Context, v engine.JudgeVoted) error
+	// Tried keeps what the checks said without a part of the change, in the same way.
+	Tried(ctx context.Context, p engine.PartTried) error
 }
 
 // Result is an effect's answer with the contents it names by hash.
@@ -173,6 +175,7 @@ var acts = map[engine.EffectKind]func(w *World, ctx context.Context, e engine.Ef
 	engine.Prove:   (*World).prove,
 	engine.Survey:  (*World).survey,
 	engine.Consult: (*World).consult,
+	engine.Revert:  (*World).revert,
 	engine.Merge:   (*World).merge,
 	engine.Draw:    func(w *World, ctx context.Context, e engine.Effect, r Reporter) Result { return w.Draw(ctx, e, r) },
 }

@@ -51,6 +51,7 @@ func (r reporter) Report(u engine.Usage, c engine.Claims) {
 
 func (r reporter) Heard(context.Context, int, []byte, engine.Usage) error { return nil }
 func (r reporter) Voted(context.Context, engine.JudgeVoted) error         { return nil }
+func (r reporter) Tried(context.Context, engine.PartTried) error          { return nil }
 
 func (r reporter) Beside() []engine.Neighbour {
 	if r.s.beside == nil {

@@ -43,6 +43,10 @@ func (s *State) admit(in Input, now time.Time) ([]Event, error) {
 		return s.admitChecked(in)
 	case Voted:
 		return s.admitVoted(in)
+	case Tried:
+		return s.admitTried(in)
+	case Reverted:
+		return s.admitReverted(in)
 	case Ruled:
 		return s.admitRuled(in)
 	case Surveyed:

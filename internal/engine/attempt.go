@@ -56,11 +56,14 @@ func (s *State) applyDispatched(e WorkDispatched, r Record) error {
 		st.Role, st.Prompt, st.Tree, st.Began = e.Role, e.Prompt, e.Tree, st.starts(r)
 		if st.Since.IsZero() || st.Renew {
 			st.Since = e.Since
+			if p.Strong > 0 {
+				st.First = e.Tree
+			}
 		}
 		if st.Child = e.Child; p.shows() {
 			st.called(e)
 		}
-		st.Restore, st.Ended, st.Cut, st.Rests, st.Gone = nil, nil, false, nil, nil
+		st.Restore, st.Ended, st.Cut, st.Rests, st.Gone, st.Parts, st.Reverted = nil, nil, false, nil, nil, nil, nil
 		if st.Renew {
 			st.Renew, st.Clashes = false, nil
 		}
@@ -287,7 +290,7 @@ func (s *State) conclude(i int, st *step, at time.Time) {
 		s.rests(i)
 		st.Same = contrary(st.Checks)
 		st.remember(st.Checks[0].Tree, Said(st.Checks))
-		s.bring(i, st, s.accepted(st, v))
+		s.bring(i, st, s.seen(i))
 	case Ratchet:
 		st.remember(st.Checks[0].Tree, v)
 		s.proved(i, v)

@@ -32,7 +32,7 @@ func (a *auditor) ruled(e engine.ArbiterRuled) error {
 	case passed:
 	case !allowed || then != engine.Replan && then != engine.Escalate || e.Why == "":
 		return fmt.Errorf("it says %q because %q, and the plan says retry(%d), of which %d are used, then %s", e.Say, e.Why, f.def.OnFail.Retries, f.retries, then)
-	case len(f.complete) > 0 && f.complete[len(f.complete)-1].pass && !(f.rests && a.strict()) && f.end != nil && f.end.How == engine.Exited && len(f.end.Tampered)+len(f.end.OutOfScope) == 0 && f.end.Unfit == "" && f.end.Ending == nil && f.def.Kind != engine.Tool && !f.def.Worktree:
+	case len(f.complete) > 0 && f.complete[len(f.complete)-1].pass && !(f.rests && a.strict()) && !(f.def.Strong > 0 && !f.doubted.passed) && f.end != nil && f.end.How == engine.Exited && len(f.end.Tampered)+len(f.end.OutOfScope) == 0 && f.end.Unfit == "" && f.end.Ending == nil && f.def.Kind != engine.Tool && !f.def.Worktree:
 		return fmt.Errorf("it is asked about an attempt of %q that passed", e.Step)
 	case e.Role != "" && (e.Say != engine.SayRetry || !a.listed(e.Role) || f.def.Target != "" && f.def.Target != "any" || f.def.Fallback != ""):
 		return fmt.Errorf("it gives %q to %q", e.Step, e.Role)

@@ -131,6 +131,8 @@ func (f *file) proof(e engine.StepSettled) error {
 		return fmt.Errorf("it is done without the end of attempt %d: %+v", e.Attempt, f.end)
 	case len(f.end.Tampered)+len(f.end.OutOfScope) > 0:
 		return fmt.Errorf("it is done, and changed what it may not")
+	case f.def.Strong > 0 && !f.doubted.passed:
+		return fmt.Errorf("it is done, and was not seen to need what it changed: %+v", f.doubted)
 	case f.end.Unfit != "":
 		return fmt.Errorf("it is done, and its output is not what it has to be")
 	case f.def.Worktree && !f.merged:

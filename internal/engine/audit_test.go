@@ -24,6 +24,9 @@ import (
 //     passed as often as it was asked at once.
 //   - It is proven only if its checks were seen to fail before, of other files, and
 //     were never seen to be flaky.
+//   - A strong step is done, and its worktree merged, only when its checks were seen to
+//     fail with all of its newest change taken back, and to pass beside that with all of
+//     it in place.
 //   - No check passes with fewer tests than it ran before the work.
 //   - It becomes skipped so that it counts, waived, or pending again only by a
 //     person whose command or answer is in the journal.
@@ -141,6 +144,7 @@ type file struct {
 	aborted   bool                 // by a person
 	ruling    *engine.ArbiterRuled // of the attempt that is judged
 	votes     []engine.Vote        // of its judge, to one question
+	doubted   doubted              // of a strong step
 	asked     bool                 // an arbiter had a person asked
 	forced    string               // whom a person gave it to
 	granted   time.Time
@@ -224,6 +228,10 @@ func (a *auditor) read(r engine.Record) error {
 		return a.voted(e)
 	case engine.ArbiterRuled:
 		return a.ruled(e)
+	case engine.PartTried:
+		return a.tries(e)
+	case engine.ChangeReverted:
+		return a.reverted(e)
 	case engine.PreviewMade:
 		return a.looked(e)
 	case engine.CheckEnded:
@@ -489,6 +497,7 @@ func (a *auditor) dispatched(e engine.WorkDispatched, r engine.Record) error {
 	}
 	f.merged = false
 	a.work++
+	f.doubted = doubted{}
 	f.status, f.end, f.complete, f.answers, f.base = engine.Running, nil, nil, nil, ""
 	return nil
 }

@@ -187,7 +187,7 @@ func (s *State) judged(i int, now time.Time) StepSettled {
 	more := st.Infra < len(infraWaits) && (other || st.Ended == nil || !st.Ended.Absent)
 	switch {
 	case v == Pass:
-		e.Status, e.Proven, e.Reason = Done, s.proves(i), cmp.Or(e.Reason, st.resting(), st.doubt(), missed(st.Checks))
+		e.Status, e.Proven, e.Reason = Done, s.proves(i), cmp.Or(e.Reason, st.resting(), st.doubt(), both(missed(st.Checks), st.unseen()))
 	case v == Infra && more && other:
 		e.Status, e.RetryAt = st.Status, new(now)
 	case v == Infra && more && (p.Rerunnable || len(st.Checks) == 0):

@@ -19,6 +19,7 @@ const (
 	Draw    EffectKind = "draw"    // make a plan of a request, of the workspace; or a revision, of the run; or read a plan; never of a step
 	Survey  EffectKind = "survey"  // ratchet: look at the tree before and after the proof
 	Consult EffectKind = "consult" // ask the arbiter what follows an attempt
+	Revert  EffectKind = "revert"  // take back what a strong step changed, in a copy, and ask the checks there
 )
 
 // Key identifies an effect for ever.
@@ -64,6 +65,8 @@ type Effect struct {
 	Since       time.Time           // the first work of the step began then, by the clock that files are stamped with; zero before it
 	Before      []Opened            // Verify: by the checks of the baseline
 	Seen        []Seen              // Prepare, Verify, Prove: what the checks said so far
+	First       string              // Revert: as Tree, before the first work of the step
+	Parts       []PartTried         // Revert: what was tried already
 	Guards      []string            // of the whole program, and what runs above protect
 	Protects    []string            // what runs above protect: no step may change it, whatever its writes
 	Base        string              // object with the protected files as they were
@@ -145,6 +148,7 @@ var traits = map[EffectKind]trait{
 	Verify:  {repeats: true, apart: true, phase: Verifying, answered: either[Checked, Ended], fails: checksFail},
 	Consult: {repeats: true, answered: is[Ruled], fails: rulingFails},
 	Survey:  {repeats: true, answered: is[Surveyed], fails: surveyFails},
+	Revert:  {repeats: true, apart: true, answered: is[Reverted], fails: revertFails},
 	Prove:   {repeats: true, apart: true, phase: Ratchet, answered: is[Checked], fails: checksFail},
 }
 
@@ -160,6 +164,8 @@ func expandFails(e *Effect, _ How, reason string) Input { return Expanded{Key: e
 func prepareFails(e *Effect, _ How, reason string) Input { return Prepared{Key: e.Key, Err: reason} }
 
 func surveyFails(e *Effect, _ How, reason string) Input { return Surveyed{Key: e.Key, Err: reason} }
+
+func revertFails(e *Effect, _ How, reason string) Input { return Reverted{Key: e.Key, Err: reason} }
 
 func workFails(e *Effect, how How, reason string) Input {
 	return Ended{Key: e.Key, WorkEnded: WorkEnded{How: how, Reason: reason}}

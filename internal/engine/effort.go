@@ -95,6 +95,8 @@ func (s *State) toils(r Record) {
 		s.toil(e.Step, x)
 	case JudgeVoted:
 		s.toil(e.Step, spent(e.Usage))
+	case PartTried:
+		s.toil(e.Step, Effort{CheckMs: e.Ms})
 	case ArbiterRuled:
 		s.toil(e.Step, spent(e.Usage))
 	case StepSettled:

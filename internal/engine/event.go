@@ -639,6 +639,8 @@ var decoders = map[string]func([]byte) (Event, error){
 	ItemOpened{}.Type():       decodeAs[ItemOpened],
 	ItemAnswered{}.Type():     decodeAs[ItemAnswered],
 	JudgeVoted{}.Type():       decodeAs[JudgeVoted],
+	PartTried{}.Type():        decodeAs[PartTried],
+	ChangeReverted{}.Type():   decodeAs[ChangeReverted],
 	ArbiterRuled{}.Type():     decodeAs[ArbiterRuled],
 	FramePushed{}.Type():      decodeAs[FramePushed],
 }

@@ -17,6 +17,14 @@ func Said(checks []CheckEnded) Verdict {
 	return v
 }
 
+// Judged is what the commands of a step say together where only what exits by itself is
+// red, and why.
+func Judged(checks []CheckEnded) (Verdict, string) {
+	checks = unjudged(checks)
+	_, why := verdictOf(checks)
+	return baselineOf(checks), why
+}
+
 // Differs reports whether checks said otherwise before of a tree: its hash, or "" for
 // the tree before the work.
 func Differs(seen []Seen, tree string, said Verdict) bool {

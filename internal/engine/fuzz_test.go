@@ -415,6 +415,12 @@ func twist(e engine.Event, how uint8) engine.Event {
 	case engine.JudgeVoted:
 		x.Pass, x.Round, x.Step = n%2 == 0, int(how%4), steps[how%4]
 		return x
+	case engine.PartTried:
+		x.Part, x.Verdict, x.Step = int(how%4)-1, []engine.Verdict{engine.Pass, engine.Fail, "odd"}[n%3], steps[how%4]
+		return x
+	case engine.ChangeReverted:
+		x.Parts, x.Verdict, x.Step = int(how%3), []engine.Verdict{engine.Pass, engine.Fail, engine.Infra, "odd"}[n%4], steps[how%4]
+		return x
 	case engine.ArbiterRuled:
 		x.Say, x.Step = []engine.Say{engine.SayRetry, engine.SayReplan, engine.SayEscalate, "done"}[n%4], steps[how%4]
 		return x

@@ -174,6 +174,9 @@ func anyStep(t *rapid.T, i int) engine.Step {
 	if len(p.Checks) > 1 && seldom.Draw(t, "judged") == 5 && p.Checks[0].Required {
 		p.Checks = append(p.Checks, engine.Check{Name: engine.Judge, Question: "Is it good?", Required: true})
 	}
+	if (p.Kind == engine.Agent || p.Kind == engine.Script) && p.Rerunnable && p.Expect != engine.ExpectGreen && seldom.Draw(t, "strong") > 3 {
+		p.Strong = time.Minute
+	}
 	if p.Kind == engine.Agent {
 		p.Fallback = rapid.SampledFrom([]string{"", "", "spare"}).Draw(t, "fallback")
 	}
@@ -365,6 +368,8 @@ func answer(e engine.Effect, o op) engine.Input {
 		return in
 	case engine.Prepare:
 		return prepare(e, o, tree)
+	case engine.Revert:
+		return takesBack(e, o)
 	case engine.Work, engine.Merge:
 		return work(e, o)
 	}
@@ -449,6 +454,49 @@ func rule(e engine.Effect, o op) engine.Input {
 		in.Usage = engine.Usage{}
 	}
 	return in
+}
+
+// takesBack is what may be said of what a strong step changed, part by part, and now and
+// then nonsense.
+func takesBack(e engine.Effect, o op) engine.Input {
+	n := len(e.Parts)
+	last := engine.PartTried{Verdict: engine.Fail, Part: engine.AllParts}
+	if n > 0 {
+		last = e.Parts[n-1]
+	}
+	over := n == 1 && (last.Verdict != engine.Fail || len(last.Reruns) > 0 && last.Reruns[0] != engine.Fail) || n == 2 && last.Verdict != engine.Pass || n > 4
+	if over || o.More%8 == 7 {
+		in := engine.Reverted{Key: e.Key}
+		in.Parts = int(o.Which+1) % 8
+		switch o.How % 16 {
+		case 13:
+			in.Err = "no space \xff"
+		case 14:
+			in.Cannot = "it is too large"
+		case 15:
+			in.Tampered = change("x")
+		default:
+			in.Untried = []string{"a:9 \xff"}[:o.Which%2]
+		}
+		return in
+	}
+	p := engine.PartTried{Change: "change", Part: []int{engine.AllParts, engine.NoPart, n - 1}[min(n, 2)], Ms: int64(o.More)}
+	switch p.Part {
+	case engine.AllParts:
+		p.Verdict = verdictFor(o.How, engine.Fail)
+		p.Reruns = [][]engine.Verdict{nil, nil, {engine.Fail, engine.Fail}, {engine.Pass}, {"odd"}}[o.Which%5]
+	case engine.NoPart:
+		p.Verdict = verdictFor(o.How, engine.Pass)
+	default:
+		p.Verdict, p.Place = []engine.Verdict{engine.Fail, engine.Pass, engine.Timeout, engine.Infra}[o.How%4], fmt.Sprintf("a:%d", p.Part)
+	}
+	switch o.More % 16 {
+	case 3:
+		p.Change = "another"
+	case 5:
+		p.Part++
+	}
+	return engine.Tried{Key: e.Key, PartTried: p}
 }
 
 // find is what a glob may come to.

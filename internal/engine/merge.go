@@ -119,7 +119,7 @@ func (st *step) resolves(order *Command) bool {
 		return false
 	}
 	st.Stuck, st.Resolved, st.Infra, st.Lost = false, true, 0, 0
-	st.Seen = nil // the person changed what was judged
+	st.Seen, st.Parts, st.Reverted = nil, nil, nil // the person changed what was judged
 	return true
 }
 

@@ -105,6 +105,7 @@ type Step struct {
 	CheckTimeout  time.Duration  `json:"check_timeout"`      // of one check
 	Holds         bool           `json:"holds"`              // proved again at the end of the run
 	Rerunnable    bool           `json:"rerunnable"`         // its checks may run more than once
+	Strong        time.Duration  `json:"strong,omitempty"`   // its checks must see what it changes; how long they are asked for the parts of that
 	Mode          string         `json:"mode"`               // read, edit, full
 	Network       string         `json:"network"`            // yes, no, contract
 	Isolation     string         `json:"isolation,omitempty"`
@@ -394,6 +395,9 @@ func (s *Step) validChecks() error {
 	}
 	if !required && !s.shows() {
 		return errors.New("has no contract and no required check, so nothing could prove it")
+	}
+	if s.Strong != 0 && (s.Strong < 0 || s.Kind != Agent && s.Kind != Script || !s.Rerunnable || s.Expect == ExpectGreen) {
+		return errors.New("is strong, and what it changes cannot be taken back, or its checks not be asked then")
 	}
 	return nil
 }

@@ -135,7 +135,7 @@ func (s *State) askLater(i int, when time.Time) {
 	st.Infra++
 	poll := st.Poll
 	st.become(st.Phase)
-	st.Poll = poll
+	st.Poll, st.Reverted = poll, nil
 	s.wait(i, when)
 }
 

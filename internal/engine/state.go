@@ -189,6 +189,7 @@ type dispatch struct {
 	Prompt  string    `json:",omitzero"`
 	Tree    string    `json:",omitzero"` // before it
 	Since   time.Time `json:",omitzero"` // of the first work: files that it did not touch are older
+	First   string    `json:",omitzero"` // of a strong step: as Tree, before that
 	Child   string    `json:",omitzero"` // the run that does, or did, the newest attempt
 	Reserve Amount    `json:",omitzero"`
 	Said    Usage     `json:",omitzero"` // what it says it used so far
@@ -197,16 +198,18 @@ type dispatch struct {
 
 // evidence is what work and checks showed.
 type evidence struct {
-	HasBase  bool       `json:",omitzero"` // the baseline was run
-	Baseline Verdict    `json:",omitzero"` // what it said
-	Seen     []Seen     `json:",omitempty"`
-	Ended    *WorkEnded `json:",omitzero"`  // the work that is judged
-	Before   []Opened   `json:",omitempty"` // of the baseline, by check
-	Rests    []string   `json:",omitempty"` // what the newest proof opened of what the step itself changed
-	Gone     []string   `json:",omitempty"` // what the baseline opened, and that proof does not
-	Tests    []int      `json:",omitempty"` // that the checks ran before the work, by check
-	Same     bool       `json:",omitzero"`  // the newest proof says otherwise than before, of the same files
-	Flaky    bool       `json:",omitzero"`  // asked at once again, the checks gave another answer
+	HasBase  bool            `json:",omitzero"` // the baseline was run
+	Baseline Verdict         `json:",omitzero"` // what it said
+	Seen     []Seen          `json:",omitempty"`
+	Ended    *WorkEnded      `json:",omitzero"`  // the work that is judged
+	Before   []Opened        `json:",omitempty"` // of the baseline, by check
+	Rests    []string        `json:",omitempty"` // what the newest proof opened of what the step itself changed
+	Gone     []string        `json:",omitempty"` // what the baseline opened, and that proof does not
+	Tests    []int           `json:",omitempty"` // that the checks ran before the work, by check
+	Parts    []PartTried     `json:",omitempty"` // of what a strong step changed
+	Reverted *ChangeReverted `json:",omitzero"`  // what these come to
+	Same     bool            `json:",omitzero"`  // the newest proof says otherwise than before, of the same files
+	Flaky    bool            `json:",omitzero"`  // asked at once again, the checks gave another answer
 }
 
 // slot is a step's place among those under way, and the use of its scope.
@@ -437,6 +440,10 @@ func (s *State) apply(r Record, was time.Time) error {
 		return err
 	case JudgeVoted:
 		return s.applyVoted(e)
+	case PartTried:
+		return s.applyTried(e)
+	case ChangeReverted:
+		return s.applyReverted(e)
 	case ArbiterRuled:
 		return s.applyRuled(e)
 	case FramePushed:

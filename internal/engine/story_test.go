@@ -215,6 +215,14 @@ func success(e engine.Effect) engine.Input {
 		return engine.Ruled{Key: e.Key, ArbiterRuled: engine.ArbiterRuled{Say: e.Choices[0], Why: "as the rules"}}
 	case engine.Draw:
 		return engine.Ended{Key: e.Key, WorkEnded: engine.WorkEnded{How: engine.Exited, Reason: "no revision verifies"}}
+	case engine.Revert:
+		switch len(e.Parts) {
+		case 0:
+			return engine.Tried{Key: e.Key, PartTried: engine.PartTried{Change: "change", Verdict: engine.Fail}}
+		case 1:
+			return engine.Tried{Key: e.Key, PartTried: engine.PartTried{Change: "change", Part: engine.NoPart, Verdict: engine.Pass}}
+		}
+		return engine.Reverted{Key: e.Key, ChangeReverted: engine.ChangeReverted{Parts: 1}}
 	case engine.Work, engine.Merge:
 		end := engine.WorkEnded{How: engine.Exited, Ending: endingOf(e)}
 		if e.Step.Iterations > 0 {
@@ -337,6 +345,23 @@ func input(t *testing.T, d *desk, td *datadriven.TestData) engine.Input {
 		}
 		if n := number(t, td, "tokens", 0); n != 0 {
 			in.Usage.In, in.Usage.Out = new(int64(n)), new(int64(0))
+		}
+		return in
+	case "tried":
+		in := engine.Tried{Key: key(t, d, td)}
+		in.Change, in.Place, in.Verdict, in.Reason = cmp.Or(value(td, "change"), "change"), value(td, "place"), engine.Verdict(word(td, 1)), value(td, "reason")
+		in.Part, in.Ms = number(t, td, "part", engine.AllParts), int64(number(t, td, "ms", 0))
+		for v := range strings.SplitSeq(value(td, "reruns"), ",") {
+			if v != "" {
+				in.Reruns = append(in.Reruns, engine.Verdict(v))
+			}
+		}
+		return in
+	case "reverted":
+		in := engine.Reverted{Key: key(t, d, td), Err: value(td, "err"), Cannot: value(td, "cannot")}
+		in.Parts = number(t, td, "parts", 1)
+		if v := value(td, "untried"); v != "" {
+			in.Untried = strings.Split(v, ",")
 		}
 		return in
 	case "drawn":
@@ -819,6 +844,8 @@ func label(p *engine.Step, name, v string, index map[string]int) (err error) {
 		p.Approval = v
 	case "worktree":
 		p.Worktree = true
+	case "strong":
+		p.Strong = 5 * time.Minute
 	case "iterations":
 		p.Iterations, err = strconv.Atoi(v)
 	case "context":
@@ -1071,6 +1098,10 @@ func line(r engine.Record) string {
 		return fmt.Sprintf("%s %s", e.Step, e.Items)
 	case engine.JudgeVoted:
 		return fmt.Sprintf("%s %d %s %d %v %s", e.Step, e.Attempt, e.Phase, e.Round, e.Pass, e.Prompt)
+	case engine.PartTried:
+		return fmt.Sprintf("%s %d part %d %s %q %s %v", e.Step, e.Attempt, e.Part, e.Change, e.Place, e.Verdict, e.Reruns)
+	case engine.ChangeReverted:
+		return fmt.Sprintf("%s %d %s of %d, unseen=%v untried=%v %s", e.Step, e.Attempt, e.Verdict, e.Parts, e.Unseen, e.Untried, e.Reason)
 	case engine.ArbiterRuled:
 		return fmt.Sprintf("%s %d %s %s fault=%v: %s", e.Step, e.Attempt, e.Say, e.Role, e.Fault, e.Why)
 	case engine.TreeSurveyed:

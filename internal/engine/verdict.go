@@ -46,7 +46,7 @@ func (s *State) verdict(i int) Verdict {
 	}
 	v, _ := verdictOf(st.Checks)
 	if st.Phase == Verifying {
-		v = s.accepted(st, v)
+		return s.seen(i)
 	}
 	return v
 }
@@ -103,6 +103,8 @@ func (s *State) reason(i int, v Verdict) string {
 		return fmt.Sprintf("the plan expects the checks to be %s before the work, and they were not: %s", p.Expect, cmp.Or(checks, "they passed"))
 	case st.Phase == Baseline:
 		return "before the work " + checks
+	case st.Phase == Verifying && st.Reverted != nil && v != Pass:
+		return st.Reverted.Reason
 	case st.Phase == Verifying && passed == Pass && v != Pass:
 		return "the checks pass, which proves nothing: " + st.resting()
 	case st.Phase == Ratchet && v != Infra && v != Flaky:
@@ -280,6 +282,9 @@ func feedback(st *step) []Feedback {
 			fs = append(fs, Feedback{Check: c.Check, Verdict: c.Verdict, Exit: c.Exit, Want: c.Want, Reason: c.Reason, Stdout: c.Stdout, Stderr: c.Stderr})
 		}
 	}
+	if r := st.Reverted; r != nil && r.Verdict != Pass {
+		fs = append(fs, Feedback{Check: workItself, Verdict: r.Verdict, Reason: r.Reason})
+	}
 	if e := st.Ended; e != nil && endVerdict(e) == NoVerdict && len(fs) > 0 && e.Speaks(st.Checks) {
 		fs = append(fs, Feedback{Check: workItself, Exit: e.Exit, Stdout: e.Stdout, Stderr: e.Stderr})
 	}
@@ -301,6 +306,9 @@ func restore(st *step) []Change {
 	}
 	for _, c := range st.Checks {
 		cs = append(cs, c.Tampered...)
+	}
+	if st.Reverted != nil {
+		cs = append(cs, st.Reverted.Tampered...)
 	}
 	return cs
 }

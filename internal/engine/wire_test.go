@@ -67,6 +67,8 @@ func makers() map[string]*rapid.Generator[engine.Event] {
 		"ItemAnswered":     anyOf[engine.ItemAnswered](),
 		"ArbiterRuled":     anyOf[engine.ArbiterRuled](),
 		"JudgeVoted":       anyOf[engine.JudgeVoted](),
+		"PartTried":        anyOf[engine.PartTried](),
+		"ChangeReverted":   anyOf[engine.ChangeReverted](),
 		"FramePushed":      anyOf[engine.FramePushed](),
 	}
 }

@@ -97,6 +97,8 @@ func (s *State) effect(i int, k Key) Effect {
 		}
 	case Consult:
 		s.consultation(i, &e)
+	case Revert:
+		e.First, e.Parts = st.First, st.Parts
 	case Work:
 		e.Work, e.Role, e.Prompt, e.Value = st.Kind, st.Role, st.Prompt, s.prog.inline[i]
 		if st.Preview != nil {
@@ -134,6 +136,8 @@ func (s *State) wish(i int) (EffectKind, int) {
 		return Merge, st.N
 	case st.Phase == Verifying && asked:
 		return Verify, st.N
+	case s.reverts(i):
+		return Revert, st.N
 	case st.Phase == Ratchet && asked:
 		return Prove, s.run.Proof.Round
 	}

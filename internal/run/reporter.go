@@ -47,6 +47,12 @@ func (r *Reporter) Voted(ctx context.Context, v engine.JudgeVoted) error {
 	return r.host.send(ctx, envelope{stream: k.Task, in: engine.Voted{Key: k, JudgeVoted: v}})
 }
 
+// Tried puts what the checks said without a part of the change into the journal, in the same way.
+func (r *Reporter) Tried(ctx context.Context, p engine.PartTried) error {
+	k := r.effect.Key
+	return r.host.send(ctx, envelope{stream: k.Task, in: engine.Tried{Key: k, PartTried: p}})
+}
+
 // spoke reports whether an effect has said something since the last turn.
 func (h *Host) spoke() bool {
 	h.mu.Lock()

@@ -172,6 +172,9 @@ func (c compiler) step(u *unit) engine.Step {
 		Budget: amount(u.Budget.Value), Schema: u.Schema.Value,
 		Worktree: u.apart(), Setup: c.setup(u),
 	}
+	if u.Strong.Value {
+		s.Strong = strongTime
+	}
 	s.When, s.Each = u.When.Value, eachOf(u)
 	if u.Iterations.Set {
 		s.Iterations, s.Context, s.Omitted = u.Iterations.Value, int64(u.context()), u.omitted
@@ -299,10 +302,18 @@ func checks(u *unit) []engine.Check {
 	return list
 }
 
+// strongTime is how long the checks of a strong step are asked for the parts of what it
+// changed.
+const strongTime = 5 * time.Minute
+
+// expect is red for a strong step that does not say otherwise: checks that pass before the
+// work will pass as well when it is taken back.
 func (c compiler) expect(u *unit) engine.Expect {
 	switch {
 	case u.Expect.Set:
 		return engine.Expect(u.Expect.Value)
+	case u.Strong.Value:
+		return engine.ExpectRed
 	case c.options.Expect != "":
 		return c.options.Expect
 	}

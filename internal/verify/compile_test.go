@@ -241,7 +241,7 @@ func TestCompileApprovalAndIsolation(t *testing.T) {
 // TestCompileRefuses checks that nothing which Check minds is compiled.
 func TestCompileRefuses(t *testing.T) {
 	for _, test := range []struct{ text, want string }{
-		{oneStep("**strong:** yes\n"), "plan.md:14:13: error: PT014 not supported yet: `strong`"},
+		{oneStep("**strong:** yes\n**rerunnable:** no\n"), "plan.md:14:13: error: PT077"},
 		{oneStep("**when:** $a == 1\n"), `PT063`},
 		{oneStep("**needs:** 9\n"), `PT010`},
 		{strings.Replace(oneStep(""), "### 1.", "### 3–N.", 1), `PT013`},

@@ -81,6 +81,7 @@ func judges() []Rule {
 		{ID: "PT070", Severity: Error, step: checkSubplan},
 		{ID: "PT075", Severity: Error, step: checkLoop},
 		{ID: "PT076", Severity: Note, step: checkDetected},
+		{ID: "PT077", Severity: Error, step: checkStrong},
 	}
 }
 

@@ -149,7 +149,6 @@ func checkNotYet(p *pass, u *unit) {
 		}
 	}
 	without(u.Tool.Set && u.apart(), "tool` with `workspace: worktree", u.Tool.Pos)
-	without(u.Strong.Value, "strong", u.Strong.Pos)
 	if !u.Plan.IsZero() && InWords(u.Plan.Value) {
 		p.unsupported(u, u.Plan.Pos, "`plan` in words", "write the plan, and give the path of the document")
 	}

@@ -265,6 +265,27 @@ func leading(s *syntax.Stmt) *syntax.Stmt {
 	}
 }
 
+// checkStrong says where a step has nothing that can be taken back, or no checks that can
+// say what they see of it.
+func checkStrong(p *pass, u *unit) {
+	if !u.Strong.Value {
+		return
+	}
+	says := func(text, hint string) {
+		p.report(u, u.Strong.Pos, fmt.Sprintf("step %q is `strong`, ", u.ID.Value)+text, hint)
+	}
+	switch _, delegated := Delegate(u.Step); {
+	case u.Tool.Set, !u.Ask.IsZero(), delegated:
+		says("and no agent or script of its own changes anything that could be taken back", "remove `strong`")
+	case u.Mode.Value == "read":
+		says("and its `mode: read` changes nothing that could be taken back", "remove one of the two")
+	case !u.Rerunnable.Value:
+		says("but its checks may run only once", "remove `rerunnable: no`")
+	case u.Expect.Value == "green":
+		says("so its checks must fail without its change, but `expect: green` wants them to pass before it", "remove one of the two")
+	}
+}
+
 // checkJudge says where a judge could not be asked, or would decide alone.
 func checkJudge(p *pass, u *unit) {
 	for _, c := range u.Checks.Value {
