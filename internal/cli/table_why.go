@@ -140,6 +140,7 @@ func (t theme) evidence(x view.Account) []string {
 			lines = append(lines, t.under(logIndent, idleTone, fmt.Sprintf("event %d, attempt %d: %s", r.Seq, e.Attempt, t.answered(e)))...)
 			if e.Opened != nil {
 				lines = append(lines, t.under(logIndent+2, idleTone, t.looked(*e.Opened))...)
+				lines = append(lines, t.adopts(x, e)...)
 			}
 		case engine.WorkEnded:
 			lines = append(lines, t.under(logIndent, idleTone, fmt.Sprintf("event %d, attempt %d: %s", r.Seq, e.Attempt, t.workEnded(e)))...)
@@ -173,6 +174,17 @@ func (t theme) looked(o engine.Opened) string {
 		said += "; before the work it opened as well " + t.line(some(o.Gone))
 	}
 	return said
+}
+
+// adopts says how a proof that rests on what the step itself changed becomes one: where the
+// plan says that these files are the work.
+func (t theme) adopts(x view.Account, e engine.CheckEnded) []string {
+	row, o := x.Row(x.Index), e.Opened
+	if e.Phase != engine.Verifying || row.Status != engine.Done || row.Proven || len(o.Changed) == 0 || len(x.Fold.Step(x.Index).Writes) > 0 {
+		return nil
+	}
+	label := "**writes:** " + strings.Join(slices.Concat(o.Changed, o.Made), ", ")
+	return t.under(logIndent+2, boldTone, "if they are the work, write in the step: "+t.line(label))
 }
 
 // some names a few of many.
