@@ -31,7 +31,7 @@ var layers = map[string]layer{
 	"internal/plan/form":     {"plan", "go.yaml.in/yaml/v4"},
 	"internal/plan/tasklist": {"plan plan/form", ""},
 	"internal/engine":        {"", "github.com/expr-lang/expr"},
-	"internal/shell":         {"", "mvdan.cc/sh/v3/syntax"},
+	"internal/shell":         {"", "mvdan.cc/sh/v3"},
 	"internal/verify":        {"plan plan/form engine judge shell", module + "/docs mvdan.cc/sh/v3/syntax github.com/bmatcuk/doublestar/v4"},
 	"internal/prompt":        {"engine", ""},
 

@@ -12,7 +12,7 @@ import (
 // that it judges, and judges nothing itself.
 func Looks(command string) bool {
 	s := shell.Parse(command)
-	return s.Fault == "" && len(s.Lost) == 0 && !slices.ContainsFunc(s.Calls, func(c shell.Call) bool {
+	return s.Fault == "" && !s.Vague && !s.Paths && !slices.ContainsFunc(s.Calls, func(c shell.Call) bool {
 		verb, _ := shell.Verb(c, shell.Wrapper{Short: "Cc"})
 		return strings.Contains(c.Name(), "/") || !judge.Looks(c.Tool(), verb)
 	})
@@ -34,7 +34,7 @@ func calls(script string) map[string]bool {
 
 // runnersOf returns the runners that a command stands for.
 func runnersOf(c shell.Call) []string {
-	verb, rest := shell.Verb(c, shell.Wrapper{Short: "CF", Long: []string{"--prefix", "--cwd", "--dir", "--workspace", "--filter"}})
+	verb, rest := shell.Verb(c, shell.Wrapper{Short: "CF", Long: "--prefix --cwd --dir --workspace --filter"})
 	switch tool := c.Tool(); tool {
 	case "pytest", "py.test":
 		return []string{"pytest"}

@@ -23,15 +23,8 @@ type Script struct {
 	Asked map[string]bool // names that the script itself looks for
 	Paths bool            // it may change where commands are found
 
-	Lost []untold // what it runs and the text does not tell
-	Left int      // statements that may be walked more than once
-	Ends codes    // every code it may end with
-}
-
-// untold is a place where a script runs something that cannot be told.
-type untold struct {
-	At   int    // byte offset
-	What string // "the command", "what the shell reads here"
+	Vague bool // it runs what the text does not tell
+	Ends  int  // the code it always ends with, or Any
 }
 
 // Frame is what a script knows of the world it starts in, and who reads it.
@@ -40,9 +33,6 @@ type Frame struct {
 
 	Root string // of the workspace, absolute; "" if that is not known
 	Git  bool   // the workspace is the top of a repository
-	Zero string // $0
-	Dir  string
-	Args []Word // $1 and on
 }
 
 // Call is a simple command as far as the text itself tells it.
@@ -54,13 +44,14 @@ type Call struct {
 }
 
 const (
+	// UnknownDir is a directory that the text does not tell.
 	UnknownDir = "?"
 	// workspace begins a path that is meant from the root of the workspace on,
-	// whatever the directory: no path of a plan can hold a NUL.
-	Workspace = "\x00workspace"
+	// whatever the directory: no path of a plan can hold a control character.
+	workspace = "/\x1fworkspace"
 	// unknownText stands for what is not known in the text of a word, so that the
 	// rest can still be read as a script.
-	UnknownText = "${PITON_UNKNOWN}"
+	unknownText = "${PITON_UNKNOWN}"
 )
 
 // MaxPath is the longest path that is followed.
@@ -94,7 +85,7 @@ type tree struct {
 	file  *syntax.File
 	fault string
 	at    int
-	ends  codes
+	ends  int
 }
 
 // NewParser returns a parser for bash.
@@ -121,7 +112,7 @@ func (p *Parser) fresh(text string) (t tree) {
 		return t
 	}
 	if t.fault, t.at = falseBlank(file, text); t.fault == "" {
-		t.file, t.ends = file, results(file)
+		t.file, t.ends = file, ends(file)
 	}
 	return t
 }
@@ -196,70 +187,43 @@ func tooDeep(text string) (int, bool) {
 	return 0, false
 }
 
-// parseInner reads a script in a string; nil if it is none.
-func parseInner(text string) *syntax.File {
-	if _, deep := tooDeep(text); deep {
-		return nil
-	}
-	file, err := NewParser().bash.Parse(strings.NewReader(text), "")
-	if err != nil {
-		return nil
-	}
-	return file
-}
-
-// constants joins the arguments that eval or trap run; "" where one is unknown.
-func constants(cmd Call, name string) string {
-	for _, w := range cmd.Args() {
-		if !w.Known {
-			return ""
-		}
-	}
-	return evaluated(cmd, name)
-}
-
-// evaluated is what eval or trap run, with unknownText in it where the text does
-// not tell.
-func evaluated(cmd Call, name string) string {
-	var parts []string
-	for _, w := range cmd.Args() {
-		parts = append(parts, w.Text)
-	}
-	if name == "trap" && len(parts) > 0 {
-		return parts[0]
-	}
-	return strings.Join(parts, " ")
-}
-
-// shellArgument is the constant script of sh -c, or "".
-func shellArgument(cmd Call) string {
-	if w, ok := ScriptWord(cmd); ok && w.Known {
-		return w.Text
-	}
-	return ""
-}
-
-// ScriptWord is the argument that sh -c runs.
-func ScriptWord(cmd Call) (Word, bool) {
-	args := cmd.Args()
-	for i := 0; i < len(args); i++ {
-		text := args[i].Text
+// scriptIndex is the place of the script among the words of sh -c, or 0.
+func scriptIndex(cmd Call) int {
+	for i := 1; i < len(cmd.Words); i++ {
+		text := cmd.Words[i].Text
 		switch {
-		case !args[i].Known || !strings.HasPrefix(text, "-") && !strings.HasPrefix(text, "+") || text == "-" || text == "--":
-			return Word{}, false
+		case !cmd.Words[i].Known || !strings.HasPrefix(text, "-") && !strings.HasPrefix(text, "+") || text == "-" || text == "--":
+			return 0
 		case strings.HasPrefix(text, "--"):
 		case text[0] == '-' && strings.Contains(text, "c"):
-			for i++; i < len(args) && args[i].Known && strings.HasPrefix(args[i].Text, "-"); i++ {
+			for i++; i < len(cmd.Words) && cmd.Words[i].Known && strings.HasPrefix(cmd.Words[i].Text, "-"); i++ {
 			}
-			if i < len(args) {
-				return args[i], true
-			}
-			return Word{}, false
+			return i % len(cmd.Words)
 		case text == "-o" || text == "+o" || text == "-O" || text == "+O":
 			i++
 		}
 	}
-	return Word{}, false
+	return 0
+}
+
+// HasScript reports a shell that runs a script in its arguments.
+func HasScript(cmd Call) bool { return scriptIndex(cmd) > 0 }
+
+// ReadsScript reports a shell or an interpreter that reads its script from its input.
+func ReadsScript(cmd Call) bool {
+	for i, w := range cmd.Args() {
+		switch {
+		case w.Text == "-s" && IsShell(cmd.Tool()):
+			return true
+		case w.Text == "-" || w.Text == "/dev/stdin":
+			return true
+		case !w.Known || !strings.HasPrefix(w.Text, "-") && !(i > 0 && (cmd.Words[i].Text == "-o" || cmd.Words[i].Text == "-O")):
+			return false
+		case !IsShell(cmd.Tool()):
+			return false // an option that says what to run, or to print
+		}
+	}
+	return true
 }
 
 // asks reports a command that only looks whether others exist.
@@ -288,13 +252,13 @@ func changed(cmd Call) string {
 // Within is the path of a name as seen from a directory of the workspace;
 // unknownDir if that lies outside or is not known.
 func Within(dir, name string) string {
-	if rest, ok := strings.CutPrefix(name, Workspace); ok && (rest == "" || rest[0] == '/') {
+	if rest, ok := strings.CutPrefix(name, workspace); ok && (rest == "" || rest[0] == '/') {
 		dir, name = "", "."+rest
 	}
 	if dir == UnknownDir || path.IsAbs(name) || strings.HasPrefix(name, "~") {
 		return UnknownDir
 	}
-	switch p := Joint(dir, name); {
+	switch p := path.Join(dir, name); {
 	case len(p) > MaxPath:
 		return UnknownDir
 	case p == ".":
@@ -304,12 +268,4 @@ func Within(dir, name string) string {
 	default:
 		return p
 	}
-}
-
-// Joint is [path.Join] of a directory, which may be "", and a name in it.
-func Joint(dir, name string) string {
-	if dir == "" {
-		return path.Clean(name) // most of the time the name itself
-	}
-	return path.Join(dir, name)
 }

@@ -1,8 +1,10 @@
 package shell
 
 import (
+	"slices"
 	"strings"
 
+	"mvdan.cc/sh/v3/expand"
 	"mvdan.cc/sh/v3/syntax"
 )
 
@@ -16,95 +18,205 @@ type Word struct {
 	Drawn bool   // the text is that of a variable or substitution, or names the workspace
 }
 
-// special reports a word that a shell would not read again as it is.
-func (w Word) special() bool {
-	return !w.Known || w.Text == "" || strings.Trim(w.Text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_./-") != ""
-}
-
-// Home is the text of what $HOME and ~ hold.
-const Home = "~"
+// home is the text of what $HOME and ~ hold.
+const home = "~"
 
 // Constant reads a word whose value the text itself gives, without the variables of
-// the script. $HOME is [Home], and $PWD the current directory.
-func Constant(w *syntax.Word) Word {
-	out := Word{Known: true, At: int(w.Pos().Offset())}
-	if lit := literal(w.Parts); lit != nil && !strings.ContainsAny(lit.Value, `\*?[{~`) {
-		out.Text = lit.Value // most of the time
-		return out
+// the script.
+func Constant(word *syntax.Word) Word {
+	list := (&walker{s: &Script{}}).words(word)
+	if len(list) != 1 {
+		return Word{At: int(word.Pos().Offset())}
 	}
-	var b strings.Builder
-	for i, part := range w.Parts {
-		switch p := part.(type) {
-		case *syntax.Lit:
-			out.literal(&b, p.Value, i == 0)
+	return list[0]
+}
+
+// words is what a word says: none, one or several, as bash would make of it.
+func (w *walker) words(word *syntax.Word) []Word {
+	one := Word{At: w.at}
+	if !w.inner {
+		one.At = int(word.Pos().Offset())
+	}
+	if text := word.Lit(); text != "" && !strings.ContainsAny(text, `\*?[{~`) {
+		one.Text, one.Known = text, true // most of the time
+		return []Word{w.rooted(one)}
+	}
+	bounded := true
+	syntax.Walk(word, func(n syntax.Node) bool {
+		switch n := n.(type) {
 		case *syntax.SglQuoted:
-			out.Known = out.Known && !(p.Dollar && strings.Contains(p.Value, `\`))
-			b.WriteString(p.Value)
+			bounded = bounded && !n.Dollar
 		case *syntax.DblQuoted:
-			for _, q := range p.Parts {
-				if lit, ok := q.(*syntax.Lit); ok {
-					b.WriteString(unescape(lit.Value, "\\\"$`\n"))
-				} else {
-					out.expansion(&b, q)
-				}
-			}
+			syntax.Walk(&syntax.Word{Parts: n.Parts}, func(n syntax.Node) bool {
+				bounded, one.Drawn = bounded && simple(n), one.Drawn || draws(n)
+				return bounded && !draws(n)
+			})
+			return false
+		case *syntax.Lit:
+			plain := escaped.Replace(n.Value)
+			one.Glob = one.Glob || len(n.Value) > 1 && strings.ContainsAny(plain, "*?[{")
+		case *syntax.Word:
 		default:
-			out.expansion(&b, part)
+			bounded, one.Drawn = bounded && simple(n), one.Drawn || draws(n)
+			return bounded && !draws(n)
+		}
+		return true
+	})
+	fields, known := []string{unknownText}, false
+	if bounded && !(one.Glob && strings.Contains(raw(word), "{")) {
+		fields, known = w.fields(word)
+	}
+	list := make([]Word, len(fields))
+	for i, text := range fields {
+		list[i] = one
+		list[i].Text, list[i].Known = text, known && len(text) <= MaxPath*8
+		list[i] = w.rooted(list[i])
+	}
+	return list
+}
+
+var escaped = strings.NewReplacer(`\\`, "", `\*`, "", `\?`, "", `\[`, "", `\{`, "")
+
+// raw is what stands outside of quotes in a word.
+func raw(word *syntax.Word) (text string) {
+	for _, part := range word.Parts {
+		if lit, ok := part.(*syntax.Lit); ok {
+			text += lit.Value
 		}
 	}
-	out.Text = b.String()
-	return out
+	return text
 }
 
-var escapedMarks = strings.NewReplacer(`\\`, "", `\*`, "", `\?`, "", `\[`, "", `\{`, "")
-
-func (w *Word) literal(b *strings.Builder, text string, first bool) {
-	plain := escapedMarks.Replace(text)
-	w.Glob = w.Glob || strings.ContainsAny(plain, "*?[") && plain != "["
-	if i := strings.IndexByte(plain, '{'); i >= 0 && strings.ContainsAny(plain[i:], ",.") {
-		w.Known = false
+// draws reports a part of a word that is replaced by something else.
+func draws(n syntax.Node) bool {
+	switch n.(type) {
+	case nil, *syntax.Lit, *syntax.Word, *syntax.SglQuoted, *syntax.DblQuoted:
+		return false
 	}
-	if first && strings.HasPrefix(text, "~+") {
-		text = "." + text[2:]
-	}
-	b.WriteString(unescape(text, ""))
+	return true
 }
 
-// expansion reads the two variables whose value is known well enough.
-func (w *Word) expansion(b *strings.Builder, part syntax.WordPart) {
-	switch Plain(part) {
-	case "HOME":
-		b.WriteString(Home)
-	case "PWD":
-		b.WriteString(".")
-	default:
-		w.Known = false
+// simple reports a part that can be replaced at a cost that its length bounds: no
+// arithmetic, no array, no pattern but those of % and #.
+func simple(n syntax.Node) bool {
+	p, ok := n.(*syntax.ParamExp)
+	if !ok {
+		_, substitution := n.(*syntax.CmdSubst)
+		return substitution || !draws(n)
 	}
+	return p.Param != nil && !p.Excl && !p.Length && !p.Width && p.Slice == nil && p.Repl == nil && p.Index == nil && p.Names == 0 &&
+		(p.Exp == nil || p.Exp.Word == nil || p.Exp.Word.Lit() != "")
 }
 
-// Plain is the name in $name and ${name}, "" of any other part of a word.
-func Plain(part syntax.WordPart) string {
-	p, ok := part.(*syntax.ParamExp)
-	if !ok || p.Param == nil || p.Exp != nil || p.Repl != nil || p.Slice != nil || p.Index != nil || p.Excl || p.Length || p.Width {
+// fields expands a word. Where it depends on what is not known, that is [unknownText].
+func (w *walker) fields(word *syntax.Word) (list []string, known bool) {
+	word = &syntax.Word{Parts: w.named(word.Parts)}
+	for _, vague := range []bool{false, true} {
+		list, err := expand.Fields(&expand.Config{Env: values{w, vague}, NoUnset: !vague}, word)
+		if err == nil {
+			return list, !strings.Contains(strings.Join(list, " "), unknownText)
+		}
+	}
+	return []string{unknownText}, false
+}
+
+// literal is the value of an assignment.
+func (w *walker) literal(word *syntax.Word) (string, bool) {
+	if word == nil {
+		return "", true
+	}
+	list := w.words(&syntax.Word{Parts: []syntax.WordPart{&syntax.DblQuoted{Parts: word.Parts}}})
+	if _, quoted := word.Parts[0].(*syntax.Lit); !quoted {
+		list = w.words(word)
+	}
+	if len(list) != 1 || !list[0].Known || len(list[0].Text) > MaxPath {
+		return "", false
+	}
+	return list[0].Text, true
+}
+
+// named are parts of a word with variables in the place of substitutions: of the usual
+// ways to find the workspace, else of what is not known.
+func (w *walker) named(parts []syntax.WordPart) []syntax.WordPart {
+	list := slices.Clone(parts)
+	for i, part := range list {
+		switch p := part.(type) {
+		case *syntax.DblQuoted:
+			list[i] = &syntax.DblQuoted{Parts: w.named(p.Parts)}
+		case *syntax.CmdSubst:
+			name := "PITON_UNKNOWN"
+			switch line := lineOf(p); {
+			case line == "pwd ":
+				name = "PWD"
+			case line == "git rev-parse --show-toplevel " && w.from.Git:
+				name = "PITON_WORKSPACE"
+			}
+			list[i] = &syntax.ParamExp{Short: true, Param: &syntax.Lit{Value: name}}
+		}
+	}
+	return list
+}
+
+// lineOf is a substitution of one plain command.
+func lineOf(s *syntax.CmdSubst) (line string) {
+	if len(s.Stmts) == 1 {
+		if cmd, ok := s.Stmts[0].Cmd.(*syntax.CallExpr); ok {
+			for _, arg := range cmd.Args {
+				line += arg.Lit() + " "
+			}
+		}
+	}
+	return line
+}
+
+// here is the current directory as an absolute path, "" where it is not known.
+func (w *walker) here() string {
+	if w.dir == UnknownDir {
 		return ""
 	}
-	return p.Param.Value
+	return strings.TrimSuffix(workspace+"/"+w.dir, "/")
 }
 
-// unescape takes the backslashes off that quote one of the characters; off all
-// where none are given.
-func unescape(s, chars string) string {
-	if !strings.Contains(s, `\`) {
-		return s
+// rooted writes an absolute path inside the workspace as one.
+func (w *walker) rooted(one Word) Word {
+	if rest, ok := strings.CutPrefix(one.Text, w.from.Root); ok && w.from.Root != "" && (rest == "" || rest[0] == '/') {
+		one.Text, one.Drawn = workspace+rest, true
 	}
-	var b strings.Builder
-	for i := 0; i < len(s); i++ {
-		if s[i] == '\\' && i+1 < len(s) && (chars == "" || strings.IndexByte(chars, s[i+1]) >= 0) {
-			if i++; s[i] == '\n' {
-				continue
-			}
-		}
-		b.WriteByte(s[i])
-	}
-	return b.String()
+	return one
 }
+
+// values are the variables of a script at a place of it.
+type values struct {
+	*walker
+	vague bool // what is not known has a value as well
+}
+
+// Get implements [expand.Environ].
+func (v values) Get(name string) expand.Variable {
+	text, known := v.vars[name]
+	switch {
+	case name == "IFS":
+		return expand.Variable{}
+	case name == "@" || name == "*":
+		return expand.Variable{Set: true, Kind: expand.Indexed, List: v.args}
+	case name == "PITON_WORKSPACE":
+		text, known = workspace, true
+	case name == "PWD":
+		text = v.here()
+		known = text != ""
+	case name == "HOME":
+		text, known = home, true
+	case len(name) == 1 && name[0] >= '1' && name[0] <= '9':
+		text, known = "", !v.free
+		if n := int(name[0] - '0'); n <= len(v.args) {
+			text, known = v.args[n-1], true
+		}
+	}
+	if !known && v.vague {
+		text = unknownText
+	}
+	return expand.Variable{Set: known || v.vague, Kind: expand.String, Str: text}
+}
+
+// Each implements [expand.Environ].
+func (values) Each(func(string, expand.Variable) bool) {}

@@ -69,7 +69,7 @@ func (s script) swallowed() string {
 
 func checkCannotFail(p *pass, u *unit) {
 	for _, s := range u.proofs {
-		if !s.readable() || !s.Ends.Only(s.exit) {
+		if !s.readable() || s.Ends != s.exit {
 			continue
 		}
 		at, why, hint := s.reason()
@@ -113,7 +113,7 @@ func (s script) reason() (at plan.Pos, why, hint string) {
 
 func checkCannotPass(p *pass, u *unit) {
 	for _, s := range u.proofs {
-		if !s.readable() || s.Ends.Has(s.exit) {
+		if !s.readable() || s.Ends == s.exit || s.Ends == shell.Any || s.Ends == shell.Nonzero && s.exit != 0 {
 			continue
 		}
 		f := p.report(u, s.text.Pos, fmt.Sprintf("%s of step %q cannot pass: it never ends with exit code %d", s.label, u.ID.Value, s.exit), "")
@@ -130,7 +130,7 @@ func checkHiddenExit(p *pass, u *unit) {
 		}
 		last := lastCommand(s.File.Stmts[len(s.File.Stmts)-1])
 		pipe, ok := last.Cmd.(*syntax.BinaryCmd)
-		if !ok || pipe.Op != syntax.Pipe && pipe.Op != syntax.PipeAll || setsPipefail(s.File) {
+		if !ok || pipe.Op != syntax.Pipe && pipe.Op != syntax.PipeAll || shell.Sets(s.File, "pipefail") {
 			continue
 		}
 		if name := passive(pipe.Y); name != "" {
@@ -164,48 +164,23 @@ func passive(s *syntax.Stmt) string {
 	return ""
 }
 
-// setsPipefail reports whether the script turns pipefail on anywhere.
-func setsPipefail(file *syntax.File) bool {
-	e := shell.Evaluator{}
-	e.Stmts(file.Stmts)
-	return e.Pipefail
-}
-
 func checkNoErrexit(p *pass, u *unit) {
 	for _, s := range p.scripts(u) {
-		if !s.readable() || s.Ends.Only(s.exit) {
+		if !s.readable() || s.Ends == s.exit {
 			continue
 		}
-		if stmt := ignored(s.File.Stmts); stmt != nil {
+		if stmt := shell.Ignored(s.File.Stmts); stmt != nil {
 			p.report(u, s.text.At(int(stmt.Pos().Offset())), fmt.Sprintf("%s of step %q continues if this line fails; only its last line decides", s.label, u.ID.Value),
 				"begin with `set -e`, or join the lines with `&&`")
 		}
 	}
 }
 
-// ignored is the first statement, not on the last line, whose failure nobody heeds.
-func ignored(list []*syntax.Stmt) *syntax.Stmt {
-	if len(list) == 0 {
-		return nil
-	}
-	last := list[len(list)-1].Pos().Line()
-	e := shell.Evaluator{}
-	for _, s := range list {
-		if s.Pos().Line() == last {
-			return nil
-		}
-		if o := e.Stmt(s); o.On.CanFail() && !e.Errexit && !e.Unsure {
-			return s
-		}
-	}
-	return nil
-}
-
 func checkNegated(p *pass, u *unit) {
 	if u.Contract == nil || u.Holds.Set || len(u.proofs) == 0 || u.proofs[0].label != "contract" {
 		return
 	}
-	if s := u.proofs[0]; s.readable() && len(s.File.Stmts) > 0 && leading(s.File.Stmts[0]).Negated {
+	if s := u.proofs[0]; s.readable() && len(s.File.Stmts) > 0 && shell.Leading(s.File.Stmts[0]).Negated {
 		p.report(u, s.text.Pos, fmt.Sprintf("contract of step %q begins with `!` and must still pass at the end of the run", u.ID.Value),
 			"write `holds: step` if a later step changes that")
 	}
@@ -252,17 +227,6 @@ func looksForFile(n *syntax.CallExpr) bool {
 	}
 	name, op := shell.Constant(n.Args[0]).Text, shell.Constant(n.Args[1]).Text
 	return (name == "test" || name == "[") && (op == "-e" || op == "-f" || op == "-d")
-}
-
-// leading is the command that a statement begins with.
-func leading(s *syntax.Stmt) *syntax.Stmt {
-	for {
-		list, ok := s.Cmd.(*syntax.BinaryCmd)
-		if !ok {
-			return s
-		}
-		s = list.X
-	}
 }
 
 // checkStrong says where a step has nothing that can be taken back, or no checks that can

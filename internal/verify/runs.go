@@ -51,10 +51,8 @@ func (s *reading) command(c shell.Call, later bool, depth int) {
 	lang := shell.Interpreter(tool)
 	switch {
 	case (shell.IsShell(tool) || lang != "") && shell.ReadsScript(c):
-		if c.Stdin.Kind == shell.FileInput {
-			for _, w := range c.Stdin.Files {
-				s.file(c.Dir, w, later)
-			}
+		for _, w := range c.Stdin.Files {
+			s.file(c.Dir, w, later)
 		}
 	case lang == "awk" || lang == "gawk" || lang == "mawk" || tool == "make" || tool == "gmake":
 		if w, ok := shell.Option(c, "-f", "--file", "--makefile"); ok {
@@ -69,7 +67,7 @@ func (s *reading) command(c shell.Call, later bool, depth int) {
 			}
 		}
 	case shell.IsShell(tool) || tool == "." || tool == "source" || lang != "":
-		if _, script := shell.ScriptWord(c); script && shell.IsShell(tool) || shell.HasAny(c, inline(lang)...) {
+		if shell.IsShell(tool) && shell.HasScript(c) || shell.HasAny(c, inline(lang)...) {
 			return
 		}
 		if w, ok := shell.First(c.Args(), valued(lang)); ok {
@@ -107,7 +105,7 @@ func valued(lang string) shell.Wrapper {
 	case "php":
 		return shell.Wrapper{Short: "cd"}
 	}
-	return shell.Wrapper{Short: "rC", Long: []string{"--require", "--import", "--loader", "--env-file"}}
+	return shell.Wrapper{Short: "rC", Long: "--require --import --loader --env-file"}
 }
 
 // file notes a file that is run.

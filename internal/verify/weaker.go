@@ -242,7 +242,7 @@ func weakerScript(was script, now []script) string {
 		return was.label + " is optional now"
 	case s.exit != was.exit:
 		return fmt.Sprintf("%s wants exit code %d, was %d", was.label, s.exit, was.exit)
-	case s.readable() && s.Ends.Only(s.exit) && !(was.readable() && was.Ends.Only(was.exit)):
+	case s.readable() && s.Ends == s.exit && !(was.readable() && was.Ends == was.exit):
 		return was.label + " can no longer fail"
 	case asksLess(was, s):
 		return was.label + " checks less: some of its commands are gone"
