@@ -13,8 +13,8 @@ import (
 // scope lifts the guard of what it names, and what such a step leaves there is
 // what the others are judged by.
 type openings struct {
-	*scopes
 	guards []opening
+	left   int   // comparisons that may yet be made
 	before reach // of scopes that steps had
 }
 
@@ -27,7 +27,7 @@ type opening struct {
 
 // newOpenings lists what a plan guards for the steps of it that stay.
 func newOpenings(d *document, stays map[string]*unit) *openings {
-	o := &openings{scopes: newScopes(0)}
+	o := &openings{left: 20 * maxComparisons}
 	seen := map[string]bool{}
 	add := func(name, why string, exact bool) {
 		if file, _, _ := strings.Cut(path.Clean(name), "#"); !seen[file] {
@@ -123,6 +123,5 @@ func (o *openings) open(scope string, g opening, within reach) bool {
 	if covered(g.file, []string{scope}) {
 		return true
 	}
-	a, b := o.entry(scope), o.entry(g.file)
-	return (strings.HasPrefix(a.trunk, b.trunk) || strings.HasPrefix(b.trunk, a.trunk)) && o.meet(a, b) && !within.covers(scope)
+	return fits(trunk(scope), trunk(g.file), strings.HasPrefix) && meet(scope, g.file) && !within.covers(scope)
 }

@@ -1,180 +1,189 @@
 package verify
 
 import (
+	"cmp"
 	"fmt"
 	"path"
-	"regexp/syntax"
+	"regexp"
+	"slices"
 	"strings"
+
+	"github.com/bmatcuk/doublestar/v4"
 
 	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/plan"
 )
 
-// maxComparisons bounds the work on scopes, in pairs of characters: far more
-// than plans that people write need.
-const maxComparisons = 20_000_000
+// maxComparisons bounds the work on scopes: far more pairs than plans that people
+// write have.
+const maxComparisons = 1_000_000
 
-func checkOverlap(p *pass) {
-	if p.doc.plan.Parallel.Value < 2 {
-		return
-	}
-	s := newScopes(2 * len(p.doc.units))
-	s.pass, s.order = p, p.doc.order()
-	for _, i := range s.order.sorted {
-		if u := p.doc.units[i]; u.Writes.Set && !u.apart() {
-			s.add(i, u)
-		}
-	}
-	for _, e := range s.all {
-		s.compare(e)
-	}
-	if s.left < 0 {
-		f := p.report(nil, p.doc.plan.Parallel.Pos, "the plan has too many scopes to compare them all; steps whose scopes overlap will wait for each other", "")
-		f.Severity = Note
-	}
-}
-
-// scopes finds scopes that overlap. Those of one text are one entry; an entry is
-// compared only with those whose beginning is a beginning of its own.
-type scopes struct {
-	*pass
-	order    *order
-	texts    map[string]*entry
-	begins   map[string][]*entry       // by what stands before the first wildcard
-	ends     [maxPattern + 2][256]bool // of the keys of begins: by their length, what they end with
-	all      []*entry
-	left     int
-	reported map[int]bool
-}
-
-func newScopes(size int) *scopes {
-	return &scopes{texts: make(map[string]*entry, size), begins: make(map[string][]*entry, size), left: maxComparisons, reported: map[int]bool{}}
-}
-
-type entry struct {
+// scope is one of a step's, where it stands.
+type scope struct {
 	text  string
 	trunk string // what stands before the first wildcard
-	at    int    // place in all
-	steps []member
-	first [1]member    // most have no other
-	auto  *syntax.Prog // made when asked for
+	step  int
+	pos   plan.Pos
 }
 
-type member struct {
-	step int
-	pos  plan.Pos
-}
-
-func (s *scopes) add(i int, u *unit) {
-	for _, w := range u.Writes.Value {
-		if badScope(w.Value) != "" || u.ForEach.Set && strings.Contains(w.Value, engine.ItemMark) {
-			continue // where an item makes it overlap, the run says so
-		}
-		e := s.entry(path.Clean(w.Value))
-		if n := len(e.steps); n == 0 || e.steps[n-1].step != i {
-			e.steps = append(e.steps, member{i, w.Pos})
-		}
-	}
-}
-
-func (s *scopes) entry(text string) *entry {
-	e := s.texts[text]
-	if e == nil {
-		e = &entry{text: text, trunk: trunk(text), at: len(s.all)}
-		e.steps = e.first[:0]
-		s.texts[text], s.all = e, append(s.all, e)
-		s.begins[e.trunk] = append(s.begins[e.trunk], e)
-		s.ends[len(e.trunk)][end(e.trunk)] = true
-	}
-	return e
-}
-
-// end is the last byte of a text; 0 of none.
-func end(s string) byte {
-	if s == "" {
-		return 0
-	}
-	return s[len(s)-1]
-}
-
-// compare looks for steps beside those of an entry: in the entry itself, where
-// each must wait for the one before it, and in those that begin above it.
-func (s *scopes) compare(e *entry) {
-	for n := 1; n < len(e.steps); n++ {
-		if s.order.apart(e.steps[n-1].step, e.steps[n].step) {
-			s.overlap(e.steps[n-1], e, e.steps[n], e)
-		}
-	}
-	for n := range len(e.trunk) + 1 {
-		if s.ends[n][end(e.trunk[:n])] {
-			s.against(e, s.begins[e.trunk[:n]])
-		}
-	}
-}
-
-// against compares an entry with those whose beginning begins its own: others
-// share no path with it.
-func (s *scopes) against(e *entry, others []*entry) {
-	for _, other := range others {
-		if other == e || other.trunk == e.trunk && other.at > e.at {
-			continue
-		}
-		if s.left--; s.left < 0 {
-			return
-		}
-		if x, y, apart := s.pair(other, e); apart && s.meet(e, other) {
-			s.overlap(x, other, y, e)
-		}
-	}
-}
-
-// below reports a scope that begins in the literal path that another one is.
-func (e *entry) below(other *entry) bool {
-	return !isGlob(other.text) && strings.HasPrefix(e.text, other.text+"/")
-}
-
-// meet reports whether two scopes share a path.
-func (s *scopes) meet(a, b *entry) bool {
-	if a.below(b) || b.below(a) {
-		return true
-	}
-	for _, e := range []*entry{a, b} {
-		if e.auto == nil {
-			e.auto = compileScope(e.text)
-		}
-	}
-	s.left -= len(a.auto.Inst) * len(b.auto.Inst)
-	return s.left >= 0 && overlap(a.auto, b.auto)
-}
-
-// pair finds a step of each entry that may run at once.
-func (s *scopes) pair(a, b *entry) (x, y member, found bool) {
-	for _, y := range b.steps {
-		for _, x := range a.steps {
-			if s.left--; s.left < 0 {
-				return x, y, false
-			}
-			if s.order.apart(x.step, y.step) {
-				return x, y, true
-			}
-		}
-	}
-	return x, y, false
-}
-
-// overlap reports a pair at the step that stands later in the plan, once a step.
-func (s *scopes) overlap(x member, xs *entry, y member, ys *entry) {
-	if x.step > y.step {
-		x, xs, y, ys = y, ys, x, xs
-	}
-	if s.reported[y.step] {
+func checkOverlap(p *pass) {
+	o := p.doc.order()
+	if p.doc.plan.Parallel.Value < 2 || o.chain {
 		return
 	}
-	s.reported[y.step] = true
-	u, other := s.doc.units[y.step], s.doc.units[x.step]
-	message := fmt.Sprintf("step %q may run in parallel with step %q, and both write %q", u.ID.Value, other.ID.Value, ys.text)
-	if xs != ys {
-		message = fmt.Sprintf("step %q may run in parallel with step %q, and %q overlaps with its %q", u.ID.Value, other.ID.Value, ys.text, xs.text)
+	var all []scope
+	for _, i := range o.sorted {
+		u := p.doc.units[i]
+		if !u.Writes.Set || u.apart() {
+			continue
+		}
+		for _, w := range u.Writes.Value {
+			// Where an item makes it overlap, the run says so.
+			if badScope(w.Value) == "" && !(u.ForEach.Set && strings.Contains(w.Value, engine.ItemMark)) {
+				all = append(all, scope{path.Clean(w.Value), trunk(w.Value), i, w.Pos})
+			}
+		}
 	}
-	s.report(u, y.pos, message, fmt.Sprintf("add `needs: %s`, or give them scopes that share no path", other.ID.Value))
+	slices.SortStableFunc(all, func(a, b scope) int { return cmp.Or(cmp.Compare(a.trunk, b.trunk), cmp.Compare(a.text, b.text)) })
+	found, left := map[int][2]scope{}, maxComparisons
+	for i, x := range all {
+		for j := i + 1; j < len(all) && strings.HasPrefix(all[j].trunk, x.trunk); j++ {
+			// Of one text each must wait for the one before it, so the next is enough.
+			y, twin := all[j], all[j].text == x.text
+			if left--; left < 0 || twin && j > i+1 {
+				continue
+			}
+			if o.apart(x.step, y.step) && (twin || meet(x.text, y.text)) {
+				first, second := x, y
+				if first.step > second.step {
+					first, second = second, first
+				}
+				if had, ok := found[second.step]; !ok || first.step < had[0].step {
+					found[second.step] = [2]scope{first, second}
+				}
+			}
+		}
+	}
+	for _, pair := range found {
+		p.overlaps(pair[0], pair[1])
+	}
+	if left < 0 {
+		p.report(nil, p.doc.plan.Parallel.Pos, "the plan has too many scopes to compare them all; steps whose scopes overlap will wait for each other", "").Severity = Note
+	}
 }
+
+func (p *pass) overlaps(x, y scope) {
+	u, other := p.doc.units[y.step], p.doc.units[x.step]
+	message := fmt.Sprintf("step %q may run in parallel with step %q, and both write %q", u.ID.Value, other.ID.Value, y.text)
+	if x.text != y.text {
+		message = fmt.Sprintf("step %q may run in parallel with step %q, and %q overlaps with its %q", u.ID.Value, other.ID.Value, y.text, x.text)
+	}
+	p.report(u, y.pos, message, fmt.Sprintf("add `needs: %s`, or give them scopes that share no path", other.ID.Value))
+}
+
+// trunk is the part of a scope before its first wildcard; without one, all of it
+// and a slash, for what stands below it.
+func trunk(scope string) string {
+	scope = path.Clean(scope)
+	if at := strings.IndexAny(scope, "*?[{\\"); at >= 0 {
+		return scope[:at]
+	}
+	if scope == "." {
+		return ""
+	}
+	return scope + "/"
+}
+
+// meet reports whether two scopes may share a path. Two patterns are compared name by
+// name as far as `**`, from both ends, and of two patterns for one name only the
+// beginnings and the ends: it may say so where they do not.
+func meet(a, b string) bool {
+	if inside(a, b) || inside(b, a) {
+		return true
+	}
+	xs, ys := alternatives(a), alternatives(b)
+	for _, x := range xs {
+		for _, y := range ys {
+			if meets(namesOf(x), namesOf(y)) {
+				return true
+			}
+		}
+	}
+	return xs == nil || ys == nil
+}
+
+// inside reports a scope that begins in the literal path that another one is.
+func inside(a, b string) bool {
+	return !isGlob(b) && strings.HasPrefix(path.Clean(a), path.Clean(b)+"/")
+}
+
+// namesOf are the parts of a scope. One without a wildcard names all below it, too;
+// where its last name has a dot, it is taken for a file.
+func namesOf(scope string) []string {
+	if scope = path.Clean(scope); scope == "." {
+		return []string{"**"}
+	}
+	names := strings.Split(scope, "/")
+	if !isGlob(scope) && !strings.Contains(path.Base(scope), ".") {
+		names = append(names, "**")
+	}
+	return names
+}
+
+var letters = regexp.MustCompile(`\[[^]!^,{}-]{1,4}\]`)
+
+// most is how many patterns one may stand for to be told apart from others.
+const most = 64
+
+// alternatives writes a pattern without {a,b} and [ab]; nil are too many.
+func alternatives(pattern string) []string {
+	if at := letters.FindStringIndex(pattern); at != nil {
+		either := strings.Join(strings.Split(pattern[at[0]+1:at[1]-1], ""), ",")
+		return alternatives(pattern[:at[0]] + "{" + either + "}" + pattern[at[1]:])
+	}
+	end := strings.IndexByte(pattern, '}')
+	begin := strings.LastIndexByte(pattern[:max(0, end)], '{')
+	if begin < 0 {
+		return []string{pattern}
+	}
+	var all []string
+	for one := range strings.SplitSeq(pattern[begin+1:end], ",") {
+		some := alternatives(pattern[:begin] + one + pattern[end+1:])
+		if all = append(all, some...); some == nil || len(all) > most {
+			return nil
+		}
+	}
+	return all
+}
+
+func meets(a, b []string) bool {
+	for len(a) > 0 && len(b) > 0 && a[0] != "**" && b[0] != "**" {
+		if !alike(a[0], b[0]) {
+			return false
+		}
+		a, b = a[1:], b[1:]
+	}
+	for len(a) > 0 && len(b) > 0 && a[len(a)-1] != "**" && b[len(b)-1] != "**" {
+		if !alike(a[len(a)-1], b[len(b)-1]) {
+			return false
+		}
+		a, b = a[:len(a)-1], b[:len(b)-1]
+	}
+	rest := slices.Concat(a, b)
+	return len(a) > 0 && len(b) > 0 || !slices.ContainsFunc(rest, func(name string) bool { return name != "**" })
+}
+
+// alike reports whether one name may fit both patterns.
+func alike(a, b string) bool {
+	if isGlob(a) && isGlob(b) {
+		return fits(a[:strings.IndexAny(a, "*?[\\{")], b[:strings.IndexAny(b, "*?[\\{")], strings.HasPrefix) &&
+			fits(a[strings.LastIndexAny(a, "*?]}")+1:], b[strings.LastIndexAny(b, "*?]}")+1:], strings.HasSuffix)
+	}
+	if isGlob(a) {
+		a, b = b, a
+	}
+	same, err := doublestar.Match(b, a)
+	return same || err != nil
+}
+
+func fits(a, b string, begins func(string, string) bool) bool { return begins(a, b) || begins(b, a) }
