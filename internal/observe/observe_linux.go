@@ -34,6 +34,7 @@ type Watch struct {
 	rounds map[*Round]bool
 	lost   string // why it can observe no more
 	buf    []byte
+	counts uint64 // the device whose directories count those in them; 0 where none is known to
 }
 
 // A Round is one observation of a tree. Its files have the names of the directories as
@@ -56,10 +57,33 @@ func Begin(root string, skip func(dir string) bool) (*Watch, error) {
 		root: root, skip: skip, fd: fd, dirs: map[int32]string{}, rounds: map[*Round]bool{},
 		buf: make([]byte, 64<<10),
 	}
+	w.counts = counting(root)
 	if err := w.add("."); err != nil {
 		return nil, errors.Join(err, unix.Close(fd))
 	}
 	return w, nil
+}
+
+// counting is the device of a directory, if its file system tells by the links of a
+// directory how many others are in it. Of those that are not named here some tell it wrong.
+func counting(dir string) uint64 {
+	var fs unix.Statfs_t
+	var st unix.Stat_t
+	if unix.Statfs(dir, &fs) != nil || unix.Stat(dir, &st) != nil {
+		return 0
+	}
+	switch int64(fs.Type) {
+	case unix.EXT4_SUPER_MAGIC, unix.XFS_SUPER_MAGIC, unix.TMPFS_MAGIC:
+		return uint64(st.Dev)
+	}
+	return 0
+}
+
+// leaf reports whether there is surely no directory in this one: it has its name and its
+// own dot alone.
+func (w *Watch) leaf(at string) bool {
+	var st unix.Stat_t
+	return w.counts != 0 && unix.Lstat(at, &st) == nil && uint64(st.Dev) == w.counts && st.Nlink == 2
 }
 
 // Round begins an observation, which the caller ends. It fails with why the tree cannot be
@@ -130,7 +154,8 @@ func (w *Watch) end() error {
 
 // add watches a directory and those below it.
 func (w *Watch) add(dir string) error {
-	wd, err := unix.InotifyAddWatch(w.fd, filepath.Join(w.root, filepath.FromSlash(dir)), watched)
+	at := filepath.Join(w.root, filepath.FromSlash(dir))
+	wd, err := unix.InotifyAddWatch(w.fd, at, watched)
 	switch {
 	case errors.Is(err, unix.ENOENT) && dir != ".", errors.Is(err, unix.ENOTDIR) && dir != ".":
 		return nil // it has gone meanwhile
@@ -142,7 +167,10 @@ func (w *Watch) add(dir string) error {
 	if _, known := w.dirs[int32(wd)]; !known { // one that was moved keeps the path that it had
 		w.dirs[int32(wd)] = dir
 	}
-	entries, err := os.ReadDir(filepath.Join(w.root, filepath.FromSlash(dir)))
+	if w.leaf(at) {
+		return nil
+	}
+	entries, err := os.ReadDir(at)
 	if err != nil && dir == "." {
 		return err
 	}
