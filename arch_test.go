@@ -44,9 +44,10 @@ var layers = map[string]layer{
 	"internal/proc":    {"", "golang.org/x/sys"},
 	"internal/tree":    {"durable engine judge proc", "golang.org/x/sys github.com/bmatcuk/doublestar/v4 github.com/aymanbagabas/go-udiff"},
 	"internal/check":   {"engine judge proc tree shell", "mvdan.cc/sh/v3"},
-	"internal/tool": {"plan plan/form proc", "github.com/modelcontextprotocol/go-sdk github.com/santhosh-tekuri/jsonschema/v6 " +
+	"internal/egress":  {"", ""},
+	"internal/tool": {"egress plan plan/form proc", "github.com/modelcontextprotocol/go-sdk github.com/santhosh-tekuri/jsonschema/v6 " +
 		"github.com/bmatcuk/doublestar/v4"},
-	"internal/agent":   {"engine proc", "golang.org/x/sys"},
+	"internal/agent":   {"egress engine proc", "golang.org/x/sys"},
 	"internal/model":   {"agent engine proc", "github.com/hashicorp/go-retryablehttp"},
 	"internal/planner": {"plan plan/form verify engine prompt model", ""},
 	"internal/notes":   {"engine", "golang.org/x/sys go.yaml.in/yaml/v4 github.com/expr-lang/expr github.com/bmatcuk/doublestar/v4"},
@@ -57,12 +58,12 @@ var layers = map[string]layer{
 	"internal/store/storetest": {"engine store", "github.com/google/go-cmp"},
 
 	"internal/run":     {"engine store", ""},
-	"internal/effect":  {"engine judge observe check agent model tool prompt tree notes proc", "golang.org/x/sys"},
+	"internal/effect":  {"egress engine judge observe check agent model tool prompt tree notes proc", "golang.org/x/sys"},
 	"internal/project": {"durable plan plan/form engine", ""},
 	"internal/api":     {"plan plan/form verify engine store run probe project config", "golang.org/x/sys"},
 	"internal/view":    {"api engine plan store verify", ""},
 	"internal/owner": {
-		"agent api check config effect engine model notes plan plan/form planner probe proc project prompt run store store/sqlite tool tree verify",
+		"agent api check config effect egress engine model notes plan plan/form planner probe proc project prompt run store store/sqlite tool tree verify",
 		"golang.org/x/sys",
 	},
 	"internal/cli": {

@@ -66,6 +66,9 @@ type Config struct {
 	EnvPass      []string          // names passed on from the harness
 	Home         Home
 	Login        []string // what it may change in its home, by name there
+	Network      []string // hosts that it may ask for itself; none: as the step says
+	Known        []string // hosts that its program is known to need, where anything bounds it
+	Most         []string // hosts beyond which its work may ask nothing; none: no bound
 	// Price, if known, gives an attempt a cost whose agent tells its tokens only.
 	Price *Price
 	// Time and Idle bound one attempt: its whole life, and the time in which
@@ -102,8 +105,10 @@ type Task struct {
 	// Values are set besides, whatever they are called: the item, and what a
 	// script gets of the steps before it.
 	Values map[string]string
-	// Offline keeps the attempt from the network; see [proc.Spec].
-	Offline bool
+	// Network is what the step says of it, see [egress.Rules]; "" is yes. Unsealed: somebody
+	// allowed what this machine cannot keep from the network.
+	Network  string
+	Unsealed bool
 	// Room is what the attempt works in; nil: Dir, which it may change.
 	Room *proc.Room
 	// Timeout bounds the attempt together with [Config.Time]; 0 is no bound.
@@ -133,6 +138,7 @@ type Result struct {
 	Absent    bool   // it did not start because its program is not there
 	Duration  time.Duration
 	Isolation proc.Isolation // what kept it from the rest of the machine
+	Network   string         // what it reached; "" where nothing kept it from the network
 	Leftover  int            // processes that were still there and had to be killed
 	Size      int64          // bytes it printed
 

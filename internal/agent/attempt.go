@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/piton-dev/piton/internal/egress"
 	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/proc"
 )
@@ -21,6 +22,7 @@ type attempt struct {
 	task Task
 	cfg  Config
 	spec proc.Spec
+	gate *egress.Gate // nil where nothing bounds what it reaches
 	desk desk
 	log  *logFile
 	text *transcript // nil if it prints text
@@ -42,7 +44,7 @@ func (a *attempt) prepare() (err error) {
 	}
 	a.spec = proc.Spec{
 		Argv: argv, Stdin: stdin, Env: env, Dir: a.task.Dir,
-		Timeout: a.limit(), Grace: a.cfg.Grace, Offline: a.task.Offline,
+		Timeout: a.limit(), Grace: a.cfg.Grace,
 		Output: proc.Output{Head: -1, Tail: MaxOutput},
 		Room:   &proc.Room{Dir: a.task.Dir, Writable: []string{a.task.Scratch}, Login: a.cfg.Login},
 	}
@@ -57,7 +59,21 @@ func (a *attempt) prepare() (err error) {
 		return err
 	}
 	a.log = newLog(a.task.LogPath)
-	return nil
+	a.gate, err = egress.For(egress.Rules{
+		Own: a.cfg.Network, Else: a.cfg.Known, Most: a.cfg.Most, Step: a.task.Network,
+		Tell: func(at string) {
+			a.log.write([]byte("piton: it asks for " + at + ", which `network:` does not list\n"))
+		},
+	})
+	return err
+}
+
+// bind keeps the attempt to its gate.
+func (a *attempt) bind(pool *proc.Pool) (reach string) {
+	if a.gate == nil {
+		return ""
+	}
+	return pool.Bind(&a.spec, a.gate, a.task.Unsealed)
 }
 
 // clean gives back what prepare took.
@@ -82,9 +98,13 @@ func (a *attempt) run(ctx context.Context, pool *proc.Pool) Result {
 	defer pulse.stop()
 	a.spec.Tee = teeTo{a.log, pulse, a.text}
 	watch := startWatch(&watch{path: a.desk.report, tell: a.task.OnReport, claim: a.task.OnClaims, text: a.text, pulse: pulse})
+	reach := a.bind(pool)
 	p := pool.Run(ctx, a.spec)
 	claims, notes := watch.finish()
 	r := a.result(p, context.Cause(ctx))
+	if r.Network = reach; a.gate != nil {
+		r.Network = proc.Asked(reach, a.gate)
+	}
 	if r.How == engine.NoStart && p.Err != nil {
 		return r
 	}

@@ -12,7 +12,7 @@ import (
 const MaxLog = 64 << 20
 
 // logFile is the attempt's output file. Only the harness opens it, so it is
-// what the agent printed and nothing else. It is made for the first byte.
+// what the agent printed, and what it was refused. It is made for the first byte.
 type logFile struct {
 	path string
 	mu   sync.Mutex

@@ -20,6 +20,25 @@ var logins = map[string][]string{
 	"qwen":         {".qwen"},
 }
 
+// hosts are what programs ask for their models and their logins.
+var hosts = map[string][]string{
+	"amp":          {"ampcode.com"},
+	"claude":       {"api.anthropic.com", "claude.ai", "console.anthropic.com", "platform.claude.com"},
+	"codex":        {"api.openai.com", "auth.openai.com", "chatgpt.com"},
+	"copilot":      {"api.github.com", "*.githubcopilot.com"},
+	"cursor-agent": {"*.cursor.sh"},
+	"gemini":       {"accounts.google.com", "cloudcode-pa.googleapis.com", "generativelanguage.googleapis.com", "oauth2.googleapis.com"},
+	"qwen":         {"chat.qwen.ai", "dashscope.aliyuncs.com", "portal.qwen.ai"},
+}
+
+// HostsOf are the hosts that a program is known to need.
+func HostsOf(command []string) []string {
+	if len(command) == 0 {
+		return nil
+	}
+	return hosts[filepath.Base(command[0])]
+}
+
 // LoginOf is what an agent may change in its home: what is configured, or what its program
 // is known to need.
 func LoginOf(command, configured []string) []string {

@@ -28,8 +28,8 @@ type Job struct {
 	Pool      *proc.Pool
 	Room      *proc.Room // what they work in; nil: the workspace, which they may change
 	Early     bool       // nobody has worked in the run yet
-	Offline   bool       // no check is to reach a network
-	Network   string     // what they can reach, for the record
+	Gate      proc.Gate  // what they reach of the network; nil: all
+	Unsealed  bool       // somebody allowed what this machine cannot keep from the network
 	// Around runs a check by calling run once, and adds to the answer what was seen
 	// meanwhile; nil sees nothing.
 	Around func(a *engine.CheckEnded, run func())
@@ -69,14 +69,17 @@ func Run(ctx context.Context, j Job) []engine.CheckEnded {
 			a.Verdict, a.Exit, a.Reason = engine.Infra, -1, "stopped by the harness"
 		default:
 			j.around(&a, func() {
-				j.fill(&a, c, j.Pool.Run(ctx, proc.Spec{
+				spec := proc.Spec{
 					Argv:    argv(bash, c.Command),
 					Dir:     j.Workspace,
 					Env:     env,
 					Timeout: j.Step.CheckTimeout,
 					Output:  proc.Output{Head: keptHead, Tail: keptTail},
-					Offline: j.Offline, Room: &room,
-				}))
+					Room:    &room,
+				}
+				reach := j.Pool.Bind(&spec, j.Gate, j.Unsealed)
+				j.fill(&a, c, j.Pool.Run(ctx, spec))
+				a.Network = proc.Asked(reach, j.Gate)
 			})
 		}
 		answers = append(answers, a)
@@ -102,7 +105,7 @@ func (j Job) answer(c engine.Check, bash string, env []string) engine.CheckEnded
 		Step: j.Step.ID, Attempt: j.Attempt, Phase: j.Phase, Round: j.Round,
 		Check: c.Name, Required: c.Required, Want: c.Exit,
 		Command: hashOf(argv(bash, c.Command)), Env: hashOf(env), Dir: j.Workspace,
-		Isolation: string(j.Pool.Isolation()), Network: j.Network,
+		Isolation: string(j.Pool.Isolation()),
 	}
 }
 

@@ -17,7 +17,9 @@ func (d *decoder) check(c *Config) {
 	}
 	for _, name := range agentNames(c) {
 		d.agent(c, name)
+		d.hosts(join("agents", name)+".network", c.Agents[name].Network)
 	}
+	d.hosts("policy.network", c.Policy.Network)
 	if c.DefaultAgent != "" {
 		d.isAgent("default_agent", c.DefaultAgent, c)
 	}
@@ -138,6 +140,14 @@ func (d *decoder) server(path string, s Server) {
 		d.wrong(path, "", "%s needs a command or a url", path)
 	case s.URL != "":
 		d.webAddress(path+".url", s.URL)
+	}
+}
+
+func (d *decoder) hosts(path string, list []string) {
+	for _, h := range list {
+		if err := plan.ParseHost(h); err != nil {
+			d.wrong(path, "", "%s: %v", path, err)
+		}
 	}
 }
 

@@ -55,7 +55,8 @@ type Agent struct {
 	Env     map[string]string `key:"env" names:"env"`      // set for the agent
 	EnvPass []string          `key:"env_pass" items:"env"` // passed on from the harness
 	Home    string            `key:"home" words:"inherit|isolated" default:"inherit"`
-	Login   []string          `key:"login"` // what it may change in the home, by name there; empty = what its program is known to need
+	Login   []string          `key:"login"`   // what it may change in the home, by name there; empty = what its program is known to need
+	Network []string          `key:"network"` // hosts that it may ask for itself; given, it reaches no others but those of its step
 	Limits  Limits            `key:"limits"`
 	Stop    Stop              `key:"stop"`
 	Model   string            `key:"model"`
@@ -155,6 +156,7 @@ type Policy struct {
 	Baseline    string   `key:"baseline" words:"on|off" default:"on"`
 	Expect      string   `key:"expect" words:"any|red" default:"any"`
 	Isolation   string   `key:"isolation" words:"auto|sealed|fenced|none" default:"auto"` // the minimum; auto = the best there is
+	Network     []string `key:"network"`                                                  // hosts beyond which no step may ask for any
 	Mark        string   `key:"mark" words:"end|off" default:"end"`
 	Unmetered   string   `key:"unmetered" words:"warn|refuse" default:"warn"`
 	Unproven    string   `key:"unproven" words:"accept|ask|refuse" default:"accept"` // where checks pass and rest on what the step itself changed

@@ -1,6 +1,7 @@
 package effect
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -131,13 +132,13 @@ func (a *aside) setUp(ctx context.Context, e engine.Effect) error {
 	}
 	step := *e.Step
 	step.CheckTimeout, step.Checks = step.Timeout, []engine.Check{{Name: "setup", Command: step.Setup, Required: true}}
-	offline, reach := a.world.network(e)
+	gate, bad := a.world.gate(e, false)
 	room, err := a.world.held(e)
-	if err != nil {
+	if err = cmp.Or(bad, err); err != nil {
 		return err
 	}
 	said := check.Run(ctx, check.Job{
-		Early: e.Early, Offline: offline, Network: reach, Room: room,
+		Early: e.Early, Gate: gate, Unsealed: e.Unsealed, Room: room,
 		Step: &step, Phase: engine.Baseline, Run: e.Key.Run, Attempt: e.Key.Attempt,
 		Workspace: a.world.Dir, Environ: environ(ctx), Values: values, Pool: a.world.Pool, Bash: a.world.shellPath(),
 	})

@@ -369,10 +369,9 @@ func (w *World) attempt(ctx context.Context, e engine.Effect, report Reporter, e
 	if err != nil {
 		return nil, fmt.Errorf("read the prompt: %w", err)
 	}
-	values, offline := item, false
+	values := item
 	if e.Step.Kind == engine.Script {
 		values = w.values
-		offline, end.Network = w.network(e)
 	}
 	set, err := values(e)
 	if err != nil {
@@ -396,7 +395,7 @@ func (w *World) attempt(ctx context.Context, e engine.Effect, report Reporter, e
 	r := w.Agents.Run(ctx, agent.Task{
 		Role: e.Role, Step: e.Key.Step, Run: e.Key.Run, Attempt: e.Key.Attempt, Text: string(text),
 		Dir: w.Dir, Mode: e.Step.Mode, Bash: w.shellPath(), Environ: environ(ctx), Pass: e.Step.Env, Timeout: e.Step.Timeout,
-		LogPath: filepath.Join(w.State, log), Scratch: scratch, Values: set, Offline: offline, Room: room, OnReport: said.report,
+		LogPath: filepath.Join(w.State, log), Scratch: scratch, Values: set, Network: e.Step.Network, Unsealed: e.Unsealed, Room: room, OnReport: said.report,
 		OnClaims: func(c agent.Claims) { report.Report(c.Usage, c.Claims) },
 	})
 	if r.Size > 0 {
@@ -408,7 +407,7 @@ func (w *World) attempt(ctx context.Context, e engine.Effect, report Reporter, e
 	if e.Step.Kind == engine.Agent {
 		end.Words = words(r.Output)
 	}
-	end.Leftover, end.Isolation = r.Leftover, string(r.Isolation)
+	end.Leftover, end.Isolation, end.Network = r.Leftover, string(r.Isolation), r.Network
 	return r.Output, nil
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"github.com/piton-dev/piton/internal/agent"
 	"github.com/piton-dev/piton/internal/check"
+	"github.com/piton-dev/piton/internal/egress"
 	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/model"
 	"github.com/piton-dev/piton/internal/notes"
@@ -32,6 +33,7 @@ type World struct {
 	Tree    *tree.Tree
 	Agents  *agent.Roles
 	Tools   *tool.Registry
+	Network []string                          // hosts beyond which no step may ask for any; none: no bound
 	Object  func(hash string) ([]byte, error) // content the journal names
 
 	// Of steps that are delegated to plans: a new run's id, and a plan that was
@@ -336,13 +338,13 @@ func (w *World) checks(ctx context.Context, e engine.Effect, r Reporter, phase e
 // job is how the step's checks are run.
 func (w *World) job(ctx context.Context, e engine.Effect, phase engine.Phase) (check.Job, error) {
 	values, err := w.values(e)
-	offline, reach := w.network(e)
+	gate, bad := w.gate(e, true)
 	room, held := w.held(e)
 	return check.Job{
 		Step: e.Step, Phase: phase, Run: e.Key.Run, Attempt: e.Key.Attempt,
 		Workspace: w.Dir, Environ: environ(ctx), Pool: w.Pool, Bash: w.shellPath(), Values: values,
-		Early: e.Early, Offline: offline, Network: reach, Room: room,
-	}, cmp.Or(err, held)
+		Early: e.Early, Gate: gate, Unsealed: e.Unsealed, Room: room,
+	}, cmp.Or(err, bad, held)
 }
 
 // rounds asks the checks, and once more with what judges as it was where they were the
@@ -371,18 +373,18 @@ func (w *World) rounds(ctx context.Context, e engine.Effect, r Reporter, job che
 // maxRounds is how often checks are asked because what judges was put back.
 const maxRounds = 4
 
-// network says whether the step's scripts are to be kept from the network, and
-// what they reach of it, in the words of the journal. What cannot be kept from it
-// is not started, unless somebody allowed that.
-func (w *World) network(e engine.Effect) (offline bool, reach string) {
-	if !e.Step.Offline() {
-		return false, ""
+// gate is what the setup of a step, or its checks, reach of the network; nil is all of it.
+// Where processes are sealed checks reach their own loopback only, unless the step says more.
+func (w *World) gate(e engine.Effect, checks bool) (proc.Gate, error) {
+	rules := egress.Rules{Most: w.Network, Step: e.Step.Network}
+	if checks && !e.Step.ChecksReach() && w.Pool.Holds() == nil {
+		rules.Step = "no"
 	}
-	exposed := w.Pool.Offline()
-	if exposed != nil && !e.Unsealed {
-		return true, ""
+	g, err := egress.For(rules)
+	if g == nil || err != nil {
+		return nil, err
 	}
-	return exposed == nil, proc.Reach(exposed)
+	return g, nil
 }
 
 // prove answers Verify and Prove.

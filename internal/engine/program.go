@@ -107,7 +107,7 @@ type Step struct {
 	Rerunnable    bool           `json:"rerunnable"`         // its checks may run more than once
 	Strong        time.Duration  `json:"strong,omitempty"`   // its checks must see what it changes; how long they are asked for the parts of that
 	Mode          string         `json:"mode"`               // read, edit, full
-	Network       string         `json:"network"`            // yes, no, contract
+	Network       string         `json:"network"`            // yes, no, contract, hosts
 	Isolation     string         `json:"isolation,omitempty"`
 	Env           []string       `json:"env,omitempty"`     // names the harness passes on
 	Writes        []string       `json:"writes,omitempty"`  // explicit scope; empty = the whole workspace
@@ -440,9 +440,18 @@ func (p *Program) Budget() Amount { return p.def.Budget }
 // Len is the number of steps.
 func (p *Program) Len() int { return len(p.def.Steps) }
 
-// Offline reports a step whose scripts, setup, contract and checks are to reach no
-// network. An agent is told no more than that there is none.
+// Offline reports a step of which nothing is to reach a network.
 func (s *Step) Offline() bool { return s.Network == "no" }
+
+// Lists reports a step that may ask some hosts only.
+func (s *Step) Lists() bool {
+	return s.Network != "" && s.Network != "yes" && s.Network != "no" && s.Network != "contract"
+}
+
+// ChecksReach reports a step whose contract and checks may use the network too.
+func (s *Step) ChecksReach() bool {
+	return s.Network == "contract" || strings.HasPrefix(s.Network, "contract, ")
+}
 
 // Step returns the i-th step, which the caller must not change.
 func (p *Program) Step(i int) *Step { return &p.def.Steps[i] }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -14,6 +15,7 @@ import (
 	"github.com/piton-dev/piton/internal/effect"
 	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/notes"
+	"github.com/piton-dev/piton/internal/plan"
 	"github.com/piton-dev/piton/internal/proc"
 	"github.com/piton-dev/piton/internal/store"
 	"github.com/piton-dev/piton/internal/tree"
@@ -512,6 +514,9 @@ func (o *Owner) isolated(p *api.Product, doc *api.Document, allowed bool) error 
 		wants = append(wants, d.Plan.Isolation.Value)
 		for _, st := range d.Plan.Steps {
 			wants = append(wants, st.Isolation.Value)
+			if listed(p.Config, st) {
+				wants = append(wants, string(proc.LevelSealed))
+			}
 		}
 	}
 	for _, w := range wants {
@@ -520,6 +525,18 @@ func (o *Owner) isolated(p *api.Product, doc *api.Document, allowed bool) error 
 		}
 	}
 	return nil
+}
+
+// listed reports a step of which something may ask listed hosts only, which nothing but a
+// seal can hold.
+func listed(c config.Config, s *plan.Step) bool {
+	hosts, _ := plan.Hosts(s.Network.Value)
+	agent, named := c.Agents[s.Target.Value]
+	bound := len(agent.Network) > 0
+	if !named {
+		bound = slices.ContainsFunc(slices.Collect(maps.Values(c.Agents)), func(a config.Agent) bool { return len(a.Network) > 0 })
+	}
+	return bound || len(hosts) > 0 || len(c.Policy.Network) > 0
 }
 
 // sealable refuses a minimum of isolation that this machine cannot give, or that the policy

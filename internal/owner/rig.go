@@ -100,7 +100,7 @@ func (o *Owner) newRig(p *api.Product, parallel int) (r *rig, err error) {
 	agents := agent.New(agentConfigs(p.Config), r.pool)
 	r.world = &effect.World{
 		Dir: o.cfg.Place.Dir, State: o.cfg.Place.State, Environ: o.environ, Pool: r.pool, Tree: r.tree, Tools: r.tools,
-		Agents: agents, Worktrees: Worktrees(o.cfg.Place), OpenTools: open,
+		Agents: agents, Network: p.Config.Policy.Network, Worktrees: Worktrees(o.cfg.Place), OpenTools: open,
 		Object: func(hash string) ([]byte, error) { return o.store.Object(context.Background(), hash) },
 		NewRun: p.NewRun, Marked: p.Marked, ElsewhereOwned: o.elsewhereOwned,
 		Draw: func(ctx context.Context, e engine.Effect, r effect.Reporter) effect.Result {
@@ -302,6 +302,7 @@ func agentConfigs(c config.Config) map[string]agent.Config {
 			Kind: agent.Kind(a.Kind), Command: a.Command, Prompt: agent.Delivery(a.Prompt), Parse: a.Parse,
 			Modes: map[string]string{"read": a.Modes.Read, "edit": a.Modes.Edit, "full": a.Modes.Full}, Mode: a.Mode, Model: a.Model, Tools: a.Tools, Instructions: a.Instructions,
 			Env: a.Env, EnvPass: a.EnvPass, Home: agent.Home(a.Home), Login: agent.LoginOf(a.Command, a.Login),
+			Network: a.Network, Known: agent.HostsOf(a.Command), Most: c.Policy.Network,
 			Price: priceOf(c, name),
 			Time:  a.Limits.Time, Idle: a.Limits.Idle, Grace: a.Stop.CancelGrace + a.Stop.TermGrace,
 		}

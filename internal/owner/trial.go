@@ -12,6 +12,7 @@ import (
 	"github.com/piton-dev/piton/internal/api"
 	"github.com/piton-dev/piton/internal/check"
 	"github.com/piton-dev/piton/internal/effect"
+	"github.com/piton-dev/piton/internal/egress"
 	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/plan"
 	"github.com/piton-dev/piton/internal/planner"
@@ -87,10 +88,14 @@ func (t *trial) run(ctx context.Context, program *engine.Program) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, trialTime)
 	defer cancel()
+	alone, err := egress.For(egress.Rules{Step: "no"})
+	if err != nil {
+		return err
+	}
 	for _, s := range steps {
 		results := check.Run(ctx, check.Job{
 			Step: s, Phase: engine.Baseline, Run: "plan", Attempt: 1, Workspace: t.dir, Environ: t.environ,
-			Pool: t.world.Pool, Offline: true, Network: proc.Reach(nil),
+			Pool: t.world.Pool, Gate: alone,
 			Room: &proc.Room{Dir: t.dir, Writable: []string{t.dir}, Fixed: true},
 		})
 		if ctx.Err() != nil {

@@ -147,7 +147,7 @@ func randomStep(t *rapid.T, i int) *plan.Step {
 	maybe(t, "protect", &s.Protect, texts(atomText()))
 	maybe(t, "budget", &s.Budget, field(budgets()))
 	maybe(t, "mode", &s.Mode, word("read", "full"))
-	maybe(t, "network", &s.Network, word("no", "contract"))
+	maybe(t, "network", &s.Network, word("no", "contract", "api.example.org, *.example.org, example.org:8443, 127.0.0.1:80, 10.0.0.0/8, [::1]:443", "contract, *"))
 	maybe(t, "env", &s.Env, texts(rapid.SampledFrom([]string{"A", "_b", "C1"})))
 	maybe(t, "workspace", &s.Workspace, word("worktree"))
 	maybe(t, "setup", &s.Setup, block("bash"))

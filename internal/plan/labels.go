@@ -54,7 +54,7 @@ var table = [...]spec{
 	{"batch", inStep, false, false, number(1, 100_000), func(_ *Plan, s *Step) any { return &s.Batch }},
 	{"allow_empty", inStep, false, false, yesNo, func(_ *Plan, s *Step) any { return &s.AllowEmpty }},
 	{"mode", inStep, false, false, word("read", "edit", "full"), func(_ *Plan, s *Step) any { return &s.Mode }},
-	{"network", inStep, false, false, word("yes", "no", "contract"), func(_ *Plan, s *Step) any { return &s.Network }},
+	{"network", inStep, false, false, network, func(_ *Plan, s *Step) any { return &s.Network }},
 	{"env", inStep, false, false, env{}, func(_ *Plan, s *Step) any { return &s.Env }},
 	{"workspace", inStep, false, false, workspace, func(_ *Plan, s *Step) any { return &s.Workspace }},
 	{"isolation", inStep, false, false, isolation, func(_ *Plan, s *Step) any { return &s.Isolation }},

@@ -237,7 +237,7 @@ type Step struct {
 	Protect       Field[[]Text]
 	Budget        Field[Budget]
 	Mode          Field[string] // read, edit (default), full
-	Network       Field[string] // yes (default), no, contract
+	Network       Field[string] // yes (default), no, contract, hosts: see [ParseNetwork]
 	Env           Field[[]Text] // names of variables
 	Workspace     Field[string] // shared (default), worktree
 	Setup         Text

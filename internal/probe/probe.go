@@ -21,6 +21,7 @@ import (
 	"slices"
 	"unicode/utf8"
 
+	worker "github.com/piton-dev/piton/internal/agent"
 	"github.com/piton-dev/piton/internal/config"
 	"github.com/piton-dev/piton/internal/proc"
 	"github.com/piton-dev/piton/internal/verify"
@@ -184,6 +185,7 @@ func agents(env Env) map[string]verify.Agent {
 			Metered: a.Kind == config.Exec && tellsUsage(a.Parse),
 			Time:    a.Limits.Time,
 			When:    a.When,
+			Hosts:   len(a.Network) > 0 || len(worker.HostsOf(a.Command)) > 0,
 		}
 		_, priced := env.Config.Price(name)
 		fact.Costless = fact.Metered && !priced && tokensOnly(a.Parse)

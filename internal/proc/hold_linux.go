@@ -109,8 +109,8 @@ func (k *keeper) serve() {
 			break
 		}
 		switch kind {
-		case kindOrder:
-			err = k.start(body, files)
+		case kindOrder, kindGated:
+			err = k.start(body, files, kind == kindGated)
 		case kindTerminate:
 			k.brood.signal(unix.SIGTERM)
 		case kindKill:
@@ -154,11 +154,20 @@ func (k *keeper) report() {
 }
 
 // start starts a child with the files as its input, output and error output; of
-// two files the input is the null device. An error means that the harness is
-// gone or talks nonsense, not that the child is refused.
-func (k *keeper) start(body []byte, files []int) error {
+// two files the input is the null device. The last file of one with a gate is its door.
+// An error means that the harness is gone or talks nonsense, not that the child is refused.
+func (k *keeper) start(body []byte, files []int, gated bool) error {
 	defer closeFDs(files)
 	o, err := unpackOrder(body)
+	if err == nil && gated && len(files) > 0 {
+		door := files[len(files)-1]
+		files = files[:len(files)-1]
+		address, err := openDoor(door)
+		if err != nil {
+			return k.refuse(err)
+		}
+		o.env = proxied(o.env, address)
+	}
 	if err != nil || len(o.argv) == 0 || len(files) < 2 || len(files) > 3 {
 		return errNonsense
 	}
@@ -222,7 +231,7 @@ func (k *keeper) receive() (kind, []byte, []int, error) {
 
 // receiveHead reads a header; descriptors come with its first byte.
 func (k *keeper) receiveHead(head *[frameHeader]byte) ([]int, error) {
-	oob := make([]byte, unix.CmsgSpace(3*4))
+	oob := make([]byte, unix.CmsgSpace(4*4))
 	for {
 		n, used, _, _, err := unix.Recvmsg(holderSock, head[:], oob, unix.MSG_CMSG_CLOEXEC)
 		switch {

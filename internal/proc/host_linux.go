@@ -116,6 +116,9 @@ func (hs *holders) begin(o order, in, out, errs *os.File) (tree, error) {
 	if in != nil {
 		files = []*os.File{in, out, errs}
 	}
+	if o.door != nil {
+		files = append(files, o.door)
+	}
 	frame := packOrder(o)
 	if len(frame) > maxOrder {
 		return nil, startError(o, errTooLong)

@@ -50,6 +50,7 @@ type order struct {
 	argv []string
 	dir  string // absolute
 	env  []string
+	door *os.File // where the holder sends the listener of a gate; nil: there is none
 }
 
 // A tree is a running child with all it started. Its methods are called by one
@@ -103,6 +104,32 @@ func (p *Pool) Offline() error {
 	return err
 }
 
+// Bind keeps a child to its gate, or from every network if that is closed; a nil gate leaves
+// it as it is. What cannot be kept so is not started, unless somebody allowed that. The
+// answer says in a word what the child reaches, "" where nothing keeps it.
+func (p *Pool) Bind(s *Spec, g Gate, allowed bool) (reach string) {
+	if g == nil {
+		return ""
+	}
+	if err := p.Offline(); err != nil && allowed {
+		return Reach(err)
+	}
+	s.Offline = true
+	if g.Closed() {
+		return Reach(nil)
+	}
+	s.Gate = g
+	return "list"
+}
+
+// Asked adds to what a child reaches the hosts that it asked for in vain.
+func Asked(reach string, g Gate) string {
+	if g == nil || len(g.Refused()) == 0 {
+		return reach
+	}
+	return reach + "; not " + strings.Join(g.Refused(), ", ")
+}
+
 // Reach says in a word what a child can reach that is Offline where it can be;
 // exposed is what [Pool.Offline] says.
 func Reach(exposed error) string {
@@ -153,6 +180,7 @@ type Child struct {
 	spec   Spec
 	tree   tree
 	leave  func() // its room
+	door   *doorway
 	begun  time.Time
 	out    *stream
 	err    *stream
@@ -214,6 +242,12 @@ func (p *Pool) launchIn(ctx context.Context, s Spec, talk bool) (*Child, error) 
 	if err := p.enter(ctx); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNotStarted, err)
 	}
+	if s.Gate != nil {
+		s.Offline = true
+		for _, set := range s.Gate.Environ() {
+			o.env = with(o.env, set)
+		}
+	}
 	h, err := p.hostFor(ward{s.Offline, s.Seal != nil})
 	if err != nil {
 		p.busy.Done()
@@ -225,9 +259,20 @@ func (p *Pool) launchIn(ctx context.Context, s Spec, talk bool) (*Child, error) 
 		return nil, fmt.Errorf("%w: make pipes: %w", ErrNotStarted, err)
 	}
 	c := &Child{pool: p, spec: s, over: make(chan struct{})}
+	if s.Gate != nil {
+		if c.door, err = newDoorway(&o); err != nil {
+			w.closeChildEnds()
+			w.closeOwnEnds()
+			p.busy.Done()
+			return nil, fmt.Errorf("%w: make its way out: %w", ErrNotStarted, err)
+		}
+		defer o.door.Close()
+		go c.door.serve(s.Gate)
+	}
 	c.tree, err = h.begin(o, w.childIn, w.childOut, w.childErr)
 	w.closeChildEnds()
 	if err != nil {
+		c.shut()
 		w.closeOwnEnds()
 		p.busy.Done()
 		return nil, err
@@ -316,6 +361,7 @@ func (c *Child) finish(ctx context.Context) {
 	defer close(c.over)
 	r := &c.result
 	e := c.watch(ctx)
+	c.shut()
 	r.Duration = time.Since(c.begun)
 	r.Level = c.pool.Level()
 	r.Err, r.Exit, r.Signal = e.err, e.exit, e.signal
@@ -328,6 +374,13 @@ func (c *Child) finish(ctx context.Context) {
 		c.Stdin.Close()
 	}
 	c.drain(r)
+}
+
+// shut closes the child's way out, and what went through it.
+func (c *Child) shut() {
+	if c.door != nil {
+		c.door.close()
+	}
 }
 
 // drain takes what is still in the pipes.

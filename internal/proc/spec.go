@@ -3,6 +3,7 @@ package proc
 import (
 	"errors"
 	"io"
+	"net"
 	"time"
 )
 
@@ -60,6 +61,9 @@ type Spec struct {
 	// machine's own root alone may do, such as mounting. What listens on a
 	// socket file can be reached all the same, and may have the network.
 	Offline bool
+	// Gate, if not nil, is the only way out of a tree that is Offline: a proxy, whose
+	// address the child finds in HTTP_PROXY and the like.
+	Gate Gate
 	// Writable, if not nil, are the directories below which the tree may change files,
 	// and nowhere else, [os.DevNull] aside. All must exist. Where that is not to be had,
 	// the child is not started, see [Fenced]. Reading is not bounded by it, nor are the
@@ -71,6 +75,18 @@ type Spec struct {
 	// Room, if not nil, is what the child works in, at the level that the pool has for it:
 	// the pool makes Seal or Writable of it, unless one of them is given.
 	Room *Room
+}
+
+// A Gate is a proxy for one child.
+type Gate interface {
+	// Serve answers on a listener until that is closed, and leaves nothing open.
+	Serve(net.Listener)
+	// Environ is what the child's environment gets besides.
+	Environ() []string
+	// Closed reports that it lets nothing through.
+	Closed() bool
+	// Refused are the hosts that were asked for in vain.
+	Refused() []string
 }
 
 // Output bounds the bytes kept of one stream; the rest is counted and hashed.

@@ -271,6 +271,8 @@ func playHarness(role string) int {
 		return talk(os.Args[1:])
 	case "attack":
 		return attack()
+	case "escape":
+		return escape()
 	case "refused":
 		return refuseNetworks()
 	}
@@ -280,8 +282,11 @@ func playHarness(role string) int {
 		return 1
 	}
 	defer p.Close()
-	if what == "sealed" {
+	switch what {
+	case "sealed":
 		return sealed(p, offline)
+	case "gated":
+		return gated(p)
 	}
 	spec := sh("grep -E '^(SigIgn|SigBlk|Cap(Inh|Prm|Eff|Amb))' /proc/self/status; ulimit -c")
 	switch what {

@@ -30,6 +30,7 @@ const (
 	kindEnded   kind = 'e' // nothing of the tree lives: a report
 	// of the harness
 	kindOrder     kind = 'o' // start a child
+	kindGated     kind = 'g' // the same with a gate
 	kindTerminate kind = 't' // ask the child's group to end
 	kindKill      kind = 'k' // kill the tree
 )
@@ -55,7 +56,11 @@ func parseHeader(h [frameHeader]byte, limit int) (kind, int, error) {
 }
 
 func packOrder(o order) []byte {
-	return pack(kindOrder, slices.Concat([]string{o.path, o.dir, strconv.Itoa(len(o.argv))}, o.argv, o.env)...)
+	k := kindOrder
+	if o.door != nil {
+		k = kindGated
+	}
+	return pack(k, slices.Concat([]string{o.path, o.dir, strconv.Itoa(len(o.argv))}, o.argv, o.env)...)
 }
 
 func unpackOrder(body []byte) (order, error) {

@@ -12,10 +12,10 @@ import (
 	"net/netip"
 	"net/url"
 	"slices"
-	"strconv"
-	"strings"
 	"syscall"
 	"time"
+
+	"github.com/piton-dev/piton/internal/egress"
 )
 
 // Limits of web_fetch.
@@ -25,57 +25,13 @@ const (
 	maxRedirects = 5
 )
 
-// hostRule is one entry of the list of hosts that may be asked.
-type hostRule struct {
-	name    string // lower case; "" if the entry is a range
-	below   bool   // and all names below it, but not itself
-	port    string // "" is the usual port of the scheme
-	network netip.Prefix
-}
-
-// parseHosts reads entries such as example.org, *.example.org, example.org:8443,
-// 127.0.0.1:8080 and 10.0.0.0/8. Private addresses can be reached only if an
-// address, a range or localhost names them.
-func parseHosts(entries []string) ([]hostRule, error) {
-	var list []hostRule
-	for _, entry := range entries {
-		r, err := parseHost(entry)
-		if err != nil {
-			return nil, fmt.Errorf("web_fetch.allow: %w", err)
-		}
-		list = append(list, r)
-	}
-	return list, nil
-}
-
-func parseHost(entry string) (hostRule, error) {
-	if network, err := netip.ParsePrefix(entry); err == nil {
-		return hostRule{network: network.Masked()}, nil
-	}
-	r := hostRule{name: strings.ToLower(entry)}
-	if name, port, err := net.SplitHostPort(r.name); err == nil {
-		r.name, r.port = name, port
-	}
-	r.name, r.below = strings.CutPrefix(r.name, "*.")
-	r.name = strings.Trim(strings.TrimSuffix(r.name, "."), "[]")
-	if addr, err := netip.ParseAddr(r.name); err == nil && !r.below {
-		r.network = netip.PrefixFrom(addr.Unmap(), addr.Unmap().BitLen())
-		r.name = addr.Unmap().String()
-		return r, nil
-	}
-	if r.name == "" || strings.ContainsAny(r.name, "/*?:@# ") || strings.Trim(r.port, "0123456789") != "" {
-		return r, fmt.Errorf("%q is no host; write example.org, *.example.org, example.org:8443, an address or a range", entry)
-	}
-	return r, nil
-}
-
 // fetcher is the tool web_fetch.
 type fetcher struct {
-	hosts  []hostRule
+	hosts  egress.List
 	client *http.Client
 }
 
-func newFetcher(hosts []hostRule) *fetcher {
+func newFetcher(hosts egress.List) *fetcher {
 	f := &fetcher{hosts: hosts}
 	dialer := &net.Dialer{Timeout: 10 * time.Second, Control: func(_, address string, _ syscall.RawConn) error { return f.reachable(address) }}
 	f.client = &http.Client{
@@ -118,18 +74,9 @@ func (f *fetcher) address(text string) (*url.URL, error) {
 }
 
 func (f *fetcher) allowed(u *url.URL) error {
-	host := strings.ToLower(strings.TrimSuffix(u.Hostname(), "."))
-	addr, err := netip.ParseAddr(host)
-	isAddr := err == nil
-	for _, r := range f.hosts {
-		switch {
-		case cmp.Or(r.port, usualPort(u.Scheme)) != cmp.Or(u.Port(), usualPort(u.Scheme)):
-			continue
-		case r.network.IsValid() && isAddr && r.network.Contains(addr.Unmap()),
-			!isAddr && r.name == host && !r.below,
-			!isAddr && r.below && strings.HasSuffix(host, "."+r.name):
-			return nil
-		}
+	usual := usualPort(u.Scheme)
+	if f.hosts.Names(u.Hostname(), cmp.Or(u.Port(), usual), usual) {
+		return nil
 	}
 	return problem(Denied, "%s is not a host that web_fetch may ask; web_fetch.allow in the configuration lists them", u.Host)
 }
@@ -148,37 +95,10 @@ func (f *fetcher) reachable(address string) error {
 	if err != nil {
 		return problem(Denied, "%s is no address", address)
 	}
-	ip := at.Addr().Unmap().WithZone("")
-	if !private(ip) {
+	if f.hosts.Reaches(at, usualPort("http"), usualPort("https")) {
 		return nil
 	}
-	for _, r := range f.hosts {
-		named := r.network.IsValid() && r.network.Contains(ip) || r.name == "localhost" && ip.IsLoopback()
-		if named && r.dials(strconv.Itoa(int(at.Port()))) {
-			return nil
-		}
-	}
-	return problem(Denied, "%s is a private address, which web_fetch.allow does not list", netip.AddrPortFrom(ip, at.Port()))
-}
-
-// dials reports whether the entry is for a port. One without a port is for the
-// usual ports of both schemes.
-func (r hostRule) dials(port string) bool {
-	return port == r.port || r.port == "" && (port == usualPort("http") || port == usualPort("https"))
-}
-
-// private reports addresses that are not of the public internet, and those that
-// carry another address inside.
-func private(ip netip.Addr) bool {
-	if !ip.IsGlobalUnicast() || ip.IsPrivate() {
-		return true
-	}
-	for p := range strings.FieldsSeq("0.0.0.0/8 100.64.0.0/10 192.0.0.0/24 192.0.2.0/24 192.88.99.0/24 198.18.0.0/15 198.51.100.0/24 203.0.113.0/24 240.0.0.0/4 64:ff9b::/96 64:ff9b:1::/48 2001::/23 2001:db8::/32 2002::/16 100::/64 fec0::/10") {
-		if netip.MustParsePrefix(p).Contains(ip) {
-			return true
-		}
-	}
-	return false
+	return problem(Denied, "%s is a private address, which web_fetch.allow does not list", at)
 }
 
 // redirect lets an answer lead on only to what may be asked itself.

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/piton-dev/piton/internal/egress"
 	"github.com/piton-dev/piton/internal/proc"
 )
 
@@ -60,9 +61,9 @@ func Open(c Config) (*Registry, error) {
 }
 
 func (r *Registry) fill(ctx context.Context, c Config) error {
-	hosts, err := parseHosts(c.Hosts)
+	hosts, err := egress.Parse(c.Hosts)
 	if err != nil {
-		return err
+		return fmt.Errorf("web_fetch.allow: %w", err)
 	}
 	if err := r.builtin(c, newFetcher(hosts)); err != nil {
 		return err

@@ -89,5 +89,6 @@ type Agent struct {
 	Costless bool          `json:"costless,omitempty"` // it reports tokens and not what they cost, and no price is configured
 	Time     time.Duration `json:"time,omitempty"`     // its own limit of one attempt; 0 for none
 	When     string        `json:"when,omitempty"`     // what it is good at, in words
+	Hosts    bool          `json:"hosts,omitempty"`    // it is known what its program asks for its model
 	Missing  string        `json:"missing,omitempty"`  // its program, where this machine has none of that name
 }

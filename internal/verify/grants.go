@@ -20,9 +20,29 @@ type right struct {
 func rights() []right {
 	return []right{
 		{"mode", []string{"read", "edit", "full"}, func(s *plan.Step) string { return s.Mode.Value }},
-		{"network", []string{"no", "contract", "yes"}, func(s *plan.Step) string { return s.Network.Value }},
+		{"network", []string{"no", "hosts", "yes", "contract, hosts", "contract"}, func(s *plan.Step) string { return networkOf(s) }},
 		{"isolation", []string{"sealed", "fenced", ""}, func(s *plan.Step) string { return s.Isolation.Value }},
 	}
+}
+
+// networkOf is a step's `network:` with a word for its hosts.
+func networkOf(s *plan.Step) string {
+	hosts, contract := plan.Hosts(s.Network.Value)
+	switch {
+	case len(hosts) == 0:
+		return s.Network.Value
+	case contract:
+		return "contract, hosts"
+	}
+	return "hosts"
+}
+
+func hostsOf(s *plan.Step) (all []plan.Text) {
+	hosts, _ := plan.Hosts(s.Network.Value)
+	for _, h := range hosts {
+		all = append(all, plan.Text{Value: h})
+	}
+	return all
 }
 
 // grants are the most that any step of a plan may do: what a new step does beyond it,
@@ -31,6 +51,7 @@ type grants struct {
 	rights  []int // of each the place in its order; -1 where no step acts
 	timeout time.Duration
 	env     []plan.Text
+	hosts   []plan.Text
 	setups  map[string]bool
 	plans   map[string]bool
 }
@@ -48,6 +69,7 @@ func newGrants(d *document) grants {
 		for i, r := range rights() {
 			g.rights[i] = max(g.rights[i], slices.Index(r.order, r.of(u.Step)))
 		}
+		g.hosts = append(g.hosts, hostsOf(u.Step)...)
 		g.timeout = max(g.timeout, u.Timeout.Value)
 		g.setups[strings.TrimSpace(u.Setup.Value)] = true
 		for _, name := range u.Env.Value {
@@ -82,6 +104,9 @@ func (g grants) exceeded(u *unit) []string {
 	}
 	if !g.setups[strings.TrimSpace(u.Setup.Value)] {
 		all = append(all, "runs commands before the work that no step ran (setup)")
+	}
+	if len(g.hosts) > 0 {
+		all = append(all, lacking("may ask %s (network)", hostsOf(u.Step), g.hosts)...)
 	}
 	return append(all, lacking("gets the variable %s", u.Env.Value, g.env)...)
 }

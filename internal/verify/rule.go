@@ -67,6 +67,7 @@ func judges() []Rule {
 		{ID: "PT042", Severity: Error, step: checkSubscription},
 		{ID: "PT043", Severity: Warning, step: checkImpliedOrder},
 		{ID: "PT044", Severity: Error, step: checkJudge},
+		{ID: "PT045", Severity: Note, step: checkProofReaches},
 		{ID: "PT051", Severity: Warning, step: checkOutside},
 		{ID: "PT054", Severity: Note, step: checkLifted},
 		{ID: "PT061", Severity: Error, step: checkOutput},

@@ -5,13 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
+	"mvdan.cc/sh/v3/syntax"
 
 	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/plan"
+	"github.com/piton-dev/piton/internal/shell"
 )
 
 func checkUnknownNeed(p *pass, u *unit) {
@@ -159,7 +162,7 @@ func checkNotYet(p *pass, u *unit) {
 		p.report(u, u.OnFail.Pos, fmt.Sprintf("step %q has `on_fail: replan`, but no planner is configured: a person is asked instead", u.ID.Value),
 			"set `planner:` in .piton/config.yaml").Severity = Warning
 	}
-	if u.Network.Value == "no" {
+	if hosts, _ := plan.Hosts(u.Network.Value); u.Network.Value == "no" || len(hosts) > 0 {
 		p.checkOffline(u)
 	}
 	if u.works() && u.Mode.Value == "read" {
@@ -175,15 +178,18 @@ func (p *pass) unsupported(u *unit, at plan.Pos, label, hint string) {
 	p.report(u, at, "not supported yet: "+label, hint)
 }
 
-// checkOffline says for whom `network: no` does not hold.
+// checkOffline says for whom `network: no`, or a list, does not hold, and whom it cuts off.
 func (p *pass) checkOffline(u *unit) {
 	says := func(text, hint string) {
-		p.report(u, u.Network.Pos, fmt.Sprintf("step %q has `network: no`, ", u.ID.Value)+text, hint).Severity = Warning
+		p.report(u, u.Network.Pos, fmt.Sprintf("step %q has `network: %s`, ", u.ID.Value, u.Network.Value)+text, hint).Severity = Warning
 	}
 	_, delegated := Delegate(u.Step)
+	name, a, known := p.facts.Agent(u.Target.Value)
 	switch {
 	case u.works() && !u.scripted(p.facts):
-		says("which is not enforced for its agent, only for contract and checks", "")
+		if known && !a.Hosts {
+			says(fmt.Sprintf("and nothing says which hosts the program of agent %q needs for its model", name), fmt.Sprintf("list them in `agents.%s.network`", name))
+		}
 	case delegated:
 		says("which holds for its contract but not for the steps of the plan", "set it in those steps")
 	case u.Tool.Value == "web_fetch", strings.Contains(u.Tool.Value, "."):
@@ -192,6 +198,47 @@ func (p *pass) checkOffline(u *unit) {
 	if why := p.facts.Exposed; why != nil && *why != "" && u.offline() {
 		says("but this machine cannot keep a script off the network: "+*why, "`piton run --allow-unsealed` runs it with the network; piton doctor says more")
 	}
+}
+
+// checkProofReaches says which contract or check asks another machine by an address that
+// stands there, where it reaches its own loopback only.
+func checkProofReaches(p *pass, u *unit) {
+	if _, reaches := plan.Hosts(u.Network.Value); reaches {
+		return
+	}
+	for _, s := range u.proofs {
+		if !s.readable() {
+			continue
+		}
+		for node := range syntax.Preorder(s.File) {
+			call, ok := node.(*syntax.CallExpr)
+			if !ok || len(call.Args) < 2 || !slices.Contains([]string{"curl", "wget", "git"}, call.Args[0].Lit()) {
+				continue
+			}
+			for _, w := range call.Args[1:] {
+				c := shell.Constant(w)
+				if host := otherHost(c.Text); c.Known && host != "" {
+					p.report(u, s.text.At(c.At), fmt.Sprintf("%s of step %q asks %s, but a sealed check reaches only its own loopback", s.label, u.ID.Value, host),
+						"add `network: contract` if the proof needs it")
+					return
+				}
+			}
+		}
+	}
+}
+
+var (
+	webAddress  = regexp.MustCompile(`^https?://(?:[^/?#]*@)?(\[[^]]*\]|[^/:?#]+)`)
+	ownLoopback = regexp.MustCompile(`^(localhost|127\..*|0\.0\.0\.0|\[::1?\])$`)
+)
+
+// otherHost is the host of a web address that is not this machine's own.
+func otherHost(word string) string {
+	found := webAddress.FindStringSubmatch(word)
+	if found == nil || ownLoopback.MatchString(found[1]) {
+		return ""
+	}
+	return found[1]
 }
 
 func checkImpliedOrder(p *pass, u *unit) {

@@ -344,6 +344,9 @@ func weakerBounds(a, b *unit) []string {
 			all = append(all, fmt.Sprintf("has %s %q, was %q", x.name, now, was))
 		}
 	}
+	if was := hostsOf(a.Step); len(was) > 0 {
+		all = append(all, lacking("may ask %s (network)", hostsOf(b.Step), was)...)
+	}
 	return all
 }
 

@@ -87,7 +87,7 @@ func scopeLabels() []field[row] {
 		on("timeout", "Of one attempt.", duration(), func(s row) *durationField { return &s.Timeout }),
 		on("budget", "What the step may use.", budget(), func(s row) *plan.Field[plan.Budget] { return &s.Budget }),
 		on("mode", "What the agent may do.", word("read", "edit", "full"), func(s row) *plan.Field[string] { return &s.Mode }),
-		on("network", "", word("yes", "no", "contract"), func(s row) *plan.Field[string] { return &s.Network }),
+		on("network", "What the step may reach: yes, no, contract, or hosts with commas between.", network(), func(s row) *plan.Field[string] { return &s.Network }),
 		on("env", "Names of variables that agent and contract get.", listOf(variable(), 0), func(s row) *plan.Field[lines] { return &s.Env }),
 		on("workspace", "", word("shared", "worktree"), func(s row) *plan.Field[string] { return &s.Workspace }),
 		script("setup", "Shell that prepares a fresh worktree.", func(s row) *plan.Text { return &s.Setup }),
