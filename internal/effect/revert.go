@@ -152,7 +152,7 @@ func (t *trial) try(ctx context.Context, part int, place string, again int, time
 		if err != nil || v != said.Verdict || v != engine.Fail {
 			break
 		}
-		if v, reason, err = t.ask(ctx, timeout); err == nil {
+		if v, _, err = t.ask(ctx, timeout); err == nil {
 			said.Reruns = append(said.Reruns, v)
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 )
@@ -101,12 +102,7 @@ func (c *Copy) other(from, to string, without ...string) error {
 	}
 	defer out.Close()
 	return c.dir(in, out, ".", func(name string) bool {
-		for _, n := range without {
-			if n == name {
-				return true
-			}
-		}
-		return false
+		return slices.Contains(without, name)
 	})
 }
 
