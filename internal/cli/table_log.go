@@ -76,6 +76,10 @@ func (t theme) proof(f *view.Fold, step string, event engine.Event) []string {
 		if e.Step == step {
 			return t.answer(f, e)
 		}
+	case engine.ChangeReverted:
+		if e.Step == step {
+			return t.under(logIndent, idleTone, t.line(reverted(e)))
+		}
 	case engine.PreviewMade:
 		if e.Step == step {
 			return t.call(f, e)

@@ -142,9 +142,33 @@ func (t theme) evidence(x view.Account) []string {
 				lines = append(lines, t.under(logIndent+2, idleTone, t.looked(*e.Opened))...)
 				lines = append(lines, t.adopts(x, e)...)
 			}
+		case engine.ChangeReverted:
+			lines = append(lines, t.under(logIndent, idleTone, fmt.Sprintf("event %d, attempt %d: %s", r.Seq, e.Attempt, t.line(reverted(e))))...)
+			lines = append(lines, t.parts("the proof does not see", e.Unseen)...)
+			lines = append(lines, t.parts("not tried for want of time", e.Untried)...)
 		case engine.WorkEnded:
 			lines = append(lines, t.under(logIndent, idleTone, fmt.Sprintf("event %d, attempt %d: %s", r.Seq, e.Attempt, t.workEnded(e)))...)
 		}
+	}
+	return lines
+}
+
+// reverted says what came of taking back what a strong step changed.
+func reverted(e engine.ChangeReverted) string {
+	if e.Verdict != engine.Pass {
+		return fmt.Sprintf("taken back in a copy: %s (%s)", e.Verdict, e.Reason)
+	}
+	said := "without the change the checks fail, in a copy"
+	if e.Parts > 1 {
+		said += fmt.Sprintf("; it has %d parts, taken back one by one", e.Parts)
+	}
+	return said
+}
+
+// parts lists places of parts of a change.
+func (t theme) parts(what string, places []string) (lines []string) {
+	for _, p := range places {
+		lines = append(lines, t.under(logIndent+2, idleTone, what+": "+t.line(p))...)
 	}
 	return lines
 }

@@ -294,6 +294,9 @@ func (s *State) summed(i int, e StepSettled) string {
 		if len(end.Changed) > 0 {
 			text += "; changed " + pathList(end.Changed)
 		}
+		if said := st.unseen(); said != "" && e.Status == Done {
+			text += "; " + said
+		}
 		if end.Words != "" && e.Status == Done {
 			text += "\nWho did it says: " + end.Words
 		}

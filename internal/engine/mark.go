@@ -20,6 +20,8 @@ func (s *State) marks(r Record) (Mark, bool) {
 		m.Step = e.Step
 	case CheckEnded:
 		m.Step = e.Step
+	case ChangeReverted:
+		m.Step = e.Step
 	case StepExpanded:
 		m.Step = e.Step
 	case ItemOpened:

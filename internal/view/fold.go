@@ -239,6 +239,8 @@ func (f *Fold) tell(h Happening, event engine.Event, was engine.StepRow) []Happe
 	case engine.CheckEnded:
 		f.try(e.Step).check(e)
 		return f.undone(h, e.Step, e.Attempt, e.Undone)
+	case engine.ChangeReverted:
+		return f.undone(h, e.Step, e.Attempt, e.Undone)
 	case engine.StepSettled:
 		return f.settled(h, e, was)
 	case engine.ArbiterRuled:

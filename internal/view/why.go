@@ -165,6 +165,8 @@ func proofOf(e engine.Event) (what, step string) {
 	switch e := e.(type) {
 	case engine.CheckEnded:
 		return string(e.Phase) + " " + e.Check, e.Step
+	case engine.ChangeReverted:
+		return "reverted", e.Step
 	case engine.WorkEnded:
 		return string(e.Kind), e.Step
 	case engine.WorkDispatched:
