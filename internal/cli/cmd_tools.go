@@ -45,16 +45,11 @@ func (a *app) tools(do func(*tool.Registry) error) error {
 	if err != nil {
 		return err
 	}
-	pool, err := proc.NewPool(proc.Config{Idle: 1})
+	r, end, err := owner.LookTools(place, conf, a.env)
 	if err != nil {
 		return err
 	}
-	defer pool.Close()
-	r, err := owner.OpenTools(place.Dir, conf, a.env, pool)
-	if err != nil {
-		return err
-	}
-	defer r.Close()
+	defer end()
 	return do(r)
 }
 

@@ -140,7 +140,15 @@ func (d *decoder) server(path string, s Server) {
 		d.wrong(path, "", "%s needs a command or a url", path)
 	case s.URL != "":
 		d.webAddress(path+".url", s.URL)
+		for _, key := range []string{"login", "network", "isolation"} {
+			if at := path + "." + key; d.origins[at] != (Origin{}) {
+				d.wrong(at, "", "%s has no meaning for a server that Piton does not start", at)
+			}
+		}
+	case s.Isolation == "none" && len(s.Login)+len(s.Network) > 0:
+		d.wrong(path+".isolation", "take it out, or the login and the network", "%s has isolation none, and a login or a network that nothing would hold it to", path)
 	}
+	d.hosts(path+".network", s.Network)
 }
 
 func (d *decoder) hosts(path string, list []string) {

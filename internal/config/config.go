@@ -108,6 +108,10 @@ type Server struct {
 	Env     map[string]string `key:"env" names:"env"`
 	EnvPass []string          `key:"env_pass" items:"env"`
 	Reads   []string          `key:"reads"` // its tools that only read: nobody is asked for them
+	// What it gets of the machine, as agents do. Isolation none: all that the harness has.
+	Login     []string `key:"login"`
+	Network   []string `key:"network"`
+	Isolation string   `key:"isolation" words:"auto|none" default:"auto"`
 }
 
 // WebFetch lists the hosts that the tool of that name may ask.

@@ -36,18 +36,21 @@ func (o *Owner) level(c config.Config) proc.Isolation {
 
 // cell says how the processes of steps are held. What a killed owner has left in it goes.
 func (o *Owner) cell(p *api.Product) (proc.Cell, error) {
-	place := o.cfg.Place
-	home := proc.Variable(o.cfg.Env, "HOME")
-	c := proc.Cell{
-		Level: o.level(p.Config), Temp: filepath.Join(place.State, "rooms"),
-		Hidden:   []string{filepath.Dir(place.State), place.State, Worktrees(place), home},
-		Writable: fromHome(home, p.Config.Sandbox.Writable), Visible: fromHome(home, p.Config.Sandbox.Visible),
-	}
+	c := cellOf(o.cfg.Place, o.cfg.Env, p.Config, o.level(p.Config), filepath.Join(o.cfg.Place.State, "rooms"))
 	if err := errors.Join(proc.RemoveAll(c.Temp), os.Mkdir(c.Temp, 0o700)); err != nil {
 		return c, fmt.Errorf("make a directory for steps: %w", err)
 	}
-	c.Git = tree.Common(place.Dir)
 	return c, nil
+}
+
+// cellOf says how processes are held at a level, with a directory for what they need.
+func cellOf(place api.Place, env []string, c config.Config, level proc.Isolation, temp string) proc.Cell {
+	home := proc.Variable(env, "HOME")
+	return proc.Cell{
+		Level: level, Temp: temp, Git: tree.Common(place.Dir),
+		Hidden:   []string{filepath.Dir(place.State), place.State, Worktrees(place), home},
+		Writable: fromHome(home, c.Sandbox.Writable), Visible: fromHome(home, c.Sandbox.Visible),
+	}
 }
 
 // fromHome makes paths of a configuration absolute.

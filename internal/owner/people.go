@@ -12,7 +12,6 @@ import (
 
 	"github.com/piton-dev/piton/internal/api"
 	"github.com/piton-dev/piton/internal/engine"
-	"github.com/piton-dev/piton/internal/proc"
 	"github.com/piton-dev/piton/internal/run"
 	"github.com/piton-dev/piton/internal/store"
 	"github.com/piton-dev/piton/internal/tool"
@@ -270,16 +269,11 @@ func (u *uses) checkedArgs(ctx context.Context, p *api.Product, it engine.ItemRo
 	if it.Tool == "" || len(q.Args) == 0 {
 		return q.Args, nil
 	}
-	pool, err := proc.NewPool(proc.Config{Idle: 1})
+	tools, end, err := LookTools(u.cfg.Place, p.Config, p.Env)
 	if err != nil {
 		return nil, err
 	}
-	defer pool.Close()
-	tools, err := OpenTools(u.cfg.Place.Dir, p.Config, p.Env, pool)
-	if err != nil {
-		return nil, err
-	}
-	defer tools.Close()
+	defer end()
 	args, err := tools.Check(ctx, it.Tool, q.Args)
 	if wrong, ok := errors.AsType[*tool.Problem](err); ok {
 		err = &api.Problem{Code: api.Invalid, Message: wrong.Message, Hint: "piton tools show " + it.Tool + " shows what it takes"}

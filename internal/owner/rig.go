@@ -215,11 +215,51 @@ func (o *Owner) withTree(do func(*tree.Tree) error) error {
 	return do(t)
 }
 
+// LookTools opens the tools of a workspace where no run is carried, with servers that are
+// held as they would be in one.
+func LookTools(place api.Place, c config.Config, env []string) (r *tool.Registry, end func(), err error) {
+	var ends []func()
+	end = func() {
+		for _, f := range slices.Backward(ends) {
+			f()
+		}
+	}
+	defer func() {
+		if err != nil {
+			end()
+		}
+	}()
+	settings := proc.Config{Idle: 1}
+	if len(c.MCPServers) > 0 && c.Policy.Isolation != string(proc.LevelNone) {
+		pool, err := proc.NewPool(settings)
+		if err != nil {
+			return nil, end, err
+		}
+		best, _ := pool.Best()
+		pool.Close()
+		temp, err := os.MkdirTemp("", "piton-tools-")
+		if err != nil {
+			return nil, end, err
+		}
+		ends = append(ends, func() { _ = proc.RemoveAll(temp) })
+		settings.Cell = cellOf(place, env, c, best, temp)
+	}
+	pool, err := proc.NewPool(settings)
+	if err != nil {
+		return nil, end, err
+	}
+	ends = append(ends, pool.Close)
+	if r, err = OpenTools(place.Dir, c, env, pool); err == nil {
+		ends = append(ends, r.Close)
+	}
+	return r, end, err
+}
+
 // OpenTools opens the tools of a directory. No server is started by that.
 func OpenTools(dir string, c config.Config, env []string, pool *proc.Pool) (*tool.Registry, error) {
 	servers := make(map[string]tool.Server, len(c.MCPServers))
 	for name, s := range c.MCPServers {
-		servers[name] = tool.Server{Command: s.Command, URL: s.URL, Env: s.Env, EnvPass: s.EnvPass, Reads: s.Reads}
+		servers[name] = tool.Server{Command: s.Command, URL: s.URL, Env: s.Env, EnvPass: s.EnvPass, Reads: s.Reads, Login: s.Login, Network: s.Network, Open: s.Isolation == "none"}
 	}
 	r, err := tool.Open(tool.Config{
 		Allow: c.Policy.Allow, Hosts: c.WebFetch.Allow, Servers: servers, Workspace: dir, Environ: env, Pool: pool,

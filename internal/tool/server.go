@@ -15,6 +15,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/piton-dev/piton/internal/egress"
 	"github.com/piton-dev/piton/internal/proc"
 )
 
@@ -26,6 +27,9 @@ type Server struct {
 	Env     map[string]string // set for the command
 	EnvPass []string          // passed on to it
 	Reads   []string          // its tools that only read, as whoever configured it says
+	Login   []string          // what it may change in the home, by name there
+	Network []string          // hosts that it may ask; none: all
+	Open    bool              // it runs with all rights of the harness
 }
 
 // Limits of a server.
@@ -143,7 +147,18 @@ func (s *server) transport(ctx context.Context, l *link) (mcp.Transport, error) 
 	if s.pool == nil {
 		return nil, errors.New("programs cannot be run here")
 	}
-	child, err := s.pool.Start(ctx, proc.Spec{Argv: s.conf.Command, Dir: s.dir, Env: s.env})
+	spec := proc.Spec{Argv: s.conf.Command, Dir: s.dir, Env: s.env}
+	if !s.conf.Open {
+		spec.Room = &proc.Room{Dir: s.dir, Login: s.conf.Login}
+	}
+	gate, err := egress.For(egress.Rules{Own: s.conf.Network})
+	if err != nil {
+		return nil, err
+	}
+	if gate != nil {
+		s.pool.Bind(&spec, gate, false)
+	}
+	child, err := s.pool.Start(ctx, spec)
 	if err != nil {
 		return nil, err
 	}

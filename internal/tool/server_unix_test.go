@@ -358,3 +358,52 @@ func TestBashOfTheWorkspace(t *testing.T) {
 		t.Errorf("%s %v", o.Output, o.Problem)
 	}
 }
+
+// A server sees what an agent sees, unless the configuration says that it has the rights of
+// the harness; its list of hosts holds either way.
+func TestServerIsHeld(t *testing.T) {
+	t.Parallel()
+	script, err := os.ReadFile("testdata/server.sh")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	home, ws := t.TempDir(), t.TempDir()
+	for file, text := range map[string]string{home + "/key": "key", home + "/login": "login", ws + "/server.sh": string(script)} {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p, err := proc.NewPool(proc.Config{Idle: 1, Cell: proc.Cell{Level: proc.LevelSealed, Hidden: []string{home}, Temp: t.TempDir()}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.Close)
+	if err := p.Sealed(); err != nil {
+		if os.Getenv("PITON_TEST_ALL") != "" {
+			t.Fatal(err)
+		}
+		t.Skip(err)
+	}
+	look := `read SECRET <$HOME/key; read PASSED <$HOME/login; : >made && HIDDEN=wrote; (exec 3<>/dev/tcp/` + strings.Replace(l.Addr().String(), ":", "/", 1) + `) && HIDDEN+=" reached"; . ./server.sh`
+	held := tool.Server{Command: []string{"bash", "-c", look}, Login: []string{"login"}}
+	open, listed := held, held
+	open.Open, open.Login, listed.Network = true, nil, []string{"example.org"}
+	r, err := tool.Open(tool.Config{
+		Workspace: ws, Environ: []string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "GITHUB_TOKEN=t"}, Pool: p,
+		Servers: map[string]tool.Server{"held": held, "open": open, "listed": listed},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	for name, want := range map[string]string{"held": `"none login wrote reached"`, "open": `"key login wrote reached"`, "listed": `"none login wrote"`} {
+		if o := r.Call(t.Context(), name+".secret", nil, nil); string(o.Output) != want {
+			t.Errorf("%s: %s %v", name, o.Output, o.Problem)
+		}
+	}
+}
