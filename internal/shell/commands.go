@@ -46,7 +46,9 @@ var wrappers = map[string]Wrapper{
 	"timeout": {"ks", "--kill-after --signal", 1}, "gtimeout": {"ks", "--kill-after --signal", 1},
 	"nice": {"n", "--adjustment", 0}, "ionice": {"cn", "--class --classdata", 0}, "stdbuf": {"ioe", "--input --output --error", 0},
 	"time": {"fo", "--format --output", 0}, "xargs": {"nPILdEsa", "--arg-file --delimiter --max-args --max-chars --max-procs --process-slot-var", 0},
-	"parallel": {"jNnLPISa", "--jobs", 0}, "strace": {Short: "eopsuPabIOSX"}, "valgrind": {}, "flock": {"wE", "--timeout", 1}, "xvfb-run": {Short: "nsefp"},
+	"parallel": {"jNnLPISa", "--jobs", 0}, "strace": {Short: "eopsuPabIOSX"}, "ltrace": {Short: "eoapsunlx"}, "valgrind": {},
+	"taskset": {Skip: 1}, "chrt": {Short: "TPD", Skip: 1}, "faketime": {Short: "f", Skip: 1}, "caffeinate": {Short: "t"}, "fakeroot": {Short: "lsib"},
+	"toybox": {}, "unshare": {}, "chronic": {}, "nyc": {}, "c8": {}, "catchsegv": {}, "pkexec": {Long: "--user"}, "run0": {Short: "u", Long: "--user"}, "flock": {"wE", "--timeout", 1}, "xvfb-run": {Short: "nsefp"},
 }
 
 // rest is what is left of the words once options, assignments and words before the
@@ -98,7 +100,11 @@ func begun(cmd Call) (list []Call) {
 	if inner, ok := Unwrap(cmd); ok {
 		return []Call{inner}
 	}
-	if tool := cmd.Tool(); tool != "find" && tool != "fd" {
+	switch v, rest := Verb(cmd, Wrapper{Short: "Cc"}); {
+	case cmd.Tool() == "git" && v == "bisect" && len(rest.Words) > 2 && rest.Words[1].Text == "run":
+		rest.Words = rest.Words[2:]
+		return []Call{rest}
+	case cmd.Tool() != "find" && cmd.Tool() != "fd":
 		return nil
 	}
 	for i, w := range cmd.Words {

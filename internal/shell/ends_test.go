@@ -140,6 +140,8 @@ func TestCalls(t *testing.T) {
 		{"env X=1 a b", "env a"},
 		{"timeout -k 1 5 a", "timeout a"},
 		{"timeout --signal=KILL 5 a", "timeout a"},
+		{"taskset -c 0 a", "taskset a"},
+		{"git bisect run a", "git a"},
 		{"nice -n 5 nohup a", "nice nohup a"},
 		{"command a; builtin echo; exec b", "a b"},
 		{"command -v a && a", "a"},
@@ -168,6 +170,27 @@ func TestCalls(t *testing.T) {
 		}
 		if strings.Join(got, " ") != test.want {
 			t.Errorf("%q runs %q, want %q (%s)", test.script, strings.Join(got, " "), test.want, s.Fault)
+		}
+	}
+}
+
+// What a script runs may be named in a usual way.
+func TestPaths(t *testing.T) {
+	for _, script := range []string{
+		"bash tools/x", "cd tools && bash x", `T=tools/x; bash "$T"`, `bash "$PWD/tools/x"`, `bash "$(pwd)/tools/x"`, `bash $(git rev-parse --show-toplevel)/tools/x`,
+		`bash "$(realpath tools/x)"`, `bash $(readlink -f tools/x)`, `bash "$(dirname tools/y)/x"`, `bash "$(cd tools && pwd)/x"`, `bash "${D:-tools}/x"`,
+		`D=tools/y; bash "${D%/*}/x"`, "for f in y x; do bash tools/$f; done", `f() { bash "$1"; }; f tools/x`, "bash /ws/tools/x",
+		`eval "bash tools/x"`, `sh -c "cd tools && bash x"`, `bash "$PITON_WORKSPACE/tools/x"`, "taskset 1 bash tools/x", `(cd tools; bash x)`, `cd tools; bash ../tools/x`,
+	} {
+		s := Read(script, Frame{Parser: NewParser(), Root: "/ws", Git: true})
+		found := false
+		for _, c := range s.Calls {
+			for _, w := range c.Args() {
+				found = found || c.Tool() == "bash" && w.Known && Within(c.Dir, w.Text) == "tools/x"
+			}
+		}
+		if !found {
+			t.Errorf("%s runs %+v", script, s.Calls)
 		}
 	}
 }

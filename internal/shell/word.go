@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"path"
 	"slices"
 	"strings"
 
@@ -135,46 +136,72 @@ func (w *walker) literal(word *syntax.Word) (string, bool) {
 	return list[0].Text, true
 }
 
-// named are parts of a word with variables in the place of substitutions: of the usual
-// ways to find the workspace, else of what is not known.
+// named are parts of a word with the output of the usual ways to find a directory or a
+// program in the place of substitutions, and a variable that nobody sets for any other.
 func (w *walker) named(parts []syntax.WordPart) []syntax.WordPart {
 	list := slices.Clone(parts)
 	for i, part := range list {
 		switch p := part.(type) {
 		case *syntax.DblQuoted:
-			list[i] = &syntax.DblQuoted{Parts: w.named(p.Parts)}
-		case *syntax.CmdSubst:
-			name := "PITON_UNKNOWN"
-			switch line := lineOf(p); {
-			case line == "pwd ":
-				name = "PWD"
-			case line == "git rev-parse --show-toplevel " && w.from.Git:
-				name = "PITON_WORKSPACE"
+			inner := w.named(p.Parts)
+			for n, part := range inner {
+				if text, ok := part.(*syntax.SglQuoted); ok {
+					inner[n] = &syntax.Lit{Value: text.Value}
+				}
 			}
-			list[i] = &syntax.ParamExp{Short: true, Param: &syntax.Lit{Value: name}}
+			list[i] = &syntax.DblQuoted{Parts: inner}
+		case *syntax.CmdSubst:
+			list[i] = &syntax.ParamExp{Short: true, Param: &syntax.Lit{Value: "PITON_UNKNOWN"}}
+			if text := w.output(p); text != "" {
+				list[i] = &syntax.SglQuoted{Value: text}
+			}
 		}
 	}
 	return list
 }
 
-// lineOf is a substitution of one plain command.
-func lineOf(s *syntax.CmdSubst) (line string) {
-	if len(s.Stmts) == 1 {
-		if cmd, ok := s.Stmts[0].Cmd.(*syntax.CallExpr); ok {
-			for _, arg := range cmd.Args {
-				line += arg.Lit() + " "
-			}
-		}
-	}
-	return line
-}
-
-// here is the current directory as an absolute path, "" where it is not known.
-func (w *walker) here() string {
-	if w.dir == UnknownDir {
+// output is what a substitution prints, "" where that is not known.
+func (w *walker) output(s *syntax.CmdSubst) string {
+	if len(s.Stmts) != 1 {
 		return ""
 	}
-	return strings.TrimSuffix(workspace+"/"+w.dir, "/")
+	words := func(cmd syntax.Command) (list []string) {
+		if call, ok := cmd.(*syntax.CallExpr); ok {
+			for _, arg := range call.Args {
+				if one := w.words(arg); len(one) == 1 && one[0].Known && !one[0].Glob {
+					list = append(list, one[0].Text)
+				}
+			}
+		}
+		return append(list, "", "")
+	}
+	if and, ok := s.Stmts[0].Cmd.(*syntax.BinaryCmd); ok && and.Op == syntax.AndStmt {
+		if to := words(and.X.Cmd); to[0] == "cd" && words(and.Y.Cmd)[0] == "pwd" {
+			return w.absolute(to[1])
+		}
+		return ""
+	}
+	list := words(s.Stmts[0].Cmd)
+	switch last := list[max(0, len(list)-3)]; {
+	case list[0] == "pwd":
+		return w.absolute(".")
+	case strings.Join(list, " ") == "git rev-parse --show-toplevel  " && w.from.Git:
+		return workspace
+	case list[0] == "dirname":
+		return path.Dir(last)
+	case list[0] == "realpath" || list[0] == "readlink":
+		return w.absolute(last)
+	}
+	return ""
+}
+
+// absolute is a path of the workspace from its root on, "" of any other.
+func (w *walker) absolute(name string) string {
+	at := Within(w.dir, name)
+	if at == UnknownDir {
+		return ""
+	}
+	return strings.TrimSuffix(workspace+"/"+at, "/")
 }
 
 // rooted writes an absolute path inside the workspace as one.
@@ -202,7 +229,7 @@ func (v values) Get(name string) expand.Variable {
 	case name == "PITON_WORKSPACE":
 		text, known = workspace, true
 	case name == "PWD":
-		text = v.here()
+		text = v.absolute(".")
 		known = text != ""
 	case name == "HOME":
 		text, known = home, true
