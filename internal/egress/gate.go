@@ -194,7 +194,11 @@ func (g *Gate) dial(ctx context.Context, network, address string) (net.Conn, err
 		if err == nil && g.admits(func(l List) bool { return l.Reaches(at, usual...) }) {
 			return nil
 		}
-		g.refuse(address)
+		if to == address {
+			g.refuse(address)
+		} else {
+			g.refuse(address + "(" + at.Addr().String() + ")")
+		}
 		return fmt.Errorf("%s leads to %s, a private address that `network:` does not list", address, to)
 	}}
 	c, err := dialer.DialContext(ctx, network, address)
