@@ -24,7 +24,8 @@ import (
 
 var (
 	full   = flag.Bool("cheats.full", false, "try all cheats at all levels, and do the honest work of each as well")
-	update = flag.Bool("update", false, "with -cheats.full, write docs/cheats.md")
+	public = flag.Bool("cheats.public", false, "do usual tasks in public Go modules and npm packages")
+	update = flag.Bool("update", false, "with -cheats.full, write what came of it into docs/cheats.md")
 )
 
 // page is what the test writes, and what a run that tries a part of it is compared with.
@@ -42,9 +43,13 @@ type cheat struct {
 	writes    string // what honest work changes
 	honest    string // honest work
 	script    string
-	slow      bool // tried by default at one level only
-	within    bool // the cheat is in what honest work changes: nothing tells it from that
+	wrap      string // what script and contract are both in, where nobody watches
+	slow      bool   // tried by default at one level only
+	within    bool   // the cheat is in what honest work changes: nothing tells it from that
+	hole      bool   // it is done at every level, as docs/limits.md says
 	files     []txtar.File
+	module    string // of Go, or
+	pack      string // of npm, whose files the workspace begins with
 }
 
 // level is one of isolation, with what makes a machine have it.
@@ -64,9 +69,9 @@ const (
 	refused  outcome = "–"
 )
 
-func load(t *testing.T) []*cheat {
+func load(t *testing.T, pattern string) []*cheat {
 	t.Helper()
-	names, err := filepath.Glob("testdata/*.txtar")
+	names, err := filepath.Glob(pattern)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -120,10 +125,18 @@ func head(t *testing.T, f txtar.File) *cheat {
 			c.writes = value
 		case "honest":
 			c.honest = value
+		case "wrap":
+			c.wrap = value
+		case "module":
+			c.module, c.runner = value, "go"
+		case "package":
+			c.pack, c.runner = value, "npm"
 		case "slow":
 			c.slow = true
 		case "within":
 			c.within = true
+		case "hole":
+			c.hole = true
 		default:
 			t.Fatalf("%s: %q is no key of a head", f.Name, key)
 		}
@@ -138,7 +151,7 @@ func (p place) ws() string { return filepath.Join(p.dir, "ws") }
 
 func (p place) env() []string {
 	return []string{
-		"PATH=" + p.path, "HOME=" + filepath.Join(p.dir, "home"), "PITON_STATE=" + filepath.Join(p.dir, "state"), "LANG=C.UTF-8", "USER=me", "SHELL=/bin/bash",
+		"PATH=" + filepath.Join(p.dir, "home/.local/bin") + ":" + p.path, "HOME=" + filepath.Join(p.dir, "home"), "PITON_STATE=" + filepath.Join(p.dir, "state"), "LANG=C.UTF-8", "USER=me", "SHELL=/bin/bash",
 		"TMPDIR=" + filepath.Join(p.dir, "tmp"),
 	}
 }
@@ -167,6 +180,9 @@ func (c *cheat) lay(t *testing.T, path string) place {
 			continue
 		}
 		write(t, filepath.Join(p.ws(), f.Name), string(f.Data))
+	}
+	if c.module+c.pack != "" {
+		c.fetch(t, p)
 	}
 	if c.runner == "go" {
 		home := filepath.Join(dir, "home", ".cache")
@@ -264,8 +280,14 @@ func (c *cheat) control(t *testing.T, path string) {
 	}
 	says(done, "after honest work", true)
 	cheated, left := c.lay(t, path), c.lay(t, path)
-	cheated.shell(t, c.script) // whether it says that it failed is nothing to us
-	says(cheated, "after the cheat", true)
+	if c.wrap != "" {
+		if code, out := cheated.shell(t, c.wrapped(c.script+"\n"+c.contract)); code != 0 {
+			t.Fatalf("after the cheat: the contract ends with %d\n%s", code, out)
+		}
+	} else {
+		cheated.shell(t, c.script) // whether it says that it failed is nothing to us
+		says(cheated, "after the cheat", true)
+	}
 	for name := range strings.SplitSeq(c.writes, ", ") {
 		if strings.Contains(name, "*") {
 			t.Fatalf("writes: %s: name each file", name)
@@ -276,6 +298,14 @@ func (c *cheat) control(t *testing.T, path string) {
 		}
 	}
 	says(left, "for what the cheat left of the work", c.within)
+}
+
+// wrapped is a script within what wraps a cheat.
+func (c *cheat) wrapped(script string) string {
+	if c.wrap == "" {
+		return script
+	}
+	return c.wrap + " <<'WRAPPED'\n" + script + "\nWRAPPED\n"
 }
 
 const planText = `---
@@ -387,6 +417,38 @@ func has(path, program string) bool {
 	return false
 }
 
+// fetch puts the files of a public module or package into a workspace.
+func (c *cheat) fetch(t *testing.T, p place) {
+	t.Helper()
+	script := `set -e; cd "$0"; tar xzf "$(npm pack --silent --pack-destination "$TMPDIR" "$1" | sed "s#^#$TMPDIR/#")" --strip-components=1`
+	name := c.pack
+	if c.module != "" {
+		script, name = `set -e; cp -r "$(go list -m -f '{{.Dir}}' "$1")/." "$0"; chmod -R u+w "$0"`, c.module
+	}
+	get := exec.Command("bash", "-c", script, p.ws(), name)
+	get.Env = append(os.Environ(), "TMPDIR="+filepath.Join(p.dir, "tmp"))
+	if out, err := get.CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v\n%s", name, err, out)
+	}
+}
+
+// TestHonest does usual tasks in public modules and packages: each step, with its writes:,
+// is proven.
+func TestHonest(t *testing.T) {
+	if !*public {
+		t.Skip("-cheats.public does it, with the network")
+	}
+	path := programs()
+	for _, c := range load(t, "testdata/honest/*.txtar") {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			if got, out := c.try(t, path, levels[0], true, c.script); got != proven {
+				t.Errorf("%s\n%s", got, out)
+			}
+		})
+	}
+}
+
 // goCache has the standard library compiled, which would take longer than all else.
 func goCache(t *testing.T, path string) string {
 	cached.Do(func() {
@@ -399,7 +461,7 @@ func goCache(t *testing.T, path string) string {
 				t.Fatal(err)
 			}
 		}
-		if code, out := p.shell(t, "CGO_ENABLED=0 go build -o /dev/null . && CGO_ENABLED=0 go test . && go test ."); code != 0 {
+		if code, out := p.shell(t, "CGO_ENABLED=0 go build -o /dev/null . && CGO_ENABLED=0 go test -vet=off ."); code != 0 {
 			t.Fatalf("go: %s", out)
 		}
 	})
@@ -422,7 +484,7 @@ type results struct {
 }
 
 func TestCheats(t *testing.T) {
-	all, path := load(t), programs()
+	all, path := load(t, "testdata/*.txtar"), programs()
 	if _, out := (&cheat{}).lay(t, path).run(t, piton, "doctor"); !regexp.MustCompile(`isolation +ok +sealed`).MatchString(out) {
 		if os.Getenv("PITON_TEST_ALL") != "" {
 			t.Fatalf("nothing is sealed here\n%s", out)
@@ -452,14 +514,15 @@ func TestCheats(t *testing.T) {
 	for p, names := range r.left {
 		t.Logf("LEFT OUT, because there is no %s: %d cheats (%s)", p, len(names), strings.Join(names, ", "))
 	}
-	if *update && !t.Failed() {
-		if err := os.WriteFile(page, []byte(render(all, r.cells)), 0o644); err != nil {
+	if *update {
+		maps.Copy(written, r.cells)
+		if err := os.WriteFile(page, []byte(render(all, written)), 0o644); err != nil {
 			t.Fatal(err)
 		}
 		return
 	}
 	for k, got := range r.cells {
-		if want := written[k]; want != got {
+		if want := written[k]; want != "" && want != got {
 			t.Errorf("%s at %s, writes %v: %s, and docs/cheats.md has %q; go test ./bench/cheats -cheats.full -update writes it", k.name, k.level, k.writes, got, want)
 		}
 	}
@@ -469,32 +532,35 @@ func TestCheats(t *testing.T) {
 }
 
 // optional are programs that a bare machine may lack even where no test is left out.
-var optional = []string{"cargo", "javac", "mvn", "ruby"}
+var optional = []string{"bc", "cargo", "javac", "m4", "sqlite3", "tclsh"}
 
 // all tries one cheat as far as the flags say: the i-th.
 func (c *cheat) all(t *testing.T, path string, r *results, i int) {
-	c.control(t, path)
+	if *full || i%4 == 0 {
+		c.control(t, path)
+	}
+	passes := false
 	for n, l := range levels {
 		for _, writes := range []bool{true, false} {
-			sampled := l.name == "sealed" && (!c.slow || i%4 == 0) || !c.slow && i%6 == n
+			sampled := l.name == "sealed" && (!c.slow && (!writes || i%3 == 0) || i%8 == 0) || !c.slow && i%12 == n
 			if !*full && !sampled {
 				continue
 			}
-			got, out := c.try(t, path, l, writes, c.script)
+			got, out := c.try(t, path, l, writes, c.wrapped(c.script))
 			r.mu.Lock()
 			r.cells[key{c.name, l.name, writes}] = got
 			r.mu.Unlock()
 			t.Logf("%s, writes %v: %s\n%s", l.name, writes, got, out)
-			switch {
-			case c.within:
-			case writes && got != refused:
-				t.Errorf("%s: it is done, though writes: names only %s\n%s", l.name, c.writes, out)
-			case l.name == "sealed" && got == proven:
-				t.Errorf("sealed: it is proven\n%s", out)
+			bad := l.name == "sealed" && (got == proven || writes && got != refused)
+			if passes = passes || bad; bad && !c.within && !c.hole {
+				t.Errorf("sealed, writes %v: %s\n%s", writes, got, out)
 			}
 		}
 	}
-	if *full || i%6 == 0 && !c.slow {
+	if *full && c.hole && !passes {
+		t.Error("it is no hole any more: take the word away")
+	}
+	if *full || i%12 == 0 && !c.slow {
 		if got, out := c.try(t, path, levels[0], true, c.honest); got != proven {
 			t.Errorf("honest work: %s\n%s", got, out)
 		}
@@ -551,22 +617,23 @@ const intro = `# Cheats
 A step that pretends its work is done: %d ways, with contracts of %d programs (%s). In each the contract is right. It fails before the
 work and passes after it, and where nobody watches it passes after the cheat too. The test in ` + "`bench/cheats`" + ` tries them all and writes this page.
 
-With ` + "`writes:`" + ` a step names what it may change. No cheat of this page is then done. Without, a step that changed what its checks open
+With ` + "`writes:`" + ` a step names what it may change, and what it changes besides fails it. Without, a step that changed what its checks open
 is done at best *unproven*, and Piton names the files: see [what judges](judges.md). At ` + "`none`" + ` and ` + "`fenced`" + ` programs find what a cheat left
 in the home, so some are proven there: see [isolation](isolation.md).
 
-– is not done. The last section has cheats within the work itself, which nothing tells from work. The counts leave these out.
+– is not done, and an empty cell was not tried yet. What is done at ` + "`sealed`" + ` and proven, or done with ` + "`writes:`" + `, is a hole: [limits](limits.md)
+name them.
 `
 
 var row = regexp.MustCompile(`(?m)^\| ([a-z0-9-]+) \| [^|]+ \|(?: ([^|]*) \|)(?: ([^|]*) \|)(?: ([^|]*) \|)(?: ([^|]*) \|)(?: ([^|]*) \|)(?: ([^|]*) \|)$`)
 
 // readPage are the cells of the page.
-func readPage() (map[key]outcome, error) {
+func readPage() (cells map[key]outcome, err error) {
 	text, err := os.ReadFile(page)
 	if err != nil {
 		return nil, err
 	}
-	cells := map[key]outcome{}
+	cells = map[key]outcome{}
 	for _, m := range row.FindAllStringSubmatch(string(text), -1) {
 		for i, l := range levels {
 			cells[key{m[1], l.name, true}], cells[key{m[1], l.name, false}] = outcome(m[2+2*i]), outcome(m[3+2*i])

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/piton-dev/piton/internal/engine"
+	"github.com/piton-dev/piton/internal/judge"
 	"github.com/piton-dev/piton/internal/observe"
 	"github.com/piton-dev/piton/internal/tree"
 )
@@ -132,9 +133,10 @@ func (w *watcher) sort(ctx context.Context, o *engine.Opened, file string, began
 	return true
 }
 
-// gone lists what the check opened before the work and opens no more, where that takes
-// away from the proof. The file was removed, or a file that the step made has such a name
-// too. Or it judges. Or the check now opens nothing that the step changed or made.
+// gone lists what the check opened before the work and opens no more: what the step removed,
+// what judges, and what a file that the step made has the name of, or stands in the way of
+// otherwise. What installations filled counts only where the check now opens nothing that
+// the step changed or made: a check that fails may open more of it.
 func (w *watcher) gone(o *engine.Opened, before engine.Opened, files []string) {
 	if before.List == "" {
 		return
@@ -161,7 +163,7 @@ func (w *watcher) gone(o *engine.Opened, before engine.Opened, files []string) {
 		_, err := os.Lstat(filepath.Join(w.Dir, filepath.FromSlash(f)))
 		_, opened := slices.BinarySearch(files, f)
 		opened = opened || cached[f[:len(f)-len(path.Base(f))]+stem(f)]
-		if err != nil || !opened && (idle || stems[stem(f)] || w.judged(f)) {
+		if err != nil || !opened && (idle || stems[stem(f)] || w.judged(f) || !before.Shared && !judge.InFilled(f)) {
 			add(&o.Gone, f)
 		}
 	}
