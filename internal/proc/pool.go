@@ -220,6 +220,7 @@ func (c *Child) Wait() Result {
 func (p *Pool) launch(ctx context.Context, s Spec, talk bool) (*Child, error) {
 	level, done, err := p.confine(&s)
 	if err != nil {
+		done()
 		return nil, fmt.Errorf("%w: %w", ErrNotStarted, err)
 	}
 	c, err := p.launchIn(ctx, s, talk)
@@ -368,6 +369,9 @@ func (c *Child) finish(ctx context.Context) {
 	r.Leftover = e.leftover
 	if _, exited := r.Exited(); exited && c.spec.keeps() {
 		c.pool.kept.add(c.spec)
+	}
+	for _, l := range c.spec.loans {
+		_ = l.giveBack() // who finds it as it was logs in again
 	}
 	c.pool.busy.Go(c.leave) // nobody has to wait for that
 	if c.Stdin != nil {

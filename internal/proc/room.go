@@ -92,11 +92,10 @@ func (p *Pool) confine(s *Spec) (level Isolation, done func(), err error) {
 	}
 	done = func() { _ = RemoveAll(temp) } // the next owner removes what is left
 	if level == LevelSealed {
-		p.cell.seal(s, temp)
-		if s.Room.Checks {
+		if s.loans, err = p.cell.seal(s, temp); err == nil && s.Room.Checks {
 			s.Seal.Kept = p.kept.list()
 		}
-		return level, done, nil
+		return level, done, err
 	}
 	return level, done, p.cell.fence(s, temp)
 }
@@ -112,13 +111,18 @@ func held(s Spec) Isolation {
 	return LevelNone
 }
 
-func (c Cell) seal(s *Spec, temp string) {
-	home := Variable(s.Env, "HOME")
+func (c Cell) seal(s *Spec, temp string) (loans []loan, err error) {
+	home, room := Variable(s.Env, "HOME"), *s.Room
+	if !room.Fixed {
+		if loans, room.Login, err = c.lend(home, temp, room.Login); err != nil {
+			return nil, err
+		}
+	}
 	dirs := SearchPath(s.Env)
 	seal := &Seal{
 		Hidden: slices.Concat(c.Hidden, under(home, Secrets)), Home: home, Temp: temp,
 		Visible: slices.Concat(c.Visible, under(home, Settings), trees(dirs, home, s.Room.Dir)), Copied: under(home, Tools),
-		Writable: c.writable(*s.Room, home),
+		Writable: c.writable(room, home),
 	}
 	if s.Room.Fixed {
 		seal.Exact = s.Room.Writable
@@ -129,6 +133,7 @@ func (c Cell) seal(s *Spec, temp string) {
 	if s.Room.Checks {
 		s.asks(home)
 	}
+	return loans, nil
 }
 
 // asks has the caches of checks apart from those that lie beside a source, or tell two

@@ -209,7 +209,7 @@ func (s *sealing) empty(path string) (int, error) {
 	if s.temp == "" || path == "/dev/shm" {
 		return memory(mode)
 	}
-	dir := filepath.Join(s.temp, strings.ReplaceAll(strings.Trim(path, "/"), "/", "-"))
+	dir := ownDir(s.temp, path)
 	bits, err := strconv.ParseUint(mode, 8, 32)
 	if err == nil {
 		err = os.Mkdir(dir, 0o700)

@@ -75,6 +75,8 @@ type Spec struct {
 	// Room, if not nil, is what the child works in, at the level that the pool has for it:
 	// the pool makes Seal or Writable of it, unless one of them is given.
 	Room *Room
+
+	loans []loan
 }
 
 // A Gate is a proxy for one child.

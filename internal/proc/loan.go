@@ -1,0 +1,127 @@
+package proc
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+)
+
+// A loan is a login that is a single file. A child has a copy of it in its own home, where
+// it can put another one in its place as programs do; what it leaves there becomes the file
+// when the child has ended, unless somebody else has changed the file meanwhile.
+type loan struct {
+	name string // in the home
+	file string // that it stands for, links followed
+	own  string // the child's home
+	was  []byte // nil: there was none
+	mode os.FileMode
+}
+
+// maxLoan is how large such a file may be.
+const maxLoan = 64 << 20
+
+// lend copies the logins that are files, or nothing yet, into what will be a child's home.
+// The rest are directories, or lie in what the child finds in its home as it is.
+func (c Cell) lend(home, temp string, logins []string) (loans []loan, rest []string, err error) {
+	own := ownDir(temp, resolved(home))
+	if home == "" {
+		return nil, logins, nil
+	}
+	if err := os.MkdirAll(own, 0o700); err != nil {
+		return nil, nil, err
+	}
+	whole := slices.Concat(under(home, Tools), present(under(home, logins)), c.Visible, c.Writable)
+	for _, path := range under(home, logins) {
+		name, err := filepath.Rel(home, path)
+		if err != nil {
+			return nil, nil, err
+		}
+		l := loan{name: name, file: resolved(path), own: own, mode: 0o600}
+		inOther := slices.ContainsFunc(whole, func(dir string) bool { return dir != path && inside(dir, path) })
+		if inOther || !l.take(path) {
+			rest = append(rest, name)
+			continue
+		}
+		if l.was != nil {
+			at := filepath.Join(own, name)
+			if err := errors.Join(os.MkdirAll(filepath.Dir(at), 0o700), os.WriteFile(at, l.was, l.mode)); err != nil {
+				return nil, nil, err
+			}
+		}
+		loans = append(loans, l)
+	}
+	return loans, rest, nil
+}
+
+// take reads the file, and reports whether it can be lent.
+func (l *loan) take(path string) bool {
+	info, err := os.Stat(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return true
+	}
+	if err != nil || !info.Mode().IsRegular() || info.Size() > maxLoan {
+		return false
+	}
+	l.mode = info.Mode().Perm()
+	l.was, err = os.ReadFile(path)
+	if l.was == nil {
+		l.was = []byte{}
+	}
+	return err == nil
+}
+
+// giveBack is to be called when nothing of the child lives.
+func (l loan) giveBack() error {
+	left, err := l.left()
+	if err != nil || left == nil || bytes.Equal(left, l.was) {
+		return err
+	}
+	now, err := os.ReadFile(l.file)
+	if new := errors.Is(err, os.ErrNotExist); new != (l.was == nil) || !new && (err != nil || !bytes.Equal(now, l.was)) {
+		return nil // somebody has made it, changed it, or taken it away
+	}
+	f, err := os.CreateTemp(filepath.Dir(l.file), "."+filepath.Base(l.file)+".*")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(left)
+	if err = errors.Join(err, f.Chmod(l.mode), f.Sync(), f.Close()); err == nil {
+		err = os.Rename(f.Name(), l.file)
+	}
+	if err != nil {
+		_ = os.Remove(f.Name())
+	}
+	return err
+}
+
+// left is what the child has left of it; nil where that is no file.
+func (l loan) left() ([]byte, error) {
+	root, err := os.OpenRoot(l.own)
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	f, err := root.OpenFile(l.name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe keeps nobody waiting
+	if err != nil {
+		return nil, nil // there is none
+	}
+	defer f.Close()
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() || info.Size() > maxLoan {
+		return nil, err
+	}
+	body, err := io.ReadAll(io.LimitReader(f, maxLoan+1))
+	if len(body) > maxLoan {
+		return nil, nil
+	}
+	return body, err
+}
+
+// ownDir is where a child's own directory lies that it sees at a path.
+func ownDir(temp, path string) string {
+	return filepath.Join(temp, strings.ReplaceAll(strings.Trim(path, "/"), "/", "-"))
+}
