@@ -268,10 +268,11 @@ type Rules struct {
 func For(r Rules) (*Gate, error) {
 	g := &Gate{tell: r.Tell}
 	hosts, bound := Hosts(r.Step)
+	alone := len(r.Own) > 0 && !bound // what may be asked at most adds nothing to a list of its own
 	for _, b := range []struct {
 		hosts []string
 		given bool
-	}{{hosts, bound}, {r.Most, len(r.Most) > 0}} {
+	}{{hosts, bound}, {r.Most, len(r.Most) > 0 && !alone}} {
 		if !b.given {
 			continue
 		}

@@ -119,6 +119,16 @@ func TestOthersAreNot(t *testing.T) {
 	}
 }
 
+// What any step may ask at most is nothing that a program with a list of its own may ask.
+func TestTheMostWidensNoListOfAProgram(t *testing.T) {
+	s := server(t, false)
+	at := s.Listener.Addr().String()
+	g, client, _ := opened(t, egress.Rules{Own: []string{"example.org"}, Most: []string{at}, Step: "yes"})
+	if got := said(t, client, s.URL); strings.HasPrefix(got, "200") || !slices.Equal(g.Refused(), []string{at}) {
+		t.Errorf("%s; refused %v", got, g.Refused())
+	}
+}
+
 // A name that leads to this machine does not reach it, unless the list has the address too.
 func TestANameLeadsNowhereElse(t *testing.T) {
 	name, err := os.Hostname()
