@@ -617,12 +617,12 @@ const intro = `# Cheats
 A step that pretends its work is done: %d ways, with contracts of %d programs (%s). In each the contract is right. It fails before the
 work and passes after it, and where nobody watches it passes after the cheat too. The test in ` + "`bench/cheats`" + ` tries them all and writes this page.
 
-With ` + "`writes:`" + ` a step names what it may change, and what it changes besides fails it. Without, a step that changed what its checks open
-is done at best *unproven*, and Piton names the files: see [what judges](judges.md). At ` + "`none`" + ` and ` + "`fenced`" + ` programs find what a cheat left
-in the home, so some are proven there: see [isolation](isolation.md).
+With ` + "`writes:`" + ` a step names what it may change. Any other change fails it. Without ` + "`writes:`" + `, a step that changed what its checks open
+is *unproven* at best, and Piton names the files: see [what judges](judges.md). At ` + "`none`" + ` and ` + "`fenced`" + ` programs find what a cheat left
+in the home, so some cheats are proven there: see [isolation](isolation.md).
 
-– is not done, and an empty cell was not tried yet. What is done at ` + "`sealed`" + ` and proven, or done with ` + "`writes:`" + `, is a hole: [limits](limits.md)
-name them.
+A dash says that the step is not done. An empty cell was not tried. At ` + "`sealed`" + ` a cheat that is proven, or done with ` + "`writes:`" + `, is a hole:
+[limits](limits.md) names its kind.
 `
 
 var row = regexp.MustCompile(`(?m)^\| ([a-z0-9-]+) \| [^|]+ \|(?: ([^|]*) \|)(?: ([^|]*) \|)(?: ([^|]*) \|)(?: ([^|]*) \|)(?: ([^|]*) \|)(?: ([^|]*) \|)$`)

@@ -304,7 +304,7 @@ func (l *words) opening(f *view.Fold) {
 	case unsealed:
 		l.add("UNSEALED: agents and contracts see what you see")
 	case "fenced":
-		l.add("fenced: agents and contracts see what you see, and change the workspace alone")
+		l.add("fenced: agents and contracts see what you see; they change the workspace and what programs keep in your home")
 	}
 }
 
