@@ -19,8 +19,8 @@ func (a *app) whyCmd() *cobra.Command {
 		Short:   "Explain why a step passed, failed or waits",
 		Long: `Explains the status of a step. Of one that waits: what it waits for, and which verb helps. Of one
 that failed: how its checks ended, and what comes next. Of a blocked one: which step blocks it. Of
-one that is done: which results prove it, with their numbers in the journal, or who waived or
-skipped it, and why.
+one that is done: which results prove it, with their numbers in the journal, and which files the
+checks opened; or who waived or skipped it, and why.
 
 Below that stands where this comes from: the revision of the plan and who approved it, and what
 people answered. Then come the files, outputs, topics and memories that the newest prompt held, with

@@ -57,8 +57,11 @@ func (p *pass) eachFile(u *unit, item plan.Text) {
 	}
 	matches, asked := p.facts.Globs[path.Clean(item.Value)]
 	if asked && !matches {
-		p.report(u, item.Pos, fmt.Sprintf("`for each: %s` matches no file now, so step %q would do nothing", item.Value, u.ID.Value),
-			"ignore this if an earlier step makes some").Severity = Warning
+		then, hint := "ask a person", "ignore this if an earlier step makes some; add `allow_empty: yes` if there may be none"
+		if u.AllowEmpty.Value {
+			then, hint = "do nothing", "ignore this if an earlier step makes some"
+		}
+		p.report(u, item.Pos, fmt.Sprintf("`for each: %s` matches no file now, so step %q would %s", item.Value, u.ID.Value, then), hint).Severity = Warning
 	}
 }
 
