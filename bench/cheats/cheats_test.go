@@ -532,17 +532,17 @@ func TestCheats(t *testing.T) {
 }
 
 // optional are programs that a bare machine may lack even where no test is left out.
-var optional = []string{"bc", "cargo", "javac", "m4", "sqlite3", "tclsh"}
+var optional = []string{"bc", "cargo", "javac", "m4", "ruby", "sqlite3", "tclsh"}
 
 // all tries one cheat as far as the flags say: the i-th.
 func (c *cheat) all(t *testing.T, path string, r *results, i int) {
-	if *full || i%4 == 0 {
+	if *full || i%12 == 0 {
 		c.control(t, path)
 	}
 	passes := false
 	for n, l := range levels {
 		for _, writes := range []bool{true, false} {
-			sampled := l.name == "sealed" && (!c.slow && (!writes || i%3 == 0) || i%8 == 0) || !c.slow && i%12 == n
+			sampled := l.name == "sealed" && (!c.slow && !writes && i%3 == 0 || i%9 == 0) || !c.slow && i%36 == n
 			if !*full && !sampled {
 				continue
 			}
@@ -560,7 +560,7 @@ func (c *cheat) all(t *testing.T, path string, r *results, i int) {
 	if *full && c.hole && !passes {
 		t.Error("it is no hole any more: take the word away")
 	}
-	if *full || i%12 == 0 && !c.slow {
+	if *full || i%24 == 0 && !c.slow {
 		if got, out := c.try(t, path, levels[0], true, c.honest); got != proven {
 			t.Errorf("honest work: %s\n%s", got, out)
 		}
