@@ -521,8 +521,12 @@ func TestCheats(t *testing.T) {
 		}
 		return
 	}
+	hole := map[string]bool{} // what comes of these hangs on moments, too
+	for _, c := range all {
+		hole[c.name] = c.hole
+	}
 	for k, got := range r.cells {
-		if want := written[k]; want != "" && want != got {
+		if want := written[k]; want != "" && want != got && !hole[k.name] {
 			t.Errorf("%s at %s, writes %v: %s, and docs/cheats.md has %q; go test ./bench/cheats -cheats.full -update writes it", k.name, k.level, k.writes, got, want)
 		}
 	}
@@ -625,7 +629,7 @@ A dash says that the step is not done. An empty cell was not tried. At ` + "`sea
 [limits](limits.md) names its kind.
 `
 
-var row = regexp.MustCompile(`(?m)^\| ([a-z0-9-]+) \| [^|]+ \|(?: ([^|]*) \|)(?: ([^|]*) \|)(?: ([^|]*) \|)(?: ([^|]*) \|)(?: ([^|]*) \|)(?: ([^|]*) \|)$`)
+var row = regexp.MustCompile(`(?m)^\| ([a-z][a-z0-9-]*) \| [^|]+ \|(?: ([^|]*) \|)(?: ([^|]*) \|)(?: ([^|]*) \|)(?: ([^|]*) \|)(?: ([^|]*) \|)(?: ([^|]*) \|)$`)
 
 // readPage are the cells of the page.
 func readPage() (cells map[key]outcome, err error) {
@@ -635,6 +639,9 @@ func readPage() (cells map[key]outcome, err error) {
 	}
 	cells = map[key]outcome{}
 	for _, m := range row.FindAllStringSubmatch(string(text), -1) {
+		if m[1] == "cheat" {
+			continue // the head of a table
+		}
 		for i, l := range levels {
 			cells[key{m[1], l.name, true}], cells[key{m[1], l.name, false}] = outcome(m[2+2*i]), outcome(m[3+2*i])
 		}
