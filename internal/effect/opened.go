@@ -157,7 +157,7 @@ func (w *watcher) gone(o *engine.Opened, before engine.Opened, files []string) {
 		}
 	}
 	for f := range strings.SplitSeq(string(body), "\n") {
-		if !w.base.Had(f) {
+		if path.Base(f) == ".git" || !w.base.Had(f) { // a worktree has such a file, and its workspace has none
 			continue
 		}
 		_, err := os.Lstat(filepath.Join(w.Dir, filepath.FromSlash(f)))
