@@ -454,7 +454,7 @@ func proofs(journal []engine.Record) error {
 			if f := a.steps[e.Step]; e.Kind == engine.MergeWork {
 				f.n, f.attempt, f.complete, f.answers = e.N, e.Attempt, nil, nil
 			} else if e.Kind != engine.ContractWork {
-				f.merged = false
+				f.merged, f.doubted = false, doubted{}
 				f.n = e.N
 				f.attempt, f.end, f.complete, f.answers = e.Attempt, nil, nil, nil
 			}
@@ -482,6 +482,15 @@ func proofs(journal []engine.Record) error {
 			if f.answers = append(f.answers, e); len(f.answers) == len(f.def.Checks) {
 				a.completed(f, e.Phase)
 			}
+		case engine.PartTried:
+			f := a.steps[e.Step]
+			if e.Part == engine.AllParts {
+				f.doubted = doubted{}
+			}
+			f.doubted.parts = append(f.doubted.parts, e)
+		case engine.ChangeReverted:
+			f := a.steps[e.Step]
+			f.doubted.passed = e.Verdict == engine.Pass && f.doubted.red()
 		case engine.StepExpanded:
 			a.divide(a.steps[e.Step], e.Items)
 		case engine.StepSettled:
