@@ -35,8 +35,8 @@ type Room struct {
 }
 
 // Tools are what programs need of a home, by name in it. A child can change them, and what
-// it changes is gone with it: no answer that a program keeps there is ever that of another
-// child.
+// it changes is gone with it. Only what checks leave there before anybody has worked stays,
+// for the checks to come: no answer that they find is ever that of an agent.
 var Tools = []string{
 	".asdf", ".bun", ".cabal", ".cache/bazel", ".cache/ccache", ".cache/deno", ".cache/go-build", ".cache/golangci-lint",
 	".cache/ms-playwright", ".cache/node", ".cache/pip", ".cache/pnpm", ".cache/pre-commit", ".cache/pypoetry", ".cache/uv",

@@ -17,8 +17,15 @@ const Nonzero = 256
 // ends is the code that a script always ends with, or [Any].
 func ends(file *syntax.File) int {
 	for node := range syntax.Preorder(file) {
-		if cmd, ok := node.(*syntax.CallExpr); ok && jumps(cmd) {
-			return Any
+		switch node := node.(type) {
+		case *syntax.CallExpr:
+			if jumps(node) {
+				return Any
+			}
+		case *syntax.FuncDecl:
+			if plain(node.Name.Value) {
+				return Any
+			}
 		}
 	}
 	return last(file.Stmts, false, Sets(file, "pipefail"))
@@ -129,8 +136,16 @@ func leavesAlways(s *syntax.Stmt) bool {
 func statement(s *syntax.Stmt, errexit, pipefail bool) int {
 	end := command(s.Cmd, errexit, pipefail)
 	for _, r := range s.Redirs {
-		if r.Op == syntax.RdrIn && r.Word.Lit() != "/dev/null" {
-			end = Any // the file may be absent
+		file := r.Word.Lit()
+		switch r.Op {
+		case syntax.RdrIn:
+			if file != "/dev/null" {
+				end = Any // the file may be absent
+			}
+		case syntax.RdrOut, syntax.AppOut, syntax.RdrAll, syntax.AppAll:
+			if strings.Contains(file, "/") && !strings.HasPrefix(file, "/dev/") {
+				end = Any // its directory may be
+			}
 		}
 	}
 	switch {
@@ -220,9 +235,11 @@ func call(cmd *syntax.CallExpr) int {
 	for i, arg := range cmd.Args {
 		words[i] = Constant(arg)
 	}
-	switch c := (Call{Words: words}); c.Name() {
-	case "true", ":", "echo", "printf", "pwd", "date", "set", "shopt", "export", "unset", "umask":
+	c := Call{Words: words}
+	if plain(c.Name()) && c.Name() != "false" {
 		return 0
+	}
+	switch c.Name() {
 	case "false":
 		return 1
 	case "exit":
@@ -245,6 +262,11 @@ func call(cmd *syntax.CallExpr) int {
 		}
 	}
 	return Any
+}
+
+// plain reports a command that ends in one way whatever it is given.
+func plain(name string) bool {
+	return slices.Contains([]string{"true", "false", ":", "echo", "printf", "pwd", "date", "set", "shopt", "export", "unset", "umask"}, name)
 }
 
 // tested is the code of test where its words alone decide it.

@@ -20,6 +20,10 @@ func outcomes() []struct{ script, codes string } {
 		{"exit", "any"},
 		{"echo done", "0"},
 		{"printf '%s' x > /dev/null", "0"},
+		{": > build/x", "any"},
+		{": >> build/x", "any"},
+		{": > made", "0"},
+		{"true() { make; }; true", "any"},
 		{"make test", "any"},
 		{"make test || true", "0"},
 		{"make test || echo failed", "0"},
@@ -191,6 +195,17 @@ func TestPaths(t *testing.T) {
 		}
 		if !found {
 			t.Errorf("%s runs %+v", script, s.Calls)
+		}
+	}
+}
+
+// TestOthersHomes: where another user's home is depends on the machine that is asked.
+func TestOthersHomes(t *testing.T) {
+	for _, c := range Read("cat ~root/x", Frame{Parser: NewParser(), Root: "/ws"}).Calls {
+		for _, w := range c.Args() {
+			if w.Known {
+				t.Errorf("~root/x is known as %s", w.Text)
+			}
 		}
 	}
 }

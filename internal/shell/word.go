@@ -233,6 +233,8 @@ func (v values) Get(name string) expand.Variable {
 		known = text != ""
 	case name == "HOME":
 		text, known = home, true
+	case strings.HasPrefix(name, "HOME "): // of another user: the expander would ask this machine
+		return expand.Variable{Set: true, Kind: expand.String, Str: unknownText}
 	case len(name) == 1 && name[0] >= '1' && name[0] <= '9':
 		text, known = "", !v.free
 		if n := int(name[0] - '0'); n <= len(v.args) {
