@@ -31,7 +31,7 @@ type Copy struct {
 
 	from  *Tree
 	root  *os.Root
-	stamp time.Time         // of the newest file that was put there; see put
+	stamp time.Time         // of what was put there last; see put
 	held  map[string]stands // what was put there, by path
 	copier
 }
@@ -150,11 +150,17 @@ func (c *Copy) link(in, out *os.Root, name string) error {
 	if err != nil {
 		return err
 	}
-	if rest, inside := strings.CutPrefix(target, c.from.dir+string(filepath.Separator)); inside {
-		target = filepath.Join(c.Dir, rest)
-	}
 	_ = out.Remove(name)
-	return out.Symlink(target, name)
+	return out.Symlink(c.leads(target), name)
+}
+
+// leads is where a link leads in the copy.
+func (c *Copy) leads(target string) string {
+	rest, inside := strings.CutPrefix(target, c.from.dir)
+	if inside && (rest == "" || os.IsPathSeparator(rest[0])) {
+		return filepath.Join(c.Dir, rest)
+	}
+	return target
 }
 
 // file copies a file. The system shares what it holds where it can.

@@ -162,6 +162,7 @@ func linesOf(text string, e udiff.Edit) string {
 // their place in the list. It puts every path of the change right again, whatever was done
 // to it in the copy meanwhile.
 func (c *Copy) Without(ctx context.Context, s *Split, parts ...int) error {
+	c.stamp = later(c.stamp)
 	for _, name := range sortedPaths(s.files) {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -219,8 +220,9 @@ func (c *Copy) make(name string, s *Split, parts []int) error {
 }
 
 // put writes a path unless it stands as it was put last. asIs takes it from the workspace.
-// Each file that is written gets a later time than any before, by a second at least: tools
-// that compare times, or keep them in seconds, must see the difference.
+// What is written gets a later time than what was written for other parts, by a second at
+// least: tools that compare times, or keep them in seconds, must see the difference. All of
+// it gets the same one: no product is older than its source by the order of their names.
 func (c *Copy) put(name string, want Digest, content []byte, asIs bool) error {
 	at := disk(name)
 	info, err := c.root.Lstat(at)
@@ -253,12 +255,11 @@ func (c *Copy) put(name string, want Digest, content []byte, asIs bool) error {
 	case asIs:
 		err = c.file(c.from.root, c.root, at)
 	case want.kind() == 'l':
-		err = c.root.Symlink(string(content), at)
+		err = c.root.Symlink(c.leads(string(content)), at)
 	default:
 		err = c.root.WriteFile(at, content, permOf(want))
 	}
 	if err == nil && want.isFile() {
-		c.stamp = later(c.stamp)
 		err = c.root.Chtimes(at, c.stamp, c.stamp)
 	}
 	if err == nil {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -140,4 +141,54 @@ func TestCopyHasARepository(t *testing.T) {
 	in.git("-c", "user.name=me", "-c", "user.email=me@example.org", "commit", "-qam", "two")
 	in.git("diff", "--exit-code", "HEAD")
 	w.git("diff", "--exit-code", "side", "HEAD")
+}
+
+// TestPartsHaveOneTime: what is put back at once has the same time, so no product is older
+// than what it was made of, and later than what was put there before.
+func TestPartsHaveOneTime(t *testing.T) {
+	w := newWorkspace(t, "a.out 1\nz.in 1")
+	before := w.scan(nil)
+	w.do("z.in 2")
+	w.do("a.out 2")
+	after := w.scan(&before)
+	s, err := w.tree.Split(before, after, tree.Diff(before, after))
+	ok(t, err)
+	c, err := w.tree.Copy(t.Context(), filepath.Join(t.TempDir(), "copy"))
+	ok(t, err)
+	defer c.Close()
+	last := time.Now()
+	for _, parts := range [][]int{{0, 1}, {}} {
+		ok(t, c.Without(t.Context(), s, parts...))
+		source, err := os.Stat(filepath.Join(c.Dir, "z.in"))
+		ok(t, err)
+		product, err := os.Stat(filepath.Join(c.Dir, "a.out"))
+		ok(t, err)
+		if !source.ModTime().Equal(product.ModTime()) || !source.ModTime().After(last) {
+			t.Errorf("without %v the source is of %v, its product of %v, and before it was %v", parts, source.ModTime(), product.ModTime(), last)
+		}
+		last = source.ModTime()
+	}
+}
+
+// TestLinksLeadIntoTheCopy: those that are put back too.
+func TestLinksLeadIntoTheCopy(t *testing.T) {
+	w := newWorkspace(t, "a 1")
+	for link, target := range map[string]string{"gone": w.path("a"), "stays": w.path("a"), "top": w.dir} {
+		ok(t, os.Symlink(target, w.path(link)))
+	}
+	before := w.scan(nil)
+	ok(t, os.Remove(w.path("gone")))
+	after := w.scan(&before)
+	s, err := w.tree.Split(before, after, tree.Diff(before, after))
+	ok(t, err)
+	c, err := w.tree.Copy(t.Context(), filepath.Join(t.TempDir(), "copy"))
+	ok(t, err)
+	defer c.Close()
+	ok(t, c.Without(t.Context(), s, 0))
+	for link, want := range map[string]string{"gone": filepath.Join(c.Dir, "a"), "stays": filepath.Join(c.Dir, "a"), "top": c.Dir} {
+		got, err := os.Readlink(filepath.Join(c.Dir, link))
+		if ok(t, err); got != want {
+			t.Errorf("%s leads to %s, want %s", link, got, want)
+		}
+	}
 }
