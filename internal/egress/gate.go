@@ -3,6 +3,7 @@ package egress
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log"
@@ -21,6 +22,8 @@ import (
 const (
 	dialTime   = 30 * time.Second
 	headTime   = time.Minute
+	idleTime   = time.Minute // between two requests on one connection
+	maxConns   = 256         // from the process at once
 	maxHead    = 64 << 10
 	maxRefused = 50
 	maxName    = 100
@@ -34,7 +37,8 @@ type Gate struct {
 
 	mu      sync.Mutex
 	refused []string
-	conns   map[net.Conn]struct{} // nil once the process is gone
+	conns   map[net.Conn]bool // true: from the process; nil once that is gone
+	open    int               // those from the process
 }
 
 // admits reports whether a list of the program's own, or all that bound its work, have it.
@@ -112,11 +116,11 @@ func (g *Gate) Serve(l net.Listener) {
 	}
 	server := &http.Server{
 		Handler:           http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { g.answer(w, r, forward) }),
-		ReadHeaderTimeout: headTime, MaxHeaderBytes: maxHead, ErrorLog: forward.ErrorLog,
+		ReadHeaderTimeout: headTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHead, ErrorLog: forward.ErrorLog,
 		BaseContext: func(net.Listener) context.Context { return life },
 	}
 	g.mu.Lock()
-	g.conns = map[net.Conn]struct{}{}
+	g.conns = map[net.Conn]bool{}
 	g.mu.Unlock()
 	_ = server.Serve(kept{l, g})
 	end()
@@ -128,18 +132,23 @@ func (g *Gate) Serve(l net.Listener) {
 	g.conns = nil
 }
 
-// kept keeps account of what it accepts.
+// kept keeps account of what it accepts. It turns away what is too much at once: every
+// connection is a descriptor of ours, and of those all that runs here has so many.
 type kept struct {
 	net.Listener
 	gate *Gate
 }
 
 func (k kept) Accept() (net.Conn, error) {
-	c, err := k.Listener.Accept()
-	if err != nil {
-		return nil, err
+	for {
+		c, err := k.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		if c, err = k.gate.keep(c, true); !errors.Is(err, errFull) {
+			return c, err
+		}
 	}
-	return k.gate.keep(c)
 }
 
 // counted is a connection that a gate closes at its end.
@@ -148,19 +157,30 @@ type counted struct {
 	gate *Gate
 }
 
-func (g *Gate) keep(c net.Conn) (net.Conn, error) {
+var errFull = fmt.Errorf("more than %d connections at once", maxConns)
+
+func (g *Gate) keep(c net.Conn, ours bool) (net.Conn, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.conns == nil {
+	switch {
+	case g.conns == nil:
 		c.Close()
 		return nil, net.ErrClosed
+	case ours && g.open == maxConns:
+		c.Close()
+		return nil, errFull
+	case ours:
+		g.open++
 	}
-	g.conns[c] = struct{}{}
+	g.conns[c] = ours
 	return counted{c, g}, nil
 }
 
 func (c counted) Close() error {
 	c.gate.mu.Lock()
+	if c.gate.conns[c.Conn] {
+		c.gate.open--
+	}
 	delete(c.gate.conns, c.Conn)
 	c.gate.mu.Unlock()
 	return c.Conn.Close()
@@ -205,7 +225,7 @@ func (g *Gate) dial(ctx context.Context, network, address string) (net.Conn, err
 	if err != nil {
 		return nil, err
 	}
-	return g.keep(c)
+	return g.keep(c, false)
 }
 
 func unreached(w http.ResponseWriter, err error) {

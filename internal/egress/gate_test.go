@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/piton-dev/piton/internal/egress"
 )
@@ -238,6 +240,94 @@ func TestNothingStaysOpen(t *testing.T) {
 		t.Error(err)
 	}
 	io.ReadAll(c)
+}
+
+// A process has so many connections at once; with one less it has another.
+func TestConnectionsAreCounted(t *testing.T) {
+	there, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer there.Close()
+	_, _, l := opened(t, egress.Rules{Step: there.Addr().String()})
+	tunnel := func() (net.Conn, string) {
+		c, err := net.Dial("tcp", l.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { c.Close() })
+		fmt.Fprintf(c, "CONNECT %s HTTP/1.1\r\nHost: x\r\n\r\n", there.Addr())
+		line, _ := bufio.NewReader(c).ReadString('\n')
+		return c, line
+	}
+	var last net.Conn
+	for range 256 {
+		c, line := tunnel()
+		if !strings.Contains(line, "200") {
+			t.Fatal(line)
+		}
+		last = c
+	}
+	if _, line := tunnel(); line != "" {
+		t.Fatalf("one too many is answered: %s", line)
+	}
+	far, err := there.Accept()
+	for range 255 {
+		far, err = there.Accept()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	last.Close()
+	far.Close()
+	for end := time.Now().Add(10 * time.Second); ; {
+		if _, line := tunnel(); strings.Contains(line, "200") {
+			break
+		}
+		if time.Now().After(end) {
+			t.Fatal("a place that is free again is not given")
+		}
+	}
+}
+
+// pipes is a listener that accepts what a test hands it.
+type pipes chan net.Conn
+
+func (p pipes) Accept() (net.Conn, error) {
+	c, ok := <-p
+	if !ok {
+		return nil, net.ErrClosed
+	}
+	return c, nil
+}
+
+func (p pipes) Close() error   { return nil }
+func (p pipes) Addr() net.Addr { return &net.TCPAddr{} }
+
+// A connection on which nothing comes ends, before its first request and after it.
+func TestAnIdleConnectionEnds(t *testing.T) {
+	for _, first := range []string{"", "GET / HTTP/1.1\r\nHost: x\r\n\r\n"} {
+		synctest.Test(t, func(t *testing.T) {
+			g, err := egress.For(egress.Rules{Step: "no"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			l := make(pipes)
+			go g.Serve(l)
+			here, there := net.Pipe()
+			l <- there
+			ended := make(chan struct{})
+			go func() { defer close(ended); io.Copy(io.Discard, here) }()
+			io.WriteString(here, first)
+			select {
+			case <-ended:
+			case <-time.After(time.Hour):
+				t.Errorf("after %q it is open for an hour", first)
+				here.Close()
+			}
+			close(l)
+		})
+	}
 }
 
 func TestWhoIsBound(t *testing.T) {
