@@ -74,6 +74,17 @@ func missing(stderr proc.Capture, what string) string {
 	return what + ": " + found[len(found)-1][1]
 }
 
+// unreached is what programs say that found no network.
+var unreached = regexp.MustCompile(`(?i)resolve host|network is unreachable|name resolution|dial tcp|ENOTFOUND|EAI_AGAIN|ENETUNREACH|ECONNREFUSED|connection refused|couldn't connect|failed to connect`)
+
+// cutOff says what a check lacked that failed for want of the network, as far as it says so.
+func cutOff(a *engine.CheckEnded) string {
+	if a.Verdict != engine.Fail || a.Network != proc.ReachesLoopback || !unreached.MatchString(a.Stderr+a.Stdout) {
+		return ""
+	}
+	return "it reached no network: checks have a loopback of their own, and `network: contract` of the step opens the network to them"
+}
+
 const noSpace = "No space left on device"
 
 // diskFull reports whether the last thing that was said is that the disk is full.

@@ -80,6 +80,7 @@ func Run(ctx context.Context, j Job) []engine.CheckEnded {
 				reach := j.Pool.Bind(&spec, j.Gate, j.Unsealed)
 				j.fill(&a, c, j.Pool.Run(ctx, spec))
 				a.Network = proc.Asked(reach, j.Gate)
+				a.Reason = cmp.Or(a.Reason, cutOff(&a))
 			})
 		}
 		answers = append(answers, a)

@@ -394,6 +394,9 @@ func (l *words) evidence(f *view.Fold, step int, c engine.CheckEnded) {
 	if c.Exit != c.Want {
 		l.add("want=%d", c.Want)
 	}
+	if c.Verdict == engine.Fail {
+		l.note(c.Reason)
+	}
 	l.flag("signal", c.Signal)
 	l.flag("again", verdicts(c.Reruns))
 }

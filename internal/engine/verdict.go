@@ -237,7 +237,11 @@ func checkReason(c CheckEnded) string {
 	case c.Verdict == Inconclusive && c.Reason != "":
 		return c.Check + " says nothing: " + c.Reason
 	}
-	return fmt.Sprintf("%s exited %d, wanted %d", c.Check, c.Exit, c.Want)
+	said := fmt.Sprintf("%s exited %d, wanted %d", c.Check, c.Exit, c.Want)
+	if c.Verdict == Fail && c.Reason != "" {
+		said += ": " + c.Reason
+	}
+	return said
 }
 
 // baselineOf judges the checks before the work. Red is only what exited by

@@ -130,11 +130,14 @@ func Asked(reach string, g Gate) string {
 	return reach + "; not " + strings.Join(g.Refused(), ", ")
 }
 
+// ReachesLoopback is what a child reaches that is Offline: only itself and its own.
+const ReachesLoopback = "loopback"
+
 // Reach says in a word what a child can reach that is Offline where it can be;
 // exposed is what [Pool.Offline] says.
 func Reach(exposed error) string {
 	if exposed == nil {
-		return "loopback"
+		return ReachesLoopback
 	}
 	return "host: " + strings.ReplaceAll(exposed.Error(), "\n", "; ")
 }
