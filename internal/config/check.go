@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"net/url"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -18,8 +19,11 @@ func (d *decoder) check(c *Config) {
 	for _, name := range agentNames(c) {
 		d.agent(c, name)
 		d.hosts(join("agents", name)+".network", c.Agents[name].Network)
+		d.inHome(join("agents", name)+".login", c.Agents[name].Login)
 	}
 	d.hosts("policy.network", c.Policy.Network)
+	d.places("sandbox.visible", c.Sandbox.Visible)
+	d.places("sandbox.writable", c.Sandbox.Writable)
 	if c.DefaultAgent != "" {
 		d.isAgent("default_agent", c.DefaultAgent, c)
 	}
@@ -149,6 +153,27 @@ func (d *decoder) server(path string, s Server) {
 		d.wrong(path+".isolation", "take it out, or the login and the network", "%s has isolation none, and a login or a network that nothing would hold it to", path)
 	}
 	d.hosts(path+".network", s.Network)
+	d.inHome(path+".login", s.Login)
+}
+
+// inHome takes paths in the home, which may begin with ~/.
+func (d *decoder) inHome(path string, list []string) {
+	for i, name := range list {
+		list[i] = strings.TrimPrefix(name, "~/")
+		if !filepath.IsLocal(list[i]) || list[i] == "." {
+			d.wrong(path, "sandbox.writable takes other places", "%s has paths in your home, such as .codex, and not %q", path, name)
+		}
+	}
+}
+
+// places takes paths of this machine.
+func (d *decoder) places(path string, list []string) {
+	for _, name := range list {
+		rest, home := strings.CutPrefix(name, "~/")
+		if !home && !filepath.IsAbs(name) || home && !filepath.IsLocal(rest) || filepath.Clean(name) == "/" {
+			d.wrong(path, "", "%s has paths such as ~/.npmrc or /opt/data, and not %q", path, name)
+		}
+	}
 }
 
 func (d *decoder) hosts(path string, list []string) {

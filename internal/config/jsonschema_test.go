@@ -29,6 +29,7 @@ var blind = map[string]string{
 	"bad-model-no-api":           "a key that needs another one",
 	"bad-environment":            "the environment is wrong",
 	"bad-flags":                  "the flags are wrong",
+	"bad-places":                 "where a path leads",
 	"bad-tag":                    "a tag is gone once the file is read",
 	"bad-two-documents":          "only the first document is looked at",
 	"bad-second-document-broken": "only the first document is looked at",
