@@ -204,7 +204,7 @@ func (t theme) looked(o engine.Opened) string {
 // plan says that these files are the work.
 func (t theme) adopts(x view.Account, e engine.CheckEnded) []string {
 	row, o := x.Row(x.Index), e.Opened
-	if e.Phase != engine.Verifying || row.Status != engine.Done || row.Proven || len(o.Changed) == 0 || len(x.Fold.Step(x.Index).Writes) > 0 {
+	if e.Phase != engine.Verifying || e.Verdict != engine.Pass || row.Proven || len(o.Changed) == 0 || len(x.Fold.Step(x.Index).Writes) > 0 {
 		return nil
 	}
 	label := "**writes:** " + strings.Join(slices.Concat(o.Changed, o.Made), ", ")
