@@ -5,10 +5,17 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 )
 
-// kept is what early checks left in the caches of their homes: layers that later checks find
+// Kept are the caches of [Tools] that early checks leave to others. In each an entry has the
+// digest of all that it was made of, or its own, for a name. What a check runs may be an
+// agent's of another run: so there is no directory here in which programs, start-up files,
+// unpacked packages or answers of other checks lie.
+var Kept = []string{".cache/ccache", ".cache/go-build", ".npm/_cacache"}
+
+// kept is what early checks left in these caches: layers that later checks find
 // below their own, and nobody changes any more. None is added once a child was there that is
 // no check: what checks run from then on may be its, and could leave answers for others.
 type kept struct {
@@ -49,26 +56,37 @@ func (s *Spec) keeps() bool {
 	return s.Seal != nil && s.Room != nil && s.Room.Checks && s.Room.Early && !s.Room.Fixed
 }
 
-// add keeps what a child has left in its temporary files. Nothing of the child lives.
+// add keeps what a child has left in its caches. Nothing of the child lives.
 func (k *kept) add(s Spec) {
-	upper := layerOf(s.Seal.Temp)
-	if Variable(s.Env, "PYTHONPYCACHEPREFIX") == compiled(s.Seal.Home) { // a source is known by its size and time
-		rel, err := filepath.Rel(resolved(s.Seal.Home), filepath.Join(compiled(resolved(s.Seal.Home)), resolved(s.Room.Dir)))
-		if err != nil || RemoveAll(filepath.Join(upper, rel)) != nil {
-			return
-		}
-	}
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	entries, err := os.ReadDir(upper)
-	if k.over || err != nil || len(entries) == 0 || len(k.layers) == maxKept {
+	if k.over || len(k.layers) == maxKept {
 		return
 	}
-	k.made++
-	layer := filepath.Join(filepath.Dir(s.Seal.Temp), "kept-"+strconv.Itoa(k.made))
-	if os.Rename(upper, layer) == nil {
+	upper, found := layerOf(s.Seal.Temp), false
+	layer := filepath.Join(filepath.Dir(s.Seal.Temp), "kept-"+strconv.Itoa(k.made+1))
+	for _, name := range Kept {
+		from, to := filepath.Join(upper, name), filepath.Join(layer, name)
+		if plain(upper, name) && os.MkdirAll(filepath.Dir(to), 0o755) == nil && os.Rename(from, to) == nil {
+			found = true
+		}
+	}
+	if found {
+		k.made++
 		k.layers = slices.Insert(k.layers, 0, layer)
 	}
+}
+
+// plain reports a directory in another one, with no link on the way, that is not empty.
+func plain(dir, name string) bool {
+	for part := range strings.SplitSeq(name, "/") {
+		dir = filepath.Join(dir, part)
+		if info, err := os.Lstat(dir); err != nil || !info.IsDir() {
+			return false
+		}
+	}
+	entries, err := os.ReadDir(dir)
+	return err == nil && len(entries) > 0
 }
 
 // layerOf is where a child's changes to what is copied in its home are.

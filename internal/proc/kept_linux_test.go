@@ -73,7 +73,7 @@ var (
 // TestKept sees who finds what in the caches of checks.
 func TestKept(t *testing.T) {
 	s := newShed(t)
-	const look = `cat ~/.cache/go-build/* ~/.npm/* 2>/dev/null; true`
+	const look = `cat ~/.cache/go-build/* ~/.npm/_cacache/* 2>/dev/null; true`
 	if err := os.Mkdir(filepath.Join(s.home, ".npm"), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -84,13 +84,13 @@ func TestKept(t *testing.T) {
 		want   string
 	}{
 		{"an early check", early, `echo one >~/.cache/go-build/1`, ""},
-		{"another one", early, look + `; echo two >~/.npm/2; echo changed >~/.cache/go-build/1`, "one"},
-		{"one that removes", early, look + `; rm ~/.npm/2; touch ~/.npm/3; echo mine >~/mine`, "changed\ntwo"},
-		{"one that has not read it", proc.Room{Checks: true, Early: true, Fixed: true}, look + `; echo fixed >~/.npm/4`, "changed"},
-		{"one that is killed", early, `echo killed >~/.npm/5; kill -9 $$`, ""},
-		{"a later check", later, look + `; echo later >~/.npm/6; ls ~`, "changed"},
-		{"an agent", agent, look + `; mkdir -p ~/.cache/go-build; echo agent >~/.cache/go-build/1; echo agent >~/.npm/7`, ""},
-		{"an early check after it", early, look + `; echo late >~/.npm/8`, "changed"},
+		{"another one", early, look + `; echo two >~/.npm/_cacache/2; echo changed >~/.cache/go-build/1`, "one"},
+		{"one that removes", early, look + `; rm ~/.npm/_cacache/2; touch ~/.npm/_cacache/3; echo mine >~/mine`, "changed\ntwo"},
+		{"one that has not read it", proc.Room{Checks: true, Early: true, Fixed: true}, look + `; echo fixed >~/.npm/_cacache/4`, "changed"},
+		{"one that is killed", early, `echo killed >~/.npm/_cacache/5; kill -9 $$`, ""},
+		{"a later check", later, look + `; echo later >~/.npm/_cacache/6; ls ~`, "changed"},
+		{"an agent", agent, look + `; mkdir -p ~/.cache/go-build ~/.npm/_cacache; echo agent >~/.cache/go-build/1; echo agent >~/.npm/_cacache/7`, ""},
+		{"an early check after it", early, look + `; echo late >~/.npm/_cacache/8`, "changed"},
 		{"the last check", later, look, "changed"},
 	} {
 		if got := s.run(t, step.room, step.script); got != step.want {
@@ -99,6 +99,23 @@ func TestKept(t *testing.T) {
 	}
 	if left, err := os.ReadDir(s.home); err != nil || len(left) != 1 {
 		t.Errorf("in the home: %v, %v", left, err)
+	}
+}
+
+// TestKeptNoProgram has a check plant programs and start-up files where the tools of
+// other checks would find them.
+func TestKeptNoProgram(t *testing.T) {
+	s := newShed(t)
+	places := []string{".local/bin", ".local/lib/python3/site-packages", ".cargo/bin", ".cargo/registry", ".cache/pip", ".cache/uv", ".cache/piton-python", ".npm", "go/bin", "go/pkg/mod", ".m2"}
+	for _, dir := range []string{".local/bin", ".local/lib", ".cargo", ".npm", "go", ".m2"} {
+		if err := os.MkdirAll(filepath.Join(s.home, dir), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	all := strings.Join(places, " ")
+	s.run(t, early, `cd ~; for d in `+all+`; do mkdir -p $d && echo planted >$d/planted || exit; done; echo one >.cache/go-build/1`)
+	if got := s.run(t, later, `cd ~; for d in `+all+`; do cat $d/planted 2>/dev/null; done; cat .cache/go-build/1`); got != "one" {
+		t.Error(got)
 	}
 }
 

@@ -28,15 +28,15 @@ type Room struct {
 	Writable []string // may be changed too, where it exists
 	Login    []string // by name in the home: may be changed there, where it exists
 	Checks   bool     // the child judges the work of others
-	Early    bool     // nobody has worked yet: what checks leave in caches, other checks find
+	Early    bool     // nobody has worked yet: what checks leave in caches that are [Kept], other checks find
 	// Fixed: of all that is not the child's own only Writable may be changed, which no link
 	// leads to, and Dir not either. Only a sealed child can be held so.
 	Fixed bool
 }
 
 // Tools are what programs need of a home, by name in it. A child can change them, and what
-// it changes is gone with it. Only what checks leave there before anybody has worked stays,
-// for the checks to come: no answer that they find is ever that of an agent.
+// it changes is gone with it, but for what checks leave in those that are [Kept] before anybody
+// has worked.
 var Tools = []string{
 	".asdf", ".bun", ".cabal", ".cache/bazel", ".cache/ccache", ".cache/deno", ".cache/go-build", ".cache/golangci-lint",
 	".cache/ms-playwright", ".cache/node", ".cache/pip", ".cache/pnpm", ".cache/pre-commit", ".cache/pypoetry", ".cache/uv",
@@ -139,7 +139,7 @@ func (c Cell) seal(s *Spec, temp string) (loans []loan, err error) {
 // asks has the caches of checks apart from those that lie beside a source, or tell two
 // sources apart by size and time alone.
 func (s *Spec) asks(home string) {
-	s.Seal.Made = append(under(home, slices.DeleteFunc(slices.Clone(Tools), func(name string) bool { return !strings.HasPrefix(name, ".cache/") })), compiled(home))
+	s.Seal.Made = under(home, Kept)
 	if Variable(s.Env, "PYTHONPYCACHEPREFIX") == "" {
 		s.Env = with(s.Env, "PYTHONPYCACHEPREFIX="+compiled(home))
 	}
@@ -148,8 +148,8 @@ func (s *Spec) asks(home string) {
 	}
 }
 
-// compiled is where checks keep what Python compiles: it would take the place of a source
-// from a directory of the workspace.
+// compiled is where a check has what Python compiles: it would take the place of a source
+// from a directory of the workspace. It is gone with the check.
 func compiled(home string) string {
 	if home == "" {
 		return "/tmp/python"

@@ -201,7 +201,7 @@ func (v view) make(home string, paths ...string) {
 			}
 			rest = filepath.Join(filepath.Base(above), rest)
 		}
-		if real, err := filepath.EvalSymlinks(above); err == nil && Within(real, home) {
+		if real, err := filepath.EvalSymlinks(above); err == nil && Within(home, real) {
 			v[filepath.Join(real, rest)] = made
 		}
 	}
