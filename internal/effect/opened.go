@@ -1,13 +1,17 @@
 package effect
 
 import (
+	"cmp"
 	"context"
+	"errors"
+	"io/fs"
 	"os"
 	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/piton-dev/piton/internal/engine"
@@ -20,7 +24,7 @@ import (
 type watching struct {
 	mu    sync.Mutex
 	watch *observe.Watch
-	none  error // it cannot be observed
+	none  error // this system cannot observe it
 }
 
 // round begins an observation of the tree below dir.
@@ -34,12 +38,17 @@ func (w *watching) round(dir string) (*observe.Round, error) {
 		_ = w.watch.Close() // what it knows is no more
 		w.watch = nil
 	}
-	if w.none == nil {
-		w.watch, w.none = observe.Begin(dir, func(dir string) bool { return dir == ".piton" || path.Base(dir) == ".git" })
-	}
 	if w.none != nil {
 		return nil, w.none
 	}
+	watch, err := observe.Begin(dir, func(dir string) bool { return dir == ".piton" || path.Base(dir) == ".git" })
+	if errors.Is(err, observe.ErrUnable) {
+		w.none = err
+	}
+	if err != nil {
+		return nil, err
+	}
+	w.watch = watch
 	return w.watch.Round()
 }
 
@@ -75,7 +84,7 @@ func (w *watcher) around(ctx context.Context, a *engine.CheckEnded, run func()) 
 	r, err := w.watching.round(w.Dir)
 	if err != nil {
 		run()
-		a.Opened = &engine.Opened{Unseen: err.Error()}
+		a.Opened = &engine.Opened{Unseen: err.Error(), Dark: errors.Is(err, observe.ErrUnable)}
 		w.judge(a.Check, w.named(a.Check))
 		return
 	}
@@ -113,6 +122,9 @@ func (w *watcher) marked(file string) bool {
 // what a check made for itself and removed again proves nothing.
 func (w *watcher) sort(ctx context.Context, o *engine.Opened, file string, began time.Time) bool {
 	info, err := os.Lstat(filepath.Join(w.Dir, filepath.FromSlash(file)))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) {
+		o.Unseen = cmp.Or(o.Unseen, "a file that was opened cannot be looked at: "+err.Error())
+	}
 	if err != nil || info.IsDir() {
 		return false
 	}

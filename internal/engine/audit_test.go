@@ -154,6 +154,7 @@ type file struct {
 	tokens    int64               // that they used, or set aside without saying
 	moved     bool                // a file of the step was changed
 	before    engine.Verdict      // of its newest baseline
+	observed  bool                // what a check opened before the work is known
 	wrote     map[string]bool     // by check and path: what the checks changed before the work
 	rests     bool                // its newest proof opened what it changed itself
 	tests     map[string]int      // that its checks ran before the work
@@ -877,7 +878,7 @@ func (a *auditor) restsOn(f *file, phase engine.Phase) {
 	}
 	switch phase {
 	case engine.Baseline:
-		f.wrote = map[string]bool{}
+		f.wrote, f.observed = map[string]bool{}, false
 	case engine.Verifying:
 		f.rests = false
 	default:
@@ -888,6 +889,7 @@ func (a *auditor) restsOn(f *file, phase engine.Phase) {
 			continue
 		}
 		if phase == engine.Baseline {
+			f.observed = f.observed || c.Opened.Unseen == ""
 			for _, path := range c.Opened.Wrote {
 				f.wrote[c.Check+" "+path] = true
 			}
@@ -905,7 +907,7 @@ func (a *auditor) restsOn(f *file, phase engine.Phase) {
 		for _, path := range c.Opened.Changed {
 			f.rests = f.rests || !f.wrote[c.Check+" "+path]
 		}
-		f.rests = f.rests || len(c.Opened.Gone) > 0
+		f.rests = f.rests || len(c.Opened.Gone) > 0 || c.Opened.Unseen != "" && (f.observed || !c.Opened.Dark)
 	}
 	f.rests = f.rests && len(f.def.Writes) == 0
 }

@@ -469,6 +469,7 @@ type Opened struct {
 	Gone   []string `json:"gone,omitempty"`
 	Wrote  []string `json:"wrote,omitempty"`  // existed when the run opened, and changed while the check ran
 	Unseen string   `json:"unseen,omitempty"` // why it is not known, or not all
+	Dark   bool     `json:"dark,omitempty"`   // because this system observes nothing, whatever the tree is
 	// Judges is an object with those of the files that judge and no check of the run
 	// opened before, as keys of its base, a line each.
 	Judges string `json:"judges,omitempty"`

@@ -427,12 +427,13 @@ func opened(o op) *engine.Opened {
 	return [...]*engine.Opened{
 		{},
 		{Unseen: "lost"},
+		{Unseen: "blind", Dark: true},
 		{Files: 1, Changed: []string{"x"}},
 		{Files: 2, Made: []string{"y"}},
 		{Files: 2, Made: []string{"y", "z"}},
 		{Gone: []string{"x"}},
 		{Files: 2, Changed: []string{"x", "w"}, Wrote: []string{"w", "x"}},
-	}[int(o.Which)%7]
+	}[int(o.Which)%8]
 }
 
 // rule is what an arbiter may say, sense and nonsense.

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,11 +16,12 @@ func (s *State) opens(o *Opened) {
 
 // opensFirst keeps what the checks opened before any work.
 func (st *step) opensFirst() {
-	st.Before = nil
+	st.Before, st.Observed = nil, false
 	for _, c := range st.Checks {
 		if c.Opened != nil {
 			before := *c.Opened
 			before.Shared = c.Shared
+			st.Observed = st.Observed || before.Unseen == ""
 			st.Before = append(st.Before, before)
 		} else {
 			st.Before = append(st.Before, Opened{})
@@ -29,13 +31,14 @@ func (st *step) opensFirst() {
 
 // rests notes which files the complete answers rest on that the step itself changed. What
 // it may write is its work, which the checks are there to judge. A file that a step made
-// is its own work too; one that another step's proof opened first is not.
+// is its own work too; one that another step's proof opened first is not. What was not
+// seen on a system that sees is not taken for nothing.
 func (s *State) rests(i int) {
 	st, p, own := &s.steps[i], s.prog.Step(i), s.prog.Step(i).ID
 	if pattern, of := s.prog.Pattern(i); of {
 		own = s.prog.Step(pattern).ID
 	}
-	st.Rests, st.Gone = nil, nil
+	st.Rests, st.Gone, st.Unseen = nil, nil, ""
 	for n, c := range st.Checks {
 		if c.Opened == nil {
 			continue
@@ -50,6 +53,9 @@ func (s *State) rests(i int) {
 		}
 		if len(p.Writes) > 0 {
 			continue
+		}
+		if c.Opened.Unseen != "" && (!c.Opened.Dark || st.Observed) {
+			st.Unseen = cmp.Or(st.Unseen, c.Opened.Unseen)
 		}
 		st.Gone = append(st.Gone, c.Opened.Gone...)
 		for _, path := range c.Opened.Changed {
@@ -74,6 +80,9 @@ func (st *step) resting() string {
 	}
 	if len(st.Gone) > 0 {
 		said = append(said, "the checks opened before the work, and no more: "+few(st.Gone))
+	}
+	if st.Unseen != "" {
+		said = append(said, "which files the checks opened is not known: "+st.Unseen)
 	}
 	return strings.Join(said, "; ")
 }

@@ -454,7 +454,11 @@ func openedIn(td *datadriven.TestData) *engine.Opened {
 			o.Files += len(*list.of)
 		}
 	}
-	if o.Files == 0 {
+	if value(td, "opened-files") == "none" {
+		return &o
+	}
+	o.Unseen, o.Dark = value(td, "opened-unseen"), value(td, "opened-dark") == "yes"
+	if o.Files == 0 && o.Unseen == "" {
 		return nil
 	}
 	return &o

@@ -71,8 +71,9 @@ func (s *State) accepted(st *step, v Verdict) Verdict {
 	return v
 }
 
-// leans reports whether the complete answers rest on what the step itself changed.
-func (st *step) leans() bool { return len(st.Rests)+len(st.Gone) > 0 }
+// leans reports whether the complete answers rest on what the step itself changed, or may
+// do so unseen.
+func (st *step) leans() bool { return len(st.Rests)+len(st.Gone) > 0 || st.Unseen != "" }
 
 // proves reports whether the step, if it is done now, is proven: its checks
 // failed before, on other files, are not flaky and rest on nothing that it changed, or,

@@ -12,7 +12,7 @@ package observe
 
 import "errors"
 
-// ErrUnable is why nothing is observed on a system that cannot do it.
+// ErrUnable is why nothing is observed on a system that cannot do it, whatever the tree is.
 var ErrUnable = errors.New("this system does not tell which files are opened")
 
 // Seen is what was opened.

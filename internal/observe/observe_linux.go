@@ -10,6 +10,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -17,8 +18,9 @@ import (
 )
 
 // watched is what is asked for of each directory: what is opened in it, which directories
-// come into it, to be watched as well, and which leave it, to be called otherwise.
-const watched = unix.IN_OPEN | unix.IN_CREATE | unix.IN_MOVED_FROM | unix.IN_MOVED_TO | unix.IN_ONLYDIR | unix.IN_DONT_FOLLOW | unix.IN_EXCL_UNLINK
+// come into it, to be watched as well, which leave it, to be called otherwise, and which
+// may be entered from now on.
+const watched = unix.IN_OPEN | unix.IN_CREATE | unix.IN_ATTRIB | unix.IN_MOVED_FROM | unix.IN_MOVED_TO | unix.IN_ONLYDIR | unix.IN_DONT_FOLLOW | unix.IN_EXCL_UNLINK
 
 // Watch observes a tree until it is closed, for one round after the other or several at
 // once. It is safe for concurrent use.
@@ -31,6 +33,7 @@ type Watch struct {
 	closed bool             // the last round ends it
 	rest   chan struct{}    // closed when the last round ends
 	dirs   map[int32]string // by watch descriptor: path below the root
+	shut   map[string]bool  // directories that nobody of this user may enter
 	rounds map[*Round]bool
 	lost   string // why it can observe no more
 	buf    []byte
@@ -51,10 +54,10 @@ type Round struct {
 func Begin(root string, skip func(dir string) bool) (*Watch, error) {
 	fd, err := unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK)
 	if err != nil {
-		return nil, fmt.Errorf("which files are opened cannot be observed: %w", err)
+		return nil, fmt.Errorf("%w: %w", ErrUnable, err)
 	}
 	w := &Watch{
-		root: root, skip: skip, fd: fd, dirs: map[int32]string{}, rounds: map[*Round]bool{},
+		root: root, skip: skip, fd: fd, dirs: map[int32]string{}, shut: map[string]bool{}, rounds: map[*Round]bool{},
 		buf: make([]byte, 64<<10),
 	}
 	w.counts = counting(root)
@@ -154,16 +157,24 @@ func (w *Watch) end() error {
 
 // add watches a directory and those below it.
 func (w *Watch) add(dir string) error {
-	at := filepath.Join(w.root, filepath.FromSlash(dir))
-	wd, err := unix.InotifyAddWatch(w.fd, at, watched)
+	at, leave, err := w.reach(dir)
+	defer leave()
+	var wd int
+	if err == nil {
+		wd, err = unix.InotifyAddWatch(w.fd, at, watched)
+	}
 	switch {
 	case errors.Is(err, unix.ENOENT) && dir != ".", errors.Is(err, unix.ENOTDIR) && dir != ".":
 		return nil // it has gone meanwhile
+	case errors.Is(err, unix.EACCES) && dir != "." && errors.Is(unix.Access(at, unix.X_OK), unix.EACCES):
+		w.shut[dir] = true // whoever may not enter it opens nothing in it
+		return nil
 	case errors.Is(err, unix.ENOSPC):
-		return errors.New("which files are opened cannot be observed: this user may watch no more directories (fs.inotify.max_user_watches)")
+		return fmt.Errorf("%w: this user may watch no more directories (fs.inotify.max_user_watches)", ErrUnable)
 	case err != nil:
 		return fmt.Errorf("which files are opened cannot be observed in %s: %w", dir, err)
 	}
+	delete(w.shut, dir)
 	if _, known := w.dirs[int32(wd)]; !known { // one that was moved keeps the path that it had
 		w.dirs[int32(wd)] = dir
 	}
@@ -171,8 +182,12 @@ func (w *Watch) add(dir string) error {
 		return nil
 	}
 	entries, err := os.ReadDir(at)
-	if err != nil && dir == "." {
-		return err
+	leave() // before those below it are reached
+	switch {
+	case dir != "." && (errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENOTDIR)):
+		return nil
+	case err != nil:
+		return fmt.Errorf("which files are opened cannot be observed in %s: %w", dir, err)
 	}
 	for _, e := range entries {
 		if name := path.Join(dir, e.Name()); e.IsDir() && !w.skip(name) {
@@ -182,6 +197,37 @@ func (w *Watch) add(dir string) error {
 		}
 	}
 	return nil
+}
+
+// long is how many bytes of a path the system surely takes at once.
+const long = unix.PathMax - unix.NAME_MAX - 2
+
+// reach is a path by which the system finds a directory, however deep it lies, until the
+// caller leaves it.
+func (w *Watch) reach(dir string) (at string, leave func(), err error) {
+	at, fd := filepath.Join(w.root, filepath.FromSlash(dir)), -1
+	leave = func() {
+		if fd >= 0 {
+			_ = unix.Close(fd)
+			fd = -1
+		}
+	}
+	for err == nil && len(at) > long {
+		cut := strings.LastIndexByte(at[:long], '/')
+		from := unix.AT_FDCWD
+		if fd >= 0 {
+			from = fd
+		}
+		next, failed := unix.Openat(from, at[:cut], unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+		leave()
+		if fd, at, err = next, at[cut+1:], failed; failed != nil {
+			fd = -1
+		}
+	}
+	if fd >= 0 {
+		at = fmt.Sprintf("/proc/self/fd/%d/%s", fd, at)
+	}
+	return at, leave, err
 }
 
 // often is how long what is opened waits to be taken in: 16384 files, the system's usual
@@ -249,6 +295,10 @@ func (w *Watch) tell(wd int32, mask uint32, name string) {
 			for r := range w.rounds {
 				r.seen[path.Join(dir, name)] = true
 			}
+		}
+	case mask&unix.IN_ATTRIB != 0:
+		if below := path.Join(dir, name); w.shut[below] {
+			w.lose("a directory was closed, and opened up: " + below)
 		}
 	case mask&unix.IN_MOVED_FROM != 0:
 		w.lost = "a directory was moved"

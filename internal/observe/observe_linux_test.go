@@ -191,3 +191,43 @@ func TestRounds(t *testing.T) {
 	}
 	first.End()
 }
+
+// TestDeep: a tree that is deeper than a path may be long is observed as a whole.
+func TestDeep(t *testing.T) {
+	const deep = "for n in $(seq 25); do d=$(printf '%0200d' $n); mkdir $d && cd -P $d || exit 1; done; echo 1 >b"
+	for _, before := range []bool{true, false} {
+		root := tree(t, "a")
+		t.Cleanup(func() { run(t, root, "rm -rf -- 0*") })
+		if before {
+			run(t, root, deep)
+		}
+		r := begin(t, root)
+		if !before {
+			run(t, root, deep)
+		}
+		r.Take()
+		run(t, root, "cat a; while cd -P 0* 2>/dev/null; do :; done; cat b")
+		if got := r.Take(); len(got.Files) != 2 || got.Files[1] != "a" || !strings.HasSuffix(got.Files[0], "025/b") || got.Lost != "" {
+			t.Errorf("opened %.300q, lost %.300q", got.Files, got.Lost)
+		}
+	}
+}
+
+// TestShut: a directory that nobody may enter hides nothing, until it is opened up.
+func TestShut(t *testing.T) {
+	if os.Getuid() == 0 {
+		t.Skip("root may enter any")
+	}
+	root := tree(t, "a", "x/b")
+	run(t, root, "chmod 000 x")
+	t.Cleanup(func() { run(t, root, "chmod 700 x") })
+	r := begin(t, root)
+	run(t, root, "cat a")
+	if got := r.Take(); strings.Join(got.Files, " ") != "a" || got.Lost != "" {
+		t.Errorf("opened %v, lost %q", got.Files, got.Lost)
+	}
+	run(t, root, "chmod 700 x; cat x/b; chmod 000 x")
+	if got := r.Take(); got.Lost == "" {
+		t.Errorf("opened %v, and nothing lost", got.Files)
+	}
+}
