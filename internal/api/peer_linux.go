@@ -29,6 +29,26 @@ func peerOf(c net.Conn) peer {
 	return peer{known: true, pid: int(cred.Pid), uid: int(cred.Uid)}
 }
 
+// Foreign reports whether process pid is an agent's or a contract's: it descends from this
+// process, or is in a pid namespace below this one's, as all are that any owner seals.
+func Foreign(pid int) bool { return Descends(pid) || nested(pid) }
+
+func nested(pid int) bool { return depth(strconv.Itoa(pid)) != depth("self") }
+
+// depth is in how many pid namespaces a process is, of those that can be seen from here.
+func depth(pid string) int {
+	b, err := os.ReadFile("/proc/" + pid + "/status")
+	if err != nil {
+		return -1
+	}
+	for line := range strings.Lines(string(b)) {
+		if ids, ok := strings.CutPrefix(line, "NSpid:"); ok {
+			return len(strings.Fields(ids))
+		}
+	}
+	return 0 // this system has none
+}
+
 // Descends reports whether process pid has this process among its ancestors:
 // then it is an agent's or a contract's, for the owner starts nothing else. A
 // process that is gone, or lives in a namespace from where its number cannot be

@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"syscall"
 	"testing"
 
 	"github.com/piton-dev/piton/internal/api"
@@ -36,5 +37,30 @@ func TestDescendsWhateverTheName(t *testing.T) {
 	}
 	if api.Descends(os.Getppid()) {
 		t.Error("the parent counts as a child")
+	}
+}
+
+// A process that some other owner has sealed is in a pid namespace of its own, and nobody's child
+// here once its parent has ended.
+func TestSealedElsewhereIsForeign(t *testing.T) {
+	if api.Foreign(os.Getpid()) || api.Foreign(os.Getppid()) {
+		t.Error("a process of this namespace is foreign")
+	}
+	if !api.Foreign(0) {
+		t.Error("a process that cannot be seen is not foreign")
+	}
+	c := exec.Command("sleep", "60")
+	c.SysProcAttr = &syscall.SysProcAttr{
+		Cloneflags:  syscall.CLONE_NEWUSER | syscall.CLONE_NEWPID,
+		UidMappings: []syscall.SysProcIDMap{{HostID: os.Getuid(), Size: 1}},
+		GidMappings: []syscall.SysProcIDMap{{HostID: os.Getgid(), Size: 1}},
+	}
+	if err := c.Start(); err != nil {
+		t.Skip("this machine has no namespaces: ", err)
+	}
+	defer c.Wait() //nolint:errcheck // it is killed
+	defer c.Process.Kill()
+	if !api.Nested(c.Process.Pid) {
+		t.Error("a process in a namespace of its own is not foreign")
 	}
 }

@@ -8,6 +8,6 @@ import "net"
 // else can open the socket.
 func peerOf(net.Conn) peer { return peer{} }
 
-// Descends cannot tell on this system; what marks a run's processes is then
+// Foreign cannot tell on this system; what marks a run's processes is then
 // their environment alone.
-func Descends(int) bool { return false }
+func Foreign(int) bool { return false }

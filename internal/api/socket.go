@@ -276,7 +276,7 @@ func (l *Listener) admit(w http.ResponseWriter, r *http.Request) (Caller, []byte
 	l.mu.Unlock()
 	switch {
 	case p.known && l.Foreign(p.pid):
-		err = &Problem{Code: Denied, Message: "a process that this run started may not control it", Hint: "only a person can; run piton in your own shell"}
+		err = &Problem{Code: Denied, Message: "a process that this run started may not control it, nor may one in a container", Hint: "only a person can; run piton in your own shell"}
 	case err != nil:
 		err = &Problem{Code: Invalid, Message: "the request cannot be read: " + err.Error()}
 	case q.Version != l.Version:

@@ -83,7 +83,7 @@ func (o *Owner) open(ctx context.Context) (err error) {
 	}
 	o.listener, err = api.Listen(o.cfg.Place, api.Serving{
 		Version: o.cfg.Version, Uses: o.uses, Carry: o.carry, Over: o.over, Carried: o.host.Carried,
-		Foreign: api.Descends, Met: o.met, Nudge: o.host.Nudge,
+		Foreign: api.Foreign, Met: o.met, Nudge: o.host.Nudge,
 	})
 	for _, note := range o.early {
 		if err == nil {
