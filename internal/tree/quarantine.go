@@ -141,6 +141,7 @@ func (q *quarantined) copyDir(parent *os.Root, base string, info fs.FileInfo, to
 	if err := q.ctx.Err(); err != nil {
 		return err
 	}
+	unlock(parent, base, info)
 	dir, err := openDir(parent, wire(base), info)
 	if err != nil {
 		return err

@@ -255,12 +255,10 @@ func (r *restorer) descend(dir *os.Root, p string) (*os.Root, error) {
 			info, err = lstat(dir, base)
 		}
 	}
-	if err == nil && info.Mode().Perm()&0o700 != 0o700 {
-		err = dir.Chmod(disk(base), info.Mode().Perm()|0o700)
-	}
 	if err != nil {
 		return nil, err
 	}
+	unlock(dir, disk(base), info)
 	return openDir(dir, base, info)
 }
 
@@ -273,6 +271,7 @@ func (r *restorer) away(dir *os.Root, name, what string, want Digest, byFile boo
 	} else if err != nil {
 		return err
 	}
+	unlock(dir, disk(baseOf(name)), info)
 	is, err := r.t.now(r.ctx, name)
 	if err != nil {
 		return err
@@ -282,6 +281,13 @@ func (r *restorer) away(dir *os.Root, name, what string, want Digest, byFile boo
 		return fmt.Errorf("move to quarantine: %w", err)
 	}
 	return nil
+}
+
+// unlock has a directory be one that can be read and moved; what comes next says why it cannot.
+func unlock(dir *os.Root, base string, info fs.FileInfo) {
+	if info.IsDir() && info.Mode().Perm()&0o700 != 0o700 {
+		_ = dir.Chmod(base, info.Mode().Perm()|0o700)
+	}
 }
 
 // put makes name what want says. Nothing is there, or a file where a file is wanted.

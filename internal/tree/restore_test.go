@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"bytes"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -213,6 +214,21 @@ func TestRestoreOpensDirectories(t *testing.T) {
 		t.Errorf("tests/a has mode %v, %v; want it to be writable", info.Mode(), err)
 	}
 	w.want(w.compare(b, "tests/a/x"), "")
+}
+
+// A directory that nobody may move, in the place of a file or on the way to one, is moved.
+func TestRestoreMovesClosedDirectories(t *testing.T) {
+	for _, mode := range []os.FileMode{0o555, 0o300, 0} {
+		w := newWorkspace(t, "tests/a 1")
+		b := w.protect("tests/a")
+		if err := errors.Join(os.Remove(w.path("tests/a")), os.MkdirAll(w.path("tests/a/x"), 0o755), os.Chmod(w.path("tests/a"), mode), os.Chmod(w.path("tests"), 0o555)); err != nil {
+			t.Fatal(err)
+		}
+		if _, left := w.restore(w.compare(b, "tests/a"), tree.Wanted{Base: b}); len(left) > 0 {
+			t.Errorf("%v: not restored: %v", mode, left)
+		}
+		w.want(w.compare(b, "tests/a"), "")
+	}
 }
 
 // Names that are no text survive a journal.
