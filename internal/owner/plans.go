@@ -531,12 +531,16 @@ func (o *Owner) isolated(p *api.Product, doc *api.Document, allowed bool) error 
 // seal can hold.
 func listed(c config.Config, s *plan.Step) bool {
 	hosts, _ := plan.Hosts(s.Network.Value)
-	agent, named := c.Agents[s.Target.Value]
-	bound := len(agent.Network) > 0
-	if !named {
-		bound = slices.ContainsFunc(slices.Collect(maps.Values(c.Agents)), func(a config.Agent) bool { return len(a.Network) > 0 })
+	switch {
+	case len(hosts) > 0 || len(c.Policy.Network) > 0:
+		return true
+	case s.Tool.Set || !s.Plan.IsZero() || !s.Ask.IsZero() || s.Target.Value == "script":
+		return false // no agent does it
 	}
-	return bound || len(hosts) > 0 || len(c.Policy.Network) > 0
+	if agent, named := c.Agents[s.Target.Value]; named && !s.Fallback.Set {
+		return len(agent.Network) > 0
+	}
+	return slices.ContainsFunc(slices.Collect(maps.Values(c.Agents)), func(a config.Agent) bool { return len(a.Network) > 0 })
 }
 
 // sealable refuses a minimum of isolation that this machine cannot give, or that the policy
