@@ -44,7 +44,7 @@ func (w *World) takesBack(ctx context.Context, e engine.Effect, r Reporter, in *
 	if err != nil {
 		return err
 	}
-	split, err := w.Tree.Split(before, after, w.own(e, r, tree.Diff(before, after)))
+	split, err := w.Tree.Split(ctx, before, after, w.own(e, r, tree.Diff(before, after)))
 	if err != nil {
 		return err
 	}

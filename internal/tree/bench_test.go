@@ -1,7 +1,10 @@
 package tree_test
 
 import (
+	"fmt"
+	"os"
 	"path/filepath"
+	"strconv"
 	"testing"
 
 	"github.com/piton-dev/piton/internal/tree"
@@ -85,5 +88,53 @@ func BenchmarkProtect(b *testing.B) {
 		if _, err := benchTree(b, dir, c).Protect(b.Context(), []string{"**/*_test.go", "GNUmakefile"}); err != nil {
 			b.Fatal(err)
 		}
+	}
+}
+
+// BenchmarkSplit divides 8,000 renames, and takes them back in a copy.
+func BenchmarkSplit(b *testing.B) {
+	const files = 8000
+	dir := b.TempDir()
+	name := func(kind string, n int) string { return filepath.Join(dir, fmt.Sprintf("%s-%d", kind, n)) }
+	for n := range files {
+		must(b, os.WriteFile(name("old", n), []byte(strconv.Itoa(n)), 0o600))
+	}
+	t, err := tree.Open(dir, tree.Config{Keep: b.TempDir()})
+	must(b, err)
+	defer t.Close()
+	before, err := t.Scan(b.Context(), nil)
+	must(b, err)
+	for n := range files {
+		must(b, os.Rename(name("old", n), name("new", n)))
+	}
+	after, err := t.Scan(b.Context(), &before)
+	must(b, err)
+	changes := tree.Diff(before, after)
+	var s *tree.Split
+	b.Run("Split", func(b *testing.B) {
+		for b.Loop() {
+			s, err = t.Split(b.Context(), before, after, changes)
+			must(b, err)
+		}
+	})
+	all := make([]int, files)
+	for n := range all {
+		all[n] = n
+	}
+	c, err := t.Copy(b.Context(), filepath.Join(b.TempDir(), "copy"))
+	must(b, err)
+	defer c.Close()
+	b.Run("Without", func(b *testing.B) {
+		for b.Loop() {
+			must(b, c.Without(b.Context(), s, all...))
+			must(b, c.Without(b.Context(), s))
+		}
+	})
+}
+
+func must(b *testing.B, err error) {
+	b.Helper()
+	if err != nil {
+		b.Fatal(err)
 	}
 }

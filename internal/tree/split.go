@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"slices"
@@ -31,17 +32,14 @@ type Split struct {
 type Part struct {
 	Place string // for people, as src/a.go:10-14
 
-	paths []string
-	back  *udiff.Edit // of the text as it is now; nil takes all of the paths back
-	mode  bool        // takes back nothing but the mode
+	back *udiff.Edit // of the text as it is now; nil takes back all of its paths
+	mode bool        // takes back nothing but the mode
 }
 
 // altered is a path that is other than it was.
 type altered struct {
 	was, is Digest
-	text    string // where runs of its lines are parts: what it is
-	kept    []byte // what it was
-	lines   bool
+	parts   []int // that it is in, by their place in the list
 }
 
 // stands is what was put into a copy, and how the file looked then.
@@ -51,10 +49,13 @@ type stands struct {
 }
 
 // Split divides what changed. The error is [ErrNotKept] if what was there is not known any more.
-func (t *Tree) Split(was, is Manifest, changes []Change) (*Split, error) {
+func (t *Tree) Split(ctx context.Context, was, is Manifest, changes []Change) (*Split, error) {
 	s := &Split{files: map[string]*altered{}}
 	var all strings.Builder
 	for _, c := range changes {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
 		f := &altered{was: Absent, is: Absent}
 		if d, ok := was.Files[c.Path]; ok {
 			f.was = d
@@ -65,9 +66,8 @@ func (t *Tree) Split(was, is Manifest, changes []Change) (*Split, error) {
 		if !plain(f.was) || !plain(f.is) {
 			return nil, fmt.Errorf("%w: %s", ErrNotKept, c.Path)
 		}
-		var err error
-		if f.kept, err = t.Content(f.was); err != nil {
-			return nil, fmt.Errorf("%w: %s: %w", ErrNotKept, c.Path, err)
+		if _, err := t.whatWas(c.Path, f.was); err != nil {
+			return nil, err
 		}
 		s.files[c.Path] = f
 		fmt.Fprintf(&all, "%q %s %s\n", c.Path, f.was, f.is)
@@ -75,11 +75,33 @@ func (t *Tree) Split(was, is Manifest, changes []Change) (*Split, error) {
 	s.Hash = digestOf('f', []byte(all.String())).sum()
 	s.renames(changes)
 	for _, c := range changes {
-		if err := s.divide(t, c); err != nil {
+		err := ctx.Err()
+		if err == nil && len(s.files[c.Path].parts) == 0 {
+			err = s.divide(t, c)
+		}
+		if err != nil {
 			return nil, err
 		}
 	}
 	return s, nil
+}
+
+// whatWas reads what a path held.
+func (t *Tree) whatWas(name string, d Digest) ([]byte, error) {
+	content, err := t.Content(d)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %s: %w", ErrNotKept, name, err)
+	}
+	return content, nil
+}
+
+// add adds a part of these paths.
+func (s *Split) add(p Part, paths ...string) {
+	for _, name := range paths {
+		f := s.files[name]
+		f.parts = append(f.parts, len(s.Parts))
+	}
+	s.Parts = append(s.Parts, p)
 }
 
 // ErrNotKept says that what a file was is not known any more.
@@ -90,67 +112,60 @@ func plain(d Digest) bool { return d == Absent || d.isFile() || d.kind() == 'l' 
 
 // renames makes one part of a file that is gone and a new one with the same content.
 func (s *Split) renames(changes []Change) {
-	used := map[string]bool{}
+	fresh := map[string][]string{} // new files, by what they hold
+	for _, to := range changes {
+		if f := s.files[to.Path]; f.was == Absent && f.is.isFile() {
+			fresh[f.is.sum()] = append(fresh[f.is.sum()], to.Path)
+		}
+	}
 	for _, from := range changes {
 		f := s.files[from.Path]
 		if f.is != Absent || !f.was.isFile() {
 			continue
 		}
-		for _, to := range changes {
-			if n := s.files[to.Path]; n.was == Absent && n.is.sum() == f.was.sum() && !used[to.Path] {
-				used[to.Path] = true
-				s.Parts = append(s.Parts, Part{Place: from.Path + " to " + to.Path + " (renamed)", paths: []string{from.Path, to.Path}})
-				break
-			}
+		if to := fresh[f.was.sum()]; len(to) > 0 {
+			fresh[f.was.sum()] = to[1:]
+			s.add(Part{Place: from.Path + " to " + to[0] + " (renamed)"}, from.Path, to[0])
 		}
 	}
 }
 
 // divide adds the parts of one file.
 func (s *Split) divide(t *Tree, c Change) error {
-	if slices.ContainsFunc(s.Parts, func(p Part) bool { return slices.Contains(p.paths, c.Path) }) {
-		return nil // it was renamed
-	}
 	f := s.files[c.Path]
 	if !f.was.isFile() || !f.is.isFile() || f.was.sum() == f.is.sum() {
-		s.Parts = append(s.Parts, Part{Place: c.Path + " (" + c.What + ")", paths: []string{c.Path}})
+		s.add(Part{Place: c.Path + " (" + c.What + ")"}, c.Path)
 		return nil
 	}
-	text, err := t.text(c.Path)
+	kept, err := t.whatWas(c.Path, f.was)
 	if err != nil {
 		return err
 	}
-	if isText(text) && isText(f.kept) {
-		f.lines, f.text = true, string(text)
-		for _, e := range udiff.Lines(f.text, string(f.kept)) {
-			s.Parts = append(s.Parts, Part{Place: c.Path + ":" + linesOf(f.text, e), paths: []string{c.Path}, back: new(e)})
-		}
-	} else {
-		s.Parts = append(s.Parts, Part{Place: c.Path + " (" + c.What + ")", paths: []string{c.Path}})
+	text, err := t.Content(f.is)
+	if err != nil || !isText(text) || !isText(kept) {
+		s.add(Part{Place: c.Path + " (" + c.What + ")"}, c.Path)
+		return nil // of what is too large to be kept too
 	}
-	if f.lines && f.was.kind() != f.is.kind() {
-		s.Parts = append(s.Parts, Part{Place: c.Path + " (mode)", paths: []string{c.Path}, mode: true})
+	line, at := 1, 0
+	for _, e := range udiff.Lines(string(text), string(kept)) {
+		line += bytes.Count(text[at:e.Start], []byte("\n"))
+		at = e.Start
+		s.add(Part{Place: c.Path + ":" + linesOf(line, string(text[e.Start:e.End])), back: new(e)}, c.Path)
+	}
+	if f.was.kind() != f.is.kind() {
+		s.add(Part{Place: c.Path + " (mode)", mode: true}, c.Path)
 	}
 	return nil
 }
 
-// text reads a file of the workspace, nothing of one that is too large to have parts.
-func (t *Tree) text(name string) ([]byte, error) {
-	info, err := t.root.Lstat(disk(name))
-	if err != nil || !info.Mode().IsRegular() || info.Size() > keepScanned {
-		return nil, err
-	}
-	return t.root.ReadFile(disk(name))
+func isText(b []byte) bool {
+	return len(b) > 0 && len(b) <= keepScanned && utf8.Valid(b) && bytes.IndexByte(b, 0) < 0
 }
 
-func isText(b []byte) bool { return len(b) > 0 && utf8.Valid(b) && bytes.IndexByte(b, 0) < 0 }
-
-// linesOf says which lines of a text an edit takes back.
-func linesOf(text string, e udiff.Edit) string {
-	first := 1 + strings.Count(text[:e.Start], "\n")
-	taken := strings.TrimSuffix(text[e.Start:e.End], "\n")
-	switch n := strings.Count(taken, "\n"); {
-	case e.Start == e.End:
+// linesOf says which lines an edit takes back.
+func linesOf(first int, taken string) string {
+	switch n := strings.Count(strings.TrimSuffix(taken, "\n"), "\n"); {
+	case taken == "":
 		return fmt.Sprintf("%d (lines taken out)", first)
 	case n > 0:
 		return fmt.Sprintf("%d-%d", first, first+n)
@@ -163,37 +178,29 @@ func linesOf(text string, e udiff.Edit) string {
 // to it in the copy meanwhile.
 func (c *Copy) Without(ctx context.Context, s *Split, parts ...int) error {
 	c.stamp = later(c.stamp)
-	for _, name := range sortedPaths(s.files) {
+	taken := map[int]bool{}
+	for _, n := range parts {
+		taken[n] = true
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.files)) {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if err := c.make(name, s, parts); err != nil {
+		if err := c.make(name, s, taken); err != nil {
 			return fmt.Errorf("take back %s: %w", name, err)
 		}
 	}
 	return nil
 }
 
-func sortedPaths(files map[string]*altered) []string {
-	var names []string
-	for name := range files {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names
-}
-
 // make makes a path what it is without some parts.
-func (c *Copy) make(name string, s *Split, parts []int) error {
+func (c *Copy) make(name string, s *Split, taken map[int]bool) error {
 	f := s.files[name]
 	var edits []udiff.Edit
 	whole, mode := false, false
-	for _, n := range parts {
-		p := s.Parts[n]
-		if !slices.Contains(p.paths, name) {
-			continue
-		}
-		switch {
+	for _, n := range f.parts {
+		switch p := s.Parts[n]; {
+		case !taken[n]:
 		case p.mode:
 			mode = true
 		case p.back != nil:
@@ -202,19 +209,26 @@ func (c *Copy) make(name string, s *Split, parts []int) error {
 			whole = true
 		}
 	}
-	want, content := f.is, []byte(nil)
+	var content []byte
+	var err error
+	want := f.is
 	switch {
 	case whole:
-		want, content = f.was, f.kept
+		want = f.was
+		content, err = c.from.whatWas(name, want)
 	case len(edits) > 0 || mode:
-		text, err := udiff.Apply(f.text, edits)
-		if err != nil {
+		if content, err = c.from.Content(f.is); err != nil {
 			return err
 		}
+		var text string
+		text, err = udiff.Apply(string(content), edits)
 		content = []byte(text)
 		if want = digestOf(f.is.kind(), content); mode {
 			want = digestOf(f.was.kind(), content)
 		}
+	}
+	if err != nil {
+		return err
 	}
 	return c.put(name, want, content, want == f.is)
 }

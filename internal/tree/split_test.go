@@ -1,6 +1,7 @@
 package tree_test
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -43,7 +44,7 @@ func TestSplit(t *testing.T) {
 	ok(t, os.Remove(w.path("link")))
 	ok(t, os.Symlink("bin", w.path("link")))
 	after := w.scan(&before)
-	s, err := w.tree.Split(before, after, tree.Diff(before, after))
+	s, err := w.tree.Split(t.Context(), before, after, tree.Diff(before, after))
 	ok(t, err)
 	var places []string
 	for _, p := range s.Parts {
@@ -118,7 +119,7 @@ func TestSplitOfWhatIsGone(t *testing.T) {
 	before := w.scan(nil)
 	w.do("big 1")
 	after := w.scan(&before)
-	if _, err := w.tree.Split(before, after, tree.Diff(before, after)); !errors.Is(err, tree.ErrNotKept) {
+	if _, err := w.tree.Split(t.Context(), before, after, tree.Diff(before, after)); !errors.Is(err, tree.ErrNotKept) {
 		t.Errorf("a change of what was not kept is split: %v", err)
 	}
 }
@@ -151,7 +152,7 @@ func TestPartsHaveOneTime(t *testing.T) {
 	w.do("z.in 2")
 	w.do("a.out 2")
 	after := w.scan(&before)
-	s, err := w.tree.Split(before, after, tree.Diff(before, after))
+	s, err := w.tree.Split(t.Context(), before, after, tree.Diff(before, after))
 	ok(t, err)
 	c, err := w.tree.Copy(t.Context(), filepath.Join(t.TempDir(), "copy"))
 	ok(t, err)
@@ -179,7 +180,7 @@ func TestLinksLeadIntoTheCopy(t *testing.T) {
 	before := w.scan(nil)
 	ok(t, os.Remove(w.path("gone")))
 	after := w.scan(&before)
-	s, err := w.tree.Split(before, after, tree.Diff(before, after))
+	s, err := w.tree.Split(t.Context(), before, after, tree.Diff(before, after))
 	ok(t, err)
 	c, err := w.tree.Copy(t.Context(), filepath.Join(t.TempDir(), "copy"))
 	ok(t, err)
@@ -190,5 +191,18 @@ func TestLinksLeadIntoTheCopy(t *testing.T) {
 		if ok(t, err); got != want {
 			t.Errorf("%s leads to %s, want %s", link, got, want)
 		}
+	}
+}
+
+// TestSplitCanBeCancelled, whatever it has to read.
+func TestSplitCanBeCancelled(t *testing.T) {
+	w := newWorkspace(t, "a 1")
+	before := w.scan(nil)
+	w.do("a 2")
+	after := w.scan(&before)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := w.tree.Split(ctx, before, after, tree.Diff(before, after)); !errors.Is(err, context.Canceled) {
+		t.Errorf("it was cancelled: %v", err)
 	}
 }
