@@ -33,21 +33,19 @@ type Copy struct {
 	root  *os.Root
 	stamp time.Time         // of what was put there last; see put
 	held  map[string]stands // what was put there, by path
-	copier
-}
 
-type copier struct {
-	ctx   context.Context
+	ctx   context.Context // of the copying
 	files int
 	bytes int64
 }
 
 // Copy copies the workspace to a directory that does not exist. Files keep their times, so
-// that what was built of them counts as built. A link that names a place in the workspace
-// by its whole path leads into the copy. What may not be read, sockets and devices are left
-// out. The caller must Close it, and remove the directory.
+// that what was built of them counts as built, and their modes; of a directory the owner may
+// write in it, for what changed there is taken back. A link that names a place in the
+// workspace by its whole path leads into the copy. What may not be read, sockets and devices
+// are left out. The caller must Close it, and remove the directory.
 func (t *Tree) Copy(ctx context.Context, to string) (*Copy, error) {
-	c := &Copy{from: t, held: map[string]stands{}, copier: copier{ctx: ctx}}
+	c := &Copy{from: t, held: map[string]stands{}, ctx: ctx}
 	if err := c.fill(to); err != nil {
 		c.Close()
 		return nil, fmt.Errorf("copy the workspace: %w", err)
@@ -128,18 +126,24 @@ func (c *Copy) dir(in, out *os.Root, dir string, without func(name string) bool)
 		if err != nil {
 			return err
 		}
-		switch {
-		case e.IsDir():
-			if err = out.Mkdir(name, 0o755); err == nil || errors.Is(err, fs.ErrExist) {
-				err = c.dir(in, out, name, without)
+		info, err2 := in.Lstat(name)
+		switch err = err2; {
+		case err != nil:
+		case info.IsDir():
+			if err = out.Mkdir(name, 0o700); err == nil || errors.Is(err, fs.ErrExist) {
+				err = errors.Join(c.dir(in, out, name, without), out.Chmod(name, info.Mode().Perm()|0o700))
 			}
-		case e.Type() == fs.ModeSymlink:
+		case info.Mode().Type() == fs.ModeSymlink:
 			err = c.link(in, out, name)
-		case e.Type().IsRegular():
-			err = c.file(in, out, name)
+		case info.Mode().IsRegular():
+			c.files++
+			if c.bytes += info.Size(); c.files > copyFiles || c.bytes > copyBytes {
+				return ErrTooLarge
+			}
+			err = copyFile(in, out, name, info)
 		}
-		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) {
-			err = nil // it is gone, or nobody may read it
+		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) || errors.Is(err, errSwapped) {
+			err = nil // it is gone, or another one, or nobody may read it
 		}
 	}
 	return err
@@ -163,28 +167,21 @@ func (c *Copy) leads(target string) string {
 	return target
 }
 
-// file copies a file. The system shares what it holds where it can.
-func (c *copier) file(in, out *os.Root, name string) error {
-	from, err := in.Open(name)
+// copyFile copies the regular file that info describes. The system shares what it holds
+// where it can.
+func copyFile(in, out *os.Root, name string, info fs.FileInfo) error {
+	from, err := openFile(in, wire(name), info)
 	if err != nil {
 		return err
 	}
 	defer from.Close()
-	info, err := from.Stat()
-	if err != nil {
-		return err
-	}
-	c.files++
-	if c.bytes += info.Size(); c.files > copyFiles || c.bytes > copyBytes {
-		return ErrTooLarge
-	}
 	_ = out.Remove(name)
-	to, err := out.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, info.Mode().Perm()|0o200)
+	to, err := out.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
 	}
 	_, err = io.Copy(to, from)
-	if err = errors.Join(err, to.Chmod(info.Mode().Perm()|0o200), to.Close()); err != nil {
+	if err = errors.Join(err, to.Chmod(info.Mode().Perm()), to.Close()); err != nil {
 		return err
 	}
 	return out.Chtimes(name, info.ModTime(), info.ModTime())

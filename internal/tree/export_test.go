@@ -57,3 +57,6 @@ func (k *keep) Flush() error { return k.flush() }
 
 // CopyInto writes a file where the file system has no links.
 func CopyInto(dir *os.Root, base string, in io.Reader) error { return copyInto(dir, base, 0o644, in) }
+
+// Counted is what a copy counts against its limits.
+func (c *Copy) Counted() (files int, bytes int64) { return c.files, c.bytes }

@@ -2,6 +2,7 @@ package tree
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -263,15 +264,24 @@ func (c *Copy) put(name string, want Digest, content []byte, asIs bool) error {
 	if err := c.root.MkdirAll(path.Dir(at), 0o755); err != nil {
 		return err
 	}
+	now, err := c.from.root.Lstat(at)
+	regular := err == nil && now.Mode().IsRegular()
 	switch {
 	case asIs && want.kind() == 'l':
 		err = c.link(c.from.root, c.root, at)
+	case asIs && regular:
+		err = copyFile(c.from.root, c.root, at, now)
 	case asIs:
-		err = c.file(c.from.root, c.root, at)
+		err = cmp.Or(err, errSwapped)
 	case want.kind() == 'l':
 		err = c.root.Symlink(c.leads(string(content)), at)
 	default:
-		err = c.root.WriteFile(at, content, permOf(want))
+		perm := permOf(want)
+		if regular && fileKind(now.Mode()) == want.kind() {
+			perm = now.Mode().Perm()
+		}
+		err = c.root.WriteFile(at, content, 0o600)
+		err = errors.Join(err, c.root.Chmod(at, perm))
 	}
 	if err == nil && want.isFile() {
 		err = c.root.Chtimes(at, c.stamp, c.stamp)

@@ -1,0 +1,78 @@
+//go:build unix
+
+package tree_test
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+
+	"github.com/piton-dev/piton/internal/tree"
+)
+
+// TestCopyKeepsModes, and so does what is put back; of a directory the owner may write in it.
+func TestCopyKeepsModes(t *testing.T) {
+	w := newWorkspace(t, "read/only 1\nmine 1\nrun !1")
+	modes := map[string]fs.FileMode{"read/only": 0o440, "mine": 0o600, "run": 0o700}
+	chmod := func() {
+		for name, mode := range modes {
+			ok(t, os.Chmod(w.path(name), mode))
+		}
+	}
+	chmod()
+	ok(t, os.Chmod(w.path("read"), 0o510))
+	before := w.scan(nil)
+	ok(t, os.Chmod(w.path("read"), 0o710))
+	for name := range modes {
+		ok(t, os.Remove(w.path(name)))
+	}
+	w.do("read/only 2\nmine 2\nrun !2")
+	chmod()
+	ok(t, os.Chmod(w.path("read"), 0o510))
+	after := w.scan(&before)
+	s, err := w.tree.Split(t.Context(), before, after, tree.Diff(before, after))
+	ok(t, err)
+	c, err := w.tree.Copy(t.Context(), filepath.Join(t.TempDir(), "copy"))
+	ok(t, err)
+	defer c.Close()
+	look := func(when string) {
+		for name, want := range modes {
+			if info, err := os.Stat(filepath.Join(c.Dir, name)); err != nil || info.Mode().Perm() != want {
+				t.Errorf("%s %s is %v, want %v; %v", when, name, info.Mode(), want, err)
+			}
+		}
+		if info, err := os.Stat(filepath.Join(c.Dir, "read")); err != nil || info.Mode().Perm() != 0o710 {
+			t.Errorf("%s the directory is %v; %v", when, info.Mode(), err)
+		}
+	}
+	look("copied,")
+	files, bytes := c.Counted()
+	ok(t, c.Without(t.Context(), s, 0, 1, 2))
+	look("taken back,")
+	ok(t, c.Without(t.Context(), s))
+	look("put back,")
+	if f, b := c.Counted(); f != files || b != bytes || f != 3 {
+		t.Errorf("%d files and %d bytes are counted, and %d and %d after they were put back", files, bytes, f, b)
+	}
+}
+
+// TestPipeKeepsNoCopyWaiting where a file was when it was looked at.
+func TestPipeKeepsNoCopyWaiting(t *testing.T) {
+	w := newWorkspace(t, "a 1")
+	before := w.scan(nil)
+	w.do("a 2")
+	after := w.scan(&before)
+	s, err := w.tree.Split(t.Context(), before, after, tree.Diff(before, after))
+	ok(t, err)
+	c, err := w.tree.Copy(t.Context(), filepath.Join(t.TempDir(), "copy"))
+	ok(t, err)
+	defer c.Close()
+	ok(t, c.Without(t.Context(), s, 0))
+	ok(t, os.Remove(w.path("a")))
+	ok(t, syscall.Mkfifo(w.path("a"), 0o600))
+	if err := c.Without(t.Context(), s); err == nil {
+		t.Error("a pipe is put in the place of a file")
+	}
+}
