@@ -28,11 +28,22 @@ type Job struct {
 	Pool      *proc.Pool
 	Room      *proc.Room // what they work in; nil: the workspace, which they may change
 	Early     bool       // nobody has worked in the run yet
-	Gate      proc.Gate  // what they reach of the network; nil: all
+	Gate      Gate       // what each reaches of the network; nil: all
 	Unsealed  bool       // somebody allowed what this machine cannot keep from the network
 	// Around runs a check by calling run once, and adds to the answer what was seen
 	// meanwhile; nil sees nothing.
 	Around func(a *engine.CheckEnded, run func())
+}
+
+// A Gate makes the gate of one check, nil where it reaches all of the network: what one
+// asked for in vain is said of that one.
+type Gate func() (proc.Gate, error)
+
+func (g Gate) open() (proc.Gate, error) {
+	if g == nil {
+		return nil, nil
+	}
+	return g()
 }
 
 // Bytes of output: what is kept in memory of each stream to be judged, and what
@@ -69,6 +80,11 @@ func Run(ctx context.Context, j Job) []engine.CheckEnded {
 			a.Verdict, a.Exit, a.Reason = engine.Infra, -1, "stopped by the harness"
 		default:
 			j.around(&a, func() {
+				gate, err := j.Gate.open()
+				if err != nil {
+					a.Verdict, a.Exit, a.Reason = engine.Infra, -1, err.Error()
+					return
+				}
 				spec := proc.Spec{
 					Argv:    argv(bash, c.Command),
 					Dir:     j.Workspace,
@@ -77,9 +93,9 @@ func Run(ctx context.Context, j Job) []engine.CheckEnded {
 					Output:  proc.Output{Head: keptHead, Tail: keptTail},
 					Room:    &room,
 				}
-				reach := j.Pool.Bind(&spec, j.Gate, j.Unsealed)
+				reach := j.Pool.Bind(&spec, gate, j.Unsealed)
 				j.fill(&a, c, j.Pool.Run(ctx, spec))
-				a.Network = proc.Asked(reach, j.Gate)
+				a.Network = proc.Asked(reach, gate)
 				a.Reason = cmp.Or(a.Reason, cutOff(&a))
 			})
 		}

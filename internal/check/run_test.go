@@ -5,6 +5,7 @@ package check_test
 import (
 	"bytes"
 	"context"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -57,6 +58,32 @@ func newBench(t *testing.T, commands ...string) *bench {
 func (b *bench) first() engine.CheckEnded {
 	b.Helper()
 	return check.Run(b.Context(), b.Job)[0]
+}
+
+// vain is a gate at which somebody asked in vain.
+type vain struct {
+	proc.Gate
+	host string
+}
+
+func (vain) Environ() []string   { return nil }
+func (vain) Closed() bool        { return true }
+func (v vain) Refused() []string { return []string{v.host} }
+
+func TestRunEachHasItsGate(t *testing.T) {
+	b := newBench(t, "true", "true")
+	b.Unsealed = true
+	made := 0
+	b.Gate = func() (proc.Gate, error) { made++; return vain{host: "host" + strconv.Itoa(made)}, nil }
+	for i, a := range check.Run(t.Context(), b.Job) {
+		if want := "; not host" + strconv.Itoa(i+1); !strings.HasSuffix(a.Network, want) {
+			t.Errorf("%s: %q, want %q", a.Check, a.Network, want)
+		}
+	}
+	b.Gate = func() (proc.Gate, error) { return nil, errors.New("no gate") }
+	if a := b.first(); a.Verdict != engine.Infra || a.Reason != "no gate" {
+		t.Errorf("%+v", a)
+	}
 }
 
 func TestRunVerdicts(t *testing.T) {

@@ -1,7 +1,6 @@
 package effect
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -132,13 +131,12 @@ func (a *aside) setUp(ctx context.Context, e engine.Effect) error {
 	}
 	step := *e.Step
 	step.CheckTimeout, step.Checks = step.Timeout, []engine.Check{{Name: "setup", Command: step.Setup, Required: true}}
-	gate, bad := a.world.gate(e, false)
 	room, err := a.world.held(e)
-	if err = cmp.Or(bad, err); err != nil {
+	if err != nil {
 		return err
 	}
 	said := check.Run(ctx, check.Job{
-		Early: e.Early, Gate: gate, Unsealed: e.Unsealed, Room: room,
+		Early: e.Early, Gate: a.world.gate(e, false), Unsealed: e.Unsealed, Room: room,
 		Step: &step, Phase: engine.Baseline, Run: e.Key.Run, Attempt: e.Key.Attempt,
 		Workspace: a.world.Dir, Environ: environ(ctx), Values: values, Pool: a.world.Pool, Bash: a.world.shellPath(),
 	})

@@ -338,13 +338,12 @@ func (w *World) checks(ctx context.Context, e engine.Effect, r Reporter, phase e
 // job is how the step's checks are run.
 func (w *World) job(ctx context.Context, e engine.Effect, phase engine.Phase) (check.Job, error) {
 	values, err := w.values(e)
-	gate, bad := w.gate(e, true)
 	room, held := w.held(e)
 	return check.Job{
 		Step: e.Step, Phase: phase, Run: e.Key.Run, Attempt: e.Key.Attempt,
 		Workspace: w.Dir, Environ: environ(ctx), Pool: w.Pool, Bash: w.shellPath(), Values: values,
-		Early: e.Early, Gate: gate, Unsealed: e.Unsealed, Room: room,
-	}, cmp.Or(err, bad, held)
+		Early: e.Early, Gate: w.gate(e, true), Unsealed: e.Unsealed, Room: room,
+	}, cmp.Or(err, held)
 }
 
 // rounds asks the checks, and once more with what judges as it was where they were the
@@ -375,16 +374,18 @@ const maxRounds = 4
 
 // gate is what the setup of a step, or its checks, reach of the network; nil is all of it.
 // Where processes are sealed checks reach their own loopback only, unless the step says more.
-func (w *World) gate(e engine.Effect, checks bool) (proc.Gate, error) {
+func (w *World) gate(e engine.Effect, checks bool) check.Gate {
 	rules := egress.Rules{Most: w.Network, Step: e.Step.Network}
 	if checks && !e.Step.ChecksReach() && w.Pool.Holds() == nil {
 		rules.Step = "no"
 	}
-	g, err := egress.For(rules)
-	if g == nil || err != nil {
-		return nil, err
+	return func() (proc.Gate, error) {
+		g, err := egress.For(rules)
+		if g == nil || err != nil {
+			return nil, err
+		}
+		return g, nil
 	}
-	return g, nil
 }
 
 // prove answers Verify and Prove.

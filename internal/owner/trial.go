@@ -88,10 +88,7 @@ func (t *trial) run(ctx context.Context, program *engine.Program) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, trialTime)
 	defer cancel()
-	alone, err := egress.For(egress.Rules{Step: "no"})
-	if err != nil {
-		return err
-	}
+	alone := func() (proc.Gate, error) { return egress.For(egress.Rules{Step: "no"}) }
 	for _, s := range steps {
 		results := check.Run(ctx, check.Job{
 			Step: s, Phase: engine.Baseline, Run: "plan", Attempt: 1, Workspace: t.dir, Environ: t.environ,
