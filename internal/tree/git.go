@@ -97,7 +97,7 @@ func (t *Tree) runGit(ctx context.Context, spec proc.Spec, verb string) (string,
 // runs a program or sends git elsewhere.
 var safely = []string{
 	"--no-pager", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=" + os.DevNull,
-	"-c", "core.untrackedCache=false", "-c", "core.excludesFile=" + os.DevNull,
+	"-c", "core.untrackedCache=false", "-c", "submodule.recurse=false", "-c", "core.excludesFile=" + os.DevNull,
 }
 
 // gitArgs ask for names only.

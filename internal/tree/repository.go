@@ -1,6 +1,7 @@
 package tree
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -88,6 +89,55 @@ func locate(dir string) (located, error) {
 		common, err = own, nil
 	}
 	return located{file, common, own}, err
+}
+
+// sound finds the repository that a .git leads to, and fails where something sends git on to
+// another one, which may have any configuration: a filter in it is a program. Git itself
+// writes such a file in a linked worktree only, and there it leads to the repository that
+// the worktree belongs to.
+func sound(gitDir string) (common string, err error) {
+	own := gitDir
+	if info, err := os.Stat(gitDir); err == nil && !info.IsDir() {
+		if own, err = named(gitDir, "gitdir: ", filepath.Dir(gitDir)); err != nil {
+			return "", err
+		}
+	}
+	leads := filepath.Join(own, "commondir")
+	switch common, err = named(leads, "", own); {
+	case errors.Is(err, fs.ErrNotExist):
+		return own, nil
+	case err != nil:
+		return "", err
+	case filepath.Base(filepath.Dir(own)) != "worktrees" || common != filepath.Dir(filepath.Dir(own)):
+		return "", fmt.Errorf("%s leads git to %s; remove it if you did not make it", leads, common)
+	}
+	if mine, err := durable.ReadFile(filepath.Join(own, "config.worktree"), maxText); err == nil { // git copies it
+		if theirs, _ := durable.ReadFile(filepath.Join(common, "config.worktree"), maxText); !bytes.Equal(mine, theirs) {
+			return "", fmt.Errorf("%s is not that of the repository; remove it if you did not make it", filepath.Join(own, "config.worktree"))
+		}
+	}
+	if _, err := os.Lstat(filepath.Join(common, "commondir")); err == nil {
+		return "", fmt.Errorf("%s leads git elsewhere; remove it if you did not make it", filepath.Join(common, "commondir"))
+	}
+	return common, nil
+}
+
+// belongs fails unless a .git leads to the same repository as another one.
+func belongs(gitDir, to string) error {
+	common, err := sound(to)
+	if err != nil || gitDir == to {
+		return err
+	}
+	mine, err := sound(gitDir)
+	if err != nil {
+		return err
+	}
+	a, err := os.Stat(mine)
+	b, err2 := os.Stat(common)
+	if err = errors.Join(err, err2); err == nil && !os.SameFile(a, b) {
+		err = fmt.Errorf("%s leads git to %s, and its repository is %s", gitDir, mine, common)
+	}
+	return err
 }
 
 // named reads the path that a file of git's names, relative to dir.

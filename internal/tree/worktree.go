@@ -408,6 +408,9 @@ func (w *Worktree) git(ctx context.Context, gitDir, top string, c call, args ...
 }
 
 func (w *Worktree) gitOnce(ctx context.Context, gitDir, top string, c call, args ...string) (string, error) {
+	if err := belongs(gitDir, w.gitDir); err != nil {
+		return "", fmt.Errorf("git %s: %w", args[0], err)
+	}
 	argv := slices.Concat([]string{w.home.git}, safely, []string{
 		"-c", "advice.addEmbeddedRepo=false", "-c", "advice.graftFileDeprecated=false", "-c", "gc.auto=0",
 		"-c", "core.sparseCheckout=false", "-c", fmt.Sprintf("core.filesRefLockTimeout=%d", lockWait.Milliseconds()),
