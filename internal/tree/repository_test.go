@@ -11,7 +11,7 @@ import (
 )
 
 // gitsOwn are guards of what belongs to the repository, as every step has them.
-var gitsOwn = []string{".git/config#run", ".git/config.worktree", ".git/hooks/**", ".git/info/attributes", ".git/info/exclude"}
+var gitsOwn = []string{".git/commondir", ".git/config#run", ".git/config.worktree", ".git/hooks/**", ".git/info/attributes", ".git/info/exclude"}
 
 // A setting says how a workspace is made in a new repository, and where it and what
 // git keeps for it are then.

@@ -97,7 +97,7 @@ func TestCompileDefaults(t *testing.T) {
 		Task: "Do it.", Checks: []engine.Check{{Name: engine.Contract, Command: "grep -q x a", Required: true}},
 		Expect: engine.ExpectAny, OnFail: engine.OnFail{Retries: 2, Then: engine.Escalate},
 		Critical: true, Timeout: 10 * time.Minute, CheckTimeout: time.Minute, Holds: true, Rerunnable: true,
-		Mode: "edit", Network: "yes", Guards: []string{".git/config#run", ".git/config.worktree", ".git/hooks/**", ".git/info/attributes", ".git/info/exclude", ".piton/agents/**", ".piton/config.yaml", ".piton/memories/**", ".piton/topics/**"},
+		Mode: "edit", Network: "yes", Guards: []string{".git/commondir", ".git/config#run", ".git/config.worktree", ".git/hooks/**", ".git/info/attributes", ".git/info/exclude", ".piton/agents/**", ".piton/config.yaml", ".piton/memories/**", ".piton/topics/**"},
 	}
 	if diff := cmp.Diff(want, *s); diff != "" {
 		t.Errorf("step (-want +got):\n%s", diff)
@@ -149,7 +149,7 @@ func TestCompileTimeout(t *testing.T) {
 // TestCompileGuards follows a guard through the step's `writes:` and `protect:`.
 func TestCompileGuards(t *testing.T) {
 	const piton = ".piton/agents/** .piton/config.yaml .piton/memories/** .piton/topics/**"
-	const git = ".git/config#run .git/config.worktree .git/hooks/** .git/info/attributes .git/info/exclude " + piton
+	const git = ".git/commondir .git/config#run .git/config.worktree .git/hooks/** .git/info/attributes .git/info/exclude " + piton
 	for _, test := range []struct{ contract, header, labels, exists, want string }{
 		{"bash x.sh", "", "**writes:** src/**\n", "x.sh", git + " x.sh"},
 		{"bash x.sh", "", "**writes:** **\n", "x.sh", git + " x.sh"},
@@ -157,7 +157,7 @@ func TestCompileGuards(t *testing.T) {
 		{"bash x.sh", "", "**writes:** .*/**\n", "x.sh", git + " x.sh"},
 		{"bash x.sh", "", "**writes:** x.sh\n", "x.sh", git},
 		{"bash x.sh", "", "**writes:** .git/**, src\n", "x.sh", piton + " x.sh"},
-		{"bash x.sh", "", "**writes:** .git/hooks/*\n", "x.sh", ".git/config#run .git/config.worktree .git/info/attributes .git/info/exclude " + piton + " x.sh"},
+		{"bash x.sh", "", "**writes:** .git/hooks/*\n", "x.sh", ".git/commondir .git/config#run .git/config.worktree .git/info/attributes .git/info/exclude " + piton + " x.sh"},
 		{"bash check.sh", "", "", "check.sh", git + " check.sh"},
 		{"bash check.sh", "", "", "", git + " {check.sh}"},
 		{"bash tools/a,b.sh", "", "", "", git + " tools/{a?b.sh}"},

@@ -13,7 +13,7 @@ import (
 // it, what configures the harness itself, and what later work is told for true.
 func always() []string {
 	return []string{
-		".git/config#run", ".git/config.worktree", ".git/hooks/**", ".git/info/attributes", ".git/info/exclude",
+		".git/commondir", ".git/config#run", ".git/config.worktree", ".git/hooks/**", ".git/info/attributes", ".git/info/exclude",
 		".piton/agents/**", ".piton/config.yaml", ".piton/memories/**", ".piton/topics/**",
 	}
 }
