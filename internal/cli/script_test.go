@@ -238,7 +238,7 @@ func share(conf, dir string) error {
 	if err != nil || strings.Contains(string(text), "sandbox:") || !configures.Match(text) {
 		return err
 	}
-	more := "sandbox: {writable: [" + dir + "]}\n"
+	more := fmt.Sprintf("sandbox: {writable: [%q]}\n", dir)
 	if _, err := os.Stat(filepath.Join(dir, "unsealed")); err == nil {
 		more = "policy: {isolation: none}\n"
 	}
