@@ -44,7 +44,7 @@ var layers = map[string]layer{
 	"internal/proc":    {"", "golang.org/x/sys"},
 	"internal/tree":    {"durable engine judge proc", "golang.org/x/sys github.com/bmatcuk/doublestar/v4 github.com/aymanbagabas/go-udiff"},
 	"internal/check":   {"engine judge proc tree shell", "mvdan.cc/sh/v3"},
-	"internal/egress":  {"", ""},
+	"internal/egress":  {"plan", ""},
 	"internal/tool": {"egress plan plan/form proc", "github.com/modelcontextprotocol/go-sdk github.com/santhosh-tekuri/jsonschema/v6 " +
 		"github.com/bmatcuk/doublestar/v4"},
 	"internal/agent":   {"egress engine proc", "golang.org/x/sys"},
@@ -77,7 +77,7 @@ var layers = map[string]layer{
 // pureStd is what the pure packages may use of the standard library: no clock
 // that ticks, no files, no network, no processes.
 var pureStd = strings.Fields(`bytes cmp container/heap crypto/sha256 encoding/hex encoding/json errors fmt iter maps
-	math math/bits path regexp regexp/syntax slices strconv strings text/template time unicode unicode/utf8 unique hash/fnv`)
+	math math/bits net/netip path regexp regexp/syntax slices strconv strings text/template time unicode unicode/utf8 unique hash/fnv`)
 
 var pure = []string{"internal/plan", "internal/plan/form", "internal/plan/tasklist", "internal/engine", "internal/verify", "internal/prompt", "internal/shell", "internal/judge"}
 

@@ -16,6 +16,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/piton-dev/piton/internal/plan"
 )
 
 // Limits of a gate.
@@ -317,7 +319,7 @@ func open(entries []string) (List, error) {
 	rest := slices.DeleteFunc(slices.Clone(entries), func(e string) bool { return e == "*" })
 	list, err := Parse(rest)
 	if len(rest) < len(entries) {
-		list = append(list, host{below: true})
+		list = append(list, plan.Host{Below: true})
 	}
 	return list, err
 }

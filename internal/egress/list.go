@@ -9,59 +9,34 @@
 package egress
 
 import (
-	"fmt"
-	"net"
+	"errors"
 	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/piton-dev/piton/internal/plan"
 )
 
 // A List says which hosts may be asked. The zero value has none.
-type List []host
+type List []plan.Host
 
-// host is one entry of a list.
-type host struct {
-	name    string // lower case; "" if the entry is a range, or all
-	below   bool   // and all names below it, but not itself; with no name: all hosts
-	port    string // "" is the usual port of the scheme
-	network netip.Prefix
-}
-
-// Parse reads entries such as example.org, *.example.org, example.org:8443,
-// 127.0.0.1:8080 and 10.0.0.0/8. Private addresses can be reached only if an address, a
-// range or localhost names them.
+// Parse reads entries as a plan writes them, see [plan.ParseHost]; none may be *, which is
+// of `network:` alone. Private addresses can be reached only if an address, a range or
+// localhost names them.
 func Parse(entries []string) (List, error) {
 	list := List{}
 	for _, entry := range entries {
-		h, err := parse(entry)
+		h, err := plan.ParseHost(entry)
 		if err != nil {
 			return nil, err
+		}
+		if entry == "*" {
+			return nil, errors.New("* is no host; write example.org, *.example.org, example.org:8443, an address or a range")
 		}
 		list = append(list, h)
 	}
 	return list, nil
-}
-
-func parse(entry string) (host, error) {
-	if network, err := netip.ParsePrefix(entry); err == nil {
-		return host{network: network.Masked()}, nil
-	}
-	h := host{name: strings.ToLower(entry)}
-	if name, port, err := net.SplitHostPort(h.name); err == nil {
-		h.name, h.port = name, port
-	}
-	h.name, h.below = strings.CutPrefix(h.name, "*.")
-	h.name = strings.Trim(strings.TrimSuffix(h.name, "."), "[]")
-	if addr, err := netip.ParseAddr(h.name); err == nil && !h.below {
-		h.network = netip.PrefixFrom(addr.Unmap(), addr.Unmap().BitLen())
-		h.name = addr.Unmap().String()
-		return h, nil
-	}
-	if h.name == "" || strings.ContainsAny(h.name, "/*?:@# ") || strings.Trim(h.port, "0123456789") != "" {
-		return h, fmt.Errorf("%q is no host; write example.org, *.example.org, example.org:8443, an address or a range", entry)
-	}
-	return h, nil
 }
 
 // Names reports whether the list has a host by its name or address. usual are the ports that
@@ -70,18 +45,18 @@ func (l List) Names(name, port string, usual ...string) bool {
 	name = strings.ToLower(strings.TrimSuffix(name, "."))
 	addr, err := netip.ParseAddr(name)
 	isAddr := err == nil
-	return slices.ContainsFunc(l, func(h host) bool {
+	return slices.ContainsFunc(l, func(h plan.Host) bool {
 		switch {
-		case h.port != port && (h.port != "" || !slices.Contains(usual, port)):
+		case h.Port != port && (h.Port != "" || !slices.Contains(usual, port)):
 			return false
-		case h.network.IsValid():
-			return isAddr && h.network.Contains(addr.Unmap())
-		case h.below && h.name == "":
+		case h.Network.IsValid():
+			return isAddr && h.Network.Contains(addr.Unmap())
+		case h.Below && h.Name == "":
 			return true
-		case h.below:
-			return !isAddr && strings.HasSuffix(name, "."+h.name)
+		case h.Below:
+			return !isAddr && strings.HasSuffix(name, "."+h.Name)
 		}
-		return !isAddr && h.name == name
+		return !isAddr && h.Name == name
 	})
 }
 
@@ -89,17 +64,17 @@ func (l List) Names(name, port string, usual ...string) bool {
 // one, or the list has it.
 func (l List) Reaches(at netip.AddrPort, usual ...string) bool {
 	ip := at.Addr().Unmap().WithZone("")
-	return !private(ip) || slices.ContainsFunc(l, func(h host) bool {
+	return !private(ip) || slices.ContainsFunc(l, func(h plan.Host) bool {
 		port := strconv.Itoa(int(at.Port()))
-		named := h.network.IsValid() && h.network.Contains(ip) || h.name == "localhost" && !h.below && ip.IsLoopback()
-		return named && (h.port == port || h.port == "" && slices.Contains(usual, port))
+		named := h.Network.IsValid() && h.Network.Contains(ip) || h.Name == "localhost" && !h.Below && ip.IsLoopback()
+		return named && (h.Port == port || h.Port == "" && slices.Contains(usual, port))
 	})
 }
 
 // loopback reports whether the list has this machine itself.
 func (l List) loopback() bool {
-	return slices.ContainsFunc(l, func(h host) bool {
-		return h.name == "localhost" || h.network.IsValid() && h.network.Addr().IsLoopback()
+	return slices.ContainsFunc(l, func(h plan.Host) bool {
+		return h.Name == "localhost" || h.Network.IsValid() && h.Network.Addr().IsLoopback()
 	})
 }
 

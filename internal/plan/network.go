@@ -3,21 +3,62 @@ package plan
 import (
 	"errors"
 	"fmt"
+	"net/netip"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 )
 
-const hostPattern = `\*|(\*\.)?[A-Za-z0-9_]([A-Za-z0-9._-]*[A-Za-z0-9])?(:[0-9]{1,5}|/[0-9]{1,3})?|\[[0-9A-Fa-f:.]+\]:[0-9]{1,5}|[0-9A-Fa-f:]*:[0-9A-Fa-f:.]*(/[0-9]{1,3})?`
+// A Host is one entry of a list of hosts.
+type Host struct {
+	Name    string // lower case; "" if the entry is a range, or all
+	Below   bool   // and all names below it, but not itself; with no name: all hosts
+	Port    string // "" is the usual port of the scheme
+	Network netip.Prefix
+}
 
-var oneHost = regexp.MustCompile(`^(` + hostPattern + `)$`)
+var hostName = regexp.MustCompile(`^[a-z0-9_]([a-z0-9_-]*[a-z0-9])?(\.[a-z0-9_]([a-z0-9_-]*[a-z0-9])?)*$`)
 
-// ParseHost refuses what is no host.
-func ParseHost(s string) error {
-	if len(s) > 255 || !oneHost.MatchString(s) || s != "*" && s != "localhost" && !strings.ContainsAny(s, ".:") {
-		return fmt.Errorf("%q is no host; write example.org, *.example.org, example.org:8443, an address or a range", s)
+// ParseHost reads entries such as example.org, *.example.org, example.org:8443,
+// 127.0.0.1:8080, 10.0.0.0/8, and * for all of the public internet.
+func ParseHost(s string) (Host, error) {
+	bad := fmt.Errorf("%q is no host; write example.org, *.example.org, example.org:8443, an address or a range", s)
+	if len(s) > 255 || strings.Contains(s, "%") {
+		return Host{}, bad
 	}
-	return nil
+	if s == "*" {
+		return Host{Below: true}, nil
+	}
+	if network, err := netip.ParsePrefix(s); err == nil {
+		return Host{Network: network.Masked()}, nil
+	}
+	h := Host{Name: strings.ToLower(s)}
+	if i := strings.LastIndexByte(h.Name, ':'); i > 0 && (h.Name[i-1] == ']' || strings.Count(h.Name, ":") == 1) {
+		h.Name, h.Port = h.Name[:i], h.Name[i+1:]
+		if n, err := strconv.ParseUint(h.Port, 10, 16); err != nil || n == 0 || h.Port != strconv.FormatUint(n, 10) {
+			return Host{}, bad
+		}
+	}
+	literal := h.Name
+	if in, ok := strings.CutPrefix(literal, "["); ok {
+		if literal, ok = strings.CutSuffix(in, "]"); !ok || !strings.Contains(literal, ":") {
+			return Host{}, bad
+		}
+	}
+	if addr, err := netip.ParseAddr(literal); err == nil {
+		addr = addr.Unmap()
+		h.Name, h.Network = addr.String(), netip.PrefixFrom(addr, addr.BitLen())
+		return h, nil
+	}
+	h.Name, h.Below = strings.CutPrefix(h.Name, "*.")
+	h.Name = strings.TrimSuffix(h.Name, ".")
+	last := h.Name[strings.LastIndexByte(h.Name, '.')+1:]
+	short := last == h.Name && h.Port == "" && !h.Below && h.Name != "localhost"
+	if short || !hostName.MatchString(h.Name) || strings.Trim(last, "0123456789") == "" {
+		return Host{}, bad // a last part of digits is an address that is wrong
+	}
+	return h, nil
 }
 
 // ParseNetwork reads what a step may reach: yes, no, or hosts; the word contract says that
@@ -29,7 +70,7 @@ func ParseNetwork(s string) (string, error) {
 		case slices.Contains([]string{"yes", "no", "contract"}, strings.ToLower(w)):
 			words = append(words, strings.ToLower(w))
 		default:
-			if err := ParseHost(w); err != nil {
+			if _, err := ParseHost(w); err != nil {
 				return "", err
 			}
 			hosts = append(hosts, w)
