@@ -443,9 +443,14 @@ func (p *Program) Len() int { return len(p.def.Steps) }
 // Offline reports a step of which nothing is to reach a network.
 func (s *Step) Offline() bool { return s.Network == "no" }
 
-// Lists reports a step that may ask some hosts only.
-func (s *Step) Lists() bool {
-	return s.Network != "" && s.Network != "yes" && s.Network != "no" && s.Network != "contract"
+// Hosts are those that a step may ask, where it may not ask all.
+func (s *Step) Hosts() []string {
+	switch hosts := strings.TrimPrefix(s.Network, "contract, "); hosts {
+	case "", "yes", "no", "contract", "*":
+		return nil
+	default:
+		return strings.Split(hosts, ", ")
+	}
 }
 
 // ChecksReach reports a step whose contract and checks may use the network too.

@@ -127,6 +127,8 @@ func rules(b *strings.Builder, in Input) {
 	}
 	if s.Offline() {
 		b.WriteString("- There is no network.\n")
+	} else if hosts := s.Hosts(); len(hosts) > 0 {
+		fmt.Fprintf(b, "- Of the network you reach these hosts only: %s.\n", codes(hosts))
 	}
 	for _, c := range in.Constraints {
 		b.WriteString(item(c))

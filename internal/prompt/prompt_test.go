@@ -57,6 +57,11 @@ var goldens = map[string]func() prompt.Input{
 			{ID: 7, Kind: "decision", Summary: "the old format stays"},
 		}}
 	},
+	"hosts": func() prompt.Input {
+		s := step()
+		s.Network = "contract, api.example.org, *.example.com:8443"
+		return prompt.Input{Step: s}
+	},
 	"schema": func() prompt.Input {
 		s := step()
 		s.Schema = "{\"type\": \"object\", \"required\": [\"n\"]}"
