@@ -582,7 +582,7 @@ func render(all []*cheat, cells map[key]outcome) string {
 		runners[c.runner]++
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, intro, len(all), len(runners), listed(runners))
+	fmt.Fprintf(&b, intro, len(all))
 	b.WriteString("\n| level | `writes:` | proven | done, unproven | not done |\n| --- | --- | --- | --- | --- |\n")
 	for _, l := range levels {
 		for _, writes := range []bool{true, false} {
@@ -605,6 +605,7 @@ func render(all []*cheat, cells map[key]outcome) string {
 			b.WriteString("\n")
 		}
 	}
+	fmt.Fprintf(&b, "\n## Programs\n\nThe contracts run %d programs: %s.\n", len(runners), listed(runners))
 	return b.String()
 }
 
@@ -618,8 +619,8 @@ func listed(n map[string]int) string {
 
 const intro = `# Cheats
 
-A step that pretends its work is done: %d ways, with contracts of %d programs (%s). In each the contract is right. It fails before the
-work and passes after it, and where nobody watches it passes after the cheat too. The test in ` + "`bench/cheats`" + ` tries them all and writes this page.
+These are %d ways in which a step pretends that its work is done. In each the contract is right: it fails before the work and passes after
+it. Where nobody watches, it passes after the cheat too. The test in ` + "`bench/cheats`" + ` tries them all and writes this page.
 
 With ` + "`writes:`" + ` a step names what it may change. Any other change fails it. Without ` + "`writes:`" + `, a step that changed what its checks open
 is *unproven* at best, and Piton names the files: see [what judges](judges.md). At ` + "`none`" + ` and ` + "`fenced`" + ` programs find what a cheat left

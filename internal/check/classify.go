@@ -77,12 +77,12 @@ func missing(stderr proc.Capture, what string) string {
 // unreached is what programs say that found no network.
 var unreached = regexp.MustCompile(`(?i)resolve host|network is unreachable|name resolution|dial tcp|ENOTFOUND|EAI_AGAIN|ENETUNREACH|ECONNREFUSED|connection refused|couldn't connect|failed to connect`)
 
-// cutOff says what a check lacked that failed for want of the network, as far as it says so.
+// cutOff says what a check may lack whose output speaks of a connection that failed.
 func cutOff(a *engine.CheckEnded) string {
 	if a.Verdict != engine.Fail || a.Network != proc.ReachesLoopback || !unreached.MatchString(a.Stderr+a.Stdout) {
 		return ""
 	}
-	return "it reached no network: checks have a loopback of their own, and `network: contract` of the step opens the network to them"
+	return "it may lack the network: checks have a loopback of their own, and `network: contract` of the step opens the network to them"
 }
 
 const noSpace = "No space left on device"

@@ -141,8 +141,6 @@ func condition(cond string) (bool, error) {
 	switch {
 	case cond == "fenced":
 		return proc.Fenced() == nil, nil
-	case cond == "sealed":
-		return sealed(), nil
 	case cond == "offline":
 		err = can((*proc.Pool).Offline)
 	case cond == "sealed":
@@ -514,13 +512,4 @@ func ends(ts *testscript.TestScript, neg bool, args []string) {
 	if strconv.Itoa(code) != args[1] {
 		ts.Fatalf("%s: exit code %d, want %s", args[0], code, args[1])
 	}
-}
-
-func sealed() bool {
-	p, err := proc.NewPool(proc.Config{Idle: 1})
-	if err != nil {
-		return false
-	}
-	defer p.Close()
-	return p.Sealed() == nil
 }

@@ -178,7 +178,7 @@ func (d *decoder) places(path string, list []string) {
 
 func (d *decoder) hosts(path string, list []string) {
 	for _, h := range list {
-		if _, err := plan.ParseHost(h); err != nil {
+		if _, err := plan.ParseListed(h); err != nil {
 			d.wrong(path, "", "%s: %v", path, err)
 		}
 	}

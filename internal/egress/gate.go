@@ -16,8 +16,6 @@ import (
 	"sync"
 	"syscall"
 	"time"
-
-	"github.com/piton-dev/piton/internal/plan"
 )
 
 // Limits of a gate.
@@ -298,7 +296,7 @@ func For(r Rules) (*Gate, error) {
 		if !b.given {
 			continue
 		}
-		list, err := open(b.hosts)
+		list, err := Parse(b.hosts)
 		if err != nil {
 			return nil, err
 		}
@@ -308,20 +306,10 @@ func For(r Rules) (*Gate, error) {
 		return nil, nil
 	}
 	var err error
-	if g.own, err = open(r.Own); err == nil && len(r.Own) == 0 {
-		g.own, err = open(r.Else)
+	if g.own, err = Parse(r.Own); err == nil && len(r.Own) == 0 {
+		g.own, err = Parse(r.Else)
 	}
 	return g, err
-}
-
-// open reads a list in which * is all of the public internet.
-func open(entries []string) (List, error) {
-	rest := slices.DeleteFunc(slices.Clone(entries), func(e string) bool { return e == "*" })
-	list, err := Parse(rest)
-	if len(rest) < len(entries) {
-		list = append(list, plan.Host{Below: true})
-	}
-	return list, err
 }
 
 // Hosts are those of a `network:`; bound is false where it says no more than yes.

@@ -1,15 +1,14 @@
 // Package egress lets a process out to listed hosts, and to no others.
 //
-// The one idea: a list names hosts, and what a name leads to is looked at again when it is
-// known: an address that is not of the public internet is reached only if the list has the
-// address itself. A [Gate] is a proxy that keeps to lists.
+// The one idea: a list names hosts. What a name leads to is looked at again once it is known:
+// a private address is reached only if the list has that address. A [Gate] is a proxy that
+// keeps to lists.
 //
 // It must never connect before a list was asked for the name and for the address, never
 // read what is inside of a connection, and never keep a connection open after its process.
 package egress
 
 import (
-	"errors"
 	"net/netip"
 	"slices"
 	"strconv"
@@ -21,8 +20,7 @@ import (
 // A List says which hosts may be asked. The zero value has none.
 type List []plan.Host
 
-// Parse reads entries as a plan writes them, see [plan.ParseHost]; none may be *, which is
-// of `network:` alone. Private addresses can be reached only if an address, a range or
+// Parse reads entries as a plan writes them, see [plan.ParseHost]. Private addresses can be reached only if an address, a range or
 // localhost names them.
 func Parse(entries []string) (List, error) {
 	list := List{}
@@ -30,9 +28,6 @@ func Parse(entries []string) (List, error) {
 		h, err := plan.ParseHost(entry)
 		if err != nil {
 			return nil, err
-		}
-		if entry == "*" {
-			return nil, errors.New("* is no host; write example.org, *.example.org, example.org:8443, an address or a range")
 		}
 		list = append(list, h)
 	}

@@ -54,11 +54,20 @@ func ParseHost(s string) (Host, error) {
 	h.Name, h.Below = strings.CutPrefix(h.Name, "*.")
 	h.Name = strings.TrimSuffix(h.Name, ".")
 	last := h.Name[strings.LastIndexByte(h.Name, '.')+1:]
-	short := last == h.Name && h.Port == "" && !h.Below && h.Name != "localhost"
-	if short || !hostName.MatchString(h.Name) || strings.Trim(last, "0123456789") == "" {
+	if !hostName.MatchString(h.Name) || strings.Trim(last, "0123456789") == "" {
 		return Host{}, bad // a last part of digits is an address that is wrong
 	}
 	return h, nil
+}
+
+// ParseListed reads an entry of a `network:`, where a name alone may be a slip for one of its
+// words: a name without a dot needs its port there.
+func ParseListed(s string) (Host, error) {
+	h, err := ParseHost(s)
+	if err == nil && h.Name != "localhost" && h.Port == "" && !h.Below && !h.Network.IsValid() && !strings.Contains(h.Name, ".") {
+		err = fmt.Errorf("%q is no host; write a name without a dot with its port, as %s:80", s, s)
+	}
+	return h, err
 }
 
 // ParseNetwork reads what a step may reach: yes, no, or hosts; the word contract says that
@@ -70,7 +79,7 @@ func ParseNetwork(s string) (string, error) {
 		case slices.Contains([]string{"yes", "no", "contract"}, strings.ToLower(w)):
 			words = append(words, strings.ToLower(w))
 		default:
-			if _, err := ParseHost(w); err != nil {
+			if _, err := ParseListed(w); err != nil {
 				return "", err
 			}
 			hosts = append(hosts, w)

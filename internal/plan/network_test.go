@@ -11,7 +11,7 @@ func TestHosts(t *testing.T) {
 		"*", "localhost", "example.org", "EXAMPLE.org", "example.org.", "*.example.org", "*.example.org:8443", "db:5432", "a_b.example.org",
 		"127.0.0.1", "127.0.0.1:8080", "10.0.0.0/8", "::1", "[::1]", "[::1]:443", "2001:db8::/32",
 	} {
-		if _, err := plan.ParseHost(s); err != nil {
+		if _, err := plan.ParseListed(s); err != nil {
 			t.Error(err)
 		}
 	}
@@ -20,7 +20,7 @@ func TestHosts(t *testing.T) {
 		"a..org", "-a.org", "a.org:0", "a.org:65536", "a.org:", "a.org:x", "a@b.org", "http://a.org", "[a.org]:80", "[127.0.0.1]:80", "[::1", "::1]:80",
 		"[:::1]:80", "fe80::1%eth0", "*.10.0.0.1",
 	} {
-		if h, err := plan.ParseHost(s); err == nil {
+		if h, err := plan.ParseListed(s); err == nil {
 			t.Errorf("%q is read as %+v", s, h)
 		}
 	}

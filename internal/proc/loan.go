@@ -11,9 +11,9 @@ import (
 	"syscall"
 )
 
-// A loan is a login that is a single file. A child has a copy of it in its own home, where
-// it can put another one in its place as programs do; what it leaves there becomes the file
-// when the child has ended, unless somebody else has changed the file meanwhile.
+// A loan is a login that is a single file. A child has a copy in its own home, and can put
+// another file in its place, as programs do. When the child has ended, what it leaves there
+// becomes the file. If somebody else has changed the file meanwhile, their change stays.
 type loan struct {
 	name string // in the home
 	file string // that it stands for, links followed
@@ -82,7 +82,7 @@ func (l loan) giveBack() error {
 		return err
 	}
 	now, err := os.ReadFile(l.file)
-	if new := errors.Is(err, os.ErrNotExist); new != (l.was == nil) || !new && (err != nil || !bytes.Equal(now, l.was)) {
+	if gone := errors.Is(err, os.ErrNotExist); gone != (l.was == nil) || !gone && (err != nil || !bytes.Equal(now, l.was)) {
 		return nil // somebody has made it, changed it, or taken it away
 	}
 	f, err := os.CreateTemp(filepath.Dir(l.file), "."+filepath.Base(l.file)+".*")

@@ -62,6 +62,9 @@ func Open(c Config) (*Registry, error) {
 
 func (r *Registry) fill(ctx context.Context, c Config) error {
 	hosts, err := egress.Parse(c.Hosts)
+	if slices.Contains(c.Hosts, "*") {
+		err = errors.New("* is no host; write example.org, *.example.org, example.org:8443, an address or a range")
+	}
 	if err != nil {
 		return fmt.Errorf("web_fetch.allow: %w", err)
 	}

@@ -8,8 +8,6 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
-
-	"github.com/piton-dev/piton/internal/tree"
 )
 
 // TestCopyKeepsModes, and so does what is put back; of a directory the owner may write in it.
@@ -31,12 +29,7 @@ func TestCopyKeepsModes(t *testing.T) {
 	w.do("read/only 2\nmine 2\nrun !2")
 	chmod()
 	ok(t, os.Chmod(w.path("read"), 0o510))
-	after := w.scan(&before)
-	s, err := w.tree.Split(t.Context(), before, after, tree.Diff(before, after))
-	ok(t, err)
-	c, err := w.tree.Copy(t.Context(), filepath.Join(t.TempDir(), "copy"))
-	ok(t, err)
-	defer c.Close()
+	s, c := copied(t, w, before)
 	look := func(when string) {
 		for name, want := range modes {
 			if info, err := os.Stat(filepath.Join(c.Dir, name)); err != nil || info.Mode().Perm() != want {
@@ -63,12 +56,7 @@ func TestPipeKeepsNoCopyWaiting(t *testing.T) {
 	w := newWorkspace(t, "a 1")
 	before := w.scan(nil)
 	w.do("a 2")
-	after := w.scan(&before)
-	s, err := w.tree.Split(t.Context(), before, after, tree.Diff(before, after))
-	ok(t, err)
-	c, err := w.tree.Copy(t.Context(), filepath.Join(t.TempDir(), "copy"))
-	ok(t, err)
-	defer c.Close()
+	s, c := copied(t, w, before)
 	ok(t, c.Without(t.Context(), s, 0))
 	ok(t, os.Remove(w.path("a")))
 	ok(t, syscall.Mkfifo(w.path("a"), 0o600))

@@ -151,12 +151,7 @@ func TestPartsHaveOneTime(t *testing.T) {
 	before := w.scan(nil)
 	w.do("z.in 2")
 	w.do("a.out 2")
-	after := w.scan(&before)
-	s, err := w.tree.Split(t.Context(), before, after, tree.Diff(before, after))
-	ok(t, err)
-	c, err := w.tree.Copy(t.Context(), filepath.Join(t.TempDir(), "copy"))
-	ok(t, err)
-	defer c.Close()
+	s, c := copied(t, w, before)
 	last := time.Now()
 	for _, parts := range [][]int{{0, 1}, {}} {
 		ok(t, c.Without(t.Context(), s, parts...))
@@ -179,12 +174,7 @@ func TestLinksLeadIntoTheCopy(t *testing.T) {
 	}
 	before := w.scan(nil)
 	ok(t, os.Remove(w.path("gone")))
-	after := w.scan(&before)
-	s, err := w.tree.Split(t.Context(), before, after, tree.Diff(before, after))
-	ok(t, err)
-	c, err := w.tree.Copy(t.Context(), filepath.Join(t.TempDir(), "copy"))
-	ok(t, err)
-	defer c.Close()
+	s, c := copied(t, w, before)
 	ok(t, c.Without(t.Context(), s, 0))
 	for link, want := range map[string]string{"gone": filepath.Join(c.Dir, "a"), "stays": filepath.Join(c.Dir, "a"), "top": c.Dir} {
 		got, err := os.Readlink(filepath.Join(c.Dir, link))
@@ -205,4 +195,16 @@ func TestSplitCanBeCancelled(t *testing.T) {
 	if _, err := w.tree.Split(ctx, before, after, tree.Diff(before, after)); !errors.Is(err, context.Canceled) {
 		t.Errorf("it was cancelled: %v", err)
 	}
+}
+
+// copied is what has changed since a scan, in parts, and a copy of what there is now.
+func copied(t *testing.T, w *workspace, before tree.Manifest) (*tree.Split, *tree.Copy) {
+	t.Helper()
+	after := w.scan(&before)
+	s, err := w.tree.Split(t.Context(), before, after, tree.Diff(before, after))
+	ok(t, err)
+	c, err := w.tree.Copy(t.Context(), filepath.Join(t.TempDir(), "copy"))
+	ok(t, err)
+	t.Cleanup(c.Close)
+	return s, c
 }
