@@ -219,7 +219,7 @@ func (w *World) prompt(ctx context.Context, e engine.Effect) (string, []engine.I
 		return "", nil, err
 	}
 	contents = append(contents, offered...)
-	in := prompt.Input{Step: e.Step, Context: e.Context, Constraints: e.Constraints, Protects: e.Protects, Frames: e.Frames, Feedback: e.Feedback, Note: e.Note}
+	in := prompt.Input{Step: e.Step, Title: e.Title, Context: e.Context, Constraints: e.Constraints, Protects: e.Protects, Frames: e.Frames, Feedback: e.Feedback, Note: e.Note}
 	if e.Iteration > 1 {
 		in.Iteration, in.Heard = e.Iteration, e.Heard
 		if e.Last != "" {

@@ -105,6 +105,7 @@ type Step struct {
 	CheckTimeout  time.Duration  `json:"check_timeout"`      // of one check
 	Holds         bool           `json:"holds"`              // proved again at the end of the run
 	Rerunnable    bool           `json:"rerunnable"`         // its checks may run more than once
+	Hidden        bool           `json:"hidden,omitempty"`   // an agent is told of its checks only once they have failed
 	Strong        time.Duration  `json:"strong,omitempty"`   // its checks must see what it changes; how long they are asked for the parts of that
 	Mode          string         `json:"mode"`               // read, edit, full
 	Network       string         `json:"network"`            // yes, no, contract, hosts

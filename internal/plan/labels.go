@@ -82,6 +82,7 @@ var table = [...]spec{
 	{"on_fail", inStep, false, false, onFail, func(_ *Plan, s *Step) any { return &s.OnFail }},
 	{"backoff", inStep, false, false, backoff, func(_ *Plan, s *Step) any { return &s.Backoff }},
 	{"holds", inStep, false, false, word("run", "step"), func(_ *Plan, s *Step) any { return &s.Holds }},
+	{"reveal", inStep, false, false, word("first", "after-failure"), func(_ *Plan, s *Step) any { return &s.Reveal }},
 	{"rerunnable", inStep, false, false, yesNo, func(_ *Plan, s *Step) any { return &s.Rerunnable }},
 	{"strong", inStep, false, false, yesNo, func(_ *Plan, s *Step) any { return &s.Strong }},
 }

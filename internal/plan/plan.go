@@ -243,6 +243,7 @@ type Step struct {
 	Setup         Text
 	Isolation     Field[string]        // sealed, fenced; "" asks for nothing
 	Holds         Field[string]        // run (default), step
+	Reveal        Field[string]        // first (default), after-failure
 	Rerunnable    Field[bool]          // default yes
 	Strong        Field[bool]          // default no
 	Schema        Text                 // JSON Schema
@@ -362,6 +363,7 @@ func NewStep(number, title string) *Step {
 	s.Network.Value = "yes"
 	s.Workspace.Value = "shared"
 	s.Holds.Value = "run"
+	s.Reveal.Value = "first"
 	s.Rerunnable.Value = true
 	s.CheckTimeout.Value = DefaultCheckTime
 	return s

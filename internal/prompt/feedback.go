@@ -27,14 +27,7 @@ func feedback(b *strings.Builder, in Input) {
 func failed(b *strings.Builder, s *engine.Step, f engine.Feedback, left int) int {
 	verdict := cmp.Or(string(f.Verdict), "ended")
 	fmt.Fprintf(b, "\n### %s: %s\n\n%s", inline(nameOf(s, f.Check)), inline(verdict), outcome(f))
-	size := 0
-	if check, known := checkOf(s, f.Check); known && left > maxCommand {
-		command := head(check.Command, maxCommand)
-		b.WriteString("\nWhat was run:\n\n")
-		fence(b, command)
-		size += len(command)
-	}
-	size += stream(b, "standard output", f.Stdout, left-size)
+	size := stream(b, "standard output", f.Stdout, left)
 	size += stream(b, "standard error", f.Stderr, left-size)
 	return size
 }

@@ -70,7 +70,7 @@ func FuzzFences(f *testing.F) {
 		if len(inside) != len(wantInside) {
 			t.Fatalf("%d blocks, want %d:\n%s", len(inside), len(wantInside), got)
 		}
-		for _, i := range []int{0, 2, 3} {
+		for _, i := range []int{2, 3, 4} {
 			if b := strings.TrimSpace(inside[i]); !strings.HasPrefix(b, "«") || !strings.HasSuffix(b, "»") {
 				t.Errorf("block %d is not the whole text: %q", i, b)
 			}
@@ -92,8 +92,8 @@ func FuzzInline(f *testing.F) {
 		if n := strings.Count(got, "\n"); n != count && strings.TrimSpace(text) != "" {
 			t.Errorf("%d lines, want %d:\n%s", n, count, got)
 		}
-		if inside, _ := blocks(got); len(inside) != 1 {
-			t.Errorf("%d blocks, want 1:\n%s", len(inside), got)
+		if inside, _ := blocks(got); len(inside) != 3 {
+			t.Errorf("%d blocks, want 3:\n%s", len(inside), got)
 		}
 	})
 }

@@ -267,7 +267,7 @@ const planRules = `
 - A step's heading is ` + "`### N. Title`" + `. Its id is ` + "`**id:**`" + `, or its title in lower case with hyphens. ` + "`**needs:**`" + ` lists numbers or ids of the steps before it that it needs; without it a step needs the one before. No step may wait for itself.
 - ` + "`**contract:**`" + ` is a shell script that decides the step by its exit code. It is run before the work, too: it must fail then, and pass only when the step is really done. Test what was asked for, not that a file exists where that says little. It must end by itself within a minute, need no network, and change no file.
 - ` + "`**writes:**`" + ` are the files that the step may change. Files that its contract runs or reads as a test are protected unless they are named there.
-- Each step is done by somebody who sees only its task and the context of the plan, and the contract only after it has failed: say in the task all that it takes.
+- Each step is done by somebody who sees only its task, its contract and the context of the plan: say in the task all that it takes.
 - Make as few steps as the request needs. What one agent can do in one go, and one contract can prove, is one step.
 - Other labels, each on a line of its own where it is needed: ` + "`checks`" + ` (list of ` + "`name: command`" + `), ` + "`acceptance`" + ` (list), ` + "`subscriptions`" + ` (list of ` + "`file:path`" + `, ` + "`step:id`" + `), ` + "`mode`" + ` (read, edit, full), ` + "`timeout`" + `, ` + "`expect`" + ` (green: the contract holds before and after), ` + "`on_fail`" + `, ` + "`approval`" + ` (required), ` + "`when`" + `, ` + "`for each`" + `, ` + "`ask`" + `. Use no label that is not named here.
 `

@@ -5,16 +5,17 @@
 // read (files, output of checks) is data: it is put between fences that it cannot
 // close, after a line that says so.
 //
-// The text for an agent speaks of a task, its limits and how it will be judged. It must never speak
-// of plans, steps or the order of other work: an agent gets one task and does not know
-// what it is part of. It must never contain the command that decides the task before
-// that command has failed once, and never drop or reorder anything without saying how
-// much was left out.
+// The text for an agent speaks of a task, what it is a part of, its limits, and what will
+// judge it. It must never speak of the order of other work: an agent is told of no later
+// step. It must never contain the command that decides a task that keeps it back before
+// that command has failed once, and never drop or reorder anything without saying how much
+// was left out.
 //
 // Cost and size are linear in what is passed in.
 package prompt
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -27,7 +28,8 @@ const (
 	maxLines    = 100      // last lines of each stream of a check that did not pass
 	maxStream   = 8 << 10  // bytes of those lines
 	MaxFeedback = 64 << 10 // bytes of output in all; further checks are named only
-	maxCommand  = 4 << 10  // bytes of the command of a check that did not pass
+	maxCommand  = 4 << 10  // bytes of the command of a check
+	maxCommands = 32 << 10 // bytes of the commands of all checks
 	maxPaths    = 100      // protected paths and globs
 	maxLast     = 2 << 10  // bytes of the end of what the last iteration put out
 	MaxInline   = 400      // characters of a reason, path or name inside a line
@@ -49,6 +51,7 @@ type Content struct {
 // nil and is not changed.
 type Input struct {
 	Step        *engine.Step
+	Title       string               // of the whole that the task is a part of; may be empty
 	Context     string               // what whoever works has to know, in the author's words; may be empty
 	Constraints []string             // that hold for all the work, in words
 	Protects    []string             // paths and globs that must stay as they are besides the step's guards
@@ -68,19 +71,24 @@ func Agent(in Input) string {
 	var b strings.Builder
 	task(&b, in.Step)
 	result(&b, in.Step.Schema)
-	background(&b, in.Context)
+	background(&b, in)
 	rules(&b, in)
+	judged(&b, in)
 	known(&b, in.Frames)
 	contents(&b, in.Contents)
 	progress(&b, in)
 	feedback(&b, in)
 	note(&b, in.Note)
-	b.WriteString(ending)
+	b.WriteString(reporting)
 	return b.String()
 }
 
 func task(b *strings.Builder, s *engine.Step) {
-	fmt.Fprintf(b, "# Task\n\n%s\n", strings.Trim(s.Task, "\n"))
+	title := "# Task"
+	if s.Title != "" {
+		title += ": " + inline(s.Title)
+	}
+	fmt.Fprintf(b, "%s\n\n%s\n", title, strings.Trim(s.Task, "\n"))
 	if len(s.Acceptance) == 0 {
 		return
 	}
@@ -100,9 +108,18 @@ func result(b *strings.Builder, schema string) {
 	fence(b, schema)
 }
 
-func background(b *strings.Builder, text string) {
-	if text = strings.Trim(text, "\n"); text != "" {
-		fmt.Fprintf(b, "\n## Background\n\n%s\n", text)
+// background says what the task is a part of.
+func background(b *strings.Builder, in Input) {
+	text := strings.Trim(in.Context, "\n")
+	if in.Title == "" && text == "" {
+		return
+	}
+	b.WriteString("\n## Background\n")
+	if in.Title != "" {
+		fmt.Fprintf(b, "\nThe task is a part of: %s\n", inline(in.Title))
+	}
+	if text != "" {
+		fmt.Fprintf(b, "\n%s\n", text)
 	}
 }
 
@@ -231,12 +248,57 @@ func orElse(text, otherwise string) string {
 	return text
 }
 
-// ending tells an agent how it is judged and how it reports. It is the same for all.
-const ending = `
-## How the work is judged
+// judged says what decides the task: the commands, but of a step that keeps them back only
+// those that have failed.
+func judged(b *strings.Builder, in Input) {
+	b.WriteString("\n## How the work is judged\n\nWhen your process has ended, ")
+	if told := told(in); len(told) == 0 {
+		b.WriteString("checks outside of your reach are run on the files as you left them. They")
+	} else {
+		b.WriteString("these checks are run, outside of your reach, on the files as you left them:\n")
+		left := maxCommands
+		for _, c := range told {
+			left -= judge(b, c, left)
+		}
+		b.WriteString("\nYou may run them yourself. They")
+	}
+	b.WriteString(" alone decide. Saying that the task is done counts for nothing, and neither does your exit code.\n")
+}
 
-When your process has ended, checks outside of your reach are run on the files as you left them. They alone decide. Saying that the task is done counts for nothing, and neither does your exit code.
+// told lists the checks that the agent may know.
+func told(in Input) []engine.Check {
+	if !in.Step.Hidden {
+		return in.Step.Checks
+	}
+	return slices.DeleteFunc(slices.Clone(in.Step.Checks), func(c engine.Check) bool {
+		return !slices.ContainsFunc(in.Feedback, func(f engine.Feedback) bool { return f.Check == c.Name })
+	})
+}
 
+// judge shows one check and returns how many bytes of it were shown.
+func judge(b *strings.Builder, c engine.Check, left int) int {
+	fmt.Fprintf(b, "\n%s", inline(c.Name))
+	if !c.Required {
+		b.WriteString(" (optional)")
+	}
+	text := head(cmp.Or(c.Question, c.Command), maxCommand)
+	switch {
+	case len(text) > left:
+		b.WriteString(" is not shown.\n")
+		return 0
+	case c.Question != "":
+		b.WriteString(", which a reader of your change is asked:\n\n")
+	case c.Exit != 0:
+		fmt.Fprintf(b, ", which must end with exit code %d:\n\n", c.Exit)
+	default:
+		b.WriteString(":\n\n")
+	}
+	fence(b, text)
+	return len(text)
+}
+
+// reporting tells an agent how it reports. It is the same for all.
+const reporting = `
 ## Reporting
 
 Both are optional. They are read as claims, never as a verdict.

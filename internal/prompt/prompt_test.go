@@ -112,6 +112,21 @@ var goldens = map[string]func() prompt.Input{
 			Feedback: []engine.Feedback{{Check: "lint", Verdict: engine.Fail, Exit: 1, Stdout: "1 error\n"}, {Check: "docs", Verdict: engine.Timeout}},
 		}
 	},
+	"whole": func() prompt.Input {
+		s := step()
+		s.Checks = append(s.Checks, engine.Check{Name: "old", Command: "bash old.sh", Exit: 3, Required: true}, engine.Check{Name: "judge", Question: "Does the message say what to do?", Required: true})
+		return prompt.Input{Step: s, Title: "Logins time out (#423)", Context: "Sessions live in `auth/store.go`.\n"}
+	},
+	"hidden": func() prompt.Input {
+		s := step()
+		s.Hidden = true
+		return prompt.Input{Step: s}
+	},
+	"hidden_failed": func() prompt.Input {
+		s := step()
+		s.Hidden = true
+		return prompt.Input{Step: s, Feedback: []engine.Feedback{{Check: "contract", Verdict: engine.Fail, Exit: 1, Stdout: "1 failed\n"}}}
+	},
 	"note": func() prompt.Input {
 		return prompt.Input{Step: step(), Note: "\nUse the monotonic clock.\nThe wall clock jumps here.\n"}
 	},
@@ -157,12 +172,12 @@ func TestAgentSpeaksOfTheTaskAlone(t *testing.T) {
 }
 
 func TestAgentHidesTheContractUntilItFailed(t *testing.T) {
-	const command = "uv run pytest tests/auth/"
-	if strings.Contains(prompt.Agent(prompt.Input{Step: step()}), command) {
-		t.Error("the first prompt holds the command of the contract")
-	}
-	if !strings.Contains(prompt.Agent(goldens["retry"]()), command) {
-		t.Error("the retry's prompt does not say what failed")
+	const contract, lint = "uv run pytest tests/auth/", "uv run ruff"
+	for name, want := range map[string][2]bool{"first": {true, true}, "hidden": {}, "hidden_failed": {true, false}} {
+		text := prompt.Agent(goldens[name]())
+		if got := [2]bool{strings.Contains(text, contract), strings.Contains(text, lint)}; got != want {
+			t.Errorf("%s holds the contract and the check: %v, want %v", name, got, want)
+		}
 	}
 }
 
@@ -180,7 +195,7 @@ func TestAgentIsBounded(t *testing.T) {
 		in.Feedback = append(in.Feedback, engine.Feedback{Check: name, Verdict: engine.Fail, Exit: 1, Stdout: numbered(1000), Stderr: numbered(1000)})
 	}
 	text := prompt.Agent(in)
-	perCheck := 400 * len(in.Feedback)
+	perCheck := 450 * len(in.Feedback)
 	if limit := prompt.MaxFeedback + perCheck + 16<<10; len(text) > limit {
 		t.Errorf("the prompt has %d bytes; %d would be enough", len(text), limit)
 	}

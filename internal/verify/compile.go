@@ -166,7 +166,7 @@ func (c compiler) step(u *unit) engine.Step {
 		Expect: c.expect(u), OnFail: engine.OnFail{Retries: u.Failing().Retries, Then: engine.Then(u.Failing().Then)},
 		Backoff: u.Backoff.Value, Critical: u.Critical.Value, Approval: approval(u.Approval.Value),
 		Timeout: shorter(u.Timeout.Value, limit), CheckTimeout: u.CheckTimeout.Value,
-		Holds: u.Holds.Value == "run", Rerunnable: u.Rerunnable.Value,
+		Holds: u.Holds.Value == "run", Rerunnable: u.Rerunnable.Value, Hidden: u.Reveal.Value == "after-failure",
 		Mode: u.Mode.Value, Network: u.Network.Value, Isolation: c.isolation(u),
 		Env: texts(u.Env.Value), Writes: writes(u), Guards: c.guards(u),
 		Budget: amount(u.Budget.Value), Schema: u.Schema.Value,

@@ -244,6 +244,7 @@ func (d *document) labels(u *unit) []label {
 		{"isolation", u.Isolation.Value},
 		{"holds", u.Holds.Value},
 		{"allow_empty", strconv.FormatBool(u.AllowEmpty.Value)},
+		{"reveal", u.Reveal.Value},
 		{"rerunnable", strconv.FormatBool(u.Rerunnable.Value)},
 		{"strong", strconv.FormatBool(u.Strong.Value)},
 		{"schema", u.Schema.Value},

@@ -120,6 +120,7 @@ func ProofFacts(s *plan.Step) Facts {
 	f.add("contract timeout", unusual(s.CheckTimeout, usual.CheckTimeout))
 	f.add("expect", unusual(s.Expect, usual.Expect))
 	f.add("holds", unusual(s.Holds, usual.Holds))
+	f.add("reveal", unusual(s.Reveal, usual.Reveal))
 	f.add("rerunnable", unusual(s.Rerunnable, usual.Rerunnable))
 	f.add("strong", unusual(s.Strong, usual.Strong))
 	return f

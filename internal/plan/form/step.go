@@ -72,6 +72,7 @@ func proofLabels() []field[row] {
 		on("iterations", "The step is a loop with a fresh agent each time, at most this often.", integer(1, 1000), func(s row) *plan.Field[int] { return &s.Iterations }),
 		on("contextLimit", "Tokens that all iterations may use together; 150000 if absent.", integer(1, 1_000_000_000), func(s row) *plan.Field[int] { return &s.ContextLimit }).as("context limit"),
 		on("holds", "Whether the contract must hold at the end of the run too.", word("run", "step"), func(s row) *plan.Field[string] { return &s.Holds }),
+		on("reveal", "When the agent is shown what will judge it.", word("first", "after-failure"), func(s row) *plan.Field[string] { return &s.Reveal }),
 		on("rerunnable", "Whether the contract may run more than once.", yesNo(), func(s row) *plan.Field[bool] { return &s.Rerunnable }),
 		on("strong", "Without the step's change the contract must fail.", yesNo(), func(s row) *plan.Field[bool] { return &s.Strong }),
 	}
