@@ -51,7 +51,7 @@ const (
 type Config struct {
 	Kind Kind
 	// Command is the argv of an exec agent. In its arguments {prompt},
-	// {prompt_file}, {workdir}, {mode}, {model} and {tools} are replaced, once.
+	// {prompt_file}, {workdir}, {scratch}, {mode}, {model} and {tools} are replaced, once.
 	Command []string
 	Prompt  Delivery
 	// Parse is the form of what the agent prints: a [Preset]; empty = none.

@@ -67,7 +67,8 @@ func (a *attempt) fill(command []string, stdin []byte) ([]string, []byte, error)
 		}
 	}
 	values := strings.NewReplacer("{prompt}", a.task.Text, "{prompt_file}", a.desk.prompt,
-		"{workdir}", a.task.Dir, "{mode}", a.mode(), "{model}", a.cfg.Model, "{tools}", strings.Join(a.cfg.Tools, ","))
+		"{workdir}", a.task.Dir, "{mode}", a.mode(), "{model}", a.cfg.Model, "{tools}", strings.Join(a.cfg.Tools, ","),
+		"{scratch}", a.task.Scratch)
 	argv := []string{command[0]}
 	for _, arg := range command[1:] {
 		argv = append(argv, values.Replace(arg))

@@ -5,13 +5,16 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"github.com/piton-dev/piton/internal/agent"
 	"github.com/piton-dev/piton/internal/api"
 	"github.com/piton-dev/piton/internal/config"
 )
@@ -19,50 +22,15 @@ import (
 //go:embed init_plan.md
 var examplePlan []byte
 
-// known is an agent program that init looks for, and how it is driven.
-type known struct{ program, entry string }
-
-// knownAgents work without a terminal, read the prompt from standard input, may edit
-// the workspace, and get the keys that they log in with. docs/agents.md shows the
-// same entries.
-var knownAgents = []known{
-	{"claude", `
-    kind: exec
-    command: [claude, -p, --output-format, stream-json, --verbose, --permission-mode, "{mode}", --allowedTools, Bash]
-    modes: {read: plan, edit: acceptEdits, full: bypassPermissions}
-    parse: claude
-    env_pass: [ANTHROPIC_API_KEY]
-`},
-	{"codex", `
-    kind: exec
-    command: [codex, exec, --json, --skip-git-repo-check, -s, "{mode}", -]
-    modes: {read: read-only, edit: workspace-write, full: danger-full-access}
-    parse: codex
-    env_pass: [CODEX_API_KEY, OPENAI_API_KEY]
-`},
-	{"gemini", `
-    kind: exec
-    command: [gemini, --skip-trust, --approval-mode, "{mode}", -o, stream-json]
-    modes: {read: plan, edit: auto_edit, full: yolo}
-    parse: gemini
-    env_pass: [GEMINI_API_KEY]
-`},
-	{"opencode", `
-    kind: exec
-    command: [opencode, run, --format, json, --auto]
-    parse: opencode
-    env_pass: [ANTHROPIC_API_KEY, OPENAI_API_KEY]
-`},
-}
-
 func (a *app) initCmd() *cobra.Command {
 	here := false
 	c := &cobra.Command{
 		Use:   "init",
 		Short: "Write a configuration for the agents found here, and an example plan",
 		Long: `Writes .piton/config.yaml and plans/example.md in the current directory. Existing files are kept.
-The first agent that is found does the work, and makes plans of requests. Inside another workspace
-it refuses, unless --here is given.`,
+The first agent that is found does the work, and makes plans of requests. A configuration that
+names no agent is kept too, and what to add to it is printed. Inside another workspace it refuses,
+unless --here is given.`,
 		Example: "  piton init\n  piton init --here   # a workspace inside another one",
 		Args:    atMost("nothing", 0),
 		RunE:    func(*cobra.Command, []string) error { return a.init(here) },
@@ -75,6 +43,7 @@ it refuses, unless --here is given.`,
 type begun struct {
 	Written []string `json:"written"`
 	Kept    []string `json:"kept"`
+	Add     string   `json:"add,omitempty"` // to the configuration, which was there and names no agent
 }
 
 func (a *app) init(here bool) error {
@@ -88,25 +57,49 @@ func (a *app) init(here bool) error {
 			Hint: "work there, or make a new workspace here: piton init --here",
 		}
 	}
-	configuration, planner := a.firstConfig()
+	found := foundAgents()
 	done := begun{Written: []string{}, Kept: []string{}}
 	for _, f := range []struct {
 		name string
 		body []byte
-	}{{config.File, configuration}, {"plans/example.md", examplePlan}} {
+	}{{config.File, found.config()}, {"plans/example.md", examplePlan}} {
 		if err := a.write(&done, filepath.Join(dir, filepath.FromSlash(f.name)), f.name, f.body); err != nil {
 			return err
 		}
+	}
+	if slices.Contains(done.Kept, config.File) && a.withoutAgents(dir) {
+		done.Add = found.agents()
 	}
 	if a.json {
 		a.document("init", done)
 		return nil
 	}
-	a.notice("try it: piton run plans/example.md")
-	if planner != "" {
-		a.notice("or have %s make a plan: piton plan \"what you want\"", planner)
-	}
+	a.next(done, found)
 	return nil
+}
+
+// withoutAgents reports whether the configuration of a directory names no agent.
+func (a *app) withoutAgents(dir string) bool {
+	conf, err := a.configuration(api.Place{Dir: dir}, nil)
+	return err == nil && !slices.ContainsFunc(slices.Collect(maps.Keys(conf.Agents)), func(name string) bool { return name != config.Script })
+}
+
+// next says what to do now.
+func (a *app) next(done begun, found found) {
+	if done.Add != "" {
+		a.notice("%s names no agent; these lines in it would:", config.File)
+		fmt.Fprint(a.out, done.Add)
+	}
+	for _, p := range found.strange {
+		a.notice("%s is here, and Piton does not know how to drive it; docs/agents.md shows an entry for any program", p.Name)
+	}
+	if first := found.first(); first != "" {
+		a.notice("whether %s can work here: piton agents test", first)
+	}
+	a.notice("try it: piton run plans/example.md")
+	if first := found.first(); first != "" && done.Add == "" {
+		a.notice("or have %s make a plan: piton plan \"what you want\"", first)
+	}
 }
 
 // write makes a file unless there is one.
@@ -132,28 +125,53 @@ func (a *app) write(done *begun, path, name string, body []byte) error {
 	return nil
 }
 
-// firstConfig names the agents that are on this machine. The first one does what names
-// nobody, and makes plans; "" is none.
-func (a *app) firstConfig() (text []byte, first string) {
+// found are the agent programs of this machine.
+type found struct {
+	known   []agent.Program // the preferred ones first
+	strange []agent.Program // that nobody has tried
+}
+
+func foundAgents() (f found) {
+	for _, p := range agent.Programs() {
+		switch _, err := exec.LookPath(p.Name); {
+		case err != nil:
+		case p.Entry == "":
+			f.strange = append(f.strange, p)
+		default:
+			f.known = append(f.known, p)
+		}
+	}
+	return f
+}
+
+// first is the agent that does what names nobody, and makes plans; "" is none.
+func (f found) first() string {
+	if len(f.known) == 0 {
+		return ""
+	}
+	return f.known[0].Name
+}
+
+// agents is the part of a configuration that names the agents.
+func (f found) agents() string {
 	var b strings.Builder
-	b.WriteString("# Who does the work. A step's target is one of these names; `script` is always there.\n")
-	for _, k := range knownAgents {
-		if _, err := exec.LookPath(k.program); err != nil {
-			continue
-		}
-		if first == "" {
-			b.WriteString("agents:\n")
-			first = k.program
-		}
-		fmt.Fprintf(&b, "  %s:%s", k.program, k.entry)
+	if f.first() == "" {
+		example := agent.Programs()[0]
+		b.WriteString("# No coding agent that Piton knows was found on this machine. One looks like this:\n# agents:\n#")
+		b.WriteString(strings.ReplaceAll(strings.TrimSuffix(example.Configured(), "\n"), "\n", "\n#"))
+		fmt.Fprintf(&b, "\n# default_agent: %s\n# planner: {agent: %[1]s}\n", example.Name)
+		return b.String()
 	}
-	if first == "" {
-		b.WriteString("# No coding agent was found on this machine. One looks like this:\n# agents:\n#   claude:")
-		b.WriteString(strings.ReplaceAll(strings.TrimSuffix(knownAgents[0].entry, "\n"), "\n", "\n# "))
-		b.WriteString("\n# default_agent: claude\n# planner: {agent: claude}\n")
-	} else {
-		fmt.Fprintf(&b, "default_agent: %s\n# Who makes plans of requests: piton plan \"Fix the login timeout\"\nplanner: {agent: %[1]s}\n", first)
+	b.WriteString("agents:\n")
+	for _, p := range f.known {
+		b.WriteString(p.Configured())
 	}
-	b.WriteString("policy: {approve: ask, max_parallel: 4, ratchet: end}\n")
-	return []byte(b.String()), first
+	fmt.Fprintf(&b, "default_agent: %s\n# Who makes plans of requests: piton plan \"Fix the login timeout\"\nplanner: {agent: %[1]s}\n", f.first())
+	return b.String()
+}
+
+// config is a first configuration.
+func (f found) config() []byte {
+	return []byte("# Who does the work. A step's target is one of these names; `script` is always there.\n" +
+		f.agents() + "policy: {approve: ask, max_parallel: 4, ratchet: end}\n")
 }

@@ -3,8 +3,10 @@ package probe
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
+	worker "github.com/piton-dev/piton/internal/agent"
 	"github.com/piton-dev/piton/internal/config"
 	"github.com/piton-dev/piton/internal/proc"
 )
@@ -27,11 +29,21 @@ func Agent(env Env, name string) (line Line, file string) {
 		return line, ""
 	}
 	line.Text = file
-	if unset := Unset(env, a); len(unset) > 0 {
-		line.Status, line.Hint = Warning, "set it where you start piton, unless the agent logs in without it"
-		line.Text += "; not set: " + strings.Join(unset, ", ")
+	if missing := missing(env, a); len(missing) > 0 {
+		line.Status, line.Hint = Warning, "set it where you start piton, unless the agent logs in without it; piton agents test "+name+" tries it"
+		line.Text += "; not set: " + strings.Join(missing, ", ")
 	}
 	return line, file
+}
+
+// missing lists the unset variables that somebody may miss. Of the keys that a program is
+// known to log in with one is enough, and what else it is known to read may be absent.
+func missing(env Env, a config.Agent) []string {
+	unset, p := Unset(env, a), worker.ProgramOf(a.Command)
+	keyed := slices.ContainsFunc(a.EnvPass, func(v string) bool { return slices.Contains(p.Keys, v) && !slices.Contains(unset, v) })
+	return slices.DeleteFunc(unset, func(v string) bool {
+		return slices.Contains(p.Pass, v) || keyed && slices.Contains(p.Keys, v)
+	})
 }
 
 // Unset lists the variables that the agent is to be passed and that are not set.

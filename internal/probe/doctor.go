@@ -71,7 +71,7 @@ func Doctor(ctx context.Context, env Env) []Line {
 	}
 	lines := together(jobs)
 	if agents == 0 {
-		lines = append(lines, Line{"agents", Absent, "only the built-in `script`, which runs shell steps", "add one under `agents:` in .piton/config.yaml, or run `piton init`"})
+		lines = append(lines, Line{"agents", Absent, "only the built-in `script`, which runs shell steps", "run `piton init`: it writes entries for the agents found here, or says which to add to your .piton/config.yaml"})
 	}
 	return lines
 }

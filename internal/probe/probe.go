@@ -185,7 +185,7 @@ func agents(env Env) map[string]verify.Agent {
 			Metered: a.Kind == config.Exec && tellsUsage(a.Parse),
 			Time:    a.Limits.Time,
 			When:    a.When,
-			Hosts:   len(a.Network) > 0 || len(worker.HostsOf(a.Command)) > 0,
+			Hosts:   len(a.Network) > 0 || len(worker.ProgramOf(a.Command).Hosts) > 0,
 		}
 		_, priced := env.Config.Price(name)
 		fact.Costless = fact.Metered && !priced && tokensOnly(a.Parse)

@@ -12,7 +12,8 @@ func TestPage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for program, names := range logins {
+	for _, p := range programs {
+		program, names := p.Name, p.Login
 		if row := "\n| `" + program + "` | `" + strings.Join(names, "`, `") + "` |\n"; !strings.Contains(string(page), row) {
 			t.Errorf("docs/isolation.md has no row %s", row)
 		}

@@ -1,0 +1,173 @@
+package agent
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// A Program is an agent program that Piton knows: all that is known of one stands in [programs].
+type Program struct {
+	Name string
+	// Entry is what `piton init` writes of it into the configuration, below its name, with
+	// four blanks before each line; "" where nobody has tried one.
+	Entry string
+	// Keys are variables of which one holds the key that it logs in with.
+	Keys []string
+	// Pass are variables besides, that say where and as whom it asks its model.
+	Pass []string
+	// SignIn is what logs in without a key, as a person types it.
+	SignIn string
+	// Tried is the lowest version with which Entry is known to work.
+	Tried string
+	// Login is where it keeps its login and settings, by name in the home. It may change
+	// what is listed, and sees nothing else of the home.
+	Login []string
+	// Hosts are what it asks for its model and its login.
+	Hosts []string
+}
+
+// programs are in the order in which `piton init` prefers them. An entry stands here only
+// after it was tried: it works without a terminal and without questions, may run the
+// project's tests and write its report and its output, and leaves the model to the program.
+// What keeps it from the rest of the machine is Piton's seal, not its own mode.
+var programs = []Program{
+	{
+		Name: "claude", SignIn: "claude /login", Tried: "2.1.185",
+		Entry: `
+    kind: exec
+    command: [claude, -p, --output-format, stream-json, --verbose, --permission-mode, "{mode}", --allowedTools, Bash, --add-dir, "{scratch}"]
+    modes: {read: plan, edit: acceptEdits, full: bypassPermissions}
+    parse: claude
+`,
+		Keys:  []string{"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"},
+		Pass:  []string{"ANTHROPIC_BASE_URL", "ANTHROPIC_MODEL"},
+		Login: []string{".claude", ".claude.json", ".config/claude"},
+		Hosts: []string{"api.anthropic.com", "claude.ai", "console.anthropic.com", "platform.claude.com"},
+	},
+	// Its own sandbox would close the loopback that tests listen on.
+	{
+		Name: "codex", SignIn: "codex login", Tried: "0.169.0",
+		Entry: `
+    kind: exec
+    command: [codex, exec, --json, --skip-git-repo-check, -s, "{mode}", -c, sandbox_workspace_write.network_access=true, -]
+    modes: {read: read-only, edit: workspace-write, full: danger-full-access}
+    parse: codex
+`,
+		Keys:  []string{"CODEX_API_KEY", "OPENAI_API_KEY"},
+		Pass:  []string{"OPENAI_BASE_URL"},
+		Login: []string{".codex"},
+		Hosts: []string{"api.openai.com", "auth.openai.com", "chatgpt.com"},
+	},
+	// Under auto_edit it has no shell.
+	{
+		Name: "gemini", SignIn: "gemini", Tried: "0.61.0",
+		Entry: `
+    kind: exec
+    command: [gemini, --skip-trust, --approval-mode, "{mode}", --include-directories, "{scratch}", -o, stream-json]
+    modes: {read: plan, edit: yolo, full: yolo}
+    parse: gemini
+`,
+		Keys:  []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"},
+		Pass:  []string{"GOOGLE_GEMINI_BASE_URL", "GOOGLE_GENAI_USE_VERTEXAI", "GOOGLE_CLOUD_PROJECT", "GOOGLE_CLOUD_LOCATION", "GEMINI_MODEL"},
+		Login: []string{".gemini"},
+		Hosts: []string{"accounts.google.com", "cloudcode-pa.googleapis.com", "generativelanguage.googleapis.com", "oauth2.googleapis.com"},
+	},
+	{
+		Name: "opencode", SignIn: "opencode auth login", Tried: "1.18.33",
+		Entry: `
+    kind: exec
+    command: [opencode, run, --format, json, --auto]
+    parse: opencode
+`,
+		Keys:  []string{"ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "OPENROUTER_API_KEY", "OPENCODE_API_KEY"},
+		Login: []string{".config/opencode", ".local/share/opencode", ".local/state/opencode", ".cache/opencode"},
+	},
+	{
+		Name: "copilot", SignIn: "copilot login", Tried: "1.0.102",
+		Entry: `
+    kind: exec
+    command: [copilot, --allow-all-tools, --add-dir, "{scratch}", --output-format, json]
+    parse: copilot
+`,
+		Keys:  []string{"COPILOT_GITHUB_TOKEN", "COPILOT_PROVIDER_API_KEY"},
+		Pass:  []string{"COPILOT_PROVIDER_BASE_URL", "COPILOT_MODEL", "COPILOT_OFFLINE"},
+		Login: []string{".copilot", ".config/github-copilot"},
+		Hosts: []string{"api.github.com", "*.githubcopilot.com"},
+	},
+	{
+		Name: "qwen", SignIn: "qwen", Tried: "0.15.10",
+		Entry: `
+    kind: exec
+    command: [qwen, -y, -o, stream-json]
+    parse: qwen
+`,
+		Keys:  []string{"OPENAI_API_KEY"},
+		Pass:  []string{"OPENAI_BASE_URL", "OPENAI_MODEL"},
+		Login: []string{".qwen"},
+		Hosts: []string{"chat.qwen.ai", "dashscope.aliyuncs.com", "portal.qwen.ai"},
+	},
+	{
+		Name: "pi", Tried: "0.73.1",
+		Entry: `
+    kind: exec
+    command: [pi, --mode, json, -p]
+    parse: pi
+`,
+		Keys:  []string{"ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY"},
+		Login: []string{".pi"},
+	},
+	{
+		Name: "cline", SignIn: "cline auth", Tried: "3.0.65",
+		Entry: `
+    kind: exec
+    command: [cline, --json, --auto-approve, "true"]
+    prompt: arg
+    parse: cline
+`,
+		Login: []string{".cline"},
+	},
+	{Name: "aider", Login: []string{".aider", ".aider.conf.yml"}},
+	{Name: "amp", Login: []string{".config/amp", ".local/share/amp"}, Hosts: []string{"ampcode.com"}},
+	{Name: "crush", Login: []string{".config/crush", ".local/share/crush"}},
+	{Name: "cursor-agent", Login: []string{".cursor", ".config/cursor"}, Hosts: []string{"*.cursor.sh"}},
+	{Name: "goose", Login: []string{".config/goose", ".local/share/goose", ".local/state/goose"}},
+}
+
+// anyone ends each entry: real agents think for minutes, and none should think for hours.
+const anyone = "    limits: {time: 30m, idle: 10m}\n"
+
+// Programs lists the agent programs that Piton knows, the preferred ones first.
+func Programs() []Program { return slices.Clone(programs) }
+
+// ProgramOf is what is known of the program of a command; without a name if nothing is.
+func ProgramOf(command []string) (p Program) {
+	if len(command) > 0 {
+		if at := slices.IndexFunc(programs, func(p Program) bool { return p.Name == filepath.Base(command[0]) }); at >= 0 {
+			return programs[at]
+		}
+	}
+	return p
+}
+
+// Configured is the program's whole entry in `agents:` of the configuration, indented as
+// there; "" where nobody has tried one.
+func (p Program) Configured() string {
+	if p.Entry == "" {
+		return ""
+	}
+	text := "  " + p.Name + ":" + p.Entry
+	if names := slices.Concat(p.Keys, p.Pass); len(names) > 0 {
+		text += "    env_pass: [" + strings.Join(names, ", ") + "]\n"
+	}
+	return text + anyone
+}
+
+// LoginOf is what an agent may change in its home: what is configured, or what its program
+// is known to need.
+func LoginOf(command, configured []string) []string {
+	if len(configured) > 0 {
+		return configured
+	}
+	return ProgramOf(command).Login
+}
