@@ -149,6 +149,12 @@ type Result struct {
 	// Stdout and Stderr are the last lines of what it printed, as plain text: of standard
 	// output its last words, if [Config.Parse] names a form that has them.
 	Stdout, Stderr string
+	// Fault is the error that the agent told of itself and that was not over when it ended.
+	Fault Fault
+	No    Deed // the last call that it was not allowed to make; no type where there is none
+	Calls int  // of tools that it told of
+	// Formed: what it printed has the form that [Config.Parse] names.
+	Formed bool
 	// Claims are the agent's, from its report as it was at the end. Usage that
 	// the report does not tell is from what it printed.
 	Claims

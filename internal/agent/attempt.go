@@ -131,6 +131,7 @@ func (a *attempt) words(r *Result, p proc.Result) {
 	s, notes := a.text.finish(p.Stdout)
 	r.Notes = append(r.Notes, notes...)
 	r.Usage = a.cfg.Price.Charge(most(r.Usage, s.usage))
+	r.Fault, r.No, r.Calls, r.Formed = s.fault, s.no, s.made, s.events > 0
 	said := s.text
 	if a.text == nil {
 		said = p.Stdout.Tail

@@ -38,6 +38,7 @@ type said struct {
 	apart bool   // the next words are a message of their own
 	call  string // the call whose usage was counted last
 	calls engine.Usage
+	doings
 }
 
 // transcript reads an agent's output while it comes, a line at a time, and keeps

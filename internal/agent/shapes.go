@@ -11,7 +11,11 @@ import (
 
 // A shape says how to read the objects that an agent prints, by their type. Places in
 // them are paths: keys with dots between them, and * for every key.
-type shape map[string]event
+type shape struct {
+	events map[string]event
+	// did tells the deeds of an object of any type.
+	did func(d *doings, kind string, o object)
+}
 
 // An event is what an object of one type tells; many tell nothing.
 type event struct {
@@ -35,82 +39,10 @@ type event struct {
 // reasoning where the agent tells it.
 type usage struct{ in, out, cost string }
 
-// shapes are the presets.
+// shapes are the presets. Each has a file of its own.
 var shapes = map[Preset]shape{
-	// Usage is of the whole thread so far, with the cached tokens in input_tokens
-	// and the reasoning in output_tokens. A thread that was taken up again counts
-	// its earlier turns too.
-	Codex: {
-		"thread.started": {},
-		"item.completed": {where: [2]string{"item.type", "agent_message"}, words: "item.text"},
-		"turn.completed": {used: usage{in: "usage.input_tokens", out: "usage.output_tokens"}},
-	},
-	// The result has the totals. What single messages tell of usage is not final,
-	// and repeated.
-	Claude: {
-		"system":    {},
-		"assistant": {words: "message.content", apart: true},
-		"result": {words: "result", used: usage{
-			in:  "usage.input_tokens usage.cache_creation_input_tokens usage.cache_read_input_tokens",
-			out: "usage.output_tokens", cost: "total_cost_usd",
-		}},
-	},
-	// Each message has the usage of its call, with the cached tokens in
-	// input_tokens. The result's is never added.
-	Qwen: {
-		"system": {},
-		"assistant": {
-			words: "message.content", apart: true, each: true, call: "message.id",
-			used: usage{in: "message.usage.input_tokens", out: "message.usage.output_tokens"},
-		},
-		"result": {words: "result", used: usage{in: "usage.input_tokens", out: "usage.output_tokens"}},
-	},
-	// The totals are by line in a stream, by model in a single object. Both count
-	// cached tokens as input.
-	Gemini: {
-		"init":        {used: geminiStream, other: geminiModels},
-		"result":      {used: geminiStream, other: geminiModels},
-		"message":     {where: [2]string{"role", "assistant"}, orElse: true, words: "content", piece: "delta"},
-		"tool_use":    {apart: true},
-		"tool_result": {apart: true},
-		"":            {any: []string{"response", "stats"}, words: "response", used: geminiStream, other: geminiModels},
-	},
-	// Each step is one call; input, cache, output and reasoning are apart.
-	OpenCode: {
-		"step_start": {apart: true},
-		"text":       {words: "part.text", piece: "type"},
-		"step_finish": {each: true, used: usage{
-			in:  "part.tokens.input part.tokens.cache.read part.tokens.cache.write",
-			out: "part.tokens.output part.tokens.reasoning", cost: "part.cost",
-		}},
-		"tool_use": {},
-		"error":    {},
-	},
-	// Messages may tell what was written for them; nothing tells what was read.
-	Copilot: {
-		"assistant.message": {words: "data.content", each: true, used: usage{out: "data.outputTokens"}},
-		"result":            {},
-	},
-	// Each message of the assistant is one call, and is told once more at the end
-	// of its turn and of the run. Input and cache are apart.
-	Pi: {
-		"session": {},
-		"message_end": {where: [2]string{"message.role", "assistant"}, words: "message.content", apart: true, each: true, used: usage{
-			in:  "message.usage.input message.usage.cacheRead message.usage.cacheWrite",
-			out: "message.usage.output", cost: "message.usage.cost.total",
-		}},
-	},
-	// The last line has the totals.
-	Cline: {
-		"agent_event": {},
-		"run_result":  {words: "text", used: usage{in: "usage.inputTokens", out: "usage.outputTokens", cost: "usage.totalCost"}},
-	},
+	Codex: codex, Claude: claude, Qwen: qwen, Gemini: gemini, OpenCode: openCode, Copilot: copilot, Pi: pi, Cline: cline,
 }
-
-var (
-	geminiStream = usage{in: "stats.input_tokens", out: "stats.output_tokens"}
-	geminiModels = usage{in: "stats.models.*.tokens.prompt", out: "stats.models.*.tokens.candidates stats.models.*.tokens.thoughts"}
-)
 
 // hear takes one object; false if it is none that tells something.
 func (f shape) hear(s *said, line []byte) bool {
@@ -118,7 +50,9 @@ func (f shape) hear(s *said, line []byte) bool {
 	if !ok {
 		return false
 	}
-	e, known := f[o.text("type")]
+	kind := o.text("type")
+	f.did(&s.doings, kind, o)
+	e, known := f.events[kind]
 	if known = known && (e.any == nil || o.has(e.any)); !known {
 		return false
 	}
@@ -135,6 +69,9 @@ func (f shape) hear(s *said, line []byte) bool {
 		s.add(o.text(e.call), u)
 	} else {
 		s.total(u)
+	}
+	if u != (engine.Usage{}) {
+		s.do(Deed{Type: Used, Usage: s.usage})
 	}
 	return true
 }

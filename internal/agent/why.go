@@ -1,0 +1,236 @@
+package agent
+
+import (
+	"cmp"
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/piton-dev/piton/internal/engine"
+)
+
+// Why says why an attempt of a program ended as it did, where the program's own error
+// records, its standard error or the end of its process tell. What the model said counts for
+// nothing: an agent that did its work badly, and speaks of an error in its words, has no
+// cause but its contract.
+func Why(program string, r Result) engine.Cause {
+	program = filepath.Base(program)
+	switch {
+	case r.How == engine.NoStart:
+		return unstarted(r)
+	case r.How == engine.Stopped || r.How == engine.Lost:
+		return engine.Cause{}
+	case r.Fault != (Fault{}):
+		c := classify(r.Fault, true)
+		c.Text = cmp.Or(short(oneLine(r.Fault.Text), maxWhy), r.Fault.Code)
+		c.Next = next(c.Kind, program, c.Text)
+		return c
+	case r.How == engine.TimedOut && r.Calls == 0: // perhaps it tried again and again
+		c, line := fromLines(r.Stderr)
+		if c.Kind != "" {
+			c.Text, c.Next = short("it tried again and again: "+line, maxWhy), next(c.Kind, program, line)
+		}
+		return c
+	case r.How == engine.Exited && r.Exit != 0:
+		return ended(program, r)
+	}
+	return refused(r)
+}
+
+// maxWhy is how many bytes of an agent's words a cause has.
+const maxWhy = 300
+
+func unstarted(r Result) engine.Cause {
+	c := engine.Cause{Kind: engine.NotStarted, Text: short(oneLine(r.Reason), maxWhy), Lasts: r.Absent}
+	if r.Signal != "" {
+		c.Kind = engine.Crashed
+	}
+	return c
+}
+
+// ended is the cause of a program that ended badly without a word of its own form.
+func ended(program string, r Result) engine.Cause {
+	said := strings.TrimSpace(r.Stderr)
+	if said == "" && !r.Formed {
+		said = strings.TrimSpace(r.Stdout)
+	}
+	c, line := fromLines(said)
+	if c.Kind == "" {
+		c.Kind = engine.Crashed
+		line = lastLine(said)
+	}
+	if line == "" {
+		line = fmt.Sprintf("it ended with exit %d and said nothing", r.Exit)
+	}
+	c.Text = short(line, maxWhy)
+	c.Next = next(c.Kind, program, said)
+	if no := refused(r); c.Kind == engine.Crashed && no.Kind != "" {
+		return no
+	}
+	return c
+}
+
+// fromLines is the cause that the first line with a known word tells.
+func fromLines(said string) (engine.Cause, string) {
+	for line := range strings.Lines(said) {
+		line = oneLine(message(strings.TrimSpace(line)))
+		f := Fault{Text: line}
+		if m := statusLine.FindStringSubmatch(line); m != nil {
+			f.Status, _ = strconv.Atoi(m[1])
+		}
+		if c := classify(f, false); c.Kind != "" {
+			return c, line
+		}
+	}
+	return engine.Cause{}, ""
+}
+
+// statusLine is how a program tells the code of HTTP in words.
+var statusLine = regexp.MustCompile(`(?i)\bstatus:? (?:code:? )?([45]\d\d)\b`)
+
+func lastLine(said string) string {
+	said = strings.TrimSpace(said)
+	return oneLine(said[strings.LastIndexByte(said, '\n')+1:])
+}
+
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+// refused is the cause of an agent that was not allowed to do something.
+func refused(r Result) engine.Cause {
+	if r.No.Type == Refused {
+		return engine.Cause{Kind: engine.WasRefused, Text: refusal(r.No), Next: nextRefused}
+	}
+	for line := range strings.Lines(r.Stderr) {
+		if line = oneLine(line); denied(line) {
+			return engine.Cause{Kind: engine.WasRefused, Text: short(line, maxWhy), Next: nextRefused}
+		}
+	}
+	return engine.Cause{}
+}
+
+// refusal says what was not allowed.
+func refusal(d Deed) string {
+	what := strings.TrimSpace(cmp.Or(d.Name, string(d.Tool)) + " " + oneLine(d.Target))
+	return short(strings.TrimSuffix(what+": "+oneLine(d.Text), ": "), maxWhy)
+}
+
+const nextRefused = "let the agent do it: `mode: full` of the step, or the agent's own words for it in `modes:` and `command:`"
+
+// sign is how errors of one kind are known.
+type sign struct {
+	kind  engine.CauseKind
+	lasts bool // nothing but a person changes it
+	words []string
+	loose []string // that count in an agent's own error only, and not on a line that it printed
+}
+
+// signs are looked through in this order: a key that is missing is told before the login
+// that would do instead, and what lasts before what passes.
+var signs = []sign{
+	{engine.NoQuota, true, []string{
+		"credit balance", "insufficient_quota", "exceeded your current quota", "quota exceeded", "out of credits", "insufficient credits",
+		"insufficient balance", "usage limit reached", "hit your usage limit",
+	}, []string{"billing", "payment required", "usage limit"}},
+	{engine.NoModel, true, []string{
+		"model_not_found", "issue with the selected model", "modelnotfound", "unknown model", "invalid model", "model not found",
+		"not found for api version", "model is not supported", "no such model",
+	}, nil},
+	{engine.NoKey, true, []string{
+		"missing environment variable", "no api key", "api key not valid", "api_key_invalid", "invalid api key", "invalid_api_key", "incorrect api key",
+		"api key is missing", "api key required", "missing api key", "invalid x-api-key", "api key is not set", "api_key environment variable",
+		"api key not found", "api key expired",
+	}, nil},
+	{engine.NoLogin, true, []string{
+		"not logged in", "please run /login", "please log in", "please sign in", "login required", "no authentication information", "authentication_failed",
+		"authentication_error", "authentication required", "not authenticated", "auth method", "401 unauthorized",
+	}, []string{"log in", "login", "sign in", "unauthenticated", "oauth token", "unauthorized", "authentication failed"}},
+	{engine.NoQuota, false, []string{"rate limit", "rate_limit", "ratelimit", "too many requests", "resource_exhausted"}, nil},
+	{engine.NoNetwork, false, []string{
+		"econnrefused", "econnreset", "enotfound", "etimedout", "eai_again", "connection to the api was lost", "lookup address information",
+		"name does not resolve", "fetch failed", "stream disconnected", "socket hang up", "error sending request",
+	}, []string{
+		"connection refused", "connection reset", "connection failed", "connection error", "connection closed", "could not connect", "cannot connect", "failed to connect",
+		"no such host", "network error", "transport error", "service unavailable", "bad gateway", "gateway timeout", "overloaded", "high demand",
+		"internal server error", "internal error", "the server had an error", "did not answer", "premature close", "timed out", "terminated",
+		"unexpected eof", "error decoding response",
+	}},
+}
+
+// modelGone are the words in which vendors say that there is no such model.
+var modelGone = regexp.MustCompile(`(?i)\bmodel\b.{0,80}\b(does not exist|not exist|not found|not supported|not available|no access)\b`)
+
+// classify says what kind of error it is; the code of HTTP counts where the words say nothing.
+// Own: it is the agent's own record, and no line that it printed.
+func classify(f Fault, own bool) engine.Cause {
+	text := strings.ToLower(f.Text + "\n" + f.Code)
+	if modelGone.MatchString(text) {
+		return engine.Cause{Kind: engine.NoModel, Lasts: true}
+	}
+	for _, s := range signs {
+		if says(text, s.words) || own && says(text, s.loose) {
+			if s.kind == engine.NoLogin && keyName.MatchString(f.Text) {
+				s.kind = engine.NoKey
+			}
+			return engine.Cause{Kind: s.kind, Lasts: s.lasts}
+		}
+	}
+	switch {
+	case f.Status == 401 || f.Status == 403:
+		return engine.Cause{Kind: engine.NoLogin, Lasts: true}
+	case f.Status == 402:
+		return engine.Cause{Kind: engine.NoQuota, Lasts: true}
+	case f.Status == 429:
+		return engine.Cause{Kind: engine.NoQuota}
+	case f.Status >= 500, f.Status == 408:
+		return engine.Cause{Kind: engine.NoNetwork}
+	}
+	return engine.Cause{}
+}
+
+func says(text string, words []string) bool {
+	return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(text, w) })
+}
+
+// logIn is what a person does to log in.
+var logIn = map[string]string{
+	"claude":       "run `claude /login`",
+	"codex":        "run `codex login`",
+	"copilot":      "run `copilot` and log in with `/login`",
+	"cursor-agent": "run `cursor-agent login`",
+	"gemini":       "run `gemini` and sign in",
+	"opencode":     "run `opencode auth login`",
+	"pi":           "run `pi` and log in with `/login`",
+	"qwen":         "run `qwen` and sign in",
+	"cline":        "run `cline auth`",
+}
+
+// keyOf is the variable that holds a program's key.
+var keyOf = map[string]string{
+	"claude": "ANTHROPIC_API_KEY", "codex": "OPENAI_API_KEY", "gemini": "GEMINI_API_KEY", "qwen": "OPENAI_API_KEY",
+}
+
+var keyName = regexp.MustCompile(`\b[A-Z][A-Z0-9]*(_[A-Z0-9]+)*_(KEY|TOKEN)\b`)
+
+// next is what to do about a cause.
+func next(kind engine.CauseKind, program, said string) string {
+	switch kind {
+	case engine.NoLogin:
+		return cmp.Or(logIn[program], "log in with "+program) + ", or give it a key: a variable that `env_pass:` of the agent names"
+	case engine.NoKey:
+		name := cmp.Or(keyName.FindString(said), keyOf[program], "the variable with its key")
+		if says(strings.ToLower(said), []string{"incorrect", "invalid", "not valid", "expired"}) {
+			return "its key was refused: give " + name + " another one"
+		}
+		return "set " + name + ", and name it under `env_pass:` of the agent"
+	case engine.NoModel:
+		return "name a model that you have: `model:` or `command:` of the agent"
+	case engine.NoQuota:
+		return "wait, or look at the plan and the billing of the account"
+	case engine.NoNetwork:
+		return "look whether the model's service can be reached from here"
+	}
+	return ""
+}

@@ -1,0 +1,60 @@
+package engine
+
+import "strings"
+
+// Cause is why the work of an agent ended as it did, apart from what its contract says:
+// as its program told of itself.
+type Cause struct {
+	Kind CauseKind `json:"kind"`
+	Text string    `json:"text,omitempty"` // in the agent's own words
+	Next string    `json:"next,omitempty"` // what a person can do
+	// Lasts: waiting does not change it.
+	Lasts bool `json:"lasts,omitempty"`
+}
+
+// CauseKind says what kind of cause it is; none is not known.
+type CauseKind string
+
+const (
+	NotStarted CauseKind = "not-started"
+	NoLogin    CauseKind = "no-login"
+	NoKey      CauseKind = "no-key"
+	NoQuota    CauseKind = "quota"
+	NoModel    CauseKind = "model"
+	NoNetwork  CauseKind = "network"
+	WasRefused CauseKind = "refused" // it was not allowed to do something
+	Crashed    CauseKind = "crash"
+)
+
+// outside reports a cause that lies neither in the work nor in its contract.
+func (c *Cause) outside() bool {
+	if c == nil {
+		return false
+	}
+	switch c.Kind {
+	case NotStarted, NoLogin, NoKey, NoQuota, NoModel, NoNetwork:
+		return true
+	}
+	return false
+}
+
+// causeWords say a kind to people.
+var causeWords = map[CauseKind]string{
+	NotStarted: "not started", NoLogin: "not logged in", NoKey: "no key", NoQuota: "no quota", NoModel: "no such model",
+	NoNetwork: "no answer from the model", WasRefused: "refused", Crashed: "crashed",
+}
+
+// String is the cause in a line, with what to do.
+func (c *Cause) String() string {
+	if c == nil {
+		return ""
+	}
+	said := c.Text
+	if w := causeWords[c.Kind]; w != "" {
+		said = strings.TrimSuffix(w+": "+said, ": ")
+	}
+	if c.Next != "" {
+		said += "; " + c.Next
+	}
+	return said
+}
