@@ -47,7 +47,7 @@ var layers = map[string]layer{
 	"internal/egress":  {"plan", ""},
 	"internal/tool": {"egress plan plan/form proc", "github.com/modelcontextprotocol/go-sdk github.com/santhosh-tekuri/jsonschema/v6 " +
 		"github.com/bmatcuk/doublestar/v4"},
-	"internal/agent":   {"egress engine proc", "golang.org/x/sys"},
+	"internal/agent":   {"egress engine plan proc", "golang.org/x/sys github.com/coder/acp-go-sdk"},
 	"internal/model":   {"agent engine proc", "github.com/hashicorp/go-retryablehttp"},
 	"internal/planner": {"plan plan/form verify engine prompt model", ""},
 	"internal/notes":   {"engine", "golang.org/x/sys go.yaml.in/yaml/v4 github.com/expr-lang/expr github.com/bmatcuk/doublestar/v4"},

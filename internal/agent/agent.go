@@ -27,6 +27,7 @@ type Kind string
 
 const (
 	Exec  Kind = "exec"  // any command that takes a prompt and ends
+	ACP   Kind = "acp"   // a command that speaks the Agent Client Protocol on its standard streams
 	Shell Kind = "shell" // no model: the text is the script, for bash --noprofile --norc -c
 )
 
@@ -74,8 +75,12 @@ type Config struct {
 	// Time and Idle bound one attempt: its whole life, and the time in which
 	// it neither prints nor reports anything. 0 is no bound.
 	Time, Idle time.Duration
-	// Grace is the time between asking an agent to end and killing all of it.
-	Grace time.Duration
+	// Grace is the time between asking an agent to end and killing all of it; Term of
+	// that is the time after the signal, where it can be asked otherwise before.
+	Grace, Term time.Duration
+	// Permissions say what follows when an agent asks whether it may do something. The
+	// strictest that says anything holds.
+	Permissions []Rules
 }
 
 // Roles are the configured agents by role. They are safe for concurrent use.
@@ -120,6 +125,10 @@ type Task struct {
 	// the workspace. The caller removes it after Run. Some agents refuse a HOME
 	// below the directory for temporary files.
 	Scratch string
+	// Permissions are the plan's, beside those of the role. Ask puts what they leave to a
+	// person to one; nil: nobody can be asked. It fails once nobody waits for the answer.
+	Permissions string
+	Ask         func(context.Context, Permission) (Permit, error)
 	// OnReport, if set, gets the agent's reports while it works, one call at a
 	// time and none after Run has returned. It must return soon. An agent that
 	// writes its report anew is heard anew.
@@ -152,7 +161,10 @@ type Result struct {
 	// Fault is the error that the agent told of itself and that was not over when it ended.
 	Fault Fault
 	No    Deed // the last call that it was not allowed to make; no type where there is none
-	Calls int  // of tools that it told of
+	// Forbidden: it was not the agent's own settings that refused No, but what people or the
+	// rules for this attempt said.
+	Forbidden bool
+	Calls     int // of tools that it told of
 	// Formed: what it printed has the form that [Config.Parse] names.
 	Formed bool
 	// Claims are the agent's, from its report as it was at the end. Usage that
@@ -170,7 +182,7 @@ func (r *Roles) Run(ctx context.Context, t Task) Result {
 	if !ok {
 		return notStarted(fmt.Errorf("no agent is configured for the role %q", t.Role))
 	}
-	if cfg.Kind == Exec && cfg.Instructions != "" {
+	if cfg.Kind != Shell && cfg.Instructions != "" {
 		t.Text = strings.TrimRight(cfg.Instructions, "\n") + "\n\n" + t.Text
 	}
 	a := attempt{task: t, cfg: cfg}
@@ -178,6 +190,9 @@ func (r *Roles) Run(ctx context.Context, t Task) Result {
 		return notStarted(fmt.Errorf("agent %q: %w", t.Role, err))
 	}
 	defer a.clean()
+	if cfg.Kind == ACP {
+		return a.converse(ctx, r.pool)
+	}
 	return a.run(ctx, r.pool)
 }
 

@@ -26,6 +26,8 @@ type attempt struct {
 	desk desk
 	log  *logFile
 	text *transcript // nil if it prints text
+
+	rulings []ruling // of an agent that may ask
 }
 
 // prepare makes everything that the agent's process needs. Nothing of the agent
@@ -55,7 +57,7 @@ func (a *attempt) prepare() (err error) {
 		}
 		a.spec.Room = &proc.Room{Dir: r.Dir, Writable: append(slices.Clip(r.Writable), scratch), Fixed: r.Fixed}
 	}
-	if a.text, err = newTranscript(Preset(a.cfg.Parse)); err != nil {
+	if err := a.listens(); err != nil {
 		return err
 	}
 	a.log = newLog(a.task.LogPath)
@@ -65,6 +67,18 @@ func (a *attempt) prepare() (err error) {
 			a.log.write([]byte("piton: it asks for " + at + ", which `network:` does not list\n"))
 		},
 	})
+	return err
+}
+
+// listens makes ready what understands the agent.
+func (a *attempt) listens() (err error) {
+	if a.cfg.Kind == ACP {
+		a.cfg.Time, a.cfg.Idle = cmp.Or(a.cfg.Time, acpTime), cmp.Or(a.cfg.Idle, acpIdle)
+		if a.rulings, err = readRules(append(slices.Clip(a.cfg.Permissions), Rules{"the plan", a.task.Permissions})); err != nil {
+			return err
+		}
+	}
+	a.text, err = newTranscript(FormOf(a.cfg.Kind, a.cfg.Parse))
 	return err
 }
 

@@ -20,8 +20,13 @@ func (a *attempt) command() (argv []string, stdin []byte, err error) {
 		return []string{cmp.Or(a.task.Bash, "bash"), "--noprofile", "--norc", "-c", a.task.Text}, nil, nil
 	case Exec:
 		return a.execCommand()
+	case ACP:
+		if len(a.cfg.Command) == 0 || a.cfg.Command[0] == "" {
+			return nil, nil, errors.New("its configuration names no command")
+		}
+		return a.fill(a.cfg.Command, nil)
 	}
-	return nil, nil, fmt.Errorf("its kind %q is none of exec and shell", a.cfg.Kind)
+	return nil, nil, fmt.Errorf("its kind %q is none of exec, acp and shell", a.cfg.Kind)
 }
 
 func (a *attempt) execCommand() (argv []string, stdin []byte, err error) {
@@ -55,6 +60,8 @@ func withPlace(command []string, place string) []string {
 func (a *attempt) fill(command []string, stdin []byte) ([]string, []byte, error) {
 	text := strings.Join(command[1:], "\x00")
 	switch {
+	case a.cfg.Kind == ACP && (strings.Contains(text, "{prompt}") || strings.Contains(text, "{prompt_file}")):
+		return nil, nil, errors.New("its command holds the prompt, which an agent of the kind acp is told later")
 	case strings.Contains(text, "{prompt}") && a.cfg.Prompt != Arg:
 		return nil, nil, errors.New("its command holds {prompt}, so its configuration must say prompt: arg")
 	case strings.Contains(text, "{model}") && a.cfg.Model == "":

@@ -5,7 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
-	"time"
 )
 
 // MaxLog is the number of bytes that one attempt may add to its output file.
@@ -76,55 +75,6 @@ func (l *logFile) close() {
 	defer l.mu.Unlock()
 	if l.file != nil {
 		l.file.Close()
-	}
-}
-
-// pulse calls still when nothing has touched it for a while. Time in which this
-// process itself was stopped says nothing of the agent.
-type pulse struct {
-	timer *time.Timer
-	every time.Duration
-	mu    sync.Mutex
-	since time.Time // the last touch
-}
-
-// late is how late a timer is at most in a process that runs.
-const late = 100 * time.Millisecond
-
-// newPulse returns nil, which is always alive, if there is no bound.
-func newPulse(every time.Duration, still func()) *pulse {
-	if every <= 0 {
-		return nil
-	}
-	p := &pulse{every: every, since: time.Now()}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.timer = time.AfterFunc(every, func() {
-		p.mu.Lock()
-		silent := time.Since(p.since)
-		p.mu.Unlock()
-		if silent > every+late {
-			p.touch()
-			return
-		}
-		still()
-	})
-	return p
-}
-
-func (p *pulse) touch() {
-	if p == nil {
-		return
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	p.since = time.Now()
-	p.timer.Reset(p.every)
-}
-
-func (p *pulse) stop() {
-	if p != nil {
-		p.timer.Stop()
 	}
 }
 

@@ -26,7 +26,16 @@ const (
 	Qwen     Preset = "qwen"     // qwen -o stream-json
 	Pi       Preset = "pi"       // pi --mode json
 	Cline    Preset = "cline"    // cline --json
+	Protocol Preset = "acp"      // the Agent Client Protocol: of each agent of that kind, and of no other
 )
+
+// FormOf is the form in which an agent prints what it does.
+func FormOf(kind Kind, parse string) Preset {
+	if kind == ACP {
+		return Protocol
+	}
+	return Preset(parse)
+}
 
 // said is what an agent printed of itself. A program that prints another's
 // words can say anything here, so it is a claim like a report.
@@ -46,9 +55,26 @@ type said struct {
 // concurrent use.
 type transcript struct {
 	mu    sync.Mutex
-	shape shape
+	shape reader
+	whole bool // it got each line as it came, and none of another stream
 	lines lines
 	said  said
+}
+
+// reader reads one object of what an agent prints; false if it is none that tells something.
+type reader interface {
+	hear(s *said, line []byte) bool
+}
+
+// reader is nil for agents that print text.
+func (p Preset) reader() reader {
+	if p == Protocol {
+		return &acpReader{}
+	}
+	if shape, ok := shapes[p]; ok {
+		return shape
+	}
+	return nil
 }
 
 // newTranscript returns nil for agents that print text.
@@ -56,11 +82,18 @@ func newTranscript(p Preset) (*transcript, error) {
 	if p == NoPreset || p == "" {
 		return nil, nil
 	}
-	shape, ok := shapes[p]
-	if !ok {
+	shape := p.reader()
+	if shape == nil {
 		return nil, fmt.Errorf("its parse %q is none of none, codex, claude, gemini, opencode, copilot, qwen, pi and cline", p)
 	}
-	return &transcript{shape: shape}, nil
+	return &transcript{shape: shape, whole: p == Protocol}, nil
+}
+
+// line takes one line that came whole.
+func (t *transcript) line(line []byte) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.take(line)
 }
 
 func (t *transcript) write(p []byte) {
@@ -100,6 +133,9 @@ func (t *transcript) finish(out proc.Capture) (said, []string) {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	if t.whole {
+		return t.said, nil
+	}
 	whole := out.Total <= int64(len(out.Tail))
 	if whole {
 		t.said, t.lines = said{}, lines{}
@@ -121,8 +157,8 @@ func (t *transcript) finish(out proc.Capture) (said, []string) {
 // Readable is what an agent printed as people read it: of lines in the form of the
 // preset only the words, a message that comes in pieces as one. Other lines stay.
 func (p Preset) Readable(out string) string {
-	shape, ok := shapes[p]
-	if !ok {
+	shape := p.reader()
+	if shape == nil {
 		return out
 	}
 	var s said

@@ -302,7 +302,7 @@ func TestDoesNotStart(t *testing.T) {
 		"not executable":  {cfg: exec(file), want: []string{file, "permission denied"}},
 		"no command":      {cfg: exec(), want: []string{"names no command"}},
 		"no kind":         {want: []string{`kind ""`}},
-		"acp":             {cfg: agent.Config{Kind: "acp", Command: []string{"true"}}, want: []string{"acp", "exec and shell"}},
+		"odd kind":        {cfg: agent.Config{Kind: "pigeon", Command: []string{"true"}}, want: []string{"pigeon", "exec, acp and shell"}},
 		"prompt nowhere":  {cfg: exec("true", "{prompt}"), want: []string{"prompt: arg"}},
 		"prompt by pigeon": {
 			cfg:  agent.Config{Kind: agent.Exec, Command: []string{"true"}, Prompt: "pigeon"},

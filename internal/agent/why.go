@@ -19,7 +19,7 @@ import (
 func Why(program string, r Result) engine.Cause {
 	program = filepath.Base(program)
 	switch {
-	case r.How == engine.NoStart:
+	case r.How == engine.NoStart && classify(r.Fault, true).Kind == "":
 		return unstarted(r)
 	case r.How == engine.Stopped || r.How == engine.Lost:
 		return engine.Cause{}
@@ -101,7 +101,11 @@ func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 // refused is the cause of an agent that was not allowed to do something.
 func refused(r Result) engine.Cause {
 	if r.No.Type == Refused {
-		return engine.Cause{Kind: engine.WasRefused, Text: refusal(r.No), Next: nextRefused}
+		c := engine.Cause{Kind: engine.WasRefused, Text: refusal(r.No), Next: nextRefused}
+		if r.Forbidden {
+			c.Next = nextForbidden
+		}
+		return c
 	}
 	for line := range strings.Lines(r.Stderr) {
 		if line = oneLine(line); denied(line) {
@@ -116,6 +120,8 @@ func refusal(d Deed) string {
 	what := strings.TrimSpace(cmp.Or(d.Name, string(d.Tool)) + " " + oneLine(d.Target))
 	return short(strings.TrimSuffix(what+": "+oneLine(d.Text), ": "), maxWhy)
 }
+
+const nextForbidden = "answer with a yes when it asks again, or let `permissions:` say it"
 
 const nextRefused = "let the agent do it: `mode: full` of the step, or the agent's own words for it in `modes:` and `command:`"
 

@@ -66,5 +66,6 @@ func (s *session) outputEnd(a attempt) string {
 	if cut {
 		body = body[bytes.IndexByte(body, '\n')+1:] // a line that has lost its beginning has no form
 	}
-	return agent.Preset(s.Config.Agents[a.agent].Parse).Readable(string(body))
+	by := s.Config.Agents[a.agent]
+	return agent.FormOf(agent.Kind(by.Kind), by.Parse).Readable(string(body))
 }

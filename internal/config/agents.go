@@ -145,7 +145,7 @@ func (d *decoder) alike(c *Config, name string) {
 		d.refused[at] = true
 		return
 	case of.Kind == Shell:
-		d.wrong(at+".as", "name an agent of the kind exec", "%s.as names %q, which runs scripts", at, a.As)
+		d.wrong(at+".as", "name an agent of the kind exec or acp", "%s.as names %q, which runs scripts", at, a.As)
 		d.refused[at] = true
 		return
 	}

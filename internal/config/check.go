@@ -20,7 +20,9 @@ func (d *decoder) check(c *Config) {
 		d.agent(c, name)
 		d.hosts(join("agents", name)+".network", c.Agents[name].Network)
 		d.inHome(join("agents", name)+".login", c.Agents[name].Login)
+		d.rules(join("agents", name)+".permissions", c.Agents[name].Permissions)
 	}
+	d.rules("policy.permissions", c.Policy.Permissions)
 	d.hosts("policy.network", c.Policy.Network)
 	d.places("sandbox.visible", c.Sandbox.Visible)
 	d.places("sandbox.writable", c.Sandbox.Writable)
@@ -64,7 +66,7 @@ func (d *decoder) agent(c *Config, name string) {
 		d.wrong(path, "", "an agent cannot be called %q: the word has a meaning in plans", name)
 	case a.Kind == "":
 		if !d.refused[path] && !d.refused[path+".kind"] {
-			d.wrong(path, "", "%s has no kind (exec or shell)", path)
+			d.wrong(path, "", "%s has no kind (exec, acp or shell)", path)
 		}
 	case name == Script && a.Kind != Shell:
 		d.wrong(path+".kind", "choose another name", "%s is built in and its kind is shell", path)
@@ -73,19 +75,33 @@ func (d *decoder) agent(c *Config, name string) {
 			d.wrong(path, "", "%s has no command, which kind %s needs", path, a.Kind)
 		}
 	case a.Kind == Shell:
-		d.meaningless(path)
+		d.meaningless(path, "shell", "command", "prompt", "parse", "modes.read", "modes.edit", "modes.full", "model", "tools", "when", "mode", "as", "instructions", "permissions")
+	case a.Kind == ACP && d.first(path, "prompt", "parse") != "":
+		d.meaningless(path, "acp", "prompt", "parse")
+	case a.Kind == Exec && d.first(path, "permissions") != "":
+		d.meaningless(path, "exec, which asks nothing while it works", "permissions")
 	case len(a.Tools) > 0 && !slices.ContainsFunc(a.Command, func(s string) bool { return strings.Contains(s, "{tools}") }):
 		d.wrong(path+".tools", "put {tools} into its command where the program takes them, as in [claude, -p, --allowedTools, \"{tools}\"]",
 			"%s.tools does nothing: its command has no {tools}", path)
 	}
 }
 
-// meaningless refuses keys that a script does not heed.
-func (d *decoder) meaningless(path string) {
-	for _, key := range []string{"command", "prompt", "parse", "modes.read", "modes.edit", "modes.full", "model", "tools", "when", "mode", "as", "instructions"} {
+// meaningless refuses keys that a kind of agent does not heed.
+func (d *decoder) meaningless(path, kind string, keys ...string) {
+	for _, key := range keys {
 		if at := path + "." + key; d.origins[at] != (Origin{}) {
-			d.wrong(at, "", "%s has no meaning for kind shell", at)
+			d.wrong(at, "", "%s has no meaning for kind %s", at, kind)
 		}
+	}
+}
+
+// rules takes what may follow when an agent asks.
+func (d *decoder) rules(path, text string) {
+	if text == "" {
+		return
+	}
+	if _, err := plan.ParsePermissions(text); err != nil {
+		d.wrong(path, "", "%s: %v", path, err)
 	}
 }
 
@@ -111,7 +127,7 @@ func (d *decoder) model(path string, m Model, c *Config) {
 	case m.Agent != "":
 		d.isAgent(path+".agent", m.Agent, c)
 		if a, ok := c.Agents[m.Agent]; ok && a.Kind == Shell {
-			d.wrong(path+".agent", "name an agent of the kind exec", "%s.agent is %q, which runs scripts and answers nothing", path, m.Agent)
+			d.wrong(path+".agent", "name an agent of the kind exec or acp", "%s.agent is %q, which runs scripts and answers nothing", path, m.Agent)
 		}
 	case m.API == "" && ofEndpoint != "":
 		d.wrong(ofEndpoint, one, "%s has no api (openai or anthropic)", path)

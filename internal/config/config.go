@@ -19,6 +19,7 @@ type Kind string
 
 const (
 	Exec  Kind = "exec"  // any command that takes a prompt and ends
+	ACP   Kind = "acp"   // a command that speaks the Agent Client Protocol
 	Shell Kind = "shell" // no model: the step's task is the script
 )
 
@@ -47,7 +48,7 @@ type Config struct {
 
 // Agent is how one role is driven.
 type Agent struct {
-	Kind    Kind              `key:"kind" words:"exec|shell"`
+	Kind    Kind              `key:"kind" words:"exec|acp|shell"`
 	Command []string          `key:"command"` // argv; the first word is looked up on PATH
 	Prompt  string            `key:"prompt" words:"stdin|arg|file" default:"stdin"`
 	Parse   string            `key:"parse" words:"none|codex|claude|gemini|opencode|copilot|qwen|pi|cline" default:"none"`
@@ -66,6 +67,9 @@ type Agent struct {
 	As      string            `key:"as"`    // an agent that it is like in all that it does not say itself
 	// Instructions are what it is told before every task; the text of an agent's own file.
 	Instructions string `key:"instructions"`
+	// Permissions say what follows when it asks whether it may do something; see
+	// [plan.ParsePermissions].
+	Permissions string `key:"permissions"`
 }
 
 // Modes maps a step's mode to the agent's own word for it; empty = none.
@@ -164,5 +168,6 @@ type Policy struct {
 	Mark        string   `key:"mark" words:"end|off" default:"end"`
 	Unmetered   string   `key:"unmetered" words:"warn|refuse" default:"warn"`
 	Unproven    string   `key:"unproven" words:"accept|ask|refuse" default:"accept"` // where checks pass and rest on what the step itself changed
+	Permissions string   `key:"permissions"`                                         // for all agents that ask; empty says nothing
 	Frames      int      `key:"frames" min:"1" max:"1000" default:"40"`              // that are visible
 }

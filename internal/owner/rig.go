@@ -344,7 +344,8 @@ func agentConfigs(c config.Config) map[string]agent.Config {
 			Env: a.Env, EnvPass: a.EnvPass, Home: agent.Home(a.Home), Login: agent.LoginOf(a.Command, a.Login),
 			Network: a.Network, Known: agent.ProgramOf(a.Command).Hosts, Most: c.Policy.Network,
 			Price: priceOf(c, name),
-			Time:  a.Limits.Time, Idle: a.Limits.Idle, Grace: a.Stop.CancelGrace + a.Stop.TermGrace,
+			Time:  a.Limits.Time, Idle: a.Limits.Idle, Grace: a.Stop.CancelGrace + a.Stop.TermGrace, Term: a.Stop.TermGrace,
+			Permissions: []agent.Rules{{Of: "the policy", Text: c.Policy.Permissions}, {Of: "the agent's entry", Text: a.Permissions}},
 		}
 	}
 	return roles

@@ -182,13 +182,13 @@ func agents(env Env) map[string]verify.Agent {
 	for name, a := range env.Config.Agents {
 		fact := verify.Agent{
 			Shell:   a.Kind == config.Shell,
-			Metered: a.Kind == config.Exec && tellsUsage(a.Parse),
+			Metered: a.Kind == config.Exec && tellsUsage(a.Parse) || a.Kind == config.ACP && worker.TellsOver(a.Command) != "",
 			Time:    a.Limits.Time,
 			When:    a.When,
 			Hosts:   len(a.Network) > 0 || len(worker.ProgramOf(a.Command).Hosts) > 0,
 		}
 		_, priced := env.Config.Price(name)
-		fact.Costless = fact.Metered && !priced && tokensOnly(a.Parse)
+		fact.Costless = fact.Metered && !priced && (tokensOnly(a.Parse) || worker.TellsOver(a.Command) == "tokens")
 		if len(a.Command) > 0 && agentProgram(env, a) == "" {
 			fact.Missing = a.Command[0]
 		}

@@ -213,6 +213,9 @@ func (p *Pool) Start(ctx context.Context, s Spec) (*Child, error) {
 	return c, nil
 }
 
+// Isolation is what keeps the child from the rest of the machine.
+func (c *Child) Isolation() Isolation { return c.result.Isolation }
+
 // Wait returns when nothing of the tree lives. It may be called more than once.
 func (c *Child) Wait() Result {
 	<-c.over

@@ -1,0 +1,284 @@
+package agent
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+
+	acp "github.com/coder/acp-go-sdk"
+
+	"github.com/piton-dev/piton/internal/plan"
+	"github.com/piton-dev/piton/internal/proc"
+)
+
+// Permission is what an agent asks for in the middle of its work, as it says itself: plain
+// text, and bounded.
+type Permission struct {
+	plan.May
+	Title   string
+	Content string // what it would write, or says of it
+	Pattern string // what a yes for the whole run is for; "" if a yes is for once
+}
+
+// Permit answers a [Permission].
+type Permit struct {
+	Allowed bool
+	Why     string // it is not, and by whom
+}
+
+// Rules is a source of rules for what may be asked, see [plan.ParsePermissions].
+type Rules struct {
+	Of   string // who says so, for people
+	Text string // "" says nothing
+}
+
+// Bounds of what is kept of a question.
+const (
+	maxAskTitle   = 300
+	maxAskCommand = 4 << 10
+	maxAskPaths   = 20
+	maxAskContent = 8 << 10
+)
+
+// acpClient answers what an agent asks of Piton.
+type acpClient struct {
+	*talk
+	idle  *pulse
+	whole *limit
+	life  context.Context //nolint:containedctx // of the turn
+
+	person sync.Mutex // one question at a time is put to people
+	mu     sync.Mutex
+	no     Deed // the first that was refused
+}
+
+// RequestPermission does as the rules say, and asks a person where these do.
+func (c *acpClient) RequestPermission(ctx context.Context, q acp.RequestPermissionRequest) (acp.RequestPermissionResponse, error) {
+	p := c.read(q.ToolCall)
+	say, by := c.rules(p.May)
+	permit := Permit{Allowed: say == plan.SayAllow, Why: by}
+	if say == plan.SayAsk {
+		var err error
+		if permit, err = c.ask(ctx, p); err != nil {
+			return acp.RequestPermissionResponse{Outcome: acp.NewRequestPermissionOutcomeCancelled()}, nil //nolint:nilerr // nobody waits for it any more
+		}
+	}
+	kinds := []acp.PermissionOptionKind{acp.PermissionOptionKindAllowOnce, acp.PermissionOptionKindAllowAlways}
+	if !permit.Allowed {
+		c.refuse(p, permit.Why)
+		kinds = []acp.PermissionOptionKind{acp.PermissionOptionKindRejectOnce, acp.PermissionOptionKindRejectAlways}
+	}
+	for _, k := range kinds {
+		for _, o := range q.Options {
+			if o.Kind == k {
+				return acp.RequestPermissionResponse{Outcome: acp.NewRequestPermissionOutcomeSelected(o.OptionId)}, nil
+			}
+		}
+	}
+	if permit.Allowed {
+		c.refuse(p, "it offered no way to say yes")
+	}
+	return acp.RequestPermissionResponse{Outcome: acp.NewRequestPermissionOutcomeCancelled()}, nil
+}
+
+// ask puts the question to a person. The attempt's time stands still meanwhile.
+func (c *acpClient) ask(ctx context.Context, p Permission) (Permit, error) {
+	if c.task.Ask == nil {
+		return Permit{Why: "nobody can be asked here"}, nil
+	}
+	defer c.idle.stand()()
+	defer c.whole.stand()()
+	c.person.Lock()
+	defer c.person.Unlock()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(c.life, cancel)()
+	if ctx.Err() != nil {
+		return Permit{}, ctx.Err()
+	}
+	return c.task.Ask(ctx, p)
+}
+
+// rules is what the strictest of those says that say anything, and whose rule it is. Where
+// none does, the boundary decides: inside of it an agent may do what it likes.
+func (c *acpClient) rules(m plan.May) (say plan.Say, by string) {
+	for _, r := range c.rulings {
+		if s := plan.Permit(r.list, m); plan.Stricter(say, s) != say {
+			say, by = s, r.of
+		}
+	}
+	switch {
+	case say != "":
+		return say, "by " + by
+	case c.child.Isolation() == proc.LevelSealed:
+		return plan.SayAllow, ""
+	}
+	return plan.SayAsk, ""
+}
+
+// ruling is a source of rules, read.
+type ruling struct {
+	of   string
+	list []plan.Permission
+}
+
+// readRules reads all rules that an attempt is held to.
+func readRules(all []Rules) (list []ruling, err error) {
+	for _, r := range all {
+		if r.Text == "" {
+			continue
+		}
+		rules, err := plan.ParsePermissions(r.Text)
+		if err != nil {
+			return nil, fmt.Errorf("permissions of %s: %w", r.Of, err)
+		}
+		list = append(list, ruling{r.Of, rules})
+	}
+	return list, nil
+}
+
+func (c *acpClient) refuse(p Permission, why string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.no.Type == "" {
+		c.no = Deed{Type: Refused, Name: p.Kind, Target: p.what(), Text: why}
+	}
+}
+
+// denied is the first thing that was refused; no type where nothing was.
+func (c *acpClient) denied() Deed {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.no
+}
+
+// what is said of the question in one line.
+func (p Permission) what() string {
+	return short(oneLine(cmp.Or(p.Command, strings.Join(p.Paths, ", "), p.Title)), maxAskTitle)
+}
+
+// mayKinds are the words of rules for what the protocol calls otherwise.
+var mayKinds = map[acp.ToolKind]string{
+	acp.ToolKindRead: "read", acp.ToolKindEdit: "edit", acp.ToolKindDelete: "delete", acp.ToolKindMove: "move",
+	acp.ToolKindSearch: "search", acp.ToolKindExecute: "run", acp.ToolKindFetch: "fetch",
+}
+
+// read takes what a tool call says of itself.
+func (c *acpClient) read(call acp.ToolCallUpdate) Permission {
+	p := Permission{May: plan.May{Kind: "other"}}
+	if call.Title != nil {
+		p.Title = short(*call.Title, maxAskTitle)
+	}
+	if call.Kind != nil {
+		p.Kind = cmp.Or(mayKinds[*call.Kind], "other")
+	}
+	if p.Kind == "run" {
+		p.Command = short(cmp.Or(commandOf(call.RawInput), p.Title), maxAskCommand)
+	}
+	c.content(&p, call)
+	if p.Pattern = p.May.Pattern(); strings.HasSuffix(p.Command, "…") {
+		p.Pattern = "" // what is cut off is nobody's yes
+	}
+	return p
+}
+
+// content adds the paths and what is to be done there.
+func (c *acpClient) content(p *Permission, call acp.ToolCallUpdate) {
+	var said []string
+	for _, l := range call.Locations {
+		p.at(c.relative(l.Path))
+	}
+	for _, part := range call.Content {
+		switch {
+		case part.Diff != nil:
+			p.at(c.relative(part.Diff.Path))
+			said = append(said, part.Diff.NewText)
+		case part.Content != nil && part.Content.Content.Text != nil:
+			said = append(said, part.Content.Content.Text.Text)
+		}
+	}
+	p.Content = short(strings.Join(said, "\n"), maxAskContent)
+}
+
+func (p *Permission) at(path string) {
+	if len(p.Paths) == maxAskPaths {
+		path = "…" // which nothing covers
+	}
+	if !slices.Contains(p.Paths, path) {
+		p.Paths = append(p.Paths, path)
+	}
+}
+
+// relative is a path as the workspace has it; absolute where it lies outside.
+func (c *acpClient) relative(path string) string {
+	path = short(path, maxAskTitle)
+	if !filepath.IsAbs(path) {
+		return filepath.ToSlash(filepath.Clean(path))
+	}
+	if rel, err := filepath.Rel(c.task.Dir, path); err == nil && filepath.IsLocal(rel) {
+		return filepath.ToSlash(rel)
+	}
+	return filepath.Clean(path)
+}
+
+// commandOf is the command in what a tool is called with: a text, or the words of it.
+func commandOf(raw any) string {
+	input, _ := raw.(map[string]any)
+	switch command := input["command"].(type) {
+	case string:
+		return command
+	case []any:
+		var words []string
+		for _, w := range command {
+			word, ok := w.(string)
+			if !ok {
+				return ""
+			}
+			words = append(words, word)
+		}
+		if len(words) == 3 && strings.HasPrefix(words[1], "-") && strings.HasSuffix(words[1], "c") {
+			return words[2] // of a shell
+		}
+		body, _ := json.Marshal(words)
+		return string(body)
+	}
+	return ""
+}
+
+// SessionUpdate never comes: what the agent says is read from what it prints.
+func (c *acpClient) SessionUpdate(context.Context, acp.SessionNotification) error { return nil }
+
+// Files and terminals are not offered: an agent uses its own, inside its boundary.
+
+func (c *acpClient) ReadTextFile(context.Context, acp.ReadTextFileRequest) (r acp.ReadTextFileResponse, err error) {
+	return r, acp.NewMethodNotFound(acp.ClientMethodFsReadTextFile)
+}
+
+func (c *acpClient) WriteTextFile(context.Context, acp.WriteTextFileRequest) (r acp.WriteTextFileResponse, err error) {
+	return r, acp.NewMethodNotFound(acp.ClientMethodFsWriteTextFile)
+}
+
+func (c *acpClient) CreateTerminal(context.Context, acp.CreateTerminalRequest) (r acp.CreateTerminalResponse, err error) {
+	return r, acp.NewMethodNotFound(acp.ClientMethodTerminalCreate)
+}
+
+func (c *acpClient) KillTerminal(context.Context, acp.KillTerminalRequest) (r acp.KillTerminalResponse, err error) {
+	return r, acp.NewMethodNotFound(acp.ClientMethodTerminalKill)
+}
+
+func (c *acpClient) TerminalOutput(context.Context, acp.TerminalOutputRequest) (r acp.TerminalOutputResponse, err error) {
+	return r, acp.NewMethodNotFound(acp.ClientMethodTerminalOutput)
+}
+
+func (c *acpClient) ReleaseTerminal(context.Context, acp.ReleaseTerminalRequest) (r acp.ReleaseTerminalResponse, err error) {
+	return r, acp.NewMethodNotFound(acp.ClientMethodTerminalRelease)
+}
+
+func (c *acpClient) WaitForTerminalExit(context.Context, acp.WaitForTerminalExitRequest) (r acp.WaitForTerminalExitResponse, err error) {
+	return r, acp.NewMethodNotFound(acp.ClientMethodTerminalWaitForExit)
+}

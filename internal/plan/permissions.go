@@ -1,0 +1,191 @@
+package plan
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+)
+
+// Say is what follows a question of an agent whether it may do something.
+type Say string
+
+const (
+	SayAllow Say = "allow"
+	SayAsk   Say = "ask" // a person
+	SayDeny  Say = "deny"
+)
+
+// stricter orders what may follow.
+var stricter = map[Say]int{SayAllow: 1, SayAsk: 2, SayDeny: 3}
+
+// Stricter is the stricter one of two; "" says nothing.
+func Stricter(a, b Say) Say {
+	if stricter[b] > stricter[a] {
+		return b
+	}
+	return a
+}
+
+// MayKinds are the kinds of what an agent may ask for.
+var MayKinds = []string{"read", "edit", "delete", "move", "search", "run", "fetch", "other"}
+
+// May is what an agent asks for: a claim of its own.
+type May struct {
+	Kind    string   // one of [MayKinds]
+	Command string   // of run
+	Paths   []string // relative to the workspace where they lie in it, else absolute
+}
+
+// Permission is one rule of `permissions:`.
+type Permission struct {
+	Say   Say
+	Kind  string   // "" is any
+	Words []string // with which the command begins
+	Path  string   // where it happens: dir/** for all below
+}
+
+// maxPermissions bounds the rules of one text.
+const maxPermissions = 100
+
+// ParsePermissions reads rules with commas between: allow, ask or deny, for all or for one
+// kind, and of that for the commands that begin with some words, or for a path.
+func ParsePermissions(s string) ([]Permission, error) {
+	var rules []Permission
+	for rule := range strings.SplitSeq(strings.Trim(s, "`\"'"), ",") {
+		words := strings.Fields(rule)
+		if len(words) == 0 {
+			return nil, errors.New("a rule is empty; write allow, ask or deny, as in `allow run go test, ask`")
+		}
+		p, err := parsePermission(words)
+		if err != nil {
+			return nil, err
+		}
+		if rules = append(rules, p); len(rules) > maxPermissions {
+			return nil, fmt.Errorf("there are more than %d rules", maxPermissions)
+		}
+	}
+	for i, p := range rules {
+		if p.Kind == "" && i < len(rules)-1 {
+			return nil, fmt.Errorf("%q is for all that is asked, so no rule behind it says anything; write it last", p.Say)
+		}
+	}
+	return rules, nil
+}
+
+func parsePermission(words []string) (Permission, error) {
+	p := Permission{Say: Say(strings.ToLower(words[0]))}
+	if stricter[p.Say] == 0 {
+		return p, fmt.Errorf("a rule begins with allow, ask or deny, not with %q", words[0])
+	}
+	if len(words) == 1 {
+		return p, nil
+	}
+	if p.Kind = strings.ToLower(words[1]); !slices.Contains(MayKinds, p.Kind) {
+		return p, fmt.Errorf("an agent asks for %s, and %q is none of these", strings.Join(MayKinds, ", "), words[1])
+	}
+	rest := words[2:]
+	switch p.Kind {
+	case "run":
+		p.Words = rest
+		if _, simple := commandWords(strings.Join(rest, " ")); len(rest) > 0 && !simple {
+			return p, fmt.Errorf("%q names one command by its first words, without characters that a shell reads", strings.Join(words, " "))
+		}
+	case "read", "edit", "delete", "move":
+		if len(rest) > 1 {
+			return p, fmt.Errorf("%q names more than one path; write a rule for each", strings.Join(words, " "))
+		}
+		if len(rest) == 1 {
+			p.Path = path.Clean(rest[0])
+			if _, err := path.Match(strings.TrimSuffix(p.Path, "/**"), ""); err != nil {
+				return p, fmt.Errorf("%q is no path or pattern", rest[0])
+			}
+		}
+	default:
+		if len(rest) > 0 {
+			return p, fmt.Errorf("nothing can stand behind %q", strings.Join(words[:2], " "))
+		}
+	}
+	return p, nil
+}
+
+// Permit is what the first rule that fits says; "" if none does. An allow fits only where
+// all that is asked for is covered, an ask or a deny where any of it is.
+func Permit(rules []Permission, m May) Say {
+	for _, p := range rules {
+		if p.fits(m) {
+			return p.Say
+		}
+	}
+	return ""
+}
+
+func (p Permission) fits(m May) bool {
+	if p.Kind != "" && p.Kind != m.Kind {
+		return false
+	}
+	switch {
+	case len(p.Words) > 0 && p.Say == SayAllow:
+		words, simple := commandWords(m.Command)
+		return simple && begins(words, p.Words)
+	case len(p.Words) > 0:
+		return slices.ContainsFunc(strings.FieldsFunc(m.Command, separates), func(part string) bool {
+			return begins(strings.Fields(part), p.Words)
+		})
+	case p.Path != "" && p.Say == SayAllow:
+		return len(m.Paths) > 0 && !slices.ContainsFunc(m.Paths, func(at string) bool { return !p.covers(at) })
+	case p.Path != "":
+		return slices.ContainsFunc(m.Paths, p.covers)
+	}
+	return true
+}
+
+func begins(words, with []string) bool {
+	return len(words) >= len(with) && slices.Equal(words[:len(with)], with)
+}
+
+// covers reports whether a path is the rule's, or below it.
+func (p Permission) covers(at string) bool {
+	if dir, below := strings.CutSuffix(p.Path, "/**"); below {
+		return at == dir || strings.HasPrefix(at, dir+"/")
+	}
+	if p.Path == "**" {
+		return at != "" && !path.IsAbs(at) && at != ".." && !strings.HasPrefix(at, "../")
+	}
+	ok, err := path.Match(p.Path, at)
+	return ok && err == nil
+}
+
+// separates reports a character between two commands of a script.
+func separates(r rune) bool { return strings.ContainsRune(";&|\n(){}`$\"'", r) }
+
+// commandWords are the words of a command; false if a shell may make more of it than one
+// command with these words.
+func commandWords(s string) (words []string, simple bool) {
+	return strings.Fields(s), !strings.ContainsAny(s, ";&|\n\r(){}`$<>\\!~#") && !strings.ContainsAny(s, `"'*?[]=`)
+}
+
+// Pattern names what a yes for a whole run is for: the same command, or the same kind of
+// thing anywhere in the workspace; what lies outside of it, by its path. "" if a yes can only
+// be for once.
+func (m May) Pattern() string {
+	const most = 1 << 10
+	pattern := m.Kind
+	switch inside := (Permission{Path: "**"}); {
+	case m.Kind == "run":
+		if pattern += " " + m.Command; m.Command == "" {
+			return ""
+		}
+	case m.Kind == "other" || m.Kind == "fetch" || len(m.Paths) == 0:
+		return ""
+	case !slices.ContainsFunc(m.Paths, func(at string) bool { return !inside.covers(at) }):
+		pattern += " **"
+	default:
+		pattern += " " + strings.Join(m.Paths, " ")
+	}
+	if len(pattern) > most {
+		return ""
+	}
+	return pattern
+}
