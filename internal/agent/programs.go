@@ -2,7 +2,9 @@ package agent
 
 import (
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -14,9 +16,10 @@ type Program struct {
 	Entry string
 	// Keys are variables of which one holds the key that it logs in with.
 	Keys []string
-	// Pass are variables besides, that say where and as whom it asks its model.
+	// Pass are variables besides, that say where and as whom it asks its model; also the keys
+	// of one that asks whichever company it is set to.
 	Pass []string
-	// SignIn is what logs in without a key, as a person types it.
+	// SignIn is what a person does to log in without a key.
 	SignIn string
 	// Tried is the lowest version with which Entry is known to work.
 	Tried string
@@ -33,7 +36,7 @@ type Program struct {
 // What keeps it from the rest of the machine is Piton's seal, not its own mode.
 var programs = []Program{
 	{
-		Name: "claude", SignIn: "claude /login", Tried: "2.1.185",
+		Name: "claude", SignIn: "run `claude /login`", Tried: "2.1.185",
 		Entry: `
     kind: exec
     command: [claude, -p, --output-format, stream-json, --verbose, --permission-mode, "{mode}", --allowedTools, Bash, --add-dir, "{scratch}"]
@@ -47,21 +50,21 @@ var programs = []Program{
 	},
 	// Its own sandbox would close the loopback that tests listen on.
 	{
-		Name: "codex", SignIn: "codex login", Tried: "0.169.0",
+		Name: "codex", SignIn: "run `codex login`", Tried: "0.169.0",
 		Entry: `
     kind: exec
     command: [codex, exec, --json, --skip-git-repo-check, -s, "{mode}", -c, sandbox_workspace_write.network_access=true, -]
     modes: {read: read-only, edit: workspace-write, full: danger-full-access}
     parse: codex
 `,
-		Keys:  []string{"CODEX_API_KEY", "OPENAI_API_KEY"},
+		Keys:  []string{"OPENAI_API_KEY", "CODEX_API_KEY"},
 		Pass:  []string{"OPENAI_BASE_URL"},
 		Login: []string{".codex"},
 		Hosts: []string{"api.openai.com", "auth.openai.com", "chatgpt.com"},
 	},
 	// Under auto_edit it has no shell.
 	{
-		Name: "gemini", SignIn: "gemini", Tried: "0.61.0",
+		Name: "gemini", SignIn: "run `gemini` and sign in", Tried: "0.61.0",
 		Entry: `
     kind: exec
     command: [gemini, --skip-trust, --approval-mode, "{mode}", --include-directories, "{scratch}", -o, stream-json]
@@ -74,17 +77,17 @@ var programs = []Program{
 		Hosts: []string{"accounts.google.com", "cloudcode-pa.googleapis.com", "generativelanguage.googleapis.com", "oauth2.googleapis.com"},
 	},
 	{
-		Name: "opencode", SignIn: "opencode auth login", Tried: "1.18.33",
+		Name: "opencode", SignIn: "run `opencode auth login`", Tried: "1.18.33",
 		Entry: `
     kind: exec
     command: [opencode, run, --format, json, --auto]
     parse: opencode
 `,
-		Keys:  []string{"ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "OPENROUTER_API_KEY", "OPENCODE_API_KEY"},
+		Pass:  []string{"ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "OPENROUTER_API_KEY", "OPENCODE_API_KEY"},
 		Login: []string{".config/opencode", ".local/share/opencode", ".local/state/opencode", ".cache/opencode"},
 	},
 	{
-		Name: "copilot", SignIn: "copilot login", Tried: "1.0.102",
+		Name: "copilot", SignIn: "run `copilot` and log in with `/login`", Tried: "1.0.102",
 		Entry: `
     kind: exec
     command: [copilot, --allow-all-tools, --add-dir, "{scratch}", --output-format, json]
@@ -96,7 +99,7 @@ var programs = []Program{
 		Hosts: []string{"api.github.com", "*.githubcopilot.com"},
 	},
 	{
-		Name: "qwen", SignIn: "qwen", Tried: "0.15.10",
+		Name: "qwen", SignIn: "run `qwen` and sign in", Tried: "0.15.10",
 		Entry: `
     kind: exec
     command: [qwen, -y, -o, stream-json]
@@ -108,17 +111,17 @@ var programs = []Program{
 		Hosts: []string{"chat.qwen.ai", "dashscope.aliyuncs.com", "portal.qwen.ai"},
 	},
 	{
-		Name: "pi", Tried: "0.73.1",
+		Name: "pi", SignIn: "run `pi` and log in with `/login`", Tried: "0.73.1",
 		Entry: `
     kind: exec
     command: [pi, --mode, json, -p]
     parse: pi
 `,
-		Keys:  []string{"ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY"},
+		Pass:  []string{"ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY"},
 		Login: []string{".pi"},
 	},
 	{
-		Name: "cline", SignIn: "cline auth", Tried: "3.0.65",
+		Name: "cline", SignIn: "run `cline auth`", Tried: "3.0.65",
 		Entry: `
     kind: exec
     command: [cline, --json, --auto-approve, "true"]
@@ -130,7 +133,7 @@ var programs = []Program{
 	{Name: "aider", Login: []string{".aider", ".aider.conf.yml"}},
 	{Name: "amp", Login: []string{".config/amp", ".local/share/amp"}, Hosts: []string{"ampcode.com"}},
 	{Name: "crush", Login: []string{".config/crush", ".local/share/crush"}},
-	{Name: "cursor-agent", Login: []string{".cursor", ".config/cursor"}, Hosts: []string{"*.cursor.sh"}},
+	{Name: "cursor-agent", SignIn: "run `cursor-agent login`", Login: []string{".cursor", ".config/cursor"}, Hosts: []string{"*.cursor.sh"}},
 	{Name: "goose", Login: []string{".config/goose", ".local/share/goose", ".local/state/goose"}},
 }
 
@@ -163,6 +166,14 @@ func (p Program) Configured() string {
 	return text + anyone
 }
 
+// key is the variable that its key is best given in.
+func (p Program) key() string {
+	if len(p.Keys) == 0 {
+		return ""
+	}
+	return p.Keys[0]
+}
+
 // LoginOf is what an agent may change in its home: what is configured, or what its program
 // is known to need.
 func LoginOf(command, configured []string) []string {
@@ -171,3 +182,23 @@ func LoginOf(command, configured []string) []string {
 	}
 	return ProgramOf(command).Login
 }
+
+// Older reports whether what a program says of its version names one before another;
+// false where it names none.
+func Older(says, than string) bool {
+	is := version.FindString(says)
+	if is == "" {
+		return false
+	}
+	have, want := strings.Split(is, "."), strings.Split(than, ".")
+	for i := range min(len(have), len(want)) {
+		a, _ := strconv.Atoi(have[i]) // digits, and few of them
+		b, _ := strconv.Atoi(want[i])
+		if a != b {
+			return a < b
+		}
+	}
+	return false
+}
+
+var version = regexp.MustCompile(`\d{1,9}\.\d{1,9}(\.\d{1,9})?`)

@@ -158,7 +158,7 @@ var signs = []sign{
 		"econnrefused", "econnreset", "enotfound", "etimedout", "eai_again", "connection to the api was lost", "lookup address information",
 		"name does not resolve", "fetch failed", "stream disconnected", "socket hang up", "error sending request",
 	}, []string{
-		"connection refused", "connection reset", "connection failed", "connection error", "connection closed", "could not connect", "cannot connect", "failed to connect",
+		"connection refused", "connectionrefused", "unable to connect", "connection reset", "connection failed", "connection error", "connection closed", "could not connect", "cannot connect", "failed to connect",
 		"no such host", "network error", "transport error", "service unavailable", "bad gateway", "gateway timeout", "overloaded", "high demand",
 		"internal server error", "internal error", "the server had an error", "did not answer", "premature close", "timed out", "terminated",
 		"unexpected eof", "error decoding response",
@@ -200,33 +200,16 @@ func says(text string, words []string) bool {
 	return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(text, w) })
 }
 
-// logIn is what a person does to log in.
-var logIn = map[string]string{
-	"claude":       "run `claude /login`",
-	"codex":        "run `codex login`",
-	"copilot":      "run `copilot` and log in with `/login`",
-	"cursor-agent": "run `cursor-agent login`",
-	"gemini":       "run `gemini` and sign in",
-	"opencode":     "run `opencode auth login`",
-	"pi":           "run `pi` and log in with `/login`",
-	"qwen":         "run `qwen` and sign in",
-	"cline":        "run `cline auth`",
-}
-
-// keyOf is the variable that holds a program's key.
-var keyOf = map[string]string{
-	"claude": "ANTHROPIC_API_KEY", "codex": "OPENAI_API_KEY", "gemini": "GEMINI_API_KEY", "qwen": "OPENAI_API_KEY",
-}
-
 var keyName = regexp.MustCompile(`\b[A-Z][A-Z0-9]*(_[A-Z0-9]+)*_(KEY|TOKEN)\b`)
 
 // next is what to do about a cause.
 func next(kind engine.CauseKind, program, said string) string {
+	known := ProgramOf([]string{program})
 	switch kind {
 	case engine.NoLogin:
-		return cmp.Or(logIn[program], "log in with "+program) + ", or give it a key: a variable that `env_pass:` of the agent names"
+		return cmp.Or(known.SignIn, "log in with "+program) + ", or give it a key: a variable that `env_pass:` of the agent names"
 	case engine.NoKey:
-		name := cmp.Or(keyName.FindString(said), keyOf[program], "the variable with its key")
+		name := cmp.Or(keyName.FindString(said), known.key(), "the variable with its key")
 		if says(strings.ToLower(said), []string{"incorrect", "invalid", "not valid", "expired"}) {
 			return "its key was refused: give " + name + " another one"
 		}

@@ -1,24 +1,43 @@
 package cli
 
 import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/piton-dev/piton/internal/api"
+	"github.com/piton-dev/piton/internal/config"
+	"github.com/piton-dev/piton/internal/engine"
+	"github.com/piton-dev/piton/internal/owner"
+	"github.com/piton-dev/piton/internal/probe"
 	"github.com/piton-dev/piton/internal/view"
 )
 
 func (a *app) agentsCmd() *cobra.Command {
-	return &cobra.Command{
+	c := &cobra.Command{
 		Use:     "agents",
-		Example: "  piton agents\n  piton agents --json | jq -r '.data.agents[] | select(.found | not) | .name'",
+		Example: "  piton agents\n  piton agents test\n  piton agents --json | jq -r '.data.agents[] | select(.found | not) | .name'",
 		Short:   "List the agents that steps can name, and whether they are installed",
 		Long: `Lists the configured agents and the built-in one: kind, command, model, where the program is, and
-where it is configured. Starts none of them; piton doctor asks them for their version.`,
-		Args: atMost("nothing", 0),
+where it is configured. Starts none of them; piton doctor asks them for their version, and
+piton agents test asks them to work.`,
+		Args: verbs,
 		RunE: func(*cobra.Command, []string) error { return a.agents() },
 	}
+	c.AddCommand(&cobra.Command{
+		Use: "test [NAME]...", Example: "  piton agents test\n  piton agents test claude",
+		Short: "Try whether the agents can work here, and say what keeps them from it",
+		Long: `Gives each configured agent one word to say, as a step would give it its task: with the same
+command, environment, home, isolation and limits. Its model is asked, which may cost a little.
+Exit code 9 unless all of them work.`,
+		RunE: func(c *cobra.Command, names []string) error { return a.testAgents(c.Context(), names) },
+	})
+	return c
 }
 
 func (a *app) agents() error {
@@ -58,6 +77,144 @@ func (t theme) agents(docs []api.Agent) []string {
 		if d.Hint != "" {
 			lines = append(lines, t.under(4, warnTone, "hint: "+t.line(d.Hint))...)
 		}
+	}
+	return lines
+}
+
+// triedAgent is how an agent did, for programs.
+type triedAgent struct {
+	Name   string  `json:"name"`
+	Status string  `json:"status"` // works, or why not
+	Text   string  `json:"text"`
+	Hint   string  `json:"hint"`
+	TookMs int64   `json:"took_ms"`
+	In     *int64  `json:"tokens_in"`
+	Out    *int64  `json:"tokens_out"`
+	Log    *string `json:"log"` // all that it printed
+}
+
+// testAgents tries the agents of these names, or all that have a program.
+func (a *app) testAgents(ctx context.Context, names []string) error {
+	if err := a.byPerson(); err != nil {
+		return err
+	}
+	place, conf, err := a.here(nil)
+	if err != nil {
+		return err
+	}
+	if names, err = agentNames(conf, names); err != nil {
+		return err
+	}
+	works := true
+	docs, err := a.try(ctx, place, conf, names, func(d triedAgent) {
+		works = works && d.Status == "works"
+		if !a.json {
+			printLines(a.out, a.theme(a.out).tried(d))
+		}
+	})
+	if err != nil {
+		return err
+	}
+	if a.json {
+		a.document("agents_test", map[string]any{"agents": docs})
+	}
+	if !works {
+		return ended(exitMachine)
+	}
+	return nil
+}
+
+// agentNames are the names, which must be agents with a program; without names all of these.
+func agentNames(conf config.Config, names []string) ([]string, error) {
+	var all []string
+	for _, name := range slices.Sorted(maps.Keys(conf.Agents)) {
+		if conf.Agents[name].Kind != config.Shell {
+			all = append(all, name)
+		}
+	}
+	for _, name := range names {
+		if !slices.Contains(all, name) {
+			return nil, misuse(fmt.Sprintf("no agent with a program is called %q", name), "piton agents lists them")
+		}
+	}
+	if len(all) == 0 {
+		return nil, &api.Problem{Code: api.Invalid, Message: "no agent is configured", Hint: "piton init writes entries for the agents found here, or says which to add to your " + config.File}
+	}
+	if len(names) == 0 {
+		return all, nil
+	}
+	return names, nil
+}
+
+// try tries agents and hands on how each did.
+func (a *app) try(ctx context.Context, place api.Place, conf config.Config, names []string, tell func(triedAgent)) ([]triedAgent, error) {
+	docs := []triedAgent{}
+	err := owner.TryAgents(ctx, place, conf, a.env, names, func(t owner.Tried) {
+		d := triedOf(t)
+		docs = append(docs, d)
+		tell(d)
+	})
+	return docs, err
+}
+
+func triedOf(t owner.Tried) triedAgent {
+	d := triedAgent{Name: t.Name, Status: string(t.Cause.Kind), Text: t.Cause.Text, Hint: t.Cause.Next, TookMs: t.Took.Milliseconds(), In: t.Usage.In, Out: t.Usage.Out}
+	if t.Log != "" {
+		d.Log = &t.Log
+	}
+	switch {
+	case t.Works:
+		d.Status, d.Text = "works", fmt.Sprintf("%.1f s, %s", t.Took.Seconds(), view.Used(total(t.Usage), t.Usage.CostMicros))
+	case t.Absent:
+		d.Status, d.Text, d.Hint = "not-installed", t.Cause.Text, "install it, or correct `command:` in the configuration"
+	case t.Old != "":
+		d.Status, d.Text, d.Hint = "too-old", t.Old+": "+t.Words, "update it"
+	case d.Status == "":
+		d.Status, d.Text = "failed", cmp.Or(t.Words, "it said nothing")
+	}
+	if d.Hint == "" && !t.Works && t.Log != "" {
+		d.Hint = "all that it printed is in " + t.Log
+	}
+	return d
+}
+
+// total are the tokens of a usage; nil where none is known.
+func total(u engine.Usage) *int64 {
+	if u.In == nil && u.Out == nil {
+		return nil
+	}
+	sum := int64(0)
+	for _, n := range []*int64{u.In, u.Out} {
+		if n != nil {
+			sum += *n
+		}
+	}
+	return &sum
+}
+
+// sentence says how an agent did.
+func (d triedAgent) sentence() string {
+	if d.Status == "works" {
+		return "works (" + d.Text + ")"
+	}
+	said := engine.Cause{Kind: engine.CauseKind(d.Status), Text: d.Text}
+	switch d.Status {
+	case "not-installed", "too-old", "failed":
+		said = engine.Cause{Text: strings.ReplaceAll(d.Status, "-", " ") + ": " + d.Text}
+	}
+	return said.String()
+}
+
+// tried shows how an agent did.
+func (t theme) tried(d triedAgent) []string {
+	l := doctorLook(probe.Warning)
+	if d.Status == "works" {
+		l = doctorLook(probe.OK)
+	}
+	lines := []string{" " + t.paint(l.tone, t.glyph(l)) + "  " + t.line(d.Name)}
+	lines = append(lines, t.under(4, plainTone, t.line(d.sentence()))...)
+	if d.Hint != "" {
+		lines = append(lines, t.under(4, warnTone, "hint: "+t.line(d.Hint))...)
 	}
 	return lines
 }

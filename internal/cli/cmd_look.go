@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/piton-dev/piton/internal/api"
+	"github.com/piton-dev/piton/internal/config"
 	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/probe"
 	"github.com/piton-dev/piton/internal/run"
@@ -434,12 +435,14 @@ func (a *app) backupCmd() *cobra.Command {
 }
 
 func (a *app) doctorCmd() *cobra.Command {
-	return &cobra.Command{
+	try := false
+	c := &cobra.Command{
 		Use:     "doctor",
-		Example: "  piton doctor",
+		Example: "  piton doctor\n  piton doctor --agents",
 		Short:   "Check this machine and the configuration",
-		Long:    "Checks the configuration, the machine and the configured agents. Exit code 9 if no run could\nwork.",
-		Args:    atMost("nothing", 0),
+		Long: "Checks the configuration, the machine and the configured agents. Exit code 9 if no run could\nwork. With --agents it tries the agents too, as piton agents test does. Their models are asked,\n" +
+			"which may cost a little.",
+		Args: atMost("nothing", 0),
 		RunE: func(c *cobra.Command, _ []string) error {
 			place, err := a.place()
 			if err != nil {
@@ -447,9 +450,40 @@ func (a *app) doctorCmd() *cobra.Command {
 			}
 			conf, lines := a.checkConfiguration(place)
 			env := probe.Env{Workspace: place.Dir, State: place.State, Environ: a.env, Config: conf}
-			return a.showDoctor(append(lines, probe.Doctor(c.Context(), env)...))
+			lines = append(lines, probe.Doctor(c.Context(), env)...)
+			if try {
+				if err := a.tryToo(c.Context(), place, conf, lines); err != nil {
+					return err
+				}
+			}
+			return a.showDoctor(lines)
 		},
 	}
+	c.Flags().BoolVar(&try, "agents", false, "ask the agents to work, which asks their models")
+	return c
+}
+
+// tryToo adds to the lines of the agents whether they work.
+func (a *app) tryToo(ctx context.Context, place api.Place, conf config.Config, lines []probe.Line) error {
+	if err := a.byPerson(); err != nil {
+		return err
+	}
+	names, err := agentNames(conf, nil)
+	if err != nil {
+		return nil // then a line says so
+	}
+	_, err = a.try(ctx, place, conf, names, func(d triedAgent) {
+		at := slices.IndexFunc(lines, func(l probe.Line) bool { return l.Check == "agent "+d.Name })
+		if at < 0 || d.Status == "not-installed" {
+			return
+		}
+		l := &lines[at]
+		l.Text, l.Hint, l.Status = l.Text+"; "+d.sentence(), d.Hint, probe.Warning
+		if d.Status == "works" {
+			l.Status = probe.OK
+		}
+	})
+	return err
 }
 
 func (a *app) versionCmd() *cobra.Command {

@@ -218,41 +218,55 @@ func (o *Owner) withTree(do func(*tree.Tree) error) error {
 // LookTools opens the tools of a workspace where no run is carried, with servers that are
 // held as they would be in one.
 func LookTools(place api.Place, c config.Config, env []string) (r *tool.Registry, end func(), err error) {
-	var ends []func()
-	end = func() {
-		for _, f := range slices.Backward(ends) {
-			f()
-		}
+	pool, close, err := lookPool(place, c, env, len(c.MCPServers) > 0)
+	if err != nil {
+		return nil, nil, err
 	}
-	defer func() {
+	if r, err = OpenTools(place.Dir, c, env, pool); err != nil {
+		close()
+		return nil, nil, err
+	}
+	return r, func() {
+		r.Close()
+		close()
+	}, nil
+}
+
+// lookPool starts processes where no run is carried; with cell they are held as they would
+// be in one.
+func lookPool(place api.Place, c config.Config, env []string, cell bool) (pool *proc.Pool, end func(), err error) {
+	settings, clean := proc.Config{Idle: 1}, func() {}
+	if cell && c.Policy.Isolation != string(proc.LevelNone) {
+		best, err := bestLevel(settings)
 		if err != nil {
-			end()
+			return nil, nil, err
 		}
-	}()
-	settings := proc.Config{Idle: 1}
-	if len(c.MCPServers) > 0 && c.Policy.Isolation != string(proc.LevelNone) {
-		pool, err := proc.NewPool(settings)
+		temp, err := os.MkdirTemp("", "piton-look-")
 		if err != nil {
-			return nil, end, err
+			return nil, nil, err
 		}
-		best, _ := pool.Best()
-		pool.Close()
-		temp, err := os.MkdirTemp("", "piton-tools-")
-		if err != nil {
-			return nil, end, err
-		}
-		ends = append(ends, func() { _ = proc.RemoveAll(temp) })
+		clean = func() { _ = proc.RemoveAll(temp) }
 		settings.Cell = cellOf(place, env, c, best, temp)
 	}
+	if pool, err = proc.NewPool(settings); err != nil {
+		clean()
+		return nil, nil, err
+	}
+	return pool, func() {
+		pool.Close()
+		clean()
+	}, nil
+}
+
+// bestLevel is the best that this machine can hold processes with.
+func bestLevel(settings proc.Config) (proc.Isolation, error) {
 	pool, err := proc.NewPool(settings)
 	if err != nil {
-		return nil, end, err
+		return "", err
 	}
-	ends = append(ends, pool.Close)
-	if r, err = OpenTools(place.Dir, c, env, pool); err == nil {
-		ends = append(ends, r.Close)
-	}
-	return r, end, err
+	defer pool.Close()
+	best, _ := pool.Best()
+	return best, nil
 }
 
 // OpenTools opens the tools of a directory. No server is started by that.

@@ -30,7 +30,7 @@ func Agent(env Env, name string) (line Line, file string) {
 	}
 	line.Text = file
 	if missing := missing(env, a); len(missing) > 0 {
-		line.Status, line.Hint = Warning, "set it where you start piton, unless the agent logs in without it; piton agents test "+name+" tries it"
+		line.Status, line.Hint = Warning, "set it where you start piton, unless the agent logs in without it"
 		line.Text += "; not set: " + strings.Join(missing, ", ")
 	}
 	return line, file
