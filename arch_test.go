@@ -62,12 +62,13 @@ var layers = map[string]layer{
 	"internal/project": {"durable plan plan/form engine", ""},
 	"internal/api":     {"plan plan/form verify engine store run probe project config", "golang.org/x/sys"},
 	"internal/view":    {"api engine plan store verify", ""},
+	"internal/mcp":     {"api plan view", module + "/docs github.com/modelcontextprotocol/go-sdk"},
 	"internal/owner": {
 		"agent api check config effect egress engine model notes plan plan/form planner probe proc project prompt run store store/sqlite tool tree verify",
 		"golang.org/x/sys",
 	},
 	"internal/cli": {
-		"agent api check config durable effect engine notes owner plan plan/form planner plan/tasklist probe proc project prompt run store store/sqlite template tool tree verify view",
+		"agent api check config durable effect engine mcp notes owner plan plan/form planner plan/tasklist probe proc project prompt run store store/sqlite template tool tree verify view",
 		"github.com/spf13/cobra github.com/spf13/pflag golang.org/x charm.land github.com/charmbracelet github.com/rogpeppe/go-internal/diff",
 	},
 	"cmd/piton": {"cli proc", ""},

@@ -47,7 +47,7 @@ type follow struct {
 }
 
 // faces may send requests.
-var faces = []string{"cli", "page", "mcp"}
+var faces = []string{"cli", "page", ForAgents}
 
 // maxRequest bounds a request on the socket: what a person says is short.
 const maxRequest = 16 << 20
@@ -251,6 +251,11 @@ func (l *Listener) answer(w http.ResponseWriter, r *http.Request, caller Caller,
 		return l.Carried(), nil
 	}
 	do, known := uses[name]
+	if _, may := asked[name]; known && caller.Via == ForAgents {
+		if do = asked[name]; !may {
+			return nil, forPeople("ask for " + name)
+		}
+	}
 	if !known {
 		return nil, &Problem{Code: Invalid, Message: fmt.Sprintf("unknown request %q", name)}
 	}
@@ -289,7 +294,11 @@ func (l *Listener) admit(w http.ResponseWriter, r *http.Request) (Caller, []byte
 	case ended:
 		err = run.ErrStopped
 	}
-	return Caller{By: p.user(), Via: q.Face, Dir: string(q.Dir), Env: texts(q.Env), Again: q.Again}, q.Say, err
+	by := p.user()
+	if q.Face == ForAgents {
+		by += " via MCP"
+	}
+	return Caller{By: by, Via: q.Face, Dir: string(q.Dir), Env: texts(q.Env), Again: q.Again}, q.Say, err
 }
 
 // read reads a request that comes in time. One that does not ends with its connection.

@@ -132,6 +132,66 @@ func TestRefusalsKeepTheirWords(t *testing.T) {
 	}
 }
 
+// An agent that asks in a person's name begins a run and cancels one. What says yes to
+// anything, answers, or moves a run on, the owner refuses to hear from it.
+func TestAgentsApproveNothing(t *testing.T) {
+	o := &owner{}
+	p, _ := listen(t, o)
+	c := api.Dial(p, "1.0", nil, nil)
+	c.Face = api.ForAgents
+	ctx := t.Context()
+	refused := map[string]error{}
+	try := func(what string, err error) { refused[what] = err }
+	for _, q := range []api.Saying{{Word: "a", Yes: true}, {Word: "a", Weaker: true}, {Word: "a", Hash: "0"}, {Word: "a", Config: "0"}, {Word: "a", Unsealed: true}, {Word: "a", Why: "x"}} {
+		_, err := c.Run(ctx, q)
+		try(fmt.Sprintf("run %+v", q), err)
+	}
+	for _, verb := range []engine.Verb{engine.DoPause, engine.DoResume, engine.DoRetry, engine.DoSkip, engine.DoWaive, engine.DoForce, engine.DoReplan} {
+		_, err := c.Order(ctx, api.Order{Run: "1", Step: "a", Verb: verb})
+		try(string(verb), err)
+	}
+	_, err := c.Order(ctx, api.Order{Run: "1", Verb: engine.DoCancel, From: true})
+	try("cancel from", err)
+	_, err = c.Approve(ctx, api.Saying{})
+	try("approve", err)
+	_, err = c.Reject(ctx, api.Saying{})
+	try("reject", err)
+	_, err = c.Resume(ctx, api.Resume{})
+	try("resume", err)
+	_, err = c.Answer(ctx, api.Answer{})
+	try("answer", err)
+	_, err = c.Plan(ctx, api.Planning{})
+	try("plan", err)
+	_, err = c.Redraft(ctx, api.Redrafting{})
+	try("redraft", err)
+	_, err = c.Contract(ctx, api.Contracting{})
+	try("contract", err)
+	_, err = c.Review(ctx, api.Reviewing{})
+	try("review", err)
+	_, err = c.Withdraw(ctx, api.Withdrawal{})
+	try("withdraw", err)
+	_, err = c.Archive(ctx, api.Archive{})
+	try("archive", err)
+	_, err = c.Collect(ctx, api.Collect{})
+	try("gc", err)
+	_, err = c.Restore(ctx, api.Restore{})
+	try("restore", err)
+	_, err = c.Release(ctx, api.Release{})
+	try("release", err)
+	for what, err := range refused {
+		if problem, ok := errors.AsType[*api.Problem](err); !ok || problem.Code != api.Denied {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	q := api.Order{Run: "1", Verb: engine.DoCancel, Why: "not needed"}
+	if _, err := c.Order(ctx, q); err != nil || !slices.Equal(o.orders, []api.Order{q}) {
+		t.Errorf("the owner got %+v, %v", o.orders, err)
+	}
+	if who := o.callers[len(o.callers)-1]; who.By != api.Person()+" via MCP" || who.Via != api.ForAgents {
+		t.Errorf("the owner takes it for %+v", who)
+	}
+}
+
 func TestProcessesOfARunAreRefused(t *testing.T) {
 	o := &owner{foreign: true}
 	p, _ := listen(t, o)

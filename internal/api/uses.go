@@ -176,6 +176,32 @@ var uses = map[string]use{
 	"archive": decoded(Uses.Archive), "gc": decoded(Uses.Collect), "restore": decoded(Uses.Restore),
 }
 
+// ForAgents is the face by which agents ask for something in a person's name.
+const ForAgents = "mcp"
+
+// asked are the use cases of that face. They begin work and end it. What approves,
+// answers, or moves on what a person has stopped is none of them, and of a request that
+// says yes to anything nothing is done.
+var asked = map[string]use{"run": decoded(runUnapproved), "order": decoded(cancelOnly)}
+
+func runUnapproved(u Uses, ctx context.Context, q Saying) (Said, error) {
+	if q != (Saying{Word: q.Word}) {
+		return Said{}, forPeople("approve a plan")
+	}
+	return u.Run(ctx, q)
+}
+
+func cancelOnly(u Uses, ctx context.Context, q Order) (Ordered, error) {
+	if q != (Order{Run: q.Run, Verb: engine.DoCancel, Why: q.Why}) {
+		return Ordered{}, forPeople(fmt.Sprintf("say %q to a run", q.Verb))
+	}
+	return u.Order(ctx, q)
+}
+
+func forPeople(what string) error {
+	return &Problem{Code: Denied, Message: "an agent cannot " + what, Hint: "only a person can; use piton in your own shell"}
+}
+
 // use is a use case with its request and its answer in JSON.
 type use func(ctx context.Context, u Uses, request []byte) (answer any, err error)
 

@@ -22,8 +22,12 @@ func pages(t *testing.T) map[string]string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	skill, err := filepath.Glob("../../docs/skill/*.md")
+	if err != nil || len(skill) != 2 {
+		t.Fatalf("the skill is %v, %v", skill, err)
+	}
 	texts := map[string]string{}
-	for _, file := range append(files, "../../README.md") {
+	for _, file := range append(append(files, "../../README.md"), skill...) {
 		text, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"io"
 	"os"
-	"path/filepath"
 
 	"github.com/piton-dev/piton/internal/agent"
 	"github.com/piton-dev/piton/internal/effect"
@@ -51,9 +50,20 @@ func claimed(s effect.Said) view.Said {
 // outputEnd reads the end of what an attempt printed. Of an agent whose output is in
 // a form for programs it is what the agent says.
 func (s *session) outputEnd(a attempt) string {
-	f, err := os.Open(filepath.Join(s.Place.State, effect.LogFile(a.run, a.step, a.a, a.n)))
+	text, _ := s.printed(effect.LogFile(a.run, a.step, a.a, a.n), a.agent)
+	return text
+}
+
+// printed is outputEnd of an output file, by its name in the state directory.
+func (s *session) printed(file, by string) (string, error) {
+	root, err := os.OpenRoot(s.Place.State)
 	if err != nil {
-		return ""
+		return "", err
+	}
+	defer root.Close()
+	f, err := root.Open(file)
+	if err != nil {
+		return "", err
 	}
 	defer f.Close()
 	const most = 64 << 10
@@ -62,10 +72,10 @@ func (s *session) outputEnd(a attempt) string {
 		_, err = f.Seek(-most, io.SeekEnd)
 		cut = err == nil // else the beginning is read
 	}
-	body, _ := io.ReadAll(io.LimitReader(f, most))
+	body, err := io.ReadAll(io.LimitReader(f, most))
 	if cut {
 		body = body[bytes.IndexByte(body, '\n')+1:] // a line that has lost its beginning has no form
 	}
-	by := s.Config.Agents[a.agent]
-	return agent.FormOf(agent.Kind(by.Kind), by.Parse).Readable(string(body))
+	config := s.Config.Agents[by]
+	return agent.FormOf(agent.Kind(config.Kind), config.Parse).Readable(string(body)), err
 }

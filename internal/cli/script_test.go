@@ -31,9 +31,10 @@ import (
 
 func TestMain(m *testing.M) {
 	testscript.Main(endsAll{m}, map[string]func(){
-		"piton":    func() { os.Exit(cli.Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) },
-		"agent":    func() { os.Exit(agentMain()) },
-		"acpagent": func() { os.Exit(acpMain()) },
+		"piton":     func() { os.Exit(cli.Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) },
+		"agent":     func() { os.Exit(agentMain()) },
+		"acpagent":  func() { os.Exit(acpMain()) },
+		"mcpclient": func() { os.Exit(mcpClientMain()) },
 	})
 }
 

@@ -53,6 +53,10 @@ func (u *uses) Resume(ctx context.Context, q api.Resume) (api.Opened, error) {
 		return opened, err
 	}
 	if head.Status == engine.Paused || head.Ended {
+		if u.caller.Via == api.ForAgents {
+			text := "run " + head.Run + " is " + string(head.Shown()) + ", and an agent cannot move it on"
+			return opened, &api.Problem{Code: api.Denied, Message: text, Hint: "a person can: piton resume " + head.Run}
+		}
 		err = p.Order(ctx, u.host, head, engine.Command{Verb: engine.DoResume})
 	}
 	return opened, err

@@ -177,6 +177,17 @@ func proofOf(e engine.Event) (what, step string) {
 	return "", ""
 }
 
+// Printed names the file with what the newest attempt that has ended printed, below the state
+// directory; "" for none.
+func (x *Account) Printed() (file string) {
+	for _, r := range x.Proof {
+		if e, ok := r.Event.(engine.WorkEnded); ok && e.Log != "" {
+			file = e.Log
+		}
+	}
+	return file
+}
+
 // Row is what lists show of a step.
 func (x *Account) Row(i int) engine.StepRow { return x.Fold.row(i) }
 

@@ -1,0 +1,90 @@
+package mcp_test
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/piton-dev/piton/internal/mcp"
+)
+
+// Over HTTP only who has the token gets an answer, and no page of a browser does.
+func TestServeHTTP(t *testing.T) {
+	ctx, stop := context.WithCancel(t.Context())
+	address, secret, ended := make(chan string, 1), make(chan string, 1), make(chan error, 1)
+	c := mcp.Config{Version: "1.0", Open: func(context.Context) (*mcp.Workspace, func() error, error) {
+		return nil, nil, errors.New("no workspace")
+	}}
+	go func() {
+		ended <- mcp.ServeHTTP(ctx, c, "127.0.0.1:0", func(url, token string) { address <- url; secret <- token })
+	}()
+	var url, token string
+	select {
+	case url = <-address:
+		token = "Bearer " + <-secret
+	case err := <-ended:
+		t.Fatal(err)
+	}
+	const list = `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{}}`
+	host := strings.TrimSuffix(strings.TrimPrefix(url, "http://"), "/mcp")
+	for _, q := range []struct {
+		what, host, origin, token, body string
+		want                            int
+	}{
+		{"with the token", "", "", token, list, http.StatusOK},
+		{"of its own origin", "", "http://" + host, token, list, http.StatusOK},
+		{"without a token", "", "", "", list, http.StatusUnauthorized},
+		{"with another token", "", "", token + "A", list, http.StatusUnauthorized},
+		{"with half of it", "", "", token[:len(token)-4], list, http.StatusUnauthorized},
+		{"with the token alone", "", "", strings.TrimPrefix(token, "Bearer "), list, http.StatusUnauthorized},
+		{"to a name that leads here", "evil.example", "", token, list, http.StatusMisdirectedRequest},
+		{"to localhost", "localhost" + host[strings.LastIndex(host, ":"):], "", token, list, http.StatusMisdirectedRequest},
+		{"of a page elsewhere", "", "http://evil.example", token, list, http.StatusForbidden},
+		{"of a sandboxed page", "", "null", token, list, http.StatusForbidden},
+		{"of a page over TLS", "", "https://" + host, token, list, http.StatusForbidden},
+		{"too long", "", "", token, `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"cursor":"` + strings.Repeat("a", 2<<20) + `"}}`, http.StatusRequestEntityTooLarge},
+		{"no JSON", "", "", token, "hello", http.StatusBadRequest},
+	} {
+		r, err := http.NewRequestWithContext(ctx, http.MethodPost, url, strings.NewReader(q.body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Host = q.host
+		r.Header.Set("Content-Type", "application/json")
+		r.Header.Set("Accept", "application/json, text/event-stream")
+		for name, value := range map[string]string{"Origin": q.origin, "Authorization": q.token} {
+			if value != "" {
+				r.Header.Set(name, value)
+			}
+		}
+		res, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, _ := io.ReadAll(res.Body)
+		res.Body.Close()
+		if res.StatusCode != q.want {
+			t.Errorf("%s: %s %.200s, want %d", q.what, res.Status, body, q.want)
+		}
+		if strings.Contains(string(body), "plan_run") != (q.want == http.StatusOK) {
+			t.Errorf("%s: %.300s", q.what, body)
+		}
+	}
+	stop()
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+}
+
+// An address that others could reach is refused.
+func TestServeHTTPNowhereElse(t *testing.T) {
+	for _, addr := range []string{"", ":0", "0.0.0.0:0", "[::]:0", "192.0.2.1:0", "localhost:0", "example.org:80", "127.0.0.1", "127.0.0.1:99999", "[fe80::1%lo]:0"} {
+		err := mcp.ServeHTTP(t.Context(), mcp.Config{}, addr, func(string, string) { t.Errorf("%s is served", addr) })
+		if err == nil {
+			t.Errorf("%q is taken", addr)
+		}
+	}
+}
