@@ -69,7 +69,7 @@ var layers = map[string]layer{
 	},
 	"internal/cli": {
 		"agent api check config durable effect engine mcp notes owner plan plan/form planner plan/tasklist probe proc project prompt run store store/sqlite template tool tree verify view",
-		"github.com/spf13/cobra github.com/spf13/pflag golang.org/x charm.land github.com/charmbracelet github.com/rogpeppe/go-internal/diff",
+		module + "/docs github.com/spf13/cobra github.com/spf13/pflag golang.org/x charm.land github.com/charmbracelet github.com/rogpeppe/go-internal/diff",
 	},
 	"cmd/piton": {"cli proc", ""},
 	"docs":      {"", ""},
