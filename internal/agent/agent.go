@@ -160,6 +160,7 @@ type Result struct {
 	Stdout, Stderr string
 	// Fault is the error that the agent told of itself and that was not over when it ended.
 	Fault Fault
+	Cause engine.Cause // why it ended so: see [Why]
 	No    Deed // the last call that it was not allowed to make; no type where there is none
 	// Forbidden: it was not the agent's own settings that refused No, but what people or the
 	// rules for this attempt said.

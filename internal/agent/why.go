@@ -19,6 +19,8 @@ import (
 func Why(program string, r Result) engine.Cause {
 	program = filepath.Base(program)
 	switch {
+	case r.Cause != (engine.Cause{}):
+		return r.Cause
 	case r.How == engine.NoStart && classify(r.Fault, true).Kind == "":
 		return unstarted(r)
 	case r.How == engine.Stopped || r.How == engine.Lost:

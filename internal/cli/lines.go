@@ -333,6 +333,9 @@ func (l *words) verdict(h view.Happening) {
 	if h.What != view.Passed && h.Verdict != engine.Fail {
 		l.flag("verdict", string(h.Verdict))
 	}
+	if h.What == view.Failed && h.Cause != nil {
+		l.note(h.Cause.String())
+	}
 	if len(h.Checks) > 0 {
 		l.evidence(f, h.Step, h.Checks[0])
 	}
@@ -343,7 +346,7 @@ func (l *words) verdict(h view.Happening) {
 		l.note(h.Text)
 		return
 	}
-	if len(h.Checks) == 0 || h.Verdict != engine.Fail {
+	if h.Cause == nil && (len(h.Checks) == 0 || h.Verdict != engine.Fail) {
 		l.note(h.Text)
 	}
 	for _, c := range h.Checks {

@@ -202,6 +202,8 @@ func (t theme) workEnded(e engine.WorkEnded) string {
 	}
 	if e.Reason != "" {
 		facts += " (" + t.line(e.Reason) + ")"
+	} else if e.Cause != nil {
+		facts += " (" + t.line(e.Cause.String()) + ")"
 	}
 	return facts
 }

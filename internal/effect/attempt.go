@@ -403,6 +403,9 @@ func (w *World) attempt(ctx context.Context, e engine.Effect, report Reporter, e
 	}
 	end.How, end.Exit, end.Signal, end.Reason, end.Absent = r.How, r.Exit, r.Signal, r.Reason, r.Absent
 	end.Ms, end.Usage, end.Size = r.Duration.Milliseconds(), r.Usage, r.Size
+	if r.Cause != (engine.Cause{}) {
+		end.Cause = &r.Cause
+	}
 	end.Claims, end.Notes, end.Stdout, end.Stderr = r.Claims.Claims, r.Notes, r.Stdout, r.Stderr
 	if e.Step.Kind == engine.Agent {
 		end.Words = words(r.Output)

@@ -245,6 +245,9 @@ func (s *State) admitEnded(in Ended) ([]Event, error) {
 	}
 	e.Idle = !leaves && s.idled(i, e)
 	e.Reason, e.Claims, e.Notes, e.Words = text(e.Reason), e.plain(), texts(e.Notes), text(e.Words)
+	if e.Cause = e.Cause.plain(); e.Kind != AgentWork {
+		e.Cause = nil
+	}
 	e.Stdout, e.Stderr, e.Wrote = text(e.Stdout), text(e.Stderr), texts(e.Wrote)
 	if e.Value, err = Canonical(e.Value); err != nil || leaves || !s.prog.inline[i] {
 		e.Value = nil

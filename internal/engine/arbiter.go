@@ -316,7 +316,7 @@ func (s *State) employs(i int, role string) bool {
 func (s *State) tried(st *step, e WorkEnded, at time.Time) {
 	switch {
 	case e.Kind != AgentWork || st.Role == "":
-	case e.How == NoStart && st.Prompt != "":
+	case (e.How == NoStart || e.Cause.Outside()) && st.Prompt != "":
 		if s.run.Faults == nil {
 			s.run.Faults = map[string]time.Time{}
 		}
@@ -395,7 +395,7 @@ func (s *State) doer(i int) string {
 // run.
 func (s *State) relieved(i int, now time.Time) bool {
 	st := &s.steps[i]
-	if s.prog.Step(i).Kind != Agent || st.Ended == nil || endVerdict(st.Ended) != Infra {
+	if s.prog.Step(i).Kind != Agent || st.Ended == nil || endVerdict(st.Ended) != Infra && !s.hindered(i) {
 		return false
 	}
 	next := s.picks(i, now).role

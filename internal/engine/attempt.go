@@ -137,7 +137,7 @@ func (s *State) applyWorkEnded(e WorkEnded, at time.Time) error {
 			st.become(s.judges(i, &e))
 			st.Ended, st.Output, st.Value = &e, e.Output, string(e.Value)
 			st.Moved = st.Moved || s.prog.Step(i).loops() && len(e.Changed) > 0
-			if e.How != NoStart {
+			if e.How != NoStart && !e.Cause.Outside() {
 				st.Infra, st.Lost = 0, 0 // its merge is counted anew
 			}
 		}

@@ -48,7 +48,8 @@ import (
 //     one that a person gave for what is there now: one yes, one call.
 //   - Attempts only grow, and dispatches of one have no gap. Retries without a
 //     person's word are no more than the plan allows, faults of this machine
-//     are tried three times, lost work three times; checks that may run only
+//     are tried three times, also those that an agent tells of, lost work three times;
+//     checks that may run only
 //     once are started once an attempt.
 //   - A loop has no more iterations than it may, and no further one once it used
 //     the tokens that it may. It ends with a reason, and where that is another one
@@ -929,6 +930,9 @@ func (a *auditor) completed(f *file, phase engine.Phase) {
 		}
 	}
 	a.restsOn(f, phase)
+	if phase == engine.Verifying && !s.pass && f.end != nil && f.end.Cause.Outside() {
+		fault = true // what kept the agent from its work is no answer to it
+	}
 	if phase == engine.Verifying {
 		f.same = slices.ContainsFunc(f.answers, func(c engine.CheckEnded) bool { return c.Same })
 	}

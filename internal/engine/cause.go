@@ -26,8 +26,8 @@ const (
 	Crashed    CauseKind = "crash"
 )
 
-// outside reports a cause that lies neither in the work nor in its contract.
-func (c *Cause) outside() bool {
+// Outside reports a cause that lies neither in the work nor in its contract.
+func (c *Cause) Outside() bool {
 	if c == nil {
 		return false
 	}
@@ -40,8 +40,16 @@ func (c *Cause) outside() bool {
 
 // causeWords say a kind to people.
 var causeWords = map[CauseKind]string{
-	NotStarted: "not started", NoLogin: "not logged in", NoKey: "no key", NoQuota: "no quota", NoModel: "no such model",
+	NotStarted: "could not be run", NoLogin: "not logged in", NoKey: "no key", NoQuota: "no quota", NoModel: "no such model",
 	NoNetwork: "no answer from the model", WasRefused: "refused", Crashed: "crashed",
+}
+
+// plain is the cause as a journal can hold it, from a known kind.
+func (c *Cause) plain() *Cause {
+	if c == nil || c.Kind != "" && causeWords[c.Kind] == "" {
+		return nil
+	}
+	return &Cause{Kind: c.Kind, Text: text(c.Text), Next: text(c.Next), Lasts: c.Lasts}
 }
 
 // String is the cause in a line, with what to do.

@@ -184,13 +184,13 @@ func (s *State) judged(i int, now time.Time) StepSettled {
 	v := s.verdict(i)
 	e := StepSettled{Step: p.ID, Attempt: st.Attempt, Verdict: v, Reason: s.reason(i, v), Status: Waiting}
 	other := s.relieved(i, now)
-	more := st.Infra < len(infraWaits) && (other || st.Ended == nil || !st.Ended.Absent)
+	more := st.Infra < len(infraWaits) && (other || !st.Ended.lasts())
 	switch {
 	case v == Pass:
 		e.Status, e.Proven, e.Reason = Done, s.proves(i), cmp.Or(e.Reason, st.resting(), st.doubt(), both(missed(st.Checks), st.unseen()))
 	case v == Infra && more && other:
 		e.Status, e.RetryAt = st.Status, new(now)
-	case v == Infra && more && (p.Rerunnable || len(st.Checks) == 0):
+	case v == Infra && more && (p.Rerunnable || len(st.Checks) == 0 || s.hindered(i)):
 		e.Status, e.RetryAt = st.Status, new(now.Add(infraWaits[st.Infra]))
 	case v == Infra || v == Flaky || v == Inconclusive || v == Clash:
 	case st.Phase == Ratchet && !st.Again:

@@ -335,7 +335,8 @@ type WorkEnded struct {
 	Ms      int64    `json:"ms"`
 	Reason  string   `json:"reason,omitempty"` // why it could not start, or was stopped
 	Failed  bool     `json:"failed,omitempty"` // a call without an output, whatever its process exited with
-	Absent  bool     `json:"absent,omitempty"` // its program is not there: trying again finds it no sooner
+	Absent  bool     `json:"absent,omitempty"` // waiting does not help: its program is not there, or it is not logged in
+	Cause   *Cause   `json:"cause,omitempty"`  // of an agent: why it ended so, apart from its contract
 	Usage   Usage    `json:"usage"`
 	Output  string   `json:"output,omitempty"` // object: the step's output
 	// Value is the output itself, where the core looks at it.

@@ -616,6 +616,10 @@ func work(e engine.Effect, o op) engine.Input {
 		in.Changed = []string{"src/x"}
 	}
 	in.Behind = e.Step.Kind == engine.Landing && (len(e.Conflicts) > 0 || o.More%3 == 0)
+	if o.More%5 == 4 {
+		kinds := []engine.CauseKind{engine.NoNetwork, engine.NoLogin, engine.WasRefused, engine.Crashed, "", "unheard"}
+		in.Cause = &engine.Cause{Kind: kinds[int(o.Which)%len(kinds)], Text: "401 \xff", Lasts: o.Which%2 == 1}
+	}
 	switch o.How % 16 {
 	case 9:
 		in.How = engine.TimedOut

@@ -126,7 +126,7 @@ func (s *State) keeps(i int, e StepSettled) bool {
 	if s.waits(i) {
 		return e.By == "" && st.Active
 	}
-	return e.RetryAt != nil && e.Verdict == Infra && (len(st.Checks) > 0 || st.Phase == Merging)
+	return e.RetryAt != nil && e.Verdict == Infra && !s.hindered(i) && (len(st.Checks) > 0 || st.Phase == Merging)
 }
 
 // askLater asks the same checks again when the time has come.

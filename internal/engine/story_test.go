@@ -216,10 +216,11 @@ func success(e engine.Effect) engine.Input {
 	case engine.Draw:
 		return engine.Ended{Key: e.Key, WorkEnded: engine.WorkEnded{How: engine.Exited, Reason: "no revision verifies"}}
 	case engine.Revert:
-		switch len(e.Parts) {
-		case 0:
+		odd := func(v engine.Verdict) bool { return v != engine.Fail }
+		switch n := len(e.Parts); {
+		case n == 0:
 			return engine.Tried{Key: e.Key, PartTried: engine.PartTried{Change: "change", Verdict: engine.Fail}}
-		case 1:
+		case n == 1 && !odd(e.Parts[0].Verdict) && !slices.ContainsFunc(e.Parts[0].Reruns, odd): // else that says all
 			return engine.Tried{Key: e.Key, PartTried: engine.PartTried{Change: "change", Part: engine.NoPart, Verdict: engine.Pass}}
 		}
 		return engine.Reverted{Key: e.Key, ChangeReverted: engine.ChangeReverted{Parts: 1}}
@@ -537,6 +538,9 @@ func ended(t *testing.T, d *desk, td *datadriven.TestData) engine.Input {
 	}
 	if kind, text, ok := strings.Cut(value(td, "remark"), ":"); ok {
 		e.Remarks = []engine.Remark{{Kind: engine.FrameKind(kind), Text: text}}
+	}
+	if kind, text, ok := strings.Cut(value(td, "cause"), ":"); ok {
+		e.Cause = &engine.Cause{Kind: engine.CauseKind(kind), Text: text, Lasts: value(td, "lasts") != ""}
 	}
 	e.Words, e.Stdout = value(td, "words"), value(td, "prints")
 	e.Exit, e.Absent = number(t, td, "exit", 0), value(td, "absent") != ""

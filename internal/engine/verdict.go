@@ -46,9 +46,28 @@ func (s *State) verdict(i int) Verdict {
 	}
 	v, _ := verdictOf(st.Checks)
 	if st.Phase == Verifying {
+		if v == Fail && st.Ended != nil && st.Ended.Cause.Outside() {
+			return Infra
+		}
 		return s.seen(i)
 	}
 	return v
+}
+
+// hindered reports an attempt whose checks failed, and whose agent was kept from its work by
+// what it tells of: that is no answer to the work.
+func (s *State) hindered(i int) bool {
+	st := &s.steps[i]
+	if st.Phase != Verifying || st.Ended == nil || !st.Ended.Cause.Outside() || len(st.Checks) == 0 || !s.complete(i) {
+		return false
+	}
+	v, _ := verdictOf(st.Checks)
+	return v == Fail
+}
+
+// lasts reports that trying again does not help.
+func (e *WorkEnded) lasts() bool {
+	return e != nil && (e.Absent || e.Cause.Outside() && e.Cause.Lasts)
 }
 
 // What the policy may say of checks that pass and rest on what the step itself changed.
@@ -98,6 +117,8 @@ func (s *State) reason(i int, v Verdict) string {
 		return mergeReason(st)
 	case st.Ended != nil && endVerdict(st.Ended) == v:
 		return endReason(st, p)
+	case st.Phase == Verifying && v != Pass && st.Ended != nil && st.Ended.Cause != nil:
+		return both(st.Ended.Cause.String(), cmp.Or(checks, "the checks did not pass"))
 	case st.Phase == Baseline && st.refused() != "":
 		return st.refused()
 	case st.Phase == Baseline && v == Inconclusive:
@@ -123,10 +144,10 @@ func endVerdict(e *WorkEnded) Verdict {
 		return Tampered
 	case len(e.OutOfScope) > 0:
 		return OutOfScope
+	case e.How == NoStart, e.How == TimedOut && e.Cause.Outside():
+		return Infra
 	case e.How == TimedOut:
 		return Timeout
-	case e.How == NoStart:
-		return Infra
 	case e.Failed, (e.Kind == ToolWork || e.Kind == ChildWork) && e.Exit != 0, e.Unfit != "", e.Idle:
 		return Fail
 	}
@@ -146,6 +167,9 @@ func endReason(st *step, p *Step) string {
 		}
 		return fmt.Sprintf("took longer than %s", p.Timeout)
 	case Infra:
+		if e.Cause.Outside() && e.Cause.Kind != NotStarted {
+			return e.Cause.String()
+		}
 		return "could not be run: " + e.Reason
 	case Fail:
 		if e.Idle {

@@ -95,6 +95,7 @@ type Happening struct {
 	Cost    *int64
 	Checks  []engine.CheckEnded // a pass: all; a fail: those that did not pass
 	Work    *engine.WorkEnded   // a fail: of work whose output says more than that of the checks
+	Cause   *engine.Cause       // a fail: why the agent's work ended so, apart from its contract
 	Words   string              // a fail: the beginning of what the agent said last, where Work does not show it
 	Verdict engine.Verdict
 	Proven  bool
@@ -463,6 +464,9 @@ func (f *Fold) settled(h Happening, e engine.StepSettled, was engine.StepRow) []
 	}
 	bad := h
 	bad.What, bad.Checks = Failed, failing(t.checks)
+	if t.work.Attempt == e.Attempt && len(bad.Checks) > 0 {
+		bad.Cause = t.work.Cause
+	}
 	switch {
 	case t.work.Attempt != e.Attempt:
 	case t.work.Speaks(bad.Checks):
