@@ -161,7 +161,7 @@ type Result struct {
 	// Fault is the error that the agent told of itself and that was not over when it ended.
 	Fault Fault
 	Cause engine.Cause // why it ended so: see [Why]
-	No    Deed // the last call that it was not allowed to make; no type where there is none
+	No    Deed         // the last call that it was not allowed to make; no type where there is none
 	// Forbidden: it was not the agent's own settings that refused No, but what people or the
 	// rules for this attempt said.
 	Forbidden bool
@@ -191,10 +191,13 @@ func (r *Roles) Run(ctx context.Context, t Task) Result {
 		return notStarted(fmt.Errorf("agent %q: %w", t.Role, err))
 	}
 	defer a.clean()
+	work := a.run
 	if cfg.Kind == ACP {
-		return a.converse(ctx, r.pool)
+		work = a.converse
 	}
-	return a.run(ctx, r.pool)
+	result := work(ctx, r.pool)
+	a.why(&result)
+	return result
 }
 
 func notStarted(err error) Result {

@@ -124,14 +124,13 @@ func (a *attempt) run(ctx context.Context, pool *proc.Pool) Result {
 	}
 	r.Claims, r.Notes = claims, notes
 	a.words(&r, p)
-	a.why(&r)
 	return r
 }
 
 // why finds out what kept an agent from its work. One whose output tells of no call did
 // nothing at all: it could not be run.
 func (a *attempt) why(r *Result) {
-	if a.cfg.Kind != Exec {
+	if a.cfg.Kind == Shell {
 		return
 	}
 	r.Cause = Why(a.spec.Argv[0], *r)

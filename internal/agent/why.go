@@ -28,6 +28,9 @@ func Why(program string, r Result) engine.Cause {
 	case r.Fault != (Fault{}):
 		c := classify(r.Fault, true)
 		c.Text = cmp.Or(short(oneLine(r.Fault.Text), maxWhy), r.Fault.Code)
+		if _, more, ok := strings.Cut(r.Reason, "not logged in: "); ok { // with what it offers
+			c.Text = short(oneLine(more), maxWhy)
+		}
 		c.Next = next(c.Kind, program, c.Text)
 		return c
 	case r.How == engine.TimedOut && r.Calls == 0: // perhaps it tried again and again

@@ -41,7 +41,7 @@ func (c *Cause) Outside() bool {
 // causeWords say a kind to people.
 var causeWords = map[CauseKind]string{
 	NotStarted: "could not be run", NoLogin: "not logged in", NoKey: "no key", NoQuota: "no quota", NoModel: "no such model",
-	NoNetwork: "no answer from the model", WasRefused: "refused", Crashed: "crashed",
+	NoNetwork: "no answer from the model", WasRefused: "refused", Crashed: "its program failed",
 }
 
 // plain is the cause as a journal can hold it, from a known kind.

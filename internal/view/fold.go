@@ -468,7 +468,7 @@ func (f *Fold) settled(h Happening, e engine.StepSettled, was engine.StepRow) []
 		bad.Cause = t.work.Cause
 	}
 	switch {
-	case t.work.Attempt != e.Attempt:
+	case t.work.Attempt != e.Attempt || t.work.Cause.Outside(): // then that says it
 	case t.work.Speaks(bad.Checks):
 		bad.Work = &t.work
 	default:
