@@ -50,8 +50,12 @@ func (p *Product) Compile(d *Document, plan string) (Compiled, error) {
 
 // compile does so for a run that goes on, where it takes the place of revises.
 func (p *Product) compile(d *Document, plan string, revises *verify.Revised) (Compiled, error) {
+	return p.compileAs(d, plan, verify.Options{Revises: revises})
+}
+
+func (p *Product) compileAs(d *Document, plan string, as verify.Options) (Compiled, error) {
 	c := compilation{product: p, plan: plan, done: map[string]*engine.Program{}}
-	program, err := c.compile(d, plan, revises)
+	program, err := c.compile(d, plan, as)
 	return Compiled{program, c.done}, err
 }
 
@@ -62,14 +66,13 @@ type compilation struct {
 	done    map[string]*engine.Program // of those that are delegated to, by path
 }
 
-func (c *compilation) compile(d *Document, plan string, revises *verify.Revised) (*engine.Program, error) {
+func (c *compilation) compile(d *Document, plan string, as verify.Options) (*engine.Program, error) {
 	children, err := c.children(d)
 	if err != nil {
 		return nil, err
 	}
-	return d.analysis.Compile(verify.Options{
-		Plan: plan, Expect: engine.Expect(c.product.Config.Policy.Expect), Children: children, Revises: revises,
-	})
+	as.Plan, as.Expect, as.Children = plan, engine.Expect(c.product.Config.Policy.Expect), children
+	return d.analysis.Compile(as)
 }
 
 // children are the plans that the document delegates to, where it does not lead
@@ -87,7 +90,7 @@ func (c *compilation) children(d *Document) (map[string]engine.SubPlan, error) {
 		program := c.done[path]
 		if program == nil {
 			var err error
-			if program, err = c.compile(child, c.plan+"/"+path, nil); err != nil {
+			if program, err = c.compile(child, c.plan+"/"+path, verify.Options{Below: true}); err != nil {
 				return nil, err
 			}
 			c.done[path] = program

@@ -160,6 +160,15 @@ func (p *Product) look(ctx context.Context, path string, source []byte) *Documen
 	return d
 }
 
+// Where says where a run of the document works, if the plan itself does not; "" where that
+// makes no difference.
+func (d *Document) Where() string {
+	if d.analysis == nil {
+		return ""
+	}
+	return d.analysis.Where()
+}
+
 // check gives the document the findings of the rules.
 func (d *Document) check() {
 	if d.analysis == nil {

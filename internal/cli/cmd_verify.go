@@ -228,10 +228,15 @@ func (a *app) findings(docs []*api.Document, form string, bad int, reviews []vie
 		a.notice("%d plans: no errors", len(docs))
 	case bad == 0 && !docs[0].Runnable():
 		a.notice("%s: no errors; this version cannot run it", docs[0].Path)
-	case bad == 0 && len(docs[0].Hazards()) == 0:
-		a.notice("%s: no errors; low risk", docs[0].Path)
 	case bad == 0:
-		a.notice("%s: no errors", docs[0].Path)
+		said := docs[0].Path + ": no errors"
+		if len(docs[0].Hazards()) == 0 {
+			said += "; low risk"
+		}
+		if where := docs[0].Where(); where != "" {
+			said += "; " + where
+		}
+		a.notice("%s", said)
 	}
 	return nil
 }

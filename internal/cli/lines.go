@@ -300,6 +300,9 @@ func (l *words) opening(f *view.Fold) {
 	if r.ApprovedBy == engine.ByPolicy {
 		l.add("approved by policy")
 	}
+	if _, apart := f.State.Program().Landing(); apart {
+		l.add("in its own worktree")
+	}
 	switch r.Isolation {
 	case unsealed:
 		l.add("UNSEALED: agents and contracts see what you see")

@@ -17,7 +17,9 @@ import (
 // plan shows a plan as it would run: who does each step, after what, and what
 // proves it. It is what people say yes to, so no text that anybody is given, and
 // no command, is shortened.
-func (t theme) plan(doc *api.Document) []string {
+func (t theme) plan(doc *api.Document) []string { return t.planIn(doc, doc.Where()) }
+
+func (t theme) planIn(doc *api.Document, where string) []string {
 	p := doc.Plan
 	about := view.Plural(len(p.Steps), "step", "steps")
 	if n := p.Parallel.Value; n > 1 {
@@ -31,6 +33,9 @@ func (t theme) plan(doc *api.Document) []string {
 		title += " (#" + p.Issue + ")"
 	}
 	lines := t.titled(cell{t.one(title), boldTone}, cell{about, idleTone})
+	if where != "" {
+		lines = append(lines, t.under(0, idleTone, where)...)
+	}
 	lines = append(lines, t.facts(0, view.HeaderFacts(p))...)
 	lines = append(lines, t.words(0, "notes", p.Prose.Value)...)
 	lines = append(lines, t.words(0, "context", p.Context.Value)...)
@@ -61,7 +66,7 @@ func (t theme) family(doc *api.Document) []string {
 	lines := t.plan(doc)
 	for _, child := range doc.Below() {
 		lines = append(lines, "", t.sides(cell{t.line(child.Rel), boldTone}, cell{"approved together, hash " + child.Plan.Hash()[:12], idleTone}))
-		lines = append(lines, t.plan(child)...)
+		lines = append(lines, t.planIn(child, "")...) // it works where the plan does
 	}
 	return lines
 }

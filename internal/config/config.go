@@ -167,7 +167,8 @@ type Policy struct {
 	Network     []string `key:"network"`                                                  // hosts beyond which no step may ask for any
 	Mark        string   `key:"mark" words:"end|off" default:"end"`
 	Unmetered   string   `key:"unmetered" words:"warn|refuse" default:"warn"`
-	Unproven    string   `key:"unproven" words:"accept|ask|refuse" default:"accept"` // where checks pass and rest on what the step itself changed
-	Permissions string   `key:"permissions"`                                         // for all agents that ask; empty says nothing
-	Frames      int      `key:"frames" min:"1" max:"1000" default:"40"`              // that are visible
+	Unproven    string   `key:"unproven" words:"accept|ask|refuse" default:"accept"`  // where checks pass and rest on what the step itself changed
+	Permissions string   `key:"permissions"`                                          // for all agents that ask; empty says nothing
+	Workspace   string   `key:"workspace" words:"worktree|shared" default:"worktree"` // where agents work that no plan says it of
+	Frames      int      `key:"frames" min:"1" max:"1000" default:"40"`               // that are visible
 }

@@ -47,6 +47,11 @@ func (w *World) ready(ctx context.Context, e engine.Effect, r Reporter, in *engi
 			return nil, err
 		}
 	}
+	if e.Early {
+		if in.Dispatch.Lacks, err = w.lacks(e); err != nil {
+			return nil, err
+		}
+	}
 	in.Dispatch.Since = stampClock()
 	if len(e.Step.Writes) > 0 || e.Step.Iterations > 0 || e.Step.Strong > 0 {
 		body, err := w.look(ctx, e, r, in)

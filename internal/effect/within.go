@@ -130,3 +130,23 @@ func (w *World) meddled(ctx context.Context, e engine.Effect) ([]engine.Change, 
 		return !slices.ContainsFunc(other, func(o engine.Change) bool { return o.Path == c.Path })
 	}), err
 }
+
+// maxLacks is how many names the journal has of what a worktree lacks.
+const maxLacks = 100
+
+// lacks names what git ignores in the workspace and the worktree of the run did not begin with.
+func (w *World) lacks(e engine.Effect) ([]string, error) {
+	if e.Landing == nil {
+		return nil, nil
+	}
+	outer := w
+	for outer.outer != nil {
+		outer = outer.outer
+	}
+	work, err := outer.worktreeOf(e.Key.Run, tree.Run)
+	if err != nil {
+		return nil, err
+	}
+	names, err := work.Lacks()
+	return names[:min(len(names), maxLacks)], err
+}

@@ -305,6 +305,7 @@ type WorkDispatched struct {
 	Undone              // before the work
 	Reserve  Amount     `json:"reserve,omitzero"` // set aside of the budget until the work has ended
 	Child    string     `json:"child,omitempty"`  // the run that does the work, which opens with it
+	Lacks    []string   `json:"lacks,omitempty"`  // of the workspace: what git ignores and the run's worktree did not begin with
 }
 
 // Usage is what an attempt cost, as its agent claims. A nil field is unknown,

@@ -141,7 +141,7 @@ func TestDefaults(t *testing.T) {
 		s.Strong.Value, s.CheckTimeout.Value, s.Contract == nil, s.Approval.Value == "",
 	)
 	want := fmt.Sprintln(
-		"normal", 1, 3, "shared", true, false,
+		"normal", 1, 3, "", true, false,
 		"one", "any", false, 1, "any", "retry(2), then escalate", 0*time.Second, 0,
 		true, 10*time.Minute, false, "edit", "yes", "shared", "run", true,
 		false, time.Minute, true, true,

@@ -143,7 +143,7 @@ type Plan struct {
 	Replans     Field[int]    // revisions that may be made after failures
 	Protect     Field[[]Text] // globs that no step may change unless its Writes say so
 	Isolation   Field[string] // sealed, fenced; "" asks for nothing
-	Workspace   Field[string] // shared (default), worktree
+	Workspace   Field[string] // shared, worktree; empty: the run's own worktree where agents work and git can make one
 	Setup       Text          // shell that prepares a fresh worktree
 
 	Prose Text // of the header, that belongs to no label
@@ -341,10 +341,9 @@ func New(title string) *Plan {
 
 func withDefaults() *Plan {
 	return &Plan{
-		Priority:  Field[string]{Value: "normal"},
-		Parallel:  Field[int]{Value: DefaultParallel},
-		Replans:   Field[int]{Value: DefaultReplans},
-		Workspace: Field[string]{Value: "shared"},
+		Priority: Field[string]{Value: "normal"},
+		Parallel: Field[int]{Value: DefaultParallel},
+		Replans:  Field[int]{Value: DefaultReplans},
 	}
 }
 

@@ -4,7 +4,9 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -18,9 +20,30 @@ func worktrees(ctx context.Context, env Env) *verify.Git {
 	if file == "" {
 		return &verify.Git{Missing: true}
 	}
-	return &verify.Git{
+	g := &verify.Git{
 		Repository: tree.InRepository(env.Workspace), Version: gitVersion(version(ctx, env, file)), Taken: tree.Taken(env.Workspace),
 	}
+	if g.Repository {
+		g.Partly = partly(ctx, env)
+	}
+	return g
+}
+
+// partly says what a worktree would not have as the checkout has it.
+func partly(ctx context.Context, env Env) string {
+	if why := tree.Partly(env.Workspace); why != "" {
+		return why
+	}
+	if _, born := askGit(ctx, env, maxKept, tree.Head); !born {
+		return "the repository has no commit yet"
+	}
+	if _, err := os.Lstat(filepath.Join(env.Workspace, ".git")); err == nil {
+		return ""
+	}
+	if body, ok := askGit(ctx, env, maxKept, tree.Kept); !ok || len(body) == 0 {
+		return "git ignores the whole workspace"
+	}
+	return ""
 }
 
 // gitVersion reads "git version 2.39.5"; zero for what is none.

@@ -137,6 +137,16 @@ func Titles(dir, git string, most int) (argv, env []string) {
 	return slices.Concat([]string{git}, safely, log), gitEnv(gitDir, workTree)
 }
 
+// Head is the command that prints the commit that the checkout around dir stands on, and
+// fails where there is none; nil where there is no repository.
+func Head(dir, git string) (argv, env []string) {
+	gitDir, workTree := repository(dir)
+	if gitDir == "" {
+		return nil, nil
+	}
+	return slices.Concat([]string{git}, safely, []string{"rev-parse", "--verify", "--quiet", "HEAD^{commit}"}), gitEnv(gitDir, workTree)
+}
+
 func disks(names []string) []string {
 	out := make([]string, len(names))
 	for i, n := range names {

@@ -16,13 +16,14 @@ import (
 // are kept beside it and not in git: its refs can be written by whoever works
 // there, and a git that is killed leaves them locked.
 type marks struct {
-	Base     string `json:"base,omitempty"`     // what the worktree began with; written last
-	Ready    bool   `json:"ready,omitempty"`    // it was prepared
-	Conflict string `json:"conflict,omitempty"` // the newest one that was put, or is being put, into the worktree
-	Writing  string `json:"writing,omitempty"`  // the merge whose files are being written
-	Into     string `json:"into,omitempty"`     // the workspace that they are written into
-	Edits    []edit `json:"edits,omitempty"`    // what is written there
-	Merged   string `json:"merged,omitempty"`   // the newest merge that the workspace has
+	Base     string   `json:"base,omitempty"`     // what the worktree began with; written last
+	Lacks    []string `json:"lacks,omitempty"`    // what git ignores and the worktree did not begin with
+	Ready    bool     `json:"ready,omitempty"`    // it was prepared
+	Conflict string   `json:"conflict,omitempty"` // the newest one that was put, or is being put, into the worktree
+	Writing  string   `json:"writing,omitempty"`  // the merge whose files are being written
+	Into     string   `json:"into,omitempty"`     // the workspace that they are written into
+	Edits    []edit   `json:"edits,omitempty"`    // what is written there
+	Merged   string   `json:"merged,omitempty"`   // the newest merge that the workspace has
 }
 
 // marksFile has the marks, in the place of a worktree.

@@ -26,6 +26,34 @@ func repository(of string) (gitDir, workTree string) {
 	}
 }
 
+// Partly says what of the checkout around dir a worktree would not have, or have otherwise,
+// as far as files of its repository tell; "" for nothing.
+func Partly(dir string) string {
+	gitDir, top := repository(dir)
+	if gitDir == "" {
+		return ""
+	}
+	own := gitDir
+	if at, err := locate(top); err == nil && at.own != "" {
+		own = at.own
+	}
+	if _, err := os.Lstat(filepath.Join(top, ".gitmodules")); err == nil {
+		return "the repository has submodules"
+	}
+	if config, err := durable.ReadFile(filepath.Join(own, "config.worktree"), maxText); err == nil && bytes.Contains(bytes.ToLower(config), []byte("sparsecheckout = true")) {
+		return "the checkout is sparse"
+	}
+	if config, err := durable.ReadFile(filepath.Join(commonDir(gitDir), "config"), maxText); err == nil && bytes.Contains(bytes.ToLower(config), []byte("sparsecheckout = true")) {
+		return "the checkout is sparse"
+	}
+	for _, file := range []string{filepath.Join(top, ".gitattributes"), filepath.Join(commonDir(gitDir), "info", "attributes")} {
+		if text, err := durable.ReadFile(file, maxText); err == nil && bytes.Contains(text, []byte("filter=")) {
+			return "git filters files of the repository, as Git LFS does"
+		}
+	}
+	return ""
+}
+
 // InRepository reports whether a git repository is around a directory.
 func InRepository(dir string) bool {
 	gitDir, _ := repository(dir)

@@ -129,7 +129,19 @@ func (w *Worktree) Begin(ctx context.Context, note string, renew bool) error {
 	if err != nil {
 		return err
 	}
-	return w.note(marks{Base: commit, Ready: m.Ready && kept})
+	m = marks{Base: commit, Ready: m.Ready && kept}
+	if w.step == Run {
+		if m.Lacks, err = w.bringIgnored(ctx); err != nil {
+			return fmt.Errorf("copy what git ignores: %w", err)
+		}
+	}
+	return w.note(m)
+}
+
+// Lacks names what git ignores in the checkout and the worktree did not begin with.
+func (w *Worktree) Lacks() ([]string, error) {
+	m, err := w.marks()
+	return m.Lacks, err
 }
 
 // fill makes the files of the worktree those of the commit. It reports whether

@@ -22,6 +22,7 @@ type Options struct {
 	// that is not among them is made during the run.
 	Children map[string]engine.SubPlan
 	Revises  *Revised // what the program takes the place of in a run, nil for nothing
+	Below    bool     // a step of another plan is delegated to it: it works where that does, if it says nothing else
 }
 
 // Revised is the text of a run that a new one takes the place of. A step that
@@ -99,13 +100,29 @@ func (c compiler) definition() engine.Definition {
 	if slices.ContainsFunc(def.Steps, func(s engine.Step) bool { return s.Kind == engine.Agent }) {
 		def.Agents = c.facts.candidates()
 	}
-	if p.Workspace.Value == inWorktree {
+	if c.apart() {
 		def.Steps = append(def.Steps, c.landing(def.Steps))
 	}
 	if c.options.Revises != nil {
 		c.pin(def.Steps, *c.options.Revises)
 	}
 	return def
+}
+
+// apart reports whether the run works in a worktree of its own. A run that goes on with
+// another plan, which does not say where, stays where it is.
+func (c compiler) apart() bool {
+	where := c.doc.plan.Workspace
+	switch {
+	case where.Set:
+		return where.Value == inWorktree
+	case c.options.Revises != nil:
+		_, apart := c.options.Revises.Program.Landing()
+		return apart
+	case c.options.Below:
+		return false
+	}
+	return c.doc.apart(c.facts)
 }
 
 // landing is the step by which a run in a worktree of its own ends: what it did

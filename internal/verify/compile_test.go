@@ -276,6 +276,7 @@ func TestNeeds(t *testing.T) {
 			"sub/make", "sub/makefile", "sub/run", "sub/timeout", "sub/tools/t.sh",
 		},
 		Agents: []string{"coder", "script"},
+		Git:    true,
 	}
 	if diff := cmp.Diff(want, verify.Needs(p)); diff != "" {
 		t.Errorf("queries (-want +got):\n%s", diff)

@@ -224,12 +224,18 @@ func schemaOf(text string) string { return "**schema:**\n```json\n" + text + "\n
 
 func TestWeakerHeader(t *testing.T) {
 	apart := edited(t, "**protect:**", "**workspace:** worktree\n**protect:**")
-	all := verify.Weaker(apart, parsed(t, diffed))
-	if len(all) != 1 || all[0].Text != "the plan no longer works in its own worktree (workspace)" {
-		t.Error(all)
+	shared := edited(t, "**protect:**", "**workspace:** shared\n**protect:**")
+	silent := parsed(t, diffed)
+	for _, before := range []*plan.Plan{apart, silent} {
+		all := verify.Weaker(before, shared)
+		if len(all) != 1 || all[0].Text != "the plan no longer works in its own worktree (workspace)" {
+			t.Error(all)
+		}
 	}
-	if all := verify.Weaker(parsed(t, diffed), apart); len(all) > 0 {
-		t.Error(all)
+	for _, c := range [][2]*plan.Plan{{silent, apart}, {apart, silent}, {shared, apart}, {shared, silent}} {
+		if all := verify.Weaker(c[0], c[1]); len(all) > 0 {
+			t.Error(all)
+		}
 	}
 }
 

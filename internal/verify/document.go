@@ -291,6 +291,17 @@ func (f Facts) models() []string {
 	return names
 }
 
+// minded reports a step that an agent may work at, for all that the plan itself says.
+func (u *unit) minded() bool {
+	return !u.Plan.IsZero() || u.works() && u.Target.Value != scriptTarget
+}
+
+// agented reports whether an agent works at a step that has no worktree of its own, or may at
+// what it is delegated to.
+func (d *document) agented(f Facts) bool {
+	return slices.ContainsFunc(d.units, func(u *unit) bool { return u.minded() && !u.scripted(f) && !u.apart() })
+}
+
 // scripted reports whether the step's task is a script under these facts.
 func (u *unit) scripted(f Facts) bool {
 	_, a, ok := f.Agent(u.Target.Value)

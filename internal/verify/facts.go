@@ -39,6 +39,7 @@ type Facts struct {
 	Loose           *string            `json:"loose,omitempty"`     // why scripts and commands cannot be held inside their scope, in the same way
 	Allow           []string           `json:"allow,omitempty"`     // texts of scripts and commands that nobody is asked for
 	Git             *Git               `json:"git,omitempty"`       // where it was asked for
+	Shared          bool               `json:"shared,omitempty"`    // a plan that does not say where it works works in the workspace
 	Workspace       string             `json:"workspace,omitempty"` // root of the workspace, absolute, with slashes
 	DefaultAgent    string             `json:"default_agent,omitempty"`
 	NoPlanner       bool               `json:"no_planner,omitempty"`       // none is configured, so no plan can be revised by itself

@@ -82,7 +82,7 @@ func (d *document) queries() Queries {
 	}
 	worktrees, offline, held := d.plan.Workspace.Value == inWorktree, false, false
 	for _, u := range d.units {
-		worktrees = worktrees || u.apart()
+		worktrees = worktrees || u.apart() || !d.plan.Workspace.Set && u.minded()
 		offline, held = offline || u.offline(), held || u.holdable()
 		q.doer(u)
 		q.context(u)

@@ -137,9 +137,34 @@ func (u *unit) lifted() []string {
 	return names
 }
 
+// apart reports whether the plan works in a worktree of its own: because it says so, or
+// because agents work at it and it does not say otherwise.
+func (d *document) apart(f Facts) bool {
+	if d.plan.Workspace.Set {
+		return d.plan.Workspace.Value == inWorktree
+	}
+	return !f.Shared && f.Git.whole() && d.agented(f)
+}
+
+// Where says where a run of the plan works, if the plan itself does not: "" where nobody but
+// the plan's own commands works.
+func (a *Analysis) Where() string {
+	switch {
+	case a.doc == nil || a.doc.plan.Workspace.Set || !a.doc.agented(a.facts):
+		return ""
+	case a.doc.apart(a.facts):
+		return "works in its own worktree"
+	case a.facts.Shared || a.facts.Git == nil || !a.facts.Git.Repository:
+		return ""
+	case a.facts.Git.lacks().message != "":
+		return "works in your files, without a worktree: " + a.facts.Git.lacks().message
+	}
+	return "works in your files, without a worktree: " + a.facts.Git.Partly
+}
+
 func checkPlanWorktree(p *pass) {
 	h, lacks := p.doc.plan, p.facts.Git.lacks()
-	apart := h.Workspace.Value == inWorktree
+	apart := p.doc.apart(p.facts)
 	if apart && lacks.message != "" {
 		p.report(nil, h.Workspace.Pos, "the plan runs in a worktree, but "+lacks.message, lacks.hint)
 	}
@@ -170,6 +195,9 @@ func (p *pass) noWorktree(u *unit, lacks lack) {
 // inWorktree is the `workspace:` of steps with a git worktree of their own.
 const inWorktree = "worktree"
 
+// shared is the `workspace:` of plans that work in the checkout itself.
+const shared = "shared"
+
 // lack is what keeps worktrees from being made.
 type lack struct{ message, hint string }
 
@@ -192,12 +220,17 @@ func (g *Git) lacks() lack {
 	return lack{}
 }
 
+// whole reports whether a worktree has all that git keeps of the workspace, and what is done
+// there can be a branch of it.
+func (g *Git) whole() bool { return g != nil && g.lacks() == lack{} && g.Partly == "" }
+
 // Git is what rules need to know of git.
 type Git struct {
 	Missing    bool       `json:"missing,omitempty"` // it is not on PATH
 	Repository bool       `json:"repository,omitempty"`
 	Version    GitVersion `json:"version,omitzero"` // zero where it does not say
 	Taken      bool       `json:"taken,omitempty"`  // a branch keeps the worktrees from having theirs
+	Partly     string     `json:"partly,omitempty"` // what a worktree would not have as the checkout has it; "" for nothing
 }
 
 // GitVersion is the first two numbers of a version of git.

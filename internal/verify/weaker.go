@@ -46,7 +46,7 @@ func weaker(a, b *document) []Weakening {
 	if was, now := a.plan.Replans.Value, b.plan.Replans.Value; now > was {
 		all = append(all, Weakening{Text: fmt.Sprintf("the plan may be revised %d times after failures, was %d (replans)", now, was)})
 	}
-	if a.plan.Workspace.Value == inWorktree && b.plan.Workspace.Value != inWorktree {
+	if a.plan.Workspace.Value != shared && b.plan.Workspace.Value == shared {
 		all = append(all, Weakening{Text: "the plan no longer works in its own worktree (workspace)"})
 	}
 	if was, now := a.plan.Setup, b.plan.Setup; runsOther(was, now) {

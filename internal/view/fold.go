@@ -30,6 +30,7 @@ type Fold struct {
 	free    map[string]int            // by step: attempts that used up no retry
 	met     map[string]bool           // steps that were tried under this revision, or carried over to it
 	Retries int                       // of the newest run
+	lacks   bool                      // what its worktree did not begin with was told
 	answers int
 	scene   *scene       // that the fold looks steps up in, where it has no state
 	mark    *engine.Mark // of the record that it tells of, where it does not apply it
@@ -67,6 +68,7 @@ const (
 	Regressed Deed = "regressed"
 	CutOff    Deed = "stop"
 	Undone    Deed = "undo"
+	Lacking   Deed = "lacks"
 	behind    Deed = "wait"
 	ruled     Deed = "rule" // of an arbiter, on what follows an attempt
 	Commanded Deed = "order"
@@ -361,7 +363,17 @@ func (f *Fold) dispatched(h Happening, e engine.WorkDispatched) []Happening {
 	if e.Kind == engine.MergeWork {
 		start.What = Merging
 	}
-	return append(f.undone(h, e.Step, e.Attempt, e.Undone), start)
+	return slices.Concat(f.lacking(h, e.Lacks), f.undone(h, e.Step, e.Attempt, e.Undone), []Happening{start})
+}
+
+// lacking tells once what the run's worktree did not begin with.
+func (f *Fold) lacking(h Happening, names []string) []Happening {
+	if len(names) == 0 || f.lacks {
+		return nil
+	}
+	f.lacks = true
+	h.What, h.Step, h.Attempt, h.Text = Lacking, -1, 0, few(names)+" not copied to the worktree: too large; `setup:` can make it there, `workspace: shared` works in the checkout"
+	return []Happening{h}
 }
 
 // revise notes that every step is begun anew that is not carried over.
