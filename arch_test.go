@@ -61,7 +61,7 @@ var layers = map[string]layer{
 	"internal/effect":  {"egress engine judge observe check agent model tool prompt tree notes proc", "golang.org/x/sys"},
 	"internal/project": {"durable plan plan/form engine", ""},
 	"internal/api":     {"plan plan/form verify engine store run probe project config", "golang.org/x/sys"},
-	"internal/view":    {"api engine plan store verify", ""},
+	"internal/view":    {"agent api engine plan store verify", ""},
 	"internal/mcp":     {"api plan view", module + "/docs github.com/modelcontextprotocol/go-sdk"},
 	"internal/owner": {
 		"agent api check config effect egress engine model notes plan plan/form planner probe proc project prompt run store store/sqlite tool tree verify",

@@ -14,6 +14,7 @@ type Deed struct {
 	// Target is what a call is about: a path, a command, a pattern, an address.
 	Target string
 	Text   string // what was said; what went wrong; why it was refused
+	Piece  bool   // of a message, which goes on with the next one
 	Done   bool   // the call has ended
 	Failed bool   // and not well
 	Exit   *int   // of a command, where the agent tells it

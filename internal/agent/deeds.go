@@ -34,7 +34,10 @@ type doings struct {
 
 // do takes one deed.
 func (d *doings) do(deed Deed) {
-	deed.Target, deed.Text = short(deed.Target, maxTarget), short(deed.Text, maxDeedText)
+	deed.Target = short(deed.Target, maxTarget)
+	if !deed.Piece { // whose blanks count
+		deed.Text = short(deed.Text, maxDeedText)
+	}
 	switch deed.Type {
 	case Called:
 		if !deed.Done {
@@ -100,7 +103,7 @@ func (d *doings) err(f Fault) {
 }
 
 // refuse makes of a call one that was not allowed.
-func (d *Deed) refuse(why string) { d.Type, d.Text = Refused, why }
+func (d *Deed) refuse(why string) { d.Type, d.Text = Refused, message(why) }
 
 // targets are where the arguments of a call name what it is about.
 var targets = []string{

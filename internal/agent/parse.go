@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"strconv"
-	"strings"
 	"sync"
 
 	"github.com/piton-dev/piton/internal/engine"
@@ -152,36 +151,6 @@ func (t *transcript) finish(out proc.Capture) (said, []string) {
 		return t.said, []string{"nothing in the output has the form that `parse:` of the agent names, so what it used is not known"}
 	}
 	return t.said, nil
-}
-
-// Readable is what an agent printed as people read it: of lines in the form of the
-// preset only the words, a message that comes in pieces as one. Other lines stay.
-func (p Preset) Readable(out string) string {
-	shape := p.reader()
-	if shape == nil {
-		return out
-	}
-	var s said
-	var all []string
-	goesOn := false // the last of all is the message under way
-	for line := range strings.Lines(out) {
-		if _, isObject := decode([]byte(line)); !isObject {
-			if !strings.HasPrefix(line, "{") { // else it is not whole yet
-				all, goesOn = append(all, strings.TrimRight(line, "\r\n")), false
-			}
-			continue
-		}
-		before := string(s.text)
-		shape.hear(&s, []byte(line))
-		switch text := string(s.text); {
-		case text == before:
-		case goesOn && strings.HasPrefix(text, before):
-			all[len(all)-1] = text
-		default:
-			all, goesOn = append(all, text), true
-		}
-	}
-	return strings.Join(all, "\n")
 }
 
 // total takes u as what was used in all so far.

@@ -175,33 +175,3 @@ func FuzzTranscript(f *testing.F) {
 		}
 	})
 }
-
-// TestReadable: what people see of an agent's output are its words.
-func TestReadable(t *testing.T) {
-	codex := `{"type":"thread.started","thread_id":"1"}
-a warning on standard error
-{"type":"item.completed","item":{"type":"command_execution","command":"make"}}
-{"type":"item.completed","item":{"type":"agent_message","text":"I build it."}}
-{"type":"item.completed","item":{"type":"agent_message","text":"It is built."}}
-{"type":"turn.completed","usage":{"input_tokens":1,"output_tokens":2}}
-{"type":"item.comp`
-	gemini := `{"type":"init"}
-{"type":"message","role":"assistant","content":"Hel","delta":true}
-{"type":"message","role":"assistant","content":"lo","delta":true}
-{"type":"tool_use"}
-{"type":"message","role":"assistant","content":"Done","delta":true}
-`
-	for _, c := range []struct {
-		preset    Preset
-		out, want string
-	}{
-		{Codex, codex, "a warning on standard error\nI build it.\nIt is built."},
-		{Gemini, gemini, "Hello\nDone"},
-		{NoPreset, codex, codex},
-		{"", "plain\n{", "plain\n{"},
-	} {
-		if got := c.preset.Readable(c.out); got != c.want {
-			t.Errorf("%s: %q, want %q", c.preset, got, c.want)
-		}
-	}
-}

@@ -22,7 +22,7 @@ func geminiDeeds(d *doings, kind string, o object) {
 		d.do(Deed{Type: Started, Text: o.text("model")})
 	case "message":
 		if o.text("role") == "assistant" {
-			d.do(Deed{Type: SaidIt, Text: o.text("content")})
+			d.do(Deed{Type: SaidIt, Text: o.text("content"), Piece: o.yes("delta")})
 		}
 	case "tool_use":
 		d.begin(o.text("tool_id"), o.text("tool_name"), o.inner("parameters"))

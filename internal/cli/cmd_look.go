@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/piton-dev/piton/internal/agent"
 	"github.com/piton-dev/piton/internal/api"
 	"github.com/piton-dev/piton/internal/config"
 	"github.com/piton-dev/piton/internal/engine"
@@ -280,27 +281,30 @@ func (s *session) past(ctx context.Context, head engine.HeadRow, after uint64) e
 }
 
 func (a *app) logCmd() *cobra.Command {
-	var transcript bool
+	var transcript, raw bool
 	c := &cobra.Command{
 		Use:     "log [RUN|ERRAND] [STEP]",
 		Example: "  piton log\n  piton log 7f3a21 write-tests --transcript\n  piton log e-41c0de",
 		Short:   "Show the history of a run, with the evidence",
 		Long: `Shows the history of a run, or of one step with the results of its checks and the start of its
-output; --json has all of it. --transcript prints what the agent or script of the step printed.
+output; --json has all of it. --transcript prints what the agent or script of the step printed: of an
+agent whose output has a form that Piton reads, a line for each thing that it did. --raw, and --json,
+print it as it is.
 
 An ERRAND is a question to a model that belongs to no step, such as a plan to be made or read. Its log
 has the questions and the answers. piton status names the errands that are under way, and piton show
 INTENT those of a task.`,
 		Args: atMost("a run and a step", 2),
 		RunE: func(c *cobra.Command, args []string) error {
-			return a.log(c.Context(), args, transcript)
+			return a.log(c.Context(), args, transcript || raw, raw)
 		},
 	}
 	c.Flags().BoolVar(&transcript, "transcript", false, "print what the step's attempts printed")
+	c.Flags().BoolVar(&raw, "raw", false, "print it as it is")
 	return c
 }
 
-func (a *app) log(ctx context.Context, args []string, transcript bool) error {
+func (a *app) log(ctx context.Context, args []string, transcript, raw bool) error {
 	return a.looking(ctx, func(s *session) error {
 		head, step, err := s.RunAndStep(ctx, args)
 		if isNotFound(err) && len(args) > 0 {
@@ -310,7 +314,7 @@ func (a *app) log(ctx context.Context, args []string, transcript bool) error {
 			return err
 		}
 		if transcript {
-			return s.transcript(ctx, head, step)
+			return s.transcript(ctx, head, step, raw)
 		}
 		var records []engine.Record
 		for r, err := range run.ReadRun(ctx, s.store, head) {
@@ -337,7 +341,8 @@ type attemptDoc struct {
 
 // transcript prints the output files of the attempts, the oldest first. However long they
 // are, no more than a piece of one is held at a time.
-func (s *session) transcript(ctx context.Context, head engine.HeadRow, step string) error {
+func (s *session) transcript(ctx context.Context, head engine.HeadRow, step string, raw bool) error {
+	by := map[string]string{} // who did the newest attempt of a step
 	doc := view.Long{W: s.app.out}
 	if s.app.json {
 		doc.Begin("log", "attempts")
@@ -348,6 +353,9 @@ func (s *session) transcript(ctx context.Context, head engine.HeadRow, step stri
 		if err != nil {
 			return err
 		}
+		if d, ok := r.Event.(engine.WorkDispatched); ok {
+			by[d.Step] = d.Role
+		}
 		e, ok := r.Event.(engine.WorkEnded)
 		if !ok || e.Log == "" || step != "" && e.Step != step {
 			continue
@@ -355,7 +363,15 @@ func (s *session) transcript(ctx context.Context, head engine.HeadRow, step stri
 		found = true
 		if !s.app.json {
 			fmt.Fprintf(s.app.out, "== %s, attempt %d.%d\n", e.Step, e.Attempt, e.N)
-			err = s.copyLog(plainWriter{s.app.out}, e.Log)
+			to, end := io.Writer(plainWriter{s.app.out}), func() error { return nil }
+			if form := s.form(by[e.Step]); e.Kind == engine.AgentWork && form != agent.NoPreset && !raw {
+				t := s.app.theme(s.app.out)
+				deeds := view.NewDeeds(form, s.inside, func(line string) { fmt.Fprintln(s.app.out, t.one(line)) })
+				to, end = deeds, deeds.Close
+			}
+			if err = s.copyLog(to, e.Log); err == nil {
+				err = end()
+			}
 		} else {
 			err = doc.Add(attemptDoc{e.Step, e.Attempt, e.N, string(e.Kind)}, "text", func(to io.Writer) error { return s.copyLog(to, e.Log) })
 		}

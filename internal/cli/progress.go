@@ -2,12 +2,15 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/piton-dev/piton/internal/agent"
 	"github.com/piton-dev/piton/internal/effect"
 	"github.com/piton-dev/piton/internal/engine"
+	"github.com/piton-dev/piton/internal/owner"
 	"github.com/piton-dev/piton/internal/view"
 )
 
@@ -48,7 +51,7 @@ func claimed(s effect.Said) view.Said {
 }
 
 // outputEnd reads the end of what an attempt printed. Of an agent whose output is in
-// a form for programs it is what the agent says.
+// a form for programs it is what the agent does, a line a deed.
 func (s *session) outputEnd(a attempt) string {
 	text, _ := s.printed(effect.LogFile(a.run, a.step, a.a, a.n), a.agent)
 	return text
@@ -76,6 +79,32 @@ func (s *session) printed(file, by string) (string, error) {
 	if cut {
 		body = body[bytes.IndexByte(body, '\n')+1:] // a line that has lost its beginning has no form
 	}
+	form := s.form(by)
+	if form == agent.NoPreset {
+		return string(body), err
+	}
+	var lines []string
+	deeds := view.NewDeeds(form, s.inside, func(line string) { lines = append(lines, line) })
+	_, _ = deeds.Write(body)
+	_ = deeds.Close()
+	return strings.Join(lines, "\n"), err
+}
+
+// form is that of what an agent prints.
+func (s *session) form(by string) agent.Preset {
 	config := s.Config.Agents[by]
-	return agent.FormOf(agent.Kind(config.Kind), config.Parse).Readable(string(body)), err
+	return cmp.Or(agent.FormOf(agent.Kind(config.Kind), config.Parse), agent.NoPreset)
+}
+
+// inside is a path without the workspace, or the worktree, that it begins with.
+func (s *session) inside(path string) string {
+	path = strings.TrimPrefix(path, s.Place.Dir+"/")
+	rest, ok := strings.CutPrefix(path, owner.Worktrees(s.Place)+"/")
+	if !ok {
+		return path
+	}
+	if parts := strings.SplitN(rest, "/", 4); len(parts) == 4 { // of a run, of a step, its files
+		return parts[3]
+	}
+	return path
 }

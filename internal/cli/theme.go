@@ -171,8 +171,14 @@ func (t theme) one(s string) string {
 	return t.safe(strings.Join(strings.FieldsFunc(proc.Plain([]byte(s)), unicode.IsSpace), " "))
 }
 
+// asciiSigns stand for signs that are common in texts and in no ASCII.
+var asciiSigns = strings.NewReplacer("→", "->", "−", "-", "–", "-", "—", "-", "…", "...", "·", "-", "’", "'", "‘", "'", "“", `"`, "”", `"`)
+
 // safe makes one line of plain text safe to print, with its blanks.
 func (t theme) safe(s string) string {
+	if t.ascii {
+		s = asciiSigns.Replace(s)
+	}
 	return strings.Map(func(r rune) rune {
 		switch {
 		case r == '\u200d': // joins what is one sign

@@ -324,8 +324,8 @@ func TestOutput(t *testing.T) {
 	}
 }
 
-// TestOutputOfAForm: the words of an agent are shown, and not the form that it
-// prints them in for programs.
+// TestOutputOfAForm: what an agent does is shown, and not the form that it prints it in for
+// programs.
 func TestOutputOfAForm(t *testing.T) {
 	conf := config.Config{Agents: map[string]config.Agent{"coder": {Parse: "codex"}}}
 	s := &session{Product: &api.Product{Place: api.Place{State: t.TempDir()}, Config: conf}}
@@ -335,7 +335,7 @@ func TestOutputOfAForm(t *testing.T) {
 		t.Fatal(err)
 	}
 	at := attempt{run: "r1", step: "one", agent: "coder", a: 2, n: 1}
-	if got := s.outputEnd(at); got != "I build it." {
+	if got := s.outputEnd(at); !strings.HasPrefix(got, "says: I build it.\n") || !strings.HasSuffix(got, "\nsays: I build it.") {
 		t.Errorf("it shows %q", got)
 	}
 	if at.agent = "script"; !strings.HasPrefix(s.outputEnd(at), `{"type"`) {
