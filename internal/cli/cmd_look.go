@@ -511,7 +511,7 @@ func (a *app) versionCmd() *cobra.Command {
 }
 
 func (a *app) showVersion() error {
-	a.report("version", map[string]any{"version": Version, "schema": view.Schema}, "piton "+Version)
+	a.report("version", map[string]any{"version": Version(), "schema": view.Schema}, "piton "+Version())
 	return nil
 }
 

@@ -50,7 +50,7 @@ func (a *app) mcpConfig() (mcp.Config, error) {
 	if _, err := a.place(); err != nil {
 		return mcp.Config{}, err
 	}
-	return mcp.Config{Version: Version, Open: a.mcpOpen}, nil
+	return mcp.Config{Version: Version(), Open: a.mcpOpen}, nil
 }
 
 // mcpOpen opens the workspace for one call.

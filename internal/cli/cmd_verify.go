@@ -159,7 +159,7 @@ func (a *app) reader() (*api.Product, error) {
 }
 
 func (a *app) product(place api.Place, conf config.Config) *api.Product {
-	return &api.Product{Place: place, Config: conf, Env: a.env, Version: Version, Now: a.now}
+	return &api.Product{Place: place, Config: conf, Env: a.env, Version: Version(), Now: a.now}
 }
 
 // readOne reads a plan from a file, or from standard input for "-".
@@ -213,7 +213,7 @@ func (a *app) findings(docs []*api.Document, form string, bad int, reviews []vie
 		a.document("findings", d)
 		return nil
 	case formSARIF:
-		return view.WriteSARIF(a.out, Version, docs, reviews...)
+		return view.WriteSARIF(a.out, Version(), docs, reviews...)
 	}
 	for i, doc := range docs {
 		a.showFindings(a.out, doc.Findings)

@@ -22,10 +22,6 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Version is the version of this program. Processes of different versions do
-// not share the ownership of a workspace.
-const Version = "0.1.0"
-
 // Main runs the command line and returns the exit code. args has no program name.
 func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	collect(moment)

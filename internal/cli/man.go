@@ -32,7 +32,7 @@ func (a *app) man(root *cobra.Command, dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return api.CannotWrite(dir, err)
 	}
-	header := &doc.GenManHeader{Title: "PITON", Section: "1", Source: "piton " + Version, Manual: "Piton"}
+	header := &doc.GenManHeader{Title: "PITON", Section: "1", Source: "piton " + Version(), Manual: "Piton"}
 	root.DisableAutoGenTag = true // it would tell of the library
 	if err := doc.GenManTree(root, header, dir); err != nil {
 		return api.CannotWrite(dir, err)

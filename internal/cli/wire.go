@@ -132,8 +132,8 @@ func (a *app) journal(ctx context.Context, place api.Place, conf config.Config, 
 	if warning != "" {
 		a.notice("%s", warning)
 	}
-	p := &api.Product{Place: place, Config: conf, Store: st, Env: a.env, Version: Version, Now: a.now, By: api.Person(), Via: "cli"}
-	client := api.Dial(place, Version, a.env, owner.Starter(place, a.env))
+	p := &api.Product{Place: place, Config: conf, Store: st, Env: a.env, Version: Version(), Now: a.now, By: api.Person(), Via: "cli"}
+	client := api.Dial(place, Version(), a.env, owner.Starter(place, a.env))
 	client.Note = func(note string) { a.notice("%s", note) }
 	return &session{Product: p, app: a, store: st, client: client}, nil
 }
