@@ -327,7 +327,7 @@ func (a *app) log(ctx context.Context, args []string, transcript, raw bool) erro
 		if err != nil {
 			return err
 		}
-		return a.showLog(head, step, records, values)
+		return a.showLog(head, step, records, values, s.deedsIn)
 	})
 }
 
@@ -366,7 +366,8 @@ func (s *session) transcript(ctx context.Context, head engine.HeadRow, step stri
 			to, end := io.Writer(plainWriter{s.app.out}), func() error { return nil }
 			if form := s.form(by[e.Step]); e.Kind == engine.AgentWork && form != agent.NoPreset && !raw {
 				t := s.app.theme(s.app.out)
-				deeds := view.NewDeeds(form, s.inside, func(line string) { fmt.Fprintln(s.app.out, t.one(line)) })
+				line := func(line string) { fmt.Fprintln(s.app.out, t.one(line)) }
+				deeds := view.NewDeeds(form, s.inside, line, line)
 				to, end = deeds, deeds.Close
 			}
 			if err = s.copyLog(to, e.Log); err == nil {

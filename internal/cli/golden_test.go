@@ -105,12 +105,12 @@ func drawn(t *testing.T, th theme, s *story) []txtar.File {
 	}
 	live.printing = false
 	live.Update(progressMsg(last))
-	history, err := th.history("7f3a21", "", s.journal, nil)
+	history, err := th.history("7f3a21", "", s.journal, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	step := st.Steps[min(1, len(st.Steps)-1)].ID
-	evidence, err := th.history("7f3a21", step, s.journal, nil)
+	evidence, err := th.history("7f3a21", step, s.journal, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -29,6 +29,39 @@ type plainView struct {
 
 	said  effect.Ear
 	shown map[*effect.Voice]time.Time // when something that it says was shown last
+
+	deeds *deedEar    // nil tells none
+	poll  *time.Timer // between two looks at the deeds
+	mute  bool        // what was done before is not told
+}
+
+// listening is the time between two looks at what agents do.
+const listening = time.Second
+
+// listen tells the deeds of agents from now on.
+func (v *plainView) listen(s *session) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.deeds = s.deedEar(v.did)
+	v.poll = time.AfterFunc(listening, func() {
+		v.mu.Lock()
+		defer v.mu.Unlock()
+		v.deeds.look()
+		if v.poll != nil {
+			v.poll.Reset(listening)
+		}
+	})
+}
+
+// did shows one deed.
+func (v *plainView) did(run, step, line string) {
+	of := v.fold.Member(run)
+	if v.mute || of == nil || of.Index(step) < 0 {
+		return
+	}
+	row := of.Row(of.Index(step))
+	v.quiet.Reset(silence)
+	fmt.Fprintf(v.out, "%s does  %s %s %s\n", v.clock(v.now()), v.theme.line(row.Number), row.ID, v.theme.fit(v.theme.line(line), quoted))
 }
 
 // quoted is how much of a contract a line quotes, in columns.
@@ -50,11 +83,14 @@ func newPlainView(w io.Writer, t theme, now func() time.Time, state string) *pla
 func (v *plainView) past(rs []engine.Record, at time.Time, news []engine.Record) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
+	v.mute = true
 	for _, r := range rs {
 		if _, ok := v.take(r); !ok {
 			return
 		}
 	}
+	v.deeds.look()
+	v.mute = false
 	if v.fold.State.Program() == nil {
 		return
 	}
@@ -89,6 +125,7 @@ func (v *plainView) take(r engine.Record) ([]view.Happening, bool) {
 	}
 	if of != nil {
 		v.said.Take(of.State.Run().Run, r.Event)
+		v.deeds.take(of.State.Run().Run, r.Event)
 	}
 	return hs, true
 }
@@ -113,7 +150,15 @@ func (v *plainView) lost(err error) {
 	fmt.Fprintf(v.out, "%s lost  cannot follow the run: %s\n", v.clock(v.now()), v.theme.line(err.Error()))
 }
 
-func (v *plainView) close() { v.quiet.Stop() }
+func (v *plainView) close() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.quiet.Stop()
+	if v.poll != nil {
+		v.poll.Stop()
+		v.poll = nil
+	}
+}
 
 func (v *plainView) clock(at time.Time) string { return at.In(v.theme.zone).Format("15:04:05") }
 

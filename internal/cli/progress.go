@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"cmp"
 	"io"
+	"maps"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/piton-dev/piton/internal/agent"
@@ -84,10 +86,109 @@ func (s *session) printed(file, by string) (string, error) {
 		return string(body), err
 	}
 	var lines []string
-	deeds := view.NewDeeds(form, s.inside, func(line string) { lines = append(lines, line) })
+	line := func(line string) { lines = append(lines, line) }
+	deeds := view.NewDeeds(form, s.inside, line, line)
 	_, _ = deeds.Write(body)
 	_ = deeds.Close()
 	return strings.Join(lines, "\n"), err
+}
+
+// A deedEar follows what attempts under way print, and tells their deeds. It is not safe for
+// concurrent use.
+type deedEar struct {
+	open   func(file string) (io.ReadSeekCloser, error)
+	form   func(by string) agent.Preset
+	inside func(path string) string
+	tell   func(run, step, line string)
+	all    map[string]*deedVoice // by the name of the output file
+}
+
+// deedVoice is the output of one attempt, as far as it was read.
+type deedVoice struct {
+	offset int64
+	deeds  *view.Deeds
+}
+
+// maxHeard bounds one look at an output.
+const maxHeard = 4 << 20
+
+// take notes an attempt that begins, and tells what is left of one that ends.
+func (l *deedEar) take(run string, event engine.Event) {
+	if l == nil {
+		return
+	}
+	switch e := event.(type) {
+	case engine.WorkDispatched:
+		if form := l.form(e.Role); e.Kind == engine.AgentWork && form != agent.NoPreset {
+			if l.all == nil {
+				l.all = map[string]*deedVoice{}
+			}
+			tell := func(line string) { l.tell(run, e.Step, line) }
+			l.all[effect.LogFile(run, e.Step, e.Attempt, e.N)] = &deedVoice{deeds: view.NewDeeds(form, l.inside, tell, func(string) {})}
+		}
+	case engine.WorkEnded:
+		name := effect.LogFile(run, e.Step, e.Attempt, e.N)
+		if v := l.all[name]; v != nil {
+			l.read(name, v)
+			_ = v.deeds.Close()
+			delete(l.all, name)
+		}
+	}
+}
+
+// look tells what was done since the last look.
+func (l *deedEar) look() {
+	if l == nil {
+		return
+	}
+	for _, name := range slices.Sorted(maps.Keys(l.all)) {
+		l.read(name, l.all[name])
+	}
+}
+
+func (l *deedEar) read(name string, v *deedVoice) {
+	f, err := l.open(name)
+	if err != nil {
+		return // it has printed nothing yet, or its log is gone
+	}
+	defer f.Close()
+	if _, err := f.Seek(v.offset, io.SeekStart); err == nil {
+		n, _ := io.Copy(v.deeds, io.LimitReader(f, maxHeard))
+		v.offset += n
+	}
+}
+
+// deedEar tells the deeds of this workspace's agents.
+func (s *session) deedEar(tell func(run, step, line string)) *deedEar {
+	open := func(file string) (io.ReadSeekCloser, error) {
+		root, err := os.OpenRoot(s.Place.State)
+		if err != nil {
+			return nil, err
+		}
+		defer root.Close()
+		return root.Open(file)
+	}
+	return &deedEar{open: open, form: s.form, inside: s.inside, tell: tell}
+}
+
+// deedsIn are the lines of what an agent did, by its output file; nothing where the file is
+// gone or has no form.
+func (s *session) deedsIn(log, by string) (lines []string) {
+	form := s.form(by)
+	root, err := os.OpenRoot(s.Place.State)
+	if err != nil || form == agent.NoPreset {
+		return nil
+	}
+	defer root.Close()
+	f, err := root.Open(log)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	deeds := view.NewDeeds(form, s.inside, func(line string) { lines = append(lines, line) }, func(string) {})
+	_, _ = io.Copy(deeds, f)
+	_ = deeds.Close()
+	return lines
 }
 
 // form is that of what an agent prints.

@@ -11,10 +11,14 @@ import (
 
 // history tells what happened to the run, or to one step of it with its
 // evidence and its values, from all records of its task.
-func (t theme) history(run, step string, records []engine.Record, values view.Outputs) ([]string, error) {
+func (t theme) history(run, step string, records []engine.Record, values view.Outputs, deeds deedsOf) ([]string, error) {
 	var f view.Fold
 	var lines []string
+	by := map[string]string{} // who did the newest attempt of a step
 	for _, r := range records {
+		if d, ok := r.Event.(engine.WorkDispatched); ok {
+			by[d.Step] = d.Role
+		}
 		hs, err := f.Apply(r)
 		if err != nil {
 			return nil, err
@@ -29,10 +33,35 @@ func (t theme) history(run, step string, records []engine.Record, values view.Ou
 		}
 		if step != "" {
 			lines = append(lines, t.proof(&f, step, r.Event)...)
+			lines = append(lines, t.deeds(step, r.Event, by[step], deeds)...)
 			lines = append(lines, t.value(run, step, r.Event, values)...)
 		}
 	}
 	return lines, nil
+}
+
+// deedsOf has the lines of what an attempt's agent did, from its output file.
+type deedsOf func(log, by string) []string
+
+// deedLines is how many deeds of an attempt are shown.
+const deedLines = 15
+
+// deeds shows what the agent of an attempt did last.
+func (t theme) deeds(step string, event engine.Event, by string, deeds deedsOf) []string {
+	e, ok := event.(engine.WorkEnded)
+	if !ok || e.Step != step || e.Kind != engine.AgentWork || e.Log == "" || deeds == nil {
+		return nil
+	}
+	all := deeds(e.Log, by)
+	var lines []string
+	if more := len(all) - deedLines; more > 0 {
+		all = all[more:]
+		lines = t.under(logIndent+2, idleTone, fmt.Sprintf("%d more before; all of it: piton log %s --transcript", more, step))
+	}
+	for _, line := range all {
+		lines = append(lines, t.paint(idleTone, t.fit(strings.Repeat(" ", logIndent+2)+t.line(line), t.width)))
+	}
+	return lines
 }
 
 // logIndent is where the text of a line of history begins, behind its time.

@@ -34,7 +34,9 @@ func (a *app) newView(d *follower) viewer {
 	case a.json:
 		return newJSONView(a.out, s.Place.State, d.after)
 	case !a.live():
-		return newPlainView(a.out, a.theme(a.out), a.now, s.Place.State)
+		v := newPlainView(a.out, a.theme(a.out), a.now, s.Place.State)
+		v.listen(s)
+		return v
 	}
 	t := a.theme(a.out)
 	t.width = drawable(t.width)
@@ -179,11 +181,11 @@ func (a *app) showInbox(items []engine.ItemRow, plans []*engine.Revision, args m
 	a.prints("inbox", view.InboxOf(items, plans, args), func(t theme) []string { return t.inbox(items, plans, a.now()) })
 }
 
-func (a *app) showLog(head engine.HeadRow, step string, records []engine.Record, values view.Outputs) error {
+func (a *app) showLog(head engine.HeadRow, step string, records []engine.Record, values view.Outputs, deeds deedsOf) error {
 	if a.json {
 		return a.logEvents(head.Run, step, records, values)
 	}
-	lines, err := a.theme(a.out).history(head.Run, step, records, values)
+	lines, err := a.theme(a.out).history(head.Run, step, records, values, deeds)
 	printLines(a.out, lines)
 	return err
 }

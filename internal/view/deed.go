@@ -64,14 +64,14 @@ func result(d agent.Deed) string {
 type Deeds struct {
 	*agent.Recount
 	strip func(path string) string
-	line  func(string)
+	line  func(string) // of a deed
 	last  string
 }
 
-// NewDeeds hands the lines to line.
-func NewDeeds(p agent.Preset, strip func(path string) string, line func(string)) *Deeds {
+// NewDeeds hands the lines of deeds to line, and those without the form to plain.
+func NewDeeds(p agent.Preset, strip func(path string) string, line, plain func(string)) *Deeds {
 	d := &Deeds{strip: strip, line: line}
-	d.Recount = agent.NewRecount(p, d.tell, line)
+	d.Recount = agent.NewRecount(p, d.tell, plain)
 	return d
 }
 

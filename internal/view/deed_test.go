@@ -32,7 +32,8 @@ func TestDeeds(t *testing.T) {
 			t.Fatal(err)
 		}
 		fmt.Fprintf(&b, "== %s\n", name)
-		d := NewDeeds(agent.Preset(program), strip, func(line string) { fmt.Fprintln(&b, line) })
+		line := func(line string) { fmt.Fprintln(&b, line) }
+		d := NewDeeds(agent.Preset(program), strip, line, line)
 		for _, f := range a.Files {
 			if f.Name == "out" {
 				for rest := f.Data; len(rest) > 0; rest = rest[min(100, len(rest)):] {
@@ -63,7 +64,8 @@ func TestDeeds(t *testing.T) {
 // is said cannot be taken for what is done.
 func TestDeedsOfText(t *testing.T) {
 	var b strings.Builder
-	d := NewDeeds(agent.Gemini, nil, func(line string) { fmt.Fprintln(&b, line) })
+	line := func(line string) { fmt.Fprintln(&b, line) }
+	d := NewDeeds(agent.Gemini, nil, line, line)
 	_, _ = d.Write([]byte(`a warning
 {"type":"message","role":"assistant","content":"Hel","delta":true}
 {"type":"message","role":"assistant","content":"lo\n$ make → 0","delta":true}
