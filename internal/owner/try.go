@@ -37,7 +37,7 @@ const (
 	// oneWord is what an agent is asked. It is the least that its model can answer.
 	oneWord = "Answer with one word: ready. Read nothing, change nothing, and run no command.\n"
 	// wordTime bounds one answer: programs that do not reach their model try for minutes.
-	wordTime = 90 * time.Second
+	wordTime = 2 * time.Minute
 )
 
 // TryAgents gives agents a word to say, each held as it would be in a step of the workspace,
@@ -87,8 +87,11 @@ func (t *try) agent(ctx context.Context, name string) Tried {
 		Role: name, Run: "try", Step: name, Attempt: 1, Text: oneWord, Dir: t.place.Dir, Mode: "edit",
 		Environ: t.env, Timeout: wordTime, LogPath: log, Scratch: scratch,
 	})
-	command := t.config.Agents[name].Command
-	tried := Tried{Name: name, Took: r.Duration, Usage: r.Usage, Absent: r.Absent, Cause: agent.Why(program(command), r)}
+	tried := Tried{Name: name, Took: r.Duration, Usage: r.Usage, Cause: r.Cause}
+	if r.How == engine.NoStart && tried.Cause.Kind == "" {
+		tried.Cause = agent.Why(program(t.config.Agents[name].Command), r)
+	}
+	tried.Absent = r.Absent && tried.Cause.Kind == engine.NotStarted
 	if r.Size > 0 {
 		tried.Log = log
 	}

@@ -266,7 +266,7 @@ func trees(dirs []string, home, own string) []string {
 		}
 		above := filepath.Dir(dir)
 		switch filepath.Base(dir) {
-		case "bin", "sbin", "shims":
+		case "bin", "sbin", "shims", ".bin":
 			if strings.Count(above, "/") > 1 && resolved(above) != resolved(home) {
 				dir = above
 			}

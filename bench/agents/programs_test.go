@@ -1,0 +1,95 @@
+package agents
+
+import (
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+)
+
+// key is what the model answers to.
+const key = "sesame"
+
+// program is an agent program, and how its user sends it to the model.
+type program struct {
+	name string
+	// keyed is the variable with its key. What the program is set to never holds the key.
+	keyed string
+	// settings are files of the program's own, by name in the home.
+	settings func(url, model string) map[string]string
+	env      func(url, model string) []string
+	// tokens are those of one answer of the model, as the program counts them.
+	tokens int64
+}
+
+var programs = []program{
+	{
+		name: "codex", keyed: "OPENAI_API_KEY", tokens: 111,
+		settings: func(url, model string) map[string]string {
+			return map[string]string{".codex/config.toml": fmt.Sprintf(`
+model = %q
+model_provider = "here"
+check_for_update_on_startup = false
+[analytics]
+enabled = false
+[model_providers.here]
+name = "here"
+base_url = "%s/v1"
+env_key = "OPENAI_API_KEY"
+wire_api = "responses"
+request_max_retries = 0
+stream_max_retries = 0
+`, model, url)}
+		},
+	},
+	{
+		name: "claude", keyed: "ANTHROPIC_API_KEY", tokens: 122,
+		settings: func(string, string) map[string]string {
+			return map[string]string{".claude/settings.json": text(object{"env": object{"CLAUDE_CODE_MAX_RETRIES": "0", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1"}})}
+		},
+		env: func(url, model string) []string {
+			return []string{"ANTHROPIC_BASE_URL=" + url, "ANTHROPIC_MODEL=" + model}
+		},
+	},
+	{
+		name: "gemini", keyed: "GEMINI_API_KEY", tokens: 111,
+		settings: func(_, model string) map[string]string {
+			return map[string]string{".gemini/settings.json": text(object{
+				"security":  object{"auth": object{"selectedType": "gemini-api-key"}},
+				"model":     object{"name": model},
+				"general":   object{"enableAutoUpdate": false, "enableAutoUpdateNotification": false, "maxAttempts": 1},
+				"privacy":   object{"usageStatisticsEnabled": false},
+				"telemetry": object{"enabled": false},
+			})}
+		},
+		env: func(url, _ string) []string { return []string{"GOOGLE_GEMINI_BASE_URL=" + url} },
+	},
+	{
+		name: "opencode", keyed: "OPENAI_API_KEY", tokens: 111,
+		settings: func(url, model string) map[string]string {
+			return map[string]string{".config/opencode/opencode.json": text(object{
+				"$schema": "https://opencode.ai/config.json", "autoupdate": false, "share": "disabled", "enabled_providers": []string{"here"},
+				"model": "here/" + model, "small_model": "here/" + model,
+				"provider": object{"here": object{
+					"npm": "@ai-sdk/openai-compatible", "name": "Here", "options": object{"baseURL": url + "/v1", "apiKey": "{env:OPENAI_API_KEY}"},
+					"models": object{model: object{"name": model, "limit": object{"context": 100000, "output": 8000}, "cost": object{"input": 1, "output": 2}}},
+				}},
+			})}
+		},
+	},
+}
+
+type object = map[string]any
+
+func text(o object) string {
+	body, _ := json.Marshal(o) // texts, numbers and lists of them
+	return string(body)
+}
+
+// places are the settings, by their files.
+func (p program) places(home, url, model string) map[string]string {
+	files := map[string]string{}
+	for name, body := range p.settings(url, model) {
+		files[filepath.Join(home, filepath.FromSlash(name))] = body
+	}
+	return files
+}
