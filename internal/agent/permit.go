@@ -25,6 +25,27 @@ type Permission struct {
 	Pattern string // what a yes for the whole run is for; "" if a yes is for once
 }
 
+// About is what people are shown of the question.
+func (p Permission) About() string {
+	var b strings.Builder
+	if p.Title != "" && p.Title != p.Command {
+		fmt.Fprintf(&b, "The agent calls it: %s\n", oneLine(p.Title))
+	}
+	if p.Command != "" {
+		fmt.Fprintf(&b, "Command:\n  %s\n", strings.ReplaceAll(p.Command, "\n", "\n  "))
+	}
+	for _, path := range p.Paths {
+		fmt.Fprintf(&b, "Path: %s\n", oneLine(path))
+	}
+	if p.Content != "" {
+		fmt.Fprintf(&b, "With it:\n  %s\n", strings.ReplaceAll(p.Content, "\n", "\n  "))
+	}
+	if p.Pattern != "" {
+		fmt.Fprintf(&b, "For the whole run: %s\n", oneLine(p.Pattern))
+	}
+	return b.String()
+}
+
 // Permit answers a [Permission].
 type Permit struct {
 	Allowed bool

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -146,12 +147,20 @@ func Programs() []Program { return slices.Clone(programs) }
 // ProgramOf is what is known of the program of a command; without a name if nothing is.
 func ProgramOf(command []string) (p Program) {
 	if len(command) > 0 {
-		if at := slices.IndexFunc(programs, func(p Program) bool { return p.Name == filepath.Base(command[0]) }); at >= 0 {
-			return programs[at]
+		name := filepath.Base(command[0])
+		name = cmp.Or(speakers[name], name)
+		if at := slices.IndexFunc(programs, func(p Program) bool { return p.Name == name }); at >= 0 {
+			if p = programs[at]; p.Name != filepath.Base(command[0]) {
+				p.Entry, p.Tried = "", "" // which are of the other one
+			}
+			return p
 		}
 	}
 	return p
 }
+
+// speakers are programs that speak a protocol for another one, whose login they use.
+var speakers = map[string]string{"codex-acp": "codex", "claude-agent-acp": "claude"}
 
 // Configured is the program's whole entry in `agents:` of the configuration, indented as
 // there; "" where nobody has tried one.

@@ -114,7 +114,7 @@ func (p *Product) policy() engine.Policy {
 	pol := p.Config.Policy
 	return engine.Policy{
 		MaxParallel: pol.MaxParallel, Baseline: pol.Baseline == "on", Ratchet: pol.Ratchet == "end", Unmetered: pol.Unmetered, Unproven: pol.Unproven,
-		Approve: pol.Approve, Planner: !p.Config.Planner.None(), Arbiter: !p.Config.Arbiter.None(), Extract: !p.Config.Extraction.None(), Frames: pol.Frames,
+		Approve: pol.Approve, Planner: !p.Config.Planner.None(), Arbiter: !p.Config.Arbiter.None(), Extract: !p.Config.Extraction.None(), Frames: pol.Frames, PermissionWait: pol.PermissionWait,
 		Bounds: engine.Bounds{Attempts: pol.MaxAttempts, Failures: pol.MaxFailures},
 	}
 }

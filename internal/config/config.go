@@ -170,5 +170,7 @@ type Policy struct {
 	Unproven    string   `key:"unproven" words:"accept|ask|refuse" default:"accept"`  // where checks pass and rest on what the step itself changed
 	Permissions string   `key:"permissions"`                                          // for all agents that ask; empty says nothing
 	Workspace   string   `key:"workspace" words:"worktree|shared" default:"worktree"` // where agents work that no plan says it of
-	Frames      int      `key:"frames" min:"1" max:"1000" default:"40"`               // that are visible
+	// PermissionWait is how long an agent that asks waits for a person.
+	PermissionWait time.Duration `key:"permission_wait" default:"10m"`
+	Frames         int           `key:"frames" min:"1" max:"1000" default:"40"` // that are visible
 }

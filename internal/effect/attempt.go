@@ -401,6 +401,7 @@ func (w *World) attempt(ctx context.Context, e engine.Effect, report Reporter, e
 		Role: e.Role, Step: e.Key.Step, Run: e.Key.Run, Attempt: e.Key.Attempt, Text: string(text),
 		Dir: w.Dir, Mode: e.Step.Mode, Bash: w.shellPath(), Environ: environ(ctx), Pass: e.Step.Env, Timeout: e.Step.Timeout,
 		LogPath: filepath.Join(w.State, log), Scratch: scratch, Values: set, Network: e.Step.Network, Unsealed: e.Unsealed, Room: room, OnReport: said.report,
+		Permissions: e.Permissions, Ask: asking(report),
 		OnClaims: func(c agent.Claims) { report.Report(c.Usage, c.Claims) },
 	})
 	if r.Size > 0 {
@@ -417,6 +418,26 @@ func (w *World) attempt(ctx context.Context, e engine.Effect, report Reporter, e
 	}
 	end.Leftover, end.Isolation, end.Network = r.Leftover, string(r.Isolation), r.Network
 	return r.Output, nil
+}
+
+// asking puts what an agent asks for to people.
+func asking(report Reporter) func(context.Context, agent.Permission) (agent.Permit, error) {
+	return func(ctx context.Context, p agent.Permission) (agent.Permit, error) {
+		w := engine.Wanted{Kind: p.Kind, Title: p.Title, Command: p.Command, Paths: p.Paths, Pattern: p.Pattern}
+		a, err := report.Ask(ctx, w, p.About())
+		if err != nil {
+			return agent.Permit{}, err
+		}
+		permit := agent.Permit{Allowed: a.Choice == engine.ChooseAllow || a.Choice == engine.ChooseAllowRun}
+		switch {
+		case permit.Allowed:
+		case a.By == engine.Harness:
+			permit.Why = a.Text
+		default:
+			permit.Why = strings.TrimSuffix("by "+a.By+": "+a.Text, ": ")
+		}
+		return permit, nil
+	}
 }
 
 // maxWords is how many bytes of what an agent said last are kept in the journal.

@@ -98,6 +98,9 @@ type Reporter interface {
 	Said()
 	// Report says what the work used so far, and claims.
 	Report(engine.Usage, engine.Claims)
+	// Ask puts to people what the work asks for, and returns their answer. It fails where
+	// there will be none.
+	Ask(ctx context.Context, w engine.Wanted, about string) (engine.ItemAnswered, error)
 	// Heard keeps an answer that the work got, before it asks again.
 	Heard(ctx context.Context, round int, answer []byte, usage engine.Usage) error
 	// Voted keeps an answer of a judge, in the same way.

@@ -39,6 +39,10 @@ func (s *State) admit(in Input, now time.Time) ([]Event, error) {
 		return s.admitHeard(in)
 	case Reported:
 		return s.admitReported(in)
+	case Asks:
+		return s.admitAsks(in, now)
+	case Unasked:
+		return s.admitUnasked(in)
 	case Checked:
 		return s.admitChecked(in)
 	case Voted:

@@ -121,6 +121,7 @@ func (s *State) applyWorkEnded(e WorkEnded, at time.Time) error {
 	s.tried(st, e, at)
 	s.leaves(i, Start{at, st.Epoch}, e.OutOfScope)
 	s.change(i, func(st *step) {
+		s.unask(i, at)
 		st.Live, st.Reserve, st.Said, st.Claimed, st.Left = false, Amount{}, Usage{}, Claims{}, Start{at, st.Epoch}
 		switch {
 		case e.Kind == MergeWork && s.lands(i):

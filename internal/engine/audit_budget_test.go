@@ -31,7 +31,7 @@ func (a *auditor) pass(r engine.Record) {
 	}
 	live := a.replan != nil && a.replan.live != nil
 	for _, f := range a.steps {
-		if f.live != nil {
+		if f.live != nil && f.begs == "" {
 			live = true
 			f.purse.ran += span
 		}

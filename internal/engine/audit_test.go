@@ -70,6 +70,8 @@ import (
 //     than the plan allows. Only a person says yes to a revision that asks less.
 //   - Work starts only within the budgets, and more is asked for only where they
 //     are too tight.
+//   - An agent asks only while it works, and one thing at a time; nobody but a person
+//     says yes, and the time that a person takes is not the agent's.
 //   - Where so many attempts were in vain, or so many steps in a row came to no good
 //     end, as the policy or a person allows without a person's word, no work starts
 //     before one has spoken.
@@ -137,6 +139,7 @@ type file struct {
 	live      *engine.WorkDispatched
 	liveEpoch uint64
 	said      int64             // tokens that the live work told of
+	begs      string            // item in which the live work asks a person
 	end       *engine.WorkEnded // of the newest attempt's own work
 	answers   []engine.CheckEnded
 	complete  []set                // complete answers since the newest dispatch
@@ -261,8 +264,14 @@ func (a *auditor) read(r engine.Record) error {
 		if e.Kind == engine.Limit {
 			return a.limited(e)
 		}
+		if e.Kind == engine.Permission {
+			return a.wanted(e)
+		}
 		return a.asked(e)
 	case engine.ItemAnswered:
+		if a.items[e.Item].Kind == engine.Permission {
+			return a.permitted(e, r)
+		}
 		if a.items[e.Item].Kind == engine.Limit {
 			return a.bounded(e)
 		}
@@ -761,7 +770,8 @@ func (a *auditor) workEnded(e engine.WorkEnded, r engine.Record) error {
 	}
 	a.paid(&f.purse, *f.live, e)
 	a.worked(*f.live, e, r.At)
-	f.live, f.said = nil, 0
+	delete(a.items, f.begs)
+	f.live, f.said, f.begs = nil, 0, ""
 	if e.Kind == engine.ContractWork {
 		if e.How != engine.Exited {
 			f.end, f.complete, f.answers = &e, nil, nil

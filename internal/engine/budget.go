@@ -61,9 +61,12 @@ func (s *State) tick(now time.Time) {
 }
 
 // busy reports whether a step under way waits neither for a lease nor for the end
-// of a pause.
+// of a pause, nor its work for a person.
 func (s *State) busy(i int) bool {
 	st := &s.steps[i]
+	if s.begged(i) {
+		return false
+	}
 	return st.Live || !s.awaits(i) && !(s.run.Paused && st.Phase.first())
 }
 

@@ -39,7 +39,10 @@ func (s *State) decide(now time.Time) []Event {
 	if must {
 		return []Event{s.follows(i, now)}
 	}
-	if when, ok := s.Wake(); ok && !when.After(now) {
+	if e, ok := s.expires(now); ok {
+		return []Event{e}
+	}
+	if len(s.due) > 0 && !s.stopping() && !s.due[0].when.After(now) {
 		return []Event{s.awake(s.due[0].step)}
 	}
 	if e, ok := s.advised(); ok {
@@ -65,8 +68,12 @@ func (s *State) decide(now time.Time) []Event {
 
 // Wake says when Decide should be asked again though nothing happened.
 func (s *State) Wake() (time.Time, bool) {
-	if !s.run.Live || s.stopping() || len(s.due) == 0 {
+	if !s.run.Live {
 		return time.Time{}, false
+	}
+	it, waits := s.overdue()
+	if s.stopping() || len(s.due) == 0 || waits && it.Expires.Before(s.due[0].when) {
+		return it.Expires, waits
 	}
 	return s.due[0].when, true
 }

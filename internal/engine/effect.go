@@ -46,6 +46,7 @@ type Effect struct {
 	Context     string              // of the plan: what whoever works has to know
 	Constraints []string            // of the plan
 	Tags        []string            // of the plan
+	Permissions string              // of the plan: what follows when an agent asks whether it may do something
 	Document    string              // of the plan, relative to the workspace: the owner marks it
 	Baseline    bool                // Prepare: run the checks before the work
 	Early       bool                // Prepare: nobody has worked in the run yet

@@ -164,7 +164,9 @@ type Policy struct {
 	Planner     bool   `json:"planner,omitempty"`  // there is one: plans may be revised where steps fail
 	Bounds      Bounds `json:"bounds,omitzero"`
 	Arbiter     bool   `json:"arbiter,omitempty"` // a model says what follows a failed attempt
-	Frames      int    `json:"frames,omitempty"`  // visible in the pipeline beside those that are never evicted; 0 means [DefaultFrames]
+	// PermissionWait is how long an agent that asks waits for a person; 0 means 10 minutes.
+	PermissionWait time.Duration `json:"permission_wait,omitempty"`
+	Frames         int           `json:"frames,omitempty"` // visible in the pipeline beside those that are never evicted; 0 means [DefaultFrames]
 }
 
 // RunOpened begins one execution of one program, or lets an open run go on with
@@ -508,11 +510,12 @@ type ItemKind string
 const (
 	Approval   ItemKind = "approval"
 	Escalation ItemKind = "escalation"
-	Question   ItemKind = "question" // of a step that asks
-	Proposal   ItemKind = "proposal" // a revision that was made for the run
-	Weakened   ItemKind = "weakened" // one that proves or guards less
-	Limit      ItemKind = "limit"    // of the run, which gets nowhere
-	Keep       ItemKind = "memory"   // what was extracted from a run
+	Question   ItemKind = "question"   // of a step that asks
+	Proposal   ItemKind = "proposal"   // a revision that was made for the run
+	Weakened   ItemKind = "weakened"   // one that proves or guards less
+	Limit      ItemKind = "limit"      // of the run, which gets nowhere
+	Keep       ItemKind = "memory"     // what was extracted from a run
+	Permission ItemKind = "permission" // of an agent, in the middle of its work
 )
 
 // ItemOpened puts a question to people. It stays open until it is answered or
@@ -533,6 +536,9 @@ type ItemOpened struct {
 	Limit    string    `json:"limit,omitempty"` // which one is met: attempts or failures
 
 	Memory *Memory `json:"memory,omitempty"` // that is proposed
+
+	Wanted  *Wanted   `json:"wanted,omitempty"` // what an agent asks for
+	Expires time.Time `json:"expires,omitzero"` // when it counts as refused
 
 	// Of a call that is to be approved.
 	Tool   string `json:"tool,omitempty"`

@@ -170,7 +170,7 @@ func (s *State) Effects() []Effect {
 func (s *State) Hold(i int, now time.Time) Hold {
 	st := &s.steps[i]
 	if st.settled() || st.Live {
-		return Hold{}
+		return Hold{Item: st.Item} // what its agent asks
 	}
 	h := Hold{Needs: s.lacking(i)}
 	if h.Blocked = s.shown(i) == Blocked; h.Blocked {

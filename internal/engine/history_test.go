@@ -620,6 +620,9 @@ func work(e engine.Effect, o op) engine.Input {
 		kinds := []engine.CauseKind{engine.NoNetwork, engine.NoLogin, engine.WasRefused, engine.Crashed, "", "unheard"}
 		in.Cause = &engine.Cause{Kind: kinds[int(o.Which)%len(kinds)], Text: "401 \xff", Lasts: o.Which%2 == 1}
 	}
+	if e.Step.Kind == engine.Agent && e.Key.Kind == engine.Work && o.How%8 == 6 {
+		return begs(e, o)
+	}
 	switch o.How % 16 {
 	case 9:
 		in.How = engine.TimedOut
@@ -647,6 +650,18 @@ func work(e engine.Effect, o op) engine.Input {
 		in.How = "vanished"
 	}
 	return in
+}
+
+// begs is what an agent may ask in the middle of its work, or ask no more.
+func begs(e engine.Effect, o op) engine.Input {
+	if o.More%4 == 3 {
+		return engine.Unasked{Key: e.Key, Why: "enough \xff"}
+	}
+	w := engine.Wanted{Kind: "run", Command: "make \xff", Paths: []string{"a", "\xfe"}, Role: "nobody", N: 7}
+	if o.More%2 == 0 {
+		w.Pattern = "run make"
+	}
+	return engine.Asks{Key: e.Key, Wanted: w, Context: "so \xff"}
 }
 
 // childEnd is how a run that does a step may end: its host says nothing else.

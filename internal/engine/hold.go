@@ -13,7 +13,7 @@ type Hold struct {
 	Beside   []int     // the step under way that uses its scope, or, with Full, all that are under way
 	Full     bool      // they have all the places there are
 	Retry    time.Time // when it is tried again
-	Item     string    // what a person has to answer first: for the step, or for more of the run's budget
+	Item     string    // what a person has to answer first: for the step, its agent at work, or more of the run's budget
 	Budget   bool      // the budget has no room for it beside what is under way
 	Paused   bool      // the run is
 	Proving  bool      // what is done is proved again before it begins
@@ -121,7 +121,7 @@ func (r StepRow) Lacks(needs []StepRow) (left []StepRow) {
 func (a Around) Hold() Hold {
 	run, k := a.Head.Bar, a.Row.Bond
 	if a.Row.Rests() {
-		return Hold{}
+		return Hold{Item: k.Item} // what an agent at work asks
 	}
 	h := Hold{Blocked: a.Row.Status == Blocked}
 	for _, r := range a.Row.Lacks(a.Needs) {

@@ -32,6 +32,9 @@ func (s *State) applyItem(e ItemOpened, r Record) error {
 	if e.Kind == Limit {
 		return s.applyLimit(e, r)
 	}
+	if e.Kind == Permission {
+		return s.applyPermission(e, r)
+	}
 	i, err := s.at(e.Step)
 	if err != nil {
 		return err
@@ -79,6 +82,9 @@ func (s *State) applyAnswer(e ItemAnswered, at time.Time) error {
 	}
 	if it.Kind == Limit {
 		return s.applyBounds(it, e)
+	}
+	if it.Kind == Permission {
+		return s.applyPermitted(it, e, at)
 	}
 	err := s.answered(it, e, at)
 	if err == nil {

@@ -206,6 +206,12 @@ func (s *State) admitReply(in Reply, now time.Time) ([]Event, error) {
 	if a.Choice == ChooseReplan && it.Kind == Escalation {
 		return s.admitReplan(it, a)
 	}
+	if it.Kind == Permission && len(a.Args) > 0 {
+		return nil, refuse(Invalid, fmt.Sprintf("%q of item %s takes no arguments", a.Choice, a.Item), NoArgs)
+	}
+	if it.Kind == Permission {
+		return []Event{a}, nil
+	}
 	if it.Kind == Question {
 		i, _ := s.prog.Index(it.Step)
 		if a, err = s.prog.Step(i).admitAnswer(a); err != nil {

@@ -170,6 +170,8 @@ type Definition struct {
 	Context string `json:"context,omitempty"`
 	// Constraints hold for every step, in words; agents are told.
 	Constraints []string `json:"constraints,omitempty"`
+	// Permissions say what follows when an agent asks whether it may do something.
+	Permissions string `json:"permissions,omitempty"`
 	// Tags are the plan's own words for what it is about.
 	Tags []string `json:"tags,omitempty"`
 	// Agents are those that do what leaves it open who does it, by name.

@@ -51,6 +51,7 @@ type run struct {
 	Made     map[string]string `json:",omitempty"` // step whose proof first opened a file that a step had made
 	Expanded []StepExpanded    `json:",omitempty"` // of steps for each item, in their order
 	Items    int               // opened ever, for their names
+	Grants   []Grant           `json:",omitempty"` // what agents may do that ask
 	Replan   *replan           `json:",omitempty"` // the one under way
 	Replans  replans           `json:",omitzero"`
 	Futile   futile            `json:",omitzero"`
@@ -231,6 +232,7 @@ type asking struct {
 	Answer  *ItemAnswered `json:",omitzero"`
 	Order   *Command      `json:",omitzero"`
 	Forced  *forced       `json:",omitzero"` // who is to do it
+	Heed    *ItemAnswered `json:",omitzero"` // what was said to the work under way, when it asked last
 }
 
 // worktree is how the merge of a step's worktree stands.

@@ -42,6 +42,9 @@ import (
 //	prepared STEP [must] [effect=WORD] [call=ARGS] [target=PATH:HASH+…] [hash=H] [low] [refused=WHY]  of a tool
 //	prepared STEP [base=VERDICT,…] [tests=N] [tree=T] [again=VERDICT,…] [same] [err=WHY] [strays=PATH]
 //	reported STEP [tokens=N] [found=…]
+//	asks STEP KIND [command=TEXT] [pattern=TEXT] [context=TEXT]   the agent at work asks whether it may do something
+//	unasked STEP [why=TEXT]              it waits for no answer any more
+//	heeds STEP                           what it was answered
 //	ended STEP [found=TEXT,…] [changed=PATH,…] [remark=KIND:TEXT] [words=…]
 //	ended STEP [how=WORD] [exit=N] [tampered=PATH] [strays=PATH] [tokens=N] [usd=X] [ms=N] [conflict=PATH]
 //	checked STEP [VERDICT,…] [tests=N] [tree=T] [again=VERDICT,…] [same] [moved=PATH] [tokens=N]   N: of the check that is last, a judge; again: of the
@@ -87,6 +90,17 @@ func retell(t *testing.T, path string) []engine.Record {
 	return d.journal
 }
 
+// heeds is what the agent at work was answered.
+func heeds(d *desk, step string) string {
+	for _, e := range d.state.Effects() {
+		if e.Key.Step == step && e.Key.Kind == engine.Work {
+			a, over := d.state.Heeded(e.Key)
+			return fmt.Sprintf("%s by %s: %s, over %v, and for the run %v\n", a.Choice, a.By, a.Text, over, d.state.Grants(e.Key, "run-make"))
+		}
+	}
+	return "nothing is at work\n"
+}
+
 // tell hands one line of a story to the core and writes down what followed.
 func tell(t *testing.T, d *desk, td *datadriven.TestData) string {
 	switch td.Cmd {
@@ -94,6 +108,8 @@ func tell(t *testing.T, d *desk, td *datadriven.TestData) string {
 		return told(d, word(td, 0))
 	case "failures":
 		return failures(d)
+	case "heeds":
+		return heeds(d, word(td, 0))
 	case "why":
 		return held(d, word(td, 0))
 	case "item":
@@ -388,6 +404,11 @@ func input(t *testing.T, d *desk, td *datadriven.TestData) engine.Input {
 	case "reported":
 		end := ended(t, d, td).(engine.Ended)
 		return engine.Reported{Key: end.Key, Usage: end.Usage, Claims: end.Claims}
+	case "asks":
+		w := engine.Wanted{Kind: word(td, 1), Command: value(td, "command"), Pattern: value(td, "pattern")}
+		return engine.Asks{Key: key(t, d, td), Wanted: w, Context: value(td, "context")}
+	case "unasked":
+		return engine.Unasked{Key: key(t, d, td), Why: value(td, "why")}
 	case "expanded":
 		return found(t, d, td)
 	case "checked":
@@ -592,7 +613,7 @@ func key(t *testing.T, d *desk, td *datadriven.TestData) engine.Key {
 	switch td.Cmd {
 	case "prepared":
 		k.Kind = engine.Prepare
-	case "ended", "reported":
+	case "ended", "reported", "asks", "unasked":
 		k.Kind = engine.Work
 	}
 	for _, e := range d.state.Effects() {

@@ -69,7 +69,7 @@ func (s *State) wants(i int) (Key, bool) {
 func (s *State) effect(i int, k Key) Effect {
 	st, p := &s.steps[i], s.prog.Step(i)
 	e := Effect{
-		Step: p, Title: s.prog.Title(), Context: s.prog.def.Context, Constraints: s.prog.def.Constraints, Tags: s.prog.def.Tags, Document: s.run.Opened.Path,
+		Step: p, Title: s.prog.Title(), Context: s.prog.def.Context, Constraints: s.prog.def.Constraints, Tags: s.prog.def.Tags, Permissions: s.prog.def.Permissions, Document: s.run.Opened.Path,
 		Guards: s.guards(), Protects: s.run.Opened.Protects, Base: s.run.Opened.Base, Moved: s.run.Moved, Judges: s.run.Judges,
 		Tree: st.Tree, Since: st.Since, Began: st.Began, Seen: st.Seen,
 		Unsealed: s.run.Opened.Unsealed != "", Held: s.run.Opened.Policy.Approve == LowRisk && p.Held(), Shared: len(s.active) > 1, Within: s.within(), Worktree: s.apart(i),

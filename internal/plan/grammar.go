@@ -93,12 +93,13 @@ func word(words ...string) grammar {
 }
 
 var (
-	isolation = word("sealed", "fenced")
-	workspace = word("shared", "worktree")
-	network   = single[string]{BadWord, "write yes, no, contract, or hosts such as api.example.org, *.example.org", ParseNetwork, itself}
-	duration  = single[time.Duration]{BadDuration, "write 10m, 90s or 1h30m", ParseDuration, FormatDuration}
-	budget    = single[Budget]{BadBudget, "write max 200k tokens, $1.50, 20 minutes: any of these", ParseBudget, Budget.String}
-	onFail    = single[OnFail]{BadOnFail, "write retry(2), then escalate (or abort, skip, replan)", ParseOnFail, OnFail.String}
+	isolation   = word("sealed", "fenced")
+	workspace   = word("shared", "worktree")
+	network     = single[string]{BadWord, "write yes, no, contract, or hosts such as api.example.org, *.example.org", ParseNetwork, itself}
+	permissions = single[string]{BadWord, "write allow, ask or deny, or rules such as allow run go test, ask", NormalPermissions, itself}
+	duration    = single[time.Duration]{BadDuration, "write 10m, 90s or 1h30m", ParseDuration, FormatDuration}
+	budget      = single[Budget]{BadBudget, "write max 200k tokens, $1.50, 20 minutes: any of these", ParseBudget, Budget.String}
+	onFail      = single[OnFail]{BadOnFail, "write retry(2), then escalate (or abort, skip, replan)", ParseOnFail, OnFail.String}
 )
 
 var yesNo = single[bool]{BadWord, "write yes or no", func(s string) (bool, error) {

@@ -38,6 +38,7 @@ var table = [...]spec{
 	{"replans", inHeader, false, false, number(0, 1000), func(p *Plan, _ *Step) any { return &p.Replans }},
 	{"protect", inHeader, false, false, atoms{}, func(p *Plan, _ *Step) any { return &p.Protect }},
 	{"isolation", inHeader, false, false, isolation, func(p *Plan, _ *Step) any { return &p.Isolation }},
+	{"permissions", inHeader, false, false, permissions, func(p *Plan, _ *Step) any { return &p.Permissions }},
 	{"workspace", inHeader, false, false, workspace, func(p *Plan, _ *Step) any { return &p.Workspace }},
 	{"constraints", inHeader, true, false, sentences{}, func(p *Plan, _ *Step) any { return &p.Constraints }},
 	{"memories", inHeader, true, false, sentences{}, func(p *Plan, _ *Step) any { return &p.Memories }},

@@ -74,6 +74,35 @@ func ParsePermissions(s string) ([]Permission, error) {
 	return rules, nil
 }
 
+// String is the rule as [ParsePermissions] reads it.
+func (p Permission) String() string {
+	words := []string{string(p.Say)}
+	for _, w := range append([]string{p.Kind, p.Path}, p.Words...) {
+		if w != "" {
+			words = append(words, w)
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// NormalPermissions gives rules the one form of what means the same.
+func NormalPermissions(s string) (string, error) {
+	rules, err := ParsePermissions(s)
+	var all []string
+	for _, r := range rules {
+		all = append(all, r.String())
+	}
+	return strings.Join(all, ", "), err
+}
+
+// Laxer reports whether a person may be asked less under other rules: unless they only add
+// something that is asked or denied.
+func Laxer(was, now string) bool {
+	rules, err := ParsePermissions(now)
+	allows := slices.ContainsFunc(rules, func(p Permission) bool { return p.Say == SayAllow })
+	return was != now && (was != "" || err != nil || allows)
+}
+
 func parsePermission(words []string) (Permission, error) {
 	p := Permission{Say: Say(strings.ToLower(words[0]))}
 	if stricter[p.Say] == 0 {

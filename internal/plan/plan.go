@@ -143,6 +143,7 @@ type Plan struct {
 	Replans     Field[int]    // revisions that may be made after failures
 	Protect     Field[[]Text] // globs that no step may change unless its Writes say so
 	Isolation   Field[string] // sealed, fenced; "" asks for nothing
+	Permissions Field[string] // as [ParsePermissions] reads them; "" says nothing
 	Workspace   Field[string] // shared, worktree; empty: the run's own worktree where agents work and git can make one
 	Setup       Text          // shell that prepares a fresh worktree
 

@@ -74,6 +74,7 @@ type Host struct {
 	// said something.
 	inquiries []inquiry
 	said      bool
+	questions []question    // of work that waits for people
 	over      chan struct{} // closed when no turn comes any more
 
 	effects sync.WaitGroup

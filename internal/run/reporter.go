@@ -3,6 +3,7 @@ package run
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/piton-dev/piton/internal/engine"
@@ -51,6 +52,67 @@ func (r *Reporter) Voted(ctx context.Context, v engine.JudgeVoted) error {
 func (r *Reporter) Tried(ctx context.Context, p engine.PartTried) error {
 	k := r.effect.Key
 	return r.host.send(ctx, envelope{stream: k.Task, in: engine.Tried{Key: k, PartTried: p}})
+}
+
+// Ask puts to people what the effect's work asks for in the middle of it, and returns
+// their answer once that is durable. What a person has allowed for the run already nobody is
+// asked about again. The error says that there will be no answer; where ctx has ended, the
+// question is taken back.
+func (r *Reporter) Ask(ctx context.Context, w engine.Wanted, about string) (engine.ItemAnswered, error) {
+	h, k := r.host, r.effect.Key
+	granted := false
+	look := func(s *engine.State) { granted = s.Grants(k, w.Pattern) }
+	if err := h.send(ctx, envelope{stream: k.Task, look: look}); err != nil || granted {
+		return engine.ItemAnswered{Choice: engine.ChooseAllowRun}, err
+	}
+	if err := h.send(ctx, envelope{stream: k.Task, in: engine.Asks{Key: k, Wanted: w, Context: about}}); err != nil {
+		h.put(envelope{stream: k.Task, in: engine.Unasked{Key: k, Why: "its agent waits for no answer any more"}})
+		return engine.ItemAnswered{}, err
+	}
+	q := question{key: k, reply: make(chan engine.ItemAnswered, 1)}
+	h.mu.Lock()
+	h.questions = append(h.questions, q)
+	h.mu.Unlock()
+	h.Nudge()
+	select {
+	case a := <-q.reply:
+		if a.Item == "" {
+			return a, errNoAnswer
+		}
+		return a, nil
+	case <-ctx.Done():
+		h.put(envelope{stream: k.Task, in: engine.Unasked{Key: k, Why: "its agent waits for no answer any more"}})
+		return engine.ItemAnswered{}, ctx.Err()
+	case <-h.over:
+		return engine.ItemAnswered{}, ErrStopped
+	}
+}
+
+// errNoAnswer says that a question was taken back.
+var errNoAnswer = errors.New("the question was taken back")
+
+// question is work that waits for a person's answer.
+type question struct {
+	key   engine.Key
+	reply chan engine.ItemAnswered
+}
+
+// heed hands on the answers that are durable now to the work that waits for them.
+func (h *Host) heed() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.questions = slices.DeleteFunc(h.questions, func(q question) bool {
+		t := h.tasks[q.key.Task]
+		if t == nil {
+			q.reply <- engine.ItemAnswered{}
+			return true
+		}
+		a, over := t.state.Heeded(q.key)
+		if over {
+			q.reply <- a
+		}
+		return over
+	})
 }
 
 // spoke reports whether an effect has said something since the last turn.

@@ -115,6 +115,7 @@ func (h *Host) settle(streams []string) error {
 	if err := h.commit(batches); err != nil {
 		return err
 	}
+	h.heed()
 	for _, stream := range streams {
 		h.reconcile(stream)
 	}
@@ -168,11 +169,27 @@ func (h *Host) admit(e *envelope, touched map[string]bool) error {
 	case e.in == nil, dispatches && !t.active:
 		return nil
 	}
+	if err := h.bury(e, t); err != nil {
+		return err
+	}
 	h.renumber(e)
 	if err := h.admitTo(e, t); err != nil || e.err != nil {
 		return err
 	}
 	return h.delegate(e, t, touched)
+}
+
+// bury ends the work of an owner that is gone before somebody answers what it asked: there
+// is nobody left who could hear that.
+func (h *Host) bury(e *envelope, t *task) error {
+	r, replies := e.in.(engine.Reply)
+	if !replies || t.begun || t.state == nil || !t.state.Begs(r.Item) {
+		return nil
+	}
+	if err := h.begin(e.stream, t); err != nil {
+		return err
+	}
+	return h.decide(e.stream)
 }
 
 func (h *Host) admitTo(e *envelope, t *task) error {

@@ -89,7 +89,7 @@ func (c compiler) definition() engine.Definition {
 	p := c.doc.plan
 	def := engine.Definition{
 		Plan: c.options.Plan, Title: p.Title.Value, Parallel: max(p.Parallel.Value, 1), Replans: p.Replans.Value,
-		Context: p.Context.Value, Constraints: texts(p.Constraints.Value), Tags: texts(p.Tags.Value), Budget: amount(p.Budget.Value),
+		Context: p.Context.Value, Constraints: texts(p.Constraints.Value), Permissions: p.Permissions.Value, Tags: texts(p.Tags.Value), Budget: amount(p.Budget.Value),
 	}
 	if p.Priority.Value != "normal" {
 		def.Priority = engine.Priority(p.Priority.Value)

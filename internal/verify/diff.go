@@ -196,6 +196,7 @@ func header(p *plan.Plan) []label {
 		{"replans", strconv.Itoa(p.Replans.Value)},
 		{"protect", join(p.Protect.Value)},
 		{"isolation", p.Isolation.Value},
+		{"permissions", p.Permissions.Value},
 		{"workspace", p.Workspace.Value},
 		{"setup", p.Setup.Value},
 	}

@@ -37,6 +37,9 @@ func weaker(a, b *document) []Weakening {
 	if sealing(b.plan.Isolation.Value) < sealing(a.plan.Isolation.Value) {
 		all = append(all, Weakening{Text: fmt.Sprintf("the plan asks for isolation %q, was %q", b.plan.Isolation.Value, a.plan.Isolation.Value)})
 	}
+	if was, now := a.plan.Permissions.Value, b.plan.Permissions.Value; plan.Laxer(was, now) {
+		all = append(all, Weakening{Text: fmt.Sprintf("the plan has permissions %q, was %q", now, was)})
+	}
 	for _, text := range weakerBudget(a.plan.Budget.Value, b.plan.Budget.Value) {
 		all = append(all, Weakening{Text: "the plan " + text})
 	}

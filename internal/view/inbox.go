@@ -133,6 +133,12 @@ func Consequence(it engine.ItemRow, choice string) string {
 		}[choice]
 	}
 	switch choice {
+	case engine.ChooseAllow:
+		return "the agent does it, this once"
+	case engine.ChooseAllowRun:
+		return "the agent does it, and the same again in this run"
+	case engine.ChooseRefuse:
+		return "the agent is told no; --text goes with it"
 	case engine.ChooseApprove:
 		return "the step runs"
 	case engine.ChooseDeny:

@@ -274,6 +274,10 @@ func network() shape[string] {
 	return spelt(`^[^\n]+$`, plan.BadWord, "write yes, no, contract, or hosts such as api.example.org, *.example.org", plan.ParseNetwork, func(s string) string { return s })
 }
 
+func permissions() shape[string] {
+	return spelt(`^[^\n]+$`, plan.BadWord, "write allow, ask or deny, or rules such as allow run go test, ask", plan.NormalPermissions, func(s string) string { return s })
+}
+
 func budget() shape[plan.Budget] {
 	return spelt(`[0-9] *[a-zA-Z]|\$ *[0-9]`, plan.BadBudget, "write max 200k tokens, $1.50, 20 minutes: any of these", plan.ParseBudget, plan.Budget.String)
 }

@@ -54,6 +54,7 @@ func headerLabels() []field[header] {
 		on("replans", "How many revisions may be made after failures.", integer(0, 1000), func(p header) *plan.Field[int] { return &p.Replans }),
 		on("protect", "Globs that no step may change unless it says so.", listOf(line(), 0), func(p header) *plan.Field[lines] { return &p.Protect }),
 		on("isolation", "The least isolation that the plan accepts.", word("sealed", "fenced"), func(p header) *plan.Field[string] { return &p.Isolation }),
+		on("permissions", "What follows when an agent asks whether it may do something, as in allow run go test, ask.", permissions(), func(p header) *plan.Field[string] { return &p.Permissions }),
 		on("workspace", "", word("shared", "worktree"), func(p header) *plan.Field[string] { return &p.Workspace }),
 		script("setup", "Shell that prepares a fresh worktree.", func(p header) *plan.Text { return &p.Setup }),
 		at("prose", "Text before the steps that has no label.", verbatim(), func(p header) *plan.Text { return &p.Prose }),

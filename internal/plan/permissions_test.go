@@ -1,0 +1,112 @@
+package plan_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/piton-dev/piton/internal/plan"
+)
+
+func TestPermit(t *testing.T) {
+	run := func(command string) plan.May { return plan.May{Kind: "run", Command: command} }
+	at := func(kind string, paths ...string) plan.May { return plan.May{Kind: kind, Paths: paths} }
+	cases := []struct {
+		rules string
+		may   plan.May
+		want  plan.Say
+	}{
+		{"ask", run("make"), "ask"},
+		{"allow run make, ask", run("make test"), "allow"},
+		{"allow run make, ask", run("makefile"), "ask"},
+		{"allow run make, ask", run(""), "ask"},
+		{"allow run make, ask", run("make; rm -rf /"), "ask"},
+		{"allow run make, ask", run("make && rm x"), "ask"},
+		{"allow run make, ask", run("make\nrm x"), "ask"},
+		{"allow run make, ask", run("make $(rm x)"), "ask"},
+		{"allow run make, ask", run("make >x"), "ask"},
+		{"allow run make, ask", run("make 'x y'"), "ask"},
+		{"deny run git push, allow", run("cd x && git push -f"), "deny"},
+		{"deny run git push, allow", run("sh -c 'git push'"), "deny"},
+		{"deny run git push, allow", run("git pull"), "allow"},
+		{"allow edit src/**, ask", at("edit", "src/a/b.go"), "allow"},
+		{"allow edit src/**, ask", at("edit", "src"), "allow"},
+		{"allow edit src/**, ask", at("edit", "srcs/a"), "ask"},
+		{"allow edit src/**, ask", at("edit", "src/a", "b"), "ask"},
+		{"allow edit src/**, ask", at("edit"), "ask"},
+		{"allow edit src/**, ask", at("read", "src/a"), "ask"},
+		{"deny edit src/*.go, allow", at("edit", "b", "src/x.go"), "deny"},
+		{"allow edit **, ask", at("edit", "a/b"), "allow"},
+		{"allow edit **, ask", at("edit", "/etc/passwd"), "ask"},
+		{"allow edit **, ask", at("edit", "../x"), "ask"},
+		{"deny fetch", run("make"), ""},
+		{"Deny Fetch", plan.May{Kind: "fetch"}, "deny"},
+	}
+	for _, c := range cases {
+		rules, err := plan.ParsePermissions(c.rules)
+		if err != nil {
+			t.Errorf("%s: %v", c.rules, err)
+		}
+		if got := plan.Permit(rules, c.may); got != c.want {
+			t.Errorf("%s says %q of %+v, want %q", c.rules, got, c.may, c.want)
+		}
+	}
+}
+
+func TestPermissionsRefused(t *testing.T) {
+	for text, want := range map[string]string{
+		"":                        "is empty",
+		"allow,":                  "is empty",
+		"maybe":                   "begins with allow, ask or deny",
+		"allow dance":             "none of these",
+		"ask, allow run x":        "write it last",
+		"allow run a;b":           "without characters that a shell reads",
+		"allow edit a b":          "more than one path",
+		"allow edit [":            "no path or pattern",
+		"allow fetch example.org": "nothing can stand behind",
+		strings.Repeat("deny fetch, ", 100) + "ask": "more than 100 rules",
+	} {
+		if _, err := plan.ParsePermissions(text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%.40q: %v, want %q", text, err, want)
+		}
+	}
+}
+
+func TestLaxer(t *testing.T) {
+	for _, c := range []struct {
+		was, now string
+		want     bool
+	}{
+		{"", "", false},
+		{"", "ask", false},
+		{"", "deny fetch", false},
+		{"", "allow", true},
+		{"ask", "", true},
+		{"ask", "allow", true},
+		{"deny", "ask", true},
+		{"ask", "ask", false},
+	} {
+		if got := plan.Laxer(c.was, c.now); got != c.want {
+			t.Errorf("from %q to %q: laxer %v", c.was, c.now, got)
+		}
+	}
+}
+
+func TestPattern(t *testing.T) {
+	for _, c := range []struct {
+		may  plan.May
+		want string
+	}{
+		{plan.May{Kind: "run", Command: "a; b"}, "run a; b"},
+		{plan.May{Kind: "run"}, ""},
+		{plan.May{Kind: "run", Command: strings.Repeat("x", 2000)}, ""},
+		{plan.May{Kind: "edit", Paths: []string{"a", "b/c"}}, "edit **"},
+		{plan.May{Kind: "edit", Paths: []string{"a", "/b"}}, "edit a /b"},
+		{plan.May{Kind: "edit"}, ""},
+		{plan.May{Kind: "fetch", Paths: []string{"a"}}, ""},
+		{plan.May{Kind: "other"}, ""},
+	} {
+		if got := c.may.Pattern(); got != c.want {
+			t.Errorf("%+v: %q, want %q", c.may, got, c.want)
+		}
+	}
+}
