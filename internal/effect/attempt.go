@@ -53,7 +53,7 @@ func (w *World) ready(ctx context.Context, e engine.Effect, r Reporter, in *engi
 		}
 	}
 	in.Dispatch.Since = stampClock()
-	if len(e.Step.Writes) > 0 || e.Step.Iterations > 0 || e.Step.Strong > 0 {
+	if e.Step.Kind == engine.Agent || len(e.Step.Writes) > 0 || e.Step.Strong > 0 {
 		body, err := w.look(ctx, e, r, in)
 		if err != nil {
 			return nil, err
@@ -253,16 +253,16 @@ func (w *World) work(ctx context.Context, e engine.Effect, r Reporter) Result {
 	before := w.stamps(ctx, e, r)
 	output, err := do(ctx, e, r, &ended.WorkEnded)
 	wrote := w.wrote(ctx, e, r, before)
+	var bodies [][]byte
 	if err == nil {
-		err = w.judge(context.WithoutCancel(ctx), e, r, &ended.WorkEnded)
+		bodies, err = w.judge(context.WithoutCancel(ctx), e, r, &ended.WorkEnded)
 	}
 	ended.Wrote = left(wrote, &ended.WorkEnded)
 	if err != nil {
 		ended.How, ended.Reason, ended.Absent = engine.NoStart, err.Error(), lasts(err)
 	}
-	var bodies [][]byte
 	if len(output) > 0 {
-		bodies, ended.Output = [][]byte{output}, digest(output)
+		bodies, ended.Output = append(bodies, output), digest(output)
 	}
 	if ended.How == engine.Exited && !ended.Failed {
 		ended.Unfit = e.Step.Unfit(output)
@@ -276,26 +276,26 @@ func (w *World) work(ctx context.Context, e engine.Effect, r Reporter) Result {
 }
 
 // judge compares what is there after the work, unless it was stopped, and puts
-// protected files back.
-func (w *World) judge(ctx context.Context, e engine.Effect, r Reporter, end *engine.WorkEnded) error {
+// protected files back. The bodies are the differences that the end names.
+func (w *World) judge(ctx context.Context, e engine.Effect, r Reporter, end *engine.WorkEnded) (bodies [][]byte, err error) {
 	changed, err := w.tampered(ctx, e)
 	if err == nil && end.How != engine.Stopped {
 		end.Tampered = changed
-		err = w.compare(ctx, e, r, end)
+		bodies, err = w.compare(ctx, e, r, end)
 	}
 	if err != nil {
-		return fmt.Errorf("what it changed cannot be compared: %w", err)
+		return nil, fmt.Errorf("what it changed cannot be compared: %w", err)
 	}
 	strays, beyond, err := w.beyond(ctx, e.Key)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if end.How != engine.Stopped {
 		end.OutOfScope = append(end.OutOfScope, strays...)
 	}
 	undone, err := w.undo(ctx, e, r, changed, tree.Manifest{})
 	end.Undone = joined(joined(beyond, end.Undone), undone)
-	return err
+	return bodies, err
 }
 
 // beyond puts back what was changed in a worktree outside of the workspace, whoever
@@ -461,26 +461,26 @@ func words(output []byte) string {
 // be anybody's who was at work meanwhile, and who ends first has it taken away:
 // so all of them are blamed. Ignore rules that hide anything are put back
 // first: what they hid is a change like any other.
-func (w *World) compare(ctx context.Context, e engine.Effect, r Reporter, end *engine.WorkEnded) error {
+func (w *World) compare(ctx context.Context, e engine.Effect, r Reporter, end *engine.WorkEnded) ([][]byte, error) {
 	if e.Tree == "" {
-		return nil
+		return nil, nil
 	}
 	before, err := w.before(e.Tree)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	after, err := w.Tree.Scan(ctx, &before)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	beside := r.Beside()
 	changes, strays := tree.Diff(before, after), w.strays(ctx, before, after, e, beside)
 	if rules := tree.IgnoreRules(strays); len(rules) > 0 && after.Hides(before) {
 		if end.Undone, err = w.undo(ctx, e, r, rules, before); err != nil {
-			return err
+			return nil, err
 		}
 		if after, err = w.Tree.Scan(ctx, &before); err != nil {
-			return err
+			return nil, err
 		}
 		beside = r.Beside()
 		changes = append(changes, without(tree.Diff(before, after), changes)...)
@@ -498,7 +498,27 @@ func (w *World) compare(ctx context.Context, e engine.Effect, r Reporter, end *e
 		strays = append(strays, without(outside(n.Strays, e, nil), strays)...)
 	}
 	end.OutOfScope = strays
-	return nil
+	return w.differences(ctx, e, r, end, mine, before, after)
+}
+
+// differences writes what the attempt changed, and what the step did since before its
+// first one.
+func (w *World) differences(ctx context.Context, e engine.Effect, r Reporter, end *engine.WorkEnded, mine []engine.Change, before, after tree.Manifest) (bodies [][]byte, err error) {
+	write := func(name *string, before tree.Manifest, changes []engine.Change) error {
+		text, err := w.Tree.Patch(ctx, before, after, w.theirs(e, changes))
+		if err == nil && len(text) > 0 {
+			bodies, *name = append(bodies, text), digest(text)
+		}
+		return err
+	}
+	if err := write(&end.Diff, before, mine); err != nil || e.First == "" || e.First == e.Tree {
+		return bodies, err
+	}
+	first, err := w.before(e.First)
+	if err != nil {
+		return nil, err
+	}
+	return bodies, write(&end.Whole, first, w.own(e, r, tree.Diff(first, after)))
 }
 
 // outside lists the changes that lie neither in the scope of the effect's step nor

@@ -82,7 +82,12 @@ func (w *World) own(e engine.Effect, r Reporter, changes []engine.Change) []engi
 	} else {
 		changes = beyondScopes(changes, r.Beside())
 	}
-	return slices.DeleteFunc(changes, func(c engine.Change) bool {
+	return w.theirs(e, changes)
+}
+
+// theirs leaves out what Piton itself and git write.
+func (w *World) theirs(e engine.Effect, changes []engine.Change) []engine.Change {
+	return slices.DeleteFunc(slices.Clone(changes), func(c engine.Change) bool {
 		return c.Path == filepath.ToSlash(e.Document) || c.Path == ".git" || strings.HasPrefix(c.Path, ".git/") || w.adopted(c)
 	})
 }

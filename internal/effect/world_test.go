@@ -215,12 +215,12 @@ func TestPrompt(t *testing.T) {
 	e.Context, e.Constraints = "The clock jumps.", []string{"No new dependencies."}
 	e.Feedback = []engine.Feedback{{Check: "contract", Verdict: engine.Fail, Exit: 1, Stderr: "no file x\n"}}
 	r := s.Do(t.Context(), e)
-	if len(r.Bodies) != 1 {
+	if len(r.Bodies) != 2 { // the files as they were, and the prompt
 		t.Fatalf("%+v", r)
 	}
 	for _, want := range []string{"Write the file.", "The clock jumps.", "No new dependencies.", "no file x"} {
-		if !strings.Contains(string(r.Bodies[0]), want) {
-			t.Errorf("the prompt does not say %q:\n%s", want, r.Bodies[0])
+		if !strings.Contains(string(r.Bodies[1]), want) {
+			t.Errorf("the prompt does not say %q:\n%s", want, r.Bodies[1])
 		}
 	}
 }

@@ -55,10 +55,7 @@ func (s *State) applyDispatched(e WorkDispatched, r Record) error {
 		st.become(Working)
 		st.Role, st.Prompt, st.Tree, st.Began = e.Role, e.Prompt, e.Tree, st.starts(r)
 		if st.Since.IsZero() || st.Renew {
-			st.Since = e.Since
-			if p.Strong > 0 {
-				st.First = e.Tree
-			}
+			st.Since, st.First = e.Since, e.Tree
 		}
 		if st.Child = e.Child; p.shows() {
 			st.called(e)

@@ -190,7 +190,7 @@ type dispatch struct {
 	Prompt  string    `json:",omitzero"`
 	Tree    string    `json:",omitzero"` // before it
 	Since   time.Time `json:",omitzero"` // of the first work: files that it did not touch are older
-	First   string    `json:",omitzero"` // of a strong step: as Tree, before that
+	First   string    `json:",omitzero"` // as Tree, before that
 	Child   string    `json:",omitzero"` // the run that does, or did, the newest attempt
 	Reserve Amount    `json:",omitzero"`
 	Said    Usage     `json:",omitzero"` // what it says it used so far

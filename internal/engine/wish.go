@@ -100,6 +100,7 @@ func (s *State) effect(i int, k Key) Effect {
 	case Revert:
 		e.First, e.Parts = st.First, st.Parts
 	case Work:
+		e.First = st.First
 		e.Work, e.Role, e.Prompt, e.Value = st.Kind, st.Role, st.Prompt, s.prog.inline[i]
 		if st.Preview != nil {
 			e.Shown = st.Preview.Targets

@@ -146,7 +146,7 @@ func (p *past) note(r engine.Record, needed map[string]bool) {
 			p.objects[in.Hash] = true
 		}
 	case engine.WorkEnded:
-		p.objects[e.Output], p.objects[e.Tree] = true, true
+		p.objects[e.Output], p.objects[e.Tree], p.objects[e.Diff], p.objects[e.Whole] = true, true, true, true
 	case engine.ItemOpened:
 		p.objects[e.Args] = true
 	case engine.ItemAnswered:

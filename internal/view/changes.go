@@ -1,0 +1,90 @@
+package view
+
+import (
+	"context"
+	"strings"
+
+	"github.com/piton-dev/piton/internal/engine"
+)
+
+// Changes are what a step, or one attempt of it, changed.
+type Changes struct {
+	Run     string        `json:"run"`
+	Step    string        `json:"step"`
+	Attempt int           `json:"attempt"`
+	Whole   bool          `json:"whole"` // all attempts up to this one, not this one alone
+	Known   bool          `json:"known"` // whether anything recorded it
+	Files   []FileChanged `json:"files"`
+	Text    string        `json:"text"` // as git writes it
+}
+
+// FileChanged counts the lines of one file. Both numbers are -1 where it is not text.
+type FileChanged struct {
+	Path    string `json:"path"`
+	Added   int    `json:"added"`
+	Removed int    `json:"removed"`
+}
+
+// Changes reads what an attempt of a step changed; attempt 0 is the step with all that it
+// had done when its newest attempt ended. ok is false where there was no such attempt.
+func (r Reader) Changes(ctx context.Context, head engine.HeadRow, step string, attempt int) (c Changes, ok bool, err error) {
+	within, err := r.Within(ctx, head)
+	if err != nil {
+		return c, false, err
+	}
+	within.Steps = []string{step}
+	marked, err := r.Store.Marked(ctx, within)
+	if err != nil {
+		return c, false, err
+	}
+	var hash string
+	compared := map[int]bool{}
+	for _, m := range marked {
+		switch e := m.Event.(type) {
+		case engine.WorkDispatched:
+			compared[e.N] = e.Tree != ""
+		case engine.WorkEnded:
+			if e.Kind == engine.MergeWork || attempt != 0 && e.Attempt != attempt {
+				continue
+			}
+			ok, hash = true, e.Diff
+			c = Changes{Run: head.Run, Step: step, Attempt: e.Attempt, Known: compared[e.N]}
+			if c.Whole = attempt == 0 && e.Whole != ""; c.Whole {
+				hash = e.Whole
+			}
+		}
+	}
+	body, err := r.Body(ctx, hash)
+	if hash != "" && body == nil {
+		c.Known = false
+	}
+	c.Text, c.Files = string(body), List(filesOf(string(body)))
+	return c, ok, err
+}
+
+// filesOf counts the lines of each file in a difference.
+func filesOf(text string) []FileChanged {
+	var all []FileChanged
+	inside := false // of a hunk, where a line with --- is one that was taken out
+	for l := range strings.Lines(text) {
+		if _, name, is := strings.Cut(l, " b/"); is && strings.HasPrefix(l, "diff --git ") {
+			all, inside = append(all, FileChanged{Path: strings.TrimSpace(name)}), false
+			continue
+		}
+		if len(all) == 0 {
+			continue
+		}
+		f := &all[len(all)-1]
+		switch {
+		case strings.HasPrefix(l, "@@ "):
+			inside = true
+		case !inside && strings.HasPrefix(l, "Binary files "):
+			f.Added, f.Removed = -1, -1
+		case inside && l[0] == '+':
+			f.Added++
+		case inside && l[0] == '-':
+			f.Removed++
+		}
+	}
+	return all
+}
