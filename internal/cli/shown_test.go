@@ -68,6 +68,7 @@ var samples = map[string]sample{
 	"holds":            {"step", "holds: step"},
 	"rerunnable":       {"no", "rerunnable: no"},
 	"strong":           {"yes", "strong: yes"},
+	"reveal":           {"after-failure", "reveal: after-failure"},
 	"schema":           {"\n```json\n{\"type\": \"array\"}\n```", `│ {"type": "array"}`},
 }
 
