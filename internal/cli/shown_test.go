@@ -63,6 +63,7 @@ var samples = map[string]sample{
 	"network":          {"contract", "network: contract"},
 	"env":              {"TOKEN", "environment: TOKEN"},
 	"workspace":        {"worktree", "workspace: worktree"},
+	"commit":           {"step", "commit: step"},
 	"setup":            {"\n```shell\nmake deps\n```", "$ make deps"},
 	"isolation":        {"sealed", "isolation: sealed"},
 	"holds":            {"step", "holds: step"},

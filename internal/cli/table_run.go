@@ -94,7 +94,10 @@ func (t theme) place(s view.Standing) []string {
 	case s.Head.Ended:
 		return t.under(0, warnTone, t.left(s.Place))
 	}
-	return t.under(0, idleTone, fmt.Sprintf("works on branch %s, in %s", s.Place.Branch, t.line(s.Place.Dir)))
+	if s.Place.Branch == "" {
+		return t.under(0, idleTone, "works in a worktree: "+t.line(s.Place.Dir))
+	}
+	return t.under(0, idleTone, fmt.Sprintf("works in a worktree, branch %s: %s", s.Place.Branch, t.line(s.Place.Dir)))
 }
 
 // left says where the work of a run is that was not merged.

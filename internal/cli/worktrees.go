@@ -15,5 +15,5 @@ func (s *session) workplace(h engine.HeadRow) *view.Worktree {
 	if _, err := os.Lstat(dir); err != nil || h.Landed {
 		return nil
 	}
-	return &view.Worktree{Dir: dir, Branch: tree.Branch(h.Run, tree.Run)}
+	return &view.Worktree{Dir: dir, Branch: tree.BranchOf(owner.Worktrees(s.Place), h.Run)}
 }

@@ -172,5 +172,6 @@ type Policy struct {
 	Workspace   string   `key:"workspace" words:"worktree|shared" default:"worktree"` // where agents work that no plan says it of
 	// PermissionWait is how long an agent that asks waits for a person.
 	PermissionWait time.Duration `key:"permission_wait" default:"10m"`
-	Frames         int           `key:"frames" min:"1" max:"1000" default:"40"` // that are visible
+	Commit         string        `key:"commit" words:"run|step|none" default:"run"` // what of a run in a worktree becomes a commit on its branch
+	Frames         int           `key:"frames" min:"1" max:"1000" default:"40"`     // that are visible
 }

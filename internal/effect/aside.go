@@ -54,7 +54,7 @@ func (w *World) makeAside(ctx context.Context, work *tree.Worktree, e *engine.Ef
 	if e.Renew {
 		e.Cut, e.Tree, e.Restore = false, "", nil // of a worktree that is gone
 	}
-	return work.Begin(ctx, noteOf(e.Moved), e.Renew)
+	return work.Begin(ctx, noteOf(e.Moved), e.Renew, false)
 }
 
 // asideOf opens a worktree, once; world makes the world of it.

@@ -47,6 +47,11 @@ func (w *World) ready(ctx context.Context, e engine.Effect, r Reporter, in *engi
 			return nil, err
 		}
 	}
+	if len(e.Finished) > 0 && e.Landing != nil {
+		if in.Dispatch.Commits, err = w.recordFinished(ctx, e); err != nil {
+			return nil, err
+		}
+	}
 	if e.Early {
 		if in.Dispatch.Lacks, err = w.lacks(e); err != nil {
 			return nil, err
@@ -174,7 +179,7 @@ func (w *World) look(ctx context.Context, e engine.Effect, r Reporter, in *engin
 // lasts reports an error that trying again does not take away.
 func lasts(err error) bool {
 	_, ok := errors.AsType[misfit](err)
-	return ok || errors.Is(err, proc.ErrNoProgram)
+	return ok || errors.Is(err, proc.ErrNoProgram) || errors.Is(err, tree.ErrNobody)
 }
 
 func digest(body []byte) string {

@@ -43,7 +43,7 @@ func (w *World) whole(ctx context.Context, run string, e engine.Effect, landing 
 	}
 	work, err := w.worktreeOf(run, tree.Run)
 	if err == nil && at.aside == nil {
-		if err = w.begin(ctx, work); err == nil {
+		if err = w.begin(ctx, work, recorded(e.Landing)); err == nil {
 			at.aside, err = w.asideOf(work, w.inside)
 		}
 	}
@@ -66,11 +66,11 @@ func (w *World) wholeOf(run string) *whole {
 	return w.wholes[run]
 }
 
-func (w *World) begin(ctx context.Context, work *tree.Worktree) error {
+func (w *World) begin(ctx context.Context, work *tree.Worktree, branch bool) error {
 	git := w.git()
 	git.Lock()
 	defer git.Unlock()
-	return work.Begin(ctx, "", false)
+	return work.Begin(ctx, "", false, branch)
 }
 
 // git is held by whoever lets git change the workspace or anything of its repository.
@@ -101,12 +101,15 @@ func (w *World) inside(dir string, t *tree.Tree) (*World, error) {
 func (w *World) land(ctx context.Context, e engine.Effect, end *engine.WorkEnded) error {
 	work, err := w.worktreeOf(e.Key.Run, tree.Run)
 	if err == nil {
-		err = w.begin(ctx, work) // nothing may have needed it so far
+		err = w.begin(ctx, work, recorded(e.Step)) // nothing may have needed it so far
 	}
 	if err != nil {
 		return err
 	}
 	end.Worktree = work.Dir()
+	if end.Commits, err = w.recordAll(ctx, work, e); err != nil {
+		return err
+	}
 	if end.Tampered, err = w.meddled(ctx, e); err != nil || len(end.Tampered) > 0 {
 		return err
 	}
@@ -136,17 +139,32 @@ const maxLacks = 100
 
 // lacks names what git ignores in the workspace and the worktree of the run did not begin with.
 func (w *World) lacks(e engine.Effect) ([]string, error) {
-	if e.Landing == nil {
-		return nil, nil
-	}
-	outer := w
-	for outer.outer != nil {
-		outer = outer.outer
-	}
-	work, err := outer.worktreeOf(e.Key.Run, tree.Run)
-	if err != nil {
+	work, err := w.ofRun(e)
+	if err != nil || work == nil {
 		return nil, err
 	}
 	names, err := work.Lacks()
 	return names[:min(len(names), maxLacks)], err
+}
+
+// recordFinished records what steps did that finished before.
+func (w *World) recordFinished(ctx context.Context, e engine.Effect) ([]engine.Commit, error) {
+	work, err := w.ofRun(e)
+	if err != nil || work == nil {
+		return nil, err
+	}
+	return w.record(ctx, work, e)
+}
+
+// ofRun is the worktree that the run of an effect works in, nil where it has none.
+func (w *World) ofRun(e engine.Effect) (*tree.Worktree, error) {
+	if e.Landing == nil {
+		return nil, nil
+	}
+	for in := w; in != nil; in = in.outer {
+		if in.worktree != nil && in.worktree.IsOf(e.Key.Run) {
+			return in.worktree, nil
+		}
+	}
+	return nil, nil
 }

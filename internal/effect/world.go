@@ -429,7 +429,12 @@ func (w *World) moved(ctx context.Context, e engine.Effect, results []engine.Che
 func refusal(ctx context.Context, e engine.Effect, err error) Result {
 	switch {
 	case ctx.Err() == nil:
-		return Result{Input: e.Fails(engine.NoStart, err.Error())}
+		in := e.Fails(engine.NoStart, err.Error())
+		if p, ok := in.(engine.Prepared); ok {
+			p.Absent = lasts(err)
+			in = p
+		}
+		return Result{Input: in}
 	case e.Repeats():
 		return Result{}
 	}

@@ -47,6 +47,7 @@ func (s *State) applyDispatched(e WorkDispatched, r Record) error {
 	case e.Attempt != st.Attempt || e.N != st.N+1:
 		return fmt.Errorf("work of %q is dispatched as attempt %d.%d after %d.%d", e.Step, e.Attempt, e.N, st.Attempt, st.N)
 	}
+	s.recorded(e.Commits)
 	s.change(i, func(st *step) {
 		st.Live, st.Kind, st.N, st.Epoch = true, e.Kind, e.N, r.Epoch
 		if once {
@@ -117,6 +118,7 @@ func (s *State) applyWorkEnded(e WorkEnded, at time.Time) error {
 	s.account(e, st.Role, st.Reserve)
 	s.tried(st, e, at)
 	s.leaves(i, Start{at, st.Epoch}, e.OutOfScope)
+	s.recorded(e.Commits)
 	s.change(i, func(st *step) {
 		s.unask(i, at)
 		st.Live, st.Reserve, st.Said, st.Claimed, st.Left = false, Amount{}, Usage{}, Claims{}, Start{at, st.Epoch}

@@ -74,6 +74,7 @@ type Effect struct {
 	Judges      []string            // objects with what judges, as checks of the run opened it
 	Moved       map[string]string   // protected paths that finished steps were allowed to change
 	Within      []string            // the runs in whose worktrees all happens, the outermost first
+	Finished    []Finished          // Prepare, and Merge of the run's worktree: what is to be recorded before
 	Landing     *Step               // of a run in a worktree of its own: the step that merges that; its setup prepares the worktree
 	Worktree    bool                // all happens in the step's own worktree
 	Renew       bool                // Prepare: the worktree begins with the workspace as it is now

@@ -305,9 +305,10 @@ type WorkDispatched struct {
 	Tree     string     `json:"tree,omitempty"`   // object: the workspace as it was, where a scope is checked
 	Since    time.Time  `json:"since,omitzero"`   // by the clock that files are stamped with: what is older is not the work's doing
 	Undone              // before the work
-	Reserve  Amount     `json:"reserve,omitzero"` // set aside of the budget until the work has ended
-	Child    string     `json:"child,omitempty"`  // the run that does the work, which opens with it
-	Lacks    []string   `json:"lacks,omitempty"`  // of the workspace: what git ignores and the run's worktree did not begin with
+	Reserve  Amount     `json:"reserve,omitzero"`  // set aside of the budget until the work has ended
+	Child    string     `json:"child,omitempty"`   // the run that does the work, which opens with it
+	Lacks    []string   `json:"lacks,omitempty"`   // of the workspace: what git ignores and the run's worktree did not begin with
+	Commits  []Commit   `json:"commits,omitempty"` // of steps that were done: recorded before the work
 }
 
 // Usage is what an attempt cost, as its agent claims. A nil field is unknown,
@@ -365,6 +366,7 @@ type WorkEnded struct {
 	Conflicts  []Change `json:"conflicts,omitempty"` // a merge: both sides are in the worktree
 	Commit     string   `json:"commit,omitempty"`    // a merge: what was merged
 	Worktree   string   `json:"worktree,omitempty"`  // a merge: where its worktree is
+	Commits    []Commit `json:"commits,omitempty"`   // a merge: what was recorded before it
 	Behind     bool     `json:"behind,omitempty"`    // a merge of the run's worktree: it has to be proved first, with what it got from the workspace
 	Tree       string   `json:"tree,omitempty"`
 	Ending     *Ending  `json:"ending,omitempty"`   // of a run that did the work

@@ -19,6 +19,8 @@ func (p *Program) Landing() (int, bool) { return p.landing - 1, p.landing > 0 }
 // validLanding checks what the step that merges the run's worktree may have.
 func (s *Step) validLanding() error {
 	switch {
+	case !s.Commit.known():
+		return fmt.Errorf("records %q", s.Commit)
 	case !s.Worktree || len(s.Checks) > 0 || s.Holds || !s.Rerunnable:
 		return errors.New("merges the run's worktree, and does anything else")
 	case s.Each != nil || s.When != "" || s.Approval != "" || len(s.Writes) > 0 || s.OnFail != (OnFail{Then: Escalate}):
@@ -139,3 +141,77 @@ func (s *State) endLanding(i int, st *step, e WorkEnded) {
 // maxNews is how often on end the workspace may have something new before a
 // person is asked to leave it alone for a while.
 const maxNews = 10
+
+// Commits says what is recorded on the branch of a run in a worktree of its own.
+type Commits string
+
+const (
+	CommitNone Commits = "none"
+	CommitStep Commits = "step" // a commit for each step
+	CommitRun  Commits = "run"  // one commit for all of them
+)
+
+func (c Commits) known() bool { return c == "" || c == CommitNone || c == CommitStep || c == CommitRun }
+
+// A Commit is what was recorded of a step, or with that of the merge of what the run did.
+type Commit struct {
+	Step    string `json:"step"`
+	Attempt int    `json:"attempt"`
+	Branch  string `json:"branch,omitempty"`
+	Commit  string `json:"commit,omitempty"` // "" where nothing was new
+}
+
+// A Finished is a step whose work counts.
+type Finished struct {
+	Step    *Step
+	Attempt int
+}
+
+// commits is what is recorded on the branch of the run.
+func (s *State) commits() Commits {
+	i, ok := s.prog.Landing()
+	if !ok {
+		return CommitNone
+	}
+	return s.prog.Step(i).Commit
+}
+
+// works reports whether the step leaves something that can be recorded.
+func (s *State) works(i int) bool {
+	k := s.prog.Step(i).Kind
+	return !s.pattern(i) && k != Landing && k != Ask
+}
+
+// finish notes a step whose work counts and is to be recorded.
+func (s *State) finish(i int) {
+	id := s.prog.Step(i).ID
+	if s.commits() == CommitStep && s.works(i) && !slices.Contains(s.run.Unrecorded, id) {
+		s.run.Unrecorded = append(s.run.Unrecorded, id)
+	}
+}
+
+// recorded notes what was recorded.
+func (s *State) recorded(commits []Commit) {
+	for _, c := range commits {
+		s.run.Unrecorded = slices.DeleteFunc(s.run.Unrecorded, func(id string) bool { return id == c.Step })
+	}
+}
+
+// finished lists the steps that are to be recorded now, in the order in which they were done.
+func (s *State) finished(end bool) []Finished {
+	var all []Finished
+	if end && s.commits() == CommitRun {
+		for i := range s.steps {
+			if st := &s.steps[i]; s.works(i) && (st.Status == Done || st.Status == Waived) {
+				all = append(all, Finished{s.prog.Step(i), st.Attempt})
+			}
+		}
+		return all
+	}
+	for _, id := range s.run.Unrecorded {
+		if i, ok := s.prog.Index(id); ok {
+			all = append(all, Finished{s.prog.Step(i), s.steps[i].Attempt})
+		}
+	}
+	return all
+}

@@ -57,6 +57,9 @@ func (s *State) applySettled(e StepSettled, at time.Time) error {
 	if s.steps[i].Expanded && e.Status == Pending {
 		s.collapse(i)
 	}
+	if e.Status == Done || e.Status == Waived {
+		s.finish(i)
+	}
 	s.haltAfter(i, e)
 	return nil
 }

@@ -43,22 +43,23 @@ type run struct {
 	sums `json:"-"`
 	spending
 	record
-	Proof    proof             `json:",omitzero"`
-	Leaving  []leaving         // work of steps that a revision changed or took out
-	Past     map[string]int    // attempts of steps that revisions took out
-	Moved    map[string]string // protected paths that steps were allowed to change
-	Judges   []string          `json:",omitempty"` // objects with what judges, as checks opened it
-	Made     map[string]string `json:",omitempty"` // step whose proof first opened a file that a step had made
-	Expanded []StepExpanded    `json:",omitempty"` // of steps for each item, in their order
-	Items    int               // opened ever, for their names
-	Grants   []Grant           `json:",omitempty"` // what agents may do that ask
-	Replan   *replan           `json:",omitempty"` // the one under way
-	Replans  replans           `json:",omitzero"`
-	Futile   futile            `json:",omitzero"`
-	Foreseen Foreseen          `json:",omitzero"`
-	Effort   RunEffort         `json:",omitzero"`
-	Efforts  map[string]Effort `json:",omitempty"` // by step, also of those that revisions took out
-	Weaker   string            `json:",omitzero"`  // revisions that prove or guard less, and who said yes to them
+	Proof      proof             `json:",omitzero"`
+	Leaving    []leaving         // work of steps that a revision changed or took out
+	Past       map[string]int    // attempts of steps that revisions took out
+	Moved      map[string]string // protected paths that steps were allowed to change
+	Judges     []string          `json:",omitempty"` // objects with what judges, as checks opened it
+	Made       map[string]string `json:",omitempty"` // step whose proof first opened a file that a step had made
+	Expanded   []StepExpanded    `json:",omitempty"` // of steps for each item, in their order
+	Items      int               // opened ever, for their names
+	Unrecorded []string          `json:",omitempty"` // steps that are done, and whose work is not on the run's branch yet
+	Grants     []Grant           `json:",omitempty"` // what agents may do that ask
+	Replan     *replan           `json:",omitempty"` // the one under way
+	Replans    replans           `json:",omitzero"`
+	Futile     futile            `json:",omitzero"`
+	Foreseen   Foreseen          `json:",omitzero"`
+	Effort     RunEffort         `json:",omitzero"`
+	Efforts    map[string]Effort `json:",omitempty"` // by step, also of those that revisions took out
+	Weaker     string            `json:",omitzero"`  // revisions that prove or guard less, and who said yes to them
 }
 
 // control is what people made of a run, and failures that end it.

@@ -92,6 +92,7 @@ func (s *State) effect(i int, k Key) Effect {
 		e.Edited = st.Edited
 		e.Frames = s.consumes(i)
 		e.Feedback, e.Note, e.Restore = st.Feedback, st.note(), st.Restore
+		e.Finished = s.finished(false)
 		if e.Step.loops() {
 			e.Iteration, e.Heard, e.Last = st.Laps+1, st.Heard, st.Output
 		}
@@ -107,6 +108,9 @@ func (s *State) effect(i int, k Key) Effect {
 		}
 	case Merge:
 		e.Work, e.Round, e.Conflicts = st.Kind, st.Round, st.Clashes
+		if s.lands(i) {
+			e.Finished = s.finished(true)
+		}
 	case Verify:
 		e.Before = st.Before
 		if e.Poll = st.Poll; st.Live {

@@ -89,17 +89,17 @@ func (o *Owner) sweep(ctx context.Context, t *tree.Tree, run string, all bool) e
 	if err != nil {
 		return nil //nolint:nilerr // the run has none
 	}
-	settled, err := o.settledSteps(ctx, run)
+	settled, title, err := o.settledSteps(ctx, run)
 	if err != nil || settled == nil {
 		return err
 	}
 	var errs []error
 	for _, e := range entries {
-		do := keep
 		if all || settled[e.Name()] {
-			do = discard
+			errs = append(errs, discard(ctx, t, Worktrees(o.cfg.Place), run, e.Name()))
+		} else {
+			errs = append(errs, keep(ctx, t, Worktrees(o.cfg.Place), run, e.Name(), title))
 		}
-		errs = append(errs, do(ctx, t, Worktrees(o.cfg.Place), run, e.Name()))
 	}
 	_ = os.Remove(root) // not while a worktree is kept
 	return errors.Join(errs...)
@@ -113,13 +113,13 @@ func discard(ctx context.Context, t *tree.Tree, root, run, step string) error {
 	return w.Discard(ctx)
 }
 
-// keep commits what a run did in a worktree that was not merged.
-func keep(ctx context.Context, t *tree.Tree, root, run, step string) error {
+// keep records what a run did in a worktree that was not merged.
+func keep(ctx context.Context, t *tree.Tree, root, run, step, title string) error {
 	w, err := t.Worktree(root, run, step)
 	if err != nil || step != tree.Run {
 		return nil //nolint:nilerr // the repository is gone
 	}
-	return w.Keep(ctx)
+	return w.Keep(ctx, title)
 }
 
 // dropWorktrees removes, or only counts, what is left of a run's worktrees.
@@ -134,19 +134,19 @@ func (o *Owner) dropWorktrees(ctx context.Context, run string, dry bool) (int, e
 }
 
 // settledSteps are the steps of a run whose worktree nobody needs any more; nil
-// while the run has not ended.
-func (o *Owner) settledSteps(ctx context.Context, run string) (map[string]bool, error) {
+// while the run has not ended. The title is that of its plan.
+func (o *Owner) settledSteps(ctx context.Context, run string) (done map[string]bool, title string, err error) {
 	heads, err := o.store.Heads(ctx, store.HeadFilter{Run: run, Limit: 1})
 	if err != nil || len(heads) == 0 || !heads[0].Ended {
-		return nil, err
+		return nil, "", err
 	}
 	steps, err := o.store.Steps(ctx, store.StepFilter{Stream: heads[0].Stream, Run: run})
-	done := map[string]bool{tree.Run: heads[0].Landed}
+	done = map[string]bool{tree.Run: heads[0].Landed}
 	for _, st := range steps {
 		switch st.Status {
 		case engine.Done, engine.Waived, engine.Skipped:
 			done[st.ID] = true
 		}
 	}
-	return done, err
+	return done, heads[0].Title, err
 }

@@ -40,6 +40,7 @@ var table = [...]spec{
 	{"isolation", inHeader, false, false, isolation, func(p *Plan, _ *Step) any { return &p.Isolation }},
 	{"permissions", inHeader, false, false, permissions, func(p *Plan, _ *Step) any { return &p.Permissions }},
 	{"workspace", inHeader, false, false, workspace, func(p *Plan, _ *Step) any { return &p.Workspace }},
+	{"commit", inHeader, false, false, word("step", "run", "none"), func(p *Plan, _ *Step) any { return &p.Commit }},
 	{"constraints", inHeader, true, false, sentences{}, func(p *Plan, _ *Step) any { return &p.Constraints }},
 	{"memories", inHeader, true, false, sentences{}, func(p *Plan, _ *Step) any { return &p.Memories }},
 	{"setup", inHeader, false, false, shellBlock, func(p *Plan, _ *Step) any { return &p.Setup }},

@@ -145,6 +145,7 @@ type Plan struct {
 	Isolation   Field[string] // sealed, fenced; "" asks for nothing
 	Permissions Field[string] // as [ParsePermissions] reads them; "" says nothing
 	Workspace   Field[string] // shared, worktree; empty: the run's own worktree where agents work and git can make one
+	Commit      Field[string] // step, run, none; empty: what the configuration says
 	Setup       Text          // shell that prepares a fresh worktree
 
 	Prose Text // of the header, that belongs to no label

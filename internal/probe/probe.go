@@ -49,6 +49,7 @@ func Answer(ctx context.Context, q verify.Queries, env Env) verify.Facts {
 		NoPlanner:       env.Config.Planner.None(),
 		Allow:           env.Config.Policy.Allow,
 		RefuseUnmetered: env.Config.Policy.Unmetered == "refuse",
+		Commit:          env.Config.Policy.Commit,
 		Shared:          env.Config.Policy.Workspace == "shared",
 		Tools:           tools(q.Tools, env),
 	}

@@ -12,11 +12,8 @@ import (
 	"github.com/piton-dev/piton/internal/durable"
 )
 
-// branches is the directory, to git, of the branches of worktrees.
+// branches is the directory, to git, of the branches of runs.
 const branches = "piton"
-
-// Branch is the branch of a worktree.
-func Branch(run, step string) string { return branches + "/" + run + "/" + step }
 
 // Taken reports whether the repository around a directory has a branch that keeps
 // git from making any of those: one with the name of their directory.

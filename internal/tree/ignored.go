@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -71,6 +72,9 @@ func (w *Worktree) bringIgnored(ctx context.Context) (left []string, err error) 
 	return left, ctx.Err()
 }
 
+// ofRuns are what of the directory .piton belongs to the workspace, and is read by runs.
+var ofRuns = []string{"config.yaml", "agents", "memories", "topics"}
+
 // worth lists those of the names that belong into a worktree.
 func (w *Worktree) worth(list string) []string {
 	mine, err := filepath.Rel(w.top, w.root())
@@ -80,7 +84,13 @@ func (w *Worktree) worth(list string) []string {
 		parts := strings.Split(name, "/")
 		switch {
 		case name == "" || !filepath.IsLocal(filepath.FromSlash(name)):
-		case slices.Contains(parts, ".git") || slices.Contains(parts, ".piton"):
+		case name == path.Join(w.sub(), ".piton"):
+			for _, own := range ofRuns {
+				if _, err := os.Lstat(filepath.Join(w.top, filepath.FromSlash(name), own)); err == nil {
+					names = append(names, filepath.Join(filepath.FromSlash(name), own))
+				}
+			}
+		case slices.Contains(parts, ".git") || slices.Contains(parts, ".piton") && !slices.Contains(ofRuns, parts[len(parts)-1]):
 		case err == nil && (liesIn(name, mine) || liesIn(mine, name)):
 		default:
 			names = append(names, filepath.FromSlash(name))

@@ -47,10 +47,11 @@ func (w *Worktree) lockOf(err error) string {
 }
 
 func (w *Worktree) isRefLock(name string) bool {
-	for _, ref := range []string{w.held(), "refs/heads/" + w.branch()} {
-		if strings.HasSuffix(name, "/"+ref+".lock") {
-			return true
-		}
+	if strings.HasSuffix(name, "/"+w.held()+".lock") {
+		return true
+	}
+	if m, err := w.marks(); err == nil && m.Branch != "" && strings.HasSuffix(name, "/refs/heads/"+m.Branch+".lock") {
+		return true
 	}
 	own, err := w.own()
 	return err == nil && name == path.Join(filepath.ToSlash(own), "HEAD.lock") && strings.Contains(name, "/worktrees/")

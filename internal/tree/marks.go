@@ -18,6 +18,11 @@ import (
 type marks struct {
 	Base     string   `json:"base,omitempty"`     // what the worktree began with; written last
 	Lacks    []string `json:"lacks,omitempty"`    // what git ignores and the worktree did not begin with
+	Root     string   `json:"root,omitempty"`     // of a run: where its branch begins
+	Branch   string   `json:"branch,omitempty"`   // of a run: that it has, once anything was recorded
+	Tip      string   `json:"tip,omitempty"`      // what the branch has come to
+	Begun    string   `json:"begun,omitempty"`    // tree: what of the worktree was recorded, or is not the run's doing
+	Done     []string `json:"done,omitempty"`     // keys of what was recorded
 	Ready    bool     `json:"ready,omitempty"`    // it was prepared
 	Conflict string   `json:"conflict,omitempty"` // the newest one that was put, or is being put, into the worktree
 	Writing  string   `json:"writing,omitempty"`  // the merge whose files are being written

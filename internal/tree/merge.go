@@ -296,9 +296,12 @@ func (w *Worktree) put(ctx context.Context, conflict string) error {
 	err = w.reindex(ctx,
 		[]string{"read-tree", conflict + "^2"},
 		[]string{"read-tree", "--reset", "-u", conflict},
-		[]string{"update-ref", "refs/heads/" + w.branch(), now},
+		[]string{"update-ref", "--no-deref", "HEAD", now},
 		[]string{"read-tree", now})
 	if err != nil {
+		return err
+	}
+	if m.Begun, err = w.treeOf(ctx, conflict); err != nil { // what the workspace has is not the run's doing
 		return err
 	}
 	m.Base, m.Merged = now, ""

@@ -122,7 +122,7 @@ func TestRepositoryOfAStepsWorktree(t *testing.T) {
 			b := w.protect(gitsOwn...)
 			work, err := w.tree.Worktree(t.TempDir(), "run", "step")
 			if err == nil {
-				err = work.Begin(t.Context(), "", false)
+				err = work.Begin(t.Context(), "", false, false)
 			}
 			if err != nil {
 				t.Fatal(err)
@@ -159,7 +159,7 @@ func TestWorktreeBelowTheTop(t *testing.T) {
 			top.do("other/c 1")
 			work, err := w.tree.Worktree(t.TempDir(), "run", step)
 			if err == nil {
-				err = work.Begin(t.Context(), "", false)
+				err = work.Begin(t.Context(), "", false, false)
 			}
 			if err != nil {
 				t.Fatal(err)

@@ -73,6 +73,9 @@ func (w *Worktree) Open() (*Tree, error) {
 	return w.home.beside(w.Dir())
 }
 
+// IsOf reports whether the whole run works in it.
+func (w *Worktree) IsOf(run string) bool { return w.step == Run && w.run == run }
+
 func (w *Worktree) what() string {
 	if w.step == Run {
 		return "run " + w.run
@@ -80,12 +83,11 @@ func (w *Worktree) what() string {
 	return "step " + w.step
 }
 
-func (w *Worktree) branch() string { return Branch(w.run, w.step) }
-
 // Begin makes the worktree from the workspace as it is, or brings one that is
 // there to that state if renew says so. One that has begun is left alone
-// otherwise. note is kept with it; see [Worktree.Note]. It may be repeated.
-func (w *Worktree) Begin(ctx context.Context, note string, renew bool) error {
+// otherwise. note is kept with it; see [Worktree.Note]. branch says whether what is done in
+// that of a run will be recorded on a branch. It may be repeated.
+func (w *Worktree) Begin(ctx context.Context, note string, renew, branch bool) error {
 	if err := w.home.dropHalfMade(w.root()); err != nil {
 		return err
 	}
@@ -104,7 +106,7 @@ func (w *Worktree) Begin(ctx context.Context, note string, renew bool) error {
 		return fmt.Errorf("the worktree of run %s is gone, with the work in it: %s", w.run, w.dir)
 	}
 	if Taken(w.top) {
-		return fmt.Errorf("the repository has a branch %s, so git cannot make %s: rename it, `git branch -m %s other`, then answer retry", branches, w.branch(), branches)
+		return fmt.Errorf("the repository has a branch %s, so git cannot make %s/NAME: rename it, `git branch -m %s other`, then answer retry", branches, branches, branches)
 	}
 	if err := w.home.setsAside(); err != nil {
 		return err
@@ -131,6 +133,12 @@ func (w *Worktree) Begin(ctx context.Context, note string, renew bool) error {
 	}
 	m = marks{Base: commit, Ready: m.Ready && kept}
 	if w.step == Run {
+		m.Begun, m.Root = state.tree, head
+		if branch {
+			if m.Root, err = w.rootOf(ctx, head, state.tree); err != nil {
+				return err
+			}
+		}
 		if m.Lacks, err = w.bringIgnored(ctx); err != nil {
 			return fmt.Errorf("copy what git ignores: %w", err)
 		}
@@ -148,7 +156,7 @@ func (w *Worktree) Lacks() ([]string, error) {
 // those that git ignores are kept.
 func (w *Worktree) fill(ctx context.Context, commit string) (kept bool, err error) {
 	if _, err := os.Lstat(filepath.Join(w.dir, ".git")); err == nil {
-		if _, err := w.aside(ctx, "checkout", "--quiet", "--force", "-B", w.branch(), commit); err == nil {
+		if _, err := w.aside(ctx, "checkout", "--quiet", "--force", "--detach", commit); err == nil {
 			_, err = w.aside(ctx, "clean", "-fdq")
 			return true, err
 		}
@@ -156,7 +164,7 @@ func (w *Worktree) fill(ctx context.Context, commit string) (kept bool, err erro
 	if err := w.remove(); err != nil {
 		return false, err
 	}
-	_, err = w.ask(ctx, nil, "worktree", "add", "--quiet", "--force", "-B", w.branch(), w.dir, commit)
+	_, err = w.ask(ctx, nil, "worktree", "add", "--quiet", "--force", "--detach", w.dir, commit)
 	return false, err
 }
 
@@ -186,38 +194,26 @@ func (w *Worktree) Note(ctx context.Context) (string, error) {
 	return strings.TrimSpace(body), err
 }
 
-// Keep commits what the worktree holds to its branch, if that is anything new: a
-// person may want it after the run. It may be repeated.
-func (w *Worktree) Keep(ctx context.Context) error {
-	head, err := w.resolve(ctx, "refs/heads/"+w.branch())
-	if _, gone := os.Lstat(filepath.Join(w.dir, ".git")); err != nil || head == "" || gone != nil {
-		return err
+// Keep records what a run left unfinished in its worktree on its branch, if that is anything
+// new: a person may want it after the run. It may be repeated.
+func (w *Worktree) Keep(ctx context.Context, title string) error {
+	if _, err := os.Lstat(filepath.Join(w.dir, ".git")); err != nil {
+		return nil //nolint:nilerr // it was never made, or is gone
 	}
-	state, err := w.snapshot(ctx, filepath.Join(w.dir, ".git"), w.dir)
-	if err != nil {
-		return err
-	}
-	defer state.forget()
-	if was, err := w.ask(ctx, nil, "rev-parse", head+"^{tree}"); err != nil || was == state.tree {
-		return err
-	}
-	commit, err := w.commit(ctx, state.tree, "The work of "+w.what(), "", head)
-	if err == nil {
-		err = w.reindex(ctx, []string{"read-tree", commit})
-	}
-	if err == nil {
-		err = w.set(ctx, "refs/heads/"+w.branch(), commit)
-	}
+	_, err := w.Record(ctx, Entry{
+		Title: title, Loose: true,
+		Message: "Unfinished: " + title + "\n\nThe run ended before this was proven.\n\nPiton-Run: " + w.run,
+	})
 	return err
 }
 
-// Discard removes the worktree, its branch and all that is kept for it. It may be
-// repeated.
+// Discard removes the worktree and all that is kept for it, save the branch of a run, which
+// is the person's. It may be repeated.
 func (w *Worktree) Discard(ctx context.Context) error {
 	if err := w.remove(); err != nil {
 		return err
 	}
-	refs, err := w.ask(ctx, nil, "for-each-ref", "--format=%(refname)", w.held(), "refs/heads/"+w.branch())
+	refs, err := w.ask(ctx, nil, "for-each-ref", "--format=%(refname)", w.held())
 	if err != nil {
 		return err
 	}

@@ -39,7 +39,7 @@ func newPairOf(t *testing.T, step, script, uncommitted string) *pair {
 		t.Fatal(err)
 	}
 	p := &pair{workspace: w, work: work, aside: &workspace{T: t, dir: work.Dir()}, head: w.position()}
-	if err := work.Begin(t.Context(), "", false); err != nil {
+	if err := work.Begin(t.Context(), "", false, false); err != nil {
 		t.Fatal(err)
 	}
 	return p
@@ -288,7 +288,7 @@ func TestRunIsMergedWithWhatItKnows(t *testing.T) {
 	if err := os.RemoveAll(p.work.Dir()); err != nil {
 		t.Fatal(err)
 	}
-	if err := p.work.Begin(t.Context(), "", false); err == nil {
+	if err := p.work.Begin(t.Context(), "", false, false); err == nil {
 		t.Error("the worktree of a run was lost, and nobody said so")
 	}
 }
@@ -298,16 +298,12 @@ func TestKeptWorkIsCommitted(t *testing.T) {
 	p := newPairOf(t, tree.Run, "a 1", "b draft")
 	p.aside.do("a 2\nnew 1")
 	for range 2 {
-		if err := p.work.Keep(t.Context()); err != nil {
+		if err := p.work.Keep(t.Context(), "Do it"); err != nil {
 			t.Fatal(err)
 		}
 	}
-	branch := tree.Branch("run", tree.Run)
-	if got := p.asked("show", "--stat", "--format=%s", branch); !strings.Contains(got, "The work of run run") || !strings.Contains(got, "2 files changed") {
+	if got := p.asked("show", "--stat", "--format=%s", "piton/do-it"); !strings.Contains(got, "Unfinished: Do it") || !strings.Contains(got, "2 files changed") {
 		t.Errorf("the branch has: %s", got)
-	}
-	if got := p.aside.asked("status", "--porcelain"); got != "" {
-		t.Errorf("the worktree has what is not committed: %s", got)
 	}
 }
 
@@ -353,7 +349,7 @@ func worktreeWithSubmodule(t *testing.T, step string) {
 		t.Fatal(err)
 	}
 	p := &pair{workspace: w, work: work, aside: &workspace{T: t, dir: work.Dir()}}
-	if err := work.Begin(t.Context(), "", false); err != nil {
+	if err := work.Begin(t.Context(), "", false, false); err != nil {
 		t.Fatal(err)
 	}
 	p.aside.do("a 2")
@@ -371,11 +367,11 @@ func TestWorktreeBeginsOnce(t *testing.T) {
 	p := newPair(t, "a 1", "")
 	p.aside.do("a 2\nnew 1")
 	p.do("b 1")
-	if err := p.work.Begin(t.Context(), "", false); err != nil {
+	if err := p.work.Begin(t.Context(), "", false, false); err != nil {
 		t.Fatal(err)
 	}
 	p.aside.holds("a 2\nnew 1")
-	if err := p.work.Begin(t.Context(), "kept with it", true); err != nil {
+	if err := p.work.Begin(t.Context(), "kept with it", true, false); err != nil {
 		t.Fatal(err)
 	}
 	p.aside.holds("a 1\nb 1")
@@ -440,7 +436,7 @@ func TestForgedRefsCountForNothing(t *testing.T) {
 		p.aside.do("a good")
 		now := strings.TrimSpace(p.asked("-c", "user.name=me", "-c", "user.email=me@example.org", "commit-tree", "HEAD^{tree}", "-p", "HEAD", "-m", "Piton-Effect: e"))
 		p.git("update-ref", "refs/piton/run/"+step, now)
-		p.git("update-ref", "refs/heads/"+tree.Branch("run", step), now)
+		p.aside.git("update-ref", "HEAD", now)
 		if m := p.merge("e", 0); step == tree.Run && m.Behind {
 			p.merge("e2", 1)
 		}
@@ -519,7 +515,7 @@ func TestOtherWorktreesStay(t *testing.T) {
 	if err := os.RemoveAll(other); err != nil {
 		t.Fatal(err)
 	}
-	if err := errors.Join(os.RemoveAll(p.aside.dir), p.work.Begin(t.Context(), "", true), p.work.Discard(t.Context())); err != nil {
+	if err := errors.Join(os.RemoveAll(p.aside.dir), p.work.Begin(t.Context(), "", true, false), p.work.Discard(t.Context())); err != nil {
 		t.Fatal(err)
 	}
 	if list := p.asked("worktree", "list"); !strings.Contains(list, other) || strings.Contains(list, p.aside.dir) {
@@ -555,7 +551,7 @@ func TestWorktreeAddIsKilled(t *testing.T) {
 			half("tree2", tree.WorktreeDir(root, "run", "next"))
 			next, err := p.tree.Worktree(root, "run", "next")
 			if err == nil {
-				err = next.Begin(t.Context(), "", false)
+				err = next.Begin(t.Context(), "", false, false)
 			}
 			if err != nil {
 				t.Fatal(err)
@@ -581,7 +577,7 @@ func TestLocksOfTheDead(t *testing.T) {
 			p := newPair(t, "a 1", "")
 			p.aside.do("a 2")
 			p.do(".git/" + lock)
-			if err := p.work.Begin(t.Context(), "", true); err != nil {
+			if err := p.work.Begin(t.Context(), "", true, false); err != nil {
 				t.Fatalf("begin anew: %v", err)
 			}
 			p.aside.holds("a 1")
@@ -601,7 +597,7 @@ func TestLocksOfTheDead(t *testing.T) {
 				t.Fatal(err)
 			}
 			p.do(".git/" + lock)
-			if err := p.work.Begin(t.Context(), "", true); err != nil {
+			if err := p.work.Begin(t.Context(), "", true, false); err != nil {
 				t.Fatalf("begin where it is gone: %v", err)
 			}
 		})
@@ -617,9 +613,6 @@ func TestLockOfTheLiving(t *testing.T) {
 	p.do(lock + " theirs")
 	if _, err := p.work.Merge(t.Context(), "e", "", 0, nil); err == nil || !strings.Contains(err.Error(), "index.lock exists") {
 		t.Errorf("a conflict is put beside it: %v", err)
-	}
-	if err := p.work.Keep(t.Context()); err == nil || p.text(lock) != "theirs" {
-		t.Errorf("kept beside it: %v; the lock is %q", err, p.text(lock))
 	}
 	p.aside.holds("a 3")
 	p.do("rm " + lock)

@@ -262,7 +262,7 @@ func TestNoPlaceAside(t *testing.T) {
 	}
 	other, err := p.tree.Worktree(root, "run", "other")
 	if err == nil {
-		err = other.Begin(t.Context(), "", false)
+		err = other.Begin(t.Context(), "", false, false)
 	}
 	if err == nil || !strings.Contains(err.Error(), why) {
 		t.Errorf("it begins: %v", err)

@@ -198,6 +198,7 @@ func header(p *plan.Plan) []label {
 		{"isolation", p.Isolation.Value},
 		{"permissions", p.Permissions.Value},
 		{"workspace", p.Workspace.Value},
+		{"commit", p.Commit.Value},
 		{"setup", p.Setup.Value},
 	}
 }

@@ -168,6 +168,10 @@ func checkPlanWorktree(p *pass) {
 	if apart && lacks.message != "" {
 		p.report(nil, h.Workspace.Pos, "the plan runs in a worktree, but "+lacks.message, lacks.hint)
 	}
+	if !apart && h.Commit.Set && h.Commit.Value != "none" {
+		p.report(nil, h.Commit.Pos, "the plan has a `commit`, but its run has no worktree, and so no branch",
+			"add `workspace: worktree` to the header, or take `commit` out")
+	}
 	if !apart && !h.Setup.IsZero() && !slices.ContainsFunc(p.doc.units, (*unit).apart) {
 		p.report(nil, h.Setup.Pos, "the plan has a `setup`, but no step works in a worktree",
 			"add `workspace: worktree` to the header or to steps, or make the setup a step").Severity = Warning

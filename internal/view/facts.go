@@ -91,6 +91,7 @@ func HeaderFacts(p *plan.Plan) Facts {
 	f.add("protect", listed(p.Protect.Value))
 	f.add("isolation", unusual(p.Isolation, usual.Isolation))
 	f.add("workspace", unusual(p.Workspace, usual.Workspace))
+	f.add("commit", unusual(p.Commit, usual.Commit))
 	f.add("estimate", unusual(p.Estimate, usual.Estimate))
 	f.add("complexity", unusual(p.Complexity, usual.Complexity))
 	f.add("tags", listed(p.Tags.Value))

@@ -69,6 +69,7 @@ const (
 	CutOff    Deed = "stop"
 	Undone    Deed = "undo"
 	Lacking   Deed = "lacks"
+	Committed Deed = "commit"
 	behind    Deed = "wait"
 	ruled     Deed = "rule" // of an arbiter, on what follows an attempt
 	Commanded Deed = "order"
@@ -363,7 +364,19 @@ func (f *Fold) dispatched(h Happening, e engine.WorkDispatched) []Happening {
 	if e.Kind == engine.MergeWork {
 		start.What = Merging
 	}
-	return slices.Concat(f.lacking(h, e.Lacks), f.undone(h, e.Step, e.Attempt, e.Undone), []Happening{start})
+	return slices.Concat(f.lacking(h, e.Lacks), f.committed(h, e.Commits), f.undone(h, e.Step, e.Attempt, e.Undone), []Happening{start})
+}
+
+// committed tells what was recorded on the run's branch.
+func (f *Fold) committed(h Happening, all []engine.Commit) (told []Happening) {
+	for _, c := range all {
+		if c.Commit == "" {
+			continue
+		}
+		h.What, h.Step, h.Attempt, h.Text = Committed, f.Index(c.Step), 0, c.Commit[:min(len(c.Commit), 10)]+" on branch "+c.Branch
+		told = append(told, h)
+	}
+	return told
 }
 
 // lacking tells once what the run's worktree did not begin with.
@@ -429,7 +442,7 @@ func (f *Fold) workEnded(h Happening, e engine.WorkEnded) []Happening {
 		}
 		t.Cost = &sum
 	}
-	told := f.undone(h, e.Step, e.Attempt, e.Undone)
+	told := append(f.committed(h, e.Commits), f.undone(h, e.Step, e.Attempt, e.Undone)...)
 	if e.How != engine.Lost && e.How != engine.Stopped {
 		return told
 	}
