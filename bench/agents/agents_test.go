@@ -396,6 +396,9 @@ func TestCannot(t *testing.T) {
 	each(t, func(t *testing.T, p program) {
 		for name, tt := range troubles {
 			t.Run(name, func(t *testing.T) {
+				if tt.waits { // the program does, for a minute and more
+					t.Parallel()
+				}
 				w := begin(t, p, tt.user)
 				w.plan(p.name, script(object{"write": "hello.txt", "content": "hello"}, object{"say": "All done."}), "")
 				if !tt.waits {
