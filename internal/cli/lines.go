@@ -464,10 +464,8 @@ func (l *words) ending(h view.Happening) {
 	}
 	head := f.State.Head()
 	l.add("%s %s", head.Run, view.Span(head.Work.Ran))
-	if head.Budget.Limits != (engine.Amount{}) {
-		l.add("%s", strings.Join(view.Spending(head, head.Finished), ", "))
-	} else if head.CostMicros > 0 {
-		l.add("%s", view.Money(head.CostMicros))
+	if used := view.Spending(head, head.Finished); len(used) > 0 {
+		l.add("%s", strings.Join(used, ", "))
 	}
 	forgone := f.State.Forgone()
 	head.Skipped -= forgone

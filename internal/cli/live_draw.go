@@ -2,10 +2,12 @@ package cli
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
 
 	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/view"
@@ -367,9 +369,18 @@ func (m *liveModel) counters() string {
 	if m.paused() {
 		left = append(left, "paused")
 	}
-	right := []string{view.Span(h.Work.At(m.now))}
-	right = append(right, view.Spending(h, view.CmpTime(h.Finished, m.now))...)
-	return t.sides(cell{" " + strings.Join(left, "  "), plainTone}, cell{strings.Join(right, "  "), plainTone})
+	right := view.Spent(h, view.CmpTime(h.Finished, m.now))
+	if h.Budget.Limits.Wall == 0 { // else that says it
+		right = slices.Insert(right, 0, view.Span(h.Work.At(m.now)))
+	}
+	said, used := " "+strings.Join(left, "  "), strings.Join(right, "  ")
+	for n := 1; n < len(left); n++ { // time, cost and tokens stay, and how many run is seen above
+		if less := " " + strings.Join(slices.Concat(left[:1], left[n:]), "  "); ansi.StringWidth(less)+gap+ansi.StringWidth(used) <= t.width {
+			said = less
+			break
+		}
+	}
+	return t.sides(cell{said, plainTone}, cell{used, plainTone})
 }
 
 func (m *liveModel) keyLine() string {

@@ -226,6 +226,9 @@ func (t theme) workEnded(e engine.WorkEnded) string {
 	if e.Leftover > 0 {
 		facts += ", " + view.Plural(e.Leftover, "process left over and killed", "processes left over and killed")
 	}
+	if e.Kind == engine.AgentWork && e.How != engine.NoStart {
+		facts += ", " + view.UsedBy(e.Usage)
+	}
 	if e.Network != "" {
 		facts += ", network=" + t.line(e.Network)
 	}

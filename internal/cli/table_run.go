@@ -415,7 +415,7 @@ func (t theme) end(s view.Standing) []string {
 	took := view.Span(h.Work.At(s.Now))
 	cost := ""
 	if h.CostMicros > 0 {
-		cost = " for " + view.Money(h.CostMicros)
+		cost = " for " + strings.Join(view.Spending(h, h.Finished), ", ")
 	}
 	l := lookOf(h.Status, "")
 	switch {

@@ -26,6 +26,15 @@ func spent(u Usage) (x Effort) {
 	return x
 }
 
+// hush counts what an attempt of an agent did not tell.
+func (x *Effort) hush() {
+	for _, t := range []*Told{&x.Tokens, &x.Cost} {
+		if !t.Known {
+			t.Silent++
+		}
+	}
+}
+
 func (x *Effort) add(more Effort) {
 	x.Attempts += more.Attempts
 	x.WorkMs += more.WorkMs
@@ -38,15 +47,19 @@ func (x *Effort) add(more Effort) {
 type Told struct {
 	N     int64 `json:"n"`
 	Known bool  `json:"known"`
+	// Silent are attempts of agents that did not tell theirs.
+	Silent int `json:"silent,omitempty"`
 }
 
 func (t *Told) tell(n *int64) {
 	if n != nil {
-		t.add(Told{*n, true})
+		t.add(Told{N: *n, Known: true})
 	}
 }
 
-func (t *Told) add(more Told) { t.N, t.Known = t.N+more.N, t.Known || more.Known }
+func (t *Told) add(more Told) {
+	t.N, t.Known, t.Silent = add(t.N, more.N), t.Known || more.Known, t.Silent+more.Silent
+}
 
 // Amount is nil where nobody told it.
 func (t Told) Amount() *int64 {
@@ -88,6 +101,9 @@ func (s *State) toils(r Record) {
 		}
 		x := spent(e.Usage)
 		x.WorkMs = e.Ms
+		if e.Kind == AgentWork && e.How != NoStart {
+			x.hush()
+		}
 		s.toil(e.Step, x)
 	case CheckEnded:
 		x := spent(e.Usage)

@@ -191,6 +191,29 @@ func Used(tokens, cost *int64) string {
 	return strings.Join(parts, ", ")
 }
 
+// UsedBy is what one attempt used.
+func UsedBy(u engine.Usage) string {
+	var tokens *int64
+	for _, n := range []*int64{u.In, u.Out} {
+		if n != nil {
+			sum := *n
+			if tokens != nil {
+				sum += *tokens
+			}
+			tokens = &sum
+		}
+	}
+	said := Used(tokens, u.CostMicros)
+	switch {
+	case tokens == nil && u.CostMicros == nil:
+	case tokens == nil:
+		said += ", tokens unknown"
+	case u.CostMicros == nil:
+		said += ", cost unknown"
+	}
+	return said
+}
+
 // fall is one time that a step did not pass, or proved nothing.
 type fall struct {
 	kind engine.Verdict

@@ -98,6 +98,25 @@ type usageDoc struct {
 	Cost *float64 `json:"cost_usd"`
 }
 
+// useDoc is what attempts of agents used, and how many of them did not tell it.
+type useDoc struct {
+	Tokens        *int64   `json:"tokens"`
+	Cost          *float64 `json:"cost_usd"`
+	WithoutTokens int      `json:"attempts_without_tokens"`
+	WithoutCost   int      `json:"attempts_without_cost"`
+}
+
+func useOf(e engine.Effort) *useDoc {
+	if e.Tokens == (engine.Told{}) && e.Cost == (engine.Told{}) {
+		return nil
+	}
+	d := useDoc{Tokens: e.Tokens.Amount(), WithoutTokens: e.Tokens.Silent, WithoutCost: e.Cost.Silent}
+	if n := e.Cost.Amount(); n != nil {
+		d.Cost = new(float64(*n) / 1e6)
+	}
+	return &d
+}
+
 func usageDocument(u engine.Usage) usageDoc {
 	d := usageDoc{In: u.In, Out: u.Out}
 	if u.CostMicros != nil {
@@ -222,8 +241,9 @@ type Step struct {
 	Needs      []string        `json:"needs"`
 	Of         string          `json:"instance_of,omitempty"`
 	*Loop
-	Progress *Said  `json:"progress,omitempty"` // status: of the attempt under way, where it says something
-	Child    *Child `json:"child,omitempty"`    // the newest run that carries it out
+	Progress *Said   `json:"progress,omitempty"` // status: of the attempt under way, where it says something
+	Child    *Child  `json:"child,omitempty"`    // the newest run that carries it out
+	Used     *useDoc `json:"used,omitempty"`     // by the agents of its attempts
 }
 
 // RunOf is the document of a run as it is now, without its steps.
@@ -258,6 +278,7 @@ func StepOf(s engine.StepRow) Step {
 		Loop: loopOf(s.Loop), Of: of, ID: s.ID, Number: s.Number, Title: s.Title, Status: s.Status, Phase: OrNull(s.Phase), Reason: s.Reason,
 		Agent: OrNull(s.Agent), Attempts: s.Attempts, Verdict: OrNull(s.Verdict), Baseline: OrNull(s.Baseline),
 		Proven: s.Proven, StartedAt: Stamp(s.Started), FinishedAt: Stamp(s.Finished), Needs: List(s.Needs),
+		Used: useOf(s.Effort),
 	}
 }
 

@@ -2,6 +2,7 @@ package view
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -48,24 +49,64 @@ func PlanStatus(r *engine.Revision) engine.Status {
 // Spending says what a run has used, and of what, kind by kind. Of a limited
 // kind it counts as the limit does, time up to now.
 func Spending(h engine.HeadRow, now time.Time) []string {
-	var list []string
+	cost, tokens := spent(h, Money, Count)
+	silent := h.Effort.Cost.Silent
+	if cost != "" && silent > 0 {
+		cost += " + " + Plural(silent, "attempt", "attempts") + " of unknown cost"
+	}
+	if n := h.Effort.Tokens.Silent; tokens != "" && n > 0 && (cost == "" || n != silent) {
+		tokens += " + " + Plural(n, "attempt", "attempts") + " of unknown use"
+	}
+	list := inUse(cost, tokens, h, now)
 	l := h.Budget.Limits
-	if l.CostMicros > 0 {
-		list = append(list, Money(h.Budget.Spent.CostMicros)+" of "+Money(l.CostMicros))
-	} else if h.CostMicros > 0 {
-		list = append(list, Money(h.CostMicros))
-	}
-	if n := h.TokensIn + h.TokensOut; l.Tokens > 0 {
-		list = append(list, Count(h.Budget.Spent.Tokens)+" of "+Count(l.Tokens)+" tokens")
-	} else if n > 0 {
-		list = append(list, Count(n)+" tokens")
-	}
-	if l.Wall > 0 {
-		used := l.Wall - h.Budget.Left(now).Wall
-		list = append(list, Span(used)+" of "+Span(l.Wall))
-	}
 	if n := h.Budget.Unmetered; n > 0 && (l.Tokens > 0 || l.CostMicros > 0) {
 		list = append(list, fmt.Sprintf("%d unmetered", n))
+	}
+	return list
+}
+
+// Spent is Spending in few columns: a plus stands for more than is known.
+func Spent(h engine.HeadRow, now time.Time) []string {
+	more := func(silent int, word func(int64) string) func(int64) string {
+		return func(n int64) string {
+			if silent > 0 {
+				return word(n) + "+"
+			}
+			return word(n)
+		}
+	}
+	cost, tokens := spent(h, more(h.Effort.Cost.Silent, Money), more(h.Effort.Tokens.Silent, Count))
+	return inUse(cost, tokens, h, now)
+}
+
+// spent is what was used of money and of tokens, beside what may be; nothing where neither
+// is known or limited. What no attempt told is unknown, not nothing.
+func spent(h engine.HeadRow, money, count func(int64) string) (cost, tokens string) {
+	l, used := h.Budget.Limits, h.Budget.Spent
+	word := func(n int64, told engine.Told, say func(int64) string) string {
+		if n == 0 && !told.Known && told.Silent > 0 {
+			return "unknown"
+		}
+		return say(n)
+	}
+	if l.CostMicros > 0 {
+		cost = word(used.CostMicros, h.Effort.Cost, money) + " of " + Money(l.CostMicros)
+	} else if h.CostMicros > 0 {
+		cost = money(h.CostMicros)
+	}
+	if n := h.TokensIn + h.TokensOut; l.Tokens > 0 {
+		tokens = word(used.Tokens, h.Effort.Tokens, count) + " of " + Count(l.Tokens) + " tokens"
+	} else if n > 0 {
+		tokens = count(n) + " tokens"
+	}
+	return cost, tokens
+}
+
+// inUse lists what was used, with the time where that is limited.
+func inUse(cost, tokens string, h engine.HeadRow, now time.Time) []string {
+	list := slices.DeleteFunc([]string{cost, tokens}, func(s string) bool { return s == "" })
+	if l := h.Budget.Limits; l.Wall > 0 {
+		list = append(list, Span(l.Wall-h.Budget.Left(now).Wall)+" of "+Span(l.Wall))
 	}
 	return list
 }

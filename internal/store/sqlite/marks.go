@@ -155,6 +155,9 @@ func effortText(e engine.Effort) string {
 		} else {
 			text.WriteString(" -")
 		}
+		if t.Silent > 0 {
+			text.WriteString("+" + strconv.Itoa(t.Silent))
+		}
 	}
 	return text.String()
 }
@@ -163,7 +166,14 @@ func parseEffort(text string) (e engine.Effort, err error) {
 	var n [5]engine.Told
 	for i := range n {
 		var word string
-		if word, text, _ = strings.Cut(text, " "); word == "-" && i > 2 {
+		word, text, _ = strings.Cut(text, " ")
+		word, silent, some := strings.Cut(word, "+")
+		if some && i > 2 {
+			if n[i].Silent, err = strconv.Atoi(silent); err != nil {
+				return e, fmt.Errorf("%w: the effort of a step: %w", store.ErrCorrupt, err)
+			}
+		}
+		if word == "-" && i > 2 {
 			continue
 		}
 		if n[i].N, err = strconv.ParseInt(word, 10, 64); err != nil {

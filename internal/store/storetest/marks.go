@@ -64,7 +64,7 @@ func marks(t *testing.T, s store.Store) {
 func findingSteps(t *testing.T, s store.Store) {
 	epoch := own(t, s)
 	head := headRow("t", "r", engine.Running, store.Micro(began()))
-	counted := engine.Effort{Attempts: 2, WorkMs: 3, CheckMs: 4, Tokens: engine.Told{N: 5, Known: true}}
+	counted := engine.Effort{Attempts: 2, WorkMs: 3, CheckMs: 4, Tokens: engine.Told{N: 5, Known: true}, Cost: engine.Told{Silent: 2}}
 	bound := engine.Bond{Active: true, Retry: store.Micro(began()), Item: "r/1", Behind: &engine.Holder{Run: "q", Step: "z", Scope: []string{"a"}}}
 	write(t, s, withRows("t", 0, epoch, engine.Rows{Head: &head, Steps: []engine.StepRow{
 		{Index: 0, ID: "ab", Number: "1", Status: engine.Done, Effort: counted},
