@@ -70,6 +70,7 @@ var samples = map[string]sample{
 	"rerunnable":       {"no", "rerunnable: no"},
 	"strong":           {"yes", "strong: yes"},
 	"reveal":           {"after-failure", "reveal: after-failure"},
+	"permissions":      {"allow run, ask", "permissions: allow run, ask"},
 	"schema":           {"\n```json\n{\"type\": \"array\"}\n```", `│ {"type": "array"}`},
 }
 

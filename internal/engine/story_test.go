@@ -237,7 +237,7 @@ func success(e engine.Effect) engine.Input {
 		case n == 0:
 			return engine.Tried{Key: e.Key, PartTried: engine.PartTried{Change: "change", Verdict: engine.Fail}}
 		case n == 1 && !odd(e.Parts[0].Verdict) && !slices.ContainsFunc(e.Parts[0].Reruns, odd): // else that says all
-			return engine.Tried{Key: e.Key, PartTried: engine.PartTried{Change: "change", Part: engine.NoPart, Verdict: engine.Pass}}
+			return engine.Tried{Key: e.Key, PartTried: engine.PartTried{Change: e.Parts[0].Change, Part: engine.NoPart, Verdict: engine.Pass}}
 		}
 		return engine.Reverted{Key: e.Key, ChangeReverted: engine.ChangeReverted{Parts: 1}}
 	case engine.Work, engine.Merge:
