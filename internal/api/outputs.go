@@ -77,15 +77,13 @@ func (p *Product) tell(ctx context.Context, e engine.Event, t *Tale) error {
 			t.Args[e.Step] = args
 		}
 	case engine.WorkEnded:
-		if len(e.Changed) > 0 {
+		if e.Kind == engine.MergeWork { // it knows all, and puts out nothing
 			t.Changed[e.Step] = e.Changed
+			return nil
 		}
-		if len(e.Wrote) > 0 { // each attempt goes on from the files of the one before
-			all := slices.Sorted(slices.Values(slices.Concat(t.Changed[e.Step], e.Wrote)))
+		if len(e.Changed) > 0 { // each attempt goes on from the files of the one before
+			all := slices.Sorted(slices.Values(slices.Concat(t.Changed[e.Step], e.Changed)))
 			t.Changed[e.Step] = slices.Compact(all)
-		}
-		if e.Kind == engine.MergeWork {
-			return nil // it puts out nothing
 		}
 		body, err := p.Output(ctx, e)
 		if err != nil {

@@ -255,14 +255,11 @@ func (w *World) work(ctx context.Context, e engine.Effect, r Reporter) Result {
 	if e.Step.Kind == engine.Tool {
 		do = w.call
 	}
-	before := w.stamps(ctx, e, r)
 	output, err := do(ctx, e, r, &ended.WorkEnded)
-	wrote := w.wrote(ctx, e, r, before)
 	var bodies [][]byte
 	if err == nil {
 		bodies, err = w.judge(context.WithoutCancel(ctx), e, r, &ended.WorkEnded)
 	}
-	ended.Wrote = left(wrote, &ended.WorkEnded)
 	if err != nil {
 		ended.How, ended.Reason, ended.Absent = engine.NoStart, err.Error(), lasts(err)
 	}
@@ -495,10 +492,15 @@ func (w *World) compare(ctx context.Context, e engine.Effect, r Reporter, end *e
 		changes = beyondScopes(changes, beside)
 	}
 	mine := without(changes, without(tree.OutOfScope(changes, e.Step.Writes), strays))
+	if len(e.Step.Writes) == 0 && slices.ContainsFunc(beside, func(n engine.Neighbour) bool { return len(n.Writes) == 0 }) {
+		mine = nil // nobody can tell whose doing they are
+	}
 	end.Changed = nil
-	for _, c := range mine[:min(len(mine), maxChanged)] {
+	for _, c := range mine {
 		end.Changed = append(end.Changed, c.Path)
 	}
+	end.Changed = collapsed(end.Changed)
+	end.Changed = end.Changed[:min(len(end.Changed), maxChanged)]
 	for _, n := range beside {
 		strays = append(strays, without(outside(n.Strays, e, nil), strays)...)
 	}

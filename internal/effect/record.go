@@ -123,7 +123,7 @@ func wrapped(text string) string {
 	first, _, _ := strings.Cut(strings.TrimSpace(text), "\n\n")
 	var b strings.Builder
 	width := 0
-	for _, word := range strings.Fields(cutAt(first, maxAbout)) {
+	for word := range strings.FieldsSeq(cutAt(first, maxAbout)) {
 		long := len([]rune(word))
 		switch {
 		case width == 0:

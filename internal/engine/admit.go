@@ -252,7 +252,7 @@ func (s *State) admitEnded(in Ended) ([]Event, error) {
 	if e.Cause = e.Cause.plain(); e.Kind != AgentWork {
 		e.Cause = nil
 	}
-	e.Stdout, e.Stderr, e.Wrote = text(e.Stdout), text(e.Stderr), texts(e.Wrote)
+	e.Stdout, e.Stderr = text(e.Stdout), text(e.Stderr)
 	if e.Value, err = Canonical(e.Value); err != nil || leaves || !s.prog.inline[i] {
 		e.Value = nil
 	}

@@ -357,7 +357,6 @@ type WorkEnded struct {
 	Changed    []string `json:"changed,omitempty"`
 	Diff       string   `json:"diff,omitempty"`  // object: what the attempt changed, as git writes it
 	Whole      string   `json:"whole,omitempty"` // object: as Diff, since before the step's first work, where that is more
-	Wrote      []string `json:"wrote,omitempty"` // of an agent without a scope that worked alone: files that changed meanwhile, dir/** for many
 	Tampered   []Change `json:"tampered,omitempty"`
 	OutOfScope []Change `json:"out_of_scope,omitempty"`
 	Undone              // as soon as the work had ended
