@@ -111,7 +111,9 @@ func begin(t *testing.T, p program, u user) *place {
 	}
 	w.git("init", "-q")
 	w.git("add", ".")
-	w.git("-c", "user.name=a", "-c", "user.email=a@example.org", "commit", "-qm", "begin")
+	w.git("config", "user.name", "a")
+	w.git("config", "user.email", "a@example.org")
+	w.git("commit", "-qm", "begin")
 	if _, code := w.piton("init"); code != 0 {
 		t.Fatal("init failed")
 	}

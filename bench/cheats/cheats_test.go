@@ -316,6 +316,8 @@ owner: me
 
 # Cheat
 
+**workspace:** shared
+
 ## Steps
 
 ### 1. Cheat

@@ -305,7 +305,7 @@ func (t *talk) settle(ctx context.Context, s acp.NewSessionResponse) error {
 	}
 	o := option(s, "model")
 	if o == nil {
-		return errors.New("it takes no model from outside; put {model} into its command, or take the model out of its entry")
+		return errors.New("Piton cannot set its model; put {model} into its `command:`, or remove `model:` from its entry")
 	}
 	return t.setOption(ctx, s.SessionId, o, t.cfg.Model)
 }
@@ -413,14 +413,14 @@ func (t *talk) part(ctx context.Context, kill func(), end turn) proc.Result {
 func (t *talk) judge(r *Result, p proc.Result, end turn, cause error) {
 	switch {
 	case end.stop == acp.StopReasonCancelled:
-		r.How, r.Exit, r.Signal, r.Reason = engine.Exited, 1, "", "it says that its turn was cancelled, which nobody asked for"
+		r.How, r.Exit, r.Signal, r.Reason = engine.Exited, 1, "", "it says that its turn was cancelled, but nobody cancelled it"
 	case end.stop != "":
 		r.How, r.Exit, r.Signal, r.Reason = engine.Exited, 0, "", ""
 		if end.stop != acp.StopReasonEndTurn {
 			r.Reason = "its turn ended with " + plainText(string(end.stop))
 		}
 	case errors.Is(cause, errFlood):
-		r.How, r.Exit, r.Signal, r.Reason = engine.Exited, 1, "", fmt.Sprintf("it asked for more than %d things at once", maxOpen)
+		r.How, r.Exit, r.Signal, r.Reason = engine.Exited, 1, "", fmt.Sprintf("it sent more than %d requests at once", maxOpen)
 	case errors.Is(cause, errLate):
 		r.How, r.Reason = engine.TimedOut, fmt.Sprintf("it did not end within %s", t.limit())
 	case p.Cancelled || errors.Is(p.Err, proc.ErrClosed):

@@ -102,7 +102,7 @@ func (c *acpClient) RequestPermission(ctx context.Context, q acp.RequestPermissi
 		}
 	}
 	if permit.Allowed {
-		c.refuse(p, "it offered no way to say yes")
+		c.refuse(p, "it offered no answer that allows it")
 	}
 	return acp.RequestPermissionResponse{Outcome: acp.NewRequestPermissionOutcomeCancelled()}, nil
 }

@@ -222,7 +222,7 @@ func next(kind engine.CauseKind, program, said string) string {
 	case engine.NoModel:
 		return "name a model that you have: `model:` or `command:` of the agent"
 	case engine.NoQuota:
-		return "wait, or look at the plan and the billing of the account"
+		return "wait, or look at the quota and billing of your account"
 	case engine.NoNetwork:
 		return "look whether the model's service can be reached from here"
 	}

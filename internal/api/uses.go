@@ -199,7 +199,7 @@ func cancelOnly(u Uses, ctx context.Context, q Order) (Ordered, error) {
 }
 
 func forPeople(what string) error {
-	return &Problem{Code: Denied, Message: "an agent cannot " + what, Hint: "only a person can; use piton in your own shell"}
+	return &Problem{Code: Denied, Message: "an agent cannot " + what, Hint: "only a person can, with piton in their own shell"}
 }
 
 // use is a use case with its request and its answer in JSON.

@@ -134,7 +134,7 @@ func agentNames(conf config.Config, names []string) ([]string, error) {
 	}
 	for _, name := range names {
 		if !slices.Contains(all, name) {
-			return nil, misuse(fmt.Sprintf("no agent with a program is called %q", name), "piton agents lists them")
+			return nil, misuse(fmt.Sprintf("no agent %q that runs a program is configured", name), "piton agents lists them")
 		}
 	}
 	if len(all) == 0 {

@@ -50,7 +50,7 @@ the sub-plans that are approved with them are compared too.`,
 		},
 	}
 	c.Flags().StringVar(&runID, "run", "", "the run of the step, instead of the newest")
-	c.Flags().BoolVar(&stat, "stat", false, "count the changed lines of each file of a step")
+	c.Flags().BoolVar(&stat, "stat", false, "only count the changed lines of each file")
 	return c
 }
 
@@ -78,7 +78,7 @@ func (a *app) stepDiff(ctx context.Context, prefix, word string, stat bool) (don
 		case !ok:
 			return &api.Problem{Code: api.NotFound, Message: fmt.Sprintf("no attempt of step %s of run %s has ended", step, head.Run), Hint: "piton status shows how far it is"}
 		case !c.Known:
-			return &api.Problem{Code: api.NotFound, Message: fmt.Sprintf("what step %s changed was not recorded, or piton gc has removed it", step), Hint: "scripts are compared where the step has writes"}
+			return &api.Problem{Code: api.NotFound, Message: fmt.Sprintf("what step %s changed was not recorded, or piton gc has removed it", step), Hint: "what a script changed is recorded only if its step has writes:"}
 		}
 		return a.showChanges(ctx, c, stat)
 	})

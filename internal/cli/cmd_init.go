@@ -87,14 +87,14 @@ func (a *app) withoutAgents(dir string) bool {
 // next says what to do now.
 func (a *app) next(done begun, found found) {
 	if done.Add != "" {
-		a.notice("%s names no agent; these lines in it would:", config.File)
+		a.notice("%s names no agent; add these lines to it:", config.File)
 		fmt.Fprint(a.out, done.Add)
 	}
 	for _, p := range found.strange {
-		a.notice("%s is here, and Piton does not know how to drive it; docs/agents.md shows an entry for any program", p.Name)
+		a.notice("%s is installed, but Piton has no entry for it; docs/agents.md shows an entry for any program", p.Name)
 	}
 	if first := found.first(); first != "" {
-		a.notice("whether %s can work here: piton agents test", first)
+		a.notice("try whether %s works here: piton agents test", first)
 	}
 	a.notice("try it: piton run plans/example.md")
 	if first := found.first(); first != "" && done.Add == "" {

@@ -394,7 +394,7 @@ func (s *session) copyLog(to io.Writer, name string) error {
 	defer root.Close()
 	f, err := root.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
-		s.app.notice("this log is gone: gc removes those of finished runs")
+		s.app.notice("this log is gone: piton gc removes the logs of finished runs")
 		return nil
 	}
 	if err != nil {
@@ -476,7 +476,7 @@ func (a *app) doctorCmd() *cobra.Command {
 			return a.showDoctor(lines)
 		},
 	}
-	c.Flags().BoolVar(&try, "agents", false, "ask the agents to work, which asks their models")
+	c.Flags().BoolVar(&try, "agents", false, "try the agents, which asks their models")
 	return c
 }
 

@@ -64,7 +64,7 @@ func (a *app) mcpOpen(ctx context.Context) (*mcp.Workspace, func() error, error)
 	printed := func(file, agent string) (string, error) {
 		text, err := s.printed(file, agent)
 		if errors.Is(err, fs.ErrNotExist) {
-			return "", &api.Problem{Code: api.NotFound, Message: "this log is gone: gc removes those of finished runs"}
+			return "", &api.Problem{Code: api.NotFound, Message: "this log is gone: piton gc removes the logs of finished runs"}
 		}
 		return proc.Plain([]byte(text)), err
 	}
@@ -81,7 +81,7 @@ func (a *app) mcp(ctx context.Context) error {
 	defer stop()
 	collect(owning)
 	if isTerminal(a.in) {
-		a.notice("this speaks MCP on standard input and output: configure it as a server of your agent, see docs/mcp.md; Ctrl-C ends it")
+		a.notice("piton mcp waits for an agent on standard input; docs/mcp.md says how to connect one; Ctrl-C ends it")
 	}
 	return mcp.Serve(ctx, conf, io.NopCloser(a.in), a.out)
 }

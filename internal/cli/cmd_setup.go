@@ -111,7 +111,7 @@ func (a *app) setup(name string, home, remove, dry bool) error {
 		a.document("setup", map[string]any{"agent": name, "files": files, "dry_run": dry})
 		return nil
 	}
-	a.showTaught(files, dry)
+	a.showTaught(files, dry, remove)
 	return nil
 }
 
@@ -267,13 +267,17 @@ func (f *taught) write() error {
 	return nil
 }
 
-func (a *app) showTaught(files []taught, dry bool) {
+func (a *app) showTaught(files []taught, dry, remove bool) {
 	for _, f := range files {
 		switch {
+		case dry && f.Did == "wrote" && remove:
+			fmt.Fprintf(a.out, "%s would lose the section of piton setup\n", f.File)
 		case dry && f.Did == "wrote":
 			fmt.Fprintf(a.out, "%s would get:\n\n%s\n", f.File, strings.TrimSuffix(f.Text, "\n"))
 		case dry:
 			fmt.Fprintf(a.out, "%s would be %s\n", f.File, f.Did)
+		case remove && f.Did == "wrote":
+			fmt.Fprintf(a.out, "removed the section of piton setup from %s\n", f.File)
 		case f.Did == "kept":
 			fmt.Fprintf(a.out, "%s needs no change\n", f.File)
 		default:

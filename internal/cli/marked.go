@@ -48,7 +48,7 @@ func remarked(file []byte, text string) ([]byte, error) {
 	marks := bytes.Count(file, []byte("<!-- piton setup: begins")) + bytes.Count(file, []byte("<!-- piton setup: ends"))
 	switch {
 	case len(found) > 1 || marks != 2*len(found):
-		return nil, markFault("it has marks of piton setup that do not belong together")
+		return nil, markFault("its marks of piton setup do not match")
 	case len(found) == 0 && (len(file) == 0 || text == ""):
 		return append(file[:len(file):len(file)], fresh...), nil
 	case len(found) == 0:

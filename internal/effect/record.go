@@ -47,7 +47,7 @@ func (w *World) recordAll(ctx context.Context, work *tree.Worktree, e engine.Eff
 		if commits, err = w.record(ctx, work, e); err != nil {
 			return commits, err
 		}
-		entry.Message = cutAt("Finish: "+e.Title, maxSubject) + "\n\nWhat the proof of the whole run and people added.\n\nPiton-Run: " + e.Key.Run
+		entry.Message = cutAt("Finish: "+e.Title, maxSubject) + "\n\nChanges by people and by the proof at the end of the run.\n\nPiton-Run: " + e.Key.Run
 	}
 	git := w.git()
 	git.Lock()

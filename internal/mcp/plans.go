@@ -128,7 +128,7 @@ type verifyIn struct {
 func verify(ctx context.Context, w *Workspace, _ *mcp.CallToolRequest, in verifyIn) (any, error) {
 	switch {
 	case (in.Plan == "") == (in.Text == ""):
-		return nil, refused("a path, or the text of a draft", "give either plan or text")
+		return nil, refused("a path, or the text of a draft", "give plan or text, and not both")
 	case in.Text != "":
 		doc, err := draft(ctx, w, "draft.md", in.Text)
 		if err != nil {

@@ -92,9 +92,9 @@ func guarded(next http.Handler, host, token string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case r.Host != host:
-			http.Error(w, "this server is "+host, http.StatusMisdirectedRequest)
+			http.Error(w, "this server answers only requests to "+host, http.StatusMisdirectedRequest)
 		case foreign(r.Header.Values("Origin"), host):
-			http.Error(w, "requests of pages from elsewhere are refused", http.StatusForbidden)
+			http.Error(w, "requests from web pages are refused", http.StatusForbidden)
 		case subtle.ConstantTimeCompare([]byte(r.Header.Get("Authorization")), []byte("Bearer "+token)) != 1:
 			w.Header().Set("WWW-Authenticate", "Bearer")
 			http.Error(w, "no or wrong token; send the one that piton mcp printed as Authorization: Bearer TOKEN", http.StatusUnauthorized)

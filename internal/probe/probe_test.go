@@ -153,7 +153,7 @@ policy: {unmetered: refuse}
 			"g":      {Metered: true},
 			"script": {Shell: true},
 		},
-		DefaultAgent: "a", NoPlanner: true, RefuseUnmetered: true,
+		DefaultAgent: "a", NoPlanner: true, RefuseUnmetered: true, Commit: "run",
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("facts (-want +got):\n%s", diff)

@@ -287,7 +287,7 @@ func judge(b *strings.Builder, c engine.Check, left int) int {
 		b.WriteString(" is not shown.\n")
 		return 0
 	case c.Question != "":
-		b.WriteString(", which a reader of your change is asked:\n\n")
+		b.WriteString(", a question that a model answers about your change:\n\n")
 	case c.Exit != 0:
 		fmt.Fprintf(b, ", which must end with exit code %d:\n\n", c.Exit)
 	default:

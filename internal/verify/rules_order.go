@@ -169,7 +169,7 @@ func checkNotYet(p *pass, u *unit) {
 		says(u.Mode.Pos, "has `mode: read`, which is not enforced")
 	}
 	if u.Reveal.Set && (!u.works() || u.scripted(p.facts)) {
-		says(u.Reveal.Pos, "has `reveal`, but no agent of its own is told of its contract")
+		says(u.Reveal.Pos, "has `reveal`, but no agent sees its contract")
 	}
 	if _, delegated := Delegate(u.Step); delegated && !u.Schema.IsZero() {
 		says(u.Schema.Pos, "has a `schema`, which does not apply to the output of a sub-plan")
