@@ -305,7 +305,7 @@ func (t *talk) settle(ctx context.Context, s acp.NewSessionResponse) error {
 	}
 	o := option(s, "model")
 	if o == nil {
-		return errors.New("Piton cannot set its model; put {model} into its `command:`, or remove `model:` from its entry")
+		return errors.New("its model cannot be set in a session; put {model} into its `command:`, or remove `model:` from its entry")
 	}
 	return t.setOption(ctx, s.SessionId, o, t.cfg.Model)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 
 	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/plan"
@@ -14,11 +15,11 @@ func (p *Product) RunAndStep(ctx context.Context, words []string) (engine.HeadRo
 	words = append(slices.Clone(words), "", "")
 	word, step := words[0], words[1]
 	head, err := p.Find(ctx, word)
-	if err != nil && step == "" {
-		if newest, other := p.Find(ctx, ""); other == nil {
-			if of, found, other := p.Step(ctx, newest, word); other == nil {
-				return of, found, nil
-			}
+	if word != "" && step == "" {
+		_, odd := strconv.Atoi(word)
+		newest, other := p.Find(ctx, "")
+		if of, found, other2 := p.Step(ctx, newest, word); other == nil && other2 == nil && (err != nil || found == word || odd == nil) {
+			return of, found, nil // a step's whole id or number, before the beginning of a run's id
 		}
 	}
 	if err != nil || step == "" {

@@ -24,7 +24,7 @@ func (a *app) diffCmd() *cobra.Command {
 	var runID string
 	stat := false
 	c := &cobra.Command{
-		Use:   "diff STEP[.ATTEMPT] | diff [PLAN|RUN] [PLAN|RUN]",
+		Use:   "diff [RUN] STEP[.ATTEMPT] | diff [PLAN|RUN] [PLAN|RUN]",
 		Short: "Show what a step changed, or compare two texts of a plan",
 		Long: `Shows what a step changed in the files, with all attempts, or what one attempt changed, as git
 does. At a terminal it goes through the pager that git uses. Agents are always compared, scripts where
@@ -43,6 +43,11 @@ the sub-plans that are approved with them are compared too.`,
 					return err
 				}
 			}
+			if len(args) == 2 && runID == "" {
+				if done, err := a.stepDiff(c.Context(), args[0], args[1], stat); done || err != nil && !isNotFound(err) {
+					return err
+				}
+			}
 			if runID != "" || stat {
 				return misuse("--run and --stat are for what a step changed", "name one step: piton diff STEP --stat")
 			}
@@ -57,7 +62,7 @@ the sub-plans that are approved with them are compared too.`,
 // stepDiff shows what a step changed, if there is such a step. A file wins over a step.
 func (a *app) stepDiff(ctx context.Context, prefix, word string, stat bool) (done bool, err error) {
 	err = a.looking(ctx, func(s *session) error {
-		if prefix == "" && s.IsPlan(word) {
+		if s.IsPlan(word) {
 			return nil
 		}
 		head, step, attempt, err := s.attemptOf(ctx, prefix, word)

@@ -102,6 +102,9 @@ func (t theme) place(s view.Standing) []string {
 
 // left says where the work of a run is that was not merged.
 func (t theme) left(w *view.Worktree) string {
+	if w.Branch == "" {
+		return "not merged: what it did is in " + t.line(w.Dir)
+	}
 	return fmt.Sprintf("not merged: its work is on branch %s, in %s", w.Branch, t.line(w.Dir))
 }
 
