@@ -169,8 +169,11 @@ func cut(s string) string { return s[max(0, len(s)-4000):] }
 
 // end stops what still goes on.
 func (w *place) end() {
-	if id := w.owner(); id != 0 {
+	if w.owner() != 0 {
 		w.piton("cancel")
+	}
+	for deadline := time.Now().Add(10 * time.Second); w.owner() != 0 && time.Now().Before(deadline); {
+		time.Sleep(50 * time.Millisecond)
 	}
 }
 

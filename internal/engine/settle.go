@@ -138,7 +138,9 @@ func (s *State) askLater(i int, when time.Time) {
 	st.Infra++
 	poll := st.Poll
 	st.become(st.Phase)
-	st.Poll, st.Reverted = poll, nil
+	if st.Poll = poll; st.Phase != Merging { // what was proved before the merge stays so
+		st.Reverted = nil
+	}
 	s.wait(i, when)
 }
 
