@@ -7,7 +7,6 @@ import (
 
 	"github.com/piton-dev/piton/internal/agent"
 	"github.com/piton-dev/piton/internal/config"
-	"github.com/piton-dev/piton/internal/engine"
 )
 
 // The page about agents shows what init writes.
@@ -42,24 +41,5 @@ func TestFirstConfig(t *testing.T) {
 				}
 			}
 		})
-	}
-}
-
-// The page about trouble has a row for each reason why an agent does not work.
-func TestTroubleOfAgents(t *testing.T) {
-	page, err := os.ReadFile("../../docs/trouble.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	words := []string{"works", "not installed", "too old", "failed"}
-	for _, kind := range []engine.CauseKind{
-		engine.NotStarted, engine.NoLogin, engine.NoKey, engine.NoQuota, engine.NoModel, engine.NoNetwork, engine.WasRefused, engine.Crashed,
-	} {
-		words = append(words, (&engine.Cause{Kind: kind}).String())
-	}
-	for _, w := range words {
-		if !strings.Contains(string(page), "\n| "+w+" |") {
-			t.Errorf("docs/trouble.md has no row %q", w)
-		}
 	}
 }
