@@ -12,17 +12,36 @@ const key = "sesame"
 // program is an agent program, and how its user sends it to the model.
 type program struct {
 	name string
+	acp  bool // its user chose the Agent Client Protocol
 	// keyed is the variable with its key. What the program is set to never holds the key.
 	keyed string
 	// settings are files of the program's own, by name in the home.
 	settings func(url, model string) map[string]string
 	env      func(url, model string) []string
-	// tokens are those of one answer of the model, as the program counts them.
+	// tokens are those of one answer of the model, as the program counts them; 0 if it does
+	// not tell all of them.
 	tokens int64
 }
 
-var programs = []program{
-	{
+// programs are those that print and end, and those that talk.
+var programs = []program{codex, claude, gemini, opencode, talking(codex, 0), talking(gemini, gemini.tokens), talking(opencode, 0), copilot}
+
+// talking is the program by the protocol, which tells tokens in another way.
+func talking(p program, tokens int64) program {
+	p.acp, p.tokens = true, tokens
+	return p
+}
+
+// title names the program in the names of tests.
+func (p program) title() string {
+	if p.acp {
+		return p.name + "-acp"
+	}
+	return p.name
+}
+
+var (
+	codex = program{
 		name: "codex", keyed: "OPENAI_API_KEY", tokens: 111,
 		settings: func(url, model string) map[string]string {
 			return map[string]string{".codex/config.toml": fmt.Sprintf(`
@@ -40,8 +59,8 @@ request_max_retries = 0
 stream_max_retries = 0
 `, model, url)}
 		},
-	},
-	{
+	}
+	claude = program{
 		name: "claude", keyed: "ANTHROPIC_API_KEY", tokens: 122,
 		settings: func(string, string) map[string]string {
 			return map[string]string{".claude/settings.json": text(object{"env": object{"CLAUDE_CODE_MAX_RETRIES": "0", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1"}})}
@@ -49,8 +68,8 @@ stream_max_retries = 0
 		env: func(url, model string) []string {
 			return []string{"ANTHROPIC_BASE_URL=" + url, "ANTHROPIC_MODEL=" + model}
 		},
-	},
-	{
+	}
+	gemini = program{
 		name: "gemini", keyed: "GEMINI_API_KEY", tokens: 111,
 		settings: func(_, model string) map[string]string {
 			return map[string]string{".gemini/settings.json": text(object{
@@ -62,8 +81,8 @@ stream_max_retries = 0
 			})}
 		},
 		env: func(url, _ string) []string { return []string{"GOOGLE_GEMINI_BASE_URL=" + url} },
-	},
-	{
+	}
+	opencode = program{
 		name: "opencode", keyed: "OPENAI_API_KEY", tokens: 111,
 		settings: func(url, model string) map[string]string {
 			return map[string]string{".config/opencode/opencode.json": text(object{
@@ -75,8 +94,14 @@ stream_max_retries = 0
 				}},
 			})}
 		},
-	},
-}
+	}
+	copilot = program{
+		name: "copilot", acp: true, keyed: "COPILOT_PROVIDER_API_KEY", tokens: 111,
+		env: func(url, model string) []string {
+			return []string{"COPILOT_OFFLINE=true", "COPILOT_PROVIDER_BASE_URL=" + url + "/v1", "COPILOT_MODEL=" + model}
+		},
+	}
+)
 
 type object = map[string]any
 
@@ -88,6 +113,9 @@ func text(o object) string {
 // places are the settings, by their files.
 func (p program) places(home, url, model string) map[string]string {
 	files := map[string]string{}
+	if p.settings == nil {
+		return files
+	}
 	for name, body := range p.settings(url, model) {
 		files[filepath.Join(home, filepath.FromSlash(name))] = body
 	}

@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"cmp"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -15,6 +14,11 @@ type Program struct {
 	// Entry is what `piton init` writes of it into the configuration, below its name, with
 	// four blanks before each line; "" where nobody has tried one.
 	Entry string
+	// Talk is what `piton init --acp` writes instead: the program, or its Speaker, in the Agent
+	// Client Protocol; "" where nobody has tried that.
+	Talk string
+	// Speaker is the program that speaks the protocol for it, with its login; "" is itself.
+	Speaker string
 	// Keys are variables of which one holds the key that it logs in with.
 	Keys []string
 	// Pass are variables besides, that say where and as whom it asks its model; also the keys
@@ -37,7 +41,7 @@ type Program struct {
 // What keeps it from the rest of the machine is Piton's seal, not its own mode.
 var programs = []Program{
 	{
-		Name: "claude", SignIn: "run `claude /login`", Tried: "2.1.185",
+		Name: "claude", SignIn: "run `claude /login`", Tried: "2.1.185", Speaker: "claude-agent-acp",
 		Entry: `
     kind: exec
     command: [claude, -p, --output-format, stream-json, --verbose, --permission-mode, "{mode}", --allowedTools, Bash, --add-dir, "{scratch}"]
@@ -49,14 +53,20 @@ var programs = []Program{
 		Login: []string{".claude", ".claude.json", ".config/claude"},
 		Hosts: []string{"api.anthropic.com", "claude.ai", "console.anthropic.com", "platform.claude.com"},
 	},
-	// Its own sandbox would close the loopback that tests listen on.
+	// Its own sandbox would close the loopback that tests listen on. Its speaker begins with
+	// read-only, and its mode auto starts a sandbox without that setting.
 	{
-		Name: "codex", SignIn: "run `codex login`", Tried: "0.169.0",
+		Name: "codex", SignIn: "run `codex login`", Tried: "0.169.0", Speaker: "codex-acp",
 		Entry: `
     kind: exec
     command: [codex, exec, --json, --skip-git-repo-check, -s, "{mode}", -c, sandbox_workspace_write.network_access=true, -]
     modes: {read: read-only, edit: workspace-write, full: danger-full-access}
     parse: codex
+`,
+		Talk: `
+    kind: acp
+    command: [codex-acp]
+    modes: {read: read-only, edit: full-access, full: full-access}
 `,
 		Keys:  []string{"OPENAI_API_KEY", "CODEX_API_KEY"},
 		Pass:  []string{"OPENAI_BASE_URL"},
@@ -72,6 +82,11 @@ var programs = []Program{
     modes: {read: plan, edit: yolo, full: yolo}
     parse: gemini
 `,
+		Talk: `
+    kind: acp
+    command: [gemini, --acp, --skip-trust, --include-directories, "{scratch}"]
+    modes: {read: plan, edit: default, full: yolo}
+`,
 		Keys:  []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"},
 		Pass:  []string{"GOOGLE_GEMINI_BASE_URL", "GOOGLE_GENAI_USE_VERTEXAI", "GOOGLE_CLOUD_PROJECT", "GOOGLE_CLOUD_LOCATION", "GEMINI_MODEL"},
 		Login: []string{".gemini"},
@@ -84,6 +99,11 @@ var programs = []Program{
     command: [opencode, run, --format, json, --auto]
     parse: opencode
 `,
+		Talk: `
+    kind: acp
+    command: [opencode, acp]
+    modes: {read: plan, edit: build, full: build}
+`,
 		Pass:  []string{"ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "OPENROUTER_API_KEY", "OPENCODE_API_KEY"},
 		Login: []string{".config/opencode", ".local/share/opencode", ".local/state/opencode", ".cache/opencode"},
 	},
@@ -94,9 +114,14 @@ var programs = []Program{
     command: [copilot, --allow-all-tools, --add-dir, "{scratch}", --output-format, json]
     parse: copilot
 `,
+		Talk: `
+    kind: acp
+    command: [copilot, --acp, --add-dir, "{scratch}"]
+    modes: {read: plan, edit: agent, full: agent}
+`,
 		Keys:  []string{"COPILOT_GITHUB_TOKEN", "COPILOT_PROVIDER_API_KEY"},
 		Pass:  []string{"COPILOT_PROVIDER_BASE_URL", "COPILOT_MODEL", "COPILOT_OFFLINE"},
-		Login: []string{".copilot", ".config/github-copilot"},
+		Login: []string{".copilot", ".config/github-copilot", ".cache/copilot"},
 		Hosts: []string{"api.github.com", "*.githubcopilot.com"},
 	},
 	{
@@ -146,21 +171,17 @@ func Programs() []Program { return slices.Clone(programs) }
 
 // ProgramOf is what is known of the program of a command; without a name if nothing is.
 func ProgramOf(command []string) (p Program) {
-	if len(command) > 0 {
-		name := filepath.Base(command[0])
-		name = cmp.Or(speakers[name], name)
-		if at := slices.IndexFunc(programs, func(p Program) bool { return p.Name == name }); at >= 0 {
-			if p = programs[at]; p.Name != filepath.Base(command[0]) {
-				p.Entry, p.Tried = "", "" // which are of the other one
-			}
-			return p
+	if len(command) == 0 {
+		return p
+	}
+	name := filepath.Base(command[0])
+	if at := slices.IndexFunc(programs, func(p Program) bool { return p.Name == name || p.Speaker == name }); at >= 0 {
+		if p = programs[at]; p.Name != name {
+			p.Tried = "" // which is of the other one
 		}
 	}
 	return p
 }
-
-// speakers are programs that speak a protocol for another one, whose login they use.
-var speakers = map[string]string{"codex-acp": "codex", "claude-agent-acp": "claude"}
 
 // Configured is the program's whole entry in `agents:` of the configuration, indented as
 // there; "" where nobody has tried one.

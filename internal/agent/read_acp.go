@@ -14,6 +14,8 @@ import (
 // is taken for no other.
 type acpReader struct {
 	partly bool            // it tells the tokens of the last call of a turn as those of the turn
+	tells  bool            // it tells errors as if its model had said them
+	error  string          // the last that may be one
 	told   map[string]bool // calls under way that were told of
 	saying []byte          // the message under way, as far as a deed holds it
 }
@@ -21,6 +23,9 @@ type acpReader struct {
 // tellsPartly are agents whose tokens of a turn are those of its last call, by the names that
 // they give themselves.
 var tellsPartly = map[string]bool{"OpenCode": true}
+
+// tellsErrors are agents that print errors as messages, and end their turn as if all went well.
+var tellsErrors = map[string]bool{"Copilot": true}
 
 // TellsOver says what an agent's program tells of its usage over the protocol: "" where that
 // is not all tokens of a turn, "tokens" where it is no cost.
@@ -69,6 +74,9 @@ func (a *acpReader) update(s *said, u object) {
 	case "agent_message_chunk":
 		if u.text("content.type") == "text" {
 			s.more(u.text("content.text"))
+			if told, is := strings.CutPrefix(u.text("content.text"), "Error: "); is && a.tells {
+				a.error = told
+			}
 			a.saying = append(a.saying, u.text("content.text")...)
 			a.saying = a.saying[:min(len(a.saying), 4*maxDeedText)]
 		}
@@ -91,12 +99,16 @@ func (a *acpReader) update(s *said, u object) {
 
 func (a *acpReader) result(s *said, r object) {
 	if name := r.text("agentInfo.name"); name != "" {
-		a.partly = tellsPartly[name]
+		a.partly, a.tells = tellsPartly[name], tellsErrors[name]
 		s.do(Deed{Type: Started, Text: strings.TrimSpace(name + " " + r.text("agentInfo.version"))})
 	}
 	stop := r.text("stopReason")
 	if stop == "" {
 		return
+	}
+	// A model that said something used tokens. Without them it was the program.
+	if a.error != "" && !r.has([]string{"usage"}) {
+		s.err(Fault{Text: a.error})
 	}
 	if !a.partly {
 		quota := engine.Usage{In: r.sum("_meta.quota.token_count.input_tokens", number.tokens), Out: r.sum("_meta.quota.token_count.output_tokens", number.tokens)}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	_ "embed"
 	"errors"
 	"fmt"
@@ -23,19 +24,23 @@ import (
 var examplePlan []byte
 
 func (a *app) initCmd() *cobra.Command {
-	here := false
+	var here, acp bool
 	c := &cobra.Command{
 		Use:   "init",
 		Short: "Write a configuration for the agents found here, and an example plan",
 		Long: `Writes .piton/config.yaml and plans/example.md in the current directory. Existing files are kept.
 The first agent that is found does the work, and makes plans of requests. A configuration that
 names no agent is kept too, and what to add to it is printed. Inside another workspace it refuses,
-unless --here is given.`,
-		Example: "  piton init\n  piton init --here   # a workspace inside another one",
+unless --here is given.
+
+With --acp, agents that speak the Agent Client Protocol may ask in the middle of their work, and
+permissions: says what follows. The others get the same entries as without it.`,
+		Example: "  piton init\n  piton init --here   # a workspace inside another one\n  piton init --acp    # agents that may ask",
 		Args:    atMost("nothing", 0),
-		RunE:    func(*cobra.Command, []string) error { return a.init(here) },
+		RunE:    func(*cobra.Command, []string) error { return a.init(here, acp) },
 	}
 	c.Flags().BoolVar(&here, "here", false, "make a workspace here, inside another one")
+	c.Flags().BoolVar(&acp, "acp", false, "talk to agents in the Agent Client Protocol where they speak it")
 	return c
 }
 
@@ -46,7 +51,7 @@ type begun struct {
 	Add     string   `json:"add,omitempty"` // to the configuration, which was there and names no agent
 }
 
-func (a *app) init(here bool) error {
+func (a *app) init(here, acp bool) error {
 	dir, err := os.Getwd()
 	if err != nil {
 		return fmt.Errorf("find the current directory: %w", err)
@@ -57,7 +62,7 @@ func (a *app) init(here bool) error {
 			Hint: "work there, or make a new workspace here: piton init --here",
 		}
 	}
-	found := foundAgents()
+	found := foundAgents(acp)
 	done := begun{Written: []string{}, Kept: []string{}}
 	for _, f := range []struct {
 		name string
@@ -131,10 +136,14 @@ type found struct {
 	strange []agent.Program // that nobody has tried
 }
 
-func foundAgents() (f found) {
+// foundAgents looks for them on PATH. Acp: as those that speak the protocol, where they do.
+func foundAgents(acp bool) (f found) {
 	for _, p := range agent.Programs() {
-		switch _, err := exec.LookPath(p.Name); {
-		case err != nil:
+		switch {
+		case acp && p.Talk != "" && onPath(cmp.Or(p.Speaker, p.Name)):
+			p.Entry = p.Talk
+			f.known = append(f.known, p)
+		case !onPath(p.Name):
 		case p.Entry == "":
 			f.strange = append(f.strange, p)
 		default:
@@ -142,6 +151,11 @@ func foundAgents() (f found) {
 		}
 	}
 	return f
+}
+
+func onPath(name string) bool {
+	_, err := exec.LookPath(name)
+	return err == nil
 }
 
 // first is the agent that does what names nobody, and makes plans; "" is none.
