@@ -225,28 +225,29 @@ func (t theme) right(s string, w int) string {
 // narrowest is the least width that a text is wrapped to.
 const narrowest = 8
 
-// pathWord is a path from the root, without what ends a clause behind it.
-var pathWord = regexp.MustCompile(`(?:^| )(/[^\s;,]*[^\s;,.:)/])`)
+// copied is what people copy whole: a path from the root, without what ends a clause behind it,
+// or commands of git in back quotes.
+var copied = regexp.MustCompile("(?:^| )(/[^\\s;,]*[^\\s;,.:)/]|`git [^`]*`)")
 
 // hyphen stands for one while a text is broken into lines: names, flags and paths have
 // hyphens, and people copy them.
 const hyphen = "\ue000"
 
-// wrap breaks a text into lines of at most w columns. A path that would be broken
-// has a line of its own, however long it is: people copy it.
+// wrap breaks a text into lines of at most w columns. What people copy is on one line, however
+// long that is.
 func (t theme) wrap(s string, w int) []string {
 	var lines []string
 	wrapped := ansi.Wrap(strings.ReplaceAll(s, "-", hyphen), max(w, narrowest), "")
 	whole := strings.Split(strings.ReplaceAll(wrapped, hyphen, "-"), "\n")
-	for _, at := range pathWord.FindAllStringSubmatchIndex(s, -1) {
-		path := s[at[2]:at[3]]
-		if slices.ContainsFunc(whole, func(l string) bool { return strings.Contains(l, path) }) {
+	for _, at := range copied.FindAllStringSubmatchIndex(s, -1) {
+		text := s[at[2]:at[3]]
+		if slices.ContainsFunc(whole, func(l string) bool { return strings.Contains(l, text) }) {
 			continue
 		}
 		if before := strings.TrimRight(s[:at[2]], " "); before != "" {
 			lines = t.wrap(before, w)
 		}
-		lines = append(lines, path)
+		lines = append(lines, text)
 		if rest := strings.TrimLeft(s[at[3]:], " ;,."); rest != "" {
 			lines = append(lines, t.wrap(rest, w)...)
 		}

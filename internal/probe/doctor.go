@@ -148,6 +148,9 @@ func git(ctx context.Context, env Env) Line {
 	if gitVersion(text).Old() {
 		return Line{"git", Warning, text + " is too old for `workspace: worktree`", "install git " + verify.MinGit().String() + " or later"}
 	}
+	if nobody(ctx, env) {
+		return Line{"git", Warning, text + "; it does not know who you are, and the commits of a run need an author", "run `" + verify.Introduce + "`"}
+	}
 	return Line{Check: "git", Status: OK, Text: text}
 }
 

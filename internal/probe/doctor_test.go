@@ -81,7 +81,7 @@ func TestDoctorVersions(t *testing.T) {
 	}
 	work, bin := t.TempDir(), t.TempDir()
 	tool(t, bin, "bash", `echo "GNU bash, version 9.9"; echo more`)
-	tool(t, bin, "git", `printf '\033[31mgit version 8.8\033[0m\n'`)
+	tool(t, bin, "git", `case " $* " in *" --list "*) exit 1 ;; esac; printf '\033[31mgit version 8.8\033[0m\n'`)
 	tool(t, bin, "quiet", "exit 3")
 	tool(t, bin, "speaks", `test "$1" = --version && test -z "$SECRET" && test "$PWD" != "`+work+`" && echo speaks 7`)
 	tool(t, bin, "long", `printf 'x%.0s' $(seq 1 5000)`)
@@ -191,6 +191,7 @@ func TestGit(t *testing.T) {
 		status                probe.Status
 		want                  verify.Git
 	}{
+		{"nobody", "git version 2.38.0", top, bin, probe.Warning, verify.Git{Repository: true, Version: verify.GitVersion{Major: 2, Minor: 38}, Nobody: true}},
 		{"top", "git version 2.38.0", top, bin, probe.OK, verify.Git{Repository: true, Version: verify.GitVersion{Major: 2, Minor: 38}}},
 		{"deep", "git version 2.38.0", work, bin, probe.OK, verify.Git{Repository: true, Version: verify.GitVersion{Major: 2, Minor: 38}}},
 		{"old", "git version 2.37.9.windows.1", work, bin, probe.Warning, verify.Git{Repository: true, Version: verify.GitVersion{Major: 2, Minor: 37}}},
@@ -200,7 +201,11 @@ func TestGit(t *testing.T) {
 		{"of the workspace", "", work, work, probe.Warning, verify.Git{Missing: true}},
 		{"behind that of the workspace", "git version 2.38.0", work, work + string(os.PathListSeparator) + bin, probe.OK, verify.Git{Repository: true, Version: verify.GitVersion{Major: 2, Minor: 38}}},
 	} {
-		tool(t, bin, "git", "echo "+c.says)
+		settings := `user.name\nMe\0user.email\nme@example.org\0`
+		if c.want.Nobody {
+			settings = `user.name\nMe\0user.email\n\0`
+		}
+		tool(t, bin, "git", `case " $* " in *" --list "*) printf '`+settings+`' ;; *) echo `+c.says+` ;; esac`)
 		env := probe.Env{Workspace: c.dir, Environ: []string{path(c.path)}, Config: config.Default()}
 		got := probe.Answer(t.Context(), verify.Queries{Git: true}, env).Git
 		if diff := cmp.Diff(&c.want, got); diff != "" {

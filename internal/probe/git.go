@@ -24,7 +24,7 @@ func worktrees(ctx context.Context, env Env) *verify.Git {
 		Repository: tree.InRepository(env.Workspace), Version: gitVersion(version(ctx, env, file)), Taken: tree.Taken(env.Workspace),
 	}
 	if g.Repository {
-		g.Partly = partly(ctx, env)
+		g.Partly, g.Nobody = partly(ctx, env), nobody(ctx, env)
 	}
 	return g
 }
@@ -44,6 +44,17 @@ func partly(ctx context.Context, env Env) string {
 		return "git ignores the whole workspace"
 	}
 	return ""
+}
+
+// nobody reports that git does not know who works here, so that commits would have no author.
+func nobody(ctx context.Context, env Env) bool {
+	body, ok := askGit(ctx, env, maxKept, tree.Settings)
+	known := map[string]string{}
+	for setting := range strings.SplitSeq(string(body), "\x00") {
+		key, value, _ := strings.Cut(setting, "\n")
+		known[key] = value
+	}
+	return ok && (known["user.name"] == "" || known["user.email"] == "")
 }
 
 // gitVersion reads "git version 2.39.5"; zero for what is none.

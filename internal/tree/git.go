@@ -147,6 +147,24 @@ func Head(dir, git string) (argv, env []string) {
 	return slices.Concat([]string{git}, safely, []string{"rev-parse", "--verify", "--quiet", "HEAD^{commit}"}), gitEnv(gitDir, workTree)
 }
 
+// Settings is the command that lists the settings of git for the repository around dir, those
+// of the person too: each key, a line feed, its value and a NUL. It is nil where there is no
+// repository.
+func Settings(dir, git string) (argv, env []string) {
+	gitDir, workTree := repository(dir)
+	if gitDir == "" {
+		return nil, nil
+	}
+	return []string{git, "--no-pager", "config", "--list", "-z"}, personEnv(gitDir, workTree)
+}
+
+// personEnv is the environment in which git reads the settings of the person too.
+func personEnv(gitDir, workTree string) []string {
+	return slices.DeleteFunc(gitEnv(gitDir, workTree), func(kv string) bool {
+		return strings.HasPrefix(kv, "GIT_CONFIG_GLOBAL=") || strings.HasPrefix(kv, "GIT_CONFIG_NOSYSTEM=")
+	})
+}
+
 func disks(names []string) []string {
 	out := make([]string, len(names))
 	for i, n := range names {

@@ -30,7 +30,7 @@ type Recorded struct {
 }
 
 // ErrNobody says that git does not know who works here.
-var ErrNobody = errors.New("git does not know who you are, and the run's commits would have no author: `git config user.name \"Your Name\"` and `git config user.email you@example.org`, or `commit: none` in the plan's header")
+var ErrNobody = errors.New("git does not know who you are, so the run's commits have no author: run `git config user.name 'Your Name' && git config user.email you@example.org`, or write `commit: none` in the plan's header")
 
 // Record commits what the worktree of a run holds, and no commit before has, to the branch of
 // the run, in the name of the person. The branch begins at the commit that the checkout stood
@@ -273,10 +273,7 @@ func (w *Worktree) person(ctx context.Context) ([]string, error) {
 
 // setting is what git has for a key, in the repository or for the person; "" for nothing.
 func (w *Worktree) setting(ctx context.Context, key string) (string, error) {
-	env := slices.DeleteFunc(gitEnv(w.gitDir, w.top), func(kv string) bool {
-		return strings.HasPrefix(kv, "GIT_CONFIG_GLOBAL=") || strings.HasPrefix(kv, "GIT_CONFIG_NOSYSTEM=")
-	})
-	out, err := w.home.runGit(ctx, proc.Spec{Argv: []string{w.home.git, "--no-pager", "config", "--get", key}, Dir: w.top, Env: env}, "config")
+	out, err := w.home.runGit(ctx, proc.Spec{Argv: []string{w.home.git, "--no-pager", "config", "--get", key}, Dir: w.top, Env: personEnv(w.gitDir, w.top)}, "config")
 	if r, ok := errors.AsType[*refused](err); ok && r.status == 1 {
 		return "", nil
 	}

@@ -133,7 +133,7 @@ func (c compiler) landing(steps []engine.Step) engine.Step {
 		Expect: engine.ExpectAny, OnFail: engine.OnFail{Then: engine.Escalate}, Critical: true, Rerunnable: true,
 		Timeout: plan.DefaultTimeout, CheckTimeout: plan.DefaultTimeout, Mode: "edit", Network: "yes",
 		Worktree: true, Setup: c.doc.plan.Setup.Value,
-		Commit: engine.Commits(cmp.Or(c.doc.plan.Commit.Value, c.facts.Commit, string(engine.CommitRun))),
+		Commit: c.doc.commits(c.facts),
 	}
 	taken := map[string]bool{}
 	last := 0

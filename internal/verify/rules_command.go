@@ -21,16 +21,23 @@ func (p *pass) commands(u *unit, s script) {
 		return
 	}
 	reported, made := map[string]bool{}, map[string]bool{}
+	sourced, unknown := false, false // a file was, and one that may define any function
 	for i, c := range s.Calls {
 		name := c.Name()
+		if name == "." || name == "source" {
+			sourced, unknown = true, unknown || p.unread(c)
+		}
 		if out := output(c); out != "" {
 			made[shell.Within(c.Dir, out)] = true
 		}
-		if name == "" || c.Words[0].Drawn || s.Asked[name] || shell.IsBuiltin(name) || reported[name] || made[shell.Within(c.Dir, name)] || len(reported) == maxPerScript {
+		if name == "" || c.Words[0].Drawn || s.Asked[name] || shell.IsBuiltin(name) || reported[name] || made[shell.Within(c.Dir, name)] || unknown && !strings.Contains(name, "/") || len(reported) == maxPerScript {
 			continue
 		}
 		if message, hint, severity := p.missing(c); message != "" {
 			reported[name] = true
+			if sourced && !strings.Contains(name, "/") {
+				hint = "install it, or correct the name, unless the file that is sourced defines it"
+			}
 			if s.Paths || c.Maybe || !s.required || i > 0 && strings.Contains(name, "/") {
 				severity = Warning
 			}
@@ -46,6 +53,17 @@ func (p *pass) commands(u *unit, s script) {
 			p.report(u, s.text.Pos, fmt.Sprintf("%s of step %q runs %q, which does not exist and which no step may write", s.label, u.ID.Value, file), "")
 		}
 	}
+}
+
+// unread reports that a step is to make the file that is sourced, or that the text does not tell
+// which it is.
+func (p *pass) unread(source shell.Call) bool {
+	if len(source.Words) < 2 || !source.Words[1].Known {
+		return true
+	}
+	file := shell.Within(source.Dir, source.Words[1].Text)
+	f, asked := p.facts.Files[file]
+	return !asked || !f.Exists && p.doc.makers.can(file)
 }
 
 // output is the file that a command is told to write, as in `go build -o app`.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/bmatcuk/doublestar/v4"
 
+	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/plan"
 )
 
@@ -172,10 +173,22 @@ func checkPlanWorktree(p *pass) {
 		p.report(nil, h.Commit.Pos, "the plan has a `commit`, but its run has no worktree, and so no branch",
 			"add `workspace: worktree` to the header, or take `commit` out")
 	}
+	if apart && p.facts.Git != nil && p.facts.Git.Nobody && p.doc.commits(p.facts) != engine.CommitNone {
+		p.report(nil, h.Commit.Pos, "the run commits to a branch, but git does not know who you are, so the commits have no author",
+			"run `"+Introduce+"`, or add `commit: none` to the header").Severity = Warning
+	}
 	if !apart && !h.Setup.IsZero() && !slices.ContainsFunc(p.doc.units, (*unit).apart) {
 		p.report(nil, h.Setup.Pos, "the plan has a `setup`, but no step works in a worktree",
 			"add `workspace: worktree` to the header or to steps, or make the setup a step").Severity = Warning
 	}
+}
+
+// Introduce are the commands by which a person tells git who they are.
+const Introduce = "git config user.name 'Your Name' && git config user.email you@example.org"
+
+// commits says what of a run in a worktree becomes a commit.
+func (d *document) commits(f Facts) engine.Commits {
+	return engine.Commits(cmp.Or(d.plan.Commit.Value, f.Commit, string(engine.CommitRun)))
 }
 
 // apart reports a step in a worktree of its own.
@@ -234,6 +247,7 @@ type Git struct {
 	Repository bool       `json:"repository,omitempty"`
 	Version    GitVersion `json:"version,omitzero"` // zero where it does not say
 	Taken      bool       `json:"taken,omitempty"`  // a branch keeps the worktrees from having theirs
+	Nobody     bool       `json:"nobody,omitempty"` // it does not know who works here, so commits have no author
 	Partly     string     `json:"partly,omitempty"` // what a worktree would not have as the checkout has it; "" for nothing
 }
 
