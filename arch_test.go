@@ -64,7 +64,7 @@ var layers = map[string]layer{
 	"internal/view":    {"agent api engine plan store verify", ""},
 	"internal/mcp":     {"api plan view", module + "/docs github.com/modelcontextprotocol/go-sdk"},
 	"internal/owner": {
-		"agent api check config effect egress engine model notes plan plan/form planner probe proc project prompt run store store/sqlite tool tree verify",
+		"agent api check config effect egress engine model notes plan plan/form planner probe proc project prompt run store store/sqlite tool tree verify view",
 		"golang.org/x/sys",
 	},
 	"internal/cli": {

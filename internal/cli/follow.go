@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -215,6 +216,7 @@ func (d *follower) own(r engine.Record) bool { return r.Stream == d.opened.Strea
 func (d *follower) tell(records []engine.Record) {
 	if v := d.view.Load(); v != nil {
 		(*v).records(records)
+		d.ring(*v, records)
 		return
 	}
 	past, news := records, []engine.Record(nil)
@@ -224,7 +226,15 @@ func (d *follower) tell(records []engine.Record) {
 	v := d.app.newView(d)
 	v.past(past, d.app.now(), news)
 	v.records(news)
+	d.ring(v, news)
 	d.view.Store(&v)
+}
+
+// ring rings the bell for news that a person wants to hear of, if they want it to ring.
+func (d *follower) ring(v viewer, news []engine.Record) {
+	if d.Config.Notify.Bell == "on" && slices.ContainsFunc(news, view.Notable) {
+		v.ring()
+	}
 }
 
 // outcome shows how the run stands and turns it into an exit code. failed is what

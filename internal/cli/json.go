@@ -51,6 +51,8 @@ func (v *jsonView) records(rs []engine.Record) {
 	writeSaid(v.out, v.said.Look())
 }
 
+func (v *jsonView) ring() {}
+
 func (v *jsonView) close() {}
 
 // writeEvent writes one record as an event: the event's own fields, where it stands

@@ -150,6 +150,14 @@ func (v *plainView) lost(err error) {
 	fmt.Fprintf(v.out, "%s lost  cannot follow the run: %s\n", v.clock(v.now()), v.theme.line(err.Error()))
 }
 
+func (v *plainView) ring() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if isTerminal(v.out) {
+		io.WriteString(v.out, bell) //nolint:errcheck // a terminal that is gone rings no bell
+	}
+}
+
 func (v *plainView) close() {
 	v.mu.Lock()
 	defer v.mu.Unlock()

@@ -41,6 +41,7 @@ type (
 	tickMsg     struct{}
 	printedMsg  struct{}
 	finishMsg   struct{}
+	bellMsg     struct{}
 	progressMsg map[string]string
 	planMsg     string // what the plan document proposes
 	logsMsg     []string
@@ -98,6 +99,8 @@ func (v *liveView) past(rs []engine.Record, _ time.Time, _ []engine.Record) { v.
 
 func (v *liveView) records(rs []engine.Record) { v.program.Send(recordsMsg(rs)) }
 
+func (v *liveView) ring() { v.program.Send(bellMsg{}) }
+
 func (v *liveView) close() {
 	if v.end() {
 		v.program.Send(finishMsg{})
@@ -132,6 +135,7 @@ type liveModel struct {
 	last       map[string]string // progress by step
 	lines      []string          // to print above
 	printing   bool
+	rings      bool
 	finish     bool
 	ruled      bool // the rule that ends the view was printed
 	quits      bool
@@ -188,6 +192,8 @@ func (m *liveModel) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		m.take(msg)
 	case printedMsg:
 		m.printing, m.height = false, 0
+	case bellMsg:
+		m.rings = true
 	case finishMsg:
 		m.finish = true
 	}
@@ -216,6 +222,9 @@ func (m *liveModel) take(rs []engine.Record) {
 	}
 }
 
+// bell is what a terminal takes for its bell.
+const bell = "\a"
+
 // drawable is how many columns of a terminal are drawn on: a full line confuses it.
 func drawable(width int) int { return max(width-1, 1) }
 
@@ -236,6 +245,9 @@ func (m *liveModel) flush() tea.Cmd {
 	switch {
 	case m.printing || m.tick == 0:
 		return nil
+	case m.rings:
+		m.rings, m.printing = false, true
+		return tea.Sequence(tea.Raw(bell), func() tea.Msg { return printedMsg{} })
 	case len(m.lines) > 0:
 		n := min(len(m.lines), m.atOnce())
 		text := strings.Join(m.lines[:n], "\n")

@@ -22,6 +22,7 @@ import (
 type viewer interface {
 	past(rs []engine.Record, at time.Time, news []engine.Record) // what the journal held at that time, when the view began; called once, first
 	records([]engine.Record)                                     // what became durable now; none where an attempt has said something
+	ring()                                                       // the bell of a terminal
 	close()
 }
 

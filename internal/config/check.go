@@ -26,6 +26,7 @@ func (d *decoder) check(c *Config) {
 	d.hosts("policy.network", c.Policy.Network)
 	d.places("sandbox.visible", c.Sandbox.Visible)
 	d.places("sandbox.writable", c.Sandbox.Writable)
+	d.notify(c.Notify)
 	if c.DefaultAgent != "" {
 		d.isAgent("default_agent", c.DefaultAgent, c)
 	}
@@ -102,6 +103,16 @@ func (d *decoder) rules(path, text string) {
 	}
 	if _, err := plan.ParsePermissions(text); err != nil {
 		d.wrong(path, "", "%s: %v", path, err)
+	}
+}
+
+// notify wants a program that does not depend on where it is started.
+func (d *decoder) notify(n Notify) {
+	if len(n.Command) == 0 {
+		return
+	}
+	if name := n.Command[0]; name == "" || !filepath.IsAbs(name) && strings.ContainsAny(name, `/\\`) {
+		d.wrong("notify.command", "write its name if it is on PATH, or its whole path", "notify.command begins with a program, and not with %q", name)
 	}
 }
 

@@ -41,6 +41,7 @@ type Config struct {
 	Sandbox      Sandbox           `key:"sandbox"`
 	Prices       map[string]Price  `key:"prices" names:"any"` // by role, or by the model's own name
 	Retention    time.Duration     `key:"retention" default:"90d"`
+	Notify       Notify            `key:"notify"`
 	Policy       Policy            `key:"policy"`
 
 	origins map[string]Origin
@@ -151,6 +152,12 @@ func (c Config) ModelPrice(name string) (Price, bool) {
 type Sandbox struct {
 	Visible  []string `key:"visible"`  // absolute, or from the home with ~/
 	Writable []string `key:"writable"` // the same, to be changed too
+}
+
+// Notify says how a person hears that something waits for them, or that a run has ended.
+type Notify struct {
+	Command []string `key:"command"` // argv; the program gets the event on its standard input
+	Bell    string   `key:"bell" words:"on|off" default:"off"`
 }
 
 // Policy is what runs in this workspace must keep to.

@@ -42,6 +42,7 @@ type Owner struct {
 	ending  map[string]chan struct{} // by stream: closed when a run that ended is finished
 
 	shower shower
+	herald herald
 
 	rigging sync.Mutex
 	rig     *rig     // nil while nothing is carried
@@ -157,6 +158,7 @@ func (o *Owner) close() error {
 // show gets the records of every turn when they are durable. The loop calls it.
 func (o *Owner) show(records []engine.Record) {
 	o.follow(records)
+	o.announce(records)
 	for _, r := range records {
 		switch e := r.Event.(type) {
 		case engine.RunEnded:

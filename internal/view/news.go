@@ -2,6 +2,7 @@ package view
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/piton-dev/piton/internal/api"
@@ -43,6 +44,18 @@ func News(records []engine.Record, o api.Opened, asked time.Time) (past, news []
 		}
 	}
 	return past, news
+}
+
+// Notable reports a record that a person may want to hear of at once: something waits for
+// them, or a run has ended that carries out no step of another.
+func Notable(r engine.Record) bool {
+	switch e := r.Event.(type) {
+	case engine.ItemOpened:
+		return true
+	case engine.RunEnded:
+		return e.Status != engine.Superseded && !strings.Contains(r.Stream, "/")
+	}
+	return false
 }
 
 // Unanswered are the items that wait and that the records do not answer.
