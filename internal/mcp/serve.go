@@ -23,7 +23,12 @@ const maxMessage = 1 << 20
 
 // Serve serves one client until it leaves, or ctx ends.
 func Serve(ctx context.Context, c Config, in io.ReadCloser, out io.Writer) error {
-	err := New(c).Run(ctx, &mcp.IOTransport{Reader: in, Writer: open{out}, MaxLineLength: maxMessage})
+	return serve(ctx, New(c), in, out)
+}
+
+func serve(ctx context.Context, s *mcp.Server, in io.ReadCloser, out io.Writer) error {
+	t := newTalk(in, out)
+	err := s.Run(ctx, &mcp.IOTransport{Reader: t, Writer: open{t}, MaxLineLength: -1})
 	if ctx.Err() != nil || errors.Is(err, io.EOF) {
 		return nil
 	}

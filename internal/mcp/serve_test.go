@@ -2,11 +2,13 @@ package mcp_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/piton-dev/piton/internal/mcp"
 )
@@ -85,6 +87,77 @@ func TestServeHTTPNowhereElse(t *testing.T) {
 		err := mcp.ServeHTTP(t.Context(), mcp.Config{}, addr, func(string, string) { t.Errorf("%s is served", addr) })
 		if err == nil {
 			t.Errorf("%q is taken", addr)
+		}
+	}
+}
+
+// until does something when a word was written.
+type until struct {
+	strings.Builder
+	word string
+	do   func()
+}
+
+func (u *until) Write(p []byte) (int, error) {
+	if strings.Contains(string(p), u.word) {
+		u.do()
+	}
+	return u.Builder.Write(p)
+}
+
+// A line that is no message is answered with an error, and the next one is heard.
+func TestServeGoesOn(t *testing.T) {
+	const (
+		noJSON, noMessage = -32700, -32600
+		hello             = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}`
+		ready             = `{"jsonrpc":"2.0","method":"notifications/initialized"}`
+		list              = `{"jsonrpc":"2.0","id":2,"method":"tools/list","params":{}}`
+	)
+	for line, want := range map[string]int{
+		"":      0,
+		" \t\r": 0,
+		"hello": noJSON,
+		`{"jsonrpc":"2.0","id":7,"method":"tools/list"`: noJSON,
+		`{"jsonrpc":"2.0","id":7,"method":"ping"} more`: noJSON,
+		`{"a":"` + strings.Repeat("a", 1<<20) + `"}`:    noJSON,
+		strings.Repeat("[", 100_000):                    noJSON,
+		"\x00\xff":                                      noJSON,
+		`[]`:                                            noMessage,
+		`[` + list + `]`:                                noMessage,
+		`7`:                                             noMessage,
+		`null`:                                          noMessage,
+		`{}`:                                            noMessage,
+		`{"jsonrpc":"1.0","id":7,"method":"ping"}`:  noMessage,
+		`{"jsonrpc":"2.0","id":{},"method":"ping"}`: noMessage,
+		`{"jsonrpc":"2.0","id":7,"method":3}`:       noMessage,
+		`{"jsonrpc":"2.0","id":99,"result":{}}`:     0, // an answer to nothing
+	} {
+		in, typed := io.Pipe()
+		out := &until{word: `"id":2,"result"`, do: func() { typed.Close() }}
+		go io.WriteString(typed, strings.Join([]string{line, hello, line, ready, line, list, ""}, "\n")) //nolint:errcheck // who hears nothing answers nothing
+		ctx, stop := context.WithTimeout(t.Context(), 30*time.Second)
+		err := mcp.Serve(ctx, mcp.Config{Version: "1.0"}, in, out)
+		stop()
+		if err != nil {
+			t.Errorf("%.80q: %v", line, err)
+		}
+		wrong, listed := 0, false
+		for answer := range strings.Lines(out.String()) {
+			var a struct {
+				ID     *int
+				Result json.RawMessage
+				Error  struct{ Code int }
+			}
+			if err := json.Unmarshal([]byte(answer), &a); err != nil {
+				t.Errorf("%.80q: the answer %q: %v", line, answer, err)
+			}
+			listed = listed || a.ID != nil && *a.ID == 2 && a.Result != nil
+			if a.ID == nil && a.Error.Code == want {
+				wrong++
+			}
+		}
+		if !listed || want != 0 && wrong != 3 {
+			t.Errorf("%.80q: %.2000s", line, out.String())
 		}
 	}
 }
