@@ -206,7 +206,7 @@ func (t *talk) speak(ctx context.Context, session chan<- acp.SessionId) turn {
 	if hello.ProtocolVersion != acpVersion {
 		return turn{stage: "initialize", last: true, err: fmt.Errorf("it speaks version %d of the Agent Client Protocol, and Piton version %d", hello.ProtocolVersion, acpVersion)}
 	}
-	s, err := t.conn.NewSession(opening, acp.NewSessionRequest{Cwd: t.task.Dir, McpServers: []acp.McpServer{}})
+	s, err := t.conn.NewSession(opening, acp.NewSessionRequest{Cwd: t.task.Dir, McpServers: t.servers()})
 	if err != nil {
 		return turn{stage: "session/new", last: isLogin(err), err: t.refused(opening, err, hello.AuthMethods), gone: isGone(err)}
 	}
@@ -219,6 +219,17 @@ func (t *talk) speak(ctx context.Context, session chan<- acp.SessionId) turn {
 		return turn{stage: "session/prompt", last: isLogin(err), err: t.refused(ctx, err, hello.AuthMethods), gone: isGone(err)}
 	}
 	return turn{stage: "session/prompt", stop: cmp.Or(r.StopReason, acp.StopReasonEndTurn)}
+}
+
+// servers are those that the session begins with. Agents give servers little of their own
+// environment, so what this one needs is said.
+func (t *talk) servers() []acp.McpServer {
+	if len(t.cfg.Server) == 0 {
+		return []acp.McpServer{}
+	}
+	return []acp.McpServer{{Stdio: &acp.McpServerStdio{
+		Name: "piton", Command: t.cfg.Server[0], Args: t.cfg.Server[1:], Env: []acp.EnvVariable{{Name: "PITON_REPORT", Value: t.desk.report}},
+	}}}
 }
 
 func isLogin(err error) bool {

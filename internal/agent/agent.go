@@ -78,6 +78,9 @@ type Config struct {
 	// Grace is the time between asking an agent to end and killing all of it; Term of
 	// that is the time after the signal, where it can be asked otherwise before.
 	Grace, Term time.Duration
+	// Server is the argv of an MCP server that an agent of the kind acp gets for its session.
+	// Its environment names the report. None: it gets no server.
+	Server []string
 	// Permissions say what follows when an agent asks whether it may do something. The
 	// strictest that says anything holds.
 	Permissions []Rules

@@ -3,7 +3,10 @@ package agent
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -111,6 +114,27 @@ func parseReport(line []byte) (Report, bool) {
 		return r, r.Text != "" && r.Kind.CanReport()
 	}
 	return Report{}, false
+}
+
+// AppendReport adds a line with a text to a report. It is for the agent's side, and refuses a
+// text that would be cut.
+func AppendReport(path string, t ReportType, text string) error {
+	switch text = strings.TrimSpace(text); {
+	case text == "":
+		return errors.New("the text is empty: say it in a few words")
+	case len(text) > MaxText:
+		return fmt.Errorf("the text has %d bytes, and %d at most are kept: make it shorter", len(text), MaxText)
+	}
+	line, err := json.Marshal(map[string]string{"type": string(t), "text": text})
+	if err != nil {
+		return err
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+	if err != nil {
+		return fmt.Errorf("report: %w", err)
+	}
+	_, err = f.Write(append(line, '\n'))
+	return errors.Join(err, f.Close())
 }
 
 func plainText(s string) string {

@@ -4,6 +4,7 @@ package cli_test
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -14,6 +15,8 @@ import (
 	"strings"
 	"sync"
 	"syscall"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 // acpMain is an agent that speaks the Agent Client Protocol and does what a file outside of
@@ -29,6 +32,8 @@ import (
 //	always COMMAND     whatever it was told
 //	say TEXT           TEXT is a part of its message
 //	usage IN OUT       its turn used so many tokens
+//	tool NAME TEXT     it calls a tool of the servers that its session began with, and keeps
+//	                   in tools.STEP what that answers
 //	unknown            it sends a kind of update that nobody knows
 //	flood N            it sends N updates
 //	stubborn           it heeds neither a cancel nor the end of its input nor a signal
@@ -59,6 +64,14 @@ type acpAgent struct {
 	asked   int
 	child   *exec.Cmd
 	stopped bool
+	servers []acpServer
+}
+
+// acpServer is a server of the Model Context Protocol, as a session names it.
+type acpServer struct {
+	Name, Command string
+	Args          []string
+	Env           []struct{ Name, Value string }
 }
 
 // look finds what is to be done.
@@ -110,8 +123,9 @@ func (a *acpAgent) hear(line []byte) {
 		ID     json.RawMessage `json:"id"`
 		Method string          `json:"method"`
 		Params struct {
-			Mode   string `json:"modeId"`
-			Prompt []struct{ Text string }
+			Mode    string      `json:"modeId"`
+			Servers []acpServer `json:"mcpServers"`
+			Prompt  []struct{ Text string }
 		} `json:"params"`
 		Result struct {
 			Outcome struct {
@@ -128,6 +142,7 @@ func (a *acpAgent) hear(line []byte) {
 	case "initialize":
 		a.initialize(id)
 	case "session/new":
+		a.servers = m.Params.Servers
 		a.session(id)
 	case "session/set_mode":
 		os.WriteFile(filepath.Join(a.work, "mode."+os.Getenv("PITON_STEP")), []byte(m.Params.Mode+"\n"), 0o644) //nolint:errcheck,gosec // the script looks
@@ -217,6 +232,8 @@ func (a *acpAgent) turn(id json.RawMessage) {
 			if may || word == "always" {
 				a.run(rest)
 			}
+		case "tool":
+			a.call(rest)
 		case "say":
 			a.update(object{"sessionUpdate": "agent_message_chunk", "content": object{"type": "text", "text": rest}})
 		case "usage":
@@ -284,4 +301,42 @@ func (a *acpAgent) run(command string) {
 	a.mu.Lock()
 	a.child = nil
 	a.mu.Unlock()
+}
+
+// call calls a tool of the first server. As agents do, it gives the server no more of the
+// environment than the session said, and where programs are.
+func (a *acpAgent) call(words string) {
+	kept, err := os.OpenFile(filepath.Join(a.work, "tools."+os.Getenv("PITON_STEP")), os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o644) //nolint:gosec // the script looks
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return
+	}
+	defer kept.Close()
+	if len(a.servers) == 0 {
+		fmt.Fprintln(kept, "no server")
+		return
+	}
+	s := a.servers[0]
+	server := exec.Command(s.Command, s.Args...)
+	server.Env, server.Stderr = []string{"PATH=" + os.Getenv("PATH")}, kept
+	for _, v := range s.Env {
+		server.Env = append(server.Env, v.Name+"="+v.Value)
+	}
+	ctx := context.Background()
+	session, err := mcp.NewClient(&mcp.Implementation{Name: "agent", Version: "1"}, nil).Connect(ctx, &mcp.CommandTransport{Command: server}, nil)
+	if err != nil {
+		fmt.Fprintln(kept, err)
+		return
+	}
+	defer session.Close()
+	name, text, _ := strings.Cut(words, " ")
+	if n, _ := strconv.Atoi(text); n > 0 {
+		text = strings.Repeat("a", n)
+	}
+	r, err := session.CallTool(ctx, &mcp.CallToolParams{Name: name, Arguments: object{"text": text}})
+	if err != nil {
+		fmt.Fprintln(kept, err)
+		return
+	}
+	fmt.Fprintf(kept, "%s of %s: %s\n", name, s.Name, r.Content[0].(*mcp.TextContent).Text)
 }

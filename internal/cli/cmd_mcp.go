@@ -11,13 +11,14 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/piton-dev/piton/internal/agent"
 	"github.com/piton-dev/piton/internal/api"
 	"github.com/piton-dev/piton/internal/mcp"
 	"github.com/piton-dev/piton/internal/proc"
 )
 
 func (a *app) mcpCmd() *cobra.Command {
-	addr := ""
+	addr, step := "", false
 	c := &cobra.Command{
 		Use:   "mcp",
 		Short: "Serve the tools of this workspace to an agent, over MCP",
@@ -27,17 +28,26 @@ evidence of a step. It cannot approve, answer, waive or mark anything: a person 
 other verbs. What it does is recorded as done by you "via MCP".
 
 With --http it serves streamable HTTP on an address of this machine only, until Ctrl-C. It prints the
-URL and a token, once; each request needs the token as "Authorization: Bearer TOKEN".`,
+URL and a token, once; each request needs the token as "Authorization: Bearer TOKEN".
+
+With --step it serves the agent that works on a step, and only that: the tools note, ask and blocked
+write to the file that PITON_REPORT names.`,
 		Example: "  piton mcp\n  piton mcp -C ~/project\n  piton mcp --http 127.0.0.1:7431\n  claude mcp add piton -- piton mcp",
 		Args:    atMost("nothing", 0),
 		RunE: func(c *cobra.Command, _ []string) error {
-			if c.Flags().Changed("http") {
+			switch {
+			case step && c.Flags().Changed("http"):
+				return usage(c, errors.New("--step is served on standard input and output only"))
+			case step:
+				return a.mcpStep(c.Context())
+			case c.Flags().Changed("http"):
 				return a.mcpHTTP(c.Context(), addr)
 			}
 			return a.mcp(c.Context())
 		},
 	}
 	c.Flags().StringVar(&addr, "http", "", "serve streamable HTTP on this `HOST:PORT` of this machine; port 0 is any free one")
+	c.Flags().BoolVar(&step, "step", false, "serve the agent of a step: tools to report with")
 	return c
 }
 
@@ -98,4 +108,23 @@ func (a *app) mcpHTTP(ctx context.Context, addr string) error {
 	return mcp.ServeHTTP(ctx, conf, addr, func(url, token string) {
 		a.report("serving", map[string]string{"url": url, "token": token}, fmt.Sprintf("url: %s\ntoken: %s", url, token))
 	})
+}
+
+// mcpStep serves the agent of a step, which reports with it.
+func (a *app) mcpStep(ctx context.Context) error {
+	path := a.environ()["PITON_REPORT"]
+	if path == "" {
+		return &api.Problem{
+			Code: api.Invalid, Message: "PITON_REPORT names no file: this process works on no step",
+			Hint: "set report_tools: on of an agent, which starts this server; docs/agents.md shows how",
+		}
+	}
+	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	as := func(t agent.ReportType) func(string) error {
+		return func(text string) error { return agent.AppendReport(path, t, text) }
+	}
+	return mcp.ServeStep(ctx, mcp.Step{
+		Version: Version(), Note: as(agent.Discovery), Ask: as(agent.Question), Blocked: as(agent.Blocked),
+	}, io.NopCloser(a.in), a.out)
 }

@@ -76,11 +76,13 @@ func (d *decoder) agent(c *Config, name string) {
 			d.wrong(path, "", "%s has no command, which kind %s needs", path, a.Kind)
 		}
 	case a.Kind == Shell:
-		d.meaningless(path, "shell", "command", "prompt", "parse", "modes.read", "modes.edit", "modes.full", "model", "tools", "when", "mode", "as", "instructions", "permissions")
+		d.meaningless(path, "shell", "command", "prompt", "parse", "modes.read", "modes.edit", "modes.full", "model", "tools", "when", "mode", "as", "instructions", "permissions", "report_tools")
 	case a.Kind == ACP && d.first(path, "prompt", "parse") != "":
 		d.meaningless(path, "acp", "prompt", "parse")
 	case a.Kind == Exec && d.first(path, "permissions") != "":
 		d.meaningless(path, "exec, which asks nothing while it works", "permissions")
+	case a.Kind == Exec && d.first(path, "report_tools") != "":
+		d.meaningless(path, "exec, whose command names the servers of its tools", "report_tools")
 	case len(a.Tools) > 0 && !slices.ContainsFunc(a.Command, func(s string) bool { return strings.Contains(s, "{tools}") }):
 		d.wrong(path+".tools", "put {tools} into its command where the program takes them, as in [claude, -p, --allowedTools, \"{tools}\"]",
 			"%s.tools does nothing: its command has no {tools}", path)

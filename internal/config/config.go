@@ -71,6 +71,8 @@ type Agent struct {
 	// Permissions say what follows when it asks whether it may do something; see
 	// [plan.ParsePermissions].
 	Permissions string `key:"permissions"`
+	// ReportTools gives it tools to report with, in a session of the Agent Client Protocol.
+	ReportTools string `key:"report_tools" words:"on|off" default:"off"`
 }
 
 // Modes maps a step's mode to the agent's own word for it; empty = none.

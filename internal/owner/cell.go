@@ -46,10 +46,16 @@ func (o *Owner) cell(p *api.Product) (proc.Cell, error) {
 // cellOf says how processes are held at a level, with a directory for what they need.
 func cellOf(place api.Place, env []string, c config.Config, level proc.Isolation, temp string) proc.Cell {
 	home := proc.Variable(env, "HOME")
+	visible := fromHome(home, c.Sandbox.Visible)
+	for _, a := range c.Agents {
+		if server := reportServer(a); len(server) > 0 {
+			visible = append(visible, server[0])
+		}
+	}
 	return proc.Cell{
 		Level: level, Temp: temp, Git: tree.Common(place.Dir),
 		Hidden:   []string{filepath.Dir(place.State), place.State, Worktrees(place), home},
-		Writable: fromHome(home, c.Sandbox.Writable), Visible: fromHome(home, c.Sandbox.Visible),
+		Writable: fromHome(home, c.Sandbox.Writable), Visible: visible,
 	}
 }
 

@@ -359,10 +359,21 @@ func agentConfigs(c config.Config) map[string]agent.Config {
 			Network: a.Network, Known: agent.ProgramOf(a.Command).Hosts, Most: c.Policy.Network,
 			Price: priceOf(c, name),
 			Time:  a.Limits.Time, Idle: a.Limits.Idle, Grace: a.Stop.CancelGrace + a.Stop.TermGrace, Term: a.Stop.TermGrace,
+			Server:      reportServer(a),
 			Permissions: []agent.Rules{{Of: "the policy", Text: c.Policy.Permissions}, {Of: "the agent's entry", Text: a.Permissions}},
 		}
 	}
 	return roles
+}
+
+// reportServer is the argv of the server that an agent reports with, nil for one that has
+// none.
+func reportServer(a config.Agent) []string {
+	self, err := os.Executable()
+	if a.ReportTools != "on" || err != nil {
+		return nil
+	}
+	return []string{self, "mcp", "--step"}
 }
 
 // priceOf is the price of a role's agent, nil where the configuration has none.
