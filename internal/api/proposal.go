@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/plan"
@@ -431,7 +432,14 @@ func Weakened(w verify.Weakening) string {
 // Entry is one revision of a document in its history.
 type Entry struct {
 	*engine.Revision
-	Runs []string // that went on with it
+	Runs  []string // that went on with it
+	Taken []Taken  // what else those went on with
+}
+
+// Taken is what a person took for what a run goes by while it was carried out.
+type Taken struct {
+	At time.Time
+	engine.RunConfigured
 }
 
 // History lists the revisions of the plan that word names, by the path of its document,
@@ -451,18 +459,28 @@ func (p *Product) History(ctx context.Context, word string) ([]Entry, error) {
 	revisions, err := things[engine.Revision](ctx, p, store.ThingFilter{Kind: engine.PlanKept, Of: newest.Drafted.Intent})
 	var all []Entry
 	for _, r := range revisions {
-		all = append(all, Entry{r, used[r.Drafted.Plan]})
+		e := used[r.Drafted.Plan]
+		e.Revision = r
+		all = append(all, e)
 	}
 	return all, err
 }
 
-// used names the runs of a task that were carried out on each revision.
-func (p *Product) used(ctx context.Context, stream string) (map[string][]string, error) {
-	used := map[string][]string{}
+// used tells by revision what came of it in the runs of a task.
+func (p *Product) used(ctx context.Context, stream string) (map[string]Entry, error) {
+	used, plans := map[string]Entry{}, map[string]string{}
 	marked, err := p.Store.Marked(ctx, store.MarkFilter{Stream: stream})
 	for _, m := range marked {
-		if e, ok := m.Event.(engine.RunOpened); ok {
-			used[e.Plan] = append(used[e.Plan], e.Run)
+		switch e := m.Event.(type) {
+		case engine.RunOpened:
+			plans[e.Run] = e.Plan
+			u := used[e.Plan]
+			u.Runs = append(u.Runs, e.Run)
+			used[e.Plan] = u
+		case engine.RunConfigured:
+			u := used[plans[e.Run]]
+			u.Taken = append(u.Taken, Taken{m.At, e})
+			used[plans[e.Run]] = u
 		}
 	}
 	return used, err

@@ -162,13 +162,21 @@ func (p *Product) Pinned(r engine.RunOpened) error {
 	}
 }
 
-// Reconfigured is a configuration that a run was not approved with.
+// Reconfigured is a configuration that a run was not approved with, or files that judge its
+// work and changed while nothing of it was at work.
 type Reconfigured struct {
 	Run    string `json:"run"`
-	Config string `json:"config"` // its hash, for a yes to it
+	Config string `json:"config"` // a hash of it all, for a yes to it
 	// Changes are for the person who is asked, a line each: they name the programs that
 	// would be started, and are not kept.
-	Changes []string `json:"changes"`
+	Changes []string      `json:"changes,omitempty"`
+	Files   []ChangedFile `json:"files,omitempty"`
+}
+
+// A ChangedFile is a protected file that is not what the run knows.
+type ChangedFile struct {
+	engine.Change
+	Lines string `json:"lines,omitempty"` // its changed lines as git writes them, where it is text
 }
 
 // Bounds of how much another configuration may differ: a person sees all that they take.
@@ -177,14 +185,11 @@ const (
 	maxReconfiguredLine = 2 << 10 // bytes of one
 )
 
-// Reconfigured is the configuration in force, with what is different in it, if the run was
-// approved with another one; else nil.
+// Reconfigured is the configuration in force, with what is different in it from the one
+// that the run was approved with.
 func (p *Product) Reconfigured(ctx context.Context, r engine.RunOpened) (*Reconfigured, error) {
-	if p.Pinned(r) == nil {
-		return nil, nil
-	}
 	changes, err := p.changes(ctx, r, func(d config.Difference) string { return d.Shown })
-	return &Reconfigured{Run: r.Run, Config: p.Settings(), Changes: changes}, err
+	return &Reconfigured{Run: r.Run, Changes: changes}, err
 }
 
 // changes says how the configuration in force differs from the one of a run, a line each.
@@ -207,17 +212,22 @@ func (p *Product) changes(ctx context.Context, r engine.RunOpened, line func(con
 	return lines, nil
 }
 
-// Configure lets the newest run of a task go on under the configuration in force. Protect
-// returns the files that its steps guard, with the configuration's file as it is now.
-// Unsealed is who allows less isolation than it asks for, "" for nobody.
-func (p *Product) Configure(ctx context.Context, desk Desk, stream, unsealed string, protect func(ctx context.Context, base string) (store.Object, error)) error {
+// Configure lets the newest run of a task go on under the configuration in force, and with
+// files as they are now. Protect returns the files that its steps guard, with these and the
+// configuration's own as they are now. Unsealed is who allowed less isolation than the
+// configuration asks for, "" for nobody.
+func (p *Product) Configure(ctx context.Context, desk Desk, stream, unsealed string, files []engine.Change, protect func(ctx context.Context, base string) (store.Object, error)) error {
 	state, err := run.Load(ctx, p.Store, stream)
 	if err != nil {
 		return err
 	}
 	now := state.Run()
-	if p.Pinned(now) == nil {
+	pinned, policy := p.Pinned(now) == nil, now.Policy
+	if pinned && len(files) == 0 {
 		return nil
+	}
+	if !pinned {
+		policy = p.policy()
 	}
 	changes, err := p.changes(ctx, now, func(d config.Difference) string { return d.Recorded })
 	if err != nil {
@@ -228,7 +238,7 @@ func (p *Product) Configure(ctx context.Context, desk Desk, stream, unsealed str
 		return err
 	}
 	return desk.Submit(ctx, stream, engine.Configure{RunConfigured: engine.RunConfigured{
-		Run: now.Run, Was: now.Config, Config: p.Settings(), Changes: changes, Agents: p.repinned(now.Agents), Policy: p.policy(), Base: base.Hash, By: p.By, Via: p.Via,
+		Run: now.Run, Was: now.Config, Config: p.Settings(), Changes: changes, Agents: p.repinned(now.Agents), Policy: policy, Base: base.Hash, Files: files, By: p.By, Via: p.Via,
 		Unsealed: unsealed,
 	}}, base, store.NewObject(config.Text(p.Config)))
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -71,6 +72,9 @@ func (t theme) revision(e api.Entry) []string {
 	}
 	if e.Answer != nil && e.Answer.Why != "" {
 		lines = append(lines, t.under(3, idleTone, "why: "+t.line(e.Answer.Why))...)
+	}
+	for _, c := range view.RevisionsOf([]api.Entry{e})[0].Taken {
+		lines = append(lines, t.under(3, idleTone, fmt.Sprintf("run %s: %s, by %s, %s", t.line(c.Run), t.one(c.Text), t.line(c.By), time.Time(c.At).In(t.zone).Format("2006-01-02 15:04")))...)
 	}
 	for _, w := range p.Weakened {
 		lines = append(lines, t.under(3, warnTone, "weaker: "+t.line(w))...)

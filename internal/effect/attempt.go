@@ -39,6 +39,9 @@ func (w *World) prepare(ctx context.Context, e engine.Effect, r Reporter) Result
 }
 
 func (w *World) ready(ctx context.Context, e engine.Effect, r Reporter, in *engine.Prepared) (bodies [][]byte, err error) {
+	if in.Dispatch.CaughtUp, err = w.catchUp(ctx, e); err != nil {
+		return nil, err
+	}
 	if in.Dispatch.Undone, err = w.restore(ctx, e, r); err != nil {
 		return nil, err
 	}
@@ -171,7 +174,9 @@ func (w *World) look(ctx context.Context, e engine.Effect, r Reporter, in *engin
 	}
 	m, err := w.Tree.Scan(ctx, &before)
 	if err == nil {
-		in.Strays = w.strays(ctx, before, m, e, r.Beside())
+		in.Strays = slices.DeleteFunc(w.strays(ctx, before, m, e, r.Beside()), func(c engine.Change) bool {
+			return slices.Contains(in.Dispatch.Brought, c.Path)
+		})
 	}
 	return m.Encode(), err
 }

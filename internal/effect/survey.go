@@ -16,13 +16,17 @@ const maxTouched = 200
 // survey looks at the tree before the proof at the end, and after it for what was
 // written to meanwhile.
 func (w *World) survey(ctx context.Context, e engine.Effect, _ Reporter) Result {
+	news, err := w.catchUp(ctx, e)
+	if err != nil {
+		return refusal(ctx, e, err)
+	}
 	now, touched, err := w.Tree.Stamps(ctx, e.Document)
 	if err != nil {
 		return refusal(ctx, e, err)
 	}
 	if !e.After {
 		body := now.Encode()
-		return Result{Input: engine.Surveyed{Key: e.Key, Tree: digest(body), Touched: collapsed(touched)}, Bodies: [][]byte{body}}
+		return Result{Input: engine.Surveyed{Key: e.Key, Tree: digest(body), Touched: collapsed(touched), CaughtUp: news}, Bodies: [][]byte{body}}
 	}
 	body, err := w.Object(e.Tree)
 	if err != nil {

@@ -2,7 +2,6 @@ package effect
 
 import (
 	"context"
-	"slices"
 	"sync"
 
 	"github.com/piton-dev/piton/internal/engine"
@@ -124,14 +123,7 @@ func (w *World) meddled(ctx context.Context, e engine.Effect) ([]engine.Change, 
 	if err != nil {
 		return nil, err
 	}
-	changed, err := b.Tampered(ctx, w.Tree, e.Guards, tree.Scopes{}, nil)
-	if err != nil || len(changed) == 0 {
-		return nil, err
-	}
-	other, err := b.Tampered(ctx, w.Tree, e.Guards, tree.Scopes{}, e.Moved)
-	return slices.DeleteFunc(changed, func(c engine.Change) bool {
-		return !slices.ContainsFunc(other, func(o engine.Change) bool { return o.Path == c.Path })
-	}), err
+	return b.Changed(ctx, w.Tree, e.Guards, e.Moved)
 }
 
 // maxLacks is how many names the journal has of what a worktree lacks.
@@ -145,6 +137,20 @@ func (w *World) lacks(e engine.Effect) ([]string, error) {
 	}
 	names, err := work.Lacks()
 	return names[:min(len(names), maxLacks)], err
+}
+
+// catchUp brings what a person changed in the workspace while the run waited for them into
+// its worktree, and names it.
+func (w *World) catchUp(ctx context.Context, e engine.Effect) (engine.CaughtUp, error) {
+	work, err := w.ofRun(e)
+	if err != nil || work == nil || !e.News {
+		return engine.CaughtUp{News: e.News}, err
+	}
+	git := w.git()
+	git.Lock()
+	defer git.Unlock()
+	names, err := work.CatchUp(ctx)
+	return engine.CaughtUp{News: err == nil, Brought: names[:min(len(names), maxChanged)]}, err
 }
 
 // recordFinished records what steps did that finished before.

@@ -48,6 +48,7 @@ func (s *State) applyDispatched(e WorkDispatched, r Record) error {
 		return fmt.Errorf("work of %q is dispatched as attempt %d.%d after %d.%d", e.Step, e.Attempt, e.N, st.Attempt, st.N)
 	}
 	s.recorded(e.Commits)
+	s.caughtUp(e.CaughtUp)
 	s.change(i, func(st *step) {
 		st.Live, st.Kind, st.N, st.Epoch = true, e.Kind, e.N, r.Epoch
 		if once {

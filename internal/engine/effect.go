@@ -50,6 +50,7 @@ type Effect struct {
 	Document    string              // of the plan, relative to the workspace: the owner marks it
 	Baseline    bool                // Prepare: run the checks before the work
 	Early       bool                // Prepare: nobody has worked in the run yet
+	News        bool                // Prepare, Survey: the run waited for a person, who may have changed the workspace that its worktree was made from
 	Cut         bool                // Prepare: work was begun and cut off; Tree is from before it
 	Began       Start               // of the work, or of the newest start before this one; zero before the first; see [State.Beside]
 	Feedback    []Feedback          // Prepare: what the last attempt failed

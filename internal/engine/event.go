@@ -219,8 +219,9 @@ type RunOpened struct {
 	Compiled *Program `json:"-"`
 }
 
-// RunConfigured lets a run that is not done go on under another configuration than
-// it was opened with: a person was shown the difference, and said yes to it.
+// RunConfigured lets a run that is not done go on under another configuration, or with
+// other protected files, than it was opened with: a person was shown the difference, and
+// said yes to it.
 type RunConfigured struct {
 	Run     string            `json:"run"`
 	Was     string            `json:"was"`    // object: the configuration until now
@@ -229,6 +230,7 @@ type RunConfigured struct {
 	Agents  map[string]string `json:"agents,omitempty"`
 	Policy  Policy            `json:"policy"` // how many frames are visible stays as it is
 	Base    string            `json:"base,omitempty"`
+	Files   []Change          `json:"files,omitempty"` // protected files that count as they are now
 	// Unsealed is who allowed less isolation than it asks for, "" for nobody.
 	Unsealed string `json:"unsealed,omitempty"`
 	By       string `json:"by"`
@@ -305,10 +307,18 @@ type WorkDispatched struct {
 	Tree     string     `json:"tree,omitempty"`   // object: the workspace as it was, where a scope is checked
 	Since    time.Time  `json:"since,omitzero"`   // by the clock that files are stamped with: what is older is not the work's doing
 	Undone              // before the work
-	Reserve  Amount     `json:"reserve,omitzero"`  // set aside of the budget until the work has ended
-	Child    string     `json:"child,omitempty"`   // the run that does the work, which opens with it
+	Reserve  Amount     `json:"reserve,omitzero"` // set aside of the budget until the work has ended
+	Child    string     `json:"child,omitempty"`  // the run that does the work, which opens with it
+	CaughtUp            // before the work
 	Lacks    []string   `json:"lacks,omitempty"`   // of the workspace: what git ignores and the run's worktree did not begin with
 	Commits  []Commit   `json:"commits,omitempty"` // of steps that were done: recorded before the work
+}
+
+// CaughtUp says that the worktree of a run has what a person changed in the workspace while
+// the run waited for them.
+type CaughtUp struct {
+	News    bool     `json:"news,omitempty"`
+	Brought []string `json:"brought,omitempty"` // what it got of that now
 }
 
 // Usage is what an attempt cost, as its agent claims. A nil field is unknown,

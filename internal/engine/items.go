@@ -109,6 +109,7 @@ func (s *State) answered(it ItemRow, e ItemAnswered, at time.Time) error {
 		s.change(i, func(*step) { s.closeItem(i) }) // the command is the next record
 		return nil
 	}
+	s.expectNews()
 	s.change(i, func(st *step) {
 		st.Answer = &e
 		switch {

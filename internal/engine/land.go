@@ -138,6 +138,23 @@ func (s *State) endLanding(i int, st *step, e WorkEnded) {
 	st.become(NoPhase)
 }
 
+// expectNews notes that a person had the time to change the workspace: before work goes on,
+// the run's worktree gets that.
+func (s *State) expectNews() {
+	_, apart := s.prog.Landing()
+	s.run.News = apart
+}
+
+// caughtUp notes that the run's worktree has it.
+func (s *State) caughtUp(e CaughtUp) {
+	if e.News {
+		s.run.News = false
+	}
+	if len(e.Brought) > 0 {
+		s.run.Proof.Brought, s.run.Proof.Holds = true, false
+	}
+}
+
 // maxNews is how often on end the workspace may have something new before a
 // person is asked to leave it alone for a while.
 const maxNews = 10

@@ -12,6 +12,9 @@ func (s *State) applyEpoch(r Record, was time.Time) error {
 	if n := s.atWork(); n > 0 {
 		s.owe(FramePushed{Kind: SystemState, Summary: fmt.Sprintf("the harness or its machine stopped while work was under way (steps: %d); owner %d went on", n, r.Epoch)})
 	}
+	if s.run.Live {
+		s.expectNews()
+	}
 	s.forgetLeases()
 	s.run.Used.Work.takeOver(was, r.At)
 	for _, i := range s.active {

@@ -5,7 +5,7 @@ package engine
 func (s *State) marks(r Record) (Mark, bool) {
 	m := Mark{Seq: r.Seq}
 	switch e := r.Event.(type) {
-	case RunOpened:
+	case RunOpened, RunConfigured:
 		return m, true
 	case FramePushed:
 		m.Step, m.Frame = e.Step, e.ID

@@ -245,6 +245,7 @@ func (s *State) applyCommand(c Command) error {
 }
 
 func (s *State) obey(c Command) error {
+	s.expectNews()
 	switch c.Verb {
 	case DoPause:
 		s.run.Paused, s.run.Status = true, Paused

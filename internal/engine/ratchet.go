@@ -78,17 +78,19 @@ type Surveyed struct {
 	Tree    string   // before a round: object that the look after it is compared with
 	Touched []string // what was written to: in the round, or so shortly before it that more writing would not be seen
 	Err     string   // why the tree could not be looked at
+	CaughtUp
 }
 
 // TreeSurveyed says what a look at the tree before or after a round found. A path
 // that ends in / is the list of what a directory holds, one in /** all below it.
 type TreeSurveyed struct {
-	Step    string   `json:"step"` // in whose place it was looked at
-	Round   int      `json:"round"`
-	After   bool     `json:"after,omitempty"`
-	Tree    string   `json:"tree,omitempty"` // object
-	Touched []string `json:"touched,omitempty"`
-	Reason  string   `json:"reason,omitempty"`
+	Step     string   `json:"step"` // in whose place it was looked at
+	Round    int      `json:"round"`
+	After    bool     `json:"after,omitempty"`
+	Tree     string   `json:"tree,omitempty"` // object
+	Touched  []string `json:"touched,omitempty"`
+	Reason   string   `json:"reason,omitempty"`
+	CaughtUp          // before the round
 }
 
 // round ends the round that is over and begins the next one where it is due. It
@@ -174,7 +176,7 @@ func (s *State) admitSurveyed(in Surveyed) ([]Event, error) {
 	if in.Err != "" {
 		in.Tree, in.Touched = "", []string{"./**"} // watch everything, then
 	}
-	return []Event{TreeSurveyed{Step: in.Key.Step, Round: r.Round, After: r.Stage == after, Tree: in.Tree, Touched: texts(in.Touched), Reason: text(in.Err)}}, nil
+	return []Event{TreeSurveyed{Step: in.Key.Step, Round: r.Round, After: r.Stage == after, Tree: in.Tree, Touched: texts(in.Touched), Reason: text(in.Err), CaughtUp: in.CaughtUp}}, nil
 }
 
 func (s *State) applySurveyed(e TreeSurveyed) error {
@@ -185,6 +187,7 @@ func (s *State) applySurveyed(e TreeSurveyed) error {
 	if e.After {
 		s.closeRound(e.Touched)
 	} else {
+		s.caughtUp(e.CaughtUp)
 		r.Stage, r.Tree, r.Watch = proving, e.Tree, union(r.Seen, e.Touched)
 	}
 	return nil

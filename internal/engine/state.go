@@ -47,6 +47,7 @@ type run struct {
 	Leaving    []leaving         // work of steps that a revision changed or took out
 	Past       map[string]int    // attempts of steps that revisions took out
 	Moved      map[string]string // protected paths that steps were allowed to change
+	News       bool              `json:",omitzero"`  // it waited for a person, and its worktree did not catch up with the workspace yet
 	Judges     []string          `json:",omitempty"` // objects with what judges, as checks opened it
 	Made       map[string]string `json:",omitempty"` // step whose proof first opened a file that a step had made
 	Expanded   []StepExpanded    `json:",omitempty"` // of steps for each item, in their order

@@ -82,11 +82,13 @@ func (s *State) effect(i int, k Key) Effect {
 	switch k.Kind {
 	case Survey:
 		e.Tree, e.After, e.Worktree = s.run.Proof.Tree, s.run.Proof.Stage == after, false
+		e.News = s.run.News && !e.After
 	case Prove:
 		e.Watch = s.run.Proof.Watch
 	case Prepare:
 		e.Baseline = s.baselines(i)
 		e.Early = s.run.Effort.Attempts == 0 && s.run.Opened.Parent == Parent{}
+		e.News = s.run.News && len(s.active) == 1
 		e.Cut = st.Cut
 		e.Renew = st.Renew
 		e.Edited = st.Edited

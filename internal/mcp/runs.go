@@ -81,7 +81,7 @@ type unstarted struct {
 func needs(said api.Said, file string) *unstarted {
 	if r := said.Opened.Reconfigured; r != nil {
 		return &unstarted{
-			Needs: string(api.NeedsConfig), Why: "the configuration has changed since the run was approved, and a person must approve the change",
+			Needs: string(api.NeedsConfig), Why: "the configuration, or a file that judges the work, has changed since the run was approved, and a person must approve the change",
 			Person: "piton resume " + r.Run, Hazards: lines(r.Changes, func(s string) string { return s }),
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/piton-dev/piton/internal/api"
 	"github.com/piton-dev/piton/internal/config"
@@ -13,14 +14,15 @@ import (
 	"github.com/piton-dev/piton/internal/tree"
 )
 
-// configuring is a run on its way to the configuration in force. The zero value is one
-// that goes by it already.
+// configuring is a run on its way to the configuration in force, and to the files that judge
+// as they are now. The zero value is one that goes by them already.
 type configuring struct {
 	*uses
 	product *api.Product
 	streams []string // of the run and of those that carry out its steps; the run itself is the last: it says that all is done
-	carried bool
-	by      string            // who allowed less isolation than the configuration asks for, "" for nobody
+	carried bool     // under the former configuration
+	by      string   // who allowed less isolation than the configuration asks for, "" for nobody
+	files   refiled
 	asks    *api.Reconfigured // nobody has said yes; this is different
 }
 
@@ -42,7 +44,7 @@ func (c *configuring) take(ctx context.Context) error {
 		return err
 	}
 	for _, stream := range c.streams {
-		if err := c.product.Configure(ctx, c.host, stream, c.by, c.protectConfig); err != nil {
+		if err := c.product.Configure(ctx, c.host, stream, c.by, c.files.changes, c.renewed); err != nil {
 			return err
 		}
 	}
@@ -50,43 +52,61 @@ func (c *configuring) take(ctx context.Context) error {
 	return nil
 }
 
-// configured looks whether a run goes by the configuration in force: yes is the hash of
-// the one that a person was shown the difference to. Where nobody has said yes it has
-// that difference, unless a yes would be refused now. The runs that carry out its steps
-// follow. Unsealed says that the person allows less isolation.
+// configured looks whether a run goes by the configuration in force and knows the files that
+// judge as they are: yes is the hash of what a person was shown the difference to. Where
+// nobody has said yes it has that difference, unless a yes would be refused now. The runs that
+// carry out its steps follow. Unsealed says that the person allows less isolation.
 func (u *uses) configured(ctx context.Context, p *api.Product, stream, yes string, unsealed bool) (*configuring, error) {
 	var now engine.RunOpened
 	var steps []engine.Delegation
+	var guarded engine.Guarded
 	working := ""
-	err := u.host.Look(ctx, stream, func(s *engine.State) { now, steps, working = s.Run(), s.Delegations(), s.Working() })
-	if err != nil || p.Pinned(now) == nil {
+	err := u.host.Look(ctx, stream, func(s *engine.State) {
+		now, steps, working, guarded = s.Run(), s.Delegations(), s.Working(), s.Guarded()
+	})
+	if err != nil {
 		return &configuring{}, err
 	}
-	c := &configuring{uses: u, product: p, carried: slices.Contains(u.host.Carried(), stream)}
-	if unsealed {
-		c.by = u.caller.By
-	}
-	if err := u.mayConfigure(ctx, p, now.Run, stream, c.carried); err != nil {
-		return nil, err
-	}
-	if cmp.Or(now.Unsealed, c.by) == "" {
-		if err := u.sealable(p.Config, p.Config.Policy.Isolation, "piton run "+now.Path+" --allow-unsealed goes on anyway, recorded in your name; or put "+config.File+" back as it was"); err != nil {
-			return nil, err
-		}
-	}
+	other := p.Pinned(now) != nil
+	carried := slices.Contains(u.host.Carried(), stream)
 	below, cut, err := u.below(ctx, steps)
 	if err != nil {
 		return nil, err
 	}
-	if step := cmp.Or(working, cut); step != "" && !c.carried {
+	c := &configuring{uses: u, product: p, carried: carried && other}
+	if unsealed {
+		c.by = u.caller.By
+	}
+	if other {
+		if err := u.mayConfigure(ctx, p, now, stream, c); err != nil {
+			return nil, err
+		}
+	}
+	step := cmp.Or(working, cut)
+	if step != "" && !carried && other {
 		return nil, conflict("put "+config.File+" back as it was, then piton resume "+now.Run+"; or piton cancel "+now.Run,
 			"the configuration has changed, and step %q was at work when its owner died: the step may have changed it, so no yes can take it", step)
 	}
+	idle := step == ""
+	if carried {
+		if idle, err = u.waits(ctx, stream); err != nil {
+			return nil, err
+		}
+	}
+	if c.files, err = u.refiled(ctx, guarded, idle, other); err != nil {
+		return nil, err
+	}
+	if !other && len(c.files.changes) == 0 {
+		return &configuring{}, nil
+	}
+	hash := p.Settings() + c.files.hash()
 	switch {
 	case yes == "":
-		c.asks, err = p.Reconfigured(ctx, now)
-	case yes != p.Settings():
-		err = conflict("look at it again: piton config show --origin", "the configuration has changed since it was shown")
+		if c.asks, err = p.Reconfigured(ctx, now); err == nil {
+			c.asks.Config, c.asks.Files = hash, c.files.shown
+		}
+	case yes != hash:
+		err = conflict("look at it again: piton config show --origin", "what the run goes by has changed since it was shown")
 	}
 	c.streams = append(below, stream)
 	return c, err
@@ -94,17 +114,23 @@ func (u *uses) configured(ctx context.Context, p *api.Product, stream, yes strin
 
 // mayConfigure reports why a run cannot go on under the configuration in force yet,
 // whatever a person says.
-func (u *uses) mayConfigure(ctx context.Context, p *api.Product, name, stream string, carried bool) error {
-	if carried {
+func (u *uses) mayConfigure(ctx context.Context, p *api.Product, now engine.RunOpened, stream string, c *configuring) error {
+	if c.carried {
 		idle, err := u.waits(ctx, stream)
 		if err != nil {
 			return err
 		}
 		if !idle {
-			return conflict("piton pause "+name+", and give the same command again when its steps have ended", "run %s is at work under the former configuration", name)
+			return conflict("piton pause "+now.Run+", and give the same command again when its steps have ended", "run %s is at work under the former configuration", now.Run)
 		}
 	}
-	return u.mayRig(p, stream)
+	if err := u.mayRig(p, stream); err != nil {
+		return err
+	}
+	if cmp.Or(now.Unsealed, c.by) != "" {
+		return nil
+	}
+	return u.sealable(p.Config, p.Config.Policy.Isolation, "piton run "+now.Path+" --allow-unsealed goes on anyway, recorded in your name; or put "+config.File+" back as it was")
 }
 
 // below lists the tasks of the runs that carry out steps and have not ended, and of the
@@ -127,27 +153,81 @@ func (u *uses) below(ctx context.Context, steps []engine.Delegation) (streams []
 	return streams, working, nil
 }
 
-// protectConfig is the state of the files that steps guard, with those of the
-// configuration as they are now.
-func (u *uses) protectConfig(ctx context.Context, base string) (store.Object, error) {
-	body, err := u.store.Object(ctx, base)
+// refiled are the protected files that a person changed while nothing of a run was at work.
+// What its steps have left is none of theirs.
+type refiled struct {
+	changes []engine.Change // without the configuration's own files where that is another one
+	shown   []api.ChangedFile
+	is      *tree.Base // they and the configuration's own, as they are now
+}
+
+// hash names them as they are now; "" is none.
+func (r refiled) hash() string {
+	if len(r.changes) == 0 {
+		return ""
+	}
+	return "+" + store.NewObject(r.is.Encode()).Hash
+}
+
+func (r refiled) takes(path string) bool {
+	return config.IsFile(path) || slices.ContainsFunc(r.changes, func(c engine.Change) bool { return c.Path == path })
+}
+
+// refiled compares the workspace with what a run knows of it. While the run is not idle,
+// nobody could tell whose doing a change is.
+func (u *uses) refiled(ctx context.Context, g engine.Guarded, idle, other bool) (r refiled, err error) {
+	was, err := u.baseOf(ctx, g.Base)
+	if err != nil {
+		return r, err
+	}
+	for _, hash := range g.Judges {
+		body, err := u.store.Object(ctx, hash)
+		if err != nil {
+			return r, err
+		}
+		g.Guards = append(slices.Clip(g.Guards), strings.Split(string(body), "\n")...)
+	}
+	err = u.withTree(func(t *tree.Tree) error {
+		if idle {
+			if r.changes, err = was.Changed(ctx, t, g.Guards, g.Moved); err != nil {
+				return err
+			}
+			r.changes = slices.DeleteFunc(r.changes, func(c engine.Change) bool { return g.Left[c.Path] || other && config.IsFile(c.Path) })
+		}
+		keys := config.Files()
+		for _, c := range r.changes {
+			keys = append(keys, c.Path)
+		}
+		if r.is, err = t.Protect(ctx, keys); err != nil {
+			return err
+		}
+		for _, c := range r.changes {
+			f := api.ChangedFile{Change: c}
+			if !config.IsFile(c.Path) { // it may hold secrets
+				f.Lines = t.Lines(was, r.is, c.Path)
+			}
+			r.shown = append(r.shown, f)
+		}
+		return nil
+	})
+	return r, err
+}
+
+func (u *uses) baseOf(ctx context.Context, hash string) (*tree.Base, error) {
+	body, err := u.store.Object(ctx, hash)
+	if err != nil {
+		return nil, err
+	}
+	return tree.DecodeBase(body)
+}
+
+// renewed is a base with the files that are taken as they are now.
+func (c *configuring) renewed(ctx context.Context, base string) (store.Object, error) {
+	was, err := c.baseOf(ctx, base)
 	if err != nil {
 		return store.Object{}, err
 	}
-	was, err := tree.DecodeBase(body)
-	if err != nil {
-		return store.Object{}, err
-	}
-	t, err := u.openTree(nil)
-	if err != nil {
-		return store.Object{}, err
-	}
-	defer t.Close()
-	is, err := t.Protect(ctx, config.Files())
-	if err != nil {
-		return store.Object{}, err
-	}
-	return store.NewObject(was.Renew(is, config.IsFile).Encode()), nil
+	return store.NewObject(was.Renew(c.files.is, c.files.takes).Encode()), nil
 }
 
 // reconfigured looks whether the unfinished run of the plan goes by the configuration in

@@ -280,7 +280,7 @@ type ThingFilter struct {
 // that add frames.
 type MarkFilter struct {
 	Stream string
-	Steps  []string      // of these steps; of "", and where none is named, frames that no step produced, and what opened or revised a run
+	Steps  []string      // of these steps; of "", and where none is named, frames that no step produced, and what opened, revised or configured a run
 	Frames engine.Window // of ids
 	Newest int           // so many of the newest frames, in place of Frames
 	Failed bool          // those by which an attempt did not pass, of all steps

@@ -115,10 +115,10 @@ func (b *Base) Over(later *Base) *Base {
 	return newBase(c)
 }
 
-// Renew returns a base that has the files that are meant as later has them.
+// Renew returns a base that has the files that are meant, and their parts, as later has them.
 func (b *Base) Renew(later *Base, meant func(path string) bool) *Base {
 	c := b.content
-	c.Files, c.Along = maps.Clone(c.Files), maps.Clone(c.Along)
+	c.Files, c.Along, c.Whole = maps.Clone(c.Files), maps.Clone(c.Along), maps.Clone(c.Whole)
 	maps.DeleteFunc(c.Files, func(path string, _ Digest) bool { return meant(path) })
 	maps.DeleteFunc(c.Along, func(path string, _ []string) bool { return meant(path) })
 	for path, d := range later.content.Files {
@@ -126,6 +126,12 @@ func (b *Base) Renew(later *Base, meant func(path string) bool) *Base {
 			continue
 		}
 		c.Files[path] = d
+		if file, part := wholeOf(path); part {
+			if c.Whole == nil {
+				c.Whole = map[string]Digest{}
+			}
+			c.Whole[file] = later.content.Whole[file]
+		}
 		if also := later.content.Along[path]; len(also) > 0 {
 			if c.Along == nil {
 				c.Along = map[string][]string{}

@@ -73,6 +73,20 @@ func (b *Base) Tampered(ctx context.Context, t *Tree, guards []string, may Scope
 	}), nil
 }
 
+// Changed lists what guards cover that is neither what it was when the base was taken nor
+// what finished steps were allowed to make of it: in the workspace that a run's worktree was
+// made from, a merge that was cut off may have brought that.
+func (b *Base) Changed(ctx context.Context, t *Tree, guards []string, moved map[string]string) ([]Change, error) {
+	changed, err := b.Compare(ctx, t, guards, nil)
+	if err != nil || len(changed) == 0 || len(moved) == 0 {
+		return changed, err
+	}
+	other, err := b.Compare(ctx, t, guards, moved)
+	return slices.DeleteFunc(changed, func(c Change) bool {
+		return !slices.ContainsFunc(other, func(o Change) bool { return o.Path == c.Path })
+	}), err
+}
+
 // allowed reports whether a step with these scopes may change what a key names.
 func (b *Base) allowed(may Scopes) func(key string) bool {
 	opens, writes, never := scopeOf(may.Opens), scopeOf(may.Writes), scopeOf(may.Never)

@@ -104,51 +104,110 @@ func (w *Worktree) conflict(ctx context.Context, known int) (string, error) {
 }
 
 func (w *Worktree) merge(ctx context.Context, effect, note string, round int, resolved bool) (Merge, error) {
-	theirs, err := w.snapshot(ctx, filepath.Join(w.dir, ".git"), w.dir)
+	m, err := w.meet(ctx, note)
 	if err != nil {
 		return Merge{}, err
 	}
-	defer theirs.forget()
-	ours, err := w.snapshot(ctx, w.gitDir, w.top)
-	if err != nil {
-		return Merge{}, err
-	}
-	defer ours.forget()
-	m, err := w.marks()
-	if err != nil {
-		return Merge{}, err
-	}
-	mine, err := w.within(ctx, m, theirs.tree)
-	if err != nil {
-		return Merge{}, err
-	}
-	now, work, err := w.commitBoth(ctx, m, ours.tree, mine, note)
-	if err != nil {
-		return Merge{}, err
-	}
-	tree, conflicts, err := w.threeWay(ctx, now, work)
-	if err != nil {
-		return Merge{}, err
-	}
-	if len(conflicts) > 0 || w.step == Run && (resolved || tree != mine) {
-		m.Conflict, err = w.both(ctx, tree, fmt.Sprintf("%s%d", rounds, round+1), now, work)
-		if err == nil {
-			err = w.note(m)
-		}
+	defer m.forget()
+	if len(m.conflicts) > 0 || w.step == Run && (resolved || m.tree != m.mine) {
+		err = w.mingle(ctx, m, fmt.Sprintf("%s%d", rounds, round+1))
 		return w.finish(ctx, m.Conflict, err)
 	}
-	commit, err := w.both(ctx, tree, trailer+effect, now, work)
+	commit, err := w.both(ctx, m.tree, trailer+effect, m.now, m.work)
 	if err == nil {
 		err = w.free(ctx, commit)
 	}
 	if err == nil {
-		err = w.write(ctx, m, ours, commit)
+		err = w.write(ctx, m.marks, m.ours, commit)
 	}
 	if err != nil {
 		return Merge{}, err
 	}
-	changed, err := w.differing(ctx, now, commit)
+	changed, err := w.differing(ctx, m.now, commit)
 	return Merge{Commit: commit, Changed: changed}, err
+}
+
+// CatchUp brings what is new in the workspace into the worktree of a run, and returns its
+// paths. Where both sides do not fit it brings nothing: the merge at the
+// end of the run asks. Nothing may be at work in the worktree. It may be repeated.
+func (w *Worktree) CatchUp(ctx context.Context) ([]string, error) {
+	if err := w.mend(ctx); err != nil {
+		return nil, err
+	}
+	m, err := w.meet(ctx, "")
+	if err != nil {
+		return nil, err
+	}
+	defer m.forget()
+	if len(m.conflicts) > 0 || m.tree == m.mine {
+		return nil, nil
+	}
+	if err := w.mingle(ctx, m, "What was new in the workspace"); err != nil {
+		return nil, err
+	}
+	if err := w.put(ctx, m.Conflict); err != nil {
+		return nil, err
+	}
+	names, err := w.differing(ctx, m.Conflict+"^2", m.Conflict)
+	return w.ofWorkspace(names), err
+}
+
+// ofWorkspace are those of some paths of the repository that lie in the workspace, from there.
+func (w *Worktree) ofWorkspace(names []string) (inside []string) {
+	for _, name := range names {
+		if sub := w.sub(); sub == "" || strings.HasPrefix(name, sub+"/") {
+			inside = append(inside, w.inWorkspace(name))
+		}
+	}
+	return inside
+}
+
+// A meeting is both sides of a merge, and what comes of them. Nothing is written yet.
+type meeting struct {
+	marks
+	ours, theirs picture // of the workspace, and of the worktree
+	mine         string  // git's tree of what the worktree brings
+	now, work    string  // the commits of both sides
+	tree         string  // of what comes of them
+	conflicts    []Change
+}
+
+func (m *meeting) forget() {
+	m.theirs.forget()
+	m.ours.forget()
+}
+
+func (w *Worktree) meet(ctx context.Context, note string) (m *meeting, err error) {
+	m = &meeting{}
+	if m.theirs, err = w.snapshot(ctx, filepath.Join(w.dir, ".git"), w.dir); err != nil {
+		return nil, err
+	}
+	if m.ours, err = w.snapshot(ctx, w.gitDir, w.top); err != nil {
+		m.theirs.forget()
+		return nil, err
+	}
+	if m.marks, err = w.marks(); err == nil {
+		m.mine, err = w.within(ctx, m.marks, m.theirs.tree)
+	}
+	if err == nil {
+		m.now, m.work, err = w.commitBoth(ctx, m.marks, m.ours.tree, m.mine, note)
+	}
+	if err == nil {
+		m.tree, m.conflicts, err = w.threeWay(ctx, m.now, m.work)
+	}
+	if err != nil {
+		m.forget()
+		return nil, err
+	}
+	return m, nil
+}
+
+// mingle commits both sides of a meeting, and notes it for [Worktree.put].
+func (w *Worktree) mingle(ctx context.Context, m *meeting, about string) (err error) {
+	if m.Conflict, err = w.both(ctx, m.tree, about, m.now, m.work); err != nil {
+		return err
+	}
+	return w.note(m.marks)
 }
 
 // write makes the files of the workspace those of a merge, and notes it. Where it

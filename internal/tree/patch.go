@@ -2,6 +2,7 @@ package tree
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -34,6 +35,19 @@ func (t *Tree) Patch(ctx context.Context, was, is Manifest, changes []engine.Cha
 		b.WriteString(heading(c.Path, from, to) + text)
 	}
 	return b.Bytes(), nil
+}
+
+// Lines are the changed lines of a protected file between two bases, as git writes them; ""
+// where there is nothing to show: of a part of a file, or of what is no text.
+func (t *Tree) Lines(was, is *Base, key string) string {
+	if _, part := wholeOf(key); part {
+		return ""
+	}
+	from, to := cmp.Or(was.content.Files[key], Absent), cmp.Or(is.content.Files[key], Absent)
+	if !plain(from) || !plain(to) {
+		return ""
+	}
+	return t.hunks(key, from, to)
 }
 
 func digestIn(m Manifest, name string) Digest {

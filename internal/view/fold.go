@@ -68,6 +68,7 @@ const (
 	Regressed Deed = "regressed"
 	CutOff    Deed = "stop"
 	Undone    Deed = "undo"
+	Brought   Deed = "bring"
 	Lacking   Deed = "lacks"
 	Committed Deed = "commit"
 	behind    Deed = "wait"
@@ -235,11 +236,13 @@ func (f *Fold) tell(h Happening, event engine.Event, was engine.StepRow) []Happe
 		}
 		h.What, h.Verb, h.By, h.Text = Commanded, e.Verb, e.By, e.Why
 	case engine.RunConfigured:
-		h.What, h.By, h.Text = Configured, e.By, "the configuration changed: "+strings.Join(e.Changes, "; ")
+		h.What, h.By, h.Text = Configured, e.By, configured(e)
 	case engine.WorkDispatched:
 		return f.dispatched(h, e)
 	case engine.WorkEnded:
 		return f.workEnded(h, e)
+	case engine.TreeSurveyed:
+		return f.brought(h, e.Brought)
 	case engine.CheckEnded:
 		f.try(e.Step).check(e)
 		return f.undone(h, e.Step, e.Attempt, e.Undone)
@@ -364,7 +367,32 @@ func (f *Fold) dispatched(h Happening, e engine.WorkDispatched) []Happening {
 	if e.Kind == engine.MergeWork {
 		start.What = Merging
 	}
-	return slices.Concat(f.lacking(h, e.Lacks), f.committed(h, e.Commits), f.undone(h, e.Step, e.Attempt, e.Undone), []Happening{start})
+	return slices.Concat(f.lacking(h, e.Lacks), f.brought(h, e.Brought), f.committed(h, e.Commits), f.undone(h, e.Step, e.Attempt, e.Undone), []Happening{start})
+}
+
+// configured says what a person took for what a run goes by.
+func configured(e engine.RunConfigured) string {
+	var said []string
+	if len(e.Changes) > 0 || len(e.Files) == 0 {
+		said = append(said, "the configuration changed: "+strings.Join(e.Changes, "; "))
+	}
+	if len(e.Files) > 0 {
+		var names []string
+		for _, c := range e.Files {
+			names = append(names, c.Path+" ("+c.What+")")
+		}
+		said = append(said, "taken as they are now: "+few(names))
+	}
+	return strings.Join(said, "; ")
+}
+
+// brought tells what the run's worktree got before the work.
+func (f *Fold) brought(h Happening, names []string) []Happening {
+	if len(names) == 0 {
+		return nil
+	}
+	h.What, h.Step, h.Attempt, h.Text = Brought, -1, 0, "new in the checkout: "+few(names)
+	return []Happening{h}
 }
 
 // committed tells what was recorded on the run's branch.

@@ -42,6 +42,15 @@ type Revision struct {
 	Run        string   `json:"run,omitempty"`       // that a planner made it for
 	Weakened   []string `json:"weakened"`
 	Runs       []string `json:"runs"`
+	Taken      []Taken  `json:"taken,omitempty"`
+}
+
+// Taken is what a person let a run go on with that was different when it was approved.
+type Taken struct {
+	Run  string `json:"run"`
+	By   string `json:"by"`
+	At   Stamp  `json:"at"`
+	Text string `json:"text"`
 }
 
 func RevisionsOf(all []api.Entry) []Revision {
@@ -57,6 +66,9 @@ func revisionOf(e api.Entry) Revision {
 	d := Revision{
 		ID: p.Plan, Version: p.Version, Previous: p.Previous, Path: p.Path, Title: p.Title, Hash: p.Hash, By: p.By, At: Stamp(e.At),
 		Changes: p.Changes, Reasoning: p.Reason, Run: p.Run, Weakened: List(p.Weakened), Runs: List(e.Runs),
+	}
+	for _, c := range e.Taken {
+		d.Taken = append(d.Taken, Taken{c.Run, c.By, Stamp(c.At), configured(c.RunConfigured)})
 	}
 	if e.Answer != nil {
 		word := string(PlanStatus(e.Revision))
