@@ -15,17 +15,17 @@ func TestKnownAgents(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	talks := ""
+	var talks strings.Builder
 	for _, p := range agent.Programs() {
 		if entry := "```yaml\nagents:\n" + p.Configured() + "```\n"; p.Entry != "" && !strings.Contains(string(page), entry) {
 			t.Errorf("docs/agents.md does not show what init writes for %s:\n%s", p.Name, entry)
 		}
 		if p.Entry = p.Talk; p.Talk != "" {
-			talks += p.Configured()
+			talks.WriteString(p.Configured())
 		}
 	}
-	if !strings.Contains(string(page), "```yaml\nagents:\n"+talks+"```\n") {
-		t.Errorf("docs/agents.md does not show what init --acp writes:\n%s", talks)
+	if !strings.Contains(string(page), "```yaml\nagents:\n"+talks.String()+"```\n") {
+		t.Errorf("docs/agents.md does not show what init --acp writes:\n%s", talks.String())
 	}
 }
 

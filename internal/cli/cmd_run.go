@@ -33,8 +33,8 @@ func (a *app) runCmd() *cobra.Command {
 		Use:   "run PLAN",
 		Short: "Verify a plan, ask for your approval, and run it",
 		Long: `Verifies the plan, asks for your approval unless this text is approved already, and runs it. An
-unfinished run of the same text continues. If the configuration has changed since that run was
-approved, Piton shows what is different and asks first.
+unfinished run of the same text continues. If the configuration, or a file that judges the work,
+has changed since that run was approved, Piton shows what is different and asks first.
 
 Ctrl-C stops the run cleanly; press it again to kill at once. piton resume continues it. At a
 terminal, q detaches and the run goes on, also if the terminal is closed. Without a terminal,
@@ -69,7 +69,7 @@ func (a *app) resumeCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:     "resume [RUN]",
 		Short:   "Continue a run from the last proof, also after a crash",
-		Long:    "Continues a run that was interrupted, paused or failed: RUN, or the newest. If that is\ndone, the newest run that has not ended continues. Steps that have their proof do not run again.\n\nIf the configuration has changed since the run was approved, Piton shows what is different and asks\nfirst.",
+		Long:    "Continues a run that was interrupted, paused or failed: RUN, or the newest. If that is\ndone, the newest run that has not ended continues. Steps that have their proof do not run again.\n\nIf the configuration, or a file that judges the work, has changed since the run was approved, Piton\nshows what is different and asks first.",
 		Example: "  piton resume\n  piton resume 7f3a21",
 		Args:    atMost("a run", 1),
 		RunE:    func(c *cobra.Command, args []string) error { return a.resume(c.Context(), first(args), f) },
