@@ -432,8 +432,9 @@ func Weakened(w verify.Weakening) string {
 // Entry is one revision of a document in its history.
 type Entry struct {
 	*engine.Revision
-	Runs  []string // that went on with it
-	Taken []Taken  // what else those went on with
+	Runs     []string         // that went on with it
+	Taken    []Taken          // what else those went on with
+	Branches []engine.HeadRow // those of these that left their work on their branch
 }
 
 // Taken is what a person took for what a run goes by while it was carried out.
@@ -458,9 +459,18 @@ func (p *Product) History(ctx context.Context, word string) ([]Entry, error) {
 	}
 	revisions, err := things[engine.Revision](ctx, p, store.ThingFilter{Kind: engine.PlanKept, Of: newest.Drafted.Intent})
 	var all []Entry
+	if err != nil {
+		return nil, err
+	}
+	heads, err := p.Store.Heads(ctx, store.HeadFilter{Stream: taskOf(newest.Drafted.Intent)})
 	for _, r := range revisions {
 		e := used[r.Drafted.Plan]
 		e.Revision = r
+		for _, h := range heads {
+			if slices.Contains(e.Runs, h.Run) && (h.Branch.Waits || h.Landed && h.Branch.By != "") {
+				e.Branches = append(e.Branches, h)
+			}
+		}
 		all = append(all, e)
 	}
 	return all, err

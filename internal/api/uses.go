@@ -108,6 +108,7 @@ type Opened struct {
 // Resume names a run that is to go on; "" is the newest.
 type Resume struct {
 	Run    string `json:"run"`
+	Land   bool   `json:"land,omitzero"`   // for the merge that it ended without; "" is the newest that waits for it
 	Config string `json:"config,omitzero"` // as in [Saying]
 }
 

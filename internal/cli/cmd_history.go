@@ -70,6 +70,13 @@ func (t theme) revision(e api.Entry) []string {
 	if p.Reason != "" {
 		lines = append(lines, t.under(3, idleTone, "reason: "+t.one(p.Reason))...)
 	}
+	for _, h := range e.Branches {
+		text := "run " + h.Run + " waits on branch " + h.Branch.Name
+		if b := h.Branch; !b.Waits {
+			text = fmt.Sprintf("run %s landed by %s, %s: commit %s on branch %s", h.Run, b.By, b.At.In(t.zone).Format("2006-01-02 15:04"), b.Commit[:min(10, len(b.Commit))], b.Name)
+		}
+		lines = append(lines, t.under(3, idleTone, t.line(text))...)
+	}
 	if e.Answer != nil && e.Answer.Why != "" {
 		lines = append(lines, t.under(3, idleTone, "why: "+t.line(e.Answer.Why))...)
 	}

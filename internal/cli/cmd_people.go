@@ -188,7 +188,7 @@ func (a *app) answerCmd() *cobra.Command {
 
 Of a step that did not pass: retry gives it one more attempt, and fallback one by its fallback.
 replan has the configured planner revise the plan. skip and waive go on without a proof. abort ends
-the run.
+the run. Of the merge of a run, leave ends the run with its work on its branch.
 
 Of what a run taught: adopt writes it to .piton/memories, with --args in your words; drop does not.
 

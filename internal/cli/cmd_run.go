@@ -72,7 +72,29 @@ func (a *app) resumeCmd() *cobra.Command {
 		Long:    "Continues a run that was interrupted, paused or failed: RUN, or the newest. If that is\ndone, the newest run that has not ended continues. Steps that have their proof do not run again.\n\nIf the configuration, or a file that judges the work, has changed since the run was approved, Piton\nshows what is different and asks first.",
 		Example: "  piton resume\n  piton resume 7f3a21",
 		Args:    atMost("a run", 1),
-		RunE:    func(c *cobra.Command, args []string) error { return a.resume(c.Context(), first(args), f) },
+		RunE: func(c *cobra.Command, args []string) error {
+			return a.resume(c.Context(), api.Resume{Run: first(args)}, f)
+		},
+	}
+	c.Flags().BoolVarP(&f.yes, "yes", "y", false, configYes)
+	a.waitFlags(c, &f)
+	return c
+}
+
+func (a *app) landCmd() *cobra.Command {
+	var f runFlags
+	c := &cobra.Command{
+		Use:   "land [RUN]",
+		Short: "Merge the branch of a run into your checkout",
+		Long: `Merges what a run left on its branch: RUN, or the newest that waits for it. A run leaves it there if its
+plan says land: no, if you answered leave, or if its merge was aborted. If your checkout has changed since,
+the worktree of the run gets the changes first and everything is proven again there. On a conflict your
+checkout stays as it is, and the inbox names the files.`,
+		Example: "  piton land\n  piton land 7f3a21",
+		Args:    atMost("a run", 1),
+		RunE: func(c *cobra.Command, args []string) error {
+			return a.resume(c.Context(), api.Resume{Run: first(args), Land: true}, f)
+		},
 	}
 	c.Flags().BoolVarP(&f.yes, "yes", "y", false, configYes)
 	a.waitFlags(c, &f)
@@ -274,15 +296,20 @@ func (a *app) confirm(question string) bool {
 	return answer == "y" || answer == "yes"
 }
 
-func (a *app) resume(ctx context.Context, prefix string, f runFlags) error {
+func (a *app) resume(ctx context.Context, q api.Resume, f runFlags) error {
 	return a.acting(ctx, func(s *session) error {
 		var opened api.Opened
 		err := s.reconfiguring(f.yes, "", func(config string) (is *api.Reconfigured, err error) {
-			opened, err = s.client.Resume(ctx, api.Resume{Run: prefix, Config: config})
+			q.Config = config
+			opened, err = s.client.Resume(ctx, q)
 			return opened.Reconfigured, err
 		})
 		if err != nil {
 			return err
+		}
+		if opened.Over && q.Land {
+			a.did("land", opened.Run, "run "+opened.Run+" has landed already")
+			return nil
 		}
 		if opened.For != "" {
 			a.notice("run %s belongs to run %s, which continues", opened.For, opened.Run)

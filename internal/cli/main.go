@@ -95,7 +95,7 @@ func (a *app) root() *cobra.Command {
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetFlagErrorFunc(badFlag)
 	root.AddCommand(
-		a.initCmd(), a.verifyCmd(), a.showCmd(), a.approveCmd(), a.runCmd(), a.resumeCmd(),
+		a.initCmd(), a.verifyCmd(), a.showCmd(), a.approveCmd(), a.runCmd(), a.resumeCmd(), a.landCmd(),
 		a.statusCmd(), a.listCmd(), a.watchCmd(), a.logCmd(), a.whyCmd(), a.primeCmd(), a.inboxCmd(), a.answerCmd(),
 		a.pauseCmd(), a.cancelCmd(), a.retryCmd(), a.skipCmd(), a.waiveCmd(), a.forceCmd(), a.replanCmd(),
 		a.exportCmd(), a.importCmd(), a.schemaCmd(),

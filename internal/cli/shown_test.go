@@ -64,6 +64,7 @@ var samples = map[string]sample{
 	"env":              {"TOKEN", "environment: TOKEN"},
 	"workspace":        {"worktree", "workspace: worktree"},
 	"commit":           {"step", "commit: step"},
+	"land":             {"no", "land: no"},
 	"setup":            {"\n```shell\nmake deps\n```", "$ make deps"},
 	"isolation":        {"sealed", "isolation: sealed"},
 	"holds":            {"step", "holds: step"},

@@ -92,7 +92,7 @@ func (t theme) place(s view.Standing) []string {
 	case s.Place == nil:
 		return nil
 	case s.Head.Ended:
-		return t.under(0, warnTone, t.left(s.Place))
+		return t.under(0, warnTone, t.left(s))
 	}
 	if s.Place.Branch == "" {
 		return t.under(0, idleTone, "works in a worktree: "+t.line(s.Place.Dir))
@@ -101,11 +101,27 @@ func (t theme) place(s view.Standing) []string {
 }
 
 // left says where the work of a run is that was not merged.
-func (t theme) left(w *view.Worktree) string {
-	if w.Branch == "" {
+func (t theme) left(s view.Standing) string {
+	w := s.Place
+	switch {
+	case s.Head.Branch.Waits:
+		return t.unmerged(s.Head, s.Newest) + ", in " + t.line(w.Dir)
+	case w.Branch == "":
 		return "not merged: what it did is in " + t.line(w.Dir)
 	}
 	return fmt.Sprintf("not merged: its work is on branch %s, in %s", w.Branch, t.line(w.Dir))
+}
+
+// unmerged says that the work of a run waits on its branch, and how it is merged: by piton only
+// while the run is the newest of its plan.
+func (t theme) unmerged(h engine.HeadRow, newest bool) string {
+	switch {
+	case h.Branch.Name == "":
+		return "not merged: run " + h.Run + " changed nothing that git follows"
+	case !newest:
+		return fmt.Sprintf("run %[1]s waits on branch %[2]s; git merge %[2]s merges it", h.Run, t.line(h.Branch.Name))
+	}
+	return fmt.Sprintf("run %[1]s waits on branch %[2]s; piton land %[1]s merges it", h.Run, t.line(h.Branch.Name))
 }
 
 // times says when the run began and how long it has worked.
@@ -359,7 +375,12 @@ func (t theme) list(heads []engine.HeadRow, by view.Stands, now time.Time) []str
 		rows[i] = t.runCells(h, by, now)
 	}
 	lines := t.table(runColumns, rows)
+	newer := map[string]bool{}
 	for _, h := range heads {
+		if h.Branch.Waits {
+			lines = append(lines, t.under(0, warnTone, t.unmerged(h, !newer[h.Stream]))...)
+		}
+		newer[h.Stream] = true
 		for _, it := range by.Asks[h.Run] {
 			if it.Run != h.Run {
 				lines = append(lines, t.under(0, youTone, fmt.Sprintf("run %s waits for an answer to %s: step %s of run %s asks", h.Run, it.Item, it.Step, it.Run))...)

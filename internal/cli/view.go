@@ -125,9 +125,9 @@ func (a *app) showEnd(ctx context.Context, s *session, head engine.HeadRow) erro
 func (a *app) plainEnd(st view.Standing) error {
 	clock := st.Now.Local().Format("15:04:05")
 	if st.Head.Ended && st.Place != nil {
-		fmt.Fprintf(a.out, "%s left  %s\n", clock, a.theme(a.out).left(st.Place))
+		fmt.Fprintf(a.out, "%s left  %s\n", clock, a.theme(a.out).left(st))
 	}
-	if st.Head.Ended && st.Head.Status != engine.Failed {
+	if st.Head.Ended && st.Head.Status != engine.Failed && !st.Head.Branch.Waits {
 		return nil
 	}
 	for _, next := range st.Next() {

@@ -182,5 +182,6 @@ type Policy struct {
 	// PermissionWait is how long an agent that asks waits for a person.
 	PermissionWait time.Duration `key:"permission_wait" default:"10m"`
 	Commit         string        `key:"commit" words:"run|step|none" default:"run"` // what of a run in a worktree becomes a commit on its branch
+	Land           string        `key:"land" words:"yes|no" default:"yes"`          // whether that is merged at its end
 	Frames         int           `key:"frames" min:"1" max:"1000" default:"40"`     // that are visible
 }

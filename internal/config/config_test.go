@@ -160,7 +160,7 @@ func TestDefaults(t *testing.T) {
 	want := config.Policy{
 		MaxAttempts: 50, MaxFailures: 3,
 		Approve: "ask", MaxParallel: 4, Ratchet: "end", Baseline: "on", Expect: "any",
-		Isolation: "auto", Mark: "end", Unmetered: "warn", Unproven: "accept", PermissionWait: 10 * time.Minute, Workspace: "worktree", Commit: "run", Frames: 40,
+		Isolation: "auto", Mark: "end", Unmetered: "warn", Unproven: "accept", PermissionWait: 10 * time.Minute, Workspace: "worktree", Commit: "run", Land: "yes", Frames: 40,
 	}
 	if diff := cmp.Diff(want, c.Policy); diff != "" {
 		t.Errorf("policy (-want +got):\n%s", diff)

@@ -164,7 +164,7 @@ func (w *World) merge(ctx context.Context, e engine.Effect, _ Reporter) Result {
 	case ctx.Err() != nil:
 		end.How, end.Reason = engine.Stopped, "stopped by the harness"
 	case err != nil:
-		end.How, end.Reason = engine.NoStart, err.Error()
+		end.How, end.Reason, end.Absent = engine.NoStart, err.Error(), lasts(err)
 	}
 	return Result{Input: ended}
 }

@@ -184,7 +184,7 @@ func (w *World) look(ctx context.Context, e engine.Effect, r Reporter, in *engin
 // lasts reports an error that trying again does not take away.
 func lasts(err error) bool {
 	_, ok := errors.AsType[misfit](err)
-	return ok || errors.Is(err, proc.ErrNoProgram) || errors.Is(err, tree.ErrNobody)
+	return ok || errors.Is(err, proc.ErrNoProgram) || errors.Is(err, tree.ErrNobody) || errors.Is(err, tree.ErrGone)
 }
 
 func digest(body []byte) string {

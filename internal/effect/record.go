@@ -35,12 +35,13 @@ func (w *World) record(ctx context.Context, work *tree.Worktree, e engine.Effect
 	return commits, nil
 }
 
-// recordAll puts what a run did on its branch, when all of it is proven.
+// recordAll puts what a run did on its branch, when all of it is proven. What a person made
+// of a conflict is not yet.
 func (w *World) recordAll(ctx context.Context, work *tree.Worktree, e engine.Effect) ([]engine.Commit, error) {
-	if !recorded(e.Step) {
+	if !recorded(e.Step) && !e.Leave || e.Leave && len(e.Conflicts) > 0 {
 		return nil, nil
 	}
-	entry := tree.Entry{Title: e.Title, Message: runMessage(e), Whole: e.Step.Commit == engine.CommitRun}
+	entry := tree.Entry{Title: e.Title, Message: runMessage(e), Whole: e.Step.Commit != engine.CommitStep}
 	var commits []engine.Commit
 	if !entry.Whole {
 		var err error
@@ -86,20 +87,16 @@ func runMessage(e engine.Effect) string {
 	if len(e.Finished) > 0 {
 		b.WriteString("\n")
 	}
-	for n, f := range e.Finished {
-		if n == maxListed {
-			fmt.Fprintf(&b, "- and %d more\n", len(e.Finished)-n)
-			break
-		}
+	for _, f := range e.Finished {
 		fmt.Fprintf(&b, "- %s\n", cutAt(f.Step.Title, maxSubject-2))
 		fmt.Fprintf(&trailers, "Piton-Step: %s\n%s", f.Step.ID, proofOf(f.Step))
+	}
+	if more := e.Worked - len(e.Finished); more > 0 {
+		fmt.Fprintf(&b, "- and %d more\n", more)
 	}
 	fmt.Fprintf(&b, "\nPiton-Run: %s\n%s", e.Key.Run, trailers.String())
 	return b.String()
 }
-
-// maxListed is how many steps one commit names.
-const maxListed = 50
 
 // proofOf is the trailer that says what proved a step.
 func proofOf(s *engine.Step) string {

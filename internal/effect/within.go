@@ -2,6 +2,7 @@ package effect
 
 import (
 	"context"
+	"fmt"
 	"sync"
 
 	"github.com/piton-dev/piton/internal/engine"
@@ -37,12 +38,16 @@ func (w *World) whole(ctx context.Context, run string, e engine.Effect, landing 
 	at := w.wholeOf(run)
 	at.making.Lock()
 	defer at.making.Unlock()
+	if at.aside != nil && !at.aside.Exists() {
+		w.forget(at.aside)
+		at.aside, at.ready = nil, false
+	}
 	if at.ready {
 		return at.aside, nil
 	}
 	work, err := w.worktreeOf(run, tree.Run)
 	if err == nil && at.aside == nil {
-		if err = w.begin(ctx, work, recorded(e.Landing)); err == nil {
+		if err = w.begin(ctx, work, run, e); err == nil {
 			at.aside, err = w.asideOf(work, w.inside)
 		}
 	}
@@ -65,11 +70,39 @@ func (w *World) wholeOf(run string) *whole {
 	return w.wholes[run]
 }
 
-func (w *World) begin(ctx context.Context, work *tree.Worktree, branch bool) error {
+// begin makes the worktree of a run, also where somebody removed it.
+func (w *World) begin(ctx context.Context, work *tree.Worktree, run string, e engine.Effect) error {
 	git := w.git()
 	git.Lock()
 	defer git.Unlock()
-	return work.Begin(ctx, "", false, branch)
+	if run == e.Key.Run && e.Begun {
+		anew, err := work.Regain(ctx, e.Loose)
+		if err != nil {
+			return err
+		}
+		if anew {
+			w.tell(fmt.Sprintf("the worktree of run %s was gone: it is made anew from what the run had committed", run))
+		}
+	}
+	return work.Begin(ctx, "", false, recorded(e.Landing))
+}
+
+// tell says something to whoever follows the runs of the workspace.
+func (w *World) tell(text string) {
+	for w.outer != nil {
+		w = w.outer
+	}
+	if w.Say != nil {
+		w.Say(text)
+	}
+}
+
+// forget lets go of a worktree that is gone.
+func (w *World) forget(a *aside) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.asides, a.Dir())
+	w.gone = append(w.gone, a)
 }
 
 // git is held by whoever lets git change the workspace or anything of its repository.
@@ -95,18 +128,17 @@ func (w *World) inside(dir string, t *tree.Tree) (*World, error) {
 	return in, err
 }
 
-// land merges the worktree of a run, if nobody changed what is protected in the
+// land records what a run did on its branch, and merges its worktree unless that is left
+// there, if nobody changed what is protected in the
 // workspace meanwhile: nobody could tell whose doing that is.
 func (w *World) land(ctx context.Context, e engine.Effect, end *engine.WorkEnded) error {
-	work, err := w.worktreeOf(e.Key.Run, tree.Run)
-	if err == nil {
-		err = w.begin(ctx, work, recorded(e.Step)) // nothing may have needed it so far
-	}
+	a, err := w.whole(ctx, e.Key.Run, e, e.Step) // nothing may have needed it so far
 	if err != nil {
 		return err
 	}
+	work := a.Worktree
 	end.Worktree = work.Dir()
-	if end.Commits, err = w.recordAll(ctx, work, e); err != nil {
+	if end.Commits, err = w.recordAll(ctx, work, e); err != nil || e.Leave {
 		return err
 	}
 	if end.Tampered, err = w.meddled(ctx, e); err != nil || len(end.Tampered) > 0 {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -44,6 +45,8 @@ type World struct {
 	// Adopted reports whether a memory has a text that the owner wrote there, because a
 	// person adopted it: that is no step's doing.
 	Adopted func(text []byte) bool
+	// Say tells whoever follows the runs of the workspace. nil tells nobody.
+	Say func(text string)
 	// Draw makes a plan of a request, or a revision of one.
 	Draw func(ctx context.Context, e engine.Effect, r Reporter) Result
 
@@ -83,6 +86,7 @@ type World struct {
 
 	mu      sync.Mutex
 	asides  map[string]*aside // by directory
+	gone    []*aside          // those of worktrees that somebody removed
 	wholes  map[string]*whole // by run
 	bases   map[string]*tree.Base
 	judgers map[string][]string // lists of what judges, by object
@@ -207,7 +211,7 @@ func (w *World) place(ctx context.Context, e *engine.Effect) (*World, error) {
 // Close removes what attempts were given to write in.
 func (w *World) Close() error {
 	err := errors.Join(w.scratch.close(), w.watching.close())
-	for _, a := range w.asides {
+	for _, a := range slices.AppendSeq(w.gone, maps.Values(w.asides)) {
 		err = errors.Join(err, a.world.Close(), a.world.Tree.Close())
 		if a.world.Tools != nil {
 			a.world.Tools.Close()
@@ -430,9 +434,17 @@ func refusal(ctx context.Context, e engine.Effect, err error) Result {
 	switch {
 	case ctx.Err() == nil:
 		in := e.Fails(engine.NoStart, err.Error())
-		if p, ok := in.(engine.Prepared); ok {
-			p.Absent = lasts(err)
-			in = p
+		switch is := in.(type) {
+		case engine.Prepared:
+			is.Absent = lasts(err)
+			in = is
+		case engine.Checked:
+			for n := range is.Checks {
+				is.Checks[n].Absent = lasts(err)
+			}
+		case engine.Ended:
+			is.Absent = lasts(err)
+			in = is
 		}
 		return Result{Input: in}
 	case e.Repeats():

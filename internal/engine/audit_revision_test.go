@@ -33,9 +33,10 @@ func (a *auditor) revised(e engine.RunOpened) error {
 	a.turned()
 	old := a.steps
 	before := a.run
-	a.steps = map[string]*file{}
+	a.steps, a.stays = map[string]*file{}, false
 	all := stepsOf(old, e)
 	for _, p := range all {
+		a.stays = a.stays || p.Leave
 		f := old[p.ID]
 		switch {
 		case slices.Contains(e.Carried, p.ID):

@@ -39,6 +39,13 @@ func (a *auditor) settled(e engine.StepSettled, r engine.Record) error {
 		f.status, f.counts = e.Status, e.Satisfies
 		return nil
 	}
+	if stays := f.lands() && f.stays && f.end.How == engine.Exited; stays && (e.Status == engine.Done || e.Status == engine.Skipped) {
+		if e.Status != engine.Skipped || !e.Satisfies || e.Proven || f.end.Attempt != e.Attempt {
+			return fmt.Errorf("its work stays on its branch, and it is %s", e.Status)
+		}
+		f.status, f.verdict, f.counts, f.waits, f.lease, f.complete = e.Status, e.Verdict, true, nil, 0, nil
+		return nil
+	}
 	if e.Satisfies || e.Status == engine.Waived {
 		return fmt.Errorf("the harness settles it as %s", e.Status)
 	}
@@ -156,6 +163,9 @@ func (f *file) proof(e engine.StepSettled) error {
 }
 
 func (a *auditor) settledByPerson(f *file, e engine.StepSettled) error {
+	if f.def.Kind == engine.Landing && e.Status != engine.Pending && e.Status != engine.Failed {
+		return fmt.Errorf("a person makes the merge of the run's work %s", e.Status)
+	}
 	switch order, reply := f.order, f.reply; {
 	case order != nil && order.By == e.By:
 		want := map[engine.Verb]engine.Status{engine.DoSkip: engine.Skipped, engine.DoWaive: engine.Waived}[order.Verb]
@@ -168,8 +178,9 @@ func (a *auditor) settledByPerson(f *file, e engine.StepSettled) error {
 	case reply != nil && reply.By == e.By:
 		want := map[string]engine.Status{
 			"approve": engine.Pending, "retry": engine.Pending, "fallback": engine.Pending, "skip": engine.Skipped, "deny": engine.Skipped,
-			"waive": engine.Waived, "abort": engine.Failed,
+			"waive": engine.Waived, "abort": engine.Failed, "leave": engine.Pending,
 		}[reply.Choice]
+		a.stays = a.stays || reply.Choice == "leave"
 		if f.question {
 			want, reply.Choice = engine.Done, "answer"
 		}

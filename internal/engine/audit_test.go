@@ -98,6 +98,7 @@ type auditor struct {
 	items      map[string]engine.ItemOpened // open ones
 	open       bool
 	failed     bool
+	over       engine.Status // that it ended with
 	paused     bool
 	stopping   bool
 	leaving    []left
@@ -124,6 +125,7 @@ type auditor struct {
 	proofs     int                      // in this round
 	makers     map[string]string        // of files that proofs opened: the step that made them
 	changed    map[string][2]string     // what checks changed in this round: as it was before, and is
+	stays      bool                     // the run's work stays on its branch
 	brought    bool                     // the run's worktree got something that was not proved there
 }
 
@@ -172,6 +174,7 @@ type file struct {
 	edited    string
 	regressed int
 	merged    bool // the attempt's worktree is in the workspace
+	stays     bool // the newest merge of the run's worktree leaves the work on the branch
 	kept      bool // it was under way when a revision came, and keeps its place
 	waits     *time.Time
 	proved    int // how much work there had been when the ratchet last held
@@ -295,6 +298,7 @@ func (a *auditor) opened(e engine.RunOpened) error {
 	for i := range e.Compiled.Len() {
 		p := e.Compiled.Step(i)
 		a.steps[p.ID] = &file{def: p, status: engine.Pending, proved: -1, purse: purse{limits: p.Budget}}
+		a.stays = a.stays || p.Leave
 	}
 	return nil
 }
@@ -326,7 +330,7 @@ func (a *auditor) ended(e engine.RunEnded) error {
 			return err
 		}
 	}
-	a.open, a.failed, a.advice = false, e.Status == engine.Failed, nil
+	a.open, a.failed, a.over, a.advice = false, e.Status == engine.Failed, e.Status, nil
 	return nil
 }
 
@@ -380,7 +384,11 @@ func (a *auditor) commanded(e engine.Command) error {
 		return a.forced(e)
 	}
 	goesOn := a.open
-	if !a.open {
+	if e.Verb == engine.DoLand {
+		if err := a.lands(); err != nil {
+			return err
+		}
+	} else if !a.open {
 		if !a.failed || e.Verb == engine.DoPause || e.Verb == engine.DoCancel {
 			return fmt.Errorf("the run cannot be taken up")
 		}
@@ -399,6 +407,8 @@ func (a *auditor) commanded(e engine.Command) error {
 		a.orderAll(e, func(f *file) bool {
 			return !goesOn && (f.status == engine.Failed && f.each == nil && !f.aborted || a.replannable(f))
 		})
+	case engine.DoLand:
+		a.orderAll(e, func(f *file) bool { return f.def.Kind == engine.Landing })
 	case engine.DoCancel:
 		a.stopping = true
 	case engine.DoRetry:
@@ -501,7 +511,7 @@ func (a *auditor) dispatched(e engine.WorkDispatched, r engine.Record) error {
 		if f.def.Kind != engine.Landing {
 			a.work++
 		} else {
-			f.status = engine.Running
+			f.status, f.stays = engine.Running, a.stays
 		}
 		f.complete, f.answers = nil, nil
 		return nil
@@ -576,6 +586,22 @@ func (a *auditor) mayLand(f *file, e engine.WorkDispatched) error {
 			return fmt.Errorf("%q was not proved again since the last work", id)
 		}
 	}
+	return nil
+}
+
+// lands takes up a run of which nothing is left but the merge of its worktree.
+func (a *auditor) lands() error {
+	merges := false
+	for id, f := range a.steps {
+		lands := f.def.Kind == engine.Landing
+		if merges = merges || lands; lands && f.status == engine.Done || !lands && !f.satisfied() {
+			return fmt.Errorf("it is to land, and step %q is %s", id, f.status)
+		}
+	}
+	if !merges || a.open || a.over != engine.Done && a.over != engine.Failed {
+		return fmt.Errorf("it is to land, merges %v, open %v, %s", merges, a.open, a.over)
+	}
+	a.open, a.failed, a.paused, a.stopping, a.stays = true, false, false, false, false
 	return nil
 }
 

@@ -176,7 +176,7 @@ func (s *State) follows(i int, now time.Time) Event {
 	case joins:
 		return s.join(i)
 	case merges:
-		return WorkDispatched{Step: p.ID, Attempt: st.Attempt, N: st.N + 1, Kind: MergeWork}
+		return WorkDispatched{Step: p.ID, Attempt: st.Attempt, N: st.N + 1, Kind: MergeWork, Leave: s.unmerged(i)}
 	case presents:
 		return s.presentation(i)
 	case runsOnce:
@@ -191,8 +191,10 @@ func (s *State) judged(i int, now time.Time) StepSettled {
 	v := s.verdict(i)
 	e := StepSettled{Step: p.ID, Attempt: st.Attempt, Verdict: v, Reason: s.reason(i, v), Status: Waiting}
 	other := s.relieved(i, now)
-	more := st.Infra < len(infraWaits) && (other || !st.Ended.lasts())
+	more := st.Infra < len(infraWaits) && (other || !st.lasts())
 	switch {
+	case v == Pass && st.Apart:
+		e.Status, e.Satisfies, e.Reason = Skipped, true, leftReason
 	case v == Pass:
 		e.Status, e.Proven, e.Reason = Done, s.proves(i), cmp.Or(e.Reason, st.resting(), st.doubt(), both(missed(st.Checks), st.unseen()))
 	case v == Infra && more && other:
@@ -259,7 +261,7 @@ func (s *State) heeded(i int) StepSettled {
 		return e
 	}
 	switch a.Choice {
-	case ChooseApprove, ChooseRetry, ChooseFallback:
+	case ChooseApprove, ChooseRetry, ChooseFallback, ChooseLeave:
 		e.Status = Pending
 	case ChooseSkip:
 		e.Status, e.Satisfies = Skipped, true

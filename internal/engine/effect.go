@@ -75,7 +75,11 @@ type Effect struct {
 	Judges      []string            // objects with what judges, as checks of the run opened it
 	Moved       map[string]string   // protected paths that finished steps were allowed to change
 	Within      []string            // the runs in whose worktrees all happens, the outermost first
-	Finished    []Finished          // Prepare, and Merge of the run's worktree: what is to be recorded before
+	Finished    []Finished          // Prepare, and Merge of the run's worktree: what is to be recorded before; of one commit for all at most [MaxFinished]
+	Worked      int                 // Merge of the run's worktree: steps whose work counts
+	Begun       bool                // the worktree of the run is there: somebody has worked in it
+	Loose       bool                // steps count whose work is not on the branch of the run
+	Leave       bool                // Merge of the run's worktree: it is recorded, and stays where it is
 	Landing     *Step               // of a run in a worktree of its own: the step that merges that; its setup prepares the worktree
 	Worktree    bool                // all happens in the step's own worktree
 	Renew       bool                // Prepare: the worktree begins with the workspace as it is now

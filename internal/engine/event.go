@@ -252,7 +252,8 @@ type RunEnded struct {
 	Reason   string `json:"reason,omitempty"`
 	Proven   int    `json:"proven"`
 	Unproven int    `json:"unproven"`
-	Left     int    `json:"left"` // steps that are not satisfied
+	Left     int    `json:"left"`            // steps that are not satisfied
+	Waits    bool   `json:"waits,omitempty"` // done, and its work waits on its branch for somebody to merge it
 }
 
 // Command is what a person told a run to do.
@@ -277,6 +278,7 @@ const (
 	DoWaive  Verb = "waive"
 	DoRetry  Verb = "retry"
 	DoForce  Verb = "force-agent" // from the next attempt on
+	DoLand   Verb = "land"        // the merge of its worktree, of a run that ended without it
 	DoReplan Verb = "replan"      // the harness may say this, because of a step that failed, or because an arbiter wants it
 )
 
@@ -309,6 +311,7 @@ type WorkDispatched struct {
 	Undone              // before the work
 	Reserve  Amount     `json:"reserve,omitzero"` // set aside of the budget until the work has ended
 	Child    string     `json:"child,omitempty"`  // the run that does the work, which opens with it
+	Leave    bool       `json:"leave,omitempty"`  // a merge of the run's worktree: the work is recorded on the branch, and not merged
 	CaughtUp            // before the work
 	Lacks    []string   `json:"lacks,omitempty"`   // of the workspace: what git ignores and the run's worktree did not begin with
 	Commits  []Commit   `json:"commits,omitempty"` // of steps that were done: recorded before the work
@@ -470,6 +473,7 @@ type CheckEnded struct {
 	Usage     Usage             `json:"usage,omitzero"`     // of a model that was asked
 	Votes     []Vote            `json:"votes,omitempty"`    // of the judge, in their order
 	Voteless  bool              `json:"voteless,omitempty"` // the judge was asked besides, and gave no vote
+	Absent    bool              `json:"absent,omitempty"`   // it could not be asked, and waiting does not help
 	Opened    *Opened           `json:"opened,omitempty"`   // while it ran; nil where nothing was looked at
 }
 

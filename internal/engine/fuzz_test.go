@@ -403,11 +403,11 @@ func twist(e engine.Event, how uint8) engine.Event {
 		x.N += int(how % 3)
 		return x
 	case engine.Command:
-		x.Verb = []engine.Verb{engine.DoPause, engine.DoResume, engine.DoCancel, engine.DoSkip, engine.DoWaive, engine.DoRetry, "odd"}[n%7]
+		x.Verb = []engine.Verb{engine.DoPause, engine.DoResume, engine.DoCancel, engine.DoSkip, engine.DoWaive, engine.DoRetry, engine.DoLand, "odd"}[n%8]
 		x.Step, x.From = steps[how%4], n%2 == 0
 		return x
 	case engine.ItemAnswered:
-		x.Choice = []string{"approve", "deny", "retry", "skip", "waive", "abort", "odd"}[n%7]
+		x.Choice = []string{"approve", "deny", "retry", "skip", "waive", "abort", "leave", "odd"}[n%8]
 		return x
 	case engine.ItemOpened:
 		x.Step, x.Kind = steps[how%4], []engine.ItemKind{engine.Approval, engine.Escalation, "odd"}[n%3]

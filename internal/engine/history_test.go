@@ -52,6 +52,7 @@ func programs(most int) *rapid.Generator[*engine.Program] {
 		}
 		if rapid.IntRange(0, 3).Draw(t, "whole") == 3 {
 			def.Steps = append(def.Steps, landing(n))
+			def.Steps[n].Leave = rapid.Bool().Draw(t, "leave")
 		}
 		p, err := engine.NewProgram(def)
 		if err != nil {
@@ -698,6 +699,10 @@ func (w *world) tick(o op) {
 func (w *world) order(o op) {
 	if o.How%16 == 15 {
 		w.send(engine.Order{Command: engine.Command{Verb: engine.DoReplan, By: "ann", Why: "it must be otherwise"}})
+		return
+	}
+	if o.How%16 == 14 {
+		w.send(engine.Order{Command: engine.Command{Verb: engine.DoLand, By: "ann"}})
 		return
 	}
 	verbs := []engine.Verb{engine.DoPause, engine.DoResume, engine.DoSkip, engine.DoWaive, engine.DoRetry, engine.DoRetry, engine.DoForce, engine.DoCancel}

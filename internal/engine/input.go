@@ -151,6 +151,7 @@ const (
 	AnswerItem    = "answer_item"    // item
 	ApprovePlan   = "approve_plan"   // path
 	AtLeast       = "at_least"       // limits
+	AwaitEnd      = "await_end"      // run
 	AwaitNextRun  = "await_next_run" // which takes the text as it is then
 	Choose        = "choose"         // choices
 	EndRunFirst   = "end_run_first"
@@ -159,11 +160,14 @@ const (
 	GiveReason    = "give_reason"
 	GiveText      = "give_text"
 	GiveValue     = "give_value" // schema
+	LandRun       = "land_run"   // run
+	LeaveWork     = "leave_work" // item
 	ListItems     = "list_items"
 	ListRuns      = "list_runs"
 	ListSteps     = "list_steps"
 	LookAgain     = "look_again"
 	MendErrors    = "mend_errors"
+	MergeBranch   = "merge_branch"
 	NameOther     = "name_other"
 	NameInstance  = "name_instance" // one, for example
 	NamePlanner   = "name_planner"
@@ -171,6 +175,7 @@ const (
 	NewLimit      = "new_limit" // limits
 	NoArgs        = "no_args"
 	OpenRun       = "open_run"
+	ResumeRun     = "resume_run"  // run
 	RetryAbove    = "retry_above" // step, run
 	RetryFrom     = "retry_from"
 	RetryStep     = "retry_step" // step

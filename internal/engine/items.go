@@ -23,6 +23,8 @@ const (
 	// a revision of the plan, which the text of the answer asks for.
 	ChooseFallback = "fallback"
 	ChooseReplan   = "replan"
+	// ChooseLeave ends the run with its work on its branch, in the place of its merge.
+	ChooseLeave = "leave"
 )
 
 func (s *State) applyItem(e ItemOpened, r Record) error {
@@ -113,6 +115,8 @@ func (s *State) answered(it ItemRow, e ItemAnswered, at time.Time) error {
 	s.change(i, func(st *step) {
 		st.Answer = &e
 		switch {
+		case e.Choice == ChooseLeave:
+			s.run.Leave = true
 		case e.Choice == ChooseFallback && it.Kind == Escalation:
 			st.Forced = &forced{Role: s.prog.Step(i).Fallback, By: e.By, Why: e.Text}
 		case it.Kind == Question:
@@ -209,6 +213,12 @@ func (s *State) escalation(i int) ItemOpened {
 func (s *State) recoveries(i int) []string {
 	st, p := &s.steps[i], s.prog.Step(i)
 	ways := []string{ChooseRetry}
+	switch {
+	case s.lands(i) && s.run.Opened.Parent == Parent{}:
+		return append(ways, ChooseLeave, ChooseAbort)
+	case s.lands(i): // the run above wants the work in its tree
+		return append(ways, ChooseAbort)
+	}
 	if p.Fallback != "" && st.Role != p.Fallback {
 		ways = append(ways, ChooseFallback)
 	}

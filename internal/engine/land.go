@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 )
 
 // Landing is the last step of a run in a worktree of its own, which the plan
@@ -16,11 +17,19 @@ import (
 // Landing finds the step that merges the worktree of the run, where the run has one.
 func (p *Program) Landing() (int, bool) { return p.landing - 1, p.landing > 0 }
 
+// leaves reports whether the plan leaves the work on the branch of the run.
+func (p *Program) leaves() bool {
+	i, ok := p.Landing()
+	return ok && p.Step(i).Leave
+}
+
 // validLanding checks what the step that merges the run's worktree may have.
 func (s *Step) validLanding() error {
 	switch {
 	case !s.Commit.known():
 		return fmt.Errorf("records %q", s.Commit)
+	case s.Leave && s.Commit == CommitNone:
+		return errors.New("leaves the work on a branch, and records none")
 	case !s.Worktree || len(s.Checks) > 0 || s.Holds || !s.Rerunnable:
 		return errors.New("merges the run's worktree, and does anything else")
 	case s.Each != nil || s.When != "" || s.Approval != "" || len(s.Writes) > 0 || s.OnFail != (OnFail{Then: Escalate}):
@@ -53,6 +62,90 @@ func (s *State) lands(i int) bool { return s.prog.Step(i).Kind == Landing }
 func (s *State) landed() bool {
 	i, ok := s.prog.Landing()
 	return ok && s.steps[i].Status == Done
+}
+
+// leftReason says of the merge of a run's worktree that there was none.
+const leftReason = "the work stays on the branch of the run"
+
+// Branch is what became of the branch of a run in a worktree of its own.
+type Branch struct {
+	Name   string    `json:"name,omitempty"`   // "" while nothing is recorded
+	Commit string    `json:"commit,omitempty"` // the newest
+	Waits  bool      `json:"waits,omitempty"`  // the run is done, and not merged: somebody may land it
+	By     string    `json:"by,omitempty"`     // who wants it merged, or wanted it, after the run had ended
+	At     time.Time `json:"at,omitzero"`      // when it was merged
+}
+
+func (s *State) branch() Branch {
+	i, ok := s.prog.Landing()
+	if !ok {
+		return Branch{}
+	}
+	b := Branch{
+		Name: s.run.Tip.Branch, Commit: s.run.Tip.Commit, By: s.run.LandBy,
+		Waits: !s.run.Live && s.run.Status == Done && s.stays(),
+	}
+	if s.landed() {
+		b.At = s.steps[i].Finished
+	}
+	return b
+}
+
+// unmerged reports whether step i is to leave the work of the run on its branch.
+func (s *State) unmerged(i int) bool { return s.lands(i) && s.run.Leave }
+
+// stays reports whether the work of the run was left on its branch.
+func (s *State) stays() bool {
+	i, ok := s.prog.Landing()
+	return ok && s.steps[i].Status == Skipped
+}
+
+// refuseLand refuses to merge the worktree of a run that has none, has not ended, or has
+// anything left to do but that.
+func (s *State) refuseLand() error {
+	i, ok := s.prog.Landing()
+	name := "run " + s.run.Opened.Run
+	switch {
+	case !ok:
+		return refuse(Conflict, name+" worked in the workspace itself, so there is nothing to land")
+	case s.landed():
+		return refuse(Conflict, name+" has landed already")
+	case s.run.Live && s.steps[i].Item != "":
+		return refuse(Conflict, name+" has not ended: its merge waits for a person", AnswerItem, s.steps[i].Item)
+	case s.run.Live:
+		return refuse(Conflict, name+" has not ended", AwaitEnd, s.run.Opened.Run)
+	case s.run.Status != Done && s.run.Status != Failed:
+		return refuse(Conflict, fmt.Sprintf("%s is %s", name, s.run.Status), MergeBranch)
+	case s.undone() > 0:
+		return refuse(Conflict, fmt.Sprintf("%s has failed, and not all of its steps are done: %d left", name, s.undone()), ResumeRun, s.run.Opened.Run)
+	}
+	return nil
+}
+
+// applyLand takes a run up again for the merge of its worktree alone.
+func (s *State) applyLand(c Command) error {
+	if err := s.refuseLand(); err != nil {
+		return err
+	}
+	s.reopen()
+	s.run.Leave, s.run.LandBy = false, c.By
+	i, _ := s.prog.Landing()
+	s.order(i, c)
+	return nil
+}
+
+// refuseGivenUp refuses to do without the merge of the run's worktree: the plan would be
+// done in a workspace that does not hold the work.
+func (s *State) refuseGivenUp(i int, v Verb) error {
+	id := s.prog.Step(i).ID
+	text := fmt.Sprintf("step %q brings the work of the run into the workspace: nobody can %s it", id, v)
+	switch it := s.items[s.steps[i].Item]; {
+	case slices.Contains(it.Choices, ChooseLeave):
+		return refuse(Conflict, text, LeaveWork, it.Item)
+	case s.run.Live || s.undone() > 0:
+		return refuse(Conflict, text, WaitOrCancel)
+	}
+	return refuse(Conflict, text, LandRun, s.run.Opened.Run)
 }
 
 // within lists the runs in whose worktrees the run works, the outermost first:
@@ -119,7 +212,15 @@ func (s *State) keepLanding(p *Program, next []step) {
 // endLanding takes the end of the merge of the run's worktree. One that brought
 // something into the worktree is followed by the proof of it all, and another one.
 func (s *State) endLanding(i int, st *step, e WorkEnded) {
-	if st.endMerge(e); !e.Behind || e.How != Exited {
+	if e.How == Exited && (st.Apart || s.commits() != CommitNone) {
+		s.run.Loose = false
+	}
+	clashes := st.Clashes
+	st.endMerge(e)
+	if st.Apart && st.Clashes == nil {
+		st.Clashes = clashes // the worktree still has both sides of them
+	}
+	if !e.Behind || e.How != Exited {
 		if st.Merged {
 			st.Tries = 0
 			st.Ended = &WorkEnded{Step: e.Step, Attempt: e.Attempt, N: e.N, Kind: e.Kind, How: e.How, Worktree: e.Worktree}
@@ -202,6 +303,7 @@ func (s *State) works(i int) bool {
 // finish notes a step whose work counts and is to be recorded.
 func (s *State) finish(i int) {
 	id := s.prog.Step(i).ID
+	s.run.Loose = s.run.Loose || s.works(i)
 	if s.commits() == CommitStep && s.works(i) && !slices.Contains(s.run.Unrecorded, id) {
 		s.run.Unrecorded = append(s.run.Unrecorded, id)
 	}
@@ -210,18 +312,26 @@ func (s *State) finish(i int) {
 // recorded notes what was recorded.
 func (s *State) recorded(commits []Commit) {
 	for _, c := range commits {
+		if c.Commit != "" {
+			s.run.Tip = c
+		}
 		s.run.Unrecorded = slices.DeleteFunc(s.run.Unrecorded, func(id string) bool { return id == c.Step })
+	}
+	if len(commits) > 0 && s.commits() == CommitStep {
+		s.run.Loose = len(s.run.Unrecorded) > 0
 	}
 }
 
-// finished lists the steps that are to be recorded now, in the order in which they were done.
+// MaxFinished is how many steps are named in one commit for all of them.
+const MaxFinished = 50
+
+// finished lists the steps that are to be recorded now, in the order in which they were done;
+// those of one commit for all in the order of the plan, and the first of them only.
 func (s *State) finished(end bool) []Finished {
 	var all []Finished
-	if end && s.commits() == CommitRun {
-		for i := range s.steps {
-			if st := &s.steps[i]; s.works(i) && (st.Status == Done || st.Status == Waived) {
-				all = append(all, Finished{s.prog.Step(i), st.Attempt})
-			}
+	if end && s.commits() != CommitStep {
+		for _, i := range s.worked.least(MaxFinished) {
+			all = append(all, Finished{s.prog.Step(i), s.steps[i].Attempt})
 		}
 		return all
 	}

@@ -44,7 +44,7 @@ func (s *State) applyRun(e RunOpened, r Record) error {
 	s.opensWith(e, s.stood())
 	s.turnPage()
 	s.run = run{Opened: e, First: r.Seq, Live: true}
-	s.run.Status, s.run.Started = Running, r.At
+	s.run.Status, s.run.Started, s.run.Leave = Running, r.At, e.Compiled.leaves()
 	s.allot(nil, e.Compiled)
 	s.items = map[string]ItemRow{}
 	steps := make([]step, e.Compiled.Len())
@@ -203,7 +203,7 @@ func (s *State) ends() (RunEnded, bool) {
 }
 
 func (s *State) ended(status Status, exit int, reason string) RunEnded {
-	return RunEnded{Status: status, Exit: exit, Reason: reason, Left: s.run.Unsat, Proven: s.run.Proven, Unproven: s.run.Unproven}
+	return RunEnded{Status: status, Exit: exit, Reason: reason, Left: s.run.Unsat, Waits: status == Done && s.stays(), Proven: s.run.Proven, Unproven: s.run.Unproven}
 }
 
 // failed ends the run by what cannot go on. It looks at all steps, once, at the

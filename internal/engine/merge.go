@@ -44,6 +44,8 @@ func (s *State) applyMerge(i int, e WorkDispatched, r Record) error {
 	switch {
 	case !st.Active || st.Live || st.Phase != Merging || st.Merge != nil || s.awaits(i) || s.waits(i):
 		return fmt.Errorf("the worktree of %q is merged while the step is %s (%s)", e.Step, st.Status, st.Phase)
+	case e.Leave != s.unmerged(i):
+		return fmt.Errorf("the worktree of %q is to stay on its branch (%v), and nobody said so", e.Step, e.Leave)
 	case e.Attempt != st.Attempt || e.N != st.N+1:
 		return fmt.Errorf("the worktree of %q is merged as %d.%d after %d.%d", e.Step, e.Attempt, e.N, st.Attempt, st.N)
 	}
@@ -51,6 +53,7 @@ func (s *State) applyMerge(i int, e WorkDispatched, r Record) error {
 		st.Live, st.Kind, st.N, st.Epoch = true, e.Kind, e.N, r.Epoch
 		if s.lands(i) {
 			st.begin(r.At)
+			st.Apart = e.Leave
 			return // what it merges is what was proved
 		}
 		s.run.Proof.stale()
@@ -101,7 +104,7 @@ func mergeReason(st *step) string {
 	case Clash:
 		return fmt.Sprintf("its worktree conflicts with the workspace: %s; resolve both sides in %s, then answer retry", paths(e.Conflicts), e.Worktree)
 	case Tampered:
-		return fmt.Sprintf("files that judge changed in the checkout while the run was under way: %s; answer retry, which shows the changes and takes them with your yes, or put the files back first", paths(e.Tampered))
+		return fmt.Sprintf("files that judge changed in the checkout while the run was under way: %s; answer retry, which shows the changes and takes them with your yes, or put the files back first; leave keeps the work on its branch", paths(e.Tampered))
 	case Inconclusive:
 		if e.Behind {
 			return fmt.Sprintf("the workspace had something new %d times while all was proved with what it had before; leave it alone for as long as that takes, then answer retry", maxNews)

@@ -31,6 +31,8 @@ func (s *State) admitOrder(in Order) ([]Event, error) {
 		err = s.refuseRetry(c)
 	case DoForce:
 		err = s.refuseForce(c)
+	case DoLand:
+		err = s.refuseLand()
 	case DoReplan:
 		err = s.refuseReplan(c)
 		if _, known := s.prog.Index(c.Step); err == nil && c.Only != (c.Step != "") || c.Only && !known {
@@ -108,6 +110,8 @@ func (s *State) refuseVerdict(c Command) error {
 	switch {
 	case err != nil:
 		return err
+	case s.lands(i):
+		return s.refuseGivenUp(i, c.Verb)
 	case strings.TrimSpace(c.Why) == "":
 		return refuse(Invalid, fmt.Sprintf("a %s needs a reason", c.Verb), GiveReason)
 	case s.steps[i].satisfied():
@@ -234,7 +238,7 @@ func refuseAnswer(it ItemRow, a ItemAnswered) error {
 
 // applyCommand folds a person's command.
 func (s *State) applyCommand(c Command) error {
-	if !s.run.Live && (s.run.Status != Failed || c.Verb == DoPause || c.Verb == DoCancel) {
+	if !s.run.Live && c.Verb != DoLand && (s.run.Status != Failed || c.Verb == DoPause || c.Verb == DoCancel) {
 		return fmt.Errorf("%s of a run that is not open", c.Verb)
 	}
 	err := s.obey(c)
@@ -257,6 +261,8 @@ func (s *State) obey(c Command) error {
 		s.halt(&s.run.Cancelled)
 	case DoSkip, DoWaive, DoRetry:
 		return s.applyStepOrder(c)
+	case DoLand:
+		return s.applyLand(c)
 	case DoForce:
 		return s.applyForce(c)
 	case DoReplan:

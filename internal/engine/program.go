@@ -126,6 +126,7 @@ type Step struct {
 	Omitted    []Omission `json:"omitted,omitempty"`
 	Worktree   bool       `json:"worktree,omitempty"` // works in a git worktree of its own, which the harness merges
 	Setup      string     `json:"setup,omitempty"`    // a script that prepares the worktree before the first attempt
+	Leave      bool       `json:"leave,omitempty"`    // of the merge of the run's worktree: the work stays on the branch of the run
 	Commit     Commits    `json:"commit,omitempty"`   // of the merge of the run's worktree: what is recorded on the branch of the run
 	// Tool is the name of the tool that the step calls, and Args an object with
 	// its arguments, in which a string may be a [Ref].

@@ -309,7 +309,7 @@ func (s *State) leave(j int) {
 func (s *State) goOn(e RunOpened, prog *Program, steps []step, past map[string]int) {
 	r := &s.run
 	s.allot(s.prog, prog)
-	r.Opened, r.Past = e, past
+	r.Opened, r.Past, r.Leave = e, past, prog.leaves()
 	if !r.Live {
 		r.reopen()
 		s.showItems()

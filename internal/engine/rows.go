@@ -87,6 +87,7 @@ type HeadRow struct {
 	Work       Clock     `json:"work,omitzero"`    // the time in which something was at work
 	Parent     Parent    `json:"parent,omitzero"`  // the step that the run carries out
 	Landed     bool      `json:"landed,omitempty"` // its worktree is in the workspace
+	Branch     Branch    `json:"branch,omitzero"`
 	Foreseen   Foreseen  `json:"foreseen,omitzero"`
 	Effort     RunEffort `json:"effort,omitzero"`
 	Bar        Bar       `json:"bar,omitzero"`     // what keeps its steps
@@ -255,7 +256,7 @@ func (s *State) Head() HeadRow {
 		Path: r.Opened.Path, PlanHash: r.Opened.PlanHash, Source: r.Opened.Source, Program: r.Opened.Program, Status: r.Status, Reason: reason, Exit: r.Exit, Ended: !r.Live,
 		Started: r.Started, Finished: r.Finished, Total: len(s.steps) - r.Apart, Settled: len(s.steps) - r.Unsat - r.ApartMet,
 		Active: len(s.active), Open: s.open(), Proven: r.Proven, Unproven: r.Unproven, Missed: r.Missed, Flaky: r.Flaky, Waived: r.Waived, Skipped: r.Skipped,
-		TokensIn: r.TokensIn, TokensOut: r.TokensOut, CostMicros: r.CostMicros, Budget: s.Budget(), Work: r.Used.Work, Parent: r.Opened.Parent, Landed: s.landed(),
+		TokensIn: r.TokensIn, TokensOut: r.TokensOut, CostMicros: r.CostMicros, Budget: s.Budget(), Work: r.Used.Work, Parent: r.Opened.Parent, Landed: s.landed(), Branch: s.branch(),
 		Foreseen: r.Foreseen, Effort: r.Effort, Bar: s.bar(), Weaker: r.Weaker,
 	}
 }

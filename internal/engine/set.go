@@ -43,6 +43,17 @@ func (x *set) first() (int, bool) {
 	return x.low*64 + bits.TrailingZeros64(x.words[x.low]), true
 }
 
+// least lists the first members in order, at most n.
+func (x *set) least(n int) []int {
+	var is []int
+	for w := x.low; w < len(x.words) && len(is) < n; w++ {
+		for word := x.words[w]; word != 0 && len(is) < n; word &= word - 1 {
+			is = append(is, w*64+bits.TrailingZeros64(word))
+		}
+	}
+	return is
+}
+
 // all lists the members in order. It looks at a bit for each step there is.
 func (x *set) all() []int {
 	var is []int

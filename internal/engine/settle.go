@@ -103,6 +103,8 @@ func (s *State) lawful(i int, e StepSettled) bool {
 		return e.By == Harness && e.Verdict == Inconclusive && plain && given
 	case s.waits(i): // and does no longer
 		return e.By == "" && plain && e.Status == st.Status
+	case v == Pass && st.Apart:
+		return e.By == "" && e.Status == Skipped && e.Satisfies && e.RetryAt == nil && !e.Proven
 	case v == Pass:
 		return e.By == "" && e.Status == Done && st.Phase != Ratchet && e.RetryAt == nil && !e.Satisfies && (!e.Proven || s.proves(i))
 	case e.Proven || e.Satisfies:

@@ -25,9 +25,11 @@ type State struct {
 	ready  set   // steps that may start once there is room; the first of each class only
 	// thrifty are those of the ready ones that use neither tokens nor money.
 	thrifty set
-	queues  []queue // by class
-	due     dueHeap
-	past    []presence // what ended under this owner, as it ended
+	// worked are those whose work counts, of the ones that leave anything to record.
+	worked set
+	queues []queue // by class
+	due    dueHeap
+	past   []presence // what ended under this owner, as it ended
 
 	items map[string]ItemRow // open ones
 	dirty dirty
@@ -53,6 +55,10 @@ type run struct {
 	Expanded   []StepExpanded    `json:",omitempty"` // of steps for each item, in their order
 	Items      int               // opened ever, for their names
 	Unrecorded []string          `json:",omitempty"` // steps that are done, and whose work is not on the run's branch yet
+	Tip        Commit            `json:",omitzero"`  // the newest on its branch
+	LandBy     string            `json:",omitzero"`  // who had its worktree merged after its end
+	Loose      bool              `json:",omitzero"`  // of any step that is done
+	Leave      bool              `json:",omitzero"`  // its work stays on its branch, and is not merged
 	Grants     []Grant           `json:",omitempty"` // what agents may do that ask
 	Replan     *replan           `json:",omitempty"` // the one under way
 	Replans    replans           `json:",omitzero"`
@@ -240,6 +246,7 @@ type asking struct {
 // worktree is how the merge of a step's worktree stands.
 type worktree struct {
 	Merged   bool     `json:",omitzero"`  // the attempt's worktree is in the workspace
+	Apart    bool     `json:",omitzero"`  // of the run's worktree: the work is recorded on its branch, and not merged
 	Stuck    bool     `json:",omitzero"`  // a person resolves a conflict
 	Resolved bool     `json:",omitzero"`  // and has
 	Renew    bool     `json:",omitzero"`  // the next attempt begins with another worktree

@@ -882,6 +882,8 @@ func label(p *engine.Step, name, v string, index map[string]int) (err error) {
 	case "landing":
 		n, _ := strconv.Atoi(v)
 		*p = landing(n)
+	case "leave":
+		p.Leave = true
 	case "noncritical":
 		p.Critical = false
 	case "writes":

@@ -24,9 +24,9 @@ func (s *State) standing(i int) standing {
 		missed:    st.Missed,
 		flaky:     st.Flaky && !divided,
 		waived:    st.Status == Waived,
-		skipped:   st.Status == Skipped,
+		skipped:   st.Status == Skipped && !s.lands(i),
 		failed:    st.Status == Failed && st.lapsed(),
-		apart:     (divided || s.lands(i)) && st.Status != Waived && st.Status != Skipped,
+		apart:     divided && st.Status != Waived && st.Status != Skipped || s.lands(i),
 	}
 }
 
@@ -135,6 +135,7 @@ func ones(up bool) int {
 func (s *State) touch(i int) {
 	s.must.put(i, s.rule(i) != nothing)
 	s.ask.put(i, s.asks(i))
+	s.worked.put(i, s.works(i) && (s.steps[i].Status == Done || s.steps[i].Status == Waived))
 	s.enqueue(i)
 }
 
@@ -143,7 +144,7 @@ func (s *State) touch(i int) {
 func (s *State) rebuild() {
 	n := len(s.steps)
 	s.active, s.due = nil, nil
-	s.must, s.ask, s.ready, s.thrifty = newSet(n), newSet(n), newSet(n), newSet(n)
+	s.must, s.ask, s.ready, s.thrifty, s.worked = newSet(n), newSet(n), newSet(n), newSet(n), newSet(n)
 	s.queues = make([]queue, len(s.prog.classes.members))
 	for c := range s.queues {
 		s.queues[c].in = newSet(len(s.prog.classes.members[c]))

@@ -65,6 +65,11 @@ func (s *State) hindered(i int) bool {
 	return v == Fail
 }
 
+// lasts reports that trying the attempt again does not help.
+func (st *step) lasts() bool {
+	return st.Ended.lasts() || st.Merge.lasts() || slices.ContainsFunc(st.Checks, func(c CheckEnded) bool { return c.Absent })
+}
+
 // lasts reports that trying again does not help.
 func (e *WorkEnded) lasts() bool {
 	return e != nil && (e.Absent || e.Cause.Outside() && e.Cause.Lasts)

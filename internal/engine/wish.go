@@ -77,7 +77,7 @@ func (s *State) effect(i int, k Key) Effect {
 		Key: k,
 	}
 	if n, ok := s.prog.Landing(); ok {
-		e.Landing = s.prog.Step(n)
+		e.Landing, e.Begun, e.Loose = s.prog.Step(n), s.run.Effort.Attempts > 0, s.run.Loose
 	}
 	switch k.Kind {
 	case Survey:
@@ -111,7 +111,7 @@ func (s *State) effect(i int, k Key) Effect {
 	case Merge:
 		e.Work, e.Round, e.Conflicts = st.Kind, st.Round, st.Clashes
 		if s.lands(i) {
-			e.Finished = s.finished(true)
+			e.Finished, e.Worked, e.Leave = s.finished(true), s.worked.count, st.Apart
 		}
 	case Verify:
 		e.Before = st.Before

@@ -153,11 +153,11 @@ func (p *past) note(r engine.Record, needed map[string]bool) {
 		p.objects[store.NewObject(e.Output()).Hash] = true
 		p.objects[store.NewObject(e.Args).Hash] = true
 	case engine.RunEnded:
-		if p.ended = r.At; e.Status == engine.Failed && !p.below {
-			p.ended = time.Time{} // it can be resumed
+		if p.ended = r.At; (e.Status == engine.Failed || e.Waits) && !p.below {
+			p.ended = time.Time{} // it can be resumed, or landed
 		}
 	case engine.Command:
-		if e.Verb == engine.DoResume || e.Verb == engine.DoRetry {
+		if e.Verb == engine.DoResume || e.Verb == engine.DoRetry || e.Verb == engine.DoLand {
 			p.ended = time.Time{}
 		}
 	}

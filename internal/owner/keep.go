@@ -21,7 +21,9 @@ func (o *Owner) finish(stream string) {
 		return
 	}
 	o.showRun(stream)
-	o.mark(ctx, heads[0])
+	if !heads[0].Branch.Waits { // the workspace has nothing of it yet
+		o.mark(ctx, heads[0])
+	}
 	env := o.environ(stream)
 	if err := o.release(ctx, stream); err != nil {
 		o.say("%v", err)

@@ -23,7 +23,11 @@ func (u *uses) Resume(ctx context.Context, q api.Resume) (api.Opened, error) {
 	if err != nil {
 		return api.Opened{}, err
 	}
-	head, opened, err := u.unfinished(ctx, p, q.Run)
+	find, verb := u.unfinished, engine.DoResume
+	if q.Land {
+		find, verb = u.unlanded, engine.DoLand
+	}
+	head, opened, err := find(ctx, p, q.Run)
 	if err != nil || opened.Over {
 		return opened, err
 	}
@@ -52,14 +56,31 @@ func (u *uses) Resume(ctx context.Context, q api.Resume) (api.Opened, error) {
 	if err = errors.Join(err, missing); err != nil {
 		return opened, err
 	}
-	if head.Status == engine.Paused || head.Ended {
+	if head.Status == engine.Paused || head.Ended || q.Land && head.Branch.By == "" {
 		if u.caller.Via == api.ForAgents {
 			text := "run " + head.Run + " is " + string(head.Shown()) + ", and an agent cannot move it on"
 			return opened, &api.Problem{Code: api.Denied, Message: text, Hint: "a person can: piton resume " + head.Run}
 		}
-		err = p.Order(ctx, u.host, head, engine.Command{Verb: engine.DoResume})
+		err = p.Order(ctx, u.host, head, engine.Command{Verb: verb})
 	}
 	return opened, err
+}
+
+// maxDone is how many runs are looked through for one whose work waits on its branch.
+const maxDone = 100
+
+// unlanded finds the run that is to be landed: the one that is named, else the newest whose
+// work waits on its branch, else the newest.
+func (u *uses) unlanded(ctx context.Context, p *api.Product, prefix string) (engine.HeadRow, api.Opened, error) {
+	head, err := p.Find(ctx, prefix)
+	if err == nil && prefix == "" && !head.Branch.Waits {
+		var done []engine.HeadRow
+		done, err = u.store.Heads(ctx, store.HeadFilter{Top: true, Status: []engine.Status{engine.Done}, Limit: maxDone})
+		if i := slices.IndexFunc(done, func(h engine.HeadRow) bool { return h.Branch.Waits }); i >= 0 && head.Ended {
+			head = done[i]
+		}
+	}
+	return head, api.Opened{Stream: head.Stream, Run: head.Run, Resumed: true, Over: head.Landed}, err
 }
 
 // unfinished finds a run that can go on: the one that is named, else the newest, or if

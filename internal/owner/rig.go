@@ -111,6 +111,7 @@ func (o *Owner) newRig(p *api.Product, parallel int) (r *rig, err error) {
 		},
 	}
 	r.world.Adopted = o.isAdopted
+	r.world.Say = func(text string) { o.say("%s", text) }
 	r.world.Arbiter = func(environ []string) (model.Asker, error) { return o.asker(p, "arbiter", p.Config.Arbiter, environ) }
 	r.world.Judge = func(environ []string) (model.Asker, error) { return o.asker(p, "judge", p.Config.Judge, environ) }
 	r.world.Judging, err = judging(p.Config)

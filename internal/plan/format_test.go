@@ -109,6 +109,7 @@ func randomPlan(t *rapid.T) *plan.Plan {
 	maybe(t, "protect", &p.Protect, texts(atomText()))
 	maybe(t, "isolation", &p.Isolation, word("sealed", "fenced"))
 	maybe(t, "workspace", &p.Workspace, word("shared", "worktree"))
+	maybe(t, "land", &p.Land, field(rapid.Bool()))
 	maybe(t, "setup", &p.Setup, block("shell", "sh", ""))
 	for i := range rapid.IntRange(1, 3).Draw(t, "steps") {
 		p.Steps = append(p.Steps, randomStep(t, i))

@@ -41,6 +41,7 @@ var table = [...]spec{
 	{"permissions", inHeader, false, false, permissions, func(p *Plan, _ *Step) any { return &p.Permissions }},
 	{"workspace", inHeader, false, false, workspace, func(p *Plan, _ *Step) any { return &p.Workspace }},
 	{"commit", inHeader, false, false, word("step", "run", "none"), func(p *Plan, _ *Step) any { return &p.Commit }},
+	{"land", inHeader, false, false, yesNo, func(p *Plan, _ *Step) any { return &p.Land }},
 	{"constraints", inHeader, true, false, sentences{}, func(p *Plan, _ *Step) any { return &p.Constraints }},
 	{"memories", inHeader, true, false, sentences{}, func(p *Plan, _ *Step) any { return &p.Memories }},
 	{"setup", inHeader, false, false, shellBlock, func(p *Plan, _ *Step) any { return &p.Setup }},

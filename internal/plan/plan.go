@@ -146,6 +146,7 @@ type Plan struct {
 	Permissions Field[string] // as [ParsePermissions] reads them; "" says nothing
 	Workspace   Field[string] // shared, worktree; empty: the run's own worktree where agents work and git can make one
 	Commit      Field[string] // step, run, none; empty: what the configuration says
+	Land        Field[bool]   // default yes; unless set: what the configuration says
 	Setup       Text          // shell that prepares a fresh worktree
 
 	Prose Text // of the header, that belongs to no label
@@ -344,8 +345,8 @@ func New(title string) *Plan {
 func withDefaults() *Plan {
 	return &Plan{
 		Priority: Field[string]{Value: "normal"},
-		Parallel: Field[int]{Value: DefaultParallel},
-		Replans:  Field[int]{Value: DefaultReplans},
+		Parallel: Field[int]{Value: DefaultParallel}, Land: Field[bool]{Value: true},
+		Replans: Field[int]{Value: DefaultReplans},
 	}
 }
 

@@ -50,6 +50,7 @@ func Answer(ctx context.Context, q verify.Queries, env Env) verify.Facts {
 		Allow:           env.Config.Policy.Allow,
 		RefuseUnmetered: env.Config.Policy.Unmetered == "refuse",
 		Commit:          env.Config.Policy.Commit,
+		Leave:           env.Config.Policy.Land == "no",
 		Shared:          env.Config.Policy.Workspace == "shared",
 		Tools:           tools(q.Tools, env),
 	}

@@ -68,11 +68,19 @@ func (w *Worktree) Record(ctx context.Context, e Entry) (Recorded, error) {
 	if err != nil {
 		return Recorded{}, err
 	}
+	parts := false // there are commits that this one replaces
+	if e.Whole && m.Tip != "" {
+		parent, err := w.resolve(ctx, m.Tip+"^")
+		if err != nil {
+			return Recorded{}, err
+		}
+		parts = parent != m.Root
+	}
 	if e.Whole {
 		tip = m.Root
 	}
 	commit := ""
-	if tree != before || e.Whole && m.Tip != "" {
+	if tree != before || parts {
 		if commit, err = w.commitAs(ctx, tree, e.Message, tip); errors.Is(err, ErrNobody) && e.Loose {
 			title, body, _ := strings.Cut(e.Message, "\n\n")
 			commit, err = w.commit(ctx, tree, title, body, tip)
@@ -99,10 +107,10 @@ func (w *Worktree) Record(ctx context.Context, e Entry) (Recorded, error) {
 		}
 		return Recorded{m.Branch, commit}, errors.Join(w.note(m), w.set(ctx, "refs/heads/"+m.Branch, commit))
 	}
-	if err := w.note(next); err != nil || commit == "" {
+	if err := errors.Join(w.note(next), w.publish(ctx, next)); err != nil || commit == "" {
 		return Recorded{}, err
 	}
-	return Recorded{next.Branch, commit}, w.publish(ctx, next)
+	return Recorded{next.Branch, commit}, nil
 }
 
 // publish lets the branch be what was recorded.

@@ -103,7 +103,7 @@ func (w *Worktree) Begin(ctx context.Context, note string, renew, branch bool) e
 	case m.Base != "" && err == nil && !renew:
 		return nil
 	case m.Base != "" && w.step == Run:
-		return fmt.Errorf("the worktree of run %s is gone, with the work in it: %s", w.run, w.dir)
+		return w.gone()
 	}
 	if Taken(w.top) {
 		return fmt.Errorf("the repository has a branch %s, so git cannot make %s/NAME: rename it, `git branch -m %s other`, then answer retry", branches, branches, branches)
@@ -144,6 +144,51 @@ func (w *Worktree) Begin(ctx context.Context, note string, renew, branch bool) e
 		}
 	}
 	return w.note(m)
+}
+
+// ErrGone says that somebody removed the worktree of a run, and work that is nowhere else.
+var ErrGone = errors.New("is gone, with work that is on no branch")
+
+func (w *Worktree) gone() error {
+	return fmt.Errorf("the worktree of run %[1]s %[2]w: %[3]s; put it back and answer retry, or give the run up: `piton cancel %[1]s`, then run the plan again",
+		w.run, ErrGone, w.dir)
+}
+
+// Exists reports whether the worktree is there.
+func (w *Worktree) Exists() bool {
+	_, err := os.Lstat(filepath.Join(w.dir, ".git"))
+	return err == nil
+}
+
+// Regain makes the worktree of a run anew that has begun and that somebody removed: as it was
+// when the newest commit of its branch was made, or, before the first, as it began. Where it
+// held work that is not there, as loose says, it fails with [ErrGone]. It reports whether it
+// made any.
+func (w *Worktree) Regain(ctx context.Context, loose bool) (bool, error) {
+	if w.Exists() {
+		return false, nil
+	}
+	m, err := w.marks()
+	if err != nil {
+		return false, err
+	}
+	if loose || m.Base == "" || m.Begun == "" {
+		return false, w.gone()
+	}
+	m.Ready = false
+	if err := errors.Join(w.note(m), w.remove()); err != nil {
+		return false, err
+	}
+	if _, err = w.ask(ctx, nil, "worktree", "add", "--quiet", "--force", "--detach", w.dir, m.Base); err != nil {
+		return false, err
+	}
+	if err = w.reindex(ctx, []string{"read-tree", m.Base}, []string{"read-tree", "--reset", "-u", m.Begun}, []string{"read-tree", m.Base}); err != nil {
+		return false, err
+	}
+	if m.Lacks, err = w.bringIgnored(ctx); err != nil {
+		return false, fmt.Errorf("copy what git ignores: %w", err)
+	}
+	return true, w.note(m)
 }
 
 // Lacks names what git ignores in the checkout and the worktree did not begin with.

@@ -133,7 +133,7 @@ func (c compiler) landing(steps []engine.Step) engine.Step {
 		Expect: engine.ExpectAny, OnFail: engine.OnFail{Then: engine.Escalate}, Critical: true, Rerunnable: true,
 		Timeout: plan.DefaultTimeout, CheckTimeout: plan.DefaultTimeout, Mode: "edit", Network: "yes",
 		Worktree: true, Setup: c.doc.plan.Setup.Value,
-		Commit: c.doc.commits(c.facts),
+		Commit: c.doc.commits(c.facts), Leave: c.doc.leaves(c.facts) && !c.options.Below,
 	}
 	taken := map[string]bool{}
 	last := 0

@@ -199,6 +199,7 @@ func header(p *plan.Plan) []label {
 		{"permissions", p.Permissions.Value},
 		{"workspace", p.Workspace.Value},
 		{"commit", p.Commit.Value},
+		{"land", strconv.FormatBool(p.Land.Value)},
 		{"setup", p.Setup.Value},
 	}
 }

@@ -40,6 +40,7 @@ type Facts struct {
 	Allow           []string           `json:"allow,omitempty"`     // texts of scripts and commands that nobody is asked for
 	Git             *Git               `json:"git,omitempty"`       // where it was asked for
 	Commit          string             `json:"commit,omitempty"`    // what of a run in a worktree becomes a commit, where the plan does not say
+	Leave           bool               `json:"leave,omitempty"`     // what a run in a worktree did stays on its branch, where the plan does not say
 	Shared          bool               `json:"shared,omitempty"`    // a plan that does not say where it works works in the workspace
 	Workspace       string             `json:"workspace,omitempty"` // root of the workspace, absolute, with slashes
 	DefaultAgent    string             `json:"default_agent,omitempty"`

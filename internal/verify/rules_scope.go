@@ -163,6 +163,19 @@ func (a *Analysis) Where() string {
 	return "works in your files, without a worktree: " + a.facts.Git.Partly
 }
 
+// commits is what of a run in a worktree becomes a commit.
+func (d *document) commits(f Facts) engine.Commits {
+	return engine.Commits(cmp.Or(d.plan.Commit.Value, f.Commit, string(engine.CommitRun)))
+}
+
+// leaves reports whether what a run in a worktree did stays on its branch.
+func (d *document) leaves(f Facts) bool {
+	if d.plan.Land.Set {
+		return !d.plan.Land.Value
+	}
+	return f.Leave
+}
+
 func checkPlanWorktree(p *pass) {
 	h, lacks := p.doc.plan, p.facts.Git.lacks()
 	apart := p.doc.apart(p.facts)
@@ -177,6 +190,18 @@ func checkPlanWorktree(p *pass) {
 		p.report(nil, h.Commit.Pos, "the run commits to a branch, but git does not know who you are, so the commits have no author",
 			"run `"+Introduce+"`, or add `commit: none` to the header").Severity = Warning
 	}
+	if !apart && h.Land.Set && !h.Land.Value {
+		p.report(nil, h.Land.Pos, "the plan has `land: no`, but its run has no worktree, and so no branch",
+			"add `workspace: worktree` to the header, or take `land` out")
+	}
+	if apart && p.doc.leaves(p.facts) && p.doc.commits(p.facts) == engine.CommitNone {
+		at := h.Land.Pos
+		if !h.Land.Set {
+			at = h.Commit.Pos
+		}
+		p.report(nil, at, "`land: no` leaves the work on the branch of the run, and with `commit: none` there is no branch",
+			"take one of them out; `policy.land` and `policy.commit` say what holds where the plan says nothing")
+	}
 	if !apart && !h.Setup.IsZero() && !slices.ContainsFunc(p.doc.units, (*unit).apart) {
 		p.report(nil, h.Setup.Pos, "the plan has a `setup`, but no step works in a worktree",
 			"add `workspace: worktree` to the header or to steps, or make the setup a step").Severity = Warning
@@ -185,11 +210,6 @@ func checkPlanWorktree(p *pass) {
 
 // Introduce are the commands by which a person tells git who they are.
 const Introduce = "git config user.name 'Your Name' && git config user.email you@example.org"
-
-// commits says what of a run in a worktree becomes a commit.
-func (d *document) commits(f Facts) engine.Commits {
-	return engine.Commits(cmp.Or(d.plan.Commit.Value, f.Commit, string(engine.CommitRun)))
-}
 
 // apart reports a step in a worktree of its own.
 func (u *unit) apart() bool { return u.Workspace.Value == inWorktree }

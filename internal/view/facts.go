@@ -92,6 +92,9 @@ func HeaderFacts(p *plan.Plan) Facts {
 	f.add("isolation", unusual(p.Isolation, usual.Isolation))
 	f.add("workspace", unusual(p.Workspace, usual.Workspace))
 	f.add("commit", unusual(p.Commit, usual.Commit))
+	if p.Land.Set {
+		f.add("land", map[bool]string{true: "yes", false: "no"}[p.Land.Value])
+	}
 	f.add("permissions", unusual(p.Permissions, usual.Permissions))
 	f.add("estimate", unusual(p.Estimate, usual.Estimate))
 	f.add("complexity", unusual(p.Complexity, usual.Complexity))

@@ -47,6 +47,7 @@ type Try struct {
 	work       engine.WorkEnded    // how it ended last
 	checks     []engine.CheckEnded // of the newest phase
 	approved   bool                // the last answer was a yes to start
+	behind     bool                // its merge brought something to the worktree, and is done again
 }
 
 // Deed is what a happening is about.
@@ -364,10 +365,14 @@ func (f *Fold) dispatched(h Happening, e engine.WorkDispatched) []Happening {
 	h.Loop = f.loop(h.Step)
 	start := h
 	start.What, start.Agent, start.Child, start.Text = Started, e.Role, e.Child, e.Why
+	told := slices.Concat(f.lacking(h, e.Lacks), f.brought(h, e.Brought), f.committed(h, e.Commits), f.undone(h, e.Step, e.Attempt, e.Undone))
 	if e.Kind == engine.MergeWork {
 		start.What = Merging
 	}
-	return slices.Concat(f.lacking(h, e.Lacks), f.brought(h, e.Brought), f.committed(h, e.Commits), f.undone(h, e.Step, e.Attempt, e.Undone), []Happening{start})
+	if t.behind || e.Leave {
+		return told // it was told that it is merged, or will be that it is not
+	}
+	return append(told, start)
 }
 
 // configured says what a person took for what a run goes by.
@@ -460,6 +465,7 @@ func (f *Fold) workEnded(h Happening, e engine.WorkEnded) []Happening {
 	}
 	t := f.try(e.Step)
 	t.spent += Ms(e.Ms)
+	t.behind = e.Behind
 	if e.Kind != engine.MergeWork && e.Kind != engine.ContractWork {
 		t.work = e
 	}
@@ -546,7 +552,7 @@ func (f *Fold) settled(h Happening, e engine.StepSettled, was engine.StepRow) []
 		return []Happening{bad}
 	case engine.Skipped:
 		h.What = Skipped
-		if h.By == "" && e.Verdict != "" { // else its condition is false, and nothing failed
+		if h.By == "" && e.Verdict != "" && e.Verdict != engine.Pass { // else nothing failed
 			return []Happening{bad, h}
 		}
 	case engine.Waived:

@@ -149,6 +149,8 @@ func Consequence(it engine.ItemRow, choice string) string {
 		return "one more attempt, by the step's fallback"
 	case engine.ChooseReplan:
 		return "the planner revises the plan; --text tells it what is to be otherwise"
+	case engine.ChooseLeave:
+		return "the run ends with its work on its branch, not merged"
 	case engine.ChooseSkip:
 		return "left out; what needs it goes on without it"
 	case engine.ChooseWaive:

@@ -31,7 +31,7 @@ func News(records []engine.Record, o api.Opened, asked time.Time) (past, news []
 		case engine.EpochBegan, engine.WorkDispatched, engine.WorkEnded, engine.CheckEnded:
 			after, at = o.After, asked
 		case engine.Command:
-			if e.Verb == engine.DoResume { // somebody went on with the same owner
+			if e.Verb == engine.DoResume || e.Verb == engine.DoLand { // somebody went on with the same owner
 				after, at = o.After, asked
 			}
 		}

@@ -25,24 +25,25 @@ func DiffOf(from, to, text string, d verify.Difference) Diff {
 
 // Revision is one revision for programs.
 type Revision struct {
-	ID         string   `json:"id"`
-	Version    int      `json:"version"`
-	Previous   string   `json:"previous"`
-	Path       string   `json:"path"`
-	Title      string   `json:"title"`
-	Hash       string   `json:"hash"`
-	By         string   `json:"by"`
-	At         Stamp    `json:"at"`
-	Answer     *string  `json:"answer"` // approved, rejected, null while it waits
-	AnsweredBy string   `json:"answered_by"`
-	AnsweredAt Stamp    `json:"answered_at"`
-	Why        string   `json:"why"`
-	Changes    string   `json:"changes"`
-	Reasoning  string   `json:"reasoning,omitempty"` // of the planner
-	Run        string   `json:"run,omitempty"`       // that a planner made it for
-	Weakened   []string `json:"weakened"`
-	Runs       []string `json:"runs"`
-	Taken      []Taken  `json:"taken,omitempty"`
+	ID         string      `json:"id"`
+	Version    int         `json:"version"`
+	Previous   string      `json:"previous"`
+	Path       string      `json:"path"`
+	Title      string      `json:"title"`
+	Hash       string      `json:"hash"`
+	By         string      `json:"by"`
+	At         Stamp       `json:"at"`
+	Answer     *string     `json:"answer"` // approved, rejected, null while it waits
+	AnsweredBy string      `json:"answered_by"`
+	AnsweredAt Stamp       `json:"answered_at"`
+	Why        string      `json:"why"`
+	Changes    string      `json:"changes"`
+	Reasoning  string      `json:"reasoning,omitempty"` // of the planner
+	Run        string      `json:"run,omitempty"`       // that a planner made it for
+	Weakened   []string    `json:"weakened"`
+	Runs       []string    `json:"runs"`
+	Taken      []Taken     `json:"taken,omitempty"`
+	Branches   []RunBranch `json:"branches,omitempty"` // of runs that left their work there
 }
 
 // Taken is what a person let a run go on with that was different when it was approved.
@@ -51,6 +52,12 @@ type Taken struct {
 	By   string `json:"by"`
 	At   Stamp  `json:"at"`
 	Text string `json:"text"`
+}
+
+// RunBranch is the branch of a run.
+type RunBranch struct {
+	Run string `json:"run"`
+	*Branch
 }
 
 func RevisionsOf(all []api.Entry) []Revision {
@@ -69,6 +76,9 @@ func revisionOf(e api.Entry) Revision {
 	}
 	for _, c := range e.Taken {
 		d.Taken = append(d.Taken, Taken{c.Run, c.By, Stamp(c.At), configured(c.RunConfigured)})
+	}
+	for _, h := range e.Branches {
+		d.Branches = append(d.Branches, RunBranch{h.Run, branchDocument(h.Branch)})
 	}
 	if e.Answer != nil {
 		word := string(PlanStatus(e.Revision))

@@ -38,7 +38,28 @@ type Run struct {
 	Proposal   *Change       `json:"proposal,omitzero"`  // what that proposes
 	Parent     *Parent       `json:"parent,omitempty"`   // the step that it carries out
 	Worktree   *Worktree     `json:"worktree,omitempty"` // that it works in, or left behind unmerged
+	Branch     *Branch       `json:"branch,omitempty"`   // of a run in a worktree
 	Errands    []Errand      `json:"errands,omitempty"`  // status: of the workspace, under way beside the run
+}
+
+// Branch is what a run in a worktree recorded.
+type Branch struct {
+	Name     string  `json:"name"`
+	Commit   string  `json:"commit"`
+	Waits    bool    `json:"waits"`     // it is done and not merged; piton land merges it
+	LandedBy *string `json:"landed_by"` // who had it merged after the end of the run
+	LandedAt *Stamp  `json:"landed_at"`
+}
+
+func branchDocument(b engine.Branch) *Branch {
+	if b.Name == "" {
+		return nil
+	}
+	d := &Branch{Name: b.Name, Commit: b.Commit, Waits: b.Waits}
+	if !b.At.IsZero() {
+		d.LandedAt, d.LandedBy = new(Stamp(b.At)), OrNull(b.By)
+	}
+	return d
 }
 
 // Parent is the step that a run carries out.
@@ -259,7 +280,7 @@ func (s Stands) RunOf(h engine.HeadRow, workspace string, now time.Time) Run {
 		Total: h.Total, Satisfied: h.Settled, Waiting: s.Open(h),
 		Budget: spendDocument(h.Budget, now),
 	}
-	d.Parent = parentDocument(h.Parent)
+	d.Parent, d.Branch = parentDocument(h.Parent), branchDocument(h.Branch)
 	if h.Ended {
 		d.Exit = &h.Exit
 	}

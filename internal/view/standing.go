@@ -106,6 +106,8 @@ func (s Standing) Next() []Advice {
 	h := s.Head
 	log := []Advice{{"next", "piton log " + h.Run}}
 	switch {
+	case h.Branch.Waits && h.Branch.Name != "" && s.Newest:
+		return []Advice{{"next", "piton land " + h.Run}}
 	case h.Ended && h.Status != engine.Failed, h.Ended && h.Parent.Run != "":
 		return log
 	case h.Ended:

@@ -57,6 +57,7 @@ func headerLabels() []field[header] {
 		on("permissions", "What follows when an agent asks whether it may do something, as in allow run go test, ask.", permissions(), func(p header) *plan.Field[string] { return &p.Permissions }),
 		on("workspace", "", word("shared", "worktree"), func(p header) *plan.Field[string] { return &p.Workspace }),
 		on("commit", "What of a run in a worktree becomes a commit on its branch.", word("step", "run", "none"), func(p header) *plan.Field[string] { return &p.Commit }),
+		on("land", "Whether what a run in a worktree did is merged at its end, or stays on its branch.", yesNo(), func(p header) *plan.Field[bool] { return &p.Land }),
 		script("setup", "Shell that prepares a fresh worktree.", func(p header) *plan.Text { return &p.Setup }),
 		at("prose", "Text before the steps that has no label.", verbatim(), func(p header) *plan.Text { return &p.Prose }),
 		at("notes", "Text after the steps.", verbatim(), func(p header) *plan.Text { return &p.Notes }),
