@@ -38,10 +38,10 @@ func (w *World) record(ctx context.Context, work *tree.Worktree, e engine.Effect
 // recordAll puts what a run did on its branch, when all of it is proven. What a person made
 // of a conflict is not yet.
 func (w *World) recordAll(ctx context.Context, work *tree.Worktree, e engine.Effect) ([]engine.Commit, error) {
-	if !recorded(e.Step) && !e.Leave || e.Leave && len(e.Conflicts) > 0 {
+	if !recorded(e.Step) || e.Leave && len(e.Conflicts) > 0 {
 		return nil, nil
 	}
-	entry := tree.Entry{Title: e.Title, Message: runMessage(e), Whole: e.Step.Commit != engine.CommitStep}
+	entry := tree.Entry{Title: e.Title, Message: runMessage(e), Whole: e.Step.Commit == engine.CommitRun}
 	var commits []engine.Commit
 	if !entry.Whole {
 		var err error

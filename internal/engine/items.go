@@ -214,9 +214,9 @@ func (s *State) recoveries(i int) []string {
 	st, p := &s.steps[i], s.prog.Step(i)
 	ways := []string{ChooseRetry}
 	switch {
-	case s.lands(i) && s.run.Opened.Parent == Parent{}:
+	case s.lands(i) && s.run.Opened.Parent == Parent{} && s.commits() != CommitNone:
 		return append(ways, ChooseLeave, ChooseAbort)
-	case s.lands(i): // the run above wants the work in its tree
+	case s.lands(i): // there is no branch, or the run above wants the work in its tree
 		return append(ways, ChooseAbort)
 	}
 	if p.Fallback != "" && st.Role != p.Fallback {

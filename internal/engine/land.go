@@ -212,7 +212,7 @@ func (s *State) keepLanding(p *Program, next []step) {
 // endLanding takes the end of the merge of the run's worktree. One that brought
 // something into the worktree is followed by the proof of it all, and another one.
 func (s *State) endLanding(i int, st *step, e WorkEnded) {
-	if e.How == Exited && (st.Apart || s.commits() != CommitNone) {
+	if e.How == Exited && s.commits() != CommitNone {
 		s.run.Loose = false
 	}
 	clashes := st.Clashes

@@ -104,7 +104,7 @@ func mergeReason(st *step) string {
 	case Clash:
 		return fmt.Sprintf("its worktree conflicts with the workspace: %s; resolve both sides in %s, then answer retry", paths(e.Conflicts), e.Worktree)
 	case Tampered:
-		return fmt.Sprintf("files that judge changed in the checkout while the run was under way: %s; answer retry, which shows the changes and takes them with your yes, or put the files back first; leave keeps the work on its branch", paths(e.Tampered))
+		return fmt.Sprintf("files that judge changed in the checkout while the run was under way: %s; answer retry, which shows the changes and takes them with your yes, or put the files back first", paths(e.Tampered))
 	case Inconclusive:
 		if e.Behind {
 			return fmt.Sprintf("the workspace had something new %d times while all was proved with what it had before; leave it alone for as long as that takes, then answer retry", maxNews)

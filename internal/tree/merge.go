@@ -142,10 +142,19 @@ func (w *Worktree) CatchUp(ctx context.Context) ([]string, error) {
 	if len(m.conflicts) > 0 || m.tree == m.mine {
 		return nil, nil
 	}
+	base, err := w.treeOf(ctx, m.Base)
+	if err != nil {
+		return nil, err
+	}
+	// What the run did and has not recorded stays its own doing.
+	begun, err := w.pick(ctx, m.Begun, base, m.ours.tree)
+	if err != nil {
+		return nil, err
+	}
 	if err := w.mingle(ctx, m, "What was new in the workspace"); err != nil {
 		return nil, err
 	}
-	if err := w.put(ctx, m.Conflict); err != nil {
+	if err := w.put(ctx, m.Conflict, begun); err != nil {
 		return nil, err
 	}
 	names, err := w.differing(ctx, m.Conflict+"^2", m.Conflict)
@@ -326,7 +335,11 @@ func (w *Worktree) finish(ctx context.Context, conflict string, err error) (Merg
 	if err != nil {
 		return Merge{}, err
 	}
-	if err := w.put(ctx, conflict); err != nil {
+	begun, err := w.treeOf(ctx, conflict) // all that the run did is recorded
+	if err == nil {
+		err = w.put(ctx, conflict, begun)
+	}
+	if err != nil {
 		return Merge{}, err
 	}
 	_, conflicts, err := w.threeWay(ctx, conflict+"^1", conflict+"^2")
@@ -343,7 +356,7 @@ func (w *Worktree) finish(ctx context.Context, conflict string, err error) (Merg
 // put lets the worktree begin anew, behind the workspace as it was merged, with
 // the files of the merge. Once it is through it does nothing: somebody may have
 // worked there since.
-func (w *Worktree) put(ctx context.Context, conflict string) error {
+func (w *Worktree) put(ctx context.Context, conflict, begun string) error {
 	now, err := w.resolve(ctx, conflict+"^1")
 	if err != nil {
 		return err
@@ -360,10 +373,7 @@ func (w *Worktree) put(ctx context.Context, conflict string) error {
 	if err != nil {
 		return err
 	}
-	if m.Begun, err = w.treeOf(ctx, conflict); err != nil { // what the workspace has is not the run's doing
-		return err
-	}
-	m.Base, m.Merged = now, ""
+	m.Base, m.Merged, m.Begun = now, "", begun
 	return w.note(m)
 }
 
