@@ -22,7 +22,8 @@ const (
 //   - Fail: it exited with another one, or died of a signal that the harness did
 //     not send.
 //   - Timeout: the harness ended it.
-//   - Infra: it never ran, was lost or called off, or the disk is full.
+//   - Infra: it never ran, was lost or called off, the disk is full, or it could not change
+//     what its tool needs of the home.
 //   - Inconclusive: a command in it was not there (126 or 127, unless wanted), or
 //     it ran a test runner and that ran no test, whatever the exit code.
 //
@@ -36,7 +37,7 @@ func Classify(c engine.Check, r proc.Result) (engine.Verdict, string) {
 	case r.Err != nil:
 		return engine.Infra, r.Err.Error()
 	case r.TimedOut:
-		return engine.Timeout, fmt.Sprintf("still running after %s", r.Duration.Round(1e6))
+		return engine.Timeout, tooLong(r)
 	case r.Cancelled:
 		return engine.Infra, "stopped by the harness"
 	case r.Signal != "":
@@ -58,6 +59,9 @@ func Classify(c engine.Check, r proc.Result) (engine.Verdict, string) {
 		return engine.Inconclusive, missing(r.Stderr, "cannot be executed")
 	case diskFull(r):
 		return engine.Infra, noSpace
+	}
+	if dir := fixed(r); dir != "" {
+		return engine.Infra, dir + " cannot be changed inside of the seal: something is mounted in it; unmount that, or list the directory under `sandbox: {writable: […]}`"
 	}
 	return engine.Fail, ""
 }
@@ -83,6 +87,29 @@ func cutOff(a *engine.CheckEnded) string {
 		return ""
 	}
 	return "it may lack the network: checks have a loopback of their own, and `network: contract` of the step opens the network to them"
+}
+
+// tooLong says what a check needs that was ended.
+func tooLong(r proc.Result) string {
+	why := fmt.Sprintf("took longer than %s (`contract timeout:` gives it more)", strings.Replace(r.Duration.Round(1e8).String(), "m0s", "m", 1))
+	if len(r.Cold) > 0 {
+		why += "; it began with an empty " + strings.Join(r.Cold, ", ") + ", so all was made anew"
+	}
+	return why
+}
+
+// fixed is what a check says that it could not change, of what programs change elsewhere.
+func fixed(r proc.Result) string {
+	for _, dir := range r.Fixed {
+		for _, out := range []proc.Capture{r.Stderr, r.Stdout} {
+			for line := range strings.Lines(out.LastLines(tailLines, tailBytes)) {
+				if strings.Contains(line, dir) && strings.Contains(strings.ToLower(line), "read-only file system") {
+					return dir
+				}
+			}
+		}
+	}
+	return ""
 }
 
 const noSpace = "No space left on device"

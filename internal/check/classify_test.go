@@ -60,6 +60,13 @@ func TestClassifyRunners(t *testing.T) {
 	}
 }
 
+// fixed is the end of a check that could only read ~/.cargo.
+func fixed(status int, stderr string) proc.Result {
+	r := exited(status, "", stderr)
+	r.Fixed = []string{"/h/.cargo"}
+	return r
+}
+
 func TestClassifyEnds(t *testing.T) {
 	plain := engine.Check{Name: "contract", Command: "make test"}
 	three := engine.Check{Name: "contract", Command: "make test", Exit: 3}
@@ -83,14 +90,18 @@ func TestClassifyEnds(t *testing.T) {
 		{"a bad interpreter", plain, exited(126, "", "bash: line 1: ./x: /no/such: bad interpreter: No such file or directory\n"), engine.Inconclusive, "cannot be executed: ./x"},
 		{"a signal", plain, proc.Result{Exit: -1, Signal: "SIGKILL"}, engine.Fail, "killed by SIGKILL"},
 		{"a signal and a code", plain, proc.Result{Exit: 0, Signal: "SIGTERM"}, engine.Fail, "killed by SIGTERM"},
-		{"too slow", plain, proc.Result{Exit: -1, Signal: "SIGKILL", TimedOut: true, Duration: 61e9}, engine.Timeout, "still running after 1m1s"},
-		{"too slow and content", plain, proc.Result{Exit: 0, TimedOut: true, Duration: 61e9}, engine.Timeout, "still running after 1m1s"},
+		{"too slow", plain, proc.Result{Exit: -1, Signal: "SIGKILL", TimedOut: true, Duration: 60003e6}, engine.Timeout, "took longer than 1m (`contract timeout:` gives it more)"},
+		{"too slow and cold", plain, proc.Result{Exit: -1, TimedOut: true, Duration: 61e9, Cold: []string{"~/.cache/go-build"}}, engine.Timeout, "took longer than 1m1s (`contract timeout:` gives it more); it began with an empty ~/.cache/go-build, so all was made anew"},
+		{"too slow and content", plain, proc.Result{Exit: 0, TimedOut: true, Duration: 61e9}, engine.Timeout, "took longer than 1m1s (`contract timeout:` gives it more)"},
 		{"called off", plain, proc.Result{Exit: 0, Cancelled: true}, engine.Infra, "stopped by the harness"},
 		{"never started", plain, proc.Result{Exit: 0, Err: errors.New("not started: no bash")}, engine.Infra, "not started: no bash"},
 		{"nobody knows", plain, proc.Result{Exit: -1}, engine.Infra, "its end is not known"},
 		{"full", plain, exited(2, "", "cc: out.o: No space left on device\nmake: *** [all] Error 1\n"), engine.Infra, "No space left on device"},
 		{"full, and it did not matter", plain, exited(0, "", "No space left on device\n"), engine.Pass, ""},
 		{"full, said long ago", plain, exited(1, "No space left on device\n"+strings.Repeat("more\n", 50), ""), engine.Fail, ""},
+		{"a tool that cannot write", plain, fixed(1, "error: failed to open: /h/.cargo/.package-cache: Read-only file system (os error 30)\n"), engine.Infra, "/h/.cargo cannot be changed inside of the seal: something is mounted in it; unmount that, or list the directory under `sandbox: {writable: […]}`"},
+		{"one that cannot write elsewhere", plain, fixed(1, "touch: /usr/x: Read-only file system\n"), engine.Fail, ""},
+		{"one that needs not write", plain, fixed(0, "touch: /h/.cargo/x: Read-only file system\n"), engine.Pass, ""},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

@@ -259,7 +259,7 @@ func checkReason(c CheckEnded) string {
 	case c.Check == Judge && c.Verdict == Fail:
 		return "the judge says no: " + c.Reason
 	case c.Verdict == Timeout:
-		return c.Check + " did not end in time"
+		return c.Check + " " + cmp.Or(c.Reason, "did not end in time")
 	case c.Verdict == Tampered:
 		return c.Check + " ran on changed protected files"
 	case c.Signal != "":

@@ -56,18 +56,19 @@ func (s *Spec) keeps() bool {
 	return s.Seal != nil && s.Room != nil && s.Room.Checks && s.Room.Early && !s.Room.Fixed
 }
 
-// add keeps what a child has left in its caches. Nothing of the child lives.
+// add keeps what a child has left in its caches. Nothing of the child lives. One that was
+// ended counts too: tools tell an entry that they could not finish.
 func (k *kept) add(s Spec) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.over || len(k.layers) == maxKept {
 		return
 	}
-	upper, found := layerOf(s.Seal.Temp), false
+	found := false
 	layer := filepath.Join(filepath.Dir(s.Seal.Temp), "kept-"+strconv.Itoa(k.made+1))
 	for _, name := range Kept {
-		from, to := filepath.Join(upper, name), filepath.Join(layer, name)
-		if plain(upper, name) && os.MkdirAll(filepath.Dir(to), 0o755) == nil && os.Rename(from, to) == nil {
+		from, to := cacheOf(s.Seal.Temp, name), filepath.Join(layer, name)
+		if left, err := os.ReadDir(from); err == nil && len(left) > 0 && os.MkdirAll(filepath.Dir(to), 0o755) == nil && os.Rename(from, to) == nil {
 			found = true
 		}
 	}
@@ -77,17 +78,35 @@ func (k *kept) add(s Spec) {
 	}
 }
 
-// plain reports a directory in another one, with no link on the way, that is not empty.
-func plain(dir, name string) bool {
-	for part := range strings.SplitSeq(name, "/") {
-		dir = filepath.Join(dir, part)
-		if info, err := os.Lstat(dir); err != nil || !info.IsDir() {
+// cold lists the caches that a child found empty and filled.
+func (s *Spec) cold() (list []string) {
+	if s.Seal == nil || s.Seal.Temp == "" {
+		return nil
+	}
+	for _, path := range s.Seal.Made {
+		name, err := filepath.Rel(s.Seal.Home, path)
+		if err != nil || empty(cacheOf(s.Seal.Temp, name)) || !empty(path) {
+			continue
+		}
+		if !slices.ContainsFunc(s.Seal.Kept, func(layer string) bool { return !empty(filepath.Join(layer, name)) }) {
+			list = append(list, "~/"+filepath.ToSlash(name))
+		}
+	}
+	return list
+}
+
+// empty reports a cache with nothing in its directories, or none.
+func empty(dir string) bool {
+	entries, _ := os.ReadDir(dir)
+	for _, e := range entries {
+		if inner, err := os.ReadDir(filepath.Join(dir, e.Name())); e.IsDir() && err == nil && len(inner) > 0 {
 			return false
 		}
 	}
-	entries, err := os.ReadDir(dir)
-	return err == nil && len(entries) > 0
+	return true
 }
 
-// layerOf is where a child's changes to what is copied in its home are.
-func layerOf(temp string) string { return filepath.Join(temp, "layer-0", "up") }
+// cacheOf is where a child's changes to a cache of its home are, by the name of that.
+func cacheOf(temp, name string) string {
+	return filepath.Join(temp, "cache-"+strings.ReplaceAll(name, "/", "-"), "up")
+}

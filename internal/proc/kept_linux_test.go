@@ -1,11 +1,16 @@
 package proc_test
 
 import (
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/piton-dev/piton/internal/proc"
 )
@@ -15,6 +20,7 @@ type shed struct {
 	pool *proc.Pool
 	home string
 	ws   string
+	temp string
 	env  []string
 }
 
@@ -25,25 +31,32 @@ func newShed(t testing.TB) *shed {
 		t.Fatal(err)
 	}
 	s := &shed{home: filepath.Join(dir, "home"), ws: filepath.Join(dir, "ws")}
-	temp := filepath.Join(dir, "temp")
-	for _, dir := range []string{s.home, s.ws, temp} {
-		if err := os.Mkdir(dir, 0o755); err != nil {
+	s.temp = filepath.Join(s.home, ".local", "state", "rooms") // in the home, where a person's state is
+	for _, dir := range []string{s.home, s.ws, s.temp} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
-	s.pool, err = proc.NewPool(proc.Config{Idle: 1, Cell: proc.Cell{Level: proc.LevelSealed, Hidden: []string{s.home, temp}, Temp: temp}})
+	s.open(t)
+	return s
+}
+
+// open makes the pool.
+func (s *shed) open(t testing.TB) {
+	t.Helper()
+	pool, err := proc.NewPool(proc.Config{Idle: 1, Cell: proc.Cell{Level: proc.LevelSealed, Hidden: []string{s.home, s.temp}, Temp: s.temp}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		s.pool.Close()
-		if left, err := os.ReadDir(temp); err != nil || len(left) > 0 {
+		pool.Close()
+		if left, err := os.ReadDir(s.temp); err != nil || len(left) > 0 {
 			t.Errorf("left: %v, %v", left, err)
 		}
 	})
-	need(t, s.pool.Sealed())
+	need(t, pool.Sealed())
+	s.pool = pool
 	s.env = []string{"HOME=" + s.home, "PATH=" + os.Getenv("PATH"), "GOTOOLCHAIN=local", "CGO_ENABLED=0"}
-	return s
 }
 
 func (s *shed) write(t testing.TB, name, text string) {
@@ -97,7 +110,7 @@ func TestKept(t *testing.T) {
 			t.Errorf("%s: got %q, want %q", step.name, got, step.want)
 		}
 	}
-	if left, err := os.ReadDir(s.home); err != nil || len(left) != 1 {
+	if left, err := os.ReadDir(s.home); err != nil || len(left) != 2 {
 		t.Errorf("in the home: %v, %v", left, err)
 	}
 }
@@ -170,6 +183,117 @@ func TestNoStaleAnswer(t *testing.T) {
 		if got := s.run(t, later, script+` >/dev/null 2>&1; echo $?`); got != "1" {
 			t.Errorf("%s: %s", name, got)
 		}
+	}
+}
+
+// TestCacheThatIsEmpty has a cache that is there and holds nothing: each check can write to it.
+func TestCacheThatIsEmpty(t *testing.T) {
+	s := newShed(t)
+	if err := os.MkdirAll(filepath.Join(s.home, ".cache/go-build/7a"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for _, room := range []proc.Room{early, early, agent, later, later} {
+		if got := s.run(t, room, `touch ~/.cache/go-build/7a/x && touch ~/.cache/go-build/00`); got != "" {
+			t.Errorf("%+v: %s", room, got)
+		}
+	}
+}
+
+// TestKeptOfOneThatWasEnded has a check run out of time over a cache that was empty: what it
+// made by then is there for the next.
+func TestKeptOfOneThatWasEnded(t *testing.T) {
+	s := newShed(t)
+	if err := os.MkdirAll(filepath.Join(s.home, ".cache/go-build/7a"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	fill := proc.Spec{
+		Argv: []string{"bash", "-c", `echo $(cat ~/.cache/go-build/7a/1 2>&1); echo one >~/.cache/go-build/7a/1; exec sleep 100`},
+		Dir:  s.ws, Env: s.env, Timeout: 1500 * time.Millisecond,
+	}
+	for i, want := range [][]string{{"~/.cache/go-build"}, nil} {
+		fill.Room = &proc.Room{Dir: s.ws, Checks: true, Early: true}
+		r := s.pool.Run(t.Context(), fill)
+		if found := strings.TrimSpace(r.Stdout.String()) == "one"; !r.TimedOut || !slices.Equal(r.Cold, want) || found != (i == 1) {
+			t.Errorf("%d: %+v", i, r)
+		}
+	}
+}
+
+// TestCacheElsewhere has a cache that a link of the home leads to.
+func TestCacheElsewhere(t *testing.T) {
+	s := newShed(t)
+	disk := filepath.Join(filepath.Dir(s.home), "disk")
+	if err := errors.Join(os.MkdirAll(filepath.Join(disk, "go-build"), 0o755), os.Symlink(disk, filepath.Join(s.home, ".cache"))); err != nil {
+		t.Fatal(err)
+	}
+	s.run(t, early, `echo one >~/.cache/go-build/1`)
+	if got := s.run(t, later, `cat ~/.cache/go-build/1`); got != "one" {
+		t.Error(got)
+	}
+	if left, err := os.ReadDir(filepath.Join(disk, "go-build")); err != nil || len(left) > 0 {
+		t.Errorf("in the person's cache: %v, %v", left, err)
+	}
+}
+
+// TestChangesInMemory has rooms on a disk that is a layer over another one, as in a container:
+// it takes up no changes.
+func TestChangesInMemory(t *testing.T) {
+	s := newShed(t)
+	dir := filepath.Dir(s.home)
+	lower, upper, work := filepath.Join(dir, "lower"), filepath.Join(dir, "upper"), filepath.Join(dir, "work")
+	if err := errors.Join(os.Mkdir(lower, 0o755), os.Mkdir(upper, 0o755), os.Mkdir(work, 0o755), os.MkdirAll(filepath.Join(s.home, ".cargo"), 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	need(t, unix.Mount("overlay", s.temp, "overlay", 0, "lowerdir="+lower+",upperdir="+upper+",workdir="+work))
+	t.Cleanup(func() {
+		if err := unix.Unmount(s.temp, unix.MNT_DETACH); err != nil {
+			t.Error(err)
+		}
+	})
+	s.open(t)
+	for range 2 {
+		if got := s.run(t, early, `cd && touch .cargo/lock && ls -A .cargo .cache/go-build && touch .cache/go-build/1`); got != ".cache/go-build:\n\n.cargo:\nlock" && got != ".cache/go-build:\n1\n\n.cargo:\nlock" {
+			t.Errorf("%q", got)
+		}
+	}
+}
+
+// TestMountInTheHome has something mounted in what programs need: that can be read only, and
+// the rest takes up changes.
+func TestMountInTheHome(t *testing.T) {
+	s := newShed(t)
+	disk := filepath.Join(s.home, ".cargo", "registry")
+	if err := errors.Join(os.MkdirAll(disk, 0o755), os.Mkdir(filepath.Join(s.home, ".npm"), 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	need(t, unix.Mount("none", disk, "tmpfs", 0, ""))
+	t.Cleanup(func() {
+		if err := unix.Unmount(disk, unix.MNT_DETACH); err != nil {
+			t.Error(err)
+		}
+	})
+	s.open(t)
+	r := s.pool.Run(t.Context(), proc.Spec{
+		Argv: []string{"bash", "-c", `cd && touch .npm/1 .cache/go-build/1 && ! touch .cargo/1`}, Dir: s.ws, Env: s.env, Room: &proc.Room{Dir: s.ws, Checks: true},
+	})
+	if status, ok := r.Exited(); !ok || status != 0 || !slices.Equal(r.Fixed, []string{filepath.Dir(disk)}) {
+		t.Errorf("%+v", r)
+	}
+}
+
+// TestCacheThatCannotBeHad sees that a child does not run with less than its seal says.
+func TestCacheThatCannotBeHad(t *testing.T) {
+	s := newShed(t)
+	outer, temp := filepath.Join(s.ws, "outer"), filepath.Join(s.ws, "temp")
+	inner := filepath.Join(outer, ".cache/go-build")
+	if err := errors.Join(os.MkdirAll(filepath.Join(inner, ".cache/go-build"), 0o755), os.Mkdir(temp, 0o755)); err != nil {
+		t.Fatal(err)
+	}
+	r := s.pool.Run(t.Context(), proc.Spec{Argv: []string{"true"}, Dir: "/", Env: s.env, Seal: &proc.Seal{
+		Home: s.home, Temp: temp, Made: []string{filepath.Join(s.home, ".cache/go-build")}, Kept: []string{inner, outer}, // one lies in the other
+	}})
+	if !errors.Is(r.Err, proc.ErrNotStarted) || !strings.Contains(r.Err.Error(), filepath.Join(s.home, ".cache/go-build")+": what is changed there cannot be kept apart") {
+		t.Errorf("%+v", r)
 	}
 }
 

@@ -57,7 +57,7 @@ func TestLogin(t *testing.T) {
 			if _, err := os.Stat(at(".b.json")); (err == nil) != (step.name == "a new one") {
 				t.Error("a new one:", err)
 			}
-			if entries, err := os.ReadDir(s.home); err != nil || len(entries) > 3 {
+			if entries, err := os.ReadDir(s.home); err != nil || len(entries) > 4 {
 				t.Errorf("%v, %v", entries, err)
 			}
 		})

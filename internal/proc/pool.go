@@ -373,7 +373,16 @@ func (c *Child) finish(ctx context.Context) {
 	r.Level = c.pool.Level()
 	r.Err, r.Exit, r.Signal = e.err, e.exit, e.signal
 	r.Leftover = e.leftover
-	if _, exited := r.Exited(); exited && c.spec.keeps() {
+	if c.spec.Seal != nil && r.Err == nil {
+		r.Fixed = c.spec.Seal.fixed()
+		if r.Exit == unable {
+			r.Err = c.spec.Seal.refused()
+		}
+	}
+	if r.TimedOut {
+		r.Cold = c.spec.cold()
+	}
+	if _, exited := r.Exited(); (exited || r.TimedOut) && c.spec.keeps() {
 		c.pool.kept.add(c.spec)
 	}
 	for _, l := range c.spec.loans {

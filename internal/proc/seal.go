@@ -52,8 +52,8 @@ type Seal struct {
 	Home     string   // an empty directory, that can be changed, stands there; "" is none
 	Visible  []string // can be read, in what is hidden too
 	Copied   []string // can be read and, where Temp is set, changed: what was changed is gone with Temp
-	Made     []string // as Copied, and made in the home for the child alone where it does not exist
-	Kept     []string // what other children left of what is Copied in the home, the newest first
+	Made     []string // as Copied, in the home, and made for the child alone where it does not exist
+	Kept     []string // what other children left of what is Made, the newest first
 	Writable []string // can be changed; must exist
 	// Exact can be changed too, and no link may lie on the way there.
 	Exact []string
@@ -61,6 +61,35 @@ type Seal struct {
 	// files in it. "" is in memory.
 	Temp string
 }
+
+// unable is the exit status of a child that could not be held as it should.
+const unable = 126
+
+// refused is why what the seal shows could not be had, nil if it could. The child cannot reach
+// the place where that is written.
+func (s *Seal) refused() error {
+	if s.Temp == "" {
+		return nil
+	}
+	why, err := os.ReadFile(refusalOf(s.Temp))
+	if err != nil {
+		return nil
+	}
+	return fmt.Errorf("%w: it cannot be kept apart: %s", ErrNotStarted, why)
+}
+
+// fixed is what the child could read only, though it should take up changes.
+func (s *Seal) fixed() []string {
+	list, err := os.ReadFile(fixedOf(s.Temp))
+	if s.Temp == "" || err != nil {
+		return nil
+	}
+	return strings.Split(string(list), "\n")
+}
+
+func fixedOf(temp string) string { return filepath.Join(temp, "fixed") }
+
+func refusalOf(temp string) string { return filepath.Join(temp, "refused") }
 
 // A trial keeps what came of trying to seal a child.
 type trial struct {

@@ -1,6 +1,7 @@
 package proc
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -18,7 +19,9 @@ type sealing struct {
 	home   string // where most layers lie
 	kept   []string
 	merged string // the one layer of all of it
+	apart  bool   // there can be no such layer
 	layers int
+	fixed  []string // what can be read only, though it should take up changes
 	places []place
 	trees  []int // of places: a mount that is nowhere yet; -1 for none
 	own    []string
@@ -66,7 +69,15 @@ func enterSeal(args []string) error {
 	}
 	unix.Umask(0)
 	if err := s.hold(); err != nil {
+		if s.temp != "" {
+			_ = os.WriteFile(refusalOf(s.temp), []byte(err.Error()), 0o600) // it is printed too
+		}
 		return err
+	}
+	if len(s.fixed) > 0 {
+		if err := os.WriteFile(fixedOf(s.temp), []byte(strings.Join(s.fixed, "\n")), 0o600); err != nil {
+			return err
+		}
 	}
 	if s.merged != "" { // what is seen of it is held
 		if err := unix.Unmount(s.merged, unix.MNT_DETACH); err != nil {
@@ -103,7 +114,7 @@ func enterSeal(args []string) error {
 
 // hold takes hold of all that is to be seen.
 func (s *sealing) hold() error {
-	for _, p := range s.places {
+	for i, p := range s.places {
 		tree, err := -1, error(nil)
 		switch p.what {
 		case emptied:
@@ -116,17 +127,20 @@ func (s *sealing) hold() error {
 			}
 		case layered:
 			if tree, err = s.layer(p.path); err != nil {
+				s.fixed = append(s.fixed, p.path)
 				if tree, err = clone(p.path); err == nil {
 					err = readOnlyTree(tree)
 				}
 			}
 		case made:
-			tree, _ = s.layer(p.path)
+			path, name, _ := strings.Cut(p.path, "\x01")
+			s.places[i].path = path
+			tree, err = s.cache(path, name)
 		case processes, writable:
 			tree, err = clone(p.path)
 		}
 		if err != nil {
-			return fmt.Errorf("%s: %w", p.path, err)
+			return fmt.Errorf("%s: %w", s.places[i].path, err)
 		}
 		s.trees = append(s.trees, tree)
 	}
@@ -135,9 +149,6 @@ func (s *sealing) hold() error {
 
 // put shows a place where it belongs.
 func (s *sealing) put(p place, tree int) error {
-	if p.what == made && tree < 0 {
-		return nil
-	}
 	if p.what != hidden {
 		if err := s.stand(p.path, tree); err != nil {
 			return err
@@ -245,42 +256,64 @@ func (s *sealing) unnamed(dir string, bits uint32) (int, error) {
 // layer is a directory under one that takes up what is changed in it. One for the whole home
 // serves for all that is in it, since each costs milliseconds.
 func (s *sealing) layer(path string) (int, error) {
-	if s.home == "" || !inside(s.home, path) {
-		s.layers++
-		return s.overlay(filepath.Join(s.temp, "layer-"+strconv.Itoa(s.layers), "up"), path)
-	}
-	if s.merged == "" {
-		tree, err := s.overlay(layerOf(s.temp), append(s.kept, s.home)...)
-		if err != nil {
-			return -1, err
-		}
+	if s.merged == "" && !s.apart && s.home != "" && inside(s.home, path) {
+		tree, err := s.change(filepath.Join(s.temp, "layer-0", "up"), s.home)
 		merged := filepath.Join(s.temp, "merged")
-		if err := errors.Join(os.MkdirAll(merged, 0o700), attach(tree, merged)); err != nil {
-			return -1, err
+		if err == nil {
+			err = cmp.Or(os.MkdirAll(merged, 0o700), attach(tree, merged))
 		}
-		s.merged = merged
+		if s.apart = err != nil; !s.apart { // where something is mounted in the home
+			s.merged = merged
+		}
+	}
+	if s.merged == "" || !inside(s.home, path) {
+		s.layers++
+		return s.change(filepath.Join(s.temp, "layer-"+strconv.Itoa(s.layers), "up"), path)
 	}
 	rel, err := filepath.Rel(s.home, path)
 	if err != nil {
 		return -1, err
 	}
-	at := filepath.Join(s.merged, rel)
-	if _, err := os.Lstat(at); errors.Is(err, os.ErrNotExist) {
-		if err := makeIn(s.merged, rel); err != nil {
-			return -1, err
-		}
-	}
-	return clone(at)
+	return clone(filepath.Join(s.merged, rel))
 }
 
-// makeIn makes a directory in another one, which no link leads out of.
-func makeIn(dir, name string) error {
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return err
+// cache is a cache of the home with what others left of it: a layer of each. They are no
+// layers of the home, since they may lie in it.
+func (s *sealing) cache(path, name string) (int, error) {
+	var lower []string
+	for _, layer := range s.kept {
+		lower = append(lower, filepath.Join(layer, name))
 	}
-	defer root.Close()
-	return root.MkdirAll(name, 0o755)
+	lower = present(append(lower, path))
+	upper := cacheOf(s.temp, name)
+	if len(lower) == 0 {
+		if err := os.MkdirAll(upper, 0o755); err != nil {
+			return -1, err
+		}
+		return clone(upper)
+	}
+	return s.change(upper, lower...)
+}
+
+// change is [sealing.overlay], with the changes in memory where the disk cannot take them up:
+// one that is a layer itself, as in a container, or lies on another machine.
+func (s *sealing) change(upper string, lower ...string) (int, error) {
+	tree, err := s.overlay(upper, lower...)
+	if err == nil {
+		return tree, nil
+	}
+	at := filepath.Join(filepath.Dir(upper), "memory")
+	if tree, err = memory("0700"); err == nil {
+		err = cmp.Or(os.MkdirAll(at, 0o700), attach(tree, at))
+	}
+	if err == nil {
+		tree, err = s.overlay(filepath.Join(at, "up"), lower...)
+		err = cmp.Or(err, unix.Unmount(at, unix.MNT_DETACH))
+	}
+	if err != nil {
+		return -1, fmt.Errorf("what is changed there cannot be kept apart: %w", err)
+	}
+	return tree, nil
 }
 
 // overlay lays a directory that takes up changes over others, of which the first is on top.

@@ -119,6 +119,12 @@ type Result struct {
 	Level Level
 	// Isolation is what kept the child from the rest of the machine.
 	Isolation Isolation
+	// Fixed is what programs need of the home and could read only: no layer for changes can be
+	// laid over it, since something is mounted in it.
+	Fixed []string
+	// Cold lists the caches that were empty when a child began that ran out of time, and that
+	// it filled: "~/.cache/go-build".
+	Cold []string
 	// Leftover counts the processes that were still there when the child ended,
 	// or was killed, and had to be killed too. Always 0 at level Group.
 	Leftover int

@@ -49,7 +49,7 @@ func init() {
 	}
 	runtime.LockOSThread()
 	fmt.Fprintln(os.Stderr, "piton:", perform(os.Args[1:]))
-	os.Exit(126)
+	os.Exit(unable)
 }
 
 // perform returns only if it fails.
@@ -137,11 +137,12 @@ func (s *Seal) places(program string) []place {
 		copied = layered
 	}
 	at.add(copied, s.Copied...)
+	var names map[string]string
 	if s.Temp != "" {
-		at.add(copied, s.Made...)
-		at.make(s.Home, s.Made...)
+		names = at.make(s.Home, s.Made...)
 	}
 	at.add(writable, s.Writable...)
+	maps.DeleteFunc(at, func(path string, w what) bool { return w == made && at.around(path) == writable })
 	for _, path := range s.Exact {
 		at[filepath.Clean(path)] = writable
 	}
@@ -154,6 +155,11 @@ func (s *Seal) places(program string) []place {
 		}
 	}
 	list := at.list()
+	for i, p := range list {
+		if p.what == made {
+			list[i].path += "\x01" + names[p.path]
+		}
+	}
 	if s.Temp != "" {
 		list = append(list, place{temporary, s.Temp})
 	}
@@ -187,24 +193,34 @@ func (v view) add(w what, paths ...string) {
 	}
 }
 
-// make has a directory of a home where none is.
-func (v view) make(home string, paths ...string) {
-	home, err := filepath.EvalSymlinks(home)
+// make has directories of a home for the child alone, over those that are there. It answers
+// their names in the home, by where they are.
+func (v view) make(home string, paths ...string) map[string]string {
+	names := map[string]string{}
+	real, err := filepath.EvalSymlinks(home)
 	for _, path := range paths {
-		above, rest := filepath.Dir(path), filepath.Base(path)
-		if _, missing := os.Lstat(path); err != nil || missing == nil {
+		name, outside := filepath.Rel(home, path)
+		if err != nil || outside != nil {
 			continue
 		}
+		if _, missing := os.Lstat(path); missing == nil {
+			v.add(made, path)
+			names[resolved(path)] = name
+			continue
+		}
+		above, rest := filepath.Dir(path), filepath.Base(path)
 		for ; above != filepath.Dir(above); above = filepath.Dir(above) {
 			if _, err := os.Lstat(above); err == nil {
 				break
 			}
 			rest = filepath.Join(filepath.Base(above), rest)
 		}
-		if real, err := filepath.EvalSymlinks(above); err == nil && Within(home, real) {
-			v[filepath.Join(real, rest)] = made
+		if above, err := filepath.EvalSymlinks(above); err == nil && Within(real, above) {
+			at := filepath.Join(above, rest)
+			v[at], names[at] = made, name
 		}
 	}
+	return names
 }
 
 // around is what the nearest place is that a path lies in; 0 is the system.
@@ -245,9 +261,9 @@ const (
 	processes what = 'p'
 	visible   what = 'v'
 	layered   what = 'l'
-	made      what = 'm' // as that, where nothing is yet; not seen where that cannot be had
-	layers    what = 'o' // a directory that most of these lie in
-	below     what = 'k' // a layer over that, from the top down
+	made      what = 'm' // as that, also where nothing is; with its name in the home
+	layers    what = 'o' // a directory that most of what is layered lies in
+	below     what = 'k' // a layer over what is made, by its name in that, from the top down
 	writable  what = 'w'
 	link      what = 's' // a path that leads to another one
 )
