@@ -34,7 +34,11 @@ func (u *uses) Resume(ctx context.Context, q api.Resume) (api.Opened, error) {
 	var missing error
 	err = u.host.Look(ctx, head.Stream, func(s *engine.State) {
 		if newest := s.Run(); newest.Run != head.Run {
-			missing = conflict("piton resume "+newest.Run, "run %s has ended, and run %s is the newest of this plan", head.Run, newest.Run)
+			help := "piton resume " + newest.Run
+			if q.Land {
+				help = "git merge " + head.Branch.Name + " merges its branch"
+			}
+			missing = conflict(help, "run %s has ended, and run %s is the newest of this plan", head.Run, newest.Run)
 			return
 		}
 		missing = equipped(ctx, p, s, s.Program())
@@ -73,12 +77,8 @@ const maxDone = 100
 // work waits on its branch, else the newest.
 func (u *uses) unlanded(ctx context.Context, p *api.Product, prefix string) (engine.HeadRow, api.Opened, error) {
 	head, err := p.Find(ctx, prefix)
-	if err == nil && prefix == "" && !head.Branch.Waits {
-		var done []engine.HeadRow
-		done, err = u.store.Heads(ctx, store.HeadFilter{Top: true, Status: []engine.Status{engine.Done}, Limit: maxDone})
-		if i := slices.IndexFunc(done, func(h engine.HeadRow) bool { return h.Branch.Waits }); i >= 0 && head.Ended {
-			head = done[i]
-		}
+	if err == nil && prefix == "" && head.Ended && !head.Branch.Waits {
+		head, err = u.waiting(ctx, head)
 	}
 	return head, api.Opened{Stream: head.Stream, Run: head.Run, Resumed: true, Over: head.Landed}, err
 }
@@ -111,6 +111,23 @@ func (u *uses) unfinished(ctx context.Context, p *api.Product, prefix string) (e
 
 // over reports whether a run cannot go on.
 func over(h engine.HeadRow) bool { return h.Ended && h.Status != engine.Failed }
+
+// waiting finds the newest run whose work waits on its branch, and that no later run of its
+// plan took the place of; else it is the one that is given.
+func (u *uses) waiting(ctx context.Context, head engine.HeadRow) (engine.HeadRow, error) {
+	done, err := u.store.Heads(ctx, store.HeadFilter{Top: true, Status: []engine.Status{engine.Done}, Limit: maxDone})
+	for _, h := range done {
+		if err != nil || !h.Branch.Waits {
+			continue
+		}
+		var newest []engine.HeadRow
+		newest, err = u.store.Heads(ctx, store.HeadFilter{Stream: h.Stream, Limit: 1})
+		if err == nil && newest[0].Run == h.Run {
+			return h, nil
+		}
+	}
+	return head, err
+}
 
 // Order gives a command to a run or a step.
 func (u *uses) Order(ctx context.Context, q api.Order) (api.Ordered, error) {
