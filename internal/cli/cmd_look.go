@@ -17,6 +17,7 @@ import (
 	"github.com/piton-dev/piton/internal/api"
 	"github.com/piton-dev/piton/internal/config"
 	"github.com/piton-dev/piton/internal/engine"
+	"github.com/piton-dev/piton/internal/owner"
 	"github.com/piton-dev/piton/internal/probe"
 	"github.com/piton-dev/piton/internal/run"
 	"github.com/piton-dev/piton/internal/store"
@@ -468,6 +469,9 @@ func (a *app) doctorCmd() *cobra.Command {
 			conf, lines := a.checkConfiguration(place)
 			env := probe.Env{Workspace: place.Dir, State: place.State, Environ: a.env, Config: conf}
 			lines = append(lines, probe.Doctor(c.Context(), env)...)
+			if err := a.unseen(c.Context(), place, conf, lines); err != nil {
+				return err
+			}
 			if try {
 				if err := a.tryToo(c.Context(), place, conf, lines); err != nil {
 					return err
@@ -480,6 +484,28 @@ func (a *app) doctorCmd() *cobra.Command {
 	return c
 }
 
+// unseen adds to the lines of the agents whether their programs start inside of the seal.
+func (a *app) unseen(ctx context.Context, place api.Place, conf config.Config, lines []probe.Line) error {
+	names, err := agentNames(conf, nil)
+	if err != nil {
+		return nil // then a line says so
+	}
+	return owner.Unseen(ctx, place, conf, a.env, names, func(name string, why engine.Cause) {
+		if l := lineOf(lines, name); l != nil {
+			l.Text, l.Hint, l.Status = l.Text+"; "+why.Text, why.Next, probe.Warning
+		}
+	})
+}
+
+// lineOf is the line of an agent, nil where there is none.
+func lineOf(lines []probe.Line, name string) *probe.Line {
+	at := slices.IndexFunc(lines, func(l probe.Line) bool { return l.Check == "agent "+name })
+	if at < 0 {
+		return nil
+	}
+	return &lines[at]
+}
+
 // tryToo adds to the lines of the agents whether they work.
 func (a *app) tryToo(ctx context.Context, place api.Place, conf config.Config, lines []probe.Line) error {
 	if err := a.byPerson(); err != nil {
@@ -490,11 +516,10 @@ func (a *app) tryToo(ctx context.Context, place api.Place, conf config.Config, l
 		return nil // then a line says so
 	}
 	_, err = a.try(ctx, place, conf, names, func(d triedAgent) {
-		at := slices.IndexFunc(lines, func(l probe.Line) bool { return l.Check == "agent "+d.Name })
-		if at < 0 || d.Status == "not-installed" {
+		l := lineOf(lines, d.Name)
+		if l == nil || d.Status == "not-installed" {
 			return
 		}
-		l := &lines[at]
 		l.Text, l.Hint, l.Status = l.Text+"; "+d.sentence(), d.Hint, probe.Warning
 		if d.Status == "works" {
 			l.Status = probe.OK

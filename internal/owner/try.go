@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"time"
@@ -54,7 +55,7 @@ func TryAgents(ctx context.Context, place api.Place, c config.Config, env []stri
 		return fmt.Errorf("prepare to start processes: %w", err)
 	}
 	defer end()
-	t := try{place: place, config: c, env: env, temp: temp, roles: agent.New(agentConfigs(c), pool)}
+	t := try{place: place, config: c, env: env, temp: temp, pool: pool, roles: agent.New(agentConfigs(c), pool)}
 	answers := make([]chan Tried, len(names))
 	var group sync.WaitGroup
 	defer group.Wait()
@@ -74,6 +75,7 @@ type try struct {
 	config config.Config
 	env    []string
 	temp   string
+	pool   *proc.Pool
 	roles  *agent.Roles
 }
 
@@ -98,7 +100,11 @@ func (t *try) agent(ctx context.Context, name string) Tried {
 	tried.Words = lastLine(cmp.Or(r.Reason, r.Stdout, r.Stderr))
 	tried.Works = r.How == engine.Exited && r.Exit == 0 && tried.Cause.Kind == "" && len(r.Output) > 0
 	if unknown := tried.Cause.Kind == "" || tried.Cause.Kind == engine.Crashed; unknown && !tried.Works {
-		tried.Old = t.old(ctx, name)
+		if tried.Old = t.old(ctx, name); tried.Old == "" && !tried.Absent {
+			if why := t.unseen(ctx, name); why != (engine.Cause{}) {
+				tried.Cause = why
+			}
+		}
 	}
 	return tried
 }
@@ -115,6 +121,71 @@ func (t *try) old(ctx context.Context, name string) string {
 	}
 	return ""
 }
+
+// Unseen finds the agents whose programs tell their version, and not where they are held as in
+// a step, and calls tell with why. No model is asked.
+func Unseen(ctx context.Context, place api.Place, c config.Config, env []string, names []string, tell func(name string, why engine.Cause)) error {
+	pool, end, err := lookPool(place, c, env, true)
+	if err != nil {
+		return fmt.Errorf("prepare to start processes: %w", err)
+	}
+	defer end()
+	t := try{place: place, config: c, env: env, pool: pool}
+	whys := make([]engine.Cause, len(names))
+	var group sync.WaitGroup
+	for i, name := range names {
+		group.Go(func() { whys[i] = t.unseen(ctx, name) })
+	}
+	group.Wait()
+	for i, why := range whys {
+		if why != (engine.Cause{}) {
+			tell(names[i], why)
+		}
+	}
+	return ctx.Err()
+}
+
+// versionTime is how long a program may take to tell its version.
+const versionTime = 10 * time.Second
+
+// unseen is why the program of an agent starts outside of its seal, and not inside.
+func (t *try) unseen(ctx context.Context, name string) (c engine.Cause) {
+	a := t.config.Agents[name]
+	_, file := probe.Agent(probe.Env{Workspace: t.place.Dir, State: t.place.State, Environ: t.env, Config: t.config}, name)
+	if t.pool.Isolation() != proc.LevelSealed || file == "" || proc.Within(t.place.Dir, file) {
+		return c
+	}
+	dir, err := os.MkdirTemp("", "piton-look-") // what it leaves in its directory is of no use
+	if err != nil {
+		return c
+	}
+	defer proc.RemoveAll(dir)
+	s := proc.Spec{
+		Argv: []string{file, "--version"}, Dir: dir, Env: proc.Environ(t.env, a.EnvPass, a.Env), Timeout: versionTime,
+		Room: &proc.Room{Dir: dir, Login: agent.LoginOf(a.Command, a.Login)},
+	}
+	inside := t.pool.Run(ctx, s)
+	if inside.Exit == 0 || inside.TimedOut || ctx.Err() != nil {
+		return c
+	}
+	s.Room = nil
+	if outside := t.pool.Run(ctx, s); outside.Exit != 0 {
+		return c
+	}
+	c = engine.Cause{Kind: engine.NotStarted, Text: "works outside of the seal", Next: "name the directory that it needs: `sandbox: {visible: [~/DIRECTORY]}`"}
+	home := proc.Variable(t.env, "HOME")
+	for _, word := range path.FindAllString(inside.Stderr.LastLines(50, 4<<10)+inside.Stdout.LastLines(50, 4<<10), -1) {
+		if _, err := os.Stat(word); err == nil && home != "" && word != file && proc.Within(home, word) {
+			show := strings.Replace(proc.Installation(word, home), home, "~", 1)
+			c.Text, c.Next = c.Text+"; "+word+" is not visible inside", "`sandbox: {visible: ["+show+"]}`"
+			break
+		}
+	}
+	return c
+}
+
+// path is how programs name files.
+var path = regexp.MustCompile(`/[^\s'":,;()]+`)
 
 func program(command []string) string {
 	if len(command) == 0 {

@@ -127,6 +127,9 @@ func (c Cell) seal(s *Spec, temp string) (loans []loan, err error) {
 	if s.Room.Fixed {
 		seal.Exact = s.Room.Writable
 	}
+	if o, err := resolve(*s); err == nil {
+		seal.Visible = append(seal.Visible, Installed(o.path, home, s.Room.Dir)...)
+	}
 	seal.Visible = append(seal.Visible, c.git(s.Room.Dir), top(s.Room.Dir, home), s.Room.Dir)
 	s.Env = with(s.Env, "TMPDIR=/tmp")
 	s.Seal = seal
@@ -274,6 +277,62 @@ func trees(dirs []string, home, own string) []string {
 		all = append(all, dir)
 	}
 	return all
+}
+
+// Installed is what a program in the home needs to start: each link on the way to it, and the
+// package that it belongs to. Nothing of one that the child's own directory leads to: a link
+// there may lead anywhere.
+func Installed(file, home, own string) (all []string) {
+	const most = 40 // links, as the system has it
+	for range most {
+		if inside(own, file) {
+			return nil
+		}
+		if inside(home, file) {
+			all = append(all, file)
+		}
+		to, err := os.Readlink(file)
+		if err != nil {
+			break
+		}
+		if !filepath.IsAbs(to) {
+			to = filepath.Join(resolved(filepath.Dir(file)), to)
+		}
+		file = to
+	}
+	if file = resolved(file); Within(own, file) || !Within(home, file) {
+		return all
+	}
+	return append(all, packageOf(file, resolved(home)))
+}
+
+// Installation is the directory of what a file in the home was installed with, or the file
+// itself where that would be the home.
+func Installation(file, home string) string {
+	if dir := packageOf(file, home); dir != "" {
+		return dir
+	}
+	if dir := filepath.Dir(file); dir != home && inside(home, dir) {
+		return dir
+	}
+	return file
+}
+
+// packageOf is the directory of what a file in the home was installed with: the outermost
+// node_modules, or that of a package.json above it, or what a directory for programs lies in;
+// "" where there is none but the home.
+func packageOf(file, home string) (dir string) {
+	for above := filepath.Dir(file); above != home && inside(home, above); above = filepath.Dir(above) {
+		if filepath.Base(above) == "node_modules" {
+			dir = above
+		} else if _, err := os.Lstat(filepath.Join(above, "package.json")); err == nil && dir == "" {
+			dir = above
+		}
+	}
+	if above := filepath.Dir(file); dir == "" && filepath.Base(above) == "bin" && filepath.Dir(above) != home && above != home {
+		dir = filepath.Dir(above)
+	}
+	return dir
 }
 
 // RemoveAll removes a directory, with what was made hard to remove in it: package caches are

@@ -11,6 +11,71 @@ import (
 	"github.com/piton-dev/piton/internal/proc"
 )
 
+// TestInstalled starts programs as people install them in their homes: they find their
+// packages, and nothing else of the home.
+func TestInstalled(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := func(names ...string) string { return filepath.Join(append([]string{dir, "home"}, names...)...) }
+	const script = "#!/bin/sh\n# it finds its own place, as node does\ncd \"$(dirname \"$(readlink -f \"$0\")\")\" && cat "
+	for name, text := range map[string]string{
+		"secret": "#!/bin/sh\necho secret", "tools/secret": "secret",
+		"tools/lib/node_modules/@openai/codex/bin/codex.js": script + "../../codex-linux/binary; cat ~/secret ~/tools/secret",
+		"tools/lib/node_modules/@openai/codex/package.json": "{}",
+		"tools/lib/node_modules/@openai/codex-linux/binary": "found",
+		"src/agent/dist/cli.js":                             script + "../lib; cat ~/secret",
+		"src/agent/lib":                                     "found",
+		"src/agent/package.json":                            "{}",
+		"opt/agent-1.2/bin/agent":                           script + "../share; cat ~/secret",
+		"opt/agent-1.2/share":                               "found",
+	} {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(at(name)), 0o755), os.WriteFile(at(name), []byte(text), 0o755)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, dir := range []string{"bin", "../work", "../temp"} {
+		if err := os.Mkdir(at(dir), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, l := range [][2]string{
+		{"bin/one", at("tools/lib/node_modules/@openai/codex/bin/codex.js")},
+		{"bin/two", at("tools/codex")},
+		{"tools/codex", "lib/node_modules/@openai/codex/bin/codex.js"},
+		{"bin/dist", "../src/agent/dist/cli.js"},
+		{"bin/current", at("opt/current/bin/agent")},
+		{"opt/current", "agent-1.2"},
+		{"../work/planted", at("secret")},
+	} {
+		if err := os.Symlink(l[1], at(l[0])); err != nil {
+			t.Fatal(err)
+		}
+	}
+	pool, err := proc.NewPool(proc.Config{Idle: 1, Cell: proc.Cell{Level: proc.LevelSealed, Hidden: []string{at()}, Temp: at("../temp")}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer pool.Close()
+	need(t, pool.Sealed())
+	run := func(argv ...string) string {
+		r := pool.Run(t.Context(), proc.Spec{
+			Argv: argv, Dir: at("../work"), Room: &proc.Room{Dir: at("../work")},
+			Env: []string{"HOME=" + at(), "PATH=" + at("bin") + ":" + os.Getenv("PATH")},
+		})
+		return r.Stdout.String()
+	}
+	for _, name := range []string{"one", "two", "dist", "current"} {
+		if got := run(name); got != "found" {
+			t.Errorf("%s: %q", name, got)
+		}
+	}
+	if got := run(at("../work/planted")); got != "" {
+		t.Errorf("what a child planted: %q", got)
+	}
+}
+
 // TestRoom sees that a child cannot open what is closed to it by what another one left in
 // the workspace: links in the place of what its room is made of.
 func TestRoom(t *testing.T) {
