@@ -445,8 +445,8 @@ func (t *talk) judge(r *Result, p proc.Result, end turn, cause error) {
 		} else if end.gone {
 			r.Reason = fmt.Sprintf("agent %q ended before it answered %s", t.task.Role, end.stage)
 		}
-		if said := lastLines(p.Stderr.Tail); said != "" && !end.last {
-			r.Reason += "; it said: " + plainText(said)
+		if said := complaint(proc.Plain(p.Stderr.Tail)); said != "" && !end.last {
+			r.Reason += "; it said: " + short(said, maxWhy)
 		}
 	}
 }

@@ -161,6 +161,9 @@ type Result struct {
 	// Stdout and Stderr are the last lines of what it printed, as plain text: of standard
 	// output its last words, if [Config.Parse] names a form that has them.
 	Stdout, Stderr string
+	// Complaint is the line that tells why it ended, of its standard error, or of an output
+	// without form.
+	Complaint string
 	// Fault is the error that the agent told of itself and that was not over when it ended.
 	Fault Fault
 	Cause engine.Cause // why it ended so: see [Why]
@@ -174,6 +177,10 @@ type Result struct {
 	// Claims are the agent's, from its report as it was at the end. Usage that
 	// the report does not tell is from what it printed.
 	Claims
+	// Keys are the variables with a key or a token in their name that were passed on to it.
+	Keys []string
+	// Old is the version of its program, where that failed and is older than what was tried.
+	Old string
 	// Notes say for people what could not be kept or read.
 	Notes []string
 }
@@ -200,6 +207,7 @@ func (r *Roles) Run(ctx context.Context, t Task) Result {
 	}
 	result := work(ctx, r.pool)
 	a.why(&result)
+	a.age(ctx, r.pool, &result)
 	return result
 }
 

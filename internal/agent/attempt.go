@@ -127,15 +127,42 @@ func (a *attempt) run(ctx context.Context, pool *proc.Pool) Result {
 	return r
 }
 
+// beginning is the time in which a program finds out that it cannot work as it was called: one
+// that ends badly in it, without a word of the form that it should print, did not start.
+const beginning = 5 * time.Second
+
 // why finds out what kept an agent from its work. One whose output tells of no call did
 // nothing at all: it could not be run.
 func (a *attempt) why(r *Result) {
 	if a.cfg.Kind == Shell {
 		return
 	}
+	r.Keys = KeysSet(a.cfg.EnvPass, a.task.Environ)
 	r.Cause = Why(a.spec.Argv[0], *r)
+	if a.text != nil && !r.Formed && r.How == engine.Exited && r.Cause.Kind == engine.Crashed && r.Duration < beginning {
+		r.How, r.Reason, r.Absent = engine.NoStart, r.Cause.Text, true
+		r.Cause.Kind, r.Cause.Lasts = engine.NotStarted, true
+	}
 	if a.text != nil && r.Calls == 0 && r.How != engine.NoStart && r.Cause.Outside() {
 		r.How, r.Reason, r.Absent = engine.NoStart, r.Cause.String(), r.Cause.Lasts
+	}
+}
+
+// age asks a program that failed for its version: one that is too old may not know what it is
+// called with.
+func (a *attempt) age(ctx context.Context, pool *proc.Pool, r *Result) {
+	lowest := ProgramOf(a.cfg.Command).Tried
+	if a.cfg.Kind == Shell || lowest == "" || r.Exit <= 0 || r.Cause.Kind != engine.Crashed && r.Cause.Kind != engine.NotStarted {
+		return
+	}
+	s := a.spec
+	s.Argv, s.Stdin, s.Tee, s.Timeout = []string{s.Argv[0], "--version"}, nil, nil, beginning
+	p := pool.Run(ctx, s)
+	if is := oneLine(proc.Plain(p.Stdout.Tail)); p.Exit == 0 && Older(is, lowest) {
+		r.Old, r.Cause.Next = short(is, maxWhy), TooOld(lowest)
+		if r.How == engine.NoStart {
+			r.Reason += "; " + r.Cause.Next
+		}
 	}
 }
 
@@ -163,6 +190,9 @@ func (a *attempt) words(r *Result, p proc.Result) {
 		said = p.Stdout.Tail
 	}
 	r.Stdout, r.Stderr = lastLines(said), lastLines(p.Stderr.Tail)
+	if r.Complaint = complaint(proc.Plain(p.Stderr.Tail)); r.Complaint == "" && !r.Formed {
+		r.Complaint = complaint(proc.Plain(p.Stdout.Tail))
+	}
 	body, note := a.desk.readOutput()
 	switch {
 	case body != nil:

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/piton-dev/piton/internal/proc"
 )
 
 // A Program is an agent program that Piton knows: all that is known of one stands in [programs].
@@ -204,6 +206,16 @@ func (p Program) key() string {
 	return p.Keys[0]
 }
 
+// KeysSet are those of the names that speak of a key or a token and are set in an environment.
+func KeysSet(names, environ []string) (set []string) {
+	for _, name := range names {
+		if upper := strings.ToUpper(name); (strings.Contains(upper, "KEY") || strings.Contains(upper, "TOKEN")) && proc.Variable(environ, name) != "" {
+			set = append(set, name)
+		}
+	}
+	return set
+}
+
 // LoginOf is what an agent may change in its home: what is configured, or what its program
 // is known to need.
 func LoginOf(command, configured []string) []string {
@@ -230,5 +242,8 @@ func Older(says, than string) bool {
 	}
 	return false
 }
+
+// TooOld says what to do about a program that is older than what was tried.
+func TooOld(lowest string) string { return "too old: update it to " + lowest + " or later" }
 
 var version = regexp.MustCompile(`\d{1,9}\.\d{1,9}(\.\d{1,9})?`)

@@ -4,6 +4,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/piton-dev/piton/internal/engine"
 )
 
 // TestPage wants a row of docs/isolation.md for each program.
@@ -17,5 +19,20 @@ func TestPage(t *testing.T) {
 		if row := "\n| `" + program + "` | `" + strings.Join(names, "`, `") + "` |\n"; !strings.Contains(string(page), row) {
 			t.Errorf("docs/isolation.md has no row %s", row)
 		}
+	}
+}
+
+// TestKeyThatWasRefused names the variable that the program got, and not one that it is known
+// to read.
+func TestKeyThatWasRefused(t *testing.T) {
+	environ := []string{"MOCK_API_KEY=x", "OPENAI_API_KEY=", "OPENAI_BASE_URL=y"}
+	r := Result{How: engine.Exited, Exit: 1, Fault: Fault{Text: "unexpected status 401 Unauthorized: Incorrect API key provided."}}
+	r.Keys = KeysSet([]string{"OPENAI_API_KEY", "CODEX_API_KEY", "OPENAI_BASE_URL", "MOCK_API_KEY"}, environ)
+	if got := Why("codex", r).Next; got != "its key was refused: give MOCK_API_KEY another one" {
+		t.Error(got)
+	}
+	r.Keys = nil
+	if got := Why("codex", r).Next; got != "its key was refused: give OPENAI_API_KEY another one" {
+		t.Error(got)
 	}
 }

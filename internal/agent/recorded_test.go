@@ -92,6 +92,7 @@ func recounted(t *testing.T, file, program string) string {
 	s, _ := tr.finish(captured(out, 0))
 	r.Fault, r.No, r.Calls, r.Formed = s.fault, s.no, s.made, s.events > 0
 	r.Stdout, r.Stderr = lastLines(s.text), lastLines(stderr)
+	r.Complaint = complaint(string(stderr))
 	c := Why(program, r)
 	head := fmt.Sprintf("exit %d, %d calls\nwhy %s lasts=%v\n  %s\n  %s\n", r.Exit, r.Calls, c.Kind, c.Lasts, c.Text, c.Next)
 	return head + b.String()

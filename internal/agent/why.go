@@ -31,12 +31,12 @@ func Why(program string, r Result) engine.Cause {
 		if _, more, ok := strings.Cut(r.Reason, "not logged in: "); ok { // with what it offers
 			c.Text = short(oneLine(more), maxWhy)
 		}
-		c.Next = next(c.Kind, program, c.Text)
+		c.Next = next(c.Kind, program, c.Text, r.Keys)
 		return c
 	case r.How == engine.TimedOut && r.Calls == 0: // perhaps it tried again and again
 		c, line := fromLines(r.Stderr)
 		if c.Kind != "" {
-			c.Text, c.Next = short("it tried again and again: "+line, maxWhy), next(c.Kind, program, line)
+			c.Text, c.Next = short("it tried again and again: "+line, maxWhy), next(c.Kind, program, line, r.Keys)
 		}
 		return c
 	case r.How == engine.Exited && r.Exit != 0:
@@ -65,13 +65,13 @@ func ended(program string, r Result) engine.Cause {
 	c, line := fromLines(said)
 	if c.Kind == "" {
 		c.Kind = engine.Crashed
-		line = lastLine(said)
+		line = r.Complaint
 	}
 	if line == "" {
 		line = fmt.Sprintf("it ended with exit %d and said nothing", r.Exit)
 	}
 	c.Text = short(line, maxWhy)
-	c.Next = next(c.Kind, program, said)
+	c.Next = next(c.Kind, program, said, r.Keys)
 	if no := refused(r); c.Kind == engine.Crashed && no.Kind != "" {
 		return no
 	}
@@ -95,11 +95,6 @@ func fromLines(said string) (engine.Cause, string) {
 
 // statusLine is how a program tells the code of HTTP in words.
 var statusLine = regexp.MustCompile(`(?i)\bstatus:? (?:code:? )?([45]\d\d)\b`)
-
-func lastLine(said string) string {
-	said = strings.TrimSpace(said)
-	return oneLine(said[strings.LastIndexByte(said, '\n')+1:])
-}
 
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
@@ -208,7 +203,7 @@ func says(text string, words []string) bool {
 var keyName = regexp.MustCompile(`\b[A-Z][A-Z0-9]*(_[A-Z0-9]+)*_(KEY|TOKEN)\b`)
 
 // next is what to do about a cause.
-func next(kind engine.CauseKind, program, said string) string {
+func next(kind engine.CauseKind, program, said string, keys []string) string {
 	known := ProgramOf([]string{program})
 	switch kind {
 	case engine.NoLogin:
@@ -216,6 +211,9 @@ func next(kind engine.CauseKind, program, said string) string {
 	case engine.NoKey:
 		name := cmp.Or(keyName.FindString(said), known.key(), "the variable with its key")
 		if says(strings.ToLower(said), []string{"incorrect", "invalid", "not valid", "expired"}) {
+			if keyName.FindString(said) == "" && len(keys) > 0 {
+				name = strings.Join(keys, " or ")
+			}
 			return "its key was refused: give " + name + " another one"
 		}
 		return "set " + name + ", and name it under `env_pass:` of the agent"

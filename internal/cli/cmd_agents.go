@@ -168,7 +168,7 @@ func triedOf(t owner.Tried) triedAgent {
 	case t.Absent:
 		d.Status, d.Text, d.Hint = "not-installed", t.Cause.Text, "install it, or correct `command:` in the configuration"
 	case t.Old != "":
-		d.Status, d.Text, d.Hint = "too-old", t.Old+": "+t.Words, "update it"
+		d.Status, d.Text, d.Hint = "too-old", t.Old+": "+t.Words, t.Cause.Next
 	case d.Status == "":
 		d.Status, d.Text = "failed", cmp.Or(t.Words, "it said nothing")
 	}

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -93,33 +94,23 @@ func (t *try) agent(ctx context.Context, name string) Tried {
 	if r.How == engine.NoStart && tried.Cause.Kind == "" {
 		tried.Cause = agent.Why(program(t.config.Agents[name].Command), r)
 	}
-	tried.Absent = r.Absent && tried.Cause.Kind == engine.NotStarted
+	tried.Absent = r.Absent && tried.Cause.Kind == engine.NotStarted && r.Exit < 0
 	if r.Size > 0 {
 		tried.Log = log
 	}
-	tried.Words = lastLine(cmp.Or(r.Reason, r.Stdout, r.Stderr))
+	tried.Words = lastLine(cmp.Or(r.Cause.Text, r.Reason, r.Stdout, r.Stderr))
 	tried.Works = r.How == engine.Exited && r.Exit == 0 && tried.Cause.Kind == "" && len(r.Output) > 0
-	if unknown := tried.Cause.Kind == "" || tried.Cause.Kind == engine.Crashed; unknown && !tried.Works {
-		if tried.Old = t.old(ctx, name); tried.Old == "" && !tried.Absent {
+	if form := t.config.Agents[name].Parse; tried.Works && !r.Formed && form != "" && form != string(agent.NoPreset) {
+		tried.Works, tried.Words = false, "its output is not what "+form+" writes: correct `parse:` or `command:`"
+	}
+	if unknown := slices.Contains([]engine.CauseKind{"", engine.Crashed, engine.NotStarted}, tried.Cause.Kind); unknown && !tried.Works && !tried.Absent {
+		if tried.Old = r.Old; tried.Old == "" {
 			if why := t.unseen(ctx, name); why != (engine.Cause{}) {
 				tried.Cause = why
 			}
 		}
 	}
 	return tried
-}
-
-// old is the version of an agent's program, if it is older than what was tried.
-func (t *try) old(ctx context.Context, name string) string {
-	lowest := agent.ProgramOf(t.config.Agents[name].Command).Tried
-	_, file := probe.Agent(probe.Env{Workspace: t.place.Dir, State: t.place.State, Environ: t.env, Config: t.config}, name)
-	if lowest == "" || file == "" || proc.Within(t.place.Dir, file) {
-		return ""
-	}
-	if is := probe.Version(ctx, t.env, file); agent.Older(is, lowest) {
-		return is
-	}
-	return ""
 }
 
 // Unseen finds the agents whose programs tell their version, and not where they are held as in

@@ -36,11 +36,11 @@ func Agent(env Env, name string) (line Line, file string) {
 	return line, file
 }
 
-// missing lists the unset variables that somebody may miss. Of the keys that a program is
-// known to log in with one is enough, and what else it is known to read may be absent.
+// missing lists the unset variables that somebody may miss. Of keys one is
+// enough, and what else it is known to read may be absent.
 func missing(env Env, a config.Agent) []string {
 	unset, p := Unset(env, a), worker.ProgramOf(a.Command)
-	keyed := slices.ContainsFunc(a.EnvPass, func(v string) bool { return slices.Contains(p.Keys, v) && !slices.Contains(unset, v) })
+	keyed := len(worker.KeysSet(a.EnvPass, env.Environ)) > 0
 	return slices.DeleteFunc(unset, func(v string) bool {
 		return slices.Contains(p.Pass, v) || keyed && slices.Contains(p.Keys, v)
 	})

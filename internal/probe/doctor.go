@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 
+	worker "github.com/piton-dev/piton/internal/agent"
 	"github.com/piton-dev/piton/internal/config"
 	"github.com/piton-dev/piton/internal/durable"
 	"github.com/piton-dev/piton/internal/proc"
@@ -250,7 +251,11 @@ func path(env Env) Line {
 func agent(env Env, name string, said func(file string) string) Line {
 	line, file := Agent(env, name)
 	if command := env.Config.Agents[name].Command; file != "" && len(command) > 0 && proc.IsBare(command[0]) {
-		line.Text = said(file) + strings.TrimPrefix(line.Text, file)
+		text := said(file)
+		line.Text = text + strings.TrimPrefix(line.Text, file)
+		if lowest := worker.ProgramOf(command).Tried; lowest != "" && worker.Older(strings.TrimSuffix(text, "("+file+")"), lowest) {
+			line.Status, line.Hint = Warning, worker.TooOld(lowest)
+		}
 	}
 	return line
 }

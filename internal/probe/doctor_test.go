@@ -84,6 +84,7 @@ func TestDoctorVersions(t *testing.T) {
 	tool(t, bin, "git", `case " $* " in *" --list "*) exit 1 ;; esac; printf '\033[31mgit version 8.8\033[0m\n'`)
 	tool(t, bin, "quiet", "exit 3")
 	tool(t, bin, "speaks", `test "$1" = --version && test -z "$SECRET" && test "$PWD" != "`+work+`" && echo speaks 7`)
+	tool(t, bin, "codex", "echo codex-cli 0.1.2")
 	tool(t, bin, "long", `printf 'x%.0s' $(seq 1 5000)`)
 	ran := filepath.Join(t.TempDir(), "ran")
 	tool(t, work, "evil", "touch "+ran)
@@ -101,10 +102,11 @@ agents:
   d: {kind: exec, command: [./evil]}
   e: {kind: exec, command: [worse]}
   f: {kind: exec, command: [nowhere]}
+  g: {kind: exec, command: [codex], env_pass: [OPENAI_API_KEY, CODEX_API_KEY, OTHER_KEY]}
 `)
 	lines := examine(t, probe.Env{
 		Workspace: work, State: t.TempDir(), Config: c,
-		Environ: []string{path(filepath.Join(work, "bin"), bin, "/usr/bin", "/bin"), "SECRET=1"},
+		Environ: []string{path(filepath.Join(work, "bin"), bin, "/usr/bin", "/bin"), "SECRET=1", "OTHER_KEY=1"},
 	})
 	for check, want := range map[string]string{
 		"bash":    "ok GNU bash, version 9.9 (" + filepath.Join(bin, "bash") + ")",
@@ -115,6 +117,7 @@ agents:
 		"agent d": "ok " + filepath.Join(work, "evil"),
 		"agent e": "ok " + filepath.Join(work, "bin", "worse"),
 		"agent f": "warning nowhere is not on PATH",
+		"agent g": "warning codex-cli 0.1.2 (" + filepath.Join(bin, "codex") + ")",
 	} {
 		if got := string(lines[check].Status) + " " + lines[check].Text; got != want {
 			t.Errorf("%s: %s, want %s", check, got, want)

@@ -17,11 +17,6 @@ const patience = 5 * time.Second
 // maxVersion is how much of a version is shown.
 const maxVersion = 100
 
-// Version is the first line that a program prints when it is asked for its version.
-func Version(ctx context.Context, environ []string, file string) string {
-	return version(ctx, Env{Environ: environ}, file)
-}
-
 // version is the first line that a program prints when it is asked for its
 // version; "" if it does not say. It runs outside of the workspace, without
 // input, with the environment of a child of a run.
