@@ -10,6 +10,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -28,6 +29,11 @@ import (
 var piton string
 
 func TestMain(m *testing.M) {
+	// Programs wait more than they compute.
+	flag.Parse()
+	if err := flag.Set("test.parallel", "6"); err != nil {
+		panic(err)
+	}
 	dir, err := os.MkdirTemp("", "piton-agents-")
 	if err != nil {
 		panic(err)
@@ -289,7 +295,7 @@ func (w *place) until(what string, happens func() bool) {
 	}
 }
 
-// each tries a program after the other, with its own scenarios beside each other.
+// each tries all programs beside each other.
 func each(t *testing.T, do func(t *testing.T, p program)) {
 	installed(t)
 	for _, p := range programs {
@@ -345,6 +351,9 @@ func TestWorks(t *testing.T) {
 // An agent that says it is done, and did nothing.
 func TestLies(t *testing.T) {
 	each(t, func(t *testing.T, p program) {
+		if p.asks {
+			t.Skip("TestAsks has it do so")
+		}
 		w := begin(t, p, able)
 		w.plan(p.name, script(object{"say": "All done."}), "**on_fail:** abort\n")
 		_, code := w.piton("run", "plan.md", "--yes")
@@ -352,6 +361,68 @@ func TestLies(t *testing.T) {
 			t.Errorf("exit %d, %+v", code, r)
 		}
 	})
+}
+
+// An agent asks before it acts. With a yes it goes on. With a no it goes on too, and says that
+// all is done: the step does not pass, and the no is why. The next attempt asks again, but for
+// what it may do in the whole run.
+func TestAsks(t *testing.T) {
+	each(t, func(t *testing.T, p program) {
+		if !p.asks {
+			t.Skip("it asks nothing")
+		}
+		w := begin(t, p, able)
+		w.plan(p.name, script(
+			object{"run": "sh test.sh"},
+			object{"write": "hello.txt", "content": "hello"},
+			object{"say": "All done."},
+		), "")
+		w.change("plan.md", "## Steps", "**permissions:** ask\n\n## Steps")
+		if _, code := w.piton("run", "plan.md", "--yes", "--detach"); code != 0 {
+			t.Fatalf("exit %d", code)
+		}
+		w.answers("may run sh test.sh", "allow-run")
+		w.answers("may edit hello.txt", "refuse", "--text", "nothing more today")
+		w.answers("may edit hello.txt", "allow")
+		w.until("the run ends", func() bool { return w.status().Status != "running" })
+		if r := w.status(); r.Status != "done" || !r.Steps[0].Proven || r.Steps[0].Attempts != 2 {
+			t.Errorf("%+v", r)
+		}
+		log, _ := w.piton("log", "greet", "--json")
+		if want := "refused: edit hello.txt: by "; strings.Count(log, want) == 0 || !strings.Contains(log, "nothing more today") {
+			t.Errorf("the log has no %q", want)
+		}
+	})
+}
+
+// change replaces a part of a file of the workspace.
+func (w *place) change(name, part, by string) {
+	w.Helper()
+	path := filepath.Join(w.dir, name)
+	body, err := os.ReadFile(path)
+	w.must(err)
+	w.must(os.WriteFile(path, bytes.ReplaceAll(body, []byte(part), []byte(by)), 0o600))
+}
+
+// answers answers a question once it is there.
+func (w *place) answers(question string, answer ...string) {
+	w.Helper()
+	var id string
+	w.until("it asks whether it "+question, func() bool {
+		var doc struct {
+			Data struct {
+				Items []struct{ ID, Kind, Question string }
+			}
+		}
+		out, _ := w.command("inbox", "--json").Output()
+		if json.Unmarshal(out, &doc) == nil && len(doc.Data.Items) == 1 && strings.Contains(doc.Data.Items[0].Question, question) {
+			id = doc.Data.Items[0].ID
+		}
+		return id != ""
+	})
+	if _, code := w.piton(append([]string{"answer", id}, answer...)...); code != 0 {
+		w.Fatalf("%v: exit %d", answer, code)
+	}
 }
 
 // Whether an agent works is said before anybody has a plan.
@@ -364,8 +435,12 @@ func TestTrial(t *testing.T) {
 		"no key": {user{"", model.Scripted}, []string{"no-key", "no-login"}},
 	}
 	each(t, func(t *testing.T, p program) {
+		if p.asks || p.dear {
+			t.Skip("TestWorks and TestCannot have it do as much")
+		}
 		for name, tt := range trials {
 			t.Run(name, func(t *testing.T) {
+				t.Parallel()
 				w := begin(t, p, tt.user)
 				out, err := w.command("agents", "test", p.name, "--json").Output()
 				doc := struct {
@@ -404,9 +479,10 @@ func TestCannot(t *testing.T) {
 	each(t, func(t *testing.T, p program) {
 		for name, tt := range troubles {
 			t.Run(name, func(t *testing.T) {
-				if tt.waits { // the program does, for a minute and more
-					t.Parallel()
+				if p.dear && name != "wrong key" {
+					t.Skip("internal/agent/testdata/recorded has what it prints then")
 				}
+				t.Parallel()
 				w := begin(t, p, tt.user)
 				w.plan(p.name, script(object{"write": "hello.txt", "content": "hello"}, object{"say": "All done."}), "")
 				if !tt.waits {
@@ -500,6 +576,10 @@ func TestNothingLives(t *testing.T) {
 	each(t, func(t *testing.T, p program) {
 		for name, end := range ends {
 			t.Run(name, func(t *testing.T) {
+				if p.asks && name == "kill" {
+					t.Skip("it is told nothing, as with codex")
+				}
+				t.Parallel()
 				w := begin(t, p, able)
 				command, asleep := nap()
 				w.plan(p.name, script(object{"run": command}, object{"say": "All done."}), "")

@@ -13,6 +13,8 @@ const key = "sesame"
 type program struct {
 	name string
 	acp  bool // its user chose the Agent Client Protocol
+	asks bool // before it writes a file or runs a command
+	dear bool // it takes long to start, so it is tried only where it shows what no other does
 	// keyed is the variable with its key. What the program is set to never holds the key.
 	keyed string
 	// settings are files of the program's own, by name in the home.
@@ -24,11 +26,16 @@ type program struct {
 }
 
 // programs are those that print and end, and those that talk.
-var programs = []program{codex, claude, gemini, opencode, talking(codex, 0), talking(gemini, gemini.tokens), talking(opencode, 0), copilot}
+var programs = []program{codex, claude, gemini, opencode, talking(codex, 0), asking(talking(gemini, gemini.tokens)), asking(talking(opencode, 0)), copilot}
 
 // talking is the program by the protocol, which tells tokens in another way.
 func talking(p program, tokens int64) program {
 	p.acp, p.tokens = true, tokens
+	return p
+}
+
+func asking(p program) program {
+	p.asks = true
 	return p
 }
 
@@ -70,7 +77,7 @@ stream_max_retries = 0
 		},
 	}
 	gemini = program{
-		name: "gemini", keyed: "GEMINI_API_KEY", tokens: 111,
+		name: "gemini", dear: true, keyed: "GEMINI_API_KEY", tokens: 111,
 		settings: func(_, model string) map[string]string {
 			return map[string]string{".gemini/settings.json": text(object{
 				"security":  object{"auth": object{"selectedType": "gemini-api-key"}},
@@ -83,11 +90,11 @@ stream_max_retries = 0
 		env: func(url, _ string) []string { return []string{"GOOGLE_GEMINI_BASE_URL=" + url} },
 	}
 	opencode = program{
-		name: "opencode", keyed: "OPENAI_API_KEY", tokens: 111,
+		name: "opencode", dear: true, keyed: "OPENAI_API_KEY", tokens: 111,
 		settings: func(url, model string) map[string]string {
 			return map[string]string{".config/opencode/opencode.json": text(object{
 				"$schema": "https://opencode.ai/config.json", "autoupdate": false, "share": "disabled", "enabled_providers": []string{"here"},
-				"model": "here/" + model, "small_model": "here/" + model,
+				"model": "here/" + model, "small_model": "here/" + model, "permission": object{"edit": "ask", "bash": "ask"},
 				"provider": object{"here": object{
 					"npm": "@ai-sdk/openai-compatible", "name": "Here", "options": object{"baseURL": url + "/v1", "apiKey": "{env:OPENAI_API_KEY}"},
 					"models": object{model: object{"name": model, "limit": object{"context": 100000, "output": 8000}, "cost": object{"input": 1, "output": 2}}},
@@ -96,7 +103,7 @@ stream_max_retries = 0
 		},
 	}
 	copilot = program{
-		name: "copilot", acp: true, keyed: "COPILOT_PROVIDER_API_KEY", tokens: 111,
+		name: "copilot", acp: true, asks: true, keyed: "COPILOT_PROVIDER_API_KEY", tokens: 111,
 		env: func(url, model string) []string {
 			return []string{"COPILOT_OFFLINE=true", "COPILOT_PROVIDER_BASE_URL=" + url + "/v1", "COPILOT_MODEL=" + model}
 		},
