@@ -136,6 +136,9 @@ type Task struct {
 	// time and none after Run has returned. It must return soon. An agent that
 	// writes its report anew is heard anew.
 	OnReport func(Report)
+	// OnDeed, if set, gets each deed that the agent prints, as it comes and one at a time. It
+	// must return soon.
+	OnDeed func(Deed)
 	// OnClaims, if set, gets what the agent claims so far, by its report and what it
 	// prints, now and then when that has changed; else as OnReport.
 	OnClaims func(Claims)

@@ -78,7 +78,9 @@ func (a *attempt) listens() (err error) {
 			return err
 		}
 	}
-	a.text, err = newTranscript(FormOf(a.cfg.Kind, a.cfg.Parse))
+	if a.text, err = newTranscript(FormOf(a.cfg.Kind, a.cfg.Parse)); a.text != nil {
+		a.text.said.tell = a.task.OnDeed
+	}
 	return err
 }
 

@@ -45,6 +45,17 @@ func Why(program string, r Result) engine.Cause {
 	return refused(r)
 }
 
+// Outage is what keeps an agent from its model, by an error that it tells; none where that says
+// nothing of it.
+func Outage(program string, d Deed) engine.Cause {
+	c := classify(Fault{Text: d.Text}, true)
+	if d.Type != Erred || !c.Outside() {
+		return engine.Cause{}
+	}
+	c.Text, c.Next = short(oneLine(d.Text), maxWhy), next(c.Kind, filepath.Base(program), d.Text, nil)
+	return c
+}
+
 // maxWhy is how many bytes of an agent's words a cause has.
 const maxWhy = 300
 

@@ -106,7 +106,10 @@ func (a *app) testAgents(ctx context.Context, names []string) error {
 		return err
 	}
 	works := true
-	docs, err := a.try(ctx, place, conf, names, func(d triedAgent) {
+	if !a.json {
+		printLines(a.out, []string{"trying " + strings.Join(names, ", ") + ": each has up to 2 minutes to say one word"})
+	}
+	docs, err := a.try(ctx, place, conf, names, a.hears, func(d triedAgent) {
 		works = works && d.Status == "works"
 		if !a.json {
 			printLines(a.out, a.theme(a.out).tried(d))
@@ -146,10 +149,18 @@ func agentNames(conf config.Config, names []string) ([]string, error) {
 	return names, nil
 }
 
+// hears shows at once what keeps an agent from its model: its program may try again for long.
+func (a *app) hears(name string, why engine.Cause) {
+	if !a.json {
+		t := a.theme(a.out)
+		printLines(a.out, t.under(4, warnTone, t.line(name+": "+why.String())))
+	}
+}
+
 // try tries agents and hands on how each did.
-func (a *app) try(ctx context.Context, place api.Place, conf config.Config, names []string, tell func(triedAgent)) ([]triedAgent, error) {
+func (a *app) try(ctx context.Context, place api.Place, conf config.Config, names []string, hear func(string, engine.Cause), tell func(triedAgent)) ([]triedAgent, error) {
 	docs := []triedAgent{}
-	err := owner.TryAgents(ctx, place, conf, a.env, names, func(t owner.Tried) {
+	err := owner.TryAgents(ctx, place, conf, a.env, names, hear, func(t owner.Tried) {
 		d := triedOf(t)
 		docs = append(docs, d)
 		tell(d)

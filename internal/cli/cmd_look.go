@@ -515,7 +515,7 @@ func (a *app) tryToo(ctx context.Context, place api.Place, conf config.Config, l
 	if err != nil {
 		return nil // then a line says so
 	}
-	_, err = a.try(ctx, place, conf, names, func(d triedAgent) {
+	_, err = a.try(ctx, place, conf, names, func(string, engine.Cause) {}, func(d triedAgent) {
 		l := lineOf(lines, d.Name)
 		if l == nil || d.Status == "not-installed" {
 			return

@@ -30,9 +30,10 @@ type plainView struct {
 	said  effect.Ear
 	shown map[*effect.Voice]time.Time // when something that it says was shown last
 
-	deeds *deedEar    // nil tells none
-	poll  *time.Timer // between two looks at the deeds
-	mute  bool        // what was done before is not told
+	deeds *deedEar             // nil tells none
+	poll  *time.Timer          // between two looks at the deeds
+	mute  bool                 // what was done before is not told
+	woes  map[[2]string]string // by run and step: the error that its agent told last, and did nothing since
 }
 
 // listening is the time between two looks at what agents do.
@@ -55,6 +56,10 @@ func (v *plainView) listen(s *session) {
 
 // did shows one deed.
 func (v *plainView) did(run, step, line string) {
+	delete(v.woes, [2]string{run, step})
+	if after, ok := strings.CutPrefix(line, view.ErrorWord); ok {
+		v.woes[[2]string{run, step}] = after
+	}
 	of := v.fold.Member(run)
 	if v.mute || of == nil || of.Index(step) < 0 {
 		return
@@ -75,7 +80,7 @@ const tailLines = 10
 const saidPause = 10 * time.Second
 
 func newPlainView(w io.Writer, t theme, now func() time.Time, state string) *plainView {
-	v := &plainView{fold: &view.Fold{}, theme: t, out: w, now: now, said: effect.Ear{State: state}, shown: map[*effect.Voice]time.Time{}}
+	v := &plainView{fold: &view.Fold{}, theme: t, out: w, now: now, said: effect.Ear{State: state}, shown: map[*effect.Voice]time.Time{}, woes: map[[2]string]string{}}
 	v.quiet = time.AfterFunc(silence, v.still)
 	return v
 }
@@ -126,6 +131,9 @@ func (v *plainView) take(r engine.Record) ([]view.Happening, bool) {
 	if of != nil {
 		v.said.Take(of.State.Run().Run, r.Event)
 		v.deeds.take(of.State.Run().Run, r.Event)
+		if e, ok := r.Event.(engine.WorkDispatched); ok {
+			delete(v.woes, [2]string{of.State.Run().Run, e.Step})
+		}
 	}
 	return hs, true
 }
@@ -189,7 +197,11 @@ func (v *plainView) still() {
 	for _, f := range v.fold.Family() {
 		for _, i := range slices.Sorted(maps.Keys(f.Busy)) {
 			s := f.Row(i)
-			who = append(who, fmt.Sprintf("%s %s %s", s.Number, s.ID, view.Span(f.Elapsed(f.Busy[i].ID, now))))
+			line := fmt.Sprintf("%s %s %s", s.Number, s.ID, view.Span(f.Elapsed(f.Busy[i].ID, now)))
+			if woe := v.woes[[2]string{f.State.Run().Run, s.ID}]; woe != "" {
+				line += ": " + v.theme.fit(v.theme.line(woe), quoted)
+			}
+			who = append(who, line)
 		}
 	}
 	if n := len(v.fold.Waiting()); n > 0 {

@@ -40,7 +40,11 @@ func TestSilence(t *testing.T) {
 		var out bytes.Buffer
 		v := newPlainView(&out, theme{width: 80, zone: time.UTC}, time.Now, "")
 		v.past(s.journal, s.now, nil)
-		time.Sleep(2*time.Minute + time.Second)
+		time.Sleep(time.Minute + time.Second)
+		v.did(v.fold.State.Run().Run, "one", "error: Reconnecting... 2/5")
+		time.Sleep(time.Minute + time.Second)
+		v.did(v.fold.State.Run().Run, "one", "$ make")
+		time.Sleep(time.Minute + time.Second)
 		synctest.Wait()
 		s.now = time.Now()
 		s.run(100)
@@ -53,7 +57,7 @@ func TestSilence(t *testing.T) {
 				still = append(still, strings.TrimSpace(line[9:]))
 			}
 		}
-		if diff := cmp.Diff([]string{"still 1 one 1m00s", "still 1 one 2m00s"}, still); diff != "" {
+		if diff := cmp.Diff([]string{"still 1 one 1m00s", "still 1 one 2m01s: Reconnecting... 2/5", "still 1 one 3m02s"}, still); diff != "" {
 			t.Errorf("(-want +got):\n%s\nall:\n%s", diff, out.String())
 		}
 	})

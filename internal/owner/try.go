@@ -38,14 +38,17 @@ type Tried struct {
 const (
 	// oneWord is what an agent is asked. It is the least that its model can answer.
 	oneWord = "Answer with one word: ready. Read nothing, change nothing, and run no command.\n"
-	// wordTime bounds one answer: programs that do not reach their model try for minutes.
-	wordTime = 2 * time.Minute
+	// wordTime bounds one answer: programs that do not reach their model try for minutes. Once
+	// one has told why it does not, it gets no more than outageTime.
+	wordTime   = 2 * time.Minute
+	outageTime = 30 * time.Second
 )
 
 // TryAgents gives agents a word to say, each held as it would be in a step of the workspace,
-// with the same environment, home and limits. It calls tell once for each, in their order.
-// Their models are asked.
-func TryAgents(ctx context.Context, place api.Place, c config.Config, env []string, names []string, tell func(Tried)) error {
+// with the same environment, home and limits. It calls tell once for each, in their order, and
+// hear, one call at a time, with what keeps one from its model as soon as that is told. Their
+// models are asked.
+func TryAgents(ctx context.Context, place api.Place, c config.Config, env []string, names []string, hear func(name string, why engine.Cause), tell func(Tried)) error {
 	temp, err := os.MkdirTemp("", "piton-try-")
 	if err != nil {
 		return fmt.Errorf("make a directory for the agents: %w", err)
@@ -56,7 +59,7 @@ func TryAgents(ctx context.Context, place api.Place, c config.Config, env []stri
 		return fmt.Errorf("prepare to start processes: %w", err)
 	}
 	defer end()
-	t := try{place: place, config: c, env: env, temp: temp, pool: pool, roles: agent.New(agentConfigs(c), pool)}
+	t := try{place: place, config: c, env: env, temp: temp, pool: pool, hear: hear, roles: agent.New(agentConfigs(c), pool)}
 	answers := make([]chan Tried, len(names))
 	var group sync.WaitGroup
 	defer group.Wait()
@@ -65,10 +68,15 @@ func TryAgents(ctx context.Context, place api.Place, c config.Config, env []stri
 		group.Go(func() { answers[i] <- t.agent(ctx, name) })
 	}
 	for _, answer := range answers {
-		tell(<-answer)
+		a := <-answer
+		t.mu.Lock()
+		tell(a)
+		t.mu.Unlock()
 	}
 	return ctx.Err()
 }
+
+var errOutage = errors.New("it does not reach its model")
 
 // try is what agents are tried with.
 type try struct {
@@ -78,6 +86,32 @@ type try struct {
 	temp   string
 	pool   *proc.Pool
 	roles  *agent.Roles
+	mu     sync.Mutex
+	hear   func(name string, why engine.Cause)
+}
+
+// listen hands on what the agent tells of an outage, and calls giveUp some
+// time after the first, unless it works by then.
+func (t *try) listen(name string, giveUp func()) (took func(agent.Deed), end func()) {
+	var last engine.Cause
+	patience := time.AfterFunc(outageTime, giveUp)
+	patience.Stop()
+	return func(d agent.Deed) {
+		switch why := agent.Outage(program(t.config.Agents[name].Command), d); {
+		case why == (engine.Cause{}):
+			if d.Type == agent.SaidIt || d.Type == agent.Called {
+				patience.Stop()
+			}
+		case why.Kind != last.Kind:
+			if last == (engine.Cause{}) {
+				patience.Reset(outageTime)
+			}
+			last = why
+			t.mu.Lock()
+			defer t.mu.Unlock()
+			t.hear(name, why)
+		}
+	}, func() { patience.Stop() }
 }
 
 func (t *try) agent(ctx context.Context, name string) Tried {
@@ -86,10 +120,18 @@ func (t *try) agent(ctx context.Context, name string) Tried {
 	if err := errors.Join(os.Mkdir(scratch, 0o700), removed(log)); err != nil {
 		return Tried{Name: name, Words: err.Error()}
 	}
-	r := t.roles.Run(ctx, agent.Task{
+	within, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	took, end := t.listen(name, func() { cancel(errOutage) })
+	r := t.roles.Run(within, agent.Task{
 		Role: name, Run: "try", Step: name, Attempt: 1, Text: oneWord, Dir: t.place.Dir, Mode: "edit",
-		Environ: t.env, Timeout: wordTime, LogPath: log, Scratch: scratch,
+		Environ: t.env, Timeout: wordTime, LogPath: log, Scratch: scratch, OnDeed: took,
 	})
+	end()
+	if r.How == engine.Stopped && errors.Is(context.Cause(within), errOutage) {
+		r.How = engine.TimedOut
+		r.Cause = agent.Why(program(t.config.Agents[name].Command), r)
+	}
 	tried := Tried{Name: name, Took: r.Duration, Usage: r.Usage, Cause: r.Cause}
 	if r.How == engine.NoStart && tried.Cause.Kind == "" {
 		tried.Cause = agent.Why(program(t.config.Agents[name].Command), r)

@@ -7,6 +7,9 @@ import (
 	"github.com/piton-dev/piton/internal/agent"
 )
 
+// ErrorWord begins the line of an error that an agent tells.
+const ErrorWord = "error: "
+
 // DeedLine is a deed as people see it, in a line; "" for one that is nothing to look at.
 // What an agent says and what it calls are words from outside: who shows the line makes it
 // safe. Strip leaves out of a path what all paths begin with; nil leaves it as it is.
@@ -19,7 +22,7 @@ func DeedLine(d agent.Deed, strip func(path string) string) string {
 	case agent.SaidIt:
 		return "says: " + oneLine(d.Text)
 	case agent.Erred:
-		return "error: " + oneLine(d.Text)
+		return ErrorWord + oneLine(d.Text)
 	}
 	return ""
 }
