@@ -22,6 +22,7 @@ import (
 type doFlags struct {
 	runFlags
 	check, agent string
+	writes       []string
 }
 
 func (a *app) doCmd() *cobra.Command {
@@ -30,7 +31,10 @@ func (a *app) doCmd() *cobra.Command {
 		Use:   "do REQUEST --check COMMAND",
 		Short: "Run one task with one check, without writing a plan first",
 		Long: `Makes a plan of one step: an agent gets the request as its task, and the step is done when
-COMMAND passes. The plan is written to plans/, shown, and run like any other, after your approval.`,
+COMMAND passes. The plan is written to plans/, shown, and run like any other, after your approval.
+
+A program or test that COMMAND runs judges the work: the agent may change it only if --writes names
+it. With --writes the agent may change nothing else.`,
 		Example: "  piton do \"Add a --version flag\" --check './app --version | grep -q 1.2'\n  piton do 'make docs' --agent script --check 'test -s docs/index.html' --yes",
 		Args:    atLeast("a request", 1),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -39,6 +43,7 @@ COMMAND passes. The plan is written to plans/, shown, and run like any other, af
 	}
 	c.Flags().StringVar(&f.check, "check", "", "the shell `COMMAND` that decides whether it is done")
 	c.Flags().StringVar(&f.agent, "agent", "", "the `AGENT` that does it; absent: the default agent")
+	c.Flags().StringArrayVar(&f.writes, "writes", nil, "a `FILE` or glob that the agent may change, also if it judges; may be repeated; absent: all but what judges")
 	c.Flags().BoolVarP(&f.yes, "yes", "y", false, "approve the plan in your name")
 	c.Flags().BoolVar(&f.unsealed, "allow-unsealed", false, "accept less isolation than the policy asks for; recorded in your name")
 	a.waitFlags(c, &f.runFlags)
@@ -58,7 +63,7 @@ func (s *session) do(ctx context.Context, request string, f doFlags) error {
 	case agent == "":
 		return misuse("no agent is named, and there is no default agent", "give --agent, or set default_agent in .piton/config.yaml")
 	}
-	text, err := oneStep(request, f.check, agent)
+	text, err := oneStep(request, f.check, agent, f.writes)
 	if err != nil {
 		return err
 	}
@@ -79,14 +84,31 @@ func (s *session) do(ctx context.Context, request string, f doFlags) error {
 		}
 	}
 	s.app.notice("wrote %s", path)
+	if file := s.runsFile(f.check); file != "" && len(f.writes) == 0 {
+		s.app.notice("note: the check runs %s, which the agent may not change; add --writes %s if it is the work", file, file)
+	}
 	return s.say(ctx, api.Saying{Word: path, Yes: f.yes, Unsealed: f.unsealed}, f.runFlags)
+}
+
+// runsFile is a file of the workspace that a check names, "" for none.
+func (s *session) runsFile(check string) string {
+	for word := range strings.FieldsSeq(check) {
+		name := filepath.ToSlash(filepath.Clean(word))
+		if !filepath.IsLocal(name) {
+			continue
+		}
+		if info, err := os.Stat(filepath.Join(s.Place.Dir, name)); err == nil && info.Mode().IsRegular() {
+			return name
+		}
+	}
+	return ""
 }
 
 // maxTitle is how much of a request is the title of its plan, in characters.
 const maxTitle = 72
 
 // oneStep is the plan of one step for a request.
-func oneStep(request, check, agent string) ([]byte, error) {
+func oneStep(request, check, agent string, writes []string) ([]byte, error) {
 	request = strings.TrimSpace(strings.ReplaceAll(request, "\r\n", "\n"))
 	p := template.Empty(agent)
 	title, _, _ := strings.Cut(request, "\n")
@@ -97,6 +119,9 @@ func oneStep(request, check, agent string) ([]byte, error) {
 	step := p.Steps[0]
 	step.Target, step.Title, step.ID = plan.Is(agent), plan.Text{Value: title}, plan.Field[string]{Value: plan.Slug(title)}
 	step.Task, step.Contract.Command = plan.Text{Value: request}, plan.Text{Value: check}
+	for _, name := range writes {
+		step.Writes.Set, step.Writes.Value = true, append(step.Writes.Value, plan.Text{Value: name})
+	}
 	text, err := template.Entitled(p, title, api.Person())
 	if err != nil {
 		return nil, faulty(err)

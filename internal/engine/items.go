@@ -178,12 +178,23 @@ func (s *State) approval(i int) ItemOpened {
 	}
 }
 
+// remedy is what a person may want to change in the plan of a step that changed what judges
+// it: the file may be the work.
+func (s *State) remedy(i int) string {
+	st, p := &s.steps[i], s.prog.Step(i)
+	judges := slices.ContainsFunc(slices.Concat(st.Restore, restore(st)), func(c Change) bool { return c.Rule != "" })
+	if st.Verdict != Tampered || !judges || p.Kind == Landing {
+		return ""
+	}
+	return fmt.Sprintf(" If such a file is the step's work, name it in its `writes:`, then piton approve %s.", s.run.Opened.Path)
+}
+
 // escalation asks what to do with a step that did not pass.
 func (s *State) escalation(i int) ItemOpened {
 	st, p := &s.steps[i], s.prog.Step(i)
 	e := ItemOpened{
 		Item: s.itemName(), Step: p.ID, Attempt: st.Attempt, Kind: Escalation, Cause: st.Verdict,
-		Question: fmt.Sprintf("Step %s %q did not pass in attempt %d: %s. What now?", p.Number, p.Title, st.Attempt, st.Reason),
+		Question: fmt.Sprintf("Step %s %q did not pass in attempt %d: %s.%s What now?", p.Number, p.Title, st.Attempt, st.Reason, s.remedy(i)),
 		Choices:  s.recoveries(i),
 	}
 	var context strings.Builder
