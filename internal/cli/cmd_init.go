@@ -18,6 +18,7 @@ import (
 	"github.com/piton-dev/piton/internal/agent"
 	"github.com/piton-dev/piton/internal/api"
 	"github.com/piton-dev/piton/internal/config"
+	"github.com/piton-dev/piton/internal/view"
 )
 
 //go:embed init_plan.md
@@ -100,6 +101,15 @@ func (a *app) next(done begun, found found) {
 	}
 	if first := found.first(); first != "" {
 		a.notice("try whether %s works here: piton agents test", first)
+	}
+	if found.first() == "" {
+		var names []string
+		for _, p := range agent.Programs() {
+			if p.Entry != "" {
+				names = append(names, p.Name)
+			}
+		}
+		a.notice("no agent program was found on PATH (looked for %s); install one and log in, then run piton init again and add the lines it prints. Steps with target: script run without one", view.Join(names))
 	}
 	a.notice("try it: piton run plans/example.md")
 	if first := found.first(); first != "" && done.Add == "" {

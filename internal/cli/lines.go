@@ -66,7 +66,7 @@ func (v *plainView) did(run, step, line string) {
 	}
 	row := of.Row(of.Index(step))
 	v.quiet.Reset(silence)
-	fmt.Fprintf(v.out, "%s does  %s %s %s\n", v.clock(v.now()), v.theme.line(row.Number), row.ID, v.theme.fit(v.theme.line(line), quoted))
+	fmt.Fprintf(v.out, "%s does  %s %s %s\n", v.clock(v.now()), v.theme.line(row.Number), row.ID, v.theme.deed(v.theme.line(line), quoted))
 }
 
 // quoted is how much of a contract a line quotes, in columns.

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"bytes"
 	"cmp"
 	"io"
 	"os"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
 
 	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/view"
@@ -30,6 +32,7 @@ type keys struct {
 // and stays in the scrollback, and only a few lines below are drawn anew.
 type liveView struct {
 	program *tea.Program
+	out     io.Writer
 	left    chan struct{} // the program has ended, and the terminal is as it was
 	mu      sync.Mutex
 	ended   bool // no more is shown
@@ -57,15 +60,31 @@ func newLiveView(in io.Reader, out io.Writer, env []string, m *liveModel) *liveV
 	if !isTerminal(in) {
 		in = nil
 	}
-	v := &liveView{left: make(chan struct{})}
+	v := &liveView{left: make(chan struct{}), out: out}
+	if f, ok := out.(*os.File); ok {
+		out = hiding{f: f}
+	}
 	v.program = tea.NewProgram(m, tea.WithOutput(out), tea.WithEnvironment(env), tea.WithoutSignalHandler(), tea.WithFPS(60), tea.WithInput(in))
 	go v.run(m)
 	return v
 }
 
+// hiding is a terminal whose cursor stays hidden.
+type hiding struct{ f *os.File }
+
+func (h hiding) Fd() uintptr                { return h.f.Fd() }
+func (h hiding) Read(b []byte) (int, error) { return h.f.Read(b) }
+func (h hiding) Close() error               { return h.f.Close() }
+
+// Write is called with whole escape sequences only.
+func (h hiding) Write(b []byte) (int, error) {
+	return h.f.Write(bytes.ReplaceAll(b, []byte(ansi.ShowCursor), []byte(ansi.HideCursor)))
+}
+
 func (v *liveView) run(m *liveModel) {
 	defer close(v.left)
-	v.program.Run() //nolint:errcheck // the end of the run is shown all the same
+	v.program.Run()                        //nolint:errcheck // the end of the run is shown all the same
+	io.WriteString(v.out, ansi.ShowCursor) //nolint:errcheck // a terminal that is gone shows none
 	v.end()
 	switch {
 	case m.detached:
@@ -132,6 +151,7 @@ type liveModel struct {
 
 	now        time.Time
 	tick       int
+	drawn      bool              // a frame for this size of the window is on the screen
 	last       map[string]string // progress by step
 	lines      []string          // to print above
 	printing   bool
@@ -140,7 +160,6 @@ type liveModel struct {
 	ruled      bool // the rule that ends the view was printed
 	quits      bool
 	frame      string // what was drawn last
-	height     int    // its lines
 	window     int    // lines of the terminal; 0 is not known
 	interrupts int    // how often ctrl-c was pressed
 	detached   bool
@@ -160,13 +179,14 @@ func (m *liveModel) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	var then tea.Cmd
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
-		m.theme.width, m.window = drawable(msg.Width), msg.Height
+		m.theme.width, m.window, m.drawn = drawable(msg.Width), msg.Height, false
 	case tea.KeyPressMsg:
 		then = m.key(msg)
 	case tea.PasteMsg:
 		m.typed(msg.Content)
 	case tickMsg:
 		m.tick++
+		m.drawn = true
 		m.now = m.clock()
 		then = m.next()
 		if m.tick%5 == 1 {
@@ -191,7 +211,7 @@ func (m *liveModel) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case recordsMsg:
 		m.take(msg)
 	case printedMsg:
-		m.printing, m.height = false, 0
+		m.printing = false
 	case bellMsg:
 		m.rings = true
 	case finishMsg:
@@ -239,11 +259,11 @@ func (m *liveModel) begin() {
 func (m *liveModel) print(lines ...string) { m.lines = append(m.lines, lines...) }
 
 // flush prints what waits, and quits when all is printed. Nothing is printed
-// before a first frame is on the screen: it would be taken to fill the screen,
-// and what stood there would scroll away.
+// before a frame for this size of the window is on the screen: the program would
+// count the lines below wrongly, and what stood there would scroll away.
 func (m *liveModel) flush() tea.Cmd {
 	switch {
-	case m.printing || m.tick == 0:
+	case m.printing || !m.drawn:
 		return nil
 	case m.rings:
 		m.rings, m.printing = false, true

@@ -30,11 +30,14 @@ const wide = 110
 // they stand below each other.
 var scrollColumns = []column{{}, {right: true}, {}, {flex: true}, {}, {}, {right: true}, {right: true}}
 
+// lastColumn is the column of what a step said or did last.
+const lastColumn = 5
+
 func (t theme) scrollWidths() []int {
 	w := []int{1, 3, 12, 0, 0, 0, 7, 7}
 	switch {
 	case t.width >= wide:
-		w[2], w[4], w[5] = 14, 12, 30
+		w[2], w[4], w[lastColumn] = 18, 12, 30
 	case t.width < 50:
 		w[2], w[6], w[7] = 10, 0, 0
 	}
@@ -223,27 +226,35 @@ func (t theme) retryLine(h view.Happening) string {
 // terminal. Of a window that is too low for them it leaves a line free, and the
 // last lines are drawn.
 //
-// A region that shrinks is cleared only from where the cursor stands, so it
-// must shrink when that is at its top: right after lines were printed above it.
-// Until then it keeps its height, and while lines are printed its content.
+// The cursor, which is hidden, waits at the top left. Where a window becomes
+// narrower, a terminal breaks the lines below it anew and keeps the cursor
+// where it is: all below it can be cleared, whatever became of it.
 func (m *liveModel) View() tea.View {
 	switch {
 	case m.quits || m.fold.State.Program() == nil:
-		return tea.NewView(" ")
+		return atTop(" ")
 	case m.printing:
-		return tea.NewView(m.frame)
+		return atTop(m.frame)
 	}
 	lines := []string{m.theme.paint(idleTone, m.theme.rule())}
 	lines = append(lines, m.rows()...)
 	if w := m.waitingLine(); w != "" {
 		lines = append(lines, w)
 	}
-	blank := min(max(1, m.height-2-len(lines)), m.room()-2-len(lines))
-	lines = append(lines, make([]string, max(0, blank))...)
+	if len(lines)+2 < m.room() {
+		lines = append(lines, "")
+	}
 	lines = append(lines, m.counters(), m.keyLine())
 	lines = lines[max(0, len(lines)-m.room()):]
-	m.frame, m.height = strings.Join(lines, "\n"), len(lines)
-	return tea.NewView(m.frame)
+	m.frame = strings.Join(lines, "\n")
+	return atTop(m.frame)
+}
+
+// atTop is a view with the cursor at its top left, in the shape that the person chose.
+func atTop(text string) tea.View {
+	v := tea.NewView(text)
+	v.Cursor = &tea.Cursor{Shape: -1}
+	return v
 }
 
 // rows are the steps at work, and the items that wait; the last lines of their
@@ -267,7 +278,7 @@ func (m *liveModel) rows() []string {
 		lines = append(lines, r.head)
 		if r.below != "" && room > 0 && t.width < wide {
 			room--
-			lines = append(lines, t.paint(idleTone, t.fit("      "+r.below, t.width)))
+			lines = append(lines, t.paint(idleTone, t.fit("      "+t.deed(r.below, t.width-6), t.width)))
 		}
 	}
 	return lines
@@ -315,7 +326,7 @@ func (m *liveModel) running(f *view.Fold, s engine.StepRow, deep bool) string {
 	if s.Status == engine.Ready {
 		about = t.line(s.Reason) // it waits for another run
 	}
-	last := t.line(m.last[f.Row(s.Index).ID])
+	last := t.deed(t.line(m.last[f.Row(s.Index).ID]), t.scrollWidths()[lastColumn])
 	if child != nil {
 		about, last = view.Join(child.Counts())+": "+about, "run "+child.State.Run().Run
 	}

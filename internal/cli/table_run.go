@@ -267,13 +267,12 @@ func (t theme) asks(items []engine.ItemRow, now time.Time, about func(engine.Ite
 		if it.Schema != "" {
 			lines = append(lines, t.under(4, idleTone, "schema: "+t.one(it.Schema))...)
 		}
-		room := 30
+		room := 0
 		for _, c := range it.Choices {
 			room = max(room, len(view.Answering(it.Item, it.Schema, c)))
 		}
 		for _, c := range it.Choices {
-			command := view.Answering(it.Item, it.Schema, c)
-			lines = append(lines, t.row(choiceColumns, []int{min(room, t.width-2), max(0, t.width-room-2*gap)}, []cell{{command, boldTone}, {view.Consequence(it, c), idleTone}}))
+			lines = append(lines, t.choice(room, view.Answering(it.Item, it.Schema, c), view.Consequence(it, c))...)
 		}
 	}
 	return lines
@@ -332,7 +331,26 @@ func (t theme) matter(it engine.ItemRow) []string {
 	return t.quote(4, it.Context)
 }
 
-var choiceColumns = []column{{most: 30}, {flex: true}}
+// leastBeside is the width from which a text is told beside a command of a list, and not below.
+const leastBeside = 30
+
+// choice is a command whole, and what follows from it: to its right where there is
+// room, in a column that begins behind room columns.
+func (t theme) choice(room int, command, follows string) []string {
+	first := " " + t.paint(boldTone, command)
+	at := 1 + room + gap
+	if t.width-at < leastBeside {
+		return append([]string{first}, t.under(4, idleTone, follows)...)
+	}
+	for n, l := range t.wrap(follows, t.width-at) {
+		if n == 0 {
+			first += strings.Repeat(" ", at-1-len(command)) + t.paint(idleTone, l)
+			continue
+		}
+		first += "\n" + strings.Repeat(" ", at) + t.paint(idleTone, l)
+	}
+	return strings.Split(first, "\n")
+}
 
 // inbox shows all that waits for people.
 func (t theme) inbox(items []engine.ItemRow, plans []*engine.Revision, now time.Time) []string {
@@ -348,7 +366,7 @@ func (t theme) inbox(items []engine.ItemRow, plans []*engine.Revision, now time.
 		for _, w := range p.Weakened {
 			lines = append(lines, t.under(2, badTone, "weaker: "+t.line(w))...)
 		}
-		lines = append(lines, t.row(choiceColumns, []int{t.width, 0}, []cell{{t.line(view.ToRun(r)), boldTone}, {}}))
+		lines = append(lines, " "+t.paint(boldTone, t.line(view.ToRun(r))))
 	}
 	if len(lines) == 0 {
 		return []string{"Nothing waits for you."}

@@ -210,6 +210,15 @@ func cut(dots string, w int) string {
 	return dots
 }
 
+// deed cuts what was done to at most w columns: a command before its exit code.
+func (t theme) deed(s string, w int) string {
+	i := max(strings.LastIndex(s, " → "), strings.LastIndex(s, " -> "))
+	if i < 0 || len(s)-i > w/2 || ansi.StringWidth(s) <= w {
+		return t.fit(s, w)
+	}
+	return t.fit(s[:i], w-ansi.StringWidth(s[i:])) + s[i:]
+}
+
 // pad fits a text to exactly w columns.
 func (t theme) pad(s string, w int) string {
 	s = t.fit(s, w)

@@ -428,6 +428,32 @@ func TestLiveRegion(t *testing.T) {
 	}
 }
 
+// TestResized holds that the cursor waits above all that is drawn, for a terminal
+// breaks lines anew that became too long; and that nothing is printed above before
+// the new size is drawn.
+func TestResized(t *testing.T) {
+	m := model(t, mixed(t), keys{detach: func() {}})
+	for _, size := range []struct{ width, height int }{{120, 40}, {200, 50}, {80, 24}, {40, 10}, {80, 24}} {
+		m.Update(tea.WindowSizeMsg{Width: size.width, Height: size.height})
+		if m.Update(noteMsg("a note")); m.printing {
+			t.Errorf("it prints before it has drawn at %d columns", size.width)
+		}
+		view := m.View()
+		if c := view.Cursor; c == nil || c.X != 0 || c.Y != 0 {
+			t.Errorf("the cursor waits at %v", c)
+		}
+		lines := strings.Split(view.Content, "\n")
+		if len(lines) >= size.height {
+			t.Errorf("%d lines in a window of %d", len(lines), size.height)
+		}
+		tidy(t, m.theme, lines)
+		if m.Update(tickMsg{}); !m.printing {
+			t.Error("it prints nothing when it has drawn")
+		}
+		printed(m)
+	}
+}
+
 // TestLowTerminal holds that the live region leaves a line of the window free and
 // keeps its last lines, and that no more is printed above it at once than fits
 // there: the terminal would lose count of its lines.
