@@ -186,7 +186,7 @@ func (s *State) remedy(i int) string {
 	if st.Verdict != Tampered || !judges || p.Kind == Landing {
 		return ""
 	}
-	return fmt.Sprintf(" If such a file is the step's work, name it in its `writes:`, then piton approve %s.", s.run.Opened.Path)
+	return fmt.Sprintf(" If such a file is the step's work, name it in its `writes:` (a glob with ** does not open it), then piton approve %s.", s.run.Opened.Path)
 }
 
 // escalation asks what to do with a step that did not pass.
