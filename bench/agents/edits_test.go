@@ -30,18 +30,19 @@ func TestPersonEdits(t *testing.T) {
 		w.must(err)
 		write(name, strings.Replace(string(body), from, to, 1))
 	}
-	plan := "---\ntype: plan\nstatus: draft\nowner: somebody\n---\n\n# Three greetings\n\n## Steps\n"
+	var plan strings.Builder
+	plan.WriteString("---\ntype: plan\nstatus: draft\nowner: somebody\n---\n\n# Three greetings\n\n## Steps\n")
 	for n, id := range []string{"one", "two", "three"} {
-		plan += fmt.Sprintf("\n### %d. Greet %s\n\n**id:** %s\n", n+1, id, id)
+		fmt.Fprintf(&plan, "\n### %d. Greet %s\n\n**id:** %s\n", n+1, id, id)
 		if n > 0 {
-			plan += fmt.Sprintf("**needs:** %d\n", n)
+			fmt.Fprintf(&plan, "**needs:** %d\n", n)
 		}
-		plan += fmt.Sprintf("**target:** codex\n**task:** Write %s.txt. SCRIPT %s\n**contract:** `sh check.sh %s.txt`\n**writes:** %s.txt\n", id, script(
+		fmt.Fprintf(&plan, "**target:** codex\n**task:** Write %s.txt. SCRIPT %s\n**contract:** `sh check.sh %s.txt`\n**writes:** %s.txt\n", id, script(
 			object{"run": "touch at-" + id + "; until test -e go-" + id + "; do sleep 0.1; done; rm at-" + id + " go-" + id},
 			object{"write": id + ".txt", "content": "hello"}, object{"say": "Done."},
 		), id, id)
 	}
-	write("plan.md", plan)
+	write("plan.md", plan.String())
 	write("check.sh", "grep -q hello $1\n")
 	write("NOTES.md", "notes\n")
 	w.git("add", "-A")
