@@ -129,8 +129,8 @@ func (a *attempt) run(ctx context.Context, pool *proc.Pool) Result {
 	return r
 }
 
-// beginning is the time in which a program finds out that it cannot work as it was called: one
-// that ends badly in it, without a word of the form that it should print, did not start.
+// beginning is the time in which a program finds out that it cannot work as it was called. One
+// that ends badly within it, and has printed nothing of its form, did not start.
 const beginning = 5 * time.Second
 
 // why finds out what kept an agent from its work. One whose output tells of no call did

@@ -458,11 +458,11 @@ func (p *Product) History(ctx context.Context, word string) ([]Entry, error) {
 		return nil, err
 	}
 	revisions, err := things[engine.Revision](ctx, p, store.ThingFilter{Kind: engine.PlanKept, Of: newest.Drafted.Intent})
-	var all []Entry
 	if err != nil {
 		return nil, err
 	}
 	heads, err := p.Store.Heads(ctx, store.HeadFilter{Stream: taskOf(newest.Drafted.Intent)})
+	var all []Entry
 	for _, r := range revisions {
 		e := used[r.Drafted.Plan]
 		e.Revision = r

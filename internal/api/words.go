@@ -16,16 +16,30 @@ func (p *Product) RunAndStep(ctx context.Context, words []string) (engine.HeadRo
 	word, step := words[0], words[1]
 	head, err := p.Find(ctx, word)
 	if word != "" && step == "" {
-		_, odd := strconv.Atoi(word)
-		newest, other := p.Find(ctx, "")
-		if of, found, other2 := p.Step(ctx, newest, word); other == nil && other2 == nil && (err != nil || found == word || odd == nil) {
-			return of, found, nil // a step's whole id or number, before the beginning of a run's id
+		// A step's whole id or number goes before the beginning of a run's id.
+		of, found, ok := p.newestStep(ctx, word)
+		if ok && (err != nil || found == word || isNumber(word)) {
+			return of, found, nil
 		}
 	}
 	if err != nil || step == "" {
 		return head, "", err
 	}
 	return p.Step(ctx, head, step)
+}
+
+// newestStep finds a step of the newest run.
+func (p *Product) newestStep(ctx context.Context, word string) (head engine.HeadRow, step string, ok bool) {
+	head, err := p.Find(ctx, "")
+	if err == nil {
+		head, step, err = p.Step(ctx, head, word)
+	}
+	return head, step, err == nil
+}
+
+func isNumber(word string) bool {
+	_, err := strconv.Atoi(word)
+	return err == nil
 }
 
 // OfWord is the plan that a word names: that of a run, with its row, or the revision

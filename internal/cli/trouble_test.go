@@ -18,9 +18,9 @@ import (
 	"github.com/piton-dev/piton/internal/view"
 )
 
-// The page about trouble has a row for each word that a person can meet as a status, a
-// verdict, a question, the beginning of a line, a check of the doctor, an answer of an agent
-// or a code of an error, and no other rows. The words are those of the source.
+// The page about trouble has a row for each word of these kinds that the source has, and no
+// other rows: statuses, verdicts, questions, beginnings of lines, checks of the doctor, answers
+// of agents, and codes of errors.
 func TestTroublePage(t *testing.T) {
 	var statuses []string
 	for s := range looks {

@@ -77,20 +77,20 @@ func (u *uses) configured(ctx context.Context, p *api.Product, stream, yes strin
 	if unsealed {
 		c.by = u.caller.By
 	}
-	if other {
-		if err := u.mayConfigure(ctx, p, now, stream, c); err != nil {
-			return nil, err
-		}
-	}
 	step := cmp.Or(working, cut)
-	if step != "" && !carried && other {
-		return nil, conflict("put "+config.File+" back as it was, then piton resume "+now.Run+"; or piton cancel "+now.Run,
-			"the configuration has changed, and step %q was at work when its owner died: the step may have changed it, so no yes can take it", step)
-	}
 	idle := step == ""
 	if carried {
 		if idle, err = u.waits(ctx, stream); err != nil {
 			return nil, err
+		}
+	}
+	if other {
+		if err := u.mayConfigure(p, now, stream, c, idle); err != nil {
+			return nil, err
+		}
+		if !idle {
+			return nil, conflict("put "+config.File+" back as it was, then piton resume "+now.Run+"; or piton cancel "+now.Run,
+				"the configuration has changed, and step %q was at work when its owner died: the step may have changed it, so no yes can take it", step)
 		}
 	}
 	if c.files, err = u.refiled(ctx, guarded, idle, other); err != nil {
@@ -114,15 +114,9 @@ func (u *uses) configured(ctx context.Context, p *api.Product, stream, yes strin
 
 // mayConfigure reports why a run cannot go on under the configuration in force yet,
 // whatever a person says.
-func (u *uses) mayConfigure(ctx context.Context, p *api.Product, now engine.RunOpened, stream string, c *configuring) error {
-	if c.carried {
-		idle, err := u.waits(ctx, stream)
-		if err != nil {
-			return err
-		}
-		if !idle {
-			return conflict("piton pause "+now.Run+", and give the same command again when its steps have ended", "run %s is at work under the former configuration", now.Run)
-		}
+func (u *uses) mayConfigure(p *api.Product, now engine.RunOpened, stream string, c *configuring, idle bool) error {
+	if c.carried && !idle {
+		return conflict("piton pause "+now.Run+", and give the same command again when its steps have ended", "run %s is at work under the former configuration", now.Run)
 	}
 	if err := u.mayRig(p, stream); err != nil {
 		return err

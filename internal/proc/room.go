@@ -318,9 +318,9 @@ func Installation(file, home string) string {
 	return file
 }
 
-// packageOf is the directory of what a file in the home was installed with: the outermost
-// node_modules, or that of a package.json above it, or what a directory for programs lies in;
-// "" where there is none but the home.
+// packageOf is the directory of what a file in the home was installed with, "" for none below
+// the home. It is the outermost node_modules above the file. Else it is where the nearest
+// package.json is, or what a directory for programs lies in.
 func packageOf(file, home string) (dir string) {
 	for above := filepath.Dir(file); above != home && inside(home, above); above = filepath.Dir(above) {
 		if filepath.Base(above) == "node_modules" {

@@ -73,9 +73,9 @@ func (b *Base) Tampered(ctx context.Context, t *Tree, guards []string, may Scope
 	}), nil
 }
 
-// Changed lists what guards cover that is neither what it was when the base was taken nor
-// what finished steps were allowed to make of it: in the workspace that a run's worktree was
-// made from, a merge that was cut off may have brought that.
+// Changed is [Base.Compare] for a workspace in which either will do: what a path was when the
+// base was taken, or what finished steps were allowed to make of it. The workspace that a run's
+// worktree was made from has the latter only after a merge.
 func (b *Base) Changed(ctx context.Context, t *Tree, guards []string, moved map[string]string) ([]Change, error) {
 	changed, err := b.Compare(ctx, t, guards, nil)
 	if err != nil || len(changed) == 0 || len(moved) == 0 {
