@@ -138,10 +138,14 @@ func (t *talk) message(line []byte) {
 		ID     json.RawMessage `json:"id"`
 		Method string          `json:"method"`
 	}
-	if json.Unmarshal(line, &m) != nil || len(m.ID) == 0 && m.Method != "$/cancel_request" {
+	if json.Unmarshal(line, &m) != nil {
 		return
 	}
-	if m.Method != "" && len(m.ID) > 0 && t.open.Add(1) > maxOpen {
+	asks := len(m.ID) > 0 && string(m.ID) != "null"
+	if !asks && m.Method != "$/cancel_request" {
+		return
+	}
+	if m.Method != "" && asks && t.open.Add(1) > maxOpen {
 		t.flood(errFlood)
 		return
 	}
@@ -178,6 +182,9 @@ func (t *talk) hold(ctx context.Context) turn {
 	select {
 	case end := <-said: // it was there already
 		return end
+	default:
+	}
+	select {
 	case id := <-session:
 		if !errors.Is(context.Cause(ctx), errFlood) {
 			go t.conn.Cancel(talking, acp.CancelNotification{SessionId: id}) //nolint:errcheck // it may read nothing any more

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -49,6 +50,7 @@ func (p Permission) About() string {
 // Permit answers a [Permission].
 type Permit struct {
 	Allowed bool
+	Once    bool   // the next such call is asked for again
 	Why     string // it is not, and by whom
 }
 
@@ -89,7 +91,10 @@ func (c *acpClient) RequestPermission(ctx context.Context, q acp.RequestPermissi
 			return acp.RequestPermissionResponse{Outcome: acp.NewRequestPermissionOutcomeCancelled()}, nil //nolint:nilerr // nobody waits for it any more
 		}
 	}
-	kinds := []acp.PermissionOptionKind{acp.PermissionOptionKindAllowOnce, acp.PermissionOptionKindAllowAlways}
+	kinds := []acp.PermissionOptionKind{acp.PermissionOptionKindAllowOnce}
+	if !permit.Once { // else it would not ask again
+		kinds = append(kinds, acp.PermissionOptionKindAllowAlways)
+	}
 	if !permit.Allowed {
 		c.refuse(p, permit.Why)
 		kinds = []acp.PermissionOptionKind{acp.PermissionOptionKindRejectOnce, acp.PermissionOptionKindRejectAlways}
@@ -102,7 +107,7 @@ func (c *acpClient) RequestPermission(ctx context.Context, q acp.RequestPermissi
 		}
 	}
 	if permit.Allowed {
-		c.refuse(p, "it offered no answer that allows it")
+		c.refuse(p, "it offered no answer that allows so much and no more")
 	}
 	return acp.RequestPermissionResponse{Outcome: acp.NewRequestPermissionOutcomeCancelled()}, nil
 }
@@ -226,12 +231,12 @@ func (c *acpClient) content(p *Permission, call acp.ToolCallUpdate) {
 	p.Content = short(strings.Join(said, "\n"), maxAskContent)
 }
 
-func (p *Permission) at(path string) {
+func (p *Permission) at(file string) {
 	if len(p.Paths) == maxAskPaths {
-		path = "…" // which nothing covers
+		file = "…" // which nothing covers
 	}
-	if !slices.Contains(p.Paths, path) {
-		p.Paths = append(p.Paths, path)
+	if !slices.Contains(p.Paths, file) {
+		p.Paths = append(p.Paths, file)
 	}
 }
 
@@ -262,13 +267,20 @@ func commandOf(raw any) string {
 			}
 			words = append(words, word)
 		}
-		if len(words) == 3 && strings.HasPrefix(words[1], "-") && strings.HasSuffix(words[1], "c") {
-			return words[2] // of a shell
+		if len(words) == 3 && isShell(words[0]) && strings.HasPrefix(words[1], "-") && strings.HasSuffix(words[1], "c") {
+			return words[2]
 		}
 		body, _ := json.Marshal(words)
 		return string(body)
 	}
 	return ""
+}
+
+// isShell reports whether a program runs the text behind -c as a shell does. One of the same
+// name that lies elsewhere may do anything.
+func isShell(program string) bool {
+	dir, name := path.Split(program)
+	return slices.Contains([]string{"", "/bin/", "/usr/bin/"}, dir) && slices.Contains([]string{"sh", "bash", "dash", "zsh"}, name)
 }
 
 // SessionUpdate never comes: what the agent says is read from what it prints.

@@ -85,7 +85,7 @@ func unwrapped(command string) string {
 		switch quote := inner[0]; {
 		case quote != inner[len(inner)-1]:
 		case quote == '\'':
-			return strings.ReplaceAll(inner[1:len(inner)-1], `'\\''`, "'")
+			return strings.ReplaceAll(inner[1:len(inner)-1], `'\''`, "'")
 		case quote == '"':
 			return strings.NewReplacer(`\\`, `\`, `\"`, `"`, `\$`, `$`, "\\`", "`").Replace(inner[1 : len(inner)-1])
 		}

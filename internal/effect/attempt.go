@@ -435,7 +435,8 @@ func asking(report Reporter) func(context.Context, agent.Permission) (agent.Perm
 		if err != nil {
 			return agent.Permit{}, err
 		}
-		permit := agent.Permit{Allowed: a.Choice == engine.ChooseAllow || a.Choice == engine.ChooseAllowRun}
+		once := a.Choice == engine.ChooseAllow
+		permit := agent.Permit{Allowed: once || a.Choice == engine.ChooseAllowRun, Once: once}
 		switch {
 		case permit.Allowed:
 		case a.By == engine.Harness:

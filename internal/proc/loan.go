@@ -2,6 +2,7 @@ package proc
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"io"
 	"os"
@@ -78,7 +79,7 @@ func (l *loan) take(path string) bool {
 // giveBack is to be called when nothing of the child lives.
 func (l loan) giveBack() error {
 	left, err := l.left()
-	if err != nil || left == nil || bytes.Equal(left, l.was) {
+	if err != nil || !l.whole(left) || bytes.Equal(left, l.was) {
 		return err
 	}
 	now, err := os.ReadFile(l.file)
@@ -97,6 +98,12 @@ func (l loan) giveBack() error {
 		_ = os.Remove(f.Name())
 	}
 	return err
+}
+
+// whole reports whether what a child left can be a login. One that was killed while it wrote
+// leaves none of it, or a part.
+func (l loan) whole(left []byte) bool {
+	return len(left) > 0 && (filepath.Ext(l.name) != ".json" || json.Valid(left))
 }
 
 // left is what the child has left of it; nil where that is no file.

@@ -193,7 +193,7 @@ var terminals = []string{"/dev/full", "/dev/ptmx", "/dev/pts", "/dev/shm", "/dev
 
 // present leaves out what is not there.
 func present(paths []string) []string {
-	return slices.DeleteFunc(paths, func(path string) bool {
+	return slices.DeleteFunc(slices.Clone(paths), func(path string) bool {
 		_, err := os.Stat(path)
 		return err != nil
 	})

@@ -80,8 +80,11 @@ func (s *Seal) refused() error {
 
 // fixed is what the child could read only, though it should take up changes.
 func (s *Seal) fixed() []string {
+	if s.Temp == "" {
+		return nil
+	}
 	list, err := os.ReadFile(fixedOf(s.Temp))
-	if s.Temp == "" || err != nil {
+	if err != nil {
 		return nil
 	}
 	return strings.Split(string(list), "\n")
