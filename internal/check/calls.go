@@ -1,7 +1,6 @@
 package check
 
 import (
-	"slices"
 	"strings"
 
 	"github.com/piton-dev/piton/internal/judge"
@@ -11,11 +10,7 @@ import (
 // Looks reports whether a check does nothing but look at files: what it opens is the work
 // that it judges, and judges nothing itself.
 func Looks(command string) bool {
-	s := shell.Parse(command)
-	return s.Fault == "" && !s.Vague && !s.Paths && !slices.ContainsFunc(s.Calls, func(c shell.Call) bool {
-		verb, _ := shell.Verb(c, shell.Wrapper{Short: "Cc"})
-		return strings.Contains(c.Name(), "/") || !judge.Looks(c.Tool(), verb)
-	})
+	return shell.Parse(command).Only(judge.Looks)
 }
 
 // calls returns the names of the runners that a script calls. A script that no

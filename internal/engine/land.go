@@ -17,6 +17,18 @@ import (
 // Landing finds the step that merges the worktree of the run, where the run has one.
 func (p *Program) Landing() (int, bool) { return p.landing - 1, p.landing > 0 }
 
+// Records reports whether a run of the program makes commits.
+func (p *Program) Records() bool { return p.commits() != CommitNone }
+
+// commits is what a run of the program records.
+func (p *Program) commits() Commits {
+	i, ok := p.Landing()
+	if !ok {
+		return CommitNone
+	}
+	return p.Step(i).Commit
+}
+
 // leaves reports whether the plan leaves the work on the branch of the run.
 func (p *Program) leaves() bool {
 	i, ok := p.Landing()
@@ -286,13 +298,7 @@ type Finished struct {
 }
 
 // commits is what is recorded on the branch of the run.
-func (s *State) commits() Commits {
-	i, ok := s.prog.Landing()
-	if !ok {
-		return CommitNone
-	}
-	return s.prog.Step(i).Commit
-}
+func (s *State) commits() Commits { return s.prog.commits() }
 
 // works reports whether the step leaves something that can be recorded.
 func (s *State) works(i int) bool {

@@ -144,6 +144,9 @@ func (s *saying) able(ctx context.Context, c api.Compiled) error {
 	if err := equipped(ctx, s.product, nil, c.All()...); err != nil {
 		return err
 	}
+	if git := s.doc.Facts.Git; git != nil && git.Nobody && slices.ContainsFunc(c.All(), (*engine.Program).Records) {
+		return api.Fault("the run would commit to a branch, but git does not know who you are", "run `"+verify.Introduce+"`, or add `commit: none` to the header of the plan")
+	}
 	return s.Owner.isolated(s.product, s.doc, s.Unsealed)
 }
 

@@ -235,3 +235,12 @@ func Started(c Call) (Call, bool) {
 	}
 	return s.inner(rest)
 }
+
+// Only reports whether all that the script runs is allowed, and the text tells what that is.
+// allowed gets the name of a program, and its first argument that is no option.
+func (s *Script) Only(allowed func(tool, verb string) bool) bool {
+	return s.Fault == "" && !s.Vague && !s.Paths && !slices.ContainsFunc(s.Calls, func(c Call) bool {
+		verb, _ := Verb(c, Wrapper{Short: "Cc"})
+		return strings.Contains(c.Name(), "/") || !allowed(c.Tool(), verb)
+	})
+}

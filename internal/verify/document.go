@@ -205,13 +205,18 @@ func (d *document) script(label string, text plan.Text, required bool, exit int)
 	if text.IsZero() {
 		return s
 	}
-	parsed, known := d.shells[text.Value]
-	if !known {
-		parsed = d.read(text.Value)
-		d.shells[text.Value] = parsed
-	}
-	s.reading = parsed
+	s.reading = d.once(text.Value)
 	return s
+}
+
+// once reads a shell text, each once.
+func (d *document) once(text string) *reading {
+	parsed, known := d.shells[text]
+	if !known {
+		parsed = d.read(text)
+		d.shells[text] = parsed
+	}
+	return parsed
 }
 
 // works reports whether an agent or a script does the step: no tool, no

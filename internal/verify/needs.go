@@ -54,14 +54,25 @@ func (d *document) more(facts Facts, asked map[string]bool) Queries {
 		})
 	}
 	all := d.queries()
-	files := slices.DeleteFunc(all.Files, func(name string) bool {
+	var texts []string
+	if slices.ContainsFunc(d.plan.Steps, bare) {
+		texts = Detecting().Texts
+	}
+	files := all.Files
+	for _, u := range d.units {
+		ran, named := d.words(u, facts)
+		files = append(append(files, ran...), named...)
+		for _, s := range u.proofs {
+			if s.required && s.readable() && len(opens(u)) > 0 {
+				texts = append(texts, s.runs...)
+			}
+		}
+	}
+	files = slices.DeleteFunc(files, func(name string) bool {
 		_, ok := facts.Files[name]
 		return ok
 	})
-	var texts []string
-	if slices.ContainsFunc(d.plan.Steps, bare) {
-		texts = slices.DeleteFunc(Detecting().Texts, func(name string) bool { return !facts.Files[name].Exists })
-	}
+	texts = slices.DeleteFunc(texts, func(name string) bool { return !facts.Files[name].Exists })
 	return Queries{Files: fresh(files, "f"), Texts: fresh(texts, "t")}
 }
 

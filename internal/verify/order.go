@@ -175,8 +175,8 @@ func (n *namings) writers(file string) (steps []int, known bool) {
 
 // mentions lists the constant words of a script that look like paths of files,
 // as seen from the workspace.
-func (s script) mentions() []shell.Word {
-	if !s.readable() {
+func (s *reading) mentions() []shell.Word {
+	if s == nil || s.File == nil {
 		return nil
 	}
 	if s.named == nil {

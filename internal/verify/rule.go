@@ -69,7 +69,7 @@ func judges() []Rule {
 		{ID: "PT044", Severity: Error, step: checkJudge},
 		{ID: "PT045", Severity: Note, step: checkProofReaches},
 		{ID: "PT051", Severity: Warning, step: checkOutside},
-		{ID: "PT054", Severity: Note, step: checkLifted},
+		{ID: "PT054", Severity: Warning, step: checkLifted},
 		{ID: "PT061", Severity: Error, step: checkOutput},
 		{ID: "PT062", Severity: Error, step: checkQuestion},
 		{ID: "PT063", Severity: Error, step: checkWhen},

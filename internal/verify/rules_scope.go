@@ -11,7 +11,9 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 
 	"github.com/piton-dev/piton/internal/engine"
+	"github.com/piton-dev/piton/internal/judge"
 	"github.com/piton-dev/piton/internal/plan"
+	"github.com/piton-dev/piton/internal/shell"
 )
 
 func checkPlanScope(p *pass) { p.scopes(nil, "Protect", p.doc.plan.Protect.Value) }
@@ -99,43 +101,90 @@ func checkUnscoped(p *pass) {
 }
 
 func checkLifted(p *pass, u *unit) {
-	var names []string
-	for _, name := range u.lifted() {
-		if f := p.facts.Files[name]; f.Exists && !f.Dir {
-			names = append(names, name)
-		}
-	}
+	names := p.doc.lifted(u, p.facts)
 	if len(names) == 0 {
 		return
 	}
+	judges, them := "judges", "it"
+	if len(names) > 1 {
+		judges, them = "judge", "them"
+	}
+	scopes := texts(u.Writes.Value)
+	p.report(u, u.Writes.Pos, fmt.Sprintf("%s %s step %q, and `writes: %s` does not open %s: a step that changes %s fails",
+		few(names), judges, u.ID.Value, few(scopes), them, them),
+		fmt.Sprintf("if the step should change %s, say so: `writes: %s`; else list %s in the step's `protect:`", them, few(append(names, scopes...)), them))
+}
+
+// few lists the first of some names, and says how many more there are.
+func few(names []string) string {
 	list := strings.Join(names[:min(len(names), maxNamed)], ", ")
 	if len(names) > maxNamed {
 		list += fmt.Sprintf(" and %d more", len(names)-maxNamed)
 	}
-	p.report(u, u.Writes.Pos, fmt.Sprintf("`writes:` of step %q cover files that its own contract runs, and do not name them: %s; the step may not change them", u.ID.Value, list),
-		"if the step should change them, name them in `writes:`; else leave them out, or name them in the step's `protect:`")
+	return list
 }
 
-// lifted lists what the contract and required checks of a step run, and the step's scopes
-// cover without its name.
-func (u *unit) lifted() []string {
+// lifted lists the files that judge the step, as far as words tell, and that its scopes cover
+// without naming them.
+func (d *document) lifted(u *unit, facts Facts) []string {
+	ran, named := d.words(u, facts)
+	names := append(ran, slices.DeleteFunc(named, func(name string) bool {
+		rule, _ := judge.Of(name)
+		return rule == "" && (!facts.Files[name].Executable || judge.InFilled(name))
+	})...)
+	names = slices.DeleteFunc(names, func(name string) bool { return !facts.Files[name].Exists || facts.Files[name].Dir })
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// words lists the files that the contract and required checks of a step run, and those that
+// they and the scripts that they run name, as far as the step's scopes cover them without naming
+// them.
+func (d *document) words(u *unit, facts Facts) (ran, named []string) {
 	scopes := opens(u)
-	var held, names []string
-	for _, t := range u.Protect.Value {
-		held = append(held, t.Value)
+	if len(scopes) == 0 {
+		return nil, nil
+	}
+	held := texts(u.Protect.Value)
+	only := func(file string) bool {
+		return covered(file, scopes) && !slices.Contains(scopes, file) && !covered(file, held)
+	}
+	note := func(s *reading) {
+		for _, file := range s.runs {
+			if only(file) {
+				ran = append(ran, file)
+			}
+		}
+		if s.File == nil || s.Only(judge.Looks) {
+			return
+		}
+		for _, w := range s.mentions() {
+			if only(w.Text) {
+				named = append(named, w.Text)
+			}
+		}
 	}
 	for _, s := range u.proofs {
 		if !s.required || !s.readable() {
 			continue
 		}
+		note(s.reading)
 		for _, file := range s.runs {
-			if covered(file, scopes) && !slices.Contains(scopes, file) && !covered(file, held) && !slices.Contains(names, file) {
-				names = append(names, file)
+			if text := facts.Texts[file]; isShell(file, text) {
+				note(d.once(text))
 			}
 		}
 	}
-	slices.Sort(names)
-	return names
+	return ran, named
+}
+
+// isShell reports whether a shell reads the text of a file.
+func isShell(file, text string) bool {
+	first, _, _ := strings.Cut(text, "\n")
+	if !strings.HasPrefix(first, "#!") {
+		return text != "" && slices.Contains([]string{"", ".sh", ".bash"}, path.Ext(file))
+	}
+	return slices.ContainsFunc(strings.Fields(first[2:]), func(word string) bool { return shell.IsShell(path.Base(word)) })
 }
 
 // apart reports whether the plan works in a worktree of its own: because it says so, or
