@@ -3,6 +3,7 @@ package engine
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -207,7 +208,7 @@ func (s *State) judged(i int, now time.Time) StepSettled {
 	case st.Phase == Ratchet:
 	case p.loops() && s.exits(i, v, true) == "":
 		e.Status, e.RetryAt = Running, new(now.Add(p.backoff(st.Laps+1)))
-	case st.Tries < p.OnFail.Retries && st.refused() == "" && !st.Ruling.early():
+	case s.retries(i) && !st.Ruling.early():
 		e.Status, e.RetryAt = Running, new(now.Add(p.backoff(st.Tries+1)))
 	case p.OnFail.Then == Abort:
 		e.Status = Failed
@@ -217,10 +218,31 @@ func (s *State) judged(i int, now time.Time) StepSettled {
 	if v != Pass && st.Ruling.early() && st.Tries < p.OnFail.Retries {
 		e.Reason += "; the arbiter gave up the attempts that were left: " + st.Ruling.Why
 	}
+	if s.repeats(i) {
+		e.Reason += again
+	}
 	e.Ask = st.Ruling.asks() && p.OnFail.Then == Replan && e.Status == Waiting
 	e.Exit = s.exits(i, v, e.RetryAt != nil)
 	e.Reason = s.exhausted(i, e.Exit, e.Reason)
 	return e
+}
+
+// retries reports whether the plan has another attempt for a step that did not pass.
+func (s *State) retries(i int) bool {
+	st := &s.steps[i]
+	return st.Tries < s.prog.Step(i).OnFail.Retries && st.refused() == "" && !s.repeats(i)
+}
+
+// again is said of an attempt that [State.repeats].
+const again = ", as the attempt before did"
+
+// repeats reports whether the work changed the very files that judge it, in the same way, as in
+// the attempt before: it was told, and a further attempt would do so too.
+func (s *State) repeats(i int) bool {
+	st := &s.steps[i]
+	return st.Ended != nil && endVerdict(st.Ended) == Tampered && slices.ContainsFunc(st.Feedback, func(f Feedback) bool {
+		return f.Check == workItself && f.Verdict == Tampered && strings.TrimSuffix(f.Reason, again) == endReason(st, s.prog.Step(i))
+	})
 }
 
 // backoff is the pause before the n-th retry.

@@ -68,12 +68,11 @@ func (s *State) choices(i int) []Say {
 	if last == SayReplan && !s.revises() {
 		last = SayEscalate
 	}
-	more := st.Tries < p.OnFail.Retries && st.refused() == ""
 	var all []Say
 	switch {
 	case st.Phase == Ratchet || p.loops() || last == "":
 		return nil
-	case more:
+	case s.retries(i):
 		all = append(all, SayRetry)
 	}
 	if all = append(all, last); last == SayReplan {
