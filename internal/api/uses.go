@@ -101,6 +101,8 @@ type Opened struct {
 	For     string `json:"for,omitzero"`     // the run that was named: this one, which it is carried out for, goes on
 	After   uint64 `json:"after,omitzero"`   // the newest record that was there before
 	Over    bool   `json:"over,omitzero"`    // it has ended, and nothing goes on
+	// Retried are steps, by id, that waited because of this machine and are tried again at once.
+	Retried []string `json:"retried,omitempty"`
 	// Reconfigured is what a person has to say yes to first; nothing was done.
 	Reconfigured *Reconfigured `json:"reconfigured,omitempty"`
 }

@@ -190,6 +190,9 @@ Of a step that did not pass: retry gives it one more attempt, and fallback one b
 replan has the configured planner revise the plan. skip and waive go on without a proof. abort ends
 the run. Of the merge of a run, leave ends the run with its work on its branch.
 
+If nobody carries the run on and it waits for nothing else, it continues here. Without a terminal,
+piton resume continues it.
+
 Of what a run taught: adopt writes it to .piton/memories, with --args in your words; drop does not.
 
 A question without choices takes --text, or --args if it asks for a value of a schema. The answer
@@ -257,7 +260,21 @@ func (a *app) answer(ctx context.Context, word string, answer engine.ItemAnswere
 		}
 		point("client before show")
 		a.did("answer", it.Item, fmt.Sprintf("item %s: %s", it.Item, answer.Choice))
+		return s.after(ctx, done, yes)
+	})
+}
+
+// after lets a run go on that nobody carries and that waits for nothing else, where a person is
+// there to see it. Else it says how it goes on.
+func (s *session) after(ctx context.Context, done api.Ordered, yes bool) error {
+	if done.Carried || done.Top.Ended || done.Top.Status == engine.Paused || !s.app.asks() || s.app.json {
 		s.goesOn(done)
 		return nil
-	})
+	}
+	items, err := s.Waiting(ctx, done.Top)
+	if err != nil || len(items) > 0 {
+		s.goesOn(done)
+		return err
+	}
+	return s.resume(ctx, api.Resume{Run: done.Top.Run}, runFlags{yes: yes})
 }

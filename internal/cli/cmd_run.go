@@ -69,7 +69,7 @@ func (a *app) resumeCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:     "resume [RUN]",
 		Short:   "Continue a run from the last proof, also after a crash",
-		Long:    "Continues a run that was interrupted, paused or failed: RUN, or the newest. If that is\ndone, the newest run that has not ended continues. Steps that have their proof do not run again.\n\nIf the configuration, or a file that judges the work, has changed since the run was approved, Piton\nshows what is different and asks first.",
+		Long:    "Continues a run that was interrupted, paused or failed: RUN, or the newest. If that is\ndone, the newest run that has not ended continues. Steps that have their proof do not run again.\nA step that an environment error stopped, such as a missing login, is tried again at once.\n\nIf the configuration, or a file that judges the work, has changed since the run was approved, Piton\nshows what is different and asks first.",
 		Example: "  piton resume\n  piton resume 7f3a21",
 		Args:    atMost("a run", 1),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -184,7 +184,15 @@ func (s *session) begin(ctx context.Context, said api.Said, f runFlags) error {
 	case o.Resumed:
 		a.notice("continuing unfinished run %s", o.Run)
 	}
+	s.noticeRetried(said.Opened)
 	return s.carry(ctx, f, said.Opened)
+}
+
+// noticeRetried says which steps are tried again that waited because of this machine.
+func (s *session) noticeRetried(o api.Opened) {
+	if len(o.Retried) > 0 {
+		s.app.notice("trying again after an environment error: %s", view.Join(o.Retried))
+	}
 }
 
 // unfit says why a plan cannot run: to people where notices go, to programs as the
@@ -297,28 +305,32 @@ func (a *app) confirm(question string) bool {
 }
 
 func (a *app) resume(ctx context.Context, q api.Resume, f runFlags) error {
-	return a.acting(ctx, func(s *session) error {
-		var opened api.Opened
-		err := s.reconfiguring(f.yes, "", func(config string) (is *api.Reconfigured, err error) {
-			q.Config = config
-			opened, err = s.client.Resume(ctx, q)
-			return opened.Reconfigured, err
-		})
-		if err != nil {
-			return err
-		}
-		if opened.Over && q.Land {
-			a.did("land", opened.Run, "run "+opened.Run+" has landed already")
-			return nil
-		}
-		if opened.For != "" {
-			a.notice("run %s belongs to run %s, which continues", opened.For, opened.Run)
-		}
-		head, err := s.Find(ctx, opened.Run)
-		if err != nil {
-			return err
-		}
-		s.noticeChange(head)
-		return s.carry(ctx, f, opened)
+	return a.acting(ctx, func(s *session) error { return s.resume(ctx, q, f) })
+}
+
+// resume lets a run go on that is there, and carries it on.
+func (s *session) resume(ctx context.Context, q api.Resume, f runFlags) error {
+	var opened api.Opened
+	err := s.reconfiguring(f.yes, "", func(config string) (is *api.Reconfigured, err error) {
+		q.Config = config
+		opened, err = s.client.Resume(ctx, q)
+		return opened.Reconfigured, err
 	})
+	if err != nil {
+		return err
+	}
+	if opened.Over && q.Land {
+		s.app.did("land", opened.Run, "run "+opened.Run+" has landed already")
+		return nil
+	}
+	if opened.For != "" {
+		s.app.notice("run %s belongs to run %s, which continues", opened.For, opened.Run)
+	}
+	head, err := s.Find(ctx, opened.Run)
+	if err != nil {
+		return err
+	}
+	s.noticeChange(head)
+	s.noticeRetried(opened)
+	return s.carry(ctx, f, opened)
 }

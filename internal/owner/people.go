@@ -67,7 +67,37 @@ func (u *uses) Resume(ctx context.Context, q api.Resume) (api.Opened, error) {
 		}
 		err = p.Order(ctx, u.host, head, engine.Command{Verb: verb})
 	}
+	if err == nil {
+		err = u.mended(ctx, p, &opened)
+	}
 	return opened, err
+}
+
+// mended tries the steps again that wait for a person because of this machine, such as for a
+// login or a key: a person who lets the run go on has seen to that.
+func (u *uses) mended(ctx context.Context, p *api.Product, opened *api.Opened) error {
+	if u.caller.Via == api.ForAgents {
+		return nil
+	}
+	head, err := p.Find(ctx, opened.Run)
+	if err != nil {
+		return err
+	}
+	items, err := p.Waiting(ctx, head)
+	for _, it := range items {
+		if it.Kind != engine.Escalation || it.Cause != engine.Infra || !slices.Contains(it.Choices, engine.ChooseRetry) {
+			continue
+		}
+		err := p.Reply(ctx, u.host, it, engine.ItemAnswered{Choice: engine.ChooseRetry})
+		if problem, ok := errors.AsType[*api.Problem](err); ok && problem.Code == api.Conflict {
+			continue // somebody has just answered it
+		}
+		if err != nil {
+			return err
+		}
+		opened.Retried = append(opened.Retried, it.Step)
+	}
+	return err
 }
 
 // maxDone is how many runs are looked through for one whose work waits on its branch.

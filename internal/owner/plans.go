@@ -252,10 +252,14 @@ func (s *saying) openRun(ctx context.Context, yes *consent) error {
 		}
 	}
 	s.said.Opened, err = s.product.Open(ctx, s.host, s.doc, r, s.opening(ctx, consent{by: by}))
-	if err == nil && !s.said.Opened.Resumed {
-		s.unmark(r.Drafted.Path, r.Drafted.Hash, s.caller.Env)
+	if err != nil {
+		return err
 	}
-	return err
+	if s.said.Opened.Resumed {
+		return s.mended(ctx, s.product, &s.said.Opened)
+	}
+	s.unmark(r.Drafted.Path, r.Drafted.Hash, s.caller.Env)
+	return nil
 }
 
 // revise lets an unfinished run go on with another text, if somebody says yes to
