@@ -169,6 +169,14 @@ func (d *Document) Where() string {
 	return d.analysis.Where()
 }
 
+// InPlace is [verify.Analysis.InPlace].
+func (d *Document) InPlace() (why, hint string) {
+	if d.analysis == nil {
+		return "", ""
+	}
+	return d.analysis.InPlace()
+}
+
 // check gives the document the findings of the rules.
 func (d *Document) check() {
 	if d.analysis == nil {

@@ -90,6 +90,8 @@ type Said struct {
 	Already   bool             `json:"already,omitzero"`  // the revision was approved before
 	Proposal  bool             `json:"proposal,omitzero"` // the plan's run is unfinished: this is its next revision
 	Kept      bool             `json:"kept,omitzero"`     // sub-plans have changed; the run goes on with those it was approved with
+	InPlace   string           `json:"in_place,omitzero"` // why the run that was opened works in the person's files, if agents work in it
+	Apart     string           `json:"apart,omitzero"`    // what gives the next one a worktree
 	Opened    Opened           `json:"opened,omitzero"`
 }
 

@@ -185,6 +185,13 @@ func (s *session) begin(ctx context.Context, said api.Said, f runFlags) error {
 		a.notice("continuing unfinished run %s", o.Run)
 	}
 	s.noticeRetried(said.Opened)
+	if said.InPlace != "" {
+		text := "the run works in your files: " + said.InPlace + ". What you change while a step works counts as the step's"
+		if said.Apart != "" {
+			text += ". For a worktree: " + said.Apart
+		}
+		a.notice("%s", text)
+	}
 	return s.carry(ctx, f, said.Opened)
 }
 

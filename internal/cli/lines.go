@@ -501,4 +501,13 @@ func (l *words) ending(h view.Happening) {
 	}
 	l.lines[0] += ": " + view.Join(counts)
 	l.note(h.End.Reason)
+	if head.Unproven > 0 {
+		rows := make([]engine.StepRow, f.State.Program().Len())
+		for i := range rows {
+			rows[i] = f.State.StepRow(i)
+		}
+		for _, why := range view.Unproven(rows) {
+			l.lines = append(l.lines, "  "+l.theme.line(why))
+		}
+	}
 }

@@ -462,7 +462,11 @@ func (t theme) end(s view.Standing) []string {
 	l := lookOf(h.Status, "")
 	switch {
 	case h.Ended && h.Status == engine.Done:
-		return append(t.under(0, l.tone, fmt.Sprintf("%s Done in %s%s: %s.", t.glyph(l), took, cost, view.Join(view.Sums(h)))), t.place(s)...)
+		lines := t.under(0, l.tone, fmt.Sprintf("%s Done in %s%s: %s.", t.glyph(l), took, cost, view.Join(view.Sums(h))))
+		for _, why := range view.Unproven(s.Steps) {
+			lines = append(lines, t.under(2, warnTone, t.line(why))...)
+		}
+		return append(append(lines, t.result(s)...), t.place(s)...)
 	case h.Ended:
 		lines := t.under(0, l.tone, fmt.Sprintf("%s %s after %s%s: %s", t.glyph(l), title(l.word), took, cost, cmp.Or(t.line(h.Reason), "no reason given")))
 		lines = append(lines, t.fit(fmt.Sprintf("  %d of %d finished, %s.", h.Settled, h.Total, view.Join(view.Sums(h))), t.width))
@@ -472,6 +476,18 @@ func (t theme) end(s view.Standing) []string {
 		return t.items(s.Items, s.Now)
 	}
 	return t.advice(s.Next())
+}
+
+// result says where the work of a run is that is done; nothing where it waits to be merged.
+func (t theme) result(s view.Standing) []string {
+	switch h := s.Head; {
+	case h.Branch.Waits || s.Place != nil:
+		return nil
+	case h.Landed && h.Branch.Name != "":
+		return t.under(2, idleTone, "The work is in your files, and on branch "+t.line(h.Branch.Name)+".")
+	default:
+		return t.under(2, idleTone, "The work is in your files.")
+	}
 }
 
 // title begins a word with a capital.

@@ -197,7 +197,7 @@ func (s *State) judged(i int, now time.Time) StepSettled {
 	case v == Pass && st.Apart:
 		e.Status, e.Satisfies, e.Reason = Skipped, true, leftReason
 	case v == Pass:
-		e.Status, e.Proven, e.Reason = Done, s.proves(i), cmp.Or(e.Reason, st.resting(), st.doubt(), both(missed(st.Checks), st.unseen()))
+		e.Status, e.Proven, e.Reason = Done, s.proves(i), cmp.Or(e.Reason, s.remark(i))
 	case v == Infra && more && other:
 		e.Status, e.RetryAt = st.Status, new(now)
 	case v == Infra && more && (p.Rerunnable || len(st.Checks) == 0 || s.hindered(i)):

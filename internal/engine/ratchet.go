@@ -253,9 +253,8 @@ func (s *State) proved(i int, v Verdict) {
 	}
 	s.release(i)
 	s.change(i, func(st *step) {
-		why := missed(st.Checks)
+		st.Verdict, st.Reason, st.Missed = Pass, s.remark(i), missed(st.Checks) != ""
 		st.become(NoPhase)
-		st.Verdict, st.Reason, st.Missed = Pass, why, why != ""
 	})
 }
 

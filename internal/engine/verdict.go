@@ -113,6 +113,25 @@ func (s *State) proves(i int) bool {
 	return st.Baseline == Fail && !st.leans() && !st.Same && !st.Flaky
 }
 
+// remark is what people should know of a step whose checks pass; "" is nothing.
+func (s *State) remark(i int) string {
+	st := &s.steps[i]
+	return cmp.Or(st.resting(), st.doubt(), both(missed(st.Checks), st.unseen()), s.vacant(i))
+}
+
+// vacant says why checks that pass prove nothing, if that is because of what they said before the
+// work, and what a person can do.
+func (s *State) vacant(i int) string {
+	st, p := &s.steps[i], s.prog.Step(i)
+	switch {
+	case st.Baseline != Pass || !p.Checkable() || s.proves(i):
+		return ""
+	case p.Expect == ExpectGreen:
+		return "the checks passed before the work too, as the plan expects"
+	}
+	return "the checks passed before the work too; let the contract fail until the work is done, or write `expect: green` if it shall pass before and after"
+}
+
 // reason says for people why the verdict is what it is.
 func (s *State) reason(i int, v Verdict) string {
 	st, p := &s.steps[i], s.prog.Step(i)

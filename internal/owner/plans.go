@@ -258,6 +258,7 @@ func (s *saying) openRun(ctx context.Context, yes *consent) error {
 	if s.said.Opened.Resumed {
 		return s.mended(ctx, s.product, &s.said.Opened)
 	}
+	s.said.InPlace, s.said.Apart = s.doc.InPlace()
 	s.unmark(r.Drafted.Path, r.Drafted.Hash, s.caller.Env)
 	return nil
 }

@@ -35,7 +35,7 @@ func partly(ctx context.Context, env Env) string {
 		return why
 	}
 	if _, born := askGit(ctx, env, maxKept, tree.Head); !born {
-		return "the repository has no commit yet"
+		return verify.NoCommit
 	}
 	if _, err := os.Lstat(filepath.Join(env.Workspace, ".git")); err == nil {
 		return ""

@@ -212,6 +212,35 @@ func (a *Analysis) Where() string {
 	return "works in your files, without a worktree: " + a.facts.Git.Partly
 }
 
+// InPlace says why agents of the plan work in the person's files and not in a worktree, and how
+// they would get one; why is "" where they have one, and where no agent works.
+func (a *Analysis) InPlace() (why, hint string) {
+	if a.doc == nil || !a.doc.agented(a.facts) || a.doc.apart(a.facts) {
+		return "", ""
+	}
+	git := a.facts.Git
+	switch {
+	case a.doc.plan.Workspace.Value == shared:
+		return "the plan has `workspace: shared`", ""
+	case a.facts.Shared:
+		return "`policy.workspace` is `shared`", ""
+	case git == nil:
+		return "", ""
+	case !git.Missing && !git.Repository:
+		return git.lacks().message, "git init && " + firstCommit
+	case git.lacks().message != "":
+		return git.lacks().message, git.lacks().hint
+	case git.Partly == NoCommit:
+		return git.Partly, firstCommit
+	}
+	return git.Partly, ""
+}
+
+// NoCommit is what a repository is called partly for that has nothing to begin a worktree with.
+const NoCommit = "the repository has no commit yet"
+
+const firstCommit = "git add -A && git commit -m start"
+
 // commits is what of a run in a worktree becomes a commit.
 func (d *document) commits(f Facts) engine.Commits {
 	return engine.Commits(cmp.Or(d.plan.Commit.Value, f.Commit, string(engine.CommitRun)))

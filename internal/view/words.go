@@ -111,6 +111,22 @@ func inUse(cost, tokens string, h engine.HeadRow, now time.Time) []string {
 	return list
 }
 
+// Unproven says of the first steps that are done without a proof why they have none.
+func Unproven(rows []engine.StepRow) []string {
+	const most = 3
+	var all []string
+	for _, r := range rows {
+		if r.Status == engine.Done && !r.Proven && r.Reason != "" {
+			why, _, _ := strings.Cut(r.Reason, "; ")
+			all = append(all, fmt.Sprintf("step %s %s is unproven: %s", r.Number, r.ID, why))
+		}
+	}
+	if more := len(all) - most; more > 0 {
+		all = append(all[:most], Plural(more, "more step is", "more steps are")+" unproven")
+	}
+	return all
+}
+
 // Sums says what became of a run's steps: what was proven, and what counts
 // without a proof.
 func Sums(h engine.HeadRow) []string {
