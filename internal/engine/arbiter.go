@@ -18,8 +18,8 @@ type Candidate struct {
 	When string `json:"when,omitempty"` // what it is good at, in words
 }
 
-// faulty is how long an agent that could not be run is passed over, where there is
-// another one.
+// faulty is how long an agent that could not be run is passed over, where the plan or its
+// words name another one.
 const faulty = 5 * time.Minute
 
 // forced is a person's word on who does a step.
@@ -152,7 +152,6 @@ const (
 	asSuited                   // the words of the agent fit the step
 	asTried                    // so do those of others, and it proved more steps of this run
 	asDefault                  // no words of an agent fit
-	asSpare                    // whoever else would be taken cannot be run
 )
 
 // picks chooses who does the next attempt of step i.
@@ -188,43 +187,50 @@ func (s *State) force(i int) *forced {
 	return nil
 }
 
-// elects chooses among all agents for a step that leaves it open: the one whose words
-// fit the step best, of several the one that proved the most steps of this run; where
-// no words fit, the default one. One that could not be run a moment ago is passed over.
+// elects chooses for a step that leaves it open: the agent whose words fit the step best, of
+// several the one that proved the most steps of this run; where no words fit, the default
+// one. Of those whose words fit, one that could not be run a moment ago is passed over. Nobody
+// else takes its place: that is for a person to say.
 func (s *State) elects(i int, now time.Time) pick {
 	agents, standard := s.prog.def.Agents, s.prog.Step(i).Role
 	if own, instance := s.prog.Pattern(i); instance {
 		i = own // what is different in an instance is data
 	}
-	suits, best := s.prog.suits[i], -1
-	equal, passed := 0, false
+	suits := s.prog.suits[i]
+	var fit, up []int
 	for n, c := range agents {
-		switch {
-		case s.down(c.Role, now):
-			passed = true
-		case best < 0 || s.before(suits, n, best, standard):
-			if best < 0 || suits[n] != suits[best] {
-				equal = 0
-			}
+		if suits[n] == 0 {
+			continue
+		}
+		if fit = append(fit, n); !s.down(c.Role, now) {
+			up = append(up, n)
+		}
+	}
+	if len(up) == 0 {
+		up = fit
+	}
+	switch {
+	case len(agents) == 0 || len(agents) == 1 && agents[0].Role == standard:
+		return pick{standard, asPlanned}
+	case len(up) == 0:
+		return pick{standard, asDefault}
+	}
+	best, equal := up[0], 0
+	for _, n := range up {
+		if s.before(suits, n, best, standard) {
 			best = n
-			equal++
-		case suits[n] == suits[best]:
+		}
+	}
+	for _, n := range up {
+		if suits[n] == suits[best] {
 			equal++
 		}
 	}
-	if best < 0 || len(agents) == 1 && agents[0].Role == standard {
-		return pick{standard, asPlanned}
-	}
 	role := agents[best].Role
-	switch {
-	case suits[best] > 0 && equal > 1 && s.run.Proofs[role] > 0:
+	if equal > 1 && s.run.Proofs[role] > 0 {
 		return pick{role, asTried}
-	case suits[best] > 0:
-		return pick{role, asSuited}
-	case role == standard && !passed:
-		return pick{role, asDefault}
 	}
-	return pick{role, asSpare}
+	return pick{role, asSuited}
 }
 
 // before reports whether the n-th agent is taken before the m-th.
@@ -233,8 +239,6 @@ func (s *State) before(suits []int, n, m int, standard string) bool {
 	switch {
 	case suits[n] != suits[m]:
 		return suits[n] > suits[m]
-	case suits[n] == 0 && (a == standard || b == standard):
-		return a == standard
 	case s.run.Proofs[a] != s.run.Proofs[b]:
 		return s.run.Proofs[a] > s.run.Proofs[b]
 	}
@@ -246,6 +250,9 @@ func (s *State) down(role string, now time.Time) bool {
 	at, ok := s.run.Faults[role]
 	return ok && now.Sub(at) < faulty
 }
+
+// faulted reports whether the agent could not be run when it was last asked to.
+func (s *State) faulted(role string) bool { _, ok := s.run.Faults[role]; return ok }
 
 // because says for people why this agent was taken; nothing where the plan says so.
 func (s *State) because(i int, k pick) string {
@@ -265,9 +272,7 @@ func (s *State) because(i int, k pick) string {
 		}
 		return strings.TrimPrefix(why, "; ")
 	case asDefault:
-		return "default_agent: no words of an agent fit"
-	case asSpare:
-		return "no better agent can be run now"
+		return "the default agent"
 	}
 	return ""
 }

@@ -3,6 +3,7 @@ package engine_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/piton-dev/piton/internal/engine"
@@ -27,8 +28,9 @@ func (a *auditor) listed(role string) bool {
 
 // mayWork holds who does a step against the plan, and against people: a person's word
 // is done; the plan's is, and its fallback only after an attempt, or where nobody else
-// can be run; for a step that is open nobody is taken who could not be run a moment
-// ago, where anybody else is there.
+// can be run; a step that is open goes to the default agent, to whom the arbiter names, or
+// to one whose words fit it, and to one of these that could not be run a moment ago only
+// where all of them could not.
 func (a *auditor) mayWork(f *file, e engine.WorkDispatched, r engine.Record) error {
 	if f.def.Kind != engine.Agent {
 		if e.Role != f.def.Role || e.Why != "" {
@@ -52,16 +54,28 @@ func (a *auditor) mayWork(f *file, e engine.WorkDispatched, r engine.Record) err
 			return fmt.Errorf("it is given to its fallback, and nobody has failed")
 		}
 		return nil
-	case !open && e.Role != f.def.Role, open && e.Role != f.def.Role && !a.listed(e.Role):
+	case !open && e.Role != f.def.Role:
 		return fmt.Errorf("it is given to %q, and the plan says %q", e.Role, f.def.Role)
+	case open && e.Role != f.def.Role && !a.fits(f, e.Role) && !(a.listed(e.Role) && strings.HasPrefix(e.Why, "the arbiter: ")):
+		return fmt.Errorf("it is given to %q, whom nobody named for it", e.Role)
 	case open && a.down(e.Role, r.At):
 		for _, c := range a.run.Compiled.Agents() {
-			if len(a.run.Compiled.Agents()) > 1 && !a.down(c.Role, r.At) {
+			if a.fits(f, c.Role) && !a.down(c.Role, r.At) {
 				return fmt.Errorf("it is given to %q, who could not be run, and %q is there", e.Role, c.Role)
 			}
 		}
 	}
 	return nil
+}
+
+// fits reports whether the words of an agent are those of the step.
+func (a *auditor) fits(f *file, role string) bool {
+	def, agents := f.def, a.run.Compiled.Agents()
+	if f.of != nil {
+		def = f.of.def
+	}
+	at := slices.IndexFunc(agents, func(c engine.Candidate) bool { return c.Role == role })
+	return at >= 0 && engine.Suits(agents, def.Title, def.Task)[at] > 0
 }
 
 func (a *auditor) down(role string, now time.Time) bool {
@@ -73,7 +87,7 @@ func (a *auditor) down(role string, now time.Time) bool {
 func (a *auditor) worked(d engine.WorkDispatched, e engine.WorkEnded, at time.Time) {
 	switch {
 	case d.Kind != engine.AgentWork || d.Role == "":
-	case e.How == engine.NoStart && d.Prompt != "":
+	case (e.How == engine.NoStart || e.Cause.Outside()) && d.Prompt != "":
 		a.faults[d.Role] = at
 	case e.How == engine.Exited || e.How == engine.TimedOut:
 		delete(a.faults, d.Role)

@@ -178,15 +178,34 @@ func (s *State) approval(i int) ItemOpened {
 	}
 }
 
-// remedy is what a person may want to change in the plan of a step that changed what judges
-// it: the file may be the work.
+// remedy is what a person may do besides: about a step that changed what judges it, for the
+// file may be the work; and about an agent that cannot work, for another one may.
 func (s *State) remedy(i int) string {
 	st, p := &s.steps[i], s.prog.Step(i)
 	judges := slices.ContainsFunc(slices.Concat(st.Restore, restore(st)), func(c Change) bool { return c.Rule != "" })
-	if st.Verdict != Tampered || !judges || p.Kind == Landing {
+	switch other := s.other(i); {
+	case st.Verdict == Tampered && judges && p.Kind != Landing:
+		return fmt.Sprintf(" If such a file is the step's work, name it in its `writes:` (a glob with ** does not open it), then piton approve %s.", s.run.Opened.Path)
+	case st.Verdict == Infra && other != "":
+		return fmt.Sprintf(" To give it to agent %s: piton force-agent %s %[1]s, then answer retry.", other, p.ID)
+	}
+	return ""
+}
+
+// other is an agent in the place of that of step i, which cannot be run; "" where it can, or
+// where no other one is there.
+func (s *State) other(i int) string {
+	p := s.prog.Step(i)
+	if p.Kind != Agent || !s.faulted(s.steps[i].Role) {
 		return ""
 	}
-	return fmt.Sprintf(" If such a file is the step's work, name it in its `writes:` (a glob with ** does not open it), then piton approve %s.", s.run.Opened.Path)
+	other := ""
+	for _, c := range s.prog.def.Agents {
+		if !s.faulted(c.Role) && (other == "" || c.Role == p.Role) {
+			other = c.Role
+		}
+	}
+	return other
 }
 
 // escalation asks what to do with a step that did not pass.
