@@ -8,7 +8,9 @@ import (
 
 	worker "github.com/piton-dev/piton/internal/agent"
 	"github.com/piton-dev/piton/internal/config"
+	"github.com/piton-dev/piton/internal/plan"
 	"github.com/piton-dev/piton/internal/proc"
+	"github.com/piton-dev/piton/internal/verify"
 )
 
 // Agent looks for the program of a configured agent, and starts nothing. The
@@ -25,7 +27,7 @@ func Agent(env Env, name string) (line Line, file string) {
 		line.Status, line.Text, line.Hint = Warning, "has no command", "set `command:` in the configuration"
 		return line, ""
 	case file == "":
-		line.Status, line.Text, line.Hint = Warning, fmt.Sprintf("%s is not on PATH", a.Command[0]), "install it, or correct `command:` in the configuration"
+		line.Status, line.Text, line.Hint = Warning, fmt.Sprintf("%s is not on PATH", a.Command[0]), verify.NotInstalled(instead(env, a))
 		return line, ""
 	}
 	line.Text = file
@@ -34,6 +36,21 @@ func Agent(env Env, name string) (line Line, file string) {
 		line.Text += "; not set: " + strings.Join(missing, ", ")
 	}
 	return line, file
+}
+
+// instead is the agent program on PATH that may be meant by a command whose program is not here,
+// as a question; "" for none.
+func instead(env Env, a config.Agent) string {
+	path := searched(a.Env, env)
+	var here []string
+	for _, p := range worker.Programs() {
+		for _, name := range []string{p.Name, p.Speaker} {
+			if name != "" && find(name, path) != "" {
+				here = append(here, name)
+			}
+		}
+	}
+	return plan.Nearest(filepath.Base(a.Command[0]), here)
 }
 
 // missing lists the unset variables that somebody may miss. Of keys one is

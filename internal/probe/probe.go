@@ -193,7 +193,7 @@ func agents(env Env) map[string]verify.Agent {
 		_, priced := env.Config.Price(name)
 		fact.Costless = fact.Metered && !priced && (tokensOnly(a.Parse) || worker.TellsOver(a.Command) == "tokens")
 		if len(a.Command) > 0 && agentProgram(env, a) == "" {
-			fact.Missing = a.Command[0]
+			fact.Missing, fact.Instead = a.Command[0], instead(env, a)
 		}
 		list[name] = fact
 	}

@@ -262,9 +262,17 @@ func (f Facts) Elective(s *plan.Step) bool {
 }
 
 // first is who does a step at first that names no agent where the configuration has
-// several and no default: the one whose words fit it best. False where none fit.
+// several and no default. False where no words fit.
 func (u *unit) first(f Facts) (string, bool) {
-	if !u.works() || !isAny(u.Target.Value) || f.DefaultAgent != "" {
+	if f.DefaultAgent != "" {
+		return "", false
+	}
+	return u.suited(f)
+}
+
+// suited is the agent whose words fit a step best that names none. False where none fit.
+func (u *unit) suited(f Facts) (string, bool) {
+	if !u.works() || !isAny(u.Target.Value) {
 		return "", false
 	}
 	agents := f.candidates()

@@ -94,4 +94,5 @@ type Agent struct {
 	When     string        `json:"when,omitempty"`     // what it is good at, in words
 	Hosts    bool          `json:"hosts,omitempty"`    // it is known what its program asks for its model
 	Missing  string        `json:"missing,omitempty"`  // its program, where this machine has none of that name
+	Instead  string        `json:"instead,omitempty"`  // where it is missing: which program may be meant, as a question; "" for none
 }

@@ -84,17 +84,43 @@ func checkNoTask(p *pass, u *unit) {
 	}
 }
 
+// checkNotInstalled finds agents whose programs are not here, each once: who would do a step,
+// and who would take over from that one.
 func checkNotInstalled(p *pass) {
 	p.serversNotInstalled()
 	reported := map[string]bool{}
-	for _, u := range p.doc.units {
-		name, agent, ok := p.facts.Agent(u.Target.Value)
-		if !ok || !u.works() || agent.Missing == "" || reported[name] {
-			continue
+	missing := func(u *unit, name string, at plan.Pos) *Finding {
+		agent := p.facts.Agents[name]
+		if agent.Missing == "" || reported[name] {
+			return nil
 		}
 		reported[name] = true
-		p.report(u, u.Target.Pos, fmt.Sprintf("agent %q starts %q, which is not on this machine's PATH", name, agent.Missing), "install it, or correct `command:` in the configuration")
+		where := "which is not on this machine's PATH"
+		if strings.ContainsAny(agent.Missing, `/\`) {
+			where = "which is not there"
+		}
+		return p.report(u, at, fmt.Sprintf("agent %q starts %q, %s", name, agent.Missing, where), NotInstalled(agent.Instead))
 	}
+	for _, u := range p.doc.units {
+		name, _, ok := p.facts.Agent(u.Target.Value)
+		if _, fits := u.suited(p.facts); ok && u.works() && !fits {
+			missing(u, name, u.Target.Pos)
+		}
+	}
+	for _, u := range p.doc.units {
+		if !u.works() || !u.Fallback.Set {
+			continue
+		}
+		if f := missing(u, u.Fallback.Value, u.Fallback.Pos); f != nil {
+			f.Severity = Warning
+		}
+	}
+}
+
+// NotInstalled says what to do about an agent whose program is not here; instead is which one
+// may be meant, as a question.
+func NotInstalled(instead string) string {
+	return strings.TrimPrefix(instead+" install it, or correct `command:` in the configuration", " ")
 }
 
 // serversNotInstalled reports the first step of each program of a server that is
@@ -107,7 +133,7 @@ func (p *pass) serversNotInstalled() {
 			continue
 		}
 		reported[program] = true
-		p.report(u, u.Tool.Pos, fmt.Sprintf("the server of %s starts %q, which is not on this machine's PATH", u.Tool.Value, program), "install it, or correct `mcp_servers:` in the configuration")
+		p.report(u, u.Tool.Pos, fmt.Sprintf("the server of %s starts %q, which is not on this machine's PATH", u.Tool.Value, program), "install it, or correct `mcp_servers:` in the configuration").Severity = Warning
 	}
 }
 
