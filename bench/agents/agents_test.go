@@ -470,7 +470,7 @@ func TestCannot(t *testing.T) {
 		waits bool   // waiting may help
 		next  string // what to do
 	}{
-		"wrong key":   {user{"guessed", model.Scripted}, []string{"no-key", "no-login"}, false, "key|KEY"},
+		"wrong key":   {user{"guessed", model.Scripted}, []string{"key-refused"}, false, "was refused"},
 		"no key":      {user{"", model.Scripted}, []string{"no-key", "no-login"}, false, "key|KEY|log"},
 		"wrong model": {user{key, model.Missing}, []string{"model"}, false, "model"},
 		"broken":      {user{key, model.Broken}, []string{"network"}, true, "reached"},

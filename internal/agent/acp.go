@@ -68,6 +68,7 @@ func (a *attempt) converse(ctx context.Context, pool *proc.Pool) Result {
 	whole := newLimit(a.limit(), func() { cancel(errLate) })
 	defer idle.stop()
 	defer whole.stop()
+	a.hear(cancel)
 	// What the child is killed by is apart from what ends the turn: it is told first.
 	life, kill := context.WithCancel(context.WithoutCancel(ctx))
 	defer kill()

@@ -14,8 +14,11 @@ import (
 	"github.com/piton-dev/piton/internal/proc"
 )
 
-// errIdle is why an attempt's context ends when its agent shows no life.
-var errIdle = errors.New("idle")
+// Why an attempt's context ends: its agent shows no life, or tells of nothing but an outage.
+var (
+	errIdle   = errors.New("idle")
+	errOutage = errors.New("outage")
+)
 
 // attempt is one task under way.
 type attempt struct {
@@ -78,10 +81,25 @@ func (a *attempt) listens() (err error) {
 			return err
 		}
 	}
-	if a.text, err = newTranscript(FormOf(a.cfg.Kind, a.cfg.Parse)); a.text != nil {
-		a.text.said.tell = a.task.OnDeed
-	}
+	a.text, err = newTranscript(FormOf(a.cfg.Kind, a.cfg.Parse))
 	return err
+}
+
+// hear hands on what the agent does, and ends the attempt with errOutage where it tells of
+// nothing but that it does not reach its model.
+func (a *attempt) hear(end context.CancelCauseFunc) {
+	if a.text == nil {
+		return
+	}
+	o := outage{program: a.spec.Argv[0]}
+	a.text.said.tell = func(d Deed) {
+		if a.task.OnDeed != nil {
+			a.task.OnDeed(d)
+		}
+		if o.lasts(d) {
+			end(errOutage)
+		}
+	}
 }
 
 // bind keeps the attempt to its gate.
@@ -112,6 +130,7 @@ func (a *attempt) run(ctx context.Context, pool *proc.Pool) Result {
 	defer cancel(nil)
 	pulse := newPulse(a.cfg.Idle, func() { cancel(errIdle) })
 	defer pulse.stop()
+	a.hear(cancel)
 	a.spec.Tee = teeTo{a.log, pulse, a.text}
 	watch := startWatch(&watch{path: a.desk.report, tell: a.task.OnReport, claim: a.task.OnClaims, text: a.text, pulse: pulse})
 	reach := a.bind(pool)
@@ -230,6 +249,8 @@ func (a *attempt) end(p proc.Result, cause error) (how engine.How, reason string
 	switch {
 	case p.Cancelled && errors.Is(cause, errIdle):
 		return engine.TimedOut, fmt.Sprintf("it neither printed nor reported anything for %s", a.cfg.Idle)
+	case p.Cancelled && errors.Is(cause, errOutage):
+		return engine.TimedOut, fmt.Sprintf("it did not reach its model for %s", maxOutage)
 	case p.Cancelled, errors.Is(p.Err, proc.ErrClosed):
 		return engine.Stopped, "stopped by the harness"
 	case p.TimedOut:

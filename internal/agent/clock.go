@@ -4,6 +4,8 @@ import (
 	"errors"
 	"sync"
 	"time"
+
+	"github.com/piton-dev/piton/internal/engine"
 )
 
 // errLate is why an attempt's context ends when its time is over.
@@ -164,4 +166,31 @@ func (l *limit) stop() {
 	if l.timer != nil {
 		l.timer.Stop()
 	}
+}
+
+// outage finds an agent that tells of nothing but that it does not reach its model: it would try
+// again for as long as it may. What such a model says of a quota is an answer, for which the
+// agent may wait.
+type outage struct {
+	program string
+	since   time.Time // of the first of these errors; zero where the agent did anything since
+}
+
+// maxOutage is how long an agent may tell of nothing else. It counts from error to error: an
+// agent that is silent may be waiting for a model that thinks.
+const maxOutage = 2 * time.Minute
+
+// lasts takes a deed, and reports whether it is too much.
+func (o *outage) lasts(d Deed) bool {
+	why := Outage(o.program, d, nil)
+	switch {
+	case d.Type == Started || d.Type == Used || d.Type == Erred && why.Kind == "":
+		return false
+	case d.Type != Erred || why.Kind == engine.NoQuota:
+		o.since = time.Time{}
+		return false
+	case o.since.IsZero():
+		o.since = time.Now()
+	}
+	return time.Since(o.since) >= maxOutage
 }

@@ -48,3 +48,35 @@ func TestNoLimit(t *testing.T) {
 		}
 	})
 }
+
+// TestOutageLasts: errors of the network alone, for two minutes, are too much; anything that the
+// agent does begins them anew, and so does a model that answers that it is too much.
+func TestOutageLasts(t *testing.T) {
+	again := Deed{Type: Erred, Text: "Reconnecting... waiting for network (Connection failed: error sending request)"}
+	for name, c := range map[string]struct {
+		deeds []Deed // 40 s apart
+		lasts bool
+	}{
+		"nothing else":        {[]Deed{{Type: Started}, again, again, again, again}, true},
+		"not long":            {[]Deed{again, again, again}, false},
+		"once":                {[]Deed{again, {Type: Used}, {Type: Used}, {Type: Used}}, false},
+		"it did something":    {[]Deed{again, again, {Type: Called}, again, again, again}, false},
+		"and is cut off anew": {[]Deed{again, {Type: SaidIt}, again, again, again, again}, true},
+		"it uses nothing":     {[]Deed{again, {Type: Used}, again, {Type: Used}, again}, true},
+		"a quota":             {[]Deed{again, again, {Type: Erred, Text: "rate limit reached"}, again}, false},
+		"an error of its own": {[]Deed{{Type: Erred, Text: "the file is not there"}, again, again, {Type: Erred, Text: "no such file"}}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				o, lasts := outage{program: "codex"}, false
+				for _, d := range c.deeds {
+					lasts = o.lasts(d)
+					time.Sleep(40 * time.Second)
+				}
+				if lasts != c.lasts {
+					t.Errorf("it lasts: %v", lasts)
+				}
+			})
+		})
+	}
+}

@@ -28,11 +28,28 @@ func TestKeyThatWasRefused(t *testing.T) {
 	environ := []string{"MOCK_API_KEY=x", "OPENAI_API_KEY=", "OPENAI_BASE_URL=y"}
 	r := Result{How: engine.Exited, Exit: 1, Fault: Fault{Text: "unexpected status 401 Unauthorized: Incorrect API key provided."}}
 	r.Keys = KeysSet([]string{"OPENAI_API_KEY", "CODEX_API_KEY", "OPENAI_BASE_URL", "MOCK_API_KEY"}, environ)
-	if got := Why("codex", r).Next; got != "its key was refused: give MOCK_API_KEY another one" {
+	if got := Why("codex", r).Next; got != "the key in MOCK_API_KEY was refused: set another one" {
 		t.Error(got)
 	}
 	r.Keys = nil
-	if got := Why("codex", r).Next; got != "its key was refused: give OPENAI_API_KEY another one" {
+	if got := Why("codex", r).Next; got != "its key was refused: give it another one" {
 		t.Error(got)
+	}
+}
+
+// TestRefusedOrMissing: a login that the model refused is the key that was passed, unless the
+// program says that it sent none.
+func TestRefusedOrMissing(t *testing.T) {
+	for text, want := range map[string]engine.CauseKind{
+		"authentication_failed (HTTP 401), again and again":                                             engine.KeyRefused,
+		"unexpected status 401 Unauthorized: Missing bearer or basic authentication in header":          engine.NoLogin,
+		"Not logged in · Please run /login":                                                             engine.NoLogin,
+		"Missing environment variable: `OPENAI_API_KEY`.":                                               engine.NoKey,
+		"Authentication failed with provider (HTTP 401). Check your COPILOT_PROVIDER_API_KEY, or login": engine.KeyRefused,
+	} {
+		r := Result{How: engine.Exited, Exit: 1, Fault: Fault{Text: text}, Keys: []string{"OPENAI_API_KEY"}}
+		if got := Why("codex", r).Kind; got != want {
+			t.Errorf("%s: %s, want %s", text, got, want)
+		}
 	}
 }

@@ -16,7 +16,7 @@ import (
 )
 
 // TestRecorded: each file of testdata/recorded is what a real program printed, and its exit
-// code, against a model that follows a script: ok reads a file, edits it, makes another one
+// code and the keys that it was given, where that matters, against a model that follows a script: ok reads a file, edits it, makes another one
 // and runs two commands, of which one prints "401 Unauthorized" and one fails; the others
 // are named after what went wrong. The golden files say what is made of it: why it ended so,
 // and its deeds.
@@ -68,6 +68,8 @@ func recounted(t *testing.T, file, program string) string {
 			out = f.Data
 		case "err":
 			stderr = f.Data
+		case "keys":
+			r.Keys = strings.Fields(string(f.Data))
 		case "exit":
 			if word := strings.TrimSpace(string(f.Data)); word == "timeout" {
 				r.How, r.Exit = engine.TimedOut, -1

@@ -26,7 +26,7 @@ func Why(program string, r Result) engine.Cause {
 	case r.How == engine.Stopped || r.How == engine.Lost:
 		return engine.Cause{}
 	case r.Fault != (Fault{}):
-		c := classify(r.Fault, true)
+		c := keyed(classify(r.Fault, true), r.Fault, r.Keys)
 		c.Text = cmp.Or(short(oneLine(r.Fault.Text), maxWhy), r.Fault.Code)
 		if _, more, ok := strings.Cut(r.Reason, "not logged in: "); ok { // with what it offers
 			c.Text = short(oneLine(more), maxWhy)
@@ -34,7 +34,7 @@ func Why(program string, r Result) engine.Cause {
 		c.Next = next(c.Kind, program, c.Text, r.Keys)
 		return c
 	case r.How == engine.TimedOut && r.Calls == 0: // perhaps it tried again and again
-		c, line := fromLines(r.Stderr)
+		c, line := fromLines(r.Stderr, r.Keys)
 		if c.Kind != "" {
 			c.Text, c.Next = short("it tried again and again: "+line, maxWhy), next(c.Kind, program, line, r.Keys)
 		}
@@ -46,13 +46,14 @@ func Why(program string, r Result) engine.Cause {
 }
 
 // Outage is what keeps an agent from its model, by an error that it tells; none where that says
-// nothing of it.
-func Outage(program string, d Deed) engine.Cause {
-	c := classify(Fault{Text: d.Text}, true)
+// nothing of it. The keys are as in [Result].
+func Outage(program string, d Deed, keys []string) engine.Cause {
+	f := Fault{Text: d.Text}
+	c := keyed(classify(f, true), f, keys)
 	if d.Type != Erred || !c.Outside() {
 		return engine.Cause{}
 	}
-	c.Text, c.Next = short(oneLine(d.Text), maxWhy), next(c.Kind, filepath.Base(program), d.Text, nil)
+	c.Text, c.Next = short(oneLine(d.Text), maxWhy), next(c.Kind, filepath.Base(program), d.Text, keys)
 	return c
 }
 
@@ -73,7 +74,7 @@ func ended(program string, r Result) engine.Cause {
 	if said == "" && !r.Formed {
 		said = strings.TrimSpace(r.Stdout)
 	}
-	c, line := fromLines(said)
+	c, line := fromLines(said, r.Keys)
 	if c.Kind == "" {
 		c.Kind = engine.Crashed
 		line = r.Complaint
@@ -90,7 +91,7 @@ func ended(program string, r Result) engine.Cause {
 }
 
 // fromLines is the cause that the first line with a known word tells.
-func fromLines(said string) (engine.Cause, string) {
+func fromLines(said string, keys []string) (engine.Cause, string) {
 	for line := range strings.Lines(said) {
 		line = oneLine(message(strings.TrimSpace(line)))
 		f := Fault{Text: line}
@@ -98,7 +99,7 @@ func fromLines(said string) (engine.Cause, string) {
 			f.Status, _ = strconv.Atoi(m[1])
 		}
 		if c := classify(f, false); c.Kind != "" {
-			return c, line
+			return keyed(c, f, keys), line
 		}
 	}
 	return engine.Cause{}, ""
@@ -155,10 +156,12 @@ var signs = []sign{
 		"model_not_found", "issue with the selected model", "modelnotfound", "unknown model", "invalid model", "model not found",
 		"not found for api version", "model is not supported", "no such model",
 	}, nil},
+	{engine.KeyRefused, true, []string{
+		"api key not valid", "api_key_invalid", "invalid api key", "invalid_api_key", "incorrect api key", "invalid x-api-key", "api key expired",
+	}, nil},
 	{engine.NoKey, true, []string{
-		"missing environment variable", "no api key", "api key not valid", "api_key_invalid", "invalid api key", "invalid_api_key", "incorrect api key",
-		"api key is missing", "api key required", "missing api key", "invalid x-api-key", "api key is not set", "api_key environment variable",
-		"api key not found", "api key expired",
+		"missing environment variable", "no api key", "api key is missing", "api key required", "missing api key", "api key is not set",
+		"api_key environment variable", "api key not found",
 	}, nil},
 	{engine.NoLogin, true, []string{
 		"not logged in", "please run /login", "please log in", "please sign in", "login required", "no authentication information", "authentication_failed",
@@ -207,6 +210,17 @@ func classify(f Fault, own bool) engine.Cause {
 	return engine.Cause{}
 }
 
+// keyed is the cause where the agent was given keys: the model that refused its login refused
+// one of these, unless it got none.
+func keyed(c engine.Cause, f Fault, keys []string) engine.Cause {
+	text := strings.ToLower(f.Text + "\n" + f.Code)
+	refused := f.Status == 401 || f.Status == 403 || says(text, []string{"401", "403", "authentication_failed", "authentication_error"})
+	if (c.Kind == engine.NoLogin || c.Kind == engine.NoKey) && len(keys) > 0 && refused && !strings.Contains(text, "missing") {
+		c.Kind = engine.KeyRefused
+	}
+	return c
+}
+
 func says(text string, words []string) bool {
 	return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(text, w) })
 }
@@ -220,14 +234,12 @@ func next(kind engine.CauseKind, program, said string, keys []string) string {
 	case engine.NoLogin:
 		return cmp.Or(known.SignIn, "log in with "+program) + ", or give it a key: a variable that `env_pass:` of the agent names"
 	case engine.NoKey:
-		name := cmp.Or(keyName.FindString(said), known.key(), "the variable with its key")
-		if says(strings.ToLower(said), []string{"incorrect", "invalid", "not valid", "expired"}) {
-			if keyName.FindString(said) == "" && len(keys) > 0 {
-				name = strings.Join(keys, " or ")
-			}
-			return "its key was refused: give " + name + " another one"
+		return "set " + cmp.Or(keyName.FindString(said), known.key(), "the variable with its key") + ", and name it under `env_pass:` of the agent"
+	case engine.KeyRefused:
+		if name := cmp.Or(keyName.FindString(said), strings.Join(keys, " or ")); name != "" {
+			return "the key in " + name + " was refused: set another one"
 		}
-		return "set " + name + ", and name it under `env_pass:` of the agent"
+		return "its key was refused: give it another one"
 	case engine.NoModel:
 		return "name a model that you have: `model:` or `command:` of the agent"
 	case engine.NoQuota:

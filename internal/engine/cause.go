@@ -19,6 +19,7 @@ const (
 	NotStarted CauseKind = "not-started"
 	NoLogin    CauseKind = "no-login"
 	NoKey      CauseKind = "no-key"
+	KeyRefused CauseKind = "key-refused"
 	NoQuota    CauseKind = "quota"
 	NoModel    CauseKind = "model"
 	NoNetwork  CauseKind = "network"
@@ -32,7 +33,7 @@ func (c *Cause) Outside() bool {
 		return false
 	}
 	switch c.Kind {
-	case NotStarted, NoLogin, NoKey, NoQuota, NoModel, NoNetwork:
+	case NotStarted, NoLogin, NoKey, KeyRefused, NoQuota, NoModel, NoNetwork:
 		return true
 	}
 	return false
@@ -40,7 +41,7 @@ func (c *Cause) Outside() bool {
 
 // causeWords say a kind to people.
 var causeWords = map[CauseKind]string{
-	NotStarted: "could not be run", NoLogin: "not logged in", NoKey: "no key", NoQuota: "no quota", NoModel: "no such model",
+	NotStarted: "could not be run", NoLogin: "not logged in", NoKey: "no key", KeyRefused: "key refused", NoQuota: "no quota", NoModel: "no such model",
 	NoNetwork: "no answer from the model", WasRefused: "refused", Crashed: "its program failed",
 }
 

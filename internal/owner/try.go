@@ -96,8 +96,10 @@ func (t *try) listen(name string, giveUp func()) (took func(agent.Deed), end fun
 	var last engine.Cause
 	patience := time.AfterFunc(outageTime, giveUp)
 	patience.Stop()
+	a := t.config.Agents[name]
+	keys := agent.KeysSet(a.EnvPass, t.env)
 	return func(d agent.Deed) {
-		switch why := agent.Outage(program(t.config.Agents[name].Command), d); {
+		switch why := agent.Outage(program(a.Command), d, keys); {
 		case why == (engine.Cause{}):
 			if d.Type == agent.SaidIt || d.Type == agent.Called {
 				patience.Stop()
