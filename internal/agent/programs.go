@@ -26,8 +26,9 @@ type Program struct {
 	// Pass are variables besides, that say where and as whom it asks its model; also the keys
 	// of one that asks whichever company it is set to.
 	Pass []string
-	// SignIn is what a person does to log in without a key.
-	SignIn string
+	// SignIn is what a person does to log in without a key, and Keyed what besides to log in
+	// with one.
+	SignIn, Keyed string
 	// Tried is the lowest version with which Entry is known to work.
 	Tried string
 	// Login is where it keeps its login and settings, by name in the home. It may change
@@ -78,6 +79,7 @@ var programs = []Program{
 	// Under auto_edit it has no shell.
 	{
 		Name: "gemini", SignIn: "run `gemini` and sign in", Tried: "0.61.0",
+		Keyed: "where GOOGLE_GEMINI_BASE_URL is set, ~/.gemini/settings.json must say {\"security\": {\"auth\": {\"selectedType\": \"gemini-api-key\"}}}",
 		Entry: `
     kind: exec
     command: [gemini, --skip-trust, --approval-mode, "{mode}", --include-directories, "{scratch}", -o, stream-json]

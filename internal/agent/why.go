@@ -232,7 +232,7 @@ func next(kind engine.CauseKind, program, said string, keys []string) string {
 	known := ProgramOf([]string{program})
 	switch kind {
 	case engine.NoLogin:
-		return cmp.Or(known.SignIn, "log in with "+program) + ", or give it a key: a variable that `env_pass:` of the agent names"
+		return strings.TrimSuffix(cmp.Or(known.SignIn, "log in with "+program)+", or give it a key: a variable that `env_pass:` of the agent names; "+known.Keyed, "; ")
 	case engine.NoKey:
 		return "set " + cmp.Or(keyName.FindString(said), known.key(), "the variable with its key") + ", and name it under `env_pass:` of the agent"
 	case engine.KeyRefused:

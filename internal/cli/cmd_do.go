@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -13,9 +14,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/piton-dev/piton/internal/api"
+	"github.com/piton-dev/piton/internal/config"
 	"github.com/piton-dev/piton/internal/durable"
 	"github.com/piton-dev/piton/internal/plan"
 	"github.com/piton-dev/piton/internal/template"
+	"github.com/piton-dev/piton/internal/view"
 )
 
 // doFlags are the flags of do besides those of run.
@@ -51,17 +54,20 @@ it. With --writes the agent may change nothing else.`,
 }
 
 func (s *session) do(ctx context.Context, request string, f doFlags) error {
-	agent := f.agent
-	if agent == "" {
-		agent = s.Config.DefaultAgent
+	agent := cmp.Or(f.agent, s.Config.DefaultAgent)
+	names, _ := agentNames(s.Config, nil)
+	if agent == "" && len(names) == 1 {
+		agent = names[0]
 	}
 	switch {
 	case strings.TrimSpace(request) == "":
 		return misuse("the request is empty", "say what is to be done")
 	case strings.TrimSpace(f.check) == "":
 		return misuse("--check is missing: nothing would decide whether it is done", `piton do "REQUEST" --check COMMAND`)
+	case agent == "" && len(names) == 0:
+		return misuse("no agent is configured", "piton init writes entries for the agents found here; with --agent script the request is a shell script")
 	case agent == "":
-		return misuse("no agent is named, and there is no default agent", "give --agent, or set default_agent in .piton/config.yaml")
+		return misuse("no agent is named, and there is no default agent", fmt.Sprintf("--agent names one of %s; `default_agent: %s` in %s names it for all", view.Join(names), names[0], config.File))
 	}
 	text, err := oneStep(request, f.check, agent, f.writes)
 	if err != nil {

@@ -1,12 +1,12 @@
 package cli
 
 import (
+	"bytes"
 	"cmp"
 	_ "embed"
 	"errors"
 	"fmt"
 	"io/fs"
-	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -18,6 +18,7 @@ import (
 	"github.com/piton-dev/piton/internal/agent"
 	"github.com/piton-dev/piton/internal/api"
 	"github.com/piton-dev/piton/internal/config"
+	"github.com/piton-dev/piton/internal/durable"
 	"github.com/piton-dev/piton/internal/view"
 )
 
@@ -30,9 +31,9 @@ func (a *app) initCmd() *cobra.Command {
 		Use:   "init",
 		Short: "Write a configuration for the agents found here, and an example plan",
 		Long: `Writes .piton/config.yaml and plans/example.md in the current directory. Existing files are kept.
-The first agent that is found does the work, and makes plans of requests. A configuration that
-names no agent is kept too, and what to add to it is printed. Inside another workspace it refuses,
-unless --here is given.
+The first agent that is found does the work, and makes plans of requests. Run it again once you have
+installed another agent: a configuration that nobody changed is written anew. One that you changed is
+kept, and what to add to it is printed. Inside another workspace it refuses, unless --here is given.
 
 With --acp, agents that speak the Agent Client Protocol may ask in the middle of their work, and
 permissions: says what follows. The others get the same entries as without it.`,
@@ -49,7 +50,7 @@ permissions: says what follows. The others get the same entries as without it.`,
 type begun struct {
 	Written []string `json:"written"`
 	Kept    []string `json:"kept"`
-	Add     string   `json:"add,omitempty"` // to the configuration, which was there and names no agent
+	Add     string   `json:"add,omitempty"` // to the configuration, which was there and lacks these agents
 }
 
 func (a *app) init(here, acp bool) error {
@@ -63,18 +64,24 @@ func (a *app) init(here, acp bool) error {
 			Hint: "work there, or make a new workspace here: piton init --here",
 		}
 	}
-	found := foundAgents(acp)
 	done := begun{Written: []string{}, Kept: []string{}}
+	found, err := a.anew(dir, foundAgents(acp), &done)
+	if err != nil {
+		return err
+	}
 	for _, f := range []struct {
 		name string
 		body []byte
 	}{{config.File, found.config()}, {"plans/example.md", examplePlan}} {
+		if slices.Contains(done.Written, f.name) {
+			continue
+		}
 		if err := a.write(&done, filepath.Join(dir, filepath.FromSlash(f.name)), f.name, f.body); err != nil {
 			return err
 		}
 	}
-	if slices.Contains(done.Kept, config.File) && a.withoutAgents(dir) {
-		done.Add = found.agents()
+	if slices.Contains(done.Kept, config.File) {
+		done.Add = a.lacking(dir, found)
 	}
 	if a.json {
 		a.document("init", done)
@@ -84,18 +91,88 @@ func (a *app) init(here, acp bool) error {
 	return nil
 }
 
-// withoutAgents reports whether the configuration of a directory names no agent.
-func (a *app) withoutAgents(dir string) bool {
+// anew writes a configuration again that init wrote, that nobody changed, and that does not have
+// what is found now. Agents that speak the protocol there do so still. It returns what is found.
+func (a *app) anew(dir string, found found, done *begun) (found, error) {
+	path := filepath.Join(dir, filepath.FromSlash(config.File))
+	info, err := os.Lstat(path)
+	if err != nil || !info.Mode().IsRegular() {
+		return found, nil
+	}
+	was, err := os.ReadFile(path)
+	if err != nil {
+		return found, nil
+	}
+	before, ok := foundBefore(was)
+	if !ok {
+		return found, nil
+	}
+	if before.acp && !found.acp {
+		found = foundAgents(true)
+	}
+	if found.first() == "" || bytes.Equal(was, found.config()) {
+		return found, nil
+	}
+	if err := durable.Replace(path, found.config(), info.Mode().Perm(), nil); err != nil {
+		return found, api.CannotWrite(config.File, err)
+	}
+	done.Written = append(done.Written, config.File)
+	if !a.json {
+		fmt.Fprintf(a.out, "wrote %s again, with %s; nobody had changed it\n", config.File, view.Join(found.names()))
+	}
+	return found, nil
+}
+
+// foundBefore are the agents that init found when it wrote a configuration; false where it did
+// not write it so.
+func foundBefore(body []byte) (f found, ok bool) {
+	text := string(body)
+	for _, p := range agent.Programs() {
+		talks := p
+		talks.Entry = p.Talk
+		switch {
+		case p.Entry != "" && strings.Contains(text, p.Configured()):
+			f.known = append(f.known, p)
+		case p.Talk != "" && strings.Contains(text, talks.Configured()):
+			f.known, f.acp = append(f.known, talks), true
+		}
+	}
+	return f, bytes.Equal(body, f.config())
+}
+
+// lacking is what to add to the configuration of a directory for the agents that are found; ""
+// where it has all of them.
+func (a *app) lacking(dir string, found found) string {
 	conf, err := a.configuration(api.Place{Dir: dir}, nil)
-	return err == nil && !slices.ContainsFunc(slices.Collect(maps.Keys(conf.Agents)), func(name string) bool { return name != config.Script })
+	if err != nil || found.first() == "" {
+		return ""
+	}
+	has := map[string]bool{}
+	for name, c := range conf.Agents {
+		has[name], has[agent.ProgramOf(c.Command).Name] = true, true
+	}
+	if len(conf.Agents) == 1 { // the shell
+		return found.agents()
+	}
+	var b strings.Builder
+	for _, p := range found.known {
+		if !has[p.Name] {
+			b.WriteString(p.Configured())
+		}
+	}
+	return b.String()
 }
 
 // next says what to do now.
 func (a *app) next(done begun, found found) {
-	if done.Add != "" {
+	switch {
+	case done.Add == "":
+	case strings.HasPrefix(done.Add, "agents:"):
 		a.notice("%s names no agent; add these lines to it:", config.File)
-		fmt.Fprint(a.out, done.Add)
+	default:
+		a.notice("%s lacks agents that are installed; add these lines below its `agents:`:", config.File)
 	}
+	fmt.Fprint(a.out, done.Add)
 	for _, p := range found.strange {
 		a.notice("%s is installed, but Piton has no entry for it; docs/agents.md shows an entry for any program", p.Name)
 	}
@@ -109,7 +186,7 @@ func (a *app) next(done begun, found found) {
 				names = append(names, p.Name)
 			}
 		}
-		a.notice("no agent program was found on PATH (looked for %s); install one and log in, then run piton init again and add the lines it prints. Steps with target: script run without one", view.Join(names))
+		a.notice("no agent program was found on PATH (looked for %s); install one and log in, then run piton init again. Steps with target: script run without one", view.Join(names))
 	}
 	a.notice("try it: piton run plans/example.md")
 	if first := found.first(); first != "" && done.Add == "" {
@@ -144,10 +221,12 @@ func (a *app) write(done *begun, path, name string, body []byte) error {
 type found struct {
 	known   []agent.Program // the preferred ones first
 	strange []agent.Program // that nobody has tried
+	acp     bool            // as those that speak the protocol, where they do
 }
 
 // foundAgents looks for them on PATH. Acp: as those that speak the protocol, where they do.
-func foundAgents(acp bool) (f found) {
+func foundAgents(acp bool) found {
+	f := found{acp: acp}
 	for _, p := range agent.Programs() {
 		switch {
 		case acp && p.Talk != "" && onPath(cmp.Or(p.Speaker, p.Name)):
@@ -174,6 +253,14 @@ func (f found) first() string {
 		return ""
 	}
 	return f.known[0].Name
+}
+
+func (f found) names() []string {
+	var names []string
+	for _, p := range f.known {
+		names = append(names, p.Name)
+	}
+	return names
 }
 
 // agents is the part of a configuration that names the agents.

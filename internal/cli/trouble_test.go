@@ -143,6 +143,7 @@ func doctorChecks(t *testing.T) (checks []string) {
 	full := config.Config{
 		Agents:     map[string]config.Agent{"NAME": {Kind: config.Exec}},
 		MCPServers: map[string]config.Server{"NAME": {URL: "http://127.0.0.1:1"}},
+		Sandbox:    config.Sandbox{Visible: []string{"/usr"}},
 		Planner:    asked, Arbiter: asked, Judge: asked, Reviewer: asked, Extraction: asked,
 	}
 	for _, c := range []config.Config{full, {}} {

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -46,8 +45,11 @@ func (a *app) checkConfiguration(place api.Place) (config.Config, []probe.Line) 
 		return conf, []probe.Line{{Check: "config", Status: probe.Failure, Text: err.Error(), Hint: "make it a readable file"}}
 	}
 	var lines []probe.Line
-	for _, p := range broken {
-		lines = append(lines, probe.Line{Check: "config", Status: probe.Failure, Text: p.Origin.String() + ": " + p.Message, Hint: cmp.Or(p.Hint, "fix it: until then no verb starts work")})
+	for i, p := range broken {
+		if i == len(broken)-1 {
+			p.Hint = strings.TrimPrefix(p.Hint+"; fix it: until then no verb starts work", "; ")
+		}
+		lines = append(lines, probe.Line{Check: "config", Status: probe.Failure, Text: p.Origin.String() + ": " + p.Message, Hint: p.Hint})
 	}
 	if len(lines) == 0 {
 		lines = []probe.Line{{Check: "config", Status: probe.OK, Text: "no problems"}}

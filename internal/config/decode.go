@@ -65,7 +65,7 @@ func (d *decoder) scalar(path string, n *yaml.Node, v reflect.Value, tag reflect
 		d.problem(path, n, "write one or remove the key", "has no value")
 	default:
 		if err := setScalar(v, n.Value, tag); err != nil {
-			d.problem(path, n, "", "%s", err)
+			d.problem(path, n, plan.Nearest(n.Value, words(tag)), "%s", err)
 			return
 		}
 		d.origins[path] = origin(d.file, n)
@@ -192,12 +192,20 @@ func setScalar(v reflect.Value, text string, tag reflect.StructTag) error {
 	if v.Kind() == reflect.Int {
 		return setInt(v, text, tag)
 	}
-	if words := tag.Get("words"); words != "" {
-		if err := oneOf(text, strings.Split(words, "|")); err != nil {
+	if all := words(tag); all != nil {
+		if err := oneOf(text, all); err != nil {
 			return err
 		}
 	}
 	v.SetString(text)
+	return nil
+}
+
+// words are those that a value may be, nil where it may be any.
+func words(tag reflect.StructTag) []string {
+	if all := tag.Get("words"); all != "" {
+		return strings.Split(all, "|")
+	}
 	return nil
 }
 

@@ -86,6 +86,7 @@ func Load(from Sources) (Config, []Problem, error) {
 	d.flags(&c, from.Flags)
 	d.check(&c)
 	byPosition(d.problems)
+	sayOnce(d.problems)
 	return c, d.problems, nil
 }
 

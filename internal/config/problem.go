@@ -55,6 +55,15 @@ func byPosition(list []Problem) {
 	})
 }
 
+// sayOnce leaves a hint that several problems in a row have to the last of them.
+func sayOnce(list []Problem) {
+	for i := range list {
+		if i+1 < len(list) && list[i].Hint == list[i+1].Hint {
+			list[i].Hint = ""
+		}
+	}
+}
+
 func (o Origin) rank() int {
 	switch {
 	case o.File == File:

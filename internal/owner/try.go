@@ -138,7 +138,7 @@ func (t *try) agent(ctx context.Context, name string) Tried {
 	if r.How == engine.NoStart && tried.Cause.Kind == "" {
 		tried.Cause = agent.Why(program(t.config.Agents[name].Command), r)
 	}
-	tried.Absent = r.Absent && tried.Cause.Kind == engine.NotStarted && r.Exit < 0
+	tried.Absent = r.Absent && tried.Cause.Kind == engine.NotStarted && r.Exit < 0 && t.file(name) == "" // else its seal hides it
 	if r.Size > 0 {
 		tried.Log = log
 	}
@@ -185,8 +185,7 @@ const versionTime = 10 * time.Second
 
 // unseen is why the program of an agent starts outside of its seal, and not inside.
 func (t *try) unseen(ctx context.Context, name string) (c engine.Cause) {
-	a := t.config.Agents[name]
-	_, file := probe.Agent(probe.Env{Workspace: t.place.Dir, State: t.place.State, Environ: t.env, Config: t.config}, name)
+	a, file := t.config.Agents[name], t.file(name)
 	if t.pool.Isolation() != proc.LevelSealed || file == "" || proc.Within(t.place.Dir, file) {
 		return c
 	}
@@ -195,9 +194,10 @@ func (t *try) unseen(ctx context.Context, name string) (c engine.Cause) {
 		return c
 	}
 	defer proc.RemoveAll(dir)
+	room := &proc.Room{Dir: dir, Login: agent.LoginOf(a.Command, a.Login)}
 	s := proc.Spec{
 		Argv: []string{file, "--version"}, Dir: dir, Env: proc.Environ(t.env, a.EnvPass, a.Env), Timeout: versionTime,
-		Room: &proc.Room{Dir: dir, Login: agent.LoginOf(a.Command, a.Login)},
+		Room: room,
 	}
 	inside := t.pool.Run(ctx, s)
 	if inside.Exit == 0 || inside.TimedOut || ctx.Err() != nil {
@@ -207,16 +207,47 @@ func (t *try) unseen(ctx context.Context, name string) (c engine.Cause) {
 	if outside := t.pool.Run(ctx, s); outside.Exit != 0 {
 		return c
 	}
-	c = engine.Cause{Kind: engine.NotStarted, Text: "works outside of the seal", Next: "name the directory that it needs: `sandbox: {visible: [~/DIRECTORY]}`"}
-	home := proc.Variable(t.env, "HOME")
-	for _, word := range path.FindAllString(inside.Stderr.LastLines(50, 4<<10)+inside.Stdout.LastLines(50, 4<<10), -1) {
-		if _, err := os.Stat(word); err == nil && home != "" && word != file && proc.Within(home, word) {
-			show := strings.Replace(proc.Installation(word, home), home, "~", 1)
-			c.Text, c.Next = c.Text+"; "+word+" is not visible inside", "`sandbox: {visible: ["+show+"]}`"
+	c = engine.Cause{Kind: engine.NotStarted, Text: "works outside of the seal", Next: "name what it lacks there under `visible:` of `sandbox:` in the configuration"}
+	s.Room = room
+	for _, word := range append(leadsTo(file), path.FindAllString(inside.Stderr.LastLines(50, 4<<10)+inside.Stdout.LastLines(50, 4<<10), maxWords)...) {
+		if _, err := os.Stat(word); err != nil || word == file {
+			continue
+		}
+		if s.Argv = []string{"/bin/sh", "-c", `test -e "$0"`, word}; t.pool.Run(ctx, s).Exit == 1 {
+			c.Text, c.Next = c.Text+"; "+word+" is not visible inside", "`sandbox: {visible: ["+place(word, proc.Variable(t.env, "HOME"))+"]}`"
 			break
 		}
 	}
 	return c
+}
+
+// maxWords is how many files that a program names are looked for inside of its seal.
+const maxWords = 20
+
+// leadsTo is the file that a link leads to in the end; none of what is no link.
+func leadsTo(file string) []string {
+	if to, err := filepath.EvalSymlinks(file); err == nil && to != file {
+		return []string{to}
+	}
+	return nil
+}
+
+// place is what a configuration names so that a file is visible with what it was installed with:
+// no directory at the top of the machine, which has too much.
+func place(file, home string) string {
+	if rest, ok := strings.CutPrefix(proc.Installation(file, home), home+"/"); ok && home != "" {
+		return "~/" + rest
+	}
+	if dir := proc.Installation(file, "/"); filepath.Dir(dir) != "/" {
+		return dir
+	}
+	return file
+}
+
+// file is where the program of an agent is, "" for nowhere.
+func (t *try) file(name string) string {
+	_, file := probe.Agent(probe.Env{Workspace: t.place.Dir, State: t.place.State, Environ: t.env, Config: t.config}, name)
+	return file
 }
 
 // path is how programs name files.

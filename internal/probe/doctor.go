@@ -52,6 +52,9 @@ func Doctor(ctx context.Context, env Env) []Line {
 		func() Line { return disk("workspace", env.Workspace) },
 		func() Line { return path(env) },
 	}
+	if s := env.Config.Sandbox; len(s.Visible)+len(s.Writable) > 0 {
+		jobs = append(jobs, func() Line { return sandbox(env) })
+	}
 	var programs sync.Map // what is said of each, by file: agents may share one
 	said := func(file string) string {
 		once, _ := programs.LoadOrStore(file, sync.OnceValue(func() string { return described(ctx, env, file) }))
@@ -245,6 +248,25 @@ func path(env Env) Line {
 		return Line{"PATH", Warning, "leads into the workspace: " + strings.Join(inside, ", ") + "; an agent could replace what contracts run", "leave these out when you start piton"}
 	}
 	return Line{Check: "PATH", Status: OK, Text: fmt.Sprintf("%d directories, none of the workspace", len(proc.SearchPath(env.Environ)))}
+}
+
+// sandbox warns of places that the configuration opens and that are not there.
+func sandbox(env Env) Line {
+	var absent []string
+	places := slices.Concat(env.Config.Sandbox.Visible, env.Config.Sandbox.Writable)
+	for _, place := range places {
+		file := place
+		if rest, ok := strings.CutPrefix(place, "~/"); ok {
+			file = filepath.Join(proc.Variable(env.Environ, "HOME"), rest)
+		}
+		if _, err := os.Stat(file); err != nil {
+			absent = append(absent, place)
+		}
+	}
+	if len(absent) > 0 {
+		return Line{"sandbox", Warning, "not there: " + strings.Join(absent, ", "), "correct `sandbox:` in the configuration"}
+	}
+	return Line{Check: "sandbox", Status: OK, Text: "all that `sandbox:` names is there"}
 }
 
 // agent is [Agent] with what is said of the program: the version that it says it has.
