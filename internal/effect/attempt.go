@@ -195,6 +195,9 @@ func digest(body []byte) string {
 // MaxFound bounds what a glob of a subscription may match.
 const MaxFound = 10_000
 
+// maxMapped bounds the files of which a map is made.
+const maxMapped = 100_000
+
 // home is the workspace of the person: a worktree has no topics and memories of
 // its own.
 func (w *World) home() string {
@@ -223,6 +226,9 @@ func (w *World) prompt(ctx context.Context, e engine.Effect) (string, []engine.I
 			return body, err
 		},
 		Find: func(glob string) ([]string, error) { return w.Tree.Find(ctx, glob, MaxFound) },
+		Below: func(dir string) ([]string, int, error) {
+			return w.Tree.Below(ctx, dir, maxMapped)
+		},
 		Home: w.home(), Now: time.Now(), Known: w.known(),
 	}
 	contents, err := notes.Read(w.Dir, e.Step.Subscriptions, from)

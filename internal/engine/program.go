@@ -78,7 +78,7 @@ const (
 
 // Subscription is context that an agent gets with its task.
 type Subscription struct {
-	Kind string `json:"kind"` // file, topic, step
+	Kind string `json:"kind"` // file, map, topic, step
 	Ref  string `json:"ref"`
 }
 

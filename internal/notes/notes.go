@@ -44,6 +44,9 @@ type Sources struct {
 	Output func(step string) ([]byte, error)
 	// Find lists what a glob matches. Without it globs are missing.
 	Find func(glob string) ([]string, error)
+	// Below lists the files below a directory, sorted, and says how many more there are.
+	// Without it maps are missing.
+	Below func(dir string) (names []string, more int, err error)
 	// Home is where topics and memories are, if that is not the workspace.
 	Home string
 	// Now is when topics are read, which expire.
@@ -161,6 +164,8 @@ func (from Sources) read(root *os.Root, s engine.Subscription) ([]Content, error
 		if c = readFile(root, s.Ref); c.Missing && IsGlob(s.Ref) {
 			return from.matches(root, s.Ref), nil
 		}
+	case "map":
+		c = from.mapped(root, s.Ref)
 	case "topic":
 		c = from.topic(root, s.Ref)
 	case "step":
@@ -320,10 +325,7 @@ func listing(f *os.File) Content {
 	}
 	names := make([]string, len(entries))
 	for i, e := range entries {
-		names[i] = fmt.Sprintf("%q", e.Name())
-		if plain := e.Name(); names[i] == `"`+plain+`"` {
-			names[i] = plain
-		}
+		names[i] = plainName(e.Name())
 		if e.IsDir() {
 			names[i] += "/"
 		}

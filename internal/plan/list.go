@@ -327,7 +327,7 @@ func (p *parser) empty(v *value) {
 	p.problem(p.at(&v.line, v.line.text), Error, EmptyLabel, fmt.Sprintf("%q is empty", v.spec.name), "fill it in or remove it")
 }
 
-// subscriptions are `file:path`, `topic:name` and `step:id`.
+// subscriptions are `file:path`, `map:directory`, `topic:name` and `step:id`.
 type subscriptions struct{}
 
 func (subscriptions) read(p *parser, v *value, to any) bool {
@@ -376,7 +376,7 @@ func severalSubscriptions(out []Text, t Text) []Text {
 	}
 	all := atomsOfLine(out, t)
 	for _, part := range all[len(out):] {
-		if kind, _, ok := strings.Cut(part.Value, ":"); !ok || !subscribable(kindOf(kind)) {
+		if kind, _, ok := strings.Cut(part.Value, ":"); !ok || !Subscribable(kindOf(kind)) {
 			return whole(out, t)
 		}
 	}
@@ -386,7 +386,10 @@ func severalSubscriptions(out []Text, t Text) []Text {
 // kindOf is the kind of a subscription as people write it.
 func kindOf(word string) string { return strings.ToLower(trimmed(word)) }
 
-func subscribable(kind string) bool { return kind == "file" || kind == "topic" || kind == "step" }
+// Subscribable reports whether a subscription can be of the kind.
+func Subscribable(kind string) bool {
+	return kind == "file" || kind == "map" || kind == "topic" || kind == "step"
+}
 
 func (p *parser) subscription(t Text) (Subscription, bool) {
 	kind, ref, ok := strings.Cut(t.Value, ":")
@@ -394,8 +397,8 @@ func (p *parser) subscription(t Text) (Subscription, bool) {
 	ref = trimmed(ref)
 	from, to := unquote(ref)
 	ref = trimmed(ref[from:to])
-	if !ok || !subscribable(kind) || ref == "" {
-		p.problem(t.Pos, Error, BadSubscription, fmt.Sprintf("%q is not a subscription", t.Value), "write file:path, topic:name or step:id")
+	if !ok || !Subscribable(kind) || ref == "" {
+		p.problem(t.Pos, Error, BadSubscription, fmt.Sprintf("%q is not a subscription", t.Value), "write file:path, map:directory, topic:name or step:id")
 		return Subscription{}, false
 	}
 	return Subscription{kind, ref, t.Pos}, true

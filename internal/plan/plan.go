@@ -259,7 +259,7 @@ type Step struct {
 
 // Subscription is context that a step's agent gets.
 type Subscription struct {
-	Kind string // file, topic, step
+	Kind string // file, map, topic, step
 	Ref  string
 	Pos  Pos
 }

@@ -36,6 +36,38 @@ func (t *Tree) Find(ctx context.Context, pattern string, most int) ([]string, er
 	return found(t.root, guard{text: name, path: fixedDir(name), glob: true}, names, most)
 }
 
+// Below lists the files below a directory, sorted, without what [Tree.Find] leaves out:
+// the first ones, at most most, and how many names there are besides. A name has the bytes
+// that the system gives it. A directory outside the workspace is an error.
+//
+// It costs a listing of the workspace, whatever the directory.
+func (t *Tree) Below(ctx context.Context, dir string, most int) (files []string, more int, err error) {
+	top, ok := clean(dir)
+	if !ok {
+		return nil, 0, fmt.Errorf("%q is not a path inside the workspace", dir)
+	}
+	_, names, err := t.list(ctx, nil)
+	if err != nil {
+		return nil, 0, fmt.Errorf("list workspace: %w", err)
+	}
+	for _, name := range names {
+		if name == top || !below(name, top) || skipped(name) {
+			continue
+		}
+		if len(files) == most {
+			more++
+			continue
+		}
+		file := disk(name)
+		// Git knows what is gone still, and lists a repository in it as a file.
+		if info, err := t.root.Lstat(filepath.FromSlash(file)); err == nil && !info.IsDir() {
+			files = append(files, file)
+		}
+	}
+	slices.Sort(files)
+	return files, more, nil
+}
+
 // found are the names, and the directories above them, that the glob matches
 // and that are there.
 func found(root *os.Root, g guard, names []string, most int) ([]string, error) {

@@ -148,6 +148,8 @@ func (q asking) context(u *unit) {
 		switch {
 		case s.Kind == "topic":
 			q.files[topicFile(s.Ref)] = true
+		case ok && s.Kind == "map":
+			q.files[file] = true
 		case ok && s.Kind == "file":
 			if q.files[file] = true; isGlob(file) {
 				q.globs[file] = true

@@ -355,6 +355,8 @@ func checkSubscription(p *pass, u *unit) {
 		switch s.Kind {
 		case "file":
 			p.subscribedFile(u, s)
+		case "map":
+			p.subscribedMap(u, s)
 		case "step":
 			p.subscribedStep(u, s)
 		case "topic":
@@ -391,18 +393,39 @@ func (p *pass) subscribedGlob(u *unit, s plan.Subscription, glob string) {
 	}
 }
 
-func (p *pass) subscribedFile(u *unit, s plan.Subscription) {
+// inWorkspace reports whether a subscription names something of the workspace.
+func (p *pass) inWorkspace(u *unit, s plan.Subscription) (string, bool) {
 	file, ok := below(s.Ref)
-	if !ok {
+	switch {
+	case !ok:
 		p.report(u, s.Pos, fmt.Sprintf("step %q subscribes to %q, which is outside the workspace", u.ID.Value, s.Ref), "name a file below the workspace, or copy it there")
+	case p.facts.Files[file].Outside:
+		p.report(u, s.Pos, fmt.Sprintf("step %q subscribes to %q, a link that leads out of the workspace", u.ID.Value, s.Ref), "copy the file into the workspace")
+	}
+	return file, ok && !p.facts.Files[file].Outside
+}
+
+// subscribedMap warns of a map without a directory. Where a step before may make it, it
+// may come.
+func (p *pass) subscribedMap(u *unit, s plan.Subscription) {
+	dir, ok := p.inWorkspace(u, s)
+	f, asked := p.facts.Files[dir]
+	switch {
+	case !ok || !asked || f.Dir:
+	case f.Exists:
+		p.report(u, s.Pos, fmt.Sprintf("step %q subscribes to a map of %q, which is no directory", u.ID.Value, s.Ref), "name a directory, or write file: for what is in it").Severity = Warning
+	case len(u.needs) == 0 && len(u.lost) == 0 && !u.stuck(p.doc):
+		p.report(u, s.Pos, fmt.Sprintf("step %q subscribes to a map of %q, which does not exist", u.ID.Value, s.Ref), "correct the path, or remove the subscription; its agent is told that there is none").Severity = Warning
+	}
+}
+
+func (p *pass) subscribedFile(u *unit, s plan.Subscription) {
+	file, ok := p.inWorkspace(u, s)
+	if !ok {
 		return
 	}
 	f, asked := p.facts.Files[file]
-	switch {
-	case f.Outside:
-		p.report(u, s.Pos, fmt.Sprintf("step %q subscribes to %q, a link that leads out of the workspace", u.ID.Value, s.Ref), "copy the file into the workspace")
-		return
-	case isGlob(file) && !f.Exists:
+	if isGlob(file) && !f.Exists {
 		p.subscribedGlob(u, s, file)
 		return
 	}

@@ -357,12 +357,12 @@ func listOf[V any](of shape[V], least int) shape[[]V] {
 	}
 }
 
-// subscription is `file:path`, `topic:name` or `step:id`.
+// subscription is `file:path`, `map:directory`, `topic:name` or `step:id`.
 func subscription() shape[plan.Subscription] {
-	s := tested(`^[ \t\r\n]*(file|topic|step):[^\n]*[^ \t\r\n][ \t\r\n]*$`, plan.BadSubscription, "write file:path, topic:name or step:id", "no subscription",
+	s := tested(`^[ \t\r\n]*(file|map|topic|step):[^\n]*[^ \t\r\n][ \t\r\n]*$`, plan.BadSubscription, "write file:path, map:directory, topic:name or step:id", "no subscription",
 		func(s string) bool {
 			kind, ref, ok := strings.Cut(s, ":")
-			return ok && (kind == "file" || kind == "topic" || kind == "step") && strings.Trim(ref, blank) != ""
+			return ok && plan.Subscribable(kind) && strings.Trim(ref, blank) != ""
 		})
 	return shape[plan.Subscription]{
 		schema: s.schema,

@@ -44,7 +44,7 @@ func workLabels() []field[row] {
 	return []field[row]{
 		prose("instructions", "What the agent is told to do.", func(s row) *plan.Text { return &s.Task }).as("task"),
 		on("acceptanceCriteria", "Criteria in words, for the agent and its reviewer.", listOf(running(), 0), func(s row) *plan.Field[lines] { return &s.Acceptance }).as("acceptance"),
-		on("subscriptions", "Context that the agent gets: file:path, topic:name, step:id.", listOf(subscription(), 0), func(s row) *plan.Field[[]plan.Subscription] { return &s.Subscriptions }),
+		on("subscriptions", "Context that the agent gets: file:path, map:directory, topic:name, step:id.", listOf(subscription(), 0), func(s row) *plan.Field[[]plan.Subscription] { return &s.Subscriptions }),
 		on("tool", "The tool that the step calls, instead of an agent.", name(), func(s row) *plan.Field[string] { return &s.Tool }),
 		data("args", "Arguments of the tool. A text that is $step or $step.field is a reference to an earlier step's output.", func(s row) *plan.Text { return &s.Args }),
 		prose("plan", "A sub-plan: a path, or a request in words.", func(s row) *plan.Text { return &s.Plan }),
