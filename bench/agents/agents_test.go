@@ -106,7 +106,7 @@ func begin(t *testing.T, p program, u user) *place {
 		w.must(os.WriteFile(file, []byte(body), 0o600))
 	}
 	w.env = []string{
-		"PATH=" + bin + ":" + os.Getenv("PATH"), "HOME=" + w.home, "TMPDIR=" + filepath.Join(root, "tmp"), "PITON_STATE=" + w.state, "LANG=C.UTF-8",
+		"PATH=" + bin + ":" + filepath.Dir(piton) + ":" + os.Getenv("PATH"), "HOME=" + w.home, "TMPDIR=" + filepath.Join(root, "tmp"), "PITON_STATE=" + w.state, "LANG=C.UTF-8",
 		"GIT_CONFIG_GLOBAL=/dev/null", "PITON_TRACE=",
 	}
 	if p.env != nil {
@@ -344,6 +344,27 @@ func TestWorks(t *testing.T) {
 		}
 		if os.Getenv("PITON_TEST_ALL") != "" && r.Isolation != "sealed" {
 			t.Errorf("isolation is %s", r.Isolation)
+		}
+	})
+}
+
+// An agent reports with tools: those that its session got, or those that its command names.
+func TestReportTools(t *testing.T) {
+	each(t, func(t *testing.T, p program) {
+		if p.reports == nil {
+			t.Skip("it takes servers of tools from its settings alone")
+		}
+		w := begin(t, p, able)
+		conf := filepath.Join(w.dir, ".piton", "config.yaml")
+		text, err := os.ReadFile(conf)
+		w.must(err)
+		w.must(os.WriteFile(conf, []byte(p.reports(string(text))), 0o600))
+		w.plan(p.name, script(object{"note": "the greeting is new"}, object{"write": "hello.txt", "content": "hello"}, object{"say": "All done."}), "")
+		if out, code := w.piton("run", "plan.md", "--yes"); code != 0 {
+			t.Errorf("exit %d\n%s", code, out)
+		}
+		if log, _ := w.piton("log", "--json"); !strings.Contains(log, `"discoveries":["the greeting is new"]`) {
+			t.Errorf("it reported nothing")
 		}
 	})
 }

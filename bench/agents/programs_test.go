@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
+	"strings"
 )
 
 // key is what the model answers to.
@@ -23,6 +24,8 @@ type program struct {
 	// tokens are those of one answer of the model, as the program counts them; 0 if it does
 	// not tell all of them.
 	tokens int64
+	// reports changes a configuration so that the program has the tools to report with.
+	reports func(config string) string
 }
 
 // programs are those that print and end, and those that talk.
@@ -30,9 +33,23 @@ var programs = []program{codex, claude, gemini, opencode, talking(codex, 0), ask
 
 // talking is the program by the protocol, which tells tokens in another way.
 func talking(p program, tokens int64) program {
-	p.acp, p.tokens = true, tokens
+	p.acp, p.tokens, p.reports = true, tokens, switchedOn
 	return p
 }
+
+// switchedOn has the session of each program of the protocol get the tools.
+func switchedOn(config string) string {
+	return strings.ReplaceAll(config, "    kind: acp\n", "    kind: acp\n    report_tools: on\n")
+}
+
+// adding puts words after the first ones of a program's command.
+func adding(first string, words ...string) func(string) string {
+	more := first + ", '" + strings.Join(words, "', '") + "'"
+	return func(config string) string { return strings.Replace(config, first, more, 1) }
+}
+
+// server is the server of the tools as a flag takes it.
+const server = `{"mcpServers": {"piton": {"command": "piton", "args": ["mcp", "--step"]}}}`
 
 func asking(p program) program {
 	p.asks = true
@@ -50,6 +67,7 @@ func (p program) title() string {
 var (
 	codex = program{
 		name: "codex", keyed: "OPENAI_API_KEY", tokens: 111,
+		reports: adding("[codex, exec", "-c", `mcp_servers.piton={command="piton", args=["mcp", "--step"], env_vars=["PITON_REPORT"]}`),
 		settings: func(url, model string) map[string]string {
 			return map[string]string{".codex/config.toml": fmt.Sprintf(`
 model = %q
@@ -69,6 +87,7 @@ stream_max_retries = 0
 	}
 	claude = program{
 		name: "claude", keyed: "ANTHROPIC_API_KEY", tokens: 122,
+		reports: adding("[claude, -p", "--mcp-config", server, "--allowedTools", "mcp__piton"),
 		settings: func(string, string) map[string]string {
 			return map[string]string{".claude/settings.json": text(object{"env": object{"CLAUDE_CODE_MAX_RETRIES": "0", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1"}})}
 		},
@@ -104,6 +123,7 @@ stream_max_retries = 0
 	}
 	copilot = program{
 		name: "copilot", acp: true, asks: true, keyed: "COPILOT_PROVIDER_API_KEY", tokens: 111,
+		reports: adding("[copilot, --acp", "--additional-mcp-config", server),
 		env: func(url, model string) []string {
 			return []string{"COPILOT_OFFLINE=true", "COPILOT_PROVIDER_BASE_URL=" + url + "/v1", "COPILOT_MODEL=" + model}
 		},

@@ -58,7 +58,8 @@ func (s *Server) Close() { _ = s.srv.Close() }
 type step struct {
 	Write   string `json:"write"` // a file
 	Content string `json:"content"`
-	Run     string `json:"run"` // a command
+	Run     string `json:"run"`  // a command
+	Note    string `json:"note"` // a text for the tool of that name, of a server called piton
 	Say     string `json:"say"`
 }
 
@@ -78,6 +79,7 @@ type line struct {
 
 type tool struct {
 	name   string
+	group  string // that it is called in, where a protocol has groups
 	params object
 }
 
@@ -89,7 +91,7 @@ type answer struct {
 }
 
 type call struct {
-	name string
+	tool
 	args object
 }
 
@@ -223,10 +225,17 @@ func (s *step) call(tools []tool) *call {
 		for _, t := range tools {
 			file, text := t.param("filePath", "file_path", "path"), t.param("content", "file_text")
 			if t.is("write", "write_file", "create", "create_file") && file != "" && text != "" {
-				return &call{t.name, object{file: s.Write, text: s.Content}}
+				return &call{t, object{file: s.Write, text: s.Content}}
 			}
 		}
 		s.Run = fmt.Sprintf("cat >'%s' <<'END'\n%s\nEND", s.Write, s.Content)
+	}
+	if s.Note != "" {
+		for _, t := range tools {
+			if name := t.group + t.name; strings.Contains(name, "piton") && strings.HasSuffix(name, "note") {
+				return &call{t, object{"text": s.Note}}
+			}
+		}
 	}
 	if s.Run == "" {
 		return nil
@@ -243,7 +252,7 @@ func (s *step) call(tools []tool) *call {
 		if t.param("description") != "" {
 			args["description"] = "a step of the script"
 		}
-		return &call{t.name, args}
+		return &call{t, args}
 	}
 	return nil
 }

@@ -105,7 +105,7 @@ func flat(v any) string {
 }
 
 func schema(name, params any) tool {
-	return tool{textOf(name), objectOf(objectOf(params)["properties"])}
+	return tool{name: textOf(name), params: objectOf(objectOf(params)["properties"])}
 }
 
 // Chat completions.
@@ -184,7 +184,10 @@ func responseTools(all []any) (tools []tool) {
 	for _, f := range all {
 		f := objectOf(f)
 		if f["type"] == "namespace" {
-			tools = append(tools, responseTools(list(f["tools"]))...)
+			for _, t := range responseTools(list(f["tools"])) {
+				t.group = textOf(f["name"])
+				tools = append(tools, t)
+			}
 			continue
 		}
 		tools = append(tools, schema(f["name"], f["parameters"]))
@@ -204,6 +207,9 @@ func writeResponses(r *reply, a answer) {
 	var item object
 	if a.call != nil {
 		item = object{"type": "function_call", "id": r.id("fc"), "call_id": r.id("call"), "name": a.call.name, "arguments": a.call.arguments(), "status": "completed"}
+		if a.call.group != "" {
+			item["namespace"] = a.call.group
+		}
 		event("response.output_item.added", object{"output_index": 0, "item": item})
 	} else {
 		id := r.id("msg")
