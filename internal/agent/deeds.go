@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"encoding/json"
 	"regexp"
 	"strconv"
@@ -21,6 +22,19 @@ type Fault struct {
 	Text   string
 	Code   string // the agent's or the vendor's word for it
 	Status int    // of HTTP, where one is told
+}
+
+// fault is the error that an object tells: the first text at the places of texts, its code
+// and its status; "" is no place.
+func (o object) fault(texts, code, status string) (f Fault) {
+	for place := range strings.FieldsSeq(texts) {
+		f.Text = cmp.Or(f.Text, o.text(place))
+	}
+	f.Code = o.text(code)
+	if n := o.number(status); n != nil {
+		f.Status = *n
+	}
+	return f
 }
 
 // doings gathers what the objects of an output tell of deeds.

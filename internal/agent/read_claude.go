@@ -60,9 +60,9 @@ func claudeSystem(d *doings, o object) {
 	case "init":
 		d.do(Deed{Type: Started, Text: o.text("model")})
 	case "api_retry":
-		f := Fault{Text: "the model's service did not answer", Code: o.text("error")}
-		if n := o.number("error_status"); n != nil {
-			f.Status = *n
+		f := o.fault("", "error", "error_status")
+		f.Text = "the model's service did not answer"
+		if f.Status != 0 {
 			f.Text = fmt.Sprintf("%s (HTTP %d), again and again", f.Code, f.Status)
 		}
 		d.err(f)
@@ -110,15 +110,9 @@ func claudeEnd(d *doings, o object) {
 		d.fault = Fault{}
 		return
 	}
-	f := Fault{Text: said, Code: o.text("subtype")}
-	if f.Text == "" {
-		f.Text = o.text("error.message")
-	}
+	f := o.fault("result error.message", "subtype", "api_error_status")
 	if f.Code == "success" {
 		f.Code = ""
-	}
-	if n := o.number("api_error_status"); n != nil {
-		f.Status = *n
 	}
 	d.err(f)
 }

@@ -28,7 +28,7 @@ func clineDeeds(d *doings, kind string, o object) {
 		}
 		d.end(e.text("toolCallId"), func(deed *Deed) { clineEnd(deed, e) })
 	case "error":
-		d.err(Fault{Text: e.text("error.message"), Code: e.text("errorClass")})
+		d.err(e.fault("error.message", "errorClass", ""))
 	}
 }
 

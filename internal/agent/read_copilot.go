@@ -19,17 +19,13 @@ func copilotDeeds(d *doings, kind string, o object) {
 	case "tool.execution_complete":
 		d.end(o.text("data.toolCallId"), func(deed *Deed) { copilotEnd(deed, o) })
 	case "model.call_failure":
-		f := Fault{Text: o.text("data.errorMessage"), Code: o.text("data.failureKind")}
-		if n := o.number("data.statusCode"); n != nil {
-			f.Status = *n
-		}
-		d.err(f)
+		d.err(o.fault("data.errorMessage", "data.failureKind", "data.statusCode"))
 	case "model.call_final_result":
 		if o.text("data.result") == "success" {
 			d.fault = Fault{}
 		}
 	case "session.error":
-		d.err(Fault{Text: o.text("data.message"), Code: o.text("data.errorType")})
+		d.err(o.fault("data.message", "data.errorType", ""))
 	}
 }
 

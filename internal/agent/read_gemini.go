@@ -37,20 +37,16 @@ func geminiDeeds(d *doings, kind string, o object) {
 			deed.Exit = exitOf(o.text("output")) // of a command that ends well or not it says "success"
 		})
 	case "error":
-		d.err(Fault{Text: o.text("message"), Code: o.text("severity")})
+		d.err(o.fault("message", "severity", ""))
 	case "result":
 		if o.text("status") == "error" {
-			d.err(Fault{Text: o.text("error.message"), Code: o.text("error.type")})
+			d.err(o.fault("error.message", "error.type", ""))
 			return
 		}
 		d.fault = Fault{}
 	case "":
 		if o.has([]string{"error"}) {
-			f := Fault{Text: o.text("error.message"), Code: o.text("error.type")}
-			if n := o.number("error.code"); n != nil {
-				f.Status = *n
-			}
-			d.err(f)
+			d.err(o.fault("error.message", "error.type", "error.code"))
 		}
 	}
 }

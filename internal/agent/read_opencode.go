@@ -19,14 +19,7 @@ func openCodeDeeds(d *doings, kind string, o object) {
 	case "tool_use":
 		d.whole(o.text("part.callID"), o.text("part.tool"), o.inner("part.state.input"), func(deed *Deed) { openCodeEnd(deed, o) })
 	case "error":
-		f := Fault{Text: o.text("error.data.message"), Code: o.text("error.name")}
-		if f.Text == "" {
-			f.Text = o.text("error.message")
-		}
-		if n := o.number("error.data.statusCode"); n != nil {
-			f.Status = *n
-		}
-		d.err(f)
+		d.err(o.fault("error.data.message error.message", "error.name", "error.data.statusCode"))
 	}
 }
 

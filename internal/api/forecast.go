@@ -206,10 +206,8 @@ func (p *Product) past(ctx context.Context) (trials, error) {
 func trialOf(path, role string, e engine.WorkEnded) *trial {
 	step, _ := engine.InstanceOf(e.Step)
 	t := &trial{path: path, step: step, role: role, took: time.Duration(e.Ms) * time.Millisecond}
-	for _, n := range []*int64{e.Usage.In, e.Usage.Out} {
-		if n != nil {
-			t.tokens += *n
-		}
+	if n := e.Usage.Tokens(); n != nil {
+		t.tokens = *n
 	}
 	if e.Usage.CostMicros != nil {
 		t.cost = *e.Usage.CostMicros

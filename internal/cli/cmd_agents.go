@@ -175,7 +175,7 @@ func triedOf(t owner.Tried) triedAgent {
 	}
 	switch {
 	case t.Works:
-		d.Status, d.Text = "works", fmt.Sprintf("%.1f s, %s", t.Took.Seconds(), view.Used(total(t.Usage), t.Usage.CostMicros))
+		d.Status, d.Text = "works", fmt.Sprintf("%.1f s, %s", t.Took.Seconds(), view.Used(t.Usage.Tokens(), t.Usage.CostMicros))
 	case t.Absent:
 		d.Status, d.Text, d.Hint = "not-installed", t.Cause.Text, "install it, or correct `command:` in the configuration"
 	case t.Old != "":
@@ -187,20 +187,6 @@ func triedOf(t owner.Tried) triedAgent {
 		d.Hint = "all that it printed is in " + t.Log
 	}
 	return d
-}
-
-// total are the tokens of a usage; nil where none is known.
-func total(u engine.Usage) *int64 {
-	if u.In == nil && u.Out == nil {
-		return nil
-	}
-	sum := int64(0)
-	for _, n := range []*int64{u.In, u.Out} {
-		if n != nil {
-			sum += *n
-		}
-	}
-	return &sum
 }
 
 // sentence says how an agent did.

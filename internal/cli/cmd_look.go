@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"slices"
 
 	"github.com/spf13/cobra"
@@ -388,12 +387,7 @@ func (s *session) transcript(ctx context.Context, head engine.HeadRow, step stri
 }
 
 func (s *session) copyLog(to io.Writer, name string) error {
-	root, err := os.OpenRoot(s.Place.State)
-	if err != nil {
-		return err
-	}
-	defer root.Close()
-	f, err := root.Open(name)
+	f, err := s.output(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		s.app.notice("this log is gone: piton gc removes the logs of finished runs")
 		return nil

@@ -61,12 +61,7 @@ func (s *session) outputEnd(a attempt) string {
 
 // printed is outputEnd of an output file, by its name in the state directory.
 func (s *session) printed(file, by string) (string, error) {
-	root, err := os.OpenRoot(s.Place.State)
-	if err != nil {
-		return "", err
-	}
-	defer root.Close()
-	f, err := root.Open(file)
+	f, err := s.output(file)
 	if err != nil {
 		return "", err
 	}
@@ -92,6 +87,10 @@ func (s *session) printed(file, by string) (string, error) {
 	_ = deeds.Close()
 	return strings.Join(lines, "\n"), err
 }
+
+// output opens what an attempt printed, by its name in the state directory. The caller
+// must close it.
+func (s *session) output(name string) (*os.File, error) { return os.OpenInRoot(s.Place.State, name) }
 
 // A deedEar follows what attempts under way print, and tells their deeds. It is not safe for
 // concurrent use.
@@ -160,14 +159,7 @@ func (l *deedEar) read(name string, v *deedVoice) {
 
 // deedEar tells the deeds of this workspace's agents.
 func (s *session) deedEar(tell func(run, step, line string)) *deedEar {
-	open := func(file string) (io.ReadSeekCloser, error) {
-		root, err := os.OpenRoot(s.Place.State)
-		if err != nil {
-			return nil, err
-		}
-		defer root.Close()
-		return root.Open(file)
-	}
+	open := func(file string) (io.ReadSeekCloser, error) { return s.output(file) }
 	return &deedEar{open: open, form: s.form, inside: s.inside, tell: tell}
 }
 
@@ -175,12 +167,10 @@ func (s *session) deedEar(tell func(run, step, line string)) *deedEar {
 // gone or has no form.
 func (s *session) deedsIn(log, by string) (lines []string) {
 	form := s.form(by)
-	root, err := os.OpenRoot(s.Place.State)
-	if err != nil || form == agent.NoPreset {
+	if form == agent.NoPreset {
 		return nil
 	}
-	defer root.Close()
-	f, err := root.Open(log)
+	f, err := s.output(log)
 	if err != nil {
 		return nil
 	}

@@ -72,13 +72,7 @@ func (t theme) shownTask(s view.ShownTask) []string {
 	}
 	for _, r := range task.Errands {
 		u := r.Usage()
-		tokens := u.In
-		if u.In != nil && u.Out != nil {
-			tokens = new(*u.In + *u.Out)
-		} else if u.In == nil {
-			tokens = u.Out
-		}
-		lines = append(lines, t.under(3, idleTone, fmt.Sprintf("%s %s used %s", r.Asked.Kind, r.Asked.Errand, view.Used(tokens, u.CostMicros)))...)
+		lines = append(lines, t.under(3, idleTone, fmt.Sprintf("%s %s used %s", r.Asked.Kind, r.Asked.Errand, view.Used(u.Tokens(), u.CostMicros)))...)
 	}
 	for _, c := range task.Changes {
 		of := "run " + c.Run

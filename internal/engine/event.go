@@ -332,6 +332,9 @@ type Usage struct {
 	CostMicros *int64 `json:"cost_micros,omitempty"` // millionths of a dollar
 }
 
+// Tokens are all that were used, as far as they are known; nil where none is.
+func (u Usage) Tokens() *int64 { return Usage{In: u.In}.Plus(Usage{In: u.Out}).In }
+
 // Change is a path that differs from what it must be.
 type Change struct {
 	Path string `json:"path"`

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -80,9 +81,13 @@ type unstarted struct {
 // needs says what a plan lacks before it can run, nil for nothing.
 func needs(said api.Said, file string) *unstarted {
 	if r := said.Opened.Reconfigured; r != nil {
+		changes := slices.Clone(r.Changes)
+		for _, f := range r.Files {
+			changes = append(changes, f.Path+" "+f.What)
+		}
 		return &unstarted{
 			Needs: string(api.NeedsConfig), Why: "the configuration, or a file that judges the work, has changed since the run was approved, and a person must approve the change",
-			Person: "piton resume " + r.Run, Hazards: lines(r.Changes, func(s string) string { return s }),
+			Person: "piton resume " + r.Run, Hazards: lines(changes, func(s string) string { return s }),
 		}
 	}
 	if said.Needs == "" {
@@ -102,9 +107,6 @@ func needs(said api.Said, file string) *unstarted {
 		u.Person += " --weaker"
 	case api.NeedsChange:
 		u.Why = "a person rejected this text: change it, or ask them"
-	case api.NeedsConfig:
-		u.Why = "the configuration has changed since the run was approved, and a person must approve the change"
-		u.Person = "piton run " + file
 	default:
 		u.Why = "the plan waits for a person's approval; call plan_run again afterwards"
 	}

@@ -126,27 +126,36 @@ func (c *Copy) dir(in, out *os.Root, dir string, without func(name string) bool)
 		if err != nil {
 			return err
 		}
-		info, err2 := in.Lstat(name)
-		switch err = err2; {
-		case err != nil:
-		case info.IsDir():
-			if err = out.Mkdir(name, 0o700); err == nil || errors.Is(err, fs.ErrExist) {
-				err = errors.Join(c.dir(in, out, name, without), out.Chmod(name, info.Mode().Perm()|0o700))
-			}
-		case info.Mode().Type() == fs.ModeSymlink:
-			err = c.link(in, out, name)
-		case info.Mode().IsRegular():
-			c.files++
-			if c.bytes += info.Size(); c.files > copyFiles || c.bytes > copyBytes {
-				return ErrTooLarge
-			}
-			err = copyFile(in, out, name, info)
+		var info fs.FileInfo
+		if info, err = in.Lstat(name); err == nil {
+			err = c.entry(in, out, name, info, without)
 		}
 		if errors.Is(err, fs.ErrNotExist) || errors.Is(err, fs.ErrPermission) || errors.Is(err, errSwapped) {
 			err = nil // it is gone, or another one, or nobody may read it
 		}
 	}
 	return err
+}
+
+// entry copies the file, link or directory that info describes. A socket or a device is left
+// out.
+func (c *Copy) entry(in, out *os.Root, name string, info fs.FileInfo, without func(name string) bool) error {
+	switch {
+	case info.IsDir():
+		if err := out.Mkdir(name, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+			return err
+		}
+		return errors.Join(c.dir(in, out, name, without), out.Chmod(name, info.Mode().Perm()|0o700))
+	case info.Mode().Type() == fs.ModeSymlink:
+		return c.link(in, out, name)
+	case info.Mode().IsRegular():
+		c.files++
+		if c.bytes += info.Size(); c.files > copyFiles || c.bytes > copyBytes {
+			return ErrTooLarge
+		}
+		return copyFile(in, out, name, info)
+	}
+	return nil
 }
 
 func (c *Copy) link(in, out *os.Root, name string) error {

@@ -56,7 +56,7 @@ func (w *Worktree) bringIgnored(ctx context.Context) (left []string, err error) 
 			left = append(left, wire(e.name))
 			continue
 		}
-		if err := c.entry(in, out, e.name); err != nil {
+		if err := c.bring(in, out, e.name); err != nil {
 			if ctx.Err() != nil {
 				return nil, ctx.Err()
 			}
@@ -129,8 +129,8 @@ func weigh(ctx context.Context, top string, names []string) []ignored {
 	return all
 }
 
-// entry copies one file, link or directory, where there is nothing yet.
-func (c *Copy) entry(in, out *os.Root, name string) error {
+// bring copies one file, link or directory, where there is nothing yet.
+func (c *Copy) bring(in, out *os.Root, name string) error {
 	if _, err := out.Lstat(name); err == nil {
 		return nil
 	}
@@ -146,17 +146,5 @@ func (c *Copy) entry(in, out *os.Root, name string) error {
 			return err
 		}
 	}
-	switch {
-	case info.IsDir():
-		if err := out.Mkdir(name, 0o700); err != nil {
-			return err
-		}
-		err := c.dir(in, out, filepath.ToSlash(name), func(string) bool { return false })
-		return errors.Join(err, out.Chmod(name, info.Mode().Perm()|0o700))
-	case info.Mode().Type() == fs.ModeSymlink:
-		return c.link(in, out, name)
-	case info.Mode().IsRegular():
-		return copyFile(in, out, name, info)
-	}
-	return nil // a socket or a device
+	return c.entry(in, out, filepath.ToSlash(name), info, func(string) bool { return false })
 }

@@ -128,8 +128,8 @@ func (w *Worktree) merge(ctx context.Context, effect, note string, round int, re
 }
 
 // CatchUp brings what is new in the workspace into the worktree of a run, and returns its
-// paths. Where both sides do not fit it brings nothing: the merge at the
-// end of the run asks. Nothing may be at work in the worktree. It may be repeated.
+// paths. Where both sides do not fit it brings nothing: the merge at the end of the run
+// asks. Nothing may be at work in the worktree. It may be repeated.
 func (w *Worktree) CatchUp(ctx context.Context) ([]string, error) {
 	if err := w.mend(ctx); err != nil {
 		return nil, err

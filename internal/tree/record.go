@@ -105,9 +105,15 @@ func (w *Worktree) Record(ctx context.Context, e Entry) (Recorded, error) {
 		if commit == "" {
 			return Recorded{}, nil
 		}
-		return Recorded{m.Branch, commit}, errors.Join(w.note(m), w.set(ctx, "refs/heads/"+m.Branch, commit))
+		if err := w.note(m); err != nil {
+			return Recorded{}, err
+		}
+		return Recorded{m.Branch, commit}, w.set(ctx, "refs/heads/"+m.Branch, commit)
 	}
-	if err := errors.Join(w.note(next), w.publish(ctx, next)); err != nil || commit == "" {
+	if err := w.note(next); err != nil {
+		return Recorded{}, err
+	}
+	if err := w.publish(ctx, next); err != nil || commit == "" {
 		return Recorded{}, err
 	}
 	return Recorded{next.Branch, commit}, nil

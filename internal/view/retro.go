@@ -193,16 +193,7 @@ func Used(tokens, cost *int64) string {
 
 // UsedBy is what one attempt used.
 func UsedBy(u engine.Usage) string {
-	var tokens *int64
-	for _, n := range []*int64{u.In, u.Out} {
-		if n != nil {
-			sum := *n
-			if tokens != nil {
-				sum += *tokens
-			}
-			tokens = &sum
-		}
-	}
+	tokens := u.Tokens()
 	said := Used(tokens, u.CostMicros)
 	switch {
 	case tokens == nil && u.CostMicros == nil:
