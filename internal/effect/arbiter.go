@@ -40,7 +40,7 @@ func (w *World) arbitrate(ctx context.Context, e engine.Effect, in *engine.Ruled
 	if e.Poor {
 		return errors.New("not asked: the budget of the run has no room for it")
 	}
-	ask, err := w.top().Arbiter(environ(ctx))
+	ask, err := w.Arbiter(environ(ctx))
 	if err != nil {
 		return err
 	}
@@ -59,14 +59,6 @@ func (w *World) arbitrate(ctx context.Context, e engine.Effect, in *engine.Ruled
 	}
 	in.Say, in.Role, in.Why, err = readRuling(said.Text)
 	return err
-}
-
-// top is the world that a world in a worktree was made from.
-func (w *World) top() *World {
-	for w.outer != nil {
-		w = w.outer
-	}
-	return w
 }
 
 func arbitration(e engine.Effect) prompt.Arbitration {

@@ -48,9 +48,8 @@ func (w *World) apart(ctx context.Context, e *engine.Effect) (*World, error) {
 }
 
 func (w *World) makeAside(ctx context.Context, work *tree.Worktree, e *engine.Effect) error {
-	git := w.git()
-	git.Lock()
-	defer git.Unlock()
+	w.git.Lock()
+	defer w.git.Unlock()
 	if e.Renew {
 		e.Cut, e.Tree, e.Restore = false, "", nil // of a worktree that is gone
 	}
@@ -83,10 +82,7 @@ func (w *World) asideOf(work *tree.Worktree, world func(dir string, t *tree.Tree
 
 // beneath is the world of a step's worktree.
 func (w *World) beneath(dir string, t *tree.Tree) (*World, error) {
-	return &World{
-		Dir: dir, State: w.State, Environ: w.Environ, Pool: w.Pool, Tree: t, Agents: w.Agents, Object: w.Object,
-		outer: w,
-	}, nil
+	return &World{Common: w.Common, Dir: dir, Tree: t, outer: w}, nil
 }
 
 // translate makes an effect one of the worktree: what protected files were
@@ -181,9 +177,8 @@ func (w *World) mergeOf(ctx context.Context, e engine.Effect, end *engine.WorkEn
 }
 
 func (w *World) mergeInto(ctx context.Context, work *tree.Worktree, e engine.Effect, end *engine.WorkEnded) error {
-	git := w.git()
-	git.Lock()
-	defer git.Unlock()
+	w.git.Lock()
+	defer w.git.Unlock()
 	w.begins()
 	k := e.Key
 	m, err := work.Merge(ctx, fmt.Sprintf("%s/%s/%s/%d/merge", k.Task, k.Run, k.Step, k.Attempt), noteOf(e.Moved), e.Round, e.Conflicts)

@@ -201,8 +201,8 @@ const maxMapped = 100_000
 // home is the workspace of the person: a worktree has no topics and memories of
 // its own.
 func (w *World) home() string {
-	if w.outer != nil {
-		return w.outer.home()
+	for w.outer != nil {
+		w = w.outer
 	}
 	return w.Dir
 }
@@ -229,7 +229,7 @@ func (w *World) prompt(ctx context.Context, e engine.Effect) (string, []engine.I
 		Below: func(dir string) ([]string, int, error) {
 			return w.Tree.Below(ctx, dir, maxMapped)
 		},
-		Home: w.home(), Now: time.Now(), Known: w.known(),
+		Home: w.home(), Now: time.Now(), Known: &w.known,
 	}
 	contents, err := notes.Read(w.Dir, e.Step.Subscriptions, from)
 	if err != nil {
@@ -317,9 +317,8 @@ func (w *World) beyond(ctx context.Context, k engine.Key) ([]engine.Change, engi
 	if w.worktree == nil {
 		return nil, engine.Undone{}, nil
 	}
-	git := w.git()
-	git.Lock()
-	defer git.Unlock()
+	w.git.Lock()
+	defer w.git.Unlock()
 	changed, err := w.worktree.Beyond(ctx, w.quarantine(k))
 	if err != nil || len(changed) == 0 {
 		return nil, engine.Undone{}, err
@@ -395,7 +394,7 @@ func (w *World) attempt(ctx context.Context, e engine.Effect, report Reporter, e
 	if err != nil {
 		return nil, err
 	}
-	free := w.scratches()
+	free := &w.scratch
 	scratch, err := free.take(w.State)
 	if err != nil {
 		return nil, err

@@ -72,14 +72,14 @@ func (w *World) vote(ctx context.Context, e engine.Effect, r Reporter, checks []
 	if err != nil {
 		return err
 	}
-	a.Command = digest([]byte(text + "\x00" + w.top().Judging))
+	a.Command = digest([]byte(text + "\x00" + w.Judging))
 	if e.Poll.Prompt == a.Command {
 		a.Votes = slices.Clone(e.Poll.Votes)
 	}
 	if _, over := engine.Majority(a.Votes); over {
 		return nil
 	}
-	ask, err := w.top().Judge(environ(ctx))
+	ask, err := w.Judge(environ(ctx))
 	if err != nil {
 		return err
 	}

@@ -16,9 +16,8 @@ func recorded(landing *engine.Step) bool {
 
 // record puts what finished steps did on the branch of the run, each once.
 func (w *World) record(ctx context.Context, work *tree.Worktree, e engine.Effect) (commits []engine.Commit, err error) {
-	git := w.git()
-	git.Lock()
-	defer git.Unlock()
+	w.git.Lock()
+	defer w.git.Unlock()
 	for n, f := range e.Finished {
 		entry := tree.Entry{
 			Key: fmt.Sprintf("%s/%d", f.Step.ID, f.Attempt), Title: e.Title, Message: stepMessage(e.Key.Run, f.Step),
@@ -50,9 +49,8 @@ func (w *World) recordAll(ctx context.Context, work *tree.Worktree, e engine.Eff
 		}
 		entry.Message = cutAt("Finish: "+e.Title, maxSubject) + "\n\nChanges by people and by the proof at the end of the run.\n\nPiton-Run: " + e.Key.Run
 	}
-	git := w.git()
-	git.Lock()
-	defer git.Unlock()
+	w.git.Lock()
+	defer w.git.Unlock()
 	done, err := work.Record(ctx, entry)
 	if err == nil && done.Commit != "" {
 		commits = append(commits, engine.Commit{Step: e.Step.ID, Attempt: e.Key.Attempt, Branch: done.Branch, Commit: done.Commit})

@@ -21,7 +21,7 @@ func silent() {}
 // What is said is there to be read in order, from any line on.
 func TestSaid(t *testing.T) {
 	told := 0
-	w := &World{State: t.TempDir()}
+	w := &World{Common: &Common{State: t.TempDir()}}
 	s := w.saying(buildKey, func() { told++ })
 	s.report(agent.Report{Type: agent.Progress, Percent: new(10.0), Text: "one"})
 	s.report(agent.Report{Type: agent.UsageReport})
@@ -47,7 +47,7 @@ func TestSaid(t *testing.T) {
 
 // A start that was cut off leaves what it said; the newest one counts.
 func TestNewestStart(t *testing.T) {
-	w := &World{State: t.TempDir()}
+	w := &World{Common: &Common{State: t.TempDir()}}
 	if _, ok := NewestSaid(w.State, "r1", "build", 2); ok {
 		t.Error("something was said")
 	}
@@ -80,7 +80,7 @@ func TestNewestStart(t *testing.T) {
 
 // What is kept has a bound, and a damaged file is read as far as it makes sense.
 func TestSaidIsBounded(t *testing.T) {
-	w := &World{State: t.TempDir()}
+	w := &World{Common: &Common{State: t.TempDir()}}
 	s := w.saying(buildKey, silent)
 	s.left = 3
 	for range 10 {

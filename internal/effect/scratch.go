@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+
+	"github.com/piton-dev/piton/internal/proc"
 )
 
 // scratch gives every attempt an empty directory of its own. One that is still
@@ -38,7 +40,7 @@ const (
 // Scratch gives an empty directory outside of workspace and state, for a process that
 // is no attempt of a step. done takes it back.
 func (w *World) Scratch() (dir string, done func(), err error) {
-	free := w.scratches()
+	free := &w.scratch
 	dir, err = free.take(w.State)
 	return dir, func() { free.give(dir) }, err
 }
@@ -104,9 +106,12 @@ func sweepScratch(note string) error {
 		return nil
 	}
 	if err == nil && isScratch(string(root)) {
-		err = os.RemoveAll(string(root))
+		err = proc.RemoveAll(string(root))
 	}
-	return errors.Join(err, os.RemoveAll(note))
+	if err != nil {
+		return err // the next owner tries again
+	}
+	return os.RemoveAll(note)
 }
 
 func isScratch(root string) bool {
@@ -128,7 +133,7 @@ func (s *scratch) give(dir string) {
 	info, err := os.Lstat(dir)
 	entries, readErr := os.ReadDir(dir)
 	if err != nil || readErr != nil || info.Mode() != os.ModeDir|0o700 || len(entries) > 0 {
-		os.RemoveAll(dir)
+		_ = proc.RemoveAll(dir) // close tries again
 		return
 	}
 	s.mu.Lock()
@@ -144,5 +149,8 @@ func (s *scratch) close() error {
 	if root == "" {
 		return nil
 	}
-	return errors.Join(os.RemoveAll(root), os.Remove(s.note))
+	if err := proc.RemoveAll(root); err != nil {
+		return err
+	}
+	return os.Remove(s.note)
 }

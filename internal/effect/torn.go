@@ -20,16 +20,35 @@ func (w *World) Mend(ctx context.Context) map[string]error {
 // mended fails where a merge of one of the runs is still not finished: somebody may
 // have removed what kept it from that.
 func (w *World) mended(ctx context.Context, runs []string) error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
 	for _, run := range runs {
-		if w.torn[run] == nil {
+		if !w.isTorn(run) {
 			continue
 		}
-		if err := w.Tree.MendRun(ctx, w.Worktrees, run); err != nil {
+		if err := w.mend(ctx, run); err != nil {
 			return fmt.Errorf("run %s cannot continue until its merge is finished: %w", run, err)
 		}
-		delete(w.torn, run)
 	}
+	return nil
+}
+
+func (w *World) isTorn(run string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.torn[run] != nil
+}
+
+// mend finishes the merge of a run, unless somebody else has meanwhile.
+func (w *World) mend(ctx context.Context, run string) error {
+	w.git.Lock()
+	defer w.git.Unlock()
+	if !w.isTorn(run) {
+		return nil
+	}
+	if err := w.Tree.MendRun(ctx, w.Worktrees, run); err != nil {
+		return err
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.torn, run)
 	return nil
 }

@@ -52,7 +52,8 @@ func (w *World) whole(ctx context.Context, run string, e engine.Effect, landing 
 		}
 	}
 	if err == nil && landing != nil && landing.Setup != "" {
-		err = at.aside.setUp(ctx, engine.Effect{Key: e.Key, Step: landing})
+		e.Step = landing
+		err = at.aside.setUp(ctx, e)
 	}
 	at.ready = err == nil
 	return at.aside, err
@@ -72,9 +73,8 @@ func (w *World) wholeOf(run string) *whole {
 
 // begin makes the worktree of a run, also where somebody removed it.
 func (w *World) begin(ctx context.Context, work *tree.Worktree, run string, e engine.Effect) error {
-	git := w.git()
-	git.Lock()
-	defer git.Unlock()
+	w.git.Lock()
+	defer w.git.Unlock()
 	if run == e.Key.Run && e.Begun {
 		anew, err := work.Regain(ctx, e.Loose)
 		if err != nil {
@@ -88,10 +88,7 @@ func (w *World) begin(ctx context.Context, work *tree.Worktree, run string, e en
 }
 
 // tell says something to whoever follows the runs of the workspace.
-func (w *World) tell(text string) {
-	for w.outer != nil {
-		w = w.outer
-	}
+func (w *Common) tell(text string) {
 	if w.Say != nil {
 		w.Say(text)
 	}
@@ -105,22 +102,10 @@ func (w *World) forget(a *aside) {
 	w.gone = append(w.gone, a)
 }
 
-// git is held by whoever lets git change the workspace or anything of its repository.
-func (w *World) git() *sync.Mutex {
-	if w.outer != nil {
-		return w.outer.git()
-	}
-	return &w.merging
-}
-
 // inside is the world of a run's worktree: all that happens in a workspace can
 // happen there.
 func (w *World) inside(dir string, t *tree.Tree) (*World, error) {
-	in := &World{
-		Dir: dir, State: w.State, Environ: w.Environ, Pool: w.Pool, Tree: t, Agents: w.Agents, Object: w.Object,
-		NewRun: w.NewRun, Made: w.Made, Worktrees: w.Worktrees, OpenTools: w.OpenTools,
-		outer: w,
-	}
+	in := &World{Common: w.Common, Dir: dir, Tree: t, outer: w}
 	var err error
 	if w.OpenTools != nil {
 		in.Tools, err = w.OpenTools(dir)
@@ -178,9 +163,8 @@ func (w *World) catchUp(ctx context.Context, e engine.Effect) (engine.CaughtUp, 
 	if err != nil || work == nil || !e.News {
 		return engine.CaughtUp{News: e.News}, err
 	}
-	git := w.git()
-	git.Lock()
-	defer git.Unlock()
+	w.git.Lock()
+	defer w.git.Unlock()
 	names, err := work.CatchUp(ctx)
 	return engine.CaughtUp{News: err == nil, Brought: names[:min(len(names), maxChanged)]}, err
 }

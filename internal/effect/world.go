@@ -24,16 +24,46 @@ import (
 	"github.com/piton-dev/piton/internal/tree"
 )
 
-// World is everything effects act on. It is safe for concurrent use. Close it
-// when no effect is under way.
+// World is everything effects act on: a workspace, or a worktree of a run or of a step. It is
+// safe for concurrent use. Close it when no effect is under way.
 type World struct {
-	Dir     string                     // the workspace
+	*Common
+	Dir   string // the workspace, or the worktree
+	Tree  *tree.Tree
+	Tools *tool.Registry
+
+	// Marked reports whether a plan document differs only in the marks that the owner
+	// makes, or has the text that a person has approved since. nil marks none.
+	Marked func(ctx context.Context, path string, was, is []byte) bool
+
+	// ElsewhereOwned makes what reports whether a path lies in a workspace inside this
+	// one, whose own owner is at work or was since. nil knows none.
+	ElsewhereOwned func(since time.Time) func(path string) bool
+
+	worktree *tree.Worktree // of a world in a worktree: that
+	outer    *World         // of a world in a worktree: what that was made from
+
+	watching watching
+
+	// restoring is held while paths are put back of which nobody at work may have
+	// one in its scope. Work that begins waits for it.
+	restoring sync.RWMutex
+
+	mu      sync.Mutex
+	asides  map[string]*aside // by directory
+	gone    []*aside          // those of worktrees that somebody removed
+	wholes  map[string]*whole // by run
+	bases   map[string]*tree.Base
+	judgers map[string][]string // lists of what judges, by object
+	torn    map[string]error    // runs whose merges are not finished, and why
+}
+
+// Common is what a workspace shares with the worktrees that are made of it.
+type Common struct {
 	State   string                     // the state directory, which no effect tells a child of
 	Environ func(task string) []string // of who carries its run on; children get what the allow-list lets through
 	Pool    *proc.Pool
-	Tree    *tree.Tree
 	Agents  *agent.Roles
-	Tools   *tool.Registry
 	Network []string                          // hosts beyond which no step may ask for any; none: no bound
 	Object  func(hash string) ([]byte, error) // content the journal names
 
@@ -58,39 +88,16 @@ type World struct {
 	// Arbiter is the model that says what follows an attempt, in the same way.
 	Arbiter func(environ []string) (model.Asker, error)
 
-	// Marked reports whether a plan document differs only in the marks that the owner
-	// makes, or has the text that a person has approved since. nil marks none.
-	Marked func(ctx context.Context, path string, was, is []byte) bool
-
-	// ElsewhereOwned makes what reports whether a path lies in a workspace inside this
-	// one, whose own owner is at work or was since. nil knows none.
-	ElsewhereOwned func(since time.Time) func(path string) bool
-
 	Worktrees string                                   // where worktrees are made, outside of workspace and state
 	OpenTools func(dir string) (*tool.Registry, error) // opens the tools of a run's worktree
-	worktree  *tree.Worktree                           // of a world in a worktree: that
-	outer     *World                                   // of a world in a worktree: what that was made from
 
-	scratch  scratch
-	watching watching
-	notes    notes.Known // memories and topics that were read
+	scratch scratch
+	known   notes.Known // memories and topics that were read
 
 	shell sync.Once
 	bash  string // runs contracts and scripts: the one that was there first; "" if there was none
 
-	merging sync.Mutex // git changes the workspace, or takes it as a worktree's beginning
-
-	// restoring is held while paths are put back of which nobody at work may have
-	// one in its scope. Work that begins waits for it.
-	restoring sync.RWMutex
-
-	mu      sync.Mutex
-	asides  map[string]*aside // by directory
-	gone    []*aside          // those of worktrees that somebody removed
-	wholes  map[string]*whole // by run
-	bases   map[string]*tree.Base
-	judgers map[string][]string // lists of what judges, by object
-	torn    map[string]error    // runs whose merges are not finished, and why
+	git sync.Mutex // held by whoever lets git change the workspace or anything of its repository
 }
 
 // A Reporter is how an effect under way speaks with the owner.
@@ -129,35 +136,15 @@ func environ(ctx context.Context) []string {
 	return env
 }
 
-// shellPath is the bash of this world and of those in its worktrees, looked for
-// once: whatever a step puts before it on PATH runs nothing.
+// shellPath is the bash of the workspace and its worktrees, looked for once: whatever a
+// step puts before it on PATH runs nothing.
 func (w *World) shellPath() string {
-	if w.outer != nil {
-		return w.outer.shellPath()
-	}
 	w.shell.Do(func() {
-		if bash, err := proc.Bash(w.Environ(""), w.Dir); err == nil {
+		if bash, err := proc.Bash(w.Environ(""), w.home()); err == nil {
 			w.bash = bash
 		}
 	})
 	return w.bash
-}
-
-// known are the memories and topics that were read in this world and in its worktrees.
-func (w *World) known() *notes.Known {
-	if w.outer != nil {
-		return w.outer.known()
-	}
-	return &w.notes
-}
-
-// scratches has the directories of attempts, of this world and of those in its
-// worktrees.
-func (w *World) scratches() *scratch {
-	if w.outer != nil {
-		return w.outer.scratches()
-	}
-	return &w.scratch
 }
 
 // Do carries e out. When ctx ends everything it started is stopped, and it
@@ -210,7 +197,10 @@ func (w *World) place(ctx context.Context, e *engine.Effect) (*World, error) {
 
 // Close removes what attempts were given to write in.
 func (w *World) Close() error {
-	err := errors.Join(w.scratch.close(), w.watching.close())
+	err := w.watching.close()
+	if w.outer == nil {
+		err = errors.Join(err, w.scratch.close())
+	}
 	for _, a := range slices.AppendSeq(w.gone, maps.Values(w.asides)) {
 		err = errors.Join(err, a.world.Close(), a.world.Tree.Close())
 		if a.world.Tools != nil {
@@ -268,13 +258,10 @@ func (w *World) changed(ctx context.Context, e engine.Effect, judges map[string]
 
 // adopted reports whether a change is the owner's writing of an adopted memory.
 func (w *World) adopted(c engine.Change) bool {
-	for w.outer != nil {
-		w = w.outer
-	}
 	if w.Adopted == nil || path.Dir(c.Path) != notes.MemoryDir || c.What != "added" {
 		return false
 	}
-	file := filepath.Join(w.Dir, filepath.FromSlash(c.Path))
+	file := filepath.Join(w.home(), filepath.FromSlash(c.Path))
 	info, err := os.Lstat(file)
 	if err != nil || !info.Mode().IsRegular() || info.Size() > notes.MaxNote {
 		return false

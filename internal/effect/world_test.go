@@ -91,8 +91,8 @@ func newStage(t *testing.T, files map[string]string, guards ...string) *stage {
 	b, err := tr.Protect(t.Context(), guards)
 	must(t, err)
 	s.base = s.keep(b.Encode())
-	s.World = &effect.World{
-		Dir: dir, State: state, Environ: func(string) []string { return os.Environ() }, Pool: pool, Tree: tr,
+	s.World = &effect.World{Dir: dir, Tree: tr, Common: &effect.Common{
+		State: state, Environ: func(string) []string { return os.Environ() }, Pool: pool,
 		Agents: agent.New(map[string]agent.Config{"script": {Kind: agent.Shell}}, pool),
 		Object: func(hash string) ([]byte, error) {
 			if body, ok := s.objects[hash]; ok {
@@ -100,7 +100,7 @@ func newStage(t *testing.T, files map[string]string, guards ...string) *stage {
 			}
 			return nil, fmt.Errorf("no object %.12s", hash)
 		},
-	}
+	}}
 	t.Cleanup(func() { must(t, s.Close()) })
 	return s
 }
@@ -642,7 +642,7 @@ func TestSweepRemovesScratchOnly(t *testing.T) {
 		write(t, filepath.Join(dirs, name), "1")
 		root := filepath.Join(dirs, strings.Split(name, "/")[0])
 		write(t, note, root)
-		must(t, (&effect.World{State: state}).Sweep())
+		must(t, (&effect.World{Common: &effect.Common{State: state}}).Sweep())
 		if got := exists(filepath.Join(dirs, name)); got != left {
 			t.Errorf("%s is left: %v", name, got)
 		}

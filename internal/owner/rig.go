@@ -98,11 +98,11 @@ func (o *Owner) newRig(p *api.Product, parallel int) (r *rig, err error) {
 		return r, err
 	}
 	agents := agent.New(agentConfigs(p.Config), r.pool)
-	r.world = &effect.World{
-		Dir: o.cfg.Place.Dir, State: o.cfg.Place.State, Environ: o.environ, Pool: r.pool, Tree: r.tree, Tools: r.tools,
-		Agents: agents, Network: p.Config.Policy.Network, Worktrees: Worktrees(o.cfg.Place), OpenTools: open,
+	common := &effect.Common{
+		State: o.cfg.Place.State, Environ: o.environ, Pool: r.pool, Agents: agents,
+		Network: p.Config.Policy.Network, Worktrees: Worktrees(o.cfg.Place), OpenTools: open,
 		Object: func(hash string) ([]byte, error) { return o.store.Object(context.Background(), hash) },
-		NewRun: p.NewRun, Marked: p.Marked, ElsewhereOwned: o.elsewhereOwned,
+		NewRun: p.NewRun, Adopted: o.isAdopted, Say: func(text string) { o.say("%s", text) },
 		Draw: func(ctx context.Context, e engine.Effect, r effect.Reporter) effect.Result {
 			return o.errand(ctx, p, e, r)
 		},
@@ -110,11 +110,13 @@ func (o *Owner) newRig(p *api.Product, parallel int) (r *rig, err error) {
 			return o.made(ctx, p, dir, e)
 		},
 	}
-	r.world.Adopted = o.isAdopted
-	r.world.Say = func(text string) { o.say("%s", text) }
-	r.world.Arbiter = func(environ []string) (model.Asker, error) { return o.asker(p, "arbiter", p.Config.Arbiter, environ) }
-	r.world.Judge = func(environ []string) (model.Asker, error) { return o.asker(p, "judge", p.Config.Judge, environ) }
-	r.world.Judging, err = judging(p.Config)
+	common.Arbiter = func(environ []string) (model.Asker, error) { return o.asker(p, "arbiter", p.Config.Arbiter, environ) }
+	common.Judge = func(environ []string) (model.Asker, error) { return o.asker(p, "judge", p.Config.Judge, environ) }
+	common.Judging, err = judging(p.Config)
+	r.world = &effect.World{
+		Common: common, Dir: o.cfg.Place.Dir, Tree: r.tree, Tools: r.tools,
+		Marked: p.Marked, ElsewhereOwned: o.elsewhereOwned,
+	}
 	return r, err
 }
 

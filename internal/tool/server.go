@@ -319,14 +319,15 @@ func (s *server) call(ctx context.Context, own string, args json.RawMessage) (js
 	return nil, s.died(l, err)
 }
 
-// died ends a session that broke during a call, and says what is known of why.
+// died ends a session that broke during a call, and says what is known of why. The call may
+// have done its work: it is not made again unless the plan says so.
 func (s *server) died(l *link, err error) error {
 	l.broken.Store(true)
 	said := l.end()
 	if closed := errors.Is(err, io.EOF) || errors.Is(err, mcp.ErrConnectionClosed); !closed || said == "" {
 		said = ": " + bounded(err.Error(), 300) + said
 	}
-	p := &Problem{Code: Unavailable, Message: fmt.Sprintf("server %s ended during the call%s", s.name, said), cause: err}
+	p := &Problem{Code: Failed, Message: fmt.Sprintf("server %s ended during the call%s", s.name, said), cause: err}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.why = p

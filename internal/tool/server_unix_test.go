@@ -119,9 +119,9 @@ func TestServerCrash(t *testing.T) {
 		says string
 	}{
 		{"s.echo", "", ""},
-		{"s.dies", tool.Unavailable, "server s ended during the call; its exit code was 7; it said: I am ill"},
+		{"s.dies", tool.Failed, "server s ended during the call; its exit code was 7; it said: I am ill"},
 		{"s.echo", "", ""},
-		{"s.dies", tool.Unavailable, "server s ended during the call; its exit code was 7; it said: I am ill"},
+		{"s.dies", tool.Failed, "server s ended during the call; its exit code was 7; it said: I am ill"},
 		{"s.echo", tool.Unavailable, "server s is not started a third time: server s ended during the call; its exit code was 7; it said: I am ill"},
 	} {
 		o := r.Call(t.Context(), c.name, args(t, m{"text": "x"}), nil)
