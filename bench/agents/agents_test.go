@@ -402,15 +402,15 @@ func TestAsks(t *testing.T) {
 		if _, code := w.piton("run", "plan.md", "--yes", "--detach"); code != 0 {
 			t.Fatalf("exit %d", code)
 		}
-		w.answers("may run sh test.sh", "allow-run")
-		w.answers("may edit hello.txt", "refuse", "--text", "nothing more today")
-		w.answers("may edit hello.txt", "allow")
+		w.answers("run sh test.sh?", "allow-run")
+		w.answers("edit hello.txt?", "deny", "--text", "nothing more today")
+		w.answers("edit hello.txt?", "allow")
 		w.until("the run ends", func() bool { return w.status().Status != "running" })
 		if r := w.status(); r.Status != "done" || !r.Steps[0].Proven || r.Steps[0].Attempts != 2 {
 			t.Errorf("%+v", r)
 		}
 		log, _ := w.piton("log", "greet", "--json")
-		if want := "refused: edit hello.txt: by "; strings.Count(log, want) == 0 || !strings.Contains(log, "nothing more today") {
+		if want := "denied: edit hello.txt: by "; strings.Count(log, want) == 0 || !strings.Contains(log, "nothing more today") {
 			t.Errorf("the log has no %q", want)
 		}
 	})
@@ -429,7 +429,7 @@ func (w *place) change(name, part, by string) {
 func (w *place) answers(question string, answer ...string) {
 	w.Helper()
 	var id string
-	w.until("it asks whether it "+question, func() bool {
+	w.until("it asks: "+question, func() bool {
 		var doc struct {
 			Data struct {
 				Items []struct{ ID, Kind, Question string }

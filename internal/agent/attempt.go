@@ -252,13 +252,13 @@ func (a *attempt) end(p proc.Result, cause error) (how engine.How, reason string
 	case p.Cancelled && errors.Is(cause, errOutage):
 		return engine.TimedOut, fmt.Sprintf("it did not reach its model for %s", maxOutage)
 	case p.Cancelled, errors.Is(p.Err, proc.ErrClosed):
-		return engine.Stopped, "stopped by the harness"
+		return engine.Stopped, "stopped by Piton"
 	case p.TimedOut:
 		return engine.TimedOut, fmt.Sprintf("it did not end within %s", a.limit())
 	case p.Err != nil:
 		return engine.NoStart, a.whyNot(p.Err)
 	case p.Signal != "":
-		return engine.NoStart, fmt.Sprintf("it was ended by %s, which the harness did not send", p.Signal)
+		return engine.NoStart, fmt.Sprintf("it was ended by %s, which Piton did not send", p.Signal)
 	}
 	return engine.Exited, ""
 }

@@ -30,7 +30,7 @@ type Permission struct {
 func (p Permission) About() string {
 	var b strings.Builder
 	if p.Title != "" && p.Title != p.Command {
-		fmt.Fprintf(&b, "The agent calls it: %s\n", oneLine(p.Title))
+		fmt.Fprintf(&b, "In the agent's words: %s\n", oneLine(p.Title))
 	}
 	if p.Command != "" {
 		fmt.Fprintf(&b, "Command:\n  %s\n", strings.ReplaceAll(p.Command, "\n", "\n  "))
@@ -39,10 +39,10 @@ func (p Permission) About() string {
 		fmt.Fprintf(&b, "Path: %s\n", oneLine(path))
 	}
 	if p.Content != "" {
-		fmt.Fprintf(&b, "With it:\n  %s\n", strings.ReplaceAll(p.Content, "\n", "\n  "))
+		fmt.Fprintf(&b, "Content:\n  %s\n", strings.ReplaceAll(p.Content, "\n", "\n  "))
 	}
 	if p.Pattern != "" {
-		fmt.Fprintf(&b, "For the whole run: %s\n", oneLine(p.Pattern))
+		fmt.Fprintf(&b, "A yes for the whole run covers: %s\n", oneLine(p.Pattern))
 	}
 	return b.String()
 }

@@ -78,7 +78,7 @@ var programs = []Program{
 	},
 	// Under auto_edit it has no shell.
 	{
-		Name: "gemini", SignIn: "run `gemini` and sign in", Tried: "0.61.0",
+		Name: "gemini", SignIn: "run `gemini` and log in", Tried: "0.61.0",
 		Keyed: "where GOOGLE_GEMINI_BASE_URL is set, ~/.gemini/settings.json must say {\"security\": {\"auth\": {\"selectedType\": \"gemini-api-key\"}}}",
 		Entry: `
     kind: exec
@@ -129,7 +129,7 @@ var programs = []Program{
 		Hosts: []string{"api.github.com", "*.githubcopilot.com"},
 	},
 	{
-		Name: "qwen", SignIn: "run `qwen` and sign in", Tried: "0.15.10",
+		Name: "qwen", SignIn: "run `qwen` and log in", Tried: "0.15.10",
 		Entry: `
     kind: exec
     command: [qwen, -y, -o, stream-json]

@@ -113,7 +113,7 @@ func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 // refused is the cause of an agent that was not allowed to do something.
 func refused(r Result) engine.Cause {
 	if r.No.Type == Refused {
-		c := engine.Cause{Kind: engine.WasRefused, Text: refusal(r.No), Next: nextRefused}
+		c := engine.Cause{Kind: engine.WasDenied, Text: refusal(r.No), Next: nextRefused}
 		if r.Forbidden {
 			c.Next = nextForbidden
 		}
@@ -121,7 +121,7 @@ func refused(r Result) engine.Cause {
 	}
 	for line := range strings.Lines(r.Stderr) {
 		if line = oneLine(line); denied(line) {
-			return engine.Cause{Kind: engine.WasRefused, Text: short(line, maxWhy), Next: nextRefused}
+			return engine.Cause{Kind: engine.WasDenied, Text: short(line, maxWhy), Next: nextRefused}
 		}
 	}
 	return engine.Cause{}
@@ -133,9 +133,9 @@ func refusal(d Deed) string {
 	return short(strings.TrimSuffix(what+": "+oneLine(d.Text), ": "), maxWhy)
 }
 
-const nextForbidden = "answer with a yes when it asks again, or let `permissions:` say it"
+const nextForbidden = "allow it when the agent asks again, or add a rule to `permissions:`, such as `allow run make`"
 
-const nextRefused = "let the agent do it: `mode: full` of the step, or the agent's own words for it in `modes:` and `command:`"
+const nextRefused = "set `mode: full` for the step, or change `modes:` or `command:` of the agent so that it need not ask"
 
 // sign is how errors of one kind are known.
 type sign struct {
@@ -232,7 +232,7 @@ func next(kind engine.CauseKind, program, said string, keys []string) string {
 	known := ProgramOf([]string{program})
 	switch kind {
 	case engine.NoLogin:
-		return strings.TrimSuffix(cmp.Or(known.SignIn, "log in with "+program)+", or give it a key: a variable that `env_pass:` of the agent names; "+known.Keyed, "; ")
+		return strings.TrimSuffix(cmp.Or(known.SignIn, "log in with "+program)+", or set a key and name its variable under `env_pass:` of the agent; "+known.Keyed, "; ")
 	case engine.NoKey:
 		return "set " + cmp.Or(keyName.FindString(said), known.key(), "the variable with its key") + ", and name it under `env_pass:` of the agent"
 	case engine.KeyRefused:

@@ -39,7 +39,7 @@ func Classify(c engine.Check, r proc.Result) (engine.Verdict, string) {
 	case r.TimedOut:
 		return engine.Timeout, tooLong(r)
 	case r.Cancelled:
-		return engine.Infra, "stopped by the harness"
+		return engine.Infra, "stopped by Piton"
 	case r.Signal != "":
 		return engine.Fail, "killed by " + r.Signal
 	}
@@ -86,7 +86,7 @@ func cutOff(a *engine.CheckEnded) string {
 	if a.Verdict != engine.Fail || a.Network != proc.ReachesLoopback || !unreached.MatchString(a.Stderr+a.Stdout) {
 		return ""
 	}
-	return "it may lack the network: checks have a loopback of their own, and `network: contract` of the step opens the network to them"
+	return "it may need the network, which checks do not have: write `network: contract` in the step"
 }
 
 // tooLong says what a check needs that was ended.

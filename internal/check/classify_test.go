@@ -93,7 +93,7 @@ func TestClassifyEnds(t *testing.T) {
 		{"too slow", plain, proc.Result{Exit: -1, Signal: "SIGKILL", TimedOut: true, Duration: 60003e6}, engine.Timeout, "took longer than 1m (`contract timeout:` gives it more)"},
 		{"too slow and cold", plain, proc.Result{Exit: -1, TimedOut: true, Duration: 61e9, Cold: []string{"~/.cache/go-build"}}, engine.Timeout, "took longer than 1m1s (`contract timeout:` gives it more); it began with an empty ~/.cache/go-build, so all was made anew"},
 		{"too slow and content", plain, proc.Result{Exit: 0, TimedOut: true, Duration: 61e9}, engine.Timeout, "took longer than 1m1s (`contract timeout:` gives it more)"},
-		{"called off", plain, proc.Result{Exit: 0, Cancelled: true}, engine.Infra, "stopped by the harness"},
+		{"called off", plain, proc.Result{Exit: 0, Cancelled: true}, engine.Infra, "stopped by Piton"},
 		{"never started", plain, proc.Result{Exit: 0, Err: errors.New("not started: no bash")}, engine.Infra, "not started: no bash"},
 		{"nobody knows", plain, proc.Result{Exit: -1}, engine.Infra, "its end is not known"},
 		{"full", plain, exited(2, "", "cc: out.o: No space left on device\nmake: *** [all] Error 1\n"), engine.Infra, "No space left on device"},

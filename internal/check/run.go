@@ -77,7 +77,7 @@ func Run(ctx context.Context, j Job) []engine.CheckEnded {
 		case err != nil:
 			a.Verdict, a.Exit, a.Reason = engine.Infra, -1, err.Error()
 		case ctx.Err() != nil:
-			a.Verdict, a.Exit, a.Reason = engine.Infra, -1, "stopped by the harness"
+			a.Verdict, a.Exit, a.Reason = engine.Infra, -1, "stopped by Piton"
 		default:
 			j.around(&a, func() {
 				gate, err := j.Gate.open()

@@ -23,18 +23,18 @@ func (a *app) agentsCmd() *cobra.Command {
 		Use:     "agents",
 		Example: "  piton agents\n  piton agents test\n  piton agents --json | jq -r '.data.agents[] | select(.found | not) | .name'",
 		Short:   "List the agents that steps can name, and whether they are installed",
-		Long: `Lists the configured agents and the built-in one: kind, command, model, where the program is, and
-where it is configured. Starts none of them; piton doctor asks them for their version, and
-piton agents test asks them to work.`,
+		Long: `Lists the configured agents and the built-in one: kind, command, model, and where its program and its
+configuration are. It starts none of them. piton doctor asks for their versions, piton agents test
+asks them to work.`,
 		Args: verbs,
 		RunE: func(*cobra.Command, []string) error { return a.agents() },
 	}
 	c.AddCommand(&cobra.Command{
 		Use: "test [NAME]...", Example: "  piton agents test\n  piton agents test claude",
-		Short: "Try whether the agents can work here, and say what keeps them from it",
-		Long: `Gives each configured agent one word to say, as a step would give it its task: with the same
-command, environment, home, isolation and limits. Its model is asked, which may cost a little.
-Exit code 9 unless all of them work.`,
+		Short: "Test whether the agents can work here, and say what to do if not",
+		Long: `Asks each configured agent for one word. It starts them as a step does: with the same command,
+environment, home, isolation and limits. This asks their models, which may cost a little. The
+exit code is 9 unless all of them work.`,
 		RunE: func(c *cobra.Command, names []string) error { return a.testAgents(c.Context(), names) },
 	})
 	return c

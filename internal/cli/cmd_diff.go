@@ -26,14 +26,14 @@ func (a *app) diffCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "diff [RUN] STEP[.ATTEMPT] | diff [PLAN|RUN] [PLAN|RUN]",
 		Short: "Show what a step changed, or compare two texts of a plan",
-		Long: `Shows what a step changed in the files, with all attempts, or what one attempt changed, as git
-does. At a terminal it goes through the pager that git uses. Agents are always compared, scripts where
-they have writes.
+		Long: `With a step: shows what the step changed in the files, as git diff does. STEP.2 is what its second
+attempt changed alone. Steps of agents always have a difference, steps of scripts only with
+writes. At a terminal the pager of git shows it.
 
-Of plans, compares two texts. Each is a file, a run, or a revision of either: fix.md@1, 7f3a21@2, or the
-id of a revision. With one name, compares the text of its run with the file now; with none, that
-of the newest run. Says where the second text proves or guards less than the first. Of revisions,
-the sub-plans that are approved with them are compared too.`,
+With plans: compares two texts. A text is a file, a run, or a revision: fix.md@1, 7f3a21@2 or its id.
+With one name, the text of its run is compared with the file as it is now; without a name, that
+of the newest run. Lines in front say where the second text proves or guards less. Sub-plans
+that were approved with a revision are compared too.`,
 		Example: "  piton diff build\n  piton diff build.2 --stat\n  piton diff plans/fix.md\n  piton diff 7f3a21@1 7f3a21@2",
 		Args:    atMost("two plans", 2),
 		RunE: func(c *cobra.Command, args []string) error {

@@ -31,12 +31,13 @@ func (a *app) initCmd() *cobra.Command {
 		Use:   "init",
 		Short: "Write a configuration for the agents found here, and an example plan",
 		Long: `Writes .piton/config.yaml and plans/example.md in the current directory. Existing files are kept.
-The first agent that is found does the work, and makes plans of requests. Run it again once you have
-installed another agent: a configuration that nobody changed is written anew. One that you changed is
-kept, and what to add to it is printed. Inside another workspace it refuses, unless --here is given.
+The first agent that is found does the steps that name nobody, and makes plans. Run it again once you
+have installed another agent: a configuration that nobody changed is written anew. One that you changed
+is kept, and what to add to it is printed. Inside another workspace, say --here.
 
-With --acp, agents that speak the Agent Client Protocol may ask in the middle of their work, and
-permissions: says what follows. The others get the same entries as without it.`,
+With --acp, agents that speak the Agent Client Protocol may ask for a permission while they work, and
+permissions: says what they get without asking you. The other agents get the same entries as without
+--acp.`,
 		Example: "  piton init\n  piton init --here   # a workspace inside another one\n  piton init --acp    # agents that may ask",
 		Args:    atMost("nothing", 0),
 		RunE:    func(*cobra.Command, []string) error { return a.init(here, acp) },

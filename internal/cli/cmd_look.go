@@ -286,14 +286,13 @@ func (a *app) logCmd() *cobra.Command {
 		Use:     "log [RUN|ERRAND] [STEP]",
 		Example: "  piton log\n  piton log 7f3a21 write-tests --transcript\n  piton log e-41c0de",
 		Short:   "Show the history of a run, with the evidence",
-		Long: `Shows the history of a run, or of one step with the results of its checks and the start of its
-output; --json has all of it. --transcript prints what the agent or script of the step printed: of an
-agent whose output has a form that Piton reads, a line for each thing that it did. --raw, and --json,
-print it as it is.
+		Long: `Shows what happened in a run. With a STEP it shows the results of its checks too, and the beginning of
+its output; --json has all of it. --transcript shows what the agent did, a line for each thing, or
+what the script printed. --raw, and --json, show the output as it is.
 
-An ERRAND is a question to a model that belongs to no step, such as a plan to be made or read. Its log
-has the questions and the answers. piton status names the errands that are under way, and piton show
-INTENT those of a task.`,
+An ERRAND is a question to a model that belongs to no step: for example, to make a plan. Its log has
+the question and the answers. piton status names the errands that are under way, piton show INTENT
+those of a task.`,
 		Args: atMost("a run and a step", 2),
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.log(c.Context(), args, transcript || raw, raw)

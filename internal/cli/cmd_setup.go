@@ -47,12 +47,13 @@ func (a *app) setupCmd() *cobra.Command {
 	c := &cobra.Command{
 		Use:   "setup AGENT",
 		Short: "Teach an agent of yours to write plans and to use piton",
-		Long: `Installs a skill about plans where the agent looks for skills, and a section about Piton in the file
-that it reads first, such as AGENTS.md: in this workspace, or with --home for all of your projects.
-AGENT is claude, codex, gemini, opencode or copilot.
+		Long: `Writes two things: a skill about plans where the agent looks for skills, and a section about Piton in
+the file that it reads first, such as AGENTS.md. They are for this workspace, or with --home for all of
+your projects. AGENT is claude, codex, gemini, opencode or copilot.
 
-The section stands between two marks; the rest of the file stays. What piton setup wrote, it brings up
-to date or takes away with --remove. What somebody has changed since, it leaves alone, and says so.`,
+Two marks enclose the section, and the rest of the file stays as it is. Run piton setup again to bring
+both up to date, or with --remove to take them away. A text that somebody has changed is left as it
+is, and you are told.`,
 		Example: "  piton setup claude --dry-run\n  piton setup codex\n  piton setup gemini --home\n  piton setup codex --remove",
 		Args:    exactly("an agent", 1),
 		RunE:    func(_ *cobra.Command, args []string) error { return a.setup(args[0], home, remove, dry) },
@@ -88,7 +89,7 @@ type taught struct {
 func (a *app) setup(name string, home, remove, dry bool) error {
 	i := slices.IndexFunc(readers, func(r reader) bool { return r.name == name })
 	if i < 0 {
-		return misuse(fmt.Sprintf("piton setup does not know the agent %q", name), "one of: "+view.Join(readerNames())+"; for others, give them the text that piton setup codex --dry-run prints")
+		return misuse(fmt.Sprintf("piton setup does not know the agent %q", name), "name one of "+view.Join(readerNames())+"; for another agent, copy what piton setup codex --dry-run prints")
 	}
 	files, err := a.taught(readers[i], home)
 	if err != nil {

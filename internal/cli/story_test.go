@@ -239,7 +239,7 @@ func (s *story) cut() {
 		st := s.state.StepRow(i)
 		if s.state.Live() && st.Status == engine.Running && st.Phase == engine.Working {
 			k := engine.Key{Task: "t-1", Run: "7f3a21", Step: st.ID, Attempt: st.Attempts, Kind: engine.Work, N: 1}
-			s.tell(engine.Ended{Key: k, WorkEnded: engine.WorkEnded{How: engine.Stopped, Reason: "stopped by the harness"}})
+			s.tell(engine.Ended{Key: k, WorkEnded: engine.WorkEnded{How: engine.Stopped, Reason: "stopped by Piton"}})
 		}
 	}
 }

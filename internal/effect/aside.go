@@ -158,7 +158,7 @@ func (w *World) merge(ctx context.Context, e engine.Effect, _ Reporter) Result {
 	switch {
 	case end.Commit != "": // it is done, whatever is wanted now
 	case ctx.Err() != nil:
-		end.How, end.Reason = engine.Stopped, "stopped by the harness"
+		end.How, end.Reason = engine.Stopped, "stopped by Piton"
 	case err != nil:
 		end.How, end.Reason, end.Absent = engine.NoStart, err.Error(), lasts(err)
 	}

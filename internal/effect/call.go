@@ -239,7 +239,7 @@ func failed(ctx context.Context, p *tool.Problem, end *engine.WorkEnded) error {
 	end.Reason = fmt.Sprintf("%s: %s", p.Code, p.Message)
 	switch {
 	case ctx.Err() != nil:
-		end.How, end.Reason = engine.Stopped, "stopped by the harness"
+		end.How, end.Reason = engine.Stopped, "stopped by Piton"
 	case p.Code == tool.TimedOut:
 		end.How = engine.TimedOut
 	case p.Code == tool.Unavailable, p.Code == tool.Changed && len(end.Changed) == 0:

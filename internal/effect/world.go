@@ -437,7 +437,7 @@ func refusal(ctx context.Context, e engine.Effect, err error) Result {
 	case e.Repeats():
 		return Result{}
 	}
-	return Result{Input: e.Fails(engine.Stopped, "stopped by the harness")}
+	return Result{Input: e.Fails(engine.Stopped, "stopped by Piton")}
 }
 
 // stopped reports whether err is only that the effect is not wanted any more.

@@ -52,7 +52,7 @@ func (r reporter) Report(u engine.Usage, c engine.Claims) {
 func (r reporter) Heard(context.Context, int, []byte, engine.Usage) error { return nil }
 func (r reporter) Voted(context.Context, engine.JudgeVoted) error         { return nil }
 func (r reporter) Ask(context.Context, engine.Wanted, string) (engine.ItemAnswered, error) {
-	return engine.ItemAnswered{Choice: engine.ChooseRefuse, By: "ann"}, nil
+	return engine.ItemAnswered{Choice: engine.ChooseDeny, By: "ann"}, nil
 }
 func (r reporter) Tried(context.Context, engine.PartTried) error { return nil }
 

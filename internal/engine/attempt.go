@@ -12,7 +12,7 @@ import (
 const maxLost = 3
 
 // cutNote tells an agent what it may find.
-const cutNote = "An earlier start of this attempt was cut off when the machine or the harness stopped. What it left behind may be half done: look before you go on."
+const cutNote = "An earlier start of this attempt was cut off when Piton or the machine stopped. What it left behind may be half done: look before you go on."
 
 func (s *State) applyDispatched(e WorkDispatched, r Record) error {
 	if e.Kind == PlanWork {

@@ -19,7 +19,7 @@ func (a *auditor) wanted(e engine.ItemOpened) error {
 		return fmt.Errorf("%s is open already", f.begs)
 	case f.live == nil || f.live.Kind != engine.AgentWork || e.Wanted == nil || f.live.N != e.Wanted.N || f.live.Attempt != e.Attempt || f.live.Role != e.Wanted.Role:
 		return fmt.Errorf("%+v is asked for by work that is not under way", e.Wanted)
-	case !slices.Contains(e.Choices, engine.ChooseRefuse) || slices.Contains(e.Choices, engine.ChooseAllowRun) != (e.Wanted.Pattern != ""):
+	case !slices.Contains(e.Choices, engine.ChooseDeny) || slices.Contains(e.Choices, engine.ChooseAllowRun) != (e.Wanted.Pattern != ""):
 		return fmt.Errorf("it can be answered with %v", e.Choices)
 	}
 	a.items[e.Item], f.begs = e, e.Item
@@ -33,7 +33,7 @@ func (a *auditor) permitted(e engine.ItemAnswered, r engine.Record) error {
 	if err != nil {
 		return err
 	}
-	if e.By == "" || r.Actor != e.By || e.By == engine.Harness && e.Choice != engine.ChooseRefuse || !slices.Contains(it.Choices, e.Choice) || len(e.Args) > 0 {
+	if e.By == "" || r.Actor != e.By || e.By == engine.Harness && e.Choice != engine.ChooseDeny || !slices.Contains(it.Choices, e.Choice) || len(e.Args) > 0 {
 		return fmt.Errorf("%q answers %q with %q", e.By, e.Item, e.Choice)
 	}
 	if e.By != engine.Harness {

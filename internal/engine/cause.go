@@ -23,7 +23,7 @@ const (
 	NoQuota    CauseKind = "quota"
 	NoModel    CauseKind = "model"
 	NoNetwork  CauseKind = "network"
-	WasRefused CauseKind = "refused" // it was not allowed to do something
+	WasDenied  CauseKind = "denied" // it was not allowed to do something
 	Crashed    CauseKind = "crash"
 )
 
@@ -42,7 +42,7 @@ func (c *Cause) Outside() bool {
 // causeWords say a kind to people.
 var causeWords = map[CauseKind]string{
 	NotStarted: "could not be run", NoLogin: "not logged in", NoKey: "no key", KeyRefused: "key refused", NoQuota: "no quota", NoModel: "no such model",
-	NoNetwork: "no answer from the model", WasRefused: "refused", Crashed: "its program failed",
+	NoNetwork: "no answer from the model", WasDenied: "denied", Crashed: "its program failed",
 }
 
 // plain is the cause as a journal can hold it, from a known kind.

@@ -558,7 +558,7 @@ type ItemOpened struct {
 	Memory *Memory `json:"memory,omitempty"` // that is proposed
 
 	Wanted  *Wanted   `json:"wanted,omitempty"` // what an agent asks for
-	Expires time.Time `json:"expires,omitzero"` // when it counts as refused
+	Expires time.Time `json:"expires,omitzero"` // when the answer is [ChooseDeny]
 
 	// Of a call that is to be approved.
 	Tool   string `json:"tool,omitempty"`

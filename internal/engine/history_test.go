@@ -618,7 +618,7 @@ func work(e engine.Effect, o op) engine.Input {
 	}
 	in.Behind = e.Step.Kind == engine.Landing && (len(e.Conflicts) > 0 || o.More%3 == 0)
 	if o.More%5 == 4 {
-		kinds := []engine.CauseKind{engine.NoNetwork, engine.NoLogin, engine.WasRefused, engine.Crashed, "", "unheard"}
+		kinds := []engine.CauseKind{engine.NoNetwork, engine.NoLogin, engine.WasDenied, engine.Crashed, "", "unheard"}
 		in.Cause = &engine.Cause{Kind: kinds[int(o.Which)%len(kinds)], Text: "401 \xff", Lasts: o.Which%2 == 1}
 	}
 	if e.Step.Kind == engine.Agent && e.Key.Kind == engine.Work && o.How%8 == 6 {

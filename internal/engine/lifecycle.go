@@ -10,7 +10,7 @@ import (
 func (s *State) applyEpoch(r Record, was time.Time) error {
 	s.epoch, s.past = r.Epoch, nil
 	if n := s.atWork(); n > 0 {
-		s.owe(FramePushed{Kind: SystemState, Summary: fmt.Sprintf("the harness or its machine stopped while work was under way (steps: %d); owner %d went on", n, r.Epoch)})
+		s.owe(FramePushed{Kind: SystemState, Summary: fmt.Sprintf("Piton or its machine stopped while work was under way (steps: %d); owner %d went on", n, r.Epoch)})
 	}
 	if s.run.Live {
 		s.expectNews()

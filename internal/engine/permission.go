@@ -12,7 +12,6 @@ import (
 const (
 	ChooseAllow    = "allow"     // this once
 	ChooseAllowRun = "allow-run" // and the same again, as long as the run goes on
-	ChooseRefuse   = "refuse"
 )
 
 // Wanted is what an agent asks for in the middle of its work: a claim of its own.
@@ -70,21 +69,24 @@ func (s *State) admitAsks(in Asks, now time.Time) ([]Event, error) {
 	w.N, w.Role, w.Kind, w.Title, w.Command, w.Paths, w.Pattern = st.N, st.Role, text(w.Kind), text(w.Title), text(w.Command), texts(w.Paths), text(w.Pattern)
 	e := ItemOpened{
 		Item: s.itemName(), Step: p.ID, Attempt: st.Attempt, Kind: Permission, Wanted: &w,
-		Question: fmt.Sprintf("The agent %s of step %s %q asks whether it may %s.", st.Role, p.Number, p.Title, w.String()),
+		Question: fmt.Sprintf("Step %s %q: may the agent %s %s?", p.Number, p.Title, st.Role, w.String()),
 		Context:  text(in.Context), Choices: []string{ChooseAllow}, Expires: now.Add(cmp.Or(s.run.Opened.Policy.PermissionWait, defaultPermissionWait)),
 	}
 	if w.Pattern != "" {
 		e.Choices = append(e.Choices, ChooseAllowRun)
 	}
-	e.Choices = append(e.Choices, ChooseRefuse)
+	e.Choices = append(e.Choices, ChooseDeny)
 	e.Hash = digest([]byte(e.Question + "\x00" + e.Context))
 	return []Event{e}, nil
 }
 
 // String is what is asked for, in a line.
 func (w Wanted) String() string {
-	what := cmp.Or(w.Command, strings.Join(w.Paths, ", "), w.Title)
-	return strings.Join(strings.Fields(w.Kind+" "+what), " ")
+	what, kind := cmp.Or(w.Command, strings.Join(w.Paths, ", "), w.Title), w.Kind
+	if kind == "other" {
+		what, kind = cmp.Or(what, "a tool"), "use"
+	}
+	return strings.Join(strings.Fields(kind+" "+what), " ")
 }
 
 func (s *State) applyPermission(e ItemOpened, r Record) error {
@@ -115,7 +117,7 @@ func (s *State) admitUnasked(in Unasked) ([]Event, error) {
 	if !s.underWay(i, in.Key) || !s.begged(i) {
 		return nil, refuse(Conflict, in.Key.String()+" asks nothing")
 	}
-	return []Event{ItemAnswered{Item: s.steps[i].Item, Choice: ChooseRefuse, Text: text(in.Why), By: Harness}}, nil
+	return []Event{ItemAnswered{Item: s.steps[i].Item, Choice: ChooseDeny, Text: text(in.Why), By: Harness}}, nil
 }
 
 // begged reports whether the work of the step waits for a person's word.
@@ -176,7 +178,7 @@ func (s *State) expires(now time.Time) (Event, bool) {
 	if !ok || it.Expires.After(now) {
 		return nil, false
 	}
-	return ItemAnswered{Item: it.Item, Choice: ChooseRefuse, Text: "nobody answered within " + it.Expires.Sub(it.Opened).String(), By: Harness}, true
+	return ItemAnswered{Item: it.Item, Choice: ChooseDeny, Text: "nobody answered within " + it.Expires.Sub(it.Opened).String(), By: Harness}, true
 }
 
 // Heeded is the answer to what the work of this key asked last; over says that there will

@@ -295,7 +295,7 @@ func cancel(ctx context.Context, w *Workspace, _ *mcp.CallToolRequest, in cancel
 		return nil, err
 	}
 	if in.Why == "" || len(in.Why) > maxReason {
-		return nil, refused("say it in a sentence", "why has %d bytes, not 1 to %d", len(in.Why), maxReason)
+		return nil, refused("give the reason in a sentence", "why has %d bytes; it must have 1 to %d", len(in.Why), maxReason)
 	}
 	done, err := w.Client.Order(ctx, api.Order{Run: in.Run, Verb: "cancel", Why: in.Why})
 	if err != nil {

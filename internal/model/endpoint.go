@@ -67,7 +67,7 @@ func (e Endpoint) Ask(ctx context.Context, q Question) (Answer, error) {
 	switch {
 	case err == nil:
 	case ctx.Err() != nil:
-		err = failure(engine.Stopped, "stopped by the harness")
+		err = failure(engine.Stopped, "stopped by Piton")
 	case within.Err() != nil:
 		err = failure(engine.TimedOut, "%s gave no answer within %s", e.who(), limit)
 	default:

@@ -245,5 +245,5 @@ func TestHangs(t *testing.T) {
 	go func() { <-asked; cancel() }()
 	e.Time = 0
 	a, err = e.Ask(ctx, model.Question{Prompt: "?"})
-	checkFailure(t, a, err, engine.Stopped, "stopped by the harness")
+	checkFailure(t, a, err, engine.Stopped, "stopped by Piton")
 }

@@ -31,7 +31,7 @@ func (o *Owner) errand(ctx context.Context, p *api.Product, e engine.Effect, r e
 	in, bodies, err := o.answerTo(ctx, p, e, r)
 	switch {
 	case ctx.Err() != nil:
-		return effect.Result{Input: e.Fails(engine.Stopped, "stopped by the harness")}
+		return effect.Result{Input: e.Fails(engine.Stopped, "stopped by Piton")}
 	case err != nil:
 		return effect.Result{Input: e.Fails(engine.NoStart, err.Error())}
 	}

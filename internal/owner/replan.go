@@ -50,7 +50,7 @@ func (o *Owner) redraw(ctx context.Context, e engine.Effect, r effect.Reporter) 
 	in, objects, err := o.revision(ctx, e, r)
 	switch {
 	case ctx.Err() != nil:
-		in.How, in.Reason, in.Drawn, in.Draft = engine.Stopped, "stopped by the harness", nil, nil
+		in.How, in.Reason, in.Drawn, in.Draft = engine.Stopped, "stopped by Piton", nil, nil
 	case err != nil:
 		in.How, in.Reason, in.Drawn, in.Draft = engine.NoStart, err.Error(), nil, nil
 	}

@@ -218,11 +218,11 @@ func (p *parser) projectStatus(f frontText, key, value *yaml.Node) {
 	case value.Value == "":
 		return
 	case value.Line != key.Line || !strings.HasPrefix(p.src[at:], written):
-		p.problem(Pos{frontLine + n, 1}, Warning, BadStatus, "the harness cannot write a status here", "write one word: status: draft")
+		p.problem(Pos{frontLine + n, 1}, Warning, BadStatus, "Piton cannot write a status here", "write one word: status: draft")
 		return
 	}
 	if words := runWords(); !slices.Contains(words, value.Value) {
-		hint := cmp.Or(Nearest(value.Value, words), "write status: draft; the harness writes the rest")
+		hint := cmp.Or(Nearest(value.Value, words), "write status: draft; Piton writes the rest")
 		p.problem(Pos{frontLine + n, 1}, Warning, BadStatus, fmt.Sprintf("%q is not a status of a plan", value.Value), hint)
 	}
 	p.plan.status = span{at, at + len(written)}

@@ -172,7 +172,7 @@ func (g iterations) read(p *parser, v *value, to any) bool {
 type status struct{}
 
 func (status) read(p *parser, v *value, _ any) bool {
-	p.problem(p.at(&v.line, v.line.text), Warning, BadStatus, "Piton writes no such status", "leave it to the harness")
+	p.problem(p.at(&v.line, v.line.text), Warning, BadStatus, "Piton writes no such status", "leave it to Piton")
 	return false
 }
 

@@ -269,9 +269,6 @@ func meant(key string) *spec {
 			continue
 		}
 		d := distance(key, k, limit)
-		if swapped(key, k) {
-			d = 1
-		}
 		if d <= limit {
 			best, limit = &table[i], d-1
 		}
@@ -300,18 +297,6 @@ func synonym(key string) string {
 		return "timeout"
 	}
 	return ""
-}
-
-// swapped reports two words of which two neighbours have changed places.
-func swapped(a, b string) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	i := 0
-	for i < len(a) && a[i] == b[i] {
-		i++
-	}
-	return i+1 < len(a) && a[i] == b[i+1] && a[i+1] == b[i] && a[i+2:] == b[i+2:]
 }
 
 // isStatus reports whether a line is a status as the harness writes it: at the

@@ -21,8 +21,12 @@ func Nearest(word string, known []string) string {
 // longName is how long a word may be that is compared without an allocation.
 const longName = 64
 
-// distance is the Levenshtein distance of two short strings, or more than limit.
+// distance is the Levenshtein distance of two short strings, or more than limit. It is 0 where
+// two neighbours have changed places: no other slip is as common.
 func distance(a, b string, limit int) int {
+	if swapped(a, b) {
+		return 0
+	}
 	if len(a)-len(b) > limit || len(b)-len(a) > limit {
 		return limit + 1
 	}
@@ -51,4 +55,16 @@ func distance(a, b string, limit int) int {
 		}
 	}
 	return row[len(b)]
+}
+
+// swapped reports two words of which two neighbours have changed places.
+func swapped(a, b string) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	i := 0
+	for i < len(a) && a[i] == b[i] {
+		i++
+	}
+	return i+1 < len(a) && a[i] == b[i+1] && a[i+1] == b[i] && a[i+2:] == b[i+2:]
 }

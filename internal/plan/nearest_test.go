@@ -16,6 +16,7 @@ func TestNearest(t *testing.T) {
 		{"max_paralel", `did you mean "max_parallel"?`, []string{"mark", "max_parallel"}},
 		{"coder", "", []string{"reviewer", "script"}},
 		{"abc", `did you mean "abx"?`, []string{"abx", "aby"}},
+		{"taks", `did you mean "task"?`, []string{"tags", "task"}},
 		{"7", "", []string{"a", "b"}},
 		{"", "", nil},
 		{long + "x", `did you mean "` + long + `"?`, []string{"short", long}},

@@ -284,7 +284,7 @@ func (p *parser) stepTitle(l *line, text string) {
 	second, _ := markOf(strings.TrimLeft(p.src[at+n:l.end], white))
 	switch {
 	case mark != NoMark && second != NoMark:
-		p.problem(p.at(l, at), Error, TwoMarks, "the heading has two marks", "leave the marks to the harness")
+		p.problem(p.at(l, at), Error, TwoMarks, "the heading has two marks", "leave the marks to Piton")
 		where = span{-1, -1}
 	case mark != NoMark:
 		p.step.Mark = mark

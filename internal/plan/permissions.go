@@ -68,7 +68,7 @@ func ParsePermissions(s string) ([]Permission, error) {
 	}
 	for i, p := range rules {
 		if p.Kind == "" && i < len(rules)-1 {
-			return nil, fmt.Errorf("%q is for all that is asked, so no rule behind it says anything; write it last", p.Say)
+			return nil, fmt.Errorf("%q covers everything, so no rule after it applies; write it last", p.Say)
 		}
 	}
 	return rules, nil
@@ -112,14 +112,14 @@ func parsePermission(words []string) (Permission, error) {
 		return p, nil
 	}
 	if p.Kind = strings.ToLower(words[1]); !slices.Contains(MayKinds, p.Kind) {
-		return p, fmt.Errorf("an agent asks for %s, and %q is none of these", strings.Join(MayKinds, ", "), words[1])
+		return p, fmt.Errorf("%q is nothing that an agent asks for; write one of %s", words[1], strings.Join(MayKinds, ", "))
 	}
 	rest := words[2:]
 	switch p.Kind {
 	case "run":
 		p.Words = rest
 		if _, simple := commandWords(strings.Join(rest, " ")); len(rest) > 0 && !simple {
-			return p, fmt.Errorf("%q names one command by its first words, without characters that a shell reads", strings.Join(words, " "))
+			return p, fmt.Errorf("%q is not the beginning of one command; write its first words, without quotes, pipes and the like", strings.Join(words, " "))
 		}
 	case "read", "edit", "delete", "move":
 		if len(rest) > 1 {
@@ -133,7 +133,7 @@ func parsePermission(words []string) (Permission, error) {
 		}
 	default:
 		if len(rest) > 0 {
-			return p, fmt.Errorf("nothing can stand behind %q", strings.Join(words[:2], " "))
+			return p, fmt.Errorf("%q takes nothing after it", strings.Join(words[:2], " "))
 		}
 	}
 	return p, nil

@@ -57,12 +57,12 @@ func TestPermissionsRefused(t *testing.T) {
 		"":                        "is empty",
 		"allow,":                  "is empty",
 		"maybe":                   "begins with allow, ask or deny",
-		"allow dance":             "none of these",
+		"allow dance":             "is nothing that an agent asks for; write one of read, edit",
 		"ask, allow run x":        "write it last",
-		"allow run a;b":           "without characters that a shell reads",
+		"allow run a;b":           "is not the beginning of one command",
 		"allow edit a b":          "more than one path",
 		"allow edit [":            "no path or pattern",
-		"allow fetch example.org": "nothing can stand behind",
+		"allow fetch example.org": "takes nothing after it",
 		strings.Repeat("deny fetch, ", 100) + "ask": "more than 100 rules",
 	} {
 		if _, err := plan.ParsePermissions(text); err == nil || !strings.Contains(err.Error(), want) {

@@ -153,7 +153,7 @@ func judged(ctx context.Context, r proc.Result, want int, limit time.Duration) (
 	case r.TimedOut:
 		return out, problem(TimedOut, "the command took longer than %v and was ended%s", limit, last)
 	case r.Cancelled:
-		return out, &Problem{Code: Cancelled, Message: "the command was ended by the harness", cause: ctx.Err()}
+		return out, &Problem{Code: Cancelled, Message: "Piton ended the command", cause: ctx.Err()}
 	case !exited:
 		return out, problem(Failed, "the command died of %s%s", r.Signal, last)
 	case exit != want:

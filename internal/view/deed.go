@@ -18,7 +18,7 @@ func DeedLine(d agent.Deed, strip func(path string) string) string {
 	case agent.Called:
 		return call(d, strip) + result(d)
 	case agent.Refused:
-		return "refused: " + strings.TrimSuffix(call(d, strip)+": "+oneLine(d.Text), ": ")
+		return "denied: " + strings.TrimSuffix(call(d, strip)+": "+oneLine(d.Text), ": ")
 	case agent.SaidIt:
 		return "says: " + oneLine(d.Text)
 	case agent.Erred:

@@ -418,7 +418,7 @@ func (f *Fold) lacking(h Happening, names []string) []Happening {
 		return nil
 	}
 	f.lacks = true
-	h.What, h.Step, h.Attempt, h.Text = Lacking, -1, 0, few(names)+" not copied to the worktree: too large; `setup:` can make it there, `workspace: shared` works in the checkout"
+	h.What, h.Step, h.Attempt, h.Text = Lacking, -1, 0, few(names)+" not copied to the worktree: too much to copy; `setup:` can make it there, `workspace: shared` works in the checkout"
 	return []Happening{h}
 }
 

@@ -132,13 +132,14 @@ func Consequence(it engine.ItemRow, choice string) string {
 			engine.ChooseSkip: "all that is left is left out, in your name",
 		}[choice]
 	}
+	if it.Kind == engine.Permission && choice == engine.ChooseDeny {
+		return "the agent is told no; --text goes with it"
+	}
 	switch choice {
 	case engine.ChooseAllow:
 		return "the agent does it, this once"
 	case engine.ChooseAllowRun:
 		return "the agent does it, and the same again in this run"
-	case engine.ChooseRefuse:
-		return "the agent is told no; --text goes with it"
 	case engine.ChooseApprove:
 		return "the step runs"
 	case engine.ChooseDeny:
