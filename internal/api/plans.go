@@ -1,6 +1,7 @@
 package api
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -287,8 +288,41 @@ func (p *Product) readPlan(path string) ([]byte, error) {
 			Hint: "give the plan's own document; piton import " + path + " makes a new plan of it",
 		}
 	}
-	return readPlan(path, p.at(path))
+	body, err := readPlan(path, p.at(path))
+	if problem, ok := errors.AsType[*Problem](err); ok && problem.Code == NotFound {
+		problem.Hint = cmp.Or(p.similar(path), problem.Hint)
+	}
+	return body, err
 }
+
+// similar is a hint that names the plan document whose name is closest to a path that leads
+// nowhere: in its directory, or in plans; "" is none.
+func (p *Product) similar(path string) string {
+	stem := func(name string) string { return strings.TrimSuffix(name, filepath.Ext(name)) }
+	var stems []string
+	paths := map[string]string{}
+	for _, dir := range []string{filepath.Dir(path), "plans"} {
+		entries, _ := os.ReadDir(p.at(dir)) // what cannot be read has no names
+		for _, e := range entries[:min(len(entries), maxSimilar)] {
+			if name := stem(e.Name()); e.Type().IsRegular() && paths[name] == "" && slices.Contains(documents(), filepath.Ext(e.Name())) {
+				stems, paths[name] = append(stems, name), filepath.Join(dir, e.Name())
+			}
+		}
+	}
+	near := plan.Nearest(stem(filepath.Base(path)), stems)
+	for name, is := range paths {
+		if near == fmt.Sprintf("did you mean %q?", name) {
+			return fmt.Sprintf("did you mean %s?", is)
+		}
+	}
+	return ""
+}
+
+// maxSimilar is how many files of a directory are looked at for a name that was meant, and
+// documents are the endings of those.
+const maxSimilar = 1000
+
+func documents() []string { return []string{".md", ".yaml", ".yml", ".json"} }
 
 // at is where a path of the person leads.
 func (p *Product) at(path string) string {

@@ -49,7 +49,7 @@ func (a *app) stepOrder(use, short, long, example string, verb engine.Verb) *cob
 		RunE: func(c *cobra.Command, args []string) error { return a.command(c.Context(), runID, args[0], cmd) },
 	}
 	c.Flags().StringVar(&runID, "run", "", "the run, instead of the newest")
-	c.Flags().StringVar(&cmd.Why, "why", "", "the reason, which is recorded")
+	whyFlag(c, &cmd.Why, "why", "text", "the reason, which is recorded")
 	if verb == engine.DoRetry {
 		c.Flags().BoolVar(&cmd.From, "from", false, "retry the step and all steps that need it, also those that are done")
 	}
@@ -83,8 +83,19 @@ that is under way goes on. The contract decides as before.`,
 		},
 	}
 	c.Flags().StringVar(&runID, "run", "", "the run, instead of the newest")
-	c.Flags().StringVar(&cmd.Why, "why", "", "the reason, which is recorded")
+	whyFlag(c, &cmd.Why, "why", "text", "the reason, which is recorded")
 	return c
+}
+
+// whyFlag is the flag for a person's words, by either of its names.
+func whyFlag(c *cobra.Command, words *string, name, other, means string) {
+	c.Flags().StringVar(words, name, "", means+"; --"+other+" is the same")
+	c.Flags().SetNormalizeFunc(func(_ *pflag.FlagSet, given string) pflag.NormalizedName {
+		if given == other {
+			given = name
+		}
+		return pflag.NormalizedName(given)
+	})
 }
 
 func (a *app) replanCmd() *cobra.Command {
@@ -210,13 +221,7 @@ than what was shown.`,
 			return a.answer(c.Context(), words[0], answer, yes)
 		},
 	}
-	c.Flags().StringVar(&answer.Text, "text", "", "your message, or the reason; --why is the same")
-	c.Flags().SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName {
-		if name == "why" {
-			name = "text"
-		}
-		return pflag.NormalizedName(name)
-	})
+	whyFlag(c, &answer.Text, "text", "why", "your message, or the reason")
 	c.Flags().StringVar(&args, "args", "", "a value, as JSON")
 	c.Flags().BoolVarP(&yes, "yes", "y", false, configYes)
 	return c

@@ -134,7 +134,7 @@ func (s *session) plan(ctx context.Context, q asked, f planFlags) error {
 		Request: q.request, Comments: q.comments, Link: q.link, Constraints: f.constraints, Path: path, Again: f.again,
 	}
 	_, row, err := s.errand(ctx, question{
-		what: "for a plan", role: "the planner", model: s.Config.Planner, yes: f.yes, how: "piton plan --yes",
+		what: "for a plan", role: "the planner", model: s.Config.Planner, yes: f.yes,
 		ask: func(yes api.Consent) (api.Planned, error) {
 			say.Consent = yes
 			return s.client.Plan(ctx, say)

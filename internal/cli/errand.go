@@ -8,8 +8,10 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
+	"unicode"
 
 	"github.com/piton-dev/piton/internal/api"
 	"github.com/piton-dev/piton/internal/config"
@@ -28,8 +30,7 @@ type question struct {
 	what  string // is asked for, with its preposition
 	role  string // of the model, such as "the planner"
 	model config.Model
-	yes   bool   // to the configuration, which names who is asked
-	how   string // that yes is given: a command
+	yes   bool // to the configuration, which names who is asked
 	ask   func(api.Consent) (api.Planned, error)
 }
 
@@ -78,7 +79,21 @@ func (s *session) trust(who string, q question) error {
 		a.notice("not approved; nobody was asked")
 		return ended(exitWaiting)
 	}
-	return waiting{&api.Problem{Code: api.Denied, Message: text, Hint: "look at it with piton config show --origin, then: " + q.how}}
+	return waiting{&api.Problem{Code: api.Denied, Message: text, Hint: "look at it with piton config show --origin, then: " + a.again("--yes")}}
+}
+
+// again is the command that was given, with a flag more, to be pasted.
+func (a *app) again(flag string) string {
+	said := "piton"
+	for _, word := range append(slices.Clone(a.args), flag) {
+		if word == "" || strings.ContainsFunc(word, func(r rune) bool {
+			return !strings.ContainsRune("-_./=:@%+,", r) && !unicode.IsLetter(r) && !unicode.IsDigit(r)
+		}) {
+			word = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+		}
+		said += " " + word
+	}
+	return said
 }
 
 // waiting is a problem that a person's yes takes away.

@@ -28,6 +28,7 @@ type follower struct {
 	stay    bool      // while only people can go on
 	after   uint64    // for programs: events before are known
 	carries bool      // the run goes on because of this process
+	joined  bool      // others carried it on already: what stops this process does not stop the run
 	end     api.End   // what the end of this process means for the run then
 	began   time.Time // when it was asked for
 	state   engine.State
@@ -54,6 +55,10 @@ func (s *session) carry(ctx context.Context, f runFlags, opened api.Opened) erro
 		return s.tooLate(ctx, opened)
 	}
 	d := &follower{session: s, opened: opened, stay: f.wait || !f.noWait && s.app.asks(), carries: true, end: api.Stop, began: s.Now()}
+	if opened.Resumed {
+		streams, err := s.client.Carried(ctx)
+		d.joined = err == nil && slices.Contains(streams, opened.Stream)
+	}
 	if f.detach {
 		d.end = api.Leave
 		if f.noWait {
@@ -70,6 +75,9 @@ func (s *session) carry(ctx context.Context, f runFlags, opened api.Opened) erro
 	err := d.follow(ctx)
 	d.endView()
 	if d.detached.Load() {
+		if sig := d.stopped.Load(); sig != 0 {
+			return ended(128 + int(sig))
+		}
 		return nil
 	}
 	return cmp.Or(err, d.outcome(context.WithoutCancel(ctx), err))
@@ -321,6 +329,9 @@ func (d *follower) interrupt(sig syscall.Signal) {
 	switch {
 	case again:
 		d.stopNow(sig)
+	case first && d.joined:
+		d.app.notice("detached: run %[1]s goes on where it was started. piton cancel %[1]s ends it", d.opened.Run)
+		d.hangup()
 	case first:
 		d.app.notice("stopping; press again to stop at once")
 		go d.release()

@@ -54,7 +54,7 @@ func (a *app) withContracts(ctx context.Context, c conversion, text []byte, f im
 		}
 		who, row, err := s.errand(ctx, question{
 			what: "for contracts of " + view.Plural(len(unproven), "step", "steps"),
-			role: "the planner", model: s.Config.Planner, yes: f.yes, how: "piton import --propose-contracts --yes",
+			role: "the planner", model: s.Config.Planner, yes: f.yes,
 			ask: func(yes api.Consent) (api.Planned, error) {
 				return s.client.Contract(ctx, api.Contracting{Name: c.name(), Source: text, Again: f.again, Consent: yes})
 			},

@@ -19,7 +19,7 @@ func (s *session) redraft(ctx context.Context, q api.Redrafting) error {
 		return s.app.command(ctx, head.Run, q.Step, engine.Command{Verb: engine.DoReplan, Why: q.Why, Step: q.Step})
 	}
 	_, row, err := s.errand(ctx, question{
-		what: "for a revision of " + q.Path, role: "the planner", model: s.Config.Planner, yes: q.Yes, how: "piton replan --yes",
+		what: "for a revision of " + q.Path, role: "the planner", model: s.Config.Planner, yes: q.Yes,
 		ask: func(yes api.Consent) (api.Planned, error) {
 			q.Consent = yes
 			return s.client.Redraft(ctx, q)

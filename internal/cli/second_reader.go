@@ -29,7 +29,7 @@ func (a *app) reviews(ctx context.Context, docs []*api.Document, by secondReader
 // review has one plan read. The code is 0, or that of a review which there is not.
 func (s *session) review(ctx context.Context, doc *api.Document, by secondReader) (r view.Review, code int, err error) {
 	who, row, err := s.errand(ctx, question{
-		what: "to read " + doc.Path, role: "the reviewer", model: s.Config.Reviewer, yes: by.yes, how: "piton verify --review --yes",
+		what: "to read " + doc.Path, role: "the reviewer", model: s.Config.Reviewer, yes: by.yes,
 		ask: func(yes api.Consent) (api.Planned, error) {
 			return s.client.Review(ctx, api.Reviewing{Name: doc.Path, Source: doc.Source, Again: by.again, Consent: yes})
 		},

@@ -3,6 +3,7 @@ package cli
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -212,7 +213,8 @@ func (t theme) stepCells(st engine.StepRow, s view.Standing) []cell {
 	case s.Adrift() && st.Status == engine.Running:
 		l = lookOf(view.Interrupted, "")
 	}
-	if s.Head.Ended && st.Status == engine.Waiting { // nobody can answer any more
+	unsettled := slices.Contains([]engine.Status{engine.Pending, engine.Ready, engine.Running, engine.Blocked}, st.Status)
+	if s.Head.Ended && (st.Status == engine.Waiting || s.Head.Status == engine.Cancelled && unsettled) { // nothing comes of it any more
 		l = lookOf(engine.Cancelled, "")
 	}
 	tries, took := "", ""
@@ -261,7 +263,7 @@ func (t theme) asks(items []engine.ItemRow, now time.Time, about func(engine.Ite
 			what += fmt.Sprintf(" (for step %s of run %s)", t.line(view.Above(it.Parent)), it.Parent.Run)
 		}
 		lines = append(lines, t.sides(cell{what, l.tone}, cell{view.Age(now.Sub(it.Opened)), idleTone}))
-		lines = append(lines, t.under(2, plainTone, t.one(it.Question))...)
+		lines = append(lines, t.asked(it)...)
 		lines = append(lines, t.subject(it)...)
 		lines = append(lines, about(it)...)
 		if it.Schema != "" {
@@ -274,6 +276,16 @@ func (t theme) asks(items []engine.ItemRow, now time.Time, about func(engine.Ite
 		for _, c := range it.Choices {
 			lines = append(lines, t.choice(room, view.Answering(it.Item, it.Schema, c), view.Consequence(it, c))...)
 		}
+	}
+	return lines
+}
+
+// asked is the question of an item. Of a long one, which an agent's words can make so, the middle
+// is left out.
+func (t theme) asked(it engine.ItemRow) []string {
+	lines := t.under(2, plainTone, t.one(it.Question))
+	if left := len(lines) - mostFailed - 1; left > 0 {
+		return slices.Concat(lines[:mostFailed], t.elsewhere(it, left), lines[len(lines)-1:])
 	}
 	return lines
 }
@@ -300,7 +312,7 @@ func (t theme) subject(it engine.ItemRow) []string {
 // mostFailed of what came out of a step that did not pass.
 const (
 	mostAsked  = 40
-	mostFailed = 8
+	mostFailed = 5
 )
 
 // about shows what an item is about: the end of what came out of a step that did

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -165,6 +166,11 @@ func (u *uses) Order(ctx context.Context, q api.Order) (api.Ordered, error) {
 	if err != nil {
 		return api.Ordered{}, err
 	}
+	if q.Run == "" && q.Verb == engine.DoCancel {
+		if q.Run, err = onlyOne(ctx, p); err != nil {
+			return api.Ordered{}, err
+		}
+	}
 	head, err := p.Find(ctx, q.Run)
 	if err != nil {
 		return api.Ordered{}, err
@@ -182,6 +188,24 @@ func (u *uses) Order(ctx context.Context, q api.Order) (api.Ordered, error) {
 		}
 	}
 	return u.ordered(ctx, p, api.Ordered{Run: head.Run, Step: c.Step})
+}
+
+// onlyOne is the run that has not ended; "" is none. Of several it refuses to guess which one is
+// meant by a command that cannot be taken back.
+func onlyOne(ctx context.Context, p *api.Product) (string, error) {
+	open, err := p.Unended(ctx)
+	switch {
+	case err != nil || len(open) == 0:
+		return "", err
+	case len(open) == 1:
+		return open[0].Run, nil
+	}
+	var names, ways []string
+	for _, h := range open {
+		names = append(names, fmt.Sprintf("%s (%s)", h.Run, h.Title))
+		ways = append(ways, "piton cancel "+h.Run)
+	}
+	return "", &api.Problem{Code: api.Invalid, Message: "several runs have not ended: " + strings.Join(names, ", "), Hint: "say which: " + strings.Join(ways, ", or ")}
 }
 
 func sameOrder(e engine.Event, c engine.Command, by string) bool {

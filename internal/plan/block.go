@@ -239,7 +239,7 @@ func (p *parser) chosen(v *value, b blocks) Text {
 	switch {
 	case !b.code.Pos.IsValid() && !bare.IsZero():
 		p.problem(bare.Pos, Error, NeedsFence, fmt.Sprintf("%q is not in a fenced block", v.spec.name),
-			"put it between lines of ```, so that every sign of it is shown")
+			fenceHint(bare.Value))
 		if strings.Contains(bare.Value, "\n") {
 			bare.Fenced = true // the only form that could hold it
 			return bare
@@ -352,4 +352,12 @@ func (p *parser) exitCode(t Text, c *Contract) bool {
 		c.ExitCode = Field[int]{n, true, t.Pos}
 	}
 	return true
+}
+
+// fenceHint says how a text is written that stands bare.
+func fenceHint(bare string) string {
+	if strings.Contains(bare, "\n") {
+		return "put it between lines of ```, so that every sign of it is shown"
+	}
+	return "put it in backticks: `" + strings.Trim(bare, "` ") + "`; or between lines of ```"
 }
