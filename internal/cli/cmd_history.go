@@ -58,7 +58,7 @@ func (t theme) revision(e api.Entry) []string {
 			tone = badTone
 		}
 	}
-	lines := []string{t.sides(cell{fmt.Sprintf("%d  %s", p.Version, t.line(p.Title)), plainTone}, cell{state, tone})}
+	lines := t.sides(cell{fmt.Sprintf("%d  %s", p.Version, t.line(p.Title)), plainTone}, cell{state, tone})
 	about := []string{"by " + t.line(madeBy(p)) + ", " + e.At.In(t.zone).Format("2006-01-02 15:04"), "hash " + p.Hash[:min(12, len(p.Hash))]}
 	if len(e.Runs) > 0 {
 		about = append(about, "run "+t.line(strings.Join(e.Runs, ", ")))

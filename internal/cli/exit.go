@@ -106,10 +106,11 @@ func (a *app) exit(err error) int {
 
 // complain shows one error, and what to do.
 func (a *app) complain(p *api.Problem) {
-	fmt.Fprintf(a.err, "piton: error: %s\n", p.Message)
-	printLines(a.err, a.theme(a.err).claimed(2, "the planner's words:", p.Words))
+	t := a.theme(a.err)
+	printLines(a.err, t.fold(0, 2, "piton: error: "+p.Message))
+	printLines(a.err, t.claimed(2, "the planner's words:", p.Words))
 	if p.Hint != "" {
-		fmt.Fprintf(a.err, "piton: hint: %s\n", p.Hint)
+		printLines(a.err, t.fold(0, 2, "piton: hint: "+p.Hint))
 	}
 }
 

@@ -88,9 +88,9 @@ func tidy(t *testing.T, th theme, lines []string) {
 	}
 }
 
-// advised is what a line begins with that holds nothing but commands to be copied,
-// which are never cut.
-var advised = regexp.MustCompile(`^(next: |then: |or: )?piton [^;]*$`)
+// advised is a line that holds nothing but commands or a path to be copied, which are never
+// cut.
+var advised = regexp.MustCompile(`^(next: |then: |or: )?piton [^;]*$|^/\S*$`)
 
 func oneCommand(line string) bool { return advised.MatchString(strings.TrimSpace(line)) }
 
@@ -202,7 +202,7 @@ func TestPrinted(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := tell(t)
 			var plain, events bytes.Buffer
-			th := theme{width: 80, zone: time.UTC}
+			th := theme{width: 80, whole: true, zone: time.UTC}
 			v, j := newPlainView(&plain, th, func() time.Time { return s.now }, ""), newJSONView(&events, "", 0)
 			v.past(s.journal[:3], s.now, nil)
 			j.past(s.journal[:3], s.now, nil)
@@ -239,6 +239,9 @@ func TestDoctor(t *testing.T) {
 		{Check: "bash", Status: probe.OK, Text: "GNU bash, version 5.2.15(1)-release (x86_64-pc-linux-gnu) (/usr/bin/bash)"},
 		{Check: "isolation", Status: probe.Warning, Text: "agents and contracts run unsealed", Hint: "run only plans that you trust"},
 		{Check: "agent " + hostile, Status: probe.Failure, Text: hostile, Hint: hostile},
+		{Check: "agent of-a-rather-long-name", Status: probe.OK, Text: "1.2 (/usr/bin/agent)"},
+		{Check: "state", Status: probe.OK, Text: "/home/anna/.local/state/piton/3f2a9c81d2e4-ledger-service-of-the-payments"},
+		{Check: "disk", Status: probe.OK, Text: "/home/anna/.local/state/piton/3f2a9c81d2e4-ledger-service: 54.6 GiB left"},
 		{Check: "bubblewrap", Status: probe.Absent, Text: "is not on PATH"},
 	}
 	var files []txtar.File

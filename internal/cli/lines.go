@@ -69,6 +69,9 @@ func (v *plainView) did(run, step, line string) {
 	fmt.Fprintf(v.out, "%s does  %s %s %s\n", v.clock(v.now()), v.theme.line(row.Number), row.ID, v.theme.deed(v.theme.line(line), quoted))
 }
 
+// plainIndent is where the text of a line begins, behind its time and its word.
+const plainIndent = len("15:04:05 start ")
+
 // quoted is how much of a contract a line quotes, in columns.
 const quoted = 100
 
@@ -184,7 +187,7 @@ func (v *plainView) tell(h view.Happening) {
 		return // the step that the run carries out tells of it
 	}
 	for _, l := range v.theme.lines(h) {
-		fmt.Fprintf(v.out, "%s %s\n", v.clock(h.At), l)
+		printLines(v.out, v.theme.fold(0, plainIndent, v.clock(h.At)+" "+l))
 	}
 }
 

@@ -1,10 +1,11 @@
 package cli
 
 import (
-	"bytes"
 	"cmp"
 	"io"
 	"os"
+	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -62,6 +63,7 @@ func newLiveView(in io.Reader, out io.Writer, env []string, m *liveModel) *liveV
 	}
 	v := &liveView{left: make(chan struct{}), out: out}
 	if f, ok := out.(*os.File); ok {
+		m.columns = func() int { return width(f) }
 		out = hiding{f: f}
 	}
 	v.program = tea.NewProgram(m, tea.WithOutput(out), tea.WithEnvironment(env), tea.WithoutSignalHandler(), tea.WithFPS(60), tea.WithInput(in))
@@ -69,7 +71,9 @@ func newLiveView(in io.Reader, out io.Writer, env []string, m *liveModel) *liveV
 	return v
 }
 
-// hiding is a terminal whose cursor stays hidden.
+// hiding is a terminal whose cursor stays hidden. What is drawn anew is cut at its edge: where a
+// window has become narrower and the program does not know it yet, a line that goes on below
+// would move all others.
 type hiding struct{ f *os.File }
 
 func (h hiding) Fd() uintptr                { return h.f.Fd() }
@@ -78,8 +82,22 @@ func (h hiding) Close() error               { return h.f.Close() }
 
 // Write is called with whole escape sequences only.
 func (h hiding) Write(b []byte) (int, error) {
-	return h.f.Write(bytes.ReplaceAll(b, []byte(ansi.ShowCursor), []byte(ansi.HideCursor)))
+	drawn := []byte(calm.Replace(string(b)))
+	if !inserts.Match(b) { // lines above stay, and are whole
+		drawn = slices.Concat([]byte(ansi.ResetModeAutoWrap), drawn, []byte(ansi.SetModeAutoWrap))
+	}
+	if _, err := h.f.Write(drawn); err != nil {
+		return 0, err
+	}
+	return len(b), nil
 }
+
+// calm keeps the cursor hidden. And tmux keeps in its history what is cleared from the first
+// column of the first line on, so it is cleared from the second one on.
+var calm = strings.NewReplacer(ansi.ShowCursor, ansi.HideCursor, ansi.EraseScreenBelow, " "+ansi.EraseScreenBelow+"\b")
+
+// inserts is how the program makes room for lines above what it draws.
+var inserts = regexp.MustCompile(`\x1b\[[0-9]*L`)
 
 func (v *liveView) run(m *liveModel) {
 	defer close(v.left)
@@ -151,7 +169,8 @@ type liveModel struct {
 
 	now        time.Time
 	tick       int
-	drawn      bool              // a frame for this size of the window is on the screen
+	columns    func() int        // of the window now, which may be news; nil is not known
+	settled    int               // ticks since the window has its size, up to settles
 	last       map[string]string // progress by step
 	lines      []string          // to print above
 	printing   bool
@@ -179,16 +198,18 @@ func (m *liveModel) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	var then tea.Cmd
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
-		m.theme.width, m.window, m.drawn = drawable(msg.Width), msg.Height, false
+		m.theme.width, m.window, m.settled = drawable(msg.Width), msg.Height, 0
 	case tea.KeyPressMsg:
 		then = m.key(msg)
 	case tea.PasteMsg:
 		m.typed(msg.Content)
 	case tickMsg:
 		m.tick++
-		m.drawn = true
+		m.settled = min(m.settled+1, settles)
 		m.now = m.clock()
-		then = m.next()
+		if then = m.next(); m.resized() {
+			then = tea.Batch(then, tea.RequestWindowSize)
+		}
 		if m.tick%5 == 1 {
 			then = tea.Batch(then, m.look())
 		}
@@ -207,7 +228,7 @@ func (m *liveModel) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case noteMsg:
 		m.print(m.theme.under(0, warnTone, m.theme.one(string(msg)))...)
 	case failMsg:
-		m.print(m.theme.paint(badTone, m.theme.fit(" "+m.theme.line(msg.err.Error()), m.theme.width)))
+		m.print(m.theme.under(1, badTone, m.theme.line(msg.err.Error()))...)
 	case recordsMsg:
 		m.take(msg)
 	case printedMsg:
@@ -245,6 +266,14 @@ func (m *liveModel) take(rs []engine.Record) {
 // bell is what a terminal takes for its bell.
 const bell = "\a"
 
+// settles is after how many ticks a frame for a new size of the window is on the screen.
+const settles = 2
+
+// resized reports whether the window has another width than what is drawn.
+func (m *liveModel) resized() bool {
+	return m.columns != nil && drawable(m.columns()) != m.theme.width
+}
+
 // drawable is how many columns of a terminal are drawn on: a full line confuses it.
 func drawable(width int) int { return max(width-1, 1) }
 
@@ -263,7 +292,7 @@ func (m *liveModel) print(lines ...string) { m.lines = append(m.lines, lines...)
 // count the lines below wrongly, and what stood there would scroll away.
 func (m *liveModel) flush() tea.Cmd {
 	switch {
-	case m.printing || !m.drawn:
+	case m.printing || m.settled < settles || m.resized():
 		return nil
 	case m.rings:
 		m.rings, m.printing = false, true

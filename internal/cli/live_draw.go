@@ -30,8 +30,11 @@ const wide = 110
 // they stand below each other.
 var scrollColumns = []column{{}, {right: true}, {}, {flex: true}, {}, {}, {right: true}, {right: true}}
 
-// lastColumn is the column of what a step said or did last.
-const lastColumn = 5
+// titleColumn has what nothing else has room for, and lastColumn what a step said or did last.
+const (
+	titleColumn = 3
+	lastColumn  = 5
+)
 
 func (t theme) scrollWidths() []int {
 	w := []int{1, 3, 12, 0, 0, 0, 7, 7}
@@ -46,11 +49,11 @@ func (t theme) scrollWidths() []int {
 	}
 	left := t.width - 1
 	for i, n := range w {
-		if i != 3 && n > 0 {
+		if i != titleColumn && n > 0 {
 			left -= n + gap
 		}
 	}
-	w[3] = max(left, 0)
+	w[titleColumn] = max(left, 0)
 	return w
 }
 
@@ -90,11 +93,17 @@ func (t theme) scroll(h view.Happening) []string {
 	case view.Passed:
 		return []string{t.stepLine(lookOf(engine.Done, ""), row, t.line(row.Title)+passing(h), t.line(row.Agent), t.contract(f, h), took(h.Took), cost)}
 	case view.Failed:
-		text := fmt.Sprintf("attempt %d: %s", h.Attempt, t.line(h.Text))
+		text, why := fmt.Sprintf("attempt %d", h.Attempt), t.line(h.Text)
 		if h.Loop.Exit != "" {
-			text = fmt.Sprintf("%s: %s", h.Loop.Exit, t.line(h.Text))
+			text = string(h.Loop.Exit)
 		}
-		lines := []string{t.stepLine(lookOf(engine.Failed, ""), row, text, t.line(row.Agent), t.contract(f, h), took(h.Took), cost)}
+		var below []string
+		if all := text + ": " + why; ansi.StringWidth(all) <= t.scrollWidths()[titleColumn] {
+			text = all
+		} else {
+			below = t.under(6, badTone, why)
+		}
+		lines := append([]string{t.stepLine(lookOf(engine.Failed, ""), row, text, t.line(row.Agent), t.contract(f, h), took(h.Took), cost)}, below...)
 		return append(lines, t.failure(f, h)...)
 	case view.Retried:
 		return []string{t.retryLine(h)}
@@ -163,10 +172,8 @@ func (t theme) byWhom(what string, h view.Happening) string {
 func (t theme) opened(f *view.Fold) []string {
 	r, head := f.State.Run(), f.State.Head()
 	about := fmt.Sprintf("v%d, run %s, %s", r.Version, r.Run, view.Plural(head.Total, "step", "steps"))
-	return []string{
-		t.sides(cell{t.line(r.Title), boldTone}, cell{about, idleTone}),
-		t.sides(cell{t.line(r.Workspace), idleTone}, t.isolation(r.Isolation)), "",
-	}
+	lines := t.sides(cell{t.line(r.Title), boldTone}, cell{about, idleTone})
+	return append(append(lines, t.sides(cell{t.line(r.Workspace), idleTone}, t.isolation(r.Isolation))...), "")
 }
 
 // contract is the command of the check that a happening quotes first.
@@ -362,18 +369,30 @@ func (m *liveModel) waitingLine() string {
 	if len(idle) == 0 {
 		return ""
 	}
-	var names []string
-	for _, i := range idle[:min(len(idle), maxNamed)] {
-		names = append(names, m.fold.State.Program().Step(i).ID)
-	}
 	t := m.theme
-	text := fmt.Sprintf(" %s %d pending: %s", t.glyph(lookOf(engine.Pending, "")), len(idle), view.Join(names))
-	if len(idle) > maxNamed {
-		text += ", " + t.dots()
+	text := fmt.Sprintf(" %s %d pending", t.glyph(lookOf(engine.Pending, "")), len(idle))
+	var names []string
+	for n, i := range idle[:min(len(idle), maxNamed)] {
+		more := ""
+		if n < len(idle)-1 {
+			more = ", " + t.dots()
+		}
+		if names = append(names, m.fold.State.Program().Step(i).ID); ansi.StringWidth(text+": "+view.Join(names)+more) > t.width {
+			names = names[:n]
+			break
+		}
+	}
+	if len(names) > 0 {
+		text += ": " + view.Join(names)
+		if len(names) < len(idle) {
+			text += ", " + t.dots()
+		}
 	}
 	return t.paint(idleTone, t.fit(text, t.width))
 }
 
+// counters says how far the run is, and what it has used. Time, cost and tokens come before how
+// many steps run and wait, which is seen above.
 func (m *liveModel) counters() string {
 	t, h := m.theme, m.fold.State.Head()
 	left := m.fold.Counts()
@@ -384,14 +403,17 @@ func (m *liveModel) counters() string {
 	if h.Budget.Limits.Wall == 0 { // else that says it
 		right = slices.Insert(right, 0, view.Span(h.Work.At(m.now)))
 	}
-	said, used := " "+strings.Join(left, "  "), strings.Join(right, "  ")
-	for n := 1; n < len(left); n++ { // time, cost and tokens stay, and how many run is seen above
-		if less := " " + strings.Join(slices.Concat(left[:1], left[n:]), "  "); ansi.StringWidth(less)+gap+ansi.StringWidth(used) <= t.width {
-			said = less
+	used := t.some(right, t.width-1-ansi.StringWidth(left[0])-gap)
+	room := t.width - 1 - gap - ansi.StringWidth(used)
+	said := t.some(left[:1], t.width-1)
+	for n := 1; n < len(left); n++ {
+		if more := strings.Join(slices.Concat(left[:1], left[n:]), "  "); ansi.StringWidth(more) <= room {
+			said = more
 			break
 		}
 	}
-	return t.sides(cell{said, plainTone}, cell{used, plainTone})
+	between := t.width - 1 - ansi.StringWidth(said) - ansi.StringWidth(used)
+	return strings.TrimRight(" "+said+strings.Repeat(" ", max(0, between))+used, " ")
 }
 
 func (m *liveModel) keyLine() string {
@@ -417,7 +439,7 @@ func (m *liveModel) keyLine() string {
 	} else {
 		offers = append(offers, "ctrl-c leave")
 	}
-	return m.theme.paint(idleTone, m.theme.fit(" "+strings.Join(offers, "  "), m.theme.width))
+	return m.theme.paint(idleTone, " "+m.theme.some(offers, m.theme.width-1))
 }
 
 // indent is what the live view shows of a step: one of a sub-plan stands further

@@ -147,17 +147,18 @@ func needsReason(choice string) bool {
 func (m *liveModel) prompt() string {
 	t, r := m.theme, m.reply
 	if r.choice == "" {
-		words := []string{" " + r.item.Item + ":"}
+		words := []string{r.item.Item + ":"}
 		for n, c := range r.item.Choices[:min(len(r.item.Choices), 9)] {
 			words = append(words, fmt.Sprintf("%d %s", n+1, c))
 		}
-		return t.paint(youTone, t.fit(strings.Join(append(words, "esc back"), "  "), t.width))
+		return t.paint(youTone, " "+t.some(append(words, "esc back"), t.width-1))
 	}
 	what := "a text, if you like: "
 	if needsReason(r.choice) {
 		what = "your reason: "
 	}
-	head, foot := " "+r.choice+", "+what, "_  enter sends  esc back"
+	head := " " + r.choice + ", " + what
+	foot := t.some([]string{"_", "enter sends", "esc back"}, t.width-len(head)-8)
 	text := []rune(r.text)
 	room := max(8, t.width-len(head)-len(foot))
 	return t.paint(youTone, t.fit(head+string(text[max(0, len(text)-room):])+foot, t.width))

@@ -100,16 +100,32 @@ func (t theme) row(cols []column, widths []int, row []cell) string {
 	return strings.TrimRight(b.String(), " ")
 }
 
-// sides is one line with a text at its left end and one at its right.
-func (t theme) sides(left, right cell) string {
-	w := t.width - ansi.StringWidth(right.text) - gap
-	if w < 16 {
-		return t.paint(left.tone, t.fit(left.text, t.width))
+// sides is a line with a text at its left end and one at its right. Where it has no room for
+// both, the second one is below the first, and further in. Nothing is cut.
+func (t theme) sides(left, right cell) []string {
+	between := t.width - ansi.StringWidth(left.text) - ansi.StringWidth(right.text)
+	if right.text != "" && between >= gap {
+		return []string{t.paint(left.tone, left.text) + strings.Repeat(" ", between) + t.paint(right.tone, right.text)}
+	}
+	lines := []string{t.paint(left.tone, left.text)}
+	if ansi.StringWidth(left.text) > t.width {
+		lines = t.under(3, left.tone, left.text)
+		lines[0] = strings.TrimLeft(lines[0], " ")
 	}
 	if right.text == "" {
-		return t.paint(left.tone, t.fit(left.text, t.width))
+		return lines
 	}
-	return t.paint(left.tone, t.pad(left.text, w)) + strings.Repeat(" ", gap) + t.paint(right.tone, right.text)
+	return append(lines, t.under(3, right.tone, right.text)...)
+}
+
+// some joins as many of the parts as have room in w columns, the first ones first. None is cut.
+func (t theme) some(parts []string, w int) string {
+	for n := len(parts); n > 0; n-- {
+		if s := strings.Join(parts[:n], strings.Repeat(" ", gap)); ansi.StringWidth(s) <= w {
+			return s
+		}
+	}
+	return ""
 }
 
 // under writes lines that belong to the row above them.
@@ -117,8 +133,23 @@ func (t theme) under(indent int, c tone, text string) []string {
 	indent = min(indent, t.width/2)
 	var lines []string
 	for _, l := range t.wrap(text, t.width-indent) {
-		lines = append(lines, strings.Repeat(" ", indent)+t.paint(c, l))
+		in := indent
+		if w := ansi.StringWidth(l); w <= t.width { // a path may need the room
+			in = min(indent, t.width-w)
+		}
+		lines = append(lines, strings.Repeat(" ", in)+t.paint(c, l))
 	}
+	return lines
+}
+
+// fold breaks a text into lines, the first of which is indented by first. Where no person
+// reads, it stays one line.
+func (t theme) fold(first, rest int, text string) []string {
+	if t.whole {
+		return []string{strings.Repeat(" ", first) + text}
+	}
+	lines := t.under(rest, plainTone, text)
+	lines[0] = strings.Repeat(" ", first) + strings.TrimLeft(lines[0], " ")
 	return lines
 }
 

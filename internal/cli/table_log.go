@@ -2,7 +2,10 @@ package cli
 
 import (
 	"fmt"
+	"slices"
 	"strings"
+
+	"github.com/charmbracelet/x/ansi"
 
 	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/probe"
@@ -279,9 +282,11 @@ func (t theme) doctor(checks []probe.Line) []string {
 	for _, c := range checks {
 		l := doctorLook(c.Status)
 		text := t.under(doctorIndent, plainTone, t.line(c.Text))
-		head := " " + t.glyph(l) + " " + t.pad(t.line(c.Check), 14) + " " + t.pad(l.word, 7) + "  "
-		if t.width < 2*doctorIndent {
+		head := fmt.Sprintf(" %s %-14s %-7s  ", t.glyph(l), t.line(c.Check), l.word)
+		over := func(l string) bool { return doctorIndent+ansi.StringWidth(strings.TrimLeft(l, " ")) > t.width }
+		if t.width < 2*doctorIndent || ansi.StringWidth(head) > doctorIndent || slices.ContainsFunc(text, over) {
 			lines = append(lines, t.paint(l.tone, strings.TrimRight(t.fit(head, t.width), " ")))
+			text = t.under(4, plainTone, t.line(c.Text))
 		} else {
 			text[0] = t.paint(l.tone, head) + strings.TrimLeft(text[0], " ")
 		}

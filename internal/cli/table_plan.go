@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/charmbracelet/x/ansi"
-
 	"github.com/piton-dev/piton/internal/api"
 	"github.com/piton-dev/piton/internal/plan"
 	"github.com/piton-dev/piton/internal/verify"
@@ -32,7 +30,7 @@ func (t theme) planIn(doc *api.Document, where string) []string {
 	if p.Issue != "" {
 		title += " (#" + p.Issue + ")"
 	}
-	lines := t.titled(cell{t.one(title), boldTone}, cell{about, idleTone})
+	lines := t.sides(cell{t.one(title), boldTone}, cell{about, idleTone})
 	if where != "" {
 		lines = append(lines, t.under(0, idleTone, where)...)
 	}
@@ -53,19 +51,12 @@ func (t theme) planIn(doc *api.Document, where string) []string {
 	return lines
 }
 
-// titled shows a title whole, and on its line, if there is room, what it is about.
-func (t theme) titled(title, about cell) []string {
-	if ansi.StringWidth(title.text)+gap+ansi.StringWidth(about.text) <= t.width {
-		return []string{t.sides(title, about)}
-	}
-	return append(t.under(0, title.tone, title.text), t.under(3, about.tone, about.text)...)
-}
-
 // family shows a plan with all that is approved together with it.
 func (t theme) family(doc *api.Document) []string {
 	lines := t.plan(doc)
 	for _, child := range doc.Below() {
-		lines = append(lines, "", t.sides(cell{t.line(child.Rel), boldTone}, cell{"approved together, hash " + child.Plan.Hash()[:12], idleTone}))
+		lines = append(lines, "")
+		lines = append(lines, t.sides(cell{t.line(child.Rel), boldTone}, cell{"approved together, hash " + child.Plan.Hash()[:12], idleTone})...)
 		lines = append(lines, t.planIn(child, "")...) // it works where the plan does
 	}
 	return lines
@@ -83,7 +74,7 @@ func (t theme) planStep(s *plan.Step, doc *api.Document, needs []string) []strin
 			about += ", or another agent"
 		}
 	}
-	lines := t.titled(cell{fmt.Sprintf("%s. %s (%s)", t.line(s.Number), t.one(s.Title.Value), t.line(s.ID.Value)), plainTone}, cell{about, runTone})
+	lines := t.sides(cell{fmt.Sprintf("%s. %s (%s)", t.line(s.Number), t.one(s.Title.Value), t.line(s.ID.Value)), plainTone}, cell{about, runTone})
 	lines = append(lines, t.facts(3, view.StepFacts(s, doc, needs))...)
 	if why := verify.Asks(s, doc.Facts); why != "" {
 		lines = append(lines, t.under(3, youTone, "asks you first: "+t.line(why))...)

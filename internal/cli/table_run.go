@@ -49,16 +49,14 @@ func (t theme) heading(s view.Standing) []string {
 	if h.ApprovedBy == engine.ByPolicy {
 		about += ", approved by policy"
 	}
-	lines := []string{
-		t.sides(cell{t.line(h.Title), boldTone}, cell{about, idleTone}),
-		t.sides(cell{state, l.tone}, cell{t.times(s), idleTone}),
-	}
+	lines := t.sides(cell{t.line(h.Title), boldTone}, cell{about, idleTone})
+	lines = append(lines, t.sides(cell{state, l.tone}, cell{t.times(s), idleTone})...)
 	counts := []string{fmt.Sprintf("%d of %d finished", h.Settled, h.Total)}
 	if h.Status != engine.Done {
 		counts = append(counts, view.Sums(h)...)
 	}
 	counts = append(counts, view.Spending(h, view.CmpTime(h.Finished, s.Now))...)
-	lines = append(lines, t.sides(cell{strings.Join(counts, ", "), plainTone}, t.isolation(h.Isolation)))
+	lines = append(lines, t.sides(cell{strings.Join(counts, ", "), plainTone}, t.isolation(h.Isolation))...)
 	return append(lines, t.place(s)...)
 }
 
@@ -262,7 +260,7 @@ func (t theme) asks(items []engine.ItemRow, now time.Time, about func(engine.Ite
 		if it.Parent.Run != "" {
 			what += fmt.Sprintf(" (for step %s of run %s)", t.line(view.Above(it.Parent)), it.Parent.Run)
 		}
-		lines = append(lines, t.sides(cell{what, l.tone}, cell{view.Age(now.Sub(it.Opened)), idleTone}))
+		lines = append(lines, t.sides(cell{what, l.tone}, cell{view.Age(now.Sub(it.Opened)), idleTone})...)
 		lines = append(lines, t.asked(it)...)
 		lines = append(lines, t.subject(it)...)
 		lines = append(lines, about(it)...)
@@ -373,7 +371,7 @@ func (t theme) inbox(items []engine.ItemRow, plans []*engine.Revision, now time.
 		}
 		p := r.Drafted
 		l := lookOf(engine.Waiting, "")
-		lines = append(lines, t.sides(cell{fmt.Sprintf("%s %s", t.glyph(l), t.line(p.Plan)), l.tone}, cell{view.Age(now.Sub(r.At)), idleTone}))
+		lines = append(lines, t.sides(cell{fmt.Sprintf("%s %s", t.glyph(l), t.line(p.Plan)), l.tone}, cell{view.Age(now.Sub(r.At)), idleTone})...)
 		lines = append(lines, t.under(2, plainTone, fmt.Sprintf("May revision %d of %s run? %s", p.Version, t.line(p.Path), t.line(p.Title)))...)
 		for _, w := range p.Weakened {
 			lines = append(lines, t.under(2, badTone, "weaker: "+t.line(w))...)

@@ -46,7 +46,7 @@ func (a *app) showTask(ctx context.Context, word string) error {
 // task is one task in a list: what it is for, its plan, and its runs.
 func (t theme) task(l view.TaskList, task api.Task) []string {
 	look := lookOf(l.Of(task), engine.NoPhase)
-	lines := []string{t.sides(cell{task.ID + "  " + t.line(task.Prompt), plainTone}, cell{look.word, look.tone})}
+	lines := t.sides(cell{task.ID + "  " + t.line(task.Prompt), plainTone}, cell{look.word, look.tone})
 	about := []string{"task " + task.Task}
 	if task.Parent != "" {
 		about = append(about, "refines "+task.Parent)

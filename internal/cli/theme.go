@@ -235,8 +235,8 @@ func (t theme) right(s string, w int) string {
 const narrowest = 8
 
 // copied is what people copy whole: a path from the root, without what ends a clause behind it,
-// or commands of git in back quotes.
-var copied = regexp.MustCompile("(?:^| )(/[^\\s;,]*[^\\s;,.:)/]|`git [^`]*`)")
+// a place in a file, commands of git in back quotes, or what shows or answers an item.
+var copied = regexp.MustCompile("(?:^|[ (])(/[^\\s;,]*[^\\s;,.:)/]|[^\\s(]+:[0-9]+:[0-9]+|`git [^`]*`|piton (?:inbox [0-9a-f]+/[0-9]+|answer [0-9a-f]+/[0-9]+ [a-z-]+(?: --text| --args)?(?: [A-Z]+)?))")
 
 // hyphen stands for one while a text is broken into lines: names, flags and paths have
 // hyphens, and people copy them.
@@ -257,7 +257,7 @@ func (t theme) wrap(s string, w int) []string {
 			lines = t.wrap(before, w)
 		}
 		lines = append(lines, text)
-		if rest := strings.TrimLeft(s[at[3]:], " ;,."); rest != "" {
+		if rest := strings.TrimLeft(s[at[3]:], " ;,.:"); rest != "" {
 			lines = append(lines, t.wrap(rest, w)...)
 		}
 		return lines

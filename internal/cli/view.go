@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/piton-dev/piton/internal/api"
@@ -84,17 +85,22 @@ func findingTone(s verify.Severity) tone {
 	return map[verify.Severity]tone{verify.Error: badTone, verify.Warning: warnTone, verify.Note: idleTone}[s]
 }
 
-// finding is written as compilers do, whole: editors read it.
+// finding is written as compilers do. Where no person reads, it is one line: editors take it.
 func (t theme) finding(f verify.Finding) []string {
 	code := f.Code
 	if code != "" {
 		code += " "
 	}
-	text := fmt.Sprintf("%s:%d:%d: %s %s%s", t.line(f.File), f.Line, f.Column,
-		t.paint(findingTone(f.Severity), string(f.Severity)+":"), code, t.line(f.Message))
-	lines := []string{text}
-	if f.Hint != "" {
-		lines = append(lines, t.paint(idleTone, "    "+t.line(f.Hint)))
+	severity := string(f.Severity) + ":"
+	lines := t.fold(0, 2, fmt.Sprintf("%s:%d:%d: %s %s%s", t.line(f.File), f.Line, f.Column, severity, code, t.line(f.Message)))
+	for i := range lines {
+		lines[i] = strings.Replace(lines[i], severity, t.paint(findingTone(f.Severity), severity), 1)
+	}
+	if f.Hint == "" {
+		return lines
+	}
+	for _, l := range t.fold(4, 4, t.line(f.Hint)) {
+		lines = append(lines, t.paint(idleTone, l))
 	}
 	return lines
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -185,6 +186,7 @@ func model(t *testing.T, s *story, k keys) *liveModel {
 	if m.Update(recordsMsg(s.journal)); m.printing {
 		t.Error("it prints before it has drawn")
 	}
+	m.Update(tickMsg{})
 	m.Update(tickMsg{})
 	printed(m)
 	return m
@@ -447,10 +449,71 @@ func TestResized(t *testing.T) {
 			t.Errorf("%d lines in a window of %d", len(lines), size.height)
 		}
 		tidy(t, m.theme, lines)
+		m.Update(tickMsg{})
 		if m.Update(tickMsg{}); !m.printing {
 			t.Error("it prints nothing when it has drawn")
 		}
 		printed(m)
+	}
+}
+
+// TestFooterIsWhole holds that a narrow terminal shows fewer of the last words, and none that
+// is cut.
+func TestFooterIsWhole(t *testing.T) {
+	m := model(t, mixed(t), keys{pause: func() error { return nil }, detach: func() {}, stop: func() {}})
+	m.theme.width = 1000
+	known := strings.Fields(m.counters() + " " + m.keyLine() + " " + m.waitingLine() + " " + m.theme.dots())
+	for w := 20; w < 200; w++ {
+		m.theme.width = w
+		for _, line := range []string{m.counters(), m.keyLine(), m.waitingLine()} {
+			if line == "" || ansi.StringWidth(line) > w {
+				t.Errorf("at %d columns the line is %q", w, line)
+			}
+			for _, word := range strings.Fields(line) {
+				if !slices.Contains(known, word) && !slices.Contains(known, strings.TrimSuffix(word, ",")) && !slices.Contains(known, word+":") {
+					t.Errorf("at %d columns %q is cut in %q", w, word, line)
+				}
+			}
+		}
+	}
+}
+
+// TestDrawnAnew holds that a terminal cuts what is drawn anew at its edge, but not the lines
+// above it, and that it does not keep what is cleared.
+func TestDrawnAnew(t *testing.T) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{"frame" + ansi.EraseScreenBelow + ansi.ShowCursor, ansi.InsertLine(2) + "above"} {
+		if n, err := (hiding{f: w}).Write([]byte(text)); n != len(text) || err != nil {
+			t.Errorf("%d, %v", n, err)
+		}
+	}
+	w.Close()
+	got, err := io.ReadAll(r)
+	want := "\x1b[?7lframe \x1b[J\b\x1b[?25l\x1b[?7h\x1b[2Labove"
+	if string(got) != want || err != nil {
+		t.Errorf("%q, %v, want %q", got, err, want)
+	}
+}
+
+// TestFindingFolds holds that a finding is broken between words at a terminal, its place is
+// whole, and that it is one line where a program reads.
+func TestFindingFolds(t *testing.T) {
+	f := verify.Finding{
+		Code: "PT034", Severity: verify.Warning, File: "plans/make-the-capture-of-payments-idempotent.md", Line: 119, Column: 13,
+		Message: "step has a budget, and its agent may not report its usage", Hint: "set parse: of the agent, or limit the time",
+	}
+	want := []string{
+		"plans/make-the-capture-of-payments-idempotent.md:119:13", "  warning: PT034 step has a budget,", "  and its agent may not report its", "  usage",
+		"    set parse: of the agent, or limit", "    the time",
+	}
+	if diff := cmp.Diff(want, theme{width: 38}.finding(f)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if got := (theme{width: 38, whole: true}).finding(f); len(got) != 2 {
+		t.Errorf("%q", got)
 	}
 }
 

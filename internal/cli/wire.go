@@ -191,7 +191,7 @@ func (a *app) byPerson() error {
 func (a *app) notice(format string, args ...any) {
 	text := fmt.Sprintf("piton: "+format, args...)
 	if v := a.above.Load(); v == nil || !isTerminal(a.err) || !v.note(text) {
-		fmt.Fprintln(a.err, text)
+		printLines(a.err, a.theme(a.err).fold(0, 2, text))
 	}
 }
 
