@@ -141,6 +141,10 @@ func (s *saying) run(ctx context.Context) error {
 
 // able refuses a plan that this machine cannot run as it asks.
 func (s *saying) able(ctx context.Context, c api.Compiled) error {
+	if i := slices.IndexFunc(s.doc.Findings, verify.Finding.Absent); i >= 0 {
+		f := s.doc.Findings[i]
+		return api.Fault(fmt.Sprintf("%s:%d:%d: %s", f.File, f.Line, f.Column, f.Message), f.Hint)
+	}
 	if err := equipped(ctx, s.product, nil, c.All()...); err != nil {
 		return err
 	}

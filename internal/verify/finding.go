@@ -29,7 +29,12 @@ type Finding struct {
 	Hint     string   `json:"hint"`
 
 	blocks bool // the plan verifies, and this version cannot run it
+	absent bool // nor can this machine: who does the step is not installed
 }
+
+// Absent reports whether the program of who does a step is not on this machine. The plan is
+// right, and cannot be run here.
+func (f Finding) Absent() bool { return f.absent }
 
 // String writes the finding like a compiler:
 //

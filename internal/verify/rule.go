@@ -59,7 +59,7 @@ func judges() []Rule {
 		{ID: "PT034", Severity: Warning, check: checkUnmetered},
 		{ID: "PT035", Severity: Error, check: checkBudget},
 		{ID: "PT036", Severity: Note, step: checkShortLimit},
-		{ID: "PT037", Severity: Error, check: checkNotInstalled},
+		{ID: "PT037", Severity: Warning, check: checkNotInstalled},
 		{ID: "PT038", Severity: Error, step: checkScope, check: checkPlanScope},
 		{ID: "PT039", Severity: Error, check: checkOverlap},
 		{ID: "PT040", Severity: Error, step: checkMissingCommand},

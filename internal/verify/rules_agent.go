@@ -104,15 +104,14 @@ func checkNotInstalled(p *pass) {
 	for _, u := range p.doc.units {
 		name, _, ok := p.facts.Agent(u.Target.Value)
 		if _, fits := u.suited(p.facts); ok && u.works() && !fits {
-			missing(u, name, u.Target.Pos)
+			if f := missing(u, name, u.Target.Pos); f != nil {
+				f.absent = true
+			}
 		}
 	}
 	for _, u := range p.doc.units {
-		if !u.works() || !u.Fallback.Set {
-			continue
-		}
-		if f := missing(u, u.Fallback.Value, u.Fallback.Pos); f != nil {
-			f.Severity = Warning
+		if u.works() && u.Fallback.Set {
+			missing(u, u.Fallback.Value, u.Fallback.Pos)
 		}
 	}
 }
