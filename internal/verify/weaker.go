@@ -52,6 +52,12 @@ func weaker(a, b *document) []Weakening {
 	if a.plan.Workspace.Value != shared && b.plan.Workspace.Value == shared {
 		all = append(all, Weakening{Text: "the plan no longer works in its own worktree (workspace)"})
 	}
+	if merging(a.plan) < merging(b.plan) {
+		all = append(all, Weakening{Text: "the plan may be merged at its end (land)"})
+	}
+	if was, now := a.plan.Commit.Value, b.plan.Commit.Value; was != now {
+		all = append(all, Weakening{Text: fmt.Sprintf("the plan has commit %q, was %q", now, was)})
+	}
 	if was, now := a.plan.Setup, b.plan.Setup; runsOther(was, now) {
 		all = append(all, Weakening{Text: "the plan runs other commands before the work (setup)"})
 	}
@@ -104,6 +110,9 @@ func weakerProof(a, b *unit) []string {
 		all = append(all, "is skipped if a condition is false (when)")
 	default:
 		all = append(all, "has another condition (when)")
+	}
+	if a.Reveal.Value != b.Reveal.Value && b.Reveal.Value == "first" {
+		all = append(all, "shows its agent at once what judges it (reveal: first)")
 	}
 	all = append(all, weakerItems(a, b)...)
 	switch was, now := strings.TrimSpace(a.Judge.Value), strings.TrimSpace(b.Judge.Value); {
@@ -400,3 +409,15 @@ func lacking(format string, before, after []plan.Text) []string {
 }
 
 func sealing(level string) int { return slices.Index([]string{"", "fenced", "sealed"}, level) }
+
+// merging orders plans by whether their work may be merged: a plan that says nothing goes by the
+// configuration.
+func merging(p *plan.Plan) int {
+	switch {
+	case !p.Land.Set:
+		return 1
+	case p.Land.Value:
+		return 2
+	}
+	return 0
+}
