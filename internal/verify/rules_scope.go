@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/bmatcuk/doublestar/v4"
 
@@ -109,9 +111,13 @@ func checkLifted(p *pass, u *unit) {
 	if len(names) > 1 {
 		judges, them = "judge", "them"
 	}
-	scopes := texts(u.Writes.Value)
-	p.report(u, u.Writes.Pos, fmt.Sprintf("%s %s step %q, and `writes: %s` does not open %s: a step that changes %s fails",
-		few(names), judges, u.ID.Value, few(scopes), them, them),
+	scopes, pos, opens := texts(u.Writes.Value), u.Writes.Pos, "its task names "+them
+	if len(scopes) > 0 {
+		opens = fmt.Sprintf("`writes: %s` does not open %s", few(scopes), them)
+	} else {
+		pos = u.Task.Pos
+	}
+	p.report(u, pos, fmt.Sprintf("%s %s step %q, and %s: a step that changes %s fails", few(names), judges, u.ID.Value, opens, them),
 		fmt.Sprintf("if the step should change %s, say so: `writes: %s`; else list %s in the step's `protect:`", them, few(append(names, scopes...)), them))
 }
 
@@ -138,16 +144,22 @@ func (d *document) lifted(u *unit, facts Facts) []string {
 }
 
 // words lists the files that the contract and required checks of a step run, and those that
-// they and the scripts that they run name, as far as the step's scopes cover them without naming
-// them.
+// they and the scripts that they run name, as far as the step may be meant to change them: its
+// scopes cover them without naming them, or it has none and its task names them.
 func (d *document) words(u *unit, facts Facts) (ran, named []string) {
-	scopes := opens(u)
-	if len(scopes) == 0 {
+	scopes, held := opens(u), texts(u.Protect.Value)
+	if len(u.Writes.Value) > 0 && len(scopes) == 0 || !u.works() {
 		return nil, nil
 	}
-	held := texts(u.Protect.Value)
 	only := func(file string) bool {
-		return covered(file, scopes) && !slices.Contains(scopes, file) && !covered(file, held)
+		switch {
+		case covered(file, held):
+			return false
+		case len(scopes) == 0:
+			rule, _ := judge.Of(file)
+			return rule == "" && asksFor(u.Task.Value, file)
+		}
+		return covered(file, scopes) && !slices.Contains(scopes, file)
 	}
 	note := func(s *reading) {
 		for _, file := range s.runs {
@@ -176,6 +188,23 @@ func (d *document) words(u *unit, facts Facts) (ran, named []string) {
 		}
 	}
 	return ran, named
+}
+
+// asksFor reports whether a task names a file, as a word.
+func asksFor(task, file string) bool {
+	inWord := func(r rune) bool { return r == '/' || r == '_' || r == '-' || unicode.IsLetter(r) || unicode.IsDigit(r) }
+	for rest := task; ; {
+		i := strings.Index(rest, file)
+		if i < 0 {
+			return false
+		}
+		before, _ := utf8.DecodeLastRuneInString(strings.TrimSuffix(rest[:i], "./"))
+		after, _ := utf8.DecodeRuneInString(strings.TrimPrefix(rest[i+len(file):], "."))
+		if !inWord(before) && !inWord(after) {
+			return true
+		}
+		rest = rest[i+len(file):]
+	}
 }
 
 // isShell reports whether a shell reads the text of a file.
