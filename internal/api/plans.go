@@ -97,11 +97,11 @@ func (p *Product) gone(ctx context.Context, word string, err error) error {
 	path := p.near(p.file(r.Drafted.Path))
 	gone := &Problem{
 		Code: NotFound, Message: path + " is gone: the journal has its text",
-		Hint: fmt.Sprintf("piton plan undo %s brings it back", path),
+		Hint: fmt.Sprintf("piton plan undo %s brings it back", engine.ShellWord(path)),
 	}
 	if waits, other := p.Left(ctx, word); other == nil && waits != nil {
 		gone.Message += ", which waits for approval"
-		gone.Hint += fmt.Sprintf("; piton reject %s takes it out of the inbox", path)
+		gone.Hint += fmt.Sprintf("; piton reject %s takes it out of the inbox", engine.ShellWord(path))
 	}
 	return gone
 }
@@ -219,7 +219,7 @@ func (p *Product) ReadAs(ctx context.Context, word string) (*Document, error) {
 	if err == nil && (d.Plan == nil || d.Plan.Hash() != r.Drafted.Hash) {
 		err = &Problem{
 			Code: Conflict, Message: fmt.Sprintf("%s differs from %s", path, r.Drafted.Plan),
-			Hint: fmt.Sprintf("give the file to use its text; piton diff %s %s shows the difference", r.Drafted.Plan, path),
+			Hint: fmt.Sprintf("give the file to use its text; piton diff %s %s shows the difference", r.Drafted.Plan, engine.ShellWord(path)),
 		}
 	}
 	return d, err
@@ -285,7 +285,7 @@ func (p *Product) readPlan(path string) ([]byte, error) {
 	if project.Written(p.relative(path)) {
 		return nil, &Problem{
 			Code: Invalid, Message: path + " only shows what a run has made of its plan: Piton writes it and never reads it",
-			Hint: "give the plan's own document; piton import " + path + " makes a new plan of it",
+			Hint: "give the plan's own document; piton import " + engine.ShellWord(path) + " makes a new plan of it",
 		}
 	}
 	body, err := readPlan(path, p.at(path))

@@ -128,7 +128,7 @@ func Explain(err error) *Problem {
 var remedies = map[string]string{
 	engine.AnswerItem:    "answer item %s",
 	engine.ApprovePlan:   "a person can: piton approve %s",
-	engine.AtLeast:       "give at least --args '%s'",
+	engine.AtLeast:       "give at least --args %s",
 	engine.AwaitEnd:      "piton status %s says what it waits for",
 	engine.AwaitNextRun:  "the next run of that plan takes the text as it is then",
 	engine.Choose:        "choose one of: %s",
@@ -149,7 +149,7 @@ var remedies = map[string]string{
 	engine.NameInstance:  "name the one you mean, such as %s",
 	engine.NamePlanner:   "configure `planner:`, cancel the run and run the plan again, or edit the plan and approve the change",
 	engine.NameRun:       "name the one you mean",
-	engine.NewLimit:      "give the new limit, such as --args '%s'",
+	engine.NewLimit:      "give the new limit, such as --args %s",
 	engine.NoArgs:        "leave --args out",
 	engine.OpenRun:       "piton run opens a new one",
 	engine.ResumeRun:     "piton resume %s does the rest",
@@ -159,13 +159,18 @@ var remedies = map[string]string{
 	engine.RunAnew:       "cancel it, and run the plan anew",
 	engine.NameOther:     "name another file with -o, or wait for it",
 	engine.WaitOrCancel:  "wait for it, or cancel the run",
-	engine.WriteLimits:   "write them as in --args '%s'",
+	engine.WriteLimits:   "write them as in --args %s",
 }
 
 func hintOf(r *engine.Refusal) string {
 	with := make([]any, len(r.With))
 	for i, s := range r.With {
-		with[i] = s
+		switch r.Remedy {
+		case engine.Choose, engine.FitSchema, engine.GiveValue: // to be read
+			with[i] = s
+		default: // to be pasted
+			with[i] = engine.ShellWord(s)
+		}
 	}
 	return fmt.Sprintf(remedies[r.Remedy], with...)
 }

@@ -6,6 +6,8 @@ import (
 	"go/token"
 	"strconv"
 	"testing"
+
+	"github.com/piton-dev/piton/internal/engine"
 )
 
 // Every remedy that the core may name has words here, and none is left over.
@@ -33,5 +35,18 @@ func TestRemediesHaveWords(t *testing.T) {
 	}
 	if len(named) != len(remedies) {
 		t.Errorf("%d remedies, and words for %d", len(named), len(remedies))
+	}
+}
+
+// What a remedy names does nothing in the command that a person pastes.
+func TestRemediesAreWordsForAShell(t *testing.T) {
+	for hint, r := range map[string]engine.Refusal{
+		"a person can: piton approve 'plans/$(touch x).md'": {Remedy: engine.ApprovePlan, With: []string{"plans/$(touch x).md"}},
+		`write them as in --args '{"failures":4}'`:          {Remedy: engine.WriteLimits, With: []string{`{"failures":4}`}},
+		"choose one of: this, that":                         {Remedy: engine.Choose, With: []string{"this, that"}},
+	} {
+		if p := Explain(&r); p.Hint != hint {
+			t.Errorf("%s, want %s", p.Hint, hint)
+		}
 	}
 }

@@ -549,7 +549,7 @@ func (p *Product) numbered(ctx context.Context, word string) (Entry, error) {
 			return e, nil
 		}
 	}
-	return Entry{}, &Problem{Code: NotFound, Message: fmt.Sprintf("%s has no revision %s", name, number), Hint: "piton history " + name + " lists them"}
+	return Entry{}, &Problem{Code: NotFound, Message: fmt.Sprintf("%s has no revision %s", name, number), Hint: "piton history " + engine.ShellWord(name) + " lists them"}
 }
 
 // onRevision is the newest run that goes by the revision which a word names by its
@@ -569,7 +569,7 @@ func (p *Product) onRevision(ctx context.Context, word string) (engine.HeadRow, 
 			return head, nil
 		}
 	}
-	return engine.HeadRow{}, &Problem{Code: NotFound, Message: fmt.Sprintf("no run goes by revision %s of %s", number, name), Hint: "piton show " + word + " shows its text"}
+	return engine.HeadRow{}, &Problem{Code: NotFound, Message: fmt.Sprintf("no run goes by revision %s of %s", number, name), Hint: "piton show " + engine.ShellWord(word) + " shows its text"}
 }
 
 func cutLast(s, sep string) (before, after string, found bool) {
@@ -598,7 +598,7 @@ func (p *Product) kept(ctx context.Context, name, planID string) (Text, error) {
 func (p *Product) text(name string, source []byte) (Text, error) {
 	d := Parse(name, source)
 	if d.Plan == nil {
-		return Text{}, &Problem{Code: Invalid, Message: name + " is no plan", Hint: "piton verify " + name + " says why"}
+		return Text{}, &Problem{Code: Invalid, Message: name + " is no plan", Hint: "piton verify " + engine.ShellWord(name) + " says why"}
 	}
 	return Text{Name: name, Source: source, Plan: d.Plan}, nil
 }

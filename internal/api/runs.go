@@ -82,7 +82,7 @@ func hindrance(state *engine.State, d *Document) error {
 	}
 	return &Problem{
 		Code: Conflict, Message: fmt.Sprintf("run %s of an earlier text of %s is not finished", old.Run, d.Path),
-		Hint: fmt.Sprintf("piton approve %s continues with the new text, piton resume %s with the old one; piton cancel %s ends it", d.Path, old.Run, old.Run),
+		Hint: fmt.Sprintf("piton approve %s continues with the new text, piton resume %s with the old one; piton cancel %s ends it", engine.ShellWord(d.Path), old.Run, old.Run),
 	}
 }
 

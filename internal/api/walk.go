@@ -51,7 +51,7 @@ func (p *Product) Walk(ctx context.Context, word string, forth bool) (Restore, e
 		if doc.Plan == nil {
 			return q, &Problem{
 				Code: Invalid, Message: q.Path + " is no plan now, so its text cannot be kept",
-				Hint: "piton verify " + q.Path + " says why; move the file away, and the newest text takes its place",
+				Hint: "piton verify " + engine.ShellWord(q.Path) + " says why; move the file away, and the newest text takes its place",
 			}
 		}
 		q.Seen = doc.Plan.Hash()
@@ -60,7 +60,7 @@ func (p *Product) Walk(ctx context.Context, word string, forth bool) (Restore, e
 	case forth:
 		return q, &Problem{
 			Code: Conflict, Message: q.Path + " is gone, and nothing is put into the place of a file that somebody removed",
-			Hint: "piton plan undo " + q.Path + " brings back the text that it had last",
+			Hint: "piton plan undo " + engine.ShellWord(q.Path) + " brings back the text that it had last",
 		}
 	}
 	texts := distinct(all, q.Seen)
@@ -78,9 +78,9 @@ func (p *Product) Walk(ctx context.Context, word string, forth bool) (Restore, e
 	}
 	switch {
 	case at < 0:
-		return q, &Problem{Code: Conflict, Message: q.Path + " has the oldest text that was recorded of it", Hint: "piton history " + q.Path + " lists all"}
+		return q, &Problem{Code: Conflict, Message: q.Path + " has the oldest text that was recorded of it", Hint: "piton history " + engine.ShellWord(q.Path) + " lists all"}
 	case at >= len(texts):
-		return q, &Problem{Code: Conflict, Message: q.Path + " has its newest text", Hint: "piton history " + q.Path + " lists all"}
+		return q, &Problem{Code: Conflict, Message: q.Path + " has its newest text", Hint: "piton history " + engine.ShellWord(q.Path) + " lists all"}
 	}
 	q.Plan = texts[at].Drafted.Plan
 	return q, nil
@@ -125,7 +125,7 @@ func (p *Product) Restoring(ctx context.Context, q Restore) (Restoring, error) {
 		}
 	}
 	if r.To == nil {
-		return r, &Problem{Code: NotFound, Message: fmt.Sprintf("%s has no revision %s", q.Path, q.Plan), Hint: "piton history " + q.Path + " lists them"}
+		return r, &Problem{Code: NotFound, Message: fmt.Sprintf("%s has no revision %s", q.Path, q.Plan), Hint: "piton history " + engine.ShellWord(q.Path) + " lists them"}
 	}
 	if r.Text, err = p.Store.Object(ctx, r.To.Drafted.Source); err != nil {
 		return r, fmt.Errorf("read the bytes of plan %s: %w", q.Plan, err)
@@ -150,7 +150,7 @@ func (p *Product) Restoring(ctx context.Context, q Restore) (Restoring, error) {
 	if r.Doc != nil && r.Was == nil && !r.Doc.OK() {
 		return r, &Problem{
 			Code: Invalid, Message: fmt.Sprintf("%s has a text that was never recorded%s, and it does not verify, so it cannot be kept", q.Path, p.differs(ctx, r.Doc, all)),
-			Hint: "piton verify " + q.Path + " says why; or move the file away, and the newest recorded text takes its place",
+			Hint: "piton verify " + engine.ShellWord(q.Path) + " says why; or move the file away, and the newest recorded text takes its place",
 		}
 	}
 	return r, nil

@@ -219,7 +219,7 @@ func (t theme) tried(d triedAgent) []string {
 func command(d api.Agent) string {
 	words := make([]string, len(d.Command))
 	for i, w := range d.Command {
-		words[i] = view.ShellWord(w)
+		words[i] = engine.ShellWord(w)
 	}
 	return strings.Join(words, " ")
 }

@@ -200,7 +200,7 @@ func (s *session) howToAgree(doc *api.Document, weaker, said bool, what string) 
 	if said {
 		why = what + " proves or guards less than before; a person must confirm this"
 	}
-	s.app.notice("%s: piton approve %s %s", why, doc.Path, flags)
+	s.app.notice("%s: %s %s", why, view.Approving(doc.Path), flags)
 }
 
 // showWeakened calls out where a text proves or guards less than the one before.

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/piton-dev/piton/internal/api"
+	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/plan"
 	"github.com/piton-dev/piton/internal/template"
 )
@@ -90,7 +91,7 @@ func (a *app) newPlan(title string, f newFlags) error {
 	}
 	a.report("new", newDoc{File: &out, Text: string(text)}, "wrote "+out)
 	if !a.json {
-		a.notice("fill it in, then: piton verify %s", out)
+		a.notice("fill it in, then: piton verify %s", engine.ShellWord(out))
 	}
 	return nil
 }

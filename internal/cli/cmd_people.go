@@ -235,7 +235,7 @@ func (a *app) answer(ctx context.Context, word string, answer engine.ItemAnswere
 		it, err := s.Item(ctx, word)
 		if isNotFound(err) {
 			if r, other := s.Proposed(ctx, word); other == nil && r != nil {
-				return misuse(word+" is a plan, not an item", view.ToRun(r)+" approves it, piton reject "+r.Drafted.Path+" says no")
+				return misuse(word+" is a plan, not an item", view.ToRun(r)+" approves it, piton reject "+engine.ShellWord(r.Drafted.Path)+" says no")
 			}
 		}
 		if err != nil {

@@ -73,7 +73,7 @@ func (a *app) request(args []string, file string) (asked, error) {
 	case file == "" && len(args) == 0:
 		return asked{}, misuse("what is wanted is missing", `say it: piton plan "Fix the login timeout", or give - or --file`)
 	case file == "" && len(args) == 1 && words != "-" && aDocument(words):
-		return asked{}, misuse(words+" is a plan, and no request", "to have it changed: piton replan "+words+" --why WHAT; to look at it: piton verify "+words)
+		return asked{}, misuse(words+" is a plan, and no request", "to have it changed: piton replan "+engine.ShellWord(words)+" --why WHAT; to look at it: piton verify "+engine.ShellWord(words))
 	case file == "" && words != "-":
 		return asked{request: words}, nil
 	}
@@ -246,7 +246,7 @@ func (s *session) showDrawn(doc planDoc) error {
 func (a *app) sayDrawn(doc planDoc) {
 	name := "FILE"
 	if doc.File != nil {
-		name = *doc.File
+		name = engine.ShellWord(*doc.File)
 	}
 	if doc.Ended != "" {
 		a.notice("%s", doc.Ended)

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/piton-dev/piton/internal/api"
+	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/view"
 )
 
@@ -49,7 +50,7 @@ func (a *app) walkPlan(ctx context.Context, word string, forth bool) error {
 			a.notice("the text that it had is kept as revision %d", done.Was)
 		}
 		if done.Proposal {
-			a.notice("a run goes on with the approved text; piton diff %s shows the difference, piton approve %s takes it over", done.Path, done.Path)
+			a.notice("a run goes on with the approved text; piton diff %[1]s shows the difference, piton approve %[1]s takes it over", engine.ShellWord(done.Path))
 		}
 		return nil
 	})

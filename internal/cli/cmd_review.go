@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/piton-dev/piton/internal/api"
+	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/plan"
 	"github.com/piton-dev/piton/internal/plan/form"
 	"github.com/piton-dev/piton/internal/project"
@@ -108,7 +109,7 @@ func (r *review) left(ctx context.Context) error {
 			return nil
 		}
 	}
-	r.say("Stopped. %s; the plan is not approved. To continue: piton review %s", r.changed(), r.path)
+	r.say("Stopped. %s; the plan is not approved. To continue: piton review %s", r.changed(), engine.ShellWord(r.path))
 	return ended(exitWaiting)
 }
 
@@ -384,7 +385,7 @@ func (r *review) approve(ctx context.Context) (bool, error) {
 	fmt.Fprintln(r.app.err)
 	r.say("That was all. %s.", r.changed())
 	if _, err := r.fit(r.doc); err != nil {
-		r.say("The plan cannot be approved yet. Once it is fixed: piton review %s", r.path)
+		r.say("The plan cannot be approved yet. Once it is fixed: piton review %s", engine.ShellWord(r.path))
 		return false, err
 	}
 	was, err := r.approved(ctx, r.doc)
@@ -405,7 +406,7 @@ func (r *review) approve(ctx context.Context) (bool, error) {
 	}
 	said, err := r.sayApproved(ctx, r.path, r.doc, approveFlags{}, true)
 	if err == nil {
-		r.say("Approved. Start it with: piton run %s", said.Path)
+		r.say("Approved. Start it with: piton run %s", engine.ShellWord(said.Path))
 	}
 	return err == nil, err
 }

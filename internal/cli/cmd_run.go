@@ -227,11 +227,11 @@ func (s *session) unfit(ctx context.Context, path string, said api.Said) error {
 func (s *session) howToApprove(said api.Said) {
 	switch said.Needs {
 	case api.NeedsWeaker:
-		s.app.notice("the plan proves or guards less than before; a person must confirm this: piton run %s --yes --weaker", said.Path)
+		s.app.notice("the plan proves or guards less than before; a person must confirm this: piton run %s --yes --weaker", engine.ShellWord(said.Path))
 	case api.NeedsChange:
 		s.app.notice("%s", s.app.theme(s.app.err).rejected(said.Revision, said.Path))
 	default:
-		s.app.notice("the plan waits for approval: piton approve %s, or piton run %s --yes", said.Path, said.Path)
+		s.app.notice("the plan waits for approval: piton approve %[1]s, or piton run %[1]s --yes", engine.ShellWord(said.Path))
 	}
 }
 
@@ -239,7 +239,7 @@ func (s *session) howToApprove(said api.Said) {
 func (s *session) sayChange(ctx context.Context, q api.Saying, said api.Said, f runFlags) error {
 	pr, err := s.ProposalFor(ctx, q.Word)
 	if err == nil && pr == nil {
-		err = &api.Problem{Code: api.Conflict, Message: said.Path + " was changed while it was read", Hint: "say it again: piton run " + said.Path}
+		err = &api.Problem{Code: api.Conflict, Message: said.Path + " was changed while it was read", Hint: "say it again: piton run " + engine.ShellWord(said.Path)}
 	}
 	if err != nil {
 		return err
@@ -300,7 +300,7 @@ func (t theme) rejected(r *engine.Revision, path string) string {
 	if why := t.line(r.Answer.Why); why != "" {
 		text += ": " + why
 	}
-	return text + fmt.Sprintf("; change it, or approve it now: piton approve %s", t.line(path))
+	return text + fmt.Sprintf("; change it, or approve it now: %s", t.line(view.Approving(path)))
 }
 
 // confirm asks for a yes. Where the terminal goes away, no answer is none.

@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strings"
 	"syscall"
-	"unicode"
 
 	"github.com/piton-dev/piton/internal/api"
 	"github.com/piton-dev/piton/internal/config"
@@ -86,12 +85,7 @@ func (s *session) trust(who string, q question) error {
 func (a *app) again(flag string) string {
 	said := "piton"
 	for _, word := range append(slices.Clone(a.args), flag) {
-		if word == "" || strings.ContainsFunc(word, func(r rune) bool {
-			return !strings.ContainsRune("-_./=:@%+,", r) && !unicode.IsLetter(r) && !unicode.IsDigit(r)
-		}) {
-			word = "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
-		}
-		said += " " + word
+		said += " " + engine.ShellWord(word)
 	}
 	return said
 }

@@ -244,7 +244,7 @@ func (l *words) note(text string) {
 }
 
 func (l *words) question(h view.Happening) {
-	l.add("%s", view.Quote(l.theme.line(h.Text)))
+	l.add("%s", quoteLine(l.theme.line(h.Text)))
 	if choices := h.Item.Choices; len(choices) == 1 {
 		l.add("answer: %s", view.Answering(h.Item.Item, h.Item.Schema, choices[0]))
 		return
@@ -315,10 +315,10 @@ func (t theme) lines(h view.Happening) []string {
 	case view.Answered:
 		l.add("%s", t.line(h.Text))
 		if h.Said != "" {
-			l.add("%s", view.Quote(t.fit(t.line(h.Said), quoted)))
+			l.add("%s", quoteLine(t.fit(t.line(h.Said), quoted)))
 		}
 		if h.Args != "" {
-			l.add("args=%s", view.Quote(t.fit(t.line(h.Args), quoted)))
+			l.add("args=%s", quoteLine(t.fit(t.line(h.Args), quoted)))
 		}
 		l.add("by %s", t.line(h.By))
 	case view.Commanded:
@@ -457,11 +457,11 @@ func workPrinted(w *engine.WorkEnded) string {
 func (l *words) evidence(f *view.Fold, step int, c engine.CheckEnded) {
 	for _, want := range f.Step(step).Checks {
 		if want.Question != "" && want.Name == c.Check {
-			l.add("%s %s %s", c.Check, c.Verdict, view.Quote(l.theme.fit(l.theme.one(c.Reason), quoted)))
+			l.add("%s %s %s", c.Check, c.Verdict, quoteLine(l.theme.fit(l.theme.one(c.Reason), quoted)))
 			return
 		}
 		if want.Name == c.Check {
-			l.add("%s=%s", l.theme.line(c.Check), view.Quote(l.theme.fit(l.theme.brief(want.Command), quoted)))
+			l.add("%s=%s", l.theme.line(c.Check), quoteLine(l.theme.fit(l.theme.brief(want.Command), quoted)))
 		}
 	}
 	l.add("exit=%d", c.Exit)
@@ -514,3 +514,6 @@ func (l *words) ending(h view.Happening) {
 		}
 	}
 }
+
+// quoteLine puts a line that is safe to show into quotes. It is no word for a shell.
+func quoteLine(s string) string { return `"` + strings.ReplaceAll(s, `"`, `\"`) + `"` }

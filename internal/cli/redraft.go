@@ -72,7 +72,7 @@ func (s *session) showRedraft(q api.Redrafting, doc planDoc, was []byte) error {
 			a.notice("%s", doc.Ended)
 		}
 		if doc.OK {
-			a.notice("%s has the new text; piton plan undo %s takes it back; next: piton review %s, or piton run %s", q.Path, q.Path, q.Path, q.Path)
+			a.notice("%s has the new text; piton plan undo %[2]s takes it back; next: piton review %[2]s, or piton run %[2]s", q.Path, engine.ShellWord(q.Path))
 		} else {
 			a.notice("the planner's text does not verify; %s keeps its own", q.Path)
 		}

@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/piton-dev/piton/internal/api"
+	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/plan/tasklist"
 	"github.com/piton-dev/piton/internal/verify"
 	"github.com/piton-dev/piton/internal/view"
@@ -19,7 +20,7 @@ func (a *app) refuse(doc *api.Document) error {
 // noteTasks says of a document that is no plan but a task list what to do with it.
 func (a *app) noteTasks(doc *api.Document) {
 	if kind := tasklist.Of(doc.Source); kind != "" && !a.json {
-		a.notice("%s is a task list (%s): piton import %s makes a plan of it", doc.Path, kind, doc.Path)
+		a.notice("%s is a task list (%s): piton import %s makes a plan of it", doc.Path, kind, engine.ShellWord(doc.Path))
 	}
 }
 

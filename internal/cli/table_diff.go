@@ -79,8 +79,8 @@ func (s *session) noticeChange(head engine.HeadRow) {
 func (t theme) proposed(pr *api.Proposal) []string { return t.under(0, warnTone, t.proposedText(pr)) }
 
 func (t theme) proposedText(pr *api.Proposal) string {
-	path := t.line(pr.Doc.Path)
-	text := fmt.Sprintf("%s was changed since: %s; piton diff %s shows it", path, pr.Summary(), path)
+	path := t.line(engine.ShellWord(pr.Doc.Path))
+	text := fmt.Sprintf("%s was changed since: %s; piton diff %s shows it", t.line(pr.Doc.Path), pr.Summary(), path)
 	if pr.Doc.OK() {
 		return text + fmt.Sprintf(", piton approve %s makes it revision %d, piton reject %s forgets it", path, pr.Revision, path)
 	}

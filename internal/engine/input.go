@@ -3,6 +3,7 @@ package engine
 import (
 	"slices"
 	"strings"
+	"unicode"
 )
 
 // An Input is a command or an outside result that asks to become facts.
@@ -183,6 +184,17 @@ const (
 	WaitOrCancel  = "wait_or_cancel"
 	WriteLimits   = "write_limits" // limits
 )
+
+// ShellWord is a text as one word of a command that a person pastes into a shell, which must do
+// nothing of what a plan says.
+func ShellWord(s string) string {
+	if s != "" && !strings.ContainsFunc(s, func(r rune) bool {
+		return !strings.ContainsRune("-_./=:@%+,", r) && !unicode.IsLetter(r) && !unicode.IsDigit(r)
+	}) {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
+}
 
 // Code is the machine's word for a refusal, as command line and pages show it.
 type Code string

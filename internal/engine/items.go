@@ -185,9 +185,9 @@ func (s *State) remedy(i int) string {
 	judges := slices.ContainsFunc(slices.Concat(st.Restore, restore(st)), func(c Change) bool { return c.Rule != "" })
 	switch other := s.other(i); {
 	case st.Verdict == Tampered && judges && p.Kind != Landing:
-		return fmt.Sprintf(" If such a file is the step's work, name it in its `writes:` (a glob with ** does not open it), then piton approve %s.", s.run.Opened.Path)
+		return fmt.Sprintf(" If such a file is the step's work, name it in its `writes:` (a glob with ** does not open it), then piton approve %s.", ShellWord(s.run.Opened.Path))
 	case st.Verdict == Infra && other != "":
-		return fmt.Sprintf(" To give it to agent %s: piton force-agent %s %[1]s, then answer retry.", other, p.ID)
+		return fmt.Sprintf(" To give it to agent %s: piton force-agent %s %[1]s, then answer retry.", ShellWord(other), p.ID)
 	}
 	return ""
 }

@@ -214,7 +214,7 @@ func propose(ctx context.Context, w *Workspace, _ *mcp.CallToolRequest, in propo
 	if err := writeNew(w.Product.Place.Dir, file, in.Text); err != nil {
 		return nil, err
 	}
-	return map[string]any{"written": file, "findings": f.Findings, "next": "plan_run " + file, "for_person": "piton approve " + file}, nil
+	return map[string]any{"written": file, "findings": f.Findings, "next": "plan_run " + file, "for_person": view.Approving(file)}, nil
 }
 
 // writeNew makes a file of the workspace, and never writes over one.

@@ -98,7 +98,7 @@ func needs(said api.Said, file string) *unstarted {
 		u.Hazards = append(u.Hazards, cut(h.String(), maxLine))
 	}
 	u.Hazards, _ = few(u.Hazards, maxFindings)
-	u.Person = "piton approve " + file
+	u.Person = view.Approving(file)
 	switch said.Needs {
 	case api.NeedsFix, api.NeedsOther:
 		u.Why, u.Person = "the plan cannot run; correct it: plan_verify "+file+" lists what is wrong", ""

@@ -192,7 +192,9 @@ func (d *document) words(u *unit, facts Facts) (ran, named []string) {
 
 // asksFor reports whether a task names a file, as a word.
 func asksFor(task, file string) bool {
-	inWord := func(r rune) bool { return r == '/' || r == '_' || r == '-' || unicode.IsLetter(r) || unicode.IsDigit(r) }
+	inWord := func(r rune) bool {
+		return r == '/' || r == '_' || r == '-' || unicode.IsLetter(r) || unicode.IsDigit(r)
+	}
 	for rest := task; ; {
 		i := strings.Index(rest, file)
 		if i < 0 {

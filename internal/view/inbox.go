@@ -2,7 +2,6 @@ package view
 
 import (
 	"encoding/json"
-	"strings"
 
 	"github.com/piton-dev/piton/internal/engine"
 )
@@ -14,31 +13,26 @@ func Answering(item, schema, choice string) string {
 	case choice == engine.ChooseSkip || choice == engine.ChooseWaive || choice == engine.ChooseReplan:
 		return words + " " + choice + " --text WHY"
 	case choice != engine.ChooseAnswer:
-		return words + " " + ShellWord(choice)
+		return words + " " + engine.ShellWord(choice)
 	case schema != "":
 		return words + " --args JSON"
 	}
 	return words + " --text TEXT"
 }
 
-// ShellWord is a word as a shell takes it.
-func ShellWord(s string) string {
-	if strings.ContainsAny(s, " \t'\"`$&|;<>()*?[]#~!\\{}") {
-		return Quote(s)
-	}
-	return s
-}
-
 // ToRun is the verb by which something of the plan is run.
 func ToRun(r *engine.Revision) string {
 	switch {
 	case r.Answer != nil && r.Answer.Yes:
-		return "piton run " + r.Drafted.Path
+		return "piton run " + engine.ShellWord(r.Drafted.Path)
 	case len(r.Drafted.Weakened) > 0:
-		return "piton approve " + r.Drafted.Path + " --weaker"
+		return Approving(r.Drafted.Path) + " --weaker"
 	}
-	return "piton approve " + r.Drafted.Path
+	return Approving(r.Drafted.Path)
 }
+
+// Approving is the command that approves a plan.
+func Approving(path string) string { return "piton approve " + engine.ShellWord(path) }
 
 // Inbox is what waits for people. Plans that wait for a yes are not items:
 // they are approved, not answered.
@@ -111,9 +105,6 @@ func InboxOf(items []engine.ItemRow, plans []*engine.Revision, args map[string]j
 	}
 	return d
 }
-
-// Quote makes a line that is safe already one word.
-func Quote(s string) string { return `"` + strings.ReplaceAll(s, `"`, `\"`) + `"` }
 
 // Consequence says what a choice of an item does.
 func Consequence(it engine.ItemRow, choice string) string {
