@@ -260,12 +260,6 @@ func (p *Product) Trusted(ctx context.Context) (bool, error) {
 	return err == nil && w.Trusts(p.Settings()), err
 }
 
-// Errands reports whether any errand is under way.
-func (p *Product) Errands(ctx context.Context) (bool, error) {
-	open, err := p.Underway(ctx)
-	return len(open) > 0, err
-}
-
 // maxRefused is how many refused texts a planner is told of: the newest.
 const maxRefused = 5
 

@@ -13,21 +13,19 @@ import (
 
 // carrying is a task whose run is carried on.
 type carrying struct {
+	turn    sync.Mutex    // of who begins to carry it, or lets go of it
 	clients int           // that carry it
 	kept    bool          // it goes on without any
 	rests   bool          // but not once only people can move it
-	ends    bool          // it is being let go of
 	over    chan struct{} // closed when nobody carries it any more
 	env     []string      // of the client that came last
 }
 
 // carry starts what a task's run wants, for as long as a client carries it.
 func (o *Owner) carry(ctx context.Context, caller api.Caller, stream string, end api.End) (func(), error) {
-	c, err := o.join(ctx, stream)
-	if err != nil {
-		return nil, err
-	}
-	err = o.prepare(ctx, caller, stream)
+	c := o.join(stream)
+	defer c.turn.Unlock()
+	err := o.prepare(ctx, caller, stream)
 	if err == nil {
 		o.mu.Lock()
 		if c.env == nil { // work that is under way keeps what it began with
@@ -53,7 +51,7 @@ func (o *Owner) prepare(ctx context.Context, caller api.Caller, stream string) e
 		return err
 	}
 	if stream == engine.WorkspaceStream {
-		return o.rigUp(ctx, p, 1)
+		return o.rigUp(ctx, p, stream, 1)
 	}
 	var opened engine.RunOpened
 	if err := o.host.Look(ctx, stream, func(s *engine.State) { opened = s.Run() }); err != nil {
@@ -66,37 +64,38 @@ func (o *Owner) prepare(ctx context.Context, caller api.Caller, stream string) e
 	if opened.Compiled != nil {
 		parallel = min(parallel, opened.Compiled.Parallel())
 	}
-	return o.rigUp(ctx, p, parallel)
+	return o.rigUp(ctx, p, stream, parallel)
 }
 
 // join is one client more that carries a task's run. It waits for the end of one that
-// is being let go of.
-func (o *Owner) join(ctx context.Context, stream string) (*carrying, error) {
+// is being let go of, and has the turn then.
+func (o *Owner) join(stream string) *carrying {
 	for {
-		c, joined := o.joined(stream)
-		if joined {
-			return c, nil
+		o.mu.Lock()
+		c := o.carried[stream]
+		if c == nil {
+			c = &carrying{over: make(chan struct{})}
+			o.carried[stream] = c
 		}
-		select {
-		case <-c.over:
-		case <-ctx.Done():
-			return nil, ctx.Err()
+		c.clients++
+		o.mu.Unlock()
+		if o.takeTurn(stream, c) {
+			return c
 		}
 	}
 }
 
-func (o *Owner) joined(stream string) (*carrying, bool) {
+// takeTurn waits for the turn, and reports whether there is one: the run may be let go of
+// meanwhile.
+func (o *Owner) takeTurn(stream string, c *carrying) bool {
+	c.turn.Lock()
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	c := o.carried[stream]
-	if c == nil {
-		c = &carrying{over: make(chan struct{})}
-		o.carried[stream] = c
+	if o.carried[stream] == c {
+		return true
 	}
-	if !c.ends {
-		c.clients++
-	}
-	return c, !c.ends
+	c.turn.Unlock()
+	return false
 }
 
 // environ is the environment of the work for a task, or for those above it: that of
@@ -131,9 +130,12 @@ func (o *Owner) leave(stream string, c *carrying, end api.End) {
 
 // abandon lets go of a run that no client carries.
 func (o *Owner) abandon(stream string, c *carrying) {
+	if !o.takeTurn(stream, c) {
+		return
+	}
+	defer c.turn.Unlock()
 	o.mu.Lock()
-	alone := c.clients == 0 && !c.ends
-	c.ends = c.ends || alone
+	alone := c.clients == 0
 	o.mu.Unlock()
 	if alone {
 		o.letGo(stream, c, o.host.Release(context.Background(), stream))
@@ -167,24 +169,28 @@ func (o *Owner) waits(ctx context.Context, stream string) (idle bool, err error)
 }
 
 // release stops the effects of a task's run and tells everybody who follows it.
-func (o *Owner) release(ctx context.Context, stream string) error {
-	o.mu.Lock()
-	c := o.carried[stream]
-	if c != nil && !c.ends {
-		c.ends = true
-		o.mu.Unlock()
-		err := o.host.Release(ctx, stream)
-		o.letGo(stream, c, err)
-		return err
-	}
-	o.mu.Unlock()
-	if c != nil {
-		<-c.over
-	}
-	return nil
+func (o *Owner) release(stream string) error {
+	return o.releaseBy(stream, o.host.Release)
 }
 
-// letGo tells everybody who follows a task's run that nobody carries it any more.
+// releaseBy does not let go of a run that stop leaves as it is.
+func (o *Owner) releaseBy(stream string, stop func(context.Context, string) error) error {
+	o.mu.Lock()
+	c := o.carried[stream]
+	o.mu.Unlock()
+	if c == nil || !o.takeTurn(stream, c) {
+		return nil
+	}
+	defer c.turn.Unlock()
+	err := stop(context.Background(), stream) // whoever asks may go: what was begun is stopped
+	if !errors.Is(err, run.ErrLive) {
+		o.letGo(stream, c, err)
+	}
+	return err
+}
+
+// letGo tells everybody who follows a task's run that nobody carries it any more. After
+// an error something of it may still run: the rig goes with the owner then.
 func (o *Owner) letGo(stream string, c *carrying, err error) {
 	if err != nil && !errors.Is(err, run.ErrStopped) {
 		o.say("run of task %s: %v", stream, err)
@@ -192,7 +198,9 @@ func (o *Owner) letGo(stream string, c *carrying, err error) {
 	o.mu.Lock()
 	delete(o.carried, stream)
 	o.mu.Unlock()
-	o.unrigIdle()
+	if err == nil {
+		o.unrigIdle()
+	}
 	close(c.over)
 }
 
@@ -235,11 +243,16 @@ func (o *Owner) resting() (streams []string) {
 	return streams
 }
 
-// carriesOnly reports whether the task's run is the only one that is carried.
-func (o *Owner) carriesOnly(stream string) bool {
+// carriesOther reports whether anything but the task's run is carried.
+func (o *Owner) carriesOther(stream string) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.carried[stream] != nil && len(o.carried) == 1
+	for other := range o.carried {
+		if other != stream {
+			return true
+		}
+	}
+	return false
 }
 
 // carries counts the runs that are carried.

@@ -36,7 +36,7 @@ func (c *configuring) take(ctx context.Context) error {
 		return nil
 	}
 	if c.carried {
-		if err := c.release(ctx, c.streams[len(c.streams)-1]); err != nil {
+		if err := c.release(c.streams[len(c.streams)-1]); err != nil {
 			return err
 		}
 	}

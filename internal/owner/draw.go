@@ -19,6 +19,7 @@ import (
 	"github.com/piton-dev/piton/internal/planner"
 	"github.com/piton-dev/piton/internal/probe"
 	"github.com/piton-dev/piton/internal/prompt"
+	"github.com/piton-dev/piton/internal/run"
 	"github.com/piton-dev/piton/internal/tool"
 	"github.com/piton-dev/piton/internal/verify"
 )
@@ -55,6 +56,9 @@ func (u *uses) ask(ctx context.Context, p *api.Product, m config.Model, q api.Qu
 	planned.Who = whoIs(m)
 	if trusted, err := u.trusted(ctx, p, yes); err != nil || !trusted {
 		planned.Needs = api.NeedsYes
+		return planned, err
+	}
+	if err := u.mayRig(p, engine.WorkspaceStream); err != nil {
 		return planned, err
 	}
 	planned.Errand, planned.Known, err = p.Ask(ctx, u.host, q)
@@ -135,16 +139,8 @@ func (u *uses) Withdraw(ctx context.Context, q api.Withdrawal) (api.Withdrawal, 
 
 // unerrand lets go of the workspace's own work where none is left.
 func (o *Owner) unerrand() {
-	ctx := context.Background()
-	p, err := o.base.For(ctx, api.Caller{}, o.base.Config)
-	if err != nil {
-		o.say("%v", err)
-		return
-	}
-	if live, err := p.Errands(ctx); err != nil || live {
-		return
-	}
-	if err := o.release(ctx, engine.WorkspaceStream); err != nil {
+	err := o.releaseBy(engine.WorkspaceStream, o.host.ReleaseDone)
+	if err != nil && !errors.Is(err, run.ErrLive) {
 		o.say("%v", err)
 	}
 }

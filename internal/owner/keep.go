@@ -25,7 +25,7 @@ func (o *Owner) finish(stream string) {
 		o.mark(ctx, heads[0])
 	}
 	env := o.environ(stream)
-	if err := o.release(ctx, stream); err != nil {
+	if err := o.release(stream); err != nil {
 		o.say("%v", err)
 	}
 	o.lookBack(env)

@@ -52,13 +52,17 @@ type Owner struct {
 // Serve owns the workspace until there is nothing left to do. It calls ready when
 // requests can come. It fails with [store.ErrOwned] where somebody else owns it.
 func Serve(ctx context.Context, c Config, ready func()) error {
-	o := &Owner{cfg: c, carried: map[string]*carrying{}, ending: map[string]chan struct{}{}, shower: newShower()}
+	o := newOwner(c)
 	err := o.open(ctx)
 	if err == nil {
 		ready()
 		err = o.loop(ctx)
 	}
 	return errors.Join(err, o.close())
+}
+
+func newOwner(c Config) *Owner {
+	return &Owner{cfg: c, carried: map[string]*carrying{}, ending: map[string]chan struct{}{}, shower: newShower()}
 }
 
 func (o *Owner) open(ctx context.Context) (err error) {
@@ -117,11 +121,12 @@ func (o *Owner) idle(t run.Traffic) bool {
 		return false
 	}
 	o.mu.Lock()
-	defer o.mu.Unlock()
-	if o.chores == 1 {
+	chores := o.chores
+	o.mu.Unlock()
+	if chores == 1 {
 		o.shower.wake() // a rest alone is no reason to stay
 	}
-	return o.chores == 0
+	return chores == 0
 }
 
 // lookout ends the owner whose state directory is gone: nobody can reach it.

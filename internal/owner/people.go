@@ -267,7 +267,7 @@ func (u *uses) Answer(ctx context.Context, q api.Answer) (api.Ordered, error) {
 	}
 	revises := it.Kind == engine.Proposal || it.Kind == engine.Weakened
 	if other.pending() && !revises { // a revision fits only once the configuration is taken
-		if err := p.Reply(ctx, rehearsal{u.host}, it, a); err != nil {
+		if err := p.Reply(ctx, rehearsal{u.host, u.cfg.Now}, it, a); err != nil {
 			return api.Ordered{}, err
 		}
 	}
@@ -312,11 +312,14 @@ func (u *uses) goesBy(ctx context.Context, p *api.Product, it engine.ItemRow, q 
 }
 
 // rehearsal is a desk that says what would be refused, and takes nothing.
-type rehearsal struct{ host *run.Host }
+type rehearsal struct {
+	host *run.Host
+	now  func() time.Time
+}
 
 func (r rehearsal) Submit(ctx context.Context, stream string, in engine.Input, _ ...store.Object) error {
 	var refused error
-	err := r.host.Look(ctx, stream, func(s *engine.State) { _, refused = s.Admit(in, time.Now()) })
+	err := r.host.Look(ctx, stream, func(s *engine.State) { _, refused = s.Admit(in, r.now()) })
 	return cmp.Or(err, refused)
 }
 
@@ -379,10 +382,14 @@ func (u *uses) checkedArgs(ctx context.Context, p *api.Product, it engine.ItemRo
 
 // Release stops the effects of a task's run, for everybody who carries it.
 func (u *uses) Release(ctx context.Context, q api.Release) (api.None, error) {
-	if q.Now && u.carriesOnly(q.Stream) {
-		os.Exit(1) // everything that was started hangs on the life of this process
+	if q.Now {
+		u.mu.Lock() // nobody begins to carry anything meanwhile
+		if u.carried[q.Stream] != nil && len(u.carried) == 1 {
+			os.Exit(1) // everything that was started hangs on the life of this process
+		}
+		u.mu.Unlock()
 	}
-	err := u.release(ctx, q.Stream)
+	err := u.release(q.Stream)
 	if errors.Is(err, run.ErrStopped) {
 		err = nil // the owner ends, and all effects with it
 	}

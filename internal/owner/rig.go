@@ -30,11 +30,12 @@ type rig struct {
 	tree  *tree.Tree
 	tools *tool.Registry
 	world *effect.World
+	used  int // effects that are under way
 }
 
 // rigUp makes the owner ready for effects under a configuration. While runs are
 // carried on under another one it refuses.
-func (o *Owner) rigUp(ctx context.Context, p *api.Product, parallel int) error {
+func (o *Owner) rigUp(ctx context.Context, p *api.Product, stream string, parallel int) error {
 	o.rigging.Lock()
 	defer o.rigging.Unlock()
 	hash := p.Settings()
@@ -42,7 +43,7 @@ func (o *Owner) rigUp(ctx context.Context, p *api.Product, parallel int) error {
 		return nil
 	}
 	if o.rig != nil {
-		if o.carries() > 1 {
+		if o.rig.used > 0 || o.carriesOther(stream) {
 			return otherRig()
 		}
 		if err := o.drop(); err != nil {
@@ -69,15 +70,16 @@ func (o *Owner) rigUp(ctx context.Context, p *api.Product, parallel int) error {
 func (o *Owner) mayRig(p *api.Product, stream string) error {
 	o.rigging.Lock()
 	defer o.rigging.Unlock()
-	if o.rig != nil && o.rig.conf != p.Settings() && o.carries() > 0 && !o.carriesOnly(stream) {
+	asks := stream == engine.WorkspaceStream && o.rig != nil && o.rig.used > 0 // it is not stopped first
+	if o.rig != nil && o.rig.conf != p.Settings() && (asks || o.carriesOther(stream)) {
 		return otherRig()
 	}
 	return nil
 }
 
 func otherRig() error {
-	return conflict("let that run end, or stop it; piton list --status running shows it",
-		"the configuration was changed while another run of this workspace goes on with the former one")
+	return conflict("let that end, or cancel it; piton list --status running and piton status show it",
+		"the configuration was changed while another run of this workspace, or a request to a model, goes on with the former one")
 }
 
 func (o *Owner) newRig(p *api.Product, parallel int) (r *rig, err error) {
@@ -173,6 +175,8 @@ func (r *rig) close() error {
 
 // act carries an effect out. There is a rig: effects start only for what is carried.
 func (o *Owner) act(ctx context.Context, e engine.Effect, report *run.Reporter) run.Answer {
+	o.use(1)
+	defer o.use(-1)
 	if e.Key.Kind == engine.Draw && e.Key.Run != "" {
 		return o.redraw(ctx, e, report)
 	}
@@ -182,6 +186,13 @@ func (o *Owner) act(ctx context.Context, e engine.Effect, report *run.Reporter) 
 		a.Objects = append(a.Objects, store.NewObject(body))
 	}
 	return a
+}
+
+// use counts the effects that are under way.
+func (o *Owner) use(n int) {
+	o.rigging.Lock()
+	defer o.rigging.Unlock()
+	o.rig.used += n
 }
 
 // world is what effects act on. There is a rig.

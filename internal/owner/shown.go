@@ -55,16 +55,22 @@ func (o *Owner) follow(records []engine.Record) {
 }
 
 func (o *Owner) followStream(stream string) {
-	o.shower.mu.Lock()
-	defer o.shower.mu.Unlock()
-	if o.shower.stale == nil {
-		o.shower.stale = map[string]bool{}
-	}
-	o.shower.stale[stream] = true
-	if !o.shower.working {
-		o.shower.working = true
+	if o.shower.follow(stream) {
 		o.chore(o.showAll)
 	}
+}
+
+// follow takes note of a stream, and reports whether nobody writes yet.
+func (s *shower) follow(stream string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.stale == nil {
+		s.stale = map[string]bool{}
+	}
+	s.stale[stream] = true
+	first := !s.working
+	s.working = true
+	return first
 }
 
 // showAll writes until nothing is new.

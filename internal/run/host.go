@@ -128,6 +128,7 @@ type envelope struct {
 	cut     bool        // it was told to stop before it answered
 	wake    bool        // run the task from now on
 	release bool        // do not run the task any more
+	done    bool        // but only if nothing of it is to be done
 	look    func(*engine.State)
 	ack     chan error
 	err     error
@@ -135,6 +136,9 @@ type envelope struct {
 
 // ErrStopped is returned by Submit once the host takes no more inputs.
 var ErrStopped = errors.New("the owner of this workspace is stopping")
+
+// ErrLive is returned by ReleaseDone where something is to be done.
+var ErrLive = errors.New("something is to be done")
 
 // Open takes the ownership of the workspace and reads its stream. Close gives
 // it back. Tasks are read when they are first needed.
@@ -185,6 +189,12 @@ func (h *Host) Activate(ctx context.Context, stream string) error {
 // how it ended is durable. The run stays open: Activate goes on with it.
 func (h *Host) Release(ctx context.Context, stream string) error {
 	return h.send(ctx, envelope{stream: stream, release: true})
+}
+
+// ReleaseDone is Release for a task of which nothing is to be done. Any other it leaves as
+// it is, and returns [ErrLive].
+func (h *Host) ReleaseDone(ctx context.Context, stream string) error {
+	return h.send(ctx, envelope{stream: stream, release: true, done: true})
 }
 
 // Look lets somebody look at the state of a task in the loop. look keeps nothing of

@@ -148,6 +148,10 @@ func (h *Host) admit(e *envelope, touched map[string]bool) error {
 		e.look(t.state)
 		return nil
 	}
+	if e.done && t.Live() {
+		e.err = ErrLive
+		return nil
+	}
 	touched[e.stream] = true
 	if e.key != nil {
 		delete(t.running, *e.key)
