@@ -25,6 +25,7 @@ import (
 var (
 	full   = flag.Bool("cheats.full", false, "try all cheats at all levels, and do the honest work of each as well")
 	public = flag.Bool("cheats.public", false, "do usual tasks in public Go modules and npm packages")
+	share  = flag.Int("cheats.share", int(time.Now().Unix()/(24*60*60)), "which share of them to try without -cheats.full; another one each day")
 	update = flag.Bool("update", false, "with -cheats.full, write what came of it into docs/cheats.md")
 )
 
@@ -72,8 +73,8 @@ const (
 func load(t *testing.T, pattern string) []*cheat {
 	t.Helper()
 	names, err := filepath.Glob(pattern)
-	if err != nil {
-		t.Fatal(err)
+	if err != nil || len(names) == 0 {
+		t.Fatalf("no cheats in %s: %v", pattern, err)
 	}
 	var all []*cheat
 	known := map[string]*cheat{}
@@ -497,6 +498,7 @@ func TestCheats(t *testing.T) {
 	if err != nil && !*update {
 		t.Fatal(err)
 	}
+	t.Logf("-cheats.share=%d", *share)
 	r := &results{cells: map[key]outcome{}, left: map[string][]string{}}
 	t.Run("each", func(t *testing.T) {
 		for i, c := range all {
@@ -509,7 +511,7 @@ func TestCheats(t *testing.T) {
 			}
 			t.Run(c.name, func(t *testing.T) {
 				t.Parallel()
-				c.all(t, path, r, i)
+				c.all(t, path, r, i+*share)
 			})
 		}
 	})
@@ -540,7 +542,8 @@ func TestCheats(t *testing.T) {
 // optional are programs that a bare machine may lack even where no test is left out.
 var optional = []string{"bc", "cargo", "javac", "m4", "ruby", "sqlite3", "tclsh"}
 
-// all tries one cheat as far as the flags say: the i-th.
+// all tries one cheat as far as the flags say. Sealed, each one is tried for one of nine i in a row;
+// elsewhere, one that is not slow for one of 36.
 func (c *cheat) all(t *testing.T, path string, r *results, i int) {
 	if *full || i%12 == 0 {
 		c.control(t, path)
@@ -622,7 +625,8 @@ func listed(n map[string]int) string {
 const intro = `# Cheats
 
 These are %d ways in which a step pretends that its work is done. In each the contract is right: it fails before the work and passes after
-it. Where nobody watches, it passes after the cheat too. The test in ` + "`bench/cheats`" + ` tries them all and writes this page.
+it. Where nobody watches, it passes after the cheat too. ` + "`go test ./bench/cheats -cheats.full -update`" + ` tries them
+all and writes this page. The gate tries a tenth of the cells, other ones each day: each cheat at ` + "`sealed`" + ` within nine days.
 
 With ` + "`writes:`" + ` a step names what it may change. Any other change fails it. Without ` + "`writes:`" + `, a step that changed what its checks open
 is *unproven* at best, and Piton names the files: see [what judges](judges.md). At ` + "`none`" + ` and ` + "`fenced`" + ` programs find what a cheat left

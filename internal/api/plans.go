@@ -304,7 +304,7 @@ func (p *Product) similar(path string) string {
 	for _, dir := range []string{filepath.Dir(path), "plans"} {
 		entries, _ := os.ReadDir(p.at(dir)) // what cannot be read has no names
 		for _, e := range entries[:min(len(entries), maxSimilar)] {
-			if name := stem(e.Name()); e.Type().IsRegular() && paths[name] == "" && slices.Contains(documents(), filepath.Ext(e.Name())) {
+			if name := stem(e.Name()); e.Type().IsRegular() && paths[name] == "" && plan.DocumentName(e.Name()) {
 				stems, paths[name] = append(stems, name), filepath.Join(dir, e.Name())
 			}
 		}
@@ -318,11 +318,8 @@ func (p *Product) similar(path string) string {
 	return ""
 }
 
-// maxSimilar is how many files of a directory are looked at for a name that was meant, and
-// documents are the endings of those.
+// maxSimilar is how many files of a directory are looked at for a name that was meant.
 const maxSimilar = 1000
-
-func documents() []string { return []string{".md", ".yaml", ".yml", ".json"} }
 
 // at is where a path of the person leads.
 func (p *Product) at(path string) string {

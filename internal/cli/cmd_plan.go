@@ -7,13 +7,13 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/piton-dev/piton/internal/api"
 	"github.com/piton-dev/piton/internal/engine"
+	"github.com/piton-dev/piton/internal/plan"
 	"github.com/piton-dev/piton/internal/proc"
 	"github.com/piton-dev/piton/internal/verify"
 	"github.com/piton-dev/piton/internal/view"
@@ -87,7 +87,7 @@ func (a *app) request(args []string, file string) (asked, error) {
 // aDocument reports whether a word names a file that a plan may be in.
 func aDocument(word string) bool {
 	info, err := os.Stat(word)
-	return err == nil && info.Mode().IsRegular() && slices.Contains([]string{".md", ".yaml", ".yml", ".json"}, filepath.Ext(word))
+	return err == nil && info.Mode().IsRegular() && plan.DocumentName(word)
 }
 
 // maxIssue is how long an issue with its comments may be, in bytes.

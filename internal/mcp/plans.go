@@ -8,7 +8,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -76,7 +75,7 @@ func planFiles(dir string) []string {
 		return names // there is none, or it is a link out of the workspace
 	}
 	for _, e := range entries {
-		if e.Type().IsRegular() && slices.Contains([]string{".md", ".yaml", ".yml", ".json"}, path.Ext(e.Name())) {
+		if e.Type().IsRegular() && plan.DocumentName(e.Name()) {
 			names = append(names, path.Join(plansDir, e.Name()))
 		}
 	}

@@ -47,8 +47,8 @@ const (
 	closeTime  = time.Second
 )
 
-// ServeHTTP serves clients on an address of this machine until ctx ends. ready gets the URL
-// and the token that each request needs.
+// ServeHTTP serves clients on an address of this machine until ctx ends, and then gives calls under
+// way a second to end. ready gets the URL and the token that each request needs.
 func ServeHTTP(ctx context.Context, c Config, addr string, ready func(url, token string)) error {
 	if err := local(addr); err != nil {
 		return err
@@ -65,16 +65,17 @@ func ServeHTTP(ctx context.Context, c Config, addr string, ready func(url, token
 	mux.Handle("/mcp", guarded(handler, host, token))
 	s := &http.Server{Handler: mux, ReadHeaderTimeout: headerTime, IdleTimeout: idleTime, MaxHeaderBytes: 64 << 10}
 	ready("http://"+host+"/mcp", token)
-	go func() {
-		<-ctx.Done()
-		wait, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTime)
-		defer cancel()
-		if s.Shutdown(wait) != nil {
-			s.Close() //nolint:errcheck // nothing is left to say
-		}
-	}()
-	if err := s.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+	served := make(chan error, 1)
+	go func() { served <- s.Serve(l) }()
+	select {
+	case err := <-served:
 		return fmt.Errorf("serve: %w", err)
+	case <-ctx.Done():
+	}
+	wait, cancel := context.WithTimeout(context.WithoutCancel(ctx), closeTime)
+	defer cancel()
+	if s.Shutdown(wait) != nil {
+		s.Close() //nolint:errcheck // nothing is left to say
 	}
 	return nil
 }

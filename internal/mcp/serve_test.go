@@ -161,3 +161,46 @@ func TestServeGoesOn(t *testing.T) {
 		}
 	}
 }
+
+// A call that is under way when the server is to stop ends before the server does.
+func TestServeHTTPWaitsForCalls(t *testing.T) {
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	began, goOn, over := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	c := mcp.Config{Version: "1.0", Open: func(context.Context) (*mcp.Workspace, func() error, error) {
+		close(began)
+		<-goOn
+		close(over)
+		return nil, nil, errors.New("no workspace")
+	}}
+	asked, ended := make(chan *http.Request, 1), make(chan error, 1)
+	go func() {
+		ended <- mcp.ServeHTTP(ctx, c, "127.0.0.1:0", func(url, token string) {
+			r, err := http.NewRequest(http.MethodPost, url, strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"plan_list","arguments":{}}}`))
+			if err != nil {
+				t.Error(err)
+			}
+			r.Header.Set("Content-Type", "application/json")
+			r.Header.Set("Accept", "application/json, text/event-stream")
+			r.Header.Set("Authorization", "Bearer "+token)
+			asked <- r
+		})
+	}()
+	r := <-asked
+	go func() {
+		if res, err := http.DefaultClient.Do(r); err == nil {
+			res.Body.Close()
+		}
+	}()
+	<-began
+	stop()
+	time.AfterFunc(200*time.Millisecond, func() { close(goOn) })
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
+	select {
+	case <-over:
+	default:
+		t.Error("the server ended before the call")
+	}
+}

@@ -1,6 +1,8 @@
 package plan
 
 import (
+	"path"
+	"slices"
 	"strings"
 	"time"
 )
@@ -391,4 +393,9 @@ func (p *Plan) Status() string {
 func (p *Plan) Owner() string {
 	k, _ := p.Key("owner")
 	return k.Value
+}
+
+// DocumentName reports whether a path or name ends as that of a plan document does.
+func DocumentName(name string) bool {
+	return slices.Contains([]string{".md", ".markdown", ".yaml", ".yml", ".json"}, path.Ext(name))
 }

@@ -90,8 +90,11 @@ func (h *Host) extract(touched map[string]bool) error {
 			if in, wanted := t.state.Run().Extracts(ended, r.Seq); wanted {
 				touched[engine.WorkspaceStream] = true
 				e := envelope{stream: engine.WorkspaceStream, in: in}
-				if err := cmp.Or(h.admitTo(&e, h.work), e.err); err != nil {
+				if err := h.admitTo(&e, h.work); err != nil {
 					return err
+				}
+				if e.err != nil {
+					return e.err
 				}
 				if err := h.decide(engine.WorkspaceStream); err != nil {
 					return err

@@ -596,11 +596,8 @@ func (p *pass) undelegated(u *unit, file, says string) {
 // InWords reports whether a step's `plan:` is a request that somebody has yet to
 // make a plan of, and no path.
 func InWords(value string) bool {
-	return strings.ContainsAny(value, " \t\n") && !slices.Contains(planNames, path.Ext(value))
+	return strings.ContainsAny(value, " \t\n") && !plan.DocumentName(value)
 }
-
-// planNames are what the names of plan documents end with.
-var planNames = []string{".md", ".markdown", ".yaml", ".yml", ".json"}
 
 // Delegates lists the documents that the steps of a plan are delegated to, each
 // once: paths below the workspace, with slashes.

@@ -25,7 +25,8 @@ func (r Reader) Standing(ctx context.Context, head engine.HeadRow) (Standing, er
 	if err != nil {
 		return st, err
 	}
-	return st, r.steps(ctx, &st)
+	err = r.steps(ctx, &st)
+	return st, err
 }
 
 // standing is Standing without the steps.

@@ -71,7 +71,8 @@ func Explain(ctx context.Context, r Reader, head engine.HeadRow, step string) (A
 	if err := x.ended(ctx, r); err != nil {
 		return x, err
 	}
-	return x, r.below(ctx, &x.Standing, x.Rows(x.shown()))
+	err = r.below(ctx, &x.Standing, x.Rows(x.shown()))
+	return x, err
 }
 
 // see lets the account tell of steps, and returns the index of the first, -1 for none.
