@@ -83,11 +83,11 @@ func (s *session) trust(who string, q question) error {
 
 // again is the command that was given, with a flag more, to be pasted.
 func (a *app) again(flag string) string {
-	said := "piton"
+	said := []string{"piton"}
 	for _, word := range append(slices.Clone(a.args), flag) {
-		said += " " + engine.ShellWord(word)
+		said = append(said, engine.ShellWord(word))
 	}
-	return said
+	return strings.Join(said, " ")
 }
 
 // waiting is a problem that a person's yes takes away.
