@@ -469,7 +469,7 @@ func TestFooterIsWhole(t *testing.T) {
 			if line == "" || ansi.StringWidth(line) > w {
 				t.Errorf("at %d columns the line is %q", w, line)
 			}
-			for _, word := range strings.Fields(line) {
+			for word := range strings.FieldsSeq(line) {
 				if !slices.Contains(known, word) && !slices.Contains(known, strings.TrimSuffix(word, ",")) && !slices.Contains(known, word+":") {
 					t.Errorf("at %d columns %q is cut in %q", w, word, line)
 				}
