@@ -29,6 +29,7 @@ func (w *World) record(ctx context.Context, work *tree.Worktree, e engine.Effect
 		if err != nil {
 			return commits, err
 		}
+		w.tell(done.News)
 		commits = append(commits, engine.Commit{Step: f.Step.ID, Attempt: f.Attempt, Branch: done.Branch, Commit: done.Commit})
 	}
 	return commits, nil
@@ -52,6 +53,7 @@ func (w *World) recordAll(ctx context.Context, work *tree.Worktree, e engine.Eff
 	w.git.Lock()
 	defer w.git.Unlock()
 	done, err := work.Record(ctx, entry)
+	w.tell(done.News)
 	if err == nil && done.Commit != "" {
 		commits = append(commits, engine.Commit{Step: e.Step.ID, Attempt: e.Key.Attempt, Branch: done.Branch, Commit: done.Commit})
 	}

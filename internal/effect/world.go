@@ -75,7 +75,7 @@ type Common struct {
 	// Adopted reports whether a memory has a text that the owner wrote there, because a
 	// person adopted it: that is no step's doing.
 	Adopted func(text []byte) bool
-	// Say tells whoever follows the runs of the workspace. nil tells nobody.
+	// Say tells whoever follows the runs of the workspace, where there is anything to tell. nil tells nobody.
 	Say func(text string)
 	// Draw makes a plan of a request, or a revision of one.
 	Draw func(ctx context.Context, e engine.Effect, r Reporter) Result

@@ -100,7 +100,7 @@ func (o *Owner) sweep(ctx context.Context, t *tree.Tree, run string, all bool) e
 		if all || settled[e.Name()] {
 			errs = append(errs, discard(ctx, t, Worktrees(o.cfg.Place), run, e.Name()))
 		} else {
-			errs = append(errs, keep(ctx, t, Worktrees(o.cfg.Place), run, e.Name(), title))
+			errs = append(errs, o.keep(ctx, t, run, e.Name(), title))
 		}
 	}
 	_ = os.Remove(root) // not while a worktree is kept
@@ -116,12 +116,14 @@ func discard(ctx context.Context, t *tree.Tree, root, run, step string) error {
 }
 
 // keep records what a run did in a worktree that was not merged.
-func keep(ctx context.Context, t *tree.Tree, root, run, step, title string) error {
-	w, err := t.Worktree(root, run, step)
+func (o *Owner) keep(ctx context.Context, t *tree.Tree, run, step, title string) error {
+	w, err := t.Worktree(Worktrees(o.cfg.Place), run, step)
 	if err != nil || step != tree.Run {
 		return nil //nolint:nilerr // the repository is gone
 	}
-	return w.Keep(ctx, title)
+	kept, err := w.Keep(ctx, title)
+	o.say("%s", kept.News)
+	return err
 }
 
 // dropWorktrees removes, or only counts, what is left of a run's worktrees.

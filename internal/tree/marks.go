@@ -21,8 +21,10 @@ type marks struct {
 	Root     string   `json:"root,omitempty"`     // of a run: where its branch begins
 	Branch   string   `json:"branch,omitempty"`   // of a run: that it has, once anything was recorded
 	Tip      string   `json:"tip,omitempty"`      // what the branch has come to
+	Put      []string `json:"put,omitempty"`      // what the branch is, unless somebody else moved it: one of these
 	Begun    string   `json:"begun,omitempty"`    // tree: what of the worktree was recorded, or is not the run's doing
 	Done     []string `json:"done,omitempty"`     // keys of what was recorded
+	Anew     bool     `json:"anew,omitempty"`     // it is being made again, and does not count until then
 	Ready    bool     `json:"ready,omitempty"`    // it was prepared
 	Conflict string   `json:"conflict,omitempty"` // the newest one that was put, or is being put, into the worktree
 	Writing  string   `json:"writing,omitempty"`  // the merge whose files are being written

@@ -27,6 +27,7 @@ type Entry struct {
 type Recorded struct {
 	Branch string
 	Commit string
+	News   string // a line for the person: why the run has another branch than before
 }
 
 // ErrNobody says that git does not know who works here.
@@ -36,14 +37,16 @@ var ErrNobody = errors.New("git does not know who you are, so the run's commits 
 // the run, in the name of the person. The branch begins at the commit that the checkout stood
 // on when the run began, with what was not committed there on top. Files that git did not
 // follow then are on it only once the run has changed them. Nothing is recorded where nothing
-// is new. HEAD, index and other branches stay as they are, and no hook runs. It may be repeated.
+// is new. HEAD, index and other branches stay as they are, and no hook runs. A branch of the run
+// that somebody else moved, or has checked out, is theirs from then on: the run gets another one,
+// with all its commits. It may be repeated.
 func (w *Worktree) Record(ctx context.Context, e Entry) (Recorded, error) {
 	m, err := w.marks()
 	if err != nil || m.Root == "" && m.Begun == "" {
 		return Recorded{}, err
 	}
 	if e.Key != "" && slices.Contains(m.Done, e.Key) {
-		return Recorded{}, w.publish(ctx, m)
+		return w.publish(ctx, m, m.Tip, e.Title)
 	}
 	is, err := w.snapshot(ctx, filepath.Join(w.dir, ".git"), w.dir)
 	if err != nil {
@@ -80,7 +83,12 @@ func (w *Worktree) Record(ctx context.Context, e Entry) (Recorded, error) {
 		tip = m.Root
 	}
 	commit := ""
-	if tree != before || parts {
+	if e.Loose {
+		if commit, err = w.again(ctx, m, tree, tip); err != nil {
+			return Recorded{}, err
+		}
+	}
+	if commit == "" && (tree != before || parts) {
 		if commit, err = w.commitAs(ctx, tree, e.Message, tip); errors.Is(err, ErrNobody) && e.Loose {
 			title, body, _ := strings.Cut(e.Message, "\n\n")
 			commit, err = w.commit(ctx, tree, title, body, tip)
@@ -88,43 +96,84 @@ func (w *Worktree) Record(ctx context.Context, e Entry) (Recorded, error) {
 		if err != nil {
 			return Recorded{}, err
 		}
-		if m.Branch == "" {
-			if m.Branch, err = w.freeName(ctx, e.Title); err != nil {
-				return Recorded{}, err
-			}
-		}
-	}
-	next := m
-	if next.Begun = to; e.Key != "" {
-		next.Done = append(next.Done, e.Key)
-	}
-	if commit != "" {
-		next.Tip = commit
 	}
 	if e.Loose {
-		if commit == "" {
-			return Recorded{}, nil
-		}
-		if err := w.note(m); err != nil {
-			return Recorded{}, err
-		}
-		return Recorded{m.Branch, commit}, w.set(ctx, "refs/heads/"+m.Branch, commit)
+		return w.publish(ctx, m, commit, e.Title)
 	}
-	if err := w.note(next); err != nil {
-		return Recorded{}, err
+	if m.Begun = to; e.Key != "" {
+		m.Done = append(m.Done, e.Key)
 	}
-	if err := w.publish(ctx, next); err != nil || commit == "" {
-		return Recorded{}, err
+	if commit != "" {
+		m.Tip = commit
 	}
-	return Recorded{next.Branch, commit}, nil
+	return w.publish(ctx, m, m.Tip, e.Title)
 }
 
-// publish lets the branch be what was recorded.
-func (w *Worktree) publish(ctx context.Context, m marks) error {
-	if m.Branch == "" || m.Tip == "" {
-		return nil
+// again is what the branch is already, where that is this tree on top of this commit.
+func (w *Worktree) again(ctx context.Context, m marks, tree, parent string) (string, error) {
+	if len(m.Put) == 0 {
+		return "", nil
 	}
-	return w.set(ctx, "refs/heads/"+m.Branch, m.Tip)
+	put := m.Put[len(m.Put)-1]
+	is, err := w.ask(ctx, nil, "log", "-1", "--format=%T %P", put)
+	if _, gone := errors.AsType[*refused](err); gone || is != tree+" "+parent {
+		return "", nil
+	}
+	return put, err
+}
+
+// publish notes the marks, and lets the branch of the run be a commit.
+func (w *Worktree) publish(ctx context.Context, m marks, commit, title string) (r Recorded, err error) {
+	if commit == "" || slices.Equal(m.Put, []string{commit}) {
+		return r, w.note(m)
+	}
+	is, why, err := w.theirs(ctx, m, commit)
+	if err != nil {
+		return r, err
+	}
+	was := m.Branch
+	if was == "" || why != "" {
+		if m.Branch, err = w.freeName(ctx, title); err != nil {
+			return r, err
+		}
+		is = ""
+	}
+	if why != "" {
+		r.News = fmt.Sprintf("branch %s %s, so it stays as it is: the work of run %s is on branch %s now", was, why, w.run, m.Branch)
+	}
+	m.Put = []string{is, commit}
+	if err := w.note(m); err != nil {
+		return r, err
+	}
+	if _, err := w.ask(ctx, nil, "update-ref", "refs/heads/"+m.Branch, commit, is); err != nil {
+		return r, err
+	}
+	m.Put = []string{commit}
+	r.Branch, r.Commit = m.Branch, commit
+	return r, w.note(m)
+}
+
+// theirs says why the branch of the run is somebody else's, "" where it is not, and what it is,
+// "" where there is none.
+func (w *Worktree) theirs(ctx context.Context, m marks, commit string) (is, why string, err error) {
+	if m.Branch == "" {
+		return "", "", nil
+	}
+	ref := "refs/heads/" + m.Branch
+	out, err := w.ask(ctx, nil, "for-each-ref", "--format=%(refname) %(objectname) %(worktreepath)", ref)
+	rest, found := strings.CutPrefix(out, ref+" ")
+	if err != nil || !found {
+		return "", "", err
+	}
+	is, dir, _ := strings.Cut(rest, " ")
+	switch {
+	case is == commit:
+	case !slices.Contains(m.Put, is):
+		why = "was moved by somebody else"
+	case dir != "":
+		why = "is checked out in " + dir
+	}
+	return is, why, nil
 }
 
 // Branch is the branch of the run, "" while nothing was recorded.

@@ -98,9 +98,9 @@ func (w *Worktree) Begin(ctx context.Context, note string, renew, branch bool) e
 	if err != nil {
 		return err
 	}
-	_, err = os.Lstat(filepath.Join(w.dir, ".git"))
+	there := w.made(m)
 	switch {
-	case m.Base != "" && err == nil && !renew:
+	case m.Base != "" && there && !renew:
 		return nil
 	case m.Base != "" && w.step == Run:
 		return w.gone()
@@ -111,7 +111,7 @@ func (w *Worktree) Begin(ctx context.Context, note string, renew, branch bool) e
 	if err := w.home.setsAside(); err != nil {
 		return err
 	}
-	if err := w.note(marks{Ready: m.Ready && err == nil}); err != nil {
+	if err := w.note(marks{Ready: m.Ready && there}); err != nil {
 		return err
 	}
 	state, err := w.snapshot(ctx, w.gitDir, w.top)
@@ -156,8 +156,14 @@ func (w *Worktree) gone() error {
 
 // Exists reports whether the worktree is there.
 func (w *Worktree) Exists() bool {
+	m, err := w.marks()
+	return err == nil && w.made(m)
+}
+
+// made is Exists, given the marks.
+func (w *Worktree) made(m marks) bool {
 	_, err := os.Lstat(filepath.Join(w.dir, ".git"))
-	return err == nil
+	return err == nil && !m.Anew
 }
 
 // Regain makes the worktree of a run anew that has begun and that somebody removed: as it was
@@ -165,17 +171,14 @@ func (w *Worktree) Exists() bool {
 // held work that is not there, as loose says, it fails with [ErrGone]. It reports whether it
 // made any.
 func (w *Worktree) Regain(ctx context.Context, loose bool) (bool, error) {
-	if w.Exists() {
-		return false, nil
-	}
 	m, err := w.marks()
-	if err != nil {
+	if err != nil || w.made(m) {
 		return false, err
 	}
 	if loose || m.Base == "" || m.Begun == "" {
 		return false, w.gone()
 	}
-	m.Ready = false
+	m.Ready, m.Anew = false, true
 	if err := errors.Join(w.note(m), w.remove()); err != nil {
 		return false, err
 	}
@@ -188,6 +191,7 @@ func (w *Worktree) Regain(ctx context.Context, loose bool) (bool, error) {
 	if m.Lacks, err = w.bringIgnored(ctx); err != nil {
 		return false, fmt.Errorf("copy what git ignores: %w", err)
 	}
+	m.Anew = false
 	return true, w.note(m)
 }
 
@@ -241,15 +245,14 @@ func (w *Worktree) Note(ctx context.Context) (string, error) {
 
 // Keep records what a run left unfinished in its worktree on its branch, if that is anything
 // new: a person may want it after the run. It may be repeated.
-func (w *Worktree) Keep(ctx context.Context, title string) error {
-	if _, err := os.Lstat(filepath.Join(w.dir, ".git")); err != nil {
-		return nil //nolint:nilerr // it was never made, or is gone
+func (w *Worktree) Keep(ctx context.Context, title string) (Recorded, error) {
+	if !w.Exists() {
+		return Recorded{}, nil
 	}
-	_, err := w.Record(ctx, Entry{
+	return w.Record(ctx, Entry{
 		Title: title, Loose: true,
 		Message: "Unfinished: " + title + "\n\nThe run ended before this was proven.\n\nPiton-Run: " + w.run,
 	})
-	return err
 }
 
 // Discard removes the worktree and all that is kept for it, save the branch of a run, which

@@ -298,7 +298,7 @@ func TestKeptWorkIsCommitted(t *testing.T) {
 	p := newPairOf(t, tree.Run, "a 1", "b draft")
 	p.aside.do("a 2\nnew 1")
 	for range 2 {
-		if err := p.work.Keep(t.Context(), "Do it"); err != nil {
+		if _, err := p.work.Keep(t.Context(), "Do it"); err != nil {
 			t.Fatal(err)
 		}
 	}
