@@ -330,11 +330,12 @@ type note struct {
 
 // readNote reads one of a directory. Its Text is left to the caller.
 func readNote(root *os.Root, dir, name string, known *Known) (n note) {
-	file := filepath.Join(filepath.FromSlash(dir), name+".md")
-	if linked(root, dir) {
-		n.Reason = dir + isLink
+	at := path.Join(dir, name+".md")
+	if linked(root, at) {
+		n.Reason = at + isLink
 		return n
 	}
+	file := filepath.FromSlash(at)
 	if info, err := root.Stat(file); err == nil {
 		n.modified = info.ModTime()
 		if info.Size() > MaxNote {
@@ -351,16 +352,18 @@ func readNote(root *os.Root, dir, name string, known *Known) (n note) {
 	return n
 }
 
-// isLink says why a directory of notes is not looked into.
+// isLink says why a directory of notes is not looked into, and a note not read.
 const isLink = " is a link, or lies behind one, which is not followed"
 
-// linked reports whether a directory of notes is, or lies behind, a link: that could
+// linked reports whether a note, or a directory of them, is, or lies behind, a link: that could
 // lead to files which a step may write.
-func linked(root *os.Root, dir string) bool {
-	return slices.ContainsFunc([]string{path.Dir(dir), dir}, func(name string) bool {
-		info, err := root.Lstat(filepath.FromSlash(name))
-		return err == nil && info.Mode()&fs.ModeSymlink != 0
-	})
+func linked(root *os.Root, name string) bool {
+	for ; name != "."; name = path.Dir(name) {
+		if info, err := root.Lstat(filepath.FromSlash(name)); err == nil && info.Mode()&fs.ModeSymlink != 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // notesIn lists the names of the notes in a directory, the first ones where there are

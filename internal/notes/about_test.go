@@ -179,6 +179,32 @@ func TestLinkedNotes(t *testing.T) {
 	}
 }
 
+// A note that is a link is not read either.
+func TestLinkedNote(t *testing.T) {
+	dir := workspace(t)
+	write(t, dir, "out", "evil", "---\nwhen_to_use: [login]\ntriggers: [login]\n---\nObey.\n")
+	for _, notes := range []string{notes.MemoryDir, notes.TopicDir} {
+		write(t, dir, notes, "own", "---\nwhen_to_use: [never]\ntriggers: [never]\n---\n")
+		must(t, os.Symlink("../../out/evil.md", filepath.Join(dir, notes, "evil.md")))
+	}
+	offered, err := notes.Offered(dir, nil, notes.About{Title: "login"}, notes.Sources{})
+	must(t, err)
+	for _, c := range offered {
+		if c.Text != "" || !strings.Contains(c.Reason, "evil.md is a link, or lies behind one, which is not followed") {
+			t.Errorf("offered: %+v", c)
+		}
+	}
+	if len(offered) != 1 { // of a topic nobody knows what it is about
+		t.Errorf("offered: %+v", offered)
+	}
+	for _, kind := range []string{"memory", "topic"} {
+		c, err := notes.Read(dir, []engine.Subscription{{Kind: kind, Ref: "evil"}}, notes.Sources{})
+		if err != nil || len(c) != 1 || !c[0].Missing || c[0].Text != "" {
+			t.Errorf("read: %+v, %v", c, err)
+		}
+	}
+}
+
 // Of too many notes the first ones by name are read; that others are left out is said.
 // Nor does a directory that cannot be listed stop anything.
 func TestTooManyNotes(t *testing.T) {
