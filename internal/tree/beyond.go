@@ -8,6 +8,8 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+
+	"github.com/piton-dev/piton/internal/durable"
 )
 
 // A workspace may lie below the top of its repository. Git's worktrees have all of
@@ -111,7 +113,7 @@ func (w *Worktree) strays(ctx context.Context, want, is string) ([]Change, error
 func (w *Worktree) keepPatch(ctx context.Context, from, to, quarantine string) error {
 	patch, err := w.ask(ctx, nil, "diff-tree", "-r", "-p", "--binary", "--full-index", "--no-renames", "--no-ext-diff", "--no-textconv", from, to)
 	if err == nil {
-		err = os.MkdirAll(quarantine, 0o700)
+		err = durable.MakeDir(quarantine)
 	}
 	if err != nil {
 		return err
@@ -121,5 +123,5 @@ func (w *Worktree) keepPatch(ctx context.Context, from, to, quarantine string) e
 		return err
 	}
 	_, err = f.WriteString(patch + "\n")
-	return errors.Join(err, f.Sync(), f.Close())
+	return errors.Join(err, w.home.sync.file(f), f.Close(), w.home.sync.names(quarantine))
 }

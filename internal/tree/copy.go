@@ -18,6 +18,7 @@ import (
 const (
 	copyBytes = 4 << 30
 	copyFiles = 500_000
+	copyPiece = 64 << 20 // after which it looks whether to go on
 )
 
 // ErrTooLarge says that a workspace is larger than what is copied.
@@ -153,7 +154,7 @@ func (c *Copy) entry(in, out *os.Root, name string, info fs.FileInfo, without fu
 		if c.bytes += info.Size(); c.files > copyFiles || c.bytes > copyBytes {
 			return ErrTooLarge
 		}
-		return copyFile(in, out, name, info)
+		return c.file(in, out, name, info)
 	}
 	return nil
 }
@@ -176,9 +177,9 @@ func (c *Copy) leads(target string) string {
 	return target
 }
 
-// copyFile copies the regular file that info describes. The system shares what it holds
-// where it can.
-func copyFile(in, out *os.Root, name string, info fs.FileInfo) error {
+// file copies the regular file that info describes, and not what it has grown by since. The
+// system shares what it holds where it can.
+func (c *Copy) file(in, out *os.Root, name string, info fs.FileInfo) error {
 	from, err := openFile(in, wire(name), info)
 	if err != nil {
 		return err
@@ -189,7 +190,14 @@ func copyFile(in, out *os.Root, name string, info fs.FileInfo) error {
 	if err != nil {
 		return err
 	}
-	_, err = io.Copy(to, from)
+	for left := info.Size(); left > 0 && err == nil; left -= copyPiece {
+		if err = c.ctx.Err(); err == nil {
+			_, err = io.CopyN(to, from, min(left, copyPiece))
+		}
+	}
+	if errors.Is(err, io.EOF) {
+		err = nil // it was cut meanwhile
+	}
 	if err = errors.Join(err, to.Chmod(info.Mode().Perm()), to.Close()); err != nil {
 		return err
 	}

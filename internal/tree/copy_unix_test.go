@@ -3,11 +3,15 @@
 package tree_test
 
 import (
+	"context"
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"syscall"
 	"testing"
+
+	"github.com/piton-dev/piton/internal/tree"
 )
 
 // TestCopyKeepsModes, and so does what is put back; of a directory the owner may write in it.
@@ -48,6 +52,32 @@ func TestCopyKeepsModes(t *testing.T) {
 	look("put back,")
 	if f, b := c.Counted(); f != files || b != bytes || f != 3 {
 		t.Errorf("%d files and %d bytes are counted, and %d and %d after they were put back", files, bytes, f, b)
+	}
+}
+
+// TestFileThatGrows while it is copied: the copy has what was there when it was looked at. Nor is
+// a file copied to its end for nobody.
+func TestFileThatGrows(t *testing.T) {
+	w := newWorkspace(t, "a 12345")
+	in, err := os.OpenRoot(w.dir)
+	ok(t, err)
+	defer in.Close()
+	out, err := os.OpenRoot(t.TempDir())
+	ok(t, err)
+	defer out.Close()
+	info, err := in.Lstat("a")
+	ok(t, err)
+	for now, want := range map[string]string{"1234567": "12345", "123": "123"} {
+		ok(t, in.WriteFile("a", []byte(now), 0o644))
+		ok(t, new(tree.Copy).File(t.Context(), in, out, "a", info))
+		if got, err := out.ReadFile("a"); err != nil || string(got) != want {
+			t.Errorf("of %s the copy has %q; %v", now, got, err)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := new(tree.Copy).File(ctx, in, out, "a", info); !errors.Is(err, context.Canceled) {
+		t.Errorf("copied for nobody: %v", err)
 	}
 }
 

@@ -1,8 +1,10 @@
 package tree
 
 import (
+	"cmp"
 	"context"
 	"io"
+	"io/fs"
 	"os"
 )
 
@@ -44,7 +46,7 @@ func (w *Worktree) During(f func(moment string)) { w.during = f }
 type Keep = keep
 
 // OpenKeep opens a directory of contents.
-func OpenKeep(dir string) (*Keep, error) { return openKeep(dir) }
+func OpenKeep(dir string) (*Keep, error) { return openKeep(dir, newSyncer()) }
 
 // Put, Get, Has and Flush are the keep's own.
 func (k *keep) Put(sum string, content []byte) error { return k.put(sum, content) }
@@ -56,7 +58,28 @@ func (k *keep) Get(sum string) ([]byte, error) { return k.get(sum) }
 func (k *keep) Flush() error { return k.flush() }
 
 // CopyInto writes a file where the file system has no links.
-func CopyInto(dir *os.Root, base string, in io.Reader) error { return copyInto(dir, base, 0o644, in) }
+func CopyInto(dir *os.Root, base string, in io.Reader) error {
+	return newSyncer().copyInto(dir, base, 0o644, in)
+}
+
+// Syncs asks f before each file and directory of the workspace, its keep and its quarantine is
+// made safe on disk, which is not done if f fails.
+func (t *Tree) Syncs(f func(name string) error) { t.sync.ask(f) }
+
+// Syncs is that of a Tree, for a keep alone.
+func (k *keep) Syncs(f func(name string) error) { k.sync.ask(f) }
+
+func (s *syncer) ask(f func(name string) error) {
+	real := newSyncer()
+	s.file = func(of *os.File) error { return cmp.Or(f(of.Name()), real.file(of)) }
+	s.dir = func(of *os.Root) error { return cmp.Or(f(of.Name()), real.dir(of)) }
+}
+
+// File copies the regular file that info describes, as a copy does.
+func (c *Copy) File(ctx context.Context, in, out *os.Root, name string, info fs.FileInfo) error {
+	c.ctx = ctx
+	return c.file(in, out, name, info)
+}
 
 // Counted is what a copy counts against its limits.
 func (c *Copy) Counted() (files int, bytes int64) { return c.files, c.bytes }

@@ -15,7 +15,7 @@ import (
 
 // Limits of one question to git.
 const (
-	gitTimeout  = 2 * time.Minute
+	gitTimeout  = 30 * time.Minute // a snapshot of a large repository reads all of it; a person may stop it
 	maxGitBytes = 512 << 20
 	maxGitDirs  = 200
 )
@@ -34,9 +34,12 @@ func (t *Tree) gitFiles(ctx context.Context, dirs ...string) (names []string, ok
 var kept = []string{"--cached", "--others", "--exclude-standard", "--"}
 
 // gitIgnored returns what git ignores: files, and directories of which it
-// ignores all.
+// ignores all. It must have listed files before: that it refuses now is an error.
 func (t *Tree) gitIgnored(ctx context.Context) ([]string, error) {
-	names, _, err := t.ask(ctx, "--others", "--ignored", "--exclude-standard", "--directory")
+	names, ok, err := t.ask(ctx, "--others", "--ignored", "--exclude-standard", "--directory")
+	if err == nil && !ok {
+		err = errors.New("git lists what it follows, but not what it ignores")
+	}
 	slices.Sort(names)
 	return names, err
 }

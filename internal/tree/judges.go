@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"slices"
 
 	"github.com/piton-dev/piton/internal/judge"
@@ -76,7 +75,7 @@ func (c *cursor) runs(name string) (executable, bang bool, err error) {
 	if fileKind(info.Mode()) == 'x' {
 		return true, false, nil
 	}
-	f, err := dir.root.OpenFile(disk(baseOf(name)), os.O_RDONLY, 0)
+	f, err := openFile(dir.root, baseOf(name), info)
 	if err != nil {
 		return false, false, nil
 	}

@@ -30,13 +30,14 @@ const (
 // and nothing leaves a pack unverified. A nil keep holds nothing. It is safe for
 // concurrent use.
 type keep struct {
-	dir string
+	dir  string
+	sync *syncer
 
 	mu    sync.Mutex
 	held  map[string]place // by hex SHA-256; nil until first needed
 	pack  *os.File         // that is written; nil until the first content
 	size  int64            // of pack, less what waits
-	waits []byte
+	waits []byte           // what is not safe on disk yet
 }
 
 // A place is where a content is in a pack.
@@ -50,17 +51,17 @@ type place struct {
 const (
 	packMark   = "kept"
 	packHeader = len(packMark) + sha256.Size + 8
-	packWaits  = 1 << 20 // bytes that wait to be written together
+	packWaits  = 4 << 20 // bytes that wait to be written together
 )
 
-func openKeep(dir string) (*keep, error) {
+func openKeep(dir string, s *syncer) (*keep, error) {
 	if dir == "" {
 		return nil, nil
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("make directory for kept files: %w", err)
 	}
-	return &keep{dir: dir}, nil
+	return &keep{dir: dir, sync: s}, nil
 }
 
 func (k *keep) close() error {
@@ -187,7 +188,7 @@ func (k *keep) add(sum string, content []byte) error {
 		return err
 	}
 	if k.pack == nil {
-		if k.pack, err = os.CreateTemp(k.dir, "pack-*"); err != nil {
+		if err := k.begin(); err != nil {
 			return err
 		}
 	}
@@ -203,10 +204,27 @@ func (k *keep) add(sum string, content []byte) error {
 	return nil
 }
 
-// write writes what waits. After a failure the pack ends where it was: the next
-// write begins there again.
+// begin makes a pack.
+func (k *keep) begin() error {
+	pack, err := os.CreateTemp(k.dir, "pack-*")
+	if err != nil {
+		return err
+	}
+	if err := k.sync.names(k.dir); err != nil {
+		return errors.Join(err, pack.Close(), os.Remove(pack.Name()))
+	}
+	k.pack = pack
+	return nil
+}
+
+// write makes safe what waits. After a failure it waits on, and the next write begins where
+// this one did: a second sync alone would say nothing of what the first one lost.
 func (k *keep) write() error {
-	if _, err := k.pack.WriteAt(k.waits, k.size); err != nil {
+	_, err := k.pack.WriteAt(k.waits, k.size)
+	if err == nil {
+		err = k.sync.file(k.pack)
+	}
+	if err != nil {
 		return err
 	}
 	k.size += int64(len(k.waits))
@@ -224,11 +242,7 @@ func (k *keep) flush() error {
 	if len(k.waits) == 0 {
 		return nil
 	}
-	err := k.write()
-	if err == nil {
-		err = k.pack.Sync()
-	}
-	if err != nil {
+	if err := k.write(); err != nil {
 		return fmt.Errorf("keep files' contents: %w", err)
 	}
 	return nil

@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -63,6 +65,45 @@ func TestKeep(t *testing.T) {
 			wantKept(rt, later, c)
 		}
 	})
+}
+
+// What could not be made safe on disk waits on: no later flush says that it is safe.
+func TestKeepOnADiskThatFails(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "keep")
+	k := openKeep(t, dir)
+	fails, synced := true, []string{}
+	k.Syncs(func(name string) error {
+		if fails && name != dir {
+			return errFull
+		}
+		synced = append(synced, filepath.Base(name)[:4])
+		return nil
+	})
+	content := []byte("content")
+	if err := k.Put(sumOf(content), content); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := k.Flush(); !errors.Is(err, errFull) {
+			t.Fatalf("flushed: %v", err)
+		}
+		if got, err := k.Get(sumOf(content)); err != nil || !bytes.Equal(got, content) {
+			t.Fatalf("Get = %q, %v", got, err)
+		}
+	}
+	packs, err := filepath.Glob(filepath.Join(dir, "pack-*"))
+	if err != nil || len(packs) != 1 {
+		t.Fatalf("packs: %v, %v", packs, err)
+	}
+	ok(t, os.Truncate(packs[0], 0)) // what a failed sync may have lost
+	fails = false
+	ok(t, k.Flush())
+	if got := strings.Join(synced, " "); got != "keep pack" {
+		t.Errorf("made safe: %s", got)
+	}
+	if got, err := openKeep(t, dir).Get(sumOf(content)); err != nil || !bytes.Equal(got, content) {
+		t.Errorf("a later one has %q, %v", got, err)
+	}
 }
 
 func openKeep(t *testing.T, dir string) *tree.Keep {

@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/piton-dev/piton/internal/durable"
 )
 
 // An entry is a line of a quarantine's listing: written before the path is moved.
@@ -25,6 +27,7 @@ type entry struct {
 type quarantined struct {
 	ctx  context.Context
 	dir  string
+	sync *syncer
 	list *os.File
 	n    int
 }
@@ -34,7 +37,7 @@ func (q *quarantined) open() error {
 	if q.list != nil {
 		return nil
 	}
-	if err := os.MkdirAll(q.dir, 0o700); err != nil {
+	if err := durable.MakeDir(filepath.Clean(q.dir)); err != nil {
 		return err
 	}
 	var err error
@@ -59,7 +62,8 @@ func (q *quarantined) name(base string) string {
 	}
 }
 
-// take moves base out of dir, whatever it is, or copies it if it stays.
+// take moves base out of dir, whatever it is, or copies it if it stays. What it took is safe on
+// disk before anything takes its place.
 func (q *quarantined) take(dir *os.Root, info fs.FileInfo, stays bool, e entry) error {
 	if err := q.open(); err != nil {
 		return err
@@ -76,16 +80,27 @@ func (q *quarantined) take(dir *os.Root, info fs.FileInfo, stays bool, e entry) 
 	if _, err := q.list.Write(append(line, '\n')); err != nil {
 		return err
 	}
+	if err := q.sync.file(q.list); err != nil {
+		return err
+	}
 	if stays {
 		err := q.copyFile(dir, disk(base), info, filepath.Join(q.dir, e.Kept))
+		if err == nil {
+			return q.sync.names(q.dir)
+		}
 		if !errors.Is(err, fs.ErrPermission) {
 			return err
 		}
 	}
-	if moved, err := move(dir, disk(base), q.dir, e.Kept); moved || err != nil {
+	if moved, err := move(dir, disk(base), q.dir, e.Kept); err != nil {
 		return err
+	} else if moved {
+		return q.sync.names(q.dir)
 	}
 	if err := q.copyTree(dir, disk(base), info, filepath.Join(q.dir, e.Kept)); err != nil {
+		return err
+	}
+	if err := q.sync.names(q.dir); err != nil {
 		return err
 	}
 	return dir.RemoveAll(disk(base))
@@ -115,9 +130,24 @@ func (q *quarantined) copyTree(dir *os.Root, base string, info fs.FileInfo, to s
 		if err != nil {
 			return err
 		}
-		return os.WriteFile(to, []byte(target), 0o600)
+		return q.write(to, func(f *os.File) error {
+			_, err := f.WriteString(target)
+			return err
+		})
 	}
 	return nil
+}
+
+// write makes a file, safe on disk.
+func (q *quarantined) write(to string, fill func(*os.File) error) error {
+	f, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	if err = fill(f); err == nil {
+		err = q.sync.file(f)
+	}
+	return errors.Join(err, f.Close())
 }
 
 func (q *quarantined) copyFile(dir *os.Root, base string, info fs.FileInfo, to string) error {
@@ -126,15 +156,13 @@ func (q *quarantined) copyFile(dir *os.Root, base string, info fs.FileInfo, to s
 		return err
 	}
 	defer from.Close()
-	f, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
-	err = eachBlock(q.ctx, from, info.Size(), func(at int64, block []byte) error {
-		_, err := f.WriteAt(block, at)
-		return err
+	return q.write(to, func(f *os.File) error {
+		err := eachBlock(q.ctx, from, info.Size(), func(at int64, block []byte) error {
+			_, err := f.WriteAt(block, at)
+			return err
+		})
+		return errors.Join(err, f.Truncate(info.Size()))
 	})
-	return errors.Join(err, f.Truncate(info.Size()), f.Close())
 }
 
 func (q *quarantined) copyDir(parent *os.Root, base string, info fs.FileInfo, to string) error {
@@ -158,6 +186,9 @@ func (q *quarantined) copyDir(parent *os.Root, base string, info fs.FileInfo, to
 		if info, err = dir.Lstat(e.Name()); err == nil {
 			err = q.copyTree(dir, e.Name(), info, filepath.Join(to, e.Name()))
 		}
+	}
+	if err == nil {
+		err = q.sync.names(to)
 	}
 	return err
 }

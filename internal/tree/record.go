@@ -116,7 +116,7 @@ func (w *Worktree) again(ctx context.Context, m marks, tree, parent string) (str
 	}
 	put := m.Put[len(m.Put)-1]
 	is, err := w.ask(ctx, nil, "log", "-1", "--format=%T %P", put)
-	if _, gone := errors.AsType[*refused](err); gone || is != tree+" "+parent {
+	if _, gone := errors.AsType[*refused](err); gone || err == nil && is != tree+" "+parent {
 		return "", nil
 	}
 	return put, err

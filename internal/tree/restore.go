@@ -58,7 +58,7 @@ type Unrestored struct {
 // it returns then is what it did until then. Nobody else may write in the
 // workspace meanwhile.
 func (t *Tree) Restore(ctx context.Context, changes []Change, w Wanted, quarantine string) (done Restored, err error) {
-	r := &restorer{ctx: ctx, t: t, want: w, q: &quarantined{ctx: ctx, dir: quarantine}}
+	r := &restorer{ctx: ctx, t: t, want: w, q: &quarantined{ctx: ctx, dir: quarantine, sync: t.sync}}
 	defer r.q.close()
 	defer func() { done.Kept = r.q.list != nil }()
 	for _, c := range inOrder(changes, w) {

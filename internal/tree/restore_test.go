@@ -49,6 +49,42 @@ func quarantine(t *testing.T, dir string) map[string]string {
 	return out
 }
 
+// What a restore found is safe on disk, with the line that says what it was, before anything takes
+// its place. Where that fails, it stays where it is.
+func TestRestoreOnADiskThatFails(t *testing.T) {
+	const syncs = "listing.jsonl . listing.jsonl 0002-judge . listing.jsonl ."
+	for fails := range 1 + len(strings.Fields(syncs)) {
+		w := newWorkspace(t, "judge 1\nrun -> judge")
+		b := w.protect("judge", "run", "new")
+		w.do("judge 2\nrm run\nrun/deep/x y\nnew z")
+		changes := w.compare(b, "judge", "run", "new")
+		dir := filepath.Join(t.TempDir(), "quarantine")
+		var synced []string
+		w.tree.Syncs(func(name string) error {
+			name, err := filepath.Rel(dir, name)
+			if len(synced) < 5 && w.text("judge") != "2" {
+				t.Error("judge is put back before what was there is safe")
+			}
+			if synced = append(synced, filepath.ToSlash(name)); len(synced) == fails {
+				return errFull
+			}
+			return err
+		})
+		_, err := w.tree.Restore(t.Context(), changes, tree.Wanted{Base: b}, dir)
+		if errors.Is(err, errFull) != (fails > 0) {
+			t.Errorf("restored with a disk that fails in sync %d: %v", fails, err)
+		}
+		if got := strings.Join(synced, " "); fails == 0 && got != syncs {
+			t.Errorf("made safe: %s, want %s", got, syncs)
+		}
+		w.tree.Syncs(func(string) error { return nil })
+		if left, err := w.tree.Restore(t.Context(), changes, tree.Wanted{Base: b}, dir); err != nil || len(left.Left) > 0 {
+			t.Errorf("not restored afterwards: %v, %v", left, err)
+		}
+		w.want(w.compare(b, "judge", "run", "new"), "")
+	}
+}
+
 func TestRestoreKeepsWhatItFound(t *testing.T) {
 	w := newWorkspace(t, `
 		check.sh !exit 1

@@ -94,6 +94,20 @@ func TestLargeFilesAreKeptSparse(t *testing.T) {
 	}
 }
 
+// A git that lists the files and then refuses to say which it ignores is believed in nothing: else
+// all that is ignored would look new.
+func TestGitThatRefusesToListTheIgnored(t *testing.T) {
+	c := gitConfig(t)
+	script := filepath.Join(t.TempDir(), "git")
+	ok(t, os.WriteFile(script, []byte("#!/bin/sh\ncase \"$*\" in *--ignored*) exit 128; esac\nexec "+c.Git+" \"$@\"\n"), 0o755))
+	c.Git = script
+	w := openWorkspace(t, ".gitignore log\nlog 1\na 1", c)
+	w.git("init", "-q")
+	if m, err := w.tree.Scan(t.Context(), nil); err == nil || !strings.Contains(err.Error(), "what it ignores") {
+		t.Errorf("scanned: %+v, %v", m, err)
+	}
+}
+
 // Looking ends with its context, in the midst of a file too.
 func TestLookingEnds(t *testing.T) {
 	w := newWorkspace(t, "a 1")

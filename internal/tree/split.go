@@ -270,7 +270,7 @@ func (c *Copy) put(name string, want Digest, content []byte, asIs bool) error {
 	case asIs && want.kind() == 'l':
 		err = c.link(c.from.root, c.root, at)
 	case asIs && regular:
-		err = copyFile(c.from.root, c.root, at, now)
+		err = c.file(c.from.root, c.root, at, now)
 	case asIs:
 		err = cmp.Or(err, errSwapped)
 	case want.kind() == 'l':

@@ -34,6 +34,7 @@ type Tree struct {
 	home    *Tree      // of a worktree: what it was made from, which has its .git
 	repo    *elsewhere // nil where .git is a path like any other
 	keep    *keep
+	sync    *syncer
 	cache   *cache
 	aside   string // Config.Quarantine
 	git     string
@@ -51,7 +52,8 @@ func Open(dir string, c Config) (*Tree, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open workspace: %w", err)
 	}
-	k, err := openKeep(c.Keep)
+	s := newSyncer()
+	k, err := openKeep(c.Keep, s)
 	if err != nil {
 		return nil, err
 	}
@@ -64,7 +66,7 @@ func Open(dir string, c Config) (*Tree, error) {
 		return nil, errors.Join(err, root.Close())
 	}
 	return &Tree{
-		dir: dir, root: root, repo: repo, keep: k, cache: newCache(), aside: c.Quarantine, git: c.Git, pool: c.Pool,
+		dir: dir, root: root, repo: repo, keep: k, sync: s, cache: newCache(), aside: c.Quarantine, git: c.Git, pool: c.Pool,
 		workers: min(runtime.GOMAXPROCS(0), 8),
 	}, nil
 }

@@ -13,8 +13,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/piton-dev/piton/internal/durable"
 )
 
 // An edit is a path of the workspace that a merge changes.
@@ -107,9 +105,7 @@ func (p *pen) syncDir(name string) error {
 	if err != nil {
 		return err
 	}
-	err = errors.Join(durable.SyncRoot(dir), dir.Close())
-	p.at("synced", edit{Path: name})
-	return err
+	return errors.Join(p.t.sync.dir(dir), dir.Close())
 }
 
 // settle ends what was written before, by this process or another one.
@@ -219,17 +215,17 @@ func (p *pen) prepare(n int) error {
 		return err
 	}
 	defer in.Close()
-	return copyInto(dir, base, info.Mode().Perm(), in)
+	return p.t.sync.copyInto(dir, base, info.Mode().Perm(), in)
 }
 
-func copyInto(dir *os.Root, base string, perm fs.FileMode, in io.Reader) error {
+func (s *syncer) copyInto(dir *os.Root, base string, perm fs.FileMode, in io.Reader) error {
 	out, err := dir.OpenFile(base, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
 	if err != nil {
 		return err
 	}
 	_, err = io.Copy(out, in)
 	if err == nil {
-		err = out.Sync() // what it replaces is removed
+		err = s.file(out) // what it replaces is removed
 	}
 	if err = errors.Join(err, out.Close()); err != nil {
 		return errors.Join(err, dir.Remove(base)) // a part of it would count as somebody's file
@@ -273,7 +269,7 @@ func (p *pen) put(from string, e edit) error {
 		return err
 	}
 	defer in.Close()
-	return moved(e, copyInto(to, base, info.Mode().Perm(), in))
+	return moved(e, p.t.sync.copyInto(to, base, info.Mode().Perm(), in))
 }
 
 // dir opens the directory that holds a path, and enters no link. With make it is
@@ -457,7 +453,7 @@ func (p *pen) clear() error {
 		return err
 	}
 	defer dir.Close()
-	q := &quarantined{ctx: p.ctx, dir: p.kept}
+	q := &quarantined{ctx: p.ctx, dir: p.kept, sync: p.t.sync}
 	defer q.close()
 	for n, e := range p.edits {
 		is, err := p.t.file(p.ctx, aside(n))

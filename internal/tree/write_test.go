@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -48,21 +49,48 @@ func momentsOf(t *testing.T) (all []string) {
 	return all
 }
 
-// What a merge replaces is removed once the names of what is there instead are
-// durable, with one sync a directory.
+// What a merge replaces is removed once what is there instead is safe on disk: each new file, and
+// then its name, with one sync a directory. Where any of that fails, nothing is merged.
 func TestMergeIsDurableBeforeItIsCleared(t *testing.T) {
-	var synced []string
-	for _, at := range momentsOf(t) {
-		if dir, ok := strings.CutPrefix(at, "synced "); ok {
-			synced = append(synced, dir)
-		} else if strings.HasPrefix(at, "cleared ") {
-			break
+	var all, synced []string // synced: before anything was cleared
+	merge := func(fails int) *pair {
+		p := newPair(t, mergeBegin, "")
+		p.aside.do(mergeStep)
+		all, synced = nil, nil
+		p.work.During(func(moment string) {
+			if strings.HasPrefix(moment, "cleared ") && synced == nil {
+				synced = all
+			}
+		})
+		p.tree.Syncs(func(name string) error {
+			name, err := filepath.Rel(p.dir, name)
+			if all = append(all, filepath.ToSlash(name)); len(all) == fails {
+				return errFull
+			}
+			return err
+		})
+		_, err := p.work.Merge(t.Context(), "e", "", 0, nil)
+		if errors.Is(err, errFull) != (fails > 0) {
+			t.Fatalf("with sync %d: %v", fails, err)
 		}
+		p.tree.Syncs(func(string) error { return nil })
+		return p
 	}
-	if got := strings.Join(synced, " "); got != ". file led" {
-		t.Errorf("synced before that: %q", got)
+	merge(0).holds(mergeEnd)
+	files := slices.DeleteFunc(slices.Clone(synced), func(name string) bool { return !strings.HasPrefix(name, ".piton/merge/") })
+	if names := synced[len(files):]; len(files) != 4 || strings.Join(names, " ") != ". file led" {
+		t.Errorf("made safe: files %q, and names in %q", files, names)
+	}
+	for n := range all {
+		p := merge(n + 1)
+		p.holds(mergeBegin)
+		p.merge("e", 0)
+		p.holds(mergeEnd)
 	}
 }
+
+// errFull is how a test has the disk fail.
+var errFull = errors.New("the disk fails")
 
 // A process that is killed while it writes a merge leaves what the next one
 // finishes, at every moment, and nothing else in the workspace.
