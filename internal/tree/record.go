@@ -145,7 +145,14 @@ func (w *Worktree) publish(ctx context.Context, m marks, commit, title string) (
 	if err := w.note(m); err != nil {
 		return r, err
 	}
-	if _, err := w.ask(ctx, nil, "update-ref", "refs/heads/"+m.Branch, commit, is); err != nil {
+	replaced, err := w.ask(ctx, nil, "for-each-ref", "--format=%(refname:lstrip=2)", "refs/replace")
+	if err != nil {
+		return r, err
+	}
+	if replaced != "" {
+		r.News = strings.TrimPrefix(r.News+"; git shows other objects in the place of some, so a merge may bring in what was not proven: git replace -d "+strings.Join(strings.Fields(replaced), " "), "; ")
+	}
+	if _, err := w.ask(ctx, nil, "update-ref", "--no-deref", "refs/heads/"+m.Branch, commit, is); err != nil {
 		return r, err
 	}
 	m.Put = []string{commit}

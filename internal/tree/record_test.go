@@ -2,6 +2,7 @@ package tree_test
 
 import (
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -88,6 +89,42 @@ func TestBranchOfAPersonIsNotMoved(t *testing.T) {
 				t.Errorf("the checkout was\n%sand is\n%s", before, after)
 			}
 		})
+	}
+}
+
+// A ref of the run that names another ref is written and removed itself: what it names stays.
+func TestRefThatNamesAnotherStays(t *testing.T) {
+	p := newRun(t, "a 1")
+	p.git("branch", "of-a-person")
+	for _, name := range []string{"refs/heads/of-a-person", "refs/heads/none"} {
+		p.git("symbolic-ref", "refs/piton/run/"+tree.Run, name)
+		p.git("symbolic-ref", "refs/heads/piton/do-it", name)
+		r := p.record(name, "a of "+filepath.Base(name))
+		if r.Branch == "" {
+			t.Errorf("recorded: %+v", r)
+		}
+	}
+	p.git("symbolic-ref", "refs/piton/run/"+tree.Run, "refs/heads/of-a-person")
+	if err := p.work.Discard(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if got := p.titles("of-a-person"); got != "start" {
+		t.Errorf("the branch of the person has: %s", got)
+	}
+	if out := p.asked("for-each-ref", "refs/piton", "refs/heads/none"); out != "" {
+		t.Errorf("there is still %s", out)
+	}
+}
+
+// A branch that git shows as something else than what was recorded says so.
+func TestReplacedObjectsAreNews(t *testing.T) {
+	p := newRun(t, "a 1")
+	blob := func(name string) string { return strings.TrimSpace(p.aside.asked("hash-object", "-w", name)) }
+	p.aside.do("a good\nevil EVIL")
+	p.aside.git("replace", blob("a"), blob("evil"))
+	p.aside.do("rm evil")
+	if r := p.record("one", "a good"); !strings.Contains(r.News, "git replace -d "+blob("a")) {
+		t.Errorf("recorded: %+v", r)
 	}
 }
 

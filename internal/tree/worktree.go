@@ -266,7 +266,7 @@ func (w *Worktree) Discard(ctx context.Context) error {
 		return err
 	}
 	for ref := range strings.FieldsSeq(refs) {
-		if _, err := w.ask(ctx, nil, "update-ref", "-d", ref); err != nil {
+		if _, err := w.ask(ctx, nil, "update-ref", "--no-deref", "-d", ref); err != nil {
 			return err
 		}
 	}
@@ -426,7 +426,7 @@ func (w *Worktree) resolve(ctx context.Context, name string) (string, error) {
 }
 
 func (w *Worktree) set(ctx context.Context, ref, commit string) error {
-	_, err := w.ask(ctx, nil, "update-ref", ref, commit)
+	_, err := w.ask(ctx, nil, "update-ref", "--no-deref", ref, commit)
 	return err
 }
 
