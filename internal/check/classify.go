@@ -22,8 +22,8 @@ const (
 //   - Fail: it exited with another one, or died of a signal that the harness did
 //     not send.
 //   - Timeout: the harness ended it.
-//   - Infra: it never ran, was lost or called off, the disk is full, or it could not change
-//     what its tool needs of the home.
+//   - Infra: it never ran, was lost or called off, ran out of time over a cache that was empty,
+//     the disk is full, or it could not change what its tool needs of the home.
 //   - Inconclusive: a command in it was not there (126 or 127, unless wanted), or
 //     it ran a test runner and that ran no test, whatever the exit code.
 //
@@ -36,6 +36,8 @@ func Classify(c engine.Check, r proc.Result) (engine.Verdict, string) {
 	switch {
 	case r.Err != nil:
 		return engine.Infra, r.Err.Error()
+	case r.TimedOut && len(r.Cold) > 0:
+		return engine.Infra, tooLong(r) + "; it began with an empty " + strings.Join(r.Cold, ", ") + ", so all was made anew: run it once yourself, which fills that, and try again"
 	case r.TimedOut:
 		return engine.Timeout, tooLong(r)
 	case r.Cancelled:
@@ -91,11 +93,7 @@ func cutOff(a *engine.CheckEnded) string {
 
 // tooLong says what a check needs that was ended.
 func tooLong(r proc.Result) string {
-	why := fmt.Sprintf("took longer than %s (`contract timeout:` gives it more)", strings.Replace(r.Duration.Round(1e8).String(), "m0s", "m", 1))
-	if len(r.Cold) > 0 {
-		why += "; it began with an empty " + strings.Join(r.Cold, ", ") + ", so all was made anew"
-	}
-	return why
+	return fmt.Sprintf("took longer than %s (`contract timeout:` gives it more)", strings.Replace(r.Duration.Round(1e8).String(), "m0s", "m", 1))
 }
 
 // fixed is what a check says that it could not change, of what programs change elsewhere.

@@ -91,7 +91,7 @@ func TestClassifyEnds(t *testing.T) {
 		{"a signal", plain, proc.Result{Exit: -1, Signal: "SIGKILL"}, engine.Fail, "killed by SIGKILL"},
 		{"a signal and a code", plain, proc.Result{Exit: 0, Signal: "SIGTERM"}, engine.Fail, "killed by SIGTERM"},
 		{"too slow", plain, proc.Result{Exit: -1, Signal: "SIGKILL", TimedOut: true, Duration: 60003e6}, engine.Timeout, "took longer than 1m (`contract timeout:` gives it more)"},
-		{"too slow and cold", plain, proc.Result{Exit: -1, TimedOut: true, Duration: 61e9, Cold: []string{"~/.cache/go-build"}}, engine.Timeout, "took longer than 1m1s (`contract timeout:` gives it more); it began with an empty ~/.cache/go-build, so all was made anew"},
+		{"too slow and cold", plain, proc.Result{Exit: -1, TimedOut: true, Duration: 61e9, Cold: []string{"~/.cache/go-build"}}, engine.Infra, "took longer than 1m1s (`contract timeout:` gives it more); it began with an empty ~/.cache/go-build, so all was made anew: run it once yourself, which fills that, and try again"},
 		{"too slow and content", plain, proc.Result{Exit: 0, TimedOut: true, Duration: 61e9}, engine.Timeout, "took longer than 1m1s (`contract timeout:` gives it more)"},
 		{"called off", plain, proc.Result{Exit: 0, Cancelled: true}, engine.Infra, "stopped by Piton"},
 		{"never started", plain, proc.Result{Exit: 0, Err: errors.New("not started: no bash")}, engine.Infra, "not started: no bash"},

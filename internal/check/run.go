@@ -135,6 +135,7 @@ func (j Job) answer(c engine.Check, bash string, env []string) engine.CheckEnded
 // fill adds how it ended.
 func (j Job) fill(a *engine.CheckEnded, c engine.Check, r proc.Result) {
 	a.Verdict, a.Reason = Classify(c, r)
+	a.Absent = a.Verdict == engine.Infra && r.TimedOut // the cache is as empty the next time
 	a.Tests, _ = tested(c.Command, r)
 	a.Exit, a.Signal, a.Ms = r.Exit, r.Signal, r.Duration.Milliseconds()
 	a.Output = hashOf([]string{r.Stdout.SHA256, r.Stderr.SHA256})

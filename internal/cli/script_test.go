@@ -390,6 +390,9 @@ type processes map[string]*exec.Cmd
 
 type processKey struct{}
 
+// readKey is of a channel that is closed once all that a program wrote to its terminal is read.
+type readKey struct{ name string }
+
 func (ps processes) kill() {
 	for _, c := range ps {
 		if c.ProcessState == nil {
@@ -507,6 +510,13 @@ func ends(ts *testscript.TestScript, neg bool, args []string) {
 	late := time.AfterFunc(patience, func() { c.Process.Signal(syscall.SIGQUIT) }) //nolint:errcheck // it ended just now
 	defer late.Stop()
 	code := exitCode(c.Wait())
+	if read, ok := ts.Value("env").(*testscript.Env).Values[readKey{args[0]}].(chan struct{}); ok {
+		select {
+		case <-read:
+		case <-time.After(patience):
+			ts.Fatalf("%s has ended, and its terminal is still open", args[0])
+		}
+	}
 	for _, suffix := range []string{".out", ".err"} {
 		text, _ := os.ReadFile(filepath.Join(ts.Getenv("WORK"), args[0]+suffix))
 		ts.Logf("[%s%s]\n%s", args[0], suffix, text[max(0, len(text)-8000):])

@@ -29,10 +29,13 @@ func terminal(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(c.Start())
 	ts.Value(processKey{}).(processes)[args[0]] = c
 	out := beside(ts, args[0]+".out")
+	read := make(chan struct{})
 	go func() {
 		io.Copy(out, mine) //nolint:errcheck // it ends with the program
 		out.Close()
+		close(read)
 	}()
+	ts.Value("env").(*testscript.Env).Values[readKey{args[0]}] = read
 	ts.Value("env").(*testscript.Env).Values[terminalKey{args[0]}] = mine
 	ts.Defer(func() { mine.Close() })
 }

@@ -73,7 +73,9 @@ func TestWordsBegin(t *testing.T) {
 	v.close()
 	counts := map[string]int{}
 	for line := range strings.Lines(out.String()) {
-		counts[strings.Fields(line[9:])[0]]++
+		if !strings.HasPrefix(line, strings.Repeat(" ", 9)) { // else the line before is folded
+			counts[strings.Fields(line[9:])[0]]++
+		}
 	}
 	want := map[string]int{"run": 1, "start": 7, "pass": 2, "fail": 5, "retry": 2, "ask": 2, "waive": 1, "skip": 1, "|": 24}
 	if diff := cmp.Diff(want, counts); diff != "" {

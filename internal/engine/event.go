@@ -476,7 +476,7 @@ type CheckEnded struct {
 	Usage     Usage             `json:"usage,omitzero"`     // of a model that was asked
 	Votes     []Vote            `json:"votes,omitempty"`    // of the judge, in their order
 	Voteless  bool              `json:"voteless,omitempty"` // the judge was asked besides, and gave no vote
-	Absent    bool              `json:"absent,omitempty"`   // it could not be asked, and waiting does not help
+	Absent    bool              `json:"absent,omitempty"`   // it has no answer, and waiting does not help
 	Opened    *Opened           `json:"opened,omitempty"`   // while it ran; nil where nothing was looked at
 }
 

@@ -239,7 +239,7 @@ func verdictOf(checks []CheckEnded) (Verdict, string) {
 	}
 	for _, c := range checks {
 		if c.Required && c.Verdict == Infra {
-			return Infra, c.Check + " could not be run: " + c.Reason
+			return Infra, c.Check + " could not be judged: " + c.Reason
 		}
 	}
 	for _, c := range checks {
