@@ -10,20 +10,27 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"unicode/utf8"
 
 	acp "github.com/coder/acp-go-sdk"
 
+	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/plan"
 	"github.com/piton-dev/piton/internal/proc"
 )
 
-// Permission is what an agent asks for in the middle of its work, as it says itself: plain
-// text, and bounded.
+// Permission is what an agent asks for in the middle of its work, as it says itself. Its texts
+// are for people: bounded, and with an escape for what nobody sees.
 type Permission struct {
-	plan.May
+	Kind    string
 	Title   string
-	Content string // what it would write, or says of it
-	Pattern string // what a yes for the whole run is for; "" if a yes is for once
+	Command string
+	Paths   []string
+	Content string   // what it would write, or says of it
+	Veils   []string // what of this is not shown as it is
+	Pattern string   // what a yes for the whole run is for; "" if a yes is for once
+
+	may plan.May // what the rules judge
 }
 
 // About is what people are shown of the question.
@@ -40,6 +47,9 @@ func (p Permission) About() string {
 	}
 	if p.Content != "" {
 		fmt.Fprintf(&b, "Content:\n  %s\n", strings.ReplaceAll(p.Content, "\n", "\n  "))
+	}
+	for _, veil := range p.Veils {
+		fmt.Fprintf(&b, "Look closely: %s\n", veil)
 	}
 	if p.Pattern != "" {
 		fmt.Fprintf(&b, "A yes for the whole run covers: %s\n", oneLine(p.Pattern))
@@ -60,12 +70,13 @@ type Rules struct {
 	Text string // "" says nothing
 }
 
-// Bounds of what is kept of a question.
+// Bounds of what people are shown of a question, and of the paths that it may have.
 const (
 	maxAskTitle   = 300
 	maxAskCommand = 4 << 10
 	maxAskPaths   = 20
 	maxAskContent = 8 << 10
+	maxPaths      = 1000
 )
 
 // acpClient answers what an agent asks of Piton.
@@ -83,7 +94,10 @@ type acpClient struct {
 // RequestPermission does as the rules say, and asks a person where these do.
 func (c *acpClient) RequestPermission(ctx context.Context, q acp.RequestPermissionRequest) (acp.RequestPermissionResponse, error) {
 	p := c.read(q.ToolCall)
-	say, by := c.rules(p.May)
+	say, by := c.rules(p.may)
+	if len(p.may.Paths) > maxPaths {
+		say, by = plan.SayDeny, fmt.Sprintf("it names more than %d paths at once; it must ask for fewer", maxPaths)
+	}
 	permit := Permit{Allowed: say == plan.SayAllow, Why: by}
 	if say == plan.SayAsk {
 		var err error
@@ -196,21 +210,57 @@ var mayKinds = map[acp.ToolKind]string{
 
 // read takes what a tool call says of itself.
 func (c *acpClient) read(call acp.ToolCallUpdate) Permission {
-	p := Permission{May: plan.May{Kind: "other"}}
+	p := Permission{Kind: "other"}
+	title := ""
 	if call.Title != nil {
-		p.Title = short(*call.Title, maxAskTitle)
+		title = *call.Title
 	}
 	if call.Kind != nil {
 		p.Kind = cmp.Or(mayKinds[*call.Kind], "other")
 	}
+	p.may.Kind = p.Kind
 	if p.Kind == "run" {
-		p.Command = short(cmp.Or(commandOf(call.RawInput), p.Title), maxAskCommand)
+		command, odd := commandOf(call.RawInput)
+		if command == "" && odd == "" {
+			command, title = title, ""
+		}
+		p.may.Command = strings.Trim(command, "\n")
+		if p.Command = p.show("the command", cmp.Or(p.may.Command, odd), "\n\t", maxAskCommand); odd != "" {
+			p.veil("the command is not a text or a list of words")
+		}
 	}
+	p.Title = p.show("the title", title, "\n\t", maxAskTitle)
 	c.content(&p, call)
-	if p.Pattern = p.May.Pattern(); strings.HasSuffix(p.Command, "…") {
-		p.Pattern = "" // what is cut off is nobody's yes
+	p.may.Veiled = len(p.Veils) > 0
+	p.Pattern = p.may.Pattern()
+	if more := len(p.may.Paths) - len(p.Paths); more > 0 {
+		p.veil(fmt.Sprintf("%d more paths are not shown", more))
+		p.Pattern = ""
 	}
 	return p
+}
+
+// show is a text as people can see it. keep are blanks that stay as they are.
+func (p *Permission) show(what, text, keep string, most int) string {
+	end := min(len(text), most)
+	for 0 < end && end < len(text) && !utf8.RuneStart(text[end]) {
+		end--
+	}
+	shown, unseen := plan.Escaped(text[:end], keep)
+	if unseen {
+		p.veil(what + ` has characters that do not show; each is written as an escape such as \u001b`)
+	}
+	if end < len(text) || len(shown) > most {
+		p.veil(fmt.Sprintf("%s is cut: %d bytes, of which no more than the first %d are shown", what, len(text), most))
+		shown = strings.ToValidUTF8(shown[:min(len(shown), most)], "") + "…"
+	}
+	return shown
+}
+
+func (p *Permission) veil(what string) {
+	if !slices.Contains(p.Veils, what) {
+		p.Veils = append(p.Veils, what)
+	}
 }
 
 // content adds the paths and what is to be done there.
@@ -232,17 +282,17 @@ func (c *acpClient) content(p *Permission, call acp.ToolCallUpdate) {
 }
 
 func (p *Permission) at(file string) {
-	if len(p.Paths) == maxAskPaths {
-		file = "…" // which nothing covers
+	if len(p.may.Paths) > maxPaths || slices.Contains(p.may.Paths, file) {
+		return
 	}
-	if !slices.Contains(p.Paths, file) {
-		p.Paths = append(p.Paths, file)
+	p.may.Paths = append(p.may.Paths, file)
+	if len(p.Paths) < maxAskPaths {
+		p.Paths = append(p.Paths, p.show("a path", file, "", maxAskTitle))
 	}
 }
 
 // relative is a path as the workspace has it; absolute where it lies outside.
 func (c *acpClient) relative(path string) string {
-	path = short(path, maxAskTitle)
 	if !filepath.IsAbs(path) {
 		return filepath.ToSlash(filepath.Clean(path))
 	}
@@ -252,28 +302,32 @@ func (c *acpClient) relative(path string) string {
 	return filepath.Clean(path)
 }
 
-// commandOf is the command in what a tool is called with: a text, or the words of it.
-func commandOf(raw any) string {
+// commandOf is the command in what a tool is called with, as a text for a shell. One that is
+// neither a text nor a list of words is odd.
+func commandOf(raw any) (text, odd string) {
 	input, _ := raw.(map[string]any)
 	switch command := input["command"].(type) {
+	case nil:
+		return "", ""
 	case string:
-		return command
+		return command, ""
 	case []any:
-		var words []string
+		var words, quoted []string
 		for _, w := range command {
-			word, ok := w.(string)
-			if !ok {
-				return ""
+			if word, ok := w.(string); ok {
+				words, quoted = append(words, word), append(quoted, engine.ShellWord(word))
 			}
-			words = append(words, word)
 		}
-		if len(words) == 3 && isShell(words[0]) && strings.HasPrefix(words[1], "-") && strings.HasSuffix(words[1], "c") {
-			return words[2]
+		switch {
+		case len(words) < len(command):
+		case len(words) == 3 && isShell(words[0]) && strings.HasPrefix(words[1], "-") && strings.HasSuffix(words[1], "c"):
+			return words[2], ""
+		default:
+			return strings.Join(quoted, " "), ""
 		}
-		body, _ := json.Marshal(words)
-		return string(body)
 	}
-	return ""
+	body, _ := json.Marshal(map[string]any{"command": input["command"]})
+	return "", string(body)
 }
 
 // isShell reports whether a program runs the text behind -c as a shell does. One of the same

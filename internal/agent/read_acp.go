@@ -210,7 +210,7 @@ func acpTarget(c object, deed Deed) string {
 		if at := c.at("rawInput"); len(at) > 0 {
 			_ = json.Unmarshal(at[0], &input)
 		}
-		if command := commandOf(input); command != "" {
+		if command, _ := commandOf(input); command != "" {
 			return command
 		}
 		if len(raw) == 0 {

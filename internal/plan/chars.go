@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -121,6 +122,27 @@ func unseen(r rune) string {
 		return "a variation selector"
 	}
 	return ""
+}
+
+// Escaped is a text with an escape for each character that a reader cannot see or takes for
+// another, and whether it had one. keep are blanks that stay as they are.
+func Escaped(s, keep string) (shown string, hidden bool) {
+	var b strings.Builder
+	for i := 0; i < len(s); {
+		r, n := utf8.DecodeRuneInString(s[i:])
+		switch {
+		case r == utf8.RuneError && n == 1:
+			fmt.Fprintf(&b, `\x%02x`, s[i])
+		case strings.ContainsRune(keep, r) || needed(s, i, n, r) || unicode.IsPrint(r) && unseen(r) == "":
+			b.WriteString(s[i : i+n])
+		case r > 0xffff:
+			fmt.Fprintf(&b, `\U%08x`, r)
+		default:
+			fmt.Fprintf(&b, `\u%04x`, r)
+		}
+		i += n
+	}
+	return b.String(), b.String() != s
 }
 
 // needed reports whether the unseen character r at i, n bytes long, is one that

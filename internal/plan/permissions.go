@@ -5,7 +5,10 @@ import (
 	"fmt"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
+
+	"github.com/piton-dev/piton/internal/shell"
 )
 
 // Say is what follows a question of an agent whether it may do something.
@@ -34,8 +37,9 @@ var MayKinds = []string{"read", "edit", "delete", "move", "search", "run", "fetc
 // May is what an agent asks for: a claim of its own.
 type May struct {
 	Kind    string   // one of [MayKinds]
-	Command string   // of run
+	Command string   // of run, for a shell; "" if it is not told
 	Paths   []string // relative to the workspace where they lie in it, else absolute
+	Veiled  bool     // people are not shown all of it as it is
 }
 
 // Permission is one rule of `permissions:`.
@@ -139,33 +143,75 @@ func parsePermission(words []string) (Permission, error) {
 	return p, nil
 }
 
-// Permit is what the first rule that fits says; "" if none does. An allow fits only where
-// all that is asked for is covered, an ask or a deny where any of it is.
+// Permit is what the first rule that fits says; "" if none does. An allow of a command or a
+// path fits only where people can see all that is asked for, and it covers that. An ask or a
+// deny fits where it is about any of it, or where that cannot be told.
 func Permit(rules []Permission, m May) Say {
+	var runs func(p Permission) bool
 	for _, p := range rules {
-		if p.fits(m) {
+		switch {
+		case p.Kind != "" && p.Kind != m.Kind:
+		case len(p.Words) == 0 && p.Path == "":
 			return p.Say
+		case p.Say == SayAllow:
+			if !m.Veiled && p.allows(m) {
+				return p.Say
+			}
+		case p.Path != "":
+			if slices.ContainsFunc(m.Paths, p.covers) {
+				return p.Say
+			}
+		default:
+			if runs == nil {
+				runs = reads(m.Command)
+			}
+			if runs(p) {
+				return p.Say
+			}
 		}
 	}
 	return ""
 }
 
-func (p Permission) fits(m May) bool {
-	if p.Kind != "" && p.Kind != m.Kind {
-		return false
-	}
-	switch {
-	case len(p.Words) > 0 && p.Say == SayAllow:
-		words, simple := commandWords(m.Command)
-		return simple && begins(words, p.Words)
-	case len(p.Words) > 0:
-		return slices.ContainsFunc(strings.FieldsFunc(m.Command, separates), func(part string) bool {
-			return begins(strings.Fields(part), p.Words)
-		})
-	case p.Path != "" && p.Say == SayAllow:
+// allows reports whether a rule with words or a path covers all that is asked for.
+func (p Permission) allows(m May) bool {
+	if p.Path != "" {
 		return len(m.Paths) > 0 && !slices.ContainsFunc(m.Paths, func(at string) bool { return !p.covers(at) })
-	case p.Path != "":
-		return slices.ContainsFunc(m.Paths, p.covers)
+	}
+	words, simple := commandWords(m.Command)
+	return simple && begins(words, p.Words)
+}
+
+// maxScript bounds the commands that are read, in bytes: they may nest.
+const maxScript = 64 << 10
+
+// reads reads a command, and returns whether it may run what a rule names.
+func reads(command string) func(Permission) bool {
+	if command == "" || len(command) > maxScript {
+		return func(Permission) bool { return true }
+	}
+	said, all := shell.Said(command)
+	if !all {
+		return func(Permission) bool { return true }
+	}
+	return func(p Permission) bool {
+		return slices.ContainsFunc(said, func(c shell.Call) bool { return mayBegin(c.Words, p.Words) }) ||
+			slices.ContainsFunc(strings.FieldsFunc(command, separates), func(part string) bool { return begins(strings.Fields(part), p.Words) })
+	}
+}
+
+// mayBegin reports whether a command may begin with words. Its name is known. What is not may be
+// any words, or none.
+func mayBegin(words []shell.Word, with []string) bool {
+	for i, want := range with {
+		switch {
+		case i == len(words):
+			return false
+		case !words[i].Known:
+			return true
+		case words[i].Text != want && (i > 0 || path.Base(words[i].Text) != want):
+			return false
+		}
 	}
 	return true
 }
@@ -186,7 +232,8 @@ func (p Permission) covers(at string) bool {
 	return ok && err == nil
 }
 
-// separates reports a character between two commands of a script.
+// separates reports a character between two commands of a script, or of one for another program
+// in quotes.
 func separates(r rune) bool { return strings.ContainsRune(";&|\n(){}`$\"'", r) }
 
 // commandWords are the words of a command; false if a shell may make more of it than one
@@ -200,21 +247,27 @@ func commandWords(s string) (words []string, simple bool) {
 // be for once.
 func (m May) Pattern() string {
 	const most = 1 << 10
-	pattern := m.Kind
-	switch inside := (Permission{Path: "**"}); {
-	case m.Kind == "run":
-		if pattern += " " + m.Command; m.Command == "" {
-			return ""
-		}
-	case m.Kind == "other" || m.Kind == "fetch" || len(m.Paths) == 0:
+	inside := Permission{Path: "**"}
+	words := []string{m.Kind}
+	switch {
+	case m.Veiled:
+		return ""
+	case m.Kind == "run" && m.Command != "":
+		words = append(words, m.Command)
+	case m.Kind == "run", m.Kind == "other", m.Kind == "fetch", len(m.Paths) == 0:
 		return ""
 	case !slices.ContainsFunc(m.Paths, func(at string) bool { return !inside.covers(at) }):
-		pattern += " **"
+		words = append(words, "**")
 	default:
-		pattern += " " + strings.Join(m.Paths, " ")
+		for _, at := range m.Paths {
+			if strings.ContainsAny(at, ` "`) {
+				at = strconv.Quote(at)
+			}
+			words = append(words, at)
+		}
 	}
-	if len(pattern) > most {
-		return ""
+	if pattern := strings.Join(words, " "); len(pattern) <= most {
+		return pattern
 	}
-	return pattern
+	return ""
 }

@@ -1,6 +1,7 @@
 package plan_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -28,6 +29,42 @@ func TestPermit(t *testing.T) {
 		{"deny run git push, allow", run("cd x && git push -f"), "deny"},
 		{"deny run git push, allow", run("sh -c 'git push'"), "deny"},
 		{"deny run git push, allow", run("git pull"), "allow"},
+		{"deny run git push, allow", run(`git "push" -f`), "deny"},
+		{"deny run git push, allow", run("git \\\n push"), "deny"},
+		{"deny run git push, allow", run("git pu\\\nsh"), "deny"},
+		{"deny run git push, allow", run("git \"pu\\\nsh\""), "deny"},
+		{"deny run git push, allow", run(`g\it pu's'h`), "deny"},
+		{"deny run git push, allow", run(`/usr/bin/git "push"`), "deny"},
+		{"deny run git push, allow", run(`sudo "git" push`), "deny"},
+		{"deny run git push, allow", run(`a=git; $a "push"`), "deny"},
+		{"deny run git push, allow", run(`git $(cat verb)`), "deny"},
+		{"deny run git push, allow", run(`git commit -m "$M"`), "allow"},
+		{"deny run git push, allow", run(`git() { :; }; unset -f git; gi"t" push`), "deny"},
+		{"deny run git push, allow", run(`case a in $(gi"t" push)) ;; esac`), "deny"},
+		{"deny run git push, allow", run(`bash -c 'gi"t" push'`), "deny"},
+		{"deny run git push, allow", run(`python3 -c "os.system('git push')"`), "deny"},
+		{"deny run git push, allow", run(": " + strings.Repeat("a", 5000) + "; git push"), "deny"},
+		{"deny run kill, allow", run(`k\ill 1`), "deny"},
+		{"deny run git push, allow", run(`[ -f x ] && go test ./... | tail -5; for f in *.go; do cat "$f" >"${f}x"; done`), "allow"},
+		{"deny run git push, allow", run("cat >x <<'E'\n$a )\nE\nfind . -exec rm {} +"), "allow"},
+		{"deny run git push, allow", run(`find . -exec gi"t" push \;`), "deny"},
+		// What cannot be read fits every ask and deny that names words.
+		{"deny run git push, allow", run(""), "deny"},
+		{"deny run git push, allow", run(`$(base64 -d x) y`), "deny"},
+		{"deny run git push, allow", run(`eval "$(base64 -d x)"`), "deny"},
+		{"deny run git push, allow", run(`$'\x67it' push`), "deny"},
+		{"deny run git push, allow", run(`make )`), "deny"},
+		{"deny run git push, allow", run(`/usr/bin/gi[t] x`), "deny"},
+		{"deny run git push, allow", run(`base64 -d x | sh`), "deny"},
+		{"deny run git push, allow", run("make\u00a0x"), "deny"},
+		{"deny run git push, allow", run(": " + strings.Repeat("{ ", 1<<20)), "deny"},
+		{"deny fetch, allow", run(`make )`), "allow"},
+		// What people are not shown as it is fits no allow that names something.
+		{"allow run make, deny", plan.May{Kind: "run", Command: "make", Veiled: true}, "deny"},
+		{"allow edit src/**, deny", plan.May{Kind: "edit", Paths: []string{"src/a"}, Veiled: true}, "deny"},
+		{"ask run make, allow", plan.May{Kind: "run", Command: "make", Veiled: true}, "ask"},
+		{"deny edit src/**, allow", plan.May{Kind: "edit", Paths: []string{"src/a"}, Veiled: true}, "deny"},
+		{"allow run", plan.May{Kind: "run", Command: "make", Veiled: true}, "allow"},
 		{"allow edit src/**, ask", at("edit", "src/a/b.go"), "allow"},
 		{"allow edit src/**, ask", at("edit", "src"), "allow"},
 		{"allow edit src/**, ask", at("edit", "srcs/a"), "ask"},
@@ -47,7 +84,7 @@ func TestPermit(t *testing.T) {
 			t.Errorf("%s: %v", c.rules, err)
 		}
 		if got := plan.Permit(rules, c.may); got != c.want {
-			t.Errorf("%s says %q of %+v, want %q", c.rules, got, c.may, c.want)
+			t.Errorf("%s says %q of %.200q, want %q", c.rules, got, fmt.Sprint(c.may), c.want)
 		}
 	}
 }
@@ -101,6 +138,10 @@ func TestPattern(t *testing.T) {
 		{plan.May{Kind: "run", Command: strings.Repeat("x", 2000)}, ""},
 		{plan.May{Kind: "edit", Paths: []string{"a", "b/c"}}, "edit **"},
 		{plan.May{Kind: "edit", Paths: []string{"a", "/b"}}, "edit a /b"},
+		{plan.May{Kind: "edit", Paths: []string{"a /b"}}, "edit **"},
+		{plan.May{Kind: "edit", Paths: []string{"/a /b"}}, `edit "/a /b"`},
+		{plan.May{Kind: "run", Command: "make", Veiled: true}, ""},
+		{plan.May{Kind: "edit", Paths: []string{"a"}, Veiled: true}, ""},
 		{plan.May{Kind: "edit"}, ""},
 		{plan.May{Kind: "fetch", Paths: []string{"a"}}, ""},
 		{plan.May{Kind: "other"}, ""},
