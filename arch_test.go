@@ -63,12 +63,13 @@ var layers = map[string]layer{
 	"internal/api":     {"plan plan/form verify engine store run probe project config", "golang.org/x/sys"},
 	"internal/view":    {"agent api engine plan store verify", ""},
 	"internal/mcp":     {"api plan view", module + "/docs github.com/modelcontextprotocol/go-sdk"},
+	"internal/page":    {"api engine plan proc store verify view", ""},
 	"internal/owner": {
 		"agent api check config effect egress engine model notes plan plan/form planner probe proc project prompt run store store/sqlite tool tree verify view",
 		"golang.org/x/sys",
 	},
 	"internal/cli": {
-		"agent api check config durable effect engine mcp notes owner plan plan/form planner plan/tasklist probe proc project prompt run store store/sqlite template tool tree verify view",
+		"agent api check config durable effect engine mcp notes owner page plan plan/form planner plan/tasklist probe proc project prompt run store store/sqlite template tool tree verify view",
 		module + "/docs github.com/spf13/cobra github.com/spf13/pflag golang.org/x charm.land github.com/charmbracelet github.com/rogpeppe/go-internal/diff",
 	},
 	"cmd/piton": {"cli proc", ""},

@@ -101,7 +101,7 @@ func (a *app) root() *cobra.Command {
 		a.exportCmd(), a.importCmd(), a.schemaCmd(),
 		a.fsckCmd(), a.backupCmd(), a.agentsCmd(), a.toolsCmd(), a.doctorCmd(), a.versionCmd(),
 		a.rejectCmd(), a.diffCmd(), a.historyCmd(),
-		a.newCmd(), a.planCmd(), a.doCmd(), a.fmtCmd(), a.reviewCmd(), a.gcCmd(), a.archiveCmd(), a.configCmd(), a.mcpCmd(), a.setupCmd(), a.completionCmd(), a.manCmd(), a.ownerCmd(),
+		a.newCmd(), a.planCmd(), a.doCmd(), a.fmtCmd(), a.reviewCmd(), a.gcCmd(), a.archiveCmd(), a.configCmd(), a.mcpCmd(), a.serveCmd(), a.setupCmd(), a.completionCmd(), a.manCmd(), a.ownerCmd(),
 	)
 	a.complete(root)
 	return root

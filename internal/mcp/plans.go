@@ -17,9 +17,6 @@ import (
 	"github.com/piton-dev/piton/internal/view"
 )
 
-// plansDir is where plans are proposed, in the workspace.
-const plansDir = "plans"
-
 type listIn struct {
 	Title string `json:"title,omitempty" jsonschema:"only runs and plans with this text in the title"`
 }
@@ -58,28 +55,8 @@ func list(ctx context.Context, w *Workspace, _ *mcp.CallToolRequest, in listIn) 
 			"file": r.Drafted.Path, "title": cut(r.Drafted.Title, maxLine), "status": view.PlanStatus(r), "for_person": view.ToRun(r),
 		})
 	}
-	files, more := few(planFiles(w.Product.Place.Dir), maxRows)
+	files, more := few(w.PlanFiles(), maxRows)
 	return map[string]any{"runs": runs, "more_runs": found.More, "plans": waiting, "files": files, "more_files": more}, nil
-}
-
-// planFiles are the documents below plans/, by name.
-func planFiles(dir string) []string {
-	names := []string{}
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return names
-	}
-	defer root.Close()
-	entries, err := fs.ReadDir(root.FS(), plansDir)
-	if err != nil {
-		return names // there is none, or it is a link out of the workspace
-	}
-	for _, e := range entries {
-		if e.Type().IsRegular() && plan.DocumentName(e.Name()) {
-			names = append(names, path.Join(plansDir, e.Name()))
-		}
-	}
-	return names
 }
 
 type planIn struct {
@@ -92,7 +69,7 @@ type showIn struct {
 
 // document is the plan that a word names: a file of the workspace, or what the journal has.
 func document(ctx context.Context, w *Workspace, name string) (*api.Document, string, error) {
-	rel, err := within(w.Product.Place.Dir, name)
+	rel, err := within(w, name)
 	if err == nil {
 		doc, err := w.Read(ctx, rel)
 		return doc, "draft", err
@@ -135,7 +112,7 @@ func verify(ctx context.Context, w *Workspace, _ *mcp.CallToolRequest, in verify
 		}
 		return findings(doc), nil
 	}
-	rel, err := within(w.Product.Place.Dir, in.Plan)
+	rel, err := within(w, in.Plan)
 	if err != nil {
 		return nil, err
 	}
@@ -201,7 +178,7 @@ func propose(ctx context.Context, w *Workspace, _ *mcp.CallToolRequest, in propo
 	if name == "" || name != plan.Slug(name) {
 		return nil, refused("such as fix-login-timeout", "%q is no name of a plan: lower-case letters, digits and hyphens", cut(name, maxLine))
 	}
-	file := path.Join(plansDir, name+".md")
+	file := path.Join(api.PlansDir, name+".md")
 	doc, err := draft(ctx, w, file, in.Text)
 	if err != nil {
 		return nil, err

@@ -18,7 +18,7 @@ import (
 // run begins a run of a plan, and leaves it to the owner. Whatever a person has to say yes to
 // first is named, and nothing is started.
 func run(ctx context.Context, w *Workspace, _ *mcp.CallToolRequest, in planIn) (any, error) {
-	rel, err := within(w.Product.Place.Dir, in.Plan)
+	rel, err := within(w, in.Plan)
 	if err != nil {
 		return nil, err
 	}

@@ -1,16 +1,10 @@
 package mcp
 
 import (
-	"errors"
-	"fmt"
-	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 	"unicode"
 	"unicode/utf8"
-
-	"github.com/piton-dev/piton/internal/api"
 )
 
 // word refuses what can be no name, id or path.
@@ -40,38 +34,10 @@ func id(what, s string) error {
 	return err
 }
 
-// within is the path of a regular file of the workspace, relative to it: links are followed
-// as long as they stay inside.
-func within(dir, path string) (rel string, err error) {
+// within is the path of a regular file of the workspace, relative to it.
+func within(w *Workspace, path string) (rel string, err error) {
 	if err := word("the path", path); err != nil {
 		return "", err
 	}
-	rel = filepath.Clean(path)
-	if filepath.IsAbs(path) {
-		if rel, err = filepath.Rel(dir, rel); err != nil {
-			rel = ".."
-		}
-	}
-	if !filepath.IsLocal(rel) {
-		return "", outside(path)
-	}
-	root, err := os.OpenRoot(dir)
-	if err != nil {
-		return "", fmt.Errorf("open the workspace: %w", err)
-	}
-	defer root.Close()
-	info, err := root.Stat(rel)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return "", &api.Problem{Code: api.NotFound, Message: path + ": there is no such file in the workspace", Hint: "plan_list names the plans that there are"}
-	case err != nil:
-		return "", outside(path)
-	case !info.Mode().IsRegular():
-		return "", refused("give the path of a plan document", "%s is no file", path)
-	}
-	return rel, nil
-}
-
-func outside(path string) error {
-	return &api.Problem{Code: api.Denied, Message: path + " leads out of the workspace", Hint: "give a path inside, such as plans/fix.md"}
+	return w.Inside(path)
 }
