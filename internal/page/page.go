@@ -62,6 +62,9 @@ func (s *server) routes() []route {
 		{"GET", "/{$}", s.looks(home)},
 		{"GET", "/inbox", s.looks(inbox)},
 		{"POST", "/inbox", s.acts(answer)},
+		{"GET", "/runs/{run}", s.looks(run)},
+		{"POST", "/runs/{run}", s.acts(order)},
+		{"GET", "/runs/{run}/events", s.with(s.events)},
 	}
 }
 
