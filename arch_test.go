@@ -63,7 +63,7 @@ var layers = map[string]layer{
 	"internal/api":     {"plan plan/form verify engine store run probe project config", "golang.org/x/sys"},
 	"internal/view":    {"agent api engine plan store verify", ""},
 	"internal/mcp":     {"api plan view", module + "/docs github.com/modelcontextprotocol/go-sdk"},
-	"internal/page":    {"api engine plan proc store verify view", ""},
+	"internal/page":    {"api engine plan planner proc store verify view", "github.com/rogpeppe/go-internal/diff"},
 	"internal/owner": {
 		"agent api check config effect egress engine model notes plan plan/form planner probe proc project prompt run store store/sqlite tool tree verify view",
 		"golang.org/x/sys",

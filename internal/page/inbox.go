@@ -203,10 +203,11 @@ func (w *Workspace) edited(ctx context.Context, it engine.ItemRow, given string)
 	return compact.Bytes(), nil
 }
 
-// Confirm is what the person has to say yes to before what they asked for is done: the
-// configuration, or a file that judges the work, is not what the run was approved with.
+// Confirm is what the person has to say yes to before what they asked for is done, such as a
+// configuration that is not the one that a run was approved with.
 type Confirm struct {
-	Run     string
+	What    string // stands in the way
+	Yes     string // the word of the button
 	Changes []string
 	Files   []ChangedFile
 	Action  string // where the form goes once more
@@ -228,7 +229,9 @@ func confirm(r *api.Reconfigured) *Confirm {
 	if r == nil {
 		return nil
 	}
-	c := &Confirm{Run: r.Run, Changes: r.Changes, config: r.Config}
+	c := &Confirm{
+		What: "Something changed since run " + r.Run + " was approved", Yes: "Let the run go on with it", Changes: r.Changes, config: r.Config,
+	}
 	for _, f := range r.Files {
 		c.Files = append(c.Files, ChangedFile{f.Path, f.What, diffLines(f.Lines)})
 	}

@@ -65,6 +65,10 @@ func (s *server) routes() []route {
 		{"GET", "/runs/{run}", s.looks(run)},
 		{"POST", "/runs/{run}", s.acts(order)},
 		{"GET", "/runs/{run}/events", s.with(s.events)},
+		{"GET", "/plans/{path...}", s.looks(review)},
+		{"POST", "/plans/{path...}", s.acts(decide)},
+		{"GET", "/errands/{errand}", s.looks(errand)},
+		{"POST", "/errands/{errand}", s.acts(take)},
 	}
 }
 
@@ -84,6 +88,7 @@ type sheet struct {
 	Body    any    // shown by the template with the name of its type
 	Place   string // of the workspace
 	Waiting int    // what waits for the person
+	Refresh int    // seconds after which the browser asks again; 0 for never
 }
 
 // looks serves a page that only shows something.
