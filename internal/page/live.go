@@ -27,6 +27,7 @@ const (
 // chronicle is what happened in a run, as far as it was read.
 type chronicle struct {
 	run    string
+	step   string // the only one that is told of; "" for all
 	feed   *api.Feed
 	fold   view.Fold
 	words  func(view.Happening) []string
@@ -91,6 +92,9 @@ func (c *chronicle) take(h view.Happening) {
 	}
 	if h.What == view.Failed || h.What == view.Regressed {
 		c.failed[[2]string{h.Of.State.Run().Run, h.Of.Row(h.Step).ID}] = failure(h)
+	}
+	if c.step != "" && (h.Of.Up != nil || h.Step < 0 || h.Of.Row(h.Step).ID != c.step) {
+		return
 	}
 	if lines := c.words(h); len(lines) > 0 {
 		c.lines = append(c.lines, LogLine{At: clock(h.At), Tone: tonesOf[h.What], Text: lines[0], More: lines[1:]})

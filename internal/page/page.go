@@ -65,6 +65,7 @@ func (s *server) routes() []route {
 		{"GET", "/runs/{run}", s.looks(run)},
 		{"POST", "/runs/{run}", s.acts(order)},
 		{"GET", "/runs/{run}/events", s.with(s.events)},
+		{"GET", "/runs/{run}/steps/{step}", s.looks(step)},
 		{"GET", "/plans/{path...}", s.looks(review)},
 		{"POST", "/plans/{path...}", s.acts(decide)},
 		{"GET", "/errands/{errand}", s.looks(errand)},
