@@ -145,7 +145,7 @@ func answerOf(e engine.CheckEnded) string {
 func (c *chronicle) log() Log { return Log{Earlier: c.cut, Lines: c.lines, Run: c.run} }
 
 // regions are the parts of the page of a run that change, by their ids.
-func (s *server) regions(x Run) (ids []string, parts map[string]template.HTML, err error) {
+func (s *server) regions(x Run, n Waiting) (ids []string, parts map[string]template.HTML, err error) {
 	parts = map[string]template.HTML{}
 	add := func(id string, v any) {
 		if err == nil {
@@ -153,6 +153,7 @@ func (s *server) regions(x Run) (ids []string, parts map[string]template.HTML, e
 			parts[id], err = s.show(v)
 		}
 	}
+	add("waiting", n)
 	add("run", x.Head)
 	add("orders", x.Orders)
 	add("asks", x.Asks)
@@ -245,7 +246,11 @@ func (t *telling) tell(ctx context.Context, carried bool) error {
 	if err != nil {
 		return err
 	}
-	ids, parts, err := t.regions(x)
+	n, err := t.waiting(ctx)
+	if err != nil {
+		return err
+	}
+	ids, parts, err := t.regions(x, n)
 	if err != nil {
 		return err
 	}

@@ -88,9 +88,12 @@ type sheet struct {
 	Nav     string // the entry of the menu that it belongs to
 	Body    any    // shown by the template with the name of its type
 	Place   string // of the workspace
-	Waiting int    // what waits for the person
-	Refresh int    // seconds after which the browser asks again; 0 for never
+	Waiting Waiting
+	Refresh int // seconds after which the browser asks again; 0 for never
 }
+
+// Waiting is how much waits for the person.
+type Waiting struct{ Count int }
 
 // looks serves a page that only shows something.
 func (s *server) looks(do func(context.Context, *Workspace, *http.Request) (sheet, error)) http.Handler {
@@ -181,13 +184,13 @@ func (s *server) send(w http.ResponseWriter, r *http.Request, status int, ws *Wo
 }
 
 // waiting counts what waits for the person.
-func (w *Workspace) waiting(ctx context.Context) (int, error) {
+func (w *Workspace) waiting(ctx context.Context) (Waiting, error) {
 	items, err := w.Store.Items(ctx, store.ItemFilter{Open: true})
 	if err != nil {
-		return 0, err
+		return Waiting{}, err
 	}
 	plans, err := w.Proposals(ctx)
-	return len(items) + len(plans), err
+	return Waiting{len(items) + len(plans)}, err
 }
 
 // parse reads the templates. base begins every path.

@@ -241,7 +241,7 @@ func reviewSteps(doc *api.Document, dom string) (steps []ReviewStep, rest []Find
 
 func reviewStep(doc *api.Document, s *plan.Step, needs []string, dom string) ReviewStep {
 	kind := view.KindOf(s, doc)
-	x := ReviewStep{DOM: dom, ID: s.ID.Value, Number: s.Number, Title: s.Title.Value, Who: kind, Facts: view.StepFacts(s, doc, needs), Asks: verify.Asks(s, doc.Facts)}
+	x := ReviewStep{DOM: dom, ID: s.ID.Value, Number: s.Number, Title: s.Title.Value, Who: kind, Asks: verify.Asks(s, doc.Facts)}
 	if kind == "agent" {
 		x.Who = s.Target.Value
 		if name, _, known := doc.Facts.Agent(s.Target.Value); known {
@@ -264,9 +264,18 @@ func reviewStep(doc *api.Document, s *plan.Step, needs []string, dom string) Rev
 		x.Blocks = append(x.Blocks, blocks(Block{"plan", s.Plan.Value, true})...)
 	}
 	x.Blocks = append(x.Blocks, proofs(doc, s)...)
-	x.Facts = slices.Concat(x.Facts, view.ProofFacts(s), view.FailureFacts(s))
+	for _, fact := range slices.Concat(view.StepFacts(s, doc, needs), view.ProofFacts(s), view.FailureFacts(s)) {
+		if why, asks := strings.CutPrefix(fact, asksFirst); asks {
+			x.Asks = why
+		} else {
+			x.Facts = append(x.Facts, fact)
+		}
+	}
 	return x
 }
+
+// asksFirst begins the fact of a step that a person must allow.
+const asksFirst = "asks you first: "
 
 // proofs is what decides a step.
 func proofs(doc *api.Document, s *plan.Step) (all []Block) {

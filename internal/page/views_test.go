@@ -12,7 +12,7 @@ import (
 
 // shown are the values that templates show by their names.
 var shown = []any{
-	Home{}, Inbox{}, Confirm{}, Problem{}, Run{}, RunHead{}, Orders{}, Asks{}, Steps{}, StepRow{}, Log{}, LogLine{}, Review{}, Errand{}, Step{},
+	Waiting{}, Home{}, Inbox{}, Confirm{}, Problem{}, Run{}, RunHead{}, Orders{}, Asks{}, Steps{}, StepRow{}, Log{}, LogLine{}, Review{}, Errand{}, Step{},
 }
 
 // nasty is a text that an agent might print.

@@ -14,7 +14,13 @@
   let last = new Date(), lost = 0;
   const say = (text, tone) => { live.hidden = false; live.textContent = text; live.dataset.tone = tone; };
   document.addEventListener("htmx:sse:after:connection", () => { clearTimeout(lost); lost = 0; say("Live", "ok"); });
-  document.addEventListener("htmx:sse:after:message", () => { last = new Date(); count(); });
+  const title = document.title.replace(/^\(\d+\) /, "");
+  document.addEventListener("htmx:sse:after:message", () => {
+    last = new Date();
+    count();
+    const n = document.getElementById("waiting").textContent;
+    document.title = n ? "(" + n + ") " + title : title;
+  });
   const gone = () => { lost = lost || setTimeout(() => say("Reconnecting, last update " + last.toLocaleTimeString(), "warn"), 3000); };
   for (const event of ["htmx:sse:error", "htmx:sse:close", "htmx:sse:before:connection"]) document.addEventListener(event, gone);
 
