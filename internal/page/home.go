@@ -37,10 +37,10 @@ type RunRow struct {
 	WaitsForMerge bool
 }
 
-// PlanRow is a plan of which nothing was run yet, or a plan file.
+// PlanRow is a plan of which nothing was run yet, or a plan file with the newest run of it.
 type PlanRow struct {
 	To, Path, Title string
-	State           State // of a file that nobody has recorded: none
+	State           State // of a file that was never recorded: none
 	At              When
 }
 
@@ -67,11 +67,13 @@ func home(ctx context.Context, w *Workspace, _ *http.Request) (sheet, error) {
 	if h.Asks, err = w.asks(ctx, now); err != nil {
 		return sheet{}, err
 	}
-	var recorded []string
+	plans := map[string]PlanRow{} // of files of which something was run, by path
+	for _, head := range slices.Backward(found.Heads) {
+		plans[head.Path] = PlanRow{planPath(head.Path), head.Path, head.Title, stateOf(found.By.Of(head), ""), ago(head.Started, now)}
+	}
 	for _, head := range found.Heads {
 		row := runRow(head, found.By, now)
 		row.Changed = found.Changed[head.Run]
-		recorded = append(recorded, head.Path)
 		if head.Ended {
 			h.Past = append(h.Past, row)
 		} else {
@@ -79,11 +81,14 @@ func home(ctx context.Context, w *Workspace, _ *http.Request) (sheet, error) {
 		}
 	}
 	for _, r := range found.Plans {
-		recorded = append(recorded, r.Drafted.Path)
 		h.Plans = append(h.Plans, PlanRow{planPath(r.Drafted.Path), r.Drafted.Path, r.Drafted.Title, stateOf(view.PlanStatus(r), ""), ago(r.At, now)})
 	}
 	for _, file := range w.PlanFiles() {
-		if !slices.Contains(recorded, file) {
+		row, ran := plans[file]
+		switch {
+		case ran:
+			h.Plans = append(h.Plans, row)
+		case !slices.ContainsFunc(h.Plans, func(p PlanRow) bool { return p.Path == file }):
 			h.Plans = append(h.Plans, PlanRow{To: planPath(file), Path: file, Title: file})
 		}
 	}

@@ -228,7 +228,7 @@ func reviewSteps(doc *api.Document, dom string) (steps []ReviewStep, rest []Find
 	for i, s := range p.Steps {
 		steps = append(steps, reviewStep(doc, s, view.NeedsOf(p, refs, i), fmt.Sprintf("%s-%d", dom, i)))
 	}
-	for _, f := range doc.Findings {
+	for _, f := range api.Serious(doc.Findings) {
 		i := slices.IndexFunc(p.Steps, func(s *plan.Step) bool { return f.Step != "" && s.ID.Value == f.Step })
 		if i < 0 {
 			rest = append(rest, findingOf(f, doc.Source))

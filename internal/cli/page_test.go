@@ -1,0 +1,402 @@
+//go:build linux
+
+package cli_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"html"
+	"io"
+	"net/http"
+	"net/http/cookiejar"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// web is a browser without scripts, at the page of a workspace.
+type web struct {
+	t        *testing.T
+	ws, base string
+	env      []string
+	client   *http.Client
+}
+
+// newWeb serves the page of a new workspace with some files. Those below agents/ are what agents do.
+func newWeb(t *testing.T, files map[string]string) *web {
+	t.Helper()
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := &web{t: t, ws: filepath.Join(dir, "ws"), env: append(os.Environ(), "PITON_STATE="+filepath.Join(dir, "state"), "HOME="+filepath.Join(dir, "home"))}
+	files["home/.keep"] = ""
+	for name, text := range files {
+		name = filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		b.write(name, text)
+	}
+	if err := share(filepath.Join(b.ws, ".piton", "config.yaml"), dir); err != nil && !os.IsNotExist(err) {
+		t.Fatal(err)
+	}
+	serve := exec.Command("piton", "serve")
+	serve.Dir, serve.Env, serve.Stderr = b.ws, b.env, os.Stderr
+	out, err := serve.StdoutPipe()
+	if err == nil {
+		err = serve.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		serve.Process.Signal(os.Interrupt) //nolint:errcheck // it has ended then
+		if err := serve.Wait(); err != nil {
+			t.Errorf("piton serve ended with %v", err)
+		}
+		if pid := ownerOf(b.ws); pid != 0 && t.Failed() {
+			syscall.Kill(pid, syscall.SIGKILL) //nolint:errcheck // it has ended then
+		}
+		for deadline := time.Now().Add(patience); ownerOf(b.ws) != 0; {
+			if time.Now().After(deadline) {
+				t.Fatal("the owner lives on")
+			}
+		}
+	})
+	line, err := bufio.NewReader(out).ReadString('\n')
+	enter := regexp.MustCompile(`http://\S+`).FindString(line)
+	if err != nil || enter == "" {
+		t.Fatalf("piton serve printed %q, %v", line, err)
+	}
+	jar, err := cookiejar.New(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.client = &http.Client{Jar: jar, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	b.base = enter[:strings.Index(enter, "/enter/")]
+	if status, _, _ := b.send(http.MethodGet, enter[len(b.base):], nil); status != http.StatusSeeOther {
+		t.Fatalf("the URL gets %d", status)
+	}
+	return b
+}
+
+func (b *web) write(file, text string) {
+	b.t.Helper()
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+func (b *web) send(method, path string, fields url.Values) (status int, to, body string) {
+	b.t.Helper()
+	r, err := http.NewRequestWithContext(b.t.Context(), method, b.base+path, strings.NewReader(fields.Encode()))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	if fields != nil {
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	}
+	res, err := b.client.Do(r)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	defer res.Body.Close()
+	text, err := io.ReadAll(res.Body)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	_, to, _ = strings.Cut(res.Header.Get("Location"), b.base[strings.LastIndex(b.base, "/"):])
+	_, main, is := strings.Cut(string(text), `<main id="main">`)
+	if !is {
+		main = string(text)
+	}
+	return res.StatusCode, to, main
+}
+
+// get is a page that must be there.
+func (b *web) get(path string) string {
+	b.t.Helper()
+	status, _, body := b.send(http.MethodGet, path, nil)
+	if status != http.StatusOK {
+		b.t.Fatalf("%s: %d\n%s", path, status, body)
+	}
+	return body
+}
+
+var hiddenField = regexp.MustCompile(`<input type="hidden" name="([^"]*)" value="([^"]*)"/>`)
+
+// filledIn is the first form of a page with more fields.
+func filledIn(page string, more ...string) url.Values {
+	_, page, _ = strings.Cut(page, `<form method="post"`)
+	if !strings.Contains(page, "</form>") {
+		_, page, _ = strings.Cut(page, `<form class="`)
+	}
+	page, _, _ = strings.Cut(page, "</form>")
+	fields := url.Values{}
+	for _, m := range hiddenField.FindAllStringSubmatch(page, -1) {
+		fields.Set(m[1], html.UnescapeString(m[2]))
+	}
+	for i := 0; i < len(more); i += 2 {
+		fields.Set(more[i], more[i+1])
+	}
+	return fields
+}
+
+// start approves the plan of a file as its page shows it, and is the path of its run.
+func (b *web) start(file string, more ...string) string {
+	b.t.Helper()
+	page := b.get("/plans/" + file)
+	if !strings.Contains(page, `value="start"`) {
+		b.t.Fatalf("%s cannot be started:\n%s", file, page)
+	}
+	form := page[strings.Index(page, `id="start"`):]
+	form = strings.Replace(form, `<form class="pad stack" method="post"`, `<form method="post"`, 1)
+	status, to, body := b.send(http.MethodPost, "/plans/"+file, filledIn(form, append(more, "say", "start")...))
+	if status != http.StatusSeeOther {
+		b.t.Fatalf("start %s: %d\n%s", file, status, body)
+	}
+	return to
+}
+
+// stream is what a page of a run hears.
+type stream struct {
+	*bufio.Reader
+	t    *testing.T
+	id   int
+	data string // of the newest event
+}
+
+func (b *web) follow(run string, last int) *stream {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.t.Context(), 2*patience)
+	b.t.Cleanup(cancel)
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, b.base+run+"/events", nil)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	r.Header.Set("Last-Event-ID", strconv.Itoa(last))
+	res, err := b.client.Do(r)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	b.t.Cleanup(func() { res.Body.Close() })
+	if kind := res.Header.Get("Content-Type"); kind != "text/event-stream" {
+		b.t.Fatalf("the stream is %q", kind)
+	}
+	return &stream{Reader: bufio.NewReader(res.Body), t: b.t}
+}
+
+// next reads an event.
+func (s *stream) next() {
+	s.t.Helper()
+	s.data = ""
+	for {
+		line, err := s.ReadString('\n')
+		switch {
+		case err != nil:
+			s.t.Fatalf("the stream ended after event %d: %v", s.id, err)
+		case line == "\n":
+			return
+		}
+		if id, ok := strings.CutPrefix(line, "id: "); ok {
+			n, err := strconv.Atoi(strings.TrimSpace(id))
+			if err != nil || n < s.id {
+				s.t.Fatalf("event %q follows %d", id, s.id)
+			}
+			s.id = n
+		}
+		s.data += strings.TrimPrefix(line, "data: ")
+	}
+}
+
+// until reads events until one has a text.
+func (s *stream) until(text string) {
+	s.t.Helper()
+	for s.next(); !strings.Contains(s.data, text); s.next() {
+	}
+}
+
+// The signs of a run's head.
+const (
+	runIs = `<hx-partial hx-target="#run" hx-swap="outerMorph">`
+	done  = `data-st="ok"><svg class="i" aria-hidden="true"><use href="#i-ok"/></svg>done</span><span>`
+)
+
+const plansHead = "---\ntype: plan\nstatus: draft\nowner: me\n---\n\n"
+
+// A yes is for the text that was shown and for no other. The arguments of a call are changed
+// before it is allowed, and the journal has who said so, and where.
+func TestPageApproves(t *testing.T) {
+	t.Parallel()
+	text := plansHead + "# Calls\n\n## Steps\n\n### 1. Write\n\n**tool:** write_file\n**args:**\n```json\n{\"path\": \"out.txt\", \"content\": \"planned\"}\n```\n"
+	b := newWeb(t, map[string]string{"ws/plans/calls.md": text, "ws/out.txt": "before\n"})
+	if home := b.get("/"); !strings.Contains(home, "/plans/plans/calls.md") {
+		t.Errorf("the page of plans lacks the file:\n%s", home)
+	}
+	page := b.get("/plans/plans/calls.md")
+	b.write(filepath.Join(b.ws, "plans", "calls.md"), strings.Replace(text, "planned", "swapped", 1))
+	form := page[strings.Index(page, `<form class="pad stack" method="post"`):]
+	shown := filledIn(strings.Replace(form, `<form class="pad stack"`, "<form", 1), "say", "start")
+	if shown.Get("hash") == "" || shown.Get("settings") == "" {
+		t.Fatalf("the form has %v", shown)
+	}
+	if status, _, body := b.send(http.MethodPost, "/plans/plans/calls.md", shown); status != http.StatusConflict {
+		t.Errorf("a yes to another text gets %d\n%s", status, body)
+	}
+	if home := b.get("/"); strings.Contains(home, `/runs/`) {
+		t.Errorf("something was started:\n%s", home)
+	}
+	run := b.start("plans/calls.md")
+	s := b.follow(run, 0)
+	s.until(`#asks" hx-swap="outerMorph"><div id="asks" class="stack"><div class="note`)
+	inbox := b.get("/inbox")
+	for _, want := range []string{"write_file", "&#34;content&#34;: &#34;swapped&#34;", "approve", "deny", "the step runs"} {
+		if !strings.Contains(inbox, want) {
+			t.Errorf("the inbox lacks %q:\n%s", want, inbox)
+		}
+	}
+	if status, _, _ := b.send(http.MethodPost, "/inbox", filledIn(inbox, "choice", "approve", "args", "{no")); status != http.StatusUnprocessableEntity {
+		t.Errorf("arguments that are no JSON get %d", status)
+	}
+	answer := filledIn(inbox, "choice", "approve", "args", `{"path": "out.txt", "content": "edited"}`, "text", "better so")
+	if status, to, body := b.send(http.MethodPost, "/inbox", answer); status != http.StatusSeeOther || to != run {
+		t.Fatalf("the answer gets %d %s\n%s", status, to, body)
+	}
+	s.until(done)
+	if status, _, _ := b.send(http.MethodPost, "/inbox", answer); status != http.StatusNotFound {
+		t.Errorf("a second answer gets %d", status)
+	}
+	if out, err := os.ReadFile(filepath.Join(b.ws, "out.txt")); err != nil || string(out) != "edited" {
+		t.Errorf("the file has %q, %v", out, err)
+	}
+	log := b.piton("log", "--json")
+	if !regexp.MustCompile(`"choice":"approve".*"via":"page"|"via":"page".*"choice":"approve"`).MatchString(log) {
+		t.Errorf("the journal does not say where the answer was given:\n%s", log)
+	}
+	if again := b.get(run); !strings.Contains(again, fmt.Sprintf("?after=%d", s.id)) {
+		t.Errorf("the stream ended at %d, and the page says\n%s", s.id, again)
+	}
+}
+
+func (b *web) piton(args ...string) string {
+	b.t.Helper()
+	c := exec.Command("piton", args...)
+	c.Dir, c.Env = b.ws, b.env
+	out, err := c.CombinedOutput()
+	if err != nil {
+		b.t.Fatalf("piton %v: %v\n%s", args, err, out)
+	}
+	return string(out)
+}
+
+// An agent asks in the middle of its work; a yes on the page lets it go on. What it says is text.
+func TestPageAllows(t *testing.T) {
+	t.Parallel()
+	b := newWeb(t, map[string]string{
+		"ws/.piton/config.yaml": "agents:\n  coder: {kind: acp, command: [acpagent], permissions: ask}\ndefault_agent: coder\npolicy: {permission_wait: 1h}\n",
+		"agents/once":           "say <script>alert(1)</script>\nask execute touch once.txt\ndo touch once.txt\nsay Done.\n",
+		"ws/plans/once.md":      plansHead + "# Once `<b>`\n\n## Steps\n\n### 1. Once `<img src=x>`\n\n**id:** once\n**target:** coder\n**task:** Do it\n**contract:** `test -e once.txt`\n**on_fail:** escalate\n",
+	})
+	run := b.start("plans/once.md")
+	s := b.follow(run, 0)
+	s.until("permission:")
+	if strings.Contains(s.data, "<img") || strings.Contains(s.data, "<script>") {
+		t.Errorf("text became markup: %s", s.data)
+	}
+	inbox := b.get("/inbox")
+	for _, want := range []string{"touch once.txt", `value="allow"`, `value="allow-run"`, `value="refuse"`, "the agent is told no; the text below goes with it", "Refused, unless answered by"} {
+		if !strings.Contains(inbox, want) {
+			t.Errorf("the inbox lacks %q:\n%s", want, inbox)
+		}
+	}
+	if status, _, body := b.send(http.MethodPost, "/inbox", filledIn(inbox, "choice", "allow")); status != http.StatusSeeOther {
+		t.Fatalf("the answer gets %d\n%s", status, body)
+	}
+	s.until(done)
+	step := b.get(run + "/steps/once")
+	if strings.Contains(step, "<img") || !strings.Contains(step, "Once `&lt;img") || !strings.Contains(step, "+0 −0 once.txt") {
+		t.Errorf("the step:\n%s", step)
+	}
+}
+
+// The owner is killed while the page is open. The page says so, the person resumes the run, and
+// whoever was away in between misses nothing.
+func TestPageOwnerKilled(t *testing.T) {
+	t.Parallel()
+	b := newWeb(t, map[string]string{
+		"ws/plans/long.md": plansHead + "# Long\n\n## Steps\n\n### 1. Long\n\n**target:** script\n**task:**\n```shell\nuntil test -e go; do sleep 0.05; done\n```\n**contract:** `test -e go`\n",
+	})
+	run := b.start("plans/long.md")
+	s := b.follow(run, 0)
+	s.until(`data-since=`)
+	if err := syscall.Kill(ownerOf(b.ws), syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	s.until(`value="resume"`)
+	if !strings.Contains(s.data, "Nobody carries this run on.") {
+		t.Errorf("the page does not say what happened: %s", s.data)
+	}
+	if status, to, body := b.send(http.MethodPost, run, url.Values{"verb": {"resume"}}); status != http.StatusSeeOther || to != run {
+		t.Fatalf("resume gets %d %s\n%s", status, to, body)
+	}
+	s.until(`value="pause"`)
+	b.write(filepath.Join(b.ws, "go"), "")
+	s.until(done)
+	page := b.get(run)
+	if !strings.Contains(page, fmt.Sprintf("?after=%d", s.id)) {
+		t.Errorf("the stream ended at %d, and the page says\n%s", s.id, page)
+	}
+	away := b.follow(run, 3)
+	away.next()
+	if away.id != s.id || !strings.Contains(away.data, `hx-target="#log" hx-swap="outerHTML"`) || !strings.Contains(away.data, done) || strings.Count(away.data, "long attempt=") != strings.Count(page, "long attempt=") {
+		t.Errorf("who was away gets event %d, not %d: %s", away.id, s.id, away.data)
+	}
+	now := b.follow(run, s.id)
+	now.next()
+	if now.id != s.id || strings.Contains(now.data, "hx-partial") {
+		t.Errorf("who has everything gets event %d: %s", now.id, now.data)
+	}
+}
+
+// A text that asks less needs one more yes, and a step that failed is tried again with a reason.
+func TestPageWeaker(t *testing.T) {
+	t.Parallel()
+	text := plansHead + "# Check\n\n## Steps\n\n### 1. Check\n\n**target:** script\n**task:** `true`\n**contract:** `grep -q strict a && grep -q all a`\n**on_fail:** abort\n"
+	b := newWeb(t, map[string]string{"ws/plans/check.md": text, "ws/a": "none\n"})
+	run := b.start("plans/check.md")
+	s := b.follow(run, 0)
+	s.until(`<use href="#i-bad"/></svg>failed</span>`)
+	b.write(filepath.Join(b.ws, "a"), "strict, all\n")
+	if status, _, body := b.send(http.MethodPost, run, url.Values{"verb": {"retry"}, "step": {"check"}, "why": {"a is complete"}}); status != http.StatusSeeOther {
+		t.Fatalf("retry gets %d\n%s", status, body)
+	}
+	if status, _, body := b.send(http.MethodPost, run, url.Values{"verb": {"resume"}}); status != http.StatusSeeOther {
+		t.Fatalf("resume gets %d\n%s", status, body)
+	}
+	s.until(done)
+	if status, _, _ := b.send(http.MethodPost, run, url.Values{"verb": {"waive"}, "step": {"check"}}); status != http.StatusUnprocessableEntity {
+		t.Errorf("a verb that the page does not offer gets %d", status)
+	}
+	b.write(filepath.Join(b.ws, "plans", "check.md"), strings.Replace(text, " && grep -q all a", "", 1))
+	page := b.get("/plans/plans/check.md")
+	for _, want := range []string{"It proves or guards less than before.", "1 step changed", "Since "} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the plan lacks %q:\n%s", want, page)
+		}
+	}
+	form := strings.Replace(page, `<form class="pad stack" method="post"`, `<form method="post"`, 1)
+	if status, _, body := b.send(http.MethodPost, "/plans/plans/check.md", filledIn(form, "say", "start")); status != http.StatusConflict || !strings.Contains(body, "less than before") {
+		t.Errorf("a yes without that to less gets %d\n%s", status, body)
+	}
+	s = b.follow(b.start("plans/check.md", "weaker", "yes"), 0)
+	s.until(done)
+}
