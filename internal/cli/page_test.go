@@ -5,6 +5,7 @@ package cli_test
 import (
 	"bufio"
 	"context"
+	"encoding/base64"
 	"fmt"
 	"html"
 	"io"
@@ -398,5 +399,86 @@ func TestPageWeaker(t *testing.T) {
 		t.Errorf("a yes without that to less gets %d\n%s", status, body)
 	}
 	s = b.follow(b.start("plans/check.md", "weaker", "yes"), 0)
+	s.until(done)
+}
+
+// The planner is asked once the person has approved the configuration that names it. Nothing
+// starts and the file keeps its text, until the person takes the other one.
+func TestPageAsksForChanges(t *testing.T) {
+	t.Parallel()
+	text := plansHead + "# Greet\n\n## Steps\n\n### 1. Greet\n\n**id:** greet\n**target:** script\n**task:** `echo hello > a`\n**contract:** `grep -q hello a`\n"
+	drawn := base64.StdEncoding.EncodeToString([]byte(strings.ReplaceAll(text, "hello", "hi")))
+	b := newWeb(t, map[string]string{
+		"ws/.piton/config.yaml": "agents:\n  drawer: {kind: exec, command: [sh, -c, \"echo " + drawn + " | base64 -d\"]}\nplanner: {agent: drawer}\n",
+		"ws/plans/greet.md":     text,
+	})
+	say := url.Values{"say": {"change"}, "why": {"say hi"}}
+	status, _, body := b.send(http.MethodPost, "/plans/plans/greet.md", say)
+	if status != http.StatusConflict || !strings.Contains(body, "Nobody has approved the configuration") {
+		t.Fatalf("the first request gets %d\n%s", status, body)
+	}
+	status, to, body := b.send(http.MethodPost, "/plans/plans/greet.md", filledIn(strings.Replace(body, `<form class="foot" method="post"`, `<form method="post"`, 1)))
+	if status != http.StatusSeeOther || !strings.HasPrefix(to, "/errands/e-") {
+		t.Fatalf("with the yes it gets %d %s\n%s", status, to, body)
+	}
+	var page string
+	for deadline := time.Now().Add(patience); !strings.Contains(page, "What is different"); page = b.get(to) {
+		if time.Now().After(deadline) {
+			t.Fatalf("nothing came:\n%s\n%s", page, b.piton("log", strings.TrimPrefix(to, "/errands/")))
+		}
+	}
+	if now, err := os.ReadFile(filepath.Join(b.ws, "plans", "greet.md")); err != nil || string(now) != text {
+		t.Errorf("the file was changed: %s, %v", now, err)
+	}
+	for _, want := range []string{"-**task:** `echo hello &gt; a`", "&#43;**task:** `echo hi &gt; a`", "Take this text"} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page lacks %q:\n%s", want, page)
+		}
+	}
+	take := filledIn(strings.Replace(page, `<form class="foot" method="post"`, `<form method="post"`, 1))
+	if status, then, body := b.send(http.MethodPost, to, take); status != http.StatusSeeOther || then != "/plans/plans/greet.md" {
+		t.Fatalf("taking it gets %d %s\n%s", status, then, body)
+	}
+	if now, err := os.ReadFile(filepath.Join(b.ws, "plans", "greet.md")); err != nil || !strings.Contains(string(now), "echo hi") {
+		t.Errorf("the file has %s, %v", now, err)
+	}
+	b.write(filepath.Join(b.ws, "plans", "greet.md"), strings.ReplaceAll(text, "hello", "good day"))
+	if status, _, _ := b.send(http.MethodPost, to, take); status != http.StatusConflict {
+		t.Errorf("taking it over a changed text gets %d", status)
+	}
+	if home := b.get("/"); strings.Contains(home, "/runs/") {
+		t.Errorf("something was started:\n%s", home)
+	}
+}
+
+// A run that waits goes on under another configuration only with one more yes.
+func TestPageReconfigured(t *testing.T) {
+	t.Parallel()
+	conf := "agents:\n  coder: {kind: exec, command: [agent], limits: {time: 30m}}\n"
+	b := newWeb(t, map[string]string{
+		"ws/.piton/config.yaml": conf, "agents/work": "if test $PITON_ATTEMPT = 2; then echo done > a; fi\n",
+		"ws/plans/work.md": plansHead + "# Work\n\n## Steps\n\n### 1. Work\n\n**id:** work\n**target:** coder\n**task:** Do it\n**contract:** `grep -q done a`\n**on_fail:** escalate\n",
+	})
+	run := b.start("plans/work.md")
+	s := b.follow(run, 0)
+	s.until("escalation:")
+	file := filepath.Join(b.ws, ".piton", "config.yaml")
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.write(file, strings.Replace(string(text), "30m", "20m", 1))
+	status, _, ask := b.send(http.MethodPost, "/inbox", filledIn(b.get("/inbox"), "choice", "retry", "text", "go on"))
+	if status != http.StatusConflict || !strings.Contains(ask, "agents.coder.limits.time: was 30m, is 20m") {
+		t.Fatalf("the answer gets %d\n%s", status, ask)
+	}
+	status, to, body := b.send(http.MethodPost, "/inbox", filledIn(strings.Replace(ask, `<form class="foot" method="post"`, `<form method="post"`, 1)))
+	if status != http.StatusSeeOther || to != run {
+		t.Fatalf("with a yes it gets %d %s\n%s", status, to, body)
+	}
+	s.until("Nobody carries this run on.") // it was let go of for the new settings
+	if status, _, body := b.send(http.MethodPost, run, url.Values{"verb": {"resume"}}); status != http.StatusSeeOther {
+		t.Fatalf("resume gets %d\n%s", status, body)
+	}
 	s.until(done)
 }
