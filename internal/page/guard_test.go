@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -141,10 +142,8 @@ func TestGuard(t *testing.T) {
 	refused := func(what string, r *http.Request, wants ...int) {
 		t.Helper()
 		res := answer(r)
-		for _, want := range wants {
-			if res.StatusCode == want {
-				return
-			}
+		if slices.Contains(wants, res.StatusCode) {
+			return
 		}
 		t.Errorf("%s: %s %.80s: %d, want %v", what, r.Method, r.URL.Path, res.StatusCode, wants)
 	}

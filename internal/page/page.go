@@ -222,8 +222,8 @@ func plainly(v reflect.Value) {
 			v.SetString(proc.Plain([]byte(s)))
 		}
 	case reflect.Struct:
-		for i := range v.NumField() {
-			plainly(v.Field(i))
+		for _, field := range v.Fields() {
+			plainly(field)
 		}
 	case reflect.Slice:
 		for i := range v.Len() {
