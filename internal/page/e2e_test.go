@@ -70,6 +70,10 @@ func browser(t *testing.T) (ctx context.Context, ws string) {
 	if err := os.WriteFile(filepath.Join(ws, "plans", "notes.md"), []byte(plan), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	bad := strings.Replace(plan, "`cmp notes.md sent.md`", "`cmp notes.md sent.md || true`", 1)
+	if err := os.WriteFile(filepath.Join(ws, "plans", "bad.md"), []byte(bad), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	piton := filepath.Join(base, "piton")
 	if out, err := exec.Command("go", "build", "-o", piton, "github.com/piton-dev/piton/cmd/piton").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
@@ -156,7 +160,9 @@ func clicks(sel, then string) chromedp.Action {
 func TestReviewWatchAnswer(t *testing.T) {
 	ctx, ws := browser(t)
 	shots(t, ctx, "home")
-	do(t, ctx, "review", clicks(".drafts .t", "#start"))
+	do(t, ctx, "a plan with mistakes", clicks(`.drafts a[href$="bad.md"]`, ".diag"))
+	shots(t, ctx, "review-bad")
+	do(t, ctx, "review", clicks(".brand", ".drafts"), clicks(`.drafts a[href$="notes.md"]`, "#start button"))
 	shots(t, ctx, "review")
 	do(t, ctx, "approve and start", clicks("#start button.pri", "#steps"))
 	do(t, ctx, "step 1 runs, and is done", chromedp.WaitVisible(`#s-0 .g[data-st="ok"]`), chromedp.WaitVisible("#asks .btn"))

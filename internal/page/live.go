@@ -5,8 +5,8 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"html/template"
 	"net/http"
+	"reflect"
 	"strconv"
 	"strings"
 	"time"
@@ -145,22 +145,14 @@ func answerOf(e engine.CheckEnded) string {
 func (c *chronicle) log() Log { return Log{Earlier: c.cut, Lines: c.lines, Run: c.run} }
 
 // regions are the parts of the page of a run that change, by their ids.
-func (s *server) regions(x Run, n Waiting) (ids []string, parts map[string]template.HTML, err error) {
-	parts = map[string]template.HTML{}
-	add := func(id string, v any) {
-		if err == nil {
-			ids = append(ids, id)
-			parts[id], err = s.show(v)
-		}
-	}
-	add("waiting", n)
-	add("run", x.Head)
-	add("orders", x.Orders)
-	add("asks", x.Asks)
+func regions(x Run, n Waiting) (ids []string, parts map[string]any) {
+	ids = []string{"waiting", "run", "orders", "asks"}
+	parts = map[string]any{"waiting": n, "run": x.Head, "orders": x.Orders, "asks": x.Asks}
 	for _, row := range x.Steps.Rows {
-		add(row.DOM, row)
+		ids = append(ids, row.DOM)
+		parts[row.DOM] = row
 	}
-	return ids, parts, err
+	return ids, parts
 }
 
 // events keeps the page of a run up to date: what changed, gathered for a moment, is sent as
@@ -217,7 +209,7 @@ type telling struct {
 	head  engine.HeadRow
 	has   int // how far the browser knows the journal
 	ids   []string
-	sent  map[string]template.HTML
+	sent  map[string]any
 	lines int // of the log
 	last  time.Time
 	moves bool // the owner carries the run on
@@ -250,10 +242,7 @@ func (t *telling) tell(ctx context.Context, carried bool) error {
 	if err != nil {
 		return err
 	}
-	ids, parts, err := t.regions(x, n)
-	if err != nil {
-		return err
-	}
+	ids, parts := regions(x, n)
 	var out bytes.Buffer
 	begins, knows := t.sent == nil, t.has == t.c.count
 	if !begins || !knows {
@@ -269,46 +258,41 @@ func (t *telling) tell(ctx context.Context, carried bool) error {
 }
 
 // changed writes the parts that are not what was sent last; with all, each of them.
-func (t *telling) changed(out *bytes.Buffer, x Run, ids []string, parts map[string]template.HTML, all bool) error {
-	part := func(id, swap string, html template.HTML) {
-		fmt.Fprintf(out, `<hx-partial hx-target="#%s" hx-swap="%s">%s</hx-partial>`, id, swap, html)
+func (t *telling) changed(out *bytes.Buffer, x Run, ids []string, parts map[string]any, all bool) error {
+	var failed error
+	part := func(id, swap string, values ...any) {
+		fmt.Fprintf(out, `<hx-partial hx-target="#%s" hx-swap="%s">`, id, swap)
+		for _, v := range values {
+			html, err := t.show(v)
+			failed = cmp.Or(failed, err)
+			out.WriteString(string(html))
+		}
+		out.WriteString("</hx-partial>")
 	}
 	steps := all || len(ids) != len(t.ids)
 	for _, id := range ids {
-		if of, _, isStep := strings.Cut(id, "-"); isStep && of == "s" && steps {
+		if steps && strings.HasPrefix(id, "s-") {
 			continue // with the others
 		}
-		if all || parts[id] != t.sent[id] {
+		if all || !reflect.DeepEqual(parts[id], t.sent[id]) {
 			part(id, "outerMorph", parts[id])
 		}
 	}
 	if steps {
-		html, err := t.show(x.Steps)
-		if err != nil {
-			return err
-		}
-		part("steps", "outerMorph", html)
+		part("steps", "outerMorph", x.Steps)
 	}
 	news := t.c.cut + len(t.c.lines) - t.lines
 	switch {
 	case all || news > len(t.c.lines):
-		html, err := t.show(t.c.log())
-		if err != nil {
-			return err
-		}
-		part("log", "outerHTML", html)
+		part("log", "outerHTML", t.c.log())
 	case news > 0:
-		var lines template.HTML
+		var lines []any
 		for _, l := range t.c.lines[len(t.c.lines)-news:] {
-			html, err := t.show(l)
-			if err != nil {
-				return err
-			}
-			lines += html
+			lines = append(lines, l)
 		}
-		part("log", "beforeend", lines)
+		part("log", "beforeend", lines...)
 	}
-	return nil
+	return failed
 }
 
 // send writes one event. One without data only says how far the journal was read.
