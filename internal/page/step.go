@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strconv"
 
 	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/view"
@@ -74,8 +75,10 @@ func step(ctx context.Context, w *Workspace, r *http.Request) (sheet, error) {
 	for n := range a.Row(a.Index).Attempts {
 		x.Attempts = append(x.Attempts, n+1)
 	}
-	fmt.Sscan(r.URL.Query().Get("attempt"), &x.Attempt) //nolint:errcheck // what is no number is all of them
-	changes, ok, err := w.Changes(ctx, in, id, max(0, x.Attempt))
+	if n, err := strconv.Atoi(r.URL.Query().Get("attempt")); err == nil && slices.Contains(x.Attempts, n) {
+		x.Attempt = n
+	}
+	changes, ok, err := w.Changes(ctx, in, id, x.Attempt)
 	if err != nil {
 		return sheet{}, err
 	}
