@@ -314,7 +314,7 @@ func TestPageAllows(t *testing.T) {
 		t.Errorf("text became markup: %s", s.data)
 	}
 	inbox := b.get("/inbox")
-	for _, want := range []string{"touch once.txt", `value="allow"`, `value="allow-run"`, `value="refuse"`, "the agent is told no; the text below goes with it", "Refused, unless answered by"} {
+	for _, want := range []string{"touch once.txt", `value="allow"`, `value="allow-run"`, `value="refuse"`, "the agent is told no; the text above goes with it", "Refused, unless answered by"} {
 		if !strings.Contains(inbox, want) {
 			t.Errorf("the inbox lacks %q:\n%s", want, inbox)
 		}
@@ -479,6 +479,35 @@ func TestPageReconfigured(t *testing.T) {
 	s.until("Nobody carries this run on.") // it was let go of for the new settings
 	if status, _, body := b.send(http.MethodPost, run, url.Values{"verb": {"resume"}}); status != http.StatusSeeOther {
 		t.Fatalf("resume gets %d\n%s", status, body)
+	}
+	s.until(done)
+}
+
+// The steps of a sub-plan are below the step that it carries out, with why one of them failed. A
+// question for a value takes one.
+func TestPageBelow(t *testing.T) {
+	t.Parallel()
+	b := newWeb(t, map[string]string{
+		"ws/plans/child.md":  plansHead + "# Child\n\n## Steps\n\n### 1. Inner\n\n**target:** script\n**task:** `echo woe > inner; echo woe >&2; exit 3`\n**contract:** `grep -q out inner`\n**on_fail:** escalate\n",
+		"ws/plans/parent.md": plansHead + "# Parent\n\n## Steps\n\n### 1. Below\n\n**plan:** plans/child.md\n**contract:** `grep -q woe inner`\n\n### 2. Ask\n\n**ask:** How many readers?\n**schema:**\n```json\n{\"type\": \"integer\"}\n```\n",
+	})
+	run := b.start("plans/parent.md")
+	s := b.follow(run, 0)
+	s.until("escalation:")
+	page := b.get(run)
+	_, below, _ := strings.Cut(page, `<ol class="steps under">`)
+	if below, _, _ = strings.Cut(below, "</ol>"); !strings.Contains(below, "Inner") || !strings.Contains(below, `aria-label="Standard error">woe`) {
+		t.Errorf("the steps below are\n%s", below)
+	}
+	if status, to, body := b.send(http.MethodPost, "/inbox", filledIn(b.get("/inbox"), "choice", "waive", "text", "it is fine")); status != http.StatusSeeOther || to != run {
+		t.Fatalf("waive gets %d %s\n%s", status, to, body)
+	}
+	s.until("question:")
+	if status, _, body := b.send(http.MethodPost, "/inbox", filledIn(b.get("/inbox"), "choice", "answer", "args", `"many"`)); status != http.StatusUnprocessableEntity {
+		t.Errorf("a value that does not fit gets %d\n%s", status, body)
+	}
+	if status, _, body := b.send(http.MethodPost, "/inbox", filledIn(b.get("/inbox"), "choice", "answer", "args", "3")); status != http.StatusSeeOther {
+		t.Fatalf("the value gets %d\n%s", status, body)
 	}
 	s.until(done)
 }

@@ -116,14 +116,19 @@ func (w *Workspace) item(ctx context.Context, it engine.ItemRow) (*Item, error) 
 	}
 	x.TakesArgs = shown != nil || it.Schema != ""
 	for _, c := range it.Choices {
-		x.Choices = append(x.Choices, Choice{c, onPage.Replace(view.Consequence(it, c)), tones[c]})
-		x.TakesText = x.TakesText || slices.Contains(worded, c) && !(c == engine.ChooseAnswer && it.Schema != "")
+		then := onPage.Replace(view.Consequence(it, c))
+		if c == engine.ChooseAnswer && it.Schema != "" {
+			then = "the value above"
+		} else {
+			x.TakesText = x.TakesText || slices.Contains(worded, c)
+		}
+		x.Choices = append(x.Choices, Choice{c, then, tones[c]})
 	}
 	return x, nil
 }
 
 // onPage says in the words of a page what a consequence says in those of a command.
-var onPage = strings.NewReplacer("with --text", "in the text below", "--text", "the text below", "a value, with --args", "a value, below", "--args", "the value below")
+var onPage = strings.NewReplacer("with --text; a value, with --args", "in the text above", "--text", "the text above", "--args", "the value above")
 
 // worded are the choices that a text goes with, and tones those of choices that are more than
 // a step on the way.

@@ -91,9 +91,9 @@ func (c *chronicle) take(h view.Happening) {
 		return // the step that the run carries out tells of it
 	}
 	if h.What == view.Failed || h.What == view.Regressed {
-		c.failed[[2]string{h.Of.State.Run().Run, h.Of.Row(h.Step).ID}] = failure(h)
+		c.failed[[2]string{h.Of.State.Run().Run, h.Of.Step(h.Step).ID}] = failure(h)
 	}
-	if c.step != "" && (h.Of.Up != nil || h.Step < 0 || h.Of.Row(h.Step).ID != c.step) {
+	if c.step != "" && (h.Of.Up != nil || h.Step < 0 || h.Of.Step(h.Step).ID != c.step) {
 		return
 	}
 	if lines := c.words(h); len(lines) > 0 {
