@@ -4,6 +4,8 @@ import (
 	"encoding/xml"
 	"errors"
 	"io"
+	"os"
+	"path/filepath"
 	"reflect"
 	"regexp"
 	"strings"
@@ -116,6 +118,37 @@ func TestEveryViewIsShown(t *testing.T) {
 	for _, v := range s.views.Templates() {
 		if name := v.Name(); name != "" && !strings.HasSuffix(name, ".html") && !used[name] {
 			t.Errorf("nothing shows the template %s", name)
+		}
+	}
+}
+
+// Each class of the style sheet is one that a page can have.
+func TestEveryClassIsUsed(t *testing.T) {
+	var sources strings.Builder
+	for _, pattern := range []string{"*.go", "views/*.html"} {
+		files, err := filepath.Glob(pattern)
+		if err != nil || len(files) == 0 {
+			t.Fatalf("%s: %v, %v", pattern, files, err)
+		}
+		for _, file := range files {
+			body, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, words := range regexp.MustCompile(`"[^"\n]*"`).FindAllString(string(body), -1) {
+				sources.WriteString(words)
+			}
+		}
+	}
+	css, err := static.ReadFile("static/app.css")
+	if err != nil {
+		t.Fatal(err)
+	}
+	sheet := regexp.MustCompile(`\{[^{}]*\}`).ReplaceAllString(string(css), "")
+	for _, m := range regexp.MustCompile(`\.([a-z][\w-]*)`).FindAllStringSubmatch(sheet, -1) {
+		name := strings.TrimPrefix(m[1], "t-") // tones are put behind it
+		if !regexp.MustCompile(`\b` + name + `\b`).MatchString(sources.String()) {
+			t.Errorf("no page has the class %s", m[1])
 		}
 	}
 }
