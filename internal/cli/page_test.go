@@ -314,7 +314,7 @@ func TestPageAllows(t *testing.T) {
 		t.Errorf("text became markup: %s", s.data)
 	}
 	inbox := b.get("/inbox")
-	for _, want := range []string{"touch once.txt", `value="allow"`, `value="allow-run"`, `value="refuse"`, "the agent is told no; the text above goes with it", "Refused, unless answered by"} {
+	for _, want := range []string{"touch once.txt", `value="allow"`, `value="allow-run"`, `value="deny"`, "the agent is told no; the text above goes with it", "Refused, unless answered by"} {
 		if !strings.Contains(inbox, want) {
 			t.Errorf("the inbox lacks %q:\n%s", want, inbox)
 		}

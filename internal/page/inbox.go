@@ -133,7 +133,7 @@ var onPage = strings.NewReplacer("with --text; a value, with --args", "in the te
 // worded are the choices that a text goes with, and tones those of choices that are more than
 // a step on the way.
 var (
-	worded = []string{engine.ChooseAnswer, engine.ChooseRetry, engine.ChooseRefuse, engine.ChooseReplan, engine.ChooseSkip, engine.ChooseWaive, engine.ChooseDeny, engine.ChooseApprove}
+	worded = []string{engine.ChooseAnswer, engine.ChooseRetry, engine.ChooseReplan, engine.ChooseSkip, engine.ChooseWaive, engine.ChooseDeny, engine.ChooseApprove}
 	tones  = map[string]string{
 		engine.ChooseApprove: "you", engine.ChooseAllow: "you", engine.ChooseRetry: "you", engine.ChooseAnswer: "you", engine.ChooseAdopt: "you",
 		engine.ChooseAbort: "danger", engine.ChooseDeny: "danger",
