@@ -104,7 +104,7 @@ func browser(t *testing.T) (ctx context.Context, ws string) {
 	t.Cleanup(stop)
 	tab, closed := chromedp.NewContext(alloc)
 	t.Cleanup(closed)
-	ctx, cancel := context.WithTimeout(tab, 2*time.Minute)
+	ctx, cancel := context.WithTimeout(tab, time.Minute)
 	t.Cleanup(cancel)
 	chromedp.ListenTarget(ctx, func(e any) { // the policy keeps everything out that the page needs not
 		switch e := e.(type) {

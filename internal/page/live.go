@@ -185,11 +185,11 @@ func (w *Workspace) follow(ctx context.Context, head engine.HeadRow, each func(c
 			return err
 		}
 		if by.Stream(head.Stream) && !by.All {
-			err = w.Client.Watch(ctx, head.Stream, func() error { failed = each(true); return failed })
+			_ = w.Client.Watch(ctx, head.Stream, func() error { failed = each(true); return failed }) // however it ends, the run is looked at again
 		} else {
 			failed = each(by.On(head))
 		}
-		if failed == nil && (err == nil || api.ErrGone(err)) {
+		if failed == nil {
 			select {
 			case <-ctx.Done():
 			case <-time.After(look):
