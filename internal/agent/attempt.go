@@ -180,9 +180,9 @@ func (a *attempt) age(ctx context.Context, pool *proc.Pool, r *Result) {
 	s.Argv, s.Stdin, s.Tee, s.Timeout = []string{s.Argv[0], "--version"}, nil, nil, beginning
 	p := pool.Run(ctx, s)
 	if is := oneLine(proc.Plain(p.Stdout.Tail)); p.Exit == 0 && Older(is, lowest) {
-		r.Old, r.Cause.Next = short(is, maxWhy), TooOld(lowest)
+		r.Old, r.Cause.Next = short(is, maxWhy), Newer(lowest)
 		if r.How == engine.NoStart {
-			r.Reason += "; " + r.Cause.Next
+			r.Reason += fmt.Sprintf("; %s (%s) is too old: %s", r.Old, s.Argv[0], r.Cause.Next)
 		}
 	}
 }

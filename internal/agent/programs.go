@@ -245,7 +245,7 @@ func Older(says, than string) bool {
 	return false
 }
 
-// TooOld says what to do about a program that is older than what was tried.
-func TooOld(lowest string) string { return "too old: update it to " + lowest + " or later" }
+// Newer says what to do about a program that is older than what was tried.
+func Newer(lowest string) string { return "update it to " + lowest + " or later" }
 
 var version = regexp.MustCompile(`\d{1,9}\.\d{1,9}(\.\d{1,9})?`)

@@ -234,12 +234,12 @@ func next(kind engine.CauseKind, program, said string, keys []string) string {
 	case engine.NoLogin:
 		return strings.TrimSuffix(cmp.Or(known.SignIn, "log in with "+program)+", or set a key and name its variable under `env_pass:` of the agent; "+known.Keyed, "; ")
 	case engine.NoKey:
-		return "set " + cmp.Or(keyName.FindString(said), known.key(), "the variable with its key") + ", and name it under `env_pass:` of the agent"
+		return "set " + cmp.Or(keyName.FindString(said), known.key(), "the variable with its key") + " where you start piton, and let `env_pass:` of the agent name it"
 	case engine.KeyRefused:
 		if name := cmp.Or(keyName.FindString(said), strings.Join(keys, " or ")); name != "" {
 			return "the key in " + name + " was refused: set another one"
 		}
-		return "its key was refused: give it another one"
+		return "piton gave it none: set " + cmp.Or(known.key(), "the variable with its key") + " where you start piton, and let `env_pass:` of the agent name it; or change the one that the program has"
 	case engine.NoModel:
 		return "name a model that you have: `model:` or `command:` of the agent"
 	case engine.NoQuota:

@@ -290,7 +290,7 @@ func (p *Product) readPlan(path string) ([]byte, error) {
 	}
 	body, err := readPlan(path, p.at(path))
 	if problem, ok := errors.AsType[*Problem](err); ok && problem.Code == NotFound {
-		problem.Hint = cmp.Or(p.similar(path), problem.Hint)
+		problem.Hint = cmp.Or(p.similar(path), p.others())
 	}
 	return body, err
 }
@@ -318,6 +318,19 @@ func (p *Product) similar(path string) string {
 	return ""
 }
 
+// others is a hint for somebody who named a plan that is not there.
+func (p *Product) others() string {
+	const most = 3
+	switch files := p.PlanFiles(); {
+	case len(files) == 0:
+		return "there is no plan yet: piton plan \"what you want\" has an agent make one, piton new \"what you want\" begins one"
+	case len(files) > most:
+		return fmt.Sprintf("%d plans are in %s, such as %s", len(files), PlansDir, strings.Join(files[:most], ", "))
+	default:
+		return "there is " + strings.Join(files, ", ")
+	}
+}
+
 // maxSimilar is how many files of a directory are looked at for a name that was meant.
 const maxSimilar = 1000
 
@@ -336,7 +349,7 @@ func readPlan(path, file string) ([]byte, error) {
 	case err != nil && path == "-":
 		return nil, &Problem{Code: Invalid, Message: "this verb does not read standard input: plans are recorded by file name", Hint: "save the plan to a file; only piton verify - reads standard input"}
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, &Problem{Code: NotFound, Message: path + ": there is no such file", Hint: "give the path of a plan document"}
+		return nil, &Problem{Code: NotFound, Message: path + ": there is no such file"}
 	case err != nil:
 		return nil, unreadable(path, err)
 	case info.IsDir():

@@ -14,6 +14,7 @@ import (
 	"github.com/piton-dev/piton/internal/config"
 	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/owner"
+	"github.com/piton-dev/piton/internal/plan"
 	"github.com/piton-dev/piton/internal/probe"
 	"github.com/piton-dev/piton/internal/view"
 )
@@ -137,7 +138,7 @@ func agentNames(conf config.Config, names []string) ([]string, error) {
 	}
 	for _, name := range names {
 		if !slices.Contains(all, name) {
-			return nil, misuse(fmt.Sprintf("no agent %q that runs a program is configured", name), "piton agents lists them")
+			return nil, misuse(fmt.Sprintf("no agent %q that runs a program is configured", name), cmp.Or(plan.Nearest(name, all), "piton agents lists them"))
 		}
 	}
 	if len(all) == 0 {

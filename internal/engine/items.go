@@ -179,13 +179,18 @@ func (s *State) approval(i int) ItemOpened {
 }
 
 // remedy is what a person may do besides: about a step that changed what judges it, for the
-// file may be the work; and about an agent that cannot work, for another one may.
+// file may be the work; about checks that are green too early; about a key, for a run keeps the
+// environment that it was started in; and about an agent that cannot work, for another one may.
 func (s *State) remedy(i int) string {
 	st, p := &s.steps[i], s.prog.Step(i)
 	judges := slices.ContainsFunc(slices.Concat(st.Restore, restore(st)), func(c Change) bool { return c.Rule != "" })
 	switch other := s.other(i); {
 	case st.Verdict == Tampered && judges && p.Kind != Landing:
 		return fmt.Sprintf(" If such a file is the step's work, name it in its `writes:` (a glob with ** does not open it), then piton approve %s.", ShellWord(s.run.Opened.Path))
+	case st.Verdict == Inconclusive && st.Baseline == Pass && p.Expect == ExpectRed && st.Ended == nil:
+		return fmt.Sprintf(" If the work is there already, answer skip. Else let the contract fail until it is done, then piton approve %s.", ShellWord(s.run.Opened.Path))
+	case st.Verdict == Infra && st.Ended != nil && st.Ended.Cause != nil && slices.Contains([]CauseKind{NoKey, KeyRefused}, st.Ended.Cause.Kind) && other == "":
+		return " A run keeps the environment that it was started in: once the variable is set, go on with piton resume, not with an answer."
 	case st.Verdict == Infra && other != "":
 		return fmt.Sprintf(" To give it to agent %s: piton force-agent %s %[1]s, then answer retry.", ShellWord(other), p.ID)
 	}

@@ -276,7 +276,7 @@ func agent(env Env, name string, said func(file string) string) Line {
 		text := said(file)
 		line.Text = text + strings.TrimPrefix(line.Text, file)
 		if lowest := worker.ProgramOf(command).Tried; lowest != "" && worker.Older(strings.TrimSuffix(text, "("+file+")"), lowest) {
-			line.Status, line.Hint = Warning, worker.TooOld(lowest)
+			line.Status, line.Hint = Warning, "too old: "+worker.Newer(lowest)
 		}
 	}
 	return line

@@ -66,7 +66,7 @@ func checkNoAgent(p *pass, u *unit) {
 	if _, fits := u.first(p.facts); fits {
 		return
 	}
-	message, hint := "no agent is configured", "add one under `agents:` in .piton/config.yaml, or write `target: script` if the task is a shell script"
+	message, hint := "no agent is configured", "run `piton init`, which adds those that it finds to .piton/config.yaml, or write `target: script` if the task is a shell script"
 	if len(p.facts.models()) > 0 {
 		message, hint = "the configuration has several agents, no default, and no `when:` with a word of the step", "write a `target:`, or `default_agent:` in .piton/config.yaml"
 	}
