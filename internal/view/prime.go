@@ -98,11 +98,11 @@ func cutTo(s string, size int) string {
 }
 
 func (p *primer) journal(ctx context.Context, r Reader) error {
-	heads, err := r.Store.Heads(ctx, store.HeadFilter{Top: true, Limit: primeRuns})
+	stands, err := r.Stands(ctx)
 	if err != nil {
 		return err
 	}
-	stands, err := r.Stands(ctx)
+	heads, err := r.Store.Heads(ctx, store.HeadFilter{Top: true, Limit: primeRuns})
 	if err != nil {
 		return err
 	}

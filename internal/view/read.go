@@ -32,11 +32,10 @@ func (r Reader) Standing(ctx context.Context, head engine.HeadRow) (Standing, er
 // standing is Standing without the steps.
 func (r Reader) standing(ctx context.Context, head engine.HeadRow) (st Standing, err error) {
 	st = Standing{Head: head, Now: r.Now(), Place: r.Place(head)}
-	if !head.Ended {
-		if st.By, err = r.Stands(ctx); err != nil {
-			return st, err
-		}
+	if st.By, err = r.stands(ctx, &st.Head); err != nil {
+		return st, err
 	}
+	head = st.Head
 	st.Carried = st.By.On(head)
 	if st.Newest, err = r.Newest(ctx, head); err != nil {
 		return st, err
@@ -54,6 +53,22 @@ func (r Reader) standing(ctx context.Context, head engine.HeadRow) (st Standing,
 	}
 	st.Under, err = r.Under(ctx, head)
 	return st, err
+}
+
+// stands reads who carries runs on. A run that nobody carries is read again: it may have ended
+// between the two.
+func (r Reader) stands(ctx context.Context, head *engine.HeadRow) (by Stands, err error) {
+	if head.Ended {
+		return by, nil
+	}
+	if by, err = r.Stands(ctx); err != nil || by.On(*head) {
+		return by, err
+	}
+	now, err := r.Store.Heads(ctx, store.HeadFilter{Stream: head.Stream, Run: head.Run, Limit: 1})
+	if len(now) == 1 {
+		*head = now[0]
+	}
+	return by, err
 }
 
 // steps reads the steps of a run, and those of the runs that carry them out.
