@@ -83,6 +83,8 @@ func claudeResult(d *doings, part, more object) {
 			deed.Exit = exitOf(text)
 		case deed.Tool == RunIt:
 			deed.Exit = new(int)
+		case deed.Failed:
+			deed.Text = short(oneLine(toolError.Replace(text)), maxWhy)
 		}
 		if patches := more.list("structuredPatch"); len(patches) > 0 {
 			deed.Plus, deed.Minus = new(int), new(int)
@@ -96,6 +98,9 @@ func claudeResult(d *doings, part, more object) {
 		}
 	})
 }
+
+// toolError takes away the marks of what a tool says that failed.
+var toolError = strings.NewReplacer("<tool_use_error>", "", "</tool_use_error>", "")
 
 // unused reports that no model wrote anything: words that are there are the program's.
 func unused(o object) bool {

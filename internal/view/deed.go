@@ -44,6 +44,12 @@ func call(d agent.Deed, strip func(string) string) string {
 
 // result says how a call ended, as far as that is told.
 func result(d agent.Deed) string {
+	switch {
+	case d.Done && d.Failed && d.Exit == nil && d.Text != "":
+		return " (failed: " + oneLine(d.Text) + ")"
+	case d.Done && d.Failed && d.Exit == nil:
+		return " (failed)"
+	}
 	said := ""
 	if d.Plus != nil {
 		said += fmt.Sprintf(" +%d", *d.Plus)
@@ -51,12 +57,8 @@ func result(d agent.Deed) string {
 	if d.Minus != nil {
 		said += fmt.Sprintf(" −%d", *d.Minus)
 	}
-	switch {
-	case !d.Done:
-	case d.Exit != nil:
+	if d.Done && d.Exit != nil {
 		said += fmt.Sprintf(" → %d", *d.Exit)
-	case d.Failed:
-		said += " (failed)"
 	}
 	return said
 }

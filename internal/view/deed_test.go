@@ -78,3 +78,15 @@ func TestDeedsOfText(t *testing.T) {
 		t.Errorf("%q, want %q", b.String(), want)
 	}
 }
+
+// A call that failed says why.
+func TestDeedThatFailed(t *testing.T) {
+	var lines []string
+	line := func(line string) { lines = append(lines, line) }
+	d := NewDeeds("claude", nil, line, line)
+	fmt.Fprintln(d, `{"type":"assistant","message":{"content":[{"type":"tool_use","id":"1","name":"Write","input":{"file_path":"/repo/a","content":"x"}}]}}`)
+	fmt.Fprintln(d, `{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"1","is_error":true,"content":"<tool_use_error>File has not been read yet.</tool_use_error>"}]}}`)
+	if diff := cmp.Diff([]string{"write /repo/a (failed: File has not been read yet.)"}, lines); diff != "" {
+		t.Errorf("-want +got:\n%s", diff)
+	}
+}
