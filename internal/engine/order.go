@@ -238,7 +238,7 @@ func refuseAnswer(it ItemRow, a ItemAnswered) error {
 
 // applyCommand folds a person's command.
 func (s *State) applyCommand(c Command) error {
-	if !s.run.Live && c.Verb != DoLand && (s.run.Status != Failed || c.Verb == DoPause || c.Verb == DoCancel) {
+	if s.prog == nil || !s.run.Live && c.Verb != DoLand && (s.run.Status != Failed || c.Verb == DoPause || c.Verb == DoCancel) {
 		return fmt.Errorf("%s of a run that is not open", c.Verb)
 	}
 	err := s.obey(c)
