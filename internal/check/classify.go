@@ -2,10 +2,10 @@ package check
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
 
 	"github.com/piton-dev/piton/internal/engine"
+	"github.com/piton-dev/piton/internal/lazy"
 	"github.com/piton-dev/piton/internal/proc"
 )
 
@@ -69,11 +69,11 @@ func Classify(c engine.Check, r proc.Result) (engine.Verdict, string) {
 }
 
 // complaint is how shells say which command they could not run.
-var complaint = regexp.MustCompile(`(?m)^(?:[^\s:]+: )?(?:(?:line )?\d+: )?([^\n]+?): (?:command not found|not found|No such file or directory|Permission denied|Is a directory|cannot execute[^\n]*|[^\n]*bad interpreter[^\n]*)$`)
+var complaint = lazy.Regexp(`(?m)^(?:[^\s:]+: )?(?:(?:line )?\d+: )?([^\n]+?): (?:command not found|not found|No such file or directory|Permission denied|Is a directory|cannot execute[^\n]*|[^\n]*bad interpreter[^\n]*)$`)
 
 // missing says which command it was that the shell could not run, if it said so.
 func missing(stderr proc.Capture, what string) string {
-	found := complaint.FindAllStringSubmatch(stderr.LastLines(tailLines, tailBytes), -1)
+	found := complaint().FindAllStringSubmatch(stderr.LastLines(tailLines, tailBytes), -1)
 	if len(found) == 0 {
 		return what
 	}
@@ -81,11 +81,11 @@ func missing(stderr proc.Capture, what string) string {
 }
 
 // unreached is what programs say that found no network.
-var unreached = regexp.MustCompile(`(?i)resolve host|network is unreachable|name resolution|dial tcp|ENOTFOUND|EAI_AGAIN|ENETUNREACH|ECONNREFUSED|connection refused|couldn't connect|failed to connect`)
+var unreached = lazy.Regexp(`(?i)resolve host|network is unreachable|name resolution|dial tcp|ENOTFOUND|EAI_AGAIN|ENETUNREACH|ECONNREFUSED|connection refused|couldn't connect|failed to connect`)
 
 // cutOff says what a check may lack whose output speaks of a connection that failed.
 func cutOff(a *engine.CheckEnded) string {
-	if a.Verdict != engine.Fail || a.Network != proc.ReachesLoopback || !unreached.MatchString(a.Stderr+a.Stdout) {
+	if a.Verdict != engine.Fail || a.Network != proc.ReachesLoopback || !unreached().MatchString(a.Stderr+a.Stdout) {
 		return ""
 	}
 	return "it may need the network, which checks do not have: write `network: contract` in the step"

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/piton-dev/piton/internal/lazy"
 	"github.com/piton-dev/piton/internal/proc"
 )
 
@@ -14,17 +15,17 @@ type runner struct {
 	// empty is what it prints when it ran none, ran what it prints when it ran
 	// at least one or failed for another reason. In a command that calls it
 	// several times one run with tests is enough.
-	empty, ran *regexp.Regexp
+	empty, ran func() *regexp.Regexp
 	// sum are the lines that say how many tests ran, and each of their parts a number in
 	// front or behind; one without a number is one test.
-	sum, part *regexp.Regexp
+	sum, part func() *regexp.Regexp
 }
 
 // parts are how most runners count.
-var parts = regexp.MustCompile(`\b(\d+) (?:passed|failed|errors?|xfailed|xpassed|passing|failing)\b`)
+var parts = lazy.Regexp(`\b(\d+) (?:passed|failed|errors?|xfailed|xpassed|passing|failing)\b`)
 
-// lineOf compiles an expression that is matched line by line.
-func lineOf(expr string) *regexp.Regexp { return regexp.MustCompile(`(?m)^` + expr) }
+// lineOf is an expression that is matched line by line.
+func lineOf(expr string) func() *regexp.Regexp { return lazy.Regexp(`(?m)^` + expr) }
 
 var runners = []runner{
 	{
@@ -37,13 +38,13 @@ var runners = []runner{
 		"unittest",
 		lineOf(`(?:Ran 0 tests in|NO TESTS RAN)`),
 		lineOf(`Ran [1-9]\d* tests? in|^ERROR: |^FAIL: `),
-		lineOf(`Ran \d+ tests? in.*$`), regexp.MustCompile(`Ran (\d+)`),
+		lineOf(`Ran \d+ tests? in.*$`), lazy.Regexp(`Ran (\d+)`),
 	},
 	{
 		"go test",
 		lineOf(`(?:\?   \t.*\[no test files\]|ok  \t.*\[no tests to run\]|testing: warning: no tests to run|no packages to test|\{.*"Output":"\?.*\[no test files\])`),
 		lineOf(`(?:ok  \t\S+\t(?:[\d.]+s|\(cached\))(?:\tcoverage: .*)?$|=== RUN|--- |FAIL|panic:|\{.*"Test":")`),
-		lineOf(`\s*--- (?:PASS|FAIL): .*$`), regexp.MustCompile(`---`),
+		lineOf(`\s*--- (?:PASS|FAIL): .*$`), lazy.Regexp(`---`),
 	},
 	{
 		"cargo test",
@@ -55,7 +56,7 @@ var runners = []runner{
 		"node --test",
 		lineOf(`(?:#|ℹ) (?:tests|pass) 0$`),
 		lineOf(`(?:#|ℹ) (?:pass|fail|cancelled) [1-9]`),
-		lineOf(`(?:#|ℹ) (?:pass|fail) \d+$`), regexp.MustCompile(`(\d+)$`),
+		lineOf(`(?:#|ℹ) (?:pass|fail) \d+$`), lazy.Regexp(`(\d+)$`),
 	},
 	{
 		"jest",
@@ -93,7 +94,7 @@ func tested(command string, r proc.Result) (n int, empty string) {
 		if !called[run.name] {
 			continue
 		}
-		if run.empty.MatchString(text) && !run.ran.MatchString(text) {
+		if run.empty().MatchString(text) && !run.ran().MatchString(text) {
 			return 0, run.name
 		}
 		n += run.count(text)
@@ -103,8 +104,8 @@ func tested(command string, r proc.Result) (n int, empty string) {
 
 // count adds up what the runner says of its tests.
 func (r runner) count(text string) (n int) {
-	for _, line := range r.sum.FindAllString(text, -1) {
-		for _, part := range r.part.FindAllStringSubmatch(line, -1) {
+	for _, line := range r.sum().FindAllString(text, -1) {
+		for _, part := range r.part().FindAllStringSubmatch(line, -1) {
 			ran := 1
 			if len(part) > 1 {
 				ran, _ = strconv.Atoi(part[1]) // nobody runs more tests than fit

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"reflect"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 	"time"
@@ -34,7 +35,7 @@ func (c Config) Settings() []Setting {
 		}
 		list = append(list, Setting{path, show(v), o})
 	})
-	slices.SortFunc(list, func(a, b Setting) int { return strings.Compare(a.Path, b.Path) })
+	sort.Slice(list, func(i, j int) bool { return list[i].Path < list[j].Path })
 	return list
 }
 
@@ -72,7 +73,7 @@ func Differences(was []byte, c Config) []Difference {
 			continue
 		}
 		d := Difference{Recorded: path + ": " + change(before, had, is, has)}
-		if secret(path) {
+		if Secret(path) {
 			d.Recorded = path + ": " + secretChange(had, has)
 		}
 		d.Shown = d.Recorded
@@ -113,7 +114,7 @@ func named(c Config) map[string]string {
 	all := map[string]string{}
 	walk(reflect.ValueOf(c), "", "", func(path string, v reflect.Value, _ reflect.StructTag) {
 		switch {
-		case empty(v) || isEnv(path) || !secret(path):
+		case empty(v) || isEnv(path) || !Secret(path):
 		case v.Kind() == reflect.String:
 			all[path] = redacted(v.String())
 		default:
@@ -160,9 +161,9 @@ func isEnv(path string) bool {
 	return len(parts) == 4 && parts[2] == "env" && (parts[0] == "agents" || parts[0] == "mcp_servers")
 }
 
-// secret reports whether the value at a path may hold a secret: a variable of an
+// Secret reports whether the value at a path may hold a secret: a variable of an
 // environment, a command line or an address.
-func secret(path string) bool {
+func Secret(path string) bool {
 	switch path[strings.LastIndexByte(path, '.')+1:] {
 	case "command", "url", "base_url":
 		return true
@@ -193,7 +194,7 @@ func text(v reflect.Value) []byte {
 		case empty(v) && tag.Get("zero") != "":
 			is += " (" + tag.Get("zero") + ")"
 		}
-		if secret(path) {
+		if Secret(path) {
 			is = hash([]byte(is))
 		}
 		lines = append(lines, fmt.Sprintf("%q=%q\n", path, is))

@@ -5,11 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"strings"
 
 	"go.yaml.in/yaml/v4"
 
+	"github.com/piton-dev/piton/internal/lazy"
 	"github.com/piton-dev/piton/internal/plan"
 )
 
@@ -29,7 +29,7 @@ func parseYAML(file string, text []byte) (*yaml.Node, []Problem) {
 		return nil, []Problem{p}
 	}
 	for range 2 { // in [-, -] the comma is the end of one and the beginning of the other
-		text = loneDash.ReplaceAll(text, []byte("${1}"+dash+"${2}"))
+		text = loneDash().ReplaceAll(text, []byte("${1}"+dash+"${2}"))
 	}
 	root, err := oneDocument(text)
 	if err != nil {
@@ -79,7 +79,7 @@ func oneDocument(text []byte) (*yaml.Node, error) {
 // sees it.
 const dash = "\ufdd0"
 
-var loneDash = regexp.MustCompile(`([\[{,:][ \t\r\n]*)-([ \t\r\n]*[,\]}])`)
+var loneDash = lazy.Regexp(`([\[{,:][ \t\r\n]*)-([ \t\r\n]*[,\]}])`)
 
 // depthLimit stops the YAML library where a configuration cannot reach.
 type depthLimit struct{}

@@ -76,6 +76,8 @@ type Effect struct {
 	Moved       map[string]string   // protected paths that finished steps were allowed to change
 	Within      []string            // the runs in whose worktrees all happens, the outermost first
 	Finished    []Finished          // Prepare, and Merge of the run's worktree: what is to be recorded before; of one commit for all at most [MaxFinished]
+	Strays      []string            // Prepare, and Merge of the run's worktree: globs of what steps may write that were tried and do not count
+	Kept        []string            // Merge of the run's worktree: the same of the steps whose work counts
 	Worked      int                 // Merge of the run's worktree: steps whose work counts
 	Begun       bool                // the worktree of the run is there: somebody has worked in it
 	Loose       bool                // steps count whose work is not on the branch of the run

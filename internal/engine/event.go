@@ -34,9 +34,8 @@ const Harness = "harness"
 // EpochBegan says that a new owner took over a stream. Work of an older epoch
 // that has not ended is lost.
 type EpochBegan struct {
-	Host      string `json:"host"`
-	Version   string `json:"version"`
-	Isolation string `json:"isolation"` // level in force, as probed
+	Host    string `json:"host"`
+	Version string `json:"version"`
 }
 
 // IntentOpened records a request that plans and a task belong to.
@@ -554,6 +553,10 @@ type ItemOpened struct {
 	// Shortage says what an approval asks for that would raise a budget.
 	Shortage *Shortage `json:"shortage,omitempty"`
 	Limit    string    `json:"limit,omitempty"` // which one is met: attempts or failures
+
+	// Of a conflict: the files that have both sides, and the worktree that they lie in.
+	Dir   string   `json:"dir,omitempty"`
+	Files []string `json:"files,omitempty"`
 
 	Memory *Memory `json:"memory,omitempty"` // that is proposed
 

@@ -184,7 +184,7 @@ func (s *State) begin(i, n int) {
 // makeRoom lets the indexes hold the n-th step, which is the next.
 func (s *State) makeRoom(n int) {
 	s.steps = append(s.steps, step{})
-	for _, x := range [...]*set{&s.must, &s.ask, &s.ready, &s.thrifty, &s.worked} {
+	for _, x := range [...]*set{&s.must, &s.ask, &s.ready, &s.thrifty, &s.worked, &s.strays} {
 		x.grow(n + 1)
 	}
 	c := s.prog.classes.of[n]

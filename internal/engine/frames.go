@@ -2,10 +2,11 @@ package engine
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/piton-dev/piton/internal/lazy"
 )
 
 // FrameKind says what a frame tells. A word that is none of these is an agent's own.
@@ -26,12 +27,12 @@ const (
 var frameKinds = []FrameKind{IntentAnalysis, StepSummary, CodeChange, SystemState, ErrorRecovery, Checkpoint, ToolCall}
 
 // ownKind is how an agent's own kind is written.
-var ownKind = regexp.MustCompile(`^[a-z][a-z0-9_]{0,31}$`)
+var ownKind = lazy.Regexp(`^[a-z][a-z0-9_]{0,31}$`)
 
 // CanReport reports whether an agent may push frames of the kind: those of the
 // harness, some of which are never evicted, it may not.
 func (k FrameKind) CanReport() bool {
-	return ownKind.MatchString(string(k)) && !slices.Contains(frameKinds, k)
+	return ownKind().MatchString(string(k)) && !slices.Contains(frameKinds, k)
 }
 
 // lasts reports a kind that is never evicted.

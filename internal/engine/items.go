@@ -241,8 +241,17 @@ func (s *State) escalation(i int) ItemOpened {
 	}
 	e.Context = context.String()
 	e.Hash = digest([]byte(e.Question + "\x00" + e.Context))
+	if st.Verdict == Clash {
+		e.Dir = st.Site
+		for _, c := range st.Clashes[:min(len(st.Clashes), maxFiles)] {
+			e.Files = append(e.Files, c.Path)
+		}
+	}
 	return e
 }
+
+// maxFiles is how many files of a conflict an item names.
+const maxFiles = 20
 
 // recoveries are the ways in which a person can go on from a step that did not pass.
 func (s *State) recoveries(i int) []string {

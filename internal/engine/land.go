@@ -217,7 +217,7 @@ func (s *State) mayLand() {
 func (s *State) keepLanding(p *Program, next []step) {
 	was, ok := s.prog.Landing()
 	if is, _ := p.Landing(); ok {
-		next[is].Round, next[is].Clashes = s.steps[was].Round, s.steps[was].Clashes
+		next[is].Round, next[is].Clashes, next[is].Site = s.steps[was].Round, s.steps[was].Clashes, s.steps[was].Site
 	}
 }
 
@@ -326,6 +326,14 @@ func (s *State) recorded(commits []Commit) {
 	if len(commits) > 0 && s.commits() == CommitStep {
 		s.run.Loose = len(s.run.Unrecorded) > 0
 	}
+}
+
+// scopes are the globs of what steps may write, of those that say it.
+func (s *State) scopes(is []int) (globs []string) {
+	for _, i := range is {
+		globs = append(globs, s.prog.Step(i).Writes...)
+	}
+	return globs
 }
 
 // MaxFinished is how many steps are named in one commit for all of them.

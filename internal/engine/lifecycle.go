@@ -176,7 +176,7 @@ func (s *State) ends() (RunEnded, bool) {
 	case s.working():
 		return RunEnded{}, false
 	case s.run.Cancelled:
-		return s.ended(Cancelled, 1, s.run.Reason), true
+		return s.ended(Cancelled, exitCancelled, s.run.Reason), true
 	case s.run.Aborted:
 		return s.failed(), true
 	case s.run.Futile.Over != "":
@@ -236,6 +236,9 @@ func (s *State) Forgone() int {
 	}
 	return n
 }
+
+// exitCancelled is the exit code of a run that a person stopped: it says nothing of the work.
+const exitCancelled = 130
 
 // exitBudget is the exit code of a run that ends for want of a larger budget.
 const exitBudget = 5

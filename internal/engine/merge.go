@@ -77,7 +77,7 @@ func (st *step) endMerge(e WorkEnded) {
 		st.Merged, st.Renew, st.Clashes = true, true, nil
 		st.Infra, st.Lost, st.Seen = 0, 0, nil // another tree, other answers
 	case e.How == Exited:
-		st.Merge, st.Clashes = &e, e.Conflicts
+		st.Merge, st.Clashes, st.Site = &e, e.Conflicts, e.Worktree
 		st.Round++
 	default:
 		st.Merge = &e

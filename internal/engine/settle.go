@@ -190,7 +190,7 @@ func (st *step) collect() {
 // fresh forgets the attempt under way.
 func (st *step) fresh() {
 	st.N, st.Lost, st.Cut, st.Infra, st.Ended = 0, 0, false, 0, nil
-	st.worktree = worktree{Renew: st.Renew, Round: st.Round, Clashes: st.Clashes}
+	st.worktree = worktree{Renew: st.Renew, Round: st.Round, Clashes: st.Clashes, Site: st.Site}
 }
 
 // settleAs gives the step its new status.

@@ -27,6 +27,8 @@ type State struct {
 	thrifty set
 	// worked are those whose work counts, of the ones that leave anything to record.
 	worked set
+	// strays are those that were tried and do not count, or not yet: what they left is not proven.
+	strays set
 	queues []queue // by class
 	due    dueHeap
 	past   []presence // what ended under this owner, as it ended
@@ -252,6 +254,7 @@ type worktree struct {
 	Renew    bool     `json:",omitzero"`  // the next attempt begins with another worktree
 	Round    int      `json:",omitzero"`  // conflicts so far
 	Clashes  []Change `json:",omitempty"` // the newest ones, until they are merged
+	Site     string   `json:",omitzero"`  // the worktree that has both sides of the newest
 }
 
 // product is what a step put out, and what became of it by what others put out.

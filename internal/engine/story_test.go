@@ -162,7 +162,7 @@ func (d *desk) told(from int) string {
 }
 
 // begun is a new owner.
-var begun = engine.Begin{EpochBegan: engine.EpochBegan{Host: "h", Version: "1", Isolation: "none"}}
+var begun = engine.Begin{EpochBegan: engine.EpochBegan{Host: "h", Version: "1"}}
 
 // begin writes the first owner's epoch.
 func (d *desk) begin() {

@@ -135,7 +135,9 @@ func ones(up bool) int {
 func (s *State) touch(i int) {
 	s.must.put(i, s.rule(i) != nothing)
 	s.ask.put(i, s.asks(i))
-	s.worked.put(i, s.works(i) && (s.steps[i].Status == Done || s.steps[i].Status == Waived))
+	counts := s.steps[i].Status == Done || s.steps[i].Status == Waived
+	s.worked.put(i, s.works(i) && counts)
+	s.strays.put(i, s.works(i) && !counts && s.steps[i].Attempt > 0)
 	s.enqueue(i)
 }
 
@@ -144,7 +146,7 @@ func (s *State) touch(i int) {
 func (s *State) rebuild() {
 	n := len(s.steps)
 	s.active, s.due = nil, nil
-	s.must, s.ask, s.ready, s.thrifty, s.worked = newSet(n), newSet(n), newSet(n), newSet(n), newSet(n)
+	s.must, s.ask, s.ready, s.thrifty, s.worked, s.strays = newSet(n), newSet(n), newSet(n), newSet(n), newSet(n), newSet(n)
 	s.queues = make([]queue, len(s.prog.classes.members))
 	for c := range s.queues {
 		s.queues[c].in = newSet(len(s.prog.classes.members[c]))

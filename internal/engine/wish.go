@@ -94,7 +94,9 @@ func (s *State) effect(i int, k Key) Effect {
 		e.Edited = st.Edited
 		e.Frames = s.consumes(i)
 		e.Feedback, e.Note, e.Restore = st.Feedback, st.note(), st.Restore
-		e.Finished = s.finished(false)
+		if e.Finished = s.finished(false); len(e.Finished) > 0 {
+			e.Strays = s.scopes(s.strays.all())
+		}
 		if e.Step.loops() {
 			e.Iteration, e.Heard, e.Last = st.Laps+1, st.Heard, st.Output
 		}
@@ -112,6 +114,9 @@ func (s *State) effect(i int, k Key) Effect {
 		e.Work, e.Round, e.Conflicts = st.Kind, st.Round, st.Clashes
 		if s.lands(i) {
 			e.Finished, e.Worked, e.Leave = s.finished(true), s.worked.count, st.Apart
+			if e.Strays = s.scopes(s.strays.all()); len(e.Strays) > 0 {
+				e.Kept = s.scopes(s.worked.all())
+			}
 		}
 	case Verify:
 		e.Before = st.Before

@@ -3,15 +3,16 @@ package model
 import (
 	"encoding/json"
 	"errors"
-	"regexp"
 	"strings"
+
+	"github.com/piton-dev/piton/internal/lazy"
 )
 
 // errNoObject is for the model as well: it may be asked once more.
 var errNoObject = errors.New("it is not one JSON object of the wanted form, alone or between fences")
 
 // fenced is an answer that ends in a block between fences, each alone on its line.
-var fenced = regexp.MustCompile("(?is)^(.*\n)?```[ \\t]*(?:json)?[ \\t]*\n(.*?)\n[ \\t]*```$")
+var fenced = lazy.Regexp("(?is)^(.*\n)?```[ \\t]*(?:json)?[ \\t]*\n(.*?)\n[ \\t]*```$")
 
 // Object reads an answer that is one JSON object into v: the object is the whole answer,
 // or a block between fences at its end, after words that hold neither a fence nor a brace.
@@ -19,7 +20,7 @@ var fenced = regexp.MustCompile("(?is)^(.*\n)?```[ \\t]*(?:json)?[ \\t]*\n(.*?)\
 // not have, or that stands twice, is refused.
 func Object(answer string, v any) error {
 	text := strings.TrimSpace(strings.ReplaceAll(strings.TrimPrefix(answer, "\ufeff"), "\r\n", "\n"))
-	if m := fenced.FindStringSubmatch(text); m != nil && !strings.ContainsAny(m[1], "{}~`") {
+	if m := fenced().FindStringSubmatch(text); m != nil && !strings.ContainsAny(m[1], "{}~`") {
 		text = strings.TrimSpace(m[2])
 	}
 	d := json.NewDecoder(strings.NewReader(text))

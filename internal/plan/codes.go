@@ -27,6 +27,7 @@ const (
 	DuplicateKey        = "duplicate-key"
 	UnknownKey          = "unknown-key"
 	NotAPlan            = "not-a-plan"
+	LabelInFront        = "label-in-frontmatter"
 
 	MissingTitle     = "missing-title"
 	MissingStepTitle = "missing-step-title"

@@ -72,7 +72,7 @@ func (p *parser) checkKeys(at Pos) {
 		case k.Name == "type" && k.Value != "plan":
 			p.problem(k.Pos, Error, NotAPlan, fmt.Sprintf("the frontmatter says that this is a %q", k.Value), "write type: plan")
 		case k.Name != "type" && k.Name != "status" && k.Name != "owner":
-			p.problem(k.Pos, Note, UnknownKey, fmt.Sprintf("%q is not used; it is kept", k.Name), "")
+			p.unusedKey(k)
 		}
 		seen[k.Name] = true
 	}
@@ -80,6 +80,22 @@ func (p *parser) checkKeys(at Pos) {
 		if k, _ := p.plan.Key(name); k.Value == "" {
 			p.problem(at, Error, MissingKey, fmt.Sprintf("the frontmatter has no %s", name), "it needs type, status and owner")
 		}
+	}
+}
+
+// unusedKey reports a key that means nothing where it is. One with the name of a label
+// was probably meant to be that.
+func (p *parser) unusedKey(k Key) {
+	label := lookup(normal(k.Name), inHeader)
+	switch {
+	case label == nil:
+		p.problem(k.Pos, Note, UnknownKey, fmt.Sprintf("%q is not used; it is kept", k.Name), "")
+	case label.where == inHeader:
+		p.problem(k.Pos, Warning, LabelInFront, fmt.Sprintf("%q is a label of the plan, and is not used in the frontmatter", k.Name),
+			fmt.Sprintf("write **%s:** below the title", strings.ToUpper(label.name[:1])+label.name[1:]))
+	default:
+		p.problem(k.Pos, Warning, LabelInFront, fmt.Sprintf("%q is a label of steps, and is not used in the frontmatter", k.Name),
+			fmt.Sprintf("write **%s:** below the heading of a step", label.name))
 	}
 }
 

@@ -2,10 +2,20 @@ package plan
 
 import "fmt"
 
-// Nearest returns a hint that names the known word closest to what was written,
-// or "" where none is close. Ties go to the first. Its cost is one comparison a
-// word.
-func Nearest(word string, known []string) string {
+// Nearest returns a hint that names the known word [Closest] to what was written.
+func Nearest(word string, known []string) string { return Meant(Closest(word, known)) }
+
+// Meant is the hint that names a word; "" for none.
+func Meant(word string) string {
+	if word == "" {
+		return ""
+	}
+	return fmt.Sprintf("did you mean %q?", word)
+}
+
+// Closest returns the known word closest to what was written, or "" where none is close.
+// Ties go to the first. Its cost is one comparison a word.
+func Closest(word string, known []string) string {
 	best, at := len(word)/3+2, -1
 	for i, k := range known {
 		if d := distance(word, k, best); d < best && d < max(len(word), len(k)) { // something of it is alike
@@ -15,7 +25,7 @@ func Nearest(word string, known []string) string {
 	if at < 0 {
 		return ""
 	}
-	return fmt.Sprintf("did you mean %q?", known[at])
+	return known[at]
 }
 
 // longName is how long a word may be that is compared without an allocation.

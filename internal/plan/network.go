@@ -4,10 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/piton-dev/piton/internal/lazy"
 )
 
 // A Host is one entry of a list of hosts.
@@ -18,7 +19,7 @@ type Host struct {
 	Network netip.Prefix
 }
 
-var hostName = regexp.MustCompile(`^[a-z0-9_]([a-z0-9_-]*[a-z0-9])?(\.[a-z0-9_]([a-z0-9_-]*[a-z0-9])?)*$`)
+var hostName = lazy.Regexp(`^[a-z0-9_]([a-z0-9_-]*[a-z0-9])?(\.[a-z0-9_]([a-z0-9_-]*[a-z0-9])?)*$`)
 
 // ParseHost reads entries such as example.org, *.example.org, example.org:8443,
 // 127.0.0.1:8080, 10.0.0.0/8, and * for all of the public internet.
@@ -54,7 +55,7 @@ func ParseHost(s string) (Host, error) {
 	h.Name, h.Below = strings.CutPrefix(h.Name, "*.")
 	h.Name = strings.TrimSuffix(h.Name, ".")
 	last := h.Name[strings.LastIndexByte(h.Name, '.')+1:]
-	if !hostName.MatchString(h.Name) || strings.Trim(last, "0123456789") == "" {
+	if !hostName().MatchString(h.Name) || strings.Trim(last, "0123456789") == "" {
 		return Host{}, bad // a last part of digits is an address that is wrong
 	}
 	return h, nil

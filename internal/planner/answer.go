@@ -4,9 +4,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"strings"
 
+	"github.com/piton-dev/piton/internal/lazy"
 	"github.com/piton-dev/piton/internal/plan"
 	"github.com/piton-dev/piton/internal/plan/form"
 	"github.com/piton-dev/piton/internal/verify"
@@ -128,8 +128,8 @@ func markdown(text string) (d Draft, problem string) {
 }
 
 var (
-	fenceLine  = regexp.MustCompile("^(`{3,}|~{3,})[ \t]*([A-Za-z0-9_-]*)[ \t]*$")
-	stepLine   = regexp.MustCompile(`(?m)^### `)
+	fenceLine  = lazy.Regexp("^(`{3,}|~{3,})[ \t]*([A-Za-z0-9_-]*)[ \t]*$")
+	stepLine   = lazy.Regexp(`(?m)^### `)
 	documented = map[string]bool{"": true, "markdown": true, "md": true, "json": true, "yaml": true, "yml": true, "plan": true}
 )
 
@@ -140,7 +140,7 @@ func unfence(answer string) (inside, around string, fenced bool) {
 	lines := strings.Split(answer, "\n")
 	open := -1
 	for i, line := range lines {
-		if m := fenceLine.FindStringSubmatch(line); m != nil && documented[m[2]] && begins(lines[i+1:]) {
+		if m := fenceLine().FindStringSubmatch(line); m != nil && documented[m[2]] && begins(lines[i+1:]) {
 			open = i
 			break
 		}
@@ -175,10 +175,10 @@ func plainStart(line string) bool { return line == "---" || strings.HasPrefix(li
 // closing is the line that closes the fence on line open: where the fences between
 // are balanced and no step follows, else the last one that can.
 func closing(lines []string, open int) int {
-	bar := fenceLine.FindStringSubmatch(lines[open])[1]
+	bar := fenceLine().FindStringSubmatch(lines[open])[1]
 	inner, last, first := "", len(lines), -1
 	for i := open + 1; i < len(lines); i++ {
-		m := fenceLine.FindStringSubmatch(lines[i])
+		m := fenceLine().FindStringSubmatch(lines[i])
 		switch {
 		case m == nil:
 			continue
@@ -199,7 +199,7 @@ func closing(lines []string, open int) int {
 			}
 		}
 	}
-	if first >= 0 && !stepLine.MatchString(strings.Join(lines[first+1:], "\n")) {
+	if first >= 0 && !stepLine().MatchString(strings.Join(lines[first+1:], "\n")) {
 		return first
 	}
 	return last

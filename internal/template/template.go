@@ -12,10 +12,10 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/piton-dev/piton/internal/lazy"
 	"github.com/piton-dev/piton/internal/plan"
 )
 
@@ -60,12 +60,12 @@ type Unfit struct{ Message, Hint string }
 func (u *Unfit) Error() string { return u.Message }
 
 var (
-	nameForm = regexp.MustCompile(`^[a-z][a-z0-9_-]*$`)
-	hole     = regexp.MustCompile(`\{\{ *([a-z][a-z0-9_-]*) *\}\}`)
+	nameForm = lazy.Regexp(`^[a-z][a-z0-9_-]*$`)
+	hole     = lazy.Regexp(`\{\{ *([a-z][a-z0-9_-]*) *\}\}`)
 )
 
 // IsName reports whether a template or a variable can be called so.
-func IsName(name string) bool { return nameForm.MatchString(name) }
+func IsName(name string) bool { return nameForm().MatchString(name) }
 
 // Parse reads a template. What is wrong with it is a [Fault]; what is wrong
 // with the plan in it shows once it is filled.
@@ -107,7 +107,7 @@ func cut(text string) (head, body string) {
 // checkHoles holds what is used against what is declared.
 func (t *Template) checkHoles() error {
 	used := map[string]bool{Title: true}
-	for _, at := range hole.FindAllStringSubmatchIndex(t.body, -1) {
+	for _, at := range hole().FindAllStringSubmatchIndex(t.body, -1) {
 		name := t.body[at[2]:at[3]]
 		used[name] = true
 		if name != Title && t.variable(name) == nil {
@@ -167,7 +167,7 @@ func (t *Template) Fill(title string, given map[string]string, has func(file str
 		return nil, err
 	}
 	values[Title] = title
-	text := t.head + hole.ReplaceAllStringFunc(t.body, func(h string) string { return values[strings.Trim(h, "{} ")] })
+	text := t.head + hole().ReplaceAllStringFunc(t.body, func(h string) string { return values[strings.Trim(h, "{} ")] })
 	p, problems := plan.Parse(t.File, []byte(text))
 	for _, q := range problems {
 		if q.Severity == plan.Error {

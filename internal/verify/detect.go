@@ -5,11 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/piton-dev/piton/internal/engine"
+	"github.com/piton-dev/piton/internal/lazy"
 	"github.com/piton-dev/piton/internal/plan"
 )
 
@@ -76,11 +76,11 @@ func starter(tool, script, build, test string) func(string, string, Facts) recip
 	}
 }
 
-var makeGoal = regexp.MustCompile(`(?m)^(build|check|lint|test|typecheck)[ \t]*::?([^=:]|$)`)
+var makeGoal = lazy.Regexp(`(?m)^(build|check|lint|test|typecheck)[ \t]*::?([^=:]|$)`)
 
 func makeGoals(check, text string, _ Facts) recipe {
 	var goals []string
-	for _, m := range makeGoal.FindAllStringSubmatch(text, -1) {
+	for _, m := range makeGoal().FindAllStringSubmatch(text, -1) {
 		goals = append(goals, m[1])
 	}
 	switch {

@@ -27,6 +27,7 @@ type Finding struct {
 	Column   int      `json:"column"`
 	Message  string   `json:"message"`
 	Hint     string   `json:"hint"`
+	Fix      *Fix     `json:"-"` // nil where no edit is known to be right
 
 	blocks bool // the plan verifies, and this version cannot run it
 	absent bool // nor can this machine: who does the step is not installed

@@ -1,15 +1,15 @@
 package verify
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/piton-dev/piton/internal/engine"
+	"github.com/piton-dev/piton/internal/lazy"
 	"github.com/piton-dev/piton/internal/plan"
 )
 
-var outputName = regexp.MustCompile(`\bPITON_STEP_[A-Za-z0-9_]+`)
+var outputName = lazy.Regexp(`\bPITON_STEP_[A-Za-z0-9_]+`)
 
 // mention is a name of the environment by which a script reads a step's output.
 type mention struct {
@@ -36,7 +36,7 @@ func (d *document) mentioned(list []mention, t plan.Text) []mention {
 	if !strings.Contains(t.Value, "PITON_STEP_") {
 		return list
 	}
-	for _, at := range outputName.FindAllStringIndex(t.Value, -1) {
+	for _, at := range outputName().FindAllStringIndex(t.Value, -1) {
 		name := t.Value[at[0]:at[1]]
 		if !slices.ContainsFunc(list, func(m mention) bool { return m.name == name }) {
 			list = append(list, mention{name, t.At(at[0]), d.variable(name)})

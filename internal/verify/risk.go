@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/plan"
@@ -92,6 +93,32 @@ func Asks(s *plan.Step, facts Facts) string {
 		}
 	}
 	return ""
+}
+
+// Unasked says what the step's call does without anybody being asked, and why, as far as can
+// be told before the run; "" for a step that asks, calls nothing, or of which it is not known.
+func Unasked(s *plan.Step, facts Facts) string {
+	if !s.Tool.Set || s.Approval.Set && s.Approval.Value != "auto" || Asks(s, facts) != "" {
+		return ""
+	}
+	u := unit{Step: s}
+	if u.args, u.unfit = form.ReadArguments(s.Args); u.unfit != nil {
+		return ""
+	}
+	w, known := facts.Calls[u.call().String()]
+	args, _ := u.args.Value.(map[string]any)
+	command, _ := args["command"].(string)
+	switch {
+	case !known || w.Refused != "":
+		return ""
+	case u.Tool.Value == runCommand && slices.Contains(facts.Allow, command):
+		return "`policy.allow` names this very command"
+	case u.Tool.Value == runCommand:
+		return "the system holds the command inside its `writes:`, without network"
+	case len(w.Targets) > 0:
+		return w.Effect + " " + strings.Join(w.Targets, ", ")
+	}
+	return w.Effect
 }
 
 // Reads names the steps whose outputs a step is called with, or takes its items from. It

@@ -169,9 +169,15 @@ func textRule(code string) string {
 
 // parsed turns the parser's problems into findings.
 func (p *pass) parsed() {
+	var misspelt map[plan.Pos]plan.Label
+	if p.doc != nil {
+		misspelt = p.doc.misspelt()
+	}
 	for _, problem := range p.problems {
 		p.rule = &Rule{ID: textRule(problem.Code), Severity: Severity(problem.Severity)}
-		p.report(nil, problem.Pos, problem.Message, problem.Hint).Step = p.stepAt(problem.Pos)
+		f := p.report(nil, problem.Pos, problem.Message, problem.Hint)
+		f.Step = p.stepAt(problem.Pos)
+		p.respelt(f, misspelt[problem.Pos])
 	}
 }
 

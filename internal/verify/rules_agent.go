@@ -25,11 +25,12 @@ func checkUnknownAgent(p *pass, u *unit) {
 
 func (p *pass) unknownAgent(u *unit, name plan.Field[string]) {
 	names := slices.Sorted(maps.Keys(p.facts.Agents))
-	hint := plan.Nearest(name.Value, names)
+	near := plan.Closest(name.Value, names)
+	hint := plan.Meant(near)
 	if hint == "" {
 		hint = "add it to .piton/config.yaml; configured: " + strings.Join(names, ", ")
 	}
-	p.report(u, name.Pos, fmt.Sprintf("step %q asks for agent %q, which is not configured", u.ID.Value, name.Value), hint)
+	p.renamed(p.report(u, name.Pos, fmt.Sprintf("step %q asks for agent %q, which is not configured", u.ID.Value, name.Value), hint), name.Pos, name.Value, near)
 }
 
 // fallback judges who takes over from the agent of a step.

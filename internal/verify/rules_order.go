@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -13,6 +12,7 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 
 	"github.com/piton-dev/piton/internal/engine"
+	"github.com/piton-dev/piton/internal/lazy"
 	"github.com/piton-dev/piton/internal/plan"
 	"github.com/piton-dev/piton/internal/shell"
 )
@@ -20,8 +20,10 @@ import (
 func checkUnknownNeed(p *pass, u *unit) {
 	for _, ref := range u.lost {
 		if ref.found == 0 {
-			p.report(u, ref.text.Pos, fmt.Sprintf("step %q needs %q, which is not a step of this plan", u.ID.Value, ref.text.Value),
-				cmp.Or(p.needs.hint(ref.text.Value, p.doc.ids), fmt.Sprintf("name a step by its id, or by its number; there are %d", len(p.doc.units))))
+			near := p.needs.name(ref.text.Value, p.doc.ids)
+			f := p.report(u, ref.text.Pos, fmt.Sprintf("step %q needs %q, which is not a step of this plan", u.ID.Value, ref.text.Value),
+				cmp.Or(plan.Meant(near), fmt.Sprintf("name a step by its id, or by its number; there are %d", len(p.doc.units))))
+			p.renamed(f, ref.text.Pos, ref.text.Value, near)
 		}
 	}
 }
@@ -36,14 +38,16 @@ type nearby struct {
 	names []string // made when asked for
 }
 
-func (n *nearby) hint(name string, all func() []string) string {
+func (n *nearby) hint(name string, all func() []string) string { return plan.Meant(n.name(name, all)) }
+
+func (n *nearby) name(name string, all func() []string) string {
 	if n.asked++; n.asked > maxHints {
 		return ""
 	}
 	if n.names == nil {
 		n.names = all()
 	}
-	return plan.Nearest(name, n.names)
+	return plan.Closest(name, n.names)
 }
 
 func (d *document) ids() []string {
@@ -231,14 +235,14 @@ func checkProofReaches(p *pass, u *unit) {
 }
 
 var (
-	webAddress  = regexp.MustCompile(`^https?://(?:[^/?#]*@)?(\[[^]]*\]|[^/:?#]+)`)
-	ownLoopback = regexp.MustCompile(`^(localhost|127\..*|0\.0\.0\.0|\[::1?\])$`)
+	webAddress  = lazy.Regexp(`^https?://(?:[^/?#]*@)?(\[[^]]*\]|[^/:?#]+)`)
+	ownLoopback = lazy.Regexp(`^(localhost|127\..*|0\.0\.0\.0|\[::1?\])$`)
 )
 
 // otherHost is the host of a web address that is not this machine's own.
 func otherHost(word string) string {
-	found := webAddress.FindStringSubmatch(word)
-	if found == nil || ownLoopback.MatchString(found[1]) {
+	found := webAddress().FindStringSubmatch(word)
+	if found == nil || ownLoopback().MatchString(found[1]) {
 		return ""
 	}
 	return found[1]
@@ -271,7 +275,7 @@ func (p *pass) implied(u *unit, s script) {
 			message = fmt.Sprintf("%s of step %q reads %q, which step %q makes later", s.label, u.ID.Value, file.Text, other.ID.Value)
 			hint = "put that step first"
 		}
-		p.report(u, s.text.At(file.At), message, hint)
+		p.waits(p.report(u, s.text.At(file.At), message, hint), u, other)
 		return
 	}
 }
@@ -324,8 +328,9 @@ func (p *pass) waitedFor(u *unit, of int, name string, at plan.Pos) {
 	case p.doc.order().precedes(u.index, of):
 		p.report(u, at, fmt.Sprintf("step %q reads %s, the output of step %q, which comes later", u.ID.Value, name, other.ID.Value), "put that step first")
 	default:
-		p.report(u, at, fmt.Sprintf("step %q reads %s, the output of step %q, but does not wait for it", u.ID.Value, name, other.ID.Value),
+		f := p.report(u, at, fmt.Sprintf("step %q reads %s, the output of step %q, but does not wait for it", u.ID.Value, name, other.ID.Value),
 			fmt.Sprintf("add %s to its `needs:`", other.ID.Value))
+		p.waits(f, u, other)
 	}
 }
 
@@ -437,8 +442,9 @@ func (p *pass) subscribedFile(u *unit, s plan.Subscription) {
 		p.report(u, s.Pos, fmt.Sprintf("step %q subscribes to %q, which does not exist until step %q makes it later", u.ID.Value, s.Ref, maker.ID.Value),
 			"put that step first, or remove the subscription")
 	case makesBeside:
-		p.report(u, s.Pos, fmt.Sprintf("step %q subscribes to %q, which step %q makes, but does not wait for it", u.ID.Value, s.Ref, maker.ID.Value),
+		f := p.report(u, s.Pos, fmt.Sprintf("step %q subscribes to %q, which step %q makes, but does not wait for it", u.ID.Value, s.Ref, maker.ID.Value),
 			fmt.Sprintf("add %s to its `needs:`", maker.ID.Value))
+		p.waits(f, u, maker)
 	case mayMake:
 		p.report(u, s.Pos, fmt.Sprintf("step %q subscribes to %q, which does not exist, and no earlier step mentions it", u.ID.Value, s.Ref),
 			"name it in the task, the contract or the `writes:` of the step that makes it").Severity = Note
@@ -584,7 +590,8 @@ func (p *pass) undelegated(u *unit, file, says string) {
 	case makesLater:
 		p.report(u, u.Plan.Pos, fmt.Sprintf("%swhich does not exist until step %q makes it later", says, maker.ID.Value), "put that step first")
 	case makesBeside:
-		p.report(u, u.Plan.Pos, fmt.Sprintf("%swhich step %q makes, but does not wait for it", says, maker.ID.Value), fmt.Sprintf("add %s to its `needs:`", maker.ID.Value))
+		f := p.report(u, u.Plan.Pos, fmt.Sprintf("%swhich step %q makes, but does not wait for it", says, maker.ID.Value), fmt.Sprintf("add %s to its `needs:`", maker.ID.Value))
+		p.waits(f, u, maker)
 	case mayMake:
 		p.report(u, u.Plan.Pos, says+"which does not exist, and no earlier step mentions it",
 			"name it in the task, the contract or the `writes:` of the step that makes it").Severity = Note

@@ -4,13 +4,13 @@ import (
 	"cmp"
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/bmatcuk/doublestar/v4"
 
 	"github.com/piton-dev/piton/internal/engine"
+	"github.com/piton-dev/piton/internal/lazy"
 	"github.com/piton-dev/piton/internal/plan"
 )
 
@@ -78,7 +78,7 @@ func (p *pass) overlaps(x, y scope) {
 	if x.text != y.text {
 		message = fmt.Sprintf("step %q may run in parallel with step %q, and %q overlaps with its %q", u.ID.Value, other.ID.Value, y.text, x.text)
 	}
-	p.report(u, y.pos, message, fmt.Sprintf("add `needs: %s`, or give them scopes that share no path", other.ID.Value))
+	p.waits(p.report(u, y.pos, message, fmt.Sprintf("add `needs: %s`, or give them scopes that share no path", other.ID.Value)), u, other)
 }
 
 // trunk is the part of a scope before its first wildcard; without one, all of it
@@ -130,14 +130,14 @@ func namesOf(scope string) []string {
 	return names
 }
 
-var letters = regexp.MustCompile(`\[[^]!^,{}-]{1,4}\]`)
+var letters = lazy.Regexp(`\[[^]!^,{}-]{1,4}\]`)
 
 // most is how many patterns one may stand for to be told apart from others.
 const most = 64
 
 // alternatives writes a pattern without {a,b} and [ab]; nil are too many.
 func alternatives(pattern string) []string {
-	if at := letters.FindStringIndex(pattern); at != nil {
+	if at := letters().FindStringIndex(pattern); at != nil {
 		either := strings.Join(strings.Split(pattern[at[0]+1:at[1]-1], ""), ",")
 		return alternatives(pattern[:at[0]] + "{" + either + "}" + pattern[at[1]:])
 	}

@@ -74,6 +74,7 @@ func checkCannotFail(p *pass, u *unit) {
 		}
 		at, why, hint := s.reason()
 		f := p.report(u, at, fmt.Sprintf("%s of step %q cannot fail: %s", s.label, u.ID.Value, why), hint)
+		p.admits(f, s)
 		if !s.required {
 			f.Severity = Warning
 		}
@@ -134,8 +135,9 @@ func checkHiddenExit(p *pass, u *unit) {
 			continue
 		}
 		if name := passive(pipe.Y); name != "" {
-			p.report(u, s.text.At(int(pipe.OpPos.Offset())), fmt.Sprintf("%s of step %q ends with `| %s`, which succeeds whatever the command before it does", s.label, u.ID.Value, name),
+			f := p.report(u, s.text.At(int(pipe.OpPos.Offset())), fmt.Sprintf("%s of step %q ends with `| %s`, which succeeds whatever the command before it does", s.label, u.ID.Value, name),
 				"write `set -o pipefail` first")
+			p.begins(f, s, "set -o pipefail")
 		}
 	}
 }
@@ -170,8 +172,9 @@ func checkNoErrexit(p *pass, u *unit) {
 			continue
 		}
 		if stmt := shell.Ignored(s.File.Stmts); stmt != nil {
-			p.report(u, s.text.At(int(stmt.Pos().Offset())), fmt.Sprintf("%s of step %q continues if this line fails; only its last line decides", s.label, u.ID.Value),
+			f := p.report(u, s.text.At(int(stmt.Pos().Offset())), fmt.Sprintf("%s of step %q continues if this line fails; only its last line decides", s.label, u.ID.Value),
 				"begin with `set -e`, or join the lines with `&&`")
+			p.begins(f, s, "set -e")
 		}
 	}
 }
@@ -181,8 +184,9 @@ func checkNegated(p *pass, u *unit) {
 		return
 	}
 	if s := u.proofs[0]; s.readable() && len(s.File.Stmts) > 0 && shell.Leading(s.File.Stmts[0]).Negated {
-		p.report(u, s.text.Pos, fmt.Sprintf("contract of step %q begins with `!` and must still pass at the end of the run", u.ID.Value),
+		f := p.report(u, s.text.Pos, fmt.Sprintf("contract of step %q begins with `!` and must still pass at the end of the run", u.ID.Value),
 			"write `holds: step` if a later step changes that")
+		p.labelled(f, u, "holds", "step")
 	}
 }
 

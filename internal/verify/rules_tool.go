@@ -5,12 +5,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/piton-dev/piton/internal/engine"
+	"github.com/piton-dev/piton/internal/lazy"
 	"github.com/piton-dev/piton/internal/plan"
 	"github.com/piton-dev/piton/internal/plan/form"
 )
@@ -31,7 +31,9 @@ func checkTool(p *pass, u *unit) {
 	}
 	fact, known := p.facts.Tools[u.Tool.Value]
 	if known && fact.Missing {
-		p.report(u, u.Tool.Pos, fmt.Sprintf("step %q calls the tool %q, which does not exist", u.ID.Value, u.Tool.Value), cmp.Or(plan.Nearest(u.Tool.Value, p.facts.toolNames()), "piton tools lists them"))
+		near := plan.Closest(u.Tool.Value, p.facts.toolNames())
+		f := p.report(u, u.Tool.Pos, fmt.Sprintf("step %q calls the tool %q, which does not exist", u.ID.Value, u.Tool.Value), cmp.Or(plan.Meant(near), "piton tools lists them"))
+		p.renamed(f, u.Tool.Pos, u.Tool.Value, near)
 	}
 	c := calling{p, u, u.args}
 	if u.unfit != nil {
@@ -233,7 +235,7 @@ func (c calling) references() {
 	}
 }
 
-var idInText = regexp.MustCompile(`\$[a-z0-9][a-z0-9_-]*`)
+var idInText = lazy.Regexp(`\$[a-z0-9][a-z0-9_-]*`)
 
 // mentions warns of what looks like a reference inside of a longer text, where it
 // is none.
@@ -242,7 +244,7 @@ func (c calling) mentions() {
 		if _, whole := engine.ParseRef(text); whole {
 			continue
 		}
-		for _, found := range idInText.FindAllStringIndex(text, -1) {
+		for _, found := range idInText().FindAllStringIndex(text, -1) {
 			id := strings.TrimRight(text[found[0]+1:found[1]], "_-")
 			escaped := found[0] > 0 && text[found[0]-1] == '$'
 			if escaped || c.pass.doc.byID()[id] == nil || c.unit.Tool.Value == runCommand && assigns(text, id) {

@@ -29,6 +29,26 @@ func Weaker(before, after *plan.Plan) []Weakening {
 	return weaker(read(before, Facts{}), read(after, Facts{}))
 }
 
+// What a text ends with that names what is another one.
+const (
+	mayProveLess = ": it may prove less"
+	mayAskLess   = ": it may ask for less"
+)
+
+// Unsure reports whether a line about a weakening says of something only that it is another
+// one: it may ask for more as well.
+func Unsure(line string) bool {
+	return strings.HasSuffix(line, mayProveLess) || strings.HasSuffix(line, mayAskLess)
+}
+
+// commits says a plan's word for what becomes a commit, which it may leave to the policy.
+func commits(word string) string {
+	if word == "" {
+		return "no commit label"
+	}
+	return "commit " + word
+}
+
 func weaker(a, b *document) []Weakening {
 	var all []Weakening
 	for _, text := range lacking("no longer protects %s", a.plan.Protect.Value, b.plan.Protect.Value) {
@@ -56,7 +76,7 @@ func weaker(a, b *document) []Weakening {
 		all = append(all, Weakening{Text: "the plan may be merged at its end (land)"})
 	}
 	if was, now := a.plan.Commit.Value, b.plan.Commit.Value; was != now {
-		all = append(all, Weakening{Text: fmt.Sprintf("the plan has commit %q, was %q", now, was)})
+		all = append(all, Weakening{Text: fmt.Sprintf("the plan has %s, had %s", commits(now), commits(was))})
 	}
 	if was, now := a.plan.Setup, b.plan.Setup; runsOther(was, now) {
 		all = append(all, Weakening{Text: "the plan runs other commands before the work (setup)"})
@@ -130,7 +150,7 @@ func weakerProof(a, b *unit) []string {
 	case now == "":
 		all = append(all, "schema is gone")
 	default:
-		all = append(all, "schema is replaced: it may ask for less")
+		all = append(all, "schema is replaced"+mayAskLess)
 	}
 	return all
 }
@@ -259,7 +279,7 @@ func weakerScript(was script, now []script) string {
 	case asksLess(was, s):
 		return was.label + " checks less: some of its commands are gone"
 	case !provesAsMuch(was, s):
-		return was.label + " is replaced: it may prove less"
+		return was.label + " is replaced" + mayProveLess
 	}
 	return ""
 }

@@ -2,18 +2,19 @@ package form
 
 import (
 	"encoding/json"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/piton-dev/piton/internal/lazy"
 )
 
 var (
 	// stepHeading begins a step, which only Markdown has.
-	stepHeading = regexp.MustCompile(`(?m)^#{2,4}[ \t]+[0-9Nn][^\n]*\.`)
+	stepHeading = lazy.Regexp(`(?m)^#{2,4}[ \t]+[0-9Nn][^\n]*\.`)
 	// topKey is a key at the start of a line.
-	topKey = regexp.MustCompile(`^["']?([A-Za-z]+)["']?[ \t]*:([ \t\r]|$)`)
+	topKey = lazy.Regexp(`^["']?([A-Za-z]+)["']?[ \t]*:([ \t\r]|$)`)
 	// body is a key that a document of these forms has, and prose hardly.
-	body = regexp.MustCompile(`(?m)^["']?(steps|checklist|maxIterations|currentStepIndex|estimatedDuration)["']?[ \t]*:([ \t\r]|$)`)
+	body = lazy.Regexp(`(?m)^["']?(steps|checklist|maxIterations|currentStepIndex|estimatedDuration)["']?[ \t]*:([ \t\r]|$)`)
 )
 
 // Of says which form bytes have. What begins with {, or is a list in JSON, is JSON; what begins with a
@@ -39,7 +40,7 @@ func isList(text string) bool {
 func isYAML(text string) bool {
 	key := firstKey(text)
 	known := slices.Contains(keysOf(sheetFields()), key) || slices.Contains(keysOf(dagFields()), key) || slices.Contains(keysOf(taskFields()), key)
-	return key != "" && (known || body.MatchString(text)) && !stepHeading.MatchString(text)
+	return key != "" && (known || body().MatchString(text)) && !stepHeading().MatchString(text)
 }
 
 // firstKey looks at the first line that is not blank and no comment. A document
@@ -56,7 +57,7 @@ func firstKey(text string) string {
 				return ""
 			}
 		default:
-			if m := topKey.FindStringSubmatch(line); m != nil {
+			if m := topKey().FindStringSubmatch(line); m != nil {
 				return m[1]
 			}
 			return ""

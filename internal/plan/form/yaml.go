@@ -3,13 +3,13 @@ package form
 import (
 	"errors"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"go.yaml.in/yaml/v4"
 
+	"github.com/piton-dev/piton/internal/lazy"
 	"github.com/piton-dev/piton/internal/plan"
 )
 
@@ -114,7 +114,7 @@ func (t *yamlText) object(n *node, y *yaml.Node, depth int) *node {
 }
 
 // jsonNumber is what both syntaxes take for the same number.
-var jsonNumber = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$`)
+var jsonNumber = lazy.Regexp(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$`)
 
 func (t *yamlText) scalar(n *node, y *yaml.Node) *node {
 	n.kind, n.value = text, y.Value
@@ -126,7 +126,7 @@ func (t *yamlText) scalar(n *node, y *yaml.Node) *node {
 			n.kind, n.value = boolean, strings.ToLower(y.Value)
 		case "!!int", "!!float":
 			n.kind = number
-			if !jsonNumber.MatchString(y.Value) {
+			if !jsonNumber().MatchString(y.Value) {
 				t.r.wrong(n, plan.WrongType, "write it in decimal, or in quotes if it is a text", "%q is a number that people read in two ways", y.Value)
 			}
 		}

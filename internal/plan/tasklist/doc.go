@@ -12,10 +12,10 @@ package tasklist
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/piton-dev/piton/internal/lazy"
 	"github.com/piton-dev/piton/internal/plan"
 	"github.com/piton-dev/piton/internal/plan/form"
 )
@@ -127,7 +127,7 @@ func bad(f File, at plan.Pos, code, message, hint string) *Bad {
 }
 
 // ofPiton is a heading that only a plan has.
-var ofPiton = regexp.MustCompile(`(?mi)^##[ \t]+steps[ \t]*:?[ \t]*\r?$`)
+var ofPiton = lazy.Regexp(`(?mi)^##[ \t]+steps[ \t]*:?[ \t]*\r?$`)
 
 // Of says which kind of task list bytes are, empty if none: a plan of Piton is none. The
 // cost is linear.
@@ -148,12 +148,12 @@ func Of(src []byte) Kind {
 			return Backlog
 		}
 	}
-	if form.Of(src) != form.Markdown || ofPiton.MatchString(text) {
+	if form.Of(src) != form.Markdown || ofPiton().MatchString(text) {
 		return ""
 	}
 	o := outlineOf(body)
 	for _, it := range o.items {
-		if specID.MatchString(it.text) {
+		if specID().MatchString(it.text) {
 			return SpecKit
 		}
 	}

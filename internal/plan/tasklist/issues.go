@@ -2,10 +2,11 @@ package tasklist
 
 import (
 	"cmp"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/piton-dev/piton/internal/lazy"
 )
 
 // Issue is one of a code host: as gh and the interface of GitHub tell it, or glab and that
@@ -66,8 +67,8 @@ var tells = strings.Fields(`number iid title body description state url html_url
 
 var (
 	// issueNeeds names issues that come before.
-	issueNeeds = regexp.MustCompile(`(?i)\b(?:blocked by|depends on|requires):? ((?:#[0-9]{1,9}(?:, and |, | and | & )?)+)`)
-	issueRef   = regexp.MustCompile(`#([0-9]{1,9})`)
+	issueNeeds = lazy.Regexp(`(?i)\b(?:blocked by|depends on|requires):? ((?:#[0-9]{1,9}(?:, and |, | and | & )?)+)`)
+	issueRef   = lazy.Regexp(`#([0-9]{1,9})`)
 )
 
 // issues reads what `gh issue view`, `gh issue list` and their like of GitLab print as JSON.
@@ -148,8 +149,8 @@ func (l *list) issueTask(o object) {
 	text := outlineOf(in.Body)
 	l.comments(text)
 	t := task{id: "#" + in.Number, title: in.Title, body: text.titled(), said: in.about()}
-	for _, m := range issueNeeds.FindAllStringSubmatch(in.Body, -1) {
-		t.needs = append(t.needs, issueRef.FindAllString(m[1], -1)...)
+	for _, m := range issueNeeds().FindAllStringSubmatch(in.Body, -1) {
+		t.needs = append(t.needs, issueRef().FindAllString(m[1], -1)...)
 	}
 	if len(in.Labels) > 0 {
 		t.said = append(t.said, "labels: "+strings.Join(in.Labels, ", "))

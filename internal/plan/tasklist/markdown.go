@@ -1,9 +1,10 @@
 package tasklist
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/piton-dev/piton/internal/lazy"
 )
 
 // markdown reads any text with a list of tasks: the list is in order, and what is
@@ -26,7 +27,7 @@ func parted(o outline) (context, notes string) {
 	context = o.opening
 	for {
 		at := strings.LastIndexByte(context, '\n') + 1
-		if !heading.MatchString(context[at:]) {
+		if !heading().MatchString(context[at:]) {
 			return context, notes
 		}
 		context = strings.TrimRight(context[:at], blank) // the heading of the tasks, which each of them names
@@ -72,12 +73,12 @@ func numbered(parent string, i int) string {
 
 var (
 	// specID begins a task of Spec Kit.
-	specID = regexp.MustCompile(`^(?:\*\*)?(T[0-9]{2,6}[a-z]?)\b(?:\*\*)?:?[ \t]*`)
+	specID = lazy.Regexp(`^(?:\*\*)?(T[0-9]{2,6}[a-z]?)\b(?:\*\*)?:?[ \t]*`)
 	// specMark is a mark behind the id: [P], or the story.
-	specMark = regexp.MustCompile(`^\[([A-Za-z0-9 .-]{1,24})\][ \t]*`)
+	specMark = lazy.Regexp(`^\[([A-Za-z0-9 .-]{1,24})\][ \t]*`)
 	// specNeeds names tasks that come before, as in "(depends on T012, T013)".
-	specNeeds = regexp.MustCompile(`(?i)\b(?:depends|blocked|after|requires)(?: on| by)?:? ((?:T[0-9]{2,6}[a-z]?(?:, and |, | and | & |–|-)?)+)`)
-	specRef   = regexp.MustCompile(`T[0-9]{2,6}[a-z]?`)
+	specNeeds = lazy.Regexp(`(?i)\b(?:depends|blocked|after|requires)(?: on| by)?:? ((?:T[0-9]{2,6}[a-z]?(?:, and |, | and | & |–|-)?)+)`)
+	specRef   = lazy.Regexp(`T[0-9]{2,6}[a-z]?`)
 )
 
 // specKit reads tasks.md: tasks follow each other, and those in a row that are marked [P]
@@ -108,13 +109,13 @@ func (l *list) specKit(text string) {
 // specTask reads one line, and whether it is marked [P].
 func (l *list) specTask(i int, it item) (t task, beside bool) {
 	t = task{id: "line " + strconv.Itoa(i+1), title: it.text, body: it.body}
-	if m := specID.FindStringSubmatch(t.title); m != nil {
+	if m := specID().FindStringSubmatch(t.title); m != nil {
 		t.id, t.title = m[1], t.title[len(m[0]):]
 	}
 	if it.under != "" {
 		t.said = append(t.said, "under "+it.under)
 	}
-	for m := specMark.FindStringSubmatch(t.title); m != nil; m = specMark.FindStringSubmatch(t.title) {
+	for m := specMark().FindStringSubmatch(t.title); m != nil; m = specMark().FindStringSubmatch(t.title) {
 		t.title = t.title[len(m[0]):]
 		if m[1] == "P" {
 			beside = true
@@ -125,8 +126,8 @@ func (l *list) specTask(i int, it item) (t task, beside bool) {
 	if it.checked {
 		t.said = append(t.said, "ticked there")
 	}
-	for _, m := range specNeeds.FindAllStringSubmatch(it.text, -1) {
-		t.needs = append(t.needs, specRef.FindAllString(m[1], -1)...)
+	for _, m := range specNeeds().FindAllStringSubmatch(it.text, -1) {
+		t.needs = append(t.needs, specRef().FindAllString(m[1], -1)...)
 	}
 	return t, beside
 }

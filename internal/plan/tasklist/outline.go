@@ -1,9 +1,9 @@
 package tasklist
 
 import (
-	"regexp"
 	"strings"
 
+	"github.com/piton-dev/piton/internal/lazy"
 	"github.com/piton-dev/piton/internal/plan"
 )
 
@@ -28,9 +28,9 @@ type outline struct {
 
 var (
 	// checkbox is a line of a task list.
-	checkbox = regexp.MustCompile(`^([ \t]*)(?:[-*+]|[0-9]{1,9}[.)])[ \t]+\[([ xX~-])\][ \t]+(.*)$`)
-	heading  = regexp.MustCompile(`^ {0,3}(#{1,6})[ \t]+(.*?)[ \t]*#*$`)
-	fence    = regexp.MustCompile("^[ \t]*(```+|~~~+)")
+	checkbox = lazy.Regexp(`^([ \t]*)(?:[-*+]|[0-9]{1,9}[.)])[ \t]+\[([ xX~-])\][ \t]+(.*)$`)
+	heading  = lazy.Regexp(`^ {0,3}(#{1,6})[ \t]+(.*?)[ \t]*#*$`)
+	fence    = lazy.Regexp("^[ \t]*(```+|~~~+)")
 )
 
 // lines reads Markdown line by line, and knows which are inside of a fenced block.
@@ -51,7 +51,7 @@ func (r *lines) next() (line string, code, ok bool) {
 	line, r.left = r.left[0], r.left[1:]
 	var m []string
 	if strings.ContainsAny(line, "`~") {
-		m = fence.FindStringSubmatch(line)
+		m = fence().FindStringSubmatch(line)
 	}
 	switch {
 	case r.fence == "" && m != nil:
@@ -128,9 +128,9 @@ func marked(line string) (box, head []string) {
 	switch start := strings.TrimLeft(line, " \t"); {
 	case start == "":
 	case start[0] == '#':
-		head = heading.FindStringSubmatch(line)
+		head = heading().FindStringSubmatch(line)
 	case strings.Contains(start, "["):
-		box = checkbox.FindStringSubmatch(line)
+		box = checkbox().FindStringSubmatch(line)
 	}
 	return box, head
 }
@@ -255,12 +255,12 @@ func frontmatter(text string) (front, body string) {
 	return front, body
 }
 
-var topKey = regexp.MustCompile(`(?m)^([A-Za-z_]+):`)
+var topKey = lazy.Regexp(`(?m)^([A-Za-z_]+):`)
 
 // topKeys are the keys at the start of lines.
 func topKeys(front string) []string {
 	var keys []string
-	for _, m := range topKey.FindAllStringSubmatch(front, 50) {
+	for _, m := range topKey().FindAllStringSubmatch(front, 50) {
 		keys = append(keys, m[1])
 	}
 	return keys

@@ -3,11 +3,11 @@ package tasklist
 import (
 	"cmp"
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/piton-dev/piton/internal/lazy"
 	"github.com/piton-dev/piton/internal/plan"
 	"github.com/piton-dev/piton/internal/plan/form"
 )
@@ -163,13 +163,13 @@ func (l *list) bead(id string, o object) {
 	l.add(t)
 }
 
-var bullet = regexp.MustCompile(`^[ \t]*(?:[-*+]|[0-9]{1,9}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?(.*)$`)
+var bullet = lazy.Regexp(`^[ \t]*(?:[-*+]|[0-9]{1,9}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?(.*)$`)
 
 // points are the lines of a list, or the text as one.
 func points(s string) []string {
 	var out []string
 	for line := range strings.Lines(s) {
-		m := bullet.FindStringSubmatch(strings.TrimRight(line, blank))
+		m := bullet().FindStringSubmatch(strings.TrimRight(line, blank))
 		switch {
 		case m != nil:
 			out = append(out, m[1])
@@ -183,7 +183,7 @@ func points(s string) []string {
 }
 
 // acNumber numbers a criterion of Backlog.md.
-var acNumber = regexp.MustCompile(`^#[0-9]{1,6}[ \t]+`)
+var acNumber = lazy.Regexp(`^#[0-9]{1,6}[ \t]+`)
 
 // backlog reads one task file of Backlog.md.
 func (l *list) backlog(f File) error {
@@ -210,7 +210,7 @@ func (l *list) backlog(f File) error {
 	t.body = paragraphs(s.text["description"], entitled("Implementation plan", s.text["implementation plan"]))
 	for _, name := range []string{"acceptance criteria", "definition of done"} {
 		for _, c := range outlineOf(s.text[name]).items {
-			t.acceptance = append(t.acceptance, strings.TrimSpace(acNumber.ReplaceAllString(c.text, "")+"\n"+c.body))
+			t.acceptance = append(t.acceptance, strings.TrimSpace(acNumber().ReplaceAllString(c.text, "")+"\n"+c.body))
 		}
 	}
 	for _, name := range s.names {
@@ -244,7 +244,7 @@ func sections(text string) parts {
 	}
 	r := linesOf(text)
 	for line, code, ok := r.next(); ok; line, code, ok = r.next() {
-		if m := heading.FindStringSubmatch(line); m != nil && !code && len(m[1]) == 2 {
+		if m := heading().FindStringSubmatch(line); m != nil && !code && len(m[1]) == 2 {
 			put()
 			name = strings.ToLower(m[2])
 			continue
