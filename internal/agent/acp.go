@@ -7,14 +7,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"log/slog"
 	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
-
-	acp "github.com/coder/acp-go-sdk"
 
 	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/proc"
@@ -27,7 +23,6 @@ const (
 	farewell    = 2 * time.Second // in which it may end by itself once the turn is over
 	acpTime     = 30 * time.Minute
 	acpIdle     = 10 * time.Minute
-	acpVersion  = acp.ProtocolVersionNumber
 	needsLogin  = -32000 // the code of «Authentication required»
 	maxAskNamed = 20     // modes or models that an error names
 )
@@ -37,15 +32,14 @@ var handshake = 2 * time.Minute
 
 // A talk is the conversation with an agent that speaks the Agent Client Protocol: one
 // session, one turn. What the agent prints is kept as it comes, and read from there; the
-// protocol's own reader gets answers and requests alone, so that it can never be behind.
+// connection gets answers and requests alone.
 type talk struct {
 	*attempt
 	child  *proc.Child
-	conn   *acp.ClientSideConnection
+	conn   *rpc
 	client *acpClient
-	feed   *io.PipeWriter // what the connection reads
-	open   atomic.Int64   // requests that the agent has made and that are not answered
-	size   atomic.Int64   // bytes that it printed on standard output
+	open   atomic.Int64 // requests that the agent has made and that are not answered
+	size   atomic.Int64 // bytes that it printed on standard output
 	flood  context.CancelCauseFunc
 	heard  chan struct{} // closed when the agent prints no more
 }
@@ -54,11 +48,11 @@ var errFlood = errors.New("flood")
 
 // turn is how the conversation ended.
 type turn struct {
-	stop  acp.StopReason // "" if the turn did not end
-	stage string         // what was asked last
-	err   error          // why it did not end
-	last  bool           // trying again changes nothing
-	gone  bool           // its process is
+	stop  string // "" if the turn did not end
+	stage string // what was asked last
+	err   error  // why it did not end
+	last  bool   // trying again changes nothing
+	gone  bool   // its process is
 }
 
 func (a *attempt) converse(ctx context.Context, pool *proc.Pool) Result {
@@ -106,13 +100,10 @@ func (a *attempt) converse(ctx context.Context, pool *proc.Pool) Result {
 // connect reads what the agent prints: all of it into the log and the transcript, answers
 // and requests to the connection besides.
 func (t *talk) connect(idle *pulse) {
-	r, w := io.Pipe()
-	t.feed = w
-	t.conn = acp.NewClientSideConnection(t.client, answers{t}, r)
-	t.conn.SetLogger(slog.New(slog.DiscardHandler))
+	t.conn = newRPC(t.child.Stdin, t.client.serve, func() { t.open.Add(-1) })
 	go func() {
 		defer close(t.heard)
-		defer w.Close()
+		defer t.conn.end()
 		l := longLines{raw: t.log.write, take: func(line []byte) {
 			t.text.line(line)
 			t.message(line)
@@ -143,28 +134,14 @@ func (t *talk) message(line []byte) {
 		return
 	}
 	asks := len(m.ID) > 0 && string(m.ID) != "null"
-	if !asks && m.Method != "$/cancel_request" {
+	if !asks && m.Method != cancelRequest {
 		return
 	}
 	if m.Method != "" && asks && t.open.Add(1) > maxOpen {
 		t.flood(errFlood)
 		return
 	}
-	_, _ = t.feed.Write(append(slices.Clip(line), '\n')) // the connection reads until its end
-}
-
-// answers is the agent's standard input.
-type answers struct{ *talk }
-
-func (w answers) Write(p []byte) (int, error) {
-	n, err := w.child.Stdin.Write(p)
-	var m struct {
-		Method string `json:"method"`
-	}
-	if json.Unmarshal(p, &m) == nil && m.Method == "" {
-		w.open.Add(-1)
-	}
-	return n, err
+	t.conn.take(line)
 }
 
 // hold holds the conversation until the turn is over, or ctx ends and the agent did not
@@ -173,7 +150,7 @@ func (t *talk) hold(ctx context.Context) turn {
 	talking, hush := context.WithCancel(context.WithoutCancel(ctx))
 	defer hush()
 	said := make(chan turn, 1)
-	session := make(chan acp.SessionId, 1)
+	session := make(chan string, 1)
 	go func() { said <- t.speak(talking, session) }()
 	select {
 	case end := <-said:
@@ -188,7 +165,7 @@ func (t *talk) hold(ctx context.Context) turn {
 	select {
 	case id := <-session:
 		if !errors.Is(context.Cause(ctx), errFlood) {
-			go t.conn.Cancel(talking, acp.CancelNotification{SessionId: id}) //nolint:errcheck // it may read nothing any more
+			go t.conn.notify(acpCancel, acpCancelOf{id}) //nolint:errcheck // it may read nothing any more
 			after := time.NewTimer(t.cfg.Grace - t.cfg.Term)
 			defer after.Stop()
 			select {
@@ -202,58 +179,46 @@ func (t *talk) hold(ctx context.Context) turn {
 }
 
 // speak goes through the conversation.
-func (t *talk) speak(ctx context.Context, session chan<- acp.SessionId) turn {
+func (t *talk) speak(ctx context.Context, session chan<- string) turn {
 	opening, done := context.WithTimeout(ctx, handshake)
 	defer done()
-	hello, err := t.conn.Initialize(opening, acp.InitializeRequest{
-		ProtocolVersion: acpVersion, ClientInfo: &acp.Implementation{Name: "piton", Version: "1"},
-	})
+	var hello acpWelcome
+	err := t.conn.call(opening, acpInitialize, acpHello{Version: acpVersion, Client: acpClientInfo{Name: "piton", Version: "1"}}, &hello)
 	if err != nil {
-		return turn{stage: "initialize", err: t.late(opening, err), gone: isGone(err)}
+		return turn{stage: acpInitialize, err: t.late(opening, err), gone: errors.Is(err, errGone)}
 	}
-	if hello.ProtocolVersion != acpVersion {
-		return turn{stage: "initialize", last: true, err: fmt.Errorf("it speaks version %d of the Agent Client Protocol, and Piton version %d", hello.ProtocolVersion, acpVersion)}
+	if hello.Version != acpVersion {
+		return turn{stage: acpInitialize, last: true, err: fmt.Errorf("it speaks version %d of the Agent Client Protocol, and Piton version %d", hello.Version, acpVersion)}
 	}
-	s, err := t.conn.NewSession(opening, acp.NewSessionRequest{Cwd: t.task.Dir, McpServers: t.servers()})
-	if err != nil {
-		return turn{stage: "session/new", last: isLogin(err), err: t.refused(opening, err, hello.AuthMethods), gone: isGone(err)}
+	var s acpSession
+	if err := t.conn.call(opening, acpNew, acpNewSession{t.task.Dir, t.servers()}, &s); err != nil {
+		return turn{stage: acpNew, last: isLogin(err), err: t.refused(opening, err, hello), gone: errors.Is(err, errGone)}
 	}
 	if err := t.settle(opening, s); err != nil {
 		return turn{stage: "its settings", last: true, err: err}
 	}
-	session <- s.SessionId
-	r, err := t.conn.Prompt(ctx, acp.PromptRequest{SessionId: s.SessionId, Prompt: []acp.ContentBlock{acp.TextBlock(t.task.Text)}})
-	if err != nil {
-		return turn{stage: "session/prompt", last: isLogin(err), err: t.refused(ctx, err, hello.AuthMethods), gone: isGone(err)}
+	session <- s.ID
+	var r acpTurn
+	if err := t.conn.call(ctx, acpPrompt, acpPromptOf{s.ID, []acpText{{"text", t.task.Text}}}, &r); err != nil {
+		return turn{stage: acpPrompt, last: isLogin(err), err: t.refused(ctx, err, hello), gone: errors.Is(err, errGone)}
 	}
-	return turn{stage: "session/prompt", stop: cmp.Or(r.StopReason, acp.StopReasonEndTurn)}
+	return turn{stage: acpPrompt, stop: cmp.Or(r.Stop, stopEnd)}
 }
 
 // servers are those that the session begins with. Agents give servers little of their own
 // environment, so what this one needs is said.
-func (t *talk) servers() []acp.McpServer {
+func (t *talk) servers() []acpServer {
 	if len(t.cfg.Server) == 0 {
-		return []acp.McpServer{}
+		return []acpServer{}
 	}
-	return []acp.McpServer{{Stdio: &acp.McpServerStdio{
-		Name: "piton", Command: t.cfg.Server[0], Args: t.cfg.Server[1:], Env: []acp.EnvVariable{{Name: "PITON_REPORT", Value: t.desk.report}},
-	}}}
+	return []acpServer{{
+		Name: "piton", Command: t.cfg.Server[0], Args: slices.Clip(t.cfg.Server[1:]), Env: []acpVariable{{"PITON_REPORT", t.desk.report}},
+	}}
 }
 
 func isLogin(err error) bool {
-	e, ok := errors.AsType[*acp.RequestError](err)
+	e, ok := errors.AsType[*rpcError](err)
 	return ok && e.Code == needsLogin
-}
-
-// isGone reports whether the connection ended before the answer was there.
-func isGone(err error) bool {
-	e, ok := errors.AsType[*acp.RequestError](err)
-	if !ok {
-		return false
-	}
-	data, _ := e.Data.(map[string]any)
-	why, _ := data["error"].(string)
-	return strings.HasPrefix(why, "peer disconnected")
 }
 
 // late says what an error means that came of time.
@@ -266,7 +231,7 @@ func (t *talk) late(ctx context.Context, err error) error {
 
 // saidBy is what the agent itself says of an error.
 func saidBy(err error) string {
-	e, ok := errors.AsType[*acp.RequestError](err)
+	e, ok := errors.AsType[*rpcError](err)
 	if !ok {
 		return err.Error()
 	}
@@ -289,20 +254,13 @@ func saidBy(err error) string {
 }
 
 // refused is the error with the ways to log in that the agent offers, where it wants that.
-func (t *talk) refused(ctx context.Context, err error, ways []acp.AuthMethod) error {
+func (t *talk) refused(ctx context.Context, err error, hello acpWelcome) error {
 	if !isLogin(err) {
 		return t.late(ctx, err)
 	}
 	var names []string
-	for _, w := range ways[:min(len(ways), maxAskNamed)] {
-		switch {
-		case w.Agent != nil:
-			names = append(names, w.Agent.Name)
-		case w.EnvVar != nil:
-			names = append(names, w.EnvVar.Name)
-		case w.Terminal != nil:
-			names = append(names, w.Terminal.Name)
-		}
+	for _, w := range hello.Logins[:min(len(hello.Logins), maxAskNamed)] {
+		names = append(names, w.Name)
 	}
 	hint := ""
 	if len(names) > 0 {
@@ -312,7 +270,7 @@ func (t *talk) refused(ctx context.Context, err error, ways []acp.AuthMethod) er
 }
 
 // settle gives the session its mode and its model, where the configuration names them.
-func (t *talk) settle(ctx context.Context, s acp.NewSessionResponse) error {
+func (t *talk) settle(ctx context.Context, s acpSession) error {
 	if mode := t.sessionMode(); mode != "" {
 		if err := t.setMode(ctx, s, mode); err != nil {
 			return err
@@ -326,7 +284,7 @@ func (t *talk) settle(ctx context.Context, s acp.NewSessionResponse) error {
 	if o == nil {
 		return errors.New("its model cannot be set in a session; put {model} into its `command:`, or remove `model:` from its entry")
 	}
-	return t.setOption(ctx, s.SessionId, o, t.cfg.Model)
+	return t.setOption(ctx, s.ID, o, t.cfg.Model)
 }
 
 // sessionMode is the agent's own word for the step's mode; "" leaves it as it is.
@@ -334,22 +292,21 @@ func (t *talk) sessionMode() string {
 	return cmp.Or(t.cfg.Modes[cmp.Or(t.task.Mode, "edit")], t.cfg.Mode)
 }
 
-func (t *talk) setMode(ctx context.Context, s acp.NewSessionResponse, mode string) error {
+func (t *talk) setMode(ctx context.Context, s acpSession, mode string) error {
 	var known []string
 	if s.Modes != nil {
-		for _, m := range s.Modes.AvailableModes {
-			known = append(known, string(m.Id))
+		for _, m := range s.Modes.Available {
+			known = append(known, m.ID)
 		}
 		if id, ok := named(known, mode); ok {
-			_, err := t.conn.SetSessionMode(ctx, acp.SetSessionModeRequest{SessionId: s.SessionId, ModeId: acp.SessionModeId(id)})
-			if err != nil {
+			if err := t.conn.call(ctx, acpSetMode, acpSetModeOf{s.ID, id}, &struct{}{}); err != nil {
 				return fmt.Errorf("its mode %q was refused: %s", mode, plainText(saidBy(err)))
 			}
 			return nil
 		}
 	}
 	if o := option(s, "mode"); o != nil {
-		return t.setOption(ctx, s.SessionId, o, mode)
+		return t.setOption(ctx, s.ID, o, mode)
 	}
 	if known == nil {
 		return fmt.Errorf("it has no modes, so it has none called %q", mode)
@@ -372,38 +329,31 @@ func named(known []string, word string) (string, bool) {
 }
 
 // option is the choice of a category that the session has.
-func option(s acp.NewSessionResponse, category string) *acp.SessionConfigOptionSelect {
-	for _, o := range s.ConfigOptions {
-		if o.Select != nil && o.Select.Category != nil && string(*o.Select.Category) == category {
-			return o.Select
+func option(s acpSession, category string) *acpOption {
+	for i, o := range s.Options {
+		if o.Type != "boolean" && o.Category == category {
+			return &s.Options[i]
 		}
 	}
 	return nil
 }
 
-func (t *talk) setOption(ctx context.Context, id acp.SessionId, o *acp.SessionConfigOptionSelect, word string) error {
+func (t *talk) setOption(ctx context.Context, session string, o *acpOption, word string) error {
 	var known []string
-	if list := o.Options.Ungrouped; list != nil {
-		for _, v := range *list {
-			known = append(known, string(v.Value))
+	for _, v := range o.Values {
+		if v.Group == nil {
+			known = append(known, v.Value)
 		}
-	}
-	if list := o.Options.Grouped; list != nil {
-		for _, g := range *list {
-			for _, v := range g.Options {
-				known = append(known, string(v.Value))
-			}
+		for _, w := range v.Group {
+			known = append(known, w.Value)
 		}
 	}
 	value, ok := named(known, word)
 	if !ok {
-		return unknown(string(o.Id), word, known)
+		return unknown(o.ID, word, known)
 	}
-	_, err := t.conn.SetSessionConfigOption(ctx, acp.SetSessionConfigOptionRequest{ValueId: &acp.SetSessionConfigOptionValueId{
-		SessionId: id, ConfigId: o.Id, Value: acp.SessionConfigValueId(value),
-	}})
-	if err != nil {
-		return fmt.Errorf("its %s %q was refused: %s", o.Id, word, plainText(saidBy(err)))
+	if err := t.conn.call(ctx, acpSetOption, acpSetOptionOf{session, o.ID, value}, &struct{}{}); err != nil {
+		return fmt.Errorf("its %s %q was refused: %s", o.ID, word, plainText(saidBy(err)))
 	}
 	return nil
 }
@@ -431,19 +381,19 @@ func (t *talk) part(ctx context.Context, kill func(), end turn) proc.Result {
 // cut short by how the process did.
 func (t *talk) judge(r *Result, p proc.Result, end turn, cause error) {
 	switch {
-	case end.stop == acp.StopReasonCancelled:
+	case end.stop == stopCancelled:
 		r.How, r.Exit, r.Signal, r.Reason = engine.Exited, 1, "", "it says that its turn was cancelled, but nobody cancelled it"
 	case end.stop != "":
 		r.How, r.Exit, r.Signal, r.Reason = engine.Exited, 0, "", ""
-		if end.stop != acp.StopReasonEndTurn {
-			r.Reason = "its turn ended with " + plainText(string(end.stop))
+		if end.stop != stopEnd {
+			r.Reason = "its turn ended with " + plainText(end.stop)
 		}
 	case errors.Is(cause, errFlood):
 		r.How, r.Exit, r.Signal, r.Reason = engine.Exited, 1, "", fmt.Sprintf("it sent more than %d requests at once", maxOpen)
 	case errors.Is(cause, errLate):
 		r.How, r.Reason = engine.TimedOut, fmt.Sprintf("it did not end within %s", t.limit())
 	case p.Cancelled || errors.Is(p.Err, proc.ErrClosed):
-	case end.stage == "session/prompt" && !end.last:
+	case end.stage == acpPrompt && !end.last:
 		t.broken(r, p, end)
 	default:
 		r.How, r.Absent = engine.NoStart, end.last

@@ -5,8 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/piton-dev/piton/internal/egress"
@@ -167,6 +169,21 @@ func (a *attempt) why(r *Result) {
 	if a.text != nil && r.Calls == 0 && r.How != engine.NoStart && r.Cause.Outside() {
 		r.How, r.Reason, r.Absent = engine.NoStart, r.Cause.String(), r.Cause.Lasts
 	}
+	if program := unseen(r.Reason + "\n" + r.Stderr); program != "" {
+		r.How, r.Absent = engine.NoStart, true
+		r.Cause = engine.Cause{Kind: engine.NotStarted, Lasts: true, Text: program + " is there, and not visible inside its seal", Next: "piton agents test says which line of the configuration shows it"}
+		r.Reason = r.Cause.Text + ": " + r.Cause.Next
+	}
+}
+
+// unseen is the program that a holder did not find, and that is there outside of the seal.
+func unseen(said string) string {
+	_, rest, _ := strings.Cut(said, "piton: run ")
+	program, _, is := strings.Cut(rest, ": no such file or directory")
+	if _, err := os.Stat(program); !is || err != nil || !filepath.IsAbs(program) {
+		return ""
+	}
+	return program
 }
 
 // age asks a program that failed for its version: one that is too old may not know what it is

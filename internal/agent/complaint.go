@@ -1,9 +1,10 @@
 package agent
 
 import (
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/piton-dev/piton/internal/lazy"
 )
 
 // complaint is the line of what a program printed that tells why it ended: the first that
@@ -16,14 +17,14 @@ func complaint(said string) string {
 			lines = append(lines, line)
 		}
 	}
-	usage := slices.IndexFunc(lines, usageLine.MatchString)
+	usage := slices.IndexFunc(lines, usageLine().MatchString)
 	until := usage // what comes then are the words of options
 	if usage < 0 {
 		until = len(lines)
 	}
-	for _, tells := range []func(string) bool{anError.MatchString, ofError.MatchString} {
+	for _, tells := range []func(string) bool{anError().MatchString, ofError().MatchString} {
 		for i, line := range lines[:until] {
-			if !tells(line) || noise.MatchString(line) {
+			if !tells(line) || noise().MatchString(line) {
 				continue
 			}
 			if strings.HasSuffix(line, ":") && i+1 < len(lines) {
@@ -36,7 +37,7 @@ func complaint(said string) string {
 		return "it printed how it is called, and no error: it may not know what `command:` passes to it"
 	}
 	for _, line := range slices.Backward(lines) {
-		if !noise.MatchString(line) {
+		if !noise().MatchString(line) {
 			return line
 		}
 	}
@@ -46,12 +47,12 @@ func complaint(said string) string {
 var (
 	// anError is how a line begins that is an error: that of a shell and of clap, of commander,
 	// of Node, of Python, of Go.
-	anError = regexp.MustCompile(`(?i)^(?:uncaught )?(?:[\w.]*error|[\w.]*exception|fatal|panic)(?: \[\w+\])?: \S`)
+	anError = lazy.Regexp(`(?i)^(?:uncaught )?(?:[\w.]*error|[\w.]*exception|fatal|panic)(?: \[\w+\])?: \S`)
 	// ofError is how a line speaks of one.
-	ofError = regexp.MustCompile(`(?i)\berror\b|\b(?:cannot|could not|can't|failed to|unable to)\b|\b(?:unexpected|unknown|unrecognized|invalid|missing) \w+|\bnot found\b|\bno such\b|\bdenied\b`)
+	ofError = lazy.Regexp(`(?i)\berror\b|\b(?:cannot|could not|can't|failed to|unable to)\b|\b(?:unexpected|unknown|unrecognized|invalid|missing) \w+|\bnot found\b|\bno such\b|\bdenied\b`)
 	// noise is what tells no error though it may have its words: the version that Node ends
 	// with, the places of a stack, the source that threw, hints on help and warnings.
-	noise = regexp.MustCompile(`(?i)^(?:node\.js v\d|at \S|throw\b|warn(?:ing)?\b|for more information|tip:|\(did you mean|[\]})^,;]+$|(?:code|errno|syscall|requirestack): )|--help\b`)
+	noise = lazy.Regexp(`(?i)^(?:node\.js v\d|at \S|throw\b|warn(?:ing)?\b|for more information|tip:|\(did you mean|[\]})^,;]+$|(?:code|errno|syscall|requirestack): )|--help\b`)
 	// usageLine begins what a program says of how it is called.
-	usageLine = regexp.MustCompile(`(?i)^(?:usage|options|positionals|commands):`)
+	usageLine = lazy.Regexp(`(?i)^(?:usage|options|positionals|commands):`)
 )

@@ -3,10 +3,10 @@ package agent
 import (
 	"cmp"
 	"encoding/json"
-	"regexp"
 	"strconv"
 	"strings"
 
+	"github.com/piton-dev/piton/internal/lazy"
 	"github.com/piton-dev/piton/internal/proc"
 )
 
@@ -318,11 +318,11 @@ func short(s string, most int) string {
 }
 
 // exitLine is how agents tell the exit code of a command in words, on a line of its own.
-var exitLine = regexp.MustCompile(`(?im)^\[?(?:command exited with code|exit code:?) (\d{1,3})\b`)
+var exitLine = lazy.Regexp(`(?im)^\[?(?:command exited with code|exit code:?) (\d{1,3})\b`)
 
 // exitOf is the exit code that a result tells in words.
 func exitOf(text string) *int {
-	m := exitLine.FindStringSubmatch(text)
+	m := exitLine().FindStringSubmatch(text)
 	if m == nil {
 		return nil
 	}

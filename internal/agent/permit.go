@@ -12,8 +12,6 @@ import (
 	"sync"
 	"unicode/utf8"
 
-	acp "github.com/coder/acp-go-sdk"
-
 	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/plan"
 	"github.com/piton-dev/piton/internal/proc"
@@ -91,9 +89,21 @@ type acpClient struct {
 	no     Deed // the first that was refused
 }
 
-// RequestPermission does as the rules say, and asks a person where these do.
-func (c *acpClient) RequestPermission(ctx context.Context, q acp.RequestPermissionRequest) (acp.RequestPermissionResponse, error) {
-	p := c.read(q.ToolCall)
+// serve answers what the agent asks for.
+func (c *acpClient) serve(ctx context.Context, method string, params json.RawMessage) (any, error) {
+	if method != acpPermission {
+		return nil, &rpcError{Code: noMethod, Message: "Method not found", Data: map[string]any{"method": method}}
+	}
+	var q acpAsk
+	if err := json.Unmarshal(params, &q); err != nil {
+		return nil, &rpcError{Code: badParams, Message: "Invalid params", Data: map[string]any{"error": err.Error()}}
+	}
+	return c.permission(ctx, q), nil
+}
+
+// permission does as the rules say, and asks a person where these do.
+func (c *acpClient) permission(ctx context.Context, q acpAsk) acpPermitted {
+	p := c.read(q.Call)
 	say, by := c.rules(p.may)
 	if len(p.may.Paths) > maxPaths {
 		say, by = plan.SayDeny, fmt.Sprintf("it names more than %d paths at once; it must ask for fewer", maxPaths)
@@ -102,28 +112,28 @@ func (c *acpClient) RequestPermission(ctx context.Context, q acp.RequestPermissi
 	if say == plan.SayAsk {
 		var err error
 		if permit, err = c.ask(ctx, p); err != nil {
-			return acp.RequestPermissionResponse{Outcome: acp.NewRequestPermissionOutcomeCancelled()}, nil //nolint:nilerr // nobody waits for it any more
+			return nobody // waits for it any more
 		}
 	}
-	kinds := []acp.PermissionOptionKind{acp.PermissionOptionKindAllowOnce}
+	kinds := []string{allowOnce}
 	if !permit.Once { // else it would not ask again
-		kinds = append(kinds, acp.PermissionOptionKindAllowAlways)
+		kinds = append(kinds, allowAlways)
 	}
 	if !permit.Allowed {
 		c.refuse(p, permit.Why)
-		kinds = []acp.PermissionOptionKind{acp.PermissionOptionKindRejectOnce, acp.PermissionOptionKindRejectAlways}
+		kinds = []string{rejectOnce, rejectAlways}
 	}
 	for _, k := range kinds {
 		for _, o := range q.Options {
 			if o.Kind == k {
-				return acp.RequestPermissionResponse{Outcome: acp.NewRequestPermissionOutcomeSelected(o.OptionId)}, nil
+				return chosen(o.ID)
 			}
 		}
 	}
 	if permit.Allowed {
 		c.refuse(p, "it offered no answer that allows so much and no more")
 	}
-	return acp.RequestPermissionResponse{Outcome: acp.NewRequestPermissionOutcomeCancelled()}, nil
+	return nobody
 }
 
 // ask puts the question to a person. The attempt's time stands still meanwhile.
@@ -203,21 +213,13 @@ func (p Permission) what() string {
 }
 
 // mayKinds are the words of rules for what the protocol calls otherwise.
-var mayKinds = map[acp.ToolKind]string{
-	acp.ToolKindRead: "read", acp.ToolKindEdit: "edit", acp.ToolKindDelete: "delete", acp.ToolKindMove: "move",
-	acp.ToolKindSearch: "search", acp.ToolKindExecute: "run", acp.ToolKindFetch: "fetch",
+var mayKinds = map[string]string{
+	"read": "read", "edit": "edit", "delete": "delete", "move": "move", "search": "search", "execute": "run", "fetch": "fetch",
 }
 
 // read takes what a tool call says of itself.
-func (c *acpClient) read(call acp.ToolCallUpdate) Permission {
-	p := Permission{Kind: "other"}
-	title := ""
-	if call.Title != nil {
-		title = *call.Title
-	}
-	if call.Kind != nil {
-		p.Kind = cmp.Or(mayKinds[*call.Kind], "other")
-	}
+func (c *acpClient) read(call acpCall) Permission {
+	p, title := Permission{Kind: cmp.Or(mayKinds[call.Kind], "other")}, call.Title
 	p.may.Kind = p.Kind
 	if p.Kind == "run" {
 		command, odd := commandOf(call.RawInput)
@@ -264,18 +266,17 @@ func (p *Permission) veil(what string) {
 }
 
 // content adds the paths and what is to be done there.
-func (c *acpClient) content(p *Permission, call acp.ToolCallUpdate) {
+func (c *acpClient) content(p *Permission, call acpCall) {
 	var said []string
 	for _, l := range call.Locations {
 		p.at(c.relative(l.Path))
 	}
 	for _, part := range call.Content {
-		switch {
-		case part.Diff != nil:
-			p.at(c.relative(part.Diff.Path))
-			said = append(said, part.Diff.NewText)
-		case part.Content != nil && part.Content.Content.Text != nil:
-			said = append(said, part.Content.Content.Text.Text)
+		if part.Type == "diff" || part.Path != "" {
+			p.at(c.relative(part.Path))
+			said = append(said, part.NewText)
+		} else if text := part.text(); text != "" {
+			said = append(said, text)
 		}
 	}
 	p.Content = short(strings.Join(said, "\n"), maxAskContent)
@@ -335,37 +336,4 @@ func commandOf(raw any) (text, odd string) {
 func isShell(program string) bool {
 	dir, name := path.Split(program)
 	return slices.Contains([]string{"", "/bin/", "/usr/bin/"}, dir) && slices.Contains([]string{"sh", "bash", "dash", "zsh"}, name)
-}
-
-// SessionUpdate never comes: what the agent says is read from what it prints.
-func (c *acpClient) SessionUpdate(context.Context, acp.SessionNotification) error { return nil }
-
-// Files and terminals are not offered: an agent uses its own, inside its boundary.
-
-func (c *acpClient) ReadTextFile(context.Context, acp.ReadTextFileRequest) (r acp.ReadTextFileResponse, err error) {
-	return r, acp.NewMethodNotFound(acp.ClientMethodFsReadTextFile)
-}
-
-func (c *acpClient) WriteTextFile(context.Context, acp.WriteTextFileRequest) (r acp.WriteTextFileResponse, err error) {
-	return r, acp.NewMethodNotFound(acp.ClientMethodFsWriteTextFile)
-}
-
-func (c *acpClient) CreateTerminal(context.Context, acp.CreateTerminalRequest) (r acp.CreateTerminalResponse, err error) {
-	return r, acp.NewMethodNotFound(acp.ClientMethodTerminalCreate)
-}
-
-func (c *acpClient) KillTerminal(context.Context, acp.KillTerminalRequest) (r acp.KillTerminalResponse, err error) {
-	return r, acp.NewMethodNotFound(acp.ClientMethodTerminalKill)
-}
-
-func (c *acpClient) TerminalOutput(context.Context, acp.TerminalOutputRequest) (r acp.TerminalOutputResponse, err error) {
-	return r, acp.NewMethodNotFound(acp.ClientMethodTerminalOutput)
-}
-
-func (c *acpClient) ReleaseTerminal(context.Context, acp.ReleaseTerminalRequest) (r acp.ReleaseTerminalResponse, err error) {
-	return r, acp.NewMethodNotFound(acp.ClientMethodTerminalRelease)
-}
-
-func (c *acpClient) WaitForTerminalExit(context.Context, acp.WaitForTerminalExitRequest) (r acp.WaitForTerminalExitResponse, err error) {
-	return r, acp.NewMethodNotFound(acp.ClientMethodTerminalWaitForExit)
 }

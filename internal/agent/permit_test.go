@@ -4,11 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 	"testing"
-
-	"github.com/coder/acp-go-sdk"
 
 	"github.com/piton-dev/piton/internal/plan"
 )
@@ -41,16 +38,16 @@ func TestCommandOf(t *testing.T) {
 
 // The rules judge what the agent would do, whole; people see what of it they cannot see as it is.
 func TestJudgedAsItRuns(t *testing.T) {
-	shell := func(command any) acp.ToolCallUpdate {
-		return acp.ToolCallUpdate{Kind: new(acp.ToolKindExecute), Title: new("shell"), RawInput: map[string]any{"command": command}}
+	shell := func(command any) acpCall {
+		return acpCall{Kind: "execute", Title: "shell", RawInput: map[string]any{"command": command}}
 	}
-	titled := func(title string) acp.ToolCallUpdate {
-		return acp.ToolCallUpdate{Kind: new(acp.ToolKindExecute), Title: &title}
+	titled := func(title string) acpCall {
+		return acpCall{Kind: "execute", Title: title}
 	}
-	edit := func(paths ...string) acp.ToolCallUpdate {
-		call := acp.ToolCallUpdate{Kind: new(acp.ToolKindEdit)}
+	edit := func(paths ...string) acpCall {
+		call := acpCall{Kind: "edit"}
 		for _, p := range paths {
-			call.Locations = append(call.Locations, acp.ToolCallLocation{Path: p})
+			call.Locations = append(call.Locations, acpLocation{p})
 		}
 		return call
 	}
@@ -62,7 +59,7 @@ func TestJudgedAsItRuns(t *testing.T) {
 	}
 	for name, tt := range map[string]struct {
 		rules   string
-		call    acp.ToolCallUpdate
+		call    acpCall
 		allowed bool
 		shown   string // to a person, by "ask" instead of these rules
 		pattern string
@@ -94,13 +91,11 @@ func TestJudgedAsItRuns(t *testing.T) {
 			c.rulings = []ruling{{"the test", rules}}
 			c.task.Dir = "/w"
 			c.task.Ask = func(_ context.Context, p Permission) (Permit, error) { asked = p; return Permit{}, nil }
-			r, err := c.RequestPermission(t.Context(), acp.RequestPermissionRequest{ToolCall: tt.call, Options: []acp.PermissionOption{
-				{Kind: acp.PermissionOptionKindAllowOnce, OptionId: "yes"}, {Kind: acp.PermissionOptionKindRejectOnce, OptionId: "no"},
-			}})
-			if err != nil || r.Outcome.Selected == nil {
-				t.Fatalf("%s: %+v %v", name, r, err)
+			r := c.permission(t.Context(), acpAsk{Call: tt.call, Options: []acpAnswer{{Kind: allowOnce, ID: "yes"}, {Kind: rejectOnce, ID: "no"}}})
+			if r.Outcome.Outcome != "selected" {
+				t.Fatalf("%s: %+v", name, r)
 			}
-			return asked, r.Outcome.Selected.OptionId == "yes"
+			return asked, r.Outcome.ID == "yes"
 		}
 		if _, allowed := allows(tt.rules); allowed != tt.allowed {
 			t.Errorf("%s: %s: allowed is %t", name, tt.rules, allowed)
@@ -128,16 +123,7 @@ func TestYesForOnce(t *testing.T) {
 		c := &acpClient{talk: &talk{attempt: &attempt{}}, whole: &limit{}, life: t.Context()}
 		c.rulings = []ruling{{"the test", rules}}
 		c.task.Ask = func(context.Context, Permission) (Permit, error) { return Permit{Allowed: true, Once: tt.once}, nil }
-		r, err := c.RequestPermission(t.Context(), acp.RequestPermissionRequest{
-			Options: []acp.PermissionOption{{Kind: acp.PermissionOptionKindAllowAlways, OptionId: "always", Name: "Always"}},
-		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		got := ""
-		if s := r.Outcome.Selected; s != nil {
-			got = string(s.OptionId)
-		}
+		got := c.permission(t.Context(), acpAsk{Options: []acpAnswer{{Kind: allowAlways, ID: "always"}}}).Outcome.ID
 		if got != tt.want {
 			t.Errorf("%s: %q, want %q", name, got, tt.want)
 		}
@@ -146,11 +132,8 @@ func TestYesForOnce(t *testing.T) {
 
 // A line whose id is null asks nothing, however many there are.
 func TestNullIsNoID(t *testing.T) {
-	r, w := io.Pipe()
-	go io.Copy(io.Discard, r) //nolint:errcheck // it is closed
-	defer r.Close()
 	ctx, flood := context.WithCancelCause(t.Context())
-	k := &talk{feed: w, flood: flood}
+	k := &talk{flood: flood}
 	for range 2 * maxOpen {
 		k.message([]byte(`{"jsonrpc":"2.0","id":null,"method":"session/update","params":{}}`))
 	}

@@ -2,11 +2,11 @@ package agent
 
 import (
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/piton-dev/piton/internal/lazy"
 	"github.com/piton-dev/piton/internal/proc"
 )
 
@@ -230,7 +230,7 @@ func LoginOf(command, configured []string) []string {
 // Older reports whether what a program says of its version names one before another;
 // false where it names none.
 func Older(says, than string) bool {
-	is := version.FindString(says)
+	is := version().FindString(says)
 	if is == "" {
 		return false
 	}
@@ -248,4 +248,4 @@ func Older(says, than string) bool {
 // Newer says what to do about a program that is older than what was tried.
 func Newer(lowest string) string { return "update it to " + lowest + " or later" }
 
-var version = regexp.MustCompile(`\d{1,9}\.\d{1,9}(\.\d{1,9})?`)
+var version = lazy.Regexp(`\d{1,9}\.\d{1,9}(\.\d{1,9})?`)

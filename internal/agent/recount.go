@@ -2,7 +2,7 @@ package agent
 
 import (
 	"bytes"
-	"slices"
+	"sort"
 )
 
 // Recount tells what an agent printed as people read it, while it comes: its deeds, and the
@@ -43,7 +43,7 @@ func (r *Recount) Close() (open []Deed) {
 	for _, d := range r.said.open {
 		open = append(open, d)
 	}
-	slices.SortFunc(open, func(a, b Deed) int { return bytes.Compare([]byte(a.ID), []byte(b.ID)) })
+	sort.Slice(open, func(i, j int) bool { return bytes.Compare([]byte(open[i].ID), []byte(open[j].ID)) < 0 })
 	return open
 }
 

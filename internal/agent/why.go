@@ -4,12 +4,12 @@ import (
 	"cmp"
 	"fmt"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/piton-dev/piton/internal/engine"
+	"github.com/piton-dev/piton/internal/lazy"
 )
 
 // Why says why an attempt of a program ended as it did, where the program's own error
@@ -95,7 +95,7 @@ func fromLines(said string, keys []string) (engine.Cause, string) {
 	for line := range strings.Lines(said) {
 		line = oneLine(message(strings.TrimSpace(line)))
 		f := Fault{Text: line}
-		if m := statusLine.FindStringSubmatch(line); m != nil {
+		if m := statusLine().FindStringSubmatch(line); m != nil {
 			f.Status, _ = strconv.Atoi(m[1])
 		}
 		if c := classify(f, false); c.Kind != "" {
@@ -106,7 +106,7 @@ func fromLines(said string, keys []string) (engine.Cause, string) {
 }
 
 // statusLine is how a program tells the code of HTTP in words.
-var statusLine = regexp.MustCompile(`(?i)\bstatus:? (?:code:? )?([45]\d\d)\b`)
+var statusLine = lazy.Regexp(`(?i)\bstatus:? (?:code:? )?([45]\d\d)\b`)
 
 func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
@@ -180,18 +180,18 @@ var signs = []sign{
 }
 
 // modelGone are the words in which vendors say that there is no such model.
-var modelGone = regexp.MustCompile(`(?i)\bmodel\b.{0,80}\b(does not exist|not exist|not found|not supported|not available|no access)\b`)
+var modelGone = lazy.Regexp(`(?i)\bmodel\b.{0,80}\b(does not exist|not exist|not found|not supported|not available|no access)\b`)
 
 // classify says what kind of error it is; the code of HTTP counts where the words say nothing.
 // Own: it is the agent's own record, and no line that it printed.
 func classify(f Fault, own bool) engine.Cause {
 	text := strings.ToLower(f.Text + "\n" + f.Code)
-	if modelGone.MatchString(text) {
+	if modelGone().MatchString(text) {
 		return engine.Cause{Kind: engine.NoModel, Lasts: true}
 	}
 	for _, s := range signs {
 		if says(text, s.words) || own && says(text, s.loose) {
-			if s.kind == engine.NoLogin && keyName.MatchString(f.Text) {
+			if s.kind == engine.NoLogin && keyName().MatchString(f.Text) {
 				s.kind = engine.NoKey
 			}
 			return engine.Cause{Kind: s.kind, Lasts: s.lasts}
@@ -225,7 +225,7 @@ func says(text string, words []string) bool {
 	return slices.ContainsFunc(words, func(w string) bool { return strings.Contains(text, w) })
 }
 
-var keyName = regexp.MustCompile(`\b[A-Z][A-Z0-9]*(_[A-Z0-9]+)*_(KEY|TOKEN)\b`)
+var keyName = lazy.Regexp(`\b[A-Z][A-Z0-9]*(_[A-Z0-9]+)*_(KEY|TOKEN)\b`)
 
 // next is what to do about a cause.
 func next(kind engine.CauseKind, program, said string, keys []string) string {
@@ -234,9 +234,9 @@ func next(kind engine.CauseKind, program, said string, keys []string) string {
 	case engine.NoLogin:
 		return strings.TrimSuffix(cmp.Or(known.SignIn, "log in with "+program)+", or set a key and name its variable under `env_pass:` of the agent; "+known.Keyed, "; ")
 	case engine.NoKey:
-		return "set " + cmp.Or(keyName.FindString(said), known.key(), "the variable with its key") + " where you start piton, and let `env_pass:` of the agent name it"
+		return "set " + cmp.Or(keyName().FindString(said), known.key(), "the variable with its key") + " where you start piton, and let `env_pass:` of the agent name it"
 	case engine.KeyRefused:
-		if name := cmp.Or(keyName.FindString(said), strings.Join(keys, " or ")); name != "" {
+		if name := cmp.Or(keyName().FindString(said), strings.Join(keys, " or ")); name != "" {
 			return "the key in " + name + " was refused: set another one"
 		}
 		return "piton gave it none: set " + cmp.Or(known.key(), "the variable with its key") + " where you start piton, and let `env_pass:` of the agent name it; or change the one that the program has"

@@ -183,6 +183,9 @@ func (w *World) mergeInto(ctx context.Context, work *tree.Worktree, e engine.Eff
 	k := e.Key
 	m, err := work.Merge(ctx, fmt.Sprintf("%s/%s/%s/%d/merge", k.Task, k.Run, k.Step, k.Attempt), noteOf(e.Moved), e.Round, e.Conflicts)
 	end.Commit, end.Conflicts, end.Behind, end.Worktree = m.Commit, m.Conflicts, m.Behind, work.Dir()
+	if len(m.Conflicts) > 0 {
+		end.Worktree = work.Top() // which their paths begin at
+	}
 	end.Changed = m.Changed[:min(len(m.Changed), maxChanged)]
 	return err
 }

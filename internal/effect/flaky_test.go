@@ -38,7 +38,7 @@ func newTheatre(t *testing.T) *theatre {
 	must(t, err)
 	th := &theatre{t: t, stages: map[string]*stage{}, rests: map[string]chan struct{}{}, said: map[string][]engine.StepSettled{}}
 	th.host, err = run.Open(t.Context(), run.Config{
-		Store: journal, Do: th.do, Now: time.Now, Workspace: "w", Machine: "m", Version: "v", Isolation: func() string { return "none" }, Show: th.show,
+		Store: journal, Do: th.do, Now: time.Now, Workspace: "w", Machine: "m", Version: "v", Show: th.show,
 	})
 	must(t, err)
 	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))

@@ -6,13 +6,13 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/piton-dev/piton/internal/check"
 	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/judge"
+	"github.com/piton-dev/piton/internal/lazy"
 	"github.com/piton-dev/piton/internal/tree"
 )
 
@@ -106,7 +106,7 @@ func (w *watcher) manifest(ctx context.Context, file string) string {
 }
 
 // aName is what may be the name of a file in the words of a script.
-var aName = regexp.MustCompile(`[\w./@+-]+`)
+var aName = lazy.Regexp(`[\w./@+-]+`)
 
 // maxNaming is how much of a script is searched for the names of others.
 const maxNaming = 1 << 20
@@ -133,7 +133,7 @@ func (w *watcher) named(name string) []string {
 }
 
 func (w *watcher) inWords(text string) (files []string) {
-	for _, word := range aName.FindAllString(text, -1) {
+	for _, word := range aName().FindAllString(text, -1) {
 		name := path.Clean(word)
 		if keys, _ := w.base.Judges(name); len(keys) > 0 && !slices.Contains(files, name) {
 			files = append(files, name)

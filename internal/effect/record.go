@@ -18,12 +18,10 @@ func recorded(landing *engine.Step) bool {
 func (w *World) record(ctx context.Context, work *tree.Worktree, e engine.Effect) (commits []engine.Commit, err error) {
 	w.git.Lock()
 	defer w.git.Unlock()
-	for n, f := range e.Finished {
+	for _, f := range e.Finished {
 		entry := tree.Entry{
 			Key: fmt.Sprintf("%s/%d", f.Step.ID, f.Attempt), Title: e.Title, Message: stepMessage(e.Key.Run, f.Step),
-		}
-		if len(f.Step.Writes) > 0 && (n < len(e.Finished)-1 || e.Shared) {
-			entry.Only = f.Step.Writes // what else is new may be the work of others
+			Only: f.Step.Writes, Except: e.Strays, // what else is new may be the work of others
 		}
 		done, err := work.Record(ctx, entry)
 		if err != nil {
@@ -36,12 +34,12 @@ func (w *World) record(ctx context.Context, work *tree.Worktree, e engine.Effect
 }
 
 // recordAll puts what a run did on its branch, when all of it is proven. What a person made
-// of a conflict is not yet.
+// of a conflict is not yet, and what skipped steps left never is.
 func (w *World) recordAll(ctx context.Context, work *tree.Worktree, e engine.Effect) ([]engine.Commit, error) {
 	if !recorded(e.Step) || e.Leave && len(e.Conflicts) > 0 {
 		return nil, nil
 	}
-	entry := tree.Entry{Title: e.Title, Message: runMessage(e), Whole: e.Step.Commit == engine.CommitRun}
+	entry := tree.Entry{Title: e.Title, Message: runMessage(e), Whole: e.Step.Commit == engine.CommitRun, Except: e.Strays, Kept: e.Kept}
 	var commits []engine.Commit
 	if !entry.Whole {
 		var err error

@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/http/httputil"
 	"net/netip"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -99,6 +100,21 @@ func (g *Gate) refuse(at string) {
 	if !known && g.tell != nil {
 		g.tell(at)
 	}
+}
+
+// Answer answers on a listening socket, which it closes, until stop is closed; then nothing
+// of it is left open.
+func (g *Gate) Answer(socket *os.File, stop <-chan struct{}) {
+	l, err := net.FileListener(socket)
+	socket.Close()
+	if err != nil {
+		return
+	}
+	go func() {
+		<-stop
+		l.Close()
+	}()
+	g.Serve(l)
 }
 
 // Serve answers on a listener until that is closed; then nothing of it is left open.

@@ -2,10 +2,8 @@ package proc
 
 import (
 	"errors"
-	"net"
 	"os"
 	"strconv"
-	"sync"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -14,36 +12,26 @@ import (
 // A doorway leads from the loopback of a child to its gate: the holder makes the listener,
 // which stays in the child's network wherever it is served.
 type doorway struct {
-	conn *net.UnixConn // on which the listener comes
-	done chan struct{} // closed when nobody serves any more
-
-	mu       sync.Mutex
-	listener net.Listener
-	shut     bool
+	end  socket        // on which the listener comes
+	stop chan struct{} // closed when nobody is to answer any more
+	done chan struct{} // closed when nobody does
 }
 
 // newDoorway gives an order the end that the holder answers on.
 func newDoorway(o *order) (*doorway, error) {
-	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	ours, theirs, err := socketPair()
 	if err != nil {
 		return nil, err
 	}
-	ours := os.NewFile(uintptr(pair[0]), "doorway")
-	defer ours.Close()
-	conn, err := net.FileConn(ours)
-	if err != nil {
-		unix.Close(pair[1])
-		return nil, err
-	}
-	o.door = os.NewFile(uintptr(pair[1]), "door")
-	return &doorway{conn: conn.(*net.UnixConn), done: make(chan struct{})}, nil
+	o.door = theirs
+	return &doorway{ours, make(chan struct{}), make(chan struct{})}, nil
 }
 
 // serve lets the gate answer as soon as there is a listener.
 func (d *doorway) serve(g Gate) {
 	defer close(d.done)
 	oob := make([]byte, unix.CmsgSpace(4))
-	_, n, _, _, err := d.conn.ReadMsgUnix(make([]byte, 1), oob)
+	n, err := d.end.files(oob)
 	if err != nil {
 		return
 	}
@@ -51,31 +39,13 @@ func (d *doorway) serve(g Gate) {
 	if err != nil || len(fds) != 1 {
 		return
 	}
-	file := os.NewFile(uintptr(fds[0]), "listener")
-	l, err := net.FileListener(file)
-	file.Close()
-	if err != nil {
-		return
-	}
-	defer l.Close()
-	d.mu.Lock()
-	d.listener = l
-	shut := d.shut
-	d.mu.Unlock()
-	if !shut {
-		g.Serve(l)
-	}
+	g.Answer(os.NewFile(uintptr(fds[0]), "listener"), d.stop)
 }
 
 // close ends it, with all that is open there.
 func (d *doorway) close() {
-	d.mu.Lock()
-	d.shut = true
-	d.conn.Close()
-	if d.listener != nil {
-		d.listener.Close()
-	}
-	d.mu.Unlock()
+	close(d.stop)
+	d.end.Close()
 	<-d.done
 }
 

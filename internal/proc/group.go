@@ -13,6 +13,7 @@ type groupHost struct{ reason string }
 
 func (h groupHost) level() Level { return Group }
 func (h groupHost) close()       {}
+func (h groupHost) warm(int)     {}
 
 func (h groupHost) guarding(ward) (host, error) {
 	return nil, fmt.Errorf("there are no namespaces at level %s: %s", Group, h.reason)

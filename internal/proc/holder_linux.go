@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"os"
 	"os/exec"
 	"strconv"
@@ -117,24 +116,18 @@ func ownIDs(file string) (ids []syscall.SysProcIDMap, err error) {
 type holder struct {
 	kind    holderKind
 	process *os.Process
-	conn    *net.UnixConn
+	conn    socket
 	replies *bufio.Reader
 	gone    chan struct{} // closed when the process is dead and reaped
 }
 
 // start starts a holder and waits until it is ready.
 func (hs *holders) start() (*holder, error) {
-	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	conn, theirs, err := socketPair()
 	if err != nil {
 		return nil, fmt.Errorf("make holder's socket: %w", err)
 	}
-	ours, theirs := os.NewFile(uintptr(pair[0]), "holder"), os.NewFile(uintptr(pair[1]), "harness")
 	defer theirs.Close()
-	conn, err := net.FileConn(ours)
-	ours.Close()
-	if err != nil {
-		return nil, fmt.Errorf("make holder's socket: %w", err)
-	}
 	attr := hs.kind.attr
 	cmd := &exec.Cmd{
 		Path: "/proc/self/exe", Args: []string{holderName}, Dir: "/", Env: hs.kind.role.environ(),
@@ -147,7 +140,7 @@ func (hs *holders) start() (*holder, error) {
 		return nil, fmt.Errorf("start holder: %w", err)
 	}
 	theirs.Close()
-	h := &holder{kind: hs.kind, process: cmd.Process, conn: conn.(*net.UnixConn), gone: make(chan struct{})}
+	h := &holder{kind: hs.kind, process: cmd.Process, conn: conn, gone: make(chan struct{})}
 	h.replies = bufio.NewReaderSize(h.conn, 1<<10)
 	go func() {
 		cmd.Wait()
@@ -187,19 +180,11 @@ func (h *holder) alive() bool {
 
 // send writes a frame with files attached.
 func (h *holder) send(frame []byte, files []*os.File) error {
-	var rights []byte
-	if len(files) > 0 {
-		fds := make([]int, len(files))
-		for i, f := range files {
-			fds[i] = int(f.Fd()) // in blocking mode, as a child expects its streams
-		}
-		rights = unix.UnixRights(fds...)
+	fds := make([]int, len(files))
+	for i, f := range files {
+		fds[i] = int(f.Fd()) // in blocking mode, as a child expects its streams
 	}
-	n, _, err := h.conn.WriteMsgUnix(frame, rights, nil)
-	if err == nil && n < len(frame) {
-		_, err = h.conn.Write(frame[n:])
-	}
-	return err
+	return h.conn.send(frame, fds)
 }
 
 func (h *holder) receive() (kind, []byte, error) {
@@ -221,7 +206,7 @@ func (h *holder) receive() (kind, []byte, error) {
 // ended, which a subreaper holder keeps until nothing is left below it.
 func (h *holder) destroy(patience time.Duration) error {
 	defer h.conn.Close()
-	h.conn.CloseWrite()
+	h.conn.closeWrite()
 	if h.kind.level == Namespace {
 		h.process.Kill()
 	} else {

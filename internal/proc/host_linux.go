@@ -63,7 +63,6 @@ func newHolders(c Config, kinds []holderKind) (host, error) {
 		h, err := hs.start()
 		if err == nil {
 			hs.idle = append(hs.idle, h)
-			hs.warm(c.Ready)
 			return hs, nil
 		}
 		reasons = errors.Join(reasons, fmt.Errorf("%s: %w", kind.name, err))
@@ -72,7 +71,6 @@ func newHolders(c Config, kinds []holderKind) (host, error) {
 	return nil, reasons
 }
 
-// guarding has no Ready: who asks for it needs one holder now.
 func (hs *holders) guarding(w ward) (host, error) {
 	kind, err := kindFor(w, hs.kind.level, os.Geteuid())
 	if err != nil {
@@ -81,8 +79,8 @@ func (hs *holders) guarding(w ward) (host, error) {
 	return newHolders(Config{Patience: hs.patience, Idle: hs.keep}, []holderKind{kind})
 }
 
-// warm starts holders until there are as many as children are to be expected,
-// and waits for none. One that cannot be started is missed by nobody: who needs
+// warm starts holders until there are as many as children, up to two for each
+// processor, and waits for none. One that cannot be started is missed by nobody: who needs
 // it tries again.
 func (hs *holders) warm(children int) {
 	hs.mu.Lock()

@@ -44,10 +44,11 @@ func newShed(t testing.TB) *shed {
 // open makes the pool.
 func (s *shed) open(t testing.TB) {
 	t.Helper()
-	pool, err := proc.NewPool(proc.Config{Idle: 1, Cell: proc.Cell{Level: proc.LevelSealed, Hidden: []string{s.home, s.temp}, Temp: s.temp}})
+	pool, err := proc.NewPool(proc.Config{Idle: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
+	pool.Furnish(proc.Cell{Level: proc.LevelSealed, Hidden: []string{s.home, s.temp}, Temp: s.temp}, 1)
 	t.Cleanup(func() {
 		pool.Close()
 		if left, err := os.ReadDir(s.temp); err != nil || len(left) > 0 {

@@ -48,11 +48,12 @@ func TestLateKillIsNotSent(t *testing.T) {
 // asked, and no more of them than keep the processors busy.
 func TestHoldersAreReady(t *testing.T) {
 	for ready, want := range map[int]int{0: 1, 1: 1, 2: 2, enough + 9: enough} {
-		h, err := newHost(Config{Level: Namespace, Idle: 2 * enough, Patience: 10 * time.Second, Ready: ready})
+		h, err := newHost(Config{Level: Namespace, Idle: 2 * enough, Patience: 10 * time.Second})
 		if err != nil {
 			t.Fatal(err)
 		}
 		hs := h.(*holders)
+		hs.warm(ready)
 		hs.ending.Wait()
 		if len(hs.idle) != want || hs.busy != 0 {
 			t.Errorf("ready for %d: %d are idle and %d busy, want %d and none", ready, len(hs.idle), hs.busy, want)

@@ -1,6 +1,7 @@
 package proc
 
 import (
+	"reflect"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -103,4 +104,29 @@ func stringLen(b []byte) int {
 		}
 	}
 	return len(b)
+}
+
+// PlainIn makes all texts of what v points to plain, as [Plain] does: in exported fields, in
+// slices, and behind pointers.
+func PlainIn(v any) { plainIn(reflect.ValueOf(v).Elem()) }
+
+func plainIn(v reflect.Value) {
+	switch v.Kind() {
+	case reflect.String:
+		if s := v.String(); v.CanSet() {
+			v.SetString(Plain([]byte(s)))
+		}
+	case reflect.Struct:
+		for _, field := range v.Fields() {
+			plainIn(field)
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			plainIn(v.Index(i))
+		}
+	case reflect.Pointer:
+		if !v.IsNil() {
+			plainIn(v.Elem())
+		}
+	}
 }

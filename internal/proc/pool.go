@@ -41,6 +41,8 @@ type host interface {
 	// guarding makes a host of the same level whose children are kept from more. It
 	// is closed for itself.
 	guarding(w ward) (host, error)
+	// warm makes ready for so many children at once.
+	warm(children int)
 	close()
 }
 
@@ -83,9 +85,21 @@ func NewPool(c Config) (*Pool, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start process pool: %w", err)
 	}
-	p := &Pool{host: h, closing: make(chan struct{}), cell: c.Cell}
+	p := &Pool{host: h, closing: make(chan struct{})}
 	p.buffers.New = func() any { b := make([]byte, 64<<10); return &b }
 	return p, nil
+}
+
+// Furnish says how children are held that have a [Room], and how many of them may soon
+// run at once. Call it before the first child of the pool that has one; until then a
+// room holds nothing.
+func (p *Pool) Furnish(c Cell, children int) {
+	p.cell = c
+	if children > 1 {
+		if h, err := p.hostFor(ward{sealed: c.Level == LevelSealed}); err == nil { // else who needs it is told
+			h.warm(children)
+		}
+	}
 }
 
 // Level is the level in force.
@@ -100,7 +114,7 @@ func (p *Pool) Offline() error {
 		return err
 	}
 	defer p.busy.Done()
-	_, err := p.hostFor(ward{offline: true})
+	_, err := p.hostFor(ward{offline: true, sealed: p.cell.Level == LevelSealed}) // what its rooms will need
 	return err
 }
 

@@ -53,12 +53,7 @@ func TestInstalled(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	pool, err := proc.NewPool(proc.Config{Idle: 1, Cell: proc.Cell{Level: proc.LevelSealed, Hidden: []string{at()}, Temp: at("../temp")}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer pool.Close()
-	need(t, pool.Sealed())
+	pool := furnished(t, proc.Cell{Level: proc.LevelSealed, Hidden: []string{at()}, Temp: at("../temp")})
 	run := func(argv ...string) string {
 		r := pool.Run(t.Context(), proc.Spec{
 			Argv: argv, Dir: at("../work"), Room: &proc.Room{Dir: at("../work")},
@@ -101,15 +96,10 @@ func TestRoom(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer docker.Close()
-	pool, err := proc.NewPool(proc.Config{Idle: 1, Cell: proc.Cell{
+	pool := furnished(t, proc.Cell{
 		Level: proc.LevelSealed, Hidden: []string{at("home")}, Git: at("repo", ".git"), Temp: at("temp"),
 		Writable: []string{at("home", "docker.sock")}, Visible: []string{at("home", "tools")},
-	}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer pool.Close()
-	need(t, pool.Sealed())
+	})
 	spec := proc.Spec{
 		Dir: at("work"), Room: &proc.Room{Dir: at("work"), Login: []string{".agent", "../../.."}, Checks: true},
 		Env: []string{"HOME=" + at("home"), "PATH=" + at("work", "bin") + ":" + at("home", "tools", "bin") + ":" + os.Getenv("PATH")},
@@ -158,12 +148,7 @@ func TestFixedRoom(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	pool, err := proc.NewPool(proc.Config{Idle: 1, Cell: proc.Cell{Level: proc.LevelSealed, Temp: filepath.Join(dir, "temp"), Writable: []string{filepath.Join(dir, "other")}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer pool.Close()
-	need(t, pool.Sealed())
+	pool := furnished(t, proc.Cell{Level: proc.LevelSealed, Temp: filepath.Join(dir, "temp"), Writable: []string{filepath.Join(dir, "other")}})
 	ws := filepath.Join(dir, "ws")
 	spec := proc.Spec{
 		Argv: []string{"sh", "-c", "for d in build src . ../other; do touch $d/x && echo $d; done; true"}, Dir: ws, Env: os.Environ(),
@@ -189,4 +174,17 @@ func TestFixedRoom(t *testing.T) {
 	if r := none.Run(t.Context(), spec); !errors.Is(r.Err, proc.ErrNotStarted) || none.Holds() == nil {
 		t.Errorf("unsealed: %+v", r)
 	}
+}
+
+// furnished is a pool with such a cell, on a machine that can seal.
+func furnished(t *testing.T, c proc.Cell) *proc.Pool {
+	t.Helper()
+	pool, err := proc.NewPool(proc.Config{Idle: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(pool.Close)
+	need(t, pool.Sealed())
+	pool.Furnish(c, 1)
+	return pool
 }

@@ -3,7 +3,7 @@ package proc
 import (
 	"errors"
 	"io"
-	"net"
+	"os"
 	"time"
 )
 
@@ -81,8 +81,9 @@ type Spec struct {
 
 // A Gate is a proxy for one child.
 type Gate interface {
-	// Serve answers on a listener until that is closed, and leaves nothing open.
-	Serve(net.Listener)
+	// Answer answers on a listening socket, which it closes, until stop is closed, and
+	// leaves nothing open.
+	Answer(socket *os.File, stop <-chan struct{})
 	// Environ is what the child's environment gets besides.
 	Environ() []string
 	// Closed reports that it lets nothing through.
@@ -161,12 +162,7 @@ type Config struct {
 	// Idle is the number of holders kept waiting for work; 0 is eight for each
 	// processor.
 	Idle int
-	// Ready is how many children may soon run at once: NewPool starts that many
-	// holders, up to two for each processor, and waits for the first only.
-	Ready int
 	// Patience is how long a holder may take to start, or to end a tree that it
 	// was told to kill, before it is killed itself; 0 is 10 s.
 	Patience time.Duration
-	// Cell says how children are held that have a [Room].
-	Cell Cell
 }

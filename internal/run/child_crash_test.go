@@ -88,7 +88,7 @@ func (w *nested) live(point int) bool {
 	var dead atomic.Bool
 	var points atomic.Int64
 	host, err := run.Open(w.t.Context(), run.Config{
-		Store: mortal{w.memory, &dead}, Do: w.do, Now: time.Now, Workspace: "w", Machine: "m", Version: "v", Isolation: func() string { return "none" },
+		Store: mortal{w.memory, &dead}, Do: w.do, Now: time.Now, Workspace: "w", Machine: "m", Version: "v",
 		Point: func(string) {
 			if points.Add(1) == int64(point) {
 				dead.Store(true)

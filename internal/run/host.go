@@ -38,7 +38,6 @@ type Config struct {
 	Workspace string // its identity, for the ownership
 	Machine   string // name of this host, for the record
 	Version   string
-	Isolation func() string // level that there is, as probed; nil says nothing
 
 	// Show is called in the loop with records that are durable now, and with none
 	// when an effect has said something. It must return at once.

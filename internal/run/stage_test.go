@@ -113,7 +113,7 @@ func onStage(t *testing.T, f func(t *testing.T, s *stage)) {
 func (s *stage) open() {
 	s.t.Helper()
 	host, err := run.Open(s.t.Context(), run.Config{
-		Store: s.over, Do: s.do, Now: s.now, Workspace: "w", Machine: "m", Version: "v", Isolation: func() string { return "none" }, Show: s.show,
+		Store: s.over, Do: s.do, Now: s.now, Workspace: "w", Machine: "m", Version: "v", Show: s.show,
 	})
 	if err != nil {
 		s.t.Fatal(err)

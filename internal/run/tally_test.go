@@ -117,7 +117,7 @@ func (c *tally) complete(t *testing.T) {
 		"life left", "life interrupted", "life killed", "life suspended", "life struck dead", "life with a broken disk", "life fenced",
 		"effort prepare", "effort work", "effort verify", "effort prove",
 		"said, refused true, lost false", "said, refused false, lost true",
-		"run.ended done 0", "run.ended failed 1", "run.ended cancelled 1",
+		"run.ended done 0", "run.ended failed 1", "run.ended cancelled 130",
 		"command pause false", "command resume false", "command cancel false", "command skip false", "command waive false", "command retry true",
 		"work.dispatched contract", "work.ended agent lost", "work.ended script lost", "work.ended contract lost",
 		"work.ended agent cancelled", "work.ended script timeout", "work.ended agent infra", "work.ended contract cancelled",

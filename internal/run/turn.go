@@ -233,11 +233,7 @@ func refused(err error, code engine.Code) bool {
 }
 
 func (h *Host) began() engine.EpochBegan {
-	e := engine.EpochBegan{Host: h.cfg.Machine, Version: h.cfg.Version}
-	if h.cfg.Isolation != nil {
-		e.Isolation = h.cfg.Isolation()
-	}
-	return e
+	return engine.EpochBegan{Host: h.cfg.Machine, Version: h.cfg.Version}
 }
 
 // task finds the task of an input, reading it first if need be.

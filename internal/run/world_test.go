@@ -297,7 +297,7 @@ func (l *life) run() {
 	defer l.hangUp()
 	host, err := run.Open(l.ctx, run.Config{
 		Store: l.world.bug.storeOf(l), Do: l.world.bug.doOf(l), Now: l.now, Workspace: "w", Machine: "m", Version: "v",
-		Isolation: func() string { return "none" }, Show: l.show, Point: l.point,
+		Show: l.show, Point: l.point,
 	})
 	if err != nil {
 		l.judge(err)

@@ -18,6 +18,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"sort"
 	"strings"
 	"time"
 
@@ -159,7 +160,7 @@ func Rows(ctx context.Context, s Store, stream string) (rows engine.Rows, err er
 		return rows, err
 	}
 	slices.Reverse(heads)
-	slices.SortStableFunc(heads, func(a, b engine.HeadRow) int { return cmp.Compare(a.First, b.First) })
+	sort.SliceStable(heads, func(i, j int) bool { return heads[i].First < heads[j].First })
 	var all []engine.Rows
 	for n, head := range heads {
 		rows := engine.Rows{Head: &head}

@@ -13,7 +13,7 @@ import (
 	"path"
 	"path/filepath"
 	"slices"
-	"strings"
+	"sort"
 	"unicode/utf8"
 )
 
@@ -164,7 +164,7 @@ func (r *room) entries(dir string) ([]fs.DirEntry, error) {
 	if err != nil {
 		return nil, onFile(dir, err)
 	}
-	slices.SortFunc(list, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+	sort.Slice(list, func(i, j int) bool { return list[i].Name() < list[j].Name() })
 	return list, nil
 }
 

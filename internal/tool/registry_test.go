@@ -32,7 +32,7 @@ func TestRegister(t *testing.T) {
 		t.Fatal(err)
 	}
 	bad := made("other", returns("1"))
-	bad.Output = json.RawMessage(`{"type":"nonsense"}`)
+	bad.Output = json.RawMessage(`{"pattern":"("}`)
 	none := made("other", returns("1"))
 	none.Input = nil
 	for says, x := range map[string]tool.Tool{

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"sort"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -290,7 +291,7 @@ func (s *server) list(ctx context.Context) ([]Definition, error) {
 	for _, e := range l.tools {
 		list = append(list, e.Definition)
 	}
-	slices.SortFunc(list, func(a, b Definition) int { return strings.Compare(a.Name, b.Name) })
+	sort.Slice(list, func(i, j int) bool { return list[i].Name < list[j].Name })
 	return list, errors.Join(l.faults...)
 }
 

@@ -52,7 +52,7 @@ func TestPublicServers(t *testing.T) {
 	}{
 		{"all.echo", m{"message": "hello"}, "", "hello"},
 		{"all.get-sum", m{"a": 2, "b": 40}, "", "42"},
-		{"all.get-sum", m{"a": "x"}, tool.InvalidArguments, "want number"},
+		{"all.get-sum", m{"a": "x"}, tool.InvalidArguments, `want "number"`},
 		{"all.get-structured-content", m{"location": "Chicago"}, "", `"temperature":`},
 		{"files.read_text_file", m{"path": filepath.Join(dir, "a.txt")}, "", "one"},
 		{"files.read_text_file", m{"path": "/etc/passwd"}, tool.Failed, "Access denied"},

@@ -54,16 +54,16 @@ func TestServer(t *testing.T) {
 		says string // in the message
 	}{
 		{"s.echo", m{"text": "hello"}, `{"said":"hello"}`, ""},
-		{"s.echo", m{}, "invalid_arguments", "missing property 'text'"},
-		{"s.echo", m{"text": 1}, "invalid_arguments", "want string"},
+		{"s.echo", m{}, "invalid_arguments", `missing properties: ["text"]`},
+		{"s.echo", m{"text": 1}, "invalid_arguments", `properties/text: type: 1 has type "integer", want "string"`},
 		{"s.plain", m{}, `"one\ntwo"`, ""},
 		{"s.image", m{}, `{"content":[{"data":"AAH/","mimeType":"image/png","type":"image"}]}`, ""},
-		{"s.liar", m{}, "invalid_output", "want integer"},
+		{"s.liar", m{}, "invalid_output", `want "integer"`},
 		{"s.fails", m{}, "failed", "the tool says: it went wrong"},
 		{"s.refuses", m{}, "failed", "not today"},
 		{"s.large", m{}, "too_large", "bytes"},
 		{"s.secret", m{}, `"s p none"`, ""},
-		{"s.loops", m{}, "invalid_arguments", "cycle"},
+		{"s.loops", m{}, "not_found", "has no tool"},
 		{"s.remote", m{}, "not_found", "has no tool"},
 		{"s.nope", m{}, "not_found", "has no tool"},
 	} {
@@ -378,11 +378,12 @@ func TestServerIsHeld(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	p, err := proc.NewPool(proc.Config{Idle: 1, Cell: proc.Cell{Level: proc.LevelSealed, Hidden: []string{home}, Temp: t.TempDir()}})
+	p, err := proc.NewPool(proc.Config{Idle: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(p.Close)
+	p.Furnish(proc.Cell{Level: proc.LevelSealed, Hidden: []string{home}, Temp: t.TempDir()}, 1)
 	if err := p.Sealed(); err != nil {
 		if os.Getenv("PITON_TEST_ALL") != "" {
 			t.Fatal(err)

@@ -7,7 +7,7 @@ import (
 	"io"
 	"maps"
 	"slices"
-	"strings"
+	"sort"
 	"sync"
 )
 
@@ -232,6 +232,6 @@ func wholeOf(key string) (file string, hasPart bool) {
 
 // sortedByPath orders changes for a journal and for people.
 func sortedByPath(cs []Change) []Change {
-	slices.SortFunc(cs, func(a, b Change) int { return strings.Compare(a.Path, b.Path) })
+	sort.Slice(cs, func(i, j int) bool { return cs[i].Path < cs[j].Path })
 	return cs
 }

@@ -8,9 +8,10 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"time"
+
+	"github.com/piton-dev/piton/internal/lazy"
 )
 
 // A git that is killed leaves its locks. They are alike for the living and the
@@ -27,7 +28,7 @@ const lockWait = 500 * time.Millisecond
 const maxLocks = 4
 
 // lockIn is what git says of a lock that is there.
-var lockIn = regexp.MustCompile(`Unable to create '(.+\.lock)': File exists`)
+var lockIn = lazy.Regexp(`Unable to create '(.+\.lock)': File exists`)
 
 // lockOf returns the lock that was in git's way, if it is one of a ref of this
 // worktree, or of its HEAD, that is older than git has waited.
@@ -36,7 +37,7 @@ func (w *Worktree) lockOf(err error) string {
 	if !ok {
 		return ""
 	}
-	found := lockIn.FindStringSubmatch(r.says)
+	found := lockIn().FindStringSubmatch(r.says)
 	if found == nil || !w.isRefLock(filepath.ToSlash(found[1])) {
 		return ""
 	}

@@ -19,8 +19,10 @@ type Entry struct {
 	Title   string   // of the plan: the branch is named after it
 	Message string   // of the commit
 	Only    []string // globs of what it is about; empty for all that the worktree holds
-	Whole   bool     // the branch gets this commit in the place of all those before
-	Loose   bool     // it is unfinished: the next one takes its place
+	Except  []string // globs of what is not proven, and stays out unless Kept covers it
+	Kept    []string
+	Whole   bool // the branch gets this commit in the place of all those before
+	Loose   bool // it is unfinished: the next one takes its place
 }
 
 // A Recorded is a commit on the branch of a run.
@@ -54,8 +56,8 @@ func (w *Worktree) Record(ctx context.Context, e Entry) (Recorded, error) {
 	}
 	defer is.forget()
 	to := is.tree
-	if len(e.Only) > 0 {
-		if to, err = w.only(ctx, m.Begun, is.tree, e.Only); err != nil {
+	if len(e.Only)+len(e.Except) > 0 {
+		if to, err = w.only(ctx, m.Begun, is.tree, e); err != nil {
 			return Recorded{}, err
 		}
 	}
@@ -242,12 +244,18 @@ func (w *Worktree) reworked(ctx context.Context, tree, stdin string, command ...
 	return w.git(ctx, w.gitDir, w.top, call{env: mine}, "write-tree")
 }
 
-// only is the tree from with those changes of the tree to that globs cover.
-func (w *Worktree) only(ctx context.Context, from, to string, globs []string) (string, error) {
-	covers := scopeOf(globs)
+// only is the tree from with those changes of the tree to that an entry is about.
+func (w *Worktree) only(ctx context.Context, from, to string, e Entry) (string, error) {
+	only, except, kept := scopeOf(e.Only), scopeOf(e.Except), scopeOf(e.Kept)
 	return w.overwritten(ctx, from, from, to, func(name string) bool {
 		name, inside := w.inside(name)
-		return inside && covers.covers(wire(name))
+		switch name = wire(name); {
+		case len(e.Only) > 0:
+			return inside && only.covers(name)
+		case !inside:
+			return true
+		}
+		return !except.covers(name) || kept.covers(name)
 	})
 }
 

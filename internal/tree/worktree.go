@@ -60,6 +60,9 @@ func (w *Worktree) Dir() string {
 	return filepath.Join(w.dir, filepath.FromSlash(w.sub()))
 }
 
+// Top is the directory that the paths of a conflict begin at: that of the whole repository.
+func (w *Worktree) Top() string { return w.dir }
+
 // Run is the name of the worktree that a whole run works in, in the place of a
 // step's, which has no such id.
 const Run = "_run"

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/iotest"
 
@@ -37,6 +38,20 @@ const (
 	mergeStep  = "changed 2\nrm dir\ndir now a file\nrm file\nfile/x now in a directory\nrm link\nlink -> stays\nrm old\nold -> was\nrm led\nled/x now in a directory"
 	mergeEnd   = "changed 2\ndir now a file\nfile/x now in a directory\nled/x now in a directory\nlink -> stays\nold -> was\nstays here\nwas/x there"
 )
+
+// atEvery does something at every moment while that merge is written, in a test of its own
+// each, several at once: they wait for git most of the time.
+func atEvery(t *testing.T, do func(t *testing.T, n int, at string)) {
+	all := momentsOf(t)
+	t.Run("at", func(t *testing.T) {
+		for n, at := range all {
+			t.Run(at, func(t *testing.T) {
+				t.Parallel()
+				do(t, n, at)
+			})
+		}
+	})
+}
 
 // momentsOf are those while that merge is written.
 func momentsOf(t *testing.T) (all []string) {
@@ -95,7 +110,7 @@ var errFull = errors.New("the disk fails")
 // A process that is killed while it writes a merge leaves what the next one
 // finishes, at every moment, and nothing else in the workspace.
 func TestKilledWhileAMergeIsWritten(t *testing.T) {
-	for n, at := range momentsOf(t) {
+	atEvery(t, func(t *testing.T, n int, at string) {
 		step := []string{"step", tree.Run}[n%2]
 		p := newPairOf(t, step, mergeBegin, "")
 		p.aside.do(mergeStep)
@@ -119,14 +134,14 @@ func TestKilledWhileAMergeIsWritten(t *testing.T) {
 			t.Errorf("killed at %s: not merged: %+v", at, m)
 		}
 		p.holds(mergeEnd)
-	}
+	})
 }
 
 // Where git does not have a merge any more that was cut off, it is taken back, or
 // stays where it was written to its end: nobody is kept from the workspace.
 func TestKilledAndTheRepositoryIsGone(t *testing.T) {
-	ends := map[string]int{}
-	for n, at := range momentsOf(t) {
+	var taken, written atomic.Int32
+	atEvery(t, func(t *testing.T, n int, at string) {
 		p := newPair(t, mergeBegin, "")
 		p.aside.do(mergeStep)
 		p.work.During(func(moment string) {
@@ -145,18 +160,22 @@ func TestKilledAndTheRepositoryIsGone(t *testing.T) {
 		if torn := p.tree.Mend(t.Context(), root); len(torn) > 0 {
 			t.Fatalf("killed at %s: %v", at, torn)
 		}
-		end := map[string]string{"1": mergeBegin, "2": mergeEnd}[p.text("changed")]
-		p.holds(end)
-		ends[end]++
+		if p.text("changed") == "1" {
+			p.holds(mergeBegin)
+			taken.Add(1)
+		} else {
+			p.holds(mergeEnd)
+			written.Add(1)
+		}
 		if _, err := os.Lstat(p.path(".piton")); err == nil {
 			t.Errorf("killed at %s: it has left .piton", at)
 		}
 		if tree.Torn(root) {
 			t.Errorf("killed at %s: it is torn for ever", at)
 		}
-	}
-	if ends[mergeBegin] < 5 || ends[mergeEnd] < 5 {
-		t.Errorf("only %v", ends)
+	})
+	if taken.Load() < 5 || written.Load() < 5 {
+		t.Errorf("only %d are taken back and %d written", taken.Load(), written.Load())
 	}
 }
 
@@ -178,8 +197,8 @@ func TestSavedAtAnyMoment(t *testing.T) {
 	byRename := func(w *workspace, file, text string) error {
 		return errors.Join(os.WriteFile(w.path("tmp"), []byte(text), 0o644), os.Rename(w.path("tmp"), w.path(file)))
 	}
-	saves := 0
-	for n, at := range momentsOf(t) {
+	var saves atomic.Int32
+	atEvery(t, func(t *testing.T, n int, at string) {
 		file := strings.Fields(at)[len(strings.Fields(at))-1]
 		save := []func(*workspace, string, string) error{inPlace, byRename}[n%2]
 		if file == "link" {
@@ -195,18 +214,18 @@ func TestSavedAtAnyMoment(t *testing.T) {
 		})
 		m := p.merge("e", 0)
 		if !saved {
-			continue
+			return
 		}
-		saves++
+		saves.Add(1)
 		if got := p.text(file); got != "mine" {
 			t.Errorf("saved at %s: it is %q", at, got)
 		}
 		if len(m.Conflicts) > 0 && p.text("changed") == "2" {
 			t.Errorf("saved at %s: a part of the merge is left", at)
 		}
-	}
-	if saves < 20 {
-		t.Errorf("only %d saves", saves)
+	})
+	if saves.Load() < 20 {
+		t.Errorf("only %d saves", saves.Load())
 	}
 }
 

@@ -80,7 +80,7 @@ func goldenTime() time.Time { return time.Date(2026, 5, 6, 7, 8, 9, 10_000, time
 
 func goldenWorkspace(epoch uint64) store.Batch {
 	return goldenBatch(engine.WorkspaceStream, epoch,
-		engine.EpochBegan{Host: "host", Version: "0.1", Isolation: "sealed"},
+		engine.EpochBegan{Host: "host", Version: "0.1"},
 		engine.IntentOpened{ID: "intent-1", Prompt: "Add a <flag> & test it", Path: "plans/flag.md"},
 		engine.PlanDrafted{Plan: "plan-1", Version: 1, Intent: "intent-1", Path: "plans/flag.md", Title: "A flag", Source: "s", Hash: "h", By: "ana"},
 		engine.PlanVerified{Plan: "plan-1", OK: true, Warnings: 2, Findings: "f"},
