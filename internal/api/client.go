@@ -12,6 +12,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -22,10 +23,13 @@ import (
 // Client sends requests to the owner of a workspace over its socket, and starts the
 // owner where there is none. Set its fields before the first request.
 type Client struct {
-	Face string       // that the person uses: "cli", "page", "mcp"
+	Face string       // that the person uses: "cli", "page", "http", "mcp"
+	User string       // who was let in from elsewhere; "" is the person whose machine it is
+	Dir  string       // where relative paths begin; "" is the directory of this process
 	Note func(string) // gets what the owner has to say in words
 
 	http    *http.Client
+	server  *server // where requests go in place of the socket; nil for the socket
 	version string
 	env     []string
 	start   func(context.Context) error
@@ -117,6 +121,11 @@ func (c *Client) Restore(ctx context.Context, q Restore) (Restored, error) {
 	return ask[Restored](ctx, c, "restore", q)
 }
 
+// Edit gives a plan document another text.
+func (c *Client) Edit(ctx context.Context, q Edit) (Edited, error) {
+	return ask[Edited](ctx, c, "edit", q)
+}
+
 // ask sends a request until an owner has answered it. One that ended before it
 // answered may have carried it out: the next one is told when it was sent first.
 func ask[A any](ctx context.Context, c *Client, use string, q any) (answer A, err error) {
@@ -137,6 +146,11 @@ func ask[A any](ctx context.Context, c *Client, use string, q any) (answer A, er
 		return err
 	})
 	return answer, err
+}
+
+// Forward sends a request as it came from elsewhere, in JSON, and returns the answer.
+func (c *Client) Forward(ctx context.Context, use string, say json.RawMessage) (json.RawMessage, error) {
+	return ask[json.RawMessage](ctx, c, use, say)
 }
 
 // notes passes on what the owner has to say beside the answer.
@@ -195,6 +209,11 @@ var (
 )
 
 func (c *Client) lost(err error) error {
+	if c.server != nil {
+		p := c.server.silent(err)
+		p.cause = errLost // the run goes on meanwhile, and is looked at again
+		return p
+	}
 	p := &Problem{Code: Unavailable, Message: "the owner of this workspace does not answer: " + err.Error(), Hint: "if it hangs, stop it (its state is safe) and use piton resume"}
 	op, isOp := errors.AsType[*net.OpError](err)
 	timeout, isTimeout := errors.AsType[net.Error](err)
@@ -222,8 +241,18 @@ func problemOf(body io.Reader) error {
 
 // post sends one request, and returns the answer unless that is a problem.
 func (c *Client) post(ctx context.Context, use string, say any, again time.Time) (*http.Response, error) {
-	dir, _ := os.Getwd() // else relative paths lead nowhere
-	q := request{Version: c.version, Face: c.Face, Dir: []byte(dir), Again: again}
+	if c.server != nil {
+		body, err := json.Marshal(say)
+		if err != nil {
+			return nil, fmt.Errorf("encode request: %w", err)
+		}
+		return c.server.send(ctx, c, http.MethodPost, use, body)
+	}
+	dir := c.Dir
+	if dir == "" {
+		dir, _ = os.Getwd() // else relative paths lead nowhere
+	}
+	q := request{Version: c.version, Face: c.Face, Dir: []byte(dir), Again: again, User: c.User}
 	for _, pair := range c.env {
 		q.Env = append(q.Env, []byte(pair))
 	}
@@ -267,7 +296,7 @@ func (c *Client) Carry(ctx context.Context, stream string, end End, each func() 
 	heard := false
 	var over error
 	err := c.persist(ctx, func() error {
-		over = c.changes(ctx, follow{stream, end}, func() error { heard = true; return each() })
+		over = c.changes(ctx, Following{stream, end}, func() error { heard = true; return each() })
 		if heard {
 			return nil
 		}
@@ -276,12 +305,24 @@ func (c *Client) Carry(ctx context.Context, stream string, end End, each func() 
 	return cmp.Or(err, over)
 }
 
+// HandOver makes the owner carry a task's run on without this client.
+func (c *Client) HandOver(ctx context.Context, stream string, end End) error {
+	err := c.Carry(ctx, stream, end, func() error { return errHeld })
+	if errors.Is(err, errHeld) {
+		return nil
+	}
+	return err
+}
+
+// errHeld says that the owner carries it.
+var errHeld = errors.New("the owner carries it on")
+
 // Watch is Carry for somebody who only looks: the run goes on, or ends, without
 // this client. An owner that takes the run over soon after another one has died is
 // followed too. Without an owner it fails with [ErrGone].
 func (c *Client) Watch(ctx context.Context, stream string, each func() error) error {
 	for until := time.Now(); ; wait(ctx, ownerPause) {
-		err := c.changes(ctx, follow{Stream: stream}, func() error {
+		err := c.changes(ctx, Following{Stream: stream}, func() error {
 			until = time.Now().Add(Patience)
 			return each()
 		})
@@ -291,7 +332,29 @@ func (c *Client) Watch(ctx context.Context, stream string, each func() error) er
 	}
 }
 
-func (c *Client) changes(ctx context.Context, q follow, each func() error) error {
+// look is how often a task is looked at that nobody carries on.
+const look = time.Second
+
+// Follow calls each whenever the journal may have grown, once at the beginning, until ctx ends
+// or it fails: also while nobody carries the task's run on.
+func (c *Client) Follow(ctx context.Context, stream string, each func() error) error {
+	for ctx.Err() == nil {
+		var failed error
+		streams, err := c.Carried(ctx)
+		if err == nil && slices.Contains(streams, stream) {
+			_ = c.Watch(ctx, stream, func() error { failed = each(); return failed }) // however it ends, the task is looked at again
+		} else {
+			failed = each()
+		}
+		if failed != nil {
+			return failed
+		}
+		wait(ctx, look)
+	}
+	return ctx.Err()
+}
+
+func (c *Client) changes(ctx context.Context, q Following, each func() error) error {
 	res, err := c.post(ctx, "changes", q, time.Time{})
 	if err != nil {
 		return err
@@ -305,8 +368,8 @@ func (c *Client) changes(ctx context.Context, q follow, each func() error) error
 			return ctx.Err()
 		case err != nil:
 			return c.lost(err)
-		case strings.HasPrefix(line, noted):
-			c.Note(line[len(noted):])
+		case strings.HasPrefix(line, Noted):
+			c.Note(line[len(Noted):])
 			continue
 		case line == "" && lines.Buffered() > 0:
 			continue // more has come already
@@ -314,7 +377,7 @@ func (c *Client) changes(ctx context.Context, q follow, each func() error) error
 		if err := each(); err != nil {
 			return err
 		}
-		if line == letGo {
+		if line == LetGo {
 			return nil
 		}
 	}

@@ -218,12 +218,16 @@ func (p *Product) same(ctx context.Context, asked engine.ErrandAsked, again bool
 	return "", nil
 }
 
-// Asking is a request for a plan as an errand.
-func (p *Product) Asking(q Planning, question string) Question {
-	return Question{
-		ErrandAsked: engine.ErrandAsked{Kind: engine.PlanWork, Path: p.destination(q.Path)}, Text: question, Again: q.Again,
-		Intent: &engine.IntentOpened{Prompt: q.Request, Link: q.Link},
+// Asking is a request for a plan as an errand. A guest has plans made below [PlansDir] only.
+func (p *Product) Asking(q Planning, question string) (Question, error) {
+	to := p.destination(q.Path)
+	if p.Guest && to != "" && !strings.HasPrefix(to, PlansDir+"/") {
+		return Question{}, &Problem{Code: Denied, Message: q.Path + " is not in " + PlansDir, Hint: "have the plan made there"}
 	}
+	return Question{
+		ErrandAsked: engine.ErrandAsked{Kind: engine.PlanWork, Path: to}, Text: question, Again: q.Again,
+		Intent: &engine.IntentOpened{Prompt: q.Request, Link: q.Link},
+	}, nil
 }
 
 // destination names a document that is not there yet as [Product.relative] does one that

@@ -40,14 +40,22 @@ func (p *Product) newest(w *engine.Workspace, rel, hash string) *engine.Revision
 		}
 		path := head.Drafted.Path
 		if _, looked := gone[path]; !looked {
-			_, err := os.Lstat(p.file(path))
-			gone[path] = path == "" || errors.Is(err, fs.ErrNotExist) // a plan may have none yet
+			gone[path] = path == "" || p.missing(path) // a plan may have none yet
 		}
 		if gone[path] {
 			return head
 		}
 	}
 	return nil
+}
+
+// missing reports whether no file is at the path of a document.
+func (p *Product) missing(path string) bool {
+	if p.Files != nil {
+		return p.Files.Gone(path)
+	}
+	_, err := os.Lstat(p.file(path))
+	return errors.Is(err, fs.ErrNotExist)
 }
 
 // named finds the newest revision of the plan that word names: by the path of its
@@ -59,7 +67,7 @@ func (p *Product) named(ctx context.Context, word string) (*engine.Revision, eng
 	if err != nil {
 		return nil, engine.HeadRow{}, err
 	}
-	source, err := p.readPlan(word)
+	source, err := p.readPlan(ctx, word)
 	if r != nil && (err == nil || Explain(err).Code == NotFound) {
 		return r, engine.HeadRow{}, nil
 	}

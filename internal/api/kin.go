@@ -78,7 +78,7 @@ func (p *Product) subplan(rel string, k kin, f verify.Facts) (source []byte, why
 	case !filepath.IsLocal(filepath.FromSlash(p.relative(file))):
 		return nil, "it is a link that leads out of the workspace"
 	}
-	source, err := ReadPlan(file)
+	source, err := p.readFile(file)
 	if err != nil {
 		return nil, err.Error()
 	}

@@ -124,7 +124,7 @@ func (p *Product) Left(ctx context.Context, word string) (*engine.Revision, erro
 
 // Read reads and verifies the plan at path.
 func (p *Product) Read(ctx context.Context, path string) (*Document, error) {
-	source, err := p.readPlan(path)
+	source, err := p.readPlan(ctx, path)
 	if err != nil {
 		return nil, err
 	}
@@ -156,7 +156,12 @@ func (p *Product) look(ctx context.Context, path string, source []byte) *Documen
 	d.Plan = d.Form.Plan
 	if d.Plan != nil {
 		env := p.probeEnv()
-		d.analysis, d.Facts = verify.Study(d.Plan, d.Problems, func(q verify.Queries) verify.Facts { return probe.Answer(ctx, q, env) })
+		d.analysis, d.Facts = verify.Study(d.Plan, d.Problems, func(q verify.Queries) verify.Facts {
+			if p.Files != nil {
+				return p.Files.Facts(ctx, d.Rel, source)
+			}
+			return probe.Answer(ctx, q, env)
+		})
 	}
 	return d
 }
@@ -267,32 +272,54 @@ func (p *Product) markedByOwner(ctx context.Context, r *engine.Revision, now *pl
 	return err == nil && project.Marked(is, now, heads[0], steps)
 }
 
+// readFile reads a document where it lies.
+func (p *Product) readFile(file string) ([]byte, error) {
+	if p.Files != nil {
+		return p.Files.Read(p.relative(file))
+	}
+	if p.Guest {
+		return p.guestRead(file)
+	}
+	return ReadPlan(file)
+}
+
 // ReadPlan reads the bytes of the plan at path, one more than a plan may have at
 // the most. Its errors are problems that name the path.
 func ReadPlan(path string) ([]byte, error) { return readPlan(path, path) }
 
 // IsPlan reports whether a word of the person is the path of a file that can be read.
-func (p *Product) IsPlan(word string) bool {
-	_, err := p.readPlan(word)
+func (p *Product) IsPlan(ctx context.Context, word string) bool {
+	_, err := p.readPlan(ctx, word)
 	return err == nil
 }
 
 // readPlan is ReadPlan for a path that the person gave.
-func (p *Product) readPlan(path string) ([]byte, error) {
-	if path == "-" {
-		return readPlan(path, path)
+func (p *Product) readPlan(ctx context.Context, path string) (body []byte, err error) {
+	if p.Files != nil {
+		return p.Files.Read(path)
 	}
-	if project.Written(p.relative(path)) {
+	switch {
+	case p.Guest:
+		if body, err = p.guestRead(path); err == nil {
+			err = p.admits(ctx, path)
+		}
+	case path == "-":
+		return readPlan(path, path)
+	case project.Written(p.relative(path)):
 		return nil, &Problem{
 			Code: Invalid, Message: path + " only shows what a run has made of its plan: Piton writes it and never reads it",
 			Hint: "give the plan's own document; piton import " + engine.ShellWord(path) + " makes a new plan of it",
 		}
+	default:
+		body, err = readPlan(path, p.at(path))
 	}
-	body, err := readPlan(path, p.at(path))
 	if problem, ok := errors.AsType[*Problem](err); ok && problem.Code == NotFound {
 		problem.Hint = cmp.Or(p.similar(path), p.others())
 	}
-	return body, err
+	if err != nil {
+		return nil, err
+	}
+	return body, nil
 }
 
 // similar is a hint that names the plan document whose name is closest to a path that leads
@@ -597,7 +624,12 @@ func (p *Product) nextID(w *engine.Workspace, newest *engine.Revision, d *Docume
 }
 
 // Settings is the hash of the configuration in force.
-func (p *Product) Settings() string { return config.Hash(p.Config) }
+func (p *Product) Settings() string {
+	if p.InForce != "" {
+		return p.InForce
+	}
+	return config.Hash(p.Config)
+}
 
 // Judge records a yes or no to a revision, bound to its bytes and to the
 // configuration in force.

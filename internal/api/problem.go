@@ -6,6 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/piton-dev/piton/internal/config"
@@ -78,7 +80,7 @@ func Configuration(from config.Sources) (config.Config, error) {
 // causes are told apart by faces. On the socket they have these names.
 var causes = map[string]error{
 	"machine": ErrMachine, "corrupt": store.ErrCorrupt, "full": store.ErrFull, "read-only": store.ErrReadOnly, "version": store.ErrVersion,
-	"stopped": run.ErrStopped, "elsewhere": store.ErrElsewhere,
+	"stopped": run.ErrStopped, "elsewhere": store.ErrElsewhere, "gone": errGone,
 }
 
 // sent is a problem on the socket.
@@ -88,14 +90,21 @@ type sent struct {
 }
 
 func encodeProblem(err error) sent {
-	s := sent{Problem: *Explain(err)}
-	for name, cause := range causes {
-		if errors.Is(err, cause) {
-			s.Cause = name
+	return sent{Problem: *Explain(err), Cause: CauseOf(err)}
+}
+
+// CauseOf is the name of what faces tell apart about an error; "" for nothing.
+func CauseOf(err error) string {
+	for _, name := range slices.Sorted(maps.Keys(causes)) {
+		if errors.Is(err, causes[name]) {
+			return name
 		}
 	}
-	return s
+	return ""
 }
+
+// Caused is a problem with the cause of a name.
+func Caused(p Problem, cause string) *Problem { return sent{p, cause}.problem() }
 
 func (s sent) problem() *Problem {
 	s.cause = causes[s.Cause]

@@ -32,7 +32,12 @@ type Product struct {
 	Version string
 	Now     func() time.Time
 	By      string // who acts
-	Via     string // through which face: "cli", "page"
+	Via     string // through which face: "cli", "page", "http"
+	// Files are the documents of a workspace on another machine, and InForce the hash of its
+	// settings; nil and "" for a workspace of this one.
+	Files   Files
+	InForce string
+	Guest   bool // the person is at another machine: of this one they see the workspace alone
 
 	reading sync.Mutex
 	folded  *engine.Workspace // as far as it was read; never changed
@@ -43,7 +48,7 @@ type Product struct {
 func (p *Product) For(ctx context.Context, c Caller, conf config.Config) (*Product, error) {
 	w, err := p.workspace(ctx)
 	return &Product{
-		Place: p.Place, Config: conf, Store: p.Store, Here: c.Dir, Env: c.Env, Version: p.Version, Now: p.Now, By: c.By, Via: c.Via, folded: w,
+		Place: p.Place, Config: conf, Store: p.Store, Here: c.Dir, Env: c.Env, Version: p.Version, Now: p.Now, By: c.By, Via: c.Via, Guest: c.User != nil, folded: w,
 	}, err
 }
 
@@ -114,7 +119,7 @@ func (p *Product) Find(ctx context.Context, prefix string) (engine.HeadRow, erro
 	if IsRevision(prefix) {
 		return p.onRevision(ctx, prefix)
 	}
-	if _, err := os.Stat(p.at(prefix)); err == nil {
+	if _, err := os.Stat(p.at(prefix)); err == nil && !p.Guest && p.Files == nil {
 		return engine.HeadRow{}, &Problem{
 			Code: NotFound, Message: prefix + " is a file; this needs the id of a run",
 			Hint: "piton list shows the runs; without an id the newest is used",

@@ -57,7 +57,7 @@ func (p *Product) changed(ctx context.Context, head engine.HeadRow) (file string
 	if file, err = p.File(ctx, head); err != nil {
 		return "", nil, err
 	}
-	source, unread := ReadPlan(file)
+	source, unread := p.readFile(file)
 	if unread != nil || store.NewObject(source).Hash == head.Source || !differs(head, Parse(head.Path, source)) {
 		return file, nil, nil // the very bytes need no reading: that takes long for a large plan
 	}
@@ -507,7 +507,7 @@ type Text struct {
 // TextOf finds what word names: a file, a run (the text it is carried out on), a
 // revision by its id, or one of the revisions of any of them, as in fix.md@2.
 func (p *Product) TextOf(ctx context.Context, word string) (Text, error) {
-	if source, err := p.readPlan(word); err == nil {
+	if source, err := p.readPlan(ctx, word); err == nil {
 		return p.text(word, source)
 	}
 	if IsRevision(word) {
@@ -525,7 +525,7 @@ func (p *Product) TextOf(ctx context.Context, word string) (Text, error) {
 		return p.kept(ctx, r.Drafted.Plan, r.Drafted.Plan)
 	}
 	if Explain(err).Code == NotFound {
-		_, err = p.readPlan(word)
+		_, err = p.readPlan(ctx, word)
 	}
 	return Text{}, err
 }

@@ -77,7 +77,7 @@ func productWithOwner(t *testing.T) (*api.Product, *run.Host) {
 	t.Helper()
 	journal := storetest.NewMemory()
 	host, err := run.Open(t.Context(), run.Config{
-		Store: journal, Now: time.Now, Workspace: "ws", Machine: "m", Version: "v", Isolation: func() string { return "none" },
+		Store: journal, Now: time.Now, Workspace: "ws", Machine: "m", Version: "v",
 		Do: func(ctx context.Context, _ engine.Effect, r *run.Reporter) run.Answer {
 			<-ctx.Done()
 			return run.Answer{}

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/piton-dev/piton/internal/run"
+	"github.com/piton-dev/piton/internal/users"
 )
 
 // notesHeader of an answer holds words for the person, as a JSON list.
@@ -29,6 +30,7 @@ type request struct {
 	Dir     []byte          `json:"dir"`            // where the person is; no text, for a name may be any bytes
 	Env     [][]byte        `json:"env"`            // of the client
 	Again   time.Time       `json:"again,omitzero"` // when it was sent first; its answer was lost
+	User    string          `json:"user,omitzero"`  // whom a server let in
 	Say     json.RawMessage `json:"say"`
 }
 
@@ -40,14 +42,17 @@ func texts(all [][]byte) []string {
 	return out
 }
 
-// follow asks to hear of changes.
-type follow struct {
+// Following asks to hear of changes.
+type Following struct {
 	Stream string `json:"stream"`
 	End    End    `json:"end,omitzero"` // who gives one carries the task's run on
 }
 
 // faces may send requests.
-var faces = []string{"cli", "page", ForAgents}
+var faces = []string{"cli", "page", ForHTTP, ForAgents}
+
+// ForHTTP is the face by which programs elsewhere ask.
+const ForHTTP = "http"
 
 // maxRequest bounds a request on the socket: what a person says is short.
 const maxRequest = 16 << 20
@@ -91,6 +96,7 @@ type Serving struct {
 type Listener struct {
 	Serving
 	server *http.Server
+	state  string // the state directory
 
 	mu    sync.Mutex
 	ears  map[*ear]bool
@@ -116,7 +122,7 @@ func Listen(p Place, s Serving) (*Listener, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the owner's socket: %w", err)
 	}
-	l := &Listener{Serving: s, ears: map[*ear]bool{}}
+	l := &Listener{Serving: s, state: p.State, ears: map[*ear]bool{}}
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /v1/{use}", l.serve)
 	l.server = &http.Server{Handler: mux, ConnContext: l.meet, ConnState: l.connection, ReadHeaderTimeout: requestTime, IdleTimeout: idleTime}
@@ -259,7 +265,7 @@ func (l *Listener) answer(w http.ResponseWriter, r *http.Request, caller Caller,
 	if !known {
 		return nil, &Problem{Code: Invalid, Message: fmt.Sprintf("unknown request %q", name)}
 	}
-	answer, err := do(r.Context(), l.Uses(caller), say)
+	answer, err := do.do(r.Context(), l.Uses, caller, say)
 	if notes := l.takeNotes(); notes != nil {
 		text, _ := json.Marshal(notes) // texts always can
 		w.Header().Set(notesHeader, string(text))
@@ -294,11 +300,23 @@ func (l *Listener) admit(w http.ResponseWriter, r *http.Request) (Caller, []byte
 	case ended:
 		err = run.ErrStopped
 	}
-	by := p.user()
+	c := Caller{By: p.user(), Via: q.Face, Dir: string(q.Dir), Env: texts(q.Env), Again: q.Again}
 	if q.Face == ForAgents {
-		by += " via MCP"
+		c.By += " via MCP"
+	} else if err == nil && q.User != "" {
+		err = l.identify(&c, q.User)
 	}
-	return Caller{By: by, Via: q.Face, Dir: string(q.Dir), Env: texts(q.Env), Again: q.Again}, q.Say, err
+	return c, q.Say, err
+}
+
+// identify makes a user of the workspace the caller, with the rights that they have now.
+func (l *Listener) identify(c *Caller, name string) error {
+	u, err := users.In(l.state).Named(name)
+	if errors.Is(err, users.ErrUnknown) {
+		return &Problem{Code: Denied, Message: name + " is let in no more", Hint: "who runs the server lets users in: piton serve token " + name}
+	}
+	c.By, c.User = u.Name, &u
+	return err
 }
 
 // read reads a request that comes in time. One that does not ends with its connection.
@@ -318,14 +336,14 @@ func read(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 // What a line of the changes begins with; an empty one says that the journal has
 // grown.
 const (
-	letGo = "x" // nobody carries the run any more
-	noted = "!" // words for the person
+	LetGo = "x" // nobody carries the run any more
+	Noted = "!" // words for the person
 )
 
 // changes sends a line each time the journal has grown, until nobody carries the
 // task's run on. With an end it carries the run on itself as long as it lasts.
 func (l *Listener) changes(w http.ResponseWriter, r *http.Request, caller Caller, say []byte) error {
-	var q follow
+	var q Following
 	if err := json.Unmarshal(say, &q); err != nil {
 		return err
 	}
@@ -335,6 +353,9 @@ func (l *Listener) changes(w http.ResponseWriter, r *http.Request, caller Caller
 	}
 	defer l.deafen(e)
 	if q.End != "" {
+		if err := caller.May(users.Run); err != nil {
+			return err
+		}
 		done, err := l.Carry(r.Context(), caller, q.Stream, q.End)
 		if err != nil {
 			return err
@@ -365,7 +386,7 @@ func (l *Listener) tell(ctx context.Context, w http.ResponseWriter, e *ear, over
 				return
 			}
 		case <-over:
-			for _, note := range append(l.take(e), letGo) {
+			for _, note := range append(l.take(e), LetGo) {
 				io.WriteString(w, note+"\n") //nolint:errcheck // the peer is gone then
 			}
 			return
@@ -380,7 +401,7 @@ func (l *Listener) take(e *ear) (lines []string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, note := range e.notes {
-		lines = append(lines, noted+strings.ReplaceAll(note, "\n", " "))
+		lines = append(lines, Noted+strings.ReplaceAll(note, "\n", " "))
 	}
 	e.notes = nil
 	return lines

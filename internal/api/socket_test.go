@@ -176,6 +176,8 @@ func TestAgentsApproveNothing(t *testing.T) {
 	try("gc", err)
 	_, err = c.Restore(ctx, api.Restore{})
 	try("restore", err)
+	_, err = c.Edit(ctx, api.Edit{})
+	try("edit", err)
 	_, err = c.Release(ctx, api.Release{})
 	try("release", err)
 	for what, err := range refused {

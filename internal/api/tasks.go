@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sort"
 	"strings"
 	"time"
 
@@ -94,7 +95,7 @@ func (p *Product) Tasks(ctx context.Context) ([]Task, error) {
 	for n := range all {
 		all[n].Refined, all[n].Changes = refined[all[n].ID], changesOf(all[n])
 	}
-	slices.SortStableFunc(all, func(a, b Task) int { return b.since().Compare(a.since()) })
+	sort.SliceStable(all, func(i, j int) bool { return all[j].since().Before(all[i].since()) })
 	return all, nil
 }
 
@@ -119,7 +120,7 @@ func changesOf(t Task) []Change {
 }
 
 func inTime(all []Change) []Change {
-	slices.SortStableFunc(all, func(a, b Change) int { return a.At.Compare(b.At) })
+	sort.SliceStable(all, func(i, j int) bool { return all[i].At.Before(all[j].At) })
 	return all
 }
 

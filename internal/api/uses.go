@@ -4,9 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"reflect"
+	"slices"
 	"time"
 
 	"github.com/piton-dev/piton/internal/engine"
+	"github.com/piton-dev/piton/internal/users"
 	"github.com/piton-dev/piton/internal/verify"
 )
 
@@ -29,6 +33,7 @@ type Uses interface {
 	Archive(ctx context.Context, a Archive) (Archived, error)
 	Collect(ctx context.Context, c Collect) (Waste, error)
 	Restore(ctx context.Context, r Restore) (Restored, error)
+	Edit(ctx context.Context, e Edit) (Edited, error)
 }
 
 // Caller is who sends a request.
@@ -39,6 +44,25 @@ type Caller struct {
 	Env   []string          // of theirs: its settings come before the files, and work that they start gets it
 	Flags map[string]string // settings of this request, by dotted path
 	Again time.Time         // when the request was sent first, if its answer was lost
+	// User is whom the face let in from elsewhere; nil is the person whose machine it is,
+	// who has all rights.
+	User *users.User
+}
+
+// May refuses what needs a right that the caller does not have.
+func (c Caller) May(needs ...users.Right) error {
+	if c.User == nil {
+		return nil
+	}
+	i := slices.IndexFunc(needs, func(r users.Right) bool { return !c.User.May(r) })
+	if i < 0 {
+		return nil
+	}
+	r := needs[i]
+	return &Problem{
+		Code: Denied, Message: fmt.Sprintf("%s may not do that: it needs the right %q", c.User.Name, r),
+		Hint: "who runs the server gives rights: piton serve token " + c.User.Name + " --may " + string(r),
+	}
 }
 
 // Saying is what a person says about a plan.
@@ -175,10 +199,83 @@ type Collect struct {
 
 // uses are the use cases by their names on the socket.
 var uses = map[string]use{
-	"run": decoded(Uses.Run), "approve": decoded(Uses.Approve), "reject": decoded(Uses.Reject), "resume": decoded(Uses.Resume),
-	"plan": decoded(Uses.Plan), "review": decoded(Uses.Review), "redraft": decoded(Uses.Redraft), "contract": decoded(Uses.Contract), "withdraw": decoded(Uses.Withdraw),
-	"order": decoded(Uses.Order), "answer": decoded(Uses.Answer), "release": decoded(Uses.Release),
-	"archive": decoded(Uses.Archive), "gc": decoded(Uses.Collect), "restore": decoded(Uses.Restore),
+	"run":      decoded(Saying.opens, Uses.Run),
+	"approve":  decoded(always[Saying](users.Approve), Uses.Approve),
+	"reject":   decoded(always[Saying](users.Answer), Uses.Reject),
+	"resume":   decoded(Resume.right, Uses.Resume),
+	"plan":     decoded(Planning.right, Uses.Plan),
+	"review":   decoded(Reviewing.right, Uses.Review),
+	"redraft":  decoded(Redrafting.right, Uses.Redraft),
+	"contract": decoded(Contracting.right, Uses.Contract),
+	"withdraw": decoded(always[Withdrawal](users.Run), Uses.Withdraw),
+	"order":    decoded(Order.right, Uses.Order),
+	"answer":   decoded(Answer.right, Uses.Answer),
+	"release":  decoded(always[Release](users.Run), Uses.Release),
+	"archive":  decoded(always[Archive](users.Approve), Uses.Archive),
+	"gc":       decoded(always[Collect](users.Approve), Uses.Collect),
+	"restore":  decoded(always[Restore](users.Run), Uses.Restore),
+	"edit":     decoded(always[Edit](users.Run), Uses.Edit),
+}
+
+// UseType says what a use case takes and answers.
+type UseType struct {
+	Name            string
+	Request, Answer reflect.Type
+}
+
+// UseTypes are all use cases, by name.
+func UseTypes() []UseType {
+	var all []UseType
+	for _, name := range slices.Sorted(maps.Keys(uses)) {
+		all = append(all, UseType{name, uses[name].request, uses[name].answer})
+	}
+	return all
+}
+
+// always is for requests that all need the same right.
+func always[Q any](r users.Right) func(Q) []users.Right {
+	return func(Q) []users.Right { return []users.Right{r} }
+}
+
+// consenting are the rights that a request needs which may say yes to something beside what
+// it does.
+func consenting(yes bool, does users.Right) []users.Right {
+	if yes {
+		return []users.Right{does, users.Approve}
+	}
+	return []users.Right{does}
+}
+
+// opens are the rights to a run. The hash of a text is a yes to it where a run goes on.
+func (s Saying) opens() []users.Right {
+	return consenting(s.Yes || s.Hash != "" || s.Weaker || s.Unsealed || s.Config != "", users.Run)
+}
+
+func (r Resume) right() []users.Right { return consenting(r.Config != "" || r.Land, users.Run) }
+
+func (p Planning) right() []users.Right { return consenting(p.Consent.Yes, users.Run) }
+
+func (r Reviewing) right() []users.Right { return consenting(r.Consent.Yes, users.Run) }
+
+func (r Redrafting) right() []users.Right { return consenting(r.Consent.Yes, users.Run) }
+
+func (c Contracting) right() []users.Right { return consenting(c.Consent.Yes, users.Run) }
+
+func (o Order) right() []users.Right {
+	return consenting(o.Verb == engine.DoWaive || o.Verb == engine.DoLand, users.Run)
+}
+
+// right is what any answer needs. What the item is about may need more.
+func (a Answer) right() []users.Right {
+	return consenting(a.Config != "" || a.Choice == engine.ChooseWaive, users.Answer)
+}
+
+// Lets are the rights that an answer to an item needs: one that lets something happen which
+// nobody has approved needs more than another one.
+func (a Answer) Lets(it engine.ItemRow) []users.Right {
+	no := a.Choice == engine.ChooseDeny || a.Choice == engine.ChooseAbort || a.Choice == engine.ChooseSkip
+	asksYes := it.Kind != engine.Question && it.Kind != engine.Escalation && it.Kind != engine.Keep
+	return consenting(asksYes && !no, users.Answer)
 }
 
 // ForAgents is the face by which agents ask for something in a person's name.
@@ -187,7 +284,7 @@ const ForAgents = "mcp"
 // asked are the use cases of that face. They begin work and end it. What approves,
 // answers, or moves on what a person has stopped is none of them, and of a request that
 // says yes to anything nothing is done.
-var asked = map[string]use{"run": decoded(runUnapproved), "order": decoded(cancelOnly)}
+var asked = map[string]use{"run": decoded(always[Saying](users.Run), runUnapproved), "order": decoded(always[Order](users.Run), cancelOnly)}
 
 func runUnapproved(u Uses, ctx context.Context, q Saying) (Said, error) {
 	if q != (Saying{Word: q.Word}) {
@@ -208,15 +305,24 @@ func forPeople(what string) error {
 }
 
 // use is a use case with its request and its answer in JSON.
-type use func(ctx context.Context, u Uses, request []byte) (answer any, err error)
+type use struct {
+	do              func(ctx context.Context, u func(Caller) Uses, c Caller, request []byte) (answer any, err error)
+	request, answer reflect.Type
+}
 
-func decoded[Q, A any](do func(Uses, context.Context, Q) (A, error)) use {
-	return func(ctx context.Context, u Uses, request []byte) (any, error) {
-		var q Q
-		if err := json.Unmarshal(request, &q); err != nil {
-			return nil, &Problem{Code: Invalid, Message: "the request is not understood: " + err.Error()}
-		}
-		return do(u, ctx, q)
+func decoded[Q, A any](right func(Q) []users.Right, do func(Uses, context.Context, Q) (A, error)) use {
+	return use{
+		request: reflect.TypeFor[Q](), answer: reflect.TypeFor[A](),
+		do: func(ctx context.Context, u func(Caller) Uses, c Caller, request []byte) (any, error) {
+			var q Q
+			if err := json.Unmarshal(request, &q); err != nil {
+				return nil, &Problem{Code: Invalid, Message: "the request is not understood: " + err.Error()}
+			}
+			if err := c.May(right(q)...); err != nil {
+				return nil, err
+			}
+			return do(u(c), ctx, q)
+		},
 	}
 }
 

@@ -41,10 +41,10 @@ func (p *Product) Walk(ctx context.Context, word string, forth bool) (Restore, e
 		return Restore{}, fileless(newest)
 	}
 	q := Restore{Path: word}
-	if !p.IsPlan(word) {
+	if !p.IsPlan(ctx, word) {
 		q.Path = p.near(p.file(all[len(all)-1].Drafted.Path))
 	}
-	source, err := p.readPlan(q.Path)
+	source, err := p.readPlan(ctx, q.Path)
 	switch {
 	case err == nil:
 		doc := Parse(q.Path, source)
@@ -115,6 +115,15 @@ type Restoring struct {
 // it was seen, unless it has the wanted text already.
 func (p *Product) Restoring(ctx context.Context, q Restore) (Restoring, error) {
 	r := Restoring{File: p.at(q.Path)}
+	if p.Guest {
+		_, err := p.readPlan(ctx, q.Path)
+		if err != nil && Explain(err).Code == NotFound {
+			err = p.admits(ctx, q.Path)
+		}
+		if err != nil {
+			return r, err
+		}
+	}
 	all, err := p.History(ctx, q.Path)
 	if err != nil {
 		return r, err

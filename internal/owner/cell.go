@@ -13,15 +13,14 @@ import (
 	"github.com/piton-dev/piton/internal/tree"
 )
 
-// probe finds out at which level steps can be kept apart here, by doing it.
+// probe finds out at which level steps can be kept apart here, by doing it. The processes
+// that it starts for that are those of the first rig.
 func (o *Owner) probe() (proc.Isolation, error) {
-	c := o.proc
-	c.Idle = 1
-	pool, err := proc.NewPool(c)
+	pool, err := proc.NewPool(o.proc)
 	if err != nil {
 		return proc.LevelNone, err
 	}
-	defer pool.Close()
+	o.tried.Store(pool)
 	return pool.Best()
 }
 

@@ -45,7 +45,10 @@ func (u *uses) Plan(ctx context.Context, q api.Planning) (api.Planned, error) {
 	if err != nil {
 		return api.Planned{}, err
 	}
-	asking := p.Asking(q, question)
+	asking, err := p.Asking(q, question)
+	if err != nil {
+		return api.Planned{}, err
+	}
 	asking.Memories = given
 	return u.ask(ctx, p, p.Config.Planner, asking, q.Consent)
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/piton-dev/piton/internal/api"
@@ -14,6 +15,7 @@ import (
 	"github.com/piton-dev/piton/internal/proc"
 	"github.com/piton-dev/piton/internal/run"
 	"github.com/piton-dev/piton/internal/store/sqlite"
+	"github.com/piton-dev/piton/internal/telemetry"
 )
 
 // Config is what an owner needs.
@@ -33,6 +35,7 @@ type Owner struct {
 	listener *api.Listener
 	proc     proc.Config
 	best     func() (proc.Isolation, error) // the best level there is, and why it is no better one
+	tried    atomic.Pointer[proc.Pool]      // which found that out, until a rig takes it
 	early    []string                       // what it had to say before it listened
 	base     *api.Product                   // what requests are carried out with, but for who and the configuration
 
@@ -43,6 +46,8 @@ type Owner struct {
 
 	shower shower
 	herald herald
+
+	watched watched
 
 	rigging sync.Mutex
 	rig     *rig     // nil while nothing is carried
@@ -72,12 +77,13 @@ func (o *Owner) open(ctx context.Context) (err error) {
 		return err
 	}
 	o.say("%s", warning)
+	o.watched.out = telemetry.Exporter{Store: o.store, State: o.cfg.Place.State, Now: o.cfg.Now}
 	o.base = &api.Product{Place: o.cfg.Place, Store: o.store, Env: o.cfg.Env, Version: o.cfg.Version, Now: o.cfg.Now}
 	machine, _ := os.Hostname()
 	var host run.Config
 	host, o.proc = rigged(o.cfg.Place.State, run.Config{
 		Store: o.store, Do: o.act, Now: o.cfg.Now, Workspace: o.cfg.Place.ID,
-		Machine: machine, Version: o.cfg.Version, Isolation: func() string { best, _ := o.best(); return string(best) }, Show: o.show, Point: Point,
+		Machine: machine, Version: o.cfg.Version, Show: o.show, Point: Point,
 	}, proc.Config{})
 	o.best = sync.OnceValues(o.probe)
 	if o.host, err = run.Open(ctx, host); err != nil {
@@ -105,6 +111,7 @@ func (o *Owner) loop(ctx context.Context) error {
 	go o.lookout(ctx, stop)
 	o.showNewest(ctx)
 	o.chore(func() {
+		o.watchPending()
 		o.keepAdopted(ctx)
 		o.lookBack(o.cfg.Env)
 	})
@@ -154,7 +161,11 @@ func (o *Owner) close() error {
 	if o.host != nil {
 		errs = append(errs, o.unrig(), o.host.Close())
 	}
+	if pool := o.tried.Swap(nil); pool != nil {
+		pool.Close()
+	}
 	if o.store != nil {
+		o.watched.out.Close()
 		errs = append(errs, o.store.Close())
 	}
 	return errors.Join(errs...)
@@ -164,6 +175,7 @@ func (o *Owner) close() error {
 func (o *Owner) show(records []engine.Record) {
 	o.follow(records)
 	o.announce(records)
+	o.watch(records)
 	for _, r := range records {
 		switch e := r.Event.(type) {
 		case engine.RunEnded:

@@ -254,6 +254,9 @@ func (u *uses) Answer(ctx context.Context, q api.Answer) (api.Ordered, error) {
 		}
 		return api.Ordered{}, err
 	}
+	if err := u.caller.May(q.Lets(it)...); err != nil {
+		return api.Ordered{}, err
+	}
 	a := engine.ItemAnswered{Choice: q.Choice, Text: q.Text}
 	if a.Args, err = u.checkedArgs(ctx, p, it, q); err != nil {
 		return api.Ordered{}, err

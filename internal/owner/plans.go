@@ -453,7 +453,7 @@ func (s *saying) approve(ctx context.Context) error {
 
 // find reads the plan that is meant, and returns what it proposes for its run.
 func (s *saying) find(ctx context.Context) (*api.Proposal, error) {
-	if !s.product.IsPlan(s.Word) {
+	if !s.product.IsPlan(ctx, s.Word) {
 		pr, err := s.product.ProposalFor(ctx, s.Word)
 		if err != nil || pr != nil {
 			return pr, err

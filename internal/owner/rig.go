@@ -84,14 +84,16 @@ func otherRig() error {
 
 func (o *Owner) newRig(p *api.Product, parallel int) (r *rig, err error) {
 	r = &rig{}
-	c := o.proc
-	c.Ready = parallel
-	if c.Cell, err = o.cell(p); err != nil {
+	cell, err := o.cell(p)
+	if err != nil {
 		return r, err
 	}
-	if r.pool, err = proc.NewPool(c); err != nil {
-		return r, fmt.Errorf("prepare to start processes: %w", err)
+	if r.pool = o.tried.Swap(nil); r.pool == nil {
+		if r.pool, err = proc.NewPool(o.proc); err != nil {
+			return r, fmt.Errorf("prepare to start processes: %w", err)
+		}
 	}
+	r.pool.Furnish(cell, parallel)
 	if r.tree, err = o.openTree(r.pool); err != nil {
 		return r, err
 	}
@@ -249,38 +251,23 @@ func LookTools(place api.Place, c config.Config, env []string) (r *tool.Registry
 // lookPool starts processes where no run is carried; with cell they are held as they would
 // be in one.
 func lookPool(place api.Place, c config.Config, env []string, cell bool) (pool *proc.Pool, end func(), err error) {
-	settings, clean := proc.Config{Idle: 1}, func() {}
-	if cell && c.Policy.Isolation != string(proc.LevelNone) {
-		best, err := bestLevel(settings)
-		if err != nil {
-			return nil, nil, err
-		}
-		temp, err := os.MkdirTemp("", "piton-look-")
-		if err != nil {
-			return nil, nil, err
-		}
-		clean = func() { _ = proc.RemoveAll(temp) }
-		settings.Cell = cellOf(place, env, c, best, temp)
-	}
-	if pool, err = proc.NewPool(settings); err != nil {
-		clean()
+	if pool, err = proc.NewPool(proc.Config{Idle: 1}); err != nil {
 		return nil, nil, err
 	}
+	if !cell || c.Policy.Isolation == string(proc.LevelNone) {
+		return pool, pool.Close, nil
+	}
+	temp, err := os.MkdirTemp("", "piton-look-")
+	if err != nil {
+		pool.Close()
+		return nil, nil, err
+	}
+	best, _ := pool.Best()
+	pool.Furnish(cellOf(place, env, c, best, temp), 1)
 	return pool, func() {
 		pool.Close()
-		clean()
+		_ = proc.RemoveAll(temp)
 	}, nil
-}
-
-// bestLevel is the best that this machine can hold processes with.
-func bestLevel(settings proc.Config) (proc.Isolation, error) {
-	pool, err := proc.NewPool(settings)
-	if err != nil {
-		return "", err
-	}
-	defer pool.Close()
-	best, _ := pool.Best()
-	return best, nil
 }
 
 // OpenTools opens the tools of a directory. No server is started by that.

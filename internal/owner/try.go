@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -18,6 +17,7 @@ import (
 	"github.com/piton-dev/piton/internal/api"
 	"github.com/piton-dev/piton/internal/config"
 	"github.com/piton-dev/piton/internal/engine"
+	"github.com/piton-dev/piton/internal/lazy"
 	"github.com/piton-dev/piton/internal/probe"
 	"github.com/piton-dev/piton/internal/proc"
 )
@@ -209,7 +209,7 @@ func (t *try) unseen(ctx context.Context, name string) (c engine.Cause) {
 	}
 	c = engine.Cause{Kind: engine.NotStarted, Text: "works outside of the seal", Next: "name what it lacks there under `visible:` of `sandbox:` in the configuration"}
 	s.Room = room
-	for _, word := range append(leadsTo(file), path.FindAllString(inside.Stderr.LastLines(50, 4<<10)+inside.Stdout.LastLines(50, 4<<10), maxWords)...) {
+	for _, word := range append(leadsTo(file), path().FindAllString(inside.Stderr.LastLines(50, 4<<10)+inside.Stdout.LastLines(50, 4<<10), maxWords)...) {
 		if _, err := os.Stat(word); err != nil || word == file {
 			continue
 		}
@@ -251,7 +251,7 @@ func (t *try) file(name string) string {
 }
 
 // path is how programs name files.
-var path = regexp.MustCompile(`/[^\s'":,;()]+`)
+var path = lazy.Regexp(`/[^\s'":,;()]+`)
 
 func program(command []string) string {
 	if len(command) == 0 {
