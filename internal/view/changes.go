@@ -2,9 +2,11 @@ package view
 
 import (
 	"context"
+	"sort"
 	"strings"
 
 	"github.com/piton-dev/piton/internal/engine"
+	"github.com/piton-dev/piton/internal/store"
 )
 
 // Changes are what a step, or one attempt of it, changed.
@@ -87,4 +89,62 @@ func filesOf(text string) []FileChanged {
 		}
 	}
 	return all
+}
+
+// RunFile counts what the steps of a run changed in one file.
+type RunFile struct {
+	FileChanged
+	By []StepChange
+}
+
+// StepChange is a step that changed a file, in the run that did.
+type StepChange struct{ Run, Step string }
+
+// RunChanges are the files that the steps of a run changed, and those of the runs that carried
+// steps out, by path. Lines that one step added and another removed again count twice. unknown
+// counts steps whose changes are not recorded, or not any more.
+func (r Reader) RunChanges(ctx context.Context, head engine.HeadRow) (files []RunFile, unknown int, err error) {
+	under, err := r.Under(ctx, head)
+	if err != nil {
+		return nil, 0, err
+	}
+	at := map[string]int{}
+	for _, h := range append([]engine.HeadRow{head}, under...) {
+		steps, err := r.Store.Steps(ctx, store.StepFilter{Stream: h.Stream, Run: h.Run})
+		if err != nil {
+			return nil, 0, err
+		}
+		for _, row := range steps {
+			if row.Attempts == 0 {
+				continue
+			}
+			c, ok, err := r.Changes(ctx, h, row.ID, 0)
+			if err != nil {
+				return nil, 0, err
+			}
+			if ok && !c.Known {
+				unknown++
+			}
+			for _, f := range c.Files {
+				i, known := at[f.Path]
+				if !known {
+					i, at[f.Path] = len(files), len(files)
+					files = append(files, RunFile{FileChanged: FileChanged{Path: f.Path}})
+				}
+				files[i].add(f, StepChange{h.Run, row.ID})
+			}
+		}
+	}
+	sort.Slice(files, func(i, j int) bool { return files[i].Path < files[j].Path })
+	return files, unknown, nil
+}
+
+// add counts what one more step changed.
+func (f *RunFile) add(more FileChanged, by StepChange) {
+	f.By = append(f.By, by)
+	if f.Added < 0 || more.Added < 0 {
+		f.Added, f.Removed = -1, -1
+		return
+	}
+	f.Added, f.Removed = f.Added+more.Added, f.Removed+more.Removed
 }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/piton-dev/piton/internal/engine"
+	"github.com/piton-dev/piton/internal/verify"
 )
 
 // Fold follows one task's stream, and those of the runs that carry out its steps.
@@ -494,7 +495,11 @@ func drawn(h Happening, e engine.WorkEnded) []Happening {
 	case d != nil && d.Abort != "":
 		h.Text = "the planner gives up: " + d.Abort
 	case d != nil && len(d.Weakened) > 0:
-		h.Text = fmt.Sprintf("revision %d, which is weaker: %s", d.Version, strings.Join(d.Weakened, "; "))
+		less := "is weaker"
+		if !slices.ContainsFunc(d.Weakened, func(line string) bool { return !verify.Unsure(line) }) {
+			less = "may be weaker"
+		}
+		h.Text = fmt.Sprintf("revision %d, which %s: %s", d.Version, less, strings.Join(d.Weakened, "; "))
 	case d != nil:
 		h.Text = fmt.Sprintf("revision %d: %s", d.Version, d.Changes)
 	case e.How == engine.Lost:

@@ -2,6 +2,7 @@ package view
 
 import (
 	"encoding/json"
+	"strings"
 
 	"github.com/piton-dev/piton/internal/engine"
 )
@@ -18,6 +19,21 @@ func Answering(item, schema, choice string) string {
 		return words + " --args JSON"
 	}
 	return words + " --text TEXT"
+}
+
+// Resolving are the commands that a person types about a conflict, one after the other; nothing
+// for an item that is about none. EDITOR, or vi, opens the files with both sides. run is that which
+// goes on then, "" for the newest.
+func Resolving(it engine.ItemOpened, run string) []string {
+	if len(it.Files) == 0 {
+		return nil
+	}
+	var edit strings.Builder
+	edit.WriteString("(cd " + engine.ShellWord(it.Dir) + " && ${EDITOR:-vi}")
+	for _, f := range it.Files {
+		edit.WriteString(" " + engine.ShellWord(f))
+	}
+	return []string{edit.String() + ")", Answering(it.Item, "", engine.ChooseRetry) + strings.TrimRight(" && piton resume "+run, " ")}
 }
 
 // ToRun is the verb by which something of the plan is run.

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"sort"
 	"strings"
 	"time"
 
@@ -60,8 +61,15 @@ func (r Reader) List(ctx context.Context, l Listing) (found Listed, err error) {
 	return found, nil
 }
 
+// RunList is a list for programs.
+type RunList struct {
+	More  bool       `json:"more"`
+	Plans []Revision `json:"plans"`
+	Runs  []Run      `json:"runs"`
+}
+
 // Document is a list for programs.
-func (l Listed) Document() map[string]any {
+func (l Listed) Document() RunList {
 	runs, plans := []Run{}, []Revision{}
 	for _, h := range l.Heads {
 		doc := l.By.RunOf(h, l.workspace, l.now)
@@ -71,7 +79,7 @@ func (l Listed) Document() map[string]any {
 	for _, r := range l.Plans {
 		plans = append(plans, revisionOf(api.Entry{Revision: r}))
 	}
-	return map[string]any{"plans": plans, "runs": runs, "more": l.More}
+	return RunList{More: l.More, Plans: plans, Runs: runs}
 }
 
 // unrun are the plans that fit and of which nothing was run yet, the newest
@@ -176,6 +184,6 @@ func inPlace(rows []engine.StepRow) []engine.StepRow {
 		}
 		return r.Index
 	}
-	slices.SortStableFunc(rows, func(a, b engine.StepRow) int { return cmp.Or(of(a)-of(b), a.Index-b.Index) })
+	sort.SliceStable(rows, func(i, j int) bool { return cmp.Or(of(rows[i])-of(rows[j]), rows[i].Index-rows[j].Index) < 0 })
 	return rows
 }

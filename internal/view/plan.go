@@ -2,12 +2,12 @@ package view
 
 import (
 	"reflect"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/piton-dev/piton/internal/api"
+	"github.com/piton-dev/piton/internal/lazy"
 	"github.com/piton-dev/piton/internal/plan"
 	"github.com/piton-dev/piton/internal/verify"
 )
@@ -45,7 +45,7 @@ var (
 	ofText  = []string{"Source", "Front", "Labels", "Start", "End", "Mark", "Name", "Steps"}
 	prose   = []string{"title", "task", "context", "prose", "notes"}
 	renamed = map[string]string{"pos": "place", "check_timeout": "contract_timeout"}
-	capital = regexp.MustCompile(`([a-z])([A-Z])`)
+	capital = lazy.Regexp(`([a-z])([A-Z])`)
 )
 
 // labels are the fields of a plan or a step.
@@ -55,7 +55,7 @@ func labels(tree reflect.Value) Plan {
 		if !field.IsExported() || slices.Contains(ofText, field.Name) {
 			continue
 		}
-		key := strings.ToLower(capital.ReplaceAllString(field.Name, "${1}_$2"))
+		key := strings.ToLower(capital().ReplaceAllString(field.Name, "${1}_$2"))
 		if other, ok := renamed[key]; ok {
 			key = other
 		}

@@ -1,13 +1,15 @@
 package view
 
 import (
-	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
+	"sort"
 	"strings"
 	"time"
 
+	"github.com/piton-dev/piton/internal/api"
 	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/store"
 	"github.com/piton-dev/piton/internal/verify"
@@ -92,9 +94,37 @@ type RetroTrue struct {
 	Became  string `json:"became"`
 }
 
-// Look reads a run back, from its rows. findings are those of the revision that it began
-// with, and estimate what its plan said that it would take.
-func Look(ctx context.Context, r Reader, head engine.HeadRow, findings []verify.Finding, estimate time.Duration) (Retro, error) {
+// foreseen is what was said of the plan before the run: findings, and how long the
+// plan said that it would take. What gc has removed is left out.
+func (r Reader) foreseen(ctx context.Context, head engine.HeadRow) (findings []verify.Finding, estimate time.Duration, err error) {
+	kept, doc, err := r.Kept(ctx, head.Plan)
+	if err != nil && api.Explain(err).Code == api.NotFound {
+		return nil, 0, nil // of a plan that was approved with another
+	}
+	if err != nil {
+		return nil, 0, err
+	}
+	body, err := r.Body(ctx, kept.Verified.Findings)
+	if err != nil {
+		return nil, 0, err
+	}
+	if body != nil {
+		if err := json.Unmarshal(body, &findings); err != nil {
+			return nil, 0, fmt.Errorf("read the findings of plan %s: %w", head.Plan, err)
+		}
+	}
+	if doc.Plan != nil {
+		estimate = doc.Plan.Estimate.Value
+	}
+	return findings, estimate, nil
+}
+
+// Look reads a run back, from its rows, and from what was said of its plan before it.
+func Look(ctx context.Context, r Reader, head engine.HeadRow) (Retro, error) {
+	findings, estimate, err := r.foreseen(ctx, head)
+	if err != nil {
+		return Retro{}, err
+	}
 	end, f, h := head.Finished, head.Foreseen, head.Effort
 	if !head.Ended {
 		end = r.Now()
@@ -111,7 +141,6 @@ func Look(ctx context.Context, r Reader, head engine.HeadRow, findings []verify.
 			TookMs: end.Sub(head.Started).Milliseconds(), WorkMs: h.WorkMs, CheckMs: h.CheckMs, WaitMs: h.WaitMs, Tokens: h.Tokens.Amount(), Cost: h.Cost.Amount(),
 		},
 	}
-	var err error
 	if x.Given.Frames, err = r.given(ctx, head); err != nil {
 		return x, err
 	}
@@ -271,7 +300,7 @@ func (x *Retro) judge(findings []verify.Finding) {
 // nothing of it are left out.
 func (r Retro) Dearest(most int, of func(RetroStep) int64) []RetroStep {
 	steps := slices.DeleteFunc(slices.Clone(r.Steps), func(s RetroStep) bool { return of(s) == 0 })
-	slices.SortStableFunc(steps, func(a, b RetroStep) int { return cmp.Compare(of(b), of(a)) })
+	sort.SliceStable(steps, func(i, j int) bool { return of(steps[i]) > of(steps[j]) })
 	return steps[:min(most, len(steps))]
 }
 

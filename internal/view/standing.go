@@ -108,6 +108,8 @@ func (s Standing) Next() []Advice {
 	switch {
 	case h.Branch.Waits && h.Branch.Name != "" && s.Newest:
 		return []Advice{{"next", "piton land " + h.Run}}
+	case h.Status == engine.Cancelled && s.Newest && h.Parent.Run == "" && h.Path != "":
+		return []Advice{{"next", "piton run " + engine.ShellWord(h.Path)}, {"or", log[0].Command}}
 	case h.Ended && h.Status != engine.Failed, h.Ended && h.Parent.Run != "":
 		return log
 	case h.Ended:

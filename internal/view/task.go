@@ -3,6 +3,7 @@ package view
 import (
 	"context"
 	"slices"
+	"sort"
 	"strings"
 
 	"github.com/piton-dev/piton/internal/api"
@@ -123,13 +124,19 @@ func (l TaskList) Of(t api.Task) engine.Status {
 	return "draft"
 }
 
+// TaskDocs is a list of tasks for programs.
+type TaskDocs struct {
+	More  bool   `json:"more"`
+	Tasks []Task `json:"tasks"`
+}
+
 // Document is the list for programs.
-func (l TaskList) Document() map[string]any {
+func (l TaskList) Document() TaskDocs {
 	docs := []Task{}
 	for _, t := range l.Tasks {
 		docs = append(docs, l.TaskOf(t))
 	}
-	return map[string]any{"tasks": docs, "more": l.More}
+	return TaskDocs{More: l.More, Tasks: docs}
 }
 
 // TaskOf is one task for programs.
@@ -171,7 +178,7 @@ func (r Reader) ShownTask(ctx context.Context, word string) (found ShownTask, er
 	}
 	t.Changes = slices.DeleteFunc(t.Changes, func(c api.Change) bool { return c.Run != "" })
 	t.Changes = append(t.Changes, found.Histories.Runs...)
-	slices.SortStableFunc(t.Changes, func(a, b api.Change) int { return a.At.Compare(b.At) })
+	sort.SliceStable(t.Changes, func(i, j int) bool { return t.Changes[i].At.Before(t.Changes[j].At) })
 	found.Tasks = []api.Task{t}
 	return found, nil
 }

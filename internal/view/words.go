@@ -239,3 +239,15 @@ func CmpTime(at, otherwise time.Time) time.Time {
 	}
 	return at
 }
+
+// AnswerOf says how a check ended.
+func AnswerOf(e engine.CheckEnded) string {
+	said := fmt.Sprintf("%s: exit %d, wanted %d, %s", e.Verdict, e.Exit, e.Want, Span(Ms(e.Ms)))
+	if e.Signal != "" {
+		said += ", signal " + e.Signal
+	}
+	if e.Reason != "" {
+		said += " (" + e.Reason + ")"
+	}
+	return said
+}
