@@ -5,6 +5,7 @@ package page_test
 import (
 	"bufio"
 	"context"
+	_ "embed"
 	"fmt"
 	"os"
 	"os/exec"
@@ -99,31 +100,41 @@ func browser(t *testing.T) (ctx context.Context, ws string) {
 			t.Errorf("piton serve ended with %v", err)
 		}
 	})
-	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.NoSandbox, chromedp.DisableGPU, chromedp.UserDataDir(filepath.Join(base, "profile")))
+	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.NoSandbox, chromedp.DisableGPU) // its profile is its own: parts of it are written for a while after its end
 	alloc, stop := chromedp.NewExecAllocator(t.Context(), options...)
 	t.Cleanup(stop)
 	tab, closed := chromedp.NewContext(alloc)
 	t.Cleanup(closed)
-	ctx, cancel := context.WithTimeout(tab, time.Minute)
+	t.Cleanup(func() { _ = chromedp.Cancel(tab) }) // waits for its end
+	ctx, cancel := context.WithTimeout(tab, 15*time.Minute)
 	t.Cleanup(cancel)
 	chromedp.ListenTarget(ctx, func(e any) { // the policy keeps everything out that the page needs not
 		switch e := e.(type) {
 		case *log.EventEntryAdded:
-			if e.Entry.Level == log.LevelError {
+			if refused := strings.Contains(e.Entry.Text, "status of 422") || strings.Contains(e.Entry.Text, "status of 409"); e.Entry.Level == log.LevelError && !refused {
 				t.Errorf("the browser says: %s %s", e.Entry.Text, e.Entry.URL)
 			}
 		case *runtime.EventExceptionThrown:
 			t.Errorf("a script failed: %s", e.ExceptionDetails.Error())
 		}
 	})
+	if err := chromedp.Run(ctx); err != nil { // it lives as long as this context
+		t.Fatal(err)
+	}
 	do(t, ctx, "enter", chromedp.EmulateViewport(1440, 1000), chromedp.Navigate(url), chromedp.WaitVisible("main h1"))
 	return ctx, ws
 }
 
 func do(t *testing.T, ctx context.Context, what string, actions ...chromedp.Action) {
 	t.Helper()
+	ctx, cancel := context.WithTimeout(ctx, 3*time.Minute)
+	defer cancel()
 	if err := chromedp.Run(ctx, actions...); err != nil {
-		t.Fatalf("%s: %v", what, err)
+		var shown string
+		last, cancel := context.WithTimeout(context.WithoutCancel(ctx), 10*time.Second)
+		defer cancel()
+		_ = chromedp.Run(last, chromedp.Evaluate(`location.href + "\n" + document.querySelector("main")?.innerText.slice(0, 4000)`, &shown)) // else nothing is shown
+		t.Fatalf("%s: %v; the page is %s", what, err, shown)
 	}
 }
 
@@ -140,6 +151,7 @@ func shots(t *testing.T, ctx context.Context, name string) {
 			if wide {
 				t.Errorf("%s is wider than %d", name, width)
 			}
+			barriers(t, ctx, fmt.Sprintf("%s at %d, %s", name, width, scheme))
 			if dir := os.Getenv("PITON_SHOTS"); dir != "" {
 				if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("%s-%d-%s.png", name, width, scheme)), png, 0o600); err != nil {
 					t.Fatal(err)
@@ -150,10 +162,43 @@ func shots(t *testing.T, ctx context.Context, name string) {
 	do(t, ctx, name, chromedp.EmulateViewport(1440, 1000))
 }
 
-// clicks follows a link or sends a form, and waits for the page behind it.
-func clicks(sel, then string) chromedp.Action {
-	return chromedp.Tasks{chromedp.Click(sel, chromedp.ByQuery), chromedp.WaitVisible(then, chromedp.ByQuery)}
+//go:embed testdata/axe.min.js
+var axe string
+
+// barriers reports what of a page keeps people from using it.
+func barriers(t *testing.T, ctx context.Context, name string) {
+	t.Helper()
+	var found []string
+	do(t, ctx, name, chromedp.ActionFunc(func(ctx context.Context) error {
+		var there bool
+		if err := chromedp.Evaluate(`typeof axe === "object"`, &there).Do(ctx); err != nil || there {
+			return err
+		}
+		return chromedp.Evaluate(axe+"; null", nil).Do(ctx)
+	}), chromedp.Evaluate(`axe.run(document, {runOnly: {type: "tag", values: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]}}).then((r) =>
+		r.violations.map((v) => v.id + ": " + v.nodes.slice(0, 3).map((n) => n.html.slice(0, 160) + " " + n.failureSummary.split("\n").slice(1, 3).join(" ")).join(" | ")))`,
+		&found, func(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }))
+	for _, f := range found {
+		t.Errorf("%s: %s", name, f)
+	}
 }
+
+// taps clicks what can be seen and is not covered, as soon as it is so: what is looked for and
+// what is clicked are the same, although any part of a page may be drawn anew at any time.
+func taps(sel string) chromedp.Action {
+	return polls(fmt.Sprintf(`(() => {
+		const e = document.readyState === "complete" && document.querySelector(%q);
+		if (!e || !e.checkVisibility()) return false;
+		e.scrollIntoView({block: "center"});
+		const r = e.getClientRects()[0], hit = document.elementFromPoint(r.x + r.width / 2, r.y + r.height / 2);
+		if (!e.contains(hit) && !hit?.contains(e)) return false;
+		e.dispatchEvent(new MouseEvent("click", {bubbles: true, cancelable: true}));
+		return true;
+	})()`, sel))
+}
+
+// clicks follows a link or sends a form, and waits for the page behind it.
+func clicks(sel, then string) chromedp.Action { return chromedp.Tasks{taps(sel), shows(then)} }
 
 // A person approves a plan, watches it live, allows a step, sees why another one failed, and
 // has it tried again: at no time is the page loaded anew.
@@ -170,19 +215,15 @@ func TestReviewWatchAnswer(t *testing.T) {
 	do(t, ctx, "the item", clicks("#asks .btn", "#q"))
 	shots(t, ctx, "inbox")
 	do(t, ctx, "approve", clicks(`button[value="approve"]`, "#steps"))
-	do(t, ctx, "step 3 fails", chromedp.WaitVisible(`#s-1 .g[data-st="ok"]`), chromedp.WaitVisible("#s-2 .err"), chromedp.WaitVisible("#asks .btn"))
+	do(t, ctx, "step 3 fails", chromedp.WaitVisible(`#s-1 .g[data-st="ok"]`), chromedp.WaitVisible("#panel .err"), chromedp.WaitVisible("#asks .btn"))
 	shots(t, ctx, "run-failed")
 	var title string
 	do(t, ctx, "its title", chromedp.Title(&title))
 	if !strings.HasPrefix(title, "(1) ") {
 		t.Errorf("the title is %q while something waits", title)
 	}
-	var stderr string
-	do(t, ctx, "its standard error", chromedp.Text("#s-2 .err", &stderr, chromedp.ByQuery))
-	if !strings.Contains(stderr, "readers: No such file") {
-		t.Errorf("the standard error is %q", stderr)
-	}
-	do(t, ctx, "the step", clicks("#s-2 .ttl", "#d"))
+	do(t, ctx, "its standard error", polls(`document.querySelector("#panel .err")?.textContent.includes("readers: No such file")`))
+	do(t, ctx, "the step", clicks("#panel .btn", "#d"))
 	shots(t, ctx, "step-failed")
 	if err := os.WriteFile(filepath.Join(ws, "readers"), []byte("Ann\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -190,7 +231,7 @@ func TestReviewWatchAnswer(t *testing.T) {
 	do(t, ctx, "retry", clicks(`.head a[href*="/runs/"]`, "#steps"), clicks("#asks .btn", "#q"), chromedp.SendKeys("#text", "the readers are listed now"), clicks(`button[value="retry"]`, "#steps"))
 	do(t, ctx, "the run is done", chromedp.WaitVisible(`#run .st[data-st="ok"]`))
 	shots(t, ctx, "run-done")
-	do(t, ctx, "the first step", clicks("#s-0 .ttl", "#d"), chromedp.WaitVisible(".diff .a"))
+	do(t, ctx, "the first step", taps("#s-0 .ttl"), clicks(`#panel .btn[href$="/write-the-notes"]`, "#d"), chromedp.WaitVisible(".diff .a"))
 	shots(t, ctx, "step-done")
 	do(t, ctx, "home again", clicks(".brand", ".plans"))
 	shots(t, ctx, "home-done")

@@ -4,18 +4,26 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/subtle"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"html/template"
+	"io"
+	"log"
 	"mime"
 	"net"
 	"net/http"
 	"net/netip"
+	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/piton-dev/piton/internal/api"
+	"github.com/piton-dev/piton/internal/httpapi"
+	"github.com/piton-dev/piton/internal/telemetry"
+	"github.com/piton-dev/piton/internal/users"
 )
 
 // Waits and bounds of the server. An answer has no bound in time: a page may be followed for
@@ -25,29 +33,39 @@ const (
 	readTime   = 30 * time.Second
 	idleTime   = 2 * time.Minute
 	closeTime  = time.Second
+	watchTime  = 2 * time.Second
 	maxHeader  = 64 << 10
 	maxForm    = 1 << 20
 )
 
-// server answers one browser after it has shown a token, once.
+// server answers one browser after it has shown a token, once; or, over TLS, the users of the
+// workspace. Programs of these show their token with each request.
 type server struct {
 	Config
-	host string // the only name that it answers to
-	// base begins every path. A browser sends a cookie of this address to all ports of it, and
-	// an agent may listen at one; it sends it only below the path, which nobody else knows.
-	base    string
-	token   string // for the first request
-	key     string // for all others, in a cookie
-	entered atomic.Bool
-	views   *template.Template
-	origins http.CrossOriginProtection
-	mux     *http.ServeMux
+	at   string            // the address at which it is reached
+	host func(string) bool // whether it answers to a name
+	// base begins every path, unless there is TLS. A browser sends a cookie of this address to
+	// all ports of it, and an agent may listen at one; it sends it only below the path, which
+	// nobody else knows.
+	base     string
+	token    string // for the first request of the person whose machine it is
+	key      string // for all others, in a cookie
+	entered  atomic.Bool
+	sessions sessions
+	misses   misses
+	views    *template.Template
+	origins  http.CrossOriginProtection
+	mux      *http.ServeMux
+	scrapes  telemetry.Scrapes
+	mu       sync.Mutex
+	hubs     map[string]*hub  // by what browsers look at
+	hands    map[string]*hand // by user
 }
 
-// Serve serves the page on an address of this machine until ctx ends. ready gets the URL that
-// lets one browser in, once.
+// Serve serves the page at an address until ctx ends. ready gets the URL that lets one browser
+// in, once; or, over TLS, the one at which users sign in.
 func Serve(ctx context.Context, c Config, addr string, ready func(url string)) error {
-	if err := local(addr); err != nil {
+	if err := c.mayListen(addr); err != nil {
 		return err
 	}
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", addr)
@@ -62,8 +80,14 @@ func Serve(ctx context.Context, c Config, addr string, ready func(url string)) e
 	h := &http.Server{
 		Handler: s, ReadHeaderTimeout: headerTime, ReadTimeout: readTime, IdleTimeout: idleTime, MaxHeaderBytes: maxHeader,
 		BaseContext: func(net.Listener) context.Context { return ctx },
+		ErrorLog:    log.New(io.Discard, "", 0), // whoever knocks with what is no TLS is no news
 	}
-	ready("http://" + s.host + s.base + enterPath + s.token)
+	if c.TLS == nil {
+		ready("http://" + s.at + s.base + enterPath + s.token)
+	} else {
+		l = tls.NewListener(l, c.TLS.Config)
+		ready("https://" + s.at + "/")
+	}
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -81,20 +105,38 @@ func Serve(ctx context.Context, c Config, addr string, ready func(url string)) e
 	return nil
 }
 
+// mayListen refuses an address that others could reach, unless there are TLS and users.
+func (c Config) mayListen(addr string) error {
+	if c.TLS == nil {
+		return local(addr)
+	}
+	all, err := c.Users.All()
+	if err == nil && len(all) == 0 {
+		err = &api.Problem{Code: api.Invalid, Message: "there is no user yet, and over TLS only users are let in", Hint: "piton serve token NAME makes one"}
+	}
+	return err
+}
+
 // local refuses an address that others could reach.
 func local(addr string) error {
 	at, err := netip.ParseAddrPort(addr)
 	if err != nil || !at.Addr().IsLoopback() || at.Addr().Zone() != "" {
 		return &api.Problem{
-			Code: api.Invalid, Message: fmt.Sprintf("%q is not an address of this machine alone; there is no TLS yet, and there are no users yet, so nobody else may reach the page", addr),
-			Hint: "give 127.0.0.1:PORT or [::1]:PORT; to reach it from elsewhere, tunnel it with ssh",
+			Code: api.Invalid, Message: fmt.Sprintf("%q is not an address of this machine alone, and others may reach the page only over TLS", addr),
+			Hint: "give --tls-cert and --tls-key, or 127.0.0.1:PORT and a tunnel by ssh",
 		}
 	}
 	return nil
 }
 
-func newServer(c Config, host string) (*server, error) {
-	s := &server{Config: c, host: host, base: "/" + rand.Text(), token: rand.Text(), key: rand.Text(), mux: http.NewServeMux()}
+func newServer(c Config, at string) (*server, error) {
+	s := &server{Config: c, at: at, base: "/" + rand.Text(), token: rand.Text(), key: rand.Text(), mux: http.NewServeMux(), hubs: map[string]*hub{}, hands: map[string]*hand{}}
+	s.host = func(name string) bool { return name == at }
+	if c.TLS != nil {
+		_, port, _ := net.SplitHostPort(at)
+		s.base, s.at = "", net.JoinHostPort(c.TLS.Names[0], port)
+		s.host = c.TLS.answers
+	}
 	for _, r := range s.routes() {
 		s.mux.Handle(r.method+" "+s.base+r.path, r)
 	}
@@ -102,8 +144,10 @@ func newServer(c Config, host string) (*server, error) {
 }
 
 const (
-	enterPath = "/enter/"
-	cookie    = "piton"
+	enterPath  = "/enter/"
+	signInPath = "/sign-in"
+	staticPath = "/static/" // what the form to sign in looks like is no secret
+	cookie     = "piton"
 )
 
 // guards are the headers of every answer: nothing of other places is loaded, nothing inline is
@@ -119,21 +163,78 @@ var guards = map[string]string{
 }
 
 // ServeHTTP lets only requests through that were sent to this address, that no page of another
-// place was made to send, and that have the session's cookie. Nothing else is looked at before.
+// place was made to send, and that have the cookie of a session, or the token of a user. Nothing
+// else is looked at before.
 func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	for name, value := range guards {
 		w.Header().Set(name, value)
 	}
-	switch {
-	case r.Host != s.host:
-		http.Error(w, "this server answers only requests to "+s.host, http.StatusMisdirectedRequest)
-	case s.foreign(r):
-		http.Error(w, "requests from other pages are refused", http.StatusForbidden)
-	case !s.known(r) && !strings.HasPrefix(r.URL.Path, s.base+enterPath):
-		http.Error(w, "this browser is not let in: open the URL that piton serve printed; it works once, so start piton serve again for another", http.StatusUnauthorized)
-	default:
-		s.mux.ServeHTTP(w, r)
+	program := strings.HasPrefix(r.URL.Path, httpapi.Base+"/")
+	refuse := func(status int, text, hint string) {
+		if program {
+			httpapi.Fail(w, status, &api.Problem{Code: api.Denied, Message: text, Hint: hint}, "")
+			return
+		}
+		http.Error(w, strings.TrimSuffix(text+": "+hint, ": "), status)
 	}
+	switch {
+	case !s.host(r.Host):
+		refuse(http.StatusMisdirectedRequest, "this server answers only requests to "+s.at, "")
+		return
+	case s.foreign(r):
+		refuse(http.StatusForbidden, "requests from other pages are refused", "")
+		return
+	}
+	who, err := s.known(r)
+	entering := s.base != "" && strings.HasPrefix(r.URL.Path, s.base+enterPath) || s.base == "" && (r.URL.Path == signInPath || strings.HasPrefix(r.URL.Path, staticPath))
+	switch {
+	case errors.Is(err, errMissed):
+		w.Header().Set("Retry-After", strconv.Itoa(int(missTime.Seconds())))
+		refuse(http.StatusTooManyRequests, "too many wrong tokens came from your address", "wait a minute")
+	case err != nil && program:
+		w.Header().Set("WWW-Authenticate", "Bearer")
+		refuse(http.StatusUnauthorized, "the request has no token of a user", "send it as Authorization: Bearer TOKEN; piton serve token NAME makes one")
+	case err != nil && s.base == "" && !entering && r.Method == http.MethodGet:
+		http.Redirect(w, r, signInPath, http.StatusSeeOther)
+	case err != nil && !entering && s.base == "":
+		refuse(http.StatusUnauthorized, "this browser is not signed in", "open "+signInPath)
+	case err != nil && !entering:
+		refuse(http.StatusUnauthorized, "this browser is not let in", "open the URL that piton serve printed; it works once, so start piton serve again for another")
+	case program && who == nil:
+		refuse(http.StatusUnauthorized, "programs show the token of a user", "piton serve token NAME makes one")
+	default:
+		handler, ctx := http.Handler(s.mux), r.Context()
+		if program {
+			handler = s.API
+		}
+		if who != nil {
+			var end context.CancelFunc
+			ctx, end = context.WithCancel(users.With(ctx, who.Name))
+			defer end()
+			defer s.watch(*who, end)()
+		}
+		handler.ServeHTTP(w, r.WithContext(ctx))
+	}
+}
+
+// watch ends a request that takes long when its user is let in no more. Call done when the
+// request has ended.
+func (s *server) watch(who users.User, end func()) (done func()) {
+	over := make(chan struct{})
+	go func() {
+		for look := time.NewTicker(watchTime); ; {
+			select {
+			case <-over:
+				look.Stop()
+				return
+			case <-look.C:
+				if now, err := s.Users.Named(who.Name); err != nil || now.Token != who.Token {
+					end()
+				}
+			}
+		}
+	}()
+	return func() { close(over) }
 }
 
 // foreign reports whether a page of another origin sends a request. Reading is refused to it
@@ -144,21 +245,59 @@ func (s *server) foreign(r *http.Request) bool {
 	return s.origins.Check(&change) != nil
 }
 
-func (s *server) known(r *http.Request) bool {
-	for _, c := range r.CookiesNamed(cookie) {
-		if same(c.Value, s.key) {
-			return true
+// known is whose request it is: a user by their session or their token, nil for the person
+// whose machine it is. It fails where nobody knows.
+func (s *server) known(r *http.Request) (*users.User, error) {
+	if scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " "); strings.EqualFold(scheme, "Bearer") { // RFC 9110, 11.1
+		return s.withToken(r, token)
+	}
+	for _, c := range r.CookiesNamed(s.cookie()) {
+		if s.base != "" && same(c.Value, s.key) {
+			return nil, nil //nolint:nilnil // who has all rights is no user
+		}
+		name, token := s.sessions.of(c.Value)
+		if u, err := s.Users.Named(name); err == nil && u.Token == token {
+			return &u, nil
 		}
 	}
-	return false
+	return nil, users.ErrUnknown
+}
+
+// withToken is the user with a token. Who comes with many wrong ones is told to wait. A right
+// one is let in all the same: others may send from the same address.
+func (s *server) withToken(r *http.Request, token string) (*users.User, error) {
+	u, err := s.Users.WithToken(token)
+	if err == nil {
+		return &u, nil
+	}
+	if from, _, _ := net.SplitHostPort(r.RemoteAddr); errors.Is(err, users.ErrUnknown) {
+		if s.misses.many(from) {
+			return nil, errMissed
+		}
+		s.misses.add(from)
+	}
+	return nil, err
+}
+
+// cookie is the name of the session's cookie. A browser takes one with this prefix only over
+// TLS, and lets no other name of the site set it.
+func (s *server) cookie() string {
+	if s.base == "" {
+		return "__Host-" + cookie
+	}
+	return cookie
 }
 
 func same(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
 
 // enter lets the browser in that has the token, once.
 func (s *server) enter(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodGet { // HEAD asks what there is, and uses nothing up
+		http.Error(w, "open this URL in a browser", http.StatusMethodNotAllowed)
+		return
+	}
 	if !same(r.PathValue("token"), s.token) || !s.entered.CompareAndSwap(false, true) {
-		if !s.known(r) {
+		if who, err := s.known(r); err != nil || who != nil {
 			http.Error(w, "this URL is used up, or wrong: start piton serve again for another", http.StatusUnauthorized)
 			return
 		}

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/piton-dev/piton/internal/engine"
@@ -17,9 +18,13 @@ type Home struct {
 	Asks  []AskRow
 	Work  []RunRow // not ended
 	Past  []RunRow
-	More  bool // there are older runs
+	More  int // so many runs are on the page that has older ones too; 0 where there are none
 	Plans []PlanRow
+	Asked []AskedRow // of planners, and not answered yet
 }
+
+// AskedRow is what a planner is at work on.
+type AskedRow struct{ To, Title string }
 
 // RunRow is a run in a list.
 type RunRow struct {
@@ -55,16 +60,24 @@ type AskRow struct {
 	Current bool
 }
 
-// recent is how many runs are listed.
-const recent = 50
+// recent is how many runs are listed at first, and mostRecent at most.
+const recent, mostRecent = 50, 10_000
 
-func home(ctx context.Context, w *Workspace, _ *http.Request) (sheet, error) {
-	found, err := w.List(ctx, view.Listing{Recent: recent})
+func home(ctx context.Context, w *Workspace, r *http.Request) (sheet, error) {
+	shown, _ := strconv.Atoi(r.URL.Query().Get("show")) // 0, which is too few, for no number
+	shown = max(recent, min(shown, mostRecent))
+	found, err := w.List(ctx, view.Listing{Recent: shown})
 	if err != nil {
 		return sheet{}, err
 	}
-	now, h := w.Now(), Home{More: found.More}
+	now, h := w.Now(), Home{}
+	if found.More && shown < mostRecent {
+		h.More = min(4*shown, mostRecent)
+	}
 	if h.Asks, err = w.asks(ctx, now); err != nil {
+		return sheet{}, err
+	}
+	if h.Asked, err = w.asked(ctx); err != nil {
 		return sheet{}, err
 	}
 	plans := map[string]PlanRow{} // of files of which something was run, by path
@@ -128,7 +141,27 @@ func (w *Workspace) asks(ctx context.Context, now time.Time) ([]AskRow, error) {
 		if len(p.Weakened) > 0 {
 			about += " · proves or guards less than before"
 		}
-		rows = append(rows, AskRow{To: planPath(p.Path), Kind: "plan", Title: p.Title, About: about, At: ago(r.At, now), Verb: "Review"})
+		to := planPath(p.Path)
+		if p.Errand != "" && !r.Filed { // no file has its text
+			to = errandPath(p.Errand)
+		}
+		rows = append(rows, AskRow{To: to, Kind: "plan", Title: p.Title, About: about, At: ago(r.At, now), Verb: "Review"})
+	}
+	return rows, err
+}
+
+// asked are the errands of planners that are under way.
+func (w *Workspace) asked(ctx context.Context) (rows []AskedRow, err error) {
+	open, err := w.Underway(ctx)
+	for _, row := range open {
+		if row.Asked.Kind != engine.PlanWork || row.Asked.Path == "" || len(row.Asked.Contracts) > 0 {
+			continue
+		}
+		title := "A new plan"
+		if row.Asked.Source != "" {
+			title = "Changes to " + row.Asked.Path
+		}
+		rows = append(rows, AskedRow{To: errandPath(row.Asked.Errand), Title: title})
 	}
 	return rows, err
 }

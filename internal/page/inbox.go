@@ -5,15 +5,20 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
+	"reflect"
 	"slices"
+	"sort"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/piton-dev/piton/internal/api"
 	"github.com/piton-dev/piton/internal/engine"
+	"github.com/piton-dev/piton/internal/proc"
 	"github.com/piton-dev/piton/internal/store"
 	"github.com/piton-dev/piton/internal/view"
 )
@@ -34,12 +39,16 @@ type Item struct {
 	Tool, Effect                string
 	Wanted                      *Wanted
 	Behind                      string
-	PlanTo                      string // a revision that is to be approved
+	Wrong                       string // in the answer, of no field
+	Text                        string // that the person typed
+	Fields                      []Entry
+	Raw                         bool // the value can be given as JSON
 	Schema                      string
 	Args                        string // a value, as JSON, that can be edited
-	TakesArgs, TakesText        bool
+	TakesText                   bool
 	Choices                     []Choice
-	Terminal                    string // the command that shows it at a terminal
+	Bar                         []Choice // the first, and the one that says no: at hand on a phone
+	Terminal                    string   // the command that shows it at a terminal
 }
 
 // Wanted is what an agent asks for in the middle of its work.
@@ -50,7 +59,7 @@ type Wanted struct {
 }
 
 // Choice is an answer, and what follows from it.
-type Choice struct{ Word, Then, Tone string }
+type Choice struct{ Word, Label, Then, Tone, Keys string }
 
 // itemPath is the page of an item.
 func itemPath(item string) string { return "/inbox?" + url.Values{"item": {item}}.Encode() }
@@ -65,6 +74,12 @@ func askRow(it engine.ItemRow, now time.Time) AskRow {
 }
 
 func inbox(ctx context.Context, w *Workspace, r *http.Request) (sheet, error) {
+	return w.inbox(ctx, r.URL.Query().Get("item"), nil)
+}
+
+// inbox is the page of what waits, with one item: shown, where the person sent an answer to it
+// that was not right.
+func (w *Workspace) inbox(ctx context.Context, name string, shown *Item) (sheet, error) {
 	items, err := w.Store.Items(ctx, store.ItemFilter{Open: true})
 	if err != nil {
 		return sheet{}, err
@@ -75,15 +90,17 @@ func inbox(ctx context.Context, w *Workspace, r *http.Request) (sheet, error) {
 	}
 	p := sheet{Title: "Inbox", Nav: "inbox"}
 	at := 0
-	if name := r.URL.Query().Get("item"); name != "" {
+	if name != "" {
 		if at = slices.IndexFunc(items, func(it engine.ItemRow) bool { return it.Item == name }); at < 0 {
 			return p, answered(name)
 		}
 	}
-	if len(items) > 0 {
+	if box.Item = shown; len(items) > 0 && shown == nil {
 		if box.Item, err = w.item(ctx, items[at]); err != nil {
 			return p, err
 		}
+	}
+	if len(items) > 0 {
 		box.Asks[at].Current = true
 	}
 	p.Body = box
@@ -114,17 +131,39 @@ func (w *Workspace) item(ctx context.Context, it engine.ItemRow) (*Item, error) 
 	if a := it.Wanted; a != nil {
 		x.Wanted = &Wanted{By: a.Role, Kind: a.Kind, Title: a.Title, Command: a.Command, Pattern: a.Pattern, Paths: a.Paths, Until: clock(it.Expires)}
 	}
-	x.TakesArgs = shown != nil || it.Schema != ""
-	for _, c := range it.Choices {
+	x.Fields = entries(shown, it.Schema)
+	x.Raw = (shown != nil || it.Schema != "") && (len(x.Fields) == 0 || x.Fields[0].Name != "args")
+	for n, c := range it.Choices {
 		then := onPage.Replace(view.Consequence(it, c))
 		if c == engine.ChooseAnswer && it.Schema != "" {
 			then = "the value above"
 		} else {
 			x.TakesText = x.TakesText || slices.Contains(worded, c)
 		}
-		x.Choices = append(x.Choices, Choice{c, then, tones[c]})
+		y := Choice{Word: c, Label: c, Then: then, Tone: tones[c], Keys: strconv.Itoa(n + 1)}
+		if label := labels[c]; label != "" && then != "" {
+			y.Label = label
+		}
+		switch {
+		case n == 0:
+			y.Keys += ",a,mod+enter"
+		case y.Tone == "danger":
+			y.Keys += ",d"
+		}
+		x.Choices = append(x.Choices, y)
+		if n == 0 || y.Tone == "danger" && len(x.Bar) == 1 {
+			x.Bar = append(x.Bar, y)
+		}
 	}
 	return x, nil
+}
+
+// labels are choices in the words of a button.
+var labels = map[string]string{
+	engine.ChooseApprove: "Approve", engine.ChooseDeny: "Deny", engine.ChooseAllow: "Allow once", engine.ChooseAllowRun: "Allow for this run",
+	engine.ChooseRetry: "Retry", engine.ChooseFallback: "Retry with the fallback", engine.ChooseReplan: "Revise the plan", engine.ChooseLeave: "Leave it on its branch",
+	engine.ChooseSkip: "Skip the step", engine.ChooseWaive: "Accept without proof", engine.ChooseAnswer: "Answer", engine.ChooseAdopt: "Keep it",
+	engine.ChooseDrop: "Drop it", engine.ChooseAbort: "Fail the step",
 }
 
 // onPage says in the words of a page what a consequence says in those of a command.
@@ -178,34 +217,75 @@ func answer(ctx context.Context, w *Workspace, r *http.Request) (string, *Confir
 	if i < 0 {
 		return "", nil, answered(name)
 	}
-	a := api.Answer{Item: name, Choice: r.PostFormValue("choice"), Text: strings.ReplaceAll(r.PostFormValue("text"), "\r\n", "\n"), Config: r.PostFormValue("config")}
-	if a.Args, err = w.edited(ctx, items[i], r.PostFormValue("args")); err != nil {
+	x, err := w.item(ctx, items[i])
+	if err != nil {
 		return "", nil, err
 	}
+	a := api.Answer{Item: name, Choice: r.PostFormValue("choice"), Text: typed(r.PostFormValue("text")), Config: r.PostFormValue("config")}
+	x.Text = a.Text
+	if a.Args, err = x.value(items[i], r); err != nil {
+		return "", nil, w.wrong(ctx, x, err)
+	}
 	done, err := w.Client.Answer(ctx, a)
+	if err != nil && api.Explain(err).Code == api.Invalid {
+		p := api.Explain(err)
+		if len(a.Args) == 0 || !blamed(x.Fields, p.Message) {
+			x.Wrong = capital(strings.Join(slices.DeleteFunc([]string{p.Message, p.Hint}, func(s string) bool { return s == "" }), "; ")) + "."
+		}
+		return "", nil, w.wrong(ctx, x, errFields)
+	}
 	if err != nil || done.Reconfigured != nil {
 		return "", confirm(done.Reconfigured), err
 	}
 	return "/runs/" + cmp.Or(done.Top.Run, done.Run), nil, nil
 }
 
-// edited is a value that the person gave, nil where they left what was shown.
-func (w *Workspace) edited(ctx context.Context, it engine.ItemRow, given string) (json.RawMessage, error) {
-	if strings.TrimSpace(given) == "" {
+// wrong shows an item again, with what was wrong in the answer.
+func (w *Workspace) wrong(ctx context.Context, x *Item, err error) error {
+	if !errors.Is(err, errFields) {
+		return err
+	}
+	p, err := w.inbox(ctx, x.ID, x)
+	return cmp.Or(err, error(&again{http.StatusUnprocessableEntity, p}))
+}
+
+// value is what the person gave: nil where they left what was shown, and where nothing was
+// asked for. JSON that was edited goes before the fields.
+func (x *Item) value(it engine.ItemRow, r *http.Request) (json.RawMessage, error) {
+	shown, given := x.Args, strings.TrimSpace(typed(r.PostFormValue("args")))
+	was := cmp.Or(strings.TrimSpace(typed(r.PostFormValue("was"))), proc.Plain([]byte(shown))) // the JSON on the page
+	sent := func(name string) (string, bool) { return r.PostFormValue(name), r.PostForm.Has(name) }
+	var value json.RawMessage
+	switch {
+	case x.Raw && given != "" && given != was:
+		x.Args = given
+		var b bytes.Buffer
+		if err := json.Compact(&b, []byte(given)); err != nil {
+			x.Wrong = "The value is no JSON: " + err.Error() + "."
+			return nil, errFields
+		}
+		value = b.Bytes()
+		x.Fields = sameKinds(entries(value, it.Schema), x.Fields)
+	case len(x.Fields) == 0 || it.Schema != "" && r.PostFormValue("choice") != engine.ChooseAnswer:
+		return nil, nil
+	default:
+		if x.Raw && json.Valid([]byte(was)) && was != proc.Plain([]byte(shown)) {
+			x.Fields = sameKinds(entries(json.RawMessage(was), it.Schema), x.Fields)
+		}
+		var err error
+		if value, x.Fields, err = filledIn(x.Fields, sent); err != nil {
+			return nil, err
+		}
+		if x.Raw {
+			x.Args = indented(string(value))
+		}
+	}
+	before, err := engine.DecodeValue([]byte(shown))
+	after, other := engine.DecodeValue(value)
+	if err == nil && other == nil && reflect.DeepEqual(before, after) {
 		return nil, nil
 	}
-	var compact, was bytes.Buffer
-	if err := json.Compact(&compact, []byte(given)); err != nil {
-		return nil, &api.Problem{Code: api.Invalid, Message: "the value is no JSON: " + err.Error(), Hint: "go back and correct it"}
-	}
-	shown, err := w.args(ctx, it)
-	if err != nil {
-		return nil, err
-	}
-	if json.Compact(&was, shown) == nil && bytes.Equal(compact.Bytes(), was.Bytes()) {
-		return nil, nil
-	}
-	return compact.Bytes(), nil
+	return value, nil
 }
 
 // Confirm is what the person has to say yes to before what they asked for is done, such as a
@@ -223,7 +303,7 @@ type Confirm struct {
 // ChangedFile is a file that judges the work, and what changed in it.
 type ChangedFile struct {
 	Path, What string
-	Lines      []DiffLine
+	Lines      []view.DiffLine
 }
 
 // Field is a field of a form.
@@ -238,7 +318,7 @@ func confirm(r *api.Reconfigured) *Confirm {
 		What: "Something changed since run " + r.Run + " was approved", Yes: "Let the run go on with it", Changes: r.Changes, config: r.Config,
 	}
 	for _, f := range r.Files {
-		c.Files = append(c.Files, ChangedFile{f.Path, f.What, diffLines(f.Lines)})
+		c.Files = append(c.Files, ChangedFile{f.Path, f.What, view.DiffLines(f.Lines, maxDiff)})
 	}
 	return c
 }
@@ -251,6 +331,6 @@ func (c *Confirm) again(r *http.Request) {
 			c.Fields = append(c.Fields, Field{name, strings.Join(values, "\n")})
 		}
 	}
-	slices.SortFunc(c.Fields, func(a, b Field) int { return strings.Compare(a.Name, b.Name) })
+	sort.Slice(c.Fields, func(i, j int) bool { return c.Fields[i].Name < c.Fields[j].Name })
 	c.Fields = append(c.Fields, Field{"config", c.config})
 }

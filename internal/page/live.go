@@ -4,175 +4,213 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"reflect"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
-	"github.com/piton-dev/piton/internal/api"
 	"github.com/piton-dev/piton/internal/engine"
-	"github.com/piton-dev/piton/internal/view"
+	"github.com/piton-dev/piton/internal/users"
 )
 
 // Times of a stream of events: how long changes are gathered, how often a run that nobody
-// carries on is looked at, and how long a browser may take to read.
+// carries on and what agents do is looked at, and how long a browser may take to read.
 const (
 	gather    = 100 * time.Millisecond
 	look      = time.Second
 	writeTime = 10 * time.Second
 )
 
-// chronicle is what happened in a run, as far as it was read.
-type chronicle struct {
-	run    string
-	step   string // the only one that is told of; "" for all
-	feed   *api.Feed
-	fold   view.Fold
-	words  func(view.Happening) []string
-	count  int // records of the task so far: without sub-plans the number of the newest one
-	lines  []LogLine
-	cut    int                    // lines before these
-	failed map[[2]string]*Failure // by run and step: the newest
+// most messages that wait for a browser. One that is further behind connects again.
+const mostBehind = 64
+
+// A hub tells all browsers that look at the same thing of a run what changed: that is found out,
+// and drawn, once for all of them.
+type hub struct {
+	*server
+	run   string
+	look  looking
+	users int // under the server's lock
+	stop  context.CancelFunc
+	ended chan struct{}
+
+	mu    sync.Mutex // of all below
+	ears  map[*ear]bool
+	ws    *Workspace
+	c     *chronicle
+	x     Run // as it was drawn last
+	ids   []string
+	parts map[string]any // nil before it was drawn
+	lines int            // of the log
+	moves bool           // the owner carries the run on
+	over  bool           // nothing is told any more
 }
 
-// Log is what happened, the newest last.
-type Log struct {
-	Earlier int // lines that are not shown
-	Lines   []LogLine
-	Run     string
-}
-
-// LogLine tells of a happening.
-type LogLine struct {
-	At   When
-	Tone string
-	Text string
-	More []string
-}
-
-// mostLines is how many happenings are shown.
-const mostLines = 500
-
-func (w *Workspace) chronicle(head engine.HeadRow) *chronicle {
-	return &chronicle{run: head.Run, feed: w.Feed(head.Stream), words: w.Words, failed: map[[2]string]*Failure{}}
-}
-
-// read takes in what is new.
-func (c *chronicle) read(ctx context.Context) error {
-	fresh, err := c.feed.Fresh(ctx)
-	for _, r := range fresh {
-		c.count++
-		of, happenings, err := c.fold.Follow(r)
-		if err != nil {
-			return err
-		}
-		if of == nil || c.fold.State.Run().Run != c.run {
-			continue // of an earlier or a later run of the task
-		}
-		for _, h := range happenings {
-			c.take(h)
-		}
-	}
-	if over := len(c.lines) - mostLines; over > 0 {
-		c.lines, c.cut = c.lines[over:], c.cut+over
-	}
-	return err
-}
-
-// tonesOf are the tones of happenings that have one.
-var tonesOf = map[view.Deed]string{
-	view.Passed: "okc", view.Over: "okc", view.Failed: "er", view.Regressed: "er", view.Asked: "you", view.Retried: "warn", view.Waived: "warn", view.CutOff: "warn", view.Undone: "warn",
-}
-
-func (c *chronicle) take(h view.Happening) {
-	if h.Of.Up != nil && h.Step < 0 {
-		return // the step that the run carries out tells of it
-	}
-	if h.What == view.Failed || h.What == view.Regressed {
-		c.failed[[2]string{h.Of.State.Run().Run, h.Of.Step(h.Step).ID}] = failure(h)
-	}
-	if c.step != "" && (h.Of.Up != nil || h.Step < 0 || h.Of.Step(h.Step).ID != c.step) {
-		return
-	}
-	if lines := c.words(h); len(lines) > 0 {
-		c.lines = append(c.lines, LogLine{At: clock(h.At), Tone: tonesOf[h.What], Text: lines[0], More: lines[1:]})
-	}
-}
-
-// failure is why an attempt did not pass.
-func failure(h view.Happening) *Failure {
-	f := &Failure{Attempt: h.Attempt, Words: h.Words}
-	if h.Cause != nil {
-		f.Cause = h.Cause.String()
-	}
-	if h.Work != nil {
-		f.Stdout, f.Stderr = h.Work.Stdout, h.Work.Stderr
-	}
-	if len(h.Checks) == 0 {
-		f.Cause = cmp.Or(f.Cause, h.Text)
-		return f
-	}
-	e := h.Checks[0]
-	f.Check, f.Command, f.How = e.Check, commandOf(h.Of.Step(h.Step), e.Check), answerOf(e)
-	f.Stdout, f.Stderr = cmp.Or(f.Stdout, e.Stdout), cmp.Or(f.Stderr, e.Stderr)
-	return f
-}
-
-// commandOf is the command of a check of a step.
-func commandOf(s *engine.Step, check string) string {
-	for _, c := range s.Checks {
-		if c.Name == check {
-			return cmp.Or(c.Command, c.Question)
-		}
-	}
-	return ""
-}
-
-// answerOf says how a check ended.
-func answerOf(e engine.CheckEnded) string {
-	said := fmt.Sprintf("%s: exit %d, wanted %d, %s", e.Verdict, e.Exit, e.Want, view.Span(view.Ms(e.Ms)))
-	if e.Signal != "" {
-		said += ", signal " + e.Signal
-	}
-	if e.Reason != "" {
-		said += " (" + e.Reason + ")"
-	}
-	return said
-}
-
-func (c *chronicle) log() Log { return Log{Earlier: c.cut, Lines: c.lines, Run: c.run} }
-
-// regions are the parts of the page of a run that change, by their ids.
-func regions(x Run, n Waiting) (ids []string, parts map[string]any) {
-	ids = []string{"waiting", "run", "orders", "asks"}
-	parts = map[string]any{"waiting": n, "run": x.Head, "orders": x.Orders, "asks": x.Asks}
-	for _, row := range x.Steps.Rows {
-		ids = append(ids, row.DOM)
-		parts[row.DOM] = row
-	}
-	return ids, parts
+// ear is one browser.
+type ear struct {
+	has  int // how far it knows the journal
+	news chan []byte
 }
 
 // events keeps the page of a run up to date: what changed, gathered for a moment, is sent as
 // the parts of the page that it changed. The id of an event is how far the journal was read; who
 // comes back with one that is not the newest gets all parts once.
-func (s *server) events(w http.ResponseWriter, r *http.Request, ws *Workspace) error {
-	ctx := r.Context()
-	head, err := ws.run(ctx, r.PathValue("run"))
+func (s *server) events(w http.ResponseWriter, r *http.Request) {
+	ws, closed, err := s.Open(r.Context())
+	if err == nil {
+		_, err = ws.run(r.Context(), r.PathValue("run"))
+		closed() //nolint:errcheck // it was only read
+	}
+	if err != nil {
+		s.fail(w, r, nil, err)
+		return
+	}
+	e := &ear{news: make(chan []byte, mostBehind)}
+	e.has, _ = strconv.Atoi(cmp.Or(r.Header.Get("Last-Event-ID"), r.URL.Query().Get("after"))) // 0, which is nothing, for no number
+	flush := http.NewResponseController(w)
+	flush.SetReadDeadline(time.Time{}) //nolint:errcheck // else the browser connects again
+	w.Header().Set("Content-Type", "text/event-stream")
+	h := s.join(r.Context(), r.PathValue("run"), lookingAt(r), e)
+	defer s.leave(h, e)
+	for {
+		select {
+		case <-r.Context().Done():
+			return
+		case news, more := <-e.news:
+			if !more {
+				return // the browser connects again
+			}
+			flush.SetWriteDeadline(time.Now().Add(writeTime)) //nolint:errcheck // else it is written without
+			if _, err := w.Write(news); err != nil || flush.Flush() != nil {
+				return
+			}
+		}
+	}
+}
+
+// join lets a browser hear of a run.
+func (s *server) join(ctx context.Context, run string, l looking, e *ear) *hub {
+	key := run + "?" + l.key()
+	s.mu.Lock()
+	h := s.hubs[key]
+	if h == nil {
+		h = &hub{server: s, run: run, look: l, ended: make(chan struct{}), ears: map[*ear]bool{}}
+		var follows context.Context
+		follows, h.stop = context.WithCancel(users.With(context.WithoutCancel(ctx), "")) // it is for all who see the run
+		s.hubs[key] = h
+		go h.follow(follows)
+	}
+	h.users++
+	s.mu.Unlock()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	switch {
+	case h.over:
+		close(e.news)
+	case h.parts != nil:
+		h.greet(e)
+		h.ears[e] = true
+	default:
+		h.ears[e] = true
+	}
+	return h
+}
+
+// leave ends that. The last one ends the hub.
+func (s *server) leave(h *hub, e *ear) {
+	h.mu.Lock()
+	delete(h.ears, e)
+	h.mu.Unlock()
+	s.mu.Lock()
+	h.users--
+	last := h.users == 0
+	if key := h.run + "?" + h.look.key(); last && s.hubs[key] == h {
+		delete(s.hubs, key)
+	}
+	s.mu.Unlock()
+	if last {
+		h.stop()
+		<-h.ended
+	}
+}
+
+// follow tells what changes until nobody hears any more, or it fails: then the browsers connect
+// again, and see why.
+func (h *hub) follow(ctx context.Context) {
+	defer close(h.ended)
+	_ = h.tells(ctx) // who connects again is told
+	h.server.mu.Lock()
+	if key := h.run + "?" + h.look.key(); h.hubs[key] == h {
+		delete(h.hubs, key)
+	}
+	h.server.mu.Unlock()
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.over = true
+	for e := range h.ears {
+		close(e.news)
+	}
+	clear(h.ears)
+}
+
+func (h *hub) tells(ctx context.Context) error {
+	ws, closed, err := h.Open(ctx)
 	if err != nil {
 		return err
 	}
-	t := &telling{server: s, Workspace: ws, w: w, flush: http.NewResponseController(w), c: ws.chronicle(head), head: head}
-	t.has, _ = strconv.Atoi(cmp.Or(r.Header.Get("Last-Event-ID"), r.URL.Query().Get("after"))) // 0, which is nothing, for no number
-	t.flush.SetReadDeadline(time.Time{})                                                       //nolint:errcheck // else the browser connects again
-	w.Header().Set("Content-Type", "text/event-stream")
-	err = ws.follow(ctx, head, func(carried bool) error { return t.tell(ctx, carried) })
-	if t.sent != nil {
-		return nil // the stream ends, and the browser connects again
+	defer closed() //nolint:errcheck // it was only read
+	head, err := ws.run(ctx, h.run)
+	if err != nil {
+		return err
 	}
-	return err
+	h.ws, h.c = ws, ws.chronicle(head, h.look)
+	hearing, silent := context.WithCancel(ctx)
+	var deaf sync.WaitGroup
+	deaf.Go(func() { h.hears(hearing) })
+	defer deaf.Wait()
+	defer silent()
+	var last time.Time
+	return ws.follow(ctx, head, func(carried bool) error {
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(gather - min(gather, time.Since(last))):
+		}
+		last = time.Now()
+		return h.tell(ctx, head, carried)
+	})
+}
+
+// hears tells what agents do, now and then.
+func (h *hub) hears(ctx context.Context) {
+	if h.c.ear == nil {
+		return
+	}
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(look):
+		}
+		h.mu.Lock()
+		if h.parts != nil {
+			h.c.hear()
+			h.unsent()
+		}
+		h.mu.Unlock()
+	}
+}
+
+// unsent sends the lines of the log that were not sent yet.
+func (h *hub) unsent() {
+	var out bytes.Buffer
+	if h.fresh(&out) == nil && out.Len() > 0 {
+		h.send(message(h.c.count, nil, out.String()))
+	}
 }
 
 // follow calls each whenever the journal may have grown, until ctx ends or it fails. It tells it
@@ -199,115 +237,166 @@ func (w *Workspace) follow(ctx context.Context, head engine.HeadRow, each func(c
 	return failed
 }
 
-// telling is one browser that follows a run.
-type telling struct {
-	*server
-	*Workspace
-	w     http.ResponseWriter
-	flush *http.ResponseController
-	c     *chronicle
-	head  engine.HeadRow
-	has   int // how far the browser knows the journal
-	ids   []string
-	sent  map[string]any
-	lines int // of the log
-	last  time.Time
-	moves bool // the owner carries the run on
-}
-
 // tell sends what changed since it was called last.
-func (t *telling) tell(ctx context.Context, carried bool) error {
-	select {
-	case <-ctx.Done():
-		return ctx.Err()
-	case <-time.After(gather - min(gather, time.Since(t.last))):
-	}
-	t.last = time.Now()
-	if err := t.c.read(ctx); err != nil {
+func (h *hub) tell(ctx context.Context, head engine.HeadRow, carried bool) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	was := h.c.count
+	if err := h.c.read(ctx); err != nil {
 		return err
 	}
-	if t.sent != nil && t.c.count == t.has && t.moves == carried {
+	first := h.parts == nil
+	if !first && h.c.count == was && h.moves == carried {
+		h.unsent() // else who comes now gets these lines twice
 		return nil
 	}
-	t.moves = carried
-	var err error
-	if t.head, err = t.Find(ctx, t.head.Run); err != nil {
-		return err
-	}
-	x, err := t.stood(ctx, t.head, t.c)
+	h.moves = carried
+	head, err := h.ws.Find(ctx, head.Run)
 	if err != nil {
 		return err
 	}
-	n, err := t.waiting(ctx)
+	x, err := h.ws.stood(ctx, head, h.c)
+	if err != nil {
+		return err
+	}
+	n, err := h.ws.waiting(ctx)
 	if err != nil {
 		return err
 	}
 	ids, parts := regions(x, n)
 	var out bytes.Buffer
-	begins, knows := t.sent == nil, t.has == t.c.count
-	if !begins || !knows {
-		if err := t.changed(&out, x, ids, parts, begins); err != nil {
+	var states [][4]string
+	if !first {
+		if states, err = h.changed(&out, x, ids, parts); err != nil {
 			return err
 		}
 	}
-	t.ids, t.sent, t.lines, t.has = ids, parts, t.c.cut+len(t.c.lines), t.c.count
-	if out.Len() == 0 && !begins {
-		return nil
+	h.x, h.ids, h.parts = x, ids, parts
+	switch {
+	case first:
+		h.lines = h.c.total
+		for e := range h.ears {
+			h.greet(e)
+		}
+	case out.Len() > 0 || len(states) > 0 || h.c.count != was:
+		h.send(message(h.c.count, states, out.String()))
 	}
-	return t.send(out.String())
+	return nil
 }
 
-// changed writes the parts that are not what was sent last; with all, each of them.
-func (t *telling) changed(out *bytes.Buffer, x Run, ids []string, parts map[string]any, all bool) error {
-	var failed error
-	part := func(id, swap string, values ...any) {
-		fmt.Fprintf(out, `<hx-partial hx-target="#%s" hx-swap="%s">`, id, swap)
-		for _, v := range values {
-			html, err := t.show(v)
-			failed = cmp.Or(failed, err)
-			out.WriteString(string(html))
-		}
-		out.WriteString("</hx-partial>")
+// regions are the parts of the page of a run that change, by their ids.
+func regions(x Run, n Waiting) (ids []string, parts map[string]any) {
+	ids = []string{"waiting", "run", "orders", "asks", "meters", "axis", "panel"}
+	parts = map[string]any{"waiting": n, "run": x.Head, "orders": x.Orders, "asks": x.Asks, "meters": x.Meters, "axis": x.Timeline.Axis, "panel": x.Panel}
+	for _, row := range x.Timeline.Rows.All {
+		ids = append(ids, row.DOM)
+		parts[row.DOM] = row
 	}
-	steps := all || len(ids) != len(t.ids)
+	return ids, parts
+}
+
+// part writes what is to come in the place of a part of the page.
+func (h *hub) part(out *bytes.Buffer, id, swap string, values ...any) error {
+	fmt.Fprintf(out, `<hx-partial hx-target="#%s" hx-swap="%s">`, id, swap)
+	for _, v := range values {
+		html, err := h.show(v)
+		if err != nil {
+			return err
+		}
+		out.WriteString(string(html))
+	}
+	out.WriteString("</hx-partial>")
+	return nil
+}
+
+// changed writes the parts that are not as they were drawn last, and tells the steps of the graph
+// that stand otherwise.
+func (h *hub) changed(out *bytes.Buffer, x Run, ids []string, parts map[string]any) (states [][4]string, err error) {
+	again := !reflect.DeepEqual(ids, h.ids)
 	for _, id := range ids {
-		if steps && strings.HasPrefix(id, "s-") {
+		if again && strings.HasPrefix(id, "s-") {
 			continue // with the others
 		}
-		if all || !reflect.DeepEqual(parts[id], t.sent[id]) {
-			part(id, "outerMorph", parts[id])
+		if !reflect.DeepEqual(parts[id], h.parts[id]) {
+			if err := h.part(out, id, "outerMorph", parts[id]); err != nil {
+				return nil, err
+			}
 		}
 	}
-	if steps {
-		part("steps", "outerMorph", x.Steps)
-	}
-	news := t.c.cut + len(t.c.lines) - t.lines
-	switch {
-	case all || news > len(t.c.lines):
-		part("log", "outerHTML", t.c.log())
-	case news > 0:
-		var lines []any
-		for _, l := range t.c.lines[len(t.c.lines)-news:] {
-			lines = append(lines, l)
+	if again {
+		if err := h.part(out, "steps", "outerMorph", x.Timeline.Rows); err != nil {
+			return nil, err
 		}
-		part("log", "beforeend", lines...)
 	}
-	return failed
+	if reflect.DeepEqual(x.Graph.shape(), h.x.Graph.shape()) {
+		states = x.Graph.states(h.x.Graph)
+	} else if err := h.part(out, "graph", "outerHTML", x.Graph); err != nil {
+		return nil, err
+	}
+	return states, h.fresh(out)
 }
 
-// send writes one event. One without data only says how far the journal was read.
-func (t *telling) send(data string) error {
-	t.flush.SetWriteDeadline(time.Now().Add(writeTime)) //nolint:errcheck // else it is written without
-	var b strings.Builder
-	fmt.Fprintf(&b, "id: %d\n", t.has)
-	if data != "" {
-		for l := range strings.Lines(data) {
-			b.WriteString("data: " + strings.TrimSuffix(l, "\n") + "\n")
+// fresh writes the lines of the log that were not sent yet.
+func (h *hub) fresh(out *bytes.Buffer) error {
+	news := h.c.total - h.lines
+	h.lines = h.c.total
+	switch {
+	case news == 0:
+		return nil
+	case news > len(h.c.lines):
+		return h.part(out, "log", "outerHTML", h.c.log())
+	}
+	var lines []any
+	for _, l := range h.c.lines[len(h.c.lines)-news:] {
+		lines = append(lines, l)
+	}
+	return h.part(out, "log", "beforeend", lines...)
+}
+
+// greet sends a browser what it may not know: all parts, or where it has read as far those of them
+// that also change with the clock and with who carries the run on.
+func (h *hub) greet(e *ear) {
+	var out bytes.Buffer
+	for _, id := range h.ids {
+		if !strings.HasPrefix(id, "s-") {
+			_ = h.part(&out, id, "outerMorph", h.parts[id]) // it was drawn before
 		}
 	}
-	b.WriteString("\n")
-	if _, err := t.w.Write([]byte(b.String())); err != nil {
-		return err
+	if e.has != h.c.count {
+		_ = h.part(&out, "steps", "outerMorph", h.x.Timeline.Rows)
+		_ = h.part(&out, "graph", "outerHTML", h.x.Graph)
 	}
-	return t.flush.Flush()
+	if e.has != h.c.count || h.c.heard {
+		_ = h.part(&out, "log", "outerHTML", h.c.log())
+	}
+	e.news <- message(h.c.count, nil, out.String()) // it is empty yet
+}
+
+// send sends all browsers a message.
+func (h *hub) send(news []byte) {
+	for e := range h.ears {
+		select {
+		case e.news <- news:
+		default: // it is too far behind
+			close(e.news)
+			delete(h.ears, e)
+		}
+	}
+}
+
+// message is an event as it is sent. One without data only says how far the journal was read.
+func message(count int, states [][4]string, data string) []byte {
+	var b bytes.Buffer
+	if len(states) > 0 {
+		text, err := json.Marshal(states)
+		if err == nil { // texts always can be written
+			fmt.Fprintf(&b, "event: state\ndata: %s\n\n", text)
+		}
+	}
+	fmt.Fprintf(&b, "id: %d\n", count)
+	for l := range strings.Lines(data) {
+		b.WriteString("data: " + strings.TrimSuffix(l, "\n") + "\n")
+	}
+	b.WriteString("\n")
+	return b.Bytes()
 }

@@ -25,6 +25,7 @@ import (
 	"github.com/piton-dev/piton/internal/api"
 	"github.com/piton-dev/piton/internal/proc"
 	"github.com/piton-dev/piton/internal/store"
+	"github.com/piton-dev/piton/internal/users"
 	"github.com/piton-dev/piton/internal/view"
 )
 
@@ -34,6 +35,12 @@ type Workspace struct {
 	Client *api.Client // asks the owner
 	// Words tell of a happening: a line, and lines below it.
 	Words func(view.Happening) []string
+	// Deeds are what an agent did, by the file with what it printed and its role: a line each.
+	Deeds func(log, role string) []string
+	// Listen tells what agents at work do, once its Ear has taken that they began.
+	Listen func(tell func(run, step, line string)) Ear
+
+	hand *hand
 }
 
 // Config is what the page needs of its face.
@@ -41,6 +48,12 @@ type Config struct {
 	// Open opens the workspace for one request, so that each finds the configuration and the
 	// journal as they are then. It is closed after the request.
 	Open func(context.Context) (w *Workspace, closed func() error, err error)
+	// API answers what programs ask, below [httpapi.Base].
+	API http.Handler
+	// Users are let in from elsewhere, with their rights.
+	Users users.Dir
+	// TLS is how others reach the page; nil where only this machine does.
+	TLS *TLS
 }
 
 //go:embed views/*.html
@@ -56,21 +69,32 @@ type route struct {
 }
 
 func (s *server) routes() []route {
-	return []route{
-		{"GET", enterPath + "{token}", http.HandlerFunc(s.enter)},
-		{"GET", "/static/{file}", s.static()},
+	in := []route{{"GET", enterPath + "{token}", http.HandlerFunc(s.enter)}}
+	if s.base == "" {
+		in = []route{{"GET", signInPath, http.HandlerFunc(s.signIn)}, {"POST", signInPath, http.HandlerFunc(s.signIn)}, {"POST", "/sign-out", http.HandlerFunc(s.signOut)}}
+	}
+	return append(in, []route{
+		{"GET", staticPath + "{file}", s.static()},
 		{"GET", "/{$}", s.looks(home)},
 		{"GET", "/inbox", s.looks(inbox)},
 		{"POST", "/inbox", s.acts(answer)},
 		{"GET", "/runs/{run}", s.looks(run)},
 		{"POST", "/runs/{run}", s.acts(order)},
-		{"GET", "/runs/{run}/events", s.with(s.events)},
+		{"GET", "/runs/{run}/events", http.HandlerFunc(s.events)},
+		{"GET", "/runs/{run}/log", s.with(s.lines)},
+		{"GET", "/runs/{run}/files", s.looks(files)},
+		{"GET", "/runs/{run}/retro", s.looks(retro)},
+		{"GET", "/revisions/{path...}", s.looks(revisions)},
 		{"GET", "/runs/{run}/steps/{step}", s.looks(step)},
 		{"GET", "/plans/{path...}", s.looks(review)},
 		{"POST", "/plans/{path...}", s.acts(decide)},
+		{"GET", "/find", s.looks(find)},
+		{"GET", "/new", s.looks(fresh)},
+		{"POST", "/new", s.acts(plans)},
+		{"GET", "/metrics", s.with(s.metrics)},
 		{"GET", "/errands/{errand}", s.looks(errand)},
 		{"POST", "/errands/{errand}", s.acts(take)},
-	}
+	}...)
 }
 
 // static serves the files that are part of the program.
@@ -79,7 +103,7 @@ func (s *server) static() http.Handler {
 	if err != nil {
 		panic(err) // the program was built without them
 	}
-	return http.StripPrefix(s.base+"/static/", http.FileServerFS(files))
+	return http.StripPrefix(s.base+staticPath, http.FileServerFS(files))
 }
 
 // sheet is a page with what is around it.
@@ -88,6 +112,7 @@ type sheet struct {
 	Nav     string // the entry of the menu that it belongs to
 	Body    any    // shown by the template with the name of its type
 	Place   string // of the workspace
+	User    string // who has signed in; "" for the person whose machine it is
 	Waiting Waiting
 	Refresh int // seconds after which the browser asks again; 0 for never
 }
@@ -132,7 +157,7 @@ func (s *server) with(do func(http.ResponseWriter, *http.Request, *Workspace) er
 		ws, closed, err := s.Open(r.Context())
 		if err == nil {
 			defer closed() //nolint:errcheck // it was only read
-			ws.Here = ws.Product.Place.Dir
+			ws.Here, ws.hand = ws.Product.Place.Dir, s.handOf(users.Of(r.Context()))
 			err = do(w, r, ws)
 		}
 		if err != nil && r.Context().Err() == nil {
@@ -151,6 +176,9 @@ var statuses = map[api.Code]int{
 type Problem struct{ Message, Hint string }
 
 func (s *server) fail(w http.ResponseWriter, r *http.Request, ws *Workspace, err error) {
+	if a, ok := errors.AsType[*again](err); ok && s.send(w, r, a.status, ws, a.sheet) == nil {
+		return
+	}
 	p := api.Explain(err)
 	status := cmp.Or(statuses[p.Code], http.StatusUnprocessableEntity)
 	if large, ok := errors.AsType[*http.MaxBytesError](err); ok {
@@ -171,7 +199,7 @@ func (s *server) send(w http.ResponseWriter, r *http.Request, status int, ws *Wo
 		if err != nil && status == http.StatusOK {
 			return err
 		}
-		p.Waiting, p.Place = n, filepath.Base(ws.Product.Place.Dir)
+		p.Waiting, p.Place, p.User = n, filepath.Base(ws.Product.Place.Dir), users.Of(r.Context())
 	}
 	html, err := s.show(p)
 	if err != nil {
@@ -208,30 +236,7 @@ func (s *server) show(v any) (template.HTML, error) {
 	var b bytes.Buffer
 	c := reflect.New(reflect.TypeOf(v)).Elem()
 	c.Set(reflect.ValueOf(v))
-	plainly(c)
+	proc.PlainIn(c.Addr().Interface())
 	err := s.views.ExecuteTemplate(&b, c.Type().Name(), c.Interface())
 	return template.HTML(b.String()), err //nolint:gosec // the template has escaped it
-}
-
-// plainly takes escape sequences, controls and marks that reorder text out of all texts of a
-// value: what agents, plans and checks say is shown here.
-func plainly(v reflect.Value) {
-	switch v.Kind() {
-	case reflect.String:
-		if s := v.String(); v.CanSet() {
-			v.SetString(proc.Plain([]byte(s)))
-		}
-	case reflect.Struct:
-		for _, field := range v.Fields() {
-			plainly(field)
-		}
-	case reflect.Slice:
-		for i := range v.Len() {
-			plainly(v.Index(i))
-		}
-	case reflect.Pointer:
-		if !v.IsNil() {
-			plainly(v.Elem())
-		}
-	}
 }

@@ -37,8 +37,26 @@ type Review struct {
 	Changes                         bool   // the text is not the one that the run goes by
 	Start                           string // the word of the button; "" where it cannot be started
 	WhyNot                          string
-	CanAsk                          bool
+	Planner                         string // who is asked for changes; "" for nobody
+	Digest                          string // of the bytes that are shown
+	Edits                           bool   // the steps can be changed here
+	Refused                         string // why what was sent was not done, where that is of no step that is here
+	Undo                            string // what was done last, and can be undone
+	Comments                        int    // that were not sent
+	Estimate                        []Estimate
+	Based                           string   // on what it is based
+	Free                            []string // steps whose calls nobody is asked for
+	Gates                           int      // steps that ask first
+	Jumps                           []Jump
+	Graph                           Graph
+	LastID                          string // of the last step
 }
+
+// Jump leads to a step with findings.
+type Jump struct{ To, Text string }
+
+// Estimate is what a plan may use, beside what it is allowed.
+type Estimate struct{ Name, Text, Tone string }
 
 // ReviewStep is a step of a plan.
 type ReviewStep struct {
@@ -47,6 +65,16 @@ type ReviewStep struct {
 	Asks                        string // why a person is asked first
 	Blocks                      []Block
 	Findings                    []Finding
+	After                       string // what it waits for
+	Edits                       bool   // it can be changed here
+	Told                        bool   // a planner can be told of it
+	Rows                        int    // of the text
+	LeftOut                     bool
+	Open                        string // edit, add or comment: what the person has open at it
+	Text                        string // that they edit
+	Now                         string // of the step, where the file was changed meanwhile
+	Refused                     string
+	Comment                     string // that was not sent
 }
 
 // Block is a text of a plan that is shown whole.
@@ -60,19 +88,20 @@ type Finding struct {
 	Severity, Tone, Code, Message, Hint string
 	Line                                int
 	Source, Caret                       string
+	Fix, Does                           string // the button that fixes it, and what that does; "" for none
 }
 
 // Below is a plan that is approved together with this one.
 type Below struct {
-	Path, Title, Hash string
-	Steps             []ReviewStep
+	Path, To, Title, Hash string
+	Steps                 []ReviewStep
 }
 
 // Since is what changed since the text that somebody said yes to last.
 type Since struct {
 	Name, Counts string
 	Steps        []string
-	Lines        []DiffLine
+	Lines        []view.DiffLine
 }
 
 func review(ctx context.Context, w *Workspace, r *http.Request) (sheet, error) {
@@ -80,11 +109,22 @@ func review(ctx context.Context, w *Workspace, r *http.Request) (sheet, error) {
 	if err != nil {
 		return sheet{}, err
 	}
-	doc, err := w.Read(ctx, filepath.Join(w.Product.Place.Dir, rel))
+	q := r.URL.Query()
+	return w.review(ctx, rel, asked{open: q.Get("open"), step: q.Get("step")})
+}
+
+// review is the page of a plan, with what the person has open on it.
+func (w *Workspace) review(ctx context.Context, rel string, a asked) (sheet, error) {
+	doc, err := w.read(ctx, rel)
 	if err != nil {
 		return sheet{}, err
 	}
-	x := Review{Path: rel, To: planPath(rel), Title: rel, Settings: w.Settings(), CanAsk: w.Config.Planner.Agent != "" || w.Config.Planner.API != ""}
+	x := Review{
+		Path: rel, To: planPath(rel), Title: rel, Settings: w.Settings(), Planner: w.planner(), Digest: api.Digest(doc.Source), Comments: len(w.hand.said(rel)),
+	}
+	if last := w.hand.last(rel); last != nil && last.is == x.Digest {
+		x.Undo = last.said
+	}
 	for _, f := range doc.Findings {
 		switch f.Severity {
 		case verify.Error:
@@ -94,16 +134,69 @@ func review(ctx context.Context, w *Workspace, r *http.Request) (sheet, error) {
 		}
 	}
 	if doc.Plan == nil {
+		lines := linesOf(doc.Source)
 		for _, f := range doc.Findings {
-			x.Findings = append(x.Findings, findingOf(f, doc.Source))
+			x.Findings = append(x.Findings, findingOf(f, lines))
 		}
-		x.WhyNot = "This is no plan yet."
+		x.WhyNot, x.Refused = "This is no plan yet.", a.refused
 		return sheet{Title: rel, Nav: "plans", Body: x}, nil
 	}
 	if err := w.planned(ctx, &x, doc); err != nil {
 		return sheet{}, err
 	}
+	w.opened(&x, doc, a)
+	x.Graph = needsGraph(&x, doc, a.step)
 	return sheet{Title: x.Title, Nav: "plans", Body: x}, nil
+}
+
+// mostJumps is how many steps with findings are named above the steps.
+const mostJumps = 5
+
+// opened fills in what can be edited, what the person has open, and what they said of steps.
+func (w *Workspace) opened(x *Review, doc *api.Document, a asked) {
+	md, err := doc.InMarkdown()
+	x.Edits, x.Refused = err == nil && len(md.Steps) == len(x.Steps), a.refused
+	said := w.hand.said(x.Path)
+	for i := range x.Steps {
+		s := &x.Steps[i]
+		s.Edits, s.Told, x.LastID = x.Edits, x.Planner != "", s.ID
+		if n := len(s.Findings); n > 0 && len(x.Jumps) < mostJumps {
+			x.Jumps = append(x.Jumps, Jump{s.DOM, fmt.Sprintf("Step %s: %s.", s.Number, s.Findings[0].Message)})
+		}
+		for _, c := range said {
+			if c.Step == s.ID {
+				s.Comment = c.Text
+			}
+		}
+		if s.ID != a.step || a.step == "" {
+			continue
+		}
+		s.Refused, x.Refused, s.Open = a.refused, "", a.open
+		if x.Edits {
+			s.open(md, i, a)
+		}
+	}
+}
+
+// open is what the person edits at a step.
+func (s *ReviewStep) open(md *plan.Plan, i int, a asked) {
+	text, whole := stepText(md, i)
+	switch s.Open {
+	case "edit":
+		if s.Text = cmp.Or(a.text, text); !whole {
+			s.Open, s.Refused = "", "The step has characters that this page does not show. Edit the file itself."
+		}
+		if a.meant {
+			s.Now = text
+		}
+	case "add":
+		s.Text = cmp.Or(a.text, strings.TrimSpace(string(freshStep(md))))
+	case "comment":
+		s.Text = cmp.Or(a.text, s.Comment)
+	default:
+		s.Open = ""
+	}
+	s.Rows = min(max(4, strings.Count(s.Text, "\n")+2), 30)
 }
 
 // planned fills in what a text that is a plan says.
@@ -121,11 +214,14 @@ func (w *Workspace) planned(ctx context.Context, x *Review, doc *api.Document) e
 		x.Hazards = append(x.Hazards, h.String())
 	}
 	x.Blocks = blocks(Block{"notes", p.Prose.Value, false}, Block{"context", p.Context.Value, false}, Block{"constraints", list(p.Constraints.Value), false}, Block{"setup", p.Setup.Value, true})
-	x.Steps, x.Findings = reviewSteps(doc, "p")
+	x.Steps, x.Findings = reviewSteps(doc, "s")
+	if err := w.estimate(ctx, x, doc); err != nil {
+		return err
+	}
 	for n, child := range doc.Below() {
-		steps, findings := reviewSteps(child, fmt.Sprintf("p%d", n))
+		steps, findings := reviewSteps(child, fmt.Sprintf("b%d", n))
 		x.Findings = append(x.Findings, findings...)
-		x.Below = append(x.Below, Below{child.Rel, child.Plan.Title.Value, child.Plan.Hash()[:api.LeastHash], steps})
+		x.Below = append(x.Below, Below{child.Rel, planPath(child.Rel), child.Plan.Title.Value, child.Plan.Hash()[:api.LeastHash], steps})
 	}
 	if err := w.stands(ctx, x, doc); err != nil {
 		return err
@@ -208,7 +304,7 @@ func (w *Workspace) agreed(ctx context.Context, path string) (api.Text, error) {
 
 func sinceOf(was api.Text, doc *api.Document) *Since {
 	d := verify.Diff(was.Plan, doc.Plan)
-	s := &Since{Name: was.Name, Counts: d.Counts(), Lines: diffLines(string(diff.Diff(was.Name, was.Source, doc.Path, doc.Source)))}
+	s := &Since{Name: was.Name, Counts: d.Counts(), Lines: view.DiffLines(string(diff.Diff(was.Name, was.Source, doc.Path, doc.Source)), maxDiff)}
 	if len(d.Header) > 0 {
 		s.Steps = append(s.Steps, "header: "+view.Join(d.Header))
 	}
@@ -225,18 +321,35 @@ func sinceOf(was api.Text, doc *api.Document) *Since {
 // reviewSteps are the steps of a plan with the findings of each, and the findings of none.
 func reviewSteps(doc *api.Document, dom string) (steps []ReviewStep, rest []Finding) {
 	p, refs := doc.Plan, doc.Plan.Refs()
+	taken := map[string]bool{}
 	for i, s := range p.Steps {
-		steps = append(steps, reviewStep(doc, s, view.NeedsOf(p, refs, i), fmt.Sprintf("%s-%d", dom, i)))
+		id := dom + "-" + s.ID.Value
+		if taken[id] {
+			id = fmt.Sprintf("%s-%d-%s", dom, i, s.ID.Value)
+		}
+		taken[id] = true
+		x := reviewStep(doc, s, view.NeedsOf(p, refs, i), id)
+		x.LeftOut = plan.LeftOut(s)
+		steps = append(steps, x)
 	}
+	lines := linesOf(doc.Source)
 	for _, f := range api.Serious(doc.Findings) {
 		i := slices.IndexFunc(p.Steps, func(s *plan.Step) bool { return f.Step != "" && s.ID.Value == f.Step })
 		if i < 0 {
-			rest = append(rest, findingOf(f, doc.Source))
+			rest = append(rest, fixable(f, findingOf(f, lines)))
 		} else {
-			steps[i].Findings = append(steps[i].Findings, findingOf(f, doc.Source))
+			steps[i].Findings = append(steps[i].Findings, fixable(f, findingOf(f, lines)))
 		}
 	}
 	return steps, rest
+}
+
+// fixable gives findings their buttons.
+func fixable(f verify.Finding, x Finding) Finding {
+	if f.Fix != nil {
+		x.Fix, x.Does = fixOf(f), f.Fix.Title
+	}
+	return x
 }
 
 func reviewStep(doc *api.Document, s *plan.Step, needs []string, dom string) ReviewStep {
@@ -321,9 +434,12 @@ func list(texts []plan.Text) string {
 // severities are the tones of findings.
 var severities = map[verify.Severity]string{verify.Error: "bad", verify.Warning: "warn"}
 
-func findingOf(f verify.Finding, source []byte) Finding {
+// linesOf are the lines of a text.
+func linesOf(source []byte) []string { return strings.Split(string(source), "\n") }
+
+func findingOf(f verify.Finding, lines []string) Finding {
 	x := Finding{Severity: string(f.Severity), Tone: cmp.Or(severities[f.Severity], "idle"), Code: f.Code, Message: f.Message, Hint: f.Hint, Line: f.Line}
-	if lines := strings.Split(string(source), "\n"); f.Line > 0 && f.Line <= len(lines) {
+	if f.Line > 0 && f.Line <= len(lines) {
 		x.Source = strings.TrimRight(lines[f.Line-1], "\r")
 		if f.Column > 0 && f.Column <= len(x.Source)+1 {
 			x.Caret = strings.Map(func(r rune) rune {
@@ -337,22 +453,38 @@ func findingOf(f verify.Finding, source []byte) Finding {
 	return x
 }
 
-// decide carries out what the person said to a plan: start it, or ask for changes, which starts
-// nothing.
+// decide carries out what the person said to a plan: start it; change its text; or comment on
+// it and ask for changes, which starts nothing.
 func decide(ctx context.Context, w *Workspace, r *http.Request) (string, *Confirm, error) {
 	rel, err := w.Inside(r.PathValue("path"))
 	if err != nil {
 		return "", nil, err
 	}
-	path := filepath.Join(w.Product.Place.Dir, rel)
-	switch say := r.PostFormValue("say"); say {
-	case "start":
-		return w.start(ctx, path, r)
-	case "change":
-		return w.redraft(ctx, path, r)
+	say, id, _ := strings.Cut(r.PostFormValue("say"), ":")
+	id = cmp.Or(id, r.PostFormValue("step"))
+	to := ""
+	switch {
+	case say == "start":
+		return w.start(ctx, filepath.Join(w.Product.Place.Dir, rel), r)
+	case say == "change":
+		return w.redraftAll(ctx, rel, r)
+	case say == "change-step":
+		return w.redraftStep(ctx, rel, id, r)
+	case say == "comment":
+		to, err = w.comment(ctx, rel, id, r)
+	case say == "undo":
+		to, err = w.undo(ctx, rel)
+	case say == "fix" || edits[say] != nil:
+		to, err = w.edit(ctx, rel, say, id, r)
 	default:
-		return "", nil, &api.Problem{Code: api.Invalid, Message: fmt.Sprintf("%q is nothing that is said to a plan here", say), Hint: "use the buttons of the plan"}
+		err = unsaid(say, "a plan")
 	}
+	return to, nil, err
+}
+
+// unsaid is the problem of a word that is none of the buttons.
+func unsaid(say, to string) error {
+	return &api.Problem{Code: api.Invalid, Message: fmt.Sprintf("%q is nothing that is said to %s here", say, to), Hint: "use the buttons of the page"}
 }
 
 // start approves the text that was shown, and no other, and runs it.

@@ -1,12 +1,17 @@
 package page
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
+	"strings"
+	"time"
 
+	"github.com/piton-dev/piton/internal/api"
 	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/view"
 )
@@ -16,17 +21,44 @@ type Step struct {
 	Run, RunTitle string
 	Row           StepRow
 	Tried         string // how often, and what follows where it does not pass
+	Same          string // that a script was run again as it was
+	Work          []Block
+	Prompt        string // what the newest work was given
 	Command       []Block
 	Waits         []Wait
 	Asks          []AskRow
+	Tries         Attempts
+	Checklist     []Tick // of a loop: what it is to fulfil, and how that stands
 	Evidence      []Evidence
 	Past          []LogLine
 	Origin        []string
-	Changed       []FileChanged
-	Lines         []DiffLine
+	Read, Written []Frame
+	Changed       []Difference
 	Unknown       bool // nothing recorded what it changed
 	Attempts      []int
 	Attempt       int // whose difference is shown; 0 for that of all
+}
+
+// Attempts are what a step was tried, a row each.
+type Attempts struct {
+	Checks []string
+	Rows   []AttemptRow // the newest first
+}
+
+// AttemptRow is an attempt of a step, or an iteration of a loop.
+type AttemptRow struct {
+	Name       string
+	State      State
+	Marks      []State // of each check
+	What       string
+	Took, Used string
+	At         When
+}
+
+// Frame is an entry of the context.
+type Frame struct {
+	ID                  int
+	Kind, From, Summary string
 }
 
 // Wait is what keeps a step, and the steps that do.
@@ -63,8 +95,7 @@ func step(ctx context.Context, w *Workspace, r *http.Request) (sheet, error) {
 		return sheet{}, err
 	}
 	x := w.account(&a)
-	c := w.chronicle(in)
-	c.step = id
+	c := w.chronicle(in, looking{step: id})
 	if err := c.read(ctx); err != nil {
 		return sheet{}, err
 	}
@@ -78,15 +109,93 @@ func step(ctx context.Context, w *Workspace, r *http.Request) (sheet, error) {
 	if n, err := strconv.Atoi(r.URL.Query().Get("attempt")); err == nil && slices.Contains(x.Attempts, n) {
 		x.Attempt = n
 	}
+	x.Same = c.sameScript(place{st: a.Standing, row: a.Row(a.Index)}, x.Row.Retry)
+	loops, err := w.Loops(ctx, in, []engine.StepRow{a.Row(a.Index)})
+	if err != nil {
+		return sheet{}, err
+	}
+	if l := loops[id]; l != nil {
+		x.loop(l)
+	} else {
+		x.Tries = c.attempts(in.Run, a.Fold.Step(a.Index), w.Now())
+	}
+	if d := a.Origin.Dispatch; d != nil {
+		body, err := w.Body(ctx, d.Prompt)
+		if err != nil {
+			return sheet{}, err
+		}
+		if x.Prompt = string(body[:min(len(body), mostPrompt)]); len(body) > mostPrompt {
+			x.Prompt += "\n…"
+		}
+	}
 	changes, ok, err := w.Changes(ctx, in, id, x.Attempt)
 	if err != nil {
 		return sheet{}, err
 	}
-	x.Unknown, x.Lines = ok && !changes.Known, diffLines(changes.Text)
+	var files []FileChanged
 	for _, f := range changes.Files {
-		x.Changed = append(x.Changed, FileChanged(f))
+		files = append(files, FileChanged(f))
 	}
+	x.Unknown, x.Changed = ok && !changes.Known, differences(changes.Text, files)
 	return sheet{Title: x.Row.Title, Nav: "plans", Body: x}, nil
+}
+
+// mostPrompt is how much of what the work was given is shown, in bytes.
+const mostPrompt = 64 << 10
+
+// marks are the signs of answers of checks, in the words of the engine and of checklists.
+var marks = map[string]State{
+	string(engine.Pass): {"pass", "ok", "ok"}, "skipped": {"skipped", "idle", "skip"}, "pending": {"pending", "idle", "idle"}, "": {"not asked", "idle", "idle"},
+}
+
+func markOf(word string) State {
+	if m, ok := marks[word]; ok {
+		return m
+	}
+	return State{word, "bad", "bad"}
+}
+
+// loop shows the iterations of a loop, and its checklist as it is now.
+func (x *Step) loop(l *api.Loop) {
+	for _, it := range l.Checklist {
+		x.Checklist = append(x.Checklist, Tick{it.ID, cmp.Or(it.Error, it.Command)})
+		x.Tries.Checks = append(x.Tries.Checks, it.ID)
+	}
+	for _, it := range slices.Backward(l.Activity) {
+		row := AttemptRow{Name: fmt.Sprintf("%d · iteration %d", it.Attempt, it.Iteration), State: markOf(string(it.Verdict)), What: cmp.Or(it.Summary, it.Reason), Took: view.Span(view.Ms(it.Ms))}
+		for _, id := range x.Tries.Checks {
+			row.Marks = append(row.Marks, markOf(it.Snapshot[id]))
+		}
+		x.Tries.Rows = append(x.Tries.Rows, row)
+	}
+}
+
+// attempts are those of a step that is no loop.
+func (c *chronicle) attempts(run string, step *engine.Step, now time.Time) (x Attempts) {
+	for _, check := range step.Checks {
+		x.Checks = append(x.Checks, check.Name)
+	}
+	t := c.tries[[2]string{run, step.ID}]
+	if t == nil {
+		return x
+	}
+	states := map[string]State{"ok": {"passed", "ok", "ok"}, "bad": {"failed", "bad", "bad"}, "cut": {"ended", "idle", "stop"}, "": {"goes on", "run", "run"}}
+	for _, try := range slices.Backward(t.tries) {
+		row := AttemptRow{
+			Name: strconv.Itoa(try.n), State: states[try.kind], What: cmp.Or(try.why, try.words), Took: view.Span(cmp.Or(try.ended, now).Sub(try.began)), At: clock(try.began),
+		}
+		if try.same {
+			row.What = view.Join(slices.DeleteFunc([]string{row.What, "the same script as before"}, func(s string) bool { return s == "" }))
+		}
+		if try.used.CostMicros != nil || try.used.Tokens() != nil {
+			row.Used = view.UsedBy(try.used)
+		}
+		for _, name := range x.Checks {
+			row.Marks = append(row.Marks, markOf(string(try.checks[name].Verdict)))
+		}
+		x.Rows = append(x.Rows, row)
+	}
+	return x
 }
 
 // account is a step of the page: the words of `piton why`.
@@ -97,6 +206,10 @@ func (w *Workspace) account(a *view.Account) Step {
 	if len(p.Checks) > 0 && p.Each == nil {
 		x.Tried = fmt.Sprintf("attempt %d of %d; %s", row.Attempts, a.Fold.Allowed(a.Index), view.OnFailure(p.OnFail.Retries, string(p.OnFail.Then)))
 	}
+	x.Work = blocks(
+		Block{"task", p.Task, p.Kind == engine.Script}, Block{"tool", p.Tool, true}, Block{"arguments", string(p.Args), true},
+		Block{"item", string(p.Item), true}, Block{"acceptance", strings.Join(p.Acceptance, "\n"), false}, Block{"setup", p.Setup, true},
+	)
 	for _, c := range p.Checks {
 		name := c.Name
 		if !c.Required {
@@ -125,7 +238,16 @@ func (w *Workspace) account(a *view.Account) Step {
 			x.Origin = append(x.Origin, "was given "+in.Ref)
 		}
 	}
+	x.Read, x.Written = frames(o.Consumed), frames(o.Produced)
 	return x
+}
+
+// frames are entries of the context, each with the step that it came of.
+func frames(all []engine.FramePushed) (shown []Frame) {
+	for _, f := range all {
+		shown = append(shown, Frame{f.ID, string(f.Kind), f.Step, f.Summary})
+	}
+	return shown
 }
 
 // waits say what keeps a step.
@@ -166,7 +288,7 @@ func evidence(r engine.Record) []Evidence {
 	case engine.WorkDispatched:
 		x.Attempt, x.Text = e.Attempt, fmt.Sprintf("given to agent %s: %s", e.Role, e.Why)
 	case engine.CheckEnded:
-		x.Attempt, x.Text = e.Attempt, fmt.Sprintf("%s %s: %s", e.Phase, e.Check, answerOf(e))
+		x.Attempt, x.Text = e.Attempt, fmt.Sprintf("%s %s: %s", e.Phase, e.Check, view.AnswerOf(e))
 		x.Stdout, x.Stderr = e.Stdout, e.Stderr
 		x.Notes = noted(e)
 	case engine.ChangeReverted:
@@ -201,3 +323,6 @@ func noted(e engine.CheckEnded) (notes []string) {
 	}
 	return notes
 }
+
+// anchor is where a page has the difference of a file.
+func anchor(path string) string { return "f-" + url.PathEscape(path) }

@@ -14,7 +14,7 @@ import (
 
 // shown are the values that templates show by their names.
 var shown = []any{
-	Waiting{}, Home{}, Inbox{}, Confirm{}, Problem{}, Run{}, RunHead{}, Orders{}, Asks{}, Steps{}, StepRow{}, Log{}, LogLine{}, Review{}, Errand{}, Step{},
+	Waiting{}, Home{}, Inbox{}, Confirm{}, Problem{}, Run{}, RunHead{}, Orders{}, Asks{}, Meters{}, Graph{}, Timeline{}, Axis{}, TimeRows{}, TimeRow{}, Panel{}, StepRow{}, Log{}, LogLines{}, LogLine{}, Review{}, Errand{}, New{}, Find{}, Step{}, Attempts{}, Files{}, Retro{}, Revisions{},
 }
 
 // nasty is a text that an agent might print.
@@ -55,7 +55,7 @@ var inline = regexp.MustCompile(`(?i)<script>|<style|\sstyle=|\son[a-z]+=|javasc
 // Every template is executed with a full value and with an empty one. What comes is well formed,
 // has nothing inline, and has no text of others as markup or as an escape sequence.
 func TestViews(t *testing.T) {
-	s := workspace(t)
+	s := workspace(t, nil)
 	for _, v := range append(shown, sheet{Body: Problem{}}) {
 		full := reflect.New(reflect.TypeOf(v)).Elem()
 		filled(full, 3)
@@ -102,7 +102,7 @@ func parses(html string) error {
 
 // Each type that is shown has a template, and each template of a component is executed.
 func TestEveryViewIsShown(t *testing.T) {
-	s := workspace(t)
+	s := workspace(t, nil)
 	used := map[string]bool{"sheet": true}
 	for _, v := range shown {
 		used[reflect.TypeOf(v).Name()] = true
@@ -125,7 +125,7 @@ func TestEveryViewIsShown(t *testing.T) {
 // Each class of the style sheet is one that a page can have.
 func TestEveryClassIsUsed(t *testing.T) {
 	var sources strings.Builder
-	for _, pattern := range []string{"*.go", "views/*.html"} {
+	for _, pattern := range []string{"*.go", "views/*.html", "static/[kp]*.js"} {
 		files, err := filepath.Glob(pattern)
 		if err != nil || len(files) == 0 {
 			t.Fatalf("%s: %v, %v", pattern, files, err)

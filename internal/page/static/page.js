@@ -24,11 +24,82 @@
   const gone = () => { lost = lost || setTimeout(() => say("Reconnecting, last update " + last.toLocaleTimeString(), "warn"), 3000); };
   for (const event of ["htmx:sse:error", "htmx:sse:close", "htmx:sse:before:connection"]) document.addEventListener(event, gone);
 
-  const log = document.getElementById("log");
-  if (!log) return;
-  let follows = true;
-  const end = () => { if (follows) log.scrollTop = log.scrollHeight; };
-  log.addEventListener("scroll", () => { follows = log.scrollHeight - log.scrollTop - log.clientHeight < 24; });
-  new MutationObserver(end).observe(log, {childList: true, subtree: true});
+  // A link to another step, or order, of the same page brings only what is in it. A newer one
+  // takes the place of one under way. The history is kept here alone, not by htmx as well.
+  const go = (url, to, list) => htmx.ajax("GET", url, {target: "#main", select: "#main", swap: "outerHTML"}).then(() => {
+    count();
+    const again = to && !document.querySelector("#main [autofocus]") && document.querySelector("#" + list + " a[href=" + CSS.escape(to) + "]");
+    if (again) again.focus({preventScroll: true});
+  });
+  document.addEventListener("click", (e) => {
+    const a = e.target.closest('a[href^="?"]');
+    if (!a || e.button || e.ctrlKey || e.metaKey || e.shiftKey || e.altKey) return;
+    e.preventDefault();
+    const to = a.getAttribute("href"), url = new URL(to, location.href).href;
+    history.pushState(null, "", url);
+    const list = a.closest("#steps, #graph");
+    go(url, list && to, list && list.id);
+  });
+  addEventListener("popstate", () => go(location.href));
+
+  // Steps of the graph that stand otherwise: key, tone, glyph, word.
+  document.addEventListener("state", (e) => {
+    for (const [key, tone, glyph, word] of JSON.parse(e.detail.data)) {
+      const n = document.querySelector('.n[data-key="' + CSS.escape(key) + '"]');
+      if (!n) continue;
+      n.dataset.st = tone;
+      n.querySelector("use").setAttribute("href", "#i-" + glyph);
+      const a = n.querySelector("a");
+      if (a) a.setAttribute("aria-label", a.getAttribute("aria-label").replace(/[^:]*$/, " " + word));
+      document.querySelectorAll('.e[data-to="' + CSS.escape(key) + '"]').forEach((p) => p.classList.toggle("on", tone === "run"));
+    }
+  });
+
+  // What goes on grows to where now is.
+  setInterval(() => {
+    const axis = document.getElementById("axis"), line = axis && axis.querySelector(".now");
+    if (!line) return;
+    const d = axis.dataset, x = Math.min(100, +d.now + (Date.now() - d.at) * d.rate);
+    line.setAttribute("x1", x + "%");
+    line.setAttribute("x2", x + "%");
+    document.querySelectorAll("[data-grows]").forEach((b) => b.setAttribute("width", Math.max(.4, x - b.dataset.grows) + "%"));
+  }, 1000);
+
+  let follows = true; // the log is at its end
+  const most = 2000; // lines in the page
+  const told = () => {
+    document.getElementById("newest").hidden = follows;
+    const says = document.getElementById("following"), text = follows ? "Following" : "Not following";
+    if (says.textContent !== text) says.textContent = text;
+  };
+  const earlier = (log, more) => {
+    let a = log.querySelector(".older");
+    if (!a) {
+      a = document.createElement("a");
+      a.className = "older";
+      a.textContent = "Earlier lines";
+      a.setAttribute("hx-swap", "outerHTML");
+      log.prepend(a);
+    }
+    log.dataset.first = +log.dataset.first + more;
+    for (const [name, to] of [["href", "?"], ["hx-get", log.dataset.part]]) a.setAttribute(name, to + "&before=" + log.dataset.first);
+    htmx.process(a);
+  };
+  const end = () => {
+    const log = document.getElementById("log"), newest = document.getElementById("newest");
+    if (!log || !newest) return;
+    const over = log.children.length - most;
+    for (let n = 0; n < over; n++) (follows ? log.querySelector(":scope > div") : log.lastElementChild).remove();
+    if (over > 0 && follows) earlier(log, over);
+    told();
+    if (follows) log.scrollTop = log.scrollHeight;
+  };
+  document.addEventListener("scroll", (e) => {
+    const log = e.target;
+    if (log.id !== "log") return;
+    follows = log.scrollHeight - log.scrollTop - log.clientHeight < 24;
+    told();
+  }, true);
+  new MutationObserver(end).observe(document.body, {childList: true, subtree: true});
   end();
 })();

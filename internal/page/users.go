@@ -1,0 +1,186 @@
+package page
+
+import (
+	"crypto/rand"
+	"crypto/tls"
+	"errors"
+	"net"
+	"net/http"
+	"net/netip"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/piton-dev/piton/internal/users"
+)
+
+// TLS is how others reach the page.
+type TLS struct {
+	Config *tls.Config
+	Names  []string // that the certificates are for; the first is shown to people
+}
+
+// answers reports whether a request to a host, with or without a port, is for one of the names.
+func (t *TLS) answers(host string) bool {
+	name, _, err := net.SplitHostPort(host)
+	if err != nil {
+		name = strings.Trim(host, "[]")
+	}
+	for _, n := range t.Names {
+		sub, rest, dotted := strings.Cut(name, ".")
+		if strings.EqualFold(n, name) || dotted && sub != "" && strings.EqualFold(n, "*."+rest) {
+			return true
+		}
+		one, err := netip.ParseAddr(n)
+		two, other := netip.ParseAddr(name)
+		if err == nil && other == nil && one.Unmap() == two.Unmap() {
+			return true
+		}
+	}
+	return false
+}
+
+// Bounds of sessions: how long one lasts without a request, and how many there are at most.
+const (
+	sessionTime = 12 * time.Hour
+	maxSessions = 1000
+)
+
+// sessions are the browsers that have signed in, by the value of their cookie. They end with
+// the server.
+type sessions struct {
+	mu  sync.Mutex
+	all map[string]*session
+}
+
+type session struct {
+	user, token string // the hash of the token that it was begun with: another one ends it
+	used        time.Time
+}
+
+// begin is the cookie of a new session.
+func (s *sessions) begin(u users.User) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.all == nil {
+		s.all = map[string]*session{}
+	}
+	oldest := ""
+	for id, is := range s.all {
+		if time.Since(is.used) > sessionTime {
+			delete(s.all, id)
+		} else if oldest == "" || is.used.Before(s.all[oldest].used) {
+			oldest = id
+		}
+	}
+	if len(s.all) >= maxSessions {
+		delete(s.all, oldest)
+	}
+	id := rand.Text() + rand.Text()
+	s.all[id] = &session{u.Name, u.Token, time.Now()}
+	return id
+}
+
+// of is whose session it is, and the hash of their token; "" for nobody's.
+func (s *sessions) of(id string) (user, token string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	is := s.all[id]
+	if is == nil || time.Since(is.used) > sessionTime {
+		return "", ""
+	}
+	is.used = time.Now()
+	return is.user, is.token
+}
+
+func (s *sessions) end(id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.all, id)
+}
+
+// Bounds of wrong tokens: so many from one address in so long, and so many addresses are kept.
+const (
+	mostMisses   = 10
+	missTime     = time.Minute
+	maxAddresses = 10_000
+)
+
+// errMissed says that too many wrong tokens came from an address.
+var errMissed = errors.New("too many wrong tokens")
+
+// misses counts wrong tokens by the address that they came from.
+type misses struct {
+	mu    sync.Mutex
+	since time.Time
+	from  map[string]int
+}
+
+func (m *misses) many(address string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if time.Since(m.since) > missTime {
+		m.since, m.from = time.Now(), map[string]int{}
+	}
+	return m.from[network(address)] >= mostMisses || len(m.from) >= maxAddresses
+}
+
+func (m *misses) add(address string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.from[network(address)]++
+}
+
+// network is what one machine has of addresses: of the newer kind a whole network.
+func network(address string) string {
+	a, err := netip.ParseAddr(address)
+	if err != nil {
+		return ""
+	}
+	bits := 64
+	if a = a.Unmap(); a.Is4() {
+		bits = 32
+	}
+	net, _ := a.Prefix(bits) // it has that many
+	return net.String()
+}
+
+// SignIn is the form by which a user signs in.
+type SignIn struct{ Wrong string }
+
+// signIn begins a session for the user whose token a browser sends.
+func (s *server) signIn(w http.ResponseWriter, r *http.Request) {
+	p, status := SignIn{}, http.StatusOK
+	if r.Method == http.MethodPost {
+		if err := form(w, r); err != nil {
+			s.fail(w, r, nil, err)
+			return
+		}
+		u, err := s.withToken(r, strings.TrimSpace(r.PostFormValue("token")))
+		if err == nil {
+			http.SetCookie(w, &http.Cookie{Name: s.cookie(), Value: s.sessions.begin(*u), Path: "/", Secure: true, HttpOnly: true, SameSite: http.SameSiteStrictMode})
+			http.Redirect(w, r, "/", http.StatusSeeOther)
+			return
+		}
+		p.Wrong, status = "Nobody has this token.", http.StatusUnauthorized
+		if errors.Is(err, errMissed) {
+			p.Wrong, status = "Too many wrong tokens came from your address. Wait a minute.", http.StatusTooManyRequests
+		}
+	}
+	if err := s.send(w, r, status, nil, sheet{Title: "Sign in", Body: p}); err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+	}
+}
+
+// signOut ends the session of a browser.
+func (s *server) signOut(w http.ResponseWriter, r *http.Request) {
+	if err := form(w, r); err != nil {
+		s.fail(w, r, nil, err)
+		return
+	}
+	for _, c := range r.CookiesNamed(s.cookie()) {
+		s.sessions.end(c.Value)
+	}
+	http.SetCookie(w, &http.Cookie{Name: s.cookie(), Path: "/", MaxAge: -1, Secure: true, HttpOnly: true})
+	http.Redirect(w, r, s.base+"/", http.StatusSeeOther)
+}
