@@ -20,7 +20,7 @@ import (
 )
 
 // acpMain is an agent that speaks the Agent Client Protocol and does what a file outside of
-// the workspace says, found as that of agentMain: a line for each thing.
+// the workspace says, found as that of the agent of scripts: a line for each thing.
 //
 //	login              it says that nobody is logged in
 //	version N          it speaks version N
@@ -81,7 +81,8 @@ func (a *acpAgent) look() {
 		a.work = filepath.Dir(os.Getenv("HOME"))
 	}
 	step := os.Getenv("PITON_STEP")
-	for _, name := range []string{step + "." + os.Getenv("PITON_ATTEMPT"), step, pattern(step)} {
+	pattern, _, _ := strings.Cut(step, ".")
+	for _, name := range []string{step + "." + os.Getenv("PITON_ATTEMPT"), step, pattern} {
 		if body, err := os.ReadFile(filepath.Join(a.work, "agents", name)); err == nil {
 			a.lines = strings.Split(strings.TrimSpace(string(body)), "\n")
 			break

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -205,7 +206,9 @@ func (s *session) howToAgree(doc *api.Document, weaker, said bool, what string) 
 
 // showWeakened calls out where a text proves or guards less than the one before.
 func (a *app) showWeakened(lines []string) {
-	a.showReasons("WEAKER than before", lines, "piton diff lists all")
+	a.showReasons(func(line string) string {
+		return strings.Replace(strings.ToUpper(weakened(line)), "WEAKER", "WEAKER than before", 1)
+	}, lines, "piton diff lists all")
 }
 
 // approveProposal shows what changed in the plan of a run, and makes it the

@@ -62,7 +62,7 @@ that were approved with a revision are compared too.`,
 // stepDiff shows what a step changed, if there is such a step. A file wins over a step.
 func (a *app) stepDiff(ctx context.Context, prefix, word string, stat bool) (done bool, err error) {
 	err = a.looking(ctx, func(s *session) error {
-		if s.IsPlan(word) {
+		if s.IsPlan(ctx, word) {
 			return nil
 		}
 		head, step, attempt, err := s.attemptOf(ctx, prefix, word)

@@ -151,7 +151,16 @@ func (a *app) outUnlessJSON(text string) {
 
 // source reads a plan's bytes; - is standard input.
 func (a *app) source(path string) ([]byte, error) {
-	if path != "-" {
+	switch {
+	case a.server != "" && path == "-":
+		return nil, misuse("standard input is of this machine, and the server knows nothing of it", "give the path of a plan document of the server's workspace")
+	case a.server != "":
+		p, err := a.reader()
+		if err != nil {
+			return nil, err
+		}
+		return p.Files.Read(path)
+	case path != "-":
 		return api.ReadPlan(path)
 	}
 	text, err := io.ReadAll(io.LimitReader(a.in, plan.MaxBytes+1))

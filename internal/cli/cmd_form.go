@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -15,6 +16,7 @@ import (
 	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/plan/form"
 	"github.com/piton-dev/piton/internal/project"
+	"github.com/piton-dev/piton/internal/report"
 	"github.com/piton-dev/piton/internal/store"
 	"github.com/piton-dev/piton/internal/verify"
 	"github.com/piton-dev/piton/internal/view"
@@ -24,22 +26,29 @@ func (a *app) exportCmd() *cobra.Command {
 	var to, out string
 	c := &cobra.Command{
 		Use:   "export PLAN|RUN --to FORM",
-		Short: "Write a plan or a run in another form",
+		Short: "Write a plan in another form, or a report of a run",
 		Long: `Writes the plan as yaml, json, dag (a graph of tool calls), taskplan (one loop step) or md. What the
 new form cannot hold is listed.
 
 For a RUN it writes the run's own text of the plan. As yaml and json this includes the history: ids
 and versions, and for each step status, agent, attempts, times, output and error. As dag it includes
 the status and result of each call, as taskplan how the loop stands: iteration, status, checklist
-and activity. A revision, by its id or as in fix.md@1, gives only its text.`,
-		Example: "  piton export plans/fix.md --to yaml\n  piton export plans/fix.md --to json -o fix.json\n  piton export 7f3a21 --to yaml",
+and activity. A revision, by its id or as in fix.md@1, gives only its text.
+
+A RUN can also be written as a report of all that is known of it. html is a page in one file, which needs
+no network. junit has results for programs that show tests. markdown is text for a pull request. badge is
+an SVG image that says how the run stands. The exit code is 0 whatever became of the run.`,
+		Example: "  piton export plans/fix.md --to yaml\n  piton export plans/fix.md --to json -o fix.json\n  piton export 7f3a21 --to yaml\n  piton export 7f3a21 --to html -o run.html",
 		Args:    exactly("a plan or a run", 1),
 		RunE: func(c *cobra.Command, args []string) error {
 			if to == "" {
-				return usage(c, errors.New("piton export needs --to and a form: "+formWords()))
+				return usage(c, errors.New("piton export needs --to and a form: "+exportWords()))
 			}
 			if args[0] != "-" && !isPath(args[0]) {
 				return a.exportRun(c.Context(), args[0], form.Form(to), out)
+			}
+			if isReport(to) {
+				return &api.Problem{Code: api.Invalid, Message: fmt.Sprintf("%s tells what became of a run, and %s is a plan", to, shownPath(args[0])), Hint: "give the id of a run; piton list shows them"}
 			}
 			source, err := a.source(args[0])
 			if err != nil {
@@ -48,9 +57,9 @@ and activity. A revision, by its id or as in fix.md@1, gives only its text.`,
 			return a.convert(c.Context(), "export", shownPath(args[0]), source, form.Form(to), out)
 		},
 	}
-	c.Flags().StringVar(&to, "to", "", "the form: "+formWords())
+	c.Flags().StringVar(&to, "to", "", "the form: "+exportWords())
 	c.Flags().StringVarP(&out, "output", "o", "", "write a new file instead of printing")
-	_ = c.RegisterFlagCompletionFunc("to", cobra.FixedCompletions(strings.Split(formWords(), ", "), cobra.ShellCompDirectiveNoFileComp))
+	_ = c.RegisterFlagCompletionFunc("to", cobra.FixedCompletions(strings.Split(exportWords(), ", "), cobra.ShellCompDirectiveNoFileComp))
 	return c
 }
 
@@ -61,6 +70,19 @@ func formWords() string {
 	}
 	return strings.Join(words, ", ")
 }
+
+// exportWords are the forms of plans, and those of runs alone.
+func exportWords() string {
+	var words strings.Builder
+	words.WriteString(formWords())
+	for _, f := range report.Forms() {
+		words.WriteString(", " + string(f))
+	}
+	return words.String()
+}
+
+// isReport reports a form that only a run has.
+func isReport(to string) bool { return slices.Contains(report.Forms(), report.Form(to)) }
 
 // conversion is what export and import print for programs.
 type conversion struct {
@@ -109,11 +131,11 @@ func (a *app) converts(path string, source []byte) (*api.Document, error) {
 
 // showErrors says what keeps a plan that can be read from running.
 func (a *app) showErrors(ctx context.Context, path string, source []byte) error {
-	place, err := a.place()
+	p, err := a.readerToLook()
 	if err != nil {
 		return err
 	}
-	doc := a.product(place, a.readable(place)).Verify(ctx, path, source)
+	doc := p.Verify(ctx, path, source)
 	wrong := slices.DeleteFunc(doc.Findings, func(f verify.Finding) bool { return f.Severity != verify.Error })
 	a.showFindings(a.err, wrong)
 	if n := len(wrong); n > 0 {
@@ -130,6 +152,8 @@ func (a *app) exportRun(ctx context.Context, word string, to form.Form, out stri
 		switch {
 		case err != nil:
 			return err
+		case isReport(string(to)):
+			return a.exportReport(ctx, s, word, head, doc, report.Form(to), out)
 		case head.Run == "": // a revision
 			return a.putForm("export", doc.Form, to, out)
 		}
@@ -150,6 +174,28 @@ func (a *app) exportRun(ctx context.Context, word string, to form.Form, out stri
 		}
 		return a.putForm("export", project.Record(doc.Form, to, head, r, rows, done), to, out)
 	})
+}
+
+// exportReport writes what became of a run.
+func (a *app) exportReport(ctx context.Context, s *session, word string, head engine.HeadRow, doc *api.Document, to report.Form, out string) error {
+	if head.Run == "" {
+		return &api.Problem{Code: api.Invalid, Message: fmt.Sprintf("%s tells what became of a run, and %s is a revision of a plan", to, word), Hint: "give the id of a run; piton list shows them"}
+	}
+	back, err := view.Look(ctx, s.reader(), head)
+	if err != nil {
+		return err
+	}
+	t := theme{width: pageWidth, whole: true, zone: time.Local}
+	from := report.Source{Reader: s.reader(), Words: report.Words{Happening: t.lines, Retro: t.retro}, Retro: back, Plan: string(doc.Source), About: doc.Plan.Context.Value}
+	r, err := report.Collect(ctx, from, head)
+	if err != nil {
+		return err
+	}
+	text, err := r.Write(to)
+	if err != nil {
+		return err
+	}
+	return a.putText("export", conversion{From: "run", To: form.Form(to), File: view.OrNull(out), Losses: []form.Loss{}}, text)
 }
 
 // exportTask writes a run of one loop as a task plan.
@@ -174,7 +220,7 @@ func (a *app) exportTask(ctx context.Context, s *session, head engine.HeadRow, r
 func (a *app) putForm(verb string, doc form.Document, to form.Form, out string) error {
 	text, losses, err := doc.Write(to)
 	if err != nil {
-		return &api.Problem{Code: api.Invalid, Message: err.Error(), Hint: "the forms are " + formWords()}
+		return &api.Problem{Code: api.Invalid, Message: err.Error(), Hint: "the forms are " + exportWords()}
 	}
 	return a.putText(verb, conversion{From: string(doc.Form), To: to, File: view.OrNull(out), Losses: view.List(losses)}, text)
 }

@@ -31,11 +31,11 @@ func (a *app) fsck(ctx context.Context) error {
 		return err
 	}
 	defer s.store.Close()
-	report, err := s.store.Verify(ctx)
+	report, err := s.local.Verify(ctx)
 	if err != nil {
 		return err
 	}
-	unlike, err := owner.Replay(ctx, s.store)
+	unlike, err := owner.Replay(ctx, s.local)
 	if err == nil && len(unlike) > 0 {
 		err = a.relist(ctx, s.Product, unlike)
 	}
@@ -57,5 +57,5 @@ func (a *app) relist(ctx context.Context, p *api.Product, wrong []owner.Unlike) 
 	if err != nil {
 		return err
 	}
-	return errors.Join(owner.Relist(ctx, s.store, p.Place.ID, wrong), s.store.Close())
+	return errors.Join(owner.Relist(ctx, s.local, p.Place.ID, wrong), s.store.Close())
 }

@@ -84,7 +84,7 @@ func (t theme) revision(e api.Entry) []string {
 		lines = append(lines, t.under(3, idleTone, fmt.Sprintf("run %s: %s, by %s, %s", t.line(c.Run), t.one(c.Text), t.line(c.By), time.Time(c.At).In(t.zone).Format("2006-01-02 15:04")))...)
 	}
 	for _, w := range p.Weakened {
-		lines = append(lines, t.under(3, warnTone, "weaker: "+t.line(w))...)
+		lines = append(lines, t.under(3, warnTone, weakened(w)+": "+t.line(w))...)
 	}
 	return lines
 }

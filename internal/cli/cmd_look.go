@@ -388,7 +388,7 @@ func (s *session) transcript(ctx context.Context, head engine.HeadRow, step stri
 func (s *session) copyLog(to io.Writer, name string) error {
 	f, err := s.output(name)
 	if errors.Is(err, fs.ErrNotExist) {
-		s.app.notice("this log is gone: piton gc removes the logs of finished runs")
+		s.app.notice(goneLog)
 		return nil
 	}
 	if err != nil {
@@ -396,8 +396,15 @@ func (s *session) copyLog(to io.Writer, name string) error {
 		return nil
 	}
 	defer f.Close()
-	return copyLines(to, f)
+	err = copyLines(to, f)
+	if errors.Is(err, fs.ErrNotExist) {
+		s.app.notice(goneLog)
+		return nil
+	}
+	return err
 }
+
+const goneLog = "this log is gone: piton gc removes the logs of finished runs"
 
 // copyLines copies text in pieces that end where a line ends, so that no letter and no
 // escape sequence comes in two; of a line that is longer than a piece no such thing is promised.
@@ -435,7 +442,7 @@ func (a *app) backupCmd() *cobra.Command {
 				if err := s.Place.BackupTarget(args[0]); err != nil {
 					return err
 				}
-				if err := s.store.Backup(c.Context(), args[0]); err != nil {
+				if err := s.local.Backup(c.Context(), args[0]); err != nil {
 					return err
 				}
 				a.did("backup", args[0], "the journal is copied to "+args[0])

@@ -35,6 +35,7 @@ func (a *app) cancelCmd() *cobra.Command {
 	c := a.order("cancel", "Stop a run for good, or withdraw a request to a model",
 		"Stops the work and ends the run. It cannot be resumed; piton run opens a new one.\n\nAn ERRAND, such as a plan that is being made, is withdrawn: its agent is stopped, and nothing comes of\nit. piton status shows those under way.", engine.DoCancel)
 	c.Use = "cancel [RUN|ERRAND]"
+	c.SuggestFor = []string{"abort", "kill", "stop"}
 	c.Example += "\n  piton cancel e-5c01d2"
 	return c
 }
@@ -155,9 +156,27 @@ func (a *app) command(ctx context.Context, prefix, step string, c engine.Command
 		} else {
 			a.did(string(c.Verb), done.Run, strings.TrimSpace(fmt.Sprintf("run %s, step %s: %s %s", done.Run, done.Step, c.Verb, c.Role)))
 		}
+		if c.Verb == engine.DoCancel {
+			s.cancelled(done.Top)
+			return nil
+		}
 		s.goesOn(done)
 		return nil
 	})
+}
+
+// cancelled says what is left of a run that was cancelled, and how its plan begins anew.
+func (s *session) cancelled(h engine.HeadRow) {
+	left := "what its steps did stays in the files of this workspace"
+	if at := s.workplace(h); at != nil && at.Branch != "" {
+		left = fmt.Sprintf("what its steps did stays on branch %s, and in %s", at.Branch, at.Dir)
+	} else if at != nil {
+		left = "what its steps did stays in " + at.Dir
+	}
+	if h.Path != "" {
+		left += "; to begin anew: piton run " + engine.ShellWord(h.Path)
+	}
+	s.app.notice("%s", left)
 }
 
 // next says how a run goes on that nobody carries on.
@@ -174,7 +193,7 @@ func (s *session) goesOn(o api.Ordered) {
 	switch {
 	case o.Carried:
 	case o.Top.Ended:
-		s.app.notice("run %s is %s", o.Top.Run, ending(o.Top))
+		s.app.notice("run %[1]s is %[2]s; what is left of it, and what can be done: piton status %[1]s", o.Top.Run, ending(o.Top))
 	default:
 		s.app.notice("nobody carries run %[1]s on now; go on with: piton resume %[1]s", o.Top.Run)
 	}

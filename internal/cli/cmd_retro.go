@@ -2,13 +2,11 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
 
 	"github.com/piton-dev/piton/internal/engine"
-	"github.com/piton-dev/piton/internal/verify"
 	"github.com/piton-dev/piton/internal/view"
 )
 
@@ -19,42 +17,13 @@ func (a *app) retro(ctx context.Context, word string) error {
 		if err != nil {
 			return err
 		}
-		findings, estimate, err := s.foreseen(ctx, head)
-		if err != nil {
-			return err
-		}
-		r, err := view.Look(ctx, s.reader(), head, findings, estimate)
+		r, err := view.Look(ctx, s.reader(), head)
 		if err != nil {
 			return err
 		}
 		a.prints("retro", r, func(t theme) []string { return t.retro(r) })
 		return nil
 	})
-}
-
-// foreseen is what was said of the plan before the run: findings, and how long the
-// plan said that it would take. What gc has removed is left out.
-func (s *session) foreseen(ctx context.Context, head engine.HeadRow) (findings []verify.Finding, estimate time.Duration, err error) {
-	r, doc, err := s.Kept(ctx, head.Plan)
-	if isNotFound(err) {
-		return nil, 0, nil // of a plan that was approved with another
-	}
-	if err != nil {
-		return nil, 0, err
-	}
-	body, err := s.Body(ctx, r.Verified.Findings)
-	if err != nil {
-		return nil, 0, err
-	}
-	if body != nil {
-		if err := json.Unmarshal(body, &findings); err != nil {
-			return nil, 0, fmt.Errorf("read the findings of plan %s: %w", head.Plan, err)
-		}
-	}
-	if doc.Plan != nil {
-		estimate = doc.Plan.Estimate.Value
-	}
-	return findings, estimate, nil
 }
 
 // retroMost is how many of each are shown.

@@ -10,7 +10,6 @@ import (
 	"io"
 	"os"
 	"os/exec"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -20,7 +19,6 @@ import (
 	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/plan"
 	"github.com/piton-dev/piton/internal/plan/form"
-	"github.com/piton-dev/piton/internal/project"
 	"github.com/piton-dev/piton/internal/template"
 	"github.com/piton-dev/piton/internal/verify"
 	"github.com/piton-dev/piton/internal/view"
@@ -30,9 +28,10 @@ func (a *app) reviewCmd() *cobra.Command {
 	return &cobra.Command{
 		Use:   "review PLAN",
 		Short: "Review a plan step by step, change it, approve it",
-		Long: `Shows one step at a time and asks what to do: keep it, edit it in $EDITOR, move it, leave it out of
-runs, add one after it, or remove it. Each answer is written to the file at once, so you can
-stop at any time. A step of a plan in YAML or JSON is edited as Markdown and written back in the
+		Long: `Shows the steps with what was found in them, and the one that you choose. One key edits it in
+$EDITOR, moves it, leaves it out of runs, gives your comment to the planner, adds one after it, or
+removes it. With TERM=dumb it asks about one step after the other, in plain lines. Each answer is
+written to the file at once, so you can stop at any time. A step of a plan in YAML or JSON is edited as Markdown and written back in the
 form of the file. A change that the form cannot hold is refused, and so is any change of a file
 with something that would not be kept, such as a comment or a key that the form does not know. At
 the end it asks for your approval of the whole plan, as piton approve does.`,
@@ -50,7 +49,7 @@ func (a *app) review(ctx context.Context, path string) error {
 		return misuse("review asks questions and needs a terminal", "piton show PLAN shows the plan, piton approve PLAN approves it")
 	}
 	return a.with(ctx, func(s *session) error {
-		r := &review{session: s, path: path, in: bufio.NewReader(a.in), theme: a.theme(a.err)}
+		r := &review{session: s, path: path, in: bufio.NewReader(a.in), theme: a.theme(a.err), full: a.draws(a.err) && !a.json}
 		return r.walk(ctx)
 	})
 }
@@ -64,8 +63,9 @@ type review struct {
 
 	doc     *api.Document
 	md      *plan.Plan // the plan as Markdown, in which steps are edited
-	lost    []form.Loss
-	at      int // the step that is looked at
+	at      int        // the step that is looked at
+	full    bool       // at a whole terminal
+	said    []string   // since the plan was drawn
 	changes int
 }
 
@@ -80,7 +80,11 @@ type reviewDoc struct {
 }
 
 func (r *review) walk(ctx context.Context) error {
-	err := r.steps(ctx)
+	look := r.steps
+	if r.full {
+		look = r.pages
+	}
+	err := look(ctx)
 	approved := false
 	if err == nil {
 		approved, err = r.approve(ctx)
@@ -150,7 +154,7 @@ func (r *review) read(ctx context.Context) (err error) {
 	if r.doc.Plan == nil || len(r.doc.Plan.Steps) == 0 {
 		return r.app.refuse(r.doc)
 	}
-	r.md, r.lost, err = r.doc.Form.Markdown()
+	r.md, err = r.doc.InMarkdown()
 	return err
 }
 
@@ -159,15 +163,25 @@ func (r *review) show() {
 	fmt.Fprintln(r.app.err)
 	r.say("Step %d of %d", r.at+1, len(p.Steps))
 	lines := r.theme.planStep(s, r.doc, view.NeedsOf(p, p.Refs(), r.at))
-	if project.LeftOut(s) {
+	if plan.LeftOut(s) {
 		lines = append(lines, r.theme.under(3, youTone, "left out of runs (when: false)")...)
 	}
-	for _, f := range r.doc.Findings {
-		if f.Step == s.ID.Value || f.Line >= s.Pos.Line && (r.at+1 == len(p.Steps) || f.Line < p.Steps[r.at+1].Pos.Line) {
-			lines = append(lines, r.finding(f)...)
-		}
+	for _, f := range r.found(r.at) {
+		lines = append(lines, r.finding(f)...)
 	}
 	printLines(r.app.err, lines)
+}
+
+// found is what the verifier says of a step.
+func (r *review) found(at int) (all []verify.Finding) {
+	p := r.doc.Plan
+	s := p.Steps[at]
+	for _, f := range r.doc.Findings {
+		if f.Step == s.ID.Value || f.Line >= s.Pos.Line && (at+1 == len(p.Steps) || f.Line < p.Steps[at+1].Pos.Line) {
+			all = append(all, f)
+		}
+	}
+	return all
 }
 
 // finding is what the verifier says of the step, within the terminal's width.
@@ -181,7 +195,9 @@ func (r *review) finding(f verify.Finding) []string {
 
 // say prints a sentence within the terminal's width.
 func (r *review) say(format string, args ...any) {
-	printLines(r.app.err, r.theme.under(0, plainTone, r.theme.line(fmt.Sprintf(format, args...))))
+	text := r.theme.line(fmt.Sprintf(format, args...))
+	r.said = append(r.said, text)
+	printLines(r.app.err, r.theme.under(0, plainTone, text))
 }
 
 // ask gets one line; the end of the input leaves.
@@ -205,7 +221,7 @@ func (r *review) do(answer string) error {
 	case "m", "move":
 		return r.move()
 	case "s", "skip":
-		return r.write(project.Toggled(r.md, r.at))
+		return r.skip()
 	case "a", "add":
 		return r.add()
 	case "r", "remove":
@@ -227,12 +243,9 @@ func (r *review) write(text []byte) error {
 		r.say("Nothing was changed.")
 		return nil
 	}
-	text, lost, err := r.doc.Form.Rewritten(text)
-	if lost = append(slices.Clone(r.lost), lost...); err == nil && len(lost) > 0 {
-		err = errors.New(lost[0].String())
-	}
+	text, err := r.doc.Rewritten(text)
 	if err != nil {
-		r.say("Nothing was changed: as %s, the file would not keep all: %s. Edit the file itself.", r.doc.Form.Form, r.theme.line(err.Error()))
+		r.say("Nothing was changed: %s. Edit the file itself.", r.theme.line(err.Error()))
 		return nil
 	}
 	if err := rewrite(r.path, r.doc.Source, text); err != nil {
@@ -259,7 +272,7 @@ func (r *review) edit() error {
 			r.say("Nothing was changed.")
 			return nil
 		}
-		whole, err := project.Replaced(r.md, r.at, changed)
+		whole, err := plan.RewrittenStep(r.md, r.at, changed)
 		if err == nil {
 			return r.write(whole)
 		}
@@ -329,7 +342,7 @@ func (r *review) move() error {
 		return nil
 	}
 	before := r.changes
-	if err := r.write(project.Moved(r.md, r.at, place-1)); err != nil || r.changes == before {
+	if err := r.write(plan.MovedStep(r.md, r.at, place-1)); err != nil || r.changes == before {
 		return err
 	}
 	moved := "Moved. Numbers do not change"
@@ -337,10 +350,22 @@ func (r *review) move() error {
 		moved += "; a step without needs now waits for the step before it"
 	}
 	r.say("%s.", moved)
-	if place-1 < r.at {
+	switch {
+	case r.full:
+		r.at = place - 1
+	case place-1 < r.at:
 		r.at++ // the steps before were looked at already
 	}
 	return nil
+}
+
+func (r *review) skip() error {
+	text, err := plan.ToggledStep(r.md, r.at)
+	if err != nil {
+		r.say("Nothing was changed: %s.", r.theme.line(err.Error()))
+		return nil
+	}
+	return r.write(text)
 }
 
 func (r *review) add() error {
@@ -353,7 +378,7 @@ func (r *review) add() error {
 		return nil
 	}
 	before := r.changes
-	if err := r.write(project.Inserted(r.md, r.at+1, project.FreshStep(r.md, template.Empty("").Steps[0], title))); err != nil || r.changes == before {
+	if err := r.write(plan.WithStep(r.md, r.at+1, plan.FreshStep(r.md, template.Empty("").Steps[0], title))); err != nil || r.changes == before {
 		return err
 	}
 	r.at++
@@ -377,7 +402,7 @@ func (r *review) remove() error {
 	if !strings.HasPrefix(strings.ToLower(answer), "y") {
 		return nil
 	}
-	return r.write(project.Removed(r.md, r.at))
+	return r.write(plan.WithoutStep(r.md, r.at))
 }
 
 // approve asks for a yes to the bytes that were read last.

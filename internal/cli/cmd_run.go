@@ -276,7 +276,7 @@ func (a *app) showHazards(hazards []verify.Hazard) {
 	for i, h := range hazards {
 		lines[i] = h.String()
 	}
-	a.showReasons("not of low risk", lines, "--json lists all")
+	a.showReasons(func(string) string { return "not of low risk" }, lines, "--json lists all")
 }
 
 // reasonsShown is how many reasons of a kind are said.
@@ -284,13 +284,13 @@ const reasonsShown = 5
 
 // showReasons says the first reasons, each behind what it is one for, and how many
 // more there are; all says where those are.
-func (a *app) showReasons(what string, reasons []string, all string) {
+func (a *app) showReasons(what func(reason string) string, reasons []string, all string) {
 	t := a.theme(a.err)
 	for _, r := range reasons[:min(len(reasons), reasonsShown)] {
-		a.notice("%s: %s", what, t.line(r))
+		a.notice("%s: %s", what(r), t.line(r))
 	}
-	if more := len(reasons) - reasonsShown; more > 0 {
-		a.notice("%s: %d more reasons like these; %s", what, more, all)
+	if more := reasons[min(len(reasons), reasonsShown):]; len(more) > 0 {
+		a.notice("%s: %d more reasons like these; %s", what(more[0]), len(more), all)
 	}
 }
 

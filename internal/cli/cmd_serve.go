@@ -2,58 +2,134 @@ package cli
 
 import (
 	"context"
+	"crypto/tls"
+	"fmt"
 	"os/signal"
 	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"github.com/piton-dev/piton/internal/api"
+	"github.com/piton-dev/piton/internal/engine"
+	"github.com/piton-dev/piton/internal/httpapi"
 	"github.com/piton-dev/piton/internal/page"
+	"github.com/piton-dev/piton/internal/users"
 	"github.com/piton-dev/piton/internal/view"
 )
 
 func (a *app) serveCmd() *cobra.Command {
-	addr := ""
+	var addr, cert, key string
 	c := &cobra.Command{
 		Use:   "serve",
-		Short: "Serve a page to review, watch and answer in a browser",
-		Long: `Serves a page of this workspace to a browser of this machine, until Ctrl-C. It shows what waits for
-you, runs as they go on, and plans with their findings; you can approve, answer, pause and cancel there.
+		Short: "Serve a page and an API: review, watch and answer from a browser or a program",
+		Long: `Serves a page of this workspace, until Ctrl-C. It shows what waits for you, runs as they go on, and
+plans with their findings; you can approve, answer, pause and cancel there. Below /api/v1/ programs
+can do the same, and piton --server URL is one.
 
-It prints a URL that lets one browser in, once. Start it again for another browser. Runs go on without
-it.`,
-		Example: "  piton serve\n  piton serve --addr 127.0.0.1:7430",
+Without TLS only this machine reaches the page. It prints a URL that lets one browser in, once, with
+all rights. Start it again for another browser. With --tls-cert and --tls-key others reach it too:
+they sign in with a token, which piton serve token makes, and their name stands in the journal.
+Programs need a token always. Runs go on without the page.`,
+		Example: "  piton serve\n  piton serve --addr 127.0.0.1:7430\n  piton serve --addr 0.0.0.0:7430 --tls-cert piton.pem --tls-key piton.key",
 		Args:    atMost("nothing", 0),
-		RunE:    func(c *cobra.Command, _ []string) error { return a.serve(c.Context(), addr) },
+		RunE: func(c *cobra.Command, _ []string) error {
+			over, err := tlsOf(cert, key)
+			if err != nil {
+				return err
+			}
+			return a.serve(c.Context(), addr, over)
+		},
 	}
-	c.Flags().StringVar(&addr, "addr", "127.0.0.1:0", "serve on this `HOST:PORT` of this machine; port 0 is any free one")
+	c.Flags().StringVar(&addr, "addr", "127.0.0.1:0", "serve on this `HOST:PORT`; port 0 is any free one")
+	c.Flags().StringVar(&cert, "tls-cert", "", "a `FILE` with the certificate of the server and those above it, in PEM")
+	c.Flags().StringVar(&key, "tls-key", "", "a `FILE` with its key, in PEM")
+	c.AddCommand(a.tokenCmd(), a.usersCmd(), a.revokeCmd())
 	return c
 }
 
-func (a *app) serve(ctx context.Context, addr string) error {
-	if err := a.byPerson(); err != nil {
-		return err
+// tlsOf reads the certificate of the server; nil where there is none.
+func tlsOf(cert, key string) (*page.TLS, error) {
+	if cert == "" && key == "" {
+		return nil, nil //nolint:nilnil // there is no TLS then
 	}
-	if _, err := a.place(); err != nil {
+	if cert == "" || key == "" {
+		return nil, misuse("--tls-cert and --tls-key belong together", "give both, or none")
+	}
+	pair, err := tls.LoadX509KeyPair(cert, key)
+	if err != nil {
+		return nil, misuse(fmt.Sprintf("the certificate cannot be used: %v", err), "give a certificate and its key, both in PEM")
+	}
+	over := &page.TLS{Config: &tls.Config{Certificates: []tls.Certificate{pair}, NextProtos: []string{"h2", "http/1.1"}}, Names: pair.Leaf.DNSNames}
+	for _, ip := range pair.Leaf.IPAddresses {
+		over.Names = append(over.Names, ip.String())
+	}
+	if len(over.Names) == 0 {
+		return nil, misuse(cert+" is for no name", "give a certificate for the name or the address by which the server is reached")
+	}
+	return over, nil
+}
+
+func (a *app) serve(ctx context.Context, addr string, over *page.TLS) error {
+	place, err := a.place()
+	if err == nil {
+		err = a.byNoRun(ctx, place)
+	}
+	if err != nil {
 		return err
 	}
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
 	collect(owning)
-	return page.Serve(ctx, page.Config{Open: a.pageOpen}, addr, func(url string) {
-		a.report("serving", map[string]string{"url": url}, "open in a browser, once: "+url)
+	c := page.Config{Open: a.pageOpen, API: httpapi.New(a.apiOpen, Version()), Users: users.In(place.State), TLS: over}
+	return page.Serve(ctx, c, addr, func(url string) {
+		text := "open in a browser, once: " + url
+		if over != nil {
+			text = "users sign in at " + url
+		}
+		a.report("serving", map[string]string{"url": url}, text)
 	})
+}
+
+// openFor opens the workspace for one request, of whoever sent it.
+func (a *app) openFor(ctx context.Context, face string) (*session, error) {
+	s, err := a.openToLook(ctx, false)
+	if err != nil {
+		return nil, err
+	}
+	s.Via, s.client.Face = face, face
+	if user := users.Of(ctx); user != "" {
+		s.By, s.Guest, s.Here, s.client.User, s.client.Dir = user, true, s.Place.Dir, user, s.Place.Dir
+	}
+	return s, nil
 }
 
 // pageOpen opens the workspace for one request of a browser.
 func (a *app) pageOpen(ctx context.Context) (*page.Workspace, func() error, error) {
-	s, err := a.openToLook(ctx, false)
+	s, err := a.openFor(ctx, "page")
 	if err != nil {
 		return nil, nil, err
 	}
-	s.Via, s.client.Face = "page", "page"
 	words := theme{width: pageWidth, whole: true, zone: time.Local}
-	return &page.Workspace{Reader: s.reader(), Client: s.client, Words: func(h view.Happening) []string { return words.lines(h) }}, s.store.Close, nil
+	return &page.Workspace{
+		Reader: s.reader(), Client: s.client, Words: func(h view.Happening) []string { return words.lines(h) }, Deeds: s.deedsIn,
+		Listen: func(tell func(run, step, line string)) page.Ear { return pageEar{s.deedEar(tell)} },
+	}, s.store.Close, nil
+}
+
+// pageEar hears for a page what agents do.
+type pageEar struct{ *deedEar }
+
+func (e pageEar) Take(run string, event engine.Event) { e.take(run, event) }
+func (e pageEar) Look()                               { e.look() }
+
+// apiOpen opens the workspace for one request of a program.
+func (a *app) apiOpen(ctx context.Context) (*httpapi.Workspace, func() error, error) {
+	s, err := a.openFor(ctx, api.ForHTTP)
+	if err != nil {
+		return nil, nil, err
+	}
+	return &httpapi.Workspace{Reader: s.reader(), Client: s.client}, s.store.Close, nil
 }
 
 // pageWidth is where a line of a happening is cut, in columns: a page folds lines itself.

@@ -151,11 +151,30 @@ func (a *app) verify(ctx context.Context, paths []string, form string, by second
 
 // reader is the product without its journal: it can read and verify plans.
 func (a *app) reader() (*api.Product, error) {
+	if a.server != "" {
+		s, err := a.reach(context.Background())
+		if err != nil {
+			return nil, err
+		}
+		return s.Product, nil
+	}
 	place, conf, err := a.here(nil)
 	if err != nil {
 		return nil, err
 	}
 	return a.product(place, conf), nil
+}
+
+// readerToLook is reader also where the configuration has mistakes.
+func (a *app) readerToLook() (*api.Product, error) {
+	if a.server != "" {
+		return a.reader()
+	}
+	place, err := a.place()
+	if err != nil {
+		return nil, err
+	}
+	return a.product(place, a.readable(place)), nil
 }
 
 func (a *app) product(place api.Place, conf config.Config) *api.Product {

@@ -83,7 +83,7 @@ func (a *app) complete(c *cobra.Command) {
 	for _, sub := range c.Commands() {
 		a.complete(sub)
 	}
-	words := strings.Fields(strings.NewReplacer("[", "", "]", "").Replace(c.Use))
+	words := strings.Fields(strings.ReplaceAll(strings.ReplaceAll(c.Use, "[", ""), "]", ""))
 	if c.ValidArgsFunction == nil && c.ValidArgs == nil && len(words) > 1 {
 		c.ValidArgsFunction = a.argument(words[1:])
 	}

@@ -108,8 +108,8 @@ func smallDisk(t *testing.T) string {
 // exit code.
 func pitonIn(t *testing.T, ws, state string, want int, args ...string) string {
 	t.Helper()
-	c := exec.Command("/proc/self/exe", args...)
-	c.Args[0], c.Dir = "piton", ws
+	c := exec.Command("piton", args...)
+	c.Dir = ws
 	c.Env = append(os.Environ(), "PITON_STATE="+state, "HOME="+ws)
 	out, err := c.CombinedOutput()
 	if code := exitCode(err); code != want {

@@ -55,7 +55,8 @@ func verbsPage(root *cobra.Command) string {
 	b.WriteString("# Verbs\n\nEvery verb of the command line, with the texts of `piton VERB --help`.\n\n")
 	b.WriteString("Data goes to standard output, notices to standard error. Piton asks questions only at a terminal.\n" +
 		"Every verb takes `--json` and prints `{\"schema\":1,\"kind\":…,\"data\":…}`: one object if it ends, one per line if it\n" +
-		"streams. An id may be shortened to a unique prefix. Without a run, a verb takes the newest one of the workspace.\n\n" + kindsText)
+		"streams. An id may be shortened to a unique prefix. Without a run, a verb takes the newest one of the workspace.\n" +
+		"With `--server URL` a verb about plans and runs asks [the server](server.md) of another workspace.\n\n" + kindsText)
 	each(root, func(c *cobra.Command) {
 		if c != root {
 			fmt.Fprintf(&b, "- [`%s`](#%s): %s\n", c.CommandPath(), strings.ReplaceAll(c.CommandPath(), " ", "-"), c.Short)

@@ -9,10 +9,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/piton-dev/piton/internal/api"
+	"github.com/piton-dev/piton/internal/proc"
 	"github.com/piton-dev/piton/internal/store"
 )
 
-// Exit codes. The engine gives the runs' own: 1 and 6.
+// Exit codes. The engine gives the runs' own: 1, 5, 6 and 130.
 const (
 	exitDone       = 0
 	exitFailed     = 1
@@ -50,7 +51,7 @@ func exitCodes() []exitCode {
 		{exitOwner, "the owner of the workspace does not answer or is another version"},
 		{exitMachine, "environment error"},
 		{exitHangup, "stopped, because the terminal was closed"},
-		{exitInterrupt, "interrupted"},
+		{exitInterrupt, "interrupted, or the run was cancelled"},
 		{exitTerminated, "terminated"},
 	}
 }
@@ -104,13 +105,13 @@ func (a *app) exit(err error) int {
 	return code
 }
 
-// complain shows one error, and what to do.
+// complain shows one error, and what to do. A server of elsewhere may have worded it.
 func (a *app) complain(p *api.Problem) {
 	t := a.theme(a.err)
-	printLines(a.err, t.fold(0, 2, "piton: error: "+p.Message))
+	printLines(a.err, t.fold(0, 2, "piton: error: "+proc.Plain([]byte(p.Message))))
 	printLines(a.err, t.claimed(2, "the planner's words:", p.Words))
 	if p.Hint != "" {
-		printLines(a.err, t.fold(0, 2, "piton: hint: "+p.Hint))
+		printLines(a.err, t.fold(0, 2, "piton: hint: "+proc.Plain([]byte(p.Hint))))
 	}
 }
 

@@ -100,7 +100,7 @@ func (d *follower) leaveAlone(ctx context.Context) error {
 	if err == nil && head.Status == engine.Paused {
 		text = pausedText
 	} else if err == nil {
-		err = d.handOver(ctx)
+		err = d.client.HandOver(ctx, d.opened.Stream, d.end)
 	}
 	if err != nil {
 		return err
@@ -113,15 +113,6 @@ func (d *follower) leaveAlone(ctx context.Context) error {
 		return err
 	}
 	return d.app.showStatus(ctx, d.session, head)
-}
-
-// handOver lets the owner carry the run on alone.
-func (d *follower) handOver(ctx context.Context) error {
-	err := d.client.Carry(ctx, d.opened.Stream, d.end, func() error { return errOver })
-	if errors.Is(err, errOver) {
-		return nil
-	}
-	return err
 }
 
 // behindText says that a run goes on without its terminal, the others that it does

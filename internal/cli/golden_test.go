@@ -131,7 +131,7 @@ func drawn(t *testing.T, th theme, s *story) []txtar.File {
 		lines []string
 	}{
 		{"scrollback", scroll},
-		{"live", strings.Split(live.View().Content, "\n")},
+		{"live", strings.Split(live.View(), "\n")},
 		{"end", th.end(st)},
 		{"status", th.status(st)},
 		{"inbox", th.inbox(st.Items, proposals(), st.Now)},

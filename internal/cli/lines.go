@@ -34,7 +34,23 @@ type plainView struct {
 	poll  *time.Timer          // between two looks at the deeds
 	mute  bool                 // what was done before is not told
 	woes  map[[2]string]string // by run and step: the error that its agent told last, and did nothing since
+
+	change   func(engine.HeadRow) string // what the plan document proposes now, "" for nothing
+	proposed string                      // what it proposed when it was last looked at
+	looks    int                         // at what happens beside the journal
+
+	trials map[trial]time.Time // since when checks are tried; zero once that was told
 }
+
+// A trial is one asking of a step's checks.
+type trial struct {
+	run, step string
+	attempt   int
+	phase     engine.Phase
+}
+
+// patience is how long checks may take before a plain view says what is tried.
+const patience = 5 * time.Second
 
 // listening is the time between two looks at what agents do.
 const listening = time.Second
@@ -43,15 +59,78 @@ const listening = time.Second
 func (v *plainView) listen(s *session) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.deeds = s.deedEar(v.did)
+	v.deeds, v.change = s.deedEar(v.did), s.proposes
 	v.poll = time.AfterFunc(listening, func() {
 		v.mu.Lock()
 		defer v.mu.Unlock()
 		v.deeds.look()
+		v.tries()
+		v.lookAtPlan()
 		if v.poll != nil {
 			v.poll.Reset(listening)
 		}
 	})
+}
+
+// lookAtPlan says, now and then, that somebody changes the document of the plan: the run goes
+// on with what was approved.
+func (v *plainView) lookAtPlan() {
+	if v.looks++; v.looks%2 == 0 || v.fold.State.Program() == nil || !v.fold.State.Live() {
+		return
+	}
+	was := v.proposed
+	if v.proposed = v.change(v.fold.State.Head()); v.proposed != "" && v.proposed != was {
+		v.quiet.Reset(silence)
+		printLines(v.out, v.theme.fold(0, plainIndent, fmt.Sprintf("%s %-5s %s", v.clock(v.now()), "plan", v.proposed)))
+	}
+}
+
+// tries says of checks that take long what is tried, each time once: with an empty cache the
+// first build takes a minute, in which nothing else happens.
+func (v *plainView) tries() {
+	now, under := v.now(), map[trial]time.Time{}
+	for _, f := range v.fold.Family() {
+		for _, s := range f.Shown() {
+			what, when := v.theme.trying(f, s)
+			if what == "" {
+				continue
+			}
+			key := trial{f.State.Run().Run, s.ID, s.Attempts, s.Phase}
+			since, known := v.trials[key]
+			if !known {
+				since = now
+			}
+			if !since.IsZero() && now.Sub(since) >= patience {
+				since = time.Time{}
+				row := f.Row(s.Index)
+				v.quiet.Reset(silence)
+				fmt.Fprintf(v.out, "%s %-5s %s %s %s %s, which takes a while\n", v.clock(now), "check", v.theme.line(row.Number), v.theme.id(row.ID), quoteLine(v.theme.fit(what, quoted)), when)
+			}
+			under[key] = since
+		}
+	}
+	v.trials = under
+}
+
+// trying is the first of the commands by which a step is tried now, and when that is; "" where
+// none is.
+func (t theme) trying(f *view.Fold, s engine.StepRow) (what, when string) {
+	switch s.Phase {
+	case engine.Baseline:
+		when = "before the work"
+	case engine.Verifying:
+		when = "after the work"
+	case engine.Ratchet:
+		when = "at the end of the run"
+	default:
+		return "", ""
+	}
+	for _, c := range f.Step(s.Index).Checks {
+		if c.Command != "" {
+			return t.brief(c.Command), when
+		}
+	}
+	return "", ""
 }
 
 // did shows one deed.
@@ -66,7 +145,7 @@ func (v *plainView) did(run, step, line string) {
 	}
 	row := of.Row(of.Index(step))
 	v.quiet.Reset(silence)
-	fmt.Fprintf(v.out, "%s does  %s %s %s\n", v.clock(v.now()), v.theme.line(row.Number), row.ID, v.theme.deed(v.theme.line(line), quoted))
+	fmt.Fprintf(v.out, "%s does  %s %s %s\n", v.clock(v.now()), v.theme.line(row.Number), v.theme.id(row.ID), v.theme.deed(v.theme.line(line), quoted))
 }
 
 // plainIndent is where the text of a line begins, behind its time and its word.
@@ -74,6 +153,18 @@ const plainIndent = len("15:04:05 start ")
 
 // quoted is how much of a contract a line quotes, in columns.
 const quoted = 100
+
+// shownID is how much of a step's id stands in a line, in columns: one that is made of a long
+// title would push all else to the right. Its number names the step as well. Where no person
+// reads it is whole.
+const shownID = 24
+
+func (t theme) id(id string) string {
+	if t.whole {
+		return id
+	}
+	return t.fit(id, shownID)
+}
 
 // tailLines is how much of a failed check's output is shown under its line.
 const tailLines = 10
@@ -152,7 +243,7 @@ func (v *plainView) says() {
 		v.shown[s.From] = s.At
 		row := of.Row(of.Index(s.From.Step))
 		v.quiet.Reset(silence)
-		fmt.Fprintf(v.out, "%s says  %s %s %s\n", v.clock(s.At), v.theme.line(row.Number), row.ID, v.theme.fit(text, quoted))
+		fmt.Fprintf(v.out, "%s says  %s %s %s\n", v.clock(s.At), v.theme.line(row.Number), v.theme.id(row.ID), v.theme.fit(text, quoted))
 	}
 }
 
@@ -200,7 +291,7 @@ func (v *plainView) still() {
 	for _, f := range v.fold.Family() {
 		for _, i := range slices.Sorted(maps.Keys(f.Busy)) {
 			s := f.Row(i)
-			line := fmt.Sprintf("%s %s %s", s.Number, s.ID, view.Span(f.Elapsed(f.Busy[i].ID, now)))
+			line := fmt.Sprintf("%s %s %s", s.Number, v.theme.id(s.ID), view.Span(f.Elapsed(f.Busy[i].ID, now)))
 			if woe := v.woes[[2]string{f.State.Run().Run, s.ID}]; woe != "" {
 				line += ": " + v.theme.fit(v.theme.line(woe), quoted)
 			}
@@ -250,6 +341,13 @@ func (l *words) question(h view.Happening) {
 		return
 	}
 	l.add("(%s) answer: piton inbox %s", l.theme.line(view.Join(h.Item.Choices)), h.Item.Item)
+	on := h.Of
+	for on.Up != nil {
+		on = on.Up
+	}
+	for _, c := range view.Resolving(h.Item, on.State.Run().Run) {
+		l.lines = append(l.lines, "  $ "+l.theme.one(c))
+	}
 }
 
 func (l *words) start(h view.Happening) {
@@ -283,21 +381,13 @@ func (l *words) retrial(h view.Happening) {
 	l.note(h.Text)
 }
 
-// lineEnd is what a text lacks to end in a line of its own.
-func lineEnd(s string) string {
-	if s == "" || strings.HasSuffix(s, "\n") {
-		return ""
-	}
-	return "\n"
-}
-
 // lines writes a happening as plain lines, without their time.
 func (t theme) lines(h view.Happening) []string {
 	l, f := &words{theme: t}, h.Of
 	l.add("%-5s", string(h.What))
 	if h.Step >= 0 {
 		row := f.Row(h.Step)
-		l.add("%s %s", t.line(row.Number), row.ID)
+		l.add("%s %s", t.line(row.Number), t.id(row.ID))
 	}
 	switch h.What {
 	case view.Opened:
@@ -440,7 +530,7 @@ const agentSaid = "the agent's last words:"
 
 // printed quotes the end of what a check, or the work, printed.
 func (l *words) printed(stdout, stderr string) {
-	for _, line := range l.theme.tail(stdout+lineEnd(stdout)+stderr, tailLines, 2*quoted) {
+	for _, line := range l.theme.ends(stdout, stderr, tailLines, 2*quoted) {
 		l.lines = append(l.lines, "  | "+line)
 	}
 }

@@ -4,14 +4,9 @@ import (
 	"cmp"
 	"io"
 	"os"
-	"regexp"
-	"slices"
 	"strings"
 	"sync"
 	"time"
-
-	tea "charm.land/bubbletea/v2"
-	"github.com/charmbracelet/x/ansi"
 
 	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/view"
@@ -32,11 +27,10 @@ type keys struct {
 // liveView draws a run at a terminal, inline: what is finished is printed once
 // and stays in the scrollback, and only a few lines below are drawn anew.
 type liveView struct {
-	program *tea.Program
-	out     io.Writer
-	left    chan struct{} // the program has ended, and the terminal is as it was
-	mu      sync.Mutex
-	ended   bool // no more is shown
+	screen *screen
+	left   chan struct{} // the program has ended, and the terminal is as it was
+	mu     sync.Mutex
+	ended  bool // no more is shown
 }
 
 // Messages of the model.
@@ -53,56 +47,26 @@ type (
 	failMsg     struct{ err error }
 )
 
-// frame is the time between two drawings. The program looks more often whether
-// there is one to put on the screen.
+// frame is the time between two looks at the clock. The screen looks more often whether
+// there is something to draw.
 const frame = 100 * time.Millisecond
 
-func newLiveView(in io.Reader, out io.Writer, env []string, m *liveModel) *liveView {
+func newLiveView(in io.Reader, out io.Writer, m *liveModel) *liveView {
 	if !isTerminal(in) {
 		in = nil
 	}
-	v := &liveView{left: make(chan struct{}), out: out}
+	v := &liveView{left: make(chan struct{})}
 	if f, ok := out.(*os.File); ok {
 		m.columns = func() int { return width(f) }
-		out = hiding{f: f}
 	}
-	v.program = tea.NewProgram(m, tea.WithOutput(out), tea.WithEnvironment(env), tea.WithoutSignalHandler(), tea.WithFPS(60), tea.WithInput(in))
+	v.screen = newScreen(in, out, m)
 	go v.run(m)
 	return v
 }
 
-// hiding is a terminal whose cursor stays hidden. What is drawn anew is cut at its edge: where a
-// window has become narrower and the program does not know it yet, a line that goes on below
-// would move all others.
-type hiding struct{ f *os.File }
-
-func (h hiding) Fd() uintptr                { return h.f.Fd() }
-func (h hiding) Read(b []byte) (int, error) { return h.f.Read(b) }
-func (h hiding) Close() error               { return h.f.Close() }
-
-// Write is called with whole escape sequences only.
-func (h hiding) Write(b []byte) (int, error) {
-	drawn := []byte(calm.Replace(string(b)))
-	if !inserts.Match(b) { // lines above stay, and are whole
-		drawn = slices.Concat([]byte(ansi.ResetModeAutoWrap), drawn, []byte(ansi.SetModeAutoWrap))
-	}
-	if _, err := h.f.Write(drawn); err != nil {
-		return 0, err
-	}
-	return len(b), nil
-}
-
-// calm keeps the cursor hidden. And tmux keeps in its history what is cleared from the first
-// column of the first line on, so it is cleared from the second one on.
-var calm = strings.NewReplacer(ansi.ShowCursor, ansi.HideCursor, ansi.EraseScreenBelow, " "+ansi.EraseScreenBelow+"\b")
-
-// inserts is how the program makes room for lines above what it draws.
-var inserts = regexp.MustCompile(`\x1b\[[0-9]*L`)
-
 func (v *liveView) run(m *liveModel) {
 	defer close(v.left)
-	v.program.Run()                        //nolint:errcheck // the end of the run is shown all the same
-	io.WriteString(v.out, ansi.ShowCursor) //nolint:errcheck // a terminal that is gone shows none
+	v.screen.run()
 	v.end()
 	switch {
 	case m.detached:
@@ -127,20 +91,20 @@ func (v *liveView) note(text string) bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if !v.ended {
-		v.program.Send(noteMsg(text))
+		v.screen.send(noteMsg(text))
 	}
 	return !v.ended
 }
 
 func (v *liveView) past(rs []engine.Record, _ time.Time, _ []engine.Record) { v.records(rs) }
 
-func (v *liveView) records(rs []engine.Record) { v.program.Send(recordsMsg(rs)) }
+func (v *liveView) records(rs []engine.Record) { v.screen.send(recordsMsg(rs)) }
 
-func (v *liveView) ring() { v.program.Send(bellMsg{}) }
+func (v *liveView) ring() { v.screen.send(bellMsg{}) }
 
 func (v *liveView) close() {
 	if v.end() {
-		v.program.Send(finishMsg{})
+		v.screen.send(finishMsg{})
 	}
 	<-v.left
 }
@@ -186,35 +150,37 @@ type liveModel struct {
 	reply      *reply // the answer that is being given
 }
 
-func (m *liveModel) Init() tea.Cmd { return m.next() }
+// Init begins the ticks.
+func (m *liveModel) Init() beside { return m.next() }
 
-func (m *liveModel) next() tea.Cmd {
-	return tea.Tick(frame, func(time.Time) tea.Msg { return tickMsg{} })
+func (m *liveModel) next() beside {
+	return func() any {
+		<-time.After(frame)
+		return tickMsg{}
+	}
 }
 
 // Update takes one message in. Prints are handed out one after the other, for
 // commands run side by side.
-func (m *liveModel) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
-	var then tea.Cmd
+func (m *liveModel) Update(msg any) beside {
+	var then beside
 	switch msg := msg.(type) {
-	case tea.WindowSizeMsg:
-		m.theme.width, m.window, m.settled = drawable(msg.Width), msg.Height, 0
-	case tea.KeyPressMsg:
+	case sizeMsg:
+		m.theme.width, m.window, m.settled = drawable(msg.width), msg.height, 0
+	case keyMsg:
 		then = m.key(msg)
-	case tea.PasteMsg:
-		m.typed(msg.Content)
+	case pasteMsg:
+		m.typed(string(msg))
 	case tickMsg:
 		m.tick++
 		m.settled = min(m.settled+1, settles)
 		m.now = m.clock()
-		if then = m.next(); m.resized() {
-			then = tea.Batch(then, tea.RequestWindowSize)
-		}
+		then = m.next()
 		if m.tick%5 == 1 {
-			then = tea.Batch(then, m.look())
+			then = batch(then, m.look())
 		}
 		if m.tick%20 == 1 {
-			then = tea.Batch(then, m.lookAtPlan())
+			then = batch(then, m.lookAtPlan())
 		}
 	case planMsg:
 		if m.proposed != string(msg) {
@@ -238,7 +204,7 @@ func (m *liveModel) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case finishMsg:
 		m.finish = true
 	}
-	return m, tea.Batch(then, m.flush())
+	return batch(then, m.flush())
 }
 
 // take folds records. A record that does not follow ends the drawing.
@@ -288,27 +254,27 @@ func (m *liveModel) begin() {
 func (m *liveModel) print(lines ...string) { m.lines = append(m.lines, lines...) }
 
 // flush prints what waits, and quits when all is printed. Nothing is printed
-// before a frame for this size of the window is on the screen: the program would
-// count the lines below wrongly, and what stood there would scroll away.
-func (m *liveModel) flush() tea.Cmd {
+// before a frame for this size of the window is on the screen: what stood there would
+// scroll away.
+func (m *liveModel) flush() beside {
 	switch {
 	case m.printing || m.settled < settles || m.resized():
 		return nil
 	case m.rings:
 		m.rings, m.printing = false, true
-		return tea.Sequence(tea.Raw(bell), func() tea.Msg { return printedMsg{} })
+		return func() any { return bellNow{} }
 	case len(m.lines) > 0:
 		n := min(len(m.lines), m.atOnce())
 		text := strings.Join(m.lines[:n], "\n")
 		m.lines, m.printing = m.lines[n:], true
-		return tea.Sequence(tea.Println(cmp.Or(text, " ")), func() tea.Msg { return printedMsg{} })
+		return func() any { return printMsg(text) }
 	case m.finish && !m.ruled:
 		m.ruled = true
 		m.print(m.theme.paint(idleTone, m.theme.rule()))
 		return m.flush()
 	case m.finish && !m.quits:
 		m.quits = true
-		return tea.Quit
+		return func() any { return quitMsg{} }
 	}
 	return nil
 }
@@ -342,12 +308,12 @@ func (m *liveModel) working() []attempt {
 }
 
 // look reads the last line of what runs, a few steps at most.
-func (m *liveModel) look() tea.Cmd {
+func (m *liveModel) look() beside {
 	if m.output == nil {
 		return nil
 	}
 	live, read := m.working(), m.output
-	return func() tea.Msg {
+	return func() any {
 		last := progressMsg{}
 		for _, a := range live {
 			text := strings.TrimSpace(read(a))
@@ -361,12 +327,12 @@ func (m *liveModel) look() tea.Cmd {
 }
 
 // lookAtPlan asks whether the plan document was changed since.
-func (m *liveModel) lookAtPlan() tea.Cmd {
+func (m *liveModel) lookAtPlan() beside {
 	if m.change == nil || m.fold.State.Program() == nil {
 		return nil
 	}
 	head, ask := m.fold.State.Head(), m.change
-	return func() tea.Msg { return planMsg(ask(head)) }
+	return func() any { return planMsg(ask(head)) }
 }
 
 func (m *liveModel) paused() bool { return m.fold.State.Head().Status == engine.Paused }

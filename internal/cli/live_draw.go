@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/piton-dev/piton/internal/engine"
@@ -26,6 +25,9 @@ const usualLines = 24
 // wide is the width from which there are more columns.
 const wide = 110
 
+// roomy is the width from which these have room for long ids and commands.
+const roomy = 160
+
 // scrollColumns are those of finished lines and of the live region, so that
 // they stand below each other.
 var scrollColumns = []column{{}, {right: true}, {}, {flex: true}, {}, {}, {right: true}, {right: true}}
@@ -39,6 +41,8 @@ const (
 func (t theme) scrollWidths() []int {
 	w := []int{1, 3, 12, 0, 0, 0, 7, 7}
 	switch {
+	case t.width >= roomy:
+		w[2], w[4], w[lastColumn] = 30, 14, 50
 	case t.width >= wide:
 		w[2], w[4], w[lastColumn] = 18, 12, 30
 	case t.width < 50:
@@ -197,11 +201,11 @@ func (t theme) failure(f *view.Fold, h view.Happening) []string {
 		lines = append(lines, t.fit("      $ "+command, t.width))
 	}
 	for _, c := range h.Checks {
-		lines = append(lines, t.quoteTail(6, c.Stdout+lineEnd(c.Stdout)+c.Stderr, 5)...)
+		lines = append(lines, t.quoteEnds(6, c.Stdout, c.Stderr, 5)...)
 	}
 	if w := h.Work; w != nil {
 		lines = append(lines, t.fit("      "+workPrinted(w), t.width))
-		lines = append(lines, t.quoteTail(6, w.Stdout+lineEnd(w.Stdout)+w.Stderr, 5)...)
+		lines = append(lines, t.quoteEnds(6, w.Stdout, w.Stderr, 5)...)
 	}
 	lines = append(lines, t.claimed(6, agentSaid, h.Words)...)
 	return lines
@@ -232,16 +236,12 @@ func (t theme) retryLine(h view.Happening) string {
 // View draws the live region: at most twelve lines, none wider than the
 // terminal. Of a window that is too low for them it leaves a line free, and the
 // last lines are drawn.
-//
-// The cursor, which is hidden, waits at the top left. Where a window becomes
-// narrower, a terminal breaks the lines below it anew and keeps the cursor
-// where it is: all below it can be cleared, whatever became of it.
-func (m *liveModel) View() tea.View {
+func (m *liveModel) View() string {
 	switch {
 	case m.quits || m.fold.State.Program() == nil:
-		return atTop(" ")
+		return ""
 	case m.printing:
-		return atTop(m.frame)
+		return m.frame
 	}
 	lines := []string{m.theme.paint(idleTone, m.theme.rule())}
 	lines = append(lines, m.rows()...)
@@ -254,14 +254,7 @@ func (m *liveModel) View() tea.View {
 	lines = append(lines, m.counters(), m.keyLine())
 	lines = lines[max(0, len(lines)-m.room()):]
 	m.frame = strings.Join(lines, "\n")
-	return atTop(m.frame)
-}
-
-// atTop is a view with the cursor at its top left, in the shape that the person chose.
-func atTop(text string) tea.View {
-	v := tea.NewView(text)
-	v.Cursor = &tea.Cursor{Shape: -1}
-	return v
+	return m.frame
 }
 
 // rows are the steps at work, and the items that wait; the last lines of their
@@ -299,7 +292,7 @@ type liveRow struct{ head, below string }
 func (m *liveModel) tree(f *view.Fold, deep bool) []liveRow {
 	var rows []liveRow
 	for _, s := range f.Shown() {
-		rows = append(rows, liveRow{m.running(f, s, deep), m.theme.line(m.last[f.Row(s.Index).ID])})
+		rows = append(rows, liveRow{m.running(f, s, deep), m.lastOf(f, s)})
 		if child := f.Child(s); child != nil && deep {
 			rows = append(rows, m.tree(child, deep)...)
 		}
@@ -310,6 +303,14 @@ func (m *liveModel) tree(f *view.Fold, deep bool) []liveRow {
 		}
 	}
 	return rows
+}
+
+// lastOf is what a step at work said or did last, or the command by which it is tried.
+func (m *liveModel) lastOf(f *view.Fold, s engine.StepRow) string {
+	if what, _ := m.theme.trying(f, s); what != "" {
+		return "$ " + what
+	}
+	return m.theme.line(m.last[f.Row(s.Index).ID])
 }
 
 var (
@@ -333,7 +334,7 @@ func (m *liveModel) running(f *view.Fold, s engine.StepRow, deep bool) string {
 	if s.Status == engine.Ready {
 		about = t.line(s.Reason) // it waits for another run
 	}
-	last := t.deed(t.line(m.last[f.Row(s.Index).ID]), t.scrollWidths()[lastColumn])
+	last := t.deed(m.lastOf(f, s), t.scrollWidths()[lastColumn])
 	if child != nil {
 		about, last = view.Join(child.Counts())+": "+about, "run "+child.State.Run().Run
 	}

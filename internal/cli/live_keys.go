@@ -5,8 +5,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	tea "charm.land/bubbletea/v2"
-
 	"github.com/piton-dev/piton/internal/engine"
 )
 
@@ -21,13 +19,13 @@ type reply struct {
 // maxReply bounds the text of an answer, in bytes.
 const maxReply = 4 << 10
 
-func (m *liveModel) key(msg tea.KeyPressMsg) tea.Cmd {
-	k := msg.String()
+func (m *liveModel) key(msg keyMsg) beside {
+	k := msg.name
 	switch {
 	case k == "ctrl+c":
 		return m.interrupt()
 	case m.reply != nil:
-		return m.replyKey(k, msg.Text)
+		return m.replyKey(k, msg.text)
 	}
 	switch k {
 	case "q":
@@ -43,7 +41,7 @@ func (m *liveModel) key(msg tea.KeyPressMsg) tea.Cmd {
 }
 
 // interrupt stops the run, and at once when it is the second time; or ends a view of it.
-func (m *liveModel) interrupt() tea.Cmd {
+func (m *liveModel) interrupt() beside {
 	do := m.keys.stop
 	switch m.interrupts++; {
 	case do == nil:
@@ -52,7 +50,7 @@ func (m *liveModel) interrupt() tea.Cmd {
 	case m.interrupts > 1:
 		do = m.keys.stopNow
 	}
-	return func() tea.Msg { do(); return nil }
+	return func() any { do(); return nil }
 }
 
 // leave ends the view and leaves the run alone, where that can be.
@@ -62,7 +60,7 @@ func (m *liveModel) leave() {
 	}
 }
 
-func (m *liveModel) togglePause() tea.Cmd {
+func (m *liveModel) togglePause() beside {
 	do := m.keys.pause
 	if m.paused() {
 		do = m.keys.resume
@@ -70,7 +68,7 @@ func (m *liveModel) togglePause() tea.Cmd {
 	if do == nil {
 		return nil
 	}
-	return func() tea.Msg {
+	return func() any {
 		if err := do(); err != nil {
 			return failMsg{err}
 		}
@@ -95,7 +93,7 @@ func (m *liveModel) beginReply() {
 }
 
 // replyKey takes a key while an answer is given.
-func (m *liveModel) replyKey(k, text string) tea.Cmd {
+func (m *liveModel) replyKey(k, text string) beside {
 	r := m.reply
 	switch {
 	case k == "esc" && r.choice != "":
@@ -125,13 +123,13 @@ func (m *liveModel) typed(text string) {
 }
 
 // sendReply sends the answer; a reason that is missing is asked for first.
-func (m *liveModel) sendReply() tea.Cmd {
+func (m *liveModel) sendReply() beside {
 	r, send := *m.reply, m.keys.answer
 	if needsReason(r.choice) && strings.TrimSpace(r.text) == "" {
 		return nil
 	}
 	m.reply = nil
-	return func() tea.Msg {
+	return func() any {
 		if err := send(r.item, r.choice, strings.TrimSpace(r.text)); err != nil {
 			return failMsg{err}
 		}
@@ -168,13 +166,13 @@ func (m *liveModel) prompt() string {
 const outputLines = 15
 
 // showOutput shows the end of what the steps at work have printed.
-func (m *liveModel) showOutput() tea.Cmd {
+func (m *liveModel) showOutput() beside {
 	live, read, t := m.working(), m.output, m.theme
 	if len(live) == 0 || read == nil {
 		m.print(t.fit(" No step is at work; what happened so far: piton log "+m.fold.State.Run().Run, t.width))
 		return nil
 	}
-	return func() tea.Msg {
+	return func() any {
 		var lines logsMsg
 		for _, a := range live {
 			lines = append(lines, t.paint(boldTone, t.fit(fmt.Sprintf(" %s, attempt %d", a.name, a.a), t.width)))

@@ -66,7 +66,8 @@ type app struct {
 	env      []string
 	now      func() time.Time
 
-	json bool
+	json   bool
+	server string // the address of the server that is asked; "" for the workspace here
 
 	above *atomic.Pointer[liveView] // prints notices above its lines while it draws on this terminal
 }
@@ -87,11 +88,17 @@ func (a *app) root() *cobra.Command {
 			}
 			return c.Help()
 		},
-		PersistentPreRunE: func(*cobra.Command, []string) error { return goTo(dir) },
+		PersistentPreRunE: func(c *cobra.Command, _ []string) error {
+			if err := goTo(dir); err != nil {
+				return err
+			}
+			return a.serves(c)
+		},
 	}
 	root.Flags().BoolVarP(&version, "version", "v", false, "print the version")
 	root.PersistentFlags().StringVarP(&dir, "directory", "C", "", "work in this `DIR`")
 	root.PersistentFlags().BoolVar(&a.json, "json", false, "print JSON for programs")
+	root.PersistentFlags().StringVar(&a.server, "server", "", "ask the piton serve at this `URL`, with the token in PITON_TOKEN")
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetFlagErrorFunc(badFlag)
 	root.AddCommand(

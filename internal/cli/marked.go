@@ -5,7 +5,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"regexp"
+
+	"github.com/piton-dev/piton/internal/lazy"
 )
 
 // A marked text is one that Piton wrote into a file of somebody else's, between two lines. The
@@ -16,7 +17,7 @@ const (
 	markEnds   = "<!-- piton setup: ends %s -->"
 )
 
-var markedText = regexp.MustCompile(`(?ms)^<!-- piton setup: begins[^\n]*-->\r?\n(.*?)^<!-- piton setup: ends ([0-9a-f]*) -->\r?\n?`)
+var markedText = lazy.Regexp(`(?ms)^<!-- piton setup: begins[^\n]*-->\r?\n(.*?)^<!-- piton setup: ends ([0-9a-f]*) -->\r?\n?`)
 
 // marked is a text between its marks.
 func marked(text string) string {
@@ -44,7 +45,7 @@ func remarked(file []byte, text string) ([]byte, error) {
 	if text != "" {
 		fresh = bytes.ReplaceAll([]byte(marked(text)), []byte("\n"), []byte(line))
 	}
-	found := markedText.FindAllSubmatchIndex(file, -1)
+	found := markedText().FindAllSubmatchIndex(file, -1)
 	marks := bytes.Count(file, []byte("<!-- piton setup: begins")) + bytes.Count(file, []byte("<!-- piton setup: ends"))
 	switch {
 	case len(found) > 1 || marks != 2*len(found):

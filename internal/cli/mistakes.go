@@ -1,9 +1,11 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -20,13 +22,17 @@ func verbs(c *cobra.Command, args []string) error {
 		return nil
 	}
 	var known []string
+	meant := ""
 	for _, sub := range c.Commands() {
 		if sub.IsAvailableCommand() {
 			known = append(known, sub.Name())
 		}
+		if slices.Contains(sub.SuggestFor, args[0]) {
+			meant = fmt.Sprintf("did you mean %q?", sub.Name())
+		}
 	}
 	hint := c.CommandPath() + " --help lists the verbs"
-	if near := plan.Nearest(args[0], known); near != "" {
+	if near := cmp.Or(meant, plan.Nearest(args[0], known)); near != "" {
 		hint = near + " " + hint
 	}
 	return misuse(fmt.Sprintf("unknown command %q for %q", args[0], c.CommandPath()), hint)

@@ -25,14 +25,35 @@ import (
 
 // web is a browser without scripts, at the page of a workspace.
 type web struct {
-	t        *testing.T
+	t        testing.TB
 	ws, base string
 	env      []string
 	client   *http.Client
 }
 
+// serve begins a server of the workspace, which ends with the test, and returns what it prints.
+func (b *web) serve(args ...string) io.Reader {
+	b.t.Helper()
+	serve := exec.Command("piton", append([]string{"serve"}, args...)...)
+	serve.Dir, serve.Env, serve.Stderr = b.ws, b.env, os.Stderr
+	out, err := serve.StdoutPipe()
+	if err == nil {
+		err = serve.Start()
+	}
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	b.t.Cleanup(func() {
+		serve.Process.Signal(os.Interrupt) //nolint:errcheck // it has ended then
+		if err := serve.Wait(); err != nil {
+			b.t.Errorf("piton serve ended with %v", err)
+		}
+	})
+	return out
+}
+
 // newWeb serves the page of a new workspace with some files. Those below agents/ are what agents do.
-func newWeb(t *testing.T, files map[string]string) *web {
+func newWeb(t testing.TB, files map[string]string) *web {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
@@ -50,30 +71,17 @@ func newWeb(t *testing.T, files map[string]string) *web {
 	if err := share(filepath.Join(b.ws, ".piton", "config.yaml"), dir); err != nil && !os.IsNotExist(err) {
 		t.Fatal(err)
 	}
-	serve := exec.Command("piton", "serve")
-	serve.Dir, serve.Env, serve.Stderr = b.ws, b.env, os.Stderr
-	out, err := serve.StdoutPipe()
-	if err == nil {
-		err = serve.Start()
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
 	t.Cleanup(func() {
-		serve.Process.Signal(os.Interrupt) //nolint:errcheck // it has ended then
-		if err := serve.Wait(); err != nil {
-			t.Errorf("piton serve ended with %v", err)
-		}
 		if pid := ownerOf(b.ws); pid != 0 && t.Failed() {
 			syscall.Kill(pid, syscall.SIGKILL) //nolint:errcheck // it has ended then
 		}
-		for deadline := time.Now().Add(patience); ownerOf(b.ws) != 0; {
+		for deadline := time.Now().Add(patience); ownerOf(b.ws) != 0; time.Sleep(glance) {
 			if time.Now().After(deadline) {
 				t.Fatal("the owner lives on")
 			}
 		}
 	})
-	line, err := bufio.NewReader(out).ReadString('\n')
+	line, err := bufio.NewReader(b.serve()).ReadString('\n')
 	enter := regexp.MustCompile(`http://\S+`).FindString(line)
 	if err != nil || enter == "" {
 		t.Fatalf("piton serve printed %q, %v", line, err)
@@ -171,7 +179,7 @@ func (b *web) start(file string, more ...string) string {
 // stream is what a page of a run hears.
 type stream struct {
 	*bufio.Reader
-	t    *testing.T
+	t    testing.TB
 	id   int
 	data string // of the newest event
 }
@@ -265,8 +273,11 @@ func TestPageApproves(t *testing.T) {
 			t.Errorf("the inbox lacks %q:\n%s", want, inbox)
 		}
 	}
-	if status, _, _ := b.send(http.MethodPost, "/inbox", filledIn(inbox, "choice", "approve", "args", "{no")); status != http.StatusUnprocessableEntity {
-		t.Errorf("arguments that are no JSON get %d", status)
+	if status, _, body := b.send(http.MethodPost, "/inbox", filledIn(inbox, "choice", "approve", "args", "{no")); status != http.StatusUnprocessableEntity || !strings.Contains(body, "{no</textarea>") || !strings.Contains(body, "The value is no JSON") {
+		t.Errorf("arguments that are no JSON get %d\n%s", status, body)
+	}
+	if status, _, body := b.send(http.MethodPost, "/inbox", filledIn(inbox, "choice", "approve", "args", `{"path": 3, "content": "x"}`)); status != http.StatusUnprocessableEntity || !strings.Contains(body, `id="args.path-no" role="alert"`) {
+		t.Errorf("arguments that do not fit get %d\n%s", status, body)
 	}
 	answer := filledIn(inbox, "choice", "approve", "args", `{"path": "out.txt", "content": "edited"}`, "text", "better so")
 	if status, to, body := b.send(http.MethodPost, "/inbox", answer); status != http.StatusSeeOther || to != run {
@@ -288,11 +299,15 @@ func TestPageApproves(t *testing.T) {
 	}
 }
 
-func (b *web) piton(args ...string) string {
-	b.t.Helper()
+func (b *web) command(args ...string) *exec.Cmd {
 	c := exec.Command("piton", args...)
 	c.Dir, c.Env = b.ws, b.env
-	out, err := c.CombinedOutput()
+	return c
+}
+
+func (b *web) piton(args ...string) string {
+	b.t.Helper()
+	out, err := b.command(args...).CombinedOutput()
 	if err != nil {
 		b.t.Fatalf("piton %v: %v\n%s", args, err, out)
 	}
@@ -324,8 +339,11 @@ func TestPageAllows(t *testing.T) {
 	}
 	s.until(done)
 	step := b.get(run + "/steps/once")
-	if strings.Contains(step, "<img") || !strings.Contains(step, "Once `&lt;img") || !strings.Contains(step, "+0 −0 once.txt") {
+	if strings.Contains(step, "<img") || !strings.Contains(step, "Once `&lt;img") || !strings.Contains(step, `id="f-once.txt"`) {
 		t.Errorf("the step:\n%s", step)
+	}
+	if files := b.get(run + "/files"); !strings.Contains(files, run+`/steps/once#f-once.txt`) || !strings.Contains(files, "<code>once.txt</code>") {
+		t.Errorf("the changed files:\n%s", files)
 	}
 }
 
@@ -375,7 +393,21 @@ func TestPageWeaker(t *testing.T) {
 	b := newWeb(t, map[string]string{"ws/plans/check.md": text, "ws/a": "none\n"})
 	run := b.start("plans/check.md")
 	s := b.follow(run, 0)
-	s.until(`<use href="#i-bad"/></svg>failed</span>`)
+	s.until(`data-st="bad"><svg class="i" aria-hidden="true"><use href="#i-bad"/></svg>failed</span>`)
+	log := func(part string) int { return strings.Count(part, `<div><span>`) + strings.Count(part, `<div class="`) }
+	_, found, _ := strings.Cut(b.get(run+"?q=EXIT%3D1"), `<div id="log"`)
+	if found, _, _ = strings.Cut(found, "</aside>"); strings.Count(found, "<time") != 1 || !strings.Contains(found, "exit=1") {
+		t.Errorf("the lines with exit=1 are %s", found)
+	}
+	if part := b.get(run + "/log?before=2"); log(part) != 2 || strings.Contains(part, "<html") || strings.Contains(part, "exit=1") {
+		t.Errorf("the first two lines are %s", part)
+	}
+	if page := b.get(run + "?step=check"); !strings.Contains(page, `<g class="n" data-key="check" data-st="bad" aria-current="true"`) || !strings.Contains(page, "A retry runs the same script") {
+		t.Errorf("the step that is looked at:\n%s", page)
+	}
+	if page := b.get(run + "/files"); !strings.Contains(page, "What 1 step changed is not recorded") {
+		t.Errorf("the changed files:\n%s", page)
+	}
 	b.write(filepath.Join(b.ws, "a"), "strict, all\n")
 	if status, _, body := b.send(http.MethodPost, run, url.Values{"verb": {"retry"}, "step": {"check"}, "why": {"a is complete"}}); status != http.StatusSeeOther {
 		t.Fatalf("retry gets %d\n%s", status, body)
@@ -398,8 +430,26 @@ func TestPageWeaker(t *testing.T) {
 	if status, _, body := b.send(http.MethodPost, "/plans/plans/check.md", filledIn(form, "say", "start")); status != http.StatusConflict || !strings.Contains(body, "less than before") {
 		t.Errorf("a yes without that to less gets %d\n%s", status, body)
 	}
+	back := b.get(run + "/retro")
+	for _, want := range []string{"By agent", "1 failed, ", "script", "contract exited 1, wanted 0", "/runs/" + run[len("/runs/"):] + "/steps/check"} {
+		if !strings.Contains(back, want) {
+			t.Errorf("the retrospective lacks %q:\n%s", want, back)
+		}
+	}
 	s = b.follow(b.start("plans/check.md", "weaker", "yes"), 0)
 	s.until(done)
+	texts := b.get("/revisions/plans/check.md")
+	for _, want := range []string{"v2 proves or guards less than v1.", "1 step changed", "changed: contract", "<del> &amp;&amp; grep -q all a</del>", `href="?from=1&amp;to=2" aria-current="true"`} {
+		if !strings.Contains(texts, want) {
+			t.Errorf("the revisions lack %q:\n%s", want, texts)
+		}
+	}
+	if first := b.get("/revisions/plans/check.md?to=1"); !strings.Contains(first, "v1 is the first text") {
+		t.Errorf("the first revision:\n%s", first)
+	}
+	if turned := b.get("/revisions/plans/check.md?from=2&to=1"); !strings.Contains(turned, "<ins> &amp;&amp; grep -q all a</ins>") || strings.Contains(turned, "guards less") {
+		t.Errorf("the other way round:\n%s", turned)
+	}
 }
 
 // The planner is asked once the person has approved the configuration that names it. Nothing
@@ -412,6 +462,12 @@ func TestPageAsksForChanges(t *testing.T) {
 		"ws/.piton/config.yaml": "agents:\n  drawer: {kind: exec, command: [sh, -c, \"echo " + drawn + " | base64 -d\"]}\nplanner: {agent: drawer}\n",
 		"ws/plans/greet.md":     text,
 	})
+	if status, to, body := b.send(http.MethodPost, "/plans/plans/greet.md", url.Values{"say": {"comment:greet"}, "text": {"be short\r\n\r\nand kind"}}); status != http.StatusSeeOther || to != "/plans/plans/greet.md#s-greet" {
+		t.Fatalf("a comment gets %d %s\n%s", status, to, body)
+	}
+	if page := b.get("/plans/plans/greet.md"); !strings.Contains(page, "Your comment, not sent yet") || !strings.Contains(page, "1 comment will be sent") {
+		t.Errorf("the page lacks the comment:\n%s", page)
+	}
 	say := url.Values{"say": {"change"}, "why": {"say hi"}}
 	status, _, body := b.send(http.MethodPost, "/plans/plans/greet.md", say)
 	if status != http.StatusConflict || !strings.Contains(body, "Nobody has approved the configuration") {
@@ -422,7 +478,8 @@ func TestPageAsksForChanges(t *testing.T) {
 		t.Fatalf("with the yes it gets %d %s\n%s", status, to, body)
 	}
 	var page string
-	for deadline := time.Now().Add(patience); !strings.Contains(page, "What is different"); page = b.get(to) {
+	for deadline := time.Now().Add(patience); !strings.Contains(page, "Your answer"); page = b.get(to) {
+		time.Sleep(glance)
 		if time.Now().After(deadline) {
 			t.Fatalf("nothing came:\n%s\n%s", page, b.piton("log", strings.TrimPrefix(to, "/errands/")))
 		}
@@ -430,12 +487,15 @@ func TestPageAsksForChanges(t *testing.T) {
 	if now, err := os.ReadFile(filepath.Join(b.ws, "plans", "greet.md")); err != nil || string(now) != text {
 		t.Errorf("the file was changed: %s, %v", now, err)
 	}
-	for _, want := range []string{"-**task:** `echo hello &gt; a`", "&#43;**task:** `echo hi &gt; a`", "Take this text"} {
+	for _, want := range []string{"-**task:** `echo hello &gt; a`", "&#43;**task:** `echo hi &gt; a`", "Take this text", "1. Greet</h2>", "be short\nand kind", "say hi"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page lacks %q:\n%s", want, page)
 		}
 	}
-	take := filledIn(strings.Replace(page, `<form class="foot" method="post"`, `<form method="post"`, 1))
+	if page := b.get("/plans/plans/greet.md"); strings.Contains(page, "not sent yet") {
+		t.Errorf("the comment was sent, and is there still:\n%s", page)
+	}
+	take := filledIn(strings.Replace(page, `<form class="foot" method="post"`, `<form method="post"`, 1), "say", "take")
 	if status, then, body := b.send(http.MethodPost, to, take); status != http.StatusSeeOther || then != "/plans/plans/greet.md" {
 		t.Fatalf("taking it gets %d %s\n%s", status, then, body)
 	}
@@ -448,6 +508,165 @@ func TestPageAsksForChanges(t *testing.T) {
 	}
 	if home := b.get("/"); strings.Contains(home, "/runs/") {
 		t.Errorf("something was started:\n%s", home)
+	}
+}
+
+// A plan is asked for in words. It is looked at before there is a file, and taken or not.
+func TestPageNewPlan(t *testing.T) {
+	t.Parallel()
+	text := plansHead + "# Greet\n\n## Steps\n\n### 1. Greet\n\n**target:** script\n**task:** `echo hello > a`\n**contract:** `grep -q hello a`\n"
+	drawn := base64.StdEncoding.EncodeToString([]byte(text))
+	b := newWeb(t, map[string]string{
+		"ws/.piton/config.yaml": "agents:\n  drawer: {kind: exec, command: [sh, -c, \"if grep -q forever; then sleep 600; fi; echo " + drawn + " | base64 -d\"]}\nplanner: {agent: drawer}\n",
+	})
+	if status, _, body := b.send(http.MethodPost, "/new", url.Values{"request": {" "}}); status != http.StatusUnprocessableEntity || !strings.Contains(body, "Say what you want.") {
+		t.Errorf("nothing gets %d\n%s", status, body)
+	}
+	ask := func(words string) (to string) {
+		t.Helper()
+		status, to, body := b.send(http.MethodPost, "/new", url.Values{"request": {words}})
+		if status == http.StatusConflict {
+			status, to, body = b.send(http.MethodPost, "/new", filledIn(strings.Replace(body, `<form class="foot" method="post"`, `<form method="post"`, 1)))
+		}
+		if status != http.StatusSeeOther || !strings.HasPrefix(to, "/errands/e-") {
+			t.Fatalf("%q gets %d %s\n%s", words, status, to, body)
+		}
+		return to
+	}
+	until := func(path, text string) (page string) {
+		t.Helper()
+		for deadline := time.Now().Add(patience); !strings.Contains(page, text); page = b.get(path) {
+			time.Sleep(glance)
+			if time.Now().After(deadline) {
+				t.Fatalf("%s lacks %q:\n%s", path, text, page)
+			}
+		}
+		return page
+	}
+	first := ask("greet me")
+	until(first, "Write it to plans/greet.md")
+	if files, err := os.ReadDir(filepath.Join(b.ws, "plans")); err == nil {
+		t.Errorf("there are files: %v", files)
+	}
+	if home := b.get("/"); !strings.Contains(home, first) {
+		t.Errorf("the plan that waits leads nowhere:\n%s", home)
+	}
+	if status, to, body := b.send(http.MethodPost, first, url.Values{"say": {"reject"}}); status != http.StatusSeeOther || to != first {
+		t.Fatalf("rejecting it gets %d %s\n%s", status, to, body)
+	}
+	if page := b.get(first); strings.Contains(page, "Write it to") || !strings.Contains(page, "did not want this text") {
+		t.Errorf("the rejected plan is\n%s", page)
+	}
+	second := ask("greet me once more")
+	until(second, "Write it to plans/greet")
+	if status, to, body := b.send(http.MethodPost, second, url.Values{"say": {"take"}}); status != http.StatusSeeOther || !strings.HasPrefix(to, "/plans/plans/greet") {
+		t.Fatalf("taking it gets %d %s\n%s", status, to, body)
+	} else if page := b.get(to); !strings.Contains(page, "Approve and start") {
+		t.Errorf("the plan is\n%s", page)
+	}
+	third := ask("think forever")
+	if home := b.get("/"); !strings.Contains(home, third) {
+		t.Errorf("what is asked for is not on the page:\n%s", home)
+	}
+	if status, _, body := b.send(http.MethodPost, third, url.Values{"say": {"withdraw"}}); status != http.StatusSeeOther {
+		t.Fatalf("withdrawing gets %d\n%s", status, body)
+	}
+	until(third, "was withdrawn by")
+}
+
+// Without scripts a person fixes, edits, moves, skips, adds and removes steps. What breaks a
+// need is refused at the step, and what somebody else writes is never lost.
+func TestPageEdits(t *testing.T) {
+	t.Parallel()
+	step := func(n int, title, more string) string {
+		return fmt.Sprintf("### %d. %s\n\n**target:**  script\n%s**task:** `true`\n**contract:** `test -s %s`\n\n", n, title, more, strings.ToLower(title))
+	}
+	text := plansHead + "# Abc\n\n## Steps\n\n" + step(1, "A", "") + step(2, "B", "**needs:** a\n") + strings.Replace(step(3, "C", "**needs:** none\n"), "test -s c", "test -s c || true", 1)
+	b := newWeb(t, map[string]string{"ws/plans/abc.md": text})
+	file, path := filepath.Join(b.ws, "plans", "abc.md"), "/plans/plans/abc.md"
+	has := func() string {
+		t.Helper()
+		body, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(body)
+	}
+	seen := func() string { return hiddenField.FindStringSubmatch(b.get(path))[2] }
+	send := func(want int, fields ...string) string {
+		t.Helper()
+		form := url.Values{"seen": {seen()}}
+		for i := 0; i < len(fields); i += 2 {
+			form.Set(fields[i], fields[i+1])
+		}
+		status, to, body := b.send(http.MethodPost, path, form)
+		if status != want || want == http.StatusSeeOther && !strings.HasPrefix(to, path) {
+			t.Fatalf("%v gets %d %s\n%s", fields, status, to, body)
+		}
+		return body
+	}
+	steps := func(want string) {
+		t.Helper()
+		var got []string
+		for _, m := range regexp.MustCompile(`(?m)^### \d+\. (\w+)`).FindAllStringSubmatch(has(), -1) {
+			got = append(got, m[1])
+		}
+		if strings.Join(got, " ") != want {
+			t.Fatalf("the steps are %v, not %s", got, want)
+		}
+	}
+	fix := regexp.MustCompile(`value="(fix:[^"]+)"`).FindStringSubmatch(b.get(path))
+	if fix == nil {
+		t.Fatal("the error has no fix")
+	}
+	send(http.StatusSeeOther, "say", fix[1])
+	if has() != strings.Replace(text, " || true", "", 1) {
+		t.Errorf("fixed, it is\n%s", has())
+	}
+	fixed := has()
+	if body := send(http.StatusUnprocessableEntity, "say", "up:b"); !strings.Contains(body[strings.Index(body, `id="s-b"`):strings.Index(body, `id="s-c"`)], "it needs a") {
+		t.Errorf("the refusal is not at the step:\n%s", body)
+	}
+	send(http.StatusUnprocessableEntity, "say", "move", "step", "a", "place", "1")
+	send(http.StatusUnprocessableEntity, "say", "remove:a")
+	if has() != fixed {
+		t.Errorf("refused edits wrote\n%s", has())
+	}
+	send(http.StatusSeeOther, "say", "move", "step", "c", "place", "0")
+	steps("C A B")
+	send(http.StatusSeeOther, "say", "undo")
+	if has() != fixed {
+		t.Errorf("undone, it is\n%s", has())
+	}
+	send(http.StatusSeeOther, "say", "skip:c")
+	if page := b.get(path); !strings.Contains(page, "left out</span>") || !strings.Contains(has(), "**when:** false\n") {
+		t.Errorf("step c is not left out:\n%s", has())
+	}
+	send(http.StatusSeeOther, "say", "skip:c")
+	if has() != fixed {
+		t.Errorf("taken in again, it is\n%s", has())
+	}
+	if page := b.get(path + "?open=add&step=b"); !strings.Contains(page, "### 4. What to do") {
+		t.Errorf("there is no new step:\n%s", page)
+	}
+	send(http.StatusSeeOther, "say", "insert:b", "text", strings.ReplaceAll(step(4, "D", ""), "\n", "\r\n"))
+	steps("A B D C")
+	send(http.StatusSeeOther, "say", "remove:d")
+	steps("A B C")
+	if body := send(http.StatusUnprocessableEntity, "say", "save:b", "text", "### 2. B\n\n### 5. E"); !strings.Contains(body, "### 5. E</textarea>") {
+		t.Errorf("what was typed is lost:\n%s", body)
+	}
+	shown := seen()
+	b.write(file, strings.Replace(has(), "test -s a", "test -s aa", 1))
+	status, _, body := b.send(http.MethodPost, path, url.Values{"seen": {shown}, "say": {"save:b"}, "text": {"### 2. Mine"}})
+	if status != http.StatusConflict || !strings.Contains(body, "### 2. Mine</textarea>") || !strings.Contains(body, "changed meanwhile") || !strings.Contains(has(), "test -s aa") || strings.Contains(has(), "Mine") {
+		t.Errorf("an edit over another gets %d\n%s\n%s", status, body, has())
+	}
+	if status, _, _ := b.send(http.MethodPost, path, url.Values{"say": {"undo"}}); status != http.StatusConflict || !strings.Contains(has(), "test -s aa") {
+		t.Errorf("an undo over another's text gets %d\n%s", status, has())
+	}
+	if status, _, _ := b.send(http.MethodPost, path, url.Values{"seen": {seen()}, "say": {"save:nosuch"}}); status != http.StatusNotFound {
+		t.Errorf("a step that is not there gets %d", status)
 	}
 }
 
@@ -495,14 +714,24 @@ func TestPageBelow(t *testing.T) {
 	s := b.follow(run, 0)
 	s.until("escalation:")
 	page := b.get(run)
-	_, below, _ := strings.Cut(page, `<ol class="steps under">`)
-	if below, _, _ = strings.Cut(below, "</ol>"); !strings.Contains(below, "Inner") || !strings.Contains(below, `aria-label="Standard error">woe`) {
-		t.Errorf("the steps below are\n%s", below)
+	_, steps, _ := strings.Cut(page, `<li id="s-0-0" class=" under" aria-current="true">`)
+	_, panel, _ := strings.Cut(page, `<div id="panel">`)
+	if !strings.Contains(steps, "Inner") || !strings.Contains(panel, `aria-label="Standard error">woe`) {
+		t.Errorf("the steps are\n%s\nand the one that failed is\n%s", steps, panel)
 	}
 	if status, to, body := b.send(http.MethodPost, "/inbox", filledIn(b.get("/inbox"), "choice", "waive", "text", "it is fine")); status != http.StatusSeeOther || to != run {
 		t.Fatalf("waive gets %d %s\n%s", status, to, body)
 	}
 	s.until("question:")
+	metrics := b.get("/metrics")
+	for _, want := range []string{
+		`piton_runs{status="waiting"} 1`, `piton_steps{status="waived"} 1`, `piton_inbox_items{kind="question"} 1`, `piton_attempts_total{agent="script"} 1`,
+		`piton_step_seconds_bucket{le="+Inf"} `, "# TYPE piton_tokens_total counter",
+	} {
+		if !strings.Contains(metrics, want+"\n") && !strings.Contains(metrics, "\n"+want) {
+			t.Errorf("the metrics lack %s:\n%s", want, metrics)
+		}
+	}
 	if status, _, body := b.send(http.MethodPost, "/inbox", filledIn(b.get("/inbox"), "choice", "answer", "args", `"many"`)); status != http.StatusUnprocessableEntity {
 		t.Errorf("a value that does not fit gets %d\n%s", status, body)
 	}
@@ -510,4 +739,7 @@ func TestPageBelow(t *testing.T) {
 		t.Fatalf("the value gets %d\n%s", status, body)
 	}
 	s.until(done)
+	if metrics := b.get("/metrics"); !strings.Contains(metrics, "piton_runs{status=\"done\"} 1\n") || !strings.Contains(metrics, "# TYPE piton_inbox_items gauge\n#") {
+		t.Errorf("when all is done the metrics are:\n%s", metrics)
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -68,9 +69,9 @@ func (s *session) printed(file, by string) (string, error) {
 	defer f.Close()
 	const most = 64 << 10
 	cut := false
-	if info, err := f.Stat(); err == nil && info.Size() > most {
-		_, err = f.Seek(-most, io.SeekEnd)
-		cut = err == nil // else the beginning is read
+	if size, err := f.Seek(0, io.SeekEnd); err == nil {
+		_, err = f.Seek(max(0, size-most), io.SeekStart)
+		cut = err == nil && size > most
 	}
 	body, err := io.ReadAll(io.LimitReader(f, most))
 	if cut {
@@ -90,7 +91,12 @@ func (s *session) printed(file, by string) (string, error) {
 
 // output opens what an attempt printed, by its name in the state directory. The caller
 // must close it.
-func (s *session) output(name string) (*os.File, error) { return os.OpenInRoot(s.Place.State, name) }
+func (s *session) output(name string) (io.ReadSeekCloser, error) {
+	if s.local == nil {
+		return s.client.Printed(filepath.ToSlash(name)), nil
+	}
+	return os.OpenInRoot(s.Place.State, name)
+}
 
 // A deedEar follows what attempts under way print, and tells their deeds. It is not safe for
 // concurrent use.

@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"net"
 	"os"
@@ -25,26 +24,29 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
-	"github.com/piton-dev/piton/internal/cli"
 	"github.com/piton-dev/piton/internal/proc"
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(endsAll{m}, map[string]func(){
-		"piton":     func() { os.Exit(cli.Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr)) },
-		"agent":     func() { os.Exit(agentMain()) },
+	testscript.Main(programs{m}, map[string]func(){
+		"piton":     nil, // see build
+		"agent":     nil,
 		"acpagent":  func() { os.Exit(acpMain()) },
 		"mcpclient": func() { os.Exit(mcpClientMain()) },
 	})
 }
 
-// endsAll fails the tests of a package that leave processes behind.
-type endsAll struct{ *testing.M }
+// programs gives the tests of a package the programs that they start, and fails those that
+// leave processes behind.
+type programs struct{ *testing.M }
 
-func (m endsAll) Run() int {
+func (m programs) Run() int {
 	// Programs that are started then heed a hangup, under nohup too.
 	ossignal.Notify(make(chan os.Signal, 1), syscall.SIGHUP)
 	piton, err := exec.LookPath("piton")
+	if err == nil {
+		err = build(filepath.Dir(piton))
+	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
@@ -57,47 +59,25 @@ func (m endsAll) Run() int {
 	return code
 }
 
-// agentMain is an agent that does what a file outside of the workspace says:
-// agents/STEP.ATTEMPT, else agents/STEP, else, for an instance, that of the step
-// that it is of: a script for bash. It keeps its prompt
-// as prompts/STEP.ATTEMPT.
-func agentMain() int {
-	prompt, err := io.ReadAll(os.Stdin)
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	work := filepath.Dir(os.Getenv("PITON_WORKSPACE"))
-	if _, err := os.Stat(filepath.Join(work, "agents")); err != nil {
-		work = filepath.Dir(os.Getenv("HOME")) // in a worktree
-	}
-	name := os.Getenv("PITON_STEP") + "." + os.Getenv("PITON_ATTEMPT")
-	os.MkdirAll(filepath.Join(work, "prompts"), 0o755)                      //nolint:errcheck // the next line says so
-	err = os.WriteFile(filepath.Join(work, "prompts", name), prompt, 0o644) //nolint:gosec // for the script to read
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	does := filepath.Join(work, "agents", name)
-	for _, name := range []string{os.Getenv("PITON_STEP"), pattern(os.Getenv("PITON_STEP"))} {
-		if _, err := os.Stat(does); err != nil {
-			does = filepath.Join(work, "agents", name)
+// build puts piton and the agent of scripts where the test binary stands for them. The
+// scripts start them thousands of times, and the test binary takes its time to start.
+func build(bin string) error {
+	piton, agent := filepath.Join(bin, "piton"), filepath.Join(bin, "agent")
+	for _, name := range []string{piton, agent} {
+		if err := os.Remove(name); err != nil {
+			return err
 		}
 	}
-	c := exec.Command("bash", does)
-	c.Env = append(os.Environ(), "WORK="+work)
-	c.Stdout, c.Stderr = os.Stdout, os.Stderr
-	if err := c.Run(); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return max(c.ProcessState.ExitCode(), 1)
+	c := exec.Command("go", "build", "-ldflags=-s -w", "-o", piton, "../../cmd/piton")
+	c.Env = append(os.Environ(), "CGO_ENABLED=0") // as it is released
+	if out, err := c.CombinedOutput(); err != nil {
+		return fmt.Errorf("build piton: %w\n%s", err, out)
 	}
-	return 0
-}
-
-// pattern is the step of an instance.
-func pattern(step string) string {
-	step, _, _ = strings.Cut(step, ".")
-	return step
+	script, err := os.ReadFile(filepath.Join("testdata", "agent.sh"))
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(agent, script, 0o755) //nolint:gosec // for scripts to execute
 }
 
 const agentsOfScripts = `agents:
@@ -369,12 +349,16 @@ func journal(ts *testscript.TestScript, neg bool, args []string) {
 // patience is how long a script waits for what must happen.
 const patience = 30 * time.Second
 
+// glance is the time between two looks for it. Who looks all the time keeps a processor
+// from what is to happen.
+const glance = 20 * time.Millisecond
+
 // until PROGRAM ARGS... runs a program until it succeeds.
 func until(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) == 0 {
 		ts.Fatalf("usage: until PROGRAM ARGS...")
 	}
-	for deadline := time.Now().Add(patience); ; {
+	for deadline := time.Now().Add(patience); ; time.Sleep(glance) {
 		err := ts.Exec(args[0], args[1:]...)
 		if err == nil {
 			return
@@ -464,7 +448,7 @@ func signal(ts *testscript.TestScript, neg bool, args []string) {
 
 // ownerless waits until an owner has ended; 0 is any.
 func ownerless(ts *testscript.TestScript, pid int) {
-	for deadline := time.Now().Add(patience); ; {
+	for deadline := time.Now().Add(patience); ; time.Sleep(glance) {
 		is := ownerOf(ts.MkAbs("."))
 		if is == 0 || pid != 0 && is != pid {
 			return

@@ -176,7 +176,7 @@ func begin(t *testing.T, title string, steps ...engine.Step) *story {
 		t.Fatal(err)
 	}
 	s := &story{t: t, now: dawn, answers: map[string][]engine.Verdict{}, proofs: map[string][]engine.Verdict{}, lasts: 13 * time.Second}
-	s.tell(engine.Begin{EpochBegan: engine.EpochBegan{Host: "h", Version: "1", Isolation: "none"}})
+	s.tell(engine.Begin{EpochBegan: engine.EpochBegan{Host: "h", Version: "1"}})
 	s.tell(engine.Open{Task: &engine.TaskOpened{Task: "t-1", Intent: "i"}, By: "anna", Run: engine.RunOpened{
 		Run: "7f3a21", Plan: "plan-1", Version: 3, Title: title, PlanHash: "abcd", Program: p.Hash(), Compiled: p,
 		Policy: engine.Policy{MaxParallel: 3, Baseline: true, Ratchet: true}, Workspace: "/home/anna/ledger", Isolation: unsealed, Base: "base",

@@ -156,8 +156,19 @@ func (t theme) fold(first, rest int, text string) []string {
 // quoteTail shows the end of captured output below a row.
 func (t theme) quoteTail(indent int, text string, n int) []string {
 	indent = min(indent, t.width/4)
+	return t.barred(indent, t.tail(text, n, t.width-indent-2))
+}
+
+// quoteEnds is quoteTail of both outputs of a check.
+func (t theme) quoteEnds(indent int, stdout, stderr string, n int) []string {
+	indent = min(indent, t.width/4)
+	return t.barred(indent, t.ends(stdout, stderr, n, t.width-indent-2))
+}
+
+// barred are quoted lines, which fit.
+func (t theme) barred(indent int, quoted []string) []string {
 	var lines []string
-	for _, l := range t.tail(text, n, t.width-indent-2) {
+	for _, l := range quoted {
 		lines = append(lines, strings.Repeat(" ", indent)+t.paint(idleTone, t.fit(t.bar(), t.width-indent))+l)
 	}
 	return lines

@@ -54,9 +54,19 @@ func (t theme) difference(d verify.Difference) []string {
 		lines = append(lines, t.under(2, plainTone, text)...)
 	}
 	for _, w := range d.Weaker {
-		lines = append(lines, t.under(0, badTone, "WEAKER: "+t.line(api.Weakened(w)))...)
+		line := api.Weakened(w)
+		lines = append(lines, t.under(0, badTone, strings.ToUpper(weakened(line))+": "+t.line(line))...)
 	}
 	return lines
+}
+
+// weakened is the word before a line about a weakening: of something that is another one
+// nobody knows whether it is weaker.
+func weakened(line string) string {
+	if verify.Unsure(line) {
+		return "changed"
+	}
+	return "weaker"
 }
 
 // proposes says what the plan document of a run proposes, "" for nothing.

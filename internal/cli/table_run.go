@@ -264,6 +264,16 @@ func (t theme) asks(items []engine.ItemRow, now time.Time, about func(engine.Ite
 		lines = append(lines, t.asked(it)...)
 		lines = append(lines, t.subject(it)...)
 		lines = append(lines, about(it)...)
+		on := it.Run
+		if it.Parent.Run != "" {
+			on = "" // the run that it is carried out for
+		}
+		if commands := view.Resolving(it.ItemOpened, on); commands != nil {
+			lines = append(lines, t.under(2, plainTone, "to resolve it:")...)
+			for _, c := range commands { // whole: they are there to be copied
+				lines = append(lines, " "+t.paint(boldTone, t.one(c)))
+			}
+		}
 		if it.Schema != "" {
 			lines = append(lines, t.under(4, idleTone, "schema: "+t.one(it.Schema))...)
 		}
@@ -374,7 +384,7 @@ func (t theme) inbox(items []engine.ItemRow, plans []*engine.Revision, now time.
 		lines = append(lines, t.sides(cell{fmt.Sprintf("%s %s", t.glyph(l), t.line(p.Plan)), l.tone}, cell{view.Age(now.Sub(r.At)), idleTone})...)
 		lines = append(lines, t.under(2, plainTone, fmt.Sprintf("May revision %d of %s run? %s", p.Version, t.line(p.Path), t.line(p.Title)))...)
 		for _, w := range p.Weakened {
-			lines = append(lines, t.under(2, badTone, "weaker: "+t.line(w))...)
+			lines = append(lines, t.under(2, badTone, weakened(w)+": "+t.line(w))...)
 		}
 		lines = append(lines, " "+t.paint(boldTone, t.line(view.ToRun(r))))
 	}

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"io"
-	"regexp"
 	"runtime"
 	"slices"
 	"strings"
@@ -12,6 +11,7 @@ import (
 	"github.com/charmbracelet/x/ansi"
 
 	"github.com/piton-dev/piton/internal/engine"
+	"github.com/piton-dev/piton/internal/lazy"
 	"github.com/piton-dev/piton/internal/proc"
 	"github.com/piton-dev/piton/internal/view"
 )
@@ -236,7 +236,7 @@ const narrowest = 8
 
 // copied is what people copy whole: a path from the root, without what ends a clause behind it,
 // a place in a file, commands of git in back quotes, or what shows or answers an item.
-var copied = regexp.MustCompile("(?:^|[ (])(/[^\\s;,]*[^\\s;,.:)/]|[^\\s(]+:[0-9]+:[0-9]+|`git [^`]*`|piton (?:inbox [0-9a-f]+/[0-9]+|answer [0-9a-f]+/[0-9]+ [a-z-]+(?: --text| --args)?(?: [A-Z]+)?))")
+var copied = lazy.Regexp("(?:^|[ (])(/[^\\s;,]*[^\\s;,.:)/]|[^\\s(]+:[0-9]+:[0-9]+|`git [^`]*`|piton (?:inbox [0-9a-f]+/[0-9]+|answer [0-9a-f]+/[0-9]+ [a-z-]+(?: --text| --args)?(?: [A-Z]+)?))")
 
 // hyphen stands for one while a text is broken into lines: names, flags and paths have
 // hyphens, and people copy them.
@@ -248,7 +248,7 @@ func (t theme) wrap(s string, w int) []string {
 	var lines []string
 	wrapped := ansi.Wrap(strings.ReplaceAll(s, "-", hyphen), max(w, narrowest), "")
 	whole := strings.Split(strings.ReplaceAll(wrapped, hyphen, "-"), "\n")
-	for _, at := range copied.FindAllStringSubmatchIndex(s, -1) {
+	for _, at := range copied().FindAllStringSubmatchIndex(s, -1) {
 		text := s[at[2]:at[3]]
 		if slices.ContainsFunc(whole, func(l string) bool { return strings.Contains(l, text) }) {
 			continue
@@ -283,6 +283,16 @@ func (t theme) tail(s string, n, w int) []string {
 		}
 	}
 	return lines[max(0, len(lines)-n):]
+}
+
+// ends returns the last lines of both outputs of a command, n at most: what it said on standard
+// error, which mostly says what is wrong, and behind it what else it printed. None of the two
+// leaves the other less than half.
+func (t theme) ends(stdout, stderr string, n, w int) []string {
+	said, printed := t.tail(stderr, n, w), t.tail(stdout, n, w)
+	rest := min(len(printed), max(n-len(said), n/2))
+	said = said[max(0, len(said)+rest-n):]
+	return slices.Concat(said, printed[len(printed)-rest:])
 }
 
 // captured is a line of plain output or of a script, with the blanks in it.

@@ -42,7 +42,7 @@ func (a *app) newView(d *follower) viewer {
 	}
 	t := a.theme(a.out)
 	t.width = drawable(t.width)
-	v := newLiveView(a.in, a.out, a.env, &liveModel{
+	v := newLiveView(a.in, a.out, &liveModel{
 		theme: t, clock: a.now, now: a.now(), output: s.outputEnd, says: s.says, change: s.proposes, fill: s.fill,
 		keys: k,
 	})
@@ -51,9 +51,12 @@ func (a *app) newView(d *follower) viewer {
 }
 
 // live reports whether lines can be drawn anew where a run is shown.
-func (a *app) live() bool {
+func (a *app) live() bool { return a.draws(a.out) }
+
+// draws reports whether a terminal takes more than lines one below the other.
+func (a *app) draws(w io.Writer) bool {
 	env := a.environ()
-	return isTerminal(a.out) && env["TERM"] != "dumb" && env["CI"] == ""
+	return isTerminal(w) && env["TERM"] != "dumb" && env["CI"] == ""
 }
 
 // press is a key that commands the run, as any other process would.
@@ -133,7 +136,7 @@ func (a *app) plainEnd(st view.Standing) error {
 	if st.Head.Ended && st.Place != nil {
 		fmt.Fprintf(a.out, "%s left  %s\n", clock, a.theme(a.out).left(st))
 	}
-	if st.Head.Ended && st.Head.Status != engine.Failed && !st.Head.Branch.Waits {
+	if st.Head.Status == engine.Done && !st.Head.Branch.Waits {
 		return nil
 	}
 	for _, next := range st.Next() {

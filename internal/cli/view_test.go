@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -15,7 +14,6 @@ import (
 	"time"
 	"unicode"
 
-	tea "charm.land/bubbletea/v2"
 	"github.com/charmbracelet/x/ansi"
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/txtar"
@@ -26,6 +24,7 @@ import (
 	"github.com/piton-dev/piton/internal/effect"
 	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/plan"
+	"github.com/piton-dev/piton/internal/store/sqlite"
 	"github.com/piton-dev/piton/internal/verify"
 	"github.com/piton-dev/piton/internal/view"
 )
@@ -62,6 +61,28 @@ func TestSilence(t *testing.T) {
 			t.Errorf("(-want +got):\n%s\nall:\n%s", diff, out.String())
 		}
 	})
+}
+
+// TestTrials holds that a plain view says what is tried, once, where checks take long.
+func TestTrials(t *testing.T) {
+	s := begin(t, "Slow", step("one", "The first"))
+	var out bytes.Buffer
+	now := s.now
+	v := newPlainView(&out, theme{width: 80, zone: time.UTC}, func() time.Time { return now }, "")
+	defer v.close()
+	v.records(s.journal)
+	for range 3 {
+		v.tries()
+		now = now.Add(patience)
+	}
+	if got := strings.Count(out.String(), `check 1 one "go test ./one/..." before the work, which takes a while`); got != 1 {
+		t.Errorf("told %d times:\n%s", got, out.String())
+	}
+	s.run(100)
+	v.records(s.journal)
+	if v.tries(); len(v.trials) != 0 {
+		t.Errorf("after the end of the run there is %v", v.trials)
+	}
 }
 
 // TestWordsBegin holds that scripts can look for a word in the tenth column.
@@ -201,23 +222,21 @@ func printed(m *liveModel) {
 	}
 }
 
-func press(m *liveModel, k rune) tea.Cmd {
+func press(m *liveModel, k rune) beside {
 	if k == 3 {
-		_, cmd := m.Update(tea.KeyPressMsg{Code: 'c', Mod: tea.ModCtrl})
-		return cmd
+		return m.Update(keyMsg{name: "ctrl+c"})
 	}
-	_, cmd := m.Update(tea.KeyPressMsg{Code: k, Text: string(k)})
-	return cmd
+	return m.Update(keyMsg{name: string(k), text: string(k)})
 }
 
 // said runs a command and those it leads to, and gathers the messages.
-func said(cmd tea.Cmd) []tea.Msg {
+func said(cmd beside) []any {
 	if cmd == nil {
 		return nil
 	}
 	switch msg := cmd().(type) {
-	case tea.BatchMsg:
-		var all []tea.Msg
+	case batchMsg:
+		var all []any
 		for _, c := range msg {
 			all = append(all, said(c)...)
 		}
@@ -225,7 +244,7 @@ func said(cmd tea.Cmd) []tea.Msg {
 	case nil:
 		return nil
 	default:
-		return []tea.Msg{msg}
+		return []any{msg}
 	}
 }
 
@@ -251,8 +270,8 @@ func TestKeys(t *testing.T) {
 	paused := begin(t, "Paused", step("one", "The first"))
 	paused.tell(engine.Order{Command: engine.Command{Verb: engine.DoPause, By: "anna"}})
 	m = model(t, paused, k)
-	if !strings.Contains(m.View().Content, "p resume") {
-		t.Errorf("a paused run does not offer to go on:\n%s", m.View().Content)
+	if !strings.Contains(m.View(), "p resume") {
+		t.Errorf("a paused run does not offer to go on:\n%s", m.View())
 	}
 	for _, msg := range said(press(m, 'p')) {
 		m.Update(msg)
@@ -280,34 +299,31 @@ func TestReply(t *testing.T) {
 			press(m, k)
 		}
 	}
-	special := func(code rune) []tea.Msg {
-		_, cmd := m.Update(tea.KeyPressMsg{Code: code})
-		return said(cmd)
-	}
+	special := func(name string) []any { return said(m.Update(keyMsg{name: name})) }
 	press(m, 'a')
 	printed(m)
-	if view := m.View().Content; !strings.Contains(view, item.Item+":") || !strings.Contains(view, string(skip)+" skip") {
+	if view := m.View(); !strings.Contains(view, item.Item+":") || !strings.Contains(view, string(skip)+" skip") {
 		t.Fatalf("it does not ask:\n%s", view)
 	}
 	typeIn("9x")
 	press(m, skip)
-	special(tea.KeyEnter) // no reason yet
+	special("enter") // no reason yet
 	typeIn("qpéx")
-	special(tea.KeyBackspace)
-	m.Update(tea.PasteMsg{Content: "\x1b[2J pasted"})
-	if view := m.View().Content; !strings.Contains(view, "your reason: qpé") || len(sent) > 0 {
+	special("backspace")
+	m.Update(pasteMsg("\x1b[2J pasted"))
+	if view := m.View(); !strings.Contains(view, "your reason: qpé") || len(sent) > 0 {
 		t.Fatalf("sent %q, and it shows:\n%s", sent, view)
 	}
-	tidy(t, m.theme, strings.Split(m.View().Content, "\n"))
-	special(tea.KeyEnter)
+	tidy(t, m.theme, strings.Split(m.View(), "\n"))
+	special("enter")
 	if want := []string{"skip qpé[2J pasted"}; !slices.Equal(sent, want) || m.reply != nil {
 		t.Errorf("sent %q, want %q", sent, want)
 	}
 	press(m, 'a')
 	printed(m)
 	press(m, '1')
-	special(tea.KeyEscape)
-	special(tea.KeyEscape)
+	special("esc")
+	special("esc")
 	if m.reply != nil || len(sent) != 1 {
 		t.Errorf("esc does not go back: %q", sent)
 	}
@@ -336,7 +352,7 @@ func TestOutput(t *testing.T) {
 // programs.
 func TestOutputOfAForm(t *testing.T) {
 	conf := config.Config{Agents: map[string]config.Agent{"coder": {Parse: "codex"}}}
-	s := &session{Product: &api.Product{Place: api.Place{State: t.TempDir()}, Config: conf}}
+	s := &session{Product: &api.Product{Place: api.Place{State: t.TempDir()}, Config: conf}, local: &sqlite.Store{}}
 	log := filepath.Join(s.Place.State, effect.LogFile("r1", "one", 2, 1))
 	object := `{"type":"item.completed","item":{"type":"agent_message","text":"I build it."}}` + "\n"
 	if err := errors.Join(os.MkdirAll(filepath.Dir(log), 0o700), os.WriteFile(log, []byte(strings.Repeat(object, 2000)+`{"type":"turn.comp`), 0o600)); err != nil {
@@ -364,15 +380,15 @@ func TestQuits(t *testing.T) {
 			if m.quits {
 				t.Fatal("it quit before its last line was printed")
 			}
-			frame := m.View().Content
+			frame := m.View()
 			m.Update(tickMsg{})
-			if m.View().Content != frame {
+			if m.View() != frame {
 				t.Error("the frame changes while lines are printed")
 			}
-			_, cmd := m.Update(printedMsg{})
+			cmd := m.Update(printedMsg{})
 			quit := false
 			for _, msg := range said(cmd) {
-				_, q := msg.(tea.QuitMsg)
+				_, q := msg.(quitMsg)
 				quit = quit || q
 			}
 			if !quit || (m.interrupts > 0) != (name == "ctrl-c") {
@@ -416,12 +432,12 @@ func TestLiveRegion(t *testing.T) {
 		for w := 1; w < 140; w += 9 {
 			m := &liveModel{clock: func() time.Time { return s.now }, keys: keys{detach: func() {}}}
 			m.theme.zone = time.UTC
-			m.Update(tea.WindowSizeMsg{Width: w, Height: 24})
+			m.Update(sizeMsg{w, 24})
 			for _, r := range s.journal {
 				m.Update(recordsMsg{r})
 				m.Update(tickMsg{})
 				m.last = map[string]string{"one": hostile, "tests": hostile}
-				lines := strings.Split(m.View().Content, "\n")
+				lines := strings.Split(m.View(), "\n")
 				if len(lines) > 12 {
 					t.Fatalf("%s: %d lines", name, len(lines))
 				}
@@ -432,21 +448,17 @@ func TestLiveRegion(t *testing.T) {
 	}
 }
 
-// TestResized holds that the cursor waits above all that is drawn, for a terminal
-// breaks lines anew that became too long; and that nothing is printed above before
-// the new size is drawn.
+// TestResized holds that what is drawn fits into every window, and that nothing is
+// printed above it before the new size is drawn.
 func TestResized(t *testing.T) {
 	m := model(t, mixed(t), keys{detach: func() {}})
 	for _, size := range []struct{ width, height int }{{120, 40}, {200, 50}, {80, 24}, {40, 10}, {80, 24}} {
-		m.Update(tea.WindowSizeMsg{Width: size.width, Height: size.height})
+		m.Update(sizeMsg{size.width, size.height})
 		if m.Update(noteMsg("a note")); m.printing {
 			t.Errorf("it prints before it has drawn at %d columns", size.width)
 		}
 		view := m.View()
-		if c := view.Cursor; c == nil || c.X != 0 || c.Y != 0 {
-			t.Errorf("the cursor waits at %v", c)
-		}
-		lines := strings.Split(view.Content, "\n")
+		lines := strings.Split(view, "\n")
 		if len(lines) >= size.height {
 			t.Errorf("%d lines in a window of %d", len(lines), size.height)
 		}
@@ -480,26 +492,6 @@ func TestFooterIsWhole(t *testing.T) {
 	}
 }
 
-// TestDrawnAnew holds that a terminal cuts what is drawn anew at its edge, but not the lines
-// above it, and that it does not keep what is cleared.
-func TestDrawnAnew(t *testing.T) {
-	r, w, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, text := range []string{"frame" + ansi.EraseScreenBelow + ansi.ShowCursor, ansi.InsertLine(2) + "above"} {
-		if n, err := (hiding{f: w}).Write([]byte(text)); n != len(text) || err != nil {
-			t.Errorf("%d, %v", n, err)
-		}
-	}
-	w.Close()
-	got, err := io.ReadAll(r)
-	want := "\x1b[?7lframe \x1b[J\b\x1b[?25l\x1b[?7h\x1b[2Labove"
-	if string(got) != want || err != nil {
-		t.Errorf("%q, %v, want %q", got, err, want)
-	}
-}
-
 // TestFindingFolds holds that a finding is broken between words at a terminal, its place is
 // whole, and that it is one line where a program reads.
 func TestFindingFolds(t *testing.T) {
@@ -527,13 +519,13 @@ func TestLowTerminal(t *testing.T) {
 		s := tell(t)
 		for h := 1; h < 30; h++ {
 			m := &liveModel{clock: func() time.Time { return s.now }, keys: keys{detach: func() {}}}
-			m.Update(tea.WindowSizeMsg{Width: 81, Height: h})
+			m.Update(sizeMsg{81, h})
 			for _, r := range s.journal {
 				m.Update(recordsMsg{r})
 				m.View()
 				m.last = map[string]string{"one": "first", "tests": "second"}
 				for m.Update(tickMsg{}); m.fold.State.Program() != nil; {
-					lines := strings.Split(m.View().Content, "\n")
+					lines := strings.Split(m.View(), "\n")
 					if len(lines) > max(1, h-1) {
 						t.Fatalf("%s: %d lines in a window of %d", name, len(lines), h)
 					}
@@ -602,7 +594,7 @@ func TestPartsDrawn(t *testing.T) {
 		m.take(all)
 		m.lines = nil
 		m.last = map[string]string{"sub/one": "compiling a.go", "sub/three": "linking"}
-		lines := strings.Split(m.View().Content, "\n")
+		lines := strings.Split(m.View(), "\n")
 		tidy(t, m.theme, lines)
 		files = append(files, txtar.File{Name: fmt.Sprintf("%dx%d", size.width, size.height), Data: []byte(strings.Join(lines, "\n") + "\n")})
 	}
@@ -619,10 +611,10 @@ func TestLowDrawn(t *testing.T) {
 	for h := 2; h < 9; h++ {
 		s := mixed(t)
 		m := model(t, s, keys{detach: func() {}})
-		m.Update(tea.WindowSizeMsg{Width: 81, Height: h})
+		m.Update(sizeMsg{81, h})
 		m.Update(progressMsg{"tests": "working on it"})
 		printed(m)
-		files = append(files, txtar.File{Name: fmt.Sprintf("%d rows", h), Data: []byte(m.View().Content + "\n")})
+		files = append(files, txtar.File{Name: fmt.Sprintf("%d rows", h), Data: []byte(m.View() + "\n")})
 	}
 	golden(t, "low", files)
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/piton-dev/piton/internal/config"
 	"github.com/piton-dev/piton/internal/owner"
 	"github.com/piton-dev/piton/internal/probe"
+	"github.com/piton-dev/piton/internal/store"
 	"github.com/piton-dev/piton/internal/store/sqlite"
 )
 
@@ -27,7 +28,8 @@ const lookGC = 400
 type session struct {
 	*api.Product
 	app    *app
-	store  *sqlite.Store
+	store  store.Store
+	local  *sqlite.Store // the journal of a workspace of this machine; nil for another's
 	client *api.Client
 }
 
@@ -102,6 +104,9 @@ func (a *app) here(flags map[string]string) (place api.Place, conf config.Config
 
 // open opens the workspace's journal for reading; the owner makes every change.
 func (a *app) open(ctx context.Context, flags map[string]string) (*session, error) {
+	if a.server != "" {
+		return a.reach(ctx)
+	}
 	place, conf, err := a.here(flags)
 	if err != nil {
 		return nil, err
@@ -112,6 +117,9 @@ func (a *app) open(ctx context.Context, flags map[string]string) (*session, erro
 // openToLook is open also where the configuration has mistakes; with inspect the
 // journal is opened as it is, sound or not.
 func (a *app) openToLook(ctx context.Context, inspect bool) (*session, error) {
+	if a.server != "" {
+		return a.reach(ctx)
+	}
 	place, err := a.place()
 	if err != nil {
 		return nil, err
@@ -137,7 +145,7 @@ func (a *app) journal(ctx context.Context, place api.Place, conf config.Config, 
 	p := &api.Product{Place: place, Config: conf, Store: st, Env: a.env, Version: Version(), Now: a.now, By: api.Person(), Via: "cli"}
 	client := api.Dial(place, Version(), a.env, owner.Starter(place, a.env))
 	client.Note = func(note string) { a.notice("%s", note) }
-	return &session{Product: p, app: a, store: st, client: client}, nil
+	return &session{Product: p, app: a, store: st, local: st, client: client}, nil
 }
 
 // with opens the workspace, calls do and closes it again.
@@ -184,6 +192,20 @@ func (a *app) byPerson() error {
 		}
 	}
 	return nil
+}
+
+// byNoRun is byPerson for what reaches further than a run, such as who has which rights: it also
+// refuses a process that hides from whom it comes. The owner that started it knows it by its
+// ancestors; where there is no owner, nothing runs.
+func (a *app) byNoRun(ctx context.Context, place api.Place) error {
+	if err := a.byPerson(); err != nil {
+		return err
+	}
+	_, err := api.Dial(place, Version(), a.env, nil).Carried(ctx)
+	if api.ErrGone(err) {
+		return nil
+	}
+	return err
 }
 
 // notice tells the person at the terminal something: above the lines that are

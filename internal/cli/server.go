@@ -1,0 +1,83 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/piton-dev/piton/internal/api"
+	"github.com/piton-dev/piton/internal/config"
+	"github.com/piton-dev/piton/internal/proc"
+)
+
+// elsewhere are the verbs that can ask the server of another workspace. All others are about
+// this machine, and about files that a person edits here.
+var elsewhere = strings.Fields(`answer approve archive cancel diff export force-agent gc history inbox land list log pause
+	reject replan resume retry run show skip status verify waive watch why`)
+
+// planWalks are verbs below plan that can, too.
+var planWalks = []string{"plan undo", "plan redo"}
+
+// Variables that say which server is asked, and for whom. A token is never an argument: others
+// on the machine can read those.
+const (
+	serverEnv    = "PITON_SERVER"
+	tokenEnv     = "PITON_TOKEN"
+	tokenFileEnv = "PITON_TOKEN_FILE"
+)
+
+// serves finds out whether a verb asks a server.
+func (a *app) serves(c *cobra.Command) error {
+	_, words, _ := strings.Cut(c.CommandPath(), " ")
+	can := slices.Contains(elsewhere, words) || slices.Contains(planWalks, words)
+	switch {
+	case a.server != "" && !can:
+		return misuse(fmt.Sprintf("%s is about this machine, so --server does not fit", c.CommandPath()), "run it on the machine of the workspace")
+	case a.server == "" && can:
+		a.server = a.environ()[serverEnv]
+	}
+	return nil
+}
+
+// reach opens the workspace of a server.
+func (a *app) reach(ctx context.Context) (*session, error) {
+	token, err := a.serverToken()
+	if err != nil {
+		return nil, err
+	}
+	client, here, err := api.Reach(ctx, a.server, token, Version())
+	if err != nil {
+		return nil, err
+	}
+	client.Note = func(note string) { a.notice("%s", proc.Plain([]byte(note))) }
+	journal := client.Journal()
+	p := &api.Product{
+		// No file of this machine is one of the server's.
+		Place: api.Place{Dir: here.Dir, State: filepath.Join(os.DevNull, "state"), ID: here.ID}, Here: here.Dir,
+		Config: config.Default(), InForce: here.Settings, Files: client.Documents(), Store: journal, Env: a.env,
+		Version: Version(), Now: a.now, By: here.User, Via: api.ForHTTP,
+	}
+	return &session{Product: p, app: a, store: journal, client: client}, nil
+}
+
+// serverToken is the token of the user for whom the server is asked.
+func (a *app) serverToken() (string, error) {
+	env := a.environ()
+	if token := env[tokenEnv]; token != "" {
+		return token, nil
+	}
+	file := env[tokenFileEnv]
+	if file == "" {
+		return "", misuse("the server is asked for nobody: there is no token", "set "+tokenEnv+", or "+tokenFileEnv+" to the path of a file that has it; piton serve token NAME makes one")
+	}
+	body, err := os.ReadFile(file)
+	if err != nil {
+		return "", misuse(fmt.Sprintf("the token cannot be read: %v", err), "set "+tokenFileEnv+" to the path of a file that has it")
+	}
+	return strings.TrimSpace(string(body)), nil
+}
