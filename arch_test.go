@@ -27,29 +27,30 @@ type layer struct {
 // layers is policy: arrows point downward only. Do not relax it to fix a build;
 // decide where the new thing stands first.
 var layers = map[string]layer{
-	"internal/plan":          {"shell", "go.yaml.in/yaml/v4"},
-	"internal/plan/form":     {"plan", "go.yaml.in/yaml/v4"},
-	"internal/plan/tasklist": {"plan plan/form", ""},
-	"internal/engine":        {"", "github.com/expr-lang/expr"},
+	"internal/plan":          {"lazy shell", "go.yaml.in/yaml/v4"},
+	"internal/plan/form":     {"lazy plan", "go.yaml.in/yaml/v4"},
+	"internal/plan/tasklist": {"lazy plan plan/form", ""},
+	"internal/engine":        {"lazy", "github.com/expr-lang/expr"},
 	"internal/shell":         {"", "mvdan.cc/sh/v3"},
-	"internal/verify":        {"plan plan/form engine judge shell", module + "/docs mvdan.cc/sh/v3/syntax github.com/bmatcuk/doublestar/v4"},
+	"internal/verify":        {"plan plan/form engine judge shell lazy", module + "/docs mvdan.cc/sh/v3/syntax github.com/bmatcuk/doublestar/v4"},
 	"internal/prompt":        {"engine", ""},
 
-	"internal/template": {"plan", "go.yaml.in/yaml/v4"},
+	"internal/template": {"lazy plan", "go.yaml.in/yaml/v4"},
 
-	"internal/config":  {"plan", "go.yaml.in/yaml/v4"},
+	"internal/config":  {"lazy plan", "go.yaml.in/yaml/v4"},
+	"internal/lazy":    {"", ""},
 	"internal/durable": {"", "golang.org/x/sys"},
 	"internal/judge":   {"", ""},
+	"internal/dag":     {"", ""},
 	"internal/observe": {"", "golang.org/x/sys"},
 	"internal/proc":    {"", "golang.org/x/sys"},
-	"internal/tree":    {"durable engine judge proc", "golang.org/x/sys github.com/bmatcuk/doublestar/v4 github.com/aymanbagabas/go-udiff"},
-	"internal/check":   {"engine judge proc tree shell", "mvdan.cc/sh/v3"},
+	"internal/tree":    {"durable engine judge lazy proc", "golang.org/x/sys github.com/bmatcuk/doublestar/v4 github.com/aymanbagabas/go-udiff"},
+	"internal/check":   {"engine judge proc tree shell lazy", "mvdan.cc/sh/v3"},
 	"internal/egress":  {"plan", ""},
-	"internal/tool": {"egress plan plan/form proc", "github.com/modelcontextprotocol/go-sdk github.com/santhosh-tekuri/jsonschema/v6 " +
-		"github.com/bmatcuk/doublestar/v4"},
-	"internal/agent":   {"egress engine plan proc", "golang.org/x/sys github.com/coder/acp-go-sdk"},
-	"internal/model":   {"agent engine proc", "github.com/hashicorp/go-retryablehttp"},
-	"internal/planner": {"plan plan/form verify engine prompt model", ""},
+	"internal/tool":    {"egress plan plan/form proc", "github.com/modelcontextprotocol/go-sdk github.com/google/jsonschema-go github.com/bmatcuk/doublestar/v4"},
+	"internal/agent":   {"egress engine lazy plan proc", "golang.org/x/sys"},
+	"internal/model":   {"agent engine lazy proc", "github.com/hashicorp/go-retryablehttp"},
+	"internal/planner": {"plan plan/form verify engine prompt model lazy", ""},
 	"internal/notes":   {"engine", "golang.org/x/sys go.yaml.in/yaml/v4 github.com/expr-lang/expr github.com/bmatcuk/doublestar/v4"},
 	"internal/probe":   {"durable engine plan verify config proc tool tree agent", ""},
 
@@ -57,20 +58,24 @@ var layers = map[string]layer{
 	"internal/store/sqlite":    {"durable engine store", "modernc.org/sqlite golang.org/x/sys"},
 	"internal/store/storetest": {"engine store", "github.com/google/go-cmp"},
 
-	"internal/run":     {"engine store", ""},
-	"internal/effect":  {"egress engine judge observe check agent model tool prompt tree notes proc", "golang.org/x/sys"},
-	"internal/project": {"durable plan plan/form engine", ""},
-	"internal/api":     {"plan plan/form verify engine store run probe project config", "golang.org/x/sys"},
-	"internal/view":    {"agent api engine plan store verify", ""},
-	"internal/mcp":     {"api plan view", module + "/docs github.com/modelcontextprotocol/go-sdk"},
-	"internal/page":    {"api engine plan planner proc store verify view", "github.com/rogpeppe/go-internal/diff"},
+	"internal/run":       {"engine store", ""},
+	"internal/effect":    {"egress engine judge observe check agent model tool prompt tree notes proc lazy", "golang.org/x/sys"},
+	"internal/project":   {"durable plan plan/form engine", ""},
+	"internal/users":     {"durable", ""},
+	"internal/api":       {"plan plan/form verify engine store run probe project config users", "golang.org/x/sys"},
+	"internal/view":      {"agent api engine lazy plan store verify", ""},
+	"internal/report":    {"engine proc view", ""},
+	"internal/telemetry": {"durable engine proc run store", ""},
+	"internal/mcp":       {"api plan view", module + "/docs github.com/modelcontextprotocol/go-sdk"},
+	"internal/httpapi":   {"api config engine run store users verify view", "github.com/rogpeppe/go-internal/diff"},
+	"internal/page":      {"api dag engine httpapi lazy plan planner proc store telemetry template users verify view", "github.com/rogpeppe/go-internal/diff"},
 	"internal/owner": {
-		"agent api check config effect egress engine model notes plan plan/form planner probe proc project prompt run store store/sqlite tool tree verify view",
+		"agent api check config effect egress engine lazy model notes plan plan/form planner probe proc project prompt run store store/sqlite telemetry tool tree verify view",
 		"golang.org/x/sys",
 	},
 	"internal/cli": {
-		"agent api check config durable effect engine mcp notes owner page plan plan/form planner plan/tasklist probe proc project prompt run store store/sqlite template tool tree verify view",
-		module + "/docs github.com/spf13/cobra github.com/spf13/pflag golang.org/x charm.land github.com/charmbracelet github.com/rogpeppe/go-internal/diff",
+		"agent api check config durable effect engine httpapi mcp notes owner page plan plan/form planner plan/tasklist probe proc project prompt report run store store/sqlite template tool tree users verify view lazy",
+		module + "/docs github.com/spf13/cobra github.com/spf13/pflag golang.org/x github.com/charmbracelet github.com/muesli/cancelreader github.com/rogpeppe/go-internal/diff",
 	},
 	"cmd/piton": {"cli proc", ""},
 	"docs":      {"", ""},
@@ -81,7 +86,7 @@ var layers = map[string]layer{
 var pureStd = strings.Fields(`bytes cmp container/heap crypto/sha256 encoding/hex encoding/json errors fmt iter maps
 	math math/bits net/netip path regexp regexp/syntax slices strconv strings text/template time unicode unicode/utf8 unique hash/fnv`)
 
-var pure = []string{"internal/plan", "internal/plan/form", "internal/plan/tasklist", "internal/engine", "internal/verify", "internal/prompt", "internal/shell", "internal/judge"}
+var pure = []string{"internal/plan", "internal/plan/form", "internal/plan/tasklist", "internal/engine", "internal/verify", "internal/prompt", "internal/shell", "internal/judge", "internal/dag"}
 
 type pkg struct {
 	ImportPath, Dir, Doc, Name string

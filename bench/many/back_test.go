@@ -71,7 +71,7 @@ func long(b *testing.B, place api.Place, n, done int) {
 	}
 	l := &line{b: b, st: st, epoch: epoch, now: time.Now().UTC().Truncate(time.Microsecond)}
 	l.objects = []store.Object{store.NewObject(p.Encode())}
-	l.put(engine.Begin{EpochBegan: engine.EpochBegan{Host: "h", Version: "1", Isolation: "none"}})
+	l.put(engine.Begin{EpochBegan: engine.EpochBegan{Host: "h", Version: "1"}})
 	l.put(engine.Open{By: "anna", Task: &engine.TaskOpened{Task: "t-1", Intent: "i-1"}, Run: engine.RunOpened{
 		Run: "abcdef", Plan: "plan-1", Version: 1, Title: "Long", Program: p.Hash(), Compiled: p, Policy: engine.Policy{MaxParallel: 1}, Isolation: "none",
 	}})
