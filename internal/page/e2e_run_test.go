@@ -6,10 +6,14 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/chromedp/cdproto/fetch"
+	"github.com/chromedp/cdproto/network"
+	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 )
 
@@ -179,4 +183,47 @@ func TestLogFollows(t *testing.T) {
 	opens(5)
 	do(t, ctx, "it follows", chromedp.WaitVisible(`#s-59 .g[data-st="ok"]`), polls(end))
 	shots(t, ctx, "run-many")
+}
+
+// A page comes to life although its scripts come late, and although its stream of events is
+// refused at first.
+func TestLateScripts(t *testing.T) {
+	ctx, ws := browser(t)
+	do(t, ctx, "the plan", clicks(".brand", ".drafts"), clicks(`.drafts a[href$="notes.md"]`, "#start"), clicks(`#start [value="start"]`, "#run"), chromedp.WaitVisible("#asks .btn"))
+	refused := 0
+	chromedp.ListenTarget(ctx, func(e any) {
+		paused, is := e.(*fetch.EventRequestPaused)
+		if !is {
+			return
+		}
+		events := strings.Contains(paused.Request.URL, "/events")
+		refuse := events && refused < 2
+		if refuse {
+			refused++
+		}
+		go func() {
+			act := chromedp.Action(fetch.ContinueRequest(paused.RequestID))
+			if refuse {
+				act = fetch.FailRequest(paused.RequestID, network.ErrorReasonConnectionRefused)
+			}
+			if !events { // until the other scripts had time enough to begin without it
+				act = chromedp.Tasks{chromedp.Evaluate(`new Promise((done) => setTimeout(done, 300))`, nil, func(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }), act}
+			}
+			if err := chromedp.Run(ctx, act); err != nil && ctx.Err() == nil {
+				t.Errorf("let %s go: %v", paused.Request.URL, err)
+			}
+		}()
+	})
+	do(t, ctx, "anew", network.SetCacheDisabled(true), fetch.Enable().WithPatterns([]*fetch.RequestPattern{{URLPattern: "*/events*"}, {URLPattern: "*/hx-sse*"}}), chromedp.Reload(), shows("#asks .btn"))
+	var path string
+	do(t, ctx, "its run", chromedp.Evaluate(`location.pathname`, &path))
+	approve := exec.Command(filepath.Join(filepath.Dir(ws), "piton"), "answer", filepath.Base(path)+"/1", "approve")
+	approve.Dir, approve.Env = ws, append(os.Environ(), "PITON_STATE="+filepath.Join(filepath.Dir(ws), "state"), "HOME="+filepath.Dir(ws))
+	if out, err := approve.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	do(t, ctx, "it is told", chromedp.WaitVisible(`#s-1 .g[data-st="ok"]`))
+	if refused != 2 {
+		t.Errorf("%d streams were refused", refused)
+	}
 }

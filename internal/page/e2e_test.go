@@ -7,6 +7,7 @@ import (
 	"context"
 	_ "embed"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -20,6 +21,7 @@ import (
 	"github.com/chromedp/cdproto/log"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
+	"golang.org/x/sys/unix"
 )
 
 const plan = `---
@@ -79,6 +81,7 @@ func browser(t *testing.T) (ctx context.Context, ws string) {
 	if out, err := exec.Command("go", "build", "-o", piton, "github.com/piton-dev/piton/cmd/piton").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
+	t.Cleanup(func() { ends(t, filepath.Join(base, "state")) })
 	serve := exec.Command(piton, "serve")
 	serve.Dir, serve.Stderr = ws, os.Stderr
 	serve.Env = append(os.Environ(), "PITON_STATE="+filepath.Join(base, "state"), "HOME="+base)
@@ -111,7 +114,7 @@ func browser(t *testing.T) (ctx context.Context, ws string) {
 	chromedp.ListenTarget(ctx, func(e any) { // the policy keeps everything out that the page needs not
 		switch e := e.(type) {
 		case *log.EventEntryAdded:
-			if refused := strings.Contains(e.Entry.Text, "status of 422") || strings.Contains(e.Entry.Text, "status of 409"); e.Entry.Level == log.LevelError && !refused {
+			if refused := strings.Contains(e.Entry.Text, "status of 422") || strings.Contains(e.Entry.Text, "status of 409") || strings.Contains(e.Entry.Text, "ERR_CONNECTION_REFUSED"); e.Entry.Level == log.LevelError && !refused {
 				t.Errorf("the browser says: %s %s", e.Entry.Text, e.Entry.URL)
 			}
 		case *runtime.EventExceptionThrown:
@@ -123,6 +126,32 @@ func browser(t *testing.T) (ctx context.Context, ws string) {
 	}
 	do(t, ctx, "enter", chromedp.EmulateViewport(1440, 1000), chromedp.Navigate(url), chromedp.WaitVisible("main h1"))
 	return ctx, ws
+}
+
+// ends stops the owner that carries runs on, and waits for its end.
+func ends(t *testing.T, state string) {
+	locks, err := filepath.Glob(filepath.Join(state, "*", "lock"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range locks {
+		f, err := os.OpenFile(name, os.O_RDWR, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		lock := unix.Flock_t{Type: unix.F_WRLCK, Whence: io.SeekStart}
+		held := lock
+		if err := unix.FcntlFlock(f.Fd(), unix.F_GETLK, &held); err != nil {
+			t.Fatal(err)
+		}
+		if held.Type != unix.F_UNLCK {
+			syscall.Kill(int(held.Pid), syscall.SIGTERM) //nolint:errcheck // it has ended then
+		}
+		if err := unix.FcntlFlock(f.Fd(), unix.F_SETLKW, &lock); err != nil {
+			t.Error(err)
+		}
+	}
 }
 
 func do(t *testing.T, ctx context.Context, what string, actions ...chromedp.Action) {

@@ -23,6 +23,13 @@
   });
   const gone = () => { lost = lost || setTimeout(() => say("Reconnecting, last update " + last.toLocaleTimeString(), "warn"), 3000); };
   for (const event of ["htmx:sse:error", "htmx:sse:close", "htmx:sse:before:connection"]) document.addEventListener(event, gone);
+  // A stream that was cut comes back by itself. One that did not begin is tried again here.
+  document.addEventListener("htmx:finally:request", (e) => {
+    const from = e.detail.ctx.sourceElement, url = from.getAttribute("hx-sse:connect");
+    if (!url || from._htmx.sse) return;
+    gone();
+    setTimeout(() => { if (from.isConnected) htmx.ajax("GET", url, {source: from}); }, 2000);
+  });
 
   // A link to another step, or order, of the same page brings only what is in it. A newer one
   // takes the place of one under way. The history is kept here alone, not by htmx as well.
