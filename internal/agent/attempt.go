@@ -169,7 +169,7 @@ func (a *attempt) why(r *Result) {
 	if a.text != nil && r.Calls == 0 && r.How != engine.NoStart && r.Cause.Outside() {
 		r.How, r.Reason, r.Absent = engine.NoStart, r.Cause.String(), r.Cause.Lasts
 	}
-	if program := unseen(r.Reason + "\n" + r.Stderr); program != "" {
+	if program := unseen(r.Reason + "\n" + r.Stderr); program != "" && r.Calls == 0 && (r.How == engine.NoStart || r.How == engine.Exited && r.Exit != 0) {
 		r.How, r.Absent = engine.NoStart, true
 		r.Cause = engine.Cause{Kind: engine.NotStarted, Lasts: true, Text: program + " is there, and not visible inside its seal", Next: "piton agents test says which line of the configuration shows it"}
 		r.Reason = r.Cause.Text + ": " + r.Cause.Next
@@ -180,7 +180,10 @@ func (a *attempt) why(r *Result) {
 func unseen(said string) string {
 	_, rest, _ := strings.Cut(said, "piton: run ")
 	program, _, is := strings.Cut(rest, ": no such file or directory")
-	if _, err := os.Stat(program); !is || err != nil || !filepath.IsAbs(program) {
+	if !is || !filepath.IsAbs(program) {
+		return ""
+	}
+	if _, err := os.Stat(program); err != nil {
 		return ""
 	}
 	return program

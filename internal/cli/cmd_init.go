@@ -66,7 +66,7 @@ func (a *app) init(here, acp bool) error {
 		}
 	}
 	done := begun{Written: []string{}, Kept: []string{}}
-	found, err := a.anew(dir, foundAgents(acp), &done)
+	found, err := a.anew(dir, a.foundAgents(acp), &done)
 	if err != nil {
 		return err
 	}
@@ -109,9 +109,9 @@ func (a *app) anew(dir string, found found, done *begun) (found, error) {
 		return found, nil
 	}
 	if before.acp && !found.acp {
-		found = foundAgents(true)
+		found = a.foundAgents(true)
 	}
-	if found.first() == "" || bytes.Equal(was, found.config()) {
+	if found.first == "" || bytes.Equal(was, found.config()) {
 		return found, nil
 	}
 	if err := durable.Replace(path, found.config(), info.Mode().Perm(), nil); err != nil {
@@ -136,6 +136,11 @@ func foundBefore(body []byte) (f found, ok bool) {
 			f.known = append(f.known, p)
 		case p.Talk != "" && strings.Contains(text, talks.Configured()):
 			f.known, f.acp = append(f.known, talks), true
+		default:
+			continue
+		}
+		if f.first == "" || strings.Contains(text, "default_agent: "+p.Name+"\n") {
+			f.first = p.Name
 		}
 	}
 	return f, bytes.Equal(body, f.config())
@@ -145,7 +150,7 @@ func foundBefore(body []byte) (f found, ok bool) {
 // where it has all of them.
 func (a *app) lacking(dir string, found found) string {
 	conf, err := a.configuration(api.Place{Dir: dir}, nil)
-	if err != nil || found.first() == "" {
+	if err != nil || found.first == "" {
 		return ""
 	}
 	has := map[string]bool{}
@@ -177,10 +182,10 @@ func (a *app) next(done begun, found found) {
 	for _, p := range found.strange {
 		a.notice("%s is installed, but Piton has no entry for it; docs/agents.md shows an entry for any program", p.Name)
 	}
-	if first := found.first(); first != "" {
+	if first := found.first; first != "" {
 		a.notice("try whether %s works here: piton agents test", first)
 	}
-	if found.first() == "" {
+	if found.first == "" {
 		var names []string
 		for _, p := range agent.Programs() {
 			if p.Entry != "" {
@@ -190,7 +195,7 @@ func (a *app) next(done begun, found found) {
 		a.notice("no agent program was found on PATH (looked for %s); install one and log in, then run piton init again. Steps with target: script run without one", view.Join(names))
 	}
 	a.notice("try it: piton run plans/example.md")
-	if first := found.first(); first != "" && done.Add == "" {
+	if first := found.first; first != "" && done.Add == "" {
 		a.notice("or have %s make a plan: piton plan \"what you want\"", first)
 	}
 }
@@ -223,37 +228,49 @@ type found struct {
 	known   []agent.Program // the preferred ones first
 	strange []agent.Program // that nobody has tried
 	acp     bool            // as those that speak the protocol, where they do
+	first   string          // does what names nobody, and makes plans; "" where none is known
 }
 
-// foundAgents looks for them on PATH. Acp: as those that speak the protocol, where they do.
-func foundAgents(acp bool) found {
-	f := found{acp: acp}
+// foundAgents looks for them on PATH. Acp: as those that speak the protocol, where they do. The
+// first is one that has a key, or else one that keeps its login or its settings here.
+func (a *app) foundAgents(acp bool) found {
+	f, env := found{acp: acp}, a.environ()
+	best := -1
 	for _, p := range agent.Programs() {
 		switch {
 		case acp && p.Talk != "" && onPath(cmp.Or(p.Speaker, p.Name)):
 			p.Entry = p.Talk
-			f.known = append(f.known, p)
 		case !onPath(p.Name):
+			continue
 		case p.Entry == "":
 			f.strange = append(f.strange, p)
-		default:
-			f.known = append(f.known, p)
+			continue
+		}
+		f.known = append(f.known, p)
+		if ready := signed(p, env); ready > best {
+			best, f.first = ready, p.Name
 		}
 	}
 	return f
 }
 
+// signed is 2 for a program that has a key, 1 for one that was used here, 0 for another one.
+func signed(p agent.Program, env map[string]string) int {
+	if slices.ContainsFunc(p.Keys, func(key string) bool { return env[key] != "" }) {
+		return 2
+	}
+	if home := env["HOME"]; home != "" && slices.ContainsFunc(p.Login, func(name string) bool {
+		_, err := os.Stat(filepath.Join(home, name))
+		return err == nil
+	}) {
+		return 1
+	}
+	return 0
+}
+
 func onPath(name string) bool {
 	_, err := exec.LookPath(name)
 	return err == nil
-}
-
-// first is the agent that does what names nobody, and makes plans; "" is none.
-func (f found) first() string {
-	if len(f.known) == 0 {
-		return ""
-	}
-	return f.known[0].Name
 }
 
 func (f found) names() []string {
@@ -267,7 +284,7 @@ func (f found) names() []string {
 // agents is the part of a configuration that names the agents.
 func (f found) agents() string {
 	var b strings.Builder
-	if f.first() == "" {
+	if f.first == "" {
 		example := agent.Programs()[0]
 		b.WriteString("# No coding agent that Piton knows was found on this machine. One looks like this:\n# agents:\n#")
 		b.WriteString(strings.ReplaceAll(strings.TrimSuffix(example.Configured(), "\n"), "\n", "\n#"))
@@ -278,7 +295,7 @@ func (f found) agents() string {
 	for _, p := range f.known {
 		b.WriteString(p.Configured())
 	}
-	fmt.Fprintf(&b, "default_agent: %s\n# Who makes plans of requests: piton plan \"Fix the login timeout\"\nplanner: {agent: %[1]s}\n", f.first())
+	fmt.Fprintf(&b, "default_agent: %s\n# Who makes plans of requests: piton plan \"Fix the login timeout\"\nplanner: {agent: %[1]s}\n", f.first)
 	return b.String()
 }
 

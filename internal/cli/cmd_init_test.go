@@ -31,7 +31,7 @@ func TestKnownAgents(t *testing.T) {
 
 // What init writes is a configuration without mistakes, whatever it finds.
 func TestFirstConfig(t *testing.T) {
-	tests := map[string]found{"nothing": {}, "all": {known: agent.Programs()[:8]}}
+	tests := map[string]found{"nothing": {}, "all": {known: agent.Programs()[:8], first: "claude"}}
 	for name, f := range tests {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()

@@ -27,8 +27,8 @@ import (
 // Base begins the path of every route.
 const Base = "/api/v1"
 
-// maxBody bounds a request: a plan, and what is said about it.
-const maxBody = 4 << 20
+// maxBody bounds a request: the largest plan as base64, and what is said about it.
+const maxBody = 16 << 20
 
 // Workspace is the workspace as one request finds it.
 type Workspace struct {

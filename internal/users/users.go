@@ -7,6 +7,7 @@
 package users
 
 import (
+	"cmp"
 	"crypto/rand"
 	"crypto/sha256"
 	"crypto/subtle"
@@ -147,6 +148,7 @@ func (d Dir) All() ([]User, error) {
 		return nil, fmt.Errorf("list the users: %w", err)
 	}
 	var all []User
+	var failed error
 	for _, e := range entries {
 		user, is := strings.CutSuffix(e.Name(), suffix)
 		if !is || !name.MatchString(user) {
@@ -157,19 +159,17 @@ func (d Dir) All() ([]User, error) {
 			continue // removed meanwhile
 		}
 		if err != nil {
-			return nil, err
+			failed = errors.Join(failed, err)
+			continue
 		}
 		all = append(all, u)
 	}
-	return all, nil
+	return all, failed
 }
 
 // WithToken is the user who has a token. It fails with [ErrUnknown].
 func (d Dir) WithToken(token string) (User, error) {
 	all, err := d.All()
-	if err != nil {
-		return User{}, err
-	}
 	found, is := hashOf(token), -1
 	for i, u := range all {
 		if subtle.ConstantTimeCompare([]byte(u.Token), []byte(found)) == 1 {
@@ -177,7 +177,7 @@ func (d Dir) WithToken(token string) (User, error) {
 		}
 	}
 	if is < 0 || !strings.HasPrefix(token, prefix) {
-		return User{}, ErrUnknown
+		return User{}, cmp.Or(err, ErrUnknown)
 	}
 	return all[is], nil
 }
