@@ -32,6 +32,7 @@ type Document struct {
 	Plan     *plan.Plan     // nil if the bytes are refused altogether
 	Problems []plan.Problem // of the parser
 	Facts    verify.Facts
+	unknown  error // why there are no facts
 	analysis *verify.Analysis
 	Findings []verify.Finding
 
@@ -128,7 +129,8 @@ func (p *Product) Read(ctx context.Context, path string) (*Document, error) {
 	if err != nil {
 		return nil, err
 	}
-	return p.Verify(ctx, path, source), nil
+	d := p.Verify(ctx, path, source)
+	return d, d.unknown
 }
 
 // Parse reads the bytes of a plan in any form, and says only what they show to
@@ -156,11 +158,12 @@ func (p *Product) look(ctx context.Context, path string, source []byte) *Documen
 	d.Plan = d.Form.Plan
 	if d.Plan != nil {
 		env := p.probeEnv()
-		d.analysis, d.Facts = verify.Study(d.Plan, d.Problems, func(q verify.Queries) verify.Facts {
-			if p.Files != nil {
-				return p.Files.Facts(ctx, d.Rel, source)
+		d.analysis, d.Facts = verify.Study(d.Plan, d.Problems, func(q verify.Queries) (f verify.Facts) {
+			if p.Files == nil {
+				return probe.Answer(ctx, q, env)
 			}
-			return probe.Answer(ctx, q, env)
+			f, d.unknown = p.Files.Facts(ctx, d.Rel, source)
+			return f
 		})
 	}
 	return d

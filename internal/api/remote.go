@@ -34,7 +34,7 @@ type Files interface {
 	Names() []string
 	Gone(path string) bool
 	// Facts are what rules want to know for a document that the workspace has.
-	Facts(ctx context.Context, path string, source []byte) verify.Facts
+	Facts(ctx context.Context, path string, source []byte) (verify.Facts, error)
 }
 
 // NamedText is a text of a document: what its file has, or an object of the journal.
@@ -204,9 +204,8 @@ func (d documents) Gone(path string) bool {
 	return err != nil && Explain(err).Code == NotFound
 }
 
-func (d documents) Facts(ctx context.Context, path string, source []byte) verify.Facts {
-	f, _ := ask[verify.Facts](ctx, d.c, "files/facts", NamedText{path, store.NewObject(source).Hash}) // what is not known, no rule speaks of
-	return f
+func (d documents) Facts(ctx context.Context, path string, source []byte) (verify.Facts, error) {
+	return ask[verify.Facts](ctx, d.c, "files/facts", NamedText{path, store.NewObject(source).Hash})
 }
 
 // Text is the text of a document of the workspace that somebody elsewhere asks for: what its
