@@ -63,11 +63,11 @@ var layers = map[string]layer{
 	"internal/project":   {"durable plan plan/form engine", ""},
 	"internal/users":     {"durable", ""},
 	"internal/api":       {"plan plan/form verify engine store run probe project config users", "golang.org/x/sys"},
-	"internal/view":      {"agent api engine lazy plan store verify", ""},
+	"internal/view":      {"agent api engine lazy plan store verify", "github.com/rogpeppe/go-internal/diff"},
 	"internal/report":    {"engine proc view", ""},
 	"internal/telemetry": {"durable engine proc run store", ""},
 	"internal/mcp":       {"api plan view", module + "/docs github.com/modelcontextprotocol/go-sdk"},
-	"internal/httpapi":   {"api config engine run store users verify view", "github.com/rogpeppe/go-internal/diff"},
+	"internal/httpapi":   {"api config engine run store users verify view", ""},
 	"internal/page":      {"api dag engine httpapi lazy plan planner proc store telemetry template users verify view", "github.com/rogpeppe/go-internal/diff"},
 	"internal/owner": {
 		"agent api check config effect egress engine lazy model notes plan plan/form planner probe proc project prompt run store store/sqlite telemetry tool tree verify view",

@@ -414,15 +414,23 @@ func TestEveryVerbKnowsServers(t *testing.T) {
 	if len(verbs) < 40 {
 		t.Fatalf("the help lists %q", list)
 	}
-	tries := [][]string{{"config", "show"}, {"tools", "show", "x"}, {"agents", "list"}}
+	tries := [][]string{{"config", "show"}, {"tools", "show", "x"}, {"agents", "test"}, {"plan", "undo", "x"}}
+	usual := map[string]string{"force-agent": "x y", "export": "x --to yaml"}
+	for _, bare := range strings.Fields("agents config doctor fsck gc init list mcp prime serve tools version") {
+		usual[bare] = ""
+	}
 	for _, v := range verbs {
-		tries = append(tries, []string{v[1], "x"})
+		words, other := usual[v[1]]
+		if !other {
+			words = "x"
+		}
+		tries = append(tries, append([]string{v[1]}, strings.Fields(words)...))
 	}
 	for _, words := range tries {
 		c := exec.Command("piton", append(words, "--server", "http://192.0.2.1:1")...)
-		c.Dir = t.TempDir()
+		c.Dir, c.Env = t.TempDir(), append(os.Environ(), "PITON_TOKEN=piton_x")
 		out, _ := c.CombinedOutput()
-		if text := string(out); c.ProcessState.ExitCode() != 2 || !regexp.MustCompile("about this machine|only over TLS|too much|needs|not a|no token|unknown command").MatchString(text) {
+		if text := string(out); c.ProcessState.ExitCode() != 2 || !regexp.MustCompile("is about this machine|only over TLS").MatchString(text) {
 			t.Errorf("piton %s: exit %d\n%s", words, c.ProcessState.ExitCode(), text)
 		}
 	}

@@ -40,7 +40,7 @@ at the end. Changed steps run again.`,
 	c.Flags().BoolVarP(&f.yes, "yes", "y", false, "approve without being asked")
 	c.Flags().BoolVar(&f.weaker, "weaker", false, "confirm that the plan proves or guards less than before")
 	c.Flags().StringVar(&f.hash, "hash", "", "approve only if the plan's hash begins with this: at least 12 digits")
-	c.Flags().StringVar(&f.why, "why", "", "the reason, which is recorded")
+	whyFlag(c, &f.why, "why", "text", "the reason, which is recorded")
 	return c
 }
 
@@ -250,7 +250,7 @@ propose this text again.`,
 		Args:    exactly("a plan or a run", 1),
 		RunE:    func(c *cobra.Command, args []string) error { return a.reject(c.Context(), args[0], why) },
 	}
-	c.Flags().StringVar(&why, "why", "", "the reason, which is recorded")
+	whyFlag(c, &why, "why", "text", "the reason, which is recorded")
 	return c
 }
 

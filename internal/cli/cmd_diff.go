@@ -1,22 +1,18 @@
 package cli
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
-	"maps"
 	"os/exec"
 	"slices"
 	"strconv"
 	"strings"
 
-	"github.com/rogpeppe/go-internal/diff"
 	"github.com/spf13/cobra"
 
 	"github.com/piton-dev/piton/internal/api"
 	"github.com/piton-dev/piton/internal/engine"
-	"github.com/piton-dev/piton/internal/verify"
 	"github.com/piton-dev/piton/internal/view"
 )
 
@@ -165,20 +161,12 @@ func (a *app) diff(ctx context.Context, args []string) error {
 		if err != nil {
 			return err
 		}
-		d := verify.Diff(one.Plan, two.Plan)
-		var text bytes.Buffer
-		text.Write(diff.Diff(one.Name, one.Source, two.Name, two.Source))
-		for _, path := range slices.Sorted(maps.Keys(two.Below)) {
-			if one.Below != nil { // a file has none
-				text.Write(diff.Diff(one.Name+": "+path, one.Below[path], two.Name+": "+path, two.Below[path]))
-			}
-		}
-		lines := text.String()
-		a.prints("diff", view.DiffOf(one.Name, two.Name, lines, d), func(t theme) []string {
-			if lines == "" {
+		d := view.Compared(one, two)
+		a.prints("diff", d, func(t theme) []string {
+			if d.Text == "" {
 				return []string{"They are the same."}
 			}
-			return append(t.changedLines(lines), append([]string{""}, t.difference(d)...)...)
+			return append(t.changedLines(d.Text), append([]string{""}, t.difference(d.Difference)...)...)
 		})
 		return nil
 	})

@@ -131,7 +131,7 @@ an answer that changes more goes back to the planner.`,
 	c.Flags().StringVar(&cmd.Step, "step", "", "the only `STEP` that may change, by its id or number")
 	c.Flags().BoolVarP(&yes, "yes", "y", false, "of a plan without a run: approve the configuration of this workspace, which says who is asked")
 	c.Flags().BoolVar(&again, "again", false, "of a plan without a run: ask the planner even if the journal has its answer")
-	c.Flags().StringVar(&cmd.Why, "why", "", "what to change, and why; the planner is told")
+	whyFlag(c, &cmd.Why, "why", "text", "what to change, and why; the planner is told")
 	return c
 }
 

@@ -62,10 +62,12 @@ func (v *plainView) listen(s *session) {
 	v.deeds, v.change = s.deedEar(v.did), s.proposes
 	v.poll = time.AfterFunc(listening, func() {
 		v.mu.Lock()
-		defer v.mu.Unlock()
 		v.deeds.look()
 		v.tries()
+		v.mu.Unlock()
 		v.lookAtPlan()
+		v.mu.Lock()
+		defer v.mu.Unlock()
 		if v.poll != nil {
 			v.poll.Reset(listening)
 		}
@@ -73,13 +75,24 @@ func (v *plainView) listen(s *session) {
 }
 
 // lookAtPlan says, now and then, that somebody changes the document of the plan: the run goes
-// on with what was approved.
+// on with what was approved. Nothing waits for the look itself: a server may be slow.
 func (v *plainView) lookAtPlan() {
-	if v.looks++; v.looks%2 == 0 || v.fold.State.Program() == nil || !v.fold.State.Live() {
+	v.mu.Lock()
+	v.looks++
+	due := v.looks%2 == 1 && v.fold.State.Program() != nil && v.fold.State.Live()
+	var head engine.HeadRow
+	if due {
+		head = v.fold.State.Head()
+	}
+	v.mu.Unlock()
+	if !due {
 		return
 	}
+	now := v.change(head)
+	v.mu.Lock()
+	defer v.mu.Unlock()
 	was := v.proposed
-	if v.proposed = v.change(v.fold.State.Head()); v.proposed != "" && v.proposed != was {
+	if v.proposed = now; v.poll != nil && v.proposed != "" && v.proposed != was {
 		v.quiet.Reset(silence)
 		printLines(v.out, v.theme.fold(0, plainIndent, fmt.Sprintf("%s %-5s %s", v.clock(v.now()), "plan", v.proposed)))
 	}

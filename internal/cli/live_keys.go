@@ -24,6 +24,8 @@ func (m *liveModel) key(msg keyMsg) beside {
 	switch {
 	case k == "ctrl+c":
 		return m.interrupt()
+	case msg.burst && (m.reply == nil || m.reply.choice == ""):
+		return nil // a word that is pasted, or typed ahead, commands nothing
 	case m.reply != nil:
 		return m.replyKey(k, msg.text)
 	}

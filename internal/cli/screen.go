@@ -29,8 +29,11 @@ type (
 	quitMsg  struct{} // what is drawn is cleared, and the screen ends
 	sizeMsg  struct{ width, height int }
 	pasteMsg string
-	keyMsg   struct{ name, text string } // a name such as enter and ctrl+c; text is what it types
 	inputMsg []byte
+	keyMsg   struct {
+		name, text string // a name such as enter and ctrl+c; text is what it types
+		burst      bool   // it came together with others that type something: pasted, or typed ahead
+	}
 )
 
 // batch is several at once.
@@ -189,7 +192,14 @@ func (s *screen) read(b []byte, all bool) {
 	if most := len(pasteBegins) + maxPaste; bytes.HasPrefix(s.keys, []byte(pasteBegins)) && len(s.keys) > most+len(pasteEnds) {
 		s.keys = slices.Delete(s.keys, most, len(s.keys)-len(pasteEnds))
 	}
+	types := func(msg any) bool { k, ok := msg.(keyMsg); return ok && k.text != "" }
+	first := slices.IndexFunc(msgs, types)
+	burst := first >= 0 && slices.ContainsFunc(msgs[first+1:], types)
 	for _, msg := range msgs {
+		if k, ok := msg.(keyMsg); ok {
+			k.burst = burst
+			msg = k
+		}
 		s.update(msg)
 	}
 }

@@ -267,7 +267,7 @@ func TestScreenRuns(t *testing.T) {
 func TestKeysOf(t *testing.T) {
 	typed := func(all string) (msgs []any) {
 		for _, r := range all {
-			msgs = append(msgs, keyMsg{string(r), string(r)})
+			msgs = append(msgs, keyMsg{name: string(r), text: string(r)})
 		}
 		return msgs
 	}

@@ -85,6 +85,27 @@ func TestTrials(t *testing.T) {
 	}
 }
 
+// Nothing waits while a plain view looks at the plan document, which may be far away.
+func TestLookAtPlan(t *testing.T) {
+	s := begin(t, "Changed", step("one", "The first"))
+	var out bytes.Buffer
+	v := newPlainView(&out, theme{width: 80, zone: time.UTC}, func() time.Time { return s.now }, "")
+	v.poll = time.AfterFunc(time.Hour, func() {})
+	v.records(s.journal)
+	asked, answer, over := make(chan bool), make(chan string), make(chan bool)
+	v.change = func(engine.HeadRow) string { asked <- true; return <-answer }
+	go func() { v.lookAtPlan(); close(over) }()
+	<-asked
+	s.run(100)
+	v.records(s.journal[len(s.journal)-1:])
+	answer <- "plan.md was changed"
+	<-over
+	v.close()
+	if text := out.String(); !strings.Contains(text, "plan  plan.md was changed") {
+		t.Errorf("it says\n%s", text)
+	}
+}
+
 // TestWordsBegin holds that scripts can look for a word in the tenth column.
 func TestWordsBegin(t *testing.T) {
 	s := mixed(t)
@@ -278,6 +299,37 @@ func TestKeys(t *testing.T) {
 	}
 	if did[len(did)-1] != "resume" || !m.printing {
 		t.Errorf("the refusal is not shown: %q", did)
+	}
+}
+
+// A word that is pasted, or typed before the view was there, commands nothing: it may hold an
+// a, a number and a return key.
+func TestTypedAhead(t *testing.T) {
+	var sent []string
+	story := begin(t, "Asks", step("one", "The first", onFail(0, engine.Escalate)))
+	story.answers["one"] = []engine.Verdict{engine.Fail}
+	story.run(1000)
+	m := model(t, story, keys{
+		pause: func() error { sent = append(sent, "pause"); return nil }, detach: func() {},
+		answer: func(_ engine.ItemRow, choice, text string) error {
+			sent = append(sent, choice+" "+text)
+			return nil
+		},
+	})
+	s := screen{model: m}
+	s.read([]byte("a1 pq\r"), false)
+	if m.reply != nil || m.detached {
+		t.Fatalf("it opens an answer or leaves: %+v", m.reply)
+	}
+	press(m, 'a')
+	s.read([]byte("1x\r"), false)
+	if m.reply == nil || m.reply.choice != "" {
+		t.Fatalf("it makes a choice: %+v", m.reply)
+	}
+	s.read([]byte("1"), false)
+	s.read([]byte("because"), false)
+	if m.reply.text != "because" || len(sent) > 0 {
+		t.Errorf("the text of the answer is %q, and it did %q", m.reply.text, sent)
 	}
 }
 

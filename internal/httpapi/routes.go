@@ -1,22 +1,17 @@
 package httpapi
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
-	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
 	"reflect"
-	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/rogpeppe/go-internal/diff"
 
 	"github.com/piton-dev/piton/internal/api"
 	"github.com/piton-dev/piton/internal/config"
@@ -459,14 +454,7 @@ func compare(c *call) (view.Diff, error) {
 	if err != nil {
 		return view.Diff{}, err
 	}
-	var text bytes.Buffer
-	text.Write(diff.Diff(one.Name, one.Source, two.Name, two.Source))
-	for _, path := range slices.Sorted(maps.Keys(two.Below)) {
-		if one.Below != nil { // a file has none
-			text.Write(diff.Diff(one.Name+": "+path, one.Below[path], two.Name+": "+path, two.Below[path]))
-		}
-	}
-	return view.DiffOf(one.Name, two.Name, text.String(), verify.Diff(one.Plan, two.Plan)), nil
+	return view.Compared(one, two), nil
 }
 
 func tasks(c *call) (view.TaskDocs, error) {

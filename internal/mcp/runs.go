@@ -35,8 +35,7 @@ func run(ctx context.Context, w *Workspace, _ *mcp.CallToolRequest, in planIn) (
 	}
 	goesOn := !head.Ended && head.Status != paused
 	if goesOn {
-		err := w.Client.Carry(ctx, said.Opened.Stream, api.Leave, func() error { return errCarried })
-		if !errors.Is(err, errCarried) {
+		if err := w.Client.HandOver(ctx, said.Opened.Stream, api.Leave); err != nil {
 			return nil, err
 		}
 	}
@@ -52,9 +51,6 @@ func run(ctx context.Context, w *Workspace, _ *mcp.CallToolRequest, in planIn) (
 	}
 	return b, nil
 }
-
-// errCarried says that the owner carries the run on.
-var errCarried = errors.New("the owner carries the run on")
 
 // paused is the status of a run that a person has stopped for a while.
 const paused = "paused"

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -63,11 +62,7 @@ func (w *Workspace) errandOf(ctx context.Context, ask func() (api.Planned, error
 			Changes: []string{"by it the planner is " + planned.Who}, config: w.Settings(),
 		}, nil
 	}
-	err = w.Client.Carry(ctx, engine.WorkspaceStream, api.Leave, func() error { return errCarried })
-	if errors.Is(err, errCarried) {
-		err = nil
-	}
-	return errandPath(planned.Errand), nil, err
+	return errandPath(planned.Errand), nil, w.Client.HandOver(ctx, engine.WorkspaceStream, api.Leave)
 }
 
 func errandPath(id string) string { return "/errands/" + url.PathEscape(id) }

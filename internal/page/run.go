@@ -3,7 +3,6 @@ package page
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -463,17 +462,11 @@ func stepRow(st view.Standing, s engine.StepRow) StepRow {
 	return row
 }
 
-// errCarried says that the owner carries a run on.
-var errCarried = errors.New("the owner carries the run on")
-
 // carry leaves a run to the owner.
 func (w *Workspace) carry(ctx context.Context, o api.Opened) (string, error) {
 	head, err := w.Find(ctx, o.Run)
 	if err == nil && !head.Ended && head.Status != engine.Paused {
-		err = w.Client.Carry(ctx, o.Stream, api.Leave, func() error { return errCarried })
-	}
-	if errors.Is(err, errCarried) {
-		err = nil
+		err = w.Client.HandOver(ctx, o.Stream, api.Leave)
 	}
 	return "/runs/" + o.Run, err
 }

@@ -1,6 +1,11 @@
 package view
 
 import (
+	"maps"
+	"slices"
+
+	"github.com/rogpeppe/go-internal/diff"
+
 	"github.com/piton-dev/piton/internal/api"
 	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/verify"
@@ -21,6 +26,18 @@ func DiffOf(from, to, text string, d verify.Difference) Diff {
 		d.Steps[i].Labels = List(d.Steps[i].Labels)
 	}
 	return Diff{from, to, text, d}
+}
+
+// Compared is the difference between two texts, and between the sub-plans that are approved
+// with them.
+func Compared(one, two api.Text) Diff {
+	text := diff.Diff(one.Name, one.Source, two.Name, two.Source)
+	if one.Below != nil { // a file has none
+		for _, path := range slices.Sorted(maps.Keys(two.Below)) {
+			text = append(text, diff.Diff(one.Name+": "+path, one.Below[path], two.Name+": "+path, two.Below[path])...)
+		}
+	}
+	return DiffOf(one.Name, two.Name, string(text), verify.Diff(one.Plan, two.Plan))
 }
 
 // Revision is one revision for programs.
