@@ -156,7 +156,7 @@ func (c *Client) Forward(ctx context.Context, use string, say json.RawMessage) (
 // notes passes on what the owner has to say beside the answer.
 func (c *Client) notes(res *http.Response) {
 	var notes []string
-	if json.Unmarshal([]byte(res.Header.Get(notesHeader)), &notes) == nil {
+	if json.Unmarshal([]byte(res.Header.Get(NotesHeader)), &notes) == nil {
 		for _, note := range notes {
 			c.Note(note)
 		}

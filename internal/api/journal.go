@@ -1,13 +1,10 @@
 package api
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"iter"
-	"maps"
 	"reflect"
-	"slices"
 	"time"
 
 	"github.com/piton-dev/piton/internal/engine"
@@ -19,11 +16,6 @@ type Reading struct {
 	Name            string
 	Request, Answer reflect.Type
 	Do              func(ctx context.Context, s store.Store, request []byte) (answer any, err error)
-}
-
-// Readings are all ways to read the journal, by name.
-func Readings() []Reading {
-	return slices.SortedFunc(maps.Values(readings), func(a, b Reading) int { return cmp.Compare(a.Name, b.Name) })
 }
 
 // SentRecord is a record on its way.
@@ -67,54 +59,59 @@ type (
 // piece is how many records are sent at once.
 const piece = 2000
 
-var readings = map[string]Reading{}
-
-func init() {
-	reading("heads", store.Store.Heads)
-	reading("items", store.Store.Items)
-	reading("count-items", store.Store.CountItems)
-	reading("steps", store.Store.Steps)
-	reading("count-steps", store.Store.CountSteps)
-	reading("things", store.Store.Things)
-	reading("object", func(s store.Store, ctx context.Context, q Named) ([]byte, error) { return s.Object(ctx, q.Name) })
-	reading("snapshot", func(s store.Store, ctx context.Context, q Named) (Snapshot, error) {
-		seq, body, err := s.Snapshot(ctx, q.Name)
-		return Snapshot{seq, body}, err
-	})
-	reading("marks", func(s store.Store, ctx context.Context, q Span) ([]engine.Mark, error) {
-		return s.Marks(ctx, q.Stream, q.After, q.Before)
-	})
-	reading("marked", func(s store.Store, ctx context.Context, q store.MarkFilter) ([]SentRecord, error) {
-		all, err := s.Marked(ctx, q)
-		out := make([]SentRecord, len(all))
-		for i, m := range all {
-			if err == nil {
-				out[i], err = sentRecord(m.Record)
-				out[i].Mark = &m.Mark
-			}
-		}
-		return out, err
-	})
-	reading("records", func(s store.Store, ctx context.Context, q Span) ([]SentRecord, error) {
-		out := []SentRecord{}
-		for r, err := range s.Read(ctx, q.Stream, q.After) {
-			var sent SentRecord
-			if err == nil {
-				sent, err = sentRecord(r)
-			}
-			if err != nil {
-				return nil, err
-			}
-			if out = append(out, sent); len(out) == piece {
-				break
-			}
-		}
-		return out, nil
-	})
+// Readings are all ways to read the journal.
+func Readings() []Reading {
+	return []Reading{
+		reading("heads", store.Store.Heads),
+		reading("items", store.Store.Items),
+		reading("count-items", store.Store.CountItems),
+		reading("steps", store.Store.Steps),
+		reading("count-steps", store.Store.CountSteps),
+		reading("things", store.Store.Things),
+		reading("object", func(s store.Store, ctx context.Context, q Named) ([]byte, error) { return s.Object(ctx, q.Name) }),
+		reading("snapshot", func(s store.Store, ctx context.Context, q Named) (Snapshot, error) {
+			seq, body, err := s.Snapshot(ctx, q.Name)
+			return Snapshot{seq, body}, err
+		}),
+		reading("marks", func(s store.Store, ctx context.Context, q Span) ([]engine.Mark, error) {
+			return s.Marks(ctx, q.Stream, q.After, q.Before)
+		}),
+		reading("marked", readMarked),
+		reading("records", readPiece),
+	}
 }
 
-func reading[Q, A any](name string, do func(store.Store, context.Context, Q) (A, error)) {
-	readings[name] = Reading{
+func readMarked(s store.Store, ctx context.Context, q store.MarkFilter) ([]SentRecord, error) {
+	all, err := s.Marked(ctx, q)
+	out := make([]SentRecord, len(all))
+	for i, m := range all {
+		if err == nil {
+			out[i], err = sentRecord(m.Record)
+			out[i].Mark = &m.Mark
+		}
+	}
+	return out, err
+}
+
+func readPiece(s store.Store, ctx context.Context, q Span) ([]SentRecord, error) {
+	out := []SentRecord{}
+	for r, err := range s.Read(ctx, q.Stream, q.After) {
+		var sent SentRecord
+		if err == nil {
+			sent, err = sentRecord(r)
+		}
+		if err != nil {
+			return nil, err
+		}
+		if out = append(out, sent); len(out) == piece {
+			break
+		}
+	}
+	return out, nil
+}
+
+func reading[Q, A any](name string, do func(store.Store, context.Context, Q) (A, error)) Reading {
+	return Reading{
 		Name: name, Request: reflect.TypeFor[Q](), Answer: reflect.TypeFor[A](),
 		Do: func(ctx context.Context, s store.Store, request []byte) (any, error) {
 			var q Q

@@ -57,10 +57,9 @@ func Reach(ctx context.Context, address, token, version string) (*Client, Here, 
 		return nil, Here{}, &Problem{Code: Invalid, Message: "a token goes to another machine only over TLS", Hint: "give https://" + u.Host}
 	}
 	c := &Client{
-		Face: ForHTTP, Note: func(string) {}, version: version, server: &server{"https://" + u.Host, token},
+		Face: ForHTTP, Note: func(string) {}, version: version, server: &server{u.Scheme + "://" + u.Host, token},
 		http: &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }},
 	}
-	c.server.base = u.Scheme + "://" + u.Host
 	here, err := got[Here](ctx, c, "workspace")
 	if err == nil && here.Version != version {
 		err = &Problem{Code: Unavailable, Message: fmt.Sprintf("the server is piton %s, and this is %s", here.Version, version), Hint: "use one version"}

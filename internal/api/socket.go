@@ -19,8 +19,8 @@ import (
 	"github.com/piton-dev/piton/internal/users"
 )
 
-// notesHeader of an answer holds words for the person, as a JSON list.
-const notesHeader = "Piton-Notes"
+// NotesHeader of an answer holds words for the person, as a JSON list.
+const NotesHeader = "Piton-Notes"
 
 // request is what a client sends: what the system does not say of it, and what it
 // asks for.
@@ -268,7 +268,7 @@ func (l *Listener) answer(w http.ResponseWriter, r *http.Request, caller Caller,
 	answer, err := do.do(r.Context(), l.Uses, caller, say)
 	if notes := l.takeNotes(); notes != nil {
 		text, _ := json.Marshal(notes) // texts always can
-		w.Header().Set(notesHeader, string(text))
+		w.Header().Set(NotesHeader, string(text))
 	}
 	return answer, err
 }

@@ -88,12 +88,8 @@ type call struct {
 
 var errStreamed = errors.New("the answer is written")
 
-// versionHeader and notesHeader of an answer have the version of the server, and words for
-// the person, as a JSON list.
-const (
-	versionHeader = "Piton-Version"
-	notesHeader   = "Piton-Notes"
-)
+// versionHeader of an answer has the version of the server.
+const versionHeader = "Piton-Version"
 
 func (a *API) serve(route Route) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -109,7 +105,7 @@ func (a *API) serve(route Route) http.Handler {
 				c.Client.Note = func(note string) {
 					notes = append(notes, note)
 					text, _ := json.Marshal(notes) // texts always can
-					w.Header().Set(notesHeader, string(text))
+					w.Header().Set(api.NotesHeader, string(text))
 				}
 				answer, err = route.do(c)
 			}
