@@ -16,11 +16,6 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// order are the titles of the steps, as a page shows them.
-func order(titles *[]string) chromedp.Action {
-	return chromedp.Evaluate(`[...document.querySelectorAll(".steps .ttl")].map((e) => e.textContent)`, titles)
-}
-
 // wants waits until the steps of the page have an order.
 func wants(titles ...string) chromedp.Action {
 	return polls(`[...document.querySelectorAll(".steps .ttl")].map((e) => e.textContent).join("|") === "` + strings.Join(titles, "|") + `"`)

@@ -6,14 +6,12 @@ import (
 	"context"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/chromedp/cdproto/fetch"
 	"github.com/chromedp/cdproto/network"
-	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 )
 
@@ -207,7 +205,7 @@ func TestLateScripts(t *testing.T) {
 				act = fetch.FailRequest(paused.RequestID, network.ErrorReasonConnectionRefused)
 			}
 			if !events { // until the other scripts had time enough to begin without it
-				act = chromedp.Tasks{chromedp.Evaluate(`new Promise((done) => setTimeout(done, 300))`, nil, func(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }), act}
+				act = chromedp.Tasks{chromedp.Evaluate(`new Promise((done) => setTimeout(done, 300))`, nil, awaits), act}
 			}
 			if err := chromedp.Run(ctx, act); err != nil && ctx.Err() == nil {
 				t.Errorf("let %s go: %v", paused.Request.URL, err)
@@ -217,11 +215,7 @@ func TestLateScripts(t *testing.T) {
 	do(t, ctx, "anew", network.SetCacheDisabled(true), fetch.Enable().WithPatterns([]*fetch.RequestPattern{{URLPattern: "*/events*"}, {URLPattern: "*/hx-sse*"}}), chromedp.Reload(), shows("#asks .btn"))
 	var path string
 	do(t, ctx, "its run", chromedp.Evaluate(`location.pathname`, &path))
-	approve := exec.Command(filepath.Join(filepath.Dir(ws), "piton"), "answer", filepath.Base(path)+"/1", "approve")
-	approve.Dir, approve.Env = ws, append(os.Environ(), "PITON_STATE="+filepath.Join(filepath.Dir(ws), "state"), "HOME="+filepath.Dir(ws))
-	if out, err := approve.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	says(t, ws, "answer", filepath.Base(path)+"/1", "approve")
 	do(t, ctx, "it is told", chromedp.WaitVisible(`#s-1 .g[data-st="ok"]`))
 	if refused != 2 {
 		t.Errorf("%d streams were refused", refused)

@@ -81,7 +81,7 @@ func browser(t *testing.T) (ctx context.Context, ws string) {
 	if out, err := exec.Command("go", "build", "-o", piton, "github.com/piton-dev/piton/cmd/piton").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	t.Cleanup(func() { ends(t, filepath.Join(base, "state")) })
+	t.Cleanup(func() { ends(t, filepath.Join(base, "state"), syscall.SIGTERM) })
 	serve := exec.Command(piton, "serve")
 	serve.Dir, serve.Stderr = ws, os.Stderr
 	serve.Env = append(os.Environ(), "PITON_STATE="+filepath.Join(base, "state"), "HOME="+base)
@@ -114,7 +114,7 @@ func browser(t *testing.T) (ctx context.Context, ws string) {
 	chromedp.ListenTarget(ctx, func(e any) { // the policy keeps everything out that the page needs not
 		switch e := e.(type) {
 		case *log.EventEntryAdded:
-			if refused := strings.Contains(e.Entry.Text, "status of 422") || strings.Contains(e.Entry.Text, "status of 409") || strings.Contains(e.Entry.Text, "ERR_CONNECTION_REFUSED"); e.Entry.Level == log.LevelError && !refused {
+			if refused := strings.Contains(e.Entry.Text, "status of 422") || strings.Contains(e.Entry.Text, "status of 409") || strings.Contains(e.Entry.Text, "ERR_CONNECTION_REFUSED") || strings.Contains(e.Entry.Text, "ERR_INTERNET_DISCONNECTED"); e.Entry.Level == log.LevelError && !refused {
 				t.Errorf("the browser says: %s %s", e.Entry.Text, e.Entry.URL)
 			}
 		case *runtime.EventExceptionThrown:
@@ -128,8 +128,9 @@ func browser(t *testing.T) (ctx context.Context, ws string) {
 	return ctx, ws
 }
 
-// ends stops the owner that carries runs on, and waits for its end.
-func ends(t *testing.T, state string) {
+// ends has the owner of each workspace get a signal, and waits for its end.
+func ends(t *testing.T, state string, sig syscall.Signal) {
+	t.Helper()
 	locks, err := filepath.Glob(filepath.Join(state, "*", "lock"))
 	if err != nil {
 		t.Fatal(err)
@@ -146,13 +147,27 @@ func ends(t *testing.T, state string) {
 			t.Fatal(err)
 		}
 		if held.Type != unix.F_UNLCK {
-			syscall.Kill(int(held.Pid), syscall.SIGTERM) //nolint:errcheck // it has ended then
+			syscall.Kill(int(held.Pid), sig) //nolint:errcheck // it has ended then
 		}
 		if err := unix.FcntlFlock(f.Fd(), unix.F_SETLKW, &lock); err != nil {
 			t.Error(err)
 		}
 	}
 }
+
+// says runs a verb in the workspace.
+func says(t *testing.T, ws string, args ...string) {
+	t.Helper()
+	base := filepath.Dir(ws)
+	c := exec.Command(filepath.Join(base, "piton"), args...)
+	c.Dir, c.Env = ws, append(os.Environ(), "PITON_STATE="+filepath.Join(base, "state"), "HOME="+base)
+	if out, err := c.CombinedOutput(); err != nil {
+		t.Fatalf("piton %v: %v\n%s", args, err, out)
+	}
+}
+
+// awaits waits for what a script promises.
+func awaits(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }
 
 func do(t *testing.T, ctx context.Context, what string, actions ...chromedp.Action) {
 	t.Helper()
@@ -206,7 +221,7 @@ func barriers(t *testing.T, ctx context.Context, name string) {
 		return chromedp.Evaluate(axe+"; null", nil).Do(ctx)
 	}), chromedp.Evaluate(`axe.run(document, {runOnly: {type: "tag", values: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]}}).then((r) =>
 		r.violations.map((v) => v.id + ": " + v.nodes.slice(0, 3).map((n) => n.html.slice(0, 160) + " " + n.failureSummary.split("\n").slice(1, 3).join(" ")).join(" | ")))`,
-		&found, func(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }))
+		&found, awaits))
 	for _, f := range found {
 		t.Errorf("%s: %s", name, f)
 	}

@@ -96,9 +96,14 @@ func errand(ctx context.Context, w *Workspace, r *http.Request) (sheet, error) {
 // waitTime is how often an errand under way is looked at, in seconds.
 const waitTime = 3
 
+// forPlan reports whether an errand is a request for a plan, or for another text of one.
+func forPlan(a engine.ErrandAsked) bool {
+	return a.Kind == engine.PlanWork && a.Path != "" && len(a.Contracts) == 0
+}
+
 // errand is a request for a plan, or for another text of one, and what the planner answered.
 func (w *Workspace) errand(ctx context.Context, id string) (row engine.ErrandRow, out planner.Outcome, err error) {
-	if row, err = w.Errand(ctx, id); err == nil && (row.Asked.Kind != engine.PlanWork || row.Asked.Path == "" || len(row.Asked.Contracts) > 0) {
+	if row, err = w.Errand(ctx, id); err == nil && !forPlan(row.Asked) {
 		err = &api.Problem{Code: api.NotFound, Message: "errand " + id + " is no request for a plan", Hint: "piton status shows errands"}
 	}
 	if err != nil || row.Ended == nil || row.Ended.Output == "" {

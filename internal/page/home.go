@@ -154,7 +154,7 @@ func (w *Workspace) asks(ctx context.Context, now time.Time) ([]AskRow, error) {
 func (w *Workspace) asked(ctx context.Context) (rows []AskedRow, err error) {
 	open, err := w.Underway(ctx)
 	for _, row := range open {
-		if row.Asked.Kind != engine.PlanWork || row.Asked.Path == "" || len(row.Asked.Contracts) > 0 {
+		if !forPlan(row.Asked) {
 			continue
 		}
 		title := "A new plan"

@@ -13,15 +13,18 @@ import (
 	"sync"
 	"time"
 
+	"github.com/piton-dev/piton/internal/api"
 	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/users"
 )
 
 // Times of a stream of events: how long changes are gathered, how often a run that nobody
-// carries on and what agents do is looked at, and how long a browser may take to read.
+// carries on and what agents do is looked at, when a browser hears that the stream still is there,
+// and how long it may take to read.
 const (
 	gather    = 100 * time.Millisecond
 	look      = time.Second
+	beat      = 5 * time.Second
 	writeTime = 10 * time.Second
 )
 
@@ -47,7 +50,6 @@ type hub struct {
 	parts map[string]any // nil before it was drawn
 	lines int            // of the log
 	moves bool           // the owner carries the run on
-	over  bool           // nothing is told any more
 }
 
 // ear is one browser.
@@ -76,14 +78,16 @@ func (s *server) events(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	h := s.join(r.Context(), r.PathValue("run"), lookingAt(r), e)
 	defer s.leave(h, e)
-	for {
+	for more := true; more; { // then the browser connects again
+		var news []byte
 		select {
 		case <-r.Context().Done():
 			return
-		case news, more := <-e.news:
-			if !more {
-				return // the browser connects again
-			}
+		case news, more = <-e.news:
+		case <-time.After(beat):
+			news = []byte("event: beat\n\n")
+		}
+		if more {
 			flush.SetWriteDeadline(time.Now().Add(writeTime)) //nolint:errcheck // else it is written without
 			if _, err := w.Write(news); err != nil || flush.Flush() != nil {
 				return
@@ -108,14 +112,9 @@ func (s *server) join(ctx context.Context, run string, l looking, e *ear) *hub {
 	s.mu.Unlock()
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	switch {
-	case h.over:
-		close(e.news)
-	case h.parts != nil:
+	h.ears[e] = true
+	if h.parts != nil {
 		h.greet(e)
-		h.ears[e] = true
-	default:
-		h.ears[e] = true
 	}
 	return h
 }
@@ -138,23 +137,33 @@ func (s *server) leave(h *hub, e *ear) {
 	}
 }
 
-// follow tells what changes until nobody hears any more, or it fails: then the browsers connect
-// again, and see why.
+// Trouble is why a page is not up to date; none where it is.
+type Trouble struct{ Message, Hint string }
+
+// follow tells what changes until nobody hears any more. Where it fails it tells why, and begins
+// anew.
 func (h *hub) follow(ctx context.Context) {
 	defer close(h.ended)
-	_ = h.tells(ctx) // who connects again is told
-	h.server.mu.Lock()
-	if key := h.run + "?" + h.look.key(); h.hubs[key] == h {
-		delete(h.hubs, key)
+	for ctx.Err() == nil {
+		if err := h.tells(ctx); ctx.Err() == nil {
+			h.fails(err)
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(look):
+		}
 	}
-	h.server.mu.Unlock()
+}
+
+// fails tells why the page stands still. All of it is told anew when it works again.
+func (h *hub) fails(err error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.over = true
-	for e := range h.ears {
-		close(e.news)
-	}
-	clear(h.ears)
+	h.parts = nil
+	p := api.Explain(err)
+	var out bytes.Buffer
+	_ = h.part(&out, "trouble", "outerMorph", Trouble{p.Message, p.Hint}) // these can be drawn
+	h.send(message(0, nil, out.String()))
 }
 
 func (h *hub) tells(ctx context.Context) error {
@@ -286,8 +295,8 @@ func (h *hub) tell(ctx context.Context, head engine.HeadRow, carried bool) error
 
 // regions are the parts of the page of a run that change, by their ids.
 func regions(x Run, n Waiting) (ids []string, parts map[string]any) {
-	ids = []string{"waiting", "run", "orders", "asks", "meters", "axis", "panel"}
-	parts = map[string]any{"waiting": n, "run": x.Head, "orders": x.Orders, "asks": x.Asks, "meters": x.Meters, "axis": x.Timeline.Axis, "panel": x.Panel}
+	ids = []string{"trouble", "waiting", "run", "orders", "asks", "meters", "axis", "panel"}
+	parts = map[string]any{"trouble": x.Trouble, "waiting": n, "run": x.Head, "orders": x.Orders, "asks": x.Asks, "meters": x.Meters, "axis": x.Timeline.Axis, "panel": x.Panel}
 	for _, row := range x.Timeline.Rows.All {
 		ids = append(ids, row.DOM)
 		parts[row.DOM] = row
@@ -369,18 +378,22 @@ func (h *hub) greet(e *ear) {
 	if e.has != h.c.count || h.c.heard {
 		_ = h.part(&out, "log", "outerHTML", h.c.log())
 	}
-	e.news <- message(h.c.count, nil, out.String()) // it is empty yet
+	h.sendTo(e, message(h.c.count, nil, out.String()))
 }
 
 // send sends all browsers a message.
 func (h *hub) send(news []byte) {
 	for e := range h.ears {
-		select {
-		case e.news <- news:
-		default: // it is too far behind
-			close(e.news)
-			delete(h.ears, e)
-		}
+		h.sendTo(e, news)
+	}
+}
+
+func (h *hub) sendTo(e *ear, news []byte) {
+	select {
+	case e.news <- news:
+	default: // it is too far behind
+		close(e.news)
+		delete(h.ears, e)
 	}
 }
 

@@ -19,6 +19,7 @@ import (
 
 // Run is a run as it stands, with what happened in it.
 type Run struct {
+	Trouble  Trouble
 	Head     RunHead
 	Orders   Orders
 	Asks     Asks

@@ -218,14 +218,7 @@ func later(a, b time.Time) time.Time {
 func (o *Outlook) longest(s Standing) {
 	took, rows := map[string]time.Duration{}, map[string]engine.StepRow{}
 	for _, row := range s.Steps {
-		d := o.Usual[row.ID].Took
-		if !row.Started.IsZero() {
-			d = max(d, CmpTime(row.Finished, s.Now).Sub(row.Started))
-		}
-		if over(row.Status) {
-			d = max(0, row.Finished.Sub(row.Started))
-		}
-		took[row.ID], rows[row.ID] = d, row
+		took[row.ID], rows[row.ID] = o.took(s, row), row
 	}
 	ends, via := map[string]time.Duration{}, map[string]string{}
 	var end func(id string) time.Duration
@@ -263,19 +256,22 @@ func (o *Outlook) longest(s Standing) {
 // PathTook is how long the longest way through the run takes.
 func (o Outlook) PathTook(s Standing) (sum time.Duration) {
 	for _, row := range s.Steps {
-		if !o.Path[row.ID] {
-			continue
-		}
-		switch {
-		case over(row.Status):
-			sum += max(0, row.Finished.Sub(row.Started))
-		case row.Started.IsZero():
-			sum += o.Usual[row.ID].Took
-		default:
-			sum += max(o.Usual[row.ID].Took, CmpTime(row.Finished, s.Now).Sub(row.Started))
+		if o.Path[row.ID] {
+			sum += o.took(s, row)
 		}
 	}
 	return sum
+}
+
+// took is how long a step took, or may take.
+func (o Outlook) took(s Standing, row engine.StepRow) time.Duration {
+	switch {
+	case over(row.Status):
+		return max(0, row.Finished.Sub(row.Started))
+	case row.Started.IsZero():
+		return o.Usual[row.ID].Took
+	}
+	return max(o.Usual[row.ID].Took, CmpTime(row.Finished, s.Now).Sub(row.Started))
 }
 
 // Counted says how many steps stand how: 7 done, 2 running, 1 waiting, 4 to go.

@@ -13,16 +13,27 @@
   const live = document.getElementById("live");
   let last = new Date(), lost = 0;
   const say = (text, tone) => { live.hidden = false; live.textContent = text; live.dataset.tone = tone; };
-  document.addEventListener("htmx:sse:after:connection", () => { clearTimeout(lost); lost = 0; say("Live", "ok"); });
+  document.addEventListener("htmx:sse:after:connection", () => { clearTimeout(lost); lost = 0; last = new Date(); say("Live", "ok"); });
   const title = document.title.replace(/^\(\d+\) /, "");
   document.addEventListener("htmx:sse:after:message", () => {
     last = new Date();
+    if (document.querySelector("#trouble > *")) say("Not up to date", "warn");
+    else say("Live", "ok");
     count();
     const n = document.getElementById("waiting").textContent;
     document.title = n ? "(" + n + ") " + title : title;
   });
   const gone = () => { lost = lost || setTimeout(() => say("Reconnecting, last update " + last.toLocaleTimeString(), "warn"), 3000); };
   for (const event of ["htmx:sse:error", "htmx:sse:close", "htmx:sse:before:connection"]) document.addEventListener(event, gone);
+  // A stream that was cut may stay silent, and nobody says so: then it is begun anew.
+  const silence = 15000;
+  const anew = () => {
+    const s = document.querySelector("[hx-sse\\:connect]")?._htmx?.sse;
+    if (s?.reader) s.reader.cancel();
+    else s?.delayCanceller?.();
+  };
+  for (const event of ["offline", "online"]) addEventListener(event, anew);
+  setInterval(() => { if (!lost && Date.now() - last > silence) anew(); }, 1000);
   // A stream that was cut comes back by itself. One that did not begin is tried again here.
   document.addEventListener("htmx:finally:request", (e) => {
     const from = e.detail.ctx.sourceElement, url = from.getAttribute("hx-sse:connect");
