@@ -222,6 +222,8 @@ func TestGuard(t *testing.T) {
 	}
 }
 
+var large = strings.Repeat(" ", 17<<20)
+
 // programChanges are requests that no route of the API that changes something may carry out.
 var programChanges = []change{
 	{"a form", 415, func(r *http.Request) { r.Header.Set("Content-Type", "application/x-www-form-urlencoded") }},
@@ -229,7 +231,7 @@ var programChanges = []change{
 	{"several parts", 415, func(r *http.Request) { r.Header.Set("Content-Type", "multipart/form-data; boundary=x") }},
 	{"no type", 415, func(r *http.Request) { r.Header.Del("Content-Type") }},
 	{"broken", 422, func(r *http.Request) { r.Body = io.NopCloser(strings.NewReader("{")) }},
-	{"too large", 413, func(r *http.Request) { r.Body = io.NopCloser(strings.NewReader(strings.Repeat(" ", 5<<20))) }},
+	{"too large", 413, func(r *http.Request) { r.Body = io.NopCloser(strings.NewReader(large)) }},
 }
 
 // walker sends requests that are let in, and makes hostile ones of them.
