@@ -16,10 +16,12 @@ import (
 	"github.com/piton-dev/piton/internal/proc"
 )
 
-// Why an attempt's context ends: its agent shows no life, or tells of nothing but an outage.
+// Why an attempt's context ends: its agent shows no life, or tells of nothing but an outage, or
+// that its model refuses it.
 var (
-	errIdle   = errors.New("idle")
-	errOutage = errors.New("outage")
+	errIdle    = errors.New("idle")
+	errOutage  = errors.New("outage")
+	errRefused = errors.New("refused")
 )
 
 // attempt is one task under way.
@@ -87,8 +89,8 @@ func (a *attempt) listens() (err error) {
 	return err
 }
 
-// hear hands on what the agent does, and ends the attempt with errOutage where it tells of
-// nothing but that it does not reach its model.
+// hear hands on what the agent does, and ends the attempt where it tells of nothing but
+// that it does not reach its model.
 func (a *attempt) hear(end context.CancelCauseFunc) {
 	if a.text == nil {
 		return
@@ -98,8 +100,8 @@ func (a *attempt) hear(end context.CancelCauseFunc) {
 		if a.task.OnDeed != nil {
 			a.task.OnDeed(d)
 		}
-		if o.lasts(d) {
-			end(errOutage)
+		if why := o.lasts(d); why != nil {
+			end(why)
 		}
 	}
 }
@@ -271,6 +273,8 @@ func (a *attempt) end(p proc.Result, cause error) (how engine.How, reason string
 		return engine.TimedOut, fmt.Sprintf("it neither printed nor reported anything for %s", a.cfg.Idle)
 	case p.Cancelled && errors.Is(cause, errOutage):
 		return engine.TimedOut, fmt.Sprintf("it did not reach its model for %s", maxOutage)
+	case p.Cancelled && errors.Is(cause, errRefused):
+		return engine.TimedOut, fmt.Sprintf("its model refused it %d times in a row", maxRefused)
 	case p.Cancelled, errors.Is(p.Err, proc.ErrClosed):
 		return engine.Stopped, "stopped by Piton"
 	case p.TimedOut:

@@ -174,23 +174,37 @@ func (l *limit) stop() {
 type outage struct {
 	program string
 	since   time.Time // of the first of these errors; zero where the agent did anything since
+	refused int       // how many in a row told of what only a person changes
 }
 
 // maxOutage is how long an agent may tell of nothing else. It counts from error to error: an
 // agent that is silent may be waiting for a model that thinks.
 const maxOutage = 2 * time.Minute
 
-// lasts takes a deed, and reports whether it is too much.
-func (o *outage) lasts(d Deed) bool {
+// maxRefused is how often in a row an agent may tell that its login, its key or its model is
+// refused. A program may renew its login once; to ask again after that changes nothing.
+const maxRefused = 3
+
+// lasts takes a deed, and says why it is too much; nil where it is not.
+func (o *outage) lasts(d Deed) error {
 	why := Outage(o.program, d, nil)
 	switch {
 	case d.Type == Started || d.Type == Used || d.Type == Erred && why.Kind == "":
-		return false
+		return nil
 	case d.Type != Erred || why.Kind == engine.NoQuota:
-		o.since = time.Time{}
-		return false
+		o.since, o.refused = time.Time{}, 0
+		return nil
 	case o.since.IsZero():
 		o.since = time.Now()
 	}
-	return time.Since(o.since) >= maxOutage
+	if o.refused++; !why.Lasts {
+		o.refused = 0
+	}
+	switch {
+	case o.refused >= maxRefused:
+		return errRefused
+	case time.Since(o.since) >= maxOutage:
+		return errOutage
+	}
+	return nil
 }

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -50,31 +51,37 @@ func TestNoLimit(t *testing.T) {
 }
 
 // TestOutageLasts: errors of the network alone, for two minutes, are too much; anything that the
-// agent does begins them anew, and so does a model that answers that it is too much.
+// agent does begins them anew, and so does a model that answers that it is too much. Where only a
+// person can help, three are too much.
 func TestOutageLasts(t *testing.T) {
 	again := Deed{Type: Erred, Text: "Reconnecting... waiting for network (Connection failed: error sending request)"}
+	refused := Deed{Type: Erred, Text: "unexpected status 401 Unauthorized: Incorrect API key provided"}
 	for name, c := range map[string]struct {
 		deeds []Deed // 40 s apart
-		lasts bool
+		why   error
 	}{
-		"nothing else":        {[]Deed{{Type: Started}, again, again, again, again}, true},
-		"not long":            {[]Deed{again, again, again}, false},
-		"once":                {[]Deed{again, {Type: Used}, {Type: Used}, {Type: Used}}, false},
-		"it did something":    {[]Deed{again, again, {Type: Called}, again, again, again}, false},
-		"and is cut off anew": {[]Deed{again, {Type: SaidIt}, again, again, again, again}, true},
-		"it uses nothing":     {[]Deed{again, {Type: Used}, again, {Type: Used}, again}, true},
-		"a quota":             {[]Deed{again, again, {Type: Erred, Text: "rate limit reached"}, again}, false},
-		"an error of its own": {[]Deed{{Type: Erred, Text: "the file is not there"}, again, again, {Type: Erred, Text: "no such file"}}, false},
+		"refused":             {[]Deed{refused, refused, refused}, errRefused},
+		"refused twice":       {[]Deed{refused, refused}, nil},
+		"refused on and off":  {[]Deed{refused, again, refused}, nil},
+		"refused at work":     {[]Deed{refused, refused, {Type: Called}, refused, refused}, nil},
+		"nothing else":        {[]Deed{{Type: Started}, again, again, again, again}, errOutage},
+		"not long":            {[]Deed{again, again, again}, nil},
+		"once":                {[]Deed{again, {Type: Used}, {Type: Used}, {Type: Used}}, nil},
+		"it did something":    {[]Deed{again, again, {Type: Called}, again, again, again}, nil},
+		"and is cut off anew": {[]Deed{again, {Type: SaidIt}, again, again, again, again}, errOutage},
+		"it uses nothing":     {[]Deed{again, {Type: Used}, again, {Type: Used}, again}, errOutage},
+		"a quota":             {[]Deed{again, again, {Type: Erred, Text: "rate limit reached"}, again}, nil},
+		"an error of its own": {[]Deed{{Type: Erred, Text: "the file is not there"}, again, again, {Type: Erred, Text: "no such file"}}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				o, lasts := outage{program: "codex"}, false
+				o, why := outage{program: "codex"}, error(nil)
 				for _, d := range c.deeds {
-					lasts = o.lasts(d)
+					why = o.lasts(d)
 					time.Sleep(40 * time.Second)
 				}
-				if lasts != c.lasts {
-					t.Errorf("it lasts: %v", lasts)
+				if !errors.Is(why, c.why) {
+					t.Errorf("it ends because of %v", why)
 				}
 			})
 		})

@@ -110,20 +110,40 @@ func (s *session) runsFile(check string) string {
 	return ""
 }
 
-// maxTitle is how much of a request is the title of its plan, in characters.
-const maxTitle = 72
+// How much of a request is the title of its plan, in characters, and the name of its file, in
+// letters. Both end with a word.
+const (
+	maxTitle = 60
+	maxName  = 40
+)
+
+// shorter is the beginning of a text of words, at most so many letters.
+func shorter(text, between string, most int) string {
+	runes := []rune(text)
+	if len(runes) <= most {
+		return text
+	}
+	head := string(runes[:most+len(between)])
+	if end := strings.LastIndex(head, between); end > most/2 {
+		return strings.TrimRight(head[:end], between)
+	}
+	return string(runes[:most])
+}
+
+// nameOf is the name of the file, and of the step, for a title.
+func nameOf(title string) string { return shorter(plan.Slug(title), "-", maxName) }
 
 // oneStep is the plan of one step for a request.
 func oneStep(request, check, agent string, writes []string) ([]byte, error) {
 	request = strings.TrimSpace(strings.ReplaceAll(request, "\r\n", "\n"))
 	p := template.Empty(agent)
 	title, _, _ := strings.Cut(request, "\n")
-	if runes := []rune(title); len(runes) > maxTitle {
-		title = string(runes[:maxTitle]) + "…"
+	if most := shorter(title, " ", maxTitle-1); most != title {
+		title = most + "…"
 	}
 	p.Context = plan.Text{}
 	step := p.Steps[0]
-	step.Target, step.Title, step.ID = plan.Is(agent), plan.Text{Value: title}, plan.Field[string]{Value: plan.Slug(title)}
+	step.Target, step.Title, step.ID = plan.Is(agent), plan.Text{Value: title}, plan.Is(nameOf(title))
 	step.Task, step.Contract.Command = plan.Text{Value: request}, plan.Text{Value: check}
 	for _, name := range writes {
 		step.Writes.Set, step.Writes.Value = true, append(step.Writes.Value, plan.Text{Value: name})
@@ -153,7 +173,7 @@ func (a *app) unwritten(doc *api.Document) error {
 // file of that name has this very text.
 func fileFor(dir string, text []byte) (path string, there bool, err error) {
 	p, _ := plan.Parse("", text)
-	base := filepath.Join(dir, plan.Slug(p.Title.Value))
+	base := filepath.Join(dir, nameOf(p.Title.Value))
 	path = base + ".md"
 	for n := 2; ; n++ {
 		have, err := durable.ReadFile(path, plan.MaxBytes)

@@ -172,6 +172,9 @@ const quoted = 100
 // reads it is whole.
 const shownID = 24
 
+// shownTitle is how much of a run's title stands in a line, in columns.
+const shownTitle = 60
+
 func (t theme) id(id string) string {
 	if t.whole {
 		return id
@@ -464,7 +467,7 @@ func (t theme) lines(h view.Happening) []string {
 
 func (l *words) opening(f *view.Fold) {
 	r, head := f.State.Run(), f.State.Head()
-	l.add("%s %s, v%d, %s", r.Run, l.theme.line(r.Title), r.Version, view.Plural(head.Total, "step", "steps"))
+	l.add("%s %s, v%d, %s", r.Run, l.theme.fit(l.theme.line(r.Title), shownTitle), r.Version, view.Plural(head.Total, "step", "steps"))
 	if head.Settled > 0 {
 		l.add("(%d finished before)", head.Settled)
 	}

@@ -168,12 +168,18 @@ func (s *State) asked(i int) ItemOpened {
 	return s.approval(i)
 }
 
+// maxTitled is how much of a step's title stands in a sentence, in letters.
+const maxTitled = 60
+
+// named is the step in a sentence.
+func (p *Step) named() string { return fmt.Sprintf("%s %q", p.Number, short(p.Title, maxTitled)) }
+
 // approval asks whether a step may run.
 func (s *State) approval(i int) ItemOpened {
 	p := s.prog.Step(i)
 	return ItemOpened{
 		Item: s.itemName(), Step: p.ID, Attempt: s.steps[i].Attempt, Kind: Approval,
-		Question: fmt.Sprintf("May step %s %q run? %s", p.Number, p.Title, p.Approval),
+		Question: fmt.Sprintf("May step %s run? %s", p.named(), p.Approval),
 		Context:  p.Task, Hash: p.digest(), Choices: []string{ChooseApprove, ChooseDeny},
 	}
 }
@@ -189,12 +195,21 @@ func (s *State) remedy(i int) string {
 		return fmt.Sprintf(" If such a file is the step's work, name it in its `writes:` (a glob with ** does not open it), then piton approve %s.", ShellWord(s.run.Opened.Path))
 	case st.Verdict == Inconclusive && st.Baseline == Pass && p.Expect == ExpectRed && st.Ended == nil:
 		return fmt.Sprintf(" If the work is there already, answer skip. Else let the contract fail until it is done, then piton approve %s.", ShellWord(s.run.Opened.Path))
-	case st.Verdict == Infra && st.Ended != nil && st.Ended.Cause != nil && slices.Contains([]CauseKind{NoKey, KeyRefused}, st.Ended.Cause.Kind) && other == "":
+	case st.Verdict == Infra && st.Cause != nil && slices.Contains([]CauseKind{NoKey, KeyRefused}, st.Cause.Kind) && other == "":
 		return " A run keeps the environment that it was started in: once the variable is set, go on with piton resume, not with an answer."
 	case st.Verdict == Infra && other != "":
 		return fmt.Sprintf(" To give it to agent %s: piton force-agent %s %[1]s, then answer retry.", ShellWord(other), p.ID)
 	}
 	return ""
+}
+
+// trial is how a person finds out whether an agent can work again that could not.
+func (s *State) trial(i int) string {
+	st := &s.steps[i]
+	if s.prog.Step(i).Kind != Agent || st.Verdict != Infra || !st.Cause.Outside() || !st.Cause.Lasts {
+		return ""
+	}
+	return fmt.Sprintf(" piton agents test %s says whether it can work.", ShellWord(st.Role))
 }
 
 // other is an agent in the place of that of step i, which cannot be run; "" where it can, or
@@ -218,7 +233,7 @@ func (s *State) escalation(i int) ItemOpened {
 	st, p := &s.steps[i], s.prog.Step(i)
 	e := ItemOpened{
 		Item: s.itemName(), Step: p.ID, Attempt: st.Attempt, Kind: Escalation, Cause: st.Verdict,
-		Question: fmt.Sprintf("Step %s %q did not pass in attempt %d: %s.%s What now?", p.Number, p.Title, st.Attempt, st.Reason, s.remedy(i)),
+		Question: fmt.Sprintf("Step %s did not pass in attempt %d: %s.%s%s What now?", p.named(), st.Attempt, st.Reason, s.remedy(i), s.trial(i)),
 		Choices:  s.recoveries(i),
 	}
 	var context strings.Builder

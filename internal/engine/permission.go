@@ -69,7 +69,7 @@ func (s *State) admitAsks(in Asks, now time.Time) ([]Event, error) {
 	w.N, w.Role, w.Kind, w.Title, w.Command, w.Paths, w.Pattern = st.N, st.Role, text(w.Kind), text(w.Title), text(w.Command), texts(w.Paths), text(w.Pattern)
 	e := ItemOpened{
 		Item: s.itemName(), Step: p.ID, Attempt: st.Attempt, Kind: Permission, Wanted: &w,
-		Question: fmt.Sprintf("Step %s %q: may the agent %s %s?", p.Number, p.Title, st.Role, w.String()),
+		Question: fmt.Sprintf("Step %s: may the agent %s %s?", p.named(), st.Role, w.String()),
 		Context:  text(in.Context), Choices: []string{ChooseAllow}, Expires: now.Add(cmp.Or(s.run.Opened.Policy.PermissionWait, defaultPermissionWait)),
 	}
 	if w.Pattern != "" {

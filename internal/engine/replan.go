@@ -538,7 +538,7 @@ func (s *State) occasion() string {
 		return fmt.Sprintf("%s asked for it: %s", r.By, r.Why)
 	}
 	p := s.prog.Step(i)
-	return fmt.Sprintf("step %s %q failed: %s", p.Number, p.Title, r.Why)
+	return fmt.Sprintf("step %s failed: %s", p.named(), r.Why)
 }
 
 func (s *State) applyProposal(e ItemOpened, r Record) error {

@@ -271,7 +271,7 @@ func (s *State) open() int {
 
 // Ends is the reason of a run that fails because of the step as it stands.
 func (r StepRow) Ends() string {
-	return fmt.Sprintf("step %s %q is %s: %s", r.Number, r.Title, r.Status, r.Reason)
+	return fmt.Sprintf("step %s %q is %s: %s", r.Number, short(r.Title, maxTitled), r.Status, r.Reason)
 }
 
 // StepRow is what lists show of the i-th step.

@@ -177,9 +177,9 @@ func (st *step) collect() {
 	if st.Ended == nil && len(st.Checks) == 0 {
 		return
 	}
-	st.Feedback, st.Restore = nil, restore(st)
+	st.Feedback, st.Restore, st.Cause = nil, restore(st), nil
 	if st.Ended != nil {
-		st.Claims = st.Ended.Claims
+		st.Claims, st.Cause = st.Ended.Claims, st.Ended.Cause
 	}
 	if st.Barred == NoVerdict {
 		st.Feedback = feedback(st)

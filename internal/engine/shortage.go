@@ -162,11 +162,11 @@ func (x *Shortage) question(p *Step) string {
 	}
 	switch tight := x.tight(); {
 	case len(tight) > 0:
-		return fmt.Sprintf("The %s leaves too little for step %s %q: %s. Raise it to %s?", whose, p.Number, p.Title, strings.Join(tight, "; "), x.Raise.words())
+		return fmt.Sprintf("The %s leaves too little for step %s: %s. Raise it to %s?", whose, p.named(), strings.Join(tight, "; "), x.Raise.words())
 	case x.Silent == 1:
-		return fmt.Sprintf("The %s cannot be kept: an attempt did not say what it used. May step %s %q run all the same?", whose, p.Number, p.Title)
+		return fmt.Sprintf("The %s cannot be kept: an attempt did not say what it used. May step %s run all the same?", whose, p.named())
 	}
-	return fmt.Sprintf("The %s cannot be kept: %d attempts did not say what they used. May step %s %q run all the same?", whose, x.Silent, p.Number, p.Title)
+	return fmt.Sprintf("The %s cannot be kept: %d attempts did not say what they used. May step %s run all the same?", whose, x.Silent, p.named())
 }
 
 // tight says of each kind that is too little what is used and what is needed.

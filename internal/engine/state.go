@@ -184,6 +184,7 @@ type attempt struct {
 	RetryAt  time.Time  `json:",omitzero"`
 	Feedback []Feedback `json:",omitempty"`
 	Claims   Claims     `json:",omitzero"` // of the newest attempt that is over
+	Cause    *Cause     `json:",omitzero"` // of its end, where one is known
 	Restore  []Change   `json:",omitempty"`
 	Note     string     `json:",omitzero"`
 	Named    *forced    `json:",omitzero"` // who is to do it, as an arbiter chose

@@ -315,13 +315,13 @@ func (s *State) presentation(i int) ItemOpened {
 	if p.Kind == Delegate {
 		return ItemOpened{
 			Item: s.itemName(), Step: p.ID, Attempt: st.Attempt, Kind: Approval,
-			Question: fmt.Sprintf("May step %s %q run the plan %s? %s", p.Number, p.Title, p.Child.Path, e.Asks),
+			Question: fmt.Sprintf("May step %s run the plan %s? %s", p.named(), p.Child.Path, e.Asks),
 			Context:  e.Context, Hash: e.Hash, Choices: []string{ChooseApprove, ChooseDeny}, Plan: p.Child.Path,
 		}
 	}
 	return ItemOpened{
 		Item: s.itemName(), Step: p.ID, Attempt: st.Attempt, Kind: Approval,
-		Question: fmt.Sprintf("May step %s %q call %s? %s", p.Number, p.Title, p.Tool, e.Asks),
+		Question: fmt.Sprintf("May step %s call %s? %s", p.named(), p.Tool, e.Asks),
 		Context:  e.Context, Hash: e.Hash, Choices: []string{ChooseApprove, ChooseDeny},
 		Tool: p.Tool, Effect: e.Effect, Args: e.Args,
 	}
