@@ -117,6 +117,7 @@ type Said struct {
 	InPlace   string           `json:"in_place,omitzero"` // why the run that was opened works in the person's files, if agents work in it
 	Apart     string           `json:"apart,omitzero"`    // what gives the next one a worktree
 	Opened    Opened           `json:"opened,omitzero"`
+	Before    *engine.HeadRow  `json:"before,omitempty"` // the run that has done this very text already, nil for none
 }
 
 // Opened is a run that was opened, or taken up.

@@ -137,6 +137,9 @@ func (s *session) say(ctx context.Context, q api.Saying, f runFlags) error {
 		return err
 	}
 	a := s.app
+	if was := said.Before; was != nil && q.Hash == "" { // else it was said with the question
+		a.notice("note: run %s has done this plan already, %s; nothing in it changed since", was.Run, view.Age(a.now().Sub(was.Finished)))
+	}
 	switch said.Needs {
 	case api.NeedsFix, api.NeedsOther:
 		return s.unfit(ctx, q.Word, said)

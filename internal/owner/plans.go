@@ -129,6 +129,9 @@ func (s *saying) run(ctx context.Context) error {
 	if taken, err := s.takeUp(ctx); taken || err != nil {
 		return err
 	}
+	if err := s.before(ctx); err != nil {
+		return err
+	}
 	yes, err := s.approval(ctx)
 	if err != nil || s.said.Needs != "" {
 		return err
@@ -169,6 +172,19 @@ func (s *saying) takeUp(ctx context.Context) (bool, error) {
 	s.said.Kept = true
 	s.said.Opened, err = s.Resume(ctx, api.Resume{Run: head.Run, Config: s.Config})
 	return true, err
+}
+
+// before tells of the newest run, where it has done this very text.
+func (s *saying) before(ctx context.Context) error {
+	head, err := s.product.RunOf(ctx, s.Word)
+	if err != nil || head.Status != engine.Done {
+		return err
+	}
+	r, err := s.product.Revision(ctx, head.Plan)
+	if err == nil && r.Drafted.Covers() == s.doc.Covers() {
+		s.said.Before = &head
+	}
+	return err
 }
 
 // consent is a yes to a plan that the journal does not have yet.
