@@ -135,7 +135,7 @@ func refusal(d Deed) string {
 
 const nextForbidden = "allow it when the agent asks again, or add a rule to `permissions:`, such as `allow run make`"
 
-const nextRefused = "set `mode: full` for the step, or change `modes:` or `command:` of the agent so that it need not ask"
+const nextRefused = "set `mode: full` for the step, or change `modes:` or `command:` of the agent in .piton/config.yaml so that it need not ask"
 
 // sign is how errors of one kind are known.
 type sign struct {
@@ -232,16 +232,16 @@ func next(kind engine.CauseKind, program, said string, keys []string) string {
 	known := ProgramOf([]string{program})
 	switch kind {
 	case engine.NoLogin:
-		return strings.TrimSuffix(cmp.Or(known.SignIn, "log in with "+program)+", or set a key and name its variable under `env_pass:` of the agent; "+known.Keyed, "; ")
+		return strings.TrimSuffix(cmp.Or(known.SignIn, "log in with "+program)+", or set a key and name its variable under `env_pass:` of the agent in .piton/config.yaml; "+known.Keyed, "; ")
 	case engine.NoKey:
-		return "set " + cmp.Or(keyName().FindString(said), known.key(), "the variable with its key") + " where you start piton, and let `env_pass:` of the agent name it"
+		return "set " + cmp.Or(keyName().FindString(said), known.key(), "the variable with its key") + " where you start piton, and let `env_pass:` of the agent in .piton/config.yaml name it"
 	case engine.KeyRefused:
 		if name := cmp.Or(keyName().FindString(said), strings.Join(keys, " or ")); name != "" {
 			return "the key in " + name + " was refused: set another one"
 		}
-		return "piton gave it none: set " + cmp.Or(known.key(), "the variable with its key") + " where you start piton, and let `env_pass:` of the agent name it; or change the one that the program has"
+		return "piton gave it none: set " + cmp.Or(known.key(), "the variable with its key") + " where you start piton, and let `env_pass:` of the agent in .piton/config.yaml name it; or change the one that the program has"
 	case engine.NoModel:
-		return "name a model that you have: `model:` or `command:` of the agent"
+		return "name a model that you have: `model:` or `command:` of the agent in .piton/config.yaml"
 	case engine.NoQuota:
 		return "wait, or look at the quota and billing of your account"
 	case engine.NoNetwork:

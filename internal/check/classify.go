@@ -63,7 +63,7 @@ func Classify(c engine.Check, r proc.Result) (engine.Verdict, string) {
 		return engine.Infra, noSpace
 	}
 	if dir := fixed(r); dir != "" {
-		return engine.Infra, dir + " cannot be changed inside of the seal: something is mounted in it; unmount that, or list the directory under `sandbox: {writable: […]}`"
+		return engine.Infra, dir + " cannot be changed inside of the seal: something is mounted in it; unmount that, or list the directory under `sandbox: {writable: […]}` in .piton/config.yaml"
 	}
 	return engine.Fail, ""
 }

@@ -99,7 +99,7 @@ func TestClassifyEnds(t *testing.T) {
 		{"full", plain, exited(2, "", "cc: out.o: No space left on device\nmake: *** [all] Error 1\n"), engine.Infra, "No space left on device"},
 		{"full, and it did not matter", plain, exited(0, "", "No space left on device\n"), engine.Pass, ""},
 		{"full, said long ago", plain, exited(1, "No space left on device\n"+strings.Repeat("more\n", 50), ""), engine.Fail, ""},
-		{"a tool that cannot write", plain, fixed(1, "error: failed to open: /h/.cargo/.package-cache: Read-only file system (os error 30)\n"), engine.Infra, "/h/.cargo cannot be changed inside of the seal: something is mounted in it; unmount that, or list the directory under `sandbox: {writable: […]}`"},
+		{"a tool that cannot write", plain, fixed(1, "error: failed to open: /h/.cargo/.package-cache: Read-only file system (os error 30)\n"), engine.Infra, "/h/.cargo cannot be changed inside of the seal: something is mounted in it; unmount that, or list the directory under `sandbox: {writable: […]}` in .piton/config.yaml"},
 		{"one that cannot write elsewhere", plain, fixed(1, "touch: /usr/x: Read-only file system\n"), engine.Fail, ""},
 		{"one that needs not write", plain, fixed(0, "touch: /h/.cargo/x: Read-only file system\n"), engine.Pass, ""},
 	}

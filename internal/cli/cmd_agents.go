@@ -178,7 +178,7 @@ func triedOf(t owner.Tried) triedAgent {
 	case t.Works:
 		d.Status, d.Text = "works", fmt.Sprintf("%.1f s, %s", t.Took.Seconds(), view.Used(t.Usage.Tokens(), t.Usage.CostMicros))
 	case t.Absent:
-		d.Status, d.Text, d.Hint = "not-installed", t.Cause.Text, "install it, or correct `command:` in the configuration"
+		d.Status, d.Text, d.Hint = "not-installed", t.Cause.Text, "install it, or correct `command:` in .piton/config.yaml"
 	case t.Old != "":
 		d.Status, d.Text, d.Hint = "too-old", t.Old+": "+t.Words, t.Cause.Next
 	case d.Status == "":

@@ -207,14 +207,14 @@ func (t *try) unseen(ctx context.Context, name string) (c engine.Cause) {
 	if outside := t.pool.Run(ctx, s); outside.Exit != 0 {
 		return c
 	}
-	c = engine.Cause{Kind: engine.NotStarted, Text: "works outside of the seal", Next: "name what it lacks there under `visible:` of `sandbox:` in the configuration"}
+	c = engine.Cause{Kind: engine.NotStarted, Text: "works outside of the seal", Next: "name what it lacks there under `visible:` of `sandbox:` in .piton/config.yaml"}
 	s.Room = room
 	for _, word := range append(leadsTo(file), path().FindAllString(inside.Stderr.LastLines(50, 4<<10)+inside.Stdout.LastLines(50, 4<<10), maxWords)...) {
 		if _, err := os.Stat(word); err != nil || word == file {
 			continue
 		}
 		if s.Argv = []string{"/bin/sh", "-c", `test -e "$0"`, word}; t.pool.Run(ctx, s).Exit == 1 {
-			c.Text, c.Next = c.Text+"; "+word+" is not visible inside", "`sandbox: {visible: ["+place(word, proc.Variable(t.env, "HOME"))+"]}`"
+			c.Text, c.Next = c.Text+"; "+word+" is not visible inside", "`sandbox: {visible: ["+place(word, proc.Variable(t.env, "HOME"))+"]}` in .piton/config.yaml"
 			break
 		}
 	}

@@ -24,7 +24,7 @@ func Agent(env Env, name string) (line Line, file string) {
 		line.Status, line.Text, line.Hint = Warning, "bash is not on PATH; scripts run in it", "install bash"
 		return line, ""
 	case len(a.Command) == 0 && a.Kind != config.Shell:
-		line.Status, line.Text, line.Hint = Warning, "has no command", "set `command:` in the configuration"
+		line.Status, line.Text, line.Hint = Warning, "has no command", "set `command:` in .piton/config.yaml"
 		return line, ""
 	case file == "":
 		line.Status, line.Text, line.Hint = Warning, fmt.Sprintf("%s is not on PATH", a.Command[0]), verify.NotInstalled(instead(env, a))

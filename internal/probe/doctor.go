@@ -264,7 +264,7 @@ func sandbox(env Env) Line {
 		}
 	}
 	if len(absent) > 0 {
-		return Line{"sandbox", Warning, "not there: " + strings.Join(absent, ", "), "correct `sandbox:` in the configuration"}
+		return Line{"sandbox", Warning, "not there: " + strings.Join(absent, ", "), "correct `sandbox:` in .piton/config.yaml"}
 	}
 	return Line{Check: "sandbox", Status: OK, Text: "all that `sandbox:` names is there"}
 }

@@ -58,7 +58,7 @@ func server(env Env, name string) Line {
 	case len(s.Command) == 0:
 		return Line{"server " + name, OK, s.URL, ""}
 	case serverProgram(s, env) == "":
-		return Line{"server " + name, Warning, s.Command[0] + " is not on PATH", "install it, or correct `command:` in the configuration"}
+		return Line{"server " + name, Warning, s.Command[0] + " is not on PATH", "install it, or correct `command:` in .piton/config.yaml"}
 	}
 	return Line{"server " + name, OK, serverProgram(s, env), ""}
 }

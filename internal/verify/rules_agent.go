@@ -120,7 +120,7 @@ func checkNotInstalled(p *pass) {
 // NotInstalled says what to do about an agent whose program is not here; instead is which one
 // may be meant, as a question.
 func NotInstalled(instead string) string {
-	return strings.TrimPrefix(instead+" install it, or correct `command:` in the configuration", " ")
+	return strings.TrimPrefix(instead+" install it, or correct `command:` in .piton/config.yaml", " ")
 }
 
 // serversNotInstalled reports the first step of each program of a server that is
