@@ -201,20 +201,8 @@ func (t theme) progress(h engine.HeadRow, by view.Stands) string {
 }
 
 func (t theme) stepCells(st engine.StepRow, s view.Standing) []cell {
-	l := lookOf(st.Status, st.Phase)
+	l := lookOf(s.Shown(st))
 	idle := s.Head.Ended || s.Adrift()
-	switch {
-	case st.Status == engine.Running && s.Asks(st.ID):
-		l = lookOf(engine.Waiting, "")
-	case s.Adrift() && st.Status == engine.Running && st.Phase == engine.Baseline && st.Started.IsZero():
-		l = lookOf(engine.Ready, "") // somebody said yes to it, and nothing has begun
-	case s.Adrift() && st.Status == engine.Running:
-		l = lookOf(view.Interrupted, "")
-	}
-	unsettled := slices.Contains([]engine.Status{engine.Pending, engine.Ready, engine.Running, engine.Blocked}, st.Status)
-	if s.Head.Ended && (st.Status == engine.Waiting || s.Head.Status == engine.Cancelled && unsettled) { // nothing comes of it any more
-		l = lookOf(engine.Cancelled, "")
-	}
 	tries, took := "", ""
 	if st.Attempts > 1 {
 		tries = fmt.Sprintf("x%d", st.Attempts)

@@ -128,7 +128,7 @@ func TestCutAndKilled(t *testing.T) {
 	misses(t, ctx, "after the cut")
 
 	ends(t, filepath.Join(base, "state"), syscall.SIGKILL)
-	do(t, ctx, "it says so", shows("#run .note.t-warn"), shows(`#orders [value="resume"]`))
+	do(t, ctx, "it says so", shows("#run .note.t-warn"), shows(`#s-3 .g[title="interrupted"]`), shows(`#orders [value="resume"]`))
 	misses(t, ctx, "after the kill")
 	var same bool
 	do(t, ctx, "it was never loaded anew", chromedp.Evaluate(`window.same === true`, &same))

@@ -51,11 +51,10 @@ type Item struct {
 	Terminal                    string   // the command that shows it at a terminal
 }
 
-// Wanted is what an agent asks for in the middle of its work.
+// Wanted is who asks in the middle of their work, and how long they wait. The context is what for.
 type Wanted struct {
-	By, Kind, Title, Command, Pattern string
-	Paths                             []string
-	Until                             When
+	By    string
+	Until When
 }
 
 // Choice is an answer, and what follows from it.
@@ -129,7 +128,7 @@ func (w *Workspace) item(ctx context.Context, it engine.ItemRow) (*Item, error) 
 		x.For = fmt.Sprintf("step %s of run %s", view.Above(it.Parent), it.Parent.Run)
 	}
 	if a := it.Wanted; a != nil {
-		x.Wanted = &Wanted{By: a.Role, Kind: a.Kind, Title: a.Title, Command: a.Command, Pattern: a.Pattern, Paths: a.Paths, Until: clock(it.Expires)}
+		x.Wanted = &Wanted{By: a.Role, Until: clock(it.Expires)}
 	}
 	x.Fields = entries(shown, it.Schema)
 	x.Raw = (shown != nil || it.Schema != "") && (len(x.Fields) == 0 || x.Fields[0].Name != "args")

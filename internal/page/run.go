@@ -251,13 +251,8 @@ func selected(places []place, path string) (open place, found bool) {
 	return open, found
 }
 
-// standsAs is how people see a step: it waits where what carries it out asks somebody.
-func standsAs(st view.Standing, s engine.StepRow) State {
-	if s.Status == engine.Running && st.Asks(s.ID) {
-		return stateOf(engine.Waiting, "")
-	}
-	return stateOf(s.Status, s.Phase)
-}
+// standsAs is how people see a step.
+func standsAs(st view.Standing, s engine.StepRow) State { return stateOf(st.Shown(s)) }
 
 // timeline puts the steps on the time of the run.
 func (c *chronicle) timeline(st view.Standing, o view.Outlook, places []place, open string) Timeline {

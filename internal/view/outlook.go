@@ -276,7 +276,7 @@ func (o Outlook) took(s Standing, row engine.StepRow) time.Duration {
 
 // Counted says how many steps stand how: 7 done, 2 running, 1 waiting, 4 to go.
 func (s Standing) Counted() (parts []string) {
-	words := []string{"done", "waived", "skipped", "running", "waiting", "failed", "to go"}
+	words := []string{"done", "waived", "skipped", "running", "interrupted", "waiting", "failed", "to go"}
 	n := map[string]int{}
 	for _, row := range s.Steps {
 		word := "to go"
@@ -287,6 +287,8 @@ func (s Standing) Counted() (parts []string) {
 			word = "failed"
 		case row.Status == engine.Waiting || row.Status == engine.Running && s.Asks(row.ID):
 			word = "waiting"
+		case row.Status == engine.Running && s.Adrift():
+			word = "interrupted"
 		case row.Status == engine.Running:
 			word = "running"
 		}

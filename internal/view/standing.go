@@ -70,6 +70,25 @@ type Standing struct {
 // Adrift reports whether the run could go on and nobody carries it on.
 func (s Standing) Adrift() bool { return !s.Head.Ended && !s.Carried }
 
+// Shown is how people see a step. It waits where what carries it out asks somebody; it is interrupted
+// where nobody carries it on, and ready if nothing of it has begun; nothing comes of it any more where
+// the run has ended.
+func (s Standing) Shown(st engine.StepRow) (engine.Status, engine.Phase) {
+	unsettled := slices.Contains([]engine.Status{engine.Pending, engine.Ready, engine.Running, engine.Blocked}, st.Status)
+	running := st.Status == engine.Running
+	switch {
+	case s.Head.Ended && (st.Status == engine.Waiting || s.Head.Status == engine.Cancelled && unsettled):
+		return engine.Cancelled, ""
+	case running && s.Asks(st.ID):
+		return engine.Waiting, ""
+	case running && s.Adrift() && st.Phase == engine.Baseline && st.Started.IsZero():
+		return engine.Ready, ""
+	case running && s.Adrift():
+		return Interrupted, ""
+	}
+	return st.Status, st.Phase
+}
+
 // Child is the newest run that carries out a step.
 func (s Standing) Child(step string) (engine.HeadRow, bool) {
 	for _, h := range s.Under {
