@@ -416,7 +416,7 @@ func TestEveryVerbKnowsServers(t *testing.T) {
 	}
 	tries := [][]string{{"config", "show"}, {"tools", "show", "x"}, {"agents", "test"}, {"plan", "undo", "x"}}
 	usual := map[string]string{"force-agent": "x y", "export": "x --to yaml"}
-	for _, bare := range strings.Fields("agents config doctor fsck gc init list mcp prime serve tools version") {
+	for bare := range strings.FieldsSeq("agents config doctor fsck gc init list mcp prime serve tools version") {
 		usual[bare] = ""
 	}
 	for _, v := range verbs {
