@@ -46,6 +46,10 @@ func (g Gate) open() (proc.Gate, error) {
 	return g()
 }
 
+// patience is how many times as long the checks may take that run out of time before the work,
+// over caches that were empty: what is made then is made once.
+const patience = 10
+
 // Bytes of output: what is kept in memory of each stream to be judged, and what
 // a record gets of a check that did not pass.
 const (
@@ -97,7 +101,8 @@ func Run(ctx context.Context, j Job) []engine.CheckEnded {
 				r := j.Pool.Run(ctx, spec)
 				if j.Phase == engine.Baseline && j.Early && r.TimedOut && len(r.Cold) > 0 {
 					cold := r.Cold
-					r = j.Pool.Run(ctx, spec) // with what was made by then
+					spec.Timeout *= patience // with what was made by then
+					r = j.Pool.Run(ctx, spec)
 					r.Cold = cold
 				}
 				j.fill(&a, c, r)

@@ -16,6 +16,7 @@ import (
 	"github.com/piton-dev/piton/internal/api"
 	"github.com/piton-dev/piton/internal/config"
 	"github.com/piton-dev/piton/internal/durable"
+	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/plan"
 	"github.com/piton-dev/piton/internal/template"
 	"github.com/piton-dev/piton/internal/view"
@@ -38,7 +39,7 @@ COMMAND passes. The plan is written to plans/, shown, and run like any other, af
 
 A program or test that COMMAND runs judges the work: the agent may change it only if --writes names
 it. With --writes the agent may change nothing else.`,
-		Example: "  piton do \"Add a --version flag\" --check './app --version | grep -q 1.2'\n  piton do 'make docs' --agent script --check 'test -s docs/index.html' --yes",
+		Example: "  piton do \"Fix the login timeout\" --check 'go test ./login' --writes 'login/*.go'\n  piton do 'make docs' --agent script --check 'test -s docs/index.html' --yes",
 		Args:    atLeast("a request", 1),
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.acting(c.Context(), func(s *session) error { return s.do(c.Context(), strings.Join(args, " "), f) })
@@ -92,6 +93,8 @@ func (s *session) do(ctx context.Context, request string, f doFlags) error {
 	s.app.notice("wrote %s", path)
 	if file := s.runsFile(f.check); file != "" && len(f.writes) == 0 {
 		s.app.notice("note: the check runs %s, which the agent may not change; add --writes %s if it is the work", file, file)
+	} else if len(f.writes) == 0 && agent != string(engine.Script) {
+		s.app.notice("note: a check that reads what the agent changes, as tests do, proves it only with --writes: name the files that are the work")
 	}
 	return s.say(ctx, api.Saying{Word: path, Yes: f.yes, Unsealed: f.unsealed}, f.runFlags)
 }

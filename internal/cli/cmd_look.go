@@ -170,7 +170,7 @@ func (a *app) inboxItem(ctx context.Context, word string, limited bool) error {
 		items := []engine.ItemRow{it}
 		args, err := s.reader().Args(ctx, items)
 		if err == nil {
-			a.prints("inbox", view.InboxOf(items, nil, args), func(t theme) []string { return t.asks(items, a.now(), t.matter) })
+			a.prints("inbox", view.InboxOf(items, nil, args), func(t theme) []string { return t.asks(items, a.now(), t.question, t.matter) })
 		}
 		return err
 	})

@@ -230,11 +230,11 @@ func (t theme) stepCells(st engine.StepRow, s view.Standing) []cell {
 // items shows open questions with the commands that answer them, of each so much
 // that all can be looked through.
 func (t theme) items(items []engine.ItemRow, now time.Time) []string {
-	return t.asks(items, now, t.about)
+	return t.asks(items, now, t.asked, t.about)
 }
 
-// asks shows open questions, and between each and its answers what it is about.
-func (t theme) asks(items []engine.ItemRow, now time.Time, about func(engine.ItemRow) []string) []string {
+// asks shows open items, each with its question, what it is about, and its answers.
+func (t theme) asks(items []engine.ItemRow, now time.Time, question, about func(engine.ItemRow) []string) []string {
 	var lines []string
 	for n, it := range items {
 		if n > 0 {
@@ -249,7 +249,7 @@ func (t theme) asks(items []engine.ItemRow, now time.Time, about func(engine.Ite
 			what += fmt.Sprintf(" (for step %s of run %s)", t.line(view.Above(it.Parent)), it.Parent.Run)
 		}
 		lines = append(lines, t.sides(cell{what, l.tone}, cell{view.Age(now.Sub(it.Opened)), idleTone})...)
-		lines = append(lines, t.asked(it)...)
+		lines = append(lines, question(it)...)
 		lines = append(lines, t.subject(it)...)
 		lines = append(lines, about(it)...)
 		on := it.Run
@@ -276,10 +276,13 @@ func (t theme) asks(items []engine.ItemRow, now time.Time, about func(engine.Ite
 	return lines
 }
 
+// question is the question of an item.
+func (t theme) question(it engine.ItemRow) []string { return t.under(2, plainTone, t.one(it.Question)) }
+
 // asked is the question of an item. Of a long one, which an agent's words can make so, the middle
 // is left out.
 func (t theme) asked(it engine.ItemRow) []string {
-	lines := t.under(2, plainTone, t.one(it.Question))
+	lines := t.question(it)
 	if left := len(lines) - mostFailed - 1; left > 0 {
 		return slices.Concat(lines[:mostFailed], t.elsewhere(it, left), lines[len(lines)-1:])
 	}
@@ -474,7 +477,11 @@ func (t theme) end(s view.Standing) []string {
 		for _, why := range view.Unproven(s.Steps) {
 			lines = append(lines, t.under(2, warnTone, t.line(why))...)
 		}
-		return append(append(lines, t.result(s)...), t.place(s)...)
+		lines = append(append(lines, t.result(s)...), t.place(s)...)
+		if h.Unproven > 0 {
+			lines = append(lines, t.advice(s.Next())...)
+		}
+		return lines
 	case h.Ended:
 		lines := t.under(0, l.tone, fmt.Sprintf("%s %s after %s%s: %s", t.glyph(l), title(l.word), took, cost, cmp.Or(t.line(h.Reason), "no reason given")))
 		lines = append(lines, t.fit(fmt.Sprintf("  %d of %d finished, %s.", h.Settled, h.Total, view.Join(view.Sums(h))), t.width))
@@ -492,7 +499,7 @@ func (t theme) result(s view.Standing) []string {
 	case h.Branch.Waits || s.Place != nil:
 		return nil
 	case h.Landed && h.Branch.Name != "":
-		return t.under(2, idleTone, "The work is in your files, and on branch "+t.line(h.Branch.Name)+".")
+		return t.under(2, idleTone, "The work is in your files, not committed, and on branch "+t.line(h.Branch.Name)+" as commits.")
 	default:
 		return t.under(2, idleTone, "The work is in your files.")
 	}

@@ -136,8 +136,13 @@ func (a *app) plainEnd(st view.Standing) error {
 	if st.Head.Ended && st.Place != nil {
 		fmt.Fprintf(a.out, "%s left  %s\n", clock, a.theme(a.out).left(st))
 	}
-	if st.Head.Status == engine.Done && !st.Head.Branch.Waits {
-		return nil
+	if h := st.Head; h.Status == engine.Done && !h.Branch.Waits {
+		if h.Landed && h.Branch.Name != "" {
+			fmt.Fprintf(a.out, "%s work  in your files, not committed, and on branch %s as commits\n", clock, h.Branch.Name)
+		}
+		if h.Unproven == 0 {
+			return nil
+		}
 	}
 	for _, next := range st.Next() {
 		fmt.Fprintf(a.out, "%s %-5s %s\n", clock, next.Word, next.Command)

@@ -124,7 +124,13 @@ func (s *State) remark(i int) string {
 func (s *State) vacant(i int) string {
 	st, p := &s.steps[i], s.prog.Step(i)
 	switch {
-	case st.Baseline != Pass || !p.Checkable() || s.proves(i):
+	case !p.Checkable() || s.proves(i):
+		return ""
+	case st.Baseline == Timeout:
+		return "nobody saw the checks fail before the work: they took too long then"
+	case st.Baseline == Infra || st.Baseline == Inconclusive:
+		return "nobody saw the checks fail before the work: they could not be judged then"
+	case st.Baseline != Pass:
 		return ""
 	case p.Expect == ExpectGreen:
 		return "the checks passed before the work too, as the plan expects"

@@ -129,6 +129,11 @@ func (s Standing) Next() []Advice {
 		return []Advice{{"next", "piton land " + h.Run}}
 	case h.Status == engine.Cancelled && s.Newest && h.Parent.Run == "" && h.Path != "":
 		return []Advice{{"next", "piton run " + engine.ShellWord(h.Path)}, {"or", log[0].Command}}
+	case h.Ended && h.Status == engine.Done && h.Unproven > 0:
+		if i := slices.IndexFunc(s.Steps, func(st engine.StepRow) bool { return st.Status == engine.Done && !st.Proven }); i >= 0 {
+			return []Advice{{"next", fmt.Sprintf("piton why %s --run %s", s.Steps[i].ID, h.Run)}}
+		}
+		return log
 	case h.Ended && h.Status != engine.Failed, h.Ended && h.Parent.Run != "":
 		return log
 	case h.Ended:
