@@ -228,7 +228,7 @@ func remove(t *testing.T, dir string) {
 }
 
 // patience bounds one program.
-const patience = 2 * time.Minute
+const patience = 10 * time.Minute
 
 // shell runs a script as a person would, with nobody watching; what it leaves behind ends
 // with the test.
