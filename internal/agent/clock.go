@@ -197,7 +197,8 @@ func (o *outage) lasts(d Deed) error {
 	case o.since.IsZero():
 		o.since = time.Now()
 	}
-	if o.refused++; !why.Lasts {
+	o.refused++
+	if !why.Lasts {
 		o.refused = 0
 	}
 	switch {

@@ -46,8 +46,8 @@ func (g Gate) open() (proc.Gate, error) {
 	return g()
 }
 
-// patience is how many times as long the checks may take that run out of time before the work,
-// over caches that were empty: what is made then is made once.
+// patience is how many times its timeout a check gets before the work, once it ran out of time
+// over empty caches. What it makes there is made only once.
 const patience = 10
 
 // Bytes of output: what is kept in memory of each stream to be judged, and what

@@ -91,10 +91,13 @@ func (s *session) do(ctx context.Context, request string, f doFlags) error {
 		}
 	}
 	s.app.notice("wrote %s", path)
-	if file := s.runsFile(f.check); file != "" && len(f.writes) == 0 {
+	file := s.runsFile(f.check)
+	switch {
+	case len(f.writes) > 0:
+	case file != "":
 		s.app.notice("note: the check runs %s, which the agent may not change; add --writes %s if it is the work", file, file)
-	} else if len(f.writes) == 0 && agent != string(engine.Script) {
-		s.app.notice("note: a check that reads what the agent changes, as tests do, proves it only with --writes: name the files that are the work")
+	case agent != string(engine.Script):
+		s.app.notice("note: without --writes a check that reads what the agent changes, as tests do, proves nothing; --writes names the files that are the work")
 	}
 	return s.say(ctx, api.Saying{Word: path, Yes: f.yes, Unsealed: f.unsealed}, f.runFlags)
 }

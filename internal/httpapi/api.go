@@ -1,9 +1,9 @@
 // Package httpapi is Piton for programs elsewhere: every use case and every look at a
 // workspace as JSON over HTTP, below /api/v1/, and one stream of events of each run.
 //
-// Its routes are one table. The use cases in it are those of the owner, to whom a request
-// goes on as it came, with the name of who sent it; the description of it all is made from
-// the table and the Go types.
+// Its routes are one table. The use cases in it are those of the owner: a request goes on to
+// them as it came, with the name of who sent it. The OpenAPI document is made from the table and
+// the Go types.
 //
 // It must never answer who was not let in (the server in front of it knows), decide what a
 // user may do (the owner does), or read a file that is no part of the workspace.

@@ -145,8 +145,12 @@ func misses(t *testing.T, ctx context.Context, when string) {
 	t.Helper()
 	var logs [2][]string
 	do(t, ctx, "its log", chromedp.Evaluate(`(async () => {
-		const fresh = new DOMParser().parseFromString(await (await fetch(location.href)).text(), "text/html");
-		return [fresh, document].map((d) => [...d.querySelectorAll("#log > div")].map((e) => e.textContent));
+		for (let left = 50; ; left--) { // what has happened may be on its way
+			const fresh = new DOMParser().parseFromString(await (await fetch(location.href)).text(), "text/html");
+			const logs = [fresh, document].map((d) => [...d.querySelectorAll("#log > div")].map((e) => e.textContent));
+			if (!left || logs[0].join() === logs[1].join()) return logs;
+			await new Promise((go) => setTimeout(go, 200));
+		}
 	})()`, &logs, awaits))
 	if fresh, lives := logs[0], logs[1]; len(fresh) == 0 || !slices.Equal(fresh, lives) {
 		t.Errorf("%s the log is\n%s\nand that of a fresh page\n%s", when, strings.Join(lives, "\n"), strings.Join(fresh, "\n"))

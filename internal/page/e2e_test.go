@@ -227,8 +227,8 @@ func barriers(t *testing.T, ctx context.Context, name string) {
 	}
 }
 
-// taps clicks what can be seen and is not covered, as soon as it is so: what is looked for and
-// what is clicked are the same, although any part of a page may be drawn anew at any time.
+// taps clicks what can be seen and is not covered, as soon as it is so. The page looks and clicks
+// in one step: any part of it may be drawn anew at any other time.
 func taps(sel string) chromedp.Action {
 	return polls(fmt.Sprintf(`(() => {
 		const e = document.readyState === "complete" && document.querySelector(%q);

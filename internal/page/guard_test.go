@@ -19,6 +19,7 @@ import (
 	"github.com/piton-dev/piton/internal/api"
 	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/httpapi"
+	"github.com/piton-dev/piton/internal/store"
 	"github.com/piton-dev/piton/internal/store/sqlite"
 	"github.com/piton-dev/piton/internal/users"
 	"github.com/piton-dev/piton/internal/view"
@@ -79,6 +80,63 @@ func workspace(t *testing.T, over *TLS) *server {
 		t.Fatal(err)
 	}
 	return s
+}
+
+// gets is a page of the server, for the person whose machine it is.
+func (s *server) gets(t *testing.T, path string) string {
+	t.Helper()
+	r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+s.at+s.base+path, nil)
+	r.Header.Set("Cookie", cookie+"="+s.key)
+	w := httptest.NewRecorder()
+	began := time.Now()
+	s.ServeHTTP(w, r)
+	t.Logf("%s: %d bytes in %s", path, w.Body.Len(), time.Since(began))
+	if w.Code != http.StatusOK {
+		t.Fatalf("%s gets %d\n%s", path, w.Code, w.Body)
+	}
+	return w.Body.String()
+}
+
+// has puts runs that are done into the journal of the workspace, the oldest first.
+func (s *server) has(t *testing.T, runs ...string) {
+	t.Helper()
+	ws, closed, err := s.Open(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	epoch, release, err := ws.Store.Own(t.Context(), ws.Product.Place.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := time.Now().UTC().Truncate(time.Microsecond)
+	var batches []store.Batch
+	for i, id := range runs {
+		head := engine.HeadRow{Stream: "t-" + id, Run: id, Title: "Run " + id, Path: "plans/fix.md", Status: engine.Done, Ended: true, Version: 1, Started: at.Add(time.Duration(i) * time.Second)}
+		batches = append(batches, store.Batch{Stream: "t-" + id, Epoch: epoch, Rows: engine.Rows{Head: &head}})
+	}
+	if err := ws.Store.Append(t.Context(), batches...); err != nil {
+		t.Fatal(err)
+	}
+	for _, end := range []func() error{release, closed} {
+		if err := end(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// writes writes a plan into the workspace.
+func (s *server) writes(t *testing.T, name, text string) {
+	t.Helper()
+	ws, closed, err := s.Open(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := closed(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(ws.Product.Place.Dir, "plans", name), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // anna lets anna in with all rights.

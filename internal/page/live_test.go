@@ -8,33 +8,14 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/piton-dev/piton/internal/api"
-	"github.com/piton-dev/piton/internal/engine"
-	"github.com/piton-dev/piton/internal/store"
 )
 
 // A page that cannot be kept up to date says why, for as long as that is so.
 func TestStreamTellsTrouble(t *testing.T) {
 	s := workspace(t, nil)
-	ws, closed, err := s.Open(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	epoch, release, err := ws.Store.Own(t.Context(), ws.Product.Place.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
-	head := engine.HeadRow{Stream: "t-1", Run: "000001", Title: "Fix", Path: "plans/fix.md", Status: engine.Done, Ended: true, Version: 1, Started: time.Now().UTC().Truncate(time.Microsecond)}
-	if err := ws.Store.Append(t.Context(), store.Batch{Stream: "t-1", Epoch: epoch, Rows: engine.Rows{Head: &head}}); err != nil {
-		t.Fatal(err)
-	}
-	for _, end := range []func() error{release, closed} {
-		if err := end(); err != nil {
-			t.Fatal(err)
-		}
-	}
+	s.has(t, "000001")
 	open := s.Open
 	var opened atomic.Int64
 	s.Open = func(ctx context.Context) (*Workspace, func() error, error) {
@@ -71,5 +52,5 @@ func TestStreamTellsTrouble(t *testing.T) {
 		t.Fatalf("the stream never has %q: %d, %v", texts, res.StatusCode, lines.Err())
 	}
 	until("the disk is gone", "plug it in")
-	until(`<div id="trouble"></div>`, `<h1>Fix</h1>`)
+	until(`<div id="trouble"></div>`, `<h1>Run 000001</h1>`)
 }

@@ -124,16 +124,14 @@ type Advice struct {
 func (s Standing) Next() []Advice {
 	h := s.Head
 	log := []Advice{{"next", "piton log " + h.Run}}
+	unproven, hasUnproven := firstUnproven(s.Steps)
 	switch {
 	case h.Branch.Waits && h.Branch.Name != "" && s.Newest:
 		return []Advice{{"next", "piton land " + h.Run}}
 	case h.Status == engine.Cancelled && s.Newest && h.Parent.Run == "" && h.Path != "":
 		return []Advice{{"next", "piton run " + engine.ShellWord(h.Path)}, {"or", log[0].Command}}
-	case h.Ended && h.Status == engine.Done && h.Unproven > 0:
-		if i := slices.IndexFunc(s.Steps, func(st engine.StepRow) bool { return st.Status == engine.Done && !st.Proven }); i >= 0 {
-			return []Advice{{"next", fmt.Sprintf("piton why %s --run %s", s.Steps[i].ID, h.Run)}}
-		}
-		return log
+	case h.Ended && h.Status == engine.Done && hasUnproven:
+		return []Advice{{"next", fmt.Sprintf("piton why %s --run %s", unproven.ID, h.Run)}}
 	case h.Ended && h.Status != engine.Failed, h.Ended && h.Parent.Run != "":
 		return log
 	case h.Ended:
@@ -172,6 +170,14 @@ func forgone(s Standing) (engine.StepRow, bool) {
 		return engine.StepRow{}, false
 	}
 	return s.Steps[i], true
+}
+
+func firstUnproven(steps []engine.StepRow) (engine.StepRow, bool) {
+	i := slices.IndexFunc(steps, func(st engine.StepRow) bool { return st.Status == engine.Done && !st.Proven })
+	if i < 0 {
+		return engine.StepRow{}, false
+	}
+	return steps[i], true
 }
 
 func firstFailed(steps []engine.StepRow) (engine.StepRow, bool) {
