@@ -150,14 +150,16 @@ func (hs *holders) take() *holder {
 	if free == nil {
 		return h
 	}
-	for pause := lull; pause > 0; pause = hs.pause() {
+	for pause := lull; ; {
 		select {
 		case h := <-free:
 			return h
 		case <-time.After(pause):
 		}
+		if h, pause = hs.leave(free); pause <= 0 {
+			return h
+		}
 	}
-	return hs.leave(free)
 }
 
 // claim returns what is to be had at once, or where to wait for it.
@@ -182,25 +184,23 @@ func (hs *holders) claim() (h *holder, free chan *holder) {
 	return nil, free
 }
 
-// pause is how much longer to wait.
-func (hs *holders) pause() time.Duration {
-	hs.mu.Lock()
-	defer hs.mu.Unlock()
-	return time.Until(hs.moved.Add(lull))
-}
-
-// leave ends the wait, unless a holder has just come.
-func (hs *holders) leave(free chan *holder) *holder {
+// leave ends the wait with nil, where one is to be started, or with a holder that
+// has just come; or else it says how much longer to wait. It looks and leaves in
+// one step: one wait at most ends for each lull.
+func (hs *holders) leave(free chan *holder) (h *holder, pause time.Duration) {
 	hs.mu.Lock()
 	defer hs.mu.Unlock()
 	i := slices.Index(hs.waiting, free)
 	if i < 0 {
-		return <-free
+		return <-free, 0
+	}
+	if pause := time.Until(hs.moved.Add(lull)); pause > 0 {
+		return nil, pause
 	}
 	hs.waiting = slices.Delete(hs.waiting, i, i+1)
 	hs.moved = time.Now()
 	hs.busy++
-	return nil
+	return nil, 0
 }
 
 // lost counts out a holder that is busy no more and will not be again.
