@@ -87,6 +87,7 @@ func (s *session) approveDocument(ctx context.Context, doc *api.Document, f appr
 		text = s.app.theme(s.app.out).approvedAlready(said.Revision, doc.Path)
 	}
 	s.app.report("approve", view.ApprovalOf(doc, said.Revision, "", true), text)
+	s.app.notice("next: piton run %s", engine.ShellWord(doc.Path))
 	return nil
 }
 

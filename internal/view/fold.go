@@ -27,6 +27,7 @@ type Fold struct {
 	Items   map[string]engine.ItemRow // open ones
 	asked   map[string]string         // by item, open or not: its step
 	Busy    map[int]engine.StepRow    // steps that run
+	since   map[int]time.Time         // when each of them began to
 	Idle    []int                     // steps whose turn has not come, ascending
 	free    map[string]int            // by step: attempts that used up no retry
 	met     map[string]bool           // steps that were tried under this revision, or carried over to it
@@ -164,15 +165,15 @@ func (f *Fold) Apply(r engine.Record) ([]Happening, error) {
 	case opens && (run.Revises == "" || f.Tries == nil):
 		*f = Fold{
 			stream: f.stream, Up: f.Up, step: f.step, Below: map[string]*Fold{}, State: f.State, Tries: map[string]*Try{},
-			Items: map[string]engine.ItemRow{}, asked: map[string]string{}, Busy: map[int]engine.StepRow{}, free: map[string]int{},
+			Items: map[string]engine.ItemRow{}, asked: map[string]string{}, Busy: map[int]engine.StepRow{}, since: map[int]time.Time{}, free: map[string]int{},
 		}
 	}
-	f.keep()
+	f.keep(r.At)
 	return f.tell(Happening{Of: f, At: r.At, Step: -1}, r.Event, was), nil
 }
 
 // keep takes over what changed in the state's rows.
-func (f *Fold) keep() {
+func (f *Fold) keep(at time.Time) {
 	rows := f.State.Rows()
 	for _, it := range rows.Items {
 		f.asked[it.Item] = it.Step
@@ -190,8 +191,12 @@ func (f *Fold) keep() {
 		f.rests(s.Index, s.Status == engine.Pending || s.Status == engine.Ready || s.Status == engine.Blocked)
 		if s.Status == engine.Running && !f.Pattern(s.Index) || s.Status == engine.Ready && s.Reason != "" || s.Status == engine.Done && s.Phase == engine.Ratchet {
 			f.Busy[s.Index] = s
+			if f.since[s.Index].IsZero() {
+				f.since[s.Index] = at
+			}
 		} else {
 			delete(f.Busy, s.Index)
+			delete(f.since, s.Index)
 		}
 	}
 }
@@ -366,6 +371,9 @@ func (f *Fold) dispatched(h Happening, e engine.WorkDispatched) []Happening {
 	h.Loop = f.loop(h.Step)
 	start := h
 	start.What, start.Agent, start.Child, start.Text = Started, e.Role, e.Child, e.Why
+	if green := f.Row(h.Step).Baseline == engine.Pass; green && e.Kind == engine.AgentWork && e.Attempt == 1 && e.N == 1 && f.Step(h.Step).Expect == engine.ExpectAny {
+		start.Text = strings.Join(slices.DeleteFunc([]string{greenBefore, e.Why}, func(s string) bool { return s == "" }), "; ")
+	}
 	told := slices.Concat(f.lacking(h, e.Lacks), f.brought(h, e.Brought), f.committed(h, e.Commits), f.undone(h, e.Step, e.Attempt, e.Undone))
 	if e.Kind == engine.MergeWork {
 		start.What = Merging
@@ -375,6 +383,10 @@ func (f *Fold) dispatched(h Happening, e engine.WorkDispatched) []Happening {
 	}
 	return append(told, start)
 }
+
+// greenBefore says at the start of an agent's work what is of no use afterwards: that nothing
+// can be proven.
+const greenBefore = "the checks pass already, before the work: afterwards they prove nothing"
 
 // configured says what a person took for what a run goes by.
 func configured(e engine.RunConfigured) string {
@@ -633,12 +645,17 @@ func failing(checks []engine.CheckEnded) []engine.CheckEnded {
 	return bad
 }
 
-// Elapsed is how long the attempt of a step has been under way.
+// Elapsed is how long the attempt of a step has been under way or, before the first, how long
+// the step has been at work on what comes before it.
 func (f *Fold) Elapsed(step string, now time.Time) time.Duration {
+	began := f.since[f.Index(step)]
 	if t := f.Tries[step]; t != nil && !t.began.IsZero() {
-		return max(0, now.Sub(t.began))
+		began = t.began
 	}
-	return 0
+	if began.IsZero() {
+		return 0
+	}
+	return max(0, now.Sub(began))
 }
 
 // Row is what lists show of a step, with its number and id as the run that all of
