@@ -16,7 +16,6 @@ import (
 	"github.com/piton-dev/piton/internal/api"
 	"github.com/piton-dev/piton/internal/config"
 	"github.com/piton-dev/piton/internal/durable"
-	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/plan"
 	"github.com/piton-dev/piton/internal/template"
 	"github.com/piton-dev/piton/internal/view"
@@ -91,13 +90,8 @@ func (s *session) do(ctx context.Context, request string, f doFlags) error {
 		}
 	}
 	s.app.notice("wrote %s", path)
-	file := s.runsFile(f.check)
-	switch {
-	case len(f.writes) > 0:
-	case file != "":
+	if file := s.runsFile(f.check); file != "" && len(f.writes) == 0 {
 		s.app.notice("note: the check runs %s, which the agent may not change; add --writes %s if it is the work", file, file)
-	case agent != string(engine.Script):
-		s.app.notice("note: without --writes a check that reads what the agent changes, as tests do, proves nothing; --writes names the files that are the work")
 	}
 	return s.say(ctx, api.Saying{Word: path, Yes: f.yes, Unsealed: f.unsealed}, f.runFlags)
 }

@@ -68,6 +68,7 @@ func judges() []Rule {
 		{ID: "PT043", Severity: Warning, step: checkImpliedOrder},
 		{ID: "PT044", Severity: Error, step: checkJudge},
 		{ID: "PT045", Severity: Note, step: checkProofReaches},
+		{ID: "PT046", Severity: Warning, step: checkProofScope},
 		{ID: "PT051", Severity: Warning, step: checkOutside},
 		{ID: "PT054", Severity: Warning, step: checkLifted},
 		{ID: "PT061", Severity: Error, step: checkOutput},

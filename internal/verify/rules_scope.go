@@ -102,6 +102,35 @@ func checkUnscoped(p *pass) {
 		"give them `writes:` with the paths they may change").Step = ""
 }
 
+// checkProofScope says of an agent's step that nothing tells its work from what judges it:
+// tests read the files that they are there for.
+func checkProofScope(p *pass, u *unit) {
+	if !u.works() || u.scripted(p.facts) || u.Writes.Set || u.unread("writes") || u.Expect.Value == string(engine.ExpectGreen) {
+		return
+	}
+	for _, s := range u.readable() {
+		for _, c := range s.Calls {
+			if name := testProgram(c); name != "" {
+				p.report(u, s.text.Pos, fmt.Sprintf("%s of step %q runs %s, which opens what the step changes: without `writes:` the step counts as unproven", s.label, u.ID.Value, name),
+					"add `writes:` with the files that are the work")
+				return
+			}
+		}
+	}
+}
+
+// testProgram is the program with which a command runs the tests of a project, "" for none.
+func testProgram(c shell.Call) string {
+	for ok := true; ok; c, ok = shell.Started(c) {
+		if names := shell.TestRunners(c); len(names) == 1 {
+			return names[0]
+		} else if len(names) > 1 || len(runnerFiles(c)) > 0 {
+			return c.Tool()
+		}
+	}
+	return ""
+}
+
 func checkLifted(p *pass, u *unit) {
 	names := p.doc.lifted(u, p.facts)
 	if len(names) == 0 {
