@@ -1,5 +1,5 @@
-// Package dag lays a directed graph without cycles out in columns, so that every edge leads to
-// the right and few edges cross. It is pure: the same graph gets the same places.
+// Package dag lays a directed graph without cycles out in columns or rows, so that every edge
+// leads to the right, or downward, and few edges cross. It is pure: the same graph gets the same places.
 //
 // It must never put one node on another, or depend on a map's order.
 package dag
@@ -23,6 +23,7 @@ type Point struct{ X, Y float64 }
 type Edge struct {
 	From, To int
 	points   []Point // through the columns
+	down     bool    // it leads downward
 }
 
 // Layout is where nodes and edges are.
@@ -147,6 +148,23 @@ func Lay(needs [][]int, size Size) (Layout, error) {
 	untangle(vs, all)
 	place(vs, all, size)
 	return drawn(vs, chains, len(needs), len(all), size), nil
+}
+
+// LayDown does as [Lay] does, with rows in place of columns: every edge leads downward.
+func LayDown(needs [][]int, size Size) (Layout, error) {
+	l, err := Lay(needs, Size{W: size.H, H: size.W, GapX: size.GapY, GapY: size.GapX})
+	turn := func(ps []Point) {
+		for i, p := range ps {
+			ps[i] = Point{p.Y, p.X}
+		}
+	}
+	turn(l.Nodes)
+	for i := range l.Edges {
+		turn(l.Edges[i].points)
+		l.Edges[i].down = true
+	}
+	l.Width, l.Height = l.Height, l.Width
+	return l, err
 }
 
 // drawn takes places and ways out of the vertices.
@@ -340,12 +358,15 @@ func (e Edge) Path() string {
 	fmt.Fprintf(&b, "M%.1f %.1f", e.points[0].X, e.points[0].Y)
 	for i := 1; i < len(e.points); i++ {
 		p, q := e.points[i-1], e.points[i]
-		if p.Y == q.Y {
-			fmt.Fprintf(&b, "H%.1f", q.X)
-			continue
+		x, y := (p.X+q.X)/2, (p.Y+q.Y)/2
+		switch {
+		case p.X == q.X || p.Y == q.Y:
+			fmt.Fprintf(&b, "L%.1f %.1f", q.X, q.Y)
+		case e.down:
+			fmt.Fprintf(&b, "C%.1f %.1f %.1f %.1f %.1f %.1f", p.X, y, q.X, y, q.X, q.Y)
+		default:
+			fmt.Fprintf(&b, "C%.1f %.1f %.1f %.1f %.1f %.1f", x, p.Y, x, q.Y, q.X, q.Y)
 		}
-		m := (p.X + q.X) / 2
-		fmt.Fprintf(&b, "C%.1f %.1f %.1f %.1f %.1f %.1f", m, p.Y, m, q.Y, q.X, q.Y)
 	}
 	return b.String()
 }

@@ -58,6 +58,22 @@ func TestLay(t *testing.T) {
 		for _, before := range needs {
 			want += len(before)
 		}
+		down, err := LayDown(needs, Size{W: usual.H, H: usual.W, GapX: usual.GapY, GapY: usual.GapX})
+		if err != nil || down.Width != l.Height || down.Height != l.Width {
+			t.Errorf("turned, %v by %v is %v by %v, %v", l.Width, l.Height, down.Width, down.Height, err)
+		}
+		for i, p := range l.Nodes {
+			if q := (Point{p.Y, p.X}); down.Nodes[i] != q {
+				t.Errorf("turned, node %d is at %v, not %v", i, down.Nodes[i], q)
+			}
+		}
+		for _, e := range down.Edges {
+			for i := 1; i < len(e.points); i++ {
+				if e.points[i].Y <= e.points[i-1].Y {
+					t.Errorf("the edge from %d to %d does not lead downward: %v", e.From, e.To, e.points)
+				}
+			}
+		}
 		if count != want || len(at) != len(needs) {
 			t.Errorf("%d edges of %d, %d places of %d", count, want, len(at), len(needs))
 		}

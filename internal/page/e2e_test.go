@@ -63,7 +63,7 @@ owner: me
 
 // browser is Chromium at the page of a new workspace. Set PITON_SHOTS to a directory to get
 // pictures of what it shows.
-func browser(t *testing.T) (ctx context.Context, ws string) {
+func browser(t testing.TB) (ctx context.Context, ws string) {
 	t.Helper()
 	base := t.TempDir()
 	ws = filepath.Join(base, "notes")
@@ -129,7 +129,7 @@ func browser(t *testing.T) (ctx context.Context, ws string) {
 }
 
 // ends has the owner of each workspace get a signal, and waits for its end.
-func ends(t *testing.T, state string, sig syscall.Signal) {
+func ends(t testing.TB, state string, sig syscall.Signal) {
 	t.Helper()
 	locks, err := filepath.Glob(filepath.Join(state, "*", "lock"))
 	if err != nil {
@@ -155,21 +155,23 @@ func ends(t *testing.T, state string, sig syscall.Signal) {
 	}
 }
 
-// says runs a verb in the workspace.
-func says(t *testing.T, ws string, args ...string) {
+// says runs a verb in the workspace, and returns what it prints.
+func says(t testing.TB, ws string, args ...string) string {
 	t.Helper()
 	base := filepath.Dir(ws)
 	c := exec.Command(filepath.Join(base, "piton"), args...)
 	c.Dir, c.Env = ws, append(os.Environ(), "PITON_STATE="+filepath.Join(base, "state"), "HOME="+base)
-	if out, err := c.CombinedOutput(); err != nil {
+	out, err := c.CombinedOutput()
+	if err != nil {
 		t.Fatalf("piton %v: %v\n%s", args, err, out)
 	}
+	return string(out)
 }
 
 // awaits waits for what a script promises.
 func awaits(p *runtime.EvaluateParams) *runtime.EvaluateParams { return p.WithAwaitPromise(true) }
 
-func do(t *testing.T, ctx context.Context, what string, actions ...chromedp.Action) {
+func do(t testing.TB, ctx context.Context, what string, actions ...chromedp.Action) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Minute)
 	defer cancel()

@@ -43,8 +43,11 @@ type GraphEdge struct {
 	On, Crit bool
 }
 
-// nodeSize is how large a node is drawn.
-var nodeSize = dag.Size{W: 124, H: 30, GapX: 40, GapY: 10}
+// How large a node is drawn, where edges lead to the right and where they lead downward.
+var (
+	nodeSize = dag.Size{W: 124, H: 30, GapX: 40, GapY: 10}
+	nodeDown = dag.Size{W: 124, H: 30, GapX: 10, GapY: 24}
+)
 
 // Bounds on a drawing: above so many nodes steps are joined, and a name is cut after so many letters.
 const (
@@ -53,8 +56,8 @@ const (
 )
 
 // graphOf draws nodes. needs lists for each those before it, and crit reports the edges that the
-// end depends on. Needs that go round in a circle cannot be drawn: then there are no nodes.
-func graphOf(nodes []Node, needs [][]int, crit func(from, to int) bool) Graph {
+// end depends on. Edges lead to the right or, in a card that is narrow, downward. Needs that go round in a circle cannot be drawn: then there are no nodes.
+func graphOf(nodes []Node, needs [][]int, crit func(from, to int) bool, down bool) Graph {
 	g := Graph{Label: "Which step needs which, " + view.Plural(len(nodes), "step", "steps")}
 	needs, err := dag.Reduced(needs)
 	if err != nil {
@@ -69,7 +72,11 @@ func graphOf(nodes []Node, needs [][]int, crit func(from, to int) bool) Graph {
 	if len(nodes) > mostNodes {
 		nodes, needs, path = joined(nodes, needs, path)
 	}
-	l, err := dag.Lay(needs, nodeSize)
+	lay, size := dag.Lay, nodeSize
+	if down {
+		lay, size = dag.LayDown, nodeDown
+	}
+	l, err := lay(needs, size)
 	if err != nil {
 		return g
 	}
@@ -187,7 +194,7 @@ func graph(st view.Standing, gates map[string]bool, o view.Outlook, current stri
 			}
 		}
 	}
-	g := graphOf(nodes, needs, func(from, to int) bool { return o.Path[nodes[from].Key] && o.Path[nodes[to].Key] })
+	g := graphOf(nodes, needs, func(from, to int) bool { return o.Path[nodes[from].Key] && o.Path[nodes[to].Key] }, false)
 	if len(o.Path) > 1 {
 		g.Path = view.Span(o.PathTook(st))
 	}

@@ -24,7 +24,7 @@ func needsGraph(x *Review, doc *api.Document, current string) Graph {
 			}
 		}
 	}
-	g := graphOf(nodes, needs, nil)
+	g := graphOf(nodes, needs, nil, true)
 	g.Plan = true
 	return g
 }

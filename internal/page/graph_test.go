@@ -83,7 +83,7 @@ func sorted(g Graph) (names []string) {
 
 // Needs that go round in a circle are no drawing, and no reason to fail.
 func TestGraphCycle(t *testing.T) {
-	if g := graphOf([]Node{{Key: "a"}, {Key: "b"}}, [][]int{{1}, {0}}, nil); len(g.Nodes) != 0 || g.Label == "" {
+	if g := graphOf([]Node{{Key: "a"}, {Key: "b"}}, [][]int{{1}, {0}}, nil, true); len(g.Nodes) != 0 || g.Label == "" {
 		t.Errorf("the drawing is %v", g)
 	}
 }
