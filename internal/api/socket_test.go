@@ -113,7 +113,7 @@ func TestRequestOverTheSocket(t *testing.T) {
 // Errors come through with their words, and with what faces tell apart.
 func TestRefusalsKeepTheirWords(t *testing.T) {
 	o := &owner{err: func() error {
-		return &engine.Refusal{Code: engine.Conflict, Message: "run 1 is done", Remedy: engine.RetryAbove, With: []string{"a", "r1"}}
+		return &engine.Refusal{Code: engine.Conflict, Message: "run 1 is done", Remedy: engine.RetryStep, With: []string{"a", "r1"}}
 	}}
 	p, _ := listen(t, o)
 	order := func() error {

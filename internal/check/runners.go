@@ -27,6 +27,9 @@ var parts = lazy.Regexp(`\b(\d+) (?:passed|failed|errors?|xfailed|xpassed|passin
 // lineOf is an expression that is matched line by line.
 func lineOf(expr string) func() *regexp.Regexp { return lazy.Regexp(`(?m)^` + expr) }
 
+// goTestNone begins a list of what go test prints of a package in which no test ran.
+const goTestNone = `(?:\?   \t.*\[no test files\]|ok  \t.*\[no tests to run\]|testing: warning: no tests to run|no packages to test|\{.*"Output":"\?.*\[no test files\]`
+
 var runners = []runner{
 	{
 		"pytest",
@@ -42,9 +45,15 @@ var runners = []runner{
 	},
 	{
 		"go test",
-		lineOf(`(?:\?   \t.*\[no test files\]|ok  \t.*\[no tests to run\]|testing: warning: no tests to run|no packages to test|\{.*"Output":"\?.*\[no test files\])`),
-		lineOf(`(?:ok  \t\S+\t(?:[\d.]+s|\(cached\))(?:\tcoverage: .*)?$|=== RUN|--- |FAIL|panic:|\{.*"Test":")`),
+		lineOf(goTestNone + `)`),
+		lineOf(`(?:ok  \t\S+\t(?:[\d.]+s|\(cached\))(?:\tcoverage: .*)?$|=== RUN|--- |FAIL|panic:)`),
 		lineOf(`\s*--- (?:PASS|FAIL): .*$`), lazy.Regexp(`---`),
+	},
+	{
+		"go test -v", // and -json: it names each test that ran, and one that ends in between with 0 named none
+		lineOf(goTestNone + `|ok  \t|\{.*"Action":"pass","Package":"[^"]*","Elapsed")`),
+		lineOf(`(?:=== |Benchmark|FAIL|panic:|\{.*"Test":")`),
+		lineOf(`(?:\s*--- (?:PASS|FAIL): |\{.*"Action":"(?:pass|fail)","Package":"[^"]*","Test":).*$`), lazy.Regexp(`^`),
 	},
 	{
 		"cargo test",

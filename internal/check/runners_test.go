@@ -18,6 +18,12 @@ func TestTested(t *testing.T) {
 		{"python -m unittest", "Ran 7 tests in 0.001s\n\nOK\n", 7},
 		{"go test -v ./...", "=== RUN   TestA\n--- PASS: TestA (0.00s)\n    --- FAIL: TestA/b (0.00s)\nok  \tx\t0.1s\n", 2},
 		{"go test ./...", "ok  \tx\t0.1s\n", 0},
+		{"go test ./...", "--- FAIL: TestA (0.00s)\n    --- FAIL: TestA/b (0.00s)\nFAIL\nFAIL\tx\t0.1s\n", 2},
+		{"go test -json ./...", `{"Time":"t","Action":"run","Package":"x","Test":"TestA"}
+{"Time":"t","Action":"output","Package":"x","Test":"TestA","Output":"--- PASS: TestA (0.00s)\\n"}
+{"Time":"t","Action":"pass","Package":"x","Test":"TestA","Elapsed":0}
+{"Time":"t","Action":"pass","Package":"x","Elapsed":0.2}
+`, 1},
 		{"cargo test", "test result: ok. 4 passed; 0 failed; 1 ignored\ntest result: FAILED. 2 passed; 1 failed; 0 ignored\n", 7},
 		{"node --test", "# tests 5\n# pass 3\n# fail 1\n# skipped 1\n", 4},
 		{"npx jest", "Tests:       1 failed, 2 skipped, 3 passed, 6 total\n", 4},

@@ -38,7 +38,7 @@ COMMAND passes. The plan is written to plans/, shown, and run like any other, af
 
 A program or test that COMMAND runs judges the work: the agent may change it only if --writes names
 it. With --writes the agent may change nothing else.`,
-		Example: "  piton do \"Fix the login timeout\" --check 'go test ./login' --writes 'login/*.go'\n  piton do 'make docs' --agent script --check 'test -s docs/index.html' --yes",
+		Example: "  piton do \"Fix the login timeout\" --check 'go test -v ./login' --writes 'login/*.go'\n  piton do 'make docs' --agent script --check 'test -s docs/index.html' --yes",
 		Args:    atLeast("a request", 1),
 		RunE: func(c *cobra.Command, args []string) error {
 			return a.acting(c.Context(), func(s *session) error { return s.do(c.Context(), strings.Join(args, " "), f) })

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -14,7 +15,7 @@ import (
 func (a *app) whyCmd() *cobra.Command {
 	var runID string
 	c := &cobra.Command{
-		Use:     "why STEP",
+		Use:     "why STEP | why RUN STEP",
 		Example: "  piton why deploy\n  piton why 3 --run 7f3a21 --json",
 		Short:   "Explain why a step passed, failed or waits",
 		Long: `Explains the status of a step. Of one that waits: what it waits for, and which verb helps. Of one
@@ -25,8 +26,16 @@ checks opened; or who waived or skipped it, and why.
 Below that stands where this comes from: the revision of the plan and who approved it, and what
 people answered. Then come the files, outputs, topics and memories that the newest prompt held, with
 their hashes, and the frames that the step was given and left.`,
-		Args: exactly("a step", 1),
-		RunE: func(c *cobra.Command, args []string) error { return a.why(c.Context(), runID, args[0]) },
+		Args: atLeast("a step", 1),
+		RunE: func(c *cobra.Command, args []string) error {
+			if len(args) == 2 && runID == "" {
+				runID, args = args[0], args[1:]
+			}
+			if len(args) > 1 {
+				return misuse(fmt.Sprintf("%q is too much", args[1]), "piton why RUN STEP explains one step")
+			}
+			return a.why(c.Context(), runID, args[0])
+		},
 	}
 	c.Flags().StringVar(&runID, "run", "", "the run, instead of the newest")
 	return c

@@ -323,7 +323,7 @@ func (s *State) refuseChild() error {
 		return nil
 	}
 	return refuse(Conflict, fmt.Sprintf("run %s is over: it was carried out for step %q of run %s", s.run.Opened.Run, p.Step, p.Run),
-		RetryAbove, p.Step, p.Run)
+		RetryStep, p.Step, p.Run)
 }
 
 // grant is what a step that is delegated sets aside of each kind that the run

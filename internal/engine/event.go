@@ -552,7 +552,8 @@ type ItemOpened struct {
 	Schema   string   `json:"schema,omitempty"` // of the value that a question asks for
 	// Shortage says what an approval asks for that would raise a budget.
 	Shortage *Shortage `json:"shortage,omitempty"`
-	Limit    string    `json:"limit,omitempty"` // which one is met: attempts or failures
+	Limit    string    `json:"limit,omitempty"`   // which one is met: attempts or failures
+	Starved  bool      `json:"starved,omitempty"` // the run lacks a variable: it has to be resumed with it
 
 	// Of a conflict: the files that have both sides, and the worktree that they lie in.
 	Dir   string   `json:"dir,omitempty"`

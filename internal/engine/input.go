@@ -176,10 +176,9 @@ const (
 	NewLimit      = "new_limit" // limits
 	NoArgs        = "no_args"
 	OpenRun       = "open_run"
-	ResumeRun     = "resume_run"  // run
-	RetryAbove    = "retry_above" // step, run
-	RetryFrom     = "retry_from"
-	RetryStep     = "retry_step" // step
+	ResumeRun     = "resume_run" // run
+	RetryStep     = "retry_step" // step, run
+	RetryFrom     = "retry_from" // step, run
 	RunAnew       = "run_anew"
 	WaitOrCancel  = "wait_or_cancel"
 	WriteLimits   = "write_limits" // limits

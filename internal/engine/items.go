@@ -195,12 +195,19 @@ func (s *State) remedy(i int) string {
 		return fmt.Sprintf(" If such a file is the step's work, name it in its `writes:` (a glob with ** does not open it), then piton approve %s.", ShellWord(s.run.Opened.Path))
 	case st.Verdict == Inconclusive && st.Baseline == Pass && p.Expect == ExpectRed && st.Ended == nil:
 		return fmt.Sprintf(" If the work is there already, answer skip. Else let the contract fail until it is done, then piton approve %s.", ShellWord(s.run.Opened.Path))
-	case st.Verdict == Infra && st.Cause != nil && slices.Contains([]CauseKind{NoKey, KeyRefused}, st.Cause.Kind) && other == "":
+	case s.starved(i):
 		return " A run keeps the environment that it was started in: once the variable is set, go on with piton resume, not with an answer."
 	case st.Verdict == Infra && other != "":
 		return fmt.Sprintf(" To give it to agent %s: piton force-agent %s %[1]s, then answer retry.", ShellWord(other), p.ID)
 	}
 	return ""
+}
+
+// starved reports a step that no answer helps while its run goes on where it was started: what
+// its agent lacks is a variable.
+func (s *State) starved(i int) bool {
+	st := &s.steps[i]
+	return st.Verdict == Infra && st.Cause != nil && slices.Contains([]CauseKind{NoKey, KeyRefused}, st.Cause.Kind) && s.other(i) == ""
 }
 
 // trial is how a person finds out whether an agent can work again that could not.
@@ -232,7 +239,7 @@ func (s *State) other(i int) string {
 func (s *State) escalation(i int) ItemOpened {
 	st, p := &s.steps[i], s.prog.Step(i)
 	e := ItemOpened{
-		Item: s.itemName(), Step: p.ID, Attempt: st.Attempt, Kind: Escalation, Cause: st.Verdict,
+		Item: s.itemName(), Step: p.ID, Attempt: st.Attempt, Kind: Escalation, Cause: st.Verdict, Starved: s.starved(i),
 		Question: fmt.Sprintf("Step %s did not pass in attempt %d: %s.%s%s What now?", p.named(), st.Attempt, st.Reason, s.remedy(i), s.trial(i)),
 		Choices:  s.recoveries(i),
 	}

@@ -78,7 +78,7 @@ func (s *State) refuseRunOrder(c Command) error {
 func (s *State) refuseAborted() error {
 	for i := range s.steps {
 		if p := s.prog.Step(i); s.steps[i].Aborted && p.Critical {
-			return refuse(Conflict, fmt.Sprintf("step %q was aborted, and nothing goes on without it", p.ID), RetryStep, p.ID)
+			return refuse(Conflict, fmt.Sprintf("step %q was aborted, and nothing goes on without it", p.ID), RetryStep, p.ID, s.run.Opened.Run)
 		}
 	}
 	return nil
@@ -140,7 +140,7 @@ func (s *State) refuseRetry(c Command) error {
 	case st.Active:
 		return refuse(Conflict, fmt.Sprintf("step %q is running", c.Step))
 	case st.satisfied():
-		return refuse(Conflict, fmt.Sprintf("step %q is %s", c.Step, st.Status), RetryFrom)
+		return refuse(Conflict, fmt.Sprintf("step %q is %s", c.Step, st.Status), RetryFrom, c.Step, s.run.Opened.Run)
 	case s.items[st.Item].Kind.early():
 		return refuse(Conflict, fmt.Sprintf("step %q waits for an %s", c.Step, map[ItemKind]string{Approval: "approval", Question: "answer"}[s.items[st.Item].Kind]), AnswerItem, st.Item)
 	}

@@ -10,7 +10,10 @@ func TestRunners(c Call) []string {
 	case "pytest", "py.test":
 		return []string{"pytest"}
 	case "go":
-		if verb == "test" {
+		switch {
+		case verb == "test" && HasAny(rest, "-v", "--v", "-json", "--json", "-test.v"):
+			return []string{"go test -v"}
+		case verb == "test":
 			return []string{"go test"}
 		}
 	case "cargo":

@@ -104,6 +104,7 @@ type Happening struct {
 	Work    *engine.WorkEnded   // a fail: of work whose output says more than that of the checks
 	Cause   *engine.Cause       // a fail: why the agent's work ended so, apart from its contract
 	Words   string              // a fail: the beginning of what the agent said last, where Work does not show it
+	Still   bool                // a fail: the agent ended its work and had changed no file
 	Verdict engine.Verdict
 	Proven  bool
 	Text    string // reason or question
@@ -550,6 +551,7 @@ func (f *Fold) settled(h Happening, e engine.StepSettled, was engine.StepRow) []
 	default:
 		bad.Words = t.work.Words
 	}
+	bad.Still = t.work.Attempt == e.Attempt && t.work.Kind == engine.AgentWork && t.work.How == engine.Exited && !t.work.Cause.Outside() && len(t.work.Changed) == 0
 	switch e.Status {
 	case engine.Running:
 		if e.RetryAt == nil {

@@ -136,6 +136,8 @@ func (s Standing) Next() []Advice {
 		return log
 	case h.Ended:
 		return s.again(log)
+	case len(s.Items) > 0 && s.Items[0].Starved:
+		return []Advice{{"next", "piton resume " + h.Run}, {"or", "piton inbox " + s.Items[0].Item}}
 	case len(s.Items) > 0:
 		return []Advice{{"next", "piton inbox " + s.Items[0].Item}}
 	case h.Status == engine.Paused, !s.Carried:
