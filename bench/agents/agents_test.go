@@ -12,6 +12,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -69,6 +70,7 @@ func installed(t *testing.T) string {
 type place struct {
 	*testing.T
 	dir, home, state string
+	settings         map[string]string // of the program, by file
 	env              []string
 }
 
@@ -98,6 +100,7 @@ func begin(t *testing.T, p program, u user) *place {
 		w.must(os.MkdirAll(dir, 0o700))
 	}
 	files := p.places(w.home, s.URL, u.model)
+	w.settings = maps.Clone(files)
 	files[filepath.Join(w.home, ".ssh", "id_ed25519")] = secret
 	files[filepath.Join(w.state, "note")] = secret
 	files[filepath.Join(w.dir, "test.sh")] = testScript
@@ -315,6 +318,7 @@ func TestWorks(t *testing.T) {
 			object{"write": "hello.txt", "content": "hello"},
 			object{"run": "sh test.sh && echo $PITON_OUTPUT"},
 			object{"write": "{path}", "content": "greeted\n"},
+			object{"run": `for f in ` + strings.Join(slices.Sorted(maps.Keys(w.settings)), " ") + `; do echo evil >$f; mv -f $f $f.old; done; echo evil >~/.claude/CLAUDE.md; true`},
 			object{"run": `echo '{"type":"progress","text":"half of it"}' >>"$PITON_REPORT"; (sh test.sh; cat ~/.ssh/id_ed25519 ` +
 				w.home + "/.ssh/id_ed25519 " + w.state + `/*; echo looked around) >>"$PITON_OUTPUT" 2>&1`},
 			object{"say": "All done."},
@@ -325,7 +329,7 @@ func TestWorks(t *testing.T) {
 			t.Errorf("exit %d, %+v", code, r)
 		}
 		// Some ask for a title and a summary besides.
-		if want, in := 5*p.tokens, r.Usage.In; (in == nil) != (p.tokens == 0) || in != nil && (*in < want || *in > want+2*p.tokens) {
+		if want, in := 6*p.tokens, r.Usage.In; (in == nil) != (p.tokens == 0) || in != nil && (*in < want || *in > want+2*p.tokens) {
 			t.Errorf("used %v tokens, want %d", in, want)
 		}
 		for _, want := range []string{"half of it", "says: All done."} {
@@ -341,6 +345,17 @@ func TestWorks(t *testing.T) {
 		}
 		if r.Isolation == "sealed" && strings.Contains(log, secret) {
 			t.Errorf("it read what is none of its business")
+		}
+		for file, text := range w.settings {
+			if p.title() == "codex-acp" {
+				continue // which writes it itself when it starts: docs/isolation.md
+			}
+			if body, err := os.ReadFile(file); r.Isolation == "sealed" && (err != nil || string(body) != text) {
+				t.Errorf("it changed %s, which its program obeys: %q, %v", file, body, err)
+			}
+		}
+		if p.name == "claude" && !strings.Contains(strings.Join(strings.Fields(log), " "), "CLAUDE.md is new, and claude obeys it") {
+			t.Error("nothing tells of the file that it made for the next start of claude")
 		}
 		if os.Getenv("PITON_TEST_ALL") != "" && r.Isolation != "sealed" {
 			t.Errorf("isolation is %s", r.Isolation)

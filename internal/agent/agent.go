@@ -67,6 +67,7 @@ type Config struct {
 	EnvPass      []string          // names passed on from the harness
 	Home         Home
 	Login        []string // what it may change in its home, by name there
+	Obeyed       []string // and what it can read there at most, as [Program.Obeyed]
 	Network      []string // hosts that it may ask for itself; none: as the step says
 	Known        []string // hosts that its program is known to need, where anything bounds it
 	Most         []string // hosts beyond which its work may ask nothing; none: no bound

@@ -55,7 +55,7 @@ func (a *attempt) prepare() (err error) {
 		Argv: argv, Stdin: stdin, Env: env, Dir: a.task.Dir,
 		Timeout: a.limit(), Grace: a.cfg.Grace,
 		Output: proc.Output{Head: -1, Tail: MaxOutput},
-		Room:   &proc.Room{Dir: a.task.Dir, Writable: []string{a.task.Scratch}, Login: a.cfg.Login},
+		Room:   &proc.Room{Dir: a.task.Dir, Writable: []string{a.task.Scratch}, Login: a.cfg.Login, Obeyed: a.cfg.Obeyed},
 	}
 	if r := a.task.Room; r != nil {
 		scratch, err := filepath.EvalSymlinks(a.task.Scratch)
@@ -137,7 +137,7 @@ func (a *attempt) run(ctx context.Context, pool *proc.Pool) Result {
 	a.hear(cancel)
 	a.spec.Tee = teeTo{a.log, pulse, a.text}
 	watch := startWatch(&watch{path: a.desk.report, tell: a.task.OnReport, claim: a.task.OnClaims, text: a.text, pulse: pulse})
-	reach := a.bind(pool)
+	reach, before := a.bind(pool), a.obeyed()
 	p := pool.Run(ctx, a.spec)
 	claims, notes := watch.finish()
 	r := a.result(p, context.Cause(ctx))
@@ -148,8 +148,25 @@ func (a *attempt) run(ctx context.Context, pool *proc.Pool) Result {
 		return r
 	}
 	r.Claims, r.Notes = claims, notes
+	for _, path := range a.obeyed() {
+		if !slices.Contains(before, path) {
+			r.Notes = append(r.Notes, path+" is new, and "+filepath.Base(a.spec.Argv[0])+" obeys it from now on, for you too: look at it")
+		}
+	}
 	a.words(&r, p)
 	return r
+}
+
+// obeyed are the settings that the program obeys, as far as they are there.
+func (a *attempt) obeyed() []string {
+	var there []string
+	home := proc.Variable(a.spec.Env, "HOME")
+	for _, name := range a.cfg.Obeyed {
+		if _, err := os.Lstat(filepath.Join(home, name)); !strings.Contains(name, "#") && home != "" && err == nil {
+			there = append(there, filepath.Join(home, name))
+		}
+	}
+	return there
 }
 
 // beginning is the time in which a program finds out that it cannot work as it was called. One

@@ -34,6 +34,9 @@ type Program struct {
 	// Login is where it keeps its login and settings, by name in the home. It may change
 	// what is listed, and sees nothing else of the home.
 	Login []string
+	// Obeyed are those of its settings, by name in the home, with which it runs what stands there
+	// or does as it says: a step must not leave any to the next person who starts the program.
+	Obeyed []string
 	// Hosts are what it asks for its model and its login.
 	Hosts []string
 }
@@ -54,6 +57,10 @@ var programs = []Program{
 		Keys:  []string{"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"},
 		Pass:  []string{"ANTHROPIC_BASE_URL", "ANTHROPIC_MODEL"},
 		Login: []string{".claude", ".claude.json", ".config/claude"},
+		Obeyed: []string{
+			".claude.json#mcpServers", ".claude/settings.json", ".claude/settings.local.json", ".claude/CLAUDE.md", ".claude/agents", ".claude/commands",
+			".claude/hooks", ".claude/output-styles", ".claude/plugins", ".claude/skills",
+		},
 		Hosts: []string{"api.anthropic.com", "claude.ai", "console.anthropic.com", "platform.claude.com"},
 	},
 	// Its own sandbox would close the loopback that tests listen on. Its speaker begins with
@@ -71,10 +78,11 @@ var programs = []Program{
     command: [codex-acp]
     modes: {read: read-only, edit: full-access, full: full-access}
 `,
-		Keys:  []string{"OPENAI_API_KEY", "CODEX_API_KEY"},
-		Pass:  []string{"OPENAI_BASE_URL"},
-		Login: []string{".codex"},
-		Hosts: []string{"api.openai.com", "auth.openai.com", "chatgpt.com"},
+		Keys:   []string{"OPENAI_API_KEY", "CODEX_API_KEY"},
+		Pass:   []string{"OPENAI_BASE_URL"},
+		Login:  []string{".codex"},
+		Obeyed: []string{codexConfig, ".codex/AGENTS.md", ".codex/prompts", ".codex/rules"},
+		Hosts:  []string{"api.openai.com", "auth.openai.com", "chatgpt.com"},
 	},
 	// Under auto_edit it has no shell.
 	{
@@ -91,10 +99,11 @@ var programs = []Program{
     command: [gemini, --acp, --skip-trust, --include-directories, "{scratch}"]
     modes: {read: plan, edit: default, full: yolo}
 `,
-		Keys:  []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"},
-		Pass:  []string{"GOOGLE_GEMINI_BASE_URL", "GOOGLE_GENAI_USE_VERTEXAI", "GOOGLE_CLOUD_PROJECT", "GOOGLE_CLOUD_LOCATION", "GEMINI_MODEL"},
-		Login: []string{".gemini"},
-		Hosts: []string{"accounts.google.com", "cloudcode-pa.googleapis.com", "generativelanguage.googleapis.com", "oauth2.googleapis.com"},
+		Keys:   []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"},
+		Pass:   []string{"GOOGLE_GEMINI_BASE_URL", "GOOGLE_GENAI_USE_VERTEXAI", "GOOGLE_CLOUD_PROJECT", "GOOGLE_CLOUD_LOCATION", "GEMINI_MODEL"},
+		Login:  []string{".gemini"},
+		Obeyed: []string{".gemini/settings.json", ".gemini/GEMINI.md", ".gemini/commands", ".gemini/extensions", ".gemini/policies", ".gemini/trustedFolders.json"},
+		Hosts:  []string{"accounts.google.com", "cloudcode-pa.googleapis.com", "generativelanguage.googleapis.com", "oauth2.googleapis.com"},
 	},
 	{
 		Name: "opencode", SignIn: "run `opencode auth login`", Tried: "1.18.33",
@@ -110,6 +119,10 @@ var programs = []Program{
 `,
 		Pass:  []string{"ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "OPENROUTER_API_KEY", "OPENCODE_API_KEY"},
 		Login: []string{".config/opencode", ".local/share/opencode", ".local/state/opencode", ".cache/opencode"},
+		Obeyed: []string{
+			".config/opencode/opencode.json", ".config/opencode/opencode.jsonc", ".config/opencode/config.json", ".config/opencode/AGENTS.md", ".config/opencode/agent",
+			".config/opencode/command", ".config/opencode/plugin", ".config/opencode/plugins", ".config/opencode/tool",
+		},
 	},
 	{
 		Name: "copilot", SignIn: "run `copilot` and log in with `/login`", Tried: "1.0.102",
@@ -123,10 +136,11 @@ var programs = []Program{
     command: [copilot, --acp, --add-dir, "{scratch}"]
     modes: {read: plan, edit: agent, full: agent}
 `,
-		Keys:  []string{"COPILOT_GITHUB_TOKEN", "COPILOT_PROVIDER_API_KEY"},
-		Pass:  []string{"COPILOT_PROVIDER_BASE_URL", "COPILOT_MODEL", "COPILOT_OFFLINE"},
-		Login: []string{".copilot", ".config/github-copilot", ".cache/copilot"},
-		Hosts: []string{"api.github.com", "*.githubcopilot.com"},
+		Keys:   []string{"COPILOT_GITHUB_TOKEN", "COPILOT_PROVIDER_API_KEY"},
+		Pass:   []string{"COPILOT_PROVIDER_BASE_URL", "COPILOT_MODEL", "COPILOT_OFFLINE"},
+		Obeyed: []string{".copilot/mcp-config.json", ".copilot/agents", ".copilot/copilot-instructions.md"},
+		Login:  []string{".copilot", ".config/github-copilot", ".cache/copilot"},
+		Hosts:  []string{"api.github.com", "*.githubcopilot.com"},
 	},
 	{
 		Name: "qwen", SignIn: "run `qwen` and log in", Tried: "0.15.10",
@@ -135,10 +149,11 @@ var programs = []Program{
     command: [qwen, -y, -o, stream-json]
     parse: qwen
 `,
-		Keys:  []string{"OPENAI_API_KEY"},
-		Pass:  []string{"OPENAI_BASE_URL", "OPENAI_MODEL"},
-		Login: []string{".qwen"},
-		Hosts: []string{"chat.qwen.ai", "dashscope.aliyuncs.com", "portal.qwen.ai"},
+		Keys:   []string{"OPENAI_API_KEY"},
+		Pass:   []string{"OPENAI_BASE_URL", "OPENAI_MODEL"},
+		Login:  []string{".qwen"},
+		Obeyed: []string{".qwen/settings.json", ".qwen/QWEN.md", ".qwen/commands", ".qwen/extensions"},
+		Hosts:  []string{"chat.qwen.ai", "dashscope.aliyuncs.com", "portal.qwen.ai"},
 	},
 	{
 		Name: "pi", SignIn: "run `pi` and log in with `/login`", Tried: "0.73.1",
@@ -160,11 +175,11 @@ var programs = []Program{
 `,
 		Login: []string{".cline"},
 	},
-	{Name: "aider", Login: []string{".aider", ".aider.conf.yml"}},
+	{Name: "aider", Login: []string{".aider"}, Obeyed: []string{".aider.conf.yml"}},
 	{Name: "amp", Login: []string{".config/amp", ".local/share/amp"}, Hosts: []string{"ampcode.com"}},
 	{Name: "crush", Login: []string{".config/crush", ".local/share/crush"}},
-	{Name: "cursor-agent", SignIn: "run `cursor-agent login`", Login: []string{".cursor", ".config/cursor"}, Hosts: []string{"*.cursor.sh"}},
-	{Name: "goose", Login: []string{".config/goose", ".local/share/goose", ".local/state/goose"}},
+	{Name: "cursor-agent", SignIn: "run `cursor-agent login`", Login: []string{".cursor", ".config/cursor"}, Obeyed: []string{".cursor/mcp.json", ".cursor/hooks.json", ".cursor/rules", ".cursor/commands"}, Hosts: []string{"*.cursor.sh"}},
+	{Name: "goose", Obeyed: []string{".config/goose/config.yaml"}, Login: []string{".config/goose", ".local/share/goose", ".local/state/goose"}},
 }
 
 // anyone ends each entry: real agents think for minutes, and none should think for hours.
@@ -172,6 +187,8 @@ const anyone = "    limits: {time: 30m, idle: 10m}\n"
 
 // Programs lists the agent programs that Piton knows, the preferred ones first.
 func Programs() []Program { return slices.Clone(programs) }
+
+const codexConfig = ".codex/config.toml"
 
 // ProgramOf is what is known of the program of a command; without a name if nothing is.
 func ProgramOf(command []string) (p Program) {
@@ -181,7 +198,8 @@ func ProgramOf(command []string) (p Program) {
 	name := filepath.Base(command[0])
 	if at := slices.IndexFunc(programs, func(p Program) bool { return p.Name == name || p.Speaker == name }); at >= 0 {
 		if p = programs[at]; p.Name != name {
-			p.Tried = "" // which is of the other one
+			p.Tried = ""                                                                                                // which is of the other one
+			p.Obeyed = slices.DeleteFunc(slices.Clone(p.Obeyed), func(file string) bool { return file == codexConfig }) // codex-acp writes it when it starts
 		}
 	}
 	return p
@@ -202,8 +220,8 @@ func (p Program) Configured() string {
 
 // key is the variable that its key is best given in.
 func (p Program) key() string {
-	if len(p.Keys) == 0 {
-		return ""
+	if len(p.Keys) == 0 { // of the company that it is set to
+		return strings.Join(slices.DeleteFunc(slices.Clone(p.Pass), func(name string) bool { return !strings.HasSuffix(name, "_KEY") }), " or ")
 	}
 	return p.Keys[0]
 }

@@ -232,7 +232,7 @@ func next(kind engine.CauseKind, program, said string, keys []string) string {
 	known := ProgramOf([]string{program})
 	switch kind {
 	case engine.NoLogin:
-		return strings.TrimSuffix(cmp.Or(known.SignIn, "log in with "+program)+", or set a key and name its variable under `env_pass:` of the agent in .piton/config.yaml; "+known.Keyed, "; ")
+		return strings.TrimSuffix(cmp.Or(known.SignIn, "log in with "+program)+", or set "+cmp.Or(known.key(), "a key")+", which `env_pass:` of the agent in .piton/config.yaml has to name; "+known.Keyed, "; ")
 	case engine.NoKey:
 		return "set " + cmp.Or(keyName().FindString(said), known.key(), "the variable with its key") + " where you start piton, and let `env_pass:` of the agent in .piton/config.yaml name it"
 	case engine.KeyRefused:

@@ -50,9 +50,9 @@ var runners = []runner{
 		lineOf(`\s*--- (?:PASS|FAIL): .*$`), lazy.Regexp(`---`),
 	},
 	{
-		"go test -v", // and -json: it names each test that ran, and one that ends in between with 0 named none
+		"go test -v", // and -json: it names each test that ended; a process that ends with 0 before that named none
 		lineOf(goTestNone + `|ok  \t|\{.*"Action":"pass","Package":"[^"]*","Elapsed")`),
-		lineOf(`(?:=== |Benchmark|FAIL|panic:|\{.*"Test":")`),
+		lineOf(`(?:\s*--- |Benchmark|FAIL|panic:|\{.*"Action":"(?:pass|fail|skip)","Package":"[^"]*","Test":"|\{.*"Test":"Benchmark)`),
 		lineOf(`(?:\s*--- (?:PASS|FAIL): |\{.*"Action":"(?:pass|fail)","Package":"[^"]*","Test":).*$`), lazy.Regexp(`^`),
 	},
 	{

@@ -75,6 +75,7 @@ type watcher struct {
 	known  map[string]bool // what judges, by key, and was opened before
 	found  []string        // what was not
 	strays []engine.Change // new files that configure a runner
+	beside []engine.Neighbour
 }
 
 // around runs a check and says what was opened meanwhile.
@@ -106,8 +107,29 @@ func (w *watcher) around(ctx context.Context, a *engine.CheckEnded, run func()) 
 	}
 	w.judge(a.Check, judging)
 	w.stray(ctx, a.Opened.Made)
+	w.beyond(a)
 	if n < len(w.e.Before) {
 		w.gone(a.Opened, w.e.Before[n], files)
+	}
+}
+
+// beyond notes what the checks after the work opened and that changed outside of the step's scope
+// all the same: its agent may not, and no more may what it made, when a check runs that.
+func (w *watcher) beyond(a *engine.CheckEnded) {
+	if a.Phase != engine.Verifying || len(w.e.Step.Writes) == 0 {
+		return
+	}
+	var all []engine.Change
+	for _, f := range a.Opened.Changed {
+		all = append(all, engine.Change{Path: f})
+	}
+	for _, f := range a.Opened.Made {
+		if _, kind := judge.Of(f); kind != "" {
+			all = append(all, engine.Change{Path: f})
+		}
+	}
+	for _, c := range beyondScopes(tree.OutOfScope(all, w.e.Step.Writes), w.beside) {
+		add(&a.Opened.Beyond, c.Path)
 	}
 }
 

@@ -196,7 +196,9 @@ func (s *State) remedy(i int) string {
 	case st.Verdict == Inconclusive && st.Baseline == Pass && p.Expect == ExpectRed && st.Ended == nil:
 		return fmt.Sprintf(" If the work is there already, answer skip. Else let the contract fail until it is done, then piton approve %s.", ShellWord(s.run.Opened.Path))
 	case s.starved(i):
-		return " A run keeps the environment that it was started in: once the variable is set, go on with piton resume, not with an answer."
+		return " A run keeps the environment of the piton that it was started with: end that one, set the variable, and go on with piton resume, not with an answer."
+	case st.Verdict == Infra && st.Cause != nil && st.Cause.Kind == NoLogin && other == "":
+		return " Once you are logged in, answer retry. A key takes a new piton: end this one, set the variable, and go on with piton resume."
 	case st.Verdict == Infra && other != "":
 		return fmt.Sprintf(" To give it to agent %s: piton force-agent %s %[1]s, then answer retry.", ShellWord(other), p.ID)
 	}

@@ -30,7 +30,8 @@ func (st *step) opensFirst() {
 }
 
 // rests notes which files the complete answers rest on that the step itself changed. What
-// it may write is its work, which the checks are there to judge. A file that a step made
+// it may write is its work, which the checks are there to judge; what changed outside of that is
+// not. A file that a step made
 // is its own work too; one that another step's proof opened first is not. What was not
 // seen on a system that sees is not taken for nothing.
 func (s *State) rests(i int) {
@@ -51,18 +52,16 @@ func (s *State) rests(i int) {
 				s.run.Made[path] = own
 			}
 		}
+		output := func(path string) bool { return n < len(st.Before) && slices.Contains(st.Before[n].Wrote, path) }
 		if len(p.Writes) > 0 {
+			st.Rests = append(st.Rests, slices.DeleteFunc(slices.Clone(c.Opened.Beyond), output)...)
 			continue
 		}
 		if c.Opened.Unseen != "" && (!c.Opened.Dark || st.Observed) {
 			st.Unseen = cmp.Or(st.Unseen, c.Opened.Unseen)
 		}
 		st.Gone = append(st.Gone, c.Opened.Gone...)
-		for _, path := range c.Opened.Changed {
-			if n >= len(st.Before) || !slices.Contains(st.Before[n].Wrote, path) {
-				st.Rests = append(st.Rests, path)
-			}
-		}
+		st.Rests = append(st.Rests, slices.DeleteFunc(slices.Clone(c.Opened.Changed), output)...)
 		for _, path := range c.Opened.Made {
 			if s.run.Made[path] != own {
 				st.Rests = append(st.Rests, path)
@@ -73,9 +72,12 @@ func (s *State) rests(i int) {
 }
 
 // resting says what the proof rests on that the step itself changed; "" is nothing.
-func (st *step) resting() string {
+func (s *State) resting(i int) string {
 	var said []string
-	if len(st.Rests) > 0 {
+	st := &s.steps[i]
+	if scoped := len(s.prog.Step(i).Writes) > 0; scoped && len(st.Rests) > 0 {
+		said = append(said, "the checks opened what changed outside of `writes:` since the work began: "+few(st.Rests))
+	} else if len(st.Rests) > 0 {
 		said = append(said, "the checks opened what the step itself changed: "+few(st.Rests))
 	}
 	if len(st.Gone) > 0 {

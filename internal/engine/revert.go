@@ -80,7 +80,7 @@ func (s *State) reverts(i int) bool {
 func (s *State) passed(i int) Verdict {
 	st := &s.steps[i]
 	v, _ := verdictOf(st.Checks)
-	return s.accepted(st, v)
+	return s.accepted(i, v)
 }
 
 // seen is what they count for where they must see what the step changed; none before that

@@ -82,9 +82,12 @@ const (
 )
 
 // accepted is what the answers after the work count for under the run's policy.
-func (s *State) accepted(st *step, v Verdict) Verdict {
-	if v != Pass || !st.leans() {
+func (s *State) accepted(i int, v Verdict) Verdict {
+	switch st := &s.steps[i]; {
+	case v != Pass || !st.leans():
 		return v
+	case len(s.prog.Step(i).Writes) > 0:
+		return Fail
 	}
 	switch s.run.Opened.Policy.Unproven {
 	case UnprovenAsk:
@@ -116,7 +119,7 @@ func (s *State) proves(i int) bool {
 // remark is what people should know of a step whose checks pass; "" is nothing.
 func (s *State) remark(i int) string {
 	st := &s.steps[i]
-	return cmp.Or(st.resting(), st.doubt(), both(missed(st.Checks), st.unseen()), s.vacant(i))
+	return cmp.Or(s.resting(i), st.doubt(), both(missed(st.Checks), st.unseen()), s.vacant(i))
 }
 
 // vacant says why checks that pass prove nothing, if that is because of what they said before the
@@ -158,7 +161,7 @@ func (s *State) reason(i int, v Verdict) string {
 	case st.Phase == Verifying && st.Reverted != nil && v != Pass:
 		return st.Reverted.Reason
 	case st.Phase == Verifying && passed == Pass && v != Pass:
-		return "the checks pass, which proves nothing: " + st.resting()
+		return "the checks pass, which proves nothing: " + s.resting(i)
 	case st.Phase == Ratchet && v != Infra && v != Flaky:
 		return "does not hold on the final tree: " + checks
 	}

@@ -7,7 +7,9 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 )
@@ -21,6 +23,8 @@ type loan struct {
 	own  string // the child's home
 	was  []byte // nil: there was none
 	mode os.FileMode
+
+	obeyed []string // keys of it, at any depth, under which nothing may change
 }
 
 // maxLoan is how large such a file may be.
@@ -79,7 +83,7 @@ func (l *loan) take(path string) bool {
 // giveBack is to be called when nothing of the child lives.
 func (l loan) giveBack() error {
 	left, err := l.left()
-	if err != nil || !l.whole(left) || bytes.Equal(left, l.was) {
+	if err != nil || !l.whole(left) || bytes.Equal(left, l.was) || !l.obeys(left) {
 		return err
 	}
 	now, err := os.ReadFile(l.file)
@@ -98,6 +102,50 @@ func (l loan) giveBack() error {
 		_ = os.Remove(f.Name())
 	}
 	return err
+}
+
+// obeys reports whether what a child left has the same under the keys that its program obeys.
+func (l loan) obeys(left []byte) bool {
+	if len(l.obeyed) == 0 {
+		return true
+	}
+	var was, is any
+	if json.Unmarshal(left, &is) != nil {
+		return false
+	}
+	_ = json.Unmarshal(l.was, &was) // else there is nothing in it
+	for _, key := range l.obeyed {
+		if !reflect.DeepEqual(keyed(was, key), keyed(is, key)) {
+			return false
+		}
+	}
+	return true
+}
+
+// keyed are the values that a document has under a key, by the way there, but for empty objects.
+func keyed(doc any, key string) map[string]any {
+	all := map[string]any{}
+	var walk func(at string, v any)
+	walk = func(at string, v any) {
+		switch v := v.(type) {
+		case map[string]any:
+			for name, one := range v {
+				if way := at + "\x00" + name; name == key {
+					if o, is := one.(map[string]any); !is || len(o) > 0 {
+						all[way] = one
+					}
+				} else {
+					walk(way, one)
+				}
+			}
+		case []any:
+			for i, one := range v {
+				walk(at+"\x00"+strconv.Itoa(i), one)
+			}
+		}
+	}
+	walk("", doc)
+	return all
 }
 
 // whole reports whether what a child left can be a login. One that was killed while it wrote

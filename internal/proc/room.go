@@ -27,6 +27,7 @@ type Room struct {
 	Dir      string   // the workspace, or a worktree: may be changed
 	Writable []string // may be changed too, where it exists
 	Login    []string // by name in the home: may be changed there, where it exists
+	Obeyed   []string // by name in the home: read only, also in a Login; FILE#KEY is what a Login that is a JSON file has there, at any depth
 	Checks   bool     // the child judges the work of others
 	Early    bool     // nobody has worked yet: what checks leave in caches that are [Kept], other checks find
 	// Fixed: of all that is not the child's own only Writable may be changed, which no link
@@ -113,15 +114,24 @@ func held(s Spec) Isolation {
 
 func (c Cell) seal(s *Spec, temp string) (loans []loan, err error) {
 	home, room := Variable(s.Env, "HOME"), *s.Room
+	var obeyed []string
 	if !room.Fixed {
 		if loans, room.Login, err = c.lend(home, temp, room.Login); err != nil {
 			return nil, err
+		}
+		for _, name := range room.Obeyed {
+			file, key, part := strings.Cut(name, "#")
+			if i := slices.IndexFunc(loans, func(l loan) bool { return l.name == file }); part && i >= 0 {
+				loans[i].obeyed = append(loans[i].obeyed, key)
+			} else if !part {
+				obeyed = append(obeyed, name)
+			}
 		}
 	}
 	dirs := SearchPath(s.Env)
 	seal := &Seal{
 		Hidden: slices.Concat(c.Hidden, under(home, Secrets)), Home: home, Temp: temp,
-		Visible: slices.Concat(c.Visible, under(home, Settings), trees(dirs, home, s.Room.Dir)), Copied: under(home, Tools),
+		Visible: slices.Concat(c.Visible, under(home, Settings), under(home, obeyed), trees(dirs, home, s.Room.Dir)), Copied: under(home, Tools),
 		Writable: c.writable(room, home),
 	}
 	if s.Room.Fixed {
@@ -214,7 +224,7 @@ func (c Cell) writable(r Room, home string) []string {
 	}
 	all := slices.Concat(c.Writable, r.Writable, under(home, r.Login))
 	if git := c.git(r.Dir); git != "" {
-		for _, dir := range under(git, []string{"objects", "refs", "logs", "worktrees"}) {
+		for _, dir := range under(git, []string{"objects", "worktrees"}) { // no branch: its own worktree has none
 			if info, err := os.Lstat(dir); err == nil && info.IsDir() { // a child may have put a link there
 				all = append(all, dir)
 			}

@@ -76,7 +76,7 @@ func TestInstalled(t *testing.T) {
 func TestRoom(t *testing.T) {
 	dir := t.TempDir()
 	at := func(names ...string) string { return filepath.Join(append([]string{dir}, names...)...) }
-	for _, name := range []string{"home/.ssh", "home/.cargo", "home/tools/bin", "home/.agent", "work", "repo/.git/refs", "repo/.git/hooks", "temp"} {
+	for _, name := range []string{"home/.ssh", "home/.cargo", "home/tools/bin", "home/.agent", "work", "repo/.git/refs", "repo/.git/worktrees", "repo/.git/hooks", "temp"} {
 		if err := os.MkdirAll(at(name), 0o755); err != nil {
 			t.Fatal(err)
 		}
@@ -110,7 +110,7 @@ func TestRoom(t *testing.T) {
 			done
 			test -S $HOME/docker.sock || echo "no socket"
 			cat $HOME/.cargo/env $HOME/tools/lib
-			echo login >$HOME/.agent/token; echo ref >../repo/.git/refs/new; echo new >new; mkdir $PYTHONPYCACHEPREFIX; echo >$PYTHONPYCACHEPREFIX/new || echo "no cache of checks"`},
+			echo login >$HOME/.agent/token; echo evil >../repo/.git/refs/new; echo object >../repo/.git/worktrees/new; echo new >new; mkdir $PYTHONPYCACHEPREFIX; echo >$PYTHONPYCACHEPREFIX/new || echo "no cache of checks"`},
 	}
 	r := pool.Run(t.Context(), spec)
 	if status, ok := r.Exited(); !ok || status != 0 || r.Isolation != proc.LevelSealed || r.Stdout.String() != "keptkept" {
@@ -120,12 +120,12 @@ func TestRoom(t *testing.T) {
 	if r := pool.Run(t.Context(), spec); r.Exit == 0 || strings.Contains(r.Stdout.String()+r.Stderr.String(), "kept") {
 		t.Errorf("%+v\n%s\n%s", r, r.Stdout, r.Stderr)
 	}
-	for _, gone := range []string{"home/.ssh/new", "home/.cargo/new", "home/tools/new", "home/new", "repo/.git/hooks/evil", "repo/.git/config", "temp/evil"} {
+	for _, gone := range []string{"home/.ssh/new", "home/.cargo/new", "home/tools/new", "home/new", "repo/.git/hooks/evil", "repo/.git/refs/new", "repo/.git/config", "temp/evil"} {
 		if _, err := os.Lstat(at(gone)); err == nil {
 			t.Errorf("%s is there", gone)
 		}
 	}
-	for _, made := range []string{"home/.agent/token", "repo/.git/refs/new", "work/new"} {
+	for _, made := range []string{"home/.agent/token", "repo/.git/worktrees/new", "work/new"} {
 		if _, err := os.Lstat(at(made)); err != nil {
 			t.Error(err)
 		}

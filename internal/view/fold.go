@@ -372,6 +372,9 @@ func (f *Fold) dispatched(h Happening, e engine.WorkDispatched) []Happening {
 	h.Loop = f.loop(h.Step)
 	start := h
 	start.What, start.Agent, start.Child, start.Text = Started, e.Role, e.Child, e.Why
+	if e.N > 1 && (e.Kind == engine.AgentWork || e.Kind == engine.ScriptWork) {
+		start.Text = cutBefore
+	}
 	if green := f.Row(h.Step).Baseline == engine.Pass; green && e.Kind == engine.AgentWork && e.Attempt == 1 && e.N == 1 && f.Step(h.Step).Expect == engine.ExpectAny {
 		start.Text = strings.Join(slices.DeleteFunc([]string{greenBefore, e.Why}, func(s string) bool { return s == "" }), "; ")
 	}
@@ -384,6 +387,9 @@ func (f *Fold) dispatched(h Happening, e engine.WorkDispatched) []Happening {
 	}
 	return append(told, start)
 }
+
+// cutBefore says at a start what the end of the one before left.
+const cutBefore = "the files are as they were when the start before was cut off"
 
 // greenBefore says at the start of an agent's work what is of no use afterwards: that nothing
 // can be proven.
