@@ -142,9 +142,9 @@ func TestClassifyCalls(t *testing.T) {
 		{"go build ./...", "?   \tx\t[no test files]\n", engine.Pass},
 		{"go test ./...", "?   \tx\t[no test files]\nok  \ty\t(cached)\n", engine.Pass},
 		{"go test -cover ./...", "ok  \ty\t0.01s\tcoverage: 50.0% of statements\n?   \tx\t[no test files]\n", engine.Pass},
-		{"go test -v ./...", "ok  \ta\t0.01s\n", engine.Inconclusive}, // as after os.Exit(0) in a function of the package
+		{"go test -v ./...", "ok  \ta\t0.01s\n", engine.Inconclusive},                  // as after os.Exit(0) in a function of the package
 		{"go test -v ./...", "=== RUN   TestA\nok  \ta\t0.01s\n", engine.Inconclusive}, // as after syscall.Exit(0) in what the test calls
-		{"go test -v ./...", "TestA\nok  \ta\t0.01s\n", engine.Inconclusive},              // as after -test.list
+		{"go test -v ./...", "TestA\nok  \ta\t0.01s\n", engine.Inconclusive},           // as after -test.list
 		{"go test -json ./...", `{"Action":"output","Package":"a","Output":"ok  \ta\t0.01s\n"}` + "\n" + `{"Action":"pass","Package":"a","Elapsed":0.01}` + "\n", engine.Inconclusive},
 		{"go test -v ./a", "=== RUN   TestA\n--- PASS: TestA (0.00s)\nPASS\nok  \ta\t(cached)\n", engine.Pass},
 		{"go test -v -run '^$' -bench . ./a", "goos: linux\nBenchmarkA-2   \t 100\t 1 ns/op\nPASS\nok  \ta\t0.1s\n", engine.Pass},
