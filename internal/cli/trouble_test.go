@@ -43,7 +43,7 @@ func TestTroublePage(t *testing.T) {
 		"Verdicts":        constants(t, "../engine", "Verdict"),
 		"Statuses":        statuses,
 		"Questions":       constants(t, "../engine", "ItemKind"),
-		"Lines of a run":  append(lines, constants(t, "../engine", "Verb")...),
+		"Lines of a run":  slices.Concat(lines, constants(t, "../engine", "Verb"), []string{"check", "left", "next", "or", "plan", "then", "work"}),
 		"The doctor":      doctorChecks(t),
 		"Agents":          append(agents, "works", "not installed", "too old", "failed"),
 		"Codes of errors": append(constants(t, "../api", "Code"), constants(t, "../tool", "Code")...),

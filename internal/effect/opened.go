@@ -1,6 +1,7 @@
 package effect
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -129,8 +130,25 @@ func (w *watcher) beyond(a *engine.CheckEnded) {
 		}
 	}
 	for _, c := range beyondScopes(tree.OutOfScope(all, w.e.Step.Writes), w.beside) {
-		add(&a.Opened.Beyond, c.Path)
+		if !w.brought(c.Path) {
+			add(&a.Opened.Beyond, c.Path)
+		}
 	}
+}
+
+// brought reports whether a file of a worktree is as the tree has it that its work goes to: it
+// came from there.
+func (w *watcher) brought(file string) bool {
+	here, err := os.ReadFile(filepath.Join(w.Dir, filepath.FromSlash(file)))
+	if err != nil {
+		return false
+	}
+	for o := w.outer; o != nil; o = o.outer {
+		if there, err := os.ReadFile(filepath.Join(o.Dir, filepath.FromSlash(file))); err == nil && bytes.Equal(here, there) {
+			return true
+		}
+	}
+	return false
 }
 
 // marked reports whether a file is the plan document, which the owner marks, or the name

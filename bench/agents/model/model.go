@@ -136,6 +136,12 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		respond(w, status, body)
 		return
 	}
+	if a.cut && !t.stream { // as some ask again when a stream was cut
+		w.Header().Set("Content-Length", "1000")
+		_, _ = io.WriteString(w, "{") // nobody reads it
+		_ = http.NewResponseController(w).Flush()
+		panic(http.ErrAbortHandler)
+	}
 	p.write(&reply{w: w, id: s.id, model: t.model, stream: t.stream}, a)
 }
 
