@@ -716,7 +716,7 @@ func TestPageBelow(t *testing.T) {
 	page := b.get(run)
 	_, steps, _ := strings.Cut(page, `<li id="s-0-0" class=" under" aria-current="true">`)
 	_, panel, _ := strings.Cut(page, `<div id="panel">`)
-	if !strings.Contains(steps, "Inner") || !strings.Contains(panel, `aria-label="Standard error">woe`) {
+	if !strings.Contains(steps, "Inner") || !strings.Contains(panel, `aria-label="What the work printed">woe`) {
 		t.Errorf("the steps are\n%s\nand the one that failed is\n%s", steps, panel)
 	}
 	if status, to, body := b.send(http.MethodPost, "/inbox", filledIn(b.get("/inbox"), "choice", "waive", "text", "it is fine")); status != http.StatusSeeOther || to != run {

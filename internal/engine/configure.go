@@ -92,7 +92,14 @@ func (s *State) Guarded() Guarded {
 	if _, apart := s.prog.Landing(); apart {
 		return g
 	}
+	g.Moved = maps.Clone(g.Moved)
 	for i := range s.steps {
+		for _, c := range s.steps[i].Checks { // also of a step that did not pass: its scope allows it
+			if len(c.Moved) > 0 && g.Moved == nil {
+				g.Moved = map[string]string{}
+			}
+			maps.Copy(g.Moved, c.Moved)
+		}
 		for _, c := range slices.Concat(s.steps[i].Restore, restore(&s.steps[i])) {
 			g.Left[c.Path] = true
 		}

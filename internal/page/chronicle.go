@@ -216,6 +216,9 @@ func (c *chronicle) take(h view.Happening) {
 	}
 	if lines := c.words(h); len(lines) > 0 {
 		l := LogLine{At: clock(h.At), Tone: tonesOf[h.What], Text: lines[0], More: slices.Clone(lines[1:])}
+		if h.What == view.Over && h.Of.State.Head().Status != engine.Done {
+			l.Tone = "er"
+		}
 		if h.What == view.Started {
 			if t := c.tries[[2]string{run, h.Of.Step(h.Step).ID}]; t != nil && len(t.tries) > 0 && t.tries[len(t.tries)-1].same {
 				l.More = append(l.More, "the same script as before, unchanged")
@@ -313,20 +316,23 @@ func (c *chronicle) scripted(p place) bool {
 
 // failure is why an attempt did not pass.
 func failure(h view.Happening) *Failure {
-	f := &Failure{Attempt: h.Attempt, Words: h.Words}
+	f := &Failure{Attempt: h.Attempt, Words: h.Words, Still: h.Still}
 	if h.Cause != nil {
 		f.Cause = h.Cause.String()
 	}
-	if h.Work != nil {
-		f.Stdout, f.Stderr = h.Work.Stdout, h.Work.Stderr
-	}
 	if len(h.Checks) == 0 {
+		if h.Work != nil {
+			f.Stdout, f.Stderr = h.Work.Stdout, h.Work.Stderr
+		}
 		f.Cause = cmp.Or(f.Cause, h.Text)
 		return f
 	}
 	e := h.Checks[0]
 	f.Check, f.Command, f.How = e.Check, commandOf(h.Of.Step(h.Step), e.Check), view.AnswerOf(e)
-	f.Stdout, f.Stderr = cmp.Or(f.Stdout, e.Stdout), cmp.Or(f.Stderr, e.Stderr)
+	f.Stdout, f.Stderr = e.Stdout, e.Stderr
+	if h.Work != nil {
+		f.Work = strings.TrimSpace(h.Work.Stdout + "\n" + h.Work.Stderr)
+	}
 	return f
 }
 

@@ -167,7 +167,7 @@ func TestKeys(t *testing.T) {
 	do(t, ctx, "a new plan", presses("n"), shows("main .note.t-warn"))
 	shots(t, ctx, "new")
 
-	do(t, ctx, "a row", presses("g"), presses("p"), shows(".drafts"), presses("j"), presses("j"), polls(`document.activeElement.textContent === "plans/call.md"`))
+	do(t, ctx, "a row", presses("g"), presses("p"), shows(".drafts"), presses("j"), presses("j"), polls(`document.activeElement.textContent === "Calls"`))
 	do(t, ctx, "open it", presses(kb.Enter), shows(`#start [value="start"]`))
 	do(t, ctx, "start it", presses(kb.Enter, input.ModifierCtrl), shows("#asks .btn"))
 	do(t, ctx, "the inbox", presses("g"), presses("i"), shows(`[name="args.path"]`))

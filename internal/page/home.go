@@ -1,13 +1,16 @@
 package page
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"net/url"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"time"
 
+	"github.com/piton-dev/piton/internal/api"
 	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/store"
 	"github.com/piton-dev/piton/internal/view"
@@ -45,6 +48,7 @@ type RunRow struct {
 // PlanRow is a plan of which nothing was run yet, or a plan file with the newest run of it.
 type PlanRow struct {
 	To, Path, Title string
+	Ran             bool
 	State           State // of a file that was never recorded: none
 	At              When
 }
@@ -82,7 +86,7 @@ func home(ctx context.Context, w *Workspace, r *http.Request) (sheet, error) {
 	}
 	plans := map[string]PlanRow{} // of files of which something was run, by path
 	for _, head := range slices.Backward(found.Heads) {
-		plans[head.Path] = PlanRow{planPath(head.Path), head.Path, head.Title, stateOf(found.By.Of(head), ""), ago(head.Started, now)}
+		plans[head.Path] = PlanRow{planPath(head.Path), head.Path, head.Title, true, stateOf(found.By.Of(head), ""), ago(head.Started, now)}
 	}
 	for _, head := range found.Heads {
 		row := runRow(head, found.By, now)
@@ -94,18 +98,33 @@ func home(ctx context.Context, w *Workspace, r *http.Request) (sheet, error) {
 		}
 	}
 	for _, r := range found.Plans {
-		h.Plans = append(h.Plans, PlanRow{planPath(r.Drafted.Path), r.Drafted.Path, r.Drafted.Title, stateOf(view.PlanStatus(r), ""), ago(r.At, now)})
+		h.Plans = append(h.Plans, PlanRow{planPath(r.Drafted.Path), r.Drafted.Path, r.Drafted.Title, true, stateOf(view.PlanStatus(r), ""), ago(r.At, now)})
 	}
-	for _, file := range w.PlanFiles() {
+	for i, file := range w.PlanFiles() {
 		row, ran := plans[file]
 		switch {
 		case ran:
 			h.Plans = append(h.Plans, row)
 		case !slices.ContainsFunc(h.Plans, func(p PlanRow) bool { return p.Path == file }):
-			h.Plans = append(h.Plans, PlanRow{To: planPath(file), Path: file, Title: file})
+			h.Plans = append(h.Plans, PlanRow{To: planPath(file), Path: file, Title: w.titleOf(ctx, file, i < mostPlans)})
 		}
 	}
 	return sheet{Title: "Plans", Nav: "plans", Body: h}, nil
+}
+
+// titleOf is the title of a plan file, or its name where it has none or is not read.
+func (w *Workspace) titleOf(ctx context.Context, file string, read bool) string {
+	if !read {
+		return file
+	}
+	source, err := w.Text(ctx, api.NamedText{Path: filepath.Join(w.Product.Place.Dir, file)})
+	if err != nil {
+		return file
+	}
+	if p := api.Parse(file, source).Plan; p != nil {
+		return cmp.Or(p.Title.Value, file)
+	}
+	return file
 }
 
 // planPath is the page on which the plan of a file is reviewed.

@@ -122,7 +122,7 @@ func (w *Workspace) review(ctx context.Context, rel string, a asked) (sheet, err
 	x := Review{
 		Path: rel, To: planPath(rel), Title: rel, Settings: w.Settings(), Planner: w.planner(), Digest: api.Digest(doc.Source), Comments: len(w.hand.said(rel)),
 	}
-	if last := w.hand.last(rel); last != nil && last.is == x.Digest {
+	if last := w.hand.last(rel); last != nil && last.is == x.Digest && a.refused == "" {
 		x.Undo = last.said
 	}
 	for _, f := range doc.Findings {

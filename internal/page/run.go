@@ -47,7 +47,7 @@ type RunHead struct {
 	Ended                         string // how it came out, in a sentence
 	EndTone                       string
 	Branch                        string // that its work waits on
-	Next                          []view.Advice
+	Todo                          string // what a person can do about it
 }
 
 // Meters are how far a run is, and what it has used.
@@ -102,6 +102,8 @@ type Panel struct {
 	Open  bool // there is one
 	Row   StepRow
 	Same  string // that a script was run again as it was
+	Asks  string // what a person is asked about it; "" for nothing
+	AskTo string
 	Files []FileChanged
 }
 
@@ -125,6 +127,8 @@ type Failure struct {
 	Cause, Words        string // why the work itself ended so, in the agent's own words
 	Check, Command, How string
 	Stdout, Stderr      string
+	Work                string // what the work printed, where a check did not pass
+	Still               bool   // the agent changed no file
 }
 
 // looking is what of a run a person looks at.
@@ -306,6 +310,11 @@ func (w *Workspace) panel(ctx context.Context, c *chronicle, p place) (Panel, er
 		row.Failure = c.failed[key]
 	}
 	x := Panel{Open: true, Row: row, Same: c.sameScript(p, row.Retry)}
+	for _, it := range p.st.Items {
+		if it.Run == p.st.Head.Run && it.Step == p.row.ID {
+			x.Asks, x.AskTo = it.Question, itemPath(it.Item)
+		}
+	}
 	changes, _, err := w.Changes(ctx, p.st.Head, p.row.ID, 0)
 	for _, f := range changes.Files {
 		x.Files = append(x.Files, FileChanged(f))
@@ -355,7 +364,9 @@ func runHead(st view.Standing) RunHead {
 		if h.Branch.Waits {
 			x.Branch = h.Branch.Name
 		}
-		x.Next = st.Next()
+		if h.Status == engine.Failed && st.Newest && h.Parent.Run == "" {
+			x.Todo = "Resume tries again what failed, and goes on from there. Retry and skip are at each step."
+		}
 	}
 	return x
 }
@@ -370,7 +381,7 @@ func cameOut(st view.Standing) string {
 	} else {
 		text += " after "
 	}
-	text += view.Span(h.Work.At(h.Finished))
+	text += view.Span(h.Work.At(h.Finished)) + " of work"
 	if h.CostMicros > 0 {
 		text += " for " + view.Money(h.CostMicros)
 	}

@@ -20,7 +20,8 @@ type Changes struct {
 	Text    string        `json:"text"` // as git writes it
 }
 
-// FileChanged counts the lines of one file. Both numbers are -1 where it is not text.
+// FileChanged counts the lines of one file. Both numbers are -1 where they are not known: it is
+// no text, or a call changed it.
 type FileChanged struct {
 	Path    string `json:"path"`
 	Added   int    `json:"added"`
@@ -40,6 +41,7 @@ func (r Reader) Changes(ctx context.Context, head engine.HeadRow, step string, a
 		return c, false, err
 	}
 	var hash string
+	var called []FileChanged // by a call, which tells only the names
 	compared := map[int]bool{}
 	for _, m := range marked {
 		switch e := m.Event.(type) {
@@ -49,7 +51,12 @@ func (r Reader) Changes(ctx context.Context, head engine.HeadRow, step string, a
 			if e.Kind == engine.MergeWork || attempt != 0 && e.Attempt != attempt {
 				continue
 			}
-			ok, hash = true, e.Diff
+			ok, hash, called = true, e.Diff, nil
+			if e.Kind == engine.ToolWork {
+				for _, path := range e.Changed {
+					called = append(called, FileChanged{path, -1, -1})
+				}
+			}
 			c = Changes{Run: head.Run, Step: step, Attempt: e.Attempt, Known: compared[e.N]}
 			if c.Whole = attempt == 0 && e.Whole != ""; c.Whole {
 				hash = e.Whole
@@ -60,7 +67,8 @@ func (r Reader) Changes(ctx context.Context, head engine.HeadRow, step string, a
 	if hash != "" && body == nil {
 		c.Known = false
 	}
-	c.Text, c.Files = string(body), List(filesOf(string(body)))
+	c.Text, c.Files = string(body), List(append(filesOf(string(body)), called...))
+	c.Known = c.Known || len(called) > 0
 	return c, ok, err
 }
 

@@ -83,6 +83,18 @@
     document.querySelectorAll("[data-grows]").forEach((b) => b.setAttribute("width", Math.max(.4, x - b.dataset.grows) + "%"));
   }, 1000);
 
+  // A menu closes once something in it was chosen, by a click elsewhere, and with Escape.
+  document.addEventListener("click", (e) => document.querySelectorAll("details.menu[open]").forEach((d) => {
+    if (!d.contains(e.target) || e.target.closest(".pop")) d.open = false;
+  }));
+  document.addEventListener("keydown", (e) => {
+    const menu = e.key === "Escape" && document.querySelector("details.menu[open]");
+    if (!menu) return;
+    e.stopImmediatePropagation();
+    menu.open = false;
+    menu.querySelector("summary").focus();
+  }, true);
+
   let follows = true; // the log is at its end
   const most = 2000; // lines in the page
   const told = () => {
