@@ -29,7 +29,10 @@ func (w *Workspace) estimate(ctx context.Context, x *Review, doc *api.Document) 
 		case f.Steps+f.Unknown == 0 && kind != "time":
 			e.Text = "none"
 		}
-		if limit != "" {
+		switch {
+		case limit != "" && known == "":
+			e.Text += ", limit " + limit
+		case limit != "":
 			e.Text += " of " + limit
 		}
 		if slices.Contains(over, kind) {
