@@ -92,13 +92,9 @@ func (s *State) Guarded() Guarded {
 	if _, apart := s.prog.Landing(); apart {
 		return g
 	}
-	g.Moved = maps.Clone(g.Moved)
 	for i := range s.steps {
-		for _, c := range s.steps[i].Checks { // also of a step that did not pass: its scope allows it
-			if len(c.Moved) > 0 && g.Moved == nil {
-				g.Moved = map[string]string{}
-			}
-			maps.Copy(g.Moved, c.Moved)
+		if !s.steps[i].satisfied() {
+			g.Moved = overlaid(g.Moved, s.steps[i].Touched) // it did not pass, and its scope allows it all the same
 		}
 		for _, c := range slices.Concat(s.steps[i].Restore, restore(&s.steps[i])) {
 			g.Left[c.Path] = true

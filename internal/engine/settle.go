@@ -178,6 +178,11 @@ func (st *step) collect() {
 		return
 	}
 	st.Feedback, st.Restore, st.Cause = nil, restore(st), nil
+	for _, c := range st.Checks {
+		if len(c.Moved) > 0 {
+			st.Touched = overlaid(st.Touched, c.Moved)
+		}
+	}
 	if st.Ended != nil {
 		st.Claims, st.Cause = st.Ended.Claims, st.Ended.Cause
 	}

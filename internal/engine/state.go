@@ -187,7 +187,9 @@ type attempt struct {
 	Cause    *Cause     `json:",omitzero"` // of its end, where one is known
 	Restore  []Change   `json:",omitempty"`
 	Note     string     `json:",omitzero"`
-	Named    *forced    `json:",omitzero"` // who is to do it, as an arbiter chose
+	// Touched is what its newest checks saw of protected paths that its scope lets it change.
+	Touched map[string]string `json:",omitempty"`
+	Named   *forced           `json:",omitzero"` // who is to do it, as an arbiter chose
 }
 
 // dispatch is the newest dispatched work of a step.
