@@ -354,7 +354,7 @@ func TestWorks(t *testing.T) {
 				t.Errorf("it changed %s, which its program obeys: %q, %v", file, body, err)
 			}
 		}
-		if p.name == "claude" && !strings.Contains(strings.Join(strings.Fields(log), " "), "CLAUDE.md is new, and claude obeys it") {
+		if p.name == "claude" && !strings.Contains(strings.Join(strings.Fields(log), " "), "CLAUDE.md was made or changed during the work, and claude will obey it") {
 			t.Error("nothing tells of the file that it made for the next start of claude")
 		}
 		if os.Getenv("PITON_TEST_ALL") != "" && r.Isolation != "sealed" {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -148,23 +149,28 @@ func (a *attempt) run(ctx context.Context, pool *proc.Pool) Result {
 		return r
 	}
 	r.Claims, r.Notes = claims, notes
-	for _, path := range a.obeyed() {
-		if !slices.Contains(before, path) {
-			r.Notes = append(r.Notes, path+" is new, and "+filepath.Base(a.spec.Argv[0])+" obeys it from now on, for you too: look at it")
+	after := a.obeyed()
+	for _, path := range slices.Sorted(maps.Keys(after)) {
+		if before[path] != after[path] {
+			r.Notes = append(r.Notes, path+" was made or changed during the work, and "+filepath.Base(a.spec.Argv[0])+" will obey it when you start it: read it")
 		}
 	}
 	a.words(&r, p)
 	return r
 }
 
-// obeyed are the settings that the program obeys, as far as they are there.
-func (a *attempt) obeyed() []string {
-	var there []string
+// obeyed says what is at each of the settings that the program obeys, as far as they are there.
+func (a *attempt) obeyed() map[string]string {
+	there := map[string]string{}
 	home := proc.Variable(a.spec.Env, "HOME")
 	for _, name := range a.cfg.Obeyed {
-		if _, err := os.Lstat(filepath.Join(home, name)); !strings.Contains(name, "#") && home != "" && err == nil {
-			there = append(there, filepath.Join(home, name))
+		path := filepath.Join(home, name)
+		info, err := os.Lstat(path)
+		if strings.Contains(name, "#") || home == "" || err != nil {
+			continue
 		}
+		to, _ := os.Readlink(path) // else it is no link
+		there[path] = fmt.Sprint(info.Mode(), info.Size(), info.ModTime(), to)
 	}
 	return there
 }

@@ -34,8 +34,8 @@ type Program struct {
 	// Login is where it keeps its login and settings, by name in the home. It may change
 	// what is listed, and sees nothing else of the home.
 	Login []string
-	// Obeyed are those of its settings, by name in the home, with which it runs what stands there
-	// or does as it says: a step must not leave any to the next person who starts the program.
+	// Obeyed are the settings, by name in the home, that make the program run or do something. A
+	// step must not leave others to the next person who starts it. FILE#KEY is a key of a JSON file.
 	Obeyed []string
 	// Hosts are what it asks for its model and its login.
 	Hosts []string
@@ -58,7 +58,7 @@ var programs = []Program{
 		Pass:  []string{"ANTHROPIC_BASE_URL", "ANTHROPIC_MODEL"},
 		Login: []string{".claude", ".claude.json", ".config/claude"},
 		Obeyed: []string{
-			".claude.json#mcpServers", ".claude/settings.json", ".claude/settings.local.json", ".claude/CLAUDE.md", ".claude/agents", ".claude/commands",
+			".claude.json#allowedTools", ".claude.json#mcpServers", ".claude/settings.json", ".claude/settings.local.json", ".claude/CLAUDE.md", ".claude/agents", ".claude/commands",
 			".claude/hooks", ".claude/output-styles", ".claude/plugins", ".claude/skills",
 		},
 		Hosts: []string{"api.anthropic.com", "claude.ai", "console.anthropic.com", "platform.claude.com"},
@@ -81,7 +81,7 @@ var programs = []Program{
 		Keys:   []string{"OPENAI_API_KEY", "CODEX_API_KEY"},
 		Pass:   []string{"OPENAI_BASE_URL"},
 		Login:  []string{".codex"},
-		Obeyed: []string{codexConfig, ".codex/AGENTS.md", ".codex/prompts", ".codex/rules"},
+		Obeyed: []string{codexConfig, ".codex/AGENTS.md", ".codex/AGENTS.override.md", ".codex/prompts", ".codex/rules"},
 		Hosts:  []string{"api.openai.com", "auth.openai.com", "chatgpt.com"},
 	},
 	// Under auto_edit it has no shell.
@@ -102,7 +102,7 @@ var programs = []Program{
 		Keys:   []string{"GEMINI_API_KEY", "GOOGLE_API_KEY"},
 		Pass:   []string{"GOOGLE_GEMINI_BASE_URL", "GOOGLE_GENAI_USE_VERTEXAI", "GOOGLE_CLOUD_PROJECT", "GOOGLE_CLOUD_LOCATION", "GEMINI_MODEL"},
 		Login:  []string{".gemini"},
-		Obeyed: []string{".gemini/settings.json", ".gemini/GEMINI.md", ".gemini/commands", ".gemini/extensions", ".gemini/policies", ".gemini/trustedFolders.json"},
+		Obeyed: []string{".gemini/.env", ".gemini/settings.json", ".gemini/GEMINI.md", ".gemini/commands", ".gemini/extensions", ".gemini/policies", ".gemini/trustedFolders.json"},
 		Hosts:  []string{"accounts.google.com", "cloudcode-pa.googleapis.com", "generativelanguage.googleapis.com", "oauth2.googleapis.com"},
 	},
 	{
@@ -120,8 +120,8 @@ var programs = []Program{
 		Pass:  []string{"ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY", "OPENROUTER_API_KEY", "OPENCODE_API_KEY"},
 		Login: []string{".config/opencode", ".local/share/opencode", ".local/state/opencode", ".cache/opencode"},
 		Obeyed: []string{
-			".config/opencode/opencode.json", ".config/opencode/opencode.jsonc", ".config/opencode/config.json", ".config/opencode/AGENTS.md", ".config/opencode/agent",
-			".config/opencode/command", ".config/opencode/plugin", ".config/opencode/plugins", ".config/opencode/tool",
+			".config/opencode/opencode.json", ".config/opencode/opencode.jsonc", ".config/opencode/config.json", ".config/opencode/AGENTS.md", ".config/opencode/agent", ".config/opencode/agents",
+			".config/opencode/command", ".config/opencode/commands", ".config/opencode/plugin", ".config/opencode/plugins", ".config/opencode/skills", ".config/opencode/tool", ".config/opencode/tools",
 		},
 	},
 	{
@@ -152,7 +152,7 @@ var programs = []Program{
 		Keys:   []string{"OPENAI_API_KEY"},
 		Pass:   []string{"OPENAI_BASE_URL", "OPENAI_MODEL"},
 		Login:  []string{".qwen"},
-		Obeyed: []string{".qwen/settings.json", ".qwen/QWEN.md", ".qwen/commands", ".qwen/extensions"},
+		Obeyed: []string{".qwen/.env", ".qwen/settings.json", ".qwen/QWEN.md", ".qwen/commands", ".qwen/extensions"},
 		Hosts:  []string{"chat.qwen.ai", "dashscope.aliyuncs.com", "portal.qwen.ai"},
 	},
 	{
@@ -178,7 +178,7 @@ var programs = []Program{
 	{Name: "aider", Login: []string{".aider"}, Obeyed: []string{".aider.conf.yml"}},
 	{Name: "amp", Login: []string{".config/amp", ".local/share/amp"}, Hosts: []string{"ampcode.com"}},
 	{Name: "crush", Login: []string{".config/crush", ".local/share/crush"}},
-	{Name: "cursor-agent", SignIn: "run `cursor-agent login`", Login: []string{".cursor", ".config/cursor"}, Obeyed: []string{".cursor/mcp.json", ".cursor/hooks.json", ".cursor/rules", ".cursor/commands"}, Hosts: []string{"*.cursor.sh"}},
+	{Name: "cursor-agent", SignIn: "run `cursor-agent login`", Login: []string{".cursor", ".config/cursor"}, Obeyed: []string{".cursor/cli-config.json", ".cursor/mcp.json", ".cursor/hooks.json", ".cursor/rules", ".cursor/commands"}, Hosts: []string{"*.cursor.sh"}},
 	{Name: "goose", Obeyed: []string{".config/goose/config.yaml"}, Login: []string{".config/goose", ".local/share/goose", ".local/state/goose"}},
 }
 
@@ -198,8 +198,7 @@ func ProgramOf(command []string) (p Program) {
 	name := filepath.Base(command[0])
 	if at := slices.IndexFunc(programs, func(p Program) bool { return p.Name == name || p.Speaker == name }); at >= 0 {
 		if p = programs[at]; p.Name != name {
-			p.Tried = ""                                                                                                // which is of the other one
-			p.Obeyed = slices.DeleteFunc(slices.Clone(p.Obeyed), func(file string) bool { return file == codexConfig }) // codex-acp writes it when it starts
+			p.Tried = "" // which is of the other one
 		}
 	}
 	return p
@@ -221,7 +220,8 @@ func (p Program) Configured() string {
 // key is the variable that its key is best given in.
 func (p Program) key() string {
 	if len(p.Keys) == 0 { // of the company that it is set to
-		return strings.Join(slices.DeleteFunc(slices.Clone(p.Pass), func(name string) bool { return !strings.HasSuffix(name, "_KEY") }), " or ")
+		keys := slices.DeleteFunc(slices.Clone(p.Pass), func(name string) bool { return !strings.HasSuffix(name, "_KEY") })
+		return strings.TrimSuffix("one of "+strings.Join(keys, ", "), "one of ")
 	}
 	return p.Keys[0]
 }
@@ -243,6 +243,23 @@ func LoginOf(command, configured []string) []string {
 		return configured
 	}
 	return ProgramOf(command).Login
+}
+
+// ObeyedOf is what lies in what an agent may change in its home and that any program which is
+// known obeys. codex-acp writes one of these itself when it starts.
+func ObeyedOf(command, configured []string) []string {
+	login, all := LoginOf(command, configured), ProgramOf(command).Obeyed
+	for _, p := range programs {
+		for _, name := range p.Obeyed {
+			if slices.ContainsFunc(login, func(dir string) bool { return strings.HasPrefix(name, dir+"/") || strings.HasPrefix(name, dir+"#") }) {
+				all = append(slices.Clip(all), name)
+			}
+		}
+	}
+	slices.Sort(all)
+	return slices.DeleteFunc(slices.Compact(all), func(name string) bool {
+		return name == codexConfig && filepath.Base(command[0]) == "codex-acp"
+	})
 }
 
 // Older reports whether what a program says of its version names one before another;

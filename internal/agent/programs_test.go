@@ -32,7 +32,7 @@ func TestKeyThatWasRefused(t *testing.T) {
 		t.Error(got)
 	}
 	r.Keys = nil
-	if got := Why("codex", r).Next; got != "piton gave it none: set OPENAI_API_KEY where you start piton, and let `env_pass:` of the agent in .piton/config.yaml name it; or change the one that the program has" {
+	if got := Why("codex", r).Next; got != "piton gave it none: set OPENAI_API_KEY where you start piton, and name it under `env_pass:` of the agent in .piton/config.yaml; or change the one that the program has" {
 		t.Error(got)
 	}
 }

@@ -232,14 +232,14 @@ func next(kind engine.CauseKind, program, said string, keys []string) string {
 	known := ProgramOf([]string{program})
 	switch kind {
 	case engine.NoLogin:
-		return strings.TrimSuffix(cmp.Or(known.SignIn, "log in with "+program)+", or set "+cmp.Or(known.key(), "a key")+", which `env_pass:` of the agent in .piton/config.yaml has to name; "+known.Keyed, "; ")
+		return strings.TrimSuffix(cmp.Or(known.SignIn, "log in with "+program)+", or set "+cmp.Or(known.key(), "a key")+" where you start piton, and name it under `env_pass:` of the agent in .piton/config.yaml; "+known.Keyed, "; ")
 	case engine.NoKey:
-		return "set " + cmp.Or(keyName().FindString(said), known.key(), "the variable with its key") + " where you start piton, and let `env_pass:` of the agent in .piton/config.yaml name it"
+		return "set " + cmp.Or(keyName().FindString(said), known.key(), "the variable with its key") + " where you start piton, and name it under `env_pass:` of the agent in .piton/config.yaml"
 	case engine.KeyRefused:
 		if name := cmp.Or(keyName().FindString(said), strings.Join(keys, " or ")); name != "" {
 			return "the key in " + name + " was refused: set another one"
 		}
-		return "piton gave it none: set " + cmp.Or(known.key(), "the variable with its key") + " where you start piton, and let `env_pass:` of the agent in .piton/config.yaml name it; or change the one that the program has"
+		return "piton gave it none: set " + cmp.Or(known.key(), "the variable with its key") + " where you start piton, and name it under `env_pass:` of the agent in .piton/config.yaml; or change the one that the program has"
 	case engine.NoModel:
 		return "name a model that you have: `model:` or `command:` of the agent in .piton/config.yaml"
 	case engine.NoQuota:

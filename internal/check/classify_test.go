@@ -146,6 +146,10 @@ func TestClassifyCalls(t *testing.T) {
 		{"go test -v ./...", "=== RUN   TestA\nok  \ta\t0.01s\n", engine.Inconclusive}, // as after syscall.Exit(0) in what the test calls
 		{"go test -v ./...", "TestA\nok  \ta\t0.01s\n", engine.Inconclusive},           // as after -test.list
 		{"go test -json ./...", `{"Action":"output","Package":"a","Output":"ok  \ta\t0.01s\n"}` + "\n" + `{"Action":"pass","Package":"a","Elapsed":0.01}` + "\n", engine.Inconclusive},
+		{"go test -v ./...", "ok  \ta\t0.01s\n=== RUN   TestB\n--- PASS: TestB (0.00s)\nPASS\nok  \tb\t0.01s\n", engine.Inconclusive},
+		{"go test -v ./...", "?   \ta\t[no test files]\n=== RUN   TestB\n--- PASS: TestB (0.00s)\nPASS\nok  \tb\t0.01s\ntesting: warning: no tests to run\nPASS\nok  \tc\t0.01s [no tests to run]\n", engine.Pass},
+		{"go test -v ./... | tail -1", "ok  \tb\t0.01s\n", engine.Pass},
+		{"go test ./... -args -v", "ok  \tb\t0.01s\n", engine.Pass},
 		{"go test -v ./a", "=== RUN   TestA\n--- PASS: TestA (0.00s)\nPASS\nok  \ta\t(cached)\n", engine.Pass},
 		{"go test -v -run '^$' -bench . ./a", "goos: linux\nBenchmarkA-2   \t 100\t 1 ns/op\nPASS\nok  \ta\t0.1s\n", engine.Pass},
 		{"cargo t", "test result: ok. 0 passed; 0 failed; 0 ignored\n", engine.Inconclusive},

@@ -103,12 +103,29 @@ func tested(command string, r proc.Result) (n int, empty string) {
 		if !called[run.name] {
 			continue
 		}
-		if run.empty().MatchString(text) && !run.ran().MatchString(text) {
+		if run.empty().MatchString(text) && !run.ran().MatchString(text) || run.name == "go test -v" && silent(text) {
 			return 0, run.name
 		}
 		n += run.count(text)
 	}
 	return n, ""
+}
+
+// silent reports whether go test -v says of a package that it passed, and names no test of it: its
+// process ended before one did.
+func silent(text string) bool {
+	named := false
+	for line := range strings.Lines(text) {
+		switch {
+		case strings.HasPrefix(strings.TrimLeft(line, " "), "--- ") || strings.HasPrefix(line, "Benchmark"):
+			named = true
+		case strings.HasPrefix(line, "ok  \t") && !named && !strings.Contains(line, "[no tests to run]"):
+			return true
+		case strings.HasPrefix(line, "ok  \t") || strings.HasPrefix(line, "FAIL\t") || strings.HasPrefix(line, "?   \t"):
+			named = false
+		}
+	}
+	return false
 }
 
 // count adds up what the runner says of its tests.

@@ -91,7 +91,7 @@ func (s *session) do(ctx context.Context, request string, f doFlags) error {
 	}
 	s.app.notice("wrote %s", path)
 	if file := s.runsFile(f.check); file != "" && len(f.writes) == 0 {
-		s.app.notice("note: the check names %s, which may judge the work; add --writes %s if it is the work", file, file)
+		s.app.notice("note: the check names %s, so the agent may not change it; if the agent is to change it, add --writes %s", file, file)
 	}
 	return s.say(ctx, api.Saying{Word: path, Yes: f.yes, Unsealed: f.unsealed}, f.runFlags)
 }

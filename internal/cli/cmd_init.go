@@ -196,7 +196,7 @@ func (a *app) next(done begun, found found) {
 	}
 	a.notice("try it: piton run plans/example.md")
 	if first := found.first; first != "" && done.Add == "" {
-		a.notice("or have %s do one task: piton do \"what you want\" --check 'COMMAND' --writes 'FILES'", first)
+		a.notice("or have %s do one task: piton do \"what you want\" --check 'COMMAND' --writes 'FILE'", first)
 		a.notice("or have it make a plan: piton plan \"what you want\"")
 	}
 }

@@ -16,7 +16,7 @@ func (a *app) whyCmd() *cobra.Command {
 	var runID string
 	c := &cobra.Command{
 		Use:     "why STEP | why RUN STEP",
-		Example: "  piton why deploy\n  piton why 3 --run 7f3a21 --json",
+		Example: "  piton why deploy\n  piton why 7f3a21 deploy\n  piton why 3 --run 7f3a21 --json",
 		Short:   "Explain why a step passed, failed or waits",
 		Long: `Explains the status of a step. Of one that waits: what it waits for, and which verb helps. Of one
 that failed: how its checks ended, and what comes next. Of a blocked one: which step blocks it. Of
@@ -32,7 +32,7 @@ their hashes, and the frames that the step was given and left.`,
 				runID, args = args[0], args[1:]
 			}
 			if len(args) > 1 {
-				return misuse(fmt.Sprintf("%q is too much", args[1]), "piton why RUN STEP explains one step")
+				return misuse(fmt.Sprintf("piton why takes a run and a step; %q is too much", args[len(args)-1]), "piton why RUN STEP, or piton why STEP --run RUN")
 			}
 			return a.why(c.Context(), runID, args[0])
 		},

@@ -533,8 +533,8 @@ func (l *words) verdict(h view.Happening) {
 		l.lines = append(l.lines, "  "+workPrinted(w))
 		l.printed(w.Stdout, w.Stderr)
 	}
-	if h.Still {
-		l.lines = append(l.lines, "  the agent changed no file")
+	if h.Unchanged {
+		l.lines = append(l.lines, "  no change of the agent was seen")
 	}
 	if said := l.theme.beginning(h.Words, 2*quoted); said != nil {
 		l.lines = append(l.lines, "  "+agentSaid)

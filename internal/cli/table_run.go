@@ -499,7 +499,7 @@ func (t theme) result(s view.Standing) []string {
 	case h.Branch.Waits || s.Place != nil:
 		return nil
 	case h.Landed && h.Branch.Name != "":
-		return t.under(2, idleTone, "The work is in your files, not committed, and on branch "+t.line(h.Branch.Name)+" as commits: commit the files, or propose the branch.")
+		return t.under(2, idleTone, "The work is in your files, not committed, and on branch "+t.line(h.Branch.Name)+" as commits: commit the files, or open a pull request from the branch.")
 	default:
 		return t.under(2, idleTone, "The work is in your files.")
 	}

@@ -138,7 +138,7 @@ func (a *app) plainEnd(st view.Standing) error {
 	}
 	if h := st.Head; h.Status == engine.Done && !h.Branch.Waits {
 		if h.Landed && h.Branch.Name != "" {
-			fmt.Fprintf(a.out, "%s work  in your files, not committed, and on branch %s as commits: commit the files, or propose the branch\n", clock, h.Branch.Name)
+			fmt.Fprintf(a.out, "%s work  in your files, not committed, and on branch %s as commits: commit the files, or open a pull request from the branch\n", clock, h.Branch.Name)
 		}
 		if h.Unproven == 0 {
 			return nil

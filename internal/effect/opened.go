@@ -1,7 +1,6 @@
 package effect
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -76,7 +75,9 @@ type watcher struct {
 	known  map[string]bool // what judges, by key, and was opened before
 	found  []string        // what was not
 	strays []engine.Change // new files that configure a runner
-	beside []engine.Neighbour
+	beside func() []engine.Neighbour
+
+	changed, made []string // of the check under way: all of [engine.Opened.Changed] and Made
 }
 
 // around runs a check and says what was opened meanwhile.
@@ -91,6 +92,7 @@ func (w *watcher) around(ctx context.Context, a *engine.CheckEnded, run func()) 
 		return
 	}
 	defer r.End()
+	w.changed, w.made = nil, nil
 	began := stampClock()
 	r.Take()
 	run()
@@ -107,48 +109,51 @@ func (w *watcher) around(ctx context.Context, a *engine.CheckEnded, run func()) 
 		judging = append(judging, w.named(a.Check)...)
 	}
 	w.judge(a.Check, judging)
-	w.stray(ctx, a.Opened.Made)
-	w.beyond(a)
+	w.stray(ctx, w.made)
+	if err := w.unscoped(ctx, a); err != nil {
+		a.Opened.Unseen = cmp.Or(a.Opened.Unseen, err.Error())
+	}
 	if n < len(w.e.Before) {
 		w.gone(a.Opened, w.e.Before[n], files)
 	}
 }
 
-// beyond notes what the checks after the work opened and that changed outside of the step's scope
-// all the same: its agent may not, and no more may what it made, when a check runs that.
-func (w *watcher) beyond(a *engine.CheckEnded) {
-	if a.Phase != engine.Verifying || len(w.e.Step.Writes) == 0 {
-		return
+// unscoped notes files outside of the step's scope that changed during the work and that a check
+// after it opened: those that were there before, and new ones whose name judges. It does not matter
+// whether the agent or the check changed them. Nobody follows what git ignored before the work.
+func (w *watcher) unscoped(ctx context.Context, a *engine.CheckEnded) error {
+	if a.Phase != engine.Verifying || len(w.e.Step.Writes) == 0 || len(w.changed)+len(w.made) == 0 {
+		return nil
+	}
+	before, err := w.before(cmp.Or(w.e.First, w.e.Tree))
+	if err != nil {
+		return err
 	}
 	var all []engine.Change
-	for _, f := range a.Opened.Changed {
-		all = append(all, engine.Change{Path: f})
-	}
-	for _, f := range a.Opened.Made {
-		if _, kind := judge.Of(f); kind != "" {
+	for _, f := range slices.Concat(w.changed, w.made) {
+		_, was := before.Files[f]
+		if _, kind := judge.Of(f); was || kind != "" && !before.Ignores(f) {
 			all = append(all, engine.Change{Path: f})
 		}
 	}
-	for _, c := range beyondScopes(tree.OutOfScope(all, w.e.Step.Writes), w.beside) {
-		if !w.brought(c.Path) {
+	for _, c := range outside(all, w.e, w.beside()) {
+		is, err := w.Tree.Digests(ctx, []string{c.Path}, "")
+		if err != nil {
+			return err
+		}
+		own := is[c.Path] != string(before.Files[c.Path])
+		for o := w.outer; o != nil && own; o = o.outer { // it may have come from there
+			there, err := o.Tree.Digests(ctx, []string{c.Path}, "")
+			if err != nil {
+				return err
+			}
+			own = is[c.Path] != there[c.Path]
+		}
+		if own {
 			add(&a.Opened.Beyond, c.Path)
 		}
 	}
-}
-
-// brought reports whether a file of a worktree is as the tree has it that its work goes to: it
-// came from there.
-func (w *watcher) brought(file string) bool {
-	here, err := os.ReadFile(filepath.Join(w.Dir, filepath.FromSlash(file)))
-	if err != nil {
-		return false
-	}
-	for o := w.outer; o != nil; o = o.outer {
-		if there, err := os.ReadFile(filepath.Join(o.Dir, filepath.FromSlash(file))); err == nil && bytes.Equal(here, there) {
-			return true
-		}
-	}
-	return false
+	return nil
 }
 
 // marked reports whether a file is the plan document, which the owner marks, or the name
@@ -178,8 +183,10 @@ func (w *watcher) sort(ctx context.Context, o *engine.Opened, file string, began
 		if same, err := w.base.Same(ctx, w.Tree, file, w.e.Moved); err == nil && same {
 			return true // it was put back
 		}
+		w.changed = append(w.changed, file)
 		add(&o.Changed, file)
 	default:
+		w.made = append(w.made, file)
 		add(&o.Made, file)
 	}
 	return true

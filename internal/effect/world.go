@@ -282,7 +282,7 @@ func (w *World) quarantine(k engine.Key) string {
 // checks runs the step's checks and looks at the protected files afterwards. The answers
 // name the bodies.
 func (w *World) checks(ctx context.Context, e engine.Effect, r Reporter, phase engine.Phase) (results []engine.CheckEnded, bodies [][]byte, err error) {
-	seen := watcher{World: w, e: e, beside: r.Beside()}
+	seen := watcher{World: w, e: e, beside: r.Beside}
 	if seen.known, err = w.judges(e); err != nil {
 		return nil, nil, err
 	}

@@ -357,7 +357,7 @@ func (s *State) refuseForce(c Command) error {
 		}
 		return refuse(Invalid, fmt.Sprintf("no agent %q that could do the step was configured and installed when the plan was approved", c.Role), Choose, strings.Join(roles, ", "))
 	case s.steps[i].satisfied():
-		return refuse(Conflict, fmt.Sprintf("step %q is %s", c.Step, s.steps[i].Status), RetryFrom)
+		return refuse(Conflict, fmt.Sprintf("step %q is %s", c.Step, s.steps[i].Status), RetryFrom, c.Step, s.run.Opened.Run)
 	}
 	return nil
 }

@@ -70,6 +70,16 @@ func (s *State) takes(files []Change) {
 		delete(moved, c.Path)
 	}
 	s.run.Moved = moved
+	for i := range s.steps {
+		if s.steps[i].Touched == nil {
+			continue
+		}
+		touched := maps.Clone(s.steps[i].Touched)
+		for _, c := range files {
+			delete(touched, c.Path)
+		}
+		s.steps[i].Touched = touched
+	}
 	s.expectNews()
 	s.run.Proof.Brought = true
 	s.run.Proof.stale()

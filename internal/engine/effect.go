@@ -67,7 +67,7 @@ type Effect struct {
 	Since       time.Time           // the first work of the step began then, by the clock that files are stamped with; zero before it
 	Before      []Opened            // Verify: by the checks of the baseline
 	Seen        []Seen              // Prepare, Verify, Prove: what the checks said so far
-	First       string              // Work, Revert: as Tree, before the first work of the step
+	First       string              // Work, Verify, Revert: as Tree, before the first work of the step
 	Parts       []PartTried         // Revert: what was tried already
 	Guards      []string            // of the whole program, and what runs above protect
 	Protects    []string            // what runs above protect: no step may change it, whatever its writes

@@ -487,8 +487,7 @@ type Opened struct {
 	// Changed existed when the run opened, and changed since the step's work began.
 	Changed []string `json:"changed,omitempty"`
 	Made    []string `json:"made,omitempty"` // did not, and changed since then
-	// Beyond are those of Changed, and of Made what judges, that lie outside of the scope of a step
-	// that has one: whatever changed them, such as a check, was not to.
+	// Beyond lists files outside the step's writes: all of Changed, and of Made those that judge.
 	Beyond []string `json:"beyond,omitempty"`
 	// Gone were opened by the same check of the baseline, and are no more, or were not
 	// opened now and a made file of such a name was.

@@ -196,17 +196,17 @@ func (s *State) remedy(i int) string {
 	case st.Verdict == Inconclusive && st.Baseline == Pass && p.Expect == ExpectRed && st.Ended == nil:
 		return fmt.Sprintf(" If the work is there already, answer skip. Else let the contract fail until it is done, then piton approve %s.", ShellWord(s.run.Opened.Path))
 	case s.starved(i):
-		return " A run keeps the environment of the piton that it was started with: end that one, set the variable, and go on with piton resume, not with an answer."
+		return " The run has the environment of the piton that started it: end that one, set the variable, then piton resume. An answer does not help."
 	case st.Verdict == Infra && st.Cause != nil && st.Cause.Kind == NoLogin && other == "":
-		return " Once you are logged in, answer retry. A key takes a new piton: end this one, set the variable, and go on with piton resume."
+		return " After you log in, answer retry. To set a key instead: end this piton, set the variable, then piton resume."
 	case st.Verdict == Infra && other != "":
 		return fmt.Sprintf(" To give it to agent %s: piton force-agent %s %[1]s, then answer retry.", ShellWord(other), p.ID)
 	}
 	return ""
 }
 
-// starved reports a step that no answer helps while its run goes on where it was started: what
-// its agent lacks is a variable.
+// starved reports a step whose agent lacks a variable. Only a new process can have it, so no answer
+// helps.
 func (s *State) starved(i int) bool {
 	st := &s.steps[i]
 	return st.Verdict == Infra && st.Cause != nil && slices.Contains([]CauseKind{NoKey, KeyRefused}, st.Cause.Kind) && s.other(i) == ""

@@ -76,7 +76,7 @@ func (s *State) resting(i int) string {
 	var said []string
 	st := &s.steps[i]
 	if scoped := len(s.prog.Step(i).Writes) > 0; scoped && len(st.Rests) > 0 {
-		said = append(said, "the checks opened what changed outside of `writes:` since the work began: "+few(st.Rests))
+		said = append(said, "the checks opened files outside `writes:` that changed during the work: "+few(st.Rests))
 	} else if len(st.Rests) > 0 {
 		said = append(said, "the checks opened what the step itself changed: "+few(st.Rests))
 	}

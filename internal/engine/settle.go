@@ -178,6 +178,9 @@ func (st *step) collect() {
 		return
 	}
 	st.Feedback, st.Restore, st.Cause = nil, restore(st), nil
+	if len(st.Checks) > 0 {
+		st.Touched = nil
+	}
 	for _, c := range st.Checks {
 		if len(c.Moved) > 0 {
 			st.Touched = overlaid(st.Touched, c.Moved)
@@ -218,7 +221,7 @@ func (s *State) settleAs(i int, st *step, e StepSettled, at time.Time) {
 		}
 		s.credits(i, e)
 		st.Missed = e.Verdict == Pass && missed(st.Checks) != ""
-		st.Ended, st.Feedback, st.Restore, st.Note = nil, nil, nil, ""
+		st.Ended, st.Feedback, st.Restore, st.Touched, st.Note = nil, nil, nil, nil, ""
 		st.Merged = false
 	default:
 		if st.Phase == Ratchet {

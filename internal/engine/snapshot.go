@@ -12,7 +12,7 @@ import (
 
 // snapshotVersion changes with the shape or the meaning of a snapshot, so that
 // one from another version is thrown away and the journal is replayed instead.
-const snapshotVersion = 26
+const snapshotVersion = 27
 
 // snapshotHead is the first line of a snapshot: what one must know before the
 // rest is worth reading.

@@ -119,7 +119,7 @@ func (s *State) effect(i int, k Key) Effect {
 			}
 		}
 	case Verify:
-		e.Before = st.Before
+		e.First, e.Before = st.First, st.Before
 		if e.Poll = st.Poll; st.Live {
 			e.Work = st.Kind
 		}

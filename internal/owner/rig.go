@@ -356,7 +356,7 @@ func agentConfigs(c config.Config) map[string]agent.Config {
 		roles[name] = agent.Config{
 			Kind: agent.Kind(a.Kind), Command: a.Command, Prompt: agent.Delivery(a.Prompt), Parse: a.Parse,
 			Modes: map[string]string{"read": a.Modes.Read, "edit": a.Modes.Edit, "full": a.Modes.Full}, Mode: a.Mode, Model: a.Model, Tools: a.Tools, Instructions: a.Instructions,
-			Env: a.Env, EnvPass: a.EnvPass, Home: agent.Home(a.Home), Login: agent.LoginOf(a.Command, a.Login), Obeyed: agent.ProgramOf(a.Command).Obeyed,
+			Env: a.Env, EnvPass: a.EnvPass, Home: agent.Home(a.Home), Login: agent.LoginOf(a.Command, a.Login), Obeyed: agent.ObeyedOf(a.Command, a.Login),
 			Network: a.Network, Known: agent.ProgramOf(a.Command).Hosts, Most: c.Policy.Network,
 			Price: priceOf(c, name),
 			Time:  a.Limits.Time, Idle: a.Limits.Idle, Grace: a.Stop.CancelGrace + a.Stop.TermGrace, Term: a.Stop.TermGrace,

@@ -194,7 +194,7 @@ func (t *try) unseen(ctx context.Context, name string) (c engine.Cause) {
 		return c
 	}
 	defer proc.RemoveAll(dir)
-	room := &proc.Room{Dir: dir, Login: agent.LoginOf(a.Command, a.Login), Obeyed: agent.ProgramOf(a.Command).Obeyed}
+	room := &proc.Room{Dir: dir, Login: agent.LoginOf(a.Command, a.Login), Obeyed: agent.ObeyedOf(a.Command, a.Login)}
 	s := proc.Spec{
 		Argv: []string{file, "--version"}, Dir: dir, Env: proc.Environ(t.env, a.EnvPass, a.Env), Timeout: versionTime,
 		Room: room,

@@ -316,7 +316,7 @@ func (c *chronicle) scripted(p place) bool {
 
 // failure is why an attempt did not pass.
 func failure(h view.Happening) *Failure {
-	f := &Failure{Attempt: h.Attempt, Words: h.Words, Still: h.Still}
+	f := &Failure{Attempt: h.Attempt, Words: h.Words, Unchanged: h.Unchanged}
 	if h.Cause != nil {
 		f.Cause = h.Cause.String()
 	}

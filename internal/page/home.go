@@ -98,7 +98,7 @@ func home(ctx context.Context, w *Workspace, r *http.Request) (sheet, error) {
 		}
 	}
 	for _, r := range found.Plans {
-		h.Plans = append(h.Plans, PlanRow{planPath(r.Drafted.Path), r.Drafted.Path, r.Drafted.Title, true, stateOf(view.PlanStatus(r), ""), ago(r.At, now)})
+		h.Plans = append(h.Plans, PlanRow{planPath(r.Drafted.Path), r.Drafted.Path, r.Drafted.Title, false, stateOf(view.PlanStatus(r), ""), ago(r.At, now)})
 	}
 	for i, file := range w.PlanFiles() {
 		row, ran := plans[file]

@@ -128,7 +128,7 @@ type Failure struct {
 	Check, Command, How string
 	Stdout, Stderr      string
 	Work                string // what the work printed, where a check did not pass
-	Still               bool   // the agent changed no file
+	Unchanged           bool   // no change of the agent was seen
 }
 
 // looking is what of a run a person looks at.
@@ -365,7 +365,7 @@ func runHead(st view.Standing) RunHead {
 			x.Branch = h.Branch.Name
 		}
 		if h.Status == engine.Failed && st.Newest && h.Parent.Run == "" {
-			x.Todo = "Resume tries again what failed, and goes on from there. Retry and skip are at each step."
+			x.Todo = "Resume tries the failed steps again. If you gave a step up, retry that step first, then resume."
 		}
 	}
 	return x

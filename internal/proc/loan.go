@@ -130,7 +130,7 @@ func keyed(doc any, key string) map[string]any {
 		switch v := v.(type) {
 		case map[string]any:
 			for name, one := range v {
-				if way := at + "\x00" + name; name == key {
+				if way := at + strconv.Quote(name); name == key {
 					if o, is := one.(map[string]any); !is || len(o) > 0 {
 						all[way] = one
 					}
@@ -140,7 +140,7 @@ func keyed(doc any, key string) map[string]any {
 			}
 		case []any:
 			for i, one := range v {
-				walk(at+"\x00"+strconv.Itoa(i), one)
+				walk(at+strconv.Itoa(i)+",", one)
 			}
 		}
 	}

@@ -27,7 +27,7 @@ type Room struct {
 	Dir      string   // the workspace, or a worktree: may be changed
 	Writable []string // may be changed too, where it exists
 	Login    []string // by name in the home: may be changed there, where it exists
-	Obeyed   []string // by name in the home: read only, also in a Login; FILE#KEY is what a Login that is a JSON file has there, at any depth
+	Obeyed   []string // by name in the home: read only, also in a Login; of FILE#KEY see [loan.obeyed]
 	Checks   bool     // the child judges the work of others
 	Early    bool     // nobody has worked yet: what checks leave in caches that are [Kept], other checks find
 	// Fixed: of all that is not the child's own only Writable may be changed, which no link
@@ -123,8 +123,8 @@ func (c Cell) seal(s *Spec, temp string) (loans []loan, err error) {
 			file, key, part := strings.Cut(name, "#")
 			if i := slices.IndexFunc(loans, func(l loan) bool { return l.name == file }); part && i >= 0 {
 				loans[i].obeyed = append(loans[i].obeyed, key)
-			} else if !part {
-				obeyed = append(obeyed, name)
+			} else {
+				obeyed = append(obeyed, file) // one that is not lent is read only as a whole
 			}
 		}
 	}

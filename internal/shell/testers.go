@@ -1,9 +1,28 @@
 package shell
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
-// TestRunners are the names of the programs that a command runs tests with: several where only
-// the output tells which. It knows those of which Piton counts the tests.
+// verbose are the options with which go test names each test.
+var verbose = []string{"-v", "--v", "-v=true", "-json", "--json", "-test.v", "-test.v=true"}
+
+// names reports whether a go test names each test.
+func names(c Call) bool {
+	for _, w := range c.Words {
+		if w.Text == "-args" || w.Text == "--args" {
+			return false // what follows is for the tests
+		}
+		if slices.Contains(verbose, w.Text) {
+			return true
+		}
+	}
+	return false
+}
+
+// TestRunners names the test runners that a command calls: several if only the output tells which.
+// It knows the runners whose tests Piton counts.
 func TestRunners(c Call) []string {
 	verb, rest := Verb(c, Wrapper{Short: "CF", Long: "--prefix --cwd --dir --workspace --filter"})
 	switch tool := c.Tool(); tool {
@@ -11,7 +30,7 @@ func TestRunners(c Call) []string {
 		return []string{"pytest"}
 	case "go":
 		switch {
-		case verb == "test" && HasAny(rest, "-v", "--v", "-json", "--json", "-test.v"):
+		case verb == "test" && names(rest):
 			return []string{"go test -v"}
 		case verb == "test":
 			return []string{"go test"}

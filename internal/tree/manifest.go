@@ -93,12 +93,12 @@ func IgnoreRules(changes []Change) []Change {
 // not there, in an earlier manifest.
 func (m Manifest) Hides(before Manifest) bool {
 	return slices.ContainsFunc(m.Ignored, func(name string) bool {
-		return !before.ignores(name)
+		return !before.Ignores(name)
 	})
 }
 
-// ignores reports whether git ignored a path, or a directory that it is in.
-func (m Manifest) ignores(name string) bool {
+// Ignores reports whether git ignored a path, or a directory that it is in.
+func (m Manifest) Ignores(name string) bool {
 	return slices.ContainsFunc(append(parents(name), name), func(up string) bool {
 		_, is := slices.BinarySearch(m.Ignored, up)
 		return is

@@ -100,7 +100,7 @@ func (t *Tree) list(ctx context.Context, since *Manifest) (Manifest, []string, e
 // sift drops from names what was ignored when since was taken, adds its paths, and sorts.
 func sift(names []string, since *Manifest) []string {
 	if since != nil {
-		names = slices.DeleteFunc(names, func(name string) bool { return since.ignores(name) })
+		names = slices.DeleteFunc(names, func(name string) bool { return since.Ignores(name) })
 		names = append(names, since.names()...)
 	}
 	slices.Sort(names)

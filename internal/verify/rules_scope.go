@@ -111,7 +111,7 @@ func checkProofScope(p *pass, u *unit) {
 	for _, s := range u.readable() {
 		for _, c := range s.Calls {
 			if name := testProgram(c); name != "" {
-				p.report(u, s.text.Pos, fmt.Sprintf("%s of step %q runs %s, which opens what the step changes: without `writes:` the step counts as unproven", s.label, u.ID.Value, name),
+				p.report(u, s.text.Pos, fmt.Sprintf("%s of step %q runs %s: if that opens a file that the step changes, the step is done but unproven, because it has no `writes:`", s.label, u.ID.Value, name),
 					"add `writes:` with the files that are the work")
 				return
 			}

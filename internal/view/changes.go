@@ -52,7 +52,7 @@ func (r Reader) Changes(ctx context.Context, head engine.HeadRow, step string, a
 				continue
 			}
 			ok, hash, called = true, e.Diff, nil
-			if e.Kind == engine.ToolWork {
+			if e.Kind == engine.ToolWork && e.Diff == "" {
 				for _, path := range e.Changed {
 					called = append(called, FileChanged{path, -1, -1})
 				}

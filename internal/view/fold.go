@@ -27,7 +27,7 @@ type Fold struct {
 	Items   map[string]engine.ItemRow // open ones
 	asked   map[string]string         // by item, open or not: its step
 	Busy    map[int]engine.StepRow    // steps that run
-	since   map[int]time.Time         // when each of them began to
+	since   map[string]time.Time      // by step: when each of them began to
 	Idle    []int                     // steps whose turn has not come, ascending
 	free    map[string]int            // by step: attempts that used up no retry
 	met     map[string]bool           // steps that were tried under this revision, or carried over to it
@@ -88,34 +88,34 @@ const (
 
 // Happening is something that people want to know of, told once.
 type Happening struct {
-	Of      *Fold // of the run that it happened in
-	At      time.Time
-	What    Deed
-	Step    int // index, or -1 for the run as a whole
-	Attempt int
-	N       int            // starts of the attempt
-	Allowed int            // attempts; 0 = not of interest
-	Loop    engine.LoopRow // of a loop: how far it is, or was with the attempt; else zero
-	Agent   string
-	Took    time.Duration // of work and checks
-	Waited  time.Duration // for people
-	Cost    *int64
-	Checks  []engine.CheckEnded // a pass: all; a fail: those that did not pass
-	Work    *engine.WorkEnded   // a fail: of work whose output says more than that of the checks
-	Cause   *engine.Cause       // a fail: why the agent's work ended so, apart from its contract
-	Words   string              // a fail: the beginning of what the agent said last, where Work does not show it
-	Still   bool                // a fail: the agent ended its work and had changed no file
-	Verdict engine.Verdict
-	Proven  bool
-	Text    string // reason or question
-	Said    string // of an answer in a person's own words: the text, or the value
-	Args    string // that a person gave with an answer
-	By      string
-	Item    engine.ItemOpened
-	Wait    time.Duration // until the retry
-	Verb    engine.Verb
-	End     engine.RunEnded
-	Child   string // the run that work opens
+	Of        *Fold // of the run that it happened in
+	At        time.Time
+	What      Deed
+	Step      int // index, or -1 for the run as a whole
+	Attempt   int
+	N         int            // starts of the attempt
+	Allowed   int            // attempts; 0 = not of interest
+	Loop      engine.LoopRow // of a loop: how far it is, or was with the attempt; else zero
+	Agent     string
+	Took      time.Duration // of work and checks
+	Waited    time.Duration // for people
+	Cost      *int64
+	Checks    []engine.CheckEnded // a pass: all; a fail: those that did not pass
+	Work      *engine.WorkEnded   // a fail: of work whose output says more than that of the checks
+	Cause     *engine.Cause       // a fail: why the agent's work ended so, apart from its contract
+	Words     string              // a fail: the beginning of what the agent said last, where Work does not show it
+	Unchanged bool                // a fail: the agent ended its work, and no change of it was seen
+	Verdict   engine.Verdict
+	Proven    bool
+	Text      string // reason or question
+	Said      string // of an answer in a person's own words: the text, or the value
+	Args      string // that a person gave with an answer
+	By        string
+	Item      engine.ItemOpened
+	Wait      time.Duration // until the retry
+	Verb      engine.Verb
+	End       engine.RunEnded
+	Child     string // the run that work opens
 }
 
 // Follow folds a record of the run, or of one that carries out a step of it, and
@@ -166,7 +166,7 @@ func (f *Fold) Apply(r engine.Record) ([]Happening, error) {
 	case opens && (run.Revises == "" || f.Tries == nil):
 		*f = Fold{
 			stream: f.stream, Up: f.Up, step: f.step, Below: map[string]*Fold{}, State: f.State, Tries: map[string]*Try{},
-			Items: map[string]engine.ItemRow{}, asked: map[string]string{}, Busy: map[int]engine.StepRow{}, since: map[int]time.Time{}, free: map[string]int{},
+			Items: map[string]engine.ItemRow{}, asked: map[string]string{}, Busy: map[int]engine.StepRow{}, since: map[string]time.Time{}, free: map[string]int{},
 		}
 	}
 	f.keep(r.At)
@@ -192,12 +192,12 @@ func (f *Fold) keep(at time.Time) {
 		f.rests(s.Index, s.Status == engine.Pending || s.Status == engine.Ready || s.Status == engine.Blocked)
 		if s.Status == engine.Running && !f.Pattern(s.Index) || s.Status == engine.Ready && s.Reason != "" || s.Status == engine.Done && s.Phase == engine.Ratchet {
 			f.Busy[s.Index] = s
-			if f.since[s.Index].IsZero() {
-				f.since[s.Index] = at
+			if f.since[s.ID].IsZero() {
+				f.since[s.ID] = at
 			}
 		} else {
 			delete(f.Busy, s.Index)
-			delete(f.since, s.Index)
+			delete(f.since, s.ID)
 		}
 	}
 }
@@ -389,11 +389,11 @@ func (f *Fold) dispatched(h Happening, e engine.WorkDispatched) []Happening {
 }
 
 // cutBefore says at a start what the end of the one before left.
-const cutBefore = "the files are as they were when the start before was cut off"
+const cutBefore = "the start before was cut off; its changes are still in the files"
 
 // greenBefore says at the start of an agent's work what is of no use afterwards: that nothing
 // can be proven.
-const greenBefore = "the checks pass already, before the work: afterwards they prove nothing"
+const greenBefore = "the checks already pass before the work, so they cannot prove it"
 
 // configured says what a person took for what a run goes by.
 func configured(e engine.RunConfigured) string {
@@ -557,7 +557,7 @@ func (f *Fold) settled(h Happening, e engine.StepSettled, was engine.StepRow) []
 	default:
 		bad.Words = t.work.Words
 	}
-	bad.Still = t.work.Attempt == e.Attempt && t.work.Kind == engine.AgentWork && t.work.How == engine.Exited && !t.work.Cause.Outside() && len(t.work.Changed) == 0
+	bad.Unchanged = t.work.Attempt == e.Attempt && t.work.Kind == engine.AgentWork && t.work.How == engine.Exited && !t.work.Cause.Outside() && len(t.work.Changed) == 0
 	switch e.Status {
 	case engine.Running:
 		if e.RetryAt == nil {
@@ -656,7 +656,7 @@ func failing(checks []engine.CheckEnded) []engine.CheckEnded {
 // Elapsed is how long the attempt of a step has been under way or, before the first, how long
 // the step has been at work on what comes before it.
 func (f *Fold) Elapsed(step string, now time.Time) time.Duration {
-	began := f.since[f.Index(step)]
+	began := f.since[step]
 	if t := f.Tries[step]; t != nil && !t.began.IsZero() {
 		began = t.began
 	}
