@@ -122,21 +122,25 @@ func (w *watcher) around(ctx context.Context, a *engine.CheckEnded, run func()) 
 // after it opened: those that were there before, and new ones whose name judges. It does not matter
 // whether the agent or the check changed them. Nobody follows what git ignored before the work.
 func (w *watcher) unscoped(ctx context.Context, a *engine.CheckEnded) error {
-	if a.Phase != engine.Verifying || len(w.e.Step.Writes) == 0 || len(w.changed)+len(w.made) == 0 {
+	if a.Phase != engine.Verifying || len(w.e.Step.Writes) == 0 {
+		return nil
+	}
+	var all []engine.Change
+	for _, f := range slices.Concat(w.changed, w.made) {
+		all = append(all, engine.Change{Path: f})
+	}
+	if all = outside(all, w.e, w.beside()); len(all) == 0 {
 		return nil
 	}
 	before, err := w.before(cmp.Or(w.e.First, w.e.Tree))
 	if err != nil {
 		return err
 	}
-	var all []engine.Change
-	for _, f := range slices.Concat(w.changed, w.made) {
-		_, was := before.Files[f]
-		if _, kind := judge.Of(f); was || kind != "" && !before.Ignores(f) {
-			all = append(all, engine.Change{Path: f})
+	for _, c := range all {
+		_, was := before.Files[c.Path]
+		if _, kind := judge.Of(c.Path); !was && (kind == "" || before.Ignores(c.Path)) {
+			continue
 		}
-	}
-	for _, c := range outside(all, w.e, w.beside()) {
 		is, err := w.Tree.Digests(ctx, []string{c.Path}, "")
 		if err != nil {
 			return err
