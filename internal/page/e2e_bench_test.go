@@ -50,7 +50,7 @@ func BenchmarkLive(b *testing.B) {
 		if err := chromedp.Location(&at).Do(ctx); err != nil {
 			return err
 		}
-		return chromedp.Navigate(regexp.MustCompile(`^https?://[^/]*`).FindString(at) + "/runs/" + run[1]).Do(ctx)
+		return chromedp.Navigate(regexp.MustCompile(`^https?://[^/]*/[^/]*`).FindString(at) + "/runs/" + run[1]).Do(ctx)
 	}), shows("#s-20"), performance.Enable())
 	if err := os.WriteFile(filepath.Join(ws, "go"), nil, 0o600); err != nil {
 		b.Fatal(err)
