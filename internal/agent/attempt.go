@@ -32,6 +32,7 @@ type attempt struct {
 	spec proc.Spec
 	gate *egress.Gate // nil where nothing bounds what it reaches
 	desk desk
+	were map[string]string // the settings that its program obeys, before the work
 	log  *logFile
 	text *transcript // nil if it prints text
 
@@ -68,6 +69,7 @@ func (a *attempt) prepare() (err error) {
 	if err := a.listens(); err != nil {
 		return err
 	}
+	a.were = a.obeyed()
 	a.log = newLog(a.task.LogPath)
 	a.gate, err = egress.For(egress.Rules{
 		Own: a.cfg.Network, Else: a.cfg.Known, Most: a.cfg.Most, Step: a.task.Network,
@@ -138,7 +140,7 @@ func (a *attempt) run(ctx context.Context, pool *proc.Pool) Result {
 	a.hear(cancel)
 	a.spec.Tee = teeTo{a.log, pulse, a.text}
 	watch := startWatch(&watch{path: a.desk.report, tell: a.task.OnReport, claim: a.task.OnClaims, text: a.text, pulse: pulse})
-	reach, before := a.bind(pool), a.obeyed()
+	reach := a.bind(pool)
 	p := pool.Run(ctx, a.spec)
 	claims, notes := watch.finish()
 	r := a.result(p, context.Cause(ctx))
@@ -149,12 +151,6 @@ func (a *attempt) run(ctx context.Context, pool *proc.Pool) Result {
 		return r
 	}
 	r.Claims, r.Notes = claims, notes
-	after := a.obeyed()
-	for _, path := range slices.Sorted(maps.Keys(after)) {
-		if before[path] != after[path] {
-			r.Notes = append(r.Notes, path+" was made or changed during the work, and "+filepath.Base(a.spec.Argv[0])+" will obey it when you start it: read it")
-		}
-	}
 	a.words(&r, p)
 	return r
 }
@@ -249,6 +245,12 @@ func (a *attempt) result(p proc.Result, cause error) Result {
 func (a *attempt) words(r *Result, p proc.Result) {
 	s, notes := a.text.finish(p.Stdout)
 	r.Notes = append(r.Notes, notes...)
+	now := a.obeyed()
+	for _, path := range slices.Sorted(maps.Keys(now)) {
+		if now[path] != a.were[path] {
+			r.Notes = append(r.Notes, path+" was made or changed during the work, and "+filepath.Base(a.spec.Argv[0])+" will obey it when you start it: read it")
+		}
+	}
 	r.Usage = a.cfg.Price.Charge(most(r.Usage, s.usage))
 	r.Fault, r.No, r.Calls, r.Formed = s.fault, s.no, s.made, s.events > 0
 	said := s.text

@@ -245,20 +245,20 @@ func LoginOf(command, configured []string) []string {
 	return ProgramOf(command).Login
 }
 
-// ObeyedOf is what lies in what an agent may change in its home and that any program which is
-// known obeys. codex-acp writes one of these itself when it starts.
+// ObeyedOf are the settings that the program of an agent obeys, and those of any known program
+// that lie where the agent may change its home. codex-acp writes one of them itself when it starts.
 func ObeyedOf(command, configured []string) []string {
-	login, all := LoginOf(command, configured), ProgramOf(command).Obeyed
+	login, all := LoginOf(command, configured), slices.Clone(ProgramOf(command).Obeyed)
 	for _, p := range programs {
 		for _, name := range p.Obeyed {
 			if slices.ContainsFunc(login, func(dir string) bool { return strings.HasPrefix(name, dir+"/") || strings.HasPrefix(name, dir+"#") }) {
-				all = append(slices.Clip(all), name)
+				all = append(all, name)
 			}
 		}
 	}
 	slices.Sort(all)
 	return slices.DeleteFunc(slices.Compact(all), func(name string) bool {
-		return name == codexConfig && filepath.Base(command[0]) == "codex-acp"
+		return name == codexConfig && len(command) > 0 && filepath.Base(command[0]) == "codex-acp"
 	})
 }
 

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -51,5 +52,22 @@ func TestRefusedOrMissing(t *testing.T) {
 		if got := Why("codex", r).Kind; got != want {
 			t.Errorf("%s: %s, want %s", text, got, want)
 		}
+	}
+}
+
+// TestObeyedOf follows the places of a login, and leaves what is known of a program as it is.
+func TestObeyedOf(t *testing.T) {
+	before := strings.Join(ProgramOf([]string{"codex"}).Obeyed, " ")
+	if got := ObeyedOf([]string{"bash", "-lc", "codex"}, []string{".codex"}); !slices.Contains(got, codexConfig) {
+		t.Errorf("behind a shell: %q", got)
+	}
+	if got := ObeyedOf([]string{"codex-acp"}, []string{".elsewhere"}); slices.Contains(got, codexConfig) || len(got) == 0 {
+		t.Errorf("codex-acp: %q", got)
+	}
+	if got := ObeyedOf(nil, []string{".codex"}); !slices.Contains(got, codexConfig) {
+		t.Errorf("without a command: %q", got)
+	}
+	if after := strings.Join(ProgramOf([]string{"codex"}).Obeyed, " "); after != before {
+		t.Errorf("%s became %s", before, after)
 	}
 }

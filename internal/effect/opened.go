@@ -118,9 +118,9 @@ func (w *watcher) around(ctx context.Context, a *engine.CheckEnded, run func()) 
 	}
 }
 
-// unscoped notes files outside of the step's scope that changed during the work and that a check
-// after it opened: those that were there before, and new ones whose name judges. It does not matter
-// whether the agent or the check changed them. Nobody follows what git ignored before the work.
+// unscoped notes files outside of the step's scope that a check opened and that changed during the
+// work, whether the agent or the check changed them. A new file counts only if its name judges.
+// What git ignored before the work does not count.
 func (w *watcher) unscoped(ctx context.Context, a *engine.CheckEnded) error {
 	if a.Phase != engine.Verifying || len(w.e.Step.Writes) == 0 {
 		return nil

@@ -31,9 +31,8 @@ func (st *step) opensFirst() {
 
 // rests notes which files the complete answers rest on that the step itself changed. What
 // it may write is its work, which the checks are there to judge; what changed outside of that is
-// not. A file that a step made
-// is its own work too; one that another step's proof opened first is not. What was not
-// seen on a system that sees is not taken for nothing.
+// not. A file that a step made is its own work too; one that another step's proof opened first is
+// not. What was not seen on a system that sees is not taken for nothing.
 func (s *State) rests(i int) {
 	st, p, own := &s.steps[i], s.prog.Step(i), s.prog.Step(i).ID
 	if pattern, of := s.prog.Pattern(i); of {

@@ -56,7 +56,8 @@ const (
 )
 
 // graphOf draws nodes. needs lists for each those before it, and crit reports the edges that the
-// end depends on. Edges lead to the right or, in a card that is narrow, downward. Needs that go round in a circle cannot be drawn: then there are no nodes.
+// end depends on. Edges lead to the right or, in a card that is narrow, downward. Needs that go
+// round in a circle cannot be drawn: then there are no nodes.
 func graphOf(nodes []Node, needs [][]int, crit func(from, to int) bool, down bool) Graph {
 	g := Graph{Label: "Which step needs which, " + view.Plural(len(nodes), "step", "steps")}
 	needs, err := dag.Reduced(needs)

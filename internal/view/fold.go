@@ -653,8 +653,8 @@ func failing(checks []engine.CheckEnded) []engine.CheckEnded {
 	return bad
 }
 
-// Elapsed is how long the attempt of a step has been under way or, before the first, how long
-// the step has been at work on what comes before it.
+// Elapsed is how long the attempt of a step has been under way. Before the first attempt it is how
+// long the step has been at its checks.
 func (f *Fold) Elapsed(step string, now time.Time) time.Duration {
 	began := f.since[step]
 	if t := f.Tries[step]; t != nil && !t.began.IsZero() {
