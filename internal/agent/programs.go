@@ -245,10 +245,14 @@ func LoginOf(command, configured []string) []string {
 	return ProgramOf(command).Login
 }
 
-// ObeyedOf are the settings that the program of an agent obeys, and those of any known program
-// that lie where the agent may change its home. codex-acp writes one of them itself when it starts.
+// ObeyedOf are the settings of any known program that lie where an agent may change its home, and
+// all that its own program obeys unless other places are configured: those it must not see either.
+// codex-acp writes one of them itself when it starts.
 func ObeyedOf(command, configured []string) []string {
-	login, all := LoginOf(command, configured), slices.Clone(ProgramOf(command).Obeyed)
+	login, all := LoginOf(command, configured), []string(nil)
+	if len(configured) == 0 {
+		all = slices.Clone(ProgramOf(command).Obeyed)
+	}
 	for _, p := range programs {
 		for _, name := range p.Obeyed {
 			if slices.ContainsFunc(login, func(dir string) bool { return strings.HasPrefix(name, dir+"/") || strings.HasPrefix(name, dir+"#") }) {

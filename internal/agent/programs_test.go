@@ -61,8 +61,11 @@ func TestObeyedOf(t *testing.T) {
 	if got := ObeyedOf([]string{"bash", "-lc", "codex"}, []string{".codex"}); !slices.Contains(got, codexConfig) {
 		t.Errorf("behind a shell: %q", got)
 	}
-	if got := ObeyedOf([]string{"codex-acp"}, []string{".elsewhere"}); slices.Contains(got, codexConfig) || len(got) == 0 {
+	if got := ObeyedOf([]string{"codex-acp"}, nil); slices.Contains(got, codexConfig) || len(got) == 0 {
 		t.Errorf("codex-acp: %q", got)
+	}
+	if got := ObeyedOf([]string{"codex"}, []string{".elsewhere"}); len(got) > 0 {
+		t.Errorf("with another login it sees %q", got)
 	}
 	if got := ObeyedOf(nil, []string{".codex"}); !slices.Contains(got, codexConfig) {
 		t.Errorf("without a command: %q", got)
