@@ -122,7 +122,8 @@ func (l loan) obeys(left []byte) bool {
 	return true
 }
 
-// keyed are the values that a document has under a key, by the way there, but for empty objects.
+// keyed are the values that a document has under a key, by the way there, but for what is empty:
+// programs write that for each new project.
 func keyed(doc any, key string) map[string]any {
 	all := map[string]any{}
 	var walk func(at string, v any)
@@ -130,12 +131,12 @@ func keyed(doc any, key string) map[string]any {
 		switch v := v.(type) {
 		case map[string]any:
 			for name, one := range v {
-				if way := at + strconv.Quote(name); name == key {
-					if o, is := one.(map[string]any); !is || len(o) > 0 {
-						all[way] = one
-					}
-				} else {
+				way := at + strconv.Quote(name)
+				switch {
+				case name != key:
 					walk(way, one)
+				case !nothing(one):
+					all[way] = one
 				}
 			}
 		case []any:
@@ -146,6 +147,17 @@ func keyed(doc any, key string) map[string]any {
 	}
 	walk("", doc)
 	return all
+}
+
+// nothing reports whether there is nothing in a value of JSON.
+func nothing(v any) bool {
+	switch v := v.(type) {
+	case map[string]any:
+		return len(v) == 0
+	case []any:
+		return len(v) == 0
+	}
+	return v == nil
 }
 
 // whole reports whether what a child left can be a login. One that was killed while it wrote

@@ -40,10 +40,10 @@ func TestObeyed(t *testing.T) {
 				Obeyed: []string{".agent/settings", ".agent/hooks", ".agent.json#servers", ".other.json#servers", ".conf", ".linked/settings"},
 			}
 			read := "cat ~/.agent/settings ~/.agent/hooks/hook ~/.conf/settings ~/.linked/settings\n"
-			if got := s.run(t, room, read+"("+script+") 2>&1 >/dev/null | cat >/dev/null; echo token >~/.agent/token; echo '{\"servers\": {}, \"token\": 1}' >~/.other.json"); got != "mine\nmine\nmine\nmine" {
+			if got := s.run(t, room, read+"("+script+") 2>&1 >/dev/null | cat >/dev/null; echo token >~/.agent/token; echo '{\"servers\": {}, \"new\": {\"servers\": []}, \"token\": 1}' >~/.other.json"); got != "mine\nmine\nmine\nmine" {
 				t.Errorf("it reads %q", got)
 			}
-			mine[".other.json"] = "{\"servers\": {}, \"token\": 1}\n" // which is a login
+			mine[".other.json"] = "{\"servers\": {}, \"new\": {\"servers\": []}, \"token\": 1}\n" // which is a login
 			for name, text := range mine {
 				if body, err := os.ReadFile(at(name)); err != nil || string(body) != text {
 					t.Errorf("%s: %q, %v", name, body, err)
