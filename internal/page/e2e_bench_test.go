@@ -19,39 +19,74 @@ import (
 	"github.com/chromedp/chromedp"
 )
 
-var manySteps = flag.Int("page.steps", 1000, "how many steps the run has that BenchmarkLive looks at")
+var (
+	manySteps = flag.Int("page.steps", 1000, "how many steps the run has that BenchmarkLive looks at")
+	rate      = flag.Int("page.rate", 20, "how many events a second BenchmarkLive asks for, 300 at most")
+)
 
-// BenchmarkLive looks at a run at some 20 events a second, ten seconds each time. It reports what
-// part of a core the scripts of the page and all its work need, and what memory the page and the
-// server have. Ten minutes of it: -bench Live -benchtime 60x -page.steps 2600.
-func BenchmarkLive(b *testing.B) {
-	ctx, ws := browser(b)
+// many opens a run whose steps wait for the file go. Then they work for so long that rate events
+// happen in a second, if the machine can.
+func many(t testing.TB, ctx context.Context, ws string, steps, rate int) (run string) {
+	t.Helper()
+	const beside, each = 8, 7 // steps at a time, and events of a step
 	var text strings.Builder
 	text.WriteString("---\ntype: plan\nstatus: draft\nowner: me\n---\n\n# Many\n\n**parallel:** 8\n\n## Steps\n")
-	for i := range *manySteps {
-		needs, work := "none", "sleep 2"
-		if i >= 8 {
-			needs = fmt.Sprintf("s%d", i-8)
+	for i := range steps {
+		needs, work := "none", fmt.Sprintf("sleep %.2f", float64(beside*each)/float64(rate))
+		if i >= beside {
+			needs = fmt.Sprintf("s%d", i-beside)
 		}
 		if i == 0 {
 			work = "until test -e go; do sleep 0.05; done"
 		}
 		fmt.Fprintf(&text, "\n### %d. Step %d\n\n**id:** s%d\n**needs:** %s\n**target:** script\n**task:** `%s; touch f%d`\n**contract:** `test -e f%d`\n", i+1, i+1, i, needs, work, i, i)
 	}
-	if err := os.WriteFile(filepath.Join(ws, "plans", "many.md"), []byte(text.String()), 0o600); err != nil {
-		b.Fatal(err)
+	for name, text := range map[string]string{"plans/many.md": text.String(), ".piton/config.yaml": "policy:\n  isolation: none\n  max_parallel: 8\n"} {
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(ws, name)), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(ws, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
-	run := regexp.MustCompile(`run (\w+)`).FindStringSubmatch(says(b, ws, "run", "plans/many.md", "--yes", "--detach"))
-	if run == nil {
-		b.Fatal("no run")
+	opened := regexp.MustCompile(`run (\w+)`).FindStringSubmatch(says(t, ws, "run", "plans/many.md", "--yes", "--detach"))
+	if opened == nil {
+		t.Fatal("no run")
 	}
-	do(b, ctx, "the run", chromedp.ActionFunc(func(ctx context.Context) error {
+	do(t, ctx, "the run", chromedp.ActionFunc(func(ctx context.Context) error {
 		var at string
 		if err := chromedp.Location(&at).Do(ctx); err != nil {
 			return err
 		}
-		return chromedp.Navigate(regexp.MustCompile(`^https?://[^/]*/[^/]*`).FindString(at) + "/runs/" + run[1]).Do(ctx)
-	}), shows("#s-20"), performance.Enable())
+		return chromedp.Navigate(regexp.MustCompile(`^https?://[^/]*/[^/]*`).FindString(at) + "/runs/" + opened[1]).Do(ctx)
+	}), shows("#s-20"))
+	return opened[1]
+}
+
+// A run with 200 events a second loses none on its way to the screen.
+func TestFlood(t *testing.T) {
+	ctx, ws := browser(t)
+	const steps = 400
+	many(t, ctx, ws, steps, 200)
+	if err := os.WriteFile(filepath.Join(ws, "go"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	do(t, ctx, "the end", shows(`#run .st[data-st="ok"]`))
+	misses(t, ctx, "at the end")
+	var done int
+	do(t, ctx, "its steps", chromedp.Evaluate(`document.querySelectorAll('#steps .g[data-st="ok"]').length`, &done))
+	if done != steps {
+		t.Errorf("%d of %d steps are done on the page", done, steps)
+	}
+}
+
+// BenchmarkLive looks at a run for ten seconds each time. It reports what part of a core the
+// scripts of the page and all its work need, and what memory the page and the server have. Ten
+// minutes of it: -bench Live -benchtime 60x -page.steps 1800.
+func BenchmarkLive(b *testing.B) {
+	ctx, ws := browser(b)
+	run := many(b, ctx, ws, *manySteps, *rate)
+	do(b, ctx, "what it needs", performance.Enable())
 	if err := os.WriteFile(filepath.Join(ws, "go"), nil, 0o600); err != nil {
 		b.Fatal(err)
 	}
@@ -64,12 +99,14 @@ func BenchmarkLive(b *testing.B) {
 	took := last["Timestamp"] - first["Timestamp"]
 	b.ReportMetric(100*(last["ScriptDuration"]-first["ScriptDuration"])/took, "%-script")
 	b.ReportMetric(100*(last["TaskDuration"]-first["TaskDuration"])/took, "%-page")
+	b.ReportMetric(100*(last["LayoutDuration"]-first["LayoutDuration"])/took, "%-layout")
+	b.ReportMetric(100*(last["RecalcStyleDuration"]-first["RecalcStyleDuration"])/took, "%-style")
 	b.ReportMetric(first["JSHeapUsedSize"]/1e6, "MB-heap-first")
 	b.ReportMetric(last["JSHeapUsedSize"]/1e6, "MB-heap-last")
 	b.ReportMetric(float64(rss)/1e3, "MB-server-first")
 	b.ReportMetric(float64(resident(b))/1e3, "MB-server-last")
-	b.ReportMetric(float64(strings.Count(says(b, ws, "log", run[1], "--json"), "\n"))/took, "events/s")
-	says(b, ws, "cancel", run[1])
+	b.ReportMetric(float64(strings.Count(says(b, ws, "log", run, "--json"), "\n"))/took, "events/s")
+	says(b, ws, "cancel", run)
 }
 
 // measurement is what a page tells of itself, by the names that Chromium has for it.
