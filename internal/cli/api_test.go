@@ -9,6 +9,7 @@ import (
 	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/base64"
 	"encoding/json"
 	"encoding/pem"
 	"fmt"
@@ -343,7 +344,11 @@ func TestYesAndNo(t *testing.T) {
 
 // A verb with --server does what it does in the workspace, for the user of the token.
 func TestServer(t *testing.T) {
-	b := newWeb(t, map[string]string{"ws/plans/greet.md": apiPlan, "away/.keep": ""})
+	drawn := base64.StdEncoding.EncodeToString([]byte(strings.Replace(apiPlan, "# Greet", "# Greet again", 1)))
+	b := newWeb(t, map[string]string{
+		"ws/plans/greet.md": apiPlan, "away/.keep": "",
+		"ws/.piton/config.yaml": "agents:\n  drawer: {kind: exec, command: [sh, -c, \"echo " + drawn + " | base64 -d\"]}\nplanner: {agent: drawer}\n",
+	})
 	anna, ben := b.letIn("anna", "run,answer,approve"), b.letIn("ben", "")
 	at := strings.TrimSuffix(anna.api(), httpapi.Base)
 	as := func(u *apiUser, code int, words ...string) string {
@@ -370,6 +375,7 @@ func TestServer(t *testing.T) {
 	says(as(ben, 2, "approve", "plans/greet.md", "--yes"), `ben may not do that: it needs the right "approve"`)
 	says(as(ben, 2, "run", "plans/greet.md", "--yes"), "ben may not do that")
 	says(as(ben, 0, "list"), "No runs yet")
+	says(as(anna, 3, "plan", "Greet them"), "nobody has approved the configuration .* the planner is agent \"drawer\"\n")
 	says(as(anna, 0, "approve", "plans/greet.md", "--yes"), "approved")
 	says(as(anna, 3, "run", "plans/greet.md"), "pass +1 write", `ask +2 ask`)
 	says(as(ben, 0, "status"), "Greet", "Which colour")
@@ -396,6 +402,11 @@ func TestServer(t *testing.T) {
 	as(anna, 0, "archive", run)
 	says(as(ben, 2, "verify", "../home/x.md"), "leads out of the workspace|no such file")
 	says(as(ben, 2, "doctor"), "piton doctor is about this machine")
+	says(as(anna, 0, "plan", "Greet them again"), "# Greet again")
+	says(as(anna, 2, "plan", "Greet them", "--yes", "-o", "plans/greet.md"), "exists already")
+	says(as(ben, 2, "plan", "Greet them", "--yes"), "ben may not do that")
+	says(as(anna, 0, "plan", "Greet them again", "--yes", "-o", "plans/again.md"), `wrote .*plans/again\.md`)
+	says(as(ben, 0, "verify", "plans/again.md"), "no errors")
 	anna.token = "piton_nobody"
 	says(as(anna, 2, "list"), "no token of a user")
 	anna.token = ""

@@ -121,12 +121,14 @@ func (s *session) plan(ctx context.Context, q asked, f planFlags) error {
 	switch {
 	case path == "-":
 		path = ""
+	case path == "" && isTerminal(a.out) && !a.json && a.server != "":
+		path = "plans/"
 	case path == "" && isTerminal(a.out) && !a.json:
 		if err := stays(s.Place.Dir, filepath.Join(s.Place.Dir, "plans", "x")); err != nil {
 			return err
 		}
 		path = nearName(s.Place.Dir) + "/plans/"
-	case isThere(path):
+	case s.isThere(ctx, path):
 		return taken(path)
 	}
 	point("client before request")
@@ -212,15 +214,26 @@ func (s *session) writeDrawn(ctx context.Context, row engine.ErrandRow) (string,
 	if err != nil {
 		return "", err
 	}
-	if err := stays(s.Place.Dir, path); err != nil {
-		return "", err
+	if s.app.server == "" {
+		if err := stays(s.Place.Dir, path); err != nil {
+			return "", err
+		}
+		path = nearName(path)
 	}
-	path = nearName(path)
-	if isThere(path) {
+	if s.isThere(ctx, path) {
 		return path, taken(path)
 	}
 	_, err = s.client.Restore(ctx, api.Restore{Path: path, Plan: row.Plan})
 	return path, err
+}
+
+// isThere reports whether the workspace has a file.
+func (s *session) isThere(ctx context.Context, path string) bool {
+	if s.app.server == "" {
+		return isThere(path)
+	}
+	_, err := s.Text(ctx, api.NamedText{Path: path})
+	return path != "" && err == nil
 }
 
 // showDrawn prints a plan that was made, and what is wrong with it.

@@ -66,7 +66,10 @@ func (s *session) trust(who string, q question) error {
 	if m.KeyEnv != "" {
 		what += ", which gets the key in " + m.KeyEnv
 	}
-	if m.Agent != "" {
+	switch {
+	case a.server != "":
+		what = who // its command is the server's
+	case m.Agent != "":
 		what = fmt.Sprintf("%s: %s", who, strings.Join(s.Config.Agents[m.Agent].Command, " "))
 	}
 	text := fmt.Sprintf("nobody has approved the configuration of this workspace, %s; by it %s is %s", config.File, q.role, a.theme(a.err).line(what))

@@ -17,11 +17,8 @@ import (
 
 // elsewhere are the verbs that can ask the server of another workspace. All others are about
 // this machine, and about files that a person edits here.
-var elsewhere = strings.Fields(`answer approve archive cancel diff export force-agent gc history inbox land list log pause
-	reject replan resume retry run show skip status verify waive watch why`)
-
-// planWalks are verbs below plan that can, too.
-var planWalks = []string{"plan undo", "plan redo"}
+var elsewhere = append(strings.Fields(`answer approve archive cancel diff export force-agent gc history inbox land list log pause plan
+	reject replan resume retry run show skip status verify waive watch why`), "plan undo", "plan redo")
 
 // Variables that say which server is asked, and for whom. A token is never an argument: others
 // on the machine can read those.
@@ -34,7 +31,7 @@ const (
 // serves finds out whether a verb asks a server.
 func (a *app) serves(c *cobra.Command) error {
 	_, words, _ := strings.Cut(c.CommandPath(), " ")
-	can := slices.Contains(elsewhere, words) || slices.Contains(planWalks, words)
+	can := slices.Contains(elsewhere, words)
 	switch {
 	case a.server != "" && !can:
 		return misuse(fmt.Sprintf("%s is about this machine, so --server does not fit", c.CommandPath()), "run it on the machine of the workspace")

@@ -30,6 +30,7 @@ type chronicle struct {
 	failed map[[2]string]*Failure
 	tries  map[[2]string]*trials // by run and step
 	items  map[string]*trials    // by question
+	said   []Decision            // by people, and by the policy for them
 	past   []engine.StepRow      // of earlier runs
 	asked  bool                  // these were read
 
@@ -54,6 +55,12 @@ type Ear interface {
 	Take(run string, event engine.Event)
 	// Look tells what was done since the last look.
 	Look()
+}
+
+// Decision is something that a person decided, or the policy for them.
+type Decision struct {
+	At       When
+	By, What string
 }
 
 // Log is what happened, the newest last.
@@ -208,6 +215,7 @@ func (c *chronicle) take(h view.Happening) {
 		return // the step that the run carries out tells of it
 	}
 	run := h.Of.State.Run().Run
+	c.decided(h)
 	if h.What == view.Failed || h.What == view.Regressed {
 		c.failed[[2]string{run, h.Of.Step(h.Step).ID}] = failure(h)
 	}
@@ -226,6 +234,23 @@ func (c *chronicle) take(h view.Happening) {
 		}
 		c.add(l)
 	}
+}
+
+// decided keeps what somebody decided.
+func (c *chronicle) decided(h view.Happening) {
+	d := Decision{At: clock(h.At), By: h.By}
+	switch {
+	case h.Of.Up == nil && (h.What == view.Opened || h.What == view.Revised):
+		run := h.Of.State.Run()
+		d.By, d.What = run.ApprovedBy, fmt.Sprintf("approved version %d of the plan", run.Version)
+	case h.By == "":
+		return
+	default:
+		for _, line := range c.words(h) {
+			d.What += strings.TrimSpace(line) + "\n"
+		}
+	}
+	c.said = append(c.said, d)
 }
 
 // add adds a line, if it is looked for.

@@ -167,6 +167,9 @@ func TestKeys(t *testing.T) {
 	do(t, ctx, "a new plan", presses("n"), shows("main .note.t-warn"))
 	shots(t, ctx, "new")
 
+	do(t, ctx, "the words", taps(`footer a[href$="/words"]`), shows(".words"))
+	shots(t, ctx, "words")
+
 	do(t, ctx, "a row", presses("g"), presses("p"), shows(".drafts"), presses("j"), presses("j"), polls(`document.activeElement.textContent === "Calls"`))
 	do(t, ctx, "open it", presses(kb.Enter), shows(`#start [value="start"]`))
 	do(t, ctx, "start it", presses(kb.Enter, input.ModifierCtrl), shows("#asks .btn"))

@@ -46,6 +46,9 @@ type Item struct {
 	Schema                      string
 	Args                        string // a value, as JSON, that can be edited
 	TakesText                   bool
+	Files                       []FileChanged // that the attempts of the step changed so far
+	Same                        string        // that a retry runs the same script again
+	EditTo                      string        // where the script is changed
 	Choices                     []Choice
 	Bar                         []Choice // the first, and the one that says no: at hand on a phone
 	Terminal                    string   // the command that shows it at a terminal
@@ -130,6 +133,11 @@ func (w *Workspace) item(ctx context.Context, it engine.ItemRow) (*Item, error) 
 	if a := it.Wanted; a != nil {
 		x.Wanted = &Wanted{By: a.Role, Until: clock(it.Expires)}
 	}
+	if it.Kind == engine.Escalation {
+		if err := w.stuck(ctx, it, x); err != nil {
+			return nil, err
+		}
+	}
 	x.Fields = entries(shown, it.Schema)
 	x.Raw = (shown != nil || it.Schema != "") && (len(x.Fields) == 0 || x.Fields[0].Name != "args")
 	for n, c := range it.Choices {
@@ -144,6 +152,8 @@ func (w *Workspace) item(ctx context.Context, it engine.ItemRow) (*Item, error) 
 			y.Label = label
 		}
 		switch {
+		case c == engine.ChooseRetry && x.Same != "":
+			y.Tone, y.Then = "", x.Same
 		case n == 0:
 			y.Keys += ",a,mod+enter"
 		case y.Tone == "danger":
@@ -155,6 +165,35 @@ func (w *Workspace) item(ctx context.Context, it engine.ItemRow) (*Item, error) 
 		}
 	}
 	return x, nil
+}
+
+// stuck fills in what helps with a step that did not come out right: what it changed so far,
+// and where its script is edited.
+func (w *Workspace) stuck(ctx context.Context, it engine.ItemRow, x *Item) error {
+	head, err := w.run(ctx, it.Run)
+	if err != nil || it.Step == "" {
+		return err
+	}
+	changes, _, err := w.Changes(ctx, head, it.Step, 0)
+	if err != nil {
+		return err
+	}
+	for _, f := range changes.Files {
+		x.Files = append(x.Files, FileChanged(f))
+	}
+	rows, err := w.Rows(ctx, head, store.StepFilter{IDs: []string{it.Step}})
+	if err != nil {
+		return err
+	}
+	steps, err := w.ProgramSteps(ctx, head, rows...)
+	if err != nil || len(rows) == 0 || steps[rows[0].Index].Kind != engine.Script {
+		return err
+	}
+	x.Same = "runs the same script, unchanged, unless a file that it uses has changed"
+	if head.Path != "" && head.Parent.Run == "" {
+		x.EditTo = planPath(head.Path) + "?" + url.Values{"open": {"edit"}, "step": {it.Step}}.Encode() + "#s-" + it.Step
+	}
+	return nil
 }
 
 // labels are choices in the words of a button.

@@ -89,12 +89,20 @@ func (s *server) routes() []route {
 		{"GET", "/plans/{path...}", s.looks(review)},
 		{"POST", "/plans/{path...}", s.acts(decide)},
 		{"GET", "/find", s.looks(find)},
+		{"GET", "/words", s.looks(glossary)},
 		{"GET", "/new", s.looks(fresh)},
 		{"POST", "/new", s.acts(plans)},
 		{"GET", "/metrics", s.with(s.metrics)},
 		{"GET", "/errands/{errand}", s.looks(errand)},
 		{"POST", "/errands/{errand}", s.acts(take)},
 	}...)
+}
+
+// Words says what the pages call things.
+type Words struct{}
+
+func glossary(context.Context, *Workspace, *http.Request) (sheet, error) {
+	return sheet{Title: "Words", Body: Words{}}, nil
 }
 
 // static serves the files that are part of the program.

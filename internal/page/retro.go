@@ -25,6 +25,7 @@ type Retro struct {
 	Foreseen   string
 	Came       []string // findings that came true
 	Others     string
+	Said       []Decision
 }
 
 // Share is a part of what was spent.
@@ -54,7 +55,7 @@ func retro(ctx context.Context, w *Workspace, r *http.Request) (sheet, error) {
 		return sheet{}, err
 	}
 	x := Retro{Run: head.Run, Title: head.Title, State: stateOf(st.By.Of(head), ""), Sum: back.Sum(), Meters: metersOf(st, view.Outlook{}), Foreseen: foreseen(back.Foreseen)}
-	x.Over = overBudget(head, st.Now)
+	x.Over, x.Said = overBudget(head, st.Now), c.said
 	if back.Happened.Attempts > 0 {
 		x.Parts, x.Agents, x.Steps = c.parts(back), byAgent(st.Steps), bySteps(head.Run, back)
 	}
@@ -117,7 +118,7 @@ func (c *chronicle) parts(back view.Retro) []Share {
 	parts := []Share{
 		share("Work", view.Plural(back.Happened.Attempts, "attempt", "attempts"), s.WorkMs), share("Checks", "", s.CheckMs),
 		share("Waiting for people", view.Plural(back.Happened.Asked, "question", "questions"), s.WaitMs),
-		share("Attempts that failed, of the above", fmt.Sprintf("%d failed, %s", failed, view.Plural(back.Happened.Retries, "retry", "retries")), took.Milliseconds()),
+		share("Of the above, attempts that failed", fmt.Sprintf("%d failed, %s", failed, view.Plural(back.Happened.Retries, "retry", "retries")), took.Milliseconds()),
 	}
 	parts[0].Used = view.Used(s.Tokens, s.Cost)
 	if told {

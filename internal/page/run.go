@@ -381,7 +381,11 @@ func cameOut(st view.Standing) string {
 	} else {
 		text += " after "
 	}
-	text += view.Span(h.Work.At(h.Finished)) + " of work"
+	work, all := h.Work.At(h.Finished), h.Finished.Sub(h.Started)
+	text += view.Span(work) + " at work"
+	if all-work >= time.Minute {
+		text += ", " + view.Span(all) + " from start to end,"
+	}
 	if h.CostMicros > 0 {
 		text += " for " + view.Money(h.CostMicros)
 	}
@@ -428,7 +432,7 @@ func metersOf(st view.Standing, o view.Outlook) Meters {
 	if l.Wall > 0 {
 		text += " of " + view.Span(l.Wall)
 	}
-	add("Time", text, int64(at), int64(l.Wall), int64(o.End.Sub(now)), func(n int64) string { return view.Span(time.Duration(n)) })
+	add("Time at work", text, int64(at), int64(l.Wall), int64(o.End.Sub(now)), func(n int64) string { return view.Span(time.Duration(n)) })
 	if text = view.Money(h.CostMicros); l.CostMicros > 0 {
 		text = view.Money(used.CostMicros) + " of " + view.Money(l.CostMicros)
 	}

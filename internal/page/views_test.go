@@ -14,7 +14,7 @@ import (
 
 // shown are the values that templates show by their names.
 var shown = []any{
-	Waiting{}, Home{}, Inbox{}, Confirm{}, Problem{}, Trouble{}, Run{}, RunHead{}, Orders{}, Asks{}, Meters{}, Graph{}, Timeline{}, Axis{}, TimeRows{}, TimeRow{}, Panel{}, StepRow{}, Log{}, LogLines{}, LogLine{}, Review{}, Errand{}, New{}, Find{}, Step{}, Attempts{}, Files{}, Retro{}, Revisions{},
+	Waiting{}, Home{}, Inbox{}, Confirm{}, Problem{}, Trouble{}, Run{}, RunHead{}, Orders{}, Asks{}, Meters{}, Graph{}, Timeline{}, Axis{}, TimeRows{}, TimeRow{}, Panel{}, StepRow{}, Log{}, LogLines{}, LogLine{}, Review{}, Errand{}, New{}, Find{}, Step{}, Attempts{}, Files{}, Retro{}, Revisions{}, Words{},
 }
 
 // nasty is a text that an agent might print.

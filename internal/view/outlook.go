@@ -274,12 +274,17 @@ func (o Outlook) took(s Standing, row engine.StepRow) time.Duration {
 	return max(o.Usual[row.ID].Took, CmpTime(row.Finished, s.Now).Sub(row.Started))
 }
 
-// Counted says how many steps stand how: 7 done, 2 running, 1 waiting, 4 to go.
+// Counted says how many steps stand how: 7 done, 2 running, 1 waiting, 4 to go. Once the run has
+// ended, what is left of it was not done.
 func (s Standing) Counted() (parts []string) {
-	words := []string{"done", "waived", "skipped", "running", "interrupted", "waiting", "failed", "to go"}
+	rest := "to go"
+	if s.Head.Ended {
+		rest = "not done"
+	}
+	words := []string{"done", "waived", "skipped", "running", "interrupted", "waiting", "failed", rest}
 	n := map[string]int{}
 	for _, row := range s.Steps {
-		word := "to go"
+		word := rest
 		switch {
 		case over(row.Status), row.Status == engine.Failed:
 			word = string(row.Status)
