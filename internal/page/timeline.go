@@ -175,8 +175,9 @@ func merged(work []view.Ahead) (busy []view.Ahead, sum time.Duration) {
 	return busy, sum
 }
 
-// scaled makes the axis of what was at work from and until when, up to an end.
-func scaled(began, end time.Time, work []view.Ahead) scale {
+// scaled makes the axis of what was at work from and until when, up to an end. With room it goes on
+// behind the end, so that its scale stays for a while when the end moves on.
+func scaled(began, end time.Time, work []view.Ahead, room bool) scale {
 	busy, sum := merged(work)
 	long := max(shortGap, time.Duration(float64(sum)*gapPart))
 	s, at := scale{began: began}, began
@@ -192,18 +193,30 @@ func scaled(began, end time.Time, work []view.Ahead) scale {
 		add(b.To, false)
 	}
 	add(end, end.Sub(at) > long)
+	if room {
+		linear := s.linear()
+		add(at.Add(roundUp(linear)-linear), false)
+	}
 	s.size()
 	return s
 }
 
+// linear is how much of the time is drawn at scale.
+func (s *scale) linear() (sum time.Duration) {
+	for _, p := range s.pieces {
+		if !p.gap {
+			sum += p.to.Sub(p.from)
+		}
+	}
+	return sum
+}
+
 // size gives the pieces their places.
 func (s *scale) size() {
-	gaps, linear := 0, time.Duration(0)
+	gaps, linear := 0, s.linear()
 	for _, p := range s.pieces {
 		if p.gap {
 			gaps++
-		} else {
-			linear += p.to.Sub(p.from)
 		}
 	}
 	wide := min(gapWide, 50/float64(max(1, gaps)))
@@ -249,12 +262,7 @@ var tickSteps = []time.Duration{
 
 // ticks marks the pieces that have a scale, and the gaps between them.
 func (s scale) ticks() (ticks, gaps []Tick) {
-	linear := time.Duration(0)
-	for _, p := range s.pieces {
-		if !p.gap {
-			linear += p.to.Sub(p.from)
-		}
-	}
+	linear := s.linear()
 	step := tickSteps[len(tickSteps)-1]
 	for _, d := range tickSteps {
 		if linear/d < mostTick {
@@ -313,11 +321,8 @@ func (c *chronicle) axisOf(st view.Standing, o view.Outlook) (Axis, scale) {
 				work, until = append(work, a), latest(until, a.To)
 			}
 		}
-		_, sum := merged(work)
-		tail := until.Add(roundUp(sum) - sum)
-		work, until = append(work, view.Ahead{From: until, To: tail}), tail
 	}
-	s := scaled(h.Started, until, work)
+	s := scaled(h.Started, until, work, !h.Ended)
 	x := Axis{}
 	if x.Ticks, x.Gaps = s.ticks(); h.Ended {
 		return x, s

@@ -35,7 +35,7 @@ func TestScale(t *testing.T) {
 		for _, w := range c.work {
 			work = append(work, view.Ahead{From: at(w[0]), To: at(w[1])})
 		}
-		s := scaled(noon, at(c.end), work)
+		s := scaled(noon, at(c.end), work, false)
 		gaps := 0
 		for _, p := range s.pieces {
 			if p.gap {
@@ -61,13 +61,23 @@ func TestScale(t *testing.T) {
 	}
 }
 
+// The scale stays while the end moves on, whether something is at work or not.
+func TestScaleStays(t *testing.T) {
+	for _, work := range [][]view.Ahead{{{From: noon, To: at(90)}}, {{From: noon, To: at(50)}, {From: at(60), To: at(104)}}} {
+		first, later := scaled(noon, at(100), work, true), scaled(noon, at(104), work, true)
+		if a, b := first.x(at(45)), later.x(at(45)); a != b || a < 38 || later.x(at(104)) >= 100 {
+			t.Errorf("second 45 is at %v, and at %v four seconds later", a, b)
+		}
+	}
+}
+
 func TestTicks(t *testing.T) {
-	s := scaled(noon, at(1450), []view.Ahead{{From: noon, To: at(1450)}})
+	s := scaled(noon, at(1450), []view.Ahead{{From: noon, To: at(1450)}}, false)
 	ticks, gaps := s.ticks()
 	if got, want := fmt.Sprint(ticks, gaps), "[{20.69 5:00} {41.38 10:00} {62.07 15:00} {82.76 20:00}] []"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
-	s = scaled(noon, at(90_060), []view.Ahead{{From: noon, To: at(60)}, {From: at(90_000), To: at(90_060)}})
+	s = scaled(noon, at(90_060), []view.Ahead{{From: noon, To: at(60)}, {From: at(90_000), To: at(90_060)}}, false)
 	if _, gaps = s.ticks(); len(gaps) != 1 || gaps[0].Text != "24:59:00" {
 		t.Errorf("the gaps are %v", gaps)
 	}
