@@ -431,7 +431,7 @@ func TestPageWeaker(t *testing.T) {
 		t.Errorf("a yes without that to less gets %d\n%s", status, body)
 	}
 	back := b.get(run + "/retro")
-	for _, want := range []string{"By agent", "1 failed, ", "script", "contract exited 1, wanted 0", "/runs/" + run[len("/runs/"):] + "/steps/check"} {
+	for _, want := range []string{"By agent", "1 failed, ", "script", "contract exited 1, wanted 0", "approved version 1 of the plan", "had step 1 Check tried again: a is complete", "/runs/" + run[len("/runs/"):] + "/steps/check"} {
 		if !strings.Contains(back, want) {
 			t.Errorf("the retrospective lacks %q:\n%s", want, back)
 		}
@@ -700,6 +700,33 @@ func TestPageReconfigured(t *testing.T) {
 		t.Fatalf("resume gets %d\n%s", status, body)
 	}
 	s.until(done)
+	for _, want := range []string{"answered: Retry\nStep 1 ", "let the run go on with other settings"} {
+		if back := b.get(run + "/retro"); !strings.Contains(back, want) {
+			t.Errorf("the retrospective lacks %q:\n%s", want, back)
+		}
+	}
+}
+
+// Who is asked about a script that did not do it sees what it changed, that a retry is the same
+// again, and where the script is changed.
+func TestPageStuck(t *testing.T) {
+	t.Parallel()
+	b := newWeb(t, map[string]string{
+		"ws/plans/work.md": plansHead + "# Work\n\n## Steps\n\n### 1. Work\n\n**id:** work\n**target:** script\n**task:** `echo half > a`\n**writes:** a\n**contract:** `grep -q whole a`\n**on_fail:** escalate\n",
+	})
+	run := b.start("plans/work.md")
+	b.follow(run, 0).until("escalation:")
+	page := b.get("/inbox")
+	edit := "/plans/plans/work.md?open=edit&amp;step=work#s-work"
+	for _, want := range []string{"What its attempts changed so far", `+1</span> <span class="g t-bad">−0</span> a<`, "runs the same script, unchanged", `<button class="btn " name="choice" value="retry"`, edit} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the question lacks %q:\n%s", want, page)
+		}
+	}
+	if form := b.get("/plans/plans/work.md?open=edit&step=work"); !strings.Contains(form, "echo half &gt; a") || !strings.Contains(form, "<textarea") {
+		t.Errorf("the link leads to\n%s", form)
+	}
+	b.piton("cancel", strings.TrimPrefix(run, "/runs/"))
 }
 
 // The steps of a sub-plan are below the step that it carries out, with why one of them failed. A

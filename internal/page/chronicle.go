@@ -31,6 +31,7 @@ type chronicle struct {
 	tries  map[[2]string]*trials // by run and step
 	items  map[string]*trials    // by question
 	said   []Decision            // by people, and by the policy for them
+	asks   map[string]string     // the questions of items
 	past   []engine.StepRow      // of earlier runs
 	asked  bool                  // these were read
 
@@ -92,7 +93,7 @@ const mostLines = 500
 func (w *Workspace) chronicle(head engine.HeadRow, l looking) *chronicle {
 	c := &chronicle{
 		run: head.Run, look: l, feed: w.Feed(head.Stream), words: w.Words, deeds: w.Deeds, now: func() When { return clock(w.Now()) },
-		failed: map[[2]string]*Failure{}, tries: map[[2]string]*trials{}, items: map[string]*trials{}, history: true, under: map[[2]string]pending{},
+		failed: map[[2]string]*Failure{}, tries: map[[2]string]*trials{}, items: map[string]*trials{}, asks: map[string]string{}, history: true, under: map[[2]string]pending{},
 	}
 	if w.Listen != nil {
 		c.ear = w.Listen(c.did)
@@ -238,19 +239,54 @@ func (c *chronicle) take(h view.Happening) {
 
 // decided keeps what somebody decided.
 func (c *chronicle) decided(h view.Happening) {
+	if h.What == view.Asked {
+		c.asks[h.Item.Item] = h.Text
+	}
 	d := Decision{At: clock(h.At), By: h.By}
-	switch {
-	case h.Of.Up == nil && (h.What == view.Opened || h.What == view.Revised):
-		run := h.Of.State.Run()
+	if run := h.Of.State.Run(); h.Of.Up == nil && (h.What == view.Opened || h.What == view.Revised) {
 		d.By, d.What = run.ApprovedBy, fmt.Sprintf("approved version %d of the plan", run.Version)
-	case h.By == "":
+	} else if d.What = c.decision(h); d.By == "" || d.What == "" {
 		return
-	default:
-		for _, line := range c.words(h) {
-			d.What += strings.TrimSpace(line) + "\n"
-		}
 	}
 	c.said = append(c.said, d)
+}
+
+// decision says what a happening is that a person decided; "" where it is none.
+func (c *chronicle) decision(h view.Happening) (text string) {
+	step := "the run"
+	if h.Step >= 0 {
+		row := h.Of.Row(h.Step)
+		step = "step " + row.Number + " " + row.Title
+	}
+	why := ""
+	if h.Text != "" {
+		why = ": " + h.Text
+	}
+	switch h.What {
+	case view.Answered:
+		text = "answered: " + cmp.Or(labels[h.Text], h.Text)
+		for _, more := range []string{h.Said, h.Args} {
+			if more != "" {
+				text += ", " + more
+			}
+		}
+		return text + "\n" + c.asks[h.Item.Item]
+	case view.Skipped:
+		return "left out " + step + why
+	case view.Waived:
+		return "accepted " + step + " without proof" + why
+	case view.Redone:
+		return "had " + step + " tried again" + why
+	case view.Forced:
+		return "gave " + step + " to " + h.Agent + why
+	case view.Replans:
+		return "asked for a revision because of " + step + why
+	case view.Configured:
+		return "let the run go on with other settings" + why
+	case view.Commanded:
+		return "told the run to " + string(h.Verb) + why
+	}
+	return ""
 }
 
 // add adds a line, if it is looked for.

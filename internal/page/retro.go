@@ -167,13 +167,29 @@ func byAgent(rows []engine.StepRow) []Share {
 	return shares
 }
 
+// counted says once what is said again and again.
+func counted(texts []string) (said []string) {
+	for from := 0; from < len(texts); {
+		n := 1
+		for from+n < len(texts) && texts[from+n] == texts[from] {
+			n++
+		}
+		text := texts[from]
+		if n > 1 {
+			text += fmt.Sprintf(", %d times", n)
+		}
+		said, from = append(said, text), from+n
+	}
+	return said
+}
+
 // bySteps are the steps that were worked on, those that took longest first.
 func bySteps(run string, back view.Retro) (shares []Share) {
 	whole := func(s view.RetroStep) int64 { return s.WorkMs + s.CheckMs }
 	for _, s := range back.Dearest(len(back.Steps), whole) {
 		x := Share{
 			Name: s.Number + " " + s.Title, To: stepPath(run, s.ID), Note: view.Plural(s.Attempts, "attempt", "attempts"), Took: view.Span(view.Ms(whole(s))),
-			Percent: percent(whole(s), back.Spent.WorkMs+back.Spent.CheckMs), Why: s.Failed,
+			Percent: percent(whole(s), back.Spent.WorkMs+back.Spent.CheckMs), Why: counted(s.Failed),
 		}
 		if s.Tokens != nil || s.Cost != nil {
 			x.Used = view.Used(s.Tokens, s.Cost)

@@ -13,6 +13,7 @@ import (
 	"github.com/rogpeppe/go-internal/diff"
 
 	"github.com/piton-dev/piton/internal/api"
+	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/plan"
 	"github.com/piton-dev/piton/internal/verify"
 	"github.com/piton-dev/piton/internal/view"
@@ -210,8 +211,10 @@ func (w *Workspace) planned(ctx context.Context, x *Review, doc *api.Document) e
 	if doc.OK() && len(doc.Hazards()) == 0 {
 		x.About += ", low risk"
 	}
-	for _, h := range doc.Hazards() {
-		x.Hazards = append(x.Hazards, h.String())
+	if w.Config.Policy.Approve == engine.LowRisk { // else a person is asked anyway
+		for _, h := range doc.Hazards() {
+			x.Hazards = append(x.Hazards, h.String())
+		}
 	}
 	x.Blocks = blocks(Block{"notes", p.Prose.Value, false}, Block{"context", p.Context.Value, false}, Block{"constraints", list(p.Constraints.Value), false}, Block{"setup", p.Setup.Value, true})
 	x.Steps, x.Findings = reviewSteps(doc, "s")

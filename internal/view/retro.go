@@ -307,6 +307,6 @@ func (r Retro) Dearest(most int, of func(RetroStep) int64) []RetroStep {
 // Sum says in a line how the run came out.
 func (r Retro) Sum() string {
 	h := r.Happened
-	return fmt.Sprintf("%d proven, %d unproven, %d left; %s, %s, %d regressed, %s, people asked %d times",
-		h.Proven, h.Unproven, h.Left, Plural(h.Attempts, "attempt", "attempts"), Plural(h.Retries, "retry", "retries"), h.Regressed, Plural(h.Revisions, "revision", "revisions"), h.Asked)
+	return fmt.Sprintf("%d proven, %d unproven, %d left; %s, %s, %d regressed, %s, %s to people",
+		h.Proven, h.Unproven, h.Left, Plural(h.Attempts, "attempt", "attempts"), Plural(h.Retries, "retry", "retries"), h.Regressed, Plural(h.Revisions, "revision", "revisions"), Plural(h.Asked, "question", "questions"))
 }

@@ -42,10 +42,18 @@
     setTimeout(() => { if (from.isConnected) htmx.ajax("GET", url, {source: from}); }, 2000);
   });
 
+  // Where the graph is wider than the screen, what matters of it is in sight.
+  const sight = () => {
+    const dag = document.querySelector(".dag"), n = dag && (dag.querySelector(".n[aria-current]") || dag.querySelector('.n[data-st="you"], .n[data-st="bad"], .n[data-st="run"]'));
+    if (n) dag.scrollLeft += n.getBoundingClientRect().left - dag.getBoundingClientRect().left - (dag.clientWidth - n.getBoundingClientRect().width) / 2;
+  };
+  sight();
+
   // A link to another step, or order, of the same page brings only what is in it. A newer one
   // takes the place of one under way. The history is kept here alone, not by htmx as well.
   const go = (url, to, list) => htmx.ajax("GET", url, {target: "#main", select: "#main", swap: "outerHTML"}).then(() => {
     count();
+    sight();
     const again = to && !document.querySelector("#main [autofocus]") && document.querySelector("#" + list + " a[href=" + CSS.escape(to) + "]");
     if (again) again.focus({preventScroll: true});
   });
