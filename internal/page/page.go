@@ -111,7 +111,14 @@ func (s *server) static() http.Handler {
 	if err != nil {
 		panic(err) // the program was built without them
 	}
-	return http.StripPrefix(s.base+staticPath, http.FileServerFS(files))
+	of := http.StripPrefix(s.base+staticPath, http.FileServerFS(files))
+	return zips(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if body, err := fs.ReadFile(files, r.PathValue("file")); err == nil { // else it is not found
+			w.Header().Set("Cache-Control", "no-cache") // kept, and asked for again
+			w.Header().Set("Etag", fmt.Sprintf("%q", api.Digest(body)))
+		}
+		of.ServeHTTP(w, r)
+	}))
 }
 
 // sheet is a page with what is around it.
@@ -161,7 +168,7 @@ func (s *server) acts(do func(context.Context, *Workspace, *http.Request) (to st
 
 // with opens the workspace for a request, and shows what went wrong.
 func (s *server) with(do func(http.ResponseWriter, *http.Request, *Workspace) error) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	return zips(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ws, closed, err := s.Open(r.Context())
 		if err == nil {
 			defer closed() //nolint:errcheck // it was only read
@@ -171,7 +178,7 @@ func (s *server) with(do func(http.ResponseWriter, *http.Request, *Workspace) er
 		if err != nil && r.Context().Err() == nil {
 			s.fail(w, r, ws, err)
 		}
-	})
+	}))
 }
 
 // statuses of problems; any other is that of a request that cannot be carried out.

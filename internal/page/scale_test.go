@@ -30,14 +30,28 @@ func TestReviewOfAThousandSteps(t *testing.T) {
 	}
 }
 
-// Of ten thousand runs the newest are on the page, and a link leads to older ones.
-func TestHomeOfTenThousandRuns(t *testing.T) {
+// tenThousand is a workspace with as many runs.
+func tenThousand(t testing.TB) *server {
 	s := workspace(t, nil)
 	var runs []string
 	for i := range 10_000 {
 		runs = append(runs, fmt.Sprintf("%06x", i))
 	}
 	s.has(t, runs...)
+	return s
+}
+
+// BenchmarkHome shows the newest of ten thousand runs.
+func BenchmarkHome(b *testing.B) {
+	s := tenThousand(b)
+	for b.Loop() {
+		s.gets(b, "/")
+	}
+}
+
+// Of ten thousand runs the newest are on the page, and a link leads to older ones.
+func TestHomeOfTenThousandRuns(t *testing.T) {
+	s := tenThousand(t)
 	for path, want := range map[string]int{"/": recent, "/?show=200": 4 * recent, "/?show=much": recent} {
 		if page := s.gets(t, path); strings.Count(page, `href="`+s.base+"/runs/") != want || !strings.Contains(page, "Show older runs") {
 			t.Errorf("%s has %d runs, not %d", path, strings.Count(page, `href="`+s.base+"/runs/"), want)
