@@ -126,17 +126,23 @@ func (c *Client) Edit(ctx context.Context, q Edit) (Edited, error) {
 	return ask[Edited](ctx, c, "edit", q)
 }
 
+// ask sends a request until an owner has answered it.
+func ask[A any](ctx context.Context, c *Client, use string, q any) (answer A, err error) {
+	err = c.ask(ctx, use, q, &answer)
+	return answer, err
+}
+
 // ask sends a request until an owner has answered it. One that ended before it
 // answered may have carried it out: the next one is told when it was sent first.
-func ask[A any](ctx context.Context, c *Client, use string, q any) (answer A, err error) {
+func (c *Client) ask(ctx context.Context, use string, q, answer any) error {
 	first, sent := time.Now(), time.Time{}
-	err = c.persist(ctx, func() error {
+	return c.persist(ctx, func() error {
 		ctx, cancel := context.WithTimeout(ctx, answerTime)
 		defer cancel()
 		res, err := c.post(ctx, use, q, sent)
 		if err == nil {
 			defer res.Body.Close()
-			if err = json.NewDecoder(res.Body).Decode(&answer); err != nil {
+			if err = json.NewDecoder(res.Body).Decode(answer); err != nil {
 				err = c.lost(err)
 			}
 		}
@@ -145,7 +151,6 @@ func ask[A any](ctx context.Context, c *Client, use string, q any) (answer A, er
 		}
 		return err
 	})
-	return answer, err
 }
 
 // Forward sends a request as it came from elsewhere, in JSON, and returns the answer.

@@ -115,8 +115,8 @@ func reading[Q, A any](name string, do func(store.Store, context.Context, Q) (A,
 		Name: name, Request: reflect.TypeFor[Q](), Answer: reflect.TypeFor[A](),
 		Do: func(ctx context.Context, s store.Store, request []byte) (any, error) {
 			var q Q
-			if err := json.Unmarshal(request, &q); err != nil {
-				return nil, &Problem{Code: Invalid, Message: "the request is not understood: " + err.Error()}
+			if err := understood(request, &q); err != nil {
+				return nil, err
 			}
 			return do(s, ctx, q)
 		},

@@ -316,8 +316,8 @@ func decoded[Q, A any](right func(Q) []users.Right, do func(Uses, context.Contex
 		request: reflect.TypeFor[Q](), answer: reflect.TypeFor[A](),
 		do: func(ctx context.Context, u func(Caller) Uses, c Caller, request []byte) (any, error) {
 			var q Q
-			if err := json.Unmarshal(request, &q); err != nil {
-				return nil, &Problem{Code: Invalid, Message: "the request is not understood: " + err.Error()}
+			if err := understood(request, &q); err != nil {
+				return nil, err
 			}
 			if err := c.May(right(q)...); err != nil {
 				return nil, err
@@ -325,6 +325,14 @@ func decoded[Q, A any](right func(Q) []users.Right, do func(Uses, context.Contex
 			return do(u(c), ctx, q)
 		},
 	}
+}
+
+// understood decodes a request.
+func understood(request []byte, q any) error {
+	if err := json.Unmarshal(request, q); err != nil {
+		return &Problem{Code: Invalid, Message: "the request is not understood: " + err.Error()}
+	}
+	return nil
 }
 
 // Waste is what finished runs left behind: what was removed, or would be.

@@ -239,9 +239,12 @@ const longest = 2000
 // parts reads a line. marks are the ranges of it that get a mark.
 func (c *coder) parts(l string, marks [][2]int, mark string) (parts []CodePart) {
 	at := 0
-	put := func(kind string, end int) {
-		for at < end {
-			to, m := end, ""
+	for _, w := range append(c.tokens(l), token{to: len(l)}) {
+		for at < w.to {
+			to, kind, m := w.to, w.kind, ""
+			if at < w.from {
+				to, kind = w.from, ""
+			}
 			for _, r := range marks {
 				switch {
 				case r[0] <= at && at < r[1]:
@@ -253,14 +256,21 @@ func (c *coder) parts(l string, marks [][2]int, mark string) (parts []CodePart) 
 			parts, at = append(parts, CodePart{kind, m, l[at:to]}), to
 		}
 	}
+	return parts
+}
+
+// token is a part of a line that has a colour.
+type token struct {
+	kind     string
+	from, to int
+}
+
+// tokens are what of a line has a colour.
+func (c *coder) tokens(l string) (all []token) {
 	if c.lang == nil || len(l) > longest {
-		put("", len(l))
-		return parts
+		return nil
 	}
-	emit := func(kind string, from, to int) {
-		put("", from)
-		put(kind, to)
-	}
+	emit := func(kind string, from, to int) { all = append(all, token{kind, from, to}) }
 	for i := 0; i < len(l); {
 		switch rest := l[i:]; {
 		case c.in != "":
@@ -278,7 +288,6 @@ func (c *coder) parts(l string, marks [][2]int, mark string) (parts []CodePart) 
 			i = len(l)
 		case c.lang.open != "" && strings.HasPrefix(rest, c.lang.open):
 			c.in = c.lang.shut
-			put("", i)
 			if n := strings.Index(rest[len(c.lang.open):], c.in); n >= 0 {
 				end := i + len(c.lang.open) + n + len(c.in)
 				emit("com", i, end)
@@ -318,8 +327,7 @@ func (c *coder) parts(l string, marks [][2]int, mark string) (parts []CodePart) 
 			i++
 		}
 	}
-	put("", len(l))
-	return parts
+	return all
 }
 
 // comments reports whether a comment begins that goes to the end of the line.
