@@ -143,7 +143,7 @@ func TestRights(t *testing.T) {
 	dir, did := users.In(p.State), map[string]bool{}
 	for name, a := range asks {
 		let := func(user string, may rights) {
-			if _, err := dir.Add(user, may, time.Now()); err != nil {
+			if _, err := dir.Add(user, may, "", time.Now()); err != nil {
 				t.Fatal(err)
 			}
 		}

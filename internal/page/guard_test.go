@@ -142,7 +142,7 @@ func (s *server) writes(t *testing.T, name, text string) {
 // anna lets anna in with all rights.
 func anna(t *testing.T, s *server) (token string, u users.User) {
 	t.Helper()
-	token, err := s.Users.Add("anna", users.Rights, time.Now())
+	token, err := s.Users.Add("anna", users.Rights, "", time.Now())
 	if err == nil {
 		u, err = s.Users.Named("anna")
 	}

@@ -85,7 +85,7 @@ func TestSignIn(t *testing.T) {
 		t.Error("a session that has ended lets in")
 	}
 	ends := map[string]func() error{
-		"another token": func() error { var err error; token, err = s.Users.Add("anna", nil, time.Now()); return err },
+		"another token": func() error { var err error; token, err = s.Users.Add("anna", nil, "", time.Now()); return err },
 		"removed":       func() error { return s.Users.Remove("anna") },
 	}
 	for _, how := range []string{"another token", "removed"} {

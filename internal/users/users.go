@@ -45,6 +45,7 @@ type User struct {
 	Rights []Right   `json:"rights"`
 	Token  string    `json:"token"` // SHA-256 of the token in hexadecimal
 	Made   time.Time `json:"made"`
+	Email  string    `json:"email,omitempty"` // by which a provider knows them, in small letters
 }
 
 // May reports whether the user has a right.
@@ -60,12 +61,18 @@ func In(state string) Dir { return Dir(filepath.Join(state, "users")) }
 var (
 	// ErrName says that a name is none that a user can have.
 	ErrName = errors.New("a name has 1 to 32 small letters, digits, dots and dashes, and begins with a letter")
+	// ErrEmail says that an address is none that a user can have.
+	ErrEmail = errors.New("an e-mail address is NAME@HOST, in ASCII, with at most 254 characters")
+	// ErrTaken says that another user has an address.
+	ErrTaken = errors.New("an e-mail address belongs to one user")
 	// ErrUnknown says that there is no such user.
 	ErrUnknown = errors.New("no such user")
 )
 
 var (
 	name = regexp.MustCompile(`^[a-z][a-z0-9.-]{0,31}$`)
+	// address is ASCII: other letters have small ones that look like those of somebody else.
+	address = regexp.MustCompile(`^[!-?A-~]+@[!-?A-~]+$`)
 	// taken are names that the journal has for others than people.
 	taken = []string{"agent", "harness", "planner", "policy", "somebody"}
 )
@@ -78,14 +85,27 @@ const prefix = "piton_"
 // maxFile is how large the file of a user may be, in bytes.
 const maxFile = 4 << 10
 
-// Add lets a user in, with a new token, which is returned. One who is there already gets
-// these rights; their old token ends. It fails with [ErrName].
-func (d Dir) Add(user string, rights []Right, now time.Time) (token string, err error) {
+// maxEmail is how long an address may be, in bytes: RFC 5321, 4.5.3.1.3.
+const maxEmail = 254
+
+// Add lets a user in, with a new token, which is returned, and perhaps an e-mail address. One who
+// is there already gets these rights and this address; their old token ends. It fails with
+// [ErrName], [ErrEmail] or [ErrTaken].
+func (d Dir) Add(user string, rights []Right, email string, now time.Time) (token string, err error) {
 	if !name.MatchString(user) || slices.Contains(taken, user) {
 		return "", ErrName
 	}
+	if email != "" {
+		has, err := d.WithEmail(email)
+		if errors.Is(err, ErrEmail) || errors.Is(err, ErrTaken) {
+			return "", err
+		}
+		if err == nil && has.Name != user {
+			return "", fmt.Errorf("%w: %s has %s already", ErrTaken, has.Name, email)
+		}
+	}
 	token = prefix + rand.Text() + rand.Text()
-	u := User{Name: user, Rights: rights, Token: hashOf(token), Made: now.UTC().Truncate(time.Second)}
+	u := User{Name: user, Rights: rights, Token: hashOf(token), Made: now.UTC().Truncate(time.Second), Email: strings.ToLower(email)}
 	body, err := json.MarshalIndent(u, "", "  ")
 	if err == nil {
 		err = durable.MakeDir(string(d))
@@ -127,7 +147,7 @@ func (d Dir) Named(user string) (User, error) {
 	if err == nil {
 		err = json.Unmarshal(body, &u)
 	}
-	if err == nil && (u.Name != user || len(u.Token) != hex.EncodedLen(sha256.Size) || slices.ContainsFunc(u.Rights, unknown)) {
+	if err == nil && (u.Name != user || len(u.Token) != hex.EncodedLen(sha256.Size) || u.Email != "" && !isEmail(u.Email) || slices.ContainsFunc(u.Rights, unknown)) {
 		err = errors.New("it is not as it was written")
 	}
 	if err != nil {
@@ -181,6 +201,25 @@ func (d Dir) WithToken(token string) (User, error) {
 	}
 	return all[is], nil
 }
+
+// WithEmail is the user who has an address. Letters may be large or small. It fails with
+// [ErrUnknown], and with [ErrEmail], which says that nobody can have it.
+func (d Dir) WithEmail(email string) (User, error) {
+	if !isEmail(email) {
+		return User{}, ErrEmail
+	}
+	all, err := d.All()
+	has := slices.DeleteFunc(all, func(u User) bool { return !strings.EqualFold(u.Email, email) })
+	switch len(has) {
+	case 0:
+		return User{}, cmp.Or(err, ErrUnknown)
+	case 1:
+		return has[0], nil
+	}
+	return User{}, fmt.Errorf("%w, but %s and %s have %s", ErrTaken, has[0].Name, has[1].Name, email)
+}
+
+func isEmail(email string) bool { return len(email) <= maxEmail && address.MatchString(email) }
 
 func (d Dir) file(user string) string { return filepath.Join(string(d), user+suffix) }
 

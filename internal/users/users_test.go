@@ -22,11 +22,11 @@ func TestTokens(t *testing.T) {
 	if _, err := d.WithToken(""); !errors.Is(err, users.ErrUnknown) {
 		t.Errorf("no token: %v", err)
 	}
-	first, err := d.Add("anna", []users.Right{users.See, users.Approve}, time.Now())
+	first, err := d.Add("anna", []users.Right{users.See, users.Approve}, "", time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := d.Add("ben", nil, time.Now()); err != nil {
+	if _, err := d.Add("ben", nil, "", time.Now()); err != nil {
 		t.Fatal(err)
 	}
 	u, err := d.WithToken(first)
@@ -41,7 +41,7 @@ func TestTokens(t *testing.T) {
 			t.Errorf("%q lets in %v, %v", wrong, u, err)
 		}
 	}
-	second, err := d.Add("anna", []users.Right{users.See}, time.Now())
+	second, err := d.Add("anna", []users.Right{users.See}, "", time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -70,7 +70,7 @@ func TestTokens(t *testing.T) {
 func TestFiles(t *testing.T) {
 	state := t.TempDir()
 	d := users.In(state)
-	token, err := d.Add("anna", nil, time.Now())
+	token, err := d.Add("anna", nil, "", time.Now())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +83,7 @@ func TestFiles(t *testing.T) {
 	if err != nil || strings.Contains(string(body), token) {
 		t.Errorf("%s, %v", body, err)
 	}
-	for _, broken := range []string{"", "{}", `{"name":"ben"}`, strings.Replace(string(body), `"rights": null`, `"rights": ["all"]`, 1), strings.Replace(string(body), "anna", "ben", 1)} {
+	for _, broken := range []string{"", "{}", `{"name":"ben"}`, strings.Replace(string(body), `"rights": null`, `"rights": ["all"]`, 1), strings.Replace(string(body), "anna", "ben", 1), strings.Replace(string(body), "{", `{"email": "anna",`, 1)} {
 		if err := os.WriteFile(file, []byte(broken), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -96,11 +96,69 @@ func TestFiles(t *testing.T) {
 func TestNames(t *testing.T) {
 	d := users.In(t.TempDir())
 	for _, name := range []string{"", "Anna", "../anna", "a/b", "policy", "harness", "1a", "a b", strings.Repeat("a", 33), "a\n"} {
-		if _, err := d.Add(name, nil, time.Now()); !errors.Is(err, users.ErrName) {
+		if _, err := d.Add(name, nil, "", time.Now()); !errors.Is(err, users.ErrName) {
 			t.Errorf("%q: %v", name, err)
 		}
 		if _, err := d.Named(name); !errors.Is(err, users.ErrUnknown) {
 			t.Errorf("%q: %v", name, err)
 		}
+	}
+}
+
+// An address is that of one user, however it is written, and none is taken for another.
+func TestEmails(t *testing.T) {
+	state := t.TempDir()
+	d := users.In(state)
+	add := func(name, email string) error { _, err := d.Add(name, nil, email, time.Now()); return err }
+	for name, email := range map[string]string{"anna": "Anna@Example.org", "ben": "ben@kite.example", "cara": ""} {
+		if err := add(name, email); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, email := range []string{"anna@example.org", "ANNA@EXAMPLE.ORG", "Anna@Example.org"} {
+		if u, err := d.WithEmail(email); err != nil || u.Name != "anna" {
+			t.Errorf("%q: %v, %v", email, u, err)
+		}
+	}
+	for _, email := range []string{"ann@example.org", "anna@example.org.evil", "x.anna@example.org"} {
+		if u, err := d.WithEmail(email); !errors.Is(err, users.ErrUnknown) {
+			t.Errorf("%q: %v, %v", email, u, err)
+		}
+	}
+	for _, email := range []string{"", "@", "anna", "anna@", "@example.org", "x@anna@example.org", " anna@example.org", "anna@example.org\n", "b n@x", "änna@example.org", "ben@\u212aite.example", strings.Repeat("a", 251) + "@x.y"} {
+		if u, err := d.WithEmail(email); !errors.Is(err, users.ErrEmail) {
+			t.Errorf("%q: %v, %v", email, u, err)
+		}
+		if err := add("dora", email); email != "" && !errors.Is(err, users.ErrEmail) {
+			t.Errorf("%q is added: %v", email, err)
+		}
+	}
+	if err := add("ben", "aNNa@example.org"); !errors.Is(err, users.ErrTaken) || !strings.Contains(err.Error(), "anna has aNNa@example.org already") {
+		t.Errorf("the address of another one: %v", err)
+	}
+	if u, err := d.WithEmail("ben@kite.example"); err != nil || u.Name != "ben" {
+		t.Errorf("after that: %v, %v", u, err)
+	}
+	if err := add("anna", "anna@example.org"); err != nil {
+		t.Errorf("the same address again: %v", err)
+	}
+	body, err := os.ReadFile(filepath.Join(state, "users", "anna.json"))
+	if err == nil {
+		err = os.WriteFile(filepath.Join(state, "users", "cara.json"), []byte(strings.ReplaceAll(string(body), `"anna"`, `"cara"`)), 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if u, err := d.WithEmail("anna@example.org"); !errors.Is(err, users.ErrTaken) {
+		t.Errorf("an address of two: %v, %v", u, err)
+	}
+	if err := add("cara", ""); err != nil {
+		t.Fatal(err)
+	}
+	if err := add("anna", ""); err != nil {
+		t.Fatal(err)
+	}
+	if u, err := d.WithEmail("anna@example.org"); !errors.Is(err, users.ErrUnknown) {
+		t.Errorf("an address that is taken away: %v, %v", u, err)
 	}
 }
