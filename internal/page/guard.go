@@ -186,7 +186,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	who, err := s.known(r)
-	entering := s.base != "" && strings.HasPrefix(r.URL.Path, s.base+enterPath) || s.base == "" && (r.URL.Path == signInPath || strings.HasPrefix(r.URL.Path, staticPath))
+	entering := s.base != "" && strings.HasPrefix(r.URL.Path, s.base+enterPath) || s.base == "" && (r.URL.Path == signInPath || strings.HasPrefix(r.URL.Path, signInPath+"/") || strings.HasPrefix(r.URL.Path, staticPath))
 	switch {
 	case errors.Is(err, errMissed):
 		w.Header().Set("Retry-After", strconv.Itoa(int(missTime.Seconds())))
@@ -238,10 +238,15 @@ func (s *server) watch(who users.User, end func()) (done func()) {
 }
 
 // foreign reports whether a page of another origin sends a request. Reading is refused to it
-// as well, so each method is looked at as one that changes something.
+// as well, so each method is looked at as one that changes something. Only the provider may send
+// a browser here: that answer shows by its state that it was asked for.
 func (s *server) foreign(r *http.Request) bool {
 	change := *r
 	change.Method = http.MethodPost
+	if r.Method == http.MethodGet && r.URL.Path == ReturnPath && r.Header.Get("Sec-Fetch-Mode") == "navigate" && r.Header.Get("Sec-Fetch-Dest") == "document" {
+		change.Header = r.Header.Clone()
+		change.Header.Del("Sec-Fetch-Site")
+	}
 	return s.origins.Check(&change) != nil
 }
 
@@ -290,10 +295,18 @@ func (s *server) cookie() string {
 
 func same(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
 
+// opened refuses HEAD, which asks what there is, and uses nothing up.
+func opened(w http.ResponseWriter, r *http.Request) bool {
+	if r.Method != http.MethodGet {
+		http.Error(w, "open this URL in a browser", http.StatusMethodNotAllowed)
+		return false
+	}
+	return true
+}
+
 // enter lets the browser in that has the token, once.
 func (s *server) enter(w http.ResponseWriter, r *http.Request) {
-	if r.Method != http.MethodGet { // HEAD asks what there is, and uses nothing up
-		http.Error(w, "open this URL in a browser", http.StatusMethodNotAllowed)
+	if !opened(w, r) {
 		return
 	}
 	if !same(r.PathValue("token"), s.token) || !s.entered.CompareAndSwap(false, true) {

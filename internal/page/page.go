@@ -73,6 +73,9 @@ func (s *server) routes() []route {
 	if s.base == "" {
 		in = []route{{"GET", signInPath, http.HandlerFunc(s.signIn)}, {"POST", signInPath, http.HandlerFunc(s.signIn)}, {"POST", "/sign-out", http.HandlerFunc(s.signOut)}}
 	}
+	if s.TLS != nil && s.TLS.Provider != nil {
+		in = append(in, route{"GET", providerPath, http.HandlerFunc(s.toProvider)}, route{"GET", ReturnPath, http.HandlerFunc(s.fromProvider)})
+	}
 	return append(in, []route{
 		{"GET", staticPath + "{file}", s.static()},
 		{"GET", "/{$}", s.looks(home)},

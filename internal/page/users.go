@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/piton-dev/piton/internal/oidc"
 	"github.com/piton-dev/piton/internal/users"
 )
 
@@ -18,14 +19,13 @@ import (
 type TLS struct {
 	Config *tls.Config
 	Names  []string // that the certificates are for; the first is shown to people
+	// Provider vouches for the e-mail addresses of users; nil for none.
+	Provider *oidc.Provider
 }
 
 // answers reports whether a request to a host, with or without a port, is for one of the names.
 func (t *TLS) answers(host string) bool {
-	name, _, err := net.SplitHostPort(host)
-	if err != nil {
-		name = strings.Trim(host, "[]")
-	}
+	name := nameIn(host)
 	for _, n := range t.Names {
 		sub, rest, dotted := strings.Cut(name, ".")
 		if strings.EqualFold(n, name) || dotted && sub != "" && strings.EqualFold(n, "*."+rest) {
@@ -38,6 +38,15 @@ func (t *TLS) answers(host string) bool {
 		}
 	}
 	return false
+}
+
+// nameIn is a host without a port.
+func nameIn(host string) string {
+	name, _, err := net.SplitHostPort(host)
+	if err != nil {
+		name = strings.Trim(host, "[]")
+	}
+	return name
 }
 
 // Bounds of sessions: how long one lasts without a request, and how many there are at most.
@@ -146,30 +155,47 @@ func network(address string) string {
 }
 
 // SignIn is the form by which a user signs in.
-type SignIn struct{ Wrong string }
+type SignIn struct {
+	Wrong    string
+	Provider string // by which they can sign in instead; "" for none
+}
 
 // signIn begins a session for the user whose token a browser sends.
 func (s *server) signIn(w http.ResponseWriter, r *http.Request) {
-	p, status := SignIn{}, http.StatusOK
-	if r.Method == http.MethodPost {
-		if err := form(w, r); err != nil {
-			s.fail(w, r, nil, err)
-			return
-		}
-		u, err := s.withToken(r, strings.TrimSpace(r.PostFormValue("token")))
-		if err == nil {
-			http.SetCookie(w, &http.Cookie{Name: s.cookie(), Value: s.sessions.begin(*u), Path: "/", Secure: true, HttpOnly: true, SameSite: http.SameSiteStrictMode})
-			http.Redirect(w, r, "/", http.StatusSeeOther)
-			return
-		}
-		p.Wrong, status = "Nobody has this token.", http.StatusUnauthorized
-		if errors.Is(err, errMissed) {
-			p.Wrong, status = "Too many wrong tokens came from your address. Wait a minute.", http.StatusTooManyRequests
-		}
+	if r.Method != http.MethodPost {
+		s.asksWho(w, r, http.StatusOK, "")
+		return
+	}
+	if err := form(w, r); err != nil {
+		s.fail(w, r, nil, err)
+		return
+	}
+	u, err := s.withToken(r, strings.TrimSpace(r.PostFormValue("token")))
+	switch {
+	case errors.Is(err, errMissed):
+		s.asksWho(w, r, http.StatusTooManyRequests, "Too many wrong tokens came from your address. Wait a minute.")
+	case err != nil:
+		s.asksWho(w, r, http.StatusUnauthorized, "Nobody has this token.")
+	default:
+		s.begin(w, *u)
+		http.Redirect(w, r, "/", http.StatusSeeOther)
+	}
+}
+
+// asksWho shows the form to sign in, and what was wrong before.
+func (s *server) asksWho(w http.ResponseWriter, r *http.Request, status int, wrong string) {
+	p := SignIn{Wrong: wrong}
+	if s.TLS.Provider != nil {
+		p.Provider = s.TLS.Provider.Host
 	}
 	if err := s.send(w, r, status, nil, sheet{Title: "Sign in", Body: p}); err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 	}
+}
+
+// begin gives a browser a session of a user.
+func (s *server) begin(w http.ResponseWriter, u users.User) {
+	http.SetCookie(w, &http.Cookie{Name: s.cookie(), Value: s.sessions.begin(u), Path: "/", Secure: true, HttpOnly: true, SameSite: http.SameSiteStrictMode})
 }
 
 // signOut ends the session of a browser.

@@ -25,17 +25,27 @@ type guest struct {
 }
 
 func (g *guest) send(method, path string, fields url.Values) *http.Response {
+	return g.take(g.request(method, path, fields))
+}
+
+func (g *guest) request(method, path string, fields url.Values) *http.Request {
 	r := httptest.NewRequestWithContext(g.t.Context(), method, "https://piton.example"+path, strings.NewReader(fields.Encode()))
 	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	r.RemoteAddr = g.from
 	for name, value := range g.jar {
 		r.AddCookie(&http.Cookie{Name: name, Value: value})
 	}
+	return r
+}
+
+func (g *guest) take(r *http.Request) *http.Response {
 	w := httptest.NewRecorder()
 	g.s.ServeHTTP(w, r)
 	res := w.Result()
 	for _, c := range res.Cookies() {
-		if !c.Secure || !c.HttpOnly || c.Path != "/" || c.Domain != "" || !strings.HasPrefix(c.Name, "__Host-") {
+		session := c.Path == "/" && strings.HasPrefix(c.Name, "__Host-") && (c.SameSite == http.SameSiteStrictMode || c.MaxAge < 0)
+		asked := c.Path == signInPath && strings.HasPrefix(c.Name, "__Secure-") && c.SameSite == http.SameSiteLaxMode
+		if !c.Secure || !c.HttpOnly || c.Domain != "" || !session && !asked {
 			g.t.Errorf("the cookie is %v", c)
 		}
 		g.jar[c.Name] = c.Value
