@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"fmt"
 	"os/signal"
+	"strings"
 	"syscall"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/piton-dev/piton/internal/api"
 	"github.com/piton-dev/piton/internal/engine"
 	"github.com/piton-dev/piton/internal/httpapi"
+	"github.com/piton-dev/piton/internal/oidc"
 	"github.com/piton-dev/piton/internal/page"
 	"github.com/piton-dev/piton/internal/users"
 	"github.com/piton-dev/piton/internal/view"
@@ -20,6 +22,7 @@ import (
 
 func (a *app) serveCmd() *cobra.Command {
 	var addr, cert, key string
+	var client oidc.Client
 	c := &cobra.Command{
 		Use:   "serve",
 		Short: "Serve a page and an API: review, watch and answer from a browser or a program",
@@ -30,11 +33,18 @@ can do the same, and piton --server URL is one.
 Without TLS only this machine reaches the page. It prints a URL that lets one browser in, once, with
 all rights. Start it again for another browser. With --tls-cert and --tls-key others reach it too:
 they sign in with a token, which piton serve token makes, and their name stands in the journal.
-Programs need a token always. Runs go on without the page.`,
-		Example: "  piton serve\n  piton serve --addr 127.0.0.1:7430\n  piton serve --addr 0.0.0.0:7430 --tls-cert piton.pem --tls-key piton.key",
+Programs need a token always. Runs go on without the page.
+
+With --oidc and --oidc-client users can sign in through an OpenID Connect provider instead. It lets
+in who has an address that piton serve token gave a user by --email. PITON_OIDC_SECRET, or the file
+that PITON_OIDC_SECRET_FILE names, has the secret of the client.`,
+		Example: "  piton serve\n  piton serve --addr 127.0.0.1:7430\n  piton serve --addr 0.0.0.0:7430 --tls-cert piton.pem --tls-key piton.key\n  piton serve --addr 0.0.0.0:7430 --tls-cert piton.pem --tls-key piton.key --oidc https://accounts.example.org --oidc-client piton",
 		Args:    atMost("nothing", 0),
 		RunE: func(c *cobra.Command, _ []string) error {
-			over, err := tlsOf(cert, key)
+			over, err := a.tlsOf(cert, key)
+			if err == nil && client != (oidc.Client{}) {
+				err = a.provider(c.Context(), over, client)
+			}
 			if err != nil {
 				return err
 			}
@@ -44,30 +54,57 @@ Programs need a token always. Runs go on without the page.`,
 	c.Flags().StringVar(&addr, "addr", "127.0.0.1:0", "serve on this `HOST:PORT`; port 0 is any free one")
 	c.Flags().StringVar(&cert, "tls-cert", "", "a `FILE` with the certificate of the server and those above it, in PEM")
 	c.Flags().StringVar(&key, "tls-key", "", "a `FILE` with its key, in PEM")
+	c.Flags().StringVar(&client.Issuer, "oidc", "", "users can sign in through the OpenID Connect provider with this `ISSUER`, an https address")
+	c.Flags().StringVar(&client.ID, "oidc-client", "", "the `ID` by which the provider knows this server")
 	c.AddCommand(a.tokenCmd(), a.usersCmd(), a.revokeCmd())
 	return c
 }
 
 // tlsOf reads the certificate of the server; nil where there is none.
-func tlsOf(cert, key string) (*page.TLS, error) {
+func (a *app) tlsOf(cert, key string) (*page.TLS, error) {
 	if cert == "" && key == "" {
 		return nil, nil //nolint:nilnil // there is no TLS then
 	}
 	if cert == "" || key == "" {
 		return nil, misuse("--tls-cert and --tls-key belong together", "give both, or none")
 	}
-	pair, err := tls.LoadX509KeyPair(cert, key)
-	if err != nil {
+	files := &certificate{cert: cert, key: key, broken: func(err error) {
+		a.notice("the certificate cannot be read again, so the one before stays in use: %v", err)
+	}}
+	if err := files.read(); err != nil {
 		return nil, misuse(fmt.Sprintf("the certificate cannot be used: %v", err), "give a certificate and its key, both in PEM")
 	}
-	over := &page.TLS{Config: &tls.Config{Certificates: []tls.Certificate{pair}, NextProtos: []string{"h2", "http/1.1"}}, Names: pair.Leaf.DNSNames}
-	for _, ip := range pair.Leaf.IPAddresses {
+	over := &page.TLS{Config: &tls.Config{GetCertificate: files.get, NextProtos: []string{"h2", "http/1.1"}}, Names: files.pair.Leaf.DNSNames}
+	for _, ip := range files.pair.Leaf.IPAddresses {
 		over.Names = append(over.Names, ip.String())
 	}
 	if len(over.Names) == 0 {
 		return nil, misuse(cert+" is for no name", "give a certificate for the name or the address by which the server is reached")
 	}
 	return over, nil
+}
+
+// provider has users sign in through a provider.
+func (a *app) provider(ctx context.Context, over *page.TLS, client oidc.Client) error {
+	switch {
+	case client.Issuer == "" || client.ID == "":
+		return misuse("--oidc and --oidc-client belong together", "give both, or none")
+	case over == nil:
+		return misuse("users sign in through a provider only over TLS", "give --tls-cert and --tls-key")
+	case strings.HasPrefix(over.Names[0], "*"):
+		return misuse(fmt.Sprintf("a provider cannot send users back to %s, the first name of the certificate", over.Names[0]), "give a certificate whose first name is that of the server")
+	}
+	var err error
+	if client.Secret, err = a.secret(clientSecretEnv, clientSecretFileEnv); err != nil {
+		return err
+	}
+	if over.Provider, err = oidc.Discover(ctx, client); err != nil {
+		return &api.Problem{
+			Code: api.Unavailable, Message: fmt.Sprintf("nobody can sign in through %s: %v", client.Issuer, err),
+			Hint: "give --oidc the issuer as the provider writes it; its discovery document lies below, at .well-known/openid-configuration",
+		}
+	}
+	return nil
 }
 
 func (a *app) serve(ctx context.Context, addr string, over *page.TLS) error {
@@ -83,11 +120,15 @@ func (a *app) serve(ctx context.Context, addr string, over *page.TLS) error {
 	collect(owning)
 	c := page.Config{Open: a.pageOpen, API: httpapi.New(a.apiOpen, Version()), Users: users.In(place.State), TLS: over}
 	return page.Serve(ctx, c, addr, func(url string) {
-		text := "open in a browser, once: " + url
+		doc, text := map[string]string{"url": url}, "open in a browser, once: "+url
 		if over != nil {
 			text = "users sign in at " + url
 		}
-		a.report("serving", map[string]string{"url": url}, text)
+		if over != nil && over.Provider != nil {
+			doc["redirect"] = strings.TrimSuffix(url, "/") + page.ReturnPath
+			text += ", also with " + over.Provider.Host + ", which must know this redirect address: " + doc["redirect"]
+		}
+		a.report("serving", doc, text)
 	})
 }
 

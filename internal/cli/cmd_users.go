@@ -23,19 +23,24 @@ What does two things, such as run --yes, needs the rights to both.`
 
 func (a *app) tokenCmd() *cobra.Command {
 	var may []string
+	var email string
 	c := &cobra.Command{
 		Use:   "token NAME",
 		Short: "Let a user in from elsewhere, with a new token",
 		Long: `Makes a token for a user of this workspace's page and API, and prints it, once. Only its hash is
 kept. NAME stands in the journal for what they do. Another token for the same NAME ends the one
-before, and gives the rights that are named now.
+before, and gives the rights and the address that are named now.
+
+With --email they can also sign in through the provider of piton serve --oidc, once it has verified
+that address.
 
 ` + rightsText,
-		Example: "  piton serve token anna --may answer,run,approve\n  piton serve token dashboard",
+		Example: "  piton serve token anna --may answer,run,approve\n  piton serve token ben --may answer --email ben@example.org\n  piton serve token dashboard",
 		Args:    exactly("the name of a user", 1),
-		RunE:    func(c *cobra.Command, args []string) error { return a.token(c.Context(), args[0], may) },
+		RunE:    func(c *cobra.Command, args []string) error { return a.token(c.Context(), args[0], may, email) },
 	}
 	c.Flags().StringSliceVar(&may, "may", nil, "what they may do: `RIGHTS` with commas, of answer, run and approve")
+	c.Flags().StringVar(&email, "email", "", "the `ADDRESS` by which the provider of piton serve --oidc knows them")
 	_ = c.RegisterFlagCompletionFunc("may", cobra.FixedCompletions(rightWords(users.Rights), cobra.ShellCompDirectiveNoFileComp))
 	return c
 }
@@ -60,7 +65,7 @@ func (a *app) userDir(ctx context.Context) (users.Dir, error) {
 	return users.In(place.State), err
 }
 
-func (a *app) token(ctx context.Context, name string, may []string) error {
+func (a *app) token(ctx context.Context, name string, may []string, email string) error {
 	rights := []users.Right{users.See}
 	for _, word := range may {
 		r := users.Right(word)
@@ -75,10 +80,14 @@ func (a *app) token(ctx context.Context, name string, may []string) error {
 	if err != nil {
 		return err
 	}
-	token, err := dir.Add(name, rights, a.now())
+	token, err := dir.Add(name, rights, email, a.now())
 	switch {
 	case errors.Is(err, users.ErrName):
 		return misuse(fmt.Sprintf("%q cannot be the name of a user", name), err.Error())
+	case errors.Is(err, users.ErrEmail):
+		return misuse(fmt.Sprintf("%q cannot be the address of a user", email), err.Error())
+	case errors.Is(err, users.ErrTaken):
+		return &api.Problem{Code: api.Conflict, Message: err.Error(), Hint: "give another address, or take it from the other one: piton serve token makes them one without --email"}
 	case durable.IsFull(err):
 		return api.Fault(err.Error(), "free some space, then run this again")
 	case err != nil:
@@ -94,6 +103,7 @@ type userDoc struct {
 	Name   string        `json:"name"`
 	Rights []users.Right `json:"rights"`
 	Made   view.Stamp    `json:"made"`
+	Email  string        `json:"email,omitempty"`
 }
 
 func (a *app) usersCmd() *cobra.Command {
@@ -113,12 +123,16 @@ func (a *app) usersCmd() *cobra.Command {
 			}
 			docs := []userDoc{}
 			for _, u := range all {
-				docs = append(docs, userDoc{u.Name, u.Rights, view.Stamp(u.Made)})
+				docs = append(docs, userDoc{u.Name, u.Rights, view.Stamp(u.Made), u.Email})
 			}
 			a.prints("users", map[string]any{"users": docs}, func(theme) []string {
 				lines := []string{}
 				for _, u := range all {
-					lines = append(lines, fmt.Sprintf("%-20s %s, since %s", u.Name, strings.Join(rightWords(u.Rights), " "), u.Made.Local().Format("2006-01-02")))
+					line := fmt.Sprintf("%-20s %s, since %s", u.Name, strings.Join(rightWords(u.Rights), " "), u.Made.Local().Format("2006-01-02"))
+					if u.Email != "" {
+						line += ", " + u.Email
+					}
+					lines = append(lines, line)
 				}
 				if len(lines) == 0 {
 					lines = []string{"Nobody. Let somebody in: piton serve token NAME"}

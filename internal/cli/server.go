@@ -20,12 +20,15 @@ import (
 var elsewhere = append(strings.Fields(`answer approve archive cancel diff export force-agent gc history inbox land list log pause plan
 	reject replan resume retry run show skip status verify waive watch why`), "plan undo", "plan redo")
 
-// Variables that say which server is asked, and for whom. A token is never an argument: others
-// on the machine can read those.
+// Variables that say which server is asked, and for whom; and as what a server asks its provider.
+// A secret is never an argument: others on the machine can read those.
 const (
 	serverEnv    = "PITON_SERVER"
 	tokenEnv     = "PITON_TOKEN"
 	tokenFileEnv = "PITON_TOKEN_FILE"
+
+	clientSecretEnv     = "PITON_OIDC_SECRET"
+	clientSecretFileEnv = "PITON_OIDC_SECRET_FILE"
 )
 
 // serves finds out whether a verb asks a server.
@@ -64,17 +67,23 @@ func (a *app) reach(ctx context.Context) (*session, error) {
 
 // serverToken is the token of the user for whom the server is asked.
 func (a *app) serverToken() (string, error) {
-	env := a.environ()
-	if token := env[tokenEnv]; token != "" {
-		return token, nil
+	token, err := a.secret(tokenEnv, tokenFileEnv)
+	if err == nil && token == "" {
+		err = misuse("the server is asked for nobody: there is no token", "set "+tokenEnv+", or "+tokenFileEnv+" to the path of a file that has it; piton serve token NAME makes one")
 	}
-	file := env[tokenFileEnv]
-	if file == "" {
-		return "", misuse("the server is asked for nobody: there is no token", "set "+tokenEnv+", or "+tokenFileEnv+" to the path of a file that has it; piton serve token NAME makes one")
+	return token, err
+}
+
+// secret is what a variable has, or the file that another one names; "" where neither is set.
+func (a *app) secret(env, fileEnv string) (string, error) {
+	set := a.environ()
+	file := set[fileEnv]
+	if set[env] != "" || file == "" {
+		return set[env], nil
 	}
 	body, err := os.ReadFile(file)
 	if err != nil {
-		return "", misuse(fmt.Sprintf("the token cannot be read: %v", err), "set "+tokenFileEnv+" to the path of a file that has it")
+		return "", misuse(fmt.Sprintf("%s cannot be read: %v", fileEnv, err), "set it to the path of a file that has what "+env+" would have")
 	}
 	return strings.TrimSpace(string(body)), nil
 }

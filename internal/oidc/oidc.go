@@ -58,10 +58,11 @@ type Provider struct {
 	// Host is the name by which people know the provider.
 	Host string
 
-	client  Client
-	http    *http.Client
-	oauth   *oauth2.Config
-	claims  bool // can be asked to put claims into the ID token
+	client   Client
+	http     *http.Client
+	endpoint oauth2.Endpoint
+	claims   bool // can be asked to put claims into the ID token
+
 	mu      sync.Mutex
 	pending []pending // the oldest first
 }
@@ -109,12 +110,13 @@ func Discover(ctx context.Context, c Client) (*Provider, error) {
 	case c.Secret != "" && !slices.Contains(m.Methods, "client_secret_post"):
 		return nil, errors.New("it takes a client secret neither by client_secret_basic nor by client_secret_post")
 	}
-	p.claims = m.Claims
-	p.oauth = &oauth2.Config{
-		ClientID: c.ID, ClientSecret: c.Secret, Scopes: []string{"openid", "email"},
-		Endpoint: oauth2.Endpoint{AuthURL: m.Authorization, TokenURL: m.Token, AuthStyle: style},
-	}
+	p.endpoint, p.claims = oauth2.Endpoint{AuthURL: m.Authorization, TokenURL: m.Token, AuthStyle: style}, m.Claims
 	return p, nil
+}
+
+// flow is made for each call: were it kept, the linker would keep all that the library can do.
+func (p *Provider) flow(redirect string) *oauth2.Config {
+	return &oauth2.Config{ClientID: p.client.ID, ClientSecret: p.client.Secret, Endpoint: p.endpoint, RedirectURL: redirect, Scopes: []string{"openid", "email"}}
 }
 
 func secure(address string) bool {
@@ -165,24 +167,23 @@ func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 // for [MaxAge]. The provider sends the browser on to redirect, with an answer for [Provider.Finish].
 func (p *Provider) Begin(redirect string) (address, browser string) {
 	b := pending{state: rand.Text(), browser: rand.Text(), nonce: rand.Text(), verifier: oauth2.GenerateVerifier(), redirect: redirect, began: time.Now()}
-	options := []oauth2.AuthCodeOption{
-		oauth2.S256ChallengeOption(b.verifier), oauth2.SetAuthURLParam("nonce", b.nonce), oauth2.SetAuthURLParam("redirect_uri", redirect),
-	}
+	options := []oauth2.AuthCodeOption{oauth2.S256ChallengeOption(b.verifier), oauth2.SetAuthURLParam("nonce", b.nonce)}
 	if p.claims { // else the scope may bring them to the UserInfo endpoint only
 		options = append(options, oauth2.SetAuthURLParam("claims", `{"id_token":{"email":{"essential":true},"email_verified":{"essential":true}}}`))
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.expire()
-	if len(p.pending) >= maxPending {
-		p.pending = slices.Delete(p.pending, 0, 1)
+	if p.expire(); len(p.pending) >= maxPending {
+		p.pending = p.pending[1:]
 	}
 	p.pending = append(p.pending, b)
-	return p.oauth.AuthCodeURL(b.state, options...), b.browser
+	return p.flow(redirect).AuthCodeURL(b.state, options...), b.browser
 }
 
 func (p *Provider) expire() {
-	p.pending = slices.DeleteFunc(p.pending, func(b pending) bool { return time.Since(b.began) > MaxAge })
+	for len(p.pending) > 0 && time.Since(p.pending[0].began) > MaxAge {
+		p.pending = p.pending[1:]
+	}
 }
 
 // take is the sign-in with a state, once.
@@ -190,17 +191,19 @@ func (p *Provider) take(state, browser string) (pending, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.expire()
-	i := slices.IndexFunc(p.pending, func(b pending) bool { return subtle.ConstantTimeCompare([]byte(b.state), []byte(state)) == 1 })
-	if i < 0 {
-		return pending{}, ErrState
+	for i, b := range p.pending {
+		if same(b.state, state) {
+			p.pending = append(p.pending[:i], p.pending[i+1:]...)
+			if same(b.browser, browser) {
+				return b, nil
+			}
+			break
+		}
 	}
-	b := p.pending[i]
-	p.pending = slices.Delete(p.pending, i, i+1)
-	if subtle.ConstantTimeCompare([]byte(b.browser), []byte(browser)) != 1 {
-		return pending{}, ErrState
-	}
-	return b, nil
+	return pending{}, ErrState
 }
+
+func same(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
 
 // errorCode is what RFC 6749, 4.1.2.1 and 5.2, have as a code, shortened.
 var errorCode = regexp.MustCompile(`^[a-z0-9_.-]{1,64}$`)
@@ -229,7 +232,7 @@ func (p *Provider) Finish(ctx context.Context, browser string, answer url.Values
 		return "", fmt.Errorf("%w: its answer has no code", ErrAnswer)
 	}
 	ctx = context.WithValue(ctx, oauth2.HTTPClient, p.http)
-	token, err := p.oauth.Exchange(ctx, code, oauth2.VerifierOption(b.verifier), oauth2.SetAuthURLParam("redirect_uri", b.redirect))
+	token, err := p.flow(b.redirect).Exchange(ctx, code, oauth2.VerifierOption(b.verifier))
 	if refused, is := errors.AsType[*oauth2.RetrieveError](err); is { // its text has the whole body
 		if refused.ErrorCode != "" {
 			return "", coded(refused.ErrorCode)

@@ -245,7 +245,9 @@ func TestState(t *testing.T) {
 	answer, browser = h.begins(p)
 	refuses("an error that is none", browser, url.Values{"state": answer["state"], "error": {"\x1b[2J"}}, ErrAnswer, "it gives an error")
 	answer, browser = h.begins(p)
-	p.pending[len(p.pending)-1].began = time.Now().Add(-MaxAge - time.Second)
+	for i := range p.pending {
+		p.pending[i].began = time.Now().Add(-MaxAge - time.Second)
+	}
 	refuses("too late", browser, answer, ErrState, "")
 
 	h.token = nil

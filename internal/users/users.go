@@ -209,14 +209,20 @@ func (d Dir) WithEmail(email string) (User, error) {
 		return User{}, ErrEmail
 	}
 	all, err := d.All()
-	has := slices.DeleteFunc(all, func(u User) bool { return !strings.EqualFold(u.Email, email) })
-	switch len(has) {
-	case 0:
-		return User{}, cmp.Or(err, ErrUnknown)
-	case 1:
-		return has[0], nil
+	found, is := User{}, false
+	for _, u := range all {
+		switch {
+		case !strings.EqualFold(u.Email, email):
+		case is:
+			return User{}, fmt.Errorf("%w, but %s and %s have %s", ErrTaken, found.Name, u.Name, email)
+		default:
+			found, is = u, true
+		}
 	}
-	return User{}, fmt.Errorf("%w, but %s and %s have %s", ErrTaken, has[0].Name, has[1].Name, email)
+	if !is {
+		return User{}, cmp.Or(err, ErrUnknown)
+	}
+	return found, nil
 }
 
 func isEmail(email string) bool { return len(email) <= maxEmail && address.MatchString(email) }
