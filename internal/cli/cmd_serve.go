@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"os/signal"
 	"strings"
@@ -38,7 +39,7 @@ Programs need a token always. Runs go on without the page.
 With --oidc and --oidc-client users can sign in through an OpenID Connect provider instead. It lets
 in who has an address that piton serve token gave a user by --email. PITON_OIDC_SECRET, or the file
 that PITON_OIDC_SECRET_FILE names, has the secret of the client.`,
-		Example: "  piton serve\n  piton serve --addr 127.0.0.1:7430\n  piton serve --addr 0.0.0.0:7430 --tls-cert piton.pem --tls-key piton.key\n  piton serve --addr 0.0.0.0:7430 --tls-cert piton.pem --tls-key piton.key --oidc https://accounts.example.org --oidc-client piton",
+		Example: "  piton serve\n  piton serve --addr 127.0.0.1:7430\n  piton serve --addr 0.0.0.0:7430 --tls-cert piton.pem --tls-key piton.key\n  piton serve --tls-cert piton.pem --tls-key piton.key --oidc https://id.example --oidc-client piton",
 		Args:    atMost("nothing", 0),
 		RunE: func(c *cobra.Command, _ []string) error {
 			over, err := a.tlsOf(cert, key)
@@ -98,7 +99,11 @@ func (a *app) provider(ctx context.Context, over *page.TLS, client oidc.Client) 
 	if client.Secret, err = a.secret(clientSecretEnv, clientSecretFileEnv); err != nil {
 		return err
 	}
-	if over.Provider, err = oidc.Discover(ctx, client); err != nil {
+	over.Provider, err = oidc.Discover(ctx, client)
+	if errors.Is(err, oidc.ErrIssuer) {
+		return misuse(fmt.Sprintf("%q is no issuer: %v", client.Issuer, err), "give it as the provider writes it")
+	}
+	if err != nil {
 		return &api.Problem{
 			Code: api.Unavailable, Message: fmt.Sprintf("nobody can sign in through %s: %v", client.Issuer, err),
 			Hint: "give --oidc the issuer as the provider writes it; its discovery document lies below, at .well-known/openid-configuration",

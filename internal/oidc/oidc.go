@@ -36,6 +36,9 @@ const (
 	maxBody    = 256 << 10 // bytes
 )
 
+// ErrIssuer says that an address is none that a provider can have.
+var ErrIssuer = errors.New("an issuer is an address that begins with https:// and has no query")
+
 // Errors of [Provider.Finish] that callers branch on.
 var (
 	// ErrState says that the answer belongs to nothing that was begun in this browser.
@@ -82,11 +85,12 @@ type metadata struct {
 	Claims        bool     `json:"claims_parameter_supported"`
 }
 
-// Discover asks a provider where it signs people in.
+// Discover asks a provider where it signs people in. It fails with [ErrIssuer], or says what is
+// wrong with the provider or the way to it.
 func Discover(ctx context.Context, c Client) (*Provider, error) {
 	at, err := url.Parse(c.Issuer)
 	if err != nil || !secure(c.Issuer) || at.User != nil || at.RawQuery != "" || at.Fragment != "" {
-		return nil, errors.New("an issuer is an address that begins with https:// and has no query")
+		return nil, ErrIssuer
 	}
 	transport := http.DefaultTransport.(*http.Transport).Clone() //nolint:forcetypeassert // nothing else is put there
 	p := &Provider{Host: at.Host, client: c, http: &http.Client{
