@@ -462,15 +462,15 @@ func TestServerCannotDrive(t *testing.T) {
 	}
 }
 
-// certificate is a certificate for an address of this machine, and its key, as files; and what
-// trusts it.
-func certificate(t *testing.T) (cert, key string, trust *x509.CertPool) {
+// certificate is a certificate for an address of this machine, and perhaps for names of it, and its
+// key, as files; and what trusts it.
+func certificate(t *testing.T, names ...string) (cert, key string, trust *x509.CertPool) {
 	t.Helper()
 	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
 		t.Fatal(err)
 	}
-	is := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, IsCA: true, BasicConstraintsValid: true}
+	is := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, DNSNames: names, IsCA: true, BasicConstraintsValid: true}
 	body, err := x509.CreateCertificate(rand.Reader, is, is, &private.PublicKey, private)
 	if err != nil {
 		t.Fatal(err)
