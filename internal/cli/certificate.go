@@ -49,14 +49,12 @@ func (c *certificate) read() error {
 }
 
 // state is other text after the files have changed.
-func (c *certificate) state() string {
-	text := ""
-	for _, name := range []string{c.cert, c.key} {
-		if info, err := os.Stat(name); err == nil {
-			text += fmt.Sprint(info.ModTime().UnixNano(), " ", info.Size(), ";")
-		} else {
-			text += err.Error() + ";"
-		}
+func (c *certificate) state() string { return stateOf(c.cert) + " " + stateOf(c.key) }
+
+func stateOf(file string) string {
+	info, err := os.Stat(file)
+	if err != nil {
+		return err.Error()
 	}
-	return text
+	return fmt.Sprint(info.ModTime().UnixNano(), info.Size())
 }

@@ -67,7 +67,7 @@ type Provider struct {
 	claims   bool // can be asked to put claims into the ID token
 
 	mu      sync.Mutex
-	pending []pending // the oldest first
+	pending []*pending // the oldest first
 }
 
 // pending is a sign-in that has begun.
@@ -148,10 +148,10 @@ func (p *Provider) discover(ctx context.Context) (m metadata, err error) {
 }
 
 // bounded refuses answers that are too large.
-type bounded struct{ *http.Transport }
+type bounded struct{ transport *http.Transport }
 
 func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
-	res, err := b.Transport.RoundTrip(r)
+	res, err := b.transport.RoundTrip(r)
 	if err != nil {
 		return nil, err
 	}
@@ -170,7 +170,7 @@ func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 // Begin begins a sign-in. Send the browser to the address, and keep the secret in a cookie of it,
 // for [MaxAge]. The provider sends the browser on to redirect, with an answer for [Provider.Finish].
 func (p *Provider) Begin(redirect string) (address, browser string) {
-	b := pending{state: rand.Text(), browser: rand.Text(), nonce: rand.Text(), verifier: oauth2.GenerateVerifier(), redirect: redirect, began: time.Now()}
+	b := &pending{state: rand.Text(), browser: rand.Text(), nonce: rand.Text(), verifier: oauth2.GenerateVerifier(), redirect: redirect, began: time.Now()}
 	options := []oauth2.AuthCodeOption{oauth2.S256ChallengeOption(b.verifier), oauth2.SetAuthURLParam("nonce", b.nonce)}
 	if p.claims { // else the scope may bring them to the UserInfo endpoint only
 		options = append(options, oauth2.SetAuthURLParam("claims", `{"id_token":{"email":{"essential":true},"email_verified":{"essential":true}}}`))
@@ -191,7 +191,7 @@ func (p *Provider) expire() {
 }
 
 // take is the sign-in with a state, once.
-func (p *Provider) take(state, browser string) (pending, error) {
+func (p *Provider) take(state, browser string) (*pending, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.expire()
@@ -204,7 +204,7 @@ func (p *Provider) take(state, browser string) (pending, error) {
 			break
 		}
 	}
-	return pending{}, ErrState
+	return nil, ErrState
 }
 
 func same(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }

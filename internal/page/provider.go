@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/piton-dev/piton/internal/oidc"
 )
@@ -50,16 +49,17 @@ func (s *server) fromProvider(w http.ResponseWriter, r *http.Request) {
 		secret = c.Value
 	}
 	email, err := s.TLS.Provider.Finish(r.Context(), secret, r.URL.Query())
-	http.SetCookie(w, secretOfProvider("", -1))
-	switch {
-	case errors.Is(err, oidc.ErrState):
+	if errors.Is(err, oidc.ErrState) { // anybody can lead a browser here so: nothing is changed
 		s.asksWho(w, r, http.StatusBadRequest, sentence(err)+" Sign in again.")
 		return
-	case errors.Is(err, oidc.ErrAddress):
-		s.asksWho(w, r, http.StatusForbidden, sentence(err))
-		return
-	case err != nil:
-		s.asksWho(w, r, http.StatusUnauthorized, sentence(err))
+	}
+	http.SetCookie(w, secretOfProvider("", -1))
+	if err != nil {
+		status := http.StatusUnauthorized
+		if errors.Is(err, oidc.ErrAddress) {
+			status = http.StatusForbidden
+		}
+		s.asksWho(w, r, status, sentence(err))
 		return
 	}
 	u, err := s.Users.WithEmail(email)
@@ -77,8 +77,8 @@ func (s *server) fromProvider(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprint(w, html) //nolint:errcheck // the browser is gone then
 }
 
+// sentence is an error of package oidc, which begins with a small letter of ASCII.
 func sentence(err error) string {
 	text := err.Error()
-	_, n := utf8.DecodeRuneInString(text)
-	return strings.ToUpper(text[:n]) + text[n:] + "."
+	return strings.ToUpper(text[:1]) + text[1:] + "."
 }

@@ -122,6 +122,9 @@ func TestProvider(t *testing.T) {
 			if res.StatusCode != c.status || !strings.Contains(body, c.says) || g.sees() != (c.status == 200) {
 				t.Fatalf("%s, signed in %v\n%s", res.Status, g.sees(), body)
 			}
+			if c.status == 400 && len(res.Cookies()) > 0 {
+				t.Errorf("what was not asked for sets %v", res.Cookies())
+			}
 			if again := strings.Contains(body, `<a class="btn" href="/sign-in/provider">Sign in with `+p.Host+"</a>"); again != strings.Contains(body, "<form") {
 				t.Errorf("the form leads to the provider: %v", again)
 			}
