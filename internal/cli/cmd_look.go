@@ -34,6 +34,7 @@ func exactly(what string, n int) cobra.PositionalArgs {
 	return cobra.MatchAll(atLeast(what, n), atMost(what, n))
 }
 
+//go:noinline // else each verb has a copy of what is in it
 func atLeast(what string, n int) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if len(args) < n {
@@ -43,6 +44,7 @@ func atLeast(what string, n int) cobra.PositionalArgs {
 	}
 }
 
+//go:noinline // else each verb has a copy of what is in it
 func atMost(what string, n int) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if len(args) > n {

@@ -139,6 +139,8 @@ type sheet struct {
 type Waiting struct{ Count int }
 
 // looks serves a page that only shows something.
+//
+//go:noinline // else each route has a copy of what is in it
 func (s *server) looks(do func(context.Context, *Workspace, *http.Request) (sheet, error)) http.Handler {
 	return s.with(func(w http.ResponseWriter, r *http.Request, ws *Workspace) error {
 		p, err := do(r.Context(), ws, r)
@@ -151,6 +153,8 @@ func (s *server) looks(do func(context.Context, *Workspace, *http.Request) (shee
 
 // acts serves what changes something: a form. It leads on to another page, or shows what the
 // person has to confirm first.
+//
+//go:noinline // else each route has a copy of what is in it
 func (s *server) acts(do func(context.Context, *Workspace, *http.Request) (to string, ask *Confirm, err error)) http.Handler {
 	return s.with(func(w http.ResponseWriter, r *http.Request, ws *Workspace) error {
 		if err := form(w, r); err != nil {
@@ -170,6 +174,8 @@ func (s *server) acts(do func(context.Context, *Workspace, *http.Request) (to st
 }
 
 // with opens the workspace for a request, and shows what went wrong.
+//
+//go:noinline // else each route has a copy of what is in it
 func (s *server) with(do func(http.ResponseWriter, *http.Request, *Workspace) error) http.Handler {
 	return zips(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ws, closed, err := s.Open(r.Context())

@@ -8,6 +8,8 @@ import (
 
 // zips sends what a handler answers compressed to those who take it so. A stream must not pass
 // through it: what is written comes out at the end.
+//
+//go:noinline // else each route has a copy of what is in it
 func zips(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Add("Vary", "Accept-Encoding")

@@ -199,6 +199,7 @@ func word(words ...string) shape[string] {
 	}
 }
 
+//go:noinline // else each field has a copy of what is in it
 func integer(least, most int) shape[int] {
 	return shape[int]{
 		schema: func() *node { return schemaOf("type", "integer", "minimum", least, "maximum", most) },
