@@ -126,7 +126,7 @@ func (c *Client) Edit(ctx context.Context, q Edit) (Edited, error) {
 	return ask[Edited](ctx, c, "edit", q)
 }
 
-// ask sends a request until an owner has answered it.
+// ask is [Client.ask] for an answer of a type.
 func ask[A any](ctx context.Context, c *Client, use string, q any) (answer A, err error) {
 	err = c.ask(ctx, use, q, &answer)
 	return answer, err

@@ -8,17 +8,19 @@ import (
 	"time"
 )
 
-// lookTime is how long the files of a certificate are not looked at again.
+// lookTime is the shortest time between two looks at the files of a certificate.
 const lookTime = time.Second
 
-// certificate is that of a server, of two files that are read again when they have changed.
+// certificate is that of a server, of two files that are read again and again.
 type certificate struct {
 	cert, key string
-	broken    func(error) // told once for each change that leaves no certificate
+	now       func() time.Time
+	broken    func(error) // told once for each reason why the files cannot be used
 
 	mu     sync.Mutex
 	looked time.Time
-	files  string // as they were when they were read
+	files  string // as they were read last
+	wrong  string // why they could not be used
 	pair   tls.Certificate
 }
 
@@ -26,35 +28,41 @@ type certificate struct {
 func (c *certificate) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if time.Since(c.looked) >= lookTime {
-		c.looked = time.Now()
-		if c.state() != c.files {
-			if err := c.read(); err != nil {
-				c.broken(err)
-			}
+	if c.now().Sub(c.looked) >= lookTime {
+		err := c.read()
+		if err != nil && err.Error() != c.wrong {
+			c.wrong = err.Error()
+			c.broken(err)
+		}
+		if err == nil {
+			c.wrong = ""
 		}
 	}
 	pair := c.pair
 	return &pair, nil
 }
 
-// read reads the files; where that fails, the pair from before stays.
+// read reads the files; where they cannot be used, the pair from before stays.
 func (c *certificate) read() error {
-	c.files = c.state() // before they are read: what changes meanwhile is read again
-	pair, err := tls.LoadX509KeyPair(c.cert, c.key)
+	c.looked = c.now()
+	cert, err := os.ReadFile(c.cert)
+	if err != nil {
+		return err
+	}
+	key, err := os.ReadFile(c.key)
+	if err != nil {
+		return err
+	}
+	files := string(cert) + "\x00" + string(key)
+	if files == c.files {
+		return nil
+	}
+	pair, err := tls.X509KeyPair(cert, key)
+	if err == nil && c.looked.After(pair.Leaf.NotAfter) {
+		err = fmt.Errorf("%s has expired", c.cert)
+	}
 	if err == nil {
-		c.pair = pair
+		c.files, c.pair = files, pair
 	}
 	return err
-}
-
-// state is other text after the files have changed.
-func (c *certificate) state() string { return stateOf(c.cert) + " " + stateOf(c.key) }
-
-func stateOf(file string) string {
-	info, err := os.Stat(file)
-	if err != nil {
-		return err.Error()
-	}
-	return fmt.Sprint(info.ModTime().UnixNano(), info.Size())
 }

@@ -17,24 +17,19 @@ import (
 func TestCertificateAgain(t *testing.T) {
 	dir := t.TempDir()
 	cert, key := filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
-	at := time.Now().Add(-time.Hour)
 	write := func(file, kind string, body []byte) {
 		t.Helper()
-		err := os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: body}), 0o600)
-		if at = at.Add(time.Second); err == nil {
-			err = os.Chtimes(file, at, at)
-		}
-		if err != nil {
+		if err := os.WriteFile(file, pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: body}), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	made := func(serial int64) (body, secret []byte) {
+	made := func(serial int64, lasts time.Duration) (body, secret []byte) {
 		t.Helper()
 		public, private, err := ed25519.GenerateKey(nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		is := &x509.Certificate{SerialNumber: big.NewInt(serial), NotAfter: time.Now().Add(time.Hour)}
+		is := &x509.Certificate{SerialNumber: big.NewInt(serial), NotAfter: time.Now().Add(lasts)}
 		if body, err = x509.CreateCertificate(nil, is, is, public, private); err == nil {
 			secret, err = x509.MarshalPKCS8PrivateKey(private)
 		}
@@ -43,12 +38,12 @@ func TestCertificateAgain(t *testing.T) {
 		}
 		return body, secret
 	}
-	first, firstKey := made(1)
-	second, secondKey := made(2)
+	first, firstKey := made(1, time.Hour)
+	second, secondKey := made(2, time.Hour)
 	write(cert, "CERTIFICATE", first)
 	write(key, "PRIVATE KEY", firstKey)
-	complaints := 0
-	c := &certificate{cert: cert, key: key, broken: func(error) { complaints++ }}
+	complaints, now := 0, time.Now()
+	c := &certificate{cert: cert, key: key, now: func() time.Time { return now }, broken: func(error) { complaints++ }}
 	if err := c.read(); err != nil {
 		t.Fatal(err)
 	}
@@ -82,7 +77,7 @@ func TestCertificateAgain(t *testing.T) {
 			t.Errorf("%s: certificate %d, told %d times; want %d, %d", what, is, complaints, serial, told)
 		}
 	}
-	later := func() { c.mu.Lock(); c.looked = time.Time{}; c.mu.Unlock() }
+	later := func() { c.mu.Lock(); now = now.Add(lookTime); c.mu.Unlock() }
 	shows("at first", 1, 0)
 	write(cert, "CERTIFICATE", second)
 	shows("at once", 1, 0)
@@ -104,4 +99,9 @@ func TestCertificateAgain(t *testing.T) {
 	write(cert, "CERTIFICATE", first)
 	later()
 	shows("the pair from before", 1, 2)
+	old, oldKey := made(3, -time.Hour)
+	write(key, "PRIVATE KEY", oldKey)
+	write(cert, "CERTIFICATE", old)
+	later()
+	shows("an expired one", 1, 3)
 }

@@ -128,8 +128,9 @@ func (s *session) plan(ctx context.Context, q asked, f planFlags) error {
 			return err
 		}
 		path = nearName(s.Place.Dir) + "/plans/"
-	case s.isThere(ctx, path):
-		return taken(path)
+	}
+	if err := s.isFree(ctx, path); err != nil {
+		return err
 	}
 	point("client before request")
 	say := api.Planning{
@@ -220,20 +221,30 @@ func (s *session) writeDrawn(ctx context.Context, row engine.ErrandRow) (string,
 		}
 		path = nearName(path)
 	}
-	if s.isThere(ctx, path) {
-		return path, taken(path)
+	if err := s.isFree(ctx, path); err != nil {
+		return path, err
 	}
 	_, err = s.client.Restore(ctx, api.Restore{Path: path, Plan: row.Plan})
 	return path, err
 }
 
-// isThere reports whether the workspace has a file.
-func (s *session) isThere(ctx context.Context, path string) bool {
-	if s.app.server == "" {
-		return isThere(path)
+// isFree fails where the workspace has a file already, or could not have it. In a directory a
+// file gets a name that is free.
+func (s *session) isFree(ctx context.Context, path string) error {
+	switch {
+	case path == "" || strings.HasSuffix(path, "/") || s.app.server == "" && !isThere(path):
+		return nil
+	case s.app.server == "":
+		return taken(path)
 	}
 	_, err := s.Text(ctx, api.NamedText{Path: path})
-	return path != "" && err == nil
+	switch {
+	case err == nil:
+		return taken(path)
+	case api.Explain(err).Code == api.NotFound:
+		return nil
+	}
+	return err
 }
 
 // showDrawn prints a plan that was made, and what is wrong with it.
@@ -243,10 +254,13 @@ func (s *session) showDrawn(doc planDoc) error {
 		a.document("draft", doc)
 	} else {
 		a.showFindings(a.err, doc.Findings)
-		if doc.File == nil {
+		switch {
+		case doc.File != nil:
+			fmt.Fprintf(a.out, "wrote %s\n", proc.Plain([]byte(*doc.File)))
+		case isTerminal(a.out):
+			fmt.Fprint(a.out, proc.Plain([]byte(doc.Text)))
+		default:
 			fmt.Fprint(a.out, doc.Text)
-		} else {
-			fmt.Fprintf(a.out, "wrote %s\n", *doc.File)
 		}
 		a.sayDrawn(doc)
 	}

@@ -5,6 +5,8 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"net"
+	"net/http"
 	"os/signal"
 	"strings"
 	"syscall"
@@ -36,15 +38,15 @@ all rights. Start it again for another browser. With --tls-cert and --tls-key ot
 they sign in with a token, which piton serve token makes, and their name stands in the journal.
 Programs need a token always. Runs go on without the page.
 
-With --oidc and --oidc-client users can sign in through an OpenID Connect provider instead. It lets
-in who has an address that piton serve token gave a user by --email. PITON_OIDC_SECRET, or the file
-that PITON_OIDC_SECRET_FILE names, has the secret of the client.`,
-		Example: "  piton serve\n  piton serve --addr 127.0.0.1:7430\n  piton serve --addr 0.0.0.0:7430 --tls-cert piton.pem --tls-key piton.key\n  piton serve --tls-cert piton.pem --tls-key piton.key --oidc https://id.example --oidc-client piton",
+Over TLS, --oidc and --oidc-client let users sign in through an OpenID Connect provider as well.
+Piton lets in only users whose e-mail address piton serve token --email has recorded. The secret of
+the client comes from PITON_OIDC_SECRET, or from the file that PITON_OIDC_SECRET_FILE names.`,
+		Example: "  piton serve\n  piton serve --addr 127.0.0.1:7430\n  piton serve --addr 0.0.0.0:7430 --tls-cert piton.pem --tls-key piton.key\n  piton serve --addr :7430 --tls-cert a.pem --tls-key a.key --oidc https://id.org --oidc-client p",
 		Args:    atMost("nothing", 0),
 		RunE: func(c *cobra.Command, _ []string) error {
 			over, err := a.tlsOf(cert, key)
 			if err == nil && client != (oidc.Client{}) {
-				err = a.provider(c.Context(), over, client)
+				err = a.provider(c.Context(), addr, over, client)
 			}
 			if err != nil {
 				return err
@@ -69,8 +71,8 @@ func (a *app) tlsOf(cert, key string) (*page.TLS, error) {
 	if cert == "" || key == "" {
 		return nil, misuse("--tls-cert and --tls-key belong together", "give both, or none")
 	}
-	files := &certificate{cert: cert, key: key, broken: func(err error) {
-		a.notice("the certificate cannot be read again, so the one before stays in use: %v", err)
+	files := &certificate{cert: cert, key: key, now: a.now, broken: func(err error) {
+		a.notice("the new certificate cannot be used, so the server keeps the one before: %v", err)
 	}}
 	if err := files.read(); err != nil {
 		return nil, misuse(fmt.Sprintf("the certificate cannot be used: %v", err), "give a certificate and its key, both in PEM")
@@ -86,12 +88,15 @@ func (a *app) tlsOf(cert, key string) (*page.TLS, error) {
 }
 
 // provider has users sign in through a provider.
-func (a *app) provider(ctx context.Context, over *page.TLS, client oidc.Client) error {
+func (a *app) provider(ctx context.Context, addr string, over *page.TLS, client oidc.Client) error {
+	_, port, _ := net.SplitHostPort(addr)
 	switch {
 	case client.Issuer == "" || client.ID == "":
 		return misuse("--oidc and --oidc-client belong together", "give both, or none")
 	case over == nil:
 		return misuse("users sign in through a provider only over TLS", "give --tls-cert and --tls-key")
+	case port == "0":
+		return misuse("a provider sends users back to an address that it knows, and port 0 is another one each time", "give --addr with a port, such as 0.0.0.0:7430")
 	case strings.HasPrefix(over.Names[0], "*"):
 		return misuse(fmt.Sprintf("a provider cannot send users back to %s, the first name of the certificate", over.Names[0]), "give a certificate whose first name is that of the server")
 	}
@@ -99,7 +104,8 @@ func (a *app) provider(ctx context.Context, over *page.TLS, client oidc.Client) 
 	if client.Secret, err = a.secret(clientSecretEnv, clientSecretFileEnv); err != nil {
 		return err
 	}
-	over.Provider, err = oidc.Discover(ctx, client)
+	over.Notice = func(err error) { a.notice("%v", err) }
+	over.Provider, err = oidc.Discover(ctx, client, http.DefaultTransport)
 	if errors.Is(err, oidc.ErrIssuer) {
 		return misuse(fmt.Sprintf("%q is no issuer: %v", client.Issuer, err), "give it as the provider writes it")
 	}

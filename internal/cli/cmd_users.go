@@ -87,7 +87,7 @@ func (a *app) token(ctx context.Context, name string, may []string, email string
 	case errors.Is(err, users.ErrEmail):
 		return misuse(fmt.Sprintf("%q cannot be the address of a user", email), err.Error())
 	case errors.Is(err, users.ErrTaken):
-		return &api.Problem{Code: api.Conflict, Message: err.Error(), Hint: "give another address, or take it from the other one: piton serve token makes them one without --email"}
+		return &api.Problem{Code: api.Conflict, Message: err.Error(), Hint: "give another address, or take it away from the other user: piton serve token NAME without --email, which also ends their token and rights"}
 	case durable.IsFull(err):
 		return api.Fault(err.Error(), "free some space, then run this again")
 	case err != nil:

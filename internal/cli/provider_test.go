@@ -10,6 +10,7 @@ import (
 	"encoding/pem"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -39,7 +40,12 @@ func (b *web) says(code int, env []string, words ...string) string {
 func TestServerWithProvider(t *testing.T) {
 	b := newWeb(t, map[string]string{"ws/.keep": ""})
 	cert, key, _ := certificate(t)
-	served := []string{"serve", "--tls-cert", cert, "--tls-key", key}
+	l, err := net.Listen("tcp", "127.0.0.1:0") // a port that is free
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.Close()
+	served := []string{"serve", "--tls-cert", cert, "--tls-key", key, "--addr", l.Addr().String()}
 	b.says(0, nil, "serve", "token", "anna", "--email", "Anna@Example.org")
 	if out := b.says(0, nil, "serve", "users"); !strings.Contains(out, ", anna@example.org") {
 		t.Errorf("the users are\n%s", out)
@@ -54,6 +60,8 @@ func TestServerWithProvider(t *testing.T) {
 		{2, `"ben" cannot be the address of a user`, nil, []string{"serve", "token", "ben", "--email", "ben"}},
 		{2, "--oidc and --oidc-client belong together", nil, append(served, "--oidc", "https://127.0.0.1:1")},
 		{2, "--oidc and --oidc-client belong together", nil, append(served, "--oidc-client", "piton")},
+		{2, "port 0 is another one each time", nil, []string{"serve", "--tls-cert", cert, "--tls-key", key, "--oidc", "https://127.0.0.1:1", "--oidc-client", "piton"}},
+		{2, "which PITON_OIDC_SECRET_FILE names, is empty", []string{"PITON_OIDC_SECRET_FILE=" + filepath.Join(b.ws, ".keep")}, append(served, "--oidc", "https://127.0.0.1:1", "--oidc-client", "piton")},
 		{2, "only over TLS", nil, []string{"serve", "--oidc", "https://127.0.0.1:1", "--oidc-client", "piton"}},
 		{2, "begins with https://", nil, append(served, "--oidc", "http://127.0.0.1:1", "--oidc-client", "piton")},
 		{8, "nobody can sign in through https://127.0.0.1:1: .*connection refused", []string{"PITON_OIDC_SECRET=hush"}, append(served, "--oidc", "https://127.0.0.1:1", "--oidc-client", "piton")},
@@ -194,7 +202,7 @@ func TestServerCertificateRenewed(t *testing.T) {
 		default:
 		}
 	}
-	if !strings.Contains(complaint, "the certificate cannot be read again") {
+	if !strings.Contains(complaint, "the new certificate cannot be used") {
 		t.Errorf("it says %q", complaint)
 	}
 	copies(newKey, key)

@@ -12,7 +12,6 @@ import (
 
 	"github.com/piton-dev/piton/internal/api"
 	"github.com/piton-dev/piton/internal/config"
-	"github.com/piton-dev/piton/internal/proc"
 )
 
 // elsewhere are the verbs that can ask the server of another workspace. All others are about
@@ -20,7 +19,8 @@ import (
 var elsewhere = append(strings.Fields(`answer approve archive cancel diff export force-agent gc history inbox land list log pause plan
 	reject replan resume retry run show skip status verify waive watch why`), "plan undo", "plan redo")
 
-// Variables that say which server is asked, and for whom; and as what a server asks its provider.
+// Variables for the server to ask and the token to show it, and for the secret that a server shows its
+// provider.
 // A secret is never an argument: others on the machine can read those.
 const (
 	serverEnv    = "PITON_SERVER"
@@ -54,7 +54,7 @@ func (a *app) reach(ctx context.Context) (*session, error) {
 	if err != nil {
 		return nil, err
 	}
-	client.Note = func(note string) { a.notice("%s", proc.Plain([]byte(note))) }
+	client.Note = func(note string) { a.notice("%s", note) }
 	journal := client.Journal()
 	p := &api.Product{
 		// No file of this machine is one of the server's.
@@ -74,7 +74,8 @@ func (a *app) serverToken() (string, error) {
 	return token, err
 }
 
-// secret is what a variable has, or the file that another one names; "" where neither is set.
+// secret is what a variable has, or the file that another one names; "" where neither is set. A
+// file without one is a mistake.
 func (a *app) secret(env, fileEnv string) (string, error) {
 	set := a.environ()
 	file := set[fileEnv]
@@ -85,5 +86,9 @@ func (a *app) secret(env, fileEnv string) (string, error) {
 	if err != nil {
 		return "", misuse(fmt.Sprintf("%s cannot be read: %v", fileEnv, err), "set it to the path of a file that has what "+env+" would have")
 	}
-	return strings.TrimSpace(string(body)), nil
+	secret := strings.TrimSpace(string(body))
+	if secret == "" {
+		return "", misuse(file+", which "+fileEnv+" names, is empty", "write what "+env+" would have into it")
+	}
+	return secret, nil
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/piton-dev/piton/internal/config"
 	"github.com/piton-dev/piton/internal/owner"
 	"github.com/piton-dev/piton/internal/probe"
+	"github.com/piton-dev/piton/internal/proc"
 	"github.com/piton-dev/piton/internal/store"
 	"github.com/piton-dev/piton/internal/store/sqlite"
 )
@@ -211,7 +212,7 @@ func (a *app) byNoRun(ctx context.Context, place api.Place) error {
 // notice tells the person at the terminal something: above the lines that are
 // drawn anew there.
 func (a *app) notice(format string, args ...any) {
-	text := fmt.Sprintf("piton: "+format, args...)
+	text := proc.Plain([]byte(fmt.Sprintf("piton: "+format, args...))) // others may have worded a part of it
 	if v := a.above.Load(); v == nil || !isTerminal(a.err) || !v.note(text) {
 		printLines(a.err, a.theme(a.err).fold(0, 2, text))
 	}

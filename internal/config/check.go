@@ -150,8 +150,11 @@ func (d *decoder) model(path string, m Model, c *Config) {
 	if m.BaseURL != "" {
 		d.webAddress(path+".base_url", m.BaseURL)
 	}
-	if m.KeyEnv != "" && !isEnvName(m.KeyEnv) {
+	switch {
+	case m.KeyEnv != "" && !isEnvName(m.KeyEnv):
 		d.wrong(path+".key_env", "the key itself has no place in a file", "%s.key_env is the name of a variable that holds the key", path)
+	case strings.HasPrefix(m.KeyEnv, "PITON_"):
+		d.wrong(path+".key_env", "name another variable", "%s.key_env names a variable of Piton itself, whose value no endpoint gets", path)
 	}
 }
 

@@ -37,7 +37,7 @@ const (
 )
 
 // ErrIssuer says that an address is none that a provider can have.
-var ErrIssuer = errors.New("an issuer is an address that begins with https:// and has no query")
+var ErrIssuer = errors.New("an issuer is an address that begins with https:// and has no user, query or fragment")
 
 // Errors of [Provider.Finish] that callers branch on.
 var (
@@ -47,6 +47,8 @@ var (
 	ErrAnswer = errors.New("the provider did not sign you in")
 	// ErrAddress says that the provider vouches for no e-mail address.
 	ErrAddress = errors.New("the provider vouches for no e-mail address")
+	// ErrSilent says that the provider gives no answer that can be read.
+	ErrSilent = errors.New("the provider does not answer as it should")
 )
 
 // Client is what a provider knows of this program.
@@ -86,13 +88,12 @@ type metadata struct {
 }
 
 // Discover asks a provider where it signs people in. It fails with [ErrIssuer], or says what is
-// wrong with the provider or the way to it.
-func Discover(ctx context.Context, c Client) (*Provider, error) {
+// wrong with the provider or the way to it. All requests to the provider go through transport.
+func Discover(ctx context.Context, c Client, transport http.RoundTripper) (*Provider, error) {
 	at, err := url.Parse(c.Issuer)
 	if err != nil || !secure(c.Issuer) || at.User != nil || at.RawQuery != "" || at.Fragment != "" {
 		return nil, ErrIssuer
 	}
-	transport := http.DefaultTransport.(*http.Transport).Clone() //nolint:forcetypeassert // nothing else is put there
 	p := &Provider{Host: at.Host, client: c, http: &http.Client{
 		Transport: bounded{transport}, Timeout: askTime,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }, // it could lead away from TLS
@@ -148,7 +149,7 @@ func (p *Provider) discover(ctx context.Context) (m metadata, err error) {
 }
 
 // bounded refuses answers that are too large.
-type bounded struct{ transport *http.Transport }
+type bounded struct{ transport http.RoundTripper }
 
 func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 	res, err := b.transport.RoundTrip(r)
@@ -222,7 +223,8 @@ func coded(code string) error {
 
 // Finish takes the answer with which the provider sent a browser back, and the secret that
 // [Provider.Begin] gave that browser. It returns the verified e-mail address. It fails with
-// [ErrState], [ErrAnswer] or [ErrAddress]; the text says why, and may be shown to anybody.
+// [ErrState], [ErrAnswer] or [ErrAddress], whose text says why, and may be shown to anybody; or with
+// [ErrSilent], whose text is for those who run the server.
 func (p *Provider) Finish(ctx context.Context, browser string, answer url.Values) (email string, err error) {
 	b, err := p.take(answer.Get("state"), browser)
 	if err != nil {
@@ -244,7 +246,7 @@ func (p *Provider) Finish(ctx context.Context, browser string, answer url.Values
 		return "", fmt.Errorf("%w: its token endpoint answers %d", ErrAnswer, refused.Response.StatusCode)
 	}
 	if err != nil {
-		return "", fmt.Errorf("%w: %w", ErrAnswer, err)
+		return "", fmt.Errorf("%w: %w", ErrSilent, err)
 	}
 	id, _ := token.Extra("id_token").(string)
 	return p.address(id, b.nonce, time.Now())

@@ -17,23 +17,22 @@ import (
 
 // chronicle is what happened in a run, as far as it was read. It is not safe for concurrent use.
 type chronicle struct {
-	run    string
-	look   looking
-	feed   *api.Feed
-	fold   view.Fold
-	words  func(view.Happening) []string
-	now    func() When
-	count  int       // records of the task so far: without sub-plans the number of the newest one
-	total  int       // lines so far
-	first  int       // the number of the first of those that are kept
-	lines  []LogLine // the newest, or those before the one that is looked at
-	failed map[[2]string]*Failure
-	tries  map[[2]string]*trials // by run and step
-	items  map[string]*trials    // by question
-	said   []Decision            // by people, and by the policy for them
-	asks   map[string]string     // the questions of items
-	past   []engine.StepRow      // of earlier runs
-	asked  bool                  // these were read
+	run     string
+	look    looking
+	feed    *api.Feed
+	fold    view.Fold
+	words   func(view.Happening) []string
+	now     func() When
+	count   int       // records of the task so far: without sub-plans the number of the newest one
+	total   int       // lines so far
+	first   int       // the number of the first of those that are kept
+	lines   []LogLine // the newest, or those before the one that is looked at
+	failed  map[[2]string]*Failure
+	tries   map[[2]string]*trials // by run and step
+	items   map[string]*trials    // by question
+	minutes *minutes              // nil where nobody asks who decided what
+	past    []engine.StepRow      // of earlier runs
+	asked   bool                  // these were read
 
 	stands  string // how the steps stood when this was told of them
 	ahead   view.Outlook
@@ -56,12 +55,6 @@ type Ear interface {
 	Take(run string, event engine.Event)
 	// Look tells what was done since the last look.
 	Look()
-}
-
-// Decision is something that a person decided, or the policy for them.
-type Decision struct {
-	At       When
-	By, What string
 }
 
 // Log is what happened, the newest last.
@@ -93,7 +86,7 @@ const mostLines = 500
 func (w *Workspace) chronicle(head engine.HeadRow, l looking) *chronicle {
 	c := &chronicle{
 		run: head.Run, look: l, feed: w.Feed(head.Stream), words: w.Words, deeds: w.Deeds, now: func() When { return clock(w.Now()) },
-		failed: map[[2]string]*Failure{}, tries: map[[2]string]*trials{}, items: map[string]*trials{}, asks: map[string]string{}, history: true, under: map[[2]string]pending{},
+		failed: map[[2]string]*Failure{}, tries: map[[2]string]*trials{}, items: map[string]*trials{}, history: true, under: map[[2]string]pending{},
 	}
 	if w.Listen != nil {
 		c.ear = w.Listen(c.did)
@@ -216,7 +209,9 @@ func (c *chronicle) take(h view.Happening) {
 		return // the step that the run carries out tells of it
 	}
 	run := h.Of.State.Run().Run
-	c.decided(h)
+	if c.minutes != nil {
+		c.minutes.take(h)
+	}
 	if h.What == view.Failed || h.What == view.Regressed {
 		c.failed[[2]string{run, h.Of.Step(h.Step).ID}] = failure(h)
 	}
@@ -235,58 +230,6 @@ func (c *chronicle) take(h view.Happening) {
 		}
 		c.add(l)
 	}
-}
-
-// decided keeps what somebody decided.
-func (c *chronicle) decided(h view.Happening) {
-	if h.What == view.Asked {
-		c.asks[h.Item.Item] = h.Text
-	}
-	d := Decision{At: clock(h.At), By: h.By}
-	if run := h.Of.State.Run(); h.Of.Up == nil && (h.What == view.Opened || h.What == view.Revised) {
-		d.By, d.What = run.ApprovedBy, fmt.Sprintf("approved version %d of the plan", run.Version)
-	} else if d.What = c.decision(h); d.By == "" || d.What == "" {
-		return
-	}
-	c.said = append(c.said, d)
-}
-
-// decision says what a happening is that a person decided; "" where it is none.
-func (c *chronicle) decision(h view.Happening) (text string) {
-	step := "the run"
-	if h.Step >= 0 {
-		row := h.Of.Row(h.Step)
-		step = "step " + row.Number + " " + row.Title
-	}
-	why := ""
-	if h.Text != "" {
-		why = ": " + h.Text
-	}
-	switch h.What {
-	case view.Answered:
-		text = "answered: " + cmp.Or(labels[h.Text], h.Text)
-		for _, more := range []string{h.Said, h.Args} {
-			if more != "" {
-				text += ", " + more
-			}
-		}
-		return text + "\n" + c.asks[h.Item.Item]
-	case view.Skipped:
-		return "left out " + step + why
-	case view.Waived:
-		return "accepted " + step + " without proof" + why
-	case view.Redone:
-		return "had " + step + " tried again" + why
-	case view.Forced:
-		return "gave " + step + " to " + h.Agent + why
-	case view.Replans:
-		return "asked for a revision because of " + step + why
-	case view.Configured:
-		return "let the run go on with other settings" + why
-	case view.Commanded:
-		return "told the run to " + string(h.Verb) + why
-	}
-	return ""
 }
 
 // add adds a line, if it is looked for.
@@ -340,9 +283,29 @@ func (c *chronicle) outlook(st view.Standing) view.Outlook {
 		fmt.Fprintf(&b, "%s %s %d,", row.ID, row.Status, row.Attempts)
 	}
 	if now := b.String() + fmt.Sprint(st.Head.Ended, st.Carried); now != c.stands {
-		c.stands, c.ahead = now, st.Outlook(c.past, c.atOnce())
+		c.stands, c.ahead = now, c.sinceFirst(st).Outlook(c.past, c.atOnce())
 	}
 	return c.ahead
+}
+
+// sinceFirst is the standing with steps that begin with their first attempt, or with the first
+// question about them, and not with the newest word of a person.
+func (c *chronicle) sinceFirst(st view.Standing) view.Standing {
+	st.Steps = slices.Clone(st.Steps)
+	for i := range st.Steps {
+		s := &st.Steps[i]
+		t := c.tries[[2]string{st.Head.Run, s.ID}]
+		if t == nil || s.Started.IsZero() {
+			continue
+		}
+		if len(t.tries) > 0 && t.tries[0].began.Before(s.Started) {
+			s.Started = t.tries[0].began
+		}
+		if len(t.waits) > 0 && t.waits[0].began.Before(s.Started) {
+			s.Started = t.waits[0].began
+		}
+	}
+	return st
 }
 
 // atOnce is how many steps may be at work at once.
@@ -366,12 +329,12 @@ func (c *chronicle) gates() map[string]bool {
 }
 
 // scripted reports whether a script does a step.
-func (c *chronicle) scripted(p place) bool {
-	of := c.fold.Member(p.st.Head.Run)
+func (c *chronicle) scripted(run, step string) bool {
+	of := c.fold.Member(run)
 	if of == nil {
 		return false
 	}
-	i := of.Index(p.row.ID)
+	i := of.Index(step)
 	return i >= 0 && of.Step(i).Kind == engine.Script
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"path/filepath"
@@ -121,9 +122,13 @@ func (e *editing) remove() ([]byte, error) {
 }
 
 func (e *editing) move(place int) ([]byte, error) {
-	place = max(0, min(place, len(e.md.Steps)-1))
-	if place == e.at {
+	switch {
+	case place == e.at:
 		return e.md.Source, nil
+	case place < 0:
+		return nil, errors.New("it is the first step already")
+	case place >= len(e.md.Steps):
+		return nil, errors.New("it is the last step already")
 	}
 	if names := view.Misplaced(e.md, e.at, place); len(names) > 0 {
 		verb := "is needed by"
@@ -184,7 +189,7 @@ func fixOf(f verify.Finding) string { return fmt.Sprintf("%s-%d-%d", f.Code, f.L
 func (e *editing) fix(name string) ([]byte, error) {
 	for _, f := range e.doc.Findings {
 		if f.Fix != nil && fixOf(f) == name {
-			e.said = "Fixed: " + f.Message + "."
+			e.said = "Done: " + f.Fix.Title + "."
 			return plan.Changed(e.doc.Source, f.Fix.Changes...), nil
 		}
 	}

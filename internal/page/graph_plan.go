@@ -12,7 +12,7 @@ func needsGraph(x *Review, doc *api.Document, current string) Graph {
 	var nodes []Node
 	for i, s := range x.Steps {
 		at[s.ID] = i
-		n := Node{Key: s.DOM, To: "#" + s.DOM, Number: s.Number, Name: s.ID, Title: s.Title, Gate: s.Asks != "", Current: s.ID == current}
+		n := Node{Key: s.DOM, To: "#" + s.DOM, Number: s.Number, Name: s.ID, Title: s.Title, Gate: s.Asks != "" || s.Question, Current: s.ID == current}
 		n.State = s.standing()
 		nodes = append(nodes, n)
 	}
@@ -44,7 +44,7 @@ func (s *ReviewStep) standing() State {
 		return State{"has a warning", "warn", "warn"}
 	case s.LeftOut:
 		return State{"left out", "idle", "skip"}
-	case s.Asks != "":
+	case s.Asks != "" || s.Question:
 		return State{"asks you first", "idle", "gate"}
 	}
 	return State{"will run", "idle", "ready"}

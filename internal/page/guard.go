@@ -52,7 +52,8 @@ type server struct {
 	key      string // for all others, in a cookie
 	entered  atomic.Bool
 	sessions sessions
-	misses   misses
+	misses   misses // wrong tokens
+	begins   misses // of signing in through a provider
 	views    *template.Template
 	origins  http.CrossOriginProtection
 	mux      *http.ServeMux
@@ -238,8 +239,8 @@ func (s *server) watch(who users.User, end func()) (done func()) {
 }
 
 // foreign reports whether a page of another origin sends a request. Reading is refused to it
-// as well, so each method is looked at as one that changes something. Only the provider may send
-// a browser here: that answer shows by its state that it was asked for.
+// as well, so each method is looked at as one that changes something. A browser may come from any
+// site to [ReturnPath], where providers send it: its state shows that the answer was asked for.
 func (s *server) foreign(r *http.Request) bool {
 	change := *r
 	change.Method = http.MethodPost
@@ -255,6 +256,9 @@ func (s *server) foreign(r *http.Request) bool {
 func (s *server) known(r *http.Request) (*users.User, error) {
 	if scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " "); strings.EqualFold(scheme, "Bearer") { // RFC 9110, 11.1
 		return s.withToken(r, token)
+	}
+	if strings.HasPrefix(r.URL.Path, httpapi.Base+"/") {
+		return nil, users.ErrUnknown // programs show a token
 	}
 	for _, c := range r.CookiesNamed(s.cookie()) {
 		if s.base != "" && same(c.Value, s.key) {

@@ -47,6 +47,7 @@ type Item struct {
 	Args                        string // a value, as JSON, that can be edited
 	TakesText                   bool
 	Files                       []FileChanged // that the attempts of the step changed so far
+	Failure                     *Failure      // of the newest of them
 	Same                        string        // that a retry runs the same script again
 	EditTo                      string        // where the script is changed
 	Choices                     []Choice
@@ -152,12 +153,13 @@ func (w *Workspace) item(ctx context.Context, it engine.ItemRow) (*Item, error) 
 			y.Label = label
 		}
 		switch {
-		case c == engine.ChooseRetry && x.Same != "":
-			y.Tone, y.Then = "", x.Same
 		case n == 0:
 			y.Keys += ",a,mod+enter"
 		case y.Tone == "danger":
 			y.Keys += ",d"
+		}
+		if c == engine.ChooseRetry && x.Same != "" {
+			y.Tone, y.Then = "", x.Same
 		}
 		x.Choices = append(x.Choices, y)
 		if n == 0 || y.Tone == "danger" && len(x.Bar) == 1 {
@@ -167,8 +169,8 @@ func (w *Workspace) item(ctx context.Context, it engine.ItemRow) (*Item, error) 
 	return x, nil
 }
 
-// stuck fills in what helps with a step that did not come out right: what it changed so far,
-// and where its script is edited.
+// stuck fills in what helps with a step that did not come out right: why that is, what it changed
+// so far, and where its script is edited.
 func (w *Workspace) stuck(ctx context.Context, it engine.ItemRow, x *Item) error {
 	head, err := w.run(ctx, it.Run)
 	if err != nil || it.Step == "" {
@@ -181,19 +183,26 @@ func (w *Workspace) stuck(ctx context.Context, it engine.ItemRow, x *Item) error
 	for _, f := range changes.Files {
 		x.Files = append(x.Files, FileChanged(f))
 	}
-	rows, err := w.Rows(ctx, head, store.StepFilter{IDs: []string{it.Step}})
-	if err != nil {
+	c := w.chronicle(head, looking{})
+	if err := c.read(ctx); err != nil {
 		return err
 	}
-	steps, err := w.ProgramSteps(ctx, head, rows...)
-	if err != nil || len(rows) == 0 || steps[rows[0].Index].Kind != engine.Script {
-		return err
-	}
-	x.Same = "runs the same script, unchanged, unless a file that it uses has changed"
-	if head.Path != "" && head.Parent.Run == "" {
-		x.EditTo = planPath(head.Path) + "?" + url.Values{"open": {"edit"}, "step": {it.Step}}.Encode() + "#s-" + it.Step
+	x.Failure = c.failed[[2]string{it.Run, it.Step}]
+	if c.scripted(it.Run, it.Step) {
+		x.Same, x.EditTo = "runs the same script, unchanged, unless a file that it uses has changed", editPath(head, it.Step)
 	}
 	return nil
+}
+
+// editPath is where a step of the plan of a run is edited; "" where that is not on the page.
+func editPath(head engine.HeadRow, step string) string {
+	if head.Path == "" || head.Parent.Run != "" {
+		return ""
+	}
+	if of, instance := engine.InstanceOf(step); instance {
+		step = of
+	}
+	return planPath(head.Path) + "?" + url.Values{"open": {"edit"}, "step": {step}}.Encode() + "#s-" + step
 }
 
 // labels are choices in the words of a button.

@@ -17,7 +17,6 @@ import (
 	"errors"
 	"fmt"
 	"html/template"
-	"io/fs"
 	"net/http"
 	"path/filepath"
 	"reflect"
@@ -106,22 +105,6 @@ type Words struct{}
 
 func glossary(context.Context, *Workspace, *http.Request) (sheet, error) {
 	return sheet{Title: "Words", Body: Words{}}, nil
-}
-
-// static serves the files that are part of the program.
-func (s *server) static() http.Handler {
-	files, err := fs.Sub(static, "static")
-	if err != nil {
-		panic(err) // the program was built without them
-	}
-	of := http.StripPrefix(s.base+staticPath, http.FileServerFS(files))
-	return zips(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if body, err := fs.ReadFile(files, r.PathValue("file")); err == nil { // else it is not found
-			w.Header().Set("Cache-Control", "no-cache") // kept, and asked for again
-			w.Header().Set("Etag", fmt.Sprintf("%q", api.Digest(body)))
-		}
-		of.ServeHTTP(w, r)
-	}))
 }
 
 // sheet is a page with what is around it.

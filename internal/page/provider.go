@@ -3,22 +3,26 @@ package page
 import (
 	"errors"
 	"fmt"
+	"net"
 	"net/http"
 	"strings"
 
 	"github.com/piton-dev/piton/internal/oidc"
+	"github.com/piton-dev/piton/internal/users"
 )
 
 const (
 	providerPath = signInPath + "/provider"
 	// ReturnPath is where a provider sends browsers back to.
 	ReturnPath = signInPath + "/return"
-	// A browser sends this cookie when the provider sends it back, and takes it only over TLS.
-	providerCookie = "__Secure-" + cookie + "-sign-in"
+	// A browser accepts this cookie only over TLS and from this very host, and sends it also when it
+	// comes from the site of the provider.
+	providerCookie = "__Host-" + cookie + "-sign-in"
 )
 
-func secretOfProvider(value string, seconds int) *http.Cookie {
-	return &http.Cookie{Name: providerCookie, Value: value, Path: signInPath, MaxAge: seconds, Secure: true, HttpOnly: true, SameSite: http.SameSiteLaxMode}
+// begun is the cookie of a browser that has begun to sign in.
+func begun(value string, seconds int) *http.Cookie {
+	return &http.Cookie{Name: providerCookie, Value: value, Path: "/", MaxAge: seconds, Secure: true, HttpOnly: true, SameSite: http.SameSiteLaxMode}
 }
 
 // toProvider sends a browser to the provider.
@@ -26,12 +30,18 @@ func (s *server) toProvider(w http.ResponseWriter, r *http.Request) {
 	if !opened(w, r) {
 		return
 	}
+	from, _, _ := net.SplitHostPort(r.RemoteAddr)
+	if s.begins.many(from) {
+		s.asksWho(w, r, http.StatusTooManyRequests, "Too many sign-ins began at your address. Wait a minute.")
+		return
+	}
+	s.begins.add(from)
 	if !strings.EqualFold(nameIn(r.Host), s.TLS.Names[0]) { // it comes back there, where this browser would have no cookie
 		s.asksWho(w, r, http.StatusBadRequest, fmt.Sprintf("Open https://%s%s to sign in with %s.", s.at, signInPath, s.TLS.Provider.Host))
 		return
 	}
-	to, secret := s.TLS.Provider.Begin("https://" + s.at + ReturnPath)
-	http.SetCookie(w, secretOfProvider(secret, int(oidc.MaxAge.Seconds())))
+	to, secret := s.TLS.Provider.Begin("https://" + r.Host + ReturnPath)
+	http.SetCookie(w, begun(secret, int(oidc.MaxAge.Seconds())))
 	http.Redirect(w, r, to, http.StatusSeeOther)
 }
 
@@ -53,21 +63,32 @@ func (s *server) fromProvider(w http.ResponseWriter, r *http.Request) {
 		s.asksWho(w, r, http.StatusBadRequest, sentence(err)+" Sign in again.")
 		return
 	}
-	http.SetCookie(w, secretOfProvider("", -1))
-	if err != nil {
-		status := http.StatusUnauthorized
-		if errors.Is(err, oidc.ErrAddress) {
-			status = http.StatusForbidden
-		}
-		s.asksWho(w, r, status, sentence(err))
-		return
+	http.SetCookie(w, begun("", -1))
+	var u users.User
+	if err == nil {
+		u, err = s.Users.WithEmail(email)
 	}
-	u, err := s.Users.WithEmail(email)
-	if err != nil {
+	switch {
+	case err == nil:
+	case errors.Is(err, oidc.ErrAnswer):
+		s.asksWho(w, r, http.StatusUnauthorized, sentence(err))
+		return
+	case errors.Is(err, oidc.ErrAddress):
+		s.asksWho(w, r, http.StatusForbidden, sentence(err))
+		return
+	case errors.Is(err, users.ErrUnknown), errors.Is(err, users.ErrEmail):
 		s.asksWho(w, r, http.StatusForbidden, fmt.Sprintf("Nobody here has the address %.254s.", email))
 		return
+	case errors.Is(err, oidc.ErrSilent):
+		s.TLS.Notice(err)
+		s.asksWho(w, r, http.StatusBadGateway, "The provider does not answer as it should. Try again, or ask who runs this server.")
+		return
+	default:
+		s.TLS.Notice(err)
+		s.asksWho(w, r, http.StatusInternalServerError, fmt.Sprintf("Piton cannot tell who has the address %.254s. Ask who runs this server.", email))
+		return
 	}
-	s.begin(w, u)
+	s.begin(w, r, u)
 	html, err := s.show(Welcome{})
 	if err != nil {
 		http.Error(w, err.Error(), http.StatusInternalServerError)

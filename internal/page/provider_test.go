@@ -1,8 +1,6 @@
 package page
 
 import (
-	"crypto/tls"
-	"crypto/x509"
 	"encoding/base64"
 	"encoding/json"
 	"io"
@@ -42,6 +40,9 @@ func newProvider(t *testing.T) *provider {
 		writes(w, map[string]any{"issuer": at.URL, "authorization_endpoint": at.URL + "/auth", "token_endpoint": at.URL + "/token"})
 	})
 	mux.HandleFunc("POST /token", func(w http.ResponseWriter, _ *http.Request) {
+		if p.email == "silent" {
+			panic(http.ErrAbortHandler)
+		}
 		claims, err := json.Marshal(map[string]any{
 			"iss": at.URL, "aud": "piton", "nonce": p.nonce, "email": p.email, "email_verified": p.verified, "iat": time.Now().Unix(), "exp": time.Now().Unix(),
 		})
@@ -50,13 +51,8 @@ func newProvider(t *testing.T) *provider {
 		}
 		writes(w, map[string]any{"access_token": "hush", "token_type": "Bearer", "id_token": "e30." + base64.RawURLEncoding.EncodeToString(claims) + ".AAAA"})
 	})
-	trust := x509.NewCertPool()
-	trust.AddCert(at.Certificate())
-	was := http.DefaultTransport
-	defer func() { http.DefaultTransport = was }()
-	http.DefaultTransport = &http.Transport{TLSClientConfig: &tls.Config{RootCAs: trust}}
 	var err error
-	if p.Provider, err = oidc.Discover(t.Context(), oidc.Client{Issuer: at.URL, ID: "piton"}); err != nil {
+	if p.Provider, err = oidc.Discover(t.Context(), oidc.Client{Issuer: at.URL, ID: "piton"}, at.Client().Transport); err != nil {
 		t.Fatal(err)
 	}
 	return p
@@ -67,7 +63,7 @@ func (p *provider) signsIn(g *guest, change func(r *http.Request)) (res *http.Re
 	g.t.Helper()
 	res = g.send(http.MethodGet, providerPath, nil)
 	to, err := res.Location()
-	if err != nil || res.StatusCode != http.StatusSeeOther || to.Query().Get("redirect_uri") != "https://piton.example:7430"+ReturnPath {
+	if err != nil || res.StatusCode != http.StatusSeeOther || to.Query().Get("redirect_uri") != "https://piton.example"+ReturnPath {
 		g.t.Fatalf("%s to %v, %v", res.Status, to, err)
 	}
 	p.nonce = to.Query().Get("nonce")
@@ -88,7 +84,8 @@ func (p *provider) signsIn(g *guest, change func(r *http.Request)) (res *http.Re
 // the form says why.
 func TestProvider(t *testing.T) {
 	p := newProvider(t)
-	s := workspace(t, &TLS{Names: []string{"piton.example", "192.0.2.1"}, Provider: p.Provider})
+	var told error
+	s := workspace(t, &TLS{Names: []string{"piton.example", "192.0.2.1"}, Provider: p.Provider, Notice: func(err error) { told = err }})
 	if _, err := s.Users.Add("anna", []users.Right{users.See, users.Approve}, "Anna@Example.org", time.Now()); err != nil {
 		t.Fatal(err)
 	}
@@ -106,6 +103,7 @@ func TestProvider(t *testing.T) {
 		"an address that is bad": {"<b>@example.org", true, right, 403, "Nobody here has the address &lt;b&gt;@example.org."},
 		"not verified":           {"anna@example.org", false, right, 403, "The provider vouches for no e-mail address: it has not verified"},
 		"none":                   {"", true, right, 403, "The provider vouches for no e-mail address: the ID token has none."},
+		"silent":                 {"silent", true, right, 502, "The provider does not answer as it should. Try again, or ask who runs this server."},
 		"no state":               {"anna@example.org", true, func(r *http.Request) { r.URL.RawQuery = "code=x" }, 400, "The answer of the provider came too late, or was not asked for here. Sign in again."},
 		"another browser":        {"anna@example.org", true, func(r *http.Request) { r.Header.Del("Cookie") }, 400, "Sign in again."},
 		"the provider says no":   {"anna@example.org", true, func(r *http.Request) { r.URL.RawQuery += "&error=access_denied" }, 401, "The provider did not sign you in: access_denied."},
@@ -117,10 +115,14 @@ func TestProvider(t *testing.T) {
 	} {
 		t.Run(what, func(t *testing.T) {
 			g := newGuest(t, s)
-			p.email, p.verified = c.email, c.verified
+			s.begins = misses{}
+			p.email, p.verified, told = c.email, c.verified, nil
 			res, body := p.signsIn(g, c.change)
 			if res.StatusCode != c.status || !strings.Contains(body, c.says) || g.sees() != (c.status == 200) {
 				t.Fatalf("%s, signed in %v\n%s", res.Status, g.sees(), body)
+			}
+			if (told != nil) != (c.status == 502) {
+				t.Errorf("who runs the server is told %v", told)
 			}
 			if c.status == 400 && len(res.Cookies()) > 0 {
 				t.Errorf("what was not asked for sets %v", res.Cookies())
@@ -141,6 +143,24 @@ func TestProvider(t *testing.T) {
 				t.Errorf("another token: the session goes on, %v", err)
 			}
 		})
+	}
+}
+
+// Who begins again and again has to wait, and others do not.
+func TestProviderTooOften(t *testing.T) {
+	s := workspace(t, &TLS{Names: []string{"piton.example"}, Provider: newProvider(t).Provider})
+	g, other := newGuest(t, s), newGuest(t, s)
+	other.from = "192.0.2.8:1234"
+	for range mostMisses {
+		if res := g.send(http.MethodGet, providerPath, nil); res.StatusCode != http.StatusSeeOther {
+			t.Fatal(res.Status)
+		}
+	}
+	if res := g.send(http.MethodGet, providerPath, nil); res.StatusCode != http.StatusTooManyRequests || len(res.Cookies()) > 0 {
+		t.Errorf("too often: %s", res.Status)
+	}
+	if res := other.send(http.MethodGet, providerPath, nil); res.StatusCode != http.StatusSeeOther {
+		t.Errorf("another address: %s", res.Status)
 	}
 }
 

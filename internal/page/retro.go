@@ -1,6 +1,7 @@
 package page
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -51,13 +52,14 @@ func retro(ctx context.Context, w *Workspace, r *http.Request) (sheet, error) {
 		return sheet{}, err
 	}
 	c := w.chronicle(head, looking{})
+	c.minutes = &minutes{asks: map[string]string{}}
 	if err := c.read(ctx); err != nil {
 		return sheet{}, err
 	}
 	x := Retro{Run: head.Run, Title: head.Title, State: stateOf(st.By.Of(head), ""), Sum: back.Sum(), Meters: metersOf(st, view.Outlook{}), Foreseen: foreseen(back.Foreseen)}
-	x.Over, x.Said = overBudget(head, st.Now), c.said
+	x.Over, x.Said = overBudget(head, st.Now), c.minutes.said
 	if back.Happened.Attempts > 0 {
-		x.Parts, x.Agents, x.Steps = c.parts(back), byAgent(st.Steps), bySteps(head.Run, back)
+		x.Parts, x.Agents, x.Steps = c.parts(back, head.Finished, st.Now), byAgent(st.Steps), bySteps(head.Run, back)
 	}
 	for _, f := range back.Came {
 		x.Came = append(x.Came, fmt.Sprintf("%s, step %s: %s It became: %s", f.Code, f.Step, f.Message, f.Became))
@@ -97,10 +99,13 @@ func overBudget(h engine.HeadRow, now time.Time) string {
 }
 
 // parts are work, checks, waits for people and what failed attempts took of it.
-func (c *chronicle) parts(back view.Retro) []Share {
+func (c *chronicle) parts(back view.Retro, end, now time.Time) []Share {
 	s := back.Spent
-	failed, took, cost, told := 0, time.Duration(0), int64(0), false
+	failed, took, cost, told, waited := 0, time.Duration(0), int64(0), false, time.Duration(0)
 	for _, t := range c.tries {
+		for _, wait := range t.waits {
+			waited += cmp.Or(wait.ended, end, now).Sub(wait.began)
+		}
 		for _, try := range t.tries {
 			if try.kind != "bad" {
 				continue
@@ -111,16 +116,18 @@ func (c *chronicle) parts(back view.Retro) []Share {
 			}
 		}
 	}
-	all := s.WorkMs + s.CheckMs + s.WaitMs
+	all := s.WorkMs + s.CheckMs + waited.Milliseconds()
 	share := func(name, note string, ms int64) Share {
 		return Share{Name: name, Note: note, Took: view.Span(view.Ms(ms)), Percent: percent(ms, all)}
 	}
 	parts := []Share{
 		share("Work", view.Plural(back.Happened.Attempts, "attempt", "attempts"), s.WorkMs), share("Checks", "", s.CheckMs),
-		share("Waiting for people", view.Plural(back.Happened.Asked, "question", "questions"), s.WaitMs),
+		share("Waiting for people", view.Plural(back.Happened.Asked, "question", "questions"), waited.Milliseconds()),
 		share("Of the above, attempts that failed", fmt.Sprintf("%d failed, %s", failed, view.Plural(back.Happened.Retries, "retry", "retries")), took.Milliseconds()),
 	}
-	parts[0].Used = view.Used(s.Tokens, s.Cost)
+	if s.Tokens != nil || s.Cost != nil {
+		parts[0].Used = view.Used(s.Tokens, s.Cost)
+	}
 	if told {
 		parts[3].Used = view.Money(cost)
 	}

@@ -64,6 +64,7 @@ type ReviewStep struct {
 	DOM, ID, Number, Title, Who string
 	Facts                       []string
 	Asks                        string // why a person is asked first
+	Question                    bool   // a person does it
 	Blocks                      []Block
 	Findings                    []Finding
 	After                       string // what it waits for
@@ -123,7 +124,7 @@ func (w *Workspace) review(ctx context.Context, rel string, a asked) (sheet, err
 	x := Review{
 		Path: rel, To: planPath(rel), Title: rel, Settings: w.Settings(), Planner: w.planner(), Digest: api.Digest(doc.Source), Comments: len(w.hand.said(rel)),
 	}
-	if last := w.hand.last(rel); last != nil && last.is == x.Digest && a.refused == "" {
+	if last := w.hand.last(rel); last != nil && last.is == x.Digest {
 		x.Undo = last.said
 	}
 	for _, f := range doc.Findings {
@@ -237,7 +238,7 @@ func (w *Workspace) planned(ctx context.Context, x *Review, doc *api.Document) e
 	case x.Run != "" && x.Changes:
 		x.Start = "Approve the change"
 	case x.Run != "":
-		x.WhyNot = "Its run " + x.Run + " has not ended."
+		x.WhyNot = "Run " + x.Run + " goes by this text. If you change it here, you can approve the change for the run."
 	case x.Approved != "":
 		x.Start = "Start"
 	default:
@@ -357,7 +358,7 @@ func fixable(f verify.Finding, x Finding) Finding {
 
 func reviewStep(doc *api.Document, s *plan.Step, needs []string, dom string) ReviewStep {
 	kind := view.KindOf(s, doc)
-	x := ReviewStep{DOM: dom, ID: s.ID.Value, Number: s.Number, Title: s.Title.Value, Who: kind, Asks: verify.Asks(s, doc.Facts)}
+	x := ReviewStep{DOM: dom, ID: s.ID.Value, Number: s.Number, Title: s.Title.Value, Who: kind, Asks: verify.Asks(s, doc.Facts), Question: kind == "ask"}
 	if kind == "agent" {
 		x.Who = s.Target.Value
 		if name, _, known := doc.Facts.Agent(s.Target.Value); known {

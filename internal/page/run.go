@@ -47,6 +47,7 @@ type RunHead struct {
 	Ended                         string // how it came out, in a sentence
 	EndTone                       string
 	Branch                        string // that its work waits on
+	In                            string // the directory that has its work; "" while it goes on, or waits
 	Todo                          string // what a person can do about it
 }
 
@@ -99,12 +100,13 @@ type TimeRow struct {
 
 // Panel is the step that is looked at.
 type Panel struct {
-	Open  bool // there is one
-	Row   StepRow
-	Same  string // that a script was run again as it was
-	Asks  string // what a person is asked about it; "" for nothing
-	AskTo string
-	Files []FileChanged
+	Open   bool // there is one
+	Row    StepRow
+	Same   string // that a script was run again as it was
+	EditTo string // where it is changed; "" where that is not here
+	Asks   string // what a person is asked about it; "" for nothing
+	AskTo  string
+	Files  []FileChanged
 }
 
 // StepRow is a step with what can be done about it.
@@ -208,6 +210,9 @@ func (w *Workspace) stood(ctx context.Context, head engine.HeadRow, c *chronicle
 	for _, it := range st.Items {
 		x.Asks.Rows = append(x.Asks.Rows, askRow(it, st.Now))
 	}
+	if h.Ended && !h.Branch.Waits && h.Parent.Run == "" {
+		x.Head.In = w.Product.Place.Dir
+	}
 	places := placesOf(st, "s", "", false)
 	open, ok := selected(places, c.look.step)
 	x.Timeline = c.timeline(st, o, places, open.path)
@@ -271,7 +276,7 @@ func (c *chronicle) timeline(st view.Standing, o view.Outlook, places []place, o
 		if _, instance := engine.InstanceOf(p.row.ID); instance {
 			row.Sub = true
 		}
-		row.Since, row.Took, took[p.dom] = lasts(p.st, p.row)
+		row.Since, row.Took, took[p.dom] = c.lasts(p.st, p.row)
 		if u, ok := o.Usual[p.row.ID]; ok && row.Took == "" && !p.sub && o.Spans != nil && !st.Head.Ended {
 			row.Took, took[p.dom] = "~"+view.Span(u.Took), u.Took
 		}
@@ -288,28 +293,37 @@ func (c *chronicle) timeline(st view.Standing, o view.Outlook, places []place, o
 	return x
 }
 
-// lasts is how long a step took, or since when it has been at work.
-func lasts(st view.Standing, s engine.StepRow) (since int64, took string, d time.Duration) {
+// lasts is how long a step was at work, in all its attempts. One that is at work now has been so
+// since a moment that counts these, too.
+func (c *chronicle) lasts(st view.Standing, s engine.StepRow) (since int64, took string, d time.Duration) {
+	d = view.Ms(s.Effort.WorkMs + s.Effort.CheckMs)
+	t := c.tries[[2]string{st.Head.Run, s.ID}]
+	_, delegates := st.Below[s.ID]
 	switch {
-	case s.Status == engine.Running && !s.Started.IsZero() && st.Carried:
-		d = st.Now.Sub(s.Started)
-		return s.Started.UnixMilli(), view.Span(d), d
-	case !s.Started.IsZero() && !s.Finished.IsZero():
-		d = s.Finished.Sub(s.Started)
-		return 0, view.Span(d), d
+	case s.Status == engine.Running && st.Carried && t != nil && len(t.tries) > 0:
+		d += st.Now.Sub(t.tries[len(t.tries)-1].began)
+		since = st.Now.Add(-d).UnixMilli()
+	case delegates && !s.Started.IsZero():
+		d = cmp.Or(s.Finished, st.Now).Sub(s.Started)
+	case s.Effort.Attempts == 0:
+		return 0, "", 0
 	}
-	return 0, "", 0
+	return since, view.Span(d), d
 }
 
 // panel is the step that is looked at.
 func (w *Workspace) panel(ctx context.Context, c *chronicle, p place) (Panel, error) {
 	row := stepRow(p.st, p.row)
 	row.DOM = "open"
+	row.Since, row.Took, _ = c.lasts(p.st, p.row)
 	key := [2]string{p.st.Head.Run, p.row.ID}
 	if row.Tried {
 		row.Failure = c.failed[key]
 	}
 	x := Panel{Open: true, Row: row, Same: c.sameScript(p, row.Retry)}
+	if x.Same != "" {
+		x.EditTo = editPath(p.st.Head, p.row.ID)
+	}
 	for _, it := range p.st.Items {
 		if it.Run == p.st.Head.Run && it.Step == p.row.ID {
 			x.Asks, x.AskTo = it.Question, itemPath(it.Item)
@@ -329,7 +343,7 @@ func (c *chronicle) sameScript(p place, retry bool) string {
 			return fmt.Sprintf("Attempt %d ran the same script as the one before, unchanged.", last.n)
 		}
 	}
-	if retry && c.scripted(p) {
+	if retry && c.scripted(p.st.Head.Run, p.row.ID) {
 		return "A retry runs the same script, unchanged, unless a file that it uses has changed."
 	}
 	return ""
@@ -384,10 +398,10 @@ func cameOut(st view.Standing) string {
 	work, all := h.Work.At(h.Finished), h.Finished.Sub(h.Started)
 	text += view.Span(work) + " at work"
 	if all-work >= time.Minute {
-		text += ", " + view.Span(all) + " from start to end,"
+		text += " and " + view.Span(all) + " from start to end"
 	}
 	if h.CostMicros > 0 {
-		text += " for " + view.Money(h.CostMicros)
+		text += ", for " + view.Money(h.CostMicros)
 	}
 	parts := []string{fmt.Sprintf("%d of %s proven", h.Proven, view.Plural(h.Total, "step", "steps"))}
 	if n := h.Effort.Retries; n > 0 {
@@ -463,12 +477,11 @@ func stepRow(st view.Standing, s engine.StepRow) StepRow {
 	if below, ok := st.Below[s.ID]; ok {
 		row.Child = below.Head.Run
 	}
-	row.Since, row.Took, _ = lasts(st, s)
 	counts := slices.Contains([]engine.Status{engine.Done, engine.Waived, engine.Skipped}, s.Status)
 	over := st.Head.Ended && st.Head.Status != engine.Failed
 	row.Unproven = s.Status == engine.Done && !s.Proven
 	row.Tried = s.Attempts > 0 && !counts
-	row.Retry = !over && slices.Contains([]engine.Status{engine.Failed, engine.Skipped, engine.Waiting}, s.Status)
+	row.Retry = !over && (s.Status == engine.Failed || s.Status == engine.Skipped || s.Status == engine.Waiting && s.Attempts > 0)
 	row.Skip = !over && !counts && s.Status != engine.Running
 	return row
 }

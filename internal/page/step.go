@@ -22,6 +22,8 @@ type Step struct {
 	Row           StepRow
 	Tried         string // how often, and what follows where it does not pass
 	Same          string // that a script was run again as it was
+	EditTo        string // where it is changed; "" where that is not on the page
+	Question      bool   // a person answers it
 	Work          []Block
 	Prompt        string // what the newest work was given
 	Command       []Block
@@ -109,7 +111,10 @@ func step(ctx context.Context, w *Workspace, r *http.Request) (sheet, error) {
 	if n, err := strconv.Atoi(r.URL.Query().Get("attempt")); err == nil && slices.Contains(x.Attempts, n) {
 		x.Attempt = n
 	}
-	x.Same = c.sameScript(place{st: a.Standing, row: a.Row(a.Index)}, x.Row.Retry)
+	if x.Same = c.sameScript(place{st: a.Standing, row: a.Row(a.Index)}, x.Row.Retry); x.Same != "" {
+		x.EditTo = editPath(in, id)
+	}
+	x.Row.Since, x.Row.Took, _ = c.lasts(a.Standing, a.Row(a.Index))
 	loops, err := w.Loops(ctx, in, []engine.StepRow{a.Row(a.Index)})
 	if err != nil {
 		return sheet{}, err
@@ -201,10 +206,14 @@ func (c *chronicle) attempts(run string, step *engine.Step, now time.Time) (x At
 // account is a step of the page: the words of `piton why`.
 func (w *Workspace) account(a *view.Account) Step {
 	row, p := a.Row(a.Index), a.Fold.Step(a.Index)
-	x := Step{Run: a.Head.Run, RunTitle: a.Head.Title, Row: stepRow(a.Standing, row)}
+	x := Step{Run: a.Head.Run, RunTitle: a.Head.Title, Row: stepRow(a.Standing, row), Question: p.Kind == engine.Ask}
 	x.Row.DOM = "step"
 	if len(p.Checks) > 0 && p.Each == nil {
-		x.Tried = fmt.Sprintf("attempt %d of %d; %s", row.Attempts, a.Fold.Allowed(a.Index), view.OnFailure(p.OnFail.Retries, string(p.OnFail.Then)))
+		x.Tried = "no attempt yet"
+		if row.Attempts > 0 {
+			x.Tried = fmt.Sprintf("attempt %d of %d", row.Attempts, a.Fold.Allowed(a.Index))
+		}
+		x.Tried += "; " + view.OnFailure(p.OnFail.Retries, string(p.OnFail.Then))
 	}
 	x.Work = blocks(
 		Block{"task", p.Task, p.Kind == engine.Script}, Block{"tool", p.Tool, true}, Block{"arguments", string(p.Args), true},

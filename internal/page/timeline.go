@@ -246,7 +246,7 @@ func (s scale) x(at time.Time) float64 {
 
 // bar is what lasts from one moment to another.
 func (s scale) bar(from, to time.Time, kind, text string) Bar {
-	const least = 0.4 // percent that can be seen
+	const least = 1.0 // percent that can be seen
 	x := s.x(from)
 	w := max(least, s.x(to)-x)
 	return Bar{X: percents(min(x, 100-least)), W: percents(w), Kind: kind, Text: text}

@@ -21,6 +21,7 @@ type TLS struct {
 	Names  []string // that the certificates are for; the first is shown to people
 	// Provider vouches for the e-mail addresses of users; nil for none.
 	Provider *oidc.Provider
+	Notice   func(error) // tells who runs the server what is wrong with it; not nil with a provider
 }
 
 // answers reports whether a request to a host, with or without a port, is for one of the names.
@@ -49,10 +50,10 @@ func nameIn(host string) string {
 	return name
 }
 
-// Bounds of sessions: how long one lasts without a request, and how many there are at most.
+// Bounds of sessions: how long one lasts without a request, and how many a user has at most.
 const (
 	sessionTime = 12 * time.Hour
-	maxSessions = 1000
+	maxSessions = 20
 )
 
 // sessions are the browsers that have signed in, by the value of their cookie. They end with
@@ -74,15 +75,18 @@ func (s *sessions) begin(u users.User) string {
 	if s.all == nil {
 		s.all = map[string]*session{}
 	}
-	oldest := ""
+	oldest, theirs := "", 0
 	for id, is := range s.all {
-		if time.Since(is.used) > sessionTime {
+		switch {
+		case time.Since(is.used) > sessionTime:
 			delete(s.all, id)
-		} else if oldest == "" || is.used.Before(s.all[oldest].used) {
-			oldest = id
+		case is.user == u.Name:
+			if theirs++; oldest == "" || is.used.Before(s.all[oldest].used) {
+				oldest = id
+			}
 		}
 	}
-	if len(s.all) >= maxSessions {
+	if theirs >= maxSessions {
 		delete(s.all, oldest)
 	}
 	id := rand.Text() + rand.Text()
@@ -177,7 +181,7 @@ func (s *server) signIn(w http.ResponseWriter, r *http.Request) {
 	case err != nil:
 		s.asksWho(w, r, http.StatusUnauthorized, "Nobody has this token.")
 	default:
-		s.begin(w, *u)
+		s.begin(w, r, *u)
 		http.Redirect(w, r, "/", http.StatusSeeOther)
 	}
 }
@@ -193,8 +197,11 @@ func (s *server) asksWho(w http.ResponseWriter, r *http.Request, status int, wro
 	}
 }
 
-// begin gives a browser a session of a user.
-func (s *server) begin(w http.ResponseWriter, u users.User) {
+// begin gives a browser a session of a user, in place of the one that it has.
+func (s *server) begin(w http.ResponseWriter, r *http.Request, u users.User) {
+	for _, c := range r.CookiesNamed(s.cookie()) {
+		s.sessions.end(c.Value)
+	}
 	http.SetCookie(w, &http.Cookie{Name: s.cookie(), Value: s.sessions.begin(u), Path: "/", Secure: true, HttpOnly: true, SameSite: http.SameSiteStrictMode})
 }
 

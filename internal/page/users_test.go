@@ -43,9 +43,11 @@ func (g *guest) take(r *http.Request) *http.Response {
 	g.s.ServeHTTP(w, r)
 	res := w.Result()
 	for _, c := range res.Cookies() {
-		session := c.Path == "/" && strings.HasPrefix(c.Name, "__Host-") && (c.SameSite == http.SameSiteStrictMode || c.MaxAge < 0)
-		asked := c.Path == signInPath && strings.HasPrefix(c.Name, "__Secure-") && c.SameSite == http.SameSiteLaxMode
-		if !c.Secure || !c.HttpOnly || c.Domain != "" || !session && !asked {
+		mode := http.SameSiteStrictMode
+		if c.Name == providerCookie {
+			mode = http.SameSiteLaxMode
+		}
+		if !c.Secure || !c.HttpOnly || c.Domain != "" || c.Path != "/" || !strings.HasPrefix(c.Name, "__Host-") || c.SameSite != mode && c.MaxAge >= 0 {
 			g.t.Errorf("the cookie is %v", c)
 		}
 		g.jar[c.Name] = c.Value

@@ -41,11 +41,19 @@ func TestZips(t *testing.T) {
 		t.Errorf("the first page needs %d bytes", sum)
 	}
 	t.Logf("%d bytes in all", sum)
-	is := ask("/static/app.css").Header().Get("Etag")
-	for tag, want := range map[string]int{is: http.StatusNotModified, `"other"`: http.StatusOK} {
+	is, plain := ask("/static/app.css", "Accept-Encoding", "gzip").Header().Get("Etag"), ask("/static/app.css").Header().Get("Etag")
+	for tag, want := range map[string]int{is: http.StatusNotModified, plain: http.StatusOK, `"other"`: http.StatusOK} {
 		if again := ask("/static/app.css", "If-None-Match", tag, "Accept-Encoding", "gzip"); again.Code != want || again.Code == http.StatusNotModified && again.Body.Len() > 0 {
 			t.Errorf("who has %s gets %d, %d bytes", tag, again.Code, again.Body.Len())
 		}
+	}
+	for _, refuses := range []string{"", "br", "gzip;q=0", "gzip; q=0.000", "x-gzip"} {
+		if plain := ask("/words", "Accept-Encoding", refuses); plain.Header().Get("Content-Encoding") != "" {
+			t.Errorf("%q gets %v", refuses, plain.Header())
+		}
+	}
+	if zipped := ask("/words", "Accept-Encoding", "gzip;q=0.5"); zipped.Header().Get("Content-Encoding") != "gzip" {
+		t.Errorf("who takes it gets %v", zipped.Header())
 	}
 	if to := ask("/enter/x", "Accept-Encoding", "gzip"); to.Header().Get("Content-Encoding") != "" {
 		t.Errorf("who is refused gets %v", to.Header())

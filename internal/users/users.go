@@ -71,7 +71,7 @@ var (
 
 var (
 	name = regexp.MustCompile(`^[a-z][a-z0-9.-]{0,31}$`)
-	// address is ASCII: other letters have small ones that look like those of somebody else.
+	// address is ASCII: some other letters become ASCII when made small, so that two addresses would be one.
 	address = regexp.MustCompile(`^[!-?A-~]+@[!-?A-~]+$`)
 	// taken are names that the journal has for others than people.
 	taken = []string{"agent", "harness", "planner", "policy", "somebody"}
@@ -96,12 +96,11 @@ func (d Dir) Add(user string, rights []Right, email string, now time.Time) (toke
 		return "", ErrName
 	}
 	if email != "" {
-		has, err := d.WithEmail(email)
-		if errors.Is(err, ErrEmail) || errors.Is(err, ErrTaken) {
-			return "", err
-		}
-		if err == nil && has.Name != user {
+		switch has, err := d.WithEmail(email); {
+		case err == nil && has.Name != user:
 			return "", fmt.Errorf("%w: %s has %s already", ErrTaken, has.Name, email)
+		case err != nil && !errors.Is(err, ErrUnknown):
+			return "", err
 		}
 	}
 	token = prefix + rand.Text() + rand.Text()
@@ -203,7 +202,8 @@ func (d Dir) WithToken(token string) (User, error) {
 }
 
 // WithEmail is the user who has an address. Letters may be large or small. It fails with
-// [ErrUnknown], and with [ErrEmail], which says that nobody can have it.
+// [ErrUnknown]; with [ErrEmail] where nobody can have it; with [ErrTaken] where two users have it;
+// or with why a user's file cannot be read.
 func (d Dir) WithEmail(email string) (User, error) {
 	if !isEmail(email) {
 		return User{}, ErrEmail

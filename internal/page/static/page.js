@@ -88,8 +88,11 @@
     const d = axis.dataset, x = Math.min(100, +d.now + (Date.now() - d.at) * d.rate);
     line.setAttribute("x1", x + "%");
     line.setAttribute("x2", x + "%");
-    document.querySelectorAll("[data-grows]").forEach((b) => b.setAttribute("width", Math.max(.4, x - b.dataset.grows) + "%"));
+    document.querySelectorAll("[data-grows]").forEach((b) => b.setAttribute("width", Math.max(1, x - b.dataset.grows) + "%"));
   }, 1000);
+
+  // Why a step was not moved, or changed, is in sight.
+  document.addEventListener("htmx:finally:request", () => document.querySelector('.step .note[role="alert"]')?.scrollIntoView({block: "nearest"}));
 
   // A menu closes once something in it was chosen, by a click elsewhere, and with Escape.
   document.addEventListener("click", (e) => document.querySelectorAll("details.menu[open]").forEach((d) => {
