@@ -68,7 +68,7 @@ func TestOpenIDProvider(t *testing.T) {
 	var said struct {
 		Data struct{ URL, Redirect string }
 	}
-	if err := json.NewDecoder(b.serve("--tls-cert", cert, "--tls-key", key, "--oidc", issuer, "--oidc-client", "piton", "--json")).Decode(&said); err != nil {
+	if err := json.NewDecoder(b.serve("--addr", freeAddress(t), "--tls-cert", cert, "--tls-key", key, "--oidc", issuer, "--oidc-client", "piton", "--json")).Decode(&said); err != nil {
 		t.Fatal(err)
 	}
 	res, err := insecure().Post(issuer+"/reg", "application/json", strings.NewReader(fmt.Sprintf(`{"redirect_uris": [%q]}`, said.Data.Redirect)))

@@ -35,17 +35,23 @@ func (b *web) says(code int, env []string, words ...string) string {
 	return string(out)
 }
 
+// freeAddress is an address of this machine where nobody listens.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.Close()
+	return l.Addr().String()
+}
+
 // A server that cannot use its provider says why, and shows no secret. One that can says what
 // the provider has to know.
 func TestServerWithProvider(t *testing.T) {
 	b := newWeb(t, map[string]string{"ws/.keep": ""})
 	cert, key, _ := certificate(t)
-	l, err := net.Listen("tcp", "127.0.0.1:0") // a port that is free
-	if err != nil {
-		t.Fatal(err)
-	}
-	l.Close()
-	served := []string{"serve", "--tls-cert", cert, "--tls-key", key, "--addr", l.Addr().String()}
+	served := []string{"serve", "--tls-cert", cert, "--tls-key", key, "--addr", freeAddress(t)}
 	b.says(0, nil, "serve", "token", "anna", "--email", "Anna@Example.org")
 	if out := b.says(0, nil, "serve", "users"); !strings.Contains(out, ", anna@example.org") {
 		t.Errorf("the users are\n%s", out)

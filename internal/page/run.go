@@ -216,7 +216,7 @@ func (w *Workspace) stood(ctx context.Context, head engine.HeadRow, c *chronicle
 	places := placesOf(st, "s", "", false)
 	open, ok := selected(places, c.look.step)
 	x.Timeline = c.timeline(st, o, places, open.path)
-	x.Graph = graph(st, c.gates(), o, strings.Split(open.path, "/")[0])
+	x.Graph = graph(c.sinceFirst(st), c.gates(), o, strings.Split(open.path, "/")[0])
 	if ok {
 		x.Panel, err = w.panel(ctx, c, open)
 	}

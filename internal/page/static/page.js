@@ -48,6 +48,7 @@
     if (n) dag.scrollLeft += n.getBoundingClientRect().left - dag.getBoundingClientRect().left - (dag.clientWidth - n.getBoundingClientRect().width) / 2;
   };
   sight();
+  addEventListener("resize", sight);
 
   // A link to another step, or order, of the same page brings only what is in it. A newer one
   // takes the place of one under way. The history is kept here alone, not by htmx as well.
