@@ -212,7 +212,7 @@ func (a *app) byNoRun(ctx context.Context, place api.Place) error {
 // notice tells the person at the terminal something: above the lines that are
 // drawn anew there.
 func (a *app) notice(format string, args ...any) {
-	text := proc.Plain([]byte(fmt.Sprintf("piton: "+format, args...))) // others may have worded a part of it
+	text := proc.Plain(fmt.Appendf(nil, "piton: "+format, args...)) // others may have worded a part of it
 	if v := a.above.Load(); v == nil || !isTerminal(a.err) || !v.note(text) {
 		printLines(a.err, a.theme(a.err).fold(0, 2, text))
 	}

@@ -136,7 +136,7 @@ func runRow(h engine.HeadRow, by view.Stands, now time.Time) RunRow {
 		Percent: percent(int64(h.Settled), int64(h.Total)), Spent: view.Join(view.Spent(h, now)), Started: ago(h.Started, now),
 		Sub: h.Parent.Run != "", Waiting: by.Open(h), WaitsForMerge: h.Branch.Waits,
 	}
-	if h.Ended || by.On(h) {
+	if (h.Ended || by.On(h)) && h.Budget.Limits.Wall == 0 { // else it is in what was spent
 		row.Took = view.Span(h.Work.At(now))
 	}
 	return row
