@@ -701,10 +701,14 @@ func TestPageReconfigured(t *testing.T) {
 		t.Fatalf("resume gets %d\n%s", status, body)
 	}
 	s.until(done)
-	for _, want := range []string{"answered: Retry\nStep 1 ", "let the run go on with the changed configuration"} {
-		if back := b.get(run + "/retro"); !strings.Contains(back, want) {
+	back := b.get(run + "/retro")
+	for _, want := range []string{"answered: Retry\nStep 1 ", "\ngo on</p>", "let the run go on with the changed configuration"} {
+		if !strings.Contains(back, want) {
 			t.Errorf("the retrospective lacks %q:\n%s", want, back)
 		}
+	}
+	if strings.Contains(back, "tried again") {
+		t.Errorf("one answer is two decisions:\n%s", back)
 	}
 }
 

@@ -32,6 +32,7 @@ const (
 	// MaxAge is how long a person has to sign in at the provider.
 	MaxAge     = 10 * time.Minute
 	maxPending = 10_000
+	maxFrom    = 50 // of one network
 	askTime    = 10 * time.Second
 	maxBody    = 256 << 10 // bytes
 )
@@ -74,8 +75,8 @@ type Provider struct {
 
 // pending is a sign-in that has begun.
 type pending struct {
-	state, browser, nonce, verifier, redirect string
-	began                                     time.Time
+	state, browser, nonce, verifier, redirect, from string
+	began                                           time.Time
 }
 
 // metadata is what is used of the discovery document.
@@ -170,16 +171,26 @@ func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // Begin begins a sign-in. Send the browser to the address, and keep the secret in a cookie of it,
 // for [MaxAge]. The provider sends the browser on to redirect, with an answer for [Provider.Finish].
-func (p *Provider) Begin(redirect string) (address, browser string) {
-	b := &pending{state: rand.Text(), browser: rand.Text(), nonce: rand.Text(), verifier: oauth2.GenerateVerifier(), redirect: redirect, began: time.Now()}
+// Of very many that begin in one network, from, the oldest is forgotten.
+func (p *Provider) Begin(redirect, from string) (address, browser string) {
+	b := &pending{
+		state: rand.Text(), browser: rand.Text(), nonce: rand.Text(), verifier: oauth2.GenerateVerifier(), redirect: redirect, from: from, began: time.Now(),
+	}
 	options := []oauth2.AuthCodeOption{oauth2.S256ChallengeOption(b.verifier), oauth2.SetAuthURLParam("nonce", b.nonce)}
 	if p.claims { // else the scope may bring them to the UserInfo endpoint only
 		options = append(options, oauth2.SetAuthURLParam("claims", `{"id_token":{"email":{"essential":true},"email_verified":{"essential":true}}}`))
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.expire(); len(p.pending) >= maxPending {
-		p.pending = p.pending[1:]
+	p.expire()
+	oldest, theirs := 0, 0
+	for i, b := range slices.Backward(p.pending) {
+		if b.from == from {
+			oldest, theirs = i, theirs+1
+		}
+	}
+	if theirs >= maxFrom || len(p.pending) >= maxPending {
+		p.pending = slices.Delete(p.pending, oldest, oldest+1)
 	}
 	p.pending = append(p.pending, b)
 	return p.flow(redirect).AuthCodeURL(b.state, options...), b.browser

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -65,7 +66,7 @@ func (h *hostile) discover(secret string) *Provider {
 // begins is the answer that a right provider sends a browser back with, and the browser's secret.
 func (h *hostile) begins(p *Provider) (answer url.Values, browser string) {
 	h.t.Helper()
-	address, browser := p.Begin(redirect)
+	address, browser := p.Begin(redirect, "here")
 	to, err := url.Parse(address)
 	if err != nil || !strings.HasPrefix(address, h.URL+"/auth?") {
 		h.t.Fatalf("a browser is sent to %s, %v", address, err)
@@ -226,7 +227,7 @@ func TestState(t *testing.T) {
 	answer, browser := h.begins(p)
 	refuses("no state", browser, url.Values{"code": {"hush"}}, ErrState, "")
 	refuses("another state", browser, url.Values{"code": {"hush"}, "state": {"x"}}, ErrState, "")
-	_, other := p.Begin(redirect)
+	_, other := p.Begin(redirect, "here")
 	refuses("another browser", other, answer, ErrState, "")
 	refuses("the right browser after another one", browser, answer, ErrState, "")
 	answer, _ = h.begins(p)
@@ -252,13 +253,27 @@ func TestState(t *testing.T) {
 	refuses("again", browser, answer, ErrState, "")
 
 	answer, browser = h.begins(p)
-	for range maxPending {
-		p.Begin(redirect)
+	for range maxFrom {
+		p.Begin(redirect, "here")
+	}
+	refuses("the oldest of too many", browser, answer, ErrState, "")
+	if len(p.pending) != maxFrom {
+		t.Errorf("%d sign-ins of a network are kept", len(p.pending))
+	}
+	answer, browser = h.begins(p)
+	for range 2 * maxFrom {
+		p.Begin(redirect, "there")
+	}
+	h.gives(jwt(h.right()))
+	if _, err := p.Finish(t.Context(), browser, answer); err != nil {
+		t.Errorf("many began in another network, and it fails with %v", err)
+	}
+	for i := range maxPending {
+		p.Begin(redirect, strconv.Itoa(i))
 	}
 	if len(p.pending) != maxPending {
 		t.Errorf("%d sign-ins are kept", len(p.pending))
 	}
-	refuses("the oldest of too many", browser, answer, ErrState, "")
 }
 
 // A provider that is not what it is to be is refused before anybody is sent there.

@@ -283,14 +283,17 @@ func (c *chronicle) outlook(st view.Standing) view.Outlook {
 		fmt.Fprintf(&b, "%s %s %d,", row.ID, row.Status, row.Attempts)
 	}
 	if now := b.String() + fmt.Sprint(st.Head.Ended, st.Carried); now != c.stands {
-		c.stands, c.ahead = now, c.sinceFirst(st).Outlook(c.past, c.atOnce())
+		c.stands, c.ahead = now, st.Outlook(c.past, c.atOnce())
+		if first, other := c.sinceFirst(st); other {
+			c.ahead.Path = first.Outlook(c.past, c.atOnce()).Path
+		}
 	}
 	return c.ahead
 }
 
 // sinceFirst is the standing with steps that begin with their first attempt, or with the first
-// question about them, and not with the newest word of a person.
-func (c *chronicle) sinceFirst(st view.Standing) view.Standing {
+// question about them, and not with the newest word of a person; and whether that is another.
+func (c *chronicle) sinceFirst(st view.Standing) (first view.Standing, other bool) {
 	st.Steps = slices.Clone(st.Steps)
 	for i := range st.Steps {
 		s := &st.Steps[i]
@@ -299,13 +302,13 @@ func (c *chronicle) sinceFirst(st view.Standing) view.Standing {
 			continue
 		}
 		if len(t.tries) > 0 && t.tries[0].began.Before(s.Started) {
-			s.Started = t.tries[0].began
+			s.Started, other = t.tries[0].began, true
 		}
 		if len(t.waits) > 0 && t.waits[0].began.Before(s.Started) {
-			s.Started = t.waits[0].began
+			s.Started, other = t.waits[0].began, true
 		}
 	}
-	return st
+	return st, other
 }
 
 // atOnce is how many steps may be at work at once.

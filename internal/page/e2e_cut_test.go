@@ -147,11 +147,15 @@ func misses(t *testing.T, ctx context.Context, when string) {
 	do(t, ctx, "its log", chromedp.Evaluate(`(async () => {
 		for (let left = 50; ; left--) { // what has happened may be on its way
 			const fresh = new DOMParser().parseFromString(await (await fetch(location.href)).text(), "text/html");
-			for (let a; a = fresh.querySelector("#log .older"); a.remove()) {
-				const before = new DOMParser().parseFromString(await (await fetch(a.getAttribute("hx-get"))).text(), "text/html");
-				a.after(...before.body.children);
+			const logs = [];
+			for (const d of [fresh, document]) {
+				const log = d.querySelector("#log").cloneNode(true);
+				for (let a; a = log.querySelector(".older"); a.remove()) {
+					const before = new DOMParser().parseFromString(await (await fetch(a.getAttribute("hx-get"))).text(), "text/html");
+					a.after(...before.body.children);
+				}
+				logs.push([...log.querySelectorAll(":scope > div")].map((e) => e.textContent));
 			}
-			const logs = [fresh, document].map((d) => [...d.querySelectorAll("#log > div")].map((e) => e.textContent));
 			if (!left || logs[0].join() === logs[1].join()) return logs;
 			await new Promise((go) => setTimeout(go, 200));
 		}

@@ -52,8 +52,7 @@ type server struct {
 	key      string // for all others, in a cookie
 	entered  atomic.Bool
 	sessions sessions
-	misses   misses // wrong tokens
-	begins   misses // of signing in through a provider
+	misses   misses
 	views    *template.Template
 	origins  http.CrossOriginProtection
 	mux      *http.ServeMux

@@ -21,10 +21,11 @@ type minutes struct {
 	asks map[string]string // the questions of items
 	at   time.Time         // of the newest answer
 	by   string
+	why  bool // what the person said with it is kept
 }
 
 // take keeps a happening that somebody decided. What follows from an answer is no decision of its
-// own.
+// own, but may have the words that were said with it.
 func (m *minutes) take(h view.Happening) {
 	run := h.Of.State.Run()
 	switch {
@@ -37,8 +38,11 @@ func (m *minutes) take(h view.Happening) {
 	case h.By == "" || h.By == engine.Harness:
 		return
 	case h.What == view.Answered:
-		m.at, m.by = h.At, h.By
+		m.at, m.by, m.why = h.At, h.By, h.Said != ""
 	case h.At.Equal(m.at) && h.By == m.by:
+		if last := &m.said[len(m.said)-1]; h.Text != "" && !m.why {
+			last.What, m.why = last.What+"\n"+h.Text, true
+		}
 		return
 	}
 	if what := m.words(h); what != "" {

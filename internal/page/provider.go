@@ -30,17 +30,12 @@ func (s *server) toProvider(w http.ResponseWriter, r *http.Request) {
 	if !opened(w, r) {
 		return
 	}
-	from, _, _ := net.SplitHostPort(r.RemoteAddr)
-	if s.begins.many(from) {
-		s.asksWho(w, r, http.StatusTooManyRequests, "Too many sign-ins began at your address. Wait a minute.")
-		return
-	}
-	s.begins.add(from)
 	if !strings.EqualFold(nameIn(r.Host), s.TLS.Names[0]) { // it comes back there, where this browser would have no cookie
 		s.asksWho(w, r, http.StatusBadRequest, fmt.Sprintf("Open https://%s%s to sign in with %s.", s.at, signInPath, s.TLS.Provider.Host))
 		return
 	}
-	to, secret := s.TLS.Provider.Begin("https://" + r.Host + ReturnPath)
+	from, _, _ := net.SplitHostPort(r.RemoteAddr)
+	to, secret := s.TLS.Provider.Begin("https://"+r.Host+ReturnPath, network(from))
 	http.SetCookie(w, begun(secret, int(oidc.MaxAge.Seconds())))
 	http.Redirect(w, r, to, http.StatusSeeOther)
 }
@@ -78,6 +73,8 @@ func (s *server) fromProvider(w http.ResponseWriter, r *http.Request) {
 		return
 	case errors.Is(err, users.ErrUnknown), errors.Is(err, users.ErrEmail):
 		s.asksWho(w, r, http.StatusForbidden, fmt.Sprintf("Nobody here has the address %.254s.", email))
+		return
+	case r.Context().Err() != nil: // the browser is gone
 		return
 	case errors.Is(err, oidc.ErrSilent):
 		s.TLS.Notice(err)

@@ -115,7 +115,6 @@ func TestProvider(t *testing.T) {
 	} {
 		t.Run(what, func(t *testing.T) {
 			g := newGuest(t, s)
-			s.begins = misses{}
 			p.email, p.verified, told = c.email, c.verified, nil
 			res, body := p.signsIn(g, c.change)
 			if res.StatusCode != c.status || !strings.Contains(body, c.says) || g.sees() != (c.status == 200) {
@@ -143,24 +142,6 @@ func TestProvider(t *testing.T) {
 				t.Errorf("another token: the session goes on, %v", err)
 			}
 		})
-	}
-}
-
-// Who begins again and again has to wait, and others do not.
-func TestProviderTooOften(t *testing.T) {
-	s := workspace(t, &TLS{Names: []string{"piton.example"}, Provider: newProvider(t).Provider})
-	g, other := newGuest(t, s), newGuest(t, s)
-	other.from = "192.0.2.8:1234"
-	for range mostMisses {
-		if res := g.send(http.MethodGet, providerPath, nil); res.StatusCode != http.StatusSeeOther {
-			t.Fatal(res.Status)
-		}
-	}
-	if res := g.send(http.MethodGet, providerPath, nil); res.StatusCode != http.StatusTooManyRequests || len(res.Cookies()) > 0 {
-		t.Errorf("too often: %s", res.Status)
-	}
-	if res := other.send(http.MethodGet, providerPath, nil); res.StatusCode != http.StatusSeeOther {
-		t.Errorf("another address: %s", res.Status)
 	}
 }
 

@@ -102,8 +102,11 @@ func overBudget(h engine.HeadRow, now time.Time) string {
 func (c *chronicle) parts(back view.Retro, end, now time.Time) []Share {
 	s := back.Spent
 	failed, took, cost, told, waited := 0, time.Duration(0), int64(0), false, time.Duration(0)
-	for _, t := range c.tries {
+	for key, t := range c.tries {
 		for _, wait := range t.waits {
+			if key[0] != c.run {
+				continue // of a run below, whose questions are its own
+			}
 			waited += cmp.Or(wait.ended, end, now).Sub(wait.began)
 		}
 		for _, try := range t.tries {

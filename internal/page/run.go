@@ -210,13 +210,14 @@ func (w *Workspace) stood(ctx context.Context, head engine.HeadRow, c *chronicle
 	for _, it := range st.Items {
 		x.Asks.Rows = append(x.Asks.Rows, askRow(it, st.Now))
 	}
-	if h.Ended && !h.Branch.Waits && h.Parent.Run == "" {
+	if merged := h.Status == engine.Done && !h.Branch.Waits; h.Ended && h.Parent.Run == "" && (h.Branch.Name == "" || merged) {
 		x.Head.In = w.Product.Place.Dir
 	}
 	places := placesOf(st, "s", "", false)
 	open, ok := selected(places, c.look.step)
 	x.Timeline = c.timeline(st, o, places, open.path)
-	x.Graph = graph(c.sinceFirst(st), c.gates(), o, strings.Split(open.path, "/")[0])
+	first, _ := c.sinceFirst(st)
+	x.Graph = graph(first, c.gates(), o, strings.Split(open.path, "/")[0])
 	if ok {
 		x.Panel, err = w.panel(ctx, c, open)
 	}
@@ -277,7 +278,8 @@ func (c *chronicle) timeline(st view.Standing, o view.Outlook, places []place, o
 			row.Sub = true
 		}
 		row.Since, row.Took, took[p.dom] = c.lasts(p.st, p.row)
-		if u, ok := o.Usual[p.row.ID]; ok && row.Took == "" && !p.sub && o.Spans != nil && !st.Head.Ended {
+		_, coming := o.Spans[p.row.ID]
+		if u, ok := o.Usual[p.row.ID]; ok && row.Took == "" && !p.sub && coming && !st.Head.Ended {
 			row.Took, took[p.dom] = "~"+view.Span(u.Took), u.Took
 		}
 		var said []string
@@ -296,17 +298,26 @@ func (c *chronicle) timeline(st view.Standing, o view.Outlook, places []place, o
 // lasts is how long a step was at work, in all its attempts. One that is at work now has been so
 // since a moment that counts these, too.
 func (c *chronicle) lasts(st view.Standing, s engine.StepRow) (since int64, took string, d time.Duration) {
-	d = view.Ms(s.Effort.WorkMs + s.Effort.CheckMs)
-	t := c.tries[[2]string{st.Head.Run, s.ID}]
-	_, delegates := st.Below[s.ID]
-	switch {
-	case s.Status == engine.Running && st.Carried && t != nil && len(t.tries) > 0:
-		d += st.Now.Sub(t.tries[len(t.tries)-1].began)
+	open := false
+	if below, delegates := st.Below[s.ID]; delegates {
+		h := below.Head
+		d, open = h.Work.At(cmp.Or(h.Finished, st.Now)), st.Carried && !h.Work.Since.IsZero()
+	} else {
+		t := c.tries[[2]string{st.Head.Run, s.ID}]
+		if t == nil || len(t.tries) == 0 {
+			return 0, "", 0
+		}
+		for _, try := range t.tries {
+			switch {
+			case try.kind != "":
+				d += try.ended.Sub(try.began)
+			case st.Carried:
+				d, open = d+st.Now.Sub(try.began), true
+			}
+		}
+	}
+	if open {
 		since = st.Now.Add(-d).UnixMilli()
-	case delegates && !s.Started.IsZero():
-		d = cmp.Or(s.Finished, st.Now).Sub(s.Started)
-	case s.Effort.Attempts == 0:
-		return 0, "", 0
 	}
 	return since, view.Span(d), d
 }

@@ -108,11 +108,9 @@ func (c *chronicle) note(run string, r engine.Record) {
 			t.answered("", r.At)
 		}
 	case engine.ItemOpened:
-		if e.Step != "" {
-			t := of(e.Step)
-			t.waits = append(t.waits, waiting{item: e.Item, began: r.At})
-			c.items[e.Item] = t
-		}
+		t := of(e.Step) // "" has what is asked about the run
+		t.waits = append(t.waits, waiting{item: e.Item, began: r.At})
+		c.items[e.Item] = t
 	case engine.ItemAnswered:
 		if t := c.items[e.Item]; t != nil {
 			t.answered(e.Item, r.At)

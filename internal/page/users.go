@@ -197,7 +197,7 @@ func (s *server) asksWho(w http.ResponseWriter, r *http.Request, status int, wro
 	}
 }
 
-// begin gives a browser a session of a user, in place of the one that it has.
+// begin gives a browser a session of a user, in place of the one that it shows.
 func (s *server) begin(w http.ResponseWriter, r *http.Request, u users.User) {
 	for _, c := range r.CookiesNamed(s.cookie()) {
 		s.sessions.end(c.Value)

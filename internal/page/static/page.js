@@ -48,7 +48,8 @@
     if (n) dag.scrollLeft += n.getBoundingClientRect().left - dag.getBoundingClientRect().left - (dag.clientWidth - n.getBoundingClientRect().width) / 2;
   };
   sight();
-  addEventListener("resize", sight);
+  let wide = innerWidth;
+  addEventListener("resize", () => { if (wide !== innerWidth) { wide = innerWidth; sight(); } });
 
   // A link to another step, or order, of the same page brings only what is in it. A newer one
   // takes the place of one under way. The history is kept here alone, not by htmx as well.
