@@ -245,9 +245,10 @@ func LoginOf(command, configured []string) []string {
 	return ProgramOf(command).Login
 }
 
-// ObeyedOf are the settings of any known program that lie where an agent may change its home, and
-// all that its own program obeys unless other places are configured: those it must not see either.
-// codex-acp writes one of them itself when it starts.
+// ObeyedOf are settings that a person's programs obey and an agent must not change: those of any known
+// program that lie in what the agent may change of its home, and all of its own program. If other
+// places are configured, it does not see the latter at all. codex-acp writes one of them itself when it
+// starts.
 func ObeyedOf(command, configured []string) []string {
 	login, all := LoginOf(command, configured), []string(nil)
 	if len(configured) == 0 {

@@ -13,14 +13,21 @@ import (
 	"time"
 )
 
-// TestMCPInspector drives piton mcp with a client that others wrote: the inspector of the
-// protocol's authors. It installs that with npm, and so stands behind a build tag.
-func TestMCPInspector(t *testing.T) {
-	home := t.TempDir()
-	install := exec.Command("npm", "install", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix", home, "@modelcontextprotocol/inspector@2.12.0")
+// installed is a directory with a package of npm.
+func installed(t *testing.T, name string) (home string) {
+	t.Helper()
+	home = t.TempDir()
+	install := exec.Command("npm", "install", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix", home, name)
 	if out, err := install.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
+	return home
+}
+
+// TestMCPInspector drives piton mcp with a client that others wrote: the inspector of the
+// protocol's authors. It installs that with npm, and so stands behind a build tag.
+func TestMCPInspector(t *testing.T) {
+	home := installed(t, "@modelcontextprotocol/inspector@2.12.0")
 	base, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)

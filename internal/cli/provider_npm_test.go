@@ -25,11 +25,7 @@ import (
 // TestOpenIDProvider has a browser sign in through a provider that others wrote, at another site. It
 // installs that with npm, and so stands behind a build tag.
 func TestOpenIDProvider(t *testing.T) {
-	home := t.TempDir()
-	install := exec.Command("npm", "install", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix", home, "oidc-provider@9.13.3")
-	if out, err := install.CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
+	home := installed(t, "oidc-provider@9.13.3")
 	script, err := os.ReadFile("testdata/openid_provider.mjs")
 	if err == nil {
 		err = os.WriteFile(filepath.Join(home, "provider.mjs"), script, 0o600)

@@ -27,9 +27,9 @@ func claim[T any](c claims, name string) T {
 
 // address is the verified address of an ID token.
 //
-// The token has to come directly from the token endpoint over TLS: the server is then known by its
-// certificate, which OpenID Connect Core 1.0, 3.1.3.7, item 6, allows in place of a look at the
-// signature. All other items that apply are looked at here.
+// The token has to come directly from the token endpoint over TLS. The certificate of the server then
+// stands for the signature: OpenID Connect Core 1.0, 3.1.3.7, item 6, allows that. All other items that
+// apply are checked here.
 func (p *Provider) address(token, nonce string, now time.Time) (string, error) {
 	c, err := decode(token)
 	if err == nil {

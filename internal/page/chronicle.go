@@ -291,8 +291,9 @@ func (c *chronicle) outlook(st view.Standing) view.Outlook {
 	return c.ahead
 }
 
-// sinceFirst is the standing with steps that begin with their first attempt, or with the first
-// question about them, and not with the newest word of a person; and whether that is another.
+// sinceFirst is the standing in which a step begins with its first attempt, or with the first question
+// about it, if that was earlier. Else it begins with the newest word of a person. other says whether
+// any step begins earlier.
 func (c *chronicle) sinceFirst(st view.Standing) (first view.Standing, other bool) {
 	st.Steps = slices.Clone(st.Steps)
 	for i := range st.Steps {

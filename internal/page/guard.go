@@ -169,7 +169,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	for name, value := range guards {
 		w.Header().Set(name, value)
 	}
-	program := strings.HasPrefix(r.URL.Path, httpapi.Base+"/")
+	program := ofProgram(r)
 	refuse := func(status int, text, hint string) {
 		if program {
 			httpapi.Fail(w, status, &api.Problem{Code: api.Denied, Message: text, Hint: hint}, "")
@@ -250,14 +250,17 @@ func (s *server) foreign(r *http.Request) bool {
 	return s.origins.Check(&change) != nil
 }
 
+// ofProgram reports a request to the API.
+func ofProgram(r *http.Request) bool { return strings.HasPrefix(r.URL.Path, httpapi.Base+"/") }
+
 // known is whose request it is: a user by their session or their token, nil for the person
 // whose machine it is. It fails where nobody knows.
 func (s *server) known(r *http.Request) (*users.User, error) {
 	if scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " "); strings.EqualFold(scheme, "Bearer") { // RFC 9110, 11.1
 		return s.withToken(r, token)
 	}
-	if strings.HasPrefix(r.URL.Path, httpapi.Base+"/") {
-		return nil, users.ErrUnknown // programs show a token
+	if ofProgram(r) { // these show a token
+		return nil, users.ErrUnknown
 	}
 	for _, c := range r.CookiesNamed(s.cookie()) {
 		if s.base != "" && same(c.Value, s.key) {
