@@ -109,6 +109,7 @@
   }, true);
 
   let follows = true; // the log is at its end
+  let seen = null, top = 0; // the log that was last looked at, and how far down it was
   const most = 2000; // lines in the page
   const told = () => {
     document.getElementById("newest").hidden = follows;
@@ -131,11 +132,15 @@
   const end = () => {
     const log = document.getElementById("log"), newest = document.getElementById("newest");
     if (!log || !newest) return;
+    // A reader may have scrolled up before the event of it came.
+    if (log === seen && log.scrollTop < Math.min(top, log.scrollHeight - log.clientHeight) - 1) follows = false;
     const over = log.children.length - most;
     for (let n = 0; n < over; n++) (follows ? log.querySelector(":scope > div") : log.lastElementChild).remove();
     if (over > 0 && follows) earlier(log, over);
     told();
     if (follows) log.scrollTop = log.scrollHeight;
+    seen = log;
+    top = log.scrollTop;
   };
   document.addEventListener("scroll", (e) => {
     const log = e.target;
