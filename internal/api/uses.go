@@ -263,12 +263,12 @@ func (r Redrafting) right() []users.Right { return consenting(r.Consent.Yes, use
 func (c Contracting) right() []users.Right { return consenting(c.Consent.Yes, users.Run) }
 
 func (o Order) right() []users.Right {
-	return consenting(o.Verb == engine.DoWaive || o.Verb == engine.DoLand, users.Run)
+	return consenting(slices.Contains([]engine.Verb{engine.DoWaive, engine.DoVouch, engine.DoLand}, o.Verb), users.Run)
 }
 
 // right is what any answer needs. What the item is about may need more.
 func (a Answer) right() []users.Right {
-	return consenting(a.Config != "" || a.Choice == engine.ChooseWaive, users.Answer)
+	return consenting(a.Config != "" || a.Choice == engine.ChooseWaive || a.Choice == engine.ChooseVouch, users.Answer)
 }
 
 // Lets are the rights that an answer to an item needs: one that lets something happen which

@@ -69,6 +69,14 @@ func (a *app) waiveCmd() *cobra.Command {
 	return a.stepOrder("waive", "Accept a step without proof, in your name", "A waived step is not done. Its status stays visible, with your name and the reason.", "  piton waive check-links --why \"the site is down today\"", engine.DoWaive)
 }
 
+func (a *app) vouchCmd() *cobra.Command {
+	return a.stepOrder("vouch", "Say that what a step changed is its work", `For a step whose checks pass and that is unproven: they opened files that the step itself changed, and
+its plan has no writes: for these. You say that these files are the work. To the proof they are then
+as if writes: named them. A step that is done is proven at once. The checks of one that waits for you
+are asked again. piton why shows which files they are. Look at them first: a file that decides what
+the checks say is not the work.`, "  piton vouch fix-parser\n  piton vouch 2 --run 7f3a21", engine.DoVouch)
+}
+
 func (a *app) forceCmd() *cobra.Command {
 	var runID string
 	cmd := engine.Command{Verb: engine.DoForce}

@@ -117,6 +117,8 @@ func (t theme) scroll(h view.Happening) []string {
 		return []string{t.stepLine(lookOf(engine.Skipped, ""), row, t.byWhom("skipped", h))}
 	case view.Waived:
 		return []string{t.stepLine(lookOf(engine.Waived, ""), row, t.byWhom("waived", h))}
+	case view.Vouched:
+		return []string{t.stepLine(lookOf(row.Status, ""), row, t.byWhom("vouched for", h))}
 	case view.Redone:
 		return []string{t.stepLine(lookOf(engine.Regressed, ""), row, t.byWhom("once more", h))}
 	case view.CutOff:

@@ -104,7 +104,7 @@ func (a *app) root() *cobra.Command {
 	root.AddCommand(
 		a.initCmd(), a.verifyCmd(), a.showCmd(), a.approveCmd(), a.runCmd(), a.resumeCmd(), a.landCmd(),
 		a.statusCmd(), a.listCmd(), a.watchCmd(), a.logCmd(), a.whyCmd(), a.primeCmd(), a.inboxCmd(), a.answerCmd(),
-		a.pauseCmd(), a.cancelCmd(), a.retryCmd(), a.skipCmd(), a.waiveCmd(), a.forceCmd(), a.replanCmd(),
+		a.pauseCmd(), a.cancelCmd(), a.retryCmd(), a.skipCmd(), a.waiveCmd(), a.vouchCmd(), a.forceCmd(), a.replanCmd(),
 		a.exportCmd(), a.importCmd(), a.schemaCmd(),
 		a.fsckCmd(), a.backupCmd(), a.agentsCmd(), a.toolsCmd(), a.doctorCmd(), a.versionCmd(),
 		a.rejectCmd(), a.diffCmd(), a.historyCmd(),

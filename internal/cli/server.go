@@ -17,7 +17,7 @@ import (
 // elsewhere are the verbs that can ask the server of another workspace. All others are about
 // this machine, and about files that a person edits here.
 var elsewhere = append(strings.Fields(`answer approve archive cancel diff export force-agent gc history inbox land list log pause plan
-	reject replan resume retry run show skip status verify waive watch why`), "plan undo", "plan redo")
+	reject replan resume retry run show skip status verify vouch waive watch why`), "plan undo", "plan redo")
 
 // Variables for the server to ask and the token to show it, and for the secret that a server shows its
 // provider.

@@ -208,7 +208,11 @@ func (t theme) adopts(x view.Account, e engine.CheckEnded) []string {
 		return nil
 	}
 	label := "**writes:** " + strings.Join(slices.Concat(o.Changed, o.Made), ", ")
-	return t.under(logIndent+2, boldTone, "if they are the work, write in the step: "+t.line(label))
+	lines := t.under(logIndent+2, boldTone, "if they are the work, write in the step: "+t.line(label))
+	if row.Bond.Leans {
+		lines = append(lines, t.under(logIndent+2, boldTone, "or, for this run alone: piton vouch "+t.line(row.ID)+" --run "+x.Head.Run)...)
+	}
+	return lines
 }
 
 // some names a few of many.

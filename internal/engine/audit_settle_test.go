@@ -178,7 +178,7 @@ func (a *auditor) settledByPerson(f *file, e engine.StepSettled) error {
 	case reply != nil && reply.By == e.By:
 		want := map[string]engine.Status{
 			"approve": engine.Pending, "retry": engine.Pending, "fallback": engine.Pending, "skip": engine.Skipped, "deny": engine.Skipped,
-			"waive": engine.Waived, "abort": engine.Failed, "leave": engine.Pending,
+			"waive": engine.Waived, "abort": engine.Failed, "leave": engine.Pending, "vouch": engine.Pending,
 		}[reply.Choice]
 		a.stays = a.stays || reply.Choice == "leave"
 		if f.question {
@@ -194,6 +194,11 @@ func (a *auditor) settledByPerson(f *file, e engine.StepSettled) error {
 		a.stopping = a.stopping || reply.Choice == "abort"
 	default:
 		return fmt.Errorf("%s said nothing of the kind", e.By)
+	}
+	if order, reply := f.order, f.reply; order != nil && order.Verb == engine.DoVouch || order == nil && reply.Choice == engine.ChooseVouch {
+		if err := f.vouched(); err != nil {
+			return err
+		}
 	}
 	if f.satisfied() {
 		f.retries = 0

@@ -163,6 +163,9 @@ type file struct {
 	observed  bool                // what a check opened before the work is known
 	wrote     map[string]bool     // by check and path: what the checks changed before the work
 	rests     bool                // its newest proof opened what it changed itself
+	leans     []string            // on these
+	unseen    bool                // or on what nobody saw
+	owned     map[string]bool     // what a person calls its work
 	tests     map[string]int      // that its checks ran before the work
 	same      bool                // its newest proof contradicts what was said of the same files
 	flaky     bool                // a check of it that counts gave two answers at once, ever
@@ -382,6 +385,9 @@ func (a *auditor) commanded(e engine.Command) error {
 	}
 	if e.Verb == engine.DoForce {
 		return a.forced(e)
+	}
+	if f := a.steps[e.Step]; e.Verb == engine.DoVouch && f != nil && f.status == engine.Done && (a.open || a.over == engine.Done || a.failed) {
+		return f.vouched()
 	}
 	goesOn := a.open
 	if e.Verb == engine.DoLand {
@@ -917,7 +923,7 @@ func (a *auditor) restsOn(f *file, phase engine.Phase) {
 	case engine.Baseline:
 		f.wrote, f.observed = map[string]bool{}, false
 	case engine.Verifying:
-		f.rests = false
+		f.leans, f.unseen = nil, false
 	default:
 		return
 	}
@@ -939,14 +945,35 @@ func (a *auditor) restsOn(f *file, phase engine.Phase) {
 			if _, known := a.makers[path]; !known {
 				a.makers[path] = maker
 			}
-			f.rests = f.rests || a.makers[path] != maker
+			if a.makers[path] != maker {
+				f.leans = append(f.leans, path)
+			}
 		}
 		for _, path := range c.Opened.Changed {
-			f.rests = f.rests || !f.wrote[c.Check+" "+path]
+			if !f.wrote[c.Check+" "+path] {
+				f.leans = append(f.leans, path)
+			}
 		}
-		f.rests = f.rests || len(c.Opened.Gone) > 0 || c.Opened.Unseen != "" && (f.observed || !c.Opened.Dark)
+		f.leans = append(f.leans, c.Opened.Gone...)
+		f.unseen = f.unseen || c.Opened.Unseen != "" && (f.observed || !c.Opened.Dark)
 	}
-	f.rests = f.rests && len(f.def.Writes) == 0
+	f.leans = slices.DeleteFunc(f.leans, func(path string) bool { return f.owned[path] })
+	f.rests = (len(f.leans) > 0 || f.unseen) && len(f.def.Writes) == 0
+}
+
+// vouched takes a person's word that what its newest proof rests on is its work.
+func (f *file) vouched() error {
+	if !f.rests || f.unseen {
+		return fmt.Errorf("its proof rests on no file that is known (%v, %v)", f.leans, f.unseen)
+	}
+	if f.owned == nil {
+		f.owned = map[string]bool{}
+	}
+	for _, path := range f.leans {
+		f.owned[path] = true
+	}
+	f.rests, f.leans = false, nil
+	return nil
 }
 
 // completed takes the answers of all checks of a step.

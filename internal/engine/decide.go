@@ -283,7 +283,7 @@ func (s *State) heeded(i int) StepSettled {
 		return e
 	}
 	switch a.Choice {
-	case ChooseApprove, ChooseRetry, ChooseFallback, ChooseLeave:
+	case ChooseApprove, ChooseRetry, ChooseFallback, ChooseLeave, ChooseVouch:
 		e.Status = Pending
 	case ChooseSkip:
 		e.Status, e.Satisfies = Skipped, true

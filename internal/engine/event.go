@@ -276,6 +276,7 @@ const (
 	DoSkip   Verb = "skip"
 	DoWaive  Verb = "waive"
 	DoRetry  Verb = "retry"
+	DoVouch  Verb = "vouch"       // that what keeps the step from its proof is its work
 	DoForce  Verb = "force-agent" // from the next attempt on
 	DoLand   Verb = "land"        // the merge of its worktree, of a run that ended without it
 	DoReplan Verb = "replan"      // the harness may say this, because of a step that failed, or because an arbiter wants it

@@ -403,7 +403,7 @@ func twist(e engine.Event, how uint8) engine.Event {
 		x.N += int(how % 3)
 		return x
 	case engine.Command:
-		x.Verb = []engine.Verb{engine.DoPause, engine.DoResume, engine.DoCancel, engine.DoSkip, engine.DoWaive, engine.DoRetry, engine.DoLand, "odd"}[n%8]
+		x.Verb = []engine.Verb{engine.DoPause, engine.DoResume, engine.DoCancel, engine.DoSkip, engine.DoWaive, engine.DoRetry, engine.DoLand, engine.DoVouch, "odd"}[n%9]
 		x.Step, x.From = steps[how%4], n%2 == 0
 		return x
 	case engine.ItemAnswered:

@@ -705,6 +705,14 @@ func (w *world) order(o op) {
 		w.send(engine.Order{Command: engine.Command{Verb: engine.DoLand, By: "ann"}})
 		return
 	}
+	if o.How%16 == 13 && o.More%2 == 0 {
+		c := engine.Command{Verb: engine.DoVouch, By: "ann"}
+		if p := w.state.Program(); p != nil {
+			c.Step = p.Step(int(o.Which) % p.Len()).ID
+		}
+		w.send(engine.Order{Command: c})
+		return
+	}
 	verbs := []engine.Verb{engine.DoPause, engine.DoResume, engine.DoSkip, engine.DoWaive, engine.DoRetry, engine.DoRetry, engine.DoForce, engine.DoCancel}
 	c := engine.Command{Verb: verbs[o.How%8], By: "ann", Why: "why \xff"}
 	if c.Verb == engine.DoForce {

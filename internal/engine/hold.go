@@ -32,6 +32,7 @@ type Bond struct {
 	Active  bool      `json:"active,omitempty"`  // it is under way
 	Queued  bool      `json:"queued,omitempty"`  // it could begin if there were room
 	Behind  *Holder   `json:"behind,omitempty"`  // whose lease it waits for
+	Leans   bool      `json:"leans,omitempty"`   // nothing but files that it changed keeps it from its proof: a person may vouch for them
 	Retry   time.Time `json:"retry_at,omitzero"` // when it is tried again
 	Item    string    `json:"item,omitempty"`    // what a person has to answer first
 }
@@ -52,7 +53,8 @@ func (s *State) bond(i int, shown Status) Bond {
 	st := &s.steps[i]
 	over, rests := atEnd(shown), st.settled() || st.Live
 	return Bond{
-		Open: over && !rests, Live: !over && rests, Ordered: st.Order != nil,
+		Leans: s.ownable(i),
+		Open:  over && !rests, Live: !over && rests, Ordered: st.Order != nil,
 		Unmet:  st.Order == nil && !st.satisfied() && (shown == Done || shown == Skipped),
 		Fatal:  st.Status == Failed && s.prog.Step(i).Critical,
 		Parts:  st.Expanded,

@@ -18,6 +18,7 @@ const (
 	ChooseRetry   = "retry"
 	ChooseSkip    = "skip"
 	ChooseWaive   = "waive"
+	ChooseVouch   = "vouch" // what the proof rests on is the step's work: the checks are asked again
 	ChooseAbort   = "abort"
 	// ChooseFallback is one more attempt, by the fallback of the step, and ChooseReplan
 	// a revision of the plan, which the text of the answer asks for.
@@ -292,6 +293,9 @@ func (s *State) recoveries(i int) []string {
 	}
 	if s.revisable(i) {
 		ways = append(ways, ChooseReplan)
+	}
+	if s.ownable(i) {
+		ways = append(ways, ChooseVouch)
 	}
 	return append(ways, ChooseSkip, ChooseWaive, ChooseAbort)
 }

@@ -132,6 +132,7 @@ func (s *State) goOnResolved(i int, st *step) {
 		return
 	}
 	st.Resolved = false
+	st.begin(s.last)
 	st.Ended = &WorkEnded{Step: s.prog.Step(i).ID, Attempt: st.Attempt, N: st.N, Kind: s.prog.Step(i).work(), How: Exited}
 	st.become(s.judges(i, st.Ended))
 }

@@ -67,7 +67,10 @@ func (s *State) rests(i int) {
 			}
 		}
 	}
-	st.Rests, st.Gone = sorted(st.Rests), sorted(st.Gone)
+	if Said(st.Checks) != Pass {
+		st.Rests, st.Gone = nil, nil // there is no proof that could rest on them
+	}
+	st.Rests, st.Gone = st.Vouched.less(sorted(st.Rests)), st.Vouched.less(sorted(st.Gone))
 }
 
 // resting says what the proof rests on that the step itself changed; "" is nothing.

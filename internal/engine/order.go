@@ -27,6 +27,8 @@ func (s *State) admitOrder(in Order) ([]Event, error) {
 		err = s.refuseRunOrder(c)
 	case DoSkip, DoWaive:
 		err = s.refuseVerdict(c)
+	case DoVouch:
+		err = s.refuseVouch(c)
 	case DoRetry:
 		err = s.refuseRetry(c)
 	case DoForce:
@@ -94,7 +96,7 @@ func (s *State) refuseStep(c Command) (int, error) {
 	switch {
 	case s.run.Live && s.stopping():
 		return 0, refuse(Conflict, fmt.Sprintf("run %s is being stopped", s.run.Opened.Run))
-	case !s.run.Live && s.run.Status != Failed:
+	case !s.openTo(c.Verb):
 		return 0, refuse(Conflict, fmt.Sprintf("run %s is %s", s.run.Opened.Run, s.run.Status))
 	case st.Order != nil:
 		return 0, refuse(Conflict, fmt.Sprintf("step %q was told to %s already", c.Step, st.Order.Verb))
@@ -102,6 +104,20 @@ func (s *State) refuseStep(c Command) (int, error) {
 		return 0, refuse(Conflict, fmt.Sprintf("step %q has its answer already: %s", c.Step, st.Answer.Choice))
 	}
 	return i, nil
+}
+
+// openTo reports whether the run, as far as it has got, takes a command of the kind.
+func (s *State) openTo(v Verb) bool {
+	if s.run.Live {
+		return true
+	}
+	switch v {
+	case DoLand, DoVouch:
+		return s.run.Status == Done || s.run.Status == Failed
+	case DoPause, DoCancel:
+		return false
+	}
+	return s.run.Status == Failed
 }
 
 // refuseVerdict refuses a skip or a waive.
@@ -238,7 +254,7 @@ func refuseAnswer(it ItemRow, a ItemAnswered) error {
 
 // applyCommand folds a person's command.
 func (s *State) applyCommand(c Command) error {
-	if s.prog == nil || !s.run.Live && c.Verb != DoLand && (s.run.Status != Failed || c.Verb == DoPause || c.Verb == DoCancel) {
+	if s.prog == nil || !s.openTo(c.Verb) {
 		return fmt.Errorf("%s of a run that is not open", c.Verb)
 	}
 	err := s.obey(c)
@@ -261,6 +277,8 @@ func (s *State) obey(c Command) error {
 		s.halt(&s.run.Cancelled)
 	case DoSkip, DoWaive, DoRetry:
 		return s.applyStepOrder(c)
+	case DoVouch:
+		return s.applyVouch(c)
 	case DoLand:
 		return s.applyLand(c)
 	case DoForce:

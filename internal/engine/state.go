@@ -219,6 +219,7 @@ type evidence struct {
 	Before   []Opened        `json:",omitempty"` // of the baseline, by check
 	Rests    []string        `json:",omitempty"` // what the newest proof opened of what the step itself changed
 	Gone     []string        `json:",omitempty"` // what the baseline opened, and that proof does not
+	Vouched  Vouched         `json:",omitzero"`  // what of that a person calls its work
 	Observed bool            `json:",omitzero"`  // what the baseline opened is known
 	Unseen   string          `json:",omitempty"` // why it is not known what that proof opened, where it could be
 	Tests    []int           `json:",omitempty"` // that the checks ran before the work, by check

@@ -116,7 +116,7 @@ func (s *State) proves(i int) bool {
 // remark is what people should know of a step whose checks pass; "" is nothing.
 func (s *State) remark(i int) string {
 	st := &s.steps[i]
-	return cmp.Or(s.resting(i), st.doubt(), both(missed(st.Checks), st.unseen()), s.vacant(i))
+	return cmp.Or(s.resting(i), st.doubt(), both(missed(st.Checks), st.unseen()), s.vacant(i), st.Vouched.String())
 }
 
 // vacant says why checks that pass prove nothing, if that is because of what they said before the

@@ -34,7 +34,7 @@ var abouts = map[string]string{
 	"redraft":  "Have the planner change a plan that has not run.",
 	"contract": "Have a contract proposed for each step that nothing can prove.",
 	"withdraw": "Take back a request to a model that is under way.",
-	"order":    "Command a run or a step: pause, cancel, retry, skip, waive, force-agent, replan.",
+	"order":    "Command a run or a step: pause, cancel, retry, skip, waive, vouch, force-agent, replan.",
 	"answer":   "Answer an item of the inbox.",
 	"release":  "Let go of a run: its work stops gently, and it stays open.",
 	"archive":  "Take finished runs out of the lists, or put them back.",

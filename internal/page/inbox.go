@@ -209,7 +209,7 @@ func editPath(head engine.HeadRow, step string) string {
 var labels = map[string]string{
 	engine.ChooseApprove: "Approve", engine.ChooseDeny: "Deny", engine.ChooseAllow: "Allow once", engine.ChooseAllowRun: "Allow for this run",
 	engine.ChooseRetry: "Retry", engine.ChooseFallback: "Retry with the fallback", engine.ChooseReplan: "Revise the plan", engine.ChooseLeave: "Leave it on its branch",
-	engine.ChooseSkip: "Skip the step", engine.ChooseWaive: "Accept without proof", engine.ChooseAnswer: "Answer", engine.ChooseAdopt: "Keep it",
+	engine.ChooseSkip: "Skip the step", engine.ChooseWaive: "Accept without proof", engine.ChooseVouch: "What it changed is the work", engine.ChooseAnswer: "Answer", engine.ChooseAdopt: "Keep it",
 	engine.ChooseDrop: "Drop it", engine.ChooseAbort: "Fail the step",
 }
 

@@ -76,6 +76,8 @@ func (m *minutes) words(h view.Happening) string {
 		return "skipped " + step + why
 	case view.Waived:
 		return "accepted " + step + " without proof" + why
+	case view.Vouched:
+		return "said that what " + step + " changed is its work" + why
 	case view.Redone:
 		return "had " + step + " tried again" + why
 	case view.Forced:

@@ -119,6 +119,7 @@ type StepRow struct {
 	Verdict, Loop, Said, Took    string
 	Since                        int64
 	Unproven, Tried, Retry, Skip bool
+	Vouch                        bool // a person may say that what it changed is its work
 	Failure                      *Failure
 	Child                        string
 }
@@ -491,6 +492,7 @@ func stepRow(st view.Standing, s engine.StepRow) StepRow {
 	counts := slices.Contains([]engine.Status{engine.Done, engine.Waived, engine.Skipped}, s.Status)
 	over := st.Head.Ended && st.Head.Status != engine.Failed
 	row.Unproven = s.Status == engine.Done && !s.Proven
+	row.Vouch = s.Bond.Leans && row.Unproven && st.Head.Parent.Run == ""
 	row.Tried = s.Attempts > 0 && !counts
 	row.Retry = !over && (s.Status == engine.Failed || s.Status == engine.Skipped || s.Status == engine.Waiting && s.Attempts > 0)
 	row.Skip = !over && !counts && s.Status != engine.Running
@@ -507,7 +509,7 @@ func (w *Workspace) carry(ctx context.Context, o api.Opened) (string, error) {
 }
 
 // orders are what a form of a run, or of a step, may say.
-var orders = []engine.Verb{engine.DoPause, engine.DoCancel, engine.DoRetry, engine.DoSkip}
+var orders = []engine.Verb{engine.DoPause, engine.DoCancel, engine.DoRetry, engine.DoSkip, engine.DoVouch}
 
 // order tells a run what the person wants.
 func order(ctx context.Context, w *Workspace, r *http.Request) (string, *Confirm, error) {
@@ -525,7 +527,7 @@ func order(ctx context.Context, w *Workspace, r *http.Request) (string, *Confirm
 		return to, nil, err
 	}
 	o := api.Order{Run: head.Run, Step: r.PostFormValue("step"), Verb: verb, Why: r.PostFormValue("why")}
-	ofStep := verb == engine.DoRetry || verb == engine.DoSkip
+	ofStep := slices.Contains([]engine.Verb{engine.DoRetry, engine.DoSkip, engine.DoVouch}, verb)
 	if !slices.Contains(orders, verb) || ofStep != (o.Step != "") {
 		return "", nil, &api.Problem{Code: api.Invalid, Message: fmt.Sprintf("a run cannot be told %q here", verb), Hint: "use the buttons of the run"}
 	}

@@ -33,7 +33,7 @@ const (
 	See     Right = "see"     // read all there is of the workspace's plans and runs
 	Answer  Right = "answer"  // say what people are asked, unless that lets something happen that nobody approved
 	Run     Right = "run"     // start, steer and end runs, and have plans made
-	Approve Right = "approve" // say yes to plans, changes, calls and settings, waive steps, merge, and remove what runs left
+	Approve Right = "approve" // say yes to plans, changes, calls and settings, waive steps, vouch for changes, merge, and remove what runs left
 )
 
 // Rights are all rights, the least first. Who has any of them may see.

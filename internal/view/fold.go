@@ -48,7 +48,7 @@ type Try struct {
 	Cost       *int64
 	work       engine.WorkEnded    // how it ended last
 	checks     []engine.CheckEnded // of the newest phase
-	approved   bool                // the last answer was a yes to start
+	approved   bool                // the last answer was a yes to start, or to ask the checks again
 	behind     bool                // its merge brought something to the worktree, and is done again
 }
 
@@ -67,6 +67,7 @@ const (
 	Answered  Deed = "answer"
 	Skipped   Deed = "skip"
 	Waived    Deed = "waive"
+	Vouched   Deed = "vouch" // for what a step changed
 	Redone    Deed = "redo"
 	Regressed Deed = "regressed"
 	CutOff    Deed = "stop"
@@ -239,6 +240,10 @@ func (f *Fold) tell(h Happening, event engine.Event, was engine.StepRow) []Happe
 			}
 			break
 		}
+		if e.Verb == engine.DoVouch {
+			f.vouched(&h, e)
+			break
+		}
 		if e.Step != "" {
 			return nil // what came of it is told
 		}
@@ -271,7 +276,7 @@ func (f *Fold) tell(h Happening, event engine.Event, was engine.StepRow) []Happe
 	case engine.ItemAnswered:
 		f.answers++
 		f.try(was.ID).answer(h.At)
-		f.try(was.ID).approved = e.Choice == engine.ChooseApprove
+		f.try(was.ID).approved = e.Choice == engine.ChooseApprove || e.Choice == engine.ChooseVouch
 		h.What, h.Step, h.Text, h.By, h.Item.Item = Answered, f.Index(was.ID), e.Choice, e.By, e.Item
 		switch e.Choice {
 		case engine.ChooseAnswer:
@@ -593,6 +598,18 @@ func (f *Fold) settled(h Happening, e engine.StepSettled, was engine.StepRow) []
 		f.again(was)
 	}
 	return []Happening{h}
+}
+
+// vouched tells of a person's word that what a step changed is its work. Of a step that waits the
+// checks are asked again.
+func (f *Fold) vouched(h *Happening, e engine.Command) {
+	h.What, h.Step, h.By, h.Text = Vouched, f.Index(e.Step), e.By, e.Why
+	row := f.row(h.Step)
+	if h.Proven = row.Proven; row.Status == engine.Done {
+		h.By, h.Text = "", strings.TrimRight(row.Reason+"; "+e.Why, "; ")
+		return
+	}
+	f.try(e.Step).approved = true
 }
 
 // again notes that a person has a step done anew, or lets it have one more try.

@@ -163,6 +163,8 @@ func Consequence(it engine.ItemRow, choice string) string {
 		return "left out; what needs it goes on without it"
 	case engine.ChooseWaive:
 		return "accepted without proof, in your name"
+	case engine.ChooseVouch:
+		return "what it changed is the work; its contract is asked again"
 	case engine.ChooseAnswer:
 		return "your own words, with --text; a value, with --args"
 	case engine.ChooseAdopt:

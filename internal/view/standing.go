@@ -131,7 +131,11 @@ func (s Standing) Next() []Advice {
 	case h.Status == engine.Cancelled && s.Newest && h.Parent.Run == "" && h.Path != "":
 		return []Advice{{"next", "piton run " + engine.ShellWord(h.Path)}, {"or", log[0].Command}}
 	case h.Ended && h.Status == engine.Done && hasUnproven:
-		return []Advice{{"next", fmt.Sprintf("piton why %s --run %s", unproven.ID, h.Run)}}
+		next := []Advice{{"next", fmt.Sprintf("piton why %s --run %s", unproven.ID, h.Run)}}
+		if unproven.Bond.Leans && h.Parent.Run == "" {
+			next = append(next, Advice{"or", fmt.Sprintf("piton vouch %s --run %s", unproven.ID, h.Run)})
+		}
+		return next
 	case h.Ended && h.Status != engine.Failed, h.Ended && h.Parent.Run != "":
 		return log
 	case h.Ended:

@@ -1,0 +1,102 @@
+package engine
+
+import (
+	"fmt"
+	"slices"
+)
+
+// Vouched are files of which a person says that they are the work of a step, though its checks
+// opened them and its plan does not name them. To the proof they are as if the step's writes did.
+type Vouched struct {
+	Files []string `json:",omitempty"`
+	By    string   `json:",omitzero"` // who said so last
+}
+
+func (v Vouched) less(files []string) []string {
+	return slices.DeleteFunc(files, func(f string) bool { return slices.Contains(v.Files, f) })
+}
+
+func (v Vouched) String() string {
+	if len(v.Files) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s says that these are the work: %s", v.By, few(v.Files))
+}
+
+// refuseVouch refuses a person's word that what keeps a step from its proof is its work.
+func (s *State) refuseVouch(c Command) error {
+	i, err := s.refuseStep(c)
+	switch {
+	case err != nil:
+		return err
+	case s.steps[i].Active:
+		return refuse(Conflict, fmt.Sprintf("step %q is running", c.Step))
+	}
+	return s.refuseOwned(i)
+}
+
+// refuseOwned refuses it where no files keep the step from its proof, or anything else does too.
+func (s *State) refuseOwned(i int) error {
+	st, id := &s.steps[i], s.prog.Step(i).ID
+	switch {
+	case s.ownable(i):
+		return nil
+	case st.Unseen != "":
+		return refuse(Conflict, fmt.Sprintf("which files the checks of step %q opened is not known: %s", id, st.Unseen))
+	case len(st.Rests)+len(st.Gone) > 0 && st.Status == Waiting:
+		return refuse(Conflict, fmt.Sprintf("the checks of step %q may run only once", id))
+	}
+	return refuse(Conflict, fmt.Sprintf("no file that step %q changed keeps it from its proof", id))
+}
+
+func (s *State) ownable(i int) bool {
+	st := &s.steps[i]
+	return len(st.Rests)+len(st.Gone) > 0 && st.Unseen == "" && (st.Status == Done || st.Status == Waiting && s.prog.Step(i).Rerunnable)
+}
+
+// applyVouch takes such a word. A step that is done needs nothing else: its checks passed, and
+// were asked again at the run's end or will be. The checks of one that waits are asked again.
+func (s *State) applyVouch(c Command) error {
+	i, err := s.find(c.Step)
+	if err == nil {
+		err = s.refuseOwned(i)
+	}
+	if err != nil {
+		return err
+	}
+	if s.steps[i].Status != Done {
+		return s.applyStepOrder(c)
+	}
+	s.change(i, func(st *step) {
+		st.vouch(c.By)
+		st.Proven = s.proves(i)
+		st.Reason = s.remark(i)
+	})
+	if own, part := s.prog.Pattern(i); part && s.steps[own].Status == Done {
+		s.change(own, func(st *step) { st.Proven = s.allProven(own) })
+	}
+	return nil
+}
+
+// vouch makes what the proof rests on the step's own.
+func (st *step) vouch(by string) {
+	st.Vouched = Vouched{union(st.Vouched.Files, slices.Concat(st.Rests, st.Gone)), by}
+	st.Rests, st.Gone = nil, nil
+}
+
+// owns takes such a word about a step that waits: the same attempt goes on with its checks. It
+// reports whether that was the word.
+func (st *step) owns(order *Command, answer *ItemAnswered) bool {
+	by := ""
+	switch {
+	case order != nil && order.Verb == DoVouch:
+		by = order.By
+	case answer != nil && answer.Choice == ChooseVouch:
+		by = answer.By
+	default:
+		return false
+	}
+	st.vouch(by)
+	st.Resolved, st.Infra, st.Lost, st.Parts, st.Reverted = true, 0, 0, nil, nil
+	return true
+}
