@@ -185,6 +185,28 @@ func TestLogFollows(t *testing.T) {
 	shots(t, ctx, "run-many")
 }
 
+// A person looks at what keeps a step from its proof, and says that it is the work.
+func TestVouches(t *testing.T) {
+	ctx, ws := browser(t)
+	for name, text := range map[string]string{
+		"sum.txt": "wrong\n",
+		"plans/sum.md": "---\ntype: plan\nstatus: draft\nowner: me\n---\n\n# Sum\n\n## Steps\n\n### 1. Add\n\n**target:** script\n" +
+			"**task:** `echo right >sum.txt`\n**contract:** `grep -q right sum.txt`\n",
+	} {
+		if err := os.WriteFile(filepath.Join(ws, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	do(t, ctx, "start", clicks(".brand", ".drafts"), clicks(`.drafts a[href$="sum.md"]`, "#start"), clicks(`#start [value="start"]`, "#run"), chromedp.WaitVisible(`#run .st[data-st="ok"]`))
+	do(t, ctx, "the step", taps("#s-0 .ttl"), chromedp.WaitVisible(`#panel [value="vouch"]`))
+	shots(t, ctx, "run-unproven")
+	var said string
+	do(t, ctx, "it is the work", taps(`#panel [value="vouch"]`), chromedp.WaitNotPresent(`#run .tag.t-warn`), clicks("#s-0 .ttl", "#panel .reason"), chromedp.Text("#panel .reason", &said, chromedp.ByQuery))
+	if !strings.HasSuffix(said, "says that these are the work: sum.txt") {
+		t.Errorf("the step says %q", said)
+	}
+}
+
 // A page comes to life although its scripts come late, and although its stream of events is
 // refused at first.
 func TestLateScripts(t *testing.T) {
