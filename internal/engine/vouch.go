@@ -46,12 +46,20 @@ func (s *State) refuseOwned(i int) error {
 	case len(st.Rests)+len(st.Gone) > 0 && st.Status == Waiting:
 		return refuse(Conflict, fmt.Sprintf("the checks of step %q may run only once", id))
 	}
-	return refuse(Conflict, fmt.Sprintf("no file that step %q changed keeps it from its proof", id))
+	return refuse(Conflict, fmt.Sprintf("it is not what step %q changed, or not that alone, that keeps it from its proof", id))
 }
 
+// ownable reports whether files that the step changed are all that keeps it from its proof, or,
+// of one that waits, from its end.
 func (s *State) ownable(i int) bool {
 	st := &s.steps[i]
-	return len(st.Rests)+len(st.Gone) > 0 && st.Unseen == "" && (st.Status == Done || st.Status == Waiting && s.prog.Step(i).Rerunnable)
+	switch {
+	case len(st.Rests)+len(st.Gone) == 0 || st.Unseen != "":
+		return false
+	case st.Status == Waiting:
+		return s.prog.Step(i).Rerunnable
+	}
+	return st.Status == Done && st.Baseline == Fail && !st.Same && !st.Flaky
 }
 
 // applyVouch takes such a word. A step that is done needs nothing else: its checks passed, and
