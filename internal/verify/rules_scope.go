@@ -79,26 +79,19 @@ func checkUnscoped(p *pass) {
 	}
 	var ids []string
 	var first *unit
-	count := 0
 	for _, u := range p.doc.units {
 		if !u.works() || u.Writes.Set || u.apart() || u.unread("writes") || u.scripted(p.facts) {
 			continue
 		}
-		if count++; count == 1 {
+		if first == nil {
 			first = u
 		}
-		if count <= maxNamed {
-			ids = append(ids, strconv.Quote(u.ID.Value))
-		}
+		ids = append(ids, strconv.Quote(u.ID.Value))
 	}
-	if count == 0 || len(p.doc.units) == 1 {
+	if first == nil || len(p.doc.units) == 1 {
 		return
 	}
-	names := strings.Join(ids, ", ")
-	if count > maxNamed {
-		names += fmt.Sprintf(" and %d more", count-maxNamed)
-	}
-	p.report(first, p.doc.plan.Parallel.Pos, fmt.Sprintf("without `writes:` these steps never run in parallel: %s", names),
+	p.report(first, p.doc.plan.Parallel.Pos, fmt.Sprintf("without `writes:` these steps never run in parallel: %s", few(ids)),
 		"give them `writes:` with the paths they may change").Step = ""
 }
 

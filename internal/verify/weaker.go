@@ -189,11 +189,7 @@ func weakerOrder(a, b *document, stays map[string]*unit, was, now *unit) []strin
 	if len(lost) == 0 {
 		return nil
 	}
-	text := "no longer waits for " + strings.Join(lost[:min(len(lost), maxNamed)], ", ")
-	if more := len(lost) - maxNamed; more > 0 {
-		text += fmt.Sprintf(" and %d more", more)
-	}
-	return []string{text}
+	return []string{"no longer waits for " + few(lost)}
 }
 
 // weakerEnd compares what follows where the step fails, and what it may cost.
