@@ -62,8 +62,8 @@ func (d *document) more(facts Facts, asked map[string]bool) Queries {
 	for _, u := range d.units {
 		ran, named := d.words(u, facts)
 		files = append(append(files, ran...), named...)
-		for _, s := range u.proofs {
-			if s.required && s.readable() && len(opens(u)) > 0 {
+		for s := range readable(u.proofs) {
+			if s.required && len(opens(u)) > 0 {
 				texts = append(texts, s.runs...)
 			}
 		}

@@ -213,10 +213,7 @@ func checkProofReaches(p *pass, u *unit) {
 	if _, reaches := plan.Hosts(u.Network.Value); reaches {
 		return
 	}
-	for _, s := range u.proofs {
-		if !s.readable() {
-			continue
-		}
+	for s := range readable(u.proofs) {
 		for node := range syntax.Preorder(s.File) {
 			call, ok := node.(*syntax.CallExpr)
 			if !ok || len(call.Args) < 2 || !slices.Contains([]string{"curl", "wget", "git"}, call.Args[0].Lit()) {

@@ -101,7 +101,7 @@ func checkProofScope(p *pass, u *unit) {
 	if !u.works() || u.scripted(p.facts) || u.Writes.Set || u.unread("writes") || u.Expect.Value == string(engine.ExpectGreen) {
 		return
 	}
-	for _, s := range u.readable() {
+	for s := range readable(u.proofs) {
 		for _, c := range s.Calls {
 			if name := testProgram(c); name != "" {
 				p.report(u, s.text.Pos, fmt.Sprintf("%s of step %q runs %s: if that opens a file that the step changes, the step is done but unproven, because it has no `writes:`", s.label, u.ID.Value, name),
@@ -198,8 +198,8 @@ func (d *document) words(u *unit, facts Facts) (ran, named []string) {
 			}
 		}
 	}
-	for _, s := range u.proofs {
-		if !s.required || !s.readable() {
+	for s := range readable(u.proofs) {
+		if !s.required {
 			continue
 		}
 		note(s.reading)
