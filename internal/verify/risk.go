@@ -225,11 +225,3 @@ func newCall(name string, args any) Call {
 	}
 	return Call{name, string(text)}
 }
-
-// calls are those of a step of which it matters what they do.
-func (u *unit) calls() []Call {
-	if u.literal() {
-		return []Call{u.call()}
-	}
-	return nil
-}
