@@ -89,7 +89,7 @@ func (c compiler) definition() engine.Definition {
 	p := c.doc.plan
 	def := engine.Definition{
 		Plan: c.options.Plan, Title: p.Title.Value, Parallel: max(p.Parallel.Value, 1), Replans: p.Replans.Value,
-		Context: p.Context.Value, Constraints: texts(p.Constraints.Value), Permissions: p.Permissions.Value, Tags: texts(p.Tags.Value), Budget: amount(p.Budget.Value),
+		Context: p.Context.Value, Constraints: texts(p.Constraints.Value), Permissions: p.Permissions.Value, Tags: texts(p.Tags.Value), Budget: engine.Amount(p.Budget.Value),
 	}
 	if p.Priority.Value != "normal" {
 		def.Priority = engine.Priority(p.Priority.Value)
@@ -187,7 +187,7 @@ func (c compiler) step(u *unit) engine.Step {
 		Holds: u.Holds.Value == "run", Rerunnable: u.Rerunnable.Value, Hidden: u.Reveal.Value == "after-failure",
 		Mode: u.Mode.Value, Network: u.Network.Value, Isolation: c.isolation(u),
 		Env: texts(u.Env.Value), Writes: writes(u), Guards: c.guards(u),
-		Budget: amount(u.Budget.Value), Schema: u.Schema.Value,
+		Budget: engine.Amount(u.Budget.Value), Schema: u.Schema.Value,
 		Worktree: u.apart(), Setup: c.setup(u),
 	}
 	if u.Strong.Value {
@@ -336,10 +336,6 @@ func (c compiler) expect(u *unit) engine.Expect {
 		return c.options.Expect
 	}
 	return engine.ExpectAny
-}
-
-func amount(b plan.Budget) engine.Amount {
-	return engine.Amount{Tokens: b.Tokens, CostMicros: b.CostMicros, Wall: b.Wall}
 }
 
 // approval is the reason for which a person is asked, or "".

@@ -150,14 +150,11 @@ func checkTemplate(p *pass, u *unit) {
 }
 
 func checkNotYet(p *pass, u *unit) {
-	without := func(used bool, label string, at plan.Pos) {
-		if used {
-			p.unsupported(u, at, "`"+label+"`", "take it out")
-		}
+	if u.Tool.Set && u.apart() {
+		p.report(u, u.Tool.Pos, "not supported yet: `tool` with `workspace: worktree`", "take it out")
 	}
-	without(u.Tool.Set && u.apart(), "tool` with `workspace: worktree", u.Tool.Pos)
 	if !u.Plan.IsZero() && InWords(u.Plan.Value) {
-		p.unsupported(u, u.Plan.Pos, "`plan` in words", "write the plan, and give the path of the document")
+		p.report(u, u.Plan.Pos, "not supported yet: `plan` in words", "write the plan, and give the path of the document")
 	}
 	says := func(at plan.Pos, text string) {
 		p.report(u, at, fmt.Sprintf("step %q ", u.ID.Value)+text, "").Severity = Warning
@@ -178,11 +175,6 @@ func checkNotYet(p *pass, u *unit) {
 	if _, delegated := Delegate(u.Step); delegated && !u.Schema.IsZero() {
 		says(u.Schema.Pos, "has a `schema`, which does not apply to the output of a sub-plan")
 	}
-}
-
-// unsupported refuses a label that no run carries out.
-func (p *pass) unsupported(u *unit, at plan.Pos, label, hint string) {
-	p.report(u, at, "not supported yet: "+label, hint)
 }
 
 // checkOffline says for whom `network: no`, or a list, does not hold, and whom it cuts off.

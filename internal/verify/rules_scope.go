@@ -346,17 +346,12 @@ const Introduce = "git config user.name 'Your Name' && git config user.email you
 func (u *unit) apart() bool { return u.Workspace.Value == inWorktree }
 
 func checkWorktree(p *pass, u *unit) {
-	if u.apart() {
-		p.noWorktree(u, p.facts.Git.lacks())
-	} else if !u.Setup.IsZero() {
+	if lacks := p.facts.Git.lacks(); u.apart() && lacks.message != "" {
+		p.report(u, u.Workspace.Pos, fmt.Sprintf("step %q works in a worktree, but %s", u.ID.Value, lacks.message), lacks.hint)
+	}
+	if !u.apart() && !u.Setup.IsZero() {
 		p.report(u, u.Setup.Pos, fmt.Sprintf("step %q has a `setup`, but does not work in a worktree", u.ID.Value),
 			"add `workspace: worktree`, or make the setup a step").Severity = Warning
-	}
-}
-
-func (p *pass) noWorktree(u *unit, lacks lack) {
-	if lacks.message != "" {
-		p.report(u, u.Workspace.Pos, fmt.Sprintf("step %q works in a worktree, but %s", u.ID.Value, lacks.message), lacks.hint)
 	}
 }
 
