@@ -150,14 +150,10 @@ func (s script) touches(lines map[int]bool) bool {
 // refers adds the steps whose outputs the arguments of a tool refer to: a call
 // waits for what it is called with.
 func (d *document) refers(u *unit) {
-	if !u.Tool.Set {
-		return
-	}
-	if u.args, u.unfit = form.ReadArguments(u.Args); u.unfit != nil {
-		return
-	}
-	for at, ref := range engine.Refs(u.args.Value) {
-		d.waits(u, ref, u.args.Places[at])
+	if u.calls() {
+		for at, ref := range engine.Refs(u.args.Value) {
+			d.waits(u, ref, u.args.Places[at])
+		}
 	}
 }
 
