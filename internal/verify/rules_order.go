@@ -458,7 +458,7 @@ const (
 func (d *document) maker(u *unit, file string) (*unit, making) {
 	o, n := d.order(), d.namings()
 	writers, known := n.writers(file)
-	for _, strong := range [][]int{writers, n.contracts.steps[file], n.tasks.steps[file]} {
+	for _, strong := range [][]int{writers, n.contracts[file], n.tasks[file]} {
 		for _, i := range strong {
 			if o.precedes(i, u.index) {
 				return d.units[i], makesFirst
@@ -469,7 +469,7 @@ func (d *document) maker(u *unit, file string) (*unit, making) {
 		return nil, mayMake
 	}
 	found, when := (*unit)(nil), makesNever
-	for _, i := range append(writers, n.contracts.steps[file]...) {
+	for _, i := range append(writers, n.contracts[file]...) {
 		switch {
 		case i == u.index:
 		case !o.precedes(u.index, i):
