@@ -2,6 +2,7 @@ package verify
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -77,7 +78,7 @@ func read(p *plan.Plan, facts Facts) *document { return readWith(p, facts, shell
 
 // readWith is read with a parser that may have seen the scripts before.
 func readWith(p *plan.Plan, facts Facts, sh *shell.Parser) *document {
-	d := &document{plan: p, refs: p.Refs(), shells: map[string]*reading{}, sh: sh, workspace: facts.Workspace, git: facts.Files[".git"].Exists}
+	d := &document{plan: p, refs: p.Refs(), shells: map[string]*reading{}, makers: makers{names: map[string]bool{}}, sh: sh, workspace: facts.Workspace, git: facts.Files[".git"].Exists}
 	d.units = make([]*unit, 0, len(p.Steps))
 	units := make([]unit, len(p.Steps))
 	for i, s := range p.Steps {
@@ -229,7 +230,7 @@ const anyAgent = "any"
 // agent of that name is configured.
 func (f Facts) Agent(target string) (string, Agent, bool) {
 	name := target
-	if target == anyAgent || target == "" {
+	if isAny(target) {
 		name = f.DefaultAgent
 		if name == "" {
 			name = f.onlyModel()
@@ -243,7 +244,7 @@ func (f Facts) Agent(target string) (string, Agent, bool) {
 // have a model, and whose program is there.
 func (f Facts) candidates() []engine.Candidate {
 	var list []engine.Candidate
-	for _, name := range slices.Sorted(slices.Values(f.models())) {
+	for _, name := range f.models() {
 		if a := f.Agents[name]; a.Missing == "" {
 			list = append(list, engine.Candidate{Role: name, When: a.When})
 		}
@@ -291,13 +292,8 @@ func (f Facts) onlyModel() string {
 
 // models are the agents that have a model.
 func (f Facts) models() []string {
-	var names []string
-	for name, a := range f.Agents {
-		if !a.Shell {
-			names = append(names, name)
-		}
-	}
-	return names
+	names := slices.Sorted(maps.Keys(f.Agents))
+	return slices.DeleteFunc(names, func(name string) bool { return f.Agents[name].Shell })
 }
 
 // minded reports a step that an agent may work at, for all that the plan itself says.
