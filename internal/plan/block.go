@@ -42,7 +42,7 @@ func (p *parser) trimmed(l *line, from, to int) Text {
 // unquoted is a one-line text without the back-ticks around it.
 func unquoted(t Text) Text {
 	from, to := unquote(t.Value)
-	return t.slice(0, 0, from, to)
+	return t.slice(from, to)
 }
 
 // fenced reads the content of the fenced block that opened begins, in any
@@ -192,12 +192,12 @@ func (b *blocks) inline(t Text, take func(Text) bool) bool {
 	if len(spans) == 0 || spans[0].start > 0 || b.code.Pos.IsValid() {
 		return take(t)
 	}
-	rest := t.slice(0, 0, spans[0].end, len(t.Value))
-	rest = rest.slice(0, 0, len(rest.Value)-len(strings.TrimLeft(rest.Value, ",;")), len(rest.Value))
+	rest := t.slice(spans[0].end, len(t.Value))
+	rest = rest.slice(len(rest.Value)-len(strings.TrimLeft(rest.Value, ",;")), len(rest.Value))
 	switch {
 	case take(t):
 	case rest.Value == "" || take(rest):
-		b.add(unquoted(t.slice(0, 0, 0, spans[0].end)))
+		b.add(unquoted(t.slice(0, spans[0].end)))
 	default:
 		return false
 	}
@@ -244,7 +244,7 @@ func (p *parser) chosen(v *value, b blocks) Text {
 			bare.Fenced = true // the only form that could hold it
 			return bare
 		}
-		return bare.slice(0, 0, 0, len(bare.Value))
+		return bare.slice(0, len(bare.Value))
 	case strings.Trim(b.code.Value, white+"\n") == "":
 		p.empty(v)
 		return Text{}

@@ -246,7 +246,7 @@ func reference(t Text) Text {
 	for from < to && strings.IndexByte(white+"]", t.Value[to-1]) >= 0 {
 		to--
 	}
-	return t.slice(0, 0, from, max(from, to))
+	return t.slice(from, max(from, to))
 }
 
 type forEach struct{}

@@ -89,12 +89,12 @@ func (t Text) lineStart(i int) Pos {
 	return Pos{t.Pos.Line + i, 1}
 }
 
-// slice is the part [from, to) of a text's line i, white space at its ends left out.
-func (t Text) slice(i, lineStart, from, to int) Text {
+// slice is the part [from, to) of a text's first line, white space at its ends left out.
+func (t Text) slice(from, to int) Text {
 	from, to = trim(t.Value, from, to)
-	pos := t.lineStart(i)
+	pos := t.lineStart(0)
 	if pos.IsValid() {
-		pos.Column += runes(t.Value[lineStart:from])
+		pos.Column += runes(t.Value[:from])
 	}
 	return Text{Value: t.Value[from:to], Pos: pos}
 }
