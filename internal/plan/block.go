@@ -3,6 +3,7 @@ package plan
 import (
 	"fmt"
 	"iter"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -261,12 +262,7 @@ func (p *parser) chosen(v *value, b blocks) Text {
 
 // language reports a block that is not in one of the languages.
 func (p *parser) language(v *value, code Text, languages codeBlock) {
-	for _, l := range languages {
-		if strings.EqualFold(code.Lang, l) {
-			return
-		}
-	}
-	if !code.Fenced || code.Lang == "" {
+	if !code.Fenced || code.Lang == "" || slices.ContainsFunc(languages, func(l string) bool { return strings.EqualFold(code.Lang, l) }) {
 		return
 	}
 	if languages[0] == "shell" {
@@ -285,11 +281,7 @@ func (p *parser) leave(texts ...Text) {
 		case t.IsZero():
 			continue
 		case !w.proseFits(t.Value):
-			starts := []Pos{{}}
-			for i := range strings.Count(t.Value, "\n") + 1 {
-				starts = append(starts, t.lineStart(i))
-			}
-			starts = append(starts, Pos{})
+			starts := slices.Concat([]Pos{{}}, t.lineStarts(), []Pos{{}})
 			t = Text{Value: fencedBlock("text", t.Value), Pos: t.Pos, starts: &starts}
 		}
 		p.pieces = append(p.pieces, t)

@@ -169,25 +169,6 @@ func (sentences) write(w *writer, name string, from any) {
 	}
 }
 
-// joinLines makes one text of lines.
-func joinLines(ts []Text) Text {
-	out := ts[0]
-	if len(ts) == 1 {
-		return out
-	}
-	var b strings.Builder
-	starts := make([]Pos, 0, len(ts))
-	for i, t := range ts {
-		if i > 0 {
-			b.WriteByte('\n')
-		}
-		b.WriteString(t.Value)
-		starts = append(starts, t.Pos)
-	}
-	out.Value, out.starts = b.String(), &starts
-	return out
-}
-
 // none reports whether the list says that it is empty.
 func (l items) none() bool {
 	switch {
