@@ -163,14 +163,7 @@ func trim(s string, from, to int) (int, int) {
 }
 
 // isBlank reports whether there is nothing but white space in a line.
-func isBlank(s string) bool {
-	for i := range len(s) {
-		if !isSpace(s[i]) {
-			return false
-		}
-	}
-	return true
-}
+func isBlank(s string) bool { return trimmed(s) == "" }
 
 // trimmed is s without the white space at its ends.
 func trimmed(s string) string {
