@@ -282,7 +282,7 @@ func (p *parser) leave(texts ...Text) {
 			continue
 		case !w.proseFits(t.Value):
 			starts := slices.Concat([]Pos{{}}, t.lineStarts(), []Pos{{}})
-			t = Text{Value: fencedBlock("text", t.Value), Pos: t.Pos, starts: &starts}
+			t = Text{Value: FencedBlock("text", t.Value), Pos: t.Pos, starts: &starts}
 		}
 		p.pieces = append(p.pieces, t)
 	}

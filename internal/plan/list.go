@@ -424,7 +424,7 @@ func (checks) write(w *writer, name string, from any) {
 			continue
 		}
 		if c.Command.Fenced || strings.Contains(c.Command.Value, "\n") {
-			w.item(name + ":\n" + fencedBlock(c.Command.Lang, normalEnds(c.Command.Value)))
+			w.item(name + ":\n" + FencedBlock(c.Command.Lang, normalEnds(c.Command.Value)))
 			continue
 		}
 		w.item(name + ": " + quote(c.Command.Value))

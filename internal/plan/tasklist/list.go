@@ -157,8 +157,7 @@ func (l *list) plan() *plan.Plan {
 	p.Context = running(l.text(l.context))
 	if notes := l.text(l.notes); notes != "" {
 		if amiss(notesBefore, notes) {
-			marks := strings.Repeat("`", max(3, longestRun(notes, '`')+1))
-			notes = marks + "markdown\n" + notes + "\n" + marks
+			notes = plan.FencedBlock("markdown", notes)
 		}
 		p.Notes.Value = notesHead + notes
 	}
@@ -271,18 +270,6 @@ func shown(text string) string {
 		return text
 	}
 	return strings.NewReplacer("<", "‹", ">", "›", "[", "(", "]", ")").Replace(text)
-}
-
-// longestRun is how often a byte is repeated at most.
-func longestRun(s string, c byte) int {
-	most, n := 0, 0
-	for i := range len(s) {
-		if n++; s[i] != c {
-			n = 0
-		}
-		most = max(most, n)
-	}
-	return most
 }
 
 // ids are the ids of the steps.
