@@ -135,20 +135,16 @@ func (c compiler) landing(steps []engine.Step) engine.Step {
 		Worktree: true, Setup: c.doc.plan.Setup.Value,
 		Commit: c.doc.commits(c.facts), Leave: c.doc.leaves(c.facts) && !c.options.Below,
 	}
-	taken := map[string]bool{}
-	last := 0
+	ids, last := plan.IDs{}, 0
 	for i := range steps {
 		s.Needs = append(s.Needs, i)
-		taken[steps[i].ID] = true
+		ids.Take(steps[i].ID)
 		if n, err := strconv.Atoi(engine.FirstNumber(steps[i].Number)); err == nil {
 			last = max(last, n)
 		}
 	}
 	s.Number = strconv.Itoa(last + 1)
-	s.ID = "merge"
-	for n := 2; taken[s.ID]; n++ {
-		s.ID = "merge-" + strconv.Itoa(n)
-	}
+	s.ID = ids.Free("merge")
 	return s
 }
 

@@ -274,8 +274,7 @@ func shown(text string) string {
 
 // ids are the ids of the steps.
 func (l *list) ids() []string {
-	ids, taken := make([]string, len(l.tasks)), map[string]bool{}
-	next := map[string]int{}
+	ids, taken := make([]string, len(l.tasks)), plan.IDs{}
 	for i, t := range l.tasks {
 		base := t.id
 		switch {
@@ -284,13 +283,7 @@ func (l *list) ids() []string {
 		case strings.Trim(base, "0123456789.") == "":
 			base = "task " + base
 		}
-		base = plan.Slug(base)
-		id := base
-		for n := max(2, next[base]); taken[id]; n++ {
-			id = base + "-" + strconv.Itoa(n)
-			next[base] = n + 1
-		}
-		taken[id], ids[i] = true, id
+		ids[i] = taken.Free(plan.Slug(base))
 	}
 	return ids
 }
