@@ -15,9 +15,8 @@ import (
 
 // Options are what a program takes from elsewhere than the plan and the facts.
 type Options struct {
-	Plan     string         // id of the plan's revision
-	Problems []plan.Problem // that parsing gave, for [Compile]; an error among them stops the plan
-	Expect   engine.Expect  // where a step does not say; empty = any
+	Plan   string        // id of the plan's revision
+	Expect engine.Expect // where a step does not say; empty = any
 	// Children are the plans that steps are delegated to, by path. A document
 	// that is not among them is made during the run.
 	Children map[string]engine.SubPlan
@@ -45,13 +44,6 @@ func (r *Refusal) Error() string {
 		text += fmt.Sprintf(" (and %d more)", more)
 	}
 	return "plan cannot run: " + text
-}
-
-// Compile turns a plan into the program the machine accepts; see [Analysis.Compile].
-func Compile(p *plan.Plan, facts Facts, o Options) (*engine.Program, error) {
-	a := Analyse(p, o.Problems, facts)
-	a.Check(facts)
-	return a.Compile(o)
 }
 
 // Compile turns a plan that was checked into the program the machine accepts. It
