@@ -21,9 +21,7 @@ type document struct {
 	shells map[string]*reading // by text
 	makers makers
 
-	sh        *shell.Parser
-	workspace string // as in [Facts]
-	git       bool   // it is the top of a repository
+	frame shell.Frame // that scripts start in
 
 	needing bool // a step says what it needs; else each waits for the one before it
 
@@ -78,7 +76,7 @@ func read(p *plan.Plan, facts Facts) *document { return readWith(p, facts, shell
 
 // readWith is read with a parser that may have seen the scripts before.
 func readWith(p *plan.Plan, facts Facts, sh *shell.Parser) *document {
-	d := &document{plan: p, refs: p.Refs(), shells: map[string]*reading{}, makers: makers{names: map[string]bool{}}, sh: sh, workspace: facts.Workspace, git: facts.Files[".git"].Exists}
+	d := &document{plan: p, refs: p.Refs(), shells: map[string]*reading{}, makers: makers{names: map[string]bool{}}, frame: shell.Frame{Parser: sh, Root: strings.TrimSuffix(facts.Workspace, "/"), Git: facts.Files[".git"].Exists}}
 	d.units = make([]*unit, 0, len(p.Steps))
 	units := make([]unit, len(p.Steps))
 	for i, s := range p.Steps {
